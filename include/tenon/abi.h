@@ -1,0 +1,152 @@
+#ifndef TENON_ABI_H
+#define TENON_ABI_H
+/* What compiled code and the runtime agree on, and nothing else (docs/abi.md).
+ *
+ * A compiled library exports exactly one symbol, tenon_library_query. Everything is constant data and
+ * functions reached from the tn_library it returns. Structs carry a version and reserved words: fields are never
+ * moved or re-used within a version. Compiled code has no undefined symbols but memcpy and memset.
+ *
+ * Vocabulary
+ *   symbol   a run-time dimension (batch, sequence length); call->sym[i], in elements
+ *   size     a number known at compile time, or a function of the symbols
+ *   kernel   one fused group; arguments are inputs then outputs
+ *   variant  one way to run a kernel; the first whose guard holds is taken
+ *   phase    part of a variant whose tasks may run in any order in parallel
+ *   scratch  memory of one worker, 64-byte aligned, contents unspecified at the start of every task
+ *   work     memory of one call, 64-byte aligned, shared by all tasks; lives through all phases and steps
+ */
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define TENON_ABI_VERSION 0u
+#define TENON_QUERY_SYMBOL "tenon_library_query"
+
+typedef int64_t tn_size_fn(const int64_t *sym);
+
+typedef struct tn_size { /* fn == NULL: value; else fn(sym) */
+    int64_t value;
+    tn_size_fn *fn;
+} tn_size;
+
+typedef struct tn_host { /* services the host offers to compiled code; none in version 0 */
+    uint32_t version, reserved0;
+    void *reserved[7];
+} tn_host;
+
+typedef struct tn_call { /* shared by all tasks of a call, read-only */
+    void *const *arg;    /* n_in inputs then n_out outputs; first element of each dense tensor */
+    const int64_t *sym;  /* the kernel's symbols; NULL if it has none */
+    void *work;          /* NULL if the variant needs none */
+    const tn_host *host; /* never NULL */
+    void *reserved[2];
+} tn_call;
+
+/* Runs task `task` of step `step`. 0, or a positive status: 1 + index into the kernel's `check` texts
+ * (a run-time check failed). Must not unwind. */
+typedef int32_t tn_phase_fn(const tn_call *call, uint32_t step, uint32_t task, void *scratch);
+
+enum tn_phase_flag { TN_PHASE_NO_BARRIER = 1 }; /* the next phase may start before this one has ended */
+
+typedef struct tn_phase {
+    tn_phase_fn *run;
+    tn_size tasks;  /* >= 0, <= UINT32_MAX */
+    uint32_t flags; /* enum tn_phase_flag */
+    uint32_t reserved0;
+} tn_phase;
+
+typedef struct tn_variant {
+    tn_size guard;         /* taken if non-zero */
+    tn_size steps;         /* the phase list runs this often, usually 1 */
+    tn_size work_bytes;
+    uint64_t scratch_bytes;
+    const tn_phase *phase;
+    uint64_t n_phase;
+} tn_variant;
+
+typedef struct tn_kernel {
+    const char *name;   /* as in mod.json func_name, e.g. "tvmgen_default_fused_nn_dense_nn_relu" */
+    const char *source; /* model nodes it computes, "Gemm_0, Relu_1"; for messages */
+    const tn_variant *variant;
+    const char *const *check; /* texts of the run-time checks; n_check entries */
+    uint32_t n_variant, n_check;
+    uint32_t n_in, n_out, n_sym, reserved0;
+} tn_kernel;
+
+/* ---- the AOT program: constant instructions over slots and symbols ---- */
+
+enum tn_slot_kind { TN_SLOT_INPUT, TN_SLOT_OUTPUT, TN_SLOT_CONST, TN_SLOT_TEMP };
+
+typedef struct tn_slot {
+    const char *name;    /* graph input/output name; CONST: entry of mod.params; TEMP: "" */
+    uint32_t kind;       /* enum tn_slot_kind */
+    uint8_t code, bits;  /* DLPack type code and bits; lanes is 1 */
+    uint16_t ndim;
+    const tn_size *dim;  /* ndim entries, logical shape, in elements */
+    const int32_t *bind; /* INPUT: per dimension the symbol it binds (first use), or -1: checked; else NULL */
+    tn_size bytes;       /* of the physical (laid out) value */
+    tn_size offset;      /* TEMP: in the arena, multiple of 64; OUTPUT: -1, or in the arena */
+    int64_t alias;       /* OUTPUT: the INPUT, CONST or OUTPUT slot it equals, to be copied at the end; else -1 */
+} tn_slot;
+
+enum tn_inst_op {
+    TN_INST_CALL = 0,      /* a: kernel, operands: slots (inputs then outputs), then the program symbols that are
+                              the kernel's symbols */
+    TN_INST_COPY = 1,      /* operands: from slot, to slot; equal bytes */
+    TN_INST_FAIL = 2,      /* a: index into text */
+    TN_INST_JUMP = 3,      /* a: instruction */
+    TN_INST_JUMP_FALSE = 4 /* a: instruction, operands: slot (bool scalar) */
+};
+
+typedef struct tn_inst {
+    uint32_t op, a;
+    uint32_t operand, n_operand; /* range in program->operand */
+    const char *node;            /* model nodes, for messages and profiles */
+} tn_inst;
+
+typedef struct tn_symbol {
+    const char *name; /* "n", "batch_size" */
+    int64_t min, max; /* inclusive range; checked when bound */
+} tn_symbol;
+
+typedef struct tn_program {
+    const tn_slot *slot;
+    const tn_symbol *symbol;
+    const tn_inst *inst;
+    const uint32_t *operand;
+    const char *const *text;
+    uint32_t n_slot, n_symbol, n_inst, n_operand, n_text, reserved0;
+    tn_size arena_bytes; /* exact: temporaries at their offsets, kernels' work memory included at work_offset */
+    tn_size work_offset; /* where kernels' work memory begins in the arena (calls do not overlap) */
+} tn_program;
+
+typedef struct tn_library {
+    uint32_t version;   /* TENON_ABI_VERSION it was built for */
+    uint32_t n_kernel;
+    const tn_kernel *kernel;
+    const tn_program *program;  /* NULL: kernels only */
+    const char *producer;       /* "tenon 0.1.0" */
+    const char *target;         /* target text it was compiled for */
+    const char *const *feature; /* CPU features it needs, LLVM spelling ("avx512f"), each checked before the first call */
+    uint32_t n_feature, reserved0;
+    void *reserved[4];
+} tn_library;
+
+/* NULL if the library needs a newer host than max_version. */
+typedef const tn_library *tn_library_query_fn(uint32_t max_version);
+
+#ifndef __cplusplus
+_Static_assert(sizeof(void *) != 8 || (sizeof(tn_size) == 16 && sizeof(tn_call) == 48 && sizeof(tn_phase) == 32 &&
+                                       sizeof(tn_variant) == 72 && sizeof(tn_kernel) == 56 && sizeof(tn_slot) == 80 &&
+                                       sizeof(tn_inst) == 24 && sizeof(tn_symbol) == 24 && sizeof(tn_library) == 88 &&
+                                       sizeof(tn_program) == 96),
+               "ABI structs must not change size within a version");
+#endif
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,71 @@
+#ifndef TN_BASE_CTX_H
+#define TN_BASE_CTX_H
+/* Context, status and diagnostics.
+ *
+ * A tn_ctx outlives everything made with it and is the only home of shared state: string interner,
+ * diagnostics, allocator hook. Two contexts may be used in two threads; one context belongs to one
+ * thread at a time. tn_status says *that* something failed, the diagnostic in the ctx says what, where, why.
+ * Three families of failure, never mixed: user errors (diagnostic + status), refused schedule steps
+ * (tn_verdict, schedule/), broken invariants (TN_ASSERT: prints and aborts).
+ */
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/map.h"
+
+#include <stdbool.h>
+
+typedef int tn_status; /* TN_OK or TN_FAIL; the reason is in ctx->diag */
+#define TN_OK 0
+#define TN_FAIL 1
+#define TN_WARN_UNUSED __attribute__((warn_unused_result))
+#define TN_TRY(call) do { tn_status tn_s_ = (call); if (tn_s_ != TN_OK) return tn_s_; } while (0)
+
+enum tn_severity { TN_NOTE, TN_WARNING, TN_ERROR };
+
+/* Where a thing came from. Any field may be NULL or 0. Interned per ctx: pointers live as long as it. */
+typedef struct tn_loc {
+    const char *file; /* model or text file */
+    const char *node; /* model node, e.g. "Gemm_0"; text files: NULL */
+    const char *op;   /* operator as the model names it, e.g. "Gemm" */
+    uint32_t line, col; /* 1-based, text files only */
+} tn_loc;
+
+typedef struct tn_diag {
+    enum tn_severity severity;
+    const char *id;      /* stable, never reused, e.g. "onnx-E012" */
+    tn_loc loc;
+    const char *message; /* one sentence: the trouble and what to do */
+} tn_diag;
+
+typedef struct tn_ctx {
+    tn_arena arena;       /* interned strings, locations, diagnostics */
+    tn_strmap strings;
+    tn_diag *diag;        /* in order of report */
+    size_t n_diag, cap_diag;
+    size_t n_error;       /* reports with TN_ERROR */
+} tn_ctx;
+
+void tn_ctx_init(tn_ctx *ctx);
+void tn_ctx_deinit(tn_ctx *ctx);
+
+/* Interned copy: equal strings get equal pointers. */
+const char *tn_intern(tn_ctx *ctx, const char *s);
+const char *tn_intern_n(tn_ctx *ctx, const char *s, size_t n);
+
+/* Records a diagnostic (loc may be NULL) and returns TN_FAIL for errors, TN_OK otherwise. The same text
+ * at the same place is recorded once. */
+tn_status tn_report(tn_ctx *ctx, enum tn_severity s, const char *id, const tn_loc *loc, const char *fmt, ...)
+    __attribute__((format(printf, 5, 6)));
+tn_status tn_vreport(tn_ctx *ctx, enum tn_severity s, const char *id, const tn_loc *loc, const char *fmt, va_list ap)
+    __attribute__((format(printf, 5, 0)));
+#define tn_error(ctx, id, loc, ...) tn_report((ctx), TN_ERROR, (id), (loc), __VA_ARGS__)
+
+/* One line: "model.onnx: node Gemm_0 (Gemm): error: message [onnx-E012]" or "f.relay:3:7: error: ...". */
+void tn_diag_print(const tn_diag *d, tn_buf *out);
+void tn_diag_print_all(const tn_ctx *ctx, tn_buf *out);
+void tn_diag_clear(tn_ctx *ctx);
+
+_Noreturn void tn_assert_failed(const char *expr, const char *file, int line);
+#define TN_ASSERT(e) ((e) ? (void)0 : tn_assert_failed(#e, __FILE__, __LINE__))
+
+#endif

@@ -1,0 +1,16 @@
+#ifndef TN_BASE_FILE_H
+#define TN_BASE_FILE_H
+/* Files: read-only mapping, and writing that leaves either the whole new file or the old state. */
+#include "base/ctx.h"
+
+typedef struct tn_file { const uint8_t *at; size_t n; int mapped; } tn_file; /* n bytes; at != NULL even when n == 0 */
+
+/* Maps `path` (a regular file). Errors: base-E001 (cannot open), base-E002 (not a regular file). */
+TN_WARN_UNUSED tn_status tn_file_map(tn_ctx *ctx, const char *path, tn_file *out_file);
+void tn_file_unmap(tn_file *f);
+
+/* Writes through a temporary file beside `path`, fsync, rename; on failure the temporary is removed and
+ * `path` is as before. Errors: base-E003 (cannot write). */
+TN_WARN_UNUSED tn_status tn_file_write(tn_ctx *ctx, const char *path, const void *data, size_t n);
+
+#endif
