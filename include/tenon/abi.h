@@ -140,7 +140,7 @@ typedef const tn_library *tn_library_query_fn(uint32_t max_version);
 
 #ifndef __cplusplus
 _Static_assert(sizeof(void *) != 8 || (sizeof(tn_size) == 16 && sizeof(tn_call) == 48 && sizeof(tn_phase) == 32 &&
-                                       sizeof(tn_variant) == 72 && sizeof(tn_kernel) == 56 && sizeof(tn_slot) == 80 &&
+                                       sizeof(tn_variant) == 72 && sizeof(tn_kernel) == 56 && sizeof(tn_slot) == 72 &&
                                        sizeof(tn_inst) == 24 && sizeof(tn_symbol) == 24 && sizeof(tn_library) == 88 &&
                                        sizeof(tn_program) == 96),
                "ABI structs must not change size within a version");
