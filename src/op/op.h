@@ -9,24 +9,24 @@
 #include "op/ops.def"
 #undef OP
 
-const tn_op *tn_op_find(const char *name);        /* "nn.conv2d"; NULL: none */
-size_t tn_op_count(void);
-const tn_op *tn_op_at(size_t i);                   /* 0 <= i < tn_op_count(), in order of ops.def */
+const tn_op *tn_ops_find(const char *name);        /* "nn.conv2d"; NULL: none */
+size_t tn_ops_count(void);
+const tn_op *tn_ops_at(size_t i);                   /* 0 <= i < tn_ops_count(), in order of ops.def */
 
 /* Creates a call of op before `before` (NULL: end of r), checks arity, infers its types. attr may be NULL (defaults).
  * NULL after an error (reported with loc). */
-tn_node *tn_op_call(tn_graph *g, tn_region *r, tn_node *before, const tn_op *op, int nin, const tn_value in[],
+tn_node *tn_make_call(tn_graph *g, tn_region *r, tn_node *before, const tn_op *op, int nin, const tn_value in[],
                     const void *attr, const tn_loc *loc);
 /* Re-infers one node's types. */
-TN_WARN_UNUSED tn_status tn_op_infer(tn_graph *g, tn_node *n);
+TN_WARN_UNUSED tn_status tn_infer_node(tn_graph *g, tn_node *n);
 /* A constant tensor with the given data (copied). */
-tn_node *tn_op_constant(tn_graph *g, tn_region *r, tn_node *before, tn_dtype t, int ndim, const int64_t dim[], const void *data, const char *name);
+tn_node *tn_make_constant(tn_graph *g, tn_region *r, tn_node *before, tn_dtype t, int ndim, const int64_t dim[], const void *data, const char *name);
 /* A rank-0 float or int constant of dtype t. */
-tn_node *tn_op_scalar(tn_graph *g, tn_region *r, tn_node *before, tn_dtype t, double v);
+tn_node *tn_make_scalar(tn_graph *g, tn_region *r, tn_node *before, tn_dtype t, double v);
 /* Defines the outputs of a node in te (formula, compute or body; expand is not handled here: TN_FAIL, internal). */
-TN_WARN_UNUSED tn_status tn_op_define(tn_te *te, tn_graph *g, const tn_node *n, tn_tensor *const in[], tn_tensor *out[]);
+TN_WARN_UNUSED tn_status tn_define_node(tn_te *te, tn_graph *g, const tn_node *n, tn_tensor *const in[], tn_tensor *out[]);
 /* Infers broadcasting of two shapes (numpy rules; different symbols are errors naming both). */
-TN_WARN_UNUSED tn_status tn_op_broadcast(tn_graph *g, const tn_node *n, const tn_type *a, const tn_type *b, tn_dtype t, const tn_type **out);
+TN_WARN_UNUSED tn_status tn_infer_broadcast(tn_graph *g, const tn_node *n, const tn_type *a, const tn_type *b, tn_dtype t, const tn_type **out);
 
 /* Attribute structs that frontends and passes fill in. Fields as in the records' tables. */
 typedef struct tn_conv2d_attr { tn_ints strides, padding, dilation; int64_t groups; tn_ints kernel_size; int64_t channels; const char *data_layout, *kernel_layout, *out_layout; } tn_conv2d_attr; /* padding: top left bottom right */

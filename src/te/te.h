@@ -18,6 +18,7 @@ enum tn_tensor_kind { TN_TENSOR_INPUT, TN_TENSOR_COMPUTE, TN_TENSOR_EXTERN };
 enum { TN_TE_MAX_REDUCE = 8 };
 
 typedef struct tn_tensor tn_tensor;
+typedef struct tn_te tn_te;
 struct tn_tensor {
     uint8_t kind;                 /* enum tn_tensor_kind */
     uint32_t buffer;              /* number in te->func */
