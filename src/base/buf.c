@@ -3,6 +3,7 @@
 
 #include "base/vec.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -113,8 +114,11 @@ void tn_buf_real(tn_buf *b, double v, int single)
         return;
     }
     char text[64];
+    /* 6 (15) digits always survive, trailing zeros are dropped, so a longer start misses nothing that is
+     * shorter; subnormals have fewer digits. */
+    int subnormal = fabs(v) < (single ? (double)FLT_MIN : DBL_MIN);
     int last = single ? 9 : 17;
-    for (int digits = single ? 6 : 15; digits <= last; digits++) {
+    for (int digits = subnormal ? 1 : last - (single ? 3 : 2); digits <= last; digits++) {
         snprintf(text, sizeof text, "%.*g", digits, v);
         if (reads_back(text, v, single)) {
             break;
