@@ -42,9 +42,4 @@ int tn_loops_between(const tn_stmt *outer, const tn_stmt *s, int max, const tn_s
  * false: not affine, or the number is not constant. */
 bool tn_region_1d(tn_sched *s, const tn_stmt *outer, const tn_stmt *at, const tn_expr *e, const tn_expr **out_lo, const tn_expr **out_extent);
 
-/* Deep copy of a subtree with fresh buffers for those declared inside and fresh block names (suffix). */
-tn_stmt *tn_sched_copy(tn_sched *s, const tn_stmt *root, const char *suffix);
-/* Rewrites every access to buffer `from` inside root: number `to`, index shifted by -shift[d] where shift is given. */
-void tn_rename_buffer(tn_sched *s, tn_stmt *root, uint32_t from, uint32_t to);
-
 #endif

@@ -55,7 +55,7 @@ tn_verdict tn_do_cache_write(tn_sched *s, tn_step *t)
     cache.layout = NULL;
     cache.slack = 0;
     uint32_t number = tn_func_add_buffer(f, &cache);
-    tn_rename_buffer(s, b, (uint32_t)target, number);
+    tn_stmt_rename_buffer(s->func, b, (uint32_t)target, number);
     tn_stmt *top = b;
     while (tn_stmt_parent(top))
         top = tn_stmt_parent(top);
