@@ -61,6 +61,10 @@ bool tn_affine_cond(tn_pool *p, const tn_expr *cond, tn_affine *out);
 int64_t tn_gcd(int64_t a, int64_t b); /* of absolute values */
 int tn_expr_order(const tn_expr *a, const tn_expr *b); /* structural, the same in every run */
 
+/* ---- facts ---- */
+
+void tn_facts_upper(tn_facts *f, const tn_expr *leaf, const tn_expr *max); /* leaf <= max, besides what is known */
+
 /* ---- intervals ---- */
 
 typedef struct tn_bnd { const tn_facts *f; tn_memo *m; } tn_bnd;

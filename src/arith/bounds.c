@@ -127,7 +127,7 @@ static tn_range r_floormod(tn_range a, tn_range b)
         return r_neg(r_floormod(r_neg(a), r_neg(b)));
     int64_t top = add_hi(b.hi, -1);
     if (b.lo <= 0)
-        return (tn_range){b.lo == INT64_MIN ? INT64_MIN : b.lo + 1, max64(top, 0)};
+        return (tn_range){b.lo == INT64_MIN ? INT64_MIN : min64(b.lo + 1, 0), max64(top, 0)};
     if (b.lo == b.hi && !inf(a.lo) && !inf(a.hi) && tn_floordiv(a.lo, b.lo) == tn_floordiv(a.hi, b.lo))
         return (tn_range){tn_floormod(a.lo, b.lo), tn_floormod(a.hi, b.lo)};
     if (a.lo >= 0 && a.hi < b.lo)
@@ -147,7 +147,7 @@ static tn_range r_truncmod(tn_range a, tn_range b)
     if (a.lo >= 0 && b.lo > 0)
         return r_floormod(a, b);
     tn_range m = r_magnitude(b), n = r_magnitude(a);
-    int64_t top = min64(add_hi(m.hi, -1), n.hi);
+    int64_t top = max64(min64(add_hi(m.hi, -1), n.hi), 0);
     return (tn_range){a.lo >= 0 ? 0 : neg(top), a.hi <= 0 ? 0 : top};
 }
 

@@ -60,6 +60,15 @@ void tn_facts_range(tn_facts *f, const tn_expr *leaf, int64_t lo, int64_t hi)
     f->at[i] = (tn_range){lo, hi};
 }
 
+void tn_facts_upper(tn_facts *f, const tn_expr *leaf, const tn_expr *max)
+{
+    changed(f);
+    if (f->n_upper == f->cap_upper)
+        f->upper = tn_vec_grow(f->upper, f->n_upper, 1, &f->cap_upper, sizeof *f->upper);
+    f->upper[f->n_upper].leaf = leaf;
+    f->upper[f->n_upper++].max = max;
+}
+
 void tn_facts_loop(tn_pool *p, tn_facts *f, const tn_expr *var, const tn_expr *extent)
 {
     int64_t n;
@@ -68,11 +77,7 @@ void tn_facts_loop(tn_pool *p, tn_facts *f, const tn_expr *var, const tn_expr *e
     tn_facts_range(f, var, 0, r.hi == INT64_MAX ? INT64_MAX : r.hi > 0 ? r.hi - 1 : 0);
     if (tn_is_int(extent, &n))
         return;
-    if (f->n_upper == f->cap_upper)
-        f->upper = tn_vec_grow(f->upper, f->n_upper, 1, &f->cap_upper, sizeof *f->upper);
-    f->upper[f->n_upper].leaf = var;
-    f->upper[f->n_upper++].max = tn_simplify(p, f, tn_sub(p, extent, tn_idx(p, 1)));
-    changed(f);
+    tn_facts_upper(f, var, tn_simplify(p, f, tn_sub(p, extent, tn_idx(p, 1))));
 }
 
 void tn_facts_assume(tn_facts *f, const tn_expr *cond)

@@ -93,7 +93,7 @@ static enum pair judge(bool is_and, const tn_expr *a, const tn_expr *b)
 
 const tn_expr *tn_simp_junction(tn_simp *c, enum tn_ek k, const tn_expr *a, const tn_expr *b)
 {
-    const tn_expr *in[PARTS_MAX], *list[PARTS_MAX];
+    const tn_expr *in[PARTS_MAX], *list[PARTS_MAX] = {0};
     bool is_and = k == TN_E_AND;
     if (a->kind == TN_E_INT)
         return (a->u.i != 0) == is_and ? b : a;
