@@ -6,6 +6,8 @@
  */
 #include "tir/func.h"
 
+#include "ir/lex.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -16,7 +18,7 @@ const char *const tn_loop_names[TN_LOOP_COUNT] = {"", "parallel", "vector", "unr
 static const char *const reserved[] = {
     "func", "phase", "strict",  "source", "symbols", "in",   "for",  "parallel", "vector", "unrolled", "block", "mask",
     "tag",  "init",  "spatial", "reduce", "buffer",  "if",   "else", "let",      "check",  "pass",     "slack", "at",
-    "and",  "or",    "not",     "true",   "false",   "then", "inf",  "nan",      "def",    "fn",
+    "def",  "fn",
 };
 
 bool tn_tir_reserved(const char *name)
@@ -24,7 +26,7 @@ bool tn_tir_reserved(const char *name)
     for (size_t i = 0; i < sizeof reserved / sizeof *reserved; i++)
         if (strcmp(name, reserved[i]) == 0)
             return true;
-    return false;
+    return tn_lex_reserved(name);
 }
 
 static bool letter(char c)
@@ -66,6 +68,26 @@ const char *tn_tir_name(tn_ctx *ctx, const char *name)
     const char *s = tn_intern(ctx, b.at);
     tn_buf_deinit(&b);
     return s;
+}
+
+/* A capital, then capitals and groups of a number and a small letter, at least one group: NK32n, OI8iHW. A layout without
+ * a group is the identity or has a colon. */
+bool tn_tir_layout_like(const char *s, size_t n)
+{
+    size_t groups = 0;
+    if (n == 0 || s[0] < 'A' || s[0] > 'Z')
+        return false;
+    for (size_t i = 1; i < n; i++) {
+        if (s[i] >= 'A' && s[i] <= 'Z')
+            continue;
+        size_t digits = i;
+        while (i < n && s[i] >= '0' && s[i] <= '9')
+            i++;
+        if (i == digits || i == n || s[i] < 'a' || s[i] > 'z')
+            return false;
+        groups++;
+    }
+    return groups > 0;
 }
 
 const char *tn_tir_suffixed(tn_ctx *ctx, const char *name, uint32_t k)
