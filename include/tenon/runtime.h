@@ -52,7 +52,7 @@ enum tnr_code {
 typedef struct tnr_error {
     int32_t code; /* enum tnr_code */
     int32_t reserved0;
-    uint64_t position; /* where: byte of a file or blob, instruction of a program, node of mod.json; else 0 */
+    uint64_t position; /* where: byte of a file, blob or json, instruction of a program; else 0 */
     char message[256]; /* one sentence, NUL-terminated, cut at a UTF-8 character if too long */
 } tnr_error;
 
@@ -217,7 +217,7 @@ typedef struct tnr_profile_event { /* valid during the callback */
     const char *node;              /* model nodes, "Gemm_0, Relu_1" */
     const char *kernel;            /* func_name; "__copy" for a copy */
     uint64_t nanoseconds;          /* wall time of this instruction */
-    uint32_t index;                /* instruction of the program, or node of mod.json */
+    uint32_t index;                /* instruction */
     uint32_t variant;              /* which variant of the kernel ran */
     uint32_t n_in, n_out;
     const DLTensor *arg;           /* n_in + n_out views: logical shapes, data in the kernel's layout */
@@ -234,9 +234,9 @@ void tnr_profile_set(tnr_instance *instance, tnr_profile_fn *fn, void *user);
 /* The process has one pool, started at the first run that can use it: as many threads (the caller included) as
  * TVM_NUM_THREADS, else OMP_NUM_THREADS, else the cores this process may use (affinity mask, one thread per core,
  * cgroup quota rounded up) say.
- * tnr_threads_set: n > 0 sets that number, 0 goes back to the default; waits for the workers to leave their tasks; not from
- * within a profile callback. With n = 1 no worker is left: do so before unloading the runtime.
- * tnr_threads_get: that number. Thread-safe, both. */
+ * tnr_threads_set: n > 0 (at most 256) sets that number, 0 goes back to the default; waits for the workers to leave
+ * their tasks. With n = 1 no worker is left: do so before unloading the runtime.
+ * tnr_threads_get: that number. Thread-safe, both. After fork() the child starts workers of its own. */
 TNR_CHECKED tnr_status tnr_threads_set(int32_t n, tnr_error *err);
 int32_t tnr_threads_get(void);
 
