@@ -52,7 +52,7 @@ enum tnr_code {
 typedef struct tnr_error {
     int32_t code; /* enum tnr_code */
     int32_t reserved0;
-    uint64_t position; /* where: byte of a file, blob or json, instruction of a program; else 0 */
+    uint64_t position; /* where: byte of a file or blob, instruction of a program, node of mod.json; else 0 */
     char message[256]; /* one sentence, NUL-terminated, cut at a UTF-8 character if too long */
 } tnr_error;
 

@@ -47,6 +47,10 @@ static tnr_status check_tables(const tn_program *p, tnr_error *err)
             return damaged(err, i, "a missing text", NULL);
     if (p->n_symbol == 0 && (p->arena_bytes.fn || p->work_offset.fn))
         return damaged(err, 0, "an arena size that depends on symbols, of which there are none", NULL);
+    if (!p->work_offset.fn && (p->work_offset.value < 0 || p->work_offset.value % 64 != 0))
+        return damaged(err, 0, "the work memory's offset is negative or no multiple of 64", NULL);
+    if (!p->arena_bytes.fn && (p->arena_bytes.value < 0 || (uint64_t)p->arena_bytes.value > SIZE_MAX / 2))
+        return damaged(err, 0, "the arena's size is out of range", NULL);
     return TNR_OK;
 }
 
