@@ -39,6 +39,7 @@ typedef struct tn_pb_field {
     uint8_t repeated;   /* 1: pointer + count at `offset` (struct tn_pb_array); packed or not */
     uint32_t offset;    /* in the struct */
     const struct tn_pb_msg *msg; /* T_MSG */
+    const char *name;   /* as in the .proto file, for the path in errors; NULL prints the number */
 } tn_pb_field;
 typedef struct tn_pb_msg { const char *name; uint32_t size; uint32_t n_field; const tn_pb_field *field; } tn_pb_msg;
 typedef struct tn_pb_array { void *at; size_t n; } tn_pb_array; /* int64_t, float, double, tn_pb_bytes, or structs (by value) */

@@ -1,0 +1,46 @@
+#ifndef TN_IR_LEX_H
+#define TN_IR_LEX_H
+/* The text reader every IR builds on: tokens with positions, one-token look-ahead, errors with line and column,
+ * and a scalar expression parser (Pratt) with pluggable names. Nesting is bounded (256). */
+#include "ir/expr.h"
+
+enum tn_tok { TN_TOK_END, TN_TOK_IDENT, TN_TOK_INT, TN_TOK_REAL, TN_TOK_STRING, TN_TOK_PUNCT, TN_TOK_NEWLINE, TN_TOK_INDENT, TN_TOK_DEDENT };
+
+typedef struct tn_lexer {
+    tn_ctx *ctx;
+    const char *file, *at, *end;
+    uint32_t line, col;
+    /* current token */
+    enum tn_tok tok;
+    const char *text; size_t n;       /* slice of the input; STRING: without quotes */
+    uint32_t tok_line, tok_col;
+    int64_t i; double r;              /* INT, REAL (i saturates with an error) */
+    const char *suffix; size_t n_suffix; /* letters right after a number: "f", "i64", "f16" */
+    bool layout;                      /* emit NEWLINE, INDENT, DEDENT (TIR); else white space only */
+    uint32_t indent[64], n_indent, pending_dedent;
+    uint32_t depth;                   /* nesting of expressions, types ... */
+    bool failed;                      /* an error was reported; the token is END from then on */
+} tn_lexer;
+
+/* Punctuation is the longest of: -> => == != <= >= << >> and single characters. Comments: // to the end of line,
+ * slash-star comments, and # to the end of line unless `#[`. */
+void tn_lex_init(tn_lexer *l, tn_ctx *ctx, const char *file, const char *text, size_t n, bool layout);
+void tn_lex_next(tn_lexer *l);
+bool tn_lex_is(const tn_lexer *l, const char *text);       /* current token is this punctuation or identifier */
+bool tn_lex_accept(tn_lexer *l, const char *text);         /* ... and moves on */
+tn_status tn_lex_expect(tn_lexer *l, const char *text);    /* ir-E001 otherwise */
+tn_status tn_lex_fail(tn_lexer *l, const char *id, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+const char *tn_lex_ident(tn_lexer *l);                     /* interned; NULL and error if not an identifier */
+
+/* Resolves what an identifier (or `%name`) means. NULL: unknown (the parser reports ir-E003). */
+typedef struct tn_scope_fns {
+    const tn_expr *(*name)(void *user, const char *name);
+    /* name[...]: buffer number and element dtype; false: not a buffer */
+    bool (*buffer)(void *user, const char *name, uint32_t *out_number, tn_dtype *out_dtype);
+    void *user;
+} tn_scope_fns;
+/* Parses one expression. Bare integer constants take dtype `want` (index by default) or that of the other operand.
+ * Float literals carry f / f64 / f16 suffixes or take `want`. */
+tn_status tn_expr_parse(tn_lexer *l, tn_pool *p, const tn_scope_fns *scope, tn_dtype want, const tn_expr **out);
+
+#endif

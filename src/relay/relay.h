@@ -1,0 +1,36 @@
+#ifndef TN_RELAY_RELAY_H
+#define TN_RELAY_RELAY_H
+/* Relay, the graph IR: text form (TVM's `#[version = "0.0.5"]`), type inference, verifier, reference interpreter. The
+ * data structure is ir/graph.h, the operators op/; docs/relay.md has grammar and semantics. */
+#include "op/op.h"
+
+/* Prints the module. Constants of rank 0 inline; others as meta[relay.Constant][k] with a comment (name, shape). A group
+ * (an `fn` with Primitive=1 and the call of it) prints as two lines, as in docs/relay.md. */
+void tn_relay_print(const tn_graph *g, tn_buf *out);
+/* Reads a module. params: tensors for meta[relay.Constant][k] by index ("<file>.params"), or NULL: then they read as
+ * opaque constants of the annotated type (dump and passes work, running does not). Types are inferred. */
+TN_WARN_UNUSED tn_status tn_relay_parse(tn_graph *g, const char *file, const char *text, size_t n,
+                                        const tn_blob *const *constant, size_t n_constant);
+/* Collects the constants in printing order (for the .params file beside a dump). Returns their number. */
+size_t tn_relay_constants(const tn_graph *g, const tn_node **out, size_t max);
+
+/* Infers all types, in order; every failing node is reported (up to 20). */
+TN_WARN_UNUSED tn_status tn_relay_infer(tn_graph *g);
+/* Structure, dominance, types present and equal to what infer gives, layouts equal at calls and boundaries, use lists. */
+TN_WARN_UNUSED tn_status tn_relay_verify(const tn_graph *g);
+
+/* A tensor value of the interpreter: dense, physical layout of its type with symbols replaced. Heap memory. */
+typedef struct tn_tensor_value { tn_dtype dtype; uint16_t ndim; int64_t dim[8]; void *at; size_t n; bool borrowed; } tn_tensor_value;
+void tn_tensor_value_deinit(tn_tensor_value *v);
+/* Runs a block-stage function on memory; the interpreter by default, a JIT where the caller has one. */
+typedef tn_status tn_eval_fn(const tn_func *f, void *const arg[], const int64_t sym[], void *user);
+tn_status tn_eval_interp(const tn_func *f, void *const arg[], const int64_t sym[], void *user);
+
+/* Evaluates @main, each operator record unfused and unscheduled. Symbols bind from the inputs' dims. out has one entry per
+ * result (tuples are flattened); they are the caller's to deinit. */
+TN_WARN_UNUSED tn_status tn_relay_run(tn_graph *g, int n_in, const tn_tensor_value in[], int n_out, tn_tensor_value out[],
+                                      tn_eval_fn *eval, void *eval_user);
+/* Evaluates one node whose inputs are all constants (symbol-free). out: nout entries. Used by FoldConstant. */
+TN_WARN_UNUSED tn_status tn_relay_eval_node(tn_graph *g, tn_node *n, tn_tensor_value out[], tn_eval_fn *eval, void *eval_user);
+
+#endif

@@ -1,0 +1,79 @@
+#ifndef TN_TE_TE_H
+#define TN_TE_TE_H
+/* Tensor expressions: what each element of a tensor is, as scalar expressions; from them te makes the blocks of one
+ * TIR function. There is no second schedule tree: schedules work on the blocks.
+ *
+ * A tensor is a buffer of the function under construction (same number), so `tn_at` is an ordinary LOAD. Typical use,
+ * in an operator record's compute:
+ *
+ *     tn_tensor *t = tn_te_new(te, "dense", dtype, 2, dim);          axes: t->axis[0], t->axis[1]
+ *     const tn_expr *k = tn_te_reduce_axis(te, t, "k", extent);
+ *     tn_te_sum(te, t, tn_mul(p, tn_at2(te, a, t->axis[0], k), tn_at2(te, w, t->axis[1], k)), NULL);
+ */
+#include "ir/graph.h"
+#include "tir/tir.h"
+
+enum tn_reducer { TN_RED_NONE, TN_RED_SUM, TN_RED_PROD, TN_RED_MAX, TN_RED_MIN, TN_RED_ANY, TN_RED_ALL };
+enum tn_tensor_kind { TN_TENSOR_INPUT, TN_TENSOR_COMPUTE, TN_TENSOR_EXTERN };
+enum { TN_TE_MAX_REDUCE = 8 };
+
+typedef struct tn_tensor tn_tensor;
+typedef struct tn_te tn_te;
+struct tn_tensor {
+    uint8_t kind;                 /* enum tn_tensor_kind */
+    uint32_t buffer;              /* number in te->func */
+    tn_dtype dtype;
+    uint16_t ndim;
+    const tn_expr *const *dim;
+    const tn_expr **axis;         /* ndim VARs: the element being defined */
+    uint32_t n_reduce;
+    const tn_expr *raxis[TN_TE_MAX_REDUCE], *rextent[TN_TE_MAX_REDUCE];
+    uint8_t reducer;              /* enum tn_reducer */
+    const tn_expr *value;         /* over axis (and raxis): the element, or the term of the reduction */
+    const tn_expr *where;         /* reduction terms count only where this holds; NULL: always */
+    const tn_expr *init;          /* neutral element, or the initial value (over axis) */
+    tn_body body;                 /* EXTERN: statements that define the whole tensor */
+    const char *tag, *source;     /* for the block */
+    bool inlined;                 /* replaced in its readers; makes no block */
+    tn_tensor *next;              /* in order of definition */
+};
+
+struct tn_te {
+    tn_func *func;
+    tn_arena *arena;
+    tn_pool *pool;
+    tn_tensor *first, *last;
+    const char *tag, *source;     /* given to tensors made from here on */
+};
+
+void tn_te_init(tn_te *te, tn_ctx *ctx, tn_arena *arena, tn_pool *pool, const char *name);
+/* A parameter of the function (input). */
+tn_tensor *tn_te_input(tn_te *te, const char *name, const tn_type *type);
+/* A tensor to be defined; axis variables are named i0.. or after `axis_names` ("n oc oh ow", may be NULL). */
+tn_tensor *tn_te_new(tn_te *te, const char *name, tn_dtype t, int ndim, const tn_expr *const dim[], const char *axis_names);
+tn_tensor *tn_te_like(tn_te *te, const char *name, const tn_type *type); /* dtype and dims of type */
+const tn_expr *tn_te_reduce_axis(tn_te *te, tn_tensor *t, const char *name, const tn_expr *extent);
+void tn_te_define(tn_te *te, tn_tensor *t, const tn_expr *value);
+/* init NULL: the reducer's neutral element (sum 0, prod 1, max -inf or lowest, min +inf or highest). */
+void tn_te_reduce(tn_te *te, tn_tensor *t, enum tn_reducer r, const tn_expr *term, const tn_expr *where, const tn_expr *init);
+static inline void tn_te_sum(tn_te *te, tn_tensor *t, const tn_expr *term, const tn_expr *where) { tn_te_reduce(te, t, TN_RED_SUM, term, where, NULL); }
+/* The tensor is defined by statements the caller puts into t->body (built with tir's builder). */
+void tn_te_extern(tn_te *te, tn_tensor *t);
+const tn_expr *tn_at(tn_te *te, const tn_tensor *t, int n, const tn_expr *const index[]);
+const tn_expr *tn_at1(tn_te *te, const tn_tensor *t, const tn_expr *a);
+const tn_expr *tn_at2(tn_te *te, const tn_tensor *t, const tn_expr *a, const tn_expr *b);
+const tn_expr *tn_at3(tn_te *te, const tn_tensor *t, const tn_expr *a, const tn_expr *b, const tn_expr *c);
+const tn_expr *tn_at4(tn_te *te, const tn_tensor *t, const tn_expr *a, const tn_expr *b, const tn_expr *c, const tn_expr *d);
+/* The element, or `other` where cond does not hold (masked load: not touched there). */
+const tn_expr *tn_at_if(tn_te *te, const tn_tensor *t, int n, const tn_expr *const index[], const tn_expr *cond, const tn_expr *other);
+
+/* Replaces t in the values of its readers (t not a reduction, not extern). */
+void tn_te_inline(tn_te *te, tn_tensor *t);
+/* Which tensors read t, and how: number of reading tensors; *out_once true if each element is read at most once in each
+ * (the index is an injective map of all the reader's axes). */
+int tn_te_readers(tn_te *te, const tn_tensor *t, bool *out_once);
+/* Ends the construction: outputs become the last parameters with the given layouts (NULL: identity), every tensor not
+ * inlined becomes a buffer declaration and one loop nest with one block. Returns the function (block stage). */
+tn_func *tn_te_finish(tn_te *te, int n_out, tn_tensor *const out[], const tn_layout *const layout[]);
+
+#endif
