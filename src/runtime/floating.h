@@ -13,10 +13,7 @@ static inline tnr_floating tnr_floating_default(void)
     _mm_setcsr(0x1F80);
     return old;
 }
-static inline void tnr_floating_restore(tnr_floating old)
-{
-    _mm_setcsr(old);
-}
+static inline void tnr_floating_restore(tnr_floating old) { _mm_setcsr(old); }
 #elif defined(__aarch64__)
 typedef uint64_t tnr_floating;
 static inline tnr_floating tnr_floating_default(void)
@@ -26,10 +23,7 @@ static inline tnr_floating tnr_floating_default(void)
     __asm__ volatile("msr fpcr, %0" : : "r"((uint64_t)0));
     return old;
 }
-static inline void tnr_floating_restore(tnr_floating old)
-{
-    __asm__ volatile("msr fpcr, %0" : : "r"(old));
-}
+static inline void tnr_floating_restore(tnr_floating old) { __asm__ volatile("msr fpcr, %0" : : "r"(old)); }
 #else
 #include <fenv.h>
 typedef fenv_t tnr_floating;
@@ -40,10 +34,7 @@ static inline tnr_floating tnr_floating_default(void)
     fesetenv(FE_DFL_ENV);
     return old;
 }
-static inline void tnr_floating_restore(tnr_floating old)
-{
-    fesetenv(&old);
-}
+static inline void tnr_floating_restore(tnr_floating old) { fesetenv(&old); }
 #endif
 
 #endif

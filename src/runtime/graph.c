@@ -52,9 +52,9 @@ struct reader {
     const tn_json *nodes, *heads, *row_ptr, *shape, *dltype, *storage_id;
     uint32_t n_entry, n_slot, n_operand;
     struct node *node;
-    uint32_t *first;   /* n_node + 1: first entry of a node */
-    uint32_t *root;    /* n_entry */
-    uint32_t *storage; /* n_entry */
+    uint32_t *first;     /* n_node + 1: first entry of a node */
+    uint32_t *root;      /* n_entry */
+    uint32_t *storage;   /* n_entry */
     struct place *place; /* n_entry: ids are smaller */
     char *name_at;
     tnr_graph *g;
@@ -70,8 +70,7 @@ static bool text_is(const tn_json *v, const char *text)
 /* An integer in [0, limit). */
 static bool number(const tn_json *v, uint64_t limit, uint32_t *out)
 {
-    if (!tn_json_is(v, TN_JSON_INT) || v->u.i < 0 || (uint64_t)v->u.i >= limit)
-        return false;
+    if (!tn_json_is(v, TN_JSON_INT) || v->u.i < 0 || (uint64_t)v->u.i >= limit) return false;
     *out = (uint32_t)v->u.i;
     return true;
 }
@@ -95,16 +94,15 @@ static bool keys_known(const tn_json *object, const char *const *key, size_t n)
 {
     for (uint32_t i = 0; i < object->n; i++) {
         bool known = false;
-        for (size_t k = 0; k < n; k++)
-            known = known || text_is(&object->u.at[2 * i], key[k]);
-        if (!known)
-            return false;
+        for (size_t k = 0; k < n; k++) known = known || text_is(&object->u.at[2 * i], key[k]);
+        if (!known) return false;
     }
     return true;
 }
 
 /* A typed list of the graph's attributes, ["list_int", [...]], with one element per entry. */
-static const tn_json *attribute(const struct reader *r, const tn_json *attrs, const char *key, const char *type)
+static const tn_json *attribute(const struct reader *r, const tn_json *attrs, const char *key,
+                                const char *type)
 {
     const tn_json *v = tn_json_find(attrs, key);
     if (!tn_json_is(v, TN_JSON_ARRAY) || v->n != 2 || !text_is(&v->u.at[0], type) ||
@@ -235,23 +233,27 @@ static tnr_status read_func(struct reader *r, uint32_t at, const tn_json *attrs,
 {
     const tn_json *func = tn_json_find(attrs, "func_name");
     uint32_t n_out = r->first[at + 1] - r->first[at];
-    if (!tn_json_is(func, TN_JSON_STRING) || !text_number_is(tn_json_find(attrs, "num_inputs"), n->inputs->n) ||
+    if (!tn_json_is(func, TN_JSON_STRING) ||
+        !text_number_is(tn_json_find(attrs, "num_inputs"), n->inputs->n) ||
         !text_number_is(tn_json_find(attrs, "num_outputs"), n_out))
         return bad(r, at, "attrs must hold func_name, and num_inputs and num_outputs that fit");
-    if (!text_is(tn_json_find(attrs, "flatten_data"), "0"))
-        return bad(r, at, "flatten_data must be \"0\"");
+    if (!text_is(tn_json_find(attrs, "flatten_data"), "0")) return bad(r, at, "flatten_data must be \"0\"");
     n->kind = text_is(func, "__nop") ? NODE_NOP : text_is(func, "__copy") ? NODE_COPY : NODE_CALL;
     if (n->kind != NODE_CALL)
-        return n->inputs->n == 1 && n_out == 1 ? TNR_OK : bad(r, at, "__nop and __copy have one input and one output");
+        return n->inputs->n == 1 && n_out == 1 ? TNR_OK
+                                               : bad(r, at, "__nop and __copy have one input and one output");
     if (!find_kernel(r, func, &n->kernel))
-        return tnr_fail(r->err, TNR_E_FORMAT, at, "mod.json: node %" PRIu32 " calls \"%.*s\", which mod.so does not have", at,
+        return tnr_fail(r->err, TNR_E_FORMAT, at,
+                        "mod.json: node %" PRIu32 " calls \"%.*s\", which mod.so does not have", at,
                         (int)(func->n < 150 ? func->n : 150), func->u.s);
     const tn_kernel *k = &r->library->kernel[n->kernel];
     if (k->n_in != n->inputs->n || k->n_out != n_out)
-        return tnr_fail(r->err, TNR_E_FORMAT, at, "mod.json: node %" PRIu32 " has %" PRIu32 " inputs and %" PRIu32
-                        " outputs, its kernel %.80s %" PRIu32 " and %" PRIu32, at, n->inputs->n, n_out, k->name, k->n_in,
-                        k->n_out);
-    return k->n_sym == 0 ? TNR_OK : bad(r, at, "its kernel has symbolic dimensions, which need the aot executor");
+        return tnr_fail(r->err, TNR_E_FORMAT, at,
+                        "mod.json: node %" PRIu32 " has %" PRIu32 " inputs and %" PRIu32
+                        " outputs, its kernel %.80s %" PRIu32 " and %" PRIu32,
+                        at, n->inputs->n, n_out, k->name, k->n_in, k->n_out);
+    return k->n_sym == 0 ? TNR_OK
+                         : bad(r, at, "its kernel has symbolic dimensions, which need the aot executor");
 }
 
 static tnr_status read_null(struct reader *r, uint32_t at, const tn_json *name)
@@ -261,8 +263,7 @@ static tnr_status read_null(struct reader *r, uint32_t at, const tn_json *name)
     uint64_t bytes;
     if (r->node[at].inputs->n != 0 || r->first[at + 1] - r->first[at] != 1)
         return bad(r, at, "a null node has no inputs and one output");
-    if (memchr(name->u.s, 0, name->n))
-        return bad(r, at, "its name holds a zero byte");
+    if (memchr(name->u.s, 0, name->n)) return bad(r, at, "its name holds a zero byte");
     memcpy(r->name_at, name->u.s, name->n);
     s->name = r->name_at; /* the pool is zeroed: terminated */
     r->name_at += name->n + 1;
@@ -273,7 +274,8 @@ static tnr_status read_null(struct reader *r, uint32_t at, const tn_json *name)
 static tnr_status read_node(struct reader *r, uint32_t at)
 {
     static const char *const keys[] = {"op", "name", "inputs", "attrs", "control_deps"};
-    const tn_json *v = &r->nodes->u.at[at], *name = tn_json_find(v, "name"), *attrs = tn_json_find(v, "attrs");
+    const tn_json *v = &r->nodes->u.at[at], *name = tn_json_find(v, "name"),
+                  *attrs = tn_json_find(v, "attrs");
     struct node *n = &r->node[at];
     n->inputs = tn_json_find(v, "inputs");
     if (!tn_json_is(v, TN_JSON_OBJECT) || !keys_known(v, keys, 5) || !tn_json_is(name, TN_JSON_STRING) ||
@@ -287,8 +289,7 @@ static tnr_status read_node(struct reader *r, uint32_t at)
     for (uint32_t i = 0; attrs && i < (tn_json_is(attrs, TN_JSON_OBJECT) ? attrs->n : 0); i++)
         if (!tn_json_is(&attrs->u.at[2 * i + 1], TN_JSON_STRING))
             return bad(r, at, "the values of attrs must be strings");
-    if (text_is(tn_json_find(v, "op"), "null"))
-        return read_null(r, at, name);
+    if (text_is(tn_json_find(v, "op"), "null")) return read_null(r, at, name);
     if (!text_is(tn_json_find(v, "op"), "tvm_op") || !tn_json_is(attrs, TN_JSON_OBJECT))
         return bad(r, at, "op must be null, or tvm_op with attrs");
     uint32_t n_out = r->first[at + 1] - r->first[at];
@@ -300,19 +301,16 @@ static tnr_status read_nodes(struct reader *r, const tn_json *root)
 {
     uint32_t n_null = 0, n = r->nodes->n;
     for (uint32_t i = 0; i <= n; i++)
-        if (!number(&r->row_ptr->u.at[i], (uint64_t)r->n_entry + 1, &r->first[i]) || (i == 0 && r->first[0] != 0) ||
-            (i > 0 && r->first[i] < r->first[i - 1]))
+        if (!number(&r->row_ptr->u.at[i], (uint64_t)r->n_entry + 1, &r->first[i]) ||
+            (i == 0 && r->first[0] != 0) || (i > 0 && r->first[i] < r->first[i - 1]))
             return bad_graph(r, "node_row_ptr must begin with 0 and not fall");
     const tn_json *args = tn_json_find(root, "arg_nodes");
-    if (!tn_json_is(args, TN_JSON_ARRAY))
-        return bad_graph(r, "arg_nodes is missing");
+    if (!tn_json_is(args, TN_JSON_ARRAY)) return bad_graph(r, "arg_nodes is missing");
     for (uint32_t i = 0; i < n; i++) {
         uint32_t arg;
         tnr_status status = read_node(r, i);
-        if (status)
-            return status;
-        if (r->node[i].kind != NODE_NULL)
-            continue;
+        if (status) return status;
+        if (r->node[i].kind != NODE_NULL) continue;
         if (n_null >= args->n || !number(&args->u.at[n_null], n, &arg) || arg != i)
             return bad_graph(r, "arg_nodes must list the null nodes in order");
         n_null++;
@@ -343,14 +341,14 @@ static tnr_status read_storage(struct reader *r)
                 r->root[e] = r->root[from];
             } else {
                 p->n_value++;
-                if (bytes_of(r, e) > p->bytes)
-                    p->bytes = bytes_of(r, e);
+                if (bytes_of(r, e) > p->bytes) p->bytes = bytes_of(r, e);
             }
         }
     for (uint32_t i = 0; i < r->nodes->n; i++)
         for (uint32_t e = r->first[i]; e < r->first[i + 1]; e++)
             if (r->node[i].kind > NODE_NOP && r->place[r->storage[e]].external)
-                return bad(r, i, "its result would overwrite an input or a constant: both have the same storage_id");
+                return bad(
+                    r, i, "its result would overwrite an input or a constant: both have the same storage_id");
     return TNR_OK;
 }
 
@@ -394,9 +392,9 @@ static tnr_status place_storage(struct reader *r)
     for (uint32_t s = 0; s < r->n_entry; s++) {
         struct place *p = &r->place[s];
         p->offset = total;
-        if (p->direct || p->n_value == 0)
-            continue;
-        if (!tn_size_add(total, (size_t)p->bytes, &end) || !tn_size_align(end, 64, &total) || total > INT64_MAX / 4)
+        if (p->direct || p->n_value == 0) continue;
+        if (!tn_size_add(total, (size_t)p->bytes, &end) || !tn_size_align(end, 64, &total) ||
+            total > INT64_MAX / 4)
             return bad_graph(r, "its tensors are too large together");
     }
     for (uint32_t i = 0; i < r->nodes->n; i++) {
@@ -405,8 +403,7 @@ static tnr_status place_storage(struct reader *r)
         int64_t bytes = v < 0 ? 0 : tnr_size_get(k->variant[v].work_bytes, NULL);
         if (bytes < 0 || bytes > INT64_MAX / 4)
             return bad(r, i, "its kernel asks for an impossible amount of work memory");
-        if ((size_t)bytes > work)
-            work = (size_t)bytes;
+        if ((size_t)bytes > work) work = (size_t)bytes;
     }
     for (uint32_t e = 0; e < r->n_entry; e++) {
         tn_slot *s = &r->g->slot[e];
@@ -429,19 +426,19 @@ static void write_instructions(struct reader *r)
     uint32_t at = 0, n = 0;
     for (uint32_t i = 0; i < r->nodes->n; i++) {
         const struct node *node = &r->node[i];
-        if (node->kind < NODE_COPY)
-            continue;
+        if (node->kind < NODE_COPY) continue;
         const tn_kernel *k = &r->library->kernel[node->kernel];
         tn_inst *in = &g->inst[n++];
-        *in = (tn_inst){.op = node->kind == NODE_COPY ? TN_INST_COPY : TN_INST_CALL, .a = node->kernel, .operand = at,
+        *in = (tn_inst){.op = node->kind == NODE_COPY ? TN_INST_COPY : TN_INST_CALL,
+                        .a = node->kernel,
+                        .operand = at,
                         .node = node->kind == NODE_COPY ? "__copy" : k->source};
         for (uint32_t k_in = 0; k_in < node->inputs->n; k_in++) {
             uint32_t entry = 0;
             (void)reference(r, &node->inputs->u.at[k_in], i, &entry);
             g->operand[at++] = r->root[entry];
         }
-        for (uint32_t e = r->first[i]; e < r->first[i + 1]; e++)
-            g->operand[at++] = e;
+        for (uint32_t e = r->first[i]; e < r->first[i + 1]; e++) g->operand[at++] = e;
         in->n_operand = at - in->operand;
     }
     g->program.slot = g->slot;
@@ -459,8 +456,7 @@ static tnr_status allocate(struct reader *r)
     size_t n_dim = 0, names = (size_t)r->heads->n * OUTPUT_NAME;
     size_t n_slot = (size_t)r->n_entry + r->heads->n, n_node = r->nodes->n, n_operand = r->n_entry;
     tnr_status status = count_dims(r, &n_dim);
-    if (status)
-        return status;
+    if (status) return status;
     for (uint32_t i = 0; i < n_node; i++) {
         const tn_json *name = tn_json_find(&r->nodes->u.at[i], "name");
         const tn_json *inputs = tn_json_find(&r->nodes->u.at[i], "inputs");
@@ -481,8 +477,8 @@ static tnr_status allocate(struct reader *r)
     r->place = tnr_mem_new(r->n_entry, sizeof *r->place);
     r->name_at = g->names;
     r->n_slot = r->n_entry;
-    if (!g->slot || !g->dim || !g->inst || !g->operand || !g->head || !g->names || !r->node || !r->first || !r->root ||
-        !r->storage || !r->place)
+    if (!g->slot || !g->dim || !g->inst || !g->operand || !g->head || !g->names || !r->node || !r->first ||
+        !r->root || !r->storage || !r->place)
         return tnr_fail_memory(r->err, n_slot * sizeof *g->slot + n_dim * sizeof *g->dim + names);
     return TNR_OK;
 }
@@ -490,20 +486,13 @@ static tnr_status allocate(struct reader *r)
 static tnr_status read_graph(struct reader *r, const tn_json *root)
 {
     tnr_status status = read_top(r, root);
-    if (!status)
-        status = allocate(r);
-    if (!status)
-        status = read_entries(r);
-    if (!status)
-        status = read_nodes(r, root);
-    if (!status)
-        status = read_storage(r);
-    if (!status)
-        status = read_heads(r);
-    if (!status)
-        status = place_storage(r);
-    if (!status)
-        write_instructions(r);
+    if (!status) status = allocate(r);
+    if (!status) status = read_entries(r);
+    if (!status) status = read_nodes(r, root);
+    if (!status) status = read_storage(r);
+    if (!status) status = read_heads(r);
+    if (!status) status = place_storage(r);
+    if (!status) write_instructions(r);
     return status;
 }
 
@@ -512,8 +501,8 @@ tnr_status tnr_graph_read(const char *json, size_t n, const tn_library *library,
 {
     tn_json_doc doc = tn_json_read(json, n);
     if (!doc.root) {
-        tnr_status status = tnr_fail(err, TNR_E_FORMAT, doc.error_at, "mod.json: %.120s at byte %zu", doc.error,
-                                     doc.error_at);
+        tnr_status status = tnr_fail(err, TNR_E_FORMAT, doc.error_at, "mod.json: %.120s at byte %zu",
+                                     doc.error, doc.error_at);
         tn_json_free(&doc);
         return status;
     }
@@ -532,20 +521,13 @@ tnr_status tnr_graph_read(const char *json, size_t n, const tn_library *library,
     return status;
 }
 
-const tn_program *tnr_graph_program(const tnr_graph *graph)
-{
-    return &graph->program;
-}
+const tn_program *tnr_graph_program(const tnr_graph *graph) { return &graph->program; }
 
-const uint32_t *tnr_graph_heads(const tnr_graph *graph)
-{
-    return graph->head;
-}
+const uint32_t *tnr_graph_heads(const tnr_graph *graph) { return graph->head; }
 
 void tnr_graph_free(tnr_graph *graph)
 {
-    if (!graph)
-        return;
+    if (!graph) return;
     tnr_mem_free(graph->slot);
     tnr_mem_free(graph->dim);
     tnr_mem_free(graph->inst);

@@ -10,10 +10,11 @@ typedef struct tnr_graph tnr_graph;
  * Null nodes named in params are constants, the others inputs; outputs are called output_0, output_1, ...
  * The program still has to pass tnr_exe_init. json is borrowed for the call only, library for the graph's life.
  * fails  TNR_E_FORMAT (position: byte of the json for syntax, node for the rest), TNR_E_MEMORY */
-TNR_CHECKED tnr_status tnr_graph_read(const char *json, size_t n, const tn_library *library, const tnr_params *params,
-                                      tnr_graph **out_graph, tnr_error *err);
+TNR_CHECKED tnr_status tnr_graph_read(const char *json, size_t n, const tn_library *library,
+                                      const tnr_params *params, tnr_graph **out_graph, tnr_error *err);
 const tn_program *tnr_graph_program(const tnr_graph *graph);
-const uint32_t *tnr_graph_heads(const tnr_graph *graph); /* slots of output_0, output_1, ...; as many as OUTPUT slots */
+const uint32_t *tnr_graph_heads(
+    const tnr_graph *graph); /* slots of output_0, output_1, ...; as many as OUTPUT slots */
 void tnr_graph_free(tnr_graph *graph);
 
 #endif

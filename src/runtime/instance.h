@@ -41,7 +41,7 @@ struct tnr_instance {
     uint32_t threads; /* scratch is for so many */
     uint8_t *scratch;
 
-    bool ran; /* the last run succeeded: outputs may be looked at */
+    bool ran;          /* the last run succeeded: outputs may be looked at */
     void **ptr;        /* n_slot: address in this run */
     void **arg;        /* exe->max_operand: arguments of one call */
     int64_t *call_sym; /* exe->max_operand: symbols of one call */

@@ -3,10 +3,7 @@
 /* Calling one kernel: variant, steps, phases, tasks. */
 #include "tenon/runtime.h"
 
-static inline int64_t tnr_size_get(tn_size s, const int64_t *sym)
-{
-    return s.fn ? s.fn(sym) : s.value;
-}
+static inline int64_t tnr_size_get(tn_size s, const int64_t *sym) { return s.fn ? s.fn(sym) : s.value; }
 
 typedef struct tnr_call_site {
     const tn_kernel *kernel; /* checked by tnr_library_check */
@@ -16,7 +13,7 @@ typedef struct tnr_call_site {
     const int64_t *sym;      /* n_sym */
     void *work;              /* 64-byte aligned */
     uint64_t work_room;      /* bytes at work */
-    uint8_t *scratch;        /* threads times scratch_stride bytes, 64-byte aligned; NULL if no kernel needs any */
+    uint8_t *scratch; /* threads times scratch_stride bytes, 64-byte aligned; NULL if no kernel needs any */
     uint64_t scratch_stride; /* >= every variant's scratch_bytes, multiple of 64 */
     uint32_t threads;        /* > 0 */
 } tnr_call_site;

@@ -10,10 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-const char *tnr_version(void)
-{
-    return "0.1.0";
-}
+const char *tnr_version(void) { return "0.1.0"; }
 
 /* ---- descriptions of inputs and outputs ---- */
 
@@ -21,8 +18,7 @@ const char *tnr_version(void)
  * symbol s if it equals s at three points of its range and does not move with the others. Else "?". sym: scratch. */
 static const char *dimension_symbol(const tn_program *p, tn_size d, int64_t *sym)
 {
-    for (uint32_t s = 0; s < p->n_symbol; s++)
-        sym[s] = p->symbol[s].min;
+    for (uint32_t s = 0; s < p->n_symbol; s++) sym[s] = p->symbol[s].min;
     int64_t base = d.fn(sym);
     const char *name = NULL;
     for (uint32_t s = 0; s < p->n_symbol; s++) {
@@ -36,10 +32,8 @@ static const char *dimension_symbol(const tn_program *p, tn_size d, int64_t *sym
             equal = equal && v == point[i];
         }
         sym[s] = min;
-        if (moves && (!equal || name))
-            return "?";
-        if (moves)
-            name = p->symbol[s].name;
+        if (moves && (!equal || name)) return "?";
+        if (moves) name = p->symbol[s].name;
     }
     return name ? name : "?";
 }
@@ -61,10 +55,8 @@ static tnr_status describe_all(tnr_module *m, tnr_error *err)
     const tnr_exe *x = m->face;
     const tn_program *p = x->program;
     size_t n_dim = 0, n = (size_t)x->n_input + x->n_output;
-    for (uint32_t i = 0; i < x->n_input; i++)
-        n_dim += p->slot[x->input[i]].ndim;
-    for (uint32_t i = 0; i < x->n_output; i++)
-        n_dim += p->slot[x->output[i]].ndim;
+    for (uint32_t i = 0; i < x->n_input; i++) n_dim += p->slot[x->input[i]].ndim;
+    for (uint32_t i = 0; i < x->n_output; i++) n_dim += p->slot[x->output[i]].ndim;
     m->info = tnr_mem_new(n, sizeof *m->info);
     m->info_shape = tnr_mem_new(n_dim, sizeof *m->info_shape);
     m->info_symbol = tnr_mem_new(n_dim, sizeof *m->info_symbol);
@@ -86,11 +78,9 @@ static tnr_status describe_all(tnr_module *m, tnr_error *err)
 
 static bool same_tensor(const tn_slot *a, const tn_slot *b)
 {
-    if (a->ndim != b->ndim || !tnr_dtype_same(tnr_slot_dtype(a), tnr_slot_dtype(b)))
-        return false;
+    if (a->ndim != b->ndim || !tnr_dtype_same(tnr_slot_dtype(a), tnr_slot_dtype(b))) return false;
     for (uint32_t d = 0; d < a->ndim; d++)
-        if (a->dim[d].fn || b->dim[d].fn || a->dim[d].value != b->dim[d].value)
-            return false;
+        if (a->dim[d].fn || b->dim[d].fn || a->dim[d].value != b->dim[d].value) return false;
     return true;
 }
 
@@ -101,14 +91,16 @@ static tnr_status align_executors(tnr_module *m, tnr_error *err)
     tnr_exe *g = &m->exe[TNR_EXECUTOR_GRAPH];
     const tn_slot *as = a->program->slot, *gs = g->program->slot;
     if (a->n_input != g->n_input || a->n_output != g->n_output)
-        return tnr_fail(err, TNR_E_FORMAT, 0, "mod.json has %" PRIu32 " inputs and %" PRIu32 " outputs, mod.so's program %"
-                        PRIu32 " and %" PRIu32, g->n_input, g->n_output, a->n_input, a->n_output);
+        return tnr_fail(err, TNR_E_FORMAT, 0,
+                        "mod.json has %" PRIu32 " inputs and %" PRIu32 " outputs, mod.so's program %" PRIu32
+                        " and %" PRIu32,
+                        g->n_input, g->n_output, a->n_input, a->n_output);
     for (uint32_t i = 0; i < a->n_input; i++) {
         uint32_t j = i;
-        while (j < g->n_input && strcmp(as[a->input[i]].name, gs[g->input[j]].name) != 0)
-            j++;
+        while (j < g->n_input && strcmp(as[a->input[i]].name, gs[g->input[j]].name) != 0) j++;
         if (j == g->n_input || !same_tensor(&as[a->input[i]], &gs[g->input[j]]))
-            return tnr_fail(err, TNR_E_FORMAT, 0, "input \"%.80s\" of mod.so's program is missing or differs in mod.json",
+            return tnr_fail(err, TNR_E_FORMAT, 0,
+                            "input \"%.80s\" of mod.so's program is missing or differs in mod.json",
                             as[a->input[i]].name);
         uint32_t t = g->input[i];
         g->input[i] = g->input[j];
@@ -125,9 +117,9 @@ static tnr_status align_executors(tnr_module *m, tnr_error *err)
 
 static tnr_status open_params(tnr_module *m, tnr_span params, tnr_error *err)
 {
-    static const uint8_t empty[32] = {0xB7, 0x9C, 0x04, 0x05, 0x4F, 0x8D, 0xE5, 0xF7}; /* magic, then zeros: no tensors */
-    if (!params.at)
-        params = (tnr_span){empty, sizeof empty};
+    static const uint8_t empty[32] = {0xB7, 0x9C, 0x04, 0x05,
+                                      0x4F, 0x8D, 0xE5, 0xF7}; /* magic, then zeros: no tensors */
+    if (!params.at) params = (tnr_span){empty, sizeof empty};
     return tnr_params_open(params.at, params.n, &m->params, err);
 }
 
@@ -141,18 +133,18 @@ static tnr_status open_programs(tnr_module *m, tnr_span json, tnr_error *err)
     if (!status && json.at) {
         status = tnr_graph_read(json.at, json.n, m->library, m->params, &m->graph, err);
         if (!status)
-            status = tnr_exe_init(&m->exe[TNR_EXECUTOR_GRAPH], m->library, tnr_graph_program(m->graph), m->params, err);
+            status = tnr_exe_init(&m->exe[TNR_EXECUTOR_GRAPH], m->library, tnr_graph_program(m->graph),
+                                  m->params, err);
         tnr_exe *g = &m->exe[TNR_EXECUTOR_GRAPH];
         if (!status && g->n_output > 0) /* from the order of slots to that of heads */
             memcpy(g->output, tnr_graph_heads(m->graph), g->n_output * sizeof *g->output);
         m->has[TNR_EXECUTOR_GRAPH] = !status;
     }
-    if (status)
-        return status;
+    if (status) return status;
     if (!m->has[TNR_EXECUTOR_AOT] && !m->has[TNR_EXECUTOR_GRAPH])
-        return tnr_fail(err, TNR_E_FORMAT, 0, "the package holds kernels only: neither a program in mod.so nor mod.json");
-    if (m->has[TNR_EXECUTOR_AOT] && m->has[TNR_EXECUTOR_GRAPH])
-        status = align_executors(m, err);
+        return tnr_fail(err, TNR_E_FORMAT, 0,
+                        "the package holds kernels only: neither a program in mod.so nor mod.json");
+    if (m->has[TNR_EXECUTOR_AOT] && m->has[TNR_EXECUTOR_GRAPH]) status = align_executors(m, err);
     m->face = &m->exe[m->has[TNR_EXECUTOR_AOT] ? TNR_EXECUTOR_AOT : TNR_EXECUTOR_GRAPH];
     return status ? status : describe_all(m, err);
 }
@@ -160,10 +152,8 @@ static tnr_status open_programs(tnr_module *m, tnr_span json, tnr_error *err)
 static tnr_status open_parts(tnr_module *m, tnr_span json, tnr_span params, tnr_error *err)
 {
     tnr_status status = tnr_library_permit(m->library, err);
-    if (!status)
-        status = tnr_library_check(m->library, err);
-    if (!status)
-        status = open_params(m, params, err);
+    if (!status) status = tnr_library_check(m->library, err);
+    if (!status) status = open_params(m, params, err);
     return status ? status : open_programs(m, json, err);
 }
 
@@ -180,22 +170,20 @@ static tnr_module *new_module(tnr_error *err)
 }
 
 /* From path, or from data if path is NULL. */
-static tnr_status open_package(const char *path, tnr_span data, const tnr_module_options *options, tnr_module **out_module,
-                               tnr_error *err)
+static tnr_status open_package(const char *path, tnr_span data, const tnr_module_options *options,
+                               tnr_module **out_module, tnr_error *err)
 {
     uint32_t flags = options ? options->flags : 0;
     if (!out_module || (!path && !data.at) || (flags & ~(uint32_t)(TNR_MODULE_READ | TNR_MODULE_TEMP_FILE)))
         return tnr_fail(err, TNR_E_ARG, 0, "tnr_module_open: an argument is NULL or a flag is unknown");
     tnr_module *m = new_module(err);
-    if (!m)
-        return TNR_E_MEMORY;
+    if (!m) return TNR_E_MEMORY;
     tnr_status status = path ? tnr_package_open(path, flags & TNR_MODULE_READ, &m->package, err)
                              : tnr_package_open_memory(data.at, data.n, &m->package, err);
     if (!status)
-        status = tnr_library_open(m->package.so.at, m->package.so.n, flags & TNR_MODULE_TEMP_FILE, &m->object, &m->library,
-                                  err);
-    if (!status)
-        status = open_parts(m, m->package.json, m->package.params, err);
+        status = tnr_library_open(m->package.so.at, m->package.so.n, flags & TNR_MODULE_TEMP_FILE, &m->object,
+                                  &m->library, err);
+    if (!status) status = open_parts(m, m->package.json, m->package.params, err);
     if (status)
         tnr_module_release(m);
     else
@@ -203,13 +191,14 @@ static tnr_status open_package(const char *path, tnr_span data, const tnr_module
     return status;
 }
 
-tnr_status tnr_module_open(const char *path, const tnr_module_options *options, tnr_module **out_module, tnr_error *err)
+tnr_status tnr_module_open(const char *path, const tnr_module_options *options, tnr_module **out_module,
+                           tnr_error *err)
 {
     return open_package(path, (tnr_span){0}, options, out_module, err);
 }
 
-tnr_status tnr_module_open_memory(const void *data, size_t n, const tnr_module_options *options, tnr_module **out_module,
-                                  tnr_error *err)
+tnr_status tnr_module_open_memory(const void *data, size_t n, const tnr_module_options *options,
+                                  tnr_module **out_module, tnr_error *err)
 {
     return open_package(NULL, (tnr_span){data, n}, options, out_module, err);
 }
@@ -219,10 +208,10 @@ tnr_status tnr_module_open_parts(const tnr_parts *parts, tnr_module **out_module
     if (!parts || !parts->library || !out_module)
         return tnr_fail(err, TNR_E_ARG, 0, "tnr_module_open_parts: parts, library or out_module is NULL");
     tnr_module *m = new_module(err);
-    if (!m)
-        return TNR_E_MEMORY;
+    if (!m) return TNR_E_MEMORY;
     m->library = parts->library;
-    tnr_status status = open_parts(m, (tnr_span){parts->json, parts->json_n}, (tnr_span){parts->params, parts->params_n}, err);
+    tnr_status status = open_parts(m, (tnr_span){parts->json, parts->json_n},
+                                   (tnr_span){parts->params, parts->params_n}, err);
     if (status)
         tnr_module_release(m);
     else
@@ -237,10 +226,8 @@ void tnr_module_retain(tnr_module *module)
 
 void tnr_module_release(tnr_module *module)
 {
-    if (!module || atomic_fetch_sub_explicit(&module->references, 1, memory_order_acq_rel) != 1)
-        return;
-    for (int i = 0; i < TNR_N_EXECUTOR; i++)
-        tnr_exe_deinit(&module->exe[i]);
+    if (!module || atomic_fetch_sub_explicit(&module->references, 1, memory_order_acq_rel) != 1) return;
+    for (int i = 0; i < TNR_N_EXECUTOR; i++) tnr_exe_deinit(&module->exe[i]);
     tnr_mem_free(module->info);
     tnr_mem_free(module->info_shape);
     tnr_mem_free(module->info_symbol);
@@ -253,40 +240,22 @@ void tnr_module_release(tnr_module *module)
 
 /* ---- asking ---- */
 
-const char *tnr_module_producer(const tnr_module *module)
-{
-    return module->library->producer;
-}
+const char *tnr_module_producer(const tnr_module *module) { return module->library->producer; }
 
-const char *tnr_module_target(const tnr_module *module)
-{
-    return module->library->target;
-}
+const char *tnr_module_target(const tnr_module *module) { return module->library->target; }
 
-uint64_t tnr_module_constant_bytes(const tnr_module *module)
-{
-    return module->face->constant_bytes;
-}
+uint64_t tnr_module_constant_bytes(const tnr_module *module) { return module->face->constant_bytes; }
 
 int tnr_module_has_executor(const tnr_module *module, int executor)
 {
     return executor >= 0 && executor < TNR_N_EXECUTOR && module->has[executor];
 }
 
-const tnr_params *tnr_module_params(const tnr_module *module)
-{
-    return module->params;
-}
+const tnr_params *tnr_module_params(const tnr_module *module) { return module->params; }
 
-uint32_t tnr_input_count(const tnr_module *module)
-{
-    return module->face->n_input;
-}
+uint32_t tnr_input_count(const tnr_module *module) { return module->face->n_input; }
 
-uint32_t tnr_output_count(const tnr_module *module)
-{
-    return module->face->n_output;
-}
+uint32_t tnr_output_count(const tnr_module *module) { return module->face->n_output; }
 
 const tnr_tensor_info *tnr_module_input(const tnr_module *module, uint32_t index)
 {
@@ -301,15 +270,18 @@ const tnr_tensor_info *tnr_module_output(const tnr_module *module, uint32_t inde
 tnr_status tnr_input_info(const tnr_module *module, uint32_t index, tnr_tensor_info *out_info, tnr_error *err)
 {
     if (index >= module->face->n_input || !out_info)
-        return tnr_fail(err, TNR_E_ARG, 0, "no input %" PRIu32 ": there are %" PRIu32, index, module->face->n_input);
+        return tnr_fail(err, TNR_E_ARG, 0, "no input %" PRIu32 ": there are %" PRIu32, index,
+                        module->face->n_input);
     *out_info = *tnr_module_input(module, index);
     return TNR_OK;
 }
 
-tnr_status tnr_output_info(const tnr_module *module, uint32_t index, tnr_tensor_info *out_info, tnr_error *err)
+tnr_status tnr_output_info(const tnr_module *module, uint32_t index, tnr_tensor_info *out_info,
+                           tnr_error *err)
 {
     if (index >= module->face->n_output || !out_info)
-        return tnr_fail(err, TNR_E_ARG, 0, "no output %" PRIu32 ": there are %" PRIu32, index, module->face->n_output);
+        return tnr_fail(err, TNR_E_ARG, 0, "no output %" PRIu32 ": there are %" PRIu32, index,
+                        module->face->n_output);
     *out_info = *tnr_module_output(module, index);
     return TNR_OK;
 }
@@ -317,25 +289,21 @@ tnr_status tnr_output_info(const tnr_module *module, uint32_t index, tnr_tensor_
 int64_t tnr_input_find(const tnr_module *module, const char *name)
 {
     for (uint32_t i = 0; name && i < module->face->n_input; i++)
-        if (strcmp(tnr_module_input(module, i)->name, name) == 0)
-            return i;
+        if (strcmp(tnr_module_input(module, i)->name, name) == 0) return i;
     return -1;
 }
 
 int64_t tnr_output_find(const tnr_module *module, const char *name)
 {
     for (uint32_t i = 0; name && i < module->face->n_output; i++)
-        if (strcmp(tnr_module_output(module, i)->name, name) == 0)
-            return i;
+        if (strcmp(tnr_module_output(module, i)->name, name) == 0) return i;
     return -1;
 }
 
-uint32_t tnr_symbol_count(const tnr_module *module)
-{
-    return module->face->program->n_symbol;
-}
+uint32_t tnr_symbol_count(const tnr_module *module) { return module->face->program->n_symbol; }
 
-tnr_status tnr_symbol_info_get(const tnr_module *module, uint32_t index, tnr_symbol_info *out_info, tnr_error *err)
+tnr_status tnr_symbol_info_get(const tnr_module *module, uint32_t index, tnr_symbol_info *out_info,
+                               tnr_error *err)
 {
     const tn_program *p = module->face->program;
     if (index >= p->n_symbol || !out_info)
@@ -358,6 +326,6 @@ tnr_status tnr_fail_name(const tnr_module *module, bool input, const char *name,
         }
         snprintf(list + at, sizeof list - at, "%s%s", i ? ", " : "", one);
     }
-    return tnr_fail(err, TNR_E_NAME, 0, "no %s is called \"%.60s\"; %ss are: %s", what, name ? name : "(null)", what,
-                    n ? list : "none");
+    return tnr_fail(err, TNR_E_NAME, 0, "no %s is called \"%.60s\"; %ss are: %s", what,
+                    name ? name : "(null)", what, n ? list : "none");
 }

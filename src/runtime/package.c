@@ -17,17 +17,20 @@ static tnr_status unexpected(const tn_tar_entry *e, tnr_error *err)
     static const struct {
         const char *name, *why;
     } known[] = {
-        {"metadata.json", "it is a model library (MLF) for microcontrollers, which is built into firmware, not run"},
+        {"metadata.json",
+         "it is a model library (MLF) for microcontrollers, which is built into firmware, not run"},
         {"lib.so", "it is a package for the VM executor, which this runtime does not have"},
         {"lib.tar", "it is a package for the VM executor, which this runtime does not have"},
         {"mod.tar", "its code is object files; compile it with --output-format so"},
     };
     for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
         if (strlen(known[i].name) == e->name_n && memcmp(known[i].name, e->name, e->name_n) == 0)
-            return tnr_fail(err, TNR_E_FORMAT, e->offset, "this package cannot be run: it holds %s: %s", known[i].name,
-                            known[i].why);
-    return tnr_fail(err, TNR_E_FORMAT, e->offset, "this is no package: a tar of mod.so, mod.json and mod.params has no "
-                    "\"%.*s\"", (int)(e->name_n < 80 ? e->name_n : 80), e->name);
+            return tnr_fail(err, TNR_E_FORMAT, e->offset, "this package cannot be run: it holds %s: %s",
+                            known[i].name, known[i].why);
+    return tnr_fail(err, TNR_E_FORMAT, e->offset,
+                    "this is no package: a tar of mod.so, mod.json and mod.params has no "
+                    "\"%.*s\"",
+                    (int)(e->name_n < 80 ? e->name_n : 80), e->name);
 }
 
 static tnr_status find_parts(const void *data, size_t n, tnr_package *p, tnr_error *err)
@@ -47,15 +50,15 @@ static tnr_status find_parts(const void *data, size_t n, tnr_package *p, tnr_err
         for (size_t i = 0; i < 3; i++)
             if (strlen(row[i].name) == e.name_n && memcmp(row[i].name, e.name, e.name_n) == 0)
                 part = row[i].part;
-        if (!part)
-            return unexpected(&e, err);
+        if (!part) return unexpected(&e, err);
         if (part->at)
-            return tnr_fail(err, TNR_E_FORMAT, e.offset, "the package is damaged: it holds \"%.*s\" twice", (int)e.name_n,
-                            e.name);
+            return tnr_fail(err, TNR_E_FORMAT, e.offset, "the package is damaged: it holds \"%.*s\" twice",
+                            (int)e.name_n, e.name);
         *part = (tnr_span){e.at, e.n};
     }
     if (tar.error)
-        return tnr_fail(err, TNR_E_FORMAT, tar.pos, "the package is no sound tar: %.120s at byte %zu", tar.error, tar.pos);
+        return tnr_fail(err, TNR_E_FORMAT, tar.pos, "the package is no sound tar: %.120s at byte %zu",
+                        tar.error, tar.pos);
     for (size_t i = 0; i < 3; i++)
         if (!row[i].part->at && row[i].part != &p->json)
             return tnr_fail(err, TNR_E_FORMAT, 0, "this is no package: it lacks %s", row[i].name);
@@ -66,8 +69,7 @@ tnr_status tnr_package_open_memory(const void *data, size_t n, tnr_package *out_
 {
     tnr_package p = {.n = n};
     tnr_status status = find_parts(data, n, &p, err);
-    if (!status)
-        *out_package = p;
+    if (!status) *out_package = p;
     return status;
 }
 
@@ -75,10 +77,8 @@ static bool read_all(int fd, uint8_t *to, size_t n)
 {
     while (n > 0) {
         ssize_t got = read(fd, to, n < (1u << 30) ? n : 1u << 30);
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got <= 0)
-            return false;
+        if (got < 0 && errno == EINTR) continue;
+        if (got <= 0) return false;
         to += got;
         n -= (size_t)got;
     }
@@ -89,15 +89,13 @@ static tnr_status take_file(int fd, size_t n, const char *path, bool read, tnr_p
 {
     if (read) {
         p->owned = tnr_mem_aligned(n);
-        if (!p->owned)
-            return tnr_fail_memory(err, n);
+        if (!p->owned) return tnr_fail_memory(err, n);
         if (!read_all(fd, p->owned, n))
             return tnr_fail(err, TNR_E_IO, 0, "cannot read %.160s: %s", path, strerror(errno));
         return TNR_OK;
     }
     void *at = mmap(NULL, n, PROT_READ, MAP_PRIVATE, fd, 0);
-    if (at == MAP_FAILED)
-        return tnr_fail(err, TNR_E_IO, 0, "cannot map %.160s: %s", path, strerror(errno));
+    if (at == MAP_FAILED) return tnr_fail(err, TNR_E_IO, 0, "cannot map %.160s: %s", path, strerror(errno));
     (void)madvise(at, n, MADV_WILLNEED); /* the first run should not wait for the disk page by page */
     p->owned = at;
     p->mapped = true;
@@ -111,19 +109,16 @@ tnr_status tnr_package_open(const char *path, bool read, tnr_package *out_packag
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0 || fstat(fd, &st) != 0) {
         int error = errno;
-        if (fd >= 0)
-            close(fd);
+        if (fd >= 0) close(fd);
         return tnr_fail(err, TNR_E_IO, 0, "cannot open %.160s: %s", path, strerror(error));
     }
     tnr_status status = TNR_OK;
     if (!S_ISREG(st.st_mode) || st.st_size <= 0 || (uint64_t)st.st_size > SIZE_MAX / 2)
         status = tnr_fail(err, TNR_E_IO, 0, "cannot open %.160s: not a file, or empty", path);
     p.n = status ? 0 : (size_t)st.st_size;
-    if (!status)
-        status = take_file(fd, p.n, path, read, &p, err);
+    if (!status) status = take_file(fd, p.n, path, read, &p, err);
     close(fd);
-    if (!status)
-        status = find_parts(p.owned, p.n, &p, err);
+    if (!status) status = find_parts(p.owned, p.n, &p, err);
     if (status)
         tnr_package_close(&p);
     else

@@ -17,8 +17,10 @@ typedef struct tnr_package {
     tnr_span so, json, params; /* mod.so and mod.params are never absent after success */
 } tnr_package;
 
-TNR_CHECKED tnr_status tnr_package_open(const char *path, bool read, tnr_package *out_package, tnr_error *err);
-TNR_CHECKED tnr_status tnr_package_open_memory(const void *data, size_t n, tnr_package *out_package, tnr_error *err);
+TNR_CHECKED tnr_status tnr_package_open(const char *path, bool read, tnr_package *out_package,
+                                        tnr_error *err);
+TNR_CHECKED tnr_status tnr_package_open_memory(const void *data, size_t n, tnr_package *out_package,
+                                               tnr_error *err);
 void tnr_package_close(tnr_package *package);
 
 #endif

@@ -28,16 +28,14 @@ bool tnr_dtype_same(DLDataType a, DLDataType b)
 
 char *tnr_dtype_print(DLDataType dtype, char *buffer, size_t n)
 {
-    if (n == 0)
-        return buffer;
+    if (n == 0) return buffer;
     if (is_bool(dtype)) {
         snprintf(buffer, n, "bool");
         return buffer;
     }
     const char *name = "unknown";
     for (int i = 0; i < N_DTYPE; i++)
-        if (dtype_names[i].code == dtype.code)
-            name = dtype_names[i].name;
+        if (dtype_names[i].code == dtype.code) name = dtype_names[i].name;
     if (dtype.lanes == 1)
         snprintf(buffer, n, "%s%u", name, (unsigned)dtype.bits);
     else
@@ -53,30 +51,28 @@ bool tnr_dtype_parse(const char *text, size_t n, DLDataType *out_dtype)
     }
     for (int i = 0; i < N_DTYPE; i++) {
         size_t len = strlen(dtype_names[i].name);
-        if (n <= len || n > len + 3 || memcmp(text, dtype_names[i].name, len) != 0)
-            continue;
+        if (n <= len || n > len + 3 || memcmp(text, dtype_names[i].name, len) != 0) continue;
         unsigned bits = 0;
         for (size_t k = len; k < n; k++) {
-            if (text[k] < '0' || text[k] > '9')
-                return false;
+            if (text[k] < '0' || text[k] > '9') return false;
             bits = bits * 10 + (unsigned)(text[k] - '0');
         }
-        if (bits == 0 || bits > 128 || (bits & (bits - 1)) != 0)
-            return false;
+        if (bits == 0 || bits > 128 || (bits & (bits - 1)) != 0) return false;
         *out_dtype = (DLDataType){dtype_names[i].code, (uint8_t)bits, 1};
         return true;
     }
     return false;
 }
 
-tnr_status tnr_tensor_bytes(DLDataType dtype, int32_t ndim, const int64_t *shape, uint64_t *out_bytes, tnr_error *err)
+tnr_status tnr_tensor_bytes(DLDataType dtype, int32_t ndim, const int64_t *shape, uint64_t *out_bytes,
+                            tnr_error *err)
 {
     if (dtype.bits == 0 || dtype.lanes == 0)
-        return tnr_fail(err, TNR_E_DTYPE, 0, "element type has %u bits and %u lanes", dtype.bits, dtype.lanes);
+        return tnr_fail(err, TNR_E_DTYPE, 0, "element type has %u bits and %u lanes", dtype.bits,
+                        dtype.lanes);
     int64_t bits = is_bool(dtype) ? 8 : (int64_t)dtype.bits * dtype.lanes;
     for (int32_t d = 0; d < ndim; d++)
-        if (shape[d] < 0)
-            return tnr_fail(err, TNR_E_SHAPE, 0, "dimension %d is %" PRId64, d, shape[d]);
+        if (shape[d] < 0) return tnr_fail(err, TNR_E_SHAPE, 0, "dimension %d is %" PRId64, d, shape[d]);
     for (int32_t d = 0; d < ndim; d++)
         if (shape[d] == 0) { /* empty, even where the other extents would overflow */
             *out_bytes = 0;
@@ -92,7 +88,8 @@ tnr_status tnr_tensor_bytes(DLDataType dtype, int32_t ndim, const int64_t *shape
     return TNR_OK;
 }
 
-const char *tnr_shape_print(int32_t ndim, const int64_t *shape, const char *const *symbol, char text[TNR_SHAPE_TEXT])
+const char *tnr_shape_print(int32_t ndim, const int64_t *shape, const char *const *symbol,
+                            char text[TNR_SHAPE_TEXT])
 {
     size_t at = 1;
     text[0] = '[';
@@ -118,42 +115,41 @@ static bool dense(const DLTensor *t)
 {
     int64_t expected = 1;
     for (int32_t d = 0; d < t->ndim; d++)
-        if (t->shape[d] == 0)
-            return true;
+        if (t->shape[d] == 0) return true;
     for (int32_t d = t->ndim; t->strides && d-- > 0;) {
-        if (t->shape[d] != 1 && t->strides[d] != expected)
-            return false;
-        if (!tn_i64_mul(expected, t->shape[d], &expected))
-            return false;
+        if (t->shape[d] != 1 && t->strides[d] != expected) return false;
+        if (!tn_i64_mul(expected, t->shape[d], &expected)) return false;
     }
     return true;
 }
 
-tnr_status tnr_tensor_data(const DLTensor *t, const char *what, const char *name, void **out_data, uint64_t *out_bytes,
-                           tnr_error *err)
+tnr_status tnr_tensor_data(const DLTensor *t, const char *what, const char *name, void **out_data,
+                           uint64_t *out_bytes, tnr_error *err)
 {
     uint64_t bytes;
     if (t->ndim < 0 || (t->ndim > 0 && !t->shape))
         return tnr_fail(err, TNR_E_SHAPE, 0, "%s \"%.60s\" has no shape", what, name);
     if (t->device.device_type != kDLCPU && t->device.device_type != kDLCUDAHost)
-        return tnr_fail(err, TNR_E_LAYOUT, 0, "%s \"%.60s\" is on device type %d; copy it to the CPU (1) first", what,
-                        name, (int)t->device.device_type);
+        return tnr_fail(err, TNR_E_LAYOUT, 0,
+                        "%s \"%.60s\" is on device type %d; copy it to the CPU (1) first", what, name,
+                        (int)t->device.device_type);
     tnr_status status = tnr_tensor_bytes(t->dtype, t->ndim, t->shape, &bytes, err);
-    if (status)
-        return status;
+    if (status) return status;
     if (!dense(t)) {
         char shape[TNR_SHAPE_TEXT], strides[TNR_SHAPE_TEXT];
-        return tnr_fail(err, TNR_E_LAYOUT, 0, "%s \"%.40s\" is strided: strides %.60s, shape %.60s; make it dense, "
-                        "row-major first", what, name, tnr_shape_print(t->ndim, t->strides, NULL, strides),
+        return tnr_fail(err, TNR_E_LAYOUT, 0,
+                        "%s \"%.40s\" is strided: strides %.60s, shape %.60s; make it dense, "
+                        "row-major first",
+                        what, name, tnr_shape_print(t->ndim, t->strides, NULL, strides),
                         tnr_shape_print(t->ndim, t->shape, NULL, shape));
     }
-    if (!t->data && bytes > 0)
-        return tnr_fail(err, TNR_E_LAYOUT, 0, "%s \"%.60s\" has no data", what, name);
+    if (!t->data && bytes > 0) return tnr_fail(err, TNR_E_LAYOUT, 0, "%s \"%.60s\" has no data", what, name);
     uintptr_t address = (uintptr_t)t->data + (uintptr_t)t->byte_offset;
     uintptr_t align = t->dtype.bits >= 64 ? 8 : t->dtype.bits > 8 ? t->dtype.bits / 8u : 1;
     if (bytes > 0 && address % align != 0)
-        return tnr_fail(err, TNR_E_LAYOUT, 0, "%s \"%.60s\" is misaligned: its data must start at a multiple of %u bytes",
-                        what, name, (unsigned)align);
+        return tnr_fail(err, TNR_E_LAYOUT, 0,
+                        "%s \"%.60s\" is misaligned: its data must start at a multiple of %u bytes", what,
+                        name, (unsigned)align);
     *out_data = (void *)address;
     *out_bytes = bytes;
     return TNR_OK;

@@ -14,7 +14,8 @@ bool tnr_dtype_same(DLDataType a, DLDataType b);
 bool tnr_dtype_parse(const char *text, size_t n, DLDataType *out_dtype);
 
 /* "[n, 3, ?]" into text: names where symbol (may be NULL) has one, else numbers. Cut with "..." if too long. */
-const char *tnr_shape_print(int32_t ndim, const int64_t *shape, const char *const *symbol, char text[TNR_SHAPE_TEXT]);
+const char *tnr_shape_print(int32_t ndim, const int64_t *shape, const char *const *symbol,
+                            char text[TNR_SHAPE_TEXT]);
 
 /* First element of a dense CPU tensor, aligned to its element size; `what` ("input") and name go into the message.
  * Checks device, lanes, strides, data and alignment, not dtype and shape. */
