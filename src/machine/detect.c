@@ -183,14 +183,18 @@ tn_status tn_machine_detect_at(tn_ctx *ctx, const char *root, tn_machine *out)
     const char **feature = TN_NEW_N(&ctx->arena, const char *, n);
     memcpy(feature, name, n * sizeof *feature);
     *out = (tn_machine){
-        .name = "host", .triple = TRIPLE, .feature = feature, .n_feature = n, .cores = cores(root), .clock_ghz = clock_ghz(root),
-        .l1_bytes = cache(root, 1), .l2_bytes = cache(root, 2), .l3_bytes = cache(root, 3),
+        .name = "host",
+        .triple = TRIPLE,
+        .feature = feature,
+        .n_feature = n,
+        .cores = cores(root),
+        .clock_ghz = clock_ghz(root),
+        .l1_bytes = cache(root, 1),
+        .l2_bytes = cache(root, 2),
+        .l3_bytes = cache(root, 3),
     };
     tn_machine_derive(out);
     return TN_OK;
 }
 
-tn_status tn_machine_detect(tn_ctx *ctx, tn_machine *out)
-{
-    return tn_machine_detect_at(ctx, "", out);
-}
+tn_status tn_machine_detect(tn_ctx *ctx, tn_machine *out) { return tn_machine_detect_at(ctx, "", out); }

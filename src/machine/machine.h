@@ -16,19 +16,19 @@
 #include <stdint.h>
 
 typedef struct tn_machine {
-    const char *name;            /* for people */
-    const char *triple;          /* as LLVM writes it, "x86_64-unknown-linux-gnu" */
-    const char *const *feature;  /* n_feature names in LLVM's spelling, "avx512f" */
+    const char *name;           /* for people */
+    const char *triple;         /* as LLVM writes it, "x86_64-unknown-linux-gnu" */
+    const char *const *feature; /* n_feature names in LLVM's spelling, "avx512f" */
     size_t n_feature;
-    uint32_t cores;              /* physical ones that may be used, >= 1 */
-    uint32_t vector_bits;        /* of one vector register, a power of two >= 32 */
+    uint32_t cores;       /* physical ones that may be used, >= 1 */
+    uint32_t vector_bits; /* of one vector register, a power of two >= 32 */
     uint32_t n_vector_regs;
-    uint32_t fma_ports;          /* vector multiply-adds (or multiplies) issued per cycle */
-    double clock_ghz;            /* sustained */
-    uint64_t l1_bytes, l2_bytes; /* data, of one core; 0: none */
-    uint64_t l3_bytes;           /* of all cores together; 0: none */
+    uint32_t fma_ports;                         /* vector multiply-adds (or multiplies) issued per cycle */
+    double clock_ghz;                           /* sustained */
+    uint64_t l1_bytes, l2_bytes;                /* data, of one core; 0: none */
+    uint64_t l3_bytes;                          /* of all cores together; 0: none */
     double l1_gb_s, l2_gb_s, l3_gb_s, mem_gb_s; /* 10^9 bytes/s one core reads, data being in that level */
-    double peak_gflops;          /* 10^9 float32 operations/s of one core; a multiply-add is two */
+    double peak_gflops; /* 10^9 float32 operations/s of one core; a multiply-add is two */
 } tn_machine;
 
 /* The machine this process runs on. Strings live in ctx. Never fails for want of information: what the system does
@@ -45,7 +45,8 @@ void tn_machine_derive(tn_machine *m);
  * be there, nothing else may. Errors: machine-E001 (not JSON), -E002 (unknown member), -E003 (missing member),
  * -E004 (wrong kind or range). */
 TN_WARN_UNUSED tn_status tn_machine_read(tn_ctx *ctx, const char *path, tn_machine *out);
-TN_WARN_UNUSED tn_status tn_machine_parse(tn_ctx *ctx, const char *file, const char *text, size_t n, tn_machine *out);
+TN_WARN_UNUSED tn_status tn_machine_parse(tn_ctx *ctx, const char *file, const char *text, size_t n,
+                                          tn_machine *out);
 void tn_machine_print(const tn_machine *m, tn_buf *out); /* reads back to an equal machine */
 
 /* Whether the machine has a feature, by LLVM's name. "fma" also holds where the base ISA has it (AArch64). */

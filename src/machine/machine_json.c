@@ -64,7 +64,8 @@ static bool is_name(const tn_json *v, bool feature)
     return true;
 }
 
-static tn_status read_names(tn_ctx *ctx, const tn_loc *loc, const member *m, const tn_json *v, tn_machine *out)
+static tn_status read_names(tn_ctx *ctx, const tn_loc *loc, const member *m, const tn_json *v,
+                            tn_machine *out)
 {
     if (!tn_json_is(v, TN_JSON_ARRAY) || v->n > FEATURES_MAX) {
         return wrong(ctx, loc, m, "an array of feature names");
@@ -89,7 +90,8 @@ static tn_status read_number(tn_ctx *ctx, const tn_loc *loc, const member *m, co
     }
     double r = whole ? (double)v->u.i : v->u.r;
     if (!(r >= m->min && r <= m->max)) {
-        return tn_error(ctx, "machine-E004", loc, "member \"%s\" must be from %g to %g", m->key, m->min, m->max);
+        return tn_error(ctx, "machine-E004", loc, "member \"%s\" must be from %g to %g", m->key, m->min,
+                        m->max);
     }
     if (m->kind == REAL) {
         *(double *)at = r;
@@ -101,7 +103,8 @@ static tn_status read_number(tn_ctx *ctx, const tn_loc *loc, const member *m, co
     return TN_OK;
 }
 
-static tn_status read_member(tn_ctx *ctx, const tn_loc *loc, const member *m, const tn_json *v, tn_machine *out)
+static tn_status read_member(tn_ctx *ctx, const tn_loc *loc, const member *m, const tn_json *v,
+                             tn_machine *out)
 {
     void *at = (char *)out + m->offset;
     switch (m->kind) {
@@ -111,10 +114,8 @@ static tn_status read_member(tn_ctx *ctx, const tn_loc *loc, const member *m, co
         }
         *(const char **)at = tn_intern_n(ctx, v->u.s, v->n);
         return TN_OK;
-    case NAMES:
-        return read_names(ctx, loc, m, v, out);
-    default:
-        return read_number(ctx, loc, m, v, at);
+    case NAMES: return read_names(ctx, loc, m, v, out);
+    default: return read_number(ctx, loc, m, v, at);
     }
 }
 
@@ -140,8 +141,8 @@ static tn_status read_members(tn_ctx *ctx, const tn_loc *loc, const tn_json *roo
             s = read_member(ctx, loc, m, key + 1, out);
         } else {
             int n = key->n < 80 ? (int)key->n : 80;
-            s = tn_error(ctx, "machine-E002", loc, "unknown member \"%.*s\"; remove it or see docs for the known ones", n,
-                         key->u.s);
+            s = tn_error(ctx, "machine-E002", loc,
+                         "unknown member \"%.*s\"; remove it or see docs for the known ones", n, key->u.s);
         }
         status = s == TN_OK ? status : s;
     }
@@ -158,10 +159,10 @@ static tn_status read_members(tn_ctx *ctx, const tn_loc *loc, const tn_json *roo
 
 tn_status tn_machine_parse(tn_ctx *ctx, const char *file, const char *text, size_t n, tn_machine *out)
 {
-    tn_loc loc = { .file = file };
+    tn_loc loc = {.file = file};
     tn_json_doc d = tn_json_read(text, n);
     tn_status status;
-    *out = (tn_machine){ 0 };
+    *out = (tn_machine){0};
     if (d.error) {
         loc.line = loc.col = 1;
         for (size_t i = 0; i < d.error_at; i++, loc.col++) {
@@ -186,7 +187,7 @@ tn_status tn_machine_parse(tn_ctx *ctx, const char *file, const char *text, size
 tn_status tn_machine_read(tn_ctx *ctx, const char *path, tn_machine *out)
 {
     tn_file f;
-    *out = (tn_machine){ 0 };
+    *out = (tn_machine){0};
     TN_TRY(tn_file_map(ctx, path, &f));
     tn_status status = tn_machine_parse(ctx, path, (const char *)f.at, f.n, out);
     tn_file_unmap(&f);
@@ -209,9 +210,7 @@ static void print_value(const tn_machine *m, const member *f, tn_buf *out)
 {
     const void *at = (const char *)m + f->offset;
     switch (f->kind) {
-    case TEXT:
-        print_text(out, *(const char *const *)at);
-        break;
+    case TEXT: print_text(out, *(const char *const *)at); break;
     case NAMES:
         for (size_t i = 0; i < m->n_feature; i++) {
             tn_buf_str(out, i == 0 ? "[" : i % 8 ? ", " : ",\n    ");
@@ -219,15 +218,9 @@ static void print_value(const tn_machine *m, const member *f, tn_buf *out)
         }
         tn_buf_str(out, m->n_feature ? "]" : "[]");
         break;
-    case U32:
-        tn_buf_printf(out, "%lu", (unsigned long)*(const uint32_t *)at);
-        break;
-    case U64:
-        tn_buf_printf(out, "%llu", (unsigned long long)*(const uint64_t *)at);
-        break;
-    case REAL:
-        tn_buf_real(out, *(const double *)at, 0);
-        break;
+    case U32: tn_buf_printf(out, "%lu", (unsigned long)*(const uint32_t *)at); break;
+    case U64: tn_buf_printf(out, "%llu", (unsigned long long)*(const uint64_t *)at); break;
+    case REAL: tn_buf_real(out, *(const double *)at, 0); break;
     }
 }
 
