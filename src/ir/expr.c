@@ -156,10 +156,10 @@ static bool dtype_ok(enum tn_ek k, tn_dtype t, tn_payload u, int nsrc, const tn_
     case TN_E_LT: case TN_E_LE: return to_bool && numeric(in);
     case TN_E_AND: case TN_E_OR: case TN_E_NOT: return kept && tn_dtype_is_bool(t);
     case TN_E_SELECT: return all_have(t, 2, src + 1) && tn_dtype_eq(in, tn_dtype_lanes(TN_BOOL1, t.lanes));
-    case TN_E_CAST: return in.lanes == t.lanes && in.code != TN_HANDLE && t.code != TN_HANDLE;
+    case TN_E_CAST: return in.lanes == t.lanes && in.code != TN_HANDLE && t.code != TN_HANDLE && !tn_dtype_eq(in, t);
     case TN_E_BITCAST:
-        return (uint32_t)in.bits * in.lanes == (uint32_t)t.bits * t.lanes && (tn_dtype_is_float(in) || tn_dtype_is_int(in)) &&
-               (tn_dtype_is_float(t) || tn_dtype_is_int(t));
+        return (uint32_t)in.bits * in.lanes == (uint32_t)t.bits * t.lanes && !tn_dtype_eq(in, t) &&
+               (tn_dtype_is_float(in) || tn_dtype_is_int(in)) && (tn_dtype_is_float(t) || tn_dtype_is_int(t));
     case TN_E_BITAND: case TN_E_BITOR: case TN_E_BITXOR: case TN_E_SHL: case TN_E_SHR: return kept && tn_dtype_is_int(t);
     case TN_E_CALL: return call_ok(t, u, nsrc, src);
     case TN_E_LOAD: return load_ok(t, u, nsrc, src);
@@ -275,10 +275,15 @@ const tn_expr *tn_expr_with(tn_pool *p, const tn_expr *e, const tn_expr *const s
         return e;
     if (e->kind == TN_E_LOAD)
         return tn_rebuild(p, e, src);
+    if (e->kind == TN_E_SPLAT && src[0]->dtype.lanes > 1)
+        return src[0];
     TN_ASSERT(e->nsrc <= 4);
     for (int i = 0; i < e->nsrc; i++)
         lanes = src[i]->dtype.lanes > lanes ? src[i]->dtype.lanes : lanes;
     for (int i = 0; i < e->nsrc; i++)
         wide[i] = src[i]->dtype.lanes == 1 ? tn_splat(p, src[i], lanes) : src[i];
-    return tn_expr_make(p, e->kind, dtype_over(e, wide, lanes), e->u, e->nsrc, wide);
+    tn_dtype t = dtype_over(e, wide, lanes);
+    if ((e->kind == TN_E_CAST || e->kind == TN_E_BITCAST) && tn_dtype_eq(t, wide[0]->dtype)) /* nothing left to convert */
+        return wide[0];
+    return tn_expr_make(p, e->kind, t, e->u, e->nsrc, wide);
 }
