@@ -43,12 +43,13 @@ typedef struct tn_ctx {
     tn_diag *diag;        /* in order of report */
     size_t n_diag, cap_diag;
     size_t n_error;       /* reports with TN_ERROR */
+    tn_map seen;          /* hash of a report -> its number + 1: repeats are dropped */
 } tn_ctx;
 
 void tn_ctx_init(tn_ctx *ctx);
 void tn_ctx_deinit(tn_ctx *ctx);
 
-/* Interned copy: equal strings get equal pointers. */
+/* Interned copy: equal strings get equal pointers. NULL gives NULL. */
 const char *tn_intern(tn_ctx *ctx, const char *s);
 const char *tn_intern_n(tn_ctx *ctx, const char *s, size_t n);
 

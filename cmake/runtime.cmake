@@ -1,0 +1,24 @@
+# The runtime as users get it: libtenon_runtime.so, exporting tnr_* alone, and libtenon_runtime.a with the same
+# objects. What it needs of base is inside; both depend on libc, libm and pthreads only.
+
+if(NOT TN_HAS_runtime)
+    return()
+endif()
+
+set(objects $<TARGET_OBJECTS:tn_runtime>)
+if(TN_HAS_base)
+    list(APPEND objects $<TARGET_OBJECTS:tn_base>)
+endif()
+
+add_library(tenon_runtime SHARED ${objects})
+add_library(tenon_runtime_static STATIC ${objects})
+set_target_properties(tenon_runtime tenon_runtime_static PROPERTIES
+    OUTPUT_NAME tenon_runtime LINKER_LANGUAGE C
+    LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/lib
+    ARCHIVE_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/lib)
+set_target_properties(tenon_runtime PROPERTIES
+    SOVERSION 0 LINK_DEPENDS ${CMAKE_SOURCE_DIR}/cmake/runtime.map)
+target_link_libraries(tenon_runtime PRIVATE tn_flags Threads::Threads m ${CMAKE_DL_LIBS})
+target_link_options(tenon_runtime PRIVATE
+    -Wl,--gc-sections -Wl,--version-script,${CMAKE_SOURCE_DIR}/cmake/runtime.map)
+install(TARGETS tenon_runtime tenon_runtime_static LIBRARY DESTINATION lib ARCHIVE DESTINATION lib)

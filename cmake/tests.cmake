@@ -1,0 +1,84 @@
+# ctest entries: one per tests/unit/test_*.c, the golden texts, layers, lint, exported symbols, fuzz seeds.
+
+set(test_env
+    TENON_LIBDIR=${CMAKE_BINARY_DIR}/lib/tenon
+    TENON_SOURCE_DIR=${CMAKE_SOURCE_DIR}
+    XDG_CACHE_HOME=${CMAKE_BINARY_DIR}/cache)
+if(TENON_SANITIZE)
+    list(APPEND test_env
+        UBSAN_OPTIONS=print_stacktrace=1
+        ASAN_OPTIONS=detect_stack_use_after_return=1:allocator_may_return_null=1)
+endif()
+
+# Unit tests
+pkg_check_modules(CMOCKA IMPORTED_TARGET cmocka)
+file(GLOB unit_tests CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/unit/test_*.c)
+if(unit_tests AND NOT CMOCKA_FOUND)
+    message(WARNING "cmocka is not installed: unit tests are left out (tools/setup test installs it)")
+    set(unit_tests "")
+endif()
+foreach(source IN LISTS unit_tests)
+    get_filename_component(name ${source} NAME_WE)
+    add_executable(${name} ${source})
+    set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+    target_include_directories(${name} PRIVATE ${CMAKE_SOURCE_DIR}/tests)
+    target_link_libraries(${name} PRIVATE tn_flags ${TN_LAYERS} PkgConfig::CMOCKA)
+    if(TARGET tn_codegen_llvm)
+        add_dependencies(${name} tn_codegen_llvm)
+    endif()
+    string(REGEX REPLACE "^test_" "unit." label ${name})
+    add_test(NAME ${label} COMMAND ${name} WORKING_DIRECTORY ${CMAKE_BINARY_DIR})
+    set(labels unit)
+    if(name MATCHES "_slow$")
+        list(APPEND labels slow) # left to `make test-slow`
+    endif()
+    set_tests_properties(${label} PROPERTIES LABELS "${labels}" TIMEOUT 300 ENVIRONMENT "${test_env}")
+endforeach()
+
+# Golden texts: lit finds the files, FileCheck reads their CHECK lines.
+find_program(TENON_LIT NAMES lit.py lit PATHS /usr/lib/llvm-19/build/utils/lit NO_DEFAULT_PATH)
+find_program(TENON_LIT NAMES lit lit.py)
+find_program(TENON_FILECHECK NAMES FileCheck-19 FileCheck)
+find_program(PYTHON3 NAMES python3)
+if(TARGET tenon AND TENON_LIT AND TENON_FILECHECK AND PYTHON3)
+    add_test(NAME golden COMMAND ${PYTHON3} ${TENON_LIT} -sv --allow-empty-runs
+        --param build=${CMAKE_BINARY_DIR} --param filecheck=${TENON_FILECHECK} --param sanitize=${TENON_SANITIZE}
+        ${CMAKE_SOURCE_DIR}/tests/golden)
+    set_tests_properties(golden PROPERTIES TIMEOUT 900 ENVIRONMENT "${test_env}")
+endif()
+
+# The form of the tree: does not depend on the preset, so it runs where no sanitizer does.
+if(NOT TENON_SANITIZE)
+    foreach(check IN ITEMS layers lint)
+        if(EXISTS ${CMAKE_SOURCE_DIR}/tools/${check} AND PYTHON3)
+            add_test(NAME ${check} COMMAND ${PYTHON3} ${CMAKE_SOURCE_DIR}/tools/${check}
+                WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
+            set_tests_properties(${check} PROPERTIES TIMEOUT 300)
+        endif()
+    endforeach()
+    add_test(NAME symbols COMMAND ${CMAKE_SOURCE_DIR}/tools/symbols ${CMAKE_BINARY_DIR})
+endif()
+
+# Fuzz targets: with clang's address sanitizer only. ctest replays their seeds and a few mutations.
+if(TENON_SANITIZE MATCHES address AND CMAKE_C_COMPILER_ID MATCHES Clang)
+    file(GLOB fuzzers CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/fuzz/fuzz_*.c)
+    add_custom_target(fuzz)
+    foreach(source IN LISTS fuzzers)
+        get_filename_component(name ${source} NAME_WE)
+        add_executable(${name} ${source})
+        set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/fuzz)
+        target_link_libraries(${name} PRIVATE tn_flags ${TN_LAYERS})
+        target_link_options(${name} PRIVATE -fsanitize=fuzzer)
+        add_dependencies(fuzz ${name})
+        set(seeds ${CMAKE_SOURCE_DIR}/tests/fuzz/corpus/${name})
+        if(NOT IS_DIRECTORY ${seeds})
+            set(seeds "")
+        endif()
+        string(REGEX REPLACE "^fuzz_" "fuzz." label ${name})
+        add_test(NAME ${label} COMMAND ${CMAKE_COMMAND} -E env ${CMAKE_BINARY_DIR}/fuzz/${name}
+            -runs=2000 -seed=1 -rss_limit_mb=4096 -timeout=20 ${CMAKE_BINARY_DIR}/fuzz/${name}.found ${seeds}
+            WORKING_DIRECTORY ${CMAKE_BINARY_DIR}/fuzz)
+        file(MAKE_DIRECTORY ${CMAKE_BINARY_DIR}/fuzz/${name}.found)
+        set_tests_properties(${label} PROPERTIES LABELS fuzz TIMEOUT 300 ENVIRONMENT "${test_env}")
+    endforeach()
+endif()

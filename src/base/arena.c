@@ -1,0 +1,186 @@
+/* Arena: a list of zeroed blocks, newest first; the head serves small requests by bumping.
+ *
+ * Blocks grow from 4 KiB to 1 MiB. A request larger than a quarter of the next block gets a block of its
+ * own behind the head, so it does not waste what is left of the head. Blocks come from calloc: storage
+ * that was never handed out is zero, so tn_arena_reset clears only the part of the kept block that was used.
+ */
+#include "base/arena.h"
+
+#include "base/size.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { BLOCK_MIN = 4096, BLOCK_MAX = 1 << 20, ALIGN_MAX = 64 };
+
+struct tn_arena_block {
+    _Alignas(ALIGN_MAX) tn_arena_block *next;
+    void *memory;  /* what calloc gave; this block is aligned within it */
+    size_t size;   /* payload bytes */
+    size_t used;
+};
+
+static uint8_t *payload(tn_arena_block *b)
+{
+    return (uint8_t *)(b + 1);
+}
+
+_Noreturn static void out_of_memory(const tn_arena *a, size_t bytes)
+{
+    if (a->oom) {
+        a->oom(a->oom_user, bytes);
+    }
+    fprintf(stderr, "tenon: out of memory (%zu bytes)\n", bytes);
+    exit(1);
+}
+
+static tn_arena_block *block_new(const tn_arena *a, size_t size)
+{
+    size_t total;
+    if (!tn_size_add(size, sizeof(tn_arena_block) + ALIGN_MAX, &total)) {
+        out_of_memory(a, size);
+    }
+    uint8_t *m = calloc(1, total);
+    if (!m) {
+        out_of_memory(a, size);
+    }
+    size_t off = (ALIGN_MAX - ((uintptr_t)m & (ALIGN_MAX - 1))) & (ALIGN_MAX - 1);
+    tn_arena_block *b = (tn_arena_block *)(void *)(m + off);
+    b->memory = m;
+    b->size = size;
+    return b;
+}
+
+void tn_arena_init(tn_arena *a, tn_oom_fn *oom, void *user)
+{
+    *a = (tn_arena){ .oom = oom, .oom_user = user };
+}
+
+static void free_list(tn_arena_block *b)
+{
+    while (b) {
+        tn_arena_block *next = b->next;
+        free(b->memory);
+        b = next;
+    }
+}
+
+void tn_arena_reset(tn_arena *a)
+{
+    tn_arena_block *b = a->head;
+    a->used_bytes = 0;
+    if (!b) {
+        return;
+    }
+    free_list(b->next);
+    b->next = NULL;
+    if (b->size > BLOCK_MAX) {
+        free(b->memory);
+        a->head = NULL;
+        return;
+    }
+    memset(payload(b), 0, b->used);
+    b->used = 0;
+}
+
+void tn_arena_deinit(tn_arena *a)
+{
+    free_list(a->head);
+    a->head = NULL;
+    a->used_bytes = 0;
+}
+
+/* A block with room for `bytes` at offset 0. */
+static tn_arena_block *block_for(tn_arena *a, size_t bytes)
+{
+    size_t size = a->head ? a->head->size * 2 : BLOCK_MIN;
+    size = size > BLOCK_MAX ? BLOCK_MAX : size;
+    if (bytes <= size / 4) {
+        tn_arena_block *b = block_new(a, size);
+        b->next = a->head;
+        a->head = b;
+        return b;
+    }
+    tn_arena_block *b = block_new(a, bytes);
+    if (a->head) {
+        b->next = a->head->next;
+        a->head->next = b;
+    } else {
+        a->head = b;
+    }
+    return b;
+}
+
+void *tn_arena_alloc(tn_arena *a, size_t bytes, size_t align)
+{
+    tn_arena_block *b = a->head;
+    bytes = bytes ? bytes : 1;
+    size_t at = b ? (b->used + align - 1) & ~(align - 1) : 0;
+    if (!b || at > b->size || bytes > b->size - at) {
+        b = block_for(a, bytes);
+        at = 0;
+    }
+    b->used = at + bytes;
+    a->used_bytes += bytes;
+    return payload(b) + at;
+}
+
+void *tn_arena_array(tn_arena *a, size_t n, size_t size, size_t align)
+{
+    size_t bytes;
+    if (!tn_size_mul(n, size, &bytes)) {
+        out_of_memory(a, SIZE_MAX);
+    }
+    return tn_arena_alloc(a, bytes, align);
+}
+
+void *tn_arena_copy(tn_arena *a, const void *src, size_t bytes, size_t align)
+{
+    void *p = tn_arena_alloc(a, bytes, align);
+    if (bytes) {
+        memcpy(p, src, bytes);
+    }
+    return p;
+}
+
+char *tn_arena_strndup(tn_arena *a, const char *s, size_t n)
+{
+    size_t bytes;
+    if (!tn_size_add(n, 1, &bytes)) {
+        out_of_memory(a, n);
+    }
+    char *p = tn_arena_alloc(a, bytes, 1);
+    if (n) {
+        memcpy(p, s, n);
+    }
+    return p;
+}
+
+char *tn_arena_strdup(tn_arena *a, const char *s)
+{
+    return tn_arena_strndup(a, s, strlen(s));
+}
+
+char *tn_arena_vprintf(tn_arena *a, const char *fmt, va_list ap)
+{
+    va_list again;
+    va_copy(again, ap);
+    int n = vsnprintf(NULL, 0, fmt, ap);
+    size_t len = n < 0 ? 0 : (size_t)n;
+    char *p = tn_arena_alloc(a, len + 1, 1);
+    if (n > 0) {
+        vsnprintf(p, len + 1, fmt, again);
+    }
+    va_end(again);
+    return p;
+}
+
+char *tn_arena_printf(tn_arena *a, const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    char *p = tn_arena_vprintf(a, fmt, ap);
+    va_end(ap);
+    return p;
+}

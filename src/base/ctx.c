@@ -1,0 +1,157 @@
+/* Context: interner and diagnostics. Reports are stored in order; a hash of (severity, id, place, text) finds
+ * a repeat in O(1), so a model with very many equal faults costs linear time. */
+#include "base/ctx.h"
+
+#include "base/vec.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+void tn_ctx_init(tn_ctx *ctx)
+{
+    *ctx = (tn_ctx){ 0 };
+    tn_arena_init(&ctx->arena, NULL, NULL);
+}
+
+void tn_ctx_deinit(tn_ctx *ctx)
+{
+    tn_strmap_deinit(&ctx->strings);
+    tn_map_deinit(&ctx->seen);
+    free(ctx->diag);
+    tn_arena_deinit(&ctx->arena);
+    *ctx = (tn_ctx){ 0 };
+}
+
+const char *tn_intern_n(tn_ctx *ctx, const char *s, size_t n)
+{
+    uint64_t found;
+    if (!s) {
+        return NULL;
+    }
+    if (tn_strmap_get(&ctx->strings, s, n, &found)) {
+        return (const char *)(uintptr_t)found;
+    }
+    const char *copy = tn_arena_strndup(&ctx->arena, s, n);
+    tn_strmap_put(&ctx->strings, copy, n, tn_map_key(copy));
+    return copy;
+}
+
+const char *tn_intern(tn_ctx *ctx, const char *s)
+{
+    return s ? tn_intern_n(ctx, s, strlen(s)) : NULL;
+}
+
+/* Strings of a tn_diag are interned, so pointers stand for their text. */
+static uint64_t diag_hash(const tn_diag *d)
+{
+    uint64_t h = tn_hash_u64((uint64_t)d->severity, tn_map_key(d->id));
+    h = tn_hash_u64(h, tn_map_key(d->message));
+    h = tn_hash_u64(h, tn_map_key(d->loc.file));
+    h = tn_hash_u64(h, tn_map_key(d->loc.node));
+    h = tn_hash_u64(h, tn_map_key(d->loc.op));
+    return tn_hash_u64(h, (uint64_t)d->loc.line << 32 | d->loc.col);
+}
+
+static bool diag_equal(const tn_diag *a, const tn_diag *b)
+{
+    return a->severity == b->severity && a->id == b->id && a->message == b->message && a->loc.file == b->loc.file &&
+           a->loc.node == b->loc.node && a->loc.op == b->loc.op && a->loc.line == b->loc.line &&
+           a->loc.col == b->loc.col;
+}
+
+tn_status tn_vreport(tn_ctx *ctx, enum tn_severity s, const char *id, const tn_loc *loc, const char *fmt, va_list ap)
+{
+    tn_status status = s == TN_ERROR ? TN_FAIL : TN_OK;
+    tn_buf text = { 0 };
+    tn_buf_vprintf(&text, fmt, ap);
+    tn_diag d = { .severity = s, .id = tn_intern(ctx, id), .message = tn_intern_n(ctx, tn_buf_cstr(&text), text.n) };
+    tn_buf_deinit(&text);
+    if (loc) {
+        d.loc = *loc;
+        d.loc.file = tn_intern(ctx, loc->file);
+        d.loc.node = tn_intern(ctx, loc->node);
+        d.loc.op = tn_intern(ctx, loc->op);
+    }
+    uint64_t h = diag_hash(&d), at;
+    if (tn_map_get(&ctx->seen, h, &at) && diag_equal(&ctx->diag[at], &d)) {
+        return status;
+    }
+    if (ctx->n_diag == ctx->cap_diag) {
+        ctx->diag = tn_vec_grow(ctx->diag, ctx->n_diag, 1, &ctx->cap_diag, sizeof *ctx->diag);
+    }
+    tn_map_put(&ctx->seen, h, ctx->n_diag);
+    ctx->diag[ctx->n_diag++] = d;
+    ctx->n_error += s == TN_ERROR;
+    return status;
+}
+
+tn_status tn_report(tn_ctx *ctx, enum tn_severity s, const char *id, const tn_loc *loc, const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    tn_status status = tn_vreport(ctx, s, id, loc, fmt, ap);
+    va_end(ap);
+    return status;
+}
+
+/* Names come from hostile files: control characters are printed as \xNN, so a report stays one line
+ * and cannot drive a terminal. */
+static void add_text(tn_buf *out, const char *s)
+{
+    for (; *s; s++) {
+        unsigned char c = (unsigned char)*s;
+        if (c < 0x20 || c == 0x7f) {
+            tn_buf_printf(out, "\\x%02x", c);
+        } else {
+            tn_buf_char(out, (char)c);
+        }
+    }
+}
+
+void tn_diag_print(const tn_diag *d, tn_buf *out)
+{
+    static const char *const name[] = { [TN_NOTE] = "note", [TN_WARNING] = "warning", [TN_ERROR] = "error" };
+    if (d->loc.file) {
+        add_text(out, d->loc.file);
+        if (d->loc.line) {
+            tn_buf_printf(out, ":%u:%u", (unsigned)d->loc.line, (unsigned)d->loc.col);
+        }
+        tn_buf_str(out, ": ");
+    }
+    if (d->loc.node || d->loc.op) {
+        tn_buf_str(out, "node ");
+        add_text(out, d->loc.node ? d->loc.node : "(unnamed)");
+        if (d->loc.op) {
+            tn_buf_str(out, " (");
+            add_text(out, d->loc.op);
+            tn_buf_char(out, ')');
+        }
+        tn_buf_str(out, ": ");
+    }
+    tn_buf_printf(out, "%s: ", name[d->severity]);
+    add_text(out, d->message);
+    if (d->id) {
+        tn_buf_printf(out, " [%s]", d->id);
+    }
+    tn_buf_char(out, '\n');
+}
+
+void tn_diag_print_all(const tn_ctx *ctx, tn_buf *out)
+{
+    for (size_t i = 0; i < ctx->n_diag; i++) {
+        tn_diag_print(&ctx->diag[i], out);
+    }
+}
+
+void tn_diag_clear(tn_ctx *ctx)
+{
+    ctx->n_diag = ctx->n_error = 0;
+    tn_map_clear(&ctx->seen);
+}
+
+_Noreturn void tn_assert_failed(const char *expr, const char *file, int line)
+{
+    fprintf(stderr, "tenon: %s:%d: internal error: %s does not hold\n", file, line, expr);
+    abort();
+}

@@ -1,0 +1,18 @@
+#ifndef TN_BASE_THREAD_H
+#define TN_BASE_THREAD_H
+/* Threads of the compiler, and how many CPUs this process may use. No context, no exit: any folder may use it. */
+#include <stddef.h>
+
+/* Calls fn(user, i, worker) once for every i < n, in any order, on at most `threads` threads; worker <
+ * max(threads, 1) tells them apart. Indices are taken one at a time, so uneven work balances. Runs inline for
+ * threads <= 1 or n <= 1, and with fewer threads where they cannot be started. Returns when all are done. */
+void tn_parallel_for(size_t n, unsigned threads, void (*fn)(void *user, size_t i, unsigned worker), void *user);
+
+/* CPUs this process may use: the affinity mask, cut to the cgroup quota (rounded up); at least 1. */
+unsigned tn_cpu_count(void);
+
+/* CPUs that the cgroup quota grants (v1 cpu.cfs_quota_us, v2 cpu.max; the smallest of all ancestors), may be
+ * below 1; 0: no limit. proc_cgroup is "/proc/self/cgroup", root "/sys/fs/cgroup". */
+double tn_cpu_quota(const char *proc_cgroup, const char *root);
+
+#endif
