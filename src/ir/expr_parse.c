@@ -350,7 +350,7 @@ static tn_status parse_bitcast(parser *ps, value *out)
     bool data = (tn_dtype_is_int(in) || tn_dtype_is_float(in)) && (tn_dtype_is_int(t) || tn_dtype_is_float(t));
     if (!data || (uint32_t)in.bits * in.lanes != (uint32_t)t.bits * t.lanes)
         return fail_at(ps, &v, "ir-E005", "bitcast is between integers and floats of the same total size");
-    out->e = tn_expr_make(ps->p, TN_E_BITCAST, t, no_payload, 1, &v.e);
+    out->e = tn_dtype_eq(in, t) ? v.e : tn_expr_make(ps->p, TN_E_BITCAST, t, no_payload, 1, &v.e);
     return TN_OK;
 }
 

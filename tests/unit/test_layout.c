@@ -150,7 +150,7 @@ static void the_map_is_injective(void **state)
         tn_layout_dims(&w->pool, l, 3, dim, dims);
         tn_layout_index(&w->pool, l, 3, var, index);
         for (int64_t cell = 0; cell < 5 * 7 * 6; cell++) {
-            int64_t v[3] = {cell / 42, cell / 6 % 7, cell % 6}, flat = 0, size;
+            int64_t v[3] = {cell / 42, cell / 6 % 7, cell % 6}, flat = 0, size = 0;
             for (int a = 0; a < naxis; a++) {
                 int64_t x = value_at(w, index[a], 3, var, v);
                 assert_true(tn_is_int(dims[a], &size) && x >= 0 && x < size);
