@@ -262,7 +262,8 @@ tn_node *tn_region_add_param(tn_graph *g, tn_region *r, const char *name, const 
     return n;
 }
 
-tn_node *tn_constant_new(tn_graph *g, tn_region *r, tn_node *before, const tn_type *type, const tn_blob *blob, const char *name)
+tn_node *tn_constant_new(tn_graph *g, tn_region *r, tn_node *before, const tn_type *type, const tn_blob *blob,
+                         const char *name)
 {
     tn_node *n = tn_node_new(g, r, before, &tn_op_constant, 0, NULL, 1, NULL, NULL);
     n->type[0] = type;
