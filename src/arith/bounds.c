@@ -234,6 +234,24 @@ static tn_range tight_range(const tn_bnd *b, const tn_expr *e, tn_range r)
     return r;
 }
 
+bool tn_bounds_residue(const tn_bnd *b, const tn_expr *x, size_t *at, int64_t *m, int64_t *r)
+{
+    if (b->f->n_cond == 0)
+        return false;
+    if (!b->m->has_tight)
+        gather_tight(b);
+    while (*at < b->m->n_tight) {
+        const tn_expr *e = b->m->tight[*at].atom;
+        tn_range known = b->m->tight[(*at)++].range;
+        if (e->kind == TN_E_FLOORMOD && e->src[0] == x && tn_is_int(e->src[1], m) && *m > 0 && tn_range_is_point(known) &&
+            known.lo >= 0 && known.lo < *m) {
+            *r = known.lo;
+            return true;
+        }
+    }
+    return false;
+}
+
 /* ---- expressions ---- */
 
 static tn_range leaf_range(const tn_bnd *b, const tn_expr *e)

@@ -106,6 +106,26 @@ static bool take_digits(tn_simp *c, split *s)
     return false;
 }
 
+/* x%m = r is assumed, so x = m*(x/m) + r; where coef*m is a multiple of kcore the first part goes to quot. */
+static bool take_residues(tn_simp *c, split *s)
+{
+    for (int i = s->core.n - 1; i >= 0; i--) {
+        const tn_expr *x = s->core.term[i].atom;
+        int64_t m, r, t, coef = s->core.term[i].coef;
+        size_t at = 0;
+        while (tn_bounds_residue(&c->b, x, &at, &m, &r)) {
+            if (!tn_i64_mul(coef, m, &t) || t % s->kcore != 0)
+                continue;
+            const tn_expr *q = tn_simp_node2(c, TN_E_FLOORDIV, TN_IDX, x, tn_idx(c->p, m));
+            tn_affine_drop(&s->core, i);
+            if (!tn_affine_term(&s->quot, q, t / s->kcore) || !tn_affine_addmul(&s->core, &(tn_affine){.c = r}, coef))
+                return false;
+            break;
+        }
+    }
+    return true;
+}
+
 static bool split_by(tn_simp *c, const tn_affine *x, int64_t k, split *s)
 {
     s->quot = s->low = (tn_affine){0};
@@ -115,7 +135,7 @@ static bool split_by(tn_simp *c, const tn_affine *x, int64_t k, split *s)
     for (int i = 0; i < ROUNDS; i++) {
         if (take_bucket(c, s))
             return true;
-        if (!take_multiples(s))
+        if (!take_residues(c, s) || !take_multiples(s))
             return false;
         if (take_bucket(c, s))
             return true;
@@ -132,22 +152,43 @@ static const tn_expr *sum_of(tn_simp *c, const tn_affine *a)
     return tn_affine_expr(c->p, a);
 }
 
-/* (z/m + r)/y = (z + m*r)/(m*y) for m, y > 0; (z%(y*j))/y = (z/y)%j. NULL: neither. */
+static bool divide(tn_simp *c, const tn_affine *y, tn_affine *r, tn_affine *q);
+
+/* (z%(y*j))/y = (z/y)%j for y, j > 0 */
+static const tn_expr *quotient_of_remainder(tn_simp *c, const tn_expr *mod, const tn_expr *y)
+{
+    tn_affine m, j, ya;
+    if (!tn_simp_affine(c, mod->src[1], &m) || !tn_simp_affine(c, y, &ya))
+        return NULL;
+    if (ya.n == 0) {
+        j = m;
+        for (int i = 0; i < m.n; i++) {
+            j.term[i].coef /= ya.c;
+            if (m.term[i].coef % ya.c != 0)
+                return NULL;
+        }
+        j.c /= ya.c;
+        if (m.c % ya.c != 0)
+            return NULL;
+    } else if (!divide(c, &ya, &m, &j) || m.n > 0 || m.c != 0) {
+        return NULL;
+    }
+    if (tn_bounds_affine(&c->b, &j).lo <= 0)
+        return NULL;
+    return tn_simp_mod(c, tn_simp_div(c, mod->src[0], y), tn_simp_sum(c, &j));
+}
+
+/* (z/m + r)/y = (z + m*r)/(m*y) for m, y > 0; or a remainder's quotient. NULL: neither. */
 static const tn_expr *nested_quotient(tn_simp *c, const tn_affine *core, const tn_expr *y)
 {
-    int64_t k, m;
+    tn_affine z, m;
     const tn_expr *atom = core->n == 1 && core->term[0].coef == 1 ? core->term[0].atom : NULL;
-    if (!atom || (atom->kind != TN_E_FLOORDIV && atom->kind != TN_E_FLOORMOD))
+    if (!atom || (atom->kind != TN_E_FLOORDIV && atom->kind != TN_E_FLOORMOD) || tn_bounds_of(&c->b, y).lo <= 0)
         return NULL;
-    if (atom->kind == TN_E_FLOORMOD) {
-        if (core->c != 0 || !tn_is_int(y, &k) || !tn_is_int(atom->src[1], &m) || k <= 0 || m <= 0 || m % k != 0)
-            return NULL;
-        return tn_simp_mod(c, tn_simp_div(c, atom->src[0], y), tn_idx(c->p, m / k));
-    }
-    if (tn_bounds_of(&c->b, atom->src[1]).lo <= 0 || tn_bounds_of(&c->b, y).lo <= 0)
-        return NULL;
-    tn_affine z, mm;
-    if (!tn_simp_affine(c, atom->src[0], &z) || !tn_simp_affine(c, atom->src[1], &mm) || !tn_affine_addmul(&z, &mm, core->c))
+    if (atom->kind == TN_E_FLOORMOD)
+        return core->c == 0 ? quotient_of_remainder(c, atom, y) : NULL;
+    if (tn_bounds_of(&c->b, atom->src[1]).lo <= 0 || !tn_simp_affine(c, atom->src[0], &z) ||
+        !tn_simp_affine(c, atom->src[1], &m) || !tn_affine_addmul(&z, &m, core->c))
         return NULL;
     return tn_simp_div(c, tn_simp_sum(c, &z), tn_simp_mul(c, atom->src[1], y));
 }
