@@ -9,13 +9,15 @@
 
 typedef struct tn_range { int64_t lo, hi; } tn_range; /* inclusive; INT64_MIN / INT64_MAX: unbounded */
 
-/* What is known about leaves: ranges of variables and symbols, and conditions that hold. Scratch; borrowed expressions. */
+/* What is known about leaves: ranges of variables and symbols, and conditions that hold. Scratch; borrowed expressions:
+ * facts die before the pool whose expressions they saw, and belong to one thread at a time. */
 typedef struct tn_facts {
     tn_map range;                      /* expression id key (tn_map_key of the leaf) -> index into `at` */
     tn_range *at; size_t n, cap;
     const tn_expr **cond; size_t n_cond, cap_cond;   /* assumed true */
     /* symbolic upper bounds: leaf <= expr (e.g. loop var i <= n - 1) */
     struct { const tn_expr *leaf, *max; } *upper; size_t n_upper, cap_upper;
+    struct tn_memo *memo;              /* what was already worked out under these facts; forgotten when they change */
 } tn_facts;
 
 void tn_facts_init(tn_facts *f);
@@ -55,8 +57,10 @@ bool tn_span(tn_pool *p, const tn_facts *f, const tn_expr *e, int n, const tn_ex
 void tn_solve_bounds(tn_pool *p, const tn_facts *f, const tn_expr *cond, const tn_expr *var,
                      const tn_expr **out_lo, const tn_expr **out_hi, const tn_expr **out_rest);
 
-/* The rule table, for tests and docs: {name, domains, before, after} as text over a b c d (any) and constants k1 k2. */
-enum { TN_DOM_INDEX = 1, TN_DOM_WRAP = 2, TN_DOM_BOOL = 4 };
+/* The rule table, for tests and docs: {name, domains, before, after, when} as text over a b c d (of the domain's type),
+ * p q (bool) and constants k1 k2 (of the domain's type); `when` NULL: always. before and after are equal in every listed
+ * domain wherever `when` holds and before is defined, and the simplifier brings both to the same expression. */
+enum { TN_DOM_INDEX = 1, TN_DOM_WRAP = 2, TN_DOM_BOOL = 4, TN_DOM_FLOAT = 8 };
 typedef struct tn_rule_row { const char *name; unsigned domains; const char *before, *after, *when; } tn_rule_row;
 extern const tn_rule_row tn_rules[];
 extern const size_t tn_n_rules;

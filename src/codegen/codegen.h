@@ -1,0 +1,69 @@
+#ifndef TN_CODEGEN_CODEGEN_H
+#define TN_CODEGEN_CODEGEN_H
+/* What every code generator takes: a unit of flat kernels and the AOT program; what it gives: text or bytes that meet the
+ * runtime only through tenon/abi.h. A backend walks the same flat TIR in the same order; tables indexed by expression
+ * and statement kind are complete by static assert. Output is deterministic. */
+#include "lower/lower.h"
+#include "tenon/abi.h"
+
+typedef struct tn_kernel_ir {
+    const char *name;               /* C identifier, func_name of mod.json */
+    const char *source;             /* model nodes */
+    uint32_t n_in, n_out;
+    uint32_t n_variant; const tn_flat *variant;   /* all with the same parameters and symbols (first one's order counts) */
+} tn_kernel_ir;
+
+/* The AOT program with sizes as expressions over `symbol` (see tn_program, tn_slot, tn_inst for the meaning). */
+typedef struct tn_slot_ir {
+    const char *name; uint32_t kind; tn_dtype dtype; uint16_t ndim;
+    const tn_expr *const *dim; const int32_t *bind;
+    const tn_expr *bytes, *offset;  /* offset NULL: -1 */
+    int64_t alias;
+} tn_slot_ir;
+typedef struct tn_inst_ir { uint32_t op, a; uint32_t n_operand; const uint32_t *operand; const char *node; } tn_inst_ir;
+typedef struct tn_program_ir {
+    uint32_t n_slot; const tn_slot_ir *slot;
+    uint32_t n_symbol; const tn_symbol *symbol;
+    uint32_t n_inst; const tn_inst_ir *inst;
+    uint32_t n_text; const char *const *text;
+    const tn_expr *arena_bytes, *work_offset;
+} tn_program_ir;
+
+typedef struct tn_unit {
+    tn_ctx *ctx;
+    const char *name;               /* module name, "default" */
+    const char *producer, *target;  /* for the library header */
+    const char *const *feature; uint32_t n_feature;
+    uint32_t n_kernel; const tn_kernel_ir *kernel;
+    const tn_program_ir *program;   /* may be NULL */
+} tn_unit;
+
+/* ---- C (codegen/source) ---- */
+/* One self-contained C file (includes nothing but what it defines; GNU vector extensions where lanes > 1). Bit-equal to
+ * the interpreter when compiled without contraction; the file sets that by pragma for gcc and clang. */
+TN_WARN_UNUSED tn_status tn_emit_c(const tn_unit *u, tn_buf *out);
+
+/* ---- LLVM (codegen/llvm, a shared object opened on first use) ---- */
+typedef struct tn_llvm_options {
+    const char *triple;             /* NULL: this machine */
+    const char *features;           /* LLVM feature string "+avx2,+fma"; NULL: from unit->feature */
+    int opt_level;                  /* 0..3, of the machine code generator */
+    unsigned threads;               /* kernels are compiled in this many threads */
+} tn_llvm_options;
+enum tn_llvm_form { TN_LLVM_LL, TN_LLVM_ASM, TN_LLVM_OBJECT };
+typedef struct tn_jit tn_jit;
+typedef struct tn_llvm_api {        /* the shared object's only export: const tn_llvm_api *tenon_llvm(void) */
+    uint32_t version;               /* 1 */
+    tn_status (*emit)(const tn_unit *u, const tn_llvm_options *o, enum tn_llvm_form form, tn_buf *out);
+    /* Compiles a unit into this process; library: what tenon_library_query would return. */
+    tn_status (*jit)(const tn_unit *u, const tn_llvm_options *o, tn_jit **out_jit, const tn_library **out_library);
+    void (*jit_free)(tn_jit *j);
+} tn_llvm_api;
+TN_WARN_UNUSED tn_status tn_llvm_open(tn_ctx *ctx, const tn_llvm_api **out); /* codegen-E0xx where LLVM is not installed */
+
+/* Helpers shared by backends: the phases of a flat function, in order. */
+uint32_t tn_flat_phases(const tn_func *f, uint32_t max, const tn_stmt *out[]);
+/* CHECK texts of a kernel in order of appearance (index + 1 is the phase status). */
+uint32_t tn_flat_checks(const tn_kernel_ir *k, uint32_t max, const char *out[]);
+
+#endif
