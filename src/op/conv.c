@@ -155,7 +155,7 @@ static const tn_attr_field conv2d_fields[] = {
     {"padding", TN_A_INTS, offsetof(tn_conv2d_attr, padding), "[0, 0, 0, 0]", "zeros around the image: top, left, bottom, right"},
     {"dilation", TN_A_INTS, offsetof(tn_conv2d_attr, dilation), "[1, 1]", "distance of the window's taps"},
     {"groups", TN_A_I64, offsetof(tn_conv2d_attr, groups), "1", "independent groups of channels"},
-    {"channels", TN_A_I64, offsetof(tn_conv2d_attr, channels), "None", "output channels; None: as the weight has"},
+    {"channels", TN_A_I64, offsetof(tn_conv2d_attr, channels), "0", "output channels; 0: as the weight has"},
     {"kernel_size", TN_A_INTS, offsetof(tn_conv2d_attr, kernel_size), "None", "window; None: as the weight has"},
     {"data_layout", TN_A_STR, offsetof(tn_conv2d_attr, data_layout), "\"NCHW\"", "order of the data's dimensions"},
     {"kernel_layout", TN_A_STR, offsetof(tn_conv2d_attr, kernel_layout), "\"OIHW\"", "order of the weight's dimensions"},

@@ -49,7 +49,7 @@ static void dense_layout(tn_layout_query *q)
 }
 
 static const tn_attr_field dense_fields[] = {
-    {"units", TN_A_I64, offsetof(tn_dense_attr, units), "None", "outputs; None: as the weight has"},
+    {"units", TN_A_I64, offsetof(tn_dense_attr, units), "0", "outputs; 0: as the weight has"},
     {0},
 };
 static const char *const product_in[] = {"data", "weight"};

@@ -105,8 +105,8 @@ static bool count_in_stmt(tn_stmt *s, void *user)
 
 /* ---- injectivity ----
  * Index expressions whose value is known are collected; what follows from them is added until nothing new does:
- *   a sum whose terms do not overlap (mixed radix)   gives each term's atom
- *   floordiv(x, c) and floormod(x, c)                give x
+ *   a sum whose unknown terms do not overlap (mixed radix)   gives each term's atom
+ *   floordiv(x, c) and floormod(x, c)                        give x
  * The map is injective if every axis becomes known. Sums use integer coefficients and constant bounds, so a symbolic
  * stride is answered with "not known".
  */
@@ -152,7 +152,7 @@ static void learn_terms(known *k, const tn_expr *e)
         return;
     for (int i = 0; i < a.n; i++) {
         int64_t mine = a.term[i].coef < 0 ? -a.term[i].coef : a.term[i].coef;
-        int64_t rest = rest_span(k, &a, i);
+        int64_t rest = is_known(k, a.term[i].atom) ? 0 : rest_span(k, &a, i);
         if (rest < 0 || rest >= mine)
             return; /* terms are told apart only if all of them are */
     }
