@@ -50,7 +50,8 @@ tn_status tn_lower_unroll(tn_func *f, const struct tn_machine *m)
 
 typedef struct {
     tn_func *f;
-    uint16_t *lanes;         /* per buffer: lanes of every access; 0: not seen; 1: scalar */
+    uint16_t *lanes;         /* per buffer: lanes of every access; 0: not seen; 1: scalar, or not alike */
+    bool *wide;              /* per buffer: some access is a vector */
     bool failed;
 } usage;
 
@@ -66,6 +67,7 @@ static void access(usage *u, uint32_t buffer, const tn_expr *index, uint16_t lan
         return;
     }
     uint16_t *l = &u->lanes[buffer];
+    u->wide[buffer] |= lanes > 1;
     if (*l == 0)
         *l = lanes;
     if (*l != lanes || at % lanes != 0)
@@ -124,7 +126,7 @@ static bool widen_stmt(tn_stmt *s, void *user)
 tn_status tn_lower_registers(tn_func *f, const struct tn_machine *m)
 {
     (void)m;
-    usage u = {f, TN_NEW_N(f->arena, uint16_t, f->n_buffer), false};
+    usage u = {f, TN_NEW_N(f->arena, uint16_t, f->n_buffer), TN_NEW_N(f->arena, bool, f->n_buffer), false};
     tn_stmt_walk(&f->body, access_stmt, NULL, &u);
     if (u.failed)
         return TN_FAIL;
@@ -133,9 +135,8 @@ tn_status tn_lower_registers(tn_func *f, const struct tn_machine *m)
         int64_t n;
         if (b->scope != TN_SCOPE_REGISTER || !tn_is_int(b->dim[0], &n))
             continue;
-        if (u.lanes[i] == 1) { /* mixed or scalar accesses: memory of the task if any access is a vector */
-            continue;
-        }
+        if (u.lanes[i] == 1 && u.wide[i])
+            b->scope = TN_SCOPE_LOCAL; /* scalars and vectors of one element: only memory can hold that */
         if (u.lanes[i] > 1) {
             const tn_expr **dim = TN_NEW(f->arena, const tn_expr *);
             *dim = tn_idx(f->pool, (n + u.lanes[i] - 1) / u.lanes[i]);
