@@ -2,7 +2,8 @@
  * perfect loop nest (spatial axes, then reduction axes) around one block whose iterations are the loop variables.
  *
  * A block's own variables are the tensor's axes, so values go in as they are, simplified with the ranges of the axes.
- * Tensors nobody reads are left out. The statement order is the order of definition.
+ * Tensors nobody reads are left out, so are loops that would run over nothing: an empty tensor has no nest, a reduction
+ * over nothing is its initial value. The statement order is the order of definition.
  */
 #include "te/te.h"
 
@@ -66,6 +67,14 @@ static tn_body *open_loops(tn_te *te, tn_body *into, tn_stmt *block, uint32_t fi
     return into;
 }
 
+static bool has_zero(uint32_t n, const tn_expr *const extent[])
+{
+    for (uint32_t i = 0; i < n; i++)
+        if (tn_is_value(extent[i], 0))
+            return true;
+    return false;
+}
+
 static void emit(tn_te *te, tn_tensor *t)
 {
     tn_func *f = te->func;
@@ -74,6 +83,14 @@ static void emit(tn_te *te, tn_tensor *t)
     if (t->kind == TN_TENSOR_EXTERN) {
         tn_body_move(&f->body, NULL, &t->body);
         return;
+    }
+    if (has_zero(t->ndim, t->dim))
+        return;
+    if (has_zero(t->n_reduce, t->rextent)) {
+        t->value = t->init;
+        t->init = t->where = NULL;
+        t->reducer = TN_RED_NONE;
+        t->n_reduce = 0;
     }
     simplify_tensor(te, t);
     tn_stmt *block = tn_stmt_block(f, f->buffer[t->buffer].name, t->tag, t->ndim + (int)t->n_reduce);

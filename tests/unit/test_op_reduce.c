@@ -140,8 +140,8 @@ static const float *value_of(env *e, const tn_node *n, const float *const *given
 static void batch_norm_expands_to_multiply_and_add(void **state)
 {
     (void)state;
-    for (int form = 0; form < 4; form++) {
-        bool center = form & 1, scale = form & 2;
+    for (int which = 0; which < 4; which++) {
+        bool center = which & 1, scale = which & 2;
         env e;
         env_init(&e);
         tn_value in[5], out[3];

@@ -87,7 +87,7 @@ static void rank_0_has_no_loops(void **state)
     tn_te te = start(&e);
     tn_tensor *x = tn_te_input(&te, "x", type_of(&e, "float32"));
     tn_tensor *t = tn_te_new(&te, "t", TN_F32, 0, NULL, NULL);
-    tn_te_define(&te, t, tn_call1(&e.pool, TN_F_exp, tn_at(&te, x, 0, NULL)));
+    tn_te_define(&te, t, tn_intrinsic1(&e.pool, TN_F_exp, tn_at(&te, x, 0, NULL)));
     tn_func *f = tn_te_finish(&te, 1, &t, NULL);
     REQUIRE(&e, tn_func_verify(f) == TN_OK);
     assert_int_equal(f->body.first->kind, TN_S_BLOCK);
@@ -137,6 +137,26 @@ static void reducers_have_their_neutral_elements(void **state)
         REQUIRE(&e, tn_func_verify(tn_te_finish(&te, 1, &t, NULL)) == TN_OK);
         env_deinit(&e);
     }
+}
+
+/* Nothing to do for an empty tensor; a reduction over nothing is its initial value. */
+static void empty_extents(void **state)
+{
+    (void)state;
+    env e;
+    tn_te te = start(&e);
+    tn_tensor *x = tn_te_input(&te, "x", type_of(&e, "float32 0 3"));
+    tn_tensor *copy = tn_te_new(&te, "copy", TN_F32, 2, x->dim, "i j");
+    tn_te_define(&te, copy, tn_at2(&te, x, copy->axis[0], copy->axis[1]));
+    tn_tensor *sum = tn_te_new(&te, "sum", TN_F32, 1, x->dim + 1, "j");
+    const tn_expr *k = tn_te_reduce_axis(&te, sum, "k", x->dim[0]);
+    tn_te_reduce(&te, sum, TN_RED_PROD, tn_at2(&te, x, k, sum->axis[0]), NULL, NULL);
+    tn_func *f = tn_te_finish(&te, 2, (tn_tensor *[]){copy, sum}, NULL);
+    REQUIRE(&e, tn_func_verify(f) == TN_OK);
+    float in[1], none[1] = {7}, out[3];
+    REQUIRE(&e, tn_func_run(f, (void *[]){in, none, out}, NULL) == TN_OK);
+    assert_true(none[0] == 7 && out[0] == 1 && out[1] == 1 && out[2] == 1);
+    env_deinit(&e);
 }
 
 /* What nobody reads makes no block; an input as output is copied; helpers keep the order of definition. */
@@ -274,7 +294,7 @@ static void readers_counts_reductions_and_repeats(void **state)
     assert_false(once); /* read again for each output column */
     tn_tensor *sq = tn_te_new(&te, "sq", TN_F32, 2, acc->dim, "i j");
     const tn_expr *v = tn_at2(&te, acc, sq->axis[0], sq->axis[1]);
-    tn_te_define(&te, sq, tn_mul(&e.pool, v, tn_call1(&e.pool, TN_F_sigmoid, v)));
+    tn_te_define(&te, sq, tn_mul(&e.pool, v, tn_intrinsic1(&e.pool, TN_F_sigmoid, v)));
     assert_int_equal(tn_te_readers(&te, acc, &once), 1);
     assert_true(once); /* one element, named twice */
     tn_tensor *again = tn_te_new(&te, "again", TN_F32, 2, acc->dim, "i j");
@@ -319,6 +339,7 @@ int main(void)
         cmocka_unit_test(rank_0_has_no_loops),
         cmocka_unit_test(init_and_where),
         cmocka_unit_test(reducers_have_their_neutral_elements),
+        cmocka_unit_test(empty_extents),
         cmocka_unit_test(finish_leaves_out_and_copies),
         cmocka_unit_test(inlining_under_a_mask_guards_loads_and_divisors),
         cmocka_unit_test(inlining_a_copy_keeps_one_load),
