@@ -1,9 +1,10 @@
-/* The end of a construction: parameters, buffer declarations, and for each tensor that is needed and not inlined one
- * perfect loop nest (spatial axes, then reduction axes) around one block whose iterations are the loop variables.
+/* The end of a construction: parameters, buffer declarations, and for each tensor that is needed and not
+ * inlined one perfect loop nest (spatial axes, then reduction axes) around one block whose iterations are the
+ * loop variables.
  *
- * A block's own variables are the tensor's axes, so values go in as they are, simplified with the ranges of the axes.
- * Tensors nobody reads are left out, so are loops that would run over nothing: an empty tensor has no nest, a reduction
- * over nothing is its initial value. The statement order is the order of definition.
+ * A block's own variables are the tensor's axes, so values go in as they are, simplified with the ranges of
+ * the axes. Tensors nobody reads are left out, so are loops that would run over nothing: an empty tensor has
+ * no nest, a reduction over nothing is its initial value. The statement order is the order of definition.
  */
 #include "te/te.h"
 
@@ -130,8 +131,8 @@ static bool mark_in_stmt(tn_stmt *s, void *user)
     return true;
 }
 
-/* needed[buffer]: an output, or read by a needed tensor. Readers stand after what they read, so one pass from the last
- * tensor on is enough. */
+/* needed[buffer]: an output, or read by a needed tensor. Readers stand after what they read, so one pass from
+ * the last tensor on is enough. */
 static void mark_needed(tn_te *te, bool *needed, size_t n)
 {
     tn_tensor **all = TN_NEW_N(te->arena, tn_tensor *, n);

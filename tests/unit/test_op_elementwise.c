@@ -9,16 +9,46 @@
 
 /* ---- one operand ---- */
 
-static double sigmoid(double x) { return 1 / (1 + exp(-x)); }
-static double relu(double x) { return x > 0 ? x : 0; }
-static double leaky(double x) { return x >= 0 ? x : 0.25 * x; }
-static double clipped(double x) { return x < -0.5 ? -0.5 : x > 0.75 ? 0.75 : x; }
-static double rsqrt_of(double x) { return 1 / sqrt(x); }
-static double negative_of(double x) { return -x; }
-static double hard_sigmoid(double x) { double y = 0.25 * x + 0.5; return y < 0 ? 0 : y > 1 ? 1 : y; }
-static double hardswish(double x) { double y = x / 6 + 0.5; return x * (y < 0 ? 0 : y > 1 ? 1 : y); }
-static double elu(double x) { return x < 0 ? 1.5 * (exp(x) - 1) : x; }
+static double sigmoid(double x)
+{
+    return 1 / (1 + exp(-x));
+}
+static double relu(double x)
+{
+    return x > 0 ? x : 0;
+}
+static double leaky(double x)
+{
+    return x >= 0 ? x : 0.25 * x;
+}
+static double clipped(double x)
+{
+    return x < -0.5 ? -0.5 : x > 0.75 ? 0.75 : x;
+}
+static double rsqrt_of(double x)
+{
+    return 1 / sqrt(x);
+}
+static double negative_of(double x)
+{
+    return -x;
+}
+static double hard_sigmoid(double x)
+{
+    double y = 0.25 * x + 0.5;
+    return y < 0 ? 0 : y > 1 ? 1 : y;
+}
+static double hardswish(double x)
+{
+    double y = x / 6 + 0.5;
+    return x * (y < 0 ? 0 : y > 1 ? 1 : y);
+}
+static double elu(double x)
+{
+    return x < 0 ? 1.5 * (exp(x) - 1) : x;
+}
 
+/* clang-format off */
 typedef struct unary { const tn_op *op; const char *attrs; double (*want)(double); bool positive; } unary;
 static const unary unaries[] = {
     {&tn_op_nn_relu, "", relu, false},
@@ -40,6 +70,7 @@ static const unary unaries[] = {
     {&tn_op_nn_hardswish, "", hardswish, false},
     {&tn_op_nn_elu, "alpha=1.5", elu, false},
 };
+/* clang-format on */
 
 static void unary_formulas_match_c(void **state)
 {
@@ -87,23 +118,43 @@ static void nan_stays(void **state)
 
 /* ---- two operands, broadcast ---- */
 
-static double plus(double a, double b) { return a + b; }
-static double minus(double a, double b) { return a - b; }
-static double times(double a, double b) { return a * b; }
-static double over(double a, double b) { return a / b; }
-static double slope(double a, double b) { return a < 0 ? b * a : a; }
+static double plus(double a, double b)
+{
+    return a + b;
+}
+static double minus(double a, double b)
+{
+    return a - b;
+}
+static double times(double a, double b)
+{
+    return a * b;
+}
+static double over(double a, double b)
+{
+    return a / b;
+}
+static double slope(double a, double b)
+{
+    return a < 0 ? b * a : a;
+}
 
+/* clang-format off */
 typedef struct binary { const tn_op *op; double (*want)(double, double); } binary;
 static const binary binaries[] = {
     {&tn_op_add, plus}, {&tn_op_subtract, minus}, {&tn_op_multiply, times}, {&tn_op_divide, over},
     {&tn_op_maximum, fmax}, {&tn_op_minimum, fmin}, {&tn_op_nn_prelu, slope},
 };
+/* clang-format on */
 
 /* Shapes against [2, 3, 4]: strides of the second operand over that shape. */
+/* clang-format off */
 static const struct { const char *type; int step[3], count; } seconds[] = {
-    {"float32 2 3 4", {12, 4, 1}, 24}, {"float32 3 4", {0, 4, 1}, 12}, {"float32 4", {0, 0, 1}, 4}, {"float32", {0, 0, 0}, 1},
+    {"float32 2 3 4", {12, 4, 1}, 24}, {"float32 3 4", {0, 4, 1}, 12}, {"float32 4", {0, 0, 1}, 4},
+        {"float32", {0, 0, 0}, 1},
     {"float32 2 1 4", {4, 0, 1}, 8}, {"float32 3 1", {0, 1, 0}, 3}, {"float32 1 1 1", {0, 0, 0}, 1},
 };
+/* clang-format on */
 
 static void binary_formulas_broadcast(void **state)
 {
@@ -112,7 +163,8 @@ static void binary_formulas_broadcast(void **state)
         for (size_t s = 0; s < sizeof seconds / sizeof *seconds; s++) {
             env e;
             env_init(&e);
-            tn_node *n = node_of(&e, binaries[i].op, 2, (const char *const[]){"float32 2 3 4", seconds[s].type}, "");
+            tn_node *n =
+                node_of(&e, binaries[i].op, 2, (const char *const[]){"float32 2 3 4", seconds[s].type}, "");
             REQUIRE(&e, n);
             float *a = floats(&e, 24, 1), *b = floats(&e, seconds[s].count, 2), out[24];
             double want[24];
@@ -162,10 +214,13 @@ static void power_matches_c(void **state)
 static void comparisons_give_bools(void **state)
 {
     (void)state;
+    /* clang-format off */
     static const struct { const tn_op *op; uint8_t want[4]; } row[] = { /* (1, 2) (2, 2) (3, 2) (nan, 2) */
         {&tn_op_equal, {0, 1, 0, 0}}, {&tn_op_not_equal, {1, 0, 1, 1}}, {&tn_op_less, {1, 0, 0, 0}},
-        {&tn_op_less_equal, {1, 1, 0, 0}}, {&tn_op_greater, {0, 0, 1, 0}}, {&tn_op_greater_equal, {0, 1, 1, 0}},
+        {&tn_op_less_equal, {1, 1, 0, 0}}, {&tn_op_greater, {0, 0, 1, 0}}, {&tn_op_greater_equal, {0, 1, 1,
+            0}},
     };
+    /* clang-format on */
     const float a[4] = {1, 2, 3, NAN}, two = 2;
     for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
         env e;
@@ -183,10 +238,13 @@ static void logic_and_where(void **state)
 {
     (void)state;
     static const uint8_t a[4] = {0, 0, 1, 1}, b[4] = {0, 1, 0, 1};
+    /* clang-format off */
     static const struct { const tn_op *op; int nin; uint8_t want[4]; } row[] = {
-        {&tn_op_logical_and, 2, {0, 0, 0, 1}}, {&tn_op_logical_or, 2, {0, 1, 1, 1}}, {&tn_op_logical_not, 1, {1, 1, 0, 0}},
+        {&tn_op_logical_and, 2, {0, 0, 0, 1}}, {&tn_op_logical_or, 2, {0, 1, 1, 1}}, {&tn_op_logical_not, 1,
+            {1, 1, 0, 0}},
         {&tn_op_equal, 2, {1, 0, 0, 1}},
     };
+    /* clang-format on */
     for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
         env e;
         env_init(&e);
@@ -213,10 +271,14 @@ static void logic_and_where(void **state)
 static void integers_wrap_and_floor(void **state)
 {
     (void)state;
+    /* clang-format off */
     static const struct { const tn_op *op; int32_t a, b, want; } row[] = {
-        {&tn_op_add, INT32_MAX, 1, INT32_MIN}, {&tn_op_multiply, 1 << 20, 1 << 12, 0}, {&tn_op_divide, -7, 2, -4},
-        {&tn_op_divide, 7, -2, -4}, {&tn_op_subtract, 3, 5, -2}, {&tn_op_maximum, -3, 2, 2}, {&tn_op_minimum, -3, 2, -3},
+        {&tn_op_add, INT32_MAX, 1, INT32_MIN}, {&tn_op_multiply, 1 << 20, 1 << 12, 0}, {&tn_op_divide, -7, 2,
+            -4},
+        {&tn_op_divide, 7, -2, -4}, {&tn_op_subtract, 3, 5, -2}, {&tn_op_maximum, -3, 2, 2}, {&tn_op_minimum,
+            -3, 2, -3},
     };
+    /* clang-format on */
     for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
         env e;
         env_init(&e);
@@ -232,14 +294,10 @@ static void integers_wrap_and_floor(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(unary_formulas_match_c),
-        cmocka_unit_test(nan_stays),
-        cmocka_unit_test(binary_formulas_broadcast),
-        cmocka_unit_test(both_operands_may_grow),
-        cmocka_unit_test(power_matches_c),
-        cmocka_unit_test(comparisons_give_bools),
-        cmocka_unit_test(logic_and_where),
-        cmocka_unit_test(integers_wrap_and_floor),
+        cmocka_unit_test(unary_formulas_match_c),    cmocka_unit_test(nan_stays),
+        cmocka_unit_test(binary_formulas_broadcast), cmocka_unit_test(both_operands_may_grow),
+        cmocka_unit_test(power_matches_c),           cmocka_unit_test(comparisons_give_bools),
+        cmocka_unit_test(logic_and_where),           cmocka_unit_test(integers_wrap_and_floor),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -11,37 +11,60 @@
 
 /* ---- layouts ---- */
 
-/* Operand types ("=" in front: a constant), layouts offered, and what the rule makes of them; "" is the identity. */
-typedef struct rule { const tn_op *op; const char *in[3], *attrs, *offer[3], *take[3], *give; uint32_t bits; } rule;
+/* Operand types ("=" in front: a constant), layouts offered, and what the rule makes of them; "" is the
+ * identity. */
+/* clang-format off */
+typedef struct rule {
+    const tn_op *op;
+    const char *in[3], *attrs, *offer[3], *take[3], *give;
+    uint32_t bits;
+} rule;
 static const rule rules[] = {
-    {&tn_op_nn_conv2d, {"float32 1 64 8 8", "=float32 32 64 3 3"}, "", {"", ""}, {"NCHW16c", "OIHW16i16o"}, "NCHW16c", 512},
-    {&tn_op_nn_conv2d, {"float32 1 64 8 8", "=float32 32 64 3 3"}, "", {"", ""}, {"NCHW8c", "OIHW8i8o"}, "NCHW8c", 256},
-    {&tn_op_nn_conv2d, {"float32 1 64 8 8", "float32 32 64 3 3"}, "", {"", ""}, {"NCHW16c", ""}, "NCHW16c", 512},
-    {&tn_op_nn_conv2d, {"float32 1 3 8 8", "=float32 32 3 3 3"}, "", {"NCHW16c", ""}, {"", "OIHW16o"}, "NCHW16c", 512},
-    {&tn_op_nn_conv2d, {"float32 1 20 8 8", "=float32 9 20 3 3"}, "", {"", ""}, {"NCHW16c", "OIHW16i16o"}, "NCHW16c", 512},
-    {&tn_op_nn_conv2d, {"float32 1 64 8 8", "=float32 4 64 3 3"}, "", {"", ""}, {"NCHW16c", "OIHW16i16o"}, "", 512},
+    {&tn_op_nn_conv2d, {"float32 1 64 8 8", "=float32 32 64 3 3"}, "", {"", ""}, {"NCHW16c", "OIHW16i16o"},
+        "NCHW16c", 512},
+    {&tn_op_nn_conv2d, {"float32 1 64 8 8", "=float32 32 64 3 3"}, "", {"", ""}, {"NCHW8c", "OIHW8i8o"},
+        "NCHW8c", 256},
+    {&tn_op_nn_conv2d, {"float32 1 64 8 8", "float32 32 64 3 3"}, "", {"", ""}, {"NCHW16c", ""}, "NCHW16c",
+        512},
+    {&tn_op_nn_conv2d, {"float32 1 3 8 8", "=float32 32 3 3 3"}, "", {"NCHW16c", ""}, {"", "OIHW16o"},
+        "NCHW16c", 512},
+    {&tn_op_nn_conv2d, {"float32 1 20 8 8", "=float32 9 20 3 3"}, "", {"", ""}, {"NCHW16c", "OIHW16i16o"},
+        "NCHW16c", 512},
+    {&tn_op_nn_conv2d, {"float32 1 64 8 8", "=float32 4 64 3 3"}, "", {"", ""}, {"NCHW16c", "OIHW16i16o"}, "",
+        512},
     {&tn_op_nn_conv2d, {"float32 1 3 8 8", "=float32 4 3 3 3"}, "", {"", ""}, {"", ""}, "", 512},
-    {&tn_op_nn_conv2d, {"float32 1 32 8 8", "=float32 32 1 3 3"}, "groups=32", {"", ""}, {"NCHW16c", "OIHW16o"}, "NCHW16c", 512},
+    {&tn_op_nn_conv2d, {"float32 1 32 8 8", "=float32 32 1 3 3"}, "groups=32", {"", ""}, {"NCHW16c",
+        "OIHW16o"}, "NCHW16c", 512},
     {&tn_op_nn_conv2d, {"float32 1 32 8 8", "=float32 64 1 3 3"}, "groups=32", {"", ""}, {"", ""}, "", 512},
     {&tn_op_nn_conv2d, {"float32 1 32 8 8", "=float32 32 16 3 3"}, "groups=2", {"", ""}, {"", ""}, "", 512},
     {&tn_op_nn_dense, {"float32 n 64", "=float32 256 64"}, "", {"", ""}, {"", "NK32n"}, "", 512},
     {&tn_op_nn_dense, {"float32 n 64", "=float32 10 64"}, "", {"", ""}, {"", "NK16n"}, "", 512},
     {&tn_op_nn_dense, {"float32 n 64", "float32 256 64"}, "", {"", "NK8n"}, {"", ""}, "", 512},
-    {&tn_op_add, {"float32 1 32 8 8", "float32 1 32 8 8"}, "", {"NCHW16c", ""}, {"NCHW16c", "NCHW16c"}, "NCHW16c", 512},
-    {&tn_op_add, {"float32 1 32 8 8", "float32 1 32 8 8"}, "", {"", "NCHW16c"}, {"NCHW16c", "NCHW16c"}, "NCHW16c", 512},
-    {&tn_op_multiply, {"float32 1 32 8 8", "float32 32 1 1"}, "", {"NCHW16c", ""}, {"NCHW16c", ""}, "NCHW16c", 512},
-    {&tn_op_multiply, {"float32 1 32 1 1", "float32 1 32 8 8"}, "", {"NCHW16c", "NCHW16c"}, {"", "NCHW16c"}, "NCHW16c", 512},
+    {&tn_op_add, {"float32 1 32 8 8", "float32 1 32 8 8"}, "", {"NCHW16c", ""}, {"NCHW16c", "NCHW16c"},
+        "NCHW16c", 512},
+    {&tn_op_add, {"float32 1 32 8 8", "float32 1 32 8 8"}, "", {"", "NCHW16c"}, {"NCHW16c", "NCHW16c"},
+        "NCHW16c", 512},
+    {&tn_op_multiply, {"float32 1 32 8 8", "float32 32 1 1"}, "", {"NCHW16c", ""}, {"NCHW16c", ""}, "NCHW16c",
+        512},
+    {&tn_op_multiply, {"float32 1 32 1 1", "float32 1 32 8 8"}, "", {"NCHW16c", "NCHW16c"}, {"", "NCHW16c"},
+        "NCHW16c", 512},
     {&tn_op_nn_relu, {"float32 1 32 8 8"}, "", {"NCHW16c"}, {"NCHW16c"}, "NCHW16c", 512},
     {&tn_op_nn_relu, {"float32 1 32 8 8"}, "", {""}, {""}, "", 512},
-    {&tn_op_nn_bias_add, {"float32 1 32 8 8", "float32 32"}, "", {"NCHW16c", ""}, {"NCHW16c", ""}, "NCHW16c", 512},
+    {&tn_op_nn_bias_add, {"float32 1 32 8 8", "float32 32"}, "", {"NCHW16c", ""}, {"NCHW16c", ""}, "NCHW16c",
+        512},
     {&tn_op_nn_max_pool2d, {"float32 1 32 8 8"}, "pool_size=[2]", {"NCHW16c"}, {"NCHW16c"}, "NCHW16c", 512},
     {&tn_op_nn_avg_pool2d, {"float32 1 32 8 8"}, "pool_size=[2]", {"NCHW:NHWC"}, {""}, "", 512},
     {&tn_op_nn_global_avg_pool2d, {"float32 1 32 8 8"}, "", {"NCHW16c"}, {"NCHW16c"}, "NCHW16c", 512},
-    {&tn_op_concatenate, {"float32 1 32 8 8", "float32 1 20 8 8"}, "axis=1", {"NCHW16c", "NCHW16c"}, {"NCHW16c", "NCHW16c"}, "NCHW16c", 512},
-    {&tn_op_concatenate, {"float32 1 20 8 8", "float32 1 32 8 8"}, "axis=1", {"NCHW16c", "NCHW16c"}, {"", ""}, "", 512},
-    {&tn_op_concatenate, {"float32 1 32 8 8", "float32 1 32 8 8"}, "axis=2", {"NCHW16c", "NCHW16c"}, {"", ""}, "", 512},
-    {&tn_op_concatenate, {"float32 1 32 8 8", "float32 1 32 8 8"}, "axis=1", {"NCHW16c", ""}, {"", ""}, "", 512},
+    {&tn_op_concatenate, {"float32 1 32 8 8", "float32 1 20 8 8"}, "axis=1", {"NCHW16c", "NCHW16c"},
+        {"NCHW16c", "NCHW16c"}, "NCHW16c", 512},
+    {&tn_op_concatenate, {"float32 1 20 8 8", "float32 1 32 8 8"}, "axis=1", {"NCHW16c", "NCHW16c"}, {"", ""},
+        "", 512},
+    {&tn_op_concatenate, {"float32 1 32 8 8", "float32 1 32 8 8"}, "axis=2", {"NCHW16c", "NCHW16c"}, {"", ""},
+        "", 512},
+    {&tn_op_concatenate, {"float32 1 32 8 8", "float32 1 32 8 8"}, "axis=1", {"NCHW16c", ""}, {"", ""}, "",
+        512},
 };
+/* clang-format on */
 
 static const tn_layout *layout_of(env *e, const char *text)
 {
@@ -63,17 +86,22 @@ static void layout_rules(void **state)
         for (; n_in < 3 && r->in[n_in]; n_in++) {
             const char *text = r->in[n_in];
             taken[n_in] = layout_of(&e, r->offer[n_in]);
-            in[n_in] = *text == '=' ? tn_val(tn_constant_new(&e.g, e.body, NULL, type_of(&e, text + 1), NULL, "w")) : operand(&e, text);
+            in[n_in] = *text == '='
+                           ? tn_val(tn_constant_new(&e.g, e.body, NULL, type_of(&e, text + 1), NULL, "w"))
+                           : operand(&e, text);
         }
-        tn_node *n = tn_make_call(&e.g, e.body, NULL, r->op, n_in, in, r->op->attr ? attr_of(&e, r->op, r->attrs) : NULL, NULL);
+        tn_node *n = tn_make_call(&e.g, e.body, NULL, r->op, n_in, in,
+                                  r->op->attr ? attr_of(&e, r->op, r->attrs) : NULL, NULL);
         REQUIRE(&e, n);
         tn_machine m = {.vector_bits = r->bits};
         r->op->layout(&(tn_layout_query){&e.g, &m, n, taken, &given});
         for (int k = 0; k < n_in; k++)
             if (taken[k] != layout_of(&e, r->take[k]))
-                fail_msg("row %zu (%s): operand %d gets %s, expected \"%s\"", i, r->op->name, k, taken[k] ? taken[k]->text : "", r->take[k]);
+                fail_msg("row %zu (%s): operand %d gets %s, expected \"%s\"", i, r->op->name, k,
+                         taken[k] ? taken[k]->text : "", r->take[k]);
         if (given != layout_of(&e, r->give))
-            fail_msg("row %zu (%s): gives %s, expected \"%s\"", i, r->op->name, given ? given->text : "", r->give);
+            fail_msg("row %zu (%s): gives %s, expected \"%s\"", i, r->op->name, given ? given->text : "",
+                     r->give);
         env_deinit(&e);
     }
 }
@@ -99,9 +127,11 @@ static void blocked_convolution_is_the_same(void **state)
     (void)state;
     env e;
     env_init(&e);
-    tn_node *n = node_of(&e, &tn_op_nn_conv2d, 2, (const char *const[]){"float32 1 5 4 4", "float32 6 5 3 3"}, "padding=[1]");
+    tn_node *n = node_of(&e, &tn_op_nn_conv2d, 2, (const char *const[]){"float32 1 5 4 4", "float32 6 5 3 3"},
+                         "padding=[1]");
     REQUIRE(&e, n);
-    float *x = floats(&e, 80, 1), *w = floats(&e, 270, 2), want[96], *bx = floats(&e, 2 * 16 * 4, 3), *bw = floats(&e, 2 * 2 * 9 * 16, 4);
+    float *x = floats(&e, 80, 1), *w = floats(&e, 270, 2), want[96], *bx = floats(&e, 2 * 16 * 4, 3),
+          *bw = floats(&e, 2 * 2 * 9 * 16, 4);
     float *out = floats(&e, 2 * 16 * 4, 5);
     run_node(&e, n, (const void *[]){x, w}, want, NULL);
     for (int i = 0; i < 80; i++) /* NCHW4c; the padded channels hold noise */
@@ -133,6 +163,7 @@ static tn_dims dims_of(env *e, const char *text)
 }
 
 /* Operand types, their known elements (as extents of a type; NULL: not known), and the result's. */
+/* clang-format off */
 typedef struct value { const tn_op *op; const char *in[2], *known[2], *attrs, *want; } value;
 static const value values[] = {
     {&tn_op_shape_of, {"float32 n 4 h"}, {NULL}, "dtype=\"int64\"", "int64 n 4 h"},
@@ -156,6 +187,7 @@ static const value values[] = {
     {&tn_op_take, {"int64 3", "int64"}, {"int64 n 4 h", "int64 n"}, "axis=0", NULL},
     {&tn_op_cast, {"int64 2"}, {"int64 n 4"}, "dtype=\"float32\"", NULL},
 };
+/* clang-format on */
 
 static void shape_values(void **state)
 {

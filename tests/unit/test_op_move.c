@@ -1,4 +1,5 @@
-/* Index maps against plain loops: reshape and its kin, transpose, slices, concatenation, padding, take, broadcasts. */
+/* Index maps against plain loops: reshape and its kin, transpose, slices, concatenation, padding, take,
+ * broadcasts. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -22,6 +23,7 @@ static const float *result_of(env *e, tn_node *n, const float *x, int64_t count)
 static void reshapes_keep_the_order(void **state)
 {
     (void)state;
+    /* clang-format off */
     static const struct { const tn_op *op; const char *type, *attrs, *want; } row[] = {
         {&tn_op_reshape, "float32 4 6", "newshape=[24]", "Tensor[(24), float32]"},
         {&tn_op_reshape, "float32 24", "newshape=[2, 3, 4]", "Tensor[(2, 3, 4), float32]"},
@@ -39,6 +41,7 @@ static void reshapes_keep_the_order(void **state)
         {&tn_op_squeeze, "float32 1 3 1 4", "axis=[-2]", "Tensor[(1, 3, 4), float32]"},
         {&tn_op_nn_batch_flatten, "float32 3 4 5", "", "Tensor[(3, 20), float32]"},
     };
+    /* clang-format on */
     for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
         env e;
         env_init(&e);
@@ -60,12 +63,14 @@ static void reshapes_keep_the_order(void **state)
 static void reshapes_with_symbols(void **state)
 {
     (void)state;
+    /* clang-format off */
     static const struct { const char *type, *attrs, *want; } row[] = {
         {"float32 n 4 6", "newshape=[-1, 24]", "Tensor[(n, 24), float32]"},
         {"float32 n 4 6", "newshape=[-1, 6]", "Tensor[(n*4, 6), float32]"},
         {"float32 n 4 h w", "newshape=[0, 0, -1]", "Tensor[(n, 4, h*w), float32]"},
         {"float32 n 4*h 6", "newshape=[0, -1]", "Tensor[(n, h*24), float32]"},
     };
+    /* clang-format on */
     for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
         env e;
         env_init(&e);
@@ -96,7 +101,9 @@ static void transpose_permutes(void **state)
         env e;
         env_init(&e);
         const char *type = "float32 2 3 4";
-        tn_node *n = node_of(&e, &tn_op_transpose, 1, &type, p == 6 ? "" : tn_arena_printf(&e.arena, "axes=[%d, %d, %d]", perm[0] - 3, perm[1], perm[2]));
+        tn_node *n = node_of(
+            &e, &tn_op_transpose, 1, &type,
+            p == 6 ? "" : tn_arena_printf(&e.arena, "axes=[%d, %d, %d]", perm[0] - 3, perm[1], perm[2]));
         float *x = floats(&e, 24, 1);
         const float *out = result_of(&e, n, x, 24);
         for (int i = 0; i < dim[perm[0]]; i++)
@@ -126,16 +133,21 @@ static int slice_reference(slice s, int n, int out[64])
 static void slices_follow_numpy(void **state)
 {
     (void)state;
+    /* clang-format off */
     static const slice row[] = {
-        {0, 9, 1}, {2, 7, 1}, {2, 7, 2}, {2, 8, 2}, {-3, 100, 1}, {-100, -1, 3}, {0, INT64_MAX, 4}, {8, 2, -1}, {8, 2, -4}, {100, -100, -1},
-        {-1, INT64_MIN, -2}, {3, 3, 1}, {5, 2, 1}, {2, 5, -1}, {20, 30, 1}, {0, 0, -1}, {-1, -10, -1}, {INT64_MIN, INT64_MAX, 1},
+        {0, 9, 1}, {2, 7, 1}, {2, 7, 2}, {2, 8, 2}, {-3, 100, 1}, {-100, -1, 3}, {0, INT64_MAX, 4}, {8, 2,
+            -1}, {8, 2, -4}, {100, -100, -1},
+        {-1, INT64_MIN, -2}, {3, 3, 1}, {5, 2, 1}, {2, 5, -1}, {20, 30, 1}, {0, 0, -1}, {-1, -10, -1},
+            {INT64_MIN, INT64_MAX, 1},
     };
+    /* clang-format on */
     for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
         env e;
         int at[64], count = slice_reference(row[i], 9, at);
         env_init(&e);
         tn_slice_attr a = {tn_ints_make(&e.arena, 1, &row[i].begin), tn_ints_make(&e.arena, 1, &row[i].end),
-                           tn_ints_make(&e.arena, 1, &row[i].step), tn_ints_make(&e.arena, 1, &(int64_t){-1})};
+                           tn_ints_make(&e.arena, 1, &row[i].step),
+                           tn_ints_make(&e.arena, 1, &(int64_t){-1})};
         tn_value in = operand(&e, "float32 2 9");
         tn_node *n = tn_make_call(&e.g, e.body, NULL, &tn_op_strided_slice, 1, &in, &a, NULL);
         float *x = floats(&e, 18, 1);
@@ -150,12 +162,15 @@ static void slices_follow_numpy(void **state)
 static void slices_of_symbolic_extents(void **state)
 {
     (void)state;
-    static const slice row[] = {{0, 4, 1}, {1, INT64_MAX, 1}, {-3, INT64_MAX, 1}, {0, -1, 1}, {2, -2, 3}, {5, 8, 1}, {-4, -1, 2}};
+    static const slice row[] = {{0, 4, 1},  {1, INT64_MAX, 1}, {-3, INT64_MAX, 1}, {0, -1, 1},
+                                {2, -2, 3}, {5, 8, 1},         {-4, -1, 2}};
     for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
         env e;
         env_init(&e);
-        tn_slice_attr a = {tn_ints_make(&e.arena, 1, &row[i].begin), tn_ints_make(&e.arena, 1, &row[i].end),
-                           tn_ints_make(&e.arena, 1, &row[i].step), {0}};
+        tn_slice_attr a = {tn_ints_make(&e.arena, 1, &row[i].begin),
+                           tn_ints_make(&e.arena, 1, &row[i].end),
+                           tn_ints_make(&e.arena, 1, &row[i].step),
+                           {0}};
         tn_value in = operand(&e, "float32 n");
         tn_node *n = tn_make_call(&e.g, e.body, NULL, &tn_op_strided_slice, 1, &in, &a, NULL);
         REQUIRE(&e, n);
@@ -184,7 +199,13 @@ static void concatenate_joins(void **state)
         for (int axis = 0; axis < 3; axis++) {
             env e;
             env_init(&e);
-            int n_in = counts[c], total = 0, before = axis == 0 ? 1 : axis == 1 ? 2 : 6, after = axis == 0 ? 12 : axis == 1 ? 4 : 1;
+            int n_in = counts[c], total = 0,
+                before = axis == 0   ? 1
+                         : axis == 1 ? 2
+                                     : 6,
+                after = axis == 0   ? 12
+                        : axis == 1 ? 4
+                                    : 1;
             const char *types[20];
             const void *in[20];
             const float *x[20];
@@ -195,7 +216,8 @@ static void concatenate_joins(void **state)
                 types[i] = tn_arena_printf(&e.arena, "float32 %d %d %d", d[0], d[1], d[2]);
                 in[i] = x[i] = floats(&e, d[0] * d[1] * d[2], (uint64_t)i);
             }
-            tn_node *n = node_of(&e, &tn_op_concatenate, n_in, types, tn_arena_printf(&e.arena, "axis=%d", axis - 3));
+            tn_node *n =
+                node_of(&e, &tn_op_concatenate, n_in, types, tn_arena_printf(&e.arena, "axis=%d", axis - 3));
             REQUIRE(&e, n);
             float *out = floats(&e, before * total * after, 50), *o = out;
             assert_int_equal(count_of(n->type[0]), before * total * after);
@@ -219,14 +241,16 @@ static void pad_surrounds_and_cuts(void **state)
         env e;
         env_init(&e);
         const char *type = "float32 4 5";
-        tn_node *n = node_of(&e, &tn_op_nn_pad, 1, &type,
-                             tn_arena_printf(&e.arena, "pad_width=[%d, %d, %d, %d], pad_value=-2.5", p[0], p[1], p[2], p[3]));
+        tn_node *n = node_of(
+            &e, &tn_op_nn_pad, 1, &type,
+            tn_arena_printf(&e.arena, "pad_width=[%d, %d, %d, %d], pad_value=-2.5", p[0], p[1], p[2], p[3]));
         float *x = floats(&e, 20, 1);
         const float *out = result_of(&e, n, x, h * w);
         for (int y = 0; y < h; y++)
             for (int z = 0; z < w; z++) {
                 int iy = y - p[0], iz = z - p[2];
-                assert_true(out[y * w + z] == (iy >= 0 && iy < 4 && iz >= 0 && iz < 5 ? x[iy * 5 + iz] : -2.5f));
+                assert_true(out[y * w + z] ==
+                            (iy >= 0 && iy < 4 && iz >= 0 && iz < 5 ? x[iy * 5 + iz] : -2.5f));
             }
         env_deinit(&e);
     }
@@ -242,7 +266,8 @@ static void take_clips_or_wraps(void **state)
     for (int wrap = 0; wrap < 2; wrap++) {
         env e;
         env_init(&e);
-        tn_node *n = node_of(&e, &tn_op_take, 2, (const char *const[]){"float32 2 4 3", "int64 3 2"}, wrap ? "axis=-2, mode=\"wrap\"" : "axis=1");
+        tn_node *n = node_of(&e, &tn_op_take, 2, (const char *const[]){"float32 2 4 3", "int64 3 2"},
+                             wrap ? "axis=-2, mode=\"wrap\"" : "axis=1");
         REQUIRE(&e, n);
         float *x = floats(&e, 24, 1), out[36];
         assert_int_equal(count_of(n->type[0]), 36);
@@ -289,7 +314,8 @@ static void bias_add_along_an_axis(void **state)
         env e;
         env_init(&e);
         const char *types[] = {"float32 2 3 4", tn_arena_printf(&e.arena, "float32 %d", dim[axis])};
-        tn_node *n = node_of(&e, &tn_op_nn_bias_add, 2, types, tn_arena_printf(&e.arena, "axis=%d", axis - 3));
+        tn_node *n =
+            node_of(&e, &tn_op_nn_bias_add, 2, types, tn_arena_printf(&e.arena, "axis=%d", axis - 3));
         REQUIRE(&e, n);
         float *x = floats(&e, 24, 1), *b = floats(&e, 4, 2), out[24];
         run_node(&e, n, (const void *[]){x, b}, out, NULL);

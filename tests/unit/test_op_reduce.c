@@ -9,6 +9,7 @@
 
 enum { A = 3, B = 4, C = 5 }; /* the operand is [A, B, C] */
 
+/* clang-format off */
 typedef struct form { const char *attrs, *type; bool gone[3]; } form;
 static const form forms[] = {
     {"", "float32", {true, true, true}},
@@ -17,6 +18,7 @@ static const form forms[] = {
     {"axis=[0, 2]", "Tensor[(4), float32]", {true, false, true}},
     {"axis=[1], exclude=True, keepdims=True", "Tensor[(1, 4, 1), float32]", {true, false, true}},
 };
+/* clang-format on */
 
 static double start_of(const tn_op *op)
 {
@@ -25,7 +27,10 @@ static double start_of(const tn_op *op)
 
 static double step_of(const tn_op *op, double acc, double v)
 {
-    return op == &tn_op_prod ? acc * v : op == &tn_op_max ? fmax(acc, v) : op == &tn_op_min ? fmin(acc, v) : acc + v;
+    return op == &tn_op_prod  ? acc * v
+           : op == &tn_op_max ? fmax(acc, v)
+           : op == &tn_op_min ? fmin(acc, v)
+                              : acc + v;
 }
 
 static void check_reduction(const tn_op *op, const form *f)
@@ -70,9 +75,12 @@ static void integers_reduce_exactly(void **state)
 {
     (void)state;
     static const int32_t x[6] = {5, -7, 3, -1, -1, -1};
+    /* clang-format off */
     static const struct { const tn_op *op; int32_t want[2]; } row[] = {
-        {&tn_op_sum, {1, -3}}, {&tn_op_mean, {0, -1}}, {&tn_op_max, {5, -1}}, {&tn_op_min, {-7, -1}}, {&tn_op_prod, {-105, -1}},
+        {&tn_op_sum, {1, -3}}, {&tn_op_mean, {0, -1}}, {&tn_op_max, {5, -1}}, {&tn_op_min, {-7, -1}},
+            {&tn_op_prod, {-105, -1}},
     };
+    /* clang-format on */
     for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
         env e;
         env_init(&e);
@@ -95,7 +103,8 @@ static void softmax_along_each_axis(void **state)
         env e;
         env_init(&e);
         const char *type = "float32 3 4 5";
-        tn_node *n = node_of(&e, &tn_op_nn_softmax, 1, &type, tn_arena_printf(&e.arena, "axis=%d", axis == 2 ? -1 : axis));
+        tn_node *n = node_of(&e, &tn_op_nn_softmax, 1, &type,
+                             tn_arena_printf(&e.arena, "axis=%d", axis == 2 ? -1 : axis));
         REQUIRE(&e, n);
         float *x = floats(&e, A * B * C, 1), out[A * B * C];
         double want[A * B * C];
@@ -122,7 +131,8 @@ static void softmax_along_each_axis(void **state)
 }
 
 /* Runs the nodes that an expansion put before `n`, in order, each by the interpreter; values by node id. */
-static const float *value_of(env *e, const tn_node *n, const float *const *given, tn_node *const *param, int n_param)
+static const float *value_of(env *e, const tn_node *n, const float *const *given, tn_node *const *param,
+                             int n_param)
 {
     for (int i = 0; i < n_param; i++)
         if (param[i] == n)
@@ -155,8 +165,11 @@ static void batch_norm_expands_to_multiply_and_add(void **state)
                 v[k] = fabsf(v[k]) + 0.1f;
             given[i] = v;
         }
-        tn_node *n = tn_make_call(&e.g, e.body, NULL, &tn_op_nn_batch_norm, 5, in,
-            attr_of(&e, &tn_op_nn_batch_norm, tn_arena_printf(&e.arena, "epsilon=0.001, center=%d, scale=%d", center, scale)), NULL);
+        tn_node *n = tn_make_call(
+            &e.g, e.body, NULL, &tn_op_nn_batch_norm, 5, in,
+            attr_of(&e, &tn_op_nn_batch_norm,
+                    tn_arena_printf(&e.arena, "epsilon=0.001, center=%d, scale=%d", center, scale)),
+            NULL);
         REQUIRE(&e, n && n->nout == 3);
         REQUIRE(&e, tn_op_nn_batch_norm.expand(&e.g, n, out) == TN_OK);
         assert_true(tn_type_eq(tn_value_type(out[0]), n->type[0]));
@@ -167,7 +180,8 @@ static void batch_norm_expands_to_multiply_and_add(void **state)
         double want[48];
         for (int i = 0; i < 48; i++) {
             int c = i / 8 % 3;
-            want[i] = (given[0][i] - given[3][c]) / sqrt(given[4][c] + 0.001) * (scale ? given[1][c] : 1) + (center ? given[2][c] : 0);
+            want[i] = (given[0][i] - given[3][c]) / sqrt(given[4][c] + 0.001) * (scale ? given[1][c] : 1) +
+                      (center ? given[2][c] : 0);
         }
         expect_close(got, want, 48, 1e-5);
         env_deinit(&e);

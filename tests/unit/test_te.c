@@ -56,25 +56,29 @@ static void dense_bias_relu_is_two_blocks(void **state)
     tn_tensor *b = tn_te_input(&te, "b", type_of(&e, "float32 256"));
     tn_tensor *acc = dense(&te, a, w);
     tn_tensor *bias = tn_te_new(&te, "bias", TN_F32, 2, acc->dim, "i j");
-    tn_te_define(&te, bias, tn_add(&e.pool, tn_at2(&te, acc, bias->axis[0], bias->axis[1]), tn_at1(&te, b, bias->axis[1])));
+    tn_te_define(
+        &te, bias,
+        tn_add(&e.pool, tn_at2(&te, acc, bias->axis[0], bias->axis[1]), tn_at1(&te, b, bias->axis[1])));
     tn_tensor *relu = tn_te_new(&te, "relu", TN_F32, 2, acc->dim, "i j");
-    tn_te_define(&te, relu, tn_max(&e.pool, tn_at2(&te, bias, relu->axis[0], relu->axis[1]), tn_flt(&e.pool, TN_F32, 0)));
+    tn_te_define(
+        &te, relu,
+        tn_max(&e.pool, tn_at2(&te, bias, relu->axis[0], relu->axis[1]), tn_flt(&e.pool, TN_F32, 0)));
     bool once = false;
     assert_int_equal(tn_te_readers(&te, bias, &once), 1);
     assert_true(once);
     tn_te_inline(&te, bias);
     tn_func *f = tn_te_finish(&te, 1, &relu, NULL);
     expect_text(&e, f,
-        "func @f(A: f32[n, 64], W: f32[256, 64, NK32n], b: f32[256]) -> (out: f32[n, 256]) {\n"
-        "  buffer acc: f32[n, 256]\n"
-        "  for i < n, j < 256, k < 64:\n"
-        "    block acc(i: spatial, j: spatial, k: reduce) tag \"dense\":\n"
-        "      init acc[i, j] = 0f\n"
-        "      acc[i, j] = W[j, k] * A[i, k] + acc[i, j]\n"
-        "  for i < n, j < 256:\n"
-        "    block out(i: spatial, j: spatial):\n"
-        "      out[i, j] = max(acc[i, j] + b[j], 0f)\n"
-        "}\n");
+                "func @f(A: f32[n, 64], W: f32[256, 64, NK32n], b: f32[256]) -> (out: f32[n, 256]) {\n"
+                "  buffer acc: f32[n, 256]\n"
+                "  for i < n, j < 256, k < 64:\n"
+                "    block acc(i: spatial, j: spatial, k: reduce) tag \"dense\":\n"
+                "      init acc[i, j] = 0f\n"
+                "      acc[i, j] = W[j, k] * A[i, k] + acc[i, j]\n"
+                "  for i < n, j < 256:\n"
+                "    block out(i: spatial, j: spatial):\n"
+                "      out[i, j] = max(acc[i, j] + b[j], 0f)\n"
+                "}\n");
     assert_int_equal(f->n_symbol, 1);
     assert_string_equal(f->symbol[0].name, "n");
     env_deinit(&e);
@@ -121,11 +125,14 @@ static void init_and_where(void **state)
 static void reducers_have_their_neutral_elements(void **state)
 {
     (void)state;
+    /* clang-format off */
     static const struct { enum tn_reducer r; const char *type; double want_i; } row[] = {
-        {TN_RED_SUM, "int32 3", 0}, {TN_RED_PROD, "int32 3", 1}, {TN_RED_MAX, "int8 3", -128}, {TN_RED_MIN, "int8 3", 127},
+        {TN_RED_SUM, "int32 3", 0}, {TN_RED_PROD, "int32 3", 1}, {TN_RED_MAX, "int8 3", -128}, {TN_RED_MIN,
+            "int8 3", 127},
         {TN_RED_MAX, "uint8 3", 0}, {TN_RED_MIN, "uint8 3", 255}, {TN_RED_MAX, "float32 3", -INFINITY},
         {TN_RED_MIN, "float32 3", INFINITY}, {TN_RED_ANY, "bool 3", 0}, {TN_RED_ALL, "bool 3", 1},
     };
+    /* clang-format on */
     for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
         env e;
         tn_te te = start(&e);
@@ -166,7 +173,8 @@ static void finish_leaves_out_and_copies(void **state)
     env e;
     tn_te te = start(&e);
     tn_tensor *x = tn_te_input(&te, "x", type_of(&e, "float32 3"));
-    tn_tensor *late = tn_te_new(&te, "late", TN_F32, 1, x->dim, "i"), *unused = tn_te_new(&te, "unused", TN_F32, 1, x->dim, "i");
+    tn_tensor *late = tn_te_new(&te, "late", TN_F32, 1, x->dim, "i"),
+              *unused = tn_te_new(&te, "unused", TN_F32, 1, x->dim, "i");
     tn_tensor *early = tn_te_new(&te, "early", TN_F32, 1, x->dim, "i");
     const tn_expr *k = tn_te_reduce_axis(&te, early, "k", x->dim[0]);
     tn_te_sum(&te, early, tn_mul(&e.pool, tn_at1(&te, x, k), tn_at1(&te, x, early->axis[0])), NULL);
@@ -188,19 +196,22 @@ static void finish_leaves_out_and_copies(void **state)
     env_deinit(&e);
 }
 
-/* y = x / d read under a mask: where it fails neither x nor d is touched, and nothing divides by what is there. */
+/* y = x / d read under a mask: where it fails neither x nor d is touched, and nothing divides by what is
+ * there. */
 static void inlining_under_a_mask_guards_loads_and_divisors(void **state)
 {
     (void)state;
     env e;
     tn_te te = start(&e);
-    tn_tensor *x = tn_te_input(&te, "x", type_of(&e, "int32 2")), *d = tn_te_input(&te, "d", type_of(&e, "int32 2"));
+    tn_tensor *x = tn_te_input(&te, "x", type_of(&e, "int32 2")),
+              *d = tn_te_input(&te, "d", type_of(&e, "int32 2"));
     tn_tensor *q = tn_te_new(&te, "q", TN_I32, 1, x->dim, "i");
     tn_te_define(&te, q, tn_fdiv(&e.pool, tn_at1(&te, x, q->axis[0]), tn_at1(&te, d, q->axis[0])));
     const tn_expr *four = tn_idx(&e.pool, 4);
     tn_tensor *t = tn_te_new(&te, "t", TN_I32, 1, &four, "i");
     const tn_expr *at = tn_sub(&e.pool, t->axis[0], tn_idx(&e.pool, 1));
-    const tn_expr *inside = tn_and(&e.pool, tn_le(&e.pool, tn_idx(&e.pool, 0), at), tn_lt(&e.pool, at, tn_idx(&e.pool, 2)));
+    const tn_expr *inside =
+        tn_and(&e.pool, tn_le(&e.pool, tn_idx(&e.pool, 0), at), tn_lt(&e.pool, at, tn_idx(&e.pool, 2)));
     tn_te_define(&te, t, tn_at_if(&te, q, 1, &at, inside, tn_int(&e.pool, TN_I32, -7)));
     tn_te_inline(&te, q);
     tn_func *f = tn_te_finish(&te, 1, &t, NULL);
@@ -227,7 +238,9 @@ static void inlining_a_copy_keeps_one_load(void **state)
     tn_te_define(&te, r, tn_at1(&te, x, tn_sub(&e.pool, tn_idx(&e.pool, 7), r->axis[0])));
     const tn_expr *n = tn_idx(&e.pool, 10);
     tn_tensor *t = tn_te_new(&te, "t", TN_F32, 1, &n, "i");
-    tn_te_define(&te, t, tn_at_if(&te, r, 1, (const tn_expr *const *)t->axis, tn_lt(&e.pool, t->axis[0], tn_idx(&e.pool, 8)), tn_flt(&e.pool, TN_F32, 5)));
+    tn_te_define(&te, t,
+                 tn_at_if(&te, r, 1, (const tn_expr *const *)t->axis,
+                          tn_lt(&e.pool, t->axis[0], tn_idx(&e.pool, 8)), tn_flt(&e.pool, TN_F32, 5)));
     tn_te_inline(&te, r);
     assert_int_equal(t->value->kind, TN_E_LOAD);
     assert_int_equal(t->value->u.load.buffer, x->buffer);
@@ -242,10 +255,12 @@ static const tn_expr *axis_named(void *user, const char *name)
     return t->axis[name[0] == 'j'];
 }
 
-/* readers: how index maps are judged. `index` reads x at one expression of axes i, j (and 1 more dimension for two). */
+/* readers: how index maps are judged. `index` reads x at one expression of axes i, j (and 1 more dimension
+ * for two). */
 static void readers_knows_injective_maps(void **state)
 {
     (void)state;
+    /* clang-format off */
     static const struct { const char *type, *from, *index[2]; bool once; } row[] = {
         {"float32 4 6", "float32 4 6", {"i", "j"}, true},
         {"float32 6 4", "float32 4 6", {"j", "i"}, true},
@@ -260,6 +275,7 @@ static void readers_knows_injective_maps(void **state)
         {"float32 9 9", "float32 4 6", {"i + j", "i + j"}, false},
         {"float32 n 6", "float32 n 6", {"i", "j"}, true},
     };
+    /* clang-format on */
     for (size_t r = 0; r < sizeof row / sizeof *row; r++) {
         env e;
         tn_te te = start(&e);
@@ -271,7 +287,8 @@ static void readers_knows_injective_maps(void **state)
         for (; n < 2 && row[r].index[n]; n++) { /* text over i and j */
             tn_lexer l;
             tn_lex_init(&l, &e.ctx, "index", row[r].index[n], strlen(row[r].index[n]), false);
-            REQUIRE(&e, tn_expr_parse(&l, &e.pool, &(tn_scope_fns){.name = axis_named, .user = t}, TN_IDX, &index[n]) == TN_OK);
+            REQUIRE(&e, tn_expr_parse(&l, &e.pool, &(tn_scope_fns){.name = axis_named, .user = t}, TN_IDX,
+                                      &index[n]) == TN_OK);
         }
         tn_te_define(&te, t, tn_at(&te, x, n, index));
         bool once = !row[r].once;
@@ -287,7 +304,8 @@ static void readers_counts_reductions_and_repeats(void **state)
     (void)state;
     env e;
     tn_te te = start(&e);
-    tn_tensor *a = tn_te_input(&te, "a", type_of(&e, "float32 4 8")), *w = tn_te_input(&te, "w", type_of(&e, "float32 5 8"));
+    tn_tensor *a = tn_te_input(&te, "a", type_of(&e, "float32 4 8")),
+              *w = tn_te_input(&te, "w", type_of(&e, "float32 5 8"));
     tn_tensor *acc = dense(&te, a, w);
     bool once = true;
     assert_int_equal(tn_te_readers(&te, a, &once), 1);
