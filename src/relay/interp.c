@@ -205,16 +205,16 @@ static tn_status make_tensor(interp *p, const tn_type *t, const tn_node *n, valu
     return TN_OK;
 }
 
-static tn_status bind_symbol(interp *p, const char *name, int64_t value, const tn_node *at)
+static tn_status bind_symbol(interp *p, const char *name, int64_t v, const tn_node *at)
 {
     for (uint32_t i = 0; i < p->g->n_symbol; i++) {
         const tn_symbol_info *s = &p->g->symbol[i];
-        if (!strcmp(s->name, name) && (value < s->min || value > s->max)) {
-            return tn_error(p->g->ctx, "relay-E203", where(at), "%s is %lld, outside its range [%lld, %lld]", name, (long long)value,
+        if (!strcmp(s->name, name) && (v < s->min || v > s->max)) {
+            return tn_error(p->g->ctx, "relay-E203", where(at), "%s is %lld, outside its range [%lld, %lld]", name, (long long)v,
                             (long long)s->min, (long long)s->max);
         }
     }
-    tn_vec_push(&p->sym, ((binding){ name, value }));
+    tn_vec_push(&p->sym, ((binding){ name, v }));
     return TN_OK;
 }
 
@@ -394,8 +394,8 @@ static void add_symbols(interp *p, tn_func *f)
 {
     for (uint32_t i = 0; i < p->g->n_symbol; i++) {
         const tn_symbol_info *s = &p->g->symbol[i];
-        int64_t value;
-        if (find_symbol(p, s->name, &value)) {
+        int64_t v;
+        if (find_symbol(p, s->name, &v)) {
             tn_func_add_symbol(f, s->name, s->min, s->max);
         }
     }
@@ -518,7 +518,7 @@ static tn_status eval_expanded(interp *p, tn_node *n, value *const in[], value *
     tn_arena arena;
     tn_graph sg;
     interp sub;
-    tn_region *body;
+    tn_region *body = NULL;
     tn_arena_init(&arena, p->g->arena->oom, p->g->arena->oom_user);
     tn_graph_init(&sg, p->g->ctx, &arena, p->g->pool);
     interp_init(&sub, &sg, p->eval, p->user);

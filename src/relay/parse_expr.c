@@ -281,7 +281,8 @@ static tn_status parse_meta(parser *p, pval *out)
         c->name = a.name;
         if (parse_constant_type(p, &a, &c->type) != TN_OK) {
             *out = bad(line, col);
-            return p->l.failed ? TN_FAIL : TN_OK;
+            p->n_error++;
+            return TN_OK;
         }
     }
     if (!c->type) {
