@@ -5,268 +5,14 @@
  * references, dropped at their last use in the region that holds them (at the region's end if a closure uses them), so
  * memory stays that of the live values. Relayouts are moved directly.
  */
-#include "ir/eval.h"
-#include "relay/limits.h"
-#include "relay/relay.h"
+#include "relay/interp.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_RANK = TN_RELAY_MAX_RANK, MAX_DEPTH = 64 };
-enum value_kind { VALUE_TENSOR, VALUE_TUPLE, VALUE_CLOSURE };
+enum { MAX_DEPTH = 64 };
 
-typedef struct value value;
-struct value {
-    uint32_t refs;
-    uint8_t kind;             /* enum value_kind */
-    tn_tensor_value t;        /* TENSOR */
-    uint32_t n; value **field; /* TUPLE */
-    tn_node *fn;              /* CLOSURE: what it captures is in the slots of the regions around it */
-};
-
-/* An output of a node that has been evaluated. */
-typedef struct slot { value *v; uint32_t left; } slot; /* left: uses to come; PINNED: until the region ends */
-#define PINNED UINT32_MAX
-
-typedef struct binding { const char *name; int64_t value; } binding;
-
-typedef struct interp {
-    tn_graph *g;
-    tn_eval_fn *eval;
-    void *user;
-    tn_map index;             /* node -> its first slot */
-    tn_vec(slot) slot;
-    tn_vec(binding) sym;
-    tn_arena scratch;         /* of one operator */
-    tn_vec(const tn_region *) active; /* calls under way: a closure's region at most once */
-    int depth;                /* calls and expansions under way */
-} interp;
-
-static tn_status eval_node(interp *p, tn_node *n, value *out[]);
 static tn_status eval_region(interp *p, tn_region *r, value *const arg[], value *out[]);
-
-static const tn_loc *where(const tn_node *n)
-{
-    return n ? n->loc : NULL;
-}
-
-/* ---- values ---- */
-
-static value *retain(value *v)
-{
-    v->refs++;
-    return v;
-}
-
-static void release(value *v)
-{
-    if (!v || --v->refs) {
-        return;
-    }
-    for (uint32_t i = 0; i < v->n; i++) { /* depth: that of types */
-        release(v->field[i]);
-    }
-    free(v->field);
-    tn_tensor_value_deinit(&v->t);
-    free(v);
-}
-
-static value *value_new(enum value_kind kind)
-{
-    value *v = calloc(1, sizeof *v);
-    if (v) {
-        v->refs = 1;
-        v->kind = kind;
-    }
-    return v;
-}
-
-static tn_status no_memory(interp *p, const tn_node *n)
-{
-    return tn_error(p->g->ctx, "relay-E208", where(n), "there is not enough memory for a value");
-}
-
-/* Takes over n references in field[]. */
-static tn_status make_tuple(interp *p, const tn_node *at, uint32_t n, value *const field[], value **out)
-{
-    value *v = value_new(VALUE_TUPLE);
-    value **copy = calloc(n ? n : 1, sizeof *copy);
-    if (!v || !copy) {
-        for (uint32_t i = 0; i < n; i++) {
-            release(field[i]);
-        }
-        free(copy);
-        release(v);
-        return no_memory(p, at);
-    }
-    memcpy(copy, n ? (const void *)field : copy, n * sizeof *copy);
-    v->n = n;
-    v->field = copy;
-    *out = v;
-    return TN_OK;
-}
-
-/* ---- symbols and dimensions ---- */
-
-static bool find_symbol(const interp *p, const char *name, int64_t *out)
-{
-    for (size_t i = p->sym.n; i-- > 0;) {
-        if (!strcmp(p->sym.at[i].name, name)) {
-            *out = p->sym.at[i].value;
-            return true;
-        }
-    }
-    return false;
-}
-
-typedef struct dim_eval { const interp *p; tn_map value; bool ok; } dim_eval;
-
-static bool eval_one(const tn_expr *e, void *user)
-{
-    dim_eval *d = user;
-    tn_scalar in[4], r = { .i = 0 };
-    uint64_t at;
-    bool whole = tn_dtype_is_index(e->dtype) || tn_dtype_is_bool(e->dtype);
-    d->ok = d->ok && whole && !e->has_load && e->nsrc <= 4;
-    for (int i = 0; i < e->nsrc && d->ok; i++) {
-        d->ok = tn_map_get(&d->value, tn_map_key(e->src[i]), &at);
-        in[i].i = (int64_t)at;
-    }
-    if (!d->ok) {
-        return false;
-    }
-    if (e->kind == TN_E_INT) {
-        r.i = e->u.i;
-    } else if (e->kind == TN_E_SYM) {
-        d->ok = find_symbol(d->p, e->u.s, &r.i);
-    } else if (e->kind == TN_E_SELECT) {
-        r.i = in[0].i ? in[1].i : in[2].i;
-    } else {
-        d->ok = e->nsrc && tn_eval_op((enum tn_ek)e->kind, e->dtype, e->u, e->src[0]->dtype, e->nsrc, in, &r);
-    }
-    tn_map_put(&d->value, tn_map_key(e), (uint64_t)r.i);
-    return d->ok;
-}
-
-static tn_status eval_dim(interp *p, const tn_expr *e, const tn_node *n, int64_t *out)
-{
-    uint64_t at = 0;
-    if (e->kind == TN_E_INT) {
-        *out = e->u.i;
-        return TN_OK;
-    }
-    dim_eval d = { .p = p, .ok = true };
-    tn_each(e, eval_one, &d);
-    bool ok = d.ok && tn_map_get(&d.value, tn_map_key(e), &at) && (int64_t)at >= 0;
-    tn_map_deinit(&d.value);
-    if (!ok) {
-        tn_buf b = { 0 };
-        tn_expr_print(e, NULL, &b);
-        tn_status s = tn_error(p->g->ctx, "relay-E205", where(n), "the dimension %s has no value here: a symbol is not bound, "
-                               "or the result is negative or too large", tn_buf_cstr(&b));
-        tn_buf_deinit(&b);
-        return s;
-    }
-    *out = (int64_t)at;
-    return TN_OK;
-}
-
-/* Extents and bytes of a tensor type under the bindings. */
-static tn_status eval_type(interp *p, const tn_type *t, const tn_node *n, int64_t dim[], size_t *out_bytes)
-{
-    if (t->kind != TN_T_TENSOR || t->n > MAX_RANK) {
-        return tn_error(p->g->ctx, "relay-E206", where(n), "only tensors of at most %d dimensions can be computed with", MAX_RANK);
-    }
-    for (int d = 0; d < t->n; d++) {
-        TN_TRY(eval_dim(p, t->dim[d], n, &dim[d]));
-    }
-    return tn_relay_bytes(t->dtype, t->n, dim, t->layout, out_bytes) ?
-               TN_OK : tn_error(p->g->ctx, "relay-E208", where(n), "a value is larger than memory can be");
-}
-
-static tn_status make_tensor(interp *p, const tn_type *t, const tn_node *n, value **out)
-{
-    value *v = value_new(VALUE_TENSOR);
-    if (!v) {
-        return no_memory(p, n);
-    }
-    tn_status s = eval_type(p, t, n, v->t.dim, &v->t.n);
-    if (s == TN_OK) {
-        v->t.dtype = t->dtype;
-        v->t.ndim = t->n;
-        v->t.at = calloc(v->t.n ? v->t.n : 1, 1);
-        s = v->t.at ? TN_OK : no_memory(p, n);
-    }
-    if (s != TN_OK) {
-        release(v);
-        return s;
-    }
-    *out = v;
-    return TN_OK;
-}
-
-static tn_status bind_symbol(interp *p, const char *name, int64_t v, const tn_node *at)
-{
-    for (uint32_t i = 0; i < p->g->n_symbol; i++) {
-        const tn_symbol_info *s = &p->g->symbol[i];
-        if (!strcmp(s->name, name) && (v < s->min || v > s->max)) {
-            return tn_error(p->g->ctx, "relay-E203", where(at), "%s is %lld, outside its range [%lld, %lld]", name, (long long)v,
-                            (long long)s->min, (long long)s->max);
-        }
-    }
-    tn_vec_push(&p->sym, ((binding){ name, v }));
-    return TN_OK;
-}
-
-static bool bound_since(const interp *p, size_t from, const char *name)
-{
-    for (size_t i = from; i < p->sym.n; i++) {
-        if (!strcmp(p->sym.at[i].name, name)) {
-            return true;
-        }
-    }
-    return false;
-}
-
-/* A region's parameters against its arguments: symbols that are a dimension themselves take the argument's extent at
- * first use (and hide outer ones of that name); then every dimension is checked. */
-static tn_status bind_params(interp *p, const tn_region *r, value *const arg[])
-{
-    size_t from = p->sym.n;
-    for (uint32_t i = 0; i < r->n_param; i++) {
-        const tn_type *t = r->param[i]->type[0];
-        for (int d = 0; t->kind == TN_T_TENSOR && d < t->n && arg[i]->kind == VALUE_TENSOR && d < arg[i]->t.ndim; d++) {
-            if (t->dim[d]->kind == TN_E_SYM && !bound_since(p, from, t->dim[d]->u.s)) {
-                TN_TRY(bind_symbol(p, t->dim[d]->u.s, arg[i]->t.dim[d], r->param[i]));
-            }
-        }
-    }
-    for (uint32_t i = 0; i < r->n_param; i++) {
-        const tn_node *v = r->param[i];
-        const tn_type *t = v->type[0];
-        const tn_tensor_value *a = &arg[i]->t;
-        if (t->kind != TN_T_TENSOR) {
-            continue;
-        }
-        if (arg[i]->kind != VALUE_TENSOR || a->ndim != t->n || !tn_dtype_eq(a->dtype, t->dtype)) {
-            return tn_error(p->g->ctx, "relay-E202", where(v), "parameter %s is given a value of another rank or dtype", v->name ? v->name : "");
-        }
-        int64_t dim[MAX_RANK];
-        size_t bytes;
-        TN_TRY(eval_type(p, t, v, dim, &bytes));
-        for (int d = 0; d < t->n; d++) {
-            if (dim[d] != a->dim[d]) {
-                return tn_error(p->g->ctx, "relay-E203", where(v), "dimension %d of parameter %s is %lld, it must be %lld", d,
-                                v->name ? v->name : "", (long long)a->dim[d], (long long)dim[d]);
-            }
-        }
-        if (bytes != a->n) {
-            return tn_error(p->g->ctx, "relay-E202", where(v), "parameter %s needs %zu bytes, %zu are given", v->name ? v->name : "",
-                            bytes, a->n);
-        }
-    }
-    return TN_OK;
-}
 
 /* ---- slots ---- */
 
@@ -297,7 +43,7 @@ static void store(interp *p, const tn_node *n, uint32_t out, value *v)
     if (s->left) {
         s->v = v;
     } else {
-        release(v);
+        value_release(v);
     }
 }
 
@@ -305,7 +51,7 @@ static void drop_use(interp *p, const tn_use *u, const tn_region *at)
 {
     slot *s = u->def && u->def->owner == at ? find_slot(p, u->def, u->out) : NULL;
     if (s && s->v && s->left != PINNED && --s->left == 0) {
-        release(s->v);
+        value_release(s->v);
         s->v = NULL;
     }
 }
@@ -330,7 +76,7 @@ static void close_slots(interp *p, const tn_region *r)
     for (const tn_node *n = r->first; n; n = n->next) {
         slot *s = find_slot(p, n, 0);
         for (int k = 0; s && k < n->nout; k++) {
-            release(s[k].v);
+            value_release(s[k].v);
             s[k].v = NULL;
         }
     }
@@ -343,7 +89,7 @@ static tn_status read_use(interp *p, const tn_use *u, const tn_node *at, value *
     if (tn_op_is(d, &tn_op_fn) || tn_op_is(d, &tn_op_constant)) {
         value *v = value_new(tn_op_is(d, &tn_op_fn) ? VALUE_CLOSURE : VALUE_TENSOR);
         if (!v) {
-            return no_memory(p, at);
+            return interp_no_memory(p, at);
         }
         *out = v;
         if (v->kind == VALUE_CLOSURE) {
@@ -352,13 +98,13 @@ static tn_status read_use(interp *p, const tn_use *u, const tn_node *at, value *
         }
         const tn_type *t = d->type[0];
         size_t bytes = 0;
-        tn_status s = eval_type(p, t, d, v->t.dim, &bytes);
+        tn_status s = interp_type(p, t, d, v->t.dim, &bytes);
         if (s == TN_OK && (!d->blob || !d->blob->at || d->blob->n != bytes)) {
-            s = tn_error(p->g->ctx, "relay-E204", where(at), "the constant %s has no data: read the text together with its .params file",
+            s = tn_error(p->g->ctx, "relay-E204", interp_where(at), "the constant %s has no data: read the text together with its .params file",
                          d->name ? d->name : "(unnamed)");
         }
         if (s != TN_OK) {
-            release(v);
+            value_release(v);
             *out = NULL;
             return s;
         }
@@ -371,9 +117,9 @@ static tn_status read_use(interp *p, const tn_use *u, const tn_node *at, value *
     }
     slot *s = find_slot(p, d, u->out);
     if (!s || !s->v) {
-        return tn_error(p->g->ctx, "relay-E210", where(at), "a closure is called after what it uses has gone");
+        return tn_error(p->g->ctx, "relay-E210", interp_where(at), "a closure is called after what it uses has gone");
     }
-    *out = retain(s->v);
+    *out = value_retain(s->v);
     return TN_OK;
 }
 
@@ -381,13 +127,13 @@ static tn_status read_use(interp *p, const tn_use *u, const tn_node *at, value *
 
 static tn_status check_size(interp *p, const tn_node *n, const tn_type *t, const value *v)
 {
-    int64_t dim[MAX_RANK];
+    int64_t dim[TN_RELAY_MAX_RANK];
     size_t bytes;
-    TN_TRY(eval_type(p, t, n, dim, &bytes));
+    TN_TRY(interp_type(p, t, n, dim, &bytes));
     if (v->kind == VALUE_TENSOR && v->t.n == bytes && tn_dtype_eq(v->t.dtype, t->dtype)) {
         return TN_OK;
     }
-    return tn_error(p->g->ctx, "relay-E209", where(n), "an operand of %s has not the size of its type", n->op->name);
+    return tn_error(p->g->ctx, "relay-E209", interp_where(n), "an operand of %s has not the size of its type", n->op->name);
 }
 
 static void add_symbols(interp *p, tn_func *f)
@@ -395,7 +141,7 @@ static void add_symbols(interp *p, tn_func *f)
     for (uint32_t i = 0; i < p->g->n_symbol; i++) {
         const tn_symbol_info *s = &p->g->symbol[i];
         int64_t v;
-        if (find_symbol(p, s->name, &v)) {
+        if (interp_symbol(p, s->name, &v)) {
             tn_func_add_symbol(f, s->name, s->min, s->max);
         }
     }
@@ -405,8 +151,8 @@ static tn_status run_func(interp *p, const tn_node *n, const tn_func *f, void *c
 {
     int64_t *sym = TN_NEW_N(&p->scratch, int64_t, f->n_symbol);
     for (uint32_t i = 0; i < f->n_symbol; i++) {
-        if (!find_symbol(p, f->symbol[i].name, &sym[i])) {
-            return tn_error(p->g->ctx, "relay-E205", where(n), "the dimension %s has no value here: a symbol is not bound, or the "
+        if (!interp_symbol(p, f->symbol[i].name, &sym[i])) {
+            return tn_error(p->g->ctx, "relay-E205", interp_where(n), "the dimension %s has no value here: a symbol is not bound, or the "
                             "result is negative or too large", f->symbol[i].name);
         }
     }
@@ -433,7 +179,7 @@ static tn_status eval_compute(interp *p, tn_node *n, value *const in[], value *o
         }
     }
     for (int k = 0; k < n->nout; k++) {
-        TN_TRY(make_tensor(p, n->type[k], n, &out[k]));
+        TN_TRY(value_make_tensor(p, n->type[k], n, &out[k]));
         tn_relay_fill(n->type[k]->dtype, n->type[k]->layout, out[k]->t.at, out[k]->t.n);
         layout[k] = n->type[k]->layout;
         arg[n_arg++] = out[k]->t.at;
@@ -452,15 +198,15 @@ static tn_status change_layout(interp *p, const tn_node *n, const tn_type *from,
         return TN_OK;
     }
     tn_status s = check_size(p, n, from, *v);
-    s = s == TN_OK ? make_tensor(p, to, n, &r) : s;
+    s = s == TN_OK ? value_make_tensor(p, to, n, &r) : s;
     if (s == TN_OK) {
         s = tn_relay_relayout(p->g->ctx, to->dtype, to->n, r->t.dim, from->layout, (*v)->t.at, to->layout, r->t.at);
     }
     if (s != TN_OK) {
-        release(r);
+        value_release(r);
         return s;
     }
-    release(*v);
+    value_release(*v);
     *v = r;
     return TN_OK;
 }
@@ -504,7 +250,7 @@ static void interp_init(interp *p, tn_graph *g, tn_eval_fn *eval, void *user)
 static void interp_deinit(interp *p)
 {
     for (size_t i = 0; i < p->slot.n; i++) {
-        release(p->slot.at[i].v);
+        value_release(p->slot.at[i].v);
     }
     tn_vec_deinit(&p->slot);
     tn_vec_deinit(&p->sym);
@@ -526,7 +272,7 @@ static tn_status eval_expanded(interp *p, tn_node *n, value *const in[], value *
     for (size_t i = 0; i < p->sym.n; i++) {
         tn_vec_push(&sub.sym, p->sym.at[i]);
     }
-    tn_status s = sub.depth > MAX_DEPTH ? tn_error(p->g->ctx, "relay-E207", where(n), "calls or expansions are nested more than %d deep", MAX_DEPTH) :
+    tn_status s = sub.depth > MAX_DEPTH ? tn_error(p->g->ctx, "relay-E207", interp_where(n), "calls or expansions are nested more than %d deep", MAX_DEPTH) :
                                           expand_alone(p, n, &sg, &body);
     if (s == TN_OK) {
         value **arg = TN_NEW_N(&arena, value *, n->nin);
@@ -558,36 +304,36 @@ static tn_status spread(interp *p, const tn_node *n, uint32_t n_res, value *res[
         return TN_OK;
     }
     if (n->nout == 1) {
-        return make_tuple(p, n, n_res, res, &out[0]);
+        return value_make_tuple(p, n, n_res, res, &out[0]);
     }
     value *t = n_res == 1 ? res[0] : NULL;
     bool ok = t && t->kind == VALUE_TUPLE && t->n == n->nout;
     for (int k = 0; k < n->nout && ok; k++) {
-        out[k] = retain(t->field[k]);
+        out[k] = value_retain(t->field[k]);
     }
     for (uint32_t i = 0; i < n_res; i++) {
-        release(res[i]);
+        value_release(res[i]);
     }
-    return ok ? TN_OK : tn_error(p->g->ctx, "relay-E209", where(n), "a call has %d results, the function gives another number", n->nout);
+    return ok ? TN_OK : tn_error(p->g->ctx, "relay-E209", interp_where(n), "a call has %d results, the function gives another number", n->nout);
 }
 
 static tn_status eval_call(interp *p, tn_node *n, value *const in[], value *out[])
 {
     tn_region *r = in[0]->kind == VALUE_CLOSURE ? in[0]->fn->region[0] : NULL;
     if (!r || r->n_param != (uint32_t)(n->nin - 1)) {
-        return tn_error(p->g->ctx, "relay-E209", where(n), "the first operand of a call is no function of as many parameters");
+        return tn_error(p->g->ctx, "relay-E209", interp_where(n), "the first operand of a call is no function of as many parameters");
     }
     for (size_t i = 0; i < p->active.n; i++) {
         if (p->active.at[i] == r) {
-            return tn_error(p->g->ctx, "relay-E210", where(n), "a closure calls itself: recursion is not supported yet");
+            return tn_error(p->g->ctx, "relay-E210", interp_where(n), "a closure calls itself: recursion is not supported yet");
         }
     }
     if (p->depth >= MAX_DEPTH) {
-        return tn_error(p->g->ctx, "relay-E207", where(n), "calls or expansions are nested more than %d deep", MAX_DEPTH);
+        return tn_error(p->g->ctx, "relay-E207", interp_where(n), "calls or expansions are nested more than %d deep", MAX_DEPTH);
     }
     value **res = calloc(r->n_result + 1, sizeof *res);
     if (!res) {
-        return no_memory(p, n);
+        return interp_no_memory(p, n);
     }
     p->depth++;
     tn_vec_push(&p->active, r);
@@ -608,18 +354,18 @@ static tn_status eval_with(interp *p, tn_node *n, value *in[], value *out[])
     }
     if (tn_op_is(n, &tn_op_tuple)) {
         for (int i = 0; i < n->nin; i++) {
-            retain(in[i]);
+            value_retain(in[i]);
         }
-        return make_tuple(p, n, n->nin, in, &out[0]);
+        return value_make_tuple(p, n, n->nin, in, &out[0]);
     }
     if (tn_op_is(n, &tn_op_tuple_get)) {
         int64_t k = ((const tn_tuple_get_attr *)n->attr)->index;
         TN_ASSERT(in[0]->kind == VALUE_TUPLE && k >= 0 && k < in[0]->n);
-        out[0] = retain(in[0]->field[k]);
+        out[0] = value_retain(in[0]->field[k]);
         return TN_OK;
     }
     if (tn_op_is(n, &tn_op_relayout)) {
-        out[0] = retain(in[0]);
+        out[0] = value_retain(in[0]);
         return change_layout(p, n, tn_in_type(n, 0), n->type[0], &out[0]);
     }
     return n->op->expand ? eval_expanded(p, n, in, out) : eval_compute(p, n, in, out);
@@ -629,7 +375,7 @@ static tn_status eval_with(interp *p, tn_node *n, value *in[], value *out[])
 static tn_status eval_node(interp *p, tn_node *n, value *out[])
 {
     value **in = calloc((size_t)n->nin + 1, sizeof *in);
-    tn_status s = in ? TN_OK : no_memory(p, n);
+    tn_status s = in ? TN_OK : interp_no_memory(p, n);
     for (int i = 0; i < n->nin && s == TN_OK; i++) {
         if (n->in[i].def) {
             s = read_use(p, &n->in[i], n, &in[i]);
@@ -637,11 +383,11 @@ static tn_status eval_node(interp *p, tn_node *n, value *out[])
     }
     s = s == TN_OK ? eval_with(p, n, in, out) : s;
     for (int i = 0; i < n->nin && in; i++) {
-        release(in[i]);
+        value_release(in[i]);
     }
     free(in);
     for (int k = 0; k < n->nout && s != TN_OK; k++) {
-        release(out[k]);
+        value_release(out[k]);
         out[k] = NULL;
     }
     return s;
@@ -654,7 +400,7 @@ static tn_status eval_lines(interp *p, tn_region *r)
             continue;
         }
         value **out = calloc((size_t)n->nout + 1, sizeof *out);
-        tn_status s = out ? eval_node(p, n, out) : no_memory(p, n);
+        tn_status s = out ? eval_node(p, n, out) : interp_no_memory(p, n);
         for (int k = 0; k < n->nout && s == TN_OK; k++) {
             store(p, n, (uint32_t)k, out[k]);
         }
@@ -671,21 +417,21 @@ static tn_status eval_lines(interp *p, tn_region *r)
 static tn_status eval_region(interp *p, tn_region *r, value *const arg[], value *out[])
 {
     size_t n_sym = p->sym.n;
-    tn_status s = bind_params(p, r, arg);
+    tn_status s = interp_bind_params(p, r, arg);
     if (s != TN_OK) {
         p->sym.n = n_sym;
         return s;
     }
     open_slots(p, r);
     for (uint32_t i = 0; i < r->n_param; i++) {
-        store(p, r->param[i], 0, retain(arg[i]));
+        store(p, r->param[i], 0, value_retain(arg[i]));
     }
     s = eval_lines(p, r);
     for (uint32_t i = 0; i < r->n_result && s == TN_OK; i++) {
         s = read_use(p, &r->result[i], r->holder, &out[i]);
     }
     for (uint32_t i = 0; i < r->n_result && s != TN_OK; i++) {
-        release(out[i]);
+        value_release(out[i]);
         out[i] = NULL;
     }
     close_slots(p, r);
@@ -709,7 +455,7 @@ static tn_status take_tensor(interp *p, const value *v, const tn_node *n, tn_ten
     out->at = malloc(v->t.n ? v->t.n : 1);
     if (!out->at) {
         *out = (tn_tensor_value){ 0 };
-        return no_memory(p, n);
+        return interp_no_memory(p, n);
     }
     memcpy(out->at, v->t.at, v->t.n);
     return TN_OK;
@@ -746,7 +492,7 @@ static tn_status run_main(interp *p, tn_region *r, int n_in, const tn_tensor_val
     tn_status s = TN_OK;
     for (int i = 0; i < n_in && s == TN_OK; i++) {
         arg[i] = value_new(VALUE_TENSOR);
-        s = arg[i] ? TN_OK : no_memory(p, NULL);
+        s = arg[i] ? TN_OK : interp_no_memory(p, NULL);
         if (s == TN_OK) {
             arg[i]->t = in[i];
             arg[i]->t.borrowed = true;
@@ -754,13 +500,13 @@ static tn_status run_main(interp *p, tn_region *r, int n_in, const tn_tensor_val
     }
     s = s == TN_OK ? eval_region(p, r, arg, res) : s;
     for (int i = 0; i < n_in; i++) {
-        release(arg[i]);
+        value_release(arg[i]);
     }
     for (uint32_t i = 0; i < r->n_result && s == TN_OK; i++) {
         s = flatten(p, res[i], n_out, out, &n);
     }
     for (uint32_t i = 0; i < r->n_result; i++) {
-        release(res[i]);
+        value_release(res[i]);
     }
     if (s == TN_OK && n != n_out) {
         s = tn_error(p->g->ctx, "relay-E201", NULL, "@main has %d results, %d are asked for", n, n_out);
@@ -795,14 +541,14 @@ tn_status tn_relay_eval_node(tn_graph *g, tn_node *n, tn_tensor_value out[], tn_
     interp_init(&p, g, eval, eval_user);
     value **kept = calloc((size_t)n->nout + 1, sizeof *kept);
     memset(out, 0, n->nout * sizeof *out);
-    tn_status s = kept ? eval_node(&p, n, kept) : no_memory(&p, n);
+    tn_status s = kept ? eval_node(&p, n, kept) : interp_no_memory(&p, n);
     for (int k = 0; k < n->nout && s == TN_OK; k++) {
         int at = 0;
         s = kept[k]->kind == VALUE_TENSOR ? flatten(&p, kept[k], 1, &out[k], &at) :
-                                            tn_error(g->ctx, "relay-E206", where(n), "only tensors can be evaluated, not %s", n->op->name);
+                                            tn_error(g->ctx, "relay-E206", interp_where(n), "only tensors can be evaluated, not %s", n->op->name);
     }
     for (int k = 0; k < n->nout && kept; k++) {
-        release(kept[k]);
+        value_release(kept[k]);
         if (s != TN_OK) {
             tn_tensor_value_deinit(&out[k]);
         }
