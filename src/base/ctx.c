@@ -17,6 +17,7 @@ void tn_ctx_init(tn_ctx *ctx)
 void tn_ctx_deinit(tn_ctx *ctx)
 {
     tn_strmap_deinit(&ctx->strings);
+    tn_strmap_deinit(&ctx->layouts);
     tn_map_deinit(&ctx->seen);
     free(ctx->diag);
     tn_arena_deinit(&ctx->arena);

@@ -198,9 +198,9 @@ static void lex_word(tn_lexer *l, bool after_percent)
     steps(l, n);
 }
 
-static bool locale_number(const char *s, size_t n, bool single, double *out)
+bool tn_text_real(const char *s, size_t n, bool single, double *out)
 {
-    char buf[128];
+    char buf[128], *end;
     const struct lconv *lc = localeconv();
     size_t point = strlen(lc->decimal_point), at = 0;
     if (n + point >= sizeof buf)
@@ -214,7 +214,10 @@ static bool locale_number(const char *s, size_t n, bool single, double *out)
         }
     }
     buf[at] = '\0';
-    *out = single ? (double)strtof(buf, NULL) : strtod(buf, NULL);
+    double v = single ? (double)strtof(buf, &end) : strtod(buf, &end);
+    if (at == 0 || end != buf + at)
+        return false;
+    *out = v;
     return true;
 }
 
@@ -278,7 +281,7 @@ static void lex_decimal(tn_lexer *l, bool fraction)
     l->i = large ? INT64_MAX : (int64_t)v;
     steps(l, n);
     lex_suffix(l);
-    if (!locale_number(l->text, l->n, false, &l->r))
+    if (!tn_text_real(l->text, l->n, false, &l->r))
         tn_lex_fail(l, "ir-E002", "this number has too many digits; write at most 100");
     else if (large && l->tok == TN_TOK_INT && l->n_suffix == 0)
         tn_lex_fail(l, "ir-E002", "this integer is larger than 2^63 - 1; write a smaller one");
@@ -498,7 +501,7 @@ double tn_lex_real(const tn_lexer *l, tn_dtype t)
     if (l->tok == TN_TOK_INT && l->n > 1 && (l->text[1] == 'x' || l->text[1] == 'X'))
         return (double)l->i;
     if (tn_dtype_eq(tn_dtype_lanes(t, 1), TN_F32))
-        locale_number(l->text, l->n, true, &d); /* cannot fail: the lexer has read it */
+        tn_text_real(l->text, l->n, true, &d); /* cannot fail: the lexer has read it */
     return d;
 }
 

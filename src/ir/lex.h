@@ -48,6 +48,9 @@ void tn_text_quote(const char *s, tn_buf *out);            /* as a STRING token 
 /* Value of the current INT or REAL token, read as float for float32, else as double. */
 double tn_lex_real(const tn_lexer *l, tn_dtype t);
 
+/* Decimal text of n < 100 bytes to float or double whatever the locale; false if it is not wholly a number. */
+bool tn_text_real(const char *s, size_t n, bool single, double *out);
+
 /* Words with a meaning of their own in expressions: variables, symbols and buffers cannot be called so. */
 bool tn_lex_reserved(const char *word);
 
