@@ -86,10 +86,7 @@ static const row table[] = {
 enum { ROWS = sizeof table / sizeof *table };
 _Static_assert((int)ROWS <= (int)TN_CPU_FEATURES, "a feature is a bit of tn_cpu_set");
 
-static const char *name_at(size_t i)
-{
-    return table[i].name;
-}
+static const char *name_at(size_t i) { return table[i].name; }
 
 static void cpuid(uint32_t leaf, uint32_t sub, uint32_t out[4])
 {
@@ -110,8 +107,8 @@ static uint32_t xcr0(void)
 
 tn_cpu_set tn_cpu_detect(void)
 {
-    tn_cpu_set set = { 0 };
-    uint32_t saved = xcr0(), r[4] = { 0 }, leaf = 0, sub = 0;
+    tn_cpu_set set = {0};
+    uint32_t saved = xcr0(), r[4] = {0}, leaf = 0, sub = 0;
     for (size_t i = 0; i < ROWS; i++) {
         if (i == 0 || table[i].leaf != leaf || table[i].sub != sub) {
             leaf = table[i].leaf;
@@ -127,7 +124,7 @@ tn_cpu_set tn_cpu_detect(void)
 /* Leaves 4 and 0x8000001d have one format; a maker fills one of them. */
 uint64_t tn_cpu_cache_bytes(unsigned level)
 {
-    static const uint32_t leaf[] = { 4, 0x8000001d };
+    static const uint32_t leaf[] = {4, 0x8000001d};
     for (size_t k = 0; k < 2; k++) {
         for (uint32_t sub = 0; sub < 16; sub++) {
             uint32_t r[4];
@@ -137,7 +134,8 @@ uint64_t tn_cpu_cache_bytes(unsigned level)
                 break;
             }
             if (type != 2 && (r[EAX] >> 5 & 7) == level) {
-                uint64_t ways = (r[EBX] >> 22) + 1, parts = (r[EBX] >> 12 & 0x3ff) + 1, line = (r[EBX] & 0xfff) + 1;
+                uint64_t ways = (r[EBX] >> 22) + 1, parts = (r[EBX] >> 12 & 0x3ff) + 1,
+                         line = (r[EBX] & 0xfff) + 1;
                 return ways * parts * line * ((uint64_t)r[ECX] + 1);
             }
         }
@@ -155,22 +153,16 @@ unsigned tn_cpu_base_mhz(void)
 #else /* other ISAs: what their ABI guarantees */
 
 #if defined(__aarch64__)
-static const char *const table[] = { "neon" };
+static const char *const table[] = {"neon"};
 enum { ROWS = 1, ALWAYS = 1 };
 #else
-static const char *const table[] = { "" }; /* no feature known */
+static const char *const table[] = {""}; /* no feature known */
 enum { ROWS = 1, ALWAYS = 0 };
 #endif
 
-static const char *name_at(size_t i)
-{
-    return table[i];
-}
+static const char *name_at(size_t i) { return table[i]; }
 
-tn_cpu_set tn_cpu_detect(void)
-{
-    return (tn_cpu_set){ ALWAYS };
-}
+tn_cpu_set tn_cpu_detect(void) { return (tn_cpu_set){ALWAYS}; }
 
 uint64_t tn_cpu_cache_bytes(unsigned level)
 {
@@ -178,10 +170,7 @@ uint64_t tn_cpu_cache_bytes(unsigned level)
     return 0;
 }
 
-unsigned tn_cpu_base_mhz(void)
-{
-    return 0;
-}
+unsigned tn_cpu_base_mhz(void) { return 0; }
 #endif
 
 bool tn_cpu_set_has(tn_cpu_set set, const char *feature)
@@ -208,10 +197,7 @@ size_t tn_cpu_set_names(tn_cpu_set set, const char **out_name, size_t room)
     return n;
 }
 
-bool tn_cpu_has(const char *feature)
-{
-    return tn_cpu_set_has(tn_cpu_detect(), feature);
-}
+bool tn_cpu_has(const char *feature) { return tn_cpu_set_has(tn_cpu_detect(), feature); }
 
 bool tn_cpu_permit_tiles(void)
 {

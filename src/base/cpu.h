@@ -9,7 +9,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-typedef struct tn_cpu_set { uint64_t bits; } tn_cpu_set; /* bit i: feature number i of this build's table */
+typedef struct tn_cpu_set {
+    uint64_t bits;
+} tn_cpu_set; /* bit i: feature number i of this build's table */
 
 tn_cpu_set tn_cpu_detect(void);
 /* Whether the set holds the feature; false for names that this build does not know. */

@@ -37,16 +37,17 @@ static void *start(void *arg)
     return NULL;
 }
 
-void tn_parallel_for(size_t n, unsigned threads, void (*fn)(void *user, size_t i, unsigned worker), void *user)
+void tn_parallel_for(size_t n, unsigned threads, void (*fn)(void *user, size_t i, unsigned worker),
+                     void *user)
 {
     pthread_t thread[THREADS_MAX];
     worker w[THREADS_MAX];
     unsigned n_thread = 1; /* the caller is worker 0 */
-    job j = { .fn = fn, .user = user, .n = n };
+    job j = {.fn = fn, .user = user, .n = n};
     threads = threads > THREADS_MAX ? THREADS_MAX : threads;
     threads = threads > n ? (unsigned)n : threads;
     while (n_thread < threads) {
-        w[n_thread] = (worker){ &j, n_thread };
+        w[n_thread] = (worker){&j, n_thread};
         if (pthread_create(&thread[n_thread], NULL, start, &w[n_thread]) != 0) {
             break; /* the others take its share */
         }

@@ -146,7 +146,7 @@ static tn_status read_list(tn_lexer *l, tn_pool *p, const tn_scope_fns *scope, e
 
 static bool may_be_none(enum tn_attr_kind k)
 {
-    return k != TN_A_I64 && k != TN_A_F64 && k != TN_A_BOOL;
+    return k != TN_A_F64 && k != TN_A_BOOL; /* an absent integer is 0 */
 }
 
 static tn_status read_value(tn_lexer *l, tn_pool *p, const tn_scope_fns *scope, enum tn_attr_kind k, any *out)

@@ -9,7 +9,7 @@
 #include "relay/relay.h"
 #include "relay/limits.h"
 
-enum { PARSE_MAX_NEST = 100, PARSE_MAX_ERRORS = 20 };
+enum { PARSE_MAX_NEST = 100, PARSE_MAX_ERRORS = 20, PARSE_MAX_ARGS = 65000 };
 
 /* What an expression means while reading. NODE: a node with several outputs as a whole (the user writes %0.1); LIST: a
  * tuple literal of which no node is made yet, as it may be the list of results or of an operator's tensors; BAD: could not
@@ -22,6 +22,7 @@ typedef struct pval {
     struct pval *item;           /* LIST: n entries, scratch */
     uint32_t line, col;
 } pval;
+typedef tn_vec(pval) pvals;
 
 typedef struct pconst {          /* meta[relay.Constant][k] */
     tn_node *node;               /* of the function being read; NULL: not used in it yet */
@@ -89,6 +90,19 @@ tn_status parse_global(parser *p, const char *name, uint32_t line, uint32_t col,
 tn_status parse_expr(parser *p, pval *out);
 /* One value; makes the tuple node where a literal or a whole node is meant. BAD stays bad: returns false. */
 bool parse_value(parser *p, const pval *v, tn_value *out);
+pval pval_bad(uint32_t line, uint32_t col);
+pval pval_one(tn_node *n, uint32_t line, uint32_t col);            /* ONE, or NODE with several outputs */
+uint32_t pval_n_items(const pval *v);                              /* LIST, NODE */
+pval pval_item(const pval *v, uint32_t i);
+/* A node of op over in[], typed, at the end of the region being read; bad after an error. */
+pval parse_node(parser *p, const tn_op *op, int n, const tn_value in[], const void *attr, uint32_t line, uint32_t col);
+pval parse_project(parser *p, const pval *v, uint32_t k, uint32_t line, uint32_t col); /* v.k */
+
+/* parse_call.c: each begins at its first token */
+tn_status parse_op_call(parser *p, pval *out);                     /* op(...) */
+tn_status parse_apply(parser *p, pval *callee);                    /* (...) after a value, which it replaces */
+tn_status parse_global_call(parser *p, pval *out);                 /* @f(...) */
+tn_status parse_fn(parser *p, pval *out);                          /* fn (...) { ... } */
 
 /* parse_type.c */
 tn_status parse_type(parser *p, const tn_type **out);              /* NULL for `_` */

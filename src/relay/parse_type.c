@@ -1,6 +1,7 @@
 /* Types of Relay text: Tensor[(n, 3, 4*h), float32, NCHW16c], scalars by dtype, tuples, functions. */
 #include "relay/parse.h"
 
+#include <stdio.h>
 #include <string.h>
 
 enum { MAX_RANK = 64, MAX_FIELDS = 4096 };
@@ -292,8 +293,8 @@ static tn_status parse_type_of(parser *p, const char *text, size_t n, const tn_t
     tn_lexer saved = p->l;
     const char *saved_end = p->prev_end;
     tn_lex_init(&p->l, p->g->ctx, p->file, text, n, false);
-    p->l.line = saved.tok_line;
-    tn_lex_next(&p->l);
+    p->l.line = p->l.tok_line = saved.tok_line;
+    p->l.col = p->l.tok_col = saved.tok_col;
     enum dim_mode mode = p->dims;
     p->dims = DIM_USE;
     tn_status s = parse_type(p, out);

@@ -352,37 +352,39 @@ static tnr_status read_storage(struct reader *r)
     return TNR_OK;
 }
 
-/* Heads become outputs. A kernel's result is the output itself, outside the arena if nothing else uses its storage. */
+/* Head h is the entry: the kernel's result becomes the output itself, outside the arena if nothing else uses its
+ * storage; what is an input, a constant or an output already is copied to a slot of its own at the end. */
+static void make_output(struct reader *r, uint32_t h, uint32_t entry)
+{
+    uint32_t root = r->root[entry];
+    tn_slot *of = &r->g->slot[root], out = r->g->slot[entry]; /* out: with the entry's own shape */
+    struct place *p = &r->place[r->storage[root]];
+    out.kind = TN_SLOT_OUTPUT;
+    out.name = r->name_at + (size_t)h * OUTPUT_NAME;
+    snprintf(r->name_at + (size_t)h * OUTPUT_NAME, OUTPUT_NAME, "output_%" PRIu32, h);
+    if (of->kind == TN_SLOT_TEMP) {
+        *of = out;
+        p->direct = p->n_value == 1;
+        r->g->head[h] = root;
+        return;
+    }
+    out.offset.value = -1;
+    out.alias = root;
+    r->g->head[h] = r->n_slot;
+    r->g->slot[r->n_slot++] = out;
+}
+
+/* Heads that are results themselves first: a head that is a reshape of a result changes the shape of its slot. */
 static tnr_status read_heads(struct reader *r)
 {
-    for (uint32_t h = 0; h < r->heads->n; h++) {
-        uint32_t entry;
-        if (!reference(r, &r->heads->u.at[h], r->nodes->n, &entry))
-            return bad_graph(r, "a head is not the output of a node");
-        uint32_t root = r->root[entry];
-        tn_slot *of = &r->g->slot[root], shape = r->g->slot[entry];
-        struct place *p = &r->place[r->storage[root]];
-        snprintf(r->name_at, OUTPUT_NAME, "output_%" PRIu32, h);
-        if (of->kind == TN_SLOT_TEMP) {
-            of->kind = TN_SLOT_OUTPUT;
-            of->name = r->name_at;
-            of->ndim = shape.ndim;
-            of->dim = shape.dim;
-            of->code = shape.code;
-            of->bits = shape.bits;
-            p->direct = p->n_value == 1;
-            r->g->head[h] = root;
-        } else {
-            shape.kind = TN_SLOT_OUTPUT;
-            shape.name = r->name_at;
-            shape.offset.value = -1;
-            shape.alias = root;
-            shape.bytes = of->bytes;
-            r->g->head[h] = r->n_slot;
-            r->g->slot[r->n_slot++] = shape;
+    for (int reshaped = 0; reshaped < 2; reshaped++)
+        for (uint32_t h = 0; h < r->heads->n; h++) {
+            uint32_t entry;
+            if (!reference(r, &r->heads->u.at[h], r->nodes->n, &entry))
+                return bad_graph(r, "a head is not the output of a node");
+            if ((r->root[entry] != entry) == reshaped)
+                make_output(r, h, entry);
         }
-        r->name_at += OUTPUT_NAME;
-    }
     return TNR_OK;
 }
 

@@ -20,18 +20,18 @@ typedef struct tree {
 
 static const tn_pb_msg tree_msg;
 static const tn_pb_field tree_field[] = {
-    { 1, TN_PB_T_INT, 0, offsetof(tree, i), NULL, "i" },
-    { 2, TN_PB_T_FLOAT, 0, offsetof(tree, f), NULL, "f" },
-    { 3, TN_PB_T_DOUBLE, 0, offsetof(tree, d), NULL, "d" },
-    { 4, TN_PB_T_BYTES, 0, offsetof(tree, s), NULL, "s" },
-    { 5, TN_PB_T_MSG, 0, offsetof(tree, one), &tree_msg, "one" },
-    { 6, TN_PB_T_INT, 1, offsetof(tree, ints), NULL, "ints" },
-    { 7, TN_PB_T_FLOAT, 1, offsetof(tree, floats), NULL, "floats" },
-    { 8, TN_PB_T_DOUBLE, 1, offsetof(tree, doubles), NULL, NULL },
-    { 9, TN_PB_T_BYTES, 1, offsetof(tree, texts), NULL, "texts" },
-    { 10, TN_PB_T_MSG, 1, offsetof(tree, kids), &tree_msg, "kids" },
+    {1, TN_PB_T_INT, 0, offsetof(tree, i), NULL, "i"},
+    {2, TN_PB_T_FLOAT, 0, offsetof(tree, f), NULL, "f"},
+    {3, TN_PB_T_DOUBLE, 0, offsetof(tree, d), NULL, "d"},
+    {4, TN_PB_T_BYTES, 0, offsetof(tree, s), NULL, "s"},
+    {5, TN_PB_T_MSG, 0, offsetof(tree, one), &tree_msg, "one"},
+    {6, TN_PB_T_INT, 1, offsetof(tree, ints), NULL, "ints"},
+    {7, TN_PB_T_FLOAT, 1, offsetof(tree, floats), NULL, "floats"},
+    {8, TN_PB_T_DOUBLE, 1, offsetof(tree, doubles), NULL, NULL},
+    {9, TN_PB_T_BYTES, 1, offsetof(tree, texts), NULL, "texts"},
+    {10, TN_PB_T_MSG, 1, offsetof(tree, kids), &tree_msg, "kids"},
 };
-static const tn_pb_msg tree_msg = { "Tree", sizeof(tree), sizeof tree_field / sizeof *tree_field, tree_field };
+static const tn_pb_msg tree_msg = {"Tree", sizeof(tree), sizeof tree_field / sizeof *tree_field, tree_field};
 enum { DEPTH = 40, MEMORY = 1 << 20 };
 
 static void require(int holds)
@@ -58,9 +58,9 @@ static void walk(const tree *t, unsigned depth)
     for (size_t i = 0; i < t->texts.n; i++) {
         touch(text[i]);
     }
-    touch((tn_pb_bytes){ t->ints.at, t->ints.n * sizeof(int64_t) });
-    touch((tn_pb_bytes){ t->floats.at, t->floats.n * sizeof(float) });
-    touch((tn_pb_bytes){ t->doubles.at, t->doubles.n * sizeof(double) });
+    touch((tn_pb_bytes){t->ints.at, t->ints.n * sizeof(int64_t)});
+    touch((tn_pb_bytes){t->floats.at, t->floats.n * sizeof(float)});
+    touch((tn_pb_bytes){t->doubles.at, t->doubles.n * sizeof(double)});
     const tree *kid = t->kids.at;
     for (size_t i = 0; i < t->kids.n; i++) {
         walk(&kid[i], depth + 1);
@@ -85,9 +85,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     }
     tn_arena a;
     tn_arena_init(&a, NULL, NULL);
-    tree t = { 0 };
+    tree t = {0};
     const char *path;
-    tn_pb_limits limits = { DEPTH, MEMORY };
+    tn_pb_limits limits = {DEPTH, MEMORY};
     const char *error = tn_pb_read(&a, &tree_msg, data, n, &limits, &t, &path);
     if (error) {
         require(path && path[0] == 'T');

@@ -45,7 +45,7 @@ static void check_entry(const uint8_t *data, size_t n, const tn_tar_entry *e)
 
 static void round_trip(const tn_tar_entry *want, size_t count)
 {
-    tn_buf b = { 0 };
+    tn_buf b = {0};
     for (size_t i = 0; i < count; i++) {
         char *name = strndup(want[i].name, want[i].name_n);
         tn_tar_add(&b, name, want[i].at, want[i].n, i);

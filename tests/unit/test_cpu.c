@@ -14,7 +14,7 @@ static void names_and_bits_agree(void **state)
 {
     (void)state;
     const char *name[TN_CPU_FEATURES];
-    tn_cpu_set all = { ~(uint64_t)0 }, none = { 0 }, here = tn_cpu_detect();
+    tn_cpu_set all = {~(uint64_t)0}, none = {0}, here = tn_cpu_detect();
     size_t n_all = tn_cpu_set_names(all, name, TN_CPU_FEATURES);
     assert_in_range(n_all, 0, TN_CPU_FEATURES);
     for (size_t i = 0; i < n_all; i++) {
@@ -37,9 +37,18 @@ static void implications(void **state)
 {
     (void)state;
     static const char *const row[][2] = {
-        { "avx2", "avx" },          { "fma", "avx" },           { "f16c", "avx" },        { "avx512f", "avx2" },
-        { "avx512bw", "avx512f" },  { "avx512vnni", "avx512f" }, { "avx512fp16", "avx512bw" }, { "amx-int8", "amx-tile" },
-        { "amx-bf16", "amx-tile" }, { "avx", "sse4.2" },        { "sse4.2", "sse4.1" },   { "sse4.1", "ssse3" },
+        {"avx2", "avx"},
+        {"fma", "avx"},
+        {"f16c", "avx"},
+        {"avx512f", "avx2"},
+        {"avx512bw", "avx512f"},
+        {"avx512vnni", "avx512f"},
+        {"avx512fp16", "avx512bw"},
+        {"amx-int8", "amx-tile"},
+        {"amx-bf16", "amx-tile"},
+        {"avx", "sse4.2"},
+        {"sse4.2", "sse4.1"},
+        {"sse4.1", "ssse3"},
     };
     tn_cpu_set s = tn_cpu_detect();
     for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
@@ -91,19 +100,33 @@ static void agrees_with_the_kernel(void **state)
 {
     (void)state;
     static const char *const row[][2] = {
-        { "avx512fp16", "avx512_fp16" }, { "avx512bf16", "avx512_bf16" }, { "amx-tile", "amx_tile" }, { "amx-int8", "amx_int8" },
-        { "amx-bf16", "amx_bf16" },      { "avxvnni", "avx_vnni" },       { "f16c", "f16c" },         { "movbe", "movbe" },
-        { "lzcnt", "abm" },              { "sha", "sha_ni" },             { "vaes", "vaes" },         { "pclmul", "pclmulqdq" },
-        { "cx16", "cx16" },              { "sahf", "lahf_lm" },           { "adx", "adx" },           { "rdrnd", "rdrand" },
-        { "avx512vbmi2", "avx512_vbmi2" }, { "prfchw", "3dnowprefetch" }, { "rdseed", "rdseed" },     { "clwb", "clwb" },
+        {"avx512fp16", "avx512_fp16"},
+        {"avx512bf16", "avx512_bf16"},
+        {"amx-tile", "amx_tile"},
+        {"amx-int8", "amx_int8"},
+        {"amx-bf16", "amx_bf16"},
+        {"avxvnni", "avx_vnni"},
+        {"f16c", "f16c"},
+        {"movbe", "movbe"},
+        {"lzcnt", "abm"},
+        {"sha", "sha_ni"},
+        {"vaes", "vaes"},
+        {"pclmul", "pclmulqdq"},
+        {"cx16", "cx16"},
+        {"sahf", "lahf_lm"},
+        {"adx", "adx"},
+        {"rdrnd", "rdrand"},
+        {"avx512vbmi2", "avx512_vbmi2"},
+        {"prfchw", "3dnowprefetch"},
+        {"rdseed", "rdseed"},
+        {"clwb", "clwb"},
     };
     FILE *f = fopen("/proc/cpuinfo", "r");
     static char line[16384];
     if (!f) {
         skip();
     }
-    while (fgets(line, sizeof line - 1, f) && strncmp(line, "flags", 5) != 0) {
-    }
+    while (fgets(line, sizeof line - 1, f) && strncmp(line, "flags", 5) != 0) {}
     fclose(f);
     line[strcspn(line, "\n")] = ' ';
     tn_cpu_set s = tn_cpu_detect();

@@ -22,58 +22,62 @@ static tn_json_doc read_exact(const char *text, size_t n, char **out_copy)
 static void refused(void **state)
 {
     (void)state;
-    static const struct { const char *text; size_t at; const char *error; } row[] = {
-        { "", 0, "the text ends where a value is expected" },
-        { " ", 1, "the text ends where a value is expected" },
-        { "\xef\xbb\xbf{}", 0, "a value is expected here" },
-        { "{} x", 3, "text follows the value" },
-        { "1 2", 2, "text follows the value" },
-        { "[1,]", 3, "a value is expected here" },
-        { "[,1]", 1, "a value is expected here" },
-        { "[1 2]", 3, "a ',' or ']' is expected here" },
-        { "[1", 2, "a ',' or ']' is expected here" },
-        { "[", 1, "the text ends where a value is expected" },
-        { "[1}", 2, "a ',' or ']' is expected here" },
-        { "]", 0, "a value is expected here" },
-        { "{\"a\":1,}", 7, "a key in quotes is expected here" },
-        { "{\"a\":1", 6, "a ',' or '}' is expected here" },
-        { "{\"a\" 1}", 5, "a ':' is expected here" },
-        { "{\"a\"", 4, "a ':' is expected here" },
-        { "{\"a\":}", 5, "a value is expected here" },
-        { "{a:1}", 1, "a key in quotes is expected here" },
-        { "{'a':1}", 1, "a key in quotes is expected here" },
-        { "{1:1}", 1, "a key in quotes is expected here" },
-        { "{\"a\":1,\"a\":2}", 12, "an object has the same key twice" },
-        { "{\"a\":1,\"\\u0061\":2}", 17, "an object has the same key twice" },
-        { "nul", 0, "a value is expected here" },
-        { "True", 0, "a value is expected here" },
-        { "NaN", 0, "a value is expected here" },
-        { "+1", 0, "a value is expected here" },
-        { ".5", 0, "a value is expected here" },
-        { "-", 1, "a number needs a digit here" },
-        { "01", 0, "a number has a leading zero" },
-        { "-01", 0, "a number has a leading zero" },
-        { "1.", 2, "a number needs a digit here" },
-        { "1e", 2, "a number needs a digit here" },
-        { "1e+", 3, "a number needs a digit here" },
-        { "1e400", 0, "a number is too large for a double" },
-        { "0x10", 1, "text follows the value" },
-        { "\"a", 0, "a string does not end" },
-        { "\"a\\\"", 0, "a string does not end" },
-        { "\"\\", 1, "unknown escape" },
-        { "\"\\q\"", 1, "unknown escape" },
-        { "\"a\nb\"", 2, "a control character in a string" },
-        { "\"\\u12g4\"", 3, "\\u needs four hex digits" },
-        { "\"\\u12", 3, "\\u needs four hex digits" },
-        { "\"\\ud800\"", 3, "a surrogate without its pair" },
-        { "\"\\ud800\\u0041\"", 3, "a surrogate without its pair" },
-        { "\"\\udc00\"", 3, "a surrogate without its pair" },
-        { "\"\x80\"", 1, "a string is not UTF-8" },
-        { "\"\xc0\xaf\"", 1, "a string is not UTF-8" },
-        { "\"\xe2\x82\"", 1, "a string is not UTF-8" },
-        { "\"\xed\xa0\x80\"", 1, "a string is not UTF-8" },
-        { "\"\xf4\x90\x80\x80\"", 1, "a string is not UTF-8" },
-        { "/* c */ 1", 0, "a value is expected here" },
+    static const struct {
+        const char *text;
+        size_t at;
+        const char *error;
+    } row[] = {
+        {"", 0, "the text ends where a value is expected"},
+        {" ", 1, "the text ends where a value is expected"},
+        {"\xef\xbb\xbf{}", 0, "a value is expected here"},
+        {"{} x", 3, "text follows the value"},
+        {"1 2", 2, "text follows the value"},
+        {"[1,]", 3, "a value is expected here"},
+        {"[,1]", 1, "a value is expected here"},
+        {"[1 2]", 3, "a ',' or ']' is expected here"},
+        {"[1", 2, "a ',' or ']' is expected here"},
+        {"[", 1, "the text ends where a value is expected"},
+        {"[1}", 2, "a ',' or ']' is expected here"},
+        {"]", 0, "a value is expected here"},
+        {"{\"a\":1,}", 7, "a key in quotes is expected here"},
+        {"{\"a\":1", 6, "a ',' or '}' is expected here"},
+        {"{\"a\" 1}", 5, "a ':' is expected here"},
+        {"{\"a\"", 4, "a ':' is expected here"},
+        {"{\"a\":}", 5, "a value is expected here"},
+        {"{a:1}", 1, "a key in quotes is expected here"},
+        {"{'a':1}", 1, "a key in quotes is expected here"},
+        {"{1:1}", 1, "a key in quotes is expected here"},
+        {"{\"a\":1,\"a\":2}", 12, "an object has the same key twice"},
+        {"{\"a\":1,\"\\u0061\":2}", 17, "an object has the same key twice"},
+        {"nul", 0, "a value is expected here"},
+        {"True", 0, "a value is expected here"},
+        {"NaN", 0, "a value is expected here"},
+        {"+1", 0, "a value is expected here"},
+        {".5", 0, "a value is expected here"},
+        {"-", 1, "a number needs a digit here"},
+        {"01", 0, "a number has a leading zero"},
+        {"-01", 0, "a number has a leading zero"},
+        {"1.", 2, "a number needs a digit here"},
+        {"1e", 2, "a number needs a digit here"},
+        {"1e+", 3, "a number needs a digit here"},
+        {"1e400", 0, "a number is too large for a double"},
+        {"0x10", 1, "text follows the value"},
+        {"\"a", 0, "a string does not end"},
+        {"\"a\\\"", 0, "a string does not end"},
+        {"\"\\", 1, "unknown escape"},
+        {"\"\\q\"", 1, "unknown escape"},
+        {"\"a\nb\"", 2, "a control character in a string"},
+        {"\"\\u12g4\"", 3, "\\u needs four hex digits"},
+        {"\"\\u12", 3, "\\u needs four hex digits"},
+        {"\"\\ud800\"", 3, "a surrogate without its pair"},
+        {"\"\\ud800\\u0041\"", 3, "a surrogate without its pair"},
+        {"\"\\udc00\"", 3, "a surrogate without its pair"},
+        {"\"\x80\"", 1, "a string is not UTF-8"},
+        {"\"\xc0\xaf\"", 1, "a string is not UTF-8"},
+        {"\"\xe2\x82\"", 1, "a string is not UTF-8"},
+        {"\"\xed\xa0\x80\"", 1, "a string is not UTF-8"},
+        {"\"\xf4\x90\x80\x80\"", 1, "a string is not UTF-8"},
+        {"/* c */ 1", 0, "a value is expected here"},
     };
     for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
         char *copy;
@@ -90,14 +94,29 @@ static void refused(void **state)
 static void numbers(void **state)
 {
     (void)state;
-    static const struct { const char *text; int whole; int64_t i; double r; } row[] = {
-        { "0", 1, 0, 0 }, { " 42 ", 1, 42, 0 }, { "-7", 1, -7, 0 },
-        { "9223372036854775807", 1, INT64_MAX, 0 }, { "-9223372036854775808", 1, INT64_MIN, 0 },
-        { "9223372036854775808", 0, 0, 0x1p63 }, { "-9223372036854775809", 0, 0, -0x1p63 },
-        { "123456789012345678901234567890", 0, 0, 123456789012345678901234567890.0 },
-        { "1.5", 0, 0, 1.5 }, { "1e2", 0, 0, 100 }, { "1E-2", 0, 0, 0.01 }, { "-0", 0, 0, -0.0 },
-        { "-0.0", 0, 0, -0.0 }, { "1e-400", 0, 0, 0 }, { "0.1", 0, 0, 0.1 }, { "5e-324", 0, 0, 5e-324 },
-        { "1.7976931348623157e308", 0, 0, 1.7976931348623157e308 },
+    static const struct {
+        const char *text;
+        int whole;
+        int64_t i;
+        double r;
+    } row[] = {
+        {"0", 1, 0, 0},
+        {" 42 ", 1, 42, 0},
+        {"-7", 1, -7, 0},
+        {"9223372036854775807", 1, INT64_MAX, 0},
+        {"-9223372036854775808", 1, INT64_MIN, 0},
+        {"9223372036854775808", 0, 0, 0x1p63},
+        {"-9223372036854775809", 0, 0, -0x1p63},
+        {"123456789012345678901234567890", 0, 0, 123456789012345678901234567890.0},
+        {"1.5", 0, 0, 1.5},
+        {"1e2", 0, 0, 100},
+        {"1E-2", 0, 0, 0.01},
+        {"-0", 0, 0, -0.0},
+        {"-0.0", 0, 0, -0.0},
+        {"1e-400", 0, 0, 0},
+        {"0.1", 0, 0, 0.1},
+        {"5e-324", 0, 0, 5e-324},
+        {"1.7976931348623157e308", 0, 0, 1.7976931348623157e308},
     };
     for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
         char *copy;
@@ -121,10 +140,17 @@ static void numbers(void **state)
 static void strings(void **state)
 {
     (void)state;
-    static const struct { const char *text, *want; size_t n; } row[] = {
-        { "\"\"", "", 0 }, { "\"abc\"", "abc", 3 }, { "\"\\\"\\\\\\/\\b\\f\\n\\r\\t\"", "\"\\/\b\f\n\r\t", 8 },
-        { "\"a\\u0000b\"", "a\0b", 3 }, { "\"\\u00e9\\u20AC\\uD83d\\uDE00\"", "\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80", 9 },
-        { "\"\xc3\xa9\xf0\x9f\x98\x80 x\\n\"", "\xc3\xa9\xf0\x9f\x98\x80 x\n", 9 }, { "\"\x7f\"", "\x7f", 1 },
+    static const struct {
+        const char *text, *want;
+        size_t n;
+    } row[] = {
+        {"\"\"", "", 0},
+        {"\"abc\"", "abc", 3},
+        {"\"\\\"\\\\\\/\\b\\f\\n\\r\\t\"", "\"\\/\b\f\n\r\t", 8},
+        {"\"a\\u0000b\"", "a\0b", 3},
+        {"\"\\u00e9\\u20AC\\uD83d\\uDE00\"", "\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80", 9},
+        {"\"\xc3\xa9\xf0\x9f\x98\x80 x\\n\"", "\xc3\xa9\xf0\x9f\x98\x80 x\n", 9},
+        {"\"\x7f\"", "\x7f", 1},
     };
     for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
         char *copy;
@@ -143,8 +169,9 @@ static void strings(void **state)
 static void a_tree(void **state)
 {
     (void)state;
-    static const char text[] = "{\"nodes\": [{\"op\": \"null\", \"in\": []}, {\"op\": \"tvm\\u005fop\", \"in\": [[0, 0, 0], [1]]}],"
-                               "\"empty\": {}, \"on\": true, \"off\": false, \"none\": null}";
+    static const char text[] =
+        "{\"nodes\": [{\"op\": \"null\", \"in\": []}, {\"op\": \"tvm\\u005fop\", \"in\": [[0, 0, 0], [1]]}],"
+        "\"empty\": {}, \"on\": true, \"off\": false, \"none\": null}";
     tn_json_doc d = tn_json_read(text, sizeof text - 1);
     assert_null(d.error);
     const tn_json *nodes = tn_json_find(d.root, "nodes");
@@ -191,7 +218,8 @@ static void depth_is_bounded(void **state)
     free(text);
 }
 
-/* 100,000 keys with a long common part: must stay far from quadratic (the test's time limit), and one repeat anywhere is found. */
+/* 100,000 keys with a long common part: must stay far from quadratic (the test's time limit), and one repeat
+ * anywhere is found. */
 static void many_keys(void **state)
 {
     (void)state;
@@ -227,8 +255,9 @@ static void no_data(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(refused),          cmocka_unit_test(numbers),   cmocka_unit_test(strings), cmocka_unit_test(a_tree),
-        cmocka_unit_test(depth_is_bounded), cmocka_unit_test(many_keys), cmocka_unit_test(no_data),
+        cmocka_unit_test(refused), cmocka_unit_test(numbers),          cmocka_unit_test(strings),
+        cmocka_unit_test(a_tree),  cmocka_unit_test(depth_is_bounded), cmocka_unit_test(many_keys),
+        cmocka_unit_test(no_data),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

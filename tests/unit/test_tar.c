@@ -13,8 +13,9 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-static const char long_name[] = "a/very/long/path/that/does/not/fit/into/the/hundred/bytes/of/the/header/field/"
-                                "for/names/and/goes/on/for/some/more/mod.params";
+static const char long_name[] =
+    "a/very/long/path/that/does/not/fit/into/the/hundred/bytes/of/the/header/field/"
+    "for/names/and/goes/on/for/some/more/mod.params";
 
 static void round_trip(void **state)
 {
@@ -23,11 +24,18 @@ static void round_trip(void **state)
     memset(big, 'q', sizeof big);
     static char name100[101];
     memset(name100, 'n', 100);
-    const struct { const char *name; const void *data; size_t n; } row[] = {
-        { "mod.so", big, 5000 }, { "mod.json", "{}", 2 },           { "empty", NULL, 0 },
-        { long_name, big, 512 }, { name100, "exactly a hundred", 17 },
+    const struct {
+        const char *name;
+        const void *data;
+        size_t n;
+    } row[] = {
+        {"mod.so", big, 5000},
+        {"mod.json", "{}", 2},
+        {"empty", NULL, 0},
+        {long_name, big, 512},
+        {name100, "exactly a hundred", 17},
     };
-    tn_buf b = { 0 };
+    tn_buf b = {0};
     for (size_t i = 0; i < 5; i++) {
         tn_tar_add(&b, row[i].name, row[i].data, row[i].n, 1234567890);
     }
@@ -62,7 +70,7 @@ static void round_trip(void **state)
 static void cut_anywhere(void **state)
 {
     (void)state;
-    tn_buf b = { 0 };
+    tn_buf b = {0};
     tn_tar_add(&b, long_name, "abc", 3, 0);
     tn_tar_add(&b, "x", "defg", 4, 0);
     tn_tar_end(&b);
@@ -71,8 +79,7 @@ static void cut_anywhere(void **state)
         memcpy(copy, b.at, n);
         tn_tar t = tn_tar_open(copy, n);
         tn_tar_entry e;
-        while (tn_tar_next(&t, &e)) {
-        }
+        while (tn_tar_next(&t, &e)) {}
         assert_non_null(t.error);
         free(copy);
     }
@@ -93,26 +100,33 @@ static void seal(char *h)
 static void headers(void **state)
 {
     (void)state;
-    static const struct { size_t at; const char *bytes; size_t n; int sealed; const char *error; } row[] = {
-        { 0, "y", 1, 0, "not a tar archive, or damaged: a header's checksum is wrong" },
-        { 257, "vstar", 5, 1, "a tar header that is not ustar" },
-        { 124, "0000000zzzz", 11, 1, "a tar header with a size that is no number" },
-        { 124, "            ", 12, 1, "a tar header with a size that is no number" },
-        { 124, "77777777777", 11, 1, "the archive is cut short" },
-        { 124, "\x80\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff", 12, 1, "a tar header with a size that is no number" },
-        { 124, "\x80\0\0\0\xff\xff\xff\xff\xff\xff\xff\xff", 12, 1, "the archive is cut short" },
-        { 156, "1", 1, 1, "an entry that is neither a file nor a directory" },
-        { 156, "2", 1, 1, "an entry that is neither a file nor a directory" },
-        { 156, "3", 1, 1, "an entry that is neither a file nor a directory" },
-        { 345, "dir", 3, 1, "a name in two parts (ustar prefix); write the archive with --format=pax or gnu" },
-        { 0, "\0\0", 2, 1, "an entry without a proper name" },
-        { 156, "x", 1, 1, "a malformed pax record" },
-        { 124, "\x80\0\0\0\0\0\0\0\0\0\0\x03", 12, 1, NULL }, /* GNU's binary size */
-        { 156, "\0", 1, 1, NULL },                            /* the old mark of a file */
-        { 257, "ustar  ", 8, 1, NULL },                       /* GNU's magic */
+    static const struct {
+        size_t at;
+        const char *bytes;
+        size_t n;
+        int sealed;
+        const char *error;
+    } row[] = {
+        {0, "y", 1, 0, "not a tar archive, or damaged: a header's checksum is wrong"},
+        {257, "vstar", 5, 1, "a tar header that is not ustar"},
+        {124, "0000000zzzz", 11, 1, "a tar header with a size that is no number"},
+        {124, "            ", 12, 1, "a tar header with a size that is no number"},
+        {124, "77777777777", 11, 1, "the archive is cut short"},
+        {124, "\x80\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff", 12, 1,
+         "a tar header with a size that is no number"},
+        {124, "\x80\0\0\0\xff\xff\xff\xff\xff\xff\xff\xff", 12, 1, "the archive is cut short"},
+        {156, "1", 1, 1, "an entry that is neither a file nor a directory"},
+        {156, "2", 1, 1, "an entry that is neither a file nor a directory"},
+        {156, "3", 1, 1, "an entry that is neither a file nor a directory"},
+        {345, "dir", 3, 1, "a name in two parts (ustar prefix); write the archive with --format=pax or gnu"},
+        {0, "\0\0", 2, 1, "an entry without a proper name"},
+        {156, "x", 1, 1, "a malformed pax record"},
+        {124, "\x80\0\0\0\0\0\0\0\0\0\0\x03", 12, 1, NULL}, /* GNU's binary size */
+        {156, "\0", 1, 1, NULL},                            /* the old mark of a file */
+        {257, "ustar  ", 8, 1, NULL},                       /* GNU's magic */
     };
     for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
-        tn_buf b = { 0 };
+        tn_buf b = {0};
         tn_tar_add(&b, "x", "abc", 3, 0);
         tn_tar_end(&b);
         memcpy(b.at + row[i].at, row[i].bytes, row[i].n);
@@ -140,23 +154,26 @@ static void headers(void **state)
 static void pax_records(void **state)
 {
     (void)state;
-    static const struct { const char *text, *name, *error; size_t n; } row[] = {
-        { "20 mtime=1700000.25\n12 path=abc\n", "abc", NULL, 3 },
-        { "9 path=q\n12 size=  2\n", NULL, "a malformed pax size", 0 },
-        { "9 size=2\n", "x", NULL, 2 },
-        { "16 size=9999999\n", NULL, "the archive is cut short", 0 },
-        { "24 GNU.sparse.name=sparse\n", NULL, "a malformed pax record", 0 },
-        { "26 GNU.sparse.name=sparse\n", NULL, "sparse files are not supported", 0 },
-        { "8 path=\n", NULL, "an entry without a proper name", 0 },
-        { "12 path=a\0c\n", NULL, "an entry without a proper name", 0 },
-        { "99 path=x\n", NULL, "a malformed pax record", 0 },
-        { "x path=x\n", NULL, "a malformed pax record", 0 },
-        { "5 ab\n", NULL, "a malformed pax record", 0 },
-        { "4 =\n", NULL, "a malformed pax record", 0 },
-        { "0 a=b\n", NULL, "a malformed pax record", 0 },
+    static const struct {
+        const char *text, *name, *error;
+        size_t n;
+    } row[] = {
+        {"20 mtime=1700000.25\n12 path=abc\n", "abc", NULL, 3},
+        {"9 path=q\n12 size=  2\n", NULL, "a malformed pax size", 0},
+        {"9 size=2\n", "x", NULL, 2},
+        {"16 size=9999999\n", NULL, "the archive is cut short", 0},
+        {"24 GNU.sparse.name=sparse\n", NULL, "a malformed pax record", 0},
+        {"26 GNU.sparse.name=sparse\n", NULL, "sparse files are not supported", 0},
+        {"8 path=\n", NULL, "an entry without a proper name", 0},
+        {"12 path=a\0c\n", NULL, "an entry without a proper name", 0},
+        {"99 path=x\n", NULL, "a malformed pax record", 0},
+        {"x path=x\n", NULL, "a malformed pax record", 0},
+        {"5 ab\n", NULL, "a malformed pax record", 0},
+        {"4 =\n", NULL, "a malformed pax record", 0},
+        {"0 a=b\n", NULL, "a malformed pax record", 0},
     };
     for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
-        tn_buf b = { 0 };
+        tn_buf b = {0};
         size_t text_n = strlen(row[i].text);
         text_n = row[i].text[text_n - 1] == '\n' ? text_n : 12; /* the row with a NUL */
         tn_tar_add(&b, "PaxHeader", row[i].text, text_n, 0);
@@ -184,7 +201,7 @@ static void pax_records(void **state)
 static void same_name_twice(void **state)
 {
     (void)state;
-    tn_buf b = { 0 };
+    tn_buf b = {0};
     tn_tar_add(&b, "a", "1", 1, 0);
     tn_tar_add(&b, "./a", "2", 1, 0);
     tn_tar_add(&b, "./b", "3", 1, 0);
@@ -209,7 +226,7 @@ static void agrees_with_tar(void **state)
     assert_non_null(mkdtemp(dir));
     tn_ctx c;
     tn_ctx_init(&c);
-    tn_buf b = { 0 };
+    tn_buf b = {0};
     tn_tar_add(&b, "mod.json", "{}", 2, 1000000000);
     tn_tar_add(&b, long_name, "abc", 3, 1000000000);
     tn_tar_end(&b);
@@ -225,13 +242,14 @@ static void agrees_with_tar(void **state)
     assert_int_equal(pclose(p), 0);
     tn_buf_deinit(&b);
 
-    static const char *const format[] = { "gnu", "pax", "ustar" };
+    static const char *const format[] = {"gnu", "pax", "ustar"};
     for (size_t i = 0; i < 3; i++) {
         /* the ustar format splits long names in two, which the reader refuses */
         const char *name = i == 2 ? "deep/short" : long_name;
-        snprintf(command, sizeof command,
-                 "cd %s && mkdir -p t/$(dirname %s) && printf hello > t/%s && tar --format=%s -C t -cf t.tar .", dir, name,
-                 name, format[i]);
+        snprintf(
+            command, sizeof command,
+            "cd %s && mkdir -p t/$(dirname %s) && printf hello > t/%s && tar --format=%s -C t -cf t.tar .",
+            dir, name, name, format[i]);
         assert_int_equal(system(command), 0);
         snprintf(command, sizeof command, "%s/t.tar", dir);
         tn_file f;

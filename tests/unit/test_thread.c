@@ -16,7 +16,12 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-typedef struct { atomic_uint times[5000]; atomic_uint busy[300]; atomic_uint bad; unsigned threads; } tally;
+typedef struct {
+    atomic_uint times[5000];
+    atomic_uint busy[300];
+    atomic_uint bad;
+    unsigned threads;
+} tally;
 
 static void count(void *user, size_t i, unsigned worker)
 {
@@ -31,8 +36,11 @@ static void count(void *user, size_t i, unsigned worker)
 static void every_index_once(void **state)
 {
     (void)state;
-    static const struct { size_t n; unsigned threads; } row[] = {
-        { 0, 4 }, { 1, 4 }, { 5, 0 }, { 5, 1 }, { 3, 8 }, { 5000, 2 }, { 5000, 7 }, { 5000, 300 },
+    static const struct {
+        size_t n;
+        unsigned threads;
+    } row[] = {
+        {0, 4}, {1, 4}, {5, 0}, {5, 1}, {3, 8}, {5000, 2}, {5000, 7}, {5000, 300},
     };
     for (size_t k = 0; k < sizeof row / sizeof *row; k++) {
         tally *t = calloc(1, sizeof *t);
@@ -55,7 +63,7 @@ static void note_thread(void *user, size_t i, unsigned worker)
 static void inline_for_one_thread(void **state)
 {
     (void)state;
-    pid_t id[4] = { 0 };
+    pid_t id[4] = {0};
     tn_parallel_for(4, 1, note_thread, id);
     for (int i = 0; i < 4; i++) {
         assert_int_equal(id[i], gettid());
@@ -84,19 +92,32 @@ static void honours_affinity(void **state)
 static void cgroup_quotas(void **state)
 {
     (void)state;
-    static const struct { const char *proc; const char *file[4][2]; double want; } row[] = {
-        { "0::/\n", { { "cpu.max", "150000 100000\n" } }, 1.5 },
-        { "0::/\n", { { "cpu.max", "max 100000\n" } }, 0 },
-        { "0::/\n", { { "cpu.max", "junk" } }, 0 },
-        { "0::/\n", { { NULL } }, 0 },
-        { "0::/a/b\n", { { "a/cpu.max", "200000 100000\n" }, { "a/b/cpu.max", "max 100000\n" } }, 2 },
-        { "0::/a/b\n", { { "a/cpu.max", "200000 100000\n" }, { "a/b/cpu.max", "50000 100000\n" } }, 0.5 },
-        { "0::/a/b\n", { { "cpu.max", "100000 100000\n" }, { "a/b/cpu.max", "300000 100000\n" } }, 1 },
-        { "0::/host/path\n", { { "cpu.max", "300000 100000\n" } }, 3 }, /* container: path of the host */
-        { "12:memory:/x\n4:cpu,cpuacct:/a\n", { { "cpu/a/cpu.cfs_quota_us", "250000\n" }, { "cpu/a/cpu.cfs_period_us", "100000\n" } }, 2.5 },
-        { "4:cpuacct,cpu:/a\n", { { "cpu/cpu.cfs_quota_us", "100000\n" }, { "cpu/cpu.cfs_period_us", "100000\n" }, { "cpu/a/cpu.cfs_quota_us", "-1\n" }, { "cpu/a/cpu.cfs_period_us", "100000\n" } }, 1 },
-        { "4:cpuset:/a\n", { { "cpu/a/cpu.cfs_quota_us", "100000\n" }, { "cpu/a/cpu.cfs_period_us", "100000\n" } }, 0 },
-        { "garbage", { { "cpu.max", "100000 100000\n" } }, 0 },
+    static const struct {
+        const char *proc;
+        const char *file[4][2];
+        double want;
+    } row[] = {
+        {"0::/\n", {{"cpu.max", "150000 100000\n"}}, 1.5},
+        {"0::/\n", {{"cpu.max", "max 100000\n"}}, 0},
+        {"0::/\n", {{"cpu.max", "junk"}}, 0},
+        {"0::/\n", {{NULL}}, 0},
+        {"0::/a/b\n", {{"a/cpu.max", "200000 100000\n"}, {"a/b/cpu.max", "max 100000\n"}}, 2},
+        {"0::/a/b\n", {{"a/cpu.max", "200000 100000\n"}, {"a/b/cpu.max", "50000 100000\n"}}, 0.5},
+        {"0::/a/b\n", {{"cpu.max", "100000 100000\n"}, {"a/b/cpu.max", "300000 100000\n"}}, 1},
+        {"0::/host/path\n", {{"cpu.max", "300000 100000\n"}}, 3}, /* container: path of the host */
+        {"12:memory:/x\n4:cpu,cpuacct:/a\n",
+         {{"cpu/a/cpu.cfs_quota_us", "250000\n"}, {"cpu/a/cpu.cfs_period_us", "100000\n"}},
+         2.5},
+        {"4:cpuacct,cpu:/a\n",
+         {{"cpu/cpu.cfs_quota_us", "100000\n"},
+          {"cpu/cpu.cfs_period_us", "100000\n"},
+          {"cpu/a/cpu.cfs_quota_us", "-1\n"},
+          {"cpu/a/cpu.cfs_period_us", "100000\n"}},
+         1},
+        {"4:cpuset:/a\n",
+         {{"cpu/a/cpu.cfs_quota_us", "100000\n"}, {"cpu/a/cpu.cfs_period_us", "100000\n"}},
+         0},
+        {"garbage", {{"cpu.max", "100000 100000\n"}}, 0},
     };
     tn_ctx c;
     tn_ctx_init(&c);

@@ -24,12 +24,12 @@ typedef struct reader {
     const char *p, *end;
     const char *error;
     const char *error_at;
-    tn_json *tree;     /* grows up; its values never move */
+    tn_json *tree; /* grows up; its values never move */
     size_t n_tree;
     tn_json *stack;
     size_t n_stack;
-    char *text;        /* room for unescaped strings */
-    uint32_t *sort;    /* room for two numbers a key */
+    char *text;     /* room for unescaped strings */
+    uint32_t *sort; /* room for two numbers a key */
     size_t depth;
     frame open[TN_JSON_DEPTH];
 } reader;
@@ -82,7 +82,10 @@ static int32_t hex4(reader *r)
     }
     for (int i = 0; i < 4; i++) {
         char c = r->p[i];
-        int d = c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+        int d = c >= '0' && c <= '9'   ? c - '0'
+                : c >= 'a' && c <= 'f' ? c - 'a' + 10
+                : c >= 'A' && c <= 'F' ? c - 'A' + 10
+                                       : -1;
         if (d < 0) {
             return -1;
         }
@@ -183,7 +186,7 @@ static bool string(reader *r, tn_json *v)
         }
         r->p += n;
     }
-    *v = (tn_json){ .kind = TN_JSON_STRING, .n = (uint32_t)(r->p - start), .u.s = start };
+    *v = (tn_json){.kind = TN_JSON_STRING, .n = (uint32_t)(r->p - start), .u.s = start};
     if (out) {
         v->u.s = r->text;
         v->n = (uint32_t)(out - r->text);
@@ -195,10 +198,7 @@ static bool string(reader *r, tn_json *v)
 
 /* ---- numbers ---- */
 
-static bool digit(const reader *r)
-{
-    return r->p < r->end && *r->p >= '0' && *r->p <= '9';
-}
+static bool digit(const reader *r) { return r->p < r->end && *r->p >= '0' && *r->p <= '9'; }
 
 static bool digits(reader *r)
 {
@@ -268,7 +268,7 @@ static bool number(reader *r, tn_json *v)
             return false;
         }
     }
-    *v = (tn_json){ .kind = TN_JSON_INT };
+    *v = (tn_json){.kind = TN_JSON_INT};
     if (whole && integer(start, r->p, &v->u.i)) {
         return true;
     }
@@ -321,7 +321,8 @@ static bool keys_unique(reader *r, const tn_json *member, size_t n)
         for (size_t lo = 0; lo < n; lo += 2 * width) {
             size_t mid = lo + width < n ? lo + width : n, hi = mid + width < n ? mid + width : n;
             for (size_t i = lo, j = mid, k = lo; k < hi; k++) {
-                bool left = j == hi || (i < mid && compare_keys(&member[2 * from[i]], &member[2 * from[j]]) <= 0);
+                bool left =
+                    j == hi || (i < mid && compare_keys(&member[2 * from[i]], &member[2 * from[j]]) <= 0);
                 to[k] = left ? from[i++] : from[j++];
             }
         }
@@ -342,7 +343,7 @@ static bool open_container(reader *r)
     if (r->depth == TN_JSON_DEPTH) {
         return fail(r, "nested too deeply", r->p);
     }
-    r->open[r->depth++] = (frame){ .first = r->n_stack, .object = *r->p == '{' };
+    r->open[r->depth++] = (frame){.first = r->n_stack, .object = *r->p == '{'};
     r->p++;
     return true;
 }
@@ -381,14 +382,10 @@ static bool word(reader *r, const char *text, tn_json value)
 static bool scalar(reader *r)
 {
     switch (*r->p) {
-    case '"':
-        return string(r, &r->stack[r->n_stack++]);
-    case 't':
-        return word(r, "true", (tn_json){ .kind = TN_JSON_BOOL, .u.b = true });
-    case 'f':
-        return word(r, "false", (tn_json){ .kind = TN_JSON_BOOL });
-    case 'n':
-        return word(r, "null", (tn_json){ .kind = TN_JSON_NULL });
+    case '"': return string(r, &r->stack[r->n_stack++]);
+    case 't': return word(r, "true", (tn_json){.kind = TN_JSON_BOOL, .u.b = true});
+    case 'f': return word(r, "false", (tn_json){.kind = TN_JSON_BOOL});
+    case 'n': return word(r, "null", (tn_json){.kind = TN_JSON_NULL});
     default:
         if (*r->p == '-' || digit(r)) {
             return number(r, &r->stack[r->n_stack++]);
@@ -426,7 +423,8 @@ static bool after_value(reader *r)
             return !f.object || key(r);
         }
         if (r->p == r->end || *r->p != close) {
-            return fail(r, f.object ? "a ',' or '}' is expected here" : "a ',' or ']' is expected here", r->p);
+            return fail(r, f.object ? "a ',' or '}' is expected here" : "a ',' or ']' is expected here",
+                        r->p);
         }
         if (!close_container(r)) {
             return false;
@@ -496,7 +494,7 @@ static void count(const char *data, size_t n, size_t *out_values, size_t *out_te
 
 tn_json_doc tn_json_read(const char *data, size_t n)
 {
-    tn_json_doc doc = { 0 };
+    tn_json_doc doc = {0};
     size_t values, text;
     data = data ? data : "";
     if (n >= UINT32_MAX) {
@@ -514,7 +512,7 @@ tn_json_doc tn_json_read(const char *data, size_t n)
     if (!r || !doc.memory || !scratch) {
         doc.error = "out of memory";
     } else {
-        *r = (reader){ .p = data, .end = data + n, .tree = doc.memory, .stack = scratch };
+        *r = (reader){.p = data, .end = data + n, .tree = doc.memory, .stack = scratch};
         r->text = (char *)(r->tree + values);
         r->sort = (uint32_t *)(void *)(r->stack + values);
         if (document(r)) {
@@ -536,7 +534,7 @@ tn_json_doc tn_json_read(const char *data, size_t n)
 void tn_json_free(tn_json_doc *doc)
 {
     free(doc->memory);
-    *doc = (tn_json_doc){ 0 };
+    *doc = (tn_json_doc){0};
 }
 
 const tn_json *tn_json_find(const tn_json *object, const char *key)
@@ -552,10 +550,7 @@ const tn_json *tn_json_find(const tn_json *object, const char *key)
     return NULL;
 }
 
-bool tn_json_is(const tn_json *v, enum tn_json_kind kind)
-{
-    return v && v->kind == kind;
-}
+bool tn_json_is(const tn_json *v, enum tn_json_kind kind) { return v && v->kind == kind; }
 
 bool tn_json_is_text(const tn_json *v, const char *text)
 {

@@ -10,7 +10,9 @@
 #include <stdint.h>
 
 enum { TN_JSON_DEPTH = 128 };
-enum tn_json_kind { TN_JSON_NULL, TN_JSON_BOOL, TN_JSON_INT, TN_JSON_REAL, TN_JSON_STRING, TN_JSON_ARRAY, TN_JSON_OBJECT };
+enum tn_json_kind {
+    TN_JSON_NULL, TN_JSON_BOOL, TN_JSON_INT, TN_JSON_REAL, TN_JSON_STRING, TN_JSON_ARRAY, TN_JSON_OBJECT
+};
 
 typedef struct tn_json tn_json;
 struct tn_json {

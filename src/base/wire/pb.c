@@ -65,12 +65,9 @@ static bool payload(tn_pb *r, unsigned wire)
 {
     uint64_t n;
     switch (wire) {
-    case TN_PB_VARINT:
-        return varint(r, &r->value);
-    case TN_PB_I64:
-        return fixed(r, 8, &r->value);
-    case TN_PB_I32:
-        return fixed(r, 4, &r->value);
+    case TN_PB_VARINT: return varint(r, &r->value);
+    case TN_PB_I64: return fixed(r, 8, &r->value);
+    case TN_PB_I32: return fixed(r, 4, &r->value);
     case TN_PB_LEN:
         if (!varint(r, &n)) {
             return false;
@@ -78,11 +75,10 @@ static bool payload(tn_pb *r, unsigned wire)
         if (n > (uint64_t)(r->end - r->at)) {
             return fail(r, "a field is longer than its message");
         }
-        r->bytes = (tn_pb_bytes){ r->at, (size_t)n };
+        r->bytes = (tn_pb_bytes){r->at, (size_t)n};
         r->at += (size_t)n;
         return true;
-    default:
-        return fail(r, "unknown wire type");
+    default: return fail(r, "unknown wire type");
     }
 }
 
@@ -117,7 +113,7 @@ tn_pb tn_pb_open(const void *data, size_t n)
 {
     static const uint8_t nothing[1];
     const uint8_t *at = n ? data : nothing;
-    return (tn_pb){ .at = at, .end = at + n };
+    return (tn_pb){.at = at, .end = at + n};
 }
 
 bool tn_pb_next(tn_pb *r)
@@ -139,7 +135,7 @@ bool tn_pb_next(tn_pb *r)
         }
         r->field = field;
         r->value = 0;
-        r->bytes = (tn_pb_bytes){ r->end, 0 };
+        r->bytes = (tn_pb_bytes){r->end, 0};
         if (!payload(r, wire)) {
             return false;
         }

@@ -42,7 +42,8 @@ typedef struct tn_pb_field {
     const char *name;   /* as in the .proto file, for the path in errors; NULL prints the number */
 } tn_pb_field;
 typedef struct tn_pb_msg { const char *name; uint32_t size; uint32_t n_field; const tn_pb_field *field; } tn_pb_msg;
-typedef struct tn_pb_array { void *at; size_t n; } tn_pb_array; /* int64_t, float, double, tn_pb_bytes, or structs (by value) */
+/* int64_t, float, double, tn_pb_bytes, or structs (by value) */
+typedef struct tn_pb_array { void *at; size_t n; } tn_pb_array;
 /* A singular T_MSG field is a pointer (NULL: absent); T_INT int64_t; T_FLOAT float; T_BYTES tn_pb_bytes.
  * T_INT takes varints and fixed 64-bit fields as they are (uint64 above INT64_MAX becomes negative), fixed 32-bit ones
  * sign-extended; zigzag (sint) is the caller's. A field with another wire type is an error, not skipped. A singular

@@ -50,7 +50,7 @@ static bool fail(reader *r, const target *t, const tn_pb_field *f, const char *e
     for (const place *p = &t->at; p && p->field; p = p->up) {
         chain[n++] = p->field;
     }
-    tn_buf b = { 0 };
+    tn_buf b = {0};
     tn_buf_str(&b, r->root->name);
     while (n--) {
         if (chain[n]->name) {
@@ -91,16 +91,11 @@ static const tn_pb_field *field_find(const tn_pb_msg *m, uint32_t number, uint32
 static size_t element_size(const tn_pb_field *f)
 {
     switch ((enum tn_pb_type)f->type) {
-    case TN_PB_T_INT:
-        return sizeof(int64_t);
-    case TN_PB_T_FLOAT:
-        return sizeof(float);
-    case TN_PB_T_DOUBLE:
-        return sizeof(double);
-    case TN_PB_T_BYTES:
-        return sizeof(tn_pb_bytes);
-    case TN_PB_T_MSG:
-        return f->msg->size;
+    case TN_PB_T_INT: return sizeof(int64_t);
+    case TN_PB_T_FLOAT: return sizeof(float);
+    case TN_PB_T_DOUBLE: return sizeof(double);
+    case TN_PB_T_BYTES: return sizeof(tn_pb_bytes);
+    case TN_PB_T_MSG: return f->msg->size;
     }
     return 0;
 }
@@ -108,15 +103,11 @@ static size_t element_size(const tn_pb_field *f)
 static bool wire_fits(const tn_pb_field *f, enum tn_pb_wire w)
 {
     switch ((enum tn_pb_type)f->type) {
-    case TN_PB_T_INT:
-        return w != TN_PB_LEN;
-    case TN_PB_T_FLOAT:
-        return w == TN_PB_I32;
-    case TN_PB_T_DOUBLE:
-        return w == TN_PB_I64;
+    case TN_PB_T_INT: return w != TN_PB_LEN;
+    case TN_PB_T_FLOAT: return w == TN_PB_I32;
+    case TN_PB_T_DOUBLE: return w == TN_PB_I64;
     case TN_PB_T_BYTES:
-    case TN_PB_T_MSG:
-        return w == TN_PB_LEN;
+    case TN_PB_T_MSG: return w == TN_PB_LEN;
     }
     return false;
 }
@@ -151,17 +142,10 @@ static void store(const tn_pb_field *f, const tn_pb *c, void *at)
         i = c->wire == TN_PB_I32 ? (int32_t)(uint32_t)c->value : i;
         memcpy(at, &i, sizeof i);
         break;
-    case TN_PB_T_FLOAT:
-        memcpy(at, &s, sizeof s);
-        break;
-    case TN_PB_T_DOUBLE:
-        memcpy(at, &c->value, sizeof c->value);
-        break;
-    case TN_PB_T_BYTES:
-        memcpy(at, &c->bytes, sizeof c->bytes);
-        break;
-    case TN_PB_T_MSG:
-        break;
+    case TN_PB_T_FLOAT: memcpy(at, &s, sizeof s); break;
+    case TN_PB_T_DOUBLE: memcpy(at, &c->value, sizeof c->value); break;
+    case TN_PB_T_BYTES: memcpy(at, &c->bytes, sizeof c->bytes); break;
+    case TN_PB_T_MSG: break;
     }
 }
 
@@ -262,7 +246,7 @@ static bool concatenate(reader *r, const target *t, const tn_pb_field *f, tn_pb_
     if (!at) {
         return fail(r, t, f, too_much);
     }
-    *out = (tn_pb_bytes){ at, n };
+    *out = (tn_pb_bytes){at, n};
     c = tn_pb_open(data.at, data.n);
     while (tn_pb_next(&c)) {
         if (c.field == f->number) {
@@ -298,7 +282,7 @@ static bool read_single(reader *r, const target *t, const tn_pb_field *f, const 
     if (!*slot) {
         return fail(r, t, f, too_much);
     }
-    return read_msg(r, &(target){ f->msg, *slot, { &t->at, f }, t->depth + 1 }, all);
+    return read_msg(r, &(target){f->msg, *slot, {&t->at, f}, t->depth + 1}, all);
 }
 
 /* Second walk. Recursion through read_msg is bounded by depth_max. */
@@ -330,7 +314,7 @@ static bool fill(reader *r, const target *t, tn_pb_bytes data)
         uint8_t *element = (uint8_t *)a->at + element_size(f) * a->n++;
         store(f, &c, element);
         if (f->type == TN_PB_T_MSG &&
-            !read_msg(r, &(target){ f->msg, element, { &t->at, f }, t->depth + 1 }, c.bytes)) {
+            !read_msg(r, &(target){f->msg, element, {&t->at, f}, t->depth + 1}, c.bytes)) {
             return false;
         }
     }
@@ -340,12 +324,12 @@ static bool fill(reader *r, const target *t, tn_pb_bytes data)
 const char *tn_pb_read(struct tn_arena *a, const tn_pb_msg *msg, const void *data, size_t n,
                        const tn_pb_limits *limits, void *out, const char **out_path)
 {
-    reader r = { .arena = a, .root = msg, .depth_max = DEPTH_DEFAULT };
+    reader r = {.arena = a, .root = msg, .depth_max = DEPTH_DEFAULT};
     r.left = limits ? limits->memory_bytes : 2 * (uint64_t)n + (64u << 20);
     r.depth_max = limits ? limits->depth : r.depth_max;
     r.depth_max = r.depth_max > DEPTH_MAX ? DEPTH_MAX : r.depth_max;
     *out_path = "";
-    if (!read_msg(&r, &(target){ .msg = msg, .out = out }, (tn_pb_bytes){ data, n })) {
+    if (!read_msg(&r, &(target){.msg = msg, .out = out}, (tn_pb_bytes){data, n})) {
         *out_path = r.path;
     }
     return r.error;

@@ -14,10 +14,7 @@ typedef struct extension {
     bool has_size;
 } extension;
 
-tn_tar tn_tar_open(const void *data, size_t n)
-{
-    return (tn_tar){ .data = data, .n = n };
-}
+tn_tar tn_tar_open(const void *data, size_t n) { return (tn_tar){.data = data, .n = n}; }
 
 static bool fail(tn_tar *t, const char *error)
 {
@@ -200,7 +197,7 @@ static bool file_entry(tn_tar *t, const uint8_t *h, size_t n, const extension *x
     if (!advance(t, n)) {
         return false;
     }
-    *out = (tn_tar_entry){ .name = name, .name_n = name_n, .offset = offset, .at = t->data + offset, .n = n };
+    *out = (tn_tar_entry){.name = name, .name_n = name_n, .offset = offset, .at = t->data + offset, .n = n};
     return true;
 }
 
@@ -215,7 +212,7 @@ static bool end_mark(tn_tar *t)
 
 int tn_tar_next(tn_tar *t, tn_tar_entry *out_entry)
 {
-    extension x = { 0 }, all = { 0 };
+    extension x = {0}, all = {0};
     while (!t->done) {
         if (t->n - t->pos >= BLOCK && all_zero(t->data + t->pos, BLOCK)) {
             return end_mark(t);
@@ -228,11 +225,8 @@ int tn_tar_next(tn_tar *t, tn_tar_entry *out_entry)
         const uint8_t *body = h + BLOCK;
         switch (h[TYPE_AT]) {
         case '0':
-        case '\0':
-            return file_entry(t, h, n, &x, out_entry);
-        case '5': /* a directory */
-            x = (extension){ 0 };
-            break;
+        case '\0': return file_entry(t, h, n, &x, out_entry);
+        case '5': /* a directory */ x = (extension){0}; break;
         case 'g': /* pax defaults for all entries: times, owners, comments */
             if (!pax(t, body, n, &all)) {
                 return 0;
@@ -250,8 +244,7 @@ int tn_tar_next(tn_tar *t, tn_tar_entry *out_entry)
             x.name = (const char *)body;
             x.name_n = length(body, n);
             break;
-        default:
-            return fail(t, "an entry that is neither a file nor a directory");
+        default: return fail(t, "an entry that is neither a file nor a directory");
         }
         if (!advance(t, n)) {
             return 0;

@@ -5,7 +5,8 @@
  * Reading: regular files; directories are stepped over; links and devices are errors. GNU headers, GNU long names
  * and the pax records path and size are understood, since tar(1) and Python write them; the ustar prefix field
  * is refused (a name must lie in one piece). Checksums and the end mark are demanded: a cut archive is an error.
- * Writing is in tar_write.c, so a reader need not link it; names over 100 bytes and sizes from 8 GiB on use pax records.
+ * Writing is in tar_write.c, so a reader need not link it; names over 100 bytes and sizes from 8 GiB on use pax
+ * records.
  */
 #include "base/buf.h"
 
@@ -24,7 +25,8 @@ int tn_tar_next(tn_tar *t, tn_tar_entry *out_entry);            /* 1: an entry; 
  * "./" in the archive is ignored. */
 int tn_tar_find(const void *data, size_t n, const char *name, tn_tar_entry *out_entry, const char **out_error);
 
-/* Writing: header and data appended to out, mode 0644, owner 0, mtime as given; deterministic. name: not empty, without NUL. */
+/* Writing: header and data appended to out, mode 0644, owner 0, mtime as given; deterministic.
+ * name: not empty, without NUL. */
 void tn_tar_add(tn_buf *out, const char *name, const void *data, size_t n, uint64_t mtime);
 void tn_tar_end(tn_buf *out);
 

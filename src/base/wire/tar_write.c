@@ -19,7 +19,7 @@ static void octal(char *field, size_t n, uint64_t v)
 
 static void header(tn_buf *out, const char *name, char type, uint64_t size, uint64_t mtime)
 {
-    char h[BLOCK] = { 0 };
+    char h[BLOCK] = {0};
     size_t n = strlen(name);
     memcpy(h, name, n < NAME_MAX_USTAR ? n : NAME_MAX_USTAR);
     octal(h + 100, 8, 0644);
@@ -29,7 +29,10 @@ static void header(tn_buf *out, const char *name, char type, uint64_t size, uint
     octal(h + 136, 12, mtime > SIZE_MAX_USTAR ? SIZE_MAX_USTAR : mtime);
     memset(h + 148, ' ', 8);
     h[156] = type;
-    memcpy(h + 257, "ustar\0" "00", 8);
+    memcpy(h + 257,
+           "ustar\0"
+           "00",
+           8);
     octal(h + 329, 8, 0);
     octal(h + 337, 8, 0);
     uint64_t sum = 0;
@@ -62,7 +65,7 @@ void tn_tar_add(tn_buf *out, const char *name, const void *data, size_t n, uint6
     TN_ASSERT(*name);
     bool big = (uint64_t)n > SIZE_MAX_USTAR, is_long = strlen(name) > NAME_MAX_USTAR;
     if (big || is_long) {
-        tn_buf x = { 0 };
+        tn_buf x = {0};
         if (is_long) {
             record(&x, "path", name);
         }
@@ -79,7 +82,4 @@ void tn_tar_add(tn_buf *out, const char *name, const void *data, size_t n, uint6
     body(out, data, n);
 }
 
-void tn_tar_end(tn_buf *out)
-{
-    tn_buf_fill(out, '\0', 2 * (size_t)BLOCK);
-}
+void tn_tar_end(tn_buf *out) { tn_buf_fill(out, '\0', 2 * (size_t)BLOCK); }
