@@ -9,7 +9,11 @@
  */
 #include "tenon/abi.h"
 
-enum { TOY_COLUMNS = 8, TOY_STATIC_N = 6, TOY_CHECK_INDEX = 1, TOY_CHECK_ALIGN = 2 };
+enum { TOY_COLUMNS = 8, TOY_CHECK_INDEX = 1, TOY_CHECK_ALIGN = 2 };
+
+#ifndef TOY_STATIC_N
+#define TOY_STATIC_N 6 /* toy_model.h has the same */
+#endif
 
 static int64_t toy_n(const int64_t *sym)
 {

@@ -6,6 +6,9 @@
 #include "runtime/blob.h"
 
 enum { TOY_MAX_N = 64 };
+#ifndef TOY_STATIC_N
+#define TOY_STATIC_N 6 /* toy.h has the same */
+#endif
 
 typedef struct toy_io {
     int64_t n;
