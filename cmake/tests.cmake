@@ -1,6 +1,9 @@
-# ctest entries: one per tests/unit/test_*.c, the golden texts, the layer check, the lint and the fuzz seeds.
+# ctest entries: one per tests/unit/test_*.c, the golden texts, layers, lint, exported symbols, fuzz seeds.
 
-set(test_env TENON_LIBDIR=${CMAKE_BINARY_DIR}/lib/tenon TENON_SOURCE_DIR=${CMAKE_SOURCE_DIR})
+set(test_env
+    TENON_LIBDIR=${CMAKE_BINARY_DIR}/lib/tenon
+    TENON_SOURCE_DIR=${CMAKE_SOURCE_DIR}
+    XDG_CACHE_HOME=${CMAKE_BINARY_DIR}/cache)
 if(TENON_SANITIZE)
     list(APPEND test_env
         UBSAN_OPTIONS=print_stacktrace=1
@@ -25,7 +28,11 @@ foreach(source IN LISTS unit_tests)
     endif()
     string(REGEX REPLACE "^test_" "unit." label ${name})
     add_test(NAME ${label} COMMAND ${name} WORKING_DIRECTORY ${CMAKE_BINARY_DIR})
-    set_tests_properties(${label} PROPERTIES LABELS unit TIMEOUT 300 ENVIRONMENT "${test_env}")
+    set(labels unit)
+    if(name MATCHES "_slow$")
+        list(APPEND labels slow) # left to `make test-slow`
+    endif()
+    set_tests_properties(${label} PROPERTIES LABELS "${labels}" TIMEOUT 300 ENVIRONMENT "${test_env}")
 endforeach()
 
 # Golden texts: lit finds the files, FileCheck reads their CHECK lines.
@@ -49,6 +56,7 @@ if(NOT TENON_SANITIZE)
             set_tests_properties(${check} PROPERTIES TIMEOUT 300)
         endif()
     endforeach()
+    add_test(NAME symbols COMMAND ${CMAKE_SOURCE_DIR}/tools/symbols ${CMAKE_BINARY_DIR})
 endif()
 
 # Fuzz targets: with clang's address sanitizer only. ctest replays their seeds and a few mutations.

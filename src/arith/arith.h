@@ -9,13 +9,15 @@
 
 typedef struct tn_range { int64_t lo, hi; } tn_range; /* inclusive; INT64_MIN / INT64_MAX: unbounded */
 
-/* What is known about leaves: ranges of variables and symbols, and conditions that hold. Scratch; borrowed expressions. */
+/* What is known about leaves: ranges of variables and symbols, and conditions that hold. Scratch; borrowed expressions:
+ * facts die before the pool whose expressions they saw, and belong to one thread at a time. */
 typedef struct tn_facts {
     tn_map range;                      /* expression id key (tn_map_key of the leaf) -> index into `at` */
     tn_range *at; size_t n, cap;
     const tn_expr **cond; size_t n_cond, cap_cond;   /* assumed true */
     /* symbolic upper bounds: leaf <= expr (e.g. loop var i <= n - 1) */
     struct { const tn_expr *leaf, *max; } *upper; size_t n_upper, cap_upper;
+    struct tn_memo *memo;              /* what was already worked out under these facts; forgotten when they change */
 } tn_facts;
 
 void tn_facts_init(tn_facts *f);

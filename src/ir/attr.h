@@ -9,7 +9,8 @@ enum tn_attr_kind { TN_A_I64, TN_A_F64, TN_A_BOOL, TN_A_STR, TN_A_DTYPE, TN_A_IN
 typedef struct tn_ints { uint32_t n; const int64_t *at; } tn_ints;
 typedef struct tn_dims { uint32_t n; const tn_expr *const *at; } tn_dims; /* index expressions over symbols */
 typedef struct tn_strs { uint32_t n; const char *const *at; } tn_strs;    /* interned */
-/* C types: I64 int64_t, F64 double, BOOL bool, STR const char* (interned; NULL prints None), DTYPE tn_dtype. */
+/* None is at == NULL (a zeroed struct), unlike the empty list []. A DTYPE of zeros is None too.
+ * C types: I64 int64_t, F64 double, BOOL bool, STR const char* (interned; NULL prints None), DTYPE tn_dtype. */
 
 typedef struct tn_attr_field {
     const char *name;      /* NULL ends the table */

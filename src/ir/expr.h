@@ -94,8 +94,8 @@ const tn_expr *tn_select(tn_pool *p, const tn_expr *c, const tn_expr *a, const t
 const tn_expr *tn_cast(tn_pool *p, tn_dtype t, const tn_expr *a); /* a itself if it has dtype t */
 const tn_expr *tn_bitcast(tn_pool *p, tn_dtype t, const tn_expr *a);
 const tn_expr *tn_fma(tn_pool *p, const tn_expr *a, const tn_expr *b, const tn_expr *c);
-const tn_expr *tn_call(tn_pool *p, enum tn_intrin f, int n, const tn_expr *const arg[]);
-const tn_expr *tn_call1(tn_pool *p, enum tn_intrin f, const tn_expr *a);
+const tn_expr *tn_intrinsic(tn_pool *p, enum tn_intrin f, int n, const tn_expr *const arg[]);
+const tn_expr *tn_intrinsic1(tn_pool *p, enum tn_intrin f, const tn_expr *a);
 /* t: element dtype, with lanes for a flat vector load. mask and other NULL, or both given. */
 const tn_expr *tn_load(tn_pool *p, tn_dtype t, uint32_t buffer, int n_index, const tn_expr *const index[],
                        const tn_expr *mask, const tn_expr *other);

@@ -1,0 +1,59 @@
+# The commands of the project. Each is one line of what it is for; the work is in CMakeLists.txt and tools/.
+.PHONY: all release debug asan tsan demo test check test-slow fuzz-smoke golden format install clean help
+
+PREFIX ?= /usr/local
+FORMAT_BASE ?= HEAD
+
+all: release
+
+help:
+	@echo 'make demo        install what is missing, build, show a model go from file to numbers'
+	@echo 'make test        install what is missing, build with gcc and with sanitizers, run all tests'
+	@echo 'make check       the release build and its tests alone (under two minutes)'
+	@echo 'make test-slow   the rest: debug build, thread sanitizer, tests named *_slow, fuzzing'
+	@echo 'make fuzz-smoke  each fuzz target for FUZZ_SECONDS (60)'
+	@echo 'make golden      rewrite the generated CHECK lines of golden tests; review the diff'
+	@echo 'make format      clang-format the lines changed since FORMAT_BASE (HEAD), wrap what is too long'
+	@echo 'make release     build into build/release; also debug, asan, tsan'
+	@echo 'make install     install the release build into PREFIX (/usr/local)'
+
+release debug asan tsan:
+	@mkdir -p build/$@
+	@cmake --preset $@ >build/$@/configure.log 2>&1 || { cat build/$@/configure.log; exit 1; }
+	@ninja -C build/$@
+
+demo:
+	@tools/setup demo
+	@$(MAKE) --no-print-directory release
+	@tools/demo
+
+test:
+	@tools/setup test
+	@tools/test -LE slow release asan
+
+check:
+	@tools/setup test
+	@tools/test -LE slow release
+
+test-slow:
+	@tools/setup test
+	@TENON_SLOW=1 tools/test release debug tsan
+	@$(MAKE) --no-print-directory fuzz-smoke
+
+fuzz-smoke:
+	@tools/setup test
+	@$(MAKE) --no-print-directory asan
+	@tools/fuzz
+
+golden: release
+	@tools/golden
+
+format:
+	@git clang-format --quiet --extensions c,h $(FORMAT_BASE) || true
+	@tools/wrap
+
+install: release
+	cmake --install build/release --prefix $(PREFIX)
+
+clean:
+	rm -rf build

@@ -1,0 +1,133 @@
+/* Walks over expressions: post-order, explicit stack, each distinct node once. O(nodes + operands) time.
+ *
+ * Memos are keyed by id, which is unique in a pool and its parents. Depth is bounded by memory, not by the C stack.
+ */
+#include "ir/expr.h"
+
+#include "base/vec.h"
+
+typedef struct frame { const tn_expr *e; int next; } frame;
+typedef tn_vec(frame) stack;
+
+/* Steps to the next expression whose operands are all done; NULL at the end. `done` holds the ids finished. */
+static const tn_expr *next_ready(stack *s, const tn_map *done)
+{
+    uint64_t ignored;
+    while (s->n > 0) {
+        frame *f = &tn_vec_last(s);
+        const tn_expr *e = f->e, *src = NULL;
+        while (!src && f->next < e->nsrc) {
+            src = e->src[f->next++];
+            if (tn_map_get(done, src->id, &ignored))
+                src = NULL;
+        }
+        if (src) {
+            tn_vec_push(s, ((frame){src, 0}));
+            continue;
+        }
+        s->n--;
+        if (!tn_map_get(done, e->id, &ignored)) /* else it was reached twice before it was done */
+            return e;
+    }
+    return NULL;
+}
+
+static const tn_expr *of_value(uint64_t v)
+{
+    return (const tn_expr *)(uintptr_t)v;
+}
+
+/* New operands of e from the memo; false if none differs. */
+static bool operands(const tn_map *memo, const tn_expr *e, const tn_expr **out)
+{
+    bool changed = false;
+    for (int i = 0; i < e->nsrc; i++) {
+        uint64_t v = 0;
+        bool found = tn_map_get(memo, e->src[i]->id, &v);
+        TN_ASSERT(found);
+        out[i] = of_value(v);
+        changed |= out[i] != e->src[i];
+    }
+    return changed;
+}
+
+typedef const tn_expr *over_fn(tn_pool *p, const tn_expr *e, const tn_expr *const src[]);
+
+/* memo may hold replacements already. `over` puts changed operands in place, `rule` (or NULL) comes after it. */
+static const tn_expr *walk(tn_pool *p, const tn_expr *root, tn_map *memo, over_fn *over, tn_rule *rule, void *user)
+{
+    const tn_expr *src[UINT8_MAX], *e;
+    stack s = {0};
+    tn_vec_push(&s, ((frame){root, 0}));
+    uint64_t result = 0;
+    if (tn_map_get(memo, root->id, &result))
+        s.n = 0;
+    while ((e = next_ready(&s, memo)) != NULL) {
+        const tn_expr *r = operands(memo, e, src) ? over(p, e, src) : e;
+        const tn_expr *better = rule ? rule(p, r, user) : NULL;
+        tn_map_put(memo, e->id, tn_map_key(better ? better : r));
+    }
+    bool found = tn_map_get(memo, root->id, &result);
+    TN_ASSERT(found);
+    tn_vec_deinit(&s);
+    return of_value(result);
+}
+
+const tn_expr *tn_rewrite(tn_pool *p, const tn_expr *root, tn_rule *rule, void *user)
+{
+    tn_map memo = {0};
+    const tn_expr *r = walk(p, root, &memo, tn_expr_with, rule, user);
+    tn_map_deinit(&memo);
+    return r;
+}
+
+const tn_expr *tn_subst(tn_pool *p, const tn_expr *e, int n, const tn_expr *const from[], const tn_expr *const to[])
+{
+    tn_map memo = {0};
+    for (int i = 0; i < n; i++) {
+        TN_ASSERT(from[i]->nsrc == 0);
+        tn_map_put(&memo, from[i]->id, tn_map_key(to[i]));
+    }
+    const tn_expr *r = walk(p, e, &memo, tn_rebuild, NULL, NULL);
+    tn_map_deinit(&memo);
+    return r;
+}
+
+bool tn_each(const tn_expr *root, bool (*fn)(const tn_expr *e, void *user), void *user)
+{
+    tn_map done = {0};
+    stack s = {0};
+    const tn_expr *e;
+    bool all = true;
+    tn_vec_push(&s, ((frame){root, 0}));
+    while (all && (e = next_ready(&s, &done)) != NULL) {
+        tn_map_put(&done, e->id, 0);
+        all = fn(e, user);
+    }
+    tn_vec_deinit(&s);
+    tn_map_deinit(&done);
+    return all;
+}
+
+bool tn_uses(const tn_expr *e, const tn_expr *leaf)
+{
+    tn_map seen = {0};
+    tn_vec(const tn_expr *) todo = {0};
+    bool found = false;
+    uint64_t ignored;
+    tn_vec_push(&todo, e);
+    while (todo.n > 0 && !found) {
+        e = tn_vec_pop(&todo);
+        found = e == leaf;
+        for (int i = 0; i < e->nsrc; i++) {
+            const tn_expr *src = e->src[i];
+            if (src->id < leaf->id || tn_map_get(&seen, src->id, &ignored)) /* operands have smaller ids */
+                continue;
+            tn_map_put(&seen, src->id, 0);
+            tn_vec_push(&todo, src);
+        }
+    }
+    tn_vec_deinit(&todo);
+    tn_map_deinit(&seen);
+    return found;
+}
