@@ -1,9 +1,10 @@
 /* mod.json -> program. The graph is static, so every size is a number here.
  *
- * Each entry (output of a node) gets the slot of the same number; heads that are not computed by a kernel get slots of
- * their own behind. `__nop` only renames storage: its entry stands for its root, the entry it was reshaped from.
- * Steps: sizes of all entries, nodes, storage, heads, instructions. Time and memory O(bytes of the json) but for the lookup of
- * func_names, which is nodes times kernels. Nothing of the json is trusted; what comes out is checked again by exe.c. */
+ * Each entry (output of a node) gets the slot of the same number; heads that are not computed by a kernel get
+ * slots of their own behind. `__nop` only renames storage: its entry stands for its root, the entry it was
+ * reshaped from. Steps: sizes of all entries, nodes, storage, heads, instructions. Time and memory O(bytes of
+ * the json) but for the lookup of func_names, which is nodes times kernels. Nothing of the json is trusted;
+ * what comes out is checked again by exe.c. */
 #include "runtime/graph.h"
 
 #include "base/size.h"
@@ -352,8 +353,9 @@ static tnr_status read_storage(struct reader *r)
     return TNR_OK;
 }
 
-/* Head h is the entry: the kernel's result becomes the output itself, outside the arena if nothing else uses its
- * storage; what is an input, a constant or an output already is copied to a slot of its own at the end. */
+/* Head h is the entry: the kernel's result becomes the output itself, outside the arena if nothing else uses
+ * its storage; what is an input, a constant or an output already is copied to a slot of its own at the
+ * end. */
 static void make_output(struct reader *r, uint32_t h, uint32_t entry)
 {
     uint32_t root = r->root[entry];
@@ -374,7 +376,8 @@ static void make_output(struct reader *r, uint32_t h, uint32_t entry)
     r->g->slot[r->n_slot++] = out;
 }
 
-/* Heads that are results themselves first: a head that is a reshape of a result changes the shape of its slot. */
+/* Heads that are results themselves first: a head that is a reshape of a result changes the shape of its
+ * slot. */
 static tnr_status read_heads(struct reader *r)
 {
     for (int reshaped = 0; reshaped < 2; reshaped++)
@@ -382,8 +385,7 @@ static tnr_status read_heads(struct reader *r)
             uint32_t entry;
             if (!reference(r, &r->heads->u.at[h], r->nodes->n, &entry))
                 return bad_graph(r, "a head is not the output of a node");
-            if ((r->root[entry] != entry) == reshaped)
-                make_output(r, h, entry);
+            if ((r->root[entry] != entry) == reshaped) make_output(r, h, entry);
         }
     return TNR_OK;
 }

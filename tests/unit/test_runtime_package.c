@@ -1,4 +1,5 @@
-/* Packages: a tar with a real shared object, built here with the C compiler; refusals by text; several instances at once. */
+/* Packages: a tar with a real shared object, built here with the C compiler; refusals by text; several
+ * instances at once. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -7,6 +8,7 @@
 #include <cmocka.h>
 
 #include "runtime/toy_model.h"
+#include "runtime/tsan_fork.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -26,10 +28,8 @@ static blob read_file(const char *path)
     blob b = {0};
     uint8_t buffer[4096];
     FILE *f = fopen(path, "rb");
-    for (size_t n; f && (n = fread(buffer, 1, sizeof buffer, f)) > 0;)
-        blob_put(&b, buffer, n);
-    if (f)
-        fclose(f);
+    for (size_t n; f && (n = fread(buffer, 1, sizeof buffer, f)) > 0;) blob_put(&b, buffer, n);
+    if (f) fclose(f);
     return b;
 }
 
@@ -44,12 +44,14 @@ static blob build(const char *name, const char *define)
     snprintf(include, sizeof include, "-I%s/include", source ? source : ".");
     char cc[64];
     snprintf(cc, sizeof cc, "%s", compiler && !strchr(compiler, ' ') ? compiler : "cc");
-    char shared[] = "-shared", pic[] = "-fPIC", level[] = "-O1", contract[] = "-ffp-contract=off", o[] = "-o", none[] = "-DTOY", text[64];
+    char shared[] = "-shared", pic[] = "-fPIC", level[] = "-O1", contract[] = "-ffp-contract=off", o[] = "-o",
+         none[] = "-DTOY", text[64];
     snprintf(text, sizeof text, "%s", define ? define : none);
     char *argv[] = {cc, shared, pic, level, contract, include, text, o, out, in, NULL};
     pid_t child;
     int status = -1;
-    if (posix_spawnp(&child, cc, NULL, NULL, argv, environ) != 0 || waitpid(child, &status, 0) != child || status != 0)
+    if (posix_spawnp(&child, cc, NULL, NULL, argv, environ) != 0 || waitpid(child, &status, 0) != child ||
+        status != 0)
         return (blob){0};
     return read_file(out);
 }
@@ -59,12 +61,10 @@ static blob so_symbolic, so_static;
 static int setup(void **state)
 {
     (void)state;
-    if (!mkdtemp(dir))
-        return 1;
+    if (!mkdtemp(dir)) return 1;
     so_symbolic = build("symbolic.so", NULL);
     so_static = build("static.so", "-DTOY_STATIC");
-    if (!so_symbolic.n)
-        printf("SKIPPED: no C compiler (cc) to build shared objects with\n");
+    if (!so_symbolic.n) printf("SKIPPED: no C compiler (cc) to build shared objects with\n");
     return 0;
 }
 
@@ -83,8 +83,7 @@ static blob package(const blob *so, const char *json, int aligned)
 {
     blob b = {0}, params = blob_toy_params(aligned);
     blob_tar_file(&b, "mod.so", so->at, so->n);
-    if (json)
-        blob_tar_file(&b, "mod.json", json, strlen(json));
+    if (json) blob_tar_file(&b, "mod.json", json, strlen(json));
     blob_tar_file(&b, "mod.params", params.at, params.n);
     blob_tar_end(&b);
     free(params.at);
@@ -117,8 +116,7 @@ static void run_and_check(tnr_module *m, int executor, int64_t n)
 static void opens_from_file_and_memory_in_every_way(void **state)
 {
     (void)state;
-    if (!so_symbolic.n)
-        skip();
+    if (!so_symbolic.n) skip();
     char path[64];
     snprintf(path, sizeof path, "%s/model.tar", dir);
     setenv("TMPDIR", dir, 1);
@@ -154,13 +152,13 @@ static void opens_from_file_and_memory_in_every_way(void **state)
 static void modules_do_not_mix(void **state)
 {
     (void)state;
-    if (!so_symbolic.n)
-        skip();
+    if (!so_symbolic.n) skip();
     blob a = package(&so_symbolic, NULL, 1), b = package(&so_static, blob_toy_json, 1);
     tnr_module *m[4];
     for (int round = 0; round < 3; round++) {
         for (int i = 0; i < 4; i++)
-            assert_int_equal(tnr_module_open_memory(i % 2 ? b.at : a.at, i % 2 ? b.n : a.n, NULL, &m[i], NULL), TNR_OK);
+            assert_int_equal(
+                tnr_module_open_memory(i % 2 ? b.at : a.at, i % 2 ? b.n : a.n, NULL, &m[i], NULL), TNR_OK);
         tnr_module_retain(m[1]);
         for (int i = 0; i < 4; i++) {
             assert_int_equal(tnr_symbol_count(m[i]), i % 2 ? 0 : 1);
@@ -195,7 +193,8 @@ static void *run_many(void *context)
     for (uint32_t i = 0; i < 50; i++) {
         toy_io io;
         toy_fill(&io, tnr_symbol_count(r->module) ? n[(i + r->seed) % 4] : TOY_STATIC_N, r->seed * 50 + i);
-        r->bad += toy_set(inst, &io, NULL) != TNR_OK || tnr_run(inst, NULL) != TNR_OK || toy_differs(inst, &io) != NULL;
+        r->bad += toy_set(inst, &io, NULL) != TNR_OK || tnr_run(inst, NULL) != TNR_OK ||
+                  toy_differs(inst, &io) != NULL;
     }
     tnr_instance_free(inst);
     return NULL;
@@ -204,8 +203,7 @@ static void *run_many(void *context)
 static void four_threads_run_one_module(void **state)
 {
     (void)state;
-    if (!so_symbolic.n)
-        skip();
+    if (!so_symbolic.n) skip();
     blob a = package(&so_symbolic, NULL, 1), b = package(&so_static, blob_toy_json, 0);
     tnr_module *m[2];
     assert_int_equal(tnr_threads_set(3, NULL), TNR_OK);
@@ -232,8 +230,7 @@ static void four_threads_run_one_module(void **state)
 static void a_module_survives_fork(void **state)
 {
     (void)state;
-    if (!so_symbolic.n)
-        skip();
+    if (!so_symbolic.n) skip();
     blob a = package(&so_symbolic, NULL, 1);
     tnr_module *m;
     assert_int_equal(tnr_threads_set(3, NULL), TNR_OK);
@@ -269,16 +266,17 @@ static void expect_refusal(const blob *b, int code, const char *message)
 static void libraries_that_may_not_run_are_refused(void **state)
 {
     (void)state;
-    if (!so_symbolic.n)
-        skip();
+    if (!so_symbolic.n) skip();
     const struct {
         const char *define;
         int code;
         const char *message;
     } row[] = {
-        {"-DTOY_FEATURE=\"avx9000\"", TNR_E_CPU, "this package needs CPU feature \"avx9000\", which this machine lacks"},
+        {"-DTOY_FEATURE=\"avx9000\"", TNR_E_CPU,
+         "this package needs CPU feature \"avx9000\", which this machine lacks"},
         {"-DTOY_NEWER", TNR_E_VERSION,
-         "this package needs a newer runtime: its kernels speak an ABI above version 0; update tenon or compile the model again"},
+         "this package needs a newer runtime: its kernels speak an ABI above version 0; update tenon or "
+         "compile the model again"},
         {"-DTOY_VERSION=3", TNR_E_VERSION,
          "this package speaks kernel ABI version 3, this runtime 0; update tenon or compile the model again"},
         {"-DTOY_FOREIGN", TNR_E_VERSION,
@@ -296,7 +294,9 @@ static void libraries_that_may_not_run_are_refused(void **state)
 static void files_that_are_no_packages_are_refused(void **state)
 {
     (void)state;
-    static const blob junk = {(uint8_t *)"\x7f" "ELF", 4, 0};
+    static const blob junk = {(uint8_t *)"\x7f"
+                                         "ELF",
+                              4, 0};
     const struct {
         const char *name[3];
         const char *message;
@@ -304,19 +304,22 @@ static void files_that_are_no_packages_are_refused(void **state)
         {{"mod.so"}, "this is no package: it lacks mod.params"},
         {{"mod.params", "mod.json"}, "this is no package: it lacks mod.so"},
         {{"mod.so", "mod.params", "mod.so"}, "the package is damaged: it holds \"mod.so\" twice"},
-        {{"readme.txt"}, "this is no package: a tar of mod.so, mod.json and mod.params has no \"readme.txt\""},
+        {{"readme.txt"},
+         "this is no package: a tar of mod.so, mod.json and mod.params has no \"readme.txt\""},
         {{"lib.so"},
-         "this package cannot be run: it holds lib.so: it is a package for the VM executor, which this runtime does not have"},
+         "this package cannot be run: it holds lib.so: it is a package for the VM executor, which this "
+         "runtime does not have"},
         {{"mod.tar"},
-         "this package cannot be run: it holds mod.tar: its code is object files; compile it with --output-format so"},
+         "this package cannot be run: it holds mod.tar: its code is object files; compile it with "
+         "--output-format so"},
         {{"./metadata.json"},
-         "this package cannot be run: it holds metadata.json: it is a model library (MLF) for microcontrollers, which is built "
+         "this package cannot be run: it holds metadata.json: it is a model library (MLF) for "
+         "microcontrollers, which is built "
          "into firmware, not run"},
     };
     for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
         blob b = {0};
-        for (int k = 0; k < 3 && row[i].name[k]; k++)
-            blob_tar_file(&b, row[i].name[k], junk.at, junk.n);
+        for (int k = 0; k < 3 && row[i].name[k]; k++) blob_tar_file(&b, row[i].name[k], junk.at, junk.n);
         blob_tar_end(&b);
         expect_refusal(&b, TNR_E_FORMAT, row[i].message);
         free(b.at);
@@ -340,11 +343,9 @@ static void files_that_are_no_packages_are_refused(void **state)
 static void truncated_packages_are_refused(void **state)
 {
     (void)state;
-    if (!so_symbolic.n)
-        skip();
+    if (!so_symbolic.n) skip();
     blob b = package(&so_static, blob_toy_json, 1);
-    size_t whole = b.n - 1024; /* the end marker itself may be cut off: what lies before is complete */
-    for (size_t n = 0; n < whole; n += n % 512 < 4 ? 1 : n % 512 == 4 ? 500 : 4) {
+    for (size_t n = 0; n < b.n - 512; n += n % 512 < 4 ? 1 : n % 512 == 4 ? 500 : 4) {
         tnr_module *m = NULL;
         tnr_error err;
         uint8_t *exact = malloc(n ? n : 1);

@@ -1,4 +1,4 @@
-/* The thread pool: every task once, the lowest failure, concurrent and nested jobs, resizing, fork; cores and quotas. */
+/* The thread pool: every task once, the lowest failure, concurrent and nested jobs, resizing, fork. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -8,13 +8,13 @@
 
 #include "runtime/cpus.h"
 #include "runtime/pool.h"
+#include "runtime/tsan_fork.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -31,11 +31,9 @@ typedef struct job {
 static int32_t count_task(void *context, uint32_t task, uint32_t member)
 {
     job *j = context;
-    if (member >= j->limit || atomic_fetch_add(&j->active[member], 1) != 0)
-        atomic_fetch_add(&j->clashes, 1);
+    if (member >= j->limit || atomic_fetch_add(&j->active[member], 1) != 0) atomic_fetch_add(&j->clashes, 1);
     atomic_fetch_add(&j->done[task], 1);
-    if (member < j->limit)
-        atomic_fetch_sub(&j->active[member], 1);
+    if (member < j->limit) atomic_fetch_sub(&j->active[member], 1);
     return task >= j->fail_from ? (int32_t)(1 + task % 100) : 0;
 }
 
@@ -46,8 +44,7 @@ static int faults(uint32_t n, uint32_t limit)
     j->fail_from = UINT32_MAX;
     j->limit = limit;
     int bad = tnr_pool_run(n, limit, count_task, j) != 0;
-    for (uint32_t i = 0; i < n; i++)
-        bad += atomic_load(&j->done[i]) != 1;
+    for (uint32_t i = 0; i < n; i++) bad += atomic_load(&j->done[i]) != 1;
     bad += atomic_load(&j->clashes);
     free(j);
     return bad;
@@ -60,8 +57,7 @@ static void every_task_runs_once(void **state)
     for (int32_t threads = 1; threads <= 8; threads++) {
         assert_int_equal(tnr_threads_set(threads, NULL), TNR_OK);
         for (size_t i = 0; i < sizeof n / sizeof n[0]; i++)
-            for (uint32_t limit = 1; limit <= 9; limit += 4)
-                assert_int_equal(faults(n[i], limit), 0);
+            for (uint32_t limit = 1; limit <= 9; limit += 4) assert_int_equal(faults(n[i], limit), 0);
     }
 }
 
@@ -76,8 +72,7 @@ static void the_lowest_failure_wins(void **state)
             memset(j->done, 0, sizeof j->done);
             j->fail_from = first;
             assert_int_equal(tnr_pool_run(3000, 8, count_task, j), 1 + first % 100);
-            for (uint32_t i = 0; i <= first; i++)
-                assert_int_equal(atomic_load(&j->done[i]), 1);
+            for (uint32_t i = 0; i <= first; i++) assert_int_equal(atomic_load(&j->done[i]), 1);
         }
     }
     free(j);
@@ -95,15 +90,13 @@ static void jobs_nest(void **state)
     (void)state;
     atomic_int bad = 0;
     assert_int_equal(tnr_threads_set(4, NULL), TNR_OK);
-    for (int i = 0; i < 20; i++)
-        assert_int_equal(tnr_pool_run(30, 4, nest, &bad), 0);
+    for (int i = 0; i < 20; i++) assert_int_equal(tnr_pool_run(30, 4, nest, &bad), 0);
     assert_int_equal(atomic_load(&bad), 0);
 }
 
 static void *submit(void *context)
 {
-    for (int i = 0; i < 200; i++)
-        atomic_fetch_add((atomic_int *)context, faults((uint32_t)i, 4));
+    for (int i = 0; i < 200; i++) atomic_fetch_add((atomic_int *)context, faults((uint32_t)i, 4));
     return NULL;
 }
 
@@ -113,12 +106,10 @@ static void many_threads_submit_at_once(void **state)
     atomic_int bad = 0;
     pthread_t t[12]; /* more than there are slots for jobs */
     assert_int_equal(tnr_threads_set(4, NULL), TNR_OK);
-    for (int i = 0; i < 12; i++)
-        assert_int_equal(pthread_create(&t[i], NULL, submit, &bad), 0);
+    for (int i = 0; i < 12; i++) assert_int_equal(pthread_create(&t[i], NULL, submit, &bad), 0);
     for (int32_t n = 1; n < 7; n++) /* and the pool changes its size meanwhile */
         assert_int_equal(tnr_threads_set(n, NULL), TNR_OK);
-    for (int i = 0; i < 12; i++)
-        pthread_join(t[i], NULL);
+    for (int i = 0; i < 12; i++) pthread_join(t[i], NULL);
     assert_int_equal(atomic_load(&bad), 0);
 }
 
@@ -141,8 +132,7 @@ static void a_fork_has_a_pool_of_its_own(void **state)
         pid_t child = fork();
         if (child == 0) {
             int bad = tnr_threads_get() != 4;
-            for (int k = 0; k < 50; k++)
-                bad += faults(200, 4);
+            for (int k = 0; k < 50; k++) bad += faults(200, 4);
             bad += tnr_threads_set(1, NULL) != TNR_OK;
             _exit(bad ? 1 : 0);
         }
@@ -154,7 +144,7 @@ static void a_fork_has_a_pool_of_its_own(void **state)
     }
 }
 
-/* ---- cores and quotas ---- */
+/* ---- the number of threads ---- */
 
 static void environment_gives_the_number(void **state)
 {
@@ -162,17 +152,18 @@ static void environment_gives_the_number(void **state)
         const char *tvm, *omp;
         int32_t n;
     } row[] = {
-        {NULL, NULL, 0}, {"3", NULL, 3},   {NULL, "5", 5}, {"3", "5", 3},      {"0", "5", 5},
-        {"x", "5", 5},   {NULL, "4,2", 4}, {"-1", NULL, 0}, {"3 cats", "2", 2}, {"99999999999999999999", "2", 2},
+        {NULL, NULL, 0},    {"3", NULL, 3},
+        {NULL, "5", 5},     {"3", "5", 3},
+        {"0", "5", 5},      {"x", "5", 5},
+        {NULL, "4,2", 4},   {"-1", NULL, 0},
+        {"3 cats", "2", 2}, {"99999999999999999999", "2", 2},
     };
     (void)state;
     for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
         unsetenv("TVM_NUM_THREADS");
         unsetenv("OMP_NUM_THREADS");
-        if (row[i].tvm)
-            setenv("TVM_NUM_THREADS", row[i].tvm, 1);
-        if (row[i].omp)
-            setenv("OMP_NUM_THREADS", row[i].omp, 1);
+        if (row[i].tvm) setenv("TVM_NUM_THREADS", row[i].tvm, 1);
+        if (row[i].omp) setenv("OMP_NUM_THREADS", row[i].omp, 1);
         assert_int_equal(tnr_cpus_environment(), row[i].n);
     }
     setenv("TVM_NUM_THREADS", "3", 1);
@@ -182,58 +173,6 @@ static void environment_gives_the_number(void **state)
     unsetenv("OMP_NUM_THREADS");
     assert_int_equal(tnr_threads_set(0, NULL), TNR_OK);
     assert_true(tnr_threads_get() >= 1 && tnr_threads_get() <= tnr_cpus_affinity());
-}
-
-static void put_file(const char *root, const char *path, const char *text)
-{
-    char full[512];
-    snprintf(full, sizeof full, "%s%s", root, path);
-    for (char *at = full + strlen(root) + 1; (at = strchr(at, '/')); at++) {
-        *at = '\0';
-        mkdir(full, 0700);
-        *at = '/';
-    }
-    FILE *f = fopen(full, "w");
-    assert_non_null(f);
-    fputs(text, f);
-    fclose(f);
-}
-
-static void quotas_of_control_groups(void **state)
-{
-    const struct {
-        const char *cgroup;
-        struct {
-            const char *path, *text;
-        } file[3];
-        int64_t milli;
-    } row[] = {
-        {"0::/\n", {{"/sys/fs/cgroup/cpu.max", "150000 100000\n"}}, 1500},
-        {"0::/\n", {{"/sys/fs/cgroup/cpu.max", "max 100000\n"}}, 0},
-        {"0::/a/b\n", {{"/sys/fs/cgroup/a/b/cpu.max", "max 100000\n"}, {"/sys/fs/cgroup/a/cpu.max", "50000 100000\n"}}, 500},
-        {"0::/a/b\n", {{"/sys/fs/cgroup/a/b/cpu.max", "300000 100000\n"}, {"/sys/fs/cgroup/a/cpu.max", "400000 100000\n"}}, 3000},
-        {"0::/elsewhere\n", {{"/sys/fs/cgroup/cpu.max", "1 100000\n"}}, 1},
-        {"5:memory:/\n4:cpuacct,cpu:/x\n0::/\n",
-         {{"/sys/fs/cgroup/cpu/x/cpu.cfs_quota_us", "250000\n"}, {"/sys/fs/cgroup/cpu/x/cpu.cfs_period_us", "100000\n"}}, 2500},
-        {"4:cpu:/x\n", {{"/sys/fs/cgroup/cpu/x/cpu.cfs_quota_us", "-1\n"}, {"/sys/fs/cgroup/cpu/x/cpu.cfs_period_us", "100000\n"}}, 0},
-        {"4:cpuset:/x\n", {{"/sys/fs/cgroup/cpu/x/cpu.cfs_quota_us", "1\n"}, {"/sys/fs/cgroup/cpu/x/cpu.cfs_period_us", "1\n"}}, 0},
-        {"nonsense", {{"/sys/fs/cgroup/cpu.max", "100000 100000\n"}}, 0},
-        {"0::/\n", {{"/sys/fs/cgroup/cpu.max", "5 0\n"}}, 0},
-    };
-    (void)state;
-    for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
-        char root[] = "/tmp/tenon-cgroup-XXXXXX", command[64];
-        assert_non_null(mkdtemp(root));
-        put_file(root, "/proc/self/cgroup", row[i].cgroup);
-        for (int k = 0; k < 3 && row[i].file[k].path; k++)
-            put_file(root, row[i].file[k].path, row[i].file[k].text);
-        int64_t milli = tnr_cpus_quota(root);
-        snprintf(command, sizeof command, "rm -r %s", root);
-        assert_int_equal(system(command), 0);
-        if (milli != row[i].milli)
-            fail_msg("row %zu: %d", i, (int)milli);
-    }
-    assert_int_equal(tnr_cpus_quota("/nowhere"), 0);
 }
 
 static int back_to_default(void **state)
@@ -252,7 +191,6 @@ int main(void)
         cmocka_unit_test(sleeping_workers_wake),
         cmocka_unit_test(a_fork_has_a_pool_of_its_own),
         cmocka_unit_test(environment_gives_the_number),
-        cmocka_unit_test(quotas_of_control_groups),
     };
     return cmocka_run_group_tests(tests, NULL, back_to_default);
 }
