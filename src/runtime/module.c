@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-const char *tnr_version(void) { return "0.1.0"; }
+const char *tnr_version(void) { return TENON_VERSION; }
 
 /* ---- descriptions of inputs and outputs ---- */
 

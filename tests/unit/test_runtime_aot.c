@@ -742,6 +742,27 @@ static void profiles_every_instruction(void **state)
     tnr_instance_free(inst);
 }
 
+static void on_event_run_again(void *user, const tnr_profile_event *e)
+{
+    tnr_error err;
+    (void)e;
+    assert_int_equal(tnr_run(user, &err), TNR_E_STATE);
+    assert_string_equal(err.message, "the instance is running already; make one instance per thread");
+}
+
+static void an_instance_runs_once_at_a_time(void **state)
+{
+    fixture *f = *state;
+    tnr_instance *inst = instance(f);
+    toy_io io;
+    tnr_profile_set(inst, on_event_run_again, inst);
+    toy_fill(&io, 5, 5);
+    assert_int_equal(toy_set(inst, &io, NULL), TNR_OK);
+    assert_int_equal(tnr_run(inst, NULL), TNR_OK);
+    assert_null(toy_differs(inst, &io));
+    tnr_instance_free(inst);
+}
+
 static void floating_point_control_is_ours_and_given_back(void **state)
 {
     fixture *f = *state;
@@ -779,6 +800,7 @@ int main(void)
         cmocka_unit_test(damage_is_found_at_load),
         cmocka_unit_test(damage_is_found_when_symbols_are_bound),
         cmocka_unit_test(profiles_every_instruction),
+        cmocka_unit_test(an_instance_runs_once_at_a_time),
         cmocka_unit_test(floating_point_control_is_ours_and_given_back),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
