@@ -55,7 +55,7 @@ static void softmax_compute(tn_te *te, const tn_node *n, tn_tensor *const in[], 
     tn_tensor *e = tn_rule_out(te, n, 0, "softmax_exp", "softmax", NULL);
     reduce_axis(te, largest, x, axis, TN_RED_MAX);
     const tn_expr *shifted = tn_sub(p, tn_at(te, x, x->ndim, e->axis), at_rest(te, largest, axis, e->axis));
-    tn_te_define(te, e, tn_call1(p, TN_F_exp, shifted));
+    tn_te_define(te, e, tn_intrinsic1(p, TN_F_exp, shifted));
     reduce_axis(te, sum, e, axis, TN_RED_SUM);
     tn_te_define(te, t, tn_bin(p, TN_E_DIV, tn_at(te, e, x->ndim, t->axis), at_rest(te, sum, axis, t->axis)));
 }

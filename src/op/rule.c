@@ -158,7 +158,7 @@ tn_status tn_rule_axes(tn_graph *g, const tn_node *n, tn_ints axes, int rank, bo
 {
     memset(out, 0, TN_RULE_MAX_RANK * sizeof *out);
     for (uint32_t i = 0; i < axes.n; i++) {
-        int a;
+        int a = 0;
         TN_TRY(tn_rule_axis(g, n, axes.at[i], rank, &a));
         if (out[a])
             return tn_rule_fail(g, n, "op-E007", "axis %d stands twice in the list of axes", a);

@@ -1,6 +1,7 @@
 /* Types of Relay text: Tensor[(n, 3, 4*h), float32, NCHW16c], scalars by dtype, tuples, functions. */
 #include "relay/parse.h"
 
+#include <stdio.h>
 #include <string.h>
 
 enum { MAX_RANK = 64, MAX_FIELDS = 4096 };
