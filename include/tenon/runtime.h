@@ -53,7 +53,7 @@ typedef struct tnr_error {
     int32_t code; /* enum tnr_code */
     int32_t reserved0;
     uint64_t position; /* where: byte of a file or blob, instruction of a program, node of mod.json; else 0 */
-    char message[256]; /* one sentence, NUL-terminated, cut at a UTF-8 character if too long */
+    char message[256]; /* one sentence, NUL-terminated; whole characters, no control bytes */
 } tnr_error;
 
 typedef struct tnr_module tnr_module;     /* a loaded package: code, program, weights; immutable, counted */

@@ -223,6 +223,33 @@ static void damage_has_words(void **state)
     tnr_params_free(NULL);
 }
 
+static void messages_hold_whole_characters_only(void **state)
+{
+    (void)state;
+    blob b = blob_toy_params(1);
+    tnr_params *p;
+    tnr_error err;
+    DLTensor v;
+    char expected[256];
+    static const char name[] = "a\x1b[31m\xff\n"
+                               "\xe4\xb8\xad\xe4\xb8\xad\xe4\xb8\xad\xe4\xb8\xad\xe4\xb8\xad\xe4\xb8\xad"
+                               "\xe4\xb8\xad\xe4\xb8\xad\xe4\xb8\xad\xe4\xb8\xad\xe4\xb8\xad\xe4\xb8\xad"
+                               "\xe4\xb8\xad\xe4\xb8\xad\xe4\xb8\xad\xe4\xb8\xad\xe4\xb8\xad\xe4\xb8\xad"
+                               "\xe4\xb8\xad\xe4\xb8\xad\xe4\xb8\xad\xe4\xb8\xad\xe4\xb8\xad\xe4\xb8\xad";
+    assert_int_equal(tnr_params_open(b.at, b.n, &p, NULL), TNR_OK);
+    assert_int_equal(tnr_params_find(p, name, &v, &err), TNR_E_NAME);
+    /* 80 bytes: 8, then 24 characters of 3 bytes; here the 8 are a ESC [ 3 1 m 0xff newline */
+    snprintf(expected, sizeof expected, "no parameter is called \"a?[31m?%s\"", name + 8);
+    assert_string_equal(err.message, expected);
+    char longer[128]; /* one byte more in front: the last character is cut in half and goes */
+    snprintf(longer, sizeof longer, "b%s", name);
+    assert_int_equal(tnr_params_find(p, longer, &v, &err), TNR_E_NAME);
+    snprintf(expected, sizeof expected, "no parameter is called \"ba?[31m?%.69s\"", name + 8);
+    assert_string_equal(err.message, expected);
+    tnr_params_free(p);
+    free(b.at);
+}
+
 /* ---- types and sizes ---- */
 
 static void dtypes_print(void **state)
@@ -276,6 +303,7 @@ int main(void)
         cmocka_unit_test(every_prefix_is_an_error),
         cmocka_unit_test(every_flipped_bit_is_survived),
         cmocka_unit_test(damage_has_words),
+        cmocka_unit_test(messages_hold_whole_characters_only),
         cmocka_unit_test(dtypes_print),
         cmocka_unit_test(tensor_bytes),
     };
