@@ -40,6 +40,7 @@ typedef struct tn_diag {
 typedef struct tn_ctx {
     tn_arena arena;       /* interned strings, locations, diagnostics */
     tn_strmap strings;
+    tn_strmap layouts;    /* ir/layout: structure -> its one tn_layout, in arena */
     tn_diag *diag;        /* in order of report */
     size_t n_diag, cap_diag;
     size_t n_error;       /* reports with TN_ERROR */

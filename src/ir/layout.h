@@ -8,7 +8,9 @@
  * (a dimension that is no multiple of its factors) are unspecified unless fill is a value; they may be read only then.
  *
  * Text: one capital per logical dimension in order of first appearance, else `logical:` in front: "NCHW16c" is
- * axes N, C/16, H, W, 16 of c. "NK32n" over (256, 64): N/32, K, 32 of n.
+ * axes N, C/16, H, W, 16 of c. "NK32n" over (256, 64): N/32, K, 32 of n. Options follow in braces: "NCHW16c{fill=0}".
+ * Letters are names only: layouts of one structure are one pointer, whose text is the first that was parsed. An axis
+ * strides over the factors of its dimension to its right; the capital strides over all of them.
  */
 #include "ir/expr.h"
 
@@ -28,6 +30,8 @@ tn_status tn_layout_parse(tn_ctx *ctx, const char *text, const tn_loc *loc, cons
 void tn_layout_dims(tn_pool *p, const tn_layout *l, int ndim, const tn_expr *const dim[], const tn_expr **out_dim);
 /* Physical indices of a logical index. */
 void tn_layout_index(tn_pool *p, const tn_layout *l, int ndim, const tn_expr *const index[], const tn_expr **out_index);
+/* Logical dimensions, axes and the product of a dimension's factors are at most these. */
+enum { TN_LAYOUT_MAX_DIMS = 26, TN_LAYOUT_MAX_AXES = 64, TN_LAYOUT_MAX_FACTOR = 1 << 24 };
 static inline int tn_layout_naxis(const tn_layout *l, int ndim) { return l ? l->naxis : ndim; }
 
 #endif

@@ -136,7 +136,8 @@ static bool indentation(tn_lexer *l, uint32_t width)
         l->pending_dedent++;
     }
     if (l->indent[l->n_indent - 1] != width) {
-        tn_lex_fail(l, "ir-E007", "this line is indented like no line around it; indent it like the block it belongs to");
+        tn_lex_fail(l, "ir-E007",
+                    "this line is indented like no line around it; indent it like the block it belongs to");
         return true;
     }
     l->pending_dedent--;
@@ -198,9 +199,9 @@ static void lex_word(tn_lexer *l, bool after_percent)
     steps(l, n);
 }
 
-static bool locale_number(const char *s, size_t n, bool single, double *out)
+bool tn_text_real(const char *s, size_t n, bool single, double *out)
 {
-    char buf[128];
+    char buf[128], *end;
     const struct lconv *lc = localeconv();
     size_t point = strlen(lc->decimal_point), at = 0;
     if (n + point >= sizeof buf)
@@ -214,7 +215,10 @@ static bool locale_number(const char *s, size_t n, bool single, double *out)
         }
     }
     buf[at] = '\0';
-    *out = single ? (double)strtof(buf, NULL) : strtod(buf, NULL);
+    double v = single ? (double)strtof(buf, &end) : strtod(buf, &end);
+    if (at == 0 || end != buf + at)
+        return false;
+    *out = v;
     return true;
 }
 
@@ -278,7 +282,7 @@ static void lex_decimal(tn_lexer *l, bool fraction)
     l->i = large ? INT64_MAX : (int64_t)v;
     steps(l, n);
     lex_suffix(l);
-    if (!locale_number(l->text, l->n, false, &l->r))
+    if (!tn_text_real(l->text, l->n, false, &l->r))
         tn_lex_fail(l, "ir-E002", "this number has too many digits; write at most 100");
     else if (large && l->tok == TN_TOK_INT && l->n_suffix == 0)
         tn_lex_fail(l, "ir-E002", "this integer is larger than 2^63 - 1; write a smaller one");
@@ -307,7 +311,9 @@ static void lex_punct(tn_lexer *l)
     char c = *l->at;
     size_t n = 1;
     if (c <= ' ' || c > '~') {
-        tn_lex_fail(l, "ir-E002", "byte 0x%02x is not part of the language outside strings and comments; remove it", (unsigned char)c);
+        tn_lex_fail(l, "ir-E002",
+                    "byte 0x%02x is not part of the language outside strings and comments; remove it",
+                    (unsigned char)c);
         return;
     }
     for (size_t i = 0; i < sizeof two / sizeof *two; i++) {
@@ -385,7 +391,8 @@ void tn_lex_init(tn_lexer *l, tn_ctx *ctx, const char *file, const char *text, s
 
 bool tn_lex_is(const tn_lexer *l, const char *text)
 {
-    return (l->tok == TN_TOK_PUNCT || l->tok == TN_TOK_IDENT) && strlen(text) == l->n && memcmp(text, l->text, l->n) == 0;
+    return (l->tok == TN_TOK_PUNCT || l->tok == TN_TOK_IDENT) && strlen(text) == l->n &&
+           memcmp(text, l->text, l->n) == 0;
 }
 
 bool tn_lex_accept(tn_lexer *l, const char *text)
@@ -472,8 +479,8 @@ tn_status tn_lex_int(tn_lexer *l, int64_t min, int64_t max, int64_t *out)
         return tn_lex_expected(l, "an integer");
     int64_t v = minus ? (int64_t)(0 - (uint64_t)l->i) : l->i;
     if (v < min || v > max)
-        return tn_lex_fail(l, "ir-E002", "%lld is out of range; write an integer from %lld to %lld", (long long)v, (long long)min,
-                           (long long)max);
+        return tn_lex_fail(l, "ir-E002", "%lld is out of range; write an integer from %lld to %lld",
+                           (long long)v, (long long)min, (long long)max);
     *out = v;
     tn_lex_next(l);
     return TN_OK;
@@ -498,7 +505,7 @@ double tn_lex_real(const tn_lexer *l, tn_dtype t)
     if (l->tok == TN_TOK_INT && l->n > 1 && (l->text[1] == 'x' || l->text[1] == 'X'))
         return (double)l->i;
     if (tn_dtype_eq(tn_dtype_lanes(t, 1), TN_F32))
-        locale_number(l->text, l->n, true, &d); /* cannot fail: the lexer has read it */
+        tn_text_real(l->text, l->n, true, &d); /* cannot fail: the lexer has read it */
     return d;
 }
 

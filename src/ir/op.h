@@ -67,6 +67,9 @@ struct tn_op {
     bool (*shape_value)(tn_graph *g, const tn_node *node, const tn_dims in[], tn_dims out[]);
 };
 
+/* The two records that graphs make nodes of themselves; with all others in op/. */
+extern const tn_op tn_op_var, tn_op_constant;
+
 static inline bool tn_op_is(const tn_node *n, const tn_op *op) { return n->op == op; }
 
 #endif

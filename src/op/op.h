@@ -31,6 +31,7 @@ TN_WARN_UNUSED tn_status tn_infer_broadcast(tn_graph *g, const tn_node *n, const
 /* Attribute structs that frontends and passes fill in. Fields as in the records' tables. */
 typedef struct tn_conv2d_attr { tn_ints strides, padding, dilation; int64_t groups; tn_ints kernel_size; int64_t channels; const char *data_layout, *kernel_layout, *out_layout; } tn_conv2d_attr; /* padding: top left bottom right */
 typedef struct tn_pool2d_attr { tn_ints pool_size, strides, dilation, padding; bool ceil_mode, count_include_pad; const char *layout; } tn_pool2d_attr;
+typedef struct tn_global_pool2d_attr { const char *layout; } tn_global_pool2d_attr;
 typedef struct tn_dense_attr { int64_t units; } tn_dense_attr;
 typedef struct tn_axis_attr { int64_t axis; } tn_axis_attr;             /* bias_add, softmax, concatenate, ... */
 typedef struct tn_axes_attr { tn_ints axes; bool keepdims, exclude; } tn_axes_attr; /* reductions: Relay's "axis"; n 0: all */
@@ -45,6 +46,11 @@ typedef struct tn_clip_attr { double a_min, a_max; } tn_clip_attr;
 typedef struct tn_alpha_attr { double alpha; } tn_alpha_attr;
 typedef struct tn_broadcast_to_attr { tn_dims shape; } tn_broadcast_to_attr;
 typedef struct tn_fn_attr { int64_t Primitive; const char *name, *algorithm; } tn_fn_attr; /* op `fn` */
+typedef struct tn_tuple_get_attr { int64_t index; } tn_tuple_get_attr;
+typedef struct tn_relayout_attr { const char *dst_layout; } tn_relayout_attr; /* NULL: row-major */
+typedef struct tn_alphabeta_attr { double alpha, beta; } tn_alphabeta_attr;
+typedef struct tn_squeeze_attr { tn_ints axis; } tn_squeeze_attr; /* n 0: all of extent 1 */
+typedef struct tn_take_attr { int64_t axis; const char *mode; } tn_take_attr; /* mode "clip" or "wrap" */
 typedef struct tn_matmul_attr { bool transpose_a, transpose_b; } tn_matmul_attr; /* nn.batch_matmul */
 
 #endif

@@ -72,8 +72,10 @@ void tn_te_inline(tn_te *te, tn_tensor *t);
 /* Which tensors read t, and how: number of reading tensors; *out_once true if each element is read at most once in each
  * (the index is an injective map of all the reader's axes). */
 int tn_te_readers(tn_te *te, const tn_tensor *t, bool *out_once);
-/* Ends the construction: outputs become the last parameters with the given layouts (NULL: identity), every tensor not
- * inlined becomes a buffer declaration and one loop nest with one block. Returns the function (block stage). */
+/* Ends the construction: outputs become the last parameters, named "out" (out1, ...), with the given layouts (NULL:
+ * identity); every tensor they need and that is not inlined becomes one loop nest with one block of the same name, behind
+ * a buffer declaration if it is no parameter. An output that is an input, or stands twice, is copied. Returns the
+ * function (block stage). Symbols get the range [1, 2^31 - 1] unless they were added to te->func before. */
 tn_func *tn_te_finish(tn_te *te, int n_out, tn_tensor *const out[], const tn_layout *const layout[]);
 
 #endif

@@ -70,8 +70,8 @@ struct tn_stmt {
             const char *tag;        /* operator class for rules ("conv2d", "elementwise"), or "" */
             const char *source;     /* model nodes, "Gemm_0, Relu_1", or "" */
             uint32_t n_iter; tn_iter *iter;
-            const tn_expr *mask;    /* bool over iteration variables: the block runs only where it holds; NULL: always */
-            tn_body init;           /* runs where all reduce iterations are 0 (regardless of mask); may be empty */
+            const tn_expr *mask;    /* bool over iteration and loop variables: the block runs only where it holds; NULL: always */
+            tn_body init;           /* runs where all reduce iterations are 0 and every spatial one is below its extent (regardless of mask) */
             tn_body body;
         } block;
         struct { uint32_t buffer, n_index; const tn_expr **index, *value, *mask; } store; /* mask NULL: always */
@@ -94,6 +94,7 @@ typedef struct tn_func {
     tn_var_info *var; uint32_t n_var, cap_var;
     tn_symbol_range *symbol; uint32_t n_symbol, cap_symbol;
     uint32_t n_param; uint32_t *param;  /* buffer numbers: inputs then outputs */
+    const char **block_name; uint32_t n_block_name, cap_block_name; /* names given by tn_func_block_name */
     tn_body body;
 } tn_func;
 
@@ -104,6 +105,7 @@ uint32_t tn_func_add_buffer(tn_func *f, const tn_buffer *b);   /* name made uniq
 void tn_func_add_param(tn_func *f, uint32_t buffer, bool written);
 const tn_expr *tn_func_add_var(tn_func *f, const char *name, tn_dtype t); /* fresh VAR; name made unique when printed */
 void tn_func_add_symbol(tn_func *f, const char *name, int64_t min, int64_t max); /* once per name */
+const char *tn_func_block_name(tn_func *f, const char *name);  /* name, or with a suffix if it was given before */
 tn_stmt *tn_stmt_new(tn_func *f, enum tn_sk kind);
 tn_stmt *tn_stmt_for(tn_func *f, const tn_expr *var, const tn_expr *extent, enum tn_loop_kind kind);
 tn_stmt *tn_stmt_store(tn_func *f, uint32_t buffer, int n, const tn_expr *const index[], const tn_expr *value, const tn_expr *mask);
@@ -124,16 +126,24 @@ bool tn_stmt_inside(const tn_stmt *s, const tn_stmt *ancestor);
 /* The statement's own lists: LOOP 1, BLOCK init + body, IF then + other. */
 int tn_stmt_bodies(tn_stmt *s, tn_body *out[2]);
 tn_stmt *tn_stmt_clone(tn_func *f, const tn_stmt *s);          /* deep; shares variables, blocks keep their names */
-/* Depth-first in program order; `enter` false skips children; `leave` may be NULL. */
+/* Deep copy with fresh buffers for those declared inside (names and block names get the suffix), so that original and
+ * copy may stand in one function. */
+tn_stmt *tn_stmt_clone_fresh(tn_func *f, const tn_stmt *s, const char *suffix);
+/* Every access to and declaration of buffer `from` in s and below becomes one of `to`. */
+void tn_stmt_rename_buffer(tn_func *f, tn_stmt *s, uint32_t from, uint32_t to);
+/* Depth-first in program order; `enter` false skips children (s is left all the same); either may be NULL.
+ * `enter` may not unlink s; `leave` may unlink or replace it. */
 void tn_stmt_walk(tn_body *b, bool (*enter)(tn_stmt *s, void *user), void (*leave)(tn_stmt *s, void *user), void *user);
-/* Applies fn to every expression slot of s itself (not of children); fn returns the replacement. */
+/* Applies fn to every expression slot of s itself (not of children); fn returns the replacement. The variable that a
+ * statement defines (loop, iteration, let) is no slot. */
 void tn_stmt_exprs(tn_stmt *s, const tn_expr *(*fn)(const tn_expr *e, void *user), void *user);
 /* Substitutes variables in a whole subtree. */
 void tn_stmt_subst(tn_func *f, tn_stmt *s, int n, const tn_expr *const from[], const tn_expr *const to[]);
 tn_stmt *tn_func_block(tn_func *f, const char *name);          /* NULL: none */
 /* Loops around s, outermost first; returns their number (at most max). */
 int tn_stmt_loops(tn_stmt *s, int max, tn_stmt *out[]);
-/* Facts at s: ranges of loop variables, symbols, iteration variables, conditions of IFs and masks around it. */
+/* Facts at s: ranges of loop variables, symbols, iteration variables, conditions of IFs and masks around it, lets and
+ * checks before it. Initialises *out; the caller releases it with tn_facts_deinit. */
 void tn_stmt_facts(tn_func *f, const tn_stmt *s, tn_facts *out);
 
 /* ---- text, verifier, interpreter ---- */

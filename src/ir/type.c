@@ -1,0 +1,213 @@
+/* Types of graph values. Nesting is walked with explicit stacks: tuples may be deep. */
+#include "ir/type.h"
+
+#include "base/size.h"
+#include "base/vec.h"
+
+#include <string.h>
+
+static tn_type *new_type(tn_pool *p, enum tn_type_kind kind, int n)
+{
+    TN_ASSERT(n >= 0 && n <= UINT16_MAX);
+    tn_type *t = TN_NEW(p->arena, tn_type);
+    t->kind = (uint8_t)kind;
+    t->n = (uint16_t)n;
+    return t;
+}
+
+const tn_type *tn_type_tensor(tn_pool *p, tn_dtype t, int ndim, const tn_expr *const dim[], const tn_layout *layout)
+{
+    tn_type *r = new_type(p, TN_T_TENSOR, ndim);
+    TN_ASSERT(!layout || layout->ndim == ndim);
+    for (int i = 0; i < ndim; i++)
+        TN_ASSERT(tn_dtype_eq(dim[i]->dtype, TN_IDX));
+    r->dtype = t;
+    r->layout = layout;
+    r->dim = tn_arena_copy(p->arena, dim, (size_t)ndim * sizeof *dim, _Alignof(tn_expr *));
+    return r;
+}
+
+const tn_type *tn_type_tensor_i(tn_pool *p, tn_dtype t, int ndim, const int64_t dim[])
+{
+    tn_type *r = new_type(p, TN_T_TENSOR, ndim);
+    const tn_expr **e = TN_NEW_N(p->arena, const tn_expr *, (size_t)ndim);
+    for (int i = 0; i < ndim; i++)
+        e[i] = tn_idx(p, dim[i]);
+    r->dtype = t;
+    r->dim = e;
+    return r;
+}
+
+const tn_type *tn_type_tuple(tn_pool *p, int n, const tn_type *const field[])
+{
+    tn_type *r = new_type(p, TN_T_TUPLE, n);
+    r->field = tn_arena_copy(p->arena, field, (size_t)n * sizeof *field, _Alignof(tn_type *));
+    return r;
+}
+
+const tn_type *tn_type_func(tn_pool *p, int n_param, const tn_type *const param[], const tn_type *result)
+{
+    tn_type *r = new_type(p, TN_T_FUNC, n_param + 1);
+    const tn_type **field = TN_NEW_N(p->arena, const tn_type *, (size_t)n_param + 1);
+    for (int i = 0; i < n_param; i++)
+        field[i] = param[i];
+    field[n_param] = result;
+    r->field = field;
+    return r;
+}
+
+const tn_type *tn_type_relayout(tn_pool *p, const tn_type *t, const tn_layout *layout)
+{
+    TN_ASSERT(t->kind == TN_T_TENSOR);
+    return t->layout == layout ? t : tn_type_tensor(p, t->dtype, t->n, t->dim, layout);
+}
+
+/* ---- comparing ---- */
+
+/* The types themselves, fields left aside. */
+static bool eq_shallow(const tn_type *a, const tn_type *b, bool layouts)
+{
+    if (a->kind != b->kind || a->n != b->n)
+        return false;
+    if (a->kind != TN_T_TENSOR)
+        return true;
+    return tn_dtype_eq(a->dtype, b->dtype) && (!layouts || a->layout == b->layout) &&
+           (a->n == 0 || memcmp(a->dim, b->dim, a->n * sizeof *a->dim) == 0);
+}
+
+static bool eq(const tn_type *a, const tn_type *b, bool layouts)
+{
+    typedef struct pair { const tn_type *a, *b; } pair;
+    tn_vec(pair) todo = {0};
+    bool same = true;
+    tn_vec_push(&todo, ((pair){a, b}));
+    while (same && todo.n > 0) {
+        pair it = tn_vec_pop(&todo);
+        if (it.a == it.b)
+            continue;
+        same = it.a && it.b && eq_shallow(it.a, it.b, layouts);
+        for (int i = 0; same && it.a->kind != TN_T_TENSOR && i < it.a->n; i++)
+            tn_vec_push(&todo, ((pair){it.a->field[i], it.b->field[i]}));
+    }
+    tn_vec_deinit(&todo);
+    return same;
+}
+
+bool tn_type_eq(const tn_type *a, const tn_type *b)
+{
+    return eq(a, b, true);
+}
+
+bool tn_type_eq_logical(const tn_type *a, const tn_type *b)
+{
+    return eq(a, b, false);
+}
+
+/* ---- sizes ---- */
+
+bool tn_type_dims_const(const tn_type *t, int64_t *out_dim)
+{
+    int64_t v;
+    bool all = t->kind == TN_T_TENSOR;
+    for (int i = 0; all && i < t->n; i++) {
+        all = tn_is_int(t->dim[i], &v);
+        if (all && out_dim)
+            out_dim[i] = v;
+    }
+    return all;
+}
+
+/* unit * product of n extents; constants are multiplied first, and checked. */
+static const tn_expr *product(tn_pool *p, int64_t unit, int n, const tn_expr *const dim[])
+{
+    const tn_expr *symbolic = NULL;
+    int64_t v;
+    bool fits = true;
+    for (int i = 0; i < n; i++) {
+        if (tn_is_value(dim[i], 0))
+            return tn_idx(p, 0);
+        if (tn_is_int(dim[i], &v))
+            fits = fits && tn_i64_mul(unit, v, &unit);
+        else
+            symbolic = symbolic ? tn_mul(p, symbolic, dim[i]) : dim[i];
+    }
+    if (!fits)
+        return NULL;
+    return symbolic ? tn_mul(p, symbolic, tn_idx(p, unit)) : tn_idx(p, unit);
+}
+
+const tn_expr *tn_type_count(tn_pool *p, const tn_type *t)
+{
+    TN_ASSERT(t->kind == TN_T_TENSOR);
+    return product(p, 1, t->n, t->dim);
+}
+
+const tn_expr *tn_type_bytes(tn_pool *p, const tn_type *t)
+{
+    TN_ASSERT(t->kind == TN_T_TENSOR);
+    int naxis = tn_layout_naxis(t->layout, t->n);
+    tn_vec(const tn_expr *) dim = {0};
+    tn_vec_reserve(&dim, (size_t)naxis + 1);
+    tn_layout_dims(p, t->layout, t->n, t->dim, dim.at);
+    const tn_expr *r = product(p, tn_dtype_bytes(t->dtype), naxis, dim.at);
+    tn_vec_deinit(&dim);
+    return r;
+}
+
+/* ---- text ---- */
+
+typedef struct piece { const tn_type *t; const char *text; } piece;
+typedef tn_vec(piece) pieces;
+
+static void print_tensor(const tn_type *t, tn_buf *out)
+{
+    if (t->n == 0) {
+        tn_dtype_print(t->dtype, false, out);
+        return;
+    }
+    tn_buf_str(out, "Tensor[(");
+    for (int i = 0; i < t->n; i++) {
+        if (i > 0)
+            tn_buf_str(out, ", ");
+        tn_expr_print(t->dim[i], NULL, out);
+    }
+    tn_buf_str(out, "), ");
+    tn_dtype_print(t->dtype, false, out);
+    if (t->layout)
+        tn_buf_printf(out, ", %s", t->layout->text);
+    tn_buf_char(out, ']');
+}
+
+/* "(A, B)" or "fn (A) -> B": the head now, the rest as pieces, last first. */
+static void push_fields(pieces *todo, const tn_type *t, tn_buf *out)
+{
+    int n = t->kind == TN_T_FUNC ? t->n - 1 : t->n;
+    tn_buf_str(out, t->kind == TN_T_FUNC ? "fn (" : "(");
+    if (t->kind == TN_T_FUNC) {
+        tn_vec_push(todo, ((piece){t->field[n], NULL}));
+        tn_vec_push(todo, ((piece){NULL, ") -> "}));
+    } else {
+        tn_vec_push(todo, ((piece){NULL, n == 1 ? ",)" : ")"}));
+    }
+    for (int i = n - 1; i >= 0; i--) {
+        tn_vec_push(todo, ((piece){t->field[i], NULL}));
+        if (i > 0)
+            tn_vec_push(todo, ((piece){NULL, ", "}));
+    }
+}
+
+void tn_type_print(const tn_type *t, tn_buf *out)
+{
+    pieces todo = {0};
+    tn_vec_push(&todo, ((piece){t, NULL}));
+    while (todo.n > 0) {
+        piece it = tn_vec_pop(&todo);
+        if (it.text || !it.t)
+            tn_buf_str(out, it.text ? it.text : "?"); /* ?: not inferred */
+        else if (it.t->kind == TN_T_TENSOR)
+            print_tensor(it.t, out);
+        else
+            push_fields(&todo, it.t, out);
+    }
+    tn_vec_deinit(&todo);
+}

@@ -1,0 +1,21 @@
+#ifndef TN_TIR_FUNC_H
+#define TN_TIR_FUNC_H
+/* Shared by the files of tir/, not by other folders: names, and copying lists of statements. */
+#include "tir/tir.h"
+
+bool tn_tir_reserved(const char *name);              /* a word of the text form */
+bool tn_tir_is_name(const char *name);               /* identifier (dots inside allowed), not reserved */
+const char *tn_tir_name(tn_ctx *ctx, const char *name); /* the nearest such name, interned */
+bool tn_tir_layout_like(const char *s, size_t n);    /* one word that reads as a layout: NK32n */
+const char *tn_tir_suffixed(tn_ctx *ctx, const char *name, uint32_t k); /* name_k, interned */
+
+/* Deep copy of src's statements to the end of dst (a list of f). */
+void tn_body_clone(tn_func *f, tn_body *dst, const tn_body *src);
+
+/* Nesting of statements that the recursive passes (printer, reader, verifier, interpreter) follow. */
+enum { TN_TIR_DEPTH = 200 };
+
+/* The canonical copy of f, numbered as its text reads back; *out_names: printed name of each of its variables. */
+tn_func *tn_func_number(const tn_func *f, tn_arena *arena, tn_pool *pool, const char ***out_names);
+
+#endif
