@@ -70,6 +70,8 @@ void tn_facts_upper(tn_facts *f, const tn_expr *leaf, const tn_expr *max); /* le
 typedef struct tn_bnd { const tn_facts *f; tn_memo *m; } tn_bnd;
 tn_range tn_bounds_of(const tn_bnd *b, const tn_expr *e);
 tn_range tn_bounds_affine(const tn_bnd *b, const tn_affine *a);
+/* Next assumption from *at on that fixes x % m for a constant m > 0: x % m == r. */
+bool tn_bounds_residue(const tn_bnd *b, const tn_expr *x, size_t *at, int64_t *m, int64_t *r);
 tn_range tn_dtype_range(tn_dtype t); /* of a data integer or bool */
 static inline bool tn_range_is_point(tn_range r) { return r.lo == r.hi && r.lo != INT64_MIN && r.lo != INT64_MAX; }
 
@@ -114,6 +116,7 @@ const tn_expr *tn_simp_wrap(tn_simp *c, const tn_expr *e, const tn_expr *const s
 const tn_expr *tn_simp_float(tn_simp *c, const tn_expr *e, const tn_expr *const s[]);
 const tn_expr *tn_simp_cast(tn_simp *c, const tn_expr *e, const tn_expr *const s[]);
 const tn_expr *tn_simp_vector(tn_simp *c, const tn_expr *e, const tn_expr *const s[]);
+const tn_expr *tn_simp_wrap_minmax(tn_simp *c, enum tn_ek k, const tn_expr *a, const tn_expr *b); /* never NULL */
 /* One scalar node over simplified operands. */
 const tn_expr *tn_simp_scalar(tn_simp *c, const tn_expr *e, const tn_expr *const s[]);
 

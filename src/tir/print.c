@@ -195,6 +195,10 @@ static void loops(printer *pr, const tn_stmt *s, int indent)
             str(pr, at->u.loop.kind == TN_LOOP_SERIAL ? "for " : " for ");
         }
         expr(pr, at->u.loop.var);
+        if (!tn_dtype_is_index(at->u.loop.var->dtype)) {
+            str(pr, ": ");
+            tn_dtype_print(at->u.loop.var->dtype, true, pr->out);
+        }
         str(pr, " < ");
         expr(pr, at->u.loop.extent);
         const tn_stmt *in = at->u.loop.body.first;
