@@ -1,4 +1,4 @@
-/* Expressions of Relay text: literals, names, calls, projections, closures, infix operators. */
+/* Expressions of Relay text: literals, names, constants, projections, tuples, infix operators. */
 #include "relay/parse.h"
 
 #include "ir/eval.h"
@@ -6,69 +6,68 @@
 #include <math.h>
 #include <string.h>
 
-enum { MAX_ARGS = 65000, MAX_PROJECTIONS = 16 };
-
-typedef tn_vec(pval) pvals;
+enum { MAX_PROJECTIONS = 16 };
 
 /* What users of the reference system write and this reader knows but cannot take yet. */
-static const struct refused { const char *word, *id, *text; } refused[] = {
-    { "if", "relay-E023", "`if` is not supported yet: choose with where(cond, a, b), or fold the condition in the model" },
-    { "match", "relay-E024", "`match` and algebraic data types are not supported yet" },
-    { "ref", "relay-E022", "references (`ref`) are not supported yet" },
-    { "ref_read", "relay-E022", "references (`ref_read`) are not supported yet" },
-    { "ref_write", "relay-E022", "references (`ref_write`) are not supported yet" },
-    { "let", "relay-E026", "`let` begins a line of its own: let %x = ...;" },
-    { "free_var", "relay-E027", "`free_var` stands before a bare expression; in a function write a parameter" },
+static const struct refused { const char *word, *id, *text;
+} refused[] = {
+    {"if", "relay-E023",
+     "`if` is not supported yet: choose with where(cond, a, b), or fold the condition in the model"},
+    {"match", "relay-E024", "`match` and algebraic data types are not supported yet"},
+    {"ref", "relay-E022", "references (`ref`) are not supported yet"},
+    {"ref_read", "relay-E022", "references (`ref_read`) are not supported yet"},
+    {"ref_write", "relay-E022", "references (`ref_write`) are not supported yet"},
+    {"let", "relay-E026", "`let` begins a line of its own: let %x = ...;"},
+    {"free_var", "relay-E027", "`free_var` stands before a bare expression; in a function write a parameter"},
 };
 
-static pval bad(uint32_t line, uint32_t col)
+pval pval_bad(uint32_t line, uint32_t col)
 {
     return (pval){ .kind = PVAL_BAD, .line = line, .col = col };
 }
 
-static pval one(tn_node *n, uint32_t line, uint32_t col)
+pval pval_one(tn_node *n, uint32_t line, uint32_t col)
 {
     return (pval){ .kind = n->nout == 1 ? PVAL_ONE : PVAL_NODE, .v = tn_val(n), .line = line, .col = col };
 }
 
-static tn_region *region(const parser *p)
-{
-    return p->scope->region;
-}
-
-/* Gives a node made since there were `first` nodes the source that the comment after it names. */
+/* Gives a node made since there were `first` nodes the source that the comment after it names. A comment is for the
+ * innermost expression that ends before it; one in brackets leaves it to what is around. */
 static void annotate(parser *p, const pval *v, uint32_t first)
 {
     const char *s;
     size_t n;
-    bool made = (v->kind == PVAL_ONE || v->kind == PVAL_NODE) && v->v.def->id >= first && !tn_op_is(v->v.def, &tn_op_constant);
-    if (made && parse_annot(p, &s, &n)) {
-        const char *source = tn_annot_source(p->g->ctx, s, n);
-        if (source) {
-            v->v.def->loc = parse_loc(p, v->line, v->col, source);
-        }
+    bool made = (v->kind == PVAL_ONE || v->kind == PVAL_NODE) && v->v.def->id >= first &&
+                !tn_op_is(v->v.def, &tn_op_constant);
+    if (!made || !parse_annot(p, &s, &n) || s == p->annot_used) {
+        return;
+    }
+    p->annot_used = s;
+    const char *source = tn_annot_source(p->g->ctx, s, n);
+    if (source) {
+        v->v.def->loc = parse_loc(p, v->line, v->col, source);
     }
 }
 
 /* A node of op over in[], typed; bad after an error. */
-static pval make_node(parser *p, const tn_op *op, int n, const tn_value in[], const void *attr, uint32_t line, uint32_t col)
+pval parse_node(parser *p, const tn_op *op, int n, const tn_value in[], const void *attr, uint32_t line, uint32_t col)
 {
-    tn_node *node = tn_make_call(p->g, region(p), NULL, op, n, in, attr, parse_loc(p, line, col, NULL));
+    tn_node *node = tn_make_call(p->g, p->scope->region, NULL, op, n, in, attr, parse_loc(p, line, col, NULL));
     if (!node) {
         p->n_error++;
-        return bad(line, col);
+        return pval_bad(line, col);
     }
-    return one(node, line, col);
+    return pval_one(node, line, col);
 }
 
 /* ---- values ---- */
 
-static uint32_t n_items(const pval *v)
+uint32_t pval_n_items(const pval *v)
 {
     return v->kind == PVAL_NODE ? v->v.def->nout : v->n;
 }
 
-static pval item_at(const pval *v, uint32_t i)
+pval pval_item(const pval *v, uint32_t i)
 {
     if (v->kind == PVAL_LIST) {
         return v->item[i];
@@ -86,10 +85,10 @@ bool parse_value(parser *p, const pval *v, tn_value *out)
         *out = v->v;
         return true;
     }
-    uint32_t n = n_items(v);
+    uint32_t n = pval_n_items(v);
     tn_value *in = TN_NEW_N(&p->scratch, tn_value, n);
     for (uint32_t i = 0; i < n; i++) {
-        pval item = item_at(v, i);
+        pval item = pval_item(v, i);
         if (!parse_value(p, &item, &in[i])) {
             return false;
         }
@@ -98,7 +97,7 @@ bool parse_value(parser *p, const pval *v, tn_value *out)
             return false;
         }
     }
-    pval t = make_node(p, &tn_op_tuple, (int)n, in, NULL, v->line, v->col);
+    pval t = parse_node(p, &tn_op_tuple, (int)n, in, NULL, v->line, v->col);
     *out = t.v;
     return t.kind == PVAL_ONE;
 }
@@ -109,7 +108,7 @@ static pval scalar(parser *p, tn_dtype t, tn_scalar v, uint32_t line, uint32_t c
 {
     unsigned char data[8] = { 0 };
     tn_scalar_write(t, data, v);
-    return one(tn_make_constant(p->g, region(p), NULL, t, 0, NULL, data, NULL), line, col);
+    return pval_one(tn_make_constant(p->g, p->scope->region, NULL, t, 0, NULL, data, NULL), line, col);
 }
 
 /* dtype of a number's suffix; none: int32 or float32. */
@@ -123,7 +122,8 @@ static bool suffix_dtype(const char *s, size_t n, bool real, tn_dtype *out)
         *out = TN_F32;
         return true;
     }
-    return tn_dtype_parse(s, n, out) && out->lanes == 1 && out->bits <= 64 && (tn_dtype_is_float(*out) || tn_dtype_is_int(*out));
+    return tn_dtype_parse(s, n, out) && out->lanes == 1 && out->bits <= 64 &&
+           (tn_dtype_is_float(*out) || tn_dtype_is_int(*out));
 }
 
 static bool fits(tn_dtype t, int64_t i)
@@ -143,7 +143,8 @@ static tn_status parse_number(parser *p, bool minus, pval *out)
     tn_dtype t;
     tn_scalar v;
     if (!suffix_dtype(l->suffix, l->n_suffix, real, &t)) {
-        return tn_lex_fail(l, "relay-E030", "unknown suffix '%.*s' of a number: use f, f64, f16, bf16, i8 ... i64, u8 ... u64",
+        return tn_lex_fail(l, "relay-E030",
+                           "unknown suffix '%.*s' of a number: use f, f64, f16, bf16, i8 ... i64, u8 ... u64",
                            (int)(l->n_suffix < 32 ? l->n_suffix : 32), l->suffix);
     }
     if (tn_dtype_is_float(t)) {
@@ -225,8 +226,10 @@ static tn_status constant_blob(parser *p, int64_t k, const tn_type *t, uint32_t 
     }
     if ((uint64_t)k >= p->n_constant || !p->constant[k] || p->constant[k]->n != (uint64_t)bytes) {
         size_t have = (uint64_t)k < p->n_constant && p->constant[k] ? p->constant[k]->n : 0;
-        return parse_error(p, line, col, "relay-E034", "meta[relay.Constant][%lld] needs %lld bytes, the parameters hold %zu: "
-                           "use the .params file written with this text", (long long)k, (long long)bytes, have);
+        return parse_error(p, line, col, "relay-E034",
+                           "meta[relay.Constant][%lld] needs %lld bytes, the parameters hold %zu: "
+                           "use the .params file written with this text",
+                           (long long)k, (long long)bytes, have);
     }
     *out = p->constant[k];
     return TN_OK;
@@ -241,18 +244,18 @@ static tn_status use_constant(parser *p, int64_t k, uint32_t line, uint32_t col,
         if (!in_scope(p, c->node->owner)) {
             tn_node_move(p->g, c->node, p->body, first_line(p->body));
         }
-        *out = one(c->node, line, col);
+        *out = pval_one(c->node, line, col);
         return TN_OK;
     }
     const tn_blob *blob;
     if (constant_blob(p, k, c->type, line, col, &blob) != TN_OK) {
-        *out = bad(line, col);
+        *out = pval_bad(line, col);
         return TN_OK;
     }
-    c->node = tn_constant_new(p->g, region(p), NULL, c->type, blob, c->name);
+    c->node = tn_constant_new(p->g, p->scope->region, NULL, c->type, blob, c->name);
     c->node->loc = parse_loc(p, line, col, NULL);
     c->body = p->body;
-    *out = one(c->node, line, col);
+    *out = pval_one(c->node, line, col);
     return TN_OK;
 }
 
@@ -280,14 +283,17 @@ static tn_status parse_meta(parser *p, pval *out)
     if (!c->type && parse_annot(p, &s, &n) && tn_annot_constant(p->g->ctx, s, n, &a)) {
         c->name = a.name;
         if (parse_constant_type(p, &a, &c->type) != TN_OK) {
-            *out = bad(line, col);
-            return p->l.failed ? TN_FAIL : TN_OK;
+            *out = pval_bad(line, col);
+            p->n_error++;
+            return TN_OK;
         }
     }
     if (!c->type) {
-        *out = bad(line, col);
-        (void)parse_error(p, line, col, "relay-E036", "the type of meta[relay.Constant][%lld] is not known: write it in a comment after "
-                          "it, as in /* name (256, 64) */", (long long)k);
+        *out = pval_bad(line, col);
+        (void)parse_error(p, line, col, "relay-E036",
+                          "the type of meta[relay.Constant][%lld] is not known: write it in a comment after "
+                          "it, as in /* name (256, 64) */",
+                          (long long)k);
         return TN_OK;
     }
     return use_constant(p, k, line, col, out);
@@ -296,26 +302,27 @@ static tn_status parse_meta(parser *p, pval *out)
 /* ---- projections ---- */
 
 /* v.k */
-static pval project(parser *p, const pval *v, uint32_t k, uint32_t line, uint32_t col)
+pval parse_project(parser *p, const pval *v, uint32_t k, uint32_t line, uint32_t col)
 {
     if (v->kind == PVAL_BAD) {
-        return bad(line, col);
+        return pval_bad(line, col);
     }
     bool many = v->kind == PVAL_NODE || v->kind == PVAL_LIST;
     const tn_type *t = v->kind == PVAL_ONE ? tn_value_type(v->v) : NULL;
-    uint32_t n = many ? n_items(v) : t && t->kind == TN_T_TUPLE ? t->n : 0;
+    uint32_t n = many ? pval_n_items(v) : t && t->kind == TN_T_TUPLE ? t->n : 0;
     if (k >= n) {
-        (void)parse_error(p, line, col, "relay-E037", n ? "there is no field %u: the tuple has %u" : "only a tuple has fields like .%u",
+        (void)parse_error(p, line, col, "relay-E037",
+                          n ? "there is no field %u: the tuple has %u" : "only a tuple has fields like .%u",
                           k, n);
-        return bad(line, col);
+        return pval_bad(line, col);
     }
     if (many) {
-        pval r = item_at(v, k);
+        pval r = pval_item(v, k);
         r.line = line, r.col = col;
         return r;
     }
     tn_tuple_get_attr attr = { .index = k };
-    return make_node(p, &tn_op_tuple_get, 1, &v->v, &attr, line, col);
+    return parse_node(p, &tn_op_tuple_get, 1, &v->v, &attr, line, col);
 }
 
 /* "0.1": numbers separated by points, applied in turn. */
@@ -330,7 +337,7 @@ static tn_status project_text(parser *p, const char *s, size_t n, pval *v)
         if (!used || (used < n && s[used] != '.') || used + 1 == n || i == MAX_PROJECTIONS) {
             return tn_lex_fail(&p->l, "relay-E037", "after a point stands the number of a field, as in %%0.1");
         }
-        *v = project(p, v, (uint32_t)k, line, col);
+        *v = parse_project(p, v, (uint32_t)k, line, col);
         n -= used < n ? used + 1 : used;
         s += used + 1;
     }
@@ -363,7 +370,7 @@ static tn_status parse_local(parser *p, pval *out)
     size_t n = dot ? (size_t)(dot - l->text) : l->n;
     const char *name = tn_intern_n(p->g->ctx, l->text, n);
     if (!parse_lookup(p, name, out)) {
-        *out = bad(line, col);
+        *out = pval_bad(line, col);
         (void)parse_error(p, line, col, "relay-E039", "%%%s is not defined here", name);
     }
     out->line = line, out->col = col;
@@ -371,324 +378,6 @@ static tn_status parse_local(parser *p, pval *out)
         TN_TRY(project_text(p, dot + 1, l->n - n - 1, out));
     }
     parse_next(p);
-    return TN_OK;
-}
-
-/* ---- calls ---- */
-
-/* name= comes next: an attribute, not an argument. */
-static bool at_attribute(const parser *p)
-{
-    tn_lexer ahead = p->l;
-    if (ahead.tok != TN_TOK_IDENT) {
-        return false;
-    }
-    tn_lex_next(&ahead);
-    return tn_lex_is(&ahead, "=");
-}
-
-/* Skips one attribute value. */
-static tn_status skip_value(parser *p)
-{
-    for (int depth = 0; p->l.tok != TN_TOK_END; parse_next(p)) {
-        if (tn_lex_is(&p->l, "(") || tn_lex_is(&p->l, "[")) {
-            depth++;
-        } else if (depth && (tn_lex_is(&p->l, ")") || tn_lex_is(&p->l, "]"))) {
-            depth--;
-        } else if (!depth && (tn_lex_is(&p->l, ",") || tn_lex_is(&p->l, ")"))) {
-            return TN_OK;
-        }
-    }
-    return parse_expect(p, ")");
-}
-
-static tn_status parse_attribute(parser *p, const tn_op *op, void *attr, uint64_t *seen)
-{
-    const tn_attr_field *f = op ? op->attr : NULL;
-    uint32_t line = p->l.tok_line, col = p->l.tok_col;
-    const char *name = tn_intern_n(p->g->ctx, p->l.text, p->l.n);
-    for (int i = 0; f && f[i].name; i++) {
-        if (!strcmp(f[i].name, name) && i < 64) {
-            if (*seen >> i & 1) {
-                return tn_lex_fail(&p->l, "relay-E040", "attribute %s is given twice", name);
-            }
-            *seen |= (uint64_t)1 << i;
-        }
-    }
-    if (op && !f) {
-        (void)parse_error(p, line, col, "relay-E041", "%s has no attributes, so no %s", op->name, name);
-    }
-    parse_next(p);
-    TN_TRY(parse_expect(p, "="));
-    if (!f) {
-        return skip_value(p);
-    }
-    tn_scope_fns scope = parse_dims_scope(p);
-    return tn_attr_parse(&p->l, p->g->pool, &scope, f, name, attr);
-}
-
-/* Arguments and attributes up to and with the closing bracket. attr NULL: attributes are not allowed. */
-static tn_status parse_args(parser *p, const tn_op *op, void *attr, bool attrs, pvals *args, uint64_t *seen)
-{
-    TN_TRY(parse_expect(p, "("));
-    while (!tn_lex_is(&p->l, ")")) {
-        pval v;
-        if (args->n == MAX_ARGS) {
-            return tn_lex_fail(&p->l, "relay-E042", "a call has at most %d arguments", MAX_ARGS);
-        }
-        if (attrs && at_attribute(p)) {
-            TN_TRY(parse_attribute(p, op, attr, seen));
-        } else {
-            TN_TRY(parse_expr(p, &v));
-            tn_vec_push(args, v);
-        }
-        if (!parse_accept(p, ",")) {
-            break;
-        }
-    }
-    return parse_expect(p, ")");
-}
-
-/* Appends the tensors of v: operators over any number of tensors take them one by one or in a tuple. */
-static bool flatten(parser *p, const pval *v, tn_value **in, size_t *n, size_t cap)
-{
-    const tn_type *t = v->kind == PVAL_ONE ? tn_value_type(v->v) : NULL;
-    if (v->kind == PVAL_LIST || v->kind == PVAL_NODE || (t && t->kind == TN_T_TUPLE)) {
-        uint32_t m = t ? t->n : n_items(v);
-        bool made = t && tn_op_is(v->v.def, &tn_op_tuple);
-        if (made) {
-            tn_vec_push(&p->opened, v->v.def);
-        }
-        for (uint32_t i = 0; i < m && *n < cap; i++) {
-            pval item = made ? (pval){ .kind = PVAL_ONE, .v = tn_in(v->v.def, (int)i) } : t ? project(p, v, i, v->line, v->col) : item_at(v, i);
-            if (!parse_value(p, &item, &(*in)[(*n)++])) {
-                return false;
-            }
-        }
-        return true;
-    }
-    return parse_value(p, v, &(*in)[(*n)++]);
-}
-
-static size_t count_values(const pval *v)
-{
-    const tn_type *t = v->kind == PVAL_ONE ? tn_value_type(v->v) : NULL;
-    return v->kind == PVAL_LIST || v->kind == PVAL_NODE ? n_items(v) : t && t->kind == TN_T_TUPLE ? t->n : 1;
-}
-
-/* The values of arguments in scratch memory; NULL: one of them is bad. */
-static tn_value *arg_values(parser *p, const pvals *args, bool any_number, size_t *out_n)
-{
-    size_t cap = 0, n = 0;
-    for (size_t i = 0; i < args->n; i++) {
-        cap += any_number ? count_values(&args->at[i]) : 1;
-    }
-    tn_value *in = TN_NEW_N(&p->scratch, tn_value, cap);
-    bool ok = cap <= MAX_ARGS;
-    for (size_t i = 0; i < args->n && cap <= MAX_ARGS; i++) {
-        ok = (any_number ? flatten(p, &args->at[i], &in, &n, cap) : parse_value(p, &args->at[i], &in[n++])) && ok;
-    }
-    *out_n = n;
-    return ok ? in : NULL;
-}
-
-static size_t distance(const char *a, const char *b)
-{
-    enum { MAX = 40 };
-    size_t row[MAX + 1], n = strlen(b), m = strlen(a);
-    if (n > MAX || m > MAX) {
-        return MAX;
-    }
-    for (size_t j = 0; j <= n; j++) {
-        row[j] = j;
-    }
-    for (size_t i = 1; i <= m; i++) {
-        size_t corner = row[0];
-        row[0] = i;
-        for (size_t j = 1; j <= n; j++) {
-            size_t up = row[j], best = corner + (a[i - 1] != b[j - 1]);
-            best = up + 1 < best ? up + 1 : best;
-            best = row[j - 1] + 1 < best ? row[j - 1] + 1 : best;
-            corner = up;
-            row[j] = best;
-        }
-    }
-    return row[n];
-}
-
-/* Operators that have a notation of their own and are not called by name. */
-static bool has_notation(const tn_op *op)
-{
-    return op == &tn_op_var || op == &tn_op_constant || op == &tn_op_fn || op == &tn_op_call || op == &tn_op_tuple ||
-           op == &tn_op_tuple_get;
-}
-
-static const tn_op *find_op(parser *p, const char *name, uint32_t line, uint32_t col)
-{
-    const tn_op *op = tn_ops_find(name), *near = NULL;
-    if (op && !has_notation(op)) {
-        return op;
-    }
-    size_t best = 4;
-    for (size_t i = 0; i < tn_ops_count(); i++) {
-        size_t d = has_notation(tn_ops_at(i)) ? best : distance(name, tn_ops_at(i)->name);
-        if (d < best) {
-            best = d;
-            near = tn_ops_at(i);
-        }
-    }
-    (void)parse_error(p, line, col, "relay-E043", near ? "unknown operator %s; did you mean %s?" : "unknown operator %s", name,
-                      near ? near->name : "");
-    return NULL;
-}
-
-static tn_status required_given(parser *p, const tn_op *op, uint64_t seen, uint32_t line, uint32_t col)
-{
-    for (int i = 0; op->attr && op->attr[i].name && i < 64; i++) {
-        if (!op->attr[i].def && !(seen >> i & 1)) {
-            return parse_error(p, line, col, "relay-E044", "%s needs the attribute %s", op->name, op->attr[i].name);
-        }
-    }
-    return TN_OK;
-}
-
-static tn_status parse_op_call(parser *p, pval *out)
-{
-    uint32_t line = p->l.tok_line, col = p->l.tok_col;
-    const char *name = tn_intern_n(p->g->ctx, p->l.text, p->l.n);
-    const tn_op *op = find_op(p, name, line, col);
-    void *attr = op ? tn_arena_alloc(&p->scratch, op->attr_size, 16) : NULL;
-    pvals args = { 0 };
-    uint64_t seen = 0;
-    size_t n;
-    *out = bad(line, col);
-    if (op && op->attr) {
-        TN_TRY(tn_attr_init(p->g->pool, op->attr, op->attr_size, attr));
-    }
-    parse_next(p);
-    tn_status s = parse_args(p, op, attr, true, &args, &seen);
-    if (s == TN_OK && op && required_given(p, op, seen, line, col) == TN_OK) {
-        tn_value *in = arg_values(p, &args, op->nin < 0, &n);
-        if (in) {
-            *out = make_node(p, op, (int)n, in, op->attr ? attr : NULL, line, col);
-        }
-    }
-    tn_vec_deinit(&args);
-    return s;
-}
-
-/* callee(arguments): a call of a closure. */
-static tn_status parse_apply(parser *p, pval *callee)
-{
-    uint32_t line = callee->line, col = callee->col;
-    pvals args = { 0 };
-    size_t n = 0;
-    tn_value f, *in = NULL;
-    tn_status s = parse_args(p, NULL, NULL, false, &args, NULL);
-    bool ok = s == TN_OK && parse_value(p, callee, &f);
-    if (ok) {
-        in = arg_values(p, &args, false, &n);
-    }
-    tn_vec_deinit(&args);
-    pval r = bad(line, col);
-    const tn_type *t = in && f.def ? tn_value_type(f) : NULL;
-    if (in && (!t || t->kind != TN_T_FUNC)) {
-        (void)parse_error(p, line, col, "relay-E038", "only a function can be called");
-    } else if (in) {
-        tn_value *all = TN_NEW_N(&p->scratch, tn_value, n + 1);
-        all[0] = f;
-        memcpy(all + 1, in, n * sizeof *in);
-        r = make_node(p, &tn_op_call, (int)n + 1, all, NULL, line, col);
-    }
-    *callee = r;
-    return s;
-}
-
-/* @f(arguments): its body is copied to the place of the call. */
-static tn_status parse_global_call(parser *p, pval *out)
-{
-    uint32_t line = p->l.tok_line, col = p->l.tok_col;
-    tn_function *f = NULL;
-    pvals args = { 0 };
-    size_t n = 0;
-    *out = bad(line, col);
-    parse_next(p);
-    const char *name = tn_lex_ident(&p->l);
-    if (!name) {
-        return TN_FAIL;
-    }
-    TN_TRY(parse_global(p, name, line, col, &f));
-    tn_status s = parse_args(p, NULL, NULL, false, &args, NULL);
-    tn_value *in = s == TN_OK && f ? arg_values(p, &args, false, &n) : NULL;
-    tn_vec_deinit(&args);
-    if (!in) {
-        return s;
-    }
-    if (n != f->body->n_param) {
-        (void)parse_error(p, line, col, "relay-E045", "@%s takes %u arguments, %zu are given", name, f->body->n_param, n);
-        return TN_OK;
-    }
-    uint32_t m = f->body->n_result;
-    tn_value *res = TN_NEW_N(&p->scratch, tn_value, m);
-    if (tn_relay_inline(p->g, f->body, region(p), NULL, in, parse_loc(p, line, col, NULL), res) != TN_OK) {
-        p->n_error++;
-        return TN_OK;
-    }
-    pval *item = TN_NEW_N(&p->scratch, pval, m);
-    for (uint32_t i = 0; i < m; i++) {
-        item[i] = (pval){ .kind = PVAL_ONE, .v = res[i], .line = line, .col = col };
-    }
-    *out = m == 1 ? item[0] : (pval){ .kind = PVAL_LIST, .n = m, .item = item, .line = line, .col = col };
-    return TN_OK;
-}
-
-/* ---- closures ---- */
-
-/* Parameters, result type and body, with the scope of the closure open. */
-static tn_status parse_fn_inside(parser *p, tn_region *r, tn_fn_attr *attr, bool *out_ok)
-{
-    const tn_type *declared = NULL;
-    pval v;
-    uint32_t line = p->l.tok_line, col = p->l.tok_col;
-    TN_TRY(parse_params(p, r, attr));
-    if (parse_accept(p, "->")) {
-        p->dims = DIM_CHECK;
-        tn_status s = parse_type(p, &declared);
-        p->dims = DIM_USE;
-        TN_TRY(s);
-    }
-    TN_TRY(parse_expect(p, "{"));
-    TN_TRY(parse_block(p, "}", &v));
-    *out_ok = parse_results(p, r, &v, declared, line, col) == TN_OK;
-    return TN_OK;
-}
-
-static tn_status parse_fn(parser *p, pval *out)
-{
-    uint32_t line = p->l.tok_line, col = p->l.tok_col;
-    tn_fn_attr *attr = TN_NEW(p->g->arena, tn_fn_attr);
-    bool ok = false;
-    pscope scope;
-    *out = bad(line, col);
-    parse_next(p);
-    if (tn_lex_is(&p->l, "[")) {
-        return tn_lex_fail(&p->l, "relay-E021", "type parameters are not supported yet: write one function for each type");
-    }
-    TN_TRY(parse_expect(p, "("));
-    TN_TRY(tn_attr_init(p->g->pool, tn_op_fn.attr, tn_op_fn.attr_size, attr));
-    tn_node *n = tn_node_new(p->g, region(p), NULL, &tn_op_fn, 0, NULL, 1, attr, parse_loc(p, line, col, NULL));
-    tn_region *r = tn_region_new(p->g, n);
-    parse_open(p, &scope, r);
-    tn_status s = parse_fn_inside(p, r, attr, &ok);
-    parse_close(p);
-    n->attr = attr;
-    TN_TRY(s);
-    TN_TRY(parse_expect(p, "}"));
-    if (ok && tn_infer_node(p->g, n) != TN_OK) {
-        p->n_error++;
-    } else if (ok) {
-        *out = one(n, line, col);
-    }
     return TN_OK;
 }
 
@@ -704,7 +393,9 @@ static tn_status parse_parens(parser *p, pval *out)
     parse_next(p);
     while (s == TN_OK && !tn_lex_is(&p->l, ")")) {
         pval item;
-        s = v.n == MAX_ARGS ? tn_lex_fail(&p->l, "relay-E042", "a tuple has at most %d fields", MAX_ARGS) : parse_expr(p, &item);
+        s = v.n == PARSE_MAX_ARGS
+                ? tn_lex_fail(&p->l, "relay-E042", "a tuple has at most %d fields", PARSE_MAX_ARGS)
+                : parse_expr(p, &item);
         if (s == TN_OK) {
             tn_vec_push(&v, item);
             tuple = parse_accept(p, ",");
@@ -788,10 +479,11 @@ static tn_status parse_primary(parser *p, pval *out)
 
 static tn_status parse_postfix(parser *p, pval *out)
 {
-    uint32_t first = p->g->n_node;
+    uint32_t first = tn_lex_is(&p->l, "(") ? UINT32_MAX : p->g->n_node;
     TN_TRY(parse_primary(p, out));
     for (;;) {
         annotate(p, out, first);
+        first = first == UINT32_MAX ? p->g->n_node : first;
         if (parse_accept(p, ".")) {
             TN_TRY(parse_field(p, out));
         } else if (tn_lex_is(&p->l, "(")) {
@@ -843,8 +535,7 @@ static tn_status parse_unary(parser *p, pval *out)
     TN_TRY(parse_unary(p, out));
     p->nest--;
     tn_value v;
-    *out = parse_value(p, out, &v) ? make_node(p, &tn_op_negative, 1, &v, NULL, line, col) : bad(line, col);
-    annotate(p, out, 0);
+    *out = parse_value(p, out, &v) ? parse_node(p, &tn_op_negative, 1, &v, NULL, line, col) : pval_bad(line, col);
     return TN_OK;
 }
 
@@ -861,17 +552,20 @@ static tn_status parse_infix(parser *p, int level, pval *out)
         TN_TRY(parse_infix(p, op->level + 1, &right));
         bool ok = parse_value(p, out, &in[0]);
         ok = parse_value(p, &right, &in[1]) && ok;
-        *out = ok ? make_node(p, op->op, 2, in, NULL, line, col) : bad(line, col);
-        annotate(p, out, 0);
+        *out = ok ? parse_node(p, op->op, 2, in, NULL, line, col) : pval_bad(line, col);
     }
     return TN_OK;
 }
 
 tn_status parse_expr(parser *p, pval *out)
 {
-    *out = bad(p->l.tok_line, p->l.tok_col);
+    *out = pval_bad(p->l.tok_line, p->l.tok_col);
+    uint32_t first = p->g->n_node;
     TN_TRY(parse_enter(p));
     tn_status s = parse_infix(p, 1, out);
     p->nest--;
+    if (s == TN_OK) {
+        annotate(p, out, first);
+    }
     return s;
 }

@@ -207,7 +207,8 @@ static tn_status parse_func_type(parser *p, const tn_type **out)
     const tn_type **param, *result = NULL;
     parse_next(p);
     if (tn_lex_is(&p->l, "[")) {
-        return tn_lex_fail(&p->l, "relay-E021", "type parameters are not supported yet: write one function for each type");
+        return tn_lex_fail(&p->l, "relay-E021",
+                           "type parameters are not supported yet: write one function for each type");
     }
     TN_TRY(parse_expect(p, "("));
     TN_TRY(parse_fields(p, &n, &param));
@@ -241,9 +242,10 @@ static tn_status parse_type_inner(parser *p, const tn_type **out)
     }
     tn_lexer *l = &p->l;
     if (l->tok == TN_TOK_IDENT && !tn_dtype_parse(l->text, l->n, &t)) {
-        return tn_lex_fail(l, "relay-E014", "unknown type '%.*s': tensors (Tensor[(2, 3), float32]), scalars (float32), "
-                           "tuples and fn types are supported, algebraic data types not yet", (int)(l->n < 64 ? l->n : 64),
-                           l->text);
+        return tn_lex_fail(l, "relay-E014",
+                           "unknown type '%.*s': tensors (Tensor[(2, 3), float32]), scalars (float32), "
+                           "tuples and fn types are supported, algebraic data types not yet",
+                           (int)(l->n < 64 ? l->n : 64), l->text);
     }
     TN_TRY(parse_dtype(p, &t));
     *out = tn_type_tensor(p->g->pool, t, 0, NULL, NULL);
@@ -293,8 +295,8 @@ static tn_status parse_type_of(parser *p, const char *text, size_t n, const tn_t
     tn_lexer saved = p->l;
     const char *saved_end = p->prev_end;
     tn_lex_init(&p->l, p->g->ctx, p->file, text, n, false);
-    p->l.line = saved.tok_line;
-    tn_lex_next(&p->l);
+    p->l.line = p->l.tok_line = saved.tok_line;
+    p->l.col = p->l.tok_col = saved.tok_col;
     enum dim_mode mode = p->dims;
     p->dims = DIM_USE;
     tn_status s = parse_type(p, out);
