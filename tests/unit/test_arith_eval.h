@@ -1,7 +1,7 @@
 #ifndef TEST_ARITH_EVAL_H
 #define TEST_ARITH_EVAL_H
-/* What the tests of arith share: a pool that cleans up after itself and an evaluator of expressions at a point, which
- * uses the one definition of arithmetic (ir/eval.h) and nothing of arith. */
+/* What the tests of arith share: a pool that cleans up after itself and an evaluator of expressions at a
+ * point, which uses the one definition of arithmetic (ir/eval.h) and nothing of arith. */
 #include "arith/arith.h"
 #include "ir/eval.h"
 
@@ -64,7 +64,7 @@ static bool eval_at(const tn_expr *e, const point *at, tn_scalar *out)
 }
 
 /* Printed form in a buffer of the ctx's arena, for messages. */
-static const char *text_of(world *w, const tn_expr *e)
+static inline const char *text_of(world *w, const tn_expr *e)
 {
     tn_buf b = {0};
     if (!e)

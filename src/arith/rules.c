@@ -1,0 +1,181 @@
+/* The rules as data: what the simplifier does, one row a rule, each checked by exhaustion in every domain it
+ * names.
+ *
+ * The code behind the rows normalises instead of matching (sums are affine forms, quotients and remainders one
+ * split), so a row states an effect, not a pattern. Constants obey `when`; conditions on a b c d may be known
+ * from ranges or assumed.
+ */
+#include "arith/arith.h"
+
+#define I TN_DOM_INDEX
+#define W TN_DOM_WRAP
+#define B TN_DOM_BOOL
+#define F TN_DOM_FLOAT
+#define IW (I | W)
+#define IWB (I | W | B)
+#define IWF (I | W | F)
+#define ANY (I | W | B | F)
+
+/* clang-format off */
+const tn_rule_row tn_rules[] = {
+    /* sums: like terms, constants last */
+    {"add-zero",            IW,  "a + 0",                   "a",                  NULL},
+    {"sub-zero",            IWF, "a - 0",                   "a",                  NULL},
+    {"sub-self",            IW,  "a - a",                   "0",                  NULL},
+    {"collect",             I,   "a*k1 + b + a*k2",         "a*(k1 + k2) + b",    NULL},
+    {"collect-self",        I,   "a + a",                   "a*2",                NULL},
+    {"cancel",              I,   "a + b - a",               "b",                  NULL},
+    {"cancel-last",         IW,  "a + b - b",               "a",                  NULL},
+    {"cancel-sub",          IW,  "a - b + b",               "a",                  NULL},
+    {"constants-together",  IW,  "a + k1 + k2",             "a + (k1 + k2)",      NULL},
+    {"constant-outwards",   I,   "a + (b + k1)",            "a + b + k1",         NULL},
+    {"minus-constant",      W,   "a - k1",                  "a + (0 - k1)",       NULL},
+    {"minus-minus",         I,   "a - (b - c)",             "a - b + c",          NULL},
+    /* products */
+    {"mul-zero",            IW,  "a*0",                     "0",                  NULL},
+    {"mul-one",             IWF, "a*1",                     "a",                  NULL},
+    {"mul-constants",       IW,  "a*k1*k2",                 "a*(k1*k2)",          NULL},
+    {"distribute-constant", I,   "(a + b)*k1",              "a*k1 + b*k1",        NULL},
+    {"distribute",          I,   "(a + b)*c",               "a*c + b*c",          NULL},
+    {"difference-of-rows",  I,   "(a + k1)*b - a*b",        "b*k1",               NULL},
+    /* quotients */
+    {"div-one",             IWF, "a/1",                     "a",                  NULL},
+    {"div-self",            IW,  "a/a",                     "1",                  "a != 0"},
+    {"div-small",           IW,  "a/k1",                    "0",                  "0 <= a and a < k1"},
+    {"div-negative",        I,   "a/(0 - k1)",              "(0 - a)/k1",         "0 < k1"},
+    {"div-of-multiple",     I,   "(a*k1 + b)/k1",           "a",                  "0 <= b and b < k1"},
+    {"div-of-multiples",    I,   "(a*(k1*k2) + b)/k1",      "a*k2 + b/k1",        "0 < k1"},
+    {"div-drops-digit",     I,   "(a*k1 + b)/(k1*k2)",      "a/k2",               "0 <= b and b < k1 and 0 < k2"},
+    {"div-of-div",          I,   "a/k1/k2",                 "a/(k1*k2)",          "0 < k1 and 0 < k2"},
+    {"div-of-div-plus",     I,   "(a/k1 + b*k2 + 1)/k2",    "(a + k1)/(k1*k2) + b", "0 < k1 and 0 < k2"},
+    {"div-common-factor",   I,   "(a*k2)/(k1*k2)",          "a/k1",               "k1 != 0 and k2 != 0"},
+    {"div-constant-part",   I,   "(a + k1*k2)/k1",          "a/k1 + k2",          "k1 != 0"},
+    {"div-of-mod",          I,   "(a%(k1*k2))/k1",          "(a/k1)%k2",          "0 < k1 and 0 < k2"},
+    {"div-of-mod-symbol",   I,   "(a%(b*k1))/k1",           "(a/k1)%b",           "0 < b and 0 < k1"},
+    {"div-exact",           I,   "a/k1*k1",                 "a",                  "0 < k1 and a%k1 == 0"},
+    {"div-symbol",          I,   "(a*c)/c",                 "a",                  "c != 0"},
+    {"div-symbol-small",    I,   "(a*c + b)/c",             "a",                  "0 <= b and b < c"},
+    {"div-symbol-sum",      I,   "(a*(c + 1) + b)/(c + 1)", "a",                  "0 <= b and b < c + 1"},
+    {"div-symbol-common",   I,   "(a*c)/(c*k1)",            "a/k1",               "0 < c and 0 < k1"},
+    {"div-of-div-symbol",   I,   "a/b/k1",                  "a/(b*k1)",           "0 < b and 0 < k1"},
+    /* remainders */
+    {"mod-one",             IW,  "a%1",                     "0",                  NULL},
+    {"mod-self",            IW,  "a%a",                     "0",                  "a != 0"},
+    {"mod-small",           IW,  "a%k1",                    "a",                  "0 <= a and a < k1"},
+    {"mod-negative",        I,   "a%(0 - k1)",              "0 - (0 - a)%k1",     "0 < k1"},
+    {"mod-of-multiple",     I,   "(a*k1 + b)%k1",           "b%k1",               "k1 != 0"},
+    {"mod-of-multiples",    I,   "(a*(k1*k2) + b)%k1",      "b%k1",               "k1 != 0"},
+    {"mod-constant-part",   I,   "(a + k1*k2)%k1",          "a%k1",               "k1 != 0"},
+    {"mod-keeps-digit",     I,   "(a*k1 + b)%(k1*k2)",      "(a%k2)*k1 + b",      "0 <= b and b < k1 and 0 < k2"},
+    {"mod-common-factor",   I,   "(a*k2)%(k1*k2)",          "(a%k1)*k2",          "0 < k1 and 0 < k2"},
+    {"mod-of-mod",          I,   "(a%(k1*k2))%k1",          "a%k1",               "0 < k1 and 0 < k2"},
+    {"mod-of-mod-sum",      I,   "(a%k1 + b)%k1",           "(a + b)%k1",         "0 < k1"},
+    {"mod-symbol",          I,   "(a*c)%c",                 "0",                  "c != 0"},
+    {"mod-symbol-small",    I,   "(a*c + b)%c",             "b",                  "0 <= b and b < c"},
+    /* quotient and remainder together */
+    {"div-mod",             I,   "a/k1*k1 + a%k1",          "a",                  "k1 != 0"},
+    {"div-mod-scaled",      I,   "a/k1*(k1*k2) + a%k1*k2",  "a*k2",               "0 < k1"},
+    {"div-mod-symbol",      I,   "a/b*b + a%b",             "a",                  "b != 0"},
+    {"div-mod-sum",         I,   "(a + b*2)/k1*k1 + (a + b*2)%k1", "a + b*2",            "0 < k1"},
+    {"minus-div",           I,   "a - a/k1*k1",             "a%k1",               "0 < k1"},
+    {"minus-mod",           I,   "a - a%k1",                "a/k1*k1",            "0 < k1"},
+    {"round-up-slack",      I,   "(a + (k1 - 1))/k1*k1 - a", "k1 - 1 - (a + (k1 - 1))%k1", "0 < k1"},
+    {"digits",              I,   "(a/k1)%k2*k1 + a%k1",     "a%(k1*k2)",          "0 < k1 and 0 < k2"},
+    {"digits-symbol",       I,   "(a/k1)%b*k1 + a%k1",      "a%(b*k1)",           "0 < b and 0 < k1"},
+    {"mod-known",           I,   "(a + 1)%k1",              "1",                  "1 < k1 and a%k1 == 0"},
+    /* truncating division */
+    {"truncdiv-natural",    I,   "truncdiv(a, k1)",         "a/k1",               "0 <= a and 0 < k1"},
+    {"truncmod-natural",    I,   "truncmod(a, k1)",         "a%k1",               "0 <= a and 0 < k1"},
+    {"truncdiv-one",        IW,  "truncdiv(a, 1)",          "a",                  NULL},
+    {"truncmod-one",        IW,  "truncmod(a, 1)",          "0",                  NULL},
+    /* minimum and maximum */
+    {"min-self",            IWF, "min(a, a)",               "a",                  NULL},
+    {"max-self",            IWF, "max(a, a)",               "a",                  NULL},
+    {"min-known",           I,   "min(a, b)",               "a",                  "a <= b"},
+    {"max-known",           I,   "max(a, b)",               "b",                  "a <= b"},
+    {"min-offset",          I,   "min(a, a + k1)",          "a",                  "0 <= k1"},
+    {"max-offset",          I,   "max(a, a + k1)",          "a + k1",             "0 <= k1"},
+    {"min-constants",       I,   "min(min(a, k1), k2)",     "min(a, min(k1, k2))", NULL},
+    {"min-max-absorb",      I,   "min(a, max(a, b))",       "a",                  NULL},
+    {"max-min-absorb",      I,   "max(a, min(b, a))",       "a",                  NULL},
+    {"min-shared-constant", I,   "min(a + k1, b + k1)",     "min(a, b) + k1",     NULL},
+    {"min-minus",           I,   "min(a, b) - a",           "min(0, b - a)",      NULL},
+    {"minus-min",           I,   "a - min(a, b)",           "max(0, a - b)",      NULL},
+    {"tail-extent",         I,   "min(a*k1 + k1, b) - a*k1", "min(k1, b - a*k1)",  NULL},
+    /* comparisons */
+    {"lt-self",             IW,  "a < a",                   "false",              NULL},
+    {"le-self",             IW,  "a <= a",                  "true",               NULL},
+    {"eq-self",             IWB, "a == a",                  "true",               NULL},
+    {"ne-self",             IWB, "a != a",                  "false",              NULL},
+    {"lt-shift",            I,   "a + k1 < b + k1",         "a < b",              NULL},
+    {"lt-offset",           I,   "a < a + k1",              "true",               "0 < k1"},
+    {"lt-scale",            I,   "a*k1 < b*k1",             "a < b",              "0 < k1"},
+    {"lt-scale-negative",   I,   "a*(0 - k1) < b*(0 - k1)", "b < a",              "0 < k1"},
+    {"lt-drops-digit",      I,   "a*k1 + b < c*k1",         "a < c",              "0 <= b and b < k1"},
+    {"le-drops-digit",      I,   "a*k1 <= c*k1 + b",        "a <= c",             "0 <= b and b < k1"},
+    {"div-lt",              I,   "a/k1 < k2",               "a < k1*k2",          "0 < k1"},
+    {"le-div",              I,   "k2 <= a/k1",              "k1*k2 <= a",         "0 < k1"},
+    {"le-shift",            I,   "a + b <= c + b",          "a <= c",             NULL},
+    {"le-not-strict",       I,   "a <= b - 1",              "a < b",              NULL},
+    {"mask-of-full-tile",   I,   "a + b < c",               "true",               "a + k1 <= c and b < k1"},
+    {"mask-transitive",     I,   "a < c",                   "true",               "a < b and b <= c"},
+    {"mask-of-flat-index",  I,   "a*c + b < d*c",           "true",               "a < d and b < c and 0 < c"},
+    {"mask-refuted",        I,   "c <= a",                  "false",              "a < b and b <= c"},
+    {"eq-shift",            I,   "a + k1 == b + k1",        "a == b",             NULL},
+    {"eq-parity",           I,   "a*2 == b*2 + 1",          "false",              NULL},
+    {"eq-digits",           I,   "a*k1 + b == 0",           "a == 0 and b == 0",  "0 <= b and b < k1"},
+    {"ne-parity",           I,   "a*2 != b*2 + 1",          "true",               NULL},
+    {"eq-squeezed",         I,   "a == b",                  "true",               "a <= b and b <= a"},
+    /* bool */
+    {"not-not",             B,   "not(not(a))",             "a",                  NULL},
+    {"not-eq",              ANY, "not(a == b)",             "a != b",             NULL},
+    {"not-ne",              ANY, "not(a != b)",             "a == b",             NULL},
+    {"not-lt",              IW,  "not(a < b)",              "b <= a",             NULL},
+    {"not-le",              IW,  "not(a <= b)",             "b < a",              NULL},
+    {"not-and",             B,   "not(a and b)",            "not(a) or not(b)",   NULL},
+    {"not-or",              B,   "not(a or b)",             "not(a) and not(b)",  NULL},
+    {"and-true",            B,   "a and true",              "a",                  NULL},
+    {"and-false",           B,   "a and false",             "false",              NULL},
+    {"or-true",             B,   "a or true",               "true",               NULL},
+    {"or-false",            B,   "a or false",              "a",                  NULL},
+    {"and-self",            B,   "a and b and a",           "a and b",            NULL},
+    {"or-self",             B,   "a or b or a",             "a or b",             NULL},
+    {"and-opposite",        B,   "a and b and not(a)",      "false",              NULL},
+    {"or-opposite",         B,   "a or b or not(a)",        "true",               NULL},
+    {"eq-true",             B,   "a == true",               "a",                  NULL},
+    {"ne-true",             B,   "a != true",               "not(a)",             NULL},
+    {"and-held",            B,   "a and b",                 "b",                  "a"},
+    {"and-of-lt",           I,   "a < k1 and a < k2",       "a < min(k1, k2)",    NULL},
+    {"or-of-lt",            I,   "a < k1 or a < k2",        "a < max(k1, k2)",    NULL},
+    {"and-excluded",        I,   "a < b and b + k1 <= a",   "false",              "0 <= k1"},
+    {"or-covering",         I,   "a < b or b <= a + k1",    "true",               "0 <= k1"},
+    /* select */
+    {"select-true",         ANY, "select(true, a, b)",      "a",                  NULL},
+    {"select-false",        ANY, "select(false, a, b)",     "b",                  NULL},
+    {"select-same",         ANY, "select(p, a, a)",         "a",                  NULL},
+    {"select-not",          ANY, "select(not(p), a, b)",    "select(p, b, a)",    NULL},
+    {"select-held",         ANY, "select(p, a, b)",         "a",                  "p"},
+    {"select-min",          IW,  "select(a < b, a, b)",     "min(a, b)",          NULL},
+    {"select-max",          IW,  "select(a < b, b, a)",     "max(a, b)",          NULL},
+    {"select-and",          B,   "select(a, b, false)",     "a and b",            NULL},
+    {"select-or",           B,   "select(a, true, b)",      "a or b",             NULL},
+    {"select-and-not",      B,   "select(a, false, b)",     "not(a) and b",       NULL},
+    /* data integers: wrapping */
+    {"bitand-self",         W,   "bitand(a, a)",            "a",                  NULL},
+    {"bitand-zero",         W,   "bitand(a, 0)",            "0",                  NULL},
+    {"bitor-self",          W,   "bitor(a, a)",             "a",                  NULL},
+    {"bitor-zero",          W,   "bitor(a, 0)",             "a",                  NULL},
+    {"bitxor-self",         W,   "bitxor(a, a)",            "0",                  NULL},
+    {"bitxor-zero",         W,   "bitxor(a, 0)",            "a",                  NULL},
+    {"bitand-constants",    W,   "bitand(bitand(a, k1), k2)", "bitand(a, bitand(k1, k2))", NULL},
+    {"bitxor-constants",    W,   "bitxor(bitxor(a, k1), k2)", "bitxor(a, bitxor(k1, k2))", NULL},
+    {"shl-zero",            W,   "shl(a, 0)",               "a",                  NULL},
+    {"shr-zero",            W,   "shr(a, 0)",               "a",                  NULL},
+    {"lt-by-range",         W,   "bitand(a, 3) < 4",        "true",               NULL},
+    {"min-by-range",        W,   "min(bitand(a, 3), 5)",    "bitand(a, 3)",       NULL},
+    {"mod-by-range",        W,   "bitand(a, 3)%4",          "bitand(a, 3)",       NULL},
+    /* floats: bit for bit, NaN and signed zero included */
+    {"add-negative-zero",   F,   "a + -0.0",                "a",                  NULL},
+};
+/* clang-format on */
+const size_t tn_n_rules = sizeof tn_rules / sizeof *tn_rules;

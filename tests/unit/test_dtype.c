@@ -1,0 +1,73 @@
+/* ir/dtype: names both ways, and what is no name. */
+#include "ir/dtype.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <cmocka.h>
+
+static const struct { tn_dtype t; const char *long_name, *short_name;
+} rows[] = {
+    {{TN_FLOAT, 32, 1}, "float32", "f32"},    {{TN_FLOAT, 16, 8}, "float16x8", "f16x8"},
+    {{TN_FLOAT, 64, 1}, "float64", "f64"},    {{TN_BFLOAT, 16, 1}, "bfloat16", "bf16"},
+    {{TN_INT, 8, 64}, "int8x64", "i8x64"},    {{TN_INT, 64, 1}, "int64", "i64"},
+    {{TN_UINT, 8, 1}, "uint8", "u8"},         {{TN_UINT, 32, 4}, "uint32x4", "u32x4"},
+    {{TN_BOOL, 8, 1}, "bool", "bool"},        {{TN_BOOL, 8, 16}, "boolx16", "boolx16"},
+    {{TN_INDEX, 64, 1}, "index", "index"},    {{TN_INDEX, 64, 4}, "indexx4", "indexx4"},
+    {{TN_HANDLE, 64, 1}, "handle", "handle"}, {{TN_INT, 4, 1}, "int4", "i4"},
+    {{TN_UINT, 1, 1}, "uint1", "u1"},         {{TN_FLOAT, 32, 65535}, "float32x65535", "f32x65535"},
+};
+
+static void names_go_both_ways(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        tn_buf b = {0};
+        tn_dtype t = {0};
+        tn_dtype_print(rows[i].t, false, &b);
+        assert_string_equal(b.at, rows[i].long_name);
+        assert_true(tn_dtype_parse(b.at, b.n, &t) && tn_dtype_eq(t, rows[i].t));
+        tn_buf_clear(&b);
+        tn_dtype_print(rows[i].t, true, &b);
+        assert_string_equal(b.at, rows[i].short_name);
+        memset(&t, 0, sizeof t);
+        assert_true(tn_dtype_parse(b.at, b.n, &t) && tn_dtype_eq(t, rows[i].t));
+        tn_buf_deinit(&b);
+    }
+}
+
+static void other_text_is_no_dtype(void **state)
+{
+    static const char *const bad[] = {"",     "f",     "float", "f8",           "f33",     "f128",
+                                      "i3",   "i0",    "i65",   "bf32",         "bool8",   "index64",
+                                      "f32x", "f32x0", "f32x1", "f32x65536",    "f32x4x4", "f032",
+                                      "f32 ", " f32",  "F32",   "i99999999999", "x4"};
+    tn_dtype t = {7, 7, 7};
+    (void)state;
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        if (tn_dtype_parse(bad[i], strlen(bad[i]), &t))
+            fail_msg("\"%s\" was read", bad[i]);
+    }
+    assert_int_equal(t.code, 7);
+}
+
+static void sizes_count_lanes(void **state)
+{
+    (void)state;
+    assert_int_equal(tn_dtype_bytes(TN_F32), 4);
+    assert_int_equal(tn_dtype_bytes((tn_dtype){TN_FLOAT, 16, 8}), 16);
+    assert_int_equal(tn_dtype_bytes((tn_dtype){TN_INT, 4, 1}), 1);
+    assert_int_equal(tn_dtype_bytes((tn_dtype){TN_FLOAT, 64, 65535}), 524280);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(names_go_both_ways),
+        cmocka_unit_test(other_text_is_no_dtype),
+        cmocka_unit_test(sizes_count_lanes),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
