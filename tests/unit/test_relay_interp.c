@@ -85,16 +85,19 @@ static void test_symbolic(void **state)
 static const struct row { const char *body; int n; struct { int n; float at[12]; } want[4]; } rows[] = {
     { "%x + %y", 1, { { 6, { 11, 22, 13, 24, 15, 26 } } } },
     { "(%x, %y)", 2, { { 6, { 1, 2, 3, 4, 5, 6 } }, { 2, { 10, 20 } } } },
-    { "%0 = (%y, (%x, %y * 2f)); (%0, %0.1.1)", 4, { { 2, { 10, 20 } }, { 6, { 1, 2, 3, 4, 5, 6 } }, { 2, { 20, 40 } }, { 2, { 20, 40 } } } },
+    { "%0 = (%y, (%x, %y * 2f)); (%0, %0.1.1)", 4,
+        { { 2, { 10, 20 } }, { 6, { 1, 2, 3, 4, 5, 6 } }, { 2, { 20, 40 } }, { 2, { 20, 40 } } } },
     { "%0 = (%y,); %1 = (%0.0 - 1f, %0); %1.1.0 + %1.0", 1, { { 2, { 19, 39 } } } },
     { "concatenate((%x, reshape(%y, newshape=[1, 2])), axis=0)", 1, { { 8, { 1, 2, 3, 4, 5, 6, 10, 20 } } } },
-    { "%0 = concatenate((%x, %x), axis=0); reshape(%0, newshape=[-1])", 1, { { 12, { 1, 2, 3, 4, 5, 6, 1, 2, 3, 4, 5, 6 } } } },
+    { "%0 = concatenate((%x, %x), axis=0); reshape(%0, newshape=[-1])", 1,
+        { { 12, { 1, 2, 3, 4, 5, 6, 1, 2, 3, 4, 5, 6 } } } },
     { "2f", 1, { { 1, { 2 } } } },
     { "sum(%x, axis=[0])", 1, { { 2, { 9, 12 } } } },
     { "%0 = max(%x, axis=[1], keepdims=True); nn.relu(%x - %0)", 1, { { 6, { 0, 0, 0, 0, 0, 0 } } } },
     { "transpose(%x)", 1, { { 6, { 1, 3, 5, 2, 4, 6 } } } },
     /* expansion, one output of several */
-    { "%0 = nn.batch_norm(%x, %y, %y, %y, %y, epsilon=0); %0.0 * 1f", 1, { { 6, { 10 - 9 * 3.1622777f, 20 - 18 * 4.4721360f,
+    { "%0 = nn.batch_norm(%x, %y, %y, %y, %y, epsilon=0); %0.0 * 1f", 1,
+        { { 6, { 10 - 9 * 3.1622777f, 20 - 18 * 4.4721360f,
         10 - 7 * 3.1622777f, 20 - 16 * 4.4721360f, 10 - 5 * 3.1622777f, 20 - 14 * 4.4721360f } } } },
     { "%0 = nn.batch_norm(%x, %y, %y, %y, %y); (%0.1, %0.2)", 2, { { 2, { 10, 20 } }, { 2, { 10, 20 } } } },
     /* closures and groups */
@@ -102,12 +105,15 @@ static const struct row { const char *body; int n; struct { int n; float at[12];
         { { 6, { 0, 0, 0, 0, 2, 0 } } } },
     { "%f = fn (%p: Tensor[(n, 2), float32], Primitive=1) { %a = %p * 2f; (%a, %a + 1f) }; %0 = %f(%x); %0.1 - %0.0", 1,
         { { 6, { 1, 1, 1, 1, 1, 1 } } } },
-    { "%f = fn (%p: Tensor[(m, 2), float32]) { sum(%p, axis=[0]) }; %f(%x) + %f(concatenate((%x, %x), axis=0))", 1, { { 2, { 27, 36 } } } },
-    { "%c = %y + 1f; %f = fn (%p: Tensor[(2), float32]) { %g = fn (%q: Tensor[(2), float32]) { %q * %c }; %g(%g(%p)) }; %f(%y)", 1,
+    { "%f = fn (%p: Tensor[(m, 2), float32]) { sum(%p, axis=[0]) }; %f(%x) + %f(concatenate((%x, %x), axis=0))", 1,
+        { { 2, { 27, 36 } } } },
+    { "%c = %y + 1f; %f = fn (%p: Tensor[(2), float32]) {"
+      "%g = fn (%q: Tensor[(2), float32]) { %q * %c }; %g(%g(%p)) }; %f(%y)", 1,
         { { 2, { 1210, 8820 } } } },
     { "%h = fn (%f: fn (Tensor[(2), float32]) -> Tensor[(2), float32]) { %f(%f(%y)) };"
       "%g = fn (%q: Tensor[(2), float32]) { %q + 1f }; %h(%g)", 1, { { 2, { 12, 22 } } } },
-    { "%f = fn (%p: Tensor[(2), float32]) { (%p, (%p + 1f, %y)) }; %0 = %f(%y); %0.1.0 + %0.1.1", 1, { { 2, { 21, 41 } } } },
+    { "%f = fn (%p: Tensor[(2), float32]) { (%p, (%p + 1f, %y)) }; %0 = %f(%y); %0.1.0 + %0.1.1", 1,
+        { { 2, { 21, 41 } } } },
     { "%f = fn (%p: Tensor[(2), float32]) { %p }; (%f(%y), %f(%y))", 2, { { 2, { 10, 20 } }, { 2, { 10, 20 } } } },
     /* layouts: physical inside, nothing to see outside */
     { "relayout(relayout(%x, dst_layout=\"BA\"))", 1, { { 6, { 1, 2, 3, 4, 5, 6 } } } },
