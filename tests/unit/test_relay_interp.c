@@ -101,7 +101,8 @@ static const struct row { const char *body; int n; struct { int n; float at[12];
         10 - 7 * 3.1622777f, 20 - 16 * 4.4721360f, 10 - 5 * 3.1622777f, 20 - 14 * 4.4721360f } } } },
     { "%0 = nn.batch_norm(%x, %y, %y, %y, %y); (%0.1, %0.2)", 2, { { 2, { 10, 20 } }, { 2, { 10, 20 } } } },
     /* closures and groups */
-    { "%f = fn (%p: Tensor[(n, 2), float32], %q: Tensor[(2), float32], Primitive=1) { nn.relu(%p - %q + 7f) }; %f(%x, %y)", 1,
+    { "%f = fn (%p: Tensor[(n, 2), float32], %q: Tensor[(2), float32], Primitive=1) { nn.relu(%p - %q + 7f) };"
+      "%f(%x, %y)", 1,
         { { 6, { 0, 0, 0, 0, 2, 0 } } } },
     { "%f = fn (%p: Tensor[(n, 2), float32], Primitive=1) { %a = %p * 2f; (%a, %a + 1f) }; %0 = %f(%x); %0.1 - %0.0", 1,
         { { 6, { 1, 1, 1, 1, 1, 1 } } } },
