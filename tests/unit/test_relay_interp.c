@@ -65,7 +65,10 @@ static void test_symbolic(void **state)
             want[3 * r + 2] = -5 * p - 6 * q > 0 ? -5 * p - 6 * q : 0;
         }
         tn_tensor_value in = f32(x, 2, sizes[i], 2), out;
+        uint32_t n_expr = m.pool.n;
+        size_t used = m.arena.used_bytes;
         run(&m, 1, &in, 1, &out);
+        assert_true(i == 0 || (m.pool.n == n_expr && m.arena.used_bytes == used)); /* another n leaves nothing behind */
         assert_int_equal(out.ndim, 2);
         assert_int_equal(out.dim[0], sizes[i]);
         assert_int_equal(out.dim[1], 3);
