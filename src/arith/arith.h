@@ -57,8 +57,10 @@ bool tn_span(tn_pool *p, const tn_facts *f, const tn_expr *e, int n, const tn_ex
 void tn_solve_bounds(tn_pool *p, const tn_facts *f, const tn_expr *cond, const tn_expr *var,
                      const tn_expr **out_lo, const tn_expr **out_hi, const tn_expr **out_rest);
 
-/* The rule table, for tests and docs: {name, domains, before, after} as text over a b c d (any) and constants k1 k2. */
-enum { TN_DOM_INDEX = 1, TN_DOM_WRAP = 2, TN_DOM_BOOL = 4 };
+/* The rule table, for tests and docs: {name, domains, before, after, when} as text over a b c d (of the domain's type),
+ * p q (bool) and constants k1 k2 (of the domain's type); `when` NULL: always. before and after are equal in every listed
+ * domain wherever `when` holds and before is defined, and the simplifier brings both to the same expression. */
+enum { TN_DOM_INDEX = 1, TN_DOM_WRAP = 2, TN_DOM_BOOL = 4, TN_DOM_FLOAT = 8 };
 typedef struct tn_rule_row { const char *name; unsigned domains; const char *before, *after, *when; } tn_rule_row;
 extern const tn_rule_row tn_rules[];
 extern const size_t tn_n_rules;

@@ -114,6 +114,7 @@ const tn_expr *tn_simp_wrap(tn_simp *c, const tn_expr *e, const tn_expr *const s
 const tn_expr *tn_simp_float(tn_simp *c, const tn_expr *e, const tn_expr *const s[]);
 const tn_expr *tn_simp_cast(tn_simp *c, const tn_expr *e, const tn_expr *const s[]);
 const tn_expr *tn_simp_vector(tn_simp *c, const tn_expr *e, const tn_expr *const s[]);
+const tn_expr *tn_simp_wrap_minmax(tn_simp *c, enum tn_ek k, const tn_expr *a, const tn_expr *b); /* never NULL */
 /* One scalar node over simplified operands. */
 const tn_expr *tn_simp_scalar(tn_simp *c, const tn_expr *e, const tn_expr *const s[]);
 

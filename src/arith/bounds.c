@@ -206,16 +206,27 @@ static void tighten_by(tn_memo *m, const tn_expr *cond, int depth)
     }
 }
 
+static tn_range visit(const tn_bnd *b, const tn_expr *e, int depth);
+
+static void gather_tight(const tn_bnd *b)
+{
+    tn_memo *m = b->m;
+    m->has_tight = true;
+    for (size_t i = 0; i < b->f->n_cond; i++)
+        tighten_by(m, b->f->cond[i], 16);
+    for (size_t i = 0; i < b->f->n_upper; i++) { /* what narrowed an extent narrows its loop */
+        tn_range r = {INT64_MIN, visit(b, b->f->upper[i].max, TN_BOUNDS_DEPTH).hi};
+        tighten(m, b->f->upper[i].leaf, r);
+    }
+}
+
 static tn_range tight_range(const tn_bnd *b, const tn_expr *e, tn_range r)
 {
     tn_memo *m = b->m;
     if (b->f->n_cond == 0)
         return r;
-    if (!m->has_tight) {
-        m->has_tight = true;
-        for (size_t i = 0; i < b->f->n_cond; i++)
-            tighten_by(m, b->f->cond[i], 16);
-    }
+    if (!m->has_tight)
+        gather_tight(b);
     for (size_t i = 0; i < m->n_tight; i++) {
         if (m->tight[i].atom == e)
             return r_meet(r, m->tight[i].range);
@@ -224,8 +235,6 @@ static tn_range tight_range(const tn_bnd *b, const tn_expr *e, tn_range r)
 }
 
 /* ---- expressions ---- */
-
-static tn_range visit(const tn_bnd *b, const tn_expr *e, int depth);
 
 static tn_range leaf_range(const tn_bnd *b, const tn_expr *e)
 {

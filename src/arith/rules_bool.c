@@ -137,7 +137,7 @@ static const tn_expr *select_minmax(tn_simp *c, const tn_expr *cond, const tn_ex
     if (!same && !swapped)
         return NULL;
     enum tn_ek k = same ? TN_E_MIN : TN_E_MAX;
-    return tn_dtype_eq(a->dtype, TN_IDX) ? tn_simp_minmax(c, k, a, b) : tn_simp_node2(c, k, a->dtype, a, b);
+    return tn_dtype_eq(a->dtype, TN_IDX) ? tn_simp_minmax(c, k, a, b) : tn_simp_wrap_minmax(c, k, a, b);
 }
 
 const tn_expr *tn_simp_select(tn_simp *c, const tn_expr *cond, const tn_expr *a, const tn_expr *b)

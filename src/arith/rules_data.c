@@ -17,17 +17,15 @@ static bool is_all_ones(const tn_expr *e)
     return e->kind == TN_E_INT && (e->u.i == -1 || (e->dtype.code == TN_UINT && e->u.i == tn_dtype_range(e->dtype).hi));
 }
 
+static const tn_expr *associative(tn_simp *c, enum tn_ek k, const tn_expr *a, const tn_expr *b);
+
 /* (x k c1) k c2 = x k (c1 k c2) for the associative k; constants stand second. */
 static const tn_expr *gather(tn_simp *c, enum tn_ek k, const tn_expr *a, const tn_expr *b)
 {
     if (b->kind != TN_E_INT || a->kind != k || a->src[1]->kind != TN_E_INT)
         return NULL;
     const tn_expr *k12 = fold2(c, k, a->dtype, a->src[1], b);
-    if (!k12)
-        return NULL;
-    if (k == TN_E_ADD && tn_is_value(k12, 0))
-        return a->src[0];
-    return tn_simp_node2(c, k, a->dtype, a->src[0], k12);
+    return k12 ? associative(c, k, a->src[0], k12) : NULL;
 }
 
 static const tn_expr *wrap_sum(tn_simp *c, enum tn_ek k, const tn_expr *a, const tn_expr *b)
@@ -93,18 +91,29 @@ static const tn_expr *wrap_bits(tn_simp *c, enum tn_ek k, const tn_expr *a, cons
     return gather(c, k, a, b);
 }
 
-static const tn_expr *wrap_minmax(tn_simp *c, enum tn_ek k, const tn_expr *a, const tn_expr *b)
+static const tn_expr *associative(tn_simp *c, enum tn_ek k, const tn_expr *a, const tn_expr *b)
+{
+    const tn_expr *r = k == TN_E_ADD ? wrap_sum(c, k, a, b) : k == TN_E_MUL ? wrap_mul(c, a, b) : wrap_bits(c, k, a, b);
+    return r ? r : tn_simp_node2(c, k, a->dtype, a, b);
+}
+
+const tn_expr *tn_simp_wrap_minmax(tn_simp *c, enum tn_ek k, const tn_expr *a, const tn_expr *b)
 {
     if (a == b)
         return a;
+    if (a->kind == TN_E_INT || (b->kind != TN_E_INT && tn_expr_order(b, a) < 0)) { /* of integers either order will do */
+        const tn_expr *x = a;
+        a = b;
+        b = x;
+    }
     if (a->dtype.code == TN_UINT && a->dtype.bits == 64)
-        return NULL;
+        return tn_simp_node2(c, k, a->dtype, a, b);
     tn_range x = tn_bounds_of(&c->b, a), y = tn_bounds_of(&c->b, b);
     if (x.hi <= y.lo)
         return k == TN_E_MIN ? a : b;
     if (y.hi <= x.lo)
         return k == TN_E_MIN ? b : a;
-    return NULL;
+    return tn_simp_node2(c, k, a->dtype, a, b);
 }
 
 static const tn_expr *wrap_compare(tn_simp *c, enum tn_ek k, const tn_expr *a, const tn_expr *b)
@@ -133,7 +142,7 @@ const tn_expr *tn_simp_wrap(tn_simp *c, const tn_expr *e, const tn_expr *const s
     case TN_E_FLOORDIV: case TN_E_FLOORMOD: case TN_E_TRUNCDIV: case TN_E_TRUNCMOD: return wrap_div(c, k, s[0], s[1]);
     case TN_E_BITAND: case TN_E_BITOR: case TN_E_BITXOR: return wrap_bits(c, k, s[0], s[1]);
     case TN_E_SHL: case TN_E_SHR: return tn_is_value(s[1], 0) ? s[0] : NULL;
-    case TN_E_MIN: case TN_E_MAX: return wrap_minmax(c, k, s[0], s[1]);
+    case TN_E_MIN: case TN_E_MAX: return tn_simp_wrap_minmax(c, k, s[0], s[1]);
     case TN_E_EQ: case TN_E_NE: case TN_E_LT: case TN_E_LE: return wrap_compare(c, k, s[0], s[1]);
     default: return NULL;
     }

@@ -248,9 +248,66 @@ static bool within(tn_simp *c, const tn_affine *r, const tn_affine *y)
     return tn_affine_addmul(&t, y, -1) && tn_affine_addmul(&t, &(tn_affine){.c = 1}, 1) && tn_prove_le0(c, &t); /* r < y */
 }
 
+/* Every term of a without its factor f; false: it has no such factor everywhere. */
+static bool without_factor(tn_simp *c, const tn_affine *a, const tn_expr *f, tn_affine *out)
+{
+    *out = (tn_affine){0};
+    for (int i = 0; i < a->n; i++) {
+        const tn_expr *m;
+        if (!tn_atom_divide(c->p, a->term[i].atom, f, &m))
+            return false;
+        if (m ? !tn_affine_term(out, m, a->term[i].coef) : !tn_affine_addmul(out, &(tn_affine){.c = 1}, a->term[i].coef))
+            return false;
+    }
+    return a->c == 0 && a->n > 0;
+}
+
+static bool without_constant(tn_affine *a, tn_affine *b)
+{
+    int64_t g = tn_gcd(a->c, b->c);
+    for (int i = 0; i < a->n; i++)
+        g = tn_gcd(g, a->term[i].coef);
+    for (int i = 0; i < b->n; i++)
+        g = tn_gcd(g, b->term[i].coef);
+    for (int i = 0; i < a->n && g > 1; i++)
+        a->term[i].coef /= g;
+    for (int i = 0; i < b->n && g > 1; i++)
+        b->term[i].coef /= g;
+    a->c /= g;
+    b->c /= g;
+    return g > 1;
+}
+
+/* x and y without what divides both (y is not 0, so neither is a factor of it); the factor that went, NULL: none. */
+static const tn_expr *cancel(tn_simp *c, tn_affine *x, tn_affine *y)
+{
+    tn_affine a, b;
+    int64_t g = y->n > 0 ? y->term[0].coef : 1;
+    if (without_constant(x, y))
+        return tn_idx(c->p, g / y->term[0].coef);
+    if (y->n != 1 || y->c != 0)
+        return NULL;
+    for (const tn_expr *e = y->term[0].atom; e;) {
+        bool first = e->kind == TN_E_MUL && e->src[0]->kind != TN_E_MUL;
+        const tn_expr *f = e->kind != TN_E_MUL ? e : e->src[first ? 0 : 1];
+        if (f->kind != TN_E_MUL && without_factor(c, x, f, &a) && without_factor(c, y, f, &b)) {
+            *x = a;
+            *y = b;
+            return f;
+        }
+        e = e->kind != TN_E_MUL ? NULL : e->src[first ? 1 : 0];
+    }
+    return NULL;
+}
+
 static const tn_expr *by_symbol(tn_simp *c, const tn_affine *x, const tn_affine *y, const tn_expr *ye, bool mod)
 {
-    tn_affine r = *x, q, part;
+    tn_affine r = *x, q, part, a = *x, b = *y;
+    const tn_expr *common = cancel(c, &a, &b);
+    if (common) {
+        const tn_expr *num = tn_simp_sum(c, &a), *den = tn_simp_sum(c, &b);
+        return mod ? tn_simp_mul(c, tn_simp_mod(c, num, den), common) : tn_simp_div(c, num, den);
+    }
     if (!divide(c, y, &r, &q))
         return NULL;
     if (within(c, &r, y))

@@ -120,6 +120,12 @@ static const tn_expr *by_rules(tn_simp *c, const tn_expr *e, const tn_expr *cons
 
 const tn_expr *tn_simp_scalar(tn_simp *c, const tn_expr *e, const tn_expr *const s[])
 {
+    const tn_expr *swapped[2];
+    if (tn_eks[e->kind].commutes && (s[0]->kind == TN_E_INT || s[0]->kind == TN_E_FLOAT)) { /* rules see constants second */
+        swapped[0] = s[1];
+        swapped[1] = s[0];
+        s = swapped;
+    }
     const tn_expr *r = e->kind == TN_E_LOAD || is_index(e) ? NULL : tn_fold(c->p, e->kind, e->dtype, e->u, e->nsrc, s);
     if (!r)
         r = by_rules(c, e, s);
@@ -226,7 +232,7 @@ static const tn_expr *compute(tn_simp *c, const tn_expr *e)
     const tn_expr *s[UINT8_MAX + 1], *r = NULL;
     tn_affine raw;
     if (e->nsrc == 0)
-        return leaf(c, e);
+        return finish(c, leaf(c, e));
     if (atoms_of(e, &raw)) {
         r = sum_node(c, &raw);
         if (!r)

@@ -12,8 +12,12 @@ const char *tn_tir_suffixed(tn_ctx *ctx, const char *name, uint32_t k); /* name_
 /* Deep copy of src's statements to the end of dst (a list of f). */
 void tn_body_clone(tn_func *f, tn_body *dst, const tn_body *src);
 
-/* Nesting of statements that the recursive passes (printer, reader, verifier, interpreter) follow. */
-enum { TN_TIR_DEPTH = 200 };
+/* What holds inside list `in` of s, and after s in its list (let, check): added to the facts. */
+void tn_stmt_facts_enter(tn_pool *p, const tn_stmt *s, const tn_body *in, tn_facts *out);
+void tn_stmt_facts_after(tn_pool *p, const tn_stmt *s, tn_facts *out);
+
+/* Nesting of statements that the recursive passes (printer, reader, verifier, interpreter) follow; dimensions of a buffer. */
+enum { TN_TIR_DEPTH = 200, TN_TIR_DIMS = 32 };
 
 /* The canonical copy of f, numbered as its text reads back; *out_names: printed name of each of its variables. */
 tn_func *tn_func_number(const tn_func *f, tn_arena *arena, tn_pool *pool, const char ***out_names);

@@ -131,13 +131,16 @@ static tn_status parse_dtype(parser *ps, tn_dtype *out)
 
 /* ---- buffers ---- */
 
-/* Is the current token the start of a layout: one word like NK32n, or a word before a colon or brace? */
+/* Is the current token the start of a layout: one word like NK32n at the end, or a word before a colon or brace? */
 static bool at_layout(const parser *ps)
 {
     if (ps->lex.tok != TN_TOK_IDENT)
         return false;
     const char *next = ps->lex.text + ps->lex.n;
-    return tn_tir_layout_like(ps->lex.text, ps->lex.n) || (next < ps->lex.end && (*next == ':' || *next == '{'));
+    while (next < ps->lex.end && *next == ' ')
+        next++;
+    char c = next < ps->lex.end ? *next : '\0';
+    return c == ':' || c == '{' || (c == ']' && tn_tir_layout_like(ps->lex.text, ps->lex.n));
 }
 
 /* The text up to `]` is the layout. */
@@ -154,8 +157,6 @@ static tn_status parse_layout(parser *ps, const tn_layout **out)
     return tn_layout_parse(ps->ctx, tn_intern_n(ps->ctx, from, (size_t)(to - from)), &loc, out);
 }
 
-enum { MAX_DIM = 32 };
-
 static tn_status parse_shape(parser *ps, tn_buffer *b, const tn_expr **dim)
 {
     TN_TRY(tn_lex_expect(&ps->lex, "["));
@@ -171,8 +172,8 @@ static tn_status parse_shape(parser *ps, tn_buffer *b, const tn_expr **dim)
                                    b->name, b->ndim);
             return tn_lex_expect(&ps->lex, "]");
         }
-        if (b->ndim == MAX_DIM)
-            return tn_lex_fail(&ps->lex, "tir-E009", "`%s` has more than %d dimensions", b->name, MAX_DIM);
+        if (b->ndim == TN_TIR_DIMS)
+            return tn_lex_fail(&ps->lex, "tir-E009", "`%s` has more than %d dimensions", b->name, TN_TIR_DIMS);
         TN_TRY(parse_typed(ps, TN_IDX, "an extent", &dim[b->ndim++]));
     }
     return TN_OK;
@@ -214,7 +215,7 @@ static tn_status parse_params(parser *ps, bool written)
 {
     TN_TRY(tn_lex_expect(&ps->lex, "("));
     for (bool first = true; !tn_lex_accept(&ps->lex, ")"); first = false) {
-        const tn_expr *dim[MAX_DIM];
+        const tn_expr *dim[TN_TIR_DIMS];
         tn_buffer b = {.param = -1};
         if (!first)
             TN_TRY(tn_lex_expect(&ps->lex, ","));
@@ -236,7 +237,7 @@ static tn_status parse_scope(parser *ps, uint8_t *out)
 
 static tn_status parse_decl(parser *ps, tn_body *to)
 {
-    const tn_expr *dim[MAX_DIM];
+    const tn_expr *dim[TN_TIR_DIMS];
     tn_buffer b = {.param = -1};
     int64_t at = 0;
     TN_TRY(parse_buffer(ps, false, &b, dim));
@@ -285,21 +286,26 @@ static tn_status parse_for(parser *ps, tn_body *to)
 {
     size_t mark = ps->undo.n;
     int depth = ps->depth;
+    bool first = true;
     uint8_t kind;
     TN_TRY(parse_loop_kind(ps, &kind));
     do {
         const char *name;
         const tn_expr *extent;
-        if (++ps->depth > TN_TIR_DEPTH)
+        tn_dtype t = TN_IDX;
+        if (!first && ps->depth++ >= TN_TIR_DEPTH) /* parse_stmt counted the first */
             return tn_lex_fail(&ps->lex, "tir-E012", "statements are nested more than %d deep", TN_TIR_DEPTH);
         TN_TRY(new_name(ps, false, &name));
+        if (tn_lex_accept(&ps->lex, ":"))
+            TN_TRY(parse_dtype(ps, &t));
         TN_TRY(tn_lex_expect(&ps->lex, "<"));
-        TN_TRY(parse_typed(ps, TN_IDX, "an extent", &extent));
-        const tn_expr *var = tn_func_add_var(ps->f, name, TN_IDX);
+        TN_TRY(parse_typed(ps, t, "an extent", &extent));
+        const tn_expr *var = tn_func_add_var(ps->f, name, t);
         tn_stmt *s = tn_stmt_for(ps->f, var, extent, kind);
         tn_body_append(to, s);
         bind(ps, name, var);
         to = &s->u.loop.body;
+        first = false;
     } while (tn_lex_accept(&ps->lex, ","));
     TN_TRY(parse_suite(ps, to));
     unbind(ps, mark);
@@ -385,7 +391,7 @@ static tn_status parse_block_body(parser *ps, tn_stmt *s)
         return tn_lex_fail(&ps->lex, "tir-E011", "expected indented statements (`pass` if there are none)");
     tn_lex_next(&ps->lex);
     if (tn_lex_accept(&ps->lex, "init")) {
-        if (tn_lex_accept(&ps->lex, ":"))
+        if (tn_lex_is(&ps->lex, ":"))
             TN_TRY(parse_suite(ps, &s->u.block.init));
         else
             TN_TRY(parse_simple(ps, &s->u.block.init));
@@ -468,8 +474,8 @@ static tn_status parse_indices(parser *ps, const tn_expr **index, int *out_n, ui
     *out_lanes = 1;
     TN_TRY(tn_lex_expect(&ps->lex, "["));
     while (!tn_lex_is(&ps->lex, "]") && !tn_lex_is(&ps->lex, ":")) {
-        if (n == MAX_DIM)
-            return tn_lex_fail(&ps->lex, "tir-E009", "more than %d indices", MAX_DIM);
+        if (n == TN_TIR_DIMS)
+            return tn_lex_fail(&ps->lex, "tir-E009", "more than %d indices", TN_TIR_DIMS);
         if (n)
             TN_TRY(tn_lex_expect(&ps->lex, ","));
         TN_TRY(parse_expr(ps, TN_IDX, &index[n]));
@@ -489,7 +495,7 @@ static tn_status parse_indices(parser *ps, const tn_expr **index, int *out_n, ui
 /* out[off : 16] = value mask cond */
 static tn_status parse_store(parser *ps, tn_body *to)
 {
-    const tn_expr *index[MAX_DIM] = {0}, *value, *mask = NULL;
+    const tn_expr *index[TN_TIR_DIMS] = {0}, *value, *mask = NULL;
     uint32_t buffer;
     uint16_t lanes;
     int n = 0;

@@ -412,8 +412,7 @@ static void facts_block(tn_pool *p, const tn_stmt *s, bool in_body, tn_facts *ou
         assume(out, s->u.block.mask);
 }
 
-/* What entering the list `in` of s adds. */
-static void facts_enter(tn_pool *p, const tn_stmt *s, const tn_body *in, tn_facts *out)
+void tn_stmt_facts_enter(tn_pool *p, const tn_stmt *s, const tn_body *in, tn_facts *out)
 {
     if (s->kind == TN_S_FOR)
         tn_facts_loop(p, out, s->u.loop.var, s->u.loop.extent);
@@ -421,6 +420,14 @@ static void facts_enter(tn_pool *p, const tn_stmt *s, const tn_body *in, tn_fact
         facts_block(p, s, in == &s->u.block.body, out);
     else if (s->kind == TN_S_IF)
         assume(out, in == &s->u.cond.then ? s->u.cond.cond : tn_not(p, s->u.cond.cond));
+}
+
+void tn_stmt_facts_after(tn_pool *p, const tn_stmt *s, tn_facts *out)
+{
+    if (s->kind == TN_S_LET)
+        facts_let(p, s, out);
+    else if (s->kind == TN_S_CHECK)
+        assume(out, s->u.check.cond);
 }
 
 void tn_stmt_facts(tn_func *f, const tn_stmt *s, tn_facts *out)
@@ -433,14 +440,10 @@ void tn_stmt_facts(tn_func *f, const tn_stmt *s, tn_facts *out)
         tn_facts_range(out, tn_sym(f->pool, f->symbol[i].name), f->symbol[i].min, f->symbol[i].max);
     for (size_t i = path.n; i-- > 0;) {
         const tn_stmt *at = path.at[i];
-        for (const tn_stmt *b = at->list ? at->list->first : at; b != at; b = b->next) {
-            if (b->kind == TN_S_LET)
-                facts_let(f->pool, b, out);
-            else if (b->kind == TN_S_CHECK)
-                assume(out, b->u.check.cond);
-        }
+        for (const tn_stmt *b = at->list ? at->list->first : at; b != at; b = b->next)
+            tn_stmt_facts_after(f->pool, b, out);
         if (i)
-            facts_enter(f->pool, at, path.at[i - 1]->list, out);
+            tn_stmt_facts_enter(f->pool, at, path.at[i - 1]->list, out);
     }
     tn_vec_deinit(&path);
 }

@@ -64,7 +64,7 @@ static bool eval_at(const tn_expr *e, const point *at, tn_scalar *out)
 }
 
 /* Printed form in a buffer of the ctx's arena, for messages. */
-static const char *text_of(world *w, const tn_expr *e)
+static inline const char *text_of(world *w, const tn_expr *e)
 {
     tn_buf b = {0};
     if (!e)

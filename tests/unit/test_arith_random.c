@@ -168,8 +168,110 @@ static void test_random(void **state)
     assert_true(changed * 100 <= EXPRESSIONS);
 }
 
+/* Under an assumption: what is simplified or decided holds wherever the assumption does. */
+static void test_assumptions(void **state)
+{
+    (void)state;
+    int met = 0, proved = 0, held = 0;
+    for (int round = 0; round < 12; round++) {
+        world w;
+        gen g;
+        world_init(&w);
+        gen_init(&g, &w, 77 + (uint64_t)round);
+        for (int i = 0; i < 500; i++) {
+            if (i % 10 == 0)
+                new_ranges(&g);
+            size_t mark = tn_facts_mark(&w.facts);
+            const tn_expr *known = bool_expr(&g, 2), *cond = bool_expr(&g, 2), *e = index_expr(&g, 3);
+            if (i % 3 == 0) /* something that follows, often */
+                cond = tn_bin(&w.pool, TN_E_OR, known, cond);
+            tn_facts_assume(&w.facts, known);
+            tn_facts_assume(&w.facts, bool_expr(&g, 1));
+            const tn_expr *s = tn_simplify(&w.pool, &w.facts, e), *sc = tn_simplify(&w.pool, &w.facts, cond);
+            int truth = tn_prove(&w.pool, &w.facts, cond);
+            tn_range r = tn_bounds(&w.facts, e);
+            proved += truth >= 0;
+            held += truth == 1;
+            for (int k = 0; k < POINTS; k++) {
+                point at;
+                tn_scalar a, b;
+                sample(&g, &at);
+                if (!eval_at(w.facts.cond[mark], &at, &a) || !a.i || !eval_at(w.facts.cond[mark + 1], &at, &b) || !b.i)
+                    continue;
+                met++;
+                check_same(&g, e, s, &at);
+                check_same(&g, cond, sc, &at);
+                check_within(&g, e, r, &at);
+                if (truth >= 0)
+                    check_same(&g, cond, tn_bool(&w.pool, truth), &at);
+            }
+            tn_facts_release(&w.facts, mark);
+        }
+        world_deinit(&w);
+    }
+    printf("%d points met their assumption, %d conditions decided, %d true\n", met, proved, held);
+    assert_true(met > 10000 && held > 600);
+}
+
+/* ---- data integers: they wrap, and nothing of index may leak ---- */
+
+static const tn_expr *data_expr(gen *g, tn_dtype t, const tn_expr *const var[2], int depth)
+{
+    static const enum tn_ek binary[] = {TN_E_ADD, TN_E_SUB, TN_E_MUL, TN_E_FLOORDIV, TN_E_FLOORMOD, TN_E_TRUNCDIV, TN_E_TRUNCMOD,
+                                        TN_E_MIN, TN_E_MAX, TN_E_BITAND, TN_E_BITOR, TN_E_BITXOR, TN_E_ADD, TN_E_MUL, TN_E_SHL, TN_E_SHR};
+    static const enum tn_ek compare[] = {TN_E_LT, TN_E_LE, TN_E_EQ, TN_E_NE};
+    tn_pool *p = &g->w->pool;
+    if (depth <= 0)
+        return tn_rng_below(&g->rng, 3) ? var[tn_rng_below(&g->rng, 2)] : tn_int(p, t, between(g, -9, 9));
+    const tn_expr *a = data_expr(g, t, var, depth - 1), *b = data_expr(g, t, var, depth - 1);
+    uint64_t k = tn_rng_below(&g->rng, 20);
+    if (k < 16)
+        return tn_bin(p, binary[k], a, b);
+    if (k < 18) {
+        tn_dtype mid = k == 16 ? TN_DT(TN_INT, (uint8_t)between(g, 2, 9)) : TN_DT(TN_UINT, (uint8_t)between(g, 2, 9));
+        return tn_cast(p, t, tn_cast(p, tn_rng_below(&g->rng, 3) ? mid : TN_IDX, a));
+    }
+    const tn_expr *c = tn_bin(p, compare[tn_rng_below(&g->rng, 4)], a, data_expr(g, t, var, depth - 1));
+    return tn_select(p, k == 18 ? c : tn_not(p, c), a, b);
+}
+
+static void test_wrapping(void **state)
+{
+    static const tn_dtype types[] = {{TN_INT, 4, 1}, {TN_UINT, 4, 1}};
+    (void)state;
+    int changed = 0;
+    for (int round = 0; round < 8; round++) {
+        world w;
+        gen g;
+        world_init(&w);
+        gen_init(&g, &w, 5 + (uint64_t)round);
+        tn_dtype t = types[round % 2];
+        const tn_expr *var[2] = {tn_var(&w.pool, t, 10), tn_var(&w.pool, t, 11)};
+        for (int i = 0; i < 500; i++) {
+            const tn_expr *e = data_expr(&g, t, var, 1 + i % 4), *s = tn_simplify(&w.pool, i % 2 ? &w.facts : NULL, e);
+            tn_range r = tn_bounds(NULL, e);
+            changed += s != e;
+            for (int x = 0; x < 256; x++) {
+                point at = {{var[0], var[1]}, {tn_eval_cast(TN_I64, t, (tn_scalar){.i = x % 16}).i,
+                                               tn_eval_cast(TN_I64, t, (tn_scalar){.i = x / 16}).i}, 2};
+                tn_scalar a, b;
+                if (!eval_at(e, &at, &a))
+                    continue;
+                bool ok = eval_at(s, &at, &b);
+                if (!ok || a.i != b.i)
+                    fail_msg("%s at %lld, %lld is %lld, but simplified, %s, is %lld", text_of(&w, e), (long long)at.value[0],
+                             (long long)at.value[1], (long long)a.i, text_of(&w, s), ok ? (long long)b.i : -999);
+                check_within(&g, e, r, &at);
+            }
+        }
+        world_deinit(&w);
+    }
+    printf("%d of 4000 data expressions simplified\n", changed);
+    assert_true(changed > 400);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_random)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_random), cmocka_unit_test(test_assumptions), cmocka_unit_test(test_wrapping)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

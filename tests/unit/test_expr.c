@@ -609,6 +609,41 @@ static void printed_expressions_read_back(void **state)
     assert_int_equal(kinds, (UINT64_C(1) << TN_E_COUNT) - 1); /* every kind occurred */
 }
 
+/* Damaged text: an error, reported once, or an expression that prints and reads back; never a failed assertion. */
+static void damaged_text_is_refused_or_read(void **state)
+{
+    static const char *const scraps[] = {"(", ")", "[", "]", ",", " : 4", "-", "not ", "1", "1f", "v3", "v11", "b0[", "f32(", "i8(", "max(",
+                                         "splat(", "ramp(", " mask ", " else ", "bitcast(i32, ", " and ", " < ", "/", "%", "n", "inf", "u64"};
+    world *w = *state;
+    tn_scope_fns scope = {find_name, find_buffer, &w->pool};
+    int read = 0;
+    for (uint64_t seed = 0; seed < 30000; seed++) {
+        gen g = {&w->pool, {seed}};
+        tn_dtype t = tn_dtype_lanes(types[pick(&g, N_SCALARS)], pick(&g, 3) ? 1 : 4);
+        tn_buf a = {0}, b = {0};
+        tn_expr_print(random_expr(&g, t, 1 + (int)pick(&g, 3)), NULL, &a);
+        size_t at = pick(&g, (uint32_t)a.n + 1), drop = pick(&g, 4), from = at + drop < a.n ? at + drop : a.n;
+        tn_buf_add(&b, a.at, at);
+        tn_buf_str(&b, scraps[pick(&g, sizeof scraps / sizeof *scraps)]);
+        tn_buf_add(&b, a.at + from, a.n - from);
+        tn_lexer l;
+        const tn_expr *e = NULL;
+        tn_diag_clear(&w->ctx);
+        tn_lex_init(&l, &w->ctx, "t", b.at, b.n, false);
+        if (tn_expr_parse(&l, &w->pool, &scope, t, &e) == TN_OK) {
+            tn_buf_clear(&a);
+            tn_expr_print(e, NULL, &a);
+            assert_ptr_equal(parse_as(&w->pool, a.at, tn_dtype_lanes(e->dtype, 1)), e);
+            read++;
+        } else {
+            assert_int_equal(w->ctx.n_diag, 1);
+        }
+        tn_buf_deinit(&a);
+        tn_buf_deinit(&b);
+    }
+    assert_true(read > 1000);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -625,6 +660,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(bad_text_is_refused, enter, leave),
         cmocka_unit_test_setup_teardown(nesting_is_bounded, enter, leave),
         cmocka_unit_test_setup_teardown(printed_expressions_read_back, enter, leave),
+        cmocka_unit_test_setup_teardown(damaged_text_is_refused_or_read, enter, leave),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,273 @@
+/* Statements to instructions. Every list of statements is a level of its own; closing it puts its code, between the
+ * instructions that decide whether and how often it runs, into the list around it. Recursion follows the statements, whose
+ * nesting the verifier bounded.
+ */
+#include "tir/vm_compile.h"
+
+#include <string.h>
+
+static void list(vm_compiler *c, const tn_body *b);
+
+static void open_level(vm_compiler *c)
+{
+    tn_vec_push(&c->level, ((vm_level){.instance = ++c->instances}));
+}
+
+/* The innermost list's code, which the caller appends and frees. */
+static vm_code close_level(vm_compiler *c)
+{
+    vm_code code = tn_vec_last(&c->level).code;
+    c->level.n--;
+    c->stmt++; /* what the closed list left is stale */
+    return code;
+}
+
+static void append(vm_compiler *c, vm_code *from)
+{
+    for (size_t i = 0; i < from->n; i++)
+        vm_emit(c, from->at[i]);
+    tn_vec_deinit(from);
+}
+
+static void new_stmt(vm_compiler *c, const tn_stmt *s)
+{
+    c->stmt++;
+    c->at = s;
+    tn_map_clear(&c->plan);
+}
+
+static void compile_for(vm_compiler *c, const tn_stmt *s)
+{
+    span extent = spans_of(&c->spans, s->u.loop.extent);
+    if (extent.hi <= 0) /* never runs */
+        return;
+    uint32_t n = vm_expr(c, s->u.loop.extent), var = vm_new_reg(c, 1);
+    open_level(c);
+    vm_bind(c, s->u.loop.var, var, NULL);
+    spans_set(&c->spans, s->u.loop.var, (span){0, extent.hi - 1, true});
+    list(c, &s->u.loop.body);
+    vm_code code = close_level(c);
+    int64_t length = (int64_t)code.n;
+    vm_emit(c, (vm_instr){.op = VM_LOOP, .dst = var, .a = n, .imm = length + 2});
+    append(c, &code);
+    vm_emit(c, (vm_instr){.op = VM_NEXT, .dst = var, .a = n, .imm = -length});
+}
+
+/* Iteration variables are names for the values they are bound to. */
+static void bind_iters(vm_compiler *c, const tn_stmt *s)
+{
+    for (uint32_t i = 0; i < s->u.block.n_iter; i++) {
+        const tn_iter *it = &s->u.block.iter[i];
+        vm_bind(c, it->var, vm_expr(c, it->value), it->value);
+        span v = spans_of(&c->spans, it->value);
+        v.safe = true;
+        spans_set(&c->spans, it->var, v);
+    }
+}
+
+/* Where the block runs, iteration variables are in their domains: checked where that is not plain, then relied upon. */
+static void check_domain(vm_compiler *c, const tn_stmt *s)
+{
+    for (uint32_t i = 0; i < s->u.block.n_iter; i++) {
+        const tn_iter *it = &s->u.block.iter[i];
+        span v = spans_of(&c->spans, it->var), n = spans_of(&c->spans, it->extent);
+        if (v.lo >= 0 && v.hi < n.lo)
+            continue;
+        uint32_t extent = vm_expr(c, it->extent), value = vm_expr(c, it->var);
+        vm_emit(c, (vm_instr){.op = VM_BOUNDR, .a = value, .b = extent, .site = vm_new_site(c, VM_T_DOMAIN, it->value, 0, i, 0)});
+        v.lo = v.lo < 0 ? 0 : v.lo;
+        v.hi = v.hi > n.hi - 1 ? n.hi - 1 : v.hi;
+        if (v.lo <= v.hi)
+            spans_set(&c->spans, it->var, v);
+    }
+}
+
+/* Runs where every reduce iteration variable is 0; the innermost loop's is looked at first. */
+static void compile_init(vm_compiler *c, const tn_stmt *s)
+{
+    if (!s->u.block.init.first)
+        return;
+    open_level(c);
+    list(c, &s->u.block.init);
+    vm_code code = close_level(c);
+    uint32_t reg[256], n = 0;
+    for (uint32_t i = 0; i < s->u.block.n_iter && n < 256; i++) {
+        const tn_iter *it = &s->u.block.iter[i];
+        if (it->kind == TN_ITER_REDUCE && !span_is(spans_of(&c->spans, it->var), 0))
+            reg[n++] = vm_expr(c, it->var);
+    }
+    for (uint32_t i = n; i-- > 0;)
+        vm_emit(c, (vm_instr){.op = VM_JNZ, .a = reg[i], .imm = (int64_t)code.n + i + 1});
+    append(c, &code);
+}
+
+static void compile_block(vm_compiler *c, const tn_stmt *s)
+{
+    const tn_expr *mask = s->u.block.mask;
+    bind_iters(c, s);
+    compile_init(c, s);
+    new_stmt(c, s);
+    span m = mask ? spans_of(&c->spans, mask) : (span){1, 1, true};
+    uint32_t cond = mask ? vm_expr(c, mask) : 0;
+    if (span_is(m, 0))
+        return;
+    open_level(c);
+    check_domain(c, s);
+    list(c, &s->u.block.body);
+    vm_code code = close_level(c);
+    if (mask && !span_is(m, 1))
+        vm_emit(c, (vm_instr){.op = VM_JZ, .a = cond, .imm = (int64_t)code.n + 1});
+    append(c, &code);
+}
+
+static uint16_t store_op(tn_dtype t)
+{
+    if (t.code == TN_FLOAT && t.bits == 32)
+        return VM_ST_S;
+    if (tn_dtype_is_float(t))
+        return t.bits == 64 ? VM_ST_D : VM_ST_X;
+    return t.bits == 8 ? VM_ST_8 : t.bits == 16 ? VM_ST_16 : t.bits == 32 ? VM_ST_32 : t.bits == 64 ? VM_ST_64 : VM_ST_X;
+}
+
+static void store_lanes(vm_compiler *c, const tn_stmt *s, const vm_plan *plan)
+{
+    const tn_expr *mask = s->u.store.mask;
+    vm_access *a = TN_NEW(c->m->arena, vm_access);
+    *a = (vm_access){&c->m->mem[plan->buffer], plan->gather, mask != NULL, vm_expr(c, plan->a), mask ? vm_expr(c, mask) : 0,
+                     vm_expr(c, s->u.store.value)};
+    vm_emit(c, (vm_instr){.op = VM_STV, .n = s->u.store.value->dtype.lanes, .access = a,
+                          .site = vm_new_site(c, VM_T_BOUND, NULL, plan->buffer, 0, a->mem->n)});
+}
+
+/* [jz mask -> end;] checks; [mark;] store */
+static void store_scalar(vm_compiler *c, const tn_stmt *s, const vm_plan *plan)
+{
+    const vm_mem *mem = &c->m->mem[plan->buffer];
+    const tn_expr *mask = s->u.store.mask;
+    for (uint32_t i = 0; i < plan->n_check; i++)
+        vm_expr(c, plan->check[i].index);
+    uint32_t a = plan->a ? vm_expr(c, plan->a) : c->zero, b = plan->b ? vm_expr(c, plan->b) : c->zero;
+    uint32_t value = vm_expr(c, s->u.store.value), cond = mask ? vm_expr(c, mask) : 0;
+    vm_code *code = &tn_vec_last(&c->level).code;
+    size_t jump = code->n;
+    if (mask)
+        vm_emit(c, (vm_instr){.op = VM_JZ, .a = cond});
+    vm_emit_checks(c, plan, NULL);
+    vm_instr in = {.op = store_op(mem->dtype), .dst = vm_pack(mem->dtype), .a = a, .b = b, .c = value, .base = vm_base(c, plan)};
+    if (mem->shadow) {
+        in.shadow = vm_shadow_base(c, plan);
+        if (in.op == VM_ST_S) {
+            in.op = VM_STW_S;
+        } else {
+            vm_instr mark = in;
+            mark.op = VM_MARK;
+            vm_emit(c, mark);
+        }
+    }
+    vm_emit(c, in);
+    if (mask)
+        code->at[jump].imm = (int64_t)(code->n - jump);
+}
+
+static void compile_store(vm_compiler *c, const tn_stmt *s)
+{
+    const vm_plan *plan = vm_plan_access(c, s->u.store.buffer, s->u.store.n_index, s->u.store.index,
+                                         s->u.store.value->dtype.lanes, true);
+    if (plan->vector)
+        store_lanes(c, s, plan);
+    else
+        store_scalar(c, s, plan);
+}
+
+/* jz cond -> other; then; jmp -> end; other: other; end: */
+static void compile_if(vm_compiler *c, const tn_stmt *s)
+{
+    span k = spans_of(&c->spans, s->u.cond.cond);
+    vm_code code[2] = {{0}, {0}};
+    uint32_t cond = vm_expr(c, s->u.cond.cond);
+    for (int i = 0; i < 2; i++) {
+        if (span_is(k, i))
+            continue; /* then if cond is always 0, other if always 1 */
+        open_level(c);
+        list(c, i == 0 ? &s->u.cond.then : &s->u.cond.other);
+        code[i] = close_level(c);
+    }
+    bool both = code[1].n > 0;
+    if (code[0].n && !span_is(k, 1))
+        vm_emit(c, (vm_instr){.op = VM_JZ, .a = cond, .imm = (int64_t)code[0].n + 1 + both});
+    else if (both && !span_is(k, 0))
+        vm_emit(c, (vm_instr){.op = VM_JNZ, .a = cond, .imm = (int64_t)code[1].n + 1});
+    bool jumps = code[0].n && both;
+    append(c, &code[0]);
+    if (jumps)
+        vm_emit(c, (vm_instr){.op = VM_JMP, .imm = (int64_t)code[1].n + 1});
+    append(c, &code[1]);
+}
+
+static void compile_let(vm_compiler *c, const tn_stmt *s)
+{
+    uint32_t reg = vm_expr(c, s->u.let.value);
+    span v = spans_of(&c->spans, s->u.let.value);
+    vm_bind(c, s->u.let.var, reg, s->u.let.value);
+    v.safe = true; /* it has been computed */
+    spans_set(&c->spans, s->u.let.var, v);
+}
+
+static void compile_stmt(vm_compiler *c, const tn_stmt *s)
+{
+    new_stmt(c, s);
+    switch (s->kind) {
+    case TN_S_FOR: compile_for(c, s); break;
+    case TN_S_BLOCK: compile_block(c, s); break;
+    case TN_S_STORE: compile_store(c, s); break;
+    case TN_S_IF: compile_if(c, s); break;
+    case TN_S_LET: compile_let(c, s); break;
+    case TN_S_BUFFER: vm_emit(c, (vm_instr){.op = VM_RESET, .mem = &c->m->mem[s->u.decl.buffer]}); break;
+    default:
+        if (!span_is(spans_of(&c->spans, s->u.check.cond), 1)) {
+            uint32_t cond = vm_expr(c, s->u.check.cond);
+            vm_emit(c, (vm_instr){.op = VM_CHECK, .a = cond, .site = vm_new_site(c, VM_T_CHECK, NULL, 0, 0, 0)});
+        }
+        break;
+    }
+}
+
+static void list(vm_compiler *c, const tn_body *b)
+{
+    for (const tn_stmt *s = b->first; s; s = s->next)
+        compile_stmt(c, s);
+}
+
+static spans spans_for(const vm *m)
+{
+    return (spans){.symbol = m->f->symbol, .value = m->sym, .n_symbol = m->f->n_symbol};
+}
+
+bool vm_constant(vm *m, const tn_expr *e, int64_t *out)
+{
+    spans c = spans_for(m);
+    span s = spans_of(&c, e);
+    spans_deinit(&c);
+    *out = s.lo;
+    return s.safe && s.lo == s.hi;
+}
+
+void vm_compile(vm *m)
+{
+    vm_compiler c = {.m = m, .pool = m->f->pool, .stmt = 1, .spans = spans_for(m)};
+    open_level(&c);
+    c.zero = vm_new_reg(&c, 1); /* memory of registers starts out zero */
+    list(&c, &m->f->body);
+    vm_emit(&c, (vm_instr){.op = VM_HALT});
+    m->code = close_level(&c);
+    m->reg = TN_NEW_N(m->arena, vm_slot, m->n_reg);
+    for (size_t i = 0; i < c.preset.n; i++)
+        m->reg[c.preset.at[i].reg] = c.preset.at[i].v;
+    spans_deinit(&c.spans);
+    tn_vec_deinit(&c.level);
+    tn_map_deinit(&c.where);
+    tn_vec_deinit(&c.value);
+    tn_map_deinit(&c.plan);
+    tn_vec_deinit(&c.preset);
+    tn_vec_deinit(&c.todo);
+}
