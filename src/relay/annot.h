@@ -2,9 +2,9 @@
 #define TN_RELAY_ANNOT_H
 /* Annotations: the comments of Relay text that carry meaning, so that what is printed reads back and prints the same.
  *
- *   on a line         Gemm_0                                   the model node it came from
- *   on a parameter    name=input:0, span=graph input           its own name where that is no identifier; where it is from
- *   on a constant     fc.weight (256, 64) int8 in NK32n        name, shape, dtype unless float32, layout unless identity
+ *   on a line         Gemm_0                                the model node it came from
+ *   on a parameter    name=input:0, span=graph input        its own name if no identifier; where it is from
+ *   on a constant     fc.weight (256, 64) int8 in NK32n     name, shape, dtype but float32, layout if any
  *
  * Text that comes from models is escaped: control characters, backslash, what would begin or end a comment and blanks
  * at the ends print as \xNN. TVM's own `ty=... span=...` comments are understood.

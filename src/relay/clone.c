@@ -31,7 +31,8 @@ static const tn_type *subst_type(copier *c, const tn_type *t)
     for (int i = 0; i < t->n; i++) { /* depth: that of types, bounded by who made them */
         field[i] = subst_type(c, t->field[i]);
     }
-    return t->kind == TN_T_TUPLE ? tn_type_tuple(pool, t->n, field) : tn_type_func(pool, t->n - 1, field, field[t->n - 1]);
+    return t->kind == TN_T_TUPLE ? tn_type_tuple(pool, t->n, field)
+                                 : tn_type_func(pool, t->n - 1, field, field[t->n - 1]);
 }
 
 /* Attributes with the symbols replaced in their dimensions. */
@@ -71,7 +72,7 @@ static tn_value copied(const copier *c, tn_value v)
     return v; /* an outer value */
 }
 
-static tn_status copy_nodes(copier *c, const tn_region *from, tn_region *to, tn_node *before, int depth);
+static tn_status copy_nodes(copier *c, const tn_region *from, tn_region *to, int depth);
 
 static tn_status copy_region(copier *c, const tn_region *from, tn_node *holder, int depth)
 {
@@ -82,7 +83,7 @@ static tn_status copy_region(copier *c, const tn_region *from, tn_node *holder, 
         v->loc = old->loc;
         tn_map_put(&c->node, tn_map_key(old), tn_map_key(v));
     }
-    TN_TRY(copy_nodes(c, from, r, NULL, depth));
+    TN_TRY(copy_nodes(c, from, r, depth));
     tn_value *res = TN_NEW_N(c->g->arena, tn_value, from->n_result);
     for (uint32_t i = 0; i < from->n_result; i++) {
         res[i] = copied(c, (tn_value){ from->result[i].def, from->result[i].out });
@@ -101,15 +102,15 @@ static void copy_layouts(copier *c, const tn_node *old, tn_node *n)
     }
 }
 
-static tn_status copy_node(copier *c, tn_node *old, tn_region *to, tn_node *before, int depth)
+static tn_status copy_node(copier *c, tn_node *old, tn_region *to, int depth)
 {
     tn_graph *g = c->g;
     tn_node *n;
     if (tn_op_is(old, &tn_op_constant)) {
-        n = tn_constant_new(g, to, before, old->type[0], old->blob, old->name);
+        n = tn_constant_new(g, to, NULL, old->type[0], old->blob, old->name);
         n->loc = old->loc;
     } else if (old->nregion) {
-        n = tn_node_new(g, to, before, old->op, 0, NULL, old->nout, subst_attr(c, old), old->loc);
+        n = tn_node_new(g, to, NULL, old->op, 0, NULL, old->nout, subst_attr(c, old), old->loc);
         for (int i = 0; i < old->nregion; i++) {
             TN_TRY(copy_region(c, old->region[i], n, depth + 1));
         }
@@ -119,7 +120,7 @@ static tn_status copy_node(copier *c, tn_node *old, tn_region *to, tn_node *befo
         for (int i = 0; i < old->nin; i++) {
             in[i] = copied(c, tn_in(old, i));
         }
-        n = tn_make_call(g, to, before, old->op, old->nin, in, subst_attr(c, old), old->loc);
+        n = tn_make_call(g, to, NULL, old->op, old->nin, in, subst_attr(c, old), old->loc);
         if (!n) {
             return TN_FAIL;
         }
@@ -129,14 +130,14 @@ static tn_status copy_node(copier *c, tn_node *old, tn_region *to, tn_node *befo
     return TN_OK;
 }
 
-static tn_status copy_nodes(copier *c, const tn_region *from, tn_region *to, tn_node *before, int depth)
+static tn_status copy_nodes(copier *c, const tn_region *from, tn_region *to, int depth)
 {
     if (depth > TN_RELAY_MAX_NEST) {
         return tn_error(c->g->ctx, "relay-E107", NULL, "closures are nested more than %d deep", TN_RELAY_MAX_NEST);
     }
     for (tn_node *n = from->first; n; n = n->next) {
         if (!tn_op_is(n, &tn_op_var)) {
-            TN_TRY(copy_node(c, n, to, before, depth));
+            TN_TRY(copy_node(c, n, to, depth));
         }
     }
     return TN_OK;
@@ -200,15 +201,15 @@ static tn_status bind(copier *c, const tn_region *from, const tn_value arg[], co
     return TN_OK;
 }
 
-tn_status tn_relay_inline(tn_graph *g, const tn_region *from, tn_region *to, tn_node *before, const tn_value arg[],
-                          const tn_loc *loc, tn_value out[])
+tn_status tn_relay_inline(tn_graph *g, const tn_region *from, tn_region *to, const tn_value arg[], const tn_loc *loc,
+                          tn_value out[])
 {
     copier c = { .g = g, .arg = arg };
     tn_status s = bind(&c, from, arg, loc);
     for (uint32_t i = 0; i < from->n_param; i++) {
         tn_map_put(&c.param, tn_map_key(from->param[i]), i);
     }
-    s = s == TN_OK ? copy_nodes(&c, from, to, before, 0) : s;
+    s = s == TN_OK ? copy_nodes(&c, from, to, 0) : s;
     for (uint32_t i = 0; i < from->n_result && s == TN_OK; i++) {
         out[i] = copied(&c, (tn_value){ from->result[i].def, from->result[i].out });
     }

@@ -40,8 +40,8 @@ static void infer_region(inferrer *f, tn_region *r, int depth)
 {
     if (depth > TN_RELAY_MAX_NEST) {
         f->n_fail++;
-        (void)tn_error(f->g->ctx, "relay-E107", r->holder ? r->holder->loc : NULL, "closures are nested more than %d deep",
-                       TN_RELAY_MAX_NEST);
+        (void)tn_error(f->g->ctx, "relay-E107", r->holder ? r->holder->loc : NULL,
+                       "closures are nested more than %d deep", TN_RELAY_MAX_NEST);
         return;
     }
     for (tn_node *n = r->first, *next; n && !enough(f); n = next) {

@@ -1,9 +1,10 @@
 /* The reference interpreter of Relay: every operator by its record alone, neither fused nor scheduled.
  *
- * An operator's tensor expression becomes one TIR function over the symbolic types; the symbols' values are passed to it.
- * An operator defined by expansion is expanded into a scratch graph, which is evaluated in turn. Values are counted
- * references, dropped at their last use in the region that holds them (at the region's end if a closure uses them), so
- * memory stays that of the live values. Relayouts are moved directly.
+ * An operator's tensor expression becomes one TIR function over the symbolic types; the symbols' values are
+ * passed to it. An operator defined by expansion is expanded into a scratch graph, which is evaluated in
+ * turn. Values are counted references, dropped at their last use in the region that holds them (at the
+ * region's end if a closure uses them), so memory stays that of the live values. Relayouts are moved
+ * directly.
  */
 #include "relay/interp.h"
 
@@ -100,7 +101,8 @@ static tn_status read_use(interp *p, const tn_use *u, const tn_node *at, value *
         size_t bytes = 0;
         tn_status s = interp_type(p, t, d, v->t.dim, &bytes);
         if (s == TN_OK && (!d->blob || !d->blob->at || d->blob->n != bytes)) {
-            s = tn_error(p->g->ctx, "relay-E204", interp_where(at), "the constant %s has no data: read the text together with its .params file",
+            s = tn_error(p->g->ctx, "relay-E204", interp_where(at),
+                         "the constant %s has no data: read the text together with its .params file",
                          d->name ? d->name : "(unnamed)");
         }
         if (s != TN_OK) {
@@ -133,7 +135,8 @@ static tn_status check_size(interp *p, const tn_node *n, const tn_type *t, const
     if (v->kind == VALUE_TENSOR && v->t.n == bytes && tn_dtype_eq(v->t.dtype, t->dtype)) {
         return TN_OK;
     }
-    return tn_error(p->g->ctx, "relay-E209", interp_where(n), "an operand of %s has not the size of its type", n->op->name);
+    return tn_error(p->g->ctx, "relay-E209", interp_where(n), "an operand of %s has not the size of its type",
+                    n->op->name);
 }
 
 static void add_symbols(interp *p, tn_func *f)
@@ -152,8 +155,10 @@ static tn_status run_func(interp *p, const tn_node *n, const tn_func *f, void *c
     int64_t *sym = TN_NEW_N(&p->scratch, int64_t, f->n_symbol);
     for (uint32_t i = 0; i < f->n_symbol; i++) {
         if (!interp_symbol(p, f->symbol[i].name, &sym[i])) {
-            return tn_error(p->g->ctx, "relay-E205", interp_where(n), "the dimension %s has no value here: a symbol is not bound, or the "
-                            "result is negative or too large", f->symbol[i].name);
+            return tn_error(p->g->ctx, "relay-E205", interp_where(n),
+                            "the dimension %s has no value here: a symbol is not bound, or the "
+                            "result is negative or too large",
+                            f->symbol[i].name);
         }
     }
     return p->eval(f, arg, sym, p->user);
@@ -167,7 +172,8 @@ static tn_status eval_compute(interp *p, tn_node *n, value *const in[], value *o
     tn_te_init(&te, p->g->ctx, &p->scratch, p->g->pool, "node");
     te.source = n->loc && n->loc->node ? n->loc->node : "";
     add_symbols(p, te.func);
-    tn_tensor **t_in = TN_NEW_N(&p->scratch, tn_tensor *, n->nin), **t_out = TN_NEW_N(&p->scratch, tn_tensor *, n->nout);
+    tn_tensor **t_in = TN_NEW_N(&p->scratch, tn_tensor *, n->nin),
+              **t_out = TN_NEW_N(&p->scratch, tn_tensor *, n->nout);
     const tn_layout **layout = TN_NEW_N(&p->scratch, const tn_layout *, n->nout);
     void **arg = TN_NEW_N(&p->scratch, void *, n->nin + n->nout);
     int n_arg = 0;
@@ -193,18 +199,17 @@ static tn_status eval_compute(interp *p, tn_node *n, value *const in[], value *o
 /* The same value in the layout of type `to`. Takes over *v. */
 static tn_status change_layout(interp *p, const tn_node *n, const tn_type *from, const tn_type *to, value **v)
 {
-    value *r = NULL;
     if (from->layout == to->layout) {
         return TN_OK;
     }
-    tn_status s = check_size(p, n, from, *v);
-    s = s == TN_OK ? value_make_tensor(p, to, n, &r) : s;
-    if (s == TN_OK) {
-        s = tn_relay_relayout(p->g->ctx, to->dtype, to->n, r->t.dim, from->layout, (*v)->t.at, to->layout, r->t.at);
+    TN_TRY(check_size(p, n, from, *v));
+    value *r = value_new(VALUE_TENSOR);
+    if (!r) {
+        return interp_no_memory(p, n);
     }
-    if (s != TN_OK) {
+    if (tn_relay_relayout(p->g->ctx, &(*v)->t, from->layout, to->layout, &r->t) != TN_OK) {
         value_release(r);
-        return s;
+        return TN_FAIL;
     }
     value_release(*v);
     *v = r;
@@ -272,8 +277,10 @@ static tn_status eval_expanded(interp *p, tn_node *n, value *const in[], value *
     for (size_t i = 0; i < p->sym.n; i++) {
         tn_vec_push(&sub.sym, p->sym.at[i]);
     }
-    tn_status s = sub.depth > MAX_DEPTH ? tn_error(p->g->ctx, "relay-E207", interp_where(n), "calls or expansions are nested more than %d deep", MAX_DEPTH) :
-                                          expand_alone(p, n, &sg, &body);
+    tn_status s = sub.depth > MAX_DEPTH
+                      ? tn_error(p->g->ctx, "relay-E207", interp_where(n),
+                                 "calls or expansions are nested more than %d deep", MAX_DEPTH)
+                      : expand_alone(p, n, &sg, &body);
     if (s == TN_OK) {
         value **arg = TN_NEW_N(&arena, value *, n->nin);
         uint32_t n_arg = 0;
@@ -314,22 +321,27 @@ static tn_status spread(interp *p, const tn_node *n, uint32_t n_res, value *res[
     for (uint32_t i = 0; i < n_res; i++) {
         value_release(res[i]);
     }
-    return ok ? TN_OK : tn_error(p->g->ctx, "relay-E209", interp_where(n), "a call has %d results, the function gives another number", n->nout);
+    return ok ? TN_OK
+              : tn_error(p->g->ctx, "relay-E209", interp_where(n),
+                         "a call has %d results, the function gives another number", n->nout);
 }
 
 static tn_status eval_call(interp *p, tn_node *n, value *const in[], value *out[])
 {
     tn_region *r = in[0]->kind == VALUE_CLOSURE ? in[0]->fn->region[0] : NULL;
     if (!r || r->n_param != (uint32_t)(n->nin - 1)) {
-        return tn_error(p->g->ctx, "relay-E209", interp_where(n), "the first operand of a call is no function of as many parameters");
+        return tn_error(p->g->ctx, "relay-E209", interp_where(n),
+                        "the first operand of a call is no function of as many parameters");
     }
     for (size_t i = 0; i < p->active.n; i++) {
         if (p->active.at[i] == r) {
-            return tn_error(p->g->ctx, "relay-E210", interp_where(n), "a closure calls itself: recursion is not supported yet");
+            return tn_error(p->g->ctx, "relay-E210", interp_where(n),
+                            "a closure calls itself: recursion is not supported yet");
         }
     }
     if (p->depth >= MAX_DEPTH) {
-        return tn_error(p->g->ctx, "relay-E207", interp_where(n), "calls or expansions are nested more than %d deep", MAX_DEPTH);
+        return tn_error(p->g->ctx, "relay-E207", interp_where(n),
+                        "calls or expansions are nested more than %d deep", MAX_DEPTH);
     }
     value **res = calloc(r->n_result + 1, sizeof *res);
     if (!res) {
@@ -471,7 +483,8 @@ static tn_status flatten(interp *p, value *v, int n_out, tn_tensor_value out[], 
         return TN_OK;
     }
     if (v->kind == VALUE_CLOSURE) {
-        return tn_error(p->g->ctx, "relay-E206", NULL, "a function is among the results of @main: only tensors can be returned");
+        return tn_error(p->g->ctx, "relay-E206", NULL,
+                        "a function is among the results of @main: only tensors can be returned");
     }
     int k = (*at)++;
     if (k >= n_out) {
@@ -485,7 +498,8 @@ static tn_status flatten(interp *p, value *v, int n_out, tn_tensor_value out[], 
     return take_tensor(p, v, NULL, &out[k]);
 }
 
-static tn_status run_main(interp *p, tn_region *r, int n_in, const tn_tensor_value in[], int n_out, tn_tensor_value out[])
+static tn_status run_main(interp *p, tn_region *r, int n_in, const tn_tensor_value in[], int n_out,
+                          tn_tensor_value out[])
 {
     value **arg = TN_NEW_N(p->g->arena, value *, r->n_param), **res = TN_NEW_N(p->g->arena, value *, r->n_result);
     int n = 0;
@@ -544,8 +558,9 @@ tn_status tn_relay_eval_node(tn_graph *g, tn_node *n, tn_tensor_value out[], tn_
     tn_status s = kept ? eval_node(&p, n, kept) : interp_no_memory(&p, n);
     for (int k = 0; k < n->nout && s == TN_OK; k++) {
         int at = 0;
-        s = kept[k]->kind == VALUE_TENSOR ? flatten(&p, kept[k], 1, &out[k], &at) :
-                                            tn_error(g->ctx, "relay-E206", interp_where(n), "only tensors can be evaluated, not %s", n->op->name);
+        s = kept[k]->kind == VALUE_TENSOR ? flatten(&p, kept[k], 1, &out[k], &at)
+                                          : tn_error(g->ctx, "relay-E206", interp_where(n),
+                                                     "only tensors can be evaluated, not %s", n->op->name);
     }
     for (int k = 0; k < n->nout && kept; k++) {
         value_release(kept[k]);

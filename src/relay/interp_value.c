@@ -122,8 +122,10 @@ static tn_status eval_dim(interp *p, const tn_expr *e, const tn_node *n, int64_t
     if (!ok) {
         tn_buf b = { 0 };
         tn_expr_print(e, NULL, &b);
-        tn_status s = tn_error(p->g->ctx, "relay-E205", interp_where(n), "the dimension %s has no value here: a symbol is not bound, "
-                               "or the result is negative or too large", tn_buf_cstr(&b));
+        tn_status s = tn_error(p->g->ctx, "relay-E205", interp_where(n),
+                               "the dimension %s has no value here: a symbol is not bound, "
+                               "or the result is negative or too large",
+                               tn_buf_cstr(&b));
         tn_buf_deinit(&b);
         return s;
     }
@@ -134,7 +136,8 @@ static tn_status eval_dim(interp *p, const tn_expr *e, const tn_node *n, int64_t
 tn_status interp_type(interp *p, const tn_type *t, const tn_node *n, int64_t dim[], size_t *out_bytes)
 {
     if (t->kind != TN_T_TENSOR || t->n > TN_RELAY_MAX_RANK) {
-        return tn_error(p->g->ctx, "relay-E206", interp_where(n), "only tensors of at most %d dimensions can be computed with", TN_RELAY_MAX_RANK);
+        return tn_error(p->g->ctx, "relay-E206", interp_where(n),
+                        "only tensors of at most %d dimensions can be computed with", TN_RELAY_MAX_RANK);
     }
     for (int d = 0; d < t->n; d++) {
         TN_TRY(eval_dim(p, t->dim[d], n, &dim[d]));
@@ -169,7 +172,8 @@ static tn_status bind_symbol(interp *p, const char *name, int64_t v, const tn_no
     for (uint32_t i = 0; i < p->g->n_symbol; i++) {
         const tn_symbol_info *s = &p->g->symbol[i];
         if (!strcmp(s->name, name) && (v < s->min || v > s->max)) {
-            return tn_error(p->g->ctx, "relay-E203", interp_where(at), "%s is %lld, outside its range [%lld, %lld]", name, (long long)v,
+            return tn_error(p->g->ctx, "relay-E203", interp_where(at),
+                            "%s is %lld, outside its range [%lld, %lld]", name, (long long)v,
                             (long long)s->min, (long long)s->max);
         }
     }
@@ -187,6 +191,30 @@ static bool bound_since(const interp *p, size_t from, const char *name)
     return false;
 }
 
+static tn_status check_param(interp *p, const tn_node *v, const value *arg)
+{
+    const tn_type *t = v->type[0];
+    const tn_tensor_value *a = &arg->t;
+    const char *name = v->name ? v->name : "";
+    int64_t dim[TN_RELAY_MAX_RANK];
+    size_t bytes;
+    if (arg->kind != VALUE_TENSOR || a->ndim != t->n || !tn_dtype_eq(a->dtype, t->dtype)) {
+        return tn_error(p->g->ctx, "relay-E202", interp_where(v),
+                        "parameter %s is given a value of another rank or dtype", name);
+    }
+    TN_TRY(interp_type(p, t, v, dim, &bytes));
+    for (int d = 0; d < t->n; d++) {
+        if (dim[d] != a->dim[d]) {
+            return tn_error(p->g->ctx, "relay-E203", interp_where(v),
+                            "dimension %d of parameter %s is %lld, it must be %lld", d, name,
+                            (long long)a->dim[d], (long long)dim[d]);
+        }
+    }
+    return bytes == a->n ? TN_OK
+                         : tn_error(p->g->ctx, "relay-E202", interp_where(v),
+                                    "parameter %s needs %zu bytes, %zu are given", name, bytes, a->n);
+}
+
 tn_status interp_bind_params(interp *p, const tn_region *r, value *const arg[])
 {
     size_t from = p->sym.n;
@@ -199,27 +227,8 @@ tn_status interp_bind_params(interp *p, const tn_region *r, value *const arg[])
         }
     }
     for (uint32_t i = 0; i < r->n_param; i++) {
-        const tn_node *v = r->param[i];
-        const tn_type *t = v->type[0];
-        const tn_tensor_value *a = &arg[i]->t;
-        if (t->kind != TN_T_TENSOR) {
-            continue;
-        }
-        if (arg[i]->kind != VALUE_TENSOR || a->ndim != t->n || !tn_dtype_eq(a->dtype, t->dtype)) {
-            return tn_error(p->g->ctx, "relay-E202", interp_where(v), "parameter %s is given a value of another rank or dtype", v->name ? v->name : "");
-        }
-        int64_t dim[TN_RELAY_MAX_RANK];
-        size_t bytes;
-        TN_TRY(interp_type(p, t, v, dim, &bytes));
-        for (int d = 0; d < t->n; d++) {
-            if (dim[d] != a->dim[d]) {
-                return tn_error(p->g->ctx, "relay-E203", interp_where(v), "dimension %d of parameter %s is %lld, it must be %lld", d,
-                                v->name ? v->name : "", (long long)a->dim[d], (long long)dim[d]);
-            }
-        }
-        if (bytes != a->n) {
-            return tn_error(p->g->ctx, "relay-E202", interp_where(v), "parameter %s needs %zu bytes, %zu are given", v->name ? v->name : "",
-                            bytes, a->n);
+        if (r->param[i]->type[0]->kind == TN_T_TENSOR) {
+            TN_TRY(check_param(p, r->param[i], arg[i]));
         }
     }
     return TN_OK;

@@ -1,8 +1,8 @@
 /* Relay text, the reading side: modules, functions, lines, scopes (grammar in docs/relay.md).
  *
  * A first scan finds every `def`, so that a call may stand before the function it calls; then functions are read in
- * order, each once. A call of a global function is replaced by its body (relay.h has no recursion yet). Time is linear in
- * the text but for that copying.
+ * order, each once. A call of a global function is replaced by its body (relay.h has no recursion yet). Time
+ * is linear in the text but for that copying.
  */
 #include "relay/parse.h"
 
@@ -54,7 +54,8 @@ tn_status parse_error(parser *p, uint32_t line, uint32_t col, const char *id, co
 tn_status parse_enter(parser *p)
 {
     if (p->nest == PARSE_MAX_NEST) {
-        return tn_lex_fail(&p->l, "relay-E007", "nested more than %d deep: give parts a name, %%a = ...;", PARSE_MAX_NEST);
+        return tn_lex_fail(&p->l, "relay-E007", "nested more than %d deep: give parts a name, %%a = ...;",
+                           PARSE_MAX_NEST);
     }
     p->nest++;
     return TN_OK;
@@ -126,7 +127,8 @@ static bool at_line(const parser *p)
     return tn_lex_is(&ahead, "=");
 }
 
-static tn_status check_declared(parser *p, const tn_type *declared, const tn_type *actual, const char *what, uint32_t line, uint32_t col)
+static tn_status check_declared(parser *p, const tn_type *declared, const tn_type *actual, const char *what,
+                                uint32_t line, uint32_t col)
 {
     if (parse_type_fits(declared, actual)) {
         return TN_OK;
@@ -138,7 +140,8 @@ static tn_status check_declared(parser *p, const tn_type *declared, const tn_typ
     } else {
         tn_buf_str(&b, "unknown");
     }
-    tn_status s = parse_error(p, line, col, "relay-E050", "%s is declared %s, its type is %s", what, tn_buf_cstr(&a), tn_buf_cstr(&b));
+    tn_status s = parse_error(p, line, col, "relay-E050", "%s is declared %s, its type is %s", what,
+                              tn_buf_cstr(&a), tn_buf_cstr(&b));
     tn_buf_deinit(&a);
     tn_buf_deinit(&b);
     return s;
@@ -211,7 +214,8 @@ tn_status parse_block(parser *p, const char *end, pval *out)
             continue;
         }
         if (*end && tn_lex_is(&p->l, end)) {
-            return tn_lex_fail(&p->l, "relay-E052", "the block has no result: its last expression has no `;` and no name");
+            return tn_lex_fail(&p->l, "relay-E052",
+                               "the block has no result: its last expression has no `;` and no name");
         }
         return parse_expr(p, out);
     }
@@ -240,8 +244,10 @@ static void check_bound(parser *p, uint32_t line, uint32_t col)
 {
     for (size_t i = 0; i < p->bound.n; i++) {
         if (!p->bound.entry[i].value) {
-            (void)parse_error(p, line, col, "relay-E016", "nothing binds '%s': an expression is checked, not solved, so one parameter "
-                              "must have '%s' itself as a dimension", p->bound.entry[i].key, p->bound.entry[i].key);
+            (void)parse_error(p, line, col, "relay-E016",
+                              "nothing binds '%s': an expression is checked, not solved, so one parameter "
+                              "must have '%s' itself as a dimension",
+                              p->bound.entry[i].key, p->bound.entry[i].key);
             tn_strmap_put(&p->bound, p->bound.entry[i].key, p->bound.entry[i].len, 1);
         }
     }
@@ -261,7 +267,8 @@ static tn_status parse_param(parser *p, tn_region *r)
         TN_TRY(s);
     }
     if (!t) {
-        (void)parse_error(p, line, col, "relay-E053", "%%%s needs a type, as in %%%s: Tensor[(1, 3), float32]", name, name);
+        (void)parse_error(p, line, col, "relay-E053",
+                          "%%%s needs a type, as in %%%s: Tensor[(1, 3), float32]", name, name);
         parse_define(p, name, (pval){ .kind = PVAL_BAD, .line = line, .col = col });
         return TN_OK;
     }
@@ -349,7 +356,8 @@ tn_status parse_results(parser *p, tn_region *r, const pval *v, const tn_type *d
             ok = parse_value(p, &item, &res[i]);
         }
         if (ok && !res[i].def) {
-            ok = parse_error(p, v->line, v->col, "relay-E033", "`None` stands only for an absent argument of a call") == TN_OK;
+            ok = parse_error(p, v->line, v->col, "relay-E033",
+                             "`None` stands only for an absent argument of a call") == TN_OK;
         }
         if (!ok) {
             return TN_FAIL;
@@ -427,7 +435,8 @@ static tn_status parse_def(parser *p, pfunc *f)
     parse_next(p); /* @ */
     parse_next(p); /* name; the first scan has seen all three */
     if (tn_lex_is(&p->l, "[")) {
-        return tn_lex_fail(&p->l, "relay-E021", "type parameters are not supported yet: write one function for each type");
+        return tn_lex_fail(&p->l, "relay-E021",
+                           "type parameters are not supported yet: write one function for each type");
     }
     TN_TRY(parse_expect(p, "("));
     f->state = 1;
@@ -502,7 +511,9 @@ static tn_status parse_symbols(parser *p, const char *text, size_t n, uint32_t l
             break;
         }
     }
-    return l.tok == TN_TOK_END && !l.failed ? TN_OK : tn_lex_fail(&l, "relay-E004", "expected `,` or the end of the symbols");
+    return l.tok == TN_TOK_END && !l.failed
+               ? TN_OK
+               : tn_lex_fail(&l, "relay-E004", "expected `,` or the end of the symbols");
 }
 
 /* #[version = "0.0.5"], #[symbols = "n in [1, 16]"]; *out_end: the metadata section, where reading ends. */
@@ -517,8 +528,10 @@ static tn_status parse_header(parser *p, bool *out_end)
     }
     bool version = tn_lex_is(&p->l, "version");
     if (!version && !tn_lex_is(&p->l, "symbols")) {
-        return tn_lex_fail(&p->l, "relay-E003", "unknown attribute of a module: #[version = \"0.0.5\"] and #[symbols = \"n in [1, 16]\"] "
-                           "are known");
+        return tn_lex_fail(
+            &p->l, "relay-E003",
+            "unknown attribute of a module: #[version = \"0.0.5\"] and #[symbols = \"n in [1, 16]\"] "
+            "are known");
     }
     parse_next(p);
     TN_TRY(parse_expect(p, "="));
@@ -632,14 +645,15 @@ static tn_status parse_items(parser *p)
         } else if (tn_lex_is(&p->l, "def")) {
             TN_TRY(parse_next_def(p));
         } else if (tn_lex_is(&p->l, "type") || tn_lex_is(&p->l, "extern")) {
-            return tn_lex_fail(&p->l, tn_lex_is(&p->l, "type") ? "relay-E024" : "relay-E028", "%s are not supported yet",
-                               tn_lex_is(&p->l, "type") ? "algebraic data types (`type`)" : "`extern` declarations");
+            return tn_lex_fail(
+                &p->l, tn_lex_is(&p->l, "type") ? "relay-E024" : "relay-E028", "%s are not supported yet",
+                tn_lex_is(&p->l, "type") ? "algebraic data types (`type`)" : "`extern` declarations");
         } else if (!bare && !p->func.n) {
             bare = true;
             TN_TRY(parse_bare(p));
         } else {
-            return tn_lex_fail(&p->l, "relay-E005", "expected `def @name(...)` or the end, found '%.*s'", (int)(p->l.n < 64 ? p->l.n : 64),
-                               p->l.text);
+            return tn_lex_fail(&p->l, "relay-E005", "expected `def @name(...)` or the end, found '%.*s'",
+                               (int)(p->l.n < 64 ? p->l.n : 64), p->l.text);
         }
     }
     return p->l.failed ? TN_FAIL : TN_OK;
@@ -678,8 +692,12 @@ static tn_status parse_module(parser *p)
 tn_status tn_relay_parse(tn_graph *g, const char *file, const char *text, size_t n, const tn_blob *const *constant,
                          size_t n_constant)
 {
-    parser p = { .g = g, .file = tn_intern(g->ctx, file ? file : "<text>"), .constant = constant, .n_constant = n_constant,
-                 .dims = DIM_USE, .fresh = -1 };
+    parser p = {.g = g,
+                .file = tn_intern(g->ctx, file ? file : "<text>"),
+                .constant = constant,
+                .n_constant = n_constant,
+                .dims = DIM_USE,
+                .fresh = -1};
     p.text = text ? text : "";
     p.text_end = p.text + n;
     tn_arena_init(&p.scratch, g->arena->oom, g->arena->oom_user);

@@ -1,6 +1,7 @@
 #ifndef TN_RELAY_PARSE_H
 #define TN_RELAY_PARSE_H
-/* Inside of the Relay text reader: parse.c has modules, functions and scopes, parse_expr.c expressions, parse_type.c types.
+/* Inside of the Relay text reader: parse.c has modules, functions and scopes, parse_expr.c expressions,
+ * parse_type.c types.
  *
  * Reading goes on after an expression that cannot be typed, so that one run reports every independent mistake; a
  * mistake of syntax ends it. Nesting is bounded by PARSE_MAX_NEST, chains of lines and operators are loops.
@@ -12,8 +13,8 @@
 enum { PARSE_MAX_NEST = 100, PARSE_MAX_ERRORS = 20, PARSE_MAX_ARGS = 65000 };
 
 /* What an expression means while reading. NODE: a node with several outputs as a whole (the user writes %0.1); LIST: a
- * tuple literal of which no node is made yet, as it may be the list of results or of an operator's tensors; BAD: could not
- * be typed, has been reported. */
+ * tuple literal of which no node is made yet, as it may be the list of results or of an operator's tensors;
+ * BAD: could not be typed, has been reported. */
 enum pval_kind { PVAL_BAD, PVAL_NONE, PVAL_ONE, PVAL_NODE, PVAL_LIST };
 typedef struct pval {
     enum pval_kind kind;
@@ -52,6 +53,7 @@ typedef struct parser {
     const char *file;
     const char *text, *text_end;
     const char *prev_end;        /* end of the token before the current one: annotations stand in between */
+    const char *annot_used;      /* the annotation taken last */
     const tn_blob *const *constant;
     size_t n_constant;
     tn_arena scratch;
@@ -107,13 +109,14 @@ tn_status parse_fn(parser *p, pval *out);                          /* fn (...) {
 /* parse_type.c */
 tn_status parse_type(parser *p, const tn_type **out);              /* NULL for `_` */
 tn_scope_fns parse_dims_scope(parser *p);                          /* names in dimensions and attributes */
-bool parse_type_fits(const tn_type *declared, const tn_type *actual); /* `?` and `_` fit anything; layouts must be equal */
+/* `?` and `_` fit anything; layouts must be equal */
+bool parse_type_fits(const tn_type *declared, const tn_type *actual);
 tn_status parse_constant_type(parser *p, const tn_annot_const *a, const tn_type **out);
 
 /* clone.c */
-/* Copies the nodes of `from` before `before` in region `to` (NULL: at its end): parameters become arg, symbols of the
- * parameters' dims those of the arguments. out: n_result values. */
-tn_status tn_relay_inline(tn_graph *g, const tn_region *from, tn_region *to, tn_node *before, const tn_value arg[],
-                          const tn_loc *loc, tn_value out[]);
+/* Copies the nodes of `from` to the end of region `to`: parameters become arg, symbols of the parameters' dims those of
+ * the arguments. out: n_result values. */
+tn_status tn_relay_inline(tn_graph *g, const tn_region *from, tn_region *to, const tn_value arg[], const tn_loc *loc,
+                          tn_value out[]);
 
 #endif

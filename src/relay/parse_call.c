@@ -87,7 +87,9 @@ static bool flatten(parser *p, const pval *v, tn_value **in, size_t *n, size_t c
             tn_vec_push(&p->opened, v->v.def);
         }
         for (uint32_t i = 0; i < m && *n < cap; i++) {
-            pval item = made ? (pval){ .kind = PVAL_ONE, .v = tn_in(v->v.def, (int)i) } : t ? parse_project(p, v, i, v->line, v->col) : pval_item(v, i);
+            pval item = made ? (pval){.kind = PVAL_ONE, .v = tn_in(v->v.def, (int)i)}
+                        : t  ? parse_project(p, v, i, v->line, v->col)
+                             : pval_item(v, i);
             if (!parse_value(p, &item, &(*in)[(*n)++])) {
                 return false;
             }
@@ -164,7 +166,8 @@ static const tn_op *find_op(parser *p, const char *name, uint32_t line, uint32_t
             near = tn_ops_at(i);
         }
     }
-    (void)parse_error(p, line, col, "relay-E043", near ? "unknown operator %s; did you mean %s?" : "unknown operator %s", name,
+    (void)parse_error(p, line, col, "relay-E043",
+                      near ? "unknown operator %s; did you mean %s?" : "unknown operator %s", name,
                       near ? near->name : "");
     return NULL;
 }
@@ -252,12 +255,13 @@ tn_status parse_global_call(parser *p, pval *out)
         return s;
     }
     if (n != f->body->n_param) {
-        (void)parse_error(p, line, col, "relay-E045", "@%s takes %u arguments, %zu are given", name, f->body->n_param, n);
+        (void)parse_error(p, line, col, "relay-E045", "@%s takes %u arguments, %zu are given", name,
+                          f->body->n_param, n);
         return TN_OK;
     }
     uint32_t m = f->body->n_result;
     tn_value *res = TN_NEW_N(&p->scratch, tn_value, m);
-    if (tn_relay_inline(p->g, f->body, p->scope->region, NULL, in, parse_loc(p, line, col, NULL), res) != TN_OK) {
+    if (tn_relay_inline(p->g, f->body, p->scope->region, in, parse_loc(p, line, col, NULL), res) != TN_OK) {
         p->n_error++;
         return TN_OK;
     }
@@ -299,7 +303,8 @@ tn_status parse_fn(parser *p, pval *out)
     *out = pval_bad(line, col);
     parse_next(p);
     if (tn_lex_is(&p->l, "[")) {
-        return tn_lex_fail(&p->l, "relay-E021", "type parameters are not supported yet: write one function for each type");
+        return tn_lex_fail(&p->l, "relay-E021",
+                           "type parameters are not supported yet: write one function for each type");
     }
     TN_TRY(parse_expect(p, "("));
     TN_TRY(tn_attr_init(p->g->pool, tn_op_fn.attr, tn_op_fn.attr_size, attr));

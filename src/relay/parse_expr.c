@@ -9,14 +9,16 @@
 enum { MAX_PROJECTIONS = 16 };
 
 /* What users of the reference system write and this reader knows but cannot take yet. */
-static const struct refused { const char *word, *id, *text; } refused[] = {
-    { "if", "relay-E023", "`if` is not supported yet: choose with where(cond, a, b), or fold the condition in the model" },
-    { "match", "relay-E024", "`match` and algebraic data types are not supported yet" },
-    { "ref", "relay-E022", "references (`ref`) are not supported yet" },
-    { "ref_read", "relay-E022", "references (`ref_read`) are not supported yet" },
-    { "ref_write", "relay-E022", "references (`ref_write`) are not supported yet" },
-    { "let", "relay-E026", "`let` begins a line of its own: let %x = ...;" },
-    { "free_var", "relay-E027", "`free_var` stands before a bare expression; in a function write a parameter" },
+static const struct refused { const char *word, *id, *text;
+} refused[] = {
+    {"if", "relay-E023",
+     "`if` is not supported yet: choose with where(cond, a, b), or fold the condition in the model"},
+    {"match", "relay-E024", "`match` and algebraic data types are not supported yet"},
+    {"ref", "relay-E022", "references (`ref`) are not supported yet"},
+    {"ref_read", "relay-E022", "references (`ref_read`) are not supported yet"},
+    {"ref_write", "relay-E022", "references (`ref_write`) are not supported yet"},
+    {"let", "relay-E026", "`let` begins a line of its own: let %x = ...;"},
+    {"free_var", "relay-E027", "`free_var` stands before a bare expression; in a function write a parameter"},
 };
 
 pval pval_bad(uint32_t line, uint32_t col)
@@ -29,17 +31,21 @@ pval pval_one(tn_node *n, uint32_t line, uint32_t col)
     return (pval){ .kind = n->nout == 1 ? PVAL_ONE : PVAL_NODE, .v = tn_val(n), .line = line, .col = col };
 }
 
-/* Gives a node made since there were `first` nodes the source that the comment after it names. */
+/* Gives a node made since there were `first` nodes the source that the comment after it names. A comment is for the
+ * innermost expression that ends before it; one in brackets leaves it to what is around. */
 static void annotate(parser *p, const pval *v, uint32_t first)
 {
     const char *s;
     size_t n;
-    bool made = (v->kind == PVAL_ONE || v->kind == PVAL_NODE) && v->v.def->id >= first && !tn_op_is(v->v.def, &tn_op_constant);
-    if (made && parse_annot(p, &s, &n)) {
-        const char *source = tn_annot_source(p->g->ctx, s, n);
-        if (source) {
-            v->v.def->loc = parse_loc(p, v->line, v->col, source);
-        }
+    bool made = (v->kind == PVAL_ONE || v->kind == PVAL_NODE) && v->v.def->id >= first &&
+                !tn_op_is(v->v.def, &tn_op_constant);
+    if (!made || !parse_annot(p, &s, &n) || s == p->annot_used) {
+        return;
+    }
+    p->annot_used = s;
+    const char *source = tn_annot_source(p->g->ctx, s, n);
+    if (source) {
+        v->v.def->loc = parse_loc(p, v->line, v->col, source);
     }
 }
 
@@ -116,7 +122,8 @@ static bool suffix_dtype(const char *s, size_t n, bool real, tn_dtype *out)
         *out = TN_F32;
         return true;
     }
-    return tn_dtype_parse(s, n, out) && out->lanes == 1 && out->bits <= 64 && (tn_dtype_is_float(*out) || tn_dtype_is_int(*out));
+    return tn_dtype_parse(s, n, out) && out->lanes == 1 && out->bits <= 64 &&
+           (tn_dtype_is_float(*out) || tn_dtype_is_int(*out));
 }
 
 static bool fits(tn_dtype t, int64_t i)
@@ -136,7 +143,8 @@ static tn_status parse_number(parser *p, bool minus, pval *out)
     tn_dtype t;
     tn_scalar v;
     if (!suffix_dtype(l->suffix, l->n_suffix, real, &t)) {
-        return tn_lex_fail(l, "relay-E030", "unknown suffix '%.*s' of a number: use f, f64, f16, bf16, i8 ... i64, u8 ... u64",
+        return tn_lex_fail(l, "relay-E030",
+                           "unknown suffix '%.*s' of a number: use f, f64, f16, bf16, i8 ... i64, u8 ... u64",
                            (int)(l->n_suffix < 32 ? l->n_suffix : 32), l->suffix);
     }
     if (tn_dtype_is_float(t)) {
@@ -218,8 +226,10 @@ static tn_status constant_blob(parser *p, int64_t k, const tn_type *t, uint32_t 
     }
     if ((uint64_t)k >= p->n_constant || !p->constant[k] || p->constant[k]->n != (uint64_t)bytes) {
         size_t have = (uint64_t)k < p->n_constant && p->constant[k] ? p->constant[k]->n : 0;
-        return parse_error(p, line, col, "relay-E034", "meta[relay.Constant][%lld] needs %lld bytes, the parameters hold %zu: "
-                           "use the .params file written with this text", (long long)k, (long long)bytes, have);
+        return parse_error(p, line, col, "relay-E034",
+                           "meta[relay.Constant][%lld] needs %lld bytes, the parameters hold %zu: "
+                           "use the .params file written with this text",
+                           (long long)k, (long long)bytes, have);
     }
     *out = p->constant[k];
     return TN_OK;
@@ -280,8 +290,10 @@ static tn_status parse_meta(parser *p, pval *out)
     }
     if (!c->type) {
         *out = pval_bad(line, col);
-        (void)parse_error(p, line, col, "relay-E036", "the type of meta[relay.Constant][%lld] is not known: write it in a comment after "
-                          "it, as in /* name (256, 64) */", (long long)k);
+        (void)parse_error(p, line, col, "relay-E036",
+                          "the type of meta[relay.Constant][%lld] is not known: write it in a comment after "
+                          "it, as in /* name (256, 64) */",
+                          (long long)k);
         return TN_OK;
     }
     return use_constant(p, k, line, col, out);
@@ -299,7 +311,8 @@ pval parse_project(parser *p, const pval *v, uint32_t k, uint32_t line, uint32_t
     const tn_type *t = v->kind == PVAL_ONE ? tn_value_type(v->v) : NULL;
     uint32_t n = many ? pval_n_items(v) : t && t->kind == TN_T_TUPLE ? t->n : 0;
     if (k >= n) {
-        (void)parse_error(p, line, col, "relay-E037", n ? "there is no field %u: the tuple has %u" : "only a tuple has fields like .%u",
+        (void)parse_error(p, line, col, "relay-E037",
+                          n ? "there is no field %u: the tuple has %u" : "only a tuple has fields like .%u",
                           k, n);
         return pval_bad(line, col);
     }
@@ -380,7 +393,9 @@ static tn_status parse_parens(parser *p, pval *out)
     parse_next(p);
     while (s == TN_OK && !tn_lex_is(&p->l, ")")) {
         pval item;
-        s = v.n == PARSE_MAX_ARGS ? tn_lex_fail(&p->l, "relay-E042", "a tuple has at most %d fields", PARSE_MAX_ARGS) : parse_expr(p, &item);
+        s = v.n == PARSE_MAX_ARGS
+                ? tn_lex_fail(&p->l, "relay-E042", "a tuple has at most %d fields", PARSE_MAX_ARGS)
+                : parse_expr(p, &item);
         if (s == TN_OK) {
             tn_vec_push(&v, item);
             tuple = parse_accept(p, ",");
@@ -464,10 +479,11 @@ static tn_status parse_primary(parser *p, pval *out)
 
 static tn_status parse_postfix(parser *p, pval *out)
 {
-    uint32_t first = p->g->n_node;
+    uint32_t first = tn_lex_is(&p->l, "(") ? UINT32_MAX : p->g->n_node;
     TN_TRY(parse_primary(p, out));
     for (;;) {
         annotate(p, out, first);
+        first = first == UINT32_MAX ? p->g->n_node : first;
         if (parse_accept(p, ".")) {
             TN_TRY(parse_field(p, out));
         } else if (tn_lex_is(&p->l, "(")) {
@@ -520,7 +536,6 @@ static tn_status parse_unary(parser *p, pval *out)
     p->nest--;
     tn_value v;
     *out = parse_value(p, out, &v) ? parse_node(p, &tn_op_negative, 1, &v, NULL, line, col) : pval_bad(line, col);
-    annotate(p, out, 0);
     return TN_OK;
 }
 
@@ -538,7 +553,6 @@ static tn_status parse_infix(parser *p, int level, pval *out)
         bool ok = parse_value(p, out, &in[0]);
         ok = parse_value(p, &right, &in[1]) && ok;
         *out = ok ? parse_node(p, op->op, 2, in, NULL, line, col) : pval_bad(line, col);
-        annotate(p, out, 0);
     }
     return TN_OK;
 }
@@ -546,8 +560,12 @@ static tn_status parse_infix(parser *p, int level, pval *out)
 tn_status parse_expr(parser *p, pval *out)
 {
     *out = pval_bad(p->l.tok_line, p->l.tok_col);
+    uint32_t first = p->g->n_node;
     TN_TRY(parse_enter(p));
     tn_status s = parse_infix(p, 1, out);
     p->nest--;
+    if (s == TN_OK) {
+        annotate(p, out, first);
+    }
     return s;
 }

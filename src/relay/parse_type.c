@@ -207,7 +207,8 @@ static tn_status parse_func_type(parser *p, const tn_type **out)
     const tn_type **param, *result = NULL;
     parse_next(p);
     if (tn_lex_is(&p->l, "[")) {
-        return tn_lex_fail(&p->l, "relay-E021", "type parameters are not supported yet: write one function for each type");
+        return tn_lex_fail(&p->l, "relay-E021",
+                           "type parameters are not supported yet: write one function for each type");
     }
     TN_TRY(parse_expect(p, "("));
     TN_TRY(parse_fields(p, &n, &param));
@@ -241,9 +242,10 @@ static tn_status parse_type_inner(parser *p, const tn_type **out)
     }
     tn_lexer *l = &p->l;
     if (l->tok == TN_TOK_IDENT && !tn_dtype_parse(l->text, l->n, &t)) {
-        return tn_lex_fail(l, "relay-E014", "unknown type '%.*s': tensors (Tensor[(2, 3), float32]), scalars (float32), "
-                           "tuples and fn types are supported, algebraic data types not yet", (int)(l->n < 64 ? l->n : 64),
-                           l->text);
+        return tn_lex_fail(l, "relay-E014",
+                           "unknown type '%.*s': tensors (Tensor[(2, 3), float32]), scalars (float32), "
+                           "tuples and fn types are supported, algebraic data types not yet",
+                           (int)(l->n < 64 ? l->n : 64), l->text);
     }
     TN_TRY(parse_dtype(p, &t));
     *out = tn_type_tensor(p->g->pool, t, 0, NULL, NULL);

@@ -117,19 +117,22 @@ void tn_relay_fill(tn_dtype t, const tn_layout *l, void *at, size_t bytes)
     }
 }
 
-/* Every logical index once, the last dimension in the inner loop. */
-static void move(uint32_t size, int ndim, const int64_t dim[], int64_t *const from[], const char *src, int64_t *const to[], char *dst)
+/* A tensor being moved: where its elements are, by dimension and index. */
+typedef struct place { int64_t *table[MAX_RANK]; char *at; } place;
+
+/* Every logical index once, the last dimension in the inner loop. No extent is 0. */
+static void move(uint32_t size, int ndim, const int64_t dim[], const place *from, const place *to)
 {
-    int64_t index[MAX_RANK] = { 0 }, n = dim[ndim - 1];
+    int64_t index[MAX_RANK] = { 0 };
     int last = ndim - 1;
     for (;;) {
         int64_t a = 0, b = 0;
         for (int d = 0; d < last; d++) {
-            a += from[d][index[d]];
-            b += to[d][index[d]];
+            a += from->table[d][index[d]];
+            b += to->table[d][index[d]];
         }
-        for (int64_t i = 0; i < n; i++) {
-            memcpy(dst + (b + to[last][i]) * size, src + (a + from[last][i]) * size, size);
+        for (int64_t i = 0; i < dim[last]; i++) {
+            memcpy(to->at + (b + to->table[last][i]) * size, from->at + (a + from->table[last][i]) * size, size);
         }
         int d = last - 1;
         while (d >= 0 && ++index[d] == dim[d]) {
@@ -141,29 +144,48 @@ static void move(uint32_t size, int ndim, const int64_t dim[], int64_t *const fr
     }
 }
 
-tn_status tn_relay_relayout(tn_ctx *ctx, tn_dtype t, int ndim, const int64_t dim[], const tn_layout *from, const void *src,
-                            const tn_layout *to, void *dst)
+static bool is_empty(const tn_tensor_value *v)
 {
-    size_t bytes_from, bytes_to;
-    int64_t *table[2][MAX_RANK] = { 0 };
-    if (ndim > MAX_RANK || !tn_relay_bytes(t, ndim, dim, from, &bytes_from) || !tn_relay_bytes(t, ndim, dim, to, &bytes_to)) {
-        return tn_error(ctx, "relay-E208", NULL, "a tensor of %d dimensions cannot be laid out: too many dimensions or too large", ndim);
+    for (int d = 0; d < v->ndim; d++) {
+        if (v->dim[d] == 0) {
+            return true;
+        }
     }
-    if (from == to || ndim == 0) {
-        memcpy(dst, bytes_to ? src : dst, bytes_to);
-        return TN_OK;
+    return false;
+}
+
+tn_status tn_relay_relayout(tn_ctx *ctx, const tn_tensor_value *v, const tn_layout *from, const tn_layout *to,
+                            tn_tensor_value *out)
+{
+    size_t bytes_from, bytes;
+    place src = { .at = v->at }, dst = { 0 };
+    *out = (tn_tensor_value){ 0 };
+    if (v->ndim > MAX_RANK || !tn_relay_bytes(v->dtype, v->ndim, v->dim, from, &bytes_from) || bytes_from != v->n ||
+        !tn_relay_bytes(v->dtype, v->ndim, v->dim, to, &bytes)) {
+        return tn_error(ctx, "relay-E208", NULL, "a tensor cannot be laid out: too many dimensions, or too large");
     }
-    bool empty = false;
-    for (int d = 0; d < ndim; d++) {
-        empty = empty || dim[d] == 0;
+    dst.at = malloc(bytes ? bytes : 1);
+    bool ok = dst.at != NULL;
+    if (ok && (from == to || v->ndim == 0)) {
+        memcpy(dst.at, bytes ? src.at : dst.at, bytes);
+    } else if (ok) {
+        tn_relay_fill(v->dtype, to, dst.at, bytes);
+        ok = make_tables(from, v->ndim, v->dim, src.table) && make_tables(to, v->ndim, v->dim, dst.table);
+        if (ok && !is_empty(v)) {
+            move(tn_dtype_bytes(v->dtype), v->ndim, v->dim, &src, &dst);
+        }
     }
-    tn_relay_fill(t, to, dst, bytes_to);
-    bool ok = make_tables(from, ndim, dim, table[0]) && make_tables(to, ndim, dim, table[1]);
-    if (ok && !empty) {
-        move(tn_dtype_bytes(t), ndim, dim, table[0], src, table[1], dst);
+    for (int d = 0; d < MAX_RANK; d++) {
+        free(src.table[d]);
+        free(dst.table[d]);
     }
-    for (int i = 0; i < 2 * MAX_RANK; i++) {
-        free(table[i / MAX_RANK][i % MAX_RANK]);
+    if (!ok) {
+        free(dst.at);
+        return tn_error(ctx, "relay-E208", NULL, "there is not enough memory to lay out a tensor");
     }
-    return ok ? TN_OK : tn_error(ctx, "relay-E208", NULL, "there is not enough memory to lay out a tensor");
+    *out = *v;
+    out->at = dst.at;
+    out->n = bytes;
+    out->borrowed = false;
+    return TN_OK;
 }

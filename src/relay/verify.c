@@ -1,7 +1,8 @@
 /* The verifier: what every pass may rely on and must leave behind.
  *
  * One walk in execution order checks structure, arity, dominance and types with a side table of nodes by id (unseen,
- * visible, gone out of scope); a second checks that use lists hold exactly the uses that exist. Linear in nodes and uses.
+ * visible, gone out of scope); a second checks that use lists hold exactly the uses that exist. Linear in
+ * nodes and uses.
  */
 #include "base/size.h"
 #include "relay/limits.h"
@@ -77,7 +78,8 @@ static bool enter_node(verifier *v, const tn_region *r, const tn_node *n)
         return false;
     }
     v->node[n->id] = n;
-    if (n->owner != r || (n->next ? n->next->prev != n : r->last != n) || (n->prev ? n->prev->next != n : r->first != n)) {
+    if (n->owner != r || (n->next ? n->next->prev != n : r->last != n) ||
+        (n->prev ? n->prev->next != n : r->first != n)) {
         fail(v, n, "relay-E101", "the list of its region does not hold it properly");
         return false;
     }
@@ -123,8 +125,8 @@ static void report_type(verifier *v, const tn_node *n, const tn_type *have, cons
     v->n_fail++;
     tn_type_print(have, &a);
     tn_type_print(want, &b);
-    (void)tn_error(v->g->ctx, "relay-E106", n->loc, "%s has the type %s, inference gives %s", n->op->name, tn_buf_cstr(&a),
-                   tn_buf_cstr(&b));
+    (void)tn_error(v->g->ctx, "relay-E106", n->loc, "%s has the type %s, inference gives %s", n->op->name,
+                   tn_buf_cstr(&a), tn_buf_cstr(&b));
     tn_buf_deinit(&a);
     tn_buf_deinit(&b);
 }
@@ -143,7 +145,8 @@ static void check_types(verifier *v, tn_node *n)
             return; /* reported where it is defined */
         }
     }
-    const tn_type **kept = tn_arena_copy(&v->scratch, n->nout ? (const void *)n->type : "", n->nout * sizeof *kept, _Alignof(tn_type *));
+    const tn_type **kept = tn_arena_copy(&v->scratch, n->nout ? (const void *)n->type : "",
+                                         n->nout * sizeof *kept, _Alignof(tn_type *));
     const void *attr = n->attr;
     if (tn_infer_node(v->g, n) != TN_OK) {
         v->n_fail++;
@@ -327,7 +330,8 @@ static void check_use_lists(verifier *v)
             const tn_use *prev = NULL;
             for (const tn_use *u = n->users[k]; u; prev = u, u = u->next) {
                 listed++;
-                if (u->def != n || u->out != (uint32_t)k || u->prev != prev || !use_in_place(v, u) || listed > v->n_use) {
+                if (u->def != n || u->out != (uint32_t)k || u->prev != prev || !use_in_place(v, u) ||
+                    listed > v->n_use) {
                     fail(v, n, "relay-E105", "a list of uses is broken");
                     return;
                 }
