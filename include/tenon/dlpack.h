@@ -68,7 +68,8 @@ typedef struct DLManagedTensor {
 } DLManagedTensor;
 
 #ifndef __cplusplus
-_Static_assert(sizeof(void *) != 8 || (sizeof(DLTensor) == 48 && sizeof(DLManagedTensor) == 64), "DLPack layout");
+_Static_assert(sizeof(void *) != 8 || (sizeof(DLTensor) == 48 && sizeof(DLManagedTensor) == 64),
+               "DLPack layout");
 _Static_assert(sizeof(DLDevice) == 8 && sizeof(DLDataType) == 4, "DLPack layout");
 #endif
 

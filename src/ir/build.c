@@ -1,7 +1,8 @@
 /* Builders: expressions made through them have their constants folded and are free of trivial identities.
  *
- * Only what holds in every domain is done here (index, wrapping ints, floats with signed zeros and NaN), in O(1) a node;
- * everything that needs facts or search is the simplifier's. Operands that can be dropped this way have no effects.
+ * Only what holds in every domain is done here (index, wrapping ints, floats with signed zeros and NaN), in
+ * O(1) a node; everything that needs facts or search is the simplifier's. Operands that can be dropped this
+ * way have no effects.
  */
 #include "ir/expr.h"
 

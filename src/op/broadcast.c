@@ -10,8 +10,10 @@ static tn_status cast_infer(tn_graph *g, tn_node *n)
     const tn_cast_attr *a = n->attr;
     const tn_type *t;
     TN_TRY(tn_rule_tensor(g, n, 0, -1, &t));
-    if (a->dtype.bits == 0 || a->dtype.lanes != 1 || tn_dtype_is_index(a->dtype) || a->dtype.code == TN_HANDLE)
-        return tn_rule_fail(g, n, "op-E011", "dtype must be that of a tensor's elements, but is %s", tn_rule_dtype_text(g, a->dtype));
+    if (a->dtype.bits == 0 || a->dtype.lanes != 1 || tn_dtype_is_index(a->dtype) ||
+        a->dtype.code == TN_HANDLE)
+        return tn_rule_fail(g, n, "op-E011", "dtype must be that of a tensor's elements, but is %s",
+                            tn_rule_dtype_text(g, a->dtype));
     return tn_rule_result(g, n, 0, a->dtype, t->n, t->dim);
 }
 
@@ -28,6 +30,7 @@ static bool cast_value(tn_graph *g, const tn_node *n, const tn_dims in[], tn_dim
     return in[0].at && tn_dtype_is_int(n->type[0]->dtype) && tn_dtype_is_int(tn_in_type(n, 0)->dtype);
 }
 
+/* clang-format off */
 static const tn_attr_field cast_fields[] = {
     {"dtype", TN_A_DTYPE, offsetof(tn_cast_attr, dtype), NULL, "type of the result's elements"},
     {0},
@@ -39,6 +42,7 @@ const tn_op tn_op_cast = {
     .nin = 1, .min_in = 1, .nout = 1, .flags = TN_OP_HOST_INDEX, .fuse = TN_FUSE_ELEMWISE, .in_name = data_in,
     .infer = cast_infer, .layout = tn_layout_same, .compute = cast_compute, .shape_value = cast_value,
 };
+/* clang-format on */
 
 /* ---- nn.bias_add ---- */
 
@@ -52,8 +56,9 @@ static tn_status bias_add_infer(tn_graph *g, tn_node *n)
     TN_TRY(tn_rule_same_dtype(g, n, 1));
     TN_TRY(tn_rule_axis(g, n, ((const tn_axis_attr *)n->attr)->axis, data->n, &axis));
     if (!tn_rule_dim_eq(g, data->dim[axis], bias->dim[0]))
-        return tn_rule_fail(g, n, "op-E008", "bias is %s, but data %s has %s elements along axis %d", tn_rule_type_text(g, bias),
-                            tn_rule_type_text(g, data), tn_rule_dim_text(g, data->dim[axis]), axis);
+        return tn_rule_fail(g, n, "op-E008", "bias is %s, but data %s has %s elements along axis %d",
+                            tn_rule_type_text(g, bias), tn_rule_type_text(g, data),
+                            tn_rule_dim_text(g, data->dim[axis]), axis);
     return tn_rule_result(g, n, 0, data->dtype, data->n, data->dim);
 }
 
@@ -65,6 +70,7 @@ static void bias_add_compute(tn_te *te, const tn_node *n, tn_tensor *const in[],
     tn_te_define(te, t, tn_add(te->pool, tn_at(te, in[0], t->ndim, t->axis), bias));
 }
 
+/* clang-format off */
 static const tn_attr_field bias_add_fields[] = {
     {"axis", TN_A_I64, offsetof(tn_axis_attr, axis), "1", "the axis that bias runs along"},
     {0},
@@ -76,6 +82,7 @@ const tn_op tn_op_nn_bias_add = {
     .nin = 2, .min_in = 2, .nout = 1, .fuse = TN_FUSE_BROADCAST, .in_name = data_in,
     .infer = bias_add_infer, .layout = tn_layout_same, .compute = bias_add_compute,
 };
+/* clang-format on */
 
 /* ---- broadcast_to ---- */
 
@@ -85,11 +92,13 @@ static tn_status broadcast_to_infer(tn_graph *g, tn_node *n)
     const tn_type *t, *both;
     TN_TRY(tn_rule_tensor(g, n, 0, -1, &t));
     if (a->shape.n > TN_RULE_MAX_RANK)
-        return tn_rule_fail(g, n, "op-E003", "shape has %u dimensions; at most %d are supported", (unsigned)a->shape.n, TN_RULE_MAX_RANK);
+        return tn_rule_fail(g, n, "op-E003", "shape has %u dimensions; at most %d are supported",
+                            (unsigned)a->shape.n, TN_RULE_MAX_RANK);
     const tn_type *want = tn_type_tensor(g->pool, t->dtype, (int)a->shape.n, a->shape.at, NULL);
     TN_TRY(tn_infer_broadcast(g, n, t, want, t->dtype, &both));
     if (!tn_type_eq_logical(both, want))
-        return tn_rule_fail(g, n, "op-E005", "%s cannot be repeated to %s", tn_rule_type_text(g, t), tn_rule_type_text(g, want));
+        return tn_rule_fail(g, n, "op-E005", "%s cannot be repeated to %s", tn_rule_type_text(g, t),
+                            tn_rule_type_text(g, want));
     return tn_rule_result(g, n, 0, t->dtype, both->n, both->dim);
 }
 
@@ -99,6 +108,7 @@ static void broadcast_to_compute(tn_te *te, const tn_node *n, tn_tensor *const i
     tn_te_define(te, t, tn_rule_at_broadcast(te, in[0], t));
 }
 
+/* clang-format off */
 static const tn_attr_field broadcast_to_fields[] = {
     {"shape", TN_A_DIMS, offsetof(tn_broadcast_to_attr, shape), NULL, "the result's extents"},
     {0},
@@ -110,3 +120,4 @@ const tn_op tn_op_broadcast_to = {
     .nin = 1, .min_in = 1, .nout = 1, .flags = TN_OP_INDEX_MAP, .fuse = TN_FUSE_BROADCAST, .in_name = data_in,
     .infer = broadcast_to_infer, .compute = broadcast_to_compute,
 };
+/* clang-format on */

@@ -6,11 +6,13 @@
 
 #include <string.h>
 
+/* clang-format off */
 static const tn_op *const records[] = {
 #define OP(id) &tn_op_##id,
 #include "op/ops.def"
 #undef OP
 };
+/* clang-format on */
 
 size_t tn_ops_count(void)
 {
@@ -39,14 +41,17 @@ static tn_status check_inputs(tn_graph *g, const tn_node *n)
     if (n->nin < op->min_in || (op->nin >= 0 && n->nin > op->nin)) {
         const char *want = op->nin < 0 ? "at least" : op->nin == op->min_in ? "exactly" : "from";
         const char *top = op->nin > op->min_in ? tn_arena_printf(g->arena, " to %d", op->nin) : "";
-        return tn_rule_fail(g, n, "op-E001", "%d operands given; it takes %s %d%s", n->nin, want, op->min_in, top);
+        return tn_rule_fail(g, n, "op-E001", "%d operands given; it takes %s %d%s", n->nin, want, op->min_in,
+                            top);
     }
     for (int i = 0; i < n->nin; i++) {
         tn_value v = tn_in(n, i);
         if (!v.def && i < op->min_in)
             return tn_rule_fail(g, n, "op-E001", "%s is None, but it is required", tn_rule_in_name(g, n, i));
         if (v.def && (!v.def->type || !v.def->type[v.out])) /* the node that failed has been reported */
-            return g->ctx->n_error ? TN_FAIL : tn_rule_fail(g, n, "op-E016", "the type of %s is not known", tn_rule_in_name(g, n, i));
+            return g->ctx->n_error ? TN_FAIL
+                                   : tn_rule_fail(g, n, "op-E016", "the type of %s is not known",
+                                                  tn_rule_in_name(g, n, i));
     }
     return TN_OK;
 }
@@ -81,8 +86,8 @@ static int results_of(const tn_op *op, int nin, const tn_value in[], const void 
     return f && f->nregion ? (int)f->region[0]->n_result : 1;
 }
 
-tn_node *tn_make_call(tn_graph *g, tn_region *r, tn_node *before, const tn_op *op, int nin, const tn_value in[],
-                      const void *attr, const tn_loc *loc)
+tn_node *tn_make_call(tn_graph *g, tn_region *r, tn_node *before, const tn_op *op, int nin,
+                      const tn_value in[], const void *attr, const tn_loc *loc)
 {
     void *defaults = NULL;
     if (!attr && op->attr_size) {
@@ -91,7 +96,8 @@ tn_node *tn_make_call(tn_graph *g, tn_region *r, tn_node *before, const tn_op *o
             return NULL;
     }
     if (nin > UINT16_MAX) {
-        (void)tn_error(g->ctx, "op-E001", loc, "%s: %d operands given; at most %d are supported", op->name, nin, UINT16_MAX);
+        (void)tn_error(g->ctx, "op-E001", loc, "%s: %d operands given; at most %d are supported", op->name,
+                       nin, UINT16_MAX);
         return NULL;
     }
     tn_node *n = tn_node_new(g, r, before, op, nin, in, results_of(op, nin, in, attr), attr, loc);
@@ -103,13 +109,15 @@ tn_node *tn_make_call(tn_graph *g, tn_region *r, tn_node *before, const tn_op *o
 
 /* ---- constants ---- */
 
-tn_node *tn_make_constant(tn_graph *g, tn_region *r, tn_node *before, tn_dtype t, int ndim, const int64_t dim[], const void *data, const char *name)
+tn_node *tn_make_constant(tn_graph *g, tn_region *r, tn_node *before, tn_dtype t, int ndim,
+                          const int64_t dim[], const void *data, const char *name)
 {
     size_t bytes = tn_dtype_bytes(t);
     for (int i = 0; i < ndim; i++)
         if (dim[i] < 0 || !tn_size_mul(bytes, (size_t)dim[i], &bytes)) {
-            (void)tn_error(g->ctx, "op-E015", NULL, "constant %s: dimension %lld is negative or makes it too large",
-                           name ? name : "", (long long)dim[i]);
+            (void)tn_error(g->ctx, "op-E015", NULL,
+                           "constant %s: dimension %lld is negative or makes it too large", name ? name : "",
+                           (long long)dim[i]);
             return NULL;
         }
     void *at;
@@ -140,7 +148,8 @@ tn_status tn_define_node(tn_te *te, tn_graph *g, const tn_node *n, tn_tensor *co
     else if (op->body)
         op->body(te, n, in, out);
     else
-        s = tn_rule_fail(g, n, "op-E017", "it has no tensor expression; expand it into simpler operators first");
+        s = tn_rule_fail(g, n, "op-E017",
+                         "it has no tensor expression; expand it into simpler operators first");
     te->tag = tag;
     return s;
 }

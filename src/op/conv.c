@@ -1,8 +1,8 @@
 /* Convolution: nn.conv2d over logical NCHW data and OIHW weights.
  *
- * One definition serves direct, grouped and depthwise convolution, any stride, dilation and (asymmetric) padding: a
- * reduction over (ic, kh, kw) whose terms count only inside the image, so there is no padded copy. Blocked forms are
- * layouts of its operands, not other operators.
+ * One definition serves direct, grouped and depthwise convolution, any stride, dilation and (asymmetric)
+ * padding: a reduction over (ic, kh, kw) whose terms count only inside the image, so there is no padded copy.
+ * Blocked forms are layouts of its operands, not other operators.
  */
 #include "op/rule.h"
 
@@ -14,7 +14,9 @@ enum { TOP, LEFT, BOTTOM, RIGHT };
 
 static tn_window window_of(const tn_conv2d_attr *a, int axis)
 {
-    return (tn_window){.stride = a->strides.at[axis], .dilation = a->dilation.at[axis], .before = a->padding.at[TOP + axis],
+    return (tn_window){.stride = a->strides.at[axis],
+                       .dilation = a->dilation.at[axis],
+                       .before = a->padding.at[TOP + axis],
                        .after = a->padding.at[BOTTOM + axis]};
 }
 
@@ -23,11 +25,17 @@ static tn_window window_of(const tn_conv2d_attr *a, int axis)
 static tn_status check_layouts(tn_graph *g, const tn_node *n, const tn_conv2d_attr *a)
 {
     if (a->data_layout && strcmp(a->data_layout, "NCHW") != 0)
-        return tn_rule_fail(g, n, "op-E010", "data_layout \"%s\" is not supported, only \"NCHW\"; transpose the data", a->data_layout);
+        return tn_rule_fail(g, n, "op-E010",
+                            "data_layout \"%s\" is not supported, only \"NCHW\"; transpose the data",
+                            a->data_layout);
     if (a->kernel_layout && strcmp(a->kernel_layout, "OIHW") != 0)
-        return tn_rule_fail(g, n, "op-E010", "kernel_layout \"%s\" is not supported, only \"OIHW\"; transpose the weight", a->kernel_layout);
+        return tn_rule_fail(g, n, "op-E010",
+                            "kernel_layout \"%s\" is not supported, only \"OIHW\"; transpose the weight",
+                            a->kernel_layout);
     if (a->out_layout && a->out_layout[0] && strcmp(a->out_layout, "NCHW") != 0)
-        return tn_rule_fail(g, n, "op-E010", "out_layout \"%s\" is not supported, only \"NCHW\"; transpose the result", a->out_layout);
+        return tn_rule_fail(g, n, "op-E010",
+                            "out_layout \"%s\" is not supported, only \"NCHW\"; transpose the result",
+                            a->out_layout);
     return TN_OK;
 }
 
@@ -45,18 +53,22 @@ static tn_status normalise(tn_graph *g, tn_node *n, tn_conv2d_attr *a)
     return TN_OK;
 }
 
-static tn_status check_channels(tn_graph *g, const tn_node *n, const tn_conv2d_attr *a, const tn_type *data, const tn_type *weight)
+static tn_status check_channels(tn_graph *g, const tn_node *n, const tn_conv2d_attr *a, const tn_type *data,
+                                const tn_type *weight)
 {
     const tn_expr *groups = tn_idx(g->pool, a->groups);
     int64_t oc;
     if (!tn_rule_dim_eq(g, data->dim[1], tn_mul(g->pool, weight->dim[1], groups)))
-        return tn_rule_fail(g, n, "op-E008", "data %s has %s channels, but weight %s takes %s in each of %lld groups",
-                            tn_rule_type_text(g, data), tn_rule_dim_text(g, data->dim[1]), tn_rule_type_text(g, weight),
-                            tn_rule_dim_text(g, weight->dim[1]), (long long)a->groups);
+        return tn_rule_fail(
+            g, n, "op-E008", "data %s has %s channels, but weight %s takes %s in each of %lld groups",
+            tn_rule_type_text(g, data), tn_rule_dim_text(g, data->dim[1]), tn_rule_type_text(g, weight),
+            tn_rule_dim_text(g, weight->dim[1]), (long long)a->groups);
     if (tn_is_int(weight->dim[0], &oc) && oc % a->groups != 0)
-        return tn_rule_fail(g, n, "op-E008", "%lld output channels are no multiple of %lld groups", (long long)oc, (long long)a->groups);
+        return tn_rule_fail(g, n, "op-E008", "%lld output channels are no multiple of %lld groups",
+                            (long long)oc, (long long)a->groups);
     if (a->channels && !tn_rule_dim_eq(g, weight->dim[0], tn_idx(g->pool, a->channels)))
-        return tn_rule_fail(g, n, "op-E008", "channels is %lld, but weight is %s", (long long)a->channels, tn_rule_type_text(g, weight));
+        return tn_rule_fail(g, n, "op-E008", "channels is %lld, but weight is %s", (long long)a->channels,
+                            tn_rule_type_text(g, weight));
     for (uint32_t i = 0; i < a->kernel_size.n; i++)
         if (!tn_rule_dim_eq(g, weight->dim[2 + i], tn_idx(g->pool, a->kernel_size.at[i])))
             return tn_rule_fail(g, n, "op-E008", "kernel_size[%u] is %lld, but weight is %s", (unsigned)i,
@@ -80,10 +92,13 @@ static tn_status conv2d_infer(tn_graph *g, tn_node *n)
     for (int i = 0; i < 2; i++) {
         tn_window w = window_of(&a, i);
         int64_t extent;
-        dim[2 + i] = tn_rule_simplify(g, tn_rule_window_extent(g->pool, data->dim[2 + i], weight->dim[2 + i], &w));
+        dim[2 + i] =
+            tn_rule_simplify(g, tn_rule_window_extent(g->pool, data->dim[2 + i], weight->dim[2 + i], &w));
         if (tn_is_int(dim[2 + i], &extent) && extent < 1)
-            return tn_rule_fail(g, n, "op-E009", "the kernel of %s does not fit into data %s with padding [%lld, %lld]",
-                                tn_rule_type_text(g, weight), tn_rule_type_text(g, data), (long long)w.before, (long long)w.after);
+            return tn_rule_fail(g, n, "op-E009",
+                                "the kernel of %s does not fit into data %s with padding [%lld, %lld]",
+                                tn_rule_type_text(g, weight), tn_rule_type_text(g, data), (long long)w.before,
+                                (long long)w.after);
     }
     return tn_rule_result(g, n, 0, data->dtype, 4, dim);
 }
@@ -112,7 +127,7 @@ static void conv2d_compute(tn_te *te, const tn_node *n, tn_tensor *const in[], t
     tn_pool *p = te->pool;
     bool depthwise = is_depthwise(n);
     const char *name = depthwise ? "depthwise_conv2d" : "conv2d";
-    tn_tensor *t = out[0] = tn_rule_out(te, n, 0, name, name, "n oc oh ow");
+    tn_tensor *t = out[0] = tn_rule_out(te, n, 0, name, name, "b oc oh ow");
     const tn_expr *oc = t->axis[1], *at[2], *tap[2], *where = NULL;
     const tn_expr *ic = depthwise ? tn_idx(p, 0) : tn_te_reduce_axis(te, t, "ic", in[1]->dim[1]);
     for (int i = 0; i < 2; i++) {
@@ -126,8 +141,10 @@ static void conv2d_compute(tn_te *te, const tn_node *n, tn_tensor *const in[], t
 }
 
 /* ---- layout ----
- * Channels go in blocks of one vector where there are enough of them; the weight is blocked by output channels (and by
- * input channels where the data is). A weight that is computed keeps its layout: packing is for compile time. */
+ * Channels go in blocks of one vector where there are enough of them; the weight is blocked by output
+ * channels (and by
+ * input channels where the data is). A weight that is computed keeps its layout: packing is for compile
+ * time. */
 
 static void conv2d_layout(tn_layout_query *q)
 {
@@ -147,26 +164,36 @@ static void conv2d_layout(tn_layout_query *q)
         q->out[0] = tn_rule_layout(q->g, "NCHW%dc", lanes);
     if (!packs || !(blocks_in || blocks_out))
         return;
-    q->in[1] = blocks_in && !depthwise ? tn_rule_layout(q->g, "OIHW%di%do", lanes, lanes) : tn_rule_layout(q->g, "OIHW%do", lanes);
+    q->in[1] = blocks_in && !depthwise ? tn_rule_layout(q->g, "OIHW%di%do", lanes, lanes)
+                                       : tn_rule_layout(q->g, "OIHW%do", lanes);
 }
 
+/* clang-format off */
 static const tn_attr_field conv2d_fields[] = {
-    {"strides", TN_A_INTS, offsetof(tn_conv2d_attr, strides), "[1, 1]", "step of the window, rows and columns"},
-    {"padding", TN_A_INTS, offsetof(tn_conv2d_attr, padding), "[0, 0, 0, 0]", "zeros around the image: top, left, bottom, right"},
+    {"strides", TN_A_INTS, offsetof(tn_conv2d_attr, strides), "[1, 1]",
+        "step of the window, rows and columns"},
+    {"padding", TN_A_INTS, offsetof(tn_conv2d_attr, padding), "[0, 0, 0, 0]",
+        "zeros around the image: top, left, bottom, right"},
     {"dilation", TN_A_INTS, offsetof(tn_conv2d_attr, dilation), "[1, 1]", "distance of the window's taps"},
     {"groups", TN_A_I64, offsetof(tn_conv2d_attr, groups), "1", "independent groups of channels"},
-    {"channels", TN_A_I64, offsetof(tn_conv2d_attr, channels), "None", "output channels; None: as the weight has"},
-    {"kernel_size", TN_A_INTS, offsetof(tn_conv2d_attr, kernel_size), "None", "window; None: as the weight has"},
-    {"data_layout", TN_A_STR, offsetof(tn_conv2d_attr, data_layout), "\"NCHW\"", "order of the data's dimensions"},
-    {"kernel_layout", TN_A_STR, offsetof(tn_conv2d_attr, kernel_layout), "\"OIHW\"", "order of the weight's dimensions"},
-    {"out_layout", TN_A_STR, offsetof(tn_conv2d_attr, out_layout), "\"\"", "order of the result's dimensions; empty: as the data"},
+    {"channels", TN_A_I64, offsetof(tn_conv2d_attr, channels), "0", "output channels; 0: as the weight has"},
+    {"kernel_size", TN_A_INTS, offsetof(tn_conv2d_attr, kernel_size), "None",
+        "window; None: as the weight has"},
+    {"data_layout", TN_A_STR, offsetof(tn_conv2d_attr, data_layout), "\"NCHW\"",
+        "order of the data's dimensions"},
+    {"kernel_layout", TN_A_STR, offsetof(tn_conv2d_attr, kernel_layout), "\"OIHW\"",
+        "order of the weight's dimensions"},
+    {"out_layout", TN_A_STR, offsetof(tn_conv2d_attr, out_layout), "\"\"",
+        "order of the result's dimensions; empty: as the data"},
     {0},
 };
 static const char *const conv2d_in[] = {"data", "weight"};
 
 const tn_op tn_op_nn_conv2d = {
-    .name = "nn.conv2d", .doc = "2-D convolution (cross-correlation) of NCHW data with OIHW weights, zero padding.",
+    .name = "nn.conv2d",
+        .doc = "2-D convolution (cross-correlation) of NCHW data with OIHW weights, zero padding.",
     .attr_size = sizeof(tn_conv2d_attr), .attr = conv2d_fields,
     .nin = 2, .min_in = 2, .nout = 1, .fuse = TN_FUSE_ANCHOR, .in_name = conv2d_in,
     .infer = conv2d_infer, .layout = conv2d_layout, .compute = conv2d_compute,
 };
+/* clang-format on */

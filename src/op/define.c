@@ -1,11 +1,16 @@
-/* What tensor expressions of operators are written with: outputs, broadcasting reads, sliding windows, reshapes. */
+/* What tensor expressions of operators are written with: outputs, broadcasting reads, sliding windows,
+ * reshapes. */
 #include "op/rule.h"
 
-tn_tensor *tn_rule_out(tn_te *te, const tn_node *n, int out, const char *name, const char *tag, const char *axis_names)
+tn_tensor *tn_rule_out(tn_te *te, const tn_node *n, int out, const char *name, const char *tag,
+                       const char *axis_names)
 {
     const tn_type *t = n->type[out];
     te->tag = tag;
-    return tn_te_new(te, name, t->dtype, t->n, t->dim, axis_names ? axis_names : t->n <= 4 ? "i j k l" : NULL);
+    return tn_te_new(te, name, t->dtype, t->n, t->dim,
+                     axis_names  ? axis_names
+                     : t->n <= 4 ? "i j k l"
+                                 : NULL);
 }
 
 const tn_expr *tn_rule_at_broadcast(tn_te *te, const tn_tensor *t, const tn_tensor *out)
@@ -23,7 +28,8 @@ const tn_expr *tn_rule_window_extent(tn_pool *p, const tn_expr *in, const tn_exp
 {
     const tn_expr *one = tn_idx(p, 1), *stride = tn_idx(p, w->stride);
     const tn_expr *reach = tn_mul(p, tn_sub(p, kernel, one), tn_idx(p, w->dilation));
-    const tn_expr *last = tn_sub(p, tn_add(p, in, tn_idx(p, w->before + w->after - 1)), reach); /* start of the last window */
+    const tn_expr *last =
+        tn_sub(p, tn_add(p, in, tn_idx(p, w->before + w->after - 1)), reach); /* start of the last window */
     if (!w->ceil_mode)
         return tn_add(p, tn_fdiv(p, last, stride), one);
     const tn_expr *n = tn_add(p, tn_ceildiv(p, last, w->stride), one);
@@ -50,8 +56,9 @@ const tn_expr *tn_rule_window_inside(tn_pool *p, const tn_expr *index, const tn_
 
 /* ---- reshapes ---- */
 
-/* Walks two lists of dimensions from the left in groups of equal element counts. Each group's row-major position is
- * computed from the output's axes and taken apart into input indices, so untouched axes pass through as they are. */
+/* Walks two lists of dimensions from the left in groups of equal element counts. Each group's row-major
+ * position is computed from the output's axes and taken apart into input indices, so untouched axes pass
+ * through as they are. */
 typedef struct run { int first, end; const tn_expr *count; } run; /* dims [first, end) and their product */
 
 static void extend(tn_pool *p, run *r, const tn_expr *const dim[])
@@ -65,11 +72,13 @@ static bool same_count(tn_pool *p, const tn_expr *a, const tn_expr *b)
 }
 
 /* Grows a and b until they hold equally many elements; false: they reached the ends without. */
-static bool match_runs(tn_pool *p, run *a, int na, const tn_expr *const da[], run *b, int nb, const tn_expr *const db[])
+static bool match_runs(tn_pool *p, run *a, int na, const tn_expr *const da[], run *b, int nb,
+                       const tn_expr *const db[])
 {
     while (!same_count(p, a->count, b->count)) {
         bool smaller_a = a->end < na;
-        if (a->end < na && b->end < nb) { /* symbolic counts: an order that cannot be proved just picks a side */
+        if (a->end < na &&
+            b->end < nb) { /* symbolic counts: an order that cannot be proved just picks a side */
             int less = tn_prove(p, NULL, tn_lt(p, a->count, b->count));
             smaller_a = less == 1 || (less < 0 && a->end - a->first <= b->end - b->first);
         }
@@ -84,7 +93,8 @@ static bool match_runs(tn_pool *p, run *a, int na, const tn_expr *const da[], ru
 }
 
 /* Indices of the input dims of `a` from the position within the run `b` of the output. */
-static void split_run(tn_te *te, const run *a, const tn_expr *const da[], const run *b, const tn_tensor *out, const tn_expr **index)
+static void split_run(tn_te *te, const run *a, const tn_expr *const da[], const run *b, const tn_tensor *out,
+                      const tn_expr **index)
 {
     tn_pool *p = te->pool;
     const tn_expr *flat = tn_idx(p, 0), *stride = tn_idx(p, 1);
@@ -101,7 +111,8 @@ static void split_run(tn_te *te, const run *a, const tn_expr *const da[], const 
     }
 }
 
-void tn_rule_reshape_index(tn_te *te, int n_from, const tn_expr *const from[], const tn_tensor *out, const tn_expr **index)
+void tn_rule_reshape_index(tn_te *te, int n_from, const tn_expr *const from[], const tn_tensor *out,
+                           const tn_expr **index)
 {
     tn_pool *p = te->pool;
     const tn_expr *one = tn_idx(p, 1);
@@ -117,7 +128,8 @@ void tn_rule_reshape_index(tn_te *te, int n_from, const tn_expr *const from[], c
         extend(p, &a, from);
         if (b.first < out->ndim)
             extend(p, &b, out->dim);
-        if (!match_runs(p, &a, n_from, from, &b, out->ndim, out->dim)) { /* take all that is left as one run */
+        if (!match_runs(p, &a, n_from, from, &b, out->ndim,
+                        out->dim)) { /* take all that is left as one run */
             while (a.end < n_from)
                 extend(p, &a, from);
             while (b.end < out->ndim)

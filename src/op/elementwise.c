@@ -1,8 +1,8 @@
 /* Elementwise operators: every row of elementwise.def is a record whose definition is its formula.
  *
- * The formula is read by the expression parser once per use, with a, b, c standing for the operands' elements and the
- * attributes' names for their values. What dtypes a row takes is not written down anywhere: it follows from the formula
- * (scan_node), and so does the dtype of the result.
+ * The formula is read by the expression parser once per use, with a, b, c standing for the operands' elements
+ * and the attributes' names for their values. What dtypes a row takes is not written down anywhere: it
+ * follows from the formula (scan_node), and so does the dtype of the result.
  */
 #include "op/rule.h"
 
@@ -29,7 +29,8 @@ static const tn_expr *resolve(void *user, const char *name)
 }
 
 /* The formula over operands; t: dtype of literals and attributes. */
-static const tn_expr *read_formula(tn_ctx *ctx, tn_pool *pool, const tn_node *n, tn_dtype t, const tn_expr *const operand[])
+static const tn_expr *read_formula(tn_ctx *ctx, tn_pool *pool, const tn_node *n, tn_dtype t,
+                                   const tn_expr *const operand[])
 {
     names s = {pool, n, t, operand};
     const tn_expr *e = NULL;
@@ -61,7 +62,8 @@ static bool scan_node(const tn_expr *e, void *user)
     if (e->kind == TN_E_CALL)
         d->is_float |= e->u.call.id != TN_F_abs;
     if (e->kind == TN_E_FLOAT)
-        d->is_float |= !(e->u.f == floor(e->u.f)); /* a fraction (or NaN) is no integer; infinities saturate */
+        d->is_float |=
+            !(e->u.f == floor(e->u.f)); /* a fraction (or NaN) is no integer; infinities saturate */
     if (e->kind != TN_E_VAR && e->kind != TN_E_SELECT && e->kind != TN_E_EQ && e->kind != TN_E_NE)
         d->number = true;
     return true;
@@ -84,8 +86,8 @@ static tn_status check_dtype(tn_graph *g, const tn_node *n, int i, bool is_condi
     tn_dtype t = tn_in_type(n, i)->dtype;
     if (is_condition || d->logic) {
         if (!tn_dtype_is_bool(t))
-            return tn_rule_fail(g, n, "op-E011", "%s must be bool, but is %s; compare or cast it", tn_rule_in_name(g, n, i),
-                                tn_rule_dtype_text(g, t));
+            return tn_rule_fail(g, n, "op-E011", "%s must be bool, but is %s; compare or cast it",
+                                tn_rule_in_name(g, n, i), tn_rule_dtype_text(g, t));
         return TN_OK;
     }
     if (d->is_float)
@@ -110,8 +112,9 @@ static tn_status formula_infer(tn_graph *g, tn_node *n)
     tn_dtype common = tn_in_type(n, first)->dtype;
     for (int i = first + 1; i < n->nin; i++)
         if (!tn_dtype_eq(tn_in_type(n, i)->dtype, common))
-            return tn_rule_fail(g, n, "op-E004", "%s is %s but %s is %s; cast one of them", tn_rule_in_name(g, n, first),
-                                tn_rule_dtype_text(g, common), tn_rule_in_name(g, n, i), tn_rule_dtype_text(g, tn_in_type(n, i)->dtype));
+            return tn_rule_fail(g, n, "op-E004", "%s is %s but %s is %s; cast one of them",
+                                tn_rule_in_name(g, n, first), tn_rule_dtype_text(g, common),
+                                tn_rule_in_name(g, n, i), tn_rule_dtype_text(g, tn_in_type(n, i)->dtype));
     tn_dtype result = read_formula(g->ctx, g->pool, n, common, operand)->dtype;
     type = tn_in_type(n, 0);
     for (int i = 1; i < n->nin; i++)
@@ -154,7 +157,8 @@ static bool formula_shape_value(tn_graph *g, const tn_node *n, const tn_dims in[
         /* a divisor must be known not to be zero */
         if (text[2] == '/' && tn_prove(g->pool, NULL, tn_lt(g->pool, tn_idx(g->pool, 0), b)) != 1)
             return false;
-        value[i] = tn_rule_simplify(g, read_formula(g->ctx, g->pool, n, TN_IDX, (const tn_expr *const[]){a, b}));
+        value[i] =
+            tn_rule_simplify(g, read_formula(g->ctx, g->pool, n, TN_IDX, (const tn_expr *const[]){a, b}));
     }
     out[0] = (tn_dims){count, value};
     return true;
@@ -163,8 +167,14 @@ static bool formula_shape_value(tn_graph *g, const tn_node *n, const tn_dims in[
 /* ---- attribute tables; a row names one ---- */
 
 #define none_fields NULL
-enum { none_size = 0, alpha_size = sizeof(tn_alpha_attr), clip_size = sizeof(tn_clip_attr), alphabeta_size = sizeof(tn_alphabeta_attr) };
+enum {
+    none_size = 0,
+    alpha_size = sizeof(tn_alpha_attr),
+    clip_size = sizeof(tn_clip_attr),
+    alphabeta_size = sizeof(tn_alphabeta_attr)
+};
 
+/* clang-format off */
 static const tn_attr_field alpha_fields[] = {
     {"alpha", TN_A_F64, offsetof(tn_alpha_attr, alpha), NULL, "factor where x < 0"},
     {0},
@@ -180,13 +190,14 @@ static const tn_attr_field alphabeta_fields[] = {
     {0},
 };
 
-#define ELEMWISE(id, relay, operands, attrs, text, says)                                                                   \
-    const tn_op tn_op_##id = {                                                                                             \
-        .name = relay, .doc = says, .attr_size = attrs##_size, .attr = attrs##_fields,                                     \
-        .nin = operands, .min_in = operands, .nout = 1, .flags = (operands) == 2 ? TN_OP_HOST_INDEX : 0,                   \
-        .fuse = (operands) == 1 ? TN_FUSE_ELEMWISE : TN_FUSE_BROADCAST,                                                    \
-        .infer = formula_infer, .layout = tn_layout_same, .formula = text,                                                 \
-        .shape_value = (operands) == 2 ? formula_shape_value : NULL,                                                       \
+#define ELEMWISE(id, relay, operands, attrs, text, says) \
+    const tn_op tn_op_##id = { \
+        .name = relay, .doc = says, .attr_size = attrs##_size, .attr = attrs##_fields, \
+        .nin = operands, .min_in = operands, .nout = 1, .flags = (operands) == 2 ? TN_OP_HOST_INDEX : 0, \
+        .fuse = (operands) == 1 ? TN_FUSE_ELEMWISE : TN_FUSE_BROADCAST, \
+        .infer = formula_infer, .layout = tn_layout_same, .formula = text, \
+        .shape_value = (operands) == 2 ? formula_shape_value : NULL, \
     };
+/* clang-format on */
 #include "op/elementwise.def"
 #undef ELEMWISE

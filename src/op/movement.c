@@ -1,4 +1,5 @@
-/* Index maps: transpose, nn.pad, concatenate. Each element of the result is one element of an operand, or a constant. */
+/* Index maps: transpose, nn.pad, concatenate. Each element of the result is one element of an operand, or a
+ * constant. */
 #include "op/rule.h"
 
 static const char *const data_in[] = {"data"};
@@ -15,7 +16,8 @@ static tn_status transpose_infer(tn_graph *g, tn_node *n)
     TN_TRY(tn_rule_tensor(g, n, 0, -1, &t));
     TN_TRY(tn_rule_axes(g, n, a.axes, t->n, seen));
     if (a.axes.n && a.axes.n != t->n)
-        return tn_rule_fail(g, n, "op-E007", "axes has %u entries, but data is %s", (unsigned)a.axes.n, tn_rule_type_text(g, t));
+        return tn_rule_fail(g, n, "op-E007", "axes has %u entries, but data is %s", (unsigned)a.axes.n,
+                            tn_rule_type_text(g, t));
     for (int i = 0; i < t->n; i++) {
         int64_t from = a.axes.n ? a.axes.at[i] : t->n - 1 - i;
         axes[i] = from < 0 ? from + t->n : from;
@@ -36,8 +38,10 @@ static void transpose_compute(tn_te *te, const tn_node *n, tn_tensor *const in[]
     tn_te_define(te, t, tn_at(te, in[0], t->ndim, index));
 }
 
+/* clang-format off */
 static const tn_attr_field transpose_fields[] = {
-    {"axes", TN_A_INTS, offsetof(tn_transpose_attr, axes), "None", "which dimension of data stands where; None: reversed"},
+    {"axes", TN_A_INTS, offsetof(tn_transpose_attr, axes), "None",
+        "which dimension of data stands where; None: reversed"},
     {0},
 };
 
@@ -47,6 +51,7 @@ const tn_op tn_op_transpose = {
     .nin = 1, .min_in = 1, .nout = 1, .flags = TN_OP_INDEX_MAP, .fuse = TN_FUSE_INJECTIVE, .in_name = data_in,
     .infer = transpose_infer, .compute = transpose_compute,
 };
+/* clang-format on */
 
 /* ---- nn.pad ---- */
 
@@ -58,8 +63,9 @@ static tn_status pad_infer(tn_graph *g, tn_node *n)
     TN_TRY(tn_rule_tensor(g, n, 0, -1, &t));
     TN_TRY(tn_rule_number(g, n, 0));
     if (a->pad_width.n != 2u * t->n)
-        return tn_rule_fail(g, n, "op-E007", "pad_width has %u entries; two for each dimension of %s are expected", (unsigned)a->pad_width.n,
-                            tn_rule_type_text(g, t));
+        return tn_rule_fail(g, n, "op-E007",
+                            "pad_width has %u entries; two for each dimension of %s are expected",
+                            (unsigned)a->pad_width.n, tn_rule_type_text(g, t));
     for (int i = 0; i < t->n; i++) {
         int64_t before = a->pad_width.at[2 * i], after = a->pad_width.at[2 * i + 1];
         if (before < -INT32_MAX || before > INT32_MAX || after < -INT32_MAX || after > INT32_MAX)
@@ -76,16 +82,22 @@ static void pad_compute(tn_te *te, const tn_node *n, tn_tensor *const in[], tn_t
     const tn_expr *index[TN_RULE_MAX_RANK], *inside = NULL;
     tn_tensor *t = out[0] = tn_rule_out(te, n, 0, "pad", "injective", NULL);
     for (int i = 0; i < t->ndim; i++) {
-        tn_window w = {.stride = 1, .dilation = 1, .before = a->pad_width.at[2 * i], .after = a->pad_width.at[2 * i + 1]};
+        tn_window w = {.stride = 1,
+                       .dilation = 1,
+                       .before = a->pad_width.at[2 * i],
+                       .after = a->pad_width.at[2 * i + 1]};
         index[i] = tn_rule_window_index(p, t->axis[i], tn_idx(p, 0), &w);
         inside = tn_rule_both(p, inside, tn_rule_window_inside(p, index[i], in[0]->dim[i], &w));
     }
     const tn_expr *fill = tn_const(p, t->dtype, a->pad_value);
-    tn_te_define(te, t, inside ? tn_at_if(te, in[0], t->ndim, index, inside, fill) : tn_at(te, in[0], t->ndim, index));
+    tn_te_define(
+        te, t, inside ? tn_at_if(te, in[0], t->ndim, index, inside, fill) : tn_at(te, in[0], t->ndim, index));
 }
 
+/* clang-format off */
 static const tn_attr_field pad_fields[] = {
-    {"pad_width", TN_A_INTS, offsetof(tn_pad_attr, pad_width), NULL, "before and after each dimension; negative: cut off"},
+    {"pad_width", TN_A_INTS, offsetof(tn_pad_attr, pad_width), NULL,
+        "before and after each dimension; negative: cut off"},
     {"pad_value", TN_A_F64, offsetof(tn_pad_attr, pad_value), "0", "what stands there"},
     {0},
 };
@@ -96,6 +108,7 @@ const tn_op tn_op_nn_pad = {
     .nin = 1, .min_in = 1, .nout = 1, .flags = TN_OP_INDEX_MAP, .fuse = TN_FUSE_INJECTIVE, .in_name = data_in,
     .infer = pad_infer, .compute = pad_compute,
 };
+/* clang-format on */
 
 /* ---- concatenate ---- */
 
@@ -113,23 +126,32 @@ static tn_status concatenate_infer(tn_graph *g, tn_node *n)
         TN_TRY(tn_rule_same_dtype(g, n, k));
         for (int i = 0; i < first->n; i++)
             if (i != axis && !tn_rule_dim_eq(g, t->dim[i], first->dim[i]))
-                return tn_rule_fail(g, n, "op-E008", "operands 0 and %d, %s and %s, differ in dimension %d; only dimension %d may", k,
-                                    tn_rule_type_text(g, first), tn_rule_type_text(g, t), i, axis);
+                return tn_rule_fail(
+                    g, n, "op-E008",
+                    "operands 0 and %d, %s and %s, differ in dimension %d; only dimension %d may", k,
+                    tn_rule_type_text(g, first), tn_rule_type_text(g, t), i, axis);
         dim[axis] = tn_add(g->pool, dim[axis], t->dim[axis]);
     }
     return tn_rule_result(g, n, 0, first->dtype, first->n, dim);
 }
 
 /* The joined tensors: offset[i] is where in[i] begins along axis, offset[n] the end. */
-typedef struct joined { tn_te *te; const tn_tensor *out; tn_tensor *const *in; const tn_expr **offset; int axis; } joined;
+typedef struct joined {
+    tn_te *te;
+    const tn_tensor *out;
+    tn_tensor *const *in;
+    const tn_expr **offset;
+    int axis;
+} joined;
 
-/* Element of operands [lo, hi); nothing else may be read. Many operands split in the middle, so the nesting is
- * O(log n); few are one chain of masked loads. */
+/* Element of operands [lo, hi); nothing else may be read. Many operands split in the middle, so the nesting
+ * is O(log n); few are one chain of masked loads. */
 static const tn_expr *piece(const joined *j, int lo, int hi)
 {
     enum { CHAIN = 8 };
     tn_pool *p = j->te->pool;
-    const tn_expr *at = j->out->axis[j->axis], *value = tn_const(p, j->out->dtype, 0), *index[TN_RULE_MAX_RANK];
+    const tn_expr *at = j->out->axis[j->axis], *value = tn_const(p, j->out->dtype, 0),
+                  *index[TN_RULE_MAX_RANK];
     if (hi - lo > CHAIN) {
         int mid = (lo + hi) / 2;
         return tn_select(p, tn_lt(p, at, j->offset[mid]), piece(j, lo, mid), piece(j, mid, hi));
@@ -140,7 +162,8 @@ static const tn_expr *piece(const joined *j, int lo, int hi)
         const tn_expr *here = tn_rule_both(p, above, below);
         for (int d = 0; d < j->out->ndim; d++)
             index[d] = d == j->axis ? tn_sub(p, at, j->offset[i]) : j->out->axis[d];
-        value = here ? tn_at_if(j->te, j->in[i], j->out->ndim, index, here, value) : tn_at(j->te, j->in[i], j->out->ndim, index);
+        value = here ? tn_at_if(j->te, j->in[i], j->out->ndim, index, here, value)
+                     : tn_at(j->te, j->in[i], j->out->ndim, index);
     }
     return value;
 }
@@ -169,7 +192,8 @@ static void concatenate_layout(tn_layout_query *q)
     uint32_t block = tn_rule_channel_block(l);
     bool keep = block && (a == 1 || a == -3);
     for (int i = 0; i < n->nin; i++)
-        keep = keep && q->in[i] == l && (i == n->nin - 1 || (tn_is_int(tn_in_type(n, i)->dim[1], &c) && c % block == 0));
+        keep = keep && q->in[i] == l &&
+               (i == n->nin - 1 || (tn_is_int(tn_in_type(n, i)->dim[1], &c) && c % block == 0));
     for (int i = 0; i < n->nin; i++)
         q->in[i] = keep ? l : NULL;
     q->out[0] = keep ? l : NULL;
@@ -192,6 +216,7 @@ static bool concatenate_value(tn_graph *g, const tn_node *n, const tn_dims in[],
     return true;
 }
 
+/* clang-format off */
 static const tn_attr_field concatenate_fields[] = {
     {"axis", TN_A_I64, offsetof(tn_axis_attr, axis), "0", "the axis along which they stand"},
     {0},
@@ -201,5 +226,7 @@ const tn_op tn_op_concatenate = {
     .name = "concatenate", .doc = "Tensors behind each other along one axis.",
     .attr_size = sizeof(tn_axis_attr), .attr = concatenate_fields,
     .nin = -1, .min_in = 1, .nout = 1, .flags = TN_OP_INDEX_MAP | TN_OP_HOST_INDEX, .fuse = TN_FUSE_INJECTIVE,
-    .infer = concatenate_infer, .layout = concatenate_layout, .compute = concatenate_compute, .shape_value = concatenate_value,
+    .infer = concatenate_infer, .layout = concatenate_layout, .compute = concatenate_compute,
+        .shape_value = concatenate_value,
 };
+/* clang-format on */

@@ -1,8 +1,10 @@
 /* Reductions over axes: sum, mean, max, min, prod. */
 #include "op/rule.h"
 
-/* Which axes of a rank-`rank` operand are reduced: the listed ones (none: all), or with exclude the others. */
-static tn_status reduced_axes(tn_graph *g, const tn_node *n, const tn_axes_attr *a, int rank, bool out[TN_RULE_MAX_RANK])
+/* Which axes of a rank-`rank` operand are reduced: the listed ones (none: all), or with exclude the others.
+ * */
+static tn_status reduced_axes(tn_graph *g, const tn_node *n, const tn_axes_attr *a, int rank,
+                              bool out[TN_RULE_MAX_RANK])
 {
     TN_TRY(tn_rule_axes(g, n, a->axes, rank, out));
     for (int i = 0; i < rank; i++)
@@ -22,7 +24,8 @@ static tn_status reduce_infer(tn_graph *g, tn_node *n)
     TN_TRY(reduced_axes(g, n, a, t->n, reduced));
     for (int i = 0; i < t->n; i++) {
         if (reduced[i] && tn_is_value(t->dim[i], 0))
-            return tn_rule_fail(g, n, "op-E009", "%s has no elements along axis %d to reduce", tn_rule_type_text(g, t), i);
+            return tn_rule_fail(g, n, "op-E009", "%s has no elements along axis %d to reduce",
+                                tn_rule_type_text(g, t), i);
         if (!reduced[i])
             dim[rank++] = t->dim[i];
         else if (a->keepdims)
@@ -32,7 +35,8 @@ static tn_status reduce_infer(tn_graph *g, tn_node *n)
 }
 
 /* t := reduction of in; the number of elements behind each result. */
-static const tn_expr *reduce_into(tn_te *te, const tn_node *n, const tn_tensor *in, tn_tensor *t, enum tn_reducer r)
+static const tn_expr *reduce_into(tn_te *te, const tn_node *n, const tn_tensor *in, tn_tensor *t,
+                                  enum tn_reducer r)
 {
     const tn_axes_attr *a = n->attr;
     const tn_expr *index[TN_RULE_MAX_RANK], *count = tn_idx(te->pool, 1);
@@ -53,6 +57,12 @@ static const tn_expr *reduce_into(tn_te *te, const tn_node *n, const tn_tensor *
     return count;
 }
 
+static tn_status mean_infer(tn_graph *g, tn_node *n)
+{
+    TN_TRY(reduce_infer(g, n));
+    return tn_rule_countable(g, n, 0);
+}
+
 static void mean_compute(tn_te *te, const tn_node *n, tn_tensor *const in[], tn_tensor *out[])
 {
     tn_tensor *sum = tn_rule_out(te, n, 0, "mean_sum", "reduce", NULL);
@@ -62,6 +72,7 @@ static void mean_compute(tn_te *te, const tn_node *n, tn_tensor *const in[], tn_
     tn_te_define(te, t, tn_bin(te->pool, div, tn_at(te, sum, t->ndim, t->axis), count));
 }
 
+/* clang-format off */
 static const tn_attr_field axes_fields[] = {
     {"axis", TN_A_INTS, offsetof(tn_axes_attr, axes), "None", "axes to reduce; None: all"},
     {"keepdims", TN_A_BOOL, offsetof(tn_axes_attr, keepdims), "False", "reduced axes stay, with extent 1"},
@@ -69,21 +80,23 @@ static const tn_attr_field axes_fields[] = {
     {0},
 };
 
-#define RECORD(id, says)                                                                                                  \
-    const tn_op tn_op_##id = {                                                                                             \
-        .name = #id, .doc = says, .attr_size = sizeof(tn_axes_attr), .attr = axes_fields,                                  \
-        .nin = 1, .min_in = 1, .nout = 1, .fuse = TN_FUSE_REDUCE, .infer = reduce_infer, .compute = id##_compute,          \
+#define RECORD(id, relation, says) \
+    const tn_op tn_op_##id = { \
+        .name = #id, .doc = says, .attr_size = sizeof(tn_axes_attr), .attr = axes_fields, \
+        .nin = 1, .min_in = 1, .nout = 1, .fuse = TN_FUSE_REDUCE, \
+        .infer = relation, .compute = id##_compute, \
     };
-#define REDUCE(id, reducer, says)                                                                                         \
-    static void id##_compute(tn_te *te, const tn_node *n, tn_tensor *const in[], tn_tensor *out[])                         \
-    {                                                                                                                      \
-        out[0] = tn_rule_out(te, n, 0, #id, "reduce", NULL);                                                               \
-        reduce_into(te, n, in[0], out[0], reducer);                                                                        \
-    }                                                                                                                      \
-    RECORD(id, says)
+#define REDUCE(id, reducer, says) \
+    static void id##_compute(tn_te *te, const tn_node *n, tn_tensor *const in[], tn_tensor *out[]) \
+    { \
+        out[0] = tn_rule_out(te, n, 0, #id, "reduce", NULL); \
+        reduce_into(te, n, in[0], out[0], reducer); \
+    } \
+    RECORD(id, reduce_infer, says)
+/* clang-format on */
 
 REDUCE(sum, TN_RED_SUM, "Sum over axes.")
-RECORD(mean, "Mean over axes; integers floor.")
+RECORD(mean, mean_infer, "Mean over axes; integers floor.")
 REDUCE(max, TN_RED_MAX, "Largest element over axes.")
 REDUCE(min, TN_RED_MIN, "Smallest element over axes.")
 REDUCE(prod, TN_RED_PROD, "Product over axes.")

@@ -1,4 +1,5 @@
-/* Operators that leave row-major data as it is and only change its shape (they share storage), and shape_of. */
+/* Operators that leave row-major data as it is and only change its shape (they share storage), and shape_of.
+ * */
 #include "op/rule.h"
 
 /* ---- what they share ---- */
@@ -20,10 +21,13 @@ static bool same_shape_value(tn_graph *g, const tn_node *n, const tn_dims in[], 
     return in[0].at != NULL;
 }
 
-#define RESHAPE_LIKE                                                                                                      \
-    .nin = 1, .min_in = 1, .nout = 1, .flags = TN_OP_INDEX_MAP | TN_OP_SHARES | TN_OP_HOST_INDEX, .fuse = TN_FUSE_INJECTIVE, \
+/* clang-format off */
+#define RESHAPE_LIKE \
+    .nin = 1, .min_in = 1, .nout = 1, .flags = TN_OP_INDEX_MAP | TN_OP_SHARES | TN_OP_HOST_INDEX, \
+        .fuse = TN_FUSE_INJECTIVE, \
     .in_name = data_in, .compute = reshape_compute, .shape_value = same_shape_value
 static const char *const data_in[] = {"data"};
+/* clang-format on */
 
 /* ---- reshape ---- */
 
@@ -71,7 +75,9 @@ static tn_status resolve(tn_graph *g, const tn_node *n, const tn_type *t, tn_dim
         else if (tn_is_value(dim[i], -1) && open < 0)
             open = (int)i;
         else if (dim[i]->kind == TN_E_INT && dim[i]->u.i < 1)
-            return tn_rule_fail(g, n, "op-E007", "newshape[%u] is %lld; extents, 0 (keep, only where data has that dimension) and one -1 (the rest) are allowed",
+            return tn_rule_fail(g, n, "op-E007",
+                                "newshape[%u] is %lld; extents, 0 (keep, only where data has that dimension) "
+                                "and one -1 (the rest) are allowed",
                                 (unsigned)i, (long long)dim[i]->u.i);
         if ((int)i != open)
             add_factors(&want, dim[i], FACTOR_DEPTH);
@@ -82,8 +88,10 @@ static tn_status resolve(tn_graph *g, const tn_node *n, const tn_type *t, tn_dim
         add_factors(&have, t->dim[i], FACTOR_DEPTH);
     dim[open] = exact_quotient(g, &have, &want);
     if (!dim[open])
-        return tn_rule_fail(g, n, "op-E014", "the elements of %s cannot be dealt out to newshape: they are not known to divide evenly",
-                            tn_rule_type_text(g, t));
+        return tn_rule_fail(
+            g, n, "op-E014",
+            "the elements of %s cannot be dealt out to newshape: they are not known to divide evenly",
+            tn_rule_type_text(g, t));
     return TN_OK;
 }
 
@@ -94,20 +102,24 @@ static tn_status reshape_infer(tn_graph *g, tn_node *n)
     const tn_expr *dim[TN_RULE_MAX_RANK];
     TN_TRY(tn_rule_tensor(g, n, 0, -1, &t));
     if (a->newshape.n > TN_RULE_MAX_RANK)
-        return tn_rule_fail(g, n, "op-E003", "newshape has %u dimensions; at most %d are supported", (unsigned)a->newshape.n, TN_RULE_MAX_RANK);
+        return tn_rule_fail(g, n, "op-E003", "newshape has %u dimensions; at most %d are supported",
+                            (unsigned)a->newshape.n, TN_RULE_MAX_RANK);
     TN_TRY(resolve(g, n, t, a->newshape, dim));
     TN_TRY(tn_rule_result(g, n, 0, t->dtype, (int)a->newshape.n, dim));
     const tn_expr *had = tn_type_count(g->pool, t), *has = tn_type_count(g->pool, n->type[0]);
     if (!had || !has || !tn_rule_dim_eq(g, had, has))
-        return tn_rule_fail(g, n, "op-E014", "%s and the new shape %s do not have the same number of elements", tn_rule_type_text(g, t),
-                            tn_rule_type_text(g, n->type[0]));
+        return tn_rule_fail(g, n, "op-E014",
+                            "%s and the new shape %s do not have the same number of elements",
+                            tn_rule_type_text(g, t), tn_rule_type_text(g, n->type[0]));
     tn_reshape_attr resolved = {{n->type[0]->n, n->type[0]->dim}};
     tn_rule_set_attr(g, n, &resolved);
     return TN_OK;
 }
 
+/* clang-format off */
 static const tn_attr_field reshape_fields[] = {
-    {"newshape", TN_A_DIMS, offsetof(tn_reshape_attr, newshape), NULL, "extents; 0 keeps a dimension, -1 takes what is left"},
+    {"newshape", TN_A_DIMS, offsetof(tn_reshape_attr, newshape), NULL,
+        "extents; 0 keeps a dimension, -1 takes what is left"},
     {0},
 };
 
@@ -115,6 +127,7 @@ const tn_op tn_op_reshape = {
     .name = "reshape", .doc = "The same elements, row by row, in another shape.",
     .attr_size = sizeof(tn_reshape_attr), .attr = reshape_fields, RESHAPE_LIKE, .infer = reshape_infer,
 };
+/* clang-format on */
 
 /* ---- expand_dims, squeeze ---- */
 
@@ -126,7 +139,8 @@ static tn_status expand_dims_infer(tn_graph *g, tn_node *n)
     int axis, rank = 0;
     TN_TRY(tn_rule_tensor(g, n, 0, -1, &t));
     if (a->num_newaxis < 0 || a->num_newaxis > TN_RULE_MAX_RANK - t->n)
-        return tn_rule_fail(g, n, "op-E007", "num_newaxis is %lld; at most %d dimensions are supported", (long long)a->num_newaxis, TN_RULE_MAX_RANK);
+        return tn_rule_fail(g, n, "op-E007", "num_newaxis is %lld; at most %d dimensions are supported",
+                            (long long)a->num_newaxis, TN_RULE_MAX_RANK);
     TN_TRY(tn_rule_axis(g, n, a->axis, t->n + 1, &axis));
     for (int i = 0; i <= t->n; i++) {
         for (int64_t k = 0; i == axis && k < a->num_newaxis; k++)
@@ -137,6 +151,7 @@ static tn_status expand_dims_infer(tn_graph *g, tn_node *n)
     return tn_rule_result(g, n, 0, t->dtype, rank, dim);
 }
 
+/* clang-format off */
 static const tn_attr_field expand_dims_fields[] = {
     {"axis", TN_A_I64, offsetof(tn_expand_dims_attr, axis), NULL, "where the first new dimension stands"},
     {"num_newaxis", TN_A_I64, offsetof(tn_expand_dims_attr, num_newaxis), "1", "how many"},
@@ -145,8 +160,10 @@ static const tn_attr_field expand_dims_fields[] = {
 
 const tn_op tn_op_expand_dims = {
     .name = "expand_dims", .doc = "Inserts dimensions of extent 1.",
-    .attr_size = sizeof(tn_expand_dims_attr), .attr = expand_dims_fields, RESHAPE_LIKE, .infer = expand_dims_infer,
+    .attr_size = sizeof(tn_expand_dims_attr), .attr = expand_dims_fields, RESHAPE_LIKE,
+        .infer = expand_dims_infer,
 };
+/* clang-format on */
 
 static tn_status squeeze_infer(tn_graph *g, tn_node *n)
 {
@@ -159,13 +176,15 @@ static tn_status squeeze_infer(tn_graph *g, tn_node *n)
     TN_TRY(tn_rule_axes(g, n, a->axis, t->n, gone));
     for (int i = 0; i < t->n; i++) {
         if (gone[i] && !tn_is_value(t->dim[i], 1))
-            return tn_rule_fail(g, n, "op-E008", "axis %d of %s has extent %s, not 1", i, tn_rule_type_text(g, t), tn_rule_dim_text(g, t->dim[i]));
+            return tn_rule_fail(g, n, "op-E008", "axis %d of %s has extent %s, not 1", i,
+                                tn_rule_type_text(g, t), tn_rule_dim_text(g, t->dim[i]));
         if (a->axis.n ? !gone[i] : !tn_is_value(t->dim[i], 1))
             dim[rank++] = t->dim[i];
     }
     return tn_rule_result(g, n, 0, t->dtype, rank, dim);
 }
 
+/* clang-format off */
 static const tn_attr_field squeeze_fields[] = {
     {"axis", TN_A_INTS, offsetof(tn_squeeze_attr, axis), "None", "dimensions to drop; None: all of extent 1"},
     {0},
@@ -175,6 +194,7 @@ const tn_op tn_op_squeeze = {
     .name = "squeeze", .doc = "Drops dimensions of extent 1.",
     .attr_size = sizeof(tn_squeeze_attr), .attr = squeeze_fields, RESHAPE_LIKE, .infer = squeeze_infer,
 };
+/* clang-format on */
 
 /* ---- nn.batch_flatten ---- */
 
@@ -183,16 +203,20 @@ static tn_status batch_flatten_infer(tn_graph *g, tn_node *n)
     const tn_type *t;
     TN_TRY(tn_rule_tensor(g, n, 0, -1, &t));
     if (t->n < 1)
-        return tn_rule_fail(g, n, "op-E003", "data must have at least 1 dimension, but is %s", tn_rule_type_text(g, t));
+        return tn_rule_fail(g, n, "op-E003", "data must have at least 1 dimension, but is %s",
+                            tn_rule_type_text(g, t));
     const tn_expr *dim[2] = {t->dim[0], tn_idx(g->pool, 1)};
     for (int i = 1; i < t->n; i++)
         dim[1] = tn_mul(g->pool, dim[1], t->dim[i]);
     return tn_rule_result(g, n, 0, t->dtype, 2, dim);
 }
 
+/* clang-format off */
 const tn_op tn_op_nn_batch_flatten = {
-    .name = "nn.batch_flatten", .doc = "All dimensions but the first become one.", RESHAPE_LIKE, .infer = batch_flatten_infer,
+    .name = "nn.batch_flatten", .doc = "All dimensions but the first become one.", RESHAPE_LIKE,
+        .infer = batch_flatten_infer,
 };
+/* clang-format on */
 
 /* ---- shape_of ---- */
 
@@ -202,7 +226,8 @@ static tn_status shape_of_infer(tn_graph *g, tn_node *n)
     const tn_type *t;
     TN_TRY(tn_rule_tensor(g, n, 0, -1, &t));
     if (!tn_dtype_is_int(a->dtype))
-        return tn_rule_fail(g, n, "op-E011", "dtype must be an integer type, but is %s", tn_rule_dtype_text(g, a->dtype));
+        return tn_rule_fail(g, n, "op-E011", "dtype must be an integer type, but is %s",
+                            tn_rule_dtype_text(g, a->dtype));
     const tn_expr *dim = tn_idx(g->pool, t->n);
     return tn_rule_result(g, n, 0, a->dtype, 1, &dim);
 }
@@ -228,6 +253,7 @@ static bool shape_of_value(tn_graph *g, const tn_node *n, const tn_dims in[], tn
     return t->n > 0;
 }
 
+/* clang-format off */
 static const tn_attr_field shape_of_fields[] = {
     {"dtype", TN_A_DTYPE, offsetof(tn_cast_attr, dtype), "\"int32\"", "integer type of the result"},
     {0},
@@ -236,6 +262,8 @@ static const tn_attr_field shape_of_fields[] = {
 const tn_op tn_op_shape_of = {
     .name = "shape_of", .doc = "The extents of a tensor, as a tensor.",
     .attr_size = sizeof(tn_cast_attr), .attr = shape_of_fields,
-    .nin = 1, .min_in = 1, .nout = 1, .flags = TN_OP_HOST_INDEX, .fuse = TN_FUSE_INJECTIVE, .in_name = data_in,
+    .nin = 1, .min_in = 1, .nout = 1, .flags = TN_OP_HOST_INDEX, .fuse = TN_FUSE_INJECTIVE,
+        .in_name = data_in,
     .infer = shape_of_infer, .compute = shape_of_compute, .shape_value = shape_of_value,
 };
+/* clang-format on */

@@ -1,4 +1,4 @@
-/* Cores, quotas and environment: read once, when the pool needs its number of threads. */
+/* Cores and environment: read once, when the pool needs its number of threads. Quotas: base/cpu_count.c. */
 #include "runtime/cpus.h"
 
 #include <errno.h>
@@ -27,7 +27,8 @@ static bool read_text(const char *path, char *text, size_t n)
     return true;
 }
 
-/* Whether a hardware thread with a smaller number, on the same core as cpu, is in the mask too ("0,64", "0-1"). */
+/* Whether a hardware thread with a smaller number, on the same core as cpu, is in the mask too ("0,64",
+ * "0-1"). */
 static bool core_counted(int cpu, const cpu_set_t *mask)
 {
     char path[96], list[256];
@@ -54,74 +55,6 @@ int32_t tnr_cpus_affinity(void)
     for (int cpu = 0; cpu < CPU_SETSIZE; cpu++)
         if (CPU_ISSET((size_t)cpu, &mask) && !core_counted(cpu, &mask)) cores++;
     return cores > 0 ? cores : 1;
-}
-
-/* Thousandths of a core from a limit file: "max 100000" or "50000 100000" (v2), or the two files of v1. 0: none. */
-static int64_t limit_at(const char *dir, bool v2)
-{
-    char path[640], text[64];
-    int64_t quota = -1, period = 0;
-    snprintf(path, sizeof path, "%s/%s", dir, v2 ? "cpu.max" : "cpu.cfs_quota_us");
-    if (!read_text(path, text, sizeof text)) return 0;
-    if (v2) {
-        if (sscanf(text, "%" SCNd64 " %" SCNd64, &quota, &period) != 2) return 0;
-    } else {
-        if (sscanf(text, "%" SCNd64, &quota) != 1) return 0;
-        snprintf(path, sizeof path, "%s/cpu.cfs_period_us", dir);
-        if (!read_text(path, text, sizeof text) || sscanf(text, "%" SCNd64, &period) != 1) return 0;
-    }
-    if (quota <= 0 || period <= 0 || quota > INT64_MAX / 1000) return 0;
-    int64_t milli = quota * 1000 / period;
-    return milli > 0 ? milli : 1;
-}
-
-/* The smallest limit from the group at `path` up to the mount point. */
-static int64_t limit_up(const char *mount, const char *path, bool v2)
-{
-    char dir[560];
-    int n = snprintf(dir, sizeof dir, "%s%s", mount, path);
-    if (n < 0 || n >= (int)sizeof dir) n = snprintf(dir, sizeof dir, "%s", mount);
-    int64_t least = 0;
-    for (size_t at = (size_t)n, root = strlen(mount);; at--) {
-        if (at > root && dir[at] != '/' && dir[at] != '\0') continue;
-        dir[at] = '\0';
-        int64_t one = limit_at(dir, v2);
-        if (one > 0 && (least == 0 || one < least)) least = one;
-        if (at <= root) return least;
-    }
-}
-
-/* Whether the comma list of controllers ("cpu,cpuacct") holds cpu. */
-static bool has_cpu(const char *list, const char *end)
-{
-    for (const char *at = list; at < end;) {
-        const char *comma = memchr(at, ',', (size_t)(end - at));
-        const char *stop = comma ? comma : end;
-        if (stop - at == 3 && memcmp(at, "cpu", 3) == 0) return true;
-        at = stop + 1;
-    }
-    return false;
-}
-
-int64_t tnr_cpus_quota(const char *root)
-{
-    char path[256], mount[256], text[4096];
-    snprintf(path, sizeof path, "%s/proc/self/cgroup", root);
-    if (!read_text(path, text, sizeof text)) return 0;
-    int64_t least = 0;
-    for (char *line = text; *line;) { /* "0::/path" or "4:cpu,cpuacct:/path" */
-        char *end = strchr(line, '\n');
-        if (end) *end = '\0';
-        char *list = strchr(line, ':'), *dir = list ? strchr(list + 1, ':') : NULL;
-        bool v2 = list && dir == list + 1;
-        if (dir && (v2 || has_cpu(list + 1, dir))) {
-            snprintf(mount, sizeof mount, "%s/sys/fs/cgroup%s", root, v2 ? "" : "/cpu");
-            int64_t one = limit_up(mount, dir + 1, v2);
-            if (one > 0 && (least == 0 || one < least)) least = one;
-        }
-        line = end ? end + 1 : line + strlen(line);
-    }
-    return least;
 }
 
 int32_t tnr_cpus_environment(void)

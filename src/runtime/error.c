@@ -6,15 +6,32 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Drop a UTF-8 character that the cut left incomplete at the end of s (n bytes). */
-static void cut_utf8(char *s, size_t n)
+/* Bytes of the UTF-8 character at s by its first byte, if all of them are there; else 0. */
+static size_t utf8_length(const unsigned char *s)
 {
-    size_t start = n;
-    while (start > 0 && n - start < 3 && ((unsigned char)s[start - 1] & 0xC0) == 0x80) start--;
-    if (start == 0) return;
-    unsigned char lead = (unsigned char)s[start - 1];
-    size_t need = lead >= 0xF0 ? 4 : lead >= 0xE0 ? 3 : lead >= 0xC0 ? 2 : 1;
-    if (n - (start - 1) < need) s[start - 1] = '\0';
+    size_t n = s[0] < 0x80 ? 1 : s[0] < 0xC0 ? 0 : s[0] < 0xE0 ? 2 : s[0] < 0xF0 ? 3 : 4;
+    for (size_t i = 1; i < n; i++)
+        if ((s[i] & 0xC0) != 0x80) return 0;
+    return n;
+}
+
+/* Names come from files and are cut to fit: drop what is no whole character, and control bytes, which
+ * terminals obey. */
+static void clean(char *text)
+{
+    unsigned char *to = (unsigned char *)text;
+    for (const unsigned char *s = to; *s;) {
+        size_t n = utf8_length(s);
+        if (n == 0) {
+            s++;
+            continue;
+        }
+        memmove(to, s, n);
+        if (*to < 0x20 || *to == 0x7F) *to = '?';
+        to += n;
+        s += n;
+    }
+    *to = '\0';
 }
 
 tnr_status tnr_fail(tnr_error *err, int code, uint64_t position, const char *format, ...)
@@ -22,9 +39,9 @@ tnr_status tnr_fail(tnr_error *err, int code, uint64_t position, const char *for
     if (!err) return code;
     va_list ap;
     va_start(ap, format);
-    int n = vsnprintf(err->message, sizeof err->message, format, ap);
+    vsnprintf(err->message, sizeof err->message, format, ap);
     va_end(ap);
-    if (n >= (int)sizeof err->message) cut_utf8(err->message, strlen(err->message));
+    clean(err->message);
     err->code = code;
     err->reserved0 = 0;
     err->position = position;

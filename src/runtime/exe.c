@@ -1,8 +1,9 @@
-/* Checking a program: tables first, then slots, then instructions; each check is a sentence that says what is wrong.
+/* Checking a program: tables first, then slots, then instructions; each check is a sentence that says what is
+ * wrong.
  *
- * What is established here (and relied on by bind.c and run.c): all indices are in range; operands of a call are
- * n_in + n_out slots and n_sym symbols; nothing writes to an input or a constant; every symbol is bound by an input;
- * constants exist and have the slot's type and size; sizes that are known now fit the arena. */
+ * What is established here (and relied on by bind.c and run.c): all indices are in range; operands of a call
+ * are n_in + n_out slots and n_sym symbols; nothing writes to an input or a constant; every symbol is bound
+ * by an input; constants exist and have the slot's type and size; sizes that are known now fit the arena. */
 #include "runtime/exe.h"
 
 #include "base/size.h"

@@ -1,7 +1,7 @@
 #ifndef TNR_EXE_H
 #define TNR_EXE_H
-/* A checked program over a library and its constants: what an instance runs. The AOT executor's program comes from the
- * library, the graph executor's is made from mod.json (graph.h); from here on both are one. */
+/* A checked program over a library and its constants: what an instance runs. The AOT executor's program comes
+ * from the library, the graph executor's is made from mod.json (graph.h); from here on both are one. */
 #include "tenon/runtime.h"
 
 typedef struct tnr_exe {
@@ -18,8 +18,8 @@ typedef struct tnr_exe {
 /* Check every count and index of the library's kernel tables. */
 TNR_CHECKED tnr_status tnr_library_check(const tn_library *library, tnr_error *err);
 
-/* Check the program against library and params (may be NULL: no constants) and fill *exe. Afterwards the executor
- * indexes without looking; only sizes that depend on symbols are left to check when those are bound.
+/* Check the program against library and params (may be NULL: no constants) and fill *exe. Afterwards the
+ * executor indexes without looking; only sizes that depend on symbols are left to check when those are bound.
  * Everything is borrowed. After a failure tnr_exe_deinit is harmless. */
 TNR_CHECKED tnr_status tnr_exe_init(tnr_exe *exe, const tn_library *library, const tn_program *program,
                                     const tnr_params *params, tnr_error *err);

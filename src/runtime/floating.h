@@ -1,7 +1,8 @@
 #ifndef TNR_FLOATING_H
 #define TNR_FLOATING_H
-/* The floating-point control word of the thread: compiled code runs with the default one (round to nearest even,
- * denormals kept, exceptions masked), whatever the caller has set. Flags raised inside are not left behind. */
+/* The floating-point control word of the thread: compiled code runs with the default one (round to nearest
+ * even, denormals kept, exceptions masked), whatever the caller has set. Flags raised inside are not left
+ * behind. */
 #include <stdint.h>
 
 #if defined(__SSE__)

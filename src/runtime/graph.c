@@ -1,9 +1,10 @@
 /* mod.json -> program. The graph is static, so every size is a number here.
  *
- * Each entry (output of a node) gets the slot of the same number; heads that are not computed by a kernel get slots of
- * their own behind. `__nop` only renames storage: its entry stands for its root, the entry it was reshaped from.
- * Steps: sizes of all entries, nodes, storage, heads, instructions. Time and memory O(bytes of the json) but for the lookup of
- * func_names, which is nodes times kernels. Nothing of the json is trusted; what comes out is checked again by exe.c. */
+ * Each entry (output of a node) gets the slot of the same number; heads that are not computed by a kernel get
+ * slots of their own behind. `__nop` only renames storage: its entry stands for its root, the entry it was
+ * reshaped from. Steps: sizes of all entries, nodes, storage, heads, instructions. Time and memory O(bytes of
+ * the json) but for the lookup of func_names, which is nodes times kernels. Nothing of the json is trusted;
+ * what comes out is checked again by exe.c. */
 #include "runtime/graph.h"
 
 #include "base/size.h"
@@ -62,11 +63,6 @@ struct reader {
 
 /* ---- JSON ---- */
 
-static bool text_is(const tn_json *v, const char *text)
-{
-    return tn_json_is(v, TN_JSON_STRING) && v->n == strlen(text) && memcmp(v->u.s, text, v->n) == 0;
-}
-
 /* An integer in [0, limit). */
 static bool number(const tn_json *v, uint64_t limit, uint32_t *out)
 {
@@ -94,7 +90,7 @@ static bool keys_known(const tn_json *object, const char *const *key, size_t n)
 {
     for (uint32_t i = 0; i < object->n; i++) {
         bool known = false;
-        for (size_t k = 0; k < n; k++) known = known || text_is(&object->u.at[2 * i], key[k]);
+        for (size_t k = 0; k < n; k++) known = known || tn_json_is_text(&object->u.at[2 * i], key[k]);
         if (!known) return false;
     }
     return true;
@@ -105,7 +101,7 @@ static const tn_json *attribute(const struct reader *r, const tn_json *attrs, co
                                 const char *type)
 {
     const tn_json *v = tn_json_find(attrs, key);
-    if (!tn_json_is(v, TN_JSON_ARRAY) || v->n != 2 || !text_is(&v->u.at[0], type) ||
+    if (!tn_json_is(v, TN_JSON_ARRAY) || v->n != 2 || !tn_json_is_text(&v->u.at[0], type) ||
         !tn_json_is(&v->u.at[1], TN_JSON_ARRAY) || v->u.at[1].n != r->n_entry)
         return NULL;
     return &v->u.at[1];
@@ -144,7 +140,7 @@ static tnr_status read_top(struct reader *r, const tn_json *root)
     if (tn_json_find(attrs, "storage_scope") && !scope)
         return bad_graph(r, "storage_scope must have one text for each output of each node");
     for (uint32_t i = 0; scope && i < scope->n; i++)
-        if (!text_is(&scope->u.at[i], "global"))
+        if (!tn_json_is_text(&scope->u.at[i], "global"))
             return bad_graph(r, "storage_scope names a scope other than global");
     return TNR_OK;
 }
@@ -216,13 +212,13 @@ static bool text_number_is(const tn_json *v, uint32_t n)
 {
     char text[12];
     snprintf(text, sizeof text, "%" PRIu32, n);
-    return text_is(v, text);
+    return tn_json_is_text(v, text);
 }
 
 static bool find_kernel(const struct reader *r, const tn_json *name, uint32_t *out)
 {
     for (uint32_t k = 0; k < r->library->n_kernel; k++)
-        if (text_is(name, r->library->kernel[k].name)) {
+        if (tn_json_is_text(name, r->library->kernel[k].name)) {
             *out = k;
             return true;
         }
@@ -237,8 +233,11 @@ static tnr_status read_func(struct reader *r, uint32_t at, const tn_json *attrs,
         !text_number_is(tn_json_find(attrs, "num_inputs"), n->inputs->n) ||
         !text_number_is(tn_json_find(attrs, "num_outputs"), n_out))
         return bad(r, at, "attrs must hold func_name, and num_inputs and num_outputs that fit");
-    if (!text_is(tn_json_find(attrs, "flatten_data"), "0")) return bad(r, at, "flatten_data must be \"0\"");
-    n->kind = text_is(func, "__nop") ? NODE_NOP : text_is(func, "__copy") ? NODE_COPY : NODE_CALL;
+    if (!tn_json_is_text(tn_json_find(attrs, "flatten_data"), "0"))
+        return bad(r, at, "flatten_data must be \"0\"");
+    n->kind = tn_json_is_text(func, "__nop")    ? NODE_NOP
+              : tn_json_is_text(func, "__copy") ? NODE_COPY
+                                                : NODE_CALL;
     if (n->kind != NODE_CALL)
         return n->inputs->n == 1 && n_out == 1 ? TNR_OK
                                                : bad(r, at, "__nop and __copy have one input and one output");
@@ -289,8 +288,8 @@ static tnr_status read_node(struct reader *r, uint32_t at)
     for (uint32_t i = 0; attrs && i < (tn_json_is(attrs, TN_JSON_OBJECT) ? attrs->n : 0); i++)
         if (!tn_json_is(&attrs->u.at[2 * i + 1], TN_JSON_STRING))
             return bad(r, at, "the values of attrs must be strings");
-    if (text_is(tn_json_find(v, "op"), "null")) return read_null(r, at, name);
-    if (!text_is(tn_json_find(v, "op"), "tvm_op") || !tn_json_is(attrs, TN_JSON_OBJECT))
+    if (tn_json_is_text(tn_json_find(v, "op"), "null")) return read_null(r, at, name);
+    if (!tn_json_is_text(tn_json_find(v, "op"), "tvm_op") || !tn_json_is(attrs, TN_JSON_OBJECT))
         return bad(r, at, "op must be null, or tvm_op with attrs");
     uint32_t n_out = r->first[at + 1] - r->first[at];
     r->n_operand += n->inputs->n + n_out;
@@ -352,8 +351,9 @@ static tnr_status read_storage(struct reader *r)
     return TNR_OK;
 }
 
-/* Head h is the entry: the kernel's result becomes the output itself, outside the arena if nothing else uses its
- * storage; what is an input, a constant or an output already is copied to a slot of its own at the end. */
+/* Head h is the entry: the kernel's result becomes the output itself, outside the arena if nothing else uses
+ * its storage; what is an input, a constant or an output already is copied to a slot of its own at the
+ * end. */
 static void make_output(struct reader *r, uint32_t h, uint32_t entry)
 {
     uint32_t root = r->root[entry];
@@ -374,7 +374,8 @@ static void make_output(struct reader *r, uint32_t h, uint32_t entry)
     r->g->slot[r->n_slot++] = out;
 }
 
-/* Heads that are results themselves first: a head that is a reshape of a result changes the shape of its slot. */
+/* Heads that are results themselves first: a head that is a reshape of a result changes the shape of its
+ * slot. */
 static tnr_status read_heads(struct reader *r)
 {
     for (int reshaped = 0; reshaped < 2; reshaped++)
@@ -382,8 +383,7 @@ static tnr_status read_heads(struct reader *r)
             uint32_t entry;
             if (!reference(r, &r->heads->u.at[h], r->nodes->n, &entry))
                 return bad_graph(r, "a head is not the output of a node");
-            if ((r->root[entry] != entry) == reshaped)
-                make_output(r, h, entry);
+            if ((r->root[entry] != entry) == reshaped) make_output(r, h, entry);
         }
     return TNR_OK;
 }
@@ -502,9 +502,11 @@ tnr_status tnr_graph_read(const char *json, size_t n, const tn_library *library,
                           tnr_graph **out_graph, tnr_error *err)
 {
     tn_json_doc doc = tn_json_read(json, n);
-    if (!doc.root) {
-        tnr_status status = tnr_fail(err, TNR_E_FORMAT, doc.error_at, "mod.json: %.120s at byte %zu",
-                                     doc.error, doc.error_at);
+    if (!doc.root) { /* its error texts are static: they outlive the document */
+        tnr_status status = strcmp(doc.error, "out of memory") == 0
+                                ? tnr_fail_memory(err, n)
+                                : tnr_fail(err, TNR_E_FORMAT, doc.error_at, "mod.json: %.120s at byte %zu",
+                                           doc.error, doc.error_at);
         tn_json_free(&doc);
         return status;
     }

@@ -1,5 +1,5 @@
-/* Instances: what the caller gives and gets. Every tensor is checked against the slot it is for, and the message says
- * what was expected; nothing is copied but shapes. */
+/* Instances: what the caller gives and gets. Every tensor is checked against the slot it is for, and the
+ * message says what was expected; nothing is copied but shapes. */
 #include "runtime/instance.h"
 
 #include "base/size.h"

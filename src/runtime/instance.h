@@ -53,8 +53,8 @@ struct tnr_instance {
     DLTensor *arg_view; /* exe->max_operand */
 };
 
-/* Bind the symbols from the inputs set into inst->probe. need_all false: inputs may be missing as long as every
- * symbol is bound by another. fails TNR_E_STATE, TNR_E_SHAPE */
+/* Bind the symbols from the inputs set into inst->probe. need_all false: inputs may be missing as long as
+ * every symbol is bound by another. fails TNR_E_STATE, TNR_E_SHAPE */
 TNR_CHECKED tnr_status tnr_bind_symbols(tnr_instance *inst, bool need_all, tnr_error *err);
 
 /* Make the bound block fit the inputs set: nothing happens unless a symbol has changed. */

@@ -1,4 +1,5 @@
-/* Kernel launch: the first variant whose guard holds; its phase list once per step; each phase's tasks on the pool. */
+/* Kernel launch: the first variant whose guard holds; its phase list once per step; each phase's tasks on the
+ * pool. */
 #include "runtime/launch.h"
 
 #include "runtime/error.h"

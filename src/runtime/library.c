@@ -11,11 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
 #include <unistd.h>
-
-#define ARCH_REQ_XCOMP_PERM_ 0x1023
-#define XFEATURE_XTILEDATA_ 18
 
 static bool write_all(int fd, const uint8_t *data, size_t n)
 {
@@ -108,16 +104,6 @@ void tnr_library_close(tnr_shared_object *object)
     *object = (tnr_shared_object){.fd = -1};
 }
 
-/* AMX state is off until the process asks for it. */
-static bool permit_amx(void)
-{
-#if defined(__x86_64__) && defined(SYS_arch_prctl)
-    return syscall(SYS_arch_prctl, ARCH_REQ_XCOMP_PERM_, XFEATURE_XTILEDATA_) == 0;
-#else
-    return false;
-#endif
-}
-
 tnr_status tnr_library_permit(const tn_library *library, tnr_error *err)
 {
     if (library->version > TENON_ABI_VERSION)
@@ -126,15 +112,16 @@ tnr_status tnr_library_permit(const tn_library *library, tnr_error *err)
                         "tenon or compile the model again",
                         library->version, TENON_ABI_VERSION);
     bool amx = false;
+    tn_cpu_set cpu = tn_cpu_detect();
     for (uint32_t i = 0; library->feature && i < library->n_feature; i++) {
         const char *name = library->feature[i];
         if (!name) return tnr_fail(err, TNR_E_FORMAT, 0, "mod.so is damaged: a CPU feature without a name");
-        if (!tn_cpu_has(name))
+        if (!tn_cpu_set_has(cpu, name))
             return tnr_fail(err, TNR_E_CPU, 0,
                             "this package needs CPU feature \"%.60s\", which this machine lacks", name);
         amx = amx || strcmp(name, "amx-tile") == 0;
     }
-    if (amx && !permit_amx())
+    if (amx && !tn_cpu_permit_tiles())
         return tnr_fail(err, TNR_E_CPU, 0,
                         "this package needs CPU feature \"amx-tile\", which this system does not let "
                         "the process use");

@@ -1,5 +1,5 @@
-/* The checks on a library's kernel tables, done once at load. They cannot tell whether a pointer is valid, but every
- * count, index and constant size that the executor relies on is looked at here. */
+/* The checks on a library's kernel tables, done once at load. They cannot tell whether a pointer is valid,
+ * but every count, index and constant size that the executor relies on is looked at here. */
 #include "runtime/error.h"
 #include "runtime/exe.h"
 

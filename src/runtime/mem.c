@@ -1,4 +1,5 @@
-/* Memory: calloc and aligned_alloc behind two names, so that one place knows about alignment and huge pages. */
+/* Memory: calloc and aligned_alloc behind two names, so that one place knows about alignment and huge
+ * pages. */
 #include "runtime/mem.h"
 
 #include "base/size.h"

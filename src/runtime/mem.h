@@ -1,6 +1,7 @@
 #ifndef TNR_MEM_H
 #define TNR_MEM_H
-/* All memory of the runtime comes from here; NULL means it failed, and every caller turns that into a status. */
+/* All memory of the runtime comes from here; NULL means it failed, and every caller turns that into a
+ * status. */
 #include <stddef.h>
 
 /* count * size zeroed bytes (at least one), or NULL if that overflows or fails. */

@@ -10,12 +10,13 @@
 #include <stdio.h>
 #include <string.h>
 
-const char *tnr_version(void) { return "0.1.0"; }
+const char *tnr_version(void) { return TENON_VERSION; }
 
 /* ---- descriptions of inputs and outputs ---- */
 
-/* Name of the symbol a dimension is, found by trying values (abi.h names symbols where they are bound only): it is
- * symbol s if it equals s at three points of its range and does not move with the others. Else "?". sym: scratch. */
+/* Name of the symbol a dimension is, found by trying values (abi.h names symbols where they are bound only):
+ * it is symbol s if it equals s at three points of its range and does not move with the others. Else "?".
+ * sym: scratch. */
 static const char *dimension_symbol(const tn_program *p, tn_size d, int64_t *sym)
 {
     for (uint32_t s = 0; s < p->n_symbol; s++) sym[s] = p->symbol[s].min;
@@ -84,7 +85,8 @@ static bool same_tensor(const tn_slot *a, const tn_slot *b)
     return true;
 }
 
-/* Put the graph's inputs into the program's order (by name) and compare all. The search begins at i: order is usually equal. */
+/* Put the graph's inputs into the program's order (by name) and compare all. The search begins at i: order is
+ * usually equal. */
 static tnr_status align_executors(tnr_module *m, tnr_error *err)
 {
     const tnr_exe *a = &m->exe[TNR_EXECUTOR_AOT];

@@ -4,9 +4,9 @@
  *   count x (u64 magic, u64 0, i32 device_type, i32 device_id, i32 ndim, u8 code, u8 bits, u16 lanes,
  *            i64 shape[ndim], i64 bytes, data)
  *
- * The blob is walked twice, names and tensors in step: once to check everything and count, once to fill. Nothing is
- * allocated before the whole blob was found sound. Time O(bytes of the headers + n log n), memory O(n) plus copies
- * of the tensors that do not start at a multiple of 64 bytes. */
+ * The blob is walked twice, names and tensors in step: once to check everything and count, once to fill.
+ * Nothing is allocated before the whole blob was found sound. Time O(bytes of the headers + n log n), memory
+ * O(n) plus copies of the tensors that do not start at a multiple of 64 bytes. */
 #include "runtime/params.h"
 
 #include "base/size.h"

@@ -1,20 +1,23 @@
 /* Thread pool: one global, workers started at the first job that can use them.
  *
- * A job lives in one of JOBS slots. Its tasks are cut into chunks, claimed in order through an atomic counter by the
- * caller and by every worker that visits the slot. A slot is closed by its caller once no chunk is left; the job is over
- * when the slot is closed and nobody visits it. Two Dekker-like handshakes, both sequentially consistent, make that
- * safe without a lock:
+ * A job lives in one of JOBS slots. Its tasks are cut into chunks, claimed in order through an atomic counter
+ * by the caller and by every worker that visits the slot. A slot is closed by its caller once no chunk is
+ * left; the job is over when the slot is closed and nobody visits it. Two Dekker-like handshakes, both
+ * sequentially consistent, make that safe without a lock:
  *
  *   visit    worker: visitors++, then is it open?        caller: open = 0, then are there visitors?
  *   sleep    worker: sleepers++, then wait if epoch is old; caller: epoch++, then are there sleepers?
  *
- * so either the worker sees the change or the caller sees the worker. Results do not depend on who runs which task:
- * chunks are claimed in order, a chunk claimed is run up to its first failure, so the lowest failing task always runs.
+ * so either the worker sees the change or the caller sees the worker. Results do not depend on who runs which
+ * task: chunks are claimed in order, a chunk claimed is run up to its first failure, so the lowest failing
+ * task always runs.
  *
- * Waiting: about 20 us of polling (200 us while some model runs), then futex. No polling at all where the process has
- * less than one core, or more threads than cores. After fork the child has no workers and starts its own. */
+ * Waiting: about 20 us of polling (200 us while some model runs), then futex. No polling at all where the
+ * process has less than one core, or more threads than cores. After fork the child has no workers and starts
+ * its own. */
 #include "runtime/pool.h"
 
+#include "base/thread.h"
 #include "runtime/cpus.h"
 #include "runtime/error.h"
 #include "runtime/floating.h"
@@ -197,13 +200,19 @@ static void after_fork_child(void)
     pthread_mutex_unlock(&pool.lock);
 }
 
+/* CPUs the control group grants, possibly below 1; 0: no limit. */
+static double quota(void) { return tn_cpu_quota("/proc/self/cgroup", "/sys/fs/cgroup"); }
+
 static int32_t find_threads(void)
 {
     int32_t n = tnr_cpus_environment();
     if (n == 0) {
         n = tnr_cpus_affinity();
-        int64_t quota = (tnr_cpus_quota("") + 999) / 1000;
-        if (quota > 0 && quota < n) n = (int32_t)quota;
+        double granted = quota();
+        if (granted > 0 && granted < n) {
+            int32_t whole = (int32_t)granted;
+            n = whole < granted ? whole + 1 : whole;
+        }
     }
     return n < TNR_POOL_MAX ? n : TNR_POOL_MAX;
 }
@@ -212,8 +221,8 @@ static int32_t find_threads(void)
 static void start_workers(void)
 {
     int32_t wanted = atomic_load(&pool.threads);
-    int64_t quota = tnr_cpus_quota("");
-    atomic_store(&pool.spin, (quota == 0 || quota >= 1000) && wanted <= tnr_cpus_affinity());
+    double granted = quota();
+    atomic_store(&pool.spin, (granted <= 0 || granted >= 1) && wanted <= tnr_cpus_affinity());
     if (!pool.hooked) {
         reset_jobs();
         pool.hooked = pthread_atfork(before_fork, after_fork_parent, after_fork_child) == 0;

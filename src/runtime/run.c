@@ -1,5 +1,6 @@
-/* Running a program: a short loop over its instructions. Everything was checked before, at load (exe.c) and when the
- * symbols were bound (bind.c); here remain the caller's buffers, which may change from run to run. */
+/* Running a program: a short loop over its instructions. Everything was checked before, at load (exe.c) and
+ * when the symbols were bound (bind.c); here remain the caller's buffers, which may change from run to
+ * run. */
 #include "runtime/error.h"
 #include "runtime/floating.h"
 #include "runtime/instance.h"
@@ -20,7 +21,8 @@ static bool overlap(const void *a, uint64_t a_bytes, const void *b, uint64_t b_b
     return a && b && a_bytes > 0 && b_bytes > 0 && (x < y ? y - x < a_bytes : x - y < b_bytes);
 }
 
-/* An input must not lie where the run writes: not in the instance (an output view of the last run), not in an output. */
+/* An input must not lie where the run writes: not in the instance (an output view of the last run), not in an
+ * output. */
 static tnr_status check_input_place(const tnr_instance *inst, uint32_t i, tnr_error *err)
 {
     const tnr_exe *x = inst->exe;

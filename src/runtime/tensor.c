@@ -110,7 +110,8 @@ const char *tnr_shape_print(int32_t ndim, const int64_t *shape, const char *cons
     return text;
 }
 
-/* Row-major without gaps; the stride of an extent of 1 says nothing, and an empty tensor has no elements to place. */
+/* Row-major without gaps; the stride of an extent of 1 says nothing, and an empty tensor has no elements to
+ * place. */
 static bool dense(const DLTensor *t)
 {
     int64_t expected = 1;

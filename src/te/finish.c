@@ -1,8 +1,10 @@
-/* The end of a construction: parameters, buffer declarations, and for each tensor that is needed and not inlined one
- * perfect loop nest (spatial axes, then reduction axes) around one block whose iterations are the loop variables.
+/* The end of a construction: parameters, buffer declarations, and for each tensor that is needed and not
+ * inlined one perfect loop nest (spatial axes, then reduction axes) around one block whose iterations are the
+ * loop variables.
  *
- * A block's own variables are the tensor's axes, so values go in as they are, simplified with the ranges of the axes.
- * Tensors nobody reads are left out. The statement order is the order of definition.
+ * A block's own variables are the tensor's axes, so values go in as they are, simplified with the ranges of
+ * the axes. Tensors nobody reads are left out, so are loops that would run over nothing: an empty tensor has
+ * no nest, a reduction over nothing is its initial value. The statement order is the order of definition.
  */
 #include "te/te.h"
 
@@ -66,6 +68,14 @@ static tn_body *open_loops(tn_te *te, tn_body *into, tn_stmt *block, uint32_t fi
     return into;
 }
 
+static bool has_zero(uint32_t n, const tn_expr *const extent[])
+{
+    for (uint32_t i = 0; i < n; i++)
+        if (tn_is_value(extent[i], 0))
+            return true;
+    return false;
+}
+
 static void emit(tn_te *te, tn_tensor *t)
 {
     tn_func *f = te->func;
@@ -74,6 +84,14 @@ static void emit(tn_te *te, tn_tensor *t)
     if (t->kind == TN_TENSOR_EXTERN) {
         tn_body_move(&f->body, NULL, &t->body);
         return;
+    }
+    if (has_zero(t->ndim, t->dim))
+        return;
+    if (has_zero(t->n_reduce, t->rextent)) {
+        t->value = t->init;
+        t->init = t->where = NULL;
+        t->reducer = TN_RED_NONE;
+        t->n_reduce = 0;
     }
     simplify_tensor(te, t);
     tn_stmt *block = tn_stmt_block(f, f->buffer[t->buffer].name, t->tag, t->ndim + (int)t->n_reduce);
@@ -113,8 +131,8 @@ static bool mark_in_stmt(tn_stmt *s, void *user)
     return true;
 }
 
-/* needed[buffer]: an output, or read by a needed tensor. Readers stand after what they read, so one pass from the last
- * tensor on is enough. */
+/* needed[buffer]: an output, or read by a needed tensor. Readers stand after what they read, so one pass from
+ * the last tensor on is enough. */
 static void mark_needed(tn_te *te, bool *needed, size_t n)
 {
     tn_tensor **all = TN_NEW_N(te->arena, tn_tensor *, n);

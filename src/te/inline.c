@@ -1,8 +1,8 @@
 /* Inlining: putting what a tensor's element is where it is read, and asking who reads it and how often.
  *
- * A read under a condition (masked load) stays one: the loads of what is put in its place get the condition too, so
- * nothing outside is touched, and operations that could trap get a harmless operand where the condition fails. O(nodes)
- * for each reader.
+ * A read under a condition (masked load) stays one: the loads of what is put in its place get the condition
+ * too, so nothing outside is touched, and operations that could trap get a harmless operand where the
+ * condition fails. O(nodes) for each reader.
  */
 #include "te/te.h"
 
@@ -14,10 +14,11 @@ static const tn_expr *guard(tn_pool *p, const tn_expr *e, void *user)
     const tn_expr *cond = user;
     if (e->kind == TN_E_LOAD) {
         const tn_expr *mask = tn_load_mask(e), *other = tn_load_other(e);
-        return tn_load(p, e->dtype, e->u.load.buffer, (int)e->u.load.n_index, e->src, mask ? tn_and(p, mask, cond) : cond,
-                       other ? other : tn_const(p, e->dtype, 0));
+        return tn_load(p, e->dtype, e->u.load.buffer, (int)e->u.load.n_index, e->src,
+                       mask ? tn_and(p, mask, cond) : cond, other ? other : tn_const(p, e->dtype, 0));
     }
-    bool divides = e->kind == TN_E_FLOORDIV || e->kind == TN_E_FLOORMOD || e->kind == TN_E_TRUNCDIV || e->kind == TN_E_TRUNCMOD;
+    bool divides = e->kind == TN_E_FLOORDIV || e->kind == TN_E_FLOORMOD || e->kind == TN_E_TRUNCDIV ||
+                   e->kind == TN_E_TRUNCMOD;
     bool shifts = e->kind == TN_E_SHL || e->kind == TN_E_SHR;
     if ((!divides && !shifts) || !e->src[1]->has_load)
         return NULL;
@@ -25,7 +26,8 @@ static const tn_expr *guard(tn_pool *p, const tn_expr *e, void *user)
     return tn_rebuild(p, e, src);
 }
 
-static const tn_expr *element_where(tn_pool *p, const tn_expr *value, const tn_expr *cond, const tn_expr *other)
+static const tn_expr *element_where(tn_pool *p, const tn_expr *value, const tn_expr *cond,
+                                    const tn_expr *other)
 {
     /* A plain read keeps one load instead of a load and a select. */
     if (value->kind == TN_E_LOAD && (!tn_load_other(value) || tn_load_other(value) == other)) {
@@ -104,11 +106,14 @@ static bool count_in_stmt(tn_stmt *s, void *user)
 }
 
 /* ---- injectivity ----
- * Index expressions whose value is known are collected; what follows from them is added until nothing new does:
- *   a sum whose terms do not overlap (mixed radix)   gives each term's atom
- *   floordiv(x, c) and floormod(x, c)                give x
- * The map is injective if every axis becomes known. Sums use integer coefficients and constant bounds, so a symbolic
- * stride is answered with "not known".
+ * Index expressions whose value is known are collected; what follows from them is added until nothing new
+ * does:
+ *
+ *   a sum whose unknown terms do not overlap (mixed radix)   gives each term's atom
+ *   floordiv(x, c) and floormod(x, c)                        give x
+ *
+ * The map is injective if every axis becomes known. Sums use integer coefficients and constant bounds, so a
+ * symbolic stride is answered with "not known".
  */
 enum { KNOWN_MAX = 64 };
 typedef struct known { tn_pool *pool; const tn_facts *facts; int n; const tn_expr *at[KNOWN_MAX]; } known;
@@ -152,7 +157,7 @@ static void learn_terms(known *k, const tn_expr *e)
         return;
     for (int i = 0; i < a.n; i++) {
         int64_t mine = a.term[i].coef < 0 ? -a.term[i].coef : a.term[i].coef;
-        int64_t rest = rest_span(k, &a, i);
+        int64_t rest = is_known(k, a.term[i].atom) ? 0 : rest_span(k, &a, i);
         if (rest < 0 || rest >= mine)
             return; /* terms are told apart only if all of them are */
     }

@@ -1,8 +1,8 @@
 /* Tensor expressions: making and defining tensors.
  *
- * Invariants: a tensor and its buffer in te->func have one number, so a read is a LOAD and needs no second table; a
- * tensor reads only tensors made before it is defined; every symbol of a dimension is a symbol of the function.
- * Blocks are made by finish.c, inlining is inline.c.
+ * Invariants: a tensor and its buffer in te->func have one number, so a read is a LOAD and needs no second
+ * table; a tensor reads only tensors made before it is defined; every symbol of a dimension is a symbol of
+ * the function. Blocks are made by finish.c, inlining is inline.c.
  */
 #include "te/te.h"
 
@@ -11,7 +11,8 @@
 
 void tn_te_init(tn_te *te, tn_ctx *ctx, tn_arena *arena, tn_pool *pool, const char *name)
 {
-    *te = (tn_te){.func = tn_func_new(ctx, arena, pool, name), .arena = arena, .pool = pool, .tag = "", .source = ""};
+    *te = (tn_te){
+        .func = tn_func_new(ctx, arena, pool, name), .arena = arena, .pool = pool, .tag = "", .source = ""};
 }
 
 static bool add_symbol(const tn_expr *e, void *user)
@@ -49,8 +50,13 @@ static void link_tensor(tn_te *te, tn_tensor *t)
 tn_tensor *tn_te_input(tn_te *te, const char *name, const tn_type *type)
 {
     TN_ASSERT(type->kind == TN_T_TENSOR);
-    tn_buffer b = {.name = name, .dtype = type->dtype, .ndim = type->n, .dim = type->dim, .layout = type->layout,
-                   .scope = TN_SCOPE_GLOBAL, .param = -1};
+    tn_buffer b = {.name = name,
+                   .dtype = type->dtype,
+                   .ndim = type->n,
+                   .dim = type->dim,
+                   .layout = type->layout,
+                   .scope = TN_SCOPE_GLOBAL,
+                   .param = -1};
     tn_tensor *t = add_tensor(te, TN_TENSOR_INPUT, &b);
     tn_func_add_param(te->func, t->buffer, false);
     link_tensor(te, t);
@@ -71,10 +77,16 @@ static const char *axis_name(tn_arena *a, const char **names, int k)
     return tn_arena_strndup(a, *names - n, n);
 }
 
-tn_tensor *tn_te_new(tn_te *te, const char *name, tn_dtype dtype, int ndim, const tn_expr *const dim[], const char *axis_names)
+tn_tensor *tn_te_new(tn_te *te, const char *name, tn_dtype dtype, int ndim, const tn_expr *const dim[],
+                     const char *axis_names)
 {
     TN_ASSERT(ndim >= 0 && ndim <= UINT8_MAX);
-    tn_buffer b = {.name = name, .dtype = dtype, .ndim = (uint16_t)ndim, .dim = dim, .scope = TN_SCOPE_GLOBAL, .param = -1};
+    tn_buffer b = {.name = name,
+                   .dtype = dtype,
+                   .ndim = (uint16_t)ndim,
+                   .dim = dim,
+                   .scope = TN_SCOPE_GLOBAL,
+                   .param = -1};
     tn_tensor *t = add_tensor(te, TN_TENSOR_COMPUTE, &b);
     t->axis = TN_NEW_N(te->arena, const tn_expr *, (size_t)ndim);
     for (int i = 0; i < ndim; i++)
@@ -126,7 +138,8 @@ static const tn_expr *neutral(tn_pool *p, enum tn_reducer r, tn_dtype t)
     }
 }
 
-void tn_te_reduce(tn_te *te, tn_tensor *t, enum tn_reducer r, const tn_expr *term, const tn_expr *where, const tn_expr *init)
+void tn_te_reduce(tn_te *te, tn_tensor *t, enum tn_reducer r, const tn_expr *term, const tn_expr *where,
+                  const tn_expr *init)
 {
     tn_te_define(te, t, term);
     TN_ASSERT(!where || tn_dtype_is_bool(where->dtype));
@@ -166,13 +179,15 @@ const tn_expr *tn_at3(tn_te *te, const tn_tensor *t, const tn_expr *a, const tn_
     return tn_at(te, t, 3, index);
 }
 
-const tn_expr *tn_at4(tn_te *te, const tn_tensor *t, const tn_expr *a, const tn_expr *b, const tn_expr *c, const tn_expr *d)
+const tn_expr *tn_at4(tn_te *te, const tn_tensor *t, const tn_expr *a, const tn_expr *b, const tn_expr *c,
+                      const tn_expr *d)
 {
     const tn_expr *index[] = {a, b, c, d};
     return tn_at(te, t, 4, index);
 }
 
-const tn_expr *tn_at_if(tn_te *te, const tn_tensor *t, int n, const tn_expr *const index[], const tn_expr *cond, const tn_expr *other)
+const tn_expr *tn_at_if(tn_te *te, const tn_tensor *t, int n, const tn_expr *const index[],
+                        const tn_expr *cond, const tn_expr *other)
 {
     TN_ASSERT(n == t->ndim && tn_dtype_is_bool(cond->dtype) && tn_dtype_eq(other->dtype, t->dtype));
     int64_t always;

@@ -1,7 +1,7 @@
 #ifndef TENON_TESTS_NUMERIC_RUN_H
 #define TENON_TESTS_NUMERIC_RUN_H
-/* Operators in tests: types and attributes from short text, one node defined as a function and run by the interpreter.
- * Include cmocka.h first. */
+/* Operators in tests: types and attributes from short text, one node defined as a function and run by the
+ * interpreter. Include cmocka.h first. */
 #include "op/op.h"
 
 #include "base/rng.h"
@@ -38,18 +38,20 @@ static inline const char *env_errors(env *e)
     return s;
 }
 
-#define REQUIRE(e, cond)                                                                   \
-    do {                                                                                   \
-        if (!(cond))                                                                       \
-            fail_msg("%s\n%s", #cond, env_errors(e));                                      \
+#define REQUIRE(e, cond) \
+    do { \
+        if (!(cond)) \
+            fail_msg("%s\n%s", #cond, env_errors(e)); \
     } while (0)
 
-/* "float32 n 3 8": dtype, then extents; a word is a symbol, and a word with + * a sum or product of two ("3*n"). */
+/* "float32 n 3 8": dtype, then extents; a word is a symbol, and a word with + * a sum or product of two
+ * ("3*n"). */
 static inline const tn_expr *dim_of(env *e, const char *word)
 {
     const char *op = strpbrk(word, "*+");
     if (op) {
-        const tn_expr *a = dim_of(e, tn_arena_strndup(&e->arena, word, (size_t)(op - word))), *b = dim_of(e, op + 1);
+        const tn_expr *a = dim_of(e, tn_arena_strndup(&e->arena, word, (size_t)(op - word))),
+                      *b = dim_of(e, op + 1);
         return *op == '*' ? tn_mul(&e->pool, a, b) : tn_add(&e->pool, a, b);
     }
     if (*word >= '0' && *word <= '9')
@@ -89,7 +91,8 @@ static inline void *attr_of(env *e, const tn_op *op, const char *text)
     tn_lex_init(&l, &e->ctx, "attributes", text, strlen(text), false);
     while (l.tok != TN_TOK_END) {
         const char *name = tn_lex_ident(&l);
-        REQUIRE(e, name && tn_lex_expect(&l, "=") == TN_OK && tn_attr_parse(&l, &e->pool, NULL, op->attr, name, attr) == TN_OK);
+        REQUIRE(e, name && tn_lex_expect(&l, "=") == TN_OK &&
+                       tn_attr_parse(&l, &e->pool, NULL, op->attr, name, attr) == TN_OK);
         if (!tn_lex_accept(&l, ","))
             break;
     }
@@ -102,7 +105,8 @@ static inline tn_node *node_of(env *e, const tn_op *op, int nin, const char *con
     tn_value in[64];
     for (int i = 0; i < nin; i++)
         in[i] = operand(e, types[i]);
-    return tn_make_call(&e->g, e->body, NULL, op, nin, in, op->attr_size ? attr_of(e, op, attrs) : NULL, NULL);
+    return tn_make_call(&e->g, e->body, NULL, op, nin, in, op->attr_size ? attr_of(e, op, attrs) : NULL,
+                        NULL);
 }
 
 /* The function of one node: its operands are the parameters, then its results. */

@@ -6,6 +6,9 @@
 #include "runtime/blob.h"
 
 enum { TOY_MAX_N = 64 };
+#ifndef TOY_STATIC_N
+#define TOY_STATIC_N 6 /* toy.h has the same */
+#endif
 
 typedef struct toy_io {
     int64_t n;
@@ -34,13 +37,11 @@ static inline void toy_fill(toy_io *io, int64_t n, uint32_t seed)
         float rows = 0;
         for (int64_t j = 0; j < 8; j++) {
             float t = io->x[i * 8 + j];
-            for (int k = 0; k < 3; k++)
-                t = (t + io->y[i * 8 + j]) * blob_p0[j];
+            for (int k = 0; k < 3; k++) t = (t + io->y[i * 8 + j]) * blob_p0[j];
             io->sum[i * 8 + j] = t;
         }
         for (int k = 0; k < 3; k++)
-            for (int64_t j = 0; j < 8; j++)
-                rows += io->sum[i * 8 + j];
+            for (int64_t j = 0; j < 8; j++) rows += io->sum[i * 8 + j];
         io->rows[i] = rows;
     }
     io->picked = io->rows[io->idx[0]];
@@ -48,36 +49,34 @@ static inline void toy_fill(toy_io *io, int64_t n, uint32_t seed)
 
 static inline DLTensor toy_tensor(void *data, uint8_t code, uint8_t bits, int32_t ndim, int64_t *shape)
 {
-    return (DLTensor){.data = data, .device = {kDLCPU, 0}, .ndim = ndim, .dtype = {code, bits, 1}, .shape = shape};
+    return (DLTensor){
+        .data = data, .device = {kDLCPU, 0}, .ndim = ndim, .dtype = {code, bits, 1}, .shape = shape};
 }
 
 /* Set all inputs; `flag` where the model has it. */
 static inline tnr_status toy_set(tnr_instance *inst, toy_io *io, tnr_error *err)
 {
-    DLTensor x = toy_tensor(io->x, kDLFloat, 32, 2, io->matrix), y = toy_tensor(io->y, kDLFloat, 32, 2, io->matrix);
-    DLTensor idx = toy_tensor(io->idx, kDLInt, 32, 1, io->one), flag = toy_tensor(&io->flag, kDLBool, 8, 0, NULL);
+    DLTensor x = toy_tensor(io->x, kDLFloat, 32, 2, io->matrix),
+             y = toy_tensor(io->y, kDLFloat, 32, 2, io->matrix);
+    DLTensor idx = toy_tensor(io->idx, kDLInt, 32, 1, io->one),
+             flag = toy_tensor(&io->flag, kDLBool, 8, 0, NULL);
     tnr_status status = tnr_set_input(inst, "x", &x, err);
-    if (!status)
-        status = tnr_set_input(inst, "y", &y, err);
-    if (!status)
-        status = tnr_set_input(inst, "idx", &idx, err);
+    if (!status) status = tnr_set_input(inst, "y", &y, err);
+    if (!status) status = tnr_set_input(inst, "idx", &idx, err);
     if (!status && tnr_input_find(tnr_instance_module(inst), "flag") >= 0)
         status = tnr_set_input(inst, "flag", &flag, err);
     return status;
 }
 
 /* Output i of the last run has this shape and these bytes; which names it for a message. NULL: all right. */
-static inline const char *toy_output_differs(tnr_instance *inst, uint32_t i, int32_t ndim, const int64_t *shape,
-                                             const void *data, size_t bytes)
+static inline const char *toy_output_differs(tnr_instance *inst, uint32_t i, int32_t ndim,
+                                             const int64_t *shape, const void *data, size_t bytes)
 {
     DLTensor v;
-    if (tnr_get_output_at(inst, i, &v, NULL))
-        return "no output";
-    if (v.ndim != ndim || v.strides || v.byte_offset)
-        return "rank or strides";
+    if (tnr_get_output_at(inst, i, &v, NULL)) return "no output";
+    if (v.ndim != ndim || v.strides || v.byte_offset) return "rank or strides";
     for (int32_t d = 0; d < ndim; d++)
-        if (v.shape[d] != shape[d])
-            return "shape";
+        if (v.shape[d] != shape[d]) return "shape";
     return memcmp(v.data, data, bytes) ? "bytes" : NULL;
 }
 

@@ -1,4 +1,5 @@
-/* The AOT executor over hand-written tables: results, symbols, errors, caller's memory, profile, damaged programs. */
+/* The AOT executor over hand-written tables: results, symbols, errors, caller's memory, profile, damaged
+ * programs. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -21,7 +22,8 @@ typedef struct fixture {
 
 static tnr_status open_library(const tn_library *library, const blob *params, tnr_module **m, tnr_error *err)
 {
-    return tnr_module_open_parts(&(tnr_parts){.library = library, .params = params->at, .params_n = params->n}, m, err);
+    return tnr_module_open_parts(
+        &(tnr_parts){.library = library, .params = params->at, .params_n = params->n}, m, err);
 }
 
 static int setup(void **state)
@@ -84,7 +86,9 @@ static void same_bits_for_any_number_of_threads(void **state)
         assert_int_equal(tnr_threads_get(), pool);
         for (int32_t threads = 0; threads <= 3; threads++) {
             tnr_instance *inst;
-            assert_int_equal(tnr_instance_new(f->module, &(tnr_instance_options){.threads = threads}, &inst, &f->err), TNR_OK);
+            assert_int_equal(
+                tnr_instance_new(f->module, &(tnr_instance_options){.threads = threads}, &inst, &f->err),
+                TNR_OK);
             for (uint32_t seed = 0; seed < 20; seed++) {
                 toy_fill(&io, 61, seed);
                 assert_int_equal(toy_set(inst, &io, &f->err), TNR_OK);
@@ -118,7 +122,8 @@ static void describes_itself(void **state)
 
     assert_int_equal(tnr_input_find(f->module, "y"), 1);
     assert_int_equal(tnr_input_find(f->module, "z"), -1);
-    assert_int_equal(tnr_input_info(f->module, 1, &info, NULL), TNR_OK); /* y binds nothing: n was found by trying */
+    assert_int_equal(tnr_input_info(f->module, 1, &info, NULL),
+                     TNR_OK); /* y binds nothing: n was found by trying */
     assert_string_equal(info.name, "y");
     assert_int_equal(info.ndim, 2);
     assert_int_equal(info.shape[0], -1);
@@ -142,7 +147,8 @@ static void memory_is_exact(void **state)
     uint64_t peak;
     toy_io io;
     assert_int_equal(tnr_threads_set(3, NULL), TNR_OK);
-    expect(&f->err, tnr_memory_get(inst, &m, &f->err), TNR_E_STATE, "n is not known yet: set an input that has it first");
+    expect(&f->err, tnr_memory_get(inst, &m, &f->err), TNR_E_STATE,
+           "n is not known yet: set an input that has it first");
     toy_fill(&io, 7, 1);
     assert_int_equal(toy_set(inst, &io, NULL), TNR_OK);
     assert_int_equal(tnr_memory_get(inst, &m, &f->err), TNR_OK);
@@ -164,8 +170,10 @@ static void callers_memory_is_written_directly(void **state)
     toy_io io;
     float sum[7 * 8], rows[7], copy[7], echo[7 * 8];
     int64_t sum_shape[] = {7, 8}, rows_shape[] = {7}, eight[] = {8};
-    DLTensor s = toy_tensor(sum, kDLFloat, 32, 2, sum_shape), r = toy_tensor(rows, kDLFloat, 32, 1, rows_shape);
-    DLTensor e = toy_tensor(echo, kDLFloat, 32, 2, sum_shape), c = toy_tensor(copy, kDLFloat, 32, 1, rows_shape), view;
+    DLTensor s = toy_tensor(sum, kDLFloat, 32, 2, sum_shape),
+             r = toy_tensor(rows, kDLFloat, 32, 1, rows_shape);
+    DLTensor e = toy_tensor(echo, kDLFloat, 32, 2, sum_shape),
+             c = toy_tensor(copy, kDLFloat, 32, 1, rows_shape), view;
     toy_fill(&io, 7, 3);
     assert_int_equal(toy_set(inst, &io, NULL), TNR_OK);
     assert_int_equal(tnr_set_output(inst, "sum", &s, NULL), TNR_OK);
@@ -181,7 +189,8 @@ static void callers_memory_is_written_directly(void **state)
     assert_int_equal(tnr_copy_output(inst, "rows", &c, NULL), TNR_OK);
     assert_memory_equal(copy, rows, sizeof rows);
     c.shape = eight;
-    expect(&f->err, tnr_copy_output(inst, "rows", &c, &f->err), TNR_E_SHAPE, "output \"rows\" has shape [8], expected [7]");
+    expect(&f->err, tnr_copy_output(inst, "rows", &c, &f->err), TNR_E_SHAPE,
+           "output \"rows\" has shape [8], expected [7]");
 
     toy_fill(&io, 6, 3); /* other dimensions: the memory no longer fits */
     assert_int_equal(toy_set(inst, &io, NULL), TNR_OK);
@@ -203,27 +212,32 @@ static void overlaps_are_refused(void **state)
     toy_io io;
     float buffer[2 * 8 + 2];
     int64_t shape[] = {2, 8}, rows_shape[] = {2};
-    DLTensor s = toy_tensor(buffer, kDLFloat, 32, 2, shape), r = toy_tensor(buffer + 15, kDLFloat, 32, 1, rows_shape), v;
+    DLTensor s = toy_tensor(buffer, kDLFloat, 32, 2, shape),
+             r = toy_tensor(buffer + 15, kDLFloat, 32, 1, rows_shape), v;
     toy_fill(&io, 2, 3);
     assert_int_equal(toy_set(inst, &io, NULL), TNR_OK);
     assert_int_equal(tnr_set_output(inst, "sum", &s, NULL), TNR_OK);
     assert_int_equal(tnr_set_output(inst, "rows", &r, NULL), TNR_OK);
-    expect(&f->err, tnr_run(inst, &f->err), TNR_E_LAYOUT, "the memory given for outputs \"sum\" and \"rows\" overlaps");
+    expect(&f->err, tnr_run(inst, &f->err), TNR_E_LAYOUT,
+           "the memory given for outputs \"sum\" and \"rows\" overlaps");
     r.data = buffer + 16;
     assert_int_equal(tnr_set_output(inst, "rows", &r, NULL), TNR_OK);
     assert_int_equal(tnr_run(inst, &f->err), TNR_OK);
     assert_null(toy_differs(inst, &io));
     assert_int_equal(tnr_set_input(inst, "y", &s, NULL), TNR_OK);
-    expect(&f->err, tnr_run(inst, &f->err), TNR_E_LAYOUT, "input \"y\" overlaps the memory given for output \"sum\"");
+    expect(&f->err, tnr_run(inst, &f->err), TNR_E_LAYOUT,
+           "input \"y\" overlaps the memory given for output \"sum\"");
 
     assert_int_equal(tnr_set_output(inst, "sum", NULL, NULL), TNR_OK);
     assert_int_equal(toy_set(inst, &io, NULL), TNR_OK);
     assert_int_equal(tnr_run(inst, NULL), TNR_OK);
-    for (uint32_t i = 0; i < 5; i += 4) { /* an output of the last run as input of the next: sum (arena), echo (own) */
+    for (uint32_t i = 0; i < 5;
+         i += 4) { /* an output of the last run as input of the next: sum (arena), echo (own) */
         assert_int_equal(tnr_get_output_at(inst, i, &v, NULL), TNR_OK);
         assert_int_equal(tnr_set_input(inst, "y", &v, NULL), TNR_OK);
         expect(&f->err, tnr_run(inst, &f->err), TNR_E_LAYOUT,
-               "input \"y\" lies in the instance's own memory, which the run overwrites: copy it out first, or give memory "
+               "input \"y\" lies in the instance's own memory, which the run overwrites: copy it out first, "
+               "or give memory "
                "for that output");
         assert_int_equal(toy_set(inst, &io, NULL), TNR_OK);
         assert_int_equal(tnr_run(inst, NULL), TNR_OK);
@@ -238,7 +252,8 @@ static void bad_tensors_are_refused_by_name(void **state)
     fixture *f = *state;
     tnr_instance *inst = instance(f);
     float data[64] = {0};
-    int64_t ok[] = {2, 8}, wide[] = {2, 9}, cube[] = {2, 2, 2}, many[] = {4097, 8}, none[] = {0, 8}, minus[] = {-1, 8};
+    int64_t ok[] = {2, 8}, wide[] = {2, 9}, cube[] = {2, 2, 2}, many[] = {4097, 8}, none[] = {0, 8},
+            minus[] = {-1, 8};
     int64_t swapped[] = {1, 2}, dense[] = {8, 1}, any[] = {77, 1}, one[] = {1, 8};
     const struct {
         const char *name;
@@ -246,22 +261,37 @@ static void bad_tensors_are_refused_by_name(void **state)
         int code;
         const char *message;
     } row[] = {
-        {"z", toy_tensor(data, 2, 32, 2, ok), TNR_E_NAME, "no input is called \"z\"; inputs are: x, y, idx, flag"},
+        {"z", toy_tensor(data, 2, 32, 2, ok), TNR_E_NAME,
+         "no input is called \"z\"; inputs are: x, y, idx, flag"},
         {"x", toy_tensor(data, 2, 64, 2, ok), TNR_E_DTYPE, "input \"x\" is float64, expected float32"},
         {"x", toy_tensor(data, 0, 32, 2, ok), TNR_E_DTYPE, "input \"x\" is int32, expected float32"},
-        {"x", {data, {1, 0}, 2, {2, 32, 4}, ok, NULL, 0}, TNR_E_DTYPE, "input \"x\" is float32x4, expected float32"},
-        {"x", toy_tensor(data, 2, 32, 3, cube), TNR_E_SHAPE, "input \"x\" has 3 dimensions, expected 2: [n, 8]"},
-        {"x", toy_tensor(data, 2, 32, 2, NULL), TNR_E_SHAPE, "input \"x\" has 2 dimensions, expected 2: [n, 8]"},
+        {"x",
+         {data, {1, 0}, 2, {2, 32, 4}, ok, NULL, 0},
+         TNR_E_DTYPE,
+         "input \"x\" is float32x4, expected float32"},
+        {"x", toy_tensor(data, 2, 32, 3, cube), TNR_E_SHAPE,
+         "input \"x\" has 3 dimensions, expected 2: [n, 8]"},
+        {"x", toy_tensor(data, 2, 32, 2, NULL), TNR_E_SHAPE,
+         "input \"x\" has 2 dimensions, expected 2: [n, 8]"},
         {"x", toy_tensor(data, 2, 32, 2, wide), TNR_E_SHAPE, "input \"x\" has shape [2, 9], expected [n, 8]"},
-        {"x", toy_tensor(data, 2, 32, 2, minus), TNR_E_SHAPE, "input \"x\" has shape [-1, 8], expected [n, 8]"},
-        {"x", toy_tensor(data, 2, 32, 2, many), TNR_E_SHAPE, "input \"x\": dimension 0 (n) is 4097, allowed are 1 to 4096"},
-        {"x", toy_tensor(data, 2, 32, 2, none), TNR_E_SHAPE, "input \"x\": dimension 0 (n) is 0, allowed are 1 to 4096"},
-        {"x", {data, {1, 0}, 2, {2, 32, 1}, ok, swapped, 0}, TNR_E_LAYOUT,
+        {"x", toy_tensor(data, 2, 32, 2, minus), TNR_E_SHAPE,
+         "input \"x\" has shape [-1, 8], expected [n, 8]"},
+        {"x", toy_tensor(data, 2, 32, 2, many), TNR_E_SHAPE,
+         "input \"x\": dimension 0 (n) is 4097, allowed are 1 to 4096"},
+        {"x", toy_tensor(data, 2, 32, 2, none), TNR_E_SHAPE,
+         "input \"x\": dimension 0 (n) is 0, allowed are 1 to 4096"},
+        {"x",
+         {data, {1, 0}, 2, {2, 32, 1}, ok, swapped, 0},
+         TNR_E_LAYOUT,
          "input \"x\" is strided: strides [1, 2], shape [2, 8]; make it dense, row-major first"},
-        {"x", {data, {2, 0}, 2, {2, 32, 1}, ok, NULL, 0}, TNR_E_LAYOUT,
+        {"x",
+         {data, {2, 0}, 2, {2, 32, 1}, ok, NULL, 0},
+         TNR_E_LAYOUT,
          "input \"x\" is on device type 2; copy it to the CPU (1) first"},
         {"x", toy_tensor(NULL, 2, 32, 2, ok), TNR_E_LAYOUT, "input \"x\" has no data"},
-        {"x", {data, {1, 0}, 2, {2, 32, 1}, ok, NULL, 2}, TNR_E_LAYOUT,
+        {"x",
+         {data, {1, 0}, 2, {2, 32, 1}, ok, NULL, 2},
+         TNR_E_LAYOUT,
          "input \"x\" is misaligned: its data must start at a multiple of 4 bytes"},
         {"x", {data, {1, 0}, 2, {2, 32, 1}, ok, dense, 4}, TNR_OK, ""},
         {"x", {data, {1, 0}, 2, {2, 32, 1}, one, any, 0}, TNR_OK, ""},
@@ -287,8 +317,9 @@ static void symbols_must_agree(void **state)
     assert_int_equal(toy_set(inst, &io, NULL), TNR_OK);
     DLTensor y = toy_tensor(other.y, kDLFloat, 32, 2, other.matrix);
     assert_int_equal(tnr_set_input(inst, "y", &y, NULL), TNR_OK);
-    expect(&f->err, tnr_run(inst, &f->err), TNR_E_SHAPE,
-           "input \"y\": dimension 0 is 3, expected 2: its shape is [n, 8], and other inputs fix the symbols");
+    expect(
+        &f->err, tnr_run(inst, &f->err), TNR_E_SHAPE,
+        "input \"y\": dimension 0 is 3, expected 2: its shape is [n, 8], and other inputs fix the symbols");
     assert_int_equal(toy_set(inst, &other, NULL), TNR_OK);
     assert_int_equal(tnr_run(inst, &f->err), TNR_OK);
     assert_null(toy_differs(inst, &other));
@@ -371,10 +402,15 @@ static void arguments_are_checked(void **state)
     fixture *f = *state;
     tnr_instance *inst = instance(f), *other;
     tnr_module *m;
-    expect(&f->err, tnr_instance_new(f->module, &(tnr_instance_options){.executor = TNR_EXECUTOR_GRAPH}, &other, &f->err),
-           TNR_E_EXECUTOR, "the graph executor cannot run this package: it has no mod.json (the model is not static)");
-    assert_int_equal(tnr_instance_new(f->module, &(tnr_instance_options){.executor = 9}, &other, NULL), TNR_E_ARG);
-    assert_int_equal(tnr_instance_new(f->module, &(tnr_instance_options){.threads = -1}, &other, NULL), TNR_E_ARG);
+    expect(
+        &f->err,
+        tnr_instance_new(f->module, &(tnr_instance_options){.executor = TNR_EXECUTOR_GRAPH}, &other, &f->err),
+        TNR_E_EXECUTOR,
+        "the graph executor cannot run this package: it has no mod.json (the model is not static)");
+    assert_int_equal(tnr_instance_new(f->module, &(tnr_instance_options){.executor = 9}, &other, NULL),
+                     TNR_E_ARG);
+    assert_int_equal(tnr_instance_new(f->module, &(tnr_instance_options){.threads = -1}, &other, NULL),
+                     TNR_E_ARG);
     assert_int_equal(tnr_instance_new(NULL, NULL, &other, NULL), TNR_E_ARG);
     assert_int_equal(tnr_run(NULL, NULL), TNR_E_ARG);
     assert_int_equal(tnr_set_input(NULL, "x", NULL, NULL), TNR_E_ARG);
@@ -407,7 +443,7 @@ static const char *const missing_text[] = {NULL};
 static const int32_t bind_other[] = {1, -1};
 static const tn_size dim_7[] = {{7, NULL}};
 
-#define DAMAGE(name, ...)                                                                                    \
+#define DAMAGE(name, ...) \
     static void name(tables *t) { __VA_ARGS__; }
 DAMAGE(newer, t->library.version = 1)
 DAMAGE(no_target, t->library.target = NULL)
@@ -470,7 +506,8 @@ DAMAGE(condition, t->operand[24] = TOY_X)
 DAMAGE(fail_text, t->inst[8].op = TN_INST_FAIL; t->inst[8].a = 1)
 DAMAGE(work_offset, t->program.work_offset = (tn_size){32, NULL})
 DAMAGE(arena, t->program.arena_bytes = (tn_size){-1, NULL})
-DAMAGE(fixed_arena, t->program.arena_bytes = (tn_size){64, NULL}; t->slot[TOY_T1].bytes = (tn_size){128, NULL})
+DAMAGE(fixed_arena, t->program.arena_bytes = (tn_size){64, NULL};
+       t->slot[TOY_T1].bytes = (tn_size){128, NULL})
 DAMAGE(no_program, t->library.program = NULL)
 DAMAGE(no_symbols, t->program.n_symbol = 0)
 
@@ -514,7 +551,8 @@ DAMAGE(late_work_bytes, t->variant[1].work_bytes = (tn_size){1 << 20, NULL})
 DAMAGE(late_guard, t->variant[1].guard = (tn_size){0, returns_0})
 DAMAGE(late_status, t->phase[0].run = phase_returns_9)
 
-static tnr_status open_damaged(const fixture *f, void (*damage)(tables *), tables *t, tnr_module **m, tnr_error *err)
+static tnr_status open_damaged(const fixture *f, void (*damage)(tables *), tables *t, tnr_module **m,
+                               tnr_error *err)
 {
     memcpy(t->slot, toy_symbolic_slot, sizeof t->slot);
     memcpy(t->inst, toy_symbolic_inst, sizeof t->inst);
@@ -542,13 +580,70 @@ static void nothing(tables *t) { (void)t; }
 static void damage_is_found_at_load(void **state)
 {
     static void (*const damage[])(tables *) = {
-        newer, no_target, no_features, no_kernels, no_kernel_name, no_source, no_variants, no_check, no_phase, no_run,
-        tasks, steps, work, scratch, no_slots, long_table, no_text, no_symbol_name, empty_range, slot_name, slot_kind,
-        slot_ndim, slot_dim, slot_bits, slot_bytes, slot_negative, slot_offset, slot_below, slot_bind, unbound, alias_range,
-        alias_temp, alias_self, alias_chain, alias_input, alias_size, no_constant, constant_size, constant_type, two_names,
-        two_outputs, inst_node, inst_op, inst_operand, inst_operands, call_kernel, call_count, call_slot, call_symbol,
-        call_writes_input, call_writes_constant, call_writes_alias, copy_range, copy_input, copy_size, jump, jump_false,
-        condition, fail_text, work_offset, arena, fixed_arena, no_program, no_symbols,
+        newer,
+        no_target,
+        no_features,
+        no_kernels,
+        no_kernel_name,
+        no_source,
+        no_variants,
+        no_check,
+        no_phase,
+        no_run,
+        tasks,
+        steps,
+        work,
+        scratch,
+        no_slots,
+        long_table,
+        no_text,
+        no_symbol_name,
+        empty_range,
+        slot_name,
+        slot_kind,
+        slot_ndim,
+        slot_dim,
+        slot_bits,
+        slot_bytes,
+        slot_negative,
+        slot_offset,
+        slot_below,
+        slot_bind,
+        unbound,
+        alias_range,
+        alias_temp,
+        alias_self,
+        alias_chain,
+        alias_input,
+        alias_size,
+        no_constant,
+        constant_size,
+        constant_type,
+        two_names,
+        two_outputs,
+        inst_node,
+        inst_op,
+        inst_operand,
+        inst_operands,
+        call_kernel,
+        call_count,
+        call_slot,
+        call_symbol,
+        call_writes_input,
+        call_writes_constant,
+        call_writes_alias,
+        copy_range,
+        copy_input,
+        copy_size,
+        jump,
+        jump_false,
+        condition,
+        fail_text,
+        work_offset,
+        arena,
+        fixed_arena,
+        no_program,
+        no_symbols,
     };
     fixture *f = *state;
     tables t;
@@ -566,15 +661,16 @@ static void damage_is_found_at_load(void **state)
     }
     assert_int_equal(open_damaged(f, newer, &t, &m, &f->err), TNR_E_VERSION);
     assert_int_equal(open_damaged(f, call_writes_input, &t, &m, &f->err), TNR_E_FORMAT);
-    assert_string_equal(f->err.message, "the program is damaged: an operand out of range or not writable for kernel "
-                                        "\"tvmgen_default_fused_add_multiply\"");
+    assert_string_equal(f->err.message,
+                        "the program is damaged: an operand out of range or not writable for kernel "
+                        "\"tvmgen_default_fused_add_multiply\"");
 }
 
 static void damage_is_found_when_symbols_are_bound(void **state)
 {
     static void (*const damage[])(tables *) = {
-        late_bytes, late_io, late_offset, late_negative, late_arena, late_arena_negative, late_work, late_copy, late_alias,
-        late_tasks, late_steps, late_work_bytes, late_guard, late_status,
+        late_bytes, late_io,    late_offset, late_negative, late_arena,      late_arena_negative, late_work,
+        late_copy,  late_alias, late_tasks,  late_steps,    late_work_bytes, late_guard,          late_status,
     };
     fixture *f = *state;
     tables t;
@@ -586,13 +682,13 @@ static void damage_is_found_when_symbols_are_bound(void **state)
         assert_int_equal(tnr_instance_new(m, NULL, &inst, NULL), TNR_OK);
         toy_fill(&io, 5, 1);
         assert_int_equal(toy_set(inst, &io, NULL), TNR_OK);
-        if (tnr_run(inst, &f->err) != TNR_E_FORMAT)
-            fail_msg("late damage %zu was not found", i);
+        if (tnr_run(inst, &f->err) != TNR_E_FORMAT) fail_msg("late damage %zu was not found", i);
         tnr_instance_free(inst);
         tnr_module_release(m);
     }
-    assert_string_equal(f->err.message, "Add_0, Mul_0: kernel tvmgen_default_fused_add_multiply returned status 9, which it "
-                                        "does not define");
+    assert_string_equal(f->err.message,
+                        "Add_0, Mul_0: kernel tvmgen_default_fused_add_multiply returned status 9, which it "
+                        "does not define");
 }
 
 /* ---- profile, floating point ---- */
@@ -646,6 +742,27 @@ static void profiles_every_instruction(void **state)
     tnr_instance_free(inst);
 }
 
+static void on_event_run_again(void *user, const tnr_profile_event *e)
+{
+    tnr_error err;
+    (void)e;
+    assert_int_equal(tnr_run(user, &err), TNR_E_STATE);
+    assert_string_equal(err.message, "the instance is running already; make one instance per thread");
+}
+
+static void an_instance_runs_once_at_a_time(void **state)
+{
+    fixture *f = *state;
+    tnr_instance *inst = instance(f);
+    toy_io io;
+    tnr_profile_set(inst, on_event_run_again, inst);
+    toy_fill(&io, 5, 5);
+    assert_int_equal(toy_set(inst, &io, NULL), TNR_OK);
+    assert_int_equal(tnr_run(inst, NULL), TNR_OK);
+    assert_null(toy_differs(inst, &io));
+    tnr_instance_free(inst);
+}
+
 static void floating_point_control_is_ours_and_given_back(void **state)
 {
     fixture *f = *state;
@@ -653,7 +770,8 @@ static void floating_point_control_is_ours_and_given_back(void **state)
     toy_io io;
     toy_fill(&io, 33, 5);
     assert_int_equal(toy_set(inst, &io, NULL), TNR_OK);
-    unsigned callers = _mm_getcsr(), odd = 0x1F80u | 0x8040u | 0x6000u; /* flush denormals, round toward zero */
+    unsigned callers = _mm_getcsr(),
+             odd = 0x1F80u | 0x8040u | 0x6000u; /* flush denormals, round toward zero */
     _mm_setcsr(odd);
     tnr_status status = tnr_run(inst, NULL);
     unsigned after = _mm_getcsr();
@@ -682,6 +800,7 @@ int main(void)
         cmocka_unit_test(damage_is_found_at_load),
         cmocka_unit_test(damage_is_found_when_symbols_are_bound),
         cmocka_unit_test(profiles_every_instruction),
+        cmocka_unit_test(an_instance_runs_once_at_a_time),
         cmocka_unit_test(floating_point_control_is_ours_and_given_back),
     };
     return cmocka_run_group_tests(tests, setup, teardown);

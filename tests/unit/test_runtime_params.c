@@ -66,8 +66,9 @@ static void fillers_and_names_like_them(void **state)
 {
     (void)state;
     const blob_tensor t[] = {
-        {"__pad0", 1, 8, 1, {3}, "abc", 3}, {"__pad", 1, 8, 1, {1}, "a", 1},  {"__pad1x", 1, 8, 1, {1}, "a", 1},
-        {"__pad2", 0, 8, 1, {1}, "a", 1},   {"__pad0", 1, 8, 1, {0}, "", 0}, {"", 1, 8, 0, {0}, "a", 1},
+        {"__pad0", 1, 8, 1, {3}, "abc", 3}, {"__pad", 1, 8, 1, {1}, "a", 1},
+        {"__pad1x", 1, 8, 1, {1}, "a", 1},  {"__pad2", 0, 8, 1, {1}, "a", 1},
+        {"__pad0", 1, 8, 1, {0}, "", 0},    {"", 1, 8, 0, {0}, "a", 1},
     };
     blob b = blob_params(t, 6);
     tnr_params *p;
@@ -191,7 +192,8 @@ static void damage_has_words(void **state)
         {71, 2, 4, "mod.params is damaged: an element type that parameters cannot have at byte 69"},
         {73, 8, 3, "mod.params is damaged: byte count that does not fit the shape at byte 81"},
         {73, 8, UINT64_MAX, "mod.params is damaged: byte count that does not fit the shape at byte 81"},
-        {73, 8, (uint64_t)1 << 62, "mod.params is damaged: byte count that does not fit the shape at byte 81"},
+        {73, 8, (uint64_t)1 << 62,
+         "mod.params is damaged: byte count that does not fit the shape at byte 81"},
         {81, 8, 12, "mod.params is damaged: byte count that does not fit the shape at byte 81"},
     };
     const blob_tensor one = {"w", 2, 32, 1, {2}, blob_p0, 8}, twice[] = {one, one};
@@ -221,6 +223,33 @@ static void damage_has_words(void **state)
     tnr_params_free(NULL);
 }
 
+static void messages_hold_whole_characters_only(void **state)
+{
+    (void)state;
+    blob b = blob_toy_params(1);
+    tnr_params *p;
+    tnr_error err;
+    DLTensor v;
+    char expected[256];
+    static const char name[] = "a\x1b[31m\xff\n"
+                               "\xe4\xb8\xad\xe4\xb8\xad\xe4\xb8\xad\xe4\xb8\xad\xe4\xb8\xad\xe4\xb8\xad"
+                               "\xe4\xb8\xad\xe4\xb8\xad\xe4\xb8\xad\xe4\xb8\xad\xe4\xb8\xad\xe4\xb8\xad"
+                               "\xe4\xb8\xad\xe4\xb8\xad\xe4\xb8\xad\xe4\xb8\xad\xe4\xb8\xad\xe4\xb8\xad"
+                               "\xe4\xb8\xad\xe4\xb8\xad\xe4\xb8\xad\xe4\xb8\xad\xe4\xb8\xad\xe4\xb8\xad";
+    assert_int_equal(tnr_params_open(b.at, b.n, &p, NULL), TNR_OK);
+    assert_int_equal(tnr_params_find(p, name, &v, &err), TNR_E_NAME);
+    /* 80 bytes: 8, then 24 characters of 3 bytes; here the 8 are a ESC [ 3 1 m 0xff newline */
+    snprintf(expected, sizeof expected, "no parameter is called \"a?[31m?%s\"", name + 8);
+    assert_string_equal(err.message, expected);
+    char longer[128]; /* one byte more in front: the last character is cut in half and goes */
+    snprintf(longer, sizeof longer, "b%s", name);
+    assert_int_equal(tnr_params_find(p, longer, &v, &err), TNR_E_NAME);
+    snprintf(expected, sizeof expected, "no parameter is called \"ba?[31m?%.69s\"", name + 8);
+    assert_string_equal(err.message, expected);
+    tnr_params_free(p);
+    free(b.at);
+}
+
 /* ---- types and sizes ---- */
 
 static void dtypes_print(void **state)
@@ -230,9 +259,9 @@ static void dtypes_print(void **state)
         DLDataType t;
         const char *text;
     } row[] = {
-        {{kDLFloat, 32, 1}, "float32"}, {{kDLInt, 8, 4}, "int8x4"},     {{kDLUInt, 1, 1}, "bool"},   {{kDLBool, 8, 1}, "bool"},
-        {{kDLBfloat, 16, 1}, "bfloat16"}, {{kDLUInt, 64, 1}, "uint64"}, {{kDLInt, 4, 1}, "int4"},
-        {{kDLComplex, 64, 1}, "complex64"}, {{99, 8, 1}, "unknown8"},
+        {{kDLFloat, 32, 1}, "float32"}, {{kDLInt, 8, 4}, "int8x4"},         {{kDLUInt, 1, 1}, "bool"},
+        {{kDLBool, 8, 1}, "bool"},      {{kDLBfloat, 16, 1}, "bfloat16"},   {{kDLUInt, 64, 1}, "uint64"},
+        {{kDLInt, 4, 1}, "int4"},       {{kDLComplex, 64, 1}, "complex64"}, {{99, 8, 1}, "unknown8"},
     };
     char text[24];
     for (size_t i = 0; i < sizeof row / sizeof row[0]; i++)
@@ -243,7 +272,8 @@ static void dtypes_print(void **state)
 static void tensor_bytes(void **state)
 {
     (void)state;
-    const int64_t shape[] = {3, 5}, empty[] = {INT64_MAX, INT64_MAX, 0}, huge[] = {INT64_MAX / 2, 1}, minus[] = {2, -1};
+    const int64_t shape[] = {3, 5}, empty[] = {INT64_MAX, INT64_MAX, 0}, huge[] = {INT64_MAX / 2, 1},
+                  minus[] = {2, -1};
     uint64_t n = 0;
     tnr_error err;
     assert_int_equal(tnr_tensor_bytes((DLDataType){kDLFloat, 32, 1}, 2, shape, &n, NULL), TNR_OK);
@@ -273,6 +303,7 @@ int main(void)
         cmocka_unit_test(every_prefix_is_an_error),
         cmocka_unit_test(every_flipped_bit_is_survived),
         cmocka_unit_test(damage_has_words),
+        cmocka_unit_test(messages_hold_whole_characters_only),
         cmocka_unit_test(dtypes_print),
         cmocka_unit_test(tensor_bytes),
     };
