@@ -1,6 +1,7 @@
 /* Attributes of a node, with their types checked; what was asked for is remembered, so that the rest can be refused. */
 #include "frontend/onnx/onnx.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 static const char *const type_names[] = {
@@ -57,10 +58,22 @@ int64_t onnx_attr_int(onnx_conv *c, const char *name, int64_t def)
     return a ? a->i : def;
 }
 
-double onnx_attr_float(onnx_conv *c, const char *name, double def)
+/* Where the data has no more digits than the attribute, the number somebody wrote: 0.01, not 0.009999999776482582; it
+ * rounds to the same float. */
+static double as_written(float f)
+{
+    tn_buf b = {0};
+    tn_buf_real(&b, (double)f, 1);
+    double v = strtod(tn_buf_cstr(&b), NULL);
+    tn_buf_deinit(&b);
+    return (float)v == f ? v : (double)f;
+}
+
+double onnx_attr_float(onnx_conv *c, const char *name, float def)
 {
     const onnx_attr *a = onnx_attr_find(c, name, ONNX_A_FLOAT);
-    return a ? (double)a->f : def;
+    float f = a ? a->f : def;
+    return onnx_type(onnx_opt(c, 0))->dtype.bits <= 32 ? as_written(f) : (double)f;
 }
 
 const char *onnx_attr_string(onnx_conv *c, const char *name, const char *def)

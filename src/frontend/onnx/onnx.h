@@ -92,7 +92,7 @@ bool onnx_scalar(onnx_conv *c, tn_value v, double *out);
 /* ---- attributes; `def` where absent ---- */
 bool onnx_has_attr(const onnx_conv *c, const char *name);
 int64_t onnx_attr_int(onnx_conv *c, const char *name, int64_t def);
-double onnx_attr_float(onnx_conv *c, const char *name, double def);
+double onnx_attr_float(onnx_conv *c, const char *name, float def);
 const char *onnx_attr_string(onnx_conv *c, const char *name, const char *def);
 bool onnx_attr_ints(onnx_conv *c, const char *name, tn_ints *out);    /* false: absent */
 const onnx_tensor *onnx_attr_tensor(onnx_conv *c, const char *name);  /* NULL: absent */

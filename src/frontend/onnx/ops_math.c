@@ -89,9 +89,13 @@ static void power(onnx_conv *c)
         onnx_out(c, 0, onnx_call2(c, &tn_op_power, NULL, x, onnx_cast(c, y, t)));
         return;
     }
+    if (tn_dtype_is_float(onnx_type(y)->dtype)) {
+        onnx_out(c, 0, onnx_cast(c, onnx_call2(c, &tn_op_power, NULL, onnx_cast(c, x, TN_F64), onnx_cast(c, y, TN_F64)), t));
+        return;
+    }
     tn_value p = integer_power(c, x, y);
     if (!p.def)
-        onnx_fail(c, "onnx-E009", "powers of integers are supported for constant exponents from 1 to 8; cast the operands to float");
+        onnx_fail(c, "onnx-E009", "integer powers of integers are supported for constant exponents from 1 to 8; cast the operands to float");
     onnx_out(c, 0, p);
 }
 
@@ -115,7 +119,7 @@ static void mean(onnx_conv *c)
 
 /* ---- with attributes ---- */
 
-static void with_alpha(onnx_conv *c, double def)
+static void with_alpha(onnx_conv *c, float def)
 {
     onnx_attr_ignore(c, "consumed_inputs");
     tn_alpha_attr a = {onnx_attr_float(c, "alpha", def)};
@@ -135,7 +139,7 @@ static void elu(onnx_conv *c)
 static void hard_sigmoid(onnx_conv *c)
 {
     onnx_attr_ignore(c, "consumed_inputs");
-    tn_alphabeta_attr a = {onnx_attr_float(c, "alpha", 0.2f), onnx_attr_float(c, "beta", 0.5)};
+    tn_alphabeta_attr a = {onnx_attr_float(c, "alpha", 0.2f), onnx_attr_float(c, "beta", 0.5f)};
     onnx_out(c, 0, onnx_call1(c, &tn_op_nn_hard_sigmoid, &a, onnx_in(c, 0)));
 }
 
@@ -207,7 +211,7 @@ const onnx_row onnx_rows_math[] = {
     {"Min",           1, 28, -1,  1, variadic,     &tn_op_minimum},
     {"Max",           1, 28, -1,  1, variadic,     &tn_op_maximum},
     {"Sum",           1, 28, -1,  1, variadic,     &tn_op_add},
-    {"Mean",          1, 28, -1,  1, mean,         NULL},
+    {"Mean",          1, 28, -1,  1, mean,         &tn_op_add},
     {0},
 };
 // clang-format on

@@ -224,6 +224,10 @@ static void dropout(onnx_conv *c)
     if (onnx_has(c, 2) && (!onnx_scalar(c, onnx_in(c, 2), &training) || training != 0))
         onnx_fail(c, "onnx-E009", "training_mode must be a constant false; export the model for inference");
     onnx_out(c, 0, x);
+    if (c->node->output.n < 2 || c->bad)
+        return;
+    tn_broadcast_to_attr a = {{onnx_type(x)->n, onnx_type(x)->dim}}; /* the mask: everything is kept */
+    onnx_out(c, 1, onnx_call1(c, &tn_op_broadcast_to, &a, onnx_const(c, c->opset < 10 ? onnx_type(x)->dtype : TN_BOOL1, 1)));
 }
 
 // clang-format off
@@ -235,7 +239,7 @@ const onnx_row onnx_rows_nn[] = {
     {"GlobalMaxPool",       1, 28, 1, 1, global_max_pool,     NULL},
     {"BatchNormalization",  1, 28, 5, 1, batch_normalization, NULL},
     {"Softmax",             1, 28, 1, 1, softmax,             NULL},
-    {"Dropout",             1, 28, 3, 1, dropout,             NULL},
+    {"Dropout",             1, 28, 3, 2, dropout,             NULL},
     {0},
 };
 // clang-format on
