@@ -185,7 +185,7 @@ static tn_status add_input(onnx_import *im, const onnx_value_info *v)
 {
     tn_graph *g = im->g;
     const char *name = onnx_text(im, v->name);
-    const tn_loc *loc = make_loc(im, "graph input", NULL);
+    const tn_loc *loc = make_loc(im, NULL, NULL);
     const tn_expr *dim[ONNX_MAX_RANK];
     int rank = 0;
     tn_dtype dtype;
@@ -202,7 +202,7 @@ static tn_status add_input(onnx_import *im, const onnx_value_info *v)
     if (!tn_type_bytes(g->pool, type))
         return tn_error(g->ctx, "onnx-E022", loc, "input \"%s\" would be larger than 2^63 bytes", name);
     tn_node *n = tn_region_add_param(g, im->r, name, type);
-    n->loc = loc;
+    n->loc = make_loc(im, "graph input", NULL);
     tn_vec_last(&im->value) = (onnx_value){.v = tn_val(n)};
     return TN_OK;
 }
@@ -246,20 +246,19 @@ static tn_status add_inputs(onnx_import *im)
     const onnx_graph *m = im->model->graph;
     const onnx_tensor *t = m->initializer.at;
     const onnx_value_info *v = m->input.at;
-    tn_status s;
-    if (m->sparse_initializer.n)
-        return tn_error(im->g->ctx, "onnx-E011", make_loc(im, NULL, NULL), "the model has sparse initializers, which are not supported; "
-                        "convert them to dense ones");
     tn_strmap names = {0};
     for (size_t i = 0; i < m->initializer.n; i++)
         tn_strmap_put(&names, (const char *)t[i].name.at, t[i].name.n, i);
-    s = check_overrides(im, &names);
+    tn_status s = check_overrides(im, &names);
+    if (m->sparse_initializer.n)
+        s = tn_error(im->g->ctx, "onnx-E011", make_loc(im, NULL, NULL), "the model has sparse initializers, which are not supported; "
+                     "convert them to dense ones");
     for (size_t i = 0; i < m->input.n; i++)
         if (!is_initializer(&names, v[i].name) && add_input(im, &v[i]) != TN_OK)
             s = TN_FAIL;
     tn_strmap_deinit(&names);
     for (size_t i = 0; i < m->initializer.n; i++) {
-        const tn_loc *loc = make_loc(im, "initializer", NULL);
+        const tn_loc *loc = make_loc(im, NULL, NULL);
         tn_node *n = onnx_constant(im, &t[i], onnx_text(im, t[i].name), loc);
         onnx_value value = {.v = {n, 0}, .state = n ? ONNX_OK : ONNX_BAD};
         if (define(im, t[i].name, value, loc) != TN_OK || !n)
@@ -403,7 +402,7 @@ static tn_status add_outputs(onnx_import *im)
 {
     const onnx_graph *m = im->model->graph;
     const onnx_value_info *o = m->output.at;
-    const tn_loc *loc = make_loc(im, "graph output", NULL);
+    const tn_loc *loc = make_loc(im, NULL, NULL);
     tn_value *v = TN_NEW_N(&im->scratch, tn_value, m->output.n);
     tn_status s = TN_OK;
     if (!m->output.n)

@@ -53,7 +53,10 @@ static void equal(onnx_conv *c)
 static void where(onnx_conv *c)
 {
     tn_dims k, x, y, known;
-    tn_value in[3] = {onnx_in(c, 0), onnx_in(c, 1), onnx_in(c, 2)}, v = onnx_call(c, &tn_op_where, NULL, 3, in);
+    tn_value in[3];
+    for (uint32_t i = 0; i < 3; i++)
+        in[i] = onnx_in(c, i);
+    tn_value v = onnx_call(c, &tn_op_where, NULL, 3, in);
     onnx_out(c, 0, v);
     if (c->bad || onnx_rank(v) > 1 || onnx_host(c, v, &known) || !onnx_host(c, in[0], &k) || !onnx_host(c, in[1], &x) ||
         !onnx_host(c, in[2], &y))

@@ -55,8 +55,9 @@ static tn_value truncated(onnx_conv *c, tn_value a, tn_value b)
     tn_dtype t = onnx_type(a)->dtype;
     tn_value zero = onnx_const(c, t, 0), q = onnx_call2(c, &tn_op_divide, NULL, a, b);
     tn_value rest = onnx_call2(c, &tn_op_subtract, NULL, a, onnx_call2(c, &tn_op_multiply, NULL, q, b));
-    tn_value differ = onnx_call2(c, &tn_op_not_equal, NULL, onnx_call2(c, &tn_op_less, NULL, a, zero), onnx_call2(c, &tn_op_less, NULL, b, zero));
-    tn_value up = onnx_call2(c, &tn_op_logical_and, NULL, onnx_call2(c, &tn_op_not_equal, NULL, rest, zero), differ);
+    tn_value a_below = onnx_call2(c, &tn_op_less, NULL, a, zero), b_below = onnx_call2(c, &tn_op_less, NULL, b, zero);
+    tn_value differ = onnx_call2(c, &tn_op_not_equal, NULL, a_below, b_below), some = onnx_call2(c, &tn_op_not_equal, NULL, rest, zero);
+    tn_value up = onnx_call2(c, &tn_op_logical_and, NULL, some, differ);
     return onnx_call2(c, &tn_op_add, NULL, q, onnx_cast(c, up, t));
 }
 
@@ -90,7 +91,9 @@ static void power(onnx_conv *c)
         return;
     }
     if (tn_dtype_is_float(onnx_type(y)->dtype)) {
-        onnx_out(c, 0, onnx_cast(c, onnx_call2(c, &tn_op_power, NULL, onnx_cast(c, x, TN_F64), onnx_cast(c, y, TN_F64)), t));
+        x = onnx_cast(c, x, TN_F64);
+        y = onnx_cast(c, y, TN_F64);
+        onnx_out(c, 0, onnx_cast(c, onnx_call2(c, &tn_op_power, NULL, x, y), t));
         return;
     }
     tn_value p = integer_power(c, x, y);

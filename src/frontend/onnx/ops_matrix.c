@@ -120,11 +120,16 @@ static tn_value product(onnx_conv *c, tn_value a, tn_value b)
     }
     dim[rank - 2] = t->dim[t->n - 2];
     dim[rank - 1] = u->dim[u->n - 1];
-    if (u->n == 2 && rank > 2) { /* one matrix for all rows */
-        const tn_expr *rows[2] = {onnx_product(c, t, 0, t->n - 1), t->dim[t->n - 1]};
-        return onnx_reshape(c, product(c, onnx_reshape(c, a, 2, rows), b), rank, dim);
+    if (u->n == 2) { /* one matrix for all rows */
+        const tn_expr *one = tn_idx(c->pool, 1), *rows[3] = {one, onnx_product(c, t, 0, t->n - 1), t->dim[t->n - 1]};
+        const tn_expr *columns[3] = {one, u->dim[0], u->dim[1]};
+        a = onnx_reshape(c, a, 3, rows);
+        b = onnx_reshape(c, b, 3, columns);
+        return onnx_reshape(c, batch_matmul(c, a, b), rank, dim);
     }
-    tn_value y = batch_matmul(c, as_batch(c, a, batch, rank), as_batch(c, b, batch, rank));
+    a = as_batch(c, a, batch, rank);
+    b = as_batch(c, b, batch, rank);
+    tn_value y = batch_matmul(c, a, b);
     return rank == 3 ? y : onnx_reshape(c, y, rank, dim);
 }
 
