@@ -105,13 +105,15 @@ static bool named_since(const number *c, const char *name, size_t mark)
     return false;
 }
 
-/* Makes old's new variable visible. Iteration variables: block, and mark is where its definitions begin. */
-static const tn_expr *define(number *c, const tn_expr *old, tn_stmt *block, size_t mark)
+/* Makes old's new variable visible. Iteration variables: block, the variable it is bound to (or NULL), and mark is where
+ * the block's definitions begin. It may hide its own name, or the variable it is bound to. */
+static const tn_expr *define(number *c, const tn_expr *old, tn_stmt *block, const tn_expr *value, size_t mark)
 {
     const char *base = base_name(c, old), *name = base;
     for (uint32_t k = 1;; k++) {
         uint64_t owner = get(&c->name, tn_map_key(name));
-        bool hides = owner && block && !named_since(c, name, mark) && !used_inside(c, block, owner - 1);
+        bool may_hide = block && (k == 1 || (value && (uint64_t)value->u.i == owner - 1));
+        bool hides = owner && may_hide && !named_since(c, name, mark) && !used_inside(c, block, owner - 1);
         if ((!owner || hides) && !symbol_named(c, name))
             break;
         name = tn_tir_suffixed(c->f->ctx, base, k);
@@ -159,13 +161,15 @@ static void list(number *c, tn_body *b);
 static void block(number *c, tn_stmt *s)
 {
     size_t mark = c->undo.n;
+    const tn_expr **bound = TN_NEW_N(c->g->arena, const tn_expr *, s->u.block.n_iter); /* VARs of the original, or NULL */
     for (uint32_t i = 0; i < s->u.block.n_iter; i++) {
         tn_iter *it = &s->u.block.iter[i];
+        bound[i] = it->value->kind == TN_E_VAR ? it->value : NULL;
         it->extent = rewrite(it->extent, c);
         it->value = rewrite(it->value, c);
     }
     for (uint32_t i = 0; i < s->u.block.n_iter; i++)
-        s->u.block.iter[i].var = define(c, s->u.block.iter[i].var, s, mark);
+        s->u.block.iter[i].var = define(c, s->u.block.iter[i].var, s, bound[i], mark);
     if (s->u.block.mask)
         s->u.block.mask = rewrite(s->u.block.mask, c);
     list(c, &s->u.block.init);
@@ -183,7 +187,7 @@ static void stmt(number *c, tn_stmt *s)
     tn_stmt_exprs(s, rewrite, c);
     switch (s->kind) {
     case TN_S_FOR:
-        s->u.loop.var = define(c, s->u.loop.var, NULL, 0);
+        s->u.loop.var = define(c, s->u.loop.var, NULL, NULL, 0);
         list(c, &s->u.loop.body);
         restore(c, mark);
         break;
@@ -191,7 +195,7 @@ static void stmt(number *c, tn_stmt *s)
         list(c, &s->u.cond.then);
         list(c, &s->u.cond.other);
         break;
-    case TN_S_LET: s->u.let.var = define(c, s->u.let.var, NULL, 0); break;
+    case TN_S_LET: s->u.let.var = define(c, s->u.let.var, NULL, NULL, 0); break;
     case TN_S_STORE: s->u.store.buffer = renumbered(c, s->u.store.buffer); break;
     case TN_S_BUFFER: s->u.decl.buffer = renumbered(c, s->u.decl.buffer); break;
     default: break;

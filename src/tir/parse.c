@@ -131,13 +131,16 @@ static tn_status parse_dtype(parser *ps, tn_dtype *out)
 
 /* ---- buffers ---- */
 
-/* Is the current token the start of a layout: one word like NK32n, or a word before a colon or brace? */
+/* Is the current token the start of a layout: one word like NK32n at the end, or a word before a colon or brace? */
 static bool at_layout(const parser *ps)
 {
     if (ps->lex.tok != TN_TOK_IDENT)
         return false;
     const char *next = ps->lex.text + ps->lex.n;
-    return tn_tir_layout_like(ps->lex.text, ps->lex.n) || (next < ps->lex.end && (*next == ':' || *next == '{'));
+    while (next < ps->lex.end && *next == ' ')
+        next++;
+    char c = next < ps->lex.end ? *next : '\0';
+    return c == ':' || c == '{' || (c == ']' && tn_tir_layout_like(ps->lex.text, ps->lex.n));
 }
 
 /* The text up to `]` is the layout. */
@@ -283,13 +286,14 @@ static tn_status parse_for(parser *ps, tn_body *to)
 {
     size_t mark = ps->undo.n;
     int depth = ps->depth;
+    bool first = true;
     uint8_t kind;
     TN_TRY(parse_loop_kind(ps, &kind));
     do {
         const char *name;
         const tn_expr *extent;
         tn_dtype t = TN_IDX;
-        if (++ps->depth > TN_TIR_DEPTH)
+        if (!first && ps->depth++ >= TN_TIR_DEPTH) /* parse_stmt counted the first */
             return tn_lex_fail(&ps->lex, "tir-E012", "statements are nested more than %d deep", TN_TIR_DEPTH);
         TN_TRY(new_name(ps, false, &name));
         if (tn_lex_accept(&ps->lex, ":"))
@@ -301,6 +305,7 @@ static tn_status parse_for(parser *ps, tn_body *to)
         tn_body_append(to, s);
         bind(ps, name, var);
         to = &s->u.loop.body;
+        first = false;
     } while (tn_lex_accept(&ps->lex, ","));
     TN_TRY(parse_suite(ps, to));
     unbind(ps, mark);
@@ -386,7 +391,7 @@ static tn_status parse_block_body(parser *ps, tn_stmt *s)
         return tn_lex_fail(&ps->lex, "tir-E011", "expected indented statements (`pass` if there are none)");
     tn_lex_next(&ps->lex);
     if (tn_lex_accept(&ps->lex, "init")) {
-        if (tn_lex_accept(&ps->lex, ":"))
+        if (tn_lex_is(&ps->lex, ":"))
             TN_TRY(parse_suite(ps, &s->u.block.init));
         else
             TN_TRY(parse_simple(ps, &s->u.block.init));

@@ -56,10 +56,10 @@ static void labelled(printer *pr, const char *word, const char *text)
     }
 }
 
-/* A symbol that looks like a layout stands in parentheses, so that `f32[n, NC8c]` is never ambiguous. */
-static void dim(printer *pr, const tn_expr *e)
+/* A symbol at the end that looks like a layout stands in parentheses, so that `f32[n, NC8c]` is never ambiguous. */
+static void dim(printer *pr, const tn_expr *e, bool last)
 {
-    bool paren = e->kind == TN_E_SYM && tn_tir_layout_like(e->u.s, strlen(e->u.s));
+    bool paren = last && e->kind == TN_E_SYM && tn_tir_layout_like(e->u.s, strlen(e->u.s));
     str(pr, paren ? "(" : "");
     expr(pr, e);
     str(pr, paren ? ")" : "");
@@ -74,7 +74,7 @@ static void buffer_type(printer *pr, const tn_buffer *b)
     tn_buf_char(pr->out, '[');
     for (uint32_t d = 0; d < b->ndim; d++) {
         str(pr, d ? ", " : "");
-        dim(pr, b->dim[d]);
+        dim(pr, b->dim[d], d + 1u == b->ndim && !b->layout);
     }
     if (b->layout) {
         str(pr, b->ndim ? ", " : "");
