@@ -1,9 +1,10 @@
 /* Rules of floor division and its remainder on indices.
  *
- * Both come from one split of the dividend by a constant divisor k > 0:  x = k*quot + g*core + low,  k = g*kcore,
- * 0 <= low < g.  Then x/k = quot + core/kcore and x%k = g*(core%kcore) + low. Multiples of k go to quot; digits of x that
- * fit below a common divisor g of the rest go to low; a core inside one bucket of kcore vanishes. Since both use the same
- * split, x/k*k + x%k finds its x again. Symbolic divisors divide as polynomials do, if the remainder is provably small.
+ * Both come from one split of the dividend by a constant divisor k > 0:  x = k*quot + g*core + low,  k =
+ * g*kcore, 0 <= low < g.  Then x/k = quot + core/kcore and x%k = g*(core%kcore) + low. Multiples of k go to
+ * quot; digits of x that fit below a common divisor g of the rest go to low; a core inside one bucket of kcore
+ * vanishes. Since both use the same split, x/k*k + x%k finds its x again. Symbolic divisors divide as
+ * polynomials do, if the remainder is provably small.
  */
 #include "arith/arith_impl.h"
 
@@ -27,8 +28,8 @@ static bool take_bucket(tn_simp *c, split *s)
 {
     int64_t q, t;
     if (!bucket(tn_bounds_affine(&c->b, &s->core), s->kcore, &q) || !tn_i64_mul(q, s->kcore, &t) ||
-        !tn_i64_sub(s->core.c, t, &s->core.c) || s->core.c == INT64_MIN || !tn_affine_addmul(&s->quot, &(tn_affine){.c = 1}, q) ||
-        !tn_affine_addmul(&s->low, &s->core, s->g))
+        !tn_i64_sub(s->core.c, t, &s->core.c) || s->core.c == INT64_MIN ||
+        !tn_affine_addmul(&s->quot, &(tn_affine){.c = 1}, q) || !tn_affine_addmul(&s->low, &s->core, s->g))
         return false;
     s->core.n = 0;
     s->core.c = 0;
@@ -66,7 +67,8 @@ static void sort_by_gcd(tn_affine *a, int64_t k)
     }
 }
 
-/* Terms of core from `from` on, with its constant less q*g, are digits below g: to low; the others shrink by g. */
+/* Terms of core from `from` on, with its constant less q*g, are digits below g: to low; the others shrink by
+ * g. */
 static bool take_low(split *s, int from, int64_t g, int64_t q)
 {
     tn_affine low = {0};
@@ -118,7 +120,8 @@ static bool take_residues(tn_simp *c, split *s)
                 continue;
             const tn_expr *q = tn_simp_node2(c, TN_E_FLOORDIV, TN_IDX, x, tn_idx(c->p, m));
             tn_affine_drop(&s->core, i);
-            if (!tn_affine_term(&s->quot, q, t / s->kcore) || !tn_affine_addmul(&s->core, &(tn_affine){.c = r}, coef))
+            if (!tn_affine_term(&s->quot, q, t / s->kcore) ||
+                !tn_affine_addmul(&s->core, &(tn_affine){.c = r}, coef))
                 return false;
             break;
         }
@@ -230,7 +233,8 @@ static const tn_expr *assemble(tn_simp *c, split *s, bool mod)
 {
     tn_affine *out = mod ? &s->low : &s->quot, part;
     if (s->core.n > 0 || s->core.c != 0) {
-        const tn_expr *e = mod ? core_remainder(c, &s->core, s->kcore) : core_quotient(c, &s->core, tn_idx(c->p, s->kcore));
+        const tn_expr *e =
+            mod ? core_remainder(c, &s->core, s->kcore) : core_quotient(c, &s->core, tn_idx(c->p, s->kcore));
         if (!tn_simp_affine(c, e, &part) || !tn_affine_addmul(out, &part, mod ? s->g : 1))
             return NULL;
     }
@@ -286,7 +290,8 @@ static bool within(tn_simp *c, const tn_affine *r, const tn_affine *y)
     if (!tn_affine_addmul(&t, r, -1) || !tn_prove_le0(c, &t)) /* 0 <= r */
         return false;
     t = *r;
-    return tn_affine_addmul(&t, y, -1) && tn_affine_addmul(&t, &(tn_affine){.c = 1}, 1) && tn_prove_le0(c, &t); /* r < y */
+    return tn_affine_addmul(&t, y, -1) && tn_affine_addmul(&t, &(tn_affine){.c = 1}, 1) &&
+           tn_prove_le0(c, &t); /* r < y */
 }
 
 /* Every term of a without its factor f; false: it has no such factor everywhere. */
@@ -297,7 +302,8 @@ static bool without_factor(tn_simp *c, const tn_affine *a, const tn_expr *f, tn_
         const tn_expr *m;
         if (!tn_atom_divide(c->p, a->term[i].atom, f, &m))
             return false;
-        if (m ? !tn_affine_term(out, m, a->term[i].coef) : !tn_affine_addmul(out, &(tn_affine){.c = 1}, a->term[i].coef))
+        if (m ? !tn_affine_term(out, m, a->term[i].coef)
+              : !tn_affine_addmul(out, &(tn_affine){.c = 1}, a->term[i].coef))
             return false;
     }
     return a->c == 0 && a->n > 0;
@@ -319,7 +325,8 @@ static bool without_constant(tn_affine *a, tn_affine *b)
     return g > 1;
 }
 
-/* x and y without what divides both (y is not 0, so neither is a factor of it); the factor that went, NULL: none. */
+/* x and y without what divides both (y is not 0, so neither is a factor of it); the factor that went, NULL:
+ * none. */
 static const tn_expr *cancel(tn_simp *c, tn_affine *x, tn_affine *y)
 {
     tn_affine a, b;

@@ -66,13 +66,13 @@ static bool combine_digits(tn_simp *c, tn_affine *a, int i, const tn_affine *y, 
         return false;
     for (int t = 0; t < a->n; t++) {
         const tn_expr *hi = t != i && a->term[t].coef == my ? digit_factor(a->term[t].atom, quot) : NULL;
-        if (!hi || !tn_atom_divide(c->p, a->term[t].atom, hi, &other) || other != (y->n == 1 ? y->term[0].atom : NULL) ||
-            tn_bounds_of(&c->b, hi->src[1]).lo <= 0)
+        if (!hi || !tn_atom_divide(c->p, a->term[t].atom, hi, &other) ||
+            other != (y->n == 1 ? y->term[0].atom : NULL) || tn_bounds_of(&c->b, hi->src[1]).lo <= 0)
             continue;
         tn_affine from = {0}, to;
         const tn_expr *whole = tn_simp_mod(c, mod->src[0], tn_simp_mul(c, mod->src[1], hi->src[1]));
-        return tn_affine_term(&from, mod, 1) && tn_affine_term(&from, a->term[t].atom, my / m) && tn_simp_affine(c, whole, &to) &&
-               replace(a, m, &from, &to);
+        return tn_affine_term(&from, mod, 1) && tn_affine_term(&from, a->term[t].atom, my / m) &&
+               tn_simp_affine(c, whole, &to) && replace(a, m, &from, &to);
     }
     return false;
 }
@@ -156,7 +156,8 @@ static bool combine_div(tn_simp *c, tn_affine *a, int i)
     if (!div || k == INT64_MIN || !tn_simp_affine(c, div->src[0], &x) || !contains(a, &x, -k))
         return false;
     const tn_expr *mod = tn_simp_mod(c, div->src[0], div->src[1]);
-    return add_atom(&x, a->term[i].atom, a->term[i].coef / -k, &from) && tn_simp_affine(c, mod, &to) && replace(a, -k, &from, &to);
+    return add_atom(&x, a->term[i].atom, a->term[i].coef / -k, &from) && tn_simp_affine(c, mod, &to) &&
+           replace(a, -k, &from, &to);
 }
 
 /* r + min(x, y) = min(r + x, r + y) and r - min(x, y) = max(r - x, r - y), where that makes no more terms. */

@@ -127,7 +127,7 @@ static void conv2d_compute(tn_te *te, const tn_node *n, tn_tensor *const in[], t
     tn_pool *p = te->pool;
     bool depthwise = is_depthwise(n);
     const char *name = depthwise ? "depthwise_conv2d" : "conv2d";
-    tn_tensor *t = out[0] = tn_rule_out(te, n, 0, name, name, "n oc oh ow");
+    tn_tensor *t = out[0] = tn_rule_out(te, n, 0, name, name, "b oc oh ow");
     const tn_expr *oc = t->axis[1], *at[2], *tap[2], *where = NULL;
     const tn_expr *ic = depthwise ? tn_idx(p, 0) : tn_te_reduce_axis(te, t, "ic", in[1]->dim[1]);
     for (int i = 0; i < 2; i++) {

@@ -64,7 +64,13 @@ static tn_status pool2d_infer(tn_graph *g, tn_node *n)
     return tn_rule_result(g, n, 0, data->dtype, 4, dim);
 }
 
-/* t(n, c, oh, ow) := reduction over the taps that lie inside the image. */
+static tn_status avg_pool2d_infer(tn_graph *g, tn_node *n)
+{
+    TN_TRY(pool2d_infer(g, n));
+    return tn_rule_countable(g, n, 0);
+}
+
+/* t(b, c, oh, ow) := reduction over the taps that lie inside the image. */
 static void reduce_window(tn_te *te, const tn_node *n, const tn_tensor *in, tn_tensor *t, enum tn_reducer r)
 {
     const tn_pool2d_attr *a = n->attr;
@@ -81,7 +87,7 @@ static void reduce_window(tn_te *te, const tn_node *n, const tn_tensor *in, tn_t
 
 static void max_pool2d_compute(tn_te *te, const tn_node *n, tn_tensor *const in[], tn_tensor *out[])
 {
-    out[0] = tn_rule_out(te, n, 0, "max_pool2d", "pool2d", "n c oh ow");
+    out[0] = tn_rule_out(te, n, 0, "max_pool2d", "pool2d", "b c oh ow");
     reduce_window(te, n, in[0], out[0], TN_RED_MAX);
 }
 
@@ -99,11 +105,11 @@ static const tn_expr *taps_between(tn_pool *p, const tn_expr *out, int64_t kerne
 }
 
 /* How many elements the mean at out's position divides by: the window's taps inside the image, or with
- * count_include_pad inside the image and its padding. */
+ * count_include_pad inside the image and its padding. Rows times columns, each in the data's dtype. */
 static const tn_expr *window_count(tn_pool *p, const tn_node *n, const tn_tensor *in, const tn_tensor *out)
 {
     const tn_pool2d_attr *a = n->attr;
-    const tn_expr *count = tn_idx(p, 1);
+    const tn_expr *count = tn_const(p, out->dtype, 1);
     for (int i = 0; i < 2; i++) {
         tn_window w = window_of(a, i);
         bool cut = a->count_include_pad ? w.ceil_mode : w.before > 0 || w.after > 0 || w.ceil_mode;
@@ -114,22 +120,21 @@ static const tn_expr *window_count(tn_pool *p, const tn_node *n, const tn_tensor
         }
         if (cut)
             taps = taps_between(p, out->axis[2 + i], a->pool_size.at[i], &w, low, high);
-        count = tn_mul(p, count, taps);
+        count = tn_mul(p, count, tn_cast(p, out->dtype, taps));
     }
     return count;
 }
 
 static const tn_expr *quotient(tn_pool *p, const tn_expr *sum, const tn_expr *count)
 {
-    const tn_expr *c = tn_cast(p, sum->dtype, count);
-    return tn_bin(p, tn_dtype_is_float(sum->dtype) ? TN_E_DIV : TN_E_FLOORDIV, sum, c);
+    return tn_bin(p, tn_dtype_is_float(sum->dtype) ? TN_E_DIV : TN_E_FLOORDIV, sum, count);
 }
 
 static void avg_pool2d_compute(tn_te *te, const tn_node *n, tn_tensor *const in[], tn_tensor *out[])
 {
-    tn_tensor *sum = tn_rule_out(te, n, 0, "pool_sum", "pool2d", "n c oh ow");
+    tn_tensor *sum = tn_rule_out(te, n, 0, "pool_sum", "pool2d", "b c oh ow");
     reduce_window(te, n, in[0], sum, TN_RED_SUM);
-    tn_tensor *t = out[0] = tn_rule_out(te, n, 0, "avg_pool2d", "elementwise", "n c oh ow");
+    tn_tensor *t = out[0] = tn_rule_out(te, n, 0, "avg_pool2d", "elementwise", "b c oh ow");
     tn_te_define(te, t, quotient(te->pool, tn_at(te, sum, 4, t->axis), window_count(te->pool, n, in[0], t)));
 }
 
@@ -163,7 +168,7 @@ const tn_op tn_op_nn_avg_pool2d = {
     .name = "nn.avg_pool2d", .doc = "Mean of a sliding window over NCHW data.",
     .attr_size = sizeof(tn_pool2d_attr), .attr = avg_pool2d_fields,
     .nin = 1, .min_in = 1, .nout = 1, .fuse = TN_FUSE_ANCHOR, .in_name = pool_in,
-    .infer = pool2d_infer, .layout = tn_layout_channel_block, .compute = avg_pool2d_compute,
+    .infer = avg_pool2d_infer, .layout = tn_layout_channel_block, .compute = avg_pool2d_compute,
 };
 /* clang-format on */
 
@@ -174,7 +179,7 @@ static tn_status global_infer(tn_graph *g, tn_node *n)
     const tn_global_pool2d_attr *a = n->attr;
     const tn_type *data;
     TN_TRY(tn_rule_tensor(g, n, 0, 4, &data));
-    TN_TRY(tn_rule_number(g, n, 0));
+    TN_TRY(tn_rule_countable(g, n, 0));
     TN_TRY(check_layout(g, n, a->layout));
     const tn_expr *one = tn_idx(g->pool, 1), *dim[4] = {data->dim[0], data->dim[1], one, one};
     if (tn_is_value(data->dim[2], 0) || tn_is_value(data->dim[3], 0))
@@ -186,12 +191,13 @@ static tn_status global_infer(tn_graph *g, tn_node *n)
 static void global_avg_pool2d_compute(tn_te *te, const tn_node *n, tn_tensor *const in[], tn_tensor *out[])
 {
     tn_pool *p = te->pool;
-    tn_tensor *sum = tn_rule_out(te, n, 0, "pool_sum", "pool2d", "n c oh ow");
+    tn_tensor *sum = tn_rule_out(te, n, 0, "pool_sum", "pool2d", "b c oh ow");
     const tn_expr *h = tn_te_reduce_axis(te, sum, "kh", in[0]->dim[2]),
                   *w = tn_te_reduce_axis(te, sum, "kw", in[0]->dim[3]);
     tn_te_sum(te, sum, tn_at4(te, in[0], sum->axis[0], sum->axis[1], h, w), NULL);
-    tn_tensor *t = out[0] = tn_rule_out(te, n, 0, "global_avg_pool2d", "elementwise", "n c oh ow");
-    tn_te_define(te, t, quotient(p, tn_at(te, sum, 4, t->axis), tn_mul(p, in[0]->dim[2], in[0]->dim[3])));
+    tn_tensor *t = out[0] = tn_rule_out(te, n, 0, "global_avg_pool2d", "elementwise", "b c oh ow");
+    const tn_expr *count = tn_cast(p, t->dtype, tn_mul(p, in[0]->dim[2], in[0]->dim[3]));
+    tn_te_define(te, t, quotient(p, tn_at(te, sum, 4, t->axis), count));
 }
 
 /* clang-format off */

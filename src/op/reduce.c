@@ -57,6 +57,12 @@ static const tn_expr *reduce_into(tn_te *te, const tn_node *n, const tn_tensor *
     return count;
 }
 
+static tn_status mean_infer(tn_graph *g, tn_node *n)
+{
+    TN_TRY(reduce_infer(g, n));
+    return tn_rule_countable(g, n, 0);
+}
+
 static void mean_compute(tn_te *te, const tn_node *n, tn_tensor *const in[], tn_tensor *out[])
 {
     tn_tensor *sum = tn_rule_out(te, n, 0, "mean_sum", "reduce", NULL);
@@ -74,11 +80,11 @@ static const tn_attr_field axes_fields[] = {
     {0},
 };
 
-#define RECORD(id, says) \
+#define RECORD(id, relation, says) \
     const tn_op tn_op_##id = { \
         .name = #id, .doc = says, .attr_size = sizeof(tn_axes_attr), .attr = axes_fields, \
-        .nin = 1, .min_in = 1, .nout = 1, .fuse = TN_FUSE_REDUCE, .infer = reduce_infer, \
-            .compute = id##_compute, \
+        .nin = 1, .min_in = 1, .nout = 1, .fuse = TN_FUSE_REDUCE, \
+        .infer = relation, .compute = id##_compute, \
     };
 #define REDUCE(id, reducer, says) \
     static void id##_compute(tn_te *te, const tn_node *n, tn_tensor *const in[], tn_tensor *out[]) \
@@ -86,11 +92,11 @@ static const tn_attr_field axes_fields[] = {
         out[0] = tn_rule_out(te, n, 0, #id, "reduce", NULL); \
         reduce_into(te, n, in[0], out[0], reducer); \
     } \
-    RECORD(id, says)
+    RECORD(id, reduce_infer, says)
 /* clang-format on */
 
 REDUCE(sum, TN_RED_SUM, "Sum over axes.")
-RECORD(mean, "Mean over axes; integers floor.")
+RECORD(mean, mean_infer, "Mean over axes; integers floor.")
 REDUCE(max, TN_RED_MAX, "Largest element over axes.")
 REDUCE(min, TN_RED_MIN, "Smallest element over axes.")
 REDUCE(prod, TN_RED_PROD, "Product over axes.")

@@ -99,6 +99,14 @@ tn_status tn_rule_number(tn_graph *g, const tn_node *n, int i)
                : refuse_dtype(g, n, i, "a tensor of floats or integers");
 }
 
+tn_status tn_rule_countable(tn_graph *g, const tn_node *n, int i)
+{
+    tn_dtype t = tn_in_type(n, i)->dtype;
+    if (tn_dtype_is_float(t) || (tn_dtype_is_int(t) && t.bits >= 32))
+        return TN_OK;
+    return refuse_dtype(g, n, i, "a tensor of floats, or of integers of 32 bits or more");
+}
+
 /* ---- dimensions ---- */
 
 const tn_expr *tn_rule_simplify(tn_graph *g, const tn_expr *e)

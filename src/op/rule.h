@@ -21,6 +21,8 @@ TN_WARN_UNUSED tn_status tn_rule_tensor(tn_graph *g, const tn_node *n, int i, in
 TN_WARN_UNUSED tn_status tn_rule_same_dtype(tn_graph *g, const tn_node *n, int i);
 TN_WARN_UNUSED tn_status tn_rule_float(tn_graph *g, const tn_node *n, int i);
 TN_WARN_UNUSED tn_status tn_rule_number(tn_graph *g, const tn_node *n, int i); /* float or data integer */
+/* A number that counts of elements fit into, for means. */
+TN_WARN_UNUSED tn_status tn_rule_countable(tn_graph *g, const tn_node *n, int i);
 const char *tn_rule_in_name(tn_graph *g, const tn_node *n, int i);
 
 /* ---- dimensions ---- */

@@ -5,10 +5,8 @@
 
 /* ---- strided_slice ----
  * numpy's rules: negative positions count from the end, positions beyond an end stop there. Normalised
- * attributes have
- * one entry a listed axis; where the extent is constant, begin and end are clipped (for a negative step, an
- * end before
- * element 0 is -extent - 1, which stays what it is when normalised again).
+ * attributes have one entry a listed axis; where the extent is constant, begin and end are clipped (for a
+ * negative step, an end before element 0 is -extent - 1, which stays what it is when normalised again).
  */
 
 static int64_t clip(int64_t v, int64_t low, int64_t high)
@@ -26,7 +24,7 @@ static int64_t clip_begin(int64_t v, int64_t extent, int64_t step)
 static int64_t slice_count(int64_t begin, int64_t end, int64_t step)
 {
     int64_t way = step > 0 ? end - begin : begin - end, pace = step > 0 ? step : -step;
-    return way <= 0 ? 0 : (way + pace - 1) / pace;
+    return way <= 0 ? 0 : (way - 1) / pace + 1;
 }
 
 typedef struct part { const tn_expr *begin, *count; } part; /* of one axis, index */
@@ -155,7 +153,7 @@ static bool slice_value(tn_graph *g, const tn_node *n, const tn_dims in[], tn_di
 {
     int64_t begin, count, step;
     part parts;
-    if (!in[0].at || tn_in_type(n, 0)->n != 1)
+    if (!in[0].at || tn_in_type(n, 0)->n != 1 || !tn_is_value(tn_in_type(n, 0)->dim[0], in[0].n))
         return false;
     slice_parts(g->pool, n->attr, 1, tn_in_type(n, 0)->dim, &parts, &step);
     if (!tn_is_int(parts.begin, &begin) || !tn_is_int(parts.count, &count))

@@ -63,6 +63,9 @@ static bool literal(const tn_node *n, tn_buf *out)
     }
     tn_dtype d = t->dtype;
     tn_scalar v = tn_scalar_read(d, n->blob->at);
+    if (tn_dtype_is_float(d) && isnan(v.f)) {
+        v.f = (double)NAN; /* other NaNs have no literal */
+    }
     unsigned char back[8];
     tn_scalar_write(d, back, v);
     if (memcmp(back, n->blob->at, tn_dtype_bytes(d))) {
@@ -71,9 +74,6 @@ static bool literal(const tn_node *n, tn_buf *out)
     if (tn_dtype_is_bool(d)) {
         tn_buf_str(out, v.i ? "True" : "False");
     } else if (tn_dtype_is_float(d)) {
-        if (isnan(v.f) && signbit(v.f)) {
-            return false;
-        }
         literal_float(d, v.f, out);
     } else {
         if (v.i == INT64_MIN || (d.code == TN_UINT && v.i < 0)) {

@@ -108,11 +108,12 @@ static bool count_in_stmt(tn_stmt *s, void *user)
 /* ---- injectivity ----
  * Index expressions whose value is known are collected; what follows from them is added until nothing new
  * does:
+ *
  *   a sum whose unknown terms do not overlap (mixed radix)   gives each term's atom
  *   floordiv(x, c) and floormod(x, c)                        give x
+ *
  * The map is injective if every axis becomes known. Sums use integer coefficients and constant bounds, so a
- * symbolic
- * stride is answered with "not known".
+ * symbolic stride is answered with "not known".
  */
 enum { KNOWN_MAX = 64 };
 typedef struct known { tn_pool *pool; const tn_facts *facts; int n; const tn_expr *at[KNOWN_MAX]; } known;

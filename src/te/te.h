@@ -49,7 +49,7 @@ struct tn_te {
 void tn_te_init(tn_te *te, tn_ctx *ctx, tn_arena *arena, tn_pool *pool, const char *name);
 /* A parameter of the function (input). */
 tn_tensor *tn_te_input(tn_te *te, const char *name, const tn_type *type);
-/* A tensor to be defined; axis variables are named i0.. or after `axis_names` ("n oc oh ow", may be NULL). */
+/* A tensor to be defined; axis variables are named i0.. or after `axis_names` ("b oc oh ow", may be NULL). */
 tn_tensor *tn_te_new(tn_te *te, const char *name, tn_dtype t, int ndim, const tn_expr *const dim[],
                      const char *axis_names);
 tn_tensor *tn_te_like(tn_te *te, const char *name, const tn_type *type); /* dtype and dims of type */
