@@ -14,12 +14,9 @@
 const char *const tn_scope_names[TN_SCOPE_COUNT] = {"global", "local", "register", "tile"};
 const char *const tn_loop_names[TN_LOOP_COUNT] = {"", "parallel", "vector", "unrolled"};
 
-/* Words that mean something at the start or in the middle of a statement. */
-static const char *const reserved[] = {
-    "func", "phase", "strict",  "source", "symbols", "in",   "for",  "parallel", "vector", "unrolled", "block", "mask",
-    "tag",  "init",  "spatial", "reduce", "buffer",  "if",   "else", "let",      "check",  "pass",     "slack", "at",
-    "def",  "fn",
-};
+/* Words that start a statement. Those of expressions are known to the lexer. */
+static const char *const reserved[] = {"for",    "parallel", "vector", "unrolled", "block", "init",   "buffer",
+                                       "if",     "else",     "let",    "check",    "pass",  "symbols"};
 
 bool tn_tir_reserved(const char *name)
 {
