@@ -13,7 +13,7 @@ help:
 	@echo 'make test-slow   the rest: debug build, thread sanitizer, tests named *_slow, fuzzing'
 	@echo 'make fuzz-smoke  each fuzz target for FUZZ_SECONDS (60)'
 	@echo 'make golden      rewrite the generated CHECK lines of golden tests; review the diff'
-	@echo 'make format      clang-format the lines changed since FORMAT_BASE (HEAD)'
+	@echo 'make format      clang-format the lines changed since FORMAT_BASE (HEAD), wrap what is too long'
 	@echo 'make release     build into build/release; also debug, asan, tsan'
 	@echo 'make install     install the release build into PREFIX (/usr/local)'
 
@@ -50,6 +50,7 @@ golden: release
 
 format:
 	@git clang-format --quiet --extensions c,h $(FORMAT_BASE) || true
+	@tools/wrap
 
 install: release
 	cmake --install build/release --prefix $(PREFIX)

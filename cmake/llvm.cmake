@@ -1,7 +1,7 @@
 # libtenon-llvm.so: the LLVM code generator, opened on first use by the driver.
 #
-# It carries its own hidden copies of the layers it stands on (base, ir, arith, tir, machine, codegen) and exports
-# only what cmake/llvm.map lists. It is found in ../lib/tenon beside the executable's folder, or in $TENON_LIBDIR.
+# It carries its own hidden copies of the layers it stands on (codegen and what it includes) and exports
+# tenon_llvm alone. It is found in ../lib/tenon beside the executable's folder, or in $TENON_LIBDIR.
 
 file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/codegen/llvm/*.c)
 if(NOT sources)
@@ -24,7 +24,7 @@ set_target_properties(tn_codegen_llvm PROPERTIES
     LINK_DEPENDS ${CMAKE_SOURCE_DIR}/cmake/llvm.map)
 target_include_directories(tn_codegen_llvm SYSTEM PRIVATE ${llvm_include})
 target_link_directories(tn_codegen_llvm PRIVATE ${llvm_lib})
-target_link_libraries(tn_codegen_llvm PRIVATE tn_flags tn_codegen tn_tir tn_arith tn_ir tn_machine tn_base LLVM-19)
+target_link_libraries(tn_codegen_llvm PRIVATE tn_flags tn_codegen LLVM-19)
 target_link_options(tn_codegen_llvm PRIVATE
     -Wl,--exclude-libs,ALL -Wl,--gc-sections -Wl,--version-script,${CMAKE_SOURCE_DIR}/cmake/llvm.map)
 if(NOT TENON_SANITIZE)

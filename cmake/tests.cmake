@@ -1,4 +1,4 @@
-# ctest entries: one per tests/unit/test_*.c, the golden texts, the layer check, the lint and the fuzz seeds.
+# ctest entries: one per tests/unit/test_*.c, the golden texts, layers, lint, exported symbols, fuzz seeds.
 
 set(test_env
     TENON_LIBDIR=${CMAKE_BINARY_DIR}/lib/tenon
@@ -56,6 +56,7 @@ if(NOT TENON_SANITIZE)
             set_tests_properties(${check} PROPERTIES TIMEOUT 300)
         endif()
     endforeach()
+    add_test(NAME symbols COMMAND ${CMAKE_SOURCE_DIR}/tools/symbols ${CMAKE_BINARY_DIR})
 endif()
 
 # Fuzz targets: with clang's address sanitizer only. ctest replays their seeds and a few mutations.

@@ -1,8 +1,9 @@
 /* Affine forms: constant + sum of coefficient * atom, the canonical shape of every index sum.
  *
- * Atoms are expressions other than sums; a product of several non-constants is one atom whose factors are ordered.
- * Invariants: atoms are distinct, coefficients are not 0, and neither they nor the constant are INT64_MIN, so they
- * can be negated. Adding a term is O(n), n <= TN_AFFINE_MAX; taking an expression apart visits at most WALK_MAX nodes.
+ * Atoms are expressions other than sums; a product of several non-constants is one atom whose factors are
+ * ordered. Invariants: atoms are distinct, coefficients are not 0, and neither they nor the constant are
+ * INT64_MIN, so they can be negated. Adding a term is O(n), n <= TN_AFFINE_MAX; taking an expression apart
+ * visits at most WALK_MAX nodes.
  */
 #include "arith/arith_impl.h"
 

@@ -2,8 +2,9 @@
 #define TN_ARITH_ARITH_IMPL_H
 /* What the files of arith/ share and nobody else sees.
  *
- * One call of the simplifier is a tn_simp: the pool, the facts, a memo. Rules take operands that are already simplified
- * and return a simplified expression; they call each other at most TN_SIMP_DEPTH deep, then build plain nodes.
+ * One call of the simplifier is a tn_simp: the pool, the facts, a memo. Rules take operands that are already
+ * simplified and return a simplified expression; they call each other at most TN_SIMP_DEPTH deep, then build
+ * plain nodes.
  */
 #include "arith/arith.h"
 #include "base/size.h"
@@ -12,6 +13,7 @@ enum {
     TN_SIMP_DEPTH = 16,   /* of rules calling rules */
     TN_BOUNDS_DEPTH = 128, /* of expressions looked into by bounds; deeper is unbounded */
     TN_MEMO_SMALL = 32,
+    TN_MEMO_LIMIT = 1 << 17, /* entries; a fuller memo is forgotten at the next call */
     TN_TIGHT_MAX = 32
 };
 
@@ -47,8 +49,9 @@ tn_memo_entry *tn_memo_at(tn_memo *m, const tn_expr *key);         /* inserts; v
 
 /* ---- affine forms ---- */
 
-bool tn_affine_term(tn_affine *a, const tn_expr *atom, int64_t coef);          /* a += coef * atom; false: too many, overflow */
-bool tn_affine_addmul(tn_affine *a, const tn_affine *b, int64_t k);            /* a += k * b */
+/* a += coef * atom, a += k * b; false: too many terms or overflow, a is then of no use. */
+bool tn_affine_term(tn_affine *a, const tn_expr *atom, int64_t coef);
+bool tn_affine_addmul(tn_affine *a, const tn_affine *b, int64_t k);
 bool tn_affine_product(tn_pool *p, const tn_affine *a, const tn_affine *b, tn_affine *out);
 int64_t tn_affine_coef(const tn_affine *a, const tn_expr *atom);               /* 0: absent */
 /* atom / by as a product without remainder; *out NULL: 1. false: not a factor. */
@@ -70,6 +73,8 @@ void tn_facts_upper(tn_facts *f, const tn_expr *leaf, const tn_expr *max); /* le
 typedef struct tn_bnd { const tn_facts *f; tn_memo *m; } tn_bnd;
 tn_range tn_bounds_of(const tn_bnd *b, const tn_expr *e);
 tn_range tn_bounds_affine(const tn_bnd *b, const tn_affine *a);
+/* Next assumption from *at on that fixes x % m for a constant m > 0: x % m == r. */
+bool tn_bounds_residue(const tn_bnd *b, const tn_expr *x, size_t *at, int64_t *m, int64_t *r);
 tn_range tn_dtype_range(tn_dtype t); /* of a data integer or bool */
 static inline bool tn_range_is_point(tn_range r) { return r.lo == r.hi && r.lo != INT64_MIN && r.lo != INT64_MAX; }
 

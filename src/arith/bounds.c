@@ -1,8 +1,9 @@
 /* Interval analysis: the smallest interval that can be shown to hold an index or integer expression.
  *
- * INT64_MIN / INT64_MAX as an end means unbounded; results beyond int64 become unbounded. Sums go through their affine
- * form, so equal terms cancel before intervals are added. Assumptions of the form c*atom <= d narrow that atom.
- * Each distinct node is worked out once (memo); deeper than TN_BOUNDS_DEPTH counts as unbounded.
+ * INT64_MIN / INT64_MAX as an end means unbounded; results beyond int64 become unbounded. Sums go through
+ * their affine form, so equal terms cancel before intervals are added. Assumptions of the form c*atom <= d
+ * narrow that atom. Each distinct node is worked out once (memo); deeper than TN_BOUNDS_DEPTH counts as
+ * unbounded.
  */
 #include "arith/arith_impl.h"
 #include "base/vec.h"
@@ -197,7 +198,8 @@ static void tighten_by(tn_memo *m, const tn_expr *cond, int depth)
         tighten_by(m, cond->src[1], depth - 1);
     } else if (cond->kind == TN_E_EQ && tn_dtype_eq(cond->src[0]->dtype, TN_IDX)) {
         tn_affine b;
-        if (tn_affine_raw(cond->src[0], &a) && tn_affine_raw(cond->src[1], &b) && tn_affine_addmul(&a, &b, -1) && a.n == 1) {
+        if (tn_affine_raw(cond->src[0], &a) && tn_affine_raw(cond->src[1], &b) && tn_affine_addmul(&a, &b, -1) &&
+            a.n == 1) {
             tighten_le(m, a.term[0].atom, a.term[0].coef, a.c);
             tighten_le(m, a.term[0].atom, -a.term[0].coef, -a.c);
         }
@@ -232,6 +234,24 @@ static tn_range tight_range(const tn_bnd *b, const tn_expr *e, tn_range r)
             return r_meet(r, m->tight[i].range);
     }
     return r;
+}
+
+bool tn_bounds_residue(const tn_bnd *b, const tn_expr *x, size_t *at, int64_t *m, int64_t *r)
+{
+    if (b->f->n_cond == 0)
+        return false;
+    if (!b->m->has_tight)
+        gather_tight(b);
+    while (*at < b->m->n_tight) {
+        const tn_expr *e = b->m->tight[*at].atom;
+        tn_range known = b->m->tight[(*at)++].range;
+        if (e->kind == TN_E_FLOORMOD && e->src[0] == x && tn_is_int(e->src[1], m) && *m > 0 &&
+            tn_range_is_point(known) && known.lo >= 0 && known.lo < *m) {
+            *r = known.lo;
+            return true;
+        }
+    }
+    return false;
 }
 
 /* ---- expressions ---- */
@@ -299,8 +319,8 @@ static bool integral(tn_dtype t)
     return tn_dtype_is_index(t) || tn_dtype_is_int(t) || tn_dtype_is_bool(t);
 }
 
-/* A data integer wraps unless its exact result fits: the exact interval, if it lies within the dtype, else all of it.
- * The lone trap of division, min / -1, does not fit either. */
+/* A data integer wraps unless its exact result fits: the exact interval, if it lies within the dtype, else all
+ * of it. The lone trap of division, min / -1, does not fit either. */
 static tn_range fitted(tn_dtype t, tn_range exact)
 {
     tn_range all = tn_dtype_range(t);
@@ -333,14 +353,15 @@ static tn_range node_range(const tn_bnd *b, const tn_expr *e, int depth)
     default:
         break;
     }
-    if (e->nsrc != 2 || e->kind == TN_E_LOAD || !tn_dtype_eq(e->src[0]->dtype, e->dtype) || tn_dtype_is_bool(e->dtype))
+    if (e->nsrc != 2 || e->kind == TN_E_LOAD || !tn_dtype_eq(e->src[0]->dtype, e->dtype) ||
+        tn_dtype_is_bool(e->dtype))
         return tn_dtype_is_index(e->dtype) ? TN_NO_RANGE : tn_dtype_range(e->dtype);
     x = visit(b, e->src[0], depth - 1);
     y = visit(b, e->src[1], depth - 1);
     if (e->dtype.code == TN_UINT && e->dtype.bits == 64)
         return TN_NO_RANGE; /* values from 2^63 on are held as negative numbers */
-    if ((e->kind == TN_E_FLOORDIV || e->kind == TN_E_TRUNCDIV) && e->dtype.bits == 64 && tn_dtype_is_int(e->dtype) &&
-        x.lo == INT64_MIN && reaches_minus_one(y))
+    if ((e->kind == TN_E_FLOORDIV || e->kind == TN_E_TRUNCDIV) && e->dtype.bits == 64 &&
+        tn_dtype_is_int(e->dtype) && x.lo == INT64_MIN && reaches_minus_one(y))
         return TN_NO_RANGE;
     return fitted(e->dtype, binary_range(e->kind, x, y));
 }
@@ -385,6 +406,8 @@ tn_range tn_bounds(const tn_facts *f, const tn_expr *e)
     tn_memo own;
     if (e->kind == TN_E_INT)
         return (tn_range){e->u.i, e->u.i};
+    if (f && f->memo && f->memo->n > TN_MEMO_LIMIT)
+        tn_memo_clear(f->memo);
     if (f && f->memo)
         return tn_bounds_of(&(tn_bnd){f, f->memo}, e);
     tn_memo_init(&own);

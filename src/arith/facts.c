@@ -1,7 +1,8 @@
 /* Facts about leaves and the assumptions that hold, and the memo of what follows from them.
  *
- * Invariant: every change of the facts forgets the memo, so nothing outlives the facts it was derived from. A loop
- * variable has a numeric range always and, if its extent is symbolic, an upper bound as an expression as well.
+ * Invariant: every change of the facts forgets the memo, so nothing outlives the facts it was derived from. A
+ * loop variable has a numeric range always and, if its extent is symbolic, an upper bound as an expression as
+ * well.
  */
 #include "arith/arith_impl.h"
 #include "base/vec.h"

@@ -1,7 +1,8 @@
 /* Memo of the simplifier: a hash table from expressions to what is known of them under one set of facts.
  *
- * Open addressing with linear probing over pointers, at most half full; clearing bumps a generation, so it costs O(1).
- * The first TN_MEMO_SMALL slots live inside the memo: a call without lasting facts allocates nothing for small inputs.
+ * Open addressing with linear probing over pointers, at most half full; clearing bumps a generation, so it
+ * costs O(1). The first TN_MEMO_SMALL slots live inside the memo: a call without lasting facts allocates
+ * nothing for small inputs.
  */
 #include "arith/arith_impl.h"
 #include "base/vec.h"

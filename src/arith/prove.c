@@ -1,10 +1,11 @@
 /* Proofs of linear inequalities from assumptions: is a <= 0 for certain?
  *
- * First the interval of a. Then a search in the manner of Fourier and Motzkin: every assumption b <= 0 that shares an atom
- * with a (same sign) cancels it, for m*a - k*b <= 0 with m, k > 0 implies a <= 0; quotients give way to what bounds them,
- * minima and maxima to their operands. The search is cut at DEPTH steps and NODES sums, so a proof costs O(NODES * known);
- * what it asks on its way is answered by intervals alone.
- * Assumptions are simplified once per state of the facts, under the ranges alone (not under themselves).
+ * First the interval of a. Then a search in the manner of Fourier and Motzkin: every assumption b <= 0 that
+ * shares an atom with a (same sign) cancels it, for m*a - k*b <= 0 with m, k > 0 implies a <= 0; quotients
+ * give way to what bounds them, minima and maxima to their operands, and an assumption may be multiplied by
+ * what is not negative. The search is cut at DEPTH steps and NODES sums, so a proof costs O(NODES * known);
+ * what it asks on its way is answered by intervals alone. Assumptions are simplified once per state of the
+ * facts, under the ranges alone (not under themselves).
  */
 #include "arith/arith_impl.h"
 #include "base/vec.h"
@@ -99,7 +100,8 @@ const tn_expr *tn_prove_held(tn_simp *c, const tn_expr *cond)
         if (h == cond)
             return tn_bool(c->p, true);
         if ((h->kind == TN_E_NOT && h->src[0] == cond) || (cond->kind == TN_E_NOT && cond->src[0] == h) ||
-            (h->kind == TN_E_NE && cond->kind == TN_E_EQ && h->src[0] == cond->src[0] && h->src[1] == cond->src[1]) ||
+            (h->kind == TN_E_NE && cond->kind == TN_E_EQ && h->src[0] == cond->src[0] &&
+             h->src[1] == cond->src[1]) ||
             (h->kind == TN_E_EQ && cond->kind == TN_E_NE && h->src[0] == cond->src[0] && h->src[1] == cond->src[1]))
             return tn_bool(c->p, false);
     }
@@ -196,8 +198,8 @@ static bool by_remainder(search *s, const tn_affine *a, int i, int depth)
     tn_affine y, t;
     if (a->term[i].coef < 0 || e->src[1]->kind == TN_E_INT || tn_bounds_of(&s->c->b, e->src[1]).lo <= 0)
         return false;
-    return tn_affine_raw(e->src[1], &y) && tn_affine_addmul(&y, &(tn_affine){.c = 1}, -1) && exchange(a, i, &y, &t) &&
-           prove(s, &t, depth - 1);
+    return tn_affine_raw(e->src[1], &y) && tn_affine_addmul(&y, &(tn_affine){.c = 1}, -1) &&
+           exchange(a, i, &y, &t) && prove(s, &t, depth - 1);
 }
 
 /* A minimum is at most either operand; where it is subtracted, both must do. */
@@ -214,6 +216,28 @@ static bool by_minmax(search *s, const tn_affine *a, int i, int depth)
     return !either;
 }
 
+/* Term i is a product with a factor that a known b <= 0 bounds: uses b times the other factors, if they are >=
+ * 0. */
+static bool by_product(search *s, const tn_affine *a, int i, int depth)
+{
+    tn_simp *c = s->c;
+    for (size_t j = 0; j < c->m->n_known; j++) {
+        const tn_affine *b = &c->m->known[j];
+        for (int n = 0; n < b->n; n++) {
+            const tn_expr *rest;
+            tn_affine factor = {0}, scaled;
+            if (b->term[n].atom->kind == TN_E_MUL || (b->term[n].coef > 0) != (a->term[i].coef > 0) ||
+                !tn_atom_divide(c->p, a->term[i].atom, b->term[n].atom, &rest) || !rest ||
+                tn_bounds_of(&c->b, rest).lo < 0 || !tn_affine_term(&factor, rest, 1) ||
+                !tn_affine_product(c->p, b, &factor, &scaled))
+                continue;
+            if (by_known(s, a, i, &scaled, depth))
+                return true;
+        }
+    }
+    return false;
+}
+
 static bool by_term(search *s, const tn_affine *a, int i, int depth)
 {
     const tn_memo *m = s->c->m;
@@ -224,6 +248,10 @@ static bool by_term(search *s, const tn_affine *a, int i, int depth)
         break;
     case TN_E_FLOORDIV:
         if (m->n_known > 0 && by_quotient(s, a, i, depth))
+            return true;
+        break;
+    case TN_E_MUL:
+        if (by_product(s, a, i, depth))
             return true;
         break;
     case TN_E_FLOORMOD:

@@ -1,7 +1,9 @@
-/* Rules of bool: and, or, not, select. They hold for every truth value; those that look into comparisons say of which.
+/* Rules of bool: and, or, not, select. They hold for every truth value; those that look into comparisons say
+ * of which.
  *
- * A conjunction is a list of distinct parts in structural order. Two parts that are comparisons of indices whose sums differ
- * by a constant become the stronger one; if they exclude each other the whole is false (or: dually).
+ * A conjunction is a list of distinct parts in structural order. Two parts that are comparisons of indices
+ * whose sums differ by a constant become the stronger one; if they exclude each other the whole is false (or:
+ * dually).
  */
 #include "arith/arith_impl.h"
 
@@ -62,7 +64,8 @@ static bool opposite(const tn_expr *a, const tn_expr *b)
     bool eq_ne = (a->kind == TN_E_EQ && b->kind == TN_E_NE) || (a->kind == TN_E_NE && b->kind == TN_E_EQ);
     bool lt_le = ((a->kind == TN_E_LT && b->kind == TN_E_LE) || (a->kind == TN_E_LE && b->kind == TN_E_LT)) &&
                  !tn_dtype_is_float(a->src[0]->dtype);
-    return (eq_ne && a->src[0] == b->src[0] && a->src[1] == b->src[1]) || (lt_le && a->src[0] == b->src[1] && a->src[1] == b->src[0]);
+    return (eq_ne && a->src[0] == b->src[0] && a->src[1] == b->src[1]) ||
+           (lt_le && a->src[0] == b->src[1] && a->src[1] == b->src[0]);
 }
 
 enum pair { BOTH, FIRST, SECOND, WHOLE }; /* keep both, one, or the whole junction is decided */
@@ -131,7 +134,8 @@ const tn_expr *tn_simp_junction(tn_simp *c, enum tn_ek k, const tn_expr *a, cons
 /* select(a < b, a, b) of integers is a minimum; of floats it is not (NaN, signed zero). */
 static const tn_expr *select_minmax(tn_simp *c, const tn_expr *cond, const tn_expr *a, const tn_expr *b)
 {
-    if ((cond->kind != TN_E_LT && cond->kind != TN_E_LE) || tn_dtype_is_float(a->dtype) || tn_dtype_is_bool(a->dtype))
+    if ((cond->kind != TN_E_LT && cond->kind != TN_E_LE) || tn_dtype_is_float(a->dtype) ||
+        tn_dtype_is_bool(a->dtype))
         return NULL;
     bool same = cond->src[0] == a && cond->src[1] == b, swapped = cond->src[0] == b && cond->src[1] == a;
     if (!same && !swapped)
@@ -150,9 +154,11 @@ const tn_expr *tn_simp_select(tn_simp *c, const tn_expr *cond, const tn_expr *a,
         return tn_simp_select(c, cond->src[0], b, a);
     if (tn_dtype_eq(a->dtype, TN_BOOL1)) {
         if (a->kind == TN_E_INT)
-            return tn_simp_junction(c, a->u.i != 0 ? TN_E_OR : TN_E_AND, a->u.i != 0 ? cond : tn_simp_not(c, cond), b);
+            return tn_simp_junction(c, a->u.i != 0 ? TN_E_OR : TN_E_AND, a->u.i != 0 ? cond : tn_simp_not(c, cond),
+                                    b);
         if (b->kind == TN_E_INT)
-            return tn_simp_junction(c, b->u.i != 0 ? TN_E_OR : TN_E_AND, b->u.i != 0 ? tn_simp_not(c, cond) : cond, a);
+            return tn_simp_junction(c, b->u.i != 0 ? TN_E_OR : TN_E_AND, b->u.i != 0 ? tn_simp_not(c, cond) : cond,
+                                    a);
     }
     const tn_expr *r = select_minmax(c, cond, a, b);
     if (r)

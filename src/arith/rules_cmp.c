@@ -1,8 +1,9 @@
 /* Rules of comparisons of indices, all through one normal form: affine <= 0, affine == 0.
  *
- * Coefficients are divided by their gcd (rounding the constant, as integers allow), digits too small to matter are dropped
- * (16*i + j < 16*n with 0 <= j < 16 is i < n), a lone quotient is multiplied out (x/k < c is x < c*k), then bounds and
- * assumptions decide. What is left is written with positive terms on both sides: x < c, c <= x, x < y + c.
+ * Coefficients are divided by their gcd (rounding the constant, as integers allow), digits too small to matter
+ * are dropped (16*i + j < 16*n with 0 <= j < 16 is i < n), a lone quotient is multiplied out (x/k < c is x <
+ * c*k), then bounds and assumptions decide. What is left is written with positive terms on both sides: x < c,
+ * c <= x, x < y + c.
  */
 #include "arith/arith_impl.h"
 
@@ -241,7 +242,8 @@ const tn_expr *tn_simp_compare(tn_simp *c, enum tn_ek k, const tn_expr *a, const
 {
     tn_affine d, y;
     if (!tn_simp_affine(c, a, &d) || !tn_simp_affine(c, b, &y) || !tn_affine_addmul(&d, &y, -1) ||
-        (k == TN_E_LT && !tn_affine_addmul(&d, &(tn_affine){.c = 1}, 1)) || d.c == INT64_MAX || d.c < -INT64_MAX + 1)
+        (k == TN_E_LT && !tn_affine_addmul(&d, &(tn_affine){.c = 1}, 1)) || d.c == INT64_MAX ||
+        d.c < -INT64_MAX + 1)
         return compare_node(c, k, a, b);
     if (k == TN_E_LT || k == TN_E_LE)
         return tn_simp_le0(c, &d);

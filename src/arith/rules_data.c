@@ -1,8 +1,9 @@
 /* Rules of data: integers that wrap at their width, floats, conversions. None of the index rules is used here.
  *
- * Integers: Z modulo 2^bits, so sums and products of constants may be gathered, but comparisons must not be moved across
- * an addition. A rule that looks at bounds uses intervals of the operands as they are after wrapping. Floats: only what
- * keeps every bit of the result for every input, NaN and signed zero included; x + 0 is not among it (-0 + 0 is +0).
+ * Integers: Z modulo 2^bits, so sums and products of constants may be gathered, but comparisons must not be
+ * moved across an addition. A rule that looks at bounds uses intervals of the operands as they are after
+ * wrapping. Floats: only what keeps every bit of the result for every input, NaN and signed zero included; x +
+ * 0 is not among it (-0 + 0 is +0).
  */
 #include "arith/arith_impl.h"
 
@@ -14,7 +15,8 @@ static const tn_expr *fold2(tn_simp *c, enum tn_ek k, tn_dtype t, const tn_expr 
 
 static bool is_all_ones(const tn_expr *e)
 {
-    return e->kind == TN_E_INT && (e->u.i == -1 || (e->dtype.code == TN_UINT && e->u.i == tn_dtype_range(e->dtype).hi));
+    return e->kind == TN_E_INT &&
+           (e->u.i == -1 || (e->dtype.code == TN_UINT && e->u.i == tn_dtype_range(e->dtype).hi));
 }
 
 static const tn_expr *associative(tn_simp *c, enum tn_ek k, const tn_expr *a, const tn_expr *b);
@@ -93,7 +95,9 @@ static const tn_expr *wrap_bits(tn_simp *c, enum tn_ek k, const tn_expr *a, cons
 
 static const tn_expr *associative(tn_simp *c, enum tn_ek k, const tn_expr *a, const tn_expr *b)
 {
-    const tn_expr *r = k == TN_E_ADD ? wrap_sum(c, k, a, b) : k == TN_E_MUL ? wrap_mul(c, a, b) : wrap_bits(c, k, a, b);
+    const tn_expr *r = k == TN_E_ADD   ? wrap_sum(c, k, a, b)
+                       : k == TN_E_MUL ? wrap_mul(c, a, b)
+                                       : wrap_bits(c, k, a, b);
     return r ? r : tn_simp_node2(c, k, a->dtype, a, b);
 }
 
@@ -101,7 +105,8 @@ const tn_expr *tn_simp_wrap_minmax(tn_simp *c, enum tn_ek k, const tn_expr *a, c
 {
     if (a == b)
         return a;
-    if (a->kind == TN_E_INT || (b->kind != TN_E_INT && tn_expr_order(b, a) < 0)) { /* of integers either order will do */
+    if (a->kind == TN_E_INT ||
+        (b->kind != TN_E_INT && tn_expr_order(b, a) < 0)) { /* of integers either order will do */
         const tn_expr *x = a;
         a = b;
         b = x;
@@ -139,7 +144,10 @@ const tn_expr *tn_simp_wrap(tn_simp *c, const tn_expr *e, const tn_expr *const s
     switch (k) {
     case TN_E_ADD: case TN_E_SUB: return wrap_sum(c, k, s[0], s[1]);
     case TN_E_MUL: return wrap_mul(c, s[0], s[1]);
-    case TN_E_FLOORDIV: case TN_E_FLOORMOD: case TN_E_TRUNCDIV: case TN_E_TRUNCMOD: return wrap_div(c, k, s[0], s[1]);
+    case TN_E_FLOORDIV:
+    case TN_E_FLOORMOD:
+    case TN_E_TRUNCDIV:
+    case TN_E_TRUNCMOD: return wrap_div(c, k, s[0], s[1]);
     case TN_E_BITAND: case TN_E_BITOR: case TN_E_BITXOR: return wrap_bits(c, k, s[0], s[1]);
     case TN_E_SHL: case TN_E_SHR: return tn_is_value(s[1], 0) ? s[0] : NULL;
     case TN_E_MIN: case TN_E_MAX: return tn_simp_wrap_minmax(c, k, s[0], s[1]);
@@ -189,15 +197,18 @@ static bool fits(tn_range r, tn_dtype t)
     return r.lo >= all.lo && r.hi <= all.hi;
 }
 
-/* cast(t, cast(mid, x)) where the inner conversion keeps every value of x, or only drops bits the outer drops as well. */
+/* cast(t, cast(mid, x)) where the inner conversion keeps every value of x, or only drops bits the outer drops
+ * as well. */
 static const tn_expr *cast_of_cast(tn_simp *c, tn_dtype t, const tn_expr *inner)
 {
     const tn_expr *x = inner->src[0];
     tn_dtype mid = inner->dtype, from = x->dtype;
     bool from_integer = is_wrapping(from) || tn_dtype_eq(from, TN_IDX) || tn_dtype_eq(from, TN_BOOL1);
-    if (!from_integer || !(is_wrapping(mid) || tn_dtype_eq(mid, TN_IDX)) || !(is_wrapping(t) || tn_dtype_eq(t, TN_IDX)))
+    if (!from_integer || !(is_wrapping(mid) || tn_dtype_eq(mid, TN_IDX)) ||
+        !(is_wrapping(t) || tn_dtype_eq(t, TN_IDX)))
         return NULL;
-    bool kept = tn_dtype_eq(mid, TN_IDX) ? !(from.code == TN_UINT && from.bits == 64) : fits(tn_bounds_of(&c->b, x), mid);
+    bool kept =
+        tn_dtype_eq(mid, TN_IDX) ? !(from.code == TN_UINT && from.bits == 64) : fits(tn_bounds_of(&c->b, x), mid);
     bool modular = is_wrapping(t) && is_wrapping(mid) && mid.bits >= t.bits && !tn_dtype_is_bool(from);
     if (!kept && !modular)
         return NULL;

@@ -1,9 +1,10 @@
 /* Rules of floor division and its remainder on indices.
  *
- * Both come from one split of the dividend by a constant divisor k > 0:  x = k*quot + g*core + low,  k = g*kcore,
- * 0 <= low < g.  Then x/k = quot + core/kcore and x%k = g*(core%kcore) + low. Multiples of k go to quot; digits of x that
- * fit below a common divisor g of the rest go to low; a core inside one bucket of kcore vanishes. Since both use the same
- * split, x/k*k + x%k finds its x again. Symbolic divisors divide as polynomials do, if the remainder is provably small.
+ * Both come from one split of the dividend by a constant divisor k > 0:  x = k*quot + g*core + low,  k =
+ * g*kcore, 0 <= low < g.  Then x/k = quot + core/kcore and x%k = g*(core%kcore) + low. Multiples of k go to
+ * quot; digits of x that fit below a common divisor g of the rest go to low; a core inside one bucket of kcore
+ * vanishes. Since both use the same split, x/k*k + x%k finds its x again. Symbolic divisors divide as
+ * polynomials do, if the remainder is provably small.
  */
 #include "arith/arith_impl.h"
 
@@ -27,8 +28,8 @@ static bool take_bucket(tn_simp *c, split *s)
 {
     int64_t q, t;
     if (!bucket(tn_bounds_affine(&c->b, &s->core), s->kcore, &q) || !tn_i64_mul(q, s->kcore, &t) ||
-        !tn_i64_sub(s->core.c, t, &s->core.c) || s->core.c == INT64_MIN || !tn_affine_addmul(&s->quot, &(tn_affine){.c = 1}, q) ||
-        !tn_affine_addmul(&s->low, &s->core, s->g))
+        !tn_i64_sub(s->core.c, t, &s->core.c) || s->core.c == INT64_MIN ||
+        !tn_affine_addmul(&s->quot, &(tn_affine){.c = 1}, q) || !tn_affine_addmul(&s->low, &s->core, s->g))
         return false;
     s->core.n = 0;
     s->core.c = 0;
@@ -66,7 +67,8 @@ static void sort_by_gcd(tn_affine *a, int64_t k)
     }
 }
 
-/* Terms of core from `from` on, with its constant less q*g, are digits below g: to low; the others shrink by g. */
+/* Terms of core from `from` on, with its constant less q*g, are digits below g: to low; the others shrink by
+ * g. */
 static bool take_low(split *s, int from, int64_t g, int64_t q)
 {
     tn_affine low = {0};
@@ -106,6 +108,27 @@ static bool take_digits(tn_simp *c, split *s)
     return false;
 }
 
+/* x%m = r is assumed, so x = m*(x/m) + r; where coef*m is a multiple of kcore the first part goes to quot. */
+static bool take_residues(tn_simp *c, split *s)
+{
+    for (int i = s->core.n - 1; i >= 0; i--) {
+        const tn_expr *x = s->core.term[i].atom;
+        int64_t m, r, t, coef = s->core.term[i].coef;
+        size_t at = 0;
+        while (tn_bounds_residue(&c->b, x, &at, &m, &r)) {
+            if (!tn_i64_mul(coef, m, &t) || t % s->kcore != 0)
+                continue;
+            const tn_expr *q = tn_simp_node2(c, TN_E_FLOORDIV, TN_IDX, x, tn_idx(c->p, m));
+            tn_affine_drop(&s->core, i);
+            if (!tn_affine_term(&s->quot, q, t / s->kcore) ||
+                !tn_affine_addmul(&s->core, &(tn_affine){.c = r}, coef))
+                return false;
+            break;
+        }
+    }
+    return true;
+}
+
 static bool split_by(tn_simp *c, const tn_affine *x, int64_t k, split *s)
 {
     s->quot = s->low = (tn_affine){0};
@@ -115,7 +138,7 @@ static bool split_by(tn_simp *c, const tn_affine *x, int64_t k, split *s)
     for (int i = 0; i < ROUNDS; i++) {
         if (take_bucket(c, s))
             return true;
-        if (!take_multiples(s))
+        if (!take_residues(c, s) || !take_multiples(s))
             return false;
         if (take_bucket(c, s))
             return true;
@@ -132,22 +155,43 @@ static const tn_expr *sum_of(tn_simp *c, const tn_affine *a)
     return tn_affine_expr(c->p, a);
 }
 
-/* (z/m + r)/y = (z + m*r)/(m*y) for m, y > 0; (z%(y*j))/y = (z/y)%j. NULL: neither. */
+static bool divide(tn_simp *c, const tn_affine *y, tn_affine *r, tn_affine *q);
+
+/* (z%(y*j))/y = (z/y)%j for y, j > 0 */
+static const tn_expr *quotient_of_remainder(tn_simp *c, const tn_expr *mod, const tn_expr *y)
+{
+    tn_affine m, j, ya;
+    if (!tn_simp_affine(c, mod->src[1], &m) || !tn_simp_affine(c, y, &ya))
+        return NULL;
+    if (ya.n == 0) {
+        j = m;
+        for (int i = 0; i < m.n; i++) {
+            j.term[i].coef /= ya.c;
+            if (m.term[i].coef % ya.c != 0)
+                return NULL;
+        }
+        j.c /= ya.c;
+        if (m.c % ya.c != 0)
+            return NULL;
+    } else if (!divide(c, &ya, &m, &j) || m.n > 0 || m.c != 0) {
+        return NULL;
+    }
+    if (tn_bounds_affine(&c->b, &j).lo <= 0)
+        return NULL;
+    return tn_simp_mod(c, tn_simp_div(c, mod->src[0], y), tn_simp_sum(c, &j));
+}
+
+/* (z/m + r)/y = (z + m*r)/(m*y) for m, y > 0; or a remainder's quotient. NULL: neither. */
 static const tn_expr *nested_quotient(tn_simp *c, const tn_affine *core, const tn_expr *y)
 {
-    int64_t k, m;
+    tn_affine z, m;
     const tn_expr *atom = core->n == 1 && core->term[0].coef == 1 ? core->term[0].atom : NULL;
-    if (!atom || (atom->kind != TN_E_FLOORDIV && atom->kind != TN_E_FLOORMOD))
+    if (!atom || (atom->kind != TN_E_FLOORDIV && atom->kind != TN_E_FLOORMOD) || tn_bounds_of(&c->b, y).lo <= 0)
         return NULL;
-    if (atom->kind == TN_E_FLOORMOD) {
-        if (core->c != 0 || !tn_is_int(y, &k) || !tn_is_int(atom->src[1], &m) || k <= 0 || m <= 0 || m % k != 0)
-            return NULL;
-        return tn_simp_mod(c, tn_simp_div(c, atom->src[0], y), tn_idx(c->p, m / k));
-    }
-    if (tn_bounds_of(&c->b, atom->src[1]).lo <= 0 || tn_bounds_of(&c->b, y).lo <= 0)
-        return NULL;
-    tn_affine z, mm;
-    if (!tn_simp_affine(c, atom->src[0], &z) || !tn_simp_affine(c, atom->src[1], &mm) || !tn_affine_addmul(&z, &mm, core->c))
+    if (atom->kind == TN_E_FLOORMOD)
+        return core->c == 0 ? quotient_of_remainder(c, atom, y) : NULL;
+    if (tn_bounds_of(&c->b, atom->src[1]).lo <= 0 || !tn_simp_affine(c, atom->src[0], &z) ||
+        !tn_simp_affine(c, atom->src[1], &m) || !tn_affine_addmul(&z, &m, core->c))
         return NULL;
     return tn_simp_div(c, tn_simp_sum(c, &z), tn_simp_mul(c, atom->src[1], y));
 }
@@ -189,7 +233,8 @@ static const tn_expr *assemble(tn_simp *c, split *s, bool mod)
 {
     tn_affine *out = mod ? &s->low : &s->quot, part;
     if (s->core.n > 0 || s->core.c != 0) {
-        const tn_expr *e = mod ? core_remainder(c, &s->core, s->kcore) : core_quotient(c, &s->core, tn_idx(c->p, s->kcore));
+        const tn_expr *e =
+            mod ? core_remainder(c, &s->core, s->kcore) : core_quotient(c, &s->core, tn_idx(c->p, s->kcore));
         if (!tn_simp_affine(c, e, &part) || !tn_affine_addmul(out, &part, mod ? s->g : 1))
             return NULL;
     }
@@ -245,7 +290,8 @@ static bool within(tn_simp *c, const tn_affine *r, const tn_affine *y)
     if (!tn_affine_addmul(&t, r, -1) || !tn_prove_le0(c, &t)) /* 0 <= r */
         return false;
     t = *r;
-    return tn_affine_addmul(&t, y, -1) && tn_affine_addmul(&t, &(tn_affine){.c = 1}, 1) && tn_prove_le0(c, &t); /* r < y */
+    return tn_affine_addmul(&t, y, -1) && tn_affine_addmul(&t, &(tn_affine){.c = 1}, 1) &&
+           tn_prove_le0(c, &t); /* r < y */
 }
 
 /* Every term of a without its factor f; false: it has no such factor everywhere. */
@@ -256,7 +302,8 @@ static bool without_factor(tn_simp *c, const tn_affine *a, const tn_expr *f, tn_
         const tn_expr *m;
         if (!tn_atom_divide(c->p, a->term[i].atom, f, &m))
             return false;
-        if (m ? !tn_affine_term(out, m, a->term[i].coef) : !tn_affine_addmul(out, &(tn_affine){.c = 1}, a->term[i].coef))
+        if (m ? !tn_affine_term(out, m, a->term[i].coef)
+              : !tn_affine_addmul(out, &(tn_affine){.c = 1}, a->term[i].coef))
             return false;
     }
     return a->c == 0 && a->n > 0;
@@ -278,7 +325,8 @@ static bool without_constant(tn_affine *a, tn_affine *b)
     return g > 1;
 }
 
-/* x and y without what divides both (y is not 0, so neither is a factor of it); the factor that went, NULL: none. */
+/* x and y without what divides both (y is not 0, so neither is a factor of it); the factor that went, NULL:
+ * none. */
 static const tn_expr *cancel(tn_simp *c, tn_affine *x, tn_affine *y)
 {
     tn_affine a, b;

@@ -43,23 +43,36 @@ static bool add_atom(const tn_affine *x, const tn_expr *atom, int64_t k, tn_affi
     return tn_affine_term(out, atom, k);
 }
 
-/* m*(x%k) + m*k*((x/k)%j) = m*(x%(k*j)) */
-static bool combine_digits(tn_simp *c, tn_affine *a, int i, const tn_expr *quot)
+/* The factor quot%j of a product, or the atom itself if it is that; NULL: none. */
+static const tn_expr *digit_factor(const tn_expr *e, const tn_expr *quot)
 {
-    const tn_expr *mod = a->term[i].atom;
-    int64_t m = a->term[i].coef, k, j, mk, kj;
-    if (!tn_is_int(mod->src[1], &k) || k <= 0 || !tn_i64_mul(m, k, &mk))
+    while (e->kind == TN_E_MUL) {
+        bool first = e->src[0]->kind == TN_E_MUL;
+        const tn_expr *f = e->src[first ? 1 : 0];
+        if (f->kind == TN_E_FLOORMOD && f->src[0] == quot)
+            return f;
+        e = e->src[first ? 0 : 1];
+    }
+    return e->kind == TN_E_FLOORMOD && e->src[0] == quot ? e : NULL;
+}
+
+/* m*(x%y) + m*y*((x/y)%j) = m*(x%(y*j)), for y and j > 0 and y a single term */
+static bool combine_digits(tn_simp *c, tn_affine *a, int i, const tn_affine *y, const tn_expr *quot)
+{
+    const tn_expr *mod = a->term[i].atom, *other;
+    int64_t m = a->term[i].coef, my;
+    if (y->n > 1 || (y->n == 1 && y->c != 0) || !tn_i64_mul(m, y->n == 1 ? y->term[0].coef : y->c, &my) ||
+        tn_bounds_of(&c->b, mod->src[1]).lo <= 0)
         return false;
     for (int t = 0; t < a->n; t++) {
-        const tn_expr *hi = a->term[t].atom;
-        if (t == i || hi->kind != TN_E_FLOORMOD || hi->src[0] != quot || a->term[t].coef != mk)
+        const tn_expr *hi = t != i && a->term[t].coef == my ? digit_factor(a->term[t].atom, quot) : NULL;
+        if (!hi || !tn_atom_divide(c->p, a->term[t].atom, hi, &other) ||
+            other != (y->n == 1 ? y->term[0].atom : NULL) || tn_bounds_of(&c->b, hi->src[1]).lo <= 0)
             continue;
         tn_affine from = {0}, to;
-        if (!tn_is_int(hi->src[1], &j) || j <= 0 || !tn_i64_mul(k, j, &kj))
-            continue;
-        const tn_expr *whole = tn_simp_mod(c, mod->src[0], tn_idx(c->p, kj));
-        return tn_affine_term(&from, mod, 1) && tn_affine_term(&from, hi, k) && tn_simp_affine(c, whole, &to) &&
-               replace(a, m, &from, &to);
+        const tn_expr *whole = tn_simp_mod(c, mod->src[0], tn_simp_mul(c, mod->src[1], hi->src[1]));
+        return tn_affine_term(&from, mod, 1) && tn_affine_term(&from, a->term[t].atom, my / m) &&
+               tn_simp_affine(c, whole, &to) && replace(a, m, &from, &to);
     }
     return false;
 }
@@ -96,7 +109,7 @@ static bool combine_mod(tn_simp *c, tn_affine *a, int i)
         return add_atom(&yq, mod, 1, &from) && replace(a, m, &from, &x);
     if (contains(a, &x, -m))
         return add_atom(&x, mod, -1, &from) && replace(a, -m, &from, &yq);
-    return combine_digits(c, a, i, quot);
+    return combine_digits(c, a, i, &y, quot);
 }
 
 /* The quotient x/y and the multiple of it that term i is: atom x/y with coefficient k*y, or product (x/y)*y. */
@@ -117,16 +130,34 @@ static const tn_expr *scaled_quotient(const tn_affine *a, int i, int64_t *k)
     return NULL;
 }
 
+/* k*y*(x/y) = k*x - k*r where x%y == r is assumed. */
+static bool combine_exact(tn_simp *c, tn_affine *a, const tn_expr *div, int64_t k)
+{
+    int64_t m, r, y;
+    size_t at = 0;
+    tn_affine to;
+    while (tn_is_int(div->src[1], &y) && tn_bounds_residue(&c->b, div->src[0], &at, &m, &r)) {
+        tn_affine from = {0};
+        if (m == y)
+            return tn_simp_affine(c, div->src[0], &to) && tn_affine_addmul(&to, &(tn_affine){.c = 1}, -r) &&
+                   tn_affine_term(&from, div, y) && replace(a, k, &from, &to);
+    }
+    return false;
+}
+
 /* m*x - m*y*(x/y) = m*(x%y) */
 static bool combine_div(tn_simp *c, tn_affine *a, int i)
 {
     int64_t k = 0;
     const tn_expr *div = scaled_quotient(a, i, &k);
     tn_affine x, from, to;
+    if (div && c->f->n_cond > 0 && combine_exact(c, a, div, k))
+        return true;
     if (!div || k == INT64_MIN || !tn_simp_affine(c, div->src[0], &x) || !contains(a, &x, -k))
         return false;
     const tn_expr *mod = tn_simp_mod(c, div->src[0], div->src[1]);
-    return add_atom(&x, a->term[i].atom, a->term[i].coef / -k, &from) && tn_simp_affine(c, mod, &to) && replace(a, -k, &from, &to);
+    return add_atom(&x, a->term[i].atom, a->term[i].coef / -k, &from) && tn_simp_affine(c, mod, &to) &&
+           replace(a, -k, &from, &to);
 }
 
 /* r + min(x, y) = min(r + x, r + y) and r - min(x, y) = max(r - x, r - y), where that makes no more terms. */
@@ -165,7 +196,7 @@ static bool combine(tn_simp *c, tn_affine *a)
 
 void tn_simp_combine(tn_simp *c, tn_affine *a)
 {
-    if (a->n < 2 || c->depth >= TN_SIMP_DEPTH)
+    if (a->n == 0 || (a->n == 1 && c->f->n_cond == 0) || c->depth >= TN_SIMP_DEPTH)
         return;
     c->depth++;
     for (int i = 0; i < COMBINE_MAX && combine(c, a); i++)
@@ -175,7 +206,7 @@ void tn_simp_combine(tn_simp *c, tn_affine *a)
 
 const tn_expr *tn_simp_sum(tn_simp *c, const tn_affine *a)
 {
-    if (a->n < 2)
+    if (a->n == 0 || (a->n == 1 && c->f->n_cond == 0)) /* one term meets assumptions at most */
         return tn_affine_expr(c->p, a);
     tn_affine t = *a;
     tn_simp_combine(c, &t);

@@ -1,7 +1,8 @@
 /* Rules of vectors: index vectors as base + lane * stride, and what is the same in every lane done once.
  *
- * An operation of splats is the splat of the operation, in every domain. Sums of ramps are ramps; a quotient or remainder
- * of a ramp by a constant stays one if its stride is a multiple of the divisor or all lanes lie in one bucket.
+ * An operation of splats is the splat of the operation, in every domain. Sums of ramps are ramps; a quotient
+ * or remainder of a ramp by a constant stays one if its stride is a multiple of the divisor or all lanes lie
+ * in one bucket.
  */
 #include "arith/arith_impl.h"
 
@@ -63,7 +64,8 @@ static const tn_expr *line_div(tn_simp *c, bool mod, line a, line b, uint16_t la
     return mod ? vector_of(c, r, a.stride, lanes) : tn_splat(c->p, q, lanes);
 }
 
-/* The same truth in every lane: decided at the lanes where the difference of the sides is extreme, first and last. */
+/* The same truth in every lane: decided at the lanes where the difference of the sides is extreme, first and
+ * last. */
 static const tn_expr *line_compare(tn_simp *c, enum tn_ek k, line a, line b, uint16_t lanes)
 {
     const tn_expr *end[2], *r[2];
@@ -150,7 +152,8 @@ const tn_expr *tn_simp_vector(tn_simp *c, const tn_expr *e, const tn_expr *const
     case TN_E_SELECT:
         return splat_of(s[0], 1) ? s[1] : splat_of(s[0], 0) ? s[2] : s[1] == s[2] ? s[1] : NULL;
     case TN_E_MUL:
-        if (tn_dtype_is_float(e->dtype) && s[1]->kind == TN_E_SPLAT && s[1]->src[0]->kind == TN_E_FLOAT && s[1]->src[0]->u.f == 1)
+        if (tn_dtype_is_float(e->dtype) && s[1]->kind == TN_E_SPLAT && s[1]->src[0]->kind == TN_E_FLOAT &&
+            s[1]->src[0]->u.f == 1)
             return s[0];
         break;
     default:

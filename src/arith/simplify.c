@@ -1,15 +1,16 @@
 /* The simplifier: operands first, each distinct node once, then the rules of the node's domain.
  *
- * The walk is post-order with an explicit stack and a memo, so shared and deep expressions cost what their distinct nodes
- * cost. A sum of scalar indices is one node of the walk: its operands are the atoms of its affine form, not the partial
- * sums. A result is recorded as its own simplified form, so simplifying it again under the same facts is a look-up.
+ * The walk is post-order with an explicit stack and a memo, so shared and deep expressions cost what their
+ * distinct nodes cost. A sum of scalar indices is one node of the walk: its operands are the atoms of its
+ * affine form, not the partial sums. A result is recorded as its own simplified form, so simplifying it again
+ * under the same facts is a look-up.
  */
 #include "arith/arith_impl.h"
 #include "base/vec.h"
 
 #include <string.h>
 
-enum { STACK_SMALL = 96, MEMO_LIMIT = 1 << 17 };
+enum { STACK_SMALL = 96 };
 
 static const tn_facts no_facts;
 
@@ -22,7 +23,7 @@ void tn_simp_open(tn_simp *c, tn_pool *p, const tn_facts *f, tn_memo *own)
     c->m = f->memo ? f->memo : own;
     if (c->m == own)
         tn_memo_init(own);
-    else if ((c->m->pool && c->m->pool != p) || c->m->n > MEMO_LIMIT)
+    else if ((c->m->pool && c->m->pool != p) || c->m->n > TN_MEMO_LIMIT)
         tn_memo_clear(c->m);
     c->m->pool = p;
     c->b = (tn_bnd){f, c->m};
@@ -51,7 +52,8 @@ static const tn_expr *index_node(tn_simp *c, const tn_expr *e, const tn_expr *co
     switch (e->kind) {
     case TN_E_ADD: case TN_E_SUB: {
         tn_affine a, b;
-        if (tn_simp_affine(c, s[0], &a) && tn_simp_affine(c, s[1], &b) && tn_affine_addmul(&a, &b, e->kind == TN_E_ADD ? 1 : -1))
+        if (tn_simp_affine(c, s[0], &a) && tn_simp_affine(c, s[1], &b) &&
+            tn_affine_addmul(&a, &b, e->kind == TN_E_ADD ? 1 : -1))
             return tn_simp_sum(c, &a);
         return NULL;
     }
@@ -121,12 +123,14 @@ static const tn_expr *by_rules(tn_simp *c, const tn_expr *e, const tn_expr *cons
 const tn_expr *tn_simp_scalar(tn_simp *c, const tn_expr *e, const tn_expr *const s[])
 {
     const tn_expr *swapped[2];
-    if (tn_eks[e->kind].commutes && (s[0]->kind == TN_E_INT || s[0]->kind == TN_E_FLOAT)) { /* rules see constants second */
+    if (tn_eks[e->kind].commutes &&
+        (s[0]->kind == TN_E_INT || s[0]->kind == TN_E_FLOAT)) { /* rules see constants second */
         swapped[0] = s[1];
         swapped[1] = s[0];
         s = swapped;
     }
-    const tn_expr *r = e->kind == TN_E_LOAD || is_index(e) ? NULL : tn_fold(c->p, e->kind, e->dtype, e->u, e->nsrc, s);
+    const tn_expr *r =
+        e->kind == TN_E_LOAD || is_index(e) ? NULL : tn_fold(c->p, e->kind, e->dtype, e->u, e->nsrc, s);
     if (!r)
         r = by_rules(c, e, s);
     if (!r && e->nsrc > 0)
@@ -221,7 +225,8 @@ static const tn_expr *sum_node(tn_simp *c, const tn_affine *raw)
 {
     tn_affine out = {.c = raw->c}, part;
     for (int i = 0; i < raw->n; i++) {
-        if (!tn_simp_affine(c, known(c, raw->term[i].atom), &part) || !tn_affine_addmul(&out, &part, raw->term[i].coef))
+        if (!tn_simp_affine(c, known(c, raw->term[i].atom), &part) ||
+            !tn_affine_addmul(&out, &part, raw->term[i].coef))
             return NULL;
     }
     return tn_simp_sum(c, &out);

@@ -1,7 +1,9 @@
-/* Questions about one variable of an expression: its linear coefficient, the interval spanned, the bounds a condition sets.
+/* Questions about one variable of an expression: its linear coefficient, the interval spanned, the bounds a
+ * condition sets.
  *
- * All work on the simplified expression. A span is taken at the corners, so each variable must push the expression one
- * way only; a solved bound is exact over the integers: c*v + r <= 0 with c > 0 is v < floor(-r/c) + 1.
+ * All work on the simplified expression. A span is taken at the corners, so each variable must push the
+ * expression one way only; a solved bound is exact over the integers: c*v + r <= 0 with c > 0 is v <
+ * floor(-r/c) + 1.
  */
 #include "arith/arith_impl.h"
 
@@ -30,17 +32,20 @@ static bool split_linear(tn_pool *p, const tn_affine *a, const tn_expr *var, tn_
         else if (!uses(atom, var))
             ok = tn_affine_term(rest, atom, k);
         else
-            ok = atom->kind == TN_E_MUL && tn_atom_divide(p, atom, var, &m) && m && !uses(m, var) && tn_affine_term(coef, m, k);
+            ok = atom->kind == TN_E_MUL && tn_atom_divide(p, atom, var, &m) && m && !uses(m, var) &&
+                 tn_affine_term(coef, m, k);
         if (!ok)
             return false;
     }
     return true;
 }
 
-bool tn_linear(tn_pool *p, const tn_facts *f, const tn_expr *e, const tn_expr *var, const tn_expr **out_coef, const tn_expr **out_rest)
+bool tn_linear(tn_pool *p, const tn_facts *f, const tn_expr *e, const tn_expr *var, const tn_expr **out_coef,
+               const tn_expr **out_rest)
 {
     tn_affine a, coef, rest;
-    if (!tn_dtype_eq(e->dtype, TN_IDX) || !tn_affine_raw(tn_simplify(p, f, e), &a) || !split_linear(p, &a, var, &coef, &rest))
+    if (!tn_dtype_eq(e->dtype, TN_IDX) || !tn_affine_raw(tn_simplify(p, f, e), &a) ||
+        !split_linear(p, &a, var, &coef, &rest))
         return false;
     *out_coef = tn_affine_expr(p, &coef);
     *out_rest = tn_affine_expr(p, &rest);
@@ -110,11 +115,13 @@ static bool has_loop(const tn_facts *f, const tn_expr *var, const tn_expr *exten
 {
     uint64_t i;
     int64_t n;
-    return f && tn_map_get(&f->range, tn_map_key(var), &i) && tn_is_int(extent, &n) && n > 0 && f->at[i].lo == 0 && f->at[i].hi == n - 1;
+    return f && tn_map_get(&f->range, tn_map_key(var), &i) && tn_is_int(extent, &n) && n > 0 && f->at[i].lo == 0 &&
+           f->at[i].hi == n - 1;
 }
 
 /* A copy of f (may be NULL) in which the variables run over their extents. */
-static void with_loops(tn_pool *p, const tn_facts *f, int n, const tn_expr *const var[], const tn_expr *const extent[], tn_facts *g)
+static void with_loops(tn_pool *p, const tn_facts *f, int n, const tn_expr *const var[],
+                       const tn_expr *const extent[], tn_facts *g)
 {
     tn_facts_init(g);
     for (size_t i = 0; f && i < f->range.n; i++) {
@@ -129,8 +136,8 @@ static void with_loops(tn_pool *p, const tn_facts *f, int n, const tn_expr *cons
         tn_facts_loop(p, g, var[i], extent[i]);
 }
 
-static bool span(tn_pool *p, const tn_facts *f, const tn_expr *e, int n, const tn_expr *const var[], const tn_expr *const extent[],
-                 const tn_expr **out_lo, const tn_expr **out_hi)
+static bool span(tn_pool *p, const tn_facts *f, const tn_expr *e, int n, const tn_expr *const var[],
+                 const tn_expr *const extent[], const tn_expr **out_lo, const tn_expr **out_hi)
 {
     e = tn_simplify(p, f, e);
     const tn_expr *lo = e, *hi = e, *zero = tn_idx(p, 0);
@@ -149,8 +156,8 @@ static bool span(tn_pool *p, const tn_facts *f, const tn_expr *e, int n, const t
     return true;
 }
 
-bool tn_span(tn_pool *p, const tn_facts *f, const tn_expr *e, int n, const tn_expr *const var[], const tn_expr *const extent[],
-             const tn_expr **out_lo, const tn_expr **out_hi)
+bool tn_span(tn_pool *p, const tn_facts *f, const tn_expr *e, int n, const tn_expr *const var[],
+             const tn_expr *const extent[], const tn_expr **out_lo, const tn_expr **out_hi)
 {
     tn_facts g;
     bool known = true;
@@ -216,7 +223,8 @@ static bool solve_linear(solver *s, const tn_affine *coef, const tn_affine *rest
 
 static bool solve_le0(solver *s, const tn_affine *a, int depth);
 
-/* k*(x/d) + r <= 0 where var is in x alone: x/d <= floor(-r/k), so x <= d*floor(-r/k) + d - 1; and k < 0 alike. */
+/* k*(x/d) + r <= 0 where var is in x alone: x/d <= floor(-r/k), so x <= d*floor(-r/k) + d - 1; and k < 0
+ * alike. */
 static bool solve_quotient(solver *s, const tn_affine *a, int i, int depth)
 {
     const tn_expr *e = a->term[i].atom;
@@ -229,9 +237,10 @@ static bool solve_quotient(solver *s, const tn_affine *a, int i, int depth)
     if (!r || !tn_affine_raw(tn_simplify(s->p, s->f, tn_fdiv(s->p, r, tn_idx(s->p, k > 0 ? k : -k))), &q))
         return false;
     if (k > 0) /* x - d*q - d + 1 <= 0 */
-        return tn_affine_addmul(&t, &x, 1) && tn_affine_addmul(&t, &q, -d) && tn_affine_addmul(&t, &(tn_affine){.c = 1}, 1 - d) &&
-               solve_le0(s, &t, depth - 1);
-    return tn_affine_addmul(&t, &q, d) && tn_affine_addmul(&t, &x, -1) && solve_le0(s, &t, depth - 1); /* d*q <= x */
+        return tn_affine_addmul(&t, &x, 1) && tn_affine_addmul(&t, &q, -d) &&
+               tn_affine_addmul(&t, &(tn_affine){.c = 1}, 1 - d) && solve_le0(s, &t, depth - 1);
+    return tn_affine_addmul(&t, &q, d) && tn_affine_addmul(&t, &x, -1) &&
+           solve_le0(s, &t, depth - 1); /* d*q <= x */
 }
 
 /* A minimum above or a maximum below bounds with both operands. */
@@ -245,7 +254,8 @@ static bool solve_minmax(solver *s, const tn_affine *a, int i, int depth)
     for (int n = 0; n < 2; n++) {
         part[n] = *a;
         tn_affine_drop(&part[n], i);
-        if (!tn_affine_raw(e->src[n], &x) || !tn_affine_addmul(&part[n], &x, a->term[i].coef) || !solve_le0(&t, &part[n], depth - 1))
+        if (!tn_affine_raw(e->src[n], &x) || !tn_affine_addmul(&part[n], &x, a->term[i].coef) ||
+            !solve_le0(&t, &part[n], depth - 1))
             return false;
     }
     *s = t;
@@ -302,7 +312,8 @@ static void solve_part(solver *s, const tn_expr *cond)
     tn_affine a;
     if (tn_is_value(cond, 1))
         return;
-    if (!uses(cond, s->var) || !(solve_eq(s, cond) || (tn_affine_cond(NULL, cond, &a) && solve_le0(s, &a, SOLVE_DEPTH))))
+    if (!uses(cond, s->var) ||
+        !(solve_eq(s, cond) || (tn_affine_cond(NULL, cond, &a) && solve_le0(s, &a, SOLVE_DEPTH))))
         also(s, cond);
 }
 

@@ -16,15 +16,12 @@ enum { BLOCK_MIN = 4096, BLOCK_MAX = 1 << 20, ALIGN_MAX = 64 };
 
 struct tn_arena_block {
     _Alignas(ALIGN_MAX) tn_arena_block *next;
-    void *memory;  /* what calloc gave; this block is aligned within it */
-    size_t size;   /* payload bytes */
+    void *memory; /* what calloc gave; this block is aligned within it */
+    size_t size;  /* payload bytes */
     size_t used;
 };
 
-static uint8_t *payload(tn_arena_block *b)
-{
-    return (uint8_t *)(b + 1);
-}
+static uint8_t *payload(tn_arena_block *b) { return (uint8_t *)(b + 1); }
 
 _Noreturn static void out_of_memory(const tn_arena *a, size_t bytes)
 {
@@ -52,10 +49,7 @@ static tn_arena_block *block_new(const tn_arena *a, size_t size)
     return b;
 }
 
-void tn_arena_init(tn_arena *a, tn_oom_fn *oom, void *user)
-{
-    *a = (tn_arena){ .oom = oom, .oom_user = user };
-}
+void tn_arena_init(tn_arena *a, tn_oom_fn *oom, void *user) { *a = (tn_arena){.oom = oom, .oom_user = user}; }
 
 static void free_list(tn_arena_block *b)
 {
@@ -157,10 +151,7 @@ char *tn_arena_strndup(tn_arena *a, const char *s, size_t n)
     return p;
 }
 
-char *tn_arena_strdup(tn_arena *a, const char *s)
-{
-    return tn_arena_strndup(a, s, strlen(s));
-}
+char *tn_arena_strdup(tn_arena *a, const char *s) { return tn_arena_strndup(a, s, strlen(s)); }
 
 char *tn_arena_vprintf(tn_arena *a, const char *fmt, va_list ap)
 {

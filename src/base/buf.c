@@ -21,7 +21,7 @@ static char *reserve(tn_buf *b, size_t n)
 void tn_buf_deinit(tn_buf *b)
 {
     free(b->at);
-    *b = (tn_buf){ 0 };
+    *b = (tn_buf){0};
 }
 
 void tn_buf_clear(tn_buf *b)
@@ -42,15 +42,9 @@ void tn_buf_add(tn_buf *b, const void *p, size_t n)
     b->at[b->n] = '\0';
 }
 
-void tn_buf_str(tn_buf *b, const char *s)
-{
-    tn_buf_add(b, s, strlen(s));
-}
+void tn_buf_str(tn_buf *b, const char *s) { tn_buf_add(b, s, strlen(s)); }
 
-void tn_buf_char(tn_buf *b, char c)
-{
-    tn_buf_add(b, &c, 1);
-}
+void tn_buf_char(tn_buf *b, char c) { tn_buf_add(b, &c, 1); }
 
 void tn_buf_fill(tn_buf *b, char c, size_t n)
 {
@@ -97,10 +91,7 @@ void tn_buf_u64le(tn_buf *b, uint64_t v)
     tn_buf_u32le(b, (uint32_t)(v >> 32));
 }
 
-const char *tn_buf_cstr(const tn_buf *b)
-{
-    return b->at ? b->at : "";
-}
+const char *tn_buf_cstr(const tn_buf *b) { return b->at ? b->at : ""; }
 
 static int reads_back(const char *text, double v, int single)
 {

@@ -10,7 +10,7 @@
 
 void tn_ctx_init(tn_ctx *ctx)
 {
-    *ctx = (tn_ctx){ 0 };
+    *ctx = (tn_ctx){0};
     tn_arena_init(&ctx->arena, NULL, NULL);
 }
 
@@ -21,7 +21,7 @@ void tn_ctx_deinit(tn_ctx *ctx)
     tn_map_deinit(&ctx->seen);
     free(ctx->diag);
     tn_arena_deinit(&ctx->arena);
-    *ctx = (tn_ctx){ 0 };
+    *ctx = (tn_ctx){0};
 }
 
 const char *tn_intern_n(tn_ctx *ctx, const char *s, size_t n)
@@ -38,10 +38,7 @@ const char *tn_intern_n(tn_ctx *ctx, const char *s, size_t n)
     return copy;
 }
 
-const char *tn_intern(tn_ctx *ctx, const char *s)
-{
-    return s ? tn_intern_n(ctx, s, strlen(s)) : NULL;
-}
+const char *tn_intern(tn_ctx *ctx, const char *s) { return s ? tn_intern_n(ctx, s, strlen(s)) : NULL; }
 
 /* Strings of a tn_diag are interned, so pointers stand for their text. */
 static uint64_t diag_hash(const tn_diag *d)
@@ -56,17 +53,19 @@ static uint64_t diag_hash(const tn_diag *d)
 
 static bool diag_equal(const tn_diag *a, const tn_diag *b)
 {
-    return a->severity == b->severity && a->id == b->id && a->message == b->message && a->loc.file == b->loc.file &&
-           a->loc.node == b->loc.node && a->loc.op == b->loc.op && a->loc.line == b->loc.line &&
-           a->loc.col == b->loc.col;
+    return a->severity == b->severity && a->id == b->id && a->message == b->message &&
+           a->loc.file == b->loc.file && a->loc.node == b->loc.node && a->loc.op == b->loc.op &&
+           a->loc.line == b->loc.line && a->loc.col == b->loc.col;
 }
 
-tn_status tn_vreport(tn_ctx *ctx, enum tn_severity s, const char *id, const tn_loc *loc, const char *fmt, va_list ap)
+tn_status tn_vreport(tn_ctx *ctx, enum tn_severity s, const char *id, const tn_loc *loc, const char *fmt,
+                     va_list ap)
 {
     tn_status status = s == TN_ERROR ? TN_FAIL : TN_OK;
-    tn_buf text = { 0 };
+    tn_buf text = {0};
     tn_buf_vprintf(&text, fmt, ap);
-    tn_diag d = { .severity = s, .id = tn_intern(ctx, id), .message = tn_intern_n(ctx, tn_buf_cstr(&text), text.n) };
+    tn_diag d = {
+        .severity = s, .id = tn_intern(ctx, id), .message = tn_intern_n(ctx, tn_buf_cstr(&text), text.n)};
     tn_buf_deinit(&text);
     if (loc) {
         d.loc = *loc;
@@ -112,7 +111,7 @@ static void add_text(tn_buf *out, const char *s)
 
 void tn_diag_print(const tn_diag *d, tn_buf *out)
 {
-    static const char *const name[] = { [TN_NOTE] = "note", [TN_WARNING] = "warning", [TN_ERROR] = "error" };
+    static const char *const name[] = {[TN_NOTE] = "note", [TN_WARNING] = "warning", [TN_ERROR] = "error"};
     if (d->loc.file) {
         add_text(out, d->loc.file);
         if (d->loc.line) {

@@ -14,15 +14,15 @@
 
 static tn_status open_failed(tn_ctx *ctx, const char *path, int err)
 {
-    tn_loc loc = { .file = path };
+    tn_loc loc = {.file = path};
     return tn_error(ctx, "base-E001", &loc, "cannot open the file: %s", strerror(err));
 }
 
 tn_status tn_file_map(tn_ctx *ctx, const char *path, tn_file *out_file)
 {
     static const uint8_t empty[1];
-    tn_loc loc = { .file = path };
-    *out_file = (tn_file){ .at = empty };
+    tn_loc loc = {.file = path};
+    *out_file = (tn_file){.at = empty};
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a pipe without a writer must not hang us */
     if (fd < 0) {
         return open_failed(ctx, path, errno);
@@ -40,7 +40,7 @@ tn_status tn_file_map(tn_ctx *ctx, const char *path, tn_file *out_file)
         if (p == MAP_FAILED) {
             status = open_failed(ctx, path, errno);
         } else {
-            *out_file = (tn_file){ .at = p, .n = (size_t)st.st_size, .mapped = 1 };
+            *out_file = (tn_file){.at = p, .n = (size_t)st.st_size, .mapped = 1};
         }
     }
     close(fd);
@@ -52,7 +52,7 @@ void tn_file_unmap(tn_file *f)
     if (f->mapped) {
         munmap((void *)(uintptr_t)f->at, f->n);
     }
-    *f = (tn_file){ 0 };
+    *f = (tn_file){0};
 }
 
 /* 0 or errno. */
@@ -147,7 +147,7 @@ tn_status tn_file_write(tn_ctx *ctx, const char *path, const void *data, size_t 
         free(target);
     }
     if (err) {
-        tn_loc loc = { .file = path };
+        tn_loc loc = {.file = path};
         return tn_error(ctx, "base-E003", &loc, "cannot write the file: %s", strerror(err));
     }
     return TN_OK;

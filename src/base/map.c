@@ -64,15 +64,9 @@ static void index_add(uint32_t *index, size_t nindex, uint64_t hash, size_t entr
     index[i] = (uint32_t)entry + 1;
 }
 
-static uint64_t hash_key(uint64_t key)
-{
-    return tn_hash_u64(key, 0);
-}
+static uint64_t hash_key(uint64_t key) { return tn_hash_u64(key, 0); }
 
-static uint64_t hash_str(const char *key, size_t len)
-{
-    return tn_hash_bytes(key, len, 0);
-}
+static uint64_t hash_str(const char *key, size_t len) { return tn_hash_bytes(key, len, 0); }
 
 static tn_map_entry *map_find(const tn_map *m, uint64_t key)
 {
@@ -92,7 +86,7 @@ void tn_map_deinit(tn_map *m)
 {
     free(m->entry);
     free(m->index);
-    *m = (tn_map){ 0 };
+    *m = (tn_map){0};
 }
 
 void tn_map_clear(tn_map *m)
@@ -119,7 +113,7 @@ void tn_map_put(tn_map *m, uint64_t key, uint64_t value)
         }
     }
     index_add(m->index, m->nindex, hash_key(key), m->n);
-    m->entry[m->n++] = (tn_map_entry){ key, value };
+    m->entry[m->n++] = (tn_map_entry){key, value};
 }
 
 bool tn_map_get(const tn_map *m, uint64_t key, uint64_t *out_value)
@@ -136,7 +130,8 @@ static tn_strmap_entry *strmap_find(const tn_strmap *m, const char *key, size_t 
     if (!m->nindex) {
         return NULL;
     }
-    for (size_t i = (size_t)hash_str(key, len) & (m->nindex - 1); m->index[i]; i = (i + 1) & (m->nindex - 1)) {
+    for (size_t i = (size_t)hash_str(key, len) & (m->nindex - 1); m->index[i];
+         i = (i + 1) & (m->nindex - 1)) {
         tn_strmap_entry *e = &m->entry[m->index[i] - 1];
         if (e->len == len && (len == 0 || memcmp(e->key, key, len) == 0)) {
             return e;
@@ -149,7 +144,7 @@ void tn_strmap_deinit(tn_strmap *m)
 {
     free(m->entry);
     free(m->index);
-    *m = (tn_strmap){ 0 };
+    *m = (tn_strmap){0};
 }
 
 void tn_strmap_put(tn_strmap *m, const char *key, size_t len, uint64_t value)
@@ -168,7 +163,7 @@ void tn_strmap_put(tn_strmap *m, const char *key, size_t len, uint64_t value)
         }
     }
     index_add(m->index, m->nindex, hash_str(key, len), m->n);
-    m->entry[m->n++] = (tn_strmap_entry){ key, len, value };
+    m->entry[m->n++] = (tn_strmap_entry){key, len, value};
 }
 
 bool tn_strmap_get(const tn_strmap *m, const char *key, size_t len, uint64_t *out_value)

@@ -6,7 +6,8 @@
 /* Calls fn(user, i, worker) once for every i < n, in any order, on at most `threads` threads; worker <
  * max(threads, 1) tells them apart. Indices are taken one at a time, so uneven work balances. Runs inline for
  * threads <= 1 or n <= 1, and with fewer threads where they cannot be started. Returns when all are done. */
-void tn_parallel_for(size_t n, unsigned threads, void (*fn)(void *user, size_t i, unsigned worker), void *user);
+void tn_parallel_for(size_t n, unsigned threads, void (*fn)(void *user, size_t i, unsigned worker),
+                     void *user);
 
 /* CPUs this process may use: the affinity mask, cut to the cgroup quota (rounded up); at least 1. */
 unsigned tn_cpu_count(void);

@@ -17,14 +17,12 @@ void *tn_vec_grow(void *at, size_t n, size_t more, size_t *cap, size_t size)
     }
     void *p = fits && tn_size_mul(want, size, &bytes) ? realloc(at, bytes) : NULL;
     if (!p) {
-        fprintf(stderr, "tenon: out of memory (a vector of %zu + %zu elements of %zu bytes)\n", n, more, size);
+        fprintf(stderr, "tenon: out of memory (a vector of %zu + %zu elements of %zu bytes)\n", n, more,
+                size);
         exit(1);
     }
     *cap = want;
     return p;
 }
 
-void tn_vec_free(void *at)
-{
-    free(at);
-}
+void tn_vec_free(void *at) { free(at); }

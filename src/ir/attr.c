@@ -21,8 +21,9 @@ typedef union any { /* a field, seen through its table row */
 static size_t size_of(enum tn_attr_kind k)
 {
     static const size_t sizes[] = {
-        [TN_A_I64] = sizeof(int64_t), [TN_A_F64] = sizeof(double), [TN_A_BOOL] = sizeof(bool), [TN_A_STR] = sizeof(char *),
-        [TN_A_DTYPE] = sizeof(tn_dtype), [TN_A_INTS] = sizeof(tn_ints), [TN_A_DIMS] = sizeof(tn_dims), [TN_A_STRS] = sizeof(tn_strs),
+        [TN_A_I64] = sizeof(int64_t),  [TN_A_F64] = sizeof(double),     [TN_A_BOOL] = sizeof(bool),
+        [TN_A_STR] = sizeof(char *),   [TN_A_DTYPE] = sizeof(tn_dtype), [TN_A_INTS] = sizeof(tn_ints),
+        [TN_A_DIMS] = sizeof(tn_dims), [TN_A_STRS] = sizeof(tn_strs),
     };
     return sizes[k];
 }
@@ -56,7 +57,8 @@ static tn_status read_real(tn_lexer *l, double *out)
     double sign = tn_lex_accept(l, "-") ? -1 : 1, v;
     if (tn_lex_is(l, "inf") || tn_lex_is(l, "nan"))
         v = tn_lex_is(l, "inf") ? (double)INFINITY : (double)NAN;
-    else if ((l->tok == TN_TOK_INT || l->tok == TN_TOK_REAL) && l->n_suffix <= 1 && (l->n_suffix == 0 || *l->suffix == 'f'))
+    else if ((l->tok == TN_TOK_INT || l->tok == TN_TOK_REAL) && l->n_suffix <= 1 &&
+             (l->n_suffix == 0 || *l->suffix == 'f'))
         v = tn_lex_real(l, l->n_suffix ? TN_F32 : TN_F64);
     else
         return tn_lex_expected(l, "a number");
@@ -86,7 +88,8 @@ static tn_status read_dtype(tn_lexer *l, tn_dtype *out)
     if (l->tok != TN_TOK_IDENT && l->tok != TN_TOK_STRING)
         return tn_lex_expected(l, "a type name such as \"float32\"");
     if (l->n > 0 && !tn_dtype_parse(l->text, l->n, out))
-        return tn_lex_fail(l, "ir-E021", "`%.*s` is no type; write float32, int64 or the like", (int)(l->n < 40 ? l->n : 40), l->text);
+        return tn_lex_fail(l, "ir-E021", "`%.*s` is no type; write float32, int64 or the like",
+                           (int)(l->n < 40 ? l->n : 40), l->text);
     tn_lex_next(l);
     return TN_OK;
 }
@@ -146,7 +149,7 @@ static tn_status read_list(tn_lexer *l, tn_pool *p, const tn_scope_fns *scope, e
 
 static bool may_be_none(enum tn_attr_kind k)
 {
-    return k != TN_A_I64 && k != TN_A_F64 && k != TN_A_BOOL;
+    return k != TN_A_F64 && k != TN_A_BOOL; /* an absent integer is 0 */
 }
 
 static tn_status read_value(tn_lexer *l, tn_pool *p, const tn_scope_fns *scope, enum tn_attr_kind k, any *out)
@@ -192,12 +195,14 @@ static tn_status unknown(tn_lexer *l, const tn_attr_field *table, const char *na
     tn_buf b = {0};
     for (const tn_attr_field *f = table; f && f->name; f++)
         tn_buf_printf(&b, "%s%s", f == table ? "" : ", ", f->name);
-    tn_status s = tn_lex_fail(l, "ir-E020", "there is no attribute `%s` here; known are: %s", name, b.n ? tn_buf_cstr(&b) : "none");
+    tn_status s = tn_lex_fail(l, "ir-E020", "there is no attribute `%s` here; known are: %s", name,
+                              b.n ? tn_buf_cstr(&b) : "none");
     tn_buf_deinit(&b);
     return s;
 }
 
-tn_status tn_attr_parse(tn_lexer *l, tn_pool *p, const tn_scope_fns *scope, const tn_attr_field *table, const char *name, void *attr)
+tn_status tn_attr_parse(tn_lexer *l, tn_pool *p, const tn_scope_fns *scope, const tn_attr_field *table,
+                        const char *name, void *attr)
 {
     any v = {0};
     const tn_attr_field *f = table;
@@ -222,7 +227,11 @@ static void print_string(const char *s, tn_buf *out)
 
 static bool is_none(enum tn_attr_kind k, const any *v)
 {
-    return k == TN_A_INTS ? !v->ints.at : k == TN_A_DIMS ? !v->dims.at : k == TN_A_STRS ? !v->strs.at : k == TN_A_DTYPE ? v->t.bits == 0 : false;
+    return k == TN_A_INTS    ? !v->ints.at
+           : k == TN_A_DIMS  ? !v->dims.at
+           : k == TN_A_STRS  ? !v->strs.at
+           : k == TN_A_DTYPE ? v->t.bits == 0
+                             : false;
 }
 
 static uint32_t list_count(enum tn_attr_kind k, const any *v)
@@ -275,7 +284,9 @@ static bool str_eq(const char *a, const char *b)
 
 static bool element_eq(enum tn_attr_kind k, const any *a, const any *b, uint32_t i)
 {
-    return k == TN_A_INTS ? a->ints.at[i] == b->ints.at[i] : k == TN_A_DIMS ? a->dims.at[i] == b->dims.at[i] : str_eq(a->strs.at[i], b->strs.at[i]);
+    return k == TN_A_INTS   ? a->ints.at[i] == b->ints.at[i]
+           : k == TN_A_DIMS ? a->dims.at[i] == b->dims.at[i]
+                            : str_eq(a->strs.at[i], b->strs.at[i]);
 }
 
 static bool value_eq(enum tn_attr_kind k, const any *a, const any *b)
@@ -336,7 +347,9 @@ static uint64_t hash_value(enum tn_attr_kind k, const any *v)
     default: break;
     }
     for (uint32_t i = 0; i < list_count(k, v); i++)
-        h = tn_hash_u64(h, k == TN_A_INTS ? (uint64_t)v->ints.at[i] : k == TN_A_DIMS ? v->dims.at[i]->hash : hash_string(v->strs.at[i]));
+        h = tn_hash_u64(h, k == TN_A_INTS   ? (uint64_t)v->ints.at[i]
+                           : k == TN_A_DIMS ? v->dims.at[i]->hash
+                                            : hash_string(v->strs.at[i]));
     return h;
 }
 

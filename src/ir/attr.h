@@ -22,7 +22,8 @@ typedef struct tn_attr_field {
 
 tn_status tn_attr_init(tn_pool *p, const tn_attr_field *f, uint32_t size, void *out);          /* sets defaults */
 /* Parses the value of one field at the lexer; ir-E020 for an unknown name (lists the known ones). */
-tn_status tn_attr_parse(tn_lexer *l, tn_pool *p, const tn_scope_fns *scope, const tn_attr_field *table, const char *name, void *attr);
+tn_status tn_attr_parse(tn_lexer *l, tn_pool *p, const tn_scope_fns *scope, const tn_attr_field *table,
+                        const char *name, void *attr);
 /* Prints ", name=value" for each field that differs from its default. */
 void tn_attr_print(tn_pool *p, const tn_attr_field *table, const void *attr, tn_buf *out);
 bool tn_attr_eq(const tn_attr_field *table, const void *a, const void *b);

@@ -1,7 +1,8 @@
 /* Builders: expressions made through them have their constants folded and are free of trivial identities.
  *
- * Only what holds in every domain is done here (index, wrapping ints, floats with signed zeros and NaN), in O(1) a node;
- * everything that needs facts or search is the simplifier's. Operands that can be dropped this way have no effects.
+ * Only what holds in every domain is done here (index, wrapping ints, floats with signed zeros and NaN), in
+ * O(1) a node; everything that needs facts or search is the simplifier's. Operands that can be dropped this
+ * way have no effects.
  */
 #include "ir/expr.h"
 
@@ -260,7 +261,7 @@ const tn_expr *tn_fma(tn_pool *p, const tn_expr *a, const tn_expr *b, const tn_e
     return r ? r : tn_expr_make(p, TN_E_FMA, src[0]->dtype, no_payload, 3, src);
 }
 
-const tn_expr *tn_call(tn_pool *p, enum tn_intrin f, int n, const tn_expr *const arg[])
+const tn_expr *tn_intrinsic(tn_pool *p, enum tn_intrin f, int n, const tn_expr *const arg[])
 {
     const tn_expr *src[3];
     tn_payload u = {.call = {.id = f}};
@@ -273,9 +274,9 @@ const tn_expr *tn_call(tn_pool *p, enum tn_intrin f, int n, const tn_expr *const
     return r ? r : tn_expr_make(p, TN_E_CALL, t, u, n, src);
 }
 
-const tn_expr *tn_call1(tn_pool *p, enum tn_intrin f, const tn_expr *a)
+const tn_expr *tn_intrinsic1(tn_pool *p, enum tn_intrin f, const tn_expr *a)
 {
-    return tn_call(p, f, 1, &a);
+    return tn_intrinsic(p, f, 1, &a);
 }
 
 const tn_expr *tn_load(tn_pool *p, tn_dtype t, uint32_t buffer, int n_index, const tn_expr *const index[],
@@ -339,7 +340,7 @@ const tn_expr *tn_rebuild(tn_pool *p, const tn_expr *e, const tn_expr *const src
         return tn_bitcast(p, tn_dtype_lanes(element, (uint16_t)(bits / element.bits)), src[0]);
     }
     case TN_E_FMA: return tn_fma(p, src[0], src[1], src[2]);
-    case TN_E_CALL: return tn_call(p, (enum tn_intrin)e->u.call.id, e->nsrc, src);
+    case TN_E_CALL: return tn_intrinsic(p, (enum tn_intrin)e->u.call.id, e->nsrc, src);
     case TN_E_LOAD: return rebuild_load(p, e, src);
     case TN_E_RAMP: return tn_ramp(p, src[0], src[1], e->dtype.lanes);
     case TN_E_SPLAT: return src[0]->dtype.lanes > 1 ? src[0] : tn_splat(p, src[0], e->dtype.lanes);

@@ -82,7 +82,8 @@ static bool parse_as(const row *r, const char *name, const char *s, const char *
 bool tn_dtype_parse(const char *s, size_t n, tn_dtype *out)
 {
     for (int i = 0; i < N_ROWS; i++) {
-        if (parse_as(&rows[i], rows[i].long_name, s, s + n, out) || parse_as(&rows[i], rows[i].short_name, s, s + n, out))
+        if (parse_as(&rows[i], rows[i].long_name, s, s + n, out) ||
+            parse_as(&rows[i], rows[i].short_name, s, s + n, out))
             return true;
     }
     return false;

@@ -18,9 +18,13 @@ typedef struct tn_dtype { uint8_t code, bits; uint16_t lanes; } tn_dtype;
 #define TN_BOOL1 TN_DT(TN_BOOL, 8)  /* stored as one byte, 0 or 1 */
 #define TN_IDX TN_DT(TN_INDEX, 64)  /* unbounded, checked; see docs/tir.md */
 
-static inline bool tn_dtype_eq(tn_dtype a, tn_dtype b) { return a.code == b.code && a.bits == b.bits && a.lanes == b.lanes; }
+static inline bool tn_dtype_eq(tn_dtype a, tn_dtype b)
+{
+    return a.code == b.code && a.bits == b.bits && a.lanes == b.lanes;
+}
 static inline bool tn_dtype_is_float(tn_dtype t) { return t.code == TN_FLOAT || t.code == TN_BFLOAT; }
-static inline bool tn_dtype_is_int(tn_dtype t) { return t.code == TN_INT || t.code == TN_UINT; } /* wrapping data integers */
+/* wrapping data integers */
+static inline bool tn_dtype_is_int(tn_dtype t) { return t.code == TN_INT || t.code == TN_UINT; }
 static inline bool tn_dtype_is_index(tn_dtype t) { return t.code == TN_INDEX; }
 static inline bool tn_dtype_is_bool(tn_dtype t) { return t.code == TN_BOOL; }
 static inline tn_dtype tn_dtype_lanes(tn_dtype t, uint16_t lanes) { t.lanes = lanes; return t; }

@@ -1,9 +1,10 @@
 /* What each scalar operation computes.
  *
  * Integers live in 64 bits, sign- or zero-extended; index is int64 with overflow refused. float64 and float32 are
- * computed in their own type, 16-bit floats in double and rounded once: 53 bits are at least 2p + 2 for p = 11 and 8, so
- * rounding twice gives the same value (Figueroa 1995); fma of 16-bit floats goes through rounding to odd. The floating
- * environment must round to nearest even and this file must not be compiled with contraction or -ffast-math.
+ * computed in their own type, 16-bit floats in double and rounded once: 53 bits are at least 2p + 2 for p =
+ * 11 and 8, so rounding twice gives the same value (Figueroa 1995); fma of 16-bit floats goes through
+ * rounding to odd. The floating environment must round to nearest even and this file must not be compiled
+ * with contraction or -ffast-math.
  */
 #include "ir/eval.h"
 

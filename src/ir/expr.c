@@ -136,7 +136,8 @@ static bool load_ok(tn_dtype t, tn_payload u, int nsrc, const tn_expr *const src
     }
     if (n > 0 && src[0]->dtype.lanes != 1 && src[0]->dtype.lanes != t.lanes)
         return false;
-    return nsrc == n || (tn_dtype_eq(src[n]->dtype, tn_dtype_lanes(TN_BOOL1, t.lanes)) && tn_dtype_eq(src[n + 1]->dtype, t));
+    return nsrc == n || (tn_dtype_eq(src[n]->dtype, tn_dtype_lanes(TN_BOOL1, t.lanes)) &&
+                         tn_dtype_eq(src[n + 1]->dtype, t));
 }
 
 static bool dtype_ok(enum tn_ek k, tn_dtype t, tn_payload u, int nsrc, const tn_expr *const src[])
@@ -145,7 +146,8 @@ static bool dtype_ok(enum tn_ek k, tn_dtype t, tn_payload u, int nsrc, const tn_
     bool same = all_have(in, nsrc, src), kept = same && tn_dtype_eq(in, t);
     bool to_bool = same && tn_dtype_eq(t, tn_dtype_lanes(TN_BOOL1, in.lanes));
     switch (k) {
-    case TN_E_INT: return (integral(t) || tn_dtype_is_bool(t)) && t.lanes == 1 && is_canonical(t, (tn_scalar){.i = u.i});
+    case TN_E_INT:
+        return (integral(t) || tn_dtype_is_bool(t)) && t.lanes == 1 && is_canonical(t, (tn_scalar){.i = u.i});
     case TN_E_FLOAT: return tn_dtype_is_float(t) && t.lanes == 1 && is_canonical(t, (tn_scalar){.f = u.f});
     case TN_E_SYM: return tn_dtype_eq(t, TN_IDX);
     case TN_E_VAR: return u.i >= 0 && u.i <= UINT32_MAX;
@@ -160,10 +162,16 @@ static bool dtype_ok(enum tn_ek k, tn_dtype t, tn_payload u, int nsrc, const tn_
     case TN_E_BITCAST:
         return (uint32_t)in.bits * in.lanes == (uint32_t)t.bits * t.lanes && !tn_dtype_eq(in, t) &&
                (tn_dtype_is_float(in) || tn_dtype_is_int(in)) && (tn_dtype_is_float(t) || tn_dtype_is_int(t));
-    case TN_E_BITAND: case TN_E_BITOR: case TN_E_BITXOR: case TN_E_SHL: case TN_E_SHR: return kept && tn_dtype_is_int(t);
+    case TN_E_BITAND:
+    case TN_E_BITOR:
+    case TN_E_BITXOR:
+    case TN_E_SHL:
+    case TN_E_SHR: return kept && tn_dtype_is_int(t);
     case TN_E_CALL: return call_ok(t, u, nsrc, src);
     case TN_E_LOAD: return load_ok(t, u, nsrc, src);
-    case TN_E_RAMP: return same && in.lanes == 1 && integral(in) && t.lanes > 1 && tn_dtype_eq(tn_dtype_lanes(in, t.lanes), t);
+    case TN_E_RAMP:
+        return same && in.lanes == 1 && integral(in) && t.lanes > 1 &&
+               tn_dtype_eq(tn_dtype_lanes(in, t.lanes), t);
     case TN_E_SPLAT: return in.lanes == 1 && t.lanes > 1 && tn_dtype_eq(tn_dtype_lanes(in, t.lanes), t);
     case TN_E_COUNT: break;
     }
@@ -175,14 +183,16 @@ static bool dtype_ok(enum tn_ek k, tn_dtype t, tn_payload u, int nsrc, const tn_
 static uint32_t hash_of(enum tn_ek k, tn_dtype t, tn_payload u, int nsrc, const tn_expr *const src[])
 {
     uint64_t payload = k == TN_E_SYM ? tn_hash_bytes(u.s, strlen(u.s), 0) : u.bits;
-    uint64_t shape = (uint64_t)k | (uint64_t)t.code << 8 | (uint64_t)t.bits << 16 | (uint64_t)t.lanes << 24 | (uint64_t)nsrc << 40;
+    uint64_t shape = (uint64_t)k | (uint64_t)t.code << 8 | (uint64_t)t.bits << 16 | (uint64_t)t.lanes << 24 |
+                     (uint64_t)nsrc << 40;
     uint64_t h = tn_hash_u64(shape, payload);
     for (int i = 0; i < nsrc; i++)
         h = tn_hash_u64(h, src[i]->hash);
     return (uint32_t)(h ^ h >> 32);
 }
 
-static bool matches(const tn_expr *e, uint32_t hash, enum tn_ek k, tn_dtype t, tn_payload u, int nsrc, const tn_expr *const src[])
+static bool matches(const tn_expr *e, uint32_t hash, enum tn_ek k, tn_dtype t, tn_payload u, int nsrc,
+                    const tn_expr *const src[])
 {
     return e->hash == hash && e->kind == k && e->nsrc == nsrc && tn_dtype_eq(e->dtype, t) && e->u.bits == u.bits &&
            (nsrc == 0 || memcmp(e->src, src, (size_t)nsrc * sizeof *src) == 0);
@@ -205,7 +215,8 @@ static void grow(tn_pool *p)
     p->cap = cap;
 }
 
-static const tn_expr *insert(tn_pool *p, uint32_t hash, enum tn_ek k, tn_dtype t, tn_payload u, int nsrc, const tn_expr *const src[])
+static const tn_expr *insert(tn_pool *p, uint32_t hash, enum tn_ek k, tn_dtype t, tn_payload u, int nsrc,
+                             const tn_expr *const src[])
 {
     if (p->n * 2 >= p->cap)
         grow(p);
@@ -283,7 +294,8 @@ const tn_expr *tn_expr_with(tn_pool *p, const tn_expr *e, const tn_expr *const s
     for (int i = 0; i < e->nsrc; i++)
         wide[i] = src[i]->dtype.lanes == 1 ? tn_splat(p, src[i], lanes) : src[i];
     tn_dtype t = dtype_over(e, wide, lanes);
-    if ((e->kind == TN_E_CAST || e->kind == TN_E_BITCAST) && tn_dtype_eq(t, wide[0]->dtype)) /* nothing left to convert */
+    /* nothing left to convert */
+    if ((e->kind == TN_E_CAST || e->kind == TN_E_BITCAST) && tn_dtype_eq(t, wide[0]->dtype))
         return wide[0];
     return tn_expr_make(p, e->kind, t, e->u, e->nsrc, wide);
 }

@@ -68,7 +68,8 @@ const tn_expr *tn_expr_make(tn_pool *p, enum tn_ek k, tn_dtype t, tn_payload u, 
 const tn_expr *tn_expr_with(tn_pool *p, const tn_expr *e, const tn_expr *const src[]);
 
 /* Builders. Binary ones demand equal dtypes, except that a scalar operand is splat to the other's lanes. They
- * fold constants and identities that hold in every domain (x+0, x*1, x*0 for index), so that what is built reads well. */
+ * fold constants and identities that hold in every domain (x+0, x*1, x*0 for index), so that what is built
+ * reads well. */
 const tn_expr *tn_int(tn_pool *p, tn_dtype t, int64_t v);
 const tn_expr *tn_idx(tn_pool *p, int64_t v);                 /* tn_int(p, TN_IDX, v) */
 const tn_expr *tn_flt(tn_pool *p, tn_dtype t, double v);      /* rounded to t */
@@ -77,30 +78,60 @@ const tn_expr *tn_bool(tn_pool *p, bool v);
 const tn_expr *tn_sym(tn_pool *p, const char *name);
 const tn_expr *tn_var(tn_pool *p, tn_dtype t, uint32_t number);
 const tn_expr *tn_bin(tn_pool *p, enum tn_ek k, const tn_expr *a, const tn_expr *b);
-static inline const tn_expr *tn_add(tn_pool *p, const tn_expr *a, const tn_expr *b) { return tn_bin(p, TN_E_ADD, a, b); }
-static inline const tn_expr *tn_sub(tn_pool *p, const tn_expr *a, const tn_expr *b) { return tn_bin(p, TN_E_SUB, a, b); }
-static inline const tn_expr *tn_mul(tn_pool *p, const tn_expr *a, const tn_expr *b) { return tn_bin(p, TN_E_MUL, a, b); }
-static inline const tn_expr *tn_fdiv(tn_pool *p, const tn_expr *a, const tn_expr *b) { return tn_bin(p, TN_E_FLOORDIV, a, b); }
-static inline const tn_expr *tn_fmod(tn_pool *p, const tn_expr *a, const tn_expr *b) { return tn_bin(p, TN_E_FLOORMOD, a, b); }
-static inline const tn_expr *tn_min(tn_pool *p, const tn_expr *a, const tn_expr *b) { return tn_bin(p, TN_E_MIN, a, b); }
-static inline const tn_expr *tn_max(tn_pool *p, const tn_expr *a, const tn_expr *b) { return tn_bin(p, TN_E_MAX, a, b); }
+static inline const tn_expr *tn_add(tn_pool *p, const tn_expr *a, const tn_expr *b)
+{
+    return tn_bin(p, TN_E_ADD, a, b);
+}
+static inline const tn_expr *tn_sub(tn_pool *p, const tn_expr *a, const tn_expr *b)
+{
+    return tn_bin(p, TN_E_SUB, a, b);
+}
+static inline const tn_expr *tn_mul(tn_pool *p, const tn_expr *a, const tn_expr *b)
+{
+    return tn_bin(p, TN_E_MUL, a, b);
+}
+static inline const tn_expr *tn_fdiv(tn_pool *p, const tn_expr *a, const tn_expr *b)
+{
+    return tn_bin(p, TN_E_FLOORDIV, a, b);
+}
+static inline const tn_expr *tn_fmod(tn_pool *p, const tn_expr *a, const tn_expr *b)
+{
+    return tn_bin(p, TN_E_FLOORMOD, a, b);
+}
+static inline const tn_expr *tn_min(tn_pool *p, const tn_expr *a, const tn_expr *b)
+{
+    return tn_bin(p, TN_E_MIN, a, b);
+}
+static inline const tn_expr *tn_max(tn_pool *p, const tn_expr *a, const tn_expr *b)
+{
+    return tn_bin(p, TN_E_MAX, a, b);
+}
 static inline const tn_expr *tn_lt(tn_pool *p, const tn_expr *a, const tn_expr *b) { return tn_bin(p, TN_E_LT, a, b); }
 static inline const tn_expr *tn_le(tn_pool *p, const tn_expr *a, const tn_expr *b) { return tn_bin(p, TN_E_LE, a, b); }
 static inline const tn_expr *tn_eq(tn_pool *p, const tn_expr *a, const tn_expr *b) { return tn_bin(p, TN_E_EQ, a, b); }
-static inline const tn_expr *tn_and(tn_pool *p, const tn_expr *a, const tn_expr *b) { return tn_bin(p, TN_E_AND, a, b); }
+static inline const tn_expr *tn_and(tn_pool *p, const tn_expr *a, const tn_expr *b)
+{
+    return tn_bin(p, TN_E_AND, a, b);
+}
 const tn_expr *tn_ceildiv(tn_pool *p, const tn_expr *a, int64_t b); /* floordiv(a + b-1, b) */
 const tn_expr *tn_not(tn_pool *p, const tn_expr *a);
 const tn_expr *tn_select(tn_pool *p, const tn_expr *c, const tn_expr *a, const tn_expr *b);
 const tn_expr *tn_cast(tn_pool *p, tn_dtype t, const tn_expr *a); /* a itself if it has dtype t */
 const tn_expr *tn_bitcast(tn_pool *p, tn_dtype t, const tn_expr *a);
 const tn_expr *tn_fma(tn_pool *p, const tn_expr *a, const tn_expr *b, const tn_expr *c);
-const tn_expr *tn_call(tn_pool *p, enum tn_intrin f, int n, const tn_expr *const arg[]);
-const tn_expr *tn_call1(tn_pool *p, enum tn_intrin f, const tn_expr *a);
+const tn_expr *tn_intrinsic(tn_pool *p, enum tn_intrin f, int n, const tn_expr *const arg[]);
+const tn_expr *tn_intrinsic1(tn_pool *p, enum tn_intrin f, const tn_expr *a);
 /* t: element dtype, with lanes for a flat vector load. mask and other NULL, or both given. */
 const tn_expr *tn_load(tn_pool *p, tn_dtype t, uint32_t buffer, int n_index, const tn_expr *const index[],
                        const tn_expr *mask, const tn_expr *other);
-static inline const tn_expr *tn_load_mask(const tn_expr *e) { return e->nsrc > e->u.load.n_index ? e->src[e->u.load.n_index] : NULL; }
-static inline const tn_expr *tn_load_other(const tn_expr *e) { return e->nsrc > e->u.load.n_index ? e->src[e->u.load.n_index + 1] : NULL; }
+static inline const tn_expr *tn_load_mask(const tn_expr *e)
+{
+    return e->nsrc > e->u.load.n_index ? e->src[e->u.load.n_index] : NULL;
+}
+static inline const tn_expr *tn_load_other(const tn_expr *e)
+{
+    return e->nsrc > e->u.load.n_index ? e->src[e->u.load.n_index + 1] : NULL;
+}
 const tn_expr *tn_ramp(tn_pool *p, const tn_expr *base, const tn_expr *stride, uint16_t lanes);
 const tn_expr *tn_splat(tn_pool *p, const tn_expr *a, uint16_t lanes); /* a itself if lanes is 1 */
 

@@ -84,7 +84,9 @@ static tn_status settle(parser *ps, value *v, tn_dtype t)
         return TN_OK;
     }
     if (v->real)
-        return fail_at(ps, v, "ir-E005", "a real number stands where an integer is wanted; write an integer or add the suffix f");
+        return fail_at(
+            ps, v, "ir-E005",
+            "a real number stands where an integer is wanted; write an integer or add the suffix f");
     if (!is_whole(t))
         return fail_at(ps, v, "ir-E005", "a number stands where a bool is wanted; write true, false or a comparison");
     v->e = tn_int(ps->p, t, v->i);
@@ -109,7 +111,8 @@ static tn_status unify(parser *ps, int n, value v[], tn_dtype want)
         if (v[i].e->dtype.lanes == 1)
             v[i].e = tn_splat(ps->p, v[i].e, lanes);
         if (!tn_dtype_eq(v[i].e->dtype, tn_dtype_lanes(t, lanes)))
-            return fail_at(ps, &v[i], "ir-E005", "this operand has another type than its neighbour; convert one, as in f32(x)");
+            return fail_at(ps, &v[i], "ir-E005",
+                           "this operand has another type than its neighbour; convert one, as in f32(x)");
     }
     return TN_OK;
 }
@@ -118,11 +121,16 @@ static tn_status unify(parser *ps, int n, value v[], tn_dtype want)
 static const char *complaint(enum tn_ek k, tn_dtype t)
 {
     switch (k) {
-    case TN_E_AND: case TN_E_OR: case TN_E_NOT: return tn_dtype_is_bool(t) ? NULL : "this operator takes bool operands; compare first";
+    case TN_E_AND:
+    case TN_E_OR:
+    case TN_E_NOT: return tn_dtype_is_bool(t) ? NULL : "this operator takes bool operands; compare first";
     case TN_E_EQ: case TN_E_NE: return is_numeric(t) || tn_dtype_is_bool(t) ? NULL : "handles cannot be compared";
-    case TN_E_DIV: case TN_E_FMA: return tn_dtype_is_float(t) ? NULL : "this operator takes floats; convert, as in f32(x)";
+    case TN_E_DIV:
+    case TN_E_FMA: return tn_dtype_is_float(t) ? NULL : "this operator takes floats; convert, as in f32(x)";
     case TN_E_FLOORDIV: case TN_E_FLOORMOD: case TN_E_TRUNCDIV: case TN_E_TRUNCMOD:
-        return is_whole(t) ? NULL : "this operator takes integers or index; divide floats with / and reduce them with floor";
+        return is_whole(t)
+                   ? NULL
+                   : "this operator takes integers or index; divide floats with / and reduce them with floor";
     case TN_E_BITAND: case TN_E_BITOR: case TN_E_BITXOR: case TN_E_SHL: case TN_E_SHR:
         return tn_dtype_is_int(t) ? NULL : "this operator takes data integers; convert, as in i32(x)";
     default: return is_numeric(t) ? NULL : "this operator takes numbers, not bool; convert, as in i32(x)";
@@ -237,7 +245,9 @@ static tn_status parse_index(parser *ps, value *out)
     *out = value_here(ps);
     TN_TRY(parse_prec(ps, P_ANY, TN_IDX, out));
     TN_TRY(settle(ps, out, TN_IDX));
-    return is_whole(out->e->dtype) ? TN_OK : fail_at(ps, out, "ir-E005", "an index must be of type index or an integer");
+    return is_whole(out->e->dtype)
+               ? TN_OK
+               : fail_at(ps, out, "ir-E005", "an index must be of type index or an integer");
 }
 
 /* After `name`, at [ : indices and lanes. */
@@ -328,7 +338,8 @@ static tn_status parse_cast(parser *ps, tn_dtype t, value *out)
     if (t.lanes == 1)
         t.lanes = in.lanes;
     if (in.code == TN_HANDLE || t.code == TN_HANDLE || (in.lanes != 1 && in.lanes != t.lanes))
-        return fail_at(ps, &v, "ir-E005", "this cannot be converted to that type; lanes must agree, handles stay handles");
+        return fail_at(ps, &v, "ir-E005",
+                       "this cannot be converted to that type; lanes must agree, handles stay handles");
     v.e = in.lanes == 1 ? tn_splat(ps->p, v.e, t.lanes) : v.e;
     out->e = tn_dtype_eq(v.e->dtype, t) ? v.e : tn_expr_make(ps->p, TN_E_CAST, t, no_payload, 1, &v.e);
     return TN_OK;
@@ -345,12 +356,13 @@ static tn_status parse_bitcast(parser *ps, value *out)
     TN_TRY(comma(ps));
     TN_TRY(parse_args(ps, 1, TN_IDX, &v));
     if (!v.e)
-        return fail_at(ps, &v, "ir-E005", "bitcast needs to know the type of this number; add a suffix, as in 1f or 1i32");
+        return fail_at(ps, &v, "ir-E005",
+                       "bitcast needs to know the type of this number; add a suffix, as in 1f or 1i32");
     tn_dtype in = v.e->dtype;
     bool data = (tn_dtype_is_int(in) || tn_dtype_is_float(in)) && (tn_dtype_is_int(t) || tn_dtype_is_float(t));
     if (!data || (uint32_t)in.bits * in.lanes != (uint32_t)t.bits * t.lanes)
         return fail_at(ps, &v, "ir-E005", "bitcast is between integers and floats of the same total size");
-    out->e = tn_expr_make(ps->p, TN_E_BITCAST, t, no_payload, 1, &v.e);
+    out->e = tn_dtype_eq(in, t) ? v.e : tn_expr_make(ps->p, TN_E_BITCAST, t, no_payload, 1, &v.e);
     return TN_OK;
 }
 
@@ -372,7 +384,8 @@ static tn_status parse_select(parser *ps, tn_dtype want, value *out)
     }
     if (!tn_dtype_is_bool(v[0].e->dtype))
         return fail_at(ps, &v[0], "ir-E005", "the condition of select must be a bool; compare first");
-    out->e = tn_expr_make(ps->p, TN_E_SELECT, v[1].e->dtype, no_payload, 3, (const tn_expr *const[]){v[0].e, v[1].e, v[2].e});
+    out->e = tn_expr_make(ps->p, TN_E_SELECT, v[1].e->dtype, no_payload, 3,
+                          (const tn_expr *const[]){v[0].e, v[1].e, v[2].e});
     return TN_OK;
 }
 

@@ -9,7 +9,6 @@
 #include "base/size.h"
 #include "ir/op.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -81,12 +80,8 @@ tn_blob *tn_graph_blob(tn_graph *g, size_t n, void **out_at)
     size_t bytes;
     bool fits = tn_size_add(n, 64, &bytes);
     char *memory = fits ? calloc(1, bytes) : NULL;
-    if (!memory) {
-        if (g->arena->oom)
-            g->arena->oom(g->arena->oom_user, n);
-        fprintf(stderr, "tenon: out of memory (%zu bytes)\n", n);
-        exit(1);
-    }
+    if (!memory)
+        tn_arena_array(g->arena, SIZE_MAX, 2, 1); /* a size no memory has: ends as the arena does */
     tn_blob *b = TN_NEW(g->arena, tn_blob);
     size_t skip = (64 - (uintptr_t)memory % 64) % 64;
     *b = (tn_blob){memory + skip, n, free_memory, memory};
@@ -262,7 +257,8 @@ tn_node *tn_region_add_param(tn_graph *g, tn_region *r, const char *name, const 
     return n;
 }
 
-tn_node *tn_constant_new(tn_graph *g, tn_region *r, tn_node *before, const tn_type *type, const tn_blob *blob, const char *name)
+tn_node *tn_constant_new(tn_graph *g, tn_region *r, tn_node *before, const tn_type *type, const tn_blob *blob,
+                         const char *name)
 {
     tn_node *n = tn_node_new(g, r, before, &tn_op_constant, 0, NULL, 1, NULL, NULL);
     n->type[0] = type;

@@ -78,7 +78,8 @@ tn_function *tn_graph_function(tn_graph *g, const char *name);  /* NULL: none */
 tn_function *tn_graph_add_function(tn_graph *g, const char *name);
 /* Declares or finds a symbol; default range [1, 2^31 - 1]. Valid until the next symbol is declared. */
 tn_symbol_info *tn_graph_symbol(tn_graph *g, const char *name);
-tn_blob *tn_graph_blob(tn_graph *g, size_t n, void **out_at);   /* fresh zeroed 64-aligned memory; exhaustion is the arena's oom */
+/* fresh zeroed 64-aligned memory; exhaustion is the arena's oom */
+tn_blob *tn_graph_blob(tn_graph *g, size_t n, void **out_at);
 tn_blob *tn_graph_blob_ref(tn_graph *g, const void *at, size_t n); /* borrowed: must outlive g */
 
 tn_region *tn_region_new(tn_graph *g, tn_node *holder); /* becomes holder's last region */
@@ -91,7 +92,8 @@ tn_node *tn_node_new(tn_graph *g, tn_region *r, tn_node *before, const tn_op *op
                      int nout, const void *attr, const tn_loc *loc);
 void tn_node_remove(tn_graph *g, tn_node *n);       /* no uses may be left; also drops its regions */
 void tn_node_move(tn_graph *g, tn_node *n, tn_region *r, tn_node *before);
-tn_node *tn_constant_new(tn_graph *g, tn_region *r, tn_node *before, const tn_type *type, const tn_blob *blob, const char *name);
+tn_node *tn_constant_new(tn_graph *g, tn_region *r, tn_node *before, const tn_type *type, const tn_blob *blob,
+                         const char *name);
 void tn_use_set(tn_graph *g, tn_use *u, tn_value v);                 /* rewires one use */
 void tn_value_replace(tn_graph *g, tn_value from, tn_value to);      /* rewires all uses */
 static inline tn_value tn_val(tn_node *n) { return (tn_value){n, 0}; }

@@ -1,7 +1,7 @@
 /* Layouts: reading, interning, and the map from logical to physical.
  *
- * Axis a of dimension d with factor f and stride s (the product of d's factors right of a; for the outermost axis, of all)
- * holds index / s % f, or index / s for the outermost. This is injective on logical cells.
+ * Axis a of dimension d with factor f and stride s (the product of d's factors right of a; for the outermost
+ * axis, of all) holds index / s % f, or index / s for the outermost. This is injective on logical cells.
  */
 #include "ir/layout.h"
 
@@ -70,7 +70,8 @@ static tn_status read_axes(draft *d, const char *s, const char *end)
         for (; s < end && *s >= '0' && *s <= '9'; s++, number = true)
             factor = factor > TN_LAYOUT_MAX_FACTOR ? factor : factor * 10 + (uint32_t)(*s - '0');
         if (s == end || (number ? *s < 'a' || *s > 'z' : !is_capital(*s)))
-            return refuse(d, "write a capital for each dimension and a number with a small letter for each factor, as in NCHW16c");
+            return refuse(d, "write a capital for each dimension and a number with a small letter for each "
+                             "factor, as in NCHW16c");
         if (number && (factor == 0 || factor > TN_LAYOUT_MAX_FACTOR))
             return refuse(d, "a factor must be from 1 to 2^24");
         TN_TRY(add_axis(d, *s++, factor));
@@ -92,15 +93,19 @@ static tn_status read_options(draft *d, const char *s)
 {
     static const char prefix[] = "{fill=";
     size_t n = strlen(prefix), len = strlen(s);
-    if (strncmp(s, prefix, n) != 0 || len < n + 2 || s[len - 1] != '}' || strspn(s + n, "0123456789+-.einf") != len - n - 1)
+    if (strncmp(s, prefix, n) != 0 || len < n + 2 || s[len - 1] != '}' ||
+        strspn(s + n, "0123456789+-.einf") != len - n - 1)
         return refuse(d, "the only option is a fill, as in NCHW16c{fill=0}");
     d->filled = true;
-    return tn_text_real(s + n, len - n - 1, false, &d->fill) ? TN_OK : refuse(d, "the fill must be a number, inf or -inf");
+    return tn_text_real(s + n, len - n - 1, false, &d->fill)
+               ? TN_OK
+               : refuse(d, "the fill must be a number, inf or -inf");
 }
 
 static tn_status read_text(draft *d, const char *text)
 {
-    const char *brace = strchr(text, '{'), *end = brace ? brace : text + strlen(text), *colon = memchr(text, ':', (size_t)(end - text));
+    const char *brace = strchr(text, '{'), *end = brace ? brace : text + strlen(text),
+               *colon = memchr(text, ':', (size_t)(end - text));
     const char *axes = colon ? colon + 1 : text;
     for (const char *s = text; colon && s < colon; s++) {
         if (!is_capital(*s))

@@ -136,7 +136,8 @@ static bool indentation(tn_lexer *l, uint32_t width)
         l->pending_dedent++;
     }
     if (l->indent[l->n_indent - 1] != width) {
-        tn_lex_fail(l, "ir-E007", "this line is indented like no line around it; indent it like the block it belongs to");
+        tn_lex_fail(l, "ir-E007",
+                    "this line is indented like no line around it; indent it like the block it belongs to");
         return true;
     }
     l->pending_dedent--;
@@ -310,7 +311,9 @@ static void lex_punct(tn_lexer *l)
     char c = *l->at;
     size_t n = 1;
     if (c <= ' ' || c > '~') {
-        tn_lex_fail(l, "ir-E002", "byte 0x%02x is not part of the language outside strings and comments; remove it", (unsigned char)c);
+        tn_lex_fail(l, "ir-E002",
+                    "byte 0x%02x is not part of the language outside strings and comments; remove it",
+                    (unsigned char)c);
         return;
     }
     for (size_t i = 0; i < sizeof two / sizeof *two; i++) {
@@ -388,7 +391,8 @@ void tn_lex_init(tn_lexer *l, tn_ctx *ctx, const char *file, const char *text, s
 
 bool tn_lex_is(const tn_lexer *l, const char *text)
 {
-    return (l->tok == TN_TOK_PUNCT || l->tok == TN_TOK_IDENT) && strlen(text) == l->n && memcmp(text, l->text, l->n) == 0;
+    return (l->tok == TN_TOK_PUNCT || l->tok == TN_TOK_IDENT) && strlen(text) == l->n &&
+           memcmp(text, l->text, l->n) == 0;
 }
 
 bool tn_lex_accept(tn_lexer *l, const char *text)
@@ -475,8 +479,8 @@ tn_status tn_lex_int(tn_lexer *l, int64_t min, int64_t max, int64_t *out)
         return tn_lex_expected(l, "an integer");
     int64_t v = minus ? (int64_t)(0 - (uint64_t)l->i) : l->i;
     if (v < min || v > max)
-        return tn_lex_fail(l, "ir-E002", "%lld is out of range; write an integer from %lld to %lld", (long long)v, (long long)min,
-                           (long long)max);
+        return tn_lex_fail(l, "ir-E002", "%lld is out of range; write an integer from %lld to %lld",
+                           (long long)v, (long long)min, (long long)max);
     *out = v;
     tn_lex_next(l);
     return TN_OK;

@@ -4,7 +4,10 @@
  * and a scalar expression parser (Pratt) with pluggable names. Nesting is bounded (256). */
 #include "ir/expr.h"
 
-enum tn_tok { TN_TOK_END, TN_TOK_IDENT, TN_TOK_INT, TN_TOK_REAL, TN_TOK_STRING, TN_TOK_PUNCT, TN_TOK_NEWLINE, TN_TOK_INDENT, TN_TOK_DEDENT };
+enum tn_tok {
+    TN_TOK_END, TN_TOK_IDENT, TN_TOK_INT, TN_TOK_REAL, TN_TOK_STRING, TN_TOK_PUNCT,
+    TN_TOK_NEWLINE, TN_TOK_INDENT, TN_TOK_DEDENT
+};
 
 typedef struct tn_lexer {
     tn_ctx *ctx;
@@ -26,10 +29,11 @@ typedef struct tn_lexer {
 
 /* Punctuation is the longest of: -> => == != <= >= << >> and single characters. Comments: // to the end of line,
  * slash-star comments, and # to the end of line unless `#[`. Identifiers may contain single dots between their parts:
- * "nn.conv2d", "acc.init", "relu.0". Right after a % token a dot never joins digits: `%0.1` is % 0 . 1, `%x.1` is % x . 1.
- * Numbers: decimal to INT64_MAX; hexadecimal to 64 bits, taken as they are; reals with . or e. Strings: "...", one line,
- * escapes \" \\ \n \t \r \xNN. In layout mode blank lines give no tokens and indentation is spaces only; the text ends
- * with NEWLINE and the DEDENTs that are due. Errors: ir-E002 (not a token), ir-E007 (indentation). */
+ * "nn.conv2d", "acc.init", "relu.0". Right after a % token a dot never joins digits: `%0.1` is % 0 . 1,
+ * `%x.1` is % x . 1. Numbers: decimal to INT64_MAX; hexadecimal to 64 bits, taken as they are; reals with .
+ * or e. Strings: "...", one line, escapes \" \\ \n \t \r \xNN. In layout mode blank lines give no tokens and
+ * indentation is spaces only; the text ends with NEWLINE and the DEDENTs that are due. Errors: ir-E002 (not a
+ * token), ir-E007 (indentation). */
 void tn_lex_init(tn_lexer *l, tn_ctx *ctx, const char *file, const char *text, size_t n, bool layout);
 void tn_lex_next(tn_lexer *l);
 bool tn_lex_is(const tn_lexer *l, const char *text);       /* current token is this punctuation or identifier */
@@ -39,7 +43,8 @@ tn_status tn_lex_expected(tn_lexer *l, const char *what);  /* ir-E001: expected 
 tn_status tn_lex_fail(tn_lexer *l, const char *id, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 const char *tn_lex_ident(tn_lexer *l);                     /* interned; NULL and error if not an identifier */
 
-const char *tn_lex_string(tn_lexer *l);                    /* interned value of a STRING, escapes resolved; NULL and error */
+/* interned value of a STRING, escapes resolved; NULL and error */
+const char *tn_lex_string(tn_lexer *l);
 tn_status tn_lex_int(tn_lexer *l, int64_t min, int64_t max, int64_t *out); /* plain integer with optional -; ir-E001 */
 /* tn_lex_enter counts a level of nesting; ir-E004 beyond 256. Call tn_lex_leave after success. */
 tn_status tn_lex_enter(tn_lexer *l);
@@ -61,12 +66,14 @@ typedef struct tn_scope_fns {
     bool (*buffer)(void *user, const char *name, uint32_t *out_number, tn_dtype *out_dtype);
     void *user;
 } tn_scope_fns;
-/* Parses one expression, without folding or rewriting: what tn_expr_print gives reads back to the same pointer. Bare integer constants take dtype `want` (index by default) or that of the other operand.
- * Float literals carry f / f64 / f16 suffixes or take `want`. Scalars are splat to the other operands' lanes.
- * Grammar, loosest first: or; and; == != < <= > >=; + -; * / %; - not; then literals, true, false, inf, nan, names,
- * %names, (e), A[i, j], A[i : lanes], (A[i] mask c else v), f32(e) and other dtype names as casts, bitcast(f32, e), ramp(e,
- * stride, lanes), splat(e, lanes), ceildiv(a, b), mnemonics of expr.def and functions of intrin.def. `/` and `%` are
- * floordiv and floormod, on floats `/` is div. Errors: ir-E001 to ir-E006. */
+/* Parses one expression, without folding or rewriting: what tn_expr_print gives reads back to the same
+ * pointer. Bare integer constants take dtype `want` (index by default) or that of the other operand. Float
+ * literals carry f / f64 / f16 suffixes or take `want`. Scalars are splat to the other operands' lanes.
+ * Grammar, loosest first: or; and; == != < <= > >=; + -; * / %; - not; then literals, true, false, inf, nan,
+ * names, %names, (e), A[i, j], A[i : lanes], (A[i] mask c else v), f32(e) and other dtype names as casts,
+ * bitcast(f32, e), ramp(e, stride, lanes), splat(e, lanes), ceildiv(a, b), mnemonics of expr.def and
+ * functions of intrin.def. `/` and `%` are floordiv and floormod, on floats `/` is div. Errors: ir-E001 to
+ * ir-E006. */
 tn_status tn_expr_parse(tn_lexer *l, tn_pool *p, const tn_scope_fns *scope, tn_dtype want, const tn_expr **out);
 
 #endif

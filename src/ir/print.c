@@ -1,8 +1,8 @@
 /* Text of expressions. What is printed parses back (expr_parse.c) to the same pointer.
  *
  * Constants other than index and bool carry a suffix with their dtype, so the text needs no context. Parentheses appear
- * only where precedence asks for them. An explicit stack holds what is still to be printed, so depth is bounded by memory
- * only; shared operands are repeated.
+ * only where precedence asks for them. An explicit stack holds what is still to be printed, so depth is
+ * bounded by memory only; shared operands are repeated.
  */
 #include "ir/expr.h"
 

@@ -15,7 +15,8 @@ struct tn_type {
 };
 
 const tn_type *tn_type_tensor(tn_pool *p, tn_dtype t, int ndim, const tn_expr *const dim[], const tn_layout *layout);
-const tn_type *tn_type_tensor_i(tn_pool *p, tn_dtype t, int ndim, const int64_t dim[]); /* constant dims, identity layout */
+/* constant dims, identity layout */
+const tn_type *tn_type_tensor_i(tn_pool *p, tn_dtype t, int ndim, const int64_t dim[]);
 const tn_type *tn_type_tuple(tn_pool *p, int n, const tn_type *const field[]);
 const tn_type *tn_type_func(tn_pool *p, int n_param, const tn_type *const param[], const tn_type *result);
 const tn_type *tn_type_relayout(tn_pool *p, const tn_type *t, const tn_layout *layout);
@@ -26,6 +27,7 @@ bool tn_type_dims_const(const tn_type *t, int64_t *out_dim);     /* all dims INT
  * NULL on overflow of int64; a product with a 0 is 0). */
 const tn_expr *tn_type_count(tn_pool *p, const tn_type *t);
 const tn_expr *tn_type_bytes(tn_pool *p, const tn_type *t);
-void tn_type_print(const tn_type *t, tn_buf *out); /* "Tensor[(n, 64), float32, NK32n]", "float32", "(A, B)", "fn (A) -> B" */
+/* "Tensor[(n, 64), float32, NK32n]", "float32", "(A, B)", "fn (A) -> B" */
+void tn_type_print(const tn_type *t, tn_buf *out);
 
 #endif

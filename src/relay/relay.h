@@ -4,11 +4,12 @@
  * data structure is ir/graph.h, the operators op/; docs/relay.md has grammar and semantics. */
 #include "op/op.h"
 
-/* Prints the module. Constants of rank 0 inline; others as meta[relay.Constant][k] with a comment (name, shape). A group
- * (an `fn` with Primitive=1 and the call of it) prints as two lines, as in docs/relay.md. */
+/* Prints the module. Constants of rank 0 inline; others as meta[relay.Constant][k] with a comment (name,
+ * shape). A group (an `fn` with Primitive=1 and the call of it) prints as two lines, as in docs/relay.md. */
 void tn_relay_print(const tn_graph *g, tn_buf *out);
-/* Reads a module. params: tensors for meta[relay.Constant][k] by index ("<file>.params"), or NULL: then they read as
- * opaque constants of the annotated type (dump and passes work, running does not). Types are inferred. */
+/* Reads a module into an empty graph. constant: data of meta[relay.Constant][k] by index ("<file>.params"; must outlive
+ * g), or NULL: then they read as opaque constants of the annotated type (blob NULL: dump and passes work, running does
+ * not). Types are inferred. Reports up to about 20 mistakes; after TN_FAIL the graph is of no use. */
 TN_WARN_UNUSED tn_status tn_relay_parse(tn_graph *g, const char *file, const char *text, size_t n,
                                         const tn_blob *const *constant, size_t n_constant);
 /* Collects the constants in printing order (for the .params file beside a dump). Returns their number. */
@@ -16,21 +17,42 @@ size_t tn_relay_constants(const tn_graph *g, const tn_node **out, size_t max);
 
 /* Infers all types, in order; every failing node is reported (up to 20). */
 TN_WARN_UNUSED tn_status tn_relay_infer(tn_graph *g);
-/* Structure, dominance, types present and equal to what infer gives, layouts equal at calls and boundaries, use lists. */
+/* Structure, dominance, types present and equal to what infer gives, layouts equal at calls and boundaries,
+ * use lists. */
 TN_WARN_UNUSED tn_status tn_relay_verify(const tn_graph *g);
 
-/* A tensor value of the interpreter: dense, physical layout of its type with symbols replaced. Heap memory. */
-typedef struct tn_tensor_value { tn_dtype dtype; uint16_t ndim; int64_t dim[8]; void *at; size_t n; bool borrowed; } tn_tensor_value;
+/* A tensor value of the interpreter: dim are logical extents, `at` holds n bytes, dense, in the physical layout of its
+ * type. Heap memory, unless borrowed. */
+typedef struct tn_tensor_value {
+    tn_dtype dtype;
+    uint16_t ndim;
+    int64_t dim[8];
+    void *at;
+    size_t n;
+    bool borrowed;
+} tn_tensor_value;
 void tn_tensor_value_deinit(tn_tensor_value *v);
-/* Runs a block-stage function on memory; the interpreter by default, a JIT where the caller has one. */
+void *tn_tensor_value_memory(size_t bytes); /* zeroed, 64-byte aligned, for `at`; NULL: exhausted */
+/* Bytes of a dense tensor in a layout (NULL: row-major). false: overflow, or a negative extent. */
+bool tn_relay_bytes(tn_dtype t, int ndim, const int64_t dim[], const tn_layout *l, size_t *out_bytes);
+/* Fills `bytes` of such a tensor with the fill value of its layout, 0 if it has none. */
+void tn_relay_fill(tn_dtype t, const tn_layout *l, void *at, size_t bytes);
+/* v is in layout `from`; *out becomes the same tensor in layout `to`, in fresh memory. Cells outside the
+ * logical shape get the fill value of `to`, 0 if it has none. O(elements). */
+TN_WARN_UNUSED tn_status tn_relay_relayout(tn_ctx *ctx, const tn_tensor_value *v, const tn_layout *from,
+                                           const tn_layout *to, tn_tensor_value *out);
+/* Runs a block-stage function on memory; the interpreter by default, a JIT where the caller has one. Every arg[i] is
+ * 64-byte aligned; outputs are zeroed (or hold their layout's fill value). */
 typedef tn_status tn_eval_fn(const tn_func *f, void *const arg[], const int64_t sym[], void *user);
 tn_status tn_eval_interp(const tn_func *f, void *const arg[], const int64_t sym[], void *user);
 
-/* Evaluates @main, each operator record unfused and unscheduled. Symbols bind from the inputs' dims. out has one entry per
- * result (tuples are flattened); they are the caller's to deinit. */
-TN_WARN_UNUSED tn_status tn_relay_run(tn_graph *g, int n_in, const tn_tensor_value in[], int n_out, tn_tensor_value out[],
-                                      tn_eval_fn *eval, void *eval_user);
-/* Evaluates one node whose inputs are all constants (symbol-free). out: nout entries. Used by FoldConstant. */
-TN_WARN_UNUSED tn_status tn_relay_eval_node(tn_graph *g, tn_node *n, tn_tensor_value out[], tn_eval_fn *eval, void *eval_user);
+/* Evaluates @main, each operator record unfused and unscheduled. Symbols bind from the inputs' dims. out has
+ * one entry per result (tuples are flattened); they are the caller's to deinit. */
+TN_WARN_UNUSED tn_status tn_relay_run(tn_graph *g, int n_in, const tn_tensor_value in[], int n_out,
+                                      tn_tensor_value out[], tn_eval_fn *eval, void *eval_user);
+/* Evaluates one node whose inputs are all constants (symbol-free; for a call: but for the function). out: nout entries,
+ * each in the layout of its type. Used by FoldConstant. */
+TN_WARN_UNUSED tn_status tn_relay_eval_node(tn_graph *g, tn_node *n, tn_tensor_value out[], tn_eval_fn *eval,
+                                            void *eval_user);
 
 #endif

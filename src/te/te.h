@@ -1,10 +1,10 @@
 #ifndef TN_TE_TE_H
 #define TN_TE_TE_H
-/* Tensor expressions: what each element of a tensor is, as scalar expressions; from them te makes the blocks of one
- * TIR function. There is no second schedule tree: schedules work on the blocks.
+/* Tensor expressions: what each element of a tensor is, as scalar expressions; from them te makes the blocks
+ * of one TIR function. There is no second schedule tree: schedules work on the blocks.
  *
- * A tensor is a buffer of the function under construction (same number), so `tn_at` is an ordinary LOAD. Typical use,
- * in an operator record's compute:
+ * A tensor is a buffer of the function under construction (same number), so `tn_at` is an ordinary LOAD.
+ * Typical use, in an operator record's compute:
  *
  *     tn_tensor *t = tn_te_new(te, "dense", dtype, 2, dim);          axes: t->axis[0], t->axis[1]
  *     const tn_expr *k = tn_te_reduce_axis(te, t, "k", extent);
@@ -49,31 +49,41 @@ struct tn_te {
 void tn_te_init(tn_te *te, tn_ctx *ctx, tn_arena *arena, tn_pool *pool, const char *name);
 /* A parameter of the function (input). */
 tn_tensor *tn_te_input(tn_te *te, const char *name, const tn_type *type);
-/* A tensor to be defined; axis variables are named i0.. or after `axis_names` ("n oc oh ow", may be NULL). */
-tn_tensor *tn_te_new(tn_te *te, const char *name, tn_dtype t, int ndim, const tn_expr *const dim[], const char *axis_names);
+/* A tensor to be defined; axis variables are named i0.. or after `axis_names` ("b oc oh ow", may be NULL). */
+tn_tensor *tn_te_new(tn_te *te, const char *name, tn_dtype t, int ndim, const tn_expr *const dim[],
+                     const char *axis_names);
 tn_tensor *tn_te_like(tn_te *te, const char *name, const tn_type *type); /* dtype and dims of type */
 const tn_expr *tn_te_reduce_axis(tn_te *te, tn_tensor *t, const char *name, const tn_expr *extent);
 void tn_te_define(tn_te *te, tn_tensor *t, const tn_expr *value);
 /* init NULL: the reducer's neutral element (sum 0, prod 1, max -inf or lowest, min +inf or highest). */
-void tn_te_reduce(tn_te *te, tn_tensor *t, enum tn_reducer r, const tn_expr *term, const tn_expr *where, const tn_expr *init);
-static inline void tn_te_sum(tn_te *te, tn_tensor *t, const tn_expr *term, const tn_expr *where) { tn_te_reduce(te, t, TN_RED_SUM, term, where, NULL); }
+void tn_te_reduce(tn_te *te, tn_tensor *t, enum tn_reducer r, const tn_expr *term, const tn_expr *where,
+                  const tn_expr *init);
+static inline void tn_te_sum(tn_te *te, tn_tensor *t, const tn_expr *term, const tn_expr *where)
+{
+    tn_te_reduce(te, t, TN_RED_SUM, term, where, NULL);
+}
 /* The tensor is defined by statements the caller puts into t->body (built with tir's builder). */
 void tn_te_extern(tn_te *te, tn_tensor *t);
 const tn_expr *tn_at(tn_te *te, const tn_tensor *t, int n, const tn_expr *const index[]);
 const tn_expr *tn_at1(tn_te *te, const tn_tensor *t, const tn_expr *a);
 const tn_expr *tn_at2(tn_te *te, const tn_tensor *t, const tn_expr *a, const tn_expr *b);
 const tn_expr *tn_at3(tn_te *te, const tn_tensor *t, const tn_expr *a, const tn_expr *b, const tn_expr *c);
-const tn_expr *tn_at4(tn_te *te, const tn_tensor *t, const tn_expr *a, const tn_expr *b, const tn_expr *c, const tn_expr *d);
+const tn_expr *tn_at4(tn_te *te, const tn_tensor *t, const tn_expr *a, const tn_expr *b, const tn_expr *c,
+                      const tn_expr *d);
 /* The element, or `other` where cond does not hold (masked load: not touched there). */
-const tn_expr *tn_at_if(tn_te *te, const tn_tensor *t, int n, const tn_expr *const index[], const tn_expr *cond, const tn_expr *other);
+const tn_expr *tn_at_if(tn_te *te, const tn_tensor *t, int n, const tn_expr *const index[],
+                        const tn_expr *cond, const tn_expr *other);
 
 /* Replaces t in the values of its readers (t not a reduction, not extern). */
 void tn_te_inline(tn_te *te, tn_tensor *t);
-/* Which tensors read t, and how: number of reading tensors; *out_once true if each element is read at most once in each
- * (the index is an injective map of all the reader's axes). */
+/* Which tensors read t, and how: number of reading tensors; *out_once true if each element is read at most
+ * once in each (the index is an injective map of all the reader's axes). */
 int tn_te_readers(tn_te *te, const tn_tensor *t, bool *out_once);
-/* Ends the construction: outputs become the last parameters with the given layouts (NULL: identity), every tensor not
- * inlined becomes a buffer declaration and one loop nest with one block. Returns the function (block stage). */
+/* Ends the construction: outputs become the last parameters, named "out" (out1, ...), with the given layouts
+ * (NULL: identity); every tensor they need and that is not inlined becomes one loop nest with one block of
+ * the same name, behind a buffer declaration if it is no parameter. An output that is an input, or stands
+ * twice, is copied. Returns the function (block stage). Symbols get the range [1, 2^31 - 1] unless they were
+ * added to te->func before. */
 tn_func *tn_te_finish(tn_te *te, int n_out, tn_tensor *const out[], const tn_layout *const layout[]);
 
 #endif

@@ -70,8 +70,9 @@ struct tn_stmt {
             const char *tag;        /* operator class for rules ("conv2d", "elementwise"), or "" */
             const char *source;     /* model nodes, "Gemm_0, Relu_1", or "" */
             uint32_t n_iter; tn_iter *iter;
-            const tn_expr *mask;    /* bool over iteration variables: where the block runs; NULL: always */
-            tn_body init;           /* runs where all reduce iterations are 0 (regardless of mask); may be empty */
+            const tn_expr *mask;    /* bool over iteration and loop variables: where the block runs; NULL: always */
+            tn_body init;           /* runs where all reduce iterations are 0 and every spatial one is in its domain,
+                                     * whatever the mask says; may be empty */
             tn_body body;
         } block;
         struct { uint32_t buffer, n_index; const tn_expr **index, *value, *mask; } store; /* mask NULL: always */
@@ -129,6 +130,11 @@ bool tn_stmt_inside(const tn_stmt *s, const tn_stmt *ancestor);
 /* The statement's own lists: LOOP 1, BLOCK init + body, IF then + other. */
 int tn_stmt_bodies(tn_stmt *s, tn_body *out[2]);
 tn_stmt *tn_stmt_clone(tn_func *f, const tn_stmt *s);          /* deep; shares variables, blocks keep their names */
+/* Deep copy with fresh buffers for those declared inside (names and block names get the suffix), so that original and
+ * copy may stand in one function. */
+tn_stmt *tn_stmt_clone_fresh(tn_func *f, const tn_stmt *s, const char *suffix);
+/* Every access to and declaration of buffer `from` in s and below becomes one of `to`. */
+void tn_stmt_rename_buffer(tn_func *f, tn_stmt *s, uint32_t from, uint32_t to);
 /* Depth-first in program order; `enter` false skips children (s is left all the same); either may be NULL.
  * `enter` may not unlink s; `leave` may unlink or replace it. */
 void tn_stmt_walk(tn_body *b, bool (*enter)(tn_stmt *s, void *user), void (*leave)(tn_stmt *s, void *user), void *user);

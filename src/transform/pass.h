@@ -19,6 +19,9 @@ typedef tn_status tn_pass_fn(tn_pass *p, tn_graph *g);
 typedef struct tn_pass_info { const char *name; int opt_level; tn_pass_fn *run; const char *doc; } tn_pass_info;
 extern const tn_pass_info tn_passes[];
 extern const size_t tn_n_passes;
+#define PASS(name, level, doc) tn_pass_fn tn_pass_##name;
+#include "transform/passes.def"
+#undef PASS
 const tn_pass_info *tn_pass_find(const char *name);  /* NULL: unknown */
 /* Runs one pass, verifies the module in debug builds. */
 TN_WARN_UNUSED tn_status tn_pass_run(tn_pass *p, const tn_pass_info *pass, tn_graph *g);

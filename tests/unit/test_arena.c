@@ -22,8 +22,8 @@ static int all_zero(const uint8_t *p, size_t n)
 static void aligned_zeroed_and_disjoint(void **state)
 {
     (void)state;
-    static const size_t align[] = { 1, 2, 8, 16, 64 };
-    static const size_t bytes[] = { 0, 1, 3, 64, 1000, 5000, 70000, 3000000 };
+    static const size_t align[] = {1, 2, 8, 16, 64};
+    static const size_t bytes[] = {0, 1, 3, 64, 1000, 5000, 70000, 3000000};
     tn_arena a;
     tn_arena_init(&a, NULL, NULL);
     for (int round = 0; round < 3; round++) {
@@ -75,7 +75,10 @@ static void strings(void **state)
     tn_arena_deinit(&a);
 }
 
-typedef struct { jmp_buf out; size_t bytes; } escape;
+typedef struct {
+    jmp_buf out;
+    size_t bytes;
+} escape;
 
 static void leave(void *user, size_t bytes)
 {
@@ -87,7 +90,7 @@ static void leave(void *user, size_t bytes)
 static void exhaustion_calls_the_handler(void **state)
 {
     (void)state;
-    escape e = { .bytes = 0 };
+    escape e = {.bytes = 0};
     tn_arena a;
     tn_arena_init(&a, leave, &e);
     volatile int reached = 0;

@@ -1,7 +1,7 @@
 #ifndef TEST_ARITH_EVAL_H
 #define TEST_ARITH_EVAL_H
-/* What the tests of arith share: a pool that cleans up after itself and an evaluator of expressions at a point, which
- * uses the one definition of arithmetic (ir/eval.h) and nothing of arith. */
+/* What the tests of arith share: a pool that cleans up after itself and an evaluator of expressions at a
+ * point, which uses the one definition of arithmetic (ir/eval.h) and nothing of arith. */
 #include "arith/arith.h"
 #include "ir/eval.h"
 

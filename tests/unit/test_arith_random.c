@@ -1,5 +1,5 @@
-/* Random index expressions with random ranges: simplified means the same, bounds hold what is sampled, proofs are never
- * wrong, and what is simplified stays as it is. Seeded, so every run sees the same expressions. */
+/* Random index expressions with random ranges: simplified means the same, bounds hold what is sampled, proofs
+ * are never wrong, and what is simplified stays as it is. Seeded, so every run sees the same expressions. */
 #include "base/rng.h"
 #include "test_arith_eval.h"
 
@@ -81,7 +81,9 @@ static void sample(gen *g, point *at)
     for (int i = 0; i <= VARS; i++) {
         at->leaf[i] = g->var[i];
         uint64_t edge = tn_rng_below(&g->rng, 6);
-        at->value[i] = edge == 0 ? g->range[i].lo : edge == 1 ? g->range[i].hi : between(g, g->range[i].lo, g->range[i].hi);
+        at->value[i] = edge == 0   ? g->range[i].lo
+                       : edge == 1 ? g->range[i].hi
+                                   : between(g, g->range[i].lo, g->range[i].hi);
     }
 }
 
@@ -113,16 +115,18 @@ static void check_same(gen *g, const tn_expr *e, const tn_expr *s, const point *
         return;
     bool ok = eval_at(s, at, &b);
     if (!ok || a.i != b.i)
-        fail_msg("%s at v0=%lld v1=%lld v2=%lld v3=%lld n=%lld is %lld, but simplified, %s, is %s%lld", text_of(g->w, e),
-                 (long long)at->value[0], (long long)at->value[1], (long long)at->value[2], (long long)at->value[3],
-                 (long long)at->value[4], (long long)a.i, text_of(g->w, s), ok ? "" : "undefined ", ok ? (long long)b.i : 0);
+        fail_msg("%s at v0=%lld v1=%lld v2=%lld v3=%lld n=%lld is %lld, but simplified, %s, is %s%lld",
+                 text_of(g->w, e), (long long)at->value[0], (long long)at->value[1], (long long)at->value[2],
+                 (long long)at->value[3], (long long)at->value[4], (long long)a.i, text_of(g->w, s),
+                 ok ? "" : "undefined ", ok ? (long long)b.i : 0);
 }
 
 static void check_within(gen *g, const tn_expr *e, tn_range r, const point *at)
 {
     tn_scalar a;
     if (eval_at(e, at, &a) && (a.i < r.lo || a.i > r.hi))
-        fail_msg("%s is %lld, outside [%lld, %lld]", text_of(g->w, e), (long long)a.i, (long long)r.lo, (long long)r.hi);
+        fail_msg("%s is %lld, outside [%lld, %lld]", text_of(g->w, e), (long long)a.i, (long long)r.lo,
+                 (long long)r.hi);
 }
 
 static void test_random(void **state)
@@ -162,7 +166,8 @@ static void test_random(void **state)
         }
         world_deinit(&w);
     }
-    printf("%d of %d simplified, %d conditions decided, %d changed when simplified again\n", smaller, EXPRESSIONS, proved, changed);
+    printf("%d of %d simplified, %d conditions decided, %d changed when simplified again\n", smaller, EXPRESSIONS,
+           proved, changed);
     assert_true(smaller > EXPRESSIONS / 2);
     assert_true(proved > EXPRESSIONS / 40);
     assert_true(changed * 100 <= EXPRESSIONS);
@@ -196,7 +201,8 @@ static void test_assumptions(void **state)
                 point at;
                 tn_scalar a, b;
                 sample(&g, &at);
-                if (!eval_at(w.facts.cond[mark], &at, &a) || !a.i || !eval_at(w.facts.cond[mark + 1], &at, &b) || !b.i)
+                if (!eval_at(w.facts.cond[mark], &at, &a) || !a.i || !eval_at(w.facts.cond[mark + 1], &at, &b) ||
+                    !b.i)
                     continue;
                 met++;
                 check_same(&g, e, s, &at);
@@ -217,8 +223,9 @@ static void test_assumptions(void **state)
 
 static const tn_expr *data_expr(gen *g, tn_dtype t, const tn_expr *const var[2], int depth)
 {
-    static const enum tn_ek binary[] = {TN_E_ADD, TN_E_SUB, TN_E_MUL, TN_E_FLOORDIV, TN_E_FLOORMOD, TN_E_TRUNCDIV, TN_E_TRUNCMOD,
-                                        TN_E_MIN, TN_E_MAX, TN_E_BITAND, TN_E_BITOR, TN_E_BITXOR, TN_E_ADD, TN_E_MUL, TN_E_SHL, TN_E_SHR};
+    static const enum tn_ek binary[] = {
+        TN_E_ADD, TN_E_SUB,    TN_E_MUL,   TN_E_FLOORDIV, TN_E_FLOORMOD, TN_E_TRUNCDIV, TN_E_TRUNCMOD, TN_E_MIN,
+        TN_E_MAX, TN_E_BITAND, TN_E_BITOR, TN_E_BITXOR,   TN_E_ADD,      TN_E_MUL,      TN_E_SHL,      TN_E_SHR};
     static const enum tn_ek compare[] = {TN_E_LT, TN_E_LE, TN_E_EQ, TN_E_NE};
     tn_pool *p = &g->w->pool;
     if (depth <= 0)
@@ -228,7 +235,8 @@ static const tn_expr *data_expr(gen *g, tn_dtype t, const tn_expr *const var[2],
     if (k < 16)
         return tn_bin(p, binary[k], a, b);
     if (k < 18) {
-        tn_dtype mid = k == 16 ? TN_DT(TN_INT, (uint8_t)between(g, 2, 9)) : TN_DT(TN_UINT, (uint8_t)between(g, 2, 9));
+        tn_dtype mid =
+            k == 16 ? TN_DT(TN_INT, (uint8_t)between(g, 2, 9)) : TN_DT(TN_UINT, (uint8_t)between(g, 2, 9));
         return tn_cast(p, t, tn_cast(p, tn_rng_below(&g->rng, 3) ? mid : TN_IDX, a));
     }
     const tn_expr *c = tn_bin(p, compare[tn_rng_below(&g->rng, 4)], a, data_expr(g, t, var, depth - 1));
@@ -248,7 +256,8 @@ static void test_wrapping(void **state)
         tn_dtype t = types[round % 2];
         const tn_expr *var[2] = {tn_var(&w.pool, t, 10), tn_var(&w.pool, t, 11)};
         for (int i = 0; i < 500; i++) {
-            const tn_expr *e = data_expr(&g, t, var, 1 + i % 4), *s = tn_simplify(&w.pool, i % 2 ? &w.facts : NULL, e);
+            const tn_expr *e = data_expr(&g, t, var, 1 + i % 4),
+                          *s = tn_simplify(&w.pool, i % 2 ? &w.facts : NULL, e);
             tn_range r = tn_bounds(NULL, e);
             changed += s != e;
             for (int x = 0; x < 256; x++) {
@@ -259,8 +268,9 @@ static void test_wrapping(void **state)
                     continue;
                 bool ok = eval_at(s, &at, &b);
                 if (!ok || a.i != b.i)
-                    fail_msg("%s at %lld, %lld is %lld, but simplified, %s, is %lld", text_of(&w, e), (long long)at.value[0],
-                             (long long)at.value[1], (long long)a.i, text_of(&w, s), ok ? (long long)b.i : -999);
+                    fail_msg("%s at %lld, %lld is %lld, but simplified, %s, is %lld", text_of(&w, e),
+                             (long long)at.value[0], (long long)at.value[1], (long long)a.i, text_of(&w, s),
+                             ok ? (long long)b.i : -999);
                 check_within(&g, e, r, &at);
             }
         }
@@ -272,6 +282,7 @@ static void test_wrapping(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_random), cmocka_unit_test(test_assumptions), cmocka_unit_test(test_wrapping)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_random), cmocka_unit_test(test_assumptions),
+                                       cmocka_unit_test(test_wrapping)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,6 @@
-/* Every row of the rule table: both sides are equal for all values of every domain named (index: all variables in
- * [-8, 8]; wrapping: all of int4 and uint4; bool: all; float: signed zeros, NaN, infinities, denormals and others in every
- * pair), and the simplifier brings both sides to one expression when it is told the condition. */
+/* Every row of the rule table: both sides are equal for all values of every domain named (index: all variables
+ * in [-8, 8]; wrapping: all of int4 and uint4; bool: all; float: signed zeros, NaN, infinities, denormals and
+ * others in every pair), and the simplifier brings both sides to one expression when it is told the condition. */
 #include "ir/lex.h"
 #include "test_arith_eval.h"
 
@@ -49,7 +49,8 @@ static const tn_expr *parse(row_check *r, const char *text, tn_dtype want)
 
 /* ---- values of a domain ---- */
 
-static const double reals[] = {0.0, -0.0, 1, -1, 0.5, -3, NAN, INFINITY, -INFINITY, FLT_MAX, FLT_MIN, 0x1p-149, -0x1p-149, 3.25};
+static const double reals[] = {0.0,      -0.0,      1,       -1,      0.5,      -3,        NAN,
+                               INFINITY, -INFINITY, FLT_MAX, FLT_MIN, 0x1p-149, -0x1p-149, 3.25};
 
 static int value_count(const row_check *r, int name)
 {
@@ -167,7 +168,8 @@ static bool tell(row_check *r, tn_facts *f, point *at)
     if (r->held == 0)
         return false;
     tn_facts_assume(f, with_constants(r, r->when, at));
-    if (tn_dtype_is_int(r->t) && r->used[A]) /* sums of wrapping integers are not compared: their ranges are what counts */
+    if (tn_dtype_is_int(r->t) &&
+        r->used[A]) /* sums of wrapping integers are not compared: their ranges are what counts */
         tn_facts_range(f, r->leaf[A], r->range_a.lo, r->range_a.hi);
     return true;
 }
@@ -184,8 +186,8 @@ static void check_simplified(row_check *r, point *at)
     }
     const tn_expr *got = tn_simplify(p, &f, before), *want = tn_simplify(p, &f, after);
     if (got != want)
-        fail_msg("%s: `%s` simplifies to `%s`, `%s` to `%s`", r->row->name, text_of(r->w, before), text_of(r->w, got),
-                 text_of(r->w, after), text_of(r->w, want));
+        fail_msg("%s: `%s` simplifies to `%s`, `%s` to `%s`", r->row->name, text_of(r->w, before),
+                 text_of(r->w, got), text_of(r->w, after), text_of(r->w, want));
     r->fired += got != before;
     tn_facts_deinit(&f);
 }

@@ -1,5 +1,5 @@
-/* What schedules and lowering write, and what must become of it: bindings of split and fused loops, layouts, flattened
- * offsets, masks and padding. */
+/* What schedules and lowering write, and what must become of it: bindings of split and fused loops, layouts,
+ * flattened offsets, masks and padding. */
 #include "test_arith_text.h"
 
 typedef struct row { const char *loops, *assumed, *before, *after; } row;
@@ -37,6 +37,12 @@ static const row rows[] = {
     {"i<n, y<h/2 + 1", NULL, "(i*(h/2 + 1) + y)/(h/2 + 1)", "i"},
     {"f<n*(h/2 + 1)", NULL, "f/(h/2 + 1)*(h/2 + 1) + f%(h/2 + 1)", "f"},
     {"i<n", NULL, "(i + 1)*m*4 - i*m*4", "m*4"},
+    {"i<n, y<h, x<w", NULL, "((i*h + y)*w + x)/(h*w)", "i"},
+    {"i<n, y<h, x<w", NULL, "((i*h + y)*w + x)%(h*w)", "y*w + x"},
+    {"i<n, y<h, x<w", NULL, "((i*h + y)*w + x)/w%h", "y"},
+    {"f<n*h*w", NULL, "(f/(h*w)*h + f%(h*w)/w)*w + f%w", "f"},
+    {"f<n*h*w", NULL, "f%(h*w)/w*w + f%w", "f%(h*w)"},
+    {"f<n*h*4", NULL, "f/4%h*4 + f%4", "f%(h*4)"},
     /* tails */
     {"t<ceildiv(n, 14)", NULL, "min(t*14 + 14, n) - t*14", "min(14, n - t*14)"},
     {"t<4", NULL, "min(t*14 + 14, 56) - t*14", "14"},
@@ -52,7 +58,16 @@ static const row rows[] = {
     {"task<ceildiv(n, 14)*8, ii<14", NULL, "task/8*14 + ii < n", "task/8*14 + ii < n"},
     {"t<n/16, ii<16", NULL, "t*16 + ii < n", "true"},
     {"t<ceildiv(n, 14), ii<min(14, n - t*14)", NULL, "t*14 + ii < n", "true"},
-    {"i<n, j<m", NULL, "i*m + j < n*m or i < n", "true"},
+    {"i<n, j<m", NULL, "i*m + j < n*m", "true"},
+    {"i<n, y<h, x<w", NULL, "(i*h + y)*w + x < n*h*w", "true"},
+    {"i<n, y<h, x<w", NULL, "0 <= (i*h + y)*w + x", "true"},
+    /* divisible extents */
+    {"", "n%16 == 0", "ceildiv(n, 16)", "n/16"},
+    {"", "n%16 == 0", "n/16*16", "n"},
+    {"", "n%16 == 0", "ceildiv(n, 16)*16 - n", "0"},
+    {"", "n%16 == 0", "n*3%48 + n%8", "0"},
+    {"", "n%16 == 3", "(n + 13)/16*16", "n + 13"},
+    {"t<n/16, i<16", "n%16 == 0", "min(t*16 + 16, n)", "t*16 + 16"},
     {"i<n", NULL, "0 <= i and i < n", "true"},
     {"i<n", "n <= 64", "i < 64", "true"},
     {"i<n", "n == 1", "i", "0"},
@@ -105,8 +120,8 @@ static void test_rows(void **state)
         const tn_expr *got = tn_simplify(&t.w.pool, &t.w.facts, e);
         if (got != want && strcmp(text_print(&t, got), rows[i].after) != 0 &&
             got != tn_simplify(&t.w.pool, NULL, want)) /* the order of commuting operands is the pool's */
-            fail_msg("%s [%s, %s]: got %s, not %s", rows[i].before, rows[i].loops, rows[i].assumed ? rows[i].assumed : "",
-                     text_print(&t, got), rows[i].after);
+            fail_msg("%s [%s, %s]: got %s, not %s", rows[i].before, rows[i].loops,
+                     rows[i].assumed ? rows[i].assumed : "", text_print(&t, got), rows[i].after);
         text_deinit(&t);
     }
 }
@@ -164,12 +179,30 @@ static void test_no_facts(void **state)
 
 static void test_bounds(void **state)
 {
-    static const struct { const char *e; int64_t lo, hi; } bounds[] = {
-        {"i", 0, 13}, {"i*3 - j", -4, 39}, {"i - i + j", 0, 4}, {"(i*5 + j)/5", 0, 13}, {"i%4", 0, 3}, {"(i + 14)%28", 14, 27},
-        {"(0 - i)/4", -4, 0}, {"(0 - i)%4", 0, 3}, {"min(i, j)", 0, 4}, {"max(i - 20, j)", 0, 4}, {"select(i < 3, i, 0 - j)", -4, 13},
-        {"i*j", 0, 52}, {"(i - 5)*(j - 2)", -16, 16}, {"i/n", 0, 13}, {"i%n", 0, 13}, {"truncdiv(0 - i, 3)", -13, 13},
-        {"index(i8(i32(i)))", 0, 13}, {"index(i8(i32(i*100)))", -128, 127}, {"index(u8(i32(i)*3i32))", 0, 39},
-        {"index(bitand(i32(i), 7i32))", 0, 7}, {"index(i < 3)", 0, 1}, {"abs(i - 5)", 0, 8},
+    static const struct { const char *e; int64_t lo, hi;
+    } bounds[] = {
+        {"i", 0, 13},
+        {"i*3 - j", -4, 39},
+        {"i - i + j", 0, 4},
+        {"(i*5 + j)/5", 0, 13},
+        {"i%4", 0, 3},
+        {"(i + 14)%28", 14, 27},
+        {"(0 - i)/4", -4, 0},
+        {"(0 - i)%4", 0, 3},
+        {"min(i, j)", 0, 4},
+        {"max(i - 20, j)", 0, 4},
+        {"select(i < 3, i, 0 - j)", -4, 13},
+        {"i*j", 0, 52},
+        {"(i - 5)*(j - 2)", -16, 16},
+        {"i/n", 0, 13},
+        {"i%n", 0, 13},
+        {"truncdiv(0 - i, 3)", -13, 13},
+        {"index(i8(i32(i)))", 0, 13},
+        {"index(i8(i32(i*100)))", -128, 127},
+        {"index(u8(i32(i)*3i32))", 0, 39},
+        {"index(bitand(i32(i), 7i32))", 0, 7},
+        {"index(i < 3)", 0, 1},
+        {"abs(i - 5)", 0, 8},
     };
     text_world t;
     (void)state;
@@ -186,11 +219,20 @@ static void test_bounds(void **state)
 
 static void test_floats(void **state)
 {
-    static const struct { const char *before, *after; } same[] = {
-        {"f32(i)*1f", "f32(i)"}, {"f32(i) + 0f", "f32(i) + 0f"}, {"f32(i)*0f", "f32(i)*0f"}, {"f32(i) - f32(i)", "f32(i) - f32(i)"},
-        {"f32(i) + 1f + 2f", "f32(i) + 1f + 2f"}, {"f32(i)/f32(i)", "f32(i)/f32(i)"}, {"select(i < 14, f32(i), 0f)", "f32(i)"},
-        {"not(f32(i) < f32(n))", "not(f32(i) < f32(n))"}, {"select(f32(i) < f32(n), f32(i), f32(n))", "select(f32(i) < f32(n), f32(i), f32(n))"},
-        {"f32(i + n - n)*2f", "f32(i)*2f"}, {"f32(i) == f32(i)", "f32(i) == f32(i)"}, {"max(f32(i), f32(i))", "f32(i)"},
+    static const struct { const char *before, *after;
+    } same[] = {
+        {"f32(i)*1f", "f32(i)"},
+        {"f32(i) + 0f", "f32(i) + 0f"},
+        {"f32(i)*0f", "f32(i)*0f"},
+        {"f32(i) - f32(i)", "f32(i) - f32(i)"},
+        {"f32(i) + 1f + 2f", "f32(i) + 1f + 2f"},
+        {"f32(i)/f32(i)", "f32(i)/f32(i)"},
+        {"select(i < 14, f32(i), 0f)", "f32(i)"},
+        {"not(f32(i) < f32(n))", "not(f32(i) < f32(n))"},
+        {"select(f32(i) < f32(n), f32(i), f32(n))", "select(f32(i) < f32(n), f32(i), f32(n))"},
+        {"f32(i + n - n)*2f", "f32(i)*2f"},
+        {"f32(i) == f32(i)", "f32(i) == f32(i)"},
+        {"max(f32(i), f32(i))", "f32(i)"},
     };
     text_world t;
     (void)state;
@@ -213,8 +255,10 @@ static void test_deep_and_shared(void **state)
     tn_pool *p = &w.pool;
     const tn_expr *v = tn_var(p, TN_IDX, 0), *e = v, *m = v, *x = tn_var(p, TN_F32, 1), *y = x, *q = v;
     for (int i = 0; i < 20000; i++) {
-        e = tn_expr_make(p, TN_E_ADD, TN_IDX, (tn_payload){0}, 2, (const tn_expr *const[]){e, i % 2 ? v : tn_idx(p, 1)});
-        m = tn_expr_make(p, TN_E_MIN, TN_IDX, (tn_payload){0}, 2, (const tn_expr *const[]){m, tn_idx(p, 20000 - i)});
+        e = tn_expr_make(p, TN_E_ADD, TN_IDX, (tn_payload){0}, 2,
+                         (const tn_expr *const[]){e, i % 2 ? v : tn_idx(p, 1)});
+        m = tn_expr_make(p, TN_E_MIN, TN_IDX, (tn_payload){0}, 2,
+                         (const tn_expr *const[]){m, tn_idx(p, 20000 - i)});
         y = tn_add(p, tn_mul(p, y, x), x);
     }
     for (int i = 0; i < 200; i++) /* 2^200 paths */
@@ -231,11 +275,20 @@ static void test_deep_and_shared(void **state)
 static void test_huge_numbers(void **state)
 {
     static const char *const texts[] = {
-        "i*9223372036854775807 + i*9223372036854775807", "(i + 9223372036854775807)/2", "i*4611686018427387904*4",
-        "i + 9223372036854775807 < j - 9223372036854775807", "(i*9223372036854775807)%9223372036854775807",
-        "i/0x8000000000000000", "i%0x8000000000000000", "(i - 9223372036854775807 - 5)/9223372036854775807",
-        "min(i + 9223372036854775807, j - 9223372036854775807)", "i*i*i*i*i*i*i*i*i*i*i*i*i*i*i*i*i*i*i*i*i",
-        "(i + j + 1)*(i + j + 2)*(i + j + 3)*(i + j + 4)*(i + j + 5)*(i + j + 6)*(i + j + 7)", "i/0", "i%0", "5/0 < i",
+        "i*9223372036854775807 + i*9223372036854775807",
+        "(i + 9223372036854775807)/2",
+        "i*4611686018427387904*4",
+        "i + 9223372036854775807 < j - 9223372036854775807",
+        "(i*9223372036854775807)%9223372036854775807",
+        "i/0x8000000000000000",
+        "i%0x8000000000000000",
+        "(i - 9223372036854775807 - 5)/9223372036854775807",
+        "min(i + 9223372036854775807, j - 9223372036854775807)",
+        "i*i*i*i*i*i*i*i*i*i*i*i*i*i*i*i*i*i*i*i*i",
+        "(i + j + 1)*(i + j + 2)*(i + j + 3)*(i + j + 4)*(i + j + 5)*(i + j + 6)*(i + j + 7)",
+        "i/0",
+        "i%0",
+        "5/0 < i",
     };
     text_world t;
     (void)state;
@@ -253,8 +306,9 @@ static void test_huge_numbers(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_rows),   cmocka_unit_test(test_facts_change),    cmocka_unit_test(test_no_facts),
-        cmocka_unit_test(test_bounds), cmocka_unit_test(test_floats),          cmocka_unit_test(test_deep_and_shared),
+        cmocka_unit_test(test_rows),         cmocka_unit_test(test_facts_change),
+        cmocka_unit_test(test_no_facts),     cmocka_unit_test(test_bounds),
+        cmocka_unit_test(test_floats),       cmocka_unit_test(test_deep_and_shared),
         cmocka_unit_test(test_huge_numbers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

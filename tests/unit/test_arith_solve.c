@@ -13,7 +13,10 @@ static bool same(text_world *t, const tn_expr *got, const char *want)
 
 static void test_linear(void **state)
 {
-    static const struct { const char *loops, *e, *coef, *rest; } rows[] = { /* in the last loop's variable; coef NULL: not linear */
+    static const struct {
+        const char *loops, *e, *coef, *rest;
+    } rows[] = {
+        /* in the last loop's variable; coef NULL: not linear */
         {"task<64, k<64, ji<16", "(task%8*64 + k)*32 + ji", "1", "task%8*2048 + k*32"},
         {"co<4, y<7, ci<16", "((co*16 + ci)/16*7 + y)*16 + (co*16 + ci)%16", "1", "co*112 + y*16"},
         {"i<n, j<m", "i*m + j*2 + 3", "2", "i*m + 3"},
@@ -32,7 +35,8 @@ static void test_linear(void **state)
         const tn_expr *coef = NULL, *rest = NULL;
         text_init(&t, rows[k].loops, NULL);
         bool ok = tn_linear(&t.w.pool, &t.w.facts, text_parse(&t, rows[k].e), t.var[t.n - 1], &coef, &rest);
-        if (ok != (rows[k].coef != NULL) || (ok && (!same(&t, coef, rows[k].coef) || !same(&t, rest, rows[k].rest))))
+        if (ok != (rows[k].coef != NULL) ||
+            (ok && (!same(&t, coef, rows[k].coef) || !same(&t, rest, rows[k].rest))))
             fail_msg("%s: %s, %s", rows[k].e, text_print(&t, coef), text_print(&t, rest));
         text_deinit(&t);
     }
@@ -71,7 +75,11 @@ static void test_affine(void **state)
 
 /* ---- tn_span ---- */
 
-typedef struct span_row { const char *loops; int inner; const char *e, *lo, *hi; } span_row; /* the last `inner` loops run */
+typedef struct span_row {
+    const char *loops;
+    int inner;
+    const char *e, *lo, *hi;
+} span_row; /* the last `inner` loops run */
 
 static const span_row spans[] = {
     {"task<64, ii<14", 1, "task/8*14 + ii", "task/8*14", "task/8*14 + 13"},
@@ -100,11 +108,16 @@ static void test_span(void **state)
         int first = t.n - spans[k].inner;
         for (int i = first; i < t.n; i++) {
             uint64_t at;
-            extent[i] = tn_map_get(&t.w.facts.range, tn_map_key(t.var[i]), &at) ? tn_idx(&t.w.pool, t.w.facts.at[at].hi + 1) : NULL;
+            extent[i] = tn_map_get(&t.w.facts.range, tn_map_key(t.var[i]), &at)
+                            ? tn_idx(&t.w.pool, t.w.facts.at[at].hi + 1)
+                            : NULL;
             for (size_t u = 0; u < t.w.facts.n_upper; u++)
-                extent[i] = t.w.facts.upper[u].leaf == t.var[i] ? tn_add(&t.w.pool, t.w.facts.upper[u].max, tn_idx(&t.w.pool, 1)) : extent[i];
+                extent[i] = t.w.facts.upper[u].leaf == t.var[i]
+                                ? tn_add(&t.w.pool, t.w.facts.upper[u].max, tn_idx(&t.w.pool, 1))
+                                : extent[i];
         }
-        bool ok = tn_span(&t.w.pool, &t.w.facts, text_parse(&t, spans[k].e), spans[k].inner, &t.var[first], &extent[first], &lo, &hi);
+        bool ok = tn_span(&t.w.pool, &t.w.facts, text_parse(&t, spans[k].e), spans[k].inner, &t.var[first],
+                          &extent[first], &lo, &hi);
         if (ok != (spans[k].lo != NULL) || (ok && (!same(&t, lo, spans[k].lo) || !same(&t, hi, spans[k].hi))))
             fail_msg("%s: %s .. %s", spans[k].e, text_print(&t, lo), text_print(&t, hi));
         text_deinit(&t);
@@ -161,12 +174,14 @@ static void test_solve(void **state)
         text_init(&t, r->loops, NULL);
         tn_solve_bounds(&t.w.pool, &t.w.facts, text_parse(&t, r->cond), text_parse(&t, r->var), &lo, &hi, &rest);
         if (!same(&t, lo, r->lo) || !same(&t, hi, r->hi) || !same(&t, rest, r->rest))
-            fail_msg("%s for %s: %s <= %s < %s, rest %s", r->cond, r->var, text_print(&t, lo), r->var, text_print(&t, hi), text_print(&t, rest));
+            fail_msg("%s for %s: %s <= %s < %s, rest %s", r->cond, r->var, text_print(&t, lo), r->var,
+                     text_print(&t, hi), text_print(&t, rest));
         text_deinit(&t);
     }
 }
 
-/* Convolution masks with every stride, dilation and padding: the solved bounds and the mask agree at each point. */
+/* Convolution masks with every stride, dilation and padding: the solved bounds and the mask agree at each
+ * point. */
 static bool at_point(const tn_expr *e, const point *at, int64_t otherwise, int64_t *out)
 {
     tn_scalar v = {.i = otherwise};
@@ -186,10 +201,11 @@ static void check_masks(text_world *t, const tn_expr *cond, const tn_expr *var)
             point at = {{t->var[0], t->var[1]}, {y, k}, 2};
             int64_t l = 0, h = 0, r = 0, v = var == t->var[0] ? y : k;
             tn_scalar m;
-            assert_true(eval_at(cond, &at, &m) && at_point(lo, &at, -100, &l) && at_point(hi, &at, 100, &h) && at_point(rest, &at, 1, &r));
+            assert_true(eval_at(cond, &at, &m) && at_point(lo, &at, -100, &l) && at_point(hi, &at, 100, &h) &&
+                        at_point(rest, &at, 1, &r));
             if ((l <= v && v < h && r) != (m.i != 0))
-                fail_msg("%s at %lld, %lld: %s .. %s, rest %s", text_print(t, cond), (long long)y, (long long)k, text_print(t, lo),
-                         text_print(t, hi), text_print(t, rest));
+                fail_msg("%s at %lld, %lld: %s .. %s, rest %s", text_print(t, cond), (long long)y, (long long)k,
+                         text_print(t, lo), text_print(t, hi), text_print(t, rest));
         }
     }
 }
@@ -203,7 +219,8 @@ static void test_masks(void **state)
                 char text[200];
                 text_world t;
                 text_init(&t, "oh<9, kh<5", NULL);
-                snprintf(text, sizeof text, "0 <= oh*%d + kh*%d - %d and oh*%d + kh*%d - %d < 8", s, d, pad, s, d, pad);
+                snprintf(text, sizeof text, "0 <= oh*%d + kh*%d - %d and oh*%d + kh*%d - %d < 8", s, d, pad, s, d,
+                         pad);
                 const tn_expr *cond = text_parse(&t, text);
                 check_masks(&t, cond, t.var[0]);
                 check_masks(&t, cond, t.var[1]);

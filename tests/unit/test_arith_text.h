@@ -1,6 +1,7 @@
 #ifndef TEST_ARITH_TEXT_H
 #define TEST_ARITH_TEXT_H
-/* Expressions and facts of arith's tests as text: "i<14, t<ceildiv(n, 14)" declares loops, other names are symbols. */
+/* Expressions and facts of arith's tests as text: "i<14, t<ceildiv(n, 14)" declares loops, other names are
+ * symbols. */
 #include "ir/lex.h"
 #include "test_arith_eval.h"
 

@@ -138,12 +138,26 @@ static void text_reads_and_prints(void **state)
 
 static void bad_text_is_refused(void **state)
 {
-    static const struct { const char *text, *id; } rows[] = {
-        {", unit=3", "ir-E020"},         {", units=x", "ir-E001"},        {", units=1.5", "ir-E001"},     {", units=None", "ir-E001"},
-        {", alpha=\"x\"", "ir-E001"},    {", keepdims=2", "ir-E002"},     {", keepdims=Yes", "ir-E001"},  {", mode=constant", "ir-E001"},
-        {", dtype=\"float31\"", "ir-E021"}, {", dtype=3", "ir-E001"},     {", axes=[1, x]", "ir-E001"},   {", axes=[1", "ir-E001"},
-        {", shape=[k]", "ir-E003"},      {", shape=[n < 3]", "ir-E021"},  {", names=[1]", "ir-E001"},     {", names=[\"\\q\"]", "ir-E002"},
-        {", units=1i32", "ir-E001"},     {", axes=[9223372036854775808]", "ir-E002"},
+    static const struct { const char *text, *id;
+    } rows[] = {
+        {", unit=3", "ir-E020"},
+        {", units=x", "ir-E001"},
+        {", units=1.5", "ir-E001"},
+        {", units=None", "ir-E001"},
+        {", alpha=\"x\"", "ir-E001"},
+        {", keepdims=2", "ir-E002"},
+        {", keepdims=Yes", "ir-E001"},
+        {", mode=constant", "ir-E001"},
+        {", dtype=\"float31\"", "ir-E021"},
+        {", dtype=3", "ir-E001"},
+        {", axes=[1, x]", "ir-E001"},
+        {", axes=[1", "ir-E001"},
+        {", shape=[k]", "ir-E003"},
+        {", shape=[n < 3]", "ir-E021"},
+        {", names=[1]", "ir-E001"},
+        {", names=[\"\\q\"]", "ir-E002"},
+        {", units=1i32", "ir-E001"},
+        {", axes=[9223372036854775808]", "ir-E002"},
     };
     world *w = *state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
@@ -158,8 +172,8 @@ static void bad_text_is_refused(void **state)
     tn_diag_clear(&w->ctx);
     sample s;
     assert_int_equal(read_all(w, ", unit=3", &s), TN_FAIL);
-    assert_string_equal(w->ctx.diag[0].message,
-                        "there is no attribute `unit` here; known are: units, alpha, keepdims, mode, dtype, axes, shape, names");
+    assert_string_equal(w->ctx.diag[0].message, "there is no attribute `unit` here; known are: units, alpha, "
+                                                "keepdims, mode, dtype, axes, shape, names");
 }
 
 static void random_sample(world *w, tn_rng *r, sample *s)
@@ -172,7 +186,8 @@ static void random_sample(world *w, tn_rng *r, sample *s)
     uint32_t n = (uint32_t)tn_rng_below(r, 5);
     for (uint32_t i = 0; i < n; i++) {
         ints[i] = (int64_t)tn_rng_below(r, 7) - 3;
-        dims[i] = tn_rng_below(r, 2) ? tn_sym(&w->pool, "n") : tn_mul(&w->pool, tn_sym(&w->pool, "m"), tn_idx(&w->pool, ints[i]));
+        dims[i] = tn_rng_below(r, 2) ? tn_sym(&w->pool, "n")
+                                     : tn_mul(&w->pool, tn_sym(&w->pool, "m"), tn_idx(&w->pool, ints[i]));
         strs[i] = words[tn_rng_below(r, 7)];
     }
     s->units = (int64_t)(tn_rng_next(r) >> tn_rng_below(r, 63) >> 1);
@@ -218,8 +233,9 @@ static void each_field_counts(void **state)
     sample base, s;
     tn_attr_init(&w->pool, fields, sizeof base, &base);
     for (int k = 0; k < 8; k++) {
-        static const char *const change[] = {", units=1", ", alpha=0", ", keepdims=True", ", mode=\"x\"", ", dtype=int8", ", axes=[1, 2]",
-                                             ", shape=[n]", ", names=[\"\"]"};
+        static const char *const change[] = {", units=1",    ", alpha=0",     ", keepdims=True",
+                                             ", mode=\"x\"", ", dtype=int8",  ", axes=[1, 2]",
+                                             ", shape=[n]",  ", names=[\"\"]"};
         s = base;
         assert_int_equal(read_all(w, change[k], &s), TN_OK);
         assert_false(tn_attr_eq(fields, &base, &s));

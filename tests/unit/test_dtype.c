@@ -8,13 +8,16 @@
 #include <string.h>
 #include <cmocka.h>
 
-static const struct { tn_dtype t; const char *long_name, *short_name; } rows[] = {
-    {{TN_FLOAT, 32, 1}, "float32", "f32"},     {{TN_FLOAT, 16, 8}, "float16x8", "f16x8"}, {{TN_FLOAT, 64, 1}, "float64", "f64"},
-    {{TN_BFLOAT, 16, 1}, "bfloat16", "bf16"},  {{TN_INT, 8, 64}, "int8x64", "i8x64"},     {{TN_INT, 64, 1}, "int64", "i64"},
-    {{TN_UINT, 8, 1}, "uint8", "u8"},          {{TN_UINT, 32, 4}, "uint32x4", "u32x4"},   {{TN_BOOL, 8, 1}, "bool", "bool"},
-    {{TN_BOOL, 8, 16}, "boolx16", "boolx16"},  {{TN_INDEX, 64, 1}, "index", "index"},     {{TN_INDEX, 64, 4}, "indexx4", "indexx4"},
-    {{TN_HANDLE, 64, 1}, "handle", "handle"},  {{TN_INT, 4, 1}, "int4", "i4"},            {{TN_UINT, 1, 1}, "uint1", "u1"},
-    {{TN_FLOAT, 32, 65535}, "float32x65535", "f32x65535"},
+static const struct { tn_dtype t; const char *long_name, *short_name;
+} rows[] = {
+    {{TN_FLOAT, 32, 1}, "float32", "f32"},    {{TN_FLOAT, 16, 8}, "float16x8", "f16x8"},
+    {{TN_FLOAT, 64, 1}, "float64", "f64"},    {{TN_BFLOAT, 16, 1}, "bfloat16", "bf16"},
+    {{TN_INT, 8, 64}, "int8x64", "i8x64"},    {{TN_INT, 64, 1}, "int64", "i64"},
+    {{TN_UINT, 8, 1}, "uint8", "u8"},         {{TN_UINT, 32, 4}, "uint32x4", "u32x4"},
+    {{TN_BOOL, 8, 1}, "bool", "bool"},        {{TN_BOOL, 8, 16}, "boolx16", "boolx16"},
+    {{TN_INDEX, 64, 1}, "index", "index"},    {{TN_INDEX, 64, 4}, "indexx4", "indexx4"},
+    {{TN_HANDLE, 64, 1}, "handle", "handle"}, {{TN_INT, 4, 1}, "int4", "i4"},
+    {{TN_UINT, 1, 1}, "uint1", "u1"},         {{TN_FLOAT, 32, 65535}, "float32x65535", "f32x65535"},
 };
 
 static void names_go_both_ways(void **state)
@@ -37,8 +40,10 @@ static void names_go_both_ways(void **state)
 
 static void other_text_is_no_dtype(void **state)
 {
-    static const char *const bad[] = {"", "f", "float", "f8", "f33", "f128", "i3", "i0", "i65", "bf32", "bool8", "index64", "f32x",
-                                      "f32x0", "f32x1", "f32x65536", "f32x4x4", "f032", "f32 ", " f32", "F32", "i99999999999", "x4"};
+    static const char *const bad[] = {"",     "f",     "float", "f8",           "f33",     "f128",
+                                      "i3",   "i0",    "i65",   "bf32",         "bool8",   "index64",
+                                      "f32x", "f32x0", "f32x1", "f32x65536",    "f32x4x4", "f032",
+                                      "f32 ", " f32",  "F32",   "i99999999999", "x4"};
     tn_dtype t = {7, 7, 7};
     (void)state;
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {

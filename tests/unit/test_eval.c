@@ -84,14 +84,17 @@ static bool defined(enum tn_ek k, bool is_signed, int a, int b, int *out)
     case TN_E_BITOR: *out = a | b; return true;
     case TN_E_BITXOR: *out = a ^ b; return true;
     case TN_E_SHL: *out = b >= 0 && b < 8 ? (int)((unsigned)a << b) : 0; return b >= 0 && b < 8;
-    case TN_E_SHR: *out = b >= 0 && b < 8 ? (is_signed && a < 0 ? -((-a - 1) >> b) - 1 : a >> b) : 0; return b >= 0 && b < 8;
+    case TN_E_SHR:
+        *out = b >= 0 && b < 8 ? (is_signed && a < 0 ? -((-a - 1) >> b) - 1 : a >> b) : 0;
+        return b >= 0 && b < 8;
     default: fail(); return false;
     }
 }
 
-static const enum tn_ek int_kinds[] = {TN_E_ADD, TN_E_SUB, TN_E_MUL, TN_E_FLOORDIV, TN_E_FLOORMOD, TN_E_TRUNCDIV, TN_E_TRUNCMOD,
-                                       TN_E_MIN, TN_E_MAX, TN_E_EQ, TN_E_NE, TN_E_LT, TN_E_LE, TN_E_BITAND, TN_E_BITOR, TN_E_BITXOR,
-                                       TN_E_SHL, TN_E_SHR};
+static const enum tn_ek int_kinds[] = {TN_E_ADD,      TN_E_SUB,      TN_E_MUL, TN_E_FLOORDIV, TN_E_FLOORMOD,
+                                       TN_E_TRUNCDIV, TN_E_TRUNCMOD, TN_E_MIN, TN_E_MAX,      TN_E_EQ,
+                                       TN_E_NE,       TN_E_LT,       TN_E_LE,  TN_E_BITAND,   TN_E_BITOR,
+                                       TN_E_BITXOR,   TN_E_SHL,      TN_E_SHR};
 enum { N_INT_KINDS = sizeof int_kinds / sizeof *int_kinds };
 
 static void check_8_bits(bool is_signed)
@@ -167,7 +170,8 @@ static void index_is_exact_or_undefined(void **state)
     }
     tn_scalar big = {.i = -1}, r;
     assert_false(tn_eval_op(TN_E_CAST, TN_IDX, none, U64, 1, &big, &r));
-    assert_false(tn_eval_op(TN_E_CALL, TN_IDX, (tn_payload){.call = {.id = TN_F_abs}}, TN_IDX, 1, &(tn_scalar){.i = INT64_MIN}, &r));
+    assert_false(tn_eval_op(TN_E_CALL, TN_IDX, (tn_payload){.call = {.id = TN_F_abs}}, TN_IDX, 1,
+                            &(tn_scalar){.i = INT64_MIN}, &r));
     assert_true(tn_eval_op(TN_E_CALL, I8, (tn_payload){.call = {.id = TN_F_abs}}, I8, 1, &(tn_scalar){.i = -128}, &r));
     assert_int_equal(r.i, -128);
 }
@@ -303,7 +307,9 @@ static void halves_convert_both_ways(void **state)
     (void)state;
     for (uint32_t h = 0; h < 65536; h++) {
         int exp = (int)(h >> 10 & 31), man = (int)(h & 1023);
-        double want = exp == 31 ? (man ? (double)NAN : (double)INFINITY) : exp ? ldexp(1024 + man, exp - 25) : ldexp(man, -24);
+        double want = exp == 31 ? (man ? (double)NAN : (double)INFINITY)
+                      : exp     ? ldexp(1024 + man, exp - 25)
+                                : ldexp(man, -24);
         float f = tn_half_to_float((uint16_t)h);
         assert_true(same((double)f, h >> 15 ? -want : want));
         if (exp == 31 && man) {
@@ -313,7 +319,8 @@ static void halves_convert_both_ways(void **state)
         assert_int_equal(tn_float_to_half(f), h);
         if (h >> 15 || exp == 31)
             continue;
-        /* between h and the next value (65536 after the largest): the middle goes to even, its neighbours to their side */
+        /* between h and the next value (65536 after the largest): the middle goes to even, its neighbours to
+         * their side */
         double next = h == 0x7bff ? 65536 : (double)tn_half_to_float((uint16_t)(h + 1));
         float middle = (float)((want + next) / 2);
         assert_int_equal(tn_float_to_half(middle), h % 2 ? h + 1 : h);
@@ -344,24 +351,44 @@ static void intrinsics(void **state)
     assert_true(same(call(TN_F_exp, TN_F32, 1, 0), (double)2.71828183f));
     assert_true(same(call(TN_F_exp, TN_F16, 20, 0), INFINITY));
     tn_scalar in = {.f = NAN}, r;
-    assert_true(tn_eval_op(TN_E_CALL, TN_BOOL1, (tn_payload){.call = {.id = TN_F_isnan}}, TN_F32, 1, &in, &r) && r.i == 1);
+    assert_true(
+        tn_eval_op(TN_E_CALL, TN_BOOL1, (tn_payload){.call = {.id = TN_F_isnan}}, TN_F32, 1, &in, &r) &&
+        r.i == 1);
     in.f = INFINITY;
-    assert_true(tn_eval_op(TN_E_CALL, TN_BOOL1, (tn_payload){.call = {.id = TN_F_isnan}}, TN_F32, 1, &in, &r) && r.i == 0);
+    assert_true(
+        tn_eval_op(TN_E_CALL, TN_BOOL1, (tn_payload){.call = {.id = TN_F_isnan}}, TN_F32, 1, &in, &r) &&
+        r.i == 0);
 }
 
 /* ---- conversions ---- */
 
 static void floats_convert_to_integers(void **state)
 {
-    static const struct { tn_dtype t; double x; int64_t r; } rows[] = {
-        {{TN_INT, 8, 1}, 3.99, 3},         {{TN_INT, 8, 1}, -3.99, -3},         {{TN_INT, 8, 1}, 128, 127},
-        {{TN_INT, 8, 1}, -128.9, -128},    {{TN_INT, 8, 1}, -129, -128},        {{TN_INT, 8, 1}, NAN, 0},
-        {{TN_UINT, 8, 1}, -0.9, 0},        {{TN_UINT, 8, 1}, -5, 0},            {{TN_UINT, 8, 1}, 255.9, 255},
-        {{TN_UINT, 8, 1}, 1e9, 255},       {{TN_INT, 32, 1}, 2147483648.0, INT32_MAX},
-        {{TN_INT, 32, 1}, -2147483648.5, INT32_MIN}, {{TN_INT, 64, 1}, 1e19, INT64_MAX}, {{TN_INT, 64, 1}, -1e19, INT64_MIN},
-        {{TN_INT, 64, 1}, INFINITY, INT64_MAX},      {{TN_UINT, 64, 1}, INFINITY, -1},   {{TN_UINT, 64, 1}, 0x1p63, INT64_MIN},
-        {{TN_UINT, 64, 1}, -INFINITY, 0},  {{TN_INDEX, 64, 1}, -2.5, -2},       {{TN_INDEX, 64, 1}, 1e300, INT64_MAX},
-        {{TN_BOOL, 8, 1}, 0.1, 1},         {{TN_BOOL, 8, 1}, -0.0, 0},          {{TN_BOOL, 8, 1}, NAN, 1},
+    static const struct { tn_dtype t; double x; int64_t r;
+    } rows[] = {
+        {{TN_INT, 8, 1}, 3.99, 3},
+        {{TN_INT, 8, 1}, -3.99, -3},
+        {{TN_INT, 8, 1}, 128, 127},
+        {{TN_INT, 8, 1}, -128.9, -128},
+        {{TN_INT, 8, 1}, -129, -128},
+        {{TN_INT, 8, 1}, NAN, 0},
+        {{TN_UINT, 8, 1}, -0.9, 0},
+        {{TN_UINT, 8, 1}, -5, 0},
+        {{TN_UINT, 8, 1}, 255.9, 255},
+        {{TN_UINT, 8, 1}, 1e9, 255},
+        {{TN_INT, 32, 1}, 2147483648.0, INT32_MAX},
+        {{TN_INT, 32, 1}, -2147483648.5, INT32_MIN},
+        {{TN_INT, 64, 1}, 1e19, INT64_MAX},
+        {{TN_INT, 64, 1}, -1e19, INT64_MIN},
+        {{TN_INT, 64, 1}, INFINITY, INT64_MAX},
+        {{TN_UINT, 64, 1}, INFINITY, -1},
+        {{TN_UINT, 64, 1}, 0x1p63, INT64_MIN},
+        {{TN_UINT, 64, 1}, -INFINITY, 0},
+        {{TN_INDEX, 64, 1}, -2.5, -2},
+        {{TN_INDEX, 64, 1}, 1e300, INT64_MAX},
+        {{TN_BOOL, 8, 1}, 0.1, 1},
+        {{TN_BOOL, 8, 1}, -0.0, 0},
+        {{TN_BOOL, 8, 1}, NAN, 1},
     };
     (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)

@@ -39,8 +39,9 @@ static int leave(void **state)
 /* ---- names: v<k> has dtype var_types[k % n], b<k> elements of var_types[k % n], others are symbols ---- */
 
 static const tn_dtype types[] = {
-    {TN_INDEX, 64, 1}, {TN_FLOAT, 32, 1}, {TN_INT, 32, 1},  {TN_BOOL, 8, 1},  {TN_FLOAT, 64, 1}, {TN_UINT, 8, 1}, {TN_FLOAT, 16, 1},
-    {TN_INT, 64, 1},   {TN_UINT, 64, 1},  {TN_BFLOAT, 16, 1}, {TN_INT, 8, 1}, {TN_FLOAT, 32, 4}, {TN_INT, 32, 4},
+    {TN_INDEX, 64, 1}, {TN_FLOAT, 32, 1}, {TN_INT, 32, 1}, {TN_BOOL, 8, 1},  {TN_FLOAT, 64, 1},
+    {TN_UINT, 8, 1},   {TN_FLOAT, 16, 1}, {TN_INT, 64, 1}, {TN_UINT, 64, 1}, {TN_BFLOAT, 16, 1},
+    {TN_INT, 8, 1},    {TN_FLOAT, 32, 4}, {TN_INT, 32, 4},
 };
 enum { N_TYPES = sizeof types / sizeof *types, N_SCALARS = 11 };
 
@@ -325,7 +326,8 @@ static void subst_replaces_at_once(void **state)
     const tn_expr *n = tn_sym(p, "n"), *m = tn_sym(p, "m"), *from[2] = {n, m}, *to[2] = {m, n};
     assert_ptr_equal(tn_subst(p, parse(p, "n*2 - m"), 2, from, to), parse(p, "m*2 - n"));
     const tn_expr *i = tn_var(p, TN_IDX, 0), *lanes = tn_ramp(p, n, tn_idx(p, 1), 4);
-    assert_prints(tn_subst(p, parse(p, "b1[v0*2] + v1"), 1, &i, &lanes), "splat(v1, 4) + b1[ramp(n, 1, 4)*splat(2, 4)]");
+    assert_prints(tn_subst(p, parse(p, "b1[v0*2] + v1"), 1, &i, &lanes),
+                  "splat(v1, 4) + b1[ramp(n, 1, 4)*splat(2, 4)]");
     assert_true(tn_add(p, parse(p, "b0[n]"), n)->has_load);
     assert_false(parse(p, "n + 1")->has_load);
 }
@@ -335,7 +337,8 @@ static void subst_replaces_at_once(void **state)
 static void text_reads_well(void **state)
 {
     /* what is written, what is printed ("" the same) */
-    static const struct { const char *text, *printed, *want; } rows[] = {
+    static const struct { const char *text, *printed, *want;
+    } rows[] = {
         {"(n + 1)*4 - (n - m)*2/n", "", "index"},
         {"n - (m - 1)", "", "index"},
         {"n - m - 1", "", "index"},
@@ -364,7 +367,8 @@ static void text_reads_well(void **state)
         {"b1[]", "", "f32"},
         {"(b1[n] mask n < m else 1)", "(b1[n] mask n < m else 1f)", "f32"},
         {"(b1[n] mask v3)", "(b1[n] mask v3 else 0f)", "f32"},
-        {"(b1[n : 4] mask ramp(n, 1, 4) < m else 0)", "(b1[n : 4] mask ramp(n, 1, 4) < splat(m, 4) else splat(0f, 4))", "f32"},
+        {"(b1[n : 4] mask ramp(n, 1, 4) < m else 0)",
+         "(b1[n : 4] mask ramp(n, 1, 4) < splat(m, 4) else splat(0f, 4))", "f32"},
         {"select(v3, 1, v1)", "select(v3, 1f, v1)", "f32"},
         {"v11 * 2", "v11 * splat(2f, 4)", "f32"},
         {"shl(v2, 3)", "shl(v2, 3i32)", "i32"},
@@ -439,8 +443,10 @@ static void bad_text_is_refused(void **state)
         tn_status s = tn_expr_parse(&l, &w->pool, &scope, named(rows[i].want), &e);
         if (s == TN_OK && l.tok != TN_TOK_END)
             s = tn_lex_expected(&l, "the end");
-        if ((s == TN_OK) != !rows[i].id || (rows[i].id && (w->ctx.n_diag != 1 || strcmp(w->ctx.diag[0].id, rows[i].id) != 0)))
-            fail_msg("%s: %s, not %s", rows[i].text, s ? w->ctx.diag[0].id : "no error", rows[i].id ? rows[i].id : "well");
+        if ((s == TN_OK) != !rows[i].id ||
+            (rows[i].id && (w->ctx.n_diag != 1 || strcmp(w->ctx.diag[0].id, rows[i].id) != 0)))
+            fail_msg("%s: %s, not %s", rows[i].text, s ? w->ctx.diag[0].id : "no error",
+                     rows[i].id ? rows[i].id : "well");
     }
 }
 
@@ -482,7 +488,8 @@ static const tn_expr *random_expr(gen *g, tn_dtype t, int depth);
 
 static const tn_expr *random_leaf(gen *g, tn_dtype t)
 {
-    static const double reals[] = {0.0, -0.0, 1, -1.5, 0.1, 1e30, -1e-30, 65504, INFINITY, -INFINITY, NAN, 3.0e-45, 1e-310, 16777217};
+    static const double reals[] = {0.0,   -0.0,     1,         -1.5, 0.1,     1e30,   -1e-30,
+                                   65504, INFINITY, -INFINITY, NAN,  3.0e-45, 1e-310, 16777217};
     static const int64_t wholes[] = {0, 1, -1, 7, 127, -128, 255, INT32_MAX, INT32_MIN, INT64_MAX, INT64_MIN, 65536};
     tn_dtype one = tn_dtype_lanes(t, 1);
     if (t.lanes > 1)
@@ -532,7 +539,8 @@ static const tn_expr *random_bool(gen *g, tn_dtype t, int depth)
     static const enum tn_ek order[] = {TN_E_EQ, TN_E_NE, TN_E_LT, TN_E_LE};
     tn_dtype x = tn_dtype_lanes(types[pick(g, N_SCALARS)], t.lanes), in[2] = {x, x};
     if (pick(g, 8) == 0)
-        return random_node(g, TN_E_CALL, t, (tn_payload){.call = {.id = TN_F_isnan}}, 1, (tn_dtype[]){tn_dtype_lanes(TN_F32, t.lanes)}, depth);
+        return random_node(g, TN_E_CALL, t, (tn_payload){.call = {.id = TN_F_isnan}}, 1,
+                           (tn_dtype[]){tn_dtype_lanes(TN_F32, t.lanes)}, depth);
     if (tn_dtype_is_bool(x) || pick(g, 3) == 0) {
         enum tn_ek k = logic[pick(g, 5)];
         return random_node(g, k, t, (tn_payload){0}, tn_eks[k].nsrc, (tn_dtype[]){t, t}, depth);
@@ -570,7 +578,9 @@ static const tn_expr *random_expr(gen *g, tn_dtype t, int depth)
         return random_leaf(g, t);
     switch (pick(g, 8)) {
     case 0: return random_load(g, t, depth);
-    case 1: return random_node(g, TN_E_SELECT, t, (tn_payload){0}, 3, (tn_dtype[]){tn_dtype_lanes(TN_BOOL1, t.lanes), t, t}, depth);
+    case 1:
+        return random_node(g, TN_E_SELECT, t, (tn_payload){0}, 3,
+                           (tn_dtype[]){tn_dtype_lanes(TN_BOOL1, t.lanes), t, t}, depth);
     case 2:
         if (!tn_dtype_eq(from, t))
             return random_node(g, TN_E_CAST, t, (tn_payload){0}, 1, &from, depth);
@@ -612,8 +622,11 @@ static void printed_expressions_read_back(void **state)
 /* Damaged text: an error, reported once, or an expression that prints and reads back; never a failed assertion. */
 static void damaged_text_is_refused_or_read(void **state)
 {
-    static const char *const scraps[] = {"(", ")", "[", "]", ",", " : 4", "-", "not ", "1", "1f", "v3", "v11", "b0[", "f32(", "i8(", "max(",
-                                         "splat(", "ramp(", " mask ", " else ", "bitcast(i32, ", " and ", " < ", "/", "%", "n", "inf", "u64"};
+    static const char *const scraps[] = {
+        "(",     ")",    "[",      "]",     ",",      " : 4",   "-",
+        "not ",  "1",    "1f",     "v3",    "v11",    "b0[",    "f32(",
+        "i8(",   "max(", "splat(", "ramp(", " mask ", " else ", "bitcast(i32, ",
+        " and ", " < ",  "/",      "%",     "n",      "inf",    "u64"};
     world *w = *state;
     tn_scope_fns scope = {find_name, find_buffer, &w->pool};
     int read = 0;

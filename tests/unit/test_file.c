@@ -15,7 +15,10 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-typedef struct { tn_ctx ctx; char dir[64], path[128]; } fixture;
+typedef struct {
+    tn_ctx ctx;
+    char dir[64], path[128];
+} fixture;
 
 static int up(void **state)
 {
@@ -103,7 +106,7 @@ static void refusals(void **state)
     assert_int_equal(tn_file_write(&f->ctx, f->dir, "x", 1), TN_FAIL);
     assert_int_equal(mkfifo(f->path, 0600), 0);
     assert_int_equal(tn_file_map(&f->ctx, f->path, &m), TN_FAIL); /* must not wait for a writer */
-    static const char *const id[] = { "base-E001", "base-E002", "base-E003", "base-E003", "base-E002" };
+    static const char *const id[] = {"base-E001", "base-E002", "base-E003", "base-E003", "base-E002"};
     assert_int_equal(f->ctx.n_diag, 5);
     for (size_t i = 0; i < 5; i++) {
         assert_string_equal(f->ctx.diag[i].id, id[i]);

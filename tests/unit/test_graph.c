@@ -134,7 +134,8 @@ static void add_node(editor *e)
     int64_t attr = (int64_t)e->w->g.n_node;
     for (int i = 0; i < nin; i++)
         in[i] = random_value(e);
-    tn_node *n = tn_node_new(&e->w->g, e->r, random_before(e), &any_op, nin, in, 1 + (int)tn_rng_below(&e->rng, 3), &attr, NULL);
+    tn_node *n = tn_node_new(&e->w->g, e->r, random_before(e), &any_op, nin, in,
+                             1 + (int)tn_rng_below(&e->rng, 3), &attr, NULL);
     assert_int_equal(*(const int64_t *)n->attr, n->id);
     if (tn_rng_below(&e->rng, 4) == 0) { /* a region that reads from outside */
         tn_region *inner = tn_region_new(&e->w->g, n);

@@ -52,13 +52,15 @@ static void print_all(int n, const tn_expr *const e[], tn_buf *out)
 static void extents_and_indices(void **state)
 {
     /* logical dims are symbols a, b, c, d; indices v0, v1, v2, v3 */
-    static const struct { const char *text; int ndim; const char *printed, *dims, *index; } rows[] = {
+    static const struct { const char *text; int ndim; const char *printed, *dims, *index;
+    } rows[] = {
         {"NCHW16c", 4, "NCHW16c", "a, ceildiv(b, 16), c, d, 16", "v0, v1/16, v2, v3, v1%16"},
         {"NK32n", 2, "NK32n", "ceildiv(a, 32), b, 32", "v0/32, v1, v0%32"},
         {"NHWC:NCHW16c", 4, "NHWC:NCHW16c", "a, ceildiv(d, 16), b, c, 16", "v0, v3/16, v1, v2, v3%16"},
         {"NCHW:NCHW16c", 4, "NCHW16c", "a, ceildiv(b, 16), c, d, 16", "v0, v1/16, v2, v3, v1%16"},
         {"PRC:CPR32c", 3, "PRC:CPR32c", "ceildiv(c, 32), a, b, 32", "v2/32, v0, v1, v2%32"},
-        {"OIHW4i16o4i", 4, "OIHW4i16o4i", "ceildiv(a, 16), ceildiv(b, 16), c, d, 4, 16, 4", "v0/16, v1/16, v2, v3, v1/4%4, v0%16, v1%4"},
+        {"OIHW4i16o4i", 4, "OIHW4i16o4i", "ceildiv(a, 16), ceildiv(b, 16), c, d, 4, 16, 4",
+         "v0/16, v1/16, v2, v3, v1/4%4, v0%16, v1%4"},
         {"NHWC:NCHW", 4, "NHWC:NCHW", "a, d, b, c", "v0, v3, v1, v2"},
         {"8nN", 1, "8nN", "8, ceildiv(a, 8)", "v0%8, v0/8"},
         {"AB1a", 2, "AB1a", "a, b, 1", "v0, v1, 0"},
@@ -91,7 +93,9 @@ static void extents_and_indices(void **state)
 static void constant_extents_round_up(void **state)
 {
     world *w = *state;
-    const tn_expr *dim[4] = {tn_idx(&w->pool, 1), tn_idx(&w->pool, 30), tn_idx(&w->pool, 7), tn_idx(&w->pool, 5)}, *out[5];
+    const tn_expr *dim[4] = {tn_idx(&w->pool, 1), tn_idx(&w->pool, 30), tn_idx(&w->pool, 7),
+                             tn_idx(&w->pool, 5)},
+                  *out[5];
     tn_buf b = {0};
     tn_layout_dims(&w->pool, read(w, "NCHW16c"), 4, dim, out);
     print_all(5, out, &b);
@@ -150,7 +154,7 @@ static void the_map_is_injective(void **state)
         tn_layout_dims(&w->pool, l, 3, dim, dims);
         tn_layout_index(&w->pool, l, 3, var, index);
         for (int64_t cell = 0; cell < 5 * 7 * 6; cell++) {
-            int64_t v[3] = {cell / 42, cell / 6 % 7, cell % 6}, flat = 0, size;
+            int64_t v[3] = {cell / 42, cell / 6 % 7, cell % 6}, flat = 0, size = 0;
             for (int a = 0; a < naxis; a++) {
                 int64_t x = value_at(w, index[a], 3, var, v);
                 assert_true(tn_is_int(dims[a], &size) && x >= 0 && x < size);
@@ -165,9 +169,34 @@ static void the_map_is_injective(void **state)
 static void bad_text_is_refused(void **state)
 {
     static const char *const bad[] = {
-        "", ":", "16c", "NCHW16", "NCHW16C", "NCHWc", "NCHW0c", "NCHW16x", "NNHW", "NHWC:NCH", "NHWC:NCHWD", "NHWC:", "nHWC:NHWC",
-        "NH:W:NHW", "NCHW99999999c", "NCHW4096c4097c", "NC 16c", "NC16c{", "NC16c{}", "NC16c{fill=}", "NC16c{fill=x}", "NC16c{fill=1",
-        "NC16c{fill=nan}", "NC16c{fill=1}x", "NC16c{full=1}", "NC-16c", "4294967312cC", "NC16c{fill=0x1}",
+        "",
+        ":",
+        "16c",
+        "NCHW16",
+        "NCHW16C",
+        "NCHWc",
+        "NCHW0c",
+        "NCHW16x",
+        "NNHW",
+        "NHWC:NCH",
+        "NHWC:NCHWD",
+        "NHWC:",
+        "nHWC:NHWC",
+        "NH:W:NHW",
+        "NCHW99999999c",
+        "NCHW4096c4097c",
+        "NC 16c",
+        "NC16c{",
+        "NC16c{}",
+        "NC16c{fill=}",
+        "NC16c{fill=x}",
+        "NC16c{fill=1",
+        "NC16c{fill=nan}",
+        "NC16c{fill=1}x",
+        "NC16c{full=1}",
+        "NC-16c",
+        "4294967312cC",
+        "NC16c{fill=0x1}",
     };
     world *w = *state;
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {

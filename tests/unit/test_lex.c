@@ -23,8 +23,8 @@ static int leave(void **state)
     return 0;
 }
 
-/* The tokens of text as text: i:x ident, n:5 int, r:5 real, s:x string, p:x punctuation, NL > < for layout; "!id" ends it
- * after an error. */
+/* The tokens of text as text: i:x ident, n:5 int, r:5 real, s:x string, p:x punctuation, NL > < for layout;
+ * "!id" ends it after an error. */
 static void stream(tn_ctx *ctx, const char *text, size_t n, bool layout, tn_buf *out)
 {
     static const char letters[] = " inrsp";
@@ -133,7 +133,8 @@ static void errors_say_where(void **state)
 
 static void strings_go_both_ways(void **state)
 {
-    static const char *const values[] = {"", "plain", "quote \" and \\ back", "lines\n\tand\r", "\x01\x1f\x7f", "gr\xc3\xbcn"};
+    static const char *const values[] = {
+        "", "plain", "quote \" and \\ back", "lines\n\tand\r", "\x01\x1f\x7f", "gr\xc3\xbcn"};
     for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
         tn_buf b = {0};
         tn_lexer l;
@@ -154,8 +155,10 @@ static void strings_go_both_ways(void **state)
 
 static void integers_have_a_range(void **state)
 {
-    static const struct { const char *text; int64_t v; bool ok; } rows[] = {
-        {"5", 5, true}, {"-7", -7, true}, {"8", 0, false}, {"-8", 0, false}, {"1f", 0, false}, {"x", 0, false}, {"1.0", 0, false},
+    static const struct { const char *text; int64_t v; bool ok;
+    } rows[] = {
+        {"5", 5, true},   {"-7", -7, true}, {"8", 0, false},   {"-8", 0, false},
+        {"1f", 0, false}, {"x", 0, false},  {"1.0", 0, false},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         tn_lexer l;

@@ -54,7 +54,8 @@ static void text(void **state)
     tn_pool *p = &w->pool;
     const tn_expr *dim[2] = {tn_sym(p, "n"), tn_idx(p, 64)};
     const tn_type *x = tn_type_tensor(p, TN_F32, 2, dim, NULL), *s = tn_type_tensor_i(p, TN_BOOL1, 0, NULL);
-    const tn_type *y = tn_type_tensor(p, TN_F32, 2, dim, layout(w, "NK32n")), *v = tn_type_tensor_i(p, TN_I64, 1, (int64_t[]){256});
+    const tn_type *y = tn_type_tensor(p, TN_F32, 2, dim, layout(w, "NK32n")),
+                  *v = tn_type_tensor_i(p, TN_I64, 1, (int64_t[]){256});
     assert_prints(x, "Tensor[(n, 64), float32]");
     assert_prints(y, "Tensor[(n, 64), float32, NK32n]");
     assert_prints(s, "bool");
@@ -63,7 +64,8 @@ static void text(void **state)
     assert_prints(tn_type_tuple(p, 1, &s), "(bool,)");
     const tn_type *pair = tn_type_tuple(p, 2, (const tn_type *const[]){x, s});
     assert_prints(pair, "(Tensor[(n, 64), float32], bool)");
-    assert_prints(tn_type_func(p, 2, (const tn_type *const[]){pair, v}, s), "fn ((Tensor[(n, 64), float32], bool), Tensor[(256), int64]) -> bool");
+    assert_prints(tn_type_func(p, 2, (const tn_type *const[]){pair, v}, s),
+                  "fn ((Tensor[(n, 64), float32], bool), Tensor[(256), int64]) -> bool");
     assert_prints(tn_type_func(p, 0, NULL, pair), "fn () -> (Tensor[(n, 64), float32], bool)");
     dim[0] = tn_mul(p, dim[0], tn_idx(p, 4));
     assert_prints(tn_type_tensor(p, TN_F16, 2, dim, NULL), "Tensor[(n*4, 64), float16]");
@@ -83,7 +85,8 @@ static void equality(void **state)
     assert_false(tn_type_eq_logical(a, tn_type_tensor_i(p, TN_F32, 3, d)));
     assert_false(tn_type_eq_logical(a, tn_type_tensor_i(p, TN_F32, 2, d + 1)));
     assert_false(tn_type_eq_logical(a, tn_type_tensor_i(p, TN_I32, 2, d)));
-    const tn_type *t1 = tn_type_tuple(p, 2, (const tn_type *const[]){a, l}), *t2 = tn_type_tuple(p, 2, (const tn_type *const[]){b, a});
+    const tn_type *t1 = tn_type_tuple(p, 2, (const tn_type *const[]){a, l}),
+                  *t2 = tn_type_tuple(p, 2, (const tn_type *const[]){b, a});
     assert_false(tn_type_eq(t1, t2));
     assert_true(tn_type_eq_logical(t1, t2));
     assert_false(tn_type_eq_logical(t1, tn_type_tuple(p, 1, &a)));
@@ -102,7 +105,8 @@ static void sizes(void **state)
     tn_pool *p = &w->pool;
     int64_t out[4] = {0};
     const tn_expr *dim[4] = {tn_sym(p, "n"), tn_idx(p, 30), tn_idx(p, 7), tn_sym(p, "m")};
-    const tn_type *t = tn_type_tensor(p, TN_F16, 3, dim, NULL), *c = tn_type_tensor(p, TN_F32, 2, dim + 1, layout(w, "NK32n"));
+    const tn_type *t = tn_type_tensor(p, TN_F16, 3, dim, NULL),
+                  *c = tn_type_tensor(p, TN_F32, 2, dim + 1, layout(w, "NK32n"));
     assert_false(tn_type_dims_const(t, out));
     assert_true(tn_type_dims_const(c, out) && out[0] == 30 && out[1] == 7);
     assert_true(tn_type_dims_const(c, NULL));

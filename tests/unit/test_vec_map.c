@@ -15,7 +15,7 @@
 static void vector_grows_and_pops(void **state)
 {
     (void)state;
-    tn_vec(int) v = { 0 };
+    tn_vec(int) v = {0};
     for (int i = 0; i < 1000; i++) {
         tn_vec_push(&v, i);
     }
@@ -37,12 +37,12 @@ static void map_matches_a_model(void **state)
 {
     (void)state;
     enum { KEYS = 600 };
-    uint64_t value[KEYS] = { 0 };
-    int present[KEYS] = { 0 };
+    uint64_t value[KEYS] = {0};
+    int present[KEYS] = {0};
     uint64_t order[KEYS];
     size_t n = 0;
-    tn_map m = { 0 };
-    tn_rng r = { 7 };
+    tn_map m = {0};
+    tn_rng r = {7};
     uint64_t got = 99;
     assert_false(tn_map_get(&m, 0, &got));
     assert_int_equal(got, 99);
@@ -75,7 +75,7 @@ static void string_keys(void **state)
 {
     (void)state;
     static char text[500][8];
-    tn_strmap m = { 0 };
+    tn_strmap m = {0};
     uint64_t got;
     for (unsigned i = 0; i < 500; i++) {
         snprintf(text[i], sizeof text[i], "k%u", i);
@@ -135,7 +135,7 @@ static void checked_sizes(void **state)
 static void rng_is_splitmix64(void **state)
 {
     (void)state;
-    tn_rng r = { 1234567 };
+    tn_rng r = {1234567};
     assert_int_equal(tn_rng_next(&r), 6457827717110365317u);
     assert_int_equal(tn_rng_next(&r), 3203168211198807973u);
     for (int i = 0; i < 1000; i++) {

@@ -1,13 +1,18 @@
 #ifndef TN_BASE_WIRE_JSON_H
 #define TN_BASE_WIRE_JSON_H
 /* Strict JSON (RFC 8259) reader into a tree whose strings point into the input where they need no
- * unescaping. Depth <= 128 unless told; duplicate keys are an error; memory is at most 64 bytes a value.
+ * unescaping. Depth <= TN_JSON_DEPTH; duplicate keys are an error; text must be UTF-8; memory is at most 64
+ * bytes a value plus the text of strings with escapes. Integers that fit int64_t are INT, all other numbers
+ * (and -0) REAL; a number beyond the range of double, or of more than 1,000 bytes, is an error.
  * Works over (data, n) only and allocates from malloc through tn_json_doc, so the runtime can use it. */
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-enum tn_json_kind { TN_JSON_NULL, TN_JSON_BOOL, TN_JSON_INT, TN_JSON_REAL, TN_JSON_STRING, TN_JSON_ARRAY, TN_JSON_OBJECT };
+enum { TN_JSON_DEPTH = 128 };
+enum tn_json_kind {
+    TN_JSON_NULL, TN_JSON_BOOL, TN_JSON_INT, TN_JSON_REAL, TN_JSON_STRING, TN_JSON_ARRAY, TN_JSON_OBJECT
+};
 
 typedef struct tn_json tn_json;
 struct tn_json {
@@ -33,5 +38,6 @@ tn_json_doc tn_json_read(const char *data, size_t n); /* out of memory is an err
 void tn_json_free(tn_json_doc *doc);
 const tn_json *tn_json_find(const tn_json *object, const char *key); /* NULL: not an object or absent */
 bool tn_json_is(const tn_json *v, enum tn_json_kind kind);           /* false for NULL */
+bool tn_json_is_text(const tn_json *v, const char *text);            /* a STRING equal to text */
 
 #endif

@@ -42,13 +42,18 @@ typedef struct tn_pb_field {
     const char *name;   /* as in the .proto file, for the path in errors; NULL prints the number */
 } tn_pb_field;
 typedef struct tn_pb_msg { const char *name; uint32_t size; uint32_t n_field; const tn_pb_field *field; } tn_pb_msg;
-typedef struct tn_pb_array { void *at; size_t n; } tn_pb_array; /* int64_t, float, double, tn_pb_bytes, or structs (by value) */
-/* A singular T_MSG field is a pointer (NULL: absent); T_INT int64_t; T_FLOAT float; T_BYTES tn_pb_bytes. */
+/* int64_t, float, double, tn_pb_bytes, or structs (by value) */
+typedef struct tn_pb_array { void *at; size_t n; } tn_pb_array;
+/* A singular T_MSG field is a pointer (NULL: absent); T_INT int64_t; T_FLOAT float; T_BYTES tn_pb_bytes.
+ * T_INT takes varints and fixed 64-bit fields as they are (uint64 above INT64_MAX becomes negative), fixed 32-bit ones
+ * sign-extended; zigzag (sint) is the caller's. A field with another wire type is an error, not skipped. A singular
+ * field given again: the last value wins; messages are merged (protobuf's rules). */
 
 struct tn_arena;
-typedef struct tn_pb_limits { uint32_t depth; uint64_t memory_bytes; } tn_pb_limits; /* 64; twice the file + 64 MiB */
+/* limits NULL: depth 64, memory twice n + 64 MiB. Depth is cut to 256. Only memory taken from the arena counts. */
+typedef struct tn_pb_limits { uint32_t depth; uint64_t memory_bytes; } tn_pb_limits;
 /* Fills *out (msg->size bytes, zeroed by the caller) from data. NULL on success, else static error text and
- * *out_path = where ("ModelProto.graph.node"), in the arena. */
+ * *out_path = where ("ModelProto.graph.node"), in the arena, and *out is unspecified. */
 const char *tn_pb_read(struct tn_arena *a, const tn_pb_msg *msg, const void *data, size_t n,
                        const tn_pb_limits *limits, void *out, const char **out_path);
 

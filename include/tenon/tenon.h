@@ -1,0 +1,94 @@
+#ifndef TENON_TENON_H
+#define TENON_TENON_H
+/* The Tenon compiler: a model file in, a package out, and a look through every door on the way.
+ *
+ *     tenon *t = tenon_new();
+ *     tenon_options o = {.target = "llvm", .opt_level = 3};
+ *     if (tenon_compile(t, "model.onnx", &o, "module.tar", NULL))
+ *         fputs(tenon_messages(t), stderr);
+ *     tenon_free(t);
+ *
+ * Conventions
+ *   result   0, or 1 after an error; what went wrong is in tenon_messages, one line a diagnostic
+ *   texts    returned text belongs to the session and lives until the next call on it, or tenon_free
+ *   threads  two sessions may be used in two threads; one session by one thread at a time
+ *   files    an output file is written whole or not at all
+ */
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct tenon tenon; /* a session: messages and the last result */
+
+typedef struct tenon_options { /* zero-initialise; NULL or 0 means the default */
+    const char *target;        /* "llvm" (this machine), "llvm -mcpu=... -mattr=+avx2,+fma -num-cores=4", "c"; default "llvm" */
+    const char *machine_file;  /* JSON machine description instead of the machine at hand */
+    const char *input_shapes;  /* "x:[1,3,224,224] y:[-1,10]"; <= 0: symbolic */
+    const char *model_format;  /* "onnx", "relay"; default: guessed */
+    const char *module_name;   /* "default": prefix of kernel names */
+    const char *disabled_pass; /* comma list of pass names */
+    const char *cross_compiler;         /* linker driver for mod.so instead of ld (or cc for target c) */
+    const char *cross_compiler_options; /* split on spaces */
+    int opt_level;             /* 0..3 */
+    int no_variants;           /* 1: no specialised variant for dimension 1 */
+    void *reserved[4];
+} tenon_options;
+
+typedef struct tenon_report { /* what tenon_compile says about its work */
+    uint32_t kernels, instructions;
+    uint64_t constant_bytes, arena_bytes, input_bytes, output_bytes, scratch_bytes; /* 0 where symbolic */
+    uint64_t package_bytes;
+    double seconds_import, seconds_graph, seconds_schedule, seconds_codegen, seconds_package;
+    const char *memory;       /* the exact peak, a number or a formula in the symbols, as text */
+    const char *target, *machine;
+} tenon_report;
+
+tenon *tenon_new(void); /* NULL: out of memory */
+void tenon_free(tenon *t);
+const char *tenon_version(void);
+/* All diagnostics of the last call, one a line; "" if there were none. */
+const char *tenon_messages(const tenon *t);
+
+/* Compile a model to a package (tar with mod.so, mod.json where the graph is static, mod.params). report may be NULL. */
+int tenon_compile(tenon *t, const char *model, const tenon_options *o, const char *output, tenon_report *report);
+
+/* The text of one stage: "relay", "relay-fused", "tir", "schedule", "tir-scheduled", "flat", "c", "ll", "asm", "memory".
+ * *out_text as described above. For "relay" and "relay-fused" constants are meta[...]; *out_params (may be NULL) gets their
+ * data as a mod.params blob. */
+int tenon_dump(tenon *t, const char *model, const tenon_options *o, const char *stage, const char **out_text,
+               const void **out_params, size_t *out_params_n);
+
+/* Runs passes over a text file: graph passes on Relay, loop passes and `Schedule=FILE` (a trace) on TIR. */
+int tenon_opt(tenon *t, const char *file, const char *passes, const tenon_options *o, const char **out_text);
+
+typedef struct tenon_tensor { /* dense, row-major */
+    const char *name;
+    uint8_t code, bits;        /* DLPack type code and bits */
+    int32_t ndim;
+    int64_t shape[8];
+    void *data;
+    size_t bytes;
+} tenon_tensor;
+
+/* Evaluates a model with an interpreter. stage "relay": each operator unfused and unscheduled (large ones are compiled in this
+ * process from their unscheduled loops); "tir", "tir-scheduled", "flat": the program's kernels at that stage, by the TIR
+ * interpreter. *out (n_out tensors) belongs to the session. */
+int tenon_interpret(tenon *t, const char *model, const tenon_options *o, const char *stage, int n_in, const tenon_tensor in[], int *n_out,
+                    const tenon_tensor **out);
+/* Names, types and shapes (-1: symbolic) of a model's inputs, for callers that make their own. */
+int tenon_inputs(tenon *t, const char *model, const tenon_options *o, int *n_in, const tenon_tensor **out);
+
+/* What a package holds, without running any of it: files, target, features, inputs, outputs, sizes, as text. */
+int tenon_verify(tenon *t, const char *package, const char **out_text);
+
+/* Names for listings: stages, graph passes, loop passes, targets; NULL after the last. */
+const char *tenon_stage_name(size_t i);
+const char *tenon_pass_name(size_t i, const char **out_doc);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,210 @@
+/* CPU features: one table, a row a feature: where cpuid reports it and which registers the system must save.
+ * Source: Intel SDM vol. 2A CPUID, vol. 1 section 13 (XCR0); AMD APM vol. 3 appendix E. */
+#include "base/cpu.h"
+
+#include <string.h>
+
+#if defined(__linux__)
+#include <sys/syscall.h>
+#include <unistd.h>
+#endif
+
+#if defined(__x86_64__) || defined(__i386__)
+#include <cpuid.h>
+
+enum reg { EAX, EBX, ECX, EDX };
+/* XCR0: SSE 1, AVX 2, AVX-512 5-7, AMX 17-18. */
+enum saved { ANY = 0, YMM = 0x6, ZMM = 0xe6, TILE = 0x60000 };
+
+typedef struct row {
+    const char *name;
+    uint32_t leaf;
+    uint8_t sub, reg, bit;
+    uint32_t saved; /* XCR0 bits that must be set */
+} row;
+
+/* clang-format off */
+static const row table[] = {
+    { "cmov",            1,          0, EDX, 15, ANY },
+    { "cx8",             1,          0, EDX,  8, ANY },
+    { "mmx",             1,          0, EDX, 23, ANY },
+    { "fxsr",            1,          0, EDX, 24, ANY },
+    { "sse",             1,          0, EDX, 25, ANY },
+    { "sse2",            1,          0, EDX, 26, ANY },
+    { "sse3",            1,          0, ECX,  0, ANY },
+    { "pclmul",          1,          0, ECX,  1, ANY },
+    { "ssse3",           1,          0, ECX,  9, ANY },
+    { "fma",             1,          0, ECX, 12, YMM },
+    { "cx16",            1,          0, ECX, 13, ANY },
+    { "sse4.1",          1,          0, ECX, 19, ANY },
+    { "sse4.2",          1,          0, ECX, 20, ANY },
+    { "movbe",           1,          0, ECX, 22, ANY },
+    { "popcnt",          1,          0, ECX, 23, ANY },
+    { "aes",             1,          0, ECX, 25, ANY },
+    { "avx",             1,          0, ECX, 28, YMM },
+    { "f16c",            1,          0, ECX, 29, YMM },
+    { "rdrnd",           1,          0, ECX, 30, ANY },
+    { "bmi",             7,          0, EBX,  3, ANY },
+    { "avx2",            7,          0, EBX,  5, YMM },
+    { "bmi2",            7,          0, EBX,  8, ANY },
+    { "avx512f",         7,          0, EBX, 16, ZMM },
+    { "avx512dq",        7,          0, EBX, 17, ZMM },
+    { "rdseed",          7,          0, EBX, 18, ANY },
+    { "adx",             7,          0, EBX, 19, ANY },
+    { "avx512ifma",      7,          0, EBX, 21, ZMM },
+    { "clflushopt",      7,          0, EBX, 23, ANY },
+    { "clwb",            7,          0, EBX, 24, ANY },
+    { "avx512cd",        7,          0, EBX, 28, ZMM },
+    { "sha",             7,          0, EBX, 29, ANY },
+    { "avx512bw",        7,          0, EBX, 30, ZMM },
+    { "avx512vl",        7,          0, EBX, 31, ZMM },
+    { "avx512vbmi",      7,          0, ECX,  1, ZMM },
+    { "avx512vbmi2",     7,          0, ECX,  6, ZMM },
+    { "gfni",            7,          0, ECX,  8, ANY },
+    { "vaes",            7,          0, ECX,  9, YMM },
+    { "vpclmulqdq",      7,          0, ECX, 10, YMM },
+    { "avx512vnni",      7,          0, ECX, 11, ZMM },
+    { "avx512bitalg",    7,          0, ECX, 12, ZMM },
+    { "avx512vpopcntdq", 7,          0, ECX, 14, ZMM },
+    { "avx512fp16",      7,          0, EDX, 23, ZMM },
+    { "amx-bf16",        7,          0, EDX, 22, TILE },
+    { "amx-tile",        7,          0, EDX, 24, TILE },
+    { "amx-int8",        7,          0, EDX, 25, TILE },
+    { "avxvnni",         7,          1, EAX,  4, YMM },
+    { "avx512bf16",      7,          1, EAX,  5, ZMM },
+    { "amx-fp16",        7,          1, EAX, 21, TILE },
+    { "avxifma",         7,          1, EAX, 23, YMM },
+    { "avxvnniint8",     7,          1, EDX,  4, YMM },
+    { "avxneconvert",    7,          1, EDX,  5, YMM },
+    { "amx-complex",     7,          1, EDX,  8, TILE },
+    { "avxvnniint16",    7,          1, EDX, 10, YMM },
+    { "sahf",            0x80000001, 0, ECX,  0, ANY },
+    { "lzcnt",           0x80000001, 0, ECX,  5, ANY },
+    { "prfchw",          0x80000001, 0, ECX,  8, ANY },
+};
+/* clang-format on */
+enum { ROWS = sizeof table / sizeof *table };
+_Static_assert((int)ROWS <= (int)TN_CPU_FEATURES, "a feature is a bit of tn_cpu_set");
+
+static const char *name_at(size_t i) { return table[i].name; }
+
+static void cpuid(uint32_t leaf, uint32_t sub, uint32_t out[4])
+{
+    memset(out, 0, 4 * sizeof *out);
+    __get_cpuid_count(leaf, sub, &out[EAX], &out[EBX], &out[ECX], &out[EDX]); /* checks the highest leaf */
+}
+
+static uint32_t xcr0(void)
+{
+    uint32_t r[4], low, high;
+    cpuid(1, 0, r);
+    if (!(r[ECX] >> 27 & 1)) { /* OSXSAVE */
+        return 0;
+    }
+    __asm__ volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
+    return low;
+}
+
+tn_cpu_set tn_cpu_detect(void)
+{
+    tn_cpu_set set = {0};
+    uint32_t saved = xcr0(), r[4] = {0}, leaf = 0, sub = 0;
+    for (size_t i = 0; i < ROWS; i++) {
+        if (i == 0 || table[i].leaf != leaf || table[i].sub != sub) {
+            leaf = table[i].leaf;
+            sub = table[i].sub;
+            cpuid(leaf, sub, r);
+        }
+        bool there = (r[table[i].reg] >> table[i].bit & 1) && (saved & table[i].saved) == table[i].saved;
+        set.bits |= (uint64_t)there << i;
+    }
+    return set;
+}
+
+/* Leaves 4 and 0x8000001d have one format; a maker fills one of them. */
+uint64_t tn_cpu_cache_bytes(unsigned level)
+{
+    static const uint32_t leaf[] = {4, 0x8000001d};
+    for (size_t k = 0; k < 2; k++) {
+        for (uint32_t sub = 0; sub < 16; sub++) {
+            uint32_t r[4];
+            cpuid(leaf[k], sub, r);
+            unsigned type = r[EAX] & 0x1f; /* 1 data, 2 instruction, 3 unified */
+            if (type == 0) {
+                break;
+            }
+            if (type != 2 && (r[EAX] >> 5 & 7) == level) {
+                uint64_t ways = (r[EBX] >> 22) + 1, parts = (r[EBX] >> 12 & 0x3ff) + 1,
+                         line = (r[EBX] & 0xfff) + 1;
+                return ways * parts * line * ((uint64_t)r[ECX] + 1);
+            }
+        }
+    }
+    return 0;
+}
+
+unsigned tn_cpu_base_mhz(void)
+{
+    uint32_t r[4];
+    cpuid(0x16, 0, r);
+    return r[EAX] & 0xffff;
+}
+
+#else /* other ISAs: what their ABI guarantees */
+
+#if defined(__aarch64__)
+static const char *const table[] = {"neon"};
+enum { ROWS = 1, ALWAYS = 1 };
+#else
+static const char *const table[] = {""}; /* no feature known */
+enum { ROWS = 1, ALWAYS = 0 };
+#endif
+
+static const char *name_at(size_t i) { return table[i]; }
+
+tn_cpu_set tn_cpu_detect(void) { return (tn_cpu_set){ALWAYS}; }
+
+uint64_t tn_cpu_cache_bytes(unsigned level)
+{
+    (void)level;
+    return 0;
+}
+
+unsigned tn_cpu_base_mhz(void) { return 0; }
+#endif
+
+bool tn_cpu_set_has(tn_cpu_set set, const char *feature)
+{
+    for (size_t i = 0; i < ROWS; i++) {
+        if (strcmp(name_at(i), feature) == 0) {
+            return set.bits >> i & 1;
+        }
+    }
+    return false;
+}
+
+size_t tn_cpu_set_names(tn_cpu_set set, const char **out_name, size_t room)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < ROWS; i++) {
+        if (set.bits >> i & 1) {
+            if (n < room) {
+                out_name[n] = name_at(i);
+            }
+            n++;
+        }
+    }
+    return n;
+}
+
+bool tn_cpu_has(const char *feature) { return tn_cpu_set_has(tn_cpu_detect(), feature); }
+
+bool tn_cpu_permit_tiles(void)
+{
+#if defined(__linux__) && defined(__x86_64__) && defined(SYS_arch_prctl)
+    enum { REQUEST_PERMISSION = 0x1023, XTILEDATA = 18 };
+    return tn_cpu_has("amx-tile") && syscall(SYS_arch_prctl, REQUEST_PERMISSION, XTILEDATA) == 0;
+#else
+    return false;
+#endif
+}

@@ -1,0 +1,34 @@
+#ifndef TN_BASE_CPU_H
+#define TN_BASE_CPU_H
+/* Features of the CPU this process runs on, by LLVM's names ("avx512f", "amx-tile", "sse4.2", "neon").
+ *
+ * A feature counts only if the operating system saves its registers (XCR0). Nothing is allocated. Detection runs
+ * cpuid, which a hypervisor may trap (microseconds): detect once, then ask the set. CPU models are never named.
+ */
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef struct tn_cpu_set {
+    uint64_t bits;
+} tn_cpu_set; /* bit i: feature number i of this build's table */
+
+tn_cpu_set tn_cpu_detect(void);
+/* Whether the set holds the feature; false for names that this build does not know. */
+bool tn_cpu_set_has(tn_cpu_set set, const char *feature);
+/* Names the set's features in the table's order into out_name (room entries, static texts); returns how many there
+ * are. TN_CPU_FEATURES is always room enough. */
+enum { TN_CPU_FEATURES = 64 };
+size_t tn_cpu_set_names(tn_cpu_set set, const char **out_name, size_t room);
+bool tn_cpu_has(const char *feature); /* detects, then asks */
+
+/* Linux lets a process use AMX tiles only after it asked once; threads inherit the leave. True if tiles may be used
+ * from now on. Called before the first kernel that needs "amx-tile". */
+bool tn_cpu_permit_tiles(void);
+
+/* Bytes of the data or unified cache of a level (1, 2, 3) from cpuid; 0: unknown. */
+uint64_t tn_cpu_cache_bytes(unsigned level);
+/* Base clock in MHz from cpuid; 0: unknown. */
+unsigned tn_cpu_base_mhz(void);
+
+#endif

@@ -1,0 +1,301 @@
+/* Expressions in LLVM IR. No fast-math flag is ever set: the bits are those of docs/tir.md. Lanes follow the operands, so one
+ * path serves scalars and vectors. */
+#include "codegen/llvm/llvmgen.h"
+
+#include <math.h>
+#include <string.h>
+
+void tn_l_fail(tn_lgen *g, const char *id, const char *text)
+{
+    if (g->status == TN_OK)
+        g->status = tn_error(g->unit->ctx, id, NULL, "%s: %s", g->func ? g->func->name : g->unit->name, text);
+}
+
+LLVMValueRef tn_l_int(tn_lgen *g, int64_t v)
+{
+    return LLVMConstInt(g->i64, (unsigned long long)v, 1);
+}
+
+static LLVMTypeRef scalar_type(tn_lgen *g, tn_dtype t)
+{
+    if (tn_dtype_is_bool(t))
+        return g->i1;
+    if (tn_dtype_is_index(t))
+        return g->i64;
+    if (tn_dtype_is_int(t))
+        return LLVMIntTypeInContext(g->c, t.bits);
+    if (t.code == TN_FLOAT)
+        return t.bits == 32 ? g->f32 : t.bits == 64 ? g->f64 : LLVMHalfTypeInContext(g->c);
+    return LLVMBFloatTypeInContext(g->c);
+}
+
+LLVMTypeRef tn_l_type(tn_lgen *g, tn_dtype t)
+{
+    LLVMTypeRef s = scalar_type(g, t);
+    return t.lanes == 1 ? s : LLVMVectorType(s, t.lanes);
+}
+
+LLVMTypeRef tn_l_memory_type(tn_lgen *g, tn_dtype t)
+{
+    LLVMTypeRef s = tn_dtype_is_bool(t) ? g->i8 : scalar_type(g, t);
+    return t.lanes == 1 ? s : LLVMVectorType(s, t.lanes);
+}
+
+LLVMValueRef tn_l_intrinsic(tn_lgen *g, const char *name, int n_type, LLVMTypeRef type[], int n, LLVMValueRef arg[])
+{
+    unsigned id = LLVMLookupIntrinsicID(name, strlen(name));
+    LLVMValueRef fn = LLVMGetIntrinsicDeclaration(g->m, id, type, (size_t)n_type);
+    LLVMTypeRef ft = LLVMIntrinsicGetType(g->c, id, type, (size_t)n_type);
+    return LLVMBuildCall2(g->b, ft, fn, arg, (unsigned)n, "");
+}
+
+static LLVMValueRef splat(tn_lgen *g, LLVMValueRef v, uint16_t lanes)
+{
+    LLVMTypeRef t = LLVMVectorType(LLVMTypeOf(v), lanes);
+    LLVMValueRef one = LLVMBuildInsertElement(g->b, LLVMGetPoison(t), v, LLVMConstInt(g->i32, 0, 0), "");
+    return LLVMBuildShuffleVector(g->b, one, LLVMGetPoison(t), LLVMConstNull(LLVMVectorType(g->i32, lanes)), "");
+}
+
+static LLVMValueRef constant(tn_lgen *g, tn_dtype t, int64_t i, double f)
+{
+    tn_dtype one = tn_dtype_lanes(t, 1);
+    LLVMTypeRef s = tn_l_type(g, one);
+    LLVMValueRef v = tn_dtype_is_float(t) ? LLVMConstReal(s, f) : LLVMConstInt(s, (unsigned long long)i, 1);
+    return t.lanes == 1 ? v : splat(g, v, t.lanes);
+}
+
+static LLVMValueRef from_memory(tn_lgen *g, tn_dtype t, LLVMValueRef v)
+{
+    return tn_dtype_is_bool(t) ? LLVMBuildICmp(g->b, LLVMIntNE, v, LLVMConstNull(LLVMTypeOf(v)), "") : v;
+}
+
+LLVMValueRef tn_l_to_memory(tn_lgen *g, tn_dtype t, LLVMValueRef v)
+{
+    return tn_dtype_is_bool(t) ? LLVMBuildZExt(g->b, v, tn_l_memory_type(g, t), "") : v;
+}
+
+/* Floor division and modulo from the truncating ones; shifts and masks for powers of two. */
+static LLVMValueRef floor_div(tn_lgen *g, const tn_expr *e, LLVMValueRef a, LLVMValueRef b, bool mod)
+{
+    const tn_expr *d = e->src[1]->kind == TN_E_SPLAT ? e->src[1]->src[0] : e->src[1];
+    LLVMTypeRef t = LLVMTypeOf(a);
+    if (d->kind == TN_E_INT && d->u.i > 0 && (d->u.i & (d->u.i - 1)) == 0) {
+        if (mod)
+            return LLVMBuildAnd(g->b, a, constant(g, e->dtype, d->u.i - 1, 0), "");
+        LLVMValueRef k = constant(g, e->dtype, __builtin_ctzll((unsigned long long)d->u.i), 0);
+        return e->dtype.code == TN_UINT ? LLVMBuildLShr(g->b, a, k, "") : LLVMBuildAShr(g->b, a, k, "");
+    }
+    if (e->dtype.code == TN_UINT)
+        return mod ? LLVMBuildURem(g->b, a, b, "") : LLVMBuildUDiv(g->b, a, b, "");
+    LLVMValueRef r = LLVMBuildSRem(g->b, a, b, ""), zero = LLVMConstNull(t);
+    LLVMValueRef odd = LLVMBuildAnd(g->b, LLVMBuildICmp(g->b, LLVMIntNE, r, zero, ""),
+                                    LLVMBuildICmp(g->b, LLVMIntSLT, LLVMBuildXor(g->b, r, b, ""), zero, ""), "");
+    if (mod)
+        return LLVMBuildSelect(g->b, odd, LLVMBuildAdd(g->b, r, b, ""), r, "");
+    LLVMValueRef q = LLVMBuildSDiv(g->b, a, b, "");
+    return LLVMBuildAdd(g->b, q, LLVMBuildSExt(g->b, odd, t, ""), "");
+}
+
+/* Truncating division; the one overflow (lowest / -1) wraps. */
+static LLVMValueRef trunc_div(tn_lgen *g, const tn_expr *e, LLVMValueRef a, LLVMValueRef b, bool mod)
+{
+    if (e->dtype.code == TN_UINT)
+        return mod ? LLVMBuildURem(g->b, a, b, "") : LLVMBuildUDiv(g->b, a, b, "");
+    LLVMValueRef minus = constant(g, e->dtype, -1, 0), one = constant(g, e->dtype, 1, 0);
+    LLVMValueRef neg = LLVMBuildICmp(g->b, LLVMIntEQ, b, minus, "");
+    LLVMValueRef safe = LLVMBuildSelect(g->b, neg, one, b, "");
+    if (mod)
+        return LLVMBuildSRem(g->b, a, safe, "");
+    return LLVMBuildSelect(g->b, neg, LLVMBuildNeg(g->b, a, ""), LLVMBuildSDiv(g->b, a, safe, ""), "");
+}
+
+static LLVMValueRef compare(tn_lgen *g, const tn_expr *e, enum tn_ek k, LLVMValueRef a, LLVMValueRef b)
+{
+    tn_dtype t = e->src[0]->dtype;
+    if (tn_dtype_is_float(t)) {
+        LLVMRealPredicate p = k == TN_E_EQ ? LLVMRealOEQ : k == TN_E_NE ? LLVMRealUNE : k == TN_E_LT ? LLVMRealOLT : LLVMRealOLE;
+        return LLVMBuildFCmp(g->b, p, a, b, "");
+    }
+    bool u = t.code == TN_UINT || t.code == TN_BOOL;
+    LLVMIntPredicate p = k == TN_E_EQ   ? LLVMIntEQ
+                         : k == TN_E_NE ? LLVMIntNE
+                         : k == TN_E_LT ? (u ? LLVMIntULT : LLVMIntSLT)
+                                        : (u ? LLVMIntULE : LLVMIntSLE);
+    return LLVMBuildICmp(g->b, p, a, b, "");
+}
+
+static LLVMValueRef binary(tn_lgen *g, const tn_expr *e, LLVMValueRef a, LLVMValueRef b)
+{
+    bool f = tn_dtype_is_float(e->dtype);
+    LLVMBuilderRef bd = g->b;
+    switch (e->kind) {
+    case TN_E_ADD: return f ? LLVMBuildFAdd(bd, a, b, "") : LLVMBuildAdd(bd, a, b, "");
+    case TN_E_SUB: return f ? LLVMBuildFSub(bd, a, b, "") : LLVMBuildSub(bd, a, b, "");
+    case TN_E_MUL: return f ? LLVMBuildFMul(bd, a, b, "") : LLVMBuildMul(bd, a, b, "");
+    case TN_E_DIV: return LLVMBuildFDiv(bd, a, b, "");
+    case TN_E_FLOORDIV: return floor_div(g, e, a, b, false);
+    case TN_E_FLOORMOD: return floor_div(g, e, a, b, true);
+    case TN_E_TRUNCDIV: return trunc_div(g, e, a, b, false);
+    case TN_E_TRUNCMOD: return trunc_div(g, e, a, b, true);
+    case TN_E_MIN: return LLVMBuildSelect(bd, compare(g, e, TN_E_LT, b, a), b, a, "");
+    case TN_E_MAX: return LLVMBuildSelect(bd, compare(g, e, TN_E_LT, a, b), b, a, "");
+    case TN_E_EQ: case TN_E_NE: case TN_E_LT: case TN_E_LE: return compare(g, e, (enum tn_ek)e->kind, a, b);
+    case TN_E_AND: case TN_E_BITAND: return LLVMBuildAnd(bd, a, b, "");
+    case TN_E_OR: case TN_E_BITOR: return LLVMBuildOr(bd, a, b, "");
+    case TN_E_BITXOR: return LLVMBuildXor(bd, a, b, "");
+    case TN_E_SHL: return LLVMBuildShl(bd, a, b, "");
+    case TN_E_SHR: return e->dtype.code == TN_UINT ? LLVMBuildLShr(bd, a, b, "") : LLVMBuildAShr(bd, a, b, "");
+    default: return NULL;
+    }
+}
+
+static LLVMValueRef cast(tn_lgen *g, const tn_expr *e, LLVMValueRef v)
+{
+    tn_dtype from = e->src[0]->dtype, to = e->dtype;
+    LLVMTypeRef t = tn_l_type(g, to), ft = tn_l_type(g, from);
+    bool ff = tn_dtype_is_float(from), tf = tn_dtype_is_float(to), uf = from.code == TN_UINT || from.code == TN_BOOL;
+    if (tn_dtype_is_bool(to))
+        return ff ? LLVMBuildFCmp(g->b, LLVMRealUNE, v, LLVMConstNull(ft), "") : LLVMBuildICmp(g->b, LLVMIntNE, v, LLVMConstNull(ft), "");
+    if (ff && tf)
+        return from.bits < to.bits ? LLVMBuildFPExt(g->b, v, t, "") : from.bits > to.bits ? LLVMBuildFPTrunc(g->b, v, t, "") : v;
+    if (ff) {
+        LLVMTypeRef types[2] = {t, ft};
+        return tn_l_intrinsic(g, to.code == TN_UINT ? "llvm.fptoui.sat" : "llvm.fptosi.sat", 2, types, 1, &v);
+    }
+    if (tf)
+        return uf ? LLVMBuildUIToFP(g->b, v, t, "") : LLVMBuildSIToFP(g->b, v, t, "");
+    unsigned fb = tn_dtype_is_bool(from) ? 1 : tn_dtype_is_index(from) ? 64 : from.bits, tb = tn_dtype_is_index(to) ? 64 : to.bits;
+    if (fb == tb)
+        return v;
+    return fb > tb ? LLVMBuildTrunc(g->b, v, t, "") : uf ? LLVMBuildZExt(g->b, v, t, "") : LLVMBuildSExt(g->b, v, t, "");
+}
+
+static LLVMValueRef call(tn_lgen *g, const tn_expr *e, LLVMValueRef a)
+{
+    static const char *const name[TN_F_COUNT] = {
+        [TN_F_sqrt] = "llvm.sqrt", [TN_F_abs] = "llvm.fabs", [TN_F_floor] = "llvm.floor", [TN_F_ceil] = "llvm.ceil",
+        [TN_F_trunc] = "llvm.trunc", [TN_F_round] = "llvm.roundeven"};
+    tn_dtype t = e->src[0]->dtype;
+    LLVMTypeRef type = tn_l_type(g, t);
+    if (e->u.call.id == TN_F_isnan)
+        return LLVMBuildFCmp(g->b, LLVMRealUNO, a, a, "");
+    if (e->u.call.id == TN_F_abs && !tn_dtype_is_float(t)) {
+        LLVMValueRef arg[2] = {a, LLVMConstInt(g->i1, 0, 0)};
+        return t.code == TN_UINT ? a : tn_l_intrinsic(g, "llvm.abs", 1, &type, 2, arg);
+    }
+    if (!name[e->u.call.id]) {
+        tn_l_fail(g, "codegen-E004", tn_arena_printf(&g->arena, "%s has no form in LLVM for this type", tn_intrins[e->u.call.id].name));
+        return LLVMGetPoison(type);
+    }
+    return tn_l_intrinsic(g, name[e->u.call.id], 1, &type, 1, &a);
+}
+
+static void align(LLVMValueRef access, const tn_lgen *g, tn_dtype t)
+{
+    (void)g;
+    LLVMSetAlignment(access, tn_dtype_bytes(tn_dtype_lanes(t, 1)));
+}
+
+static LLVMValueRef address(tn_lgen *g, tn_dtype t, uint32_t buffer, LLVMValueRef at)
+{
+    return LLVMBuildInBoundsGEP2(g->b, tn_l_memory_type(g, tn_dtype_lanes(t, 1)), g->buffer[buffer], &at, 1, "");
+}
+
+static LLVMValueRef vector_load(tn_lgen *g, const tn_expr *e, LLVMTypeRef mt)
+{
+    const tn_expr *mask = tn_load_mask(e), *at = e->src[0];
+    uint32_t b = e->u.load.buffer;
+    unsigned bytes = tn_dtype_bytes(tn_dtype_lanes(e->dtype, 1));
+    bool gather = at->dtype.lanes > 1;
+    LLVMValueRef p = gather ? LLVMBuildGEP2(g->b, tn_l_memory_type(g, tn_dtype_lanes(e->dtype, 1)), g->buffer[b], (LLVMValueRef[]){tn_l_expr(g, at)}, 1, "")
+                            : address(g, e->dtype, b, tn_l_expr(g, at));
+    if (!mask && !gather) {
+        LLVMValueRef v = LLVMBuildLoad2(g->b, mt, p, "");
+        align(v, g, e->dtype);
+        return from_memory(g, e->dtype, v);
+    }
+    LLVMValueRef m = mask ? tn_l_expr(g, mask) : splat(g, LLVMConstInt(g->i1, 1, 0), e->dtype.lanes);
+    LLVMValueRef other = mask ? tn_l_to_memory(g, e->dtype, tn_l_expr(g, tn_load_other(e))) : LLVMGetPoison(mt);
+    LLVMTypeRef types[2] = {mt, gather ? LLVMVectorType(g->ptr, e->dtype.lanes) : g->ptr};
+    LLVMValueRef arg[4] = {p, LLVMConstInt(g->i32, bytes, 0), m, other};
+    return from_memory(g, e->dtype, tn_l_intrinsic(g, gather ? "llvm.masked.gather" : "llvm.masked.load", 2, types, 4, arg));
+}
+
+static LLVMValueRef load(tn_lgen *g, const tn_expr *e)
+{
+    const tn_expr *mask = tn_load_mask(e);
+    uint32_t b = e->u.load.buffer;
+    LLVMTypeRef mt = tn_l_memory_type(g, e->dtype);
+    if (g->func->buffer[b].scope == TN_SCOPE_REGISTER)
+        return LLVMBuildLoad2(g->b, tn_l_type(g, e->dtype), g->element[b][e->src[0]->u.i], "");
+    if (e->dtype.lanes > 1)
+        return vector_load(g, e, mt);
+    LLVMValueRef at = tn_l_expr(g, e->src[0]), m = mask ? tn_l_expr(g, mask) : NULL;
+    if (m) /* a scalar under a mask reads element 0 instead, which every buffer has */
+        at = LLVMBuildSelect(g->b, m, at, tn_l_int(g, 0), "");
+    LLVMValueRef v = LLVMBuildLoad2(g->b, mt, address(g, e->dtype, b, at), "");
+    align(v, g, e->dtype);
+    v = from_memory(g, e->dtype, v);
+    return m ? LLVMBuildSelect(g->b, m, v, tn_l_expr(g, tn_load_other(e)), "") : v;
+}
+
+static LLVMValueRef symbol(tn_lgen *g, const char *name)
+{
+    for (uint32_t i = 0; i < g->n_symbol; i++)
+        if (strcmp(g->symbol_name[i], name) == 0)
+            return g->symbol[i];
+    tn_l_fail(g, "codegen-E005", tn_arena_printf(&g->arena, "symbol %s is not one of the kernel's", name));
+    return tn_l_int(g, 1);
+}
+
+static LLVMValueRef ramp(tn_lgen *g, const tn_expr *e)
+{
+    uint16_t n = e->dtype.lanes;
+    LLVMTypeRef s = tn_l_type(g, tn_dtype_lanes(e->dtype, 1));
+    LLVMValueRef lane[64];
+    TN_ASSERT(n <= 64);
+    for (int i = 0; i < n; i++)
+        lane[i] = LLVMConstInt(s, (unsigned)i, 0);
+    LLVMValueRef step = LLVMBuildMul(g->b, LLVMConstVector(lane, n), splat(g, tn_l_expr(g, e->src[1]), n), "");
+    return LLVMBuildAdd(g->b, splat(g, tn_l_expr(g, e->src[0]), n), step, "");
+}
+
+static LLVMValueRef build(tn_lgen *g, const tn_expr *e)
+{
+    LLVMValueRef a[3] = {0};
+    switch (e->kind) {
+    case TN_E_INT: return constant(g, e->dtype, e->u.i, 0);
+    case TN_E_FLOAT: return constant(g, e->dtype, 0, e->u.f);
+    case TN_E_SYM: return symbol(g, e->u.s);
+    case TN_E_VAR: return g->var[e->u.i];
+    case TN_E_LOAD: return load(g, e);
+    case TN_E_RAMP: return ramp(g, e);
+    default: break;
+    }
+    TN_ASSERT(e->nsrc <= 3);
+    for (int i = 0; i < e->nsrc; i++)
+        a[i] = tn_l_expr(g, e->src[i]);
+    switch (e->kind) {
+    case TN_E_SPLAT: return splat(g, a[0], e->dtype.lanes);
+    case TN_E_NOT: return LLVMBuildNot(g->b, a[0], "");
+    case TN_E_SELECT: return LLVMBuildSelect(g->b, a[0], a[1], a[2], "");
+    case TN_E_CAST: return cast(g, e, a[0]);
+    case TN_E_BITCAST: return LLVMBuildBitCast(g->b, a[0], tn_l_type(g, e->dtype), "");
+    case TN_E_CALL: return call(g, e, a[0]);
+    case TN_E_FMA: {
+        LLVMTypeRef t = tn_l_type(g, e->dtype);
+        return tn_l_intrinsic(g, "llvm.fma", 1, &t, 3, a);
+    }
+    default: return binary(g, e, a[0], a[1]);
+    }
+}
+
+LLVMValueRef tn_l_expr(tn_lgen *g, const tn_expr *e)
+{
+    uint64_t known;
+    if (tn_map_get(&g->memo, tn_map_key(e), &known))
+        return (LLVMValueRef)(uintptr_t)known;
+    LLVMValueRef v = build(g, e);
+    tn_map_put(&g->memo, tn_map_key(e), (uint64_t)(uintptr_t)v);
+    return v;
+}

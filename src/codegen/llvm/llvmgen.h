@@ -1,0 +1,44 @@
+#ifndef TN_CODEGEN_LLVM_LLVMGEN_H
+#define TN_CODEGEN_LLVM_LLVMGEN_H
+/* State of the LLVM emitter. Private to codegen/llvm; LLVM is used through its C API alone. */
+#include "codegen/codegen.h"
+
+#include <llvm-c/Core.h>
+
+typedef struct tn_lgen {
+    const tn_unit *unit;
+    tn_arena arena;
+    LLVMContextRef c;
+    LLVMModuleRef m;
+    LLVMBuilderRef b;
+    LLVMTypeRef i1, i8, i16, i32, i64, f32, f64, ptr, tvoid;
+    const char *features;          /* target-features of every function */
+    /* the function being emitted */
+    const tn_func *func;
+    LLVMValueRef fn;
+    LLVMValueRef *buffer;          /* base pointer by number (GLOBAL, LOCAL) */
+    LLVMValueRef **element;        /* REGISTER: an alloca per element */
+    LLVMValueRef *var;             /* by variable number */
+    LLVMValueRef sym;              /* i64 pointer to the symbols */
+    LLVMValueRef *symbol;          /* loaded symbols; by position in func->symbol */
+    const char *const *symbol_name; uint32_t n_symbol;
+    tn_map memo;                   /* expression -> value, within one statement */
+    uint32_t n_check;
+    uint32_t n_size;               /* size functions made */
+    tn_status status;
+} tn_lgen;
+
+LLVMTypeRef tn_l_type(tn_lgen *g, tn_dtype t);       /* in registers: bool is i1 */
+LLVMTypeRef tn_l_memory_type(tn_lgen *g, tn_dtype t);/* in memory: bool is i8 */
+LLVMValueRef tn_l_expr(tn_lgen *g, const tn_expr *e);
+LLVMValueRef tn_l_to_memory(tn_lgen *g, tn_dtype t, LLVMValueRef v);
+LLVMValueRef tn_l_intrinsic(tn_lgen *g, const char *name, int n_type, LLVMTypeRef type[], int n, LLVMValueRef arg[]);
+LLVMValueRef tn_l_int(tn_lgen *g, int64_t v);        /* i64 constant */
+void tn_l_function_attributes(tn_lgen *g, LLVMValueRef fn);
+/* Emits phase `loop` of v; returns the function of type tn_phase_fn. */
+LLVMValueRef tn_l_phase(tn_lgen *g, const tn_flat *v, const tn_stmt *loop, const char *name);
+/* Emits the constant tables and the query function. phase: of all kernels, variants, phases in order. */
+void tn_l_tables(tn_lgen *g, LLVMValueRef *phase);
+void tn_l_fail(tn_lgen *g, const char *id, const char *text);
+
+#endif

@@ -1,0 +1,184 @@
+/* The constant tables of tenon/abi.h as LLVM constants, in the order and with the layout of the C structs. */
+#include "codegen/llvm/llvmgen.h"
+
+#include <string.h>
+
+typedef struct { tn_lgen *g; LLVMTypeRef size; } tab;
+
+static LLVMValueRef u32(tn_lgen *g, uint64_t v) { return LLVMConstInt(g->i32, v, 0); }
+
+static LLVMValueRef null(tn_lgen *g) { return LLVMConstNull(g->ptr); }
+
+static LLVMValueRef constant(tn_lgen *g, LLVMValueRef v, const char *name)
+{
+    LLVMValueRef global = LLVMAddGlobal(g->m, LLVMTypeOf(v), name);
+    LLVMSetInitializer(global, v);
+    LLVMSetGlobalConstant(global, 1);
+    LLVMSetLinkage(global, LLVMPrivateLinkage);
+    return global;
+}
+
+static LLVMValueRef text(tn_lgen *g, const char *s)
+{
+    LLVMValueRef v = constant(g, LLVMConstStringInContext(g->c, s ? s : "", (unsigned)strlen(s ? s : ""), 0), "text");
+    LLVMSetUnnamedAddress(v, LLVMGlobalUnnamedAddr);
+    return v;
+}
+
+/* An array of n values of one type; NULL pointer if empty. */
+static LLVMValueRef array(tn_lgen *g, LLVMTypeRef t, LLVMValueRef *v, uint32_t n, const char *name)
+{
+    return n ? constant(g, LLVMConstArray2(t, v, n), name) : null(g);
+}
+
+static LLVMValueRef record(tn_lgen *g, LLVMValueRef *v, unsigned n)
+{
+    return LLVMConstStructInContext(g->c, v, n, 0);
+}
+
+static LLVMValueRef size(tab *t, const tn_expr *e, int64_t absent, uint32_t n_symbol, const char *const *symbol)
+{
+    tn_lgen *g = t->g;
+    int64_t v = absent;
+    LLVMValueRef part[2] = {NULL, null(g)};
+    if (e && !tn_is_int(e, &v)) {
+        LLVMTypeRef ft = LLVMFunctionType(g->i64, &g->ptr, 1, 0);
+        g->fn = LLVMAddFunction(g->m, tn_arena_printf(&g->arena, "size_%u", g->n_size++), ft);
+        LLVMSetLinkage(g->fn, LLVMInternalLinkage);
+        tn_l_function_attributes(g, g->fn);
+        LLVMPositionBuilderAtEnd(g->b, LLVMAppendBasicBlockInContext(g->c, g->fn, "entry"));
+        tn_map_clear(&g->memo);
+        g->symbol_name = symbol;
+        g->n_symbol = n_symbol;
+        g->symbol = TN_NEW_N(&g->arena, LLVMValueRef, n_symbol);
+        for (uint32_t i = 0; i < n_symbol; i++) {
+            LLVMValueRef k = tn_l_int(g, i), p = LLVMBuildInBoundsGEP2(g->b, g->i64, LLVMGetParam(g->fn, 0), &k, 1, "");
+            g->symbol[i] = LLVMBuildLoad2(g->b, g->i64, p, symbol[i]);
+        }
+        LLVMBuildRet(g->b, tn_l_expr(g, e));
+        part[1] = g->fn;
+    }
+    part[0] = tn_l_int(g, part[1] == null(g) ? v : 0);
+    return LLVMConstNamedStruct(t->size, part, 2);
+}
+
+static const char *const *symbols_of(tn_lgen *g, const tn_func *f)
+{
+    const char **s = TN_NEW_N(&g->arena, const char *, f->n_symbol);
+    for (uint32_t i = 0; i < f->n_symbol; i++)
+        s[i] = f->symbol[i].name;
+    return s;
+}
+
+static LLVMValueRef variant(tab *t, const tn_flat *v, LLVMValueRef **phase)
+{
+    tn_lgen *g = t->g;
+    const char *const *sym = symbols_of(g, v->func);
+    uint32_t n = 0, ns = v->func->n_symbol, count = tn_flat_phases(v->func, 0, NULL);
+    LLVMValueRef *row = TN_NEW_N(&g->arena, LLVMValueRef, count);
+    g->func = v->func;
+    for (const tn_stmt *s = v->func->body.first; s; s = s->next) {
+        if (s->kind != TN_S_FOR)
+            continue;
+        LLVMValueRef f[4] = {*(*phase)++, size(t, s->u.loop.extent, 0, ns, sym), u32(g, 0), u32(g, 0)};
+        row[n++] = record(g, f, 4);
+    }
+    LLVMValueRef list = n ? array(g, LLVMTypeOf(row[0]), row, n, "phases") : null(g);
+    LLVMValueRef f[6] = {size(t, v->guard, 1, ns, sym), size(t, NULL, 1, ns, sym), size(t, v->work_bytes, 0, ns, sym),
+                         tn_l_int(g, (int64_t)v->scratch_bytes), list, tn_l_int(g, n)};
+    return record(g, f, 6);
+}
+
+static LLVMValueRef kernel(tab *t, const tn_kernel_ir *k, LLVMValueRef **phase)
+{
+    tn_lgen *g = t->g;
+    LLVMValueRef *row = TN_NEW_N(&g->arena, LLVMValueRef, k->n_variant), check_text[256];
+    const char *check[256];
+    for (uint32_t v = 0; v < k->n_variant; v++)
+        row[v] = variant(t, &k->variant[v], phase);
+    uint32_t nc = tn_flat_checks(k, 256, check);
+    nc = nc > 256 ? 256 : nc;
+    for (uint32_t i = 0; i < nc; i++)
+        check_text[i] = text(g, check[i]);
+    LLVMValueRef f[10] = {text(g, k->name), text(g, k->source), array(g, LLVMTypeOf(row[0]), row, k->n_variant, "variants"),
+                          array(g, g->ptr, check_text, nc, "checks"), u32(g, k->n_variant), u32(g, nc), u32(g, k->n_in), u32(g, k->n_out),
+                          u32(g, k->variant[0].func->n_symbol), u32(g, 0)};
+    return record(g, f, 10);
+}
+
+static LLVMValueRef slot(tab *t, const tn_slot_ir *s, uint32_t ns, const char *const *sym)
+{
+    tn_lgen *g = t->g;
+    LLVMValueRef *dim = TN_NEW_N(&g->arena, LLVMValueRef, s->ndim), *bind = TN_NEW_N(&g->arena, LLVMValueRef, s->ndim);
+    for (int d = 0; d < s->ndim; d++) {
+        dim[d] = size(t, s->dim[d], 0, ns, sym);
+        bind[d] = s->bind ? u32(g, (uint32_t)s->bind[d]) : NULL;
+    }
+    LLVMValueRef f[10] = {text(g, s->name), u32(g, s->kind), LLVMConstInt(g->i8, s->dtype.code, 0), LLVMConstInt(g->i8, s->dtype.bits, 0),
+                          LLVMConstInt(g->i16, s->ndim, 0), array(g, t->size, dim, s->ndim, "dims"),
+                          s->bind ? array(g, g->i32, bind, s->ndim, "binds") : null(g), size(t, s->bytes, 0, ns, sym),
+                          size(t, s->offset, -1, ns, sym), tn_l_int(g, s->alias)};
+    return record(g, f, 10);
+}
+
+static LLVMValueRef program(tab *t, const tn_program_ir *p)
+{
+    tn_lgen *g = t->g;
+    const char **sym = TN_NEW_N(&g->arena, const char *, p->n_symbol);
+    uint32_t n_operand = 0, k = 0;
+    for (uint32_t i = 0; i < p->n_inst; i++)
+        n_operand += p->inst[i].n_operand;
+    LLVMValueRef *slots = TN_NEW_N(&g->arena, LLVMValueRef, p->n_slot), *symbols = TN_NEW_N(&g->arena, LLVMValueRef, p->n_symbol);
+    LLVMValueRef *insts = TN_NEW_N(&g->arena, LLVMValueRef, p->n_inst), *operands = TN_NEW_N(&g->arena, LLVMValueRef, n_operand);
+    LLVMValueRef *texts = TN_NEW_N(&g->arena, LLVMValueRef, p->n_text);
+    for (uint32_t i = 0; i < p->n_symbol; i++) {
+        sym[i] = p->symbol[i].name;
+        LLVMValueRef f[3] = {text(g, p->symbol[i].name), tn_l_int(g, p->symbol[i].min), tn_l_int(g, p->symbol[i].max)};
+        symbols[i] = record(g, f, 3);
+    }
+    for (uint32_t i = 0; i < p->n_slot; i++)
+        slots[i] = slot(t, &p->slot[i], p->n_symbol, sym);
+    for (uint32_t i = 0; i < p->n_inst; i++) {
+        const tn_inst_ir *x = &p->inst[i];
+        LLVMValueRef f[5] = {u32(g, x->op), u32(g, x->a), u32(g, k), u32(g, x->n_operand), text(g, x->node)};
+        insts[i] = record(g, f, 5);
+        for (uint32_t j = 0; j < x->n_operand; j++)
+            operands[k++] = u32(g, x->operand[j]);
+    }
+    for (uint32_t i = 0; i < p->n_text; i++)
+        texts[i] = text(g, p->text[i]);
+    LLVMValueRef f[13] = {p->n_slot ? array(g, LLVMTypeOf(slots[0]), slots, p->n_slot, "slots") : null(g),
+                          p->n_symbol ? array(g, LLVMTypeOf(symbols[0]), symbols, p->n_symbol, "symbols") : null(g),
+                          p->n_inst ? array(g, LLVMTypeOf(insts[0]), insts, p->n_inst, "insts") : null(g),
+                          array(g, g->i32, operands, n_operand, "operands"), array(g, g->ptr, texts, p->n_text, "texts"),
+                          u32(g, p->n_slot), u32(g, p->n_symbol), u32(g, p->n_inst), u32(g, n_operand), u32(g, p->n_text), u32(g, 0),
+                          size(t, p->arena_bytes, 0, p->n_symbol, sym), size(t, p->work_offset, 0, p->n_symbol, sym)};
+    return constant(g, record(g, f, 13), "program");
+}
+
+static void query(tn_lgen *g, LLVMValueRef library)
+{
+    LLVMValueRef fn = LLVMAddFunction(g->m, TENON_QUERY_SYMBOL, LLVMFunctionType(g->ptr, &g->i32, 1, 0));
+    tn_l_function_attributes(g, fn);
+    LLVMPositionBuilderAtEnd(g->b, LLVMAppendBasicBlockInContext(g->c, fn, "entry"));
+    LLVMValueRef ok = LLVMBuildICmp(g->b, LLVMIntUGE, LLVMGetParam(fn, 0), u32(g, TENON_ABI_VERSION), "");
+    LLVMBuildRet(g->b, LLVMBuildSelect(g->b, ok, library, null(g), ""));
+}
+
+void tn_l_tables(tn_lgen *g, LLVMValueRef *phase)
+{
+    const tn_unit *u = g->unit;
+    tab t = {g, LLVMStructCreateNamed(g->c, "tn_size")};
+    LLVMStructSetBody(t.size, (LLVMTypeRef[]){g->i64, g->ptr}, 2, 0);
+    LLVMValueRef *kernels = TN_NEW_N(&g->arena, LLVMValueRef, u->n_kernel), *features = TN_NEW_N(&g->arena, LLVMValueRef, u->n_feature);
+    for (uint32_t i = 0; i < u->n_kernel; i++)
+        kernels[i] = kernel(&t, &u->kernel[i], &phase);
+    for (uint32_t i = 0; i < u->n_feature; i++)
+        features[i] = text(g, u->feature[i]);
+    g->func = NULL;
+    LLVMValueRef none[4] = {null(g), null(g), null(g), null(g)};
+    LLVMValueRef f[10] = {u32(g, TENON_ABI_VERSION), u32(g, u->n_kernel), u->n_kernel ? array(g, LLVMTypeOf(kernels[0]), kernels, u->n_kernel, "kernels") : null(g),
+                          u->program ? program(&t, u->program) : null(g), text(g, u->producer), text(g, u->target),
+                          array(g, g->ptr, features, u->n_feature, "features"), u32(g, u->n_feature), u32(g, 0), LLVMConstArray2(g->ptr, none, 4)};
+    query(g, constant(g, record(g, f, 10), "library"));
+}

@@ -1,0 +1,12 @@
+#ifndef TN_CODEGEN_NAMES_H
+#define TN_CODEGEN_NAMES_H
+/* Names in generated code: identifiers of C, unique in their scope, near to what the IR calls things. */
+#include "base/arena.h"
+#include "base/map.h"
+
+/* text with everything but letters, digits and _ replaced; never empty, never starting with a digit. */
+char *tn_c_identifier(tn_arena *a, const char *text);
+/* One unique identifier for each of n things; `taken` is kept up. */
+const char **tn_unique_names(tn_arena *a, uint32_t n, const char *(*name)(const void *user, uint32_t i), const void *user, tn_strmap *taken);
+
+#endif

@@ -1,0 +1,87 @@
+/* The C file of a unit: ABI structures, types, helpers, one function per phase, the tables of the library. It includes nothing,
+ * so it compiles freestanding; contraction is off, so gcc, clang and the interpreter agree bit for bit. */
+#include "codegen/names.h"
+#include "codegen/source/source.h"
+
+#include <string.h>
+
+static const char head[] =
+    "#if defined(__clang__)\n#pragma STDC FP_CONTRACT OFF\n#elif defined(__GNUC__)\n#pragma GCC optimize(\"fp-contract=off\")\n"
+    "#pragma GCC diagnostic ignored \"-Wpsabi\"\n#endif\n"
+    "typedef __INT8_TYPE__ int8_t; typedef __INT16_TYPE__ int16_t; typedef __INT32_TYPE__ int32_t; typedef __INT64_TYPE__ int64_t;\n"
+    "typedef __UINT8_TYPE__ uint8_t; typedef __UINT16_TYPE__ uint16_t; typedef __UINT32_TYPE__ uint32_t; typedef __UINT64_TYPE__ uint64_t;\n"
+    "typedef signed char tn_bool;\n#define INT64_C(x) x##LL\n\n"
+    "/* tenon/abi.h, version 0 */\n"
+    "typedef int64_t tn_size_fn(const int64_t *sym);\n"
+    "typedef struct { int64_t value; tn_size_fn *fn; } tn_size;\n"
+    "typedef struct { uint32_t version, reserved0; void *reserved[7]; } tn_host;\n"
+    "typedef struct { void *const *arg; const int64_t *sym; void *work; const tn_host *host; void *reserved[2]; } tn_call;\n"
+    "typedef int32_t tn_phase_fn(const tn_call *call, uint32_t step, uint32_t task, void *scratch);\n"
+    "typedef struct { tn_phase_fn *run; tn_size tasks; uint32_t flags, reserved0; } tn_phase;\n"
+    "typedef struct { tn_size guard, steps, work_bytes; uint64_t scratch_bytes; const tn_phase *phase; uint64_t n_phase; } tn_variant;\n"
+    "typedef struct { const char *name, *source; const tn_variant *variant; const char *const *check; uint32_t n_variant, n_check, n_in, n_out, n_sym, reserved0; } tn_kernel;\n"
+    "typedef struct { const char *name; uint32_t kind; uint8_t code, bits; uint16_t ndim; const tn_size *dim; const int32_t *bind; tn_size bytes, offset; int64_t alias; } tn_slot;\n"
+    "typedef struct { uint32_t op, a, operand, n_operand; const char *node; } tn_inst;\n"
+    "typedef struct { const char *name; int64_t min, max; } tn_symbol;\n"
+    "typedef struct { const tn_slot *slot; const tn_symbol *symbol; const tn_inst *inst; const uint32_t *operand; const char *const *text;\n"
+    "                 uint32_t n_slot, n_symbol, n_inst, n_operand, n_text, reserved0; tn_size arena_bytes, work_offset; } tn_program;\n"
+    "typedef struct { uint32_t version, n_kernel; const tn_kernel *kernel; const tn_program *program; const char *producer, *target;\n"
+    "                 const char *const *feature; uint32_t n_feature, reserved0; void *reserved[4]; } tn_library;\n\n"
+    "static inline int64_t tn_floordiv(int64_t a, int64_t b) { int64_t q = a / b; return a % b != 0 && (a % b < 0) != (b < 0) ? q - 1 : q; }\n"
+    "static inline int64_t tn_floormod(int64_t a, int64_t b) { int64_t r = a % b; return r != 0 && (r < 0) != (b < 0) ? r + b : r; }\n"
+    "static inline int64_t tn_truncdiv(int64_t a, int64_t b) { return b == -1 ? (int64_t)-(uint64_t)a : a / b; }\n"
+    "static inline int64_t tn_truncmod(int64_t a, int64_t b) { return b == -1 ? 0 : a % b; }\n"
+    "static inline float tn_truncf(float a) { return a < 0x1p23f && a > -0x1p23f ? __builtin_copysignf((float)(int32_t)a, a) : a; }\n"
+    "static inline float tn_floorf(float a) { float t = tn_truncf(a); return t > a ? t - 1.0f : t; }\n"
+    "static inline float tn_roundf(float a) { float m = 0x1p23f; return !(a < m && a > -m) ? a : __builtin_copysignf(a < 0 ? (a - m) + m : (a + m) - m, a); }\n"
+    "static inline double tn_trunc(double a) { return a < 0x1p52 && a > -0x1p52 ? __builtin_copysign((double)(int64_t)a, a) : a; }\n"
+    "static inline double tn_floor(double a) { double t = tn_trunc(a); return t > a ? t - 1.0 : t; }\n"
+    "static inline double tn_round(double a) { double m = 0x1p52; return !(a < m && a > -m) ? a : __builtin_copysign(a < 0 ? (a - m) + m : (a + m) - m, a); }\n\n";
+
+typedef struct { const tn_func *f; } namer;
+static const char *var_name(const void *u, uint32_t i) { return ((const namer *)u)->f->var[i].name; }
+static const char *buffer_name(const void *u, uint32_t i) { return ((const namer *)u)->f->buffer[i].name; }
+
+static void kernel(tn_cgen *g, const tn_kernel_ir *k)
+{
+    g->n_check = 0;
+    tn_buf_printf(&g->body, "/* %s: %s */\n", k->name, k->source && *k->source ? k->source : "no model node");
+    for (uint32_t v = 0; v < k->n_variant; v++) {
+        const tn_func *f = k->variant[v].func;
+        namer n = {f};
+        tn_strmap taken = {0};
+        g->func = f;
+        g->buffer = tn_unique_names(&g->arena, f->n_buffer, buffer_name, &n, &taken);
+        g->var = tn_unique_names(&g->arena, f->n_var, var_name, &n, &taken);
+        tn_strmap_deinit(&taken);
+        uint32_t p = 0;
+        for (const tn_stmt *s = f->body.first; s; s = s->next)
+            if (s->kind == TN_S_FOR)
+                tn_c_phase(g, &k->variant[v], s, tn_arena_printf(&g->arena, "%s_v%u_p%u", k->name, v, p++));
+    }
+}
+
+tn_status tn_emit_c(const tn_unit *u, tn_buf *out)
+{
+    tn_cgen g = {.unit = u};
+    tn_arena_init(&g.arena, NULL, NULL);
+    for (uint32_t k = 0; k < u->n_kernel && g.status == TN_OK; k++)
+        kernel(&g, &u->kernel[k]);
+    if (g.status == TN_OK)
+        tn_c_tables(&g);
+    if (g.status == TN_OK) {
+        tn_buf_printf(out, "/* Generated by %s for target %s. */\n", u->producer, u->target);
+        tn_buf_str(out, head);
+        tn_buf_str(out, tn_buf_cstr(&g.types));
+        tn_buf_char(out, '\n');
+        tn_buf_str(out, tn_buf_cstr(&g.helpers));
+        tn_buf_char(out, '\n');
+        tn_buf_str(out, tn_buf_cstr(&g.body));
+    }
+    tn_buf_deinit(&g.types);
+    tn_buf_deinit(&g.helpers);
+    tn_buf_deinit(&g.body);
+    tn_strmap_deinit(&g.have);
+    tn_arena_deinit(&g.arena);
+    return g.status;
+}

@@ -1,0 +1,74 @@
+/* What every backend asks about a unit: phases, checks, names. */
+#include "codegen/codegen.h"
+#include "codegen/names.h"
+
+#include <ctype.h>
+#include <string.h>
+
+uint32_t tn_flat_phases(const tn_func *f, uint32_t max, const tn_stmt *out[])
+{
+    uint32_t n = 0;
+    for (const tn_stmt *s = f->body.first; s; s = s->next)
+        if (s->kind == TN_S_FOR) {
+            if (n < max)
+                out[n] = s;
+            n++;
+        }
+    return n;
+}
+
+typedef struct { uint32_t n, max; const char **out; } check_list;
+
+static bool add_check(tn_stmt *s, void *user)
+{
+    check_list *c = user;
+    if (s->kind == TN_S_CHECK) {
+        if (c->n < c->max)
+            c->out[c->n] = s->u.check.text;
+        c->n++;
+    }
+    return true;
+}
+
+uint32_t tn_flat_checks(const tn_kernel_ir *k, uint32_t max, const char *out[])
+{
+    check_list c = {0, max, out};
+    for (uint32_t v = 0; v < k->n_variant; v++)
+        tn_stmt_walk(&k->variant[v].func->body, add_check, NULL, &c);
+    return c.n;
+}
+
+static bool reserved(const char *name)
+{
+    static const char *const words[] = {"auto", "break", "case", "char", "const", "continue", "default", "do", "double", "else", "enum",
+                                        "extern", "float", "for", "goto", "if", "inline", "int", "long", "register", "restrict", "return",
+                                        "short", "signed", "sizeof", "static", "struct", "switch", "typedef", "union", "unsigned", "void",
+                                        "volatile", "while", "call", "step", "task", "scratch", "sym", "l", "r"};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (strcmp(name, words[i]) == 0)
+            return true;
+    return false;
+}
+
+char *tn_c_identifier(tn_arena *a, const char *text)
+{
+    char *s = tn_arena_strdup(a, *text ? text : "v");
+    for (char *c = s; *c; c++)
+        if (!isalnum((unsigned char)*c) && *c != '_')
+            *c = '_';
+    return isdigit((unsigned char)*s) ? tn_arena_printf(a, "v%s", s) : s;
+}
+
+const char **tn_unique_names(tn_arena *a, uint32_t n, const char *(*name)(const void *user, uint32_t i), const void *user, tn_strmap *taken)
+{
+    const char **out = TN_NEW_N(a, const char *, n);
+    for (uint32_t i = 0; i < n; i++) {
+        const char *base = tn_c_identifier(a, name(user, i)), *x = base;
+        uint64_t used;
+        for (int k = 1; reserved(x) || tn_strmap_get(taken, x, strlen(x), &used); k++)
+            x = tn_arena_printf(a, "%s_%d", base, k);
+        tn_strmap_put(taken, x, strlen(x), 1);
+        out[i] = x;
+    }
+    return out;
+}

@@ -1,0 +1,89 @@
+#ifndef TN_DRIVER_DRIVER_H
+#define TN_DRIVER_DRIVER_H
+/* The driver's state: one build, from a model to a unit. Everything a stage makes lives in the build's arenas. */
+#include "codegen/codegen.h"
+#include "frontend/frontend.h"
+#include "schedule/schedule.h"
+#include "tenon/tenon.h"
+#include "transform/pass.h"
+
+enum tn_target_kind { TN_TARGET_LLVM, TN_TARGET_C };
+typedef struct tn_target {
+    enum tn_target_kind kind;
+    const char *text;              /* as given */
+    const char *triple;            /* NULL: this machine */
+    uint32_t cores;                /* 0: the machine's */
+} tn_target;
+
+typedef struct tn_group {          /* one kernel of the program */
+    const char *name;              /* func_name */
+    const char *source;
+    tn_func *te;                   /* as the tensor expressions made it */
+    uint32_t n_variant;
+    const tn_expr *guard[2];
+    tn_sched sched[2];
+    tn_flat flat[2];
+    uint32_t n_in, n_out;
+} tn_group;
+
+typedef struct tn_call_site { const tn_node *call; uint32_t group; } tn_call_site;
+
+typedef struct tn_build {
+    tn_ctx *ctx;
+    tn_arena arena, scratch;
+    tn_pool pool;
+    tn_graph graph;
+    tn_machine machine;
+    tn_target target;
+    tenon_options opt;
+    const char *model;
+    tn_file file;
+    tn_vec(tn_group) groups;
+    tn_vec(tn_call_site) calls;    /* in execution order */
+    const char **feature; uint32_t n_feature; /* code generation features, recorded in the package */
+    tn_kernel_ir *kernel;
+    tn_program_ir program;
+    const tn_node **constant; uint32_t n_constant;  /* CONST slots: "p0", "p1" ... */
+    const tn_expr *peak;           /* exact peak bytes over the symbols */
+    tn_unit unit;
+    struct { double import, graph, schedule, codegen, package; } seconds;
+} tn_build;
+
+void tn_build_init(tn_build *b, tn_ctx *ctx, const tenon_options *o);
+void tn_build_deinit(tn_build *b);
+
+/* target.c: target text, machine, features. Errors driver-E00x. */
+TN_WARN_UNUSED tn_status tn_target_parse(tn_build *b);
+
+/* pipeline.c: the stages, each taking the build one door further. */
+TN_WARN_UNUSED tn_status tn_stage_import(tn_build *b, const char *model);
+TN_WARN_UNUSED tn_status tn_stage_graph(tn_build *b);     /* graph passes: relay -> relay-fused */
+TN_WARN_UNUSED tn_status tn_stage_tir(tn_build *b);       /* groups -> TIR functions, equal ones once */
+TN_WARN_UNUSED tn_status tn_stage_schedule(tn_build *b);
+TN_WARN_UNUSED tn_status tn_stage_lower(tn_build *b);
+TN_WARN_UNUSED tn_status tn_stage_program(tn_build *b);   /* AOT program, memory plan (program.c, plan.c) */
+extern const char *const tn_graph_pipeline[];             /* pass names in order, NULL-terminated */
+
+/* plan.c: offsets for n temporaries with sizes and lifetimes [first, last]; all 64-aligned, valid for every symbol value,
+ * tight for the nominal one. Returns the bytes of the arena. */
+typedef struct tn_lifetime { const tn_expr *bytes; uint32_t first, last; const tn_expr *offset; } tn_lifetime;
+const tn_expr *tn_plan_memory(tn_graph *g, tn_arena *scratch, uint32_t n, tn_lifetime life[]);
+
+/* package.c and the files of a package. */
+void tn_params_write(uint32_t n, const char *const name[], const tn_node *const constant[], tn_buf *out);
+TN_WARN_UNUSED tn_status tn_json_write(tn_build *b, tn_buf *out, bool *out_static);
+TN_WARN_UNUSED tn_status tn_link(tn_build *b, const tn_buf *code, bool is_source, tn_buf *out_so);
+TN_WARN_UNUSED tn_status tn_package_write(tn_build *b, const char *output, size_t *out_bytes);
+
+/* dump.c: takes the build as far as the stage needs and prints it. */
+extern const char *const tn_stage_names[];                /* NULL-terminated */
+TN_WARN_UNUSED tn_status tn_dump(tn_build *b, const char *model, const char *stage, tn_buf *out);
+/* opt.c */
+TN_WARN_UNUSED tn_status tn_opt(tn_build *b, const char *file, const char *passes, tn_buf *out);
+/* interpret.c */
+tn_eval_fn tn_eval_auto;                                  /* the interpreter; compiled code for what would take it seconds */
+TN_WARN_UNUSED tn_status tn_interpret(tn_build *b, const char *stage, int n_in, const tenon_tensor in[], int *n_out, tenon_tensor **out);
+
+double tn_now(void); /* seconds, monotonic */
+
+#endif

@@ -1,0 +1,161 @@
+/* mod.json: the graph of kernel calls in the format users know, for the graph executor. Only where every dimension is a
+ * number. Shapes are physical, as kernels see them. */
+#include "driver/driver.h"
+
+#include <string.h>
+
+static void string(tn_buf *o, const char *s)
+{
+    tn_buf_char(o, '"');
+    for (; *s; s++) {
+        if (*s == '"' || *s == '\\')
+            tn_buf_char(o, '\\');
+        if ((unsigned char)*s < 32)
+            tn_buf_printf(o, "\\u%04x", (unsigned char)*s);
+        else
+            tn_buf_char(o, *s);
+    }
+    tn_buf_char(o, '"');
+}
+
+/* Storage numbers: inputs, constants and outputs have their own; temporaries reuse those whose last reader is past, the
+ * smallest that is large enough first, else the largest (it grows). */
+static void assign_storage(const tn_program_ir *p, tn_arena *a, int64_t *storage)
+{
+    uint32_t *last = TN_NEW_N(a, uint32_t, p->n_slot);
+    int64_t *size = TN_NEW_N(a, int64_t, p->n_slot), n = 0;
+    bool *free_now = TN_NEW_N(a, bool, p->n_slot);
+    for (uint32_t i = 0; i < p->n_inst; i++)
+        for (uint32_t k = 0; k < p->inst[i].n_operand; k++)
+            last[p->inst[i].operand[k]] = i;
+    for (uint32_t i = 0; i < p->n_slot; i++)
+        if (p->slot[i].kind != TN_SLOT_TEMP)
+            storage[i] = n++;
+    int64_t own = n;
+    for (uint32_t i = 0; i < p->n_inst; i++) {
+        const tn_inst_ir *x = &p->inst[i];
+        uint32_t out = x->operand[x->n_operand - 1];
+        if (p->slot[out].kind == TN_SLOT_TEMP) {
+            int64_t bytes = p->slot[out].bytes->u.i, best = -1;
+            for (int64_t s = own; s < n; s++) {
+                if (!free_now[s - own])
+                    continue;
+                bool fits = size[s - own] >= bytes, best_fits = best >= 0 && size[best - own] >= bytes;
+                if (best < 0 || (fits && (!best_fits || size[s - own] < size[best - own])) || (!fits && !best_fits && size[s - own] > size[best - own]))
+                    best = s;
+            }
+            if (best < 0)
+                best = n++;
+            storage[out] = best;
+            free_now[best - own] = false;
+            size[best - own] = size[best - own] > bytes ? size[best - own] : bytes;
+        }
+        for (uint32_t k = 0; k + 1 < x->n_operand; k++) {
+            uint32_t s = x->operand[k];
+            if (p->slot[s].kind == TN_SLOT_TEMP && last[s] == i && s != out)
+                free_now[storage[s] - own] = true;
+        }
+    }
+}
+
+static bool is_static(const tn_build *b)
+{
+    return b->program.n_symbol == 0;
+}
+
+static void write_shape(tn_build *b, const tn_slot_ir *s, const tn_layout *layout, tn_buf *o)
+{
+    const tn_expr *dim[64];
+    int n = tn_layout_naxis(layout, s->ndim);
+    tn_layout_dims(&b->pool, layout, s->ndim, s->dim, dim);
+    tn_buf_char(o, '[');
+    for (int d = 0; d < n; d++)
+        tn_buf_printf(o, "%s%lld", d ? ", " : "", (long long)tn_simplify(&b->pool, NULL, dim[d])->u.i);
+    tn_buf_char(o, ']');
+}
+
+typedef struct { tn_build *b; int64_t *node_of, *storage; uint32_t n; tn_buf nodes, shapes, types, stores, args; } writer;
+
+static void add_entry(writer *w, uint32_t slot)
+{
+    const tn_slot_ir *s = &w->b->program.slot[slot];
+    const char *sep = w->n ? ", " : "";
+    tn_buf_str(&w->shapes, sep);
+    tn_buf_str(&w->types, sep);
+    write_shape(w->b, s, NULL, &w->shapes);
+    tn_buf_char(&w->types, '"');
+    tn_dtype_print(s->dtype, false, &w->types);
+    tn_buf_char(&w->types, '"');
+    tn_buf_printf(&w->stores, "%s%lld", sep, (long long)w->storage[slot]);
+    w->node_of[slot] = w->n++;
+}
+
+static void null_node(writer *w, uint32_t slot)
+{
+    tn_buf_printf(&w->nodes, "%s\n    {\"op\": \"null\", \"name\": ", w->n ? "," : "");
+    string(&w->nodes, w->b->program.slot[slot].name);
+    tn_buf_str(&w->nodes, ", \"inputs\": []}");
+    tn_buf_printf(&w->args, "%s%u", w->args.n ? ", " : "", w->n);
+    add_entry(w, slot);
+}
+
+static void op_node(writer *w, const char *func, const uint32_t *in, uint32_t n_in, uint32_t out)
+{
+    tn_buf *o = &w->nodes;
+    tn_buf_printf(o, "%s\n    {\"op\": \"tvm_op\", \"name\": ", w->n ? "," : "");
+    string(o, tn_arena_printf(&w->b->arena, "%s_%u", func, w->n));
+    tn_buf_str(o, ", \"attrs\": {\"func_name\": ");
+    string(o, func);
+    tn_buf_printf(o, ", \"num_inputs\": \"%u\", \"num_outputs\": \"1\", \"flatten_data\": \"0\"}, \"inputs\": [", n_in);
+    for (uint32_t k = 0; k < n_in; k++)
+        tn_buf_printf(o, "%s[%lld, 0, 0]", k ? ", " : "", (long long)w->node_of[in[k]]);
+    tn_buf_str(o, "]}");
+    add_entry(w, out);
+}
+
+static void heads(writer *w, tn_buf *o)
+{
+    const tn_program_ir *p = &w->b->program;
+    bool first = true;
+    tn_buf_str(o, "  \"heads\": [");
+    for (uint32_t i = 0; i < p->n_slot; i++) {
+        if (p->slot[i].kind != TN_SLOT_OUTPUT)
+            continue;
+        tn_buf_printf(o, "%s[%lld, 0, 0]", first ? "" : ", ", (long long)w->node_of[i]);
+        first = false;
+    }
+    tn_buf_str(o, "],\n");
+}
+
+tn_status tn_json_write(tn_build *b, tn_buf *out, bool *out_static)
+{
+    const tn_program_ir *p = &b->program;
+    *out_static = is_static(b);
+    if (!*out_static)
+        return TN_OK;
+    writer w = {.b = b, .node_of = TN_NEW_N(&b->arena, int64_t, p->n_slot), .storage = TN_NEW_N(&b->arena, int64_t, p->n_slot)};
+    assign_storage(p, &b->arena, w.storage);
+    for (uint32_t i = 0; i < p->n_slot; i++)
+        if (p->slot[i].kind == TN_SLOT_INPUT || p->slot[i].kind == TN_SLOT_CONST)
+            null_node(&w, i);
+    for (uint32_t i = 0; i < p->n_inst; i++) {
+        const tn_inst_ir *x = &p->inst[i];
+        op_node(&w, b->groups.at[x->a].name, x->operand, x->n_operand - 1, x->operand[x->n_operand - 1]);
+    }
+    for (uint32_t i = 0; i < p->n_slot; i++)
+        if (p->slot[i].kind == TN_SLOT_OUTPUT && p->slot[i].alias >= 0)
+            op_node(&w, "__copy", &(uint32_t){(uint32_t)p->slot[i].alias}, 1, i);
+    tn_buf_printf(out, "{\n  \"nodes\": [%s\n  ],\n  \"arg_nodes\": [%s],\n", tn_buf_cstr(&w.nodes), tn_buf_cstr(&w.args));
+    heads(&w, out);
+    tn_buf_printf(out, "  \"attrs\": {\n    \"shape\": [\"list_shape\", [%s]],\n    \"storage_id\": [\"list_int\", [%s]],\n    \"dltype\": [\"list_str\", [%s]]\n  },\n  \"node_row_ptr\": [",
+                  tn_buf_cstr(&w.shapes), tn_buf_cstr(&w.stores), tn_buf_cstr(&w.types));
+    for (uint32_t i = 0; i <= w.n; i++)
+        tn_buf_printf(out, "%s%u", i ? ", " : "", i);
+    tn_buf_str(out, "]\n}\n");
+    tn_buf_deinit(&w.nodes);
+    tn_buf_deinit(&w.shapes);
+    tn_buf_deinit(&w.types);
+    tn_buf_deinit(&w.stores);
+    tn_buf_deinit(&w.args);
+    return TN_OK;
+}

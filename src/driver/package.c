@@ -1,0 +1,61 @@
+/* The package: an uncompressed tar with exactly mod.so, mod.json (where the graph is static) and mod.params; the bytes depend
+ * on the model and the options alone (SOURCE_DATE_EPOCH is honoured). */
+#include "base/wire/tar.h"
+#include "driver/driver.h"
+
+#include <stdlib.h>
+
+static uint64_t mtime(void)
+{
+    const char *s = getenv("SOURCE_DATE_EPOCH");
+    return s ? strtoull(s, NULL, 10) : 0;
+}
+
+static tn_status emit(tn_build *b, tn_buf *code)
+{
+    if (b->target.kind == TN_TARGET_C)
+        return tn_emit_c(&b->unit, code);
+    const tn_llvm_api *llvm;
+    tn_llvm_options o = {.triple = b->target.triple, .opt_level = b->opt.opt_level, .threads = b->machine.cores};
+    TN_TRY(tn_llvm_open(b->ctx, &llvm));
+    return llvm->emit(&b->unit, &o, TN_LLVM_OBJECT, code);
+}
+
+static void params(tn_build *b, tn_buf *out)
+{
+    const char **name = TN_NEW_N(&b->arena, const char *, b->n_constant);
+    for (uint32_t i = 0; i < b->n_constant; i++)
+        name[i] = tn_arena_printf(&b->arena, "p%u", i);
+    tn_params_write(b->n_constant, name, b->constant, out);
+}
+
+tn_status tn_package_write(tn_build *b, const char *output, size_t *out_bytes)
+{
+    tn_buf code = {0}, so = {0}, json = {0}, blob = {0}, tar = {0};
+    bool is_static = false;
+    double start = tn_now();
+    tn_status st = emit(b, &code);
+    b->seconds.codegen = tn_now() - start;
+    start = tn_now();
+    if (st == TN_OK)
+        st = tn_link(b, &code, b->target.kind == TN_TARGET_C, &so);
+    if (st == TN_OK)
+        st = tn_json_write(b, &json, &is_static);
+    if (st == TN_OK) {
+        params(b, &blob);
+        tn_tar_add(&tar, "mod.so", so.at, so.n, mtime());
+        if (is_static)
+            tn_tar_add(&tar, "mod.json", json.at, json.n, mtime());
+        tn_tar_add(&tar, "mod.params", blob.at, blob.n, mtime());
+        tn_tar_end(&tar);
+        *out_bytes = tar.n;
+        st = tn_file_write(b->ctx, output, tar.at, tar.n);
+    }
+    b->seconds.package = tn_now() - start;
+    tn_buf_deinit(&code);
+    tn_buf_deinit(&so);
+    tn_buf_deinit(&json);
+    tn_buf_deinit(&blob);
+    tn_buf_deinit(&tar);
+    return st;
+}

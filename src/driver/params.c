@@ -1,0 +1,81 @@
+/* mod.params: named tensors in the format users know (docs/abi.md), with uint8 filler entries `__pad<n>` so that the data of
+ * every tensor starts at a multiple of 64 bytes of the blob. */
+#include "driver/driver.h"
+
+#include <string.h>
+
+static const uint64_t list_magic = 0xF7E58D4F05049CB7u, tensor_magic = 0xDD5E40F096B4A13Fu;
+
+static void name(tn_buf *out, const char *s)
+{
+    tn_buf_u64le(out, strlen(s));
+    tn_buf_str(out, s);
+}
+
+static size_t header_bytes(int ndim)
+{
+    return 8 + 8 + 4 + 4 + 4 + 4 + 8 * (size_t)ndim + 8;
+}
+
+static void header(tn_buf *out, tn_dtype t, int ndim, const int64_t dim[], uint64_t bytes)
+{
+    tn_buf_u64le(out, tensor_magic);
+    tn_buf_u64le(out, 0);
+    tn_buf_u32le(out, 1); /* CPU */
+    tn_buf_u32le(out, 0);
+    tn_buf_u32le(out, (uint32_t)ndim);
+    tn_buf_char(out, (char)t.code);
+    tn_buf_char(out, (char)t.bits);
+    tn_buf_char(out, 1);
+    tn_buf_char(out, 0);
+    for (int d = 0; d < ndim; d++)
+        tn_buf_u64le(out, (uint64_t)dim[d]);
+    tn_buf_u64le(out, bytes);
+}
+
+/* Physical extents: what lies in memory, layout applied. */
+static int physical_dims(const tn_node *c, int64_t out[64])
+{
+    const tn_type *t = c->type[0];
+    const tn_expr *dim[64];
+    tn_arena a;
+    tn_pool p;
+    tn_ctx ctx;
+    int n = tn_layout_naxis(t->layout, t->n);
+    tn_ctx_init(&ctx);
+    tn_arena_init(&a, NULL, NULL);
+    tn_pool_init(&p, &ctx, &a, NULL);
+    tn_layout_dims(&p, t->layout, t->n, t->dim, dim);
+    for (int d = 0; d < n; d++)
+        out[d] = tn_simplify(&p, NULL, dim[d])->u.i;
+    tn_arena_deinit(&a);
+    tn_ctx_deinit(&ctx);
+    return n;
+}
+
+void tn_params_write(uint32_t n, const char *const names[], const tn_node *const constant[], tn_buf *out)
+{
+    size_t start = out->n;
+    tn_buf_u64le(out, list_magic);
+    tn_buf_u64le(out, 0);
+    tn_buf_u64le(out, 2 * (uint64_t)n);
+    for (uint32_t i = 0; i < n; i++) {
+        char pad[24];
+        tn_buf b = {0};
+        tn_buf_printf(&b, "__pad%u", i);
+        memcpy(pad, b.at, b.n + 1);
+        tn_buf_deinit(&b);
+        name(out, pad);
+        name(out, names[i]);
+    }
+    tn_buf_u64le(out, 2 * (uint64_t)n);
+    for (uint32_t i = 0; i < n; i++) {
+        int64_t dim[64];
+        int ndim = physical_dims(constant[i], dim);
+        size_t at = out->n - start + header_bytes(1) + header_bytes(ndim), fill = (64 - at % 64) % 64;
+        header(out, TN_U8, 1, (int64_t[]){(int64_t)fill}, fill);
+        tn_buf_fill(out, 0, fill);
+        header(out, constant[i]->type[0]->dtype, ndim, dim, constant[i]->blob->n);
+        tn_buf_add(out, constant[i]->blob->at, constant[i]->blob->n);
+    }
+}

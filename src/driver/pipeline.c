@@ -1,0 +1,255 @@
+/* The pipelines, read top to bottom.
+ *
+ *   model file
+ *     import       frontend: Relay, typed
+ *     graph        the passes below: Relay, fused
+ *     tir          each distinct group: one TIR function of blocks
+ *     schedule     the built-in rule's trace applied; a second variant for dimension 1 where a dimension is symbolic
+ *     lower        flat TIR
+ *     program      slots, instructions, memory plan
+ *   unit -> code generator -> package
+ */
+#include "driver/driver.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+const char *const tn_graph_pipeline[] = {
+    "InferType",
+    "SimplifyInference",       /* operators with an expansion are gone */
+    "FoldConstant",            /* nothing that depends on constants only is left to run time */
+    "EliminateCommonSubexpr",
+    "DeadCodeElimination",
+    "ChooseAlgorithm",         /* each operator is the algorithm that will run */
+    "AlterOpLayout",           /* values have physical layouts */
+    "FoldConstant",            /* weights lie in the order their kernel reads them */
+    "DeadCodeElimination",
+    "FuseOps",                 /* each call is one kernel */
+    "DeadCodeElimination",
+    NULL,
+};
+
+double tn_now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+void tn_build_init(tn_build *b, tn_ctx *ctx, const tenon_options *o)
+{
+    memset(b, 0, sizeof *b);
+    b->ctx = ctx;
+    if (o)
+        b->opt = *o;
+    else
+        b->opt.opt_level = 3;
+    tn_arena_init(&b->arena, NULL, NULL);
+    tn_arena_init(&b->scratch, NULL, NULL);
+    tn_pool_init(&b->pool, ctx, &b->arena, NULL);
+    tn_graph_init(&b->graph, ctx, &b->arena, &b->pool);
+}
+
+void tn_build_deinit(tn_build *b)
+{
+    tn_graph_deinit(&b->graph);
+    tn_vec_deinit(&b->groups);
+    tn_vec_deinit(&b->calls);
+    if (b->file.at)
+        tn_file_unmap(&b->file);
+    tn_arena_deinit(&b->scratch);
+    tn_arena_deinit(&b->arena);
+}
+
+/* ---- import ---- */
+
+/* "name:[1, 3, -1] other:[2]" */
+static tn_status parse_shapes(tn_build *b, const char *text, tn_import_options *o)
+{
+    tn_vec(tn_input_shape) shapes = {0};
+    tn_status st = TN_OK;
+    while (text && *(text += strspn(text, " \t,")) && st == TN_OK) {
+        const char *open = strchr(text, '['), *colon = open;
+        while (colon && colon > text && *colon != ':')
+            colon--;
+        char *end = NULL;
+        int64_t dim[8];
+        uint32_t n = 0;
+        bool ok = open && colon > text;
+        for (const char *at = ok ? open + 1 : NULL; ok; at = end + 1) {
+            dim[n++] = strtoll(at, &end, 10);
+            end += strspn(end, " ");
+            ok = end != at && (*end == ',' || *end == ']') && (n < 8 || *end == ']');
+            if (*end == ']')
+                break;
+        }
+        if (!ok) {
+            st = tn_error(b->ctx, "driver-E005", NULL, "--input-shapes: cannot read \"%s\"; write name:[1,3,224,224]", text);
+            break;
+        }
+        tn_input_shape s = {tn_intern_n(b->ctx, text, (size_t)(colon - text)), n, tn_arena_copy(&b->arena, dim, n * sizeof *dim, 8)};
+        tn_vec_push(&shapes, s);
+        text = end + 1;
+    }
+    o->shape = tn_arena_copy(&b->arena, shapes.n ? (void *)shapes.at : (void *)"", shapes.n * sizeof *shapes.at, 8);
+    o->n_shape = shapes.n;
+    tn_vec_deinit(&shapes);
+    return st;
+}
+
+tn_status tn_stage_import(tn_build *b, const char *model)
+{
+    double start = tn_now();
+    tn_import_options o = {0};
+    b->model = model;
+    TN_TRY(parse_shapes(b, b->opt.input_shapes, &o));
+    TN_TRY(tn_file_map(b->ctx, model, &b->file));
+    TN_TRY(tn_import(&b->graph, model, &b->file, b->opt.model_format, &o));
+    TN_TRY(tn_relay_infer(&b->graph));
+    b->seconds.import = tn_now() - start;
+    return TN_OK;
+}
+
+/* ---- graph ---- */
+
+static bool disabled(const tn_build *b, const char *pass)
+{
+    size_t n = strlen(pass);
+    for (const char *s = b->opt.disabled_pass; s && (s = strstr(s, pass)); s += n)
+        if ((s == b->opt.disabled_pass || s[-1] == ',') && (s[n] == 0 || s[n] == ','))
+            return true;
+    return false;
+}
+
+static tn_status check_disabled(tn_build *b)
+{
+    for (const char *s = b->opt.disabled_pass; s && *s;) {
+        size_t n = strcspn(s, ",");
+        if (!tn_pass_find(tn_intern_n(b->ctx, s, n)))
+            return tn_error(b->ctx, "driver-E006", NULL, "--disabled-pass: there is no pass %.*s", (int)n, s);
+        s += n + (s[n] == ',');
+    }
+    return TN_OK;
+}
+
+tn_status tn_stage_graph(tn_build *b)
+{
+    double start = tn_now();
+    tn_pass p = {.ctx = b->ctx, .scratch = &b->scratch, .machine = &b->machine, .opt_level = b->opt.opt_level, .eval = tn_eval_interp};
+    TN_TRY(check_disabled(b));
+    for (const char *const *name = tn_graph_pipeline; *name; name++) {
+        const tn_pass_info *pass = tn_pass_find(*name);
+        TN_ASSERT(pass);
+        if (pass->opt_level <= b->opt.opt_level && !disabled(b, *name))
+            TN_TRY(tn_pass_run(&p, pass, &b->graph));
+    }
+    b->seconds.graph = tn_now() - start;
+    return tn_relay_verify(&b->graph);
+}
+
+/* ---- groups ---- */
+
+static tn_function *main_of(tn_build *b)
+{
+    return tn_graph_function(&b->graph, "main");
+}
+
+/* Calls whose function is new get a group; equal functions (as text, under one name) share it. */
+static tn_status add_group(tn_build *b, tn_pass *p, const tn_node *call, tn_strmap *by_text, tn_strmap *names)
+{
+    tn_func *f;
+    tn_buf text = {0};
+    uint64_t known;
+    TN_TRY(tn_lower_te(p, &b->graph, call, "f", &b->arena, &f));
+    const char *source = f->source;
+    f->source = "";
+    tn_func_print(f, &text);
+    f->source = source;
+    const char *key = tn_arena_strdup(&b->arena, tn_buf_cstr(&text));
+    tn_buf_deinit(&text);
+    if (tn_strmap_get(by_text, key, strlen(key), &known)) {
+        tn_vec_push(&b->calls, ((tn_call_site){call, (uint32_t)known}));
+        return TN_OK;
+    }
+    const char *base = tn_arena_printf(&b->arena, "tvmgen_%s_%s", b->opt.module_name ? b->opt.module_name : "default", tn_group_name(&b->graph, call)), *name = base;
+    for (int i = 1; tn_strmap_get(names, name, strlen(name), &known); i++)
+        name = tn_arena_printf(&b->arena, "%s_%d", base, i);
+    tn_strmap_put(names, name, strlen(name), 1);
+    tn_strmap_put(by_text, key, strlen(key), b->groups.n);
+    f->name = name;
+    tn_group g = {.name = name, .source = source, .te = f, .n_in = f->n_param - 1, .n_out = 1};
+    tn_vec_push(&b->calls, ((tn_call_site){call, (uint32_t)b->groups.n}));
+    tn_vec_push(&b->groups, g);
+    return TN_OK;
+}
+
+tn_status tn_stage_tir(tn_build *b)
+{
+    tn_pass p = {.ctx = b->ctx, .scratch = &b->scratch, .machine = &b->machine, .opt_level = b->opt.opt_level, .eval = tn_eval_interp};
+    tn_strmap by_text = {0}, names = {0};
+    tn_status st = TN_OK;
+    for (const tn_node *n = main_of(b)->body->first; n && st == TN_OK; n = n->next) {
+        if (tn_group_fn(n))
+            st = add_group(b, &p, n, &by_text, &names);
+        else if (n->op->fuse != TN_FUSE_NONE || n->op == &tn_op_call)
+            st = tn_error(b->ctx, "driver-E007", n->loc, "%s was not fused into a kernel; do not disable FuseOps", n->op->name);
+        tn_arena_reset(&b->scratch);
+    }
+    tn_strmap_deinit(&by_text);
+    tn_strmap_deinit(&names);
+    return st;
+}
+
+/* ---- schedule and lower ---- */
+
+/* The function with its first symbol fixed to 1; symbols keep their places. */
+static tn_func *specialise(tn_build *b, const tn_func *f)
+{
+    tn_func *c = tn_func_clone(f, &b->arena, &b->pool);
+    const tn_expr *from = tn_sym(&b->pool, f->symbol[0].name), *to = tn_idx(&b->pool, 1);
+    for (tn_stmt *s = c->body.first; s; s = s->next)
+        tn_stmt_subst(c, s, 1, &from, &to);
+    for (uint32_t i = 0; i < c->n_buffer; i++) {
+        const tn_expr **dim = TN_NEW_N(&b->arena, const tn_expr *, c->buffer[i].ndim);
+        for (int d = 0; d < c->buffer[i].ndim; d++)
+            dim[d] = tn_simplify(&b->pool, NULL, tn_subst(&b->pool, c->buffer[i].dim[d], 1, &from, &to));
+        c->buffer[i].dim = dim;
+    }
+    return c;
+}
+
+tn_status tn_stage_schedule(tn_build *b)
+{
+    double start = tn_now();
+    for (size_t i = 0; i < b->groups.n; i++) {
+        tn_group *g = &b->groups.at[i];
+        bool one = g->te->n_symbol > 0 && g->te->symbol[0].min <= 1 && !b->opt.no_variants;
+        if (one) {
+            const tn_expr *n = tn_sym(&b->pool, g->te->symbol[0].name), *yes = tn_idx(&b->pool, 1);
+            g->guard[0] = tn_select(&b->pool, tn_eq(&b->pool, n, yes), yes, tn_idx(&b->pool, 0));
+            tn_rule_apply(&g->sched[g->n_variant++], specialise(b, g->te), &b->machine, &b->arena, &b->pool);
+        }
+        tn_rule_apply(&g->sched[g->n_variant++], g->te, &b->machine, &b->arena, &b->pool);
+        for (uint32_t v = 0; v < g->n_variant; v++)
+            TN_TRY(tn_func_verify(g->sched[v].func));
+    }
+    b->seconds.schedule = tn_now() - start;
+    return TN_OK;
+}
+
+tn_status tn_stage_lower(tn_build *b)
+{
+    double start = tn_now();
+    for (size_t i = 0; i < b->groups.n; i++) {
+        tn_group *g = &b->groups.at[i];
+        for (uint32_t v = 0; v < g->n_variant; v++) {
+            tn_func *f = tn_func_clone(g->sched[v].func, &b->arena, &b->pool);
+            TN_TRY(tn_lower(f, &b->machine, &g->flat[v]));
+            g->flat[v].guard = g->guard[v];
+            TN_TRY(tn_func_verify(f));
+        }
+    }
+    b->seconds.schedule += tn_now() - start;
+    return TN_OK;
+}

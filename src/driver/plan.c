@@ -1,0 +1,91 @@
+/* Memory plan: temporaries get offsets in one arena by their lifetimes.
+ *
+ * Sizes may be expressions in the symbols. Placement is greedy by size (Pisarchyk, Lee: Efficient Memory Management for Deep
+ * Neural Net Inference, 2020) for nominal symbol values; then, in order of nominal offset, each temporary is put at the maximum
+ * of the ends of those below it that live at the same time. That maximum is an expression, so the plan holds for every symbol
+ * value and is the greedy one for the nominal value. O(n^2).
+ */
+#include "driver/driver.h"
+
+#include <stdlib.h>
+
+enum { NOMINAL = 4 };
+
+static int64_t value_of(tn_graph *g, const tn_expr *e)
+{
+    const tn_expr *from[64], *to[64];
+    int n = 0;
+    int64_t v = 0;
+    for (uint32_t i = 0; i < g->n_symbol && n < 64; i++, n++) {
+        const tn_symbol_info *s = &g->symbol[i];
+        int64_t x = NOMINAL < s->min ? s->min : NOMINAL > s->max ? s->max : NOMINAL;
+        from[n] = tn_sym(g->pool, s->name);
+        to[n] = tn_idx(g->pool, x);
+    }
+    e = tn_simplify(g->pool, NULL, tn_subst(g->pool, e, n, from, to));
+    return tn_is_int(e, &v) ? v : 1 << 20;
+}
+
+static const tn_expr *aligned(tn_pool *p, const tn_expr *e)
+{
+    return tn_simplify(p, NULL, tn_mul(p, tn_ceildiv(p, e, 64), tn_idx(p, 64)));
+}
+
+typedef struct { uint32_t i; int64_t bytes, at; } item;
+
+static int by_size(const void *a, const void *b)
+{
+    const item *x = a, *y = b;
+    return x->bytes != y->bytes ? (x->bytes < y->bytes ? 1 : -1) : (x->i > y->i) - (x->i < y->i);
+}
+
+static int by_offset(const void *a, const void *b)
+{
+    const item *x = a, *y = b;
+    return x->at != y->at ? (x->at > y->at) - (x->at < y->at) : (x->i > y->i) - (x->i < y->i);
+}
+
+static bool overlap(const tn_lifetime *a, const tn_lifetime *b)
+{
+    return a->first <= b->last && b->first <= a->last;
+}
+
+/* The lowest nominal offset where item k fits between those placed before it. */
+static int64_t first_fit(const tn_lifetime *life, const item *t, uint32_t k)
+{
+    int64_t at = 0;
+    for (bool moved = true; moved;) {
+        moved = false;
+        for (uint32_t j = 0; j < k; j++)
+            if (overlap(&life[t[k].i], &life[t[j].i]) && at < t[j].at + t[j].bytes && t[j].at < at + t[k].bytes) {
+                at = t[j].at + t[j].bytes;
+                moved = true;
+            }
+    }
+    return at;
+}
+
+const tn_expr *tn_plan_memory(tn_graph *g, tn_arena *scratch, uint32_t n, tn_lifetime life[])
+{
+    tn_pool *p = g->pool;
+    item *t = TN_NEW_N(scratch, item, n);
+    for (uint32_t i = 0; i < n; i++) {
+        life[i].bytes = aligned(p, life[i].bytes);
+        t[i] = (item){i, value_of(g, life[i].bytes), 0};
+    }
+    qsort(t, n, sizeof *t, by_size);
+    for (uint32_t k = 0; k < n; k++)
+        t[k].at = first_fit(life, t, k);
+    qsort(t, n, sizeof *t, by_offset);
+    const tn_expr *total = tn_idx(p, 0);
+    for (uint32_t k = 0; k < n; k++) {
+        tn_lifetime *x = &life[t[k].i];
+        x->offset = tn_idx(p, 0);
+        for (uint32_t j = 0; j < k; j++)
+            if (overlap(x, &life[t[j].i]))
+                x->offset = tn_max(p, x->offset, tn_add(p, life[t[j].i].offset, life[t[j].i].bytes));
+        x->offset = tn_simplify(p, NULL, x->offset);
+        total = tn_max(p, total, tn_add(p, x->offset, x->bytes));
+    }
+    return tn_simplify(p, NULL, total);
+}

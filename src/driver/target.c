@@ -1,0 +1,126 @@
+/* Targets: "llvm" and "c" with the options users know. The machine is the one at hand, one read from a file, or one derived
+ * from a triple and features. */
+#include "driver/driver.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct { const char *mcpu, *mattr, *mtriple, *cores; } options;
+
+/* Splits on blanks; quotes protect them. Returns the next word (in the arena) or NULL. */
+static const char *next_word(tn_build *b, const char **at)
+{
+    const char *s = *at + strspn(*at, " \t");
+    tn_buf w = {0};
+    char quote = 0;
+    bool any = false;
+    for (; *s && (quote || (*s != ' ' && *s != '\t')); s++) {
+        any = true;
+        if (quote ? *s == quote : *s == '\'' || *s == '"')
+            quote = quote ? 0 : *s;
+        else
+            tn_buf_char(&w, *s);
+    }
+    *at = s;
+    const char *r = any ? tn_arena_strdup(&b->arena, tn_buf_cstr(&w)) : NULL;
+    tn_buf_deinit(&w);
+    return r;
+}
+
+static tn_status option(tn_build *b, const char *word, options *o)
+{
+    const struct { const char *name; const char **to; } known[] = {
+        {"mcpu", &o->mcpu}, {"mattr", &o->mattr}, {"mtriple", &o->mtriple}, {"num-cores", &o->cores}};
+    const char *name = word + strspn(word, "-"), *eq = strchr(name, '=');
+    size_t n = eq ? (size_t)(eq - name) : strlen(name);
+    for (size_t i = 0; i < sizeof known / sizeof *known && *word == '-'; i++)
+        if (strlen(known[i].name) == n && memcmp(known[i].name, name, n) == 0 && eq) {
+            *known[i].to = eq + 1;
+            return TN_OK;
+        }
+    return tn_error(b->ctx, "driver-E002", NULL, "target option %s is not supported; known are -mcpu=native, -mattr=, -mtriple=, -num-cores=", word);
+}
+
+/* Adds and removes features by "+a,-b". */
+static void apply_attributes(tn_build *b, const char *list)
+{
+    tn_machine *m = &b->machine;
+    const char **f = TN_NEW_N(&b->arena, const char *, m->n_feature + strlen(list) + 1);
+    size_t n = m->n_feature;
+    if (n)
+        memcpy(f, m->feature, n * sizeof *f);
+    while (*list) {
+        size_t len = strcspn(list, ",");
+        bool drop = *list == '-';
+        size_t skip = *list == '-' || *list == '+';
+        const char *name = tn_intern_n(b->ctx, list + skip, len - skip);
+        size_t at = 0;
+        while (at < n && strcmp(f[at], name) != 0)
+            at++;
+        if (drop && at < n)
+            f[at] = f[--n];
+        else if (!drop && at == n)
+            f[n++] = name;
+        list += len + (list[len] == ',');
+    }
+    m->feature = f;
+    m->n_feature = n;
+}
+
+static tn_status find_machine(tn_build *b, const options *o)
+{
+    if (b->opt.machine_file)
+        TN_TRY(tn_machine_read(b->ctx, b->opt.machine_file, &b->machine));
+    else if (o->mtriple)
+        b->machine = (tn_machine){.triple = o->mtriple, .cores = 1};
+    else
+        TN_TRY(tn_machine_detect(b->ctx, &b->machine));
+    if (o->mattr) {
+        apply_attributes(b, o->mattr);
+        b->machine.vector_bits = 0; /* follow the features */
+        b->machine.n_vector_regs = b->machine.fma_ports = 0;
+        b->machine.peak_gflops = 0;
+    }
+    tn_machine_derive(&b->machine);
+    b->target.triple = o->mtriple;
+    if (o->cores) {
+        char *end;
+        long n = strtol(o->cores, &end, 10);
+        if (*end || n < 1 || n > 4096)
+            return tn_error(b->ctx, "driver-E003", NULL, "-num-cores=%s is not a number from 1 to 4096", o->cores);
+        b->machine.cores = (uint32_t)n;
+    }
+    return TN_OK;
+}
+
+/* What generated code uses, and a package therefore needs. */
+static void choose_features(tn_build *b)
+{
+    static const char *const used[] = {"sse4.2", "avx", "avx2", "fma", "f16c", "bmi", "bmi2", "avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"};
+    b->feature = TN_NEW_N(&b->arena, const char *, sizeof used / sizeof *used);
+    for (size_t i = 0; i < sizeof used / sizeof *used; i++)
+        for (size_t k = 0; k < b->machine.n_feature; k++)
+            if (strcmp(used[i], b->machine.feature[k]) == 0)
+                b->feature[b->n_feature++] = used[i];
+}
+
+tn_status tn_target_parse(tn_build *b)
+{
+    const char *at = b->opt.target ? b->opt.target : "llvm", *word;
+    options o = {0};
+    b->target.text = at;
+    word = next_word(b, &at);
+    if (word && strcmp(word, "llvm") == 0)
+        b->target.kind = TN_TARGET_LLVM;
+    else if (word && strcmp(word, "c") == 0)
+        b->target.kind = TN_TARGET_C;
+    else
+        return tn_error(b->ctx, "driver-E001", NULL, "target %s is not supported yet; use llvm or c", word ? word : "\"\"");
+    while ((word = next_word(b, &at)))
+        TN_TRY(option(b, word, &o));
+    if (o.mcpu && strcmp(o.mcpu, "native") != 0)
+        return tn_error(b->ctx, "driver-E004", NULL, "-mcpu=%s: CPU names are not used; give the features with -mattr=+avx2,+fma", o.mcpu);
+    TN_TRY(find_machine(b, &o));
+    choose_features(b);
+    return TN_OK;
+}

@@ -1,0 +1,148 @@
+/* LowerBlocks: a block becomes its statements over loop variables.
+ *
+ * The init runs where all reduce iterations are 0. A mask becomes an IF around the body, but for one case: where the
+ * target lives in registers or task-local memory, the terms that only keep spatial iterations inside their extent are
+ * dropped from the store (cells outside are unspecified) and put on the loads of memory instead. So the common tail of a
+ * tile has no branches. It is not done where a masked lane could trap (integer division).
+ */
+#include "lower/lower_impl.h"
+
+enum { MAX_TERMS = 32 };
+
+typedef struct {
+    tn_func *f;
+    const tn_stmt *block;
+    const tn_expr **from, **to;   /* iteration variables and their values */
+    int n;
+} binding;
+
+static const tn_expr *bind(const binding *b, const tn_expr *e)
+{
+    return tn_subst(b->f->pool, e, b->n, b->from, b->to);
+}
+
+static bool is_domain_term(const tn_stmt *block, const tn_expr *term)
+{
+    if (term->kind != TN_E_LT)
+        return false;
+    for (uint32_t i = 0; i < block->u.block.n_iter; i++) {
+        const tn_iter *it = &block->u.block.iter[i];
+        if (it->kind == TN_ITER_SPATIAL && term->src[0] == it->var && term->src[1] == it->extent)
+            return true;
+    }
+    return false;
+}
+
+static bool divides(const tn_expr *e, void *user)
+{
+    bool *found = user;
+    bool op = e->kind == TN_E_FLOORDIV || e->kind == TN_E_FLOORMOD || e->kind == TN_E_TRUNCDIV || e->kind == TN_E_TRUNCMOD;
+    *found |= op && tn_dtype_is_int(e->dtype);
+    return !*found;
+}
+
+static bool in_memory(const tn_func *f, const tn_expr *load, void *user)
+{
+    (void)user;
+    return f->buffer[load->u.load.buffer].scope == TN_SCOPE_GLOBAL;
+}
+
+/* Can the domain terms be moved from this store to its loads? */
+static bool relaxed(const tn_func *f, const tn_stmt *s)
+{
+    bool traps = false;
+    if (s->kind != TN_S_STORE || s->u.store.mask || f->buffer[s->u.store.buffer].scope == TN_SCOPE_GLOBAL)
+        return false;
+    tn_each(s->u.store.value, divides, &traps);
+    return !traps;
+}
+
+/* Moves the statements of `from` before `at`, bound, under the terms. */
+static void place(const binding *b, tn_body *from, tn_stmt *at, int n_domain, const tn_expr *const domain[], const tn_expr *rest)
+{
+    tn_func *f = b->f;
+    tn_pool *p = f->pool;
+    const tn_expr *dom = tn_terms_join(p, n_domain, domain);
+    tn_stmt *next;
+    for (tn_stmt *s = from->first; s; s = next) {
+        next = s->next;
+        tn_stmt_remove(s);
+        tn_stmt_subst(f, s, b->n, b->from, b->to);
+        const tn_expr *cond = rest;
+        if (dom && relaxed(f, s))
+            s->u.store.value = tn_mask_loads(f, s->u.store.value, dom, in_memory, NULL);
+        else if (dom)
+            cond = rest ? tn_and(p, dom, rest) : dom;
+        if (cond) {
+            tn_stmt *i = tn_stmt_if(f, cond);
+            tn_body_append(&i->u.cond.then, s);
+            s = i;
+        }
+        tn_body_insert(at->list, at, s);
+    }
+}
+
+static void lower_block(tn_func *f, tn_stmt *s)
+{
+    tn_pool *p = f->pool;
+    uint32_t n = s->u.block.n_iter;
+    binding b = {f, s, TN_NEW_N(f->arena, const tn_expr *, n), TN_NEW_N(f->arena, const tn_expr *, n), (int)n};
+    tn_facts facts;
+    const tn_expr *mask = s->u.block.mask;
+    s->u.block.mask = NULL;
+    tn_stmt_facts(f, s, &facts);
+    const tn_expr *first = NULL, *domain[MAX_TERMS], *rest = NULL, *init_domain[MAX_TERMS];
+    int n_domain = 0, n_init = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        const tn_iter *it = &s->u.block.iter[i];
+        b.from[i] = it->var;
+        b.to[i] = it->value;
+        if (it->kind == TN_ITER_REDUCE) {
+            const tn_expr *zero = tn_eq(p, it->value, tn_idx(p, 0));
+            first = first ? tn_and(p, first, zero) : zero;
+        } else if (s->u.block.init.first && n_init < MAX_TERMS &&
+                   tn_prove(p, &facts, tn_lt(p, tn_simplify(p, &facts, it->value), it->extent)) != 1) {
+            init_domain[n_init++] = tn_lt(p, it->value, it->extent);
+        }
+    }
+    tn_facts_deinit(&facts);
+    if (mask) {
+        const tn_expr *term[MAX_TERMS];
+        int k = tn_terms(p, mask, MAX_TERMS, term);
+        for (int i = 0; i < k; i++) {
+            const tn_expr *t = bind(&b, term[i]);
+            if (is_domain_term(s, term[i]))
+                domain[n_domain++] = t;
+            else
+                rest = rest ? tn_and(p, rest, t) : t;
+        }
+    }
+    place(&b, &s->u.block.init, s, n_init, init_domain, first);
+    place(&b, &s->u.block.body, s, n_domain, domain, rest);
+    tn_stmt_remove(s);
+}
+
+static void lower_body(tn_func *f, tn_body *b, int depth)
+{
+    TN_ASSERT(depth < 512);
+    tn_stmt *next;
+    for (tn_stmt *s = b->first; s; s = next) {
+        next = s->next;
+        tn_body *inner[2];
+        if (s->kind == TN_S_BLOCK) {
+            lower_body(f, &s->u.block.body, depth + 1);
+            lower_block(f, s);
+            continue;
+        }
+        int n = tn_stmt_bodies(s, inner);
+        for (int i = 0; i < n; i++)
+            lower_body(f, inner[i], depth + 1);
+    }
+}
+
+tn_status tn_lower_blocks(tn_func *f, const struct tn_machine *m)
+{
+    (void)m;
+    lower_body(f, &f->body, 0);
+    return TN_OK;
+}

@@ -1,0 +1,127 @@
+/* The loop pipeline. Read top to bottom; each pass says what it establishes.
+ *
+ *   scheduled blocks
+ *     MakePhases     every top-level nest is a parallel loop: one phase, its iterations the tasks
+ *     LowerBlocks    blocks become guarded statements; stores to registers are unmasked, their loads masked
+ *     Simplify       index arithmetic, decided conditions, loops of one iteration
+ *     TightenLoops   conditions move out of loops they do not depend on, or become loop bounds
+ *     PartitionTail  full tiles get a copy of the body without conditions
+ *     Flatten        layouts applied; every buffer is one-dimensional
+ *     Unroll         unrolled loops become straight lines
+ *     Vectorize      vector loops become vector expressions: from here on the function is flat
+ *     Registers      register buffers are indexed by constants, one vector an element
+ *     LowerIntrin    exp, tanh ... become their polynomials
+ *     ContractFma    a*b + c becomes fma where the machine has it (never in strict functions)
+ *     ShareLoads     what a straight line computes twice is named once
+ *     PlanMemory     places in scratch and work memory
+ *   flat
+ */
+#include "lower/lower_impl.h"
+
+#include <string.h>
+
+const tn_lower_pass tn_lower_passes[] = {
+    {"MakePhases", "every top-level nest is a parallel loop", tn_lower_make_phases},
+    {"LowerBlocks", "blocks become guarded statements", tn_lower_blocks},
+    {"Simplify", "index arithmetic, decided conditions, loops of one iteration", tn_lower_simplify},
+    {"TightenLoops", "conditions move out of loops or become loop bounds", tn_lower_tighten},
+    {"PartitionTail", "full tiles get a body without conditions", tn_lower_partition},
+    {"Flatten", "layouts applied, buffers one-dimensional", tn_lower_flatten},
+    {"Simplify", "", tn_lower_simplify},
+    {"Unroll", "unrolled loops become straight lines", tn_lower_unroll},
+    {"Vectorize", "vector loops become vector expressions", tn_lower_vectorize},
+    {"Simplify", "", tn_lower_simplify},
+    {"Registers", "register buffers are indexed by constants", tn_lower_registers},
+    {"LowerIntrin", "exp, tanh ... become their polynomials", tn_lower_intrinsics},
+    {"ContractFma", "a*b + c becomes fma where the machine has it", tn_lower_contract},
+    {"ShareLoads", "what a straight line computes twice is named once", tn_lower_share},
+    {"PlanMemory", "places in scratch and work memory", tn_lower_plan},
+};
+const size_t tn_n_lower_passes = sizeof tn_lower_passes / sizeof *tn_lower_passes;
+
+const tn_lower_pass *tn_lower_pass_find(const char *name)
+{
+    for (size_t i = 0; i < tn_n_lower_passes; i++)
+        if (strcmp(tn_lower_passes[i].name, name) == 0)
+            return &tn_lower_passes[i];
+    return NULL;
+}
+
+tn_status tn_lower(tn_func *f, const struct tn_machine *m, tn_flat *out)
+{
+    for (size_t i = 0; i < tn_n_lower_passes; i++) {
+        TN_TRY(tn_lower_passes[i].run(f, m));
+#ifdef TN_DEBUG
+        TN_TRY(tn_func_verify(f));
+#endif
+    }
+    memset(out, 0, sizeof *out);
+    out->func = f;
+    out->work_bytes = tn_idx(f->pool, 0);
+    for (uint32_t b = 0; b < f->n_buffer; b++) {
+        const tn_buffer *x = &f->buffer[b];
+        uint64_t bytes;
+        int64_t n;
+        if (x->param < 0 && x->scope == TN_SCOPE_LOCAL && tn_is_int(x->dim[0], &n)) {
+            bytes = x->scratch_offset + ((uint64_t)n * tn_dtype_bytes(x->dtype) + 63) / 64 * 64;
+            out->scratch_bytes = bytes > out->scratch_bytes ? bytes : out->scratch_bytes;
+        }
+        if (x->param < 0 && x->scope == TN_SCOPE_GLOBAL && x->work_offset) {
+            const tn_expr *size = tn_mul(f->pool, x->dim[0], tn_idx(f->pool, tn_dtype_bytes(x->dtype)));
+            size = tn_mul(f->pool, tn_ceildiv(f->pool, size, 64), tn_idx(f->pool, 64));
+            out->work_bytes = tn_simplify(f->pool, NULL, tn_max(f->pool, out->work_bytes, tn_add(f->pool, x->work_offset, size)));
+        }
+    }
+    return TN_OK;
+}
+
+/* ---- conjunctions ---- */
+
+int tn_terms(tn_pool *p, const tn_expr *cond, int max, const tn_expr *out[])
+{
+    (void)p;
+    const tn_expr *todo[64];
+    int n = 0, k = 0;
+    todo[k++] = cond;
+    while (k > 0) {
+        const tn_expr *e = todo[--k];
+        if (e->kind == TN_E_AND && k + 2 <= 64 && n + k + 2 <= max) {
+            todo[k++] = e->src[1];
+            todo[k++] = e->src[0];
+        } else {
+            out[n++] = e;
+        }
+    }
+    return n;
+}
+
+const tn_expr *tn_terms_join(tn_pool *p, int n, const tn_expr *const term[])
+{
+    const tn_expr *e = NULL;
+    for (int i = 0; i < n; i++)
+        e = e ? tn_and(p, e, term[i]) : term[i];
+    return e;
+}
+
+typedef struct {
+    tn_func *f;
+    const tn_expr *cond;
+    bool (*pick)(const tn_func *f, const tn_expr *load, void *user);
+    void *user;
+} masker;
+
+static const tn_expr *mask_load(tn_pool *p, const tn_expr *e, void *user)
+{
+    masker *m = user;
+    if (e->kind != TN_E_LOAD || (m->pick && !m->pick(m->f, e, m->user)))
+        return NULL;
+    const tn_expr *mask = tn_load_mask(e), *other = tn_load_other(e);
+    return tn_load(p, e->dtype, e->u.load.buffer, (int)e->u.load.n_index, e->src, mask ? tn_and(p, m->cond, mask) : m->cond,
+                   other ? other : tn_const(p, e->dtype, 0));
+}
+
+const tn_expr *tn_mask_loads(tn_func *f, const tn_expr *e, const tn_expr *cond, bool (*pick)(const tn_func *f, const tn_expr *load, void *user), void *user)
+{
+    masker m = {f, cond, pick, user};
+    return e->has_load ? tn_rewrite(f->pool, e, mask_load, &m) : e;
+}

@@ -1,0 +1,104 @@
+/* TightenLoops: an IF that is all a loop holds moves out of the loop as far as it does not depend on its variable; terms
+ * that bound the variable of a serial loop become the loop's bounds. So the padding mask of a convolution turns into
+ * `for kh from max(0, ...) below min(3, ...)`. */
+#include "lower/lower_impl.h"
+
+enum { MAX_TERMS = 32 };
+typedef struct { tn_func *f; tn_facts facts; } walk;
+
+/* Replaces the loop's range by [lo, hi) inside its old one. */
+static void set_bounds(walk *w, tn_stmt *s, const tn_expr *lo, const tn_expr *hi)
+{
+    tn_pool *p = w->f->pool;
+    const tn_expr *zero = tn_idx(p, 0), *old = s->u.loop.var, *extent = s->u.loop.extent;
+    lo = lo ? tn_simplify(p, &w->facts, tn_max(p, lo, zero)) : zero;
+    hi = hi ? tn_simplify(p, &w->facts, tn_min(p, hi, extent)) : extent;
+    s->u.loop.extent = tn_simplify(p, &w->facts, tn_max(p, tn_sub(p, hi, lo), zero));
+    if (tn_is_value(lo, 0))
+        return;
+    const tn_expr *var = tn_func_add_var(w->f, w->f->var[old->u.i].name, TN_IDX), *value = tn_add(p, lo, var);
+    s->u.loop.var = var;
+    for (tn_stmt *c = s->u.loop.body.first; c; c = c->next)
+        tn_stmt_subst(w->f, c, 1, &old, &value);
+}
+
+/* Lanes of a vector loop share the bounds of the loops inside. */
+static bool lanes_share(const tn_stmt *s, const tn_expr *bound)
+{
+    for (s = tn_stmt_parent(s); s && bound; s = tn_stmt_parent(s))
+        if (s->kind == TN_S_FOR && s->u.loop.kind == TN_LOOP_VECTOR && tn_uses(bound, s->u.loop.var))
+            return false;
+    return true;
+}
+
+/* Takes the IF apart: what the loop keeps inside stays, the rest is returned (NULL: nothing). */
+static const tn_expr *pull(walk *w, tn_stmt *s)
+{
+    tn_pool *p = w->f->pool;
+    tn_stmt *inner = s->u.loop.body.first;
+    if (!inner || inner != s->u.loop.body.last || inner->kind != TN_S_IF || inner->u.cond.other.first)
+        return NULL;
+    const tn_expr *term[MAX_TERMS], *out = NULL, *keep = NULL;
+    int n = tn_terms(p, inner->u.cond.cond, MAX_TERMS, term);
+    for (int i = 0; i < n; i++) {
+        bool stays = term[i]->has_load || tn_uses(term[i], s->u.loop.var);
+        const tn_expr **to = stays ? &keep : &out;
+        *to = *to ? tn_and(p, *to, term[i]) : term[i];
+    }
+    const tn_expr *lo = NULL, *hi = NULL, *rest = keep;
+    if (keep && s->u.loop.kind == TN_LOOP_SERIAL && !keep->has_load)
+        tn_solve_bounds(p, &w->facts, keep, s->u.loop.var, &lo, &hi, &rest);
+    if (!lanes_share(s, lo) || !lanes_share(s, hi)) {
+        lo = hi = NULL;
+        rest = keep;
+    }
+    inner->u.cond.cond = rest ? rest : tn_bool(p, true);
+    if (!rest) {
+        tn_body_move(&s->u.loop.body, inner, &inner->u.cond.then);
+        tn_stmt_remove(inner);
+    }
+    if (lo || hi)
+        set_bounds(w, s, lo, hi);
+    return out;
+}
+
+static void body(walk *w, tn_body *b, int depth)
+{
+    TN_ASSERT(depth < 512);
+    tn_stmt *next;
+    for (tn_stmt *s = b->first; s; s = next) {
+        next = s->next;
+        size_t mark = tn_facts_mark(&w->facts);
+        if (s->kind == TN_S_FOR)
+            tn_facts_loop(w->f->pool, &w->facts, s->u.loop.var, s->u.loop.extent);
+        if (s->kind == TN_S_IF && !s->u.cond.cond->has_load)
+            tn_facts_assume(&w->facts, s->u.cond.cond);
+        tn_body *in[2];
+        int n = tn_stmt_bodies(s, in);
+        if (n > 0)
+            body(w, in[0], depth + 1);
+        tn_facts_release(&w->facts, mark);
+        if (n > 1)
+            body(w, in[1], depth + 1);
+        if (s->kind != TN_S_FOR || s->u.loop.kind == TN_LOOP_PARALLEL)
+            continue;
+        const tn_expr *out = pull(w, s);
+        if (out) {
+            tn_stmt *i = tn_stmt_if(w->f, out);
+            tn_stmt_replace(s, i);
+            tn_body_append(&i->u.cond.then, s);
+        }
+    }
+}
+
+tn_status tn_lower_tighten(tn_func *f, const struct tn_machine *m)
+{
+    (void)m;
+    walk w = {.f = f};
+    tn_facts_init(&w.facts);
+    for (uint32_t i = 0; i < f->n_symbol; i++)
+        tn_facts_range(&w.facts, tn_sym(f->pool, f->symbol[i].name), f->symbol[i].min, f->symbol[i].max);
+    body(&w, &f->body, 0);
+    tn_facts_deinit(&w.facts);
+    return TN_OK;
+}

@@ -1,0 +1,133 @@
+/* What follows from features: registers, issue, rates. Conservative: a machine of that kind reaches these numbers.
+ *
+ * fma_ports: AVX-512 has two full-width ports for certain only on CPUs that have avx512fp16 as well (those come from
+ * server designs); others may have one. AVX2 with fma and AdvSIMD: two.
+ * Bandwidths, in bytes per cycle of one core, from vector loads of b bytes: L1 b, L2 0.6 b, L3 at most 10,
+ * memory at most 5.5 (line-fill buffers bound both, not the width). Measured on servers with b = 64 at 2.96 GHz:
+ * 69, 42, 10, 5.4.
+ * AMX multiplies 16x16x32 bfloat16 (16x16x64 int8) in 16 cycles: 1,024 (2,048) operations a cycle; nine tenths of that
+ * are sustained, since the clock falls. Integer dot products
+ * (VNNI, dotprod) do four times the float32 work an instruction; without them three instructions do that. avx512bf16
+ * is no faster than fma where it was measured, so it counts for nothing.
+ */
+#include "machine/machine.h"
+
+#include <string.h>
+
+typedef struct simd {
+    const char *arch, *feature;
+    uint32_t vector_bits, n_regs, fma_ports;
+} simd;
+
+/* The first row whose architecture begins the triple and whose feature (NULL: any) is there. */
+static const simd simd_rows[] = {
+    {"x86_64", "avx512fp16", 512, 32, 2},
+    {"x86_64", "avx512f", 512, 32, 1},
+    {"x86_64", "fma", 256, 16, 2},
+    {"x86_64", "avx", 256, 16, 1},
+    {"x86_64", NULL, 128, 16, 1},
+    {"i", "sse2", 128, 8, 1}, /* i386 to i686 */
+    {"i", NULL, 32, 8, 1},
+    {"aarch64", NULL, 128, 32, 2},
+    {"arm64", NULL, 128, 32, 2},
+    {"arm", "neon", 128, 16, 1},
+    {"thumb", "neon", 128, 16, 1},
+    {"riscv", "v", 128, 32, 1},
+    {"wasm", "simd128", 128, 16, 1},
+    {"arm", NULL, 32, 16, 1},
+    {"thumb", NULL, 32, 16, 1},
+    {"riscv", NULL, 32, 32, 1},
+    {"", NULL, 32, 16, 1},
+};
+
+/* Where a fused multiply-add is part of the base ISA or goes by another name. */
+static const struct {
+    const char *arch, *feature;
+} fma_rows[] = {
+    {"x86_64", "avx512f"}, {"aarch64", NULL}, {"arm64", NULL}, {"arm", "vfp4"},
+    {"thumb", "vfp4"},     {"riscv", "f"},    {"riscv", "d"},
+};
+
+static bool arch_is(const tn_machine *m, const char *arch)
+{
+    return strncmp(m->triple, arch, strlen(arch)) == 0;
+}
+
+static bool lists(const tn_machine *m, const char *feature)
+{
+    for (size_t i = 0; i < m->n_feature; i++) {
+        if (strcmp(m->feature[i], feature) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool tn_machine_has(const tn_machine *m, const char *feature)
+{
+    if (lists(m, feature)) {
+        return true;
+    }
+    if (strcmp(feature, "fma") != 0) {
+        return false;
+    }
+    for (size_t i = 0; i < sizeof fma_rows / sizeof *fma_rows; i++) {
+        if (arch_is(m, fma_rows[i].arch) && (!fma_rows[i].feature || lists(m, fma_rows[i].feature))) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static const simd *simd_of(const tn_machine *m)
+{
+    const simd *r = simd_rows;
+    while (!arch_is(m, r->arch) || (r->feature && !lists(m, r->feature))) {
+        r++; /* the last row fits all */
+    }
+    return r;
+}
+
+static double least(double a, double b) { return a < b ? a : b; }
+
+static void default_real(double *field, double v) { *field = *field > 0 ? *field : v; }
+
+static void default_u32(uint32_t *field, uint32_t v) { *field = *field ? *field : v; }
+
+void tn_machine_derive(tn_machine *m)
+{
+    const simd *s = simd_of(m);
+    m->name = m->name ? m->name : m->triple;
+    default_u32(&m->cores, 1);
+    default_u32(&m->vector_bits, s->vector_bits);
+    default_u32(&m->n_vector_regs, s->n_regs);
+    default_u32(&m->fma_ports, s->fma_ports);
+    default_real(&m->clock_ghz, 2.0);
+    if (m->l1_bytes == 0 && m->l2_bytes == 0 && m->l3_bytes == 0) {
+        m->l1_bytes = 32 << 10;
+        m->l2_bytes = 256 << 10;
+    }
+    double vector_bytes = m->vector_bits / 8.0;
+    default_real(&m->l1_gb_s, vector_bytes * m->clock_ghz);
+    default_real(&m->l2_gb_s, 0.6 * vector_bytes * m->clock_ghz);
+    default_real(&m->l3_gb_s, least(10, 0.5 * vector_bytes) * m->clock_ghz);
+    default_real(&m->mem_gb_s, least(5.5, 0.4 * vector_bytes) * m->clock_ghz);
+    default_real(&m->peak_gflops,
+                 m->vector_bits / 32.0 * m->fma_ports * (tn_machine_has(m, "fma") ? 2 : 1) * m->clock_ghz);
+}
+
+double tn_machine_int8_gops(const tn_machine *m)
+{
+    if (tn_machine_has(m, "amx-int8")) {
+        return 0.9 * 2048 * m->clock_ghz;
+    }
+    bool dot =
+        tn_machine_has(m, "avx512vnni") || tn_machine_has(m, "avxvnni") || tn_machine_has(m, "dotprod");
+    bool bytes = tn_machine_has(m, "avx2") || tn_machine_has(m, "avx512bw");
+    return m->peak_gflops * (dot ? 4 : bytes ? 4.0 / 3 : 1);
+}
+
+double tn_machine_bf16_gflops(const tn_machine *m)
+{
+    return tn_machine_has(m, "amx-bf16") ? 0.9 * 1024 * m->clock_ghz : 0;
+}

@@ -1,0 +1,123 @@
+/* Operators of one element each that no formula can say: cast, nn.bias_add, broadcast_to. */
+#include "op/rule.h"
+
+static const char *const data_in[] = {"data", "bias"};
+
+/* ---- cast ---- */
+
+static tn_status cast_infer(tn_graph *g, tn_node *n)
+{
+    const tn_cast_attr *a = n->attr;
+    const tn_type *t;
+    TN_TRY(tn_rule_tensor(g, n, 0, -1, &t));
+    if (a->dtype.bits == 0 || a->dtype.lanes != 1 || tn_dtype_is_index(a->dtype) ||
+        a->dtype.code == TN_HANDLE)
+        return tn_rule_fail(g, n, "op-E011", "dtype must be that of a tensor's elements, but is %s",
+                            tn_rule_dtype_text(g, a->dtype));
+    return tn_rule_result(g, n, 0, a->dtype, t->n, t->dim);
+}
+
+static void cast_compute(tn_te *te, const tn_node *n, tn_tensor *const in[], tn_tensor *out[])
+{
+    tn_tensor *t = out[0] = tn_rule_out(te, n, 0, "cast", "elementwise", NULL);
+    tn_te_define(te, t, tn_cast(te->pool, t->dtype, tn_at(te, in[0], t->ndim, t->axis)));
+}
+
+static bool cast_value(tn_graph *g, const tn_node *n, const tn_dims in[], tn_dims out[])
+{
+    (void)g;
+    out[0] = in[0];
+    return in[0].at && tn_dtype_is_int(n->type[0]->dtype) && tn_dtype_is_int(tn_in_type(n, 0)->dtype);
+}
+
+/* clang-format off */
+static const tn_attr_field cast_fields[] = {
+    {"dtype", TN_A_DTYPE, offsetof(tn_cast_attr, dtype), NULL, "type of the result's elements"},
+    {0},
+};
+
+const tn_op tn_op_cast = {
+    .name = "cast", .doc = "Elements converted to another dtype; floats to integers truncate and saturate.",
+    .attr_size = sizeof(tn_cast_attr), .attr = cast_fields,
+    .nin = 1, .min_in = 1, .nout = 1, .flags = TN_OP_HOST_INDEX, .fuse = TN_FUSE_ELEMWISE, .in_name = data_in,
+    .infer = cast_infer, .layout = tn_layout_same, .compute = cast_compute, .shape_value = cast_value,
+};
+/* clang-format on */
+
+/* ---- nn.bias_add ---- */
+
+static tn_status bias_add_infer(tn_graph *g, tn_node *n)
+{
+    const tn_type *data, *bias;
+    int axis;
+    TN_TRY(tn_rule_tensor(g, n, 0, -1, &data));
+    TN_TRY(tn_rule_tensor(g, n, 1, 1, &bias));
+    TN_TRY(tn_rule_number(g, n, 0));
+    TN_TRY(tn_rule_same_dtype(g, n, 1));
+    TN_TRY(tn_rule_axis(g, n, ((const tn_axis_attr *)n->attr)->axis, data->n, &axis));
+    if (!tn_rule_dim_eq(g, data->dim[axis], bias->dim[0]))
+        return tn_rule_fail(g, n, "op-E008", "bias is %s, but data %s has %s elements along axis %d",
+                            tn_rule_type_text(g, bias), tn_rule_type_text(g, data),
+                            tn_rule_dim_text(g, data->dim[axis]), axis);
+    return tn_rule_result(g, n, 0, data->dtype, data->n, data->dim);
+}
+
+static void bias_add_compute(tn_te *te, const tn_node *n, tn_tensor *const in[], tn_tensor *out[])
+{
+    tn_tensor *t = out[0] = tn_rule_out(te, n, 0, "bias_add", "elementwise", NULL);
+    int64_t a = ((const tn_axis_attr *)n->attr)->axis;
+    const tn_expr *bias = tn_at1(te, in[1], t->axis[a < 0 ? a + t->ndim : a]);
+    tn_te_define(te, t, tn_add(te->pool, tn_at(te, in[0], t->ndim, t->axis), bias));
+}
+
+/* clang-format off */
+static const tn_attr_field bias_add_fields[] = {
+    {"axis", TN_A_I64, offsetof(tn_axis_attr, axis), "1", "the axis that bias runs along"},
+    {0},
+};
+
+const tn_op tn_op_nn_bias_add = {
+    .name = "nn.bias_add", .doc = "Adds a vector along one axis.",
+    .attr_size = sizeof(tn_axis_attr), .attr = bias_add_fields,
+    .nin = 2, .min_in = 2, .nout = 1, .fuse = TN_FUSE_BROADCAST, .in_name = data_in,
+    .infer = bias_add_infer, .layout = tn_layout_same, .compute = bias_add_compute,
+};
+/* clang-format on */
+
+/* ---- broadcast_to ---- */
+
+static tn_status broadcast_to_infer(tn_graph *g, tn_node *n)
+{
+    const tn_broadcast_to_attr *a = n->attr;
+    const tn_type *t, *both;
+    TN_TRY(tn_rule_tensor(g, n, 0, -1, &t));
+    if (a->shape.n > TN_RULE_MAX_RANK)
+        return tn_rule_fail(g, n, "op-E003", "shape has %u dimensions; at most %d are supported",
+                            (unsigned)a->shape.n, TN_RULE_MAX_RANK);
+    const tn_type *want = tn_type_tensor(g->pool, t->dtype, (int)a->shape.n, a->shape.at, NULL);
+    TN_TRY(tn_infer_broadcast(g, n, t, want, t->dtype, &both));
+    if (!tn_type_eq_logical(both, want))
+        return tn_rule_fail(g, n, "op-E005", "%s cannot be repeated to %s", tn_rule_type_text(g, t),
+                            tn_rule_type_text(g, want));
+    return tn_rule_result(g, n, 0, t->dtype, both->n, both->dim);
+}
+
+static void broadcast_to_compute(tn_te *te, const tn_node *n, tn_tensor *const in[], tn_tensor *out[])
+{
+    tn_tensor *t = out[0] = tn_rule_out(te, n, 0, "broadcast_to", "injective", NULL);
+    tn_te_define(te, t, tn_rule_at_broadcast(te, in[0], t));
+}
+
+/* clang-format off */
+static const tn_attr_field broadcast_to_fields[] = {
+    {"shape", TN_A_DIMS, offsetof(tn_broadcast_to_attr, shape), NULL, "the result's extents"},
+    {0},
+};
+
+const tn_op tn_op_broadcast_to = {
+    .name = "broadcast_to", .doc = "Repeats a tensor to a larger shape by the rules of broadcasting.",
+    .attr_size = sizeof(tn_broadcast_to_attr), .attr = broadcast_to_fields,
+    .nin = 1, .min_in = 1, .nout = 1, .flags = TN_OP_INDEX_MAP, .fuse = TN_FUSE_BROADCAST, .in_name = data_in,
+    .infer = broadcast_to_infer, .compute = broadcast_to_compute,
+};
+/* clang-format on */

@@ -1,0 +1,199 @@
+/* Convolution: nn.conv2d over logical NCHW data and OIHW weights.
+ *
+ * One definition serves direct, grouped and depthwise convolution, any stride, dilation and (asymmetric)
+ * padding: a reduction over (ic, kh, kw) whose terms count only inside the image, so there is no padded copy.
+ * Blocked forms are layouts of its operands, not other operators.
+ */
+#include "op/rule.h"
+
+#include "machine/machine.h"
+
+#include <string.h>
+
+enum { TOP, LEFT, BOTTOM, RIGHT };
+
+static tn_window window_of(const tn_conv2d_attr *a, int axis)
+{
+    return (tn_window){.stride = a->strides.at[axis],
+                       .dilation = a->dilation.at[axis],
+                       .before = a->padding.at[TOP + axis],
+                       .after = a->padding.at[BOTTOM + axis]};
+}
+
+/* ---- type relation ---- */
+
+static tn_status check_layouts(tn_graph *g, const tn_node *n, const tn_conv2d_attr *a)
+{
+    if (a->data_layout && strcmp(a->data_layout, "NCHW") != 0)
+        return tn_rule_fail(g, n, "op-E010",
+                            "data_layout \"%s\" is not supported, only \"NCHW\"; transpose the data",
+                            a->data_layout);
+    if (a->kernel_layout && strcmp(a->kernel_layout, "OIHW") != 0)
+        return tn_rule_fail(g, n, "op-E010",
+                            "kernel_layout \"%s\" is not supported, only \"OIHW\"; transpose the weight",
+                            a->kernel_layout);
+    if (a->out_layout && a->out_layout[0] && strcmp(a->out_layout, "NCHW") != 0)
+        return tn_rule_fail(g, n, "op-E010",
+                            "out_layout \"%s\" is not supported, only \"NCHW\"; transpose the result",
+                            a->out_layout);
+    return TN_OK;
+}
+
+static tn_status normalise(tn_graph *g, tn_node *n, tn_conv2d_attr *a)
+{
+    TN_TRY(check_layouts(g, n, a));
+    TN_TRY(tn_rule_ints(g, n, "strides", &a->strides, 2, 1, 1));
+    TN_TRY(tn_rule_ints(g, n, "dilation", &a->dilation, 2, 1, 1));
+    TN_TRY(tn_rule_padding(g, n, &a->padding));
+    if (a->kernel_size.n)
+        TN_TRY(tn_rule_ints(g, n, "kernel_size", &a->kernel_size, 2, 1, 1));
+    if (a->groups < 1 || a->groups > INT32_MAX)
+        return tn_rule_fail(g, n, "op-E007", "groups is %lld; it must be in [1, 2^31)", (long long)a->groups);
+    tn_rule_set_attr(g, n, a);
+    return TN_OK;
+}
+
+static tn_status check_channels(tn_graph *g, const tn_node *n, const tn_conv2d_attr *a, const tn_type *data,
+                                const tn_type *weight)
+{
+    const tn_expr *groups = tn_idx(g->pool, a->groups);
+    int64_t oc;
+    if (!tn_rule_dim_eq(g, data->dim[1], tn_mul(g->pool, weight->dim[1], groups)))
+        return tn_rule_fail(
+            g, n, "op-E008", "data %s has %s channels, but weight %s takes %s in each of %lld groups",
+            tn_rule_type_text(g, data), tn_rule_dim_text(g, data->dim[1]), tn_rule_type_text(g, weight),
+            tn_rule_dim_text(g, weight->dim[1]), (long long)a->groups);
+    if (tn_is_int(weight->dim[0], &oc) && oc % a->groups != 0)
+        return tn_rule_fail(g, n, "op-E008", "%lld output channels are no multiple of %lld groups",
+                            (long long)oc, (long long)a->groups);
+    if (a->channels && !tn_rule_dim_eq(g, weight->dim[0], tn_idx(g->pool, a->channels)))
+        return tn_rule_fail(g, n, "op-E008", "channels is %lld, but weight is %s", (long long)a->channels,
+                            tn_rule_type_text(g, weight));
+    for (uint32_t i = 0; i < a->kernel_size.n; i++)
+        if (!tn_rule_dim_eq(g, weight->dim[2 + i], tn_idx(g->pool, a->kernel_size.at[i])))
+            return tn_rule_fail(g, n, "op-E008", "kernel_size[%u] is %lld, but weight is %s", (unsigned)i,
+                                (long long)a->kernel_size.at[i], tn_rule_type_text(g, weight));
+    return TN_OK;
+}
+
+static tn_status conv2d_infer(tn_graph *g, tn_node *n)
+{
+    tn_conv2d_attr a = *(const tn_conv2d_attr *)n->attr;
+    const tn_type *data, *weight;
+    const tn_expr *dim[4];
+    TN_TRY(tn_rule_tensor(g, n, 0, 4, &data));
+    TN_TRY(tn_rule_tensor(g, n, 1, 4, &weight));
+    TN_TRY(tn_rule_number(g, n, 0));
+    TN_TRY(tn_rule_same_dtype(g, n, 1));
+    TN_TRY(normalise(g, n, &a));
+    TN_TRY(check_channels(g, n, &a, data, weight));
+    dim[0] = data->dim[0];
+    dim[1] = weight->dim[0];
+    for (int i = 0; i < 2; i++) {
+        tn_window w = window_of(&a, i);
+        int64_t extent;
+        dim[2 + i] =
+            tn_rule_simplify(g, tn_rule_window_extent(g->pool, data->dim[2 + i], weight->dim[2 + i], &w));
+        if (tn_is_int(dim[2 + i], &extent) && extent < 1)
+            return tn_rule_fail(g, n, "op-E009",
+                                "the kernel of %s does not fit into data %s with padding [%lld, %lld]",
+                                tn_rule_type_text(g, weight), tn_rule_type_text(g, data), (long long)w.before,
+                                (long long)w.after);
+    }
+    return tn_rule_result(g, n, 0, data->dtype, 4, dim);
+}
+
+/* ---- tensor expression ---- */
+
+static bool is_depthwise(const tn_node *n)
+{
+    const tn_conv2d_attr *a = n->attr;
+    return a->groups > 1 && tn_is_value(tn_in_type(n, 0)->dim[1], a->groups);
+}
+
+/* The data channel that output channel oc reads at position ic of its group. */
+static const tn_expr *data_channel(tn_pool *p, const tn_node *n, const tn_expr *oc, const tn_expr *ic)
+{
+    const tn_conv2d_attr *a = n->attr;
+    if (a->groups == 1)
+        return ic;
+    const tn_expr *oc_in_group = tn_fdiv(p, n->type[0]->dim[1], tn_idx(p, a->groups));
+    const tn_expr *group = tn_fdiv(p, oc, oc_in_group);
+    return tn_add(p, tn_mul(p, group, tn_in_type(n, 1)->dim[1]), ic);
+}
+
+static void conv2d_compute(tn_te *te, const tn_node *n, tn_tensor *const in[], tn_tensor *out[])
+{
+    tn_pool *p = te->pool;
+    bool depthwise = is_depthwise(n);
+    const char *name = depthwise ? "depthwise_conv2d" : "conv2d";
+    tn_tensor *t = out[0] = tn_rule_out(te, n, 0, name, name, "b oc oh ow");
+    const tn_expr *oc = t->axis[1], *at[2], *tap[2], *where = NULL;
+    const tn_expr *ic = depthwise ? tn_idx(p, 0) : tn_te_reduce_axis(te, t, "ic", in[1]->dim[1]);
+    for (int i = 0; i < 2; i++) {
+        tn_window w = window_of(n->attr, i);
+        tap[i] = tn_te_reduce_axis(te, t, i ? "kw" : "kh", in[1]->dim[2 + i]);
+        at[i] = tn_rule_window_index(p, t->axis[2 + i], tap[i], &w);
+        where = tn_rule_both(p, where, tn_rule_window_inside(p, at[i], in[0]->dim[2 + i], &w));
+    }
+    const tn_expr *x = tn_at4(te, in[0], t->axis[0], data_channel(p, n, oc, ic), at[0], at[1]);
+    tn_te_sum(te, t, tn_mul(p, x, tn_at4(te, in[1], oc, ic, tap[0], tap[1])), where);
+}
+
+/* ---- layout ----
+ * Channels go in blocks of one vector where there are enough of them; the weight is blocked by output
+ * channels (and by
+ * input channels where the data is). A weight that is computed keeps its layout: packing is for compile
+ * time. */
+
+static void conv2d_layout(tn_layout_query *q)
+{
+    const tn_node *n = q->node;
+    const tn_conv2d_attr *a = n->attr;
+    int lanes = (int)(q->machine->vector_bits / 32);
+    bool depthwise = is_depthwise(n), packs = tn_op_is(tn_in(n, 1).def, &tn_op_constant);
+    int64_t ic = 0, oc = 0;
+    q->in[0] = q->in[1] = q->out[0] = NULL;
+    if (!tn_is_int(tn_in_type(n, 0)->dim[1], &ic) || !tn_is_int(n->type[0]->dim[1], &oc) || lanes < 2)
+        return;
+    bool blocks_in = ic >= lanes && (depthwise ? oc == ic : a->groups == 1);
+    bool blocks_out = depthwise ? blocks_in : a->groups == 1 && oc >= lanes / 2;
+    if (blocks_in)
+        q->in[0] = tn_rule_layout(q->g, "NCHW%dc", lanes);
+    if (blocks_out)
+        q->out[0] = tn_rule_layout(q->g, "NCHW%dc", lanes);
+    if (!packs || !(blocks_in || blocks_out))
+        return;
+    q->in[1] = blocks_in && !depthwise ? tn_rule_layout(q->g, "OIHW%di%do", lanes, lanes)
+                                       : tn_rule_layout(q->g, "OIHW%do", lanes);
+}
+
+/* clang-format off */
+static const tn_attr_field conv2d_fields[] = {
+    {"strides", TN_A_INTS, offsetof(tn_conv2d_attr, strides), "[1, 1]",
+        "step of the window, rows and columns"},
+    {"padding", TN_A_INTS, offsetof(tn_conv2d_attr, padding), "[0, 0, 0, 0]",
+        "zeros around the image: top, left, bottom, right"},
+    {"dilation", TN_A_INTS, offsetof(tn_conv2d_attr, dilation), "[1, 1]", "distance of the window's taps"},
+    {"groups", TN_A_I64, offsetof(tn_conv2d_attr, groups), "1", "independent groups of channels"},
+    {"channels", TN_A_I64, offsetof(tn_conv2d_attr, channels), "0", "output channels; 0: as the weight has"},
+    {"kernel_size", TN_A_INTS, offsetof(tn_conv2d_attr, kernel_size), "None",
+        "window; None: as the weight has"},
+    {"data_layout", TN_A_STR, offsetof(tn_conv2d_attr, data_layout), "\"NCHW\"",
+        "order of the data's dimensions"},
+    {"kernel_layout", TN_A_STR, offsetof(tn_conv2d_attr, kernel_layout), "\"OIHW\"",
+        "order of the weight's dimensions"},
+    {"out_layout", TN_A_STR, offsetof(tn_conv2d_attr, out_layout), "\"\"",
+        "order of the result's dimensions; empty: as the data"},
+    {0},
+};
+static const char *const conv2d_in[] = {"data", "weight"};
+
+const tn_op tn_op_nn_conv2d = {
+    .name = "nn.conv2d",
+        .doc = "2-D convolution (cross-correlation) of NCHW data with OIHW weights, zero padding.",
+    .attr_size = sizeof(tn_conv2d_attr), .attr = conv2d_fields,
+    .nin = 2, .min_in = 2, .nout = 1, .fuse = TN_FUSE_ANCHOR, .in_name = conv2d_in,
+    .infer = conv2d_infer, .layout = conv2d_layout, .compute = conv2d_compute,
+};
+/* clang-format on */

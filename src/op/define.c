@@ -1,0 +1,142 @@
+/* What tensor expressions of operators are written with: outputs, broadcasting reads, sliding windows,
+ * reshapes. */
+#include "op/rule.h"
+
+tn_tensor *tn_rule_out(tn_te *te, const tn_node *n, int out, const char *name, const char *tag,
+                       const char *axis_names)
+{
+    const tn_type *t = n->type[out];
+    te->tag = tag;
+    return tn_te_new(te, name, t->dtype, t->n, t->dim,
+                     axis_names  ? axis_names
+                     : t->n <= 4 ? "i j k l"
+                                 : NULL);
+}
+
+const tn_expr *tn_rule_at_broadcast(tn_te *te, const tn_tensor *t, const tn_tensor *out)
+{
+    const tn_expr *index[TN_RULE_MAX_RANK];
+    int skip = out->ndim - t->ndim;
+    for (int i = 0; i < t->ndim; i++)
+        index[i] = tn_is_value(t->dim[i], 1) ? tn_idx(te->pool, 0) : out->axis[skip + i];
+    return tn_at(te, t, t->ndim, index);
+}
+
+/* ---- windows ---- */
+
+const tn_expr *tn_rule_window_extent(tn_pool *p, const tn_expr *in, const tn_expr *kernel, const tn_window *w)
+{
+    const tn_expr *one = tn_idx(p, 1), *stride = tn_idx(p, w->stride);
+    const tn_expr *reach = tn_mul(p, tn_sub(p, kernel, one), tn_idx(p, w->dilation));
+    const tn_expr *last =
+        tn_sub(p, tn_add(p, in, tn_idx(p, w->before + w->after - 1)), reach); /* start of the last window */
+    if (!w->ceil_mode)
+        return tn_add(p, tn_fdiv(p, last, stride), one);
+    const tn_expr *n = tn_add(p, tn_ceildiv(p, last, w->stride), one);
+    return tn_min(p, n, tn_add(p, tn_fdiv(p, tn_add(p, in, tn_idx(p, w->before - 1)), stride), one));
+}
+
+const tn_expr *tn_rule_window_index(tn_pool *p, const tn_expr *out, const tn_expr *tap, const tn_window *w)
+{
+    const tn_expr *start = tn_mul(p, out, tn_idx(p, w->stride));
+    return tn_sub(p, tn_add(p, start, tn_mul(p, tap, tn_idx(p, w->dilation))), tn_idx(p, w->before));
+}
+
+const tn_expr *tn_rule_both(tn_pool *p, const tn_expr *a, const tn_expr *b)
+{
+    return !a ? b : !b ? a : tn_and(p, a, b);
+}
+
+const tn_expr *tn_rule_window_inside(tn_pool *p, const tn_expr *index, const tn_expr *in, const tn_window *w)
+{
+    const tn_expr *low = w->before > 0 ? tn_le(p, tn_idx(p, 0), index) : NULL;
+    const tn_expr *high = w->after > 0 || w->ceil_mode ? tn_lt(p, index, in) : NULL;
+    return tn_rule_both(p, low, high);
+}
+
+/* ---- reshapes ---- */
+
+/* Walks two lists of dimensions from the left in groups of equal element counts. Each group's row-major
+ * position is computed from the output's axes and taken apart into input indices, so untouched axes pass
+ * through as they are. */
+typedef struct run { int first, end; const tn_expr *count; } run; /* dims [first, end) and their product */
+
+static void extend(tn_pool *p, run *r, const tn_expr *const dim[])
+{
+    r->count = tn_mul(p, r->count, dim[r->end++]);
+}
+
+static bool same_count(tn_pool *p, const tn_expr *a, const tn_expr *b)
+{
+    return a == b || tn_equal(p, NULL, a, b);
+}
+
+/* Grows a and b until they hold equally many elements; false: they reached the ends without. */
+static bool match_runs(tn_pool *p, run *a, int na, const tn_expr *const da[], run *b, int nb,
+                       const tn_expr *const db[])
+{
+    while (!same_count(p, a->count, b->count)) {
+        bool smaller_a = a->end < na;
+        if (a->end < na &&
+            b->end < nb) { /* symbolic counts: an order that cannot be proved just picks a side */
+            int less = tn_prove(p, NULL, tn_lt(p, a->count, b->count));
+            smaller_a = less == 1 || (less < 0 && a->end - a->first <= b->end - b->first);
+        }
+        if (smaller_a)
+            extend(p, a, da);
+        else if (b->end < nb)
+            extend(p, b, db);
+        else
+            return false;
+    }
+    return true;
+}
+
+/* Indices of the input dims of `a` from the position within the run `b` of the output. */
+static void split_run(tn_te *te, const run *a, const tn_expr *const da[], const run *b, const tn_tensor *out,
+                      const tn_expr **index)
+{
+    tn_pool *p = te->pool;
+    const tn_expr *flat = tn_idx(p, 0), *stride = tn_idx(p, 1);
+    for (int i = b->end - 1; i >= b->first; i--) {
+        flat = tn_add(p, tn_mul(p, out->axis[i], stride), flat);
+        stride = tn_mul(p, stride, out->dim[i]);
+    }
+    stride = tn_idx(p, 1);
+    for (int i = a->end - 1; i >= a->first; i--) {
+        index[i] = tn_fdiv(p, flat, stride);
+        if (i > a->first)
+            index[i] = tn_fmod(p, index[i], da[i]);
+        stride = tn_mul(p, stride, da[i]);
+    }
+}
+
+void tn_rule_reshape_index(tn_te *te, int n_from, const tn_expr *const from[], const tn_tensor *out,
+                           const tn_expr **index)
+{
+    tn_pool *p = te->pool;
+    const tn_expr *one = tn_idx(p, 1);
+    run a = {0, 0, one}, b = {0, 0, one};
+    while (a.first < n_from) {
+        if (tn_is_value(from[a.first], 1)) {
+            index[a.first] = tn_idx(p, 0);
+            a = (run){a.first + 1, a.first + 1, one};
+            continue;
+        }
+        while (b.first < out->ndim && tn_is_value(out->dim[b.first], 1))
+            b = (run){b.first + 1, b.first + 1, one};
+        extend(p, &a, from);
+        if (b.first < out->ndim)
+            extend(p, &b, out->dim);
+        if (!match_runs(p, &a, n_from, from, &b, out->ndim,
+                        out->dim)) { /* take all that is left as one run */
+            while (a.end < n_from)
+                extend(p, &a, from);
+            while (b.end < out->ndim)
+                extend(p, &b, out->dim);
+        }
+        split_run(te, &a, from, &b, out, index);
+        a = (run){a.end, a.end, one};
+        b = (run){b.end, b.end, one};
+    }
+}

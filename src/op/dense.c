@@ -1,0 +1,128 @@
+/* Matrix products: nn.dense (a row of weights for each output) and nn.batch_matmul. */
+#include "op/rule.h"
+
+#include "machine/machine.h"
+
+/* ---- nn.dense: data [..., K] x weight [N, K] -> [..., N] ---- */
+
+static tn_status dense_infer(tn_graph *g, tn_node *n)
+{
+    const tn_dense_attr *a = n->attr;
+    const tn_type *data, *weight;
+    const tn_expr *dim[TN_RULE_MAX_RANK];
+    TN_TRY(tn_rule_tensor(g, n, 0, -1, &data));
+    TN_TRY(tn_rule_tensor(g, n, 1, 2, &weight));
+    TN_TRY(tn_rule_number(g, n, 0));
+    TN_TRY(tn_rule_same_dtype(g, n, 1));
+    if (data->n < 1)
+        return tn_rule_fail(g, n, "op-E003", "data must have at least 1 dimension, but is %s",
+                            tn_rule_type_text(g, data));
+    if (!tn_rule_dim_eq(g, data->dim[data->n - 1], weight->dim[1]))
+        return tn_rule_fail(g, n, "op-E008", "the last dimension of data %s must be the last of weight %s",
+                            tn_rule_type_text(g, data), tn_rule_type_text(g, weight));
+    if (a->units && !tn_rule_dim_eq(g, weight->dim[0], tn_idx(g->pool, a->units)))
+        return tn_rule_fail(g, n, "op-E008", "units is %lld, but weight is %s", (long long)a->units,
+                            tn_rule_type_text(g, weight));
+    for (int i = 0; i < data->n - 1; i++)
+        dim[i] = data->dim[i];
+    dim[data->n - 1] = weight->dim[0];
+    return tn_rule_result(g, n, 0, data->dtype, data->n, dim);
+}
+
+static void dense_compute(tn_te *te, const tn_node *n, tn_tensor *const in[], tn_tensor *out[])
+{
+    tn_tensor *t = out[0] = tn_rule_out(te, n, 0, "dense", "dense", NULL);
+    const tn_expr *index[TN_RULE_MAX_RANK], *k = tn_te_reduce_axis(te, t, "k", in[1]->dim[1]);
+    int last = t->ndim - 1;
+    for (int i = 0; i < last; i++)
+        index[i] = t->axis[i];
+    index[last] = k;
+    tn_te_sum(te, t, tn_mul(te->pool, tn_at(te, in[0], t->ndim, index), tn_at2(te, in[1], t->axis[last], k)),
+              NULL);
+}
+
+/* Two vectors of outputs beside each other (one where that is enough): the kernel reads them for each k. */
+static void dense_layout(tn_layout_query *q)
+{
+    int64_t units;
+    int lanes = (int)(q->machine->vector_bits / 32);
+    q->in[0] = q->in[1] = q->out[0] = NULL;
+    if (tn_op_is(tn_in(q->node, 1).def, &tn_op_constant) &&
+        tn_is_int(tn_in_type(q->node, 1)->dim[0], &units) && lanes >= 2)
+        q->in[1] = tn_rule_layout(q->g, "NK%dn", units > lanes ? 2 * lanes : lanes);
+}
+
+/* clang-format off */
+static const tn_attr_field dense_fields[] = {
+    {"units", TN_A_I64, offsetof(tn_dense_attr, units), "0", "outputs; 0: as the weight has"},
+    {0},
+};
+static const char *const product_in[] = {"data", "weight"};
+
+const tn_op tn_op_nn_dense = {
+    .name = "nn.dense",
+        .doc = "Product of data [..., K] with weight [N, K]: out[..., n] = sum over k of data[..., k] * weight[n, k].",
+    .attr_size = sizeof(tn_dense_attr), .attr = dense_fields,
+    .nin = 2, .min_in = 2, .nout = 1, .fuse = TN_FUSE_ANCHOR, .in_name = product_in,
+    .infer = dense_infer, .layout = dense_layout, .compute = dense_compute,
+};
+/* clang-format on */
+
+/* ---- nn.batch_matmul: [b, m, k] x [b, n, k] (or the transposed forms) -> [b, m, n] ---- */
+
+static tn_status batch_matmul_infer(tn_graph *g, tn_node *n)
+{
+    const tn_matmul_attr *a = n->attr;
+    const tn_type *x, *y;
+    TN_TRY(tn_rule_tensor(g, n, 0, 3, &x));
+    TN_TRY(tn_rule_tensor(g, n, 1, 3, &y));
+    TN_TRY(tn_rule_number(g, n, 0));
+    TN_TRY(tn_rule_same_dtype(g, n, 1));
+    const tn_expr *xb = x->dim[0], *yb = y->dim[0];
+    if (!tn_is_value(xb, 1) && !tn_is_value(yb, 1) && !tn_rule_dim_eq(g, xb, yb))
+        return tn_rule_fail(g, n, "op-E008", "batches of %s and %s differ", tn_rule_type_text(g, x),
+                            tn_rule_type_text(g, y));
+    if (!tn_rule_dim_eq(g, x->dim[a->transpose_a ? 1 : 2], y->dim[a->transpose_b ? 2 : 1]))
+        return tn_rule_fail(g, n, "op-E008",
+                            "inner dimensions of %s and %s differ (transpose_a=%s, transpose_b=%s)",
+                            tn_rule_type_text(g, x), tn_rule_type_text(g, y),
+                            a->transpose_a ? "True" : "False", a->transpose_b ? "True" : "False");
+    const tn_expr *dim[3] = {tn_is_value(xb, 1) ? yb : xb, x->dim[a->transpose_a ? 2 : 1],
+                             y->dim[a->transpose_b ? 1 : 2]};
+    return tn_rule_result(g, n, 0, x->dtype, 3, dim);
+}
+
+static const tn_expr *matrix_at(tn_te *te, const tn_tensor *t, const tn_expr *b, const tn_expr *r,
+                                const tn_expr *c, bool transposed)
+{
+    b = tn_is_value(t->dim[0], 1) ? tn_idx(te->pool, 0) : b;
+    return tn_at3(te, t, b, transposed ? c : r, transposed ? r : c);
+}
+
+static void batch_matmul_compute(tn_te *te, const tn_node *n, tn_tensor *const in[], tn_tensor *out[])
+{
+    const tn_matmul_attr *a = n->attr;
+    tn_tensor *t = out[0] = tn_rule_out(te, n, 0, "batch_matmul", "batch_matmul", "b i j");
+    const tn_expr *k = tn_te_reduce_axis(te, t, "k", in[0]->dim[a->transpose_a ? 1 : 2]);
+    const tn_expr *x = matrix_at(te, in[0], t->axis[0], t->axis[1], k, a->transpose_a);
+    const tn_expr *y = matrix_at(te, in[1], t->axis[0], k, t->axis[2], a->transpose_b);
+    tn_te_sum(te, t, tn_mul(te->pool, x, y), NULL);
+}
+
+/* clang-format off */
+static const tn_attr_field matmul_fields[] = {
+    {"transpose_a", TN_A_BOOL, offsetof(tn_matmul_attr, transpose_a), "False",
+        "the first operand is [b, k, m]"},
+    {"transpose_b", TN_A_BOOL, offsetof(tn_matmul_attr, transpose_b), "True",
+        "the second operand is [b, n, k]"},
+    {0},
+};
+static const char *const matmul_in[] = {"the first operand", "the second operand"};
+
+const tn_op tn_op_nn_batch_matmul = {
+    .name = "nn.batch_matmul", .doc = "Matrix product of each pair of matrices of two batches.",
+    .attr_size = sizeof(tn_matmul_attr), .attr = matmul_fields,
+    .nin = 2, .min_in = 2, .nout = 1, .fuse = TN_FUSE_ANCHOR, .in_name = matmul_in,
+    .infer = batch_matmul_infer, .compute = batch_matmul_compute,
+};
+/* clang-format on */

@@ -1,0 +1,203 @@
+/* Elementwise operators: every row of elementwise.def is a record whose definition is its formula.
+ *
+ * The formula is read by the expression parser once per use, with a, b, c standing for the operands' elements
+ * and the attributes' names for their values. What dtypes a row takes is not written down anywhere: it
+ * follows from the formula (scan_node), and so does the dtype of the result.
+ */
+#include "op/rule.h"
+
+#include <math.h>
+#include <string.h>
+
+/* ---- reading formulas ---- */
+
+typedef struct names { tn_pool *pool; const tn_node *node; tn_dtype t; const tn_expr *const *operand; } names;
+
+static const tn_expr *resolve(void *user, const char *name)
+{
+    const names *s = user;
+    const tn_op *op = s->node->op;
+    if (name[0] >= 'a' && name[0] < 'a' + op->nin && name[1] == 0)
+        return s->operand[name[0] - 'a'];
+    for (const tn_attr_field *f = op->attr; f && f->name; f++)
+        if (strcmp(f->name, name) == 0 && f->kind == TN_A_F64) {
+            double v;
+            memcpy(&v, (const char *)s->node->attr + f->offset, sizeof v);
+            return tn_const(s->pool, s->t, v);
+        }
+    return NULL;
+}
+
+/* The formula over operands; t: dtype of literals and attributes. */
+static const tn_expr *read_formula(tn_ctx *ctx, tn_pool *pool, const tn_node *n, tn_dtype t,
+                                   const tn_expr *const operand[])
+{
+    names s = {pool, n, t, operand};
+    const tn_expr *e = NULL;
+    tn_lexer l;
+    tn_lex_init(&l, ctx, "formula", n->op->formula, strlen(n->op->formula), false);
+    tn_status st = tn_expr_parse(&l, pool, &(tn_scope_fns){.name = resolve, .user = &s}, t, &e);
+    TN_ASSERT(st == TN_OK && l.tok == TN_TOK_END);
+    return e;
+}
+
+/* ---- what a formula takes ---- */
+
+typedef struct demands { bool logic, is_float, number; } demands;
+
+/* select's condition, as the first operand, is not of the dtype of the others. */
+static bool has_condition(const tn_op *op)
+{
+    return strncmp(op->formula, "select(a,", 9) == 0;
+}
+
+static bool is_logic(const tn_op *op)
+{
+    return strstr(op->formula, "not ") || strstr(op->formula, " and ") || strstr(op->formula, " or ");
+}
+
+static bool scan_node(const tn_expr *e, void *user)
+{
+    demands *d = user;
+    if (e->kind == TN_E_CALL)
+        d->is_float |= e->u.call.id != TN_F_abs;
+    if (e->kind == TN_E_FLOAT)
+        d->is_float |=
+            !(e->u.f == floor(e->u.f)); /* a fraction (or NaN) is no integer; infinities saturate */
+    if (e->kind != TN_E_VAR && e->kind != TN_E_SELECT && e->kind != TN_E_EQ && e->kind != TN_E_NE)
+        d->number = true;
+    return true;
+}
+
+static void read_demands(tn_graph *g, const tn_node *n, demands *d)
+{
+    const tn_expr *operand[3];
+    *d = (demands){.logic = is_logic(n->op)};
+    for (int i = 0; i < n->nin; i++) {
+        bool is_bool = d->logic || (i == 0 && has_condition(n->op));
+        operand[i] = tn_var(g->pool, is_bool ? TN_BOOL1 : TN_F32, (uint32_t)i);
+    }
+    if (!d->logic)
+        tn_each(read_formula(g->ctx, g->pool, n, TN_F32, operand), scan_node, d);
+}
+
+static tn_status check_dtype(tn_graph *g, const tn_node *n, int i, bool is_condition, const demands *d)
+{
+    tn_dtype t = tn_in_type(n, i)->dtype;
+    if (is_condition || d->logic) {
+        if (!tn_dtype_is_bool(t))
+            return tn_rule_fail(g, n, "op-E011", "%s must be bool, but is %s; compare or cast it",
+                                tn_rule_in_name(g, n, i), tn_rule_dtype_text(g, t));
+        return TN_OK;
+    }
+    if (d->is_float)
+        return tn_rule_float(g, n, i);
+    return d->number || !tn_dtype_is_bool(t) ? tn_rule_number(g, n, i) : TN_OK;
+}
+
+/* ---- type relation ---- */
+
+static tn_status formula_infer(tn_graph *g, tn_node *n)
+{
+    int first = has_condition(n->op) ? 1 : 0; /* operands [first, nin) have one dtype */
+    const tn_expr *operand[3];
+    const tn_type *type = NULL, *t;
+    demands d;
+    read_demands(g, n, &d);
+    for (int i = 0; i < n->nin; i++) {
+        TN_TRY(tn_rule_tensor(g, n, i, -1, &t));
+        TN_TRY(check_dtype(g, n, i, i < first, &d));
+        operand[i] = tn_var(g->pool, t->dtype, (uint32_t)i);
+    }
+    tn_dtype common = tn_in_type(n, first)->dtype;
+    for (int i = first + 1; i < n->nin; i++)
+        if (!tn_dtype_eq(tn_in_type(n, i)->dtype, common))
+            return tn_rule_fail(g, n, "op-E004", "%s is %s but %s is %s; cast one of them",
+                                tn_rule_in_name(g, n, first), tn_rule_dtype_text(g, common),
+                                tn_rule_in_name(g, n, i), tn_rule_dtype_text(g, tn_in_type(n, i)->dtype));
+    tn_dtype result = read_formula(g->ctx, g->pool, n, common, operand)->dtype;
+    type = tn_in_type(n, 0);
+    for (int i = 1; i < n->nin; i++)
+        TN_TRY(tn_infer_broadcast(g, n, type, tn_in_type(n, i), result, &type));
+    return tn_rule_result(g, n, 0, result, type->n, type->dim);
+}
+
+/* ---- tensor expression ---- */
+
+/* "nn.relu" is the tensor "relu". */
+static const char *short_name(const char *name)
+{
+    const char *dot = strrchr(name, '.');
+    return dot ? dot + 1 : name;
+}
+
+tn_status tn_define_formula(tn_te *te, tn_graph *g, const tn_node *n, tn_tensor *const in[], tn_tensor *out[])
+{
+    const tn_expr *operand[3];
+    tn_tensor *t = out[0] = tn_rule_out(te, n, 0, short_name(n->op->name), "elementwise", NULL);
+    for (int i = 0; i < n->nin; i++)
+        operand[i] = tn_rule_at_broadcast(te, in[i], t);
+    tn_te_define(te, t, read_formula(g->ctx, te->pool, n, in[n->nin - 1]->dtype, operand));
+    return TN_OK;
+}
+
+/* ---- shape arithmetic: a + b, a - b, a * b, a / b on integers ---- */
+
+static bool formula_shape_value(tn_graph *g, const tn_node *n, const tn_dims in[], tn_dims out[])
+{
+    const char *text = n->op->formula;
+    uint32_t count = in[0].n > in[1].n ? in[0].n : in[1].n;
+    if (strlen(text) != 5 || !strchr("+-*/", text[2]) || !tn_dtype_is_int(tn_in_type(n, 0)->dtype))
+        return false;
+    if (!in[0].at || !in[1].at || (in[0].n != count && in[0].n != 1) || (in[1].n != count && in[1].n != 1))
+        return false;
+    const tn_expr **value = TN_NEW_N(g->arena, const tn_expr *, count);
+    for (uint32_t i = 0; i < count; i++) {
+        const tn_expr *a = in[0].at[in[0].n == 1 ? 0 : i], *b = in[1].at[in[1].n == 1 ? 0 : i];
+        /* a divisor must be known not to be zero */
+        if (text[2] == '/' && tn_prove(g->pool, NULL, tn_lt(g->pool, tn_idx(g->pool, 0), b)) != 1)
+            return false;
+        value[i] =
+            tn_rule_simplify(g, read_formula(g->ctx, g->pool, n, TN_IDX, (const tn_expr *const[]){a, b}));
+    }
+    out[0] = (tn_dims){count, value};
+    return true;
+}
+
+/* ---- attribute tables; a row names one ---- */
+
+#define none_fields NULL
+enum {
+    none_size = 0,
+    alpha_size = sizeof(tn_alpha_attr),
+    clip_size = sizeof(tn_clip_attr),
+    alphabeta_size = sizeof(tn_alphabeta_attr)
+};
+
+/* clang-format off */
+static const tn_attr_field alpha_fields[] = {
+    {"alpha", TN_A_F64, offsetof(tn_alpha_attr, alpha), NULL, "factor where x < 0"},
+    {0},
+};
+static const tn_attr_field clip_fields[] = {
+    {"a_min", TN_A_F64, offsetof(tn_clip_attr, a_min), NULL, "smallest value"},
+    {"a_max", TN_A_F64, offsetof(tn_clip_attr, a_max), NULL, "largest value"},
+    {0},
+};
+static const tn_attr_field alphabeta_fields[] = {
+    {"alpha", TN_A_F64, offsetof(tn_alphabeta_attr, alpha), "0.2", "slope"},
+    {"beta", TN_A_F64, offsetof(tn_alphabeta_attr, beta), "0.5", "value at 0"},
+    {0},
+};
+
+#define ELEMWISE(id, relay, operands, attrs, text, says) \
+    const tn_op tn_op_##id = { \
+        .name = relay, .doc = says, .attr_size = attrs##_size, .attr = attrs##_fields, \
+        .nin = operands, .min_in = operands, .nout = 1, .flags = (operands) == 2 ? TN_OP_HOST_INDEX : 0, \
+        .fuse = (operands) == 1 ? TN_FUSE_ELEMWISE : TN_FUSE_BROADCAST, \
+        .infer = formula_infer, .layout = tn_layout_same, .formula = text, \
+        .shape_value = (operands) == 2 ? formula_shape_value : NULL, \
+    };
+/* clang-format on */
+#include "op/elementwise.def"
+#undef ELEMWISE

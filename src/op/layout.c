@@ -1,0 +1,54 @@
+/* Layout rules that several records use, and the questions all of them ask. */
+#include "op/rule.h"
+
+const tn_layout *tn_rule_layout(tn_graph *g, const char *fmt, ...)
+{
+    const tn_layout *l = NULL;
+    va_list ap;
+    va_start(ap, fmt);
+    const char *text = tn_arena_vprintf(g->arena, fmt, ap);
+    va_end(ap);
+    tn_status s = tn_layout_parse(g->ctx, text, NULL, &l);
+    TN_ASSERT(s == TN_OK);
+    return l;
+}
+
+uint32_t tn_rule_channel_block(const tn_layout *l)
+{
+    static const uint8_t dim[] = {0, 1, 2, 3, 1};
+    if (!l || l->ndim != 4 || l->naxis != 5)
+        return 0;
+    for (int i = 0; i < 5; i++)
+        if (l->axis[i].dim != dim[i] || (l->axis[i].factor != 0) != (i == 4))
+            return 0;
+    return l->axis[4].factor;
+}
+
+static bool covers(const tn_type *in, const tn_type *out)
+{
+    if (in->n != out->n)
+        return false;
+    for (int i = 0; i < in->n; i++)
+        if (in->dim[i] != out->dim[i])
+            return false;
+    return true;
+}
+
+void tn_layout_same(tn_layout_query *q)
+{
+    const tn_type *out = q->node->type[0];
+    const tn_layout *l = NULL;
+    for (int i = 0; i < q->node->nin && !l; i++)
+        if (covers(tn_in_type(q->node, i), out))
+            l = q->in[i];
+    for (int i = 0; i < q->node->nin; i++)
+        q->in[i] = covers(tn_in_type(q->node, i), out) ? l : NULL;
+    q->out[0] = l;
+}
+
+void tn_layout_channel_block(tn_layout_query *q)
+{
+    if (!tn_rule_channel_block(q->in[0]))
+        q->in[0] = NULL;
+    q->out[0] = q->in[0];
+}

@@ -1,0 +1,232 @@
+/* Index maps: transpose, nn.pad, concatenate. Each element of the result is one element of an operand, or a
+ * constant. */
+#include "op/rule.h"
+
+static const char *const data_in[] = {"data"};
+
+/* ---- transpose ---- */
+
+static tn_status transpose_infer(tn_graph *g, tn_node *n)
+{
+    tn_transpose_attr a = *(const tn_transpose_attr *)n->attr;
+    const tn_type *t;
+    const tn_expr *dim[TN_RULE_MAX_RANK];
+    int64_t axes[TN_RULE_MAX_RANK];
+    bool seen[TN_RULE_MAX_RANK];
+    TN_TRY(tn_rule_tensor(g, n, 0, -1, &t));
+    TN_TRY(tn_rule_axes(g, n, a.axes, t->n, seen));
+    if (a.axes.n && a.axes.n != t->n)
+        return tn_rule_fail(g, n, "op-E007", "axes has %u entries, but data is %s", (unsigned)a.axes.n,
+                            tn_rule_type_text(g, t));
+    for (int i = 0; i < t->n; i++) {
+        int64_t from = a.axes.n ? a.axes.at[i] : t->n - 1 - i;
+        axes[i] = from < 0 ? from + t->n : from;
+        dim[i] = t->dim[axes[i]];
+    }
+    a.axes = tn_ints_make(g->arena, t->n, axes);
+    tn_rule_set_attr(g, n, &a);
+    return tn_rule_result(g, n, 0, t->dtype, t->n, dim);
+}
+
+static void transpose_compute(tn_te *te, const tn_node *n, tn_tensor *const in[], tn_tensor *out[])
+{
+    const tn_transpose_attr *a = n->attr;
+    const tn_expr *index[TN_RULE_MAX_RANK];
+    tn_tensor *t = out[0] = tn_rule_out(te, n, 0, "transpose", "injective", NULL);
+    for (int i = 0; i < t->ndim; i++)
+        index[a->axes.at[i]] = t->axis[i];
+    tn_te_define(te, t, tn_at(te, in[0], t->ndim, index));
+}
+
+/* clang-format off */
+static const tn_attr_field transpose_fields[] = {
+    {"axes", TN_A_INTS, offsetof(tn_transpose_attr, axes), "None",
+        "which dimension of data stands where; None: reversed"},
+    {0},
+};
+
+const tn_op tn_op_transpose = {
+    .name = "transpose", .doc = "Permutes the dimensions.",
+    .attr_size = sizeof(tn_transpose_attr), .attr = transpose_fields,
+    .nin = 1, .min_in = 1, .nout = 1, .flags = TN_OP_INDEX_MAP, .fuse = TN_FUSE_INJECTIVE, .in_name = data_in,
+    .infer = transpose_infer, .compute = transpose_compute,
+};
+/* clang-format on */
+
+/* ---- nn.pad ---- */
+
+static tn_status pad_infer(tn_graph *g, tn_node *n)
+{
+    const tn_pad_attr *a = n->attr;
+    const tn_type *t;
+    const tn_expr *dim[TN_RULE_MAX_RANK];
+    TN_TRY(tn_rule_tensor(g, n, 0, -1, &t));
+    TN_TRY(tn_rule_number(g, n, 0));
+    if (a->pad_width.n != 2u * t->n)
+        return tn_rule_fail(g, n, "op-E007",
+                            "pad_width has %u entries; two for each dimension of %s are expected",
+                            (unsigned)a->pad_width.n, tn_rule_type_text(g, t));
+    for (int i = 0; i < t->n; i++) {
+        int64_t before = a->pad_width.at[2 * i], after = a->pad_width.at[2 * i + 1];
+        if (before < -INT32_MAX || before > INT32_MAX || after < -INT32_MAX || after > INT32_MAX)
+            return tn_rule_fail(g, n, "op-E007", "pad_width of dimension %d is out of (-2^31, 2^31)", i);
+        dim[i] = tn_add(g->pool, t->dim[i], tn_idx(g->pool, before + after));
+    }
+    return tn_rule_result(g, n, 0, t->dtype, t->n, dim);
+}
+
+static void pad_compute(tn_te *te, const tn_node *n, tn_tensor *const in[], tn_tensor *out[])
+{
+    const tn_pad_attr *a = n->attr;
+    tn_pool *p = te->pool;
+    const tn_expr *index[TN_RULE_MAX_RANK], *inside = NULL;
+    tn_tensor *t = out[0] = tn_rule_out(te, n, 0, "pad", "injective", NULL);
+    for (int i = 0; i < t->ndim; i++) {
+        tn_window w = {.stride = 1,
+                       .dilation = 1,
+                       .before = a->pad_width.at[2 * i],
+                       .after = a->pad_width.at[2 * i + 1]};
+        index[i] = tn_rule_window_index(p, t->axis[i], tn_idx(p, 0), &w);
+        inside = tn_rule_both(p, inside, tn_rule_window_inside(p, index[i], in[0]->dim[i], &w));
+    }
+    const tn_expr *fill = tn_const(p, t->dtype, a->pad_value);
+    tn_te_define(
+        te, t, inside ? tn_at_if(te, in[0], t->ndim, index, inside, fill) : tn_at(te, in[0], t->ndim, index));
+}
+
+/* clang-format off */
+static const tn_attr_field pad_fields[] = {
+    {"pad_width", TN_A_INTS, offsetof(tn_pad_attr, pad_width), NULL,
+        "before and after each dimension; negative: cut off"},
+    {"pad_value", TN_A_F64, offsetof(tn_pad_attr, pad_value), "0", "what stands there"},
+    {0},
+};
+
+const tn_op tn_op_nn_pad = {
+    .name = "nn.pad", .doc = "Surrounds a tensor with a constant.",
+    .attr_size = sizeof(tn_pad_attr), .attr = pad_fields,
+    .nin = 1, .min_in = 1, .nout = 1, .flags = TN_OP_INDEX_MAP, .fuse = TN_FUSE_INJECTIVE, .in_name = data_in,
+    .infer = pad_infer, .compute = pad_compute,
+};
+/* clang-format on */
+
+/* ---- concatenate ---- */
+
+static tn_status concatenate_infer(tn_graph *g, tn_node *n)
+{
+    const tn_type *first, *t;
+    const tn_expr *dim[TN_RULE_MAX_RANK];
+    int axis;
+    TN_TRY(tn_rule_tensor(g, n, 0, -1, &first));
+    TN_TRY(tn_rule_axis(g, n, ((const tn_axis_attr *)n->attr)->axis, first->n, &axis));
+    for (int i = 0; i < first->n; i++)
+        dim[i] = first->dim[i];
+    for (int k = 1; k < n->nin; k++) {
+        TN_TRY(tn_rule_tensor(g, n, k, first->n, &t));
+        TN_TRY(tn_rule_same_dtype(g, n, k));
+        for (int i = 0; i < first->n; i++)
+            if (i != axis && !tn_rule_dim_eq(g, t->dim[i], first->dim[i]))
+                return tn_rule_fail(
+                    g, n, "op-E008",
+                    "operands 0 and %d, %s and %s, differ in dimension %d; only dimension %d may", k,
+                    tn_rule_type_text(g, first), tn_rule_type_text(g, t), i, axis);
+        dim[axis] = tn_add(g->pool, dim[axis], t->dim[axis]);
+    }
+    return tn_rule_result(g, n, 0, first->dtype, first->n, dim);
+}
+
+/* The joined tensors: offset[i] is where in[i] begins along axis, offset[n] the end. */
+typedef struct joined {
+    tn_te *te;
+    const tn_tensor *out;
+    tn_tensor *const *in;
+    const tn_expr **offset;
+    int axis;
+} joined;
+
+/* Element of operands [lo, hi); nothing else may be read. Many operands split in the middle, so the nesting
+ * is O(log n); few are one chain of masked loads. */
+static const tn_expr *piece(const joined *j, int lo, int hi)
+{
+    enum { CHAIN = 8 };
+    tn_pool *p = j->te->pool;
+    const tn_expr *at = j->out->axis[j->axis], *value = tn_const(p, j->out->dtype, 0),
+                  *index[TN_RULE_MAX_RANK];
+    if (hi - lo > CHAIN) {
+        int mid = (lo + hi) / 2;
+        return tn_select(p, tn_lt(p, at, j->offset[mid]), piece(j, lo, mid), piece(j, mid, hi));
+    }
+    for (int i = hi - 1; i >= lo; i--) {
+        const tn_expr *above = i > 0 ? tn_le(p, j->offset[i], at) : NULL;
+        const tn_expr *below = j->in[i + 1] ? tn_lt(p, at, j->offset[i + 1]) : NULL;
+        const tn_expr *here = tn_rule_both(p, above, below);
+        for (int d = 0; d < j->out->ndim; d++)
+            index[d] = d == j->axis ? tn_sub(p, at, j->offset[i]) : j->out->axis[d];
+        value = here ? tn_at_if(j->te, j->in[i], j->out->ndim, index, here, value)
+                     : tn_at(j->te, j->in[i], j->out->ndim, index);
+    }
+    return value;
+}
+
+static void concatenate_compute(tn_te *te, const tn_node *n, tn_tensor *const in[], tn_tensor *out[])
+{
+    int64_t a = ((const tn_axis_attr *)n->attr)->axis;
+    tn_tensor *t = out[0] = tn_rule_out(te, n, 0, "concatenate", "injective", NULL);
+    int axis = (int)(a < 0 ? a + t->ndim : a);
+    tn_tensor **end = TN_NEW_N(te->arena, tn_tensor *, n->nin + 1u); /* NULL after the last */
+    const tn_expr **offset = TN_NEW_N(te->arena, const tn_expr *, n->nin + 1u);
+    offset[0] = tn_idx(te->pool, 0);
+    for (int i = 0; i < n->nin; i++) {
+        end[i] = in[i];
+        offset[i + 1] = tn_add(te->pool, offset[i], in[i]->dim[axis]);
+    }
+    tn_te_define(te, t, piece(&(joined){te, t, end, offset, axis}, 0, n->nin));
+}
+
+/* Channel blocks stay whole if every operand but the last fills its own. */
+static void concatenate_layout(tn_layout_query *q)
+{
+    const tn_node *n = q->node;
+    int64_t a = ((const tn_axis_attr *)n->attr)->axis, c;
+    const tn_layout *l = q->in[0];
+    uint32_t block = tn_rule_channel_block(l);
+    bool keep = block && (a == 1 || a == -3);
+    for (int i = 0; i < n->nin; i++)
+        keep = keep && q->in[i] == l &&
+               (i == n->nin - 1 || (tn_is_int(tn_in_type(n, i)->dim[1], &c) && c % block == 0));
+    for (int i = 0; i < n->nin; i++)
+        q->in[i] = keep ? l : NULL;
+    q->out[0] = keep ? l : NULL;
+}
+
+static bool concatenate_value(tn_graph *g, const tn_node *n, const tn_dims in[], tn_dims out[])
+{
+    uint32_t count = 0;
+    for (int i = 0; i < n->nin; i++) {
+        if (!in[i].at || tn_in_type(n, i)->n != 1)
+            return false;
+        count += in[i].n;
+    }
+    const tn_expr **value = TN_NEW_N(g->arena, const tn_expr *, count);
+    count = 0;
+    for (int i = 0; i < n->nin; i++)
+        for (uint32_t k = 0; k < in[i].n; k++)
+            value[count++] = in[i].at[k];
+    out[0] = (tn_dims){count, value};
+    return true;
+}
+
+/* clang-format off */
+static const tn_attr_field concatenate_fields[] = {
+    {"axis", TN_A_I64, offsetof(tn_axis_attr, axis), "0", "the axis along which they stand"},
+    {0},
+};
+
+const tn_op tn_op_concatenate = {
+    .name = "concatenate", .doc = "Tensors behind each other along one axis.",
+    .attr_size = sizeof(tn_axis_attr), .attr = concatenate_fields,
+    .nin = -1, .min_in = 1, .nout = 1, .flags = TN_OP_INDEX_MAP | TN_OP_HOST_INDEX, .fuse = TN_FUSE_INJECTIVE,
+    .infer = concatenate_infer, .layout = concatenate_layout, .compute = concatenate_compute,
+        .shape_value = concatenate_value,
+};
+/* clang-format on */

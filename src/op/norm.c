@@ -1,0 +1,155 @@
+/* Normalisations: nn.softmax, and nn.batch_norm in its inference form. */
+#include "op/rule.h"
+
+/* ---- nn.softmax ---- */
+
+static tn_status softmax_infer(tn_graph *g, tn_node *n)
+{
+    const tn_type *t;
+    int axis;
+    TN_TRY(tn_rule_tensor(g, n, 0, -1, &t));
+    TN_TRY(tn_rule_float(g, n, 0));
+    TN_TRY(tn_rule_axis(g, n, ((const tn_axis_attr *)n->attr)->axis, t->n, &axis));
+    if (tn_is_value(t->dim[axis], 0))
+        return tn_rule_fail(g, n, "op-E009", "%s has no elements along axis %d", tn_rule_type_text(g, t),
+                            axis);
+    return tn_rule_result(g, n, 0, t->dtype, t->n, t->dim);
+}
+
+/* A tensor of in's dims without `axis`. */
+static tn_tensor *without_axis(tn_te *te, const tn_tensor *in, int axis, const char *name)
+{
+    const tn_expr *dim[TN_RULE_MAX_RANK];
+    int n = 0;
+    for (int i = 0; i < in->ndim; i++)
+        if (i != axis)
+            dim[n++] = in->dim[i];
+    return tn_te_new(te, name, in->dtype, n, dim, n <= 4 ? "i j k l" : NULL);
+}
+
+/* Element of b, which lacks `axis`, at index[] of the whole. */
+static const tn_expr *at_rest(tn_te *te, const tn_tensor *b, int axis, const tn_expr *const index[])
+{
+    const tn_expr *rest[TN_RULE_MAX_RANK];
+    for (int i = 0; i < b->ndim; i++)
+        rest[i] = index[i + (i >= axis)];
+    return tn_at(te, b, b->ndim, rest);
+}
+
+/* r(rest) := reduction of x over axis. */
+static void reduce_axis(tn_te *te, tn_tensor *r, const tn_tensor *x, int axis, enum tn_reducer reducer)
+{
+    const tn_expr *index[TN_RULE_MAX_RANK];
+    for (int i = 0; i < x->ndim; i++)
+        index[i] = i == axis ? tn_te_reduce_axis(te, r, "r", x->dim[i]) : r->axis[i - (i > axis)];
+    tn_te_reduce(te, r, reducer, tn_at(te, x, x->ndim, index), NULL, NULL);
+}
+
+static void softmax_compute(tn_te *te, const tn_node *n, tn_tensor *const in[], tn_tensor *out[])
+{
+    tn_pool *p = te->pool;
+    tn_tensor *x = in[0];
+    int64_t a = ((const tn_axis_attr *)n->attr)->axis;
+    int axis = (int)(a < 0 ? a + x->ndim : a);
+    tn_tensor *t = out[0] = tn_rule_out(te, n, 0, "softmax", "softmax", NULL);
+    tn_tensor *largest = without_axis(te, x, axis, "softmax_max"),
+              *sum = without_axis(te, x, axis, "softmax_sum");
+    tn_tensor *e = tn_rule_out(te, n, 0, "softmax_exp", "softmax", NULL);
+    reduce_axis(te, largest, x, axis, TN_RED_MAX);
+    const tn_expr *shifted = tn_sub(p, tn_at(te, x, x->ndim, e->axis), at_rest(te, largest, axis, e->axis));
+    tn_te_define(te, e, tn_intrinsic1(p, TN_F_exp, shifted));
+    reduce_axis(te, sum, e, axis, TN_RED_SUM);
+    tn_te_define(te, t, tn_bin(p, TN_E_DIV, tn_at(te, e, x->ndim, t->axis), at_rest(te, sum, axis, t->axis)));
+}
+
+/* clang-format off */
+static const tn_attr_field softmax_fields[] = {
+    {"axis", TN_A_I64, offsetof(tn_axis_attr, axis), "-1", "elements along it add up to 1"},
+    {0},
+};
+static const char *const data_in[] = {"data"};
+
+const tn_op tn_op_nn_softmax = {
+    .name = "nn.softmax", .doc = "exp(x - max) / sum of exp(x - max) along an axis.",
+    .attr_size = sizeof(tn_axis_attr), .attr = softmax_fields,
+    .nin = 1, .min_in = 1, .nout = 1, .fuse = TN_FUSE_ANCHOR, .in_name = data_in,
+    .infer = softmax_infer, .compute = softmax_compute,
+};
+/* clang-format on */
+
+/* ---- nn.batch_norm ---- */
+
+static tn_status batch_norm_infer(tn_graph *g, tn_node *n)
+{
+    const tn_batch_norm_attr *a = n->attr;
+    const tn_type *data, *t;
+    int axis;
+    TN_TRY(tn_rule_tensor(g, n, 0, -1, &data));
+    TN_TRY(tn_rule_float(g, n, 0));
+    TN_TRY(tn_rule_axis(g, n, a->axis, data->n, &axis));
+    for (int i = 1; i < 5; i++) {
+        TN_TRY(tn_rule_tensor(g, n, i, 1, &t));
+        TN_TRY(tn_rule_same_dtype(g, n, i));
+        if (!tn_rule_dim_eq(g, t->dim[0], data->dim[axis]))
+            return tn_rule_fail(g, n, "op-E008", "%s is %s, but data %s has %s elements along axis %d",
+                                tn_rule_in_name(g, n, i), tn_rule_type_text(g, t), tn_rule_type_text(g, data),
+                                tn_rule_dim_text(g, data->dim[axis]), axis);
+    }
+    n->type[1] = tn_in_type(n, 3);
+    n->type[2] = tn_in_type(n, 4);
+    return tn_rule_result(g, n, 0, data->dtype, data->n, data->dim);
+}
+
+/* A call before n with n's location; absent once one of the calls it builds on failed. */
+static tn_value apply(tn_graph *g, tn_node *n, const tn_op *op, tn_value a, tn_value b, const void *attr)
+{
+    tn_value in[2] = {a, b};
+    if (!a.def || (op->nin > 1 && !b.def))
+        return (tn_value){0};
+    return tn_val(tn_make_call(g, n->owner, n, op, op->nin, in, attr, n->loc));
+}
+
+/* y = x * s + (beta - mean * s) with s = gamma / sqrt(var + epsilon); s and the shift are vectors, so they
+ * fold. */
+static tn_status batch_norm_expand(tn_graph *g, tn_node *n, tn_value out[])
+{
+    const tn_batch_norm_attr *a = n->attr;
+    const tn_type *data = tn_in_type(n, 0);
+    const tn_value none = {0}, gamma = tn_in(n, 1), beta = tn_in(n, 2), mean = tn_in(n, 3), var = tn_in(n, 4);
+    tn_expand_dims_attr after = {.axis = 1,
+                                 .num_newaxis = data->n - 1 - (a->axis < 0 ? a->axis + data->n : a->axis)};
+    tn_value eps = tn_val(tn_make_scalar(g, n->owner, n, data->dtype, a->epsilon));
+    tn_value s = apply(g, n, &tn_op_rsqrt, apply(g, n, &tn_op_add, var, eps, NULL), none, NULL);
+    if (a->scale)
+        s = apply(g, n, &tn_op_multiply, s, gamma, NULL);
+    tn_value shift = apply(g, n, &tn_op_multiply, mean, s, NULL);
+    shift = a->center ? apply(g, n, &tn_op_subtract, beta, shift, NULL)
+                      : apply(g, n, &tn_op_negative, shift, none, NULL);
+    if (after.num_newaxis > 0) {
+        s = apply(g, n, &tn_op_expand_dims, s, none, &after);
+        shift = apply(g, n, &tn_op_expand_dims, shift, none, &after);
+    }
+    out[0] = apply(g, n, &tn_op_add, apply(g, n, &tn_op_multiply, tn_in(n, 0), s, NULL), shift, NULL);
+    out[1] = mean;
+    out[2] = var;
+    return out[0].def ? TN_OK : TN_FAIL;
+}
+
+/* clang-format off */
+static const tn_attr_field batch_norm_fields[] = {
+    {"axis", TN_A_I64, offsetof(tn_batch_norm_attr, axis), "1", "the channels"},
+    {"epsilon", TN_A_F64, offsetof(tn_batch_norm_attr, epsilon), "1e-05", "added to the variance"},
+    {"center", TN_A_BOOL, offsetof(tn_batch_norm_attr, center), "True", "beta is added"},
+    {"scale", TN_A_BOOL, offsetof(tn_batch_norm_attr, scale), "True", "gamma is multiplied"},
+    {0},
+};
+static const char *const batch_norm_in[] = {"data", "gamma", "beta", "moving_mean", "moving_var"};
+
+const tn_op tn_op_nn_batch_norm = {
+    .name = "nn.batch_norm",
+        .doc = "Batch normalisation with stored mean and variance; these two are passed on as results 1 and 2.",
+    .attr_size = sizeof(tn_batch_norm_attr), .attr = batch_norm_fields,
+    .nin = 5, .min_in = 5, .nout = 3, .fuse = TN_FUSE_OPAQUE, .in_name = batch_norm_in,
+    .infer = batch_norm_infer, .expand = batch_norm_expand,
+};
+/* clang-format on */

@@ -1,0 +1,265 @@
+/* What type relations are written with: messages, operands, dimensions, attributes.
+ *
+ * A dimension is an index expression over symbols, simplified with their ranges. Two dimensions agree only if
+ * that can be proved; everything else is an error that names both, never a guess.
+ */
+#include "op/rule.h"
+
+#include "base/size.h"
+
+#include <string.h>
+
+/* ---- messages ---- */
+
+tn_status tn_rule_fail(tn_graph *g, const tn_node *n, const char *id, const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    const char *text = tn_arena_vprintf(g->arena, fmt, ap);
+    va_end(ap);
+    return tn_error(g->ctx, id, n->loc, "%s: %s", n->op->name, text);
+}
+
+static const char *keep_text(tn_graph *g, tn_buf *b)
+{
+    const char *s = tn_arena_strdup(g->arena, tn_buf_cstr(b));
+    tn_buf_deinit(b);
+    return s;
+}
+
+const char *tn_rule_type_text(tn_graph *g, const tn_type *t)
+{
+    tn_buf b = {0};
+    tn_type_print(t, &b);
+    return keep_text(g, &b);
+}
+
+const char *tn_rule_dim_text(tn_graph *g, const tn_expr *e)
+{
+    tn_buf b = {0};
+    tn_expr_print(e, NULL, &b);
+    return keep_text(g, &b);
+}
+
+const char *tn_rule_dtype_text(tn_graph *g, tn_dtype t)
+{
+    tn_buf b = {0};
+    tn_dtype_print(t, false, &b);
+    return keep_text(g, &b);
+}
+
+/* ---- operands ---- */
+
+const char *tn_rule_in_name(tn_graph *g, const tn_node *n, int i)
+{
+    return n->op->in_name ? n->op->in_name[i] : tn_arena_printf(g->arena, "operand %d", i);
+}
+
+tn_status tn_rule_tensor(tn_graph *g, const tn_node *n, int i, int rank, const tn_type **out)
+{
+    const tn_type *t = *out = tn_in_type(n, i);
+    if (t->kind != TN_T_TENSOR)
+        return tn_rule_fail(g, n, "op-E002", "%s must be a tensor, but is %s; take its fields apart first",
+                            tn_rule_in_name(g, n, i), tn_rule_type_text(g, t));
+    if (rank >= 0 && t->n != rank)
+        return tn_rule_fail(g, n, "op-E003", "%s must have %d dimensions, but is %s",
+                            tn_rule_in_name(g, n, i), rank, tn_rule_type_text(g, t));
+    if (t->n > TN_RULE_MAX_RANK)
+        return tn_rule_fail(g, n, "op-E003", "%s has %d dimensions; at most %d are supported",
+                            tn_rule_in_name(g, n, i), t->n, TN_RULE_MAX_RANK);
+    return TN_OK;
+}
+
+tn_status tn_rule_same_dtype(tn_graph *g, const tn_node *n, int i)
+{
+    const tn_type *a = tn_in_type(n, 0), *b = tn_in_type(n, i);
+    if (tn_dtype_eq(a->dtype, b->dtype))
+        return TN_OK;
+    return tn_rule_fail(g, n, "op-E004", "%s is %s but %s is %s; cast one of them", tn_rule_in_name(g, n, 0),
+                        tn_rule_dtype_text(g, a->dtype), tn_rule_in_name(g, n, i),
+                        tn_rule_dtype_text(g, b->dtype));
+}
+
+static tn_status refuse_dtype(tn_graph *g, const tn_node *n, int i, const char *wanted)
+{
+    return tn_rule_fail(g, n, "op-E011", "%s must be %s, but is %s; cast it", tn_rule_in_name(g, n, i),
+                        wanted, tn_rule_dtype_text(g, tn_in_type(n, i)->dtype));
+}
+
+tn_status tn_rule_float(tn_graph *g, const tn_node *n, int i)
+{
+    return tn_dtype_is_float(tn_in_type(n, i)->dtype) ? TN_OK : refuse_dtype(g, n, i, "a float tensor");
+}
+
+tn_status tn_rule_number(tn_graph *g, const tn_node *n, int i)
+{
+    tn_dtype t = tn_in_type(n, i)->dtype;
+    return tn_dtype_is_float(t) || tn_dtype_is_int(t)
+               ? TN_OK
+               : refuse_dtype(g, n, i, "a tensor of floats or integers");
+}
+
+tn_status tn_rule_countable(tn_graph *g, const tn_node *n, int i)
+{
+    tn_dtype t = tn_in_type(n, i)->dtype;
+    if (tn_dtype_is_float(t) || (tn_dtype_is_int(t) && t.bits >= 32))
+        return TN_OK;
+    return refuse_dtype(g, n, i, "a tensor of floats, or of integers of 32 bits or more");
+}
+
+/* ---- dimensions ---- */
+
+const tn_expr *tn_rule_simplify(tn_graph *g, const tn_expr *e)
+{
+    if (e->nsrc == 0)
+        return e;
+    tn_facts f;
+    tn_facts_init(&f);
+    for (uint32_t i = 0; i < g->n_symbol; i++)
+        tn_facts_range(&f, tn_sym(g->pool, g->symbol[i].name), g->symbol[i].min, g->symbol[i].max);
+    e = tn_simplify(g->pool, &f, e);
+    tn_facts_deinit(&f);
+    return e;
+}
+
+bool tn_rule_dim_eq(tn_graph *g, const tn_expr *a, const tn_expr *b)
+{
+    if (a == b)
+        return true;
+    if (a->kind == TN_E_INT && b->kind == TN_E_INT)
+        return false;
+    return tn_is_value(tn_rule_simplify(g, tn_sub(g->pool, a, b)), 0);
+}
+
+static bool is_symbol(const tn_expr *e, void *user)
+{
+    (void)user;
+    return e->kind != TN_E_SYM; /* false stops the walk */
+}
+
+tn_status tn_rule_result(tn_graph *g, tn_node *n, int out, tn_dtype t, int ndim, const tn_expr *const dim[])
+{
+    const tn_expr *d[TN_RULE_MAX_RANK];
+    if (ndim > TN_RULE_MAX_RANK)
+        return tn_rule_fail(g, n, "op-E003", "the result would have %d dimensions; at most %d are supported",
+                            ndim, TN_RULE_MAX_RANK);
+    for (int i = 0; i < ndim; i++) {
+        d[i] = tn_rule_simplify(g, dim[i]);
+        if (d[i]->kind == TN_E_INT && d[i]->u.i < 0)
+            return tn_rule_fail(g, n, "op-E009", "dimension %d of the result would be %lld", i,
+                                (long long)d[i]->u.i);
+        if (d[i]->kind != TN_E_INT && tn_each(d[i], is_symbol, NULL)) /* constant, but it did not fold */
+            return tn_rule_fail(g, n, "op-E015", "dimension %d of the result, %s, is too large or undefined",
+                                i, tn_rule_dim_text(g, d[i]));
+    }
+    const tn_type *type = tn_type_tensor(g->pool, t, ndim, d, NULL);
+    if (!tn_type_bytes(g->pool, type))
+        return tn_rule_fail(g, n, "op-E015", "the result %s would be larger than 2^63 bytes",
+                            tn_rule_type_text(g, type));
+    n->type[out] = type;
+    return TN_OK;
+}
+
+tn_status tn_rule_axis(tn_graph *g, const tn_node *n, int64_t axis, int rank, int *out)
+{
+    if (axis < -rank || axis >= rank)
+        return tn_rule_fail(g, n, "op-E007", "axis %lld is outside of [%d, %d) for %s", (long long)axis,
+                            -rank, rank, tn_rule_type_text(g, tn_in_type(n, 0)));
+    *out = (int)(axis < 0 ? axis + rank : axis);
+    return TN_OK;
+}
+
+tn_status tn_rule_axes(tn_graph *g, const tn_node *n, tn_ints axes, int rank, bool out[TN_RULE_MAX_RANK])
+{
+    memset(out, 0, TN_RULE_MAX_RANK * sizeof *out);
+    for (uint32_t i = 0; i < axes.n; i++) {
+        int a = 0;
+        TN_TRY(tn_rule_axis(g, n, axes.at[i], rank, &a));
+        if (out[a])
+            return tn_rule_fail(g, n, "op-E007", "axis %d stands twice in the list of axes", a);
+        out[a] = true;
+    }
+    return TN_OK;
+}
+
+/* ---- attributes ---- */
+
+void tn_rule_set_attr(tn_graph *g, tn_node *n, const void *attr)
+{
+    if (!n->attr || !tn_attr_eq(n->op->attr, n->attr, attr))
+        n->attr = tn_arena_copy(g->arena, attr, n->op->attr_size, 16);
+}
+
+static tn_status check_range(tn_graph *g, const tn_node *n, const char *name, tn_ints at, int64_t min)
+{
+    for (uint32_t i = 0; i < at.n; i++)
+        if (at.at[i] < min || at.at[i] > INT32_MAX)
+            return tn_rule_fail(g, n, "op-E007", "%s[%u] is %lld; it must be in [%lld, 2^31)", name,
+                                (unsigned)i, (long long)at.at[i], (long long)min);
+    return TN_OK;
+}
+
+tn_status tn_rule_ints(tn_graph *g, const tn_node *n, const char *name, tn_ints *at, uint32_t count,
+                       int64_t min, int64_t def)
+{
+    int64_t all[TN_RULE_MAX_RANK];
+    TN_ASSERT(count <= TN_RULE_MAX_RANK);
+    TN_TRY(check_range(g, n, name, *at, min));
+    if (at->n == count)
+        return TN_OK;
+    if (at->n > 1)
+        return tn_rule_fail(g, n, "op-E007", "%s has %u values; %u are expected", name, (unsigned)at->n,
+                            (unsigned)count);
+    for (uint32_t i = 0; i < count; i++)
+        all[i] = at->n ? at->at[0] : def;
+    *at = tn_ints_make(g->arena, count, all);
+    return TN_OK;
+}
+
+tn_status tn_rule_padding(tn_graph *g, const tn_node *n, tn_ints *at)
+{
+    TN_TRY(check_range(g, n, "padding", *at, 0));
+    if (at->n == 4)
+        return TN_OK;
+    if (at->n > 2)
+        return tn_rule_fail(
+            g, n, "op-E007",
+            "padding has %u values; 1, 2 (vertical, horizontal) or 4 (top, left, bottom, right) are expected",
+            (unsigned)at->n);
+    int64_t v = at->n ? at->at[0] : 0, h = at->n == 2 ? at->at[1] : v, all[4] = {v, h, v, h};
+    *at = tn_ints_make(g->arena, 4, all);
+    return TN_OK;
+}
+
+/* ---- broadcasting ---- */
+
+/* One dimension of a broadcast; NULL if a and b do not fit. */
+static const tn_expr *broadcast_dim(tn_graph *g, const tn_expr *a, const tn_expr *b)
+{
+    if (tn_is_value(a, 1))
+        return b;
+    return tn_is_value(b, 1) || tn_rule_dim_eq(g, a, b) ? a : NULL;
+}
+
+tn_status tn_infer_broadcast(tn_graph *g, const tn_node *n, const tn_type *a, const tn_type *b, tn_dtype t,
+                             const tn_type **out)
+{
+    const tn_expr *dim[TN_RULE_MAX_RANK];
+    int rank = a->n > b->n ? a->n : b->n;
+    TN_ASSERT(rank <= TN_RULE_MAX_RANK);
+    for (int i = 0; i < rank; i++) {
+        int ia = i - (rank - a->n), ib = i - (rank - b->n);
+        const tn_expr *da = ia < 0 ? NULL : a->dim[ia], *db = ib < 0 ? NULL : b->dim[ib];
+        dim[i] = !da ? db : !db ? da : broadcast_dim(g, da, db);
+        if (dim[i])
+            continue;
+        bool symbolic = da->kind != TN_E_INT || db->kind != TN_E_INT;
+        return tn_rule_fail(g, n, symbolic ? "op-E006" : "op-E005",
+                            "shapes of %s and %s do not broadcast: dimension %s against %s%s",
+                            tn_rule_type_text(g, a), tn_rule_type_text(g, b), tn_rule_dim_text(g, da),
+                            tn_rule_dim_text(g, db),
+                            symbolic ? " is not known to be equal; give both the same symbol" : "");
+    }
+    *out = tn_type_tensor(g->pool, t, rank, dim, NULL);
+    return TN_OK;
+}

@@ -1,0 +1,80 @@
+#ifndef TN_OP_RULE_H
+#define TN_OP_RULE_H
+/* Shared by the record files of op/, not by other folders: what type relations, tensor expressions and layout
+ * rules are written with. `n` is the node being inferred; messages begin with its operator's name and carry
+ * its location. */
+#include "op/op.h"
+
+enum { TN_RULE_MAX_RANK = 8 };
+
+/* ---- messages ---- */
+TN_WARN_UNUSED tn_status tn_rule_fail(tn_graph *g, const tn_node *n, const char *id, const char *fmt, ...)
+    __attribute__((format(printf, 4, 5)));
+const char *tn_rule_type_text(tn_graph *g, const tn_type *t); /* in the graph's arena */
+const char *tn_rule_dim_text(tn_graph *g, const tn_expr *e);
+const char *tn_rule_dtype_text(tn_graph *g, tn_dtype t);
+
+/* ---- operands ---- */
+/* Operand i as a tensor of `rank` dimensions (-1: any, at most TN_RULE_MAX_RANK). */
+TN_WARN_UNUSED tn_status tn_rule_tensor(tn_graph *g, const tn_node *n, int i, int rank, const tn_type **out);
+/* Operand i must have the dtype of operand 0. */
+TN_WARN_UNUSED tn_status tn_rule_same_dtype(tn_graph *g, const tn_node *n, int i);
+TN_WARN_UNUSED tn_status tn_rule_float(tn_graph *g, const tn_node *n, int i);
+TN_WARN_UNUSED tn_status tn_rule_number(tn_graph *g, const tn_node *n, int i); /* float or data integer */
+/* A number that counts of elements fit into, for means. */
+TN_WARN_UNUSED tn_status tn_rule_countable(tn_graph *g, const tn_node *n, int i);
+const char *tn_rule_in_name(tn_graph *g, const tn_node *n, int i);
+
+/* ---- dimensions ---- */
+const tn_expr *tn_rule_simplify(tn_graph *g, const tn_expr *e); /* with the ranges of the module's symbols */
+bool tn_rule_dim_eq(tn_graph *g, const tn_expr *a, const tn_expr *b);
+/* Sets output `out` to a tensor of these dims, simplified; they must be >= 0 and fit int64. */
+TN_WARN_UNUSED tn_status tn_rule_result(tn_graph *g, tn_node *n, int out, tn_dtype t, int ndim,
+                                        const tn_expr *const dim[]);
+/* Axis in [-rank, rank) to [0, rank). */
+TN_WARN_UNUSED tn_status tn_rule_axis(tn_graph *g, const tn_node *n, int64_t axis, int rank, int *out);
+/* Axes as flags, each at most once. */
+TN_WARN_UNUSED tn_status tn_rule_axes(tn_graph *g, const tn_node *n, tn_ints axes, int rank,
+                                      bool out[TN_RULE_MAX_RANK]);
+
+/* ---- attributes ---- */
+/* Replaces the node's attributes (normalised form); arrays in `attr` must live in the graph's arena. */
+void tn_rule_set_attr(tn_graph *g, tn_node *n, const void *attr);
+/* Attribute `name` as exactly `count` integers in [min, 2^31 - 1]; a single one stands for all, none for
+ * `def`. */
+TN_WARN_UNUSED tn_status tn_rule_ints(tn_graph *g, const tn_node *n, const char *name, tn_ints *at,
+                                      uint32_t count, int64_t min, int64_t def);
+/* Padding of a 2-D window: 1 (all), 2 (vertical, horizontal) or 4 (top, left, bottom, right) to 4. */
+TN_WARN_UNUSED tn_status tn_rule_padding(tn_graph *g, const tn_node *n, tn_ints *at);
+
+/* ---- tensor expressions ---- */
+tn_status tn_define_formula(tn_te *te, tn_graph *g, const tn_node *n, tn_tensor *const in[],
+                            tn_tensor *out[]);
+/* A tensor for output `out` of the node, tagged. axis_names NULL: i j k l. */
+tn_tensor *tn_rule_out(tn_te *te, const tn_node *n, int out, const char *name, const char *tag,
+                       const char *axis_names);
+/* Element of t that out's axes read by broadcasting. */
+const tn_expr *tn_rule_at_broadcast(tn_te *te, const tn_tensor *t, const tn_tensor *out);
+/* One axis of a sliding window: pad `before` and `after`; ceil_mode: a last, partial window counts if it
+ * starts inside the data or the padding before it. */
+typedef struct tn_window { int64_t stride, dilation, before, after; bool ceil_mode; } tn_window;
+/* How many positions it has. */
+const tn_expr *tn_rule_window_extent(tn_pool *p, const tn_expr *in, const tn_expr *kernel,
+                                     const tn_window *w);
+const tn_expr *tn_rule_window_index(tn_pool *p, const tn_expr *out, const tn_expr *tap, const tn_window *w);
+/* 0 <= index < in, without what always holds; NULL: always. */
+const tn_expr *tn_rule_window_inside(tn_pool *p, const tn_expr *index, const tn_expr *in, const tn_window *w);
+const tn_expr *tn_rule_both(tn_pool *p, const tn_expr *a, const tn_expr *b); /* conjunction; NULL: true */
+/* Index into a tensor of dims `from` that holds the same elements row by row, at out's axes; index[] gets
+ * n_from entries. */
+void tn_rule_reshape_index(tn_te *te, int n_from, const tn_expr *const from[], const tn_tensor *out,
+                           const tn_expr **index);
+
+/* ---- layouts ---- */
+void tn_layout_same(tn_layout_query *q);      /* elementwise and broadcast */
+void tn_layout_channel_block(tn_layout_query *q); /* NCHW{c}c through, else identity */
+/* Block size c of an NCHW{c}c layout, 0 if it is another. */
+uint32_t tn_rule_channel_block(const tn_layout *l);
+const tn_layout *tn_rule_layout(tn_graph *g, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+#endif

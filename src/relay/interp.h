@@ -1,0 +1,56 @@
+#ifndef TN_RELAY_INTERP_H
+#define TN_RELAY_INTERP_H
+/* Inside of the interpreter: interp_value.c has values and dimensions, interp.c evaluation. */
+#include "relay/limits.h"
+#include "relay/relay.h"
+
+enum value_kind { VALUE_TENSOR, VALUE_TUPLE, VALUE_CLOSURE };
+
+typedef struct value value;
+struct value {
+    uint32_t refs;
+    uint8_t kind;             /* enum value_kind */
+    tn_tensor_value t;        /* TENSOR */
+    uint32_t n; value **field; /* TUPLE */
+    tn_node *fn;              /* CLOSURE: what it captures is in the slots of the regions around it */
+};
+
+/* An output of a node that has been evaluated. */
+typedef struct slot { value *v; uint32_t left; } slot; /* left: uses to come; PINNED: until the region ends */
+#define PINNED UINT32_MAX
+
+typedef struct binding { const char *name; int64_t value; } binding;
+
+typedef struct interp {
+    tn_graph *g;
+    tn_eval_fn *eval;
+    void *user;
+    tn_map index;             /* node -> its first slot */
+    tn_vec(slot) slot;
+    tn_vec(binding) sym;
+    tn_arena scratch;         /* of one operator */
+    tn_vec(const tn_region *) active; /* calls under way: a closure's region at most once */
+    int depth;                /* calls and expansions under way */
+} interp;
+
+const tn_loc *interp_where(const tn_node *n);                 /* n may be NULL */
+tn_status interp_no_memory(interp *p, const tn_node *n);
+
+value *value_retain(value *v);
+void value_release(value *v);                                 /* NULL: nothing */
+value *value_new(enum value_kind kind);                       /* one reference; NULL: no memory */
+/* A tuple of n fields; takes over their references, also when it fails. */
+tn_status value_make_tuple(interp *p, const tn_node *at, uint32_t n, value *const field[], value **out);
+/* A zeroed tensor of type t under the bindings. */
+tn_status value_make_tensor(interp *p, const tn_type *t, const tn_node *n, value **out);
+/* Lets v (whose extents and bytes are set) have the v->t.n bytes at `at`; a copy of them where they are not aligned. */
+tn_status value_borrow(interp *p, const tn_node *n, const void *at, value *v);
+
+bool interp_symbol(const interp *p, const char *name, int64_t *out);
+/* Extents and bytes of a tensor type under the bindings. */
+tn_status interp_type(interp *p, const tn_type *t, const tn_node *n, int64_t dim[], size_t *out_bytes);
+/* A region's parameters against its arguments: symbols that are a dimension themselves take the argument's extent at
+ * first use (and hide outer ones of that name); then every dimension is checked. */
+tn_status interp_bind_params(interp *p, const tn_region *r, value *const arg[]);
+
+#endif

@@ -1,0 +1,712 @@
+/* Relay text, the reading side: modules, functions, lines, scopes (grammar in docs/relay.md).
+ *
+ * A first scan finds every `def`, so that a call may stand before the function it calls; then functions are read in
+ * order, each once. A call of a global function is replaced by its body (relay.h has no recursion yet). Time
+ * is linear in the text but for that copying.
+ */
+#include "relay/parse.h"
+
+#include <string.h>
+
+/* ---- tokens, errors ---- */
+
+void parse_next(parser *p)
+{
+    p->prev_end = p->l.at;
+    tn_lex_next(&p->l);
+}
+
+bool parse_accept(parser *p, const char *text)
+{
+    if (!tn_lex_is(&p->l, text)) {
+        return false;
+    }
+    parse_next(p);
+    return true;
+}
+
+tn_status parse_expect(parser *p, const char *text)
+{
+    return parse_accept(p, text) ? TN_OK : tn_lex_expect(&p->l, text);
+}
+
+const tn_loc *parse_loc(parser *p, uint32_t line, uint32_t col, const char *node)
+{
+    tn_loc *l = TN_NEW(p->g->arena, tn_loc);
+    *l = (tn_loc){ .file = p->file, .node = node, .line = line, .col = col };
+    return l;
+}
+
+tn_status parse_error(parser *p, uint32_t line, uint32_t col, const char *id, const char *fmt, ...)
+{
+    if (p->l.failed) {
+        return TN_FAIL;
+    }
+    tn_loc l = { .file = p->file, .line = line, .col = col };
+    va_list ap;
+    va_start(ap, fmt);
+    tn_status s = tn_vreport(p->g->ctx, TN_ERROR, id, &l, fmt, ap);
+    va_end(ap);
+    p->n_error++;
+    return s;
+}
+
+tn_status parse_enter(parser *p)
+{
+    if (p->nest == PARSE_MAX_NEST) {
+        return tn_lex_fail(&p->l, "relay-E007", "nested more than %d deep: give parts a name, %%a = ...;",
+                           PARSE_MAX_NEST);
+    }
+    p->nest++;
+    return TN_OK;
+}
+
+bool parse_annot(parser *p, const char **out_text, size_t *out_n)
+{
+    const char *to = p->l.tok == TN_TOK_END ? p->l.at : p->l.text;
+    return p->prev_end && to && tn_annot_find(p->prev_end, to, out_text, out_n);
+}
+
+/* ---- scopes ---- */
+
+void parse_open(parser *p, pscope *s, tn_region *r)
+{
+    *s = (pscope){ .up = p->scope, .region = r };
+    p->scope = s;
+}
+
+void parse_close(parser *p)
+{
+    tn_strmap_deinit(&p->scope->name);
+    p->scope = p->scope->up;
+}
+
+void parse_define(parser *p, const char *name, pval v)
+{
+    pval *kept = TN_NEW(&p->scratch, pval);
+    *kept = v;
+    tn_strmap_put(&p->scope->name, name, strlen(name), (uint64_t)(uintptr_t)kept);
+}
+
+bool parse_lookup(parser *p, const char *name, pval *out)
+{
+    uint64_t at;
+    for (pscope *s = p->scope; s; s = s->up) {
+        if (tn_strmap_get(&s->name, name, strlen(name), &at)) {
+            *out = *(const pval *)(uintptr_t)at;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* ---- lines ---- */
+
+/* `%name`, at the token after %; the name of a parameter, a line or a let. */
+static tn_status parse_name(parser *p, const char **out)
+{
+    tn_lexer *l = &p->l;
+    bool plain = l->tok == TN_TOK_IDENT && !memchr(l->text, '.', l->n);
+    if (!plain && (l->tok != TN_TOK_INT || l->n_suffix)) {
+        return tn_lex_fail(l, "relay-E032", "after `%%` stands a name or a number");
+    }
+    *out = tn_intern_n(p->g->ctx, l->text, l->n);
+    parse_next(p);
+    return TN_OK;
+}
+
+/* `%name =` comes next: a line, not the result. */
+static bool at_line(const parser *p)
+{
+    tn_lexer ahead = p->l;
+    if (!tn_lex_is(&ahead, "%")) {
+        return false;
+    }
+    tn_lex_next(&ahead);
+    tn_lex_next(&ahead);
+    return tn_lex_is(&ahead, "=");
+}
+
+static tn_status check_declared(parser *p, const tn_type *declared, const tn_type *actual, const char *what,
+                                uint32_t line, uint32_t col)
+{
+    if (parse_type_fits(declared, actual)) {
+        return TN_OK;
+    }
+    tn_buf a = { 0 }, b = { 0 };
+    tn_type_print(declared, &a);
+    if (actual) {
+        tn_type_print(actual, &b);
+    } else {
+        tn_buf_str(&b, "unknown");
+    }
+    tn_status s = parse_error(p, line, col, "relay-E050", "%s is declared %s, its type is %s", what,
+                              tn_buf_cstr(&a), tn_buf_cstr(&b));
+    tn_buf_deinit(&a);
+    tn_buf_deinit(&b);
+    return s;
+}
+
+/* The value of a named line. A tuple literal becomes a node here, so that it stays a line when printed. */
+static tn_status define_line(parser *p, const char *name, pval v, const tn_type *declared)
+{
+    tn_value one;
+    if (v.kind == PVAL_NONE) {
+        (void)parse_error(p, v.line, v.col, "relay-E033", "`None` stands only for an absent argument of a call");
+        v.kind = PVAL_BAD;
+    }
+    if (v.kind == PVAL_LIST) {
+        v.kind = parse_value(p, &v, &one) ? PVAL_ONE : PVAL_BAD;
+        v.v = one;
+        const char *s;
+        size_t n;
+        const char *source = v.kind == PVAL_ONE && parse_annot(p, &s, &n) ? tn_annot_source(p->g->ctx, s, n) : NULL;
+        if (source) {
+            one.def->loc = parse_loc(p, v.line, v.col, source);
+        }
+    }
+    if (v.kind == PVAL_ONE && declared) {
+        (void)check_declared(p, declared, tn_value_type(v.v), "the value", v.line, v.col);
+    }
+    parse_define(p, name, v);
+    return TN_OK;
+}
+
+static tn_status parse_line(parser *p, bool let)
+{
+    const char *name;
+    const tn_type *declared = NULL;
+    uint64_t seen;
+    pval v;
+    if (let) {
+        parse_next(p);
+        if (!tn_lex_is(&p->l, "%")) {
+            return parse_expect(p, "%");
+        }
+    }
+    uint32_t line = p->l.tok_line, col = p->l.tok_col;
+    parse_next(p);
+    TN_TRY(parse_name(p, &name));
+    if (let && parse_accept(p, ":")) {
+        p->dims = DIM_CHECK;
+        tn_status s = parse_type(p, &declared);
+        p->dims = DIM_USE;
+        TN_TRY(s);
+    }
+    TN_TRY(parse_expect(p, "="));
+    if (!let && tn_strmap_get(&p->scope->name, name, strlen(name), &seen)) {
+        (void)parse_error(p, line, col, "relay-E051", "%%%s is defined twice", name);
+    }
+    TN_TRY(parse_expr(p, &v));
+    TN_TRY(define_line(p, name, v, declared));
+    return parse_expect(p, ";");
+}
+
+tn_status parse_block(parser *p, const char *end, pval *out)
+{
+    for (;;) {
+        if (p->n_error >= PARSE_MAX_ERRORS) {
+            return tn_lex_fail(&p->l, "relay-E008", "too many errors; the rest is not read");
+        }
+        bool let = tn_lex_is(&p->l, "let");
+        if (let || at_line(p)) {
+            TN_TRY(parse_line(p, let));
+            continue;
+        }
+        if (*end && tn_lex_is(&p->l, end)) {
+            return tn_lex_fail(&p->l, "relay-E052",
+                               "the block has no result: its last expression has no `;` and no name");
+        }
+        return parse_expr(p, out);
+    }
+}
+
+/* ---- functions ---- */
+
+static void add_param(parser *p, tn_region *r, const char *name, const tn_type *t, uint32_t line, uint32_t col)
+{
+    const char *s, *own = NULL, *source = NULL;
+    size_t n;
+    uint64_t seen;
+    if (parse_annot(p, &s, &n)) {
+        tn_annot_param(p->g->ctx, s, n, &own, &source);
+    }
+    tn_node *v = tn_region_add_param(p->g, r, own ? own : name, t);
+    v->loc = parse_loc(p, line, col, source);
+    if (tn_strmap_get(&p->scope->name, name, strlen(name), &seen)) {
+        (void)parse_error(p, line, col, "relay-E051", "%%%s is defined twice", name);
+    }
+    parse_define(p, name, (pval){ .kind = PVAL_ONE, .v = tn_val(v), .line = line, .col = col });
+}
+
+/* Symbols that a parameter mentions inside an expression (4*h) must be a dimension of their own somewhere. */
+static void check_bound(parser *p, uint32_t line, uint32_t col)
+{
+    for (size_t i = 0; i < p->bound.n; i++) {
+        if (!p->bound.entry[i].value) {
+            (void)parse_error(p, line, col, "relay-E016",
+                              "nothing binds '%s': an expression is checked, not solved, so one parameter "
+                              "must have '%s' itself as a dimension",
+                              p->bound.entry[i].key, p->bound.entry[i].key);
+            tn_strmap_put(&p->bound, p->bound.entry[i].key, p->bound.entry[i].len, 1);
+        }
+    }
+}
+
+static tn_status parse_param(parser *p, tn_region *r)
+{
+    const char *name;
+    const tn_type *t = NULL;
+    uint32_t line = p->l.tok_line, col = p->l.tok_col;
+    TN_TRY(parse_expect(p, "%"));
+    TN_TRY(parse_name(p, &name));
+    if (parse_accept(p, ":")) {
+        p->dims = DIM_PARAM;
+        tn_status s = parse_type(p, &t);
+        p->dims = DIM_USE;
+        TN_TRY(s);
+    }
+    if (!t) {
+        (void)parse_error(p, line, col, "relay-E053",
+                          "%%%s needs a type, as in %%%s: Tensor[(1, 3), float32]", name, name);
+        parse_define(p, name, (pval){ .kind = PVAL_BAD, .line = line, .col = col });
+        return TN_OK;
+    }
+    add_param(p, r, name, t, line, col);
+    return TN_OK;
+}
+
+/* Attributes of a global function are for others' tools: they are read over. */
+static tn_status skip_def_attr(parser *p, const char *name)
+{
+    (void)tn_report(p->g->ctx, TN_WARNING, "relay-W003", parse_loc(p, p->l.tok_line, p->l.tok_col, NULL),
+                    "the attribute %s of a global function is not used", name);
+    for (int depth = 0; p->l.tok != TN_TOK_END; parse_next(p)) {
+        if (tn_lex_is(&p->l, "[") || tn_lex_is(&p->l, "(")) {
+            depth++;
+        } else if (depth && (tn_lex_is(&p->l, "]") || tn_lex_is(&p->l, ")"))) {
+            depth--;
+        } else if (!depth && (tn_lex_is(&p->l, ",") || tn_lex_is(&p->l, ")"))) {
+            break;
+        }
+    }
+    return TN_OK;
+}
+
+tn_status parse_params(parser *p, tn_region *r, tn_fn_attr *fn)
+{
+    uint32_t line = p->l.tok_line, col = p->l.tok_col;
+    while (!tn_lex_is(&p->l, ")")) {
+        if (p->l.tok == TN_TOK_IDENT) {
+            const char *name = tn_lex_ident(&p->l);
+            TN_TRY(parse_expect(p, "="));
+            tn_scope_fns scope = parse_dims_scope(p);
+            TN_TRY(fn ? tn_attr_parse(&p->l, p->g->pool, &scope, tn_op_fn.attr, name, fn) : skip_def_attr(p, name));
+        } else {
+            TN_TRY(parse_param(p, r));
+        }
+        if (!parse_accept(p, ",")) {
+            break;
+        }
+    }
+    check_bound(p, line, col);
+    return parse_expect(p, ")");
+}
+
+static const tn_type *results_type(parser *p, uint32_t n, const tn_value v[])
+{
+    const tn_type **field = TN_NEW_N(&p->scratch, const tn_type *, n);
+    for (uint32_t i = 0; i < n; i++) {
+        field[i] = tn_value_type(v[i]);
+        if (!field[i]) {
+            return NULL;
+        }
+    }
+    return n == 1 ? field[0] : tn_type_tuple(p->g->pool, (int)n, field);
+}
+
+/* A tuple that is only made to be returned, in the last line, is the list of results (as the printer shows it); the
+ * tuple node goes. */
+static const tn_node *returned_tuple(const tn_region *r, const pval *v)
+{
+    const tn_node *d = v->kind == PVAL_ONE ? v->v.def : NULL;
+    const tn_node *last = r->last;
+    while (last && tn_op_is(last, &tn_op_constant)) {
+        last = last->prev;
+    }
+    bool alone = d && d == last && tn_op_is(d, &tn_op_tuple) && d->nin > 1 && tn_value_n_uses(v->v) == 0;
+    return alone ? d : NULL;
+}
+
+tn_status parse_results(parser *p, tn_region *r, const pval *v, const tn_type *declared, uint32_t line, uint32_t col)
+{
+    const tn_node *tuple = returned_tuple(r, v);
+    uint32_t n = v->kind == PVAL_NODE ? v->v.def->nout : v->kind == PVAL_LIST ? v->n : tuple ? tuple->nin : 1;
+    bool split = v->kind == PVAL_NODE || (v->kind == PVAL_LIST && n > 1) || tuple;
+    n = split ? n : 1;
+    tn_value *res = TN_NEW_N(&p->scratch, tn_value, n);
+    for (uint32_t i = 0; i < n; i++) {
+        pval item = v->kind == PVAL_LIST && split ? v->item[i] : *v;
+        bool ok = true;
+        if (tuple) {
+            res[i] = tn_in(tuple, (int)i);
+        } else if (v->kind == PVAL_NODE) {
+            res[i] = (tn_value){ v->v.def, i };
+        } else {
+            ok = parse_value(p, &item, &res[i]);
+        }
+        if (ok && !res[i].def) {
+            ok = parse_error(p, v->line, v->col, "relay-E033",
+                             "`None` stands only for an absent argument of a call") == TN_OK;
+        }
+        if (!ok) {
+            return TN_FAIL;
+        }
+    }
+    tn_region_set_results(p->g, r, (int)n, res);
+    if (tuple) {
+        tn_vec_push(&p->opened, v->v.def);
+    }
+    return check_declared(p, declared, results_type(p, n, res), "the result", line, col);
+}
+
+static void drop_opened(parser *p, size_t from)
+{
+    tn_map seen = { 0 };
+    uint64_t at;
+    for (size_t i = from; i < p->opened.n; i++) {
+        tn_node *t = p->opened.at[i];
+        if (!tn_map_get(&seen, tn_map_key(t), &at) && tn_value_n_uses(tn_val(t)) == 0) {
+            tn_map_put(&seen, tn_map_key(t), 1);
+            tn_node_remove(p->g, t);
+        }
+    }
+    tn_map_deinit(&seen);
+    p->opened.n = from;
+}
+
+static tn_status parse_def_inside(parser *p, tn_function *f)
+{
+    const tn_type *declared = NULL;
+    pval v;
+    TN_TRY(parse_params(p, f->body, NULL));
+    uint32_t line = p->l.tok_line, col = p->l.tok_col;
+    if (parse_accept(p, "->")) {
+        line = p->l.tok_line, col = p->l.tok_col;
+        p->dims = DIM_CHECK;
+        tn_status s = parse_type(p, &declared);
+        p->dims = DIM_USE;
+        TN_TRY(s);
+    }
+    TN_TRY(parse_expect(p, "{"));
+    TN_TRY(parse_block(p, "}", &v));
+    (void)parse_results(p, f->body, &v, declared, line, col);
+    return parse_expect(p, "}");
+}
+
+/* What belongs to the function being read, kept while another one is read. */
+typedef struct saved { pscope *scope; tn_region *body; tn_strmap bound; enum dim_mode dims; size_t n_opened; } saved;
+
+static saved enter_function(parser *p, tn_region *body)
+{
+    saved s = { p->scope, p->body, p->bound, p->dims, p->opened.n };
+    p->scope = NULL;
+    p->body = body;
+    p->bound = (tn_strmap){ 0 };
+    p->dims = DIM_USE;
+    return s;
+}
+
+static void leave_function(parser *p, const saved *s)
+{
+    drop_opened(p, s->n_opened);
+    tn_strmap_deinit(&p->bound);
+    p->scope = s->scope;
+    p->body = s->body;
+    p->bound = s->bound;
+    p->dims = s->dims;
+}
+
+/* At `def`. */
+static tn_status parse_def(parser *p, pfunc *f)
+{
+    pscope scope;
+    parse_next(p); /* def */
+    parse_next(p); /* @ */
+    parse_next(p); /* name; the first scan has seen all three */
+    if (tn_lex_is(&p->l, "[")) {
+        return tn_lex_fail(&p->l, "relay-E021",
+                           "type parameters are not supported yet: write one function for each type");
+    }
+    TN_TRY(parse_expect(p, "("));
+    f->state = 1;
+    tn_function *fn = tn_graph_add_function(p->g, f->name);
+    f->func = fn;
+    saved s = enter_function(p, fn->body);
+    parse_open(p, &scope, fn->body);
+    tn_status r = parse_def_inside(p, fn);
+    parse_close(p);
+    leave_function(p, &s);
+    f->state = 2;
+    return r;
+}
+
+tn_status parse_global(parser *p, const char *name, uint32_t line, uint32_t col, tn_function **out)
+{
+    size_t i = 0;
+    *out = NULL;
+    while (i < p->func.n && strcmp(p->func.at[i].name, name)) {
+        i++;
+    }
+    if (i == p->func.n) {
+        (void)parse_error(p, line, col, "relay-E048", "there is no function @%s", name);
+        return TN_OK;
+    }
+    if (p->func.at[i].state == 1) {
+        (void)parse_error(p, line, col, "relay-E025", "@%s calls itself: recursion is not supported yet", name);
+        return TN_OK;
+    }
+    if (p->func.at[i].state == 0) {
+        tn_lexer here = p->l;
+        const char *here_end = p->prev_end;
+        TN_TRY(parse_enter(p));
+        p->l = p->func.at[i].at;
+        tn_status s = parse_def(p, &p->func.at[i]);
+        p->nest--;
+        TN_TRY(s);
+        p->l = here;
+        p->prev_end = here_end;
+    }
+    *out = p->n_error ? NULL : p->func.at[i].func; /* a body with a mistake is not copied */
+    return TN_OK;
+}
+
+/* ---- modules ---- */
+
+/* n in [1, 16], m in [0, 8] */
+static tn_status parse_symbols(parser *p, const char *text, size_t n, uint32_t line)
+{
+    tn_lexer l;
+    tn_lex_init(&l, p->g->ctx, p->file, text, n, false);
+    l.line = l.tok_line = line;
+    while (l.tok != TN_TOK_END) {
+        const char *name = tn_lex_ident(&l);
+        int64_t min, max;
+        if (!name) {
+            return TN_FAIL;
+        }
+        TN_TRY(tn_lex_expect(&l, "in"));
+        TN_TRY(tn_lex_expect(&l, "["));
+        TN_TRY(tn_lex_int(&l, 0, INT64_MAX, &min));
+        TN_TRY(tn_lex_expect(&l, ","));
+        TN_TRY(tn_lex_int(&l, 0, INT64_MAX, &max));
+        if (max < min || strchr(name, '.')) {
+            return tn_lex_fail(&l, "relay-E004", "a range is written `n in [least, most]`, this one is empty");
+        }
+        TN_TRY(tn_lex_expect(&l, "]"));
+        tn_symbol_info *s = tn_graph_symbol(p->g, name);
+        s->min = min;
+        s->max = max;
+        if (!tn_lex_accept(&l, ",")) {
+            break;
+        }
+    }
+    return l.tok == TN_TOK_END && !l.failed
+               ? TN_OK
+               : tn_lex_fail(&l, "relay-E004", "expected `,` or the end of the symbols");
+}
+
+/* #[version = "0.0.5"], #[symbols = "n in [1, 16]"]; *out_end: the metadata section, where reading ends. */
+static tn_status parse_header(parser *p, bool *out_end)
+{
+    parse_next(p);
+    TN_TRY(parse_expect(p, "["));
+    *out_end = tn_lex_is(&p->l, "metadata");
+    if (*out_end) {
+        return tn_report(p->g->ctx, TN_WARNING, "relay-W001", parse_loc(p, p->l.tok_line, p->l.tok_col, NULL),
+                         "the metadata section is not read: constants come from the .params file beside the text");
+    }
+    bool version = tn_lex_is(&p->l, "version");
+    if (!version && !tn_lex_is(&p->l, "symbols")) {
+        return tn_lex_fail(
+            &p->l, "relay-E003",
+            "unknown attribute of a module: #[version = \"0.0.5\"] and #[symbols = \"n in [1, 16]\"] "
+            "are known");
+    }
+    parse_next(p);
+    TN_TRY(parse_expect(p, "="));
+    if (p->l.tok != TN_TOK_STRING) {
+        return tn_lex_fail(&p->l, "relay-E003", "expected a string in quotes");
+    }
+    if (version && (p->l.n != 5 || memcmp(p->l.text, "0.0.5", 5))) {
+        return tn_lex_fail(&p->l, "relay-E002", "version \"%.*s\" of Relay text is not known: only \"0.0.5\" is read",
+                           (int)(p->l.n < 32 ? p->l.n : 32), p->l.text);
+    }
+    if (!version && parse_symbols(p, p->l.text, p->l.n, p->l.tok_line) != TN_OK) {
+        p->l.failed = true;
+        return TN_FAIL;
+    }
+    parse_next(p);
+    return parse_expect(p, "]");
+}
+
+/* Notes where each `def` is. */
+static tn_status scan(parser *p)
+{
+    tn_lexer l = p->l;
+    for (int depth = 0; l.tok != TN_TOK_END; tn_lex_next(&l)) {
+        if (tn_lex_is(&l, "%")) {
+            tn_lex_next(&l); /* a name, whatever it is */
+        } else if (tn_lex_is(&l, "{")) {
+            depth++;
+        } else if (tn_lex_is(&l, "}")) {
+            depth--;
+        } else if (depth <= 0 && tn_lex_is(&l, "#")) {
+            tn_lexer ahead = l;
+            tn_lex_next(&ahead);
+            if (tn_lex_accept(&ahead, "[") && tn_lex_is(&ahead, "metadata")) {
+                break;
+            }
+        } else if (depth <= 0 && tn_lex_is(&l, "def")) {
+            pfunc f = { .at = l };
+            tn_lex_next(&l);
+            TN_TRY(tn_lex_is(&l, "@") ? TN_OK : tn_lex_expect(&l, "@"));
+            tn_lex_next(&l);
+            if (l.tok != TN_TOK_IDENT) {
+                return tn_lex_ident(&l) ? TN_OK : TN_FAIL;
+            }
+            f.name = tn_intern_n(p->g->ctx, l.text, l.n);
+            for (size_t i = 0; i < p->func.n; i++) {
+                if (p->func.at[i].name == f.name) {
+                    return tn_lex_fail(&l, "relay-E051", "@%s is defined twice", f.name);
+                }
+            }
+            tn_vec_push(&p->func, f);
+        }
+    }
+    return l.failed ? TN_FAIL : TN_OK;
+}
+
+/* The def at the current token, if it was not read already for a call. */
+static tn_status parse_next_def(parser *p)
+{
+    for (size_t i = 0; i < p->func.n; i++) {
+        pfunc *f = &p->func.at[i];
+        if (f->at.text != p->l.text) {
+            continue;
+        }
+        if (f->state == 0) {
+            return parse_def(p, f);
+        }
+        int depth = 0;
+        do { /* over its body */
+            depth += tn_lex_is(&p->l, "{") ? 1 : tn_lex_is(&p->l, "}") ? -1 : 0;
+            bool closed = depth == 0 && tn_lex_is(&p->l, "}");
+            parse_next(p);
+            if (closed) {
+                break;
+            }
+        } while (p->l.tok != TN_TOK_END);
+        return TN_OK;
+    }
+    return tn_lex_fail(&p->l, "relay-E005", "a function is not expected here");
+}
+
+/* A module may be one expression: it is the body of @main, whose parameters are its free_var lines. */
+static tn_status parse_bare(parser *p)
+{
+    pscope scope;
+    pval v;
+    tn_status s = TN_OK;
+    uint32_t line = p->l.tok_line, col = p->l.tok_col;
+    tn_function *f = tn_graph_add_function(p->g, "main");
+    saved was = enter_function(p, f->body);
+    parse_open(p, &scope, f->body);
+    while (s == TN_OK && parse_accept(p, "free_var")) {
+        s = parse_param(p, f->body);
+        s = s == TN_OK ? parse_expect(p, ";") : s;
+    }
+    check_bound(p, line, col);
+    s = s == TN_OK ? parse_block(p, "", &v) : s;
+    if (s == TN_OK) {
+        (void)parse_results(p, f->body, &v, NULL, line, col);
+    }
+    parse_close(p);
+    leave_function(p, &was);
+    return s;
+}
+
+static tn_status parse_items(parser *p)
+{
+    bool end = false, bare = false;
+    while (p->l.tok != TN_TOK_END && !end) {
+        if (tn_lex_is(&p->l, "#")) {
+            TN_TRY(parse_header(p, &end));
+        } else if (tn_lex_is(&p->l, "def")) {
+            TN_TRY(parse_next_def(p));
+        } else if (tn_lex_is(&p->l, "type") || tn_lex_is(&p->l, "extern")) {
+            return tn_lex_fail(
+                &p->l, tn_lex_is(&p->l, "type") ? "relay-E024" : "relay-E028", "%s are not supported yet",
+                tn_lex_is(&p->l, "type") ? "algebraic data types (`type`)" : "`extern` declarations");
+        } else if (!bare && !p->func.n) {
+            bare = true;
+            TN_TRY(parse_bare(p));
+        } else {
+            return tn_lex_fail(&p->l, "relay-E005", "expected `def @name(...)` or the end, found '%.*s'",
+                               (int)(p->l.n < 64 ? p->l.n : 64), p->l.text);
+        }
+    }
+    return p->l.failed ? TN_FAIL : TN_OK;
+}
+
+static void main_first(tn_graph *g)
+{
+    for (tn_function **f = &g->func; *f; f = &(*f)->next) {
+        if (!strcmp((*f)->name, "main") && *f != g->func) {
+            tn_function *m = *f;
+            *f = m->next;
+            m->next = g->func;
+            g->func = m;
+            return;
+        }
+    }
+}
+
+static tn_status parse_module(parser *p)
+{
+    if (p->l.failed) {
+        return TN_FAIL;
+    }
+    TN_TRY(scan(p));
+    TN_TRY(parse_items(p));
+    if (!p->g->func) {
+        return tn_lex_fail(&p->l, "relay-E006", "there is no function in this text: write def @main(...) { ... }");
+    }
+    if (p->n_error) {
+        return TN_FAIL;
+    }
+    main_first(p->g);
+    return TN_OK;
+}
+
+tn_status tn_relay_parse(tn_graph *g, const char *file, const char *text, size_t n, const tn_blob *const *constant,
+                         size_t n_constant)
+{
+    parser p = {.g = g,
+                .file = tn_intern(g->ctx, file ? file : "<text>"),
+                .constant = constant,
+                .n_constant = n_constant,
+                .dims = DIM_USE,
+                .fresh = -1};
+    p.text = text ? text : "";
+    p.text_end = p.text + n;
+    tn_arena_init(&p.scratch, g->arena->oom, g->arena->oom_user);
+    tn_lex_init(&p.l, g->ctx, p.file, p.text, n, false);
+    tn_status s = parse_module(&p);
+    tn_vec_deinit(&p.meta);
+    tn_map_deinit(&p.meta_index);
+    tn_vec_deinit(&p.opened);
+    tn_vec_deinit(&p.func);
+    tn_arena_deinit(&p.scratch);
+    return s;
+}

@@ -1,0 +1,325 @@
+/* Calls and closures of Relay text: op(arguments, attribute=value), %f(arguments), @f(arguments), fn (...) { ... }. */
+#include "relay/parse.h"
+
+#include <string.h>
+
+/* name= comes next: an attribute, not an argument. */
+static bool at_attribute(const parser *p)
+{
+    tn_lexer ahead = p->l;
+    if (ahead.tok != TN_TOK_IDENT) {
+        return false;
+    }
+    tn_lex_next(&ahead);
+    return tn_lex_is(&ahead, "=");
+}
+
+/* Skips one attribute value. */
+static tn_status skip_value(parser *p)
+{
+    for (int depth = 0; p->l.tok != TN_TOK_END; parse_next(p)) {
+        if (tn_lex_is(&p->l, "(") || tn_lex_is(&p->l, "[")) {
+            depth++;
+        } else if (depth && (tn_lex_is(&p->l, ")") || tn_lex_is(&p->l, "]"))) {
+            depth--;
+        } else if (!depth && (tn_lex_is(&p->l, ",") || tn_lex_is(&p->l, ")"))) {
+            return TN_OK;
+        }
+    }
+    return parse_expect(p, ")");
+}
+
+static tn_status parse_attribute(parser *p, const tn_op *op, void *attr, uint64_t *seen)
+{
+    const tn_attr_field *f = op ? op->attr : NULL;
+    uint32_t line = p->l.tok_line, col = p->l.tok_col;
+    const char *name = tn_intern_n(p->g->ctx, p->l.text, p->l.n);
+    for (int i = 0; f && f[i].name; i++) {
+        if (!strcmp(f[i].name, name) && i < 64) {
+            if (*seen >> i & 1) {
+                return tn_lex_fail(&p->l, "relay-E040", "attribute %s is given twice", name);
+            }
+            *seen |= (uint64_t)1 << i;
+        }
+    }
+    if (op && !f) {
+        (void)parse_error(p, line, col, "relay-E041", "%s has no attributes, so no %s", op->name, name);
+    }
+    parse_next(p);
+    TN_TRY(parse_expect(p, "="));
+    if (!f) {
+        return skip_value(p);
+    }
+    tn_scope_fns scope = parse_dims_scope(p);
+    return tn_attr_parse(&p->l, p->g->pool, &scope, f, name, attr);
+}
+
+/* Arguments and attributes up to and with the closing bracket. attr NULL: attributes are not allowed. */
+static tn_status parse_args(parser *p, const tn_op *op, void *attr, bool attrs, pvals *args, uint64_t *seen)
+{
+    TN_TRY(parse_expect(p, "("));
+    while (!tn_lex_is(&p->l, ")")) {
+        pval v;
+        if (args->n == PARSE_MAX_ARGS) {
+            return tn_lex_fail(&p->l, "relay-E042", "a call has at most %d arguments", PARSE_MAX_ARGS);
+        }
+        if (attrs && at_attribute(p)) {
+            TN_TRY(parse_attribute(p, op, attr, seen));
+        } else {
+            TN_TRY(parse_expr(p, &v));
+            tn_vec_push(args, v);
+        }
+        if (!parse_accept(p, ",")) {
+            break;
+        }
+    }
+    return parse_expect(p, ")");
+}
+
+/* Appends the tensors of v: operators over any number of tensors take them one by one or in a tuple. */
+static bool flatten(parser *p, const pval *v, tn_value **in, size_t *n, size_t cap)
+{
+    const tn_type *t = v->kind == PVAL_ONE ? tn_value_type(v->v) : NULL;
+    if (v->kind == PVAL_LIST || v->kind == PVAL_NODE || (t && t->kind == TN_T_TUPLE)) {
+        uint32_t m = t ? t->n : pval_n_items(v);
+        bool made = t && tn_op_is(v->v.def, &tn_op_tuple);
+        if (made) {
+            tn_vec_push(&p->opened, v->v.def);
+        }
+        for (uint32_t i = 0; i < m && *n < cap; i++) {
+            pval item = made ? (pval){.kind = PVAL_ONE, .v = tn_in(v->v.def, (int)i)}
+                        : t  ? parse_project(p, v, i, v->line, v->col)
+                             : pval_item(v, i);
+            if (!parse_value(p, &item, &(*in)[(*n)++])) {
+                return false;
+            }
+        }
+        return true;
+    }
+    return parse_value(p, v, &(*in)[(*n)++]);
+}
+
+static size_t count_values(const pval *v)
+{
+    const tn_type *t = v->kind == PVAL_ONE ? tn_value_type(v->v) : NULL;
+    return v->kind == PVAL_LIST || v->kind == PVAL_NODE ? pval_n_items(v) : t && t->kind == TN_T_TUPLE ? t->n : 1;
+}
+
+/* The values of arguments in scratch memory; NULL: one of them is bad. */
+static tn_value *arg_values(parser *p, const pvals *args, bool any_number, size_t *out_n)
+{
+    size_t cap = 0, n = 0;
+    for (size_t i = 0; i < args->n; i++) {
+        cap += any_number ? count_values(&args->at[i]) : 1;
+    }
+    tn_value *in = TN_NEW_N(&p->scratch, tn_value, cap);
+    bool ok = cap <= PARSE_MAX_ARGS;
+    for (size_t i = 0; i < args->n && cap <= PARSE_MAX_ARGS; i++) {
+        ok = (any_number ? flatten(p, &args->at[i], &in, &n, cap) : parse_value(p, &args->at[i], &in[n++])) && ok;
+    }
+    *out_n = n;
+    return ok ? in : NULL;
+}
+
+static size_t distance(const char *a, const char *b)
+{
+    enum { MAX = 40 };
+    size_t row[MAX + 1], n = strlen(b), m = strlen(a);
+    if (n > MAX || m > MAX) {
+        return MAX;
+    }
+    for (size_t j = 0; j <= n; j++) {
+        row[j] = j;
+    }
+    for (size_t i = 1; i <= m; i++) {
+        size_t corner = row[0];
+        row[0] = i;
+        for (size_t j = 1; j <= n; j++) {
+            size_t up = row[j], best = corner + (a[i - 1] != b[j - 1]);
+            best = up + 1 < best ? up + 1 : best;
+            best = row[j - 1] + 1 < best ? row[j - 1] + 1 : best;
+            corner = up;
+            row[j] = best;
+        }
+    }
+    return row[n];
+}
+
+/* Operators that have a notation of their own and are not called by name. */
+static bool has_notation(const tn_op *op)
+{
+    return op == &tn_op_var || op == &tn_op_constant || op == &tn_op_fn || op == &tn_op_call || op == &tn_op_tuple ||
+           op == &tn_op_tuple_get;
+}
+
+static const tn_op *find_op(parser *p, const char *name, uint32_t line, uint32_t col)
+{
+    const tn_op *op = tn_ops_find(name), *near = NULL;
+    if (op && !has_notation(op)) {
+        return op;
+    }
+    size_t best = 4;
+    for (size_t i = 0; i < tn_ops_count(); i++) {
+        size_t d = has_notation(tn_ops_at(i)) ? best : distance(name, tn_ops_at(i)->name);
+        if (d < best) {
+            best = d;
+            near = tn_ops_at(i);
+        }
+    }
+    (void)parse_error(p, line, col, "relay-E043",
+                      near ? "unknown operator %s; did you mean %s?" : "unknown operator %s", name,
+                      near ? near->name : "");
+    return NULL;
+}
+
+static tn_status required_given(parser *p, const tn_op *op, uint64_t seen, uint32_t line, uint32_t col)
+{
+    for (int i = 0; op->attr && op->attr[i].name && i < 64; i++) {
+        if (!op->attr[i].def && !(seen >> i & 1)) {
+            return parse_error(p, line, col, "relay-E044", "%s needs the attribute %s", op->name, op->attr[i].name);
+        }
+    }
+    return TN_OK;
+}
+
+tn_status parse_op_call(parser *p, pval *out)
+{
+    uint32_t line = p->l.tok_line, col = p->l.tok_col;
+    const char *name = tn_intern_n(p->g->ctx, p->l.text, p->l.n);
+    const tn_op *op = find_op(p, name, line, col);
+    void *attr = op ? tn_arena_alloc(&p->scratch, op->attr_size, 16) : NULL;
+    pvals args = { 0 };
+    uint64_t seen = 0;
+    size_t n;
+    *out = pval_bad(line, col);
+    if (op && op->attr) {
+        TN_TRY(tn_attr_init(p->g->pool, op->attr, op->attr_size, attr));
+    }
+    parse_next(p);
+    tn_status s = parse_args(p, op, attr, true, &args, &seen);
+    if (s == TN_OK && op && required_given(p, op, seen, line, col) == TN_OK) {
+        tn_value *in = arg_values(p, &args, op->nin < 0, &n);
+        if (in) {
+            *out = parse_node(p, op, (int)n, in, op->attr ? attr : NULL, line, col);
+        }
+    }
+    tn_vec_deinit(&args);
+    return s;
+}
+
+/* callee(arguments): a call of a closure. */
+tn_status parse_apply(parser *p, pval *callee)
+{
+    uint32_t line = callee->line, col = callee->col;
+    pvals args = { 0 };
+    size_t n = 0;
+    tn_value f, *in = NULL;
+    tn_status s = parse_args(p, NULL, NULL, false, &args, NULL);
+    bool ok = s == TN_OK && parse_value(p, callee, &f);
+    if (ok) {
+        in = arg_values(p, &args, false, &n);
+    }
+    tn_vec_deinit(&args);
+    pval r = pval_bad(line, col);
+    const tn_type *t = in && f.def ? tn_value_type(f) : NULL;
+    if (in && (!t || t->kind != TN_T_FUNC)) {
+        (void)parse_error(p, line, col, "relay-E038", "only a function can be called");
+    } else if (in) {
+        tn_value *all = TN_NEW_N(&p->scratch, tn_value, n + 1);
+        all[0] = f;
+        memcpy(all + 1, in, n * sizeof *in);
+        r = parse_node(p, &tn_op_call, (int)n + 1, all, NULL, line, col);
+    }
+    *callee = r;
+    return s;
+}
+
+/* @f(arguments): its body is copied to the place of the call. */
+tn_status parse_global_call(parser *p, pval *out)
+{
+    uint32_t line = p->l.tok_line, col = p->l.tok_col;
+    tn_function *f = NULL;
+    pvals args = { 0 };
+    size_t n = 0;
+    *out = pval_bad(line, col);
+    parse_next(p);
+    const char *name = tn_lex_ident(&p->l);
+    if (!name) {
+        return TN_FAIL;
+    }
+    TN_TRY(parse_global(p, name, line, col, &f));
+    tn_status s = parse_args(p, NULL, NULL, false, &args, NULL);
+    tn_value *in = s == TN_OK && f ? arg_values(p, &args, false, &n) : NULL;
+    tn_vec_deinit(&args);
+    if (!in) {
+        return s;
+    }
+    if (n != f->body->n_param) {
+        (void)parse_error(p, line, col, "relay-E045", "@%s takes %u arguments, %zu are given", name,
+                          f->body->n_param, n);
+        return TN_OK;
+    }
+    uint32_t m = f->body->n_result;
+    tn_value *res = TN_NEW_N(&p->scratch, tn_value, m);
+    if (tn_relay_inline(p->g, f->body, p->scope->region, in, parse_loc(p, line, col, NULL), res) != TN_OK) {
+        p->n_error++;
+        return TN_OK;
+    }
+    pval *item = TN_NEW_N(&p->scratch, pval, m);
+    for (uint32_t i = 0; i < m; i++) {
+        item[i] = (pval){ .kind = PVAL_ONE, .v = res[i], .line = line, .col = col };
+    }
+    *out = m == 1 ? item[0] : (pval){ .kind = PVAL_LIST, .n = m, .item = item, .line = line, .col = col };
+    return TN_OK;
+}
+
+/* ---- closures ---- */
+
+/* Parameters, result type and body, with the scope of the closure open. */
+static tn_status parse_fn_inside(parser *p, tn_region *r, tn_fn_attr *attr, bool *out_ok)
+{
+    const tn_type *declared = NULL;
+    pval v;
+    uint32_t line = p->l.tok_line, col = p->l.tok_col;
+    TN_TRY(parse_params(p, r, attr));
+    if (parse_accept(p, "->")) {
+        p->dims = DIM_CHECK;
+        tn_status s = parse_type(p, &declared);
+        p->dims = DIM_USE;
+        TN_TRY(s);
+    }
+    TN_TRY(parse_expect(p, "{"));
+    TN_TRY(parse_block(p, "}", &v));
+    *out_ok = parse_results(p, r, &v, declared, line, col) == TN_OK;
+    return TN_OK;
+}
+
+tn_status parse_fn(parser *p, pval *out)
+{
+    uint32_t line = p->l.tok_line, col = p->l.tok_col;
+    tn_fn_attr *attr = TN_NEW(p->g->arena, tn_fn_attr);
+    bool ok = false;
+    pscope scope;
+    *out = pval_bad(line, col);
+    parse_next(p);
+    if (tn_lex_is(&p->l, "[")) {
+        return tn_lex_fail(&p->l, "relay-E021",
+                           "type parameters are not supported yet: write one function for each type");
+    }
+    TN_TRY(parse_expect(p, "("));
+    TN_TRY(tn_attr_init(p->g->pool, tn_op_fn.attr, tn_op_fn.attr_size, attr));
+    tn_node *n = tn_node_new(p->g, p->scope->region, NULL, &tn_op_fn, 0, NULL, 1, attr, parse_loc(p, line, col, NULL));
+    tn_region *r = tn_region_new(p->g, n);
+    parse_open(p, &scope, r);
+    tn_status s = parse_fn_inside(p, r, attr, &ok);
+    parse_close(p);
+    n->attr = attr;
+    TN_TRY(s);
+    TN_TRY(parse_expect(p, "}"));
+    if (ok && tn_infer_node(p->g, n) != TN_OK) {
+        p->n_error++;
+    } else if (ok) {
+        *out = pval_one(n, line, col);
+    }
+    return TN_OK;
+}

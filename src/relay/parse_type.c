@@ -1,0 +1,323 @@
+/* Types of Relay text: Tensor[(n, 3, 4*h), float32, NCHW16c], scalars by dtype, tuples, functions. */
+#include "relay/parse.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { MAX_RANK = 64, MAX_FIELDS = 4096 };
+
+/* Stands for `?` where a type is only compared. No user can write this name. */
+static const char any_dim[] = "?";
+
+static const tn_expr *dim_name(void *user, const char *name)
+{
+    parser *p = user;
+    uint64_t at;
+    if (!tn_strmap_get(&p->bound, name, strlen(name), &at)) {
+        if (p->dims != DIM_PARAM) {
+            return NULL;
+        }
+        const char *kept = tn_intern(p->g->ctx, name);
+        tn_strmap_put(&p->bound, kept, strlen(kept), 0);
+        tn_graph_symbol(p->g, kept);
+    }
+    return tn_sym(p->g->pool, name);
+}
+
+tn_scope_fns parse_dims_scope(parser *p)
+{
+    return (tn_scope_fns){ .name = dim_name, .user = p };
+}
+
+/* The first number k so that no identifier d<k> or above is in the text. */
+static int64_t count_fresh(const parser *p)
+{
+    int64_t next = 0;
+    for (const char *c = p->text; c < p->text_end; c++) {
+        if (*c != 'd') {
+            continue;
+        }
+        int64_t k = 0;
+        int digits = 0;
+        while (c + 1 < p->text_end && c[1] >= '0' && c[1] <= '9' && digits < 9) {
+            k = k * 10 + (*++c - '0');
+            digits++;
+        }
+        next = digits && k >= next ? k + 1 : next;
+    }
+    return next;
+}
+
+static bool has_symbol(const tn_graph *g, const char *name)
+{
+    for (uint32_t i = 0; i < g->n_symbol; i++) {
+        if (!strcmp(g->symbol[i].name, name)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static const tn_expr *fresh_dim(parser *p)
+{
+    if (p->dims == DIM_CHECK) {
+        return tn_sym(p->g->pool, tn_intern(p->g->ctx, any_dim));
+    }
+    if (p->fresh < 0) {
+        p->fresh = count_fresh(p);
+    }
+    char name[32];
+    do {
+        snprintf(name, sizeof name, "d%lld", (long long)p->fresh++);
+    } while (has_symbol(p->g, name));
+    const char *kept = tn_intern(p->g->ctx, name);
+    tn_graph_symbol(p->g, kept);
+    tn_strmap_put(&p->bound, kept, strlen(kept), 1);
+    return tn_sym(p->g->pool, kept);
+}
+
+static tn_status parse_dim(parser *p, const tn_expr **out)
+{
+    uint32_t line = p->l.tok_line, col = p->l.tok_col;
+    if (parse_accept(p, "?")) {
+        *out = fresh_dim(p);
+        return TN_OK;
+    }
+    tn_scope_fns scope = parse_dims_scope(p);
+    TN_TRY(tn_expr_parse(&p->l, p->g->pool, &scope, TN_IDX, out));
+    const tn_expr *e = *out;
+    if (!tn_dtype_eq(e->dtype, TN_IDX) || e->has_load) {
+        return parse_error(p, line, col, "relay-E010", "a dimension is an index expression of integers and symbols");
+    }
+    if (e->kind == TN_E_INT && e->u.i < 0) {
+        return parse_error(p, line, col, "relay-E010", "a dimension is at least 0, this is %lld", (long long)e->u.i);
+    }
+    if (e->kind == TN_E_SYM && p->dims == DIM_PARAM) {
+        tn_strmap_put(&p->bound, e->u.s, strlen(e->u.s), 1);
+    }
+    return TN_OK;
+}
+
+/* "(n, 3)" or a single dimension. */
+static tn_status parse_shape(parser *p, int *out_n, const tn_expr **dim)
+{
+    int n = 0;
+    TN_TRY(parse_expect(p, "("));
+    while (!tn_lex_is(&p->l, ")")) {
+        if (n == MAX_RANK) {
+            return tn_lex_fail(&p->l, "relay-E010", "a tensor has at most %d dimensions", MAX_RANK);
+        }
+        TN_TRY(parse_dim(p, &dim[n]));
+        n++;
+        if (!parse_accept(p, ",")) {
+            break;
+        }
+    }
+    *out_n = n;
+    return parse_expect(p, ")");
+}
+
+static tn_status parse_dtype(parser *p, tn_dtype *out)
+{
+    tn_lexer *l = &p->l;
+    if (l->tok != TN_TOK_IDENT || !tn_dtype_parse(l->text, l->n, out) || out->lanes != 1 || tn_dtype_is_index(*out) ||
+        out->code == TN_HANDLE) {
+        return tn_lex_fail(l, "relay-E011", "expected the dtype of a tensor (float32, int8, bool, ...), found '%.*s'",
+                           (int)(l->n < 64 ? l->n : 64), l->text ? l->text : "");
+    }
+    parse_next(p);
+    return TN_OK;
+}
+
+/* The layout is the raw text up to the closing bracket: NHWC:NCHW16c, options in braces. */
+static tn_status parse_layout(parser *p, int ndim, const tn_layout **out)
+{
+    uint32_t line = p->l.tok_line, col = p->l.tok_col;
+    const char *from = p->l.text, *to = from;
+    while (p->l.tok != TN_TOK_END && !tn_lex_is(&p->l, "]")) {
+        to = p->l.at;
+        parse_next(p);
+    }
+    const char *text = from && to > from ? tn_intern_n(p->g->ctx, from, (size_t)(to - from)) : "";
+    TN_TRY(tn_layout_parse(p->g->ctx, text, parse_loc(p, line, col, NULL), out));
+    if (*out && (*out)->ndim != ndim) {
+        return parse_error(p, line, col, "relay-E012", "layout %s is of %d dimensions, the tensor has %d", text,
+                           (*out)->ndim, ndim);
+    }
+    return TN_OK;
+}
+
+static tn_status parse_tensor(parser *p, const tn_type **out)
+{
+    const tn_expr *dim[MAX_RANK];
+    const tn_layout *layout = NULL;
+    tn_dtype t = TN_F32;
+    int n = 0;
+    TN_TRY(parse_expect(p, "["));
+    TN_TRY(parse_shape(p, &n, dim));
+    TN_TRY(parse_expect(p, ","));
+    TN_TRY(parse_dtype(p, &t));
+    if (parse_accept(p, ",")) {
+        TN_TRY(parse_layout(p, n, &layout));
+    }
+    TN_TRY(parse_expect(p, "]"));
+    *out = tn_type_tensor(p->g->pool, t, n, dim, layout);
+    return TN_OK;
+}
+
+/* "(A, B)" after its bracket; fields are collected into a scratch array. */
+static tn_status parse_fields(parser *p, uint32_t *out_n, const tn_type ***out)
+{
+    tn_vec(const tn_type *) v = { 0 };
+    tn_status s = TN_OK;
+    while (s == TN_OK && !tn_lex_is(&p->l, ")")) {
+        const tn_type *t = NULL;
+        s = v.n == MAX_FIELDS ? tn_lex_fail(&p->l, "relay-E013", "more than %d fields in one type", MAX_FIELDS) :
+                                parse_type(p, &t);
+        if (s == TN_OK && !t) {
+            s = tn_lex_fail(&p->l, "relay-E013", "`_` inside a type cannot be inferred: write the type");
+        }
+        if (s == TN_OK) {
+            tn_vec_push(&v, t);
+            if (!parse_accept(p, ",")) {
+                break;
+            }
+        }
+    }
+    s = s == TN_OK ? parse_expect(p, ")") : s;
+    *out_n = (uint32_t)v.n;
+    *out = tn_arena_copy(&p->scratch, v.n ? (const void *)v.at : "", v.n * sizeof *v.at, _Alignof(const tn_type *));
+    tn_vec_deinit(&v);
+    return s;
+}
+
+static tn_status parse_tuple_type(parser *p, const tn_type **out)
+{
+    uint32_t n;
+    const tn_type **field;
+    TN_TRY(parse_expect(p, "("));
+    TN_TRY(parse_fields(p, &n, &field));
+    *out = tn_type_tuple(p->g->pool, (int)n, field);
+    return TN_OK;
+}
+
+static tn_status parse_func_type(parser *p, const tn_type **out)
+{
+    uint32_t n;
+    const tn_type **param, *result = NULL;
+    parse_next(p);
+    if (tn_lex_is(&p->l, "[")) {
+        return tn_lex_fail(&p->l, "relay-E021",
+                           "type parameters are not supported yet: write one function for each type");
+    }
+    TN_TRY(parse_expect(p, "("));
+    TN_TRY(parse_fields(p, &n, &param));
+    TN_TRY(parse_expect(p, "->"));
+    TN_TRY(parse_type(p, &result));
+    if (!result) {
+        return tn_lex_fail(&p->l, "relay-E013", "`_` inside a type cannot be inferred: write the type");
+    }
+    *out = tn_type_func(p->g->pool, (int)n, param, result);
+    return TN_OK;
+}
+
+static tn_status parse_type_inner(parser *p, const tn_type **out)
+{
+    tn_dtype t;
+    if (tn_lex_is(&p->l, "(")) {
+        return parse_tuple_type(p, out);
+    }
+    if (tn_lex_is(&p->l, "fn")) {
+        return parse_func_type(p, out);
+    }
+    if (parse_accept(p, "Tensor")) {
+        return parse_tensor(p, out);
+    }
+    if (parse_accept(p, "_")) {
+        *out = NULL;
+        return TN_OK;
+    }
+    if (tn_lex_is(&p->l, "ref")) {
+        return tn_lex_fail(&p->l, "relay-E022", "references (`ref`) are not supported yet");
+    }
+    tn_lexer *l = &p->l;
+    if (l->tok == TN_TOK_IDENT && !tn_dtype_parse(l->text, l->n, &t)) {
+        return tn_lex_fail(l, "relay-E014",
+                           "unknown type '%.*s': tensors (Tensor[(2, 3), float32]), scalars (float32), "
+                           "tuples and fn types are supported, algebraic data types not yet",
+                           (int)(l->n < 64 ? l->n : 64), l->text);
+    }
+    TN_TRY(parse_dtype(p, &t));
+    *out = tn_type_tensor(p->g->pool, t, 0, NULL, NULL);
+    return TN_OK;
+}
+
+tn_status parse_type(parser *p, const tn_type **out)
+{
+    *out = NULL;
+    TN_TRY(parse_enter(p));
+    tn_status s = parse_type_inner(p, out);
+    p->nest--;
+    return s;
+}
+
+static bool dim_fits(const tn_expr *declared, const tn_expr *actual)
+{
+    return declared == actual || (declared->kind == TN_E_SYM && !strcmp(declared->u.s, any_dim));
+}
+
+bool parse_type_fits(const tn_type *declared, const tn_type *actual)
+{
+    if (!declared || declared == actual) {
+        return true;
+    }
+    if (!actual || declared->kind != actual->kind || declared->n != actual->n) {
+        return false;
+    }
+    if (declared->kind == TN_T_TENSOR) {
+        bool fits = tn_dtype_eq(declared->dtype, actual->dtype) && declared->layout == actual->layout;
+        for (int d = 0; d < declared->n && fits; d++) {
+            fits = dim_fits(declared->dim[d], actual->dim[d]);
+        }
+        return fits;
+    }
+    for (int i = 0; i < declared->n; i++) { /* depth: bounded by what the parser accepts */
+        if (!parse_type_fits(declared->field[i], actual->field[i])) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Reads a type from other text than the module's: the annotation of what stands at line and col. */
+static tn_status parse_type_of(parser *p, const char *text, size_t n, uint32_t line, uint32_t col, const tn_type **out)
+{
+    tn_lexer saved = p->l;
+    const char *saved_end = p->prev_end;
+    tn_lex_init(&p->l, p->g->ctx, p->file, text, n, false);
+    p->l.line = p->l.tok_line = line;
+    p->l.col = p->l.tok_col = col;
+    enum dim_mode mode = p->dims;
+    p->dims = DIM_USE;
+    tn_status s = parse_type(p, out);
+    p->dims = mode;
+    p->l = saved;
+    p->prev_end = saved_end;
+    return s;
+}
+
+tn_status parse_constant_type(parser *p, const tn_annot_const *a, uint32_t line, uint32_t col, const tn_type **out)
+{
+    if (a->type) {
+        TN_TRY(parse_type_of(p, a->type, a->n_type, line, col, out));
+    } else {
+        char *text = tn_arena_printf(&p->scratch, "Tensor[%.*s, %.*s%s%.*s]", (int)a->n_dims, a->dims,
+                                     a->n_dtype ? (int)a->n_dtype : 7, a->n_dtype ? a->dtype : "float32",
+                                     a->n_layout ? ", " : "", (int)a->n_layout, a->n_layout ? a->layout : "");
+        TN_TRY(parse_type_of(p, text, strlen(text), line, col, out));
+    }
+    if (!*out || (*out)->kind != TN_T_TENSOR || !tn_type_dims_const(*out, NULL)) {
+        return parse_error(p, line, col, "relay-E015", "the type of a constant is a tensor of constant dimensions");
+    }
+    return TN_OK;
+}

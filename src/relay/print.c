@@ -1,0 +1,501 @@
+/* Relay text, the printing side (grammar in docs/relay.md).
+ *
+ * One pass numbers lines and constants in the order they will be printed, a second prints. All lines of one `def`,
+ * closures included, share one counter, and a closure's own line is numbered after its body: so no `%n` hides another
+ * and an inner region can name any outer value. Linear in the size of the module.
+ */
+#include "ir/eval.h"
+#include "relay/annot.h"
+#include "relay/relay.h"
+#include "relay/limits.h"
+
+#include <math.h>
+#include <string.h>
+
+struct printer {
+    tn_buf *out;
+    tn_pool *pool;
+    tn_arena scratch;              /* names */
+    tn_map number;                 /* node -> line number */
+    tn_map constant;               /* node -> k of meta[relay.Constant][k] */
+    tn_vec(const tn_node *) listed; /* constants by k */
+    size_t n_shown;                /* constants whose annotation is printed */
+    uint32_t counter;
+    tn_map name;                   /* parameter node -> its printed name */
+    tn_strmap visible;             /* parameter names in scope: 1, out of it: 0 */
+    int indent;
+};
+
+static void print_region(struct printer *p, const tn_region *r);
+
+/* ---- constants ---- */
+
+/* Appends the text of a float that reads back to the same bits; the suffix tells the dtype. */
+static void literal_float(tn_dtype t, double v, tn_buf *out)
+{
+    if (isinf(v)) {
+        tn_buf_str(out, v < 0 ? "-inf" : "inf");
+    } else if (isnan(v)) {
+        tn_buf_str(out, "nan");
+    } else {
+        tn_buf_real(out, v, t.bits <= 32);
+    }
+    tn_buf_str(out, t.code == TN_BFLOAT ? "bf" : "f");
+    if (t.code == TN_BFLOAT || t.bits != 32) {
+        tn_buf_printf(out, "%u", t.bits);
+    }
+}
+
+static bool literal_dtype(tn_dtype t)
+{
+    bool width = t.bits == 8 || t.bits == 16 || t.bits == 32 || t.bits == 64;
+    bool real = (t.code == TN_FLOAT && t.bits > 8) || (t.code == TN_BFLOAT && t.bits == 16);
+    return t.lanes == 1 && width && (real || tn_dtype_is_int(t) || tn_dtype_is_bool(t));
+}
+
+/* A rank-0 constant as a literal. false: it has none (no data, a NaN with a payload, the least int64 ...). */
+static bool literal(const tn_node *n, tn_buf *out)
+{
+    const tn_type *t = n->type ? n->type[0] : NULL;
+    if (!t || t->kind != TN_T_TENSOR || t->n || t->layout || !n->blob || !n->blob->at || !literal_dtype(t->dtype) ||
+        n->blob->n < tn_dtype_bytes(t->dtype)) {
+        return false;
+    }
+    tn_dtype d = t->dtype;
+    tn_scalar v = tn_scalar_read(d, n->blob->at);
+    if (tn_dtype_is_float(d) && isnan(v.f)) {
+        v.f = (double)NAN; /* other NaNs have no literal */
+    }
+    unsigned char back[8];
+    tn_scalar_write(d, back, v);
+    if (memcmp(back, n->blob->at, tn_dtype_bytes(d))) {
+        return false;
+    }
+    if (tn_dtype_is_bool(d)) {
+        tn_buf_str(out, v.i ? "True" : "False");
+    } else if (tn_dtype_is_float(d)) {
+        literal_float(d, v.f, out);
+    } else {
+        if (v.i == INT64_MIN || (d.code == TN_UINT && v.i < 0)) {
+            return false;
+        }
+        tn_buf_printf(out, "%lld", (long long)v.i);
+        if (!tn_dtype_eq(d, TN_I32)) {
+            tn_buf_printf(out, "%c%u", d.code == TN_UINT ? 'u' : 'i', d.bits);
+        }
+    }
+    return true;
+}
+
+static bool is_literal(const tn_node *n)
+{
+    tn_buf b = { 0 };
+    bool r = literal(n, &b);
+    tn_buf_deinit(&b);
+    return r;
+}
+
+/* The annotation "fc.weight (256, 64) int8 in NK32n". */
+static void constant_comment(struct printer *p, const tn_node *n)
+{
+    const tn_type *t = n->type ? n->type[0] : NULL;
+    if (!t || t->kind != TN_T_TENSOR) {
+        return;
+    }
+    tn_buf_str(p->out, " /* ");
+    if (n->name && n->name[0]) {
+        bool clash = !strncmp(n->name, "ty=", 3);
+        if (clash) {
+            tn_buf_str(p->out, "\\x74");
+        }
+        tn_annot_escape(p->out, n->name + (clash ? 1 : 0), "");
+        tn_buf_char(p->out, ' ');
+    }
+    tn_buf_char(p->out, '(');
+    for (int d = 0; d < t->n; d++) {
+        tn_buf_str(p->out, d ? ", " : "");
+        tn_expr_print(t->dim[d], NULL, p->out);
+    }
+    tn_buf_char(p->out, ')');
+    if (!tn_dtype_eq(t->dtype, TN_F32)) {
+        tn_buf_char(p->out, ' ');
+        tn_dtype_print(t->dtype, false, p->out);
+    }
+    if (t->layout) {
+        tn_buf_printf(p->out, " in %s", t->layout->text);
+    }
+    tn_buf_str(p->out, " */");
+}
+
+static void print_constant(struct printer *p, const tn_node *n)
+{
+    uint64_t k = 0;
+    if (literal(n, p->out)) {
+        return;
+    }
+    tn_map_get(&p->constant, tn_map_key(n), &k);
+    tn_buf_printf(p->out, "meta[relay.Constant][%llu]", (unsigned long long)k);
+    if (k == p->n_shown) {
+        p->n_shown++;
+        constant_comment(p, n);
+    }
+}
+
+/* ---- numbering ---- */
+
+static bool is_line(const tn_node *n)
+{
+    return !tn_op_is(n, &tn_op_var) && !tn_op_is(n, &tn_op_constant);
+}
+
+/* The node whose expression ends the region instead of having a line: the last one, if it is the result and that
+ * alone. */
+static const tn_node *bare_result(const tn_region *r)
+{
+    const tn_node *n = r->last;
+    while (n && tn_op_is(n, &tn_op_constant)) {
+        n = n->prev;
+    }
+    bool bare = n && is_line(n) && r->n_result == 1 && r->result[0].def == n && n->nout == 1 &&
+                tn_value_n_uses((tn_value){ (tn_node *)n, 0 }) == 1;
+    return bare ? n : NULL;
+}
+
+static void number_use(struct printer *p, const tn_use *u)
+{
+    uint64_t k;
+    const tn_node *n = u->def;
+    if (n && tn_op_is(n, &tn_op_constant) && !tn_map_get(&p->constant, tn_map_key(n), &k) && !is_literal(n)) {
+        tn_map_put(&p->constant, tn_map_key(n), p->listed.n);
+        tn_vec_push(&p->listed, n);
+    }
+}
+
+static void number_region(struct printer *p, const tn_region *r, int depth)
+{
+    if (depth > TN_RELAY_MAX_NEST) {
+        return;
+    }
+    const tn_node *bare = bare_result(r);
+    for (const tn_node *n = r->first; n; n = n->next) {
+        if (!is_line(n)) {
+            continue;
+        }
+        for (int i = 0; i < n->nin; i++) {
+            number_use(p, &n->in[i]);
+        }
+        for (int i = 0; i < n->nregion; i++) {
+            number_region(p, n->region[i], depth + 1);
+        }
+        if (n != bare) {
+            tn_map_put(&p->number, tn_map_key(n), p->counter++);
+        }
+    }
+    for (uint32_t i = 0; i < r->n_result; i++) {
+        number_use(p, &r->result[i]);
+    }
+}
+
+/* ---- values ---- */
+
+/* A parameter's name made an identifier that no enclosing scope has. */
+static const char *unique_name(struct printer *p, const tn_node *n)
+{
+    const char *name = n->name && n->name[0] ? n->name : "p";
+    char *id = tn_arena_printf(&p->scratch, "%s%s", name[0] >= '0' && name[0] <= '9' ? "v" : "", name);
+    for (char *c = id; *c; c++) {
+        bool ok = (*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') || (*c >= '0' && *c <= '9') || *c == '_';
+        *c = ok ? *c : '_';
+    }
+    const char *free_name = id;
+    uint64_t taken = 0;
+    for (uint32_t k = 1; tn_strmap_get(&p->visible, free_name, strlen(free_name), &taken) && taken; k++) {
+        free_name = tn_arena_printf(&p->scratch, "%s_%u", id, k);
+    }
+    tn_strmap_put(&p->visible, free_name, strlen(free_name), 1);
+    tn_map_put(&p->name, tn_map_key(n), (uint64_t)(uintptr_t)free_name);
+    return free_name;
+}
+
+static void print_value(struct printer *p, tn_value v)
+{
+    uint64_t at = 0;
+    if (!v.def) {
+        tn_buf_str(p->out, "None");
+    } else if (tn_op_is(v.def, &tn_op_constant)) {
+        print_constant(p, v.def);
+    } else if (tn_op_is(v.def, &tn_op_var)) {
+        bool known = tn_map_get(&p->name, tn_map_key(v.def), &at);
+        tn_buf_printf(p->out, "%%%s", known ? (const char *)(uintptr_t)at : "unknown");
+    } else {
+        tn_map_get(&p->number, tn_map_key(v.def), &at);
+        tn_buf_printf(p->out, "%%%llu", (unsigned long long)at);
+        if (v.def->nout != 1) {
+            tn_buf_printf(p->out, ".%u", (unsigned)v.out);
+        }
+    }
+}
+
+static void print_inputs(struct printer *p, const tn_node *n, int from)
+{
+    for (int i = from; i < n->nin; i++) {
+        tn_buf_str(p->out, i > from ? ", " : "");
+        print_value(p, tn_in(n, i));
+    }
+}
+
+static void print_line(struct printer *p, int indent)
+{
+    tn_buf_char(p->out, '\n');
+    tn_buf_fill(p->out, ' ', (size_t)indent * 2);
+}
+
+/* Attributes follow arguments, so their text begins with ", "; without arguments it must not. */
+static void print_attrs(struct printer *p, const tn_node *n, bool first)
+{
+    if (!n->op->attr || !n->attr) {
+        return;
+    }
+    tn_buf b = { 0 };
+    tn_attr_print(p->pool, n->op->attr, n->attr, &b);
+    tn_buf_str(p->out, tn_buf_cstr(&b) + (first && b.n >= 2 ? 2 : 0));
+    tn_buf_deinit(&b);
+}
+
+/* ---- nodes ---- */
+
+static void source_comment(struct printer *p, const tn_node *n)
+{
+    const char *s = n->loc ? n->loc->node : NULL;
+    if (!s || !s[0]) {
+        return;
+    }
+    tn_buf_str(p->out, " /* ");
+    bool clash = !strncmp(s, "ty=", 3) || !strncmp(s, "span=", 5);
+    if (clash) {
+        tn_buf_printf(p->out, "\\x%02x", (unsigned char)s[0]);
+    }
+    tn_annot_escape(p->out, s + (clash ? 1 : 0), "");
+    tn_buf_str(p->out, " */");
+}
+
+static void print_params(struct printer *p, const tn_region *r)
+{
+    for (uint32_t i = 0; i < r->n_param; i++) {
+        const tn_node *v = r->param[i];
+        const char *id = unique_name(p, v);
+        tn_buf_printf(p->out, "%s%%%s", i ? ", " : "", id);
+        if (v->type && v->type[0]) {
+            tn_buf_str(p->out, ": ");
+            tn_type_print(v->type[0], p->out);
+        }
+        const char *source = v->loc ? v->loc->node : NULL;
+        if (v->name && v->name[0] && strcmp(v->name, id)) {
+            tn_buf_str(p->out, " /* name=");
+            tn_annot_escape(p->out, v->name, ",");
+            if (source && source[0]) {
+                tn_buf_str(p->out, ", span=");
+                tn_annot_escape(p->out, source, "");
+            }
+            tn_buf_str(p->out, " */");
+        } else if (source && strcmp(source, id)) {
+            if (strncmp(source, "name=", 5)) {
+                source_comment(p, v);
+            } else {
+                tn_buf_str(p->out, " /* \\x6e");
+                tn_annot_escape(p->out, source + 1, "");
+                tn_buf_str(p->out, " */");
+            }
+        }
+    }
+}
+
+static void hide_params(struct printer *p, const tn_region *r)
+{
+    for (uint32_t i = 0; i < r->n_param; i++) {
+        uint64_t at = 0;
+        if (tn_map_get(&p->name, tn_map_key(r->param[i]), &at)) {
+            const char *s = (const char *)(uintptr_t)at;
+            tn_strmap_put(&p->visible, s, strlen(s), 0);
+        }
+    }
+}
+
+static void print_fn(struct printer *p, const tn_node *n)
+{
+    const tn_region *r = n->region[0];
+    tn_buf_str(p->out, "fn (");
+    print_params(p, r);
+    print_attrs(p, n, r->n_param == 0);
+    tn_buf_str(p->out, ") {");
+    print_region(p, r);
+    print_line(p, p->indent);
+    tn_buf_char(p->out, '}');
+    hide_params(p, r);
+}
+
+static void print_tuple(struct printer *p, const tn_node *n)
+{
+    tn_buf_char(p->out, '(');
+    print_inputs(p, n, 0);
+    tn_buf_str(p->out, n->nin == 1 ? ",)" : ")");
+}
+
+static void print_expr(struct printer *p, const tn_node *n)
+{
+    if (tn_op_is(n, &tn_op_fn)) {
+        print_fn(p, n);
+    } else if (tn_op_is(n, &tn_op_tuple)) {
+        print_tuple(p, n);
+    } else if (tn_op_is(n, &tn_op_tuple_get)) {
+        print_value(p, tn_in(n, 0));
+        tn_buf_printf(p->out, ".%lld", (long long)((const tn_tuple_get_attr *)n->attr)->index);
+    } else if (tn_op_is(n, &tn_op_call)) {
+        print_value(p, tn_in(n, 0));
+        tn_buf_char(p->out, '(');
+        print_inputs(p, n, 1);
+        tn_buf_char(p->out, ')');
+    } else {
+        tn_buf_printf(p->out, "%s(", n->op->name);
+        bool list = n->op->nin < 0; /* operators over any number of tensors take one tuple, as in TVM */
+        if (list) {
+            print_tuple(p, n);
+        } else {
+            print_inputs(p, n, 0);
+        }
+        print_attrs(p, n, !list && n->nin == 0);
+        tn_buf_char(p->out, ')');
+    }
+    source_comment(p, n);
+}
+
+/* The lines of a region, one level deeper than the current one; the caller closes the brace. */
+static void print_region(struct printer *p, const tn_region *r)
+{
+    if (p->indent > TN_RELAY_MAX_NEST) {
+        tn_buf_str(p->out, " ...");
+        return;
+    }
+    p->indent++;
+    const tn_node *bare = bare_result(r);
+    for (const tn_node *n = r->first; n; n = n->next) {
+        if (!is_line(n) || n == bare) {
+            continue;
+        }
+        uint64_t k = 0;
+        tn_map_get(&p->number, tn_map_key(n), &k);
+        print_line(p, p->indent);
+        tn_buf_printf(p->out, "%%%llu = ", (unsigned long long)k);
+        print_expr(p, n);
+        tn_buf_char(p->out, ';');
+    }
+    print_line(p, p->indent);
+    if (bare) {
+        print_expr(p, bare);
+    } else if (r->n_result == 1) {
+        print_value(p, (tn_value){ r->result[0].def, r->result[0].out });
+    } else {
+        tn_buf_char(p->out, '(');
+        for (uint32_t i = 0; i < r->n_result; i++) {
+            tn_buf_str(p->out, i ? ", " : "");
+            print_value(p, (tn_value){ r->result[i].def, r->result[i].out });
+        }
+        tn_buf_char(p->out, ')');
+    }
+    p->indent--;
+}
+
+/* ---- functions ---- */
+
+static void print_result_type(struct printer *p, const tn_function *f)
+{
+    const tn_region *r = f->body;
+    bool known = true;
+    for (uint32_t i = 0; i < r->n_result; i++) {
+        const tn_node *d = r->result[i].def;
+        known = known && d && d->type && d->type[r->result[i].out];
+    }
+    if (!known) {
+        if (f->result_type) {
+            tn_buf_str(p->out, " -> ");
+            tn_type_print(f->result_type, p->out);
+        }
+        return;
+    }
+    tn_buf_str(p->out, r->n_result == 1 ? " -> " : " -> (");
+    for (uint32_t i = 0; i < r->n_result; i++) {
+        tn_buf_str(p->out, i ? ", " : "");
+        tn_type_print(tn_value_type((tn_value){ r->result[i].def, r->result[i].out }), p->out);
+    }
+    tn_buf_str(p->out, r->n_result == 1 ? "" : ")");
+}
+
+static void print_function(struct printer *p, const tn_function *f)
+{
+    tn_buf_printf(p->out, "def @%s(", f->name);
+    print_params(p, f->body);
+    tn_buf_char(p->out, ')');
+    print_result_type(p, f);
+    tn_buf_str(p->out, " {");
+    print_region(p, f->body);
+    tn_buf_str(p->out, "\n}\n");
+    hide_params(p, f->body);
+}
+
+static void print_symbols(const tn_graph *g, tn_buf *out)
+{
+    int n = 0;
+    for (uint32_t i = 0; i < g->n_symbol; i++) {
+        const tn_symbol_info *s = &g->symbol[i];
+        if (s->min != TN_SYMBOL_MIN || s->max != TN_SYMBOL_MAX) {
+            tn_buf_printf(out, "%s%s in [%lld, %lld]", n++ ? ", " : "#[symbols = \"", s->name, (long long)s->min,
+                          (long long)s->max);
+        }
+    }
+    tn_buf_str(out, n ? "\"]\n" : "");
+}
+
+static void printer_init(struct printer *p, const tn_graph *g, tn_buf *out)
+{
+    *p = (struct printer){ .out = out, .pool = g->pool };
+    tn_arena_init(&p->scratch, NULL, NULL);
+    for (const tn_function *f = g->func; f; f = f->next) {
+        p->counter = 0;
+        number_region(p, f->body, 0);
+    }
+}
+
+static void printer_deinit(struct printer *p)
+{
+    tn_map_deinit(&p->number);
+    tn_map_deinit(&p->constant);
+    tn_map_deinit(&p->name);
+    tn_strmap_deinit(&p->visible);
+    tn_vec_deinit(&p->listed);
+    tn_arena_deinit(&p->scratch);
+}
+
+void tn_relay_print(const tn_graph *g, tn_buf *out)
+{
+    struct printer p;
+    printer_init(&p, g, out);
+    tn_buf_str(out, "#[version = \"0.0.5\"]\n");
+    print_symbols(g, out);
+    for (const tn_function *f = g->func; f; f = f->next) {
+        tn_buf_str(out, f == g->func ? "" : "\n");
+        print_function(&p, f);
+    }
+    printer_deinit(&p);
+}
+
+size_t tn_relay_constants(const tn_graph *g, const tn_node **out, size_t max)
+{
+    struct printer p;
+    printer_init(&p, g, NULL);
+    size_t n = p.listed.n;
+    for (size_t i = 0; i < n && i < max; i++) {
+        out[i] = p.listed.at[i];
+    }
+    printer_deinit(&p);
+    return n;
+}

@@ -1,0 +1,236 @@
+/* From input shapes to memory: bind symbols, check everything that follows from them, place the slots.
+ *
+ * A program without symbols passes here once; one with symbols pays a comparison per run unless they change.
+ * The arena only grows while sizes stay within a factor of four, so alternating lengths do not reallocate. */
+#include "base/size.h"
+#include "runtime/error.h"
+#include "runtime/instance.h"
+#include "runtime/launch.h"
+#include "runtime/mem.h"
+#include "runtime/pool.h"
+#include "runtime/tensor.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+/* ---- symbols ---- */
+
+/* The input set that bound symbol s: the first, in order, with a dimension that does. */
+static const char *binder(const tnr_instance *inst, int32_t s)
+{
+    const tnr_exe *x = inst->exe;
+    for (uint32_t i = 0; i < x->n_input; i++) {
+        const tn_slot *slot = &x->program->slot[x->input[i]];
+        for (uint32_t d = 0; inst->input[i].set && slot->bind && d < slot->ndim; d++)
+            if (slot->bind[d] == s) return slot->name;
+    }
+    return "";
+}
+
+static tnr_status bind_input(tnr_instance *inst, const tn_slot *slot, const tnr_given *in, tnr_error *err)
+{
+    for (uint32_t d = 0; slot->bind && d < slot->ndim; d++) {
+        int32_t s = slot->bind[d];
+        if (s < 0) continue;
+        const tn_symbol *symbol = &inst->exe->program->symbol[s];
+        if (inst->probe[s] < 0)
+            inst->probe[s] = in->shape[d]; /* its range was checked when it was set */
+        else if (inst->probe[s] != in->shape[d])
+            return tnr_fail(err, TNR_E_SHAPE, 0,
+                            "input \"%.50s\": dimension %" PRIu32 " is %" PRId64 ", but it is %.40s and "
+                            "input \"%.50s\" has %.40s = %" PRId64,
+                            slot->name, d, in->shape[d], symbol->name, binder(inst, s), symbol->name,
+                            inst->probe[s]);
+    }
+    return TNR_OK;
+}
+
+/* Dimensions that bind nothing must equal what the symbols say. */
+static tnr_status check_dimensions(const tnr_instance *inst, uint32_t i, tnr_error *err)
+{
+    const tn_slot *slot = &inst->exe->program->slot[inst->exe->input[i]];
+    const tnr_given *in = &inst->input[i];
+    for (uint32_t d = 0; d < slot->ndim; d++) {
+        int64_t expected =
+            slot->bind && slot->bind[d] >= 0 ? in->shape[d] : tnr_size_get(slot->dim[d], inst->probe);
+        if (in->shape[d] == expected) continue;
+        char shape[TNR_SHAPE_TEXT];
+        const tnr_tensor_info *info = tnr_module_input(inst->module, i);
+        return tnr_fail(err, TNR_E_SHAPE, 0,
+                        "input \"%.60s\": dimension %" PRIu32 " is %" PRId64 ", expected %" PRId64
+                        ": its shape is %.80s, and other inputs fix the symbols",
+                        slot->name, d, in->shape[d], expected,
+                        tnr_shape_print(info->ndim, info->shape, info->symbol, shape));
+    }
+    return TNR_OK;
+}
+
+tnr_status tnr_bind_symbols(tnr_instance *inst, bool need_all, tnr_error *err)
+{
+    const tnr_exe *x = inst->exe;
+    const tn_program *p = x->program;
+    for (uint32_t s = 0; s < p->n_symbol; s++) inst->probe[s] = -1;
+    for (uint32_t i = 0; i < x->n_input; i++) {
+        const tn_slot *slot = &p->slot[x->input[i]];
+        if (!inst->input[i].set && need_all)
+            return tnr_fail(err, TNR_E_STATE, 0, "input \"%.100s\" is not set", slot->name);
+        tnr_status status = inst->input[i].set ? bind_input(inst, slot, &inst->input[i], err) : TNR_OK;
+        if (status) return status;
+    }
+    for (uint32_t s = 0; s < p->n_symbol; s++)
+        if (inst->probe[s] < 0)
+            return tnr_fail(err, TNR_E_STATE, 0, "%.80s is not known yet: set an input that has it first",
+                            p->symbol[s].name);
+    for (uint32_t i = 0; i < x->n_input; i++) {
+        tnr_status status = inst->input[i].set ? check_dimensions(inst, i, err) : TNR_OK;
+        if (status) return status;
+    }
+    return TNR_OK;
+}
+
+/* ---- sizes ---- */
+
+static tnr_status contradiction(const tn_slot *s, uint32_t at, const char *what, tnr_error *err)
+{
+    return tnr_fail(err, TNR_E_FORMAT, at,
+                    "the program contradicts itself for these dimensions: slot %" PRIu32 " \"%.80s\" %s", at,
+                    s->name, what);
+}
+
+/* Inputs and outputs are dense, so their byte count is known from their shape. */
+static bool bytes_fit_shape(const tnr_instance *inst, const tn_slot *s, uint64_t bytes)
+{
+    int64_t shape[64]; /* exe.c refuses more dimensions */
+    uint64_t dense;
+    for (uint32_t d = 0; d < s->ndim; d++) shape[d] = tnr_size_get(s->dim[d], inst->sym);
+    return tnr_tensor_bytes(tnr_slot_dtype(s), s->ndim, shape, &dense, NULL) == TNR_OK && dense == bytes;
+}
+
+static tnr_status size_slot(tnr_instance *inst, uint32_t at, tnr_error *err)
+{
+    const tn_slot *s = &inst->exe->program->slot[at];
+    int64_t bytes = tnr_size_get(s->bytes, inst->sym), offset = -1, end;
+    if (bytes < 0) return contradiction(s, at, "has a negative size", err);
+    if (s->kind <= TN_SLOT_OUTPUT && !bytes_fit_shape(inst, s, (uint64_t)bytes))
+        return contradiction(s, at, "has a size that does not fit its shape", err);
+    if (s->kind == TN_SLOT_TEMP || s->kind == TN_SLOT_OUTPUT) offset = tnr_size_get(s->offset, inst->sym);
+    if (offset < (s->kind == TN_SLOT_TEMP ? 0 : -1) || (offset > 0 && offset % 64 != 0))
+        return contradiction(s, at, "has an offset that is negative or no multiple of 64", err);
+    if (offset >= 0 && (!tn_i64_add(offset, bytes, &end) || (uint64_t)end > inst->arena_bytes))
+        return contradiction(s, at, "does not fit into the arena", err);
+    inst->bytes[at] = (uint64_t)bytes;
+    inst->offset[at] = offset;
+    return TNR_OK;
+}
+
+/* Both sides of every copy have the same size: what exe.c could not see where sizes depend on symbols. */
+static tnr_status check_copies(const tnr_instance *inst, tnr_error *err)
+{
+    const tn_program *p = inst->exe->program;
+    for (uint32_t i = 0; i < p->n_slot; i++)
+        if (p->slot[i].alias >= 0 && inst->bytes[p->slot[i].alias] != inst->bytes[i])
+            return contradiction(&p->slot[i], i, "has another size than what it equals", err);
+    for (uint32_t i = 0; i < p->n_inst; i++) {
+        const uint32_t *op = p->operand + p->inst[i].operand;
+        if (p->inst[i].op == TN_INST_COPY && inst->bytes[op[0]] != inst->bytes[op[1]])
+            return contradiction(&p->slot[op[1]], op[1], "has another size than what is copied to it", err);
+    }
+    return TNR_OK;
+}
+
+static tnr_status size_all(tnr_instance *inst, tnr_error *err)
+{
+    const tn_program *p = inst->exe->program;
+    int64_t arena = tnr_size_get(p->arena_bytes, inst->sym), work = tnr_size_get(p->work_offset, inst->sym);
+    if (arena < 0 || (uint64_t)arena > SIZE_MAX / 2 || work < 0 || work % 64 != 0)
+        return tnr_fail(err, TNR_E_FORMAT, 0,
+                        "the program contradicts itself for these dimensions: arena of %" PRId64
+                        " bytes, work memory at %" PRId64,
+                        arena, work);
+    inst->arena_bytes = (uint64_t)arena;
+    inst->work_offset = (uint64_t)work;
+    for (uint32_t i = 0; i < p->n_slot; i++) {
+        tnr_status status = size_slot(inst, i, err);
+        if (status) return status;
+    }
+    return check_copies(inst, err);
+}
+
+/* ---- memory ---- */
+
+/* Make *at hold n bytes. Grows when too small; shrinks only when four times too large. */
+static tnr_status fit(void **at, uint64_t *room, uint64_t n, tnr_error *err)
+{
+    if (*at && n <= *room && n >= *room / 4) return TNR_OK;
+    tnr_mem_free(*at); /* first, so that old and new do not add up */
+    *room = 0;
+    *at = tnr_mem_aligned((size_t)n);
+    if (!*at) return tnr_fail_memory(err, n);
+    *room = n;
+    return TNR_OK;
+}
+
+static tnr_status place_all(tnr_instance *inst, tnr_error *err)
+{
+    const tnr_exe *x = inst->exe;
+    const tn_program *p = x->program;
+    void *arena = inst->arena;
+    tnr_status status = fit(&arena, &inst->arena_room, inst->arena_bytes, err);
+    inst->arena = arena;
+    if (status) return status;
+    for (uint32_t i = 0; i < p->n_slot; i++)
+        inst->ptr[i] = inst->offset[i] >= 0 ? inst->arena + inst->offset[i] : x->fixed[i];
+    for (uint32_t i = 0; i < x->n_output; i++) {
+        const tn_slot *s = &p->slot[x->output[i]];
+        for (uint32_t d = 0; d < s->ndim; d++) inst->output[i].shape[d] = tnr_size_get(s->dim[d], inst->sym);
+    }
+    return TNR_OK;
+}
+
+static tnr_status place_own_outputs(tnr_instance *inst, tnr_error *err)
+{
+    const tnr_exe *x = inst->exe;
+    for (uint32_t i = 0; i < x->n_output; i++) {
+        uint32_t slot = x->output[i];
+        if (inst->offset[slot] >= 0 || inst->output_given[i].set) continue;
+        tnr_status status = fit(&inst->output[i].own, &inst->output[i].own_room, inst->bytes[slot], err);
+        if (status) return status;
+    }
+    return TNR_OK;
+}
+
+tnr_status tnr_bind(tnr_instance *inst, tnr_error *err)
+{
+    size_t n = inst->exe->program->n_symbol * sizeof *inst->sym;
+    tnr_status status = tnr_bind_symbols(inst, true, err);
+    if (status) return status;
+    if (!inst->bound || memcmp(inst->sym, inst->probe, n) != 0) {
+        inst->bound = false;
+        memcpy(inst->sym, inst->probe, n);
+        status = size_all(inst, err);
+        if (!status) status = place_all(inst, err);
+        if (status) return status;
+        inst->bound = true;
+    }
+    return place_own_outputs(inst, err);
+}
+
+uint32_t tnr_instance_threads(const tnr_instance *inst)
+{
+    int32_t n = inst->threads_wanted ? inst->threads_wanted : tnr_threads_get();
+    return (uint32_t)(n < TNR_POOL_MAX ? n : TNR_POOL_MAX);
+}
+
+tnr_status tnr_bind_threads(tnr_instance *inst, tnr_error *err)
+{
+    uint32_t threads = tnr_instance_threads(inst);
+    uint64_t each = inst->exe->scratch_bytes;
+    size_t bytes;
+    if (each > 0 && (!inst->scratch || threads != inst->threads)) {
+        tnr_mem_free(inst->scratch);
+        inst->scratch = tn_size_mul((size_t)each, threads, &bytes) ? tnr_mem_aligned(bytes) : NULL;
+        if (!inst->scratch) return tnr_fail_memory(err, each * threads);
+    }
+    inst->threads = threads;
+    return TNR_OK;
+}

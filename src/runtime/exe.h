@@ -1,0 +1,31 @@
+#ifndef TNR_EXE_H
+#define TNR_EXE_H
+/* A checked program over a library and its constants: what an instance runs. The AOT executor's program comes
+ * from the library, the graph executor's is made from mod.json (graph.h); from here on both are one. */
+#include "tenon/runtime.h"
+
+typedef struct tnr_exe {
+    const tn_library *library;
+    const tn_program *program;
+    uint32_t n_input, n_output;
+    uint32_t *input, *output; /* slots of the inputs and outputs, in the model's order */
+    void **fixed;             /* n_slot: data of CONST slots, else NULL; never written */
+    uint32_t max_operand;     /* operands of the longest instruction */
+    uint64_t scratch_bytes;   /* of one thread: the largest of the kernels called, multiple of 64 */
+    uint64_t constant_bytes;
+} tnr_exe;
+
+/* Check every count and index of the library's kernel tables. */
+TNR_CHECKED tnr_status tnr_library_check(const tn_library *library, tnr_error *err);
+
+/* Check the program against library and params (may be NULL: no constants) and fill *exe. Afterwards the
+ * executor indexes without looking; only sizes that depend on symbols are left to check when those are bound.
+ * Everything is borrowed. After a failure tnr_exe_deinit is harmless. */
+TNR_CHECKED tnr_status tnr_exe_init(tnr_exe *exe, const tn_library *library, const tn_program *program,
+                                    const tnr_params *params, tnr_error *err);
+void tnr_exe_deinit(tnr_exe *exe);
+
+/* Logical element type and elements' bytes of a slot, given its dimensions. */
+DLDataType tnr_slot_dtype(const tn_slot *slot);
+
+#endif

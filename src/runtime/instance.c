@@ -1,0 +1,263 @@
+/* Instances: what the caller gives and gets. Every tensor is checked against the slot it is for, and the
+ * message says what was expected; nothing is copied but shapes. */
+#include "runtime/instance.h"
+
+#include "base/size.h"
+#include "runtime/error.h"
+#include "runtime/launch.h"
+#include "runtime/mem.h"
+#include "runtime/pool.h"
+#include "runtime/tensor.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+/* ---- making ---- */
+
+static tnr_status allocate(tnr_instance *inst, tnr_error *err)
+{
+    const tnr_exe *x = inst->exe;
+    const tn_program *p = x->program;
+    size_t n_dim = 0;
+    for (uint32_t i = 0; i < x->n_input; i++) n_dim += p->slot[x->input[i]].ndim;
+    for (uint32_t i = 0; i < x->n_output; i++) n_dim += 2u * p->slot[x->output[i]].ndim;
+    inst->input = tnr_mem_new(x->n_input, sizeof *inst->input);
+    inst->output_given = tnr_mem_new(x->n_output, sizeof *inst->output_given);
+    inst->output = tnr_mem_new(x->n_output, sizeof *inst->output);
+    inst->shapes = tnr_mem_new(n_dim, sizeof *inst->shapes);
+    inst->sym = tnr_mem_new(p->n_symbol, sizeof *inst->sym);
+    inst->probe = tnr_mem_new(p->n_symbol, sizeof *inst->probe);
+    inst->bytes = tnr_mem_new(p->n_slot, sizeof *inst->bytes);
+    inst->offset = tnr_mem_new(p->n_slot, sizeof *inst->offset);
+    inst->ptr = tnr_mem_new(p->n_slot, sizeof *inst->ptr);
+    inst->arg = tnr_mem_new(x->max_operand, sizeof *inst->arg);
+    inst->call_sym = tnr_mem_new(x->max_operand, sizeof *inst->call_sym);
+    if (!inst->input || !inst->output_given || !inst->output || !inst->shapes || !inst->sym || !inst->probe ||
+        !inst->bytes || !inst->offset || !inst->ptr || !inst->arg || !inst->call_sym)
+        return tnr_fail_memory(err, n_dim * 8 + (size_t)p->n_slot * 24);
+    int64_t *shape = inst->shapes;
+    for (uint32_t i = 0; i < x->n_input; shape += p->slot[x->input[i++]].ndim) inst->input[i].shape = shape;
+    for (uint32_t i = 0; i < x->n_output; i++) {
+        inst->output_given[i].shape = shape;
+        inst->output[i].shape = shape + p->slot[x->output[i]].ndim;
+        shape += 2 * p->slot[x->output[i]].ndim;
+    }
+    return TNR_OK;
+}
+
+tnr_status tnr_instance_new(tnr_module *module, const tnr_instance_options *options,
+                            tnr_instance **out_instance, tnr_error *err)
+{
+    tnr_instance_options o = options ? *options : (tnr_instance_options){0};
+    if (!module || !out_instance || o.threads < 0 || o.executor < 0 || o.executor >= TNR_N_EXECUTOR)
+        return tnr_fail(err, TNR_E_ARG, 0,
+                        "tnr_instance_new: module or out_instance is NULL, or an option out of range");
+    if (!module->has[o.executor])
+        return tnr_fail(
+            err, TNR_E_EXECUTOR, 0,
+            o.executor == TNR_EXECUTOR_GRAPH
+                ? "the graph executor cannot run this package: it has no mod.json (the model is not static)"
+                : "the aot executor cannot run this package: mod.so has no program; use the graph executor");
+    tnr_instance *inst = tnr_mem_new(1, sizeof *inst);
+    if (!inst) return tnr_fail_memory(err, sizeof *inst);
+    tnr_module_retain(module);
+    inst->module = module;
+    inst->exe = &module->exe[o.executor];
+    inst->threads_wanted = o.threads;
+    tnr_status status = allocate(inst, err);
+    if (status)
+        tnr_instance_free(inst);
+    else
+        *out_instance = inst;
+    return status;
+}
+
+void tnr_instance_free(tnr_instance *instance)
+{
+    if (!instance) return;
+    for (uint32_t i = 0; instance->output && i < instance->exe->n_output; i++)
+        tnr_mem_free(instance->output[i].own);
+    void *const block[] = {
+        instance->input,    instance->output_given, instance->output,     instance->shapes,
+        instance->sym,      instance->probe,        instance->bytes,      instance->offset,
+        instance->arena,    instance->scratch,      instance->ptr,        instance->arg,
+        instance->call_sym, instance->view,         instance->view_shape, instance->arg_view};
+    for (size_t i = 0; i < sizeof block / sizeof block[0]; i++) tnr_mem_free(block[i]);
+    tnr_module_release(instance->module);
+    tnr_mem_free(instance);
+}
+
+tnr_module *tnr_instance_module(const tnr_instance *instance) { return instance->module; }
+
+void tnr_profile_set(tnr_instance *instance, tnr_profile_fn *fn, void *user)
+{
+    instance->profile = fn;
+    instance->profile_user = user;
+}
+
+/* ---- giving tensors ---- */
+
+/* A tensor fits what an input or output is described as: type, rank, fixed dimensions, ranges of symbols. */
+static tnr_status check_fit(const tnr_instance *inst, const char *what, const tnr_tensor_info *info,
+                            const int32_t *bind, const DLTensor *t, tnr_error *err)
+{
+    char have[TNR_SHAPE_TEXT], want[TNR_SHAPE_TEXT];
+    if (!tnr_dtype_same(t->dtype, info->dtype)) {
+        char have_type[24], want_type[24];
+        return tnr_fail(err, TNR_E_DTYPE, 0, "%s \"%.100s\" is %s, expected %s", what, info->name,
+                        tnr_dtype_print(t->dtype, have_type, sizeof have_type),
+                        tnr_dtype_print(info->dtype, want_type, sizeof want_type));
+    }
+    if (t->ndim != info->ndim || (t->ndim > 0 && !t->shape))
+        return tnr_fail(
+            err, TNR_E_SHAPE, 0, "%s \"%.60s\" has %" PRId32 " dimensions, expected %" PRId32 ": %.90s", what,
+            info->name, t->ndim, info->ndim, tnr_shape_print(info->ndim, info->shape, info->symbol, want));
+    for (int32_t d = 0; d < t->ndim; d++)
+        if (t->shape[d] < 0 || (info->shape[d] >= 0 && t->shape[d] != info->shape[d]))
+            return tnr_fail(err, TNR_E_SHAPE, 0, "%s \"%.50s\" has shape %.80s, expected %.80s", what,
+                            info->name, tnr_shape_print(t->ndim, t->shape, NULL, have),
+                            tnr_shape_print(info->ndim, info->shape, info->symbol, want));
+    for (int32_t d = 0; bind && d < t->ndim; d++) {
+        const tn_symbol *s = bind[d] < 0 ? NULL : &inst->exe->program->symbol[bind[d]];
+        if (s && (t->shape[d] < s->min || t->shape[d] > s->max))
+            return tnr_fail(err, TNR_E_SHAPE, 0,
+                            "%s \"%.60s\": dimension %" PRId32 " (%.60s) is %" PRId64 ", allowed are %" PRId64
+                            " to %" PRId64,
+                            what, info->name, d, s->name, t->shape[d], s->min, s->max);
+    }
+    return TNR_OK;
+}
+
+static tnr_status give(tnr_instance *inst, const char *what, const tnr_tensor_info *info, const int32_t *bind,
+                       const DLTensor *t, tnr_given *to, tnr_error *err)
+{
+    void *data;
+    uint64_t bytes;
+    tnr_status status = check_fit(inst, what, info, bind, t, err);
+    if (!status) status = tnr_tensor_data(t, what, info->name, &data, &bytes, err);
+    if (status) return status;
+    to->data = data;
+    to->bytes = bytes;
+    to->set = true;
+    if (t->ndim > 0) memcpy(to->shape, t->shape, (size_t)t->ndim * sizeof *t->shape);
+    return TNR_OK;
+}
+
+tnr_status tnr_set_input_at(tnr_instance *instance, uint32_t index, const DLTensor *tensor, tnr_error *err)
+{
+    if (!instance || !tensor || index >= instance->exe->n_input)
+        return tnr_fail(err, TNR_E_ARG, 0, "tnr_set_input: no tensor, or no input %" PRIu32, index);
+    const int32_t *bind = instance->exe->program->slot[instance->exe->input[index]].bind;
+    return give(instance, "input", tnr_module_input(instance->module, index), bind, tensor,
+                &instance->input[index], err);
+}
+
+tnr_status tnr_set_input(tnr_instance *instance, const char *name, const DLTensor *tensor, tnr_error *err)
+{
+    int64_t i = instance ? tnr_input_find(instance->module, name) : 0;
+    return i < 0 ? tnr_fail_name(instance->module, true, name, err)
+                 : tnr_set_input_at(instance, (uint32_t)i, tensor, err);
+}
+
+tnr_status tnr_set_output_at(tnr_instance *instance, uint32_t index, const DLTensor *tensor, tnr_error *err)
+{
+    if (!instance || index >= instance->exe->n_output)
+        return tnr_fail(err, TNR_E_ARG, 0, "tnr_set_output: no output %" PRIu32, index);
+    tnr_given *to = &instance->output_given[index];
+    if (tensor) {
+        tnr_status status =
+            give(instance, "output", tnr_module_output(instance->module, index), NULL, tensor, to, err);
+        if (status) return status;
+    }
+    to->set = tensor != NULL;
+    instance->ran = false; /* views of the last run end here */
+    return TNR_OK;
+}
+
+tnr_status tnr_set_output(tnr_instance *instance, const char *name, const DLTensor *tensor, tnr_error *err)
+{
+    int64_t i = instance ? tnr_output_find(instance->module, name) : 0;
+    return i < 0 ? tnr_fail_name(instance->module, false, name, err)
+                 : tnr_set_output_at(instance, (uint32_t)i, tensor, err);
+}
+
+/* ---- getting tensors ---- */
+
+tnr_status tnr_get_output_at(tnr_instance *instance, uint32_t index, DLTensor *out_view, tnr_error *err)
+{
+    if (!instance || !out_view || index >= instance->exe->n_output)
+        return tnr_fail(err, TNR_E_ARG, 0, "tnr_get_output: out_view is NULL, or no output %" PRIu32, index);
+    if (!instance->ran)
+        return tnr_fail(err, TNR_E_STATE, 0,
+                        "there is no output yet: no run has succeeded since the last change");
+    const tnr_tensor_info *info = tnr_module_output(instance->module, index);
+    *out_view = (DLTensor){.data = instance->output[index].at,
+                           .device = {kDLCPU, 0},
+                           .ndim = info->ndim,
+                           .dtype = info->dtype,
+                           .shape = instance->output[index].shape};
+    return TNR_OK;
+}
+
+tnr_status tnr_get_output(tnr_instance *instance, const char *name, DLTensor *out_view, tnr_error *err)
+{
+    int64_t i = instance ? tnr_output_find(instance->module, name) : 0;
+    return i < 0 ? tnr_fail_name(instance->module, false, name, err)
+                 : tnr_get_output_at(instance, (uint32_t)i, out_view, err);
+}
+
+tnr_status tnr_copy_output_at(tnr_instance *instance, uint32_t index, const DLTensor *tensor, tnr_error *err)
+{
+    DLTensor from;
+    tnr_status status = tensor ? tnr_get_output_at(instance, index, &from, err)
+                               : tnr_fail(err, TNR_E_ARG, 0, "tnr_copy_output: tensor is NULL");
+    if (status) return status;
+    tnr_tensor_info info = *tnr_module_output(instance->module, index);
+    info.shape = from.shape; /* of this run: nothing symbolic is left */
+    info.symbol = NULL;
+    void *to;
+    uint64_t bytes;
+    status = check_fit(instance, "output", &info, NULL, tensor, err);
+    if (!status) status = tnr_tensor_data(tensor, "output", info.name, &to, &bytes, err);
+    if (!status && bytes > 0) memmove(to, from.data, (size_t)bytes);
+    return status;
+}
+
+tnr_status tnr_copy_output(tnr_instance *instance, const char *name, const DLTensor *tensor, tnr_error *err)
+{
+    int64_t i = instance ? tnr_output_find(instance->module, name) : 0;
+    return i < 0 ? tnr_fail_name(instance->module, false, name, err)
+                 : tnr_copy_output_at(instance, (uint32_t)i, tensor, err);
+}
+
+/* ---- memory ---- */
+
+tnr_status tnr_memory_get(tnr_instance *instance, tnr_memory *out_memory, tnr_error *err)
+{
+    if (!instance || !out_memory) return tnr_fail(err, TNR_E_ARG, 0, "tnr_memory_get: an argument is NULL");
+    tnr_status status = tnr_bind_symbols(instance, false, err);
+    if (status) return status;
+    const tnr_exe *x = instance->exe;
+    const tn_program *p = x->program;
+    const int64_t *sym = instance->probe;
+    tnr_memory m = {.constants = x->constant_bytes, .arena = (uint64_t)tnr_size_get(p->arena_bytes, sym)};
+    for (uint32_t i = 0; i < x->n_input; i++)
+        m.inputs += (uint64_t)tnr_size_get(p->slot[x->input[i]].bytes, sym);
+    for (uint32_t i = 0; i < x->n_output; i++) {
+        const tn_slot *s = &p->slot[x->output[i]];
+        if (instance->output_given[i].set || tnr_size_get(s->offset, sym) < 0)
+            m.outputs += (uint64_t)tnr_size_get(s->bytes, sym);
+    }
+    m.scratch = x->scratch_bytes * tnr_instance_threads(instance);
+    *out_memory = m;
+    return TNR_OK;
+}
+
+tnr_status tnr_peak_bytes(tnr_instance *instance, uint64_t *out_bytes, tnr_error *err)
+{
+    tnr_memory m;
+    tnr_status status = out_bytes ? tnr_memory_get(instance, &m, err)
+                                  : tnr_fail(err, TNR_E_ARG, 0, "tnr_peak_bytes: out_bytes is NULL");
+    if (!status) *out_bytes = m.constants + m.arena + m.inputs + m.outputs + m.scratch;
+    return status;
+}

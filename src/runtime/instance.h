@@ -1,0 +1,69 @@
+#ifndef TNR_INSTANCE_H
+#define TNR_INSTANCE_H
+/* One executor at work. Used by one thread at a time.
+ *
+ *   given    what the caller set: inputs, outputs' memory (instance.c)
+ *   bound    symbols and what follows from them: sizes, offsets, arena, output shapes (bind.c)
+ *   running  addresses of all slots, then the walk over the program (run.c) */
+#include "runtime/module.h"
+
+typedef struct tnr_given {
+    void *data; /* first element */
+    uint64_t bytes;
+    int64_t *shape; /* as many as the slot has dimensions */
+    bool set;
+} tnr_given;
+
+typedef struct tnr_result {
+    void *own; /* the instance's memory for it, if it is in neither the arena nor the caller's */
+    uint64_t own_room;
+    int64_t *shape; /* for the symbols bound */
+    void *at;       /* where the last run left it */
+} tnr_result;
+
+struct tnr_instance {
+    tnr_module *module;
+    const tnr_exe *exe;
+    atomic_uint running;
+    int32_t threads_wanted;  /* 0: the pool's */
+    tnr_given *input;        /* exe->n_input */
+    tnr_given *output_given; /* exe->n_output */
+    tnr_result *output;      /* exe->n_output */
+    int64_t *shapes;         /* memory of all the shapes above */
+
+    bool bound;           /* everything in this block is valid */
+    int64_t *sym, *probe; /* n_symbol; probe: being worked out */
+    uint64_t *bytes;      /* n_slot */
+    int64_t *offset;      /* n_slot; -1: not in the arena */
+    uint8_t *arena;
+    uint64_t arena_room, arena_bytes, work_offset;
+
+    uint32_t threads; /* scratch is for so many */
+    uint8_t *scratch;
+
+    bool ran;          /* the last run succeeded: outputs may be looked at */
+    void **ptr;        /* n_slot: address in this run */
+    void **arg;        /* exe->max_operand: arguments of one call */
+    int64_t *call_sym; /* exe->max_operand: symbols of one call */
+
+    tnr_profile_fn *profile;
+    void *profile_user;
+    DLTensor *view; /* n_slot, for profiles; NULL until needed */
+    int64_t *view_shape;
+    DLTensor *arg_view; /* exe->max_operand */
+};
+
+/* Bind the symbols from the inputs set into inst->probe. need_all false: inputs may be missing as long as
+ * every symbol is bound by another. fails TNR_E_STATE, TNR_E_SHAPE */
+TNR_CHECKED tnr_status tnr_bind_symbols(tnr_instance *inst, bool need_all, tnr_error *err);
+
+/* Make the bound block fit the inputs set: nothing happens unless a symbol has changed. */
+TNR_CHECKED tnr_status tnr_bind(tnr_instance *inst, tnr_error *err);
+
+/* Scratch for as many threads as this run may use. */
+TNR_CHECKED tnr_status tnr_bind_threads(tnr_instance *inst, tnr_error *err);
+
+/* Threads the next run may use. */
+uint32_t tnr_instance_threads(const tnr_instance *inst);
+
+#endif

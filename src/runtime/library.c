@@ -1,0 +1,129 @@
+/* A compiled library: bytes -> dlopen -> query -> may it run here? */
+#include "runtime/library.h"
+
+#include "base/cpu.h"
+#include "runtime/error.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+static bool write_all(int fd, const uint8_t *data, size_t n)
+{
+    while (n > 0) {
+        ssize_t done = write(fd, data, n < (1u << 30) ? n : 1u << 30);
+        if (done < 0 && errno == EINTR) continue;
+        if (done <= 0) return false;
+        data += done;
+        n -= (size_t)done;
+    }
+    return true;
+}
+
+static bool open_memfd(const void *data, size_t n, tnr_shared_object *o)
+{
+    char path[40];
+    o->fd = memfd_create("mod.so", MFD_CLOEXEC);
+    if (o->fd >= 0 && write_all(o->fd, data, n)) {
+        snprintf(path, sizeof path, "/proc/self/fd/%d", o->fd);
+        o->handle = dlopen(path, RTLD_LOCAL | RTLD_NOW);
+    }
+    if (o->handle) return true;
+    if (o->fd >= 0) close(o->fd);
+    o->fd = -1;
+    return false;
+}
+
+static tnr_status open_temp_file(const void *data, size_t n, tnr_shared_object *o, tnr_error *err)
+{
+    const char *dir = getenv("TMPDIR");
+    char path[512];
+    int len = snprintf(path, sizeof path, "%s/tenon-XXXXXX.so", dir && *dir ? dir : "/tmp");
+    int fd = len > 0 && len < (int)sizeof path ? mkstemps(path, 3) : -1; /* mode 0600 */
+    if (fd < 0)
+        return tnr_fail(err, TNR_E_IO, 0, "mod.so cannot be unpacked: no temporary file in %.120s: %s",
+                        dir && *dir ? dir : "/tmp", strerror(errno));
+    bool written = write_all(fd, data, n);
+    int error = errno;
+    const char *why = NULL;
+    if (close(fd) == 0 && written) {
+        o->handle = dlopen(path, RTLD_LOCAL | RTLD_NOW);
+        why = o->handle ? NULL : dlerror();
+    }
+    unlink(path);
+    if (!written) return tnr_fail(err, TNR_E_IO, 0, "mod.so cannot be unpacked: %s", strerror(error));
+    if (!o->handle)
+        return tnr_fail(err, TNR_E_FORMAT, 0, "mod.so cannot be loaded: %.200s",
+                        why ? why : "unknown reason");
+    return TNR_OK;
+}
+
+static tnr_status query(tnr_shared_object *o, const tn_library **out_library, tnr_error *err)
+{
+    union { /* C has no cast from an object pointer to a function */
+        void *object;
+        tn_library_query_fn *function;
+    } symbol = {.object = dlsym(o->handle, TENON_QUERY_SYMBOL)};
+    if (!symbol.object)
+        return tnr_fail(err, TNR_E_VERSION, 0,
+                        "mod.so has no symbol " TENON_QUERY_SYMBOL
+                        ": it was not made by tenon; compile the model again");
+    const tn_library *library = symbol.function(TENON_ABI_VERSION);
+    if (!library)
+        return tnr_fail(err, TNR_E_VERSION, 0,
+                        "this package needs a newer runtime: its kernels speak an ABI above "
+                        "version %u; update tenon or compile the model again",
+                        TENON_ABI_VERSION);
+    *out_library = library;
+    return TNR_OK;
+}
+
+tnr_status tnr_library_open(const void *data, size_t n, bool temp_file, tnr_shared_object *out_object,
+                            const tn_library **out_library, tnr_error *err)
+{
+    tnr_shared_object o = {.fd = -1};
+    tnr_status status = TNR_OK;
+    if (temp_file || !open_memfd(data, n, &o)) status = open_temp_file(data, n, &o, err);
+    if (!status) status = query(&o, out_library, err);
+    if (status)
+        tnr_library_close(&o);
+    else
+        *out_object = o;
+    return status;
+}
+
+void tnr_library_close(tnr_shared_object *object)
+{
+    if (object->handle) dlclose(object->handle);
+    if (object->fd >= 0) close(object->fd);
+    *object = (tnr_shared_object){.fd = -1};
+}
+
+tnr_status tnr_library_permit(const tn_library *library, tnr_error *err)
+{
+    if (library->version > TENON_ABI_VERSION)
+        return tnr_fail(err, TNR_E_VERSION, 0,
+                        "this package speaks kernel ABI version %" PRIu32 ", this runtime %u; update "
+                        "tenon or compile the model again",
+                        library->version, TENON_ABI_VERSION);
+    bool amx = false;
+    tn_cpu_set cpu = tn_cpu_detect();
+    for (uint32_t i = 0; library->feature && i < library->n_feature; i++) {
+        const char *name = library->feature[i];
+        if (!name) return tnr_fail(err, TNR_E_FORMAT, 0, "mod.so is damaged: a CPU feature without a name");
+        if (!tn_cpu_set_has(cpu, name))
+            return tnr_fail(err, TNR_E_CPU, 0,
+                            "this package needs CPU feature \"%.60s\", which this machine lacks", name);
+        amx = amx || strcmp(name, "amx-tile") == 0;
+    }
+    if (amx && !tn_cpu_permit_tiles())
+        return tnr_fail(err, TNR_E_CPU, 0,
+                        "this package needs CPU feature \"amx-tile\", which this system does not let "
+                        "the process use");
+    return TNR_OK;
+}

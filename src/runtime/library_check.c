@@ -1,0 +1,58 @@
+/* The checks on a library's kernel tables, done once at load. They cannot tell whether a pointer is valid,
+ * but every count, index and constant size that the executor relies on is looked at here. */
+#include "runtime/error.h"
+#include "runtime/exe.h"
+
+#include <inttypes.h>
+#include <stdbool.h>
+
+enum { MAX_COUNT = 1 << 28 }; /* of anything in a table; far above sense, far below overflow */
+
+static bool in_range(tn_size s, int64_t min, int64_t max)
+{
+    return s.fn || (s.value >= min && s.value <= max);
+}
+
+static const char *variant_fault(const tn_variant *v)
+{
+    if (!v->phase || v->n_phase == 0 || v->n_phase > MAX_COUNT) return "a variant without phases";
+    if (!in_range(v->steps, 0, UINT32_MAX)) return "a variant whose steps are out of range";
+    if (!in_range(v->work_bytes, 0, INT64_MAX)) return "a variant with a negative work size";
+    if (v->scratch_bytes > MAX_COUNT) return "a variant whose scratch is out of range";
+    for (uint64_t p = 0; p < v->n_phase; p++)
+        if (!v->phase[p].run || !in_range(v->phase[p].tasks, 0, UINT32_MAX))
+            return "a phase without a function or with a task count out of range";
+    return NULL;
+}
+
+static const char *kernel_fault(const tn_kernel *k)
+{
+    if (!k->source) return "no source text";
+    if (!k->variant || k->n_variant == 0 || k->n_variant > MAX_COUNT) return "no variants";
+    if (k->n_in > MAX_COUNT || k->n_out > MAX_COUNT || k->n_sym > MAX_COUNT)
+        return "argument counts out of range";
+    if (k->n_check > MAX_COUNT || (k->n_check > 0 && !k->check)) return "no check texts";
+    for (uint32_t i = 0; i < k->n_check; i++)
+        if (!k->check[i]) return "a missing check text";
+    for (uint32_t v = 0; v < k->n_variant; v++) {
+        const char *fault = variant_fault(&k->variant[v]);
+        if (fault) return fault;
+    }
+    return NULL;
+}
+
+tnr_status tnr_library_check(const tn_library *library, tnr_error *err)
+{
+    if (!library->producer || !library->target || (library->n_kernel > 0 && !library->kernel) ||
+        library->n_kernel > MAX_COUNT || (library->n_feature > 0 && !library->feature))
+        return tnr_fail(err, TNR_E_FORMAT, 0, "mod.so is damaged: its library record has missing tables");
+    for (uint32_t i = 0; i < library->n_kernel; i++) {
+        const tn_kernel *k = &library->kernel[i];
+        if (!k->name)
+            return tnr_fail(err, TNR_E_FORMAT, i, "mod.so is damaged: kernel %" PRIu32 " has no name", i);
+        const char *fault = kernel_fault(k);
+        if (fault)
+            return tnr_fail(err, TNR_E_FORMAT, i, "mod.so is damaged: kernel %.100s has %s", k->name, fault);
+    }
+    return TNR_OK;
+}

@@ -1,0 +1,34 @@
+#ifndef TNR_MODULE_H
+#define TNR_MODULE_H
+/* A loaded package, as instances see it. Immutable after opening, so it needs no lock. */
+#include "runtime/exe.h"
+#include "runtime/graph.h"
+#include "runtime/library.h"
+#include "runtime/package.h"
+
+#include <stdatomic.h>
+
+enum { TNR_N_EXECUTOR = 2 };
+
+struct tnr_module {
+    atomic_uint references;
+    tnr_package package;
+    tnr_shared_object object;
+    const tn_library *library;
+    tnr_params *params; /* never NULL */
+    tnr_graph *graph;   /* NULL: no mod.json */
+    tnr_exe exe[TNR_N_EXECUTOR];
+    bool has[TNR_N_EXECUTOR]; /* input i and output i are the same ones in every executor */
+    const tnr_exe *face;      /* the executor that describes inputs and outputs: AOT if there is one */
+    tnr_tensor_info *info;    /* face->n_input inputs, then face->n_output outputs */
+    int64_t *info_shape;
+    const char **info_symbol;
+};
+
+const tnr_tensor_info *tnr_module_input(const tnr_module *module, uint32_t index);
+const tnr_tensor_info *tnr_module_output(const tnr_module *module, uint32_t index);
+
+/* `no input is called "z"; inputs are: x, y` */
+TNR_CHECKED tnr_status tnr_fail_name(const tnr_module *module, bool input, const char *name, tnr_error *err);
+
+#endif

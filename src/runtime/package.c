@@ -1,0 +1,136 @@
+/* Package files: a tar with mod.so, mod.params and, where the graph is static, mod.json; nothing else. */
+#include "runtime/package.h"
+
+#include "base/wire/tar.h"
+#include "runtime/error.h"
+#include "runtime/mem.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static tnr_status unexpected(const tn_tar_entry *e, tnr_error *err)
+{
+    static const struct {
+        const char *name, *why;
+    } known[] = {
+        {"metadata.json",
+         "it is a model library (MLF) for microcontrollers, which is built into firmware, not run"},
+        {"lib.so", "it is a package for the VM executor, which this runtime does not have"},
+        {"lib.tar", "it is a package for the VM executor, which this runtime does not have"},
+        {"mod.tar", "its code is object files; compile it with --output-format so"},
+    };
+    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
+        if (strlen(known[i].name) == e->name_n && memcmp(known[i].name, e->name, e->name_n) == 0)
+            return tnr_fail(err, TNR_E_FORMAT, e->offset, "this package cannot be run: it holds %s: %s",
+                            known[i].name, known[i].why);
+    return tnr_fail(err, TNR_E_FORMAT, e->offset,
+                    "this is no package: a tar of mod.so, mod.json and mod.params has no "
+                    "\"%.*s\"",
+                    (int)(e->name_n < 80 ? e->name_n : 80), e->name);
+}
+
+static tnr_status find_parts(const void *data, size_t n, tnr_package *p, tnr_error *err)
+{
+    struct {
+        const char *name;
+        tnr_span *part;
+    } row[] = {{"mod.so", &p->so}, {"mod.json", &p->json}, {"mod.params", &p->params}};
+    tn_tar tar = tn_tar_open(data, n);
+    tn_tar_entry e;
+    while (tn_tar_next(&tar, &e) == 1) {
+        tnr_span *part = NULL;
+        if (e.name_n > 2 && memcmp(e.name, "./", 2) == 0) {
+            e.name += 2;
+            e.name_n -= 2;
+        }
+        for (size_t i = 0; i < 3; i++)
+            if (strlen(row[i].name) == e.name_n && memcmp(row[i].name, e.name, e.name_n) == 0)
+                part = row[i].part;
+        if (!part) return unexpected(&e, err);
+        if (part->at)
+            return tnr_fail(err, TNR_E_FORMAT, e.offset, "the package is damaged: it holds \"%.*s\" twice",
+                            (int)e.name_n, e.name);
+        *part = (tnr_span){e.at, e.n};
+    }
+    if (tar.error)
+        return tnr_fail(err, TNR_E_FORMAT, tar.pos, "the package is no sound tar: %.120s at byte %zu",
+                        tar.error, tar.pos);
+    for (size_t i = 0; i < 3; i++)
+        if (!row[i].part->at && row[i].part != &p->json)
+            return tnr_fail(err, TNR_E_FORMAT, 0, "this is no package: it lacks %s", row[i].name);
+    return TNR_OK;
+}
+
+tnr_status tnr_package_open_memory(const void *data, size_t n, tnr_package *out_package, tnr_error *err)
+{
+    tnr_package p = {.n = n};
+    tnr_status status = find_parts(data, n, &p, err);
+    if (!status) *out_package = p;
+    return status;
+}
+
+static bool read_all(int fd, uint8_t *to, size_t n)
+{
+    while (n > 0) {
+        ssize_t got = read(fd, to, n < (1u << 30) ? n : 1u << 30);
+        if (got < 0 && errno == EINTR) continue;
+        if (got <= 0) return false;
+        to += got;
+        n -= (size_t)got;
+    }
+    return true;
+}
+
+static tnr_status take_file(int fd, size_t n, const char *path, bool read, tnr_package *p, tnr_error *err)
+{
+    if (read) {
+        p->owned = tnr_mem_aligned(n);
+        if (!p->owned) return tnr_fail_memory(err, n);
+        if (!read_all(fd, p->owned, n))
+            return tnr_fail(err, TNR_E_IO, 0, "cannot read %.160s: %s", path, strerror(errno));
+        return TNR_OK;
+    }
+    void *at = mmap(NULL, n, PROT_READ, MAP_PRIVATE, fd, 0);
+    if (at == MAP_FAILED) return tnr_fail(err, TNR_E_IO, 0, "cannot map %.160s: %s", path, strerror(errno));
+    (void)madvise(at, n, MADV_WILLNEED); /* the first run should not wait for the disk page by page */
+    p->owned = at;
+    p->mapped = true;
+    return TNR_OK;
+}
+
+tnr_status tnr_package_open(const char *path, bool read, tnr_package *out_package, tnr_error *err)
+{
+    struct stat st;
+    tnr_package p = {0};
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0 || fstat(fd, &st) != 0) {
+        int error = errno;
+        if (fd >= 0) close(fd);
+        return tnr_fail(err, TNR_E_IO, 0, "cannot open %.160s: %s", path, strerror(error));
+    }
+    tnr_status status = TNR_OK;
+    if (!S_ISREG(st.st_mode) || st.st_size <= 0 || (uint64_t)st.st_size > SIZE_MAX / 2)
+        status = tnr_fail(err, TNR_E_IO, 0, "cannot open %.160s: not a file, or empty", path);
+    p.n = status ? 0 : (size_t)st.st_size;
+    if (!status) status = take_file(fd, p.n, path, read, &p, err);
+    close(fd);
+    if (!status) status = find_parts(p.owned, p.n, &p, err);
+    if (status)
+        tnr_package_close(&p);
+    else
+        *out_package = p;
+    return status;
+}
+
+void tnr_package_close(tnr_package *package)
+{
+    if (package->owned && package->mapped)
+        munmap(package->owned, package->n);
+    else
+        tnr_mem_free(package->owned);
+    *package = (tnr_package){0};
+}

@@ -1,0 +1,26 @@
+#ifndef TNR_PACKAGE_H
+#define TNR_PACKAGE_H
+/* The package file: bytes of a tar, mapped, read or borrowed, and where its parts lie. */
+#include "tenon/runtime.h"
+
+#include <stdbool.h>
+
+typedef struct tnr_span {
+    const void *at; /* NULL: absent */
+    size_t n;
+} tnr_span;
+
+typedef struct tnr_package {
+    void *owned; /* NULL: borrowed */
+    size_t n;
+    bool mapped;               /* owned by munmap, else by tnr_mem_free */
+    tnr_span so, json, params; /* mod.so and mod.params are never absent after success */
+} tnr_package;
+
+TNR_CHECKED tnr_status tnr_package_open(const char *path, bool read, tnr_package *out_package,
+                                        tnr_error *err);
+TNR_CHECKED tnr_status tnr_package_open_memory(const void *data, size_t n, tnr_package *out_package,
+                                               tnr_error *err);
+void tnr_package_close(tnr_package *package);
+
+#endif

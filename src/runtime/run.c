@@ -1,0 +1,236 @@
+/* Running a program: a short loop over its instructions. Everything was checked before, at load (exe.c) and
+ * when the symbols were bound (bind.c); here remain the caller's buffers, which may change from run to
+ * run. */
+#include "runtime/error.h"
+#include "runtime/floating.h"
+#include "runtime/instance.h"
+#include "runtime/launch.h"
+#include "runtime/mem.h"
+#include "runtime/pool.h"
+#include "runtime/tensor.h"
+
+#include <inttypes.h>
+#include <string.h>
+#include <time.h>
+
+/* ---- the caller's buffers ---- */
+
+static bool overlap(const void *a, uint64_t a_bytes, const void *b, uint64_t b_bytes)
+{
+    uintptr_t x = (uintptr_t)a, y = (uintptr_t)b;
+    return a && b && a_bytes > 0 && b_bytes > 0 && (x < y ? y - x < a_bytes : x - y < b_bytes);
+}
+
+/* An input must not lie where the run writes: not in the instance (an output view of the last run), not in an
+ * output. */
+static tnr_status check_input_place(const tnr_instance *inst, uint32_t i, tnr_error *err)
+{
+    const tnr_exe *x = inst->exe;
+    const tnr_given *in = &inst->input[i];
+    const char *name = tnr_module_input(inst->module, i)->name;
+    bool inside = overlap(in->data, in->bytes, inst->arena, inst->arena_room);
+    for (uint32_t o = 0; o < x->n_output; o++) {
+        const tnr_given *out = &inst->output_given[o];
+        inside = inside || overlap(in->data, in->bytes, inst->output[o].own, inst->output[o].own_room);
+        if (out->set && overlap(in->data, in->bytes, out->data, out->bytes))
+            return tnr_fail(err, TNR_E_LAYOUT, 0,
+                            "input \"%.80s\" overlaps the memory given for output \"%.80s\"", name,
+                            tnr_module_output(inst->module, o)->name);
+    }
+    if (inside)
+        return tnr_fail(err, TNR_E_LAYOUT, 0,
+                        "input \"%.80s\" lies in the instance's own memory, which the run overwrites: "
+                        "copy it out first, or give memory for that output",
+                        name);
+    return TNR_OK;
+}
+
+static tnr_status check_places(const tnr_instance *inst, tnr_error *err)
+{
+    const tnr_exe *x = inst->exe;
+    for (uint32_t i = 0; i < x->n_input; i++) {
+        tnr_status status = inst->input[i].set ? check_input_place(inst, i, err) : TNR_OK;
+        if (status) return status;
+    }
+    for (uint32_t a = 0; a < x->n_output; a++)
+        for (uint32_t b = a + 1; b < x->n_output && inst->output_given[a].set; b++)
+            if (inst->output_given[b].set && overlap(inst->output_given[a].data, inst->output_given[a].bytes,
+                                                     inst->output_given[b].data, inst->output_given[b].bytes))
+                return tnr_fail(
+                    err, TNR_E_LAYOUT, 0, "the memory given for outputs \"%.80s\" and \"%.80s\" overlaps",
+                    tnr_module_output(inst->module, a)->name, tnr_module_output(inst->module, b)->name);
+    return TNR_OK;
+}
+
+/* Addresses of inputs and outputs for this run; an output in the arena is copied to the caller at the end. */
+static tnr_status place_tensors(tnr_instance *inst, tnr_error *err)
+{
+    const tnr_exe *x = inst->exe;
+    for (uint32_t i = 0; i < x->n_input; i++) inst->ptr[x->input[i]] = inst->input[i].data;
+    for (uint32_t i = 0; i < x->n_output; i++) {
+        const tnr_given *out = &inst->output_given[i];
+        tnr_result *r = &inst->output[i];
+        const tnr_tensor_info *info = tnr_module_output(inst->module, i);
+        if (out->set && info->ndim > 0 &&
+            memcmp(out->shape, r->shape, (size_t)info->ndim * sizeof *r->shape) != 0) {
+            char have[TNR_SHAPE_TEXT], want[TNR_SHAPE_TEXT];
+            return tnr_fail(err, TNR_E_SHAPE, 0,
+                            "the memory given for output \"%.40s\" has shape %.80s, this run makes %.80s",
+                            info->name, tnr_shape_print(info->ndim, out->shape, NULL, have),
+                            tnr_shape_print(info->ndim, r->shape, NULL, want));
+        }
+        uint32_t slot = x->output[i];
+        if (inst->offset[slot] < 0) inst->ptr[slot] = out->set ? out->data : r->own;
+        r->at = out->set ? out->data : inst->ptr[slot];
+    }
+    return TNR_OK;
+}
+
+/* After the walk: outputs that equal another slot, and outputs that were made in the arena for the caller. */
+static void deliver(tnr_instance *inst)
+{
+    const tnr_exe *x = inst->exe;
+    for (uint32_t i = 0; i < x->n_output; i++) {
+        const tn_slot *s = &x->program->slot[x->output[i]];
+        const void *from = inst->ptr[s->alias >= 0 ? s->alias : (int64_t)x->output[i]];
+        uint64_t bytes = inst->bytes[x->output[i]];
+        if (from != inst->output[i].at && bytes > 0) memcpy(inst->output[i].at, from, (size_t)bytes);
+    }
+}
+
+/* ---- profiles ---- */
+
+static tnr_status make_views(tnr_instance *inst, tnr_error *err)
+{
+    const tn_program *p = inst->exe->program;
+    size_t n_dim = 0;
+    for (uint32_t i = 0; i < p->n_slot; i++) n_dim += p->slot[i].ndim;
+    if (!inst->view) inst->view = tnr_mem_new(p->n_slot, sizeof *inst->view);
+    if (!inst->view_shape) inst->view_shape = tnr_mem_new(n_dim, sizeof *inst->view_shape);
+    if (!inst->arg_view) inst->arg_view = tnr_mem_new(inst->exe->max_operand, sizeof *inst->arg_view);
+    if (!inst->view || !inst->view_shape || !inst->arg_view)
+        return tnr_fail_memory(err, p->n_slot * sizeof *inst->view + n_dim * 8);
+    int64_t *shape = inst->view_shape;
+    for (uint32_t i = 0; i < p->n_slot; i++) {
+        const tn_slot *s = &p->slot[i];
+        inst->view[i] = (DLTensor){.data = inst->ptr[i],
+                                   .device = {kDLCPU, 0},
+                                   .ndim = (int32_t)s->ndim,
+                                   .dtype = tnr_slot_dtype(s),
+                                   .shape = shape};
+        for (uint32_t d = 0; d < s->ndim; d++) *shape++ = tnr_size_get(s->dim[d], inst->sym);
+    }
+    return TNR_OK;
+}
+
+static uint64_t now_ns(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+static void report(tnr_instance *inst, uint32_t at, uint32_t variant, uint64_t nanoseconds)
+{
+    const tn_inst *in = &inst->exe->program->inst[at];
+    const uint32_t *op = inst->exe->program->operand + in->operand;
+    const tn_kernel *k = in->op == TN_INST_CALL ? &inst->exe->library->kernel[in->a] : NULL;
+    tnr_profile_event e = {.node = in->node,
+                           .kernel = k ? k->name : "__copy",
+                           .nanoseconds = nanoseconds,
+                           .index = at,
+                           .variant = variant,
+                           .n_in = k ? k->n_in : 1,
+                           .n_out = k ? k->n_out : 1,
+                           .arg = inst->arg_view};
+    for (uint32_t i = 0; i < e.n_in + e.n_out; i++) inst->arg_view[i] = inst->view[op[i]];
+    tnr_floating ours = tnr_floating_default();
+    inst->profile(inst->profile_user, &e);
+    tnr_floating_restore(ours);
+}
+
+/* ---- the loop ---- */
+
+static tnr_status call(tnr_instance *inst, uint32_t at, uint32_t *out_variant, tnr_error *err)
+{
+    const tnr_exe *x = inst->exe;
+    const tn_inst *in = &x->program->inst[at];
+    const tn_kernel *k = &x->library->kernel[in->a];
+    const uint32_t *op = x->program->operand + in->operand;
+    uint32_t n_arg = k->n_in + k->n_out;
+    for (uint32_t i = 0; i < n_arg; i++) inst->arg[i] = inst->ptr[op[i]];
+    for (uint32_t i = 0; i < k->n_sym; i++) inst->call_sym[i] = inst->sym[op[n_arg + i]];
+    bool room = inst->work_offset < inst->arena_bytes;
+    tnr_call_site site = {.kernel = k,
+                          .node = in->node,
+                          .position = at,
+                          .arg = inst->arg,
+                          .sym = k->n_sym ? inst->call_sym : NULL,
+                          .work = room ? inst->arena + inst->work_offset : NULL,
+                          .work_room = room ? inst->arena_bytes - inst->work_offset : 0,
+                          .scratch = inst->scratch,
+                          .scratch_stride = x->scratch_bytes,
+                          .threads = inst->threads};
+    return tnr_launch(&site, out_variant, err);
+}
+
+static tnr_status walk(tnr_instance *inst, tnr_error *err)
+{
+    const tn_program *p = inst->exe->program;
+    for (uint32_t at = 0, next; at < p->n_inst; at = next) {
+        const tn_inst *in = &p->inst[at];
+        const uint32_t *op = p->operand + in->operand;
+        uint64_t start = inst->profile ? now_ns() : 0;
+        uint32_t variant = 0;
+        tnr_status status;
+        next = at + 1;
+        switch (in->op) {
+        case TN_INST_CALL:
+            status = call(inst, at, &variant, err);
+            if (status) return status;
+            break;
+        case TN_INST_COPY:
+            if (inst->bytes[op[1]] > 0) /* slots may share storage */
+                memmove(inst->ptr[op[1]], inst->ptr[op[0]], (size_t)inst->bytes[op[1]]);
+            break;
+        case TN_INST_FAIL: return tnr_fail(err, TNR_E_CHECK, at, "%.110s: %.130s", in->node, p->text[in->a]);
+        case TN_INST_JUMP_FALSE:
+            if (*(const uint8_t *)inst->ptr[op[0]]) continue;
+            next = in->a;
+            continue;
+        default: /* TN_INST_JUMP: exe.c let no other pass */ next = in->a; continue;
+        }
+        if (inst->profile) report(inst, at, variant, now_ns() - start);
+    }
+    return TNR_OK;
+}
+
+static tnr_status prepare(tnr_instance *inst, tnr_error *err)
+{
+    tnr_status status = check_places(inst, err);
+    if (!status) status = tnr_bind(inst, err);
+    if (!status) status = place_tensors(inst, err);
+    if (!status) status = tnr_bind_threads(inst, err);
+    if (!status && inst->profile) status = make_views(inst, err);
+    return status;
+}
+
+tnr_status tnr_run(tnr_instance *instance, tnr_error *err)
+{
+    if (!instance) return tnr_fail(err, TNR_E_ARG, 0, "tnr_run: instance is NULL");
+    if (atomic_exchange_explicit(&instance->running, 1, memory_order_acquire))
+        return tnr_fail(err, TNR_E_STATE, 0, "the instance is running already; make one instance per thread");
+    instance->ran = false;
+    tnr_status status = prepare(instance, err);
+    if (!status) {
+        tnr_floating callers = tnr_floating_default();
+        tnr_pool_busy();
+        status = walk(instance, err);
+        tnr_pool_idle();
+        tnr_floating_restore(callers);
+    }
+    if (!status) deliver(instance);
+    instance->ran = !status;
+    atomic_store_explicit(&instance->running, 0, memory_order_release);
+    return status;
+}

@@ -1,0 +1,157 @@
+/* Tensors: names of types, sizes, and the checks on what a caller hands in. */
+#include "runtime/tensor.h"
+
+#include "base/size.h"
+#include "runtime/error.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+static const struct {
+    const char *name;
+    uint8_t code;
+} dtype_names[] = {
+    {"int", kDLInt}, {"uint", kDLUInt}, {"float", kDLFloat}, {"bfloat", kDLBfloat}, {"complex", kDLComplex},
+};
+enum { N_DTYPE = sizeof dtype_names / sizeof dtype_names[0] };
+
+static bool is_bool(DLDataType t)
+{
+    return t.lanes == 1 && ((t.code == kDLBool && t.bits == 8) || (t.code == kDLUInt && t.bits == 1));
+}
+
+bool tnr_dtype_same(DLDataType a, DLDataType b)
+{
+    return (a.code == b.code && a.bits == b.bits && a.lanes == b.lanes) || (is_bool(a) && is_bool(b));
+}
+
+char *tnr_dtype_print(DLDataType dtype, char *buffer, size_t n)
+{
+    if (n == 0) return buffer;
+    if (is_bool(dtype)) {
+        snprintf(buffer, n, "bool");
+        return buffer;
+    }
+    const char *name = "unknown";
+    for (int i = 0; i < N_DTYPE; i++)
+        if (dtype_names[i].code == dtype.code) name = dtype_names[i].name;
+    if (dtype.lanes == 1)
+        snprintf(buffer, n, "%s%u", name, (unsigned)dtype.bits);
+    else
+        snprintf(buffer, n, "%s%ux%u", name, (unsigned)dtype.bits, (unsigned)dtype.lanes);
+    return buffer;
+}
+
+bool tnr_dtype_parse(const char *text, size_t n, DLDataType *out_dtype)
+{
+    if (n == 4 && memcmp(text, "bool", 4) == 0) {
+        *out_dtype = (DLDataType){kDLUInt, 1, 1};
+        return true;
+    }
+    for (int i = 0; i < N_DTYPE; i++) {
+        size_t len = strlen(dtype_names[i].name);
+        if (n <= len || n > len + 3 || memcmp(text, dtype_names[i].name, len) != 0) continue;
+        unsigned bits = 0;
+        for (size_t k = len; k < n; k++) {
+            if (text[k] < '0' || text[k] > '9') return false;
+            bits = bits * 10 + (unsigned)(text[k] - '0');
+        }
+        if (bits == 0 || bits > 128 || (bits & (bits - 1)) != 0) return false;
+        *out_dtype = (DLDataType){dtype_names[i].code, (uint8_t)bits, 1};
+        return true;
+    }
+    return false;
+}
+
+tnr_status tnr_tensor_bytes(DLDataType dtype, int32_t ndim, const int64_t *shape, uint64_t *out_bytes,
+                            tnr_error *err)
+{
+    if (dtype.bits == 0 || dtype.lanes == 0)
+        return tnr_fail(err, TNR_E_DTYPE, 0, "element type has %u bits and %u lanes", dtype.bits,
+                        dtype.lanes);
+    int64_t bits = is_bool(dtype) ? 8 : (int64_t)dtype.bits * dtype.lanes;
+    for (int32_t d = 0; d < ndim; d++)
+        if (shape[d] < 0) return tnr_fail(err, TNR_E_SHAPE, 0, "dimension %d is %" PRId64, d, shape[d]);
+    for (int32_t d = 0; d < ndim; d++)
+        if (shape[d] == 0) { /* empty, even where the other extents would overflow */
+            *out_bytes = 0;
+            return TNR_OK;
+        }
+    for (int32_t d = 0; d < ndim; d++)
+        if (!tn_i64_mul(bits, shape[d], &bits))
+            return tnr_fail(err, TNR_E_SHAPE, 0, "tensor is too large: its size overflows 64 bits");
+    uint64_t bytes = ((uint64_t)bits + 7) / 8;
+    if (bytes > SIZE_MAX)
+        return tnr_fail(err, TNR_E_SHAPE, 0, "tensor is too large for this machine's address space");
+    *out_bytes = bytes;
+    return TNR_OK;
+}
+
+const char *tnr_shape_print(int32_t ndim, const int64_t *shape, const char *const *symbol,
+                            char text[TNR_SHAPE_TEXT])
+{
+    size_t at = 1;
+    text[0] = '[';
+    for (int32_t d = 0; d < ndim; d++) {
+        char one[40];
+        int n = symbol && symbol[d] ? snprintf(one, sizeof one, "%s%.30s", d ? ", " : "", symbol[d])
+                                    : snprintf(one, sizeof one, "%s%" PRId64, d ? ", " : "", shape[d]);
+        if (at + (size_t)n + sizeof ", ...]" > TNR_SHAPE_TEXT) {
+            memcpy(text + at, ", ...", 5);
+            at += 5;
+            break;
+        }
+        memcpy(text + at, one, (size_t)n);
+        at += (size_t)n;
+    }
+    text[at] = ']';
+    text[at + 1] = '\0';
+    return text;
+}
+
+/* Row-major without gaps; the stride of an extent of 1 says nothing, and an empty tensor has no elements to
+ * place. */
+static bool dense(const DLTensor *t)
+{
+    int64_t expected = 1;
+    for (int32_t d = 0; d < t->ndim; d++)
+        if (t->shape[d] == 0) return true;
+    for (int32_t d = t->ndim; t->strides && d-- > 0;) {
+        if (t->shape[d] != 1 && t->strides[d] != expected) return false;
+        if (!tn_i64_mul(expected, t->shape[d], &expected)) return false;
+    }
+    return true;
+}
+
+tnr_status tnr_tensor_data(const DLTensor *t, const char *what, const char *name, void **out_data,
+                           uint64_t *out_bytes, tnr_error *err)
+{
+    uint64_t bytes;
+    if (t->ndim < 0 || (t->ndim > 0 && !t->shape))
+        return tnr_fail(err, TNR_E_SHAPE, 0, "%s \"%.60s\" has no shape", what, name);
+    if (t->device.device_type != kDLCPU && t->device.device_type != kDLCUDAHost)
+        return tnr_fail(err, TNR_E_LAYOUT, 0,
+                        "%s \"%.60s\" is on device type %d; copy it to the CPU (1) first", what, name,
+                        (int)t->device.device_type);
+    tnr_status status = tnr_tensor_bytes(t->dtype, t->ndim, t->shape, &bytes, err);
+    if (status) return status;
+    if (!dense(t)) {
+        char shape[TNR_SHAPE_TEXT], strides[TNR_SHAPE_TEXT];
+        return tnr_fail(err, TNR_E_LAYOUT, 0,
+                        "%s \"%.40s\" is strided: strides %.60s, shape %.60s; make it dense, "
+                        "row-major first",
+                        what, name, tnr_shape_print(t->ndim, t->strides, NULL, strides),
+                        tnr_shape_print(t->ndim, t->shape, NULL, shape));
+    }
+    if (!t->data && bytes > 0) return tnr_fail(err, TNR_E_LAYOUT, 0, "%s \"%.60s\" has no data", what, name);
+    uintptr_t address = (uintptr_t)t->data + (uintptr_t)t->byte_offset;
+    uintptr_t align = t->dtype.bits >= 64 ? 8 : t->dtype.bits > 8 ? t->dtype.bits / 8u : 1;
+    if (bytes > 0 && address % align != 0)
+        return tnr_fail(err, TNR_E_LAYOUT, 0,
+                        "%s \"%.60s\" is misaligned: its data must start at a multiple of %u bytes", what,
+                        name, (unsigned)align);
+    *out_data = (void *)address;
+    *out_bytes = bytes;
+    return TNR_OK;
+}

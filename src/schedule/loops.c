@@ -1,0 +1,272 @@
+/* Steps on loops alone: loops, split, fuse, reorder, vectorize, unroll, parallel. */
+#include "schedule/sched_impl.h"
+
+#include <string.h>
+
+tn_verdict tn_do_loops(tn_sched *s, tn_step *t)
+{
+    if (!t->arg[0].s)
+        return TN_REJECT_NAME;
+    tn_stmt *b = tn_func_block(s->func, t->arg[0].s), *loop[TN_MAX_LOOPS];
+    if (!b)
+        return TN_REJECT_NAME;
+    int n = tn_stmt_loops(b, TN_MAX_LOOPS, loop);
+    if (n != t->nout)
+        return TN_REJECT_ARITY;
+    for (int i = 0; i < n; i++)
+        t->out[i] = tn_sched_value(s, t, i, loop[i]);
+    return TN_DONE;
+}
+
+typedef struct { int n; int64_t factor[8], product; int tail; } split_args;
+
+static tn_verdict split_read(const tn_step *t, split_args *a)
+{
+    *a = (split_args){.product = 1, .tail = TN_TAIL_GUARD};
+    for (int i = 0; i < t->narg; i++) {
+        const tn_arg *g = &t->arg[i];
+        if (g->key && strcmp(g->key, "tail") == 0 && g->s) {
+            a->tail = strcmp(g->s, "mask") == 0    ? TN_TAIL_MASK
+                      : strcmp(g->s, "exact") == 0 ? TN_TAIL_EXACT
+                      : strcmp(g->s, "guard") == 0 ? TN_TAIL_GUARD
+                                                   : -1;
+            if (a->tail < 0)
+                return TN_REJECT_NAME;
+            continue;
+        }
+        if (g->key || g->s || a->n == 8)
+            return TN_REJECT_ARITY;
+        if (g->i <= 0 || g->i > (1 << 24) || (a->product *= g->i) > (1 << 24))
+            return TN_REJECT_FACTOR;
+        a->factor[a->n++] = g->i;
+    }
+    return a->n > 0 && t->nout == a->n + 1 ? TN_DONE : TN_REJECT_ARITY;
+}
+
+static void guard_block(tn_stmt *block, void *user)
+{
+    tn_block_guard_domain(user, block);
+}
+
+typedef struct { tn_sched *s; const tn_expr *cond; } extra_mask;
+
+static void mask_block(tn_stmt *block, void *user)
+{
+    extra_mask *m = user;
+    tn_block_add_mask(m->s, block, m->cond);
+}
+
+/* True if every block under `loop` has an iteration bound to exactly the loop's variable over its whole extent: then the
+ * domain guard of that iteration is the guard of the split. */
+static void whole_iter(tn_stmt *block, void *user)
+{
+    struct { tn_stmt *loop; bool all; } *w = user;
+    for (uint32_t i = 0; i < block->u.block.n_iter; i++) {
+        const tn_iter *it = &block->u.block.iter[i];
+        if (it->value == w->loop->u.loop.var && it->extent == w->loop->u.loop.extent)
+            return;
+    }
+    w->all = false;
+}
+
+static const char *split_suffix(int k, int n)
+{
+    static const char *const two[] = {"o", "i"}, *const three[] = {"o", "v", "i"}, *const more[] = {"o", "m", "n", "p", "q", "r", "v", "i", "x"};
+    return n == 2 ? two[k] : n == 3 ? three[k] : more[k];
+}
+
+/* Replaces `loop` by the n loops over var/extent (outermost first) and moves its body inside. */
+static void put_nest(tn_sched *s, tn_stmt *loop, int n, tn_stmt *nest[])
+{
+    for (int k = 0; k + 1 < n; k++)
+        tn_body_append(&nest[k]->u.loop.body, nest[k + 1]);
+    tn_body_move(&nest[n - 1]->u.loop.body, NULL, &loop->u.loop.body);
+    tn_stmt_replace(loop, nest[0]);
+    tn_sched_consume(s, loop);
+}
+
+tn_verdict tn_do_split(tn_sched *s, tn_step *t)
+{
+    split_args a;
+    tn_verdict v = split_read(t, &a);
+    if (v != TN_DONE)
+        return v;
+    tn_func *f = s->func;
+    tn_pool *p = f->pool;
+    tn_stmt *loop = tn_sched_loop(s, t->in[0]);
+    if (loop->u.loop.kind != TN_LOOP_SERIAL)
+        return TN_REJECT_LOOP;
+    tn_facts facts;
+    tn_stmt_facts(f, loop, &facts);
+    const tn_expr *N = loop->u.loop.extent, *old = loop->u.loop.var;
+    const tn_expr *rest = tn_simplify(p, &facts, tn_fmod(p, N, tn_idx(p, a.product)));
+    bool exact = tn_is_value(rest, 0);
+    const tn_expr *outer = tn_simplify(p, &facts, exact ? tn_fdiv(p, N, tn_idx(p, a.product)) : tn_ceildiv(p, N, a.product));
+    tn_facts_deinit(&facts);
+    if (!exact && a.tail == TN_TAIL_EXACT)
+        return TN_REJECT_FACTOR;
+    struct { tn_stmt *loop; bool all; } w = {loop, true};
+    tn_each_block(loop, whole_iter, &w);
+
+    tn_stmt *nest[9];
+    const tn_expr *sum = tn_idx(p, 0);
+    int64_t stride = a.product;
+    for (int k = 0; k <= a.n; k++) {
+        const char *name = t->out_name && strcmp(t->out_name[k], "_") != 0
+                               ? t->out_name[k]
+                               : tn_arena_printf(s->arena, "%s%s", tn_sched_var_name(s, old), split_suffix(k, a.n + 1));
+        const tn_expr *var = tn_func_add_var(f, name, TN_IDX);
+        nest[k] = tn_stmt_for(f, var, k ? tn_idx(p, a.factor[k - 1]) : outer, TN_LOOP_SERIAL);
+        sum = tn_add(p, sum, tn_mul(p, var, tn_idx(p, stride)));
+        if (k < a.n)
+            stride /= a.factor[k];
+    }
+    tn_stmt_subst(f, loop, 1, &old, &sum);
+    put_nest(s, loop, a.n + 1, nest);
+    if (!exact) {
+        tn_each_block(nest[0], guard_block, s);
+        extra_mask m = {s, tn_lt(p, sum, N)};
+        if (!w.all)
+            tn_each_block(nest[0], mask_block, &m);
+    }
+    for (int k = 0; k <= a.n; k++)
+        t->out[k] = tn_sched_value(s, t, k, nest[k]);
+    return TN_DONE;
+}
+
+tn_verdict tn_do_fuse(tn_sched *s, tn_step *t)
+{
+    tn_func *f = s->func;
+    tn_pool *p = f->pool;
+    tn_stmt *first = tn_sched_loop(s, t->in[0]), *in = first;
+    for (int i = 0; i < t->nin; i++) {
+        tn_stmt *l = tn_sched_loop(s, t->in[i]);
+        if (l->u.loop.kind != TN_LOOP_SERIAL)
+            return TN_REJECT_LOOP;
+        if (i && (tn_body_only(&in->u.loop.body) != l))
+            return TN_REJECT_NEST;
+        for (int j = 0; j < i; j++)
+            if (tn_uses(l->u.loop.extent, tn_sched_loop(s, t->in[j])->u.loop.var))
+                return TN_REJECT_NEST;
+        in = l;
+    }
+    char name[64] = "";
+    const tn_expr *extent = tn_idx(p, 1);
+    for (int i = 0; i < t->nin; i++) {
+        tn_stmt *l = tn_sched_loop(s, t->in[i]);
+        extent = tn_mul(p, extent, l->u.loop.extent);
+        const char *vn = tn_sched_var_name(s, l->u.loop.var);
+        if (strlen(name) + strlen(vn) + 1 < sizeof name)
+            memcpy(name + strlen(name), vn, strlen(vn) + 1);
+    }
+    const tn_expr *var = tn_func_add_var(f, t->out_name && strcmp(t->out_name[0], "_") ? t->out_name[0] : tn_arena_strdup(s->arena, name), TN_IDX);
+    tn_facts facts;
+    tn_stmt_facts(f, first, &facts);
+    extent = tn_simplify(p, &facts, extent);
+    tn_facts_deinit(&facts);
+    tn_stmt *fused = tn_stmt_for(f, var, extent, TN_LOOP_SERIAL);
+    const tn_expr *from[TN_MAX_LOOPS], *to[TN_MAX_LOOPS], *rest = var;
+    for (int i = t->nin - 1; i >= 0; i--) {
+        tn_stmt *l = tn_sched_loop(s, t->in[i]);
+        from[i] = l->u.loop.var;
+        to[i] = i ? tn_fmod(p, rest, l->u.loop.extent) : rest;
+        rest = tn_fdiv(p, rest, l->u.loop.extent);
+    }
+    tn_stmt *last = in;
+    tn_body_move(&fused->u.loop.body, NULL, &last->u.loop.body);
+    tn_stmt_replace(first, fused);
+    tn_stmt_subst(f, fused, t->nin, from, to);
+    for (int i = 0; i < t->nin; i++)
+        tn_sched_consume(s, tn_sched_loop(s, t->in[i]));
+    t->out[0] = tn_sched_value(s, t, 0, fused);
+    return TN_DONE;
+}
+
+static void count_blocks(tn_stmt *block, void *user)
+{
+    (void)block;
+    ++*(int *)user;
+}
+
+tn_verdict tn_do_reorder(tn_sched *s, tn_step *t)
+{
+    tn_stmt *chain[TN_MAX_LOOPS], *top = NULL;
+    /* the loops must lie on one chain of single children; top is the outermost of them */
+    for (int i = 0; i < t->nin; i++) {
+        tn_stmt *l = tn_sched_loop(s, t->in[i]);
+        if (!top || tn_stmt_inside(top, l))
+            top = l;
+    }
+    int n = 0, seen = 0;
+    for (tn_stmt *l = top; l && l->kind == TN_S_FOR && n < TN_MAX_LOOPS; l = tn_body_only(&l->u.loop.body)) {
+        chain[n++] = l;
+        for (int i = 0; i < t->nin; i++)
+            seen += tn_sched_loop(s, t->in[i]) == l;
+        if (seen == t->nin)
+            break;
+    }
+    if (seen != t->nin)
+        return TN_REJECT_NEST;
+    tn_stmt *order[TN_MAX_LOOPS];
+    for (int i = 0, k = 0; i < n; i++) {
+        bool named = false;
+        for (int j = 0; j < t->nin; j++)
+            named |= tn_sched_loop(s, t->in[j]) == chain[i];
+        order[i] = named ? tn_sched_loop(s, t->in[k++]) : chain[i];
+    }
+    for (int i = 0; i < n; i++) {
+        if (chain[i]->u.loop.kind == TN_LOOP_PARALLEL && order[i] != chain[i])
+            return TN_REJECT_LOOP;
+        for (int j = i + 1; j < n; j++)
+            if (tn_uses(order[i]->u.loop.extent, order[j]->u.loop.var))
+                return TN_REJECT_NEST;
+    }
+    int blocks = 0;
+    tn_each_block(top, count_blocks, &blocks);
+    if (blocks != 1)
+        return TN_REJECT_DEPEND;
+    tn_body rest = {0};
+    tn_body_move(&rest, NULL, &chain[n - 1]->u.loop.body);
+    tn_stmt *place = tn_stmt_new(s->func, TN_S_CHECK); /* holds the place of the nest */
+    tn_stmt_replace(top, place);
+    for (int i = 1; i < n; i++)
+        tn_stmt_remove(chain[i]);
+    tn_stmt_replace(place, order[0]);
+    for (int i = 0; i + 1 < n; i++)
+        tn_body_append(&order[i]->u.loop.body, order[i + 1]);
+    tn_body_move(&order[n - 1]->u.loop.body, NULL, &rest);
+    return TN_DONE;
+}
+
+typedef struct { tn_sched *s; tn_stmt *loop; bool reduce; } feed;
+
+static void feeds_reduce(tn_stmt *block, void *user)
+{
+    feed *w = user;
+    w->reduce |= tn_loop_feeds(w->s, w->loop, block, TN_ITER_REDUCE);
+}
+
+static tn_verdict mark(tn_sched *s, tn_step *t, enum tn_loop_kind kind)
+{
+    for (int i = 0; i < t->nin; i++) {
+        tn_stmt *l = tn_sched_loop(s, t->in[i]);
+        if (l->u.loop.kind != TN_LOOP_SERIAL)
+            return TN_REJECT_LOOP;
+        int64_t n;
+        if (kind != TN_LOOP_PARALLEL && (!tn_is_int(l->u.loop.extent, &n) || n > 1024))
+            return TN_REJECT_FACTOR;
+        if (kind == TN_LOOP_PARALLEL && (tn_stmt_parent(l) || t->nin != 1))
+            return TN_REJECT_LOOP;
+        feed w = {s, l, false};
+        tn_each_block(l, feeds_reduce, &w);
+        if (w.reduce && kind != TN_LOOP_UNROLLED)
+            return TN_REJECT_REDUCE;
+    }
+    for (int i = 0; i < t->nin; i++)
+        tn_sched_loop(s, t->in[i])->u.loop.kind = (uint8_t)kind;
+    return TN_DONE;
+}
+
+tn_verdict tn_do_vectorize(tn_sched *s, tn_step *t) { return mark(s, t, TN_LOOP_VECTOR); }
+tn_verdict tn_do_unroll(tn_sched *s, tn_step *t) { return mark(s, t, TN_LOOP_UNROLLED); }
+tn_verdict tn_do_parallel(tn_sched *s, tn_step *t) { return mark(s, t, TN_LOOP_PARALLEL); }

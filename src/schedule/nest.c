@@ -1,0 +1,209 @@
+/* Questions about nests, blocks and regions that several steps ask; and the two tree edits they share. */
+#include "schedule/sched_impl.h"
+
+#include <string.h>
+
+tn_stmt *tn_body_only(const tn_body *b)
+{
+    return b->first && b->first == b->last ? b->first : NULL;
+}
+
+typedef struct { void (*fn)(tn_stmt *, void *); void *user; } each_block;
+
+static bool visit_block(tn_stmt *s, void *user)
+{
+    each_block *e = user;
+    if (s->kind == TN_S_BLOCK)
+        e->fn(s, e->user);
+    return true;
+}
+
+void tn_each_block(tn_stmt *root, void (*fn)(tn_stmt *block, void *user), void *user)
+{
+    each_block e = {fn, user};
+    if (visit_block(root, &e)) {
+        tn_body *body[2];
+        int n = tn_stmt_bodies(root, body);
+        for (int i = 0; i < n; i++)
+            tn_stmt_walk(body[i], visit_block, NULL, &e);
+    }
+}
+
+typedef struct { uint32_t buffer; bool found; } load_search;
+
+static bool is_load_of(const tn_expr *e, void *user)
+{
+    load_search *l = user;
+    if (e->kind == TN_E_LOAD && e->u.load.buffer == l->buffer)
+        l->found = true;
+    return !l->found;
+}
+
+static const tn_expr *search_loads(const tn_expr *e, void *user)
+{
+    if (e->has_load)
+        tn_each(e, is_load_of, user);
+    return e;
+}
+
+typedef struct { uint32_t buffer; bool writes; int n, max; tn_stmt **out; tn_stmt *block; } access_search;
+
+static bool visit_access(tn_stmt *s, void *user)
+{
+    access_search *a = user;
+    if (s->kind == TN_S_BLOCK)
+        a->block = s;
+    bool hit = false;
+    if (a->writes) {
+        hit = s->kind == TN_S_STORE && s->u.store.buffer == a->buffer;
+    } else {
+        load_search l = {a->buffer, false};
+        tn_stmt_exprs(s, search_loads, &l);
+        hit = l.found;
+    }
+    tn_stmt *b = a->block && (s == a->block || tn_stmt_inside(s, a->block)) ? a->block : s;
+    if (hit && (a->n == 0 || a->n > a->max || a->out[a->n - 1] != b)) {
+        if (a->n < a->max)
+            a->out[a->n] = b;
+        a->n++;
+    }
+    return true;
+}
+
+int tn_blocks_accessing(tn_body *b, uint32_t buffer, bool writes, int max, tn_stmt *out[])
+{
+    access_search a = {buffer, writes, 0, max, out, NULL};
+    tn_stmt_walk(b, visit_access, NULL, &a);
+    return a.n;
+}
+
+int64_t tn_block_target(const tn_stmt *block)
+{
+    int64_t target = -1;
+    for (const tn_stmt *s = block->u.block.body.first; s; s = s->next) {
+        if (s->kind != TN_S_STORE || (target >= 0 && target != s->u.store.buffer))
+            return -1;
+        target = s->u.store.buffer;
+    }
+    return target;
+}
+
+typedef struct { uint32_t buffer; tn_stmt *found; } decl_search;
+
+static bool visit_decl(tn_stmt *s, void *user)
+{
+    decl_search *d = user;
+    if (s->kind == TN_S_BUFFER && s->u.decl.buffer == d->buffer)
+        d->found = s;
+    return !d->found && s->kind != TN_S_BLOCK;
+}
+
+tn_stmt *tn_decl_of(tn_func *f, uint32_t buffer)
+{
+    decl_search d = {buffer, NULL};
+    tn_stmt_walk(&f->body, visit_decl, NULL, &d);
+    return d.found;
+}
+
+bool tn_loop_feeds(tn_sched *s, const tn_stmt *loop, const tn_stmt *block, enum tn_iter_kind kind)
+{
+    (void)s;
+    for (uint32_t i = 0; i < block->u.block.n_iter; i++) {
+        const tn_iter *it = &block->u.block.iter[i];
+        if (it->kind == kind && tn_uses(it->value, loop->u.loop.var))
+            return true;
+    }
+    return false;
+}
+
+void tn_block_add_mask(tn_sched *s, tn_stmt *block, const tn_expr *cond)
+{
+    const tn_expr *m = block->u.block.mask;
+    block->u.block.mask = m ? tn_and(s->func->pool, m, cond) : cond;
+}
+
+/* Is `cond` already one of the terms of the conjunction m? */
+static bool mask_has(const tn_expr *m, const tn_expr *cond)
+{
+    const tn_expr *todo[64];
+    int n = 0;
+    if (m)
+        todo[n++] = m;
+    while (n > 0) {
+        const tn_expr *e = todo[--n];
+        if (e == cond)
+            return true;
+        if (e->kind == TN_E_AND && n + 2 <= 64) {
+            todo[n++] = e->src[0];
+            todo[n++] = e->src[1];
+        }
+    }
+    return false;
+}
+
+void tn_block_guard_domain(tn_sched *s, tn_stmt *block)
+{
+    tn_pool *p = s->func->pool;
+    tn_facts facts;
+    const tn_expr *mask = block->u.block.mask;
+    block->u.block.mask = NULL;             /* facts must come from the loops alone */
+    tn_stmt_facts(s->func, block, &facts);
+    block->u.block.mask = mask;
+    for (uint32_t i = 0; i < block->u.block.n_iter; i++) {
+        const tn_iter *it = &block->u.block.iter[i];
+        const tn_expr *value = tn_simplify(p, &facts, it->value);
+        if (tn_prove(p, &facts, tn_lt(p, value, it->extent)) == 1)
+            continue;
+        const tn_expr *cond = tn_lt(p, it->var, it->extent);
+        if (!mask_has(block->u.block.mask, cond))
+            tn_block_add_mask(s, block, cond);
+    }
+    tn_facts_deinit(&facts);
+}
+
+const tn_expr *tn_block_over_loops(tn_sched *s, const tn_stmt *block, const tn_expr *e)
+{
+    const tn_expr *from[TN_MAX_LOOPS], *to[TN_MAX_LOOPS];
+    uint32_t n = block->u.block.n_iter;
+    TN_ASSERT(n <= TN_MAX_LOOPS);
+    for (uint32_t i = 0; i < n; i++) {
+        from[i] = block->u.block.iter[i].var;
+        to[i] = block->u.block.iter[i].value;
+    }
+    return tn_subst(s->func->pool, e, (int)n, from, to);
+}
+
+int tn_loops_between(const tn_stmt *outer, const tn_stmt *s, int max, const tn_stmt *out[])
+{
+    int n = 0;
+    for (const tn_stmt *p = tn_stmt_parent(s); p && p != outer; p = tn_stmt_parent(p))
+        if (p->kind == TN_S_FOR && n < max)
+            out[n++] = p;
+    for (int i = 0; i < n / 2; i++) {
+        const tn_stmt *t = out[i];
+        out[i] = out[n - 1 - i];
+        out[n - 1 - i] = t;
+    }
+    return n;
+}
+
+bool tn_region_1d(tn_sched *s, const tn_stmt *outer, const tn_stmt *at, const tn_expr *e, const tn_expr **out_lo, const tn_expr **out_extent)
+{
+    const tn_stmt *loop[TN_MAX_LOOPS];
+    const tn_expr *var[TN_MAX_LOOPS], *extent[TN_MAX_LOOPS], *lo, *hi;
+    int n = tn_loops_between(outer, at, TN_MAX_LOOPS, loop);
+    for (int i = 0; i < n; i++) {
+        var[i] = loop[i]->u.loop.var;
+        extent[i] = loop[i]->u.loop.extent;
+    }
+    tn_pool *p = s->func->pool;
+    tn_facts facts;
+    tn_stmt_facts(s->func, at, &facts);
+    bool ok = tn_span(p, &facts, tn_simplify(p, &facts, e), n, var, extent, &lo, &hi);
+    if (ok) {
+        *out_lo = tn_simplify(p, &facts, lo);
+        *out_extent = tn_simplify(p, &facts, tn_add(p, tn_sub(p, hi, lo), tn_idx(p, 1)));
+    }
+    tn_facts_deinit(&facts);
+    return ok;
+}

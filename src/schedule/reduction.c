@@ -1,0 +1,87 @@
+/* Step decompose_reduction: the init of a reduction block becomes a block of its own before the given loop. */
+#include "schedule/sched_impl.h"
+
+#include <string.h>
+
+typedef struct { tn_stmt *block, *loop; int n; tn_stmt *inner[TN_MAX_LOOPS]; } split_off;
+
+static tn_verdict check(tn_sched *s, split_off *d)
+{
+    if (!d->block->u.block.init.first)
+        return TN_REJECT_REDUCE;
+    if (!tn_stmt_inside(d->block, d->loop))
+        return TN_REJECT_LOOP;
+    for (tn_stmt *l = tn_stmt_parent(d->loop); l; l = tn_stmt_parent(l))
+        if (l->kind == TN_S_FOR && tn_loop_feeds(s, l, d->block, TN_ITER_REDUCE))
+            return TN_REJECT_REDUCE;
+    const tn_stmt *inner[TN_MAX_LOOPS];
+    int n = tn_loops_between(d->loop, d->block, TN_MAX_LOOPS - 1, inner);
+    d->n = 0;
+    const tn_stmt *all[TN_MAX_LOOPS] = {d->loop};
+    for (int i = 0; i < n; i++)
+        all[i + 1] = inner[i];
+    for (int i = 0; i <= n; i++) {
+        bool spatial = tn_loop_feeds(s, all[i], d->block, TN_ITER_SPATIAL);
+        if (spatial && tn_loop_feeds(s, all[i], d->block, TN_ITER_REDUCE))
+            return TN_REJECT_REDUCE;
+        if (spatial)
+            d->inner[d->n++] = (tn_stmt *)all[i];
+    }
+    return TN_DONE;
+}
+
+/* The init block: the spatial iterations with fresh variables, bound as in the update. */
+static tn_stmt *make_init(tn_sched *s, split_off *d)
+{
+    tn_func *f = s->func;
+    tn_stmt *b = d->block;
+    int n = 0;
+    for (uint32_t i = 0; i < b->u.block.n_iter; i++)
+        n += b->u.block.iter[i].kind == TN_ITER_SPATIAL;
+    tn_stmt *init = tn_stmt_block(f, tn_arena_printf(s->arena, "%s.init", b->u.block.name), b->u.block.tag, n);
+    init->u.block.source = b->u.block.source;
+    const tn_expr *from[TN_MAX_LOOPS], *to[TN_MAX_LOOPS];
+    int k = 0;
+    for (uint32_t i = 0; i < b->u.block.n_iter; i++) {
+        tn_iter it = b->u.block.iter[i];
+        if (it.kind != TN_ITER_SPATIAL)
+            continue;
+        from[k] = it.var;
+        it.var = tn_func_add_var(f, tn_sched_var_name(s, it.var), TN_IDX);
+        to[k] = it.var;
+        init->u.block.iter[k++] = it;
+    }
+    tn_body_move(&init->u.block.body, NULL, &b->u.block.init);
+    for (tn_stmt *x = init->u.block.body.first; x; x = x->next)
+        tn_stmt_subst(f, x, k, from, to);
+    return init;
+}
+
+tn_verdict tn_do_decompose_reduction(tn_sched *s, tn_step *t)
+{
+    tn_func *f = s->func;
+    split_off d = {.block = t->arg[0].s ? tn_func_block(f, t->arg[0].s) : NULL, .loop = tn_sched_loop(s, t->in[0])};
+    if (!d.block)
+        return TN_REJECT_NAME;
+    tn_verdict v = check(s, &d);
+    if (v != TN_DONE)
+        return v;
+    tn_stmt *init = make_init(s, &d), *top = init;
+    const tn_expr *from[TN_MAX_LOOPS], *to[TN_MAX_LOOPS];
+    for (int i = d.n - 1; i >= 0; i--) {
+        const tn_stmt *l = d.inner[i];
+        from[i] = l->u.loop.var;
+        to[i] = tn_func_add_var(f, tn_sched_var_name(s, l->u.loop.var), TN_IDX);
+        tn_stmt *copy = tn_stmt_for(f, to[i], l->u.loop.extent, TN_LOOP_SERIAL);
+        tn_body_append(&copy->u.loop.body, top);
+        top = copy;
+    }
+    for (uint32_t i = 0; i < init->u.block.n_iter; i++)
+        init->u.block.iter[i].value = tn_subst(f->pool, init->u.block.iter[i].value, d.n, from, to);
+    /* init stores that were rewritten over loop variables (set_scope) follow the fresh loops too */
+    for (tn_stmt *x = init->u.block.body.first; x; x = x->next)
+        tn_stmt_subst(f, x, d.n, from, to);
+    tn_body_insert(d.loop->list, d.loop, top);
+    tn_block_guard_domain(s, init);
+    return TN_DONE;
+}

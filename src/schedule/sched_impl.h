@@ -1,0 +1,45 @@
+#ifndef TN_SCHEDULE_SCHED_IMPL_H
+#define TN_SCHEDULE_SCHED_IMPL_H
+/* What the step files share: value table access and questions about nests, blocks and regions. Private to schedule/. */
+#include "schedule/schedule.h"
+
+typedef tn_verdict tn_step_fn(tn_sched *s, tn_step *t);
+#define STEP(name, nin, narg, nout, random, doc) tn_step_fn tn_do_##name;
+#include "schedule/sched.def"
+#undef STEP
+
+enum { TN_MAX_LOOPS = 64 };
+
+/* The loop a value names; NULL if it was consumed. */
+tn_stmt *tn_sched_loop(const tn_sched *s, tn_ref v);
+/* A new value for loop; its name is the step's k-th name or derived from the loop variable. */
+tn_ref tn_sched_value(tn_sched *s, const tn_step *t, int k, tn_stmt *loop);
+void tn_sched_consume(tn_sched *s, const tn_stmt *loop);  /* values naming loop become dead */
+const tn_arg *tn_step_key(const tn_step *t, const char *key);
+const char *tn_sched_var_name(tn_sched *s, const tn_expr *var);
+
+/* The only statement of a body, or NULL. */
+tn_stmt *tn_body_only(const tn_body *b);
+/* Calls fn for every block inside root (root included). */
+void tn_each_block(tn_stmt *root, void (*fn)(tn_stmt *block, void *user), void *user);
+/* Blocks inside body b that write / read buffer; at most max; returns how many there are. */
+int tn_blocks_accessing(tn_body *b, uint32_t buffer, bool writes, int max, tn_stmt *out[]);
+/* The buffer that a block's body stores to (its single target), or -1. */
+int64_t tn_block_target(const tn_stmt *block);
+tn_stmt *tn_decl_of(tn_func *f, uint32_t buffer);         /* its BUFFER statement; NULL for parameters */
+
+/* Does loop's variable feed a reduce (or spatial) iteration of block? */
+bool tn_loop_feeds(tn_sched *s, const tn_stmt *loop, const tn_stmt *block, enum tn_iter_kind kind);
+/* Adds `iter.var < iter.extent` to the block's mask for every iteration whose value is not proved below its extent. */
+void tn_block_guard_domain(tn_sched *s, tn_stmt *block);
+void tn_block_add_mask(tn_sched *s, tn_stmt *block, const tn_expr *cond);
+
+/* Expression e of block, written over loop variables (iteration variables replaced by their values). */
+const tn_expr *tn_block_over_loops(tn_sched *s, const tn_stmt *block, const tn_expr *e);
+/* Loops strictly inside `outer` (NULL: the function) and around s, outermost first. */
+int tn_loops_between(const tn_stmt *outer, const tn_stmt *s, int max, const tn_stmt *out[]);
+/* Range of e (over loop variables) while the loops inside `outer` around `at` run: first value and number of values.
+ * false: not affine, or the number is not constant. */
+bool tn_region_1d(tn_sched *s, const tn_stmt *outer, const tn_stmt *at, const tn_expr *e, const tn_expr **out_lo, const tn_expr **out_extent);
+
+#endif

@@ -1,0 +1,233 @@
+/* Steps on memory: cache_write (a new buffer between a block and its target) and set_scope (a buffer moves to a nearer
+ * memory, sunk to the innermost body that holds all its uses and shrunk to the box touched there). */
+#include "schedule/sched_impl.h"
+
+#include <string.h>
+
+static int scope_of(const char *name)
+{
+    for (int i = 0; name && i < TN_SCOPE_COUNT; i++)
+        if (strcmp(name, tn_scope_names[i]) == 0)
+            return i;
+    return -1;
+}
+
+/* Block "b.out": target[i...] = cache[i...], in loops of its own. */
+static tn_stmt *copy_nest(tn_sched *s, const tn_stmt *block, uint32_t from, uint32_t to)
+{
+    tn_func *f = s->func;
+    tn_pool *p = f->pool;
+    const tn_buffer *b = &f->buffer[to];
+    uint16_t n = b->ndim;
+    tn_stmt *copy = tn_stmt_block(f, tn_arena_printf(s->arena, "%s.out", block->u.block.name), "elementwise", n), *top = copy;
+    copy->u.block.source = block->u.block.source;
+    const tn_expr *index[TN_MAX_LOOPS];
+    for (int d = n - 1; d >= 0; d--) {
+        const char *name = tn_arena_printf(s->arena, "o%d", d);
+        const tn_expr *var = tn_func_add_var(f, name, TN_IDX);
+        index[d] = tn_func_add_var(f, name, TN_IDX);
+        copy->u.block.iter[d] = (tn_iter){index[d], f->buffer[to].dim[d], var, TN_ITER_SPATIAL};
+        tn_stmt *l = tn_stmt_for(f, var, f->buffer[to].dim[d], TN_LOOP_SERIAL);
+        tn_body_append(&l->u.loop.body, top);
+        top = l;
+    }
+    const tn_expr *v = tn_load(p, f->buffer[from].dtype, from, n, index, NULL, NULL);
+    tn_body_append(&copy->u.block.body, tn_stmt_store(f, to, n, index, v, NULL));
+    return top;
+}
+
+tn_verdict tn_do_cache_write(tn_sched *s, tn_step *t)
+{
+    tn_func *f = s->func;
+    tn_stmt *b = t->arg[0].s ? tn_func_block(f, t->arg[0].s) : NULL, *writer[2];
+    int scope = scope_of(t->arg[1].s);
+    if (!b || scope < 0)
+        return TN_REJECT_NAME;
+    if (scope != TN_SCOPE_GLOBAL) /* a whole tensor is in global memory first; set_scope moves and shrinks it */
+        return TN_REJECT_SCOPE;
+    int64_t target = tn_block_target(b);
+    if (target < 0 || tn_blocks_accessing(&f->body, (uint32_t)target, true, 2, writer) != 1)
+        return TN_REJECT_REGION;
+    tn_buffer cache = f->buffer[target];
+    cache.name = tn_arena_printf(s->arena, "%s.cache", cache.name);
+    cache.param = -1;
+    cache.written = false;
+    cache.layout = NULL;
+    cache.slack = 0;
+    uint32_t number = tn_func_add_buffer(f, &cache);
+    tn_stmt_rename_buffer(s->func, b, (uint32_t)target, number);
+    tn_stmt *top = b;
+    while (tn_stmt_parent(top))
+        top = tn_stmt_parent(top);
+    tn_body_insert(&f->body, top, tn_stmt_decl(f, number));
+    tn_body_insert(&f->body, top->next, copy_nest(s, b, number, (uint32_t)target));
+    return TN_DONE;
+}
+
+/* ---- set_scope ---- */
+
+typedef struct {
+    tn_sched *s;
+    uint32_t buffer;
+    tn_stmt *home;                 /* loop whose body will hold the buffer; NULL: function body */
+    uint32_t ndim;
+    const tn_expr *lo[16];         /* first index touched per dimension, over loops around home's body */
+    int64_t extent[16];
+    bool ok, any;
+    tn_stmt *block;                /* block of the access at hand */
+} mover;
+
+/* One access at index[]: joins its box to the box so far; the lower corners must agree. */
+static void join(mover *m, const tn_expr *const *index)
+{
+    tn_pool *p = m->s->func->pool;
+    for (uint32_t d = 0; d < m->ndim && m->ok; d++) {
+        const tn_expr *lo, *extent;
+        int64_t n;
+        const tn_expr *e = tn_block_over_loops(m->s, m->block, index[d]);
+        if (!tn_region_1d(m->s, m->home, m->block, e, &lo, &extent) || !tn_is_int(extent, &n)) {
+            m->ok = false;
+        } else if (!m->any) {
+            m->lo[d] = lo;
+            m->extent[d] = n;
+        } else {
+            m->ok = lo == m->lo[d] || tn_equal(p, NULL, lo, m->lo[d]);
+            m->extent[d] = n > m->extent[d] ? n : m->extent[d];
+        }
+    }
+    m->any = true;
+}
+
+static bool join_load(const tn_expr *e, void *user)
+{
+    mover *m = user;
+    if (e->kind == TN_E_LOAD && e->u.load.buffer == m->buffer)
+        join(m, e->src);
+    return true;
+}
+
+static const tn_expr *join_expr(const tn_expr *e, void *user)
+{
+    if (e->has_load)
+        tn_each(e, join_load, user);
+    return e;
+}
+
+static bool join_stmt(tn_stmt *x, void *user)
+{
+    mover *m = user;
+    if (x->kind == TN_S_BLOCK)
+        m->block = x;
+    if (x->kind == TN_S_STORE && x->u.store.buffer == m->buffer)
+        join(m, (const tn_expr *const *)x->u.store.index);
+    tn_stmt_exprs(x, join_expr, m);
+    return true;
+}
+
+static void shift_index(mover *m, const tn_expr *const *index, const tn_expr **out)
+{
+    tn_pool *p = m->s->func->pool;
+    tn_facts facts;
+    tn_stmt_facts(m->s->func, m->block, &facts);
+    for (uint32_t d = 0; d < m->ndim; d++)
+        out[d] = tn_simplify(p, &facts, tn_sub(p, tn_block_over_loops(m->s, m->block, index[d]), m->lo[d]));
+    tn_facts_deinit(&facts);
+}
+
+static const tn_expr *shift_load(tn_pool *p, const tn_expr *e, void *user)
+{
+    mover *m = user;
+    if (e->kind != TN_E_LOAD || e->u.load.buffer != m->buffer)
+        return NULL;
+    const tn_expr *index[16];
+    shift_index(m, e->src, index);
+    return tn_load(p, e->dtype, m->buffer, (int)m->ndim, index, tn_load_mask(e), tn_load_other(e));
+}
+
+static const tn_expr *shift_expr(const tn_expr *e, void *user)
+{
+    mover *m = user;
+    return e->has_load ? tn_rewrite(m->s->func->pool, e, shift_load, m) : e;
+}
+
+static bool shift_stmt(tn_stmt *x, void *user)
+{
+    mover *m = user;
+    if (x->kind == TN_S_BLOCK)
+        m->block = x;
+    if (x->kind == TN_S_STORE && x->u.store.buffer == m->buffer) {
+        const tn_expr *index[16];
+        shift_index(m, (const tn_expr *const *)x->u.store.index, index);
+        for (uint32_t d = 0; d < m->ndim; d++)
+            x->u.store.index[d] = index[d];
+    }
+    tn_stmt_exprs(x, shift_expr, m);
+    return true;
+}
+
+/* The innermost loop around all accesses; NULL: they share none. *out_n: number of accessing blocks. */
+static tn_stmt *common_loop(tn_sched *s, uint32_t buffer, int *out_n)
+{
+    tn_stmt *at[128];
+    int w = tn_blocks_accessing(&s->func->body, buffer, true, 64, at);
+    int r = w > 64 ? 65 : tn_blocks_accessing(&s->func->body, buffer, false, 64, at + w);
+    *out_n = w > 64 || r > 64 ? 0 : w + r;
+    if (*out_n == 0)
+        return NULL;
+    tn_stmt *home = tn_stmt_parent(at[0]);
+    for (; home; home = tn_stmt_parent(home)) {
+        bool all = home->kind == TN_S_FOR;
+        for (int i = 0; i < *out_n && all; i++)
+            all = tn_stmt_inside(at[i], home);
+        /* a buffer lives through a whole reduction: the home must hold every write of an element */
+        for (int i = 0; i < *out_n && all; i++)
+            for (tn_stmt *l = home; l && all; l = tn_stmt_parent(l))
+                if (l->kind == TN_S_FOR && i < w)
+                    all = !tn_loop_feeds(s, l, at[i], TN_ITER_REDUCE);
+        if (all)
+            return home;
+    }
+    return NULL;
+}
+
+static const tn_expr *const *const_dims(tn_sched *s, const mover *m)
+{
+    const tn_expr **dim = TN_NEW_N(s->arena, const tn_expr *, m->ndim);
+    for (uint32_t d = 0; d < m->ndim; d++)
+        dim[d] = tn_idx(s->func->pool, m->extent[d]);
+    return dim;
+}
+
+tn_verdict tn_do_set_scope(tn_sched *s, tn_step *t)
+{
+    tn_func *f = s->func;
+    tn_stmt *b = t->arg[0].s ? tn_func_block(f, t->arg[0].s) : NULL;
+    int scope = scope_of(t->arg[1].s);
+    if (!b || scope < 0)
+        return TN_REJECT_NAME;
+    int64_t target = tn_block_target(b);
+    if (target < 0 || f->buffer[target].param >= 0 || f->buffer[target].ndim > 16)
+        return TN_REJECT_SCOPE;
+    tn_stmt *decl = tn_decl_of(f, (uint32_t)target);
+    int n;
+    mover m = {.s = s, .buffer = (uint32_t)target, .ndim = f->buffer[target].ndim, .ok = true};
+    m.home = common_loop(s, m.buffer, &n);
+    if (!decl || !m.home)
+        return TN_REJECT_SCOPE;
+    tn_stmt_walk(&m.home->u.loop.body, join_stmt, NULL, &m);
+    if (!m.ok || !m.any)
+        return TN_REJECT_REGION;
+    int64_t bytes = tn_dtype_bytes(f->buffer[target].dtype);
+    for (uint32_t d = 0; d < m.ndim; d++)
+        if (m.extent[d] > (1 << 20) || (bytes *= m.extent[d]) > (scope == TN_SCOPE_REGISTER ? 1 << 14 : 1 << 22))
+            return TN_REJECT_SCOPE;
+
+    tn_stmt_remove(decl);
+    m.block = NULL;
+    tn_stmt_walk(&m.home->u.loop.body, shift_stmt, NULL, &m);
+    tn_buffer *buf = &f->buffer[target];
+    buf->scope = (uint8_t)scope;
+    buf->dim = const_dims(s, &m);
+    tn_body_insert(&m.home->u.loop.body, m.home->u.loop.body.first, decl);
+    return TN_DONE;
+}

@@ -1,0 +1,197 @@
+/* Tensor expressions: making and defining tensors.
+ *
+ * Invariants: a tensor and its buffer in te->func have one number, so a read is a LOAD and needs no second
+ * table; a tensor reads only tensors made before it is defined; every symbol of a dimension is a symbol of
+ * the function. Blocks are made by finish.c, inlining is inline.c.
+ */
+#include "te/te.h"
+
+#include <math.h>
+#include <string.h>
+
+void tn_te_init(tn_te *te, tn_ctx *ctx, tn_arena *arena, tn_pool *pool, const char *name)
+{
+    *te = (tn_te){
+        .func = tn_func_new(ctx, arena, pool, name), .arena = arena, .pool = pool, .tag = "", .source = ""};
+}
+
+static bool add_symbol(const tn_expr *e, void *user)
+{
+    if (e->kind == TN_E_SYM)
+        tn_func_add_symbol(user, e->u.s, 1, INT32_MAX); /* a range given before stays */
+    return true;
+}
+
+static tn_tensor *add_tensor(tn_te *te, enum tn_tensor_kind kind, const tn_buffer *b)
+{
+    tn_tensor *t = TN_NEW(te->arena, tn_tensor);
+    for (uint16_t i = 0; i < b->ndim; i++)
+        tn_each(b->dim[i], add_symbol, te->func);
+    t->kind = (uint8_t)kind;
+    t->buffer = tn_func_add_buffer(te->func, b);
+    t->dtype = b->dtype;
+    t->ndim = b->ndim;
+    t->dim = te->func->buffer[t->buffer].dim;
+    t->tag = te->tag;
+    t->source = te->source;
+    return t;
+}
+
+/* Appends t to the list: it may read all that is there, and nothing there reads it. */
+static void link_tensor(tn_te *te, tn_tensor *t)
+{
+    if (te->last)
+        te->last->next = t;
+    else
+        te->first = t;
+    te->last = t;
+}
+
+tn_tensor *tn_te_input(tn_te *te, const char *name, const tn_type *type)
+{
+    TN_ASSERT(type->kind == TN_T_TENSOR);
+    tn_buffer b = {.name = name,
+                   .dtype = type->dtype,
+                   .ndim = type->n,
+                   .dim = type->dim,
+                   .layout = type->layout,
+                   .scope = TN_SCOPE_GLOBAL,
+                   .param = -1};
+    tn_tensor *t = add_tensor(te, TN_TENSOR_INPUT, &b);
+    tn_func_add_param(te->func, t->buffer, false);
+    link_tensor(te, t);
+    return t;
+}
+
+/* The next word of *names, or "i<k>" when there is none. */
+static const char *axis_name(tn_arena *a, const char **names, int k)
+{
+    size_t n = 0;
+    if (*names) {
+        *names += strspn(*names, " ");
+        n = strcspn(*names, " ");
+    }
+    if (n == 0)
+        return tn_arena_printf(a, "i%d", k);
+    *names += n;
+    return tn_arena_strndup(a, *names - n, n);
+}
+
+tn_tensor *tn_te_new(tn_te *te, const char *name, tn_dtype dtype, int ndim, const tn_expr *const dim[],
+                     const char *axis_names)
+{
+    TN_ASSERT(ndim >= 0 && ndim <= UINT8_MAX);
+    tn_buffer b = {.name = name,
+                   .dtype = dtype,
+                   .ndim = (uint16_t)ndim,
+                   .dim = dim,
+                   .scope = TN_SCOPE_GLOBAL,
+                   .param = -1};
+    tn_tensor *t = add_tensor(te, TN_TENSOR_COMPUTE, &b);
+    t->axis = TN_NEW_N(te->arena, const tn_expr *, (size_t)ndim);
+    for (int i = 0; i < ndim; i++)
+        t->axis[i] = tn_func_add_var(te->func, axis_name(te->arena, &axis_names, i), TN_IDX);
+    return t;
+}
+
+tn_tensor *tn_te_like(tn_te *te, const char *name, const tn_type *type)
+{
+    TN_ASSERT(type->kind == TN_T_TENSOR);
+    return tn_te_new(te, name, type->dtype, type->n, type->dim, type->n <= 4 ? "i j k l" : NULL);
+}
+
+const tn_expr *tn_te_reduce_axis(tn_te *te, tn_tensor *t, const char *name, const tn_expr *extent)
+{
+    TN_ASSERT(t->n_reduce < TN_TE_MAX_REDUCE);
+    t->rextent[t->n_reduce] = extent;
+    return t->raxis[t->n_reduce++] = tn_func_add_var(te->func, name, TN_IDX);
+}
+
+void tn_te_define(tn_te *te, tn_tensor *t, const tn_expr *value)
+{
+    TN_ASSERT(t->kind == TN_TENSOR_COMPUTE && !t->value && tn_dtype_eq(value->dtype, t->dtype));
+    t->value = value;
+    link_tensor(te, t);
+}
+
+/* Smallest (or largest) value of t. */
+static const tn_expr *extreme(tn_pool *p, tn_dtype t, bool largest)
+{
+    if (tn_dtype_is_float(t))
+        return tn_flt(p, t, largest ? (double)INFINITY : (double)-INFINITY);
+    bool is_signed = t.code == TN_INT || t.code == TN_INDEX;
+    unsigned value_bits = is_signed ? t.bits - 1u : t.bits;
+    uint64_t top = value_bits >= 64 ? UINT64_MAX : (UINT64_C(1) << value_bits) - 1;
+    return tn_int(p, t, (int64_t)(largest ? top : is_signed ? ~top : 0));
+}
+
+static const tn_expr *neutral(tn_pool *p, enum tn_reducer r, tn_dtype t)
+{
+    switch (r) {
+    case TN_RED_SUM: return tn_const(p, t, 0);
+    case TN_RED_PROD: return tn_const(p, t, 1);
+    case TN_RED_MAX: return extreme(p, t, false);
+    case TN_RED_MIN: return extreme(p, t, true);
+    case TN_RED_ANY: return tn_bool(p, false);
+    case TN_RED_ALL: return tn_bool(p, true);
+    default: TN_ASSERT(!"a reduction has a reducer"); return NULL;
+    }
+}
+
+void tn_te_reduce(tn_te *te, tn_tensor *t, enum tn_reducer r, const tn_expr *term, const tn_expr *where,
+                  const tn_expr *init)
+{
+    tn_te_define(te, t, term);
+    TN_ASSERT(!where || tn_dtype_is_bool(where->dtype));
+    t->reducer = (uint8_t)r;
+    t->where = where;
+    t->init = init ? init : neutral(te->pool, r, t->dtype);
+    TN_ASSERT(tn_dtype_eq(t->init->dtype, t->dtype));
+}
+
+void tn_te_extern(tn_te *te, tn_tensor *t)
+{
+    TN_ASSERT(t->kind == TN_TENSOR_COMPUTE && !t->value);
+    t->kind = TN_TENSOR_EXTERN;
+    link_tensor(te, t);
+}
+
+const tn_expr *tn_at(tn_te *te, const tn_tensor *t, int n, const tn_expr *const index[])
+{
+    TN_ASSERT(n == t->ndim);
+    return tn_load(te->pool, t->dtype, t->buffer, n, index, NULL, NULL);
+}
+
+const tn_expr *tn_at1(tn_te *te, const tn_tensor *t, const tn_expr *a)
+{
+    return tn_at(te, t, 1, &a);
+}
+
+const tn_expr *tn_at2(tn_te *te, const tn_tensor *t, const tn_expr *a, const tn_expr *b)
+{
+    const tn_expr *index[] = {a, b};
+    return tn_at(te, t, 2, index);
+}
+
+const tn_expr *tn_at3(tn_te *te, const tn_tensor *t, const tn_expr *a, const tn_expr *b, const tn_expr *c)
+{
+    const tn_expr *index[] = {a, b, c};
+    return tn_at(te, t, 3, index);
+}
+
+const tn_expr *tn_at4(tn_te *te, const tn_tensor *t, const tn_expr *a, const tn_expr *b, const tn_expr *c,
+                      const tn_expr *d)
+{
+    const tn_expr *index[] = {a, b, c, d};
+    return tn_at(te, t, 4, index);
+}
+
+const tn_expr *tn_at_if(tn_te *te, const tn_tensor *t, int n, const tn_expr *const index[],
+                        const tn_expr *cond, const tn_expr *other)
+{
+    TN_ASSERT(n == t->ndim && tn_dtype_is_bool(cond->dtype) && tn_dtype_eq(other->dtype, t->dtype));
+    int64_t always;
+    if (tn_is_int(cond, &always))
+        return always ? tn_at(te, t, n, index) : other;
+    return tn_load(te->pool, t->dtype, t->buffer, n, index, cond, other);
+}

@@ -1,0 +1,88 @@
+/* AlterOpLayout: values get the physical layouts their operators want.
+ *
+ * One walk in execution order. Each operator is asked, through its record's layout rule, what it takes and gives when
+ * offered what its inputs have now; where an input has another layout a `relayout` is put before it. Relayouts of one value are
+ * shared and never stack: a relayout of a relayout starts at the original. Function results are identity again. What
+ * relayouts constants is folded afterwards.
+ */
+#include "transform/pass.h"
+
+typedef struct { tn_value from; const tn_layout *layout; tn_value to; } known;
+typedef struct { tn_pass *p; tn_graph *g; tn_vec(known) made; } alter;
+
+static const tn_layout *layout_of(tn_value v)
+{
+    const tn_type *t = tn_value_type(v);
+    return t && t->kind == TN_T_TENSOR ? t->layout : NULL;
+}
+
+static tn_status relayout(alter *a, tn_value v, const tn_layout *want, tn_region *r, tn_node *before, tn_value *out)
+{
+    *out = v;
+    if (layout_of(v) == want)
+        return TN_OK;
+    if (v.def->op == &tn_op_relayout)
+        v = tn_in(v.def, 0);
+    *out = v;
+    if (layout_of(v) == want)
+        return TN_OK;
+    for (size_t i = 0; i < a->made.n; i++)
+        if (tn_value_eq(a->made.at[i].from, v) && a->made.at[i].layout == want) {
+            *out = a->made.at[i].to;
+            return TN_OK;
+        }
+    tn_relayout_attr attr = {want ? want->text : NULL};
+    tn_node *n = tn_make_call(a->g, r, before, &tn_op_relayout, 1, &v, &attr, v.def->loc);
+    if (!n)
+        return TN_FAIL;
+    *out = tn_val(n);
+    tn_vec_push(&a->made, ((known){v, want, *out}));
+    a->p->changed = true;
+    return TN_OK;
+}
+
+static tn_status node(alter *a, tn_node *n)
+{
+    if (n->op->fuse == TN_FUSE_NONE || n->op == &tn_op_relayout)
+        return TN_OK;
+    const tn_layout **in = TN_NEW_N(a->p->scratch, const tn_layout *, n->nin), **out = TN_NEW_N(a->p->scratch, const tn_layout *, n->nout);
+    tn_layout_query q = {a->g, a->p->machine, n, in, out};
+    for (int i = 0; i < n->nin; i++)
+        in[i] = layout_of(tn_in(n, i));
+    if (n->op->layout) {
+        n->op->layout(&q);
+    } else {
+        for (int i = 0; i < n->nin; i++)
+            in[i] = NULL;
+    }
+    for (int i = 0; i < n->nin; i++) {
+        tn_value v = tn_in(n, i), to;
+        if (!v.def)
+            continue;
+        TN_TRY(relayout(a, v, in[i], n->owner, n, &to));
+        if (!tn_value_eq(v, to))
+            tn_use_set(a->g, &n->in[i], to);
+    }
+    for (int k = 0; k < n->nout; k++)
+        if (n->type[k]->kind == TN_T_TENSOR)
+            n->type[k] = tn_type_relayout(a->g->pool, n->type[k], out[k]);
+    return TN_OK;
+}
+
+tn_status tn_pass_AlterOpLayout(tn_pass *p, tn_graph *g)
+{
+    alter a = {.p = p, .g = g};
+    tn_status s = TN_OK;
+    for (tn_function *f = g->func; f && s == TN_OK; f = f->next) {
+        for (tn_node *n = f->body->first; n && s == TN_OK; n = n->next)
+            s = node(&a, n);
+        for (uint32_t i = 0; i < f->body->n_result && s == TN_OK; i++) {
+            tn_value v = {f->body->result[i].def, f->body->result[i].out}, to;
+            s = relayout(&a, v, NULL, f->body, NULL, &to);
+            if (s == TN_OK && !tn_value_eq(v, to))
+                tn_use_set(g, &f->body->result[i], to);
+        }
+    }
+    tn_vec_deinit(&a.made);
+    return s;
+}

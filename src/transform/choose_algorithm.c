@@ -1,0 +1,62 @@
+/* ChooseAlgorithm: an operator with alternatives is replaced by the one of least predicted time among those that apply and
+ * whose CPU features the machine has. An alternative without expansion is the record's own definition. */
+#include "transform/pass.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { MAX_OUT = 16 };
+
+static bool has_features(const struct tn_machine *m, const char *list)
+{
+    char name[64];
+    while (list && *list) {
+        size_t n = strcspn(list, ",");
+        if (n >= sizeof name)
+            return false;
+        memcpy(name, list, n);
+        name[n] = 0;
+        if (!tn_machine_has(m, name))
+            return false;
+        list += n + (list[n] == ',');
+    }
+    return true;
+}
+
+static const tn_alternative *choose(const tn_pass *p, const tn_node *n)
+{
+    const tn_alternative *best = NULL;
+    double least = INFINITY;
+    for (int i = 0; i < n->op->n_alternative; i++) {
+        const tn_alternative *a = &n->op->alternative[i];
+        if ((a->applies && !a->applies(n, p->machine)) || !has_features(p->machine, a->features))
+            continue;
+        double t = a->cost ? a->cost(n, p->machine) : 0;
+        if (t < least) {
+            least = t;
+            best = a;
+        }
+    }
+    return best;
+}
+
+tn_status tn_pass_ChooseAlgorithm(tn_pass *p, tn_graph *g)
+{
+    for (tn_function *f = g->func; f; f = f->next) {
+        tn_node *next;
+        for (tn_node *n = f->body->first; n; n = next) {
+            next = n->next;
+            const tn_alternative *a = choose(p, n);
+            if (!a || !a->expand)
+                continue;
+            tn_value out[MAX_OUT] = {{0}};
+            TN_ASSERT(n->nout <= MAX_OUT);
+            TN_TRY(a->expand(g, n, out));
+            for (uint16_t k = 0; k < n->nout; k++)
+                tn_value_replace(g, (tn_value){n, k}, out[k]);
+            tn_node_remove(g, n);
+            p->changed = true;
+        }
+    }
+    return TN_OK;
+}

@@ -1,0 +1,221 @@
+/* FuseOps: makes groups, each one kernel. A group is an `fn` node with Primitive=1 and the call of it.
+ *
+ * One walk in execution order; every operator starts as a group of its own and may join the groups that produce its inputs:
+ *
+ *   elementwise, broadcast   join a producer of the same shape, whatever it is (the epilogue of an anchor), else producers
+ *                            without anchor
+ *   injective, reduction     join producers without anchor (they are read in place, each element once)
+ *   relayout                 joins its producer as the layout of the group's result, and ends the group
+ *   anchor, opaque           start anew
+ *
+ * Only a value with a single use is fused, so a group has one result and no other reader waits for what it keeps inside; and
+ * since nothing outside reads the inside, joining can make no cycle. Constants of one element move into the group.
+ */
+#include "transform/pass.h"
+
+typedef struct group {
+    struct group *into;      /* merged into this one; NULL: itself */
+    bool anchor;             /* holds an anchor, a reduction or an opaque operator */
+    bool closed;             /* nothing joins any more */
+    uint32_t n;              /* nodes */
+    tn_node *last;           /* the latest node, whose result is the group's */
+} group;
+
+typedef struct { tn_pass *p; tn_graph *g; group **of; } fuser; /* of: by node id */
+
+static group *find(group *x)
+{
+    while (x && x->into)
+        x = x->into;
+    return x;
+}
+
+static bool same_shape(const tn_type *a, const tn_type *b)
+{
+    if (a->kind != TN_T_TENSOR || b->kind != TN_T_TENSOR || a->n != b->n)
+        return false;
+    for (int d = 0; d < a->n; d++)
+        if (a->dim[d] != b->dim[d])
+            return false;
+    return true;
+}
+
+static bool one_element(const tn_type *t)
+{
+    return t->kind == TN_T_TENSOR && t->n == 0;
+}
+
+/* The group that produces input i of n, if n may be its reader inside. */
+static group *producer(fuser *f, const tn_node *n, int i)
+{
+    tn_value v = tn_in(n, i);
+    if (!v.def || v.def->owner != n->owner || v.def->nout != 1)
+        return NULL;
+    group *x = find(f->of[v.def->id]);
+    if (!x || x->closed || x->last != v.def || tn_value_n_uses(v) != 1)
+        return NULL;
+    return x;
+}
+
+static void merge(group *from, group *into)
+{
+    if (from == into)
+        return;
+    from->into = into;
+    into->n += from->n;
+    into->anchor |= from->anchor;
+}
+
+static bool is_pointwise(const tn_node *n)
+{
+    return n->op->fuse == TN_FUSE_ELEMWISE || n->op->fuse == TN_FUSE_BROADCAST;
+}
+
+/* Joins the latest producer group that holds an anchor and has this shape. One at most: a group has one anchor. */
+static void join_anchor(fuser *f, tn_node *n, group *mine)
+{
+    group *best = NULL;
+    for (int i = 0; i < n->nin; i++) {
+        group *x = producer(f, n, i);
+        if (!x || !x->anchor || !same_shape(tn_in_type(n, i), n->type[0]) || tn_in_type(n, i)->layout != n->type[0]->layout)
+            continue;
+        bool later = !best;
+        for (const tn_node *m = best ? best->last : NULL; m && !later; m = m->next)
+            later = m == x->last;
+        if (later)
+            best = x;
+    }
+    if (best)
+        merge(best, mine);
+}
+
+static void join(fuser *f, tn_node *n, group *mine)
+{
+    if (n->op == &tn_op_relayout) {
+        group *x = producer(f, n, 0);
+        if (x && tn_in(n, 0).def->op->fuse != TN_FUSE_NONE)
+            merge(x, mine);
+        mine->closed = true;
+        return;
+    }
+    if (n->op->fuse == TN_FUSE_ANCHOR || n->op->fuse == TN_FUSE_OPAQUE || n->nout != 1) {
+        mine->closed = n->op->fuse == TN_FUSE_OPAQUE;
+        return;
+    }
+    for (int i = 0; i < n->nin; i++) {
+        group *x = producer(f, n, i);
+        if (x && !x->anchor)
+            merge(x, mine);
+    }
+    if (is_pointwise(n))
+        join_anchor(f, n, mine);
+}
+
+/* ---- making the functions ---- */
+
+typedef struct { tn_value *outer; tn_node **param; int n; tn_region *r; } made;
+
+static tn_node *param_for(fuser *f, made *m, tn_value v)
+{
+    for (int i = 0; i < m->n; i++)
+        if (tn_value_eq(m->outer[i], v))
+            return m->param[i];
+    m->outer[m->n] = v;
+    m->param[m->n] = tn_region_add_param(f->g, m->r, tn_arena_printf(f->g->arena, "p%d", m->n), tn_value_type(v));
+    return m->param[m->n++];
+}
+
+static tn_node *copy_constant(fuser *f, made *m, const tn_node *c, tn_node *before)
+{
+    return tn_constant_new(f->g, m->r, before, c->type[0], c->blob, c->name);
+}
+
+/* Moves a node of the group into its region and points its inputs to parameters. Values inside have no layout. */
+static void take(fuser *f, made *m, tn_node *n, const tn_node *last)
+{
+    tn_node_move(f->g, n, m->r, NULL);
+    for (int k = 0; k < n->nout && n != last; k++)
+        n->type[k] = tn_type_relayout(f->g->pool, n->type[k], NULL);
+    for (int i = 0; i < n->nin; i++) {
+        tn_value v = tn_in(n, i);
+        if (!v.def || v.def->owner == m->r)
+            continue;
+        if (v.def->op == &tn_op_constant && one_element(v.def->type[0]))
+            tn_use_set(f->g, &n->in[i], tn_val(copy_constant(f, m, v.def, n)));
+        else
+            tn_use_set(f->g, &n->in[i], tn_val(param_for(f, m, v)));
+    }
+}
+
+/* Makes the group's function and call at the place of its last node. */
+static tn_status build(fuser *f, group *x, tn_node **members)
+{
+    tn_graph *g = f->g;
+    tn_node *last = x->last, *at = last->next;
+    tn_region *owner = last->owner;
+    tn_fn_attr attr = {.Primitive = 1};
+    tn_node *fn = tn_node_new(g, owner, at, &tn_op_fn, 0, NULL, 1, &attr, last->loc);
+    size_t uses = 0;
+    for (uint32_t i = 0; i < x->n; i++)
+        uses += members[i]->nin;
+    made *m = TN_NEW(f->p->scratch, made);
+    m->r = tn_region_new(g, fn);
+    m->outer = TN_NEW_N(f->p->scratch, tn_value, uses + 1);
+    m->param = TN_NEW_N(f->p->scratch, tn_node *, uses);
+    for (uint32_t i = 0; i < x->n; i++)
+        take(f, m, members[i], last);
+    tn_node *call = tn_node_new(g, owner, at, &tn_op_call, m->n + 1, TN_NEW_N(f->p->scratch, tn_value, uses + 1), last->nout, NULL, last->loc);
+    for (uint16_t k = 0; k < last->nout; k++)
+        tn_value_replace(g, (tn_value){last, k}, (tn_value){call, k});
+    tn_value *result = TN_NEW_N(f->p->scratch, tn_value, last->nout);
+    for (uint16_t k = 0; k < last->nout; k++)
+        result[k] = (tn_value){last, k};
+    tn_region_set_results(g, m->r, last->nout, result);
+    tn_use_set(g, &call->in[0], tn_val(fn));
+    for (int i = 0; i < m->n; i++)
+        tn_use_set(g, &call->in[i + 1], m->outer[i]);
+    TN_TRY(tn_infer_node(g, fn));
+    TN_TRY(tn_infer_node(g, call));
+    f->p->changed = true;
+    return TN_OK;
+}
+
+static tn_status region(fuser *f, tn_region *r, uint32_t n_node)
+{
+    tn_vec(tn_node *) nodes = {0};
+    for (tn_node *n = r->first; n; n = n->next) {
+        if (n->op->fuse == TN_FUSE_NONE)
+            continue;
+        group *mine = TN_NEW(f->p->scratch, group);
+        mine->n = 1;
+        mine->last = n;
+        mine->anchor = n->op->fuse == TN_FUSE_ANCHOR || n->op->fuse == TN_FUSE_REDUCE || n->op->fuse == TN_FUSE_OPAQUE;
+        f->of[n->id] = mine;
+        if (f->p->opt_level > 0)
+            join(f, n, mine);
+        tn_vec_push(&nodes, n);
+    }
+    tn_status s = TN_OK;
+    tn_node **members = TN_NEW_N(f->p->scratch, tn_node *, n_node);
+    for (size_t i = 0; i < nodes.n && s == TN_OK; i++) {
+        group *x = find(f->of[nodes.at[i]->id]);
+        if (x->last != nodes.at[i])
+            continue;
+        uint32_t k = 0;
+        for (size_t j = 0; j <= i; j++)
+            if (find(f->of[nodes.at[j]->id]) == x)
+                members[k++] = nodes.at[j];
+        s = build(f, x, members);
+    }
+    tn_vec_deinit(&nodes);
+    return s;
+}
+
+tn_status tn_pass_FuseOps(tn_pass *p, tn_graph *g)
+{
+    uint32_t n = g->n_node;
+    fuser f = {p, g, TN_NEW_N(p->scratch, group *, n)};
+    for (tn_function *fn = g->func; fn; fn = fn->next)
+        TN_TRY(region(&f, fn->body, n));
+    return TN_OK;
+}

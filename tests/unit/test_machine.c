@@ -1,0 +1,251 @@
+/* machine: the files of tests/machines, printing that reads back, refusals by name, detection from a made-up /sys. */
+#include "base/cpu.h"
+#include "base/thread.h"
+#include "machine/machine.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+static void equal(const tn_machine *a, const tn_machine *b)
+{
+    assert_string_equal(a->name, b->name);
+    assert_string_equal(a->triple, b->triple);
+    assert_int_equal(a->n_feature, b->n_feature);
+    for (size_t i = 0; i < a->n_feature; i++) {
+        assert_string_equal(a->feature[i], b->feature[i]);
+    }
+    size_t from = offsetof(tn_machine, cores);
+    assert_memory_equal((const char *)a + from, (const char *)b + from, sizeof *a - from);
+}
+
+static void load(tn_ctx *c, const char *name, tn_machine *out)
+{
+    const char *root = getenv("TENON_SOURCE_DIR");
+    char path[4096];
+    snprintf(path, sizeof path, "%s/tests/machines/%s.json", root ? root : ".", name);
+    if (tn_machine_read(c, path, out) != TN_OK) {
+        fail_msg("%s: %s", path, c->diag[0].message);
+    }
+}
+
+static void test_machines(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name;
+        uint32_t bits, regs, cores;
+        int fma, avx512;
+        double peak, int8;
+        uint64_t l1, l2, l3;
+    } row[] = {
+        {"avx512", 512, 32, 2, 1, 1, 176, 704, 48 << 10, 2 << 20, 260 << 20},
+        {"amx", 512, 32, 2, 1, 1, 216, 0.9 * 2048 * 3.4, 48 << 10, 2 << 20, 480 << 20},
+        {"avx2", 256, 16, 4, 1, 0, 96, 128, 32 << 10, 256 << 10, 8 << 20}, /* 8 lanes * 2 ports * 2 * 3 GHz */
+        {"generic", 128, 16, 1, 0, 0, 8, 8, 32 << 10, 256 << 10, 0},       /* 4 lanes * 2 GHz */
+    };
+    tn_ctx c;
+    tn_ctx_init(&c);
+    for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+        tn_machine m, back;
+        load(&c, row[i].name, &m);
+        assert_int_equal(m.vector_bits, row[i].bits);
+        assert_int_equal(m.n_vector_regs, row[i].regs);
+        assert_int_equal(m.cores, row[i].cores);
+        assert_int_equal(tn_machine_has(&m, "fma"), row[i].fma);
+        assert_int_equal(tn_machine_has(&m, "avx512f"), row[i].avx512);
+        assert_int_equal(tn_machine_has(&m, "amx-tile"), strcmp(row[i].name, "amx") == 0);
+        assert_true(m.peak_gflops == row[i].peak);
+        assert_true(tn_machine_int8_gops(&m) == row[i].int8);
+        assert_int_equal(tn_machine_bf16_gflops(&m) > 0, tn_machine_has(&m, "amx-bf16"));
+        assert_true(m.l1_bytes == row[i].l1 && m.l2_bytes == row[i].l2 && m.l3_bytes == row[i].l3);
+        assert_true(m.l1_gb_s > m.l2_gb_s && m.l2_gb_s > m.l3_gb_s && m.l3_gb_s > m.mem_gb_s &&
+                    m.mem_gb_s > 0);
+        tn_buf b = {0};
+        tn_machine_print(&m, &b);
+        assert_int_equal(tn_machine_parse(&c, "printed", b.at, b.n, &back), TN_OK);
+        equal(&m, &back);
+        tn_buf_deinit(&b);
+    }
+    assert_int_equal(c.n_diag, 0);
+    tn_ctx_deinit(&c);
+}
+
+#define HEAD "{\"name\": \"a\", \"triple\": \"x86_64\", \"features\": [], \"cores\": 1, "
+#define MID "\"vector_registers\": 16, \"fma_ports\": 1, \"clock_ghz\": 2, \"l1_bytes\": 1, \"l2_bytes\": 2, "
+#define FULL HEAD "\"vector_bits\": 128, " MID "\"l3_bytes\": 3"
+
+static void refusals(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *line;
+    } row[] = {
+        {"{\n  \"name\": x}",
+         "f.json:2:11: error: not a JSON text: a value is expected here [machine-E001]\n"},
+        {"", "f.json:1:1: error: not a JSON text: the text ends where a value is expected [machine-E001]\n"},
+        {"[]", "f.json: error: a machine is a JSON object; this is another value [machine-E001]\n"},
+        {FULL ", \"l1_byte\": 3}", "f.json: error: unknown member \"l1_byte\"; remove it or see docs for the "
+                                   "known ones [machine-E002]\n"},
+        {HEAD "\"vector_bits\": 128, " MID "\"l1_gb_s\": 1}",
+         "f.json: error: member \"l3_bytes\" is missing; add it [machine-E003]\n"},
+        {HEAD "\"vector_bits\": 100, " MID "\"l3_bytes\": 3}",
+         "f.json: error: member \"vector_bits\" must be a power of two [machine-E004]\n"},
+        {HEAD "\"vector_bits\": 16, " MID "\"l3_bytes\": 3}",
+         "f.json: error: member \"vector_bits\" must be from 32 to 16384 [machine-E004]\n"},
+        {HEAD "\"vector_bits\": 128.0, " MID "\"l3_bytes\": 3}",
+         "f.json: error: member \"vector_bits\" must be an integer [machine-E004]\n"},
+        {HEAD "\"vector_bits\": \"128\", " MID "\"l3_bytes\": 3}",
+         "f.json: error: member \"vector_bits\" must be an integer [machine-E004]\n"},
+        {HEAD "\"vector_bits\": 128, " MID "\"l3_bytes\": -1}",
+         "f.json: error: member \"l3_bytes\" must be from 0 to 1.1259e+15 [machine-E004]\n"},
+        {FULL ", \"peak_gflops\": 0}",
+         "f.json: error: member \"peak_gflops\" must be from 1e-06 to 1e+09 [machine-E004]\n"},
+        {FULL ", \"peak_gflops\": null}",
+         "f.json: error: member \"peak_gflops\" must be a number [machine-E004]\n"},
+    };
+    for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+        tn_ctx c;
+        tn_ctx_init(&c);
+        tn_machine m;
+        assert_int_equal(tn_machine_parse(&c, "f.json", row[i].text, strlen(row[i].text), &m), TN_FAIL);
+        tn_buf b = {0};
+        tn_diag_print_all(&c, &b);
+        assert_string_equal(tn_buf_cstr(&b), row[i].line);
+        tn_buf_deinit(&b);
+        tn_ctx_deinit(&c);
+    }
+    tn_ctx c;
+    tn_ctx_init(&c);
+    tn_machine m;
+    static const char many[] =
+        "{\"name\": \"\\u0007\", \"features\": [\"AVX\"], \"clock_ghz\": 1e9, \"gpu\": 1}";
+    assert_int_equal(tn_machine_parse(&c, "f.json", many, sizeof many - 1, &m), TN_FAIL);
+    assert_int_equal(c.n_error, 4 + 8); /* everything at once: four wrong, eight missing */
+    tn_diag_clear(&c);
+    assert_int_equal(tn_machine_read(&c, "no/such.json", &m), TN_FAIL);
+    assert_string_equal(c.diag[0].id, "base-E001");
+    tn_ctx_deinit(&c);
+}
+
+static void derivation(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *triple, *feature[3];
+        uint32_t bits, regs, ports;
+        int fma;
+    } row[] = {
+        {"x86_64-unknown-linux-gnu", {"avx512f", "avx512fp16"}, 512, 32, 2, 1},
+        {"x86_64-unknown-linux-gnu", {"avx512f"}, 512, 32, 1, 1},
+        {"x86_64-unknown-linux-gnu", {"avx", "avx2", "fma"}, 256, 16, 2, 1},
+        {"x86_64-unknown-linux-gnu", {NULL}, 128, 16, 1, 0},
+        {"i686-unknown-linux-gnu", {"sse2"}, 128, 8, 1, 0},
+        {"aarch64-unknown-linux-gnu", {"neon"}, 128, 32, 2, 1},
+        {"armv7-unknown-linux-gnueabihf", {"neon", "vfp4"}, 128, 16, 1, 1},
+        {"thumbv7em-none-eabi", {NULL}, 32, 16, 1, 0},
+        {"riscv64-unknown-linux-gnu", {"d", "v"}, 128, 32, 1, 1},
+        {"wasm32-unknown-unknown", {"simd128"}, 128, 16, 1, 0},
+        {"pdp11", {NULL}, 32, 16, 1, 0},
+    };
+    for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+        tn_machine m = {.triple = row[i].triple, .feature = row[i].feature};
+        while (m.n_feature < 3 && row[i].feature[m.n_feature]) {
+            m.n_feature++;
+        }
+        tn_machine_derive(&m);
+        assert_int_equal(m.vector_bits, row[i].bits);
+        assert_int_equal(m.n_vector_regs, row[i].regs);
+        assert_int_equal(m.fma_ports, row[i].ports);
+        assert_int_equal(tn_machine_has(&m, "fma"), row[i].fma);
+        assert_true(m.peak_gflops == row[i].bits / 32.0 * row[i].ports * (row[i].fma + 1) * 2);
+        assert_true(m.l1_gb_s > m.l2_gb_s && m.l2_gb_s > m.l3_gb_s && m.l3_gb_s > m.mem_gb_s &&
+                    m.mem_gb_s > 0);
+        assert_string_equal(m.name, m.triple);
+        tn_machine again = m;
+        tn_machine_derive(&again);
+        equal(&m, &again); /* nothing that is set changes */
+    }
+    static const char *const amx[] = {"avx512f", "avx512fp16", "amx-tile", "amx-int8", "amx-bf16"};
+    tn_machine m = {.triple = "x86_64", .feature = amx, .n_feature = 5, .clock_ghz = 3};
+    tn_machine_derive(&m);
+    assert_true(fabs(tn_machine_bf16_gflops(&m) - 2764.8) < 1e-6 &&
+                fabs(tn_machine_int8_gops(&m) - 5529.6) < 1e-6);
+}
+
+static void detection_here(void **state)
+{
+    (void)state;
+    tn_ctx c;
+    tn_ctx_init(&c);
+    tn_machine m, again, back;
+    assert_int_equal(tn_machine_detect(&c, &m), TN_OK);
+    assert_int_equal(tn_machine_detect(&c, &again), TN_OK);
+    equal(&m, &again);
+    assert_in_range(m.cores, 1, tn_cpu_count());
+    assert_in_range(m.l1_bytes, 4096, 1 << 20);
+    assert_true(m.l2_bytes == 0 || m.l2_bytes >= m.l1_bytes);
+    assert_true(m.clock_ghz >= 0.1 && m.clock_ghz < 20);
+    for (size_t i = 0; i < m.n_feature; i++) {
+        assert_true(tn_cpu_has(m.feature[i]));
+    }
+#if defined(__x86_64__)
+    assert_int_equal(m.vector_bits, tn_cpu_has("avx512f") ? 512 : tn_cpu_has("avx") ? 256 : 128);
+#endif
+    tn_buf b = {0};
+    tn_machine_print(&m, &b);
+    assert_int_equal(tn_machine_parse(&c, "printed", b.at, b.n, &back), TN_OK);
+    equal(&m, &back);
+    tn_buf_deinit(&b);
+    tn_ctx_deinit(&c);
+}
+
+/* Two threads a core, a second level shared by two cores: cores and caches are counted for one core. */
+static void detection_from_sysfs(void **state)
+{
+    (void)state;
+    char dir[] = "tn-sys-XXXXXX", command[4096];
+    assert_non_null(mkdtemp(dir));
+    snprintf(command, sizeof command,
+             "cd %s && mkdir -p proc sys/devices/system/cpu && cd sys/devices/system/cpu && "
+             "for c in 0 1 2 3 4 5 6 7; do mkdir -p cpu$c/topology; echo 0-63 > "
+             "cpu$c/topology/thread_siblings_list; done && "
+             "mkdir -p cpu0/cpufreq && echo 2149000 > cpu0/cpufreq/base_frequency && "
+             "add() { mkdir -p cpu0/cache/index$1; cd cpu0/cache/index$1; echo $2 > level; echo $3 > type; "
+             "echo $4 > size; "
+             "echo $5 > shared_cpu_list; cd ../../..; } && "
+             "add 0 1 Instruction 64K 0-63 && add 1 1 Data 40K 0-63 && add 2 2 Unified 4M 0-127 && add 3 3 "
+             "Unified 32768K 0-255",
+             dir);
+    assert_int_equal(system(command), 0);
+    tn_ctx c;
+    tn_ctx_init(&c);
+    tn_machine m;
+    assert_int_equal(tn_machine_detect_at(&c, dir, &m), TN_OK);
+    assert_int_equal(m.l1_bytes, 40 << 10);
+    assert_int_equal(m.l2_bytes, 2 << 20);
+    assert_int_equal(m.l3_bytes, 32 << 20);
+    assert_true(m.clock_ghz == 2.1);
+    assert_true(m.cores == 1 || tn_cpu_count() > 8); /* all CPUs here are threads of one core there */
+    snprintf(command, sizeof command, "rm -r %s", dir);
+    assert_int_equal(system(command), 0);
+    assert_int_equal(tn_machine_detect_at(&c, "/no/such", &m), TN_OK);
+    assert_true(m.l1_bytes >= 4096 && m.clock_ghz > 0 && m.cores >= 1);
+    tn_ctx_deinit(&c);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_machines),        cmocka_unit_test(refusals),
+        cmocka_unit_test(derivation),           cmocka_unit_test(detection_here),
+        cmocka_unit_test(detection_from_sysfs),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,327 @@
+/* Every operator record: complete, described, inferring, defining; and every refusal with its id. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "numeric/run.h"
+
+/* One sample for each record: operand types, attributes, what the (first) result must be. NULL in[0]: no
+ * kernel. */
+/* clang-format off */
+typedef struct sample { const tn_op *op; const char *in[5], *attrs, *result; } sample;
+static const sample samples[] = {
+    {&tn_op_relayout, {"float32 2 20 5 5"}, "dst_layout=\"NCHW16c\"",
+        "Tensor[(2, 20, 5, 5), float32, NCHW16c]"},
+    {&tn_op_nn_conv2d, {"float32 n 4 9 9", "float32 6 4 3 3"}, "strides=[2, 2], padding=[1]",
+        "Tensor[(n, 6, 5, 5), float32]"},
+    {&tn_op_nn_dense, {"float32 n 64", "float32 10 64"}, "units=10", "Tensor[(n, 10), float32]"},
+    {&tn_op_nn_batch_matmul, {"float32 1 4 8", "float32 3 5 8"}, "", "Tensor[(3, 4, 5), float32]"},
+    {&tn_op_nn_max_pool2d, {"float32 n 4 9 9"}, "pool_size=[3], strides=[2, 2], padding=[1, 1]",
+        "Tensor[(n, 4, 5, 5), float32]"},
+    {&tn_op_nn_avg_pool2d, {"float32 n 4 h w"}, "pool_size=[2, 2]", "Tensor[(n, 4, h - 1, w - 1), float32]"},
+    {&tn_op_nn_global_avg_pool2d, {"float32 n 4 7 7"}, "", "Tensor[(n, 4, 1, 1), float32]"},
+    {&tn_op_sum, {"float32 n 4 7"}, "axis=[1]", "Tensor[(n, 7), float32]"},
+    {&tn_op_mean, {"float32 n 4 7"}, "axis=[-1], keepdims=True", "Tensor[(n, 4, 1), float32]"},
+    {&tn_op_max, {"float32 n 4 7"}, "axis=[0], exclude=True", "Tensor[(n), float32]"},
+    {&tn_op_min, {"int32 3 4"}, "", "int32"},
+    {&tn_op_prod, {"float32 3 4"}, "axis=[0, 1]", "float32"},
+    {&tn_op_nn_softmax, {"float32 n 10"}, "", "Tensor[(n, 10), float32]"},
+    {&tn_op_nn_batch_norm, {"float32 n 4 7 7", "float32 4", "float32 4", "float32 4", "float32 4"}, "",
+        "Tensor[(n, 4, 7, 7), float32]"},
+    {&tn_op_reshape, {"float32 n 4 7"}, "newshape=[0, -1]", "Tensor[(n, 28), float32]"},
+    {&tn_op_transpose, {"float32 n 4 7"}, "axes=[2, 0, 1]", "Tensor[(7, n, 4), float32]"},
+    {&tn_op_concatenate, {"float32 n 4", "float32 n 5", "float32 n 1"}, "axis=1", "Tensor[(n, 10), float32]"},
+    {&tn_op_strided_slice, {"float32 n 9 5"}, "begin=[1, 4], end=[8, 0], strides=[3, -1], axes=[1, 2]",
+        "Tensor[(n, 3, 4), float32]"},
+    {&tn_op_expand_dims, {"float32 n 4"}, "axis=1, num_newaxis=2", "Tensor[(n, 1, 1, 4), float32]"},
+    {&tn_op_squeeze, {"float32 n 1 4 1"}, "axis=[1]", "Tensor[(n, 4, 1), float32]"},
+    {&tn_op_broadcast_to, {"float32 4 1"}, "shape=[3, 4, 5]", "Tensor[(3, 4, 5), float32]"},
+    {&tn_op_nn_pad, {"float32 n 4"}, "pad_width=[0, 0, 1, 2], pad_value=5", "Tensor[(n, 7), float32]"},
+    {&tn_op_nn_batch_flatten, {"float32 n 4 7 7"}, "", "Tensor[(n, 196), float32]"},
+    {&tn_op_take, {"float32 9 5", "int64 2 3"}, "axis=0", "Tensor[(2, 3, 5), float32]"},
+    {&tn_op_cast, {"float32 n 4"}, "dtype=\"int32\"", "Tensor[(n, 4), int32]"},
+    {&tn_op_shape_of, {"float32 n 4 7"}, "dtype=\"int64\"", "Tensor[(3), int64]"},
+    {&tn_op_nn_bias_add, {"float32 n 4 7 7", "float32 4"}, "", "Tensor[(n, 4, 7, 7), float32]"},
+    {&tn_op_add, {"float32 n 4 1", "float32 5"}, "", "Tensor[(n, 4, 5), float32]"},
+    {&tn_op_divide, {"int32 4", "int32 4"}, "", "Tensor[(4), int32]"},
+    {&tn_op_less, {"float32 n 4", "float32 n 4"}, "", "Tensor[(n, 4), bool]"},
+    {&tn_op_equal, {"bool 4", "bool 4"}, "", "Tensor[(4), bool]"},
+    {&tn_op_where, {"bool n 1", "int64 4", "int64"}, "", "Tensor[(n, 4), int64]"},
+    {&tn_op_nn_leaky_relu, {"float32 n 4"}, "alpha=0.1", "Tensor[(n, 4), float32]"},
+    {&tn_op_clip, {"int8 n 4"}, "a_min=-1, a_max=1", "Tensor[(n, 4), int8]"},
+    {&tn_op_nn_elu, {"float32 n 4"}, "alpha=1", "Tensor[(n, 4), float32]"},
+    {&tn_op_nn_prelu, {"float32 n 4 7", "float32 4 1"}, "", "Tensor[(n, 4, 7), float32]"},
+    {&tn_op_logical_not, {"bool n 4"}, "", "Tensor[(n, 4), bool]"},
+    {&tn_op_logical_and, {"bool n 4", "bool"}, "", "Tensor[(n, 4), bool]"},
+    {&tn_op_logical_or, {"bool n 4", "bool"}, "", "Tensor[(n, 4), bool]"},
+};
+/* clang-format on */
+
+static const char *type_text(env *e, const tn_type *t)
+{
+    tn_buf b = {0};
+    tn_type_print(t, &b);
+    const char *s = tn_arena_strdup(&e->arena, tn_buf_cstr(&b));
+    tn_buf_deinit(&b);
+    return s;
+}
+
+static int count_in(const char *const in[5])
+{
+    int n = 0;
+    while (n < 5 && in[n])
+        n++;
+    return n;
+}
+
+static tn_node *sample_node(env *e, const tn_op *op, const char **out_result)
+{
+    static const char *const floats3[] = {"float32 n 4", "float32 n 4", "float32 n 4"};
+    *out_result = "Tensor[(n, 4), float32]";
+    for (size_t i = 0; i < sizeof samples / sizeof *samples; i++)
+        if (samples[i].op == op) {
+            *out_result = samples[i].result;
+            return node_of(e, op, count_in(samples[i].in), samples[i].in, samples[i].attrs);
+        }
+    assert_non_null(op->formula); /* every other record has its own sample */
+    if (!op->attr || !op->attr[0].name || op->attr[0].def)
+        return node_of(e, op, op->nin, floats3, "");
+    fail_msg("%s needs a sample with attributes", op->name);
+    return NULL;
+}
+
+static void records_are_complete(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < tn_ops_count(); i++) {
+        const tn_op *op = tn_ops_at(i);
+        int definitions = !!op->formula + !!op->compute + !!op->expand + !!op->body;
+        if (!op->name || !op->name[0] || !op->doc || strlen(op->doc) < 3 || tn_ops_find(op->name) != op)
+            fail_msg("record %zu (%s) has no unique name or no doc", i, op->name ? op->name : "?");
+        if (definitions != (op->fuse == TN_FUSE_NONE ? 0 : 1))
+            fail_msg("%s has %d definitions", op->name, definitions);
+        if (!op->infer || (op->nin >= 0 && op->min_in > op->nin) ||
+            (op->attr_size != 0) != (op->attr != NULL))
+            fail_msg("%s lacks a type relation, or its operands or attributes contradict each other",
+                     op->name);
+    }
+    assert_null(tn_ops_find("nn.no_such_operator"));
+}
+
+/* What prints reads back to the same attributes, and prints the same. */
+static void attributes_round_trip(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof samples / sizeof *samples; i++) {
+        env e;
+        env_init(&e);
+        const tn_op *op = samples[i].op;
+        tn_buf text = {0}, again = {0};
+        if (op->attr) {
+            const void *attr = attr_of(&e, op, samples[i].attrs);
+            tn_attr_print(&e.pool, op->attr, attr, &text);
+            const char *t = tn_buf_cstr(&text);
+            const void *read = attr_of(&e, op, *t ? t + 2 : t); /* after ", " */
+            assert_true(tn_attr_eq(op->attr, attr, read));
+            assert_true(tn_attr_hash(op->attr, attr) == tn_attr_hash(op->attr, read));
+            tn_attr_print(&e.pool, op->attr, read, &again);
+            assert_string_equal(tn_buf_cstr(&text), tn_buf_cstr(&again));
+        }
+        tn_buf_deinit(&text);
+        tn_buf_deinit(&again);
+        env_deinit(&e);
+    }
+}
+
+static void every_kernel_infers_and_defines(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < tn_ops_count(); i++) {
+        const tn_op *op = tn_ops_at(i);
+        const char *want;
+        env e;
+        if (op->fuse == TN_FUSE_NONE)
+            continue;
+        env_init(&e);
+        tn_node *n = sample_node(&e, op, &want);
+        if (!n)
+            fail_msg("%s: %s", op->name, env_errors(&e));
+        if (!op->attr && op->formula && (op->nin > 1) && strcmp(want, "Tensor[(n, 4), float32]") == 0 &&
+            n->type[0]->dtype.code == TN_BOOL)
+            want = "Tensor[(n, 4), bool]";
+        if (strcmp(type_text(&e, n->type[0]), want) != 0)
+            fail_msg("%s gives %s, expected %s", op->name, type_text(&e, n->type[0]), want);
+        /* normalised attributes are a fixed point */
+        const void *attr = n->attr;
+        REQUIRE(&e, tn_infer_node(&e.g, n) == TN_OK);
+        assert_true(!op->attr || tn_attr_eq(op->attr, attr, n->attr));
+        assert_string_equal(type_text(&e, n->type[0]), want);
+        if (!op->expand)
+            func_of(&e, n);
+        env_deinit(&e);
+    }
+}
+
+/* Refusals: id and a piece of the message, which names the operator. */
+/* clang-format off */
+typedef struct refusal { const tn_op *op; const char *in[3], *attrs, *id, *says; } refusal;
+static const refusal refusals[] = {
+    {&tn_op_add, {"float32 4"}, "", "op-E001", "add: 1 operands given; it takes exactly 2"},
+    {&tn_op_nn_conv2d, {"float32 4 4", "float32 6 4 3 3"}, "", "op-E003",
+        "data must have 4 dimensions, but is Tensor[(4, 4), float32]"},
+    {&tn_op_add, {"float32 4", "float64 4"}, "", "op-E004", "float32 but operand 1 is float64"},
+    {&tn_op_nn_conv2d, {"float32 1 4 9 9", "float16 6 4 3 3"}, "", "op-E004",
+        "data is float32 but weight is float16"},
+    {&tn_op_concatenate, {"float32 4", "int32 4"}, "", "op-E004", "int32"},
+    {&tn_op_add, {"float32 4 3", "float32 2"}, "", "op-E005",
+        "Tensor[(4, 3), float32] and Tensor[(2), float32] do not broadcast: dimension 3 against 2"},
+    {&tn_op_add, {"float32 n", "float32 m"}, "", "op-E006", "dimension n against m"},
+    {&tn_op_add, {"float32 n", "float32 4"}, "", "op-E006", "dimension n against 4"},
+    {&tn_op_nn_conv2d, {"float32 1 4 9 9", "float32 6 4 3 3"}, "strides=[0, 1]", "op-E007",
+        "strides[0] is 0"},
+    {&tn_op_nn_conv2d, {"float32 1 4 9 9", "float32 6 4 3 3"}, "padding=[1, 1, 1]", "op-E007",
+        "padding has 3 values"},
+    {&tn_op_nn_conv2d, {"float32 1 4 9 9", "float32 6 4 3 3"}, "groups=0", "op-E007", "groups is 0"},
+    {&tn_op_nn_conv2d, {"float32 1 4 9 9", "float32 6 4 3 3"}, "groups=2", "op-E008", "2 groups"},
+    {&tn_op_nn_conv2d, {"float32 1 4 9 9", "float32 5 2 3 3"}, "groups=2", "op-E008", "5 output channels"},
+    {&tn_op_nn_conv2d, {"float32 1 4 9 9", "float32 6 4 3 3"}, "channels=7", "op-E008", "channels is 7"},
+    {&tn_op_nn_conv2d, {"float32 1 4 9 9", "float32 6 4 3 3"}, "kernel_size=[3, 5]", "op-E008",
+        "kernel_size[1] is 5"},
+    {&tn_op_nn_conv2d, {"float32 1 4 2 9", "float32 6 4 3 3"}, "", "op-E009",
+        "does not fit into data Tensor[(1, 4, 2, 9), float32]"},
+    {&tn_op_nn_conv2d, {"float32 1 4 9 9", "float32 6 4 3 3"}, "data_layout=\"NHWC\"", "op-E010", "NHWC"},
+    {&tn_op_nn_conv2d, {"bool 1 4 9 9", "bool 6 4 3 3"}, "", "op-E011",
+        "data must be a tensor of floats or integers, but is bool"},
+    {&tn_op_nn_dense, {"float32 4 8", "float32 5 9"}, "", "op-E008", "Tensor[(4, 8), float32]"},
+    {&tn_op_nn_dense, {"float32 4 8", "float32 5 8"}, "units=6", "op-E008", "units is 6"},
+    {&tn_op_nn_batch_matmul, {"float32 2 4 8", "float32 3 5 8"}, "", "op-E008", "batches"},
+    {&tn_op_nn_batch_matmul, {"float32 2 4 8", "float32 2 8 5"}, "", "op-E008", "transpose_b=True"},
+    {&tn_op_nn_max_pool2d, {"float32 1 4 9 9"}, "pool_size=[2, 2], padding=[2, 2]", "op-E007",
+        "padding[0] is 2"},
+    {&tn_op_nn_max_pool2d, {"float32 1 4 1 9"}, "pool_size=[2, 2]", "op-E009", "window 2x2"},
+    {&tn_op_sum, {"float32 4 4"}, "axis=[2]", "op-E007", "axis 2 is outside of [-2, 2)"},
+    {&tn_op_sum, {"float32 4 4"}, "axis=[1, -1]", "op-E007", "axis 1 stands twice"},
+    {&tn_op_nn_softmax, {"int32 4 4"}, "", "op-E011", "data must be a float tensor, but is int32"},
+    {&tn_op_mean, {"int8 4"}, "", "op-E011", "integers of 32 bits or more, but is int8"},
+    {&tn_op_nn_avg_pool2d, {"uint8 1 1 4 4"}, "pool_size=[2]", "op-E011", "integers of 32 bits or more"},
+    {&tn_op_nn_global_avg_pool2d, {"uint8 1 1 4 4"}, "", "op-E011", "integers of 32 bits or more"},
+    {&tn_op_exp, {"int32 4"}, "", "op-E011", "float tensor"},
+    {&tn_op_nn_leaky_relu, {"int32 4"}, "alpha=0.5", "op-E011", "float tensor"},
+    {&tn_op_logical_and, {"int32 4", "int32 4"}, "", "op-E011", "must be bool"},
+    {&tn_op_where, {"int32 4", "int32 4", "int32 4"}, "", "op-E011", "must be bool"},
+    {&tn_op_add, {"bool 4", "bool 4"}, "", "op-E011", "bool"},
+    {&tn_op_reshape, {"float32 n 6"}, "newshape=[0, 4, -1]", "op-E014", "divide evenly"},
+    {&tn_op_reshape, {"float32 4 6"}, "newshape=[5, 5]", "op-E014", "same number of elements"},
+    {&tn_op_reshape, {"float32 4 6"}, "newshape=[-1, -1]", "op-E007", "newshape[1] is -1"},
+    {&tn_op_transpose, {"float32 4 6"}, "axes=[0, 0]", "op-E007", "stands twice"},
+    {&tn_op_transpose, {"float32 4 6"}, "axes=[0]", "op-E007", "axes has 1 entries"},
+    {&tn_op_concatenate, {"float32 n 4", "float32 m 4"}, "axis=1", "op-E008", "differ in dimension 0"},
+    {&tn_op_strided_slice, {"float32 9"}, "begin=[0], end=[9], strides=[0]", "op-E007", "strides[0] is 0"},
+    {&tn_op_strided_slice, {"float32 9"}, "begin=[0, 0], end=[9]", "op-E007", "begin has 2 entries"},
+    {&tn_op_strided_slice, {"float32 n"}, "begin=[-1], end=[-9999], strides=[-1]", "op-E007", "symbolic"},
+    {&tn_op_squeeze, {"float32 n 4"}, "axis=[1]", "op-E008", "extent 4, not 1"},
+    {&tn_op_broadcast_to, {"float32 4 1"}, "shape=[1, 5]", "op-E005", "cannot be repeated"},
+    {&tn_op_nn_pad, {"float32 4 1"}, "pad_width=[1, 1]", "op-E007", "pad_width has 2 entries"},
+    {&tn_op_nn_pad, {"float32 4"}, "pad_width=[-3, -2]", "op-E009", "would be -1"},
+    {&tn_op_take, {"float32 9 5", "float32 3"}, "axis=0", "op-E011", "indices must be integers"},
+    {&tn_op_take, {"float32 9 5", "int64 3"}, "axis=0, mode=\"fast\"", "op-E007", "fast"},
+    {&tn_op_cast, {"float32 4"}, "dtype=\"float32x4\"", "op-E011", "float32x4"},
+    {&tn_op_nn_bias_add, {"float32 4 6", "float32 5"}, "", "op-E008", "bias is Tensor[(5), float32]"},
+    {&tn_op_relayout, {"float32 4 6"}, "dst_layout=\"NCHW16c\"", "op-E010",
+        "layout NCHW16c has 4 dimensions"},
+    {&tn_op_add, {"float32 4294967296 4294967296", "float32 1"}, "", "op-E015", "2^63 bytes"},
+};
+/* clang-format on */
+
+static void refusals_say_why(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof refusals / sizeof *refusals; i++) {
+        const refusal *r = &refusals[i];
+        env e;
+        int n = 0;
+        env_init(&e);
+        while (n < 3 && r->in[n])
+            n++;
+        if (node_of(&e, r->op, n, r->in, r->attrs))
+            fail_msg("row %zu: %s was accepted", i, r->op->name);
+        if (e.ctx.n_diag != 1 || strcmp(e.ctx.diag[0].id, r->id) != 0 ||
+            !strstr(e.ctx.diag[0].message, r->says) || !strstr(e.ctx.diag[0].message, r->op->name))
+            fail_msg("row %zu (%s, %s): %s", i, r->op->name, r->id, env_errors(&e));
+        env_deinit(&e);
+    }
+}
+
+/* A node over something that failed says nothing more. */
+static void an_untyped_operand_is_reported_once(void **state)
+{
+    (void)state;
+    env e;
+    env_init(&e);
+    tn_value x = operand(&e, "float32 4"), y = operand(&e, "float32 3");
+    tn_node *bad = tn_node_new(&e.g, e.body, NULL, &tn_op_add, 2, (tn_value[]){x, y}, 1, NULL, NULL);
+    assert_int_equal(tn_infer_node(&e.g, bad), TN_FAIL);
+    tn_node *next = tn_node_new(&e.g, e.body, NULL, &tn_op_exp, 1, (tn_value[]){tn_val(bad)}, 1, NULL, NULL);
+    assert_int_equal(tn_infer_node(&e.g, next), TN_FAIL);
+    assert_int_equal(e.ctx.n_diag, 1);
+    env_deinit(&e);
+}
+
+static void structure_types(void **state)
+{
+    (void)state;
+    env e;
+    env_init(&e);
+    tn_value x = operand(&e, "float32 2 3"), y = operand(&e, "int32 5");
+    tn_node *t = tn_make_call(&e.g, e.body, NULL, &tn_op_tuple, 2, (tn_value[]){x, y}, NULL, NULL);
+    REQUIRE(&e, t && t->type[0]->kind == TN_T_TUPLE);
+    tn_node *f1 = tn_make_call(&e.g, e.body, NULL, &tn_op_tuple_get, 1, (tn_value[]){tn_val(t)},
+                               &(tn_tuple_get_attr){1}, NULL);
+    REQUIRE(&e, f1 && tn_type_eq(f1->type[0], tn_value_type(y)));
+    assert_null(tn_make_call(&e.g, e.body, NULL, &tn_op_tuple_get, 1, (tn_value[]){tn_val(t)},
+                             &(tn_tuple_get_attr){2}, NULL));
+    assert_null(tn_make_call(&e.g, e.body, NULL, &tn_op_tuple_get, 1, (tn_value[]){x},
+                             &(tn_tuple_get_attr){0}, NULL));
+    assert_null(tn_make_call(&e.g, e.body, NULL, &tn_op_exp, 1, (tn_value[]){tn_val(t)}, NULL, NULL));
+    assert_string_equal(e.ctx.diag[e.ctx.n_diag - 1].id, "op-E002");
+    env_deinit(&e);
+}
+
+/* A function of symbolic dims called with other ones: its symbols stand for them in the result. */
+static void calls_bind_symbols(void **state)
+{
+    (void)state;
+    env e;
+    env_init(&e);
+    tn_node *fn = tn_node_new(&e.g, e.body, NULL, &tn_op_fn, 0, NULL, 1, attr_of(&e, &tn_op_fn, ""), NULL);
+    tn_region *r = tn_region_new(&e.g, fn);
+    tn_node *p = tn_region_add_param(&e.g, r, "p", type_of(&e, "float32 m 4"));
+    tn_node *c = tn_make_call(&e.g, r, NULL, &tn_op_concatenate, 2, (tn_value[]){tn_val(p), tn_val(p)},
+                              &(tn_axis_attr){0}, NULL);
+    REQUIRE(&e, c);
+    tn_region_set_results(&e.g, r, 1, (tn_value[]){tn_val(c)});
+    REQUIRE(&e, tn_infer_node(&e.g, fn) == TN_OK);
+    tn_value x = operand(&e, "float32 7 4"), bad = operand(&e, "float32 7 5");
+    tn_node *call = tn_make_call(&e.g, e.body, NULL, &tn_op_call, 2, (tn_value[]){tn_val(fn), x}, NULL, NULL);
+    REQUIRE(&e, call);
+    assert_string_equal(type_text(&e, call->type[0]), "Tensor[(14, 4), float32]");
+    assert_null(tn_make_call(&e.g, e.body, NULL, &tn_op_call, 2, (tn_value[]){tn_val(fn), bad}, NULL, NULL));
+    assert_string_equal(e.ctx.diag[e.ctx.n_diag - 1].id, "op-E012");
+    env_deinit(&e);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(records_are_complete),
+        cmocka_unit_test(attributes_round_trip),
+        cmocka_unit_test(every_kernel_infers_and_defines),
+        cmocka_unit_test(refusals_say_why),
+        cmocka_unit_test(an_untyped_operand_is_reported_once),
+        cmocka_unit_test(structure_types),
+        cmocka_unit_test(calls_bind_symbols),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
