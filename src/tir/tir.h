@@ -71,8 +71,8 @@ struct tn_stmt {
             const char *source;     /* model nodes, "Gemm_0, Relu_1", or "" */
             uint32_t n_iter; tn_iter *iter;
             const tn_expr *mask;    /* bool over iteration and loop variables: where the block runs; NULL: always */
-            tn_body init;           /* runs where all reduce iterations are 0 and every spatial one is in its domain,
-                                     * whatever the mask says; may be empty */
+            tn_body init;           /* runs where all reduce iterations are 0 and each spatial one is in its extent,
+                                     * regardless of mask; may be empty */
             tn_body body;
         } block;
         struct { uint32_t buffer, n_index; const tn_expr **index, *value, *mask; } store; /* mask NULL: always */
@@ -106,6 +106,7 @@ tn_func *tn_func_clone(const tn_func *f, tn_arena *arena, tn_pool *pool);
 uint32_t tn_func_add_buffer(tn_func *f, const tn_buffer *b);   /* name made unique by a suffix; copies dims */
 void tn_func_add_param(tn_func *f, uint32_t buffer, bool written);
 const tn_expr *tn_func_add_var(tn_func *f, const char *name, tn_dtype t); /* fresh VAR; name made unique when printed */
+void tn_func_name_var(tn_func *f, const tn_expr *var, const char *name); /* another name for it in texts */
 void tn_func_add_symbol(tn_func *f, const char *name, int64_t min, int64_t max); /* once per name */
 const char *tn_func_block_name(tn_func *f, const char *name);  /* name, or with a suffix if it was given before */
 tn_stmt *tn_stmt_new(tn_func *f, enum tn_sk kind);
