@@ -449,12 +449,12 @@ static void check_block(verifier *v, const tn_stmt *s)
     if (sound(v)) check_domain(v, s);
     enter_facts(v, s, &s->u.block.init);
     int guards = v->guards;
+    v->guards += s->u.block.mask != NULL;
     for (uint32_t i = 0; i < s->u.block.n_iter; i++)
         v->guards += s->u.block.iter[i].kind == TN_ITER_REDUCE; /* init runs at some iterations only */
     check_list(v, &s->u.block.init);
-    v->guards = guards;
+    v->guards = guards + (s->u.block.mask != NULL);
     enter_facts(v, s, &s->u.block.body);
-    v->guards += s->u.block.mask != NULL;
     check_list(v, &s->u.block.body);
     v->guards = guards;
     tn_facts_release(&v->facts, mark);
