@@ -26,7 +26,12 @@ static void reshape(onnx_conv *c)
         if (tn_is_value(shape.at[i], 0))
             onnx_fail(c, "onnx-E009", "allowzero=1 with a shape that has an extent of 0 is not supported");
     tn_reshape_attr a = {tn_dims_make(c->arena, shape.n, shape.at)};
-    onnx_out(c, 0, onnx_call1(c, &tn_op_reshape, &a, x));
+    tn_value y = onnx_call1(c, &tn_op_reshape, &a, x);
+    const tn_type *from = onnx_type(x), *to = onnx_type(y);
+    for (int i = 0; i < to->n && !c->bad; i++) /* Relay's 0 means "as it was" */
+        if (tn_is_value(to->dim[i], 0) && (i >= from->n || from->dim[i] != to->dim[i]))
+            onnx_fail(c, "onnx-E009", "a reshape of %s that moves the extent of 0 is not supported", onnx_type_text(c, from));
+    onnx_out(c, 0, y);
 }
 
 static void flatten(onnx_conv *c)

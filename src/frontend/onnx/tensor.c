@@ -93,6 +93,8 @@ static const tn_blob *typed_blob(tn_graph *g, const onnx_tensor *t, const data_t
 {
     void *at;
     const tn_blob *b = tn_graph_blob(g, bytes, &at);
+    if (bytes == 0)
+        return b;
     switch (type->storage) {
     case IN_FLOATS:
         memcpy(at, t->float_data.at, bytes);
