@@ -155,6 +155,51 @@ static void blocked_convolution_is_the_same(void **state)
     env_deinit(&e);
 }
 
+/* The group of the design's walk, from the records: an anchor, and one block for all that follows it. */
+static void dense_bias_relu_is_two_blocks(void **state)
+{
+    (void)state;
+    env e;
+    tn_te te;
+    tn_tensor *x, *w, *b, *dense, *bias, *relu;
+    env_init(&e);
+    tn_node *nd = node_of(&e, &tn_op_nn_dense, 2, (const char *const[]){"float32 n 64", "float32 256 64"},
+        "");
+    REQUIRE(&e, nd);
+    tn_value in[] = {tn_val(nd), operand(&e, "float32 256")};
+    tn_node *nb = tn_make_call(&e.g, e.body, NULL, &tn_op_nn_bias_add, 2, in, NULL, NULL);
+    REQUIRE(&e, nb);
+    tn_value v = tn_val(nb);
+    tn_node *nr = tn_make_call(&e.g, e.body, NULL, &tn_op_nn_relu, 1, &v, NULL, NULL);
+    REQUIRE(&e, nr);
+    tn_te_init(&te, &e.ctx, &e.arena, &e.pool, "dense_bias_relu");
+    x = tn_te_input(&te, "A", tn_in_type(nd, 0));
+    w = tn_te_input(&te, "W", tn_type_relayout(&e.pool, tn_in_type(nd, 1), layout_of(&e, "NK32n")));
+    b = tn_te_input(&te, "b", tn_in_type(nb, 1));
+    te.source = "Gemm_0";
+    REQUIRE(&e, tn_define_node(&te, &e.g, nd, (tn_tensor *[]){x, w}, &dense) == TN_OK);
+    REQUIRE(&e, tn_define_node(&te, &e.g, nb, (tn_tensor *[]){dense, b}, &bias) == TN_OK);
+    REQUIRE(&e, tn_define_node(&te, &e.g, nr, &bias, &relu) == TN_OK);
+    tn_te_inline(&te, bias);
+    tn_func *f = tn_te_finish(&te, 1, &relu, NULL);
+    REQUIRE(&e, tn_func_verify(f) == TN_OK);
+    tn_buf text = {0};
+    tn_func_print(f, &text);
+    assert_string_equal(text.at,
+        "func @dense_bias_relu(A: f32[n, 64], W: f32[256, 64, NK32n], b: f32[256]) -> (out: f32[n, 256]) {\n"
+                                 "  buffer dense: f32[n, 256]\n"
+                                 "  for i < n, j < 256, k < 64:\n"
+                                 "    block dense(i: spatial, j: spatial, k: reduce) tag \"dense\" source \"Gemm_0\":\n"
+                                 "      init dense[i, j] = 0f\n"
+                                 "      dense[i, j] = W[j, k] * A[i, k] + dense[i, j]\n"
+                                 "  for i < n, j < 256:\n"
+                                 "    block out(i: spatial, j: spatial) tag \"elementwise\" source \"Gemm_0\":\n"
+                                 "      out[i, j] = max(dense[i, j] + b[j], 0f)\n"
+                                 "}\n");
+    tn_buf_deinit(&text);
+    env_deinit(&e);
+}
+
 /* ---- shape arithmetic ---- */
 
 static tn_dims dims_of(env *e, const char *text)
@@ -247,6 +292,7 @@ int main(void)
         cmocka_unit_test(layout_rules),
         cmocka_unit_test(inference_keeps_layouts),
         cmocka_unit_test(blocked_convolution_is_the_same),
+        cmocka_unit_test(dense_bias_relu_is_two_blocks),
         cmocka_unit_test(shape_values),
         cmocka_unit_test(constants_hold_their_data),
     };
