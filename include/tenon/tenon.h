@@ -64,9 +64,22 @@ int tenon_dump(tenon *t, const char *model, const tenon_options *o, const char *
 /* Runs passes over a text file: graph passes on Relay, loop passes and `Schedule=FILE` (a trace) on TIR. */
 int tenon_opt(tenon *t, const char *file, const char *passes, const tenon_options *o, const char **out_text);
 
-/* Evaluates a model with the reference interpreter, each operator unfused and unscheduled. Tensors are dense row-major. */
-typedef struct tenon_tensor { const char *name; uint8_t code, bits; int32_t ndim; int64_t shape[8]; void *data; size_t bytes; } tenon_tensor;
-int tenon_interpret(tenon *t, const char *model, const tenon_options *o, int n_in, const tenon_tensor in[], int *n_out, tenon_tensor **out);
+typedef struct tenon_tensor { /* dense, row-major */
+    const char *name;
+    uint8_t code, bits;        /* DLPack type code and bits */
+    int32_t ndim;
+    int64_t shape[8];
+    void *data;
+    size_t bytes;
+} tenon_tensor;
+
+/* Evaluates a model with an interpreter. stage "relay": each operator unfused and unscheduled (large ones are compiled in this
+ * process from their unscheduled loops); "tir", "tir-scheduled", "flat": the program's kernels at that stage, by the TIR
+ * interpreter. *out (n_out tensors) belongs to the session. */
+int tenon_interpret(tenon *t, const char *model, const tenon_options *o, const char *stage, int n_in, const tenon_tensor in[], int *n_out,
+                    const tenon_tensor **out);
+/* Names, types and shapes (-1: symbolic) of a model's inputs, for callers that make their own. */
+int tenon_inputs(tenon *t, const char *model, const tenon_options *o, int *n_in, const tenon_tensor **out);
 
 /* What a package holds, without running any of it: files, target, features, inputs, outputs, sizes, as text. */
 int tenon_verify(tenon *t, const char *package, const char **out_text);

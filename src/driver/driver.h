@@ -75,8 +75,14 @@ TN_WARN_UNUSED tn_status tn_json_write(tn_build *b, tn_buf *out, bool *out_stati
 TN_WARN_UNUSED tn_status tn_link(tn_build *b, const tn_buf *code, bool is_source, tn_buf *out_so);
 TN_WARN_UNUSED tn_status tn_package_write(tn_build *b, const char *output, size_t *out_bytes);
 
-/* dump.c */
-TN_WARN_UNUSED tn_status tn_dump(tn_build *b, const char *stage, tn_buf *out);
+/* dump.c: takes the build as far as the stage needs and prints it. */
+extern const char *const tn_stage_names[];                /* NULL-terminated */
+TN_WARN_UNUSED tn_status tn_dump(tn_build *b, const char *model, const char *stage, tn_buf *out);
+/* opt.c */
+TN_WARN_UNUSED tn_status tn_opt(tn_build *b, const char *file, const char *passes, tn_buf *out);
+/* interpret.c */
+tn_eval_fn tn_eval_auto;                                  /* the interpreter; compiled code for what would take it seconds */
+TN_WARN_UNUSED tn_status tn_interpret(tn_build *b, const char *stage, int n_in, const tenon_tensor in[], int *n_out, tenon_tensor **out);
 
 double tn_now(void); /* seconds, monotonic */
 

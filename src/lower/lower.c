@@ -52,7 +52,8 @@ tn_status tn_lower(tn_func *f, const struct tn_machine *m, tn_flat *out)
     for (size_t i = 0; i < tn_n_lower_passes; i++) {
         TN_TRY(tn_lower_passes[i].run(f, m));
 #ifdef TN_DEBUG
-        TN_TRY(tn_func_verify(f));
+        if (f->stage == TN_STAGE_FLAT)
+            TN_TRY(tn_func_verify(f));
 #endif
     }
     memset(out, 0, sizeof *out);

@@ -145,5 +145,6 @@ tn_status tn_lower_registers(tn_func *f, const struct tn_machine *m)
         }
     }
     tn_stmt_walk(&f->body, widen_stmt, NULL, &u);
+    f->stage = TN_STAGE_FLAT; /* no unrolled or vector loop, no register index that varies is left */
     return TN_OK;
 }

@@ -110,7 +110,7 @@ static inline const tn_expr *random_float(random_func *r, tn_dtype t, int depth)
     case 7: return tn_fma(p, a, b, random_value(r, t, depth - 1));
     case 8: return tn_select(p, random_bool(r, depth - 1), a, b);
     case 9: return tn_cast(p, t, random_value(r, TN_I32, depth - 1));
-    case 10: return tn_call1(p, pick(r, 2) ? TN_F_sqrt : TN_F_floor, a);
+    case 10: return tn_intrinsic1(p, pick(r, 2) ? TN_F_sqrt : TN_F_floor, a);
     default: return t.bits == 32 ? tn_bitcast(p, t, random_value(r, TN_I32, depth - 1)) : a;
     }
 }

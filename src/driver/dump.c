@@ -1,0 +1,113 @@
+/* `tenon dump`: what stands behind each door. */
+#include "driver/driver.h"
+
+#include <string.h>
+
+const char *const tn_stage_names[] = {"relay", "relay-fused", "tir", "schedule", "tir-scheduled", "flat", "c", "ll", "asm", "memory", NULL};
+enum { RELAY, RELAY_FUSED, TIR, SCHEDULE, TIR_SCHEDULED, FLAT, C, LL, ASM, MEMORY };
+
+static void heading(const tn_group *g, uint32_t v, tn_buf *out)
+{
+    tn_buf_printf(out, "# %s%s%s", g->name, *g->source ? ": " : "", g->source);
+    if (g->guard[v]) {
+        tn_buf_str(out, " (where ");
+        tn_expr_print(g->guard[v]->src[0], NULL, out);
+        tn_buf_char(out, ')');
+    }
+    tn_buf_char(out, '\n');
+}
+
+static void print_groups(tn_build *b, int stage, tn_buf *out)
+{
+    for (size_t i = 0; i < b->groups.n; i++) {
+        const tn_group *g = &b->groups.at[i];
+        uint32_t n = stage == TIR ? 1 : g->n_variant;
+        for (uint32_t v = 0; v < n; v++) {
+            tn_buf_str(out, i || v ? "\n" : "");
+            if (stage != TIR)
+                heading(g, v, out);
+            if (stage == TIR)
+                tn_func_print(g->te, out);
+            else if (stage == SCHEDULE)
+                tn_trace_print(&g->sched[v], out);
+            else
+                tn_func_print(stage == FLAT ? g->flat[v].func : g->sched[v].func, out);
+        }
+    }
+}
+
+static void print_size(const char *what, const tn_expr *e, tn_buf *out)
+{
+    tn_buf_printf(out, "%s ", what);
+    tn_expr_print(e, NULL, out);
+    tn_buf_str(out, " bytes\n");
+}
+
+static void print_memory(tn_build *b, tn_buf *out)
+{
+    static const char *const kinds[] = {"input", "output", "constant", "temporary"};
+    tn_pool *p = &b->pool;
+    const tn_expr *sum[4] = {tn_idx(p, 0), tn_idx(p, 0), tn_idx(p, 0), tn_idx(p, 0)};
+    const tn_program_ir *r = &b->program;
+    for (uint32_t i = 0; i < r->n_slot; i++)
+        sum[r->slot[i].kind] = tn_add(p, sum[r->slot[i].kind], r->slot[i].bytes);
+    print_size("constants", tn_simplify(p, NULL, sum[TN_SLOT_CONST]), out);
+    print_size("inputs", tn_simplify(p, NULL, sum[TN_SLOT_INPUT]), out);
+    print_size("outputs", tn_simplify(p, NULL, sum[TN_SLOT_OUTPUT]), out);
+    print_size("workspace", r->arena_bytes, out);
+    print_size("exact peak", b->peak, out);
+    for (uint32_t i = 0; i < r->n_slot; i++) {
+        const tn_slot_ir *s = &r->slot[i];
+        tn_buf_printf(out, "slot %u %s %s%s", i, kinds[s->kind], s->name, *s->name ? " " : "");
+        tn_expr_print(s->bytes, NULL, out);
+        if (s->offset) {
+            tn_buf_str(out, " at ");
+            tn_expr_print(s->offset, NULL, out);
+        }
+        if (s->alias >= 0)
+            tn_buf_printf(out, " copy of slot %lld", (long long)s->alias);
+        tn_buf_char(out, '\n');
+    }
+}
+
+static tn_status print_code(tn_build *b, int stage, tn_buf *out)
+{
+    const tn_llvm_api *llvm;
+    if (stage == C)
+        return tn_emit_c(&b->unit, out);
+    tn_llvm_options o = {.triple = b->target.triple, .opt_level = b->opt.opt_level, .threads = 1};
+    TN_TRY(tn_llvm_open(b->ctx, &llvm));
+    return llvm->emit(&b->unit, &o, stage == LL ? TN_LLVM_LL : TN_LLVM_ASM, out);
+}
+
+tn_status tn_dump(tn_build *b, const char *model, const char *stage, tn_buf *out)
+{
+    int s = 0;
+    while (tn_stage_names[s] && strcmp(tn_stage_names[s], stage) != 0)
+        s++;
+    if (!tn_stage_names[s])
+        return tn_error(b->ctx, "driver-E030", NULL, "there is no stage %s; known are relay, relay-fused, tir, schedule, tir-scheduled, flat, c, ll, asm, memory", stage);
+    TN_TRY(tn_target_parse(b));
+    TN_TRY(tn_stage_import(b, model));
+    if (s > RELAY)
+        TN_TRY(tn_stage_graph(b));
+    if (s <= RELAY_FUSED) {
+        tn_relay_print(&b->graph, out);
+        return TN_OK;
+    }
+    TN_TRY(tn_stage_tir(b));
+    if (s > TIR)
+        TN_TRY(tn_stage_schedule(b));
+    if (s > TIR_SCHEDULED)
+        TN_TRY(tn_stage_lower(b));
+    if (s <= FLAT) {
+        print_groups(b, s, out);
+        return TN_OK;
+    }
+    TN_TRY(tn_stage_program(b));
+    if (s == MEMORY) {
+        print_memory(b, out);
+        return TN_OK;
+    }
+    return print_code(b, s, out);
+}

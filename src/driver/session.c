@@ -1,0 +1,228 @@
+/* The public compiler API (tenon/tenon.h): sessions over builds. */
+#include "base/wire/tar.h"
+#include "driver/driver.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct tenon {
+    tn_ctx ctx;
+    tn_build build;
+    bool building;
+    tn_buf messages, text, params;
+};
+
+tenon *tenon_new(void)
+{
+    tenon *t = calloc(1, sizeof *t);
+    if (t)
+        tn_ctx_init(&t->ctx);
+    return t;
+}
+
+static void reset(tenon *t)
+{
+    if (t->building)
+        tn_build_deinit(&t->build);
+    t->building = false;
+    tn_ctx_deinit(&t->ctx);
+    tn_ctx_init(&t->ctx);
+    tn_buf_clear(&t->messages);
+    tn_buf_clear(&t->text);
+    tn_buf_clear(&t->params);
+}
+
+void tenon_free(tenon *t)
+{
+    if (!t)
+        return;
+    reset(t);
+    tn_ctx_deinit(&t->ctx);
+    tn_buf_deinit(&t->messages);
+    tn_buf_deinit(&t->text);
+    tn_buf_deinit(&t->params);
+    free(t);
+}
+
+const char *tenon_version(void)
+{
+    return TENON_VERSION;
+}
+
+const char *tenon_messages(const tenon *t)
+{
+    return tn_buf_cstr(&t->messages);
+}
+
+static tn_build *begin(tenon *t, const tenon_options *o)
+{
+    reset(t);
+    tn_build_init(&t->build, &t->ctx, o);
+    t->building = true;
+    return &t->build;
+}
+
+static int end(tenon *t, tn_status st)
+{
+    tn_diag_print_all(&t->ctx, &t->messages);
+    return st == TN_OK && t->ctx.n_error == 0 ? 0 : 1;
+}
+
+static tn_status compile(tn_build *b, const char *model, const char *output, size_t *bytes)
+{
+    TN_TRY(tn_target_parse(b));
+    TN_TRY(tn_stage_import(b, model));
+    TN_TRY(tn_stage_graph(b));
+    TN_TRY(tn_stage_tir(b));
+    TN_TRY(tn_stage_schedule(b));
+    TN_TRY(tn_stage_lower(b));
+    TN_TRY(tn_stage_program(b));
+    return tn_package_write(b, output, bytes);
+}
+
+static uint64_t number(const tn_expr *e)
+{
+    int64_t v;
+    return e && tn_is_int(e, &v) ? (uint64_t)v : 0;
+}
+
+static void fill_report(tenon *t, size_t bytes, tenon_report *r)
+{
+    tn_build *b = &t->build;
+    memset(r, 0, sizeof *r);
+    r->kernels = (uint32_t)b->groups.n;
+    r->instructions = b->program.n_inst;
+    r->package_bytes = bytes;
+    uint64_t *const by_kind[] = {&r->input_bytes, &r->output_bytes, &r->constant_bytes};
+    for (uint32_t i = 0; i < b->program.n_slot; i++)
+        if (b->program.slot[i].kind != TN_SLOT_TEMP)
+            *by_kind[b->program.slot[i].kind] += number(b->program.slot[i].bytes);
+    r->arena_bytes = number(b->program.arena_bytes);
+    r->seconds_import = b->seconds.import;
+    r->seconds_graph = b->seconds.graph;
+    r->seconds_schedule = b->seconds.schedule;
+    r->seconds_codegen = b->seconds.codegen;
+    r->seconds_package = b->seconds.package;
+    tn_expr_print(b->peak, NULL, &t->text);
+    r->memory = tn_buf_cstr(&t->text);
+    r->target = b->target.text;
+    r->machine = b->machine.name;
+}
+
+int tenon_compile(tenon *t, const char *model, const tenon_options *o, const char *output, tenon_report *report)
+{
+    size_t bytes = 0;
+    tn_status st = compile(begin(t, o), model, output, &bytes);
+    if (st == TN_OK && report)
+        fill_report(t, bytes, report);
+    return end(t, st);
+}
+
+int tenon_dump(tenon *t, const char *model, const tenon_options *o, const char *stage, const char **out_text, const void **out_params, size_t *out_params_n)
+{
+    tn_build *b = begin(t, o);
+    tn_status st = tn_dump(b, model, stage, &t->text);
+    if (st == TN_OK && out_params && strncmp(stage, "relay", 5) == 0) {
+        size_t n = tn_relay_constants(&b->graph, NULL, 0);
+        const tn_node **c = TN_NEW_N(&b->arena, const tn_node *, n);
+        const char **name = TN_NEW_N(&b->arena, const char *, n);
+        tn_relay_constants(&b->graph, c, n);
+        for (size_t i = 0; i < n; i++)
+            name[i] = tn_arena_printf(&b->arena, "relay.Constant.%zu", i);
+        tn_params_write((uint32_t)n, name, c, &t->params);
+        *out_params = t->params.at;
+        *out_params_n = t->params.n;
+    }
+    *out_text = tn_buf_cstr(&t->text);
+    return end(t, st);
+}
+
+int tenon_opt(tenon *t, const char *file, const char *passes, const tenon_options *o, const char **out_text)
+{
+    tn_status st = tn_opt(begin(t, o), file, passes, &t->text);
+    *out_text = tn_buf_cstr(&t->text);
+    return end(t, st);
+}
+
+int tenon_interpret(tenon *t, const char *model, const tenon_options *o, const char *stage, int n_in, const tenon_tensor in[], int *n_out, const tenon_tensor **out)
+{
+    tn_build *b = begin(t, o);
+    tenon_tensor *result = NULL;
+    tn_status st = tn_target_parse(b);
+    *n_out = 0;
+    if (st == TN_OK)
+        st = tn_stage_import(b, model);
+    if (st == TN_OK)
+        st = tn_interpret(b, stage, n_in, in, n_out, &result);
+    *out = result;
+    return end(t, st);
+}
+
+int tenon_inputs(tenon *t, const char *model, const tenon_options *o, int *n_in, const tenon_tensor **out)
+{
+    tn_build *b = begin(t, o);
+    tn_status st = tn_stage_import(b, model);
+    tenon_tensor *x = NULL;
+    *n_in = 0;
+    if (st == TN_OK) {
+        const tn_region *r = tn_graph_function(&b->graph, "main")->body;
+        x = TN_NEW_N(&b->arena, tenon_tensor, r->n_param);
+        for (uint32_t i = 0; i < r->n_param; i++) {
+            const tn_type *ty = r->param[i]->type[0];
+            x[i] = (tenon_tensor){.name = r->param[i]->name, .code = ty->dtype.code, .bits = ty->dtype.bits, .ndim = ty->n};
+            for (int d = 0; d < ty->n && d < 8; d++)
+                if (!tn_is_int(ty->dim[d], &x[i].shape[d]))
+                    x[i].shape[d] = -1;
+        }
+        *n_in = (int)r->n_param;
+    }
+    *out = x;
+    return end(t, st);
+}
+
+static tn_status list_package(tn_build *b, const char *package, tn_buf *out)
+{
+    tn_tar_entry e;
+    TN_TRY(tn_file_map(b->ctx, package, &b->file));
+    tn_tar tar = tn_tar_open(b->file.at, b->file.n);
+    bool so = false, params = false;
+    while (tn_tar_next(&tar, &e)) {
+        tn_buf_printf(out, "%-12.*s %10zu bytes\n", (int)e.name_n, e.name, e.n);
+        so |= e.name_n == 6 && memcmp(e.name, "mod.so", 6) == 0;
+        params |= e.name_n == 10 && memcmp(e.name, "mod.params", 10) == 0;
+    }
+    if (tar.error)
+        return tn_error(b->ctx, "driver-E050", &(tn_loc){.file = package}, "not a package: %s", tar.error);
+    if (!so || !params)
+        return tn_error(b->ctx, "driver-E051", &(tn_loc){.file = package}, "not a package: mod.so or mod.params is missing");
+    return TN_OK;
+}
+
+int tenon_verify(tenon *t, const char *package, const char **out_text)
+{
+    tn_status st = list_package(begin(t, NULL), package, &t->text);
+    *out_text = tn_buf_cstr(&t->text);
+    return end(t, st);
+}
+
+const char *tenon_stage_name(size_t i)
+{
+    for (size_t k = 0; tn_stage_names[k]; k++)
+        if (k == i)
+            return tn_stage_names[k];
+    return NULL;
+}
+
+const char *tenon_pass_name(size_t i, const char **out_doc)
+{
+    if (i < tn_n_passes) {
+        *out_doc = tn_passes[i].doc;
+        return tn_passes[i].name;
+    }
+    for (i -= tn_n_passes; i < tn_n_lower_passes; i++)
+        if (*tn_lower_passes[i].doc) {
+            *out_doc = tn_lower_passes[i].doc;
+            return tn_lower_passes[i].name;
+        }
+    return NULL;
+}
