@@ -66,7 +66,7 @@ static void add_options(tn_build *b, command *c, const char *text)
 static void source_command(tn_build *b, command *c, const workspace *w)
 {
     add(c, b->opt.cross_compiler ? b->opt.cross_compiler : "cc");
-    static const char *const flags[] = {"-std=gnu17", "-O3", "-w", "-shared", "-fPIC", "-nostdlib", "-ffreestanding", "-fno-math-errno", "-ffp-contract=off", "-Wl,--build-id=none"};
+    static const char *const flags[] = {"-std=gnu17", "-O3", "-w", "-Wno-psabi", "-shared", "-fPIC", "-nostdlib", "-ffreestanding", "-fno-math-errno", "-ffp-contract=off", "-Wl,--build-id=none"};
     for (size_t i = 0; i < sizeof flags / sizeof *flags; i++)
         add(c, flags[i]);
     for (uint32_t i = 0; i < b->n_feature; i++)

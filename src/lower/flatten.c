@@ -61,6 +61,5 @@ tn_status tn_lower_flatten(tn_func *f, const struct tn_machine *m)
         b->ndim = 1;
         b->layout = NULL;
     }
-    f->stage = TN_STAGE_FLAT;
     return TN_OK;
 }

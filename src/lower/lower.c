@@ -7,8 +7,8 @@
  *     TightenLoops   conditions move out of loops they do not depend on, or become loop bounds
  *     PartitionTail  full tiles get a copy of the body without conditions
  *     Flatten        layouts applied; every buffer is one-dimensional
- *     Vectorize      vector loops become vector expressions
  *     Unroll         unrolled loops become straight lines
+ *     Vectorize      vector loops become vector expressions: from here on the function is flat
  *     Registers      register buffers are indexed by constants, one vector an element
  *     LowerIntrin    exp, tanh ... become their polynomials
  *     ContractFma    a*b + c becomes fma where the machine has it (never in strict functions)
@@ -28,8 +28,8 @@ const tn_lower_pass tn_lower_passes[] = {
     {"PartitionTail", "full tiles get a body without conditions", tn_lower_partition},
     {"Flatten", "layouts applied, buffers one-dimensional", tn_lower_flatten},
     {"Simplify", "", tn_lower_simplify},
-    {"Vectorize", "vector loops become vector expressions", tn_lower_vectorize},
     {"Unroll", "unrolled loops become straight lines", tn_lower_unroll},
+    {"Vectorize", "vector loops become vector expressions", tn_lower_vectorize},
     {"Simplify", "", tn_lower_simplify},
     {"Registers", "register buffers are indexed by constants", tn_lower_registers},
     {"LowerIntrin", "exp, tanh ... become their polynomials", tn_lower_intrinsics},

@@ -15,6 +15,9 @@ const tn_expr *tn_terms_join(tn_pool *p, int n, const tn_expr *const term[]); /*
 /* Adds `cond` to the mask of every load of e whose buffer `pick` accepts; other = 0 where there was no mask. */
 const tn_expr *tn_mask_loads(tn_func *f, const tn_expr *e, const tn_expr *cond, bool (*pick)(const tn_func *f, const tn_expr *load, void *user), void *user);
 
+/* Can this vector loop become vector expressions? (extent a power of two up to 64, nothing inside that lanes cannot share) */
+bool tn_vector_loop_fits(const tn_stmt *loop);
+
 /* The TIR polynomial of an intrinsic call (args already lowered); NULL if it has none for this dtype. */
 const tn_expr *tn_intrin_expand(tn_pool *p, enum tn_intrin f, tn_dtype t, const tn_expr *const arg[]);
 

@@ -12,7 +12,25 @@ typedef struct {
     int n;
     const tn_expr *full[MAX_TERMS];    /* conditions of a full tile */
     const tn_stmt *at;                 /* statement at hand */
+    tn_map inside;                     /* variables defined in home's body */
 } search;
+
+static bool note_definition(tn_stmt *s, void *user)
+{
+    search *w = user;
+    if (s->kind == TN_S_FOR)
+        tn_map_put(&w->inside, tn_map_key(s->u.loop.var), 1);
+    if (s->kind == TN_S_LET)
+        tn_map_put(&w->inside, tn_map_key(s->u.let.var), 1);
+    return true;
+}
+
+static bool is_outside(const tn_expr *e, void *user)
+{
+    const search *w = user;
+    uint64_t x;
+    return !tn_map_get(&w->inside, tn_map_key(e), &x);
+}
 
 /* The strongest case of `a < b` over the loops inside home, as a condition over the outside; NULL: none. */
 static const tn_expr *worst_case(search *w, const tn_expr *term)
@@ -36,6 +54,8 @@ static const tn_expr *worst_case(search *w, const tn_expr *term)
     if (!tn_span(p, w->facts, d, n, var, extent, &lo, &hi))
         return NULL;
     hi = tn_simplify(p, w->facts, hi);
+    if (!tn_each(hi, is_outside, w))
+        return NULL;
     return tn_simplify(p, w->facts, tn_bin(p, (enum tn_ek)term->kind, hi, tn_idx(p, 0)));
 }
 
@@ -97,6 +117,7 @@ static bool partition(tn_func *f, tn_stmt *home)
         return false;
     tn_stmt_facts(f, b->first, &facts);
     search w = {.f = f, .home = home, .facts = &facts};
+    tn_stmt_walk(b, note_definition, NULL, &w);
     tn_stmt_walk(b, consider_stmt, NULL, &w);
     if (w.n > 0) {
         tn_stmt *i = tn_stmt_if(f, tn_terms_join(f->pool, w.n, w.full));
@@ -106,6 +127,7 @@ static bool partition(tn_func *f, tn_stmt *home)
         tn_body_append(b, i);
     }
     tn_facts_deinit(&facts);
+    tn_map_deinit(&w.inside);
     return true;
 }
 

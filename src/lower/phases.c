@@ -1,32 +1,56 @@
-/* MakePhases: every top-level nest becomes a parallel loop. Neighbouring serial statements share one task. */
+/* MakePhases: every top-level nest becomes a parallel loop, the tasks of one phase. Neighbouring serial statements share one
+ * task. Work memory and checks of symbols come first, so the top level is: buffers, checks, parallel loops. */
 #include "lower/lower_impl.h"
 
-static bool stays(const tn_stmt *s)
+static bool serialise(tn_stmt *s, void *user)
 {
-    return s->kind == TN_S_BUFFER || s->kind == TN_S_CHECK || (s->kind == TN_S_FOR && s->u.loop.kind == TN_LOOP_PARALLEL);
+    (void)user;
+    if (s->kind == TN_S_FOR && s->u.loop.kind == TN_LOOP_PARALLEL)
+        s->u.loop.kind = TN_LOOP_SERIAL;
+    return true;
+}
+
+/* A value named at the top level is put where it is used: phases share no variables. */
+static void put_let(tn_func *f, tn_stmt *let)
+{
+    for (tn_stmt *s = let->next; s; s = s->next)
+        tn_stmt_subst(f, s, 1, &let->u.let.var, &let->u.let.value);
+    tn_stmt_remove(let);
+}
+
+/* Does s stay at the top level, before the first phase? */
+static bool leads(const tn_func *f, const tn_stmt *s)
+{
+    return (s->kind == TN_S_BUFFER && f->buffer[s->u.decl.buffer].scope == TN_SCOPE_GLOBAL) ||
+           (s->kind == TN_S_CHECK && !s->u.check.cond->has_load);
 }
 
 tn_status tn_lower_make_phases(tn_func *f, const struct tn_machine *m)
 {
     (void)m;
-    tn_stmt *open = NULL, *next;
+    tn_stmt *open = NULL, *first = NULL, *next;
     for (tn_stmt *s = f->body.first; s; s = next) {
         next = s->next;
-        if (s->kind == TN_S_BUFFER) { /* work memory is declared before the first phase */
+        if (s->kind == TN_S_LET) {
+            put_let(f, s);
+        } else if (leads(f, s)) {
             tn_stmt_remove(s);
-            tn_body_insert(&f->body, f->body.first, s);
-            continue;
-        }
-        if (stays(s)) {
+            tn_body_insert(&f->body, first, s);
+        } else if (s->kind == TN_S_FOR && s->u.loop.kind == TN_LOOP_PARALLEL) {
+            first = first ? first : s;
             open = NULL;
-            continue;
+        } else {
+            if (!open) {
+                open = tn_stmt_for(f, tn_func_add_var(f, "task", TN_IDX), tn_idx(f->pool, 1), TN_LOOP_PARALLEL);
+                tn_body_insert(&f->body, s, open);
+                first = first ? first : open;
+            }
+            tn_stmt_remove(s);
+            tn_body_append(&open->u.loop.body, s);
         }
-        if (!open) {
-            open = tn_stmt_for(f, tn_func_add_var(f, "task", TN_IDX), tn_idx(f->pool, 1), TN_LOOP_PARALLEL);
-            tn_body_insert(&f->body, s, open);
-        }
-        tn_stmt_remove(s);
-        tn_body_append(&open->u.loop.body, s);
     }
+    for (tn_stmt *s = f->body.first; s; s = s->next)
+        if (s->kind == TN_S_FOR)
+            tn_stmt_walk(&s->u.loop.body, serialise, NULL, NULL);
     return TN_OK;
 }

@@ -22,6 +22,15 @@ static void set_bounds(walk *w, tn_stmt *s, const tn_expr *lo, const tn_expr *hi
         tn_stmt_subst(w->f, c, 1, &old, &value);
 }
 
+/* Lanes of a vector loop share the bounds of the loops inside. */
+static bool lanes_share(const tn_stmt *s, const tn_expr *bound)
+{
+    for (s = tn_stmt_parent(s); s && bound; s = tn_stmt_parent(s))
+        if (s->kind == TN_S_FOR && s->u.loop.kind == TN_LOOP_VECTOR && tn_uses(bound, s->u.loop.var))
+            return false;
+    return true;
+}
+
 /* Takes the IF apart: what the loop keeps inside stays, the rest is returned (NULL: nothing). */
 static const tn_expr *pull(walk *w, tn_stmt *s)
 {
@@ -39,6 +48,10 @@ static const tn_expr *pull(walk *w, tn_stmt *s)
     const tn_expr *lo = NULL, *hi = NULL, *rest = keep;
     if (keep && s->u.loop.kind == TN_LOOP_SERIAL && !keep->has_load)
         tn_solve_bounds(p, &w->facts, keep, s->u.loop.var, &lo, &hi, &rest);
+    if (!lanes_share(s, lo) || !lanes_share(s, hi)) {
+        lo = hi = NULL;
+        rest = keep;
+    }
     inner->u.cond.cond = rest ? rest : tn_bool(p, true);
     if (!rest) {
         tn_body_move(&s->u.loop.body, inner, &inner->u.cond.then);

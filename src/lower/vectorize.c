@@ -1,6 +1,7 @@
 /* Vectorize: the body of a vector loop is written once, its variable being the ramp 0 .. lanes-1. Loads and stores whose
  * offset grows by one a lane are contiguous, by zero scalar, else gathers and scatters. A condition that depends on the
- * lane becomes a mask. Loops whose extent is no power of two, or above 64, are unrolled instead. */
+ * lane becomes a mask. Vector loops that do not fit were unrolled before. Register buffers that lanes do not index in order
+ * move to the task's memory. */
 #include "lower/lower_impl.h"
 
 typedef struct {
@@ -10,6 +11,7 @@ typedef struct {
     const tn_expr *mask;     /* conditions around, vector of bool; NULL: none */
     const tn_expr *cond;     /* the same before vectorisation */
     tn_map memo;             /* expression -> its vector form under `mask` */
+    tn_map lets;             /* variable of a LET that varies by lane -> the vector variable */
     tn_status status;
 } vec;
 
@@ -19,6 +21,19 @@ static const tn_expr *splat(vec *v, const tn_expr *e)
 }
 
 static const tn_expr *vector(vec *v, const tn_expr *e);
+
+static bool is_fixed(const tn_expr *e, void *user)
+{
+    const vec *v = user;
+    uint64_t x;
+    return e != v->var && !(e->kind == TN_E_VAR && tn_map_get(&v->lets, tn_map_key(e), &x));
+}
+
+/* Does e differ from lane to lane? */
+static bool varies(vec *v, const tn_expr *e)
+{
+    return !tn_each(e, is_fixed, v);
+}
 
 static const tn_expr *both(vec *v, const tn_expr *a, const tn_expr *b)
 {
@@ -37,23 +52,37 @@ static const tn_expr *uniform_load(vec *v, const tn_expr *e)
 {
     tn_pool *p = v->f->pool;
     const tn_expr *own = tn_load_mask(e);
-    bool own_varies = own && tn_uses(own, v->var);
-    bool tied = v->cond && !tn_each(e->src[0], shares_variable, (void *)v->cond);
+    bool near = v->f->buffer[e->u.load.buffer].scope == TN_SCOPE_REGISTER;
+    bool own_varies = own && varies(v, own);
+    bool tied = v->cond && !near && !tn_each(e->src[0], shares_variable, (void *)v->cond);
     if (!own_varies && !tied)
         return e;
+    if (near) {
+        const tn_expr *whole = tn_load(p, e->dtype, e->u.load.buffer, 1, e->src, NULL, NULL);
+        return tn_select(p, vector(v, own), whole, vector(v, tn_load_other(e)));
+    }
     const tn_expr *mask = both(v, own ? vector(v, own) : NULL, v->mask), *at = tn_splat(p, e->src[0], v->lanes);
     const tn_expr *other = own ? vector(v, tn_load_other(e)) : tn_const(p, e->dtype, 0);
     return tn_load(p, tn_dtype_lanes(e->dtype, v->lanes), e->u.load.buffer, 1, &at, splat(v, mask), splat(v, other));
 }
 
+/* The scalar offset of a contiguous access, or the offsets of all lanes. */
+static const tn_expr *offset(vec *v, const tn_expr *index)
+{
+    tn_pool *p = v->f->pool;
+    const tn_expr *coef, *rest;
+    if (index->has_load || !tn_linear(p, NULL, index, v->var, &coef, &rest) || varies(v, rest) || varies(v, coef))
+        return vector(v, index);
+    return tn_is_value(coef, 1) ? rest : tn_ramp(p, rest, coef, v->lanes);
+}
+
 static const tn_expr *vector_load(vec *v, const tn_expr *e)
 {
     tn_pool *p = v->f->pool;
-    const tn_expr *coef, *rest, *own = tn_load_mask(e);
-    if (!tn_uses(e->src[0], v->var))
+    const tn_expr *own = tn_load_mask(e);
+    if (!varies(v, e->src[0]))
         return uniform_load(v, e);
-    bool contiguous = !e->src[0]->has_load && tn_linear(p, NULL, e->src[0], v->var, &coef, &rest) && tn_is_value(coef, 1);
-    const tn_expr *at = contiguous ? rest : vector(v, e->src[0]);
+    const tn_expr *at = offset(v, e->src[0]);
     bool near = v->f->buffer[e->u.load.buffer].scope == TN_SCOPE_REGISTER; /* whole elements: no mask needed */
     const tn_expr *mask = both(v, own ? vector(v, own) : NULL, near ? NULL : v->mask);
     const tn_expr *other = own ? vector(v, tn_load_other(e)) : tn_const(p, e->dtype, 0);
@@ -85,7 +114,9 @@ static const tn_expr *vector(vec *v, const tn_expr *e)
     uint64_t known;
     if (e == v->var)
         return tn_ramp(p, tn_int(p, e->dtype, 0), tn_int(p, e->dtype, 1), v->lanes);
-    if (e->nsrc == 0 || (!tn_uses(e, v->var) && !e->has_load))
+    if (e->kind == TN_E_VAR && tn_map_get(&v->lets, tn_map_key(e), &known))
+        return (const tn_expr *)(uintptr_t)known;
+    if (e->nsrc == 0)
         return e;
     if (tn_map_get(&v->memo, tn_map_key(e), &known))
         return (const tn_expr *)(uintptr_t)known;
@@ -113,18 +144,28 @@ static const tn_expr *vector(vec *v, const tn_expr *e)
 
 static void store(vec *v, tn_stmt *s)
 {
-    tn_pool *p = v->f->pool;
-    const tn_expr *index = s->u.store.index[0], *coef, *rest, *own = s->u.store.mask;
+    const tn_expr *index = s->u.store.index[0], *own = s->u.store.mask;
     const tn_expr *value = vector(v, s->u.store.value), *mask = both(v, own ? vector(v, own) : NULL, v->mask);
-    if (!tn_uses(index, v->var)) {
-        if (value->dtype.lanes > 1 || mask) /* lanes would race: the schedule steps refuse such loops */
+    if (!varies(v, index)) {
+        s->u.store.value = value;
+        s->u.store.mask = mask;
+        if (value->dtype.lanes > 1 || (mask && mask->dtype.lanes > 1)) /* lanes would race: the schedule steps refuse such loops */
             v->status = tn_error(v->f->ctx, "lower-E001", NULL, "%s: lanes of a vector loop store to one element; do not vectorize it", v->f->name);
         return;
     }
-    bool contiguous = !index->has_load && tn_linear(p, NULL, index, v->var, &coef, &rest) && tn_is_value(coef, 1);
-    s->u.store.index[0] = contiguous ? rest : vector(v, index);
+    s->u.store.index[0] = offset(v, index);
     s->u.store.value = splat(v, value);
     s->u.store.mask = mask ? splat(v, mask) : NULL;
+}
+
+static void let(vec *v, tn_stmt *s)
+{
+    const tn_expr *var = s->u.let.var, *value = vector(v, s->u.let.value);
+    s->u.let.value = value;
+    if (value->dtype.lanes == 1)
+        return;
+    s->u.let.var = tn_func_add_var(v->f, v->f->var[var->u.i].name, value->dtype);
+    tn_map_put(&v->lets, tn_map_key(var), tn_map_key(s->u.let.var));
 }
 
 static void body(vec *v, tn_body *b, int depth);
@@ -132,7 +173,8 @@ static void body(vec *v, tn_body *b, int depth);
 static void branch(vec *v, tn_stmt *s, int depth)
 {
     tn_pool *p = v->f->pool;
-    if (!tn_uses(s->u.cond.cond, v->var)) {
+    const tn_expr *c0 = s->u.cond.cond;
+    if (!varies(v, c0) && !(v->mask && c0->has_load)) {
         body(v, &s->u.cond.then, depth + 1);
         body(v, &s->u.cond.other, depth + 1);
         return;
@@ -140,7 +182,7 @@ static void branch(vec *v, tn_stmt *s, int depth)
     tn_body *part[2] = {&s->u.cond.then, &s->u.cond.other};
     const tn_expr *old_mask = v->mask, *old_cond = v->cond;
     for (int i = 0; i < 2; i++) {
-        const tn_expr *c = i ? tn_not(p, s->u.cond.cond) : s->u.cond.cond;
+        const tn_expr *c = i ? tn_not(p, c0) : c0;
         v->mask = both(v, old_mask, vector(v, c));
         v->cond = old_cond ? tn_and(p, old_cond, c) : c;
         tn_map_clear(&v->memo);
@@ -169,11 +211,37 @@ static void body(vec *v, tn_body *b, int depth)
         case TN_S_FOR:
             body(v, &s->u.loop.body, depth + 1);
             break;
+        case TN_S_LET:
+            let(v, s);
+            break;
         default:
-            v->status = tn_error(v->f->ctx, "lower-E002", NULL, "%s: a %s statement inside a vector loop", v->f->name,
-                                 s->kind == TN_S_BUFFER ? "buffer" : "check or let");
+            TN_ASSERT(!"a statement that tn_vector_loop_fits refuses");
         }
     }
+}
+
+typedef struct { const tn_expr *var; bool lets, bad; } fitness;
+
+static bool try_stmt(tn_stmt *s, void *user)
+{
+    fitness *w = user;
+    w->lets |= s->kind == TN_S_LET;
+    w->bad |= s->kind == TN_S_CHECK || s->kind == TN_S_BUFFER || s->kind == TN_S_BLOCK;
+    if (s->kind == TN_S_FOR) {
+        const tn_expr *n = s->u.loop.extent;
+        w->bad |= s->u.loop.kind == TN_LOOP_VECTOR || n->has_load || tn_uses(n, w->var) || (w->lets && n->nsrc > 0);
+    }
+    return !w->bad;
+}
+
+bool tn_vector_loop_fits(const tn_stmt *loop)
+{
+    int64_t lanes;
+    fitness w = {.var = loop->u.loop.var};
+    if (!tn_is_int(loop->u.loop.extent, &lanes) || lanes < 2 || lanes > 64 || (lanes & (lanes - 1)) != 0)
+        return false;
+    tn_stmt_walk((tn_body *)&loop->u.loop.body, try_stmt, NULL, &w);
+    return !w.bad;
 }
 
 static tn_status vectorize_loop(tn_func *f, tn_stmt *s)
@@ -181,6 +249,7 @@ static tn_status vectorize_loop(tn_func *f, tn_stmt *s)
     vec v = {.f = f, .var = s->u.loop.var, .lanes = (uint16_t)s->u.loop.extent->u.i};
     body(&v, &s->u.loop.body, 0);
     tn_map_deinit(&v.memo);
+    tn_map_deinit(&v.lets);
     tn_body_move(s->list, s, &s->u.loop.body);
     tn_stmt_remove(s);
     return v.status;
@@ -196,20 +265,47 @@ static tn_status find(tn_func *f, tn_body *b, int depth)
         int n = tn_stmt_bodies(s, in);
         for (int i = 0; i < n; i++)
             TN_TRY(find(f, in[i], depth + 1));
-        if (s->kind != TN_S_FOR || s->u.loop.kind != TN_LOOP_VECTOR)
-            continue;
-        int64_t lanes;
-        bool fits = tn_is_int(s->u.loop.extent, &lanes) && lanes > 1 && lanes <= 64 && (lanes & (lanes - 1)) == 0;
-        if (fits)
+        if (s->kind == TN_S_FOR && s->u.loop.kind == TN_LOOP_VECTOR)
             TN_TRY(vectorize_loop(f, s));
-        else
-            s->u.loop.kind = TN_LOOP_UNROLLED;
     }
     return TN_OK;
+}
+
+/* ---- registers that lanes index out of order ---- */
+
+static void settle(tn_func *f, uint32_t buffer, const tn_expr *index)
+{
+    if (f->buffer[buffer].scope == TN_SCOPE_REGISTER && index->kind != TN_E_INT)
+        f->buffer[buffer].scope = TN_SCOPE_LOCAL;
+}
+
+static bool settle_load(const tn_expr *e, void *user)
+{
+    if (e->kind == TN_E_LOAD)
+        settle(user, e->u.load.buffer, e->src[0]);
+    return true;
+}
+
+static const tn_expr *settle_expr(const tn_expr *e, void *user)
+{
+    if (e->has_load)
+        tn_each(e, settle_load, user);
+    return e;
+}
+
+static bool settle_stmt(tn_stmt *s, void *user)
+{
+    if (s->kind == TN_S_STORE)
+        settle(user, s->u.store.buffer, s->u.store.index[0]);
+    tn_stmt_exprs(s, settle_expr, user);
+    return true;
 }
 
 tn_status tn_lower_vectorize(tn_func *f, const struct tn_machine *m)
 {
     (void)m;
-    return find(f, &f->body, 0);
+    TN_TRY(find(f, &f->body, 0));
+    tn_stmt_walk(&f->body, settle_stmt, NULL, f);
+    f->stage = TN_STAGE_FLAT; /* no unrolled or vector loop, no register index that varies is left */
+    return TN_OK;
 }

@@ -100,22 +100,20 @@ static tn_status read_use(interp *p, const tn_use *u, const tn_node *at, value *
         const tn_type *t = d->type[0];
         size_t bytes = 0;
         tn_status s = interp_type(p, t, d, v->t.dim, &bytes);
-        if (s == TN_OK && (!d->blob || !d->blob->at || d->blob->n != bytes)) {
+        if (s == TN_OK && (!d->blob || d->blob->n != bytes || (bytes && !d->blob->at))) {
             s = tn_error(p->g->ctx, "relay-E204", interp_where(at),
                          "the constant %s has no data: read the text together with its .params file",
                          d->name ? d->name : "(unnamed)");
         }
+        v->t.dtype = t->dtype;
+        v->t.ndim = t->n;
+        v->t.n = bytes;
+        s = s == TN_OK ? value_borrow(p, at, d->blob->at, v) : s;
         if (s != TN_OK) {
             value_release(v);
             *out = NULL;
-            return s;
         }
-        v->t.dtype = t->dtype;
-        v->t.ndim = t->n;
-        v->t.at = (void *)d->blob->at;
-        v->t.n = bytes;
-        v->t.borrowed = true;
-        return TN_OK;
+        return s;
     }
     slot *s = find_slot(p, d, u->out);
     if (!s || !s->v) {
@@ -464,7 +462,7 @@ static tn_status take_tensor(interp *p, const value *v, const tn_node *n, tn_ten
 {
     *out = v->t;
     out->borrowed = false;
-    out->at = malloc(v->t.n ? v->t.n : 1);
+    out->at = tn_tensor_value_memory(v->t.n);
     if (!out->at) {
         *out = (tn_tensor_value){ 0 };
         return interp_no_memory(p, n);
@@ -498,30 +496,40 @@ static tn_status flatten(interp *p, value *v, int n_out, tn_tensor_value out[], 
     return take_tensor(p, v, NULL, &out[k]);
 }
 
-static tn_status run_main(interp *p, tn_region *r, int n_in, const tn_tensor_value in[], int n_out,
-                          tn_tensor_value out[])
+static tn_status eval_main(interp *p, tn_region *r, const tn_tensor_value in[], value *arg[], value *res[])
 {
-    value **arg = TN_NEW_N(p->g->arena, value *, r->n_param), **res = TN_NEW_N(p->g->arena, value *, r->n_result);
-    int n = 0;
     tn_status s = TN_OK;
-    for (int i = 0; i < n_in && s == TN_OK; i++) {
+    for (uint32_t i = 0; i < r->n_param && s == TN_OK; i++) {
         arg[i] = value_new(VALUE_TENSOR);
         s = arg[i] ? TN_OK : interp_no_memory(p, NULL);
         if (s == TN_OK) {
             arg[i]->t = in[i];
-            arg[i]->t.borrowed = true;
+            s = value_borrow(p, r->param[i], in[i].at, arg[i]);
         }
     }
-    s = s == TN_OK ? eval_region(p, r, arg, res) : s;
-    for (int i = 0; i < n_in; i++) {
+    return s == TN_OK ? eval_region(p, r, arg, res) : s;
+}
+
+static tn_status run_main(interp *p, tn_region *r, const tn_tensor_value in[], int n_out, tn_tensor_value out[])
+{
+    size_t n_value = (size_t)r->n_param + r->n_result;
+    value **arg = calloc(n_value + 1, sizeof *arg);
+    if (!arg) {
+        return interp_no_memory(p, NULL);
+    }
+    value **res = arg + r->n_param;
+    tn_status s = eval_main(p, r, in, arg, res);
+    for (uint32_t i = 0; i < r->n_param; i++) {
         value_release(arg[i]);
     }
+    int n = 0;
     for (uint32_t i = 0; i < r->n_result && s == TN_OK; i++) {
         s = flatten(p, res[i], n_out, out, &n);
     }
     for (uint32_t i = 0; i < r->n_result; i++) {
         value_release(res[i]);
     }
+    free(arg);
     if (s == TN_OK && n != n_out) {
         s = tn_error(p->g->ctx, "relay-E201", NULL, "@main has %d results, %d are asked for", n, n_out);
     }
@@ -541,7 +549,7 @@ tn_status tn_relay_run(tn_graph *g, int n_in, const tn_tensor_value in[], int n_
         return tn_error(g->ctx, "relay-E201", NULL, "@main takes %u inputs, %d are given", f->body->n_param, n_in);
     }
     interp_init(&p, g, eval, eval_user);
-    tn_status s = run_main(&p, f->body, n_in, in, n_out, out);
+    tn_status s = run_main(&p, f->body, in, n_out, out);
     interp_deinit(&p);
     for (int i = 0; i < n_out && s != TN_OK; i++) {
         tn_tensor_value_deinit(&out[i]);

@@ -43,6 +43,8 @@ value *value_new(enum value_kind kind);                       /* one reference; 
 tn_status value_make_tuple(interp *p, const tn_node *at, uint32_t n, value *const field[], value **out);
 /* A zeroed tensor of type t under the bindings. */
 tn_status value_make_tensor(interp *p, const tn_type *t, const tn_node *n, value **out);
+/* Lets v (whose extents and bytes are set) have the v->t.n bytes at `at`; a copy of them where they are not aligned. */
+tn_status value_borrow(interp *p, const tn_node *n, const void *at, value *v);
 
 bool interp_symbol(const interp *p, const char *name, int64_t *out);
 /* Extents and bytes of a tensor type under the bindings. */

@@ -156,7 +156,7 @@ tn_status value_make_tensor(interp *p, const tn_type *t, const tn_node *n, value
     if (s == TN_OK) {
         v->t.dtype = t->dtype;
         v->t.ndim = t->n;
-        v->t.at = calloc(v->t.n ? v->t.n : 1, 1);
+        v->t.at = tn_tensor_value_memory(v->t.n);
         s = v->t.at ? TN_OK : interp_no_memory(p, n);
     }
     if (s != TN_OK) {
@@ -164,6 +164,19 @@ tn_status value_make_tensor(interp *p, const tn_type *t, const tn_node *n, value
         return s;
     }
     *out = v;
+    return TN_OK;
+}
+
+tn_status value_borrow(interp *p, const tn_node *n, const void *at, value *v)
+{
+    v->t.borrowed = at && (uintptr_t)at % 64 == 0;
+    v->t.at = v->t.borrowed ? (void *)at : tn_tensor_value_memory(v->t.n);
+    if (!v->t.at) {
+        return interp_no_memory(p, n);
+    }
+    if (!v->t.borrowed && at && v->t.n) {
+        memcpy(v->t.at, at, v->t.n);
+    }
     return TN_OK;
 }
 

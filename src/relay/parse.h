@@ -111,7 +111,7 @@ tn_status parse_type(parser *p, const tn_type **out);              /* NULL for `
 tn_scope_fns parse_dims_scope(parser *p);                          /* names in dimensions and attributes */
 /* `?` and `_` fit anything; layouts must be equal */
 bool parse_type_fits(const tn_type *declared, const tn_type *actual);
-tn_status parse_constant_type(parser *p, const tn_annot_const *a, const tn_type **out);
+tn_status parse_constant_type(parser *p, const tn_annot_const *a, uint32_t line, uint32_t col, const tn_type **out);
 
 /* clone.c */
 /* Copies the nodes of `from` to the end of region `to`: parameters become arg, symbols of the parameters' dims those of

@@ -282,7 +282,7 @@ static tn_status parse_meta(parser *p, pval *out)
     pconst *c = meta_entry(p, k);
     if (!c->type && parse_annot(p, &s, &n) && tn_annot_constant(p->g->ctx, s, n, &a)) {
         c->name = a.name;
-        if (parse_constant_type(p, &a, &c->type) != TN_OK) {
+        if (parse_constant_type(p, &a, line, col, &c->type) != TN_OK) {
             *out = pval_bad(line, col);
             p->n_error++;
             return TN_OK;

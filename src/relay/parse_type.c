@@ -289,14 +289,14 @@ bool parse_type_fits(const tn_type *declared, const tn_type *actual)
     return true;
 }
 
-/* Reads a type from other text than the module's: an annotation. */
-static tn_status parse_type_of(parser *p, const char *text, size_t n, const tn_type **out)
+/* Reads a type from other text than the module's: the annotation of what stands at line and col. */
+static tn_status parse_type_of(parser *p, const char *text, size_t n, uint32_t line, uint32_t col, const tn_type **out)
 {
     tn_lexer saved = p->l;
     const char *saved_end = p->prev_end;
     tn_lex_init(&p->l, p->g->ctx, p->file, text, n, false);
-    p->l.line = p->l.tok_line = saved.tok_line;
-    p->l.col = p->l.tok_col = saved.tok_col;
+    p->l.line = p->l.tok_line = line;
+    p->l.col = p->l.tok_col = col;
     enum dim_mode mode = p->dims;
     p->dims = DIM_USE;
     tn_status s = parse_type(p, out);
@@ -306,16 +306,15 @@ static tn_status parse_type_of(parser *p, const char *text, size_t n, const tn_t
     return s;
 }
 
-tn_status parse_constant_type(parser *p, const tn_annot_const *a, const tn_type **out)
+tn_status parse_constant_type(parser *p, const tn_annot_const *a, uint32_t line, uint32_t col, const tn_type **out)
 {
-    uint32_t line = p->l.tok_line, col = p->l.tok_col;
     if (a->type) {
-        TN_TRY(parse_type_of(p, a->type, a->n_type, out));
+        TN_TRY(parse_type_of(p, a->type, a->n_type, line, col, out));
     } else {
         char *text = tn_arena_printf(&p->scratch, "Tensor[%.*s, %.*s%s%.*s]", (int)a->n_dims, a->dims,
                                      a->n_dtype ? (int)a->n_dtype : 7, a->n_dtype ? a->dtype : "float32",
                                      a->n_layout ? ", " : "", (int)a->n_layout, a->n_layout ? a->layout : "");
-        TN_TRY(parse_type_of(p, text, strlen(text), out));
+        TN_TRY(parse_type_of(p, text, strlen(text), line, col, out));
     }
     if (!*out || (*out)->kind != TN_T_TENSOR || !tn_type_dims_const(*out, NULL)) {
         return parse_error(p, line, col, "relay-E015", "the type of a constant is a tensor of constant dimensions");

@@ -32,6 +32,7 @@ typedef struct tn_tensor_value {
     bool borrowed;
 } tn_tensor_value;
 void tn_tensor_value_deinit(tn_tensor_value *v);
+void *tn_tensor_value_memory(size_t bytes); /* zeroed, 64-byte aligned, for `at`; NULL: exhausted */
 /* Bytes of a dense tensor in a layout (NULL: row-major). false: overflow, or a negative extent. */
 bool tn_relay_bytes(tn_dtype t, int ndim, const int64_t dim[], const tn_layout *l, size_t *out_bytes);
 /* Fills `bytes` of such a tensor with the fill value of its layout, 0 if it has none. */
@@ -40,7 +41,8 @@ void tn_relay_fill(tn_dtype t, const tn_layout *l, void *at, size_t bytes);
  * logical shape get the fill value of `to`, 0 if it has none. O(elements). */
 TN_WARN_UNUSED tn_status tn_relay_relayout(tn_ctx *ctx, const tn_tensor_value *v, const tn_layout *from,
                                            const tn_layout *to, tn_tensor_value *out);
-/* Runs a block-stage function on memory; the interpreter by default, a JIT where the caller has one. */
+/* Runs a block-stage function on memory; the interpreter by default, a JIT where the caller has one. Every arg[i] is
+ * 64-byte aligned; outputs are zeroed (or hold their layout's fill value). */
 typedef tn_status tn_eval_fn(const tn_func *f, void *const arg[], const int64_t sym[], void *user);
 tn_status tn_eval_interp(const tn_func *f, void *const arg[], const int64_t sym[], void *user);
 

@@ -17,6 +17,13 @@ void tn_tensor_value_deinit(tn_tensor_value *v)
     *v = (tn_tensor_value){ 0 };
 }
 
+void *tn_tensor_value_memory(size_t bytes)
+{
+    size_t whole;
+    void *at = tn_size_align(bytes ? bytes : 1, 64, &whole) ? aligned_alloc(64, whole) : NULL;
+    return at ? memset(at, 0, whole) : NULL;
+}
+
 /* Cells along axis a: its factor, or what is left of the dimension for the outermost. */
 static bool axis_extent(const tn_layout *l, int a, const int64_t dim[], int64_t *out)
 {
@@ -164,7 +171,7 @@ tn_status tn_relay_relayout(tn_ctx *ctx, const tn_tensor_value *v, const tn_layo
         !tn_relay_bytes(v->dtype, v->ndim, v->dim, to, &bytes)) {
         return tn_error(ctx, "relay-E208", NULL, "a tensor cannot be laid out: too many dimensions, or too large");
     }
-    dst.at = malloc(bytes ? bytes : 1);
+    dst.at = tn_tensor_value_memory(bytes);
     bool ok = dst.at != NULL;
     if (ok && (from == to || v->ndim == 0)) {
         memcpy(dst.at, bytes ? src.at : dst.at, bytes);

@@ -259,6 +259,7 @@ static bool check_region(verifier *v, const tn_region *r, int depth);
 
 static bool check_node(verifier *v, tn_node *n, int depth)
 {
+    size_t errors = v->n_fail; /* what is broken is not inferred */
     check_arity(v, n);
     for (int i = 0; i < n->nin; i++) {
         check_use(v, &n->in[i], n);
@@ -269,7 +270,6 @@ static bool check_node(verifier *v, tn_node *n, int depth)
             return false;
         }
     }
-    size_t errors = v->n_fail;
     if (tn_op_is(n, &tn_op_constant)) {
         check_constant(v, n);
     }

@@ -5,13 +5,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void print_arg(const tn_arg *a, tn_buf *out)
+/* Block names, the first argument, are quoted; words such as scopes are not. */
+static void print_arg(const tn_arg *a, bool first, tn_buf *out)
 {
     tn_buf_char(out, ' ');
     if (a->key)
         tn_buf_printf(out, "%s=%s", a->key, a->s ? a->s : "");
     else if (a->s)
-        tn_buf_printf(out, "\"%s\"", a->s);
+        tn_buf_printf(out, first ? "\"%s\"" : "%s", a->s);
     if (!a->s)
         tn_buf_printf(out, "%lld", (long long)a->i);
 }
@@ -27,12 +28,12 @@ void tn_trace_print(const tn_sched *s, tn_buf *out)
         tn_buf_printf(out, "%s%s", t->nout ? " = " : "", tn_steps[t->kind].name);
         for (int k = 0; k < t->narg; k++)
             if (!t->arg[k].key && t->arg[k].s)
-                print_arg(&t->arg[k], out);
+                print_arg(&t->arg[k], k == 0, out);
         for (int k = 0; k < t->nin; k++)
             tn_buf_printf(out, " %s", s->value_name[t->in[k]]);
         for (int k = 0; k < t->narg; k++)
             if (t->arg[k].key || !t->arg[k].s)
-                print_arg(&t->arg[k], out);
+                print_arg(&t->arg[k], k == 0, out);
         tn_buf_char(out, '\n');
     }
 }
@@ -94,7 +95,7 @@ static bool read_int(const char *at, size_t n, int64_t *out)
     return *end == 0;
 }
 
-/* Reads operands and arguments; anything that is neither a number, a string nor key=value must name a value. */
+/* Reads operands and arguments; what is neither a number, a string nor key=value names a value, or is a word. */
 static tn_verdict read_operands(tn_sched *s, int n, const word *w, tn_step *t, tn_ref *in, tn_arg *arg)
 {
     for (int i = 0; i < n; i++) {
@@ -112,9 +113,12 @@ static tn_verdict read_operands(tn_sched *s, int n, const word *w, tn_step *t, t
             arg[t->narg++] = (tn_arg){.i = v};
         } else {
             int ref = find_value(s, &w[i]);
-            if (ref < 0)
+            if (ref >= 0)
+                in[t->nin++] = (tn_ref)ref;
+            else if (t->narg > 0 && t->arg[0].s) /* a word after a block name: a scope */
+                arg[t->narg++] = (tn_arg){.s = tn_arena_strndup(s->arena, w[i].at, w[i].n)};
+            else
                 return TN_REJECT_NAME;
-            in[t->nin++] = (tn_ref)ref;
         }
     }
     return TN_DONE;

@@ -14,12 +14,9 @@
 const char *const tn_scope_names[TN_SCOPE_COUNT] = {"global", "local", "register", "tile"};
 const char *const tn_loop_names[TN_LOOP_COUNT] = {"", "parallel", "vector", "unrolled"};
 
-/* Words that mean something at the start or in the middle of a statement. */
-static const char *const reserved[] = {
-    "func", "phase", "strict",  "source", "symbols", "in",   "for",  "parallel", "vector", "unrolled", "block", "mask",
-    "tag",  "init",  "spatial", "reduce", "buffer",  "if",   "else", "let",      "check",  "pass",     "slack", "at",
-    "def",  "fn",
-};
+/* Words that start a statement. Those of expressions are known to the lexer. */
+static const char *const reserved[] = {"for",    "parallel", "vector", "unrolled", "block", "init",   "buffer",
+                                       "if",     "else",     "let",    "check",    "pass",  "symbols"};
 
 bool tn_tir_reserved(const char *name)
 {
@@ -176,6 +173,11 @@ const tn_expr *tn_func_add_var(tn_func *f, const char *name, tn_dtype t)
     GROW(f, f->var, f->n_var, f->cap_var);
     f->var[f->n_var] = (tn_var_info){tn_tir_name(f->ctx, name), t};
     return tn_var(f->pool, t, f->n_var++);
+}
+
+void tn_func_name_var(tn_func *f, const tn_expr *var, const char *name)
+{
+    f->var[var->u.i].name = tn_tir_name(f->ctx, name);
 }
 
 void tn_func_add_symbol(tn_func *f, const char *name, int64_t min, int64_t max)

@@ -21,7 +21,7 @@ typedef struct verifier {
     uint32_t *task;                /* per buffer: number of the parallel loop it was declared in, 0 outside */
     uint32_t n_parallel, parallel; /* loops seen; the one we are in, or 0 */
     int loops, guards, depth;      /* loops, conditions and masks around */
-    int faults;
+    int faults, outside;           /* all; those of bounds and domains */
 } verifier;
 
 static void fail(verifier *v, const char *id, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
@@ -101,6 +101,30 @@ static void fail_dtype(verifier *v, const char *id, const char *what, const tn_e
 
 /* ---- bounds ---- */
 
+/* Facts are collected, and bounds looked at, only as long as every expression seen has the type it should have. */
+static bool sound(const verifier *v)
+{
+    return v->faults == v->outside;
+}
+
+static void enter_facts(verifier *v, const tn_stmt *s, const tn_body *in)
+{
+    if (sound(v))
+        tn_stmt_facts_enter(v->f->pool, s, in, &v->facts);
+}
+
+static void facts_after(verifier *v, const tn_stmt *s)
+{
+    if (sound(v))
+        tn_stmt_facts_after(v->f->pool, s, &v->facts);
+}
+
+static void assume(verifier *v, const tn_expr *mask)
+{
+    if (sound(v) && mask && mask->dtype.lanes == 1 && !mask->has_load)
+        tn_facts_assume(&v->facts, mask);
+}
+
 static bool blocks_stage(const verifier *v)
 {
     return v->f->stage == TN_STAGE_BLOCKS;
@@ -164,6 +188,8 @@ static const tn_expr *corner(verifier *v, const tn_expr *e, bool largest)
 
 static void check_bounds(verifier *v, uint32_t buffer, uint32_t d, const tn_expr *index, bool guarded)
 {
+    if (!sound(v))
+        return;
     tn_pool *p = v->f->pool;
     const tn_buffer *b = &v->f->buffer[buffer];
     const tn_expr *dim = b->dim[d], *bad = NULL;
@@ -182,6 +208,7 @@ static void check_bounds(verifier *v, uint32_t buffer, uint32_t d, const tn_expr
     }
     if (!bad)
         return;
+    v->outside++;
     tn_buf i = text_of(v, index), r = text_of(v, tn_simplify(p, &v->facts, bad)), n = text_of(v, dim);
     fail(v, "tir-E120", "index %u of `%s`, %s, reaches %s, outside the extent %s; mask it or mend it", d, b->name, i.at, r.at,
          n.at);
@@ -247,8 +274,7 @@ static void check_load(verifier *v, const tn_expr *e)
 {
     const tn_expr *mask = tn_load_mask(e);
     size_t mark = tn_facts_mark(&v->facts);
-    if (mask && mask->dtype.lanes == 1 && !mask->has_load)
-        tn_facts_assume(&v->facts, mask);
+    assume(v, mask);
     check_access(v, e->u.load.buffer, e->u.load.n_index, e->src, e->dtype, mask != NULL);
     tn_facts_release(&v->facts, mark);
 }
@@ -357,6 +383,7 @@ static void check_for(verifier *v, const tn_stmt *s)
 {
     uint8_t kind = s->u.loop.kind;
     uint32_t outer = v->parallel;
+    size_t n_var = v->vars.n;
     if (kind >= TN_LOOP_COUNT || (!blocks_stage(v) && (kind == TN_LOOP_VECTOR || kind == TN_LOOP_UNROLLED)))
         fail(v, "tir-E102", "after lowering a loop is serial or parallel, not %s",
              kind < TN_LOOP_COUNT ? tn_loop_names[kind] : "unknown");
@@ -369,31 +396,28 @@ static void check_for(verifier *v, const tn_stmt *s)
         if (!tn_dtype_eq(s->u.loop.var->dtype, s->u.loop.extent->dtype))
             fail_dtype(v, "tir-E114", "the loop variable", s->u.loop.var, "of the extent's type");
         else if (blocks_stage(v))
-            tn_stmt_facts_enter(v->f->pool, s, &s->u.loop.body, &v->facts);
+            enter_facts(v, s, &s->u.loop.body);
     }
     v->loops++;
     check_list(v, &s->u.loop.body);
     v->loops--;
     v->parallel = outer;
+    undefine(v, n_var, v->buffers.n);
 }
 
-static bool check_iters(verifier *v, const tn_stmt *s)
+static void check_iters(verifier *v, const tn_stmt *s)
 {
-    bool ok = true;
     for (uint32_t i = 0; i < s->u.block.n_iter; i++) {
-        const tn_iter *it = &s->u.block.iter[i];
-        ok = check_index(v, it->extent, "the extent") && check_index(v, it->value, "the binding") && ok;
+        check_index(v, s->u.block.iter[i].extent, "the extent");
+        check_index(v, s->u.block.iter[i].value, "the binding");
     }
     for (uint32_t i = 0; i < s->u.block.n_iter; i++) {
         const tn_iter *it = &s->u.block.iter[i];
-        if (!define_var(v, it->var))
-            ok = false;
-        else if (!tn_dtype_is_index(it->var->dtype))
+        if (define_var(v, it->var) && !tn_dtype_is_index(it->var->dtype))
             fail_dtype(v, "tir-E114", "the iteration variable", it->var, "index");
         if (it->kind > TN_ITER_REDUCE)
             fail(v, "tir-E118", "an iteration is spatial or reduce");
     }
-    return ok;
 }
 
 static void check_block_name(verifier *v, const tn_stmt *s)
@@ -423,6 +447,7 @@ static void check_domain(verifier *v, const tn_stmt *s)
             bad = NULL;
         if (!bad)
             continue;
+        v->outside++;
         tn_buf value = text_of(v, tn_simplify(p, &v->facts, bad)), extent = text_of(v, it->extent);
         fail(v, "tir-E121", "iteration variable `%s` reaches %s, outside its extent %s; mask the block",
              v->f->var[it->var->u.i].name, value.at, extent.at);
@@ -435,20 +460,18 @@ static void check_block(verifier *v, const tn_stmt *s)
 {
     size_t n_var = v->vars.n, mark = tn_facts_mark(&v->facts);
     check_block_name(v, s);
-    bool ok = check_iters(v, s);
+    check_iters(v, s);
     if (s->u.block.mask)
         check_bool(v, s->u.block.mask, 1, "the mask");
-    if (ok && blocks_stage(v))
+    if (sound(v))
         check_domain(v, s);
-    if (ok)
-        tn_stmt_facts_enter(v->f->pool, s, &s->u.block.init, &v->facts);
+    enter_facts(v, s, &s->u.block.init);
     int guards = v->guards;
     for (uint32_t i = 0; i < s->u.block.n_iter; i++)
         v->guards += s->u.block.iter[i].kind == TN_ITER_REDUCE; /* init runs at some iterations only */
     check_list(v, &s->u.block.init);
     v->guards = guards;
-    if (ok)
-        tn_stmt_facts_enter(v->f->pool, s, &s->u.block.body, &v->facts);
+    enter_facts(v, s, &s->u.block.body);
     v->guards += s->u.block.mask != NULL;
     check_list(v, &s->u.block.body);
     v->guards = guards;
@@ -468,8 +491,7 @@ static void check_store(verifier *v, const tn_stmt *s)
     size_t mark = tn_facts_mark(&v->facts);
     if (mask) {
         check_bool(v, mask, value->dtype.lanes, "the mask");
-        if (tn_dtype_is_bool(mask->dtype) && mask->dtype.lanes == 1 && !mask->has_load)
-            tn_facts_assume(&v->facts, mask);
+        assume(v, mask);
     }
     check_access(v, buffer, s->u.store.n_index, s->u.store.index, value->dtype, mask != NULL);
     if (buffer < v->f->n_buffer && v->f->buffer[buffer].param >= 0 && !v->f->buffer[buffer].written)
@@ -480,13 +502,11 @@ static void check_store(verifier *v, const tn_stmt *s)
 static void check_if(verifier *v, const tn_stmt *s)
 {
     size_t mark = tn_facts_mark(&v->facts);
-    int before = v->faults;
     check_bool(v, s->u.cond.cond, 1, "the condition");
     v->guards++;
     const tn_body *body[2] = {&s->u.cond.then, &s->u.cond.other};
     for (int i = 0; i < 2; i++) {
-        if (v->faults == before)
-            tn_stmt_facts_enter(v->f->pool, s, body[i], &v->facts);
+        enter_facts(v, s, body[i]);
         check_list(v, body[i]);
         tn_facts_release(&v->facts, mark);
     }
@@ -501,7 +521,7 @@ static void check_let(verifier *v, const tn_stmt *s)
     if (!tn_dtype_eq(s->u.let.var->dtype, s->u.let.value->dtype))
         fail_dtype(v, "tir-E122", "the value", s->u.let.value, "of the variable's type");
     else
-        tn_stmt_facts_after(v->f->pool, s, &v->facts);
+        facts_after(v, s);
 }
 
 static void check_decl(verifier *v, const tn_stmt *s)
@@ -550,7 +570,7 @@ static void check_stmt(verifier *v, const tn_stmt *s)
     case TN_S_BUFFER: check_decl(v, s); break;
     default:
         check_bool(v, s->u.check.cond, 1, "the condition");
-        tn_stmt_facts_after(v->f->pool, s, &v->facts);
+        facts_after(v, s);
         break;
     }
 }

@@ -147,12 +147,40 @@ static vm_slot slack_value(tn_dtype t)
     return read_one(t, bytes);
 }
 
+/* Lanes in a row of float32, none masked, all written: the common case. False: not that. */
+static bool load_row(const vm_access *a, int64_t from, uint16_t lanes, vm_slot *dst)
+{
+    const vm_mem *mem = a->mem;
+    if (a->gather || a->masked || !is_single(mem->dtype) || from < 0 || from > mem->n - lanes ||
+        (mem->shadow && memchr(mem->shadow + from, 0, lanes)))
+        return false;
+    const uint8_t *at = mem->at + (size_t)from * sizeof(float);
+    for (uint16_t l = 0; l < lanes; l++)
+        memcpy(&dst[l].s, at + l * sizeof(float), sizeof(float));
+    return true;
+}
+
+static bool store_row(const vm_access *a, int64_t from, uint16_t lanes, const vm_slot *src)
+{
+    const vm_mem *mem = a->mem;
+    if (a->gather || a->masked || !is_single(mem->dtype) || from < 0 || from > mem->n - lanes)
+        return false;
+    uint8_t *at = mem->at + (size_t)from * sizeof(float);
+    for (uint16_t l = 0; l < lanes; l++)
+        memcpy(at + l * sizeof(float), &src[l].s, sizeof(float));
+    if (mem->shadow)
+        memset(mem->shadow + from, 1, lanes);
+    return true;
+}
+
 static int load_vector(vm *m, const vm_instr *p, vm_slot *reg)
 {
     const vm_access *a = p->access;
     const vm_mem *mem = a->mem;
     size_t size = tn_dtype_bytes(mem->dtype);
     int64_t from = reg[a->index].i;
+    if (load_row(a, from, p->n, reg + p->dst))
+        return 0;
     for (uint16_t l = 0; l < p->n; l++) {
         int64_t i = a->gather ? reg[a->index + l].i : (int64_t)((uint64_t)from + l);
         if (a->masked && !reg[a->mask + l].i) {
@@ -178,6 +206,8 @@ static int store_vector(vm *m, const vm_instr *p, const vm_slot *reg)
     const vm_mem *mem = a->mem;
     size_t size = tn_dtype_bytes(mem->dtype);
     int64_t from = reg[a->index].i;
+    if (store_row(a, from, p->n, reg + a->value))
+        return 0;
     for (uint16_t l = 0; l < p->n; l++) {
         int64_t i = a->gather ? reg[a->index + l].i : (int64_t)((uint64_t)from + l);
         if (a->masked && !reg[a->mask + l].i)
@@ -267,6 +297,7 @@ bool vm_run(vm *m)
         case VM_JNZ: p += A.i ? p->imm : 1; continue;
         case VM_LOOP: reg[p->dst].i = 0; p += A.i > 0 ? 1 : p->imm; continue;
         case VM_NEXT: p += ++reg[p->dst].i < A.i ? p->imm : 1; continue;
+        case VM_DOT: reg[p->dst].i = vm_dot_run(p->dot, reg, reg[p->dst].i + 1) - 1; p++; continue;
         case VM_ADDC: if (!tn_i64_add(A.i, B.i, &reg[p->dst].i)) { trap(m, p, 0); return false; } p++; continue;
         case VM_SUBC: if (!tn_i64_sub(A.i, B.i, &reg[p->dst].i)) { trap(m, p, 0); return false; } p++; continue;
         case VM_MULC: if (!tn_i64_mul(A.i, B.i, &reg[p->dst].i)) { trap(m, p, 0); return false; } p++; continue;

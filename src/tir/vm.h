@@ -19,6 +19,7 @@ enum vm_op {
 #undef VM
     VM_HALT, VM_JMP, VM_JZ, VM_JNZ,
     VM_LOOP, VM_NEXT,        /* dst: loop variable, a: extent */
+    VM_DOT,                  /* the rest of a loop, see vm_dot.c; dst: loop variable */
     VM_ADDC, VM_SUBC, VM_MULC,/* index: trap on overflow */
     VM_EVAL,                 /* any operation, by tn_eval_op */
     VM_BITS,                 /* bitcast that changes the number of lanes */
@@ -57,7 +58,7 @@ typedef struct vm_instr {
     uint16_t op, n;          /* n: lanes */
     uint32_t dst, a, b, c;
     uint32_t site;
-    union { int64_t imm; uintptr_t base; const vm_access *access; const vm_eval *eval; const vm_mem *mem; };
+    union { int64_t imm; uintptr_t base; const vm_access *access; const vm_eval *eval; const vm_mem *mem; const struct vm_dot *dot; };
     uintptr_t shadow;        /* as base: of index 0, which need not be inside */
 } vm_instr;
 typedef tn_vec(vm_instr) vm_code;
@@ -83,5 +84,8 @@ void vm_compile(vm *m);
 bool vm_run(vm *m);
 /* Value of an expression of constants and symbols. false: undefined. */
 bool vm_constant(vm *m, const tn_expr *e, int64_t *out);
+
+/* Runs the iterations from v on that it can; returns the first one that it did not. */
+int64_t vm_dot_run(const struct vm_dot *d, const vm_slot *reg, int64_t v);
 
 #endif

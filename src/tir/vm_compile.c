@@ -47,9 +47,12 @@ static void compile_for(vm_compiler *c, const tn_stmt *s)
     spans_set(&c->spans, s->u.loop.var, (span){0, extent.hi - 1, true});
     list(c, &s->u.loop.body);
     vm_code code = close_level(c);
-    int64_t length = (int64_t)code.n;
+    const struct vm_dot *dot = vm_dot_match(c, &code, var, n);
+    int64_t length = (int64_t)code.n + (dot != NULL);
     vm_emit(c, (vm_instr){.op = VM_LOOP, .dst = var, .a = n, .imm = length + 2});
     append(c, &code);
+    if (dot)
+        vm_emit(c, (vm_instr){.op = VM_DOT, .dst = var, .dot = dot});
     vm_emit(c, (vm_instr){.op = VM_NEXT, .dst = var, .a = n, .imm = -length});
 }
 

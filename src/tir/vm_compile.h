@@ -57,4 +57,7 @@ uint32_t vm_new_site(vm_compiler *c, enum vm_trap trap, const tn_expr *e, uint32
 uintptr_t vm_base(const vm_compiler *c, const vm_plan *plan);
 uintptr_t vm_shadow_base(const vm_compiler *c, const vm_plan *plan);
 
+/* The loop over var < n with this body as a VM_DOT; NULL: it is none. */
+const struct vm_dot *vm_dot_match(vm_compiler *c, const vm_code *code, uint32_t var, uint32_t n);
+
 #endif

@@ -130,10 +130,12 @@ static tn_node *copy_constant(fuser *f, made *m, const tn_node *c, tn_node *befo
     return tn_constant_new(f->g, m->r, before, c->type[0], c->blob, c->name);
 }
 
-/* Moves a node of the group into its region and points its inputs to parameters. */
-static void take(fuser *f, made *m, tn_node *n)
+/* Moves a node of the group into its region and points its inputs to parameters. Values inside have no layout. */
+static void take(fuser *f, made *m, tn_node *n, const tn_node *last)
 {
     tn_node_move(f->g, n, m->r, NULL);
+    for (int k = 0; k < n->nout && n != last; k++)
+        n->type[k] = tn_type_relayout(f->g->pool, n->type[k], NULL);
     for (int i = 0; i < n->nin; i++) {
         tn_value v = tn_in(n, i);
         if (!v.def || v.def->owner == m->r)
@@ -161,7 +163,7 @@ static tn_status build(fuser *f, group *x, tn_node **members)
     m->outer = TN_NEW_N(f->p->scratch, tn_value, uses + 1);
     m->param = TN_NEW_N(f->p->scratch, tn_node *, uses);
     for (uint32_t i = 0; i < x->n; i++)
-        take(f, m, members[i]);
+        take(f, m, members[i], last);
     tn_node *call = tn_node_new(g, owner, at, &tn_op_call, m->n + 1, TN_NEW_N(f->p->scratch, tn_value, uses + 1), last->nout, NULL, last->loc);
     for (uint16_t k = 0; k < last->nout; k++)
         tn_value_replace(g, (tn_value){last, k}, (tn_value){call, k});

@@ -1,4 +1,5 @@
-/* Relay text: what is printed reads back and prints the same, for every golden text and for graphs that no text makes. */
+/* Relay text: what is printed reads back and prints the same, for every golden text and for graphs that no
+ * text makes. */
 #include <dirent.h>
 #include <math.h>
 #include <setjmp.h>
@@ -78,8 +79,11 @@ static void test_hostile_names(void **state)
 {
     (void)state;
     static const char *const names[] = {
-        "a b", " lead", "trail ", "*/", "/*", "a*/b/*c", "name=x", "ty=Tensor", "span=q:1:2", "", "\n\t\x01", "\\x41", "\\",
-        "x, span=y", "w (1, 2)", "(3)", "w (", "%0", "0", "\xc3\xa9t\xc3\xa9", "int8 in NK32n", "a in b", "//", "#",
+        "a b",           " lead",  "trail ",    "*/",         "/*",
+        "a*/b/*c",       "name=x", "ty=Tensor", "span=q:1:2", "",
+        "\n\t\x01",      "\\x41",  "\\",        "x, span=y",  "w (1, 2)",
+        "(3)",           "w (",    "%0",        "0",          "\xc3\xa9t\xc3\xa9",
+        "int8 in NK32n", "a in b", "//",        "#",
     };
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         module m, back;
@@ -172,10 +176,11 @@ static void test_absent(void **state)
 static void test_constants(void **state)
 {
     (void)state;
-    static const char text[] = "#[version = \"0.0.5\"]\ndef @main(%x: Tensor[(2), float32]) {\n"
-                               "  %0 = add(%x, meta[relay.Constant][1] /* b (2) */);\n"
-                               "  %1 = fn (%y: Tensor[(2), float32]) { multiply(%y, meta[relay.Constant][0] /* a (2) */) };\n"
-                               "  subtract(%1(%0), meta[relay.Constant][1])\n}\n";
+    static const char text[] =
+        "#[version = \"0.0.5\"]\ndef @main(%x: Tensor[(2), float32]) {\n"
+        "  %0 = add(%x, meta[relay.Constant][1] /* b (2) */);\n"
+        "  %1 = fn (%y: Tensor[(2), float32]) { multiply(%y, meta[relay.Constant][0] /* a (2) */) };\n"
+        "  subtract(%1(%0), meta[relay.Constant][1])\n}\n";
     float a[2] = { 1, 2 }, b[2] = { 3, 4 };
     tn_blob blob[2] = { { .at = a, .n = sizeof a }, { .at = b, .n = sizeof b } };
     const tn_blob *all[2] = { &blob[0], &blob[1] };
@@ -198,7 +203,8 @@ static void test_infer(void **state)
 {
     (void)state;
     module m;
-    module_read(&m, "def @main(%x: Tensor[(n, 4), float32]) {\n  %0 = nn.batch_norm(nn.relu(%x), meta[relay.Constant][0] /* (4) */,"
+    module_read(&m, "def @main(%x: Tensor[(n, 4), float32]) {\n  %0 = nn.batch_norm(nn.relu(%x), "
+                    "meta[relay.Constant][0] /* (4) */,"
                     " meta[relay.Constant][0], meta[relay.Constant][0], meta[relay.Constant][0]);\n"
                     "  %1 = fn (%v: Tensor[(n, 4), float32]) { exp(%v) };\n  (%1(%0.0), %0.2)\n}\n");
     tn_buf before = { 0 };
@@ -223,7 +229,8 @@ static void test_infer_reports(void **state)
     module m;
     module_open(&m);
     tn_function *f = tn_graph_add_function(&m.g, "main");
-    tn_node *x = tn_region_add_param(&m.g, f->body, "x", vec(&m, 2)), *y = tn_region_add_param(&m.g, f->body, "y", vec(&m, 3));
+    tn_node *x = tn_region_add_param(&m.g, f->body, "x", vec(&m, 2)),
+            *y = tn_region_add_param(&m.g, f->body, "y", vec(&m, 3));
     tn_loc loc[3] = { { .node = "one" }, { .node = "two" }, { .node = "three" } };
     tn_value in[2] = { tn_val(x), tn_val(y) };
     tn_node *a = tn_node_new(&m.g, f->body, NULL, &tn_op_add, 2, in, 1, NULL, &loc[0]);
@@ -241,8 +248,9 @@ static void test_infer_reports(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_golden_fixpoint), cmocka_unit_test(test_hostile_names), cmocka_unit_test(test_scalar_bits),
-        cmocka_unit_test(test_absent),          cmocka_unit_test(test_constants),     cmocka_unit_test(test_infer),
+        cmocka_unit_test(test_golden_fixpoint), cmocka_unit_test(test_hostile_names),
+        cmocka_unit_test(test_scalar_bits),     cmocka_unit_test(test_absent),
+        cmocka_unit_test(test_constants),       cmocka_unit_test(test_infer),
         cmocka_unit_test(test_infer_reports),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -122,7 +122,7 @@ static void reading_refuses(void **state)
         {"func @f() {\n  B[0] = 1f\n}\n", "t.tir:2:3:", "tir-E002"},
         {"func @f(for: f32[1]) {\n}\n", "t.tir:1:9:", "tir-E003"},
         {"func @f() {\n  let if: index = 1\n}\n", "t.tir:2:7:", "tir-E003"},
-        {"func @f() {\n  symbols in in [1, 2]\n}\n", "t.tir:2:11:", "tir-E003"},
+        {"func @f() {\n  symbols let in [1, 2]\n}\n", "t.tir:2:11:", "tir-E003"},
         {"func @f(A: f32[1], A: f32[1]) {\n}\n", "t.tir:1:20:", "tir-E004"},
         {"func @f(A: f32[n]) {\n  for n < 3:\n    pass\n}\n", "t.tir:2:7:", "tir-E004"},
         {"func @f() {\n  for i < 3, i < 3:\n    pass\n}\n", "t.tir:2:14:", "tir-E004"},

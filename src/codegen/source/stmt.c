@@ -170,9 +170,11 @@ void tn_c_phase(tn_cgen *g, const tn_flat *v, const tn_stmt *loop, const char *n
                   g->var[loop->u.loop.var->u.i]);
     for (uint32_t i = 0; i < f->n_symbol; i++)
         tn_buf_printf(o, "    (void)sym_%s;\n", f->symbol[i].name);
-    for (uint32_t i = 0; i < f->n_buffer; i++)
-        if (f->buffer[i].scope == TN_SCOPE_GLOBAL)
-            tn_buf_printf(o, "    (void)%s;\n", g->buffer[i]);
+    for (uint32_t i = 0; i < f->n_param; i++)
+        tn_buf_printf(o, "    (void)%s;\n", g->buffer[f->param[i]]);
+    for (const tn_stmt *s = f->body.first; s; s = s->next)
+        if (s->kind == TN_S_BUFFER)
+            tn_buf_printf(o, "    (void)%s;\n", g->buffer[s->u.decl.buffer]);
     for (const tn_stmt *s = f->body.first; s && loop == f->body.first; s = s->next)
         if (s->kind == TN_S_CHECK)
             statement(g, s);

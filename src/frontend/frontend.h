@@ -1,0 +1,41 @@
+#ifndef TN_FRONTEND_FRONTEND_H
+#define TN_FRONTEND_FRONTEND_H
+/* Model files -> Relay. Each format is one folder and one row of the table in frontend.c; a reader sees bytes only and
+ * never needs the framework that wrote them. An imported module has one function, @main. */
+#include "base/file.h"
+#include "ir/graph.h"
+
+typedef struct tn_input_shape { /* replaces the shape of one model input */
+    const char *name;
+    uint32_t ndim;
+    const int64_t *dim;         /* <= 0: a fresh symbol */
+} tn_input_shape;
+
+typedef struct tn_import_options {
+    const tn_input_shape *shape;
+    size_t n_shape;
+} tn_import_options;
+
+typedef struct tn_format {
+    const char *name;                          /* "onnx", as --model-format takes it */
+    const char *title;                         /* "ONNX", for messages */
+    const char *const *suffix;                 /* lower case, NULL-terminated */
+    bool (*sniff)(const uint8_t *at, size_t n); /* the content looks like it; NULL: cannot tell */
+    /* NULL: known by name only, refused. `o` may be NULL. */
+    tn_status (*import)(tn_graph *g, const char *path, const tn_file *file, const tn_import_options *o);
+} tn_format;
+
+extern const tn_format tn_formats[];
+extern const size_t tn_n_formats;
+
+const tn_format *tn_format_find(const char *name);                   /* NULL: none */
+/* By content, then by suffix; NULL: neither tells. `file` may be NULL (suffix alone). */
+const tn_format *tn_format_guess(const char *path, const tn_file *file);
+
+/* Reads a model into the empty module g. format NULL: guessed. file must outlive g: weights point into it and may be
+ * unaligned. Errors: frontend-E001 (unknown format), frontend-E002 (a format that cannot be read yet), the reader's. */
+TN_WARN_UNUSED tn_status tn_import(tn_graph *g, const char *path, const tn_file *file, const char *format,
+                                   const tn_import_options *o);
+TN_WARN_UNUSED tn_status tn_import_onnx(tn_graph *g, const char *path, const tn_file *file, const tn_import_options *o);
+
+#endif

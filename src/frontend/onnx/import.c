@@ -1,0 +1,489 @@
+/* ONNX -> Relay: the walk over a model. Inputs become parameters of @main, initialisers constants, nodes calls.
+ *
+ * Nodes are taken in file order, which ONNX requires to be one of computation; each is converted by a row of the tables
+ * of ops_*.c. All operators are looked up before the first is converted, and a failed node only silences those that read
+ * its results, so one run reports everything that is wrong. What has no use in the end (shape arithmetic that was worked
+ * out during import, above all) is removed. Linear in the size of the model, but for the operators' own inference.
+ */
+#include "frontend/onnx/onnx.h"
+
+#include "base/size.h"
+#include "ir/lex.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { MAX_ERRORS = 200, MAX_FRESH = ONNX_MAX_SYMBOLS };
+
+/* ---- names ---- */
+
+static tn_status define(onnx_import *im, tn_pb_bytes name, onnx_value v, const tn_loc *loc)
+{
+    uint64_t at;
+    if (tn_strmap_get(&im->names, (const char *)name.at, name.n, &at))
+        return tn_error(im->g->ctx, "onnx-E014", loc, "the name \"%s\" is given to two values; the model is damaged", onnx_text(im, name));
+    tn_strmap_put(&im->names, (const char *)name.at, name.n, im->value.n);
+    tn_vec_push(&im->value, v);
+    return TN_OK;
+}
+
+static const onnx_value *lookup(const onnx_import *im, tn_pb_bytes name)
+{
+    uint64_t at;
+    return tn_strmap_get(&im->names, (const char *)name.at, name.n, &at) ? &im->value.at[at] : NULL;
+}
+
+static const tn_loc *make_loc(onnx_import *im, const char *node, const char *op)
+{
+    tn_loc *l = TN_NEW(im->g->arena, tn_loc);
+    *l = (tn_loc){.file = im->file, .node = node, .op = op};
+    return l;
+}
+
+static const tn_loc *node_loc(onnx_import *im, const onnx_node *n, size_t number)
+{
+    const tn_pb_bytes *output = n->output.at;
+    const char *name = n->name.n ? onnx_text(im, n->name)
+                       : n->output.n && output[0].n ? onnx_text(im, output[0])
+                       : tn_intern(im->g->ctx, tn_arena_printf(&im->scratch, "#%zu", number));
+    return make_loc(im, name, onnx_text(im, n->op_type));
+}
+
+/* ---- shapes of inputs ---- */
+
+static bool symbol_taken(const onnx_import *im, const char *name)
+{
+    for (uint32_t i = 0; i < im->g->n_symbol; i++)
+        if (strcmp(im->g->symbol[i].name, name) == 0)
+            return true;
+    return tn_lex_reserved(name);
+}
+
+/* A new symbol called `want` or, if that is taken, want_2, want_3, ...; NULL: too many, reported. */
+static const tn_expr *new_symbol(onnx_import *im, const char *want, const tn_loc *loc)
+{
+    const char *name = want;
+    if (im->g->n_symbol >= ONNX_MAX_SYMBOLS)
+        return (void)tn_error(im->g->ctx, "onnx-E023", loc, "the inputs have more than %d unknown dimensions; give them fixed shapes",
+                              ONNX_MAX_SYMBOLS), NULL;
+    for (int k = 2; symbol_taken(im, name); k++)
+        name = tn_arena_printf(&im->scratch, "%s_%d", want, k);
+    return tn_sym(im->g->pool, tn_graph_symbol(im->g, name)->name);
+}
+
+static const tn_expr *fresh_symbol(onnx_import *im, const tn_loc *loc)
+{
+    char name[16];
+    int k = 0;
+    do
+        snprintf(name, sizeof name, "d%d", k++);
+    while (symbol_taken(im, name) && k < MAX_FRESH);
+    return new_symbol(im, name, loc);
+}
+
+/* "batch size" -> batch_size */
+static const char *identifier(onnx_import *im, tn_pb_bytes s)
+{
+    enum { LONGEST = 64 };
+    char *id = tn_arena_alloc(&im->scratch, LONGEST + 2, 1), *at = id;
+    for (size_t i = 0; i < s.n && i < LONGEST; i++) {
+        char ch = (char)s.at[i];
+        bool letter = (ch >= 'a' && ch <= 'z') || (ch >= 'A' && ch <= 'Z') || ch == '_', digit = ch >= '0' && ch <= '9';
+        if (i == 0 && !letter)
+            *at++ = 'n';
+        *at++ = letter || digit ? ch : '_';
+    }
+    return id;
+}
+
+/* The symbol of a dim_param, or the extent an override gave it. */
+static const tn_expr *named_dim(onnx_import *im, tn_pb_bytes param, const tn_loc *loc)
+{
+    uint64_t at;
+    if (tn_strmap_get(&im->symbols, (const char *)param.at, param.n, &at))
+        return (const tn_expr *)(uintptr_t)at;
+    const tn_expr *e = new_symbol(im, identifier(im, param), loc);
+    tn_strmap_put(&im->symbols, (const char *)param.at, param.n, (uint64_t)(uintptr_t)e);
+    return e;
+}
+
+static const tn_input_shape *override_of(const onnx_import *im, tn_pb_bytes name)
+{
+    const tn_import_options *o = im->options;
+    for (size_t i = 0; o && i < o->n_shape; i++)
+        if (strlen(o->shape[i].name) == name.n && memcmp(o->shape[i].name, name.at, name.n) == 0)
+            return &o->shape[i];
+    return NULL;
+}
+
+static const onnx_shape *shape_of(const onnx_value_info *v)
+{
+    return v->type && v->type->tensor_type ? v->type->tensor_type->shape : NULL;
+}
+
+/* Extent of a dimension as the model has it; -1: not told, -2: by name. */
+static int64_t extent_of(const onnx_dim *d)
+{
+    const int64_t *v = d->dim_value.at;
+    if (d->dim_value.n && v[d->dim_value.n - 1] >= 0)
+        return v[d->dim_value.n - 1];
+    return d->dim_param.n ? -2 : -1;
+}
+
+/* One dimension; NULL: reported. */
+static const tn_expr *input_dim(onnx_import *im, const onnx_dim *d, const int64_t *override, const tn_loc *loc)
+{
+    int64_t v = override ? *override : extent_of(d);
+    if (v >= 0 && !(override && v == 0))
+        return tn_idx(im->g->pool, v);
+    return !override && v == -2 ? named_dim(im, d->dim_param, loc) : fresh_symbol(im, loc);
+}
+
+/* A name that an override fixes is fixed everywhere. */
+static void bind_names(onnx_import *im, const onnx_shape *s, const tn_input_shape *o)
+{
+    const onnx_dim *d = s->dim.at;
+    for (size_t i = 0; i < s->dim.n && i < o->ndim; i++)
+        if (extent_of(&d[i]) == -2 && o->dim[i] > 0)
+            tn_strmap_put(&im->symbols, (const char *)d[i].dim_param.at, d[i].dim_param.n,
+                          (uint64_t)(uintptr_t)tn_idx(im->g->pool, o->dim[i]));
+}
+
+static tn_status input_dims(onnx_import *im, const onnx_value_info *v, const char *name, const tn_loc *loc, int *rank, const tn_expr **dim)
+{
+    const onnx_shape *s = shape_of(v);
+    const tn_input_shape *o = override_of(im, v->name);
+    if (!s && !o)
+        return tn_error(im->g->ctx, "onnx-E015", loc, "input \"%s\" has no shape; give one (--input-shapes)", name);
+    size_t n = s ? s->dim.n : o->ndim;
+    if (o && o->ndim != n)
+        return tn_error(im->g->ctx, "onnx-E019", loc, "input \"%s\" has %zu dimensions, but the shape given for it has %u", name, n,
+                        (unsigned)o->ndim);
+    if (n > ONNX_MAX_RANK)
+        return tn_error(im->g->ctx, "onnx-E022", loc, "input \"%s\" has %zu dimensions; at most %d are supported", name, n, ONNX_MAX_RANK);
+    static const onnx_dim unknown;
+    for (size_t i = 0; i < n; i++) {
+        dim[i] = input_dim(im, s ? (const onnx_dim *)s->dim.at + i : &unknown, o ? &o->dim[i] : NULL, loc);
+        if (!dim[i])
+            return TN_FAIL;
+    }
+    *rank = (int)n;
+    return TN_OK;
+}
+
+static const char *not_a_tensor(const onnx_type_proto *t)
+{
+    return !t                           ? "of no type"
+           : t->sequence_type.at        ? "a sequence"
+           : t->map_type.at             ? "a map"
+           : t->sparse_tensor_type.at   ? "a sparse tensor"
+           : t->optional_type.at        ? "an optional value"
+                                        : "of an unknown type";
+}
+
+static tn_status add_input(onnx_import *im, const onnx_value_info *v)
+{
+    tn_graph *g = im->g;
+    const char *name = onnx_text(im, v->name);
+    const tn_loc *loc = make_loc(im, NULL, NULL);
+    const tn_expr *dim[ONNX_MAX_RANK];
+    int rank = 0;
+    tn_dtype dtype;
+    onnx_value value = {.state = ONNX_BAD};
+    if (lookup(im, v->name)) /* initialiser: a constant, not an input */
+        return TN_OK;
+    TN_TRY(define(im, v->name, value, loc));
+    if (!v->type || !v->type->tensor_type)
+        return tn_error(g->ctx, "onnx-E015", loc, "input \"%s\" is %s; only tensors are supported", name, not_a_tensor(v->type));
+    if (!onnx_dtype(im, v->type->tensor_type->elem_type, tn_arena_printf(&im->scratch, "input \"%s\"", name), loc, &dtype))
+        return TN_FAIL;
+    TN_TRY(input_dims(im, v, name, loc, &rank, dim));
+    const tn_type *type = tn_type_tensor(g->pool, dtype, rank, dim, NULL);
+    if (!tn_type_bytes(g->pool, type))
+        return tn_error(g->ctx, "onnx-E022", loc, "input \"%s\" would be larger than 2^63 bytes", name);
+    tn_node *n = tn_region_add_param(g, im->r, name, type);
+    n->loc = make_loc(im, "graph input", NULL);
+    tn_vec_last(&im->value) = (onnx_value){.v = tn_val(n)};
+    return TN_OK;
+}
+
+static bool is_initializer(const tn_strmap *names, tn_pb_bytes name)
+{
+    uint64_t at;
+    return tn_strmap_get(names, (const char *)name.at, name.n, &at);
+}
+
+/* Overrides must name inputs; the report lists those. */
+static tn_status check_overrides(onnx_import *im, const tn_strmap *initializers)
+{
+    const onnx_value_info *v = im->model->graph->input.at;
+    tn_status s = TN_OK;
+    for (size_t i = 0; im->options && i < im->options->n_shape; i++) {
+        const tn_input_shape *o = &im->options->shape[i];
+        tn_buf known = {0};
+        bool found = false;
+        for (size_t k = 0; k < im->model->graph->input.n; k++) {
+            if (is_initializer(initializers, v[k].name))
+                continue;
+            tn_buf_printf(&known, "%s%s", known.n ? ", " : "", onnx_text(im, v[k].name));
+            if (strlen(o->name) == v[k].name.n && memcmp(o->name, v[k].name.at, v[k].name.n) == 0) {
+                found = true;
+                if (shape_of(&v[k]))
+                    bind_names(im, shape_of(&v[k]), o);
+            }
+        }
+        if (!found)
+            s = tn_error(im->g->ctx, "onnx-E018", make_loc(im, NULL, NULL), "the model has no input \"%s\"; its inputs are %s", o->name,
+                         tn_buf_cstr(&known));
+        tn_buf_deinit(&known);
+    }
+    return s;
+}
+
+/* Parameters stand before constants; an initialiser that is listed as an input is a constant. */
+static tn_status add_inputs(onnx_import *im)
+{
+    const onnx_graph *m = im->model->graph;
+    const onnx_tensor *t = m->initializer.at;
+    const onnx_value_info *v = m->input.at;
+    tn_strmap names = {0};
+    for (size_t i = 0; i < m->initializer.n; i++)
+        tn_strmap_put(&names, (const char *)t[i].name.at, t[i].name.n, i);
+    tn_status s = check_overrides(im, &names);
+    if (m->sparse_initializer.n)
+        s = tn_error(im->g->ctx, "onnx-E011", make_loc(im, NULL, NULL), "the model has sparse initializers, which are not supported; "
+                     "convert them to dense ones");
+    for (size_t i = 0; i < m->input.n; i++)
+        if (!is_initializer(&names, v[i].name) && add_input(im, &v[i]) != TN_OK)
+            s = TN_FAIL;
+    tn_strmap_deinit(&names);
+    for (size_t i = 0; i < m->initializer.n; i++) {
+        const tn_loc *loc = make_loc(im, NULL, NULL);
+        tn_node *n = onnx_constant(im, &t[i], onnx_text(im, t[i].name), loc);
+        onnx_value value = {.v = {n, 0}, .state = n ? ONNX_OK : ONNX_BAD};
+        if (define(im, t[i].name, value, loc) != TN_OK || !n)
+            s = TN_FAIL;
+    }
+    return s;
+}
+
+/* ---- nodes ---- */
+
+static bool is_standard(tn_pb_bytes domain)
+{
+    return domain.n == 0 || (domain.n == 7 && memcmp(domain.at, "ai.onnx", 7) == 0);
+}
+
+static const onnx_row *const tables[] = {onnx_rows_math, onnx_rows_logic, onnx_rows_nn, onnx_rows_matrix, onnx_rows_reduce,
+                                         onnx_rows_move, onnx_rows_shape};
+
+/* The row of an operator at an opset; NULL: *out_other is a row of another opset, or NULL. */
+static const onnx_row *find_row(tn_pb_bytes op, int64_t opset, const onnx_row **out_other)
+{
+    *out_other = NULL;
+    for (size_t k = 0; k < sizeof tables / sizeof *tables; k++) {
+        for (const onnx_row *r = tables[k]; r->op; r++) {
+            if (strlen(r->op) != op.n || memcmp(r->op, op.at, op.n) != 0)
+                continue;
+            if (opset >= r->since && opset <= r->until)
+                return r;
+            *out_other = r;
+        }
+    }
+    return NULL;
+}
+
+static const onnx_row *check_operator(onnx_import *im, const onnx_node *n, const tn_loc *loc)
+{
+    const onnx_row *other;
+    if (!is_standard(n->domain)) {
+        (void)tn_error(im->g->ctx, "onnx-E004", loc, "operator %s of domain %s is not supported; export the model with standard operators",
+                       loc->op, onnx_text(im, n->domain));
+        return NULL;
+    }
+    const onnx_row *row = find_row(n->op_type, im->opset, &other);
+    if (!row && other)
+        (void)tn_error(im->g->ctx, "onnx-E005", loc, "operator %s does not exist in opset %lld, only from %d to %d; the model is damaged",
+                       loc->op, (long long)im->opset, other->since, other->until);
+    else if (!row)
+        (void)tn_error(im->g->ctx, "onnx-E004", loc, "operator %s (opset %lld) is not supported; replace it by supported ones or export "
+                       "the model without it", loc->op, (long long)im->opset);
+    return row;
+}
+
+/* false: an operand is unknown (reported) or its maker failed. */
+static bool operands_ready(onnx_import *im, const onnx_node *n, const tn_loc *loc)
+{
+    const tn_pb_bytes *in = n->input.at;
+    bool ready = true;
+    for (size_t i = 0; i < n->input.n; i++) {
+        const onnx_value *v = in[i].n ? lookup(im, in[i]) : NULL;
+        if (in[i].n && !v)
+            (void)tn_error(im->g->ctx, "onnx-E013", loc, "operand \"%s\" is not an input, an initializer or a result of a node before; the "
+                           "nodes are out of order, form a cycle or the model is damaged", onnx_text(im, in[i]));
+        else if (v && v->state == ONNX_UNUSABLE)
+            (void)tn_error(im->g->ctx, "onnx-E020", loc, "operand \"%s\" is output %u of node %s (%s), which is not supported",
+                           onnx_text(im, in[i]), (unsigned)v->output, v->loc->node, v->loc->op);
+        ready = ready && (!in[i].n || (v && v->state == ONNX_OK));
+    }
+    return ready;
+}
+
+/* Anything in the node that its row or converter does not know. */
+static void check_rest(onnx_conv *c)
+{
+    const onnx_attr *a = c->node->attribute.at;
+    for (size_t i = 0; i < c->node->attribute.n && !c->bad; i++)
+        if (i >= 64 || !(c->asked >> i & 1))
+            onnx_fail(c, "onnx-E008", "attribute %s is not supported for opset %lld; remove it, or export the model with another opset",
+                      onnx_text(c->im, a[i].name), (long long)c->opset);
+    for (uint32_t i = (uint32_t)c->row->max_in; c->row->max_in >= 0 && i < onnx_n_in(c) && !c->bad; i++)
+        if (onnx_has(c, i))
+            onnx_fail(c, "onnx-E017", "operand %u is given, but the operator takes %d; the model is damaged", (unsigned)i, c->row->max_in);
+}
+
+static void define_outputs(onnx_conv *c)
+{
+    const tn_pb_bytes *name = c->node->output.at;
+    for (size_t i = 0; i < c->node->output.n; i++) {
+        onnx_value v = {.v = c->out[i], .state = c->bad ? ONNX_BAD : ONNX_OK, .loc = c->loc, .output = (uint32_t)i};
+        if (!name[i].n)
+            continue;
+        if (!c->bad && !v.v.def)
+            v.state = ONNX_UNUSABLE;
+        (void)define(c->im, name[i], v, c->loc);
+    }
+}
+
+static void convert(onnx_import *im, const onnx_node *n, const onnx_row *row, const tn_loc *loc)
+{
+    tn_graph *g = im->g;
+    onnx_conv c = {.im = im, .g = g, .pool = g->pool, .arena = g->arena, .node = n, .row = row, .opset = im->opset, .loc = loc, .bad = !row};
+    size_t had = g->ctx->n_error;
+    c.out = TN_NEW_N(&im->scratch, tn_value, n->output.n);
+    if (!operands_ready(im, n, loc))
+        c.bad = true;
+    else if (row) {
+        row->convert(&c);
+        check_rest(&c);
+        if (c.bad && g->ctx->n_error == had && had == 0)
+            (void)tn_error(g->ctx, "onnx-E024", loc, "the operator could not be converted");
+    }
+    define_outputs(&c);
+}
+
+static tn_status add_nodes(onnx_import *im)
+{
+    const onnx_graph *m = im->model->graph;
+    const onnx_node *n = m->node.at;
+    size_t had = im->g->ctx->n_error;
+    const tn_loc **loc = TN_NEW_N(&im->scratch, const tn_loc *, m->node.n);
+    const onnx_row **row = TN_NEW_N(&im->scratch, const onnx_row *, m->node.n);
+    for (size_t i = 0; i < m->node.n; i++) {
+        loc[i] = node_loc(im, &n[i], i);
+        row[i] = check_operator(im, &n[i], loc[i]);
+        if (im->g->ctx->n_error - had > MAX_ERRORS)
+            break;
+    }
+    for (size_t i = 0; i < m->node.n; i++) {
+        if (im->g->ctx->n_error - had > MAX_ERRORS)
+            return tn_error(im->g->ctx, "onnx-E025", make_loc(im, NULL, NULL), "there are more than %d errors; the rest is not reported", MAX_ERRORS);
+        if (im->g->arena->used_bytes - im->arena_start > im->arena_limit)
+            return tn_error(im->g->ctx, "onnx-E021", loc[i], "reading the model takes more than %zu bytes of memory, which is too much for its "
+                            "size; it is damaged", im->arena_limit);
+        convert(im, &n[i], row[i], loc[i]);
+    }
+    return im->g->ctx->n_error == had ? TN_OK : TN_FAIL;
+}
+
+/* ---- results ---- */
+
+static tn_status add_outputs(onnx_import *im)
+{
+    const onnx_graph *m = im->model->graph;
+    const onnx_value_info *o = m->output.at;
+    const tn_loc *loc = make_loc(im, NULL, NULL);
+    tn_value *v = TN_NEW_N(&im->scratch, tn_value, m->output.n);
+    tn_status s = TN_OK;
+    if (!m->output.n)
+        return tn_error(im->g->ctx, "onnx-E002", make_loc(im, NULL, NULL), "the model has no outputs");
+    for (size_t i = 0; i < m->output.n; i++) {
+        const onnx_value *x = lookup(im, o[i].name);
+        if (!x)
+            s = tn_error(im->g->ctx, "onnx-E013", loc, "output \"%s\" is computed by no node; the model is damaged", onnx_text(im, o[i].name));
+        else if (x->state == ONNX_UNUSABLE)
+            s = tn_error(im->g->ctx, "onnx-E020", loc, "output \"%s\" is output %u of node %s (%s), which is not supported",
+                         onnx_text(im, o[i].name), (unsigned)x->output, x->loc->node, x->loc->op);
+        else if (x->state == ONNX_BAD)
+            s = TN_FAIL;
+        v[i] = x ? x->v : (tn_value){0};
+        if (v[i].def && !v[i].def->name)
+            v[i].def->name = onnx_text(im, o[i].name);
+    }
+    if (s == TN_OK)
+        tn_region_set_results(im->g, im->r, (int)m->output.n, v);
+    return s;
+}
+
+static void remove_unused(onnx_import *im)
+{
+    for (tn_node *n = im->r->last, *before; n; n = before) {
+        before = n->prev;
+        bool used = tn_op_is(n, &tn_op_var) || (n->op->flags & TN_OP_EFFECT);
+        for (int i = 0; i < n->nout; i++)
+            used = used || n->users[i];
+        if (!used)
+            tn_node_remove(im->g, n);
+    }
+}
+
+/* ---- the model ---- */
+
+static tn_status read_opset(onnx_import *im)
+{
+    const onnx_opset *o = im->model->opset_import.at;
+    im->opset = 1; /* models of IR versions 1 and 2 do not tell */
+    for (size_t i = 0; i < im->model->opset_import.n; i++)
+        if (is_standard(o[i].domain))
+            im->opset = o[i].version;
+    if (im->opset >= 1 && im->opset <= ONNX_OPSET_MAX)
+        return TN_OK;
+    return tn_error(im->g->ctx, "onnx-E003", make_loc(im, NULL, NULL), "the model is of opset %lld; opsets 1 to %d are supported; convert it",
+                    (long long)im->opset, ONNX_OPSET_MAX);
+}
+
+static tn_status import(onnx_import *im, const tn_file *file)
+{
+    onnx_model *model = TN_NEW(&im->scratch, onnx_model);
+    const char *where = "";
+    const char *trouble = tn_pb_read(&im->scratch, &onnx_model_msg, file->at, file->n, NULL, model, &where);
+    if (trouble)
+        return tn_error(im->g->ctx, "onnx-E001", make_loc(im, NULL, NULL), "this is not an ONNX model, or it is damaged: %s (in %s)", trouble, where);
+    im->model = model;
+    if (!model->graph)
+        return tn_error(im->g->ctx, "onnx-E002", make_loc(im, NULL, NULL), "the file holds no graph; it is not an ONNX model, or it is damaged");
+    TN_TRY(read_opset(im));
+    im->r = tn_graph_add_function(im->g, "main")->body;
+    tn_status inputs = add_inputs(im), nodes = add_nodes(im);
+    if (nodes == TN_OK)
+        nodes = add_outputs(im);
+    if (inputs != TN_OK || nodes != TN_OK)
+        return TN_FAIL;
+    remove_unused(im);
+    return TN_OK;
+}
+
+tn_status tn_import_onnx(tn_graph *g, const char *path, const tn_file *file, const tn_import_options *o)
+{
+    onnx_import im = {.g = g, .file = tn_intern(g->ctx, path), .options = o, .arena_start = g->arena->used_bytes};
+    if (!tn_size_mul(file->n, 2, &im.arena_limit) || !tn_size_add(im.arena_limit, (size_t)64 << 20, &im.arena_limit))
+        im.arena_limit = SIZE_MAX;
+    tn_arena_init(&im.scratch, g->arena->oom, g->arena->oom_user);
+    tn_status s = import(&im, file);
+    tn_vec_deinit(&im.value);
+    tn_vec_deinit(&im.host);
+    tn_strmap_deinit(&im.names);
+    tn_strmap_deinit(&im.symbols);
+    tn_arena_deinit(&im.scratch);
+    return s;
+}

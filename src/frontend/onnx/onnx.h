@@ -1,0 +1,132 @@
+#ifndef TN_FRONTEND_ONNX_H
+#define TN_FRONTEND_ONNX_H
+/* The ONNX importer's own interface: what converters are written with.
+ *
+ * A converter turns one node into Relay calls. It never returns a status: what fails is reported once and leaves c->bad
+ * set; from then on every helper gives an absent value (or zeros), so converters read straight through. Attributes that
+ * a converter never asked for are errors: nothing in a model is ignored silently.
+ *
+ * Small integer tensors (up to ONNX_HOST_MAX elements) carry their elements as index expressions, worked out by the
+ * operator records' shape_value: a reshape target computed from Shape is known although the batch is a symbol.
+ */
+#include "frontend/frontend.h"
+#include "frontend/onnx/onnx_proto.h"
+#include "op/op.h"
+
+enum { ONNX_HOST_MAX = 64, ONNX_OPSET_MAX = 28, ONNX_MAX_RANK = 8, ONNX_MAX_SYMBOLS = 256 };
+
+enum onnx_state { ONNX_OK, ONNX_BAD /* its maker failed and said so */, ONNX_UNUSABLE /* an output we do not compute */ };
+
+typedef struct onnx_value { /* what a name of the model stands for */
+    tn_value v;
+    enum onnx_state state;
+    const tn_loc *loc;      /* UNUSABLE: the node */
+    uint32_t output;        /* UNUSABLE: which of its outputs */
+} onnx_value;
+
+typedef struct onnx_import {
+    tn_graph *g;
+    tn_region *r;            /* body of @main */
+    const char *file;        /* interned */
+    const onnx_model *model;
+    const tn_import_options *options;
+    tn_arena scratch;        /* the messages */
+    int64_t opset;
+    tn_strmap names;         /* -> index in value */
+    tn_vec(onnx_value) value;
+    tn_vec(tn_dims) host;    /* by node id; at NULL: not known */
+    tn_strmap symbols;       /* dim_param -> const tn_expr * */
+    size_t arena_start, arena_limit; /* bytes of g->arena */
+} onnx_import;
+
+typedef struct onnx_conv onnx_conv;
+
+typedef struct onnx_row { /* one operator of a range of opsets */
+    const char *op;
+    int since, until;        /* opsets, inclusive */
+    int max_in, max_out;     /* -1: any number; outputs beyond max_out may be named but not used */
+    void (*convert)(onnx_conv *c);
+    const tn_op *relay;      /* for converters that serve several rows */
+} onnx_row;
+
+struct onnx_conv { /* one node being converted */
+    onnx_import *im;
+    tn_graph *g;
+    tn_pool *pool;
+    tn_arena *arena;         /* the graph's */
+    const onnx_node *node;
+    const onnx_row *row;
+    int64_t opset;
+    const tn_loc *loc;
+    uint64_t asked;          /* attributes a converter asked for, by position */
+    bool bad;
+    tn_value *out;           /* node->output.n entries */
+};
+
+/* Tables by family, ended by a row without a name. */
+extern const onnx_row onnx_rows_math[], onnx_rows_logic[], onnx_rows_nn[], onnx_rows_matrix[], onnx_rows_reduce[],
+    onnx_rows_move[], onnx_rows_shape[];
+
+/* ---- messages (names of files are untrusted: control characters become '?') ---- */
+void onnx_fail(onnx_conv *c, const char *id, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+const char *onnx_text(onnx_import *im, tn_pb_bytes s);              /* interned, printable */
+const char *onnx_type_text(onnx_conv *c, const tn_type *t);
+
+/* ---- operands ---- */
+uint32_t onnx_n_in(const onnx_conv *c);             /* named or not */
+bool onnx_has(const onnx_conv *c, uint32_t i);      /* operand i is given */
+tn_value onnx_in(onnx_conv *c, uint32_t i);         /* required: reported if missing */
+tn_value onnx_opt(onnx_conv *c, uint32_t i);        /* absent if not given */
+const tn_type *onnx_type(tn_value v);               /* never NULL: a float scalar for absent values */
+int onnx_rank(tn_value v);
+/* Elements as index expressions, for integers and bools whose values are known. */
+bool onnx_host(onnx_conv *c, tn_value v, tn_dims *out);
+void onnx_set_host(onnx_conv *c, tn_value v, tn_dims elements);
+/* ... required; `what` names the operand in the report. */
+tn_dims onnx_host_in(onnx_conv *c, tn_value v, const char *what);
+tn_ints onnx_ints_in(onnx_conv *c, tn_value v, const char *what);     /* constant integers */
+int64_t onnx_int_in(onnx_conv *c, tn_value v, const char *what);      /* one of them */
+/* A constant of one element, of any number type. */
+bool onnx_scalar(onnx_conv *c, tn_value v, double *out);
+
+/* ---- attributes; `def` where absent ---- */
+bool onnx_has_attr(const onnx_conv *c, const char *name);
+int64_t onnx_attr_int(onnx_conv *c, const char *name, int64_t def);
+double onnx_attr_float(onnx_conv *c, const char *name, float def);
+const char *onnx_attr_string(onnx_conv *c, const char *name, const char *def);
+bool onnx_attr_ints(onnx_conv *c, const char *name, tn_ints *out);    /* false: absent */
+const onnx_tensor *onnx_attr_tensor(onnx_conv *c, const char *name);  /* NULL: absent */
+const onnx_attr *onnx_attr_find(onnx_conv *c, const char *name, enum onnx_attr_type type); /* NULL: absent or wrong */
+void onnx_attr_ignore(onnx_conv *c, const char *name);                /* has no bearing on the result */
+void onnx_attr_need(onnx_conv *c, const char *name);                  /* reported if missing */
+/* Integers from attribute `name` before opset `since`, from operand i after. false: not given. */
+bool onnx_ints_arg(onnx_conv *c, const char *name, int since, uint32_t i, tn_ints *out);
+int onnx_axis(onnx_conv *c, int64_t axis, int rank);                  /* [-rank, rank) to [0, rank) */
+
+/* The second operand of a binary operator, its dimensions aligned (ops_math.c). */
+tn_value onnx_second(onnx_conv *c, tn_value a);
+
+/* ---- calls: absent if the converter failed before or the call does ---- */
+tn_value onnx_call(onnx_conv *c, const tn_op *op, const void *attr, int n, const tn_value in[]);
+static inline tn_value onnx_call1(onnx_conv *c, const tn_op *op, const void *attr, tn_value a) { return onnx_call(c, op, attr, 1, &a); }
+static inline tn_value onnx_call2(onnx_conv *c, const tn_op *op, const void *attr, tn_value a, tn_value b)
+{
+    return onnx_call(c, op, attr, 2, (const tn_value[]){a, b});
+}
+tn_value onnx_const(onnx_conv *c, tn_dtype t, double v);              /* rank 0 */
+tn_value onnx_const_ints(onnx_conv *c, tn_dtype t, int ndim, uint32_t n, const int64_t v[]); /* rank 0 or 1 */
+tn_value onnx_reshape(onnx_conv *c, tn_value v, int ndim, const tn_expr *const dim[]);
+tn_value onnx_transpose(onnx_conv *c, tn_value v, int n, const int64_t perm[]);
+tn_value onnx_cast(onnx_conv *c, tn_value v, tn_dtype t);             /* v itself if it has dtype t */
+const tn_expr *onnx_simplify(onnx_conv *c, const tn_expr *e);
+const tn_expr *onnx_product(onnx_conv *c, const tn_type *t, int from, int to); /* of dims [from, to) */
+static inline void onnx_out(onnx_conv *c, uint32_t i, tn_value v) { c->out[i] = v; }
+
+/* ---- tensors (tensor.c) ---- */
+/* A constant of the tensor's data: it points into the file where the file holds it raw. NULL: reported at loc. */
+tn_node *onnx_constant(onnx_import *im, const onnx_tensor *t, const char *name, const tn_loc *loc);
+/* The dtype of a TensorProto.DataType; false: reported, `what` names the tensor. */
+bool onnx_dtype(onnx_import *im, int64_t type, const char *what, const tn_loc *loc, tn_dtype *out);
+bool onnx_dtype_by_name(const char *name, tn_dtype *out);             /* "FLOAT", as the oldest Cast has it */
+
+#endif

@@ -1,0 +1,110 @@
+/* The field tables of onnx.proto. A row is: number, type, repeated, where it goes, message, name. */
+#include "frontend/onnx/onnx_proto.h"
+
+#include <stddef.h>
+
+#define FIELD(number, type, repeated, of, member, msg) {number, TN_PB_T_##type, repeated, offsetof(of, member), msg, #member}
+#define MESSAGE(proto, of, fields) {proto, sizeof(of), sizeof(fields) / sizeof *(fields), fields}
+
+// clang-format off
+static const tn_pb_field pair_fields[] = {
+    FIELD(1,  BYTES,  0, onnx_string_pair, key, NULL),
+    FIELD(2,  BYTES,  0, onnx_string_pair, value, NULL),
+};
+static const tn_pb_msg pair_msg = MESSAGE("StringStringEntryProto", onnx_string_pair, pair_fields);
+
+static const tn_pb_field tensor_fields[] = {
+    FIELD(1,  INT,    1, onnx_tensor, dims, NULL),
+    FIELD(2,  INT,    0, onnx_tensor, data_type, NULL),
+    FIELD(4,  FLOAT,  1, onnx_tensor, float_data, NULL),
+    FIELD(5,  INT,    1, onnx_tensor, int32_data, NULL),
+    FIELD(6,  BYTES,  1, onnx_tensor, string_data, NULL),
+    FIELD(7,  INT,    1, onnx_tensor, int64_data, NULL),
+    FIELD(8,  BYTES,  0, onnx_tensor, name, NULL),
+    FIELD(9,  BYTES,  0, onnx_tensor, raw_data, NULL),
+    FIELD(10, DOUBLE, 1, onnx_tensor, double_data, NULL),
+    FIELD(11, INT,    1, onnx_tensor, uint64_data, NULL),
+    FIELD(13, MSG,    1, onnx_tensor, external_data, &pair_msg),
+    FIELD(14, INT,    0, onnx_tensor, data_location, NULL),
+};
+static const tn_pb_msg tensor_msg = MESSAGE("TensorProto", onnx_tensor, tensor_fields);
+
+static const tn_pb_field attr_fields[] = {
+    FIELD(1,  BYTES,  0, onnx_attr, name, NULL),
+    FIELD(2,  FLOAT,  0, onnx_attr, f, NULL),
+    FIELD(3,  INT,    0, onnx_attr, i, NULL),
+    FIELD(4,  BYTES,  0, onnx_attr, s, NULL),
+    FIELD(5,  MSG,    0, onnx_attr, t, &tensor_msg),
+    FIELD(7,  FLOAT,  1, onnx_attr, floats, NULL),
+    FIELD(8,  INT,    1, onnx_attr, ints, NULL),
+    FIELD(9,  BYTES,  1, onnx_attr, strings, NULL),
+    FIELD(20, INT,    0, onnx_attr, type, NULL),
+    FIELD(21, BYTES,  0, onnx_attr, ref_attr_name, NULL),
+};
+static const tn_pb_msg attr_msg = MESSAGE("AttributeProto", onnx_attr, attr_fields);
+
+static const tn_pb_field node_fields[] = {
+    FIELD(1,  BYTES,  1, onnx_node, input, NULL),
+    FIELD(2,  BYTES,  1, onnx_node, output, NULL),
+    FIELD(3,  BYTES,  0, onnx_node, name, NULL),
+    FIELD(4,  BYTES,  0, onnx_node, op_type, NULL),
+    FIELD(5,  MSG,    1, onnx_node, attribute, &attr_msg),
+    FIELD(7,  BYTES,  0, onnx_node, domain, NULL),
+};
+static const tn_pb_msg node_msg = MESSAGE("NodeProto", onnx_node, node_fields);
+
+static const tn_pb_field dim_fields[] = {
+    FIELD(1,  INT,    1, onnx_dim, dim_value, NULL),
+    FIELD(2,  BYTES,  0, onnx_dim, dim_param, NULL),
+};
+static const tn_pb_msg dim_msg = MESSAGE("Dimension", onnx_dim, dim_fields);
+
+static const tn_pb_field shape_fields[] = {
+    FIELD(1,  MSG,    1, onnx_shape, dim, &dim_msg),
+};
+static const tn_pb_msg shape_msg = MESSAGE("TensorShapeProto", onnx_shape, shape_fields);
+
+static const tn_pb_field tensor_type_fields[] = {
+    FIELD(1,  INT,    0, onnx_tensor_type, elem_type, NULL),
+    FIELD(2,  MSG,    0, onnx_tensor_type, shape, &shape_msg),
+};
+static const tn_pb_msg tensor_type_msg = MESSAGE("TypeProto.Tensor", onnx_tensor_type, tensor_type_fields);
+
+static const tn_pb_field type_fields[] = {
+    FIELD(1,  MSG,    0, onnx_type_proto, tensor_type, &tensor_type_msg),
+    FIELD(4,  BYTES,  0, onnx_type_proto, sequence_type, NULL),
+    FIELD(5,  BYTES,  0, onnx_type_proto, map_type, NULL),
+    FIELD(8,  BYTES,  0, onnx_type_proto, sparse_tensor_type, NULL),
+    FIELD(9,  BYTES,  0, onnx_type_proto, optional_type, NULL),
+};
+static const tn_pb_msg type_msg = MESSAGE("TypeProto", onnx_type_proto, type_fields);
+
+static const tn_pb_field value_info_fields[] = {
+    FIELD(1,  BYTES,  0, onnx_value_info, name, NULL),
+    FIELD(2,  MSG,    0, onnx_value_info, type, &type_msg),
+};
+static const tn_pb_msg value_info_msg = MESSAGE("ValueInfoProto", onnx_value_info, value_info_fields);
+
+static const tn_pb_field graph_fields[] = {
+    FIELD(1,  MSG,    1, onnx_graph, node, &node_msg),
+    FIELD(2,  BYTES,  0, onnx_graph, name, NULL),
+    FIELD(5,  MSG,    1, onnx_graph, initializer, &tensor_msg),
+    FIELD(11, MSG,    1, onnx_graph, input, &value_info_msg),
+    FIELD(12, MSG,    1, onnx_graph, output, &value_info_msg),
+    FIELD(15, BYTES,  1, onnx_graph, sparse_initializer, NULL),
+};
+static const tn_pb_msg graph_msg = MESSAGE("GraphProto", onnx_graph, graph_fields);
+
+static const tn_pb_field opset_fields[] = {
+    FIELD(1,  BYTES,  0, onnx_opset, domain, NULL),
+    FIELD(2,  INT,    0, onnx_opset, version, NULL),
+};
+static const tn_pb_msg opset_msg = MESSAGE("OperatorSetIdProto", onnx_opset, opset_fields);
+
+static const tn_pb_field model_fields[] = {
+    FIELD(1,  INT,    0, onnx_model, ir_version, NULL),
+    FIELD(7,  MSG,    0, onnx_model, graph, &graph_msg),
+    FIELD(8,  MSG,    1, onnx_model, opset_import, &opset_msg),
+};
+const tn_pb_msg onnx_model_msg = MESSAGE("ModelProto", onnx_model, model_fields);
+// clang-format on

@@ -1,0 +1,167 @@
+/* Matrix products: Gemm and MatMul, as nn.dense (weights one row an output) or nn.batch_matmul. */
+#include "frontend/onnx/onnx.h"
+
+static tn_value transposed(onnx_conv *c, tn_value v)
+{
+    static const int64_t swap[] = {1, 0};
+    return onnx_transpose(c, v, 2, swap);
+}
+
+static tn_value dense(onnx_conv *c, tn_value x, tn_value weight)
+{
+    tn_dense_attr a = {0};
+    if (onnx_rank(weight) == 2)
+        (void)tn_is_int(onnx_type(weight)->dim[0], &a.units);
+    return onnx_call2(c, &tn_op_nn_dense, &a, x, weight);
+}
+
+static tn_value scaled(onnx_conv *c, tn_value v, double by)
+{
+    return by == 1 ? v : onnx_call2(c, &tn_op_multiply, NULL, v, onnx_const(c, onnx_type(v)->dtype, by));
+}
+
+static bool is_constant(tn_value v)
+{
+    return v.def && tn_op_is(v.def, &tn_op_constant);
+}
+
+/* ---- Gemm ---- */
+
+/* C is broadcast to the product; a vector of one entry an output is a bias. */
+static tn_value add_c(onnx_conv *c, tn_value y, tn_value add)
+{
+    tn_axis_attr axis = {1};
+    if (!add.def || c->bad)
+        return y;
+    const tn_type *t = onnx_type(add), *to = onnx_type(y);
+    if (t->n == 1 && t->dim[0] == to->dim[1])
+        return onnx_call2(c, &tn_op_nn_bias_add, &axis, y, add);
+    return onnx_call2(c, &tn_op_add, NULL, y, add);
+}
+
+static void gemm(onnx_conv *c)
+{
+    tn_value a = onnx_in(c, 0), b = onnx_in(c, 1), add = onnx_opt(c, 2);
+    double alpha = onnx_attr_float(c, "alpha", 1), beta = onnx_attr_float(c, "beta", 1);
+    bool trans_a = onnx_attr_int(c, "transA", 0) != 0, trans_b = onnx_attr_int(c, "transB", 0) != 0;
+    onnx_attr_ignore(c, "broadcast"); /* before opset 7: C always broadcasts here */
+    if (onnx_rank(a) != 2 || onnx_rank(b) != 2) {
+        onnx_fail(c, "onnx-E022", "the operands of Gemm must be matrices, but are %s and %s", onnx_type_text(c, onnx_type(a)),
+                  onnx_type_text(c, onnx_type(b)));
+        return;
+    }
+    if (trans_a)
+        a = transposed(c, a);
+    tn_value weight = trans_b ? b : transposed(c, b);
+    bool scale_weight = is_constant(b); /* then it is done once, when the model is compiled */
+    tn_value y = dense(c, a, scale_weight ? scaled(c, weight, alpha) : weight);
+    y = scale_weight ? y : scaled(c, y, alpha);
+    onnx_out(c, 0, beta == 0 ? y : add_c(c, y, add.def ? scaled(c, add, beta) : add));
+}
+
+/* ---- MatMul ---- */
+
+static tn_value batch_matmul(onnx_conv *c, tn_value a, tn_value b)
+{
+    tn_matmul_attr plain = {false, false};
+    return onnx_call2(c, &tn_op_nn_batch_matmul, &plain, a, b);
+}
+
+/* Leading dimensions of the product; NULL entries: they do not fit. */
+static const tn_expr *batch_dim(onnx_conv *c, const tn_type *t, const tn_type *u, int i, int rank)
+{
+    const tn_expr *one = tn_idx(c->pool, 1);
+    const tn_expr *a = i < rank - t->n ? one : t->dim[i - (rank - t->n)], *b = i < rank - u->n ? one : u->dim[i - (rank - u->n)];
+    if (tn_is_value(a, 1))
+        return b;
+    return a == b || tn_is_value(b, 1) || tn_is_value(onnx_simplify(c, tn_sub(c->pool, a, b)), 0) ? a : NULL;
+}
+
+/* v with its leading dimensions repeated to batch[0..rank-2) and then made one. */
+static tn_value as_batch(onnx_conv *c, tn_value v, const tn_expr *const batch[], int rank)
+{
+    const tn_type *t = onnx_type(v);
+    const tn_expr *dim[ONNX_MAX_RANK + 2], *flat[3] = {tn_idx(c->pool, 1)};
+    bool same = t->n == rank, single = true;
+    for (int i = 0; i < rank - 2; i++) {
+        same = same && t->dim[i] == batch[i];
+        flat[0] = tn_mul(c->pool, flat[0], batch[i]);
+        dim[i] = batch[i];
+    }
+    for (int i = 0; i < t->n - 2; i++)
+        single = single && tn_is_value(t->dim[i], 1);
+    dim[rank - 2] = flat[1] = t->dim[t->n - 2];
+    dim[rank - 1] = flat[2] = t->dim[t->n - 1];
+    if (single && !same) {
+        flat[0] = tn_idx(c->pool, 1); /* nn.batch_matmul repeats a single matrix itself */
+    } else if (!same) {
+        tn_broadcast_to_attr to = {tn_dims_make(c->arena, (uint32_t)rank, dim)};
+        v = onnx_call1(c, &tn_op_broadcast_to, &to, v);
+    }
+    flat[0] = onnx_simplify(c, flat[0]);
+    return onnx_rank(v) == 3 && onnx_type(v)->dim[0] == flat[0] ? v : onnx_reshape(c, v, 3, flat);
+}
+
+/* Both operands have at least two dimensions. */
+static tn_value product(onnx_conv *c, tn_value a, tn_value b)
+{
+    const tn_type *t = onnx_type(a), *u = onnx_type(b);
+    const tn_expr *batch[ONNX_MAX_RANK];
+    if (u->n == 2 && is_constant(b))
+        return dense(c, a, transposed(c, b));
+    int rank = t->n > u->n ? t->n : u->n;
+    const tn_expr *dim[ONNX_MAX_RANK];
+    for (int i = 0; i < rank - 2; i++) {
+        dim[i] = batch[i] = batch_dim(c, t, u, i, rank);
+        if (!batch[i]) {
+            onnx_fail(c, "onnx-E022", "the leading dimensions of %s and %s do not broadcast", onnx_type_text(c, t), onnx_type_text(c, u));
+            return (tn_value){0};
+        }
+    }
+    dim[rank - 2] = t->dim[t->n - 2];
+    dim[rank - 1] = u->dim[u->n - 1];
+    if (u->n == 2) { /* one matrix for all rows */
+        const tn_expr *one = tn_idx(c->pool, 1), *rows[3] = {one, onnx_product(c, t, 0, t->n - 1), t->dim[t->n - 1]};
+        const tn_expr *columns[3] = {one, u->dim[0], u->dim[1]};
+        a = onnx_reshape(c, a, 3, rows);
+        b = onnx_reshape(c, b, 3, columns);
+        return onnx_reshape(c, batch_matmul(c, a, b), rank, dim);
+    }
+    a = as_batch(c, a, batch, rank);
+    b = as_batch(c, b, batch, rank);
+    tn_value y = batch_matmul(c, a, b);
+    return rank == 3 ? y : onnx_reshape(c, y, rank, dim);
+}
+
+/* A vector is a row on the left, a column on the right; that dimension is dropped again. */
+static void matmul(onnx_conv *c)
+{
+    tn_value a = onnx_in(c, 0), b = onnx_in(c, 1);
+    bool row = onnx_rank(a) == 1, column = onnx_rank(b) == 1;
+    if (c->bad)
+        return;
+    if (onnx_rank(a) == 0 || onnx_rank(b) == 0) {
+        onnx_fail(c, "onnx-E022", "an operand of MatMul is a scalar; the model is damaged");
+        return;
+    }
+    a = row ? onnx_call1(c, &tn_op_expand_dims, &(tn_expand_dims_attr){0, 1}, a) : a;
+    b = column ? onnx_call1(c, &tn_op_expand_dims, &(tn_expand_dims_attr){1, 1}, b) : b;
+    if (c->bad)
+        return;
+    tn_value y = product(c, a, b);
+    int64_t drop[2], n = 0;
+    if (row)
+        drop[n++] = onnx_rank(y) - 2;
+    if (column)
+        drop[n++] = onnx_rank(y) - 1;
+    tn_squeeze_attr s = {tn_ints_make(c->arena, (uint32_t)n, drop)};
+    onnx_out(c, 0, n ? onnx_call1(c, &tn_op_squeeze, &s, y) : y);
+}
+
+// clang-format off
+const onnx_row onnx_rows_matrix[] = {
+    {"Gemm",   1, 28, 3, 1, gemm,   NULL},
+    {"MatMul", 1, 28, 2, 1, matmul, NULL},
+    {0},
+};
+// clang-format on

@@ -1,0 +1,242 @@
+/* Data movement: Transpose, Concat, Split, Slice, Gather, Pad, Expand and what passes data on. */
+#include "frontend/onnx/onnx.h"
+
+#include "base/size.h"
+
+#include <string.h>
+
+static void identity(onnx_conv *c)
+{
+    onnx_attr_ignore(c, "consumed_inputs");
+    onnx_out(c, 0, onnx_in(c, 0));
+}
+
+static void transpose(onnx_conv *c)
+{
+    tn_ints perm;
+    tn_value x = onnx_in(c, 0);
+    bool given = onnx_attr_ints(c, "perm", &perm);
+    if (given && !c->bad && perm.n != (uint32_t)onnx_rank(x))
+        onnx_fail(c, "onnx-E009", "perm has %u entries, but the operand is %s; the model is damaged", (unsigned)perm.n, onnx_type_text(c, onnx_type(x)));
+    onnx_out(c, 0, !given ? onnx_call1(c, &tn_op_transpose, NULL, x) : perm.n ? onnx_transpose(c, x, (int)perm.n, perm.at) : x);
+}
+
+static void concat(onnx_conv *c)
+{
+    tn_value *in = TN_NEW_N(c->arena, tn_value, c->node->input.n);
+    if (c->opset >= 4)
+        onnx_attr_need(c, "axis");
+    tn_axis_attr a = {onnx_attr_int(c, "axis", 1)};
+    for (uint32_t i = 0; i < onnx_n_in(c); i++)
+        in[i] = onnx_in(c, i);
+    onnx_out(c, 0, onnx_call(c, &tn_op_concatenate, &a, (int)c->node->input.n, in));
+}
+
+/* ---- Slice, Split ---- */
+
+static tn_value slice_axis(onnx_conv *c, tn_value x, int axis, int64_t begin, int64_t end)
+{
+    int64_t one = 1, at = axis;
+    tn_slice_attr a = {tn_ints_make(c->arena, 1, &begin), tn_ints_make(c->arena, 1, &end), tn_ints_make(c->arena, 1, &one),
+                       tn_ints_make(c->arena, 1, &at)};
+    return onnx_call1(c, &tn_op_strided_slice, &a, x);
+}
+
+/* Ends may be the extent itself, as an expression: then they are "to the end". */
+static tn_ints slice_ends(onnx_conv *c, tn_value x, tn_ints axes)
+{
+    tn_dims d = onnx_host_in(c, onnx_in(c, 2), "ends");
+    int64_t *end = TN_NEW_N(c->arena, int64_t, d.n);
+    for (uint32_t i = 0; i < d.n && !c->bad; i++) {
+        int axis = onnx_axis(c, i < axes.n ? axes.at[i] : i, onnx_rank(x));
+        if (!c->bad && !tn_is_int(d.at[i], &end[i])) {
+            if (onnx_simplify(c, tn_sub(c->pool, d.at[i], onnx_type(x)->dim[axis])) != tn_idx(c->pool, 0))
+                onnx_fail(c, "onnx-E016", "ends depends on a symbolic dimension, but must be a constant; give the inputs fixed shapes");
+            end[i] = INT64_MAX;
+        }
+    }
+    return (tn_ints){d.n, end};
+}
+
+static void slice(onnx_conv *c)
+{
+    tn_slice_attr a = {0};
+    tn_value x = onnx_in(c, 0);
+    bool operands = c->opset >= 10;
+    if (!operands) {
+        onnx_attr_need(c, "starts");
+        onnx_attr_need(c, "ends");
+    }
+    (void)onnx_ints_arg(c, "axes", 10, 3, &a.axes);
+    (void)onnx_ints_arg(c, "starts", 10, 1, &a.begin);
+    if (operands)
+        a.end = slice_ends(c, x, a.axes);
+    else
+        (void)onnx_attr_ints(c, "ends", &a.end);
+    if (operands && onnx_has(c, 4))
+        (void)onnx_ints_arg(c, "steps", 10, 4, &a.strides);
+    if (!c->bad && (a.begin.n != a.end.n || (a.axes.n && a.axes.n != a.begin.n) || (a.strides.n && a.strides.n != a.begin.n)))
+        onnx_fail(c, "onnx-E009", "starts, ends, axes and steps have %u, %u, %u and %u entries; the model is damaged", (unsigned)a.begin.n,
+                  (unsigned)a.end.n, (unsigned)a.axes.n, (unsigned)a.strides.n);
+    onnx_out(c, 0, onnx_call1(c, &tn_op_strided_slice, &a, x));
+}
+
+/* Sizes of the parts: given, or equal but for a smaller last one. */
+static tn_ints split_sizes(onnx_conv *c, const tn_type *t, int axis)
+{
+    tn_ints size;
+    int64_t n = (int64_t)c->node->output.n, extent = 0;
+    if (onnx_ints_arg(c, "split", 13, 1, &size) || c->bad)
+        return size;
+    int64_t parts = c->opset >= 18 ? onnx_attr_int(c, "num_outputs", n) : n;
+    if (parts != n)
+        onnx_fail(c, "onnx-E009", "num_outputs is %lld, but the node has %lld outputs; the model is damaged", (long long)parts, (long long)n);
+    else if (!tn_is_int(t->dim[axis], &extent))
+        onnx_fail(c, "onnx-E016", "axis %d of %s is symbolic, so the sizes of the parts are not known; give the inputs fixed shapes", axis,
+                  onnx_type_text(c, t));
+    if (c->bad)
+        return size;
+    int64_t each = extent > 0 ? (extent - 1) / n + 1 : 0, *at = TN_NEW_N(c->arena, int64_t, (size_t)n);
+    for (int64_t i = 0; i < n; i++) {
+        at[i] = each < extent ? each : extent;
+        extent -= at[i];
+    }
+    return (tn_ints){(uint32_t)n, at};
+}
+
+static void split(onnx_conv *c)
+{
+    tn_value x = onnx_in(c, 0);
+    int axis = onnx_axis(c, onnx_attr_int(c, "axis", 0), onnx_rank(x));
+    int64_t begin = 0, end = 0, extent;
+    if (c->bad || c->node->output.n < 1 || c->node->output.n > UINT16_MAX)
+        return;
+    tn_ints size = split_sizes(c, onnx_type(x), axis);
+    if (!c->bad && size.n != c->node->output.n)
+        onnx_fail(c, "onnx-E009", "split has %u entries for %zu outputs; the model is damaged", (unsigned)size.n, c->node->output.n);
+    for (uint32_t i = 0; i < size.n && !c->bad; i++) {
+        if (size.at[i] < 0 || !tn_i64_add(begin, size.at[i], &end))
+            onnx_fail(c, "onnx-E009", "split[%u] is %lld; the model is damaged", (unsigned)i, (long long)size.at[i]);
+        else
+            onnx_out(c, i, slice_axis(c, x, axis, begin, end));
+        begin = end;
+    }
+    if (!c->bad && tn_is_int(onnx_type(x)->dim[axis], &extent) && extent != begin)
+        onnx_fail(c, "onnx-E009", "the parts have %lld elements, but axis %d of the operand has %lld; the model is damaged", (long long)begin, axis,
+                  (long long)extent);
+}
+
+/* ---- Gather ---- */
+
+/* Constant indices are counted from the front (negative ones count from the end); absent: they are out of range. */
+static tn_value counted_from_front(onnx_conv *c, tn_value indices, tn_dims known, int64_t extent)
+{
+    int64_t v[ONNX_HOST_MAX], at;
+    for (uint32_t i = 0; i < known.n; i++) {
+        if (!tn_is_int(known.at[i], &at))
+            return indices;
+        if (at < -extent || at >= extent) {
+            onnx_fail(c, "onnx-E009", "index %lld is outside of the %lld elements; the model is damaged", (long long)at, (long long)extent);
+            return (tn_value){0};
+        }
+        v[i] = at < 0 ? at + extent : at;
+    }
+    bool same = true;
+    for (uint32_t i = 0; i < known.n; i++)
+        same = same && tn_is_value(known.at[i], v[i]);
+    if (same || onnx_rank(indices) > 1)
+        return indices;
+    return onnx_const_ints(c, onnx_type(indices)->dtype, onnx_rank(indices), known.n, v);
+}
+
+static void gather(onnx_conv *c)
+{
+    tn_value x = onnx_in(c, 0), indices = onnx_in(c, 1);
+    int64_t extent;
+    tn_dims known;
+    int axis = onnx_axis(c, onnx_attr_int(c, "axis", 0), onnx_rank(x));
+    if (c->bad)
+        return;
+    tn_take_attr a = {axis, tn_intern(c->g->ctx, "wrap")}; /* negative indices count from the end */
+    if (onnx_host(c, indices, &known) && tn_is_int(onnx_type(x)->dim[axis], &extent)) {
+        tn_value front = counted_from_front(c, indices, known, extent);
+        a.mode = front.def && !tn_value_eq(front, indices) ? tn_intern(c->g->ctx, "clip") : a.mode;
+        indices = front;
+    }
+    onnx_out(c, 0, onnx_call2(c, &tn_op_take, &a, x, indices));
+}
+
+/* ---- Pad ---- */
+
+static double pad_value(onnx_conv *c)
+{
+    double v = 0;
+    if (c->opset < 11)
+        v = onnx_attr_float(c, "value", 0);
+    else if (onnx_has(c, 2) && !onnx_scalar(c, onnx_in(c, 2), &v))
+        onnx_fail(c, "onnx-E016", "the value to pad with is computed while the model runs, but must be a constant");
+    return v;
+}
+
+static void pad(onnx_conv *c)
+{
+    tn_ints pads = {0}, axes = {0};
+    tn_value x = onnx_in(c, 0);
+    int rank = onnx_rank(x);
+    const char *mode = onnx_attr_string(c, "mode", "constant");
+    int64_t width[2 * ONNX_MAX_RANK] = {0};
+    if (!onnx_ints_arg(c, c->opset < 2 ? "paddings" : "pads", 11, 1, &pads))
+        onnx_fail(c, "onnx-E007", "pads are missing; the model is damaged");
+    if (onnx_has(c, 3))
+        axes = onnx_ints_in(c, onnx_in(c, 3), "axes");
+    double value = pad_value(c);
+    if (strcmp(mode, "constant") != 0)
+        onnx_fail(c, "onnx-E009", "mode \"%s\" is not supported, only \"constant\"", mode);
+    uint32_t n = onnx_has(c, 3) ? axes.n : (uint32_t)rank;
+    if (pads.n != 2 * n || n > ONNX_MAX_RANK)
+        onnx_fail(c, "onnx-E009", "there are %u pads for %u axes; the model is damaged", (unsigned)pads.n, (unsigned)n);
+    for (uint32_t i = 0; i < n && !c->bad; i++) {
+        int axis = onnx_axis(c, onnx_has(c, 3) ? axes.at[i] : i, rank);
+        width[2 * axis] = pads.at[i];
+        width[2 * axis + 1] = pads.at[n + i];
+    }
+    tn_pad_attr a = {tn_ints_make(c->arena, 2 * (uint32_t)rank, width), value};
+    onnx_out(c, 0, rank ? onnx_call1(c, &tn_op_nn_pad, &a, x) : x);
+}
+
+/* ---- Expand: where the shape says 1 the operand's dimension stays ---- */
+
+static void expand(onnx_conv *c)
+{
+    tn_value x = onnx_in(c, 0);
+    tn_dims shape = onnx_host_in(c, onnx_in(c, 1), "the shape");
+    const tn_type *t = onnx_type(x);
+    const tn_expr *dim[ONNX_MAX_RANK];
+    int rank = (int)shape.n > t->n ? (int)shape.n : t->n;
+    if (rank > ONNX_MAX_RANK)
+        onnx_fail(c, "onnx-E022", "the shape has %d dimensions; at most %d are supported", rank, ONNX_MAX_RANK);
+    for (int i = 0; i < rank && !c->bad; i++) {
+        int from = i - (rank - t->n), to = i - (rank - (int)shape.n);
+        dim[i] = to < 0 || (from >= 0 && tn_is_value(shape.at[to], 1)) ? t->dim[from] : shape.at[to];
+    }
+    if (c->bad)
+        return;
+    tn_broadcast_to_attr a = {tn_dims_make(c->arena, (uint32_t)rank, dim)};
+    onnx_out(c, 0, onnx_call1(c, &tn_op_broadcast_to, &a, x));
+}
+
+// clang-format off
+const onnx_row onnx_rows_move[] = {
+    {"Identity",   1, 28,  1,  1, identity,  NULL},
+    {"Transpose",  1, 28,  1,  1, transpose, NULL},
+    {"Concat",     1, 28, -1,  1, concat,    NULL},
+    {"Slice",      1,  9,  1,  1, slice,     NULL},
+    {"Slice",     10, 28,  5,  1, slice,     NULL},
+    {"Split",      1, 28,  2, -1, split,     NULL},
+    {"Gather",     1, 28,  2,  1, gather,    NULL},
+    {"Pad",        1, 10,  1,  1, pad,       NULL},
+    {"Pad",       11, 28,  4,  1, pad,       NULL},
+    {"Expand",     8, 28,  2,  1, expand,    NULL},
+    {0},
+};
+// clang-format on

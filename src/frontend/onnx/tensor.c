@@ -1,0 +1,182 @@
+/* TensorProto -> constants. Raw data stays where it is, in the mapped file (and may be unaligned); typed data, of which
+ * protobuf holds each element in its own way, is copied. Every length is checked against the dims before it is used. */
+#include "frontend/onnx/onnx.h"
+
+#include "base/size.h"
+#include "ir/eval.h"
+
+#include <string.h>
+
+enum storage { IN_FLOATS, IN_INT32S, IN_INT64S, IN_DOUBLES, IN_UINT64S, IN_RAW };
+
+typedef struct data_type {
+    const char *name;
+    tn_dtype dtype;       /* bits 0: not supported */
+    enum storage storage; /* the typed field that holds it */
+} data_type;
+
+static const data_type types[] = { /* by TensorProto.DataType */
+    [1] = {"FLOAT", {TN_FLOAT, 32, 1}, IN_FLOATS},      [2] = {"UINT8", {TN_UINT, 8, 1}, IN_INT32S},
+    [3] = {"INT8", {TN_INT, 8, 1}, IN_INT32S},          [4] = {"UINT16", {TN_UINT, 16, 1}, IN_INT32S},
+    [5] = {"INT16", {TN_INT, 16, 1}, IN_INT32S},        [6] = {"INT32", {TN_INT, 32, 1}, IN_INT32S},
+    [7] = {"INT64", {TN_INT, 64, 1}, IN_INT64S},        [8] = {"STRING", {0}, IN_RAW},
+    [9] = {"BOOL", {TN_BOOL, 8, 1}, IN_INT32S},         [10] = {"FLOAT16", {TN_FLOAT, 16, 1}, IN_INT32S},
+    [11] = {"DOUBLE", {TN_FLOAT, 64, 1}, IN_DOUBLES},   [12] = {"UINT32", {TN_UINT, 32, 1}, IN_UINT64S},
+    [13] = {"UINT64", {TN_UINT, 64, 1}, IN_UINT64S},    [14] = {"COMPLEX64", {0}, IN_RAW},
+    [15] = {"COMPLEX128", {0}, IN_RAW},                 [16] = {"BFLOAT16", {TN_BFLOAT, 16, 1}, IN_INT32S},
+    [17] = {"FLOAT8E4M3FN", {0}, IN_RAW},               [18] = {"FLOAT8E4M3FNUZ", {0}, IN_RAW},
+    [19] = {"FLOAT8E5M2", {0}, IN_RAW},                 [20] = {"FLOAT8E5M2FNUZ", {0}, IN_RAW},
+    [21] = {"UINT4", {0}, IN_RAW},                      [22] = {"INT4", {0}, IN_RAW},
+    [23] = {"FLOAT4E2M1", {0}, IN_RAW},                 [24] = {"FLOAT8E8M0", {0}, IN_RAW},
+    [25] = {"UINT2", {0}, IN_RAW},                      [26] = {"INT2", {0}, IN_RAW},
+};
+enum { N_TYPES = sizeof types / sizeof *types };
+
+bool onnx_dtype(onnx_import *im, int64_t type, const char *what, const tn_loc *loc, tn_dtype *out)
+{
+    bool known = type > 0 && type < N_TYPES;
+    if (known && types[type].dtype.bits) {
+        *out = types[type].dtype;
+        return true;
+    }
+    if (known)
+        (void)tn_error(im->g->ctx, "onnx-E011", loc, "%s is of type %s, which is not supported; convert it to a float or "
+                       "integer type", what, types[type].name);
+    else
+        (void)tn_error(im->g->ctx, "onnx-E011", loc, "%s is of type %lld, which no known ONNX version has", what, (long long)type);
+    return false;
+}
+
+bool onnx_dtype_by_name(const char *name, tn_dtype *out)
+{
+    for (int i = 1; i < N_TYPES; i++) {
+        if (strcmp(types[i].name, name) == 0) {
+            *out = types[i].dtype;
+            return out->bits != 0;
+        }
+    }
+    return false;
+}
+
+/* Elements in the typed field that holds this type. */
+static size_t typed_count(const onnx_tensor *t, enum storage s)
+{
+    switch (s) {
+    case IN_FLOATS:
+        return t->float_data.n;
+    case IN_INT32S:
+        return t->int32_data.n;
+    case IN_INT64S:
+        return t->int64_data.n;
+    case IN_DOUBLES:
+        return t->double_data.n;
+    case IN_UINT64S:
+        return t->uint64_data.n;
+    case IN_RAW:
+        break;
+    }
+    return 0;
+}
+
+static void store_ints(void *out, const tn_pb_array *from, uint32_t bytes, bool is_bool)
+{
+    const int64_t *v = from->at;
+    unsigned char *at = out;
+    for (size_t i = 0; i < from->n; i++, at += bytes) { /* 16-bit floats hold their bits; the low bytes come first */
+        uint64_t bits = is_bool ? v[i] != 0 : (uint64_t)v[i];
+        for (uint32_t b = 0; b < bytes; b++)
+            at[b] = (unsigned char)(bits >> (8 * b));
+    }
+}
+
+static const tn_blob *typed_blob(tn_graph *g, const onnx_tensor *t, const data_type *type, size_t bytes)
+{
+    void *at;
+    const tn_blob *b = tn_graph_blob(g, bytes, &at);
+    switch (type->storage) {
+    case IN_FLOATS:
+        memcpy(at, t->float_data.at, bytes);
+        break;
+    case IN_DOUBLES:
+        memcpy(at, t->double_data.at, bytes);
+        break;
+    case IN_INT32S:
+        store_ints(at, &t->int32_data, tn_dtype_bytes(type->dtype), tn_dtype_is_bool(type->dtype));
+        break;
+    case IN_INT64S:
+        store_ints(at, &t->int64_data, 8, false);
+        break;
+    case IN_UINT64S:
+        store_ints(at, &t->uint64_data, tn_dtype_bytes(type->dtype), false);
+        break;
+    case IN_RAW:
+        break;
+    }
+    return b;
+}
+
+/* Bools are one byte, 0 or 1: others are copied and mended. */
+static const tn_blob *raw_blob(tn_graph *g, tn_pb_bytes raw, bool is_bool)
+{
+    size_t i = 0;
+    while (is_bool && i < raw.n && raw.at[i] <= 1)
+        i++;
+    if (!is_bool || i == raw.n)
+        return tn_graph_blob_ref(g, raw.at, raw.n);
+    void *at;
+    const tn_blob *b = tn_graph_blob(g, raw.n, &at);
+    for (i = 0; i < raw.n; i++)
+        ((unsigned char *)at)[i] = raw.at[i] != 0;
+    return b;
+}
+
+static tn_node *refuse(onnx_import *im, const tn_loc *loc, const char *name, const char *why)
+{
+    (void)tn_error(im->g->ctx, "onnx-E010", loc, "tensor \"%s\": %s", name ? name : "", why);
+    return NULL;
+}
+
+/* Element count and bytes; false if they do not fit a size. */
+static bool measure(const onnx_tensor *t, uint32_t element, size_t *count, size_t *bytes)
+{
+    const int64_t *dim = t->dims.at;
+    *count = 1;
+    for (size_t i = 0; i < t->dims.n; i++)
+        if (dim[i] < 0 || !tn_size_mul(*count, (size_t)dim[i], count))
+            return false;
+    return tn_size_mul(*count, element, bytes) && *bytes <= (size_t)INT64_MAX;
+}
+
+/* The data as a blob of `bytes` bytes; NULL: it has another length. */
+static const tn_blob *data_of(onnx_import *im, const onnx_tensor *t, const data_type *type, size_t count, size_t bytes)
+{
+    if (t->raw_data.at && t->raw_data.n == bytes)
+        return raw_blob(im->g, t->raw_data, tn_dtype_is_bool(type->dtype));
+    if (t->raw_data.n == 0 && typed_count(t, type->storage) == count)
+        return typed_blob(im->g, t, type, bytes);
+    return NULL;
+}
+
+tn_node *onnx_constant(onnx_import *im, const onnx_tensor *t, const char *name, const tn_loc *loc)
+{
+    tn_arena *a = im->g->arena;
+    tn_dtype dtype;
+    size_t count, bytes;
+    if (t->data_location == 1 || t->external_data.n)
+        return (void)tn_error(im->g->ctx, "onnx-E012", loc, "tensor \"%s\" keeps its data in another file, which is not "
+                              "supported; save the model with its data inside", name ? name : ""), NULL;
+    if (!onnx_dtype(im, t->data_type, tn_arena_printf(a, "tensor \"%s\"", name ? name : ""), loc, &dtype))
+        return NULL;
+    const data_type *type = &types[t->data_type];
+    if (t->dims.n > ONNX_MAX_RANK)
+        return refuse(im, loc, name, tn_arena_printf(a, "it has %zu dimensions; at most %d are supported", t->dims.n, ONNX_MAX_RANK));
+    if (!measure(t, tn_dtype_bytes(dtype), &count, &bytes))
+        return refuse(im, loc, name, "its dimensions are negative or too large; the model is damaged");
+    const tn_blob *blob = data_of(im, t, type, count, bytes);
+    if (!blob)
+        return refuse(im, loc, name, tn_arena_printf(a, "its dimensions ask for %zu bytes (%zu of %s), but %zu bytes are given; "
+                                                     "the model is damaged", bytes, count, type->name,
+                                                     t->raw_data.n ? t->raw_data.n
+                                                                   : typed_count(t, type->storage) * tn_dtype_bytes(dtype)));
+    return tn_constant_new(im->g, im->r, NULL, tn_type_tensor_i(im->g->pool, dtype, (int)t->dims.n, t->dims.at), blob, name);
+}

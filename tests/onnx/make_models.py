@@ -1,0 +1,184 @@
+#!/usr/bin/env python3
+"""Makes the ONNX models and expected results that the tests read; not needed to run the tests.
+
+    make_models.py dense                     examples/models/dense.onnx and its expected results
+    make_models.py expected MODEL_DIR        expected results of mnist_cntk and super_resolution
+    make_models.py nodes                     tests/onnx/node: the node tests of the onnx package for our operators
+
+Needs onnx, onnxruntime and numpy (versions of the checked-in files: onnx 1.23.2, onnxruntime 1.31). Everything is
+seeded, so the same versions write the same bytes. README.md beside this file describes the files.
+"""
+import os
+import re
+import shutil
+import sys
+import warnings
+
+import numpy as np
+import onnx
+from onnx import TensorProto, helper, numpy_helper
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+MODELS = os.path.join(HERE, "..", "..", "examples", "models")
+EXPECTED = os.path.join(HERE, "expected")
+SAMPLE = 397  # every SAMPLE-th element of a large output is kept
+
+
+def session(path):
+    import onnxruntime as ort
+
+    options = ort.SessionOptions()
+    options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
+    return ort.InferenceSession(path, options, providers=["CPUExecutionProvider"])
+
+
+def save(name, array):
+    os.makedirs(EXPECTED, exist_ok=True)
+    np.save(os.path.join(EXPECTED, name + ".npy"), np.ascontiguousarray(array))
+
+
+def dense():
+    rng = np.random.default_rng(20240)
+    weight = (rng.standard_normal((256, 64)) / 8).astype(np.float32)
+    bias = (rng.standard_normal(256) / 8).astype(np.float32)
+    nodes = [
+        helper.make_node("Gemm", ["x", "fc.weight", "fc.bias"], ["fc"], name="Gemm_0", alpha=1.0, beta=1.0, transB=1),
+        helper.make_node("Relu", ["fc"], ["y"], name="Relu_1"),
+    ]
+    graph = helper.make_graph(
+        nodes,
+        "dense",
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, ["n", 64])],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, ["n", 256])],
+        [numpy_helper.from_array(weight, "fc.weight"), numpy_helper.from_array(bias, "fc.bias")],
+    )
+    model = helper.make_model(graph, producer_name="tenon", opset_imports=[helper.make_opsetid("", 13)], ir_version=8)
+    onnx.checker.check_model(model)
+    path = os.path.join(MODELS, "dense.onnx")
+    onnx.save(model, path)
+    run = session(path)
+    for n in (1, 2, 7):
+        x = rng.standard_normal((n, 64)).astype(np.float32)
+        save(f"dense.n{n}.x", x)
+        save(f"dense.n{n}.y", run.run(None, {"x": x})[0])
+
+
+def formula(shape):
+    i = np.arange(int(np.prod(shape)), dtype=np.int64)
+    return (((i * 7919) % 1009).astype(np.float32) / np.float32(1009)).reshape(shape)
+
+
+def expected(folder):
+    given = np.load(os.path.join(folder, "mnist_cntk.in.npz")), np.load(os.path.join(folder, "mnist_cntk.out.npz"))
+    save("mnist_cntk.in", given[0][given[0].files[0]])
+    save("mnist_cntk.out", given[1][given[1].files[0]])
+    run = session(os.path.join(MODELS, "super_resolution.onnx"))
+    for n in (1, 2, 7):
+        y = run.run(None, {"input": formula((n, 1, 224, 224))})[0]
+        save(f"super_resolution.n{n}.sample", y.reshape(-1)[::SAMPLE])
+
+
+# ---- node tests ----
+
+OPERATORS = """Relu Sigmoid Tanh Exp Log Sqrt Abs Neg Floor Ceil Round Erf HardSwish Reciprocal LeakyRelu Elu HardSigmoid PRelu Clip
+Add Sub Mul Div Pow Min Max Sum Mean Equal Less LessOrEqual Greater GreaterOrEqual And Or Xor Not Where Conv MaxPool AveragePool
+GlobalAveragePool GlobalMaxPool BatchNormalization Softmax Dropout Gemm MatMul ReduceSum ReduceMean ReduceMax ReduceMin ReduceProd
+Identity Transpose Concat Slice Split Gather Pad Expand Reshape Flatten Squeeze Unsqueeze Shape Size Constant ConstantOfShape Cast
+CastLike""".split()
+
+# Operands that a compiler must know: in the package's tests they are graph inputs, here they are initializers.
+KNOWN = {
+    "Reshape": [1], "Expand": [1], "Slice": [1, 2, 3, 4], "Squeeze": [1], "Unsqueeze": [1], "Pad": [1, 2, 3], "Split": [1],
+    "ReduceSum": [1], "ReduceMean": [1], "ReduceMax": [1], "ReduceMin": [1], "ReduceProd": [1], "ConstantOfShape": [0],
+    "Dropout": [1, 2],
+}
+TYPES = {TensorProto.FLOAT, TensorProto.INT32, TensorProto.INT64, TensorProto.BOOL}
+LARGEST = 26 * 1024  # bytes of one test; larger ones are left out
+SKIP = re.compile(r"_expanded|_ver18$")
+
+
+def tensor_type(value):
+    return value.type.tensor_type.elem_type if value.type.HasField("tensor_type") else None
+
+
+def freeze(model, values):
+    """Makes the KNOWN operands initializers; returns the inputs that stay."""
+    node = model.graph.node[0]
+    names = {node.input[i] for i in KNOWN.get(node.op_type, []) if i < len(node.input)}
+    rest = []
+    for value, array in zip(list(model.graph.input), values):
+        if value.name in names:
+            model.graph.initializer.append(numpy_helper.from_array(array, value.name))
+            model.graph.input.remove(value)
+        else:
+            rest.append((value.name, array))
+    return rest
+
+
+def write_test(case, root):
+    model = onnx.ModelProto()
+    model.CopyFrom(case.model)
+    inputs, outputs = case.data_sets[0] if not callable(case.data_sets) else case.data_sets()[0]
+    values = [x if isinstance(x, np.ndarray) else np.asarray(x) for x in inputs]
+    kept = freeze(model, values)
+    files = {"model.onnx": model.SerializeToString()}
+    for k, (name, array) in enumerate(kept):
+        files[f"input_{k}.pb"] = numpy_helper.from_array(array, name).SerializeToString()
+    for k, array in enumerate(outputs):
+        name = model.graph.output[k].name
+        files[f"output_{k}.pb"] = numpy_helper.from_array(np.asarray(array), name).SerializeToString()
+    size = sum(len(data) for data in files.values())
+    if size > LARGEST:
+        return None
+    folder = os.path.join(root, case.name)
+    os.makedirs(folder)
+    for name, data in files.items():
+        with open(os.path.join(folder, name), "wb") as f:
+            f.write(data)
+    return size
+
+
+def wanted(case):
+    g = case.model.graph
+    if len(g.node) != 1 or g.node[0].op_type not in OPERATORS or g.node[0].domain or SKIP.search(case.name):
+        return False
+    types = {tensor_type(v) for v in list(g.input) + list(g.output)}
+    return types <= TYPES and (TensorProto.FLOAT in types or g.node[0].op_type in ("And", "Or", "Xor", "Not", "Where", "Shape", "Size",
+                               "Div", "Equal", "ConstantOfShape", "Gather"))
+
+
+def nodes():
+    from onnx.backend.test.case.node import collect_testcases
+
+    root = os.path.join(HERE, "node")
+    shutil.rmtree(root, ignore_errors=True)
+    np.random.seed(0)
+    total, count, left_out = 0, 0, []
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        cases = collect_testcases("")
+    for case in sorted(cases, key=lambda c: c.name):
+        if not wanted(case):
+            continue
+        size = write_test(case, root)
+        if size is None:
+            left_out.append(case.name)
+            continue
+        total, count = total + size, count + 1
+    print(f"{count} tests, {total} bytes; left out, too large: {' '.join(left_out)}")
+
+
+def main():
+    what = sys.argv[1:]
+    if what == ["dense"]:
+        dense()
+    elif len(what) == 2 and what[0] == "expected":
+        expected(what[1])
+    elif what == ["nodes"]:
+        nodes()
+    else:
+        sys.exit(__doc__)
+
+
+if __name__ == "__main__":
+    main()

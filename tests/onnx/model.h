@@ -1,0 +1,166 @@
+#ifndef TENON_TESTS_ONNX_MODEL_H
+#define TENON_TESTS_ONNX_MODEL_H
+/* ONNX models in tests: opening files of the source tree, reading expected tensors (TensorProto and .npy), comparing.
+ * Include cmocka.h first. */
+#include "base/wire/pb.h"
+#include "frontend/frontend.h"
+#include "relay/relay.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct model { tn_ctx ctx; tn_arena arena; tn_pool pool; tn_graph g; tn_file file; } model;
+
+static inline void model_init(model *m)
+{
+    memset(m, 0, sizeof *m);
+    tn_ctx_init(&m->ctx);
+    tn_arena_init(&m->arena, NULL, NULL);
+    tn_pool_init(&m->pool, &m->ctx, &m->arena, NULL);
+    tn_graph_init(&m->g, &m->ctx, &m->arena, &m->pool);
+}
+
+static inline void model_deinit(model *m)
+{
+    tn_graph_deinit(&m->g);
+    if (m->file.mapped)
+        tn_file_unmap(&m->file);
+    tn_arena_deinit(&m->arena);
+    tn_ctx_deinit(&m->ctx);
+}
+
+static inline const char *model_errors(model *m)
+{
+    tn_buf b = {0};
+    tn_diag_print_all(&m->ctx, &b);
+    const char *s = tn_arena_strdup(&m->arena, tn_buf_cstr(&b));
+    tn_buf_deinit(&b);
+    return s;
+}
+
+/* A file of the source tree (TENON_SOURCE_DIR). */
+static inline const char *source_path(model *m, const char *relative)
+{
+    const char *root = getenv("TENON_SOURCE_DIR");
+    return tn_arena_printf(&m->arena, "%s/%s", root ? root : ".", relative);
+}
+
+/* Imports and verifies. */
+static inline tn_status model_read(model *m, const char *path, const tn_import_options *o)
+{
+    TN_TRY(tn_file_map(&m->ctx, path, &m->file));
+    TN_TRY(tn_import(&m->g, path, &m->file, NULL, o));
+    return tn_relay_verify(&m->g);
+}
+
+static inline const char *model_text(model *m)
+{
+    tn_buf b = {0};
+    tn_relay_print(&m->g, &b);
+    const char *s = tn_arena_strdup(&m->arena, tn_buf_cstr(&b));
+    tn_buf_deinit(&b);
+    return s;
+}
+
+/* ---- expected tensors: memory is the model's arena ---- */
+
+static inline tn_file model_map(model *m, const char *path)
+{
+    tn_file f;
+    if (tn_file_map(&m->ctx, path, &f) != TN_OK)
+        fail_msg("%s", model_errors(m));
+    tn_file copy = {tn_arena_copy(&m->arena, f.at, f.n, 64), f.n, 0};
+    tn_file_unmap(&f);
+    return copy;
+}
+
+static inline tn_tensor_value read_pb(model *m, const char *path)
+{
+    tn_file f = model_map(m, path);
+    tn_tensor_value v = {.borrowed = true};
+    tn_pb r = tn_pb_open(f.at, f.n);
+    while (tn_pb_next(&r)) {
+        tn_pb dims = tn_pb_sub(&r);
+        switch (r.field) {
+        case 1:
+            assert_true(v.ndim < 8);
+            if (r.wire == TN_PB_VARINT) { /* not packed */
+                v.dim[v.ndim++] = tn_pb_int(&r);
+                break;
+            }
+            for (const uint8_t *at = dims.at; at < dims.end;) { /* packed varints */
+                uint64_t d = 0;
+                int shift = 0;
+                do
+                    d |= (uint64_t)(*at & 0x7f) << shift;
+                while (shift += 7, *at++ & 0x80);
+                v.dim[v.ndim++] = (int64_t)d;
+            }
+            break;
+        case 2:
+            v.dtype = r.value == 1 ? TN_F32 : r.value == 6 ? TN_I32 : r.value == 7 ? TN_I64 : TN_BOOL1;
+            break;
+        case 9:
+            v.n = r.bytes.n;
+            v.at = tn_arena_copy(&m->arena, r.bytes.at, r.bytes.n, 64);
+            break;
+        default:
+            break;
+        }
+    }
+    if (!v.at)
+        v.at = tn_arena_alloc(&m->arena, 1, 64);
+    return v;
+}
+
+/* float32, C order: what make_models.py writes. */
+static inline tn_tensor_value read_npy(model *m, const char *path)
+{
+    tn_file f = model_map(m, path);
+    assert_true(f.n > 128 && memcmp(f.at, "\x93NUMPY\x01", 7) == 0);
+    size_t header = 10u + f.at[8] + 256u * f.at[9];
+    char *text = tn_arena_strndup(&m->arena, (const char *)f.at + 10, header - 10);
+    assert_non_null(strstr(text, "'descr': '<f4'"));
+    assert_non_null(strstr(text, "'fortran_order': False"));
+    const char *at = strstr(text, "'shape': (");
+    tn_tensor_value v = {.dtype = TN_F32, .borrowed = true, .n = f.n - header, .at = (char *)(uintptr_t)f.at + header};
+    assert_non_null(at);
+    for (at += strlen("'shape': ("); *at && *at != ')'; at++)
+        if (*at >= '0' && *at <= '9')
+            v.dim[v.ndim++] = strtoll(at, (char **)(uintptr_t)&at, 10), at--;
+    return v;
+}
+
+/* ---- comparing ---- */
+
+static inline double element(const tn_tensor_value *v, size_t i)
+{
+    if (tn_dtype_eq(v->dtype, TN_F32))
+        return (double)((const float *)v->at)[i];
+    if (tn_dtype_eq(v->dtype, TN_I32))
+        return ((const int32_t *)v->at)[i];
+    if (tn_dtype_eq(v->dtype, TN_I64))
+        return (double)((const int64_t *)v->at)[i];
+    return ((const uint8_t *)v->at)[i];
+}
+
+/* NULL if equal within |a - b| <= absolute + relative * |b|; else what differs. */
+static inline const char *differs(model *m, const tn_tensor_value *have, const tn_tensor_value *want, double relative, double absolute)
+{
+    if (!tn_dtype_eq(have->dtype, want->dtype) || have->ndim != want->ndim || have->n != want->n)
+        return tn_arena_printf(&m->arena, "rank %u, %zu bytes; expected rank %u, %zu bytes, or another dtype", have->ndim, have->n, want->ndim,
+                               want->n);
+    for (int i = 0; i < have->ndim; i++)
+        if (have->dim[i] != want->dim[i])
+            return tn_arena_printf(&m->arena, "dimension %d is %lld, not %lld", i, (long long)have->dim[i], (long long)want->dim[i]);
+    for (size_t i = 0; i < have->n / tn_dtype_bytes(have->dtype); i++) {
+        double a = element(have, i), b = element(want, i);
+        if (!(fabs(a - b) <= absolute + relative * fabs(b)) && !(isnan(a) && isnan(b)) && !(isinf(b) && a == b))
+            return tn_arena_printf(&m->arena, "element %zu is %.9g, not %.9g", i, a, b);
+    }
+    return NULL;
+}
+
+#endif

@@ -1,0 +1,304 @@
+#ifndef TENON_TESTS_ONNX_WRITE_H
+#define TENON_TESTS_ONNX_WRITE_H
+/* Writes tiny ONNX models from lines of text, so that a test is a table of texts:
+ *
+ *   opset 9                          domain "" (none given: no opset_import)
+ *   input x float n 3 ?              dims: extents, names, ? for an absent one; `input x float *` has no shape
+ *   init w float 2 2 = 1 2 3 4       raw data (zeros if none is given); types float double int32 int64 int8 uint8 bool float16 bfloat16 string
+ *   inits w int32 3 = 1 2 3          the typed field instead of raw data
+ *   initx w float 2                  data in another file
+ *   sequence x                       an input of another type than tensor
+ *   sparse                           an (empty) sparse initializer
+ *   node Conv x,w,,b -> y,z name=c0 pads=[1,1,1,1] group=1 alpha=0.5 auto_pad='VALID' value=<float 2 = 1 2> domain=com.x
+ *   output y
+ *
+ * Integers are attributes of type INT, numbers with a dot FLOAT, lists INTS or FLOATS. A list may not hold blanks. */
+#include "base/buf.h"
+#include "ir/eval.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- protobuf ---- */
+
+static inline void pb_varint(tn_buf *b, uint64_t v)
+{
+    for (; v >= 0x80; v >>= 7)
+        tn_buf_char(b, (char)(v | 0x80));
+    tn_buf_char(b, (char)v);
+}
+
+static inline void pb_int(tn_buf *b, unsigned field, int64_t v)
+{
+    pb_varint(b, field << 3);
+    pb_varint(b, (uint64_t)v);
+}
+
+static inline void pb_float(tn_buf *b, unsigned field, float f)
+{
+    uint32_t bits;
+    memcpy(&bits, &f, 4);
+    pb_varint(b, field << 3 | 5);
+    tn_buf_u32le(b, bits);
+}
+
+static inline void pb_bytes(tn_buf *b, unsigned field, const void *at, size_t n)
+{
+    pb_varint(b, field << 3 | 2);
+    pb_varint(b, n);
+    if (n)
+        tn_buf_add(b, at, n);
+}
+
+static inline void pb_text(tn_buf *b, unsigned field, const char *s)
+{
+    pb_bytes(b, field, s, strlen(s));
+}
+
+/* Appends and releases a message. */
+static inline void pb_message(tn_buf *b, unsigned field, tn_buf *inner)
+{
+    pb_bytes(b, field, inner->at, inner->n);
+    tn_buf_deinit(inner);
+}
+
+/* ---- types ---- */
+
+typedef struct write_type { const char *name; int number; tn_dtype dtype; unsigned typed_field; } write_type;
+
+static inline const write_type *write_type_of(const char *name)
+{
+    static const write_type all[] = {
+        {"float", 1, {TN_FLOAT, 32, 1}, 4},   {"uint8", 2, {TN_UINT, 8, 1}, 5},     {"int8", 3, {TN_INT, 8, 1}, 5},
+        {"int32", 6, {TN_INT, 32, 1}, 5},     {"int64", 7, {TN_INT, 64, 1}, 7},     {"string", 8, {TN_INT, 8, 1}, 6},
+        {"bool", 9, {TN_BOOL, 8, 1}, 5},      {"float16", 10, {TN_FLOAT, 16, 1}, 5}, {"double", 11, {TN_FLOAT, 64, 1}, 10},
+        {"uint64", 13, {TN_UINT, 64, 1}, 11}, {"bfloat16", 16, {TN_BFLOAT, 16, 1}, 5}, {"complex64", 14, {TN_FLOAT, 64, 1}, 4},
+        {"int4", 22, {TN_INT, 8, 1}, 5},
+    };
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        if (strcmp(all[i].name, name) == 0)
+            return &all[i];
+    return NULL;
+}
+
+/* ---- lines ---- */
+
+typedef struct words { char text[1024]; char *at[128]; int n; } words;
+
+/* Splits at blanks, but not inside < >. */
+static inline void split_words(words *w, const char *line, size_t n)
+{
+    bool in_word = false, angle = false;
+    w->n = 0;
+    memcpy(w->text, line, n);
+    w->text[n] = 0;
+    for (char *p = w->text; *p; p++) {
+        angle = *p == '<' || (angle && *p != '>');
+        if (*p == ' ' && !angle) {
+            *p = 0;
+            in_word = false;
+        } else if (!in_word) {
+            w->at[w->n++] = p;
+            in_word = true;
+        }
+    }
+}
+
+static inline void write_typed(tn_buf *t, const write_type *type, int n, char *const value[])
+{
+    tn_buf packed = {0};
+    for (int i = 0; i < n; i++) {
+        double v = strtod(value[i], NULL);
+        float f = (float)v;
+        uint32_t bits;
+        memcpy(&bits, &f, 4);
+        if (type->typed_field == 4)
+            tn_buf_add(&packed, &f, 4);
+        else if (type->typed_field == 10)
+            tn_buf_add(&packed, &v, 8);
+        else if (type->number == 10)
+            pb_varint(&packed, tn_float_to_half(f));
+        else if (type->number == 16)
+            pb_varint(&packed, bits >> 16);
+        else
+            pb_varint(&packed, (uint64_t)strtoll(value[i], NULL, 10));
+    }
+    pb_message(t, type->typed_field, &packed);
+}
+
+static inline void write_raw(tn_buf *t, const write_type *type, int n, char *const value[])
+{
+    tn_buf raw = {0};
+    for (int i = 0; i < n; i++) {
+        char element[8];
+        bool real = tn_dtype_is_float(type->dtype);
+        tn_scalar v = real ? (tn_scalar){.f = strtod(value[i], NULL)} : (tn_scalar){.i = strtoll(value[i], NULL, 10)};
+        tn_scalar_write(type->dtype, element, v);
+        tn_buf_add(&raw, element, tn_dtype_bytes(type->dtype));
+    }
+    pb_message(t, 9, &raw);
+}
+
+/* TensorProto from words "float 2 2 = 1 2 3 4". */
+static inline void write_tensor(tn_buf *t, const char *name, bool typed, int n, char *const word[])
+{
+    const write_type *type = write_type_of(word[0]);
+    size_t bytes = tn_dtype_bytes(type->dtype);
+    int i = 1;
+    for (; i < n && strcmp(word[i], "=") != 0; i++) {
+        pb_int(t, 1, strtoll(word[i], NULL, 10));
+        bytes *= (size_t)strtoll(word[i], NULL, 10);
+    }
+    pb_int(t, 2, type->number);
+    if (name)
+        pb_text(t, 8, name);
+    if (i == n) {
+        tn_buf zeros = {0};
+        tn_buf_fill(&zeros, 0, bytes);
+        pb_message(t, 9, &zeros);
+        return;
+    }
+    i++;
+    if (typed)
+        write_typed(t, type, n - i, word + i);
+    else
+        write_raw(t, type, n - i, word + i);
+}
+
+static inline void write_value_info(tn_buf *g, unsigned field, const words *w)
+{
+    tn_buf info = {0}, type = {0}, tensor = {0}, shape = {0};
+    pb_text(&info, 1, w->at[1]);
+    if (w->n > 2) {
+        pb_int(&tensor, 1, write_type_of(w->at[2])->number);
+        for (int i = 3; i < w->n && strcmp(w->at[i], "*") != 0; i++) {
+            tn_buf dim = {0};
+            char first = w->at[i][0];
+            if ((first >= '0' && first <= '9') || first == '-')
+                pb_int(&dim, 1, strtoll(w->at[i], NULL, 10));
+            else if (first != '?')
+                pb_text(&dim, 2, w->at[i]);
+            pb_message(&shape, 1, &dim);
+        }
+        if (w->n < 4 || strcmp(w->at[3], "*") != 0)
+            pb_message(&tensor, 2, &shape);
+        pb_message(&type, 1, &tensor);
+        pb_message(&info, 2, &type);
+    }
+    pb_message(g, field, &info);
+}
+
+static inline void write_list(tn_buf *a, const char *at)
+{
+    bool real = strchr(at, '.') != NULL;
+    for (at++; *at && *at != ']'; at += *at == ',') {
+        char *end;
+        if (real)
+            pb_float(a, 7, strtof(at, &end));
+        else
+            pb_int(a, 8, strtoll(at, &end, 10));
+        at = end;
+    }
+    pb_int(a, 20, real ? 6 : 7);
+}
+
+static inline void write_attr(tn_buf *node, const char *name, char *value)
+{
+    tn_buf a = {0}, tensor = {0};
+    words *w = malloc(sizeof *w);
+    pb_text(&a, 1, name);
+    if (value[0] == '[') {
+        write_list(&a, value);
+    } else if (value[0] == '\'') {
+        pb_bytes(&a, 4, value + 1, strlen(value) - 2);
+        pb_int(&a, 20, 3);
+    } else if (value[0] == '<') {
+        split_words(w, value + 1, strlen(value) - 2);
+        write_tensor(&tensor, NULL, false, w->n, w->at);
+        pb_message(&a, 5, &tensor);
+        pb_int(&a, 20, 4);
+    } else if (strchr(value, '.')) {
+        pb_float(&a, 2, strtof(value, NULL));
+        pb_int(&a, 20, 1);
+    } else {
+        pb_int(&a, 3, strtoll(value, NULL, 10));
+        pb_int(&a, 20, 2);
+    }
+    free(w);
+    pb_message(node, 5, &a);
+}
+
+/* "x,,b" -> three entries of `field`. */
+static inline void write_names(tn_buf *node, unsigned field, const char *names)
+{
+    for (;;) {
+        size_t n = strcspn(names, ",");
+        pb_bytes(node, field, names, n);
+        if (!names[n])
+            break;
+        names += n + 1;
+    }
+}
+
+static inline void write_node(tn_buf *g, const words *w)
+{
+    tn_buf node = {0};
+    int i = 2;
+    if (strcmp(w->at[i], "->") != 0)
+        write_names(&node, 1, w->at[i++]);
+    write_names(&node, 2, w->at[i + 1]);
+    pb_text(&node, 4, w->at[1]);
+    for (i += 2; i < w->n; i++) {
+        char *value = strchr(w->at[i], '=');
+        *value++ = 0;
+        if (strcmp(w->at[i], "name") == 0)
+            pb_text(&node, 3, value);
+        else if (strcmp(w->at[i], "domain") == 0)
+            pb_text(&node, 7, value);
+        else
+            write_attr(&node, w->at[i], value);
+    }
+    pb_message(g, 1, &node);
+}
+
+/* The bytes of a model; the caller's to deinit. */
+static inline tn_buf write_model(const char *text)
+{
+    tn_buf whole = {0}, graph = {0};
+    words *w = malloc(sizeof *w);
+    pb_int(&whole, 1, 8);
+    for (size_t n; *text; text += n + (text[n] == '\n')) {
+        n = strcspn(text, "\n");
+        split_words(w, text, n);
+        if (w->n == 0)
+            continue;
+        tn_buf t = {0};
+        if (strcmp(w->at[0], "opset") == 0) {
+            pb_int(&t, 2, strtoll(w->at[1], NULL, 10));
+            pb_message(&whole, 8, &t);
+        } else if (strncmp(w->at[0], "init", 4) == 0) {
+            write_tensor(&t, w->at[1], w->at[0][4] == 's', w->n - 2, w->at + 2);
+            if (w->at[0][4] == 'x')
+                pb_int(&t, 14, 1);
+            pb_message(&graph, 5, &t);
+        } else if (strcmp(w->at[0], "sequence") == 0) {
+            tn_buf type = {0};
+            pb_text(&t, 1, w->at[1]);
+            pb_text(&type, 4, "");
+            pb_message(&t, 2, &type);
+            pb_message(&graph, 11, &t);
+        } else if (strcmp(w->at[0], "sparse") == 0) {
+            pb_text(&graph, 15, "");
+        } else if (strcmp(w->at[0], "node") == 0) {
+            write_node(&graph, w);
+        } else {
+            write_value_info(&graph, w->at[0][0] == 'i' ? 11 : 12, w);
+        }
+    }
+    free(w);
+    pb_message(&whole, 7, &graph);
+    return whole;
+}
+
+#endif

@@ -1,0 +1,248 @@
+/* Import of small models: what Relay they give (tests/onnx/import.txt), and what is said about those that cannot be
+ * read (tests/onnx/errors.txt). A case is a line `# what`, a model as tests/onnx/write.h has it, with lines
+ * `override NAME DIM...` for the import options, `=>`, and the expected text; `---` ends it. With TENON_GOLDEN=1 the
+ * files are rewritten: review the diff. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "onnx/model.h"
+#include "onnx/write.h"
+
+typedef struct overrides { tn_input_shape shape[4]; int64_t dim[4][8]; char name[4][32]; size_t n; } overrides;
+
+/* Takes override lines out of the model text. */
+static void take_overrides(char *text, overrides *o)
+{
+    for (char *at; (at = strstr(text, "\noverride ")) != NULL;) {
+        char *end = strchr(at + 1, '\n'), *word = at + 10;
+        size_t n = strcspn(word, " \n");
+        tn_input_shape *s = &o->shape[o->n];
+        memcpy(o->name[o->n], word, n);
+        *s = (tn_input_shape){o->name[o->n], 0, o->dim[o->n]};
+        for (word += n; *word == ' ';)
+            o->dim[o->n][s->ndim++] = strtoll(word, &word, 10);
+        o->n++;
+        if (end)
+            memmove(at, end, strlen(end) + 1);
+        else
+            *at = 0;
+    }
+}
+
+/* The module's text without its first line, then all diagnostics. */
+static const char *import_text(model *m, char *text)
+{
+    overrides o = {0};
+    take_overrides(text, &o);
+    tn_buf b = write_model(text), out = {0};
+    tn_import_options options = {o.shape, o.n};
+    m->file = (tn_file){tn_arena_copy(&m->arena, b.at, b.n, 1), b.n, 0};
+    tn_buf_deinit(&b);
+    tn_status s = tn_import(&m->g, "m.onnx", &m->file, "onnx", &options);
+    if (s == TN_OK)
+        s = tn_relay_verify(&m->g);
+    assert_int_equal(s == TN_OK, m->ctx.n_error == 0);
+    if (s == TN_OK)
+        tn_buf_str(&out, strchr(model_text(m), '\n') + 1);
+    tn_buf_str(&out, model_errors(m));
+    const char *have = tn_arena_strdup(&m->arena, tn_buf_cstr(&out));
+    tn_buf_deinit(&out);
+    return have;
+}
+
+static int check_cases(const char *file, tn_buf *rewritten)
+{
+    model home;
+    model_init(&home);
+    int wrong = 0, n = 0;
+    tn_file f = model_map(&home, source_path(&home, file));
+    for (char *at = tn_arena_strndup(&home.arena, (const char *)f.at, f.n), *next; at && *at; at = next, n++) {
+        char *end = strstr(at, "\n---\n"), *arrow = strstr(at, "\n=>\n");
+        assert_non_null(end);
+        assert_true(arrow && arrow < end);
+        *arrow = end[1] = 0;
+        next = end + 5;
+        char *body = strchr(at, '\n');
+        const char *want = arrow + 4 < end ? arrow + 4 : "";
+        tn_buf_printf(rewritten, "%s\n=>\n", at);
+        model m;
+        model_init(&m);
+        const char *have = import_text(&m, tn_arena_strdup(&m.arena, body));
+        tn_buf_printf(rewritten, "%s---\n", have);
+        if (strcmp(have, want) != 0) {
+            print_error("%s: %.*s\n--- expected\n%s--- is\n%s", file, (int)(body - at), at, want, have);
+            wrong++;
+        }
+        model_deinit(&m);
+    }
+    assert_true(n > 10);
+    model_deinit(&home);
+    return wrong;
+}
+
+static void check_file(const char *file)
+{
+    tn_buf rewritten = {0};
+    int wrong = check_cases(file, &rewritten);
+    const char *root = getenv("TENON_SOURCE_DIR"), *golden = getenv("TENON_GOLDEN");
+    char path[4096];
+    snprintf(path, sizeof path, "%s/%s", root ? root : ".", file);
+    FILE *f = golden && wrong ? fopen(path, "wb") : NULL;
+    if (f) {
+        fwrite(rewritten.at, 1, rewritten.n, f);
+        fclose(f);
+    }
+    tn_buf_deinit(&rewritten);
+    assert_int_equal(wrong, 0);
+}
+
+static void models_become_relay(void **state)
+{
+    (void)state;
+    check_file("tests/onnx/import.txt");
+}
+
+static void what_is_wrong_is_said(void **state)
+{
+    (void)state;
+    check_file("tests/onnx/errors.txt");
+}
+
+/* ---- hostile bytes ---- */
+
+static const char sample[] = "opset 13\n"
+                             "input x float n 2 6\n"
+                             "init w float 6 3 = 1 2 3 4 5 6 7 8 9 1 2 3 4 5 6 7 8 9\n"
+                             "init ax int64 1 = 1\n"
+                             "inits k int32 2 = 0 -1\n"
+                             "node Shape x -> s\n"
+                             "node Gather s,k -> g\n"
+                             "node MatMul x,w -> y name=mm\n"
+                             "node Squeeze z,ax -> q\n"
+                             "node Split y -> z,z2 axis=1\n"
+                             "node Concat z,z2 -> o axis=-1\n"
+                             "node Reshape o,g -> r\n"
+                             "output r\n"
+                             "output o\n";
+
+/* Success, or failure that says why. */
+static void import_any(const void *at, size_t n)
+{
+    model m;
+    model_init(&m);
+    m.file = (tn_file){tn_arena_copy(&m.arena, at, n, 1), n, 0};
+    tn_status s = tn_import(&m.g, "m.onnx", &m.file, "onnx", NULL);
+    if (s == TN_OK)
+        s = tn_relay_verify(&m.g);
+    if ((s == TN_OK) != (m.ctx.n_error == 0))
+        fail_msg("status %d, but %zu errors\n%s", s, m.ctx.n_error, model_errors(&m));
+    model_deinit(&m);
+}
+
+static void every_prefix_is_refused_or_read(void **state)
+{
+    (void)state;
+    tn_buf b = write_model(sample);
+    for (size_t n = 0; n <= b.n; n++)
+        import_any(b.at, n);
+    tn_buf_deinit(&b);
+}
+
+static void every_flipped_bit_is_survived(void **state)
+{
+    (void)state;
+    tn_buf b = write_model(sample);
+    for (size_t i = 0; i < b.n * 8; i++) {
+        b.at[i / 8] ^= (char)(1 << i % 8);
+        import_any(b.at, b.n);
+        b.at[i / 8] ^= (char)(1 << i % 8);
+    }
+    tn_buf_deinit(&b);
+}
+
+/* ---- formats ---- */
+
+static void formats_are_guessed(void **state)
+{
+    (void)state;
+    tn_buf onnx = write_model("opset 13\ninput x float 1\nnode Relu x -> y\noutput y\n");
+    const struct { const char *path, *content; size_t n; const char *format; } row[] = {
+        {"m.onnx", "", 0, "onnx"},
+        {"M.ONNX", "", 0, "onnx"},
+        {"model.bin", onnx.at, onnx.n, "onnx"},
+        {"a/b.relay", "", 0, "relay"},
+        {"x", "\n #[version = \"0.0.5\"]\n", 23, "relay"},
+        {"x.txt", "def @main() { }", 15, "relay"},
+        {"x.onnx", "def @main() { }", 15, "relay"},
+        {"m.h5", "", 0, "keras"},
+        {"m", "\x89HDF\r\n\x1a\n....", 12, "keras"},
+        {"m", "\x1c\0\0\0TFL3....", 12, "tflite"},
+        {"frozen.pb", "", 0, "pb"},
+        {"net-symbol.json", "{}", 2, "mxnet"},
+        {"m.pth", "PK", 2, "pytorch"},
+        {"README", "hello", 5, NULL},
+        {"onnx", "", 0, NULL},
+    };
+    for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+        tn_file f = {(const uint8_t *)row[i].content, row[i].n, 0};
+        const tn_format *have = tn_format_guess(row[i].path, &f);
+        if ((have == NULL) != (row[i].format == NULL) || (have && strcmp(have->name, row[i].format) != 0))
+            fail_msg("%s: %s", row[i].path, have ? have->name : "not known");
+    }
+    assert_string_equal(tn_format_guess("m.onnx", NULL)->name, "onnx");
+    tn_buf_deinit(&onnx);
+}
+
+static void unknown_formats_are_refused(void **state)
+{
+    (void)state;
+    const struct { const char *path, *format, *text; } row[] = {
+        {"m.h5", NULL, "m.h5: error: Keras models cannot be read yet; export the model to ONNX [frontend-E002]\n"},
+        {"m.h5", "tflite", "m.h5: error: TFLite models cannot be read yet; export the model to ONNX [frontend-E002]\n"},
+        {"m.x", NULL, "m.x: error: neither content nor suffix tells which format this model has; name it with --model-format "
+                      "(onnx, relay) [frontend-E001]\n"},
+        {"m.x", "onx", "m.x: error: model format \"onx\" is not known; onnx, relay can be read [frontend-E001]\n"},
+    };
+    for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+        model m;
+        model_init(&m);
+        m.file = (tn_file){(const uint8_t *)"", 0, 0};
+        assert_int_equal(tn_import(&m.g, row[i].path, &m.file, row[i].format, NULL), TN_FAIL);
+        assert_string_equal(model_errors(&m), row[i].text);
+        model_deinit(&m);
+    }
+}
+
+static void relay_text_is_read(void **state)
+{
+    (void)state;
+    static const char text[] = "#[version = \"0.0.5\"]\ndef @main(%x: Tensor[(n), float32]) -> Tensor[(n), float32] {\n  nn.relu(%x)\n}\n";
+    model m;
+    model_init(&m);
+    m.file = (tn_file){(const uint8_t *)text, sizeof text - 1, 0};
+    assert_int_equal(tn_import(&m.g, "m.relay", &m.file, NULL, NULL), TN_OK);
+    assert_string_equal(model_text(&m), text);
+    model_deinit(&m);
+    model_init(&m);
+    m.file = (tn_file){(const uint8_t *)text, sizeof text - 1, 0};
+    tn_import_options o = {&(tn_input_shape){"x", 1, (const int64_t[]){3}}, 1};
+    assert_int_equal(tn_import(&m.g, "m.relay", &m.file, NULL, &o), TN_FAIL);
+    model_deinit(&m);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(models_become_relay),
+        cmocka_unit_test(what_is_wrong_is_said),
+        cmocka_unit_test(every_prefix_is_refused_or_read),
+        cmocka_unit_test(every_flipped_bit_is_survived),
+        cmocka_unit_test(formats_are_guessed),
+        cmocka_unit_test(unknown_formats_are_refused),
+        cmocka_unit_test(relay_text_is_read),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

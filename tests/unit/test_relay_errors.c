@@ -1,0 +1,282 @@
+/* Relay text that is refused: each row is a text, the place and the sentence of its first report. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <cmocka.h>
+
+#include "test_relay.h"
+
+#define MAIN(body) "def @main(%x: Tensor[(n, 4), float32]) {\n" body "\n}\n"
+
+typedef struct row { const char *text, *want; } row;
+
+/* clang-format off */
+static const row rows[] = {
+    /* modules */
+    { "#[version = \"0.0.6\"]\n" MAIN("%x"),
+      "t:1:13: error: version \"0.0.6\" of Relay text is not known: only \"0.0.5\" is read [relay-E002]" },
+    { "#[flavour = \"x\"]\n" MAIN("%x"),
+      "t:1:3: error: unknown attribute of a module: #[version = \"0.0.5\"] and #[symbols = \"n in [1, "
+      "16]\"] are known [relay-E003]" },
+    { "#[version = 5]\n" MAIN("%x"), "t:1:13: error: expected a string in quotes [relay-E003]" },
+    { "#[symbols = \"n in [4, 3]\"]\n" MAIN("%x"),
+      "a range is written `n in [least, most]`, this one is empty [relay-E004]" },
+    { "#[symbols = \"n in [4, 5] m\"]\n" MAIN("%x"), "expected `,` or the end of the symbols [relay-E004]" },
+    { MAIN("%x") "%y", "t:4:1: error: expected `def @name(...)` or the end, found '%' [relay-E005]" },
+    { "", "t:1:1: error: there is no function in this text: write def @main(...) { ... } [relay-E006]" },
+    { MAIN("%x") MAIN("%x"), "t:4:6: error: @main is defined twice [relay-E051]" },
+    { "type List[A] { Cons(A, List[A]), Nil }\n" MAIN("%x"),
+      "t:1:1: error: algebraic data types (`type`) are not supported yet [relay-E024]" },
+    { "extern type Dict\n" MAIN("%x"), "t:1:1: error: `extern` declarations are not supported yet [relay-E028]" },
+    { "def @id[A](%x: A) { %x }",
+      "t:1:8: error: type parameters are not supported yet: write one function for each type "
+      "[relay-E021]" },
+    { "def main() { 1 }", "t:1:5: error: expected `@`, found `main` [ir-E001]" },
+    /* what is not supported yet */
+    { MAIN("if (True) { %x } else { %x }"),
+      "t:2:1: error: `if` is not supported yet: choose with where(cond, a, b), or fold the condition "
+      "in the model [relay-E023]" },
+    { MAIN("match (%x) { Nil => 1 }"),
+      "t:2:1: error: `match` and algebraic data types are not supported yet [relay-E024]" },
+    { MAIN("%0 = ref(%x);\n%0"), "t:2:6: error: references (`ref`) are not supported yet [relay-E022]" },
+    { MAIN("ref_read(%x)"), "t:2:1: error: references (`ref_read`) are not supported yet [relay-E022]" },
+    { MAIN("ref_write(%x, %x)"), "t:2:1: error: references (`ref_write`) are not supported yet [relay-E022]" },
+    { MAIN("@main(%x)"), "t:2:1: error: @main calls itself: recursion is not supported yet [relay-E025]" },
+    { "def @main(%x: bool) { @f(%x) }\ndef @f(%x: bool) { @g(%x) }\ndef @g(%x: bool) { @f(%x) }\n",
+      "t:3:20: error: @f calls itself: recursion is not supported yet [relay-E025]" },
+    { MAIN("add(let %y = 1; %y, 1)"), "t:2:5: error: `let` begins a line of its own: let %x = ...; [relay-E026]" },
+    { MAIN("%0 = free_var %y: bool;\n%x"),
+      "t:2:6: error: `free_var` stands before a bare expression; in a function write a parameter "
+      "[relay-E027]" },
+    { "def @main(%x: ref(float32)) { 1 }", "t:1:15: error: references (`ref`) are not supported yet [relay-E022]" },
+    { "def @main(%f: fn [A](A) -> A) { 1 }",
+      "t:1:18: error: type parameters are not supported yet: write one function for each type "
+      "[relay-E021]" },
+    { MAIN("%0 = fn [A](%y: A) { %y };\n%x"),
+      "t:2:9: error: type parameters are not supported yet: write one function for each type "
+      "[relay-E021]" },
+    /* types */
+    { "def @main(%x: Tensor[(-1, 4), float32]) { %x }",
+      "t:1:23: error: a dimension is at least 0, this is -1 [relay-E010]" },
+    { "def @main(%x: Tensor[(n == 1, 4), float32]) { %x }",
+      "t:1:23: error: a dimension is an index expression of integers and symbols [relay-E010]" },
+    { "def @main(%x: Tensor[(1, 4), float33]) { %x }",
+      "t:1:30: error: expected the dtype of a tensor (float32, int8, bool, ...), found 'float33' "
+      "[relay-E011]" },
+    { "def @main(%x: Tensor[(1, 4), index]) { %x }",
+      "t:1:30: error: expected the dtype of a tensor (float32, int8, bool, ...), found 'index' "
+      "[relay-E011]" },
+    { "def @main(%x: Tensor[(1, 4), float32, NCHW4c]) { %x }",
+      "t:1:39: error: layout NCHW4c is of 4 dimensions, the tensor has 2 [relay-E012]" },
+    { "def @main(%x: (float32, _)) { %x }", "`_` inside a type cannot be inferred: write the type [relay-E013]" },
+    { "def @main(%x: List[float32]) { %x }",
+      "t:1:15: error: unknown type 'List': tensors (Tensor[(2, 3), float32]), scalars (float32), "
+      "tuples and fn types are supported, algebraic data types not yet [relay-E014]" },
+    { "def @main(%x: Tensor[(4*h, 4), float32]) { %x }",
+      "nothing binds 'h': an expression is checked, not solved, so one parameter must have 'h' itself "
+      "as a dimension [relay-E016]" },
+    { "def @main(%x) { %x }", "t:1:11: error: %x needs a type, as in %x: Tensor[(1, 3), float32] [relay-E053]" },
+    { "def @main(%x: _) { %x }", "t:1:11: error: %x needs a type, as in %x: Tensor[(1, 3), float32] [relay-E053]" },
+    { "def @main(%x: bool, %x: bool) { %x }", "t:1:21: error: %x is defined twice [relay-E051]" },
+    { "def @main(%x: Tensor[(n, 4), float32]) -> Tensor[(m, 4), float32] { %x }", "t:1:51: error:" },
+    { "def @main(%x: Tensor[(n, 4), float32]) -> Tensor[(n, 5), float32] { %x }",
+      "t:1:43: error: the result is declared Tensor[(n, 5), float32], its type is Tensor[(n, 4), "
+      "float32] [relay-E050]" },
+    { MAIN("let %y: Tensor[(?, 4), int32] = %x;\n%y"),
+      "t:2:33: error: the value is declared Tensor[(?, 4), int32], its type is Tensor[(n, 4), float32] "
+      "[relay-E050]" },
+    { MAIN("%0 = fn (%y: float32) -> int32 { %y };\n%x"),
+      "the result is declared int32, its type is float32 [relay-E050]" },
+    /* literals, constants */
+    { MAIN("%x * 1q"),
+      "t:2:6: error: unknown suffix 'q' of a number: use f, f64, f16, bf16, i8 ... i64, u8 ... u64 "
+      "[relay-E030]" },
+    { MAIN("%x * 1i7777"), "t:2:6: error: unknown suffix" },
+    { MAIN("%x * 300u8"), "t:2:6: error: 300 is no value of its integer type [relay-E031]" },
+    { MAIN("%x * -129i8"), "t:2:7: error: -129 is no value of its integer type [relay-E031]" },
+    { MAIN("%x * -1u64"), "t:2:7: error: -1 is no value of its integer type [relay-E031]" },
+    { MAIN("%x * 1.5i32"), "t:2:6: error: 1.5 is no value of its integer type [relay-E031]" },
+    { MAIN("%x * 99999999999"), "t:2:6: error: 99999999999 is no value of its integer type [relay-E031]" },
+    { MAIN("%x * 0xffffffffffffffffi64"), "is no value of its integer type [relay-E031]" },
+    { MAIN("meta[relay.attrs][0]"), "t:2:6: error: only meta[relay.Constant][k] is known here [relay-E035]" },
+    { MAIN("meta[relay.Constant][x]"), "t:2:22: error: expected the number of a constant [relay-E035]" },
+    { MAIN("%x + meta[relay.Constant][0]"),
+      "t:2:6: error: the type of meta[relay.Constant][0] is not known: write it in a comment after it, "
+      "as in /* name (256, 64) */ [relay-E036]" },
+    { MAIN("%x + meta[relay.Constant][0] /* w (n, 4) */"),
+      "the type of a constant is a tensor of constant dimensions [relay-E015]" },
+    { MAIN("%x + meta[relay.Constant][0] /* ty=(float32, float32) */"),
+      "the type of a constant is a tensor of constant dimensions [relay-E015]" },
+    { MAIN("%x + meta[relay.Constant][0] /* w (9223372036854775807, 3) */"),
+      "this constant is larger than memory can be [relay-E015]" },
+    { MAIN("%x + meta[relay.Constant][0] /* w (4) floot */"), "t:2:" },
+    /* names, fields */
+    { MAIN("%y"), "t:2:1: error: %y is not defined here [relay-E039]" },
+    { MAIN("%0 = fn (%y: bool) { %1 = %y; %1 };\n%1"), "t:3:1: error: %1 is not defined here [relay-E039]" },
+    { MAIN("% = 1; %x"), "error: after `%` stands a name or a number [relay-E032]" },
+    { MAIN("%0x = 1; %x"), "error: after `%` stands a name or a number [relay-E032]" },
+    { MAIN("%0 = %x;\n%0 = %x;\n%0"), "t:3:1: error: %0 is defined twice [relay-E051]" },
+    { MAIN("%x.0"), "t:2:4: error: only a tuple has fields like .0 [relay-E037]" },
+    { MAIN("%0 = (%x, %x);\n%0.2"), "t:3:4: error: there is no field 2: the tuple has 2 [relay-E037]" },
+    { MAIN("%0 = (%x, %x);\n%0.a"), "after a point stands the number of a field, as in %0.1 [relay-E037]" },
+    { MAIN("exp(%x).1"), "only a tuple has fields like .1 [relay-E037]" },
+    { MAIN("exp(%x).k"), "after a point stands the number of a field, as in %0.1 [relay-E037]" },
+    { MAIN("%0 = None;\n%0"), "t:2:6: error: `None` stands only for an absent argument of a call [relay-E033]" },
+    { MAIN("(%x, None)"), "`None` stands only for an absent argument of a call [relay-E033]" },
+    { MAIN("%0 = (%x, None); %x"), "`None` stands only for an absent argument of a call [relay-E033]" },
+    { MAIN("None"), "`None` stands only for an absent argument of a call [relay-E033]" },
+    /* calls */
+    { MAIN("%x(%x)"), "t:2:1: error: only a function can be called [relay-E038]" },
+    { MAIN("nn.leaky_relu(%x, alpha=0.1, alpha=0.2)"), "t:2:30: error: attribute alpha is given twice [relay-E040]" },
+    { MAIN("nn.relu(%x, alpha=0.1)"), "t:2:13: error: nn.relu has no attributes, so no alpha [relay-E041]" },
+    { MAIN("nn.dense(%x, %x, unit=4)"), "ir-E020" },
+    { MAIN("nn.rellu(%x)"), "t:2:1: error: unknown operator nn.rellu; did you mean nn.relu? [relay-E043]" },
+    { MAIN("my.own.operator(%x, mode=\"fast\", k=[1, 2])"),
+      "t:2:1: error: unknown operator my.own.operator [relay-E043]" },
+    { MAIN("tuple(%x)"), "t:2:1: error: unknown operator tuple" },
+    { MAIN("cast(%x)"), "t:2:1: error: cast needs the attribute dtype [relay-E044]" },
+    { MAIN("@f(%x)\n}\ndef @f(%a: bool, %b: bool) {\n%a"),
+      "t:2:1: error: @f takes 2 arguments, 1 are given [relay-E045]" },
+    { MAIN("@f(%x)\n}\ndef @f(%a: bool) {\n%a"),
+      "t:2:1: error: argument 0 of the call is Tensor[(n, 4), float32], the function takes bool "
+      "[relay-E049]" },
+    { MAIN("@f(%x, %x)\n}\ndef @f(%a: Tensor[(k, 4), float32], %b: Tensor[(k + 1, 4), float32]) {\n%a"),
+      "argument 1 of the call is" },
+    { MAIN("@f(%x)"), "t:2:1: error: there is no function @f [relay-E048]" },
+    { MAIN("%0 = fn (%y: float32) { %y };\n%0(%x)"), "op-E012" },
+    { MAIN("%x + relu"),
+      "t:2:6: error: 'relu' is no value: values are %names, constants and calls, op(...) [relay-E046]" },
+    { MAIN("\"text\""), "t:2:1: error: a string is no tensor: strings stand only for attributes [relay-E046]" },
+    { MAIN("%x + "), "t:3:1: error: expected an expression, found '}' [relay-E047]" },
+    { "def @main() { 1 +", "expected an expression, found the end of the text [relay-E047]" },
+    { MAIN("%0 = exp(%x);"),
+      "t:3:1: error: the block has no result: its last expression has no `;` and no name [relay-E052]" },
+    { MAIN("exp(%x); %x"), "t:2:8: error: expected `}`, found `;` [ir-E001]" },
+    { MAIN("exp(%x"), "t:3:1: error: expected `)`, found `}` [ir-E001]" },
+    { MAIN("exp()"), "op-E001" },
+    { MAIN("exp(None)"), "op-E001" },
+    { MAIN("%x + 1"), "t:2:4: error:" },
+    { "def @main(%x: bool", "ir-E001" },
+    { "def @main(%x: bool) { /* open", "ir-E002" },
+};
+/* clang-format on */
+
+static void test_rows(void **state)
+{
+    (void)state;
+    int n_wrong = 0;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        module m;
+        module_open(&m);
+        tn_status s = tn_relay_parse(&m.g, "t", rows[i].text, strlen(rows[i].text), NULL, 0);
+        const char *all = module_diag(&m);
+        size_t first = strcspn(all, "\n");
+        const char *at = strstr(all, rows[i].want);
+        if (s == TN_OK || !at || at >= all + first) {
+            print_error("row %zu: %s\nwant: %s\ngot:  %s", i, rows[i].text, rows[i].want, all);
+            n_wrong++;
+        }
+        module_close(&m);
+    }
+    assert_int_equal(n_wrong, 0);
+}
+
+/* One run reports every independent mistake, and not what follows from one. */
+static void test_many(void **state)
+{
+    (void)state;
+    static const char text[] =
+        MAIN("%0 = nn.rellu(%x);\n%1 = exp(%0) + %2;\n%3 = reshape(%x);\n%4 = add(%3, %1);\n(%4, %5)");
+    module m;
+    module_open(&m);
+    assert_int_equal(tn_relay_parse(&m.g, "t", text, sizeof text - 1, NULL, 0), TN_FAIL);
+    assert_int_equal(m.ctx.n_error, 4);
+    assert_int_equal(m.ctx.diag[0].loc.line, 2);
+    assert_int_equal(m.ctx.diag[1].loc.line, 3);
+    assert_int_equal(m.ctx.diag[2].loc.line, 4);
+    assert_int_equal(m.ctx.diag[3].loc.line, 6);
+    module_close(&m);
+}
+
+/* Mistakes without end are cut short; nesting without end is refused. */
+static void test_limits(void **state)
+{
+    (void)state;
+    static const char *const parts[][3] = {
+        { "def @main() {\n", "%x;\n", "relay-E008" },
+        { "def @main(%x: float32) {\n", "exp(", "relay-E007" },
+        { "def @main(%x: float32) {\n", "(", "relay-E007" },
+        { "def @main(%x: float32) {\n", "- ", "relay-E007" },
+        { "def @main(%x: float32) {\n", "fn () { ", "relay-E007" },
+        { "def @main(%x: ", "(", "relay-E007" },
+        { "def @main(%x: ", "fn (", "relay-E007" },
+        { "def @main(%x: float32) { exp(", "%x, ", "relay-E042" },
+        { "def @main(%x: float32) { (", "%x, ", "relay-E042" },
+        { "def @main(%x: (", "bool, ", "relay-E013" },
+        { "def @main(%x: Tensor[(", "1, ", "relay-E010" },
+    };
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        tn_buf b = { 0 };
+        module m;
+        module_open(&m);
+        tn_buf_str(&b, parts[i][0]);
+        for (int k = 0; k < 100000; k++) {
+            if (i == 0) {
+                tn_buf_printf(&b, "%%%d = exp(%%y%d);\n", k, k);
+            } else {
+                tn_buf_str(&b, parts[i][1]);
+            }
+        }
+        assert_int_equal(tn_relay_parse(&m.g, "t", b.at, b.n, NULL, 0), TN_FAIL);
+        assert_non_null(strstr(module_diag(&m), parts[i][2]));
+        assert_true(m.ctx.n_error <= 21);
+        tn_buf_deinit(&b);
+        module_close(&m);
+    }
+}
+
+/* Parameters must be as large as the constants' types. */
+static void test_params(void **state)
+{
+    (void)state;
+    static const char text[] = MAIN("%x + meta[relay.Constant][1] /* w (4) */");
+    float w[3] = { 0 };
+    tn_blob blob = { .at = w, .n = sizeof w };
+    const tn_blob *both[2] = { &blob, &blob };
+    for (size_t n = 1; n <= 2; n++) {
+        module m;
+        module_open(&m);
+        assert_int_equal(tn_relay_parse(&m.g, "t", text, sizeof text - 1, both, n), TN_FAIL);
+        assert_non_null(strstr(module_diag(&m), n == 1 ? "needs 16 bytes, the parameters hold 0"
+                                                       : "needs 16 bytes, the parameters hold 12"));
+        assert_string_equal(m.ctx.diag[0].id, "relay-E034");
+        module_close(&m);
+    }
+}
+
+static void test_warnings(void **state)
+{
+    (void)state;
+    static const char text[] = "def @main(%x: bool, Compiler=\"dnnl\", shape=[1, (2)]) { %x }\n#[metadata]\n{ }{{";
+    module m;
+    module_open(&m);
+    assert_int_equal(tn_relay_parse(&m.g, "t", text, sizeof text - 1, NULL, 0), TN_OK);
+    const char *all = module_diag(&m);
+    assert_non_null(
+        strstr(all, "t:1:30: warning: the attribute Compiler of a global function is not used [relay-W003]"));
+    assert_non_null(strstr(all, "t:2:3: warning: the metadata section is not read"));
+    assert_int_equal(m.ctx.n_diag, 3);
+    module_close(&m);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_rows),   cmocka_unit_test(test_many),     cmocka_unit_test(test_limits),
+        cmocka_unit_test(test_params), cmocka_unit_test(test_warnings),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
