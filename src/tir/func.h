@@ -3,10 +3,10 @@
 /* Shared by the files of tir/, not by other folders: names, and copying lists of statements. */
 #include "tir/tir.h"
 
-bool tn_tir_reserved(const char *name);              /* a word of the text form */
-bool tn_tir_is_name(const char *name);               /* identifier (dots inside allowed), not reserved */
+bool tn_tir_reserved(const char *name);                 /* a word of the text form */
+bool tn_tir_is_name(const char *name);                  /* identifier (dots inside allowed), not reserved */
 const char *tn_tir_name(tn_ctx *ctx, const char *name); /* the nearest such name, interned */
-bool tn_tir_layout_like(const char *s, size_t n);    /* one word that reads as a layout: NK32n */
+bool tn_tir_layout_like(const char *s, size_t n);       /* one word that reads as a layout: NK32n */
 const char *tn_tir_suffixed(tn_ctx *ctx, const char *name, uint32_t k); /* name_k, interned */
 
 /* Deep copy of src's statements to the end of dst (a list of f). */
@@ -16,7 +16,8 @@ void tn_body_clone(tn_func *f, tn_body *dst, const tn_body *src);
 void tn_stmt_facts_enter(tn_pool *p, const tn_stmt *s, const tn_body *in, tn_facts *out);
 void tn_stmt_facts_after(tn_pool *p, const tn_stmt *s, tn_facts *out);
 
-/* Nesting of statements that the recursive passes (printer, reader, verifier, interpreter) follow; dimensions of a buffer. */
+/* Nesting of statements that the recursive passes (printer, reader, verifier, interpreter) follow; dimensions
+ * of a buffer. */
 enum { TN_TIR_DEPTH = 200, TN_TIR_DIMS = 32 };
 
 /* The canonical copy of f, numbered as its text reads back; *out_names: printed name of each of its variables. */

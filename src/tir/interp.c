@@ -1,9 +1,10 @@
 /* The interpreter: the meaning of TIR, bit for bit (docs/tir.md).
  *
- * The function is verified, copied so that every definition has its own variable, compiled for the given values of its
- * symbols (vm_compile.c) and run (vm.c). Parameters are the caller's memory; every other buffer gets memory and a shadow
- * byte an element for the whole call. Every access is checked, at run time unless intervals show that it cannot fail.
- * Time: some nanoseconds an operation; parallel loops run their iterations in order.
+ * The function is verified, copied so that every definition has its own variable, compiled for the given
+ * values of its symbols (vm_compile.c) and run (vm.c). Parameters are the caller's memory; every other buffer
+ * gets memory and a shadow byte an element for the whole call. Every access is checked, at run time unless
+ * intervals show that it cannot fail. Time: some nanoseconds an operation; parallel loops run their iterations
+ * in order.
  */
 #include "base/size.h"
 #include "tir/func.h"
@@ -12,15 +13,15 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-static tn_status fail(const vm *m, const char *id, const tn_stmt *at, const char *fmt, ...) __attribute__((format(printf, 4, 5)));
+static tn_status fail(const vm *m, const char *id, const tn_stmt *at, const char *fmt, ...)
+    __attribute__((format(printf, 4, 5)));
 
 static tn_status fail(const vm *m, const char *id, const tn_stmt *at, const char *fmt, ...)
 {
     tn_buf b = {0};
     va_list ap;
     const char *node = m->f->source;
-    while (at && at->kind != TN_S_BLOCK)
-        at = tn_stmt_parent(at);
+    while (at && at->kind != TN_S_BLOCK) at = tn_stmt_parent(at);
     tn_buf_printf(&b, "@%s", m->f->name);
     if (at) {
         tn_buf_printf(&b, ", block `%s`", at->u.block.name);
@@ -54,25 +55,27 @@ static tn_status explain(const vm *m)
     const tn_names names = {var_name, buffer_name, (void *)(uintptr_t)m};
     const char *buffer = m->f->n_buffer ? m->f->buffer[site->buffer].name : "";
     tn_buf e = {0};
-    if (site->e)
-        tn_expr_print(site->e, &names, &e);
+    if (site->e) tn_expr_print(site->e, &names, &e);
     tn_status s;
     switch ((enum vm_trap)site->trap) {
     case VM_T_BOUND:
-        s = fail(m, "tir-E201", site->stmt, "index %u of `%s` is %" PRId64 ", outside the extent %" PRId64 " (%s%s)", site->dim,
-                 buffer, m->culprit, site->extent, site->e ? "load " : "store", tn_buf_cstr(&e));
+        s = fail(m, "tir-E201", site->stmt,
+                 "index %u of `%s` is %" PRId64 ", outside the extent %" PRId64 " (%s%s)", site->dim, buffer,
+                 m->culprit, site->extent, site->e ? "load " : "store", tn_buf_cstr(&e));
         break;
     case VM_T_UNWRITTEN:
-        s = fail(m, "tir-E202", site->stmt, "%s reads element %" PRId64 " of `%s`, which nothing has written", tn_buf_cstr(&e),
-                 m->culprit, buffer);
+        s = fail(m, "tir-E202", site->stmt, "%s reads element %" PRId64 " of `%s`, which nothing has written",
+                 tn_buf_cstr(&e), m->culprit, buffer);
         break;
     case VM_T_CHECK: s = fail(m, "tir-E203", site->stmt, "%s", site->stmt->u.check.text); break;
     case VM_T_UNDEFINED:
-        s = fail(m, "tir-E204", site->stmt, "%s has no value: an index overflows, a divisor is 0 or a shift is too far",
+        s = fail(m, "tir-E204", site->stmt,
+                 "%s has no value: an index overflows, a divisor is 0 or a shift is too far",
                  tn_buf_cstr(&e));
         break;
     default:
-        s = fail(m, "tir-E205", site->stmt, "an iteration variable is bound to %s, which is %" PRId64 ", outside its extent",
+        s = fail(m, "tir-E205", site->stmt,
+                 "an iteration variable is bound to %s, which is %" PRId64 ", outside its extent",
                  tn_buf_cstr(&e), m->culprit);
         break;
     }
@@ -85,7 +88,8 @@ static tn_status check_symbols(const vm *m)
     for (uint32_t i = 0; i < m->f->n_symbol; i++) {
         const tn_symbol_range *r = &m->f->symbol[i];
         if (m->sym[i] < r->min || m->sym[i] > r->max)
-            return fail(m, "tir-E206", NULL, "the symbol `%s` is %" PRId64 ", outside its range [%" PRId64 ", %" PRId64 "]",
+            return fail(m, "tir-E206", NULL,
+                        "the symbol `%s` is %" PRId64 ", outside its range [%" PRId64 ", %" PRId64 "]",
                         r->name, m->sym[i], r->min, r->max);
     }
     return TN_OK;
@@ -117,20 +121,22 @@ static tn_status place(vm *m, uint32_t buffer, void *const arg[])
         return fail(m, "tir-E207", NULL, "`%s` is too large", b->name);
     if (b->param >= 0) {
         mem->at = arg[b->param];
-        return mem->at || mem->n == 0 ? TN_OK : fail(m, "tir-E206", NULL, "the argument for `%s` is missing", b->name);
+        return mem->at || mem->n == 0
+                   ? TN_OK
+                   : fail(m, "tir-E206", NULL, "the argument for `%s` is missing", b->name);
     }
     mem->at = calloc((size_t)mem->n + 1, tn_dtype_bytes(mem->dtype));
     mem->shadow = calloc((size_t)mem->n + 1, 1);
     if (!mem->at || !mem->shadow)
-        return fail(m, "tir-E207", NULL, "there is no memory for the %" PRId64 " elements of `%s`", mem->n, b->name);
+        return fail(m, "tir-E207", NULL, "there is no memory for the %" PRId64 " elements of `%s`", mem->n,
+                    b->name);
     return TN_OK;
 }
 
 static bool mark_declared(tn_stmt *s, void *user)
 {
     bool *declared = user;
-    if (s->kind == TN_S_BUFFER)
-        declared[s->u.decl.buffer] = true;
+    if (s->kind == TN_S_BUFFER) declared[s->u.decl.buffer] = true;
     return true;
 }
 
@@ -141,8 +147,7 @@ static tn_status prepare(vm *m, void *const arg[])
     TN_TRY(check_symbols(m));
     tn_stmt_walk(&m->f->body, mark_declared, NULL, declared);
     for (uint32_t i = 0; i < m->f->n_buffer; i++)
-        if (declared[i] || m->f->buffer[i].param >= 0)
-            TN_TRY(place(m, i, arg));
+        if (declared[i] || m->f->buffer[i].param >= 0) TN_TRY(place(m, i, arg));
     return TN_OK;
 }
 

@@ -1,23 +1,28 @@
 /* The canonical copy of a function: what its text reads back to.
  *
- * Buffers are numbered in the order of the text (inputs, outputs, then declarations), variables in the order of their
- * definitions, one number a definition. The order of commuting operands depends on these numbers, so the printer prints
- * the copy: then print, parse, print gives the same text.
+ * Buffers are numbered in the order of the text (inputs, outputs, then declarations), variables in the order
+ * of their definitions, one number a definition. The order of commuting operands depends on these numbers, so
+ * the printer prints the copy: then print, parse, print gives the same text.
  *
- * The same pass chooses the printed name of each variable: its own where no visible variable or symbol has it, else with
- * a suffix. A block's iteration variable may take the name of a variable around the block that the block does not use.
- * Recursion follows the nesting of statements, at most TN_TIR_DEPTH deep; what is deeper is left out.
+ * The same pass chooses the printed name of each variable: its own where no visible variable or symbol has
+ * it, else with a suffix. A block's iteration variable may take the name of a variable around the block that
+ * the block does not use. Recursion follows the nesting of statements, at most TN_TIR_DEPTH deep; what is
+ * deeper is left out.
  */
 #include "base/vec.h"
 #include "tir/func.h"
 
-typedef struct undo { uint64_t key; uint64_t before; bool name; } undo;
+typedef struct undo {
+    uint64_t key;
+    uint64_t before;
+    bool name;
+} undo;
 
 typedef struct number {
-    const tn_func *f;           /* the original */
-    tn_func *g;                 /* the copy, edited in place */
-    tn_map var;                 /* old number -> new VAR; 0: not in scope */
-    tn_map name;                /* interned name -> old number + 1 of the visible variable; 0: free */
+    const tn_func *f; /* the original */
+    tn_func *g;       /* the copy, edited in place */
+    tn_map var;       /* old number -> new VAR; 0: not in scope */
+    tn_map name;      /* interned name -> old number + 1 of the visible variable; 0: free */
     tn_vec(undo) undo;
     tn_vec(const char *) names; /* printed name by new number */
     uint32_t *buffer;           /* old number -> new */
@@ -58,7 +63,10 @@ static const char *base_name(const number *c, const tn_expr *var)
     return (uint64_t)var->u.i < c->f->n_var ? c->f->var[var->u.i].name : tn_intern(c->f->ctx, "undefined");
 }
 
-typedef struct uses { const tn_expr *var; bool found; } uses;
+typedef struct uses {
+    const tn_expr *var;
+    bool found;
+} uses;
 
 static const tn_expr *uses_expr(const tn_expr *e, void *user)
 {
@@ -70,8 +78,7 @@ static const tn_expr *uses_expr(const tn_expr *e, void *user)
 static bool uses_stmt(tn_stmt *s, void *user)
 {
     uses *u = user;
-    if (!u->found)
-        tn_stmt_exprs(s, uses_expr, user);
+    if (!u->found) tn_stmt_exprs(s, uses_expr, user);
     return !u->found;
 }
 
@@ -79,11 +86,9 @@ static bool uses_stmt(tn_stmt *s, void *user)
  * yet rewritten. */
 static bool used_inside(const number *c, tn_stmt *block, uint64_t old)
 {
-    if (old >= c->f->n_var)
-        return true;
+    if (old >= c->f->n_var) return true;
     uses u = {tn_var(c->g->pool, c->f->var[old].dtype, (uint32_t)old), false};
-    if (block->u.block.mask)
-        uses_expr(block->u.block.mask, &u);
+    if (block->u.block.mask) uses_expr(block->u.block.mask, &u);
     tn_stmt_walk(&block->u.block.init, uses_stmt, NULL, &u);
     tn_stmt_walk(&block->u.block.body, uses_stmt, NULL, &u);
     return u.found;
@@ -92,21 +97,19 @@ static bool used_inside(const number *c, tn_stmt *block, uint64_t old)
 static bool symbol_named(const number *c, const char *name)
 {
     for (uint32_t i = 0; i < c->f->n_symbol; i++)
-        if (c->f->symbol[i].name == name)
-            return true;
+        if (c->f->symbol[i].name == name) return true;
     return false;
 }
 
 static bool named_since(const number *c, const char *name, size_t mark)
 {
     for (size_t i = mark; i < c->undo.n; i++)
-        if (c->undo.at[i].name && c->undo.at[i].key == tn_map_key(name))
-            return true;
+        if (c->undo.at[i].name && c->undo.at[i].key == tn_map_key(name)) return true;
     return false;
 }
 
-/* Makes old's new variable visible. Iteration variables: block, the variable it is bound to (or NULL), and mark is where
- * the block's definitions begin. It may hide its own name, or the variable it is bound to. */
+/* Makes old's new variable visible. Iteration variables: block, the variable it is bound to (or NULL), and mark
+ * is where the block's definitions begin. It may hide its own name, or the variable it is bound to. */
 static const tn_expr *define(number *c, const tn_expr *old, tn_stmt *block, const tn_expr *value, size_t mark)
 {
     const char *base = base_name(c, old), *name = base;
@@ -114,8 +117,7 @@ static const tn_expr *define(number *c, const tn_expr *old, tn_stmt *block, cons
         uint64_t owner = get(&c->name, tn_map_key(name));
         bool may_hide = block && (k == 1 || (value && (uint64_t)value->u.i == owner - 1));
         bool hides = owner && may_hide && !named_since(c, name, mark) && !used_inside(c, block, owner - 1);
-        if ((!owner || hides) && !symbol_named(c, name))
-            break;
+        if ((!owner || hides) && !symbol_named(c, name)) break;
         name = tn_tir_suffixed(c->f->ctx, base, k);
     }
     const tn_expr *var = new_var(c, old, name);
@@ -161,7 +163,8 @@ static void list(number *c, tn_body *b);
 static void block(number *c, tn_stmt *s)
 {
     size_t mark = c->undo.n;
-    const tn_expr **bound = TN_NEW_N(c->g->arena, const tn_expr *, s->u.block.n_iter); /* VARs of the original, or NULL */
+    const tn_expr **bound =
+        TN_NEW_N(c->g->arena, const tn_expr *, s->u.block.n_iter); /* VARs of the original, or NULL */
     for (uint32_t i = 0; i < s->u.block.n_iter; i++) {
         tn_iter *it = &s->u.block.iter[i];
         bound[i] = it->value->kind == TN_E_VAR ? it->value : NULL;
@@ -170,8 +173,7 @@ static void block(number *c, tn_stmt *s)
     }
     for (uint32_t i = 0; i < s->u.block.n_iter; i++)
         s->u.block.iter[i].var = define(c, s->u.block.iter[i].var, s, bound[i], mark);
-    if (s->u.block.mask)
-        s->u.block.mask = rewrite(s->u.block.mask, c);
+    if (s->u.block.mask) s->u.block.mask = rewrite(s->u.block.mask, c);
     list(c, &s->u.block.init);
     list(c, &s->u.block.body);
     restore(c, mark);
@@ -207,8 +209,7 @@ static void list(number *c, tn_body *b)
     const size_t mark = c->undo.n;
     if (c->depth < TN_TIR_DEPTH) {
         c->depth++;
-        for (tn_stmt *s = b->first; s; s = s->next)
-            stmt(c, s);
+        for (tn_stmt *s = b->first; s; s = s->next) stmt(c, s);
         c->depth--;
     } else {
         *b = (tn_body){.owner = b->owner};
@@ -218,14 +219,12 @@ static void list(number *c, tn_body *b)
 
 static void number_buffer(number *c, uint32_t old)
 {
-    if (old < c->f->n_buffer && c->buffer[old] == UINT32_MAX)
-        c->buffer[old] = c->n_buffer++;
+    if (old < c->f->n_buffer && c->buffer[old] == UINT32_MAX) c->buffer[old] = c->n_buffer++;
 }
 
 static bool number_decl(tn_stmt *s, void *user)
 {
-    if (s->kind == TN_S_BUFFER)
-        number_buffer(user, s->u.decl.buffer);
+    if (s->kind == TN_S_BUFFER) number_buffer(user, s->u.decl.buffer);
     return true;
 }
 
@@ -234,15 +233,12 @@ static void number_buffers(number *c)
 {
     const tn_func *f = c->f;
     c->buffer = TN_NEW_N(c->g->arena, uint32_t, f->n_buffer);
-    for (uint32_t i = 0; i < f->n_buffer; i++)
-        c->buffer[i] = UINT32_MAX;
+    for (uint32_t i = 0; i < f->n_buffer; i++) c->buffer[i] = UINT32_MAX;
     for (int written = 0; written < 2; written++)
         for (uint32_t i = 0; i < f->n_param; i++)
-            if (f->buffer[f->param[i]].written == (written == 1))
-                number_buffer(c, f->param[i]);
+            if (f->buffer[f->param[i]].written == (written == 1)) number_buffer(c, f->param[i]);
     tn_stmt_walk(&c->g->body, number_decl, NULL, c);
-    for (uint32_t i = 0; i < f->n_buffer; i++)
-        number_buffer(c, i);
+    for (uint32_t i = 0; i < f->n_buffer; i++) number_buffer(c, i);
 }
 
 static void copy_buffers(number *c)
@@ -254,14 +250,11 @@ static void copy_buffers(number *c)
         tn_buffer *b = &g->buffer[c->buffer[i]];
         *b = f->buffer[i];
         const tn_expr **dim = TN_NEW_N(g->arena, const tn_expr *, b->ndim);
-        for (uint32_t d = 0; d < b->ndim; d++)
-            dim[d] = rewrite(b->dim[d], c);
+        for (uint32_t d = 0; d < b->ndim; d++) dim[d] = rewrite(b->dim[d], c);
         b->dim = dim;
-        if (b->work_offset)
-            b->work_offset = rewrite(b->work_offset, c);
+        if (b->work_offset) b->work_offset = rewrite(b->work_offset, c);
     }
-    for (uint32_t i = 0; i < f->n_param; i++)
-        g->param[i] = c->buffer[f->param[i]];
+    for (uint32_t i = 0; i < f->n_param; i++) g->param[i] = c->buffer[f->param[i]];
 }
 
 tn_func *tn_func_number(const tn_func *f, tn_arena *arena, tn_pool *pool, const char ***out_names)

@@ -1,8 +1,10 @@
-/* The reader of functions: one token of look-ahead, indentation as the lexer reports it (grammar in docs/tir.md).
+/* The reader of functions: one token of look-ahead, indentation as the lexer reports it (grammar in
+ * docs/tir.md).
  *
- * A statement is put into its list before its body is read, so parents are known. Variables are visible where docs/tir.md
- * says; buffers from their declaration to the end of the function (the verifier checks their lifetime). The first error
- * ends the reading. Recursion follows the nesting of statements, at most TN_TIR_DEPTH deep.
+ * A statement is put into its list before its body is read, so parents are known. Variables are visible where
+ * docs/tir.md says; buffers from their declaration to the end of the function (the verifier checks their
+ * lifetime). The first error ends the reading. Recursion follows the nesting of statements, at most
+ * TN_TIR_DEPTH deep.
  */
 #include "base/vec.h"
 #include "ir/lex.h"
@@ -10,18 +12,20 @@
 
 #include <string.h>
 
-typedef struct bound { uint64_t key, before; } bound;
+typedef struct bound {
+    uint64_t key, before;
+} bound;
 
 typedef struct parser {
     tn_lexer lex;
     tn_ctx *ctx;
     tn_pool *pool;
     tn_func *f;
-    tn_map name;            /* interned name -> VAR or SYM expression; 0: nothing */
-    tn_map buffer;          /* interned name -> buffer number + 1 */
+    tn_map name;   /* interned name -> VAR or SYM expression; 0: nothing */
+    tn_map buffer; /* interned name -> buffer number + 1 */
     tn_vec(bound) undo;
     tn_scope_fns scope;
-    bool signature;         /* an unknown name is a new symbol */
+    bool signature; /* an unknown name is a new symbol */
     int depth;
 } parser;
 
@@ -39,8 +43,7 @@ static const tn_expr *scope_name(void *user, const char *name)
     parser *ps = user;
     name = tn_intern(ps->ctx, name);
     const tn_expr *e = visible(ps, name);
-    if (e || !ps->signature || !tn_tir_is_name(name))
-        return e;
+    if (e || !ps->signature || !tn_tir_is_name(name)) return e;
     tn_func_add_symbol(ps->f, name, 1, INT32_MAX);
     e = tn_sym(ps->pool, name);
     tn_map_put(&ps->name, tn_map_key(name), tn_map_key(e));
@@ -58,8 +61,7 @@ static bool find_buffer(const parser *ps, const char *name, uint32_t *out)
 static bool scope_buffer(void *user, const char *name, uint32_t *out_number, tn_dtype *out_dtype)
 {
     parser *ps = user;
-    if (!find_buffer(ps, tn_intern(ps->ctx, name), out_number))
-        return false;
+    if (!find_buffer(ps, tn_intern(ps->ctx, name), out_number)) return false;
     *out_dtype = ps->f->buffer[*out_number].dtype;
     return true;
 }
@@ -85,7 +87,8 @@ static tn_status new_name(parser *ps, bool hides, const char **out)
         const char *name = tn_intern_n(ps->ctx, ps->lex.text, ps->lex.n);
         const tn_expr *e = visible(ps, name);
         if (!tn_tir_is_name(name))
-            return tn_lex_fail(&ps->lex, "tir-E003", "`%s` cannot be the name of a variable: it means something else", name);
+            return tn_lex_fail(&ps->lex, "tir-E003",
+                               "`%s` cannot be the name of a variable: it means something else", name);
         if (e && (e->kind == TN_E_SYM || !hides))
             return tn_lex_fail(&ps->lex, "tir-E004", "`%s` is a %s here already: choose another name", name,
                                e->kind == TN_E_SYM ? "symbol" : "variable");
@@ -104,12 +107,12 @@ static tn_status parse_typed(parser *ps, tn_dtype want, const char *what, const 
 {
     tn_lexer at = ps->lex;
     TN_TRY(parse_expr(ps, want, out));
-    if (tn_dtype_eq((*out)->dtype, want))
-        return TN_OK;
+    if (tn_dtype_eq((*out)->dtype, want)) return TN_OK;
     tn_buf got = {0}, wanted = {0};
     tn_dtype_print((*out)->dtype, true, &got);
     tn_dtype_print(want, true, &wanted);
-    tn_lex_fail(&at, "tir-E005", "%s must be %s, this is %s: cast it", what, tn_buf_cstr(&wanted), tn_buf_cstr(&got));
+    tn_lex_fail(&at, "tir-E005", "%s must be %s, this is %s: cast it", what, tn_buf_cstr(&wanted),
+                tn_buf_cstr(&got));
     tn_buf_deinit(&got);
     tn_buf_deinit(&wanted);
     return TN_FAIL;
@@ -134,11 +137,9 @@ static tn_status parse_dtype(parser *ps, tn_dtype *out)
 /* Is the current token the start of a layout: one word like NK32n at the end, or a word before a colon or brace? */
 static bool at_layout(const parser *ps)
 {
-    if (ps->lex.tok != TN_TOK_IDENT)
-        return false;
+    if (ps->lex.tok != TN_TOK_IDENT) return false;
     const char *next = ps->lex.text + ps->lex.n;
-    while (next < ps->lex.end && *next == ' ')
-        next++;
+    while (next < ps->lex.end && *next == ' ') next++;
     char c = next < ps->lex.end ? *next : '\0';
     return c == ':' || c == '{' || (c == ']' && tn_tir_layout_like(ps->lex.text, ps->lex.n));
 }
@@ -148,12 +149,10 @@ static tn_status parse_layout(parser *ps, const tn_layout **out)
 {
     const char *from = ps->lex.text, *to = from;
     tn_loc loc = {.file = tn_intern(ps->ctx, ps->lex.file), .line = ps->lex.tok_line, .col = ps->lex.tok_col};
-    while (to < ps->lex.end && *to != ']' && *to != '\n')
-        to++;
+    while (to < ps->lex.end && *to != ']' && *to != '\n') to++;
     while (ps->lex.tok != TN_TOK_END && ps->lex.tok != TN_TOK_NEWLINE && ps->lex.text < to)
         tn_lex_next(&ps->lex);
-    if (ps->lex.failed)
-        return TN_FAIL;
+    if (ps->lex.failed) return TN_FAIL;
     return tn_layout_parse(ps->ctx, tn_intern_n(ps->ctx, from, (size_t)(to - from)), &loc, out);
 }
 
@@ -162,18 +161,18 @@ static tn_status parse_shape(parser *ps, tn_buffer *b, const tn_expr **dim)
     TN_TRY(tn_lex_expect(&ps->lex, "["));
     b->dim = dim;
     for (bool first = true; !tn_lex_accept(&ps->lex, "]"); first = false) {
-        if (!first)
-            TN_TRY(tn_lex_expect(&ps->lex, ","));
+        if (!first) TN_TRY(tn_lex_expect(&ps->lex, ","));
         if (at_layout(ps)) {
             tn_lexer at = ps->lex;
             TN_TRY(parse_layout(ps, &b->layout));
             if (b->layout && b->layout->ndim != b->ndim)
-                return tn_lex_fail(&at, "tir-E009", "the layout is one of %d dimensions, `%s` has %d", b->layout->ndim,
-                                   b->name, b->ndim);
+                return tn_lex_fail(&at, "tir-E009", "the layout is one of %d dimensions, `%s` has %d",
+                                   b->layout->ndim, b->name, b->ndim);
             return tn_lex_expect(&ps->lex, "]");
         }
         if (b->ndim == TN_TIR_DIMS)
-            return tn_lex_fail(&ps->lex, "tir-E009", "`%s` has more than %d dimensions", b->name, TN_TIR_DIMS);
+            return tn_lex_fail(&ps->lex, "tir-E009", "`%s` has more than %d dimensions", b->name,
+                               TN_TIR_DIMS);
         TN_TRY(parse_typed(ps, TN_IDX, "an extent", &dim[b->ndim++]));
     }
     return TN_OK;
@@ -186,10 +185,10 @@ static tn_status parse_buffer(parser *ps, bool signature, tn_buffer *b, const tn
     int64_t slack = 0;
     tn_lexer at = ps->lex;
     b->name = tn_lex_ident(&ps->lex);
-    if (!b->name)
-        return TN_FAIL;
+    if (!b->name) return TN_FAIL;
     if (!tn_tir_is_name(b->name))
-        return tn_lex_fail(&at, "tir-E003", "`%s` cannot be the name of a buffer: it means something else", b->name);
+        return tn_lex_fail(&at, "tir-E003", "`%s` cannot be the name of a buffer: it means something else",
+                           b->name);
     if (find_buffer(ps, b->name, &other))
         return tn_lex_fail(&at, "tir-E004", "there is a buffer `%s` already: choose another name", b->name);
     TN_TRY(tn_lex_expect(&ps->lex, ":"));
@@ -198,8 +197,7 @@ static tn_status parse_buffer(parser *ps, bool signature, tn_buffer *b, const tn
     tn_status s = parse_shape(ps, b, dim);
     ps->signature = false;
     TN_TRY(s);
-    if (tn_lex_accept(&ps->lex, "slack"))
-        TN_TRY(tn_lex_int(&ps->lex, 0, UINT32_MAX, &slack));
+    if (tn_lex_accept(&ps->lex, "slack")) TN_TRY(tn_lex_int(&ps->lex, 0, UINT32_MAX, &slack));
     b->slack = (uint32_t)slack;
     return TN_OK;
 }
@@ -217,8 +215,7 @@ static tn_status parse_params(parser *ps, bool written)
     for (bool first = true; !tn_lex_accept(&ps->lex, ")"); first = false) {
         const tn_expr *dim[TN_TIR_DIMS];
         tn_buffer b = {.param = -1};
-        if (!first)
-            TN_TRY(tn_lex_expect(&ps->lex, ","));
+        if (!first) TN_TRY(tn_lex_expect(&ps->lex, ","));
         TN_TRY(parse_buffer(ps, true, &b, dim));
         tn_func_add_param(ps->f, add_buffer(ps, &b), written);
     }
@@ -241,8 +238,7 @@ static tn_status parse_decl(parser *ps, tn_body *to)
     tn_buffer b = {.param = -1};
     int64_t at = 0;
     TN_TRY(parse_buffer(ps, false, &b, dim));
-    if (tn_lex_accept(&ps->lex, "in"))
-        TN_TRY(parse_scope(ps, &b.scope));
+    if (tn_lex_accept(&ps->lex, "in")) TN_TRY(parse_scope(ps, &b.scope));
     if (tn_lex_accept(&ps->lex, "at")) {
         if (b.scope == TN_SCOPE_GLOBAL)
             TN_TRY(parse_typed(ps, TN_IDX, "an offset", &b.work_offset));
@@ -276,8 +272,7 @@ static tn_status parse_loop_kind(parser *ps, uint8_t *kind)
 {
     *kind = TN_LOOP_SERIAL;
     for (uint8_t k = 1; k < TN_LOOP_COUNT; k++)
-        if (tn_lex_accept(&ps->lex, tn_loop_names[k]))
-            *kind = k;
+        if (tn_lex_accept(&ps->lex, tn_loop_names[k])) *kind = k;
     return tn_lex_expect(&ps->lex, "for");
 }
 
@@ -296,8 +291,7 @@ static tn_status parse_for(parser *ps, tn_body *to)
         if (!first && ps->depth++ >= TN_TIR_DEPTH) /* parse_stmt counted the first */
             return tn_lex_fail(&ps->lex, "tir-E012", "statements are nested more than %d deep", TN_TIR_DEPTH);
         TN_TRY(new_name(ps, false, &name));
-        if (tn_lex_accept(&ps->lex, ":"))
-            TN_TRY(parse_dtype(ps, &t));
+        if (tn_lex_accept(&ps->lex, ":")) TN_TRY(parse_dtype(ps, &t));
         TN_TRY(tn_lex_expect(&ps->lex, "<"));
         TN_TRY(parse_typed(ps, t, "an extent", &extent));
         const tn_expr *var = tn_func_add_var(ps->f, name, t);
@@ -317,19 +311,17 @@ static tn_status parse_for(parser *ps, tn_body *to)
 static const tn_expr *loop_extent(const tn_stmt *s, const tn_expr *var)
 {
     for (const tn_stmt *p = tn_stmt_parent(s); p; p = tn_stmt_parent(p))
-        if (p->kind == TN_S_FOR && p->u.loop.var == var)
-            return p->u.loop.extent;
+        if (p->kind == TN_S_FOR && p->u.loop.var == var) return p->u.loop.extent;
     return NULL;
 }
 
-/* k < 64: reduce = ko*8 + ki. The value (default: the variable k around the block) and the extent (default: that of the
- * loop it is bound to) are read before any iteration variable is visible. */
+/* k < 64: reduce = ko*8 + ki. The value (default: the variable k around the block) and the extent (default:
+ * that of the loop it is bound to) are read before any iteration variable is visible. */
 static tn_status parse_iter(parser *ps, const tn_stmt *s, tn_iter *it, const char **out_name)
 {
     tn_lexer at = ps->lex;
     TN_TRY(new_name(ps, true, out_name));
-    if (tn_lex_accept(&ps->lex, "<"))
-        TN_TRY(parse_typed(ps, TN_IDX, "an extent", &it->extent));
+    if (tn_lex_accept(&ps->lex, "<")) TN_TRY(parse_typed(ps, TN_IDX, "an extent", &it->extent));
     TN_TRY(tn_lex_expect(&ps->lex, ":"));
     it->kind = tn_lex_is(&ps->lex, "reduce") ? TN_ITER_REDUCE : TN_ITER_SPATIAL;
     if (it->kind == TN_ITER_REDUCE)
@@ -339,10 +331,12 @@ static tn_status parse_iter(parser *ps, const tn_stmt *s, tn_iter *it, const cha
     if (tn_lex_accept(&ps->lex, "="))
         TN_TRY(parse_typed(ps, TN_IDX, "what an iteration variable is bound to", &it->value));
     else if ((it->value = visible(ps, *out_name)) == NULL || !tn_dtype_eq(it->value->dtype, TN_IDX))
-        return tn_lex_fail(&at, "tir-E013", "no loop variable `%s` is around the block: write `%s < extent: spatial = value`",
+        return tn_lex_fail(&at, "tir-E013",
+                           "no loop variable `%s` is around the block: write `%s < extent: spatial = value`",
                            *out_name, *out_name);
     if (!it->extent && !(it->extent = loop_extent(s, it->value)))
-        return tn_lex_fail(&at, "tir-E013", "`%s` is not bound to a loop variable, so it needs an extent: `%s < extent: ...`",
+        return tn_lex_fail(&at, "tir-E013",
+                           "`%s` is not bound to a loop variable, so it needs an extent: `%s < extent: ...`",
                            *out_name, *out_name);
     return TN_OK;
 }
@@ -358,8 +352,7 @@ static tn_status parse_iters(parser *ps, tn_stmt *s)
     while (!tn_lex_accept(&ps->lex, ")")) {
         if (n == MAX_ITER)
             return tn_lex_fail(&ps->lex, "tir-E014", "a block has at most %d iteration variables", MAX_ITER);
-        if (n)
-            TN_TRY(tn_lex_expect(&ps->lex, ","));
+        if (n) TN_TRY(tn_lex_expect(&ps->lex, ","));
         tn_lexer at = ps->lex;
         it[n] = (tn_iter){0};
         TN_TRY(parse_iter(ps, s, &it[n], &name[n]));
@@ -384,8 +377,7 @@ static tn_status parse_simple(parser *ps, tn_body *to);
 /* What follows the head of a block: `init` first, then statements. */
 static tn_status parse_block_body(parser *ps, tn_stmt *s)
 {
-    if (ps->lex.tok != TN_TOK_NEWLINE)
-        return parse_stmt(ps, &s->u.block.body);
+    if (ps->lex.tok != TN_TOK_NEWLINE) return parse_stmt(ps, &s->u.block.body);
     tn_lex_next(&ps->lex);
     if (ps->lex.tok != TN_TOK_INDENT)
         return tn_lex_fail(&ps->lex, "tir-E011", "expected indented statements (`pass` if there are none)");
@@ -408,21 +400,18 @@ static tn_status parse_block(parser *ps, tn_body *to)
     size_t mark = ps->undo.n;
     tn_lexer at = ps->lex;
     const char *name = tn_lex_ident(&ps->lex);
-    if (!name)
-        return TN_FAIL;
+    if (!name) return TN_FAIL;
     if (!tn_tir_is_name(name))
-        return tn_lex_fail(&at, "tir-E003", "`%s` cannot be the name of a block: it means something else", name);
+        return tn_lex_fail(&at, "tir-E003", "`%s` cannot be the name of a block: it means something else",
+                           name);
     tn_stmt *s = tn_stmt_block(ps->f, name, "", 0);
     if (s->u.block.name != name)
         return tn_lex_fail(&at, "tir-E004", "there is a block `%s` already: choose another name", name);
     tn_body_append(to, s);
     TN_TRY(parse_iters(ps, s));
-    if (tn_lex_accept(&ps->lex, "mask"))
-        TN_TRY(parse_typed(ps, TN_BOOL1, "a mask", &s->u.block.mask));
-    if (tn_lex_accept(&ps->lex, "tag"))
-        TN_TRY(parse_string(ps, &s->u.block.tag));
-    if (tn_lex_accept(&ps->lex, "source"))
-        TN_TRY(parse_string(ps, &s->u.block.source));
+    if (tn_lex_accept(&ps->lex, "mask")) TN_TRY(parse_typed(ps, TN_BOOL1, "a mask", &s->u.block.mask));
+    if (tn_lex_accept(&ps->lex, "tag")) TN_TRY(parse_string(ps, &s->u.block.tag));
+    if (tn_lex_accept(&ps->lex, "source")) TN_TRY(parse_string(ps, &s->u.block.source));
     TN_TRY(tn_lex_expect(&ps->lex, ":"));
     TN_TRY(parse_block_body(ps, s));
     unbind(ps, mark);
@@ -436,8 +425,7 @@ static tn_status parse_if(parser *ps, tn_body *to)
     tn_stmt *s = tn_stmt_if(ps->f, cond);
     tn_body_append(to, s);
     TN_TRY(parse_suite(ps, &s->u.cond.then));
-    if (tn_lex_accept(&ps->lex, "else"))
-        TN_TRY(parse_suite(ps, &s->u.cond.other));
+    if (tn_lex_accept(&ps->lex, "else")) TN_TRY(parse_suite(ps, &s->u.cond.other));
     return TN_OK;
 }
 
@@ -474,13 +462,10 @@ static tn_status parse_indices(parser *ps, const tn_expr **index, int *out_n, ui
     *out_lanes = 1;
     TN_TRY(tn_lex_expect(&ps->lex, "["));
     while (!tn_lex_is(&ps->lex, "]") && !tn_lex_is(&ps->lex, ":")) {
-        if (n == TN_TIR_DIMS)
-            return tn_lex_fail(&ps->lex, "tir-E009", "more than %d indices", TN_TIR_DIMS);
-        if (n)
-            TN_TRY(tn_lex_expect(&ps->lex, ","));
+        if (n == TN_TIR_DIMS) return tn_lex_fail(&ps->lex, "tir-E009", "more than %d indices", TN_TIR_DIMS);
+        if (n) TN_TRY(tn_lex_expect(&ps->lex, ","));
         TN_TRY(parse_expr(ps, TN_IDX, &index[n]));
-        if (index[n]->dtype.lanes > 1)
-            *out_lanes = index[n]->dtype.lanes;
+        if (index[n]->dtype.lanes > 1) *out_lanes = index[n]->dtype.lanes;
         n++;
     }
     if (tn_lex_accept(&ps->lex, ":")) {
@@ -501,21 +486,19 @@ static tn_status parse_store(parser *ps, tn_body *to)
     int n = 0;
     tn_lexer at = ps->lex;
     const char *name = tn_lex_ident(&ps->lex);
-    if (!name)
-        return TN_FAIL;
+    if (!name) return TN_FAIL;
     if (!find_buffer(ps, name, &buffer))
-        return tn_lex_fail(&at, "tir-E002", "`%s` is no statement and no buffer that is declared before this line", name);
+        return tn_lex_fail(&at, "tir-E002",
+                           "`%s` is no statement and no buffer that is declared before this line", name);
     TN_TRY(parse_indices(ps, index, &n, &lanes));
     TN_TRY(tn_lex_expect(&ps->lex, "="));
     tn_dtype t = ps->f->buffer[buffer].dtype;
     TN_TRY(parse_expr(ps, tn_dtype_lanes(t, 1), &value));
     lanes = t.lanes > lanes ? t.lanes : lanes;
-    if (value->dtype.lanes == 1)
-        value = tn_splat(ps->pool, value, lanes);
+    if (value->dtype.lanes == 1) value = tn_splat(ps->pool, value, lanes);
     if (tn_lex_accept(&ps->lex, "mask")) {
         TN_TRY(parse_expr(ps, TN_BOOL1, &mask));
-        if (mask->dtype.lanes == 1)
-            mask = tn_splat(ps->pool, mask, lanes);
+        if (mask->dtype.lanes == 1) mask = tn_splat(ps->pool, mask, lanes);
     }
     tn_body_append(to, tn_stmt_store(ps->f, buffer, n, index, value, mask));
     return TN_OK;
@@ -563,10 +546,10 @@ static tn_status parse_suite(parser *ps, tn_body *to)
     } else {
         tn_lex_next(&ps->lex);
         if (ps->lex.tok != TN_TOK_INDENT)
-            return tn_lex_fail(&ps->lex, "tir-E011", "expected indented statements (`pass` if there are none)");
+            return tn_lex_fail(&ps->lex, "tir-E011",
+                               "expected indented statements (`pass` if there are none)");
         tn_lex_next(&ps->lex);
-        while (ps->lex.tok != TN_TOK_DEDENT && ps->lex.tok != TN_TOK_END)
-            TN_TRY(parse_stmt(ps, to));
+        while (ps->lex.tok != TN_TOK_DEDENT && ps->lex.tok != TN_TOK_END) TN_TRY(parse_stmt(ps, to));
         tn_lex_next(&ps->lex);
     }
     unbind(ps, mark);
@@ -580,10 +563,8 @@ static void put_symbol(parser *ps, const char *name, int64_t min, int64_t max, u
     tn_func *f = ps->f;
     tn_func_add_symbol(f, name, min, max);
     uint32_t i = 0;
-    while (f->symbol[i].name != name)
-        i++;
-    for (; i > at; i--)
-        f->symbol[i] = f->symbol[i - 1];
+    while (f->symbol[i].name != name) i++;
+    for (; i > at; i--) f->symbol[i] = f->symbol[i - 1];
     f->symbol[at] = (tn_symbol_range){name, min, max};
     tn_map_put(&ps->name, tn_map_key(name), tn_map_key(tn_sym(ps->pool, name)));
 }
@@ -596,10 +577,10 @@ static tn_status parse_symbols(parser *ps)
         tn_lexer at = ps->lex;
         int64_t min = 1, max = INT32_MAX;
         const char *name = tn_lex_ident(&ps->lex);
-        if (!name)
-            return TN_FAIL;
+        if (!name) return TN_FAIL;
         if (!tn_tir_is_name(name))
-            return tn_lex_fail(&at, "tir-E003", "`%s` cannot be the name of a symbol: it means something else", name);
+            return tn_lex_fail(&at, "tir-E003",
+                               "`%s` cannot be the name of a symbol: it means something else", name);
         for (uint32_t i = 0; i < n; i++)
             if (ps->f->symbol[i].name == name)
                 return tn_lex_fail(&at, "tir-E004", "the symbol `%s` is listed already", name);
@@ -618,14 +599,11 @@ static tn_status parse_symbols(parser *ps)
 static tn_status parse_body(parser *ps)
 {
     TN_TRY(tn_lex_expect(&ps->lex, "{"));
-    if (tn_lex_accept(&ps->lex, "}"))
-        return TN_OK;
-    if (ps->lex.tok == TN_TOK_NEWLINE)
-        tn_lex_next(&ps->lex);
+    if (tn_lex_accept(&ps->lex, "}")) return TN_OK;
+    if (ps->lex.tok == TN_TOK_NEWLINE) tn_lex_next(&ps->lex);
     if (ps->lex.tok == TN_TOK_INDENT) {
         tn_lex_next(&ps->lex);
-        if (tn_lex_accept(&ps->lex, "symbols"))
-            TN_TRY(parse_symbols(ps));
+        if (tn_lex_accept(&ps->lex, "symbols")) TN_TRY(parse_symbols(ps));
         while (ps->lex.tok != TN_TOK_DEDENT && ps->lex.tok != TN_TOK_END)
             TN_TRY(parse_stmt(ps, &ps->f->body));
         tn_lex_next(&ps->lex);
@@ -641,34 +619,29 @@ static tn_status parse_func(parser *ps, tn_arena *arena, tn_func **out)
     tn_lex_next(&ps->lex);
     TN_TRY(tn_lex_expect(&ps->lex, "@"));
     const char *name = tn_lex_ident(&ps->lex);
-    if (!name)
-        return TN_FAIL;
+    if (!name) return TN_FAIL;
     ps->f = tn_func_new(ps->ctx, arena, ps->pool, name);
     ps->f->name = name;
     ps->f->stage = flat ? TN_STAGE_FLAT : TN_STAGE_BLOCKS;
     TN_TRY(parse_params(ps, false));
-    if (tn_lex_accept(&ps->lex, "->"))
-        TN_TRY(parse_params(ps, true));
+    if (tn_lex_accept(&ps->lex, "->")) TN_TRY(parse_params(ps, true));
     ps->f->strict = tn_lex_accept(&ps->lex, "strict");
-    if (tn_lex_accept(&ps->lex, "source"))
-        TN_TRY(parse_string(ps, &ps->f->source));
+    if (tn_lex_accept(&ps->lex, "source")) TN_TRY(parse_string(ps, &ps->f->source));
     TN_TRY(parse_body(ps));
     *out = ps->f;
     return TN_OK;
 }
 
-tn_status tn_func_parse(tn_ctx *ctx, tn_arena *arena, tn_pool *pool, const char *file, const char *text, size_t n,
-                        tn_func **out_funcs, size_t max, size_t *out_n)
+tn_status tn_func_parse(tn_ctx *ctx, tn_arena *arena, tn_pool *pool, const char *file, const char *text,
+                        size_t n, tn_func **out_funcs, size_t max, size_t *out_n)
 {
     tn_status s = TN_OK;
     *out_n = 0;
     parser ps = {.ctx = ctx, .pool = pool};
     tn_lex_init(&ps.lex, ctx, file, text, n, true);
     while (s == TN_OK && !ps.lex.failed) {
-        while (ps.lex.tok == TN_TOK_NEWLINE)
-            tn_lex_next(&ps.lex);
-        if (ps.lex.tok == TN_TOK_END)
-            break;
+        while (ps.lex.tok == TN_TOK_NEWLINE) tn_lex_next(&ps.lex);
+        if (ps.lex.tok == TN_TOK_END) break;
         ps.scope = (tn_scope_fns){scope_name, scope_buffer, &ps};
         ps.depth = 0;
         tn_vec_clear(&ps.undo);

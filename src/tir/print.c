@@ -1,7 +1,8 @@
-/* The text of functions (grammar in docs/tir.md). One statement a line; nested loops that hold nothing else share a line.
+/* The text of functions (grammar in docs/tir.md). One statement a line; nested loops that hold nothing else
+ * share a line.
  *
- * What is printed is the canonical copy (number.c), so reading it back and printing it again gives the same bytes.
- * O(size of the text) plus the copy.
+ * What is printed is the canonical copy (number.c), so reading it back and printing it again gives the same
+ * bytes. O(size of the text) plus the copy.
  */
 #include "ir/lex.h"
 #include "tir/func.h"
@@ -16,7 +17,7 @@ typedef struct printer {
     const char *const *name; /* of variables */
     tn_names names;
     tn_buf *out;
-    size_t line;             /* where the current line starts in out */
+    size_t line; /* where the current line starts in out */
 } printer;
 
 static const char *var_name(void *user, uint32_t number)
@@ -31,15 +32,9 @@ static const char *buffer_name(void *user, uint32_t number)
     return number < pr->f->n_buffer ? pr->f->buffer[number].name : "undefined";
 }
 
-static void str(printer *pr, const char *s)
-{
-    tn_buf_str(pr->out, s);
-}
+static void str(printer *pr, const char *s) { tn_buf_str(pr->out, s); }
 
-static void expr(printer *pr, const tn_expr *e)
-{
-    tn_expr_print(e, &pr->names, pr->out);
-}
+static void expr(printer *pr, const tn_expr *e) { tn_expr_print(e, &pr->names, pr->out); }
 
 static void newline(printer *pr, int indent)
 {
@@ -81,8 +76,7 @@ static void buffer_type(printer *pr, const tn_buffer *b)
         str(pr, b->layout->text);
     }
     tn_buf_char(pr->out, ']');
-    if (b->slack)
-        tn_buf_printf(pr->out, " slack %" PRIu32, b->slack);
+    if (b->slack) tn_buf_printf(pr->out, " slack %" PRIu32, b->slack);
 }
 
 static void decl(printer *pr, const tn_stmt *s)
@@ -94,8 +88,7 @@ static void decl(printer *pr, const tn_stmt *s)
     }
     const tn_buffer *b = &pr->f->buffer[s->u.decl.buffer];
     buffer_type(pr, b);
-    if (b->scope != TN_SCOPE_GLOBAL)
-        tn_buf_printf(pr->out, " in %s", tn_scope_names[b->scope]);
+    if (b->scope != TN_SCOPE_GLOBAL) tn_buf_printf(pr->out, " in %s", tn_scope_names[b->scope]);
     if (b->work_offset) {
         str(pr, " at ");
         expr(pr, b->work_offset);
@@ -130,8 +123,7 @@ static void list(printer *pr, const tn_body *b, int indent);
 static const tn_stmt *loop_of(const tn_stmt *s, const tn_expr *v)
 {
     for (const tn_stmt *p = tn_stmt_parent(s); p; p = tn_stmt_parent(p))
-        if (p->kind == TN_S_FOR && p->u.loop.var == v)
-            return p;
+        if (p->kind == TN_S_FOR && p->u.loop.var == v) return p;
     return NULL;
 }
 
@@ -182,15 +174,15 @@ static void block(printer *pr, const tn_stmt *s, int indent)
             list(pr, init, indent + 2);
         }
     }
-    if (s->u.block.body.first || !init->first)
-        list(pr, &s->u.block.body, indent + 1);
+    if (s->u.block.body.first || !init->first) list(pr, &s->u.block.body, indent + 1);
 }
 
 /* A loop and the loops that are alone in it: one line as long as it fits. */
 static void loops(printer *pr, const tn_stmt *s, int indent)
 {
     for (const tn_stmt *at = s;; at = at->u.loop.body.first) {
-        if (at == s || at->u.loop.kind != tn_stmt_parent(at)->u.loop.kind || pr->out->n == pr->line + (size_t)indent * 2) {
+        if (at == s || at->u.loop.kind != tn_stmt_parent(at)->u.loop.kind ||
+            pr->out->n == pr->line + (size_t)indent * 2) {
             str(pr, tn_loop_names[at->u.loop.kind]);
             str(pr, at->u.loop.kind == TN_LOOP_SERIAL ? "for " : " for ");
         }
@@ -272,8 +264,7 @@ static void params(printer *pr, bool written)
     bool first = true;
     for (uint32_t i = 0; i < pr->f->n_param; i++) {
         const tn_buffer *b = &pr->f->buffer[pr->f->param[i]];
-        if (b->written != written)
-            continue;
+        if (b->written != written) continue;
         str(pr, first ? written ? " -> (" : "(" : ", ");
         buffer_type(pr, b);
         first = false;
@@ -281,21 +272,20 @@ static void params(printer *pr, bool written)
     str(pr, !first ? ")" : written ? "" : "()");
 }
 
-static bool default_range(const tn_symbol_range *r)
-{
-    return r->min == 1 && r->max == INT32_MAX;
-}
+static bool default_range(const tn_symbol_range *r) { return r->min == 1 && r->max == INT32_MAX; }
 
-typedef struct order { const tn_func *f; uint32_t n; bool same; } order;
+typedef struct order {
+    const tn_func *f;
+    uint32_t n;
+    bool same;
+} order;
 
 static bool next_symbol(const tn_expr *e, void *user)
 {
     order *o = user;
-    if (e->kind != TN_E_SYM)
-        return true;
+    if (e->kind != TN_E_SYM) return true;
     uint32_t i = 0;
-    while (i < o->f->n_symbol && o->f->symbol[i].name != e->u.s)
-        i++;
+    while (i < o->f->n_symbol && o->f->symbol[i].name != e->u.s) i++;
     if (i == o->n)
         o->n++;
     else if (i > o->n)
@@ -313,23 +303,20 @@ static bool plain_symbols(const tn_func *f)
             for (uint32_t d = 0; b->written == (written == 1) && d < b->ndim; d++)
                 tn_each(b->dim[d], next_symbol, &o);
         }
-    for (uint32_t i = 0; i < f->n_symbol; i++)
-        o.same = o.same && default_range(&f->symbol[i]);
+    for (uint32_t i = 0; i < f->n_symbol; i++) o.same = o.same && default_range(&f->symbol[i]);
     return o.same && o.n == f->n_symbol;
 }
 
 static void symbols(printer *pr)
 {
-    if (pr->f->n_symbol == 0 || plain_symbols(pr->f))
-        return;
+    if (pr->f->n_symbol == 0 || plain_symbols(pr->f)) return;
     newline(pr, 1);
     str(pr, "symbols ");
     for (uint32_t i = 0; i < pr->f->n_symbol; i++) {
         const tn_symbol_range *r = &pr->f->symbol[i];
         str(pr, i ? ", " : "");
         str(pr, r->name);
-        if (!default_range(r))
-            tn_buf_printf(pr->out, " in [%" PRId64 ", %" PRId64 "]", r->min, r->max);
+        if (!default_range(r)) tn_buf_printf(pr->out, " in [%" PRId64 ", %" PRId64 "]", r->min, r->max);
     }
 }
 
@@ -352,8 +339,7 @@ void tn_func_print(const tn_func *f, tn_buf *out)
     labelled(&pr, " source ", f->source);
     str(&pr, " {");
     symbols(&pr);
-    if (pr.f->body.first)
-        list(&pr, &pr.f->body, 1);
+    if (pr.f->body.first) list(&pr, &pr.f->body, 1);
     str(&pr, "\n}\n");
     tn_arena_deinit(&arena);
 }

@@ -4,13 +4,16 @@
 #include "base/vec.h"
 #include "tir/tir.h"
 
-typedef struct span { int64_t lo, hi; bool safe; } span; /* inclusive; floats: meaningless but for safe */
+typedef struct span {
+    int64_t lo, hi;
+    bool safe;
+} span; /* inclusive; floats: meaningless but for safe */
 
 typedef struct spans {
-    const tn_symbol_range *symbol;  /* with their values */
+    const tn_symbol_range *symbol; /* with their values */
     const int64_t *value;
     uint32_t n_symbol;
-    tn_map memo;                    /* expression id -> index in at */
+    tn_map memo; /* expression id -> index in at */
     tn_vec(span) at;
     tn_vec(const tn_expr *) todo;
 } spans;

@@ -4,7 +4,7 @@
  *
  * A function owns one mutable statement tree (with parent links) in its arena and three tables: buffers, variables,
  * symbols. Expressions are interned and refer to table entries by number, so a clone copies tree and tables and shares
- * every expression. Three stages use the same structures: *blocks* (as te makes them and schedules edit them) and *flat*
+ * every expression. Two stages use the same structures: *blocks* (as te makes them and schedules edit them) and *flat*
  * (after lower/: no blocks, 1-D buffers, explicit vectors, one function per phase). Which statement is legal where is
  * in stmt.def; the verifier checks it.
  */
@@ -70,14 +70,15 @@ struct tn_stmt {
             const char *tag;        /* operator class for rules ("conv2d", "elementwise"), or "" */
             const char *source;     /* model nodes, "Gemm_0, Relu_1", or "" */
             uint32_t n_iter; tn_iter *iter;
-            const tn_expr *mask;    /* bool over iteration and loop variables: the block runs only where it holds; NULL: always */
-            tn_body init;           /* runs where all reduce iterations are 0 and every spatial one is below its extent (regardless of mask) */
+            const tn_expr *mask;    /* bool over iteration and loop variables: where the block runs; NULL: always */
+            tn_body init;           /* runs where all reduce iterations are 0 and each spatial one is in its extent,
+                                     * regardless of mask; may be empty */
             tn_body body;
         } block;
         struct { uint32_t buffer, n_index; const tn_expr **index, *value, *mask; } store; /* mask NULL: always */
         struct { const tn_expr *cond; tn_body then, other; } cond;                         /* IF */
         struct { const tn_expr *var, *value; } let;       /* var holds value for the rest of the list */
-        struct { uint32_t buffer; } decl;                 /* BUFFER: lives for the rest of the list, contents unspecified */
+        struct { uint32_t buffer; } decl;                        /* BUFFER: for the rest of the list, no contents */
         struct { const tn_expr *cond; const char *text; } check; /* fails the call with text unless cond */
     } u;
 };
@@ -100,7 +101,8 @@ typedef struct tn_func {
 
 /* ---- building ---- */
 tn_func *tn_func_new(tn_ctx *ctx, tn_arena *arena, tn_pool *pool, const char *name);
-tn_func *tn_func_clone(const tn_func *f, tn_arena *arena, tn_pool *pool); /* pool: child of f->pool, or f->pool itself */
+/* pool: child of f->pool, or f->pool itself */
+tn_func *tn_func_clone(const tn_func *f, tn_arena *arena, tn_pool *pool);
 uint32_t tn_func_add_buffer(tn_func *f, const tn_buffer *b);   /* name made unique by a suffix; copies dims */
 void tn_func_add_param(tn_func *f, uint32_t buffer, bool written);
 const tn_expr *tn_func_add_var(tn_func *f, const char *name, tn_dtype t); /* fresh VAR; name made unique when printed */
@@ -109,8 +111,10 @@ void tn_func_add_symbol(tn_func *f, const char *name, int64_t min, int64_t max);
 const char *tn_func_block_name(tn_func *f, const char *name);  /* name, or with a suffix if it was given before */
 tn_stmt *tn_stmt_new(tn_func *f, enum tn_sk kind);
 tn_stmt *tn_stmt_for(tn_func *f, const tn_expr *var, const tn_expr *extent, enum tn_loop_kind kind);
-tn_stmt *tn_stmt_store(tn_func *f, uint32_t buffer, int n, const tn_expr *const index[], const tn_expr *value, const tn_expr *mask);
-tn_stmt *tn_stmt_block(tn_func *f, const char *name, const char *tag, int n_iter); /* name made unique; iters to be filled */
+tn_stmt *tn_stmt_store(tn_func *f, uint32_t buffer, int n, const tn_expr *const index[], const tn_expr *value,
+                       const tn_expr *mask);
+/* Name made unique; iters to be filled. */
+tn_stmt *tn_stmt_block(tn_func *f, const char *name, const char *tag, int n_iter);
 tn_stmt *tn_stmt_if(tn_func *f, const tn_expr *cond);
 tn_stmt *tn_stmt_let(tn_func *f, const tn_expr *var, const tn_expr *value);
 tn_stmt *tn_stmt_decl(tn_func *f, uint32_t buffer);

@@ -1,8 +1,10 @@
-/* The verifier: what docs/tir.md demands of a function, checked in one walk with the set of visible variables and buffers.
+/* The verifier: what docs/tir.md demands of a function, checked in one walk with the set of visible variables
+ * and buffers.
  *
- * It reports every fault up to a limit, by statement, and never follows a link it has not checked. Bounds of accesses are
- * looked at in the block stage alone: an access is refused only if some execution of it is certainly outside (it may be
- * guarded by what the simplifier does not understand); what is merely unproved is left to the interpreter.
+ * It reports every fault up to a limit, by statement, and never follows a link it has not checked. Bounds of
+ * accesses are looked at in the block stage alone: an access is refused only if some execution of it is
+ * certainly outside (it may be guarded by what the simplifier does not understand); what is merely unproved is
+ * left to the interpreter.
  */
 #include "base/vec.h"
 #include "tir/func.h"
@@ -13,11 +15,11 @@ enum { MAX_FAULTS = 20 };
 
 typedef struct verifier {
     tn_func *f;
-    const tn_stmt *at;             /* the statement being looked at; NULL: the signature */
+    const tn_stmt *at; /* the statement being looked at; NULL: the signature */
     tn_facts facts;
-    bool *var, *buffer;            /* visible here */
-    tn_vec(uint32_t) vars, buffers;/* ... in the order they became so */
-    tn_vec(const char *) blocks;   /* names seen */
+    bool *var, *buffer;             /* visible here */
+    tn_vec(uint32_t) vars, buffers; /* ... in the order they became so */
+    tn_vec(const char *) blocks;    /* names seen */
     uint32_t *task;                /* per buffer: number of the parallel loop it was declared in, 0 outside */
     uint32_t n_parallel, parallel; /* loops seen; the one we are in, or 0 */
     int loops, guards, depth;      /* loops, conditions and masks around */
@@ -37,7 +39,9 @@ static void describe(const verifier *v, const tn_stmt *s, tn_buf *out)
     tn_names names;
     tn_func_names(v->f, &names);
     switch (s->kind) {
-    case TN_S_FOR: tn_buf_printf(out, "the loop `%s`", names.var(names.user, (uint32_t)s->u.loop.var->u.i)); break;
+    case TN_S_FOR:
+        tn_buf_printf(out, "the loop `%s`", names.var(names.user, (uint32_t)s->u.loop.var->u.i));
+        break;
     case TN_S_BLOCK: tn_buf_printf(out, "block `%s`", s->u.block.name); break;
     case TN_S_STORE: tn_buf_printf(out, "the store to `%s`", buffer_of(v, s->u.store.buffer)); break;
     case TN_S_LET: tn_buf_printf(out, "let `%s`", names.var(names.user, (uint32_t)s->u.let.var->u.i)); break;
@@ -52,17 +56,14 @@ static void fail(verifier *v, const char *id, const char *fmt, ...)
     tn_buf b = {0};
     va_list ap;
     const char *node = v->f->source;
-    if (v->faults++ >= MAX_FAULTS)
-        return;
+    if (v->faults++ >= MAX_FAULTS) return;
     tn_buf_printf(&b, "@%s", v->f->name);
     if (v->at) {
         const tn_stmt *block = v->at;
-        while (block && block->kind != TN_S_BLOCK)
-            block = tn_stmt_parent(block);
+        while (block && block->kind != TN_S_BLOCK) block = tn_stmt_parent(block);
         tn_buf_str(&b, ", ");
         describe(v, v->at, &b);
-        if (block && block != v->at)
-            tn_buf_printf(&b, " in block `%s`", block->u.block.name);
+        if (block && block != v->at) tn_buf_printf(&b, " in block `%s`", block->u.block.name);
         node = block && *block->u.block.source ? block->u.block.source : node;
     }
     tn_buf_str(&b, ": ");
@@ -102,41 +103,31 @@ static void fail_dtype(verifier *v, const char *id, const char *what, const tn_e
 /* ---- bounds ---- */
 
 /* Facts are collected, and bounds looked at, only as long as every expression seen has the type it should have. */
-static bool sound(const verifier *v)
-{
-    return v->faults == v->outside;
-}
+static bool sound(const verifier *v) { return v->faults == v->outside; }
 
 static void enter_facts(verifier *v, const tn_stmt *s, const tn_body *in)
 {
-    if (sound(v))
-        tn_stmt_facts_enter(v->f->pool, s, in, &v->facts);
+    if (sound(v)) tn_stmt_facts_enter(v->f->pool, s, in, &v->facts);
 }
 
 static void facts_after(verifier *v, const tn_stmt *s)
 {
-    if (sound(v))
-        tn_stmt_facts_after(v->f->pool, s, &v->facts);
+    if (sound(v)) tn_stmt_facts_after(v->f->pool, s, &v->facts);
 }
 
 static void assume(verifier *v, const tn_expr *mask)
 {
-    if (sound(v) && mask && mask->dtype.lanes == 1 && !mask->has_load)
-        tn_facts_assume(&v->facts, mask);
+    if (sound(v) && mask && mask->dtype.lanes == 1 && !mask->has_load) tn_facts_assume(&v->facts, mask);
 }
 
-static bool blocks_stage(const verifier *v)
-{
-    return v->f->stage == TN_STAGE_BLOCKS;
-}
+static bool blocks_stage(const verifier *v) { return v->f->stage == TN_STAGE_BLOCKS; }
 
 /* The loop around s whose variable is var, or the block whose iteration variable it is; NULL: neither. */
 static const tn_stmt *definer(const tn_stmt *s, const tn_expr *var, const tn_iter **out_iter)
 {
     *out_iter = NULL;
     for (const tn_stmt *p = tn_stmt_parent(s); p; p = tn_stmt_parent(p)) {
-        if (p->kind == TN_S_FOR && p->u.loop.var == var)
-            return p;
+        if (p->kind == TN_S_FOR && p->u.loop.var == var) return p;
         for (uint32_t i = 0; p->kind == TN_S_BLOCK && i < p->u.block.n_iter; i++)
             if (p->u.block.iter[i].var == var) {
                 *out_iter = &p->u.block.iter[i];
@@ -146,8 +137,8 @@ static const tn_stmt *definer(const tn_stmt *s, const tn_expr *var, const tn_ite
     return NULL;
 }
 
-/* The value of e where each loop variable in it stands at the end of its loop that makes e largest (smallest); NULL unless
- * e is a sum of independent loop variables of loops that certainly run. */
+/* The value of e where each loop variable in it stands at the end of its loop that makes e largest (smallest);
+ * NULL unless e is a sum of independent loop variables of loops that certainly run. */
 static const tn_expr *corner(verifier *v, const tn_expr *e, bool largest)
 {
     tn_pool *p = v->f->pool;
@@ -155,8 +146,7 @@ static const tn_expr *corner(verifier *v, const tn_expr *e, bool largest)
         tn_affine a;
         const tn_expr *var = NULL;
         int64_t coef = 0;
-        if (!tn_affine_of(p, e, &a))
-            return NULL;
+        if (!tn_affine_of(p, e, &a)) return NULL;
         for (int i = 0; i < a.n && !var; i++) {
             if (a.term[i].atom->kind == TN_E_VAR) {
                 var = a.term[i].atom;
@@ -165,20 +155,16 @@ static const tn_expr *corner(verifier *v, const tn_expr *e, bool largest)
                 return NULL;
             }
         }
-        if (!var)
-            return e;
+        if (!var) return e;
         const tn_iter *it;
         const tn_stmt *d = definer(v->at, var, &it);
         const tn_expr *to = it ? it->value : NULL;
-        if (!d)
-            return NULL;
+        if (!d) return NULL;
         if (!it) {
             const tn_expr *extent = d->u.loop.extent;
             for (const tn_stmt *q = tn_stmt_parent(d); q; q = tn_stmt_parent(q))
-                if (q->kind == TN_S_FOR && tn_uses(extent, q->u.loop.var))
-                    return NULL;
-            if (tn_prove(p, &v->facts, tn_le(p, tn_idx(p, 1), extent)) != 1)
-                return NULL;
+                if (q->kind == TN_S_FOR && tn_uses(extent, q->u.loop.var)) return NULL;
+            if (tn_prove(p, &v->facts, tn_le(p, tn_idx(p, 1), extent)) != 1) return NULL;
             to = (coef > 0) == largest ? tn_sub(p, extent, tn_idx(p, 1)) : tn_idx(p, 0);
         }
         e = tn_subst(p, e, 1, &var, &to);
@@ -188,15 +174,13 @@ static const tn_expr *corner(verifier *v, const tn_expr *e, bool largest)
 
 static void check_bounds(verifier *v, uint32_t buffer, uint32_t d, const tn_expr *index, bool guarded)
 {
-    if (!sound(v))
-        return;
+    if (!sound(v)) return;
     tn_pool *p = v->f->pool;
     const tn_buffer *b = &v->f->buffer[buffer];
     const tn_expr *dim = b->dim[d], *bad = NULL;
     const tn_expr *inside = tn_and(p, tn_le(p, tn_idx(p, 0), index), tn_lt(p, index, dim));
     int known = tn_prove(p, &v->facts, inside);
-    if (known == 1)
-        return;
+    if (known == 1) return;
     if (known == 0) {
         bad = index;
     } else if (!guarded && v->guards == 0 && !index->has_load) {
@@ -206,12 +190,11 @@ static void check_bounds(verifier *v, uint32_t buffer, uint32_t d, const tn_expr
         else if (lo && tn_prove(p, &v->facts, tn_le(p, tn_idx(p, 0), lo)) == 0)
             bad = lo;
     }
-    if (!bad)
-        return;
+    if (!bad) return;
     v->outside++;
     tn_buf i = text_of(v, index), r = text_of(v, tn_simplify(p, &v->facts, bad)), n = text_of(v, dim);
-    fail(v, "tir-E120", "index %u of `%s`, %s, reaches %s, outside the extent %s; mask it or mend it", d, b->name, i.at, r.at,
-         n.at);
+    fail(v, "tir-E120", "index %u of `%s`, %s, reaches %s, outside the extent %s; mask it or mend it", d,
+         b->name, i.at, r.at, n.at);
     tn_buf_deinit(&i);
     tn_buf_deinit(&r);
     tn_buf_deinit(&n);
@@ -227,11 +210,14 @@ static bool check_visible(verifier *v, uint32_t buffer)
     }
     const tn_buffer *b = &v->f->buffer[buffer];
     if (!v->buffer[buffer]) {
-        fail(v, "tir-E105", "`%s` is not declared here; a buffer lives from its declaration to the end of that list", b->name);
+        fail(v, "tir-E105",
+             "`%s` is not declared here; a buffer lives from its declaration to the end of that list",
+             b->name);
         return false;
     }
     if (b->scope != TN_SCOPE_GLOBAL && v->task[buffer] != v->parallel)
-        fail(v, "tir-E117", "`%s` is the memory of one task, but was declared outside this parallel loop", b->name);
+        fail(v, "tir-E117", "`%s` is the memory of one task, but was declared outside this parallel loop",
+             b->name);
     return true;
 }
 
@@ -241,10 +227,10 @@ static bool index_dtype(const verifier *v, tn_dtype t)
 }
 
 /* An access to `lanes` elements: arity, dtypes of indices, register rules, bounds. */
-static void check_access(verifier *v, uint32_t buffer, uint32_t n, const tn_expr *const index[], tn_dtype t, bool guarded)
+static void check_access(verifier *v, uint32_t buffer, uint32_t n, const tn_expr *const index[], tn_dtype t,
+                         bool guarded)
 {
-    if (!check_visible(v, buffer))
-        return;
+    if (!check_visible(v, buffer)) return;
     const tn_buffer *b = &v->f->buffer[buffer];
     if (n != b->ndim) {
         fail(v, "tir-E106", "`%s` has %u dimensions, the access has %u indices", b->name, b->ndim, n);
@@ -260,7 +246,8 @@ static void check_access(verifier *v, uint32_t buffer, uint32_t n, const tn_expr
     for (uint32_t d = 0; d < n; d++) {
         uint16_t lanes = index[d]->dtype.lanes;
         if (!index_dtype(v, index[d]->dtype))
-            fail_dtype(v, "tir-E107", "the index", index[d], blocks_stage(v) ? "index" : "index or an integer");
+            fail_dtype(v, "tir-E107", "the index", index[d],
+                       blocks_stage(v) ? "index" : "index or an integer");
         else if (lanes != 1 && (lanes != t.lanes || b->dtype.lanes > 1))
             fail_dtype(v, "tir-E107", "the index", index[d], "a scalar or have the lanes of the access");
         else if (b->scope == TN_SCOPE_REGISTER && !blocks_stage(v) && index[d]->kind != TN_E_INT)
@@ -289,14 +276,14 @@ static void check_var(verifier *v, const tn_expr *e)
     if (!v->var[e->u.i])
         fail(v, "tir-E111", "the variable `%s` is not defined here", info->name);
     else if (!tn_dtype_eq(info->dtype, e->dtype))
-        fail(v, "tir-E111", "the variable `%s` is used with another type than it was defined with", info->name);
+        fail(v, "tir-E111", "the variable `%s` is used with another type than it was defined with",
+             info->name);
 }
 
 static bool has_symbol(const tn_func *f, const char *name)
 {
     for (uint32_t i = 0; i < f->n_symbol; i++)
-        if (f->symbol[i].name == name)
-            return true;
+        if (f->symbol[i].name == name) return true;
     return false;
 }
 
@@ -333,10 +320,8 @@ static void check_bool(verifier *v, const tn_expr *e, uint16_t lanes, const char
 /* index; in the flat stage any integer will do. */
 static bool check_index(verifier *v, const tn_expr *e, const char *what)
 {
-    if (!check_expr(v, e, what))
-        return false;
-    if (index_dtype(v, e->dtype) && e->dtype.lanes == 1)
-        return true;
+    if (!check_expr(v, e, what)) return false;
+    if (index_dtype(v, e->dtype) && e->dtype.lanes == 1) return true;
     fail_dtype(v, "tir-E114", what, e, "index");
     return false;
 }
@@ -361,10 +346,8 @@ static bool define_var(verifier *v, const tn_expr *var)
 
 static void undefine(verifier *v, size_t n_var, size_t n_buffer)
 {
-    while (v->vars.n > n_var)
-        v->var[tn_vec_pop(&v->vars)] = false;
-    while (v->buffers.n > n_buffer)
-        v->buffer[tn_vec_pop(&v->buffers)] = false;
+    while (v->vars.n > n_var) v->var[tn_vec_pop(&v->vars)] = false;
+    while (v->buffers.n > n_buffer) v->buffer[tn_vec_pop(&v->buffers)] = false;
 }
 
 /* ---- statements ---- */
@@ -374,9 +357,11 @@ static void check_list(verifier *v, const tn_body *b);
 static void check_parallel(verifier *v)
 {
     if (v->parallel)
-        fail(v, "tir-E115", "a parallel loop is inside another; only the outermost loop of a nest may be parallel");
+        fail(v, "tir-E115",
+             "a parallel loop is inside another; only the outermost loop of a nest may be parallel");
     else if (!blocks_stage(v) && v->loops)
-        fail(v, "tir-E115", "a parallel loop is inside a loop; after lowering the parallel loop is the outermost");
+        fail(v, "tir-E115",
+             "a parallel loop is inside a loop; after lowering the parallel loop is the outermost");
 }
 
 static void check_for(verifier *v, const tn_stmt *s)
@@ -415,15 +400,13 @@ static void check_iters(verifier *v, const tn_stmt *s)
         const tn_iter *it = &s->u.block.iter[i];
         if (define_var(v, it->var) && !tn_dtype_is_index(it->var->dtype))
             fail_dtype(v, "tir-E114", "the iteration variable", it->var, "index");
-        if (it->kind > TN_ITER_REDUCE)
-            fail(v, "tir-E118", "an iteration is spatial or reduce");
+        if (it->kind > TN_ITER_REDUCE) fail(v, "tir-E118", "an iteration is spatial or reduce");
     }
 }
 
 static void check_block_name(verifier *v, const tn_stmt *s)
 {
-    if (!tn_tir_is_name(s->u.block.name))
-        fail(v, "tir-E119", "`%s` is no name for a block", s->u.block.name);
+    if (!tn_tir_is_name(s->u.block.name)) fail(v, "tir-E119", "`%s` is no name for a block", s->u.block.name);
     for (size_t i = 0; i < v->blocks.n; i++)
         if (strcmp(v->blocks.at[i], s->u.block.name) == 0) {
             fail(v, "tir-E119", "two blocks are called `%s`", s->u.block.name);
@@ -438,15 +421,16 @@ static void check_domain(verifier *v, const tn_stmt *s)
     tn_pool *p = v->f->pool;
     for (uint32_t i = 0; i < s->u.block.n_iter; i++) {
         const tn_iter *it = &s->u.block.iter[i];
-        const tn_expr *bad = NULL, *inside = tn_and(p, tn_le(p, tn_idx(p, 0), it->value), tn_lt(p, it->value, it->extent));
+        const tn_expr *bad = NULL,
+                      *inside = tn_and(p, tn_le(p, tn_idx(p, 0), it->value), tn_lt(p, it->value, it->extent));
         int known = tn_prove(p, &v->facts, inside);
         if (known == 0)
             bad = it->value;
-        else if (known < 0 && v->guards == 0 && !s->u.block.mask && (bad = corner(v, it->value, true)) != NULL &&
+        else if (known < 0 && v->guards == 0 && !s->u.block.mask &&
+                 (bad = corner(v, it->value, true)) != NULL &&
                  tn_prove(p, &v->facts, tn_lt(p, bad, it->extent)) != 0)
             bad = NULL;
-        if (!bad)
-            continue;
+        if (!bad) continue;
         v->outside++;
         tn_buf value = text_of(v, tn_simplify(p, &v->facts, bad)), extent = text_of(v, it->extent);
         fail(v, "tir-E121", "iteration variable `%s` reaches %s, outside its extent %s; mask the block",
@@ -461,10 +445,8 @@ static void check_block(verifier *v, const tn_stmt *s)
     size_t n_var = v->vars.n, mark = tn_facts_mark(&v->facts);
     check_block_name(v, s);
     check_iters(v, s);
-    if (s->u.block.mask)
-        check_bool(v, s->u.block.mask, 1, "the mask");
-    if (sound(v))
-        check_domain(v, s);
+    if (s->u.block.mask) check_bool(v, s->u.block.mask, 1, "the mask");
+    if (sound(v)) check_domain(v, s);
     enter_facts(v, s, &s->u.block.init);
     int guards = v->guards;
     for (uint32_t i = 0; i < s->u.block.n_iter; i++)
@@ -484,10 +466,8 @@ static void check_store(verifier *v, const tn_stmt *s)
     const tn_expr *value = s->u.store.value, *mask = s->u.store.mask;
     uint32_t buffer = s->u.store.buffer;
     for (uint32_t i = 0; i < s->u.store.n_index; i++)
-        if (!check_expr(v, s->u.store.index[i], "an index"))
-            return;
-    if (!check_expr(v, value, "the value"))
-        return;
+        if (!check_expr(v, s->u.store.index[i], "an index")) return;
+    if (!check_expr(v, value, "the value")) return;
     size_t mark = tn_facts_mark(&v->facts);
     if (mask) {
         check_bool(v, mask, value->dtype.lanes, "the mask");
@@ -516,8 +496,7 @@ static void check_if(verifier *v, const tn_stmt *s)
 static void check_let(verifier *v, const tn_stmt *s)
 {
     bool ok = check_expr(v, s->u.let.value, "the value");
-    if (!define_var(v, s->u.let.var) || !ok)
-        return;
+    if (!define_var(v, s->u.let.var) || !ok) return;
     if (!tn_dtype_eq(s->u.let.var->dtype, s->u.let.value->dtype))
         fail_dtype(v, "tir-E122", "the value", s->u.let.value, "of the variable's type");
     else
@@ -537,9 +516,9 @@ static void check_decl(verifier *v, const tn_stmt *s)
     else if (v->buffer[buffer])
         fail(v, "tir-E105", "`%s` is declared here already", b->name);
     if (b->scope == TN_SCOPE_GLOBAL && v->parallel)
-        fail(v, "tir-E117", "`%s` is memory of the whole call; declare it outside the parallel loop, or in local", b->name);
-    if (b->work_offset)
-        check_index(v, b->work_offset, "the offset");
+        fail(v, "tir-E117",
+             "`%s` is memory of the whole call; declare it outside the parallel loop, or in local", b->name);
+    if (b->work_offset) check_index(v, b->work_offset, "the offset");
     v->task[buffer] = v->parallel;
     v->buffer[buffer] = true;
     tn_vec_push(&v->buffers, buffer);
@@ -609,13 +588,13 @@ static void check_dims(verifier *v, const tn_buffer *b)
 {
     for (uint32_t d = 0; d < b->ndim; d++) {
         int64_t n;
-        if (!check_index(v, b->dim[d], "an extent"))
-            continue;
+        if (!check_index(v, b->dim[d], "an extent")) continue;
         if (!tn_each(b->dim[d], constant_or_symbol, NULL))
             fail(v, "tir-E104", "extent %u of `%s` is not made of constants and symbols", d, b->name);
-        else if (tn_is_int(b->dim[d], &n) ? n < 0 : b->scope == TN_SCOPE_REGISTER || b->scope == TN_SCOPE_TILE)
-            fail(v, tn_is_int(b->dim[d], &n) ? "tir-E104" : "tir-E116", "extent %u of `%s` must be %s", d, b->name,
-                 tn_is_int(b->dim[d], &n) ? "at least 0" : "constant: it lives in registers");
+        else if (tn_is_int(b->dim[d], &n) ? n < 0
+                                          : b->scope == TN_SCOPE_REGISTER || b->scope == TN_SCOPE_TILE)
+            fail(v, tn_is_int(b->dim[d], &n) ? "tir-E104" : "tir-E116", "extent %u of `%s` must be %s", d,
+                 b->name, tn_is_int(b->dim[d], &n) ? "at least 0" : "constant: it lives in registers");
     }
 }
 
@@ -623,8 +602,7 @@ static void check_buffer(verifier *v, uint32_t i)
 {
     const tn_buffer *b = &v->f->buffer[i];
     bool flat = !blocks_stage(v);
-    if (!tn_tir_is_name(b->name))
-        fail(v, "tir-E103", "`%s` is no name for a buffer", b->name);
+    if (!tn_tir_is_name(b->name)) fail(v, "tir-E103", "`%s` is no name for a buffer", b->name);
     for (uint32_t k = 0; k < i; k++)
         if (strcmp(v->f->buffer[k].name, b->name) == 0)
             fail(v, "tir-E103", "two buffers are called `%s`", b->name);
@@ -641,7 +619,8 @@ static void check_buffer(verifier *v, uint32_t i)
         return;
     }
     if (b->layout && b->layout->ndim != b->ndim)
-        fail(v, "tir-E103", "the layout of `%s` is one of %u dimensions, it has %u", b->name, b->layout->ndim, b->ndim);
+        fail(v, "tir-E103", "the layout of `%s` is one of %u dimensions, it has %u", b->name, b->layout->ndim,
+             b->ndim);
     check_dims(v, b);
 }
 
@@ -665,10 +644,8 @@ static void check_symbols(verifier *v)
 {
     for (uint32_t i = 0; i < v->f->n_symbol; i++) {
         const tn_symbol_range *r = &v->f->symbol[i];
-        if (!tn_tir_is_name(r->name))
-            fail(v, "tir-E113", "`%s` is no name for a symbol", r->name);
-        if (r->min > r->max)
-            fail(v, "tir-E113", "the range of the symbol `%s` is empty", r->name);
+        if (!tn_tir_is_name(r->name)) fail(v, "tir-E113", "`%s` is no name for a symbol", r->name);
+        if (r->min > r->max) fail(v, "tir-E113", "the range of the symbol `%s` is empty", r->name);
         tn_facts_range(&v->facts, tn_sym(v->f->pool, r->name), r->min, r->max);
     }
 }
@@ -683,8 +660,7 @@ tn_status tn_func_verify(const tn_func *f)
     v.task = TN_NEW_N(&arena, uint32_t, f->n_buffer);
     tn_facts_init(&v.facts);
     check_symbols(&v);
-    for (uint32_t i = 0; i < f->n_buffer; i++)
-        check_buffer(&v, i);
+    for (uint32_t i = 0; i < f->n_buffer; i++) check_buffer(&v, i);
     check_params(&v);
     check_list(&v, &f->body);
     tn_facts_deinit(&v.facts);

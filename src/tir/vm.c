@@ -1,7 +1,8 @@
 /* The interpreter's inner loop. Order of evaluation is that of the code; nothing here knows TIR.
  *
- * float32 arithmetic runs in float, index and integer arithmetic in 64 bits; whatever has no operation of its own goes
- * through tn_eval_op, which defines it. Memory is read and written by memcpy: user memory may be misaligned.
+ * float32 arithmetic runs in float, index and integer arithmetic in 64 bits; whatever has no operation of its
+ * own goes through tn_eval_op, which defines it. Memory is read and written by memcpy: user memory may be
+ * misaligned.
  */
 #include "tir/vm.h"
 
@@ -26,35 +27,19 @@ static float of_bits(int64_t i)
 }
 
 /* A division may be computed early, where its divisor is not yet known to be good; its result is not used then. */
-static int64_t floordiv(int64_t a, int64_t b)
-{
-    return b == 0 || b == -1 ? 0 : tn_floordiv(a, b);
-}
+static int64_t floordiv(int64_t a, int64_t b) { return b == 0 || b == -1 ? 0 : tn_floordiv(a, b); }
 
-static int64_t floormod(int64_t a, int64_t b)
-{
-    return b == 0 || b == -1 ? 0 : tn_floormod(a, b);
-}
+static int64_t floormod(int64_t a, int64_t b) { return b == 0 || b == -1 ? 0 : tn_floormod(a, b); }
 
-static int64_t truncdiv(int64_t a, int64_t b)
-{
-    return b == 0 || b == -1 ? 0 : a / b;
-}
+static int64_t truncdiv(int64_t a, int64_t b) { return b == 0 || b == -1 ? 0 : a / b; }
 
-static int64_t truncmod(int64_t a, int64_t b)
-{
-    return b == 0 || b == -1 ? 0 : a % b;
-}
+static int64_t truncmod(int64_t a, int64_t b) { return b == 0 || b == -1 ? 0 : a % b; }
 
-static bool is_single(tn_dtype t)
-{
-    return t.code == TN_FLOAT && t.bits == 32;
-}
+static bool is_single(tn_dtype t) { return t.code == TN_FLOAT && t.bits == 32; }
 
 static tn_scalar to_scalar(tn_dtype t, vm_slot v)
 {
-    if (!is_single(t))
-        return (tn_scalar){.i = v.i};
+    if (!is_single(t)) return (tn_scalar){.i = v.i};
     return v.s == v.s ? (tn_scalar){.f = (double)v.s} : tn_scalar_read(t, &v.s);
 }
 
@@ -92,10 +77,8 @@ static bool eval(const vm_eval *e, uint16_t lanes, vm_slot *dst, const vm_slot *
     tn_dtype t = tn_dtype_lanes(e->t, 1), in_t = tn_dtype_lanes(e->in, 1);
     for (uint16_t l = 0; l < lanes; l++) {
         tn_scalar in[3], out;
-        for (int i = 0; i < e->n; i++)
-            in[i] = to_scalar(in_t, src[i][l]);
-        if (!tn_eval_op(e->k, t, e->u, in_t, e->n, in, &out))
-            return false;
+        for (int i = 0; i < e->n; i++) in[i] = to_scalar(in_t, src[i][l]);
+        if (!tn_eval_op(e->k, t, e->u, in_t, e->n, in, &out)) return false;
         dst[l] = of_scalar(t, out);
     }
     return true;
@@ -155,21 +138,17 @@ static bool load_row(const vm_access *a, int64_t from, uint16_t lanes, vm_slot *
         (mem->shadow && memchr(mem->shadow + from, 0, lanes)))
         return false;
     const uint8_t *at = mem->at + (size_t)from * sizeof(float);
-    for (uint16_t l = 0; l < lanes; l++)
-        memcpy(&dst[l].s, at + l * sizeof(float), sizeof(float));
+    for (uint16_t l = 0; l < lanes; l++) memcpy(&dst[l].s, at + l * sizeof(float), sizeof(float));
     return true;
 }
 
 static bool store_row(const vm_access *a, int64_t from, uint16_t lanes, const vm_slot *src)
 {
     const vm_mem *mem = a->mem;
-    if (a->gather || a->masked || !is_single(mem->dtype) || from < 0 || from > mem->n - lanes)
-        return false;
+    if (a->gather || a->masked || !is_single(mem->dtype) || from < 0 || from > mem->n - lanes) return false;
     uint8_t *at = mem->at + (size_t)from * sizeof(float);
-    for (uint16_t l = 0; l < lanes; l++)
-        memcpy(at + l * sizeof(float), &src[l].s, sizeof(float));
-    if (mem->shadow)
-        memset(mem->shadow + from, 1, lanes);
+    for (uint16_t l = 0; l < lanes; l++) memcpy(at + l * sizeof(float), &src[l].s, sizeof(float));
+    if (mem->shadow) memset(mem->shadow + from, 1, lanes);
     return true;
 }
 
@@ -179,22 +158,19 @@ static int load_vector(vm *m, const vm_instr *p, vm_slot *reg)
     const vm_mem *mem = a->mem;
     size_t size = tn_dtype_bytes(mem->dtype);
     int64_t from = reg[a->index].i;
-    if (load_row(a, from, p->n, reg + p->dst))
-        return 0;
+    if (load_row(a, from, p->n, reg + p->dst)) return 0;
     for (uint16_t l = 0; l < p->n; l++) {
         int64_t i = a->gather ? reg[a->index + l].i : (int64_t)((uint64_t)from + l);
         if (a->masked && !reg[a->mask + l].i) {
             reg[p->dst + l] = reg[a->value + l];
             continue;
         }
-        if (i < 0 || i >= mem->readable)
-            return trap_access(m, p, 0, i);
+        if (i < 0 || i >= mem->readable) return trap_access(m, p, 0, i);
         if (i >= mem->n) {
             reg[p->dst + l] = slack_value(mem->dtype);
             continue;
         }
-        if (mem->shadow && !mem->shadow[i])
-            return trap_access(m, p, 1, i);
+        if (mem->shadow && !mem->shadow[i]) return trap_access(m, p, 1, i);
         reg[p->dst + l] = read_one(mem->dtype, mem->at + (size_t)i * size);
     }
     return 0;
@@ -206,16 +182,12 @@ static int store_vector(vm *m, const vm_instr *p, const vm_slot *reg)
     const vm_mem *mem = a->mem;
     size_t size = tn_dtype_bytes(mem->dtype);
     int64_t from = reg[a->index].i;
-    if (store_row(a, from, p->n, reg + a->value))
-        return 0;
+    if (store_row(a, from, p->n, reg + a->value)) return 0;
     for (uint16_t l = 0; l < p->n; l++) {
         int64_t i = a->gather ? reg[a->index + l].i : (int64_t)((uint64_t)from + l);
-        if (a->masked && !reg[a->mask + l].i)
-            continue;
-        if (i < 0 || i >= mem->n)
-            return trap_access(m, p, 0, i);
-        if (mem->shadow)
-            mem->shadow[i] = 1;
+        if (a->masked && !reg[a->mask + l].i) continue;
+        if (i < 0 || i >= mem->n) return trap_access(m, p, 0, i);
+        if (mem->shadow) mem->shadow[i] = 1;
         write_one(mem->dtype, mem->at + (size_t)i * size, reg[a->value + l]);
     }
     return 0;
@@ -229,8 +201,7 @@ static int rare(vm *m, const vm_instr *p, vm_slot *reg)
     case VM_EVAL: return eval(p->eval, p->n, reg + p->dst, src) ? 0 : trap(m, p, 0);
     case VM_BITS: cast_bits(p->eval, p->n, reg + p->dst, src[0]); return 0;
     case VM_SPLAT:
-        for (uint16_t l = 0; l < p->n; l++)
-            reg[p->dst + l] = *src[0];
+        for (uint16_t l = 0; l < p->n; l++) reg[p->dst + l] = *src[0];
         return 0;
     case VM_RAMP: {
         tn_scalar in[2] = {{.i = src[0]->i}, {0}};
@@ -251,21 +222,32 @@ static int rare(vm *m, const vm_instr *p, vm_slot *reg)
 }
 
 /* The scalar dtype in a spare register field. */
-static tn_dtype unpack(uint32_t bits)
-{
-    return TN_DT((uint8_t)(bits >> 8), (uint8_t)bits);
-}
+static tn_dtype unpack(uint32_t bits) { return TN_DT((uint8_t)(bits >> 8), (uint8_t)bits); }
 
 #define A reg[p->a]
 #define B reg[p->b]
 #define C reg[p->c]
-#define OFFSET ((uintptr_t)A.i + (uintptr_t)B.i)  /* modulo 2^64: the base may lie before the buffer */
+#define OFFSET ((uintptr_t)A.i + (uintptr_t)B.i) /* modulo 2^64: the base may lie before the buffer */
 #define AT(size) ((void *)(p->base + OFFSET * (size)))
 #define SHADOW ((uint8_t *)(p->shadow + OFFSET))
 #define SIZE(t) tn_dtype_bytes(t)
-#define LOAD(T, field) { T v_; memcpy(&v_, AT(sizeof v_), sizeof v_); reg[p->dst].field = v_; p++; continue; }
-#define STORE(T, value) { T v_ = (value); memcpy(AT(sizeof v_), &v_, sizeof v_); p++; continue; }
+#define LOAD(T, field) \
+    { \
+        T v_; \
+        memcpy(&v_, AT(sizeof v_), sizeof v_); \
+        reg[p->dst].field = v_; \
+        p++; \
+        continue; \
+    }
+#define STORE(T, value) \
+    { \
+        T v_ = (value); \
+        memcpy(AT(sizeof v_), &v_, sizeof v_); \
+        p++; \
+        continue; \
+    }
 
+/* clang-format off */
 bool vm_run(vm *m)
 {
     vm_slot *const reg = m->reg;
@@ -334,3 +316,4 @@ bool vm_run(vm *m)
         }
     }
 }
+/* clang-format on */

@@ -1,6 +1,6 @@
-/* Statements to instructions. Every list of statements is a level of its own; closing it puts its code, between the
- * instructions that decide whether and how often it runs, into the list around it. Recursion follows the statements, whose
- * nesting the verifier bounded.
+/* Statements to instructions. Every list of statements is a level of its own; closing it puts its code, between
+ * the instructions that decide whether and how often it runs, into the list around it. Recursion follows the
+ * statements, whose nesting the verifier bounded.
  */
 #include "tir/vm_compile.h"
 
@@ -8,10 +8,7 @@
 
 static void list(vm_compiler *c, const tn_body *b);
 
-static void open_level(vm_compiler *c)
-{
-    tn_vec_push(&c->level, ((vm_level){.instance = ++c->instances}));
-}
+static void open_level(vm_compiler *c) { tn_vec_push(&c->level, ((vm_level){.instance = ++c->instances})); }
 
 /* The innermost list's code, which the caller appends and frees. */
 static vm_code close_level(vm_compiler *c)
@@ -24,8 +21,7 @@ static vm_code close_level(vm_compiler *c)
 
 static void append(vm_compiler *c, vm_code *from)
 {
-    for (size_t i = 0; i < from->n; i++)
-        vm_emit(c, from->at[i]);
+    for (size_t i = 0; i < from->n; i++) vm_emit(c, from->at[i]);
     tn_vec_deinit(from);
 }
 
@@ -51,8 +47,7 @@ static void compile_for(vm_compiler *c, const tn_stmt *s)
     int64_t length = (int64_t)code.n + (dot != NULL);
     vm_emit(c, (vm_instr){.op = VM_LOOP, .dst = var, .a = n, .imm = length + 2});
     append(c, &code);
-    if (dot)
-        vm_emit(c, (vm_instr){.op = VM_DOT, .dst = var, .dot = dot});
+    if (dot) vm_emit(c, (vm_instr){.op = VM_DOT, .dst = var, .dot = dot});
     vm_emit(c, (vm_instr){.op = VM_NEXT, .dst = var, .a = n, .imm = -length});
 }
 
@@ -68,28 +63,29 @@ static void bind_iters(vm_compiler *c, const tn_stmt *s)
     }
 }
 
-/* Where the block runs, iteration variables are in their domains: checked where that is not plain, then relied upon. */
+/* Where the block runs, iteration variables are in their domains: checked where that is not plain, then relied
+ * upon. */
 static void check_domain(vm_compiler *c, const tn_stmt *s)
 {
     for (uint32_t i = 0; i < s->u.block.n_iter; i++) {
         const tn_iter *it = &s->u.block.iter[i];
         span v = spans_of(&c->spans, it->var), n = spans_of(&c->spans, it->extent);
-        if (v.lo >= 0 && v.hi < n.lo)
-            continue;
+        if (v.lo >= 0 && v.hi < n.lo) continue;
         uint32_t extent = vm_expr(c, it->extent), value = vm_expr(c, it->var);
-        vm_emit(c, (vm_instr){.op = VM_BOUNDR, .a = value, .b = extent, .site = vm_new_site(c, VM_T_DOMAIN, it->value, 0, i, 0)});
+        vm_emit(c, (vm_instr){.op = VM_BOUNDR,
+                              .a = value,
+                              .b = extent,
+                              .site = vm_new_site(c, VM_T_DOMAIN, it->value, 0, i, 0)});
         v.lo = v.lo < 0 ? 0 : v.lo;
         v.hi = v.hi > n.hi - 1 ? n.hi - 1 : v.hi;
-        if (v.lo <= v.hi)
-            spans_set(&c->spans, it->var, v);
+        if (v.lo <= v.hi) spans_set(&c->spans, it->var, v);
     }
 }
 
 /* Runs where every reduce iteration variable is 0; the innermost loop's is looked at first. */
 static void compile_init(vm_compiler *c, const tn_stmt *s)
 {
-    if (!s->u.block.init.first)
-        return;
+    if (!s->u.block.init.first) return;
     open_level(c);
     list(c, &s->u.block.init);
     vm_code code = close_level(c);
@@ -112,33 +108,39 @@ static void compile_block(vm_compiler *c, const tn_stmt *s)
     new_stmt(c, s);
     span m = mask ? spans_of(&c->spans, mask) : (span){1, 1, true};
     uint32_t cond = mask ? vm_expr(c, mask) : 0;
-    if (span_is(m, 0))
-        return;
+    if (span_is(m, 0)) return;
     open_level(c);
     check_domain(c, s);
     list(c, &s->u.block.body);
     vm_code code = close_level(c);
-    if (mask && !span_is(m, 1))
-        vm_emit(c, (vm_instr){.op = VM_JZ, .a = cond, .imm = (int64_t)code.n + 1});
+    if (mask && !span_is(m, 1)) vm_emit(c, (vm_instr){.op = VM_JZ, .a = cond, .imm = (int64_t)code.n + 1});
     append(c, &code);
 }
 
 static uint16_t store_op(tn_dtype t)
 {
-    if (t.code == TN_FLOAT && t.bits == 32)
-        return VM_ST_S;
-    if (tn_dtype_is_float(t))
-        return t.bits == 64 ? VM_ST_D : VM_ST_X;
-    return t.bits == 8 ? VM_ST_8 : t.bits == 16 ? VM_ST_16 : t.bits == 32 ? VM_ST_32 : t.bits == 64 ? VM_ST_64 : VM_ST_X;
+    if (t.code == TN_FLOAT && t.bits == 32) return VM_ST_S;
+    if (tn_dtype_is_float(t)) return t.bits == 64 ? VM_ST_D : VM_ST_X;
+    return t.bits == 8    ? VM_ST_8
+           : t.bits == 16 ? VM_ST_16
+           : t.bits == 32 ? VM_ST_32
+           : t.bits == 64 ? VM_ST_64
+                          : VM_ST_X;
 }
 
 static void store_lanes(vm_compiler *c, const tn_stmt *s, const vm_plan *plan)
 {
     const tn_expr *mask = s->u.store.mask;
     vm_access *a = TN_NEW(c->m->arena, vm_access);
-    *a = (vm_access){&c->m->mem[plan->buffer], plan->gather, mask != NULL, vm_expr(c, plan->a), mask ? vm_expr(c, mask) : 0,
+    *a = (vm_access){&c->m->mem[plan->buffer],
+                     plan->gather,
+                     mask != NULL,
+                     vm_expr(c, plan->a),
+                     mask ? vm_expr(c, mask) : 0,
                      vm_expr(c, s->u.store.value)};
-    vm_emit(c, (vm_instr){.op = VM_STV, .n = s->u.store.value->dtype.lanes, .access = a,
+    vm_emit(c, (vm_instr){.op = VM_STV,
+                          .n = s->u.store.value->dtype.lanes,
+                          .access = a,
                           .site = vm_new_site(c, VM_T_BOUND, NULL, plan->buffer, 0, a->mem->n)});
 }
 
@@ -147,16 +149,19 @@ static void store_scalar(vm_compiler *c, const tn_stmt *s, const vm_plan *plan)
 {
     const vm_mem *mem = &c->m->mem[plan->buffer];
     const tn_expr *mask = s->u.store.mask;
-    for (uint32_t i = 0; i < plan->n_check; i++)
-        vm_expr(c, plan->check[i].index);
+    for (uint32_t i = 0; i < plan->n_check; i++) vm_expr(c, plan->check[i].index);
     uint32_t a = plan->a ? vm_expr(c, plan->a) : c->zero, b = plan->b ? vm_expr(c, plan->b) : c->zero;
     uint32_t value = vm_expr(c, s->u.store.value), cond = mask ? vm_expr(c, mask) : 0;
     vm_code *code = &tn_vec_last(&c->level).code;
     size_t jump = code->n;
-    if (mask)
-        vm_emit(c, (vm_instr){.op = VM_JZ, .a = cond});
+    if (mask) vm_emit(c, (vm_instr){.op = VM_JZ, .a = cond});
     vm_emit_checks(c, plan, NULL);
-    vm_instr in = {.op = store_op(mem->dtype), .dst = vm_pack(mem->dtype), .a = a, .b = b, .c = value, .base = vm_base(c, plan)};
+    vm_instr in = {.op = store_op(mem->dtype),
+                   .dst = vm_pack(mem->dtype),
+                   .a = a,
+                   .b = b,
+                   .c = value,
+                   .base = vm_base(c, plan)};
     if (mem->shadow) {
         in.shadow = vm_shadow_base(c, plan);
         if (in.op == VM_ST_S) {
@@ -168,8 +173,7 @@ static void store_scalar(vm_compiler *c, const tn_stmt *s, const vm_plan *plan)
         }
     }
     vm_emit(c, in);
-    if (mask)
-        code->at[jump].imm = (int64_t)(code->n - jump);
+    if (mask) code->at[jump].imm = (int64_t)(code->n - jump);
 }
 
 static void compile_store(vm_compiler *c, const tn_stmt *s)
@@ -189,8 +193,7 @@ static void compile_if(vm_compiler *c, const tn_stmt *s)
     vm_code code[2] = {{0}, {0}};
     uint32_t cond = vm_expr(c, s->u.cond.cond);
     for (int i = 0; i < 2; i++) {
-        if (span_is(k, i))
-            continue; /* then if cond is always 0, other if always 1 */
+        if (span_is(k, i)) continue; /* then if cond is always 0, other if always 1 */
         open_level(c);
         list(c, i == 0 ? &s->u.cond.then : &s->u.cond.other);
         code[i] = close_level(c);
@@ -202,8 +205,7 @@ static void compile_if(vm_compiler *c, const tn_stmt *s)
         vm_emit(c, (vm_instr){.op = VM_JNZ, .a = cond, .imm = (int64_t)code[1].n + 1});
     bool jumps = code[0].n && both;
     append(c, &code[0]);
-    if (jumps)
-        vm_emit(c, (vm_instr){.op = VM_JMP, .imm = (int64_t)code[1].n + 1});
+    if (jumps) vm_emit(c, (vm_instr){.op = VM_JMP, .imm = (int64_t)code[1].n + 1});
     append(c, &code[1]);
 }
 
@@ -229,7 +231,8 @@ static void compile_stmt(vm_compiler *c, const tn_stmt *s)
     default:
         if (!span_is(spans_of(&c->spans, s->u.check.cond), 1)) {
             uint32_t cond = vm_expr(c, s->u.check.cond);
-            vm_emit(c, (vm_instr){.op = VM_CHECK, .a = cond, .site = vm_new_site(c, VM_T_CHECK, NULL, 0, 0, 0)});
+            vm_emit(c,
+                    (vm_instr){.op = VM_CHECK, .a = cond, .site = vm_new_site(c, VM_T_CHECK, NULL, 0, 0, 0)});
         }
         break;
     }
@@ -237,8 +240,7 @@ static void compile_stmt(vm_compiler *c, const tn_stmt *s)
 
 static void list(vm_compiler *c, const tn_body *b)
 {
-    for (const tn_stmt *s = b->first; s; s = s->next)
-        compile_stmt(c, s);
+    for (const tn_stmt *s = b->first; s; s = s->next) compile_stmt(c, s);
 }
 
 static spans spans_for(const vm *m)
@@ -264,8 +266,7 @@ void vm_compile(vm *m)
     vm_emit(&c, (vm_instr){.op = VM_HALT});
     m->code = close_level(&c);
     m->reg = TN_NEW_N(m->arena, vm_slot, m->n_reg);
-    for (size_t i = 0; i < c.preset.n; i++)
-        m->reg[c.preset.at[i].reg] = c.preset.at[i].v;
+    for (size_t i = 0; i < c.preset.n; i++) m->reg[c.preset.at[i].reg] = c.preset.at[i].v;
     spans_deinit(&c.spans);
     tn_vec_deinit(&c.level);
     tn_map_deinit(&c.where);

@@ -1,8 +1,9 @@
-/* One idiom of innermost loops runs without the machine: acc[..] = acc[..] + x[..] * w[..], each offset a constant plus
- * the loop variable times a constant. It is where networks spend their time.
+/* One idiom of innermost loops runs without the machine: acc[..] = acc[..] + x[..] * w[..], each offset a
+ * constant plus the loop variable times a constant. It is where networks spend their time.
  *
- * The loop's first iteration runs as usual. At its end VM_DOT does all further ones, each exactly as its instructions would,
- * in order; where one would trap, or the initial value is due again, it stops and leaves the rest to the instructions.
+ * The loop's first iteration runs as usual. At its end VM_DOT does all further ones, each exactly as its
+ * instructions would, in order; where one would trap, or the initial value is due again, it stops and leaves
+ * the rest to the instructions.
  */
 #include "tir/vm_compile.h"
 
@@ -12,7 +13,11 @@
 enum { MAX_BODY = 20, MAX_GUARD = 8 };
 
 /* Element at base + (a + b) * size; a and b are invariant, the loop variable, or that times an invariant register. */
-typedef struct operand { uint16_t op; uint32_t a, b, stride_a, stride_b; uintptr_t base, shadow; } operand;
+typedef struct operand {
+    uint16_t op;
+    uint32_t a, b, stride_a, stride_b;
+    uintptr_t base, shadow;
+} operand;
 enum { FIXED = UINT32_MAX, COUNTS = UINT32_MAX - 1 }; /* stride: none, 1, else the register that holds it */
 
 struct vm_dot {
@@ -20,21 +25,21 @@ struct vm_dot {
     uint32_t var, n;
     bool real, fused;
     uint32_t n_mask, n_init;
-    uint32_t mask[MAX_GUARD];           /* nothing happens where one is 0 */
-    uint32_t init[MAX_GUARD];           /* the initial value is due where all are 0 */
+    uint32_t mask[MAX_GUARD]; /* nothing happens where one is 0 */
+    uint32_t init[MAX_GUARD]; /* the initial value is due where all are 0 */
 };
 
 typedef struct match {
     struct vm_dot *dot;
-    const vm_instr *at;                 /* what follows the guards */
+    const vm_instr *at; /* what follows the guards */
     size_t n;
-    uint32_t used;                      /* bit by instruction: accounted for */
+    uint32_t used; /* bit by instruction: accounted for */
 } match;
 
 static bool loads(uint16_t op)
 {
-    return op == VM_LD_S || op == VM_LDW_S || op == VM_LD_I8 || op == VM_LD_U8 || op == VM_LD_I16 || op == VM_LD_U16 ||
-           op == VM_LD_I32;
+    return op == VM_LD_S || op == VM_LDW_S || op == VM_LD_I8 || op == VM_LD_U8 || op == VM_LD_I16 ||
+           op == VM_LD_U16 || op == VM_LD_I32;
 }
 
 /* The instruction that makes reg, or NULL: it is made outside. */
@@ -42,26 +47,21 @@ static const vm_instr *maker(const match *m, uint32_t reg)
 {
     for (size_t i = 0; i < m->n; i++) {
         uint16_t op = m->at[i].op;
-        bool makes = loads(op) || op == VM_MUL || op == VM_ADD || op == VM_SEXT || op == VM_MACS || op == VM_FMAS;
-        if (makes && m->at[i].dst == reg)
-            return &m->at[i];
+        bool makes =
+            loads(op) || op == VM_MUL || op == VM_ADD || op == VM_SEXT || op == VM_MACS || op == VM_FMAS;
+        if (makes && m->at[i].dst == reg) return &m->at[i];
     }
     return NULL;
 }
 
-static void use(match *m, const vm_instr *p)
-{
-    m->used |= UINT32_C(1) << (p - m->at);
-}
+static void use(match *m, const vm_instr *p) { m->used |= UINT32_C(1) << (p - m->at); }
 
 static bool stride_of(match *m, uint32_t reg, uint32_t *out)
 {
     const vm_instr *p = maker(m, reg);
     *out = reg == m->dot->var ? COUNTS : FIXED;
-    if (!p)
-        return true;
-    if (p->op != VM_MUL || (p->a != m->dot->var && p->b != m->dot->var))
-        return false;
+    if (!p) return true;
+    if (p->op != VM_MUL || (p->a != m->dot->var && p->b != m->dot->var)) return false;
     *out = p->a == m->dot->var ? p->b : p->a;
     use(m, p);
     return *out != m->dot->var && !maker(m, *out);
@@ -71,17 +71,13 @@ static bool stride_of(match *m, uint32_t reg, uint32_t *out)
 static bool load_of(match *m, uint32_t reg, operand *out)
 {
     const vm_instr *p = maker(m, reg);
-    if (!p || !loads(p->op))
-        return false;
+    if (!p || !loads(p->op)) return false;
     use(m, p);
     *out = (operand){p->op, p->a, p->b, FIXED, FIXED, p->base, p->op == VM_LDW_S ? p->shadow : 0};
     return stride_of(m, p->a, &out->stride_a) && stride_of(m, p->b, &out->stride_b);
 }
 
-static bool same_place(const vm_instr *p, const operand *o)
-{
-    return p->a == o->a && p->b == o->b;
-}
+static bool same_place(const vm_instr *p, const operand *o) { return p->a == o->a && p->b == o->b; }
 
 /* Shadow checks of integer loads are instructions of their own. */
 static void find_shadow(match *m, operand *o)
@@ -97,8 +93,7 @@ static bool match_real(match *m, uint32_t value)
 {
     struct vm_dot *d = m->dot;
     const vm_instr *mac = maker(m, value);
-    if (!mac || (mac->op != VM_MACS && mac->op != VM_FMAS))
-        return false;
+    if (!mac || (mac->op != VM_MACS && mac->op != VM_FMAS)) return false;
     use(m, mac);
     d->real = true;
     d->fused = mac->op == VM_FMAS; /* fma(a, b, c) adds its third operand, MACS its first */
@@ -114,8 +109,7 @@ static bool match_whole(match *m, uint32_t value)
         use(m, add);
         add = maker(m, add->a);
     }
-    if (!add || add->op != VM_ADD)
-        return false;
+    if (!add || add->op != VM_ADD) return false;
     use(m, add);
     const vm_instr *mul = maker(m, add->a), *other = maker(m, add->b);
     uint32_t acc = add->b;
@@ -123,11 +117,9 @@ static bool match_whole(match *m, uint32_t value)
         mul = other;
         acc = add->a;
     }
-    if (!mul || mul->op != VM_MUL || !load_of(m, acc, &d->acc) || d->acc.op != VM_LD_I32)
-        return false;
+    if (!mul || mul->op != VM_MUL || !load_of(m, acc, &d->acc) || d->acc.op != VM_LD_I32) return false;
     use(m, mul);
-    if (!load_of(m, mul->a, &d->x) || !load_of(m, mul->b, &d->w))
-        return false;
+    if (!load_of(m, mul->a, &d->x) || !load_of(m, mul->b, &d->w)) return false;
     find_shadow(m, &d->acc);
     find_shadow(m, &d->x);
     find_shadow(m, &d->w);
@@ -138,16 +130,16 @@ static bool match_store(match *m)
 {
     const vm_instr *st = &m->at[m->n - 1], *mark = m->n > 1 && m->at[m->n - 2].op == VM_MARK ? st - 1 : NULL;
     struct vm_dot *d = m->dot;
-    bool ok = st->op == VM_ST_S || st->op == VM_STW_S ? match_real(m, st->c) : st->op == VM_ST_32 && match_whole(m, st->c);
-    if (!ok || !same_place(st, &d->acc) || st->base != d->acc.base)
-        return false;
+    bool ok = st->op == VM_ST_S || st->op == VM_STW_S ? match_real(m, st->c)
+                                                      : st->op == VM_ST_32 && match_whole(m, st->c);
+    if (!ok || !same_place(st, &d->acc) || st->base != d->acc.base) return false;
     use(m, st);
-    if (mark)
-        use(m, mark);
+    if (mark) use(m, mark);
     return m->used == (UINT32_C(1) << m->n) - 1;
 }
 
-/* The guards in front: jumps to the end of the body, jumps over an initial value, checks that the first iteration did. */
+/* The guards in front: jumps to the end of the body, jumps over an initial value, checks that the first
+ * iteration did. */
 static size_t match_guards(struct vm_dot *d, const vm_code *code, bool *ok)
 {
     size_t i = 0;
@@ -157,7 +149,8 @@ static size_t match_guards(struct vm_dot *d, const vm_code *code, bool *ok)
         if (p->op == VM_JZ && to == code->n && d->n_mask < MAX_GUARD && p->a != d->var) {
             d->mask[d->n_mask++] = p->a;
         } else if (p->op == VM_JNZ && !d->n_init) {
-            for (; code->at[i].op == VM_JNZ && i + (size_t)code->at[i].imm == to && d->n_init < MAX_GUARD; i++)
+            for (; code->at[i].op == VM_JNZ && i + (size_t)code->at[i].imm == to && d->n_init < MAX_GUARD;
+                 i++)
                 d->init[d->n_init++] = code->at[i].a;
             i = to - 1;
         } else if (p->op != VM_BOUND && p->op != VM_BOUNDR) {
@@ -174,12 +167,12 @@ static bool guards_invariant(const vm_code *code, size_t n_guard, const struct v
 {
     for (size_t i = 0; i < n_guard; i++) {
         const vm_instr *p = &code->at[i];
-        if ((p->op == VM_BOUND || p->op == VM_BOUNDR) && (maker(m, p->a) || (p->op == VM_BOUNDR && maker(m, p->b))))
+        if ((p->op == VM_BOUND || p->op == VM_BOUNDR) &&
+            (maker(m, p->a) || (p->op == VM_BOUNDR && maker(m, p->b))))
             return false;
     }
     for (uint32_t i = 0; i < d->n_init; i++)
-        if (d->init[i] != d->var && maker(m, d->init[i]))
-            return false;
+        if (d->init[i] != d->var && maker(m, d->init[i])) return false;
     return true;
 }
 
@@ -188,17 +181,18 @@ const struct vm_dot *vm_dot_match(vm_compiler *c, const vm_code *code, uint32_t 
     struct vm_dot d = {.var = var, .n = n};
     bool ok = true;
     size_t guards = match_guards(&d, code, &ok);
-    if (!ok || guards >= code->n || code->n - guards > MAX_BODY)
-        return NULL;
+    if (!ok || guards >= code->n || code->n - guards > MAX_BODY) return NULL;
     match m = {&d, code->at + guards, code->n - guards, 0};
-    if (!match_store(&m) || !guards_invariant(code, guards, &d, &m))
-        return NULL;
+    if (!match_store(&m) || !guards_invariant(code, guards, &d, &m)) return NULL;
     return tn_arena_copy(c->m->arena, &d, sizeof d, 16);
 }
 
 /* ---- running ---- */
 
-typedef struct cursor { uintptr_t at, shadow; uintptr_t step, shadow_step; } cursor;
+typedef struct cursor {
+    uintptr_t at, shadow;
+    uintptr_t step, shadow_step;
+} cursor;
 
 static int64_t stride_value(const vm_slot *reg, uint32_t stride)
 {
@@ -218,16 +212,12 @@ static cursor start(const operand *o, const vm_slot *reg, int64_t v, size_t size
     return (cursor){o->base + at * size, o->shadow ? o->shadow + at : 0, step * size, step};
 }
 
-static bool written(const cursor *c)
-{
-    return !c->shadow || *(const uint8_t *)c->shadow;
-}
+static bool written(const cursor *c) { return !c->shadow || *(const uint8_t *)c->shadow; }
 
 static void advance(cursor *c)
 {
     c->at += c->step;
-    if (c->shadow)
-        c->shadow += c->shadow_step;
+    if (c->shadow) c->shadow += c->shadow_step;
 }
 
 static float real(const cursor *c)
@@ -237,10 +227,7 @@ static float real(const cursor *c)
     return s;
 }
 
-static void put_real(const cursor *c, float s)
-{
-    memcpy((void *)c->at, &s, sizeof s);
-}
+static void put_real(const cursor *c, float s) { memcpy((void *)c->at, &s, sizeof s); }
 
 /* Do n elements from c on avoid the 4 bytes at p? */
 static bool apart(const cursor *c, int64_t n, uintptr_t p)
@@ -282,16 +269,29 @@ static int64_t whole(const cursor *c, uint16_t op)
     switch (op) {
     case VM_LD_I8: return *(const int8_t *)c->at;
     case VM_LD_U8: return *(const uint8_t *)c->at;
-    case VM_LD_I16: { int16_t v; memcpy(&v, (const void *)c->at, sizeof v); return v; }
-    case VM_LD_U16: { uint16_t v; memcpy(&v, (const void *)c->at, sizeof v); return v; }
-    default: { int32_t v; memcpy(&v, (const void *)c->at, sizeof v); return v; }
+    case VM_LD_I16: {
+        int16_t v;
+        memcpy(&v, (const void *)c->at, sizeof v);
+        return v;
+    }
+    case VM_LD_U16: {
+        uint16_t v;
+        memcpy(&v, (const void *)c->at, sizeof v);
+        return v;
+    }
+    default: {
+        int32_t v;
+        memcpy(&v, (const void *)c->at, sizeof v);
+        return v;
+    }
     }
 }
 
 static int64_t run_whole(const struct vm_dot *d, cursor acc, cursor x, cursor w, int64_t v, int64_t n)
 {
     for (; v < n && written(&acc) && written(&x) && written(&w); v++) {
-        uint64_t s = (uint64_t)whole(&acc, VM_LD_I32) + (uint64_t)whole(&x, d->x.op) * (uint64_t)whole(&w, d->w.op);
+        uint64_t s =
+            (uint64_t)whole(&acc, VM_LD_I32) + (uint64_t)whole(&x, d->x.op) * (uint64_t)whole(&w, d->w.op);
         uint32_t low = (uint32_t)s; /* what wrapping would keep is all that is stored */
         memcpy((void *)acc.at, &low, sizeof low);
         advance(&acc);
@@ -310,15 +310,12 @@ int64_t vm_dot_run(const struct vm_dot *d, const vm_slot *reg, int64_t v)
 {
     int64_t n = reg[d->n].i;
     bool due = d->n_init > 0;
-    if (v >= n)
-        return v;
-    for (uint32_t i = 0; i < d->n_init; i++)
-        due = due && d->init[i] != d->var && !reg[d->init[i]].i;
+    if (v >= n) return v;
+    for (uint32_t i = 0; i < d->n_init; i++) due = due && d->init[i] != d->var && !reg[d->init[i]].i;
     if (due) /* mask or not */
         return v;
     for (uint32_t i = 0; i < d->n_mask; i++)
-        if (!reg[d->mask[i]].i)
-            return n;
+        if (!reg[d->mask[i]].i) return n;
     cursor acc = start(&d->acc, reg, v, 4), x = start(&d->x, reg, v, size_of(&d->x)),
            w = start(&d->w, reg, v, size_of(&d->w));
     return d->real ? run_real(d, acc, x, w, v, n) : run_whole(d, acc, x, w, v, n);

@@ -1,6 +1,6 @@
-/* Expressions to instructions. Each distinct expression is computed once where its variables become known: a value that
- * cannot trap and reads no memory goes to the outermost list that knows its operands, all others stay in their statement.
- * Post-order with an explicit stack.
+/* Expressions to instructions. Each distinct expression is computed once where its variables become known: a
+ * value that cannot trap and reads no memory goes to the outermost list that knows its operands, all others
+ * stay in their statement. Post-order with an explicit stack.
  */
 #include "tir/vm_compile.h"
 
@@ -18,16 +18,14 @@ uint32_t vm_new_reg(vm_compiler *c, uint32_t lanes)
     return r;
 }
 
-uint32_t vm_new_site(vm_compiler *c, enum vm_trap trap, const tn_expr *e, uint32_t buffer, uint32_t dim, int64_t extent)
+uint32_t vm_new_site(vm_compiler *c, enum vm_trap trap, const tn_expr *e, uint32_t buffer, uint32_t dim,
+                     int64_t extent)
 {
     tn_vec_push(&c->m->site, ((vm_site){(uint8_t)trap, c->at, e, buffer, dim, extent}));
     return (uint32_t)c->m->site.n - 1;
 }
 
-void vm_emit(vm_compiler *c, vm_instr in)
-{
-    tn_vec_push(&tn_vec_last(&c->level).code, in);
-}
+void vm_emit(vm_compiler *c, vm_instr in) { tn_vec_push(&tn_vec_last(&c->level).code, in); }
 
 static void put(vm_compiler *c, const tn_expr *e, vm_value v)
 {
@@ -42,14 +40,14 @@ static void put(vm_compiler *c, const tn_expr *e, vm_value v)
 
 static bool valid(const vm_compiler *c, vm_value v)
 {
-    return (v.stmt == 0 || v.stmt == c->stmt) && v.level < c->level.n && c->level.at[v.level].instance == v.instance;
+    return (v.stmt == 0 || v.stmt == c->stmt) && v.level < c->level.n &&
+           c->level.at[v.level].instance == v.instance;
 }
 
 static bool find(const vm_compiler *c, const tn_expr *e, vm_value *out)
 {
     uint64_t i;
-    if (!tn_map_get(&c->where, e->id, &i) || !valid(c, c->value.at[i]))
-        return false;
+    if (!tn_map_get(&c->where, e->id, &i) || !valid(c, c->value.at[i])) return false;
     *out = c->value.at[i];
     return true;
 }
@@ -66,38 +64,41 @@ void vm_bind(vm_compiler *c, const tn_expr *var, uint32_t reg, const tn_expr *va
     if (value) {
         bool found = find(c, value, &v);
         TN_ASSERT(found);
-        if (v.stmt)
-            v = here(c, reg, false);
+        if (v.stmt) v = here(c, reg, false);
     }
     put(c, var, v);
 }
 
-typedef struct deepest { vm_compiler *c; uint32_t level; } deepest;
+typedef struct deepest {
+    vm_compiler *c;
+    uint32_t level;
+} deepest;
 
 static bool deepest_var(const tn_expr *e, void *user)
 {
     deepest *d = user;
     vm_value v;
-    if (e->kind == TN_E_VAR && find(d->c, e, &v) && v.level > d->level)
-        d->level = v.level;
+    if (e->kind == TN_E_VAR && find(d->c, e, &v) && v.level > d->level) d->level = v.level;
     return true;
 }
 
 uint32_t vm_level_of(vm_compiler *c, const tn_expr *e)
 {
     deepest d = {c, 0};
-    if (!spans_of(&c->spans, e).safe)
-        return (uint32_t)c->level.n - 1;
+    if (!spans_of(&c->spans, e).safe) return (uint32_t)c->level.n - 1;
     tn_each(e, deepest_var, &d);
     return d.level;
 }
 
 /* ---- kinds to operations ---- */
 
-typedef struct ops { uint8_t i, s, d; } ops; /* over integers, float32, other floats that are exact in double; 0: none */
+typedef struct ops {
+    uint8_t i, s, d;
+} ops; /* over integers, float32, other floats that are exact in double; 0: none */
+/* clang-format off */
 static const ops table[TN_E_COUNT] = {
-    [TN_E_ADD] = {VM_ADD, VM_ADDS, VM_ADDD}, [TN_E_SUB] = {VM_SUB, VM_SUBS, VM_SUBD}, [TN_E_MUL] = {VM_MUL, VM_MULS, VM_MULD},
-    [TN_E_DIV] = {0, VM_DIVS, VM_DIVD},
+    [TN_E_ADD] = {VM_ADD, VM_ADDS, VM_ADDD}, [TN_E_SUB] = {VM_SUB, VM_SUBS, VM_SUBD},
+    [TN_E_MUL] = {VM_MUL, VM_MULS, VM_MULD}, [TN_E_DIV] = {0, VM_DIVS, VM_DIVD},
     [TN_E_FLOORDIV] = {VM_FDIV, 0, 0}, [TN_E_FLOORMOD] = {VM_FMOD, 0, 0},
     [TN_E_TRUNCDIV] = {VM_TDIV, 0, 0}, [TN_E_TRUNCMOD] = {VM_TMOD, 0, 0},
     [TN_E_MIN] = {VM_MIN, VM_MINS, VM_MIND}, [TN_E_MAX] = {VM_MAX, VM_MAXS, VM_MAXD},
@@ -107,38 +108,24 @@ static const ops table[TN_E_COUNT] = {
     [TN_E_BITAND] = {VM_AND, 0, 0}, [TN_E_BITOR] = {VM_OR, 0, 0}, [TN_E_BITXOR] = {VM_XOR, 0, 0},
     [TN_E_SELECT] = {VM_SEL, VM_SEL, VM_SEL}, [TN_E_FMA] = {0, VM_FMAS, 0},
 };
+/* clang-format on */
 
-static bool is_u64(tn_dtype t)
-{
-    return t.code == TN_UINT && t.bits == 64;
-}
+static bool is_u64(tn_dtype t) { return t.code == TN_UINT && t.bits == 64; }
 
-static bool whole(tn_dtype t)
-{
-    return tn_dtype_is_int(t) || tn_dtype_is_index(t) || tn_dtype_is_bool(t);
-}
+static bool whole(tn_dtype t) { return tn_dtype_is_int(t) || tn_dtype_is_index(t) || tn_dtype_is_bool(t); }
 
-static bool is_f32(tn_dtype t)
-{
-    return t.code == TN_FLOAT && t.bits == 32;
-}
+static bool is_f32(tn_dtype t) { return t.code == TN_FLOAT && t.bits == 32; }
 
-static bool compares(enum tn_ek k)
-{
-    return k == TN_E_EQ || k == TN_E_NE || k == TN_E_LT || k == TN_E_LE;
-}
+static bool compares(enum tn_ek k) { return k == TN_E_EQ || k == TN_E_NE || k == TN_E_LT || k == TN_E_LE; }
 
 /* The operation for e, or 0: tn_eval_op. Arithmetic of small floats is rounded, so it has none. */
 static uint8_t op_for(const tn_expr *e)
 {
     enum tn_ek k = e->kind;
     tn_dtype t = e->src[k == TN_E_SELECT ? 1 : 0]->dtype;
-    if (k == TN_E_CALL)
-        return e->u.call.id == TN_F_sqrt && is_f32(t) ? VM_SQRTS : 0;
-    if (k == TN_E_SELECT)
-        return VM_SEL;
-    if (is_f32(t))
-        return table[k].s;
+    if (k == TN_E_CALL) return e->u.call.id == TN_F_sqrt && is_f32(t) ? VM_SQRTS : 0;
+    if (k == TN_E_SELECT) return VM_SEL;
+    if (is_f32(t)) return table[k].s;
     if (!whole(t)) {
         bool exact = t.bits == 64 || compares(k) || k == TN_E_MIN || k == TN_E_MAX;
         return exact ? table[k].d : 0;
@@ -149,7 +136,10 @@ static uint8_t op_for(const tn_expr *e)
 
 /* ---- one expression ---- */
 
-typedef struct place { vm_code *code; uint32_t lanes; } place; /* where e's instructions go */
+typedef struct place {
+    vm_code *code;
+    uint32_t lanes;
+} place; /* where e's instructions go */
 
 static uint32_t emit_to(vm_compiler *c, place o, vm_instr in)
 {
@@ -160,18 +150,18 @@ static uint32_t emit_to(vm_compiler *c, place o, vm_instr in)
 }
 
 /* A lane-wise operation; its vector form is the next one in the enum. */
-static uint32_t lanewise(vm_compiler *c, place o, uint32_t op, uint32_t a, uint32_t b, uint32_t third, int64_t imm)
+static uint32_t lanewise(vm_compiler *c, place o, uint32_t op, uint32_t a, uint32_t b, uint32_t third,
+                         int64_t imm)
 {
-    return emit_to(c, o, (vm_instr){.op = (uint16_t)(op + (o.lanes > 1)), .a = a, .b = b, .c = third, .imm = imm});
+    return emit_to(c, o,
+                   (vm_instr){.op = (uint16_t)(op + (o.lanes > 1)), .a = a, .b = b, .c = third, .imm = imm});
 }
 
 /* Integer r brought back into t. */
 static uint32_t wrapped(vm_compiler *c, place o, tn_dtype t, uint32_t r)
 {
-    if (t.bits >= 64 || !tn_dtype_is_int(t))
-        return r;
-    if (t.code == TN_UINT)
-        return lanewise(c, o, VM_ANDI, r, 0, 0, (INT64_C(1) << t.bits) - 1);
+    if (t.bits >= 64 || !tn_dtype_is_int(t)) return r;
+    if (t.code == TN_UINT) return lanewise(c, o, VM_ANDI, r, 0, 0, (INT64_C(1) << t.bits) - 1);
     return lanewise(c, o, VM_SEXT, r, 0, 0, INT64_C(1) << (t.bits - 1));
 }
 
@@ -179,11 +169,17 @@ static uint32_t evaluated(vm_compiler *c, place o, const tn_expr *e, const uint3
 {
     vm_eval *v = TN_NEW(c->m->arena, vm_eval);
     *v = (vm_eval){e->kind, e->dtype, e->src[0]->dtype, e->u, e->nsrc, e->src[0]->dtype.lanes};
-    uint32_t op = e->kind == TN_E_BITCAST && v->in_lanes != e->dtype.lanes ? VM_BITS : e->kind == TN_E_RAMP ? VM_RAMP : VM_EVAL;
-    if (op == VM_RAMP)
-        v->t = tn_dtype_lanes(e->dtype, 1);
-    return emit_to(c, o, (vm_instr){.op = (uint16_t)op, .a = in[0], .b = in[1], .c = in[2], .eval = v,
-                                    .site = vm_new_site(c, VM_T_UNDEFINED, e, 0, 0, 0)});
+    uint32_t op = e->kind == TN_E_BITCAST && v->in_lanes != e->dtype.lanes ? VM_BITS
+                  : e->kind == TN_E_RAMP                                   ? VM_RAMP
+                                                                           : VM_EVAL;
+    if (op == VM_RAMP) v->t = tn_dtype_lanes(e->dtype, 1);
+    return emit_to(c, o,
+                   (vm_instr){.op = (uint16_t)op,
+                              .a = in[0],
+                              .b = in[1],
+                              .c = in[2],
+                              .eval = v,
+                              .site = vm_new_site(c, VM_T_UNDEFINED, e, 0, 0, 0)});
 }
 
 /* Sum, difference, product of integers: wraps, or traps for an index, unless its span says it cannot. */
@@ -192,10 +188,11 @@ static uint32_t int_sum(vm_compiler *c, place o, const tn_expr *e, const uint32_
     span all = span_limits(e->dtype);
     bool fits = s.lo > all.lo || s.hi < all.hi;
     if (tn_dtype_is_index(e->dtype) && !s.safe) {
-        if (o.lanes > 1)
-            return evaluated(c, o, e, in);
+        if (o.lanes > 1) return evaluated(c, o, e, in);
         uint16_t op = e->kind == TN_E_ADD ? VM_ADDC : e->kind == TN_E_SUB ? VM_SUBC : VM_MULC;
-        return emit_to(c, o, (vm_instr){.op = op, .a = in[0], .b = in[1], .site = vm_new_site(c, VM_T_UNDEFINED, e, 0, 0, 0)});
+        return emit_to(
+            c, o,
+            (vm_instr){.op = op, .a = in[0], .b = in[1], .site = vm_new_site(c, VM_T_UNDEFINED, e, 0, 0, 0)});
     }
     uint32_t r = lanewise(c, o, table[e->kind].i, in[0], in[1], 0, 0);
     return fits ? r : wrapped(c, o, e->dtype, r);
@@ -203,7 +200,8 @@ static uint32_t int_sum(vm_compiler *c, place o, const tn_expr *e, const uint32_
 
 static int power_of_two(span s)
 {
-    return s.lo == s.hi && s.lo > 0 && (s.lo & (s.lo - 1)) == 0 ? __builtin_ctzll((unsigned long long)s.lo) : -1;
+    return s.lo == s.hi && s.lo > 0 && (s.lo & (s.lo - 1)) == 0 ? __builtin_ctzll((unsigned long long)s.lo)
+                                                                : -1;
 }
 
 static uint32_t int_quotient(vm_compiler *c, place o, const tn_expr *e, const uint32_t in[3])
@@ -224,8 +222,7 @@ static uint32_t int_shift(vm_compiler *c, place o, const tn_expr *e, const uint3
     span by = spans_of(&c->spans, e->src[1]);
     if (by.lo != by.hi || by.lo < 0 || by.lo >= e->dtype.bits || (e->kind == TN_E_SHR && is_u64(e->dtype)))
         return evaluated(c, o, e, in);
-    if (e->kind == TN_E_SHR)
-        return lanewise(c, o, VM_SHRI, in[0], 0, 0, by.lo);
+    if (e->kind == TN_E_SHR) return lanewise(c, o, VM_SHRI, in[0], 0, 0, by.lo);
     return wrapped(c, o, e->dtype, lanewise(c, o, VM_SHLI, in[0], 0, 0, by.lo));
 }
 
@@ -236,9 +233,10 @@ static uint32_t converted(vm_compiler *c, place o, const tn_expr *e, const uint3
     if (whole(from) && whole(t)) {
         bool keeps = tn_dtype_is_bool(from) || (t.bits == 64 && !(is_u64(from) && tn_dtype_is_index(t))) ||
                      (r.lo == s.lo && r.hi == s.hi && !is_u64(from));
-        if (tn_dtype_is_bool(t) && !tn_dtype_is_bool(from))
-            return evaluated(c, o, e, in);
-        return keeps ? in[0] : is_u64(from) && tn_dtype_is_index(t) ? evaluated(c, o, e, in) : wrapped(c, o, t, in[0]);
+        if (tn_dtype_is_bool(t) && !tn_dtype_is_bool(from)) return evaluated(c, o, e, in);
+        return keeps                                  ? in[0]
+               : is_u64(from) && tn_dtype_is_index(t) ? evaluated(c, o, e, in)
+                                                      : wrapped(c, o, t, in[0]);
     }
     if (whole(from) && !is_u64(from) && t.code == TN_FLOAT && t.bits >= 32)
         return lanewise(c, o, t.bits == 32 ? VM_ITOS : VM_ITOD, in[0], 0, 0, 0);
@@ -272,13 +270,11 @@ uintptr_t vm_shadow_base(const vm_compiler *c, const vm_plan *plan)
 
 static uint16_t load_op(tn_dtype t)
 {
-    static const uint16_t by_size[2][4] = {{VM_LD_I8, VM_LD_I16, VM_LD_I32, VM_LD_I64}, {VM_LD_U8, VM_LD_U16, VM_LD_U32, VM_LD_I64}};
-    if (is_f32(t))
-        return VM_LD_S;
-    if (tn_dtype_is_float(t))
-        return t.bits == 64 ? VM_LD_D : VM_LD_X;
-    if (tn_dtype_is_bool(t))
-        return VM_LD_B;
+    static const uint16_t by_size[2][4] = {{VM_LD_I8, VM_LD_I16, VM_LD_I32, VM_LD_I64},
+                                           {VM_LD_U8, VM_LD_U16, VM_LD_U32, VM_LD_I64}};
+    if (is_f32(t)) return VM_LD_S;
+    if (tn_dtype_is_float(t)) return t.bits == 64 ? VM_LD_D : VM_LD_X;
+    if (tn_dtype_is_bool(t)) return VM_LD_B;
     if (tn_dtype_is_int(t) && (t.bits == 8 || t.bits == 16 || t.bits == 32 || t.bits == 64))
         return by_size[t.code == TN_UINT][t.bits == 8 ? 0 : t.bits == 16 ? 1 : t.bits == 32 ? 2 : 3];
     return VM_LD_X;
@@ -291,7 +287,9 @@ uint32_t vm_emit_checks(vm_compiler *c, const vm_plan *plan, const tn_expr *load
         vm_value v = {0};
         bool found = find(c, k->index, &v);
         TN_ASSERT(found);
-        vm_emit(c, (vm_instr){.op = VM_BOUND, .a = v.reg, .imm = k->extent,
+        vm_emit(c, (vm_instr){.op = VM_BOUND,
+                              .a = v.reg,
+                              .imm = k->extent,
                               .site = vm_new_site(c, VM_T_BOUND, load, plan->buffer, k->dim, k->extent)});
     }
     return plan->n_check;
@@ -311,9 +309,14 @@ static uint32_t load_lanes(vm_compiler *c, const tn_expr *e, const vm_plan *plan
 {
     const tn_expr *mask = tn_load_mask(e);
     vm_access *a = TN_NEW(c->m->arena, vm_access);
-    *a = (vm_access){&c->m->mem[plan->buffer], plan->gather, mask != NULL, reg_of(c, plan->a), mask ? reg_of(c, mask) : 0,
+    *a = (vm_access){&c->m->mem[plan->buffer],
+                     plan->gather,
+                     mask != NULL,
+                     reg_of(c, plan->a),
+                     mask ? reg_of(c, mask) : 0,
                      mask ? reg_of(c, tn_load_other(e)) : 0};
-    uint32_t site = vm_new_site(c, VM_T_BOUND, e, plan->buffer, 0, a->mem->readable), dst = vm_new_reg(c, e->dtype.lanes);
+    uint32_t site = vm_new_site(c, VM_T_BOUND, e, plan->buffer, 0, a->mem->readable),
+             dst = vm_new_reg(c, e->dtype.lanes);
     vm_new_site(c, VM_T_UNWRITTEN, e, plan->buffer, 0, 0);
     vm_emit(c, (vm_instr){.op = VM_LDV, .n = e->dtype.lanes, .dst = dst, .access = a, .site = site});
     return dst;
@@ -326,10 +329,14 @@ static uint32_t load_scalar(vm_compiler *c, const tn_expr *e, const vm_plan *pla
     const tn_expr *mask = tn_load_mask(e);
     uint32_t dst = vm_new_reg(c, 1), a = reg_of(c, plan->a), b = reg_of(c, plan->b);
     size_t jump = tn_vec_last(&c->level).code.n;
-    if (mask)
-        vm_emit(c, (vm_instr){.op = VM_JZ, .a = reg_of(c, mask)});
+    if (mask) vm_emit(c, (vm_instr){.op = VM_JZ, .a = reg_of(c, mask)});
     vm_emit_checks(c, plan, e);
-    vm_instr in = {.op = load_op(mem->dtype), .dst = dst, .a = a, .b = b, .c = vm_pack(mem->dtype), .base = vm_base(c, plan)};
+    vm_instr in = {.op = load_op(mem->dtype),
+                   .dst = dst,
+                   .a = a,
+                   .b = b,
+                   .c = vm_pack(mem->dtype),
+                   .base = vm_base(c, plan)};
     if (mem->shadow) {
         in.site = vm_new_site(c, VM_T_UNWRITTEN, e, plan->buffer, 0, 0);
         in.shadow = vm_shadow_base(c, plan);
@@ -356,9 +363,9 @@ static uint32_t load_scalar(vm_compiler *c, const tn_expr *e, const vm_plan *pla
 static const vm_plan *plan_of(vm_compiler *c, const tn_expr *e)
 {
     uint64_t at;
-    if (tn_map_get(&c->plan, e->id, &at))
-        return (const vm_plan *)(uintptr_t)at;
-    const vm_plan *plan = vm_plan_access(c, e->u.load.buffer, e->u.load.n_index, e->src, e->dtype.lanes, false);
+    if (tn_map_get(&c->plan, e->id, &at)) return (const vm_plan *)(uintptr_t)at;
+    const vm_plan *plan =
+        vm_plan_access(c, e->u.load.buffer, e->u.load.n_index, e->src, e->dtype.lanes, false);
     tn_map_put(&c->plan, e->id, tn_map_key(plan));
     return plan;
 }
@@ -366,10 +373,8 @@ static const vm_plan *plan_of(vm_compiler *c, const tn_expr *e)
 static const tn_expr *constant_of(vm_compiler *c, const tn_expr *e)
 {
     const tn_expr *one = e->kind == TN_E_SPLAT ? e->src[0] : e;
-    if (one->kind == TN_E_INT || one->kind == TN_E_FLOAT)
-        return one;
-    if (e->kind == TN_E_VAR || e->dtype.lanes != 1 || !whole(e->dtype))
-        return NULL;
+    if (one->kind == TN_E_INT || one->kind == TN_E_FLOAT) return one;
+    if (e->kind == TN_E_VAR || e->dtype.lanes != 1 || !whole(e->dtype)) return NULL;
     span s = spans_of(&c->spans, e);
     return s.safe && s.lo == s.hi ? tn_int(c->pool, e->dtype, s.lo) : NULL;
 }
@@ -378,8 +383,7 @@ static const tn_expr *constant_of(vm_compiler *c, const tn_expr *e)
 static bool as_mac(const vm_compiler *c, const tn_expr *e, const tn_expr *out[3])
 {
     vm_value v;
-    if (e->kind != TN_E_ADD || !is_f32(e->dtype))
-        return false;
+    if (e->kind != TN_E_ADD || !is_f32(e->dtype)) return false;
     for (int i = 1; i >= 0; i--) {
         const tn_expr *mul = e->src[i];
         if (mul->kind == TN_E_MUL && !find(c, mul, &v)) {
@@ -396,26 +400,20 @@ static bool as_mac(const vm_compiler *c, const tn_expr *e, const tn_expr *out[3]
 static int needs(vm_compiler *c, const tn_expr *e, const tn_expr *out[64])
 {
     int n = 0;
-    if (constant_of(c, e))
-        return 0;
+    if (constant_of(c, e)) return 0;
     if (e->kind == TN_E_LOAD) {
         const vm_plan *plan = plan_of(c, e);
-        if (plan->a)
-            out[n++] = plan->a;
-        if (plan->b)
-            out[n++] = plan->b;
-        for (uint32_t i = 0; i < plan->n_check; i++)
-            out[n++] = plan->check[i].index;
+        if (plan->a) out[n++] = plan->a;
+        if (plan->b) out[n++] = plan->b;
+        for (uint32_t i = 0; i < plan->n_check; i++) out[n++] = plan->check[i].index;
         if (tn_load_mask(e)) {
             out[n++] = tn_load_mask(e);
             out[n++] = tn_load_other(e);
         }
         return n;
     }
-    if (as_mac(c, e, out))
-        return 3;
-    for (; n < e->nsrc; n++)
-        out[n] = e->src[n];
+    if (as_mac(c, e, out)) return 3;
+    for (; n < e->nsrc; n++) out[n] = e->src[n];
     return n;
 }
 
@@ -443,15 +441,19 @@ static uint32_t instructions(vm_compiler *c, const tn_expr *e, place o)
     span s = spans_of(&c->spans, e);
     if (as_mac(c, e, mac)) /* the product is used nowhere else so far */
         return lanewise(c, o, VM_MACS, reg_of(c, mac[0]), reg_of(c, mac[1]), reg_of(c, mac[2]), 0);
-    for (int i = 0; i < e->nsrc; i++)
-        in[i] = reg_of(c, e->src[i]);
+    for (int i = 0; i < e->nsrc; i++) in[i] = reg_of(c, e->src[i]);
     switch (e->kind) {
-    case TN_E_ADD: case TN_E_SUB: case TN_E_MUL:
-        if (whole(e->dtype))
-            return int_sum(c, o, e, in, s);
+    case TN_E_ADD:
+    case TN_E_SUB:
+    case TN_E_MUL:
+        if (whole(e->dtype)) return int_sum(c, o, e, in, s);
         break;
-    case TN_E_FLOORDIV: case TN_E_FLOORMOD: case TN_E_TRUNCDIV: case TN_E_TRUNCMOD: return int_quotient(c, o, e, in);
-    case TN_E_SHL: case TN_E_SHR: return int_shift(c, o, e, in);
+    case TN_E_FLOORDIV:
+    case TN_E_FLOORMOD:
+    case TN_E_TRUNCDIV:
+    case TN_E_TRUNCMOD: return int_quotient(c, o, e, in);
+    case TN_E_SHL:
+    case TN_E_SHR: return int_shift(c, o, e, in);
     case TN_E_CAST: return converted(c, o, e, in);
     case TN_E_BITCAST: return bit_cast(c, o, e, in);
     case TN_E_SPLAT: return emit_to(c, o, (vm_instr){.op = VM_SPLAT, .a = in[0]});
@@ -483,8 +485,7 @@ static void produce(vm_compiler *c, const tn_expr *e, int n, const tn_expr *cons
         local = local || in.stmt;
         v.level = in.level > v.level ? in.level : v.level;
     }
-    if (local)
-        v = here(c, 0, true);
+    if (local) v = here(c, 0, true);
     v.instance = c->level.at[v.level].instance;
     v.reg = instructions(c, e, (place){&c->level.at[v.level].code, e->dtype.lanes});
     put(c, e, v);
@@ -509,8 +510,7 @@ uint32_t vm_expr(vm_compiler *c, const tn_expr *root)
                 tn_vec_push(&c->todo, need[i]);
                 missing = true;
             }
-        if (missing)
-            continue;
+        if (missing) continue;
         produce(c, e, n, need);
         c->todo.n--;
     }

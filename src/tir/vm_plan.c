@@ -1,23 +1,21 @@
 /* Accesses: logical indices to one offset, and which indices have to be checked at run time.
  *
- * The offset is flattened to constant + sum of coefficient * term and summed up again from the terms of the outermost
- * loop to those of the innermost, so that all but the last sum leave the inner loop. It wraps: an index that is outside
- * is caught by its check before the offset is used.
+ * The offset is flattened to constant + sum of coefficient * term and summed up again from the terms of the
+ * outermost loop to those of the innermost, so that all but the last sum leave the inner loop. It wraps: an
+ * index that is outside is caught by its check before the offset is used.
  */
 #include "tir/vm_compile.h"
 
-typedef struct term { const tn_expr *e; int64_t coef; uint32_t level; } term;
+typedef struct term {
+    const tn_expr *e;
+    int64_t coef;
+    uint32_t level;
+} term;
 typedef tn_vec(term) terms;
 
-static int64_t wrap_mul(int64_t a, int64_t b)
-{
-    return (int64_t)((uint64_t)a * (uint64_t)b);
-}
+static int64_t wrap_mul(int64_t a, int64_t b) { return (int64_t)((uint64_t)a * (uint64_t)b); }
 
-static int64_t wrap_add(int64_t a, int64_t b)
-{
-    return (int64_t)((uint64_t)a + (uint64_t)b);
-}
+static int64_t wrap_add(int64_t a, int64_t b) { return (int64_t)((uint64_t)a + (uint64_t)b); }
 
 static void add_term(vm_compiler *c, terms *to, const tn_expr *e, int64_t coef)
 {
@@ -64,7 +62,8 @@ static void flatten(vm_compiler *c, const tn_expr *root, int64_t coef, terms *to
         if (constant(c, t.e, &k)) {
             *shift = wrap_add(*shift, wrap_mul(k, t.coef));
         } else if (opens && (t.e->kind == TN_E_ADD || t.e->kind == TN_E_SUB)) {
-            tn_vec_push(&todo, ((term){t.e->src[1], t.e->kind == TN_E_ADD ? t.coef : wrap_mul(t.coef, -1), 0}));
+            tn_vec_push(&todo,
+                        ((term){t.e->src[1], t.e->kind == TN_E_ADD ? t.coef : wrap_mul(t.coef, -1), 0}));
             tn_vec_push(&todo, ((term){t.e->src[0], t.coef, 0}));
         } else if (opens && t.e->kind == TN_E_MUL && constant(c, t.e->src[1], &k)) {
             tn_vec_push(&todo, ((term){t.e->src[0], wrap_mul(t.coef, k), 0}));
@@ -85,8 +84,7 @@ static void sort(terms *t)
     for (size_t i = 1; i < t->n; i++) {
         term x = t->at[i];
         size_t k = i;
-        for (; k > 0 && t->at[k - 1].level > x.level; k--)
-            t->at[k] = t->at[k - 1];
+        for (; k > 0 && t->at[k - 1].level > x.level; k--) t->at[k] = t->at[k - 1];
         t->at[k] = x;
     }
 }
@@ -96,11 +94,10 @@ static void sum_up(vm_compiler *c, terms *t, vm_plan *plan)
 {
     sort(t);
     for (size_t i = 0; i < t->n; i++) {
-        if (t->at[i].coef == 0)
-            continue;
-        const tn_expr *e = tn_mul(c->pool, tn_cast(c->pool, TN_I64, t->at[i].e), tn_int(c->pool, TN_I64, t->at[i].coef));
-        if (plan->b)
-            plan->a = tn_add(c->pool, plan->a, plan->b);
+        if (t->at[i].coef == 0) continue;
+        const tn_expr *e =
+            tn_mul(c->pool, tn_cast(c->pool, TN_I64, t->at[i].e), tn_int(c->pool, TN_I64, t->at[i].coef));
+        if (plan->b) plan->a = tn_add(c->pool, plan->a, plan->b);
         if (plan->a)
             plan->b = e;
         else
@@ -109,7 +106,8 @@ static void sum_up(vm_compiler *c, terms *t, vm_plan *plan)
 }
 
 /* Physical extents: all constant, the symbols being known (interp.c checked that). */
-static int physical(vm_compiler *c, const tn_buffer *b, const tn_expr *const index[], const tn_expr **out_index, int64_t *out_dim)
+static int physical(vm_compiler *c, const tn_buffer *b, const tn_expr *const index[],
+                    const tn_expr **out_index, int64_t *out_dim)
 {
     const tn_expr *dim[255];
     int n = tn_layout_naxis(b->layout, b->ndim);
@@ -127,12 +125,11 @@ static void plan_vector(vm_compiler *c, vm_plan *plan, const tn_buffer *b, const
     plan->vector = true;
     plan->gather = index->dtype.lanes > 1;
     plan->a = index;
-    if (b->dtype.lanes > 1)
-        plan->a = tn_mul(c->pool, index, tn_int(c->pool, index->dtype, b->dtype.lanes));
+    if (b->dtype.lanes > 1) plan->a = tn_mul(c->pool, index, tn_int(c->pool, index->dtype, b->dtype.lanes));
 }
 
-const vm_plan *vm_plan_access(vm_compiler *c, uint32_t buffer, uint32_t n, const tn_expr *const index[], uint16_t lanes,
-                              bool store)
+const vm_plan *vm_plan_access(vm_compiler *c, uint32_t buffer, uint32_t n, const tn_expr *const index[],
+                              uint16_t lanes, bool store)
 {
     const tn_buffer *b = &c->m->f->buffer[buffer];
     vm_plan *plan = TN_NEW(c->m->arena, vm_plan);
@@ -142,8 +139,7 @@ const vm_plan *vm_plan_access(vm_compiler *c, uint32_t buffer, uint32_t n, const
         bool known = vm_constant(c->m, b->dim[d], &extent);
         TN_ASSERT(known);
         span s = spans_of(&c->spans, index[d]);
-        if (s.lo < 0 || s.hi >= extent)
-            plan->check[plan->n_check++] = (vm_check){index[d], d, extent};
+        if (s.lo < 0 || s.hi >= extent) plan->check[plan->n_check++] = (vm_check){index[d], d, extent};
     }
     if (lanes > 1 || (plan->n_check && b->slack && !store)) {
         plan->n_check = 0;

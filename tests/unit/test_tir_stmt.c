@@ -23,9 +23,12 @@ static void names_are_made_unique_and_readable(void **state)
     (void)state;
     fixture x;
     fixture_init(&x);
-    static const struct { const char *given, *got; } row[] = {
-        {"acc", "acc"}, {"acc", "acc_1"}, {"acc", "acc_2"}, {"acc_1", "acc_1_1"}, {"for", "for_"}, {"3d", "_3d"},
-        {"a/b", "a_b"}, {"", "v"},        {"x.y", "x.y"},   {"x..y", "x._y"},     {"x.", "x_"},
+    static const struct {
+        const char *given, *got;
+    } row[] = {
+        {"acc", "acc"},  {"acc", "acc_1"}, {"acc", "acc_2"}, {"acc_1", "acc_1_1"},
+        {"for", "for_"}, {"3d", "_3d"},    {"a/b", "a_b"},   {"", "v"},
+        {"x.y", "x.y"},  {"x..y", "x._y"}, {"x.", "x_"},
     };
     tn_func *f = tn_func_new(&x.ctx, &x.arena, &x.pool, "f");
     for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
@@ -57,7 +60,10 @@ static void parameters_keep_their_positions(void **state)
     fixture_deinit(&x);
 }
 
-typedef struct trace { char text[256]; size_t n; } trace;
+typedef struct trace {
+    char text[256];
+    size_t n;
+} trace;
 
 static bool enter(tn_stmt *s, void *user)
 {
@@ -86,8 +92,7 @@ static void a_walk_enters_and_leaves_in_program_order(void **state)
 static void drop_stores(tn_stmt *s, void *user)
 {
     (void)user;
-    if (s->kind == TN_S_STORE)
-        tn_stmt_remove(s);
+    if (s->kind == TN_S_STORE) tn_stmt_remove(s);
 }
 
 static void leave_may_unlink(void **state)
@@ -117,7 +122,8 @@ static void a_clone_prints_the_same_and_is_independent(void **state)
     tn_buf before = {0};
     tn_func_print(f, &before);
     assert_string_equal(printed(&x, c), before.at);
-    tn_stmt_subst(c, c->body.first, 1, &c->body.first->u.loop.body.first->u.loop.var, (const tn_expr *[]){tn_idx(&pool, 0)});
+    tn_stmt_subst(c, c->body.first, 1, &c->body.first->u.loop.body.first->u.loop.var,
+                  (const tn_expr *[]){tn_idx(&pool, 0)});
     tn_stmt_remove(c->body.last);
     assert_string_not_equal(printed(&x, c), before.at);
     assert_string_equal(printed(&x, f), before.at);
@@ -137,8 +143,7 @@ static void lists_are_edited_in_place(void **state)
     fixture_init(&x);
     tn_func *f = tn_func_new(&x.ctx, &x.arena, &x.pool, "f");
     tn_stmt *s[5];
-    for (int i = 0; i < 5; i++)
-        s[i] = tn_stmt_new(f, TN_S_IF);
+    for (int i = 0; i < 5; i++) s[i] = tn_stmt_new(f, TN_S_IF);
     tn_body_append(&f->body, s[0]);
     tn_body_append(&f->body, s[2]);
     tn_body_insert(&f->body, s[2], s[1]);
@@ -189,7 +194,8 @@ static void facts_know_loops_branches_lets_and_checks(void **state)
     fixture_init(&x);
     tn_func *f = gemm(&x);
     tn_stmt *branch = f->body.last->u.loop.body.first, *s = branch->u.cond.other.last;
-    const tn_expr *i = f->body.last->u.loop.var, *t = branch->u.cond.other.first->u.let.var, *n = tn_sym(&x.pool, "n");
+    const tn_expr *i = f->body.last->u.loop.var, *t = branch->u.cond.other.first->u.let.var,
+                  *n = tn_sym(&x.pool, "n");
     tn_facts facts;
     tn_stmt_facts(f, s, &facts);
     assert_int_equal(tn_prove(&x.pool, &facts, tn_lt(&x.pool, i, n)), 1);

@@ -1,4 +1,5 @@
-/* The verifier: what only a builder can get wrong. Faults that text can express are golden files (tests/golden/tir). */
+/* The verifier: what only a builder can get wrong. Faults that text can express are golden files
+ * (tests/golden/tir). */
 #include "tir_fixture.h"
 
 static tn_func *small(fixture *x)
@@ -15,10 +16,7 @@ static tn_func *small(fixture *x)
                         "}\n");
 }
 
-static tn_stmt *block_of(tn_func *f, const char *name)
-{
-    return tn_func_block(f, name);
-}
+static tn_stmt *block_of(tn_func *f, const char *name) { return tn_func_block(f, name); }
 
 static void broken_link(tn_func *f) { block_of(f, "b")->u.block.body.last->prev = NULL; }
 static void wrong_list(tn_func *f) { f->body.last->list = &f->body.first->u.loop.body; }
@@ -32,7 +30,11 @@ static void vector_buffer(tn_func *f) { f->buffer[0].dtype.lanes = 4; }
 static void index_buffer(tn_func *f) { f->buffer[0].dtype = TN_IDX; }
 static void local_param(tn_func *f) { f->buffer[0].scope = TN_SCOPE_LOCAL; }
 static void forgetful_param(tn_func *f) { f->buffer[0].param = 1; }
-static void output_first(tn_func *f) { f->buffer[0].written = true; f->buffer[1].written = false; }
+static void output_first(tn_func *f)
+{
+    f->buffer[0].written = true;
+    f->buffer[1].written = false;
+}
 static void declared_param(tn_func *f) { tn_body_append(&f->body, tn_stmt_decl(f, 0)); }
 static void variable_escapes(tn_func *f)
 {
@@ -45,7 +47,10 @@ static void let_escapes(tn_func *f)
     const tn_expr *t = block_of(f, "b")->u.block.body.first->u.let.var;
     block_of(f, "c")->u.block.mask = tn_lt(f->pool, t, tn_idx(f->pool, 3));
 }
-static void no_such_variable(tn_func *f) { block_of(f, "c")->u.block.body.first->u.store.index[0] = tn_var(f->pool, TN_IDX, 99); }
+static void no_such_variable(tn_func *f)
+{
+    block_of(f, "c")->u.block.body.first->u.store.index[0] = tn_var(f->pool, TN_IDX, 99);
+}
 static void other_type(tn_func *f)
 {
     const tn_expr *k = f->body.last->u.loop.var;
@@ -61,7 +66,10 @@ static void float_mask(tn_func *f) { block_of(f, "c")->u.block.mask = tn_flt(f->
 static void bad_iter_kind(tn_func *f) { block_of(f, "c")->u.block.iter[0].kind = 5; }
 static void equal_blocks(tn_func *f) { block_of(f, "c")->u.block.name = "b"; }
 static void bad_block_name(tn_func *f) { block_of(f, "c")->u.block.name = "let"; }
-static void let_of_other_type(tn_func *f) { block_of(f, "b")->u.block.body.first->u.let.value = tn_flt(f->pool, TN_F32, 1); }
+static void let_of_other_type(tn_func *f)
+{
+    block_of(f, "b")->u.block.body.first->u.let.value = tn_flt(f->pool, TN_F32, 1);
+}
 static void parallel_in_loop(tn_func *f)
 {
     bad_stage(f);
@@ -90,35 +98,40 @@ static void global_in_task(tn_func *f)
 static void symbolic_register(tn_func *f)
 {
     const tn_expr *n = tn_sym(f->pool, "n");
-    uint32_t b = tn_func_add_buffer(f, &(tn_buffer){.name = "r", .dtype = TN_F32, .ndim = 1, .dim = &n, .param = -1, .scope = TN_SCOPE_REGISTER});
+    uint32_t b = tn_func_add_buffer(
+        f, &(tn_buffer){
+               .name = "r", .dtype = TN_F32, .ndim = 1, .dim = &n, .param = -1, .scope = TN_SCOPE_REGISTER});
     tn_body_append(&f->body, tn_stmt_decl(f, b));
 }
 
 static void faults_of_builders(void **state)
 {
     (void)state;
-    static const struct { void (*break_it)(tn_func *f); const char *id; } row[] = {
-        {broken_link, "tir-E101"},     {wrong_list, "tir-E101"},     {unknown_kind, "tir-E101"},     {no_value, "tir-E101"},
-        {too_deep, "tir-E101"},        {bad_stage, "tir-E102"},      {equal_buffers, "tir-E103"},    {bad_buffer_name, "tir-E103"},
-        {no_such_buffer, "tir-E103"},  {vector_buffer, "tir-E103"},  {index_buffer, "tir-E103"},     {local_param, "tir-E103"},
-        {forgetful_param, "tir-E103"}, {output_first, "tir-E103"},   {declared_param, "tir-E105"},   {variable_escapes, "tir-E111"},
-        {iteration_escapes, "tir-E111"}, {let_escapes, "tir-E111"},  {no_such_variable, "tir-E111"}, {other_type, "tir-E111"},
-        {defined_twice, "tir-E112"},   {unknown_symbol, "tir-E113"}, {empty_range, "tir-E113"},      {reserved_symbol, "tir-E113"},
-        {float_extent, "tir-E114"},    {float_variable, "tir-E114"}, {float_mask, "tir-E109"},       {bad_iter_kind, "tir-E118"},
-        {equal_blocks, "tir-E119"},    {bad_block_name, "tir-E119"}, {let_of_other_type, "tir-E122"},
-        {parallel_in_loop, "tir-E115"}, {global_in_task, "tir-E117"}, {symbolic_register, "tir-E116"},
+    static const struct {
+        void (*break_it)(tn_func *f);
+        const char *id;
+    } row[] = {
+        {broken_link, "tir-E101"},       {wrong_list, "tir-E101"},        {unknown_kind, "tir-E101"},
+        {no_value, "tir-E101"},          {too_deep, "tir-E101"},          {bad_stage, "tir-E102"},
+        {equal_buffers, "tir-E103"},     {bad_buffer_name, "tir-E103"},   {no_such_buffer, "tir-E103"},
+        {vector_buffer, "tir-E103"},     {index_buffer, "tir-E103"},      {local_param, "tir-E103"},
+        {forgetful_param, "tir-E103"},   {output_first, "tir-E103"},      {declared_param, "tir-E105"},
+        {variable_escapes, "tir-E111"},  {iteration_escapes, "tir-E111"}, {let_escapes, "tir-E111"},
+        {no_such_variable, "tir-E111"},  {other_type, "tir-E111"},        {defined_twice, "tir-E112"},
+        {unknown_symbol, "tir-E113"},    {empty_range, "tir-E113"},       {reserved_symbol, "tir-E113"},
+        {float_extent, "tir-E114"},      {float_variable, "tir-E114"},    {float_mask, "tir-E109"},
+        {bad_iter_kind, "tir-E118"},     {equal_blocks, "tir-E119"},      {bad_block_name, "tir-E119"},
+        {let_of_other_type, "tir-E122"}, {parallel_in_loop, "tir-E115"},  {global_in_task, "tir-E117"},
+        {symbolic_register, "tir-E116"},
     };
     for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
         fixture x;
         fixture_init(&x);
         tn_func *f = small(&x);
-        if (tn_func_verify(f) != TN_OK)
-            fail_msg("%s", diags(&x));
+        if (tn_func_verify(f) != TN_OK) fail_msg("%s", diags(&x));
         row[i].break_it(f);
-        if (tn_func_verify(f) == TN_OK)
-            fail_msg("row %d, %s, passed", (int)i, row[i].id);
-        if (!strstr(diags(&x), row[i].id))
-            fail_msg("row %d: no %s in %s", (int)i, row[i].id, diags(&x));
+        if (tn_func_verify(f) == TN_OK) fail_msg("row %d, %s, passed", (int)i, row[i].id);
+        if (!strstr(diags(&x), row[i].id)) fail_msg("row %d: no %s in %s", (int)i, row[i].id, diags(&x));
         fixture_deinit(&x);
     }
 }
@@ -131,7 +144,8 @@ static void faults_are_limited(void **state)
     fixture_init(&x);
     tn_func *f = read_func(&x, "func @f() -> (x: f32[4]) {\n  pass\n}\n");
     for (int i = 0; i < 1000; i++)
-        tn_body_append(&f->body, tn_stmt_store(f, 0, 1, (const tn_expr *[]){tn_idx(&x.pool, i)}, tn_flt(&x.pool, TN_F32, 0), NULL));
+        tn_body_append(&f->body, tn_stmt_store(f, 0, 1, (const tn_expr *[]){tn_idx(&x.pool, i)},
+                                               tn_flt(&x.pool, TN_F32, 0), NULL));
     assert_int_equal(tn_func_verify(f), TN_FAIL);
     assert_in_range(x.ctx.n_error, 2, 20);
     fixture_deinit(&x);
@@ -141,7 +155,8 @@ static void faults_are_limited(void **state)
 static void what_is_invalid_prints(void **state)
 {
     (void)state;
-    static void (*const row[])(tn_func *f) = {variable_escapes, no_such_variable, no_such_buffer, unknown_symbol, defined_twice, too_deep};
+    static void (*const row[])(tn_func * f) = {variable_escapes, no_such_variable, no_such_buffer,
+                                               unknown_symbol,   defined_twice,    too_deep};
     for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
         fixture x;
         fixture_init(&x);
