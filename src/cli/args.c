@@ -1,5 +1,6 @@
 /* The command line parser. It reads what users of Python's argparse type: --flag value, --flag=value, unambiguous
- * beginnings of flags, -f value, -fvalue, -vv, negative numbers as values, -- before an operand that looks like a flag. */
+ * beginnings of flags, -f value, -fvalue, -vv, negative numbers as values, -- before an operand that looks
+ * like a flag. */
 #include "cli/args.h"
 
 #include <assert.h>
@@ -153,10 +154,7 @@ static int take_value(parser *p, const tn_flag *f, const char *attached)
 {
     if (!attached && (p->at >= p->argc || is_flag(p, p->argv[p->at])))
         return tn_usage_error(p->args->command, "--%s needs a value", f->name);
-    int status = give(p, f, attached ? attached : p->argv[p->at++]);
-    while (f->kind == TN_FLAG_WORDS && !attached && status == TN_EXIT_OK && p->at < p->argc && !is_flag(p, p->argv[p->at]))
-        status = give(p, f, p->argv[p->at++]);
-    return status;
+    return give(p, f, attached ? attached : p->argv[p->at++]);
 }
 
 /* ---- words ---- */

@@ -13,7 +13,6 @@ enum tn_flag_kind {
     TN_FLAG_CHOICE, /* one of `values` */
     TN_FLAG_INT,    /* a whole number in [low, high] */
     TN_FLAG_REPEAT, /* one value each time; all of them count */
-    TN_FLAG_WORDS,  /* one value or more, up to the next flag */
 };
 
 typedef struct tn_flag {   /* a table ends with a row without a name */
@@ -27,6 +26,17 @@ typedef struct tn_flag {   /* a table ends with a row without a name */
     const char *help;      /* NULL: not shown */
     int low, high;         /* INT */
 } tn_flag;
+
+/* Rows by kind. `letter` 0: none. */
+#define TN_ROW(kind, name, letter, values, fallback, help, low, high)                                             \
+    {name, letter, TN_FLAG_##kind, false, values, fallback, help, low, high}
+#define TN_ROW_SWITCH(name, letter, help) TN_ROW(SWITCH, name, letter, NULL, NULL, help, 0, 0)
+#define TN_ROW_ALONE(name, letter, help) TN_ROW(ALONE, name, letter, NULL, NULL, help, 0, 0)
+#define TN_ROW_TEXT(name, letter, values, fallback, help) TN_ROW(TEXT, name, letter, values, fallback, help, 0, 0)
+#define TN_ROW_CHOICE(name, letter, values, fallback, help) TN_ROW(CHOICE, name, letter, values, fallback, help, 0, 0)
+#define TN_ROW_INT(name, letter, low, high, fallback, help) TN_ROW(INT, name, letter, "N", fallback, help, low, high)
+#define TN_ROW_REFUSED(name) {name, 0, TN_FLAG_TEXT, true, NULL, NULL, "", 0, 0}
+#define TN_ROW_FAMILY(name) {name "*", 0, TN_FLAG_TEXT, true, NULL, NULL, NULL, 0, 0} /* refused, not listed */
 
 enum { TN_COMMAND_TABLES = 3 };
 
@@ -47,8 +57,9 @@ struct tn_args { /* a parsed command line; texts point into argv */
     struct tn_given { const tn_flag *flag; const char *text; } *given; /* in the order of the command line */
 };
 
-/* Parses the words after the command's name. Returns TN_EXIT_OK, or prints what is wrong and returns TN_EXIT_USAGE (unknown
- * flag, bad value) or TN_EXIT_ERROR (a flag or value that is not supported yet). Deinit either way. */
+/* Parses the words after the command's name. Returns TN_EXIT_OK, or prints what is wrong and returns
+ * TN_EXIT_USAGE (unknown flag, bad value) or TN_EXIT_ERROR (a flag or value that is not supported yet).
+ * Deinit either way. */
 int tn_args_parse(tn_args *args, const tn_command *command, int argc, char *const argv[]);
 void tn_args_deinit(tn_args *args);
 
@@ -58,8 +69,8 @@ int tn_args_int(const tn_args *args, const char *flag);
 int tn_args_count(const tn_args *args, const char *flag);          /* how often it was given */
 const char *tn_args_at(const tn_args *args, const char *flag, int i); /* i-th one given, i < count */
 
-/* help.c */
-void tn_help_commands(const tn_command *commands, const tn_flag *flags, bool to_stderr); /* ends with a row without a name */
+/* help.c; `commands` ends with a row without a name */
+void tn_help_commands(const tn_command *commands, const tn_flag *flags, bool to_stderr);
 void tn_help_command(const tn_command *command);
 int tn_usage_error(const tn_command *command, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* "Error: ..." on stderr; returns TN_EXIT_ERROR. */

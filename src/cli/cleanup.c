@@ -1,5 +1,5 @@
-/* Interrupts. A handler may only wake somebody, so a thread waits for it, removes what the libraries and tn_output_write may
- * have left half done, and ends the process by the same signal.
+/* Interrupts. A handler may only wake somebody, so a thread waits for it, removes what the libraries and
+ * tn_output_write may have left half done, and ends the process by the same signal.
  *
  * The one state that is not on a stack in src/cli: a signal handler has no other way to reach anything. */
 #include "cli/output.h"

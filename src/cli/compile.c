@@ -7,29 +7,38 @@
 #include <string.h>
 #include <unistd.h>
 
-#define REFUSED(name) {name, 0, TN_FLAG_TEXT, true, NULL, NULL, "", 0, 0}
-#define REFUSED_SWITCH(name) {name, 0, TN_FLAG_SWITCH, true, NULL, NULL, "", 0, 0}
-
 // clang-format off
 const tn_flag tn_compile_flags[] = {
-    {"output", 'o', TN_FLAG_TEXT, false, "PATH", "module.tar", "the package", 0, 0},
-    {"output-format", 'f', TN_FLAG_CHOICE, false, "so|mlf!", "so", "kind of package", 0, 0},
-    {"executor", 0, TN_FLAG_CHOICE, false, "graph|aot", NULL, "accepted; a package holds both", 0, 0},
-    {"runtime", 0, TN_FLAG_CHOICE, false, "cpp|crt!", "cpp", "accepted", 0, 0},
-    {"cross-compiler", 0, TN_FLAG_TEXT, false, "COMMAND", NULL,
-     "links mod.so instead of ld; compiles it instead of cc with --target c", 0, 0},
-    {"cross-compiler-options", 0, TN_FLAG_TEXT, false, "TEXT", NULL, "its further options, split at blanks", 0, 0},
-    {"dump-code", 0, TN_FLAG_TEXT, false, "FORMATS", NULL,
-     "comma list of relay, tir, ll, asm, c: each written to <output>.<format>", 0, 0},
-    REFUSED("dump-offloads"), REFUSED("executor-graph-link-params"), REFUSED("executor-aot-link-params"),
-    REFUSED("executor-aot-unpacked-api"), REFUSED("executor-aot-interface-api"),
-    REFUSED("executor-aot-workspace-byte-alignment"), REFUSED("executor-aot-constant-byte-alignment"),
-    REFUSED("runtime-cpp-system-lib"), REFUSED("runtime-crt-system-lib"), REFUSED("workspace-pools"),
-    REFUSED("workspace-pools-targets"), REFUSED("workspace-pools-size-hint-bytes"),
-    REFUSED("workspace-pools-clock-frequency-hz"), REFUSED("workspace-pools-read-bandwidth-bytes-per-cycle"),
-    REFUSED("workspace-pools-write-bandwidth-bytes-per-cycle"), REFUSED("workspace-pools-read-latency-cycles"),
-    REFUSED("workspace-pools-write-latency-cycles"), REFUSED("workspace-pools-target-burst-bytes"),
-    REFUSED_SWITCH("print-pass-times"), REFUSED("print-ir-before"), REFUSED("print-ir-after"),
+    TN_ROW_TEXT("output", 'o', "PATH", "module.tar", "the package"),
+    TN_ROW_CHOICE("output-format", 'f', "so|mlf!", "so", "kind of package"),
+    TN_ROW_CHOICE("executor", 0, "graph|aot", NULL, "accepted; a package holds both"),
+    TN_ROW_CHOICE("runtime", 0, "cpp|crt!", "cpp", "accepted"),
+    TN_ROW_TEXT("cross-compiler", 0, "COMMAND", NULL,
+                "links mod.so instead of ld; compiles it instead of cc with --target c"),
+    TN_ROW_TEXT("cross-compiler-options", 0, "TEXT", NULL, "its further options, split at blanks"),
+    TN_ROW_TEXT("dump-code", 0, "FORMATS", NULL,
+                "comma list of relay, tir, ll, asm, c: each written to <output>.<format>"),
+    TN_ROW_REFUSED("dump-offloads"),
+    TN_ROW_REFUSED("executor-graph-link-params"),
+    TN_ROW_REFUSED("executor-aot-link-params"),
+    TN_ROW_REFUSED("executor-aot-unpacked-api"),
+    TN_ROW_REFUSED("executor-aot-interface-api"),
+    TN_ROW_REFUSED("executor-aot-workspace-byte-alignment"),
+    TN_ROW_REFUSED("executor-aot-constant-byte-alignment"),
+    TN_ROW_REFUSED("runtime-cpp-system-lib"),
+    TN_ROW_REFUSED("runtime-crt-system-lib"),
+    TN_ROW_REFUSED("workspace-pools"),
+    TN_ROW_REFUSED("workspace-pools-targets"),
+    TN_ROW_REFUSED("workspace-pools-size-hint-bytes"),
+    TN_ROW_REFUSED("workspace-pools-clock-frequency-hz"),
+    TN_ROW_REFUSED("workspace-pools-read-bandwidth-bytes-per-cycle"),
+    TN_ROW_REFUSED("workspace-pools-write-bandwidth-bytes-per-cycle"),
+    TN_ROW_REFUSED("workspace-pools-read-latency-cycles"),
+    TN_ROW_REFUSED("workspace-pools-write-latency-cycles"),
+    TN_ROW_REFUSED("workspace-pools-target-burst-bytes"),
+    TN_ROW_REFUSED("print-pass-times"),
+    TN_ROW_REFUSED("print-ir-before"),
+    TN_ROW_REFUSED("print-ir-after"),
     {0},
 };
 
@@ -104,23 +113,35 @@ static const char *size_text(uint64_t bytes, char text[32])
     return text;
 }
 
+static void print_details(const tenon_report *r)
+{
+    const struct { const char *name; uint64_t bytes;
+    } part[] = {{"constants", r->constant_bytes},
+                {"workspace", r->arena_bytes},
+                {"inputs", r->input_bytes},
+                {"outputs", r->output_bytes},
+                {"scratch", r->scratch_bytes}};
+    char text[32];
+    printf("seconds: import %.3f, graph %.3f, schedule %.3f, code %.3f, package %.3f\n", r->seconds_import,
+           r->seconds_graph, r->seconds_schedule, r->seconds_codegen, r->seconds_package);
+    printf("program: %u instructions", (unsigned)r->instructions);
+    for (size_t i = 0; i < sizeof part / sizeof *part; i++)
+        if (part[i].bytes) /* 0: none, or symbolic */
+            printf(", %s %s", part[i].name, size_text(part[i].bytes, text));
+    printf("\n");
+}
+
 static void print_report(const tenon_report *r, const char *output, int verbose)
 {
-    char a[32], b[32], c[32], d[32];
-    printf("%u kernels for %s", (unsigned)r->kernels, r->target);
+    char text[32];
+    printf("%u kernel%s for %s", (unsigned)r->kernels, r->kernels == 1 ? "" : "s", r->target);
     if (r->machine && *r->machine)
         printf(" (%s)", r->machine);
     printf("\n");
-    if (verbose) {
-        printf("seconds: import %.3f, graph %.3f, schedule %.3f, code %.3f, package %.3f; %u instructions\n",
-               r->seconds_import, r->seconds_graph, r->seconds_schedule, r->seconds_codegen, r->seconds_package,
-               (unsigned)r->instructions);
-        printf("constants %s, workspace %s, inputs %s, outputs %s (where a size is symbolic: 0)\n",
-               size_text(r->constant_bytes, a), size_text(r->arena_bytes, b), size_text(r->input_bytes, c),
-               size_text(r->output_bytes, d));
-    }
+    if (verbose)
+        print_details(r);
     printf("exact peak memory: %s bytes\n", r->memory);
-    printf("%s: %s\n", output, size_text(r->package_bytes, a));
+    printf("%s: %s\n", output, size_text(r->package_bytes, text));
 }
 
 static int compile(tn_model_options *m, const tn_args *args)

@@ -8,18 +8,19 @@
 
 // clang-format off
 const tn_flag tn_dump_flags[] = {
-    {"stage", 0, TN_FLAG_TEXT, false, "NAME", NULL, "which stage (--list names them)", 0, 0},
-    {"output", 'o', TN_FLAG_TEXT, false, "PATH", NULL,
-     "file instead of standard output; with relay stages, constants go to PATH.params", 0, 0},
-    {"list", 0, TN_FLAG_ALONE, false, NULL, NULL, "print the stages", 0, 0},
+    TN_ROW_TEXT("stage", 0, "NAME", NULL, "which stage (--list names them)"),
+    TN_ROW_TEXT("output", 'o', "PATH", NULL,
+                "file instead of standard output; with relay stages, constants go to PATH.params"),
+    TN_ROW_ALONE("list", 0, "print the stages"),
     {0},
 };
 
 const tn_flag tn_opt_flags[] = {
-    {"pass", 0, TN_FLAG_REPEAT, false, "A,B,...", NULL,
-     "passes in order (--list names them); for TIR also Rule (the built-in schedule) and Schedule=FILE (a trace); Verify", 0, 0},
-    {"output", 'o', TN_FLAG_TEXT, false, "PATH", NULL, "file instead of standard output", 0, 0},
-    {"list", 0, TN_FLAG_ALONE, false, NULL, NULL, "print the passes", 0, 0},
+    TN_ROW(REPEAT, "pass", 0, "A,B,...", NULL,
+           "passes in order (--list names them); for TIR also Rule (the built-in schedule) and Schedule=FILE "
+           "(a trace); Verify", 0, 0),
+    TN_ROW_TEXT("output", 'o', "PATH", NULL, "file instead of standard output"),
+    TN_ROW_ALONE("list", 0, "print the passes"),
     {0},
 };
 // clang-format on

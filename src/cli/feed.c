@@ -1,5 +1,5 @@
-/* Inputs: arrays of the .npz are matched with the model's inputs by name, type and shape before their data are read; extents
- * that stay unknown become 1; what is missing is filled. */
+/* Inputs: arrays of the .npz are matched with the model's inputs by name, type and shape before their data
+ * are read; extents that stay unknown become 1; what is missing is filled. */
 #include "cli/feed.h"
 #include "cli/args.h"
 
@@ -18,7 +18,8 @@ typedef struct {
 
 /* ---- text ---- */
 
-static const char *print_tensor(DLDataType type, int32_t ndim, const int64_t *shape, const char *const *name, char text[512])
+static const char *print_tensor(DLDataType type, int32_t ndim, const int64_t *shape, const char *const *name,
+                                char text[512])
 {
     char dtype[32];
     int n = snprintf(text, 64, "%s[", tnr_dtype_print(type, dtype, sizeof dtype));
@@ -193,7 +194,8 @@ int tn_feed_init(tn_feed *f, uint32_t n, const tnr_tensor_info input[], const ch
     size_t n_dim = 1;
     for (uint32_t i = 0; i < n; i++)
         if (input[i].ndim > TN_NPY_DIMS)
-            return *f = (tn_feed){0}, tn_error_print("input %s has more than %d dimensions", input[i].name, TN_NPY_DIMS);
+            return *f = (tn_feed){0},
+                   tn_error_print("input %s has more than %d dimensions", input[i].name, TN_NPY_DIMS);
         else
             n_dim += (size_t)input[i].ndim;
     maker m = {.feed = f, .input = input, .path = npz, .symbol = calloc(n_dim, sizeof *m.symbol)};

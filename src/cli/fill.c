@@ -116,7 +116,8 @@ int tn_array_from_tensor(const char *name, const DLTensor *t, tn_array *out)
     char text[512];
     *out = (tn_array){.name = (char *)name};
     if (describe(t, &out->type))
-        return tn_error_print("%s: %s cannot be stored as .npy", name, tn_tensor_text(t->dtype, t->ndim, t->shape, text));
+        return tn_error_print("%s: %s cannot be stored as .npy", name,
+                              tn_tensor_text(t->dtype, t->ndim, t->shape, text));
     out->data = tn_array_alloc(out->type.data_bytes);
     if (!out->data)
         return tn_error_print("out of memory");

@@ -18,11 +18,15 @@ static bool coloured(FILE *to)
 /* Words from column `column` on, further lines indented to `indent`. */
 static void wrap(FILE *to, const char *text, int column, int indent)
 {
+    bool first = true;
     while (*(text += strspn(text, " "))) {
         int n = (int)strcspn(text, " ");
-        if (column + n > WIDTH && column > indent)
+        if (!first && column + 1 + n > WIDTH) {
             column = fprintf(to, "\n%*s", indent, "") - 1;
-        column += fprintf(to, "%.*s ", n, text);
+            first = true;
+        }
+        column += fprintf(to, "%s%.*s", first ? "" : " ", n, text);
+        first = false;
         text += n;
     }
     fputc('\n', to);

@@ -9,10 +9,10 @@
 
 // clang-format off
 const tn_flag tn_interpret_flags[] = {
-    {"stage", 0, TN_FLAG_CHOICE, false, "relay|tir|tir-scheduled|flat", "relay", "what is interpreted", 0, 0},
-    {"inputs", 'i', TN_FLAG_TEXT, false, "NPZ", NULL, "input arrays, under the inputs' names", 0, 0},
-    {"outputs", 'o', TN_FLAG_TEXT, false, "NPZ", NULL, "where the outputs go, as output_0, output_1, ...", 0, 0},
-    {"fill-mode", 0, TN_FLAG_CHOICE, false, "random|zeros|ones", "random", "inputs that --inputs does not give (fixed seed)", 0, 0},
+    TN_ROW_CHOICE("stage", 0, "relay|tir|tir-scheduled|flat", "relay", "what is interpreted"),
+    TN_ROW_TEXT("inputs", 'i', "NPZ", NULL, "input arrays, under the inputs' names"),
+    TN_ROW_TEXT("outputs", 'o', "NPZ", NULL, "where the outputs go, as output_0, output_1, ..."),
+    TN_ROW_CHOICE("fill-mode", 0, "random|zeros|ones", "random", "inputs that --inputs does not give (fixed seed)"),
     {0},
 };
 // clang-format on
@@ -35,7 +35,8 @@ static int copy_descriptions(inputs *in, int n, const tenon_tensor from[])
         if (!t->name)
             return tn_error_print("out of memory");
         in->n = i + 1;
-        in->info[i] = (tnr_tensor_info){.name = t->name, .dtype = {t->code, t->bits, 1}, .ndim = t->ndim, .shape = t->shape};
+        in->info[i] = (tnr_tensor_info){
+            .name = t->name, .dtype = {t->code, t->bits, 1}, .ndim = t->ndim, .shape = t->shape};
     }
     return in->tensor && in->info ? TN_EXIT_OK : tn_error_print("out of memory");
 }
@@ -48,7 +49,8 @@ static int read_inputs(inputs *in, tn_model_options *m, const tn_args *args)
     if (status == TN_EXIT_OK)
         status = copy_descriptions(in, n, from);
     if (status == TN_EXIT_OK)
-        status = tn_feed_init(&in->feed, (uint32_t)n, in->info, tn_args_text(args, "inputs"), tn_args_text(args, "fill-mode"));
+        status = tn_feed_init(&in->feed, (uint32_t)n, in->info, tn_args_text(args, "inputs"),
+                              tn_args_text(args, "fill-mode"));
     if (status != TN_EXIT_OK)
         return status;
     tenon_tensor *given = calloc((size_t)n + 1, sizeof *given);
@@ -81,7 +83,10 @@ static int save(const char *path, int n, const tenon_tensor out[])
     char (*name)[24] = calloc((size_t)n + 1, sizeof *name);
     int status = a && name ? TN_EXIT_OK : tn_error_print("out of memory"), k = 0;
     for (; k < n && status == TN_EXIT_OK; k++) {
-        DLTensor t = {.data = out[k].data, .ndim = out[k].ndim, .dtype = {out[k].code, out[k].bits, 1}, .shape = (int64_t *)out[k].shape};
+        DLTensor t = {.data = out[k].data,
+                      .ndim = out[k].ndim,
+                      .dtype = {out[k].code, out[k].bits, 1},
+                      .shape = (int64_t *)out[k].shape};
         snprintf(name[k], sizeof *name, "output_%d", k);
         status = tn_array_from_tensor(name[k], &t, &a[k]);
     }
@@ -101,12 +106,14 @@ static int interpret(tn_model_options *m, const tn_args *args, inputs *in)
     char text[512];
     int n = 0, status = read_inputs(in, m, args);
     if (status == TN_EXIT_OK)
-        status = tn_model_messages(m, tenon_interpret(m->session, args->operand, &m->options, tn_args_text(args, "stage"), in->n,
-                                                      in->tensor, &n, &out));
+        status =
+            tn_model_messages(m, tenon_interpret(m->session, args->operand, &m->options,
+                                                 tn_args_text(args, "stage"), in->n, in->tensor, &n, &out));
     if (status != TN_EXIT_OK)
         return status;
     for (int i = 0; i < n && !path; i++)
-        printf("output_%d: %s\n", i, tn_tensor_text((DLDataType){out[i].code, out[i].bits, 1}, out[i].ndim, out[i].shape, text));
+        printf("output_%d: %s\n", i,
+               tn_tensor_text((DLDataType){out[i].code, out[i].bits, 1}, out[i].ndim, out[i].shape, text));
     return path ? save(path, n, out) : status;
 }
 

@@ -27,10 +27,10 @@ static const tn_command commands[] = {
 };
 
 static const tn_flag main_flags[] = {
-    {"config",  0,   TN_FLAG_TEXT,   true,  "NAME", NULL, "defaults of flags, from a JSON file", 0, 0},
-    {"verbose", 'v', TN_FLAG_SWITCH, false, NULL,   NULL, "say more; may be repeated", 0, 0},
-    {"version", 0,   TN_FLAG_ALONE,  false, NULL,   NULL, "print the version", 0, 0},
-    {"help",    'h', TN_FLAG_ALONE,  false, NULL,   NULL, "print this", 0, 0},
+    TN_ROW_REFUSED("config"),
+    TN_ROW_SWITCH("verbose", 'v', "say more; may be repeated"),
+    TN_ROW_ALONE("version", 0, "print the version"),
+    TN_ROW_ALONE("help", 'h', "print this"),
     {0},
 };
 // clang-format on

@@ -1,44 +1,45 @@
-/* The flags that say how a model is read and compiled, shared by compile, dump, opt and interpret; and what they make of the
- * compiler's options. */
+/* The flags that say how a model is read and compiled, shared by compile, dump, opt and interpret; and what
+ * they make of the compiler's options. */
 #include "cli/cli.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define REFUSED(name, values) {name, 0, TN_FLAG_TEXT, true, values, NULL, "", 0, 0}
-#define REFUSED_SWITCH(name) {name, 0, TN_FLAG_SWITCH, true, NULL, NULL, "", 0, 0}
-#define KIND(name) {"target-" name "-*", 0, TN_FLAG_TEXT, true, NULL, NULL, NULL, 0, 0}
+#define KIND(name) TN_ROW_FAMILY("target-" name "-")
 
 // clang-format off
 const tn_flag tn_model_flags[] = {
-    {"target", 0, TN_FLAG_TEXT, false, "TEXT", "llvm",
-     "llvm or c, with -mattr=+avx2,+fma -mtriple=... -num-cores=N", 0, 0},
-    {"target-llvm-mcpu", 0, TN_FLAG_TEXT, false, "native", NULL,
-     "native alone; CPU names are not used, give features with -mattr", 0, 0},
-    {"target-llvm-mattr", 0, TN_FLAG_TEXT, false, "FEATURES", NULL, "features by LLVM's names: +avx2,+fma,-avx512f", 0, 0},
-    {"target-llvm-mtriple", 0, TN_FLAG_TEXT, false, "TRIPLE", NULL, "machine to compile for, such as aarch64-linux-gnu", 0, 0},
-    {"target-llvm-num-cores", 0, TN_FLAG_INT, false, "N", NULL, "cores to schedule for", 1, 4096},
-    {"machine", 0, TN_FLAG_TEXT, false, "FILE", NULL, "machine description (JSON) instead of the machine at hand", 0, 0},
-    {"input-shapes", 0, TN_FLAG_TEXT, false, "SHAPES", NULL,
-     "\"x:[1,3,224,224] y:[-1,10]\"; a dimension of 0 or less is symbolic", 0, 0},
-    {"model-format", 0, TN_FLAG_CHOICE, false, "onnx|relay|keras!|pb!|tflite!|pytorch!|paddle!|mxnet!", NULL,
-     "guessed from the file's name and content if not given", 0, 0},
-    {"opt-level", 'O', TN_FLAG_INT, false, "N", "3", "0 to 3", 0, 3},
-    {"disabled-pass", 0, TN_FLAG_TEXT, false, "NAMES", NULL, "passes to leave out, separated by commas (tenon opt --list)", 0, 0},
-    {"module-name", 0, TN_FLAG_TEXT, false, "NAME", "default", "prefix of the kernels' names", 0, 0},
-    {"no-variants", 0, TN_FLAG_SWITCH, false, NULL, NULL, "no second kernel variant for a symbolic dimension of 1", 0, 0},
-    {"desired-layout", 0, TN_FLAG_WORDS, true, "LAYOUT...", NULL, "", 0, 0},
-    {"desired-layout-ops", 0, TN_FLAG_WORDS, true, "OP...", NULL, "", 0, 0},
-    REFUSED_SWITCH("mixed-precision"),
-    {"mixed-precision-ops", 0, TN_FLAG_WORDS, true, "OP...", NULL, "", 0, 0},
-    REFUSED("mixed-precision-calculation-type", "TYPE"), REFUSED("mixed-precision-acc-type", "TYPE"),
-    REFUSED("pass-config", "NAME=VALUE"), REFUSED("tuning-records", "PATH"),
-    KIND("llvm"), KIND("c"), KIND("cuda"), KIND("nvptx"), KIND("rocm"), KIND("opencl"), KIND("metal"), KIND("vulkan"),
-    KIND("webgpu"), KIND("sdaccel"), KIND("aocl"), KIND("aocl_sw_emu"), KIND("hexagon"), KIND("stackvm"), KIND("ext_dev"),
-    KIND("hybrid"), KIND("composite"), KIND("test"), KIND("tensorrt"), KIND("cutlass"), KIND("cudnn"), KIND("cublas"),
-    KIND("clml"), KIND("cmsis-nn"), KIND("ethos-u"), KIND("ethos-n"), KIND("vitis-ai"), KIND("compute-library"),
-    KIND("bnns"), KIND("mrvl"), KIND("ccompiler"), KIND("example_target_hook"),
+    TN_ROW_TEXT("target", 0, "TEXT", "llvm", "llvm or c, with -mattr=+avx2,+fma -mtriple=... -num-cores=N"),
+    TN_ROW_TEXT("target-llvm-mcpu", 0, "native", NULL,
+                "native alone; CPU names are not used, give features with -mattr"),
+    TN_ROW_TEXT("target-llvm-mattr", 0, "FEATURES", NULL, "features by LLVM's names: +avx2,+fma,-avx512f"),
+    TN_ROW_TEXT("target-llvm-mtriple", 0, "TRIPLE", NULL, "machine to compile for, such as aarch64-linux-gnu"),
+    TN_ROW_INT("target-llvm-num-cores", 0, 1, 4096, NULL, "cores to schedule for"),
+    TN_ROW_TEXT("machine", 0, "FILE", NULL, "machine description (JSON) instead of the machine at hand"),
+    TN_ROW_TEXT("input-shapes", 0, "SHAPES", NULL,
+                "\"x:[1,3,224,224] y:[-1,10]\"; a dimension of 0 or less is symbolic"),
+    TN_ROW_CHOICE("model-format", 0, "onnx|relay|keras!|pb!|tflite!|pytorch!|paddle!|mxnet!", NULL,
+                  "guessed from the file's name and content if not given"),
+    TN_ROW_INT("opt-level", 'O', 0, 3, "3", "0 to 3"),
+    TN_ROW_TEXT("disabled-pass", 0, "NAMES", NULL,
+                "passes to leave out, separated by commas (tenon opt --list)"),
+    TN_ROW_TEXT("module-name", 0, "NAME", "default", "prefix of the kernels' names"),
+    TN_ROW_SWITCH("no-variants", 0, "no second kernel variant for a symbolic dimension of 1"),
+    TN_ROW_REFUSED("desired-layout"),
+    TN_ROW_REFUSED("desired-layout-ops"),
+    TN_ROW_REFUSED("mixed-precision"),
+    TN_ROW_REFUSED("mixed-precision-ops"),
+    TN_ROW_REFUSED("mixed-precision-calculation-type"),
+    TN_ROW_REFUSED("mixed-precision-acc-type"),
+    TN_ROW_REFUSED("pass-config"),
+    TN_ROW_REFUSED("tuning-records"),
+    KIND("llvm"), KIND("c"), KIND("cuda"), KIND("nvptx"), KIND("rocm"), KIND("opencl"), KIND("metal"),
+    KIND("vulkan"), KIND("webgpu"), KIND("sdaccel"), KIND("aocl"), KIND("aocl_sw_emu"), KIND("hexagon"),
+    KIND("stackvm"), KIND("ext_dev"), KIND("hybrid"), KIND("composite"), KIND("test"), KIND("tensorrt"),
+    KIND("cutlass"), KIND("cudnn"), KIND("cublas"), KIND("clml"), KIND("cmsis-nn"), KIND("ethos-u"),
+    KIND("ethos-n"), KIND("vitis-ai"), KIND("compute-library"), KIND("bnns"), KIND("mrvl"),
+    KIND("ccompiler"), KIND("example_target_hook"),
     {0},
 };
 
@@ -79,8 +80,29 @@ static int compose_target(tn_model_options *m, const tn_args *args)
     for (int i = 0; i < N_TARGET_OPTION; i++)
         if (value[i]) {
             const char *quote = value[i][strcspn(value[i], " \t',")] ? "\"" : "";
-            n += (size_t)snprintf(m->target + n, room - n, " -%s=%s%s%s", target_options[i].option, quote, value[i], quote);
+            n += (size_t)snprintf(m->target + n, room - n, " -%s=%s%s%s", target_options[i].option, quote,
+                                  value[i], quote);
         }
+    return TN_EXIT_OK;
+}
+
+static bool is_pass(const char *name, size_t n)
+{
+    const char *known, *doc;
+    for (size_t i = 0; (known = tenon_pass_name(i, &doc)); i++)
+        if (strlen(known) == n && memcmp(known, name, n) == 0) return true;
+    return false;
+}
+
+static int check_passes(const char *list)
+{
+    while (list && *list) {
+        size_t n = strcspn(list, ",");
+        if (!is_pass(list, n))
+            return tn_error_print("--disabled-pass: there is no pass %.*s; `tenon opt --list` names them", (int)n,
+                                  list);
+        list += n + (list[n] == ',');
+    }
     return TN_EXIT_OK;
 }
 
@@ -90,6 +112,8 @@ int tn_model_options_init(tn_model_options *m, const tn_args *args)
     if (!m->session)
         return tn_error_print("out of memory");
     int status = compose_target(m, args);
+    if (status == TN_EXIT_OK)
+        status = check_passes(tn_args_text(args, "disabled-pass"));
     m->options = (tenon_options){
         .target = m->target,
         .machine_file = tn_args_text(args, "machine"),

@@ -2,8 +2,8 @@
  *
  *     {'descr': '<f4', 'fortran_order': False, 'shape': (1, 3, 224, 224), }
  *
- * The reader takes the entries in any order, spaces anywhere, and nothing else. It looks at bytes inside at[0..n) only and
- * trusts no number: extents and their product are checked. */
+ * The reader takes the entries in any order, spaces anywhere, and nothing else. It looks at bytes inside
+ * at[0..n) only and trusts no number: extents and their product are checked. */
 #include "cli/npy.h"
 #include "tenon/dlpack.h"
 
@@ -243,8 +243,8 @@ size_t tn_npy_print(const tn_npy *npy, char out[1024])
         if (types[i].code == npy->code)
             kind = types[i].kind;
     int n = 10;
-    n += snprintf(out + n, 64, "{'descr': '%c%c%d', 'fortran_order': False, 'shape': (", npy->bits > 8 ? '<' : '|', kind,
-                  npy->bits / 8);
+    n += snprintf(out + n, 64, "{'descr': '%c%c%d', 'fortran_order': False, 'shape': (",
+                  npy->bits > 8 ? '<' : '|', kind, npy->bits / 8);
     for (int d = 0; d < npy->ndim; d++)
         n += snprintf(out + n, 24, "%s%lld", d ? ", " : "", (long long)npy->shape[d]);
     n += snprintf(out + n, 24, "%s), }", npy->ndim == 1 ? "," : "");

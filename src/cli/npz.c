@@ -1,5 +1,5 @@
-/* .npz through libzip. Sizes that the archive claims are believed only as far as the file's own length allows: deflate makes at
- * most 1032 bytes of one, so memory stays bounded by what lies on disk. */
+/* .npz through libzip. Sizes that the archive claims are believed only as far as the file's own length
+ * allows: deflate makes at most 1032 bytes of one, so memory stays bounded by what lies on disk. */
 #include "cli/npz.h"
 #include "cli/args.h"
 #include "cli/output.h"
@@ -182,7 +182,8 @@ int tn_npz_read(tn_npz *z, int i, void **out_data)
         bad = read_exactly(f, header, k);
         left -= k;
     }
-    bad = bad || read_exactly(f, data, a->type.data_bytes) || zip_fread(f, &end, 1) != 0; /* the end: its CRC is checked */
+    /* the end: its CRC is checked */
+    bad = bad || read_exactly(f, data, a->type.data_bytes) || zip_fread(f, &end, 1) != 0;
     zip_fclose(f);
     if (bad) {
         free(data);

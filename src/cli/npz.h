@@ -1,7 +1,7 @@
 #ifndef TN_CLI_NPZ_H
 #define TN_CLI_NPZ_H
-/* NumPy's .npz: a zip of .npy files. Read stored and deflated, written stored and with the same bytes each time. All errors are
- * printed, naming the file and the array. */
+/* NumPy's .npz: a zip of .npy files. Read stored and deflated, written stored and with the same bytes each
+ * time. All errors are printed, naming the file and the array. */
 #include "cli/npy.h"
 
 typedef struct tn_npz tn_npz; /* an archive opened for reading */
@@ -12,8 +12,8 @@ typedef struct tn_array {
     void *data; /* heap, 64-aligned, type.data_bytes (at least 1); NULL: not read */
 } tn_array;
 
-/* Opens the archive and reads the headers of all its arrays; the data come with tn_npz_read, once it is known that they are
- * wanted. Both return an enum tn_exit; free(NULL) does nothing. */
+/* Opens the archive and reads the headers of all its arrays; the data come with tn_npz_read, once it is known
+ * that they are wanted. Both return an enum tn_exit; free(NULL) does nothing. */
 int tn_npz_open(const char *path, tn_npz **out);
 int tn_npz_count(const tn_npz *z);
 const tn_array *tn_npz_at(const tn_npz *z, int i);

@@ -4,8 +4,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Writes through "<path>.<pid>-<n>.tmp" beside the file, synced and renamed; what is no regular file (a pipe, a device) is
- * written directly. Returns TN_EXIT_OK, or prints why not and returns TN_EXIT_ERROR; `path` is then as before. */
+/* Writes through "<path>.<pid>-<n>.tmp" beside the file, synced and renamed; what is no regular file (a pipe,
+ * a device) is written directly. Returns TN_EXIT_OK, or prints why not and returns TN_EXIT_ERROR; `path` is
+ * then as before. */
 int tn_output_write(const char *path, const void *data, size_t n);
 
 /* From begin to end SIGINT, SIGTERM and SIGHUP remove the temporaries of `path` (NULL: none) and, with `private_tmp`, a

@@ -110,10 +110,12 @@ static char *whole(uint64_t v)
     return text;
 }
 
-static line make_line(const char *name, uint64_t ns, uint64_t total, const char *device, uint64_t count, const char *shapes)
+static line make_line(const char *name, uint64_t ns, uint64_t total, const char *device, uint64_t count,
+                      const char *shapes)
 {
-    return (line){{strdup(name), amount((double)ns / 1e3), total ? amount(100.0 * (double)ns / (double)total) : strdup(""),
-                   strdup(device), count ? whole(count) : strdup(""), strdup(shapes)}};
+    return (line){{strdup(name), amount((double)ns / 1e3),
+                   total ? amount(100.0 * (double)ns / (double)total) : strdup(""), strdup(device),
+                   count ? whole(count) : strdup(""), strdup(shapes)}};
 }
 
 static void print_line(const line *l, const int width[N_COLUMN])

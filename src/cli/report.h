@@ -6,7 +6,8 @@
 /* The table of --print-time over n means, in nanoseconds each; sorts `ns`. */
 void tn_print_times(int n, double ns[]);
 
-/* The largest n values of the first row of a tensor, with their places. Returns 0, or 1 for a type that has no order. */
+/* The largest n values of the first row of a tensor, with their places. Returns 0, or 1 for a type that has
+ * no order. */
 int tn_print_top(const DLTensor *t, int n);
 
 typedef struct tn_profile tn_profile; /* calls of one run, equal ones as one row */

@@ -10,24 +10,25 @@
 #include <string.h>
 #include <time.h>
 
-#define REFUSED(name) {name, 0, TN_FLAG_TEXT, true, NULL, NULL, "", 0, 0}
-
 // clang-format off
 const tn_flag tn_run_flags[] = {
-    {"inputs", 'i', TN_FLAG_TEXT, false, "NPZ", NULL, "input arrays, under the inputs' names", 0, 0},
-    {"outputs", 'o', TN_FLAG_TEXT, false, "NPZ", NULL, "where the outputs go, as output_0, output_1, ...", 0, 0},
-    {"fill-mode", 0, TN_FLAG_CHOICE, false, "random|zeros|ones", "random", "inputs that --inputs does not give (fixed seed)", 0, 0},
-    {"device", 0, TN_FLAG_CHOICE, false, "cpu|cuda!|cl!|metal!|vulkan!|rocm!|micro!", "cpu", "where to run", 0, 0},
-    {"executor", 0, TN_FLAG_CHOICE, false, "aot|graph", NULL, "aot where the package has it, else graph", 0, 0},
-    {"threads", 0, TN_FLAG_INT, false, "N", NULL, "threads that compute; else TVM_NUM_THREADS, OMP_NUM_THREADS, the cores", 1, 256},
-    {"print-time", 0, TN_FLAG_SWITCH, false, NULL, NULL, "run once more, then repeat x number times, and print a table", 0, 0},
-    {"repeat", 0, TN_FLAG_INT, false, "N", "1", "measurements", 1, INT_MAX},
-    {"number", 0, TN_FLAG_INT, false, "N", "1", "runs a measurement is the mean of", 1, INT_MAX},
-    {"end-to-end", 0, TN_FLAG_SWITCH, false, NULL, NULL, "times include setting inputs and copying outputs", 0, 0},
-    {"print-top", 0, TN_FLAG_INT, false, "N", NULL, "the largest values of output_0[0] and their indices", 1, INT_MAX},
-    {"profile", 0, TN_FLAG_SWITCH, false, NULL, NULL, "print the time of each kernel", 0, 0},
-    REFUSED("rpc-key"), REFUSED("rpc-tracker"), REFUSED("project-option"),
-    {"list-options", 0, TN_FLAG_SWITCH, true, NULL, NULL, "", 0, 0},
+    TN_ROW_TEXT("inputs", 'i', "NPZ", NULL, "input arrays, under the inputs' names"),
+    TN_ROW_TEXT("outputs", 'o', "NPZ", NULL, "where the outputs go, as output_0, output_1, ..."),
+    TN_ROW_CHOICE("fill-mode", 0, "random|zeros|ones", "random", "inputs that --inputs does not give (fixed seed)"),
+    TN_ROW_CHOICE("device", 0, "cpu|cuda!|cl!|metal!|vulkan!|rocm!|micro!", "cpu", "where to run"),
+    TN_ROW_CHOICE("executor", 0, "aot|graph", NULL, "aot where the package has it, else graph"),
+    TN_ROW_INT("threads", 0, 1, 256, NULL,
+               "threads that compute; else TVM_NUM_THREADS, OMP_NUM_THREADS, the cores"),
+    TN_ROW_SWITCH("print-time", 0, "run once more, then repeat x number times, and print a table"),
+    TN_ROW_INT("repeat", 0, 1, INT_MAX, "1", "measurements"),
+    TN_ROW_INT("number", 0, 1, INT_MAX, "1", "runs a measurement is the mean of"),
+    TN_ROW_SWITCH("end-to-end", 0, "times include setting inputs and copying outputs"),
+    TN_ROW_INT("print-top", 0, 1, INT_MAX, NULL, "the largest values of output_0[0] and their indices"),
+    TN_ROW_SWITCH("profile", 0, "print the time of each kernel"),
+    TN_ROW_REFUSED("rpc-key"),
+    TN_ROW_REFUSED("rpc-tracker"),
+    TN_ROW_REFUSED("project-option"),
+    TN_ROW_REFUSED("list-options"),
     {0},
 };
 // clang-format on
@@ -74,7 +75,11 @@ static int set_inputs(runner *r)
 {
     for (uint32_t i = 0; i < r->feed.n; i++) {
         tn_array *a = &r->feed.array[i];
-        DLTensor t = {.data = a->data, .device = {kDLCPU, 0}, .ndim = a->type.ndim, .dtype = r->info[i].dtype, .shape = a->type.shape};
+        DLTensor t = {.data = a->data,
+                      .device = {kDLCPU, 0},
+                      .ndim = a->type.ndim,
+                      .dtype = r->info[i].dtype,
+                      .shape = a->type.shape};
         if (tnr_set_input_at(r->instance, i, &t, &r->err))
             return fail(r);
     }
@@ -89,7 +94,8 @@ static int feed(runner *r)
         return tn_error_print("out of memory");
     for (uint32_t i = 0; i < n; i++)
         if (tnr_input_info(r->module, i, &r->info[i], &r->err)) return fail(r);
-    int status = tn_feed_init(&r->feed, n, r->info, tn_args_text(r->args, "inputs"), tn_args_text(r->args, "fill-mode"));
+    int status = tn_feed_init(&r->feed, n, r->info, tn_args_text(r->args, "inputs"),
+                              tn_args_text(r->args, "fill-mode"));
     return status == TN_EXIT_OK ? set_inputs(r) : status;
 }
 
@@ -183,7 +189,8 @@ static int print_top(runner *r, int n)
     if (tnr_get_output_at(r->instance, 0, &t, &r->err))
         return fail(r);
     if (tn_print_top(&t, n))
-        return tn_error_print("--print-top: output_0 is %s, which cannot be ranked", tn_tensor_text(t.dtype, t.ndim, t.shape, text));
+        return tn_error_print("--print-top: output_0 is %s, which cannot be ranked",
+                              tn_tensor_text(t.dtype, t.ndim, t.shape, text));
     return TN_EXIT_OK;
 }
 

@@ -5,8 +5,8 @@
 
 // clang-format off
 const tn_flag tn_common_flags[] = {
-    {"verbose", 'v', TN_FLAG_SWITCH, false, NULL, NULL, "say more; may be repeated", 0, 0},
-    {"help",    'h', TN_FLAG_ALONE,  false, NULL, NULL, "print this", 0, 0},
+    TN_ROW_SWITCH("verbose", 'v', "say more; may be repeated"),
+    TN_ROW_ALONE("help", 'h', "print this"),
     {0},
 };
 // clang-format on
@@ -27,7 +27,8 @@ int tn_verify_command(const tn_args *args)
     int failed = tenon_verify(t, args->operand, &text);
     fputs(tenon_messages(t), stderr);
     if (!failed)
-        printf("%s: a package\n%sNothing of it was run. Running it runs its native code (mod.so) with your rights: run only what "
+        printf("%s: a package\n%sNothing of it was run. Running it runs its native code (mod.so) with your "
+               "rights: run only what "
                "you trust.\n",
                args->operand, text);
     tenon_free(t);
