@@ -17,8 +17,12 @@ static void transpose(onnx_conv *c)
     tn_value x = onnx_in(c, 0);
     bool given = onnx_attr_ints(c, "perm", &perm);
     if (given && !c->bad && perm.n != (uint32_t)onnx_rank(x))
-        onnx_fail(c, "onnx-E009", "perm has %u entries, but the operand is %s; the model is damaged", (unsigned)perm.n, onnx_type_text(c, onnx_type(x)));
-    onnx_out(c, 0, !given ? onnx_call1(c, &tn_op_transpose, NULL, x) : perm.n ? onnx_transpose(c, x, (int)perm.n, perm.at) : x);
+        onnx_fail(c, "onnx-E009", "perm has %u entries, but the operand is %s; the model is damaged",
+                  (unsigned)perm.n, onnx_type_text(c, onnx_type(x)));
+    onnx_out(c, 0,
+             !given   ? onnx_call1(c, &tn_op_transpose, NULL, x)
+             : perm.n ? onnx_transpose(c, x, (int)perm.n, perm.at)
+                      : x);
 }
 
 static void concat(onnx_conv *c)
@@ -37,8 +41,8 @@ static void concat(onnx_conv *c)
 static tn_value slice_axis(onnx_conv *c, tn_value x, int axis, int64_t begin, int64_t end)
 {
     int64_t one = 1, at = axis;
-    tn_slice_attr a = {tn_ints_make(c->arena, 1, &begin), tn_ints_make(c->arena, 1, &end), tn_ints_make(c->arena, 1, &one),
-                       tn_ints_make(c->arena, 1, &at)};
+    tn_slice_attr a = {tn_ints_make(c->arena, 1, &begin), tn_ints_make(c->arena, 1, &end),
+                       tn_ints_make(c->arena, 1, &one), tn_ints_make(c->arena, 1, &at)};
     return onnx_call1(c, &tn_op_strided_slice, &a, x);
 }
 
@@ -51,7 +55,9 @@ static tn_ints slice_ends(onnx_conv *c, tn_value x, tn_ints axes)
         int axis = onnx_axis(c, i < axes.n ? axes.at[i] : i, onnx_rank(x));
         if (!c->bad && !tn_is_int(d.at[i], &end[i])) {
             if (onnx_simplify(c, tn_sub(c->pool, d.at[i], onnx_type(x)->dim[axis])) != tn_idx(c->pool, 0))
-                onnx_fail(c, "onnx-E016", "ends depends on a symbolic dimension, but must be a constant; give the inputs fixed shapes");
+                onnx_fail(c, "onnx-E016",
+                          "ends depends on a symbolic dimension, but must be a constant; give the inputs "
+                          "fixed shapes");
             end[i] = INT64_MAX;
         }
     }
@@ -75,9 +81,11 @@ static void slice(onnx_conv *c)
         (void)onnx_attr_ints(c, "ends", &a.end);
     if (operands && onnx_has(c, 4))
         (void)onnx_ints_arg(c, "steps", 10, 4, &a.strides);
-    if (!c->bad && (a.begin.n != a.end.n || (a.axes.n && a.axes.n != a.begin.n) || (a.strides.n && a.strides.n != a.begin.n)))
-        onnx_fail(c, "onnx-E009", "starts, ends, axes and steps have %u, %u, %u and %u entries; the model is damaged", (unsigned)a.begin.n,
-                  (unsigned)a.end.n, (unsigned)a.axes.n, (unsigned)a.strides.n);
+    if (!c->bad && (a.begin.n != a.end.n || (a.axes.n && a.axes.n != a.begin.n) ||
+                    (a.strides.n && a.strides.n != a.begin.n)))
+        onnx_fail(c, "onnx-E009",
+                  "starts, ends, axes and steps have %u, %u, %u and %u entries; the model is damaged",
+                  (unsigned)a.begin.n, (unsigned)a.end.n, (unsigned)a.axes.n, (unsigned)a.strides.n);
     onnx_out(c, 0, onnx_call1(c, &tn_op_strided_slice, &a, x));
 }
 
@@ -90,10 +98,13 @@ static tn_ints split_sizes(onnx_conv *c, const tn_type *t, int axis)
         return size;
     int64_t parts = c->opset >= 18 ? onnx_attr_int(c, "num_outputs", n) : n;
     if (parts != n)
-        onnx_fail(c, "onnx-E009", "num_outputs is %lld, but the node has %lld outputs; the model is damaged", (long long)parts, (long long)n);
+        onnx_fail(c, "onnx-E009", "num_outputs is %lld, but the node has %lld outputs; the model is damaged",
+                  (long long)parts, (long long)n);
     else if (!tn_is_int(t->dim[axis], &extent))
-        onnx_fail(c, "onnx-E016", "axis %d of %s is symbolic, so the sizes of the parts are not known; give the inputs fixed shapes", axis,
-                  onnx_type_text(c, t));
+        onnx_fail(c, "onnx-E016",
+                  "axis %d of %s is symbolic, so the sizes of the parts are not known; give the inputs "
+                  "fixed shapes",
+                  axis, onnx_type_text(c, t));
     if (c->bad)
         return size;
     int64_t each = extent > 0 ? (extent - 1) / n + 1 : 0, *at = TN_NEW_N(c->arena, int64_t, (size_t)n);
@@ -113,7 +124,8 @@ static void split(onnx_conv *c)
         return;
     tn_ints size = split_sizes(c, onnx_type(x), axis);
     if (!c->bad && size.n != c->node->output.n)
-        onnx_fail(c, "onnx-E009", "split has %u entries for %zu outputs; the model is damaged", (unsigned)size.n, c->node->output.n);
+        onnx_fail(c, "onnx-E009", "split has %u entries for %zu outputs; the model is damaged",
+                  (unsigned)size.n, c->node->output.n);
     for (uint32_t i = 0; i < size.n && !c->bad; i++) {
         if (size.at[i] < 0 || !tn_i64_add(begin, size.at[i], &end))
             onnx_fail(c, "onnx-E009", "split[%u] is %lld; the model is damaged", (unsigned)i, (long long)size.at[i]);
@@ -122,8 +134,9 @@ static void split(onnx_conv *c)
         begin = end;
     }
     if (!c->bad && tn_is_int(onnx_type(x)->dim[axis], &extent) && extent != begin)
-        onnx_fail(c, "onnx-E009", "the parts have %lld elements, but axis %d of the operand has %lld; the model is damaged", (long long)begin, axis,
-                  (long long)extent);
+        onnx_fail(c, "onnx-E009",
+                  "the parts have %lld elements, but axis %d of the operand has %lld; the model is damaged",
+                  (long long)begin, axis, (long long)extent);
 }
 
 /* ---- Gather ---- */
@@ -136,7 +149,8 @@ static tn_value counted_from_front(onnx_conv *c, tn_value indices, tn_dims known
         if (!tn_is_int(known.at[i], &at))
             return indices;
         if (at < -extent || at >= extent) {
-            onnx_fail(c, "onnx-E009", "index %lld is outside of the %lld elements; the model is damaged", (long long)at, (long long)extent);
+            onnx_fail(c, "onnx-E009", "index %lld is outside of the %lld elements; the model is damaged",
+                      (long long)at, (long long)extent);
             return (tn_value){0};
         }
         v[i] = at < 0 ? at + extent : at;

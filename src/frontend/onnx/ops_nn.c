@@ -16,8 +16,9 @@ static const char *rank_name(int rank)
 static bool is_image(onnx_conv *c, tn_value x)
 {
     if (x.def && onnx_rank(x) != 4)
-        onnx_fail(c, "onnx-E022", "%s %s (data %s) is not supported, only 2-D; reshape the data to four dimensions", rank_name(onnx_rank(x)),
-                  c->row->op, onnx_type_text(c, onnx_type(x)));
+        onnx_fail(c, "onnx-E022",
+                  "%s %s (data %s) is not supported, only 2-D; reshape the data to four dimensions",
+                  rank_name(onnx_rank(x)), c->row->op, onnx_type_text(c, onnx_type(x)));
     return !c->bad;
 }
 
@@ -27,11 +28,13 @@ static void read_list(onnx_conv *c, const char *name, uint32_t n, int64_t out[])
     if (!onnx_attr_ints(c, name, &v) || c->bad)
         return;
     if (v.n != n)
-        onnx_fail(c, "onnx-E009", "attribute %s has %u entries, but %u are needed for 2-D data; the model is damaged", name, (unsigned)v.n,
-                  (unsigned)n);
+        onnx_fail(c, "onnx-E009",
+                  "attribute %s has %u entries, but %u are needed for 2-D data; the model is damaged", name,
+                  (unsigned)v.n, (unsigned)n);
     for (uint32_t i = 0; i < n && !c->bad; i++) {
         if (v.at[i] < 0 || v.at[i] > INT32_MAX)
-            onnx_fail(c, "onnx-E009", "attribute %s has the entry %lld, which is not in [0, 2^31)", name, (long long)v.at[i]);
+            onnx_fail(c, "onnx-E009", "attribute %s has the entry %lld, which is not in [0, 2^31)", name,
+                      (long long)v.at[i]);
         out[i] = v.at[i];
     }
 }
@@ -46,8 +49,10 @@ static void pad_same(onnx_conv *c, tn_value x, window *w, bool lower)
         } else if (tn_is_int(onnx_type(x)->dim[2 + i], &in) && in > 0) {
             total = ((in - 1) / w->stride[i]) * w->stride[i] + span - in;
         } else if (w->stride[i] > 1) {
-            onnx_fail(c, "onnx-E009", "auto_pad with stride %lld needs data with fixed rows and columns, but it is %s; give the input a fixed "
-                      "shape", (long long)w->stride[i], onnx_type_text(c, onnx_type(x)));
+            onnx_fail(c, "onnx-E009",
+                      "auto_pad with stride %lld needs data with fixed rows and columns, but it is %s; "
+                      "give the input a fixed shape",
+                      (long long)w->stride[i], onnx_type_text(c, onnx_type(x)));
         }
         total = total < 0 ? 0 : total;
         w->pad[i] = lower ? total - total / 2 : total / 2;
@@ -86,8 +91,8 @@ static void check_kernel(onnx_conv *c, const tn_type *weight, window *w)
     read_list(c, "kernel_shape", 2, given);
     for (int i = 0; i < 2; i++)
         if (tn_is_int(weight->dim[2 + i], &d) && given[i] != d)
-            onnx_fail(c, "onnx-E009", "kernel_shape[%d] is %lld, but the weight is %s; the model is damaged", i, (long long)given[i],
-                      onnx_type_text(c, weight));
+            onnx_fail(c, "onnx-E009", "kernel_shape[%d] is %lld, but the weight is %s; the model is damaged",
+                      i, (long long)given[i], onnx_type_text(c, weight));
 }
 
 static tn_value add_bias(onnx_conv *c, tn_value y, tn_value bias, int64_t axis)
@@ -166,7 +171,9 @@ static void batch_normalization(onnx_conv *c)
     for (uint32_t i = 0; i < 5; i++)
         in[i] = onnx_in(c, i);
     if (onnx_attr_int(c, "spatial", 1) == 0)
-        onnx_fail(c, "onnx-E009", "spatial=0 (statistics for each position) is not supported; export the model with opset 9 or later");
+        onnx_fail(c, "onnx-E009",
+                  "spatial=0 (statistics for each position) is not supported; export the model with opset 9 "
+                  "or later");
     if (onnx_attr_int(c, "training_mode", 0) != 0)
         onnx_fail(c, "onnx-E009", "training_mode=1 is not supported; export the model for inference");
     for (int i = 1; i < 5 && in[0].def; i++)
@@ -227,7 +234,9 @@ static void dropout(onnx_conv *c)
     if (c->node->output.n < 2 || c->bad)
         return;
     tn_broadcast_to_attr a = {{onnx_type(x)->n, onnx_type(x)->dim}}; /* the mask: everything is kept */
-    onnx_out(c, 1, onnx_call1(c, &tn_op_broadcast_to, &a, onnx_const(c, c->opset < 10 ? onnx_type(x)->dtype : TN_BOOL1, 1)));
+    onnx_out(c, 1,
+             onnx_call1(c, &tn_op_broadcast_to, &a,
+                        onnx_const(c, c->opset < 10 ? onnx_type(x)->dtype : TN_BOOL1, 1)));
 }
 
 // clang-format off
