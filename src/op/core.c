@@ -1,25 +1,6 @@
-/* Structure: parameters, constants, functions and their calls, tuples, and the change of a value's layout.
- * None of these but relayout is a kernel. */
+/* Structure: functions and their calls, tuples, and the change of a value's layout (parameters and constants are the
+ * graph's own, ir/structure.c). None of these but relayout is a kernel. */
 #include "op/rule.h"
-
-/* ---- parameters and constants: the type is given when they are made ---- */
-
-static tn_status typed_already(tn_graph *g, tn_node *n)
-{
-    return n->type && n->type[0] ? TN_OK : tn_rule_fail(g, n, "op-E016", "its type was not given");
-}
-
-/* clang-format off */
-const tn_op tn_op_var = {
-    .name = "var", .doc = "A parameter of a function or region.",
-    .nout = 1, .fuse = TN_FUSE_NONE, .infer = typed_already,
-};
-
-const tn_op tn_op_constant = {
-    .name = "constant", .doc = "A tensor whose value is known when the model is compiled.",
-    .nout = 1, .fuse = TN_FUSE_NONE, .infer = typed_already,
-};
-/* clang-format on */
 
 /* ---- functions ---- */
 

@@ -91,6 +91,8 @@ tn_ref tn_sched_value(tn_sched *s, const tn_step *t, int k, tn_stmt *loop)
         name = tn_arena_printf(s->arena, "%s_%d", base, i);
     s->loop[s->n_value] = loop;
     s->value_name[s->n_value] = name;
+    if (strcmp(name, "_") != 0) /* trace and function call a loop alike */
+        tn_func_name_var(s->func, loop->u.loop.var, name);
     return (tn_ref)s->n_value++;
 }
 

@@ -190,6 +190,25 @@ static tn_stmt *common_loop(tn_sched *s, uint32_t buffer, int *out_n)
     return NULL;
 }
 
+/* The layout that puts dimension `inner` of ndim innermost; NULL where it is already. */
+static const tn_layout *inner_layout(tn_func *f, int ndim, int64_t inner)
+{
+    char text[40];
+    int n = 0;
+    const tn_layout *l = NULL;
+    for (int d = 0; d < ndim; d++)
+        text[n++] = (char)('A' + d);
+    text[n++] = ':';
+    for (int d = 0; d < ndim; d++)
+        if (d != inner)
+            text[n++] = (char)('A' + d);
+    text[n++] = (char)('A' + inner);
+    text[n] = 0;
+    tn_status s = tn_layout_parse(f->ctx, text, NULL, &l);
+    TN_ASSERT(s == TN_OK);
+    return l;
+}
+
 static const tn_expr *const *const_dims(tn_sched *s, const mover *m)
 {
     const tn_expr **dim = TN_NEW_N(s->arena, const tn_expr *, m->ndim);
@@ -201,6 +220,9 @@ static const tn_expr *const *const_dims(tn_sched *s, const mover *m)
 tn_verdict tn_do_set_scope(tn_sched *s, tn_step *t)
 {
     tn_func *f = s->func;
+    const tn_arg *inner = tn_step_key(t, "inner");
+    if (t->narg != 2 + (inner != NULL) || t->arg[0].key || t->arg[1].key)
+        return TN_REJECT_ARITY;
     tn_stmt *b = t->arg[0].s ? tn_func_block(f, t->arg[0].s) : NULL;
     int scope = scope_of(t->arg[1].s);
     if (!b || scope < 0)
@@ -208,6 +230,8 @@ tn_verdict tn_do_set_scope(tn_sched *s, tn_step *t)
     int64_t target = tn_block_target(b);
     if (target < 0 || f->buffer[target].param >= 0 || f->buffer[target].ndim > 16)
         return TN_REJECT_SCOPE;
+    if (inner && (inner->s || inner->i < 0 || inner->i >= f->buffer[target].ndim))
+        return TN_REJECT_FACTOR;
     tn_stmt *decl = tn_decl_of(f, (uint32_t)target);
     int n;
     mover m = {.s = s, .buffer = (uint32_t)target, .ndim = f->buffer[target].ndim, .ok = true};
@@ -228,6 +252,7 @@ tn_verdict tn_do_set_scope(tn_sched *s, tn_step *t)
     tn_buffer *buf = &f->buffer[target];
     buf->scope = (uint8_t)scope;
     buf->dim = const_dims(s, &m);
+    buf->layout = inner ? inner_layout(f, buf->ndim, inner->i) : NULL;
     tn_body_insert(&m.home->u.loop.body, m.home->u.loop.body.first, decl);
     return TN_DONE;
 }

@@ -152,6 +152,11 @@ const tn_expr *tn_func_add_var(tn_func *f, const char *name, tn_dtype t)
     return tn_var(f->pool, t, f->n_var++);
 }
 
+void tn_func_name_var(tn_func *f, const tn_expr *var, const char *name)
+{
+    f->var[var->u.i].name = tn_tir_name(f->ctx, name);
+}
+
 void tn_func_add_symbol(tn_func *f, const char *name, int64_t min, int64_t max)
 {
     name = tn_intern(f->ctx, name);

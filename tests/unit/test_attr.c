@@ -143,7 +143,6 @@ static void bad_text_is_refused(void **state)
         {", unit=3", "ir-E020"},
         {", units=x", "ir-E001"},
         {", units=1.5", "ir-E001"},
-        {", units=None", "ir-E001"},
         {", alpha=\"x\"", "ir-E001"},
         {", keepdims=2", "ir-E002"},
         {", keepdims=Yes", "ir-E001"},

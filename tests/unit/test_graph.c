@@ -11,8 +11,6 @@
 #include <cmocka.h>
 
 /* Stand-ins for the records in op/. */
-const tn_op tn_op_var = {.name = "var", .nout = 1, .fuse = TN_FUSE_NONE};
-const tn_op tn_op_constant = {.name = "constant", .nout = 1, .fuse = TN_FUSE_NONE};
 static const tn_op any_op = {.name = "any", .attr_size = sizeof(int64_t), .nin = -1, .nout = -1};
 
 typedef struct world {

@@ -1,0 +1,178 @@
+/* What the rules share: steps as text, and questions about a function's blocks. */
+#include "schedule/rules/derive.h"
+
+#include <stdarg.h>
+#include <string.h>
+
+void dv_refuse(derive *d, tn_verdict v)
+{
+    if (d->v == TN_DONE)
+        d->v = v;
+}
+
+void dv_do(derive *d, const char *fmt, ...)
+{
+    if (!dv_ok(d))
+        return;
+    va_list ap;
+    va_start(ap, fmt);
+    const char *line = tn_arena_vprintf(d->s->arena, fmt, ap);
+    va_end(ap);
+    d->v = tn_trace_replay(d->s, line, strlen(line), NULL);
+}
+
+const char *dv_text(derive *d, const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    const char *s = tn_arena_vprintf(d->s->arena, fmt, ap);
+    va_end(ap);
+    return s;
+}
+
+void dv_comment(derive *d, const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    d->s->comment = tn_arena_vprintf(d->s->arena, fmt, ap);
+    va_end(ap);
+}
+
+void dv_loops(derive *d, const char *block, const char *const name[], int n)
+{
+    tn_buf b = {0};
+    for (int i = 0; i < n; i++)
+        tn_buf_printf(&b, "%s%s", i ? " " : "", name[i]);
+    if (n > 0)
+        dv_do(d, "%s = loops \"%s\"", tn_buf_cstr(&b), block);
+    tn_buf_deinit(&b);
+}
+
+typedef struct { tn_stmt **out; int n; } gather;
+
+static bool gather_block(tn_stmt *s, void *user)
+{
+    gather *g = user;
+    if (s->kind == TN_S_BLOCK) {
+        if (g->n < RULE_MAX_BLOCKS)
+            g->out[g->n] = s;
+        g->n++;
+    }
+    return true;
+}
+
+int rule_blocks(const tn_func *f, tn_stmt *out[RULE_MAX_BLOCKS])
+{
+    gather g = {out, 0};
+    tn_stmt_walk((tn_body *)&f->body, gather_block, NULL, &g); /* only looks */
+    return g.n <= RULE_MAX_BLOCKS ? g.n : -1;
+}
+
+tn_stmt *rule_tagged(const tn_func *f, const char *tag)
+{
+    tn_stmt *b[RULE_MAX_BLOCKS], *found = NULL;
+    int n = rule_blocks(f, b);
+    for (int i = 0; i < n; i++) {
+        if (strcmp(b[i]->u.block.tag, tag) != 0)
+            continue;
+        if (found)
+            return NULL;
+        found = b[i];
+    }
+    return found;
+}
+
+bool rule_reduces(const tn_stmt *block)
+{
+    return rule_n_spatial(block) < (int)block->u.block.n_iter;
+}
+
+int rule_n_spatial(const tn_stmt *block)
+{
+    int n = 0;
+    for (uint32_t i = 0; i < block->u.block.n_iter; i++)
+        n += block->u.block.iter[i].kind == TN_ITER_SPATIAL;
+    return n;
+}
+
+bool rule_plain_nest(tn_stmt *block)
+{
+    tn_stmt *loop[TN_MAX_LOOPS];
+    int n = tn_stmt_loops(block, TN_MAX_LOOPS, loop);
+    if (n != (int)block->u.block.n_iter || tn_block_target(block) < 0)
+        return false;
+    for (int i = 0; i < n; i++) {
+        const tn_stmt *child = i + 1 < n ? loop[i + 1] : block;
+        if (tn_body_only(&loop[i]->u.loop.body) != child || loop[i]->u.loop.kind != TN_LOOP_SERIAL)
+            return false;
+        if (block->u.block.iter[i].value != loop[i]->u.loop.var)
+            return false;
+    }
+    return n == 0 || !tn_stmt_parent(loop[0]);
+}
+
+int64_t rule_extent(const tn_expr *e)
+{
+    int64_t n;
+    return tn_is_int(e, &n) ? n : -1;
+}
+
+uint16_t rule_lanes(const tn_machine *m, tn_dtype t)
+{
+    uint32_t bits = 8 * tn_dtype_bytes(t), n = m->vector_bits / bits;
+    return (uint16_t)(n < 1 ? 1 : n > 64 ? 64 : n);
+}
+
+const tn_buffer *rule_target(const tn_func *f, const tn_stmt *block)
+{
+    return &f->buffer[tn_block_target(block)];
+}
+
+int64_t rule_inner_factor(const tn_buffer *b, int dim)
+{
+    if (!b->layout)
+        return dim == b->ndim - 1 ? 0 : -1;
+    const tn_layout_axis *last = &b->layout->axis[b->layout->naxis - 1];
+    return last->dim == dim ? (int64_t)last->factor : -1;
+}
+
+const char *rule_epilogue(derive *d, const char *block)
+{
+    tn_stmt *b[RULE_MAX_BLOCKS];
+    int n = rule_blocks(d->s->func, b), at = -1;
+    for (int i = 0; i < n; i++)
+        if (strcmp(b[i]->u.block.name, block) == 0)
+            at = i;
+    if (at < 0) {
+        dv_refuse(d, TN_REJECT_NAME);
+        return NULL;
+    }
+    if (at == n - 1) {
+        dv_do(d, "cache_write \"%s\" global", block);
+        return dv_ok(d) ? dv_text(d, "%s.out", block) : NULL;
+    }
+    const char *name[RULE_MAX_BLOCKS];
+    for (int i = at + 1; i < n; i++)
+        name[i] = b[i]->u.block.name;
+    for (int i = at + 1; i < n - 1; i++)
+        dv_do(d, "compute_inline \"%s\"", name[i]);
+    return dv_ok(d) ? name[n - 1] : NULL;
+}
+
+typedef struct { void (*fn)(const tn_expr *, void *); void *user; int64_t target; } each_load;
+
+static bool visit_load(const tn_expr *e, void *user)
+{
+    each_load *l = user;
+    if (e->kind == TN_E_LOAD && e->u.load.buffer != l->target)
+        l->fn(e, l->user);
+    return true;
+}
+
+void rule_loads(const tn_stmt *block, void (*fn)(const tn_expr *load, void *user), void *user)
+{
+    each_load l = {fn, user, tn_block_target(block)};
+    for (const tn_stmt *s = block->u.block.body.first; s; s = s->next)
+        if (s->kind == TN_S_STORE)
+            tn_each(s->u.store.value, visit_load, &l);
+}

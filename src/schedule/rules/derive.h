@@ -1,0 +1,64 @@
+#ifndef TN_SCHEDULE_RULES_DERIVE_H
+#define TN_SCHEDULE_RULES_DERIVE_H
+/* What the built-in rules share: steps written as lines of trace text, questions about a function's blocks, and the
+ * model of a register tile. Private to schedule/rules/. */
+#include "schedule/sched_impl.h"
+
+/* A derivation in progress. After a refusal every further step is skipped and the verdict stays. */
+typedef struct derive { tn_sched *s; const tn_machine *m; tn_verdict v; } derive;
+
+/* One line of trace text, formatted; the schedule's own language, so a rule reads like the trace it makes. */
+void dv_do(derive *d, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* The trace's first line: which rule, what it predicts. */
+void dv_comment(derive *d, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+const char *dv_text(derive *d, const char *fmt, ...) __attribute__((format(printf, 2, 3))); /* in the schedule's arena */
+void dv_refuse(derive *d, tn_verdict v);
+static inline bool dv_ok(const derive *d) { return d->v == TN_DONE; }
+/* Names the loops around a block: words separated by blanks, `_` for those not needed. */
+void dv_loops(derive *d, const char *block, const char *const name[], int n);
+
+/* ---- blocks ---- */
+enum { RULE_MAX_BLOCKS = 32 };
+int rule_blocks(const tn_func *f, tn_stmt *out[RULE_MAX_BLOCKS]);         /* in program order; -1: too many */
+tn_stmt *rule_tagged(const tn_func *f, const char *tag);                 /* the only block with that tag, or NULL */
+bool rule_reduces(const tn_stmt *block);                                 /* has a reduce iteration */
+int rule_n_spatial(const tn_stmt *block);
+/* Every iteration is bound to a loop of its own, all in one perfect nest in order: how te makes blocks. */
+bool rule_plain_nest(tn_stmt *block);
+int64_t rule_extent(const tn_expr *e);                                   /* constant extent, or -1 */
+uint16_t rule_lanes(const tn_machine *m, tn_dtype t);                    /* elements of t in one vector register; 1: no vectors */
+/* The buffer a block stores to. */
+const tn_buffer *rule_target(const tn_func *f, const tn_stmt *block);
+/* Factor of the innermost physical axis if that axis belongs to logical dimension `dim`: 0: the whole dimension is
+ * innermost (identity layout), -1: another dimension is. */
+int64_t rule_inner_factor(const tn_buffer *b, int dim);
+/* Makes the epilogue of `block` one block: inlines what lies between it and the last block, or copies the accumulator
+ * out if the block writes the result itself. Returns that block's name; NULL with a refusal. */
+const char *rule_epilogue(derive *d, const char *block);
+/* Calls fn for each load of the block's body that is not of its own target. */
+void rule_loads(const tn_stmt *block, void (*fn)(const tn_expr *load, void *user), void *user);
+
+/* ---- model ---- */
+typedef struct tile {
+    int rows, nv;             /* accumulators: rows x nv vectors */
+    int64_t tasks;            /* tiles to be computed (rows unknown: per tile of rows) */
+    double efficiency;        /* of the FMA peak */
+    const char *bound;        /* what limits it */
+} tile;
+/* The best register tile for a product of `rows` x `columns` outputs (-1: not known, many), where panels of columns must
+ * be a multiple or a divisor of `panel` (0: free). */
+tile rule_tile(const tn_machine *m, uint16_t lanes, int64_t rows, int64_t columns, int64_t panel);
+
+/* ---- the rules ---- */
+/* Schedules one nest without a reduction; names of its loops begin with prefix. */
+void rule_elementwise_nest(derive *d, const char *name, const char *prefix);
+/* The nests before `block`, each on its own. */
+void rule_others(derive *d, const char *block);
+bool rule_gemm_matches(const tn_func *f, const tn_machine *m);
+tn_verdict rule_gemm(tn_sched *s, const tn_machine *m);
+bool rule_conv_matches(const tn_func *f, const tn_machine *m);
+tn_verdict rule_conv(tn_sched *s, const tn_machine *m);
+bool rule_elementwise_matches(const tn_func *f, const tn_machine *m);
+tn_verdict rule_elementwise(tn_sched *s, const tn_machine *m);
+
+#endif

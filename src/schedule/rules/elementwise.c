@@ -1,0 +1,317 @@
+/* Rule elementwise: each nest without a reduction becomes tasks of about 16 KiB of results whose innermost axis, the one
+ * that is contiguous in the result, runs in vectors.
+ *
+ * Trailing dimensions that every operand walks alike (or not at all) are one run of memory: they are fused first, so that
+ * vectors cross the ends of short rows.
+ */
+#include "schedule/rules/derive.h"
+
+#include <string.h>
+
+enum {
+    TASK_BYTES = 16384, /* results of a task: long against the 0.3 us that handing it out takes, small against L1 */
+    TASKS_A_CORE = 4,   /* so that cores finish together */
+    UNROLL = 4          /* vectors of one turn of the inner loop, where they divide it */
+};
+
+typedef struct {
+    derive *d;
+    tn_stmt *block;
+    const char *prefix;          /* of loop names */
+    int n;                       /* spatial loops */
+    const char *name[TN_MAX_LOOPS];
+    uint16_t lanes;
+    uint32_t bytes;
+    const char *outer[TN_MAX_LOOPS]; /* loops around the vectors, outermost first */
+    int64_t extent[TN_MAX_LOOPS];    /* of these; -1: symbolic */
+    int n_outer;
+    int64_t inner;               /* results of one turn of the innermost outer loop */
+    const char *vector, *unroll; /* loops, or NULL */
+    const char *peel;            /* loop whose last turn is masked */
+} nest;
+
+/* ---- the run of memory ---- */
+
+typedef struct { const tn_func *f; const tn_stmt *block; int first; bool ok; } run_check;
+
+static int iter_of(const run_check *c, const tn_expr *e)
+{
+    for (int i = 0; i < (int)c->block->u.block.n_iter; i++)
+        if (c->block->u.block.iter[i].var == e)
+            return i;
+    return -1;
+}
+
+/* A load either walks the dimensions from `first` on like the result does, as its own last ones, or uses none of them. */
+static bool walks_alike(const run_check *c, const tn_expr *load)
+{
+    const tn_buffer *b = &c->f->buffer[load->u.load.buffer];
+    int n = (int)c->block->u.block.n_iter, count = n - c->first, from = (int)b->ndim - count;
+    bool alike = from >= 0 && !b->layout;
+    for (int k = 0; k < count && alike; k++) {
+        const tn_iter *it = &c->block->u.block.iter[c->first + k];
+        alike = load->src[from + k] == it->var && (k == 0 || b->dim[from + k] == it->extent);
+    }
+    for (uint32_t i = 0; i < load->nsrc; i++) {
+        if (alike && (int)i >= from && i < load->u.load.n_index)
+            continue;
+        for (int k = c->first; k < n; k++)
+            if (tn_uses(load->src[i], c->block->u.block.iter[k].var))
+                return false;
+    }
+    return true;
+}
+
+static bool check_node(const tn_expr *e, void *user)
+{
+    run_check *c = user;
+    if (e->kind == TN_E_LOAD) {
+        c->ok &= walks_alike(c, e);
+        return c->ok;
+    }
+    for (int i = 0; i < e->nsrc; i++)
+        c->ok &= iter_of(c, e->src[i]) < c->first;
+    return c->ok;
+}
+
+/* Index arithmetic inside a load was judged with the load: only expressions above loads are visited here. */
+static void check_value(run_check *c, const tn_expr *e)
+{
+    if (iter_of(c, e) >= c->first)
+        c->ok = false;
+    else if (e->kind == TN_E_LOAD)
+        check_node(e, c);
+    else if (tn_each(e, check_node, c))
+        return;
+}
+
+/* First of the trailing dimensions that make one run. */
+static int run_start(nest *x)
+{
+    tn_stmt *store = tn_body_only(&x->block->u.block.body);
+    const tn_buffer *target = rule_target(x->d->s->func, x->block);
+    if (!store || x->block->u.block.mask || target->layout || (int)store->u.store.n_index != x->n || store->u.store.mask)
+        return x->n - 1;
+    for (int i = 0; i < x->n; i++)
+        if (store->u.store.index[i] != x->block->u.block.iter[i].var)
+            return x->n - 1;
+    for (int first = 0; first < x->n - 1; first++) {
+        run_check c = {x->d->s->func, x->block, first, true};
+        check_value(&c, store->u.store.value);
+        if (c.ok)
+            return first;
+    }
+    return x->n - 1;
+}
+
+/* ---- loops ---- */
+
+static void push_outer(nest *x, const char *name, int64_t extent)
+{
+    x->outer[x->n_outer] = name;
+    x->extent[x->n_outer++] = extent;
+}
+
+static const char *named(nest *x, const char *base)
+{
+    return dv_text(x->d, "%s%s", x->prefix, base);
+}
+
+/* Vectors along `loop` of the given extent (-1: symbolic), which stays the innermost. */
+static void vectorize_run(nest *x, const char *loop, int64_t extent)
+{
+    int64_t lanes = x->lanes, task = TASK_BYTES / x->bytes / lanes;
+    const char *o = named(x, "vo"), *m = named(x, "vm"), *u = named(x, "vu"), *v = named(x, "v");
+    if (lanes < 2 || (extent >= 0 && extent < 2)) {
+        push_outer(x, loop, extent);
+        x->inner = 1;
+        return;
+    }
+    while (extent >= 0 && lanes / 2 >= extent) /* no wider than the run, rounded up to a power of two */
+        lanes /= 2;
+    bool even = extent >= 0 && extent % (lanes * UNROLL) == 0;
+    if (extent < 0 || extent >= 2 * task * lanes) {
+        dv_do(x->d, "%s %s %s %s = split %s %lld %d %lld tail=mask", o, m, u, v, loop, (long long)(task / UNROLL), UNROLL, (long long)lanes);
+        push_outer(x, o, extent < 0 ? -1 : (extent + task * lanes - 1) / (task * lanes));
+        push_outer(x, m, task / UNROLL);
+        x->unroll = u;
+        x->inner = UNROLL * lanes;
+    } else if (even) {
+        dv_do(x->d, "%s %s %s = split %s %d %lld", o, u, v, loop, UNROLL, (long long)lanes);
+        push_outer(x, o, extent / (UNROLL * lanes));
+        x->unroll = u;
+        x->inner = UNROLL * lanes;
+    } else {
+        dv_do(x->d, "%s %s = split %s %lld tail=mask", o, v, loop, (long long)lanes);
+        push_outer(x, o, (extent + lanes - 1) / lanes);
+        if (extent % lanes != 0 && extent > lanes)
+            x->peel = o;
+        x->inner = lanes;
+    }
+    x->vector = v;
+}
+
+static void fuse_run(nest *x)
+{
+    int first = run_start(x);
+    int64_t extent = 1;
+    const char *all = "";
+    for (int i = 0; i < first; i++)
+        push_outer(x, x->name[i], rule_extent(x->block->u.block.iter[i].extent));
+    for (int i = first; i < x->n; i++) {
+        int64_t e = rule_extent(x->block->u.block.iter[i].extent);
+        extent = extent < 0 || e < 0 ? -1 : extent * e;
+        all = dv_text(x->d, "%s %s", all, x->name[i]);
+    }
+    const char *run = x->name[x->n - 1];
+    if (first < x->n - 1) {
+        run = named(x, "f");
+        dv_do(x->d, "%s = fuse%s", run, all);
+    }
+    vectorize_run(x, run, extent);
+}
+
+/* The result is blocked: loops in the order of its physical axes, vectors along the innermost. */
+static void follow_layout(nest *x, const tn_layout *l)
+{
+    const char *order = "", *part[TN_LAYOUT_MAX_DIMS][4];
+    int used[TN_LAYOUT_MAX_DIMS] = {0}, count[TN_LAYOUT_MAX_DIMS] = {0};
+    int64_t extent[TN_LAYOUT_MAX_DIMS];
+    for (int i = 0; i < l->naxis; i++)
+        count[l->axis[i].dim]++;
+    for (int dim = 0; dim < x->n; dim++) {
+        extent[dim] = rule_extent(x->block->u.block.iter[dim].extent);
+        part[dim][0] = x->name[dim];
+        if (count[dim] != 2)
+            continue;
+        int64_t factor = 1;
+        for (int i = 0; i < l->naxis; i++)
+            if (l->axis[i].dim == dim && l->axis[i].factor)
+                factor = l->axis[i].factor;
+        part[dim][0] = dv_text(x->d, "%so", x->name[dim]);
+        part[dim][1] = dv_text(x->d, "%si", x->name[dim]);
+        dv_do(x->d, "%s %s = split %s %lld tail=mask", part[dim][0], part[dim][1], x->name[dim], (long long)factor);
+        extent[dim] = extent[dim] < 0 ? -1 : (extent[dim] + factor - 1) / factor;
+    }
+    const char *inner = NULL;
+    int64_t run = 1;
+    for (int i = 0; i < l->naxis; i++) {
+        int dim = l->axis[i].dim;
+        if (count[dim] > 2) {
+            dv_refuse(x->d, TN_REJECT_REGION);
+            return;
+        }
+        inner = part[dim][used[dim]++];
+        run = l->axis[i].factor ? (int64_t)l->axis[i].factor : extent[dim];
+        order = dv_text(x->d, "%s %s", order, inner);
+        if (i < l->naxis - 1)
+            push_outer(x, inner, run);
+    }
+    if (l->naxis > 1)
+        dv_do(x->d, "reorder%s", order);
+    vectorize_run(x, inner, run);
+}
+
+/* ---- tasks ---- */
+
+/* The largest divisor of n that is at most `most`, if it is at least half of it; else `most`. */
+static int64_t good_factor(int64_t n, int64_t most)
+{
+    for (int64_t k = most; k > most / 2; k--)
+        if (n % k == 0)
+            return k;
+    return most;
+}
+
+/* Cuts the outer loops into tasks (fused) and what one task runs. */
+static void make_tasks(nest *x)
+{
+    int64_t most = TASK_BYTES / x->bytes, total = x->inner, inside = x->inner;
+    for (int i = 0; i < x->n_outer; i++)
+        total = total < 0 || x->extent[i] < 0 || total > INT64_MAX / 2 / (x->extent[i] + 1) ? -1 : total * x->extent[i];
+    int64_t share = total < 0 ? most : total / (TASKS_A_CORE * (int64_t)x->d->m->cores);
+    most = share > most ? share : most;
+    if (most > 16 * TASK_BYTES / x->bytes)
+        most = 16 * TASK_BYTES / x->bytes;
+    int k = x->n_outer;
+    while (k > 0 && x->extent[k - 1] >= 0 && inside * x->extent[k - 1] <= most)
+        inside *= x->extent[--k];
+    if (k == 0)
+        return; /* too little for tasks */
+    const char *all = "", *last = x->outer[k - 1];
+    int64_t factor = most / inside;
+    if (factor >= 2) {
+        const char *o = named(x, "to"), *i = named(x, "ti");
+        factor = x->extent[k - 1] < 0 ? factor : good_factor(x->extent[k - 1], factor);
+        dv_do(x->d, "%s %s = split %s %lld", o, i, last, (long long)factor);
+        if (x->peel == last)
+            x->peel = NULL; /* its last turn is in another task now */
+        last = o;
+    }
+    for (int i = 0; i < k - 1; i++)
+        all = dv_text(x->d, "%s %s", all, x->outer[i]);
+    dv_do(x->d, "%s = fuse%s %s", named(x, "task"), all, last);
+    dv_do(x->d, "parallel %s", named(x, "task"));
+    if (x->peel == x->outer[k - 1])
+        x->peel = NULL;
+}
+
+void rule_elementwise_nest(derive *d, const char *name, const char *prefix)
+{
+    tn_stmt *b = tn_func_block(d->s->func, name);
+    nest x = {.d = d, .block = b, .prefix = prefix};
+    if (!rule_plain_nest(b) || rule_reduces(b)) {
+        dv_refuse(d, TN_REJECT_NEST);
+        return;
+    }
+    x.n = rule_n_spatial(b);
+    if (x.n == 0)
+        return;
+    const tn_buffer *target = rule_target(d->s->func, b);
+    x.lanes = rule_lanes(d->m, target->dtype);
+    x.bytes = tn_dtype_bytes(target->dtype);
+    for (int i = 0; i < x.n; i++)
+        x.name[i] = dv_text(d, "%si%d", prefix, i);
+    dv_loops(d, name, x.name, x.n);
+    if (target->layout && target->ndim == x.n)
+        follow_layout(&x, target->layout);
+    else
+        fuse_run(&x);
+    if (x.vector)
+        dv_do(d, "vectorize %s", x.vector);
+    if (x.unroll)
+        dv_do(d, "unroll %s", x.unroll);
+    make_tasks(&x);
+    if (x.peel)
+        dv_do(d, "%s %s %s = peel %s 0 1", named(&x, "p0"), named(&x, "p1"), named(&x, "p2"), x.peel);
+}
+
+bool rule_elementwise_matches(const tn_func *f, const tn_machine *m)
+{
+    (void)m;
+    tn_stmt *b[RULE_MAX_BLOCKS];
+    int n = rule_blocks(f, b);
+    for (int i = 0; i < n; i++)
+        if (rule_reduces(b[i]) || !rule_plain_nest(b[i]))
+            return false;
+    return n > 0;
+}
+
+tn_verdict rule_elementwise(tn_sched *s, const tn_machine *m)
+{
+    derive d = {s, m, TN_DONE};
+    tn_stmt *b[RULE_MAX_BLOCKS];
+    int n = rule_blocks(s->func, b);
+    dv_comment(&d, "rule elementwise: tasks of about %d KiB, bound: memory bandwidth", TASK_BYTES / 1024);
+    for (int i = 0; i < n; i++)
+        rule_elementwise_nest(&d, b[i]->u.block.name, i ? dv_text(&d, "n%d_", i) : "");
+    return d.v;
+}
+
+void rule_others(derive *d, const char *block)
+{
+    tn_stmt *b[RULE_MAX_BLOCKS];
+    int n = rule_blocks(d->s->func, b);
+    for (int i = 0; i < n && strcmp(b[i]->u.block.name, block) != 0; i++)
+        rule_elementwise_nest(d, b[i]->u.block.name, dv_text(d, "n%d_", i));
+}

@@ -1,0 +1,160 @@
+/* Rule gemm: products of a matrix with a (packed) matrix. A tile of rows x vectors stays in registers through the whole
+ * reduction; every step loads the vectors of the weight once and broadcasts one element a row. The epilogue runs on the
+ * accumulators. A task is one tile.
+ *
+ * One row (GEMV) is the same tile with more vectors: several streams of weights hide the latency.
+ */
+#include "schedule/rules/derive.h"
+
+#include <string.h>
+
+typedef struct {
+    const char *block;
+    int n, row;                   /* spatial loops; which of them is the rows, -1: none (a vector of outputs) */
+    int64_t rows, columns, k;     /* -1: symbolic */
+    int64_t panel;                /* columns beside each other in memory: 0: all, -1: not contiguous */
+    uint16_t lanes;
+    uint32_t bytes;               /* of an element */
+    const char *name[TN_MAX_LOOPS];
+} gemm;
+
+static tn_stmt *anchor(const tn_func *f)
+{
+    tn_stmt *b = rule_tagged(f, "dense");
+    return b ? b : rule_tagged(f, "batch_matmul");
+}
+
+bool rule_gemm_matches(const tn_func *f, const tn_machine *m)
+{
+    tn_stmt *b = anchor(f);
+    if (!b || !rule_plain_nest(b) || b->u.block.mask)
+        return false;
+    int n = rule_n_spatial(b);
+    return n >= 1 && (int)b->u.block.n_iter == n + 1 && rule_lanes(m, rule_target(f, b)->dtype) > 1;
+}
+
+typedef struct { const tn_func *f; const tn_expr *column; int64_t panel; } weight_search;
+
+/* The operand that the column indexes alone in one of its dimensions. */
+static void find_weight(const tn_expr *load, void *user)
+{
+    weight_search *w = user;
+    for (uint32_t d = 0; d < load->u.load.n_index; d++)
+        if (load->src[d] == w->column)
+            w->panel = rule_inner_factor(&w->f->buffer[load->u.load.buffer], (int)d);
+}
+
+static gemm read_gemm(derive *d, tn_stmt *b)
+{
+    const tn_func *f = d->s->func;
+    gemm g = {.block = b->u.block.name, .n = rule_n_spatial(b), .row = -1, .rows = 1};
+    const tn_iter *it = b->u.block.iter;
+    g.columns = rule_extent(it[g.n - 1].extent);
+    g.k = rule_extent(it[g.n].extent);
+    for (int i = g.n - 2; i >= 0 && g.row < 0; i--)
+        if (!tn_is_value(it[i].extent, 1) || i == 0)
+            g.row = i;
+    if (g.row >= 0)
+        g.rows = rule_extent(it[g.row].extent);
+    g.bytes = tn_dtype_bytes(rule_target(f, b)->dtype);
+    g.lanes = rule_lanes(d->m, rule_target(f, b)->dtype);
+    weight_search w = {f, it[g.n - 1].var, -1};
+    rule_loads(b, find_weight, &w);
+    g.panel = w.panel;
+    for (int i = 0; i < g.n - 1; i++)
+        g.name[i] = i == g.row ? "i" : dv_text(d, "b%d", i);
+    g.name[g.n - 1] = "j";
+    g.name[g.n] = "k";
+    return g;
+}
+
+/* Which operand is streamed once and which stays in L2: weights that do not fit half of L2 go outside. */
+static bool columns_outside(const derive *d, const gemm *g)
+{
+    return g->rows != 1 && g->columns > 0 && g->k > 0 && (uint64_t)(g->columns * g->k) * g->bytes > d->m->l2_bytes / 2;
+}
+
+static void predict(derive *d, const gemm *g, const tile *t)
+{
+    double peak = d->m->peak_gflops * 4 / g->bytes, speed = peak * t->efficiency;
+    const char *bound = t->bound;
+    if (g->rows > 0 && g->columns > 0 && g->k > 0) { /* weights are read once at least */
+        double bytes = (double)g->columns * (double)g->k * g->bytes;
+        double rate = bytes <= (double)d->m->l2_bytes ? d->m->l2_gb_s : bytes <= (double)d->m->l3_bytes ? d->m->l3_gb_s : d->m->mem_gb_s;
+        double most = 2.0 * (double)g->rows / g->bytes * rate;
+        if (most < speed) {
+            speed = most;
+            bound = bytes <= (double)d->m->l2_bytes ? "L2 bandwidth" : bytes <= (double)d->m->l3_bytes ? "L3 bandwidth" : "memory bandwidth";
+        }
+    }
+    dv_comment(d, "rule gemm/vector: %d rows x %d vectors of %d, predicted %.0f GFLOP/s of %.0f, bound: %s", t->rows, t->nv,
+               g->lanes, speed, peak, bound);
+}
+
+/* Loops that are neither rows, columns nor reduction: each value is another product. */
+static const char *batch_loops(derive *d, const gemm *g)
+{
+    const char *s = "";
+    for (int i = 0; i < g->n - 1; i++)
+        if (i != g->row)
+            s = dv_text(d, "%s%s ", s, g->name[i]);
+    return s;
+}
+
+static void tile_product(derive *d, const gemm *g, const tile *t)
+{
+    const char *batch = batch_loops(d, g);
+    bool rows = g->row >= 0;
+    dv_loops(d, g->block, g->name, g->n + 1);
+    if (rows)
+        dv_do(d, "io ii = split i %d tail=mask", t->rows);
+    dv_do(d, "jo jv ji = split j %d %d tail=mask", t->nv, g->lanes);
+    const char *outer = !rows ? "jo" : columns_outside(d, g) ? "jo io" : "io jo";
+    dv_do(d, "reorder %s%s k %s jv ji", batch, outer, rows ? "ii" : "");
+    dv_do(d, "task = fuse %s%s", batch, outer);
+}
+
+/* The epilogue over one tile: rows and vectors as in the product. */
+static void tile_epilogue(derive *d, const gemm *g, const char *last)
+{
+    int n = tn_sched_n_loops(d->s, last);
+    const char *name[TN_MAX_LOOPS];
+    for (int i = 0; i < n; i++)
+        name[i] = "_";
+    if (n != g->n + 1) {
+        dv_refuse(d, TN_REJECT_NEST);
+        return;
+    }
+    if (g->row >= 0)
+        name[1 + g->row] = "oi";
+    name[n - 1] = "oj";
+    dv_loops(d, last, name, n);
+    dv_do(d, "ov ox = split oj %d", g->lanes);
+}
+
+static void split_init(derive *d, const gemm *g)
+{
+    dv_do(d, "decompose_reduction \"%s\" k", g->block);
+    dv_do(d, g->row >= 0 ? "_ zi zv zx = loops \"%s.init\"" : "_ zv zx = loops \"%s.init\"", g->block);
+}
+
+tn_verdict rule_gemm(tn_sched *s, const tn_machine *m)
+{
+    derive d = {s, m, TN_DONE};
+    gemm g = read_gemm(&d, anchor(s->func));
+    tile t = rule_tile(m, g.lanes, g.rows, g.columns, g.panel > 0 ? g.panel : 0);
+    predict(&d, &g, &t);
+    rule_others(&d, g.block);
+    const char *last = rule_epilogue(&d, g.block);
+    tile_product(&d, &g, &t);
+    if (last)
+        dv_do(&d, "reverse_compute_at \"%s\" task", last);
+    if (dv_ok(&d))
+        tile_epilogue(&d, &g, last);
+    split_init(&d, &g);
+    dv_do(&d, "set_scope \"%s\" register", g.block);
+    dv_do(&d, "vectorize ji ox zx");
+    dv_do(&d, g.row >= 0 ? "unroll ii jv oi ov zi zv" : "unroll jv ov zv");
+    dv_do(&d, "parallel task");
+    return d.v;
+}

@@ -1,0 +1,47 @@
+/* The model of a register tile: how many cycles one step of the reduction takes.
+ *
+ * A tile keeps rows x nv accumulators; a step loads nv vectors of weights, broadcasts `rows` elements and issues rows * nv
+ * multiply-adds. It takes the longest of: multiply-adds over the ports, loads over the load ports, and the latency of one
+ * multiply-add (each accumulator gets one a step). Registers: accumulators, the weights, one broadcast.
+ */
+#include "schedule/rules/derive.h"
+
+enum { LOADS_A_CYCLE = 2, FMA_LATENCY = 4, MAX_NV = 8 };
+
+static int64_t ceil_of(int64_t a, int64_t b)
+{
+    return (a + b - 1) / b;
+}
+
+static double step_cycles(const tn_machine *m, int rows, int nv, const char **bound)
+{
+    double fma = (double)rows * nv / m->fma_ports, load = (double)(rows + nv) / LOADS_A_CYCLE;
+    *bound = fma >= load && fma >= FMA_LATENCY ? "FMA issue" : load > FMA_LATENCY ? "L1 loads" : "FMA latency";
+    return fma > load ? (fma > FMA_LATENCY ? fma : FMA_LATENCY) : (load > FMA_LATENCY ? load : FMA_LATENCY);
+}
+
+tile rule_tile(const tn_machine *m, uint16_t lanes, int64_t rows, int64_t columns, int64_t panel)
+{
+    int regs = (int)m->n_vector_regs;
+    tile best = {1, 1, 0, 0, ""};
+    for (int nv = 1; nv <= MAX_NV; nv++) {
+        int64_t width = (int64_t)nv * lanes;
+        if (panel > 0 && width % panel != 0 && panel % width != 0)
+            continue;
+        if (columns >= 0 && nv > 1 && ceil_of(columns, lanes) < nv)
+            break;
+        int max_rows = (regs - nv - 1) / nv;
+        for (int r = 1; r <= max_rows && (rows < 0 || r <= rows || r == 1); r++) {
+            const char *bound;
+            double cycles = step_cycles(m, r, nv, &bound);
+            double tiles = (rows < 0 ? 1.0 / r : (double)ceil_of(rows, r)) *
+                           (columns < 0 ? 1.0 / (double)width : (double)ceil_of(columns, width));
+            double ideal = (rows < 0 ? 1 : (double)rows) * (columns < 0 ? 1 : (double)columns) / lanes / m->fma_ports;
+            double efficiency = ideal / (tiles * cycles);
+            bool wins = efficiency > best.efficiency * 1.001 || (efficiency > best.efficiency * 0.999 && r > best.rows);
+            if (wins)
+                best = (tile){r, nv, rows < 0 || columns < 0 ? 0 : (int64_t)tiles, efficiency, bound};
+        }
+    }
+    return best;
+}
