@@ -6,10 +6,13 @@
 #include <string.h>
 
 static const char head[] =
-    "/* float arithmetic as written: no contraction, no errno */\n"
+    "/* float arithmetic as written */\n"
     "#if defined(__clang__)\n#pragma STDC FP_CONTRACT OFF\n#define tn_sqrtf(a) __builtin_elementwise_sqrt(a)\n#define tn_sqrt(a) __builtin_elementwise_sqrt(a)\n"
-    "#else\n#pragma GCC optimize(\"fp-contract=off\", \"no-math-errno\", \"no-trapping-math\")\n#pragma GCC diagnostic ignored \"-Wpsabi\"\n"
-    "#define tn_sqrtf(a) __builtin_sqrtf(a)\n#define tn_sqrt(a) __builtin_sqrt(a)\n#endif\n"
+    "#else\n#pragma GCC optimize(\"fp-contract=off\")\n#pragma GCC diagnostic ignored \"-Wpsabi\"\n"
+    "#if defined(__SSE2__) /* elsewhere compile with -fno-math-errno, or sqrt may be a call */\n"
+    "typedef float tn_sse_s __attribute__((vector_size(16)));\ntypedef double tn_sse_d __attribute__((vector_size(16)));\n"
+    "#define tn_sqrtf(a) (__builtin_ia32_sqrtss((tn_sse_s){a})[0])\n#define tn_sqrt(a) (__builtin_ia32_sqrtsd((tn_sse_d){a})[0])\n#else\n"
+    "#define tn_sqrtf(a) __builtin_sqrtf(a)\n#define tn_sqrt(a) __builtin_sqrt(a)\n#endif\n#endif\n"
     "#define TN_INLINE static inline __attribute__((always_inline, unused))\n"
     "typedef __INT8_TYPE__ int8_t; typedef __INT16_TYPE__ int16_t; typedef __INT32_TYPE__ int32_t; typedef __INT64_TYPE__ int64_t;\n"
     "typedef __UINT8_TYPE__ uint8_t; typedef __UINT16_TYPE__ uint16_t; typedef __UINT32_TYPE__ uint32_t; typedef __UINT64_TYPE__ uint64_t;\n"

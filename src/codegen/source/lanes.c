@@ -81,18 +81,28 @@ static void lane_loop(tn_cgen *g, const char *type, uint16_t lanes, tn_buf *out)
     tn_buf_printf(out, "    %s r = {0};\n    for (int l = 0; l < %d; l++)\n        r[l] = ", type, lanes);
 }
 
-/* The fma of whole vectors, where the compiler has a name for it. */
-static void fma_forms(tn_dtype t, tn_buf *out)
+/* fma and square root of whole vectors, where the compiler has a name for them; gcc's own sqrt may call libm. */
+static const struct { bool root; uint8_t bits; uint16_t lanes; const char *feature, *call; } vendor[] = {
+    {false, 32, 4, "__FMA__", "__builtin_ia32_vfmaddps(a, b, c)"},
+    {false, 32, 8, "__FMA__", "__builtin_ia32_vfmaddps256(a, b, c)"},
+    {false, 32, 16, "__AVX512F__", "__builtin_ia32_vfmaddps512_mask(a, b, c, 0xffff, 4)"},
+    {false, 64, 2, "__FMA__", "__builtin_ia32_vfmaddpd(a, b, c)"},
+    {false, 64, 4, "__FMA__", "__builtin_ia32_vfmaddpd256(a, b, c)"},
+    {false, 64, 8, "__AVX512F__", "__builtin_ia32_vfmaddpd512_mask(a, b, c, 0xff, 4)"},
+    {true, 32, 4, "__SSE2__", "__builtin_ia32_sqrtps(a)"},
+    {true, 32, 8, "__AVX__", "__builtin_ia32_sqrtps256(a)"},
+    {true, 32, 16, "__AVX512F__", "__builtin_ia32_sqrtps512_mask(a, a, 0xffff, 4)"},
+    {true, 64, 2, "__SSE2__", "__builtin_ia32_sqrtpd(a)"},
+    {true, 64, 4, "__AVX__", "__builtin_ia32_sqrtpd256(a)"},
+    {true, 64, 8, "__AVX512F__", "__builtin_ia32_sqrtpd512_mask(a, a, 0xff, 4)"},
+};
+
+static void vendor_forms(bool root, tn_dtype t, tn_buf *out)
 {
-    static const struct { uint8_t bits; uint16_t lanes; const char *feature, *call; } row[] = {
-        {32, 4, "__FMA__", "__builtin_ia32_vfmaddps(a, b, c)"},       {32, 8, "__FMA__", "__builtin_ia32_vfmaddps256(a, b, c)"},
-        {64, 2, "__FMA__", "__builtin_ia32_vfmaddpd(a, b, c)"},       {64, 4, "__FMA__", "__builtin_ia32_vfmaddpd256(a, b, c)"},
-        {32, 16, "__AVX512F__", "__builtin_ia32_vfmaddps512_mask(a, b, c, 0xffff, 4)"},
-        {64, 8, "__AVX512F__", "__builtin_ia32_vfmaddpd512_mask(a, b, c, 0xff, 4)"}};
-    tn_buf_str(out, "#if defined(__clang__)\n    return __builtin_elementwise_fma(a, b, c);\n");
-    for (size_t i = 0; i < sizeof row / sizeof *row; i++)
-        if (row[i].bits == t.bits && row[i].lanes == t.lanes)
-            tn_buf_printf(out, "#elif defined(%s)\n    return %s;\n", row[i].feature, row[i].call);
+    tn_buf_printf(out, "#if defined(__clang__)\n    return %s;\n", root ? "__builtin_elementwise_sqrt(a)" : "__builtin_elementwise_fma(a, b, c)");
+    for (size_t i = 0; i < sizeof vendor / sizeof *vendor; i++)
+        if (vendor[i].root == root && vendor[i].bits == t.bits && vendor[i].lanes == t.lanes)
+            tn_buf_printf(out, "#elif defined(%s)\n    return %s;\n", vendor[i].feature, vendor[i].call);
     tn_buf_str(out, "#else\n");
 }
 
@@ -115,11 +125,12 @@ const char *tn_c_lane_helper(tn_cgen *g, const tn_expr *e, const char *text)
         fill_vector(g, form, in, e->dtype, &o);
         tn_buf_str(&o, ";\n}\n");
     } else {
-        if (e->kind == TN_E_FMA)
-            fma_forms(e->dtype, &o);
+        bool root = e->kind == TN_E_CALL && e->u.call.id == TN_F_sqrt, named = root || e->kind == TN_E_FMA;
+        if (named)
+            vendor_forms(root, e->dtype, &o);
         lane_loop(g, result, e->dtype.lanes, &o);
         tn_c_fill(text, tn_dtype_lanes(tn_dtype_is_bool(e->dtype) ? in : e->dtype, 1), lane, &o);
-        tn_buf_printf(&o, ";\n    return r;\n%s}\n", e->kind == TN_E_FMA ? "#endif\n" : "");
+        tn_buf_printf(&o, ";\n    return r;\n%s}\n", named ? "#endif\n" : "");
     }
     tn_buf_str(&g->helpers, tn_buf_cstr(&o));
     tn_buf_deinit(&o);
