@@ -39,10 +39,14 @@ static bool is_flag(const parser *p, const char *word)
 
 /* ---- finding the row ---- */
 
-static bool matches_family(const char *family, const char *name, size_t n)
+static bool is_family(const tn_flag *f)
 {
-    size_t k = strlen(family) - 1;
-    return family[k] == '*' && n > k && memcmp(family, name, k) == 0;
+    return f->name[strlen(f->name) - 1] == '*';
+}
+
+static bool begins_with(const tn_flag *f, const char *name, size_t n)
+{
+    return n && !is_family(f) && strncmp(f->name, name, n) == 0;
 }
 
 static int ambiguous(const tn_command *c, const char *name, size_t n)
@@ -50,7 +54,7 @@ static int ambiguous(const tn_command *c, const char *name, size_t n)
     char list[256] = "";
     int table;
     for (const tn_flag *f = NULL; (f = each_flag(c, f, &table));)
-        if (strncmp(f->name, name, n) == 0 && strlen(list) + strlen(f->name) + 8 < sizeof list) {
+        if (begins_with(f, name, n) && strlen(list) + strlen(f->name) + 8 < sizeof list) {
             memcpy(list + strlen(list), *list ? ", --" : "--", *list ? 5 : 3);
             memcpy(list + strlen(list), f->name, strlen(f->name) + 1);
         }
@@ -67,15 +71,16 @@ static int find_long(const tn_command *c, const char *name, size_t n, const tn_f
             *out = f;
             return TN_EXIT_OK;
         }
-        if (matches_family(f->name, name, n))
+        size_t k = strlen(f->name) - 1;
+        if (is_family(f) && n > k && memcmp(f->name, name, k) == 0)
             family = f;
-        else if (strncmp(f->name, name, n) == 0)
+        else if (begins_with(f, name, n))
             begins = f, count++;
     }
     if (count > 1)
         return ambiguous(c, name, n);
     *out = begins ? begins : family;
-    return *out && n ? TN_EXIT_OK : tn_usage_error(c, "there is no flag --%.*s", (int)n, name);
+    return *out ? TN_EXIT_OK : tn_usage_error(c, "there is no flag --%.*s", (int)n, name);
 }
 
 static const tn_flag *find_letter(const tn_command *c, char letter)
@@ -168,7 +173,7 @@ static int take_long(parser *p, const char *word)
     int status = find_long(c, word, n, &f);
     if (status != TN_EXIT_OK)
         return status;
-    if (f->name[strlen(f->name) - 1] == '*')
+    if (is_family(f))
         return tn_error_print("--%.*s is not supported yet", (int)n, word);
     if (f->refused)
         return tn_error_print("--%s is not supported yet", f->name);

@@ -65,6 +65,8 @@ TN_WARN_UNUSED tn_status tn_llvm_open(tn_ctx *ctx, const tn_llvm_api **out);
 
 /* Helpers shared by backends: the phases of a flat function, in order. */
 uint32_t tn_flat_phases(const tn_func *f, uint32_t max, const tn_stmt *out[]);
+/* The statements between the phase before and this one, up to `loop` itself: their checks belong to this phase. */
+const tn_stmt *tn_flat_first_check(const tn_stmt *loop);
 /* CHECK texts of a kernel in order of appearance (index + 1 is the phase status). */
 uint32_t tn_flat_checks(const tn_kernel_ir *k, uint32_t max, const char *out[]);
 
