@@ -2,8 +2,8 @@
  *
  * The init runs where all reduce iterations are 0. A mask becomes an IF around the body, but for one case: where the
  * target lives in registers or task-local memory, the terms that only keep spatial iterations inside their extent are
- * dropped from the store (cells outside are unspecified) and put on the loads of memory instead. So the common tail of a
- * tile has no branches. It is not done where a masked lane could trap (integer division), nor where the buffer does not
+ * dropped from the store (cells outside are unspecified). Loads of memory stay inside all the same: the last iteration
+ * stands for those beyond it, lanes are masked. So the common tail of a tile has no branches. It is not done where a masked lane could trap (integer division), nor where the buffer does not
  * hold the padded tile.
  */
 #include "lower/lower_impl.h"
@@ -44,40 +44,77 @@ static bool divides(const tn_expr *e, void *user)
     return !*found;
 }
 
-typedef struct { const binding *b; const tn_expr *iter; } needed;
+/* ---- reads of padded iterations ---- */
+
+typedef struct {
+    const binding *b;
+    const tn_expr *term, *iter, *last;  /* iter < extent; last: the iteration that stands for those outside, NULL: a mask does */
+} domain;
+
+static bool is_own(const binding *b, const tn_expr *var)
+{
+    bool own = false;
+    for (int i = 0; i < b->n; i++)
+        own |= b->from[i] == var;
+    return own;
+}
 
 /* Is e free of `iter` and of variables that are no iteration of the block (which may stand for it)? */
 static bool is_apart(const tn_expr *e, void *user)
 {
-    const needed *w = user;
-    if (e->kind != TN_E_VAR)
-        return true;
-    bool own = false;
-    for (int i = 0; i < w->b->n; i++)
-        own |= w->b->from[i] == e;
-    return own && e != w->iter;
+    const domain *w = user;
+    return e->kind != TN_E_VAR || (e != w->iter && is_own(w->b, e));
 }
 
-/* Does the domain of one iteration matter to this load of memory? */
-static bool needs(const tn_func *f, const tn_expr *load, void *user)
+static bool is_iteration(const tn_expr *e, void *user)
 {
-    if (f->buffer[load->u.load.buffer].scope != TN_SCOPE_GLOBAL)
-        return false;
-    for (uint32_t d = 0; d < load->u.load.n_index; d++)
-        if (!tn_each(load->src[d], is_apart, user))
-            return true;
+    const domain *w = user;
+    return e->kind != TN_E_VAR || is_own(w->b, e);
+}
+
+/* A load of memory whose index the domain bounds reads the last iteration's element where the iteration is outside, or
+ * has the domain as a mask. */
+static const tn_expr *keep_inside(tn_pool *p, const tn_expr *e, void *user)
+{
+    const domain *w = user;
+    tn_func *f = w->b->f;
+    if (e->kind != TN_E_LOAD || f->buffer[e->u.load.buffer].scope != TN_SCOPE_GLOBAL)
+        return NULL;
+    bool matters = false;
+    for (uint32_t d = 0; d < e->u.load.n_index; d++)
+        matters |= !tn_each(e->src[d], is_apart, user);
+    if (!matters)
+        return NULL;
+    if (w->last && tn_each(e, is_iteration, user))
+        return tn_subst(p, e, 1, &w->iter, &w->last);
+    const tn_expr *mask = tn_load_mask(e), *other = tn_load_other(e);
+    return tn_load(p, e->dtype, e->u.load.buffer, (int)e->u.load.n_index, e->src, mask ? tn_and(p, w->term, mask) : w->term,
+                   other ? other : tn_const(p, e->dtype, 0));
+}
+
+/* Lanes next to each other must read next to each other: they are masked. */
+static bool is_lane(const binding *b, const tn_expr *iter)
+{
+    for (int i = 0; i < b->n; i++)
+        for (const tn_stmt *s = tn_stmt_parent(b->block); s && b->from[i] == iter; s = tn_stmt_parent(s))
+            if (s->kind == TN_S_FOR && s->u.loop.kind == TN_LOOP_VECTOR && tn_uses(b->to[i], s->u.loop.var))
+                return true;
     return false;
 }
 
-/* Puts the domain terms (of the block, not bound yet) on the loads whose indices they bound. */
-static const tn_expr *mask_domain(const binding *b, const tn_expr *value, int n, const tn_expr *const domain[])
+/* The value of a store whose padded iterations are computed too; terms as `i < extent` over the block's iterations. */
+static const tn_expr *pad_reads(const binding *b, const tn_expr *value, int n, const tn_expr *const term[])
 {
+    tn_pool *p = b->f->pool;
     for (int i = 0; i < n; i++) {
-        needed w = {b, domain[i]->src[0]};
-        value = tn_mask_loads(b->f, value, domain[i], needs, &w);
+        const tn_expr *iter = term[i]->src[0];
+        domain w = {b, term[i], iter, is_lane(b, iter) ? NULL : tn_min(p, iter, tn_sub(p, term[i]->src[1], tn_idx(p, 1)))};
+        value = tn_rewrite(p, value, keep_inside, &w);
     }
     return value;
 }
+
+/* ---- placing ---- */
 
 /* Does every iteration of the loops around, masked or not, store inside the buffer? */
 static bool stays_inside(const binding *b, const tn_stmt *s)
@@ -103,11 +140,11 @@ static bool relaxed(const binding *b, const tn_stmt *s)
 }
 
 /* Moves the statements of `from` before `at`, bound, under the domain terms (not bound) and the rest (bound). */
-static void place(const binding *b, tn_body *from, tn_stmt *at, int n_domain, const tn_expr *const domain[], const tn_expr *rest)
+static void place(const binding *b, tn_body *from, tn_stmt *at, int n_domain, const tn_expr *const term[], const tn_expr *rest)
 {
     tn_func *f = b->f;
     tn_pool *p = f->pool;
-    const tn_expr *dom = tn_terms_join(p, n_domain, domain), *all = dom ? bind(b, dom) : NULL;
+    const tn_expr *dom = tn_terms_join(p, n_domain, term), *all = dom ? bind(b, dom) : NULL;
     tn_stmt *next;
     all = all && rest ? tn_and(p, all, rest) : all ? all : rest;
     for (tn_stmt *s = from->first; s; s = next) {
@@ -115,7 +152,7 @@ static void place(const binding *b, tn_body *from, tn_stmt *at, int n_domain, co
         tn_stmt_remove(s);
         bool free = dom && relaxed(b, s);
         if (free)
-            s->u.store.value = mask_domain(b, s->u.store.value, n_domain, domain);
+            s->u.store.value = pad_reads(b, s->u.store.value, n_domain, term);
         tn_stmt_subst(f, s, b->n, b->from, b->to);
         const tn_expr *cond = free ? rest : all;
         if (cond) {
@@ -135,7 +172,7 @@ static void lower_block(tn_func *f, tn_stmt *s)
     const tn_expr *mask = s->u.block.mask;
     s->u.block.mask = NULL;
     tn_stmt_facts(f, s, &b.facts);
-    const tn_expr *first = NULL, *domain[MAX_TERMS], *rest = NULL, *init_domain[MAX_TERMS];
+    const tn_expr *first = NULL, *dom[MAX_TERMS], *rest = NULL, *init_domain[MAX_TERMS];
     int n_domain = 0, n_init = 0;
     for (uint32_t i = 0; i < n; i++) {
         const tn_iter *it = &s->u.block.iter[i];
@@ -155,13 +192,13 @@ static void lower_block(tn_func *f, tn_stmt *s)
         for (int i = 0; i < k; i++) {
             const tn_expr *t = bind(&b, term[i]), *d = domain_term(p, s, term[i]);
             if (d)
-                domain[n_domain++] = d;
+                dom[n_domain++] = d;
             else
                 rest = rest ? tn_and(p, rest, t) : t;
         }
     }
     place(&b, &s->u.block.init, s, n_init, init_domain, first);
-    place(&b, &s->u.block.body, s, n_domain, domain, rest);
+    place(&b, &s->u.block.body, s, n_domain, dom, rest);
     tn_stmt_remove(s);
     tn_facts_deinit(&b.facts);
 }
