@@ -57,6 +57,21 @@ static tn_stmt *loop(walk *w, tn_stmt *s, int depth)
     return next;
 }
 
+/* What holds inside `if cond`, but for conditions on lanes: they are masks, and an index must not lose its lane because only
+ * one lane is left. */
+static void assume(walk *w, const tn_stmt *s, const tn_expr *cond)
+{
+    const tn_expr *term[32];
+    int n = cond->has_load ? 0 : tn_terms(w->f->pool, cond, 32, term);
+    for (int i = 0; i < n; i++) {
+        bool lane = false;
+        for (const tn_stmt *l = s; l; l = tn_stmt_parent(l))
+            lane |= l->kind == TN_S_FOR && l->u.loop.kind == TN_LOOP_VECTOR && tn_uses(term[i], l->u.loop.var);
+        if (!lane)
+            tn_facts_assume(&w->facts, term[i]);
+    }
+}
+
 static tn_stmt *branch(walk *w, tn_stmt *s, int depth)
 {
     tn_pool *p = w->f->pool;
@@ -65,8 +80,7 @@ static tn_stmt *branch(walk *w, tn_stmt *s, int depth)
     if (known >= 0)
         return splice(s, known ? &s->u.cond.then : &s->u.cond.other);
     size_t mark = tn_facts_mark(&w->facts);
-    if (!s->u.cond.cond->has_load)
-        tn_facts_assume(&w->facts, s->u.cond.cond);
+    assume(w, s, s->u.cond.cond);
     body(w, &s->u.cond.then, depth + 1);
     tn_facts_release(&w->facts, mark);
     body(w, &s->u.cond.other, depth + 1);

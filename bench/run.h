@@ -1,0 +1,172 @@
+#ifndef TENON_BENCH_RUN_H
+#define TENON_BENCH_RUN_H
+/* What the benchmarks share: a function from TIR text, scheduled by its built-in rule, compiled in this process and run on
+ * one thread; the multiply-add peak of the same core at the same time; minimum and median. */
+#include "codegen/codegen.h"
+#include "schedule/schedule.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+typedef struct kernel {
+    tn_jit *jit;
+    const tn_variant *variant;
+    const char *trace;          /* text */
+    void *scratch, *work;
+} kernel;
+
+typedef struct bench { tn_ctx ctx; tn_arena arena; tn_pool pool; tn_machine machine; const tn_llvm_api *llvm; } bench;
+
+_Noreturn static inline void bench_fail(bench *x, const char *what)
+{
+    tn_buf b = {0};
+    tn_diag_print_all(&x->ctx, &b);
+    fprintf(stderr, "%s\n%s", what, tn_buf_cstr(&b));
+    exit(1);
+}
+
+static inline void bench_init(bench *x)
+{
+    memset(x, 0, sizeof *x);
+    tn_ctx_init(&x->ctx);
+    tn_arena_init(&x->arena, NULL, NULL);
+    tn_pool_init(&x->pool, &x->ctx, &x->arena, NULL);
+    if (tn_machine_detect(&x->ctx, &x->machine) != TN_OK || tn_llvm_open(&x->ctx, &x->llvm) != TN_OK)
+        bench_fail(x, "no machine or no code generator");
+}
+
+static inline double seconds(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static inline void *aligned(size_t bytes)
+{
+    void *p = aligned_alloc(64, (bytes + 127) / 64 * 64);
+    if (!p)
+        abort();
+    memset(p, 0, bytes);
+    return p;
+}
+
+/* trace NULL: the built-in rule. */
+static inline kernel compile(bench *x, const char *text, const char *trace)
+{
+    tn_func *f;
+    size_t n;
+    if (tn_func_parse(&x->ctx, &x->arena, &x->pool, "bench.tir", text, strlen(text), &f, 1, &n) != TN_OK || n != 1)
+        bench_fail(x, text);
+    tn_sched s;
+    if (trace) {
+        tn_sched_init(&s, f, &x->arena, &x->pool);
+        uint32_t line = 0;
+        tn_verdict v = tn_trace_replay(&s, trace, strlen(trace), &line);
+        if (v != TN_DONE)
+            bench_fail(x, tn_verdict_texts[v]);
+    } else {
+        tn_rule_apply(&s, f, &x->machine, &x->arena, &x->pool);
+    }
+    tn_buf b = {0};
+    tn_trace_print(&s, &b);
+    tn_flat *flat = TN_NEW(&x->arena, tn_flat);
+    if (tn_func_verify(s.func) != TN_OK || tn_lower(s.func, &x->machine, flat) != TN_OK)
+        bench_fail(x, "lowering failed");
+    tn_kernel_ir *k = TN_NEW(&x->arena, tn_kernel_ir);
+    *k = (tn_kernel_ir){f->name, "", 0, 0, 1, flat};
+    for (uint32_t i = 0; i < f->n_param; i++)
+        *(f->buffer[f->param[i]].written ? &k->n_out : &k->n_in) += 1;
+    tn_unit u = {.ctx = &x->ctx, .name = "bench", .producer = "bench", .target = "llvm", .feature = x->machine.feature,
+                 .n_feature = (uint32_t)x->machine.n_feature, .n_kernel = 1, .kernel = k};
+    tn_llvm_options o = {.opt_level = 3, .threads = 1};
+    const tn_library *lib;
+    kernel out = {.trace = tn_arena_strdup(&x->arena, tn_buf_cstr(&b))};
+    tn_buf_deinit(&b);
+    if (x->llvm->jit(&u, &o, &out.jit, &lib) != TN_OK)
+        bench_fail(x, "code generation failed");
+    out.variant = &lib->kernel[0].variant[0];
+    out.scratch = aligned(out.variant->scratch_bytes + 64);
+    out.work = aligned((size_t)(out.variant->work_bytes.fn ? 0 : out.variant->work_bytes.value) + 64);
+    return out;
+}
+
+/* One call, all tasks in order on this thread. */
+static inline void run(const kernel *k, void *const *arg, const int64_t *sym)
+{
+    static const tn_host host = {.version = TENON_ABI_VERSION};
+    tn_call call = {.arg = arg, .sym = sym, .work = k->work, .host = &host};
+    for (uint64_t p = 0; p < k->variant->n_phase; p++) {
+        const tn_phase *ph = &k->variant->phase[p];
+        int64_t tasks = ph->tasks.fn ? ph->tasks.fn(sym) : ph->tasks.value;
+        for (int64_t t = 0; t < tasks; t++)
+            if (ph->run(&call, 0, (uint32_t)t, k->scratch))
+                abort();
+    }
+}
+
+/* ---- the peak: independent multiply-adds on registers ---- */
+
+enum { PEAK_STEPS = 20000, PEAK_CHAINS = 12 };
+typedef struct peak { kernel k; void *arg[3]; double flops; } peak;
+
+static inline peak peak_of(bench *x)
+{
+    int lanes = (int)(x->machine.vector_bits / 32);
+    tn_buf t = {0};
+    tn_buf_printf(&t,
+                  "func @peak(x: f32[%d], y: f32[%d]) -> (out: f32[%d, %d]) {\n"
+                  "  for i < %d, j < %d, k < %d:\n"
+                  "    block out(i: spatial, j: spatial, k: reduce):\n"
+                  "      init out[i, j] = 1\n"
+                  "      out[i, j] = out[i, j] * x[j] + y[j]\n"
+                  "}\n",
+                  lanes, lanes, PEAK_CHAINS, lanes, PEAK_CHAINS, lanes, PEAK_STEPS);
+    const char *steps = "cache_write \"out\" global\n"
+                        "i j k = loops \"out\"\n"
+                        "to ti = split i 12\n"
+                        "reorder to k ti j\n"
+                        "reverse_compute_at \"out.out\" to\n"
+                        "_ ci cj = loops \"out.out\"\n"
+                        "decompose_reduction \"out\" k\n"
+                        "_ zi zj = loops \"out.init\"\n"
+                        "set_scope \"out\" register\n"
+                        "vectorize j cj zj\n"
+                        "unroll ti ci zi\n"
+                        "parallel to\n";
+    peak p = {.k = compile(x, tn_buf_cstr(&t), steps), .flops = 2.0 * PEAK_STEPS * PEAK_CHAINS * lanes};
+    tn_buf_deinit(&t);
+    for (int i = 0; i < 3; i++)
+        p.arg[i] = aligned((size_t)(i < 2 ? 1 : PEAK_CHAINS) * (size_t)lanes * sizeof(float));
+    for (int i = 0; i < lanes; i++)
+        ((float *)p.arg[0])[i] = 0.5f + 0.01f * (float)i, ((float *)p.arg[1])[i] = 0.3f;
+    return p;
+}
+
+/* 10^9 operations/s, once. */
+static inline double peak_run(const peak *p)
+{
+    double t = seconds();
+    run(&p->k, p->arg, NULL);
+    return p->flops / (seconds() - t) * 1e-9;
+}
+
+/* ---- statistics ---- */
+
+static inline int by_value(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+typedef struct stats { double min, median; } stats; /* seconds */
+
+static inline stats stats_of(double *t, size_t n)
+{
+    qsort(t, n, sizeof *t, by_value);
+    return (stats){t[0], t[n / 2]};
+}
+
+#endif

@@ -1,0 +1,11 @@
+# Benchmarks: bench/<name>.c becomes bin/bench_<name>. Built with everything else, run by hand (bench/README.md).
+if(NOT TARGET tn_codegen_llvm)
+    return()
+endif()
+file(GLOB benches CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/bench/*.c)
+foreach(source IN LISTS benches)
+    get_filename_component(name ${source} NAME_WE)
+    add_executable(bench_${name} ${source})
+    target_link_libraries(bench_${name} PRIVATE tn_flags tn_codegen tn_schedule)
+    add_dependencies(bench_${name} tn_codegen_llvm)
+endforeach()
