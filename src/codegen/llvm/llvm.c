@@ -1,5 +1,5 @@
-/* The LLVM code generator's entry points: IR, assembly and objects through a target machine, code in this process through ORC.
- * Features come from the detected feature string, never from the CPU's name. */
+/* The LLVM code generator's entry points: IR, assembly and objects through a target machine, code in this
+ * process through ORC. Features come from the detected feature string, never from the CPU's name. */
 #include "codegen/llvm/llvmgen.h"
 
 #include "base/cpu.h"
@@ -16,7 +16,8 @@
 #include <string.h>
 
 /* Enough to turn allocas into values, share and hoist addresses; everything else was decided before. */
-static const char passes[] = "mem2reg,early-cse,instsimplify,simplifycfg,loop-simplify,lcssa,loop-mssa(licm),loop(indvars),early-cse,dse";
+static const char passes[] = "mem2reg,early-cse,instsimplify,simplifycfg,loop-simplify,lcssa,loop-mssa(licm),"
+                             "loop(indvars),early-cse,dse";
 
 static const tn_llvm_options defaults = {.opt_level = 3};
 
@@ -60,7 +61,8 @@ static void emit_unit(tn_lgen *g)
             const tn_flat *flat = &u->kernel[i].variant[v];
             for (const tn_stmt *s = flat->func->body.first; s; s = s->next)
                 if (s->kind == TN_S_FOR)
-                    phase[k++] = tn_l_phase(g, flat, s, tn_arena_printf(&g->arena, "%s_v%u_p%u", u->kernel[i].name, v, p++));
+                    phase[k++] = tn_l_phase(
+                        g, flat, s, tn_arena_printf(&g->arena, "%s_v%u_p%u", u->kernel[i].name, v, p++));
         }
     }
     if (g->status == TN_OK)
@@ -84,8 +86,11 @@ static tn_status machine_for(tn_ctx *ctx, const tn_llvm_options *o, const char *
     if (LLVMGetTargetFromTriple(triple, &target, &message)) {
         st = tn_error(ctx, "codegen-E007", NULL, "LLVM has no target for %s: %s", triple, message);
     } else {
-        LLVMCodeGenOptLevel level = o->opt_level >= 3 ? LLVMCodeGenLevelAggressive : o->opt_level == 2 ? LLVMCodeGenLevelDefault : LLVMCodeGenLevelLess;
-        *out = LLVMCreateTargetMachine(target, triple, strncmp(triple, "x86_64", 6) == 0 ? "x86-64" : "", features, level, LLVMRelocPIC, LLVMCodeModelDefault);
+        LLVMCodeGenOptLevel level = o->opt_level >= 3   ? LLVMCodeGenLevelAggressive
+                                    : o->opt_level == 2 ? LLVMCodeGenLevelDefault
+                                                        : LLVMCodeGenLevelLess;
+        *out = LLVMCreateTargetMachine(target, triple, strncmp(triple, "x86_64", 6) == 0 ? "x86-64" : "",
+                                       features, level, LLVMRelocPIC, LLVMCodeModelDefault);
     }
     LLVMDisposeMessage(message);
     LLVMDisposeMessage(host);
@@ -93,7 +98,8 @@ static tn_status machine_for(tn_ctx *ctx, const tn_llvm_options *o, const char *
 }
 
 /* Builds and optimises the module of a unit. On success the caller owns g->m, g->c and *out_tm. */
-static tn_status build(tn_lgen *g, const tn_unit *u, const tn_llvm_options *o, char *features, LLVMTargetMachineRef *out_tm)
+static tn_status build(tn_lgen *g, const tn_unit *u, const tn_llvm_options *o, char *features,
+                       LLVMTargetMachineRef *out_tm)
 {
     memset(g, 0, sizeof *g);
     g->unit = u;
@@ -149,7 +155,8 @@ static tn_status emit(const tn_unit *u, const tn_llvm_options *o, enum tn_llvm_f
         LLVMDisposeMessage(text);
     } else if (st == TN_OK) {
         LLVMMemoryBufferRef mb = NULL;
-        if (LLVMTargetMachineEmitToMemoryBuffer(tm, g.m, form == TN_LLVM_ASM ? LLVMAssemblyFile : LLVMObjectFile, &message, &mb))
+        if (LLVMTargetMachineEmitToMemoryBuffer(
+                tm, g.m, form == TN_LLVM_ASM ? LLVMAssemblyFile : LLVMObjectFile, &message, &mb))
             st = tn_error(u->ctx, "codegen-E009", NULL, "LLVM could not emit code: %s", message);
         else
             tn_buf_add(out, LLVMGetBufferStart(mb), LLVMGetBufferSize(mb));
@@ -190,11 +197,13 @@ static LLVMErrorRef add_object(LLVMOrcLLJITRef jit, const tn_buf *object)
 {
     LLVMOrcJITDylibRef lib = LLVMOrcLLJITGetMainJITDylib(jit);
     LLVMOrcDefinitionGeneratorRef gen;
-    LLVMErrorRef e = LLVMOrcCreateDynamicLibrarySearchGeneratorForProcess(&gen, LLVMOrcLLJITGetGlobalPrefix(jit), NULL, NULL);
+    LLVMErrorRef e = LLVMOrcCreateDynamicLibrarySearchGeneratorForProcess(
+        &gen, LLVMOrcLLJITGetGlobalPrefix(jit), NULL, NULL);
     if (e)
         return e;
     LLVMOrcJITDylibAddGenerator(lib, gen);
-    return LLVMOrcLLJITAddObjectFile(jit, lib, LLVMCreateMemoryBufferWithMemoryRangeCopy(object->at, object->n, "unit"));
+    return LLVMOrcLLJITAddObjectFile(
+        jit, lib, LLVMCreateMemoryBufferWithMemoryRangeCopy(object->at, object->n, "unit"));
 }
 
 static tn_status jit(const tn_unit *u, const tn_llvm_options *o, tn_jit **out_jit, const tn_library **out_library)
