@@ -11,6 +11,7 @@
  *     Vectorize      vector loops become vector expressions: from here on the function is flat
  *     Registers      register buffers are indexed by constants, one vector an element
  *     LowerIntrin    exp, tanh ... become their polynomials
+ *     LowerHalf      16-bit floats are computed in float32
  *     ContractFma    a*b + c becomes fma where the machine has it (never in strict functions)
  *     ShareLoads     what a straight line computes twice is named once
  *     PlanMemory     places in scratch and work memory
@@ -33,6 +34,7 @@ const tn_lower_pass tn_lower_passes[] = {
     {"Simplify", "", tn_lower_simplify},
     {"Registers", "register buffers are indexed by constants", tn_lower_registers},
     {"LowerIntrin", "exp, tanh ... become their polynomials", tn_lower_intrinsics},
+    {"LowerHalf", "16-bit floats are computed in float32", tn_lower_half},
     {"ContractFma", "a*b + c becomes fma where the machine has it", tn_lower_contract},
     {"ShareLoads", "what a straight line computes twice is named once", tn_lower_share},
     {"PlanMemory", "places in scratch and work memory", tn_lower_plan},

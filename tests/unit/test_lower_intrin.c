@@ -1,105 +1,24 @@
 /* LowerIntrin: each polynomial against the C library in a wider type, over dense samples and at the corners, with and
  * without contraction. */
 #include "base/rng.h"
-#include "ir/eval.h"
-#include "lower/lower_impl.h"
+#include "lower_program.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <cmocka.h>
 
-typedef struct world {
-    tn_ctx ctx;
-    tn_arena arena;
-    tn_pool pool;
-} world;
-
-static int enter(void **state)
-{
-    static world w;
-    memset(&w, 0, sizeof w);
-    tn_ctx_init(&w.ctx);
-    tn_arena_init(&w.arena, NULL, NULL);
-    tn_pool_init(&w.pool, &w.ctx, &w.arena, NULL);
-    *state = &w;
-    return 0;
-}
-
-static int leave(void **state)
-{
-    world *w = *state;
-    tn_arena_deinit(&w->arena);
-    tn_ctx_deinit(&w->ctx);
-    return 0;
-}
-
-/* ---- a lowered intrinsic as a list of operations ---- */
-
-enum { MAX_NODES = 400 };
-typedef struct program {
-    int n;
-    const tn_expr *node[MAX_NODES];
-    int src[MAX_NODES][3];
-    tn_scalar value[MAX_NODES];
-    const tn_expr *arg[2];
-} program;
-
-static bool add_node(const tn_expr *e, void *user)
-{
-    program *p = user;
-    assert_true(p->n < MAX_NODES && e->nsrc <= 3);
-    for (int i = 0; i < e->nsrc; i++)
-        for (int j = 0; j < p->n; j++)
-            if (p->node[j] == e->src[i])
-                p->src[p->n][i] = j;
-    p->node[p->n++] = e;
-    return true;
-}
-
-/* The intrinsic of arguments x, y (variables of dtype t) after LowerIntrin and, with `fma`, ContractFma. */
+/* The intrinsic of arguments x, y after LowerIntrin and, with `fma`, ContractFma. */
 static tn_status build(world *w, enum tn_intrin f, tn_dtype t, bool fma, program *out)
 {
-    static const char *const features[] = {"fma"};
-    tn_machine m = {.triple = "x86_64-unknown-linux-gnu", .feature = features, .n_feature = fma ? 1 : 0};
     tn_func *fn = tn_func_new(&w->ctx, &w->arena, &w->pool, "f");
-    const tn_expr *dim = tn_idx(&w->pool, 1), *zero = tn_idx(&w->pool, 0);
-    tn_buffer b = {.name = "out", .dtype = t, .ndim = 1, .dim = &dim, .param = -1};
-    uint32_t number = tn_func_add_buffer(fn, &b);
-    memset(out, 0, sizeof *out);
-    out->arg[0] = tn_func_add_var(fn, "x", t);
-    out->arg[1] = tn_func_add_var(fn, "y", t);
-    tn_stmt *s = tn_stmt_store(fn, number, 1, &zero, tn_intrinsic(&w->pool, f, tn_intrins[f].nargs, out->arg), NULL);
-    tn_body_append(&fn->body, s);
-    fn->stage = TN_STAGE_FLAT;
-    tn_status st = tn_lower_intrinsics(fn, &m);
-    if (st == TN_OK)
-        st = tn_lower_contract(fn, &m);
-    if (st == TN_OK)
-        tn_each(s->u.store.value, add_node, out);
-    return st;
+    tn_machine m = machine_with(fma);
+    program_init(out, fn, t, t);
+    return program_lower(fn, tn_intrinsic(&w->pool, f, tn_intrins[f].nargs, out->arg), tn_lower_intrinsics, &m, out);
 }
 
 static double run(program *p, double x, double y)
 {
-    for (int i = 0; i < p->n; i++) {
-        const tn_expr *e = p->node[i];
-        tn_scalar in[3];
-        for (int j = 0; j < e->nsrc; j++)
-            in[j] = p->value[p->src[i][j]];
-        if (e == p->arg[0] || e == p->arg[1])
-            p->value[i].f = e == p->arg[0] ? x : y;
-        else if (e->kind == TN_E_SELECT)
-            p->value[i] = in[0].i ? in[1] : in[2];
-        else
-            assert_true(tn_eval_op((enum tn_ek)e->kind, e->dtype, e->u, e->nsrc ? e->src[0]->dtype : e->dtype,
-                                   e->nsrc, in, &p->value[i]));
-    }
-    return p->value[p->n - 1].f;
+    return program_run(p, (tn_scalar){.f = x}, (tn_scalar){.f = y}).f;
 }
 
 static long double sigmoid(long double x) { return 1 / (1 + expl(-x)); }

@@ -1,6 +1,7 @@
 /* Expressions in LLVM IR. No fast-math flag is ever set: the bits are those of docs/tir.md. Lanes follow the
  * operands, so one path serves scalars and vectors. */
 #include "codegen/llvm/llvmgen.h"
+#include "ir/eval.h"
 
 #include <math.h>
 #include <string.h>
@@ -24,9 +25,7 @@ static LLVMTypeRef scalar_type(tn_lgen *g, tn_dtype t)
         return g->i64;
     if (tn_dtype_is_int(t))
         return LLVMIntTypeInContext(g->c, t.bits);
-    if (t.code == TN_FLOAT)
-        return t.bits == 32 ? g->f32 : t.bits == 64 ? g->f64 : LLVMHalfTypeInContext(g->c);
-    return LLVMBFloatTypeInContext(g->c);
+    return t.bits == 32 ? g->f32 : t.bits == 64 ? g->f64 : g->i16; /* 16-bit floats are their bits */
 }
 
 LLVMTypeRef tn_l_type(tn_lgen *g, tn_dtype t)
@@ -60,7 +59,14 @@ static LLVMValueRef constant(tn_lgen *g, tn_dtype t, int64_t i, double f)
 {
     tn_dtype one = tn_dtype_lanes(t, 1);
     LLVMTypeRef s = tn_l_type(g, one);
-    LLVMValueRef v = tn_dtype_is_float(t) ? LLVMConstReal(s, f) : LLVMConstInt(s, (unsigned long long)i, 1);
+    LLVMValueRef v;
+    if (tn_dtype_is_float(t) && t.bits == 16) {
+        uint16_t bits;
+        tn_scalar_write(one, &bits, (tn_scalar){.f = f});
+        v = LLVMConstInt(s, bits, 0);
+    } else {
+        v = tn_dtype_is_float(t) ? LLVMConstReal(s, f) : LLVMConstInt(s, (unsigned long long)i, 1);
+    }
     return t.lanes == 1 ? v : splat(g, v, t.lanes);
 }
 
@@ -172,6 +178,12 @@ static LLVMValueRef cast(tn_lgen *g, const tn_expr *e, LLVMValueRef v)
     if (tn_dtype_is_bool(to))
         return ff ? LLVMBuildFCmp(g->b, LLVMRealUNE, v, LLVMConstNull(ft), "")
                   : LLVMBuildICmp(g->b, LLVMIntNE, v, LLVMConstNull(ft), "");
+    if (ff && tf && from.bits + to.bits == 48) { /* float16 and float32 */
+        LLVMTypeRef h = LLVMHalfTypeInContext(g->c);
+        h = to.lanes == 1 ? h : LLVMVectorType(h, to.lanes);
+        return from.bits == 16 ? LLVMBuildFPExt(g->b, LLVMBuildBitCast(g->b, v, h, ""), t, "")
+                               : LLVMBuildBitCast(g->b, LLVMBuildFPTrunc(g->b, v, h, ""), t, "");
+    }
     if (ff && tf)
         return from.bits < to.bits   ? LLVMBuildFPExt(g->b, v, t, "")
                : from.bits > to.bits ? LLVMBuildFPTrunc(g->b, v, t, "")

@@ -2,6 +2,7 @@
  * in a loop over lanes, in a helper written once per type. Vectors of bool are vectors of signed char, 0 or
  * 1. */
 #include "codegen/source/source.h"
+#include "ir/eval.h"
 
 #include <math.h>
 #include <string.h>
@@ -37,6 +38,8 @@ const char *tn_c_scalar_type(tn_dtype t)
         return uints[w];
     if (t.code == TN_FLOAT && t.bits == 32)
         return "float";
+    if (tn_dtype_is_float(t) && t.bits == 16)
+        return "uint16_t"; /* its bits */
     return t.code == TN_FLOAT && t.bits == 64 ? "double" : NULL;
 }
 
@@ -222,11 +225,17 @@ static void print_op(tn_cgen *g, const tn_expr *e, tn_buf *out)
 static void print_float(const tn_expr *e, tn_buf *out)
 {
     const char *f = e->dtype.bits == 64 ? "" : "f";
+    if (e->dtype.bits == 16) {
+        uint16_t bits;
+        tn_scalar_write(e->dtype, &bits, (tn_scalar){.f = e->u.f});
+        tn_buf_printf(out, "0x%04x", bits);
+        return;
+    }
     if (isnan(e->u.f))
         tn_buf_printf(out, "__builtin_nan%s(\"\")", f);
     else if (isinf(e->u.f))
         tn_buf_printf(out, "%s__builtin_inf%s()", e->u.f < 0 ? "-" : "", f);
-    else if (e->u.f == (double)(int)e->u.f && fabs(e->u.f) < 1e6 && !(e->u.f == 0 && signbit(e->u.f)))
+    else if (fabs(e->u.f) < 1e6 && e->u.f == (double)(int)e->u.f && !(e->u.f == 0 && signbit(e->u.f)))
         tn_buf_printf(out, "%.1f%s", e->u.f, f);
     else
         tn_buf_printf(out, "%a%s", e->u.f, f);

@@ -186,9 +186,29 @@ static void saturate(tn_cgen *g, tn_dtype to, const char *x, tn_buf *o)
     tn_buf_printf(o, "%s != %s ? 0 : %s >= %a ? %s : %s <= %a ? %s : (%s)%s;\n", x, x, x, hi, max, x, lo, min, type, x);
 }
 
+/* float16 to float32 or back, by the machine's instruction. */
+static void half_body(tn_dtype from, const char *type, tn_buf *o)
+{
+    const char *a = from.lanes > 1 ? "a[l]" : "a", *r = from.lanes > 1 ? "r[l]" : "r";
+    tn_buf_printf(o, "    %s r%s;\n    _Float16 h;\n", type, from.lanes > 1 ? " = {0}" : "");
+    if (from.lanes > 1)
+        tn_buf_printf(o, "    for (int l = 0; l < %d; l++) {\n", from.lanes);
+    if (from.bits == 16)
+        tn_buf_printf(o, "    uint16_t u = %s;\n    __builtin_memcpy(&h, &u, 2);\n    %s = (float)h;\n", a, r);
+    else
+        tn_buf_printf(
+            o, "    uint16_t u;\n    h = (_Float16)%s;\n    __builtin_memcpy(&u, &h, 2);\n    %s = u;\n", a,
+            r);
+    tn_buf_printf(o, "%s    return r;\n", from.lanes > 1 ? "    }\n" : "");
+}
+
 static void cast_body(tn_cgen *g, tn_dtype from, tn_dtype to, const char *type, tn_buf *o)
 {
     bool wide = from.lanes > 1, down = tn_dtype_is_float(from) && !tn_dtype_is_float(to) && !tn_dtype_is_bool(to);
+    if (tn_dtype_is_float(from) && tn_dtype_is_float(to) && from.bits + to.bits == 48) {
+        half_body(from, type, o);
+        return;
+    }
     if (down && wide) {
         lane_loop(g, type, to.lanes, o);
         saturate(g, to, "a[l]", o);
