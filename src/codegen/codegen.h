@@ -17,6 +17,7 @@ typedef struct tn_kernel_ir {
 typedef struct tn_slot_ir {
     const char *name; uint32_t kind; tn_dtype dtype; uint16_t ndim;
     const tn_expr *const *dim; const int32_t *bind;
+    const tn_layout *layout;        /* of the physical value; mod.json has physical shapes */
     const tn_expr *bytes, *offset;  /* offset NULL: -1 */
     int64_t alias;
 } tn_slot_ir;
@@ -59,7 +60,8 @@ typedef struct tn_llvm_api {        /* the shared object's only export: const tn
     tn_status (*jit)(const tn_unit *u, const tn_llvm_options *o, tn_jit **out_jit, const tn_library **out_library);
     void (*jit_free)(tn_jit *j);
 } tn_llvm_api;
-TN_WARN_UNUSED tn_status tn_llvm_open(tn_ctx *ctx, const tn_llvm_api **out); /* codegen-E0xx where LLVM is not installed */
+/* codegen-E001 where LLVM is not installed; ctx NULL: nothing is reported. */
+TN_WARN_UNUSED tn_status tn_llvm_open(tn_ctx *ctx, const tn_llvm_api **out);
 
 /* Helpers shared by backends: the phases of a flat function, in order. */
 uint32_t tn_flat_phases(const tn_func *f, uint32_t max, const tn_stmt *out[]);

@@ -32,7 +32,9 @@ tn_status tn_llvm_open(tn_ctx *ctx, const tn_llvm_api **out)
     tn_status st = TN_OK;
     if (lib)
         *(void **)&get = dlsym(lib, "tenon_llvm");
-    if (!get)
+    if (!get && !ctx)
+        st = TN_FAIL;
+    else if (!get)
         st = tn_error(ctx, "codegen-E001", NULL, "the LLVM code generator could not be opened: %s; install LLVM 19 or use --target c", dlerror());
     else
         *out = get();

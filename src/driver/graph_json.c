@@ -63,11 +63,11 @@ static bool is_static(const tn_build *b)
     return b->program.n_symbol == 0;
 }
 
-static void write_shape(tn_build *b, const tn_slot_ir *s, const tn_layout *layout, tn_buf *o)
+static void write_shape(tn_build *b, const tn_slot_ir *s, tn_buf *o)
 {
     const tn_expr *dim[64];
-    int n = tn_layout_naxis(layout, s->ndim);
-    tn_layout_dims(&b->pool, layout, s->ndim, s->dim, dim);
+    int n = tn_layout_naxis(s->layout, s->ndim);
+    tn_layout_dims(&b->pool, s->layout, s->ndim, s->dim, dim);
     tn_buf_char(o, '[');
     for (int d = 0; d < n; d++)
         tn_buf_printf(o, "%s%lld", d ? ", " : "", (long long)tn_simplify(&b->pool, NULL, dim[d])->u.i);
@@ -82,7 +82,7 @@ static void add_entry(writer *w, uint32_t slot)
     const char *sep = w->n ? ", " : "";
     tn_buf_str(&w->shapes, sep);
     tn_buf_str(&w->types, sep);
-    write_shape(w->b, s, NULL, &w->shapes);
+    write_shape(w->b, s, &w->shapes);
     tn_buf_char(&w->types, '"');
     tn_dtype_print(s->dtype, false, &w->types);
     tn_buf_char(&w->types, '"');

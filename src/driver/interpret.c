@@ -67,7 +67,7 @@ tn_status tn_eval_auto(const tn_func *f, void *const arg[], const int64_t sym[],
 {
     tn_build *b = user;
     const tn_llvm_api *llvm;
-    if (!is_long(f) || tn_llvm_open(b->ctx, &llvm) != TN_OK)
+    if (!is_long(f) || tn_llvm_open(NULL, &llvm) != TN_OK)
         return tn_eval_interp(f, arg, sym, NULL);
     return run_compiled(b, llvm, f, arg, sym);
 }

@@ -112,5 +112,7 @@ tn_status tn_opt(tn_build *b, const char *file, const char *passes, tn_buf *out)
 {
     TN_TRY(tn_target_parse(b));
     TN_TRY(tn_file_map(b->ctx, file, &b->file));
-    return is_relay(&b->file) ? opt_relay(b, file, passes, out) : opt_tir(b, file, passes, out);
+    size_t n = strlen(file);
+    bool relay = is_relay(&b->file) || (n > 6 && strcmp(file + n - 6, ".relay") == 0);
+    return relay ? opt_relay(b, file, passes, out) : opt_tir(b, file, passes, out);
 }

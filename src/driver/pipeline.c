@@ -219,18 +219,46 @@ static tn_func *specialise(tn_build *b, const tn_func *f)
     return c;
 }
 
+/* Are the steps of two traces the same text? */
+static bool same_steps(const tn_sched *a, const tn_sched *b)
+{
+    tn_buf x = {0}, y = {0};
+    tn_sched p = *a, q = *b;
+    p.comment = q.comment = NULL;
+    tn_trace_print(&p, &x);
+    tn_trace_print(&q, &y);
+    bool same = x.n == y.n && (!x.n || memcmp(x.at, y.at, x.n) == 0);
+    tn_buf_deinit(&x);
+    tn_buf_deinit(&y);
+    return same;
+}
+
+/* A variant for dimension 1 stands before the general one where its schedule differs. */
+static void schedule_group(tn_build *b, tn_group *g)
+{
+    tn_pool *p = &b->pool;
+    bool symbolic = g->te->n_symbol > 0 && g->te->symbol[0].min <= 1 && !b->opt.no_variants;
+    tn_sched *general = &g->sched[symbolic];
+    tn_rule_apply(general, g->te, &b->machine, &b->arena, p);
+    g->n_variant = 1;
+    if (!symbolic)
+        return;
+    tn_rule_apply(&g->sched[0], specialise(b, g->te), &b->machine, &b->arena, p);
+    if (same_steps(&g->sched[0], general)) {
+        g->sched[0] = *general;
+        return;
+    }
+    const tn_expr *n = tn_sym(p, g->te->symbol[0].name), *yes = tn_idx(p, 1);
+    g->guard[0] = tn_select(p, tn_eq(p, n, yes), yes, tn_idx(p, 0));
+    g->n_variant = 2;
+}
+
 tn_status tn_stage_schedule(tn_build *b)
 {
     double start = tn_now();
     for (size_t i = 0; i < b->groups.n; i++) {
         tn_group *g = &b->groups.at[i];
-        bool one = g->te->n_symbol > 0 && g->te->symbol[0].min <= 1 && !b->opt.no_variants;
-        if (one) {
-            const tn_expr *n = tn_sym(&b->pool, g->te->symbol[0].name), *yes = tn_idx(&b->pool, 1);
-            g->guard[0] = tn_select(&b->pool, tn_eq(&b->pool, n, yes), yes, tn_idx(&b->pool, 0));
-            tn_rule_apply(&g->sched[g->n_variant++], specialise(b, g->te), &b->machine, &b->arena, &b->pool);
-        }
-        tn_rule_apply(&g->sched[g->n_variant++], g->te, &b->machine, &b->arena, &b->pool);
+        schedule_group(b, g);
         for (uint32_t v = 0; v < g->n_variant; v++)
             TN_TRY(tn_func_verify(g->sched[v].func));
     }

@@ -45,7 +45,7 @@ static bool renames(const tn_node *call)
 
 static uint32_t add_slot(maker *m, enum tn_slot_kind kind, const char *name, const tn_type *t)
 {
-    tn_slot_ir s = {.name = name, .kind = kind, .dtype = t->dtype, .ndim = t->n, .dim = t->dim, .alias = -1};
+    tn_slot_ir s = {.name = name, .kind = kind, .dtype = t->dtype, .ndim = t->n, .dim = t->dim, .layout = t->layout, .alias = -1};
     s.bytes = tn_simplify(&m->b->pool, NULL, tn_type_bytes(&m->b->pool, t));
     tn_vec_push(&m->slots, s);
     tn_vec_push(&m->life, ((tn_lifetime){s.bytes, 0, 0, NULL}));

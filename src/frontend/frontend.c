@@ -1,4 +1,5 @@
-/* The table of model formats, and which one a file is. Content decides where it can (a suffix may lie), then the suffix. */
+/* The table of model formats, and which one a file is. Content decides where it can (a suffix may lie), then
+ * the suffix. */
 #include "frontend/frontend.h"
 
 #include "base/wire/pb.h"
@@ -51,7 +52,8 @@ static bool sniff_hdf5(const uint8_t *at, size_t n)
 static tn_status import_relay(tn_graph *g, const char *path, const tn_file *file, const tn_import_options *o)
 {
     if (o && o->n_shape)
-        return tn_error(g->ctx, "frontend-E003", &(tn_loc){.file = path}, "the shapes of a Relay text are those of its text; change them there");
+        return tn_error(g->ctx, "frontend-E003", &(tn_loc){.file = path},
+                        "the shapes of a Relay text are those of its text; change them there");
     return tn_relay_parse(g, path, (const char *)file->at, file->n, NULL, 0);
 }
 
@@ -113,10 +115,13 @@ static tn_status unknown_format(tn_graph *g, const char *path, const char *forma
     for (size_t i = 0; i < tn_n_formats; i++)
         if (tn_formats[i].import)
             tn_buf_printf(&known, "%s%s", known.n ? ", " : "", tn_formats[i].name);
-    tn_status s = format ? tn_error(g->ctx, "frontend-E001", &(tn_loc){.file = path}, "model format \"%s\" is not known; %s can be read", format,
-                                    tn_buf_cstr(&known))
-                         : tn_error(g->ctx, "frontend-E001", &(tn_loc){.file = path}, "neither content nor suffix tells which format this "
-                                    "model has; name it with --model-format (%s)", tn_buf_cstr(&known));
+    tn_status s =
+        format ? tn_error(g->ctx, "frontend-E001", &(tn_loc){.file = path},
+                          "model format \"%s\" is not known; %s can be read", format, tn_buf_cstr(&known))
+               : tn_error(g->ctx, "frontend-E001", &(tn_loc){.file = path},
+                          "neither content nor suffix tells which format this "
+                          "model has; name it with --model-format (%s)",
+                          tn_buf_cstr(&known));
     tn_buf_deinit(&known);
     return s;
 }
@@ -127,6 +132,7 @@ tn_status tn_import(tn_graph *g, const char *path, const tn_file *file, const ch
     if (!f)
         return unknown_format(g, path, format);
     if (!f->import)
-        return tn_error(g->ctx, "frontend-E002", &(tn_loc){.file = path}, "%s models cannot be read yet; export the model to ONNX", f->title);
+        return tn_error(g->ctx, "frontend-E002", &(tn_loc){.file = path},
+                        "%s models cannot be read yet; export the model to ONNX", f->title);
     return f->import(g, path, file, o);
 }

@@ -18,7 +18,7 @@ void tn_stmt_facts_after(tn_pool *p, const tn_stmt *s, tn_facts *out);
 
 /* Nesting of statements that the recursive passes (printer, reader, verifier, interpreter) follow; dimensions
  * of a buffer. */
-enum { TN_TIR_DEPTH = 200, TN_TIR_DIMS = 32 };
+enum { TN_TIR_DEPTH = 60, TN_TIR_DIMS = 32 };
 
 /* The canonical copy of f, numbered as its text reads back; *out_names: printed name of each of its variables. */
 tn_func *tn_func_number(const tn_func *f, tn_arena *arena, tn_pool *pool, const char ***out_names);

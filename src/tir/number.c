@@ -174,7 +174,9 @@ static void block(number *c, tn_stmt *s)
     for (uint32_t i = 0; i < s->u.block.n_iter; i++)
         s->u.block.iter[i].var = define(c, s->u.block.iter[i].var, s, bound[i], mark);
     if (s->u.block.mask) s->u.block.mask = rewrite(s->u.block.mask, c);
+    c->depth++;
     list(c, &s->u.block.init);
+    c->depth--;
     list(c, &s->u.block.body);
     restore(c, mark);
 }

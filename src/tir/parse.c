@@ -383,10 +383,12 @@ static tn_status parse_block_body(parser *ps, tn_stmt *s)
         return tn_lex_fail(&ps->lex, "tir-E011", "expected indented statements (`pass` if there are none)");
     tn_lex_next(&ps->lex);
     if (tn_lex_accept(&ps->lex, "init")) {
+        ps->depth++; /* it is indented twice */
         if (tn_lex_is(&ps->lex, ":"))
             TN_TRY(parse_suite(ps, &s->u.block.init));
         else
             TN_TRY(parse_simple(ps, &s->u.block.init));
+        ps->depth--;
     }
     while (ps->lex.tok != TN_TOK_DEDENT && ps->lex.tok != TN_TOK_END)
         TN_TRY(parse_stmt(ps, &s->u.block.body));

@@ -374,24 +374,15 @@ static void facts_let(tn_pool *p, const tn_stmt *s, tn_facts *out)
     if (!value->has_load) tn_facts_assume(out, tn_eq(p, var, value));
 }
 
-/* Inside the body iteration variables are in their domain. In init the mask may not hold, and all that is known of a
- * spatial variable is what its value says; a reduce variable is 0. */
+/* Iteration variables are in their domains; in init the mask may not hold, and a reduce variable is 0. */
 static void facts_block(tn_pool *p, const tn_stmt *s, bool in_body, tn_facts *out)
 {
     for (uint32_t i = 0; i < s->u.block.n_iter; i++) {
         const tn_iter *it = &s->u.block.iter[i];
-        if (in_body) {
+        if (in_body || it->kind == TN_ITER_SPATIAL)
             tn_facts_loop(p, out, it->var, it->extent);
-        } else if (it->kind == TN_ITER_REDUCE) {
+        else
             tn_facts_range(out, it->var, 0, 0);
-        } else if (tn_prove(p, out,
-                            tn_and(p, tn_le(p, tn_idx(p, 0), it->value), tn_lt(p, it->value, it->extent))) ==
-                   1) {
-            tn_facts_loop(p, out, it->var, it->extent);
-        } else {
-            tn_range r = tn_bounds(out, it->value);
-            tn_facts_range(out, it->var, r.lo, r.hi);
-        }
     }
     if (in_body) assume(out, s->u.block.mask);
 }

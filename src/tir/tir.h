@@ -71,8 +71,8 @@ struct tn_stmt {
             const char *source;     /* model nodes, "Gemm_0, Relu_1", or "" */
             uint32_t n_iter; tn_iter *iter;
             const tn_expr *mask;    /* bool over iteration and loop variables: where the block runs; NULL: always */
-            tn_body init;           /* runs where all reduce iterations are 0 and each spatial one is in its extent,
-                                     * regardless of mask; may be empty */
+            tn_body init;           /* runs where all reduce iterations are 0 and every spatial one is in its domain,
+                                     * whatever the mask says; may be empty */
             tn_body body;
         } block;
         struct { uint32_t buffer, n_index; const tn_expr **index, *value, *mask; } store; /* mask NULL: always */

@@ -449,12 +449,14 @@ static void check_block(verifier *v, const tn_stmt *s)
     if (sound(v)) check_domain(v, s);
     enter_facts(v, s, &s->u.block.init);
     int guards = v->guards;
+    v->guards += s->u.block.mask != NULL;
     for (uint32_t i = 0; i < s->u.block.n_iter; i++)
         v->guards += s->u.block.iter[i].kind == TN_ITER_REDUCE; /* init runs at some iterations only */
+    v->depth++;
     check_list(v, &s->u.block.init);
-    v->guards = guards;
+    v->depth--;
+    v->guards = guards + (s->u.block.mask != NULL);
     enter_facts(v, s, &s->u.block.body);
-    v->guards += s->u.block.mask != NULL;
     check_list(v, &s->u.block.body);
     v->guards = guards;
     tn_facts_release(&v->facts, mark);
@@ -558,7 +560,7 @@ static void check_list(verifier *v, const tn_body *b)
 {
     size_t n_var = v->vars.n, n_buffer = v->buffers.n, mark = tn_facts_mark(&v->facts);
     const tn_stmt *prev = NULL;
-    if (v->depth == TN_TIR_DEPTH) {
+    if (v->depth >= TN_TIR_DEPTH) {
         fail(v, "tir-E101", "statements are nested more than %d deep", TN_TIR_DEPTH);
         return;
     }

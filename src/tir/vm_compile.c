@@ -82,22 +82,48 @@ static void check_domain(vm_compiler *c, const tn_stmt *s)
     }
 }
 
-/* Runs where every reduce iteration variable is 0; the innermost loop's is looked at first. */
+/* Register that is 0 where variable it is outside its domain; 0: it never is. */
+static uint32_t in_domain(vm_compiler *c, const tn_iter *it)
+{
+    span v = spans_of(&c->spans, it->var), n = spans_of(&c->spans, it->extent);
+    if (v.lo >= 0 && v.hi < n.lo) return 0;
+    uint32_t value = vm_expr(c, it->var), extent = vm_expr(c, it->extent), r[3];
+    for (int i = 0; i < 3; i++) r[i] = vm_new_reg(c, 1);
+    vm_emit(c, (vm_instr){.op = VM_LE, .n = 1, .dst = r[0], .a = c->zero, .b = value});
+    vm_emit(c, (vm_instr){.op = VM_LT, .n = 1, .dst = r[1], .a = value, .b = extent});
+    vm_emit(c, (vm_instr){.op = VM_AND, .n = 1, .dst = r[2], .a = r[0], .b = r[1]});
+    return r[2];
+}
+
+typedef struct guard { uint16_t op; uint32_t reg; } guard;
+
+/* Jumps over the code unless all guards let it run: JZ and JNZ, in order. */
+static void append_guarded(vm_compiler *c, const guard *g, uint32_t n, vm_code *code)
+{
+    for (uint32_t i = 0; i < n; i++)
+        vm_emit(c, (vm_instr){.op = g[i].op, .a = g[i].reg, .imm = (int64_t)(code->n + n - i)});
+    append(c, code);
+}
+
+/* Runs where every reduce variable is 0 and every spatial one in its domain. The variable of the innermost loop is
+ * looked at first. */
 static void compile_init(vm_compiler *c, const tn_stmt *s)
 {
     if (!s->u.block.init.first) return;
     open_level(c);
     list(c, &s->u.block.init);
     vm_code code = close_level(c);
-    uint32_t reg[256], n = 0;
-    for (uint32_t i = 0; i < s->u.block.n_iter && n < 256; i++) {
+    guard *g = TN_NEW_N(c->m->arena, guard, s->u.block.n_iter);
+    uint32_t n = 0, r;
+    for (uint32_t i = s->u.block.n_iter; i-- > 0;) {
         const tn_iter *it = &s->u.block.iter[i];
         if (it->kind == TN_ITER_REDUCE && !span_is(spans_of(&c->spans, it->var), 0))
-            reg[n++] = vm_expr(c, it->var);
+            g[n++] = (guard){VM_JNZ, vm_expr(c, it->var)};
     }
-    for (uint32_t i = n; i-- > 0;)
-        vm_emit(c, (vm_instr){.op = VM_JNZ, .a = reg[i], .imm = (int64_t)code.n + i + 1});
-    append(c, &code);
+    for (uint32_t i = 0; i < s->u.block.n_iter; i++)
+        if (s->u.block.iter[i].kind == TN_ITER_SPATIAL && (r = in_domain(c, &s->u.block.iter[i])) != 0)
+            g[n++] = (guard){VM_JZ, r};
+    append_guarded(c, g, n, &code);
 }
 
 static void compile_block(vm_compiler *c, const tn_stmt *s)

@@ -15,10 +15,11 @@ enum { MAX_BODY = 20, MAX_GUARD = 8 };
 /* Element at base + (a + b) * size; a and b are invariant, the loop variable, or that times an invariant register. */
 typedef struct operand {
     uint16_t op;
-    uint32_t a, b, stride_a, stride_b;
+    uint32_t a, b;
+    int64_t stride_a, stride_b;
     uintptr_t base, shadow;
 } operand;
-enum { FIXED = UINT32_MAX, COUNTS = UINT32_MAX - 1 }; /* stride: none, 1, else the register that holds it */
+enum { FIXED = 0, COUNTS = -1 }; /* strides: none, 1, else the register that holds it (register 0 is the 0) */
 
 struct vm_dot {
     operand acc, x, w;
@@ -56,7 +57,7 @@ static const vm_instr *maker(const match *m, uint32_t reg)
 
 static void use(match *m, const vm_instr *p) { m->used |= UINT32_C(1) << (p - m->at); }
 
-static bool stride_of(match *m, uint32_t reg, uint32_t *out)
+static bool stride_of(match *m, uint32_t reg, int64_t *out)
 {
     const vm_instr *p = maker(m, reg);
     *out = reg == m->dot->var ? COUNTS : FIXED;
@@ -64,7 +65,7 @@ static bool stride_of(match *m, uint32_t reg, uint32_t *out)
     if (p->op != VM_MUL || (p->a != m->dot->var && p->b != m->dot->var)) return false;
     *out = p->a == m->dot->var ? p->b : p->a;
     use(m, p);
-    return *out != m->dot->var && !maker(m, *out);
+    return *out != m->dot->var && !maker(m, (uint32_t)*out);
 }
 
 /* The load that makes reg. */
@@ -194,7 +195,7 @@ typedef struct cursor {
     uintptr_t step, shadow_step;
 } cursor;
 
-static int64_t stride_value(const vm_slot *reg, uint32_t stride)
+static int64_t stride_value(const vm_slot *reg, int64_t stride)
 {
     return stride == FIXED ? 0 : stride == COUNTS ? 1 : reg[stride].i;
 }
@@ -203,7 +204,8 @@ static int64_t stride_value(const vm_slot *reg, uint32_t stride)
 static cursor start(const operand *o, const vm_slot *reg, int64_t v, size_t size)
 {
     uint64_t step = 0, at = 0;
-    const uint32_t r[2] = {o->a, o->b}, s[2] = {o->stride_a, o->stride_b};
+    const uint32_t r[2] = {o->a, o->b};
+    const int64_t s[2] = {o->stride_a, o->stride_b};
     for (int i = 0; i < 2; i++) {
         uint64_t stride = (uint64_t)stride_value(reg, s[i]);
         at += s[i] == FIXED ? (uint64_t)reg[r[i]].i : (uint64_t)v * stride;

@@ -147,14 +147,16 @@ static inline double element(const tn_tensor_value *v, size_t i)
 }
 
 /* NULL if equal within |a - b| <= absolute + relative * |b|; else what differs. */
-static inline const char *differs(model *m, const tn_tensor_value *have, const tn_tensor_value *want, double relative, double absolute)
+static inline const char *differs(model *m, const tn_tensor_value *have, const tn_tensor_value *want,
+                                  double relative, double absolute)
 {
     if (!tn_dtype_eq(have->dtype, want->dtype) || have->ndim != want->ndim || have->n != want->n)
-        return tn_arena_printf(&m->arena, "rank %u, %zu bytes; expected rank %u, %zu bytes, or another dtype", have->ndim, have->n, want->ndim,
-                               want->n);
+        return tn_arena_printf(&m->arena, "rank %u, %zu bytes; expected rank %u, %zu bytes, or another dtype",
+                               have->ndim, have->n, want->ndim, want->n);
     for (int i = 0; i < have->ndim; i++)
         if (have->dim[i] != want->dim[i])
-            return tn_arena_printf(&m->arena, "dimension %d is %lld, not %lld", i, (long long)have->dim[i], (long long)want->dim[i]);
+            return tn_arena_printf(&m->arena, "dimension %d is %lld, not %lld", i, (long long)have->dim[i],
+                                   (long long)want->dim[i]);
     for (size_t i = 0; i < have->n / tn_dtype_bytes(have->dtype); i++) {
         double a = element(have, i), b = element(want, i);
         if (!(fabs(a - b) <= absolute + relative * fabs(b)) && !(isnan(a) && isnan(b)) && !(isinf(b) && a == b))

@@ -4,13 +4,14 @@
  *
  *   opset 9                          domain "" (none given: no opset_import)
  *   input x float n 3 ?              dims: extents, names, ? for an absent one; `input x float *` has no shape
- *   init w float 2 2 = 1 2 3 4       raw data (zeros if none is given); types float double int32 int64 int8 uint8 bool float16 bfloat16 string
+ *   init w float 2 2 = 1 2 3 4       raw data (zeros if none is given); types float double int32 int64 int8
+ *   uint8 bool float16 bfloat16 string
  *   inits w int32 3 = 1 2 3          the typed field instead of raw data
  *   initx w float 2                  data in another file
  *   sequence x                       an input of another type than tensor
  *   sparse                           an (empty) sparse initializer
- *   node Conv x,w,,b -> y,z name=c0 pads=[1,1,1,1] group=1 alpha=0.5 auto_pad='VALID' value=<float 2 = 1 2> domain=com.x
- *   output y
+ *   node Conv x,w,,b -> y,z name=c0 pads=[1,1,1,1] group=1 alpha=0.5 auto_pad='VALID' value=<float 2 = 1 2>
+ *   domain=com.x output y
  *
  * Integers are attributes of type INT, numbers with a dot FLOAT, lists INTS or FLOATS. A list may not hold blanks. */
 #include "base/buf.h"
@@ -70,10 +71,12 @@ typedef struct write_type { const char *name; int number; tn_dtype dtype; unsign
 static inline const write_type *write_type_of(const char *name)
 {
     static const write_type all[] = {
-        {"float", 1, {TN_FLOAT, 32, 1}, 4},   {"uint8", 2, {TN_UINT, 8, 1}, 5},     {"int8", 3, {TN_INT, 8, 1}, 5},
-        {"int32", 6, {TN_INT, 32, 1}, 5},     {"int64", 7, {TN_INT, 64, 1}, 7},     {"string", 8, {TN_INT, 8, 1}, 6},
-        {"bool", 9, {TN_BOOL, 8, 1}, 5},      {"float16", 10, {TN_FLOAT, 16, 1}, 5}, {"double", 11, {TN_FLOAT, 64, 1}, 10},
-        {"uint64", 13, {TN_UINT, 64, 1}, 11}, {"bfloat16", 16, {TN_BFLOAT, 16, 1}, 5}, {"complex64", 14, {TN_FLOAT, 64, 1}, 4},
+        {"float", 1, {TN_FLOAT, 32, 1}, 4},      {"uint8", 2, {TN_UINT, 8, 1}, 5},
+        {"int8", 3, {TN_INT, 8, 1}, 5},          {"int32", 6, {TN_INT, 32, 1}, 5},
+        {"int64", 7, {TN_INT, 64, 1}, 7},        {"string", 8, {TN_INT, 8, 1}, 6},
+        {"bool", 9, {TN_BOOL, 8, 1}, 5},         {"float16", 10, {TN_FLOAT, 16, 1}, 5},
+        {"double", 11, {TN_FLOAT, 64, 1}, 10},   {"uint64", 13, {TN_UINT, 64, 1}, 11},
+        {"bfloat16", 16, {TN_BFLOAT, 16, 1}, 5}, {"complex64", 14, {TN_FLOAT, 64, 1}, 4},
         {"int4", 22, {TN_INT, 8, 1}, 5},
     };
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)

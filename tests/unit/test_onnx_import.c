@@ -199,12 +199,18 @@ static void formats_are_guessed(void **state)
 static void unknown_formats_are_refused(void **state)
 {
     (void)state;
-    const struct { const char *path, *format, *text; } row[] = {
-        {"m.h5", NULL, "m.h5: error: Keras models cannot be read yet; export the model to ONNX [frontend-E002]\n"},
-        {"m.h5", "tflite", "m.h5: error: TFLite models cannot be read yet; export the model to ONNX [frontend-E002]\n"},
-        {"m.x", NULL, "m.x: error: neither content nor suffix tells which format this model has; name it with --model-format "
-                      "(onnx, relay) [frontend-E001]\n"},
-        {"m.x", "onx", "m.x: error: model format \"onx\" is not known; onnx, relay can be read [frontend-E001]\n"},
+    const struct { const char *path, *format, *text;
+    } row[] = {
+        {"m.h5", NULL,
+         "m.h5: error: Keras models cannot be read yet; export the model to ONNX [frontend-E002]\n"},
+        {"m.h5", "tflite",
+         "m.h5: error: TFLite models cannot be read yet; export the model to ONNX [frontend-E002]\n"},
+        {"m.x", NULL,
+         "m.x: error: neither content nor suffix tells which format this model has; name it with "
+         "--model-format "
+         "(onnx, relay) [frontend-E001]\n"},
+        {"m.x", "onx",
+         "m.x: error: model format \"onx\" is not known; onnx, relay can be read [frontend-E001]\n"},
     };
     for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
         model m;
@@ -219,7 +225,8 @@ static void unknown_formats_are_refused(void **state)
 static void relay_text_is_read(void **state)
 {
     (void)state;
-    static const char text[] = "#[version = \"0.0.5\"]\ndef @main(%x: Tensor[(n), float32]) -> Tensor[(n), float32] {\n  nn.relu(%x)\n}\n";
+    static const char text[] = "#[version = \"0.0.5\"]\ndef @main(%x: Tensor[(n), float32]) -> Tensor[(n), "
+                               "float32] {\n  nn.relu(%x)\n}\n";
     model m;
     model_init(&m);
     m.file = (tn_file){(const uint8_t *)text, sizeof text - 1, 0};

@@ -1,5 +1,6 @@
-/* Real models: they import, verify and (the small ones) give the expected numbers in the interpreter. Models that are not
- * in the tree are looked for in TENON_SHARED_MODELS, then in ../shared/models beside the tree; else the test says so. */
+/* Real models: they import, verify and (the small ones) give the expected numbers in the interpreter. Models
+ * that are not in the tree are looked for in TENON_SHARED_MODELS, then in ../shared/models beside the tree;
+ * else the test says so. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -38,11 +39,13 @@ static void dense_gives_the_expected_numbers(void **state)
     (void)state;
     model m;
     read_example(&m, "dense.onnx");
-    assert_non_null(strstr(model_text(&m), "def @main(%x: Tensor[(n, 64), float32] /* graph input */) -> Tensor[(n, 256), float32] {\n"
-                                           "  %0 = nn.dense(%x, meta[relay.Constant][0] /* fc.weight (256, 64) */, units=256) /* Gemm_0 */;\n"
-                                           "  %1 = nn.bias_add(%0, meta[relay.Constant][1] /* fc.bias (256) */) /* Gemm_0 */;\n"
-                                           "  nn.relu(%1) /* Relu_1 */\n"
-                                           "}\n"));
+    assert_non_null(strstr(
+        model_text(&m),
+        "def @main(%x: Tensor[(n, 64), float32] /* graph input */) -> Tensor[(n, 256), float32] {\n"
+        "  %0 = nn.dense(%x, meta[relay.Constant][0] /* fc.weight (256, 64) */, units=256) /* Gemm_0 */;\n"
+        "  %1 = nn.bias_add(%0, meta[relay.Constant][1] /* fc.bias (256) */) /* Gemm_0 */;\n"
+        "  nn.relu(%1) /* Relu_1 */\n"
+        "}\n"));
     for (int i = 0; i < 3; i++) {
         int n = (const int[]){1, 2, 7}[i];
         tn_tensor_value x = expected(&m, tn_arena_printf(&m.arena, "dense.n%d.x", n));

@@ -97,7 +97,8 @@ static void node_tests_pass_or_are_refused(void **state)
         tn_status s = model_read(&m, tn_arena_printf(&m.arena, "%s/model.onnx", folder), NULL);
         const char *wrong = NULL;
         if (s == TN_OK)
-            wrong = listed ? "is listed in unsupported.txt, but is read: take it off the list" : compute_test(&m, folder);
+            wrong = listed ? "is listed in unsupported.txt, but is read: take it off the list"
+                           : compute_test(&m, folder);
         else if (!listed)
             wrong = model_errors(&m);
         else

@@ -313,6 +313,10 @@ static void meaning(void **state)
          {5, 5, 5, 5, 6, 6}},
         {"  for i < 8:\n    block b(j < 6: spatial = i) mask j < 6:\n      out[j] = i32(j)\n",
          {0, 1, 2, 3, 4, 5}},
+        {"  for i < 8:\n    block b(j < 6: spatial = i) mask j < 5:\n      init out[j] = 9\n      out[j] = 10\n",
+         {10, 10, 10, 10, 10, 9}},
+        {"  for i < 8, k < 2:\n    block b(j < 3: spatial = i - 2, k: reduce) mask 9 < i:\n      init out[j + 4] = 9\n",
+         {0, 0, 0, 0, 9, 9, 9}},
         {"  for i < 3:\n    let t: i32 = x[i]\n    out[0] = out[0] + t\n    let u: i32 = out[0]\n    out[1] "
          "= u\n    out[0] = 50\n"
          "    out[2] = u\n",

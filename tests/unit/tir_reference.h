@@ -102,7 +102,8 @@ static inline void ref_block(reference *r, const tn_stmt *s)
     tn_scalar value[8];
     for (uint32_t i = 0; i < s->u.block.n_iter; i++) {
         value[i] = ref_eval(r, s->u.block.iter[i].value);
-        first = first && (s->u.block.iter[i].kind == TN_ITER_SPATIAL || value[i].i == 0);
+        bool inside = value[i].i >= 0 && value[i].i < ref_int(r, s->u.block.iter[i].extent);
+        first = first && (s->u.block.iter[i].kind == TN_ITER_SPATIAL ? inside : value[i].i == 0);
     }
     for (uint32_t i = 0; i < s->u.block.n_iter; i++) r->var[s->u.block.iter[i].var->u.i] = value[i];
     if (first) ref_list(r, &s->u.block.init);

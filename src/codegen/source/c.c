@@ -6,8 +6,11 @@
 #include <string.h>
 
 static const char head[] =
-    "#if defined(__clang__)\n#pragma STDC FP_CONTRACT OFF\n#elif defined(__GNUC__)\n#pragma GCC optimize(\"fp-contract=off\")\n"
-    "#pragma GCC diagnostic ignored \"-Wpsabi\"\n#endif\n"
+    "/* float arithmetic as written: no contraction, no errno */\n"
+    "#if defined(__clang__)\n#pragma STDC FP_CONTRACT OFF\n#define tn_sqrtf(a) __builtin_elementwise_sqrt(a)\n#define tn_sqrt(a) __builtin_elementwise_sqrt(a)\n"
+    "#else\n#pragma GCC optimize(\"fp-contract=off\", \"no-math-errno\", \"no-trapping-math\")\n#pragma GCC diagnostic ignored \"-Wpsabi\"\n"
+    "#define tn_sqrtf(a) __builtin_sqrtf(a)\n#define tn_sqrt(a) __builtin_sqrt(a)\n#endif\n"
+    "#define TN_INLINE static inline __attribute__((always_inline, unused))\n"
     "typedef __INT8_TYPE__ int8_t; typedef __INT16_TYPE__ int16_t; typedef __INT32_TYPE__ int32_t; typedef __INT64_TYPE__ int64_t;\n"
     "typedef __UINT8_TYPE__ uint8_t; typedef __UINT16_TYPE__ uint16_t; typedef __UINT32_TYPE__ uint32_t; typedef __UINT64_TYPE__ uint64_t;\n"
     "typedef signed char tn_bool;\n#define INT64_C(x) x##LL\n\n"
@@ -27,16 +30,31 @@ static const char head[] =
     "                 uint32_t n_slot, n_symbol, n_inst, n_operand, n_text, reserved0; tn_size arena_bytes, work_offset; } tn_program;\n"
     "typedef struct { uint32_t version, n_kernel; const tn_kernel *kernel; const tn_program *program; const char *producer, *target;\n"
     "                 const char *const *feature; uint32_t n_feature, reserved0; void *reserved[4]; } tn_library;\n\n"
-    "static inline int64_t tn_floordiv(int64_t a, int64_t b) { int64_t q = a / b; return a % b != 0 && (a % b < 0) != (b < 0) ? q - 1 : q; }\n"
-    "static inline int64_t tn_floormod(int64_t a, int64_t b) { int64_t r = a % b; return r != 0 && (r < 0) != (b < 0) ? r + b : r; }\n"
-    "static inline int64_t tn_truncdiv(int64_t a, int64_t b) { return b == -1 ? (int64_t)-(uint64_t)a : a / b; }\n"
-    "static inline int64_t tn_truncmod(int64_t a, int64_t b) { return b == -1 ? 0 : a % b; }\n"
-    "static inline float tn_truncf(float a) { return a < 0x1p23f && a > -0x1p23f ? __builtin_copysignf((float)(int32_t)a, a) : a; }\n"
-    "static inline float tn_floorf(float a) { float t = tn_truncf(a); return t > a ? t - 1.0f : t; }\n"
-    "static inline float tn_roundf(float a) { float m = 0x1p23f; return !(a < m && a > -m) ? a : __builtin_copysignf(a < 0 ? (a - m) + m : (a + m) - m, a); }\n"
-    "static inline double tn_trunc(double a) { return a < 0x1p52 && a > -0x1p52 ? __builtin_copysign((double)(int64_t)a, a) : a; }\n"
-    "static inline double tn_floor(double a) { double t = tn_trunc(a); return t > a ? t - 1.0 : t; }\n"
-    "static inline double tn_round(double a) { double m = 0x1p52; return !(a < m && a > -m) ? a : __builtin_copysign(a < 0 ? (a - m) + m : (a + m) - m, a); }\n\n";
+    "TN_INLINE int64_t tn_floordiv(int64_t a, int64_t b) { int64_t q = a / b; return a % b != 0 && (a % b < 0) != (b < 0) ? q - 1 : q; }\n"
+    "TN_INLINE int64_t tn_floormod(int64_t a, int64_t b) { int64_t r = a % b; return r != 0 && (r < 0) != (b < 0) ? r + b : r; }\n"
+    "TN_INLINE int64_t tn_truncdiv(int64_t a, int64_t b) { return b == -1 ? (int64_t)-(uint64_t)a : a / b; }\n"
+    "TN_INLINE int64_t tn_truncmod(int64_t a, int64_t b) { return b == -1 ? 0 : a % b; }\n"
+    "TN_INLINE float tn_truncf(float a) { return a < 0x1p23f && a > -0x1p23f ? __builtin_copysignf((float)(int32_t)a, a) : a; }\n"
+    "TN_INLINE float tn_floorf(float a) { float t = tn_truncf(a); return t > a ? t - 1.0f : t; }\n"
+    "TN_INLINE float tn_roundf(float a) { float m = 0x1p23f; return !(a < m && a > -m) ? a : __builtin_copysignf(a < 0 ? (a - m) + m : (a + m) - m, a); }\n"
+    "TN_INLINE double tn_trunc(double a) { return a < 0x1p52 && a > -0x1p52 ? __builtin_copysign((double)(int64_t)a, a) : a; }\n"
+    "TN_INLINE double tn_floor(double a) { double t = tn_trunc(a); return t > a ? t - 1.0 : t; }\n"
+    "TN_INLINE double tn_round(double a) { double m = 0x1p52; return !(a < m && a > -m) ? a : __builtin_copysign(a < 0 ? (a - m) + m : (a + m) - m, a); }\n\n";
+
+/* The instruction sets the unit was lowered for, where the compiler must be told: it may use them, and an fma is no call. */
+static void target(const tn_unit *u, tn_buf *out)
+{
+    static const char *const known[] = {"sse3", "ssse3", "sse4.1", "sse4.2", "avx", "avx2", "fma", "f16c", "avx512f", "avx512cd", "avx512bw", "avx512dq", "avx512vl", "avx512vnni"};
+    tn_buf list = {0};
+    for (uint32_t i = 0; i < u->n_feature; i++)
+        for (size_t k = 0; k < sizeof known / sizeof *known; k++)
+            if (strcmp(u->feature[i], known[k]) == 0)
+                tn_buf_printf(&list, "%s%s", list.n ? "," : "", known[k]);
+    if (list.n)
+        tn_buf_printf(out, "#if defined(__clang__)\n#pragma clang attribute push(__attribute__((target(\"%s\"))), apply_to = function)\n"
+                           "#else\n#pragma GCC target(\"%s\")\n#endif\n", tn_buf_cstr(&list), tn_buf_cstr(&list));
+    tn_buf_deinit(&list);
+}
 
 typedef struct { const tn_func *f; } namer;
 static const char *var_name(const void *u, uint32_t i) { return ((const namer *)u)->f->var[i].name; }
@@ -71,12 +89,15 @@ tn_status tn_emit_c(const tn_unit *u, tn_buf *out)
         tn_c_tables(&g);
     if (g.status == TN_OK) {
         tn_buf_printf(out, "/* Generated by %s for target %s. */\n", u->producer, u->target);
+        target(u, out);
         tn_buf_str(out, head);
         tn_buf_str(out, tn_buf_cstr(&g.types));
         tn_buf_char(out, '\n');
         tn_buf_str(out, tn_buf_cstr(&g.helpers));
         tn_buf_char(out, '\n');
         tn_buf_str(out, tn_buf_cstr(&g.body));
+        if (strstr(tn_buf_cstr(out), "#pragma clang attribute push"))
+            tn_buf_str(out, "#if defined(__clang__)\n#pragma clang attribute pop\n#endif\n");
     }
     tn_buf_deinit(&g.types);
     tn_buf_deinit(&g.helpers);

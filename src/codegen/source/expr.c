@@ -107,10 +107,10 @@ _Static_assert(sizeof spell / sizeof *spell == TN_E_COUNT, "one row an expressio
 
 /* Intrinsics that are left in flat TIR. */
 static const char *const intrin_f32[TN_F_COUNT] = {
-    [TN_F_sqrt] = "__builtin_sqrtf(A)", [TN_F_abs] = "__builtin_fabsf(A)", [TN_F_floor] = "tn_floorf(A)", [TN_F_ceil] = "(-tn_floorf(-A))",
+    [TN_F_sqrt] = "tn_sqrtf(A)", [TN_F_abs] = "__builtin_fabsf(A)", [TN_F_floor] = "tn_floorf(A)", [TN_F_ceil] = "(-tn_floorf(-A))",
     [TN_F_trunc] = "tn_truncf(A)", [TN_F_round] = "tn_roundf(A)", [TN_F_isnan] = "A != A"};
 static const char *const intrin_f64[TN_F_COUNT] = {
-    [TN_F_sqrt] = "__builtin_sqrt(A)", [TN_F_abs] = "__builtin_fabs(A)", [TN_F_floor] = "tn_floor(A)", [TN_F_ceil] = "(-tn_floor(-A))",
+    [TN_F_sqrt] = "tn_sqrt(A)", [TN_F_abs] = "__builtin_fabs(A)", [TN_F_floor] = "tn_floor(A)", [TN_F_ceil] = "(-tn_floor(-A))",
     [TN_F_trunc] = "tn_trunc(A)", [TN_F_round] = "tn_round(A)", [TN_F_isnan] = "A != A"};
 
 static const char *unsigned_type(tn_dtype t)
@@ -163,7 +163,7 @@ static const char *lane_helper(tn_cgen *g, const tn_expr *e, const char *text)
     tn_buf sig = {0};
     for (int i = 0; i < e->nsrc; i++)
         tn_buf_printf(&sig, "%s%s %s", i ? ", " : "", tn_c_type(g, e->src[i]->dtype), param[i]);
-    tn_buf_printf(&g->helpers, "static inline %s %s(%s)\n{\n    %s r;\n    for (int l = 0; l < %d; l++)\n        r[l] = ", result, name,
+    tn_buf_printf(&g->helpers, "TN_INLINE %s %s(%s)\n{\n    %s r;\n    for (int l = 0; l < %d; l++)\n        r[l] = ", result, name,
                   tn_buf_cstr(&sig), result, e->dtype.lanes);
     fill(g, text, tn_dtype_is_bool(e->dtype) ? in : e->dtype, lane, &g->helpers);
     tn_buf_str(&g->helpers, ";\n    return r;\n}\n");
@@ -198,7 +198,7 @@ static const char *scalar_helper(tn_cgen *g, const tn_expr *e, const char *text)
     if (first_use(g, name)) {
         static const char *const param[] = {"a", "b", "c"};
         const char *t = tn_c_type(g, e->dtype);
-        tn_buf_printf(&g->helpers, "static inline %s %s(%s a, %s b)\n{\n    return ", t, name, t, t);
+        tn_buf_printf(&g->helpers, "TN_INLINE %s %s(%s a, %s b)\n{\n    return ", t, name, t, t);
         fill(g, text, e->dtype, param, &g->helpers);
         tn_buf_str(&g->helpers, ";\n}\n");
     }
@@ -247,7 +247,7 @@ const char *tn_c_helper_load(tn_cgen *g, tn_dtype t, bool gather, bool masked)
     const char *name = tn_arena_printf(&g->arena, "tn_%s%s_%s", gather ? "gather" : "load", masked ? "_mask" : "", short_name(g, t));
     if (!first_use(g, name))
         return name;
-    tn_buf_printf(&g->helpers, "static inline %s %s(const %s *p", type, name, elem);
+    tn_buf_printf(&g->helpers, "TN_INLINE %s %s(const %s *p", type, name, elem);
     if (gather)
         tn_buf_printf(&g->helpers, ", %s i", tn_c_type(g, tn_dtype_lanes(TN_IDX, t.lanes)));
     if (masked)
@@ -268,7 +268,7 @@ const char *tn_c_helper_store(tn_cgen *g, tn_dtype t, bool scatter, bool masked)
     const char *name = tn_arena_printf(&g->arena, "tn_%s%s_%s", scatter ? "scatter" : "store", masked ? "_mask" : "", short_name(g, t));
     if (!first_use(g, name))
         return name;
-    tn_buf_printf(&g->helpers, "static inline void %s(%s *p", name, elem);
+    tn_buf_printf(&g->helpers, "TN_INLINE void %s(%s *p", name, elem);
     if (scatter)
         tn_buf_printf(&g->helpers, ", %s i", tn_c_type(g, tn_dtype_lanes(TN_IDX, t.lanes)));
     tn_buf_printf(&g->helpers, ", %s v", type);
@@ -314,7 +314,7 @@ static void print_splat(tn_cgen *g, const tn_expr *e, tn_buf *out)
 {
     const char *type = tn_c_type(g, e->dtype), *name = tn_arena_printf(&g->arena, "tn_splat_%s", short_name(g, e->dtype));
     if (first_use(g, name))
-        tn_buf_printf(&g->helpers, "static inline %s %s(%s a)\n{\n    %s r;\n    for (int l = 0; l < %d; l++)\n        r[l] = a;\n    return r;\n}\n",
+        tn_buf_printf(&g->helpers, "TN_INLINE %s %s(%s a)\n{\n    %s r;\n    for (int l = 0; l < %d; l++)\n        r[l] = a;\n    return r;\n}\n",
                       type, name, scalar_type(e->dtype), type, e->dtype.lanes);
     tn_buf_printf(out, "%s(", name);
     tn_c_expr(g, e->src[0], out);
@@ -325,7 +325,7 @@ static void print_ramp(tn_cgen *g, const tn_expr *e, tn_buf *out)
 {
     const char *type = tn_c_type(g, e->dtype), *elem = scalar_type(e->dtype), *name = tn_arena_printf(&g->arena, "tn_ramp_%s", short_name(g, e->dtype));
     if (first_use(g, name))
-        tn_buf_printf(&g->helpers, "static inline %s %s(%s a, %s b)\n{\n    %s r;\n    for (int l = 0; l < %d; l++)\n        r[l] = (%s)(a + l * b);\n    return r;\n}\n",
+        tn_buf_printf(&g->helpers, "TN_INLINE %s %s(%s a, %s b)\n{\n    %s r;\n    for (int l = 0; l < %d; l++)\n        r[l] = (%s)(a + l * b);\n    return r;\n}\n",
                       type, name, elem, elem, type, e->dtype.lanes, elem);
     tn_buf_printf(out, "%s(", name);
     tn_c_expr(g, e->src[0], out);
@@ -341,7 +341,7 @@ static void print_cast(tn_cgen *g, const tn_expr *e, tn_buf *out)
     const char *ft = tn_c_type(g, from), *tt = tn_c_type(g, to);
     const char *name = tn_arena_printf(&g->arena, "tn_%s_%s_%s", e->kind == TN_E_BITCAST ? "bits" : "cast", short_name(g, from), short_name(g, to));
     if (first_use(g, name)) {
-        tn_buf_printf(&g->helpers, "static inline %s %s(%s a)\n{\n    %s r;\n", tt, name, ft, tt);
+        tn_buf_printf(&g->helpers, "TN_INLINE %s %s(%s a)\n{\n    %s r;\n", tt, name, ft, tt);
         if (e->kind == TN_E_BITCAST) {
             tn_buf_str(&g->helpers, "    __builtin_memcpy(&r, &a, sizeof r);\n");
         } else {

@@ -5,8 +5,8 @@
 #include <string.h>
 
 static const char *const type_names[] = {
-    "nothing", "a float", "an integer", "a text", "a tensor", "a graph", "floats", "integers", "texts", "tensors", "graphs",
-    "a sparse tensor", "sparse tensors", "a type", "types",
+    "nothing", "a float", "an integer", "a text",          "a tensor",       "a graph", "floats", "integers",
+    "texts",   "tensors", "graphs",     "a sparse tensor", "sparse tensors", "a type",  "types",
 };
 enum { N_TYPE_NAMES = sizeof type_names / sizeof *type_names };
 

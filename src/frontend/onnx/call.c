@@ -189,7 +189,8 @@ static tn_node *fold_small(onnx_conv *c, tn_node *n)
     int64_t in = 0, dim[ONNX_MAX_RANK], count = small_count(n->type[0]);
     for (int i = 0; i < n->nin && in >= 0; i++)
         in = n->in[i].def && small_count(tn_in_type(n, i)) >= 0 ? in : -1;
-    if (n->nout != 1 || !all_constant(n) || count < 0 || in < 0 || n->type[0]->n > ONNX_MAX_RANK || n->op->fuse == TN_FUSE_NONE || n->op->expand)
+    if (n->nout != 1 || !all_constant(n) || count < 0 || in < 0 || n->type[0]->n > ONNX_MAX_RANK ||
+        n->op->fuse == TN_FUSE_NONE || n->op->expand)
         return n;
     if (tn_relay_eval_node(c->g, n, &v, tn_eval_interp, NULL) != TN_OK) {
         c->bad = true;
@@ -208,7 +209,8 @@ static tn_node *known_constant(onnx_conv *c, tn_node *n)
     tn_dims d;
     int64_t v[ONNX_HOST_MAX], dim[ONNX_MAX_RANK];
     const tn_type *t = n->type[0];
-    if (tn_op_is(n, &tn_op_constant) || !onnx_host(c, tn_val(n), &d) || t->n > ONNX_MAX_RANK || !tn_type_dims_const(t, dim))
+    if (tn_op_is(n, &tn_op_constant) || !onnx_host(c, tn_val(n), &d) || t->n > ONNX_MAX_RANK ||
+        !tn_type_dims_const(t, dim))
         return n;
     uint32_t size = tn_dtype_bytes(t->dtype);
     char *data = tn_arena_alloc(c->arena, (size_t)d.n * size, 8);
@@ -231,8 +233,10 @@ tn_dims onnx_host_in(onnx_conv *c, tn_value v, const char *what)
     if (onnx_host(c, v, &d))
         return d;
     if (v.def)
-        onnx_fail(c, "onnx-E016", "%s is computed while the model runs, or is not a small integer tensor, but must be known when it "
-                  "is compiled; simplify the model so that it is a constant", what);
+        onnx_fail(c, "onnx-E016",
+                  "%s is computed while the model runs, or is not a small integer tensor, but must be "
+                  "known when it is compiled; simplify the model so that it is a constant",
+                  what);
     return (tn_dims){0, nothing};
 }
 
@@ -244,7 +248,9 @@ tn_ints onnx_ints_in(onnx_conv *c, tn_value v, const char *what)
     for (uint32_t i = 0; i < d.n; i++) {
         if (tn_is_int(d.at[i], &at[i]))
             continue;
-        onnx_fail(c, "onnx-E016", "%s depends on a symbolic dimension, but must be a constant; give the inputs fixed shapes", what);
+        onnx_fail(c, "onnx-E016",
+                  "%s depends on a symbolic dimension, but must be a constant; give the inputs fixed shapes",
+                  what);
         return (tn_ints){0, nothing};
     }
     return (tn_ints){d.n, at};
@@ -262,7 +268,8 @@ bool onnx_scalar(onnx_conv *c, tn_value v, double *out)
 {
     (void)c;
     const tn_type *t = onnx_type(v);
-    if (!v.def || !tn_op_is(v.def, &tn_op_constant) || !v.def->blob || small_count(t) != 1 || v.def->blob->n < tn_dtype_bytes(t->dtype))
+    if (!v.def || !tn_op_is(v.def, &tn_op_constant) || !v.def->blob || small_count(t) != 1 ||
+        v.def->blob->n < tn_dtype_bytes(t->dtype))
         return false;
     tn_scalar s = tn_scalar_read(t->dtype, v.def->blob->at);
     *out = tn_dtype_is_float(t->dtype) ? s.f : t->dtype.code == TN_UINT ? (double)(uint64_t)s.i : (double)s.i;

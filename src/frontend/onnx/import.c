@@ -1,9 +1,10 @@
 /* ONNX -> Relay: the walk over a model. Inputs become parameters of @main, initialisers constants, nodes calls.
  *
  * Nodes are taken in file order, which ONNX requires to be one of computation; each is converted by a row of the tables
- * of ops_*.c. All operators are looked up before the first is converted, and a failed node only silences those that read
- * its results, so one run reports everything that is wrong. What has no use in the end (shape arithmetic that was worked
- * out during import, above all) is removed. Linear in the size of the model, but for the operators' own inference.
+ * of ops_*.c. All operators are looked up before the first is converted, and a failed node only silences
+ * those that read its results, so one run reports everything that is wrong. What has no use in the end (shape
+ * arithmetic that was worked out during import, above all) is removed. Linear in the size of the model, but
+ * for the operators' own inference.
  */
 #include "frontend/onnx/onnx.h"
 
@@ -21,7 +22,8 @@ static tn_status define(onnx_import *im, tn_pb_bytes name, onnx_value v, const t
 {
     uint64_t at;
     if (tn_strmap_get(&im->names, (const char *)name.at, name.n, &at))
-        return tn_error(im->g->ctx, "onnx-E014", loc, "the name \"%s\" is given to two values; the model is damaged", onnx_text(im, name));
+        return tn_error(im->g->ctx, "onnx-E014", loc,
+                        "the name \"%s\" is given to two values; the model is damaged", onnx_text(im, name));
     tn_strmap_put(&im->names, (const char *)name.at, name.n, im->value.n);
     tn_vec_push(&im->value, v);
     return TN_OK;
@@ -64,8 +66,10 @@ static const tn_expr *new_symbol(onnx_import *im, const char *want, const tn_loc
 {
     const char *name = want;
     if (im->g->n_symbol >= ONNX_MAX_SYMBOLS)
-        return (void)tn_error(im->g->ctx, "onnx-E023", loc, "the inputs have more than %d unknown dimensions; give them fixed shapes",
-                              ONNX_MAX_SYMBOLS), NULL;
+        return (void)tn_error(im->g->ctx, "onnx-E023", loc,
+                              "the inputs have more than %d unknown dimensions; give them fixed shapes",
+                              ONNX_MAX_SYMBOLS),
+               NULL;
     for (int k = 2; symbol_taken(im, name); k++)
         name = tn_arena_printf(&im->scratch, "%s_%d", want, k);
     return tn_sym(im->g->pool, tn_graph_symbol(im->g, name)->name);
@@ -149,7 +153,8 @@ static void bind_names(onnx_import *im, const onnx_shape *s, const tn_input_shap
                           (uint64_t)(uintptr_t)tn_idx(im->g->pool, o->dim[i]));
 }
 
-static tn_status input_dims(onnx_import *im, const onnx_value_info *v, const char *name, const tn_loc *loc, int *rank, const tn_expr **dim)
+static tn_status input_dims(onnx_import *im, const onnx_value_info *v, const char *name, const tn_loc *loc,
+                            int *rank, const tn_expr **dim)
 {
     const onnx_shape *s = shape_of(v);
     const tn_input_shape *o = override_of(im, v->name);
@@ -157,10 +162,12 @@ static tn_status input_dims(onnx_import *im, const onnx_value_info *v, const cha
         return tn_error(im->g->ctx, "onnx-E015", loc, "input \"%s\" has no shape; give one (--input-shapes)", name);
     size_t n = s ? s->dim.n : o->ndim;
     if (o && o->ndim != n)
-        return tn_error(im->g->ctx, "onnx-E019", loc, "input \"%s\" has %zu dimensions, but the shape given for it has %u", name, n,
+        return tn_error(im->g->ctx, "onnx-E019", loc,
+                        "input \"%s\" has %zu dimensions, but the shape given for it has %u", name, n,
                         (unsigned)o->ndim);
     if (n > ONNX_MAX_RANK)
-        return tn_error(im->g->ctx, "onnx-E022", loc, "input \"%s\" has %zu dimensions; at most %d are supported", name, n, ONNX_MAX_RANK);
+        return tn_error(im->g->ctx, "onnx-E022", loc,
+                        "input \"%s\" has %zu dimensions; at most %d are supported", name, n, ONNX_MAX_RANK);
     static const onnx_dim unknown;
     for (size_t i = 0; i < n; i++) {
         dim[i] = input_dim(im, s ? (const onnx_dim *)s->dim.at + i : &unknown, o ? &o->dim[i] : NULL, loc);
@@ -194,8 +201,10 @@ static tn_status add_input(onnx_import *im, const onnx_value_info *v)
         return TN_OK;
     TN_TRY(define(im, v->name, value, loc));
     if (!v->type || !v->type->tensor_type)
-        return tn_error(g->ctx, "onnx-E015", loc, "input \"%s\" is %s; only tensors are supported", name, not_a_tensor(v->type));
-    if (!onnx_dtype(im, v->type->tensor_type->elem_type, tn_arena_printf(&im->scratch, "input \"%s\"", name), loc, &dtype))
+        return tn_error(g->ctx, "onnx-E015", loc, "input \"%s\" is %s; only tensors are supported", name,
+                        not_a_tensor(v->type));
+    if (!onnx_dtype(im, v->type->tensor_type->elem_type, tn_arena_printf(&im->scratch, "input \"%s\"", name),
+                    loc, &dtype))
         return TN_FAIL;
     TN_TRY(input_dims(im, v, name, loc, &rank, dim));
     const tn_type *type = tn_type_tensor(g->pool, dtype, rank, dim, NULL);
@@ -233,8 +242,8 @@ static tn_status check_overrides(onnx_import *im, const tn_strmap *initializers)
             }
         }
         if (!found)
-            s = tn_error(im->g->ctx, "onnx-E018", make_loc(im, NULL, NULL), "the model has no input \"%s\"; its inputs are %s", o->name,
-                         tn_buf_cstr(&known));
+            s = tn_error(im->g->ctx, "onnx-E018", make_loc(im, NULL, NULL),
+                         "the model has no input \"%s\"; its inputs are %s", o->name, tn_buf_cstr(&known));
         tn_buf_deinit(&known);
     }
     return s;
@@ -251,7 +260,8 @@ static tn_status add_inputs(onnx_import *im)
         tn_strmap_put(&names, (const char *)t[i].name.at, t[i].name.n, i);
     tn_status s = check_overrides(im, &names);
     if (m->sparse_initializer.n)
-        s = tn_error(im->g->ctx, "onnx-E011", make_loc(im, NULL, NULL), "the model has sparse initializers, which are not supported; "
+        s = tn_error(im->g->ctx, "onnx-E011", make_loc(im, NULL, NULL),
+                     "the model has sparse initializers, which are not supported; "
                      "convert them to dense ones");
     for (size_t i = 0; i < m->input.n; i++)
         if (!is_initializer(&names, v[i].name) && add_input(im, &v[i]) != TN_OK)
@@ -274,8 +284,8 @@ static bool is_standard(tn_pb_bytes domain)
     return domain.n == 0 || (domain.n == 7 && memcmp(domain.at, "ai.onnx", 7) == 0);
 }
 
-static const onnx_row *const tables[] = {onnx_rows_math, onnx_rows_logic, onnx_rows_nn, onnx_rows_matrix, onnx_rows_reduce,
-                                         onnx_rows_move, onnx_rows_shape};
+static const onnx_row *const tables[] = {onnx_rows_math,   onnx_rows_logic, onnx_rows_nn,   onnx_rows_matrix,
+                                         onnx_rows_reduce, onnx_rows_move,  onnx_rows_shape};
 
 /* The row of an operator at an opset; NULL: *out_other is a row of another opset, or NULL. */
 static const onnx_row *find_row(tn_pb_bytes op, int64_t opset, const onnx_row **out_other)
@@ -297,17 +307,21 @@ static const onnx_row *check_operator(onnx_import *im, const onnx_node *n, const
 {
     const onnx_row *other;
     if (!is_standard(n->domain)) {
-        (void)tn_error(im->g->ctx, "onnx-E004", loc, "operator %s of domain %s is not supported; export the model with standard operators",
+        (void)tn_error(im->g->ctx, "onnx-E004", loc,
+                       "operator %s of domain %s is not supported; export the model with standard operators",
                        loc->op, onnx_text(im, n->domain));
         return NULL;
     }
     const onnx_row *row = find_row(n->op_type, im->opset, &other);
     if (!row && other)
-        (void)tn_error(im->g->ctx, "onnx-E005", loc, "operator %s does not exist in opset %lld, only from %d to %d; the model is damaged",
+        (void)tn_error(im->g->ctx, "onnx-E005", loc,
+                       "operator %s does not exist in opset %lld, only from %d to %d; the model is damaged",
                        loc->op, (long long)im->opset, other->since, other->until);
     else if (!row)
-        (void)tn_error(im->g->ctx, "onnx-E004", loc, "operator %s (opset %lld) is not supported; replace it by supported ones or export "
-                       "the model without it", loc->op, (long long)im->opset);
+        (void)tn_error(im->g->ctx, "onnx-E004", loc,
+                       "operator %s (opset %lld) is not supported; replace it by supported ones or "
+                       "export the model without it",
+                       loc->op, (long long)im->opset);
     return row;
 }
 
@@ -319,10 +333,13 @@ static bool operands_ready(onnx_import *im, const onnx_node *n, const tn_loc *lo
     for (size_t i = 0; i < n->input.n; i++) {
         const onnx_value *v = in[i].n ? lookup(im, in[i]) : NULL;
         if (in[i].n && !v)
-            (void)tn_error(im->g->ctx, "onnx-E013", loc, "operand \"%s\" is not an input, an initializer or a result of a node before; the "
-                           "nodes are out of order, form a cycle or the model is damaged", onnx_text(im, in[i]));
+            (void)tn_error(im->g->ctx, "onnx-E013", loc,
+                           "operand \"%s\" is not an input, an initializer or a result of a node "
+                           "before; the nodes are out of order, form a cycle or the model is damaged",
+                           onnx_text(im, in[i]));
         else if (v && v->state == ONNX_UNUSABLE)
-            (void)tn_error(im->g->ctx, "onnx-E020", loc, "operand \"%s\" is output %u of node %s (%s), which is not supported",
+            (void)tn_error(im->g->ctx, "onnx-E020", loc,
+                           "operand \"%s\" is output %u of node %s (%s), which is not supported",
                            onnx_text(im, in[i]), (unsigned)v->output, v->loc->node, v->loc->op);
         ready = ready && (!in[i].n || (v && v->state == ONNX_OK));
     }
@@ -335,11 +352,14 @@ static void check_rest(onnx_conv *c)
     const onnx_attr *a = c->node->attribute.at;
     for (size_t i = 0; i < c->node->attribute.n && !c->bad; i++)
         if (i >= 64 || !(c->asked >> i & 1))
-            onnx_fail(c, "onnx-E008", "attribute %s is not supported for opset %lld; remove it, or export the model with another opset",
+            onnx_fail(c, "onnx-E008",
+                      "attribute %s is not supported for opset %lld; remove it, or export the model "
+                      "with another opset",
                       onnx_text(c->im, a[i].name), (long long)c->opset);
     for (uint32_t i = (uint32_t)c->row->max_in; c->row->max_in >= 0 && i < onnx_n_in(c) && !c->bad; i++)
         if (onnx_has(c, i))
-            onnx_fail(c, "onnx-E017", "operand %u is given, but the operator takes %d; the model is damaged", (unsigned)i, c->row->max_in);
+            onnx_fail(c, "onnx-E017", "operand %u is given, but the operator takes %d; the model is damaged",
+                      (unsigned)i, c->row->max_in);
 }
 
 static void define_outputs(onnx_conv *c)
@@ -358,7 +378,15 @@ static void define_outputs(onnx_conv *c)
 static void convert(onnx_import *im, const onnx_node *n, const onnx_row *row, const tn_loc *loc)
 {
     tn_graph *g = im->g;
-    onnx_conv c = {.im = im, .g = g, .pool = g->pool, .arena = g->arena, .node = n, .row = row, .opset = im->opset, .loc = loc, .bad = !row};
+    onnx_conv c = {.im = im,
+                   .g = g,
+                   .pool = g->pool,
+                   .arena = g->arena,
+                   .node = n,
+                   .row = row,
+                   .opset = im->opset,
+                   .loc = loc,
+                   .bad = !row};
     size_t had = g->ctx->n_error;
     c.out = TN_NEW_N(&im->scratch, tn_value, n->output.n);
     if (!operands_ready(im, n, loc))
@@ -387,10 +415,14 @@ static tn_status add_nodes(onnx_import *im)
     }
     for (size_t i = 0; i < m->node.n; i++) {
         if (im->g->ctx->n_error - had > MAX_ERRORS)
-            return tn_error(im->g->ctx, "onnx-E025", make_loc(im, NULL, NULL), "there are more than %d errors; the rest is not reported", MAX_ERRORS);
+            return tn_error(im->g->ctx, "onnx-E025", make_loc(im, NULL, NULL),
+                            "there are more than %d errors; the rest is not reported", MAX_ERRORS);
         if (im->g->arena->used_bytes - im->arena_start > im->arena_limit)
-            return tn_error(im->g->ctx, "onnx-E021", loc[i], "reading the model takes more than %zu bytes of memory, which is too much for its "
-                            "size; it is damaged", im->arena_limit);
+            return tn_error(
+                im->g->ctx, "onnx-E021", loc[i],
+                "reading the model takes more than %zu bytes of memory, which is too much for its size; "
+                "it is damaged",
+                im->arena_limit);
         convert(im, &n[i], row[i], loc[i]);
     }
     return im->g->ctx->n_error == had ? TN_OK : TN_FAIL;
@@ -410,9 +442,12 @@ static tn_status add_outputs(onnx_import *im)
     for (size_t i = 0; i < m->output.n; i++) {
         const onnx_value *x = lookup(im, o[i].name);
         if (!x)
-            s = tn_error(im->g->ctx, "onnx-E013", loc, "output \"%s\" is computed by no node; the model is damaged", onnx_text(im, o[i].name));
+            s = tn_error(im->g->ctx, "onnx-E013", loc,
+                         "output \"%s\" is computed by no node; the model is damaged",
+                         onnx_text(im, o[i].name));
         else if (x->state == ONNX_UNUSABLE)
-            s = tn_error(im->g->ctx, "onnx-E020", loc, "output \"%s\" is output %u of node %s (%s), which is not supported",
+            s = tn_error(im->g->ctx, "onnx-E020", loc,
+                         "output \"%s\" is output %u of node %s (%s), which is not supported",
                          onnx_text(im, o[i].name), (unsigned)x->output, x->loc->node, x->loc->op);
         else if (x->state == ONNX_BAD)
             s = TN_FAIL;
@@ -448,7 +483,8 @@ static tn_status read_opset(onnx_import *im)
             im->opset = o[i].version;
     if (im->opset >= 1 && im->opset <= ONNX_OPSET_MAX)
         return TN_OK;
-    return tn_error(im->g->ctx, "onnx-E003", make_loc(im, NULL, NULL), "the model is of opset %lld; opsets 1 to %d are supported; convert it",
+    return tn_error(im->g->ctx, "onnx-E003", make_loc(im, NULL, NULL),
+                    "the model is of opset %lld; opsets 1 to %d are supported; convert it",
                     (long long)im->opset, ONNX_OPSET_MAX);
 }
 
@@ -458,10 +494,12 @@ static tn_status import(onnx_import *im, const tn_file *file)
     const char *where = "";
     const char *trouble = tn_pb_read(&im->scratch, &onnx_model_msg, file->at, file->n, NULL, model, &where);
     if (trouble)
-        return tn_error(im->g->ctx, "onnx-E001", make_loc(im, NULL, NULL), "this is not an ONNX model, or it is damaged: %s (in %s)", trouble, where);
+        return tn_error(im->g->ctx, "onnx-E001", make_loc(im, NULL, NULL),
+                        "this is not an ONNX model, or it is damaged: %s (in %s)", trouble, where);
     im->model = model;
     if (!model->graph)
-        return tn_error(im->g->ctx, "onnx-E002", make_loc(im, NULL, NULL), "the file holds no graph; it is not an ONNX model, or it is damaged");
+        return tn_error(im->g->ctx, "onnx-E002", make_loc(im, NULL, NULL),
+                        "the file holds no graph; it is not an ONNX model, or it is damaged");
     TN_TRY(read_opset(im));
     im->r = tn_graph_add_function(im->g, "main")->body;
     tn_status inputs = add_inputs(im), nodes = add_nodes(im);

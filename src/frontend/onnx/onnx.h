@@ -15,7 +15,11 @@
 
 enum { ONNX_HOST_MAX = 64, ONNX_OPSET_MAX = 28, ONNX_MAX_RANK = 8, ONNX_MAX_SYMBOLS = 256 };
 
-enum onnx_state { ONNX_OK, ONNX_BAD /* its maker failed and said so */, ONNX_UNUSABLE /* an output we do not compute */ };
+enum onnx_state {
+    ONNX_OK,
+    ONNX_BAD /* its maker failed and said so */,
+    ONNX_UNUSABLE /* an output we do not compute */
+};
 
 typedef struct onnx_value { /* what a name of the model stands for */
     tn_value v;
@@ -108,7 +112,10 @@ tn_value onnx_second(onnx_conv *c, tn_value a);
 
 /* ---- calls: absent if the converter failed before or the call does ---- */
 tn_value onnx_call(onnx_conv *c, const tn_op *op, const void *attr, int n, const tn_value in[]);
-static inline tn_value onnx_call1(onnx_conv *c, const tn_op *op, const void *attr, tn_value a) { return onnx_call(c, op, attr, 1, &a); }
+static inline tn_value onnx_call1(onnx_conv *c, const tn_op *op, const void *attr, tn_value a)
+{
+    return onnx_call(c, op, attr, 1, &a);
+}
 static inline tn_value onnx_call2(onnx_conv *c, const tn_op *op, const void *attr, tn_value a, tn_value b)
 {
     return onnx_call(c, op, attr, 2, (const tn_value[]){a, b});

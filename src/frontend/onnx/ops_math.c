@@ -25,7 +25,8 @@ tn_value onnx_second(onnx_conv *c, tn_value a)
     int at = onnx_axis(c, axis, onnx_rank(a));
     tn_expand_dims_attr e = {onnx_rank(b), onnx_rank(a) - at - onnx_rank(b)};
     if (e.num_newaxis < 0 && !c->bad)
-        onnx_fail(c, "onnx-E009", "axis %lld leaves no room for the %d dimensions of the second operand", (long long)axis, onnx_rank(b));
+        onnx_fail(c, "onnx-E009", "axis %lld leaves no room for the %d dimensions of the second operand",
+                  (long long)axis, onnx_rank(b));
     return e.num_newaxis > 0 ? onnx_call1(c, &tn_op_expand_dims, &e, b) : b;
 }
 
@@ -56,7 +57,8 @@ static tn_value truncated(onnx_conv *c, tn_value a, tn_value b)
     tn_value zero = onnx_const(c, t, 0), q = onnx_call2(c, &tn_op_divide, NULL, a, b);
     tn_value rest = onnx_call2(c, &tn_op_subtract, NULL, a, onnx_call2(c, &tn_op_multiply, NULL, q, b));
     tn_value a_below = onnx_call2(c, &tn_op_less, NULL, a, zero), b_below = onnx_call2(c, &tn_op_less, NULL, b, zero);
-    tn_value differ = onnx_call2(c, &tn_op_not_equal, NULL, a_below, b_below), some = onnx_call2(c, &tn_op_not_equal, NULL, rest, zero);
+    tn_value differ = onnx_call2(c, &tn_op_not_equal, NULL, a_below, b_below),
+             some = onnx_call2(c, &tn_op_not_equal, NULL, rest, zero);
     tn_value up = onnx_call2(c, &tn_op_logical_and, NULL, some, differ);
     return onnx_call2(c, &tn_op_add, NULL, q, onnx_cast(c, up, t));
 }
@@ -98,7 +100,9 @@ static void power(onnx_conv *c)
     }
     tn_value p = integer_power(c, x, y);
     if (!p.def)
-        onnx_fail(c, "onnx-E009", "integer powers of integers are supported for constant exponents from 1 to 8; cast the operands to float");
+        onnx_fail(c, "onnx-E009",
+                  "integer powers of integers are supported for constant exponents from 1 to 8; cast the "
+                  "operands to float");
     onnx_out(c, 0, p);
 }
 
@@ -161,7 +165,8 @@ static void prelu(onnx_conv *c)
 static void clip(onnx_conv *c)
 {
     onnx_attr_ignore(c, "consumed_inputs");
-    tn_value x = onnx_in(c, 0), low = c->opset >= 11 ? onnx_opt(c, 1) : (tn_value){0}, high = c->opset >= 11 ? onnx_opt(c, 2) : low;
+    tn_value x = onnx_in(c, 0), low = c->opset >= 11 ? onnx_opt(c, 1) : (tn_value){0},
+             high = c->opset >= 11 ? onnx_opt(c, 2) : low;
     tn_clip_attr a = {-INFINITY, INFINITY};
     if (c->opset < 11)
         a = (tn_clip_attr){onnx_attr_float(c, "min", -INFINITY), onnx_attr_float(c, "max", INFINITY)};

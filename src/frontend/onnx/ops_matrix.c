@@ -46,8 +46,8 @@ static void gemm(onnx_conv *c)
     bool trans_a = onnx_attr_int(c, "transA", 0) != 0, trans_b = onnx_attr_int(c, "transB", 0) != 0;
     onnx_attr_ignore(c, "broadcast"); /* before opset 7: C always broadcasts here */
     if (onnx_rank(a) != 2 || onnx_rank(b) != 2) {
-        onnx_fail(c, "onnx-E022", "the operands of Gemm must be matrices, but are %s and %s", onnx_type_text(c, onnx_type(a)),
-                  onnx_type_text(c, onnx_type(b)));
+        onnx_fail(c, "onnx-E022", "the operands of Gemm must be matrices, but are %s and %s",
+                  onnx_type_text(c, onnx_type(a)), onnx_type_text(c, onnx_type(b)));
         return;
     }
     if (trans_a)
@@ -71,7 +71,8 @@ static tn_value batch_matmul(onnx_conv *c, tn_value a, tn_value b)
 static const tn_expr *batch_dim(onnx_conv *c, const tn_type *t, const tn_type *u, int i, int rank)
 {
     const tn_expr *one = tn_idx(c->pool, 1);
-    const tn_expr *a = i < rank - t->n ? one : t->dim[i - (rank - t->n)], *b = i < rank - u->n ? one : u->dim[i - (rank - u->n)];
+    const tn_expr *a = i < rank - t->n ? one : t->dim[i - (rank - t->n)],
+                  *b = i < rank - u->n ? one : u->dim[i - (rank - u->n)];
     if (tn_is_value(a, 1))
         return b;
     return a == b || tn_is_value(b, 1) || tn_is_value(onnx_simplify(c, tn_sub(c->pool, a, b)), 0) ? a : NULL;
@@ -114,7 +115,8 @@ static tn_value product(onnx_conv *c, tn_value a, tn_value b)
     for (int i = 0; i < rank - 2; i++) {
         dim[i] = batch[i] = batch_dim(c, t, u, i, rank);
         if (!batch[i]) {
-            onnx_fail(c, "onnx-E022", "the leading dimensions of %s and %s do not broadcast", onnx_type_text(c, t), onnx_type_text(c, u));
+            onnx_fail(c, "onnx-E022", "the leading dimensions of %s and %s do not broadcast",
+                      onnx_type_text(c, t), onnx_type_text(c, u));
             return (tn_value){0};
         }
     }

@@ -17,8 +17,12 @@ static void transpose(onnx_conv *c)
     tn_value x = onnx_in(c, 0);
     bool given = onnx_attr_ints(c, "perm", &perm);
     if (given && !c->bad && perm.n != (uint32_t)onnx_rank(x))
-        onnx_fail(c, "onnx-E009", "perm has %u entries, but the operand is %s; the model is damaged", (unsigned)perm.n, onnx_type_text(c, onnx_type(x)));
-    onnx_out(c, 0, !given ? onnx_call1(c, &tn_op_transpose, NULL, x) : perm.n ? onnx_transpose(c, x, (int)perm.n, perm.at) : x);
+        onnx_fail(c, "onnx-E009", "perm has %u entries, but the operand is %s; the model is damaged",
+                  (unsigned)perm.n, onnx_type_text(c, onnx_type(x)));
+    onnx_out(c, 0,
+             !given   ? onnx_call1(c, &tn_op_transpose, NULL, x)
+             : perm.n ? onnx_transpose(c, x, (int)perm.n, perm.at)
+                      : x);
 }
 
 static void concat(onnx_conv *c)
@@ -34,11 +38,11 @@ static void concat(onnx_conv *c)
 
 /* ---- Slice, Split ---- */
 
-static tn_value slice_axis(onnx_conv *c, tn_value x, int axis, int64_t begin, int64_t end)
+static tn_value slice_axis(onnx_conv *c, tn_value x, int axis, int64_t begin, int64_t end, int64_t step)
 {
-    int64_t one = 1, at = axis;
-    tn_slice_attr a = {tn_ints_make(c->arena, 1, &begin), tn_ints_make(c->arena, 1, &end), tn_ints_make(c->arena, 1, &one),
-                       tn_ints_make(c->arena, 1, &at)};
+    int64_t at = axis;
+    tn_slice_attr a = {tn_ints_make(c->arena, 1, &begin), tn_ints_make(c->arena, 1, &end),
+                       tn_ints_make(c->arena, 1, &step), tn_ints_make(c->arena, 1, &at)};
     return onnx_call1(c, &tn_op_strided_slice, &a, x);
 }
 
@@ -51,11 +55,31 @@ static tn_ints slice_ends(onnx_conv *c, tn_value x, tn_ints axes)
         int axis = onnx_axis(c, i < axes.n ? axes.at[i] : i, onnx_rank(x));
         if (!c->bad && !tn_is_int(d.at[i], &end[i])) {
             if (onnx_simplify(c, tn_sub(c->pool, d.at[i], onnx_type(x)->dim[axis])) != tn_idx(c->pool, 0))
-                onnx_fail(c, "onnx-E016", "ends depends on a symbolic dimension, but must be a constant; give the inputs fixed shapes");
+                onnx_fail(c, "onnx-E016",
+                          "ends depends on a symbolic dimension, but must be a constant; give the inputs "
+                          "fixed shapes");
             end[i] = INT64_MAX;
         }
     }
     return (tn_ints){d.n, end};
+}
+
+/* An end like 10^9 along a symbol means "to the end": the symbol's range, which is checked when it is bound, says so. */
+static tn_ints far_ends(onnx_conv *c, tn_value x, const tn_slice_attr *a)
+{
+    enum { FAR = 1 << 28 };
+    int64_t *end = TN_NEW_N(c->arena, int64_t, a->end.n);
+    for (uint32_t i = 0; i < a->end.n && !c->bad; i++) {
+        int axis = onnx_axis(c, a->axes.n ? a->axes.at[i] : i, onnx_rank(x));
+        const tn_expr *d = c->bad ? NULL : onnx_type(x)->dim[axis];
+        end[i] = a->end.at[i];
+        if (!d || d->kind != TN_E_SYM || end[i] < FAR || end[i] >= INT32_MAX || (a->strides.n && a->strides.at[i] < 0))
+            continue;
+        tn_symbol_info *s = tn_graph_symbol(c->g, d->u.s);
+        s->max = s->max < end[i] ? s->max : end[i];
+        end[i] = INT64_MAX;
+    }
+    return (tn_ints){a->end.n, end};
 }
 
 static void slice(onnx_conv *c)
@@ -75,9 +99,13 @@ static void slice(onnx_conv *c)
         (void)onnx_attr_ints(c, "ends", &a.end);
     if (operands && onnx_has(c, 4))
         (void)onnx_ints_arg(c, "steps", 10, 4, &a.strides);
-    if (!c->bad && (a.begin.n != a.end.n || (a.axes.n && a.axes.n != a.begin.n) || (a.strides.n && a.strides.n != a.begin.n)))
-        onnx_fail(c, "onnx-E009", "starts, ends, axes and steps have %u, %u, %u and %u entries; the model is damaged", (unsigned)a.begin.n,
-                  (unsigned)a.end.n, (unsigned)a.axes.n, (unsigned)a.strides.n);
+    if (!c->bad && (a.begin.n != a.end.n || (a.axes.n && a.axes.n != a.begin.n) ||
+                    (a.strides.n && a.strides.n != a.begin.n)))
+        onnx_fail(c, "onnx-E009",
+                  "starts, ends, axes and steps have %u, %u, %u and %u entries; the model is damaged",
+                  (unsigned)a.begin.n, (unsigned)a.end.n, (unsigned)a.axes.n, (unsigned)a.strides.n);
+    if (!c->bad)
+        a.end = far_ends(c, x, &a);
     onnx_out(c, 0, onnx_call1(c, &tn_op_strided_slice, &a, x));
 }
 
@@ -90,10 +118,13 @@ static tn_ints split_sizes(onnx_conv *c, const tn_type *t, int axis)
         return size;
     int64_t parts = c->opset >= 18 ? onnx_attr_int(c, "num_outputs", n) : n;
     if (parts != n)
-        onnx_fail(c, "onnx-E009", "num_outputs is %lld, but the node has %lld outputs; the model is damaged", (long long)parts, (long long)n);
+        onnx_fail(c, "onnx-E009", "num_outputs is %lld, but the node has %lld outputs; the model is damaged",
+                  (long long)parts, (long long)n);
     else if (!tn_is_int(t->dim[axis], &extent))
-        onnx_fail(c, "onnx-E016", "axis %d of %s is symbolic, so the sizes of the parts are not known; give the inputs fixed shapes", axis,
-                  onnx_type_text(c, t));
+        onnx_fail(c, "onnx-E016",
+                  "axis %d of %s is symbolic, so the sizes of the parts are not known; give the inputs "
+                  "fixed shapes",
+                  axis, onnx_type_text(c, t));
     if (c->bad)
         return size;
     int64_t each = extent > 0 ? (extent - 1) / n + 1 : 0, *at = TN_NEW_N(c->arena, int64_t, (size_t)n);
@@ -113,17 +144,19 @@ static void split(onnx_conv *c)
         return;
     tn_ints size = split_sizes(c, onnx_type(x), axis);
     if (!c->bad && size.n != c->node->output.n)
-        onnx_fail(c, "onnx-E009", "split has %u entries for %zu outputs; the model is damaged", (unsigned)size.n, c->node->output.n);
+        onnx_fail(c, "onnx-E009", "split has %u entries for %zu outputs; the model is damaged",
+                  (unsigned)size.n, c->node->output.n);
     for (uint32_t i = 0; i < size.n && !c->bad; i++) {
         if (size.at[i] < 0 || !tn_i64_add(begin, size.at[i], &end))
             onnx_fail(c, "onnx-E009", "split[%u] is %lld; the model is damaged", (unsigned)i, (long long)size.at[i]);
         else
-            onnx_out(c, i, slice_axis(c, x, axis, begin, end));
+            onnx_out(c, i, slice_axis(c, x, axis, begin, end, 1));
         begin = end;
     }
     if (!c->bad && tn_is_int(onnx_type(x)->dim[axis], &extent) && extent != begin)
-        onnx_fail(c, "onnx-E009", "the parts have %lld elements, but axis %d of the operand has %lld; the model is damaged", (long long)begin, axis,
-                  (long long)extent);
+        onnx_fail(c, "onnx-E009",
+                  "the parts have %lld elements, but axis %d of the operand has %lld; the model is damaged",
+                  (long long)begin, axis, (long long)extent);
 }
 
 /* ---- Gather ---- */
@@ -136,7 +169,8 @@ static tn_value counted_from_front(onnx_conv *c, tn_value indices, tn_dims known
         if (!tn_is_int(known.at[i], &at))
             return indices;
         if (at < -extent || at >= extent) {
-            onnx_fail(c, "onnx-E009", "index %lld is outside of the %lld elements; the model is damaged", (long long)at, (long long)extent);
+            onnx_fail(c, "onnx-E009", "index %lld is outside of the %lld elements; the model is damaged",
+                      (long long)at, (long long)extent);
             return (tn_value){0};
         }
         v[i] = at < 0 ? at + extent : at;
@@ -168,40 +202,108 @@ static void gather(onnx_conv *c)
 
 /* ---- Pad ---- */
 
-static double pad_value(onnx_conv *c)
+static double pad_value(onnx_conv *c, tn_value x)
 {
+    const double exact = 9007199254740992.0; /* integers up to here are doubles */
     double v = 0;
     if (c->opset < 11)
         v = onnx_attr_float(c, "value", 0);
     else if (onnx_has(c, 2) && !onnx_scalar(c, onnx_in(c, 2), &v))
         onnx_fail(c, "onnx-E016", "the value to pad with is computed while the model runs, but must be a constant");
+    if (!tn_dtype_is_float(onnx_type(x)->dtype) && (v > exact || v < -exact))
+        onnx_fail(c, "onnx-E009", "the value to pad with, %g, is beyond 2^53, which is not supported", v);
     return v;
+}
+
+/* Positions before and after each axis: width[2 * axis], width[2 * axis + 1]. */
+static void pad_widths(onnx_conv *c, int rank, int64_t width[])
+{
+    tn_ints pads = {0}, axes = {0};
+    bool some = onnx_has(c, 3);
+    if (!onnx_ints_arg(c, c->opset < 2 ? "paddings" : "pads", 11, 1, &pads))
+        onnx_fail(c, "onnx-E007", "pads are missing; the model is damaged");
+    if (some)
+        axes = onnx_ints_in(c, onnx_in(c, 3), "axes");
+    uint32_t n = some ? axes.n : (uint32_t)rank;
+    if (pads.n != 2 * n || n > ONNX_MAX_RANK)
+        onnx_fail(c, "onnx-E009", "there are %u pads for %u axes; the model is damaged", (unsigned)pads.n, (unsigned)n);
+    for (uint32_t i = 0; i < n && !c->bad; i++) {
+        int axis = onnx_axis(c, some ? axes.at[i] : i, rank);
+        width[2 * axis] = pads.at[i];
+        width[2 * axis + 1] = pads.at[n + i];
+    }
+}
+
+/* The part of x that stands before it along an axis: mirrored neighbours of the border, the border, or the other end. */
+static tn_value part_before(onnx_conv *c, tn_value x, int axis, int64_t n, int64_t extent, char mode)
+{
+    if (mode == 'e')
+        return slice_axis(c, x, axis, 0, 1, 1);
+    return mode == 'r' ? slice_axis(c, x, axis, n, 0, -1) : slice_axis(c, x, axis, extent - n, extent, 1);
+}
+
+static tn_value part_after(onnx_conv *c, tn_value x, int axis, int64_t n, int64_t extent, char mode)
+{
+    int64_t last = extent - 2 - n;
+    if (mode == 'e')
+        return slice_axis(c, x, axis, extent - 1, extent, 1);
+    return mode == 'r' ? slice_axis(c, x, axis, extent - 2, last < 0 ? INT64_MIN : last, -1) : slice_axis(c, x, axis, 0, n, 1);
+}
+
+static tn_value repeated(onnx_conv *c, tn_value x, int axis, int64_t n)
+{
+    const tn_expr *dim[ONNX_MAX_RANK];
+    for (int i = 0; i < onnx_rank(x); i++)
+        dim[i] = i == axis ? tn_idx(c->pool, n) : onnx_type(x)->dim[i];
+    tn_broadcast_to_attr to = {tn_dims_make(c->arena, (uint32_t)onnx_rank(x), dim)};
+    return onnx_call1(c, &tn_op_broadcast_to, &to, x);
+}
+
+/* x with `before` and `after` positions more along an axis, taken from x itself; mode: r(eflect), e(dge), w(rap). */
+static tn_value extended(onnx_conv *c, tn_value x, int axis, int64_t before, int64_t after, char mode)
+{
+    tn_value part[3];
+    int n = 0;
+    int64_t extent = 0;
+    tn_axis_attr along = {axis};
+    if (before == 0 && after == 0)
+        return x;
+    bool fixed = tn_is_int(onnx_type(x)->dim[axis], &extent);
+    int64_t most = mode == 'r' ? extent - 1 : mode == 'w' ? extent : INT32_MAX;
+    if (!fixed || extent < 1 || before < 0 || after < 0 || before > most || after > most) {
+        onnx_fail(c, "onnx-E009", "pads of %lld and %lld along axis %d of %s are not supported unless mode is constant; they must "
+                  "fit into a fixed extent", (long long)before, (long long)after, axis, onnx_type_text(c, onnx_type(x)));
+        return x;
+    }
+    if (before)
+        part[n++] = part_before(c, x, axis, before, extent, mode);
+    if (before && mode == 'e')
+        part[0] = repeated(c, part[0], axis, before);
+    part[n++] = x;
+    if (after)
+        part[n++] = part_after(c, x, axis, after, extent, mode);
+    if (after && mode == 'e')
+        part[n - 1] = repeated(c, part[n - 1], axis, after);
+    return onnx_call(c, &tn_op_concatenate, &along, n, part);
 }
 
 static void pad(onnx_conv *c)
 {
-    tn_ints pads = {0}, axes = {0};
     tn_value x = onnx_in(c, 0);
     int rank = onnx_rank(x);
     const char *mode = onnx_attr_string(c, "mode", "constant");
     int64_t width[2 * ONNX_MAX_RANK] = {0};
-    if (!onnx_ints_arg(c, c->opset < 2 ? "paddings" : "pads", 11, 1, &pads))
-        onnx_fail(c, "onnx-E007", "pads are missing; the model is damaged");
-    if (onnx_has(c, 3))
-        axes = onnx_ints_in(c, onnx_in(c, 3), "axes");
-    double value = pad_value(c);
-    if (strcmp(mode, "constant") != 0)
-        onnx_fail(c, "onnx-E009", "mode \"%s\" is not supported, only \"constant\"", mode);
-    uint32_t n = onnx_has(c, 3) ? axes.n : (uint32_t)rank;
-    if (pads.n != 2 * n || n > ONNX_MAX_RANK)
-        onnx_fail(c, "onnx-E009", "there are %u pads for %u axes; the model is damaged", (unsigned)pads.n, (unsigned)n);
-    for (uint32_t i = 0; i < n && !c->bad; i++) {
-        int axis = onnx_axis(c, onnx_has(c, 3) ? axes.at[i] : i, rank);
-        width[2 * axis] = pads.at[i];
-        width[2 * axis + 1] = pads.at[n + i];
-    }
+    pad_widths(c, rank, width);
+    double value = pad_value(c, x);
+    bool known = strcmp(mode, "reflect") == 0 || strcmp(mode, "edge") == 0 || strcmp(mode, "wrap") == 0;
+    if (strcmp(mode, "constant") != 0 && !known)
+        onnx_fail(c, "onnx-E009", "mode is \"%s\"; constant, reflect, edge and wrap are known", mode);
     tn_pad_attr a = {tn_ints_make(c->arena, 2 * (uint32_t)rank, width), value};
-    onnx_out(c, 0, rank ? onnx_call1(c, &tn_op_nn_pad, &a, x) : x);
+    if (mode[0] == 'c' && rank && !c->bad)
+        x = onnx_call1(c, &tn_op_nn_pad, &a, x);
+    for (int i = 0; i < rank && known && !c->bad; i++)
+        x = extended(c, x, i, width[2 * i], width[2 * i + 1], mode[0]);
+    onnx_out(c, 0, x);
 }
 
 /* ---- Expand: where the shape says 1 the operand's dimension stays ---- */

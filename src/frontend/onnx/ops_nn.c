@@ -3,36 +3,48 @@
 
 #include <string.h>
 
-/* ---- windows of two spatial dimensions ---- */
+/* ---- windows of one or two spatial dimensions; Relay's have two ---- */
 
-typedef struct window { int64_t kernel[2], stride[2], dilation[2], pad[4]; } window; /* pad: top left bottom right */
+/* pad: top left bottom right. Of 1-D data, which has one row, only the columns' entries are read. */
+typedef struct window { bool line; int64_t kernel[2], stride[2], dilation[2], pad[4]; } window;
 
-static const char *rank_name(int rank)
+/* Data or weight of 1-D operators, with one row. Absent: of another rank, reported. */
+static tn_value as_image(onnx_conv *c, tn_value x)
 {
-    return rank == 3 ? "1-D" : rank == 5 ? "3-D" : rank == 4 ? "2-D" : "of this rank";
+    static const tn_expand_dims_attr one_row = {2, 1};
+    int rank = onnx_rank(x);
+    if (rank == 3)
+        return onnx_call1(c, &tn_op_expand_dims, &one_row, x);
+    if (rank == 4 || c->bad)
+        return x;
+    onnx_fail(c, "onnx-E022", "%s%s on %s is not supported, only 1-D and 2-D (three and four dimensions)",
+              rank == 5 ? "3-D " : "", c->row->op, onnx_type_text(c, onnx_type(x)));
+    return (tn_value){0};
 }
 
-/* x must be NCHW. */
-static bool is_image(onnx_conv *c, tn_value x)
+/* The result for 1-D data has no rows again. */
+static tn_value drop_rows(onnx_conv *c, tn_value y, bool line)
 {
-    if (x.def && onnx_rank(x) != 4)
-        onnx_fail(c, "onnx-E022", "%s %s (data %s) is not supported, only 2-D; reshape the data to four dimensions", rank_name(onnx_rank(x)),
-                  c->row->op, onnx_type_text(c, onnx_type(x)));
-    return !c->bad;
+    static const int64_t rows = 2;
+    tn_squeeze_attr s = {tn_ints_make(c->arena, 1, &rows)};
+    return line ? onnx_call1(c, &tn_op_squeeze, &s, y) : y;
 }
 
-static void read_list(onnx_conv *c, const char *name, uint32_t n, int64_t out[])
+/* Attribute `name`: `each` lists of one entry for each spatial dimension. */
+static void read_list(onnx_conv *c, const char *name, const window *w, uint32_t each, int64_t out[])
 {
     tn_ints v;
+    uint32_t dims = w->line ? 1 : 2, n = each * dims;
     if (!onnx_attr_ints(c, name, &v) || c->bad)
         return;
     if (v.n != n)
-        onnx_fail(c, "onnx-E009", "attribute %s has %u entries, but %u are needed for 2-D data; the model is damaged", name, (unsigned)v.n,
-                  (unsigned)n);
+        onnx_fail(c, "onnx-E009", "attribute %s has %u entries, but %u are needed for %u-D data; the model is damaged",
+                  name, (unsigned)v.n, (unsigned)n, (unsigned)dims);
     for (uint32_t i = 0; i < n && !c->bad; i++) {
         if (v.at[i] < 0 || v.at[i] > INT32_MAX)
-            onnx_fail(c, "onnx-E009", "attribute %s has the entry %lld, which is not in [0, 2^31)", name, (long long)v.at[i]);
-        out[i] = v.at[i];
+            onnx_fail(c, "onnx-E009", "attribute %s has the entry %lld, which is not in [0, 2^31)", name,
+                      (long long)v.at[i]);
+        out[w->line ? 2 * i + 1 : i] = v.at[i];
     }
 }
 
@@ -46,8 +58,10 @@ static void pad_same(onnx_conv *c, tn_value x, window *w, bool lower)
         } else if (tn_is_int(onnx_type(x)->dim[2 + i], &in) && in > 0) {
             total = ((in - 1) / w->stride[i]) * w->stride[i] + span - in;
         } else if (w->stride[i] > 1) {
-            onnx_fail(c, "onnx-E009", "auto_pad with stride %lld needs data with fixed rows and columns, but it is %s; give the input a fixed "
-                      "shape", (long long)w->stride[i], onnx_type_text(c, onnx_type(x)));
+            onnx_fail(c, "onnx-E009",
+                      "auto_pad with stride %lld needs data with fixed rows and columns, but it is %s; "
+                      "give the input a fixed shape",
+                      (long long)w->stride[i], onnx_type_text(c, onnx_type(x)));
         }
         total = total < 0 ? 0 : total;
         w->pad[i] = lower ? total - total / 2 : total / 2;
@@ -61,9 +75,9 @@ static void read_window(onnx_conv *c, tn_value x, window *w)
     for (int i = 0; i < 2; i++)
         w->stride[i] = w->dilation[i] = 1;
     memset(w->pad, 0, sizeof w->pad);
-    read_list(c, "strides", 2, w->stride);
-    read_list(c, "dilations", 2, w->dilation);
-    read_list(c, "pads", 4, w->pad);
+    read_list(c, "strides", w, 1, w->stride);
+    read_list(c, "dilations", w, 1, w->dilation);
+    read_list(c, "pads", w, 2, w->pad);
     const char *how = onnx_attr_string(c, "auto_pad", "NOTSET");
     if (strcmp(how, "SAME_UPPER") == 0 || strcmp(how, "SAME_LOWER") == 0)
         pad_same(c, x, w, how[5] == 'L');
@@ -83,11 +97,11 @@ static void check_kernel(onnx_conv *c, const tn_type *weight, window *w)
             onnx_fail(c, "onnx-E022", "the window of weight %s must be fixed", onnx_type_text(c, weight));
         given[i] = w->kernel[i];
     }
-    read_list(c, "kernel_shape", 2, given);
+    read_list(c, "kernel_shape", w, 1, given);
     for (int i = 0; i < 2; i++)
         if (tn_is_int(weight->dim[2 + i], &d) && given[i] != d)
-            onnx_fail(c, "onnx-E009", "kernel_shape[%d] is %lld, but the weight is %s; the model is damaged", i, (long long)given[i],
-                      onnx_type_text(c, weight));
+            onnx_fail(c, "onnx-E009", "kernel_shape[%d] is %lld, but the weight is %s; the model is damaged",
+                      i, (long long)given[i], onnx_type_text(c, weight));
 }
 
 static tn_value add_bias(onnx_conv *c, tn_value y, tn_value bias, int64_t axis)
@@ -100,8 +114,13 @@ static void conv(onnx_conv *c)
 {
     tn_value x = onnx_in(c, 0), weight = onnx_in(c, 1), bias = onnx_opt(c, 2);
     tn_conv2d_attr a;
-    window w;
-    if (!is_image(c, x) || !is_image(c, weight) || tn_attr_init(c->pool, tn_op_nn_conv2d.attr, sizeof a, &a) != TN_OK)
+    window w = {.line = onnx_rank(x) == 3};
+    if (!c->bad && onnx_rank(x) != onnx_rank(weight))
+        onnx_fail(c, "onnx-E022", "data %s and weight %s must have as many dimensions; the model is damaged",
+                  onnx_type_text(c, onnx_type(x)), onnx_type_text(c, onnx_type(weight)));
+    x = as_image(c, x);
+    weight = as_image(c, weight);
+    if (c->bad || tn_attr_init(c->pool, tn_op_nn_conv2d.attr, sizeof a, &a) != TN_OK)
         return;
     check_kernel(c, onnx_type(weight), &w);
     read_window(c, x, &w);
@@ -111,7 +130,8 @@ static void conv(onnx_conv *c)
     a.kernel_size = tn_ints_make(c->arena, 2, w.kernel);
     a.groups = onnx_attr_int(c, "group", 1);
     (void)tn_is_int(onnx_type(weight)->dim[0], &a.channels);
-    onnx_out(c, 0, add_bias(c, onnx_call2(c, &tn_op_nn_conv2d, &a, x, weight), bias, 1));
+    tn_value y = add_bias(c, onnx_call2(c, &tn_op_nn_conv2d, &a, x, weight), bias, 1);
+    onnx_out(c, 0, drop_rows(c, y, w.line));
 }
 
 /* ---- pooling ---- */
@@ -120,11 +140,12 @@ static void pool(onnx_conv *c)
 {
     tn_value x = onnx_in(c, 0);
     tn_pool2d_attr a;
-    window w = {{0}, {0}, {0}, {0}};
-    if (!is_image(c, x) || tn_attr_init(c->pool, c->row->relay->attr, sizeof a, &a) != TN_OK)
+    window w = {.line = onnx_rank(x) == 3, .kernel = {1, 1}};
+    x = as_image(c, x);
+    if (c->bad || tn_attr_init(c->pool, c->row->relay->attr, sizeof a, &a) != TN_OK)
         return;
     onnx_attr_need(c, "kernel_shape");
-    read_list(c, "kernel_shape", 2, w.kernel);
+    read_list(c, "kernel_shape", &w, 1, w.kernel);
     read_window(c, x, &w);
     a.pool_size = tn_ints_make(c->arena, 2, w.kernel);
     a.strides = tn_ints_make(c->arena, 2, w.stride);
@@ -135,23 +156,22 @@ static void pool(onnx_conv *c)
         a.count_include_pad = onnx_attr_int(c, "count_include_pad", 0) != 0;
     else
         onnx_attr_ignore(c, "storage_order"); /* of the indices, which are not supported */
-    onnx_out(c, 0, onnx_call1(c, c->row->relay, &a, x));
+    onnx_out(c, 0, drop_rows(c, onnx_call1(c, c->row->relay, &a, x), w.line));
 }
 
-static void global_average_pool(onnx_conv *c)
+/* Over all but batch and channels, of any rank. */
+static void global_pool(onnx_conv *c)
 {
+    static const int64_t batch_and_channels[] = {0, 1};
     tn_value x = onnx_in(c, 0);
-    if (is_image(c, x))
+    tn_axes_attr a = {tn_ints_make(c->arena, 2, batch_and_channels), true, true};
+    if (onnx_rank(x) < 3)
+        onnx_fail(c, "onnx-E022", "%s of %s has nothing to go over; the model is damaged", c->row->op,
+                  onnx_type_text(c, onnx_type(x)));
+    if (c->row->relay == &tn_op_mean && onnx_rank(x) == 4)
         onnx_out(c, 0, onnx_call1(c, &tn_op_nn_global_avg_pool2d, NULL, x));
-}
-
-static void global_max_pool(onnx_conv *c)
-{
-    static const int64_t rows_and_columns[] = {2, 3};
-    tn_value x = onnx_in(c, 0);
-    tn_axes_attr a = {tn_ints_make(c->arena, 2, rows_and_columns), true, false};
-    if (is_image(c, x))
-        onnx_out(c, 0, onnx_call1(c, &tn_op_max, &a, x));
+    else
+        onnx_out(c, 0, onnx_call1(c, c->row->relay, &a, x));
 }
 
 /* ---- BatchNormalization: inference ---- */
@@ -166,7 +186,9 @@ static void batch_normalization(onnx_conv *c)
     for (uint32_t i = 0; i < 5; i++)
         in[i] = onnx_in(c, i);
     if (onnx_attr_int(c, "spatial", 1) == 0)
-        onnx_fail(c, "onnx-E009", "spatial=0 (statistics for each position) is not supported; export the model with opset 9 or later");
+        onnx_fail(c, "onnx-E009",
+                  "spatial=0 (statistics for each position) is not supported; export the model with opset 9 "
+                  "or later");
     if (onnx_attr_int(c, "training_mode", 0) != 0)
         onnx_fail(c, "onnx-E009", "training_mode=1 is not supported; export the model for inference");
     for (int i = 1; i < 5 && in[0].def; i++)
@@ -227,7 +249,9 @@ static void dropout(onnx_conv *c)
     if (c->node->output.n < 2 || c->bad)
         return;
     tn_broadcast_to_attr a = {{onnx_type(x)->n, onnx_type(x)->dim}}; /* the mask: everything is kept */
-    onnx_out(c, 1, onnx_call1(c, &tn_op_broadcast_to, &a, onnx_const(c, c->opset < 10 ? onnx_type(x)->dtype : TN_BOOL1, 1)));
+    onnx_out(c, 1,
+             onnx_call1(c, &tn_op_broadcast_to, &a,
+                        onnx_const(c, c->opset < 10 ? onnx_type(x)->dtype : TN_BOOL1, 1)));
 }
 
 // clang-format off
@@ -235,8 +259,8 @@ const onnx_row onnx_rows_nn[] = {
     {"Conv",                1, 28, 3, 1, conv,                NULL},
     {"MaxPool",             1, 28, 1, 1, pool,                &tn_op_nn_max_pool2d},
     {"AveragePool",         1, 28, 1, 1, pool,                &tn_op_nn_avg_pool2d},
-    {"GlobalAveragePool",   1, 28, 1, 1, global_average_pool, NULL},
-    {"GlobalMaxPool",       1, 28, 1, 1, global_max_pool,     NULL},
+    {"GlobalAveragePool",   1, 28, 1, 1, global_pool,         &tn_op_mean},
+    {"GlobalMaxPool",       1, 28, 1, 1, global_pool,         &tn_op_max},
     {"BatchNormalization",  1, 28, 5, 1, batch_normalization, NULL},
     {"Softmax",             1, 28, 1, 1, softmax,             NULL},
     {"Dropout",             1, 28, 3, 2, dropout,             NULL},

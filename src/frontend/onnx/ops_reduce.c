@@ -16,8 +16,11 @@ static void reduce(onnx_conv *c)
     tn_axes_attr a;
     bool nothing;
     tn_value x = onnx_in(c, 0);
-    if (reduce_attr(c, &a, &nothing))
-        onnx_out(c, 0, nothing ? x : onnx_call1(c, c->row->relay, &a, x));
+    if (!reduce_attr(c, &a, &nothing))
+        return;
+    tn_dtype t = onnx_type(x)->dtype; /* bools are reduced as 0 and 1 */
+    x = tn_dtype_is_bool(t) ? onnx_cast(c, x, TN_U8) : x;
+    onnx_out(c, 0, onnx_cast(c, nothing ? x : onnx_call1(c, c->row->relay, &a, x), t));
 }
 
 // clang-format off

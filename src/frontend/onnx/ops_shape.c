@@ -26,7 +26,13 @@ static void reshape(onnx_conv *c)
         if (tn_is_value(shape.at[i], 0))
             onnx_fail(c, "onnx-E009", "allowzero=1 with a shape that has an extent of 0 is not supported");
     tn_reshape_attr a = {tn_dims_make(c->arena, shape.n, shape.at)};
-    onnx_out(c, 0, onnx_call1(c, &tn_op_reshape, &a, x));
+    tn_value y = onnx_call1(c, &tn_op_reshape, &a, x);
+    const tn_type *from = onnx_type(x), *to = onnx_type(y);
+    for (int i = 0; i < to->n && !c->bad; i++) /* Relay's 0 means "as it was" */
+        if (tn_is_value(to->dim[i], 0) && (i >= from->n || from->dim[i] != to->dim[i]))
+            onnx_fail(c, "onnx-E009", "a reshape of %s that moves the extent of 0 is not supported",
+                      onnx_type_text(c, from));
+    onnx_out(c, 0, y);
 }
 
 static void flatten(onnx_conv *c)
@@ -167,7 +173,8 @@ static void constant_of_shape(onnx_conv *c)
         v = onnx_reshape(c, (tn_value){n, 0}, 0, NULL);
     }
     if (shape.n > ONNX_MAX_RANK)
-        onnx_fail(c, "onnx-E022", "the shape has %u dimensions; at most %d are supported", (unsigned)shape.n, ONNX_MAX_RANK);
+        onnx_fail(c, "onnx-E022", "the shape has %u dimensions; at most %d are supported", (unsigned)shape.n,
+                  ONNX_MAX_RANK);
     tn_broadcast_to_attr a = {tn_dims_make(c->arena, shape.n, shape.at)};
     onnx_out(c, 0, shape.n ? onnx_call1(c, &tn_op_broadcast_to, &a, v) : v);
 }

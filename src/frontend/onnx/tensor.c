@@ -40,10 +40,12 @@ bool onnx_dtype(onnx_import *im, int64_t type, const char *what, const tn_loc *l
         return true;
     }
     if (known)
-        (void)tn_error(im->g->ctx, "onnx-E011", loc, "%s is of type %s, which is not supported; convert it to a float or "
-                       "integer type", what, types[type].name);
+        (void)tn_error(im->g->ctx, "onnx-E011", loc,
+                       "%s is of type %s, which is not supported; convert it to a float or integer type",
+                       what, types[type].name);
     else
-        (void)tn_error(im->g->ctx, "onnx-E011", loc, "%s is of type %lld, which no known ONNX version has", what, (long long)type);
+        (void)tn_error(im->g->ctx, "onnx-E011", loc, "%s is of type %lld, which no known ONNX version has",
+                       what, (long long)type);
     return false;
 }
 
@@ -93,6 +95,8 @@ static const tn_blob *typed_blob(tn_graph *g, const onnx_tensor *t, const data_t
 {
     void *at;
     const tn_blob *b = tn_graph_blob(g, bytes, &at);
+    if (bytes == 0)
+        return b;
     switch (type->storage) {
     case IN_FLOATS:
         memcpy(at, t->float_data.at, bytes);
@@ -163,20 +167,30 @@ tn_node *onnx_constant(onnx_import *im, const onnx_tensor *t, const char *name, 
     tn_dtype dtype;
     size_t count, bytes;
     if (t->data_location == 1 || t->external_data.n)
-        return (void)tn_error(im->g->ctx, "onnx-E012", loc, "tensor \"%s\" keeps its data in another file, which is not "
-                              "supported; save the model with its data inside", name ? name : ""), NULL;
+        return (void)tn_error(im->g->ctx, "onnx-E012", loc,
+                              "tensor \"%s\" keeps its data in another file, which is not supported; "
+                              "save the model with its data inside",
+                              name ? name : ""),
+               NULL;
     if (!onnx_dtype(im, t->data_type, tn_arena_printf(a, "tensor \"%s\"", name ? name : ""), loc, &dtype))
         return NULL;
     const data_type *type = &types[t->data_type];
     if (t->dims.n > ONNX_MAX_RANK)
-        return refuse(im, loc, name, tn_arena_printf(a, "it has %zu dimensions; at most %d are supported", t->dims.n, ONNX_MAX_RANK));
+        return refuse(
+            im, loc, name,
+            tn_arena_printf(a, "it has %zu dimensions; at most %d are supported", t->dims.n, ONNX_MAX_RANK));
     if (!measure(t, tn_dtype_bytes(dtype), &count, &bytes))
         return refuse(im, loc, name, "its dimensions are negative or too large; the model is damaged");
     const tn_blob *blob = data_of(im, t, type, count, bytes);
     if (!blob)
-        return refuse(im, loc, name, tn_arena_printf(a, "its dimensions ask for %zu bytes (%zu of %s), but %zu bytes are given; "
-                                                     "the model is damaged", bytes, count, type->name,
-                                                     t->raw_data.n ? t->raw_data.n
-                                                                   : typed_count(t, type->storage) * tn_dtype_bytes(dtype)));
-    return tn_constant_new(im->g, im->r, NULL, tn_type_tensor_i(im->g->pool, dtype, (int)t->dims.n, t->dims.at), blob, name);
+        return refuse(
+            im, loc, name,
+            tn_arena_printf(a,
+                            "its dimensions ask for %zu bytes (%zu of %s), but %zu bytes are given; the "
+                            "model is damaged",
+                            bytes, count, type->name,
+                            t->raw_data.n ? t->raw_data.n
+                                          : typed_count(t, type->storage) * tn_dtype_bytes(dtype)));
+    return tn_constant_new(im->g, im->r, NULL,
+                           tn_type_tensor_i(im->g->pool, dtype, (int)t->dims.n, t->dims.at), blob, name);
 }

@@ -1,0 +1,305 @@
+/* The command line parser. It reads what users of Python's argparse type: --flag value, --flag=value, unambiguous
+ * beginnings of flags, -f value, -fvalue, -vv, negative numbers as values, -- before an operand that looks
+ * like a flag. */
+#include "cli/args.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct { /* where parsing stands */
+    tn_args *args;
+    int argc, at; /* argv[at] is the next word */
+    char *const *argv;
+    bool only_operands; /* after -- */
+} parser;
+
+static const tn_flag *each_flag(const tn_command *c, const tn_flag *f, int *table)
+{
+    f = f ? f + 1 : c->flags[*table = 0];
+    while (f && !f->name)
+        f = ++*table < TN_COMMAND_TABLES ? c->flags[*table] : NULL;
+    return f;
+}
+
+static bool looks_like_number(const char *s)
+{
+    char *end;
+    if (*s != '-' || !strchr("0123456789.", s[1]) || !s[1]) return false;
+    strtod(s, &end);
+    return *end == 0;
+}
+
+static bool is_flag(const parser *p, const char *word)
+{
+    return !p->only_operands && word[0] == '-' && word[1] && !looks_like_number(word);
+}
+
+/* ---- finding the row ---- */
+
+static bool is_family(const tn_flag *f)
+{
+    return f->name[strlen(f->name) - 1] == '*';
+}
+
+static bool begins_with(const tn_flag *f, const char *name, size_t n)
+{
+    return n && !is_family(f) && strncmp(f->name, name, n) == 0;
+}
+
+static int ambiguous(const tn_command *c, const char *name, size_t n)
+{
+    char list[256] = "";
+    int table;
+    for (const tn_flag *f = NULL; (f = each_flag(c, f, &table));)
+        if (begins_with(f, name, n) && strlen(list) + strlen(f->name) + 8 < sizeof list) {
+            memcpy(list + strlen(list), *list ? ", --" : "--", *list ? 5 : 3);
+            memcpy(list + strlen(list), f->name, strlen(f->name) + 1);
+        }
+    return tn_usage_error(c, "--%.*s could be %s", (int)n, name, list);
+}
+
+/* The flag called name[0..n), or the only one that begins so. A family ("target-cuda-*") stands behind both. */
+static int find_long(const tn_command *c, const char *name, size_t n, const tn_flag **out)
+{
+    const tn_flag *begins = NULL, *family = NULL;
+    int count = 0, table;
+    for (const tn_flag *f = NULL; (f = each_flag(c, f, &table));) {
+        if (strncmp(f->name, name, n) == 0 && f->name[n] == 0) {
+            *out = f;
+            return TN_EXIT_OK;
+        }
+        size_t k = strlen(f->name) - 1;
+        if (is_family(f) && n > k && memcmp(f->name, name, k) == 0)
+            family = f;
+        else if (begins_with(f, name, n))
+            begins = f, count++;
+    }
+    if (count > 1)
+        return ambiguous(c, name, n);
+    *out = begins ? begins : family;
+    return *out ? TN_EXIT_OK : tn_usage_error(c, "there is no flag --%.*s", (int)n, name);
+}
+
+static const tn_flag *find_letter(const tn_command *c, char letter)
+{
+    int table;
+    for (const tn_flag *f = NULL; (f = each_flag(c, f, &table));)
+        if (f->letter == letter) return f;
+    return NULL;
+}
+
+/* ---- values ---- */
+
+static bool is_switch(const tn_flag *f)
+{
+    return f->kind == TN_FLAG_SWITCH || f->kind == TN_FLAG_ALONE;
+}
+
+/* "so, mlf" of "so|mlf!" */
+static void list_choices(const char *values, char *list, size_t room)
+{
+    size_t n = 0;
+    for (; *values && n + 3 < room; values++)
+        if (*values == '|')
+            list[n++] = ',', list[n++] = ' ';
+        else if (*values != '!')
+            list[n++] = *values;
+    list[n] = 0;
+}
+
+static int check_choice(const tn_command *c, const tn_flag *f, const char *text)
+{
+    char list[256];
+    size_t n = strlen(text);
+    for (const char *v = f->values; v; v = strchr(v, '|') ? strchr(v, '|') + 1 : NULL) {
+        size_t len = strcspn(v, "|!");
+        if (len != n || memcmp(v, text, n) != 0)
+            continue;
+        return v[len] == '!' ? tn_error_print("--%s %s is not supported yet", f->name, text) : TN_EXIT_OK;
+    }
+    list_choices(f->values, list, sizeof list);
+    return tn_usage_error(c, "--%s %s: choose from %s", f->name, text, list);
+}
+
+static int check_int(const tn_command *c, const tn_flag *f, const char *text)
+{
+    char *end;
+    errno = 0;
+    long v = strtol(text, &end, 10);
+    if (!*text || *end)
+        return tn_usage_error(c, "--%s %s: not a whole number", f->name, text);
+    if (errno || v < f->low || v > f->high)
+        return f->high == INT_MAX ? tn_usage_error(c, "--%s %s: at least %d is needed", f->name, text, f->low)
+                                  : tn_usage_error(c, "--%s %s: out of %d .. %d", f->name, text, f->low, f->high);
+    return TN_EXIT_OK;
+}
+
+/* text NULL: a switch */
+static int give(parser *p, const tn_flag *f, const char *text)
+{
+    tn_args *a = p->args;
+    int status = TN_EXIT_OK;
+    if (f->kind == TN_FLAG_CHOICE)
+        status = check_choice(a->command, f, text);
+    else if (f->kind == TN_FLAG_INT)
+        status = check_int(a->command, f, text);
+    if (status != TN_EXIT_OK)
+        return status;
+    a->given[a->n_given++] = (struct tn_given){f, text};
+    a->verbose += strcmp(f->name, "verbose") == 0;
+    a->help |= strcmp(f->name, "help") == 0;
+    return TN_EXIT_OK;
+}
+
+/* attached: the value in the same word, or NULL */
+static int take_value(parser *p, const tn_flag *f, const char *attached)
+{
+    if (!attached && (p->at >= p->argc || is_flag(p, p->argv[p->at])))
+        return tn_usage_error(p->args->command, "--%s needs a value", f->name);
+    return give(p, f, attached ? attached : p->argv[p->at++]);
+}
+
+/* ---- words ---- */
+
+static int take_long(parser *p, const char *word)
+{
+    const tn_command *c = p->args->command;
+    const tn_flag *f = NULL;
+    size_t n = strcspn(word, "=");
+    const char *attached = word[n] ? word + n + 1 : NULL;
+    int status = find_long(c, word, n, &f);
+    if (status != TN_EXIT_OK)
+        return status;
+    if (is_family(f))
+        return tn_error_print("--%.*s is not supported yet", (int)n, word);
+    if (f->refused)
+        return tn_error_print("--%s is not supported yet", f->name);
+    if (!is_switch(f))
+        return take_value(p, f, attached);
+    if (attached)
+        return tn_usage_error(c, "--%s takes no value", f->name);
+    return give(p, f, NULL);
+}
+
+static int take_letters(parser *p, const char *word)
+{
+    const tn_command *c = p->args->command;
+    for (; *word; word++) {
+        const tn_flag *f = find_letter(c, *word);
+        if (!f)
+            return tn_usage_error(c, "there is no flag -%c", *word);
+        if (!is_switch(f))
+            return take_value(p, f, word[1] ? word + 1 + (word[1] == '=') : NULL);
+        int status = give(p, f, NULL);
+        if (status != TN_EXIT_OK)
+            return status;
+    }
+    return TN_EXIT_OK;
+}
+
+static int take_operand(parser *p, const char *word)
+{
+    const tn_command *c = p->args->command;
+    if (!c->operand)
+        return tn_usage_error(c, "nothing is expected where %s stands", word);
+    if (p->args->operand)
+        return tn_usage_error(c, "one %s is expected, but %s follows %s", c->operand, word, p->args->operand);
+    p->args->operand = word;
+    return TN_EXIT_OK;
+}
+
+static int take_word(parser *p)
+{
+    const char *word = p->argv[p->at++];
+    if (!is_flag(p, word))
+        return take_operand(p, word);
+    if (strcmp(word, "--") == 0) {
+        p->only_operands = true;
+        return TN_EXIT_OK;
+    }
+    return word[1] == '-' ? take_long(p, word + 2) : take_letters(p, word + 1);
+}
+
+static bool operand_optional(const tn_args *a)
+{
+    for (int i = 0; i < a->n_given; i++)
+        if (a->given[i].flag->kind == TN_FLAG_ALONE) return true;
+    return false;
+}
+
+static size_t words_bound(int argc, char *const argv[])
+{
+    size_t n = 1;
+    for (int i = 0; i < argc; i++)
+        n += strlen(argv[i]) + 1; /* -vvv gives one flag a letter */
+    return n;
+}
+
+int tn_args_parse(tn_args *args, const tn_command *command, int argc, char *const argv[])
+{
+    parser p = {.args = args, .argc = argc, .argv = argv};
+    *args = (tn_args){.command = command};
+    args->given = calloc(words_bound(argc, argv), sizeof *args->given);
+    if (!args->given)
+        return tn_error_print("out of memory");
+    while (p.at < argc && !args->help) {
+        int status = take_word(&p);
+        if (status != TN_EXIT_OK)
+            return status;
+    }
+    if (command->operand && !args->operand && !operand_optional(args))
+        return tn_usage_error(command, "%s is missing", command->operand);
+    return TN_EXIT_OK;
+}
+
+void tn_args_deinit(tn_args *args)
+{
+    free(args->given);
+    args->given = NULL;
+}
+
+/* ---- looking at the result ---- */
+
+static const tn_flag *flag_at(const tn_args *args, const char *name)
+{
+    int table;
+    const tn_flag *f = NULL;
+    while ((f = each_flag(args->command, f, &table)))
+        if (strcmp(f->name, name) == 0) break;
+    assert(f && "a flag of this command");
+    return f;
+}
+
+const char *tn_args_text(const tn_args *args, const char *flag)
+{
+    const tn_flag *f = flag_at(args, flag);
+    for (int i = args->n_given; i-- > 0;)
+        if (args->given[i].flag == f) return args->given[i].text;
+    return f->fallback;
+}
+
+int tn_args_int(const tn_args *args, const char *flag)
+{
+    const char *text = tn_args_text(args, flag);
+    return text ? (int)strtol(text, NULL, 10) : 0;
+}
+
+int tn_args_count(const tn_args *args, const char *flag)
+{
+    const tn_flag *f = flag_at(args, flag);
+    int n = 0;
+    for (int i = 0; i < args->n_given; i++)
+        n += args->given[i].flag == f;
+    return n;
+}
+
+const char *tn_args_at(const tn_args *args, const char *flag, int k)
+{
+    const tn_flag *f = flag_at(args, flag);
+    for (int i = 0; i < args->n_given; i++)
+        if (args->given[i].flag == f && k-- == 0) return args->given[i].text;
+    return NULL;
+}

@@ -1,0 +1,33 @@
+#ifndef TN_CLI_CLI_H
+#define TN_CLI_CLI_H
+/* The commands. Each takes a parsed command line and returns an exit code; main.c has the table. */
+#include "cli/args.h"
+#include "tenon/tenon.h"
+
+int tn_compile_command(const tn_args *args);
+int tn_run_command(const tn_args *args);
+int tn_dump_command(const tn_args *args);
+int tn_opt_command(const tn_args *args);
+int tn_interpret_command(const tn_args *args);
+int tn_verify_command(const tn_args *args);
+int tn_version_command(const tn_args *args);
+
+extern const tn_flag tn_compile_flags[], tn_run_flags[], tn_dump_flags[], tn_opt_flags[], tn_interpret_flags[];
+extern const tn_flag tn_model_flags[];  /* model.c: how a model is read and compiled; compile, dump, opt, interpret */
+extern const tn_flag tn_common_flags[]; /* --verbose, --help */
+
+/* ---- model.c ---- */
+
+typedef struct tn_model_options { /* the flags of tn_model_flags, and a session to use them with */
+    tenon *session;
+    tenon_options options;
+    char *target; /* composed from --target and --target-llvm-* */
+} tn_model_options;
+
+/* Returns TN_EXIT_OK, or prints and returns another code. Deinit either way. */
+int tn_model_options_init(tn_model_options *m, const tn_args *args);
+void tn_model_options_deinit(tn_model_options *m);
+/* What the session said, as it is, on stderr; returns `failed` ? TN_EXIT_ERROR : TN_EXIT_OK. */
+int tn_model_messages(const tn_model_options *m, int failed);
+
+#endif

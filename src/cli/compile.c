@@ -1,0 +1,181 @@
+/* tenon compile: a model to a package, and a few lines about it. */
+#include "cli/cli.h"
+#include "cli/output.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+// clang-format off
+const tn_flag tn_compile_flags[] = {
+    TN_ROW_TEXT("output", 'o', "PATH", "module.tar", "the package"),
+    TN_ROW_CHOICE("output-format", 'f', "so|mlf!", "so", "kind of package"),
+    TN_ROW_CHOICE("executor", 0, "graph|aot", NULL, "accepted; a package holds both"),
+    TN_ROW_CHOICE("runtime", 0, "cpp|crt!", "cpp", "accepted"),
+    TN_ROW_TEXT("cross-compiler", 0, "COMMAND", NULL,
+                "links mod.so instead of ld; compiles it instead of cc with --target c"),
+    TN_ROW_TEXT("cross-compiler-options", 0, "TEXT", NULL, "its further options, split at blanks"),
+    TN_ROW_TEXT("dump-code", 0, "FORMATS", NULL,
+                "comma list of relay, tir, ll, asm, c: each written to <output>.<format>"),
+    TN_ROW_REFUSED("dump-offloads"),
+    TN_ROW_REFUSED("executor-graph-link-params"),
+    TN_ROW_REFUSED("executor-aot-link-params"),
+    TN_ROW_REFUSED("executor-aot-unpacked-api"),
+    TN_ROW_REFUSED("executor-aot-interface-api"),
+    TN_ROW_REFUSED("executor-aot-workspace-byte-alignment"),
+    TN_ROW_REFUSED("executor-aot-constant-byte-alignment"),
+    TN_ROW_REFUSED("runtime-cpp-system-lib"),
+    TN_ROW_REFUSED("runtime-crt-system-lib"),
+    TN_ROW_REFUSED("workspace-pools"),
+    TN_ROW_REFUSED("workspace-pools-targets"),
+    TN_ROW_REFUSED("workspace-pools-size-hint-bytes"),
+    TN_ROW_REFUSED("workspace-pools-clock-frequency-hz"),
+    TN_ROW_REFUSED("workspace-pools-read-bandwidth-bytes-per-cycle"),
+    TN_ROW_REFUSED("workspace-pools-write-bandwidth-bytes-per-cycle"),
+    TN_ROW_REFUSED("workspace-pools-read-latency-cycles"),
+    TN_ROW_REFUSED("workspace-pools-write-latency-cycles"),
+    TN_ROW_REFUSED("workspace-pools-target-burst-bytes"),
+    TN_ROW_REFUSED("print-pass-times"),
+    TN_ROW_REFUSED("print-ir-before"),
+    TN_ROW_REFUSED("print-ir-after"),
+    {0},
+};
+
+static const struct { const char *format, *stage; } dumps[] = {
+    {"relay", "relay"}, {"tir", "flat"}, {"ll", "ll"}, {"asm", "asm"}, {"c", "c"},
+};
+// clang-format on
+enum { N_DUMP = sizeof dumps / sizeof *dumps };
+
+/* ---- --dump-code ---- */
+
+/* The row of the next format in the comma list, or N_DUMP if there is none of that name. */
+static int next_dump(const char **at, int *out_n)
+{
+    int n = (int)strcspn(*at, ","), i = 0;
+    while (i < N_DUMP && ((int)strlen(dumps[i].format) != n || memcmp(dumps[i].format, *at, (size_t)n) != 0))
+        i++;
+    *at += n;
+    *out_n = n;
+    return i;
+}
+
+static int check_dumps(const tn_args *args)
+{
+    const char *at = tn_args_text(args, "dump-code");
+    int n;
+    for (; at && *at; at += *at == ',')
+        if (next_dump(&at, &n) == N_DUMP)
+            return tn_usage_error(args->command, "--dump-code %.*s: choose from relay, tir, ll, asm, c", n, at - n);
+    return TN_EXIT_OK;
+}
+
+static int write_dump(tn_model_options *m, const tn_args *args, int k)
+{
+    const char *text = NULL;
+    const void *params = NULL;
+    size_t n_params = 0;
+    char path[4096];
+    int failed = tenon_dump(m->session, args->operand, &m->options, dumps[k].stage, &text, &params, &n_params);
+    if (failed)
+        return tn_model_messages(m, failed);
+    const char *output = tn_args_text(args, "output");
+    if ((size_t)snprintf(path, sizeof path - 8, "%s.%s", output, dumps[k].format) >= sizeof path - 8)
+        return tn_error_print("%s: the name is too long", output);
+    int status = tn_output_write(path, text, strlen(text));
+    if (status != TN_EXIT_OK || strcmp(dumps[k].stage, "relay") != 0)
+        return status;
+    memcpy(path + strlen(path), ".params", sizeof ".params");
+    return tn_output_write(path, params, n_params);
+}
+
+static int write_dumps(tn_model_options *m, const tn_args *args)
+{
+    const char *at = tn_args_text(args, "dump-code");
+    int n, status = TN_EXIT_OK;
+    for (; at && *at && status == TN_EXIT_OK; at += *at == ',')
+        status = write_dump(m, args, next_dump(&at, &n));
+    return status;
+}
+
+/* ---- the report ---- */
+
+/* 4096 and smaller in bytes, more with a unit: "97.5 MiB". */
+static const char *size_text(uint64_t bytes, char text[32])
+{
+    static const char *const unit[] = {"bytes", "KiB", "MiB", "GiB", "TiB"};
+    double v = (double)bytes;
+    int u = 0;
+    for (; v > 4096 && u < 4; u++)
+        v /= 1024;
+    snprintf(text, 32, u ? "%.1f %s" : "%.0f %s", v, unit[u]);
+    return text;
+}
+
+static void print_details(const tenon_report *r)
+{
+    const struct { const char *name; uint64_t bytes;
+    } part[] = {{"constants", r->constant_bytes},
+                {"workspace", r->arena_bytes},
+                {"inputs", r->input_bytes},
+                {"outputs", r->output_bytes},
+                {"scratch", r->scratch_bytes}};
+    char text[32];
+    printf("seconds: import %.3f, graph %.3f, schedule %.3f, code %.3f, package %.3f\n", r->seconds_import,
+           r->seconds_graph, r->seconds_schedule, r->seconds_codegen, r->seconds_package);
+    printf("program: %u instructions", (unsigned)r->instructions);
+    for (size_t i = 0; i < sizeof part / sizeof *part; i++)
+        if (part[i].bytes) /* 0: none, or symbolic */
+            printf(", %s %s", part[i].name, size_text(part[i].bytes, text));
+    printf("\n");
+}
+
+static void print_report(const tenon_report *r, const char *output, int verbose)
+{
+    char text[32];
+    printf("%u kernel%s for %s", (unsigned)r->kernels, r->kernels == 1 ? "" : "s", r->target);
+    if (r->machine && *r->machine)
+        printf(" (%s)", r->machine);
+    printf("\n");
+    if (verbose)
+        print_details(r);
+    printf("exact peak memory: %s bytes\n", r->memory);
+    printf("%s: %s\n", output, size_text(r->package_bytes, text));
+}
+
+static int compile(tn_model_options *m, const tn_args *args)
+{
+    tenon_report report;
+    const char *output = tn_args_text(args, "output");
+    bool progress = isatty(STDERR_FILENO) && isatty(STDOUT_FILENO);
+    if (progress)
+        fprintf(stderr, "compiling %s ...", args->operand);
+    int failed = tenon_compile(m->session, args->operand, &m->options, output, &report);
+    if (progress)
+        fprintf(stderr, "\r%*s\r", (int)strlen(args->operand) + 14, "");
+    int status = tn_model_messages(m, failed);
+    if (status == TN_EXIT_OK)
+        print_report(&report, output, args->verbose);
+    return status;
+}
+
+int tn_compile_command(const tn_args *args)
+{
+    tn_model_options m;
+    int status = check_dumps(args);
+    if (status != TN_EXIT_OK)
+        return status;
+    status = tn_model_options_init(&m, args);
+    m.options.cross_compiler = tn_args_text(args, "cross-compiler");
+    m.options.cross_compiler_options = tn_args_text(args, "cross-compiler-options");
+    if (status == TN_EXIT_OK) {
+        tn_cleanup_begin(tn_args_text(args, "output"), true);
+        status = compile(&m, args);
+        if (status == TN_EXIT_OK)
+            status = write_dumps(&m, args);
+        tn_cleanup_end();
+    }
+    tn_model_options_deinit(&m);
+    return status;
+}

@@ -1,0 +1,144 @@
+/* tenon dump, tenon opt: text of a model's stages, and passes over text. */
+#include "cli/cli.h"
+#include "cli/output.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+// clang-format off
+const tn_flag tn_dump_flags[] = {
+    TN_ROW_TEXT("stage", 0, "NAME", NULL, "which stage (--list names them)"),
+    TN_ROW_TEXT("output", 'o', "PATH", NULL,
+                "file instead of standard output; with relay stages, constants go to PATH.params"),
+    TN_ROW_ALONE("list", 0, "print the stages"),
+    {0},
+};
+
+const tn_flag tn_opt_flags[] = {
+    TN_ROW(REPEAT, "pass", 0, "A,B,...", NULL,
+           "passes in order (--list names them); for TIR also Rule (the built-in schedule) and Schedule=FILE "
+           "(a trace); Verify", 0, 0),
+    TN_ROW_TEXT("output", 'o', "PATH", NULL, "file instead of standard output"),
+    TN_ROW_ALONE("list", 0, "print the passes"),
+    {0},
+};
+// clang-format on
+
+static int write_text(const char *path, const char *text)
+{
+    size_t n = strlen(text);
+    if (path)
+        return tn_output_write(path, text, n);
+    fwrite(text, 1, n, stdout);
+    return TN_EXIT_OK;
+}
+
+/* ---- dump ---- */
+
+static int list_stages(void)
+{
+    const char *name;
+    for (size_t i = 0; (name = tenon_stage_name(i)); i++)
+        printf("%s\n", name);
+    return TN_EXIT_OK;
+}
+
+static bool is_stage(const char *stage)
+{
+    const char *name;
+    for (size_t i = 0; (name = tenon_stage_name(i)); i++)
+        if (strcmp(name, stage) == 0) return true;
+    return false;
+}
+
+static int write_params(const char *path, const void *params, size_t n)
+{
+    size_t room = strlen(path) + sizeof ".params";
+    char *name = malloc(room);
+    if (!name)
+        return tn_error_print("out of memory");
+    snprintf(name, room, "%s.params", path);
+    int status = tn_output_write(name, params, n);
+    free(name);
+    return status;
+}
+
+static int dump(tn_model_options *m, const tn_args *args, const char *stage)
+{
+    const char *text = NULL, *path = tn_args_text(args, "output");
+    const void *params = NULL;
+    size_t n_params = 0;
+    int failed = tenon_dump(m->session, args->operand, &m->options, stage, &text, &params, &n_params);
+    int status = tn_model_messages(m, failed);
+    if (status == TN_EXIT_OK && path && params) /* first: text without its constants reads as if it had none */
+        status = write_params(path, params, n_params);
+    return status == TN_EXIT_OK ? write_text(path, text) : status;
+}
+
+int tn_dump_command(const tn_args *args)
+{
+    tn_model_options m;
+    const char *stage = tn_args_text(args, "stage");
+    if (tn_args_count(args, "list"))
+        return list_stages();
+    if (!stage || !is_stage(stage))
+        return stage ? tn_usage_error(args->command, "--stage %s: `tenon dump --list` prints the stages", stage)
+                     : tn_usage_error(args->command, "--stage is missing");
+    int status = tn_model_options_init(&m, args);
+    tn_cleanup_begin(tn_args_text(args, "output"), false);
+    if (status == TN_EXIT_OK)
+        status = dump(&m, args, stage);
+    tn_cleanup_end();
+    tn_model_options_deinit(&m);
+    return status;
+}
+
+/* ---- opt ---- */
+
+static int list_passes(void)
+{
+    const char *name, *doc = "";
+    for (size_t i = 0; (name = tenon_pass_name(i, &doc)); i++)
+        printf("%-28s %s\n", name, doc);
+    return TN_EXIT_OK;
+}
+
+/* All --pass values with commas between; heap, NULL: out of memory. */
+static char *join_passes(const tn_args *args)
+{
+    size_t room = 1, n = 0;
+    int count = tn_args_count(args, "pass");
+    for (int i = 0; i < count; i++)
+        room += strlen(tn_args_at(args, "pass", i)) + 1;
+    char *all = calloc(1, room);
+    for (int i = 0; i < count && all; i++)
+        n += (size_t)snprintf(all + n, room - n, "%s%s", i ? "," : "", tn_args_at(args, "pass", i));
+    return all;
+}
+
+static int opt(tn_model_options *m, const tn_args *args, const char *passes)
+{
+    const char *text = NULL;
+    int failed = tenon_opt(m->session, args->operand, passes, &m->options, &text);
+    int status = tn_model_messages(m, failed);
+    return status == TN_EXIT_OK ? write_text(tn_args_text(args, "output"), text) : status;
+}
+
+int tn_opt_command(const tn_args *args)
+{
+    tn_model_options m;
+    if (tn_args_count(args, "list"))
+        return list_passes();
+    int status = tn_model_options_init(&m, args);
+    char *passes = join_passes(args);
+    if (!passes)
+        status = tn_error_print("out of memory");
+    tn_cleanup_begin(tn_args_text(args, "output"), false);
+    if (status == TN_EXIT_OK)
+        status = opt(&m, args, passes);
+    tn_cleanup_end();
+    free(passes);
+    tn_model_options_deinit(&m);
+    return status;
+}

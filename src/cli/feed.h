@@ -1,0 +1,34 @@
+#ifndef TN_CLI_FEED_H
+#define TN_CLI_FEED_H
+/* A model's inputs: from an .npz, and made up where it has none. And its outputs to an .npz. */
+#include "cli/npz.h"
+#include "tenon/runtime.h"
+
+typedef struct tn_feed {
+    uint32_t n;
+    tn_array *array; /* one per input, in the model's order, names not owned */
+} tn_feed;
+
+/* Takes `npz` (NULL: none) and fills what it lacks by `mode`: "random", "zeros" or "ones".
+ *
+ *   input   what the model takes; symbolic extents (-1) are bound by the arrays given, else 1, which is said on stderr
+ *   random  int8 and uint8: whole numbers in [0, 128); others: in (-1, 1), cast. SplitMix64 seeded with the
+ *   input's index, so
+ *           an input's values depend on its place, type and shape alone
+ *   fails   printed: an array that is no input, or has another type or shape (the inputs are listed) */
+int tn_feed_init(tn_feed *f, uint32_t n, const tnr_tensor_info input[], const char *npz, const char *mode);
+void tn_feed_deinit(tn_feed *f);
+
+/* "float32[1, 3, n]"; returns text. */
+const char *tn_info_text(const tnr_tensor_info *info, char text[512]);
+const char *tn_tensor_text(DLDataType type, int32_t ndim, const int64_t *shape, char text[512]);
+
+/* fill.c. Bytes of one element, 0 for types that are not whole bytes. bool in either spelling has one. */
+size_t tn_element_bytes(DLDataType type);
+/* count elements of out; returns 0, or 1 for a type it cannot make. */
+int tn_fill(void *out, DLDataType type, size_t count, const char *mode, uint64_t seed);
+/* An array for the tensor under `name` (not copied), its data in fresh memory: bfloat16 becomes float32.
+ * Prints what fails. */
+int tn_array_from_tensor(const char *name, const DLTensor *t, tn_array *out);
+
+#endif

@@ -1,0 +1,132 @@
+/* tenon interpret: a model by an interpreter, with the inputs and outputs of `tenon run`. */
+#include "cli/cli.h"
+#include "cli/feed.h"
+#include "cli/output.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+// clang-format off
+const tn_flag tn_interpret_flags[] = {
+    TN_ROW_CHOICE("stage", 0, "relay|tir|tir-scheduled|flat", "relay", "what is interpreted"),
+    TN_ROW_TEXT("inputs", 'i', "NPZ", NULL, "input arrays, under the inputs' names"),
+    TN_ROW_TEXT("outputs", 'o', "NPZ", NULL, "where the outputs go, as output_0, output_1, ..."),
+    TN_ROW_CHOICE("fill-mode", 0, "random|zeros|ones", "random", "inputs that --inputs does not give (fixed seed)"),
+    {0},
+};
+// clang-format on
+
+typedef struct { /* the model's inputs, out of the session's hands */
+    int n;
+    tenon_tensor *tensor; /* names are heap */
+    tnr_tensor_info *info;
+    tn_feed feed;
+} inputs;
+
+static int copy_descriptions(inputs *in, int n, const tenon_tensor from[])
+{
+    in->tensor = calloc((size_t)n + 1, sizeof *in->tensor);
+    in->info = calloc((size_t)n + 1, sizeof *in->info);
+    for (int i = 0; in->tensor && in->info && i < n; i++) {
+        tenon_tensor *t = &in->tensor[i];
+        *t = from[i];
+        t->name = strdup(from[i].name);
+        if (!t->name)
+            return tn_error_print("out of memory");
+        in->n = i + 1;
+        in->info[i] = (tnr_tensor_info){
+            .name = t->name, .dtype = {t->code, t->bits, 1}, .ndim = t->ndim, .shape = t->shape};
+    }
+    return in->tensor && in->info ? TN_EXIT_OK : tn_error_print("out of memory");
+}
+
+static int read_inputs(inputs *in, tn_model_options *m, const tn_args *args)
+{
+    int n = 0;
+    const tenon_tensor *from = NULL;
+    int status = tn_model_messages(m, tenon_inputs(m->session, args->operand, &m->options, &n, &from));
+    if (status == TN_EXIT_OK)
+        status = copy_descriptions(in, n, from);
+    if (status == TN_EXIT_OK)
+        status = tn_feed_init(&in->feed, (uint32_t)n, in->info, tn_args_text(args, "inputs"),
+                              tn_args_text(args, "fill-mode"));
+    if (status != TN_EXIT_OK)
+        return status;
+    tenon_tensor *given = calloc((size_t)n + 1, sizeof *given);
+    if (!given)
+        return tn_error_print("out of memory");
+    for (int i = 0; i < n; i++) {
+        const tn_array *a = &in->feed.array[i];
+        given[i] = in->tensor[i];
+        given[i].data = a->data;
+        given[i].bytes = a->type.data_bytes;
+        memcpy(given[i].shape, a->type.shape, sizeof given[i].shape);
+    }
+    free(in->tensor);
+    in->tensor = given; /* info's shapes are no longer looked at */
+    return TN_EXIT_OK;
+}
+
+static void free_inputs(inputs *in)
+{
+    tn_feed_deinit(&in->feed);
+    for (int i = 0; i < in->n; i++)
+        free((char *)in->tensor[i].name);
+    free(in->tensor);
+    free(in->info);
+}
+
+static int save(const char *path, int n, const tenon_tensor out[])
+{
+    tn_array *a = calloc((size_t)n + 1, sizeof *a);
+    char (*name)[24] = calloc((size_t)n + 1, sizeof *name);
+    int status = a && name ? TN_EXIT_OK : tn_error_print("out of memory"), k = 0;
+    for (; k < n && status == TN_EXIT_OK; k++) {
+        DLTensor t = {.data = out[k].data,
+                      .ndim = out[k].ndim,
+                      .dtype = {out[k].code, out[k].bits, 1},
+                      .shape = (int64_t *)out[k].shape};
+        snprintf(name[k], sizeof *name, "output_%d", k);
+        status = tn_array_from_tensor(name[k], &t, &a[k]);
+    }
+    if (status == TN_EXIT_OK)
+        status = tn_npz_write(path, n, a);
+    while (k--)
+        free(a[k].data);
+    free(a);
+    free(name);
+    return status;
+}
+
+static int interpret(tn_model_options *m, const tn_args *args, inputs *in)
+{
+    const char *path = tn_args_text(args, "outputs");
+    const tenon_tensor *out = NULL;
+    char text[512];
+    int n = 0, status = read_inputs(in, m, args);
+    if (status == TN_EXIT_OK)
+        status =
+            tn_model_messages(m, tenon_interpret(m->session, args->operand, &m->options,
+                                                 tn_args_text(args, "stage"), in->n, in->tensor, &n, &out));
+    if (status != TN_EXIT_OK)
+        return status;
+    for (int i = 0; i < n && !path; i++)
+        printf("output_%d: %s\n", i,
+               tn_tensor_text((DLDataType){out[i].code, out[i].bits, 1}, out[i].ndim, out[i].shape, text));
+    return path ? save(path, n, out) : status;
+}
+
+int tn_interpret_command(const tn_args *args)
+{
+    tn_model_options m;
+    inputs in = {0};
+    int status = tn_model_options_init(&m, args);
+    tn_cleanup_begin(tn_args_text(args, "outputs"), false);
+    if (status == TN_EXIT_OK)
+        status = interpret(&m, args, &in);
+    tn_cleanup_end();
+    free_inputs(&in);
+    tn_model_options_deinit(&m);
+    return status;
+}

@@ -1,0 +1,29 @@
+#ifndef TN_CLI_NPZ_H
+#define TN_CLI_NPZ_H
+/* NumPy's .npz: a zip of .npy files. Read stored and deflated, written stored and with the same bytes each
+ * time. All errors are printed, naming the file and the array. */
+#include "cli/npy.h"
+
+typedef struct tn_npz tn_npz; /* an archive opened for reading */
+
+typedef struct tn_array {
+    char *name; /* heap */
+    tn_npy type;
+    void *data; /* heap, 64-aligned, type.data_bytes (at least 1); NULL: not read */
+} tn_array;
+
+/* Opens the archive and reads the headers of all its arrays; the data come with tn_npz_read, once it is known
+ * that they are wanted. Both return an enum tn_exit; free(NULL) does nothing. */
+int tn_npz_open(const char *path, tn_npz **out);
+int tn_npz_count(const tn_npz *z);
+const tn_array *tn_npz_at(const tn_npz *z, int i);
+int tn_npz_read(tn_npz *z, int i, void **out_data); /* heap, 64-aligned, the caller's */
+void tn_npz_free(tn_npz *z);
+
+/* Writes arrays under their names; the file is there whole or not at all. */
+int tn_npz_write(const char *path, int n, const tn_array array[]);
+
+/* 64-aligned heap memory of at least one byte, or NULL. */
+void *tn_array_alloc(size_t n);
+
+#endif

@@ -1,0 +1,181 @@
+/* --profile: calls of equal kernels on equal shapes as one row, the longest first, then the sum and the whole run. */
+#include "cli/feed.h"
+#include "cli/report.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct {
+    char *name, *shapes; /* heap */
+    uint64_t ns;
+    uint32_t count;
+} row;
+
+struct tn_profile {
+    row *rows;
+    size_t n, room;
+    bool failed; /* out of memory: the table would lack rows */
+};
+
+enum { N_COLUMN = 6 };
+typedef struct { char *cell[N_COLUMN]; } line; /* cells are heap texts */
+
+tn_profile *tn_profile_new(void)
+{
+    return calloc(1, sizeof(tn_profile));
+}
+
+void tn_profile_free(tn_profile *p)
+{
+    for (size_t i = 0; p && i < p->n; i++) {
+        free(p->rows[i].name);
+        free(p->rows[i].shapes);
+    }
+    if (p)
+        free(p->rows);
+    free(p);
+}
+
+static char *shapes_text(const tnr_profile_event *e)
+{
+    char *all = NULL, one[512];
+    size_t n = 0;
+    FILE *to = open_memstream(&all, &n);
+    for (uint32_t i = 0; to && i < e->n_in + e->n_out; i++)
+        fprintf(to, "%s%s", i ? ", " : "", tn_tensor_text(e->arg[i].dtype, e->arg[i].ndim, e->arg[i].shape, one));
+    if (to)
+        fclose(to);
+    return all;
+}
+
+static bool add_row(tn_profile *p, const char *name, char *shapes, uint64_t ns)
+{
+    if (p->n == p->room) {
+        size_t room = p->room ? 2 * p->room : 64;
+        row *more = realloc(p->rows, room * sizeof *more);
+        if (!more)
+            return false;
+        p->rows = more;
+        p->room = room;
+    }
+    char *copy = strdup(name);
+    if (!copy)
+        return false;
+    p->rows[p->n++] = (row){copy, shapes, ns, 1};
+    return true;
+}
+
+void tn_profile_add(void *user, const tnr_profile_event *e)
+{
+    tn_profile *p = user;
+    char *shapes = shapes_text(e);
+    for (size_t i = 0; shapes && i < p->n; i++) {
+        if (strcmp(p->rows[i].name, e->kernel) == 0 && strcmp(p->rows[i].shapes, shapes) == 0) {
+            p->rows[i].ns += e->nanoseconds;
+            p->rows[i].count++;
+            free(shapes);
+            return;
+        }
+    }
+    if (!shapes || !add_row(p, e->kernel, shapes, e->nanoseconds)) {
+        free(shapes);
+        p->failed = true;
+    }
+}
+
+/* ---- the table ---- */
+
+/* "1,234.56": two decimals, thousands apart. */
+static char *amount(double v)
+{
+    char digits[48], *text = malloc(64);
+    int n = snprintf(digits, sizeof digits, "%.2f", v), k = 0;
+    for (int i = 0; i < n && text; i++) {
+        if (i && i < n - 3 && (n - 3 - i) % 3 == 0)
+            text[k++] = ',';
+        text[k++] = digits[i];
+    }
+    if (text)
+        text[k] = 0;
+    return text;
+}
+
+static char *whole(uint64_t v)
+{
+    char *text = malloc(24);
+    if (text)
+        snprintf(text, 24, "%llu", (unsigned long long)v);
+    return text;
+}
+
+static line make_line(const char *name, uint64_t ns, uint64_t total, const char *device, uint64_t count,
+                      const char *shapes)
+{
+    return (line){{strdup(name), amount((double)ns / 1e3),
+                   total ? amount(100.0 * (double)ns / (double)total) : strdup(""), strdup(device),
+                   count ? whole(count) : strdup(""), strdup(shapes)}};
+}
+
+static void print_line(const line *l, const int width[N_COLUMN])
+{
+    for (int c = 0; c < N_COLUMN; c++)
+        printf(c ? "  %*s" : "%-*s", width[c], l->cell[c] ? l->cell[c] : "");
+    printf("\n");
+}
+
+static int by_time(const void *a, const void *b)
+{
+    const row *x = a, *y = b;
+    if (x->ns != y->ns)
+        return x->ns < y->ns ? 1 : -1;
+    int order = strcmp(x->name, y->name);
+    return order ? order : strcmp(x->shapes, y->shapes);
+}
+
+/* Heading, one line a row, a rule, the sum, the whole. */
+static void make_table(const tn_profile *p, uint64_t total, line *at)
+{
+    static const char *const head[] = {"Name", "Duration (us)", "Percent", "Device", "Count", "Argument Shapes"};
+    uint64_t sum = 0, calls = 0;
+    for (int c = 0; c < N_COLUMN; c++)
+        at->cell[c] = strdup(head[c]);
+    at++;
+    for (size_t i = 0; i < p->n; i++) {
+        const row *r = &p->rows[i];
+        *at++ = make_line(r->name, r->ns, total, "cpu0", r->count, r->shapes);
+        sum += r->ns;
+        calls += r->count;
+    }
+    for (int c = 0; c < N_COLUMN; c++)
+        at->cell[c] = strdup(c ? "" : "----------");
+    at++;
+    *at++ = make_line("Sum", sum, total, "", calls, "");
+    *at = make_line("Total", total, 0, "cpu0", 1, "");
+}
+
+int tn_profile_print(tn_profile *p, uint64_t total, int threads, const char *executor)
+{
+    size_t n = p->n + 4;
+    int width[N_COLUMN] = {0};
+    line *table = p->failed ? NULL : calloc(n, sizeof *table);
+    if (!table)
+        return 1;
+    if (p->n)
+        qsort(p->rows, p->n, sizeof *p->rows, by_time);
+    make_table(p, total, table);
+    for (size_t i = 0; i < n; i++)
+        for (int c = 0; c < N_COLUMN; c++) {
+            int len = table[i].cell[c] ? (int)strlen(table[i].cell[c]) : 0;
+            width[c] = len > width[c] ? len : width[c];
+        }
+    for (size_t i = 0; i < n; i++) {
+        print_line(&table[i], width);
+        for (int c = 0; c < N_COLUMN; c++)
+            free(table[i].cell[c]);
+    }
+    free(table);
+    printf("\nConfiguration\n-------------\nNumber of threads: %d\nExecutor: %s\n", threads, executor);
+    return 0;
+}

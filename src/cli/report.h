@@ -1,0 +1,21 @@
+#ifndef TN_CLI_REPORT_H
+#define TN_CLI_REPORT_H
+/* What `tenon run` prints about a run, in the form that users of tvmc know. */
+#include "tenon/runtime.h"
+
+/* The table of --print-time over n means, in nanoseconds each; sorts `ns`. */
+void tn_print_times(int n, double ns[]);
+
+/* The largest n values of the first row of a tensor, with their places. Returns 0, or 1 for a type that has
+ * no order. */
+int tn_print_top(const DLTensor *t, int n);
+
+typedef struct tn_profile tn_profile; /* calls of one run, equal ones as one row */
+
+tn_profile *tn_profile_new(void); /* NULL: out of memory */
+void tn_profile_free(tn_profile *p);
+tnr_profile_fn tn_profile_add;    /* for tnr_profile_set; user is the profile */
+/* Prints the table; total: the wall time of the run, in nanoseconds. Returns 0, or 1 if memory ran out meanwhile. */
+int tn_profile_print(tn_profile *p, uint64_t total, int threads, const char *executor);
+
+#endif

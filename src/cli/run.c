@@ -1,0 +1,228 @@
+/* tenon run: a package on this machine. */
+#include "cli/cli.h"
+#include "cli/feed.h"
+#include "cli/output.h"
+#include "cli/report.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+// clang-format off
+const tn_flag tn_run_flags[] = {
+    TN_ROW_TEXT("inputs", 'i', "NPZ", NULL, "input arrays, under the inputs' names"),
+    TN_ROW_TEXT("outputs", 'o', "NPZ", NULL, "where the outputs go, as output_0, output_1, ..."),
+    TN_ROW_CHOICE("fill-mode", 0, "random|zeros|ones", "random", "inputs that --inputs does not give (fixed seed)"),
+    TN_ROW_CHOICE("device", 0, "cpu|cuda!|cl!|metal!|vulkan!|rocm!|micro!", "cpu", "where to run"),
+    TN_ROW_CHOICE("executor", 0, "aot|graph", NULL, "aot where the package has it, else graph"),
+    TN_ROW_INT("threads", 0, 1, 256, NULL,
+               "threads that compute; else TVM_NUM_THREADS, OMP_NUM_THREADS, the cores"),
+    TN_ROW_SWITCH("print-time", 0, "run once more, then repeat x number times, and print a table"),
+    TN_ROW_INT("repeat", 0, 1, INT_MAX, "1", "measurements"),
+    TN_ROW_INT("number", 0, 1, INT_MAX, "1", "runs a measurement is the mean of"),
+    TN_ROW_SWITCH("end-to-end", 0, "times include setting inputs and copying outputs"),
+    TN_ROW_INT("print-top", 0, 1, INT_MAX, NULL, "the largest values of output_0[0] and their indices"),
+    TN_ROW_SWITCH("profile", 0, "print the time of each kernel"),
+    TN_ROW_REFUSED("rpc-key"),
+    TN_ROW_REFUSED("rpc-tracker"),
+    TN_ROW_REFUSED("project-option"),
+    TN_ROW_REFUSED("list-options"),
+    {0},
+};
+// clang-format on
+
+typedef struct {
+    const tn_args *args;
+    tnr_module *module;
+    tnr_instance *instance;
+    int executor; /* enum tnr_executor */
+    tn_feed feed;
+    tnr_tensor_info *info; /* of the inputs */
+    tnr_error err;
+} runner;
+
+static int fail(const runner *r)
+{
+    return tn_error_print("%s", r->err.message);
+}
+
+static uint64_t now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+/* ---- making ready ---- */
+
+static int open_package(runner *r)
+{
+    const char *executor = tn_args_text(r->args, "executor");
+    if (tnr_module_open(r->args->operand, NULL, &r->module, &r->err))
+        return fail(r);
+    r->executor = TNR_EXECUTOR_AOT;
+    if (executor ? strcmp(executor, "graph") == 0 : !tnr_module_has_executor(r->module, TNR_EXECUTOR_AOT))
+        r->executor = TNR_EXECUTOR_GRAPH;
+    if (tn_args_count(r->args, "threads") && tnr_threads_set(tn_args_int(r->args, "threads"), &r->err))
+        return fail(r);
+    tnr_instance_options o = {.executor = r->executor};
+    return tnr_instance_new(r->module, &o, &r->instance, &r->err) ? fail(r) : TN_EXIT_OK;
+}
+
+static int set_inputs(runner *r)
+{
+    for (uint32_t i = 0; i < r->feed.n; i++) {
+        tn_array *a = &r->feed.array[i];
+        DLTensor t = {.data = a->data,
+                      .device = {kDLCPU, 0},
+                      .ndim = a->type.ndim,
+                      .dtype = r->info[i].dtype,
+                      .shape = a->type.shape};
+        if (tnr_set_input_at(r->instance, i, &t, &r->err))
+            return fail(r);
+    }
+    return TN_EXIT_OK;
+}
+
+static int feed(runner *r)
+{
+    uint32_t n = tnr_input_count(r->module);
+    r->info = calloc(n + 1u, sizeof *r->info);
+    if (!r->info)
+        return tn_error_print("out of memory");
+    for (uint32_t i = 0; i < n; i++)
+        if (tnr_input_info(r->module, i, &r->info[i], &r->err)) return fail(r);
+    int status = tn_feed_init(&r->feed, n, r->info, tn_args_text(r->args, "inputs"),
+                              tn_args_text(r->args, "fill-mode"));
+    return status == TN_EXIT_OK ? set_inputs(r) : status;
+}
+
+/* ---- running ---- */
+
+static int copy_outputs(runner *r)
+{
+    for (uint32_t i = 0; i < tnr_output_count(r->module); i++) {
+        DLTensor t;
+        tn_array a;
+        if (tnr_get_output_at(r->instance, i, &t, &r->err))
+            return fail(r);
+        int status = tn_array_from_tensor("output", &t, &a);
+        free(a.data);
+        if (status != TN_EXIT_OK)
+            return status;
+    }
+    return TN_EXIT_OK;
+}
+
+static int run_once(runner *r, bool end_to_end)
+{
+    int status = end_to_end ? set_inputs(r) : TN_EXIT_OK;
+    if (status == TN_EXIT_OK && tnr_run(r->instance, &r->err))
+        return fail(r);
+    return status == TN_EXIT_OK && end_to_end ? copy_outputs(r) : status;
+}
+
+static int measure(runner *r)
+{
+    int repeat = tn_args_int(r->args, "repeat"), number = tn_args_int(r->args, "number"), status = TN_EXIT_OK;
+    bool end_to_end = tn_args_count(r->args, "end-to-end") > 0;
+    double *ns = calloc((size_t)repeat, sizeof *ns);
+    if (!ns)
+        return tn_error_print("out of memory for %d measurements", repeat);
+    for (int i = 0; i < repeat && status == TN_EXIT_OK; i++) {
+        uint64_t start = now();
+        for (int k = 0; k < number && status == TN_EXIT_OK; k++)
+            status = run_once(r, end_to_end);
+        ns[i] = (double)(now() - start) / number;
+    }
+    if (status == TN_EXIT_OK)
+        tn_print_times(repeat, ns);
+    free(ns);
+    return status;
+}
+
+static int profile(runner *r)
+{
+    tn_profile *p = tn_profile_new();
+    if (!p)
+        return tn_error_print("out of memory");
+    tnr_profile_set(r->instance, tn_profile_add, p);
+    uint64_t start = now();
+    int status = run_once(r, false);
+    uint64_t total = now() - start;
+    tnr_profile_set(r->instance, NULL, NULL);
+    if (status == TN_EXIT_OK &&
+        tn_profile_print(p, total, tnr_threads_get(), r->executor == TNR_EXECUTOR_AOT ? "AOT" : "Graph"))
+        status = tn_error_print("out of memory for the profile");
+    tn_profile_free(p);
+    return status;
+}
+
+/* ---- results ---- */
+
+static int save_outputs(runner *r, const char *path)
+{
+    uint32_t n = tnr_output_count(r->module), k = 0;
+    tn_array *a = calloc(n + 1u, sizeof *a);
+    char (*name)[24] = calloc(n + 1u, sizeof *name);
+    int status = a && name ? TN_EXIT_OK : tn_error_print("out of memory");
+    for (; k < n && status == TN_EXIT_OK; k++) {
+        DLTensor t;
+        snprintf(name[k], sizeof *name, "output_%u", (unsigned)k);
+        status = tnr_get_output_at(r->instance, k, &t, &r->err) ? fail(r) : tn_array_from_tensor(name[k], &t, &a[k]);
+    }
+    if (status == TN_EXIT_OK)
+        status = tn_npz_write(path, (int)n, a);
+    while (k--)
+        free(a[k].data);
+    free(a);
+    free(name);
+    return status;
+}
+
+static int print_top(runner *r, int n)
+{
+    DLTensor t;
+    char text[512];
+    if (tnr_get_output_at(r->instance, 0, &t, &r->err))
+        return fail(r);
+    if (tn_print_top(&t, n))
+        return tn_error_print("--print-top: output_0 is %s, which cannot be ranked",
+                              tn_tensor_text(t.dtype, t.ndim, t.shape, text));
+    return TN_EXIT_OK;
+}
+
+static int run(runner *r)
+{
+    const tn_args *a = r->args;
+    const char *outputs = tn_args_text(a, "outputs");
+    int status = open_package(r);
+    if (status == TN_EXIT_OK)
+        status = feed(r);
+    if (status == TN_EXIT_OK)
+        status = run_once(r, false);
+    if (status == TN_EXIT_OK && tn_args_count(a, "profile"))
+        status = profile(r);
+    if (status == TN_EXIT_OK && tn_args_count(a, "print-time"))
+        status = measure(r);
+    if (status == TN_EXIT_OK && tn_args_count(a, "print-top"))
+        status = print_top(r, tn_args_int(a, "print-top"));
+    if (status == TN_EXIT_OK && outputs)
+        status = save_outputs(r, outputs);
+    return status;
+}
+
+int tn_run_command(const tn_args *args)
+{
+    runner r = {.args = args};
+    tn_cleanup_begin(tn_args_text(args, "outputs"), false);
+    int status = run(&r);
+    tn_cleanup_end();
+    tnr_instance_free(r.instance);
+    tnr_module_release(r.module);
+    tn_feed_deinit(&r.feed);
+    free(r.info);
+    return status;
+}

@@ -1,0 +1,36 @@
+/* tenon version, tenon verify: the commands that say what something is. */
+#include "cli/cli.h"
+
+#include <stdio.h>
+
+// clang-format off
+const tn_flag tn_common_flags[] = {
+    TN_ROW_SWITCH("verbose", 'v', "say more; may be repeated"),
+    TN_ROW_ALONE("help", 'h', "print this"),
+    {0},
+};
+// clang-format on
+
+int tn_version_command(const tn_args *args)
+{
+    (void)args;
+    printf("tenon %s\n", tenon_version());
+    return TN_EXIT_OK;
+}
+
+int tn_verify_command(const tn_args *args)
+{
+    tenon *t = tenon_new();
+    if (!t)
+        return tn_error_print("out of memory");
+    const char *text = NULL;
+    int failed = tenon_verify(t, args->operand, &text);
+    fputs(tenon_messages(t), stderr);
+    if (!failed)
+        printf("%s: a package\n%sNothing of it was run. Running it runs its native code (mod.so) with your "
+               "rights: run only what "
+               "you trust.\n",
+               args->operand, text);
+    tenon_free(t);
+    return failed ? TN_EXIT_ERROR : TN_EXIT_OK;
+}

@@ -1,0 +1,385 @@
+/* Executors agree: each case is lowered, every pass keeps its meaning, and the flat function gives the same bits in the
+ * interpreter, in C and in LLVM. Inputs end at a page that may not be touched, outputs too, so an access outside kills. */
+#include "base/file.h"
+#include "base/rng.h"
+#include "codegen/codegen.h"
+#include "ir/eval.h"
+#include "lower/lower.h"
+#include "schedule/schedule.h"
+#include "tir_fixture.h"
+
+#include <dlfcn.h>
+#include <math.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "codegen_cases.h"
+
+extern char **environ;
+enum { MAX_ARGS = 16, PAGE = 4096 };
+
+/* ---- arguments ---- */
+
+typedef struct arg {
+    tn_dtype dtype;
+    int64_t n;              /* elements */
+    size_t bytes, mapped;
+    uint8_t *map, *at;      /* at ends where the forbidden page begins */
+} arg;
+
+typedef struct args { int n; arg a[MAX_ARGS]; void *at[MAX_ARGS]; } args;
+
+static int64_t evaluate(const tn_func *f, const tn_expr *e, const int64_t sym[])
+{
+    const tn_expr *from[8], *to[8];
+    int64_t v = -1;
+    for (uint32_t i = 0; i < f->n_symbol; i++) {
+        from[i] = tn_sym(f->pool, f->symbol[i].name);
+        to[i] = tn_idx(f->pool, sym[i]);
+    }
+    e = tn_simplify(f->pool, NULL, tn_subst(f->pool, e, (int)f->n_symbol, from, to));
+    assert_true(tn_is_int(e, &v));
+    return v;
+}
+
+static double special_value(tn_rng *r)
+{
+    static const double v[] = {NAN, INFINITY, -INFINITY, 0.0, -0.0, 0x1p-130, -0x1p-149, 1e38, -3e38, 1, -1, 0.5, 1.5, 2.5, -2.5, 88, 200, -104};
+    return v[tn_rng_below(r, sizeof v / sizeof *v)];
+}
+
+static void fill(const equal_case *c, arg *a, tn_rng *r)
+{
+    uint32_t size = tn_dtype_bytes(a->dtype);
+    for (int64_t i = 0; i < a->n; i++) {
+        tn_scalar v;
+        if (tn_dtype_is_float(a->dtype))
+            v.f = c->special && tn_rng_below(r, 3) == 0 ? special_value(r) : tn_rng_unit(r) * 4 - 2;
+        else if (tn_dtype_is_bool(a->dtype))
+            v.i = (int64_t)tn_rng_below(r, 2);
+        else
+            v.i = c->below ? (int64_t)tn_rng_below(r, (uint64_t)c->below) : (int64_t)tn_rng_next(r);
+        if (tn_dtype_is_float(a->dtype))
+            v = tn_eval_cast(TN_F64, a->dtype, v);
+        else if (!tn_dtype_is_bool(a->dtype))
+            v = tn_eval_cast(TN_I64, a->dtype, v);
+        tn_scalar_write(a->dtype, a->at + (size_t)i * size, v);
+    }
+}
+
+/* Memory for the parameters of a flat function; inputs random, outputs a pattern. */
+static void args_init(const equal_case *c, const tn_func *f, const int64_t sym[], args *out)
+{
+    tn_rng r = {12345};
+    out->n = (int)f->n_param;
+    for (int i = 0; i < out->n; i++) {
+        const tn_buffer *b = &f->buffer[f->param[i]];
+        arg *a = &out->a[i];
+        a->dtype = b->dtype;
+        a->n = evaluate(f, b->dim[0], sym);
+        a->bytes = (size_t)a->n * tn_dtype_bytes(b->dtype);
+        a->mapped = (a->bytes + PAGE - 1) / PAGE * PAGE + 2 * PAGE;
+        a->map = mmap(NULL, a->mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        assert_true(a->map != MAP_FAILED);
+        mprotect(a->map, PAGE, PROT_NONE);
+        mprotect(a->map + a->mapped - PAGE, PAGE, PROT_NONE);
+        memset(a->map + PAGE, 0xa5, a->mapped - 2 * PAGE);
+        a->at = a->map + a->mapped - PAGE - a->bytes;
+        out->at[i] = a->at;
+        if (!b->written)
+            fill(c, a, &r);
+    }
+}
+
+static void args_deinit(args *x)
+{
+    for (int i = 0; i < x->n; i++)
+        munmap(x->a[i].map, x->a[i].mapped);
+}
+
+/* ---- comparing ---- */
+
+static bool close_enough(tn_dtype t, tn_scalar want, tn_scalar got, double tol)
+{
+    if (!tn_dtype_is_float(t))
+        return want.i == got.i;
+    if (isnan(want.f) || isnan(got.f))
+        return isnan(want.f) && isnan(got.f);
+    return want.f == got.f || fabs(want.f - got.f) <= tol * fmax(1, fabs(want.f));
+}
+
+/* tol < 0: the same bits, but a NaN may be any. */
+static void compare(const char *name, const char *who, const tn_func *f, const args *want, const args *got, double tol)
+{
+    for (int i = 0; i < want->n; i++) {
+        const arg *a = &want->a[i], *b = &got->a[i];
+        uint32_t size = tn_dtype_bytes(a->dtype);
+        for (int64_t k = 0; k < a->n; k++) {
+            tn_scalar x = tn_scalar_read(a->dtype, a->at + (size_t)k * size), y = tn_scalar_read(a->dtype, b->at + (size_t)k * size);
+            bool same = tol < 0 ? memcmp(a->at + (size_t)k * size, b->at + (size_t)k * size, size) == 0 || (close_enough(a->dtype, x, y, 0) && x.f != x.f)
+                                : close_enough(a->dtype, x, y, tol);
+            if (!same)
+                fail_msg("%s, %s: %s[%lld] is %a (%lld) instead of %a (%lld)", name, who, f->buffer[f->param[i]].name, (long long)k, y.f,
+                         (long long)y.i, x.f, (long long)x.i);
+        }
+        for (size_t k = PAGE; k < a->mapped - PAGE - a->bytes; k++)
+            assert_int_equal(b->map[k], 0xa5);
+    }
+}
+
+/* ---- lowering, each pass checked ---- */
+
+static int n_rows(const equal_case *c)
+{
+    int n = 0;
+    while (n < 3 && c->sym[n][0])
+        n++;
+    return n ? n : 1;
+}
+
+static void interpret(fixture *x, const equal_case *c, const char *who, const tn_func *f, args *a, const int64_t sym[])
+{
+    tn_status st = tn_func_run(f, a->at, sym);
+    if ((st != TN_OK) != c->fails)
+        fail_msg("%s, %s: the interpreter %s\n%s\n%s", c->name, who, c->fails ? "accepts it" : "refuses it", diags(x), printed(x, f));
+}
+
+/* Print, parse, print gives the same text; the verifier agrees. */
+static void check_form(fixture *x, const equal_case *c, const char *who, const tn_func *f)
+{
+    tn_buf first = {0}, second = {0};
+    tn_func *again = NULL;
+    size_t n;
+    if (tn_func_verify(f) != TN_OK)
+        fail_msg("%s after %s: %s\n%s", c->name, who, diags(x), printed(x, f));
+    tn_func_print(f, &first);
+    if (tn_func_parse(&x->ctx, &x->arena, &x->pool, "printed", first.at, first.n, &again, 1, &n) != TN_OK)
+        fail_msg("%s after %s does not read back: %s\n%s", c->name, who, diags(x), first.at);
+    tn_func_print(again, &second);
+    if (strcmp(first.at, second.at) != 0)
+        fail_msg("%s after %s prints differently once read back:\n%s\n%s", c->name, who, first.at, second.at);
+    tn_buf_deinit(&first);
+    tn_buf_deinit(&second);
+}
+
+static void check_meaning(fixture *x, const equal_case *c, const char *who, const tn_func *f, args want[3], const tn_func *flat, bool exact)
+{
+    for (int r = 0; r < n_rows(c); r++) {
+        args a;
+        args_init(c, flat, c->sym[r], &a);
+        interpret(x, c, who, f, &a, c->sym[r]);
+        if (!c->fails)
+            compare(c->name, who, flat, &want[r], &a, exact ? 0 : c->tol);
+        args_deinit(&a);
+    }
+}
+
+static tn_func *scheduled(fixture *x, const equal_case *c, const tn_func *f)
+{
+    tn_sched *s = TN_NEW(&x->arena, tn_sched);
+    uint32_t line = 0;
+    tn_sched_init(s, f, &x->arena, &x->pool);
+    tn_verdict v = c->trace ? tn_trace_replay(s, c->trace, strlen(c->trace), &line) : TN_DONE;
+    if (v != TN_DONE)
+        fail_msg("%s: step %u of the schedule is refused: %s\n%s", c->name, line, tn_verdict_texts[v], printed(x, s->func));
+    check_form(x, c, "its schedule", s->func);
+    return s->func;
+}
+
+/* The flat function's parameters are one-dimensional: their memory serves all stages. */
+static tn_func *lowered_copy(fixture *x, const equal_case *c, const tn_func *f, const tn_machine *m)
+{
+    tn_flat flat;
+    tn_func *g = tn_func_clone(f, &x->arena, &x->pool);
+    if (tn_lower(g, m, &flat) != TN_OK)
+        fail_msg("%s: %s", c->name, diags(x));
+    return g;
+}
+
+static void lower_case(fixture *x, const equal_case *c, const tn_machine *m, tn_flat *out)
+{
+    tn_func *f = read_func(x, c->text), *s = scheduled(x, c, f), *shape = lowered_copy(x, c, f, m);
+    args want[3];
+    for (int r = 0; r < n_rows(c); r++) {
+        args_init(c, shape, c->sym[r], &want[r]);
+        interpret(x, c, "the text", f, &want[r], c->sym[r]);
+    }
+    check_meaning(x, c, "its schedule", s, want, shape, false);
+    for (size_t i = 0; i < tn_n_lower_passes; i++) {
+        if (tn_lower_passes[i].run(s, m) != TN_OK)
+            fail_msg("%s: %s fails: %s", c->name, tn_lower_passes[i].name, diags(x));
+        check_form(x, c, tn_lower_passes[i].name, s);
+        check_meaning(x, c, tn_lower_passes[i].name, s, want, shape, false);
+    }
+    for (int r = 0; r < n_rows(c); r++)
+        args_deinit(&want[r]);
+    if (getenv("TENON_VERBOSE"))
+        print_message("%s\n", printed(x, s));
+    s = scheduled(x, c, f);
+    assert_int_equal(tn_lower(s, m, out), TN_OK);
+}
+
+/* ---- running compiled kernels ---- */
+
+static int64_t size_of(tn_size s, const int64_t *sym)
+{
+    return s.fn ? s.fn(sym) : s.value;
+}
+
+/* Tasks run last to first: they may not depend on each other. */
+static int32_t launch(const tn_kernel *k, void *const *at, const int64_t *sym)
+{
+    static const tn_host host = {0};
+    const tn_variant *v = &k->variant[0];
+    size_t work = (size_t)size_of(v->work_bytes, sym);
+    void *w = work ? aligned_alloc(64, (work + 63) / 64 * 64) : NULL, *scratch = v->scratch_bytes ? aligned_alloc(64, (v->scratch_bytes + 63) / 64 * 64) : NULL;
+    tn_call call = {.arg = at, .sym = sym, .work = w, .host = &host};
+    int32_t status = 0;
+    if (w)
+        memset(w, 0xc3, work);
+    for (uint64_t p = 0; p < v->n_phase && status == 0; p++)
+        for (int64_t t = size_of(v->phase[p].tasks, sym); t > 0 && status == 0; t--) {
+            if (scratch)
+                memset(scratch, 0x5a, v->scratch_bytes);
+            status = v->phase[p].run(&call, 0, (uint32_t)(t - 1), scratch);
+        }
+    free(w);
+    free(scratch);
+    return status;
+}
+
+static void check_library(fixture *x, const char *who, const tn_library *lib, const tn_flat *flat)
+{
+    assert_int_equal(lib->n_kernel, N_CASES);
+    for (int i = 0; i < N_CASES; i++) {
+        const equal_case *c = &cases[i];
+        const tn_kernel *k = &lib->kernel[i];
+        assert_string_equal(k->name, c->name);
+        for (int r = 0; r < n_rows(c); r++) {
+            args want, got;
+            args_init(c, flat[i].func, c->sym[r], &want);
+            args_init(c, flat[i].func, c->sym[r], &got);
+            interpret(x, c, "the flat function", flat[i].func, &want, c->sym[r]);
+            int32_t status = launch(k, got.at, c->sym[r]);
+            if (c->fails)
+                assert_true(status > 0 && (uint32_t)status <= k->n_check && strstr(diags(x), k->check[status - 1]) != NULL);
+            else if (status)
+                fail_msg("%s, %s: status %d", c->name, who, status);
+            else
+                compare(c->name, who, flat[i].func, &want, &got, -1);
+            args_deinit(&want);
+            args_deinit(&got);
+        }
+    }
+}
+
+/* ---- the backends ---- */
+
+static int run_cc(const char *const argv[])
+{
+    pid_t pid;
+    int status = -1;
+    if (posix_spawnp(&pid, argv[0], NULL, NULL, (char *const *)(uintptr_t)argv, environ) != 0)
+        return -1;
+    waitpid(pid, &status, 0);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+static void check_c(fixture *x, const tn_unit *u, const tn_flat *flat)
+{
+    tn_buf text = {0};
+    char source[64], object[64];
+    if (tn_emit_c(u, &text) != TN_OK)
+        fail_msg("%s", diags(x));
+    snprintf(source, sizeof source, "./equal_%d.c", (int)getpid());
+    snprintf(object, sizeof object, "./equal_%d.so", (int)getpid());
+    assert_int_equal(tn_file_write(&x->ctx, source, text.at, text.n), TN_OK);
+    const char *const argv[] = {"cc", "-O2", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", "-ffreestanding", "-o", object, source, "-lm", NULL};
+    assert_int_equal(run_cc(argv), 0);
+    void *lib = dlopen(object, RTLD_NOW | RTLD_LOCAL);
+    assert_non_null(lib);
+    if (!getenv("TENON_VERBOSE"))
+        unlink(source);
+    unlink(object);
+    tn_library_query_fn *query;
+    *(void **)&query = dlsym(lib, TENON_QUERY_SYMBOL);
+    assert_non_null(query);
+    check_library(x, "C", query(TENON_ABI_VERSION), flat);
+    dlclose(lib);
+    tn_buf_deinit(&text);
+}
+
+static void check_llvm(fixture *x, const tn_unit *u, const tn_flat *flat)
+{
+    const tn_llvm_api *api;
+    const tn_library *lib;
+    tn_jit *jit;
+    tn_llvm_options o = {.opt_level = 3, .threads = 1};
+    if (tn_llvm_open(&x->ctx, &api) != TN_OK)
+        fail_msg("%s", diags(x));
+    if (getenv("TENON_VERBOSE")) {
+        tn_buf ll = {0};
+        if (api->emit(u, &o, TN_LLVM_LL, &ll) == TN_OK)
+            assert_int_equal(tn_file_write(&x->ctx, "./equal.ll", ll.at, ll.n), TN_OK);
+        tn_buf_deinit(&ll);
+    }
+    if (api->jit(u, &o, &jit, &lib) != TN_OK)
+        fail_msg("%s", diags(x));
+    check_library(x, "LLVM", lib, flat);
+    api->jit_free(jit);
+}
+
+static void check_machine(const tn_machine *m)
+{
+    fixture x;
+    static tn_flat flat[N_CASES];
+    static tn_kernel_ir kernel[N_CASES];
+    fixture_init(&x);
+    for (int i = 0; i < N_CASES; i++) {
+        lower_case(&x, &cases[i], m, &flat[i]);
+        uint32_t n_out = 0;
+        for (uint32_t p = 0; p < flat[i].func->n_param; p++)
+            n_out += flat[i].func->buffer[flat[i].func->param[p]].written;
+        kernel[i] = (tn_kernel_ir){.name = cases[i].name, .source = "", .n_in = flat[i].func->n_param - n_out, .n_out = n_out, .n_variant = 1, .variant = &flat[i]};
+    }
+    tn_unit u = {.ctx = &x.ctx, .name = "default", .producer = "tenon test", .target = m->triple, .feature = m->feature, .n_feature = (uint32_t)m->n_feature,
+                 .n_kernel = N_CASES, .kernel = kernel};
+    check_c(&x, &u, flat);
+    check_llvm(&x, &u, flat);
+    fixture_deinit(&x);
+}
+
+static void test_this_machine(void **state)
+{
+    (void)state;
+    fixture x;
+    tn_machine m;
+    fixture_init(&x);
+    assert_int_equal(tn_machine_detect(&x.ctx, &m), TN_OK);
+    check_machine(&m);
+    fixture_deinit(&x);
+}
+
+/* Nothing but what every CPU of the family has: no fma. */
+static void test_plain_machine(void **state)
+{
+    (void)state;
+    fixture x;
+    tn_machine here;
+    fixture_init(&x);
+    assert_int_equal(tn_machine_detect(&x.ctx, &here), TN_OK);
+    tn_machine m = {.triple = here.triple};
+    tn_machine_derive(&m);
+    check_machine(&m);
+    fixture_deinit(&x);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_this_machine), cmocka_unit_test(test_plain_machine)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
