@@ -85,6 +85,12 @@ static inline kernel compile(bench *x, const char *text, const char *trace)
     const tn_library *lib;
     kernel out = {.trace = tn_arena_strdup(&x->arena, tn_buf_cstr(&b))};
     tn_buf_deinit(&b);
+    if (getenv("BENCH_ASM")) {
+        tn_buf code = {0};
+        if (x->llvm->emit(&u, &o, TN_LLVM_ASM, &code) == TN_OK)
+            fputs(tn_buf_cstr(&code), stdout);
+        tn_buf_deinit(&code);
+    }
     if (x->llvm->jit(&u, &o, &out.jit, &lib) != TN_OK)
         bench_fail(x, "code generation failed");
     out.variant = &lib->kernel[0].variant[0];
