@@ -1,8 +1,8 @@
 #ifndef TN_CODEGEN_CODEGEN_H
 #define TN_CODEGEN_CODEGEN_H
-/* What every code generator takes: a unit of flat kernels and the AOT program; what it gives: text or bytes that meet the
- * runtime only through tenon/abi.h. A backend walks the same flat TIR in the same order; tables indexed by expression
- * and statement kind are complete by static assert. Output is deterministic. */
+/* What every code generator takes: a unit of flat kernels and the AOT program; what it gives: text or bytes
+ * that meet the runtime only through tenon/abi.h. A backend walks the same flat TIR in the same order; tables
+ * indexed by expression and statement kind are complete by static assert. Output is deterministic. */
 #include "lower/lower.h"
 #include "tenon/abi.h"
 
@@ -10,7 +10,8 @@ typedef struct tn_kernel_ir {
     const char *name;               /* C identifier, func_name of mod.json */
     const char *source;             /* model nodes */
     uint32_t n_in, n_out;
-    uint32_t n_variant; const tn_flat *variant;   /* all with the same parameters and symbols (first one's order counts) */
+    /* all with the same parameters and symbols (first one's order counts) */
+    uint32_t n_variant; const tn_flat *variant;
 } tn_kernel_ir;
 
 /* The AOT program with sizes as expressions over `symbol` (see tn_program, tn_slot, tn_inst for the meaning). */

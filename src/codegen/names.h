@@ -7,6 +7,7 @@
 /* text with everything but letters, digits and _ replaced; never empty, never starting with a digit. */
 char *tn_c_identifier(tn_arena *a, const char *text);
 /* One unique identifier for each of n things; `taken` is kept up. */
-const char **tn_unique_names(tn_arena *a, uint32_t n, const char *(*name)(const void *user, uint32_t i), const void *user, tn_strmap *taken);
+const char **tn_unique_names(tn_arena *a, uint32_t n, const char *(*name)(const void *user, uint32_t i),
+                             const void *user, tn_strmap *taken);
 
 #endif

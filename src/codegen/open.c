@@ -35,7 +35,9 @@ tn_status tn_llvm_open(tn_ctx *ctx, const tn_llvm_api **out)
     if (!get && !ctx)
         st = TN_FAIL;
     else if (!get)
-        st = tn_error(ctx, "codegen-E001", NULL, "the LLVM code generator could not be opened: %s; install LLVM 19 or use --target c", dlerror());
+        st = tn_error(ctx, "codegen-E001", NULL,
+                      "the LLVM code generator could not be opened: %s; install LLVM 19 or use --target c",
+                      dlerror());
     else
         *out = get();
     tn_buf_deinit(&path);

@@ -48,10 +48,12 @@ uint32_t tn_flat_checks(const tn_kernel_ir *k, uint32_t max, const char *out[])
 
 static bool reserved(const char *name)
 {
-    static const char *const words[] = {"auto", "break", "case", "char", "const", "continue", "default", "do", "double", "else", "enum",
-                                        "extern", "float", "for", "goto", "if", "inline", "int", "long", "register", "restrict", "return",
-                                        "short", "signed", "sizeof", "static", "struct", "switch", "typedef", "union", "unsigned", "void",
-                                        "volatile", "while", "call", "step", "task", "scratch", "sym", "l", "r"};
+    static const char *const words[] = {
+        "auto",   "break",    "case",     "char",     "const", "continue", "default", "do",     "double",
+        "else",   "enum",     "extern",   "float",    "for",   "goto",     "if",      "inline", "int",
+        "long",   "register", "restrict", "return",   "short", "signed",   "sizeof",  "static", "struct",
+        "switch", "typedef",  "union",    "unsigned", "void",  "volatile", "while",   "call",   "step",
+        "task",   "scratch",  "sym",      "l",        "r"};
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         if (strcmp(name, words[i]) == 0)
             return true;
@@ -67,7 +69,8 @@ char *tn_c_identifier(tn_arena *a, const char *text)
     return isdigit((unsigned char)*s) ? tn_arena_printf(a, "v%s", s) : s;
 }
 
-const char **tn_unique_names(tn_arena *a, uint32_t n, const char *(*name)(const void *user, uint32_t i), const void *user, tn_strmap *taken)
+const char **tn_unique_names(tn_arena *a, uint32_t n, const char *(*name)(const void *user, uint32_t i),
+                             const void *user, tn_strmap *taken)
 {
     const char **out = TN_NEW_N(a, const char *, n);
     for (uint32_t i = 0; i < n; i++) {

@@ -3,8 +3,8 @@
  * The init runs where all reduce iterations are 0. A mask becomes an IF around the body, but for one case: where the
  * target lives in registers or task-local memory, the terms that only keep spatial iterations inside their extent are
  * dropped from the store (cells outside are unspecified). Loads of memory stay inside all the same: the last iteration
- * stands for those beyond it, lanes are masked. So the common tail of a tile has no branches. It is not done where a masked lane could trap (integer division), nor where the buffer does not
- * hold the padded tile.
+ * stands for those beyond it, lanes are masked. So the common tail of a tile has no branches. It is not done
+ * where a masked lane could trap (integer division), nor where the buffer does not hold the padded tile.
  */
 #include "lower/lower_impl.h"
 
@@ -30,7 +30,8 @@ static const tn_expr *domain_term(tn_pool *p, const tn_stmt *block, const tn_exp
         return NULL;
     for (uint32_t i = 0; i < block->u.block.n_iter; i++) {
         const tn_iter *it = &block->u.block.iter[i];
-        if (it->kind == TN_ITER_SPATIAL && (term->src[0] == it->var || term->src[0] == it->value) && term->src[1] == it->extent)
+        if (it->kind == TN_ITER_SPATIAL && (term->src[0] == it->var || term->src[0] == it->value) &&
+            term->src[1] == it->extent)
             return tn_lt(p, it->var, it->extent);
     }
     return NULL;
@@ -39,7 +40,8 @@ static const tn_expr *domain_term(tn_pool *p, const tn_stmt *block, const tn_exp
 static bool divides(const tn_expr *e, void *user)
 {
     bool *found = user;
-    bool op = e->kind == TN_E_FLOORDIV || e->kind == TN_E_FLOORMOD || e->kind == TN_E_TRUNCDIV || e->kind == TN_E_TRUNCMOD;
+    bool op = e->kind == TN_E_FLOORDIV || e->kind == TN_E_FLOORMOD || e->kind == TN_E_TRUNCDIV ||
+              e->kind == TN_E_TRUNCMOD;
     *found |= op && tn_dtype_is_int(e->dtype);
     return !*found;
 }
@@ -48,7 +50,8 @@ static bool divides(const tn_expr *e, void *user)
 
 typedef struct {
     const binding *b;
-    const tn_expr *term, *iter, *last;  /* iter < extent; last: the iteration that stands for those outside, NULL: a mask does */
+    /* iter < extent; last: the iteration that stands for those outside, NULL: a mask does */
+    const tn_expr *term, *iter, *last;
 } domain;
 
 static bool is_own(const binding *b, const tn_expr *var)
@@ -88,8 +91,8 @@ static const tn_expr *keep_inside(tn_pool *p, const tn_expr *e, void *user)
     if (w->last && tn_each(e, is_iteration, user))
         return tn_subst(p, e, 1, &w->iter, &w->last);
     const tn_expr *mask = tn_load_mask(e), *other = tn_load_other(e);
-    return tn_load(p, e->dtype, e->u.load.buffer, (int)e->u.load.n_index, e->src, mask ? tn_and(p, w->term, mask) : w->term,
-                   other ? other : tn_const(p, e->dtype, 0));
+    return tn_load(p, e->dtype, e->u.load.buffer, (int)e->u.load.n_index, e->src,
+                   mask ? tn_and(p, w->term, mask) : w->term, other ? other : tn_const(p, e->dtype, 0));
 }
 
 /* Lanes next to each other must read next to each other: they are masked. */
@@ -108,7 +111,8 @@ static const tn_expr *pad_reads(const binding *b, const tn_expr *value, int n, c
     tn_pool *p = b->f->pool;
     for (int i = 0; i < n; i++) {
         const tn_expr *iter = term[i]->src[0];
-        domain w = {b, term[i], iter, is_lane(b, iter) ? NULL : tn_min(p, iter, tn_sub(p, term[i]->src[1], tn_idx(p, 1)))};
+        domain w = {b, term[i], iter,
+                    is_lane(b, iter) ? NULL : tn_min(p, iter, tn_sub(p, term[i]->src[1], tn_idx(p, 1)))};
         value = tn_rewrite(p, value, keep_inside, &w);
     }
     return value;
@@ -122,7 +126,8 @@ static bool stays_inside(const binding *b, const tn_stmt *s)
     tn_pool *p = b->f->pool;
     for (uint32_t d = 0; d < s->u.store.n_index; d++) {
         const tn_expr *i = tn_simplify(p, &b->facts, bind(b, s->u.store.index[d]));
-        const tn_expr *inside = tn_and(p, tn_le(p, tn_idx(p, 0), i), tn_lt(p, i, b->f->buffer[s->u.store.buffer].dim[d]));
+        const tn_expr *inside =
+            tn_and(p, tn_le(p, tn_idx(p, 0), i), tn_lt(p, i, b->f->buffer[s->u.store.buffer].dim[d]));
         if (tn_prove(p, &b->facts, inside) != 1)
             return false;
     }
@@ -140,7 +145,8 @@ static bool relaxed(const binding *b, const tn_stmt *s)
 }
 
 /* Moves the statements of `from` before `at`, bound, under the domain terms (not bound) and the rest (bound). */
-static void place(const binding *b, tn_body *from, tn_stmt *at, int n_domain, const tn_expr *const term[], const tn_expr *rest)
+static void place(const binding *b, tn_body *from, tn_stmt *at, int n_domain, const tn_expr *const term[],
+                  const tn_expr *rest)
 {
     tn_func *f = b->f;
     tn_pool *p = f->pool;

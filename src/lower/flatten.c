@@ -38,7 +38,9 @@ static bool flatten_stmt(tn_stmt *s, void *user)
     flat *w = user;
     tn_stmt_exprs(s, flatten_expr, w);
     if (s->kind == TN_S_STORE) {
-        s->u.store.index = tn_arena_copy(w->f->arena, (const tn_expr *[]){offset(w, s->u.store.buffer, s->u.store.index)}, sizeof(tn_expr *), 8);
+        s->u.store.index =
+            tn_arena_copy(w->f->arena, (const tn_expr *[]){offset(w, s->u.store.buffer, s->u.store.index)},
+                          sizeof(tn_expr *), 8);
         s->u.store.n_index = 1;
     }
     return true;

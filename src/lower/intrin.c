@@ -1,15 +1,19 @@
-/* LowerIntrin: exp, log, tanh, sigmoid, erf, pow, sin and cos become TIR arithmetic, so every executor computes the same bits;
- * so do floor, ceil, trunc and round where the machine has no instruction for them and they would be calls.
+/* LowerIntrin: exp, log, tanh, sigmoid, erf, pow, sin and cos become TIR arithmetic, so every executor
+ * computes the same bits; so do floor, ceil, trunc and round where the machine has no instruction for them
+ * and they would be calls.
  *
- * Coefficients: our own weighted minimax fits (Remez exchange in 200-bit arithmetic; the weight makes the error one of the
- * result's last place), rounded to the type either at once or one after the other with the rest fitted again, whichever
- * was better. Splits of ln 2 and pi/2 have so many bits in their first part that its product with the multiple is exact.
- * Nothing here relies on rounded products, so contracting a*b + c afterwards only helps.
+ * Coefficients: our own weighted minimax fits (Remez exchange in 200-bit arithmetic; the weight makes the
+ * error one of the result's last place), rounded to the type either at once or one after the other with the
+ * rest fitted again, whichever was better. Splits of ln 2 and pi/2 have so many bits in their first part that
+ * its product with the multiple is exact. Nothing here relies on rounded products, so contracting a*b + c
+ * afterwards only helps.
  *
- * Largest error in ulp against a double (float64: 113-bit) libm, with and without contraction (tests/unit/test_lower_intrin.c):
+ * Largest error in ulp against a double (float64: 113-bit) libm, with and without contraction
+ * (tests/unit/test_lower_intrin.c):
  *             exp   log   tanh  sigmoid  erf   pow   sin   cos
  *   float32   1.1   0.9   1.3   2.1      1.2   0.6   1.9   1.9   with fma: exp 0.9
- *   float64   1.2   0.9   1.4   2.3      1.2    -    2.5   2.4   with fma: exp 0.9; pow has no float64 form (lower-E005)
+ *   float64   1.2   0.9   1.4   2.3      1.2    -    2.5   2.4   with fma: exp 0.9; pow has no float64 form
+ *   (lower-E005)
  * sin, cos: |x| <= 10^5; the float32 form keeps that to 10^6, then the error grows with |x|.
  * 16-bit floats go through float32. Denormals, infinities, NaN and signed zeros are those of C's functions.
  */
@@ -62,13 +66,22 @@ static ex with_sign(const gen *g, ex a, ex x)
 /* ---- exp: x = n ln 2 + r with |r| <= ln 2 / 2, e^x = 2^n p(r) ---- */
 
 static const double exp32[] = {1, 1, 0x1.fffffcp-2, 0x1.55548cp-3, 0x1.555858p-5, 0x1.123d8ap-7, 0x1.6abe6ep-10};
-static const double exp64[] = {1, 1, 0x1.000000000000ap-1, 0x1.55555555554fap-3, 0x1.555555555086cp-5, 0x1.1111111127c0bp-7,
-                               0x1.6c16c1842dd4ep-10, 0x1.a01a012a4f8c9p-13, 0x1.a0199a0199d90p-16, 0x1.71df2557af3eep-19,
-                               0x1.28ad7d4533b10p-22, 0x1.ad7f7cc403e95p-26};
+static const double exp64[] = {1,
+                               1,
+                               0x1.000000000000ap-1,
+                               0x1.55555555554fap-3,
+                               0x1.555555555086cp-5,
+                               0x1.1111111127c0bp-7,
+                               0x1.6c16c1842dd4ep-10,
+                               0x1.a01a012a4f8c9p-13,
+                               0x1.a0199a0199d90p-16,
+                               0x1.71df2557af3eep-19,
+                               0x1.28ad7d4533b10p-22,
+                               0x1.ad7f7cc403e95p-26};
 
-/* For x between about -104 and 89 (float64: -746 and 710), or NaN. Adding 1.5 * 2^23 (2^52) rounds to a multiple that is
- * then found in the low bits; the biased exponent is added with it. `whole`: the result may be outside the normal range, so
- * the scaling by 2^n takes two steps, of which only the second may round. */
+/* For x between about -104 and 89 (float64: -746 and 710), or NaN. Adding 1.5 * 2^23 (2^52) rounds to a
+ * multiple that is then found in the low bits; the biased exponent is added with it. `whole`: the result may
+ * be outside the normal range, so the scaling by 2^n takes two steps, of which only the second may round. */
 static ex exp_near(const gen *g, ex x, bool whole)
 {
     const int man = g->wide ? 52 : 23, bias = g->wide ? 1023 : 127;
@@ -141,10 +154,12 @@ static ex lower_log(const gen *g, ex x)
 
 /* ---- tanh: x + x^3 P(x^2) near 0, else 1 - 2 / (e^2x + 1) ---- */
 
-static const double tanh32[] = {-0x1.555554p-2, 0x1.11107ap-3, -0x1.b9f188p-5, 0x1.63a54ep-6, -0x1.0c5eb4p-7, 0x1.1a2758p-9};
-static const double tanh64[] = {-0x1.5555555555555p-2, 0x1.1111111111092p-3, -0x1.ba1ba1ba13597p-5, 0x1.664f48809319fp-6,
-                                -0x1.226e35079d1f2p-7, 0x1.d6d3bf78b6768p-9, -0x1.7da23547160ffp-10, 0x1.3549bf1a38d15p-11,
-                                -0x1.f485402cd1c5cp-13, 0x1.908e7e9dd1bdbp-14, -0x1.2ff7f1f6d703bp-15, 0x1.7ff438f176a7ap-17,
+static const double tanh32[] = {-0x1.555554p-2, 0x1.11107ap-3,  -0x1.b9f188p-5,
+                                0x1.63a54ep-6,  -0x1.0c5eb4p-7, 0x1.1a2758p-9};
+static const double tanh64[] = {-0x1.5555555555555p-2,  0x1.1111111111092p-3,   -0x1.ba1ba1ba13597p-5,
+                                0x1.664f48809319fp-6,   -0x1.226e35079d1f2p-7,  0x1.d6d3bf78b6768p-9,
+                                -0x1.7da23547160ffp-10, 0x1.3549bf1a38d15p-11,  -0x1.f485402cd1c5cp-13,
+                                0x1.908e7e9dd1bdbp-14,  -0x1.2ff7f1f6d703bp-15, 0x1.7ff438f176a7ap-17,
                                 -0x1.1e101a28571a1p-19};
 
 static ex lower_tanh(const gen *g, ex x)
@@ -158,17 +173,21 @@ static ex lower_tanh(const gen *g, ex x)
 
 /* ---- erf: x + x P(x^2) near 0, else 1 - erfc(x) ---- */
 
-static const double erf32[] = {0x1.06eba8p-3, -0x1.812740p-2, 0x1.ce2d64p-4, -0x1.b80120p-6, 0x1.544aa8p-8, -0x1.a61258p-11, 0x1.4f8d86p-14};
-static const double erf64[] = {0x1.06eba8214db69p-3, -0x1.812746b0379e6p-2, 0x1.ce2f21a042b20p-4, -0x1.b82ce3128499bp-6,
-                               0x1.565bcd0db02abp-8, -0x1.c02db3d8ec97ap-11, 0x1.f9a321a10ff3ap-14, -0x1.f4d1df3864567p-17,
-                               0x1.b9def193ea7ffp-20, -0x1.5f1d3678a8b09p-23, 0x1.f7a40f83054aap-27, -0x1.386ab9ad951d8p-30,
+static const double erf32[] = {0x1.06eba8p-3, -0x1.812740p-2,  0x1.ce2d64p-4, -0x1.b80120p-6,
+                               0x1.544aa8p-8, -0x1.a61258p-11, 0x1.4f8d86p-14};
+static const double erf64[] = {0x1.06eba8214db69p-3,   -0x1.812746b0379e6p-2,  0x1.ce2f21a042b20p-4,
+                               -0x1.b82ce3128499bp-6,  0x1.565bcd0db02abp-8,   -0x1.c02db3d8ec97ap-11,
+                               0x1.f9a321a10ff3ap-14,  -0x1.f4d1df3864567p-17, 0x1.b9def193ea7ffp-20,
+                               -0x1.5f1d3678a8b09p-23, 0x1.f7a40f83054aap-27,  -0x1.386ab9ad951d8p-30,
                                0x1.05799a4d09798p-34};
 /* log erfc(x) on [15/16, 4] */
-static const double erfc32[] = {-0x1.d4da88p-13, -0x1.20a7d6p+0, -0x1.4655f0p-1, -0x1.a9041ep-4, 0x1.6ad858p-6, -0x1.8c3d50p-9, 0x1.969dc0p-13};
+static const double erfc32[] = {-0x1.d4da88p-13, -0x1.20a7d6p+0, -0x1.4655f0p-1, -0x1.a9041ep-4,
+                                0x1.6ad858p-6,   -0x1.8c3d50p-9, 0x1.969dc0p-13};
 /* erfc(x) e^(x^2) on [1, 6] over u = (x - 2) / (x + 2) */
-static const double erfc64[] = {0x1.058671b52c776p-2, -0x1.b57034efd3f70p-2, 0x1.eeea7dc8a778ep-3, -0x1.437f0b68c342cp-4,
-                                0x1.e94715996da6ep-9, 0x1.ca95ed6de7338p-8, -0x1.bc25a2919988ap-11, -0x1.016b6fba54f40p-10,
-                                0x1.6d518d199ad22p-15, 0x1.6daddc7bce54ap-13, 0x1.d029655779c0dp-16, -0x1.ca3b952bd5c3bp-16,
+static const double erfc64[] = {0x1.058671b52c776p-2,   -0x1.b57034efd3f70p-2,  0x1.eeea7dc8a778ep-3,
+                                -0x1.437f0b68c342cp-4,  0x1.e94715996da6ep-9,   0x1.ca95ed6de7338p-8,
+                                -0x1.bc25a2919988ap-11, -0x1.016b6fba54f40p-10, 0x1.6d518d199ad22p-15,
+                                0x1.6daddc7bce54ap-13,  0x1.d029655779c0dp-16,  -0x1.ca3b952bd5c3bp-16,
                                 -0x1.e9e0bf67e19c6p-17, -0x1.b33bfc6c60a2ap-20};
 
 static ex lower_erf(const gen *g, ex x)
@@ -189,23 +208,36 @@ static ex lower_erf(const gen *g, ex x)
 
 static const double sin32[] = {1, -0x1.555546p-3, 0x1.110776p-7, -0x1.9952f6p-13};          /* sin(r) / r over r^2 */
 static const double cos32[] = {1, -0.5, 0x1.55554ap-5, -0x1.6c0c28p-10, 0x1.99e80ap-16};    /* over r^2 */
-static const double sin64[] = {1, -0x1.5555555555548p-3, 0x1.111111110f730p-7, -0x1.a01a019be91cdp-13, 0x1.71de35550ea17p-19,
-                               -0x1.ae5e4b51f9110p-26, 0x1.5d8b3e75ab3e9p-33};
-static const double cos64[] = {1, -0.5, 0x1.555555555554bp-5, -0x1.6c16c16c1500dp-10, 0x1.a01a019c8dcfbp-16, -0x1.27e4f7f04c65fp-22,
-                               0x1.1ee9dac76b72ep-29, -0x1.8fa5e93570512p-37};
+static const double sin64[] = {1,
+                               -0x1.5555555555548p-3,
+                               0x1.111111110f730p-7,
+                               -0x1.a01a019be91cdp-13,
+                               0x1.71de35550ea17p-19,
+                               -0x1.ae5e4b51f9110p-26,
+                               0x1.5d8b3e75ab3e9p-33};
+static const double cos64[] = {1,
+                               -0.5,
+                               0x1.555555555554bp-5,
+                               -0x1.6c16c16c1500dp-10,
+                               0x1.a01a019c8dcfbp-16,
+                               -0x1.27e4f7f04c65fp-22,
+                               0x1.1ee9dac76b72ep-29,
+                               -0x1.8fa5e93570512p-37};
 
 /* The reduction is done in float64 for both types. A result of a huge x is meaningless but stays within [-1, 1]. */
 static ex lower_wave(const gen *g, ex x, int quadrant)
 {
     tn_pool *p = g->p;
     gen d = gen_for(p, tn_dtype_lanes(TN_F64, g->t.lanes));
-    ex w = tn_cast(p, TN_F64, x), t = add(&d, mul(&d, w, k(&d, 0x1.45f306dc9c883p-1)), k(&d, 0x1.8p52)), n = sub(&d, t, k(&d, 0x1.8p52));
+    ex w = tn_cast(p, TN_F64, x), t = add(&d, mul(&d, w, k(&d, 0x1.45f306dc9c883p-1)), k(&d, 0x1.8p52)),
+       n = sub(&d, t, k(&d, 0x1.8p52));
     ex r = add(&d, w, mul(&d, n, k(&d, -0x1.921fb544p+0)));
     r = add(&d, r, mul(&d, n, k(&d, -0x1.0b4611a6p-34)));
     r = add(&d, r, mul(&d, n, k(&d, -0x1.3198a2e037073p-69)));
     r = tn_cast(p, tn_dtype_lanes(g->t, 1), r);
     r = tn_max(p, tn_min(p, r, k(g, 0.8)), k(g, -0.8));
-    ex z = mul(g, r, r), s = mul(g, r, g->wide ? POLY(g, z, sin64) : POLY(g, z, sin32)), c = g->wide ? POLY(g, z, cos64) : POLY(g, z, cos32);
+    ex z = mul(g, r, r), s = mul(g, r, g->wide ? POLY(g, z, sin64) : POLY(g, z, sin32)),
+       c = g->wide ? POLY(g, z, cos64) : POLY(g, z, cos32);
     ex q = add(g, tn_cast(p, tn_dtype_lanes(g->it, 1), bits(&d, t)), ki(g, quadrant));
     ex odd = tn_bin(p, TN_E_NE, tn_bin(p, TN_E_BITAND, q, ki(g, 1)), ki(g, 0));
     ex minus = tn_bin(p, TN_E_SHL, tn_bin(p, TN_E_BITAND, q, ki(g, 2)), ki(g, g->t.bits - 2));
@@ -217,8 +249,13 @@ static ex lower_wave(const gen *g, ex x, int quadrant)
 /* log2((1 + s) / (1 - s)) / s over s^2, and 2^r */
 static const double log2_64[] = {0x1.71547652b8251p+1, 0x1.ec709dc53c78bp-1, 0x1.2776c2932f2dap-1, 0x1.a61a2ed2b376dp-2,
                                  0x1.47955526617dap-2, 0x1.21b0f50b4abb8p-2};
-static const double exp2_64[] = {1, 0x1.62e431178e9e1p-1, 0x1.ebfbe2c513443p-3, 0x1.c6ae72720acbap-5, 0x1.3b2715ae98264p-7,
-                                 0x1.5f73f661e8db1p-10, 0x1.471a15164a25bp-13};
+static const double exp2_64[] = {1,
+                                 0x1.62e431178e9e1p-1,
+                                 0x1.ebfbe2c513443p-3,
+                                 0x1.c6ae72720acbap-5,
+                                 0x1.3b2715ae98264p-7,
+                                 0x1.5f73f661e8db1p-10,
+                                 0x1.471a15164a25bp-13};
 
 /* log2 of a >= 0 (zero: -inf, inf: inf) */
 static ex log2_wide(const gen *d, ex a)
@@ -315,8 +352,9 @@ static const tn_expr *expand(tn_pool *p, const tn_expr *e, void *user)
     if (!r && w->status == TN_OK) {
         tn_buf type = {0};
         tn_dtype_print(tn_dtype_lanes(e->dtype, 1), false, &type);
-        w->status = tn_error(w->f->ctx, "lower-E005", NULL, "%s: %s has no form for %s; cast its operands to float32", w->f->name,
-                             tn_intrins[f].name, tn_buf_cstr(&type));
+        w->status =
+            tn_error(w->f->ctx, "lower-E005", NULL, "%s: %s has no form for %s; cast its operands to float32",
+                     w->f->name, tn_intrins[f].name, tn_buf_cstr(&type));
         tn_buf_deinit(&type);
     }
     /* what it was made of may hold calls too: pow uses floor */

@@ -11,6 +11,7 @@
  *     Vectorize      vector loops become vector expressions: from here on the function is flat
  *     Registers      register buffers are indexed by constants, one vector an element
  *     LowerIntrin    exp, tanh ... become their polynomials
+ *     LowerHalf      16-bit floats are computed in float32
  *     ContractFma    a*b + c becomes fma where the machine has it (never in strict functions)
  *     ShareLoads     what a straight line computes twice is named once
  *     PlanMemory     places in scratch and work memory
@@ -33,6 +34,7 @@ const tn_lower_pass tn_lower_passes[] = {
     {"Simplify", "", tn_lower_simplify},
     {"Registers", "register buffers are indexed by constants", tn_lower_registers},
     {"LowerIntrin", "exp, tanh ... become their polynomials", tn_lower_intrinsics},
+    {"LowerHalf", "16-bit floats are computed in float32", tn_lower_half},
     {"ContractFma", "a*b + c becomes fma where the machine has it", tn_lower_contract},
     {"ShareLoads", "what a straight line computes twice is named once", tn_lower_share},
     {"PlanMemory", "places in scratch and work memory", tn_lower_plan},
@@ -69,7 +71,8 @@ tn_status tn_lower(tn_func *f, const struct tn_machine *m, tn_flat *out)
         if (x->param < 0 && x->scope == TN_SCOPE_GLOBAL && x->work_offset) {
             const tn_expr *size = tn_mul(f->pool, x->dim[0], tn_idx(f->pool, tn_dtype_bytes(x->dtype)));
             size = tn_mul(f->pool, tn_ceildiv(f->pool, size, 64), tn_idx(f->pool, 64));
-            out->work_bytes = tn_simplify(f->pool, NULL, tn_max(f->pool, out->work_bytes, tn_add(f->pool, x->work_offset, size)));
+            out->work_bytes = tn_simplify(
+                f->pool, NULL, tn_max(f->pool, out->work_bytes, tn_add(f->pool, x->work_offset, size)));
         }
     }
     return TN_OK;
@@ -116,11 +119,12 @@ static const tn_expr *mask_load(tn_pool *p, const tn_expr *e, void *user)
     if (e->kind != TN_E_LOAD || (m->pick && !m->pick(m->f, e, m->user)))
         return NULL;
     const tn_expr *mask = tn_load_mask(e), *other = tn_load_other(e);
-    return tn_load(p, e->dtype, e->u.load.buffer, (int)e->u.load.n_index, e->src, mask ? tn_and(p, m->cond, mask) : m->cond,
-                   other ? other : tn_const(p, e->dtype, 0));
+    return tn_load(p, e->dtype, e->u.load.buffer, (int)e->u.load.n_index, e->src,
+                   mask ? tn_and(p, m->cond, mask) : m->cond, other ? other : tn_const(p, e->dtype, 0));
 }
 
-const tn_expr *tn_mask_loads(tn_func *f, const tn_expr *e, const tn_expr *cond, bool (*pick)(const tn_func *f, const tn_expr *load, void *user), void *user)
+const tn_expr *tn_mask_loads(tn_func *f, const tn_expr *e, const tn_expr *cond,
+                             bool (*pick)(const tn_func *f, const tn_expr *load, void *user), void *user)
 {
     masker m = {f, cond, pick, user};
     return e->has_load ? tn_rewrite(f->pool, e, mask_load, &m) : e;

@@ -4,18 +4,20 @@
 #include "lower/lower.h"
 
 typedef tn_status tn_lower_fn(tn_func *f, const struct tn_machine *m);
-tn_lower_fn tn_lower_make_phases, tn_lower_blocks, tn_lower_simplify, tn_lower_tighten, tn_lower_partition, tn_lower_flatten,
-    tn_lower_vectorize, tn_lower_unroll, tn_lower_registers, tn_lower_intrinsics, tn_lower_contract, tn_lower_share,
-    tn_lower_plan;
+tn_lower_fn tn_lower_make_phases, tn_lower_blocks, tn_lower_simplify, tn_lower_tighten, tn_lower_partition,
+    tn_lower_flatten, tn_lower_vectorize, tn_lower_unroll, tn_lower_registers, tn_lower_intrinsics, tn_lower_half,
+    tn_lower_contract, tn_lower_share, tn_lower_plan;
 
 /* Splits a conjunction into its terms; at most max (further ones stay joined in the last). */
 int tn_terms(tn_pool *p, const tn_expr *cond, int max, const tn_expr *out[]);
 const tn_expr *tn_terms_join(tn_pool *p, int n, const tn_expr *const term[]); /* NULL for n == 0 */
 
 /* Adds `cond` to the mask of every load of e whose buffer `pick` accepts; other = 0 where there was no mask. */
-const tn_expr *tn_mask_loads(tn_func *f, const tn_expr *e, const tn_expr *cond, bool (*pick)(const tn_func *f, const tn_expr *load, void *user), void *user);
+const tn_expr *tn_mask_loads(tn_func *f, const tn_expr *e, const tn_expr *cond,
+                             bool (*pick)(const tn_func *f, const tn_expr *load, void *user), void *user);
 
-/* Can this vector loop become vector expressions? (extent a power of two up to 64, nothing inside that lanes cannot share) */
+/* Can this vector loop become vector expressions? (extent a power of two up to 64, nothing inside that lanes
+ * cannot share) */
 bool tn_vector_loop_fits(const tn_stmt *loop);
 
 /* The TIR polynomial of an intrinsic call (args already lowered); NULL if it has none for this dtype. */

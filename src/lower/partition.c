@@ -1,6 +1,6 @@
-/* PartitionTail: where a tile can stick out of its tensor, the body of the tile is written twice: once for full tiles, where
- * every condition is known to hold, and once with the conditions. It is done at the innermost lists that declare register
- * buffers, else in the body of a parallel loop. */
+/* PartitionTail: where a tile can stick out of its tensor, the body of the tile is written twice: once for
+ * full tiles, where every condition is known to hold, and once with the conditions. It is done at the
+ * innermost lists that declare register buffers, else in the body of a parallel loop. */
 #include "lower/lower_impl.h"
 
 enum { MAX_TERMS = 16, MAX_LOOPS = 64 };

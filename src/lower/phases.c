@@ -1,5 +1,6 @@
-/* MakePhases: every top-level nest becomes a parallel loop, the tasks of one phase. Neighbouring serial statements share one
- * task. Work memory and checks of symbols come first, so the top level is: buffers, checks, parallel loops. */
+/* MakePhases: every top-level nest becomes a parallel loop, the tasks of one phase. Neighbouring serial
+ * statements share one task. Work memory and checks of symbols come first, so the top level is: buffers,
+ * checks, parallel loops. */
 #include "lower/lower_impl.h"
 
 static bool serialise(tn_stmt *s, void *user)

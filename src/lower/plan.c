@@ -1,6 +1,6 @@
-/* PlanMemory: LOCAL buffers get offsets in the worker's scratch, GLOBAL non-parameters in the call's work memory, 64-byte
- * aligned. Scratch is a stack that follows the nesting of lists: what lives in different lists, or in different phases (a
- * task sees one), overlaps. */
+/* PlanMemory: LOCAL buffers get offsets in the worker's scratch, GLOBAL non-parameters in the call's work
+ * memory, 64-byte aligned. Scratch is a stack that follows the nesting of lists: what lives in different
+ * lists, or in different phases (a task sees one), overlaps. */
 #include "lower/lower_impl.h"
 
 #include "base/size.h"
@@ -9,7 +9,8 @@ typedef struct { tn_func *f; tn_status status; } plan;
 
 static tn_status too_large(tn_func *f, const tn_buffer *b)
 {
-    return tn_error(f->ctx, "lower-E004", NULL, "%s: local buffer %s has no constant size that fits memory", f->name, b->name);
+    return tn_error(f->ctx, "lower-E004", NULL, "%s: local buffer %s has no constant size that fits memory",
+                    f->name, b->name);
 }
 
 /* Places one buffer at `at`; returns where the next may begin. */
@@ -18,7 +19,8 @@ static int64_t place(plan *w, tn_buffer *b, int64_t at)
     int64_t n, end;
     if (b->scope != TN_SCOPE_LOCAL)
         return at;
-    if (!tn_is_int(b->dim[0], &n) || !tn_i64_mul(n, tn_dtype_bytes(b->dtype), &n) || !tn_i64_add(at, n, &end) || end > INT64_MAX / 2) {
+    if (!tn_is_int(b->dim[0], &n) || !tn_i64_mul(n, tn_dtype_bytes(b->dtype), &n) ||
+        !tn_i64_add(at, n, &end) || end > INT64_MAX / 2) {
         w->status = too_large(w->f, b);
         return at;
     }

@@ -1,6 +1,7 @@
-/* ShareLoads: in a list of statements, a value (a load, or arithmetic on data) that is used twice is named by a LET before
- * its first use. Buffers stored to anywhere in the list are left alone, so no load passes a store; what depends on them is
- * shared within one statement only. Index arithmetic is left to the backends. Cost: linear in the expressions of the list. */
+/* ShareLoads: in a list of statements, a value (a load, or arithmetic on data) that is used twice is named by
+ * a LET before its first use. Buffers stored to anywhere in the list are left alone, so no load passes a
+ * store; what depends on them is shared within one statement only. Index arithmetic is left to the backends.
+ * Cost: linear in the expressions of the list. */
 #include "lower/lower_impl.h"
 
 /* References to expressions, from edges and statement slots. */

@@ -57,8 +57,8 @@ static tn_stmt *loop(walk *w, tn_stmt *s, int depth)
     return next;
 }
 
-/* What holds inside `if cond`, but for conditions on lanes: they are masks, and an index must not lose its lane because only
- * one lane is left. */
+/* What holds inside `if cond`, but for conditions on lanes: they are masks, and an index must not lose its
+ * lane because only one lane is left. */
 static void assume(walk *w, const tn_stmt *s, const tn_expr *cond)
 {
     const tn_expr *term[32];

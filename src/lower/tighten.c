@@ -1,6 +1,6 @@
-/* TightenLoops: an IF that is all a loop holds moves out of the loop as far as it does not depend on its variable; terms
- * that bound the variable of a serial loop become the loop's bounds. So the padding mask of a convolution turns into
- * `for kh from max(0, ...) below min(3, ...)`. */
+/* TightenLoops: an IF that is all a loop holds moves out of the loop as far as it does not depend on its
+ * variable; terms that bound the variable of a serial loop become the loop's bounds. So the padding mask of a
+ * convolution turns into `for kh from max(0, ...) below min(3, ...)`. */
 #include "lower/lower_impl.h"
 
 enum { MAX_TERMS = 32 };

@@ -1,7 +1,7 @@
 /* Unroll: unrolled loops of constant extent become copies of their body, innermost first, and so do vector loops that
- * cannot become vectors. A loop that would make too many statements stays serial. Afterwards register buffers are indexed by
- * constants and lanes of vector loops alone, or the function is refused. Registers: each index becomes a constant and, where
- * every access is one aligned vector, one vector is one element. */
+ * cannot become vectors. A loop that would make too many statements stays serial. Afterwards register buffers
+ * are indexed by constants and lanes of vector loops alone, or the function is refused. Registers: each index
+ * becomes a constant and, where every access is one aligned vector, one vector is one element. */
 #include "lower/lower_impl.h"
 
 enum { MAX_STATEMENTS = 1 << 15, MAX_LETS = 16 };
@@ -85,7 +85,8 @@ static void find(unroller *u, tn_body *b, int depth)
         if (s->u.loop.kind != TN_LOOP_UNROLLED)
             continue;
         int64_t extent, size = statements(&s->u.loop.body);
-        bool small = tn_is_int(s->u.loop.extent, &extent) && extent <= MAX_STATEMENTS && extent * size <= MAX_STATEMENTS - u->made;
+        bool small = tn_is_int(s->u.loop.extent, &extent) && extent <= MAX_STATEMENTS &&
+                     extent * size <= MAX_STATEMENTS - u->made;
         if (small && few_definitions(&s->u.loop.body)) {
             u->made += (extent - 1) * size;
             unroll_loop(u->f, s, extent);
@@ -118,8 +119,10 @@ static void check_index(checker *c, uint32_t buffer, const tn_expr *index)
     const tn_buffer *b = &c->f->buffer[buffer];
     if (b->scope != TN_SCOPE_REGISTER || tn_each(index, check_leaf, c) || c->status != TN_OK)
         return;
-    c->status = tn_error(c->f->ctx, "lower-E003", NULL, "%s: register buffer %s is indexed by a value that is not constant; unroll the loops around it",
-                         c->f->name, b->name);
+    c->status = tn_error(
+        c->f->ctx, "lower-E003", NULL,
+        "%s: register buffer %s is indexed by a value that is not constant; unroll the loops around it",
+        c->f->name, b->name);
 }
 
 static bool check_load(const tn_expr *e, void *user)
@@ -226,7 +229,8 @@ static bool widen_stmt(tn_stmt *s, void *user)
 {
     usage *u = user;
     tn_stmt_exprs(s, widen_expr, u);
-    if (s->kind == TN_S_STORE && u->f->buffer[s->u.store.buffer].scope == TN_SCOPE_REGISTER && u->lanes[s->u.store.buffer] > 1)
+    if (s->kind == TN_S_STORE && u->f->buffer[s->u.store.buffer].scope == TN_SCOPE_REGISTER &&
+        u->lanes[s->u.store.buffer] > 1)
         s->u.store.index[0] = tn_idx(u->f->pool, s->u.store.index[0]->u.i / u->lanes[s->u.store.buffer]);
     return true;
 }

@@ -1,7 +1,7 @@
-/* Vectorize: the body of a vector loop is written once, its variable being the ramp 0 .. lanes-1. Loads and stores whose
- * offset grows by one a lane are contiguous, by zero scalar, else gathers and scatters. A condition that depends on the
- * lane becomes a mask. Vector loops that do not fit were unrolled before. Register buffers that lanes do not index in order
- * move to the task's memory. */
+/* Vectorize: the body of a vector loop is written once, its variable being the ramp 0 .. lanes-1. Loads and
+ * stores whose offset grows by one a lane are contiguous, by zero scalar, else gathers and scatters. A
+ * condition that depends on the lane becomes a mask. Vector loops that do not fit were unrolled before.
+ * Register buffers that lanes do not index in order move to the task's memory. */
 #include "lower/lower_impl.h"
 
 typedef struct {
@@ -46,8 +46,8 @@ static bool shares_variable(const tn_expr *e, void *user)
     return !(e->kind == TN_E_VAR && tn_uses(cond, e));
 }
 
-/* A load whose offset does not depend on the lane. Under a lane mask it stays scalar unless the mask may be what keeps it
- * inside its buffer. */
+/* A load whose offset does not depend on the lane. Under a lane mask it stays scalar unless the mask may be
+ * what keeps it inside its buffer. */
 static const tn_expr *uniform_load(vec *v, const tn_expr *e)
 {
     tn_pool *p = v->f->pool;
@@ -149,8 +149,11 @@ static void store(vec *v, tn_stmt *s)
     if (!varies(v, index)) {
         s->u.store.value = value;
         s->u.store.mask = mask;
-        if (value->dtype.lanes > 1 || (mask && mask->dtype.lanes > 1)) /* lanes would race: the schedule steps refuse such loops */
-            v->status = tn_error(v->f->ctx, "lower-E001", NULL, "%s: lanes of a vector loop store to one element; do not vectorize it", v->f->name);
+        /* lanes would race: the schedule steps refuse such loops */
+        if (value->dtype.lanes > 1 || (mask && mask->dtype.lanes > 1))
+            v->status =
+                tn_error(v->f->ctx, "lower-E001", NULL,
+                         "%s: lanes of a vector loop store to one element; do not vectorize it", v->f->name);
         return;
     }
     s->u.store.index[0] = offset(v, index);

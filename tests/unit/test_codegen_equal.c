@@ -1,5 +1,6 @@
 /* Executors agree: each case is lowered, every pass keeps its meaning, and the flat function gives the same bits in the
- * interpreter, in C and in LLVM. Inputs end at a page that may not be touched, outputs too, so an access outside kills. */
+ * interpreter, in C and in LLVM. Inputs end at a page that may not be touched, outputs too, so an access
+ * outside kills. */
 #include "base/file.h"
 #include "base/rng.h"
 #include "codegen_unit.h"
@@ -39,13 +40,15 @@ static int64_t evaluate(const tn_func *f, const tn_expr *e, const int64_t sym[])
 
 static double special_value(tn_rng *r)
 {
-    static const double v[] = {NAN, INFINITY, -INFINITY, 0.0, -0.0, 0x1p-130, -0x1p-149, 1e38, -3e38, 1, -1, 0.5, 1.5, 2.5, -2.5, 88, 200, -104};
+    static const double v[] = {NAN, INFINITY, -INFINITY, 0.0, -0.0, 0x1p-130, -0x1p-149, 1e38, -3e38,
+                               1,   -1,       0.5,       1.5, 2.5,  -2.5,     88,        200,  -104};
     return v[tn_rng_below(r, sizeof v / sizeof *v)];
 }
 
 static int64_t special_integer(tn_dtype t, tn_rng *r)
 {
-    int64_t top = t.bits == 64 ? INT64_MIN : INT64_C(1) << (t.bits - 1), v[] = {top, (int64_t)((uint64_t)top - 1), -1, 0, 1, 2};
+    int64_t top = t.bits == 64 ? INT64_MIN : INT64_C(1) << (t.bits - 1),
+            v[] = {top, (int64_t)((uint64_t)top - 1), -1, 0, 1, 2};
     return v[tn_rng_below(r, sizeof v / sizeof *v)];
 }
 
@@ -118,12 +121,14 @@ static void compare(const char *name, const char *who, const tn_func *f, const a
         const arg *a = &want->a[i], *b = &got->a[i];
         uint32_t size = tn_dtype_bytes(a->dtype);
         for (int64_t k = 0; k < a->n; k++) {
-            tn_scalar x = tn_scalar_read(a->dtype, a->at + (size_t)k * size), y = tn_scalar_read(a->dtype, b->at + (size_t)k * size);
-            bool same = tol < 0 ? memcmp(a->at + (size_t)k * size, b->at + (size_t)k * size, size) == 0 || (close_enough(a->dtype, x, y, 0) && x.f != x.f)
+            tn_scalar x = tn_scalar_read(a->dtype, a->at + (size_t)k * size),
+                      y = tn_scalar_read(a->dtype, b->at + (size_t)k * size);
+            bool same = tol < 0 ? memcmp(a->at + (size_t)k * size, b->at + (size_t)k * size, size) == 0 ||
+                                      (close_enough(a->dtype, x, y, 0) && x.f != x.f)
                                 : close_enough(a->dtype, x, y, tol);
             if (!same)
-                fail_msg("%s, %s: %s[%lld] is %a (%lld) instead of %a (%lld)", name, who, f->buffer[f->param[i]].name, (long long)k, y.f,
-                         (long long)y.i, x.f, (long long)x.i);
+                fail_msg("%s, %s: %s[%lld] is %a (%lld) instead of %a (%lld)", name, who,
+                         f->buffer[f->param[i]].name, (long long)k, y.f, (long long)y.i, x.f, (long long)x.i);
         }
         for (size_t k = PAGE; k < a->mapped - PAGE - a->bytes; k++)
             assert_int_equal(b->map[k], 0xa5);
@@ -132,25 +137,19 @@ static void compare(const char *name, const char *who, const tn_func *f, const a
 
 /* ---- lowering, each pass checked ---- */
 
-static int n_rows(const equal_case *c)
-{
-    int n = 0;
-    while (n < 3 && c->sym[n][0])
-        n++;
-    return n ? n : 1;
-}
-
 static void interpret(fixture *x, const equal_case *c, const char *who, const tn_func *f, args *a, const int64_t sym[])
 {
     tn_diag_clear(&x->ctx);
     tn_status st = tn_func_run(f, a->at, sym);
     if ((st != TN_OK) != c->fails)
-        fail_msg("%s, %s: the interpreter %s\n%s\n%s", c->name, who, c->fails ? "accepts it" : "refuses it", diags(x), printed(x, f));
+        fail_msg("%s, %s: the interpreter %s\n%s\n%s", c->name, who, c->fails ? "accepts it" : "refuses it",
+                 diags(x), printed(x, f));
 }
 
-static void check_meaning(fixture *x, const equal_case *c, const char *who, const tn_func *f, args want[3], const tn_func *flat, bool exact)
+static void check_meaning(fixture *x, const equal_case *c, const char *who, const tn_func *f, args want[MAX_ROWS],
+                          const tn_func *flat, bool exact)
 {
-    for (int r = 0; r < n_rows(c); r++) {
+    for (int r = 0; r < c->n_row; r++) {
         args a;
         args_init(c, flat, c->sym[r], &a);
         interpret(x, c, who, f, &a, c->sym[r]);
@@ -173,8 +172,8 @@ static tn_func *lowered_copy(fixture *x, const equal_case *c, const tn_func *f, 
 static void lower_case(fixture *x, const equal_case *c, const tn_machine *m, tn_flat *out)
 {
     tn_func *f = read_func(x, c->text), *s = scheduled(x, c, f), *shape = lowered_copy(x, c, f, m);
-    args want[3];
-    for (int r = 0; r < n_rows(c); r++) {
+    args want[MAX_ROWS];
+    for (int r = 0; r < c->n_row; r++) {
         args_init(c, shape, c->sym[r], &want[r]);
         interpret(x, c, "the text", f, &want[r], c->sym[r]);
     }
@@ -185,7 +184,7 @@ static void lower_case(fixture *x, const equal_case *c, const tn_machine *m, tn_
         check_form(x, c, tn_lower_passes[i].name, s);
         check_meaning(x, c, tn_lower_passes[i].name, s, want, shape, false);
     }
-    for (int r = 0; r < n_rows(c); r++)
+    for (int r = 0; r < c->n_row; r++)
         args_deinit(&want[r]);
     if (getenv("TENON_VERBOSE"))
         print_message("%s\n", printed(x, s));
@@ -206,7 +205,8 @@ static int32_t launch(const tn_kernel *k, void *const *at, const int64_t *sym)
     static const tn_host host = {0};
     const tn_variant *v = &k->variant[0];
     size_t work = (size_t)size_of(v->work_bytes, sym);
-    void *w = work ? aligned_alloc(64, (work + 63) / 64 * 64) : NULL, *scratch = v->scratch_bytes ? aligned_alloc(64, (v->scratch_bytes + 63) / 64 * 64) : NULL;
+    void *w = work ? aligned_alloc(64, (work + 63) / 64 * 64) : NULL,
+         *scratch = v->scratch_bytes ? aligned_alloc(64, (v->scratch_bytes + 63) / 64 * 64) : NULL;
     tn_call call = {.arg = at, .sym = sym, .work = w, .host = &host};
     int32_t status = 0;
     if (w)
@@ -222,14 +222,14 @@ static int32_t launch(const tn_kernel *k, void *const *at, const int64_t *sym)
     return status;
 }
 
-static void check_library(fixture *x, const char *who, const tn_library *lib, const tn_flat *flat)
+static void check_library(fixture *x, const case_list *l, const char *who, const tn_library *lib, const tn_flat *flat)
 {
-    assert_int_equal(lib->n_kernel, N_CASES);
-    for (int i = 0; i < N_CASES; i++) {
-        const equal_case *c = &cases[i];
+    assert_int_equal(lib->n_kernel, l->n);
+    for (int i = 0; i < l->n; i++) {
+        const equal_case *c = &l->at[i];
         const tn_kernel *k = &lib->kernel[i];
         assert_string_equal(k->name, c->name);
-        for (int r = 0; r < n_rows(c); r++) {
+        for (int r = 0; r < c->n_row; r++) {
             args want, got;
             args_init(c, flat[i].func, c->sym[r], &want);
             args_init(c, flat[i].func, c->sym[r], &got);
@@ -251,7 +251,7 @@ static void check_library(fixture *x, const char *who, const tn_library *lib, co
 
 /* ---- the backends ---- */
 
-static void check_c(fixture *x, const tn_unit *u, const tn_flat *flat)
+static void check_c(fixture *x, const case_list *l, const tn_unit *u, const tn_flat *flat)
 {
     tn_buf text = {0};
     char source[64], object[64];
@@ -261,7 +261,9 @@ static void check_c(fixture *x, const tn_unit *u, const tn_flat *flat)
     snprintf(source, sizeof source, "./equal_%d_%d.c", (int)getpid(), ++number);
     snprintf(object, sizeof object, "./equal_%d_%d.so", (int)getpid(), number);
     assert_int_equal(tn_file_write(&x->ctx, source, text.at, text.n), TN_OK);
-    const char *const argv[] = {"cc", "-O2", "-Wall", "-Wextra", "-Werror", "-Wno-psabi", "-shared", "-fPIC", "-ffreestanding", "-o", object, source, "-lm", NULL};
+    const char *const argv[] = {"cc",      "-O2",   "-Wall",          "-Wextra", "-Werror", "-Wno-psabi",
+                                "-shared", "-fPIC", "-ffreestanding", "-o",      object,    source,
+                                "-lm",     NULL};
     assert_int_equal(run_command(argv), 0);
     void *lib = dlopen(object, RTLD_NOW | RTLD_LOCAL);
     assert_non_null(lib);
@@ -271,12 +273,12 @@ static void check_c(fixture *x, const tn_unit *u, const tn_flat *flat)
     tn_library_query_fn *query;
     *(void **)&query = dlsym(lib, TENON_QUERY_SYMBOL);
     assert_non_null(query);
-    check_library(x, "C", query(TENON_ABI_VERSION), flat);
+    check_library(x, l, "C", query(TENON_ABI_VERSION), flat);
     dlclose(lib);
     tn_buf_deinit(&text);
 }
 
-static void check_llvm(fixture *x, const tn_unit *u, const tn_flat *flat)
+static void check_llvm(fixture *x, const case_list *l, const tn_unit *u, const tn_flat *flat)
 {
     const tn_llvm_api *api;
     const tn_library *lib;
@@ -292,21 +294,24 @@ static void check_llvm(fixture *x, const tn_unit *u, const tn_flat *flat)
     }
     if (api->jit(u, &o, &jit, &lib) != TN_OK)
         fail_msg("%s", diags(x));
-    check_library(x, "LLVM", lib, flat);
+    check_library(x, l, "LLVM", lib, flat);
     api->jit_free(jit);
 }
 
 static void check_machine(const tn_machine *m)
 {
     fixture x;
-    static tn_flat flat[N_CASES];
-    static tn_kernel_ir kernel[N_CASES];
+    static case_list l;
+    static tn_flat flat[MAX_CASES];
+    static tn_kernel_ir kernel[MAX_CASES];
     fixture_init(&x);
-    for (int i = 0; i < N_CASES; i++)
-        lower_case(&x, &cases[i], m, &flat[i]);
-    tn_unit u = unit_of(&x, m, flat, kernel);
-    check_c(&x, &u, flat);
-    check_llvm(&x, &u, flat);
+    cases_init(&l);
+    for (int i = 0; i < l.n; i++)
+        lower_case(&x, &l.at[i], m, &flat[i]);
+    tn_unit u = unit_of(&x, &l, m, flat, kernel);
+    check_c(&x, &l, &u, flat);
+    check_llvm(&x, &l, &u, flat);
+    cases_deinit(&l);
     fixture_deinit(&x);
 }
 

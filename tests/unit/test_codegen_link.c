@@ -46,7 +46,8 @@ static void check_c(fixture *x, const tn_unit *u, const char *cc)
     snprintf(source, sizeof source, "./link_%d.c", (int)getpid());
     snprintf(object, sizeof object, "./link_%d.o", (int)getpid());
     assert_int_equal(tn_file_write(&x->ctx, source, text.at, text.n), TN_OK);
-    const char *const argv[] = {cc, "-O2", "-ffreestanding", "-Wall", "-Wextra", "-Werror", "-Wno-psabi", "-c", "-o", object, source, NULL};
+    const char *const argv[] = {cc,   "-O2", "-ffreestanding", "-Wall", "-Wextra", "-Werror", "-Wno-psabi",
+                                "-c", "-o",  object,           source,  NULL};
     assert_int_equal(run_command(argv), 0);
     assert_undefined(cc, object);
     unlink(source);
@@ -72,18 +73,21 @@ static void check_llvm(fixture *x, const tn_unit *u)
 static void check_machine(const char *const feature[], size_t n)
 {
     fixture x;
-    static tn_flat flat[N_CASES];
-    static tn_kernel_ir kernel[N_CASES];
+    static case_list l;
+    static tn_flat flat[MAX_CASES];
+    static tn_kernel_ir kernel[MAX_CASES];
     tn_machine m = {.triple = "x86_64-unknown-linux-gnu", .feature = feature, .n_feature = n};
     fixture_init(&x);
+    cases_init(&l);
     tn_machine_derive(&m);
-    for (int i = 0; i < N_CASES; i++)
-        if (tn_lower(scheduled(&x, &cases[i], read_func(&x, cases[i].text)), &m, &flat[i]) != TN_OK)
+    for (int i = 0; i < l.n; i++)
+        if (tn_lower(scheduled(&x, &l.at[i], read_func(&x, l.at[i].text)), &m, &flat[i]) != TN_OK)
             fail_msg("%s", diags(&x));
-    tn_unit u = unit_of(&x, &m, flat, kernel);
+    tn_unit u = unit_of(&x, &l, &m, flat, kernel);
     check_c(&x, &u, "gcc");
     check_c(&x, &u, "clang-19");
     check_llvm(&x, &u);
+    cases_deinit(&l);
     fixture_deinit(&x);
 }
 

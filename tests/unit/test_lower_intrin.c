@@ -1,104 +1,24 @@
 /* LowerIntrin: each polynomial against the C library in a wider type, over dense samples and at the corners, with and
  * without contraction. */
 #include "base/rng.h"
-#include "ir/eval.h"
-#include "lower/lower_impl.h"
+#include "lower_program.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <cmocka.h>
 
-typedef struct world {
-    tn_ctx ctx;
-    tn_arena arena;
-    tn_pool pool;
-} world;
-
-static int enter(void **state)
-{
-    static world w;
-    memset(&w, 0, sizeof w);
-    tn_ctx_init(&w.ctx);
-    tn_arena_init(&w.arena, NULL, NULL);
-    tn_pool_init(&w.pool, &w.ctx, &w.arena, NULL);
-    *state = &w;
-    return 0;
-}
-
-static int leave(void **state)
-{
-    world *w = *state;
-    tn_arena_deinit(&w->arena);
-    tn_ctx_deinit(&w->ctx);
-    return 0;
-}
-
-/* ---- a lowered intrinsic as a list of operations ---- */
-
-enum { MAX_NODES = 400 };
-typedef struct program {
-    int n;
-    const tn_expr *node[MAX_NODES];
-    int src[MAX_NODES][3];
-    tn_scalar value[MAX_NODES];
-    const tn_expr *arg[2];
-} program;
-
-static bool add_node(const tn_expr *e, void *user)
-{
-    program *p = user;
-    assert_true(p->n < MAX_NODES && e->nsrc <= 3);
-    for (int i = 0; i < e->nsrc; i++)
-        for (int j = 0; j < p->n; j++)
-            if (p->node[j] == e->src[i])
-                p->src[p->n][i] = j;
-    p->node[p->n++] = e;
-    return true;
-}
-
-/* The intrinsic of arguments x, y (variables of dtype t) after LowerIntrin and, with `fma`, ContractFma. */
+/* The intrinsic of arguments x, y after LowerIntrin and, with `fma`, ContractFma. */
 static tn_status build(world *w, enum tn_intrin f, tn_dtype t, bool fma, program *out)
 {
-    static const char *const features[] = {"fma"};
-    tn_machine m = {.triple = "x86_64-unknown-linux-gnu", .feature = features, .n_feature = fma ? 1 : 0};
     tn_func *fn = tn_func_new(&w->ctx, &w->arena, &w->pool, "f");
-    const tn_expr *dim = tn_idx(&w->pool, 1), *zero = tn_idx(&w->pool, 0);
-    tn_buffer b = {.name = "out", .dtype = t, .ndim = 1, .dim = &dim, .param = -1};
-    uint32_t number = tn_func_add_buffer(fn, &b);
-    memset(out, 0, sizeof *out);
-    out->arg[0] = tn_func_add_var(fn, "x", t);
-    out->arg[1] = tn_func_add_var(fn, "y", t);
-    tn_stmt *s = tn_stmt_store(fn, number, 1, &zero, tn_intrinsic(&w->pool, f, tn_intrins[f].nargs, out->arg), NULL);
-    tn_body_append(&fn->body, s);
-    fn->stage = TN_STAGE_FLAT;
-    tn_status st = tn_lower_intrinsics(fn, &m);
-    if (st == TN_OK)
-        st = tn_lower_contract(fn, &m);
-    if (st == TN_OK)
-        tn_each(s->u.store.value, add_node, out);
-    return st;
+    tn_machine m = machine_with(fma);
+    program_init(out, fn, t, t);
+    return program_lower(fn, tn_intrinsic(&w->pool, f, tn_intrins[f].nargs, out->arg), tn_lower_intrinsics, &m, out);
 }
 
 static double run(program *p, double x, double y)
 {
-    for (int i = 0; i < p->n; i++) {
-        const tn_expr *e = p->node[i];
-        tn_scalar in[3];
-        for (int j = 0; j < e->nsrc; j++)
-            in[j] = p->value[p->src[i][j]];
-        if (e == p->arg[0] || e == p->arg[1])
-            p->value[i].f = e == p->arg[0] ? x : y;
-        else if (e->kind == TN_E_SELECT)
-            p->value[i] = in[0].i ? in[1] : in[2];
-        else
-            assert_true(tn_eval_op((enum tn_ek)e->kind, e->dtype, e->u, e->nsrc ? e->src[0]->dtype : e->dtype, e->nsrc, in, &p->value[i]));
-    }
-    return p->value[p->n - 1].f;
+    return program_run(p, (tn_scalar){.f = x}, (tn_scalar){.f = y}).f;
 }
 
 static long double sigmoid(long double x) { return 1 / (1 + expl(-x)); }
@@ -126,7 +46,9 @@ static double ulps(tn_dtype t, double got, long double want)
         return isnan(got) && isnan(want) ? 0 : INFINITY;
     long double limit = ldexpl(2 - ldexpl(1, -man - 1), t.bits == 64 ? 1023 : 127); /* rounds to infinity */
     if (fabsl(want) >= limit)
-        return isinf(got) && (got < 0) == (want < 0) ? 0 : fabs(got) >= ldexp(2 - ldexp(1, 1 - man), t.bits == 64 ? 1023 : 127) ? 1 : INFINITY;
+        return isinf(got) && (got < 0) == (want < 0)                                  ? 0
+               : fabs(got) >= ldexp(2 - ldexp(1, 1 - man), t.bits == 64 ? 1023 : 127) ? 1
+                                                                                      : INFINITY;
     if (isinf(got))
         return (double)(fabsl(want) / limit) > 1 - ldexp(1, -man) ? 1 : INFINITY;
     frexpl(want, &e);
@@ -140,13 +62,27 @@ typedef struct row {
 } row;
 
 static const row rows[] = {
-    {TN_F_exp, -104, 89, 1.2, 1.2},           {TN_F_exp, -1, 1, 1.2, 1.2},        {TN_F_exp, -0x1p-20, 0x1p-20, 0.6, 0.6},
-    {TN_F_log, 0x1p-149, 0x1p-120, 0.6, 0.6}, {TN_F_log, 0.3, 3, 0.9, 1.0},       {TN_F_log, 0.999, 1.001, 0.6, 0.6},
-    {TN_F_log, 3, 3e38, 0.8, 0.8},            {TN_F_tanh, -1, 1, 1.4, 1.4},       {TN_F_tanh, -12, 12, 1.4, 1.4},
-    {TN_F_tanh, -1e-30, 1e-30, 0.1, 0.1},     {TN_F_sigmoid, -104, 104, 2.1, 2.4}, {TN_F_sigmoid, -4, 4, 2.1, 2.4},
-    {TN_F_erf, -1.2, 1.2, 1.2, 1.2},          {TN_F_erf, -5, 5, 1.2, 1.2},        {TN_F_erf, -1e-20, 1e-20, 1, 1},
-    {TN_F_sin, -1, 1, 1.4, 1.4},              {TN_F_sin, -100, 100, 2, 2},        {TN_F_sin, -1e5, 1e5, 2, 2.5},
-    {TN_F_cos, -1, 1, 1.4, 1.4},              {TN_F_cos, -100, 100, 2, 2},        {TN_F_cos, -1e5, 1e5, 2, 2.5},
+    {TN_F_exp, -104, 89, 1.2, 1.2},
+    {TN_F_exp, -1, 1, 1.2, 1.2},
+    {TN_F_exp, -0x1p-20, 0x1p-20, 0.6, 0.6},
+    {TN_F_log, 0x1p-149, 0x1p-120, 0.6, 0.6},
+    {TN_F_log, 0.3, 3, 0.9, 1.0},
+    {TN_F_log, 0.999, 1.001, 0.6, 0.6},
+    {TN_F_log, 3, 3e38, 0.8, 0.8},
+    {TN_F_tanh, -1, 1, 1.4, 1.4},
+    {TN_F_tanh, -12, 12, 1.4, 1.4},
+    {TN_F_tanh, -1e-30, 1e-30, 0.1, 0.1},
+    {TN_F_sigmoid, -104, 104, 2.1, 2.4},
+    {TN_F_sigmoid, -4, 4, 2.1, 2.4},
+    {TN_F_erf, -1.2, 1.2, 1.2, 1.2},
+    {TN_F_erf, -5, 5, 1.2, 1.2},
+    {TN_F_erf, -1e-20, 1e-20, 1, 1},
+    {TN_F_sin, -1, 1, 1.4, 1.4},
+    {TN_F_sin, -100, 100, 2, 2},
+    {TN_F_sin, -1e5, 1e5, 2, 2.5},
+    {TN_F_cos, -1, 1, 1.4, 1.4},
+    {TN_F_cos, -100, 100, 2, 2},
+    {TN_F_cos, -1e5, 1e5, 2, 2.5},
     {TN_F_sin, -1e-30, 1e-30, 0.1, 0.1},
 };
 
@@ -177,13 +113,15 @@ static void test_accuracy(void **state)
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         for (int k = 0; k < 4; k++) {
             tn_dtype t = k < 2 ? TN_F32 : TN_F64;
-            double at = 0, e = worst_of(*state, &rows[i], t, k & 1, &at), limit = k < 2 ? rows[i].limit32 : rows[i].limit64;
+            double at = 0, e = worst_of(*state, &rows[i], t, k & 1, &at),
+                   limit = k < 2 ? rows[i].limit32 : rows[i].limit64;
             if (rows[i].f == TN_F_exp && (k & 1))
                 limit = fmin(limit, 1.0);
             bool over = !(e <= limit);
             if (over || getenv("TENON_VERBOSE"))
-                print_message("%s f%d %s [%g, %g]: %.3f ulp at %a (allowed %.1f)\n", tn_intrins[rows[i].f].name, t.bits, k & 1 ? "fma" : "   ",
-                              rows[i].lo, rows[i].hi, e, at, limit);
+                print_message("%s f%d %s [%g, %g]: %.3f ulp at %a (allowed %.1f)\n",
+                              tn_intrins[rows[i].f].name, t.bits, k & 1 ? "fma" : "   ", rows[i].lo,
+                              rows[i].hi, e, at, limit);
             bad |= over;
         }
     }
@@ -197,7 +135,8 @@ static void test_pow_accuracy(void **state)
     assert_int_equal(build(*state, TN_F_pow, TN_F32, true, &p), TN_OK);
     for (int i = 0; i < 100000; i++) {
         double u = tn_rng_unit(&rng), v = tn_rng_unit(&rng);
-        double x = (double)(float)exp2(i % 3 ? 300 * u - 150 : 0.01 * u), y = (double)(float)(i % 3 ? 4 * v - 2 : 20000 * v);
+        double x = (double)(float)exp2(i % 3 ? 300 * u - 150 : 0.01 * u),
+               y = (double)(float)(i % 3 ? 4 * v - 2 : 20000 * v);
         double e = ulps(TN_F32, run(&p, x, y), powl(x, y));
         if (e > 0.6)
             fail_msg("pow(%a, %a): %g ulp", x, y, e);
@@ -206,9 +145,43 @@ static void test_pow_accuracy(void **state)
 
 /* ---- corners ---- */
 
-static const double corner[] = {0.0, -0.0, INFINITY, -INFINITY, NAN, 0x1p-149, -0x1p-149, 0x1p-140, 0x1p-126, 1, -1, 0x1.fffffep127, -0x1.fffffep127,
-                                88.7, 88.73, 89, -87.4, -103.9, -103.98, -104, -200, 200, 20, -20, 0.625, 0.9375, 4, 1e-10, 0.5, 2, -2, 3, -3, 2.5,
-                                -2.5, 16777216, 16777217.0 * 3};
+static const double corner[] = {0.0,
+                                -0.0,
+                                INFINITY,
+                                -INFINITY,
+                                NAN,
+                                0x1p-149,
+                                -0x1p-149,
+                                0x1p-140,
+                                0x1p-126,
+                                1,
+                                -1,
+                                0x1.fffffep127,
+                                -0x1.fffffep127,
+                                88.7,
+                                88.73,
+                                89,
+                                -87.4,
+                                -103.9,
+                                -103.98,
+                                -104,
+                                -200,
+                                200,
+                                20,
+                                -20,
+                                0.625,
+                                0.9375,
+                                4,
+                                1e-10,
+                                0.5,
+                                2,
+                                -2,
+                                3,
+                                -3,
+                                2.5,
+                                -2.5,
+                                16777216,
+                                16777217.0 * 3};
 enum { N_CORNER = sizeof corner / sizeof *corner };
 
 static bool same_sign(double got, long double want)
@@ -268,7 +241,8 @@ static void test_half(void **state)
     }
 }
 
-/* Without an instruction for it, rounding to whole numbers is arithmetic; exact for every value, zeros keep their sign. */
+/* Without an instruction for it, rounding to whole numbers is arithmetic; exact for every value, zeros keep
+ * their sign. */
 static void test_whole(void **state)
 {
     static double (*const want[])(double) = {floor, ceil, trunc, rint};
@@ -303,9 +277,12 @@ static void test_missing_form(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_accuracy, enter, leave),     cmocka_unit_test_setup_teardown(test_pow_accuracy, enter, leave),
-        cmocka_unit_test_setup_teardown(test_corners, enter, leave),      cmocka_unit_test_setup_teardown(test_pow_corners, enter, leave),
-        cmocka_unit_test_setup_teardown(test_half, enter, leave),         cmocka_unit_test_setup_teardown(test_whole, enter, leave),
+        cmocka_unit_test_setup_teardown(test_accuracy, enter, leave),
+        cmocka_unit_test_setup_teardown(test_pow_accuracy, enter, leave),
+        cmocka_unit_test_setup_teardown(test_corners, enter, leave),
+        cmocka_unit_test_setup_teardown(test_pow_corners, enter, leave),
+        cmocka_unit_test_setup_teardown(test_half, enter, leave),
+        cmocka_unit_test_setup_teardown(test_whole, enter, leave),
         cmocka_unit_test_setup_teardown(test_missing_form, enter, leave),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,7 @@
-/* Expressions in LLVM IR. No fast-math flag is ever set: the bits are those of docs/tir.md. Lanes follow the operands, so one
- * path serves scalars and vectors. */
+/* Expressions in LLVM IR. No fast-math flag is ever set: the bits are those of docs/tir.md. Lanes follow the
+ * operands, so one path serves scalars and vectors. */
 #include "codegen/llvm/llvmgen.h"
+#include "ir/eval.h"
 
 #include <math.h>
 #include <string.h>
@@ -27,9 +28,7 @@ static LLVMTypeRef scalar_type(tn_lgen *g, tn_dtype t)
         return g->i64;
     if (tn_dtype_is_int(t))
         return LLVMIntTypeInContext(g->c, t.bits);
-    if (t.code == TN_FLOAT)
-        return t.bits == 32 ? g->f32 : t.bits == 64 ? g->f64 : LLVMHalfTypeInContext(g->c);
-    return LLVMBFloatTypeInContext(g->c);
+    return t.bits == 32 ? g->f32 : t.bits == 64 ? g->f64 : g->i16; /* 16-bit floats are their bits */
 }
 
 LLVMTypeRef tn_l_type(tn_lgen *g, tn_dtype t)
@@ -63,7 +62,14 @@ static LLVMValueRef constant(tn_lgen *g, tn_dtype t, int64_t i, double f)
 {
     tn_dtype one = tn_dtype_lanes(t, 1);
     LLVMTypeRef s = tn_l_type(g, one);
-    LLVMValueRef v = tn_dtype_is_float(t) ? LLVMConstReal(s, f) : LLVMConstInt(s, (unsigned long long)i, 1);
+    LLVMValueRef v;
+    if (tn_dtype_is_float(t) && t.bits == 16) {
+        uint16_t bits;
+        tn_scalar_write(one, &bits, (tn_scalar){.f = f});
+        v = LLVMConstInt(s, bits, 0);
+    } else {
+        v = tn_dtype_is_float(t) ? LLVMConstReal(s, f) : LLVMConstInt(s, (unsigned long long)i, 1);
+    }
     return t.lanes == 1 ? v : splat(g, v, t.lanes);
 }
 
@@ -77,8 +83,8 @@ LLVMValueRef tn_l_to_memory(tn_lgen *g, tn_dtype t, LLVMValueRef v)
     return tn_dtype_is_bool(t) ? LLVMBuildZExt(g->b, v, tn_l_memory_type(g, t), "") : v;
 }
 
-/* A divisor that does not trap: where the one overflowing quotient (lowest / -1) may occur, 1 stands for -1 and *neg says
- * where. Index arithmetic does not overflow, and constants other than -1 cannot. */
+/* A divisor that does not trap: where the one overflowing quotient (lowest / -1) may occur, 1 stands for -1
+ * and *neg says where. Index arithmetic does not overflow, and constants other than -1 cannot. */
 static LLVMValueRef safe_divisor(tn_lgen *g, const tn_expr *e, LLVMValueRef b, LLVMValueRef *neg)
 {
     const tn_expr *d = e->src[1]->kind == TN_E_SPLAT ? e->src[1]->src[0] : e->src[1];
@@ -128,7 +134,10 @@ static LLVMValueRef compare(tn_lgen *g, const tn_expr *e, enum tn_ek k, LLVMValu
 {
     tn_dtype t = e->src[0]->dtype;
     if (tn_dtype_is_float(t)) {
-        LLVMRealPredicate p = k == TN_E_EQ ? LLVMRealOEQ : k == TN_E_NE ? LLVMRealUNE : k == TN_E_LT ? LLVMRealOLT : LLVMRealOLE;
+        LLVMRealPredicate p = k == TN_E_EQ   ? LLVMRealOEQ
+                              : k == TN_E_NE ? LLVMRealUNE
+                              : k == TN_E_LT ? LLVMRealOLT
+                                             : LLVMRealOLE;
         return LLVMBuildFCmp(g->b, p, a, b, "");
     }
     bool u = t.code == TN_UINT || t.code == TN_BOOL;
@@ -170,19 +179,33 @@ static LLVMValueRef cast(tn_lgen *g, const tn_expr *e, LLVMValueRef v)
     LLVMTypeRef t = tn_l_type(g, to), ft = tn_l_type(g, from);
     bool ff = tn_dtype_is_float(from), tf = tn_dtype_is_float(to), uf = from.code == TN_UINT || from.code == TN_BOOL;
     if (tn_dtype_is_bool(to))
-        return ff ? LLVMBuildFCmp(g->b, LLVMRealUNE, v, LLVMConstNull(ft), "") : LLVMBuildICmp(g->b, LLVMIntNE, v, LLVMConstNull(ft), "");
+        return ff ? LLVMBuildFCmp(g->b, LLVMRealUNE, v, LLVMConstNull(ft), "")
+                  : LLVMBuildICmp(g->b, LLVMIntNE, v, LLVMConstNull(ft), "");
+    if (ff && tf && from.bits + to.bits == 48) { /* float16 and float32 */
+        LLVMTypeRef h = LLVMHalfTypeInContext(g->c);
+        h = to.lanes == 1 ? h : LLVMVectorType(h, to.lanes);
+        return from.bits == 16 ? LLVMBuildFPExt(g->b, LLVMBuildBitCast(g->b, v, h, ""), t, "")
+                               : LLVMBuildBitCast(g->b, LLVMBuildFPTrunc(g->b, v, h, ""), t, "");
+    }
     if (ff && tf)
-        return from.bits < to.bits ? LLVMBuildFPExt(g->b, v, t, "") : from.bits > to.bits ? LLVMBuildFPTrunc(g->b, v, t, "") : v;
+        return from.bits < to.bits   ? LLVMBuildFPExt(g->b, v, t, "")
+               : from.bits > to.bits ? LLVMBuildFPTrunc(g->b, v, t, "")
+                                     : v;
     if (ff) {
         LLVMTypeRef types[2] = {t, ft};
         return tn_l_intrinsic(g, to.code == TN_UINT ? "llvm.fptoui.sat" : "llvm.fptosi.sat", 2, types, 1, &v);
     }
     if (tf)
         return uf ? LLVMBuildUIToFP(g->b, v, t, "") : LLVMBuildSIToFP(g->b, v, t, "");
-    unsigned fb = tn_dtype_is_bool(from) ? 1 : tn_dtype_is_index(from) ? 64 : from.bits, tb = tn_dtype_is_index(to) ? 64 : to.bits;
+    unsigned fb = tn_dtype_is_bool(from)    ? 1
+                  : tn_dtype_is_index(from) ? 64
+                                            : from.bits,
+             tb = tn_dtype_is_index(to) ? 64 : to.bits;
     if (fb == tb)
         return v;
-    return fb > tb ? LLVMBuildTrunc(g->b, v, t, "") : uf ? LLVMBuildZExt(g->b, v, t, "") : LLVMBuildSExt(g->b, v, t, "");
+    return fb > tb ? LLVMBuildTrunc(g->b, v, t, "")
+           : uf    ? LLVMBuildZExt(g->b, v, t, "")
+                   : LLVMBuildSExt(g->b, v, t, "");
 }
 
 static LLVMValueRef call(tn_lgen *g, const tn_expr *e, LLVMValueRef a)
@@ -199,7 +222,9 @@ static LLVMValueRef call(tn_lgen *g, const tn_expr *e, LLVMValueRef a)
         return t.code == TN_UINT ? a : tn_l_intrinsic(g, "llvm.abs", 1, &type, 2, arg);
     }
     if (!name[e->u.call.id]) {
-        tn_l_fail(g, "codegen-E004", tn_arena_printf(&g->arena, "%s has no form in LLVM for this type", tn_intrins[e->u.call.id].name));
+        tn_l_fail(g, "codegen-E004",
+                  tn_arena_printf(&g->arena, "%s has no form in LLVM for this type",
+                                  tn_intrins[e->u.call.id].name));
         return LLVMGetPoison(type);
     }
     return tn_l_intrinsic(g, name[e->u.call.id], 1, &type, 1, &a);
@@ -228,12 +253,15 @@ static LLVMValueRef vector_load(tn_lgen *g, const tn_expr *e, LLVMTypeRef mt)
         align(v, g, e->dtype);
         return from_memory(g, e->dtype, v);
     }
-    LLVMValueRef i = tn_l_expr(g, at), p = LLVMBuildGEP2(g->b, tn_l_memory_type(g, tn_dtype_lanes(e->dtype, 1)), g->buffer[b], &i, 1, "");
+    LLVMValueRef i = tn_l_expr(g, at),
+                 p = LLVMBuildGEP2(g->b, tn_l_memory_type(g, tn_dtype_lanes(e->dtype, 1)), g->buffer[b], &i,
+                                   1, "");
     LLVMValueRef m = mask ? tn_l_expr(g, mask) : splat(g, LLVMConstInt(g->i1, 1, 0), e->dtype.lanes);
     LLVMValueRef other = mask ? tn_l_to_memory(g, e->dtype, tn_l_expr(g, tn_load_other(e))) : LLVMGetPoison(mt);
     LLVMTypeRef types[2] = {mt, gather ? LLVMVectorType(g->ptr, e->dtype.lanes) : g->ptr};
     LLVMValueRef arg[4] = {p, LLVMConstInt(g->i32, bytes, 0), m, other};
-    return from_memory(g, e->dtype, tn_l_intrinsic(g, gather ? "llvm.masked.gather" : "llvm.masked.load", 2, types, 4, arg));
+    return from_memory(
+        g, e->dtype, tn_l_intrinsic(g, gather ? "llvm.masked.gather" : "llvm.masked.load", 2, types, 4, arg));
 }
 
 static LLVMValueRef load(tn_lgen *g, const tn_expr *e)

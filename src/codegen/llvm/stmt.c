@@ -1,6 +1,6 @@
-/* Statements in LLVM IR. A phase is two functions: a wrapper with the ABI's signature, and a body whose buffer pointers are
- * noalias parameters, which is how LLVM learns that buffers do not overlap. Register elements are allocas that mem2reg turns
- * into values. */
+/* Statements in LLVM IR. A phase is two functions: a wrapper with the ABI's signature, and a body whose
+ * buffer pointers are noalias parameters, which is how LLVM learns that buffers do not overlap. Register
+ * elements are allocas that mem2reg turns into values. */
 #include "codegen/llvm/llvmgen.h"
 
 #include <string.h>
@@ -99,7 +99,8 @@ static void declare(tn_lgen *g, const tn_stmt *s)
     const tn_buffer *b = &g->func->buffer[n];
     if (b->scope == TN_SCOPE_LOCAL) {
         LLVMValueRef at = tn_l_int(g, (int64_t)b->scratch_offset);
-        g->buffer[n] = LLVMBuildInBoundsGEP2(g->b, g->i8, LLVMGetParam(g->fn, LLVMCountParams(g->fn) - 1), &at, 1, b->name);
+        g->buffer[n] = LLVMBuildInBoundsGEP2(g->b, g->i8, LLVMGetParam(g->fn, LLVMCountParams(g->fn) - 1),
+                                             &at, 1, b->name);
         return;
     }
     int64_t count = 0;
@@ -132,7 +133,8 @@ static void loop(tn_lgen *g, const tn_stmt *s)
 
 static void branch(tn_lgen *g, const tn_stmt *s)
 {
-    LLVMBasicBlockRef then = block(g, "then"), other = s->u.cond.other.first ? block(g, "else") : NULL, after = block(g, "endif");
+    LLVMBasicBlockRef then = block(g, "then"), other = s->u.cond.other.first ? block(g, "else") : NULL,
+                      after = block(g, "endif");
     tn_map_clear(&g->memo);
     LLVMBuildCondBr(g->b, tn_l_expr(g, s->u.cond.cond), then, other ? other : after);
     enter(g, then);
@@ -181,8 +183,9 @@ static void attribute(tn_lgen *g, LLVMValueRef fn, LLVMAttributeIndex at, const 
 
 static void text_attribute(tn_lgen *g, LLVMValueRef fn, const char *name, const char *value)
 {
-    LLVMAddAttributeAtIndex(fn, (LLVMAttributeIndex)LLVMAttributeFunctionIndex,
-                            LLVMCreateStringAttribute(g->c, name, (unsigned)strlen(name), value, (unsigned)strlen(value)));
+    LLVMAddAttributeAtIndex(
+        fn, (LLVMAttributeIndex)LLVMAttributeFunctionIndex,
+        LLVMCreateStringAttribute(g->c, name, (unsigned)strlen(name), value, (unsigned)strlen(value)));
 }
 
 void tn_l_function_attributes(tn_lgen *g, LLVMValueRef fn)
@@ -216,7 +219,8 @@ static void load_symbols(tn_lgen *g, LLVMValueRef sym)
 }
 
 /* body(pointers noalias..., sym, task, scratch) -> status */
-static LLVMValueRef emit_body(tn_lgen *g, const tn_flat *v, const tn_stmt *at, const char *name, uint32_t n, const uint32_t *number)
+static LLVMValueRef emit_body(tn_lgen *g, const tn_flat *v, const tn_stmt *at, const char *name, uint32_t n,
+                              const uint32_t *number)
 {
     LLVMTypeRef *type = TN_NEW_N(&g->arena, LLVMTypeRef, n + 3);
     for (uint32_t i = 0; i < n + 3; i++)
@@ -276,7 +280,8 @@ LLVMValueRef tn_l_phase(tn_lgen *g, const tn_flat *v, const tn_stmt *at, const c
     tn_l_function_attributes(g, g->fn);
     LLVMPositionBuilderAtEnd(g->b, block(g, "entry"));
     tn_map_clear(&g->memo);
-    LLVMValueRef call = LLVMGetParam(g->fn, 0), args = field(g, call, 0, "args"), sym = field(g, call, 1, "sym"), work = field(g, call, 2, "work");
+    LLVMValueRef call = LLVMGetParam(g->fn, 0), args = field(g, call, 0, "args"),
+                 sym = field(g, call, 1, "sym"), work = field(g, call, 2, "work");
     load_symbols(g, sym); /* work offsets may depend on them */
     LLVMValueRef *arg = TN_NEW_N(&g->arena, LLVMValueRef, n + 3);
     for (uint32_t i = 0; i < n; i++) {

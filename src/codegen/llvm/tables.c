@@ -100,9 +100,16 @@ static LLVMValueRef kernel(tab *t, const tn_kernel_ir *k, LLVMValueRef **phase)
     nc = nc > 256 ? 256 : nc;
     for (uint32_t i = 0; i < nc; i++)
         check_text[i] = text(g, check[i]);
-    LLVMValueRef f[10] = {text(g, k->name), text(g, k->source), array(g, LLVMTypeOf(row[0]), row, k->n_variant, "variants"),
-                          array(g, g->ptr, check_text, nc, "checks"), u32(g, k->n_variant), u32(g, nc), u32(g, k->n_in), u32(g, k->n_out),
-                          u32(g, k->variant[0].func->n_symbol), u32(g, 0)};
+    LLVMValueRef f[10] = {text(g, k->name),
+                          text(g, k->source),
+                          array(g, LLVMTypeOf(row[0]), row, k->n_variant, "variants"),
+                          array(g, g->ptr, check_text, nc, "checks"),
+                          u32(g, k->n_variant),
+                          u32(g, nc),
+                          u32(g, k->n_in),
+                          u32(g, k->n_out),
+                          u32(g, k->variant[0].func->n_symbol),
+                          u32(g, 0)};
     return record(g, f, 10);
 }
 
@@ -114,10 +121,16 @@ static LLVMValueRef slot(tab *t, const tn_slot_ir *s, uint32_t ns, const char *c
         dim[d] = size(t, s->dim[d], 0, ns, sym);
         bind[d] = s->bind ? u32(g, (uint32_t)s->bind[d]) : NULL;
     }
-    LLVMValueRef f[10] = {text(g, s->name), u32(g, s->kind), LLVMConstInt(g->i8, s->dtype.code, 0), LLVMConstInt(g->i8, s->dtype.bits, 0),
-                          LLVMConstInt(g->i16, s->ndim, 0), array(g, t->size, dim, s->ndim, "dims"),
-                          s->bind ? array(g, g->i32, bind, s->ndim, "binds") : null(g), size(t, s->bytes, 0, ns, sym),
-                          size(t, s->offset, -1, ns, sym), tn_l_int(g, s->alias)};
+    LLVMValueRef f[10] = {text(g, s->name),
+                          u32(g, s->kind),
+                          LLVMConstInt(g->i8, s->dtype.code, 0),
+                          LLVMConstInt(g->i8, s->dtype.bits, 0),
+                          LLVMConstInt(g->i16, s->ndim, 0),
+                          array(g, t->size, dim, s->ndim, "dims"),
+                          s->bind ? array(g, g->i32, bind, s->ndim, "binds") : null(g),
+                          size(t, s->bytes, 0, ns, sym),
+                          size(t, s->offset, -1, ns, sym),
+                          tn_l_int(g, s->alias)};
     return record(g, f, 10);
 }
 
@@ -128,8 +141,10 @@ static LLVMValueRef program(tab *t, const tn_program_ir *p)
     uint32_t n_operand = 0, k = 0;
     for (uint32_t i = 0; i < p->n_inst; i++)
         n_operand += p->inst[i].n_operand;
-    LLVMValueRef *slots = TN_NEW_N(&g->arena, LLVMValueRef, p->n_slot), *symbols = TN_NEW_N(&g->arena, LLVMValueRef, p->n_symbol);
-    LLVMValueRef *insts = TN_NEW_N(&g->arena, LLVMValueRef, p->n_inst), *operands = TN_NEW_N(&g->arena, LLVMValueRef, n_operand);
+    LLVMValueRef *slots = TN_NEW_N(&g->arena, LLVMValueRef, p->n_slot),
+                 *symbols = TN_NEW_N(&g->arena, LLVMValueRef, p->n_symbol);
+    LLVMValueRef *insts = TN_NEW_N(&g->arena, LLVMValueRef, p->n_inst),
+                 *operands = TN_NEW_N(&g->arena, LLVMValueRef, n_operand);
     LLVMValueRef *texts = TN_NEW_N(&g->arena, LLVMValueRef, p->n_text);
     for (uint32_t i = 0; i < p->n_symbol; i++) {
         sym[i] = p->symbol[i].name;
@@ -148,11 +163,19 @@ static LLVMValueRef program(tab *t, const tn_program_ir *p)
     for (uint32_t i = 0; i < p->n_text; i++)
         texts[i] = text(g, p->text[i]);
     LLVMValueRef f[13] = {p->n_slot ? array(g, LLVMTypeOf(slots[0]), slots, p->n_slot, "slots") : null(g),
-                          p->n_symbol ? array(g, LLVMTypeOf(symbols[0]), symbols, p->n_symbol, "symbols") : null(g),
+                          p->n_symbol ? array(g, LLVMTypeOf(symbols[0]), symbols, p->n_symbol, "symbols")
+                                      : null(g),
                           p->n_inst ? array(g, LLVMTypeOf(insts[0]), insts, p->n_inst, "insts") : null(g),
-                          array(g, g->i32, operands, n_operand, "operands"), array(g, g->ptr, texts, p->n_text, "texts"),
-                          u32(g, p->n_slot), u32(g, p->n_symbol), u32(g, p->n_inst), u32(g, n_operand), u32(g, p->n_text), u32(g, 0),
-                          size(t, p->arena_bytes, 0, p->n_symbol, sym), size(t, p->work_offset, 0, p->n_symbol, sym)};
+                          array(g, g->i32, operands, n_operand, "operands"),
+                          array(g, g->ptr, texts, p->n_text, "texts"),
+                          u32(g, p->n_slot),
+                          u32(g, p->n_symbol),
+                          u32(g, p->n_inst),
+                          u32(g, n_operand),
+                          u32(g, p->n_text),
+                          u32(g, 0),
+                          size(t, p->arena_bytes, 0, p->n_symbol, sym),
+                          size(t, p->work_offset, 0, p->n_symbol, sym)};
     return constant(g, record(g, f, 13), "program");
 }
 
@@ -170,15 +193,24 @@ void tn_l_tables(tn_lgen *g, LLVMValueRef *phase)
     const tn_unit *u = g->unit;
     tab t = {g, LLVMStructCreateNamed(g->c, "tn_size")};
     LLVMStructSetBody(t.size, (LLVMTypeRef[]){g->i64, g->ptr}, 2, 0);
-    LLVMValueRef *kernels = TN_NEW_N(&g->arena, LLVMValueRef, u->n_kernel), *features = TN_NEW_N(&g->arena, LLVMValueRef, u->n_feature);
+    LLVMValueRef *kernels = TN_NEW_N(&g->arena, LLVMValueRef, u->n_kernel),
+                 *features = TN_NEW_N(&g->arena, LLVMValueRef, u->n_feature);
     for (uint32_t i = 0; i < u->n_kernel; i++)
         kernels[i] = kernel(&t, &u->kernel[i], &phase);
     for (uint32_t i = 0; i < u->n_feature; i++)
         features[i] = text(g, u->feature[i]);
     g->func = NULL;
     LLVMValueRef none[4] = {null(g), null(g), null(g), null(g)};
-    LLVMValueRef f[10] = {u32(g, TENON_ABI_VERSION), u32(g, u->n_kernel), u->n_kernel ? array(g, LLVMTypeOf(kernels[0]), kernels, u->n_kernel, "kernels") : null(g),
-                          u->program ? program(&t, u->program) : null(g), text(g, u->producer), text(g, u->target),
-                          array(g, g->ptr, features, u->n_feature, "features"), u32(g, u->n_feature), u32(g, 0), LLVMConstArray2(g->ptr, none, 4)};
+    LLVMValueRef f[10] = {u32(g, TENON_ABI_VERSION),
+                          u32(g, u->n_kernel),
+                          u->n_kernel ? array(g, LLVMTypeOf(kernels[0]), kernels, u->n_kernel, "kernels")
+                                      : null(g),
+                          u->program ? program(&t, u->program) : null(g),
+                          text(g, u->producer),
+                          text(g, u->target),
+                          array(g, g->ptr, features, u->n_feature, "features"),
+                          u32(g, u->n_feature),
+                          u32(g, 0),
+                          LLVMConstArray2(g->ptr, none, 4)};
     query(g, constant(g, record(g, f, 10), "library"));
 }

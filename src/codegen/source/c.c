@@ -1,5 +1,6 @@
-/* The C file of a unit: ABI structures, types, helpers, one function per phase, the tables of the library. It includes nothing,
- * so it compiles freestanding; contraction is off, so gcc, clang and the interpreter agree bit for bit. */
+/* The C file of a unit: ABI structures, types, helpers, one function per phase, the tables of the library. It
+ * includes nothing, so it compiles freestanding; contraction is off, so gcc, clang and the interpreter agree
+ * bit for bit. */
 #include "codegen/names.h"
 #include "codegen/source/source.h"
 
@@ -7,56 +8,82 @@
 
 static const char head[] =
     "/* float arithmetic as written */\n"
-    "#if defined(__clang__)\n#pragma STDC FP_CONTRACT OFF\n#define tn_sqrtf(a) __builtin_elementwise_sqrt(a)\n#define tn_sqrt(a) __builtin_elementwise_sqrt(a)\n"
+    "#if defined(__clang__)\n#pragma STDC FP_CONTRACT OFF\n#define tn_sqrtf(a) "
+    "__builtin_elementwise_sqrt(a)\n#define tn_sqrt(a) __builtin_elementwise_sqrt(a)\n"
     "#else\n#pragma GCC optimize(\"fp-contract=off\")\n#pragma GCC diagnostic ignored \"-Wpsabi\"\n"
     "#if defined(__SSE2__) /* elsewhere compile with -fno-math-errno, or sqrt may be a call */\n"
-    "typedef float tn_sse_s __attribute__((vector_size(16)));\ntypedef double tn_sse_d __attribute__((vector_size(16)));\n"
-    "#define tn_sqrtf(a) (__builtin_ia32_sqrtss((tn_sse_s){a})[0])\n#define tn_sqrt(a) (__builtin_ia32_sqrtsd((tn_sse_d){a})[0])\n#else\n"
+    "typedef float tn_sse_s __attribute__((vector_size(16)));\ntypedef double tn_sse_d "
+    "__attribute__((vector_size(16)));\n"
+    "#define tn_sqrtf(a) (__builtin_ia32_sqrtss((tn_sse_s){a})[0])\n#define tn_sqrt(a) "
+    "(__builtin_ia32_sqrtsd((tn_sse_d){a})[0])\n#else\n"
     "#define tn_sqrtf(a) __builtin_sqrtf(a)\n#define tn_sqrt(a) __builtin_sqrt(a)\n#endif\n#endif\n"
     "#define TN_INLINE static inline __attribute__((always_inline, unused))\n"
-    "typedef __INT8_TYPE__ int8_t; typedef __INT16_TYPE__ int16_t; typedef __INT32_TYPE__ int32_t; typedef __INT64_TYPE__ int64_t;\n"
-    "typedef __UINT8_TYPE__ uint8_t; typedef __UINT16_TYPE__ uint16_t; typedef __UINT32_TYPE__ uint32_t; typedef __UINT64_TYPE__ uint64_t;\n"
+    "typedef __INT8_TYPE__ int8_t; typedef __INT16_TYPE__ int16_t; typedef __INT32_TYPE__ int32_t; typedef "
+    "__INT64_TYPE__ int64_t;\n"
+    "typedef __UINT8_TYPE__ uint8_t; typedef __UINT16_TYPE__ uint16_t; typedef __UINT32_TYPE__ uint32_t; "
+    "typedef __UINT64_TYPE__ uint64_t;\n"
     "typedef signed char tn_bool;\n#define INT64_C(x) x##LL\n\n"
     "/* tenon/abi.h, version 0 */\n"
     "typedef int64_t tn_size_fn(const int64_t *sym);\n"
     "typedef struct { int64_t value; tn_size_fn *fn; } tn_size;\n"
     "typedef struct { uint32_t version, reserved0; void *reserved[7]; } tn_host;\n"
-    "typedef struct { void *const *arg; const int64_t *sym; void *work; const tn_host *host; void *reserved[2]; } tn_call;\n"
+    "typedef struct { void *const *arg; const int64_t *sym; void *work; const tn_host *host; void "
+    "*reserved[2]; } tn_call;\n"
     "typedef int32_t tn_phase_fn(const tn_call *call, uint32_t step, uint32_t task, void *scratch);\n"
     "typedef struct { tn_phase_fn *run; tn_size tasks; uint32_t flags, reserved0; } tn_phase;\n"
-    "typedef struct { tn_size guard, steps, work_bytes; uint64_t scratch_bytes; const tn_phase *phase; uint64_t n_phase; } tn_variant;\n"
-    "typedef struct { const char *name, *source; const tn_variant *variant; const char *const *check; uint32_t n_variant, n_check, n_in, n_out, n_sym, reserved0; } tn_kernel;\n"
-    "typedef struct { const char *name; uint32_t kind; uint8_t code, bits; uint16_t ndim; const tn_size *dim; const int32_t *bind; tn_size bytes, offset; int64_t alias; } tn_slot;\n"
+    "typedef struct { tn_size guard, steps, work_bytes; uint64_t scratch_bytes; const tn_phase *phase; "
+    "uint64_t n_phase; } tn_variant;\n"
+    "typedef struct { const char *name, *source; const tn_variant *variant; const char *const *check; "
+    "uint32_t n_variant, n_check, n_in, n_out, n_sym, reserved0; } tn_kernel;\n"
+    "typedef struct { const char *name; uint32_t kind; uint8_t code, bits; uint16_t ndim; const tn_size "
+    "*dim; const int32_t *bind; tn_size bytes, offset; int64_t alias; } tn_slot;\n"
     "typedef struct { uint32_t op, a, operand, n_operand; const char *node; } tn_inst;\n"
     "typedef struct { const char *name; int64_t min, max; } tn_symbol;\n"
-    "typedef struct { const tn_slot *slot; const tn_symbol *symbol; const tn_inst *inst; const uint32_t *operand; const char *const *text;\n"
-    "                 uint32_t n_slot, n_symbol, n_inst, n_operand, n_text, reserved0; tn_size arena_bytes, work_offset; } tn_program;\n"
-    "typedef struct { uint32_t version, n_kernel; const tn_kernel *kernel; const tn_program *program; const char *producer, *target;\n"
-    "                 const char *const *feature; uint32_t n_feature, reserved0; void *reserved[4]; } tn_library;\n\n"
+    "typedef struct { const tn_slot *slot; const tn_symbol *symbol; const tn_inst *inst; const uint32_t "
+    "*operand; const char *const *text;\n"
+    "                 uint32_t n_slot, n_symbol, n_inst, n_operand, n_text, reserved0; tn_size arena_bytes, "
+    "work_offset; } tn_program;\n"
+    "typedef struct { uint32_t version, n_kernel; const tn_kernel *kernel; const tn_program *program; const "
+    "char *producer, *target;\n"
+    "                 const char *const *feature; uint32_t n_feature, reserved0; void *reserved[4]; } "
+    "tn_library;\n\n"
     "/* the one quotient that overflows, by -1, wraps */\n"
-    "TN_INLINE int64_t tn_truncdiv(int64_t a, int64_t b) { return b == -1 ? (int64_t)(0 - (uint64_t)a) : a / b; }\n"
+    "TN_INLINE int64_t tn_truncdiv(int64_t a, int64_t b) { return b == -1 ? (int64_t)(0 - (uint64_t)a) : a / "
+    "b; }\n"
     "TN_INLINE int64_t tn_truncmod(int64_t a, int64_t b) { return b == -1 ? 0 : a % b; }\n"
-    "TN_INLINE int64_t tn_floordiv(int64_t a, int64_t b) { int64_t r = tn_truncmod(a, b); return tn_truncdiv(a, b) - (r != 0 && (r < 0) != (b < 0)); }\n"
-    "TN_INLINE int64_t tn_floormod(int64_t a, int64_t b) { int64_t r = tn_truncmod(a, b); return r != 0 && (r < 0) != (b < 0) ? r + b : r; }\n"
-    "TN_INLINE float tn_truncf(float a) { return a < 0x1p23f && a > -0x1p23f ? __builtin_copysignf((float)(int32_t)a, a) : a; }\n"
+    "TN_INLINE int64_t tn_floordiv(int64_t a, int64_t b) { int64_t r = tn_truncmod(a, b); return "
+    "tn_truncdiv(a, b) - (r != 0 && (r < 0) != (b < 0)); }\n"
+    "TN_INLINE int64_t tn_floormod(int64_t a, int64_t b) { int64_t r = tn_truncmod(a, b); return r != 0 && "
+    "(r < 0) != (b < 0) ? r + b : r; }\n"
+    "TN_INLINE float tn_truncf(float a) { return a < 0x1p23f && a > -0x1p23f ? "
+    "__builtin_copysignf((float)(int32_t)a, a) : a; }\n"
     "TN_INLINE float tn_floorf(float a) { float t = tn_truncf(a); return t > a ? t - 1.0f : t; }\n"
-    "TN_INLINE float tn_roundf(float a) { float m = 0x1p23f; return !(a < m && a > -m) ? a : __builtin_copysignf(a < 0 ? (a - m) + m : (a + m) - m, a); }\n"
-    "TN_INLINE double tn_trunc(double a) { return a < 0x1p52 && a > -0x1p52 ? __builtin_copysign((double)(int64_t)a, a) : a; }\n"
+    "TN_INLINE float tn_roundf(float a) { float m = 0x1p23f; return !(a < m && a > -m) ? a : "
+    "__builtin_copysignf(a < 0 ? (a - m) + m : (a + m) - m, a); }\n"
+    "TN_INLINE double tn_trunc(double a) { return a < 0x1p52 && a > -0x1p52 ? "
+    "__builtin_copysign((double)(int64_t)a, a) : a; }\n"
     "TN_INLINE double tn_floor(double a) { double t = tn_trunc(a); return t > a ? t - 1.0 : t; }\n"
-    "TN_INLINE double tn_round(double a) { double m = 0x1p52; return !(a < m && a > -m) ? a : __builtin_copysign(a < 0 ? (a - m) + m : (a + m) - m, a); }\n\n";
+    "TN_INLINE double tn_round(double a) { double m = 0x1p52; return !(a < m && a > -m) ? a : "
+    "__builtin_copysign(a < 0 ? (a - m) + m : (a + m) - m, a); }\n\n";
 
-/* The instruction sets the unit was lowered for, where the compiler must be told: it may use them, and an fma is no call. */
+/* The instruction sets the unit was lowered for, where the compiler must be told: it may use them, and an fma
+ * is no call. */
 static void target(const tn_unit *u, tn_buf *out)
 {
-    static const char *const known[] = {"sse3", "ssse3", "sse4.1", "sse4.2", "avx", "avx2", "fma", "f16c", "avx512f", "avx512cd", "avx512bw", "avx512dq", "avx512vl", "avx512vnni"};
+    static const char *const known[] = {"sse3",     "ssse3",    "sse4.1",   "sse4.2",    "avx",
+                                        "avx2",     "fma",      "f16c",     "avx512f",   "avx512cd",
+                                        "avx512bw", "avx512dq", "avx512vl", "avx512vnni"};
     tn_buf list = {0};
     for (uint32_t i = 0; i < u->n_feature; i++)
         for (size_t k = 0; k < sizeof known / sizeof *known; k++)
             if (strcmp(u->feature[i], known[k]) == 0)
                 tn_buf_printf(&list, "%s%s", list.n ? "," : "", known[k]);
     if (list.n)
-        tn_buf_printf(out, "#if defined(__clang__)\n#pragma clang attribute push(__attribute__((target(\"%s\"))), apply_to = function)\n"
-                           "#else\n#pragma GCC target(\"%s\")\n#endif\n", tn_buf_cstr(&list), tn_buf_cstr(&list));
+        tn_buf_printf(out,
+                      "#if defined(__clang__)\n#pragma clang attribute push(__attribute__((target(\"%s\"))), "
+                      "apply_to = function)\n"
+                      "#else\n#pragma GCC target(\"%s\")\n#endif\n",
+                      tn_buf_cstr(&list), tn_buf_cstr(&list));
     tn_buf_deinit(&list);
 }
 

@@ -1,6 +1,8 @@
-/* Expressions in C. One table says how each scalar operation is written; vector operations are the same text in a loop over
- * lanes, in a helper written once per type. Vectors of bool are vectors of signed char, 0 or 1. */
+/* Expressions in C. One table says how each scalar operation is written; vector operations are the same text
+ * in a loop over lanes, in a helper written once per type. Vectors of bool are vectors of signed char, 0 or
+ * 1. */
 #include "codegen/source/source.h"
+#include "ir/eval.h"
 
 #include <math.h>
 #include <string.h>
@@ -10,8 +12,10 @@ tn_status tn_c_unsupported(tn_cgen *g, tn_dtype t)
     tn_buf b = {0};
     tn_dtype_print(t, false, &b);
     if (g->status == TN_OK)
-        g->status = tn_error(g->unit->ctx, "codegen-E002", NULL, "%s: the C code generator cannot compute with %s yet; use --target llvm or cast to float32",
-                             g->func ? g->func->name : "", tn_buf_cstr(&b));
+        g->status = tn_error(
+            g->unit->ctx, "codegen-E002", NULL,
+            "%s: the C code generator cannot compute with %s yet; use --target llvm or cast to float32",
+            g->func ? g->func->name : "", tn_buf_cstr(&b));
     tn_buf_deinit(&b);
     return TN_FAIL;
 }
@@ -19,7 +23,10 @@ tn_status tn_c_unsupported(tn_cgen *g, tn_dtype t)
 /* Element type in C, or NULL. */
 const char *tn_c_scalar_type(tn_dtype t)
 {
-    static const char *const ints[] = {"int8_t", "int16_t", "int32_t", "int64_t"}, *const uints[] = {"uint8_t", "uint16_t", "uint32_t", "uint64_t"};
+    static const char *const ints[] = {"int8_t", "int16_t", "int32_t", "int64_t"}, *const uints[] = {
+                                                                                       "uint8_t", "uint16_t",
+                                                                                       "uint32_t",
+                                                                                       "uint64_t"};
     int w = t.bits == 8 ? 0 : t.bits == 16 ? 1 : t.bits == 32 ? 2 : t.bits == 64 ? 3 : -1;
     if (tn_dtype_is_bool(t))
         return "tn_bool";
@@ -31,6 +38,8 @@ const char *tn_c_scalar_type(tn_dtype t)
         return uints[w];
     if (t.code == TN_FLOAT && t.bits == 32)
         return "float";
+    if (tn_dtype_is_float(t) && t.bits == 16)
+        return "uint16_t"; /* its bits */
     return t.code == TN_FLOAT && t.bits == 64 ? "double" : NULL;
 }
 
@@ -74,8 +83,9 @@ const char *tn_c_register(tn_cgen *g, uint32_t buffer, int64_t element)
     return tn_arena_printf(&g->arena, "%s_%lld", g->buffer[buffer], (long long)element);
 }
 
-/* How a scalar operation is written, with A B C for the operands and T U for its type and the unsigned one of its width.
- * f: floats, i: wrapping integers, x: index, b: bool. Lanes have a table of their own (lanes.c). */
+/* How a scalar operation is written, with A B C for the operands and T U for its type and the unsigned one of
+ * its width. f: floats, i: wrapping integers, x: index, b: bool. Lanes have a table of their own (lanes.c).
+ * */
 typedef struct { const char *f, *i, *x, *b; } spelling;
 static const spelling spell[TN_E_COUNT] = {
     [TN_E_ADD] = {"A + B", "(T)((U)A + (U)B)", "A + B", NULL},
@@ -107,11 +117,13 @@ _Static_assert(sizeof spell / sizeof *spell == TN_E_COUNT, "one row an expressio
 
 /* Intrinsics that are left in flat TIR. */
 static const char *const intrin_f32[TN_F_COUNT] = {
-    [TN_F_sqrt] = "tn_sqrtf(A)", [TN_F_abs] = "__builtin_fabsf(A)", [TN_F_floor] = "tn_floorf(A)", [TN_F_ceil] = "(-tn_floorf(-A))",
-    [TN_F_trunc] = "tn_truncf(A)", [TN_F_round] = "tn_roundf(A)", [TN_F_isnan] = "A != A"};
+    [TN_F_sqrt] = "tn_sqrtf(A)",      [TN_F_abs] = "__builtin_fabsf(A)", [TN_F_floor] = "tn_floorf(A)",
+    [TN_F_ceil] = "(-tn_floorf(-A))", [TN_F_trunc] = "tn_truncf(A)",     [TN_F_round] = "tn_roundf(A)",
+    [TN_F_isnan] = "A != A"};
 static const char *const intrin_f64[TN_F_COUNT] = {
-    [TN_F_sqrt] = "tn_sqrt(A)", [TN_F_abs] = "__builtin_fabs(A)", [TN_F_floor] = "tn_floor(A)", [TN_F_ceil] = "(-tn_floor(-A))",
-    [TN_F_trunc] = "tn_trunc(A)", [TN_F_round] = "tn_round(A)", [TN_F_isnan] = "A != A"};
+    [TN_F_sqrt] = "tn_sqrt(A)",      [TN_F_abs] = "__builtin_fabs(A)", [TN_F_floor] = "tn_floor(A)",
+    [TN_F_ceil] = "(-tn_floor(-A))", [TN_F_trunc] = "tn_trunc(A)",     [TN_F_round] = "tn_round(A)",
+    [TN_F_isnan] = "A != A"};
 
 static const char *unsigned_type(tn_dtype t)
 {
@@ -170,7 +182,8 @@ static const char *operand(tn_cgen *g, const tn_expr *e)
     return s;
 }
 
-/* min, max and integer division mention operands twice: scalars go through helpers too, so that each is evaluated once. */
+/* min, max and integer division mention operands twice: scalars go through helpers too, so that each is
+ * evaluated once. */
 static const char *scalar_helper(tn_cgen *g, const tn_expr *e, const char *text)
 {
     const char *name = tn_arena_printf(&g->arena, "tn_%s_%s", tn_eks[e->kind].name, tn_c_short_name(g, e->dtype));
@@ -189,7 +202,8 @@ static void print_op(tn_cgen *g, const tn_expr *e, tn_buf *out)
     const char *text = template_of(e), *arg[3] = {"", "", ""};
     if (!text || e->nsrc > 3) {
         if (g->status == TN_OK)
-            g->status = tn_error(g->unit->ctx, "codegen-E003", NULL, "%s: %s of this type has no form in C", g->func->name,
+            g->status = tn_error(g->unit->ctx, "codegen-E003", NULL, "%s: %s of this type has no form in C",
+                                 g->func->name,
                                  e->kind == TN_E_CALL ? tn_intrins[e->u.call.id].name : tn_eks[e->kind].name);
         return;
     }
@@ -202,7 +216,8 @@ static void print_op(tn_cgen *g, const tn_expr *e, tn_buf *out)
     else if (e->dtype.lanes == 1 && (e->kind == TN_E_MIN || e->kind == TN_E_MAX))
         name = scalar_helper(g, e, text);
     if (name)
-        tn_buf_printf(out, "%s(%s%s%s%s%s)", name, arg[0], e->nsrc > 1 ? ", " : "", arg[1], e->nsrc > 2 ? ", " : "", arg[2]);
+        tn_buf_printf(out, "%s(%s%s%s%s%s)", name, arg[0], e->nsrc > 1 ? ", " : "", arg[1],
+                      e->nsrc > 2 ? ", " : "", arg[2]);
     else
         tn_c_fill(text, tn_dtype_is_bool(e->dtype) ? e->src[0]->dtype : e->dtype, arg, out);
 }
@@ -210,11 +225,17 @@ static void print_op(tn_cgen *g, const tn_expr *e, tn_buf *out)
 static void print_float(const tn_expr *e, tn_buf *out)
 {
     const char *f = e->dtype.bits == 64 ? "" : "f";
+    if (e->dtype.bits == 16) {
+        uint16_t bits;
+        tn_scalar_write(e->dtype, &bits, (tn_scalar){.f = e->u.f});
+        tn_buf_printf(out, "0x%04x", bits);
+        return;
+    }
     if (isnan(e->u.f))
         tn_buf_printf(out, "__builtin_nan%s(\"\")", f);
     else if (isinf(e->u.f))
         tn_buf_printf(out, "%s__builtin_inf%s()", e->u.f < 0 ? "-" : "", f);
-    else if (e->u.f == (double)(int)e->u.f && fabs(e->u.f) < 1e6 && !(e->u.f == 0 && signbit(e->u.f)))
+    else if (fabs(e->u.f) < 1e6 && e->u.f == (double)(int)e->u.f && !(e->u.f == 0 && signbit(e->u.f)))
         tn_buf_printf(out, "%.1f%s", e->u.f, f);
     else
         tn_buf_printf(out, "%a%s", e->u.f, f);
@@ -277,7 +298,10 @@ void tn_c_expr(tn_cgen *g, const tn_expr *e, tn_buf *out)
         if (e->u.i == INT64_MIN)
             tn_buf_str(out, "(-INT64_C(9223372036854775807) - 1)");
         else
-            tn_buf_printf(out, e->dtype.bits == 64 && (e->u.i > INT32_MAX || e->u.i < INT32_MIN) ? "INT64_C(%lld)" : "%lld", (long long)e->u.i);
+            tn_buf_printf(out,
+                          e->dtype.bits == 64 && (e->u.i > INT32_MAX || e->u.i < INT32_MIN) ? "INT64_C(%lld)"
+                                                                                            : "%lld",
+                          (long long)e->u.i);
         return;
     case TN_E_FLOAT:
         print_float(e, out);

@@ -1,6 +1,7 @@
-/* Helpers of generated C: operations on vectors of lanes, conversions, vector loads and stores. Each is a small function,
- * written once on first use. What GNU C can say of vectors is said so; the rest is a loop over lanes. Vectors of bool are
- * vectors of signed char, 0 or 1; comparisons of vectors give masks, 0 or -1, which are turned over. */
+/* Helpers of generated C: operations on vectors of lanes, conversions, vector loads and stores. Each is a
+ * small function, written once on first use. What GNU C can say of vectors is said so; the rest is a loop
+ * over lanes. Vectors of bool are vectors of signed char, 0 or 1; comparisons of vectors give masks, 0 or -1,
+ * which are turned over. */
 #include "codegen/source/source.h"
 
 #include <math.h>
@@ -18,8 +19,10 @@ static const char *const forms[TN_E_COUNT][3] = {
     [TN_E_ADD] = {NULL, "(T)((U)A + (U)B)", NULL},
     [TN_E_SUB] = {NULL, "(T)((U)A - (U)B)", NULL},
     [TN_E_MUL] = {NULL, "(T)((U)A * (U)B)", NULL},
-    [TN_E_MIN] = {"(T)(((M)B & (M)(B < A)) | ((M)A & ~(M)(B < A)))", "(T)(((M)B & (M)(B < A)) | ((M)A & ~(M)(B < A)))", "A & B"},
-    [TN_E_MAX] = {"(T)(((M)B & (M)(B > A)) | ((M)A & ~(M)(B > A)))", "(T)(((M)B & (M)(B > A)) | ((M)A & ~(M)(B > A)))", "A | B"},
+    [TN_E_MIN] = {"(T)(((M)B & (M)(B < A)) | ((M)A & ~(M)(B < A)))",
+                  "(T)(((M)B & (M)(B < A)) | ((M)A & ~(M)(B < A)))", "A & B"},
+    [TN_E_MAX] = {"(T)(((M)B & (M)(B > A)) | ((M)A & ~(M)(B > A)))",
+                  "(T)(((M)B & (M)(B > A)) | ((M)A & ~(M)(B > A)))", "A | B"},
     [TN_E_EQ] = {"-__builtin_convertvector(A == B, R)", "-__builtin_convertvector(A == B, R)", "-(A == B)"},
     [TN_E_NE] = {"-__builtin_convertvector(A != B, R)", "-__builtin_convertvector(A != B, R)", "-(A != B)"},
     [TN_E_LT] = {"-__builtin_convertvector(A < B, R)", "-__builtin_convertvector(A < B, R)", "-(A < B)"},
@@ -32,9 +35,10 @@ static const char *const forms[TN_E_COUNT][3] = {
     [TN_E_BITXOR] = {NULL, "A ^ B", NULL},
     [TN_E_SHL] = {NULL, "(T)((U)A << (U)B)", NULL},
     [TN_E_SHR] = {NULL, "A >> B", NULL},
-    [TN_E_SELECT] = {"(T)(((M)B & -__builtin_convertvector(A, M)) | ((M)C & ~-__builtin_convertvector(A, M)))",
-                     "(T)(((M)B & -__builtin_convertvector(A, M)) | ((M)C & ~-__builtin_convertvector(A, M)))",
-                     "(B & -A) | (C & ~-A)"},
+    [TN_E_SELECT] =
+        {"(T)(((M)B & -__builtin_convertvector(A, M)) | ((M)C & ~-__builtin_convertvector(A, M)))",
+         "(T)(((M)B & -__builtin_convertvector(A, M)) | ((M)C & ~-__builtin_convertvector(A, M)))",
+         "(B & -A) | (C & ~-A)"},
 };
 _Static_assert(sizeof forms / sizeof *forms == TN_E_COUNT, "one row an expression kind");
 
@@ -99,7 +103,8 @@ static const struct { bool root; uint8_t bits; uint16_t lanes; const char *featu
 
 static void vendor_forms(bool root, tn_dtype t, tn_buf *out)
 {
-    tn_buf_printf(out, "#if defined(__clang__)\n    return %s;\n", root ? "__builtin_elementwise_sqrt(a)" : "__builtin_elementwise_fma(a, b, c)");
+    tn_buf_printf(out, "#if defined(__clang__)\n    return %s;\n",
+                  root ? "__builtin_elementwise_sqrt(a)" : "__builtin_elementwise_fma(a, b, c)");
     for (size_t i = 0; i < sizeof vendor / sizeof *vendor; i++)
         if (vendor[i].root == root && vendor[i].bits == t.bits && vendor[i].lanes == t.lanes)
             tn_buf_printf(out, "#elif defined(%s)\n    return %s;\n", vendor[i].feature, vendor[i].call);
@@ -158,7 +163,8 @@ const char *tn_c_helper_ramp(tn_cgen *g, tn_dtype t)
     if (!tn_c_first_use(g, name))
         return name;
     tn_buf *o = &g->helpers;
-    tn_buf_printf(o, "TN_INLINE %s %s(%s a, %s b)\n{\n    return (%s)((%s)%s(a) + (%s)%s(b) * (%s){", type, name, elem, elem, type, wide, splat, wide, splat, wide);
+    tn_buf_printf(o, "TN_INLINE %s %s(%s a, %s b)\n{\n    return (%s)((%s)%s(a) + (%s)%s(b) * (%s){", type,
+                  name, elem, elem, type, wide, splat, wide, splat, wide);
     for (int l = 0; l < t.lanes; l++)
         tn_buf_printf(o, l ? ", %d" : "%d", l);
     tn_buf_str(o, "});\n}\n");
@@ -180,9 +186,29 @@ static void saturate(tn_cgen *g, tn_dtype to, const char *x, tn_buf *o)
     tn_buf_printf(o, "%s != %s ? 0 : %s >= %a ? %s : %s <= %a ? %s : (%s)%s;\n", x, x, x, hi, max, x, lo, min, type, x);
 }
 
+/* float16 to float32 or back, by the machine's instruction. */
+static void half_body(tn_dtype from, const char *type, tn_buf *o)
+{
+    const char *a = from.lanes > 1 ? "a[l]" : "a", *r = from.lanes > 1 ? "r[l]" : "r";
+    tn_buf_printf(o, "    %s r%s;\n    _Float16 h;\n", type, from.lanes > 1 ? " = {0}" : "");
+    if (from.lanes > 1)
+        tn_buf_printf(o, "    for (int l = 0; l < %d; l++) {\n", from.lanes);
+    if (from.bits == 16)
+        tn_buf_printf(o, "    uint16_t u = %s;\n    __builtin_memcpy(&h, &u, 2);\n    %s = (float)h;\n", a, r);
+    else
+        tn_buf_printf(
+            o, "    uint16_t u;\n    h = (_Float16)%s;\n    __builtin_memcpy(&u, &h, 2);\n    %s = u;\n", a,
+            r);
+    tn_buf_printf(o, "%s    return r;\n", from.lanes > 1 ? "    }\n" : "");
+}
+
 static void cast_body(tn_cgen *g, tn_dtype from, tn_dtype to, const char *type, tn_buf *o)
 {
     bool wide = from.lanes > 1, down = tn_dtype_is_float(from) && !tn_dtype_is_float(to) && !tn_dtype_is_bool(to);
+    if (tn_dtype_is_float(from) && tn_dtype_is_float(to) && from.bits + to.bits == 48) {
+        half_body(from, type, o);
+        return;
+    }
     if (down && wide) {
         lane_loop(g, type, to.lanes, o);
         saturate(g, to, "a[l]", o);
@@ -201,7 +227,8 @@ static void cast_body(tn_cgen *g, tn_dtype from, tn_dtype to, const char *type, 
 const char *tn_c_helper_cast(tn_cgen *g, enum tn_ek kind, tn_dtype from, tn_dtype to)
 {
     const char *ft = tn_c_type(g, from), *tt = tn_c_type(g, to);
-    const char *name = tn_arena_printf(&g->arena, "tn_%s_%s_%s", kind == TN_E_BITCAST ? "bits" : "cast", tn_c_short_name(g, from), tn_c_short_name(g, to));
+    const char *name = tn_arena_printf(&g->arena, "tn_%s_%s_%s", kind == TN_E_BITCAST ? "bits" : "cast",
+                                       tn_c_short_name(g, from), tn_c_short_name(g, to));
     if (!tn_c_first_use(g, name))
         return name;
     tn_buf_printf(&g->helpers, "TN_INLINE %s %s(%s a)\n{\n", tt, name, ft);
@@ -218,8 +245,10 @@ const char *tn_c_helper_cast(tn_cgen *g, enum tn_ek kind, tn_dtype from, tn_dtyp
 const char *tn_c_helper_load(tn_cgen *g, tn_dtype t, bool gather, bool masked)
 {
     const char *type = tn_c_type(g, t), *truth = tn_dtype_is_bool(t) ? " != 0" : "";
-    const char *name = tn_arena_printf(&g->arena, "tn_%s%s_%s", gather ? "gather" : "load", masked ? "_mask" : "", tn_c_short_name(g, t));
-    const char *at = tn_c_type(g, tn_dtype_lanes(TN_IDX, t.lanes)), *mask = tn_c_type(g, tn_dtype_lanes(TN_BOOL1, t.lanes));
+    const char *name = tn_arena_printf(&g->arena, "tn_%s%s_%s", gather ? "gather" : "load",
+                                       masked ? "_mask" : "", tn_c_short_name(g, t));
+    const char *at = tn_c_type(g, tn_dtype_lanes(TN_IDX, t.lanes)),
+               *mask = tn_c_type(g, tn_dtype_lanes(TN_BOOL1, t.lanes));
     if (!tn_c_first_use(g, name))
         return name;
     tn_buf *o = &g->helpers;
@@ -230,19 +259,23 @@ const char *tn_c_helper_load(tn_cgen *g, tn_dtype t, bool gather, bool masked)
         tn_buf_printf(o, ", %s m, %s o", mask, type);
     tn_buf_str(o, ")\n{\n");
     if (!gather && !masked) {
-        tn_buf_printf(o, "    %s r;\n    __builtin_memcpy(&r, p, sizeof r);\n    return %s;\n}\n", type, *truth ? "-(r != 0)" : "r");
+        tn_buf_printf(o, "    %s r;\n    __builtin_memcpy(&r, p, sizeof r);\n    return %s;\n}\n", type,
+                      *truth ? "-(r != 0)" : "r");
         return name;
     }
     lane_loop(g, type, t.lanes, o);
-    tn_buf_printf(o, "%sp[%s]%s%s;\n    return r;\n}\n", masked ? "m[l] ? " : "", gather ? "i[l]" : "l", truth, masked ? " : o[l]" : "");
+    tn_buf_printf(o, "%sp[%s]%s%s;\n    return r;\n}\n", masked ? "m[l] ? " : "", gather ? "i[l]" : "l",
+                  truth, masked ? " : o[l]" : "");
     return name;
 }
 
 const char *tn_c_helper_store(tn_cgen *g, tn_dtype t, bool scatter, bool masked)
 {
     const char *type = tn_c_type(g, t), *elem = tn_c_scalar_type(t);
-    const char *name = tn_arena_printf(&g->arena, "tn_%s%s_%s", scatter ? "scatter" : "store", masked ? "_mask" : "", tn_c_short_name(g, t));
-    const char *at = tn_c_type(g, tn_dtype_lanes(TN_IDX, t.lanes)), *mask = tn_c_type(g, tn_dtype_lanes(TN_BOOL1, t.lanes));
+    const char *name = tn_arena_printf(&g->arena, "tn_%s%s_%s", scatter ? "scatter" : "store",
+                                       masked ? "_mask" : "", tn_c_short_name(g, t));
+    const char *at = tn_c_type(g, tn_dtype_lanes(TN_IDX, t.lanes)),
+               *mask = tn_c_type(g, tn_dtype_lanes(TN_BOOL1, t.lanes));
     if (!tn_c_first_use(g, name))
         return name;
     tn_buf *o = &g->helpers;
@@ -256,7 +289,8 @@ const char *tn_c_helper_store(tn_cgen *g, tn_dtype t, bool scatter, bool masked)
     if (!scatter && !masked)
         tn_buf_str(o, "    __builtin_memcpy(p, &v, sizeof v);\n");
     else
-        tn_buf_printf(o, "    for (int l = 0; l < %d; l++)\n        %sp[%s] = v[l];\n", t.lanes, masked ? "if (m[l]) " : "", scatter ? "i[l]" : "l");
+        tn_buf_printf(o, "    for (int l = 0; l < %d; l++)\n        %sp[%s] = v[l];\n", t.lanes,
+                      masked ? "if (m[l]) " : "", scatter ? "i[l]" : "l");
     tn_buf_str(o, "}\n");
     return name;
 }

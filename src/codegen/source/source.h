@@ -23,7 +23,8 @@ const char *tn_c_short_name(tn_cgen *g, tn_dtype t);          /* "f32x16"; index
 bool tn_c_first_use(tn_cgen *g, const char *name);            /* the first time that name is asked for? */
 /* Writes a template with operand texts put in for A B C, types of t for T U, an fma of t for F. */
 void tn_c_fill(const char *text, tn_dtype t, const char *const arg[], tn_buf *out);
-/* Names of helper functions, each written on first use (lanes.c). text: the scalar template, for what has no vector form. */
+/* Names of helper functions, each written on first use (lanes.c). text: the scalar template, for what has no
+ * vector form. */
 const char *tn_c_lane_helper(tn_cgen *g, const tn_expr *e, const char *text);
 const char *tn_c_helper_splat(tn_cgen *g, tn_dtype t);
 const char *tn_c_helper_ramp(tn_cgen *g, tn_dtype t);

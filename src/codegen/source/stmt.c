@@ -17,7 +17,8 @@ static void store(tn_cgen *g, const tn_stmt *s)
     if (g->func->buffer[b].scope == TN_SCOPE_REGISTER) {
         const char *name = tn_c_register(g, b, at->u.i);
         if (mask && mask->dtype.lanes > 1) { /* lanes outside keep what they had */
-            tn_buf_printf(o, "%s((%s *)&%s, ", tn_c_helper_store(g, v->dtype, false, true), tn_c_type(g, tn_dtype_lanes(v->dtype, 1)), name);
+            tn_buf_printf(o, "%s((%s *)&%s, ", tn_c_helper_store(g, v->dtype, false, true),
+                          tn_c_type(g, tn_dtype_lanes(v->dtype, 1)), name);
             tn_c_expr(g, v, o);
             tn_buf_str(o, ", ");
             tn_c_expr(g, mask, o);
@@ -48,7 +49,8 @@ static void store(tn_cgen *g, const tn_stmt *s)
         return;
     }
     bool scatter = at->dtype.lanes > 1;
-    tn_buf_printf(o, "%s(%s%s", tn_c_helper_store(g, v->dtype, scatter, mask != NULL), g->buffer[b], scatter ? ", " : " + (");
+    tn_buf_printf(o, "%s(%s%s", tn_c_helper_store(g, v->dtype, scatter, mask != NULL), g->buffer[b],
+                  scatter ? ", " : " + (");
     tn_c_expr(g, at, o);
     tn_buf_str(o, scatter ? ", " : "), ");
     tn_c_expr(g, v, o);
@@ -66,7 +68,8 @@ static void declare(tn_cgen *g, const tn_stmt *s)
     if (b->scope == TN_SCOPE_LOCAL) {
         const char *t = tn_c_type(g, tn_dtype_lanes(b->dtype, 1));
         line(g);
-        tn_buf_printf(&g->body, "%s *const %s = (%s *)((char *)scratch + %llu);\n", t, g->buffer[s->u.decl.buffer], t, (unsigned long long)b->scratch_offset);
+        tn_buf_printf(&g->body, "%s *const %s = (%s *)((char *)scratch + %llu);\n", t,
+                      g->buffer[s->u.decl.buffer], t, (unsigned long long)b->scratch_offset);
         return;
     }
     (void)tn_is_int(b->dim[0], &n);
@@ -148,14 +151,16 @@ void tn_c_phase(tn_cgen *g, const tn_flat *v, const tn_stmt *loop, const char *n
 {
     const tn_func *f = v->func;
     tn_buf *o = &g->body;
-    tn_buf_printf(o, "static int32_t %s(const tn_call *call, uint32_t step, uint32_t task_number, void *scratch)\n{\n", name);
+    tn_buf_printf(
+        o, "static int32_t %s(const tn_call *call, uint32_t step, uint32_t task_number, void *scratch)\n{\n",
+        name);
     g->indent = 1;
     for (uint32_t i = 0; i < f->n_symbol; i++)
         tn_buf_printf(o, "    const int64_t sym_%s = call->sym[%u];\n", f->symbol[i].name, i);
     for (uint32_t i = 0; i < f->n_param; i++) {
         const tn_buffer *b = &f->buffer[f->param[i]];
-        tn_buf_printf(o, "    %s%s *const restrict %s = call->arg[%u];\n", b->written ? "" : "const ", tn_c_type(g, tn_dtype_lanes(b->dtype, 1)),
-                      g->buffer[f->param[i]], i);
+        tn_buf_printf(o, "    %s%s *const restrict %s = call->arg[%u];\n", b->written ? "" : "const ",
+                      tn_c_type(g, tn_dtype_lanes(b->dtype, 1)), g->buffer[f->param[i]], i);
     }
     for (const tn_stmt *s = f->body.first; s; s = s->next) {
         if (s->kind != TN_S_BUFFER)
@@ -166,8 +171,9 @@ void tn_c_phase(tn_cgen *g, const tn_flat *v, const tn_stmt *loop, const char *n
         tn_c_expr(g, b->work_offset, o);
         tn_buf_str(o, ");\n");
     }
-    tn_buf_printf(o, "    const int64_t %s = task_number;\n    (void)call, (void)step, (void)scratch, (void)%s;\n", g->var[loop->u.loop.var->u.i],
-                  g->var[loop->u.loop.var->u.i]);
+    tn_buf_printf(
+        o, "    const int64_t %s = task_number;\n    (void)call, (void)step, (void)scratch, (void)%s;\n",
+        g->var[loop->u.loop.var->u.i], g->var[loop->u.loop.var->u.i]);
     for (uint32_t i = 0; i < f->n_symbol; i++)
         tn_buf_printf(o, "    (void)sym_%s;\n", f->symbol[i].name);
     for (uint32_t i = 0; i < f->n_param; i++)

@@ -97,7 +97,8 @@ static void kernels(tab *t)
         string(&rows, k->source);
         tn_buf_printf(&rows, ", %s_variants, ", k->name);
         tn_buf_printf(&rows, n ? "%s_checks" : "0", k->name);
-        tn_buf_printf(&rows, ", %u, %u, %u, %u, %u, 0},\n", k->n_variant, n, k->n_in, k->n_out, k->n_variant ? k->variant[0].func->n_symbol : 0);
+        tn_buf_printf(&rows, ", %u, %u, %u, %u, %u, 0},\n", k->n_variant, n, k->n_in, k->n_out,
+                      k->n_variant ? k->variant[0].func->n_symbol : 0);
     }
     tn_buf_printf(o, "static const tn_kernel tn_kernels[] = {\n%s};\n", rows.n ? tn_buf_cstr(&rows) : "    {0}\n");
     tn_buf_deinit(&rows);
@@ -150,7 +151,8 @@ static void program(tab *t, const tn_program_ir *p)
         string(o, p->symbol[i].name);
         tn_buf_printf(o, ", %lld, %lld},\n", (long long)p->symbol[i].min, (long long)p->symbol[i].max);
     }
-    tn_buf_str(o, p->n_symbol ? "};\nstatic const tn_inst tn_insts[] = {\n" : "    {0}\n};\nstatic const tn_inst tn_insts[] = {\n");
+    tn_buf_str(o, p->n_symbol ? "};\nstatic const tn_inst tn_insts[] = {\n"
+                              : "    {0}\n};\nstatic const tn_inst tn_insts[] = {\n");
     uint32_t n = 0;
     for (uint32_t i = 0; i < p->n_inst; i++) {
         const tn_inst_ir *x = &p->inst[i];
@@ -160,14 +162,17 @@ static void program(tab *t, const tn_program_ir *p)
         for (uint32_t k = 0; k < x->n_operand; k++, n++)
             tn_buf_printf(&ops, "%u, ", x->operand[k]);
     }
-    tn_buf_printf(o, "%s};\nstatic const uint32_t tn_operands[] = {%s0};\n", p->n_inst ? "" : "    {0}\n", tn_buf_cstr(&ops));
+    tn_buf_printf(o, "%s};\nstatic const uint32_t tn_operands[] = {%s0};\n", p->n_inst ? "" : "    {0}\n",
+                  tn_buf_cstr(&ops));
     tn_buf_str(o, "static const char *const tn_texts[] = {");
     for (uint32_t i = 0; i < p->n_text; i++) {
         string(o, p->text[i]);
         tn_buf_str(o, ", ");
     }
-    tn_buf_printf(o, "0};\nstatic const tn_program tn_the_program = {tn_slots, tn_symbols, tn_insts, tn_operands, tn_texts, %u, %u, %u, %u, %u, 0, ", p->n_slot,
-                  p->n_symbol, p->n_inst, n, p->n_text);
+    tn_buf_printf(o,
+                  "0};\nstatic const tn_program tn_the_program = {tn_slots, tn_symbols, tn_insts, "
+                  "tn_operands, tn_texts, %u, %u, %u, %u, %u, 0, ",
+                  p->n_slot, p->n_symbol, p->n_inst, n, p->n_text);
     size(t, p->arena_bytes, 0, p->n_symbol, sym, o);
     tn_buf_str(o, ", ");
     size(t, p->work_offset, 0, p->n_symbol, sym, o);
@@ -188,13 +193,17 @@ void tn_c_tables(tn_cgen *g)
         string(o, u->feature[i]);
         tn_buf_str(o, ", ");
     }
-    tn_buf_printf(o, "0};\nstatic const tn_library tn_the_library = {%u, %u, tn_kernels, %s, ", TENON_ABI_VERSION, u->n_kernel, u->program ? "&tn_the_program" : "0");
+    tn_buf_printf(o, "0};\nstatic const tn_library tn_the_library = {%u, %u, tn_kernels, %s, ",
+                  TENON_ABI_VERSION, u->n_kernel, u->program ? "&tn_the_program" : "0");
     string(o, u->producer);
     tn_buf_str(o, ", ");
     string(o, u->target);
-    tn_buf_printf(o, ", tn_features, %u, 0, {0}};\n\n__attribute__((visibility(\"default\"))) const tn_library *" TENON_QUERY_SYMBOL
-                     "(uint32_t max_version);\nconst tn_library *" TENON_QUERY_SYMBOL "(uint32_t max_version)\n{\n    return %s ? &tn_the_library : 0;\n}\n",
-                  u->n_feature, TENON_ABI_VERSION ? "max_version >= tn_the_library.version" : "(void)max_version, 1");
+    tn_buf_printf(o,
+                  ", tn_features, %u, 0, {0}};\n\n__attribute__((visibility(\"default\"))) const tn_library "
+                  "*" TENON_QUERY_SYMBOL "(uint32_t max_version);\nconst tn_library *" TENON_QUERY_SYMBOL
+                  "(uint32_t max_version)\n{\n    return %s ? &tn_the_library : 0;\n}\n",
+                  u->n_feature,
+                  TENON_ABI_VERSION ? "max_version >= tn_the_library.version" : "(void)max_version, 1");
     tn_buf_str(&g->body, tn_buf_cstr(o));
     tn_buf_deinit(o);
 }
