@@ -1,10 +1,11 @@
 /* bench_gemm: float32 products by the built-in rule, one thread, as a share of the multiply-add peak of this core.
  *
- *   bench_gemm [M N K [runs]]     default 512 512 512, 400 runs
+ *   bench_gemm [M N K [runs [trace]]]     default 512 512 512, 400 runs, the rule's trace; trace: a file
  *
  * The weight lies in panels of two vectors (layout NK32n on 512-bit machines), as in a compiled model. The peak is measured
  * between the runs, so both see the same clock; the best of each is compared. The result is checked against plain loops.
  */
+#include "base/file.h"
 #include "run.h"
 
 #include <math.h>
@@ -40,6 +41,14 @@ static double check(const gemm *g)
     return worst;
 }
 
+static const char *read_text(bench *x, const char *path)
+{
+    tn_file f;
+    if (tn_file_map(&x->ctx, path, &f) != TN_OK)
+        bench_fail(x, path);
+    return tn_arena_strndup(&x->arena, (const char *)f.at, f.n);
+}
+
 int main(int argc, char **argv)
 {
     bench x;
@@ -63,7 +72,7 @@ int main(int argc, char **argv)
                   (long long)g.m, (long long)g.k, (long long)g.n, (long long)g.k, g.panel, (long long)g.m, (long long)g.n,
                   (long long)g.m, (long long)g.n, (long long)g.k);
     double start = seconds();
-    kernel k = compile(&x, tn_buf_cstr(&t), NULL);
+    kernel k = compile(&x, tn_buf_cstr(&t), argc > 5 ? read_text(&x, argv[5]) : NULL);
     double compiled = seconds() - start;
     peak p = peak_of(&x);
     void *arg[3] = {g.a, g.w, g.out};

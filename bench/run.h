@@ -81,10 +81,16 @@ static inline kernel compile(bench *x, const char *text, const char *trace)
         *(f->buffer[f->param[i]].written ? &k->n_out : &k->n_in) += 1;
     tn_unit u = {.ctx = &x->ctx, .name = "bench", .producer = "bench", .target = "llvm", .feature = x->machine.feature,
                  .n_feature = (uint32_t)x->machine.n_feature, .n_kernel = 1, .kernel = k};
-    tn_llvm_options o = {.opt_level = 3, .threads = 1};
+    tn_llvm_options o = {.opt_level = 3};
     const tn_library *lib;
     kernel out = {.trace = tn_arena_strdup(&x->arena, tn_buf_cstr(&b))};
     tn_buf_deinit(&b);
+    if (getenv("BENCH_ASM")) {
+        tn_buf code = {0};
+        if (x->llvm->emit(&u, &o, TN_LLVM_ASM, &code) == TN_OK)
+            fputs(tn_buf_cstr(&code), stdout);
+        tn_buf_deinit(&code);
+    }
     if (x->llvm->jit(&u, &o, &out.jit, &lib) != TN_OK)
         bench_fail(x, "code generation failed");
     out.variant = &lib->kernel[0].variant[0];

@@ -400,8 +400,9 @@ static tnr_status place_storage(struct reader *r)
             return bad_graph(r, "its tensors are too large together");
     }
     for (uint32_t i = 0; i < r->nodes->n; i++) {
+        if (r->node[i].kind != NODE_CALL) continue;
         const tn_kernel *k = &r->library->kernel[r->node[i].kernel];
-        int64_t v = r->node[i].kind == NODE_CALL ? tnr_variant_find(k, NULL) : -1;
+        int64_t v = tnr_variant_find(k, NULL);
         int64_t bytes = v < 0 ? 0 : tnr_size_get(k->variant[v].work_bytes, NULL);
         if (bytes < 0 || bytes > INT64_MAX / 4)
             return bad(r, i, "its kernel asks for an impossible amount of work memory");

@@ -207,3 +207,58 @@ bool tn_region_1d(tn_sched *s, const tn_stmt *outer, const tn_stmt *at, const tn
     tn_facts_deinit(&facts);
     return ok;
 }
+
+tn_stmt *tn_nest_top(tn_stmt *block, const tn_stmt *home)
+{
+    tn_stmt *top = block;
+    for (tn_stmt *l = tn_stmt_parent(top); l && l != home && l->kind == TN_S_FOR && tn_body_only(&l->u.loop.body); l = tn_stmt_parent(l))
+        top = l;
+    return top;
+}
+
+bool tn_twin_legal(tn_sched *s, tn_stmt *block, const tn_stmt *home, const tn_stmt *skip)
+{
+    const tn_stmt *top = tn_nest_top(block, home);
+    if (block->u.block.n_iter > TN_MAX_LOOPS)
+        return false;
+    for (const tn_stmt *l = block; l != top;) {
+        l = tn_stmt_parent(l);
+        bool spatial = tn_loop_feeds(s, l, block, TN_ITER_SPATIAL), reduce = tn_loop_feeds(s, l, block, TN_ITER_REDUCE);
+        if (l != skip && (spatial == reduce || l->u.loop.kind != TN_LOOP_SERIAL))
+            return false;
+    }
+    return true;
+}
+
+void tn_twin_make(tn_sched *s, tn_stmt *block, const tn_stmt *home, const tn_stmt *skip, const char *name, int extra, tn_twin *out)
+{
+    tn_func *f = s->func;
+    const tn_stmt *top = tn_nest_top(block, home);
+    *out = (tn_twin){0};
+    for (uint32_t i = 0; i < block->u.block.n_iter; i++)
+        out->n += block->u.block.iter[i].kind == TN_ITER_SPATIAL;
+    out->block = out->top = tn_stmt_block(f, name, block->u.block.tag, out->n + extra);
+    out->block->u.block.source = block->u.block.source;
+    const tn_expr *from[TN_MAX_LOOPS], *to[TN_MAX_LOOPS];
+    int n = 0;
+    for (const tn_stmt *l = block; l != top && n < TN_MAX_LOOPS;) {
+        l = tn_stmt_parent(l);
+        if (l == skip || !tn_loop_feeds(s, l, block, TN_ITER_SPATIAL))
+            continue;
+        from[n] = l->u.loop.var;
+        to[n] = tn_func_add_var(f, tn_sched_var_name(s, l->u.loop.var), TN_IDX);
+        tn_stmt *copy = tn_stmt_for(f, to[n++], l->u.loop.extent, TN_LOOP_SERIAL);
+        tn_body_append(&copy->u.loop.body, out->top);
+        out->top = copy;
+    }
+    int k = 0;
+    for (uint32_t i = 0; i < block->u.block.n_iter; i++) {
+        tn_iter it = block->u.block.iter[i];
+        if (it.kind != TN_ITER_SPATIAL)
+            continue;
+        out->old[k] = it.var;
+        out->fresh[k] = it.var = tn_func_add_var(f, tn_sched_var_name(s, it.var), TN_IDX);
+        it.value = tn_subst(f->pool, it.value, n, from, to);
+        out->block->u.block.iter[k++] = it;
+    }
+}

@@ -109,7 +109,7 @@ static tn_verdict check_arity(const tn_sched *s, const tn_step *t)
     if (t->kind >= TN_STEP_COUNT)
         return TN_REJECT_NAME;
     const tn_step_info *k = &tn_steps[t->kind];
-    if ((k->nin >= 0 && k->nin != t->nin) || (k->nin < 0 && t->nin == 0))
+    if ((k->nin >= 0 && k->nin != t->nin) || (k->nin == -1 && t->nin == 0))
         return TN_REJECT_ARITY;
     if (k->narg >= 0 && k->narg != t->narg)
         return TN_REJECT_ARITY;

@@ -34,6 +34,26 @@ bool tn_loop_feeds(tn_sched *s, const tn_stmt *loop, const tn_stmt *block, enum 
 void tn_block_guard_domain(tn_sched *s, tn_stmt *block);
 void tn_block_add_mask(tn_sched *s, tn_stmt *block, const tn_expr *cond);
 
+/* The outermost loop (or the block itself) of the perfect nest around block, inside `home` (NULL: the function). */
+tn_stmt *tn_nest_top(tn_stmt *block, const tn_stmt *home);
+/* The statement of the function's own list that holds s. */
+static inline tn_stmt *tn_top_of(tn_stmt *s)
+{
+    while (tn_stmt_parent(s))
+        s = tn_stmt_parent(s);
+    return s;
+}
+/* A block beside `block`: its spatial iterations with fresh variables, bound through copies of the loops of its nest that
+ * feed them. `extra` further iterations come after them, to be filled by the caller. */
+typedef struct tn_twin {
+    tn_stmt *block, *top;
+    int n;                                    /* spatial iterations */
+    const tn_expr *old[64], *fresh[64];       /* their variables: of the given block, of the new one */
+} tn_twin;
+/* Can it be made? Every loop of the nest but `skip` feeds spatial iterations alone or reduce iterations alone. */
+bool tn_twin_legal(tn_sched *s, tn_stmt *block, const tn_stmt *home, const tn_stmt *skip);
+void tn_twin_make(tn_sched *s, tn_stmt *block, const tn_stmt *home, const tn_stmt *skip, const char *name, int extra, tn_twin *out);
+
 /* Expression e of block, written over loop variables (iteration variables replaced by their values). */
 const tn_expr *tn_block_over_loops(tn_sched *s, const tn_stmt *block, const tn_expr *e);
 /* Loops strictly inside `outer` (NULL: the function) and around s, outermost first. */

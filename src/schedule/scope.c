@@ -12,28 +12,39 @@ static int scope_of(const char *name)
     return -1;
 }
 
-/* Block "b.out": target[i...] = cache[i...], in loops of its own. */
-static tn_stmt *copy_nest(tn_sched *s, const tn_stmt *block, uint32_t from, uint32_t to)
+/* Block "b.out" beside b: target[i...] = cache[i...] for what b's nest writes. */
+static void copy_nest(tn_sched *s, tn_stmt *block, const tn_stmt *home, uint32_t from, uint32_t to)
 {
     tn_func *f = s->func;
-    tn_pool *p = f->pool;
-    const tn_buffer *b = &f->buffer[to];
-    uint16_t n = b->ndim;
-    tn_stmt *copy = tn_stmt_block(f, tn_arena_printf(s->arena, "%s.out", block->u.block.name), "elementwise", n), *top = copy;
-    copy->u.block.source = block->u.block.source;
+    tn_twin w;
+    const tn_stmt *store = block->u.block.body.first;
     const tn_expr *index[TN_MAX_LOOPS];
-    for (int d = n - 1; d >= 0; d--) {
-        const char *name = tn_arena_printf(s->arena, "o%d", d);
-        const tn_expr *var = tn_func_add_var(f, name, TN_IDX);
-        index[d] = tn_func_add_var(f, name, TN_IDX);
-        copy->u.block.iter[d] = (tn_iter){index[d], f->buffer[to].dim[d], var, TN_ITER_SPATIAL};
-        tn_stmt *l = tn_stmt_for(f, var, f->buffer[to].dim[d], TN_LOOP_SERIAL);
-        tn_body_append(&l->u.loop.body, top);
-        top = l;
+    tn_twin_make(s, block, home, NULL, tn_arena_printf(s->arena, "%s.out", block->u.block.name), 0, &w);
+    w.block->u.block.tag = "elementwise";
+    uint32_t n = store->u.store.n_index;
+    for (uint32_t d = 0; d < n; d++)
+        index[d] = tn_subst(f->pool, store->u.store.index[d], w.n, w.old, w.fresh);
+    const tn_expr *v = tn_load(f->pool, f->buffer[from].dtype, from, (int)n, index, NULL, NULL);
+    tn_body_append(&w.block->u.block.body, tn_stmt_store(f, to, (int)n, index, v, NULL));
+    tn_stmt *top = tn_nest_top(block, home);
+    tn_body_insert(top->list, top->next, w.top);
+    tn_block_guard_domain(s, w.block);
+}
+
+/* One plain store, indexed by the block's own spatial iterations (or 0), each once: what is written is a box. */
+static bool writes_box(const tn_stmt *b)
+{
+    const tn_stmt *store = tn_body_only(&b->u.block.body);
+    if (!store || store->kind != TN_S_STORE || store->u.store.mask)
+        return false;
+    for (uint32_t d = 0; d < store->u.store.n_index; d++) {
+        bool own = tn_is_value(store->u.store.index[d], 0);
+        for (uint32_t i = 0; i < b->u.block.n_iter; i++)
+            own |= b->u.block.iter[i].kind == TN_ITER_SPATIAL && b->u.block.iter[i].var == store->u.store.index[d];
+        if (!own)
+            return false;
     }
-    const tn_expr *v = tn_load(p, f->buffer[from].dtype, from, n, index, NULL, NULL);
-    tn_body_append(&copy->u.block.body, tn_stmt_store(f, to, n, index, v, NULL));
-    return top;
+    return true;
 }
 
 tn_verdict tn_do_cache_write(tn_sched *s, tn_step *t)
@@ -41,13 +52,21 @@ tn_verdict tn_do_cache_write(tn_sched *s, tn_step *t)
     tn_func *f = s->func;
     tn_stmt *b = t->arg[0].s ? tn_func_block(f, t->arg[0].s) : NULL, *writer[2];
     int scope = scope_of(t->arg[1].s);
+    tn_stmt *home = t->nin ? tn_sched_loop(s, t->in[0]) : NULL;
     if (!b || scope < 0)
         return TN_REJECT_NAME;
+    if (t->nin > 1)
+        return TN_REJECT_ARITY;
+    if (home && !tn_stmt_inside(b, home))
+        return TN_REJECT_LOOP;
     if (scope != TN_SCOPE_GLOBAL) /* a whole tensor is in global memory first; set_scope moves and shrinks it */
         return TN_REJECT_SCOPE;
     int64_t target = tn_block_target(b);
-    if (target < 0 || tn_blocks_accessing(&f->body, (uint32_t)target, true, 2, writer) != 1)
+    if (target < 0 || !writes_box(b) || tn_blocks_accessing(&f->body, (uint32_t)target, true, 2, writer) != 1 ||
+        f->buffer[target].scope != TN_SCOPE_GLOBAL)
         return TN_REJECT_REGION;
+    if (!tn_twin_legal(s, b, home, NULL))
+        return TN_REJECT_NEST;
     tn_buffer cache = f->buffer[target];
     cache.name = tn_arena_printf(s->arena, "%s.cache", cache.name);
     cache.param = -1;
@@ -56,11 +75,8 @@ tn_verdict tn_do_cache_write(tn_sched *s, tn_step *t)
     cache.slack = 0;
     uint32_t number = tn_func_add_buffer(f, &cache);
     tn_stmt_rename_buffer(s->func, b, (uint32_t)target, number);
-    tn_stmt *top = b;
-    while (tn_stmt_parent(top))
-        top = tn_stmt_parent(top);
-    tn_body_insert(&f->body, top, tn_stmt_decl(f, number));
-    tn_body_insert(&f->body, top->next, copy_nest(s, b, number, (uint32_t)target));
+    tn_body_insert(&f->body, tn_top_of(b), tn_stmt_decl(f, number));
+    copy_nest(s, b, home, number, (uint32_t)target);
     return TN_DONE;
 }
 

@@ -8,8 +8,11 @@
 
 void tn_l_fail(tn_lgen *g, const char *id, const char *text)
 {
-    if (g->status == TN_OK)
-        g->status = tn_error(g->unit->ctx, id, NULL, "%s: %s", g->func ? g->func->name : g->unit->name, text);
+    if (g->status != TN_OK)
+        return;
+    g->status = TN_FAIL;
+    g->fail_id = id;
+    g->fail_text = tn_arena_printf(&g->arena, "%s: %s", g->func ? g->func->name : g->unit->name, text);
 }
 
 LLVMValueRef tn_l_int(tn_lgen *g, int64_t v)

@@ -1,8 +1,10 @@
-/* Rule conv: direct convolution (not depthwise) as register tiles over one row of the output.
+/* Rules conv and window: convolution, depthwise convolution and pooling as register tiles over one row of the output.
  *
- * conv/channels   the output's channels (and the weight) are blocked: vectors of output channels, tiles of pixels x vectors;
- *                 each step broadcasts a pixel and loads the vectors of the weight
- * conv/pixels     otherwise: vectors of pixels, tiles of channels x vectors; each step broadcasts a weight
+ * channels   the channels of the output are beside each other in memory: vectors of channels, tiles of pixels x vectors
+ * pixels     otherwise: vectors of pixels, tiles of channels x vectors
+ *
+ * In a convolution each step of the reduction loads the vectors of the weight once and broadcasts one element a row. Depthwise
+ * and pooling have no reduction over channels: each step loads a vector of the data for each accumulator.
  *
  * The taps that lie outside the image are masked by the block. Rows: the mask bounds the loop over kh. Columns: only the
  * first and last tiles of a row have such taps, so they are peeled off, and there kw and the pixels are unrolled, which
@@ -13,11 +15,12 @@
 
 #include <string.h>
 
-enum { N, OC, OH, OW, IC, KH, KW, AXES };
-enum { TASK_US = 10, TASKS_A_CORE = 4, MAX_BORDER = 4 };
+enum { N, C, OH, OW, IC, KH, KW, AXES };
+enum { TASK_US = 10, TASKS_A_CORE = 4, MAX_UNROLLED_TILES = 8 };
 
 typedef struct {
     const char *block;
+    bool sums_channels;          /* a convolution; else a window on each channel */
     int64_t extent[AXES];        /* -1: symbolic */
     uint16_t lanes;
     uint32_t bytes;
@@ -30,11 +33,34 @@ typedef struct {
     int64_t tiles;               /* of a row; -1: symbolic */
 } conv;
 
+/* ---- what the block is ---- */
+
+static bool shaped_like(const tn_func *f, const tn_machine *m, tn_stmt *b, uint32_t n_iter)
+{
+    return b && rule_plain_nest(b) && b->u.block.n_iter == n_iter && rule_n_spatial(b) == 4 &&
+           rule_lanes(m, rule_target(f, b)->dtype) > 1;
+}
+
+static tn_stmt *window_block(const tn_func *f)
+{
+    tn_stmt *b = rule_tagged(f, "depthwise_conv2d");
+    return b ? b : rule_tagged(f, "pool2d");
+}
+
 bool rule_conv_matches(const tn_func *f, const tn_machine *m)
 {
-    tn_stmt *b = rule_tagged(f, "conv2d");
-    return b && rule_plain_nest(b) && b->u.block.n_iter == AXES && rule_n_spatial(b) == 4 &&
-           rule_lanes(m, rule_target(f, b)->dtype) > 1;
+    return shaped_like(f, m, rule_tagged(f, "conv2d"), AXES);
+}
+
+bool rule_window_matches(const tn_func *f, const tn_machine *m)
+{
+    return shaped_like(f, m, window_block(f), AXES - 1);
+}
+
+/* The block's iteration of an axis; the window rule has no IC. */
+static const tn_iter *axis(const conv *c, const tn_stmt *b, int which)
+{
+    return &b->u.block.iter[which - (which > IC && !c->sums_channels)];
 }
 
 typedef struct { derive *d; const tn_stmt *block; conv *c; bool grouped; int64_t weight_factor; } reader;
@@ -50,30 +76,61 @@ static bool coefficient(tn_pool *p, const tn_expr *e, const tn_expr *var, int64_
     return tn_linear(p, NULL, e, var, &k, rest) && tn_is_int(k, coef);
 }
 
-/* The data is the operand that rows of the output index; the weight is the other. */
+/* The data is the operand that pixels of the output index; the weight is the other. */
 static void read_load(const tn_expr *load, void *user)
 {
     reader *r = user;
-    const tn_iter *it = r->block->u.block.iter;
+    conv *c = r->c;
+    const tn_expr *oc = axis(c, r->block, C)->var, *ow = axis(c, r->block, OW)->var, *kw = axis(c, r->block, KW)->var, *rest;
     const tn_buffer *b = &r->d->s->func->buffer[load->u.load.buffer];
+    int64_t before;
     if (load->u.load.n_index != 4)
         return;
-    if (!tn_uses(load, it[OW].var)) {
-        if (load->src[0] == it[OC].var)
-            r->weight_factor = rule_inner_factor(b, 0);
+    if (!tn_uses(load->src[3], ow) && !tn_uses(load->src[3], axis(c, r->block, OH)->var) && load->src[0] == oc) {
+        r->weight_factor = rule_inner_factor(b, 0);
         return;
     }
-    const tn_expr *rest;
-    int64_t before;
-    conv *c = r->c;
-    r->grouped |= tn_uses(load, it[OC].var);
+    r->grouped |= c->sums_channels ? tn_uses(load->src[1], oc) : load->src[1] != oc;
     c->block_in = rule_inner_factor(b, 1) > 1 ? rule_inner_factor(b, 1) : 0;
     tn_pool *p = r->d->s->func->pool;
-    if (coefficient(p, load->src[3], it[OW].var, &c->stride, &rest) && coefficient(p, rest, it[KW].var, &c->dilation, &rest) &&
+    if (coefficient(p, load->src[3], ow, &c->stride, &rest) && coefficient(p, rest, kw, &c->dilation, &rest) &&
         tn_is_int(tn_simplify(p, NULL, rest), &before)) {
         c->before = -before;
         c->width = rule_extent(b->dim[3]);
     }
+}
+
+/* Channels of the output beside each other, as far as vectors can follow: 0: none. */
+static int64_t output_factor(const derive *d, const tn_stmt *b)
+{
+    tn_stmt *all[RULE_MAX_BLOCKS];
+    int n = rule_blocks(d->s->func, all);
+    int64_t factor = rule_inner_factor(rule_target(d->s->func, all[n - 1]), 1);
+    (void)b;
+    return factor > 1 ? factor : 0;
+}
+
+/* ---- decisions ---- */
+
+/* Depthwise and pooling: accumulators, the vectors of data that neighbouring pixels share, and one weight must fit the
+ * registers; at least four accumulators hide the latency. */
+static tile window_tile(const derive *d, const conv *c)
+{
+    int64_t pixels = c->extent[OW], kw = c->extent[KW] > 0 ? c->extent[KW] : 3, channels = c->extent[C];
+    int most = (int)(((int64_t)d->m->n_vector_regs - (kw < 8 ? kw : 8) - 1) / 2);
+    tile t = {1, 1, 0, 1, "L1 loads"};
+    most = most < 1 ? 1 : most;
+    if (c->channels) {
+        t.rows = pixels < 0 ? most : (int)((pixels + (pixels + most - 1) / most - 1) / ((pixels + most - 1) / most));
+        while (t.rows * t.nv < 4 && 2 * t.nv <= 8 && channels > (int64_t)t.nv * c->lanes)
+            t.nv *= 2;
+    } else {
+        int64_t vectors = pixels < 0 ? 2 : (pixels + c->lanes - 1) / c->lanes;
+        t.nv = (int)(vectors > most ? most : vectors > 4 ? 4 : vectors);
+        while (t.rows * t.nv < 4 && (channels < 0 || channels % (2 * t.rows) == 0))
+            t.rows *= 2;
+    }
+    return t;
 }
 
 /* Tiles of a row that touch the border: those whose first tap is left of the image, whose last is right of it. */
@@ -98,14 +155,11 @@ static void find_borders(conv *c, int64_t pixels)
 /* Rows of a task: about TASK_US of work, but enough tasks for all cores; a divisor, so that no row is masked. */
 static int64_t rows_of_task(const derive *d, const conv *c, int64_t panels)
 {
-    int64_t oh = c->extent[OH], n = c->extent[N] < 0 ? 1 : c->extent[N];
+    int64_t oh = c->extent[OH], n = c->extent[N] < 0 ? 1 : c->extent[N], best = 1;
     double work = 2.0 * c->tile.rows * c->tile.nv * c->lanes * (double)(c->tiles < 0 ? 1 : c->tiles);
     for (int i = IC; i <= KW; i++)
         work *= c->extent[i] < 0 ? 1 : (double)c->extent[i];
     double rate = d->m->peak_gflops * 1e3 * 4 / c->bytes * c->tile.efficiency; /* operations in a us */
-    if (oh < 0 || rate <= 0)
-        return 1;
-    int64_t best = 1;
     for (int64_t r = 1; r <= oh; r++)
         if (oh % r == 0 && work * (double)r <= 2 * TASK_US * rate && n * panels * (oh / r) >= TASKS_A_CORE * (int64_t)d->m->cores)
             best = r;
@@ -115,44 +169,54 @@ static int64_t rows_of_task(const derive *d, const conv *c, int64_t panels)
 static bool read_conv(derive *d, tn_stmt *b, conv *c)
 {
     const tn_func *f = d->s->func;
-    *c = (conv){.block = b->u.block.name, .width = -1};
+    *c = (conv){.block = b->u.block.name, .width = -1, .sums_channels = b->u.block.n_iter == AXES};
     for (int i = 0; i < AXES; i++)
-        c->extent[i] = rule_extent(b->u.block.iter[i].extent);
+        c->extent[i] = i == IC && !c->sums_channels ? 1 : rule_extent(axis(c, b, i)->extent);
     c->lanes = rule_lanes(d->m, rule_target(f, b)->dtype);
     c->bytes = tn_dtype_bytes(rule_target(f, b)->dtype);
     reader r = {d, b, c, false, -1};
     rule_loads(b, read_load, &r);
-    tn_stmt *all[RULE_MAX_BLOCKS];
-    int n = rule_blocks(f, all);
-    int64_t out_factor = rule_inner_factor(rule_target(f, all[n - 1]), 1);
-    c->channels = out_factor > 1 || r.weight_factor > 1;
-    int64_t factor = out_factor > 1 ? out_factor : r.weight_factor;
+    int64_t factor = output_factor(d, b);
+    if (c->sums_channels)
+        factor = factor ? factor : r.weight_factor;
+    else
+        factor = c->block_in;
+    c->channels = factor > 1;
+    if (!c->sums_channels)
+        c->block_in = 0;
     if (c->channels && factor < c->lanes)
         c->lanes = (uint16_t)factor;
-    if (r.grouped || c->lanes < 2 || (c->lanes & (c->lanes - 1)) != 0 || (c->channels && factor % c->lanes != 0))
-        return false;
-    int64_t pixels = c->extent[OW], channels = c->extent[OC];
-    c->tile = c->channels ? rule_tile(d->m, c->lanes, pixels, channels, 0) : rule_tile(d->m, c->lanes, channels, pixels, 0);
-    int rows = c->channels ? c->tile.rows : c->tile.nv * c->lanes;
-    int64_t panel = c->channels ? (int64_t)c->tile.nv * c->lanes : c->tile.rows;
-    find_borders(c, rows);
-    c->rows = rows_of_task(d, c, channels < 0 ? 1 : (channels + panel - 1) / panel);
-    return true;
+    return !r.grouped && c->lanes >= 2 && (c->lanes & (c->lanes - 1)) == 0 && (!c->channels || factor % c->lanes == 0);
 }
+
+static void choose(derive *d, conv *c)
+{
+    int64_t pixels = c->extent[OW], channels = c->extent[C], depth = 1;
+    for (int i = IC; i <= KW; i++)
+        depth = depth < 0 || c->extent[i] < 0 ? -1 : depth * c->extent[i];
+    if (!c->sums_channels)
+        c->tile = window_tile(d, c);
+    else if (c->channels)
+        c->tile = rule_tile(d->m, c->lanes, pixels, channels, depth, 0);
+    else
+        c->tile = rule_tile(d->m, c->lanes, channels, pixels, depth, 0);
+    int64_t vectors = (int64_t)c->tile.nv * c->lanes, panel = c->channels ? vectors : c->tile.rows;
+    find_borders(c, c->channels ? c->tile.rows : vectors);
+    c->rows = rows_of_task(d, c, channels < 0 ? 1 : (channels + panel - 1) / panel);
+}
+
+/* ---- steps ---- */
 
 /* Splits and orders the loops; the tile's three innermost loops are called r (rows), v (vectors), x (lanes). */
 static void tile_loops(derive *d, const conv *c)
 {
-    static const char *const name[AXES] = {"n", "oc", "oh", "ow", "ic", "kh", "kw"};
-    dv_loops(d, c->block, name, AXES);
-    if (c->channels) {
-        dv_do(d, "co v x = split oc %d %d tail=mask", c->tile.nv, c->lanes);
-        dv_do(d, "wo r = split ow %d tail=mask", c->tile.rows);
-    } else {
-        dv_do(d, "co r = split oc %d tail=mask", c->tile.rows);
-        dv_do(d, "wo v x = split ow %d %d tail=mask", c->tile.nv, c->lanes);
-    }
-    const char *reduce = "ic kh kw";
+    static const char *const all[AXES] = {"n", "c", "oh", "ow", "ic", "kh", "kw"}, *const window[] = {"n", "c", "oh", "ow", "kh", "kw"};
+    int64_t vectors = (int64_t)c->tile.nv * c->lanes;
+    dv_loops(d, c->block, c->sums_channels ? all : window, c->sums_channels ? AXES : AXES - 1);
+    const char *rows = c->channels ? "wo r = split ow" : "co r = split c", *vector = c->channels ? "co v x = split c" : "wo v x = split ow";
+    dv_do(d, "%s %d %d%s", vector, c->tile.nv, c->lanes, dv_tail(c->extent[c->channels ? C : OW], vectors));
+    dv_do(d, "%s %d%s", rows, c->tile.rows, dv_tail(c->extent[c->channels ? OW : C], c->tile.rows));
+    const char *reduce = c->sums_channels ? "ic kh kw" : "kh kw";
     if (c->block_in) {
         dv_do(d, "ico ici = split ic %lld", (long long)c->block_in);
         reduce = "ico kh kw ici";
@@ -163,78 +227,98 @@ static void tile_loops(derive *d, const conv *c)
     dv_do(d, "task = fuse n co %s", c->rows > 1 ? "ho" : "oh");
 }
 
+/* `count` times "_ ", for loops that need no name. */
+static const char *blanks(derive *d, int count)
+{
+    const char *s = "";
+    for (int i = 0; i < count; i++)
+        s = dv_text(d, "%s_ ", s);
+    return s;
+}
+
+/* Loops around a tile: task, rows of it, tile of the row. */
+static int outer_loops(const conv *c)
+{
+    return c->rows > 1 ? 3 : 2;
+}
+
 static void tile_epilogue(derive *d, const conv *c, const char *last)
 {
-    const char *name[TN_MAX_LOOPS];
-    int n = tn_sched_n_loops(d->s, last), outer = c->rows > 1 ? 3 : 2;
-    if (n != outer + 4) {
+    if (tn_sched_n_loops(d->s, last) != outer_loops(c) + 4) {
         dv_refuse(d, TN_REJECT_NEST);
         return;
     }
-    for (int i = 0; i < n; i++)
-        name[i] = "_";
-    name[outer + OC] = "ec";
-    name[outer + OW] = "ew";
-    dv_loops(d, last, name, n);
-    if (c->channels) {
-        dv_do(d, "ev ex = split ec %d", c->lanes);
-        dv_do(d, "reorder ev ew ex");
-        dv_do(d, "unroll ev ew");
-    } else {
-        dv_do(d, "ev ex = split ew %d", c->lanes);
-        dv_do(d, "unroll ec ev");
-    }
+    dv_do(d, "%s_ ec _ ew = loops \"%s\"", blanks(d, outer_loops(c)), last);
+    dv_do(d, "ev ex = split %s %d", c->channels ? "ec" : "ew", c->lanes);
+    dv_do(d, c->channels ? "reorder ev ew ex" : "reorder ec ev ex");
+    dv_do(d, c->channels ? "unroll ev ew" : "unroll ec ev");
     dv_do(d, "vectorize ex");
 }
 
 static void split_init(derive *d, const conv *c)
 {
-    dv_do(d, "decompose_reduction \"%s\" %s", c->block, c->block_in ? "ico" : "ic");
-    dv_do(d, c->rows > 1 ? "_ _ _ zr zv zx = loops \"%s.init\"" : "_ _ zr zv zx = loops \"%s.init\"", c->block);
+    dv_do(d, "decompose_reduction \"%s\" %s", c->block, c->block_in ? "ico" : c->sums_channels ? "ic" : "kh");
+    dv_do(d, "%szr zv zx = loops \"%s.init\"", blanks(d, outer_loops(c)), c->block);
     dv_do(d, "set_scope \"%s\" register%s", c->block, c->channels ? " inner=1" : "");
     dv_do(d, "vectorize x zx");
     dv_do(d, "unroll r v zr zv");
 }
 
-/* In the tiles at one border every mask along the row becomes constant. */
-static void unroll_border(derive *d, const conv *c, const char *suffix, const char *tiles, int64_t count)
+/* Taps along the row are unrolled where their masks are to become constants, and where neighbouring pixels share the loads
+ * of the taps (windows). Where lanes are pixels the masks are vectors. */
+static bool unrolls_taps(const conv *c, bool border)
 {
-    if (count > 1)
-        dv_do(d, "unroll %s", tiles);
-    if (!c->channels || c->extent[KW] <= 1)
-        return; /* lanes are pixels: their masks are vectors */
+    return c->extent[KW] > 1 && c->extent[KW] <= 16 && (c->sums_channels ? border && c->channels : c->channels);
+}
+
+/* Unrolls kw in a copy of the tile. */
+static void unroll_taps(derive *d, const conv *c, const char *suffix)
+{
     const char *kw = dv_text(d, "kw%s", suffix);
-    dv_do(d, c->rows > 1 ? "_ _ _ _ _ %s%s _ _ _ = loops \"%s%s%s\"" : "_ _ _ _ %s%s _ _ _ = loops \"%s%s%s\"", kw,
-          c->block_in ? " _" : "", c->block, *suffix ? "." : "", suffix);
+    int before = outer_loops(c) + (c->sums_channels ? 2 : 1);
+    dv_do(d, "%s%s %s_ _ _ = loops \"%s%s%s\"", blanks(d, before), kw, c->block_in ? "_ " : "", c->block, *suffix ? "." : "", suffix);
     dv_do(d, "unroll %s", kw);
 }
 
 static void peel_borders(derive *d, const conv *c)
 {
-    if (c->first + c->last == 0)
-        return;
-    if (c->first + c->last >= c->tiles) { /* no tile is free of borders */
-        unroll_border(d, c, "", "wo", c->tiles);
-        return;
+    bool inside = c->first + c->last < c->tiles || c->tiles < 0, border = c->first + c->last > 0;
+    if (border && inside) {
+        dv_do(d, "wf wm wl = peel wo %lld %lld", (long long)c->first, (long long)c->last);
+        if (c->first > 1 && c->first <= MAX_UNROLLED_TILES)
+            dv_do(d, "unroll wf");
+        if (c->last > 1 && c->last <= MAX_UNROLLED_TILES)
+            dv_do(d, "unroll wl");
+        if (c->first && unrolls_taps(c, true))
+            unroll_taps(d, c, "first");
+        if (c->last && unrolls_taps(c, true))
+            unroll_taps(d, c, "last");
+    } else if (border && c->tiles > 1 && c->tiles <= MAX_UNROLLED_TILES) {
+        dv_do(d, "unroll wo"); /* no tile is free of borders */
     }
-    dv_do(d, "wf wm wl = peel wo %lld %lld", (long long)c->first, (long long)c->last);
-    if (c->first)
-        unroll_border(d, c, "first", "wf", c->first);
-    if (c->last)
-        unroll_border(d, c, "last", "wl", c->last);
+    if (unrolls_taps(c, border && !inside))
+        unroll_taps(d, c, "");
 }
 
-tn_verdict rule_conv(tn_sched *s, const tn_machine *m)
+static void predict(derive *d, const char *name, const conv *c)
+{
+    double peak = d->m->peak_gflops * 4 / c->bytes;
+    const char *what = dv_text(d, "rule %s/%s: %d %s x %d vectors of %d, %lld rows a task", name, c->channels ? "channels" : "pixels",
+                               c->tile.rows, c->channels ? "pixels" : "channels", c->tile.nv, c->lanes, (long long)c->rows);
+    if (c->sums_channels)
+        dv_comment(d, "%s, predicted %.0f GFLOP/s of %.0f, bound: %s", what, peak * c->tile.efficiency, peak, c->tile.bound);
+    else
+        dv_comment(d, "%s, bound: %s", what, c->tile.bound);
+}
+
+static tn_verdict derive_tiles(tn_sched *s, const tn_machine *m, tn_stmt *b, const char *name)
 {
     derive d = {s, m, TN_DONE};
     conv c;
-    tn_stmt *b = rule_tagged(s->func, "conv2d");
     if (!read_conv(&d, b, &c))
         return TN_REJECT_NEST;
-    double peak = m->peak_gflops * 4 / c.bytes;
-    dv_comment(&d, "rule conv/%s: %d %s x %d vectors of %d, %lld rows a task, predicted %.0f GFLOP/s of %.0f, bound: %s",
-               c.channels ? "channels" : "pixels", c.tile.rows, c.channels ? "pixels" : "channels", c.tile.nv, c.lanes,
-               (long long)c.rows, peak * c.tile.efficiency, peak, c.tile.bound);
+    choose(&d, &c);
+    predict(&d, name, &c);
     rule_others(&d, c.block);
     const char *last = rule_epilogue(&d, c.block);
     tile_loops(&d, &c);
@@ -246,4 +330,15 @@ tn_verdict rule_conv(tn_sched *s, const tn_machine *m)
     dv_do(&d, "parallel task");
     peel_borders(&d, &c);
     return d.v;
+}
+
+tn_verdict rule_conv(tn_sched *s, const tn_machine *m)
+{
+    return derive_tiles(s, m, rule_tagged(s->func, "conv2d"), "conv");
+}
+
+tn_verdict rule_window(tn_sched *s, const tn_machine *m)
+{
+    tn_stmt *b = window_block(s->func);
+    return derive_tiles(s, m, b, strcmp(b->u.block.tag, "pool2d") == 0 ? "pool" : "depthwise");
 }

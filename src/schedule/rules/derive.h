@@ -17,6 +17,12 @@ static inline bool dv_ok(const derive *d) { return d->v == TN_DONE; }
 /* Names the loops around a block: words separated by blanks, `_` for those not needed. */
 void dv_loops(derive *d, const char *block, const char *const name[], int n);
 
+/* " tail=mask" unless the factor divides the extent (-1: symbolic). */
+static inline const char *dv_tail(int64_t extent, int64_t factor)
+{
+    return extent >= 0 && extent % factor == 0 ? "" : " tail=mask";
+}
+
 /* ---- blocks ---- */
 enum { RULE_MAX_BLOCKS = 32 };
 int rule_blocks(const tn_func *f, tn_stmt *out[RULE_MAX_BLOCKS]);         /* in program order; -1: too many */
@@ -45,9 +51,9 @@ typedef struct tile {
     double efficiency;        /* of the FMA peak */
     const char *bound;        /* what limits it */
 } tile;
-/* The best register tile for a product of `rows` x `columns` outputs (-1: not known, many), where panels of columns must
- * be a multiple or a divisor of `panel` (0: free). */
-tile rule_tile(const tn_machine *m, uint16_t lanes, int64_t rows, int64_t columns, int64_t panel);
+/* The best register tile for a product of `rows` x `columns` outputs over a reduction of `depth` (-1: not known, many), where
+ * panels of columns must be a multiple or a divisor of `panel` (0: free). */
+tile rule_tile(const tn_machine *m, uint16_t lanes, int64_t rows, int64_t columns, int64_t depth, int64_t panel);
 
 /* ---- the rules ---- */
 /* Schedules one nest without a reduction; names of its loops begin with prefix. */
@@ -58,6 +64,8 @@ bool rule_gemm_matches(const tn_func *f, const tn_machine *m);
 tn_verdict rule_gemm(tn_sched *s, const tn_machine *m);
 bool rule_conv_matches(const tn_func *f, const tn_machine *m);
 tn_verdict rule_conv(tn_sched *s, const tn_machine *m);
+bool rule_window_matches(const tn_func *f, const tn_machine *m);
+tn_verdict rule_window(tn_sched *s, const tn_machine *m);
 bool rule_elementwise_matches(const tn_func *f, const tn_machine *m);
 tn_verdict rule_elementwise(tn_sched *s, const tn_machine *m);
 

@@ -107,8 +107,8 @@ static void tile_product(derive *d, const gemm *g, const tile *t)
     bool rows = g->row >= 0;
     dv_loops(d, g->block, g->name, g->n + 1);
     if (rows)
-        dv_do(d, "io ii = split i %d tail=mask", t->rows);
-    dv_do(d, "jo jv ji = split j %d %d tail=mask", t->nv, g->lanes);
+        dv_do(d, "io ii = split i %d%s", t->rows, dv_tail(g->rows, t->rows));
+    dv_do(d, "jo jv ji = split j %d %d%s", t->nv, g->lanes, dv_tail(g->columns, (int64_t)t->nv * g->lanes));
     const char *outer = !rows ? "jo" : columns_outside(d, g) ? "jo io" : "io jo";
     dv_do(d, "reorder %s%s k %s jv ji", batch, outer, rows ? "ii" : "");
     dv_do(d, "task = fuse %s%s", batch, outer);
@@ -142,7 +142,7 @@ tn_verdict rule_gemm(tn_sched *s, const tn_machine *m)
 {
     derive d = {s, m, TN_DONE};
     gemm g = read_gemm(&d, anchor(s->func));
-    tile t = rule_tile(m, g.lanes, g.rows, g.columns, g.panel > 0 ? g.panel : 0);
+    tile t = rule_tile(m, g.lanes, g.rows, g.columns, g.k, g.panel > 0 ? g.panel : 0);
     predict(&d, &g, &t);
     rule_others(&d, g.block);
     const char *last = rule_epilogue(&d, g.block);

@@ -20,6 +20,7 @@ static tn_verdict serial(tn_sched *s, const tn_machine *m)
 const tn_rule_info tn_rule_infos[] = {
     {"gemm",        "matrix products: tiles of rows x vectors in registers", rule_gemm_matches, rule_gemm},
     {"conv",        "convolutions: tiles of pixels x vectors in registers", rule_conv_matches, rule_conv},
+    {"window",      "depthwise convolutions and pooling: tiles of pixels in registers", rule_window_matches, rule_window},
     {"elementwise", "no reduction: tasks of vectors along contiguous memory", rule_elementwise_matches, rule_elementwise},
     {"serial",      "the function as it is", always, serial},
 };
