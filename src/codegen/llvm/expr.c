@@ -236,10 +236,77 @@ static void align(LLVMValueRef access, const tn_lgen *g, tn_dtype t)
     LLVMSetAlignment(access, tn_dtype_bytes(tn_dtype_lanes(t, 1)));
 }
 
-/* `at` is inside the buffer. */
-static LLVMValueRef address(tn_lgen *g, tn_dtype t, uint32_t buffer, LLVMValueRef at)
+/* ---- values kept ---- */
+
+uint32_t tn_l_region_enter(tn_lgen *g)
 {
-    return LLVMBuildInBoundsGEP2(g->b, tn_l_memory_type(g, tn_dtype_lanes(t, 1)), g->buffer[buffer], &at, 1, "");
+    uint32_t back = g->region;
+    g->region = (uint32_t)g->alive.n;
+    tn_vec_push(&g->alive, true);
+    return back;
+}
+
+void tn_l_region_leave(tn_lgen *g, uint32_t back)
+{
+    g->alive.at[g->region] = false;
+    g->region = back;
+}
+
+void tn_l_forget(tn_lgen *g)
+{
+    tn_map_clear(&g->memo);
+    tn_map_clear(&g->pure);
+    g->known.n = g->alive.n = 0;
+    tn_l_region_enter(g);
+}
+
+static LLVMValueRef recall(const tn_lgen *g, uint64_t key)
+{
+    uint64_t i;
+    if (!tn_map_get(&g->pure, key, &i) || !g->alive.at[g->known.at[i - 1].region])
+        return NULL;
+    return g->known.at[i - 1].v;
+}
+
+static LLVMValueRef keep(tn_lgen *g, uint64_t key, LLVMValueRef v)
+{
+    tn_vec_push(&g->known, ((tn_lvalue){v, g->region}));
+    tn_map_put(&g->pure, key, g->known.n);
+    return v;
+}
+
+/* ---- memory ---- */
+
+/* Takes the constant summands off e. */
+static const tn_expr *without_constant(const tn_expr *e, int64_t *c)
+{
+    *c = 0;
+    while ((e->kind == TN_E_ADD || e->kind == TN_E_SUB) && e->src[1]->kind == TN_E_INT) {
+        *c += e->kind == TN_E_ADD ? e->src[1]->u.i : -e->src[1]->u.i;
+        e = e->src[0];
+    }
+    return e;
+}
+
+/* The base may lie outside the buffer, so neither step claims to be inside. */
+LLVMValueRef tn_l_address(tn_lgen *g, tn_dtype t, uint32_t buffer, const tn_expr *at)
+{
+    LLVMTypeRef element = tn_l_memory_type(g, tn_dtype_lanes(t, 1));
+    int64_t c;
+    const tn_expr *rest = without_constant(at, &c);
+    LLVMValueRef base, i;
+    if (rest->has_load || rest->kind == TN_E_INT || buffer >= 1u << 15) {
+        i = tn_l_expr(g, at);
+        return LLVMBuildGEP2(g->b, element, g->buffer[buffer], &i, 1, "");
+    }
+    uint64_t key = tn_map_key(rest) | (uint64_t)(buffer + 1) << 48;
+    base = recall(g, key);
+    if (!base) {
+        i = tn_l_expr(g, rest);
+        base = keep(g, key, LLVMBuildGEP2(g->b, element, g->buffer[buffer], &i, 1, ""));
+    }
+    i = tn_l_int(g, c);
+    return c == 0 ? base : LLVMBuildGEP2(g->b, element, base, &i, 1, "");
 }
 
 static LLVMValueRef vector_load(tn_lgen *g, const tn_expr *e, LLVMTypeRef mt)
@@ -249,13 +316,13 @@ static LLVMValueRef vector_load(tn_lgen *g, const tn_expr *e, LLVMTypeRef mt)
     unsigned bytes = tn_dtype_bytes(tn_dtype_lanes(e->dtype, 1));
     bool gather = at->dtype.lanes > 1;
     if (!mask && !gather) {
-        LLVMValueRef v = LLVMBuildLoad2(g->b, mt, address(g, e->dtype, b, tn_l_expr(g, at)), "");
+        LLVMValueRef v = LLVMBuildLoad2(g->b, mt, tn_l_address(g, e->dtype, b, at), "");
         align(v, g, e->dtype);
         return from_memory(g, e->dtype, v);
     }
-    LLVMValueRef i = tn_l_expr(g, at),
-                 p = LLVMBuildGEP2(g->b, tn_l_memory_type(g, tn_dtype_lanes(e->dtype, 1)), g->buffer[b], &i,
-                                   1, "");
+    LLVMValueRef i = gather ? tn_l_expr(g, at) : NULL;
+    LLVMValueRef p = gather ? LLVMBuildGEP2(g->b, tn_l_memory_type(g, tn_dtype_lanes(e->dtype, 1)), g->buffer[b], &i, 1, "")
+                            : tn_l_address(g, e->dtype, b, at);
     LLVMValueRef m = mask ? tn_l_expr(g, mask) : splat(g, LLVMConstInt(g->i1, 1, 0), e->dtype.lanes);
     LLVMValueRef other = mask ? tn_l_to_memory(g, e->dtype, tn_l_expr(g, tn_load_other(e))) : LLVMGetPoison(mt);
     LLVMTypeRef types[2] = {mt, gather ? LLVMVectorType(g->ptr, e->dtype.lanes) : g->ptr};
@@ -273,10 +340,10 @@ static LLVMValueRef load(tn_lgen *g, const tn_expr *e)
         return LLVMBuildLoad2(g->b, tn_l_type(g, e->dtype), g->element[b][e->src[0]->u.i], "");
     if (e->dtype.lanes > 1)
         return vector_load(g, e, mt);
-    LLVMValueRef at = tn_l_expr(g, e->src[0]), m = mask ? tn_l_expr(g, mask) : NULL;
+    LLVMValueRef m = mask ? tn_l_expr(g, mask) : NULL, p = tn_l_address(g, e->dtype, b, e->src[0]);
     if (m) /* a scalar under a mask reads element 0 instead, which every buffer has */
-        at = LLVMBuildSelect(g->b, m, at, tn_l_int(g, 0), "");
-    LLVMValueRef v = LLVMBuildLoad2(g->b, mt, address(g, e->dtype, b, at), "");
+        p = LLVMBuildSelect(g->b, m, p, g->buffer[b], "");
+    LLVMValueRef v = LLVMBuildLoad2(g->b, mt, p, "");
     align(v, g, e->dtype);
     v = from_memory(g, e->dtype, v);
     return m ? LLVMBuildSelect(g->b, m, v, tn_l_expr(g, tn_load_other(e)), "") : v;
@@ -310,7 +377,6 @@ static LLVMValueRef build(tn_lgen *g, const tn_expr *e)
     case TN_E_INT: return constant(g, e->dtype, e->u.i, 0);
     case TN_E_FLOAT: return constant(g, e->dtype, 0, e->u.f);
     case TN_E_SYM: return symbol(g, e->u.s);
-    case TN_E_VAR: return g->var[e->u.i];
     case TN_E_LOAD: return load(g, e);
     case TN_E_RAMP: return ramp(g, e);
     default: break;
@@ -336,9 +402,16 @@ static LLVMValueRef build(tn_lgen *g, const tn_expr *e)
 LLVMValueRef tn_l_expr(tn_lgen *g, const tn_expr *e)
 {
     uint64_t known;
+    if (e->kind == TN_E_VAR)
+        return g->var[e->u.i];
+    LLVMValueRef v = e->has_load ? NULL : recall(g, tn_map_key(e));
+    if (v)
+        return v;
+    if (!e->has_load)
+        return keep(g, tn_map_key(e), build(g, e));
     if (tn_map_get(&g->memo, tn_map_key(e), &known))
         return (LLVMValueRef)(uintptr_t)known;
-    LLVMValueRef v = build(g, e);
+    v = build(g, e);
     tn_map_put(&g->memo, tn_map_key(e), (uint64_t)(uintptr_t)v);
     return v;
 }

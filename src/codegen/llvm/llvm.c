@@ -144,6 +144,9 @@ static void drop(tn_lgen *g)
     if (g->c)
         LLVMContextDispose(g->c);
     tn_map_deinit(&g->memo);
+    tn_map_deinit(&g->pure);
+    tn_vec_deinit(&g->known);
+    tn_vec_deinit(&g->alive);
     tn_arena_deinit(&g->arena);
 }
 

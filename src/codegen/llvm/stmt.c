@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-static void body(tn_lgen *g, const tn_body *b);
+static void list(tn_lgen *g, const tn_body *b);
 
 static void enter(tn_lgen *g, LLVMBasicBlockRef bb)
 {
@@ -43,8 +43,9 @@ static void vector_store(tn_lgen *g, const tn_stmt *s, LLVMValueRef v)
     uint32_t b = s->u.store.buffer;
     bool scatter = at->dtype.lanes > 1;
     unsigned bytes = tn_dtype_bytes(tn_dtype_lanes(t, 1));
-    LLVMValueRef i = tn_l_expr(g, at);
-    LLVMValueRef p = LLVMBuildGEP2(g->b, tn_l_memory_type(g, tn_dtype_lanes(t, 1)), g->buffer[b], &i, 1, "");
+    LLVMValueRef i = scatter ? tn_l_expr(g, at) : NULL;
+    LLVMValueRef p = scatter ? LLVMBuildGEP2(g->b, tn_l_memory_type(g, tn_dtype_lanes(t, 1)), g->buffer[b], &i, 1, "")
+                             : tn_l_address(g, t, b, at);
     if (!mask && !scatter) {
         LLVMSetAlignment(LLVMBuildStore(g->b, v, p), bytes);
         return;
@@ -57,8 +58,7 @@ static void vector_store(tn_lgen *g, const tn_stmt *s, LLVMValueRef v)
 static void scalar_store(tn_lgen *g, const tn_stmt *s, LLVMValueRef v)
 {
     tn_dtype t = s->u.store.value->dtype;
-    LLVMValueRef i = tn_l_expr(g, s->u.store.index[0]);
-    LLVMValueRef p = LLVMBuildInBoundsGEP2(g->b, tn_l_memory_type(g, t), g->buffer[s->u.store.buffer], &i, 1, "");
+    LLVMValueRef p = tn_l_address(g, t, s->u.store.buffer, s->u.store.index[0]);
     LLVMSetAlignment(LLVMBuildStore(g->b, v, p), tn_dtype_bytes(t));
 }
 
@@ -80,14 +80,17 @@ static void store(tn_lgen *g, const tn_stmt *s)
         return;
     }
     LLVMBasicBlockRef after = NULL;
+    uint32_t back = 0;
     if (mask) {
         LLVMBasicBlockRef then = block(g, "store");
         after = block(g, "stored");
         LLVMBuildCondBr(g->b, tn_l_expr(g, mask), then, after);
         enter(g, then);
+        back = tn_l_region_enter(g);
     }
     scalar_store(g, s, tn_l_to_memory(g, t, tn_l_expr(g, s->u.store.value)));
     if (mask) {
+        tn_l_region_leave(g, back);
         LLVMBuildBr(g->b, after);
         enter(g, after);
     }
@@ -123,7 +126,7 @@ static void loop(tn_lgen *g, const tn_stmt *s)
     enter(g, in);
     LLVMValueRef i = LLVMBuildPhi(g->b, g->i64, g->func->var[s->u.loop.var->u.i].name);
     g->var[s->u.loop.var->u.i] = i;
-    body(g, &s->u.loop.body);
+    list(g, &s->u.loop.body);
     LLVMValueRef next = LLVMBuildNSWAdd(g->b, i, tn_l_int(g, 1), "");
     LLVMBasicBlockRef back = LLVMGetInsertBlock(g->b);
     LLVMBuildCondBr(g->b, LLVMBuildICmp(g->b, LLVMIntSLT, next, extent, ""), in, out);
@@ -138,11 +141,11 @@ static void branch(tn_lgen *g, const tn_stmt *s)
     tn_map_clear(&g->memo);
     LLVMBuildCondBr(g->b, tn_l_expr(g, s->u.cond.cond), then, other ? other : after);
     enter(g, then);
-    body(g, &s->u.cond.then);
+    list(g, &s->u.cond.then);
     LLVMBuildBr(g->b, after);
     if (other) {
         enter(g, other);
-        body(g, &s->u.cond.other);
+        list(g, &s->u.cond.other);
         LLVMBuildBr(g->b, after);
     }
     enter(g, after);
@@ -157,8 +160,9 @@ static void check(tn_lgen *g, const tn_stmt *s)
     enter(g, ok);
 }
 
-static void body(tn_lgen *g, const tn_body *b)
+static void list(tn_lgen *g, const tn_body *b)
 {
+    uint32_t back = tn_l_region_enter(g);
     for (const tn_stmt *s = b->first; s; s = s->next) {
         switch (s->kind) {
         case TN_S_STORE: store(g, s); break;
@@ -173,6 +177,7 @@ static void body(tn_lgen *g, const tn_body *b)
         default: TN_ASSERT(!"a block in flat code");
         }
     }
+    tn_l_region_leave(g, back);
 }
 
 static void attribute(tn_lgen *g, LLVMValueRef fn, LLVMAttributeIndex at, const char *name)
@@ -245,13 +250,14 @@ static LLVMValueRef emit_body(tn_lgen *g, const tn_flat *v, const tn_stmt *at, c
     LLVMBasicBlockRef entry = block(g, "entry"), start = block(g, "start");
     LLVMPositionBuilderAtEnd(g->b, entry);
     LLVMBuildBr(g->b, start);
+    tn_l_forget(g);
     enter(g, start);
     load_symbols(g, LLVMGetParam(g->fn, n));
     g->var[at->u.loop.var->u.i] = LLVMGetParam(g->fn, n + 1);
     for (const tn_stmt *s = tn_flat_first_check(at); s != at; s = s->next)
         if (s->kind == TN_S_CHECK)
             check(g, s);
-    body(g, &at->u.loop.body);
+    list(g, &at->u.loop.body);
     LLVMBuildRet(g->b, LLVMConstInt(g->i32, 0, 0));
     return g->fn;
 }
@@ -279,7 +285,7 @@ LLVMValueRef tn_l_phase(tn_lgen *g, const tn_flat *v, const tn_stmt *at, const c
     LLVMSetLinkage(g->fn, LLVMInternalLinkage);
     tn_l_function_attributes(g, g->fn);
     LLVMPositionBuilderAtEnd(g->b, block(g, "entry"));
-    tn_map_clear(&g->memo);
+    tn_l_forget(g);
     LLVMValueRef call = LLVMGetParam(g->fn, 0), args = field(g, call, 0, "args"),
                  sym = field(g, call, 1, "sym"), work = field(g, call, 2, "work");
     load_symbols(g, sym); /* work offsets may depend on them */

@@ -47,7 +47,7 @@ static LLVMValueRef size(tab *t, const tn_expr *e, int64_t absent, uint32_t n_sy
         LLVMSetLinkage(g->fn, LLVMInternalLinkage);
         tn_l_function_attributes(g, g->fn);
         LLVMPositionBuilderAtEnd(g->b, LLVMAppendBasicBlockInContext(g->c, g->fn, "entry"));
-        tn_map_clear(&g->memo);
+        tn_l_forget(g);
         g->symbol_name = symbol;
         g->n_symbol = n_symbol;
         g->symbol = TN_NEW_N(&g->arena, LLVMValueRef, n_symbol);
