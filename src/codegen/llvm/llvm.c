@@ -16,7 +16,7 @@
 #include <string.h>
 
 /* Enough to turn allocas into values, share and hoist addresses; everything else was decided before. */
-static const char passes[] = "mem2reg,early-cse,instsimplify,simplifycfg,loop-simplify,lcssa,loop-mssa(licm),loop(indvars),early-cse,dse";
+static const char passes[] = "mem2reg,early-cse,instsimplify,simplifycfg,loop-simplify,lcssa,loop-mssa(licm),early-cse,dse";
 
 static const tn_llvm_options defaults = {.opt_level = 3};
 
