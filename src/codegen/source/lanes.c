@@ -186,27 +186,46 @@ static void saturate(tn_cgen *g, tn_dtype to, const char *x, tn_buf *o)
     tn_buf_printf(o, "%s != %s ? 0 : %s >= %a ? %s : %s <= %a ? %s : (%s)%s;\n", x, x, x, hi, max, x, lo, min, type, x);
 }
 
-/* float16 to float32 or back, by the machine's instruction. */
-static void half_body(tn_dtype from, const char *type, tn_buf *o)
+static bool is_half_cast(tn_dtype from, tn_dtype to)
 {
-    const char *a = from.lanes > 1 ? "a[l]" : "a", *r = from.lanes > 1 ? "r[l]" : "r";
-    tn_buf_printf(o, "    %s r%s;\n    _Float16 h;\n", type, from.lanes > 1 ? " = {0}" : "");
-    if (from.lanes > 1)
-        tn_buf_printf(o, "    for (int l = 0; l < %d; l++) {\n", from.lanes);
-    if (from.bits == 16)
-        tn_buf_printf(o, "    uint16_t u = %s;\n    __builtin_memcpy(&h, &u, 2);\n    %s = (float)h;\n", a, r);
-    else
-        tn_buf_printf(
-            o, "    uint16_t u;\n    h = (_Float16)%s;\n    __builtin_memcpy(&u, &h, 2);\n    %s = u;\n", a,
-            r);
-    tn_buf_printf(o, "%s    return r;\n", from.lanes > 1 ? "    }\n" : "");
+    return tn_dtype_is_float(from) && tn_dtype_is_float(to) && from.bits + to.bits == 48;
+}
+
+/* float16 to float32 or back, by the machine's instruction, in functions of one lane that are written on first use. */
+static void half_helpers(tn_cgen *g)
+{
+    if (tn_c_first_use(g, "tn_half"))
+        tn_buf_str(&g->helpers, "#if !defined(__clang__) && defined(__F16C__)\n"
+                                "typedef short tn_half_bits __attribute__((vector_size(16)));\n"
+                                "TN_INLINE float tn_from_half(uint16_t u)\n{\n"
+                                "    return __builtin_ia32_vcvtph2ps((tn_half_bits){(short)u})[0];\n}\n"
+                                "TN_INLINE uint16_t tn_to_half(float a)\n{\n"
+                                "    return (uint16_t)__builtin_ia32_vcvtps2ph((tn_sse_s){a}, 0)[0];\n}\n"
+                                "#else\n"
+                                "TN_INLINE float tn_from_half(uint16_t u)\n{\n"
+                                "    _Float16 h;\n    __builtin_memcpy(&h, &u, 2);\n    return (float)h;\n}\n"
+                                "TN_INLINE uint16_t tn_to_half(float a)\n{\n"
+                                "    _Float16 h = (_Float16)a;\n    uint16_t u;\n    __builtin_memcpy(&u, "
+                                "&h, 2);\n    return u;\n}\n"
+                                "#endif\n");
+}
+
+static void half_body(tn_cgen *g, tn_dtype from, const char *type, tn_buf *o)
+{
+    const char *call = from.bits == 16 ? "tn_from_half" : "tn_to_half";
+    if (from.lanes == 1) {
+        tn_buf_printf(o, "    return %s(a);\n", call);
+        return;
+    }
+    lane_loop(g, type, from.lanes, o);
+    tn_buf_printf(o, "%s(a[l]);\n    return r;\n", call);
 }
 
 static void cast_body(tn_cgen *g, tn_dtype from, tn_dtype to, const char *type, tn_buf *o)
 {
     bool wide = from.lanes > 1, down = tn_dtype_is_float(from) && !tn_dtype_is_float(to) && !tn_dtype_is_bool(to);
-    if (tn_dtype_is_float(from) && tn_dtype_is_float(to) && from.bits + to.bits == 48) {
-        half_body(from, type, o);
+    if (is_half_cast(from, to)) {
+        half_body(g, from, type, o);
         return;
     }
     if (down && wide) {
@@ -231,6 +250,8 @@ const char *tn_c_helper_cast(tn_cgen *g, enum tn_ek kind, tn_dtype from, tn_dtyp
                                        tn_c_short_name(g, from), tn_c_short_name(g, to));
     if (!tn_c_first_use(g, name))
         return name;
+    if (kind == TN_E_CAST && is_half_cast(from, to))
+        half_helpers(g);
     tn_buf_printf(&g->helpers, "TN_INLINE %s %s(%s a)\n{\n", tt, name, ft);
     if (kind == TN_E_BITCAST)
         tn_buf_printf(&g->helpers, "    %s r;\n    __builtin_memcpy(&r, &a, sizeof r);\n    return r;\n", tt);
