@@ -224,7 +224,9 @@ bool tn_twin_legal(tn_sched *s, tn_stmt *block, const tn_stmt *home, const tn_st
     for (const tn_stmt *l = block; l != top;) {
         l = tn_stmt_parent(l);
         bool spatial = tn_loop_feeds(s, l, block, TN_ITER_SPATIAL), reduce = tn_loop_feeds(s, l, block, TN_ITER_REDUCE);
-        if (l != skip && (spatial == reduce || l->u.loop.kind != TN_LOOP_SERIAL))
+        if (l == skip || (!spatial && !reduce && tn_is_value(l->u.loop.extent, 1)))
+            continue;
+        if (spatial == reduce || l->u.loop.kind != TN_LOOP_SERIAL)
             return false;
     }
     return true;
