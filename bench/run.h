@@ -81,7 +81,7 @@ static inline kernel compile(bench *x, const char *text, const char *trace)
         *(f->buffer[f->param[i]].written ? &k->n_out : &k->n_in) += 1;
     tn_unit u = {.ctx = &x->ctx, .name = "bench", .producer = "bench", .target = "llvm", .feature = x->machine.feature,
                  .n_feature = (uint32_t)x->machine.n_feature, .n_kernel = 1, .kernel = k};
-    tn_llvm_options o = {.opt_level = 3, .threads = 1};
+    tn_llvm_options o = {.opt_level = 3};
     const tn_library *lib;
     kernel out = {.trace = tn_arena_strdup(&x->arena, tn_buf_cstr(&b))};
     tn_buf_deinit(&b);

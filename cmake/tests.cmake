@@ -47,6 +47,12 @@ if(TARGET tenon AND TENON_LIT AND TENON_FILECHECK AND PYTHON3)
     set_tests_properties(golden PROPERTIES TIMEOUT 900 ENVIRONMENT "${test_env}")
 endif()
 
+# The command line
+if(TARGET tenon AND TARGET tn_codegen_llvm AND PYTHON3)
+    add_test(NAME cli COMMAND sh ${CMAKE_SOURCE_DIR}/tests/cli/run.sh ${CMAKE_BINARY_DIR}/bin)
+    set_tests_properties(cli PROPERTIES TIMEOUT 300 ENVIRONMENT "${test_env}")
+endif()
+
 # The form of the tree: does not depend on the preset, so it runs where no sanitizer does.
 if(NOT TENON_SANITIZE)
     foreach(check IN ITEMS layers lint)

@@ -160,13 +160,10 @@ static bool read_type(cursor *c, tn_npy *out)
     return refuse_type(c, "element type", s, n);
 }
 
-static bool read_order(cursor *c)
+static bool read_order(cursor *c, tn_npy *out)
 {
-    if (take_word(c, "False"))
-        return true;
-    if (take_word(c, "True"))
-        c->why = "Fortran order is not supported; save numpy.ascontiguousarray of it";
-    return false;
+    out->column_major = take_word(c, "True");
+    return out->column_major || take_word(c, "False");
 }
 
 static bool read_entry(cursor *c, tn_npy *out, unsigned *seen)
@@ -180,7 +177,7 @@ static bool read_entry(cursor *c, tn_npy *out, unsigned *seen)
         if ((int)strlen(key[k]) != n || memcmp(key[k], s, (size_t)n) != 0 || (*seen & 1u << k))
             continue;
         *seen |= 1u << k;
-        return k == 0 ? read_type(c, out) : k == 1 ? read_order(c) : read_shape(c, out);
+        return k == 0 ? read_type(c, out) : k == 1 ? read_order(c, out) : read_shape(c, out);
     }
     return false;
 }
@@ -232,6 +229,20 @@ int tn_npy_parse(const void *at, size_t n, tn_npy *out, char text[128], const ch
     }
     *out_why = "the array is larger than memory can be";
     return count_bytes(out) ? 0 : 1;
+}
+
+void tn_npy_row_major(const tn_npy *npy, const void *in, void *out)
+{
+    size_t size = npy->bits / 8u, n = npy->data_bytes / size;
+    int64_t index[TN_NPY_DIMS] = {0};
+    for (size_t i = 0; i < n; i++) {
+        size_t from = 0;
+        for (int d = npy->ndim - 1; d >= 0; d--)
+            from = from * (size_t)npy->shape[d] + (size_t)index[d];
+        memcpy((char *)out + i * size, (const char *)in + from * size, size);
+        for (int d = npy->ndim - 1; d >= 0 && ++index[d] == npy->shape[d]; d--)
+            index[d] = 0;
+    }
 }
 
 /* ---- writing ---- */

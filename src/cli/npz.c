@@ -165,6 +165,17 @@ const tn_array *tn_npz_at(const tn_npz *z, int i)
     return &z->array[i];
 }
 
+/* Replaces column-major data by a row-major copy. */
+static int to_rows(const tn_array *a, void **data)
+{
+    void *rows = tn_array_alloc(a->type.data_bytes);
+    if (rows)
+        tn_npy_row_major(&a->type, *data, rows);
+    free(*data);
+    *data = rows;
+    return rows ? TN_EXIT_OK : tn_error_print("out of memory");
+}
+
 int tn_npz_read(tn_npz *z, int i, void **out_data)
 {
     const tn_array *a = &z->array[i];
@@ -190,7 +201,7 @@ int tn_npz_read(tn_npz *z, int i, void **out_data)
         return fault(z, a->name, "the data are damaged");
     }
     *out_data = data;
-    return TN_EXIT_OK;
+    return a->type.column_major && a->type.ndim > 1 ? to_rows(a, out_data) : TN_EXIT_OK;
 }
 
 void tn_npz_free(tn_npz *z)

@@ -49,13 +49,15 @@ typedef struct tn_llvm_options {
     const char *triple;             /* NULL: this machine */
     const char *features;           /* LLVM feature string "+avx2,+fma"; NULL: from unit->feature */
     int opt_level;                  /* 0..3, of the machine code generator */
-    unsigned threads;               /* kernels are compiled in this many threads */
 } tn_llvm_options;
 enum tn_llvm_form { TN_LLVM_LL, TN_LLVM_ASM, TN_LLVM_OBJECT };
 typedef struct tn_jit tn_jit;
 typedef struct tn_llvm_api {        /* the shared object's only export: const tn_llvm_api *tenon_llvm(void) */
     uint32_t version;               /* 1 */
     tn_status (*emit)(const tn_unit *u, const tn_llvm_options *o, enum tn_llvm_form form, tn_buf *out);
+    /* Objects of a unit, to be linked together: at most `max`, one for each thread that compiles; which kernel goes where depends
+     * on the unit and max alone. The caller frees out[0..*out_n). */
+    tn_status (*objects)(const tn_unit *u, const tn_llvm_options *o, uint32_t max, tn_buf out[], uint32_t *out_n);
     /* Compiles a unit into this process; library: what tenon_library_query would return. */
     tn_status (*jit)(const tn_unit *u, const tn_llvm_options *o, tn_jit **out_jit, const tn_library **out_library);
     void (*jit_free)(tn_jit *j);
@@ -65,6 +67,8 @@ TN_WARN_UNUSED tn_status tn_llvm_open(tn_ctx *ctx, const tn_llvm_api **out);
 
 /* Helpers shared by backends: the phases of a flat function, in order. */
 uint32_t tn_flat_phases(const tn_func *f, uint32_t max, const tn_stmt *out[]);
+/* The statements between the phase before and this one, up to `loop` itself: their checks belong to this phase. */
+const tn_stmt *tn_flat_first_check(const tn_stmt *loop);
 /* CHECK texts of a kernel in order of appearance (index + 1 is the phase status). */
 uint32_t tn_flat_checks(const tn_kernel_ir *k, uint32_t max, const char *out[]);
 

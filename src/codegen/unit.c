@@ -17,6 +17,14 @@ uint32_t tn_flat_phases(const tn_func *f, uint32_t max, const tn_stmt *out[])
     return n;
 }
 
+const tn_stmt *tn_flat_first_check(const tn_stmt *loop)
+{
+    const tn_stmt *s = loop;
+    while (s->prev && s->prev->kind != TN_S_FOR)
+        s = s->prev;
+    return s;
+}
+
 typedef struct { uint32_t n, max; const char **out; } check_list;
 
 static bool add_check(tn_stmt *s, void *user)

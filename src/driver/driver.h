@@ -72,7 +72,7 @@ const tn_expr *tn_plan_memory(tn_graph *g, tn_arena *scratch, uint32_t n, tn_lif
 /* package.c and the files of a package. */
 void tn_params_write(uint32_t n, const char *const name[], const tn_node *const constant[], tn_buf *out);
 TN_WARN_UNUSED tn_status tn_json_write(tn_build *b, tn_buf *out, bool *out_static);
-TN_WARN_UNUSED tn_status tn_link(tn_build *b, const tn_buf *code, bool is_source, tn_buf *out_so);
+TN_WARN_UNUSED tn_status tn_link(tn_build *b, uint32_t n, const tn_buf code[], bool is_source, tn_buf *out_so);
 TN_WARN_UNUSED tn_status tn_package_write(tn_build *b, const char *output, size_t *out_bytes);
 
 /* dump.c: takes the build as far as the stage needs and prints it. */

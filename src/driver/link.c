@@ -11,22 +11,27 @@
 
 extern char **environ;
 
-typedef struct { char dir[256]; const char *in, *out; } workspace;
+enum { MAX_FILES = 16 };
+typedef struct { char dir[256]; uint32_t n; const char *in[MAX_FILES], *out; } workspace;
 
-static tn_status open_workspace(tn_build *b, const char *suffix, workspace *w)
+static tn_status open_workspace(tn_build *b, uint32_t files, const char *suffix, workspace *w)
 {
     const char *tmp = getenv("TMPDIR");
     int n = snprintf(w->dir, sizeof w->dir, "%s/tenon-XXXXXX", tmp && *tmp ? tmp : "/tmp");
     if (n < 0 || (size_t)n >= sizeof w->dir || !mkdtemp(w->dir))
         return tn_error(b->ctx, "driver-E020", NULL, "cannot make a temporary folder in %s: %s", tmp && *tmp ? tmp : "/tmp", strerror(errno));
-    w->in = tn_arena_printf(&b->arena, "%s/mod%s", w->dir, suffix);
+    TN_ASSERT(files <= MAX_FILES);
+    w->n = files;
+    for (uint32_t i = 0; i < files; i++)
+        w->in[i] = tn_arena_printf(&b->arena, "%s/mod%u%s", w->dir, i, suffix);
     w->out = tn_arena_printf(&b->arena, "%s/mod.so", w->dir);
     return TN_OK;
 }
 
 static void close_workspace(const workspace *w)
 {
-    unlink(w->in);
+    for (uint32_t i = 0; i < w->n; i++)
+        unlink(w->in[i]);
     unlink(w->out);
     rmdir(w->dir);
 }
@@ -74,7 +79,8 @@ static void source_command(tn_build *b, command *c, const workspace *w)
     add_options(b, c, b->opt.cross_compiler_options);
     add(c, "-o");
     add(c, w->out);
-    add(c, w->in);
+    for (uint32_t i = 0; i < w->n; i++)
+        add(c, w->in[i]);
 }
 
 static void object_command(tn_build *b, command *c, const workspace *w)
@@ -91,16 +97,19 @@ static void object_command(tn_build *b, command *c, const workspace *w)
     add_options(b, c, b->opt.cross_compiler_options);
     add(c, "-o");
     add(c, w->out);
-    add(c, w->in);
+    for (uint32_t i = 0; i < w->n; i++)
+        add(c, w->in[i]);
 }
 
-tn_status tn_link(tn_build *b, const tn_buf *code, bool is_source, tn_buf *out_so)
+tn_status tn_link(tn_build *b, uint32_t n, const tn_buf code[], bool is_source, tn_buf *out_so)
 {
     workspace w;
     command c = {0};
-    TN_TRY(open_workspace(b, is_source ? ".c" : ".o", &w));
+    TN_TRY(open_workspace(b, n, is_source ? ".c" : ".o", &w));
     tn_file so = {0};
-    tn_status st = tn_file_write(b->ctx, w.in, code->at, code->n);
+    tn_status st = TN_OK;
+    for (uint32_t i = 0; i < n && st == TN_OK; i++)
+        st = tn_file_write(b->ctx, w.in[i], code[i].at, code[i].n);
     if (st == TN_OK) {
         if (is_source)
             source_command(b, &c, &w);

@@ -11,14 +11,19 @@ static uint64_t mtime(void)
     return s ? strtoull(s, NULL, 10) : 0;
 }
 
-static tn_status emit(tn_build *b, tn_buf *code)
+/* The machine this runs on has as many cores as may compile; the number of objects must not depend on it, or the package's bytes
+ * would: it is fixed. */
+enum { OBJECTS = 4 };
+
+static tn_status emit(tn_build *b, tn_buf code[OBJECTS], uint32_t *out_n)
 {
+    *out_n = 1;
     if (b->target.kind == TN_TARGET_C)
         return tn_emit_c(&b->unit, code);
     const tn_llvm_api *llvm;
-    tn_llvm_options o = {.triple = b->target.triple, .opt_level = b->opt.opt_level, .threads = b->machine.cores};
+    tn_llvm_options o = {.triple = b->target.triple, .opt_level = b->opt.opt_level};
     TN_TRY(tn_llvm_open(b->ctx, &llvm));
-    return llvm->emit(&b->unit, &o, TN_LLVM_OBJECT, code);
+    return llvm->objects(&b->unit, &o, OBJECTS, code, out_n);
 }
 
 static void params(tn_build *b, tn_buf *out)
@@ -31,14 +36,15 @@ static void params(tn_build *b, tn_buf *out)
 
 tn_status tn_package_write(tn_build *b, const char *output, size_t *out_bytes)
 {
-    tn_buf code = {0}, so = {0}, json = {0}, blob = {0}, tar = {0};
+    tn_buf code[OBJECTS] = {{0}}, so = {0}, json = {0}, blob = {0}, tar = {0};
     bool is_static = false;
+    uint32_t n = 0;
     double start = tn_now();
-    tn_status st = emit(b, &code);
+    tn_status st = emit(b, code, &n);
     b->seconds.codegen = tn_now() - start;
     start = tn_now();
     if (st == TN_OK)
-        st = tn_link(b, &code, b->target.kind == TN_TARGET_C, &so);
+        st = tn_link(b, n, code, b->target.kind == TN_TARGET_C, &so);
     if (st == TN_OK)
         st = tn_json_write(b, &json, &is_static);
     if (st == TN_OK) {
@@ -52,7 +58,8 @@ tn_status tn_package_write(tn_build *b, const char *output, size_t *out_bytes)
         st = tn_file_write(b->ctx, output, tar.at, tar.n);
     }
     b->seconds.package = tn_now() - start;
-    tn_buf_deinit(&code);
+    for (int i = 0; i < OBJECTS; i++)
+        tn_buf_deinit(&code[i]);
     tn_buf_deinit(&so);
     tn_buf_deinit(&json);
     tn_buf_deinit(&blob);

@@ -2,8 +2,9 @@
  *
  * The init runs where all reduce iterations are 0. A mask becomes an IF around the body, but for one case: where the
  * target lives in registers or task-local memory, the terms that only keep spatial iterations inside their extent are
- * dropped from the store (cells outside are unspecified) and put on the loads of memory instead. So the common tail of a
- * tile has no branches. It is not done where a masked lane could trap (integer division).
+ * dropped from the store (cells outside are unspecified). Loads of memory stay inside all the same: the last iteration
+ * stands for those beyond it, lanes are masked. So the common tail of a tile has no branches. It is not done where a masked lane could trap (integer division), nor where the buffer does not
+ * hold the padded tile.
  */
 #include "lower/lower_impl.h"
 
@@ -14,6 +15,7 @@ typedef struct {
     const tn_stmt *block;
     const tn_expr **from, **to;   /* iteration variables and their values */
     int n;
+    tn_facts facts;               /* at the block, its mask aside */
 } binding;
 
 static const tn_expr *bind(const binding *b, const tn_expr *e)
@@ -21,16 +23,17 @@ static const tn_expr *bind(const binding *b, const tn_expr *e)
     return tn_subst(b->f->pool, e, b->n, b->from, b->to);
 }
 
-static bool is_domain_term(const tn_stmt *block, const tn_expr *term)
+/* The domain of a spatial iteration, `i < extent` over its variable, if that is what the term says; else NULL. */
+static const tn_expr *domain_term(tn_pool *p, const tn_stmt *block, const tn_expr *term)
 {
     if (term->kind != TN_E_LT)
-        return false;
+        return NULL;
     for (uint32_t i = 0; i < block->u.block.n_iter; i++) {
         const tn_iter *it = &block->u.block.iter[i];
-        if (it->kind == TN_ITER_SPATIAL && term->src[0] == it->var && term->src[1] == it->extent)
-            return true;
+        if (it->kind == TN_ITER_SPATIAL && (term->src[0] == it->var || term->src[0] == it->value) && term->src[1] == it->extent)
+            return tn_lt(p, it->var, it->extent);
     }
-    return false;
+    return NULL;
 }
 
 static bool divides(const tn_expr *e, void *user)
@@ -41,38 +44,117 @@ static bool divides(const tn_expr *e, void *user)
     return !*found;
 }
 
-static bool in_memory(const tn_func *f, const tn_expr *load, void *user)
+/* ---- reads of padded iterations ---- */
+
+typedef struct {
+    const binding *b;
+    const tn_expr *term, *iter, *last;  /* iter < extent; last: the iteration that stands for those outside, NULL: a mask does */
+} domain;
+
+static bool is_own(const binding *b, const tn_expr *var)
 {
-    (void)user;
-    return f->buffer[load->u.load.buffer].scope == TN_SCOPE_GLOBAL;
+    bool own = false;
+    for (int i = 0; i < b->n; i++)
+        own |= b->from[i] == var;
+    return own;
+}
+
+/* Is e free of `iter` and of variables that are no iteration of the block (which may stand for it)? */
+static bool is_apart(const tn_expr *e, void *user)
+{
+    const domain *w = user;
+    return e->kind != TN_E_VAR || (e != w->iter && is_own(w->b, e));
+}
+
+static bool is_iteration(const tn_expr *e, void *user)
+{
+    const domain *w = user;
+    return e->kind != TN_E_VAR || is_own(w->b, e);
+}
+
+/* A load of memory whose index the domain bounds reads the last iteration's element where the iteration is outside, or
+ * has the domain as a mask. */
+static const tn_expr *keep_inside(tn_pool *p, const tn_expr *e, void *user)
+{
+    const domain *w = user;
+    tn_func *f = w->b->f;
+    if (e->kind != TN_E_LOAD || f->buffer[e->u.load.buffer].scope != TN_SCOPE_GLOBAL)
+        return NULL;
+    bool matters = false;
+    for (uint32_t d = 0; d < e->u.load.n_index; d++)
+        matters |= !tn_each(e->src[d], is_apart, user);
+    if (!matters)
+        return NULL;
+    if (w->last && tn_each(e, is_iteration, user))
+        return tn_subst(p, e, 1, &w->iter, &w->last);
+    const tn_expr *mask = tn_load_mask(e), *other = tn_load_other(e);
+    return tn_load(p, e->dtype, e->u.load.buffer, (int)e->u.load.n_index, e->src, mask ? tn_and(p, w->term, mask) : w->term,
+                   other ? other : tn_const(p, e->dtype, 0));
+}
+
+/* Lanes next to each other must read next to each other: they are masked. */
+static bool is_lane(const binding *b, const tn_expr *iter)
+{
+    for (int i = 0; i < b->n; i++)
+        for (const tn_stmt *s = tn_stmt_parent(b->block); s && b->from[i] == iter; s = tn_stmt_parent(s))
+            if (s->kind == TN_S_FOR && s->u.loop.kind == TN_LOOP_VECTOR && tn_uses(b->to[i], s->u.loop.var))
+                return true;
+    return false;
+}
+
+/* The value of a store whose padded iterations are computed too; terms as `i < extent` over the block's iterations. */
+static const tn_expr *pad_reads(const binding *b, const tn_expr *value, int n, const tn_expr *const term[])
+{
+    tn_pool *p = b->f->pool;
+    for (int i = 0; i < n; i++) {
+        const tn_expr *iter = term[i]->src[0];
+        domain w = {b, term[i], iter, is_lane(b, iter) ? NULL : tn_min(p, iter, tn_sub(p, term[i]->src[1], tn_idx(p, 1)))};
+        value = tn_rewrite(p, value, keep_inside, &w);
+    }
+    return value;
+}
+
+/* ---- placing ---- */
+
+/* Does every iteration of the loops around, masked or not, store inside the buffer? */
+static bool stays_inside(const binding *b, const tn_stmt *s)
+{
+    tn_pool *p = b->f->pool;
+    for (uint32_t d = 0; d < s->u.store.n_index; d++) {
+        const tn_expr *i = tn_simplify(p, &b->facts, bind(b, s->u.store.index[d]));
+        const tn_expr *inside = tn_and(p, tn_le(p, tn_idx(p, 0), i), tn_lt(p, i, b->f->buffer[s->u.store.buffer].dim[d]));
+        if (tn_prove(p, &b->facts, inside) != 1)
+            return false;
+    }
+    return true;
 }
 
 /* Can the domain terms be moved from this store to its loads? */
-static bool relaxed(const tn_func *f, const tn_stmt *s)
+static bool relaxed(const binding *b, const tn_stmt *s)
 {
     bool traps = false;
-    if (s->kind != TN_S_STORE || s->u.store.mask || f->buffer[s->u.store.buffer].scope == TN_SCOPE_GLOBAL)
+    if (s->kind != TN_S_STORE || s->u.store.mask || b->f->buffer[s->u.store.buffer].scope == TN_SCOPE_GLOBAL)
         return false;
     tn_each(s->u.store.value, divides, &traps);
-    return !traps;
+    return !traps && stays_inside(b, s);
 }
 
-/* Moves the statements of `from` before `at`, bound, under the terms. */
-static void place(const binding *b, tn_body *from, tn_stmt *at, int n_domain, const tn_expr *const domain[], const tn_expr *rest)
+/* Moves the statements of `from` before `at`, bound, under the domain terms (not bound) and the rest (bound). */
+static void place(const binding *b, tn_body *from, tn_stmt *at, int n_domain, const tn_expr *const term[], const tn_expr *rest)
 {
     tn_func *f = b->f;
     tn_pool *p = f->pool;
-    const tn_expr *dom = tn_terms_join(p, n_domain, domain);
+    const tn_expr *dom = tn_terms_join(p, n_domain, term), *all = dom ? bind(b, dom) : NULL;
     tn_stmt *next;
+    all = all && rest ? tn_and(p, all, rest) : all ? all : rest;
     for (tn_stmt *s = from->first; s; s = next) {
         next = s->next;
         tn_stmt_remove(s);
+        bool free = dom && relaxed(b, s);
+        if (free)
+            s->u.store.value = pad_reads(b, s->u.store.value, n_domain, term);
         tn_stmt_subst(f, s, b->n, b->from, b->to);
-        const tn_expr *cond = rest;
-        if (dom && relaxed(f, s))
-            s->u.store.value = tn_mask_loads(f, s->u.store.value, dom, in_memory, NULL);
-        else if (dom)
-            cond = rest ? tn_and(p, dom, rest) : dom;
+        const tn_expr *cond = free ? rest : all;
         if (cond) {
             tn_stmt *i = tn_stmt_if(f, cond);
             tn_body_append(&i->u.cond.then, s);
@@ -86,12 +168,11 @@ static void lower_block(tn_func *f, tn_stmt *s)
 {
     tn_pool *p = f->pool;
     uint32_t n = s->u.block.n_iter;
-    binding b = {f, s, TN_NEW_N(f->arena, const tn_expr *, n), TN_NEW_N(f->arena, const tn_expr *, n), (int)n};
-    tn_facts facts;
+    binding b = {f, s, TN_NEW_N(f->arena, const tn_expr *, n), TN_NEW_N(f->arena, const tn_expr *, n), .n = (int)n};
     const tn_expr *mask = s->u.block.mask;
     s->u.block.mask = NULL;
-    tn_stmt_facts(f, s, &facts);
-    const tn_expr *first = NULL, *domain[MAX_TERMS], *rest = NULL, *init_domain[MAX_TERMS];
+    tn_stmt_facts(f, s, &b.facts);
+    const tn_expr *first = NULL, *dom[MAX_TERMS], *rest = NULL, *init_domain[MAX_TERMS];
     int n_domain = 0, n_init = 0;
     for (uint32_t i = 0; i < n; i++) {
         const tn_iter *it = &s->u.block.iter[i];
@@ -101,25 +182,25 @@ static void lower_block(tn_func *f, tn_stmt *s)
             const tn_expr *zero = tn_eq(p, it->value, tn_idx(p, 0));
             first = first ? tn_and(p, first, zero) : zero;
         } else if (s->u.block.init.first && n_init < MAX_TERMS &&
-                   tn_prove(p, &facts, tn_lt(p, tn_simplify(p, &facts, it->value), it->extent)) != 1) {
-            init_domain[n_init++] = tn_lt(p, it->value, it->extent);
+                   tn_prove(p, &b.facts, tn_lt(p, tn_simplify(p, &b.facts, it->value), it->extent)) != 1) {
+            init_domain[n_init++] = tn_lt(p, it->var, it->extent);
         }
     }
-    tn_facts_deinit(&facts);
     if (mask) {
         const tn_expr *term[MAX_TERMS];
         int k = tn_terms(p, mask, MAX_TERMS, term);
         for (int i = 0; i < k; i++) {
-            const tn_expr *t = bind(&b, term[i]);
-            if (is_domain_term(s, term[i]))
-                domain[n_domain++] = t;
+            const tn_expr *t = bind(&b, term[i]), *d = domain_term(p, s, term[i]);
+            if (d)
+                dom[n_domain++] = d;
             else
                 rest = rest ? tn_and(p, rest, t) : t;
         }
     }
     place(&b, &s->u.block.init, s, n_init, init_domain, first);
-    place(&b, &s->u.block.body, s, n_domain, domain, rest);
+    place(&b, &s->u.block.body, s, n_domain, dom, rest);
     tn_stmt_remove(s);
+    tn_facts_deinit(&b.facts);
 }
 
 static void lower_body(tn_func *f, tn_body *b, int depth)

@@ -1,4 +1,5 @@
-/* LowerIntrin: exp, log, tanh, sigmoid, erf, pow, sin and cos become TIR arithmetic, so every executor computes the same bits.
+/* LowerIntrin: exp, log, tanh, sigmoid, erf, pow, sin and cos become TIR arithmetic, so every executor computes the same bits;
+ * so do floor, ceil, trunc and round where the machine has no instruction for them and they would be calls.
  *
  * Coefficients: our own weighted minimax fits (Remez exchange in 200-bit arithmetic; the weight makes the error one of the
  * result's last place), rounded to the type either at once or one after the other with the rest fitted again, whichever
@@ -15,6 +16,7 @@
 #include "lower/lower_impl.h"
 
 #include <math.h>
+#include <string.h>
 
 typedef const tn_expr *ex;
 
@@ -251,6 +253,22 @@ static ex lower_pow(const gen *g, ex x, ex y)
     return tn_select(p, unit, one, r);
 }
 
+/* ---- floor, ceil, trunc, round: |x| + 2^23 (2^52) rounds to a whole number; x of that size is whole ---- */
+
+static ex lower_whole(const gen *g, enum tn_intrin f, ex x)
+{
+    tn_pool *p = g->p;
+    const double whole = g->wide ? 0x1p52 : 0x1p23;
+    ex a = mag(g, x), m = sub(g, add(g, a, k(g, whole)), k(g, whole)), r = with_sign(g, m, x);
+    if (f == TN_F_trunc)
+        r = with_sign(g, tn_select(p, tn_lt(p, a, m), sub(g, m, k(g, 1)), m), x);
+    else if (f == TN_F_floor)
+        r = tn_select(p, tn_lt(p, x, r), sub(g, r, k(g, 1)), r);
+    else if (f == TN_F_ceil)
+        r = with_sign(g, mag(g, tn_select(p, tn_lt(p, r, x), add(g, r, k(g, 1)), r)), x);
+    return tn_select(p, tn_lt(p, a, k(g, whole)), r, x); /* NaN is not below */
+}
+
 /* ---- */
 
 const tn_expr *tn_intrin_expand(tn_pool *p, enum tn_intrin f, tn_dtype t, const tn_expr *const arg[])
@@ -274,26 +292,35 @@ const tn_expr *tn_intrin_expand(tn_pool *p, enum tn_intrin f, tn_dtype t, const 
     case TN_F_pow: return g.wide ? NULL : lower_pow(&g, arg[0], arg[1]);
     case TN_F_sin: return lower_wave(&g, arg[0], 0);
     case TN_F_cos: return lower_wave(&g, arg[0], 1);
+    case TN_F_floor: case TN_F_ceil: case TN_F_trunc: case TN_F_round: return lower_whole(&g, f, arg[0]);
     default: return NULL;
     }
 }
 
-typedef struct { tn_func *f; tn_status status; } walk;
+typedef struct {
+    tn_func *f;
+    bool no_rounding;   /* the machine cannot round to whole numbers */
+    tn_status status;
+} walk;
 
 static const tn_expr *expand(tn_pool *p, const tn_expr *e, void *user)
 {
     walk *w = user;
-    if (e->kind != TN_E_CALL || !tn_intrins[e->u.call.id].poly)
+    if (e->kind != TN_E_CALL)
         return NULL;
-    const tn_expr *r = tn_intrin_expand(p, (enum tn_intrin)e->u.call.id, e->dtype, e->src);
+    enum tn_intrin f = (enum tn_intrin)e->u.call.id;
+    if (!tn_intrins[f].poly)
+        return w->no_rounding && f >= TN_F_floor && f <= TN_F_round ? tn_intrin_expand(p, f, e->dtype, e->src) : NULL;
+    const tn_expr *r = tn_intrin_expand(p, f, e->dtype, e->src);
     if (!r && w->status == TN_OK) {
         tn_buf type = {0};
         tn_dtype_print(tn_dtype_lanes(e->dtype, 1), false, &type);
         w->status = tn_error(w->f->ctx, "lower-E005", NULL, "%s: %s has no form for %s; cast its operands to float32", w->f->name,
-                             tn_intrins[e->u.call.id].name, tn_buf_cstr(&type));
+                             tn_intrins[f].name, tn_buf_cstr(&type));
         tn_buf_deinit(&type);
     }
-    return r;
+    /* what it was made of may hold calls too: pow uses floor */
+    return r && w->no_rounding && f == TN_F_pow ? tn_rewrite(p, r, expand, w) : r;
 }
 
 static const tn_expr *expand_expr(const tn_expr *e, void *user)
@@ -310,8 +337,8 @@ static bool expand_stmt(tn_stmt *s, void *user)
 
 tn_status tn_lower_intrinsics(tn_func *f, const struct tn_machine *m)
 {
-    (void)m;
-    walk w = {f, TN_OK};
+    bool x86 = strncmp(m->triple, "x86", 3) == 0 || (m->triple[0] == 'i' && strstr(m->triple, "86-"));
+    walk w = {f, x86 && !tn_machine_has(m, "sse4.1"), TN_OK};
     tn_stmt_walk(&f->body, expand_stmt, NULL, &w);
     return w.status;
 }

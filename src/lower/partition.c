@@ -32,6 +32,12 @@ static bool is_outside(const tn_expr *e, void *user)
     return !tn_map_get(&w->inside, tn_map_key(e), &x);
 }
 
+/* Does e change within the body of home? */
+static bool moves(search *w, const tn_expr *e)
+{
+    return !tn_each(e, is_outside, w);
+}
+
 /* The strongest case of `a < b` over the loops inside home, as a condition over the outside; NULL: none. */
 static const tn_expr *worst_case(search *w, const tn_expr *term)
 {
@@ -45,16 +51,13 @@ static const tn_expr *worst_case(search *w, const tn_expr *term)
             var[n] = s->u.loop.var;
             extent[n++] = s->u.loop.extent;
         }
-    bool inner = false;
-    for (int i = 0; i < n; i++)
-        inner |= tn_uses(term, var[i]);
-    if (!inner)
+    if (!moves(w, term))
         return NULL;
     const tn_expr *d = tn_simplify(p, w->facts, tn_sub(p, term->src[0], term->src[1]));
     if (!tn_span(p, w->facts, d, n, var, extent, &lo, &hi))
         return NULL;
     hi = tn_simplify(p, w->facts, hi);
-    if (!tn_each(hi, is_outside, w))
+    if (moves(w, hi))
         return NULL;
     return tn_simplify(p, w->facts, tn_bin(p, (enum tn_ek)term->kind, hi, tn_idx(p, 0)));
 }
@@ -77,10 +80,16 @@ static void consider(search *w, const tn_expr *cond)
     }
 }
 
+/* Masks, and min(i, last), which is i in a full tile. */
 static bool consider_load(const tn_expr *e, void *user)
 {
+    search *w = user;
     if (e->kind == TN_E_LOAD && tn_load_mask(e))
-        consider(user, tn_load_mask(e));
+        consider(w, tn_load_mask(e));
+    if (e->kind == TN_E_MIN && tn_dtype_is_index(e->dtype) && !e->has_load)
+        for (int i = 0; i < 2; i++)
+            if (moves(w, e->src[i]) && !moves(w, e->src[1 - i]))
+                consider(w, tn_le(w->f->pool, e->src[i], e->src[1 - i]));
     return true;
 }
 

@@ -3,10 +3,15 @@
  * shared within one statement only. Index arithmetic is left to the backends. Cost: linear in the expressions of the list. */
 #include "lower/lower_impl.h"
 
+/* References to expressions, from edges and statement slots. */
+typedef struct {
+    tn_map uses;              /* expression -> number */
+    tn_map counted;           /* expressions whose edges are counted */
+} census;
+
 typedef struct {
     tn_func *f;
-    tn_map uses;              /* expression -> references to it (edges and statement slots) */
-    tn_map counted;           /* expressions whose edges are counted */
+    census list, one;         /* of the whole list, of the statement at hand */
     tn_map data;              /* expression -> 1 + whether it computes with data, not indices alone */
     tn_map done;              /* expression -> what stands for it in the rest of the list */
     tn_map local;             /* the same, for the statement at hand only: what reads buffers stored to here */
@@ -36,31 +41,31 @@ static bool is_data(share *w, const tn_expr *e)
     return data;
 }
 
-/* Worth a name: used twice and no cheaper to write again. */
-static bool worth(share *w, const tn_expr *e)
+/* Worth a name: used twice where the name is good for, and no cheaper to write again. */
+static bool worth(share *w, const tn_expr *e, bool lasting)
 {
     uint64_t n = 0;
-    tn_map_get(&w->uses, tn_map_key(e), &n);
+    tn_map_get(lasting ? &w->list.uses : &w->one.uses, tn_map_key(e), &n);
     return n >= 2 && e->kind != TN_E_SPLAT && !tn_dtype_is_index(e->dtype) && is_data(w, e);
 }
 
-static void bump(share *w, const tn_expr *e)
+static void bump(census *c, const tn_expr *e)
 {
     uint64_t n = 0;
-    tn_map_get(&w->uses, tn_map_key(e), &n);
-    tn_map_put(&w->uses, tn_map_key(e), n + 1);
+    tn_map_get(&c->uses, tn_map_key(e), &n);
+    tn_map_put(&c->uses, tn_map_key(e), n + 1);
 }
 
 static bool count_edges(const tn_expr *e, void *user)
 {
-    share *w = user;
+    census *c = user;
     uint64_t x;
-    if (tn_map_get(&w->counted, tn_map_key(e), &x))
+    if (tn_map_get(&c->counted, tn_map_key(e), &x))
         return true;
-    tn_map_put(&w->counted, tn_map_key(e), 1);
+    tn_map_put(&c->counted, tn_map_key(e), 1);
     for (int i = 0; i < e->nsrc; i++)
         if (!is_leaf(e->src[i]))
-            bump(w, e->src[i]);
+            bump(c, e->src[i]);
     return true;
 }
 
@@ -71,6 +76,18 @@ static const tn_expr *count(const tn_expr *e, void *user)
         tn_each(e, count_edges, user);
     }
     return e;
+}
+
+static void census_clear(census *c)
+{
+    tn_map_clear(&c->uses);
+    tn_map_clear(&c->counted);
+}
+
+static void census_deinit(census *c)
+{
+    tn_map_deinit(&c->uses);
+    tn_map_deinit(&c->counted);
 }
 
 /* What stands for e; *lasting becomes false if it reads what this list stores to. */
@@ -91,7 +108,7 @@ static const tn_expr *rewrite(share *w, const tn_expr *e, bool *lasting)
         changed |= src[i] != e->src[i];
     }
     const tn_expr *r = changed ? tn_expr_with(w->f->pool, e, src) : e;
-    if (worth(w, e)) {
+    if (worth(w, e, stays)) {
         const tn_expr *var = tn_func_add_var(w->f, "t", e->dtype);
         tn_body_insert(w->at->list, w->at, tn_stmt_let(w->f, var, r));
         r = var;
@@ -127,19 +144,22 @@ static void body(tn_func *f, tn_body *b, int depth)
     tn_stmt_walk(b, note_stores, NULL, &w);
     for (tn_stmt *s = b->first; s; s = s->next)
         if (straight(s))
-            tn_stmt_exprs(s, count, &w);
+            tn_stmt_exprs(s, count, &w.list);
     for (tn_stmt *s = b->first; s; s = s->next) {
         w.at = s;
         tn_map_clear(&w.local);
-        if (straight(s))
+        census_clear(&w.one);
+        if (straight(s)) {
+            tn_stmt_exprs(s, count, &w.one);
             tn_stmt_exprs(s, rewrite_slot, &w);
+        }
         tn_body *in[2];
         int n = tn_stmt_bodies(s, in);
         for (int i = 0; i < n; i++)
             body(f, in[i], depth + 1);
     }
-    tn_map_deinit(&w.uses);
-    tn_map_deinit(&w.counted);
+    census_deinit(&w.list);
+    census_deinit(&w.one);
     tn_map_deinit(&w.data);
     tn_map_deinit(&w.done);
     tn_map_deinit(&w.local);

@@ -124,6 +124,15 @@ static tn_verdict read_operands(tn_sched *s, int n, const word *w, tn_step *t, t
     return TN_DONE;
 }
 
+/* Names of values are letters, digits, `_` and `.`, not starting with a digit. */
+static bool is_name(const word *w)
+{
+    bool ok = !w->quoted && w->n > 0 && w->n < 128 && !isdigit((unsigned char)w->at[0]);
+    for (size_t i = 0; i < w->n && ok; i++)
+        ok = isalnum((unsigned char)w->at[i]) || w->at[i] == '_' || w->at[i] == '.';
+    return ok;
+}
+
 static tn_verdict replay_line(tn_sched *s, int n, const word *w)
 {
     int eq = -1, kind = -1;
@@ -141,8 +150,11 @@ static tn_verdict replay_line(tn_sched *s, int n, const word *w)
     tn_ref in[MAX_WORDS], out[MAX_WORDS];
     tn_arg arg[MAX_WORDS];
     const char *out_name[MAX_WORDS];
-    for (int i = 0; i < eq; i++)
+    for (int i = 0; i < eq; i++) {
+        if (!is_name(&w[i]))
+            return TN_REJECT_TEXT;
         out_name[i] = tn_arena_strndup(s->arena, w[i].at, w[i].n);
+    }
     tn_step t = {.kind = (uint8_t)kind, .in = in, .arg = arg, .out = out, .nout = (uint16_t)(eq < 0 ? 0 : eq), .out_name = out_name};
     tn_verdict v = read_operands(s, n - eq - 2, name + 1, &t, in, arg);
     return v == TN_DONE ? tn_sched_do(s, &t) : v;

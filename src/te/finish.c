@@ -101,7 +101,7 @@ static void emit(tn_te *te, tn_tensor *t)
     block->u.block.mask = t->where;
     const tn_expr *value = t->value;
     if (t->reducer != TN_RED_NONE) {
-        const tn_expr *acc = tn_at(te, t, t->ndim, t->axis);
+        const tn_expr *acc = tn_load(te->pool, f->buffer[t->buffer].dtype, t->buffer, t->ndim, t->axis, NULL, NULL);
         value = acc_update(te->pool, (enum tn_reducer)t->reducer, acc, value);
         tn_body_append(&block->u.block.init, tn_stmt_store(f, t->buffer, t->ndim, t->axis, t->init, NULL));
     }
@@ -151,10 +151,11 @@ static void mark_needed(tn_te *te, bool *needed, size_t n)
     }
 }
 
-/* A tensor that may become a parameter: t, or a copy of it if it is one already. */
+/* A tensor that may become a parameter: t, or a copy of it if it is one already or is stored as another type. */
 static tn_tensor *as_output(tn_te *te, tn_tensor *t)
 {
-    if (te->func->buffer[t->buffer].param < 0)
+    const tn_buffer *b = &te->func->buffer[t->buffer];
+    if (b->param < 0 && tn_dtype_eq(b->dtype, t->dtype))
         return t;
     tn_tensor *copy = tn_te_new(te, "out", t->dtype, t->ndim, t->dim, t->ndim <= 4 ? "i j k l" : NULL);
     tn_te_define(te, copy, tn_at(te, t, t->ndim, copy->axis));

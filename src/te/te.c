@@ -138,15 +138,34 @@ static const tn_expr *neutral(tn_pool *p, enum tn_reducer r, tn_dtype t)
     }
 }
 
+/* The type its elements have in memory: for sums of narrow floats that of the accumulator. */
+static tn_dtype stored(const tn_te *te, const tn_tensor *t)
+{
+    return te->func->buffer[t->buffer].dtype;
+}
+
+/* A term in float32; a product is multiplied there too, so that it is not rounded before it is added. */
+static const tn_expr *widened(tn_pool *p, const tn_expr *term)
+{
+    if (term->kind == TN_E_MUL)
+        return tn_mul(p, tn_cast(p, TN_F32, term->src[0]), tn_cast(p, TN_F32, term->src[1]));
+    return tn_cast(p, TN_F32, term);
+}
+
 void tn_te_reduce(tn_te *te, tn_tensor *t, enum tn_reducer r, const tn_expr *term, const tn_expr *where,
                   const tn_expr *init)
 {
     tn_te_define(te, t, term);
+    if ((r == TN_RED_SUM || r == TN_RED_PROD) && tn_dtype_is_float(t->dtype) && t->dtype.bits < 32) {
+        te->func->buffer[t->buffer].dtype = TN_F32;
+        t->value = widened(te->pool, term);
+        init = init ? tn_cast(te->pool, TN_F32, init) : NULL;
+    }
     TN_ASSERT(!where || tn_dtype_is_bool(where->dtype));
     t->reducer = (uint8_t)r;
     t->where = where;
-    t->init = init ? init : neutral(te->pool, r, t->dtype);
-    TN_ASSERT(tn_dtype_eq(t->init->dtype, t->dtype));
+    t->init = init ? init : neutral(te->pool, r, stored(te, t));
+    TN_ASSERT(tn_dtype_eq(t->init->dtype, stored(te, t)));
 }
 
 void tn_te_extern(tn_te *te, tn_tensor *t)
@@ -159,7 +178,7 @@ void tn_te_extern(tn_te *te, tn_tensor *t)
 const tn_expr *tn_at(tn_te *te, const tn_tensor *t, int n, const tn_expr *const index[])
 {
     TN_ASSERT(n == t->ndim);
-    return tn_load(te->pool, t->dtype, t->buffer, n, index, NULL, NULL);
+    return tn_cast(te->pool, t->dtype, tn_load(te->pool, stored(te, t), t->buffer, n, index, NULL, NULL));
 }
 
 const tn_expr *tn_at1(tn_te *te, const tn_tensor *t, const tn_expr *a)
@@ -193,5 +212,6 @@ const tn_expr *tn_at_if(tn_te *te, const tn_tensor *t, int n, const tn_expr *con
     int64_t always;
     if (tn_is_int(cond, &always))
         return always ? tn_at(te, t, n, index) : other;
-    return tn_load(te->pool, t->dtype, t->buffer, n, index, cond, other);
+    other = tn_cast(te->pool, stored(te, t), other);
+    return tn_cast(te->pool, t->dtype, tn_load(te->pool, stored(te, t), t->buffer, n, index, cond, other));
 }

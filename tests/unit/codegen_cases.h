@@ -287,7 +287,7 @@ static const equal_case cases[] = {
      .trace = "i j = loops \"t\"\n"
               "reverse_compute_at \"y\" i\n"
               "set_scope \"t\" local\n"
-              "_ yj = loops \"y\"\n"
+              "_ y0 yj = loops \"y\"\n"
               "jo ji = split j 16 tail=mask\n"
               "vectorize ji\n"
               "parallel i\n",
@@ -2024,16 +2024,6 @@ static const equal_case cases[] = {
      .trace = "i j = loops \"y\"\n"
               "parallel i\n",
      .tol = 1e-06},
-    {.name = "nothing_to_do",
-     .text = "func @nothing_to_do(x: f32[4]) -> (y: f32[4]) {\n"
-             "  for i < 4, k < 0:\n"
-             "    block y(i: spatial, k: reduce):\n"
-             "      init y[i] = 0\n"
-             "      y[i] = y[i] + x[i]\n"
-             "  for i < 4:\n"
-             "    block z(i: spatial):\n"
-             "      y[i] = x[i]\n"
-             "}\n"},
 };
 /* clang-format on */
 enum { N_CASES = sizeof cases / sizeof *cases };

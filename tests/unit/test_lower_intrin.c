@@ -268,6 +268,28 @@ static void test_half(void **state)
     }
 }
 
+/* Without an instruction for it, rounding to whole numbers is arithmetic; exact for every value, zeros keep their sign. */
+static void test_whole(void **state)
+{
+    static double (*const want[])(double) = {floor, ceil, trunc, rint};
+    static program p;
+    tn_rng rng = {3};
+    for (int f = TN_F_floor; f <= TN_F_round; f++) {
+        for (int wide = 0; wide < 2; wide++) {
+            assert_int_equal(build(*state, (enum tn_intrin)f, wide ? TN_F64 : TN_F32, false, &p), TN_OK);
+            assert_true(p.n > 8);
+            for (int i = 0; i < 20000; i++) {
+                double x = i < N_CORNER ? corner[i] : ldexp(tn_rng_unit(&rng) - 0.5, (int)tn_rng_below(&rng, 56));
+                x = i % 7 ? x : floor(x) + 0.5;
+                x = wide ? x : (double)(float)x;
+                double got = run(&p, x, 0), w = want[f - TN_F_floor](x);
+                if (!(got == w || (isnan(got) && isnan(w))) || !same_sign(got, w))
+                    fail_msg("%s of %a: %a instead of %a", tn_intrins[f].name, x, got, w);
+            }
+        }
+    }
+}
+
 static void test_missing_form(void **state)
 {
     world *w = *state;
@@ -283,7 +305,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_accuracy, enter, leave),     cmocka_unit_test_setup_teardown(test_pow_accuracy, enter, leave),
         cmocka_unit_test_setup_teardown(test_corners, enter, leave),      cmocka_unit_test_setup_teardown(test_pow_corners, enter, leave),
-        cmocka_unit_test_setup_teardown(test_half, enter, leave),         cmocka_unit_test_setup_teardown(test_missing_form, enter, leave),
+        cmocka_unit_test_setup_teardown(test_half, enter, leave),         cmocka_unit_test_setup_teardown(test_whole, enter, leave),
+        cmocka_unit_test_setup_teardown(test_missing_form, enter, leave),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

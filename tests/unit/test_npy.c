@@ -53,7 +53,8 @@ static const row rows[] = {
     {DICT("'<f4'", "False", "(1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1)"),
      "2 32 [1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1] 4"},
     /* refused by name */
-    {DICT("'<f4'", "True", "(2, 2)"), "Fortran order is not supported; save numpy.ascontiguousarray of it"},
+    {DICT("'<f4'", "True", "(2, 2)"), "2 32 [2,2] 16"},
+    {DICT("'<f4'", "Maybe", "(2, 2)"), "header is damaged"},
     {DICT("'>f4'", "False", "(2,)"), "big-endian element type '>f4' is not supported"},
     {DICT("'<c8'", "False", "(2,)"), "element type '<c8' is not supported"},
     {DICT("'<U12'", "False", "(2,)"), "element type '<U12' is not supported"},
@@ -62,7 +63,8 @@ static const row rows[] = {
     {DICT("'<i3'", "False", "(2,)"), "element type '<i3' is not supported"},
     {DICT("'\x01\xff#'", "False", "(2,)"), "element type '?""?#' is not supported"},
     {DICT("[('a', '<f4')]", "False", "(2,)"), "arrays of records are not supported"},
-    {DICT("'<f4'", "False", "(1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1)"), "more than 32 dimensions"},
+    {DICT("'<f4'", "False", "(1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1)"),
+     "more than 32 dimensions"},
     {DICT("'<f4'", "False", "(4294967296, 4294967296)"), "larger than memory can be"},
     {DICT("'<f4'", "False", "(4611686018427387904,)"), "larger than memory can be"},
     {DICT("'<f4'", "False", "(0, 9223372036854775807)"), "larger than memory can be"},
@@ -179,11 +181,24 @@ static void test_print_as_numpy(void **state)
         assert_int_equal(bytes[i], ' ');
 }
 
+/* Every element of a 2 x 3 x 2 array says its own index. */
+static void column_major_becomes_row_major(void **state)
+{
+    (void)state;
+    const tn_npy a = {.code = 0, .bits = 16, .column_major = 1, .ndim = 3, .shape = {2, 3, 2}, .data_bytes = 24};
+    const int16_t in[12] = {0, 100, 10, 110, 20, 120, 1, 101, 11, 111, 21, 121};
+    int16_t out[12];
+    tn_npy_row_major(&a, in, out);
+    for (int i = 0; i < 12; i++)
+        assert_int_equal(out[i], i / 6 * 100 + i / 2 % 3 * 10 + i % 2);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_rows),
         cmocka_unit_test(test_lengths),
+        cmocka_unit_test(column_major_becomes_row_major),
         cmocka_unit_test(test_print),
         cmocka_unit_test(test_print_as_numpy),
     };

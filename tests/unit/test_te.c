@@ -350,6 +350,26 @@ static void extern_tensors_bring_their_statements(void **state)
     env_deinit(&e);
 }
 
+/* 4,096 ones in float16: an accumulator of that type would stop at 2,048. */
+static void narrow_floats_add_up_in_float32(void **state)
+{
+    (void)state;
+    env e;
+    tn_te te = start(&e);
+    tn_tensor *x = tn_te_input(&te, "x", type_of(&e, "float16 4096"));
+    tn_tensor *t = tn_te_new(&te, "sum", TN_F16, 0, NULL, NULL);
+    const tn_expr *k = tn_te_reduce_axis(&te, t, "k", x->dim[0]);
+    tn_te_sum(&te, t, tn_at1(&te, x, k), NULL);
+    tn_func *f = tn_te_finish(&te, 1, &t, NULL);
+    REQUIRE(&e, tn_func_verify(f) == TN_OK);
+    uint16_t in[4096], out = 0;
+    for (int i = 0; i < 4096; i++)
+        in[i] = 0x3C00; /* 1 */
+    REQUIRE(&e, tn_func_run(f, (void *[]){in, &out}, NULL) == TN_OK);
+    assert_int_equal(out, 0x6C00); /* 4096 */
+    env_deinit(&e);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -364,6 +384,7 @@ int main(void)
         cmocka_unit_test(readers_knows_injective_maps),
         cmocka_unit_test(readers_counts_reductions_and_repeats),
         cmocka_unit_test(extern_tensors_bring_their_statements),
+        cmocka_unit_test(narrow_floats_add_up_in_float32),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

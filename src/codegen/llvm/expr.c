@@ -7,8 +7,11 @@
 
 void tn_l_fail(tn_lgen *g, const char *id, const char *text)
 {
-    if (g->status == TN_OK)
-        g->status = tn_error(g->unit->ctx, id, NULL, "%s: %s", g->func ? g->func->name : g->unit->name, text);
+    if (g->status != TN_OK)
+        return;
+    g->status = TN_FAIL;
+    g->fail_id = id;
+    g->fail_text = tn_arena_printf(&g->arena, "%s: %s", g->func ? g->func->name : g->unit->name, text);
 }
 
 LLVMValueRef tn_l_int(tn_lgen *g, int64_t v)
@@ -74,6 +77,24 @@ LLVMValueRef tn_l_to_memory(tn_lgen *g, tn_dtype t, LLVMValueRef v)
     return tn_dtype_is_bool(t) ? LLVMBuildZExt(g->b, v, tn_l_memory_type(g, t), "") : v;
 }
 
+/* A divisor that does not trap: where the one overflowing quotient (lowest / -1) may occur, 1 stands for -1 and *neg says
+ * where. Index arithmetic does not overflow, and constants other than -1 cannot. */
+static LLVMValueRef safe_divisor(tn_lgen *g, const tn_expr *e, LLVMValueRef b, LLVMValueRef *neg)
+{
+    const tn_expr *d = e->src[1]->kind == TN_E_SPLAT ? e->src[1]->src[0] : e->src[1];
+    *neg = NULL;
+    if (tn_dtype_is_index(e->dtype) || (d->kind == TN_E_INT && d->u.i != -1))
+        return b;
+    *neg = LLVMBuildICmp(g->b, LLVMIntEQ, b, constant(g, e->dtype, -1, 0), "");
+    return LLVMBuildSelect(g->b, *neg, constant(g, e->dtype, 1, 0), b, "");
+}
+
+static LLVMValueRef quotient(tn_lgen *g, LLVMValueRef a, LLVMValueRef safe, LLVMValueRef neg)
+{
+    LLVMValueRef q = LLVMBuildSDiv(g->b, a, safe, "");
+    return neg ? LLVMBuildSelect(g->b, neg, LLVMBuildNeg(g->b, a, ""), q, "") : q;
+}
+
 /* Floor division and modulo from the truncating ones; shifts and masks for powers of two. */
 static LLVMValueRef floor_div(tn_lgen *g, const tn_expr *e, LLVMValueRef a, LLVMValueRef b, bool mod)
 {
@@ -87,26 +108,20 @@ static LLVMValueRef floor_div(tn_lgen *g, const tn_expr *e, LLVMValueRef a, LLVM
     }
     if (e->dtype.code == TN_UINT)
         return mod ? LLVMBuildURem(g->b, a, b, "") : LLVMBuildUDiv(g->b, a, b, "");
-    LLVMValueRef r = LLVMBuildSRem(g->b, a, b, ""), zero = LLVMConstNull(t);
+    LLVMValueRef neg, safe = safe_divisor(g, e, b, &neg), r = LLVMBuildSRem(g->b, a, safe, ""), zero = LLVMConstNull(t);
     LLVMValueRef odd = LLVMBuildAnd(g->b, LLVMBuildICmp(g->b, LLVMIntNE, r, zero, ""),
                                     LLVMBuildICmp(g->b, LLVMIntSLT, LLVMBuildXor(g->b, r, b, ""), zero, ""), "");
     if (mod)
         return LLVMBuildSelect(g->b, odd, LLVMBuildAdd(g->b, r, b, ""), r, "");
-    LLVMValueRef q = LLVMBuildSDiv(g->b, a, b, "");
-    return LLVMBuildAdd(g->b, q, LLVMBuildSExt(g->b, odd, t, ""), "");
+    return LLVMBuildAdd(g->b, quotient(g, a, safe, neg), LLVMBuildSExt(g->b, odd, t, ""), "");
 }
 
-/* Truncating division; the one overflow (lowest / -1) wraps. */
 static LLVMValueRef trunc_div(tn_lgen *g, const tn_expr *e, LLVMValueRef a, LLVMValueRef b, bool mod)
 {
     if (e->dtype.code == TN_UINT)
         return mod ? LLVMBuildURem(g->b, a, b, "") : LLVMBuildUDiv(g->b, a, b, "");
-    LLVMValueRef minus = constant(g, e->dtype, -1, 0), one = constant(g, e->dtype, 1, 0);
-    LLVMValueRef neg = LLVMBuildICmp(g->b, LLVMIntEQ, b, minus, "");
-    LLVMValueRef safe = LLVMBuildSelect(g->b, neg, one, b, "");
-    if (mod)
-        return LLVMBuildSRem(g->b, a, safe, "");
-    return LLVMBuildSelect(g->b, neg, LLVMBuildNeg(g->b, a, ""), LLVMBuildSDiv(g->b, a, safe, ""), "");
+    LLVMValueRef neg, safe = safe_divisor(g, e, b, &neg);
+    return mod ? LLVMBuildSRem(g->b, a, safe, "") : quotient(g, a, safe, neg);
 }
 
 static LLVMValueRef compare(tn_lgen *g, const tn_expr *e, enum tn_ek k, LLVMValueRef a, LLVMValueRef b)
@@ -196,6 +211,7 @@ static void align(LLVMValueRef access, const tn_lgen *g, tn_dtype t)
     LLVMSetAlignment(access, tn_dtype_bytes(tn_dtype_lanes(t, 1)));
 }
 
+/* `at` is inside the buffer. */
 static LLVMValueRef address(tn_lgen *g, tn_dtype t, uint32_t buffer, LLVMValueRef at)
 {
     return LLVMBuildInBoundsGEP2(g->b, tn_l_memory_type(g, tn_dtype_lanes(t, 1)), g->buffer[buffer], &at, 1, "");
@@ -207,13 +223,12 @@ static LLVMValueRef vector_load(tn_lgen *g, const tn_expr *e, LLVMTypeRef mt)
     uint32_t b = e->u.load.buffer;
     unsigned bytes = tn_dtype_bytes(tn_dtype_lanes(e->dtype, 1));
     bool gather = at->dtype.lanes > 1;
-    LLVMValueRef p = gather ? LLVMBuildGEP2(g->b, tn_l_memory_type(g, tn_dtype_lanes(e->dtype, 1)), g->buffer[b], (LLVMValueRef[]){tn_l_expr(g, at)}, 1, "")
-                            : address(g, e->dtype, b, tn_l_expr(g, at));
     if (!mask && !gather) {
-        LLVMValueRef v = LLVMBuildLoad2(g->b, mt, p, "");
+        LLVMValueRef v = LLVMBuildLoad2(g->b, mt, address(g, e->dtype, b, tn_l_expr(g, at)), "");
         align(v, g, e->dtype);
         return from_memory(g, e->dtype, v);
     }
+    LLVMValueRef i = tn_l_expr(g, at), p = LLVMBuildGEP2(g->b, tn_l_memory_type(g, tn_dtype_lanes(e->dtype, 1)), g->buffer[b], &i, 1, "");
     LLVMValueRef m = mask ? tn_l_expr(g, mask) : splat(g, LLVMConstInt(g->i1, 1, 0), e->dtype.lanes);
     LLVMValueRef other = mask ? tn_l_to_memory(g, e->dtype, tn_l_expr(g, tn_load_other(e))) : LLVMGetPoison(mt);
     LLVMTypeRef types[2] = {mt, gather ? LLVMVectorType(g->ptr, e->dtype.lanes) : g->ptr};

@@ -2,7 +2,7 @@
  * Features come from the detected feature string, never from the CPU's name. */
 #include "codegen/llvm/llvmgen.h"
 
-#include "base/cpu.h"
+#include "base/thread.h"
 
 #include <llvm-c/Analysis.h>
 #include <llvm-c/Error.h>
@@ -45,6 +45,18 @@ static void init_types(tn_lgen *g)
     g->tvoid = LLVMVoidTypeInContext(g->c);
 }
 
+/* The function of a phase that another part holds, or one of ours that other parts may call. */
+static LLVMValueRef shared_phase(tn_lgen *g, LLVMValueRef fn, const char *name)
+{
+    if (!fn) {
+        LLVMTypeRef type[4] = {g->ptr, g->i32, g->i32, g->ptr};
+        fn = LLVMAddFunction(g->m, name, LLVMFunctionType(g->i32, type, 4, 0));
+    }
+    LLVMSetLinkage(fn, LLVMExternalLinkage);
+    LLVMSetVisibility(fn, LLVMHiddenVisibility);
+    return fn;
+}
+
 static void emit_unit(tn_lgen *g)
 {
     const tn_unit *u = g->unit;
@@ -54,16 +66,21 @@ static void emit_unit(tn_lgen *g)
             n += tn_flat_phases(u->kernel[i].variant[v].func, 0, NULL);
     LLVMValueRef *phase = TN_NEW_N(&g->arena, LLVMValueRef, n);
     for (uint32_t i = 0; i < u->n_kernel && g->status == TN_OK; i++) {
+        bool mine = !g->part_of || g->part_of[i] == g->part;
         g->n_check = 0;
         for (uint32_t v = 0; v < u->kernel[i].n_variant; v++) {
             uint32_t p = 0;
             const tn_flat *flat = &u->kernel[i].variant[v];
-            for (const tn_stmt *s = flat->func->body.first; s; s = s->next)
-                if (s->kind == TN_S_FOR)
-                    phase[k++] = tn_l_phase(g, flat, s, tn_arena_printf(&g->arena, "%s_v%u_p%u", u->kernel[i].name, v, p++));
+            for (const tn_stmt *s = flat->func->body.first; s; s = s->next) {
+                if (s->kind != TN_S_FOR)
+                    continue;
+                const char *name = tn_arena_printf(&g->arena, "%s_v%u_p%u", u->kernel[i].name, v, p++);
+                LLVMValueRef fn = mine ? tn_l_phase(g, flat, s, name) : NULL;
+                phase[k++] = g->part_of && (mine || g->part == 0) ? shared_phase(g, fn, name) : fn;
+            }
         }
     }
-    if (g->status == TN_OK)
+    if (g->status == TN_OK && g->part == 0)
         tn_l_tables(g, phase);
     char *message = NULL;
     if (g->status == TN_OK && LLVMVerifyModule(g->m, LLVMReturnStatusAction, &message))
@@ -92,36 +109,30 @@ static tn_status machine_for(tn_ctx *ctx, const tn_llvm_options *o, const char *
     return st;
 }
 
-/* Builds and optimises the module of a unit. On success the caller owns g->m, g->c and *out_tm. */
-static tn_status build(tn_lgen *g, const tn_unit *u, const tn_llvm_options *o, char *features, LLVMTargetMachineRef *out_tm)
+/* Builds and optimises the module of g's part. Safe in a thread of its own: nothing is shared but what is only read. */
+static void build(tn_lgen *g, const tn_llvm_options *o, LLVMTargetMachineRef tm)
 {
-    memset(g, 0, sizeof *g);
-    g->unit = u;
-    g->features = features;
-    tn_arena_init(&g->arena, NULL, NULL);
-    TN_TRY(machine_for(u->ctx, o, features, out_tm));
     g->c = LLVMContextCreate();
-    g->m = LLVMModuleCreateWithNameInContext(u->name, g->c);
+    g->m = LLVMModuleCreateWithNameInContext(g->unit->name, g->c);
     g->b = LLVMCreateBuilderInContext(g->c);
     init_types(g);
-    LLVMTargetDataRef layout = LLVMCreateTargetDataLayout(*out_tm);
-    char *triple = LLVMGetTargetMachineTriple(*out_tm);
+    LLVMTargetDataRef layout = LLVMCreateTargetDataLayout(tm);
+    char *triple = LLVMGetTargetMachineTriple(tm);
     LLVMSetModuleDataLayout(g->m, layout);
     LLVMSetTarget(g->m, triple);
     LLVMDisposeTargetData(layout);
     LLVMDisposeMessage(triple);
     emit_unit(g);
-    if (g->status == TN_OK && o->opt_level > 0) {
-        LLVMPassBuilderOptionsRef po = LLVMCreatePassBuilderOptions();
-        LLVMErrorRef e = LLVMRunPasses(g->m, passes, *out_tm, po);
-        LLVMDisposePassBuilderOptions(po);
-        if (e) {
-            char *m = LLVMGetErrorMessage(e);
-            tn_l_fail(g, "codegen-E008", tn_arena_printf(&g->arena, "LLVM refused the pass list: %.200s", m));
-            LLVMDisposeErrorMessage(m);
-        }
+    if (g->status != TN_OK || o->opt_level == 0)
+        return;
+    LLVMPassBuilderOptionsRef po = LLVMCreatePassBuilderOptions();
+    LLVMErrorRef e = LLVMRunPasses(g->m, passes, tm, po);
+    LLVMDisposePassBuilderOptions(po);
+    if (e) {
+        char *m = LLVMGetErrorMessage(e);
+        tn_l_fail(g, "codegen-E008", tn_arena_printf(&g->arena, "LLVM refused the pass list: %.200s", m));
+        LLVMDisposeErrorMessage(m);
     }
-    return g->status;
 }
 
 static void drop(tn_lgen *g)
@@ -136,32 +147,114 @@ static void drop(tn_lgen *g)
     tn_arena_deinit(&g->arena);
 }
 
-static tn_status emit(const tn_unit *u, const tn_llvm_options *o, enum tn_llvm_form form, tn_buf *out)
+static void print_module(tn_lgen *g, LLVMTargetMachineRef tm, enum tn_llvm_form form, tn_buf *out)
 {
-    tn_lgen g;
-    LLVMTargetMachineRef tm = NULL;
-    o = o ? o : &defaults;
-    char *features = feature_text(u, o), *message = NULL;
-    tn_status st = build(&g, u, o, features, &tm);
-    if (st == TN_OK && form == TN_LLVM_LL) {
-        char *text = LLVMPrintModuleToString(g.m);
+    if (form == TN_LLVM_LL) {
+        char *text = LLVMPrintModuleToString(g->m);
         tn_buf_str(out, text);
         LLVMDisposeMessage(text);
-    } else if (st == TN_OK) {
-        LLVMMemoryBufferRef mb = NULL;
-        if (LLVMTargetMachineEmitToMemoryBuffer(tm, g.m, form == TN_LLVM_ASM ? LLVMAssemblyFile : LLVMObjectFile, &message, &mb))
-            st = tn_error(u->ctx, "codegen-E009", NULL, "LLVM could not emit code: %s", message);
-        else
-            tn_buf_add(out, LLVMGetBufferStart(mb), LLVMGetBufferSize(mb));
-        if (mb)
-            LLVMDisposeMemoryBuffer(mb);
-        LLVMDisposeMessage(message);
+        return;
     }
-    drop(&g);
-    if (tm)
-        LLVMDisposeTargetMachine(tm);
+    LLVMMemoryBufferRef mb = NULL;
+    char *message = NULL;
+    LLVMCodeGenFileType type = form == TN_LLVM_ASM ? LLVMAssemblyFile : LLVMObjectFile;
+    if (LLVMTargetMachineEmitToMemoryBuffer(tm, g->m, type, &message, &mb))
+        tn_l_fail(g, "codegen-E009", tn_arena_printf(&g->arena, "LLVM could not emit code: %.300s", message));
+    else
+        tn_buf_add(out, LLVMGetBufferStart(mb), LLVMGetBufferSize(mb));
+    if (mb)
+        LLVMDisposeMemoryBuffer(mb);
+    LLVMDisposeMessage(message);
+}
+
+/* ---- parts: kernels are compiled in parallel, each part a module of its own ---- */
+
+enum { MAX_PARTS = 16 };
+typedef struct {
+    const tn_llvm_options *o;
+    enum tn_llvm_form form;
+    tn_lgen g[MAX_PARTS];
+    LLVMTargetMachineRef tm[MAX_PARTS];
+    tn_buf *out;
+} crew;
+
+static void work(void *user, size_t i, unsigned worker)
+{
+    crew *c = user;
+    (void)worker;
+    build(&c->g[i], c->o, c->tm[i]);
+    if (c->g[i].status == TN_OK)
+        print_module(&c->g[i], c->tm[i], c->form, &c->out[i]);
+}
+
+static bool count_stmt(tn_stmt *s, void *user)
+{
+    (void)s;
+    ++*(uint64_t *)user;
+    return true;
+}
+
+/* Deals the kernels out, each to the part with least code so far; depends on the unit alone. */
+static const uint8_t *deal(tn_arena *a, const tn_unit *u, uint32_t n_part)
+{
+    uint8_t *part = TN_NEW_N(a, uint8_t, u->n_kernel);
+    uint64_t load[MAX_PARTS] = {0};
+    for (uint32_t i = 0; i < u->n_kernel; i++) {
+        uint8_t best = 0;
+        for (uint8_t p = 1; p < n_part; p++)
+            best = load[p] < load[best] ? p : best;
+        part[i] = best;
+        for (uint32_t v = 0; v < u->kernel[i].n_variant; v++)
+            tn_stmt_walk(&u->kernel[i].variant[v].func->body, count_stmt, NULL, &load[best]);
+    }
+    return part;
+}
+
+static tn_status emit_parts(const tn_unit *u, const tn_llvm_options *o, enum tn_llvm_form form, uint32_t n_part, tn_buf out[])
+{
+    crew *c = calloc(1, sizeof *c);
+    tn_arena arena;
+    tn_arena_init(&arena, NULL, NULL);
+    char *features = feature_text(u, o);
+    tn_status st = c && features ? TN_OK : tn_error(u->ctx, "codegen-E011", NULL, "out of memory");
+    const uint8_t *part_of = st == TN_OK && n_part > 1 ? deal(&arena, u, n_part) : NULL;
+    for (uint32_t i = 0; i < n_part && st == TN_OK; i++) {
+        c->g[i] = (tn_lgen){.unit = u, .features = features, .part_of = part_of, .part = (uint8_t)i};
+        tn_arena_init(&c->g[i].arena, NULL, NULL);
+        st = machine_for(u->ctx, o, features, &c->tm[i]);
+    }
+    if (st == TN_OK) {
+        c->o = o;
+        c->form = form;
+        c->out = out;
+        tn_parallel_for(n_part, n_part, work, c);
+    }
+    for (uint32_t i = 0; i < n_part && c; i++) {
+        if (c->g[i].status != TN_OK)
+            st = tn_error(u->ctx, c->g[i].fail_id, NULL, "%s", c->g[i].fail_text);
+        if (c->g[i].unit)
+            drop(&c->g[i]);
+        if (c->tm[i])
+            LLVMDisposeTargetMachine(c->tm[i]);
+    }
+    tn_arena_deinit(&arena);
     free(features);
+    free(c);
     return st;
+}
+
+static tn_status emit(const tn_unit *u, const tn_llvm_options *o, enum tn_llvm_form form, tn_buf *out)
+{
+    return emit_parts(u, o ? o : &defaults, form, 1, out);
+}
+
+static tn_status objects(const tn_unit *u, const tn_llvm_options *o, uint32_t max, tn_buf out[], uint32_t *out_n)
+{
+    o = o ? o : &defaults;
+    uint32_t n = u->n_kernel < max ? u->n_kernel : max;
+    n = n < 1 ? 1 : n > MAX_PARTS ? MAX_PARTS : n;
+    *out_n = n;
+    return emit_parts(u, o, TN_LLVM_OBJECT, n, out);
 }
 
 /* ---- JIT ---- */
@@ -233,6 +326,6 @@ static tn_status jit(const tn_unit *u, const tn_llvm_options *o, tn_jit **out_ji
 const tn_llvm_api *tenon_llvm(void);
 const tn_llvm_api *tenon_llvm(void)
 {
-    static const tn_llvm_api api = {1, emit, jit, jit_free};
+    static const tn_llvm_api api = {1, emit, objects, jit, jit_free};
     return &api;
 }

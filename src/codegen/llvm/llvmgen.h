@@ -25,6 +25,9 @@ typedef struct tn_lgen {
     tn_map memo;                   /* expression -> value, within one statement */
     uint32_t n_check;
     uint32_t n_size;               /* size functions made */
+    const uint8_t *part_of;        /* kernel -> part; NULL: one module holds all */
+    uint8_t part;
+    const char *fail_id, *fail_text; /* first failure; reported once all parts are done */
     tn_status status;
 } tn_lgen;
 

@@ -216,7 +216,7 @@ static void load_symbols(tn_lgen *g, LLVMValueRef sym)
 }
 
 /* body(pointers noalias..., sym, task, scratch) -> status */
-static LLVMValueRef emit_body(tn_lgen *g, const tn_flat *v, const tn_stmt *at, const char *name, uint32_t n, const uint32_t *number, bool first)
+static LLVMValueRef emit_body(tn_lgen *g, const tn_flat *v, const tn_stmt *at, const char *name, uint32_t n, const uint32_t *number)
 {
     LLVMTypeRef *type = TN_NEW_N(&g->arena, LLVMTypeRef, n + 3);
     for (uint32_t i = 0; i < n + 3; i++)
@@ -244,7 +244,7 @@ static LLVMValueRef emit_body(tn_lgen *g, const tn_flat *v, const tn_stmt *at, c
     enter(g, start);
     load_symbols(g, LLVMGetParam(g->fn, n));
     g->var[at->u.loop.var->u.i] = LLVMGetParam(g->fn, n + 1);
-    for (const tn_stmt *s = f->body.first; s && first; s = s->next)
+    for (const tn_stmt *s = tn_flat_first_check(at); s != at; s = s->next)
         if (s->kind == TN_S_CHECK)
             check(g, s);
     body(g, &at->u.loop.body);
@@ -263,15 +263,12 @@ LLVMValueRef tn_l_phase(tn_lgen *g, const tn_flat *v, const tn_stmt *at, const c
     const tn_func *f = v->func;
     uint32_t *number = TN_NEW_N(&g->arena, uint32_t, f->n_buffer + 1), n = pointers(f, number);
     const char **names = TN_NEW_N(&g->arena, const char *, f->n_symbol);
-    bool first = true;
     for (uint32_t i = 0; i < f->n_symbol; i++)
         names[i] = f->symbol[i].name;
-    for (const tn_stmt *s = f->body.first; s != at; s = s->next)
-        first &= s->kind != TN_S_FOR;
     g->func = f;
     g->symbol_name = names;
     g->n_symbol = f->n_symbol;
-    LLVMValueRef inner = emit_body(g, v, at, name, n, number, first);
+    LLVMValueRef inner = emit_body(g, v, at, name, n, number);
 
     LLVMTypeRef type[4] = {g->ptr, g->i32, g->i32, g->ptr};
     g->fn = LLVMAddFunction(g->m, name, LLVMFunctionType(g->i32, type, 4, 0));

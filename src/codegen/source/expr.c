@@ -17,7 +17,7 @@ tn_status tn_c_unsupported(tn_cgen *g, tn_dtype t)
 }
 
 /* Element type in C, or NULL. */
-static const char *scalar_type(tn_dtype t)
+const char *tn_c_scalar_type(tn_dtype t)
 {
     static const char *const ints[] = {"int8_t", "int16_t", "int32_t", "int64_t"}, *const uints[] = {"uint8_t", "uint16_t", "uint32_t", "uint64_t"};
     int w = t.bits == 8 ? 0 : t.bits == 16 ? 1 : t.bits == 32 ? 2 : t.bits == 64 ? 3 : -1;
@@ -34,7 +34,7 @@ static const char *scalar_type(tn_dtype t)
     return t.code == TN_FLOAT && t.bits == 64 ? "double" : NULL;
 }
 
-static const char *short_name(tn_cgen *g, tn_dtype t)
+const char *tn_c_short_name(tn_cgen *g, tn_dtype t)
 {
     tn_buf b = {0};
     if (tn_dtype_is_index(t))
@@ -45,7 +45,7 @@ static const char *short_name(tn_cgen *g, tn_dtype t)
     return s;
 }
 
-static bool first_use(tn_cgen *g, const char *name)
+bool tn_c_first_use(tn_cgen *g, const char *name)
 {
     uint64_t x;
     if (tn_strmap_get(&g->have, name, strlen(name), &x))
@@ -56,15 +56,15 @@ static bool first_use(tn_cgen *g, const char *name)
 
 const char *tn_c_type(tn_cgen *g, tn_dtype t)
 {
-    const char *s = scalar_type(t);
+    const char *s = tn_c_scalar_type(t);
     if (!s) {
         tn_c_unsupported(g, t);
         return "float";
     }
     if (t.lanes == 1)
         return s;
-    const char *name = short_name(g, t);
-    if (first_use(g, name))
+    const char *name = tn_c_short_name(g, t);
+    if (tn_c_first_use(g, name))
         tn_buf_printf(&g->types, "typedef %s %s __attribute__((vector_size(%u)));\n", s, name, tn_dtype_bytes(t));
     return name;
 }
@@ -75,7 +75,7 @@ const char *tn_c_register(tn_cgen *g, uint32_t buffer, int64_t element)
 }
 
 /* How a scalar operation is written, with A B C for the operands and T U for its type and the unsigned one of its width.
- * f: floats, i: wrapping integers, x: index, b: bool. */
+ * f: floats, i: wrapping integers, x: index, b: bool. Lanes have a table of their own (lanes.c). */
 typedef struct { const char *f, *i, *x, *b; } spelling;
 static const spelling spell[TN_E_COUNT] = {
     [TN_E_ADD] = {"A + B", "(T)((U)A + (U)B)", "A + B", NULL},
@@ -84,20 +84,20 @@ static const spelling spell[TN_E_COUNT] = {
     [TN_E_DIV] = {"A / B", NULL, NULL, NULL},
     [TN_E_FLOORDIV] = {NULL, "(T)tn_floordiv(A, B)", "tn_floordiv(A, B)", NULL},
     [TN_E_FLOORMOD] = {NULL, "(T)tn_floormod(A, B)", "tn_floormod(A, B)", NULL},
-    [TN_E_TRUNCDIV] = {NULL, "(T)tn_truncdiv(A, B)", "A / B", NULL},
-    [TN_E_TRUNCMOD] = {NULL, "(T)tn_truncmod(A, B)", "A % B", NULL},
-    [TN_E_MIN] = {"(B < A ? B : A)", "(B < A ? B : A)", "(B < A ? B : A)", "(A & B)"},
-    [TN_E_MAX] = {"(B > A ? B : A)", "(B > A ? B : A)", "(B > A ? B : A)", "(A | B)"},
+    [TN_E_TRUNCDIV] = {NULL, "(T)tn_truncdiv(A, B)", "tn_truncdiv(A, B)", NULL},
+    [TN_E_TRUNCMOD] = {NULL, "(T)tn_truncmod(A, B)", "tn_truncmod(A, B)", NULL},
+    [TN_E_MIN] = {"(B < A ? B : A)", "(B < A ? B : A)", "(B < A ? B : A)", "(A && B)"},
+    [TN_E_MAX] = {"(B > A ? B : A)", "(B > A ? B : A)", "(B > A ? B : A)", "(A || B)"},
     [TN_E_EQ] = {"A == B", "A == B", "A == B", "A == B"},
     [TN_E_NE] = {"A != B", "A != B", "A != B", "A != B"},
     [TN_E_LT] = {"A < B", "A < B", "A < B", "A < B"},
     [TN_E_LE] = {"A <= B", "A <= B", "A <= B", "A <= B"},
-    [TN_E_AND] = {NULL, NULL, NULL, "(A & B)"},
-    [TN_E_OR] = {NULL, NULL, NULL, "(A | B)"},
+    [TN_E_AND] = {NULL, NULL, NULL, "(A && B)"},
+    [TN_E_OR] = {NULL, NULL, NULL, "(A || B)"},
     [TN_E_NOT] = {NULL, NULL, NULL, "!A"},
     [TN_E_SELECT] = {"(A ? B : C)", "(A ? B : C)", "(A ? B : C)", "(A ? B : C)"},
-    [TN_E_BITAND] = {NULL, "(T)(A & B)", NULL, "(A & B)"},
-    [TN_E_BITOR] = {NULL, "(T)(A | B)", NULL, "(A | B)"},
+    [TN_E_BITAND] = {NULL, "(T)(A & B)", NULL, "(A && B)"},
+    [TN_E_BITOR] = {NULL, "(T)(A | B)", NULL, "(A || B)"},
     [TN_E_BITXOR] = {NULL, "(T)(A ^ B)", NULL, "(A ^ B)"},
     [TN_E_SHL] = {NULL, "(T)((U)A << B)", NULL, NULL},
     [TN_E_SHR] = {NULL, "(T)(A >> B)", NULL, NULL},
@@ -115,7 +115,7 @@ static const char *const intrin_f64[TN_F_COUNT] = {
 
 static const char *unsigned_type(tn_dtype t)
 {
-    return scalar_type(TN_DT(TN_UINT, t.bits));
+    return tn_c_scalar_type(TN_DT(TN_UINT, t.bits));
 }
 
 /* The template for e over scalars of its operand type; NULL: none. */
@@ -127,20 +127,20 @@ static const char *template_of(const tn_expr *e)
             return "(T)(A < 0 ? 0 - (U)A : (U)A)";
         return t.code != TN_FLOAT ? NULL : t.bits == 64 ? intrin_f64[e->u.call.id] : intrin_f32[e->u.call.id];
     }
+    if (t.code == TN_UINT && e->kind >= TN_E_FLOORDIV && e->kind <= TN_E_TRUNCMOD)
+        return e->kind == TN_E_FLOORDIV || e->kind == TN_E_TRUNCDIV ? "(T)(A / B)" : "(T)(A % B)";
     const spelling *s = &spell[e->kind];
     return tn_dtype_is_float(t) ? s->f : tn_dtype_is_index(t) ? s->x : tn_dtype_is_bool(t) ? s->b : s->i;
 }
 
-/* Writes the template with operand texts put in. */
-static void fill(tn_cgen *g, const char *text, tn_dtype t, const char *const arg[], tn_buf *out)
+void tn_c_fill(const char *text, tn_dtype t, const char *const arg[], tn_buf *out)
 {
-    (void)g;
     for (const char *c = text; *c; c++) {
         bool word = (c > text && (c[-1] == '_' || (c[-1] >= 'a' && c[-1] <= 'z'))) || (c[1] >= 'a' && c[1] <= 'z');
         if (!word && *c >= 'A' && *c <= 'C')
             tn_buf_str(out, arg[*c - 'A']);
         else if (!word && *c == 'T')
-            tn_buf_str(out, scalar_type(t));
+            tn_buf_str(out, tn_c_scalar_type(t));
         else if (!word && *c == 'U')
             tn_buf_str(out, t.bits < 32 ? "uint32_t" : unsigned_type(t));
         else if (!word && *c == 'F')
@@ -148,27 +148,6 @@ static void fill(tn_cgen *g, const char *text, tn_dtype t, const char *const arg
         else
             tn_buf_char(out, *c);
     }
-}
-
-/* Name of the lane-wise helper for e's operation, written on first use. */
-static const char *lane_helper(tn_cgen *g, const tn_expr *e, const char *text)
-{
-    const char *op = e->kind == TN_E_CALL ? tn_intrins[e->u.call.id].name : tn_eks[e->kind].name;
-    tn_dtype in = e->src[e->nsrc - 1]->dtype;
-    const char *name = tn_arena_printf(&g->arena, "tn_%s_%s", op, short_name(g, in));
-    if (!first_use(g, name))
-        return name;
-    static const char *const lane[] = {"a[l]", "b[l]", "c[l]"}, *const param[] = {"a", "b", "c"};
-    const char *result = tn_c_type(g, e->dtype);
-    tn_buf sig = {0};
-    for (int i = 0; i < e->nsrc; i++)
-        tn_buf_printf(&sig, "%s%s %s", i ? ", " : "", tn_c_type(g, e->src[i]->dtype), param[i]);
-    tn_buf_printf(&g->helpers, "TN_INLINE %s %s(%s)\n{\n    %s r;\n    for (int l = 0; l < %d; l++)\n        r[l] = ", result, name,
-                  tn_buf_cstr(&sig), result, e->dtype.lanes);
-    fill(g, text, tn_dtype_is_bool(e->dtype) ? in : e->dtype, lane, &g->helpers);
-    tn_buf_str(&g->helpers, ";\n    return r;\n}\n");
-    tn_buf_deinit(&sig);
-    return name;
 }
 
 static bool is_simple(const tn_expr *e)
@@ -194,12 +173,12 @@ static const char *operand(tn_cgen *g, const tn_expr *e)
 /* min, max and integer division mention operands twice: scalars go through helpers too, so that each is evaluated once. */
 static const char *scalar_helper(tn_cgen *g, const tn_expr *e, const char *text)
 {
-    const char *name = tn_arena_printf(&g->arena, "tn_%s_%s", tn_eks[e->kind].name, short_name(g, e->dtype));
-    if (first_use(g, name)) {
+    const char *name = tn_arena_printf(&g->arena, "tn_%s_%s", tn_eks[e->kind].name, tn_c_short_name(g, e->dtype));
+    if (tn_c_first_use(g, name)) {
         static const char *const param[] = {"a", "b", "c"};
         const char *t = tn_c_type(g, e->dtype);
         tn_buf_printf(&g->helpers, "TN_INLINE %s %s(%s a, %s b)\n{\n    return ", t, name, t, t);
-        fill(g, text, e->dtype, param, &g->helpers);
+        tn_c_fill(text, e->dtype, param, &g->helpers);
         tn_buf_str(&g->helpers, ";\n}\n");
     }
     return name;
@@ -219,13 +198,13 @@ static void print_op(tn_cgen *g, const tn_expr *e, tn_buf *out)
         arg[i] = operand(g, e->src[i]);
     const char *name = NULL;
     if (e->dtype.lanes > 1 && !infix)
-        name = lane_helper(g, e, text);
+        name = tn_c_lane_helper(g, e, text);
     else if (e->dtype.lanes == 1 && (e->kind == TN_E_MIN || e->kind == TN_E_MAX))
         name = scalar_helper(g, e, text);
     if (name)
         tn_buf_printf(out, "%s(%s%s%s%s%s)", name, arg[0], e->nsrc > 1 ? ", " : "", arg[1], e->nsrc > 2 ? ", " : "", arg[2]);
     else
-        fill(g, text, tn_dtype_is_bool(e->dtype) ? e->src[0]->dtype : e->dtype, arg, out);
+        tn_c_fill(text, tn_dtype_is_bool(e->dtype) ? e->src[0]->dtype : e->dtype, arg, out);
 }
 
 static void print_float(const tn_expr *e, tn_buf *out)
@@ -241,48 +220,6 @@ static void print_float(const tn_expr *e, tn_buf *out)
         tn_buf_printf(out, "%a%s", e->u.f, f);
 }
 
-const char *tn_c_helper_load(tn_cgen *g, tn_dtype t, bool gather, bool masked)
-{
-    const char *type = tn_c_type(g, t), *elem = scalar_type(t);
-    const char *name = tn_arena_printf(&g->arena, "tn_%s%s_%s", gather ? "gather" : "load", masked ? "_mask" : "", short_name(g, t));
-    if (!first_use(g, name))
-        return name;
-    tn_buf_printf(&g->helpers, "TN_INLINE %s %s(const %s *p", type, name, elem);
-    if (gather)
-        tn_buf_printf(&g->helpers, ", %s i", tn_c_type(g, tn_dtype_lanes(TN_IDX, t.lanes)));
-    if (masked)
-        tn_buf_printf(&g->helpers, ", %s m, %s o", tn_c_type(g, tn_dtype_lanes(TN_BOOL1, t.lanes)), type);
-    tn_buf_printf(&g->helpers, ")\n{\n    %s r;\n", type);
-    if (!gather && !masked)
-        tn_buf_str(&g->helpers, "    __builtin_memcpy(&r, p, sizeof r);\n");
-    else
-        tn_buf_printf(&g->helpers, "    for (int l = 0; l < %d; l++)\n        r[l] = %sp[%s]%s;\n", t.lanes, masked ? "m[l] ? " : "",
-                      gather ? "i[l]" : "l", masked ? " : o[l]" : "");
-    tn_buf_str(&g->helpers, "    return r;\n}\n");
-    return name;
-}
-
-const char *tn_c_helper_store(tn_cgen *g, tn_dtype t, bool scatter, bool masked)
-{
-    const char *type = tn_c_type(g, t), *elem = scalar_type(t);
-    const char *name = tn_arena_printf(&g->arena, "tn_%s%s_%s", scatter ? "scatter" : "store", masked ? "_mask" : "", short_name(g, t));
-    if (!first_use(g, name))
-        return name;
-    tn_buf_printf(&g->helpers, "TN_INLINE void %s(%s *p", name, elem);
-    if (scatter)
-        tn_buf_printf(&g->helpers, ", %s i", tn_c_type(g, tn_dtype_lanes(TN_IDX, t.lanes)));
-    tn_buf_printf(&g->helpers, ", %s v", type);
-    if (masked)
-        tn_buf_printf(&g->helpers, ", %s m", tn_c_type(g, tn_dtype_lanes(TN_BOOL1, t.lanes)));
-    tn_buf_str(&g->helpers, ")\n{\n");
-    if (!scatter && !masked)
-        tn_buf_str(&g->helpers, "    __builtin_memcpy(p, &v, sizeof v);\n");
-    else
-        tn_buf_printf(&g->helpers, "    for (int l = 0; l < %d; l++)\n        %sp[%s] = v[l];\n", t.lanes, masked ? "if (m[l]) " : "", scatter ? "i[l]" : "l");
-    tn_buf_str(&g->helpers, "}\n");
-    return name;
-}
-
 static void print_load(tn_cgen *g, const tn_expr *e, tn_buf *out)
 {
     uint32_t b = e->u.load.buffer;
@@ -296,7 +233,7 @@ static void print_load(tn_cgen *g, const tn_expr *e, tn_buf *out)
             tn_buf_printf(out, "%s ? ", operand(g, mask));
         tn_buf_printf(out, "%s[", g->buffer[b]);
         tn_c_expr(g, at, out);
-        tn_buf_char(out, ']');
+        tn_buf_str(out, tn_dtype_is_bool(e->dtype) ? "] != 0" : "]");
         if (mask)
             tn_buf_printf(out, " : %s", operand(g, tn_load_other(e)));
         return;
@@ -312,61 +249,23 @@ static void print_load(tn_cgen *g, const tn_expr *e, tn_buf *out)
 
 static void print_splat(tn_cgen *g, const tn_expr *e, tn_buf *out)
 {
-    const char *type = tn_c_type(g, e->dtype), *name = tn_arena_printf(&g->arena, "tn_splat_%s", short_name(g, e->dtype));
-    if (first_use(g, name))
-        tn_buf_printf(&g->helpers, "TN_INLINE %s %s(%s a)\n{\n    %s r;\n    for (int l = 0; l < %d; l++)\n        r[l] = a;\n    return r;\n}\n",
-                      type, name, scalar_type(e->dtype), type, e->dtype.lanes);
-    tn_buf_printf(out, "%s(", name);
+    tn_buf_printf(out, "%s(", tn_c_helper_splat(g, e->dtype));
     tn_c_expr(g, e->src[0], out);
     tn_buf_char(out, ')');
 }
 
 static void print_ramp(tn_cgen *g, const tn_expr *e, tn_buf *out)
 {
-    const char *type = tn_c_type(g, e->dtype), *elem = scalar_type(e->dtype), *name = tn_arena_printf(&g->arena, "tn_ramp_%s", short_name(g, e->dtype));
-    if (first_use(g, name))
-        tn_buf_printf(&g->helpers, "TN_INLINE %s %s(%s a, %s b)\n{\n    %s r;\n    for (int l = 0; l < %d; l++)\n        r[l] = (%s)(a + l * b);\n    return r;\n}\n",
-                      type, name, elem, elem, type, e->dtype.lanes, elem);
-    tn_buf_printf(out, "%s(", name);
+    tn_buf_printf(out, "%s(", tn_c_helper_ramp(g, e->dtype));
     tn_c_expr(g, e->src[0], out);
     tn_buf_str(out, ", ");
     tn_c_expr(g, e->src[1], out);
     tn_buf_char(out, ')');
 }
 
-/* Casts: float to int truncates and saturates, NaN gives 0; the rest is C's conversion. */
 static void print_cast(tn_cgen *g, const tn_expr *e, tn_buf *out)
 {
-    tn_dtype from = e->src[0]->dtype, to = e->dtype;
-    const char *ft = tn_c_type(g, from), *tt = tn_c_type(g, to);
-    const char *name = tn_arena_printf(&g->arena, "tn_%s_%s_%s", e->kind == TN_E_BITCAST ? "bits" : "cast", short_name(g, from), short_name(g, to));
-    if (first_use(g, name)) {
-        tn_buf_printf(&g->helpers, "TN_INLINE %s %s(%s a)\n{\n    %s r;\n", tt, name, ft, tt);
-        if (e->kind == TN_E_BITCAST) {
-            tn_buf_str(&g->helpers, "    __builtin_memcpy(&r, &a, sizeof r);\n");
-        } else {
-            const char *x = from.lanes > 1 ? "a[l]" : "a";
-            if (from.lanes > 1)
-                tn_buf_printf(&g->helpers, "    for (int l = 0; l < %d; l++)\n        r[l] = ", from.lanes);
-            else
-                tn_buf_str(&g->helpers, "    r = ");
-            if (tn_dtype_is_bool(to)) {
-                tn_buf_printf(&g->helpers, "%s != 0;\n", x);
-            } else if (tn_dtype_is_float(from) && !tn_dtype_is_float(to)) {
-                bool u = to.code == TN_UINT;
-                int bits = tn_dtype_is_index(to) ? 64 : to.bits;
-                double hi = ldexp(1, u ? bits : bits - 1), lo = u ? 0 : -hi;
-                const char *max = u ? tn_arena_printf(&g->arena, "(%s)-1", scalar_type(to))
-                                    : tn_arena_printf(&g->arena, "(%s)%lld", scalar_type(to), (long long)(((uint64_t)1 << (bits - 1)) - 1));
-                const char *min = u ? "0" : tn_arena_printf(&g->arena, "(-%s - 1)", max);
-                tn_buf_printf(&g->helpers, "%s != %s ? 0 : %s >= %a ? %s : %s <= %a ? %s : (%s)%s;\n", x, x, x, hi, max, x, lo, min, scalar_type(to), x);
-            } else {
-                tn_buf_printf(&g->helpers, "(%s)%s;\n", scalar_type(to), x);
-            }
-        }
-        tn_buf_str(&g->helpers, "    return r;\n}\n");
-    }
-    tn_buf_printf(out, "%s(", name);
+    tn_buf_printf(out, "%s(", tn_c_helper_cast(g, (enum tn_ek)e->kind, e->src[0]->dtype, e->dtype));
     tn_c_expr(g, e->src[0], out);
     tn_buf_char(out, ')');
 }

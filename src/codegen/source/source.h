@@ -18,7 +18,16 @@ typedef struct tn_cgen {
 const char *tn_c_type(tn_cgen *g, tn_dtype t);                 /* writes the typedef on first use */
 /* Appends the C text of e. */
 void tn_c_expr(tn_cgen *g, const tn_expr *e, tn_buf *out);
-/* Calls of helpers that the expression printer and the statement printer share. */
+const char *tn_c_scalar_type(tn_dtype t);                     /* of one lane; NULL: none in C */
+const char *tn_c_short_name(tn_cgen *g, tn_dtype t);          /* "f32x16"; index is i64 */
+bool tn_c_first_use(tn_cgen *g, const char *name);            /* the first time that name is asked for? */
+/* Writes a template with operand texts put in for A B C, types of t for T U, an fma of t for F. */
+void tn_c_fill(const char *text, tn_dtype t, const char *const arg[], tn_buf *out);
+/* Names of helper functions, each written on first use (lanes.c). text: the scalar template, for what has no vector form. */
+const char *tn_c_lane_helper(tn_cgen *g, const tn_expr *e, const char *text);
+const char *tn_c_helper_splat(tn_cgen *g, tn_dtype t);
+const char *tn_c_helper_ramp(tn_cgen *g, tn_dtype t);
+const char *tn_c_helper_cast(tn_cgen *g, enum tn_ek kind, tn_dtype from, tn_dtype to); /* scalars too */
 const char *tn_c_helper_load(tn_cgen *g, tn_dtype t, bool gather, bool masked);
 const char *tn_c_helper_store(tn_cgen *g, tn_dtype t, bool scatter, bool masked);
 /* Register element name: "acc_3". */

@@ -175,7 +175,7 @@ void tn_c_phase(tn_cgen *g, const tn_flat *v, const tn_stmt *loop, const char *n
     for (const tn_stmt *s = f->body.first; s; s = s->next)
         if (s->kind == TN_S_BUFFER)
             tn_buf_printf(o, "    (void)%s;\n", g->buffer[s->u.decl.buffer]);
-    for (const tn_stmt *s = f->body.first; s && loop == f->body.first; s = s->next)
+    for (const tn_stmt *s = tn_flat_first_check(loop); s != loop; s = s->next)
         if (s->kind == TN_S_CHECK)
             statement(g, s);
     body(g, &loop->u.loop.body);

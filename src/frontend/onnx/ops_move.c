@@ -64,7 +64,8 @@ static tn_ints slice_ends(onnx_conv *c, tn_value x, tn_ints axes)
     return (tn_ints){d.n, end};
 }
 
-/* An end like 10^9 along a symbol means "to the end": the symbol's range, which is checked when it is bound, says so. */
+/* An end like 10^9 along a symbol means "to the end": the symbol's range, which is checked when it is bound,
+ * says so. */
 static tn_ints far_ends(onnx_conv *c, tn_value x, const tn_slice_attr *a)
 {
     enum { FAR = 1 << 28 };
@@ -234,7 +235,8 @@ static void pad_widths(onnx_conv *c, int rank, int64_t width[])
     }
 }
 
-/* The part of x that stands before it along an axis: mirrored neighbours of the border, the border, or the other end. */
+/* The part of x that stands before it along an axis: mirrored neighbours of the border, the border, or the
+ * other end. */
 static tn_value part_before(onnx_conv *c, tn_value x, int axis, int64_t n, int64_t extent, char mode)
 {
     if (mode == 'e')
@@ -247,7 +249,8 @@ static tn_value part_after(onnx_conv *c, tn_value x, int axis, int64_t n, int64_
     int64_t last = extent - 2 - n;
     if (mode == 'e')
         return slice_axis(c, x, axis, extent - 1, extent, 1);
-    return mode == 'r' ? slice_axis(c, x, axis, extent - 2, last < 0 ? INT64_MIN : last, -1) : slice_axis(c, x, axis, 0, n, 1);
+    return mode == 'r' ? slice_axis(c, x, axis, extent - 2, last < 0 ? INT64_MIN : last, -1)
+                       : slice_axis(c, x, axis, 0, n, 1);
 }
 
 static tn_value repeated(onnx_conv *c, tn_value x, int axis, int64_t n)
@@ -271,8 +274,11 @@ static tn_value extended(onnx_conv *c, tn_value x, int axis, int64_t before, int
     bool fixed = tn_is_int(onnx_type(x)->dim[axis], &extent);
     int64_t most = mode == 'r' ? extent - 1 : mode == 'w' ? extent : INT32_MAX;
     if (!fixed || extent < 1 || before < 0 || after < 0 || before > most || after > most) {
-        onnx_fail(c, "onnx-E009", "pads of %lld and %lld along axis %d of %s are not supported unless mode is constant; they must "
-                  "fit into a fixed extent", (long long)before, (long long)after, axis, onnx_type_text(c, onnx_type(x)));
+        onnx_fail(
+            c, "onnx-E009",
+            "pads of %lld and %lld along axis %d of %s are not supported unless mode is constant; they must "
+            "fit into a fixed extent",
+            (long long)before, (long long)after, axis, onnx_type_text(c, onnx_type(x)));
         return x;
     }
     if (before)

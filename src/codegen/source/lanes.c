@@ -1,0 +1,262 @@
+/* Helpers of generated C: operations on vectors of lanes, conversions, vector loads and stores. Each is a small function,
+ * written once on first use. What GNU C can say of vectors is said so; the rest is a loop over lanes. Vectors of bool are
+ * vectors of signed char, 0 or 1; comparisons of vectors give masks, 0 or -1, which are turned over. */
+#include "codegen/source/source.h"
+
+#include <math.h>
+
+typedef enum { CLASS_F, CLASS_I, CLASS_B } class;   /* floats; integers and index; bool */
+
+static class class_of(tn_dtype t)
+{
+    return tn_dtype_is_float(t) ? CLASS_F : tn_dtype_is_bool(t) ? CLASS_B : CLASS_I;
+}
+
+/* A B C: operands. T: type of the operands (select: of the chosen), U and M: unsigned and signed integers of its shape,
+ * R: type of the result. */
+static const char *const forms[TN_E_COUNT][3] = {
+    [TN_E_ADD] = {NULL, "(T)((U)A + (U)B)", NULL},
+    [TN_E_SUB] = {NULL, "(T)((U)A - (U)B)", NULL},
+    [TN_E_MUL] = {NULL, "(T)((U)A * (U)B)", NULL},
+    [TN_E_MIN] = {"(T)(((M)B & (M)(B < A)) | ((M)A & ~(M)(B < A)))", "(T)(((M)B & (M)(B < A)) | ((M)A & ~(M)(B < A)))", "A & B"},
+    [TN_E_MAX] = {"(T)(((M)B & (M)(B > A)) | ((M)A & ~(M)(B > A)))", "(T)(((M)B & (M)(B > A)) | ((M)A & ~(M)(B > A)))", "A | B"},
+    [TN_E_EQ] = {"-__builtin_convertvector(A == B, R)", "-__builtin_convertvector(A == B, R)", "-(A == B)"},
+    [TN_E_NE] = {"-__builtin_convertvector(A != B, R)", "-__builtin_convertvector(A != B, R)", "-(A != B)"},
+    [TN_E_LT] = {"-__builtin_convertvector(A < B, R)", "-__builtin_convertvector(A < B, R)", "-(A < B)"},
+    [TN_E_LE] = {"-__builtin_convertvector(A <= B, R)", "-__builtin_convertvector(A <= B, R)", "-(A <= B)"},
+    [TN_E_AND] = {NULL, NULL, "A & B"},
+    [TN_E_OR] = {NULL, NULL, "A | B"},
+    [TN_E_NOT] = {NULL, NULL, "A ^ 1"},
+    [TN_E_BITAND] = {NULL, "A & B", NULL},
+    [TN_E_BITOR] = {NULL, "A | B", NULL},
+    [TN_E_BITXOR] = {NULL, "A ^ B", NULL},
+    [TN_E_SHL] = {NULL, "(T)((U)A << (U)B)", NULL},
+    [TN_E_SHR] = {NULL, "A >> B", NULL},
+    [TN_E_SELECT] = {"(T)(((M)B & -__builtin_convertvector(A, M)) | ((M)C & ~-__builtin_convertvector(A, M)))",
+                     "(T)(((M)B & -__builtin_convertvector(A, M)) | ((M)C & ~-__builtin_convertvector(A, M)))",
+                     "(B & -A) | (C & ~-A)"},
+};
+_Static_assert(sizeof forms / sizeof *forms == TN_E_COUNT, "one row an expression kind");
+
+static const char *form_of(const tn_expr *e, tn_dtype t)
+{
+    if (e->kind != TN_E_CALL)
+        return forms[e->kind][class_of(t)];
+    if (e->u.call.id == TN_F_isnan)
+        return "-__builtin_convertvector(A != A, R)";
+    if (e->u.call.id == TN_F_abs && tn_dtype_is_float(t))
+        return "(T)((U)A & (((U){0} - 1) >> 1))";
+    return NULL;
+}
+
+static tn_dtype shape_of(tn_dtype t, uint8_t code)
+{
+    return (tn_dtype){code, tn_dtype_is_index(t) ? 64 : t.bits, t.lanes};
+}
+
+/* Writes a vector form for operands a b c. */
+static void fill_vector(tn_cgen *g, const char *text, tn_dtype t, tn_dtype result, tn_buf *out)
+{
+    static const char *const param[] = {"a", "b", "c"};
+    for (const char *c = text; *c; c++) {
+        bool word = (c > text && c[-1] == '_') || (c[1] >= 'a' && c[1] <= 'z') || (c[1] == '_');
+        if (!word && *c >= 'A' && *c <= 'C')
+            tn_buf_str(out, param[*c - 'A']);
+        else if (!word && *c == 'T')
+            tn_buf_str(out, tn_c_type(g, t));
+        else if (!word && *c == 'U')
+            tn_buf_str(out, tn_c_type(g, shape_of(t, TN_UINT)));
+        else if (!word && *c == 'M')
+            tn_buf_str(out, tn_c_type(g, shape_of(t, TN_INT)));
+        else if (!word && *c == 'R')
+            tn_buf_str(out, tn_c_type(g, result));
+        else
+            tn_buf_char(out, *c);
+    }
+}
+
+static void lane_loop(tn_cgen *g, const char *type, uint16_t lanes, tn_buf *out)
+{
+    (void)g;
+    tn_buf_printf(out, "    %s r = {0};\n    for (int l = 0; l < %d; l++)\n        r[l] = ", type, lanes);
+}
+
+/* fma and square root of whole vectors, where the compiler has a name for them; gcc's own sqrt may call libm. */
+static const struct { bool root; uint8_t bits; uint16_t lanes; const char *feature, *call; } vendor[] = {
+    {false, 32, 4, "__FMA__", "__builtin_ia32_vfmaddps(a, b, c)"},
+    {false, 32, 8, "__FMA__", "__builtin_ia32_vfmaddps256(a, b, c)"},
+    {false, 32, 16, "__AVX512F__", "__builtin_ia32_vfmaddps512_mask(a, b, c, 0xffff, 4)"},
+    {false, 64, 2, "__FMA__", "__builtin_ia32_vfmaddpd(a, b, c)"},
+    {false, 64, 4, "__FMA__", "__builtin_ia32_vfmaddpd256(a, b, c)"},
+    {false, 64, 8, "__AVX512F__", "__builtin_ia32_vfmaddpd512_mask(a, b, c, 0xff, 4)"},
+    {true, 32, 4, "__SSE2__", "__builtin_ia32_sqrtps(a)"},
+    {true, 32, 8, "__AVX__", "__builtin_ia32_sqrtps256(a)"},
+    {true, 32, 16, "__AVX512F__", "__builtin_ia32_sqrtps512_mask(a, a, 0xffff, 4)"},
+    {true, 64, 2, "__SSE2__", "__builtin_ia32_sqrtpd(a)"},
+    {true, 64, 4, "__AVX__", "__builtin_ia32_sqrtpd256(a)"},
+    {true, 64, 8, "__AVX512F__", "__builtin_ia32_sqrtpd512_mask(a, a, 0xff, 4)"},
+};
+
+static void vendor_forms(bool root, tn_dtype t, tn_buf *out)
+{
+    tn_buf_printf(out, "#if defined(__clang__)\n    return %s;\n", root ? "__builtin_elementwise_sqrt(a)" : "__builtin_elementwise_fma(a, b, c)");
+    for (size_t i = 0; i < sizeof vendor / sizeof *vendor; i++)
+        if (vendor[i].root == root && vendor[i].bits == t.bits && vendor[i].lanes == t.lanes)
+            tn_buf_printf(out, "#elif defined(%s)\n    return %s;\n", vendor[i].feature, vendor[i].call);
+    tn_buf_str(out, "#else\n");
+}
+
+const char *tn_c_lane_helper(tn_cgen *g, const tn_expr *e, const char *text)
+{
+    const char *op = e->kind == TN_E_CALL ? tn_intrins[e->u.call.id].name : tn_eks[e->kind].name;
+    tn_dtype in = e->src[e->nsrc - 1]->dtype;
+    const char *name = tn_arena_printf(&g->arena, "tn_%s_%s", op, tn_c_short_name(g, in)), *form = form_of(e, in);
+    if (!tn_c_first_use(g, name))
+        return name;
+    static const char *const lane[] = {"a[l]", "b[l]", "c[l]"};
+    const char *result = tn_c_type(g, e->dtype);
+    tn_buf o = {0};
+    tn_buf_printf(&o, "TN_INLINE %s %s(", result, name);
+    for (int i = 0; i < e->nsrc; i++)
+        tn_buf_printf(&o, "%s%s %c", i ? ", " : "", tn_c_type(g, e->src[i]->dtype), 'a' + i);
+    tn_buf_str(&o, ")\n{\n");
+    if (form) {
+        tn_buf_str(&o, "    return ");
+        fill_vector(g, form, in, e->dtype, &o);
+        tn_buf_str(&o, ";\n}\n");
+    } else {
+        bool root = e->kind == TN_E_CALL && e->u.call.id == TN_F_sqrt, named = root || e->kind == TN_E_FMA;
+        if (named)
+            vendor_forms(root, e->dtype, &o);
+        lane_loop(g, result, e->dtype.lanes, &o);
+        tn_c_fill(text, tn_dtype_lanes(tn_dtype_is_bool(e->dtype) ? in : e->dtype, 1), lane, &o);
+        tn_buf_printf(&o, ";\n    return r;\n%s}\n", named ? "#endif\n" : "");
+    }
+    tn_buf_str(&g->helpers, tn_buf_cstr(&o));
+    tn_buf_deinit(&o);
+    return name;
+}
+
+const char *tn_c_helper_splat(tn_cgen *g, tn_dtype t)
+{
+    const char *type = tn_c_type(g, t), *name = tn_arena_printf(&g->arena, "tn_splat_%s", tn_c_short_name(g, t));
+    if (!tn_c_first_use(g, name))
+        return name;
+    tn_buf *o = &g->helpers;
+    tn_buf_printf(o, "TN_INLINE %s %s(%s a)\n{\n    return (%s){", type, name, tn_c_scalar_type(t), type);
+    for (int l = 0; l < t.lanes; l++)
+        tn_buf_str(o, l ? ", a" : "a");
+    tn_buf_str(o, "};\n}\n");
+    return name;
+}
+
+const char *tn_c_helper_ramp(tn_cgen *g, tn_dtype t)
+{
+    const char *type = tn_c_type(g, t), *elem = tn_c_scalar_type(t), *splat = tn_c_helper_splat(g, t);
+    const char *name = tn_arena_printf(&g->arena, "tn_ramp_%s", tn_c_short_name(g, t));
+    const char *wide = tn_c_type(g, shape_of(t, TN_UINT));
+    if (!tn_c_first_use(g, name))
+        return name;
+    tn_buf *o = &g->helpers;
+    tn_buf_printf(o, "TN_INLINE %s %s(%s a, %s b)\n{\n    return (%s)((%s)%s(a) + (%s)%s(b) * (%s){", type, name, elem, elem, type, wide, splat, wide, splat, wide);
+    for (int l = 0; l < t.lanes; l++)
+        tn_buf_printf(o, l ? ", %d" : "%d", l);
+    tn_buf_str(o, "});\n}\n");
+    return name;
+}
+
+/* ---- conversions ---- */
+
+/* Float to integer: towards 0, saturating, NaN gives 0. */
+static void saturate(tn_cgen *g, tn_dtype to, const char *x, tn_buf *o)
+{
+    bool u = to.code == TN_UINT;
+    int bits = tn_dtype_is_index(to) ? 64 : to.bits;
+    const char *type = tn_c_scalar_type(to);
+    double hi = ldexp(1, u ? bits : bits - 1), lo = u ? 0 : -hi;
+    const char *max = u ? tn_arena_printf(&g->arena, "(%s)-1", type)
+                        : tn_arena_printf(&g->arena, "(%s)%lld", type, (long long)(((uint64_t)1 << (bits - 1)) - 1));
+    const char *min = u ? "0" : tn_arena_printf(&g->arena, "(%s)(-%s - 1)", type, max);
+    tn_buf_printf(o, "%s != %s ? 0 : %s >= %a ? %s : %s <= %a ? %s : (%s)%s;\n", x, x, x, hi, max, x, lo, min, type, x);
+}
+
+static void cast_body(tn_cgen *g, tn_dtype from, tn_dtype to, const char *type, tn_buf *o)
+{
+    bool wide = from.lanes > 1, down = tn_dtype_is_float(from) && !tn_dtype_is_float(to) && !tn_dtype_is_bool(to);
+    if (down && wide) {
+        lane_loop(g, type, to.lanes, o);
+        saturate(g, to, "a[l]", o);
+        tn_buf_str(o, "    return r;\n");
+        return;
+    }
+    tn_buf_str(o, "    return ");
+    if (down)
+        saturate(g, to, "a", o);
+    else if (tn_dtype_is_bool(to))
+        tn_buf_printf(o, wide ? "-__builtin_convertvector(a != 0, %s);\n" : "(%s)(a != 0);\n", type);
+    else
+        tn_buf_printf(o, wide ? "__builtin_convertvector(a, %s);\n" : "(%s)a;\n", type);
+}
+
+const char *tn_c_helper_cast(tn_cgen *g, enum tn_ek kind, tn_dtype from, tn_dtype to)
+{
+    const char *ft = tn_c_type(g, from), *tt = tn_c_type(g, to);
+    const char *name = tn_arena_printf(&g->arena, "tn_%s_%s_%s", kind == TN_E_BITCAST ? "bits" : "cast", tn_c_short_name(g, from), tn_c_short_name(g, to));
+    if (!tn_c_first_use(g, name))
+        return name;
+    tn_buf_printf(&g->helpers, "TN_INLINE %s %s(%s a)\n{\n", tt, name, ft);
+    if (kind == TN_E_BITCAST)
+        tn_buf_printf(&g->helpers, "    %s r;\n    __builtin_memcpy(&r, &a, sizeof r);\n    return r;\n", tt);
+    else
+        cast_body(g, from, to, tt, &g->helpers);
+    tn_buf_str(&g->helpers, "}\n");
+    return name;
+}
+
+/* ---- memory ---- */
+
+const char *tn_c_helper_load(tn_cgen *g, tn_dtype t, bool gather, bool masked)
+{
+    const char *type = tn_c_type(g, t), *truth = tn_dtype_is_bool(t) ? " != 0" : "";
+    const char *name = tn_arena_printf(&g->arena, "tn_%s%s_%s", gather ? "gather" : "load", masked ? "_mask" : "", tn_c_short_name(g, t));
+    const char *at = tn_c_type(g, tn_dtype_lanes(TN_IDX, t.lanes)), *mask = tn_c_type(g, tn_dtype_lanes(TN_BOOL1, t.lanes));
+    if (!tn_c_first_use(g, name))
+        return name;
+    tn_buf *o = &g->helpers;
+    tn_buf_printf(o, "TN_INLINE %s %s(const %s *p", type, name, tn_c_scalar_type(t));
+    if (gather)
+        tn_buf_printf(o, ", %s i", at);
+    if (masked)
+        tn_buf_printf(o, ", %s m, %s o", mask, type);
+    tn_buf_str(o, ")\n{\n");
+    if (!gather && !masked) {
+        tn_buf_printf(o, "    %s r;\n    __builtin_memcpy(&r, p, sizeof r);\n    return %s;\n}\n", type, *truth ? "-(r != 0)" : "r");
+        return name;
+    }
+    lane_loop(g, type, t.lanes, o);
+    tn_buf_printf(o, "%sp[%s]%s%s;\n    return r;\n}\n", masked ? "m[l] ? " : "", gather ? "i[l]" : "l", truth, masked ? " : o[l]" : "");
+    return name;
+}
+
+const char *tn_c_helper_store(tn_cgen *g, tn_dtype t, bool scatter, bool masked)
+{
+    const char *type = tn_c_type(g, t), *elem = tn_c_scalar_type(t);
+    const char *name = tn_arena_printf(&g->arena, "tn_%s%s_%s", scatter ? "scatter" : "store", masked ? "_mask" : "", tn_c_short_name(g, t));
+    const char *at = tn_c_type(g, tn_dtype_lanes(TN_IDX, t.lanes)), *mask = tn_c_type(g, tn_dtype_lanes(TN_BOOL1, t.lanes));
+    if (!tn_c_first_use(g, name))
+        return name;
+    tn_buf *o = &g->helpers;
+    tn_buf_printf(o, "TN_INLINE void %s(%s *p", name, elem);
+    if (scatter)
+        tn_buf_printf(o, ", %s i", at);
+    tn_buf_printf(o, ", %s v", type);
+    if (masked)
+        tn_buf_printf(o, ", %s m", mask);
+    tn_buf_str(o, ")\n{\n");
+    if (!scatter && !masked)
+        tn_buf_str(o, "    __builtin_memcpy(p, &v, sizeof v);\n");
+    else
+        tn_buf_printf(o, "    for (int l = 0; l < %d; l++)\n        %sp[%s] = v[l];\n", t.lanes, masked ? "if (m[l]) " : "", scatter ? "i[l]" : "l");
+    tn_buf_str(o, "}\n");
+    return name;
+}

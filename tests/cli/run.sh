@@ -1,0 +1,62 @@
+#!/bin/sh
+# Tests of the command line: each case runs the command, and looks at its exit code and what it says.
+#
+#   tests/cli/run.sh FOLDER_OF_TENON [case...]     cases are the files of tests/cli/cases, all by default
+#
+# A case is `expect CODE TEXT word...`: `tenon word...` ends with CODE and prints TEXT (a fixed string; "" for any) on
+# standard output or error. `must WHAT command...` wants a shell command to succeed. Work is done in a temporary folder.
+set -u
+bin=$(cd "$1" && pwd) || exit 1
+shift
+here=$(cd "$(dirname "$0")" && pwd)
+models=$here/models npz=$here/npz
+work=$(mktemp -d) || exit 1
+trap 'rm -rf "$work"' EXIT
+cd "$work" || exit 1
+PATH=$bin:$PATH
+NO_COLOR=1 TMPDIR=$work/tmp
+export PATH NO_COLOR TMPDIR
+mkdir tmp
+n_case=0 n_failed=0
+
+failed() {
+    n_failed=$((n_failed + 1))
+    echo "FAILED: $1"
+    sed 's/^/    /' "$work/said"
+}
+
+expect() {
+    code=$1 text=$2
+    shift 2
+    n_case=$((n_case + 1))
+    tenon "$@" >"$work/said" 2>&1 </dev/null
+    got=$?
+    if [ $got -ne "$code" ]; then
+        failed "tenon $*: exit $got, not $code"
+    elif [ -n "$text" ] && ! grep -qF -e "$text" "$work/said"; then
+        failed "tenon $*: does not say \"$text\""
+    fi
+}
+
+must() {
+    what=$1
+    shift
+    n_case=$((n_case + 1))
+    "$@" >"$work/said" 2>&1 || failed "$what: $*"
+}
+
+# refused WORD... : the last flag given is refused by its name
+refused() {
+    command=$1 operand=$2
+    shift 2
+    name=$1
+    expect 4 "Error: ${name%%=*} is not supported yet" "$command" "$operand" "$@"
+}
+
+[ $# -gt 0 ] || set -- "$here"/cases/*.sh
+for file in "$@"; do
+    . "$file"
+done
+must "no temporary is left" test -z "$(ls "$TMPDIR")"
+echo "cli: $n_case checks, $n_failed failed"
+[ $n_failed = 0 ]

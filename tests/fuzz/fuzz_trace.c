@@ -1,0 +1,74 @@
+/* Schedule traces: any text over one function. What is accepted prints, and what is printed replays to the same function; a refused
+ * step leaves a function that still verifies. */
+#include "schedule/schedule.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
+
+static const char text[] = "func @f(A: f32[n, 12], W: f32[20, 12]) -> (out: f32[n, 20]) {\n"
+                           "  buffer acc: f32[n, 20]\n"
+                           "  for i < n, j < 20, k < 12:\n"
+                           "    block acc(i: spatial, j: spatial, k: reduce):\n"
+                           "      init acc[i, j] = 0f\n"
+                           "      acc[i, j] = acc[i, j] + A[i, k] * W[j, k]\n"
+                           "  for i < n, j < 20:\n"
+                           "    block out(i: spatial, j: spatial):\n"
+                           "      out[i, j] = max(acc[i, j], 0f)\n"
+                           "}\n";
+
+typedef struct { tn_ctx ctx; tn_arena arena; tn_pool pool; tn_func *f; } world;
+
+static void open_world(world *w)
+{
+    size_t n = 0;
+    tn_ctx_init(&w->ctx);
+    tn_arena_init(&w->arena, NULL, NULL);
+    tn_pool_init(&w->pool, &w->ctx, &w->arena, NULL);
+    if (tn_func_parse(&w->ctx, &w->arena, &w->pool, "f", text, sizeof text - 1, &w->f, 1, &n) != TN_OK)
+        abort();
+}
+
+static void close_world(world *w)
+{
+    tn_arena_deinit(&w->arena);
+    tn_ctx_deinit(&w->ctx);
+}
+
+static void print_both(const tn_sched *s, tn_buf *trace, tn_buf *func)
+{
+    tn_trace_print(s, trace);
+    tn_func_print(s->func, func);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
+{
+    world w, v;
+    tn_sched s, again;
+    uint32_t line = 0;
+    tn_buf trace = {0}, func = {0}, trace2 = {0}, func2 = {0};
+    if (n > 4096)
+        return 0;
+    open_world(&w);
+    open_world(&v);
+    tn_sched_init(&s, w.f, &w.arena, &w.pool);
+    (void)tn_trace_replay(&s, (const char *)data, n, &line); /* refused or not, what was done stands */
+    if (tn_func_verify(s.func) != TN_OK)
+        abort();
+    print_both(&s, &trace, &func);
+    tn_sched_init(&again, v.f, &v.arena, &v.pool);
+    if (tn_trace_replay(&again, trace.n ? trace.at : "", trace.n, &line) != TN_DONE)
+        abort();
+    print_both(&again, &trace2, &func2);
+    if (strcmp(tn_buf_cstr(&trace), tn_buf_cstr(&trace2)) != 0 || strcmp(tn_buf_cstr(&func), tn_buf_cstr(&func2)) != 0)
+        abort();
+    tn_buf_deinit(&trace);
+    tn_buf_deinit(&func);
+    tn_buf_deinit(&trace2);
+    tn_buf_deinit(&func2);
+    close_world(&w);
+    close_world(&v);
+    return 0;
+}
