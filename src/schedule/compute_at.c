@@ -74,6 +74,20 @@ static tn_verdict find_region(tn_sched *s, move *m)
     return tn_equal(p, NULL, box, iterations) ? TN_DONE : TN_REJECT_REGION;
 }
 
+enum { MAX_TERMS = 16 };
+
+/* Conditions on loops that the producer is under hold for its consumer too; on loops inside of `loop` they would make the
+ * region no box. */
+static tn_verdict find_terms(const move *m, int *out_n, const tn_expr *out[MAX_TERMS])
+{
+    *out_n = tn_loop_terms(m->producer, MAX_TERMS, out);
+    for (int i = 0; i < *out_n; i++)
+        for (const tn_stmt *l = tn_stmt_parent(m->producer); l && l != m->loop; l = tn_stmt_parent(l))
+            if (l->kind == TN_S_FOR && tn_uses(out[i], l->u.loop.var))
+                return TN_REJECT_MASK;
+    return *out_n < 0 ? TN_REJECT_MASK : TN_DONE;
+}
+
 typedef struct { move *m; bool ok, seen; } match;
 
 /* Every read of the buffer must be indexed by the consumer's own iterations (or 0 where the extent is 1), alike. */
@@ -158,6 +172,10 @@ tn_verdict tn_do_reverse_compute_at(tn_sched *s, tn_step *t)
         v = find_region(s, &m);
     if (v == TN_DONE)
         v = check_consumer(s, &m, &top);
+    const tn_expr *term[MAX_TERMS];
+    int n_term = 0;
+    if (v == TN_DONE)
+        v = find_terms(&m, &n_term, term);
     if (v != TN_DONE)
         return v;
 
@@ -173,6 +191,8 @@ tn_verdict tn_do_reverse_compute_at(tn_sched *s, tn_step *t)
         loop[i]->u.loop.extent = r->extent;
         b->u.block.iter[i].value = tn_add(p, r->lo, loop[i]->u.loop.var);
     }
+    for (int i = 0; i < n_term; i++)
+        tn_block_add_mask(s, b, term[i]);
     tn_block_guard_domain(s, b);
     return TN_DONE;
 }

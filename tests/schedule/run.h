@@ -5,7 +5,6 @@
 #include "base/rng.h"
 #include "driver/driver.h"
 #include "ir/eval.h"
-#include "schedule/sched_impl.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -26,6 +26,8 @@ typedef struct {
     int n_outer;                   /* loops down to it */
     const char *task;
     const char *comment;           /* how the first reduction runs */
+    const char *peel[RULE_MAX_BLOCKS]; /* steps for the end: copies of a loop make boxes that no other step understands */
+    int n_peel;
 } rows;
 
 /* ---- what is contiguous ---- */
@@ -215,15 +217,21 @@ static void reduce_along(rows *w, const inner *x)
     int64_t e = x->extent[x->vector];
     int chains = e < 0 || e >= 2 * CHAINS * x->lanes ? CHAINS : 1, wide = chains * x->lanes;
     const char *along = x->name[x->vector], *first = NULL, *lanes = dv_text(d, "%sl", p);
+    const char *outer = NULL, *order = "";
     if (e < 0 || e > wide)
-        dv_do(d, "%so %s = split %s %d", p, lanes, along, wide);
-    else if (e == wide)
-        lanes = along;
+        outer = dv_text(d, "%so", p);
+    if (e != wide)
+        dv_do(d, "%s %s = split %s %d", outer ? outer : "_", lanes, along, wide);
     else
-        dv_do(d, "_ %s = split %s %d", lanes, along, wide);
-    for (int i = 0; i < x->n && !first; i++)
-        if (x->reduces[i])
-            first = i != x->vector ? x->name[i] : e < 0 || e > wide ? dv_text(d, "%so", p) : NULL;
+        lanes = along;
+    for (int i = 0; i < x->n; i++) {
+        if (i != x->vector)
+            order = dv_text(d, "%s %s", order, x->name[i]);
+        if (x->reduces[i] && i != x->vector && !first)
+            first = x->name[i];
+    }
+    dv_do(d, "reorder%s %s %s", order, outer ? outer : "", lanes);
+    first = first ? first : outer;
     dv_do(d, "%s = rfactor \"%s\" %s %s", turns, b, lanes, w->row);
     if (chains > 1) {
         dv_do(d, "%sv %sx = split %s %d", p, p, lanes, x->lanes);
@@ -253,7 +261,7 @@ static void reduce_along(rows *w, const inner *x)
     dv_do(d, "set_scope \"%s.out\" local", last);
     dv_try(d, "set_scope \"%s\" register", b);
     if (e > wide && e % wide != 0)
-        dv_do(d, "%sa %sb %sc = peel %so 0 1", p, p, p, p);
+        w->peel[w->n_peel++] = dv_text(d, "%sa %sb %sc = peel %so 0 1", p, p, p, p);
 }
 
 static void map_vectors(rows *w, const inner *x)
@@ -270,7 +278,7 @@ static void map_vectors(rows *w, const inner *x)
     if (e > 0 && e <= CHAINS * x->lanes)
         dv_do(d, "unroll %sv", p); /* reads accumulators in registers, perhaps */
     else if (e > 0 && e % x->lanes != 0)
-        dv_do(d, "%sa %sb %sc = peel %sv 0 1", p, p, p, p);
+        w->peel[w->n_peel++] = dv_text(d, "%sa %sb %sc = peel %sv 0 1", p, p, p, p);
 }
 
 static void schedule_inner(rows *w, const char *block, const char *prefix)
@@ -378,6 +386,8 @@ static int phase(derive *d, int number, int n, const char *const block[], const 
         if (!rule_reduces(tn_func_block(d->s->func, block[i])))
             dv_try(d, "set_scope \"%s\" local", block[i]);
     dv_do(d, "parallel %s", w.task);
+    for (int i = 0; i < w.n_peel; i++)
+        dv_do(d, "%s", w.peel[i]);
     *out_comment = w.comment;
     return moved;
 }
