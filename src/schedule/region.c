@@ -155,6 +155,61 @@ static void look_at_block(tn_stmt *block, void *user)
     w->fed &= tn_loop_feeds(w->s, w->loop, block, TN_ITER_SPATIAL);
 }
 
+/* Is there a dimension that every access inside the loop indexes alike, by the loop's variable and nothing that varies inside
+ * it? Then two turns never meet, whatever the other dimensions do (peeled copies of one block write different columns). */
+typedef struct { tn_sched *s; const tn_stmt *loop, *block; uint32_t buffer, ndim; const tn_expr *same[TN_BOX_DIMS]; bool any; } apart;
+
+static void compare_index(apart *a, const tn_expr *const *index)
+{
+    for (uint32_t d = 0; d < a->ndim; d++) {
+        const tn_expr *e = tn_block_over_loops(a->s, a->block, index[d]);
+        if (!a->any)
+            a->same[d] = e;
+        else if (a->same[d] && a->same[d] != e)
+            a->same[d] = NULL;
+    }
+    a->any = true;
+}
+
+static bool compare_load(const tn_expr *e, void *user)
+{
+    apart *a = user;
+    if (e->kind == TN_E_LOAD && e->u.load.buffer == a->buffer)
+        compare_index(a, e->src);
+    return true;
+}
+
+static const tn_expr *compare_expr(const tn_expr *e, void *user)
+{
+    if (e->has_load)
+        tn_each(e, compare_load, user);
+    return e;
+}
+
+static bool compare_stmt(tn_stmt *x, void *user)
+{
+    apart *a = user;
+    if (x->kind == TN_S_BLOCK)
+        a->block = x;
+    if (a->block && x->kind == TN_S_STORE && x->u.store.buffer == a->buffer)
+        compare_index(a, (const tn_expr *const *)x->u.store.index);
+    if (a->block)
+        tn_stmt_exprs(x, compare_expr, a);
+    return true;
+}
+
+static bool turns_apart(tn_sched *s, tn_stmt *loop, uint32_t buffer)
+{
+    apart a = {.s = s, .loop = loop, .buffer = buffer, .ndim = s->func->buffer[buffer].ndim};
+    if (a.ndim > TN_BOX_DIMS)
+        return false;
+    tn_stmt_walk(&loop->u.loop.body, compare_stmt, NULL, &a);
+    for (uint32_t d = 0; d < a.ndim; d++)
+        if (a.same[d] == loop->u.loop.var)
+            return true;
+    return false;
+}
+
 tn_verdict tn_turns_independent(tn_sched *s, tn_stmt *loop)
 {
     feed w = {s, loop, false, true};
@@ -175,7 +230,7 @@ tn_verdict tn_turns_independent(tn_sched *s, tn_stmt *loop)
         if (writers == 1 && (readers == 0 || (readers == 1 && reader[0] == at[0])))
             continue; /* a block alone: its iterations are independent */
         tn_box r;
-        if (!tn_turn_box(s, loop, b, &r))
+        if (!turns_apart(s, loop, b) && !tn_turn_box(s, loop, b, &r))
             return TN_REJECT_DEPEND;
     }
     return TN_DONE;
