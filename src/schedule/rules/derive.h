@@ -54,8 +54,8 @@ typedef struct tile {
     const char *bound;        /* what limits it */
 } tile;
 /* The best register tile for a product of `rows` x `columns` outputs over a reduction of `depth` (-1: not known, many), where
- * panels of columns must be a multiple or a divisor of `panel` (0: free). */
-tile rule_tile(const tn_machine *m, uint16_t lanes, int64_t rows, int64_t columns, int64_t depth, int64_t panel);
+ * panels of columns must be a multiple or a divisor of `panel` (0: free) and rows lie row_bytes apart (0: near each other). */
+tile rule_tile(const tn_machine *m, uint16_t lanes, int64_t rows, int64_t columns, int64_t depth, int64_t panel, int64_t row_bytes);
 
 /* ---- the rules ---- */
 /* Schedules one nest without a reduction; names of its loops begin with prefix. */
