@@ -1,5 +1,5 @@
 /* Step reverse_compute_at: a consumer block moves under a loop of its producer and computes there just the region that one
- * iteration of that loop produces. The region must be a constant-size box that the producer's iterations tile exactly. */
+ * iteration of that loop produces. The region must be a box that the producer's iterations tile exactly. */
 #include "schedule/sched_impl.h"
 
 typedef struct {
@@ -56,26 +56,36 @@ static tn_verdict find_region(tn_sched *s, move *m)
     if (!store || store->kind != TN_S_STORE || store->u.store.buffer != m->buffer || store->u.store.n_index > 16)
         return TN_REJECT_REGION;
     m->ndim = store->u.store.n_index;
-    int64_t box = 1, iterations = 1, n;
+    const tn_expr *box = tn_idx(p, 1), *iterations = box;
     for (uint32_t d = 0; d < m->ndim; d++) {
         const tn_expr *e = tn_block_over_loops(s, m->producer, store->u.store.index[d]);
-        if (!tn_region_1d(s, m->loop, m->producer, e, &m->dim[d].lo, &m->dim[d].extent) || !tn_is_int(m->dim[d].extent, &n))
+        if (!tn_region_1d(s, m->loop, m->producer, e, &m->dim[d].lo, &m->dim[d].extent))
             return TN_REJECT_REGION;
-        box *= n;
+        box = tn_mul(p, box, m->dim[d].extent);
     }
     const tn_stmt *inner[TN_MAX_LOOPS];
     int k = tn_loops_between(m->loop, m->producer, TN_MAX_LOOPS, inner);
     for (int i = 0; i < k; i++)
-        if (tn_loop_feeds(s, inner[i], m->producer, TN_ITER_SPATIAL)) {
-            if (!tn_is_int(inner[i]->u.loop.extent, &n))
-                return TN_REJECT_REGION;
-            iterations *= n;
-        }
+        if (tn_loop_feeds(s, inner[i], m->producer, TN_ITER_SPATIAL))
+            iterations = tn_mul(p, iterations, inner[i]->u.loop.extent);
     for (const tn_stmt *l = m->loop; l; l = tn_stmt_parent(l))
         if (l->kind == TN_S_FOR && tn_loop_feeds(s, l, m->producer, TN_ITER_REDUCE))
             return TN_REJECT_REDUCE;
-    (void)p;
-    return box == iterations ? TN_DONE : TN_REJECT_REGION;
+    return tn_equal(p, NULL, box, iterations) ? TN_DONE : TN_REJECT_REGION;
+}
+
+enum { MAX_TERMS = 16 };
+
+/* Conditions on loops that the producer is under hold for its consumer too; on loops inside of `loop` they would make the
+ * region no box. */
+static tn_verdict find_terms(const move *m, int *out_n, const tn_expr *out[MAX_TERMS])
+{
+    *out_n = tn_loop_terms(m->producer, MAX_TERMS, out);
+    for (int i = 0; i < *out_n; i++)
+        for (const tn_stmt *l = tn_stmt_parent(m->producer); l && l != m->loop; l = tn_stmt_parent(l))
+            if (l->kind == TN_S_FOR && tn_uses(out[i], l->u.loop.var))
+                return TN_REJECT_MASK;
+    return *out_n < 0 ? TN_REJECT_MASK : TN_DONE;
 }
 
 typedef struct { move *m; bool ok, seen; } match;
@@ -136,6 +146,17 @@ static tn_verdict check_consumer(tn_sched *s, move *m, tn_stmt **out_top)
     return w.ok && w.seen ? TN_DONE : TN_REJECT_REGION;
 }
 
+/* What b stores to must be declared before b's new place. */
+static void declare_before(tn_sched *s, tn_stmt *b, tn_stmt *place)
+{
+    int64_t target = tn_block_target(b);
+    tn_stmt *decl = target < 0 ? NULL : tn_decl_of(s->func, (uint32_t)target);
+    if (!decl || tn_stmt_parent(decl))
+        return;
+    tn_stmt_remove(decl);
+    tn_body_insert(&s->func->body, place, decl);
+}
+
 tn_verdict tn_do_reverse_compute_at(tn_sched *s, tn_step *t)
 {
     tn_func *f = s->func;
@@ -151,11 +172,16 @@ tn_verdict tn_do_reverse_compute_at(tn_sched *s, tn_step *t)
         v = find_region(s, &m);
     if (v == TN_DONE)
         v = check_consumer(s, &m, &top);
+    const tn_expr *term[MAX_TERMS];
+    int n_term = 0;
+    if (v == TN_DONE)
+        v = find_terms(&m, &n_term, term);
     if (v != TN_DONE)
         return v;
 
     tn_stmt *b = m.consumer, *loop[TN_MAX_LOOPS];
     int n = tn_stmt_loops(b, TN_MAX_LOOPS, loop);
+    declare_before(s, b, tn_top_of(m.loop));
     tn_stmt_remove(top);
     tn_body_append(&m.loop->u.loop.body, top);
     for (int i = 0; i < n; i++) {
@@ -165,6 +191,8 @@ tn_verdict tn_do_reverse_compute_at(tn_sched *s, tn_step *t)
         loop[i]->u.loop.extent = r->extent;
         b->u.block.iter[i].value = tn_add(p, r->lo, loop[i]->u.loop.var);
     }
+    for (int i = 0; i < n_term; i++)
+        tn_block_add_mask(s, b, term[i]);
     tn_block_guard_domain(s, b);
     return TN_DONE;
 }

@@ -48,25 +48,40 @@ static void guard_block(tn_stmt *block, void *user)
     tn_block_guard_domain(user, block);
 }
 
-typedef struct { tn_sched *s; const tn_expr *cond; } extra_mask;
+/* Turns of a split loop beyond its old extent are masked. Where such a turn falls outside the domain of a spatial iteration
+ * (the loop runs over a whole one, or over several fused, of which it is the outermost) the domain's guard does it. Else the
+ * condition on the loop joins the mask; but an init runs whatever the mask, so then there must be none. */
+typedef struct { tn_sched *s; const tn_stmt *loop; const tn_expr *cond; bool legal; } tail;
 
-static void mask_block(tn_stmt *block, void *user)
+static bool guarded_by_domain(const tail *t, const tn_stmt *block)
 {
-    extra_mask *m = user;
-    tn_block_add_mask(m->s, block, m->cond);
+    tn_pool *p = t->s->func->pool;
+    const tn_expr *var = t->loop->u.loop.var, *n = t->loop->u.loop.extent;
+    bool found = false;
+    tn_facts facts;
+    tn_stmt_facts(t->s->func, t->loop, &facts);
+    for (uint32_t i = 0; i < block->u.block.n_iter && !found; i++) {
+        const tn_iter *it = &block->u.block.iter[i];
+        bool grows = it->value == var || (it->value->kind == TN_E_FLOORDIV && it->value->src[0] == var);
+        found = grows && tn_prove(p, &facts, tn_le(p, it->extent, tn_subst(p, it->value, 1, &var, &n))) == 1;
+    }
+    tn_facts_deinit(&facts);
+    return found;
 }
 
-/* True if every block under `loop` has an iteration bound to exactly the loop's variable over its whole extent: then the
- * domain guard of that iteration is the guard of the split. */
-static void whole_iter(tn_stmt *block, void *user)
+static void check_tail(tn_stmt *block, void *user)
 {
-    struct { tn_stmt *loop; bool all; } *w = user;
-    for (uint32_t i = 0; i < block->u.block.n_iter; i++) {
-        const tn_iter *it = &block->u.block.iter[i];
-        if (it->value == w->loop->u.loop.var && it->extent == w->loop->u.loop.extent)
-            return;
-    }
-    w->all = false;
+    tail *t = user;
+    if (block->u.block.init.first && tn_loop_feeds(t->s, t->loop, block, TN_ITER_SPATIAL))
+        t->legal &= guarded_by_domain(t, block);
+}
+
+/* Called while the old loop's variable still stands in the block. */
+static void mask_tail(tn_stmt *block, void *user)
+{
+    const tail *t = user;
+    if (!guarded_by_domain(t, block))
+        tn_block_add_mask(t->s, block, t->cond);
 }
 
 static const char *split_suffix(int k, int n)
@@ -105,8 +120,11 @@ tn_verdict tn_do_split(tn_sched *s, tn_step *t)
     tn_facts_deinit(&facts);
     if (!exact && a.tail == TN_TAIL_EXACT)
         return TN_REJECT_FACTOR;
-    struct { tn_stmt *loop; bool all; } w = {loop, true};
-    tn_each_block(loop, whole_iter, &w);
+    tail beyond = {s, loop, tn_lt(p, old, N), true};
+    if (!exact)
+        tn_each_block(loop, check_tail, &beyond);
+    if (!beyond.legal)
+        return TN_REJECT_MASK;
 
     tn_stmt *nest[9];
     const tn_expr *sum = tn_idx(p, 0);
@@ -121,14 +139,12 @@ tn_verdict tn_do_split(tn_sched *s, tn_step *t)
         if (k < a.n)
             stride /= a.factor[k];
     }
+    if (!exact)
+        tn_each_block(loop, mask_tail, &beyond);
     tn_stmt_subst(f, loop, 1, &old, &sum);
     put_nest(s, loop, a.n + 1, nest);
-    if (!exact) {
+    if (!exact)
         tn_each_block(nest[0], guard_block, s);
-        extra_mask m = {s, tn_lt(p, sum, N)};
-        if (!w.all)
-            tn_each_block(nest[0], mask_block, &m);
-    }
     for (int k = 0; k <= a.n; k++)
         t->out[k] = tn_sched_value(s, t, k, nest[k]);
     return TN_DONE;
@@ -188,6 +204,36 @@ static void count_blocks(tn_stmt *block, void *user)
     ++*(int *)user;
 }
 
+typedef struct { tn_sched *s; const tn_stmt *loop; bool reduce; } feed;
+
+static void feeds_reduce(tn_stmt *block, void *user)
+{
+    feed *w = user;
+    w->reduce |= tn_loop_feeds(w->s, w->loop, block, TN_ITER_REDUCE);
+}
+
+/* Is the order among loops over reduction axes another one? */
+static bool reductions_moved(tn_sched *s, int n, tn_stmt *const chain[], tn_stmt *const order[])
+{
+    tn_stmt *before[TN_MAX_LOOPS];
+    int k = 0, at = 0;
+    for (int i = 0; i < n; i++) {
+        feed w = {s, chain[i], false};
+        tn_each_block(chain[i], feeds_reduce, &w);
+        if (w.reduce)
+            before[k++] = chain[i];
+    }
+    for (int i = 0; i < n; i++) {
+        if (at < k && order[i] == before[at])
+            at++;
+        else
+            for (int j = at; j < k; j++)
+                if (order[i] == before[j])
+                    return true;
+    }
+    return false;
+}
+
 tn_verdict tn_do_reorder(tn_sched *s, tn_step *t)
 {
     tn_stmt *chain[TN_MAX_LOOPS], *top = NULL;
@@ -225,6 +271,8 @@ tn_verdict tn_do_reorder(tn_sched *s, tn_step *t)
     tn_each_block(top, count_blocks, &blocks);
     if (blocks != 1)
         return TN_REJECT_DEPEND;
+    if (s->func->strict && reductions_moved(s, n, chain, order))
+        return TN_REJECT_DEPEND;
     tn_body rest = {0};
     tn_body_move(&rest, NULL, &chain[n - 1]->u.loop.body);
     tn_stmt *place = tn_stmt_new(s->func, TN_S_CHECK); /* holds the place of the nest */
@@ -238,14 +286,6 @@ tn_verdict tn_do_reorder(tn_sched *s, tn_step *t)
     return TN_DONE;
 }
 
-typedef struct { tn_sched *s; tn_stmt *loop; bool reduce; } feed;
-
-static void feeds_reduce(tn_stmt *block, void *user)
-{
-    feed *w = user;
-    w->reduce |= tn_loop_feeds(w->s, w->loop, block, TN_ITER_REDUCE);
-}
-
 static tn_verdict mark(tn_sched *s, tn_step *t, enum tn_loop_kind kind)
 {
     for (int i = 0; i < t->nin; i++) {
@@ -257,10 +297,9 @@ static tn_verdict mark(tn_sched *s, tn_step *t, enum tn_loop_kind kind)
             return TN_REJECT_FACTOR;
         if (kind == TN_LOOP_PARALLEL && (tn_stmt_parent(l) || t->nin != 1))
             return TN_REJECT_LOOP;
-        feed w = {s, l, false};
-        tn_each_block(l, feeds_reduce, &w);
-        if (w.reduce && kind != TN_LOOP_UNROLLED)
-            return TN_REJECT_REDUCE;
+        tn_verdict v = kind == TN_LOOP_UNROLLED ? TN_DONE : tn_turns_independent(s, l);
+        if (v != TN_DONE)
+            return v;
     }
     for (int i = 0; i < t->nin; i++)
         tn_sched_loop(s, t->in[i])->u.loop.kind = (uint8_t)kind;

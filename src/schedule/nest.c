@@ -224,7 +224,9 @@ bool tn_twin_legal(tn_sched *s, tn_stmt *block, const tn_stmt *home, const tn_st
     for (const tn_stmt *l = block; l != top;) {
         l = tn_stmt_parent(l);
         bool spatial = tn_loop_feeds(s, l, block, TN_ITER_SPATIAL), reduce = tn_loop_feeds(s, l, block, TN_ITER_REDUCE);
-        if (l != skip && (spatial == reduce || l->u.loop.kind != TN_LOOP_SERIAL))
+        if (l == skip || (!spatial && !reduce && tn_is_value(l->u.loop.extent, 1)))
+            continue;
+        if (spatial == reduce || l->u.loop.kind != TN_LOOP_SERIAL)
             return false;
     }
     return true;
@@ -261,4 +263,37 @@ void tn_twin_make(tn_sched *s, tn_stmt *block, const tn_stmt *home, const tn_stm
         it.value = tn_subst(f->pool, it.value, n, from, to);
         out->block->u.block.iter[k++] = it;
     }
+}
+
+static bool own_variable(const tn_stmt *block, const tn_expr *e)
+{
+    for (uint32_t i = 0; i < block->u.block.n_iter; i++)
+        if (block->u.block.iter[i].var == e)
+            return true;
+    return false;
+}
+
+static bool only_own(const tn_expr *e, void *user)
+{
+    return e->kind != TN_E_VAR || own_variable(user, e);
+}
+
+int tn_loop_terms(const tn_stmt *block, int max, const tn_expr *out[])
+{
+    const tn_expr *todo[64];
+    int n = 0, k = 0;
+    if (block->u.block.mask)
+        todo[n++] = block->u.block.mask;
+    while (n > 0) {
+        const tn_expr *e = todo[--n];
+        if (e->kind == TN_E_AND && n + 2 <= 64) {
+            todo[n++] = e->src[0];
+            todo[n++] = e->src[1];
+        } else if (!tn_each(e, only_own, (void *)block)) {
+            if (k == max)
+                return -1;
+            out[k++] = e;
+        }
+    }
+    return k;
 }

@@ -226,7 +226,7 @@ static void make_partial(tn_sched *s, const factoring *x, uint32_t part)
         part_of[i]->u.store.index = tn_arena_copy(f->arena, index, (part_of[i]->u.store.n_index + 1u) * sizeof *index, 8);
         part_of[i]->u.store.n_index += 1;
     }
-    if (b->u.block.iter[at - 1].kind == TN_ITER_SPATIAL) { /* nothing left to reduce */
+    if (b->u.block.iter[at - 1].kind == TN_ITER_SPATIAL && !b->u.block.mask) { /* nothing left to reduce */
         acc = part_of[0]->u.store.value;
         b->u.block.init = (tn_body){.owner = b};
     }

@@ -62,4 +62,20 @@ int tn_loops_between(const tn_stmt *outer, const tn_stmt *s, int max, const tn_s
  * false: not affine, or the number is not constant. */
 bool tn_region_1d(tn_sched *s, const tn_stmt *outer, const tn_stmt *at, const tn_expr *e, const tn_expr **out_lo, const tn_expr **out_extent);
 
+/* What one turn of `home` touches of a buffer, as a box: all accesses begin at lo, none is outside extent, what is read was
+ * written in the same turn before. */
+enum { TN_BOX_DIMS = 16 };
+typedef struct tn_box {
+    uint32_t ndim;
+    const tn_expr *lo[TN_BOX_DIMS], *written[TN_BOX_DIMS];   /* over the loops around home's body */
+    const tn_expr *extent[TN_BOX_DIMS];                      /* masked reads beyond what is written included; NULL: not known */
+    bool any;
+} tn_box;
+bool tn_turn_box(tn_sched *s, const tn_stmt *home, uint32_t buffer, tn_box *out); /* false: not so, or not affine */
+/* May the turns of a loop run in any order, or at once? */
+tn_verdict tn_turns_independent(tn_sched *s, tn_stmt *loop);
+/* The terms of block's mask that are not over its iterations alone: conditions that splits put on loops. At most max; -1:
+ * more. */
+int tn_loop_terms(const tn_stmt *block, int max, const tn_expr *out[]);
+
 #endif

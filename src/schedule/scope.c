@@ -86,67 +86,17 @@ typedef struct {
     tn_sched *s;
     uint32_t buffer;
     tn_stmt *home;                 /* loop whose body will hold the buffer; NULL: function body */
-    uint32_t ndim;
-    const tn_expr *lo[16];         /* first index touched per dimension, over loops around home's body */
-    int64_t extent[16];
-    bool ok, any;
+    tn_box at;                  /* what one turn of home touches */
     tn_stmt *block;                /* block of the access at hand */
 } mover;
-
-/* One access at index[]: joins its box to the box so far; the lower corners must agree. */
-static void join(mover *m, const tn_expr *const *index)
-{
-    tn_pool *p = m->s->func->pool;
-    for (uint32_t d = 0; d < m->ndim && m->ok; d++) {
-        const tn_expr *lo, *extent;
-        int64_t n;
-        const tn_expr *e = tn_block_over_loops(m->s, m->block, index[d]);
-        if (!tn_region_1d(m->s, m->home, m->block, e, &lo, &extent) || !tn_is_int(extent, &n)) {
-            m->ok = false;
-        } else if (!m->any) {
-            m->lo[d] = lo;
-            m->extent[d] = n;
-        } else {
-            m->ok = lo == m->lo[d] || tn_equal(p, NULL, lo, m->lo[d]);
-            m->extent[d] = n > m->extent[d] ? n : m->extent[d];
-        }
-    }
-    m->any = true;
-}
-
-static bool join_load(const tn_expr *e, void *user)
-{
-    mover *m = user;
-    if (e->kind == TN_E_LOAD && e->u.load.buffer == m->buffer)
-        join(m, e->src);
-    return true;
-}
-
-static const tn_expr *join_expr(const tn_expr *e, void *user)
-{
-    if (e->has_load)
-        tn_each(e, join_load, user);
-    return e;
-}
-
-static bool join_stmt(tn_stmt *x, void *user)
-{
-    mover *m = user;
-    if (x->kind == TN_S_BLOCK)
-        m->block = x;
-    if (x->kind == TN_S_STORE && x->u.store.buffer == m->buffer)
-        join(m, (const tn_expr *const *)x->u.store.index);
-    tn_stmt_exprs(x, join_expr, m);
-    return true;
-}
 
 static void shift_index(mover *m, const tn_expr *const *index, const tn_expr **out)
 {
     tn_pool *p = m->s->func->pool;
     tn_facts facts;
     tn_stmt_facts(m->s->func, m->block, &facts);
-    for (uint32_t d = 0; d < m->ndim; d++)
-        out[d] = tn_simplify(p, &facts, tn_sub(p, tn_block_over_loops(m->s, m->block, index[d]), m->lo[d]));
+    for (uint32_t d = 0; d < m->at.ndim; d++)
+        out[d] = tn_simplify(p, &facts, tn_sub(p, tn_block_over_loops(m->s, m->block, index[d]), m->at.lo[d]));
     tn_facts_deinit(&facts);
 }
 
@@ -155,9 +105,9 @@ static const tn_expr *shift_load(tn_pool *p, const tn_expr *e, void *user)
     mover *m = user;
     if (e->kind != TN_E_LOAD || e->u.load.buffer != m->buffer)
         return NULL;
-    const tn_expr *index[16];
+    const tn_expr *index[TN_BOX_DIMS];
     shift_index(m, e->src, index);
-    return tn_load(p, e->dtype, m->buffer, (int)m->ndim, index, tn_load_mask(e), tn_load_other(e));
+    return tn_load(p, e->dtype, m->buffer, (int)m->at.ndim, index, tn_load_mask(e), tn_load_other(e));
 }
 
 static const tn_expr *shift_expr(const tn_expr *e, void *user)
@@ -172,9 +122,9 @@ static bool shift_stmt(tn_stmt *x, void *user)
     if (x->kind == TN_S_BLOCK)
         m->block = x;
     if (x->kind == TN_S_STORE && x->u.store.buffer == m->buffer) {
-        const tn_expr *index[16];
+        const tn_expr *index[TN_BOX_DIMS];
         shift_index(m, (const tn_expr *const *)x->u.store.index, index);
-        for (uint32_t d = 0; d < m->ndim; d++)
+        for (uint32_t d = 0; d < m->at.ndim; d++)
             x->u.store.index[d] = index[d];
     }
     tn_stmt_exprs(x, shift_expr, m);
@@ -225,11 +175,11 @@ static const tn_layout *inner_layout(tn_func *f, int ndim, int64_t inner)
     return l;
 }
 
-static const tn_expr *const *const_dims(tn_sched *s, const mover *m)
+static const tn_expr *const *shrunk_dims(tn_sched *s, const mover *m)
 {
-    const tn_expr **dim = TN_NEW_N(s->arena, const tn_expr *, m->ndim);
-    for (uint32_t d = 0; d < m->ndim; d++)
-        dim[d] = tn_idx(s->func->pool, m->extent[d]);
+    const tn_expr **dim = TN_NEW_N(s->arena, const tn_expr *, m->at.ndim);
+    for (uint32_t d = 0; d < m->at.ndim; d++)
+        dim[d] = m->at.extent[d];
     return dim;
 }
 
@@ -250,24 +200,25 @@ tn_verdict tn_do_set_scope(tn_sched *s, tn_step *t)
         return TN_REJECT_FACTOR;
     tn_stmt *decl = tn_decl_of(f, (uint32_t)target);
     int n;
-    mover m = {.s = s, .buffer = (uint32_t)target, .ndim = f->buffer[target].ndim, .ok = true};
-    m.home = common_loop(s, m.buffer, &n);
+    mover m = {.s = s, .buffer = (uint32_t)target, .home = common_loop(s, (uint32_t)target, &n)};
     if (!decl || !m.home)
         return TN_REJECT_SCOPE;
-    tn_stmt_walk(&m.home->u.loop.body, join_stmt, NULL, &m);
-    if (!m.ok || !m.any)
+    if (!tn_turn_box(s, m.home, m.buffer, &m.at))
         return TN_REJECT_REGION;
-    int64_t bytes = tn_dtype_bytes(f->buffer[target].dtype);
-    for (uint32_t d = 0; d < m.ndim; d++)
-        if (m.extent[d] > (1 << 20) || (bytes *= m.extent[d]) > (scope == TN_SCOPE_REGISTER ? 1 << 14 : 1 << 22))
+    int64_t bytes = tn_dtype_bytes(f->buffer[target].dtype), extent;
+    for (uint32_t d = 0; d < m.at.ndim; d++) {
+        if (!m.at.extent[d] || !tn_is_int(m.at.extent[d], &extent))
+            return TN_REJECT_REGION;
+        if (extent > (1 << 20) || (bytes *= extent) > (scope == TN_SCOPE_REGISTER ? 1 << 14 : 1 << 22))
             return TN_REJECT_SCOPE;
+    }
 
     tn_stmt_remove(decl);
     m.block = NULL;
     tn_stmt_walk(&m.home->u.loop.body, shift_stmt, NULL, &m);
     tn_buffer *buf = &f->buffer[target];
     buf->scope = (uint8_t)scope;
-    buf->dim = const_dims(s, &m);
+    buf->dim = shrunk_dims(s, &m);
     buf->layout = inner ? inner_layout(f, buf->ndim, inner->i) : NULL;
     tn_body_insert(&m.home->u.loop.body, m.home->u.loop.body.first, decl);
     return TN_DONE;

@@ -5,8 +5,8 @@
 #include "base/rng.h"
 #include "driver/driver.h"
 #include "ir/eval.h"
-#include "schedule/sched_impl.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -162,7 +162,8 @@ static inline void **arguments(bench *x, const tn_func *f, const int64_t *sym, u
 }
 
 /* Cells of outputs beyond the logical shape are nobody's: compared are logical cells, through the relayout to row-major. */
-static inline void same_output(bench *x, const tn_func *f, uint32_t param, const int64_t *sym, void *a, void *b, const char *what)
+static inline void same_output(bench *x, const tn_func *f, uint32_t param, const int64_t *sym, void *a, void *b, double tolerance,
+                               const char *what)
 {
     const tn_buffer *buf = &f->buffer[f->param[param]];
     const tn_expr *from[16], *to[16];
@@ -177,29 +178,27 @@ static inline void same_output(bench *x, const tn_func *f, uint32_t param, const
             assert_true(tn_is_int(tn_simplify(f->pool, NULL, tn_subst(f->pool, buf->dim[d], (int)f->n_symbol, from, to)), &v[k].dim[d]));
         assert_int_equal(tn_relay_relayout(&x->ctx, &v[k], buf->layout, NULL, &row[k]), TN_OK);
     }
-    if (memcmp(row[0].at, row[1].at, row[0].n) != 0) {
-        size_t at = 0;
-        while (((char *)row[0].at)[at] == ((char *)row[1].at)[at])
-            at++;
-        size_t element = at / tn_dtype_bytes(buf->dtype);
-        tn_scalar p = tn_scalar_read(buf->dtype, (char *)row[0].at + element * tn_dtype_bytes(buf->dtype)),
-                  q = tn_scalar_read(buf->dtype, (char *)row[1].at + element * tn_dtype_bytes(buf->dtype));
-        fail_msg("%s: element %zu of %s is %g, unscheduled %g", what, element, buf->name, tn_dtype_is_float(buf->dtype) ? q.f : (double)q.i,
-                 tn_dtype_is_float(buf->dtype) ? p.f : (double)p.i);
+    size_t size = tn_dtype_bytes(buf->dtype);
+    for (size_t i = 0; i < row[0].n / size; i++) {
+        tn_scalar p = tn_scalar_read(buf->dtype, (char *)row[0].at + i * size), q = tn_scalar_read(buf->dtype, (char *)row[1].at + i * size);
+        double want = tn_dtype_is_float(buf->dtype) ? p.f : (double)p.i, got = tn_dtype_is_float(buf->dtype) ? q.f : (double)q.i;
+        if (!(fabs(got - want) <= tolerance * fabs(want)) && !(isnan(got) && isnan(want)))
+            fail_msg("%s: element %zu of %s is %.9g, unscheduled %.9g", what, i, buf->name, got, want);
     }
     tn_tensor_value_deinit(&row[0]);
     tn_tensor_value_deinit(&row[1]);
 }
 
-/* f and g (another form of it) give the same on the same data. */
-static inline void same_results(bench *x, const tn_func *f, const tn_func *g, const int64_t *sym, uint64_t seed, const char *what)
+/* f and g (another form of it) give the same on the same data; tolerance: relative, 0 for sums of integers. */
+static inline void same_results(bench *x, const tn_func *f, const tn_func *g, const int64_t *sym, uint64_t seed, double tolerance,
+                                const char *what)
 {
     void **a = arguments(x, f, sym, seed), **b = arguments(x, f, sym, seed);
     if (tn_func_run(f, a, sym) != TN_OK || tn_func_run(g, b, sym) != TN_OK)
         fail_msg("%s\n%s\n%s", what, func_text(x, g), diags(x));
     for (uint32_t i = 0; i < f->n_param; i++)
         if (f->buffer[f->param[i]].written)
-            same_output(x, f, i, sym, a[i], b[i], what);
+            same_output(x, f, i, sym, a[i], b[i], tolerance, what);
 }
 
 #endif

@@ -197,9 +197,9 @@ static void choose(derive *d, conv *c)
     if (!c->sums_channels)
         c->tile = window_tile(d, c);
     else if (c->channels)
-        c->tile = rule_tile(d->m, c->lanes, pixels, channels, depth, 0);
+        c->tile = rule_tile(d->m, c->lanes, pixels, channels, depth, 0, 0);
     else
-        c->tile = rule_tile(d->m, c->lanes, channels, pixels, depth, 0);
+        c->tile = rule_tile(d->m, c->lanes, channels, pixels, depth, 0, 0);
     int64_t vectors = (int64_t)c->tile.nv * c->lanes, panel = c->channels ? vectors : c->tile.rows;
     find_borders(c, c->channels ? c->tile.rows : vectors);
     c->rows = rows_of_task(d, c, channels < 0 ? 1 : (channels + panel - 1) / panel);

@@ -21,6 +21,17 @@ void dv_do(derive *d, const char *fmt, ...)
     d->v = tn_trace_replay(d->s, line, strlen(line), NULL);
 }
 
+bool dv_try(derive *d, const char *fmt, ...)
+{
+    if (!dv_ok(d))
+        return false;
+    va_list ap;
+    va_start(ap, fmt);
+    const char *line = tn_arena_vprintf(d->s->arena, fmt, ap);
+    va_end(ap);
+    return tn_trace_replay(d->s, line, strlen(line), NULL) == TN_DONE;
+}
+
 const char *dv_text(derive *d, const char *fmt, ...)
 {
     va_list ap;

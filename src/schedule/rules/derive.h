@@ -9,6 +9,8 @@ typedef struct derive { tn_sched *s; const tn_machine *m; tn_verdict v; } derive
 
 /* One line of trace text, formatted; the schedule's own language, so a rule reads like the trace it makes. */
 void dv_do(derive *d, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* The same for a step whose refusal is no reason to give up; true if it was done. */
+bool dv_try(derive *d, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* The trace's first line: which rule, what it predicts. */
 void dv_comment(derive *d, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 const char *dv_text(derive *d, const char *fmt, ...) __attribute__((format(printf, 2, 3))); /* in the schedule's arena */
@@ -52,8 +54,8 @@ typedef struct tile {
     const char *bound;        /* what limits it */
 } tile;
 /* The best register tile for a product of `rows` x `columns` outputs over a reduction of `depth` (-1: not known, many), where
- * panels of columns must be a multiple or a divisor of `panel` (0: free). */
-tile rule_tile(const tn_machine *m, uint16_t lanes, int64_t rows, int64_t columns, int64_t depth, int64_t panel);
+ * panels of columns must be a multiple or a divisor of `panel` (0: free) and rows lie row_bytes apart (0: near each other). */
+tile rule_tile(const tn_machine *m, uint16_t lanes, int64_t rows, int64_t columns, int64_t depth, int64_t panel, int64_t row_bytes);
 
 /* ---- the rules ---- */
 /* Schedules one nest without a reduction; names of its loops begin with prefix. */
@@ -66,6 +68,8 @@ bool rule_conv_matches(const tn_func *f, const tn_machine *m);
 tn_verdict rule_conv(tn_sched *s, const tn_machine *m);
 bool rule_window_matches(const tn_func *f, const tn_machine *m);
 tn_verdict rule_window(tn_sched *s, const tn_machine *m);
+bool rule_reduce_matches(const tn_func *f, const tn_machine *m);
+tn_verdict rule_reduce(tn_sched *s, const tn_machine *m);
 bool rule_elementwise_matches(const tn_func *f, const tn_machine *m);
 tn_verdict rule_elementwise(tn_sched *s, const tn_machine *m);
 

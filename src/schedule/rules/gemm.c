@@ -142,7 +142,7 @@ tn_verdict rule_gemm(tn_sched *s, const tn_machine *m)
 {
     derive d = {s, m, TN_DONE};
     gemm g = read_gemm(&d, anchor(s->func));
-    tile t = rule_tile(m, g.lanes, g.rows, g.columns, g.k, g.panel > 0 ? g.panel : 0);
+    tile t = rule_tile(m, g.lanes, g.rows, g.columns, g.k, g.panel > 0 ? g.panel : 0, g.k > 0 ? g.k * (int64_t)g.bytes : 0);
     predict(&d, &g, &t);
     rule_others(&d, g.block);
     const char *last = rule_epilogue(&d, g.block);

@@ -22,6 +22,7 @@ const tn_rule_info tn_rule_infos[] = {
     {"conv",        "convolutions: tiles of pixels x vectors in registers", rule_conv_matches, rule_conv},
     {"window",      "depthwise convolutions and pooling: tiles of pixels in registers", rule_window_matches, rule_window},
     {"elementwise", "no reduction: tasks of vectors along contiguous memory", rule_elementwise_matches, rule_elementwise},
+    {"reduce",      "any reduction: rows as tasks, what follows a row computed while it is near", rule_reduce_matches, rule_reduce},
     {"serial",      "the function as it is", always, serial},
 };
 /* clang-format on */

@@ -1,0 +1,237 @@
+/* What one turn of a loop touches of a buffer: the question behind moving a buffer into a loop (set_scope) and behind running
+ * turns in any order (parallel, vectorize). */
+#include "schedule/sched_impl.h"
+
+typedef struct {
+    tn_sched *s;
+    const tn_stmt *home;
+    uint32_t buffer;
+    tn_box *out;
+    tn_stmt *block;            /* of the access at hand */
+    bool reads;                /* which accesses are looked at */
+    bool ok;
+} visitor;
+
+static bool at_most(tn_pool *p, const tn_expr *a, const tn_expr *b)
+{
+    int64_t x, y;
+    return a == b || (tn_is_int(a, &x) && tn_is_int(b, &y) ? x <= y : tn_equal(p, NULL, a, b));
+}
+
+/* A read that reaches further than what was written may only do so where the block's mask is false. */
+static bool masked_beyond(visitor *v, const tn_expr *index, const tn_expr *lo, const tn_expr *extent)
+{
+    tn_func *f = v->s->func;
+    tn_facts facts;
+    if (!v->block->u.block.mask || !v->block->u.block.body.first)
+        return false;
+    tn_stmt_facts(f, v->block->u.block.body.first, &facts);
+    int known = tn_prove(f->pool, &facts, tn_lt(f->pool, tn_sub(f->pool, index, lo), extent));
+    tn_facts_deinit(&facts);
+    return known == 1;
+}
+
+/* How much of [0, extent) an access really touches: an iteration of the block's own stays below its extent. */
+static const tn_expr *clipped(const visitor *v, const tn_expr *index, const tn_expr *lo, const tn_expr *extent)
+{
+    int64_t a, b;
+    for (uint32_t i = 0; i < v->block->u.block.n_iter && tn_is_value(lo, 0); i++) {
+        const tn_iter *it = &v->block->u.block.iter[i];
+        if (it->var != index)
+            continue;
+        bool constant = tn_is_int(it->extent, &a) && tn_is_int(extent, &b);
+        return !constant || a < b ? it->extent : extent;
+    }
+    return extent;
+}
+
+/* One access: its box has the lower corner of all others; writes widen what is written, reads stay inside it. */
+static void join(visitor *v, const tn_expr *const *index)
+{
+    tn_pool *p = v->s->func->pool;
+    tn_box *r = v->out;
+    bool first = !r->any;
+    for (uint32_t d = 0; d < r->ndim && v->ok; d++) {
+        const tn_expr *lo, *extent, *real, *e = tn_block_over_loops(v->s, v->block, index[d]);
+        if (!tn_region_1d(v->s, v->home, v->block, e, &lo, &extent)) {
+            v->ok = false;
+            continue;
+        }
+        real = clipped(v, index[d], lo, extent);
+        if (first) {
+            v->ok = !v->reads;
+            r->lo[d] = lo;
+            r->written[d] = real;
+            r->extent[d] = extent;
+        } else {
+            v->ok = lo == r->lo[d] || tn_equal(p, NULL, lo, r->lo[d]);
+            bool inside = at_most(p, real, r->written[d]);
+            if (!v->reads && !inside) {
+                v->ok &= at_most(p, r->written[d], real);
+                r->written[d] = real;
+            } else if (v->reads && !inside) {
+                v->ok &= masked_beyond(v, index[d], lo, r->written[d]);
+            }
+            if (r->extent[d] && !at_most(p, extent, r->extent[d]))
+                r->extent[d] = at_most(p, r->extent[d], extent) ? extent : NULL;
+        }
+    }
+    r->any = true;
+}
+
+static bool join_load(const tn_expr *e, void *user)
+{
+    visitor *v = user;
+    if (e->kind == TN_E_LOAD && e->u.load.buffer == v->buffer)
+        join(v, e->src);
+    return true;
+}
+
+static const tn_expr *join_expr(const tn_expr *e, void *user)
+{
+    if (e->has_load)
+        tn_each(e, join_load, user);
+    return e;
+}
+
+static bool join_stmt(tn_stmt *x, void *user)
+{
+    visitor *v = user;
+    if (x->kind == TN_S_BLOCK)
+        v->block = x;
+    if (!v->block)
+        return true;
+    if (!v->reads && x->kind == TN_S_STORE && x->u.store.buffer == v->buffer)
+        join(v, (const tn_expr *const *)x->u.store.index);
+    if (v->reads)
+        tn_stmt_exprs(x, join_expr, v);
+    return v->ok;
+}
+
+static bool writes_before_reading(tn_sched *s, const tn_stmt *home, uint32_t buffer)
+{
+    tn_stmt *at[2];
+    tn_body *body = (tn_body *)&home->u.loop.body;
+    if (tn_blocks_accessing(body, buffer, true, 1, at) < 1)
+        return false;
+    tn_stmt *first_write = at[0];
+    bool init = false;
+    for (const tn_stmt *x = first_write->u.block.init.first; x; x = x->next)
+        init |= x->kind == TN_S_STORE && x->u.store.buffer == buffer;
+    (void)s;
+    if (tn_blocks_accessing(body, buffer, false, 1, at) < 1)
+        return true;
+    if (at[0] == first_write)
+        return init;
+    for (const tn_stmt *x = at[0]; x; x = tn_stmt_parent(x)) /* which of the two comes first in the text? */
+        for (const tn_stmt *y = x->next; y; y = y->next)
+            if (y == first_write || tn_stmt_inside(first_write, y))
+                return false;
+    return true;
+}
+
+bool tn_turn_box(tn_sched *s, const tn_stmt *home, uint32_t buffer, tn_box *out)
+{
+    *out = (tn_box){.ndim = s->func->buffer[buffer].ndim};
+    if (out->ndim > TN_BOX_DIMS || !writes_before_reading(s, home, buffer))
+        return false;
+    visitor v = {.s = s, .home = home, .buffer = buffer, .out = out, .ok = true};
+    for (int k = 0; k < 2 && v.ok; k++) {
+        v.reads = k == 1;
+        v.block = NULL;
+        tn_stmt_walk((tn_body *)&home->u.loop.body, join_stmt, NULL, &v);
+    }
+    return v.ok && out->any;
+}
+
+/* ---- turns in any order ---- */
+
+typedef struct { tn_sched *s; tn_stmt *loop; bool reduce, fed; } feed;
+
+static void look_at_block(tn_stmt *block, void *user)
+{
+    feed *w = user;
+    w->reduce |= tn_loop_feeds(w->s, w->loop, block, TN_ITER_REDUCE);
+    w->fed &= tn_loop_feeds(w->s, w->loop, block, TN_ITER_SPATIAL);
+}
+
+/* Is there a dimension that every access inside the loop indexes alike, by the loop's variable and nothing that varies inside
+ * it? Then two turns never meet, whatever the other dimensions do (peeled copies of one block write different columns). */
+typedef struct { tn_sched *s; const tn_stmt *loop, *block; uint32_t buffer, ndim; const tn_expr *same[TN_BOX_DIMS]; bool any; } apart;
+
+static void compare_index(apart *a, const tn_expr *const *index)
+{
+    for (uint32_t d = 0; d < a->ndim; d++) {
+        const tn_expr *e = tn_block_over_loops(a->s, a->block, index[d]);
+        if (!a->any)
+            a->same[d] = e;
+        else if (a->same[d] && a->same[d] != e)
+            a->same[d] = NULL;
+    }
+    a->any = true;
+}
+
+static bool compare_load(const tn_expr *e, void *user)
+{
+    apart *a = user;
+    if (e->kind == TN_E_LOAD && e->u.load.buffer == a->buffer)
+        compare_index(a, e->src);
+    return true;
+}
+
+static const tn_expr *compare_expr(const tn_expr *e, void *user)
+{
+    if (e->has_load)
+        tn_each(e, compare_load, user);
+    return e;
+}
+
+static bool compare_stmt(tn_stmt *x, void *user)
+{
+    apart *a = user;
+    if (x->kind == TN_S_BLOCK)
+        a->block = x;
+    if (a->block && x->kind == TN_S_STORE && x->u.store.buffer == a->buffer)
+        compare_index(a, (const tn_expr *const *)x->u.store.index);
+    if (a->block)
+        tn_stmt_exprs(x, compare_expr, a);
+    return true;
+}
+
+static bool turns_apart(tn_sched *s, tn_stmt *loop, uint32_t buffer)
+{
+    apart a = {.s = s, .loop = loop, .buffer = buffer, .ndim = s->func->buffer[buffer].ndim};
+    if (a.ndim > TN_BOX_DIMS)
+        return false;
+    tn_stmt_walk(&loop->u.loop.body, compare_stmt, NULL, &a);
+    for (uint32_t d = 0; d < a.ndim; d++)
+        if (a.same[d] == loop->u.loop.var)
+            return true;
+    return false;
+}
+
+tn_verdict tn_turns_independent(tn_sched *s, tn_stmt *loop)
+{
+    feed w = {s, loop, false, true};
+    tn_each_block(loop, look_at_block, &w);
+    if (w.reduce)
+        return TN_REJECT_REDUCE;
+    if (!w.fed && !tn_is_value(loop->u.loop.extent, 1))
+        return TN_REJECT_DEPEND; /* every turn would store to the same cells */
+    for (uint32_t b = 0; b < s->func->n_buffer; b++) {
+        tn_stmt *at[2];
+        int writers = tn_blocks_accessing(&loop->u.loop.body, b, true, 2, at);
+        if (writers == 0)
+            continue;
+        tn_stmt *decl = tn_decl_of(s->func, b), *reader[2];
+        if (decl && tn_stmt_inside(decl, loop))
+            continue; /* every turn has its own */
+        int readers = tn_blocks_accessing(&loop->u.loop.body, b, false, 2, reader);
+        if (writers == 1 && (readers == 0 || (readers == 1 && reader[0] == at[0])))
+            continue; /* a block alone: its iterations are independent */
+        tn_box r;
+        if (!turns_apart(s, loop, b) && !tn_turn_box(s, loop, b, &r))
+            return TN_REJECT_DEPEND;
+    }
+    return TN_DONE;
+}

@@ -1,0 +1,473 @@
+/* Rule reduce: reductions of any shape, alone or in a chain (softmax: maximum, exponentials, sum, quotients), and whatever the
+ * more special rules refuse.
+ *
+ * Everything that belongs to one row of the first reduction is computed in one task while it is near: the later blocks move
+ * into the row. A block that cannot move begins a phase of its own. Within a row each block picks its vectors by what is
+ * contiguous in memory:
+ *
+ *   a spatial axis   vectors along it, accumulators in registers
+ *   a reduction axis partial results for each lane (rfactor), added up at the end of the row
+ *   nothing          scalars
+ */
+#include "schedule/rules/derive.h"
+
+#include <string.h>
+
+enum {
+    ROW_BYTES = 16384,  /* data of a task: see rule elementwise */
+    TASKS_A_CORE = 4,
+    CHAINS = 4          /* vectors in flight, so that the latency of one operation is hidden */
+};
+
+typedef struct {
+    derive *d;
+    const char *prefix;            /* of loop names: each phase has its own */
+    const char *row;               /* the loop around all of a task's row */
+    int n_outer;                   /* loops down to it */
+    const char *task;
+    const char *comment;           /* how the first reduction runs */
+    const char *peel[RULE_MAX_BLOCKS]; /* steps for the end: copies of a loop make boxes that no other step understands */
+    int n_peel;
+} rows;
+
+/* ---- what is contiguous ---- */
+
+typedef struct { const tn_func *f; const tn_stmt *block; int uses, spatial, reduce; } contiguous;
+
+/* The logical dimension that is innermost in memory, leaving out those of extent 1. */
+static int innermost_dim(const tn_buffer *b)
+{
+    if (b->layout)
+        return b->layout->axis[b->layout->naxis - 1].dim;
+    int d = b->ndim - 1;
+    while (d > 0 && tn_is_value(b->dim[d], 1))
+        d--;
+    return d;
+}
+
+static bool steps_by_one(const tn_func *f, const tn_expr *e, const tn_expr *var)
+{
+    const tn_expr *coef, *rest;
+    return tn_uses(e, var) && !e->has_load && tn_linear(f->pool, NULL, e, var, &coef, &rest) && tn_is_value(coef, 1);
+}
+
+/* The operand that depends on most iterations counts: it is the largest. */
+static void look_at_load(const tn_expr *load, void *user)
+{
+    contiguous *c = user;
+    const tn_buffer *b = &c->f->buffer[load->u.load.buffer];
+    int uses = 0, spatial = -1, reduce = -1;
+    if (b->ndim == 0)
+        return;
+    const tn_expr *e = load->src[innermost_dim(b)];
+    for (int i = 0; i < (int)c->block->u.block.n_iter; i++) {
+        const tn_iter *it = &c->block->u.block.iter[i];
+        uses += tn_uses(load, it->var);
+        if (steps_by_one(c->f, e, it->var))
+            *(it->kind == TN_ITER_SPATIAL ? &spatial : &reduce) = i;
+    }
+    if (uses > c->uses) {
+        c->uses = uses;
+        c->spatial = spatial;
+        c->reduce = reduce;
+    }
+}
+
+/* The iteration along which a block should run in vectors; -1: none. */
+static int vector_iter(const derive *d, const tn_stmt *b)
+{
+    const tn_func *f = d->s->func;
+    const tn_stmt *store = b->u.block.body.first;
+    const tn_buffer *target = rule_target(f, b);
+    if (rule_lanes(d->m, target->dtype) < 2 || target->ndim == 0)
+        return -1;
+    if (!rule_reduces(b)) {
+        const tn_expr *e = store->u.store.index[innermost_dim(target)];
+        for (int i = 0; i < (int)b->u.block.n_iter; i++)
+            if (b->u.block.iter[i].var == e)
+                return i;
+        return -1;
+    }
+    contiguous c = {f, b, 0, -1, -1};
+    rule_loads(b, look_at_load, &c);
+    if (c.spatial < 0 || c.reduce < 0)
+        return c.spatial < 0 ? c.reduce : c.spatial;
+    int64_t s = rule_extent(b->u.block.iter[c.spatial].extent), r = rule_extent(b->u.block.iter[c.reduce].extent);
+    return s < 0 || 2 * s >= rule_lanes(d->m, target->dtype) || s >= r ? c.spatial : c.reduce;
+}
+
+/* ---- the nest of one block inside the row ---- */
+
+typedef struct {
+    const char *block, *prefix;
+    int n;                              /* loops inside the row */
+    const char *name[TN_MAX_LOOPS];
+    int64_t extent[TN_MAX_LOOPS];       /* -1: symbolic */
+    bool reduces[TN_MAX_LOOPS];
+    int vector;                         /* which of them runs in vectors, or -1 */
+    int dim;                            /* dimension of the target that it walks, or -1 */
+    int ndim;
+    bool is_reduction;
+    uint16_t lanes;
+} inner;
+
+static void name_inner(rows *w, inner *x, const char *block, const char *prefix)
+{
+    derive *d = w->d;
+    tn_stmt *b = tn_func_block(d->s->func, block), *loop[TN_MAX_LOOPS];
+    int all = tn_stmt_loops(b, TN_MAX_LOOPS, loop), v = vector_iter(d, b);
+    const char *name[TN_MAX_LOOPS];
+    const tn_stmt *store = b->u.block.body.first;
+    *x = (inner){.block = block, .prefix = prefix, .n = all - w->n_outer, .vector = -1, .dim = -1, .is_reduction = rule_reduces(b)};
+    x->lanes = rule_lanes(d->m, rule_target(d->s->func, b)->dtype);
+    x->ndim = rule_target(d->s->func, b)->ndim;
+    for (int i = 0; i < all; i++) {
+        int k = i - w->n_outer;
+        if (k < 0) {
+            name[i] = "_";
+            continue;
+        }
+        name[i] = x->name[k] = dv_text(d, "%s%d", prefix, k);
+        x->extent[k] = rule_extent(loop[i]->u.loop.extent);
+        x->reduces[k] = tn_loop_feeds(d->s, loop[i], b, TN_ITER_REDUCE);
+        if (v >= 0 && tn_uses(b->u.block.iter[v].value, loop[i]->u.loop.var) && x->extent[k] != 1)
+            x->vector = k;
+    }
+    for (int k = 0; v >= 0 && k < (int)store->u.store.n_index; k++)
+        if (store->u.store.index[k] == b->u.block.iter[v].var)
+            x->dim = k;
+    dv_loops(d, block, name, all);
+    int64_t e = x->vector < 0 ? 0 : x->extent[x->vector];
+    while (e > 0 && x->lanes / 2 >= e && x->lanes > 2)
+        x->lanes /= 2;
+}
+
+static const char *first_reduce(const inner *x)
+{
+    for (int k = 0; k < x->n; k++)
+        if (x->reduces[k])
+            return x->name[k];
+    return NULL;
+}
+
+/* "_ _ ... " for the loops down to the row, and `more` after it. */
+static const char *blanks(rows *w, int more)
+{
+    const char *s = "";
+    for (int i = 0; i < w->n_outer + more; i++)
+        s = dv_text(w->d, "%s_ ", s);
+    return s;
+}
+
+/* The last loop around a block beside (its init, its copy) is lanes; with `chains` the one around it vectors. */
+static void vector_loops(rows *w, const char *block, const char *prefix, bool chains)
+{
+    derive *d = w->d;
+    int n = dv_ok(d) ? tn_sched_n_loops(d->s, block) - w->n_outer : 2;
+    dv_do(d, "%s%s%sx = loops \"%s\"", blanks(w, n - 1 - chains), chains ? dv_text(d, "%sv ", prefix) : "", prefix, block);
+    if (chains)
+        dv_do(d, "unroll %sv", prefix);
+    dv_do(d, "vectorize %sx", prefix);
+}
+
+/* Scalars: the accumulator of the row in a register. */
+static void reduce_scalars(rows *w, const inner *x)
+{
+    dv_do(w->d, "decompose_reduction \"%s\" %s", x->block, first_reduce(x));
+    dv_try(w->d, "set_scope \"%s\" register", x->block);
+}
+
+/* Vectors along a spatial axis: the reduction runs outside of them. */
+static void reduce_beside(rows *w, const inner *x)
+{
+    derive *d = w->d;
+    const char *p = x->prefix, *order = "", *reduce = "";
+    int64_t e = x->extent[x->vector];
+    bool other = false;
+    for (int k = 0; k < x->n; k++) {
+        if (k == x->vector)
+            continue;
+        if (x->reduces[k])
+            reduce = dv_text(d, "%s %s", reduce, x->name[k]);
+        else
+            order = dv_text(d, "%s %s", order, x->name[k]);
+        other |= !x->reduces[k] && x->extent[k] != 1;
+    }
+    dv_do(d, "%sv %sx = split %s %d%s", p, p, x->name[x->vector], x->lanes, dv_tail(e, x->lanes));
+    dv_do(d, "reorder%s%s %sv %sx", order, reduce, p, p);
+    dv_do(d, "decompose_reduction \"%s\" %s", x->block, first_reduce(x));
+    int n = dv_ok(d) ? tn_sched_n_loops(d->s, dv_text(d, "%s.init", x->block)) - w->n_outer : 2;
+    dv_do(d, "%s%szv %szx = loops \"%s.init\"", blanks(w, n - 2), p, p, x->block);
+    const char *inside = x->dim >= 0 && x->dim < x->ndim - 1 ? dv_text(d, " inner=%d", x->dim) : "";
+    if (!other && e <= 16 * x->lanes) {
+        if (dv_try(d, "set_scope \"%s\" register%s", x->block, inside))
+            dv_do(d, "unroll %sv %szv", p, p);
+    } else {
+        dv_try(d, "set_scope \"%s\" local%s", x->block, inside);
+    }
+    dv_do(d, "vectorize %sx %szx", p, p);
+}
+
+/* Vectors along the reduction axis: each lane keeps a part. Several vectors of parts where the row is long; they are added
+ * to one, that goes to memory, and its lanes are added up. */
+static void reduce_along(rows *w, const inner *x)
+{
+    derive *d = w->d;
+    const char *p = x->prefix, *b = x->block, *part = dv_text(d, "%s.rf", b), *last = part, *turns = dv_text(d, "%sp", p);
+    int64_t e = x->extent[x->vector];
+    int chains = e < 0 || e >= 2 * CHAINS * x->lanes ? CHAINS : 1, wide = chains * x->lanes;
+    const char *along = x->name[x->vector], *first = NULL, *lanes = dv_text(d, "%sl", p);
+    const char *outer = NULL, *order = "";
+    if (e < 0 || e > wide)
+        outer = dv_text(d, "%so", p);
+    if (e != wide)
+        dv_do(d, "%s %s = split %s %d", outer ? outer : "_", lanes, along, wide);
+    else
+        lanes = along;
+    for (int i = 0; i < x->n; i++) {
+        if (i != x->vector)
+            order = dv_text(d, "%s %s", order, x->name[i]);
+        if (x->reduces[i] && i != x->vector && !first)
+            first = x->name[i];
+    }
+    dv_do(d, "reorder%s %s %s", order, outer ? outer : "", lanes);
+    first = first ? first : outer;
+    dv_do(d, "%s = rfactor \"%s\" %s %s", turns, b, lanes, w->row);
+    if (chains > 1) {
+        dv_do(d, "%sv %sx = split %s %d", p, p, lanes, x->lanes);
+        dv_do(d, "%sq %sy = split %s %d", p, p, turns, x->lanes);
+        turns = dv_text(d, "%sz", p);
+        lanes = dv_text(d, "%sx", p);
+        last = dv_text(d, "%s_1", part);
+        dv_do(d, "%s = rfactor \"%s\" %sy %s", turns, b, p, w->row);
+    }
+    dv_do(d, "cache_write \"%s\" global %s", last, w->row);
+    if (first) {
+        dv_do(d, "decompose_reduction \"%s\" %s", part, first);
+        vector_loops(w, dv_text(d, "%s.init", part), dv_text(d, "%si", p), chains > 1);
+    }
+    dv_do(d, "vectorize %s", lanes);
+    if (chains > 1) {
+        dv_do(d, "decompose_reduction \"%s\" %sq", last, p);
+        vector_loops(w, dv_text(d, "%s.init", last), dv_text(d, "%sj", p), false);
+        dv_do(d, "unroll %sv %sq", p, p);
+        dv_do(d, "vectorize %sy", p);
+        dv_do(d, "set_scope \"%s\" register", part);
+    }
+    vector_loops(w, dv_text(d, "%s.out", last), dv_text(d, "%sc", p), false);
+    dv_do(d, "decompose_reduction \"%s\" %s", b, turns);
+    dv_do(d, "unroll %s", turns);
+    dv_do(d, "set_scope \"%s\" register", last);
+    dv_do(d, "set_scope \"%s.out\" local", last);
+    dv_try(d, "set_scope \"%s\" register", b);
+    if (e > wide && e % wide != 0)
+        w->peel[w->n_peel++] = dv_text(d, "%sa %sb %sc = peel %so 0 1", p, p, p, p);
+}
+
+static void map_vectors(rows *w, const inner *x)
+{
+    derive *d = w->d;
+    const char *p = x->prefix, *order = "";
+    int64_t e = x->extent[x->vector];
+    dv_do(d, "%sv %sx = split %s %d%s", p, p, x->name[x->vector], x->lanes, dv_tail(e, x->lanes));
+    for (int k = 0; k < x->n; k++)
+        if (k != x->vector)
+            order = dv_text(d, "%s %s", order, x->name[k]);
+    dv_do(d, "reorder%s %sv %sx", order, p, p);
+    dv_do(d, "vectorize %sx", p);
+    if (e > 0 && e <= CHAINS * x->lanes)
+        dv_do(d, "unroll %sv", p); /* reads accumulators in registers, perhaps */
+    else if (e > 0 && e % x->lanes != 0)
+        w->peel[w->n_peel++] = dv_text(d, "%sa %sb %sc = peel %sv 0 1", p, p, p, p);
+}
+
+static void schedule_inner(rows *w, const char *block, const char *prefix)
+{
+    inner x;
+    if (!dv_ok(w->d))
+        return;
+    name_inner(w, &x, block, prefix);
+    if (x.is_reduction && !first_reduce(&x))
+        dv_refuse(w->d, TN_REJECT_NEST);
+    else if (x.is_reduction && x.vector >= 0 && x.reduces[x.vector] && !w->d->s->func->strict)
+        reduce_along(w, &x);
+    else if (x.is_reduction && x.vector >= 0 && !x.reduces[x.vector])
+        reduce_beside(w, &x);
+    else if (x.is_reduction)
+        reduce_scalars(w, &x);
+    else if (x.vector >= 0)
+        map_vectors(w, &x);
+}
+
+/* ---- rows ---- */
+
+/* Largest divisor of n up to most, at least 1. */
+static int64_t divisor_below(int64_t n, int64_t most)
+{
+    for (int64_t k = most; k > 1; k--)
+        if (n % k == 0)
+            return k;
+    return 1;
+}
+
+/* How many rows make a task: about ROW_BYTES of data, but enough tasks for all cores. */
+static int64_t rows_of_task(const derive *d, int64_t n_rows, int64_t row_bytes)
+{
+    if (row_bytes < 0 || row_bytes >= ROW_BYTES)
+        return 1;
+    int64_t most = ROW_BYTES / (row_bytes < 1 ? 1 : row_bytes);
+    if (n_rows < 0)
+        return most < 8 ? 1 : 8;
+    int64_t share = n_rows / (TASKS_A_CORE * (int64_t)d->m->cores);
+    most = most < share ? most : share;
+    return most < 2 ? 1 : divisor_below(n_rows, most);
+}
+
+/* Makes the loops around a row of the first reduction: spatial axes (of the vector axis its outer part) fused. */
+static void make_rows(rows *w, const char *block)
+{
+    derive *d = w->d;
+    tn_stmt *b = tn_func_block(d->s->func, block);
+    int n = rule_n_spatial(b), all = (int)b->u.block.n_iter, v = vector_iter(d, b);
+    const char *name[TN_MAX_LOOPS], *outer = "", *reduce = "";
+    int64_t n_rows = 1, row = tn_dtype_bytes(rule_target(d->s->func, b)->dtype), e[TN_MAX_LOOPS];
+    uint16_t lanes = rule_lanes(d->m, rule_target(d->s->func, b)->dtype);
+    for (int i = 0; i < all; i++) {
+        name[i] = dv_text(d, "%s%s%d", w->prefix, i < n ? "s" : "r", i < n ? i : i - n);
+        e[i] = rule_extent(b->u.block.iter[i].extent);
+    }
+    dv_loops(d, block, name, all);
+    const char *inside = "";
+    if (v >= 0 && v < n) {
+        int64_t vectors = e[v] < 0 ? CHAINS : (e[v] + lanes - 1) / lanes, wide = (vectors < CHAINS ? vectors : CHAINS) * lanes;
+        dv_do(d, "%svo %svt = split %s %lld%s", w->prefix, w->prefix, name[v], (long long)wide, dv_tail(e[v], wide));
+        e[v] = e[v] < 0 ? -1 : (e[v] + wide - 1) / wide;
+        name[v] = dv_text(d, "%svo", w->prefix);
+        inside = dv_text(d, " %svt", w->prefix);
+        row *= wide;
+    }
+    for (int i = 0; i < all; i++) {
+        *(i < n ? &outer : &reduce) = dv_text(d, "%s %s", i < n ? outer : reduce, name[i]);
+        int64_t *x = i < n ? &n_rows : &row;
+        *x = *x < 0 || e[i] < 0 || *x > INT64_MAX / 2 / (e[i] + 1) ? -1 : *x * e[i];
+    }
+    if (*inside)
+        dv_do(d, "reorder%s%s%s", outer, reduce, inside);
+    w->row = w->task = dv_text(d, "%srow", w->prefix);
+    dv_do(d, "%s = fuse%s", w->row, outer);
+    w->n_outer = 1;
+    int64_t count = rows_of_task(d, n_rows, row);
+    if (count > 1) {
+        const char *whole = w->row;
+        w->task = dv_text(d, "%stask", w->prefix);
+        w->row = dv_text(d, "%sturn", w->prefix);
+        dv_do(d, "%s %s = split %s %lld", w->task, w->row, whole, (long long)count);
+        w->n_outer = 2;
+    }
+    w->comment = v < 0 ? "scalars" : v < n ? "vectors beside the reduction" : "vectors along the reduction";
+}
+
+/* One phase: the block and every later one that can move into its rows. Returns how many blocks that were. */
+static int phase(derive *d, int number, int n, const char *const block[], const char **out_comment)
+{
+    rows w = {.d = d, .prefix = number ? dv_text(d, "p%d_", number) : ""};
+    tn_stmt *b = tn_func_block(d->s->func, block[0]);
+    if (!rule_plain_nest(b) || rule_n_spatial(b) == 0) {
+        dv_refuse(d, TN_REJECT_NEST);
+        return 1;
+    }
+    make_rows(&w, block[0]);
+    int moved = 1;
+    while (moved < n && dv_ok(d) && dv_try(d, "reverse_compute_at \"%s\" %s", block[moved], w.row))
+        moved++;
+    for (int i = 0; i < moved; i++)
+        schedule_inner(&w, block[i], dv_text(d, "%s%c", w.prefix, 'a' + i % 26));
+    for (int i = 0; i < moved && dv_ok(d); i++) /* values that only pass between blocks of the row stay near */
+        if (!rule_reduces(tn_func_block(d->s->func, block[i])))
+            dv_try(d, "set_scope \"%s\" local", block[i]);
+    dv_do(d, "parallel %s", w.task);
+    for (int i = 0; i < w.n_peel; i++)
+        dv_do(d, "%s", w.peel[i]);
+    *out_comment = w.comment;
+    return moved;
+}
+
+/* A reduction to one element has no rows: its longest loop is cut into parts, whose results are the rows of a block before it.
+ * NULL: too little to do, or symbolic; it stays as it is, one task. */
+static const char *cut_into_rows(derive *d, const char *block, const char *prefix)
+{
+    tn_stmt *b = tn_func_block(d->s->func, block);
+    int n = (int)b->u.block.n_iter, at = 0;
+    const char *name[TN_MAX_LOOPS], *rest = "";
+    int64_t e, longest = 0, all = 1;
+    for (int i = 0; i < n; i++) {
+        e = rule_extent(b->u.block.iter[i].extent);
+        if (e < 0 || d->s->func->strict)
+            return NULL;
+        all = all > INT32_MAX ? all : all * e;
+        if (e > longest) {
+            longest = e;
+            at = i;
+        }
+        name[i] = dv_text(d, "%sr%d", prefix, i);
+    }
+    if (all * tn_dtype_bytes(rule_target(d->s->func, b)->dtype) < ROW_BYTES)
+        return NULL;
+    for (int i = 0; i < n; i++)
+        if (i != at)
+            rest = dv_text(d, "%s %s", rest, name[i]);
+    int64_t most = TASKS_A_CORE * (int64_t)d->m->cores, parts = longest < most ? longest : most;
+    dv_loops(d, block, name, n);
+    dv_do(d, "%sc %sk = split %s %lld", prefix, prefix, name[at], (long long)((longest + parts - 1) / parts));
+    dv_do(d, "reorder %sc%s %sk", prefix, rest, prefix);
+    dv_do(d, "%sp = rfactor \"%s\" %sc", prefix, block, prefix);
+    return dv_text(d, "%s.rf", block);
+}
+
+bool rule_reduce_matches(const tn_func *f, const tn_machine *m)
+{
+    (void)m;
+    tn_stmt *b[RULE_MAX_BLOCKS];
+    int n = rule_blocks(f, b);
+    bool reduces = false;
+    for (int i = 0; i < n; i++) {
+        if (!rule_plain_nest(b[i]))
+            return false;
+        reduces |= rule_reduces(b[i]);
+    }
+    return reduces;
+}
+
+tn_verdict rule_reduce(tn_sched *s, const tn_machine *m)
+{
+    derive d = {s, m, TN_DONE};
+    tn_stmt *b[RULE_MAX_BLOCKS];
+    const char *name[2 * RULE_MAX_BLOCKS], *comment = NULL, *how = NULL;
+    int n = rule_blocks(s->func, b), k = 0;
+    for (int i = 0; i < n; i++) {
+        name[k++] = b[i]->u.block.name;
+        if (rule_reduces(b[i]) && rule_target(s->func, b[i])->param >= 0) {
+            dv_do(&d, "cache_write \"%s\" global", b[i]->u.block.name);
+            name[k++] = dv_text(&d, "%s.out", b[i]->u.block.name);
+        }
+    }
+    for (int i = 0; i < k && dv_ok(&d);) {
+        tn_stmt *block = tn_func_block(s->func, name[i]);
+        const char *part = NULL;
+        if (rule_reduces(block) && rule_n_spatial(block) == 0) {
+            part = cut_into_rows(&d, name[i], dv_text(&d, "p%d_", i));
+            if (part && dv_ok(&d))
+                phase(&d, i + RULE_MAX_BLOCKS, 1, &part, &how);
+            comment = comment ? comment : how ? how : "one element";
+            i++;
+        } else if (rule_reduces(block)) {
+            i += phase(&d, i, k - i, &name[i], &how);
+            comment = comment ? comment : how;
+        } else {
+            rule_elementwise_nest(&d, name[i], dv_text(&d, "n%d_", i));
+            i++;
+        }
+    }
+    dv_comment(&d, "rule reduce: %s", comment);
+    return d.v;
+}
