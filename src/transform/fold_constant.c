@@ -35,6 +35,7 @@ static const tn_blob *keep(tn_graph *g, tn_tensor_value *v)
     }
     tn_blob *b = tn_graph_blob_ref(g, v->at, v->n);
     b->release = release;
+    tn_vec_push(&g->blob, b);
     v->at = NULL;
     return b;
 }

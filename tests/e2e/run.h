@@ -1,122 +1,216 @@
 #ifndef TENON_TESTS_E2E_RUN_H
 #define TENON_TESTS_E2E_RUN_H
-/* A model through the whole compiler, over the public headers: interpreted at a stage, or compiled to a package and run. Include
- * cmocka.h first. Results are heap memory of the caller. */
+/* Whole-pipeline runs in tests, over the public headers alone: a model through an interpreter, or through a package and
+ * an executor of the runtime. Functions return false and say why in `why` (at least RUN_TEXT bytes), so that a test can
+ * name the case. Tensors are tenon_tensor; what a `values` holds is the heap's. */
 #include "tenon/runtime.h"
 #include "tenon/tenon.h"
 
 #include <math.h>
+#include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-enum { E2E_MAX = 16 };
-typedef struct result { int n; void *at[E2E_MAX]; size_t bytes[E2E_MAX]; int ndim[E2E_MAX]; int64_t dim[E2E_MAX][8]; } result;
-typedef struct way { const char *target; int executor, threads; } way; /* executor: enum tnr_executor */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define RUN_SANITIZED 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define RUN_SANITIZED 1
+#endif
+#endif
+#ifndef RUN_SANITIZED
+#define RUN_SANITIZED 0
+#endif
 
-static inline void result_free(result *r)
+enum { RUN_TEXT = 1024, RUN_VALUES = 16 };
+
+/* Largest |difference| over max(largest |expected|, RUN_FLOOR) that float32 results may have against other systems' and
+ * against operator-by-operator evaluation: sums are taken in another order, and with fma. */
+#define RUN_TOLERANCE 1e-4
+#define RUN_FLOOR 0.01
+
+typedef struct values { int n; tenon_tensor at[RUN_VALUES]; } values;
+
+__attribute__((format(printf, 2, 3))) static inline bool run_fail(char *why, const char *format, ...)
 {
-    for (int i = 0; i < r->n; i++)
-        free(r->at[i]);
-    r->n = 0;
+    va_list list;
+    va_start(list, format);
+    vsnprintf(why, RUN_TEXT, format, list);
+    va_end(list);
+    return false;
 }
 
-static inline void result_add(result *r, const void *data, size_t bytes, int ndim, const int64_t *dim)
+static inline void values_free(values *v)
 {
-    assert_true(r->n < E2E_MAX && ndim <= 8);
-    r->at[r->n] = malloc(bytes ? bytes : 1);
-    assert_non_null(r->at[r->n]);
-    memcpy(r->at[r->n], data, bytes);
-    r->bytes[r->n] = bytes;
-    r->ndim[r->n] = ndim;
-    memcpy(r->dim[r->n++], dim, (size_t)ndim * sizeof *dim);
+    for (int i = 0; i < v->n; i++)
+        free(v->at[i].data);
+    v->n = 0;
 }
 
-/* By the interpreter of a stage. NULL, or what went wrong. */
-static inline const char *interpret(const char *model, const tenon_options *o, const char *stage, int n_in, const tenon_tensor in[], result *out)
+/* Appends a copy; only type, shape and data of t count. */
+static inline void values_add(values *v, const tenon_tensor *t)
 {
-    static char why[1024];
-    tenon *t = tenon_new();
-    int n = 0;
-    const tenon_tensor *x;
-    *why = 0;
-    if (tenon_interpret(t, model, o, stage, n_in, in, &n, &x))
-        snprintf(why, sizeof why, "%s: %s", stage, tenon_messages(t));
-    for (int i = 0; i < n && !*why; i++)
-        result_add(out, x[i].data, x[i].bytes, x[i].ndim, x[i].shape);
-    tenon_free(t);
-    return *why ? why : NULL;
+    tenon_tensor *to = &v->at[v->n++];
+    *to = *t;
+    to->name = NULL;
+    to->data = aligned_alloc(64, (t->bytes + 127) / 64 * 64);
+    if (t->bytes)
+        memcpy(to->data, t->data, t->bytes);
 }
 
-static inline DLTensor as_dl(const tenon_tensor *t)
+static inline bool same_type(const tenon_tensor *a, const tenon_tensor *b)
 {
-    return (DLTensor){.data = t->data, .device = {kDLCPU, 0}, .ndim = t->ndim, .dtype = {t->code, t->bits, 1}, .shape = (int64_t *)(uintptr_t)t->shape};
-}
-
-static inline int run_instance(tnr_module *m, const way *w, int n_in, const tenon_tensor in[], result *out, tnr_error *err)
-{
-    tnr_instance *i = NULL;
-    tnr_instance_options o = {.executor = w->executor, .threads = w->threads};
-    int bad = tnr_instance_new(m, &o, &i, err);
-    for (int k = 0; k < n_in && !bad; k++) {
-        DLTensor x = as_dl(&in[k]);
-        bad = tnr_set_input(i, in[k].name, &x, err);
-    }
-    bad = bad || tnr_run(i, err);
-    for (uint32_t k = 0; k < tnr_output_count(m) && !bad; k++) {
-        DLTensor y;
-        uint64_t bytes = 0;
-        bad = tnr_get_output_at(i, k, &y, err) || tnr_tensor_bytes(y.dtype, y.ndim, y.shape, &bytes, err);
-        if (!bad)
-            result_add(out, y.data, bytes, y.ndim, y.shape);
-    }
-    tnr_instance_free(i);
-    return bad;
-}
-
-/* Compiled once for w[0].target, run in each of the n ways; out has n results. */
-static inline const char *run_package(const char *model, tenon_options o, int n, const way w[], int n_in, const tenon_tensor in[], result out[])
-{
-    static char why[1024];
-    char path[64];
-    tnr_error err = {0};
-    tnr_module *m = NULL;
-    tenon *t = tenon_new();
-    *why = 0;
-    snprintf(path, sizeof path, "e2e_%ld.tar", (long)getpid());
-    o.target = w[0].target;
-    if (tenon_compile(t, model, &o, path, NULL))
-        snprintf(why, sizeof why, "%s: %s", o.target, tenon_messages(t));
-    else if (tnr_module_open(path, NULL, &m, &err))
-        snprintf(why, sizeof why, "%s: %s", o.target, err.message);
-    for (int i = 0; i < n && !*why; i++)
-        if (run_instance(m, &w[i], n_in, in, &out[i], &err))
-            snprintf(why, sizeof why, "%s, executor %d: %s", o.target, w[i].executor, err.message);
-    tnr_module_release(m);
-    tenon_free(t);
-    unlink(path);
-    return *why ? why : NULL;
-}
-
-/* Largest difference over the largest expected value (at least 0.01): how a model is judged. */
-static inline double worst(const float *have, const float *want, size_t n, size_t step)
-{
-    double diff = 0, top = 1e-2;
-    for (size_t i = 0; i < n; i++) {
-        double d = fabs((double)have[i * step] - (double)want[i]);
-        diff = !(d <= diff) ? d : diff;
-        top = fabs((double)want[i]) > top ? fabs((double)want[i]) : top;
-    }
-    return diff / top;
-}
-
-static inline int same_bits(const result *a, const result *b)
-{
-    int same = a->n == b->n;
-    for (int i = 0; i < a->n && same; i++)
-        same = a->bytes[i] == b->bytes[i] && memcmp(a->at[i], b->at[i], a->bytes[i]) == 0;
+    bool same = a->code == b->code && a->bits == b->bits && a->ndim == b->ndim && a->bytes == b->bytes;
+    for (int d = 0; same && d < a->ndim; d++)
+        same = a->shape[d] == b->shape[d];
     return same;
+}
+
+/* ---- comparing ---- */
+
+static inline bool same_bits(const values *a, const values *b, char *why)
+{
+    if (a->n != b->n)
+        return run_fail(why, "%d outputs against %d", a->n, b->n);
+    for (int i = 0; i < a->n; i++) {
+        const uint8_t *x = a->at[i].data, *y = b->at[i].data;
+        size_t k = 0, width = a->at[i].bits < 8 ? 1u : a->at[i].bits / 8u;
+        if (!same_type(&a->at[i], &b->at[i]))
+            return run_fail(why, "output %d has another type or shape", i);
+        while (k < a->at[i].bytes && x[k] == y[k])
+            k++;
+        if (k < a->at[i].bytes)
+            return run_fail(why, "output %d: element %zu has other bits", i, k / width);
+    }
+    return true;
+}
+
+static inline double value_at(const tenon_tensor *t, size_t i)
+{
+    switch (t->code << 8 | t->bits) {
+    case 2 << 8 | 32: return (double)((const float *)t->data)[i];
+    case 2 << 8 | 64: return ((const double *)t->data)[i];
+    case 0 << 8 | 32: return ((const int32_t *)t->data)[i];
+    case 0 << 8 | 64: return (double)((const int64_t *)t->data)[i];
+    default: return ((const uint8_t *)t->data)[i];
+    }
+}
+
+/* Is `have`, of which every `step`th element counts, `want` within RUN_TOLERANCE? */
+static inline bool is_near(const tenon_tensor *have, const tenon_tensor *want, size_t step, char *why)
+{
+    size_t width = want->bits < 8 ? 1 : want->bits / 8u, n = want->bytes / width, worst = 0;
+    double largest = RUN_FLOOR, off = 0;
+    if (have->code != want->code || have->bits != want->bits)
+        return run_fail(why, "type %d/%d, expected %d/%d", have->code, have->bits, want->code, want->bits);
+    if (step == 1 ? !same_type(have, want) : (have->bytes / width + step - 1) / step != n)
+        return run_fail(why, "%zu bytes or another shape; expected %zu bytes", have->bytes, want->bytes);
+    for (size_t i = 0; i < n; i++) {
+        double a = value_at(have, i * step), b = value_at(want, i);
+        double d = a == b || (isnan(a) && isnan(b)) ? 0 : isfinite(a - b) ? fabs(a - b) : INFINITY;
+        largest = isfinite(b) && fabs(b) > largest ? fabs(b) : largest;
+        if (d > off) {
+            off = d;
+            worst = i;
+        }
+    }
+    return off <= RUN_TOLERANCE * largest
+               ? true
+               : run_fail(why, "element %zu is %.9g, not %.9g; largest expected %.9g", worst * step,
+                          value_at(have, worst * step), value_at(want, worst), largest);
+}
+
+static inline bool all_near(const values *have, const values *want, size_t step, char *why)
+{
+    char text[RUN_TEXT];
+    if (have->n != want->n)
+        return run_fail(why, "%d outputs, expected %d", have->n, want->n);
+    for (int i = 0; i < have->n; i++)
+        if (!is_near(&have->at[i], &want->at[i], step, text))
+            return run_fail(why, "output %d: %.900s", i, text);
+    return true;
+}
+
+/* ---- running ---- */
+
+static inline bool run_interpreter(const char *model, const tenon_options *o, const char *stage, int n_in,
+                                   const tenon_tensor in[], values *out, char *why)
+{
+    tenon *t = tenon_new();
+    const tenon_tensor *result;
+    int n = 0, failed = tenon_interpret(t, model, o, stage, n_in, in, &n, &result);
+    out->n = 0;
+    if (failed)
+        run_fail(why, "%s: %.900s", stage, tenon_messages(t));
+    for (int i = 0; !failed && i < n && i < RUN_VALUES; i++)
+        values_add(out, &result[i]);
+    tenon_free(t);
+    return !failed;
+}
+
+/* Compiles to a file of the working folder, which is gone when the module is open. */
+static inline bool run_compile(const char *model, const tenon_options *o, tnr_module **out, char *why)
+{
+    char path[64];
+    tnr_error err;
+    tenon *t = tenon_new();
+    snprintf(path, sizeof path, "e2e-%d.tar", (int)getpid());
+    bool ok = !tenon_compile(t, model, o, path, NULL);
+    if (!ok)
+        run_fail(why, "compile: %.900s", tenon_messages(t));
+    tenon_free(t);
+    if (ok && tnr_module_open(path, NULL, out, &err))
+        ok = run_fail(why, "open: %s", err.message);
+    unlink(path);
+    return ok;
+}
+
+static inline DLTensor dl_tensor(const tenon_tensor *t)
+{
+    return (DLTensor){.data = t->data,
+                      .device = {kDLCPU, 0},
+                      .ndim = t->ndim,
+                      .dtype = {t->code, t->bits, 1},
+                      .shape = (int64_t *)(uintptr_t)t->shape};
+}
+
+static inline bool take_outputs(tnr_instance *instance, uint32_t n, values *out, tnr_error *err)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        DLTensor view;
+        uint64_t bytes;
+        if (tnr_get_output_at(instance, i, &view, err) ||
+            tnr_tensor_bytes(view.dtype, view.ndim, view.shape, &bytes, err))
+            return false;
+        tenon_tensor t = {.code = view.dtype.code, .bits = view.dtype.bits, .ndim = view.ndim, .bytes = bytes};
+        for (int d = 0; d < view.ndim; d++)
+            t.shape[d] = view.shape[d];
+        t.data = view.data;
+        values_add(out, &t);
+    }
+    return true;
+}
+
+/* One run by a new instance; inputs are taken by name. */
+static inline bool run_module(tnr_module *m, int executor, int threads, int n_in, const tenon_tensor in[], values *out,
+                              char *why)
+{
+    static const char *const names[] = {"aot", "graph"};
+    tnr_instance_options o = {.executor = executor, .threads = threads};
+    tnr_instance *instance = NULL;
+    tnr_error err = {0};
+    out->n = 0;
+    bool ok = !tnr_instance_new(m, &o, &instance, &err);
+    for (int i = 0; ok && i < n_in; i++) {
+        DLTensor t = dl_tensor(&in[i]);
+        ok = !tnr_set_input(instance, in[i].name, &t, &err);
+    }
+    ok = ok && !tnr_run(instance, &err) && take_outputs(instance, tnr_output_count(m), out, &err);
+    tnr_instance_free(instance);
+    return ok ? true : run_fail(why, "%s, %d threads: %s", names[executor], threads, err.message);
 }
 
 #endif
