@@ -430,7 +430,7 @@ static void write_instructions(struct reader *r)
     for (uint32_t i = 0; i < r->nodes->n; i++) {
         const struct node *node = &r->node[i];
         if (node->kind < NODE_COPY) continue;
-        const tn_kernel *k = &r->library->kernel[node->kernel];
+        const tn_kernel *k = node->kind == NODE_COPY ? NULL : &r->library->kernel[node->kernel];
         tn_inst *in = &g->inst[n++];
         *in = (tn_inst){.op = node->kind == NODE_COPY ? TN_INST_COPY : TN_INST_CALL,
                         .a = node->kernel,
