@@ -56,8 +56,8 @@ typedef struct tn_jit tn_jit;
 typedef struct tn_llvm_api {        /* the shared object's only export: const tn_llvm_api *tenon_llvm(void) */
     uint32_t version;               /* 1 */
     tn_status (*emit)(const tn_unit *u, const tn_llvm_options *o, enum tn_llvm_form form, tn_buf *out);
-    /* Objects of a unit, to be linked together: at most `max`, one for each thread that compiles; which kernel goes where depends
-     * on the unit and max alone. The caller frees out[0..*out_n). */
+    /* Objects of a unit, to be linked together: at most `max`, one for each thread that compiles; which
+     * kernel goes where depends on the unit and max alone. The caller frees out[0..*out_n). */
     tn_status (*objects)(const tn_unit *u, const tn_llvm_options *o, uint32_t max, tn_buf out[], uint32_t *out_n);
     /* Compiles a unit into this process; library: what tenon_library_query would return. */
     tn_status (*jit)(const tn_unit *u, const tn_llvm_options *o, tn_jit **out_jit, const tn_library **out_library);

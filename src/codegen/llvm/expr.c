@@ -321,7 +321,8 @@ static LLVMValueRef vector_load(tn_lgen *g, const tn_expr *e, LLVMTypeRef mt)
         return from_memory(g, e->dtype, v);
     }
     LLVMValueRef i = gather ? tn_l_expr(g, at) : NULL;
-    LLVMValueRef p = gather ? LLVMBuildGEP2(g->b, tn_l_memory_type(g, tn_dtype_lanes(e->dtype, 1)), g->buffer[b], &i, 1, "")
+    LLVMValueRef p = gather ? LLVMBuildGEP2(g->b, tn_l_memory_type(g, tn_dtype_lanes(e->dtype, 1)),
+                                            g->buffer[b], &i, 1, "")
                             : tn_l_address(g, e->dtype, b, at);
     LLVMValueRef m = mask ? tn_l_expr(g, mask) : splat(g, LLVMConstInt(g->i1, 1, 0), e->dtype.lanes);
     LLVMValueRef other = mask ? tn_l_to_memory(g, e->dtype, tn_l_expr(g, tn_load_other(e))) : LLVMGetPoison(mt);

@@ -1,5 +1,5 @@
-/* The LLVM code generator's entry points: IR, assembly and objects through a target machine, code in this process through ORC.
- * Features come from the detected feature string, never from the CPU's name. */
+/* The LLVM code generator's entry points: IR, assembly and objects through a target machine, code in this
+ * process through ORC. Features come from the detected feature string, never from the CPU's name. */
 #include "codegen/llvm/llvmgen.h"
 
 #include "base/thread.h"
@@ -16,7 +16,8 @@
 #include <string.h>
 
 /* Enough to turn allocas into values, share and hoist addresses; everything else was decided before. */
-static const char passes[] = "mem2reg,early-cse,instsimplify,simplifycfg,loop-simplify,lcssa,loop-mssa(licm),early-cse,dse";
+static const char passes[] =
+    "mem2reg,early-cse,instsimplify,simplifycfg,loop-simplify,lcssa,loop-mssa(licm),early-cse,dse";
 
 static const tn_llvm_options defaults = {.opt_level = 3};
 
@@ -101,8 +102,11 @@ static tn_status machine_for(tn_ctx *ctx, const tn_llvm_options *o, const char *
     if (LLVMGetTargetFromTriple(triple, &target, &message)) {
         st = tn_error(ctx, "codegen-E007", NULL, "LLVM has no target for %s: %s", triple, message);
     } else {
-        LLVMCodeGenOptLevel level = o->opt_level >= 3 ? LLVMCodeGenLevelAggressive : o->opt_level == 2 ? LLVMCodeGenLevelDefault : LLVMCodeGenLevelLess;
-        *out = LLVMCreateTargetMachine(target, triple, strncmp(triple, "x86_64", 6) == 0 ? "x86-64" : "", features, level, LLVMRelocPIC, LLVMCodeModelDefault);
+        LLVMCodeGenOptLevel level = o->opt_level >= 3   ? LLVMCodeGenLevelAggressive
+                                    : o->opt_level == 2 ? LLVMCodeGenLevelDefault
+                                                        : LLVMCodeGenLevelLess;
+        *out = LLVMCreateTargetMachine(target, triple, strncmp(triple, "x86_64", 6) == 0 ? "x86-64" : "",
+                                       features, level, LLVMRelocPIC, LLVMCodeModelDefault);
     }
     LLVMDisposeMessage(message);
     LLVMDisposeMessage(host);
@@ -213,7 +217,8 @@ static const uint8_t *deal(tn_arena *a, const tn_unit *u, uint32_t n_part)
     return part;
 }
 
-static tn_status emit_parts(const tn_unit *u, const tn_llvm_options *o, enum tn_llvm_form form, uint32_t n_part, tn_buf out[])
+static tn_status emit_parts(const tn_unit *u, const tn_llvm_options *o, enum tn_llvm_form form,
+                            uint32_t n_part, tn_buf out[])
 {
     crew *c = calloc(1, sizeof *c);
     tn_arena arena;
@@ -286,11 +291,13 @@ static LLVMErrorRef add_object(LLVMOrcLLJITRef jit, const tn_buf *object)
 {
     LLVMOrcJITDylibRef lib = LLVMOrcLLJITGetMainJITDylib(jit);
     LLVMOrcDefinitionGeneratorRef gen;
-    LLVMErrorRef e = LLVMOrcCreateDynamicLibrarySearchGeneratorForProcess(&gen, LLVMOrcLLJITGetGlobalPrefix(jit), NULL, NULL);
+    LLVMErrorRef e = LLVMOrcCreateDynamicLibrarySearchGeneratorForProcess(
+        &gen, LLVMOrcLLJITGetGlobalPrefix(jit), NULL, NULL);
     if (e)
         return e;
     LLVMOrcJITDylibAddGenerator(lib, gen);
-    return LLVMOrcLLJITAddObjectFile(jit, lib, LLVMCreateMemoryBufferWithMemoryRangeCopy(object->at, object->n, "unit"));
+    return LLVMOrcLLJITAddObjectFile(
+        jit, lib, LLVMCreateMemoryBufferWithMemoryRangeCopy(object->at, object->n, "unit"));
 }
 
 static tn_status jit(const tn_unit *u, const tn_llvm_options *o, tn_jit **out_jit, const tn_library **out_library)

@@ -129,7 +129,7 @@ static void loop(tn_lgen *g, const tn_stmt *s)
     list(g, &s->u.loop.body);
     LLVMValueRef next = LLVMBuildNSWAdd(g->b, i, tn_l_int(g, 1), "");
     LLVMBasicBlockRef back = LLVMGetInsertBlock(g->b);
-    LLVMBuildCondBr(g->b, LLVMBuildICmp(g->b, LLVMIntSLT, next, extent, ""), in, out);
+    LLVMBuildCondBr(g->b, LLVMBuildICmp(g->b, LLVMIntNE, next, extent, ""), in, out); /* 0 < extent here */
     LLVMAddIncoming(i, (LLVMValueRef[]){zero, next}, (LLVMBasicBlockRef[]){before, back}, 2);
     enter(g, out);
 }
