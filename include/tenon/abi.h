@@ -64,7 +64,7 @@ typedef struct tn_variant {
     tn_size work_bytes;
     uint64_t scratch_bytes;
     const tn_phase *phase;
-    uint64_t n_phase;
+    uint64_t n_phase; /* 0: nothing to do, all outputs are empty */
 } tn_variant;
 
 typedef struct tn_kernel {

@@ -400,8 +400,8 @@ static tnr_status place_storage(struct reader *r)
             return bad_graph(r, "its tensors are too large together");
     }
     for (uint32_t i = 0; i < r->nodes->n; i++) {
-        const tn_kernel *k = &r->library->kernel[r->node[i].kernel];
-        int64_t v = r->node[i].kind == NODE_CALL ? tnr_variant_find(k, NULL) : -1;
+        const tn_kernel *k = r->node[i].kind == NODE_CALL ? &r->library->kernel[r->node[i].kernel] : NULL;
+        int64_t v = k ? tnr_variant_find(k, NULL) : -1;
         int64_t bytes = v < 0 ? 0 : tnr_size_get(k->variant[v].work_bytes, NULL);
         if (bytes < 0 || bytes > INT64_MAX / 4)
             return bad(r, i, "its kernel asks for an impossible amount of work memory");
@@ -429,12 +429,12 @@ static void write_instructions(struct reader *r)
     for (uint32_t i = 0; i < r->nodes->n; i++) {
         const struct node *node = &r->node[i];
         if (node->kind < NODE_COPY) continue;
-        const tn_kernel *k = &r->library->kernel[node->kernel];
+        const tn_kernel *k = node->kind == NODE_COPY ? NULL : &r->library->kernel[node->kernel];
         tn_inst *in = &g->inst[n++];
         *in = (tn_inst){.op = node->kind == NODE_COPY ? TN_INST_COPY : TN_INST_CALL,
                         .a = node->kernel,
                         .operand = at,
-                        .node = node->kind == NODE_COPY ? "__copy" : k->source};
+                        .node = k ? k->source : "__copy"};
         for (uint32_t k_in = 0; k_in < node->inputs->n; k_in++) {
             uint32_t entry = 0;
             (void)reference(r, &node->inputs->u.at[k_in], i, &entry);
