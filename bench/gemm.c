@@ -2,8 +2,9 @@
  *
  *   bench_gemm [M N K [runs [trace]]]     default 512 512 512, 400 runs, the rule's trace; trace: a file
  *
- * The weight lies in panels of two vectors (layout NK32n on 512-bit machines), as in a compiled model. The peak is measured
- * between the runs, so both see the same clock; the best of each is compared. The result is checked against plain loops.
+ * The weight lies in panels of two vectors (layout NK32n on 512-bit machines), as in a compiled model. The
+ * peak is measured between the runs, so both see the same clock; the best of each is compared. The result is
+ * checked against plain loops.
  */
 #include "base/file.h"
 #include "run.h"
@@ -53,7 +54,9 @@ int main(int argc, char **argv)
 {
     bench x;
     bench_init(&x);
-    gemm g = {.m = argc > 3 ? atoll(argv[1]) : 512, .n = argc > 3 ? atoll(argv[2]) : 512, .k = argc > 3 ? atoll(argv[3]) : 512,
+    gemm g = {.m = argc > 3 ? atoll(argv[1]) : 512,
+              .n = argc > 3 ? atoll(argv[2]) : 512,
+              .k = argc > 3 ? atoll(argv[3]) : 512,
               .panel = (int)(2 * x.machine.vector_bits / 32)};
     size_t runs = argc > 4 ? (size_t)atoll(argv[4]) : 400;
     int64_t padded = (g.n + g.panel - 1) / g.panel * g.panel;
@@ -69,8 +72,8 @@ int main(int argc, char **argv)
                   "      init out[i, j] = 0\n"
                   "      out[i, j] = out[i, j] + A[i, k] * W[j, k]\n"
                   "}\n",
-                  (long long)g.m, (long long)g.k, (long long)g.n, (long long)g.k, g.panel, (long long)g.m, (long long)g.n,
-                  (long long)g.m, (long long)g.n, (long long)g.k);
+                  (long long)g.m, (long long)g.k, (long long)g.n, (long long)g.k, g.panel, (long long)g.m,
+                  (long long)g.n, (long long)g.m, (long long)g.n, (long long)g.k);
     double start = seconds();
     kernel k = compile(&x, tn_buf_cstr(&t), argc > 5 ? read_text(&x, argv[5]) : NULL);
     double compiled = seconds() - start;
@@ -86,10 +89,13 @@ int main(int argc, char **argv)
     }
     stats s = stats_of(time, runs);
     printf("%s", k.trace);
-    printf("gemm %lldx%lldx%lld float32, 1 thread, %zu runs, %s: %d-bit vectors, compiled in %.1f ms\n", (long long)g.m, (long long)g.n,
-           (long long)g.k, runs, x.machine.name, (int)x.machine.vector_bits, compiled * 1e3);
-    printf("  min    %8.1f us  %6.1f GFLOP/s  %5.1f %% of the peak\n", s.min * 1e6, flops / s.min * 1e-9, flops / s.min * 1e-7 / top);
-    printf("  median %8.1f us  %6.1f GFLOP/s  %5.1f %%\n", s.median * 1e6, flops / s.median * 1e-9, flops / s.median * 1e-7 / top);
+    printf("gemm %lldx%lldx%lld float32, 1 thread, %zu runs, %s: %d-bit vectors, compiled in %.1f ms\n",
+           (long long)g.m, (long long)g.n, (long long)g.k, runs, x.machine.name, (int)x.machine.vector_bits,
+           compiled * 1e3);
+    printf("  min    %8.1f us  %6.1f GFLOP/s  %5.1f %% of the peak\n", s.min * 1e6, flops / s.min * 1e-9,
+           flops / s.min * 1e-7 / top);
+    printf("  median %8.1f us  %6.1f GFLOP/s  %5.1f %%\n", s.median * 1e6, flops / s.median * 1e-9,
+           flops / s.median * 1e-7 / top);
     printf("  peak of multiply-adds, measured between the runs: %.1f GFLOP/s\n", top);
     double worst = check(&g), limit = 1e-6 * (double)g.k;
     printf("  largest error %.2g (limit %.2g)\n", worst, limit);

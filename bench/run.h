@@ -1,7 +1,8 @@
 #ifndef TENON_BENCH_RUN_H
 #define TENON_BENCH_RUN_H
-/* What the benchmarks share: a function from TIR text, scheduled by its built-in rule, compiled in this process and run on
- * one thread; the multiply-add peak of the same core at the same time; minimum and median. */
+/* What the benchmarks share: a function from TIR text, scheduled by its built-in rule, compiled in this
+ * process and run on one thread; the multiply-add peak of the same core at the same time; minimum and median.
+ * */
 #include "codegen/codegen.h"
 #include "schedule/schedule.h"
 

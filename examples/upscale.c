@@ -1,4 +1,5 @@
-/* Enlarges a picture three times with a compiled super-resolution network: the whole of what a program needs to run a package.
+/* Enlarges a picture three times with a compiled super-resolution network: the whole of what a program needs
+ * to run a package.
  *
  *     upscale super_resolution.tar in.bmp out.bmp
  *
@@ -114,8 +115,9 @@ static int run(const char *package, planes *small, planes *large)
     if (bad)
         fprintf(stderr, "%s\n", err.message);
     else
-        printf("  time        %.1f ms on %d threads (best of 10)\n  peak memory %.1f MB, exact and planned at compile time\n", best,
-               (int)tnr_threads_get(), (double)peak / 1e6);
+        printf("  time        %.1f ms on %d threads (best of 10)\n  peak memory %.1f MB, exact and planned "
+               "at compile time\n",
+               best, (int)tnr_threads_get(), (double)peak / 1e6);
     tnr_instance_free(instance);
     tnr_module_release(module);
     return bad;

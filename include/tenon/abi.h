@@ -64,7 +64,7 @@ typedef struct tn_variant {
     tn_size work_bytes;
     uint64_t scratch_bytes;
     const tn_phase *phase;
-    uint64_t n_phase;
+    uint64_t n_phase; /* 0: nothing to do, all outputs are empty */
 } tn_variant;
 
 typedef struct tn_kernel {
@@ -130,7 +130,8 @@ typedef struct tn_library {
     const tn_program *program;  /* NULL: kernels only */
     const char *producer;       /* "tenon 0.1.0" */
     const char *target;         /* target text it was compiled for */
-    const char *const *feature; /* CPU features it needs, LLVM spelling ("avx512f"), each checked before the first call */
+    /* CPU features it needs, LLVM spelling ("avx512f"), each checked before the first call */
+    const char *const *feature;
     uint32_t n_feature, reserved0;
     void *reserved[4];
 } tn_library;

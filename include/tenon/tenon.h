@@ -24,7 +24,8 @@ extern "C" {
 typedef struct tenon tenon; /* a session: messages and the last result */
 
 typedef struct tenon_options { /* zero-initialise; NULL or 0 means the default */
-    const char *target;        /* "llvm" (this machine), "llvm -mcpu=... -mattr=+avx2,+fma -num-cores=4", "c"; default "llvm" */
+    /* "llvm" (this machine), "llvm -mcpu=... -mattr=+avx2,+fma -num-cores=4", "c"; default "llvm" */
+    const char *target;
     const char *machine_file;  /* JSON machine description instead of the machine at hand */
     const char *input_shapes;  /* "x:[1,3,224,224] y:[-1,10]"; <= 0: symbolic */
     const char *model_format;  /* "onnx", "relay"; default: guessed */
@@ -52,12 +53,13 @@ const char *tenon_version(void);
 /* All diagnostics of the last call, one a line; "" if there were none. */
 const char *tenon_messages(const tenon *t);
 
-/* Compile a model to a package (tar with mod.so, mod.json where the graph is static, mod.params). report may be NULL. */
+/* Compile a model to a package (tar with mod.so, mod.json where the graph is static, mod.params). report may
+ * be NULL. */
 int tenon_compile(tenon *t, const char *model, const tenon_options *o, const char *output, tenon_report *report);
 
-/* The text of one stage: "relay", "relay-fused", "tir", "schedule", "tir-scheduled", "flat", "c", "ll", "asm", "memory".
- * *out_text as described above. For "relay" and "relay-fused" constants are meta[...]; *out_params (may be NULL) gets their
- * data as a mod.params blob. */
+/* The text of one stage: "relay", "relay-fused", "tir", "schedule", "tir-scheduled", "flat", "c", "ll",
+ * "asm", "memory". *out_text as described above. For "relay" and "relay-fused" constants are meta[...];
+ * *out_params (may be NULL) gets their data as a mod.params blob. */
 int tenon_dump(tenon *t, const char *model, const tenon_options *o, const char *stage, const char **out_text,
                const void **out_params, size_t *out_params_n);
 
@@ -73,11 +75,11 @@ typedef struct tenon_tensor { /* dense, row-major */
     size_t bytes;
 } tenon_tensor;
 
-/* Evaluates a model with an interpreter. stage "relay": each operator unfused and unscheduled (large ones are compiled in this
- * process from their unscheduled loops); "tir", "tir-scheduled", "flat": the program's kernels at that stage, by the TIR
- * interpreter. *out (n_out tensors) belongs to the session. */
-int tenon_interpret(tenon *t, const char *model, const tenon_options *o, const char *stage, int n_in, const tenon_tensor in[], int *n_out,
-                    const tenon_tensor **out);
+/* Evaluates a model with an interpreter. stage "relay": each operator unfused and unscheduled (large ones are
+ * compiled in this process from their unscheduled loops); "tir", "tir-scheduled", "flat": the program's
+ * kernels at that stage, by the TIR interpreter. *out (n_out tensors) belongs to the session. */
+int tenon_interpret(tenon *t, const char *model, const tenon_options *o, const char *stage, int n_in,
+                    const tenon_tensor in[], int *n_out, const tenon_tensor **out);
 /* Names, types and shapes (-1: symbolic) of a model's inputs, for callers that make their own. */
 int tenon_inputs(tenon *t, const char *model, const tenon_options *o, int *n_in, const tenon_tensor **out);
 

@@ -64,8 +64,8 @@ TN_WARN_UNUSED tn_status tn_stage_lower(tn_build *b);
 TN_WARN_UNUSED tn_status tn_stage_program(tn_build *b);   /* AOT program, memory plan (program.c, plan.c) */
 extern const char *const tn_graph_pipeline[];             /* pass names in order, NULL-terminated */
 
-/* plan.c: offsets for n temporaries with sizes and lifetimes [first, last]; all 64-aligned, valid for every symbol value,
- * tight for the nominal one. Returns the bytes of the arena. */
+/* plan.c: offsets for n temporaries with sizes and lifetimes [first, last]; all 64-aligned, valid for every
+ * symbol value, tight for the nominal one. Returns the bytes of the arena. */
 typedef struct tn_lifetime { const tn_expr *bytes; uint32_t first, last; const tn_expr *offset; } tn_lifetime;
 const tn_expr *tn_plan_memory(tn_graph *g, tn_arena *scratch, uint32_t n, tn_lifetime life[]);
 
@@ -81,8 +81,10 @@ TN_WARN_UNUSED tn_status tn_dump(tn_build *b, const char *model, const char *sta
 /* opt.c */
 TN_WARN_UNUSED tn_status tn_opt(tn_build *b, const char *file, const char *passes, tn_buf *out);
 /* interpret.c */
-tn_eval_fn tn_eval_auto;                                  /* the interpreter; compiled code for what would take it seconds */
-TN_WARN_UNUSED tn_status tn_interpret(tn_build *b, const char *stage, int n_in, const tenon_tensor in[], int *n_out, tenon_tensor **out);
+/* the interpreter; compiled code for what would take it seconds */
+tn_eval_fn tn_eval_auto;
+TN_WARN_UNUSED tn_status tn_interpret(tn_build *b, const char *stage, int n_in, const tenon_tensor in[],
+                                      int *n_out, tenon_tensor **out);
 
 double tn_now(void); /* seconds, monotonic */
 

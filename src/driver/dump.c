@@ -3,7 +3,8 @@
 
 #include <string.h>
 
-const char *const tn_stage_names[] = {"relay", "relay-fused", "tir", "schedule", "tir-scheduled", "flat", "c", "ll", "asm", "memory", NULL};
+const char *const tn_stage_names[] = {
+    "relay", "relay-fused", "tir", "schedule", "tir-scheduled", "flat", "c", "ll", "asm", "memory", NULL};
 enum { RELAY, RELAY_FUSED, TIR, SCHEDULE, TIR_SCHEDULED, FLAT, C, LL, ASM, MEMORY };
 
 static void heading(const tn_group *g, uint32_t v, tn_buf *out)
@@ -86,7 +87,10 @@ tn_status tn_dump(tn_build *b, const char *model, const char *stage, tn_buf *out
     while (tn_stage_names[s] && strcmp(tn_stage_names[s], stage) != 0)
         s++;
     if (!tn_stage_names[s])
-        return tn_error(b->ctx, "driver-E030", NULL, "there is no stage %s; known are relay, relay-fused, tir, schedule, tir-scheduled, flat, c, ll, asm, memory", stage);
+        return tn_error(b->ctx, "driver-E030", NULL,
+                        "there is no stage %s; known are relay, relay-fused, tir, schedule, tir-scheduled, "
+                        "flat, c, ll, asm, memory",
+                        stage);
     TN_TRY(tn_target_parse(b));
     TN_TRY(tn_stage_import(b, model));
     if (s > RELAY)

@@ -41,7 +41,8 @@ static void assign_storage(const tn_program_ir *p, tn_arena *a, int64_t *storage
                 if (!free_now[s - own])
                     continue;
                 bool fits = size[s - own] >= bytes, best_fits = best >= 0 && size[best - own] >= bytes;
-                if (best < 0 || (fits && (!best_fits || size[s - own] < size[best - own])) || (!fits && !best_fits && size[s - own] > size[best - own]))
+                if (best < 0 || (fits && (!best_fits || size[s - own] < size[best - own])) ||
+                    (!fits && !best_fits && size[s - own] > size[best - own]))
                     best = s;
             }
             if (best < 0)
@@ -74,7 +75,12 @@ static void write_shape(tn_build *b, const tn_slot_ir *s, tn_buf *o)
     tn_buf_char(o, ']');
 }
 
-typedef struct { tn_build *b; int64_t *node_of, *storage; uint32_t n; tn_buf nodes, shapes, types, stores, args; } writer;
+typedef struct {
+    tn_build *b;
+    int64_t *node_of, *storage;
+    uint32_t n;
+    tn_buf nodes, shapes, types, stores, args;
+} writer;
 
 static void add_entry(writer *w, uint32_t slot)
 {
@@ -133,7 +139,9 @@ tn_status tn_json_write(tn_build *b, tn_buf *out, bool *out_static)
     *out_static = is_static(b);
     if (!*out_static)
         return TN_OK;
-    writer w = {.b = b, .node_of = TN_NEW_N(&b->arena, int64_t, p->n_slot), .storage = TN_NEW_N(&b->arena, int64_t, p->n_slot)};
+    writer w = {.b = b,
+                .node_of = TN_NEW_N(&b->arena, int64_t, p->n_slot),
+                .storage = TN_NEW_N(&b->arena, int64_t, p->n_slot)};
     assign_storage(p, &b->arena, w.storage);
     for (uint32_t i = 0; i < p->n_slot; i++)
         if (p->slot[i].kind == TN_SLOT_INPUT || p->slot[i].kind == TN_SLOT_CONST)
@@ -145,9 +153,12 @@ tn_status tn_json_write(tn_build *b, tn_buf *out, bool *out_static)
     for (uint32_t i = 0; i < p->n_slot; i++)
         if (p->slot[i].kind == TN_SLOT_OUTPUT && p->slot[i].alias >= 0)
             op_node(&w, "__copy", &(uint32_t){(uint32_t)p->slot[i].alias}, 1, i);
-    tn_buf_printf(out, "{\n  \"nodes\": [%s\n  ],\n  \"arg_nodes\": [%s],\n", tn_buf_cstr(&w.nodes), tn_buf_cstr(&w.args));
+    tn_buf_printf(out, "{\n  \"nodes\": [%s\n  ],\n  \"arg_nodes\": [%s],\n", tn_buf_cstr(&w.nodes),
+                  tn_buf_cstr(&w.args));
     heads(&w, out);
-    tn_buf_printf(out, "  \"attrs\": {\n    \"shape\": [\"list_shape\", [%s]],\n    \"storage_id\": [\"list_int\", [%s]],\n    \"dltype\": [\"list_str\", [%s]]\n  },\n  \"node_row_ptr\": [",
+    tn_buf_printf(out,
+                  "  \"attrs\": {\n    \"shape\": [\"list_shape\", [%s]],\n    \"storage_id\": "
+                  "[\"list_int\", [%s]],\n    \"dltype\": [\"list_str\", [%s]]\n  },\n  \"node_row_ptr\": [",
                   tn_buf_cstr(&w.shapes), tn_buf_cstr(&w.stores), tn_buf_cstr(&w.types));
     for (uint32_t i = 0; i <= w.n; i++)
         tn_buf_printf(out, "%s%u", i ? ", " : "", i);

@@ -34,7 +34,8 @@ static bool is_long(const tn_func *f)
     return w.count > 3e7;
 }
 
-static tn_status run_compiled(tn_build *b, const tn_llvm_api *llvm, const tn_func *f, void *const arg[], const int64_t sym[])
+static tn_status run_compiled(tn_build *b, const tn_llvm_api *llvm, const tn_func *f, void *const arg[],
+                              const int64_t sym[])
 {
     tn_func *flat = tn_func_clone(f, &b->arena, f->pool);
     tn_flat variant;
@@ -43,12 +44,20 @@ static tn_status run_compiled(tn_build *b, const tn_llvm_api *llvm, const tn_fun
     flat->strict = true;
     TN_TRY(tn_lower(flat, &b->machine, &variant));
     tn_kernel_ir kernel = {"reference", f->source, f->n_param - 1, 1, 1, &variant};
-    tn_unit unit = {.ctx = b->ctx, .name = "reference", .producer = "tenon", .target = "llvm", .feature = b->feature, .n_feature = b->n_feature, .n_kernel = 1, .kernel = &kernel};
+    tn_unit unit = {.ctx = b->ctx,
+                    .name = "reference",
+                    .producer = "tenon",
+                    .target = "llvm",
+                    .feature = b->feature,
+                    .n_feature = b->n_feature,
+                    .n_kernel = 1,
+                    .kernel = &kernel};
     TN_TRY(llvm->jit(&unit, &(tn_llvm_options){.opt_level = 2}, &jit, &lib));
     const tn_variant *v = &lib->kernel[0].variant[0];
     static const tn_host host;
     int64_t work_bytes = v->work_bytes.fn ? v->work_bytes.fn(sym) : v->work_bytes.value;
-    void *mem = aligned_alloc(64, ((size_t)work_bytes + 127) / 64 * 64), *scratch = aligned_alloc(64, (v->scratch_bytes + 127) / 64 * 64);
+    void *mem = aligned_alloc(64, ((size_t)work_bytes + 127) / 64 * 64),
+         *scratch = aligned_alloc(64, (v->scratch_bytes + 127) / 64 * 64);
     tn_call call = {.arg = arg, .sym = sym, .work = mem, .host = &host};
     tn_status st = mem && scratch ? TN_OK : tn_error(b->ctx, "driver-E040", NULL, "out of memory");
     for (uint64_t p = 0; p < v->n_phase && st == TN_OK; p++) {
@@ -74,7 +83,8 @@ tn_status tn_eval_auto(const tn_func *f, void *const arg[], const int64_t sym[],
 
 /* ---- the model's inputs ---- */
 
-static tn_status find_input(tn_build *b, const tn_node *param, int n_in, const tenon_tensor in[], const tenon_tensor **out)
+static tn_status find_input(tn_build *b, const tn_node *param, int n_in, const tenon_tensor in[],
+                            const tenon_tensor **out)
 {
     const tn_type *t = param->type[0];
     for (int i = 0; i < n_in; i++) {
@@ -82,7 +92,8 @@ static tn_status find_input(tn_build *b, const tn_node *param, int n_in, const t
             continue;
         *out = &in[i];
         if (in[i].ndim != t->n || in[i].code != t->dtype.code || in[i].bits != t->dtype.bits)
-            return tn_error(b->ctx, "driver-E042", param->loc, "input %s has another rank or type than the model's", param->name);
+            return tn_error(b->ctx, "driver-E042", param->loc,
+                            "input %s has another rank or type than the model's", param->name);
         return TN_OK;
     }
     return tn_error(b->ctx, "driver-E043", param->loc, "input %s is missing", param->name);
@@ -97,11 +108,16 @@ static void give(tenon_tensor *o, const char *name, tn_dtype t, int ndim, const 
 static tn_status by_relay(tn_build *b, int n_in, const tenon_tensor in[], int *n_out, tenon_tensor **out)
 {
     const tn_region *r = tn_graph_function(&b->graph, "main")->body;
-    tn_tensor_value *value = TN_NEW_N(&b->arena, tn_tensor_value, r->n_param), *result = TN_NEW_N(&b->arena, tn_tensor_value, r->n_result);
+    tn_tensor_value *value = TN_NEW_N(&b->arena, tn_tensor_value, r->n_param),
+                    *result = TN_NEW_N(&b->arena, tn_tensor_value, r->n_result);
     for (uint32_t i = 0; i < r->n_param; i++) {
         const tenon_tensor *x;
         TN_TRY(find_input(b, r->param[i], n_in, in, &x));
-        value[i] = (tn_tensor_value){.dtype = r->param[i]->type[0]->dtype, .ndim = (uint16_t)x->ndim, .at = x->data, .n = x->bytes, .borrowed = true};
+        value[i] = (tn_tensor_value){.dtype = r->param[i]->type[0]->dtype,
+                                     .ndim = (uint16_t)x->ndim,
+                                     .at = x->data,
+                                     .n = x->bytes,
+                                     .borrowed = true};
         memcpy(value[i].dim, x->shape, sizeof value[i].dim);
     }
     TN_TRY(tn_relay_run(&b->graph, (int)r->n_param, value, (int)r->n_result, result, tn_eval_auto, b));
@@ -109,7 +125,8 @@ static tn_status by_relay(tn_build *b, int n_in, const tenon_tensor in[], int *n
     *out = TN_NEW_N(&b->arena, tenon_tensor, r->n_result);
     for (uint32_t i = 0; i < r->n_result; i++) {
         void *copy = tn_arena_copy(&b->arena, result[i].at, result[i].n, 64);
-        give(&(*out)[i], tn_arena_printf(&b->arena, "output_%u", i), result[i].dtype, result[i].ndim, result[i].dim, copy, result[i].n);
+        give(&(*out)[i], tn_arena_printf(&b->arena, "output_%u", i), result[i].dtype, result[i].ndim,
+             result[i].dim, copy, result[i].n);
         tn_tensor_value_deinit(&result[i]);
     }
     return TN_OK;
@@ -162,12 +179,14 @@ static tn_status bind_inputs(machine *m, int n_in, const tenon_tensor in[])
                 m->sym[p->slot[i].bind[d]] = x->shape[d];
         for (int d = 0; d < p->slot[i].ndim; d++)
             if (value(m, p->slot[i].dim[d]) != x->shape[d])
-                return tn_error(m->b->ctx, "driver-E044", r->param[i]->loc, "input %s: dimension %d does not fit the model", r->param[i]->name, d);
+                return tn_error(m->b->ctx, "driver-E044", r->param[i]->loc,
+                                "input %s: dimension %d does not fit the model", r->param[i]->name, d);
     }
     return TN_OK;
 }
 
-static tn_status by_tir(tn_build *b, const char *stage, int n_in, const tenon_tensor in[], int *n_out, tenon_tensor **out)
+static tn_status by_tir(tn_build *b, const char *stage, int n_in, const tenon_tensor in[], int *n_out,
+                        tenon_tensor **out)
 {
     const tn_program_ir *p = &b->program;
     machine m = {b, stage, TN_NEW_N(&b->arena, int64_t, p->n_symbol), TN_NEW_N(&b->arena, void *, p->n_slot)};
@@ -191,17 +210,20 @@ static tn_status by_tir(tn_build *b, const char *stage, int n_in, const tenon_te
         for (int d = 0; d < s->ndim && d < 8; d++)
             dim[d] = value(&m, s->dim[d]);
         bytes = value(&m, s->bytes);
-        give(&(*out)[(*n_out)++], s->name, s->dtype, s->ndim, dim, m.at[s->alias >= 0 ? (uint32_t)s->alias : i], (size_t)bytes);
+        give(&(*out)[(*n_out)++], s->name, s->dtype, s->ndim, dim,
+             m.at[s->alias >= 0 ? (uint32_t)s->alias : i], (size_t)bytes);
     }
     return TN_OK;
 }
 
-tn_status tn_interpret(tn_build *b, const char *stage, int n_in, const tenon_tensor in[], int *n_out, tenon_tensor **out)
+tn_status tn_interpret(tn_build *b, const char *stage, int n_in, const tenon_tensor in[], int *n_out,
+                       tenon_tensor **out)
 {
     if (strcmp(stage, "relay") == 0)
         return by_relay(b, n_in, in, n_out, out);
     if (strcmp(stage, "tir") != 0 && strcmp(stage, "tir-scheduled") != 0 && strcmp(stage, "flat") != 0)
-        return tn_error(b->ctx, "driver-E045", NULL, "no interpreter runs stage %s; use relay, tir, tir-scheduled or flat", stage);
+        return tn_error(b->ctx, "driver-E045", NULL,
+                        "no interpreter runs stage %s; use relay, tir, tir-scheduled or flat", stage);
     TN_TRY(tn_stage_graph(b));
     TN_TRY(tn_stage_tir(b));
     TN_TRY(tn_stage_schedule(b));

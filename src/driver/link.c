@@ -1,4 +1,5 @@
-/* From code to mod.so: the linker is spawned without a shell; temporaries live in a private folder that is always removed. */
+/* From code to mod.so: the linker is spawned without a shell; temporaries live in a private folder that is
+ * always removed. */
 #include "driver/driver.h"
 
 #include <errno.h>
@@ -19,7 +20,8 @@ static tn_status open_workspace(tn_build *b, uint32_t files, const char *suffix,
     const char *tmp = getenv("TMPDIR");
     int n = snprintf(w->dir, sizeof w->dir, "%s/tenon-XXXXXX", tmp && *tmp ? tmp : "/tmp");
     if (n < 0 || (size_t)n >= sizeof w->dir || !mkdtemp(w->dir))
-        return tn_error(b->ctx, "driver-E020", NULL, "cannot make a temporary folder in %s: %s", tmp && *tmp ? tmp : "/tmp", strerror(errno));
+        return tn_error(b->ctx, "driver-E020", NULL, "cannot make a temporary folder in %s: %s",
+                        tmp && *tmp ? tmp : "/tmp", strerror(errno));
     TN_ASSERT(files <= MAX_FILES);
     w->n = files;
     for (uint32_t i = 0; i < files; i++)
@@ -42,11 +44,16 @@ static tn_status run(tn_build *b, const char *const argv[])
     int status = 0;
     int e = posix_spawnp(&pid, argv[0], NULL, NULL, (char *const *)argv, environ);
     if (e)
-        return tn_error(b->ctx, "driver-E021", NULL, "cannot run %s: %s; install it (binutils or gcc) or name another with --cross-compiler", argv[0], strerror(e));
+        return tn_error(
+            b->ctx, "driver-E021", NULL,
+            "cannot run %s: %s; install it (binutils or gcc) or name another with --cross-compiler", argv[0],
+            strerror(e));
     while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
         ;
     if (!WIFEXITED(status) || WEXITSTATUS(status))
-        return tn_error(b->ctx, "driver-E022", NULL, "%s failed on the generated code (status %d); its own message stands above", argv[0], status);
+        return tn_error(b->ctx, "driver-E022", NULL,
+                        "%s failed on the generated code (status %d); its own message stands above", argv[0],
+                        status);
     return TN_OK;
 }
 
@@ -71,7 +78,17 @@ static void add_options(tn_build *b, command *c, const char *text)
 static void source_command(tn_build *b, command *c, const workspace *w)
 {
     add(c, b->opt.cross_compiler ? b->opt.cross_compiler : "cc");
-    static const char *const flags[] = {"-std=gnu17", "-O3", "-w", "-Wno-psabi", "-shared", "-fPIC", "-nostdlib", "-ffreestanding", "-fno-math-errno", "-ffp-contract=off", "-Wl,--build-id=none"};
+    static const char *const flags[] = {"-std=gnu17",
+                                        "-O3",
+                                        "-w",
+                                        "-Wno-psabi",
+                                        "-shared",
+                                        "-fPIC",
+                                        "-nostdlib",
+                                        "-ffreestanding",
+                                        "-fno-math-errno",
+                                        "-ffp-contract=off",
+                                        "-Wl,--build-id=none"};
     for (size_t i = 0; i < sizeof flags / sizeof *flags; i++)
         add(c, flags[i]);
     for (uint32_t i = 0; i < b->n_feature; i++)

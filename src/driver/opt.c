@@ -1,5 +1,5 @@
-/* `tenon opt`: passes over text. Relay text takes graph passes; TIR text takes loop passes, `Schedule=FILE` (a trace applied),
- * `Rule` (the built-in schedule) and both take `Verify`. The result is printed. */
+/* `tenon opt`: passes over text. Relay text takes graph passes; TIR text takes loop passes, `Schedule=FILE`
+ * (a trace applied), `Rule` (the built-in schedule) and both take `Verify`. The result is printed. */
 #include "driver/driver.h"
 
 #include <string.h>
@@ -34,7 +34,11 @@ static const char *next_pass(tn_build *b, const char **at)
 
 static tn_status opt_relay(tn_build *b, const char *file, const char *passes, tn_buf *out)
 {
-    tn_pass p = {.ctx = b->ctx, .scratch = &b->scratch, .machine = &b->machine, .opt_level = b->opt.opt_level, .eval = tn_eval_interp};
+    tn_pass p = {.ctx = b->ctx,
+                 .scratch = &b->scratch,
+                 .machine = &b->machine,
+                 .opt_level = b->opt.opt_level,
+                 .eval = tn_eval_interp};
     TN_TRY(tn_relay_parse(&b->graph, file, (const char *)b->file.at, b->file.n, NULL, 0));
     for (const char *name; (name = next_pass(b, &passes));) {
         const tn_pass_info *pass = tn_pass_find(name);
@@ -43,7 +47,8 @@ static tn_status opt_relay(tn_build *b, const char *file, const char *passes, tn
             continue;
         }
         if (!pass)
-            return tn_error(b->ctx, "driver-E031", NULL, "there is no graph pass %s; `tenon opt --list` names them", name);
+            return tn_error(b->ctx, "driver-E031", NULL,
+                            "there is no graph pass %s; `tenon opt --list` names them", name);
         TN_TRY(tn_pass_run(&p, pass, &b->graph));
         TN_TRY(tn_relay_verify(&b->graph));
     }

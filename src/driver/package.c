@@ -1,5 +1,5 @@
-/* The package: an uncompressed tar with exactly mod.so, mod.json (where the graph is static) and mod.params; the bytes depend
- * on the model and the options alone (SOURCE_DATE_EPOCH is honoured). */
+/* The package: an uncompressed tar with exactly mod.so, mod.json (where the graph is static) and mod.params;
+ * the bytes depend on the model and the options alone (SOURCE_DATE_EPOCH is honoured). */
 #include "base/wire/tar.h"
 #include "driver/driver.h"
 
@@ -11,8 +11,8 @@ static uint64_t mtime(void)
     return s ? strtoull(s, NULL, 10) : 0;
 }
 
-/* The machine this runs on has as many cores as may compile; the number of objects must not depend on it, or the package's bytes
- * would: it is fixed. */
+/* The machine this runs on has as many cores as may compile; the number of objects must not depend on it, or
+ * the package's bytes would: it is fixed. */
 enum { OBJECTS = 4 };
 
 static tn_status emit(tn_build *b, tn_buf code[OBJECTS], uint32_t *out_n)

@@ -1,5 +1,5 @@
-/* mod.params: named tensors in the format users know (docs/abi.md), with uint8 filler entries `__pad<n>` so that the data of
- * every tensor starts at a multiple of 64 bytes of the blob. */
+/* mod.params: named tensors in the format users know (docs/abi.md), with uint8 filler entries `__pad<n>` so
+ * that the data of every tensor starts at a multiple of 64 bytes of the blob. */
 #include "driver/driver.h"
 
 #include <string.h>

@@ -85,10 +85,12 @@ static tn_status parse_shapes(tn_build *b, const char *text, tn_import_options *
                 break;
         }
         if (!ok) {
-            st = tn_error(b->ctx, "driver-E005", NULL, "--input-shapes: cannot read \"%s\"; write name:[1,3,224,224]", text);
+            st = tn_error(b->ctx, "driver-E005", NULL,
+                          "--input-shapes: cannot read \"%s\"; write name:[1,3,224,224]", text);
             break;
         }
-        tn_input_shape s = {tn_intern_n(b->ctx, text, (size_t)(colon - text)), n, tn_arena_copy(&b->arena, dim, n * sizeof *dim, 8)};
+        tn_input_shape s = {tn_intern_n(b->ctx, text, (size_t)(colon - text)), n,
+                            tn_arena_copy(&b->arena, dim, n * sizeof *dim, 8)};
         tn_vec_push(&shapes, s);
         text = end + 1;
     }
@@ -136,7 +138,11 @@ static tn_status check_disabled(tn_build *b)
 tn_status tn_stage_graph(tn_build *b)
 {
     double start = tn_now();
-    tn_pass p = {.ctx = b->ctx, .scratch = &b->scratch, .machine = &b->machine, .opt_level = b->opt.opt_level, .eval = tn_eval_interp};
+    tn_pass p = {.ctx = b->ctx,
+                 .scratch = &b->scratch,
+                 .machine = &b->machine,
+                 .opt_level = b->opt.opt_level,
+                 .eval = tn_eval_interp};
     TN_TRY(check_disabled(b));
     for (const char *const *name = tn_graph_pipeline; *name; name++) {
         const tn_pass_info *pass = tn_pass_find(*name);
@@ -172,7 +178,10 @@ static tn_status add_group(tn_build *b, tn_pass *p, const tn_node *call, tn_strm
         tn_vec_push(&b->calls, ((tn_call_site){call, (uint32_t)known}));
         return TN_OK;
     }
-    const char *base = tn_arena_printf(&b->arena, "tvmgen_%s_%s", b->opt.module_name ? b->opt.module_name : "default", tn_group_name(&b->graph, call)), *name = base;
+    const char *base = tn_arena_printf(&b->arena, "tvmgen_%s_%s",
+                                       b->opt.module_name ? b->opt.module_name : "default",
+                                       tn_group_name(&b->graph, call)),
+               *name = base;
     for (int i = 1; tn_strmap_get(names, name, strlen(name), &known); i++)
         name = tn_arena_printf(&b->arena, "%s_%d", base, i);
     tn_strmap_put(names, name, strlen(name), 1);
@@ -186,14 +195,19 @@ static tn_status add_group(tn_build *b, tn_pass *p, const tn_node *call, tn_strm
 
 tn_status tn_stage_tir(tn_build *b)
 {
-    tn_pass p = {.ctx = b->ctx, .scratch = &b->scratch, .machine = &b->machine, .opt_level = b->opt.opt_level, .eval = tn_eval_interp};
+    tn_pass p = {.ctx = b->ctx,
+                 .scratch = &b->scratch,
+                 .machine = &b->machine,
+                 .opt_level = b->opt.opt_level,
+                 .eval = tn_eval_interp};
     tn_strmap by_text = {0}, names = {0};
     tn_status st = TN_OK;
     for (const tn_node *n = main_of(b)->body->first; n && st == TN_OK; n = n->next) {
         if (tn_group_fn(n))
             st = add_group(b, &p, n, &by_text, &names);
         else if (n->op->fuse != TN_FUSE_NONE || n->op == &tn_op_call)
-            st = tn_error(b->ctx, "driver-E007", n->loc, "%s was not fused into a kernel; do not disable FuseOps", n->op->name);
+            st = tn_error(b->ctx, "driver-E007", n->loc,
+                          "%s was not fused into a kernel; do not disable FuseOps", n->op->name);
         tn_arena_reset(&b->scratch);
     }
     tn_strmap_deinit(&by_text);

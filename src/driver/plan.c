@@ -1,9 +1,10 @@
 /* Memory plan: temporaries get offsets in one arena by their lifetimes.
  *
- * Sizes may be expressions in the symbols. Placement is greedy by size (Pisarchyk, Lee: Efficient Memory Management for Deep
- * Neural Net Inference, 2020) for nominal symbol values; then, in order of nominal offset, each temporary is put at the maximum
- * of the ends of those below it that live at the same time. That maximum is an expression, so the plan holds for every symbol
- * value and is the greedy one for the nominal value. O(n^2).
+ * Sizes may be expressions in the symbols. Placement is greedy by size (Pisarchyk, Lee: Efficient Memory
+ * Management for Deep Neural Net Inference, 2020) for nominal symbol values; then, in order of nominal
+ * offset, each temporary is put at the maximum of the ends of those below it that live at the same time. That
+ * maximum is an expression, so the plan holds for every symbol value and is the greedy one for the nominal
+ * value. O(n^2).
  */
 #include "driver/driver.h"
 

@@ -1,8 +1,8 @@
 /* The AOT program of a fused module: slots, instructions, the memory plan and the exact peak.
  *
  * Every value is a slot. A group that only renames shapes (all operators share storage, row-major in and out) makes no
- * instruction: its result is its input's slot. A graph output is the slot of the call that computes it; an output that is an
- * input, a constant or another output is copied at the end (alias).
+ * instruction: its result is its input's slot. A graph output is the slot of the call that computes it; an
+ * output that is an input, a constant or another output is copied at the end (alias).
  */
 #include "driver/driver.h"
 
@@ -45,7 +45,13 @@ static bool renames(const tn_node *call)
 
 static uint32_t add_slot(maker *m, enum tn_slot_kind kind, const char *name, const tn_type *t)
 {
-    tn_slot_ir s = {.name = name, .kind = kind, .dtype = t->dtype, .ndim = t->n, .dim = t->dim, .layout = t->layout, .alias = -1};
+    tn_slot_ir s = {.name = name,
+                    .kind = kind,
+                    .dtype = t->dtype,
+                    .ndim = t->n,
+                    .dim = t->dim,
+                    .layout = t->layout,
+                    .alias = -1};
     s.bytes = tn_simplify(&m->b->pool, NULL, tn_type_bytes(&m->b->pool, t));
     tn_vec_push(&m->slots, s);
     tn_vec_push(&m->life, ((tn_lifetime){s.bytes, 0, 0, NULL}));
@@ -80,7 +86,9 @@ static void add_input(maker *m, const tn_node *param)
 
 static tn_status check_type(maker *m, const tn_node *n, const tn_type *t)
 {
-    return t && t->kind == TN_T_TENSOR ? TN_OK : tn_error(m->b->ctx, "driver-E010", n->loc, "only tensors can be inputs and outputs of a package");
+    return t && t->kind == TN_T_TENSOR ? TN_OK
+                                       : tn_error(m->b->ctx, "driver-E010", n->loc,
+                                                  "only tensors can be inputs and outputs of a package");
 }
 
 static uint32_t constant_slot(maker *m, const tn_node *c)
@@ -114,7 +122,8 @@ static tn_status find_roots(maker *m)
     return TN_OK;
 }
 
-/* Output slots stand after the inputs in the model's order; the first output of a computed value is where it is computed. */
+/* Output slots stand after the inputs in the model's order; the first output of a computed value is where it
+ * is computed. */
 static tn_status add_outputs(maker *m, const tn_region *r)
 {
     for (uint32_t i = 0; i < r->n_result; i++) {
@@ -156,7 +165,8 @@ static tn_status add_call(maker *m, const tn_call_site *c)
     for (uint32_t i = 0; i < ns; i++) {
         int32_t s = symbol_index(m, g->te->symbol[i].name);
         if (s < 0)
-            return tn_error(m->b->ctx, "driver-E012", c->call->loc, "dimension %s is bound by no input", g->te->symbol[i].name);
+            return tn_error(m->b->ctx, "driver-E012", c->call->loc, "dimension %s is bound by no input",
+                            g->te->symbol[i].name);
         operand[k++] = (uint32_t)s;
     }
     tn_inst_ir inst = {TN_INST_CALL, c->group, k, operand, tn_group_source(&m->b->graph, c->call)};
@@ -205,20 +215,29 @@ static void finish(maker *m)
     r->n_slot = (uint32_t)m->slots.n;
     r->slot = tn_arena_copy(&b->arena, m->slots.at, m->slots.n * sizeof *m->slots.at, 8);
     r->n_inst = (uint32_t)m->insts.n;
-    r->inst = tn_arena_copy(&b->arena, m->insts.n ? (void *)m->insts.at : (void *)"", m->insts.n * sizeof *m->insts.at, 8);
+    r->inst = tn_arena_copy(&b->arena, m->insts.n ? (void *)m->insts.at : (void *)"",
+                            m->insts.n * sizeof *m->insts.at, 8);
     r->n_symbol = (uint32_t)m->symbols.n;
-    r->symbol = tn_arena_copy(&b->arena, m->symbols.n ? (void *)m->symbols.at : (void *)"", m->symbols.n * sizeof *m->symbols.at, 8);
+    r->symbol = tn_arena_copy(&b->arena, m->symbols.n ? (void *)m->symbols.at : (void *)"",
+                              m->symbols.n * sizeof *m->symbols.at, 8);
     b->n_constant = (uint32_t)m->constants.n;
-    b->constant = tn_arena_copy(&b->arena, m->constants.n ? (void *)m->constants.at : (void *)"", m->constants.n * sizeof *m->constants.at, 8);
+    b->constant = tn_arena_copy(&b->arena, m->constants.n ? (void *)m->constants.at : (void *)"",
+                                m->constants.n * sizeof *m->constants.at, 8);
     b->kernel = TN_NEW_N(&b->arena, tn_kernel_ir, b->groups.n);
     for (size_t i = 0; i < b->groups.n; i++) {
         const tn_group *g = &b->groups.at[i];
         tn_flat *flat = tn_arena_copy(&b->arena, g->flat, sizeof g->flat, 8);
         b->kernel[i] = (tn_kernel_ir){g->name, g->source, g->n_in, g->n_out, g->n_variant, flat};
     }
-    b->unit = (tn_unit){.ctx = b->ctx, .name = b->opt.module_name ? b->opt.module_name : "default", .producer = "tenon " TENON_VERSION,
-                        .target = b->target.text, .feature = b->feature, .n_feature = b->n_feature,
-                        .n_kernel = (uint32_t)b->groups.n, .kernel = b->kernel, .program = r};
+    b->unit = (tn_unit){.ctx = b->ctx,
+                        .name = b->opt.module_name ? b->opt.module_name : "default",
+                        .producer = "tenon " TENON_VERSION,
+                        .target = b->target.text,
+                        .feature = b->feature,
+                        .n_feature = b->n_feature,
+                        .n_kernel = (uint32_t)b->groups.n,
+                        .kernel = b->kernel,
+                        .program = r};
 }
 
 tn_status tn_stage_program(tn_build *b)

@@ -118,7 +118,8 @@ int tenon_compile(tenon *t, const char *model, const tenon_options *o, const cha
     return end(t, st);
 }
 
-int tenon_dump(tenon *t, const char *model, const tenon_options *o, const char *stage, const char **out_text, const void **out_params, size_t *out_params_n)
+int tenon_dump(tenon *t, const char *model, const tenon_options *o, const char *stage, const char **out_text,
+               const void **out_params, size_t *out_params_n)
 {
     tn_build *b = begin(t, o);
     tn_status st = tn_dump(b, model, stage, &t->text);
@@ -144,7 +145,8 @@ int tenon_opt(tenon *t, const char *file, const char *passes, const tenon_option
     return end(t, st);
 }
 
-int tenon_interpret(tenon *t, const char *model, const tenon_options *o, const char *stage, int n_in, const tenon_tensor in[], int *n_out, const tenon_tensor **out)
+int tenon_interpret(tenon *t, const char *model, const tenon_options *o, const char *stage, int n_in,
+                    const tenon_tensor in[], int *n_out, const tenon_tensor **out)
 {
     tn_build *b = begin(t, o);
     tenon_tensor *result = NULL;
@@ -169,7 +171,8 @@ int tenon_inputs(tenon *t, const char *model, const tenon_options *o, int *n_in,
         x = TN_NEW_N(&b->arena, tenon_tensor, r->n_param);
         for (uint32_t i = 0; i < r->n_param; i++) {
             const tn_type *ty = r->param[i]->type[0];
-            x[i] = (tenon_tensor){.name = r->param[i]->name, .code = ty->dtype.code, .bits = ty->dtype.bits, .ndim = ty->n};
+            x[i] = (tenon_tensor){
+                .name = r->param[i]->name, .code = ty->dtype.code, .bits = ty->dtype.bits, .ndim = ty->n};
             for (int d = 0; d < ty->n && d < 8; d++)
                 if (!tn_is_int(ty->dim[d], &x[i].shape[d]))
                     x[i].shape[d] = -1;
@@ -194,7 +197,8 @@ static tn_status list_package(tn_build *b, const char *package, tn_buf *out)
     if (tar.error)
         return tn_error(b->ctx, "driver-E050", &(tn_loc){.file = package}, "not a package: %s", tar.error);
     if (!so || !params)
-        return tn_error(b->ctx, "driver-E051", &(tn_loc){.file = package}, "not a package: mod.so or mod.params is missing");
+        return tn_error(b->ctx, "driver-E051", &(tn_loc){.file = package},
+                        "not a package: mod.so or mod.params is missing");
     return TN_OK;
 }
 

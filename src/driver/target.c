@@ -1,5 +1,5 @@
-/* Targets: "llvm" and "c" with the options users know. The machine is the one at hand, one read from a file, or one derived
- * from a triple and features. */
+/* Targets: "llvm" and "c" with the options users know. The machine is the one at hand, one read from a file,
+ * or one derived from a triple and features. */
 #include "driver/driver.h"
 
 #include <stdlib.h>
@@ -38,7 +38,9 @@ static tn_status option(tn_build *b, const char *word, options *o)
             *known[i].to = eq + 1;
             return TN_OK;
         }
-    return tn_error(b->ctx, "driver-E002", NULL, "target option %s is not supported; known are -mcpu=native, -mattr=, -mtriple=, -num-cores=", word);
+    return tn_error(
+        b->ctx, "driver-E002", NULL,
+        "target option %s is not supported; known are -mcpu=native, -mattr=, -mtriple=, -num-cores=", word);
 }
 
 /* Adds and removes features by "+a,-b". */
@@ -96,7 +98,8 @@ static tn_status find_machine(tn_build *b, const options *o)
 /* What generated code uses, and a package therefore needs. */
 static void choose_features(tn_build *b)
 {
-    static const char *const used[] = {"sse4.2", "avx", "avx2", "fma", "f16c", "bmi", "bmi2", "avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"};
+    static const char *const used[] = {"sse4.2", "avx",     "avx2",     "fma",      "f16c",     "bmi",
+                                       "bmi2",   "avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"};
     b->feature = TN_NEW_N(&b->arena, const char *, sizeof used / sizeof *used);
     for (size_t i = 0; i < sizeof used / sizeof *used; i++)
         for (size_t k = 0; k < b->machine.n_feature; k++)
@@ -115,11 +118,13 @@ tn_status tn_target_parse(tn_build *b)
     else if (word && strcmp(word, "c") == 0)
         b->target.kind = TN_TARGET_C;
     else
-        return tn_error(b->ctx, "driver-E001", NULL, "target %s is not supported yet; use llvm or c", word ? word : "\"\"");
+        return tn_error(b->ctx, "driver-E001", NULL, "target %s is not supported yet; use llvm or c",
+                        word ? word : "\"\"");
     while ((word = next_word(b, &at)))
         TN_TRY(option(b, word, &o));
     if (o.mcpu && strcmp(o.mcpu, "native") != 0)
-        return tn_error(b->ctx, "driver-E004", NULL, "-mcpu=%s: CPU names are not used; give the features with -mattr=+avx2,+fma", o.mcpu);
+        return tn_error(b->ctx, "driver-E004", NULL,
+                        "-mcpu=%s: CPU names are not used; give the features with -mattr=+avx2,+fma", o.mcpu);
     TN_TRY(find_machine(b, &o));
     choose_features(b);
     return TN_OK;

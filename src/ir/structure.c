@@ -1,4 +1,5 @@
-/* The records of the two operators that the graph itself makes: parameters and constants. Their type is given with them. */
+/* The records of the two operators that the graph itself makes: parameters and constants. Their type is given
+ * with them. */
 #include "ir/op.h"
 
 static tn_status typed_already(tn_graph *g, tn_node *n)

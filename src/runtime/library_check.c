@@ -15,7 +15,7 @@ static bool in_range(tn_size s, int64_t min, int64_t max)
 
 static const char *variant_fault(const tn_variant *v)
 {
-    if (!v->phase || v->n_phase == 0 || v->n_phase > MAX_COUNT) return "a variant without phases";
+    if ((v->n_phase > 0 && !v->phase) || v->n_phase > MAX_COUNT) return "a variant without phases";
     if (!in_range(v->steps, 0, UINT32_MAX)) return "a variant whose steps are out of range";
     if (!in_range(v->work_bytes, 0, INT64_MAX)) return "a variant with a negative work size";
     if (v->scratch_bytes > MAX_COUNT) return "a variant whose scratch is out of range";

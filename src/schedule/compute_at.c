@@ -1,5 +1,6 @@
-/* Step reverse_compute_at: a consumer block moves under a loop of its producer and computes there just the region that one
- * iteration of that loop produces. The region must be a box that the producer's iterations tile exactly. */
+/* Step reverse_compute_at: a consumer block moves under a loop of its producer and computes there just the
+ * region that one iteration of that loop produces. The region must be a box that the producer's iterations
+ * tile exactly. */
 #include "schedule/sched_impl.h"
 
 typedef struct {
@@ -76,8 +77,8 @@ static tn_verdict find_region(tn_sched *s, move *m)
 
 enum { MAX_TERMS = 16 };
 
-/* Conditions on loops that the producer is under hold for its consumer too; on loops inside of `loop` they would make the
- * region no box. */
+/* Conditions on loops that the producer is under hold for its consumer too; on loops inside of `loop` they
+ * would make the region no box. */
 static tn_verdict find_terms(const move *m, int *out_n, const tn_expr *out[MAX_TERMS])
 {
     *out_n = tn_loop_terms(m->producer, MAX_TERMS, out);

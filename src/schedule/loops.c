@@ -48,9 +48,10 @@ static void guard_block(tn_stmt *block, void *user)
     tn_block_guard_domain(user, block);
 }
 
-/* Turns of a split loop beyond its old extent are masked. Where such a turn falls outside the domain of a spatial iteration
- * (the loop runs over a whole one, or over several fused, of which it is the outermost) the domain's guard does it. Else the
- * condition on the loop joins the mask; but an init runs whatever the mask, so then there must be none. */
+/* Turns of a split loop beyond its old extent are masked. Where such a turn falls outside the domain of a
+ * spatial iteration (the loop runs over a whole one, or over several fused, of which it is the outermost) the
+ * domain's guard does it. Else the condition on the loop joins the mask; but an init runs whatever the mask,
+ * so then there must be none. */
 typedef struct { tn_sched *s; const tn_stmt *loop; const tn_expr *cond; bool legal; } tail;
 
 static bool guarded_by_domain(const tail *t, const tn_stmt *block)
@@ -86,7 +87,11 @@ static void mask_tail(tn_stmt *block, void *user)
 
 static const char *split_suffix(int k, int n)
 {
-    static const char *const two[] = {"o", "i"}, *const three[] = {"o", "v", "i"}, *const more[] = {"o", "m", "n", "p", "q", "r", "v", "i", "x"};
+    static const char *const two[] = {"o", "i"}, *const three[] = {"o", "v", "i"}, *const more[] = {"o", "m",
+                                                                                                    "n", "p",
+                                                                                                    "q", "r",
+                                                                                                    "v", "i",
+                                                                                                    "x"};
     return n == 2 ? two[k] : n == 3 ? three[k] : more[k];
 }
 
@@ -116,7 +121,8 @@ tn_verdict tn_do_split(tn_sched *s, tn_step *t)
     const tn_expr *N = loop->u.loop.extent, *old = loop->u.loop.var;
     const tn_expr *rest = tn_simplify(p, &facts, tn_fmod(p, N, tn_idx(p, a.product)));
     bool exact = tn_is_value(rest, 0);
-    const tn_expr *outer = tn_simplify(p, &facts, exact ? tn_fdiv(p, N, tn_idx(p, a.product)) : tn_ceildiv(p, N, a.product));
+    const tn_expr *outer =
+        tn_simplify(p, &facts, exact ? tn_fdiv(p, N, tn_idx(p, a.product)) : tn_ceildiv(p, N, a.product));
     tn_facts_deinit(&facts);
     if (!exact && a.tail == TN_TAIL_EXACT)
         return TN_REJECT_FACTOR;
@@ -175,7 +181,9 @@ tn_verdict tn_do_fuse(tn_sched *s, tn_step *t)
         if (strlen(name) + strlen(vn) + 1 < sizeof name)
             memcpy(name + strlen(name), vn, strlen(vn) + 1);
     }
-    const tn_expr *var = tn_func_add_var(f, t->out_name && strcmp(t->out_name[0], "_") ? t->out_name[0] : tn_arena_strdup(s->arena, name), TN_IDX);
+    const tn_expr *var = tn_func_add_var(
+        f, t->out_name && strcmp(t->out_name[0], "_") ? t->out_name[0] : tn_arena_strdup(s->arena, name),
+        TN_IDX);
     tn_facts facts;
     tn_stmt_facts(f, first, &facts);
     extent = tn_simplify(p, &facts, extent);

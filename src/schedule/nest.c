@@ -187,7 +187,8 @@ int tn_loops_between(const tn_stmt *outer, const tn_stmt *s, int max, const tn_s
     return n;
 }
 
-bool tn_region_1d(tn_sched *s, const tn_stmt *outer, const tn_stmt *at, const tn_expr *e, const tn_expr **out_lo, const tn_expr **out_extent)
+bool tn_region_1d(tn_sched *s, const tn_stmt *outer, const tn_stmt *at, const tn_expr *e,
+                  const tn_expr **out_lo, const tn_expr **out_extent)
 {
     const tn_stmt *loop[TN_MAX_LOOPS];
     const tn_expr *var[TN_MAX_LOOPS], *extent[TN_MAX_LOOPS], *lo, *hi;
@@ -211,7 +212,8 @@ bool tn_region_1d(tn_sched *s, const tn_stmt *outer, const tn_stmt *at, const tn
 tn_stmt *tn_nest_top(tn_stmt *block, const tn_stmt *home)
 {
     tn_stmt *top = block;
-    for (tn_stmt *l = tn_stmt_parent(top); l && l != home && l->kind == TN_S_FOR && tn_body_only(&l->u.loop.body); l = tn_stmt_parent(l))
+    for (tn_stmt *l = tn_stmt_parent(top);
+         l && l != home && l->kind == TN_S_FOR && tn_body_only(&l->u.loop.body); l = tn_stmt_parent(l))
         top = l;
     return top;
 }
@@ -232,7 +234,8 @@ bool tn_twin_legal(tn_sched *s, tn_stmt *block, const tn_stmt *home, const tn_st
     return true;
 }
 
-void tn_twin_make(tn_sched *s, tn_stmt *block, const tn_stmt *home, const tn_stmt *skip, const char *name, int extra, tn_twin *out)
+void tn_twin_make(tn_sched *s, tn_stmt *block, const tn_stmt *home, const tn_stmt *skip, const char *name,
+                  int extra, tn_twin *out)
 {
     tn_func *f = s->func;
     const tn_stmt *top = tn_nest_top(block, home);

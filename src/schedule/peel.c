@@ -1,5 +1,5 @@
-/* Step peel: cuts a loop into first / middle / last copies, so that masks which only fail at the borders become constant
- * there and vanish in the middle. */
+/* Step peel: cuts a loop into first / middle / last copies, so that masks which only fail at the borders
+ * become constant there and vanish in the middle. */
 #include "schedule/sched_impl.h"
 
 /* Moves loop to run over [from, from + extent). */

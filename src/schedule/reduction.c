@@ -66,14 +66,16 @@ static tn_stmt *make_init(tn_sched *s, split_off *d)
 }
 
 /* The init keeps to the domain and to the conditions on spatial loops that the block is under. */
-static void guard_init(tn_sched *s, const split_off *d, tn_stmt *init, const tn_expr *const from[], const tn_expr *const to[])
+static void guard_init(tn_sched *s, const split_off *d, tn_stmt *init, const tn_expr *const from[],
+                       const tn_expr *const to[])
 {
     const tn_expr *term[MAX_TERMS];
     int n = tn_loop_terms(d->block, MAX_TERMS, term);
     for (int i = 0; i < n; i++) {
         bool reduce = false;
         for (const tn_stmt *l = tn_stmt_parent(d->block); l; l = tn_stmt_parent(l))
-            reduce |= l->kind == TN_S_FOR && tn_uses(term[i], l->u.loop.var) && tn_loop_feeds(s, l, d->block, TN_ITER_REDUCE);
+            reduce |= l->kind == TN_S_FOR && tn_uses(term[i], l->u.loop.var) &&
+                      tn_loop_feeds(s, l, d->block, TN_ITER_REDUCE);
         for (uint32_t k = 0; k < d->block->u.block.n_iter; k++)
             reduce |= tn_uses(term[i], d->block->u.block.iter[k].var);
         if (!reduce)

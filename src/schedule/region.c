@@ -1,5 +1,5 @@
-/* What one turn of a loop touches of a buffer: the question behind moving a buffer into a loop (set_scope) and behind running
- * turns in any order (parallel, vectorize). */
+/* What one turn of a loop touches of a buffer: the question behind moving a buffer into a loop (set_scope)
+ * and behind running turns in any order (parallel, vectorize). */
 #include "schedule/sched_impl.h"
 
 typedef struct {
@@ -155,9 +155,16 @@ static void look_at_block(tn_stmt *block, void *user)
     w->fed &= tn_loop_feeds(w->s, w->loop, block, TN_ITER_SPATIAL);
 }
 
-/* Is there a dimension that every access inside the loop indexes alike, by the loop's variable and nothing that varies inside
- * it? Then two turns never meet, whatever the other dimensions do (peeled copies of one block write different columns). */
-typedef struct { tn_sched *s; const tn_stmt *loop, *block; uint32_t buffer, ndim; const tn_expr *same[TN_BOX_DIMS]; bool any; } apart;
+/* Is there a dimension that every access inside the loop indexes alike, by the loop's variable and nothing
+ * that varies inside it? Then two turns never meet, whatever the other dimensions do (peeled copies of one
+ * block write different columns). */
+typedef struct {
+    tn_sched *s;
+    const tn_stmt *loop, *block;
+    uint32_t buffer, ndim;
+    const tn_expr *same[TN_BOX_DIMS];
+    bool any;
+} apart;
 
 static void compare_index(apart *a, const tn_expr *const *index)
 {

@@ -7,8 +7,9 @@
  *     for s, ko, ki < F: block b.rf: part[s, ki] = part[s, ki] op term(ko*F + ki)
  *     for s, l < F:      block b:    acc[s] = acc[s] op part[s, l]
  *
- * so that the turns of the loop can be lanes of a vector, or tasks. It changes the order of the reduction: refused in strict
- * functions. Each part begins with the initial value, so that must be neutral, or op idempotent.
+ * so that the turns of the loop can be lanes of a vector, or tasks. It changes the order of the reduction:
+ * refused in strict functions. Each part begins with the initial value, so that must be neutral, or op
+ * idempotent.
  */
 #include "schedule/sched_impl.h"
 
@@ -42,7 +43,8 @@ static bool other_reads(const tn_expr *e, void *user)
 static tn_verdict check_update(const factoring *x)
 {
     const tn_stmt *store = tn_body_only(&x->block->u.block.body), *init = tn_body_only(&x->block->u.block.init);
-    if (!store || !init || store->kind != TN_S_STORE || init->kind != TN_S_STORE || store->u.store.mask || init->u.store.mask)
+    if (!store || !init || store->kind != TN_S_STORE || init->kind != TN_S_STORE || store->u.store.mask ||
+        init->u.store.mask)
         return TN_REJECT_REDUCE;
     const tn_expr *v = store->u.store.value, *first = init->u.store.value;
     if (v->nsrc != 2)
@@ -141,7 +143,8 @@ static uint32_t partial_buffer(tn_sched *s, const factoring *x)
 }
 
 /* acc op part: the update with its term replaced by a load. */
-static const tn_expr *last_value(tn_pool *p, const tn_expr *update, const tn_stmt *store, const tn_expr *acc, const tn_expr *part)
+static const tn_expr *last_value(tn_pool *p, const tn_expr *update, const tn_stmt *store, const tn_expr *acc,
+                                 const tn_expr *part)
 {
     bool first = is_own_load(update->src[0], store);
     return tn_bin(p, (enum tn_ek)update->kind, first ? acc : part, first ? part : acc);
@@ -165,7 +168,9 @@ static tn_stmt *make_last(tn_sched *s, const factoring *x, uint32_t part)
     index[n] = l;
     const tn_expr *acc = tn_load(p, f->buffer[x->buffer].dtype, (uint32_t)x->buffer, n, index, NULL, NULL),
                   *v = tn_load(p, f->buffer[part].dtype, part, n + 1, index, NULL, NULL);
-    tn_body_append(&w.block->u.block.body, tn_stmt_store(f, (uint32_t)x->buffer, n, index, last_value(p, store->u.store.value, store, acc, v), NULL));
+    tn_body_append(&w.block->u.block.body,
+                   tn_stmt_store(f, (uint32_t)x->buffer, n, index,
+                                 last_value(p, store->u.store.value, store, acc, v), NULL));
     tn_stmt *init = tn_stmt_clone(f, x->block->u.block.init.first);
     tn_stmt_subst(f, init, w.n, w.old, w.fresh);
     tn_body_append(&w.block->u.block.init, init);
@@ -202,8 +207,10 @@ static void make_partial(tn_sched *s, const factoring *x, uint32_t part)
             iter[at++] = b->u.block.iter[i];
         } else if (x->value) {
             const tn_expr *r = tn_func_add_var(f, tn_sched_var_name(s, old.var), TN_IDX);
-            iter[at++] = (tn_iter){r, x->rest < 0 ? tn_ceildiv(p, old.extent, x->turns) : tn_idx(p, x->rest), x->value, TN_ITER_REDUCE};
-            k = x->rest < 0 ? tn_add(p, tn_mul(p, r, tn_idx(p, x->turns)), l) : tn_add(p, tn_mul(p, l, tn_idx(p, x->step)), r);
+            iter[at++] = (tn_iter){r, x->rest < 0 ? tn_ceildiv(p, old.extent, x->turns) : tn_idx(p, x->rest),
+                                   x->value, TN_ITER_REDUCE};
+            k = x->rest < 0 ? tn_add(p, tn_mul(p, r, tn_idx(p, x->turns)), l)
+                            : tn_add(p, tn_mul(p, l, tn_idx(p, x->step)), r);
         }
     }
     b->u.block.iter = iter;
@@ -223,7 +230,8 @@ static void make_partial(tn_sched *s, const factoring *x, uint32_t part)
     bool first = is_own_load(v->src[0], store);
     for (int i = 0; i < 2; i++) {
         part_of[i]->u.store.buffer = part;
-        part_of[i]->u.store.index = tn_arena_copy(f->arena, index, (part_of[i]->u.store.n_index + 1u) * sizeof *index, 8);
+        part_of[i]->u.store.index =
+            tn_arena_copy(f->arena, index, (part_of[i]->u.store.n_index + 1u) * sizeof *index, 8);
         part_of[i]->u.store.n_index += 1;
     }
     if (b->u.block.iter[at - 1].kind == TN_ITER_SPATIAL && !b->u.block.mask) { /* nothing left to reduce */
@@ -244,7 +252,8 @@ tn_verdict tn_do_rfactor(tn_sched *s, tn_step *t)
         return TN_REJECT_NAME;
     if (f->strict)
         return TN_REJECT_DEPEND;
-    if (!tn_stmt_inside(x.block, x.loop) || x.loop->u.loop.kind != TN_LOOP_SERIAL || (x.home && !tn_stmt_inside(x.loop, x.home)))
+    if (!tn_stmt_inside(x.block, x.loop) || x.loop->u.loop.kind != TN_LOOP_SERIAL ||
+        (x.home && !tn_stmt_inside(x.loop, x.home)))
         return TN_REJECT_LOOP;
     x.buffer = tn_block_target(x.block);
     tn_verdict v = x.buffer < 0 ? TN_REJECT_REDUCE : check_update(&x);

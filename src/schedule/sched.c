@@ -171,8 +171,13 @@ tn_verdict tn_sched_split(tn_sched *s, tn_ref loop, int n_factor, const int64_t 
         arg[i].i = factor[i];
     static const char *const text[] = {"guard", "mask", "exact"};
     arg[n_factor] = (tn_arg){.key = "tail", .s = text[tail]};
-    tn_step t = {.kind = TN_STEP_split, .nin = 1, .in = &loop, .narg = (uint16_t)(n_factor + (tail != TN_TAIL_GUARD)), .arg = arg,
-                 .nout = (uint16_t)(n_factor + 1), .out = out};
+    tn_step t = {.kind = TN_STEP_split,
+                 .nin = 1,
+                 .in = &loop,
+                 .narg = (uint16_t)(n_factor + (tail != TN_TAIL_GUARD)),
+                 .arg = arg,
+                 .nout = (uint16_t)(n_factor + 1),
+                 .out = out};
     return tn_sched_do(s, &t);
 }
 

@@ -39,7 +39,9 @@ enum tn_step_kind {
 typedef struct tn_step_info { const char *name; int8_t nin, narg, nout; uint8_t random; const char *doc; } tn_step_info;
 extern const tn_step_info tn_steps[TN_STEP_COUNT];
 
-enum { TN_TAIL_GUARD, TN_TAIL_MASK, TN_TAIL_EXACT }; /* guard: block mask from the start; mask: full tile, stores masked; exact: refused unless the factor divides */
+/* guard: block mask from the start; mask: full tile, stores masked; exact: refused unless the factor divides
+ * */
+enum { TN_TAIL_GUARD, TN_TAIL_MASK, TN_TAIL_EXACT };
 
 typedef uint16_t tn_ref;      /* a value number in the trace, never a pointer */
 typedef struct tn_arg { const char *key; const char *s; int64_t i; } tn_arg; /* s NULL: integer; key NULL: positional */
@@ -69,17 +71,21 @@ void tn_sched_init(tn_sched *s, const tn_func *f, tn_arena *arena, tn_pool *pool
 tn_verdict tn_sched_do(tn_sched *s, tn_step *t);
 
 /* Typed wrappers: all go through tn_sched_do. */
-tn_verdict tn_sched_loops(tn_sched *s, const char *block, uint16_t n, tn_ref out[]);   /* all loops around block, outermost first; n must match */
+/* all loops around block, outermost first; n must match */
+tn_verdict tn_sched_loops(tn_sched *s, const char *block, uint16_t n, tn_ref out[]);
 int tn_sched_n_loops(const tn_sched *s, const char *block);                            /* -1: no such block */
 /* factors are the inner extents, outermost first; out has n_factor + 1 loops */
 tn_verdict tn_sched_split(tn_sched *s, tn_ref loop, int n_factor, const int64_t factor[], int tail, tn_ref out[]);
 tn_verdict tn_sched_fuse(tn_sched *s, int n, const tn_ref loop[], tn_ref *out);
 tn_verdict tn_sched_reorder(tn_sched *s, int n, const tn_ref loop[]);
-tn_verdict tn_sched_mark(tn_sched *s, enum tn_step_kind kind, int n, const tn_ref loop[]); /* vectorize, unroll, parallel */
+/* vectorize, unroll, parallel */
+tn_verdict tn_sched_mark(tn_sched *s, enum tn_step_kind kind, int n, const tn_ref loop[]);
 tn_verdict tn_sched_peel(tn_sched *s, tn_ref loop, int64_t first, int64_t last, tn_ref out[3]);
-tn_verdict tn_sched_block(tn_sched *s, enum tn_step_kind kind, const char *block, const char *arg); /* compute_inline, set_scope */
+/* compute_inline, set_scope */
+tn_verdict tn_sched_block(tn_sched *s, enum tn_step_kind kind, const char *block, const char *arg);
 tn_verdict tn_sched_cache_write(tn_sched *s, const char *block, const char *scope);
-tn_verdict tn_sched_at(tn_sched *s, enum tn_step_kind kind, const char *block, tn_ref loop);        /* reverse_compute_at, decompose_reduction */
+/* reverse_compute_at, decompose_reduction */
+tn_verdict tn_sched_at(tn_sched *s, enum tn_step_kind kind, const char *block, tn_ref loop);
 
 void tn_trace_print(const tn_sched *s, tn_buf *out);
 /* Applies trace text to s. Verdict of the first refused step; its line in *out_line (1-based). */

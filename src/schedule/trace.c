@@ -155,7 +155,12 @@ static tn_verdict replay_line(tn_sched *s, int n, const word *w)
             return TN_REJECT_TEXT;
         out_name[i] = tn_arena_strndup(s->arena, w[i].at, w[i].n);
     }
-    tn_step t = {.kind = (uint8_t)kind, .in = in, .arg = arg, .out = out, .nout = (uint16_t)(eq < 0 ? 0 : eq), .out_name = out_name};
+    tn_step t = {.kind = (uint8_t)kind,
+                 .in = in,
+                 .arg = arg,
+                 .out = out,
+                 .nout = (uint16_t)(eq < 0 ? 0 : eq),
+                 .out_name = out_name};
     tn_verdict v = read_operands(s, n - eq - 2, name + 1, &t, in, arg);
     return v == TN_DONE ? tn_sched_do(s, &t) : v;
 }

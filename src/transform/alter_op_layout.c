@@ -1,9 +1,9 @@
 /* AlterOpLayout: values get the physical layouts their operators want.
  *
  * One walk in execution order. Each operator is asked, through its record's layout rule, what it takes and gives when
- * offered what its inputs have now; where an input has another layout a `relayout` is put before it. Relayouts of one value are
- * shared and never stack: a relayout of a relayout starts at the original. Function results are identity again. What
- * relayouts constants is folded afterwards.
+ * offered what its inputs have now; where an input has another layout a `relayout` is put before it.
+ * Relayouts of one value are shared and never stack: a relayout of a relayout starts at the original.
+ * Function results are identity again. What relayouts constants is folded afterwards.
  */
 #include "transform/pass.h"
 
@@ -45,7 +45,8 @@ static tn_status node(alter *a, tn_node *n)
 {
     if (n->op->fuse == TN_FUSE_NONE || n->op == &tn_op_relayout)
         return TN_OK;
-    const tn_layout **in = TN_NEW_N(a->p->scratch, const tn_layout *, n->nin), **out = TN_NEW_N(a->p->scratch, const tn_layout *, n->nout);
+    const tn_layout **in = TN_NEW_N(a->p->scratch, const tn_layout *, n->nin),
+                    **out = TN_NEW_N(a->p->scratch, const tn_layout *, n->nout);
     tn_layout_query q = {a->g, a->p->machine, n, in, out};
     for (int i = 0; i < n->nin; i++)
         in[i] = layout_of(tn_in(n, i));

@@ -1,5 +1,6 @@
-/* ChooseAlgorithm: an operator with alternatives is replaced by the one of least predicted time among those that apply and
- * whose CPU features the machine has. An alternative without expansion is the record's own definition. */
+/* ChooseAlgorithm: an operator with alternatives is replaced by the one of least predicted time among those
+ * that apply and whose CPU features the machine has. An alternative without expansion is the record's own
+ * definition. */
 #include "transform/pass.h"
 
 #include <math.h>

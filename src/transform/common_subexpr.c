@@ -1,5 +1,5 @@
-/* EliminateCommonSubexpr: two nodes of one operator with equal attributes and inputs are one. A table by hash of operator,
- * attributes and inputs; in execution order, so the first of equals stays. */
+/* EliminateCommonSubexpr: two nodes of one operator with equal attributes and inputs are one. A table by hash
+ * of operator, attributes and inputs; in execution order, so the first of equals stays. */
 #include "transform/pass.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
-/* FoldConstant: a node whose inputs are all constants is evaluated now. Values keep the layout of the node's type, so weights
- * come out in the order their kernel reads them. */
+/* FoldConstant: a node whose inputs are all constants is evaluated now. Values keep the layout of the node's
+ * type, so weights come out in the order their kernel reads them. */
 #include "transform/pass.h"
 
 #include <stdlib.h>

@@ -1,15 +1,18 @@
 /* FuseOps: makes groups, each one kernel. A group is an `fn` node with Primitive=1 and the call of it.
  *
- * One walk in execution order; every operator starts as a group of its own and may join the groups that produce its inputs:
+ * One walk in execution order; every operator starts as a group of its own and may join the groups that
+ * produce its inputs:
  *
- *   elementwise, broadcast   join a producer of the same shape, whatever it is (the epilogue of an anchor), else producers
+ *   elementwise, broadcast   join a producer of the same shape, whatever it is (the epilogue of an anchor),
+ *   else producers
  *                            without anchor
  *   injective, reduction     join producers without anchor (they are read in place, each element once)
  *   relayout                 joins its producer as the layout of the group's result, and ends the group
  *   anchor, opaque           start anew
  *
- * Only a value with a single use is fused, so a group has one result and no other reader waits for what it keeps inside; and
- * since nothing outside reads the inside, joining can make no cycle. Constants of one element move into the group.
+ * Only a value with a single use is fused, so a group has one result and no other reader waits for what it
+ * keeps inside; and since nothing outside reads the inside, joining can make no cycle. Constants of one
+ * element move into the group.
  */
 #include "transform/pass.h"
 
@@ -77,7 +80,8 @@ static void join_anchor(fuser *f, tn_node *n, group *mine)
     group *best = NULL;
     for (int i = 0; i < n->nin; i++) {
         group *x = producer(f, n, i);
-        if (!x || !x->anchor || !same_shape(tn_in_type(n, i), n->type[0]) || tn_in_type(n, i)->layout != n->type[0]->layout)
+        if (!x || !x->anchor || !same_shape(tn_in_type(n, i), n->type[0]) ||
+            tn_in_type(n, i)->layout != n->type[0]->layout)
             continue;
         bool later = !best;
         for (const tn_node *m = best ? best->last : NULL; m && !later; m = m->next)
@@ -164,7 +168,8 @@ static tn_status build(fuser *f, group *x, tn_node **members)
     m->param = TN_NEW_N(f->p->scratch, tn_node *, uses);
     for (uint32_t i = 0; i < x->n; i++)
         take(f, m, members[i], last);
-    tn_node *call = tn_node_new(g, owner, at, &tn_op_call, m->n + 1, TN_NEW_N(f->p->scratch, tn_value, uses + 1), last->nout, NULL, last->loc);
+    tn_node *call = tn_node_new(g, owner, at, &tn_op_call, m->n + 1,
+                                TN_NEW_N(f->p->scratch, tn_value, uses + 1), last->nout, NULL, last->loc);
     for (uint16_t k = 0; k < last->nout; k++)
         tn_value_replace(g, (tn_value){last, k}, (tn_value){call, k});
     tn_value *result = TN_NEW_N(f->p->scratch, tn_value, last->nout);

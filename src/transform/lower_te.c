@@ -1,6 +1,6 @@
-/* From a fused group to one TIR function: the operators' tensor expressions in order, inlined as far as that costs no work
- * twice, finished into blocks. Layouts come from the types of the group's parameters and results; inside a group values
- * have none. */
+/* From a fused group to one TIR function: the operators' tensor expressions in order, inlined as far as that
+ * costs no work twice, finished into blocks. Layouts come from the types of the group's parameters and
+ * results; inside a group values have none. */
 #include "ir/eval.h"
 #include "transform/pass.h"
 
@@ -60,7 +60,9 @@ static tn_tensor *scalar(tn_te *te, const tn_node *c)
     const tn_type *t = c->type[0];
     tn_scalar v = tn_scalar_read(t->dtype, c->blob->at);
     tn_tensor *x = tn_te_like(te, "c", t);
-    tn_te_define(te, x, tn_dtype_is_float(t->dtype) ? tn_flt(te->pool, t->dtype, v.f) : tn_int(te->pool, t->dtype, v.i));
+    tn_te_define(te, x,
+                 tn_dtype_is_float(t->dtype) ? tn_flt(te->pool, t->dtype, v.f)
+                                             : tn_int(te->pool, t->dtype, v.i));
     return x;
 }
 
@@ -77,8 +79,8 @@ static tn_status define(tn_te *te, tn_graph *g, const tn_node *n, tn_tensor **of
     return TN_OK;
 }
 
-/* A tensor is inlined if it is defined by a plain expression and either moves data only, or each of its elements is read
- * once. */
+/* A tensor is inlined if it is defined by a plain expression and either moves data only, or each of its
+ * elements is read once. */
 static void inline_all(tn_te *te, const tn_tensor *result, const bool *moves)
 {
     for (tn_tensor *t = te->first; t; t = t->next) {

@@ -28,10 +28,12 @@ TN_WARN_UNUSED tn_status tn_pass_run(tn_pass *p, const tn_pass_info *pass, tn_gr
 
 /* The fused group that a `call` node calls (its `fn` has Primitive=1), or NULL. */
 tn_node *tn_group_fn(const tn_node *call);
-/* TIR of one group: tensor expressions of its operators, everything inlinable inlined, blocks tagged and sourced, layouts
- * of parameters and results from the types. Symbol-dependent dims stay symbolic. */
-TN_WARN_UNUSED tn_status tn_lower_te(tn_pass *p, tn_graph *g, const tn_node *call, const char *name, tn_arena *arena, tn_func **out);
-/* "fused_nn_dense_nn_bias_add_nn_relu": operators in order, cut at 80 characters with a hash; caller makes it unique. */
+/* TIR of one group: tensor expressions of its operators, everything inlinable inlined, blocks tagged and
+ * sourced, layouts of parameters and results from the types. Symbol-dependent dims stay symbolic. */
+TN_WARN_UNUSED tn_status tn_lower_te(tn_pass *p, tn_graph *g, const tn_node *call, const char *name,
+                                     tn_arena *arena, tn_func **out);
+/* "fused_nn_dense_nn_bias_add_nn_relu": operators in order, cut at 80 characters with a hash; caller makes it
+ * unique. */
 const char *tn_group_name(tn_graph *g, const tn_node *call);
 /* Model nodes of the group, "Gemm_0, Relu_1". */
 const char *tn_group_source(tn_graph *g, const tn_node *call);

@@ -1,6 +1,7 @@
-/* Real models from file to numbers, by every way there is: the Relay interpreter, the TIR interpreter at each stage, LLVM
- * and C packages under both executors. All are compared with stored results of another system (tests/onnx/README.md)
- * within RUN_TOLERANCE; packages and the interpreter on flat TIR with each other, bit for bit.
+/* Real models from file to numbers, by every way there is: the Relay interpreter, the TIR interpreter at each
+ * stage, LLVM and C packages under both executors. All are compared with stored results of another system
+ * (tests/onnx/README.md) within RUN_TOLERANCE; packages and the interpreter on flat TIR with each other, bit
+ * for bit.
  *
  * Arguments: beginnings of test names ("super_resolution.packages"); none: all tests. Left out, because they take too
  * long: super_resolution by the interpreter on "tir" (127 s for n = 1) and "tir-scheduled" (66 s), its flat form for
@@ -110,8 +111,13 @@ static void load(loaded *l, const row *r)
         load_shared(l);
     } else {
         l->path = source_path(m, tn_arena_printf(&m->arena, "examples/models/%s.onnx", r->file));
-        l->in = super ? make_picture(m, r->n) : from_npy(m, tn_arena_printf(&m->arena, mnist ? "%s.in" : "%s.x", r->name));
-        tenon_tensor y = from_npy(m, tn_arena_printf(&m->arena, super ? "%s.sample" : mnist ? "%s.out" : "%s.y", r->name));
+        l->in = super ? make_picture(m, r->n)
+                      : from_npy(m, tn_arena_printf(&m->arena, mnist ? "%s.in" : "%s.x", r->name));
+        tenon_tensor y = from_npy(m, tn_arena_printf(&m->arena,
+                                                     super   ? "%s.sample"
+                                                     : mnist ? "%s.out"
+                                                             : "%s.y",
+                                                     r->name));
         values_add(&l->want, &y);
     }
     l->in.name = r->input;
@@ -307,7 +313,8 @@ static void super_flat(void **state)
 static void super_packages(void **state)
 {
     (void)state;
-    const row *const r[] = {row_of("super_resolution.n1"), row_of("super_resolution.n2"), row_of("super_resolution.n7")};
+    const row *const r[] = {row_of("super_resolution.n1"), row_of("super_resolution.n2"),
+                            row_of("super_resolution.n7")};
     by_targets(r, 3, false);
 }
 

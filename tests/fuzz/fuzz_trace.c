@@ -1,5 +1,5 @@
-/* Schedule traces: any text over one function. What is accepted prints, and what is printed replays to the same function; a refused
- * step leaves a function that still verifies. */
+/* Schedule traces: any text over one function. What is accepted prints, and what is printed replays to the
+ * same function; a refused step leaves a function that still verifies. */
 #include "schedule/schedule.h"
 
 #include <stdint.h>

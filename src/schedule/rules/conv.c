@@ -3,12 +3,13 @@
  * channels   the channels of the output are beside each other in memory: vectors of channels, tiles of pixels x vectors
  * pixels     otherwise: vectors of pixels, tiles of channels x vectors
  *
- * In a convolution each step of the reduction loads the vectors of the weight once and broadcasts one element a row. Depthwise
- * and pooling have no reduction over channels: each step loads a vector of the data for each accumulator.
+ * In a convolution each step of the reduction loads the vectors of the weight once and broadcasts one element
+ * a row. Depthwise and pooling have no reduction over channels: each step loads a vector of the data for each
+ * accumulator.
  *
- * The taps that lie outside the image are masked by the block. Rows: the mask bounds the loop over kh. Columns: only the
- * first and last tiles of a row have such taps, so they are peeled off, and there kw and the pixels are unrolled, which
- * makes every mask a constant.
+ * The taps that lie outside the image are masked by the block. Rows: the mask bounds the loop over kh.
+ * Columns: only the first and last tiles of a row have such taps, so they are peeled off, and there kw and
+ * the pixels are unrolled, which makes every mask a constant.
  * A task is a group of rows of one panel of channels, of about 10 us.
  */
 #include "schedule/rules/derive.h"
@@ -81,7 +82,8 @@ static void read_load(const tn_expr *load, void *user)
 {
     reader *r = user;
     conv *c = r->c;
-    const tn_expr *oc = axis(c, r->block, C)->var, *ow = axis(c, r->block, OW)->var, *kw = axis(c, r->block, KW)->var, *rest;
+    const tn_expr *oc = axis(c, r->block, C)->var, *ow = axis(c, r->block, OW)->var,
+                  *kw = axis(c, r->block, KW)->var, *rest;
     const tn_buffer *b = &r->d->s->func->buffer[load->u.load.buffer];
     int64_t before;
     if (load->u.load.n_index != 4)
@@ -161,7 +163,8 @@ static int64_t rows_of_task(const derive *d, const conv *c, int64_t panels)
         work *= c->extent[i] < 0 ? 1 : (double)c->extent[i];
     double rate = d->m->peak_gflops * 1e3 * 4 / c->bytes * c->tile.efficiency; /* operations in a us */
     for (int64_t r = 1; r <= oh; r++)
-        if (oh % r == 0 && work * (double)r <= 2 * TASK_US * rate && n * panels * (oh / r) >= TASKS_A_CORE * (int64_t)d->m->cores)
+        if (oh % r == 0 && work * (double)r <= 2 * TASK_US * rate &&
+            n * panels * (oh / r) >= TASKS_A_CORE * (int64_t)d->m->cores)
             best = r;
     return best;
 }
@@ -210,10 +213,13 @@ static void choose(derive *d, conv *c)
 /* Splits and orders the loops; the tile's three innermost loops are called r (rows), v (vectors), x (lanes). */
 static void tile_loops(derive *d, const conv *c)
 {
-    static const char *const all[AXES] = {"n", "c", "oh", "ow", "ic", "kh", "kw"}, *const window[] = {"n", "c", "oh", "ow", "kh", "kw"};
+    static const char *const all[AXES] = {"n", "c", "oh", "ow", "ic", "kh", "kw"}, *const window[] = {
+                                                                                       "n",  "c",  "oh",
+                                                                                       "ow", "kh", "kw"};
     int64_t vectors = (int64_t)c->tile.nv * c->lanes;
     dv_loops(d, c->block, c->sums_channels ? all : window, c->sums_channels ? AXES : AXES - 1);
-    const char *rows = c->channels ? "wo r = split ow" : "co r = split c", *vector = c->channels ? "co v x = split c" : "wo v x = split ow";
+    const char *rows = c->channels ? "wo r = split ow" : "co r = split c",
+               *vector = c->channels ? "co v x = split c" : "wo v x = split ow";
     dv_do(d, "%s %d %d%s", vector, c->tile.nv, c->lanes, dv_tail(c->extent[c->channels ? C : OW], vectors));
     dv_do(d, "%s %d%s", rows, c->tile.rows, dv_tail(c->extent[c->channels ? OW : C], c->tile.rows));
     const char *reduce = c->sums_channels ? "ic kh kw" : "kh kw";
@@ -264,8 +270,8 @@ static void split_init(derive *d, const conv *c)
     dv_do(d, "unroll r v zr zv");
 }
 
-/* Taps along the row are unrolled where their masks are to become constants, and where neighbouring pixels share the loads
- * of the taps (windows). Where lanes are pixels the masks are vectors. */
+/* Taps along the row are unrolled where their masks are to become constants, and where neighbouring pixels
+ * share the loads of the taps (windows). Where lanes are pixels the masks are vectors. */
 static bool unrolls_taps(const conv *c, bool border)
 {
     return c->extent[KW] > 1 && c->extent[KW] <= 16 && (c->sums_channels ? border && c->channels : c->channels);
@@ -276,7 +282,8 @@ static void unroll_taps(derive *d, const conv *c, const char *suffix)
 {
     const char *kw = dv_text(d, "kw%s", suffix);
     int before = outer_loops(c) + (c->sums_channels ? 2 : 1);
-    dv_do(d, "%s%s %s_ _ _ = loops \"%s%s%s\"", blanks(d, before), kw, c->block_in ? "_ " : "", c->block, *suffix ? "." : "", suffix);
+    dv_do(d, "%s%s %s_ _ _ = loops \"%s%s%s\"", blanks(d, before), kw, c->block_in ? "_ " : "", c->block,
+          *suffix ? "." : "", suffix);
     dv_do(d, "unroll %s", kw);
 }
 
@@ -303,10 +310,12 @@ static void peel_borders(derive *d, const conv *c)
 static void predict(derive *d, const char *name, const conv *c)
 {
     double peak = d->m->peak_gflops * 4 / c->bytes;
-    const char *what = dv_text(d, "rule %s/%s: %d %s x %d vectors of %d, %lld rows a task", name, c->channels ? "channels" : "pixels",
-                               c->tile.rows, c->channels ? "pixels" : "channels", c->tile.nv, c->lanes, (long long)c->rows);
+    const char *what = dv_text(d, "rule %s/%s: %d %s x %d vectors of %d, %lld rows a task", name,
+                               c->channels ? "channels" : "pixels", c->tile.rows,
+                               c->channels ? "pixels" : "channels", c->tile.nv, c->lanes, (long long)c->rows);
     if (c->sums_channels)
-        dv_comment(d, "%s, predicted %.0f GFLOP/s of %.0f, bound: %s", what, peak * c->tile.efficiency, peak, c->tile.bound);
+        dv_comment(d, "%s, predicted %.0f GFLOP/s of %.0f, bound: %s", what, peak * c->tile.efficiency, peak,
+                   c->tile.bound);
     else
         dv_comment(d, "%s, bound: %s", what, c->tile.bound);
 }

@@ -13,7 +13,8 @@ void dv_do(derive *d, const char *fmt, ...) __attribute__((format(printf, 2, 3))
 bool dv_try(derive *d, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* The trace's first line: which rule, what it predicts. */
 void dv_comment(derive *d, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-const char *dv_text(derive *d, const char *fmt, ...) __attribute__((format(printf, 2, 3))); /* in the schedule's arena */
+/* in the schedule's arena */
+const char *dv_text(derive *d, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void dv_refuse(derive *d, tn_verdict v);
 static inline bool dv_ok(const derive *d) { return d->v == TN_DONE; }
 /* Names the loops around a block: words separated by blanks, `_` for those not needed. */
@@ -34,7 +35,8 @@ int rule_n_spatial(const tn_stmt *block);
 /* Every iteration is bound to a loop of its own, all in one perfect nest in order: how te makes blocks. */
 bool rule_plain_nest(tn_stmt *block);
 int64_t rule_extent(const tn_expr *e);                                   /* constant extent, or -1 */
-uint16_t rule_lanes(const tn_machine *m, tn_dtype t);                    /* elements of t in one vector register; 1: no vectors */
+/* elements of t in one vector register; 1: no vectors */
+uint16_t rule_lanes(const tn_machine *m, tn_dtype t);
 /* The buffer a block stores to. */
 const tn_buffer *rule_target(const tn_func *f, const tn_stmt *block);
 /* Factor of the innermost physical axis if that axis belongs to logical dimension `dim`: 0: the whole dimension is
@@ -53,9 +55,11 @@ typedef struct tile {
     double efficiency;        /* of the FMA peak */
     const char *bound;        /* what limits it */
 } tile;
-/* The best register tile for a product of `rows` x `columns` outputs over a reduction of `depth` (-1: not known, many), where
- * panels of columns must be a multiple or a divisor of `panel` (0: free) and rows lie row_bytes apart (0: near each other). */
-tile rule_tile(const tn_machine *m, uint16_t lanes, int64_t rows, int64_t columns, int64_t depth, int64_t panel, int64_t row_bytes);
+/* The best register tile for a product of `rows` x `columns` outputs over a reduction of `depth` (-1: not
+ * known, many), where panels of columns must be a multiple or a divisor of `panel` (0: free) and rows lie
+ * row_bytes apart (0: near each other). */
+tile rule_tile(const tn_machine *m, uint16_t lanes, int64_t rows, int64_t columns, int64_t depth,
+               int64_t panel, int64_t row_bytes);
 
 /* ---- the rules ---- */
 /* Schedules one nest without a reduction; names of its loops begin with prefix. */

@@ -1,8 +1,8 @@
-/* Rule elementwise: each nest without a reduction becomes tasks of about 16 KiB of results whose innermost axis, the one
- * that is contiguous in the result, runs in vectors.
+/* Rule elementwise: each nest without a reduction becomes tasks of about 16 KiB of results whose innermost
+ * axis, the one that is contiguous in the result, runs in vectors.
  *
- * Trailing dimensions that every operand walks alike (or not at all) are one run of memory: they are fused first, so that
- * vectors cross the ends of short rows.
+ * Trailing dimensions that every operand walks alike (or not at all) are one run of memory: they are fused
+ * first, so that vectors cross the ends of short rows.
  */
 #include "schedule/rules/derive.h"
 
@@ -42,7 +42,8 @@ static int iter_of(const run_check *c, const tn_expr *e)
     return -1;
 }
 
-/* A load either walks the dimensions from `first` on like the result does, as its own last ones, or uses none of them. */
+/* A load either walks the dimensions from `first` on like the result does, as its own last ones, or uses none
+ * of them. */
 static bool walks_alike(const run_check *c, const tn_expr *load)
 {
     const tn_buffer *b = &c->f->buffer[load->u.load.buffer];
@@ -90,7 +91,8 @@ static int run_start(nest *x)
 {
     tn_stmt *store = tn_body_only(&x->block->u.block.body);
     const tn_buffer *target = rule_target(x->d->s->func, x->block);
-    if (!store || x->block->u.block.mask || target->layout || (int)store->u.store.n_index != x->n || store->u.store.mask)
+    if (!store || x->block->u.block.mask || target->layout || (int)store->u.store.n_index != x->n ||
+        store->u.store.mask)
         return x->n - 1;
     for (int i = 0; i < x->n; i++)
         if (store->u.store.index[i] != x->block->u.block.iter[i].var)
@@ -131,7 +133,8 @@ static void vectorize_run(nest *x, const char *loop, int64_t extent)
         lanes /= 2;
     bool even = extent >= 0 && extent % (lanes * UNROLL) == 0;
     if (extent < 0 || extent >= 2 * task * lanes) {
-        dv_do(x->d, "%s %s %s %s = split %s %lld %d %lld tail=mask", o, m, u, v, loop, (long long)(task / UNROLL), UNROLL, (long long)lanes);
+        dv_do(x->d, "%s %s %s %s = split %s %lld %d %lld tail=mask", o, m, u, v, loop,
+              (long long)(task / UNROLL), UNROLL, (long long)lanes);
         push_outer(x, o, extent < 0 ? -1 : (extent + task * lanes - 1) / (task * lanes));
         push_outer(x, m, task / UNROLL);
         x->unroll = u;

@@ -80,15 +80,19 @@ static void predict(derive *d, const gemm *g, const tile *t)
     const char *bound = t->bound;
     if (g->rows > 0 && g->columns > 0 && g->k > 0) { /* weights are read once at least */
         double bytes = (double)g->columns * (double)g->k * g->bytes;
-        double rate = bytes <= (double)d->m->l2_bytes ? d->m->l2_gb_s : bytes <= (double)d->m->l3_bytes ? d->m->l3_gb_s : d->m->mem_gb_s;
+        double rate = bytes <= (double)d->m->l2_bytes   ? d->m->l2_gb_s
+                      : bytes <= (double)d->m->l3_bytes ? d->m->l3_gb_s
+                                                        : d->m->mem_gb_s;
         double most = 2.0 * (double)g->rows / g->bytes * rate;
         if (most < speed) {
             speed = most;
-            bound = bytes <= (double)d->m->l2_bytes ? "L2 bandwidth" : bytes <= (double)d->m->l3_bytes ? "L3 bandwidth" : "memory bandwidth";
+            bound = bytes <= (double)d->m->l2_bytes   ? "L2 bandwidth"
+                    : bytes <= (double)d->m->l3_bytes ? "L3 bandwidth"
+                                                      : "memory bandwidth";
         }
     }
-    dv_comment(d, "rule gemm/vector: %d rows x %d vectors of %d, predicted %.0f GFLOP/s of %.0f, bound: %s", t->rows, t->nv,
-               g->lanes, speed, peak, bound);
+    dv_comment(d, "rule gemm/vector: %d rows x %d vectors of %d, predicted %.0f GFLOP/s of %.0f, bound: %s",
+               t->rows, t->nv, g->lanes, speed, peak, bound);
 }
 
 /* Loops that are neither rows, columns nor reduction: each value is another product. */
@@ -142,7 +146,8 @@ tn_verdict rule_gemm(tn_sched *s, const tn_machine *m)
 {
     derive d = {s, m, TN_DONE};
     gemm g = read_gemm(&d, anchor(s->func));
-    tile t = rule_tile(m, g.lanes, g.rows, g.columns, g.k, g.panel > 0 ? g.panel : 0, g.k > 0 ? g.k * (int64_t)g.bytes : 0);
+    tile t = rule_tile(m, g.lanes, g.rows, g.columns, g.k, g.panel > 0 ? g.panel : 0,
+                       g.k > 0 ? g.k * (int64_t)g.bytes : 0);
     predict(&d, &g, &t);
     rule_others(&d, g.block);
     const char *last = rule_epilogue(&d, g.block);

@@ -1,10 +1,10 @@
 /* The model of a register tile: how many cycles one step of the reduction takes.
  *
- * A tile keeps rows x nv accumulators; a step loads nv vectors of weights, broadcasts `rows` elements and issues rows * nv
- * multiply-adds. It takes the longest of: multiply-adds over the ports, loads over the load ports, and the latency of one
- * multiply-add (each accumulator gets one a step). Registers: accumulators, the weights, one broadcast. Weights that do not
- * stay in L1 come from L2 in every tile, and about a quarter of that time is not hidden behind arithmetic (measured: 512^3
- * with 8 and 14 rows).
+ * A tile keeps rows x nv accumulators; a step loads nv vectors of weights, broadcasts `rows` elements and
+ * issues rows * nv multiply-adds. It takes the longest of: multiply-adds over the ports, loads over the load
+ * ports, and the latency of one multiply-add (each accumulator gets one a step). Registers: accumulators, the
+ * weights, one broadcast. Weights that do not stay in L1 come from L2 in every tile, and about a quarter of
+ * that time is not hidden behind arithmetic (measured: 512^3 with 8 and 14 rows).
  */
 #include "schedule/rules/derive.h"
 
@@ -15,8 +15,8 @@ static int64_t ceil_of(int64_t a, int64_t b)
     return (a + b - 1) / b;
 }
 
-/* Cache lines of L1 that rows `row_bytes` apart can hold at once. L1 is indexed inside a page, so it has 4096 / 64 sets; rows
- * whose distance is a large power of two share a few of them. */
+/* Cache lines of L1 that rows `row_bytes` apart can hold at once. L1 is indexed inside a page, so it has 4096
+ * / 64 sets; rows whose distance is a large power of two share a few of them. */
 static int64_t lines_for(const tn_machine *m, int64_t row_bytes)
 {
     int64_t ways = (int64_t)m->l1_bytes / 4096, step = row_bytes / 64 % 64;
@@ -31,13 +31,15 @@ static double step_cycles(const tn_machine *m, int rows, int nv, bool from_l2, i
     double fma = (double)rows * nv / m->fma_ports, load = (double)(rows + nv) / LOADS_A_CYCLE;
     if (rows + nv > lines_for(m, row_bytes))
         load *= 2; /* rows push each other out (measured: 512^3 with 27 rows runs at 65 % instead of 93) */
-    double bytes = nv * m->vector_bits / 8.0, l2 = from_l2 && m->l2_gb_s > 0 ? bytes * m->clock_ghz / m->l2_gb_s / 4 : 0;
+    double bytes = nv * m->vector_bits / 8.0,
+           l2 = from_l2 && m->l2_gb_s > 0 ? bytes * m->clock_ghz / m->l2_gb_s / 4 : 0;
     *bound = fma >= load && fma >= FMA_LATENCY ? "FMA issue" : load > FMA_LATENCY ? "L1 loads" : "FMA latency";
     double most = fma > load ? fma : load;
     return (most > FMA_LATENCY ? most : FMA_LATENCY) + l2;
 }
 
-tile rule_tile(const tn_machine *m, uint16_t lanes, int64_t rows, int64_t columns, int64_t depth, int64_t panel, int64_t row_bytes)
+tile rule_tile(const tn_machine *m, uint16_t lanes, int64_t rows, int64_t columns, int64_t depth,
+               int64_t panel, int64_t row_bytes)
 {
     int regs = (int)m->n_vector_regs;
     tile best = {1, 1, 0, 0, ""};

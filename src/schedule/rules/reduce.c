@@ -1,9 +1,9 @@
-/* Rule reduce: reductions of any shape, alone or in a chain (softmax: maximum, exponentials, sum, quotients), and whatever the
- * more special rules refuse.
+/* Rule reduce: reductions of any shape, alone or in a chain (softmax: maximum, exponentials, sum, quotients),
+ * and whatever the more special rules refuse.
  *
- * Everything that belongs to one row of the first reduction is computed in one task while it is near: the later blocks move
- * into the row. A block that cannot move begins a phase of its own. Within a row each block picks its vectors by what is
- * contiguous in memory:
+ * Everything that belongs to one row of the first reduction is computed in one task while it is near: the
+ * later blocks move into the row. A block that cannot move begins a phase of its own. Within a row each block
+ * picks its vectors by what is contiguous in memory:
  *
  *   a spatial axis   vectors along it, accumulators in registers
  *   a reduction axis partial results for each lane (rfactor), added up at the end of the row
@@ -26,7 +26,8 @@ typedef struct {
     int n_outer;                   /* loops down to it */
     const char *task;
     const char *comment;           /* how the first reduction runs */
-    const char *peel[RULE_MAX_BLOCKS]; /* steps for the end: copies of a loop make boxes that no other step understands */
+    /* steps for the end: copies of a loop make boxes that no other step understands */
+    const char *peel[RULE_MAX_BLOCKS];
     int n_peel;
 } rows;
 
@@ -118,7 +119,12 @@ static void name_inner(rows *w, inner *x, const char *block, const char *prefix)
     int all = tn_stmt_loops(b, TN_MAX_LOOPS, loop), v = vector_iter(d, b);
     const char *name[TN_MAX_LOOPS];
     const tn_stmt *store = b->u.block.body.first;
-    *x = (inner){.block = block, .prefix = prefix, .n = all - w->n_outer, .vector = -1, .dim = -1, .is_reduction = rule_reduces(b)};
+    *x = (inner){.block = block,
+                 .prefix = prefix,
+                 .n = all - w->n_outer,
+                 .vector = -1,
+                 .dim = -1,
+                 .is_reduction = rule_reduces(b)};
     x->lanes = rule_lanes(d->m, rule_target(d->s->func, b)->dtype);
     x->ndim = rule_target(d->s->func, b)->ndim;
     for (int i = 0; i < all; i++) {
@@ -164,7 +170,8 @@ static void vector_loops(rows *w, const char *block, const char *prefix, bool ch
 {
     derive *d = w->d;
     int n = dv_ok(d) ? tn_sched_n_loops(d->s, block) - w->n_outer : 2;
-    dv_do(d, "%s%s%sx = loops \"%s\"", blanks(w, n - 1 - chains), chains ? dv_text(d, "%sv ", prefix) : "", prefix, block);
+    dv_do(d, "%s%s%sx = loops \"%s\"", blanks(w, n - 1 - chains), chains ? dv_text(d, "%sv ", prefix) : "",
+          prefix, block);
     if (chains)
         dv_do(d, "unroll %sv", prefix);
     dv_do(d, "vectorize %sx", prefix);
@@ -208,12 +215,13 @@ static void reduce_beside(rows *w, const inner *x)
     dv_do(d, "vectorize %sx %szx", p, p);
 }
 
-/* Vectors along the reduction axis: each lane keeps a part. Several vectors of parts where the row is long; they are added
- * to one, that goes to memory, and its lanes are added up. */
+/* Vectors along the reduction axis: each lane keeps a part. Several vectors of parts where the row is long;
+ * they are added to one, that goes to memory, and its lanes are added up. */
 static void reduce_along(rows *w, const inner *x)
 {
     derive *d = w->d;
-    const char *p = x->prefix, *b = x->block, *part = dv_text(d, "%s.rf", b), *last = part, *turns = dv_text(d, "%sp", p);
+    const char *p = x->prefix, *b = x->block, *part = dv_text(d, "%s.rf", b), *last = part,
+               *turns = dv_text(d, "%sp", p);
     int64_t e = x->extent[x->vector];
     int chains = e < 0 || e >= 2 * CHAINS * x->lanes ? CHAINS : 1, wide = chains * x->lanes;
     const char *along = x->name[x->vector], *first = NULL, *lanes = dv_text(d, "%sl", p);
@@ -339,7 +347,8 @@ static void make_rows(rows *w, const char *block)
     dv_loops(d, block, name, all);
     const char *inside = "";
     if (v >= 0 && v < n) {
-        int64_t vectors = e[v] < 0 ? CHAINS : (e[v] + lanes - 1) / lanes, wide = (vectors < CHAINS ? vectors : CHAINS) * lanes;
+        int64_t vectors = e[v] < 0 ? CHAINS : (e[v] + lanes - 1) / lanes,
+                wide = (vectors < CHAINS ? vectors : CHAINS) * lanes;
         dv_do(d, "%svo %svt = split %s %lld%s", w->prefix, w->prefix, name[v], (long long)wide, dv_tail(e[v], wide));
         e[v] = e[v] < 0 ? -1 : (e[v] + wide - 1) / wide;
         name[v] = dv_text(d, "%svo", w->prefix);
@@ -392,8 +401,8 @@ static int phase(derive *d, int number, int n, const char *const block[], const 
     return moved;
 }
 
-/* A reduction to one element has no rows: its longest loop is cut into parts, whose results are the rows of a block before it.
- * NULL: too little to do, or symbolic; it stays as it is, one task. */
+/* A reduction to one element has no rows: its longest loop is cut into parts, whose results are the rows of a
+ * block before it. NULL: too little to do, or symbolic; it stays as it is, one task. */
 static const char *cut_into_rows(derive *d, const char *block, const char *prefix)
 {
     tn_stmt *b = tn_func_block(d->s->func, block);

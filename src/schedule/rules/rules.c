@@ -1,5 +1,5 @@
-/* The table of built-in rules and their choice: the first that matches and is not refused. Each attempt works on a fresh
- * schedule, so a refused one leaves nothing behind. */
+/* The table of built-in rules and their choice: the first that matches and is not refused. Each attempt works
+ * on a fresh schedule, so a refused one leaves nothing behind. */
 #include "schedule/rules/derive.h"
 
 static bool always(const tn_func *f, const tn_machine *m)
@@ -20,9 +20,12 @@ static tn_verdict serial(tn_sched *s, const tn_machine *m)
 const tn_rule_info tn_rule_infos[] = {
     {"gemm",        "matrix products: tiles of rows x vectors in registers", rule_gemm_matches, rule_gemm},
     {"conv",        "convolutions: tiles of pixels x vectors in registers", rule_conv_matches, rule_conv},
-    {"window",      "depthwise convolutions and pooling: tiles of pixels in registers", rule_window_matches, rule_window},
-    {"elementwise", "no reduction: tasks of vectors along contiguous memory", rule_elementwise_matches, rule_elementwise},
-    {"reduce",      "any reduction: rows as tasks, what follows a row computed while it is near", rule_reduce_matches, rule_reduce},
+    {"window",      "depthwise convolutions, pooling: tiles of pixels in registers",
+     rule_window_matches, rule_window},
+    {"elementwise", "no reduction: tasks of vectors along contiguous memory",
+     rule_elementwise_matches, rule_elementwise},
+    {"reduce",      "any reduction: rows as tasks, what follows a row computed while it is near",
+     rule_reduce_matches, rule_reduce},
     {"serial",      "the function as it is", always, serial},
 };
 /* clang-format on */
