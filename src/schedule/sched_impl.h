@@ -33,6 +33,7 @@ bool tn_loop_feeds(tn_sched *s, const tn_stmt *loop, const tn_stmt *block, enum 
 /* Adds `iter.var < iter.extent` to the block's mask for every iteration whose value is not proved below its extent. */
 void tn_block_guard_domain(tn_sched *s, tn_stmt *block);
 void tn_block_add_mask(tn_sched *s, tn_stmt *block, const tn_expr *cond);
+void tn_block_require(tn_sched *s, tn_stmt *block, const tn_expr *cond); /* the same, unless it is a term already */
 
 /* The outermost loop (or the block itself) of the perfect nest around block, inside `home` (NULL: the function). */
 tn_stmt *tn_nest_top(tn_stmt *block, const tn_stmt *home);
@@ -76,6 +77,9 @@ bool tn_turn_box(tn_sched *s, const tn_stmt *home, uint32_t buffer, tn_box *out)
 tn_verdict tn_turns_independent(tn_sched *s, tn_stmt *loop);
 /* The terms of block's mask that are not over its iterations alone: conditions that splits put on loops. At most max; -1:
  * more. */
+enum { TN_MAX_TERMS = 16 };
 int tn_loop_terms(const tn_stmt *block, int max, const tn_expr *out[]);
+/* Block `to`, made beside `from`, keeps to those of them that are on spatial loops (old variables become fresh ones). */
+void tn_take_loop_terms(tn_sched *s, const tn_stmt *from, tn_stmt *to, int n, const tn_expr *const old[], const tn_expr *const fresh[]);
 
 #endif
