@@ -1,116 +1,195 @@
-/* Step reverse_compute_at: a consumer block moves under a loop of its producer and computes there just the
- * region that one iteration of that loop produces. The region must be a box that the producer's iterations
- * tile exactly. */
+/* Step reverse_compute_at: a consumer block moves under a loop of its producers and computes there just the region that one
+ * turn of that loop produces. The region must be a box that the producers' iterations tile exactly, and every read of the
+ * consumer must be indexed by its own iterations, so that the box says how far each of them runs. */
 #include "schedule/sched_impl.h"
 
+enum { MAX_WRITERS = 4, MAX_SOURCES = 4, MAX_DIMS = 16 };
+
+typedef struct { const tn_expr *lo, *extent; } span; /* of one dimension in one turn of the loop */
+
+/* A buffer that the consumer reads and that is made under the loop. */
 typedef struct {
-    const tn_expr *lo, *extent;   /* region of one producer dimension inside the loop */
-} span;
+    uint32_t buffer, ndim;
+    tn_stmt *writer[MAX_WRITERS];  /* blocks under the loop that store to it, the last one finishes it */
+    int n_writer;
+    bool outside;                  /* others store to it elsewhere */
+    span dim[MAX_DIMS];
+} source;
 
 typedef struct {
-    tn_stmt *consumer, *producer, *loop;
-    uint32_t buffer;              /* what the consumer reads of the producer */
-    uint32_t ndim;
-    span dim[16];
-    int iter_dim[TN_MAX_LOOPS];   /* consumer iteration -> producer dimension, or -1: full extent */
+    tn_sched *s;
+    tn_stmt *consumer, *loop;
+    source src[MAX_SOURCES];
+    int n_src;
+    const span *iter[TN_MAX_LOOPS]; /* how far each of the consumer's iterations runs; NULL: over its whole domain */
 } move;
 
-/* Finds the block under `loop` whose buffer the consumer reads. */
-static tn_verdict find_producer(tn_sched *s, move *m)
+static tn_stmt *finisher(const source *x)
+{
+    return x->writer[x->n_writer - 1];
+}
+
+static bool reads(tn_sched *s, const tn_stmt *block, uint32_t buffer)
+{
+    tn_stmt *reader[64];
+    int n = tn_blocks_accessing(&s->func->body, buffer, false, 64, reader);
+    bool found = false;
+    for (int i = 0; i < n && i < 64; i++)
+        found |= reader[i] == block;
+    return found;
+}
+
+/* A writer that is not under the loop must have run before the loop's nest. */
+static bool runs_before(tn_stmt *writer, tn_stmt *loop)
+{
+    const tn_stmt *top = tn_top_of(loop), *at = tn_top_of(writer);
+    if (at == top)
+        return false;
+    for (; at; at = at->next)
+        if (at == top)
+            return true;
+    return false;
+}
+
+static tn_verdict find_writers(move *m, uint32_t buffer)
 {
     tn_stmt *writer[64];
-    for (uint32_t b = 0; b < s->func->n_buffer; b++) {
-        tn_stmt *reader[64];
-        int nr = tn_blocks_accessing(&s->func->body, b, false, 64, reader), reads = 0;
-        for (int i = 0; i < nr && i < 64; i++)
-            reads |= reader[i] == m->consumer;
-        if (!reads)
-            continue;
-        int nw = tn_blocks_accessing(&s->func->body, b, true, 64, writer);
-        for (int i = 0; i < nw && i < 64; i++) {
-            if (tn_stmt_inside(writer[i], m->loop)) {
-                m->producer = writer[i];  /* the last writer wins: an init block comes before its update */
-                m->buffer = b;
-            } else if (writer[i] != m->consumer && !tn_stmt_inside(m->loop, writer[i])) {
-                /* a full producer elsewhere: it must run before the loop's nest */
-                const tn_stmt *top = m->loop, *wtop = writer[i];
-                while (tn_stmt_parent(top))
-                    top = tn_stmt_parent(top);
-                while (tn_stmt_parent(wtop))
-                    wtop = tn_stmt_parent(wtop);
-                bool before = false;
-                for (const tn_stmt *x = wtop; x; x = x->next)
-                    before |= x == top;
-                if (!before || wtop == top)
-                    return TN_REJECT_DEPEND;
-            }
+    source x = {.buffer = buffer};
+    int n = tn_blocks_accessing(&m->s->func->body, buffer, true, 64, writer);
+    for (int i = 0; i < n; i++) {
+        if (i == 64)
+            return TN_REJECT_REGION;
+        if (tn_stmt_inside(writer[i], m->loop)) {
+            if (x.n_writer == MAX_WRITERS)
+                return TN_REJECT_REGION;
+            x.writer[x.n_writer++] = writer[i];
+        } else if (writer[i] != m->consumer) {
+            x.outside = true;
+            if (!runs_before(writer[i], m->loop))
+                return TN_REJECT_DEPEND;
         }
     }
-    return m->producer ? TN_DONE : TN_REJECT_NAME;
-}
-
-/* The region of the buffer produced inside the loop, per dimension, and that it is tiled exactly. */
-static tn_verdict find_region(tn_sched *s, move *m)
-{
-    tn_pool *p = s->func->pool;
-    const tn_stmt *store = m->producer->u.block.body.first;
-    if (!store || store->kind != TN_S_STORE || store->u.store.buffer != m->buffer || store->u.store.n_index > 16)
+    if (x.n_writer && m->n_src == MAX_SOURCES)
         return TN_REJECT_REGION;
-    m->ndim = store->u.store.n_index;
-    const tn_expr *box = tn_idx(p, 1), *iterations = box;
-    for (uint32_t d = 0; d < m->ndim; d++) {
-        const tn_expr *e = tn_block_over_loops(s, m->producer, store->u.store.index[d]);
-        if (!tn_region_1d(s, m->loop, m->producer, e, &m->dim[d].lo, &m->dim[d].extent))
-            return TN_REJECT_REGION;
-        box = tn_mul(p, box, m->dim[d].extent);
-    }
-    const tn_stmt *inner[TN_MAX_LOOPS];
-    int k = tn_loops_between(m->loop, m->producer, TN_MAX_LOOPS, inner);
-    for (int i = 0; i < k; i++)
-        if (tn_loop_feeds(s, inner[i], m->producer, TN_ITER_SPATIAL))
-            iterations = tn_mul(p, iterations, inner[i]->u.loop.extent);
-    for (const tn_stmt *l = m->loop; l; l = tn_stmt_parent(l))
-        if (l->kind == TN_S_FOR && tn_loop_feeds(s, l, m->producer, TN_ITER_REDUCE))
-            return TN_REJECT_REDUCE;
-    return tn_equal(p, NULL, box, iterations) ? TN_DONE : TN_REJECT_REGION;
+    if (x.n_writer)
+        m->src[m->n_src++] = x;
+    return TN_DONE;
 }
 
-enum { MAX_TERMS = 16 };
-
-/* Conditions on loops that the producer is under hold for its consumer too; on loops inside of `loop` they
- * would make the region no box. */
-static tn_verdict find_terms(const move *m, int *out_n, const tn_expr *out[MAX_TERMS])
+static tn_verdict find_sources(move *m)
 {
-    *out_n = tn_loop_terms(m->producer, MAX_TERMS, out);
-    for (int i = 0; i < *out_n; i++)
-        for (const tn_stmt *l = tn_stmt_parent(m->producer); l && l != m->loop; l = tn_stmt_parent(l))
-            if (l->kind == TN_S_FOR && tn_uses(out[i], l->u.loop.var))
-                return TN_REJECT_MASK;
-    return *out_n < 0 ? TN_REJECT_MASK : TN_DONE;
+    for (uint32_t b = 0; b < m->s->func->n_buffer; b++) {
+        if (b == tn_block_target(m->consumer) || !reads(m->s, m->consumer, b))
+            continue; /* what it adds to itself has no other producer */
+        tn_verdict v = find_writers(m, b);
+        if (v != TN_DONE)
+            return v;
+    }
+    return m->n_src ? TN_DONE : TN_REJECT_NAME;
 }
 
-typedef struct { move *m; bool ok, seen; } match;
+/* ---- regions ---- */
 
-/* Every read of the buffer must be indexed by the consumer's own iterations (or 0 where the extent is 1), alike. */
+/* The box that a writer stores to in one turn of `loop` (NULL: of the function). */
+static bool box_of(tn_sched *s, const tn_stmt *loop, const tn_stmt *writer, uint32_t buffer, uint32_t *out_ndim, span out[MAX_DIMS])
+{
+    const tn_stmt *store = writer->u.block.body.first;
+    if (!store || store->kind != TN_S_STORE || store->u.store.buffer != buffer || store->u.store.n_index > MAX_DIMS)
+        return false;
+    *out_ndim = store->u.store.n_index;
+    for (uint32_t d = 0; d < *out_ndim; d++) {
+        const tn_expr *e = tn_block_over_loops(s, writer, store->u.store.index[d]);
+        if (!tn_region_1d(s, loop, writer, e, &out[d].lo, &out[d].extent))
+            return false;
+    }
+    return true;
+}
+
+/* Does the finishing writer alone store to the whole buffer, over all loops around it? */
+static bool covers_all(tn_sched *s, const source *x)
+{
+    span all[MAX_DIMS];
+    uint32_t n;
+    tn_pool *p = s->func->pool;
+    if (!box_of(s, NULL, finisher(x), x->buffer, &n, all))
+        return false;
+    for (uint32_t d = 0; d < n; d++)
+        if (!tn_is_value(all[d].lo, 0) || tn_prove(p, NULL, tn_le(p, s->func->buffer[x->buffer].dim[d], all[d].extent)) != 1)
+            return false;
+    return true;
+}
+
+static bool same_span(tn_pool *p, const span *a, const span *b)
+{
+    return tn_equal(p, NULL, a->lo, b->lo) && tn_equal(p, NULL, a->extent, b->extent);
+}
+
+/* Turns of the spatial loops between `loop` and the writer. */
+static const tn_expr *turns_inside(tn_sched *s, const tn_stmt *loop, const tn_stmt *writer)
+{
+    const tn_stmt *inner[TN_MAX_LOOPS];
+    const tn_expr *turns = tn_idx(s->func->pool, 1);
+    int n = tn_loops_between(loop, writer, TN_MAX_LOOPS, inner);
+    for (int i = 0; i < n; i++)
+        if (tn_loop_feeds(s, inner[i], writer, TN_ITER_SPATIAL))
+            turns = tn_mul(s->func->pool, turns, inner[i]->u.loop.extent);
+    return turns;
+}
+
+/* The region produced in one turn: the same for all writers, tiled exactly by the last, which is done by then. */
+static tn_verdict find_region(const move *m, source *x)
+{
+    tn_sched *s = m->s;
+    tn_pool *p = s->func->pool;
+    const tn_expr *box = tn_idx(p, 1);
+    if (!box_of(s, m->loop, finisher(x), x->buffer, &x->ndim, x->dim) || (x->outside && !covers_all(s, x)))
+        return TN_REJECT_REGION;
+    for (int i = 0; i + 1 < x->n_writer; i++) {
+        span other[MAX_DIMS];
+        uint32_t n;
+        if (!box_of(s, m->loop, x->writer[i], x->buffer, &n, other))
+            return TN_REJECT_REGION;
+        for (uint32_t d = 0; d < n; d++)
+            if (!same_span(p, &other[d], &x->dim[d]))
+                return TN_REJECT_REGION;
+    }
+    for (uint32_t d = 0; d < x->ndim; d++)
+        box = tn_mul(p, box, x->dim[d].extent);
+    for (const tn_stmt *l = m->loop; l; l = tn_stmt_parent(l))
+        if (l->kind == TN_S_FOR && tn_loop_feeds(s, l, finisher(x), TN_ITER_REDUCE))
+            return TN_REJECT_REDUCE;
+    return tn_equal(p, NULL, box, turns_inside(s, m->loop, finisher(x))) ? TN_DONE : TN_REJECT_REGION;
+}
+
+/* ---- the consumer ---- */
+
+typedef struct { move *m; const source *x; bool ok; } match;
+
+static int own_iteration(const tn_stmt *b, const tn_expr *e)
+{
+    for (uint32_t i = 0; i < b->u.block.n_iter; i++)
+        if (b->u.block.iter[i].var == e)
+            return (int)i;
+    return -1;
+}
+
+/* Each index of a read is an iteration of the consumer's own (or 0 where the region has one cell). */
 static bool match_load(const tn_expr *e, void *user)
 {
     match *w = user;
-    if (e->kind != TN_E_LOAD || e->u.load.buffer != w->m->buffer)
+    move *m = w->m;
+    if (e->kind != TN_E_LOAD || e->u.load.buffer != w->x->buffer)
         return true;
-    for (uint32_t d = 0; d < e->u.load.n_index; d++) {
-        int found = -1;
-        for (uint32_t i = 0; i < w->m->consumer->u.block.n_iter; i++)
-            if (w->m->consumer->u.block.iter[i].var == e->src[d])
-                found = (int)i;
-        if (found < 0) {
-            w->ok &= tn_is_value(e->src[d], 0) && tn_is_value(w->m->dim[d].extent, 1);
-            continue;
+    for (uint32_t d = 0; d < e->u.load.n_index && w->ok; d++) {
+        int i = own_iteration(m->consumer, e->src[d]);
+        if (i < 0) {
+            w->ok = tn_is_value(e->src[d], 0) && tn_is_value(w->x->dim[d].extent, 1);
+        } else if (m->iter[i]) {
+            w->ok = same_span(m->s->func->pool, m->iter[i], &w->x->dim[d]);
+        } else {
+            m->iter[i] = &w->x->dim[d];
         }
-        w->ok &= w->m->iter_dim[found] == -1 || w->m->iter_dim[found] == (int)d;
-        w->ok &= !w->seen || w->m->iter_dim[found] == (int)d;
-        w->m->iter_dim[found] = (int)d;
     }
-    w->seen = true;
     return w->ok;
 }
 
@@ -121,13 +200,31 @@ static const tn_expr *match_expr(const tn_expr *e, void *user)
     return e;
 }
 
-/* A consumer can be moved if each of its iterations is bound to a loop of its own, in one perfect nest. */
-static tn_verdict check_consumer(tn_sched *s, move *m, tn_stmt **out_top)
+static tn_verdict match_reads(move *m)
 {
-    tn_stmt *b = m->consumer, *loop[TN_MAX_LOOPS];
+    for (int k = 0; k < m->n_src; k++) {
+        match w = {m, &m->src[k], true};
+        for (tn_stmt *x = m->consumer->u.block.body.first; x; x = x->next)
+            tn_stmt_exprs(x, match_expr, &w);
+        for (tn_stmt *x = m->consumer->u.block.init.first; x; x = x->next)
+            tn_stmt_exprs(x, match_expr, &w);
+        if (!w.ok)
+            return TN_REJECT_REGION;
+    }
+    return TN_DONE;
+}
+
+/* It can be moved if each of its iterations is bound to a loop of its own, in one perfect nest, and it is all that stores to
+ * its target. */
+static tn_verdict check_consumer(const move *m, tn_stmt **out_top)
+{
+    tn_stmt *b = m->consumer, *loop[TN_MAX_LOOPS], *writer[2];
     int n = tn_stmt_loops(b, TN_MAX_LOOPS, loop);
     if (n != (int)b->u.block.n_iter)
         return TN_REJECT_NEST;
+    int64_t target = tn_block_target(b);
+    if (target < 0 || tn_blocks_accessing(&m->s->func->body, (uint32_t)target, true, 2, writer) != 1)
+        return TN_REJECT_REDUCE; /* its init would stay behind */
     for (int i = 0; i < n; i++) {
         const tn_stmt *child = i + 1 < n ? loop[i + 1] : b;
         if (tn_body_only(&loop[i]->u.loop.body) != child || loop[i]->u.loop.kind != TN_LOOP_SERIAL)
@@ -136,16 +233,28 @@ static tn_verdict check_consumer(tn_sched *s, move *m, tn_stmt **out_top)
             return TN_REJECT_NEST;
     }
     *out_top = n ? loop[0] : b;
-    for (uint32_t i = 0; i < b->u.block.n_iter; i++)
-        m->iter_dim[i] = -1;
-    match w = {m, true, false};
-    for (tn_stmt *x = b->u.block.body.first; x; x = x->next)
-        tn_stmt_exprs(x, match_expr, &w);
-    for (tn_stmt *x = b->u.block.init.first; x; x = x->next)
-        tn_stmt_exprs(x, match_expr, &w);
-    (void)s;
-    return w.ok && w.seen ? TN_DONE : TN_REJECT_REGION;
+    return TN_DONE;
 }
+
+/* Conditions on loops that a producer is under hold for its consumer too; on loops inside of `loop` they would make the
+ * region no box. */
+static tn_verdict check_terms(const move *m)
+{
+    const tn_expr *term[TN_MAX_TERMS];
+    for (int k = 0; k < m->n_src; k++) {
+        const tn_stmt *producer = finisher(&m->src[k]);
+        int n = tn_loop_terms(producer, TN_MAX_TERMS, term);
+        for (int i = 0; i < n; i++)
+            for (const tn_stmt *l = tn_stmt_parent(producer); l && l != m->loop; l = tn_stmt_parent(l))
+                if (l->kind == TN_S_FOR && tn_uses(term[i], l->u.loop.var))
+                    return TN_REJECT_MASK;
+        if (n < 0)
+            return TN_REJECT_MASK;
+    }
+    return TN_DONE;
+}
+
+/* ---- the step ---- */
 
 /* What b stores to must be declared before b's new place. */
 static void declare_before(tn_sched *s, tn_stmt *b, tn_stmt *place)
@@ -158,42 +267,48 @@ static void declare_before(tn_sched *s, tn_stmt *b, tn_stmt *place)
     tn_body_insert(&s->func->body, place, decl);
 }
 
+static void put_under(move *m, tn_stmt *top)
+{
+    tn_pool *p = m->s->func->pool;
+    tn_stmt *b = m->consumer, *loop[TN_MAX_LOOPS];
+    int n = tn_stmt_loops(b, TN_MAX_LOOPS, loop);
+    declare_before(m->s, b, tn_top_of(m->loop));
+    tn_stmt_remove(top);
+    tn_body_append(&m->loop->u.loop.body, top);
+    for (int i = 0; i < n; i++) {
+        if (!m->iter[i])
+            continue;
+        loop[i]->u.loop.extent = m->iter[i]->extent;
+        b->u.block.iter[i].value = tn_add(p, m->iter[i]->lo, loop[i]->u.loop.var);
+    }
+    for (int k = 0; k < m->n_src; k++) {
+        const tn_expr *term[TN_MAX_TERMS];
+        int n_term = tn_loop_terms(finisher(&m->src[k]), TN_MAX_TERMS, term);
+        for (int i = 0; i < n_term; i++)
+            tn_block_require(m->s, b, term[i]);
+    }
+    tn_block_guard_domain(m->s, b);
+}
+
 tn_verdict tn_do_reverse_compute_at(tn_sched *s, tn_step *t)
 {
     tn_func *f = s->func;
-    tn_pool *p = f->pool;
-    move m = {.consumer = t->arg[0].s ? tn_func_block(f, t->arg[0].s) : NULL, .loop = tn_sched_loop(s, t->in[0])};
+    move m = {.s = s, .consumer = t->arg[0].s ? tn_func_block(f, t->arg[0].s) : NULL, .loop = tn_sched_loop(s, t->in[0])};
     if (!m.consumer)
         return TN_REJECT_NAME;
-    if (tn_stmt_inside(m.consumer, m.loop) || m.loop->u.loop.kind == TN_LOOP_VECTOR)
+    if (tn_stmt_inside(m.consumer, m.loop) || m.loop->u.loop.kind == TN_LOOP_VECTOR || m.consumer->u.block.n_iter > TN_MAX_LOOPS)
         return TN_REJECT_LOOP;
     tn_stmt *top;
-    tn_verdict v = find_producer(s, &m);
+    tn_verdict v = find_sources(&m);
+    for (int k = 0; k < m.n_src && v == TN_DONE; k++)
+        v = find_region(&m, &m.src[k]);
     if (v == TN_DONE)
-        v = find_region(s, &m);
+        v = check_consumer(&m, &top);
     if (v == TN_DONE)
-        v = check_consumer(s, &m, &top);
-    const tn_expr *term[MAX_TERMS];
-    int n_term = 0;
+        v = match_reads(&m);
     if (v == TN_DONE)
-        v = find_terms(&m, &n_term, term);
-    if (v != TN_DONE)
-        return v;
-
-    tn_stmt *b = m.consumer, *loop[TN_MAX_LOOPS];
-    int n = tn_stmt_loops(b, TN_MAX_LOOPS, loop);
-    declare_before(s, b, tn_top_of(m.loop));
-    tn_stmt_remove(top);
-    tn_body_append(&m.loop->u.loop.body, top);
-    for (int i = 0; i < n; i++) {
-        if (m.iter_dim[i] < 0)
-            continue;
-        const span *r = &m.dim[m.iter_dim[i]];
-        loop[i]->u.loop.extent = r->extent;
-        b->u.block.iter[i].value = tn_add(p, r->lo, loop[i]->u.loop.var);
-    }
-    for (int i = 0; i < n_term; i++)
-        tn_block_add_mask(s, b, term[i]);
-    tn_block_guard_domain(s, b);
-    return TN_DONE;
+        v = check_terms(&m);
+    if (v == TN_DONE)
+        put_under(&m, top);
+    return v;
 }

@@ -63,6 +63,15 @@ static void remove_nest(tn_sched *s, tn_stmt *x)
     }
 }
 
+static bool own_variables(const tn_expr *e, void *user)
+{
+    const tn_stmt *b = user;
+    bool own = e->kind != TN_E_VAR;
+    for (uint32_t i = 0; i < b->u.block.n_iter; i++)
+        own |= b->u.block.iter[i].var == e;
+    return own;
+}
+
 /* One plain store to all cells, indexed by its own iteration variables in some order, no reduction, no mask. */
 static tn_verdict inlinable(tn_sched *s, const tn_stmt *b)
 {
@@ -75,6 +84,8 @@ static tn_verdict inlinable(tn_sched *s, const tn_stmt *b)
     const tn_buffer *buf = &s->func->buffer[store->u.store.buffer];
     if (buf->param >= 0)
         return TN_REJECT_SCOPE;
+    if (!tn_each(store->u.store.value, own_variables, (void *)b))
+        return TN_REJECT_LOOP; /* reads by its place among loops (set_scope wrote it so) */
     for (uint32_t d = 0; d < store->u.store.n_index; d++) {
         const tn_expr *x = store->u.store.index[d];
         bool own = false;
@@ -84,6 +95,13 @@ static tn_verdict inlinable(tn_sched *s, const tn_stmt *b)
             own &= store->u.store.index[k] != x;
         if (!own && !(tn_is_value(x, 0) && tn_is_value(buf->dim[d], 1)))
             return TN_REJECT_REGION;
+    }
+    for (uint32_t i = 0; i < b->u.block.n_iter; i++) {
+        bool indexes = false;
+        for (uint32_t d = 0; d < store->u.store.n_index; d++)
+            indexes |= store->u.store.index[d] == b->u.block.iter[i].var;
+        if (!indexes && tn_uses(store->u.store.value, b->u.block.iter[i].var))
+            return TN_REJECT_REGION; /* the readers' indices do not tell it */
     }
     return TN_DONE;
 }

@@ -73,7 +73,8 @@ static bool guarded_by_domain(const tail *t, const tn_stmt *block)
 static void check_tail(tn_stmt *block, void *user)
 {
     tail *t = user;
-    if (block->u.block.init.first && tn_loop_feeds(t->s, t->loop, block, TN_ITER_SPATIAL))
+    bool reduces = tn_loop_feeds(t->s, t->loop, block, TN_ITER_REDUCE) && !tn_loop_feeds(t->s, t->loop, block, TN_ITER_SPATIAL);
+    if (block->u.block.init.first && !reduces) /* beyond the end of a reduction its iterations are not 0 */
         t->legal &= guarded_by_domain(t, block);
 }
 
@@ -156,6 +157,21 @@ tn_verdict tn_do_split(tn_sched *s, tn_step *t)
     return TN_DONE;
 }
 
+typedef struct { tn_sched *s; const tn_step *t; bool mixed; } mix;
+
+/* Every loop feeds spatial iterations alone or reduce iterations alone: an init would not come first otherwise. */
+static void look_for_mix(tn_stmt *block, void *user)
+{
+    mix *m = user;
+    bool spatial = false, reduce = false;
+    for (int i = 0; i < m->t->nin; i++) {
+        const tn_stmt *l = tn_sched_loop(m->s, m->t->in[i]);
+        spatial |= tn_loop_feeds(m->s, l, block, TN_ITER_SPATIAL);
+        reduce |= tn_loop_feeds(m->s, l, block, TN_ITER_REDUCE);
+    }
+    m->mixed |= spatial && reduce;
+}
+
 tn_verdict tn_do_fuse(tn_sched *s, tn_step *t)
 {
     tn_func *f = s->func;
@@ -172,6 +188,10 @@ tn_verdict tn_do_fuse(tn_sched *s, tn_step *t)
                 return TN_REJECT_NEST;
         in = l;
     }
+    mix m = {s, t, false};
+    tn_each_block(in, look_for_mix, &m);
+    if (m.mixed)
+        return TN_REJECT_REDUCE;
     char name[64] = "";
     const tn_expr *extent = tn_idx(p, 1);
     for (int i = 0; i < t->nin; i++) {

@@ -141,6 +141,12 @@ static bool mask_has(const tn_expr *m, const tn_expr *cond)
     return false;
 }
 
+void tn_block_require(tn_sched *s, tn_stmt *block, const tn_expr *cond)
+{
+    if (!mask_has(block->u.block.mask, cond))
+        tn_block_add_mask(s, block, cond);
+}
+
 void tn_block_guard_domain(tn_sched *s, tn_stmt *block)
 {
     tn_pool *p = s->func->pool;
@@ -154,9 +160,7 @@ void tn_block_guard_domain(tn_sched *s, tn_stmt *block)
         const tn_expr *value = tn_simplify(p, &facts, it->value);
         if (tn_prove(p, &facts, tn_lt(p, value, it->extent)) == 1)
             continue;
-        const tn_expr *cond = tn_lt(p, it->var, it->extent);
-        if (!mask_has(block->u.block.mask, cond))
-            tn_block_add_mask(s, block, cond);
+        tn_block_require(s, block, tn_lt(p, it->var, it->extent));
     }
     tn_facts_deinit(&facts);
 }
@@ -218,11 +222,64 @@ tn_stmt *tn_nest_top(tn_stmt *block, const tn_stmt *home)
     return top;
 }
 
+static bool own_variable(const tn_stmt *block, const tn_expr *e)
+{
+    for (uint32_t i = 0; i < block->u.block.n_iter; i++)
+        if (block->u.block.iter[i].var == e)
+            return true;
+    return false;
+}
+
+static bool only_own(const tn_expr *e, void *user)
+{
+    return e->kind != TN_E_VAR || own_variable(user, e);
+}
+
+int tn_loop_terms(const tn_stmt *block, int max, const tn_expr *out[])
+{
+    const tn_expr *todo[64];
+    int n = 0, k = 0;
+    if (block->u.block.mask)
+        todo[n++] = block->u.block.mask;
+    while (n > 0) {
+        const tn_expr *e = todo[--n];
+        if (e->kind == TN_E_AND && n + 2 <= 64) {
+            todo[n++] = e->src[0];
+            todo[n++] = e->src[1];
+        } else if (!tn_each(e, only_own, (void *)block)) {
+            if (k == max)
+                return -1;
+            out[k++] = e;
+        }
+    }
+    return k;
+}
+
+void tn_take_loop_terms(tn_sched *s, const tn_stmt *from, tn_stmt *to, int n, const tn_expr *const old[], const tn_expr *const fresh[])
+{
+    const tn_expr *term[TN_MAX_TERMS];
+    int k = tn_loop_terms(from, TN_MAX_TERMS, term);
+    TN_ASSERT(k >= 0); /* refused before */
+    for (int i = 0; i < k; i++) {
+        bool reduce = false;
+        for (const tn_stmt *l = tn_stmt_parent(from); l; l = tn_stmt_parent(l))
+            reduce |= l->kind == TN_S_FOR && tn_uses(term[i], l->u.loop.var) && tn_loop_feeds(s, l, from, TN_ITER_REDUCE);
+        for (uint32_t j = 0; j < from->u.block.n_iter; j++)
+            reduce |= tn_uses(term[i], from->u.block.iter[j].var);
+        if (!reduce)
+            tn_block_add_mask(s, to, tn_subst(s->func->pool, term[i], n, old, fresh));
+    }
+}
+
 bool tn_twin_legal(tn_sched *s, tn_stmt *block, const tn_stmt *home, const tn_stmt *skip)
 {
     const tn_stmt *top = tn_nest_top(block, home);
-    if (block->u.block.n_iter > TN_MAX_LOOPS)
+    const tn_expr *term[TN_MAX_TERMS];
+    if (block->u.block.n_iter > TN_MAX_LOOPS || tn_loop_terms(block, TN_MAX_TERMS, term) < 0)
         return false;
+    for (const tn_stmt *l = tn_stmt_parent(top); l; l = tn_stmt_parent(l))
+        if (l->kind == TN_S_FOR && tn_loop_feeds(s, l, block, TN_ITER_REDUCE))
+            return false; /* its result is not whole before that loop ends */
     for (const tn_stmt *l = block; l != top;) {
         l = tn_stmt_parent(l);
         bool spatial = tn_loop_feeds(s, l, block, TN_ITER_SPATIAL), reduce = tn_loop_feeds(s, l, block, TN_ITER_REDUCE);
@@ -266,37 +323,5 @@ void tn_twin_make(tn_sched *s, tn_stmt *block, const tn_stmt *home, const tn_stm
         it.value = tn_subst(f->pool, it.value, n, from, to);
         out->block->u.block.iter[k++] = it;
     }
-}
-
-static bool own_variable(const tn_stmt *block, const tn_expr *e)
-{
-    for (uint32_t i = 0; i < block->u.block.n_iter; i++)
-        if (block->u.block.iter[i].var == e)
-            return true;
-    return false;
-}
-
-static bool only_own(const tn_expr *e, void *user)
-{
-    return e->kind != TN_E_VAR || own_variable(user, e);
-}
-
-int tn_loop_terms(const tn_stmt *block, int max, const tn_expr *out[])
-{
-    const tn_expr *todo[64];
-    int n = 0, k = 0;
-    if (block->u.block.mask)
-        todo[n++] = block->u.block.mask;
-    while (n > 0) {
-        const tn_expr *e = todo[--n];
-        if (e->kind == TN_E_AND && n + 2 <= 64) {
-            todo[n++] = e->src[0];
-            todo[n++] = e->src[1];
-        } else if (!tn_each(e, only_own, (void *)block)) {
-            if (k == max)
-                return -1;
-            out[k++] = e;
-        }
-    }
-    return k;
+    tn_take_loop_terms(s, block, out->block, n, from, to);
 }

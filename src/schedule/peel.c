@@ -16,24 +16,46 @@ static void shift(tn_sched *s, tn_stmt *loop, const tn_expr *from, const tn_expr
         tn_stmt_subst(s->func, c, 1, &old, &value);
 }
 
+/* Loops inside a copy get variables of their own, so that naming them there does not name those of the original. */
+static bool own_variable(tn_stmt *x, void *user)
+{
+    tn_sched *s = user;
+    if (x->kind != TN_S_FOR)
+        return true;
+    const tn_expr *old = x->u.loop.var, *var = tn_func_add_var(s->func, tn_sched_var_name(s, old), TN_IDX);
+    x->u.loop.var = var;
+    for (tn_stmt *c = x->u.loop.body.first; c; c = c->next)
+        tn_stmt_subst(s->func, c, 1, &old, &var);
+    return true;
+}
+
+static tn_stmt *copy_of(tn_sched *s, const tn_stmt *loop, const char *suffix)
+{
+    tn_stmt *copy = tn_stmt_clone_fresh(s->func, loop, suffix);
+    tn_stmt_walk(&copy->u.loop.body, own_variable, NULL, s);
+    return copy;
+}
+
 tn_verdict tn_do_peel(tn_sched *s, tn_step *t)
 {
     tn_pool *p = s->func->pool;
     tn_stmt *loop = tn_sched_loop(s, t->in[0]);
     int64_t first = t->arg[0].i, last = t->arg[1].i, n;
-    if (t->arg[0].s || t->arg[1].s || first < 0 || last < 0)
+    if (t->arg[0].s || t->arg[1].s || first < 0 || last < 0 || first + last == 0)
         return TN_REJECT_FACTOR;
     if (t->nout != 3)
         return TN_REJECT_ARITY;
-    if (loop->u.loop.kind != TN_LOOP_SERIAL || !tn_is_int(loop->u.loop.extent, &n) || first + last > n)
+    if (loop->u.loop.kind != TN_LOOP_SERIAL || !tn_is_int(loop->u.loop.extent, &n))
         return TN_REJECT_LOOP;
+    if (first >= n || last >= n - first) /* no middle part would be left */
+        return TN_REJECT_FACTOR;
     tn_stmt *part[3] = {loop, loop, loop};
     if (first > 0) {
-        part[0] = tn_stmt_clone_fresh(s->func, loop, ".first");
+        part[0] = copy_of(s, loop, ".first");
         tn_body_insert(loop->list, loop, part[0]);
     }
     if (last > 0) {
-        part[2] = tn_stmt_clone_fresh(s->func, loop, ".last");
+        part[2] = copy_of(s, loop, ".last");
         tn_body_insert(loop->list, loop->next, part[2]);
         shift(s, part[2], tn_idx(p, n - last), tn_idx(p, last));
     }

@@ -3,19 +3,21 @@
 
 #include <string.h>
 
-enum { MAX_TERMS = 16 };
 typedef struct { tn_stmt *block, *loop; int n; tn_stmt *inner[TN_MAX_LOOPS]; } split_off;
 
 static tn_verdict check(tn_sched *s, split_off *d)
 {
-    const tn_expr *term[MAX_TERMS];
+    const tn_expr *term[TN_MAX_TERMS];
     if (!d->block->u.block.init.first)
         return TN_REJECT_REDUCE;
-    if (tn_loop_terms(d->block, MAX_TERMS, term) < 0)
+    if (tn_loop_terms(d->block, TN_MAX_TERMS, term) < 0)
         return TN_REJECT_MASK;
     if (!tn_stmt_inside(d->block, d->loop))
         return TN_REJECT_LOOP;
     int64_t target = tn_block_target(d->block);
+    tn_stmt *writer[2];
+    if (target >= 0 && tn_blocks_accessing(&s->func->body, (uint32_t)target, true, 2, writer) != 1)
+        return TN_REJECT_REDUCE; /* a part of a peeled reduction: only the first may begin anew */
     const tn_stmt *decl = target < 0 ? NULL : tn_decl_of(s->func, (uint32_t)target);
     if (decl && tn_stmt_inside(decl, d->loop))
         return TN_REJECT_SCOPE; /* the init would stand outside of its buffer's life */
@@ -65,25 +67,6 @@ static tn_stmt *make_init(tn_sched *s, split_off *d)
     return init;
 }
 
-/* The init keeps to the domain and to the conditions on spatial loops that the block is under. */
-static void guard_init(tn_sched *s, const split_off *d, tn_stmt *init, const tn_expr *const from[],
-                       const tn_expr *const to[])
-{
-    const tn_expr *term[MAX_TERMS];
-    int n = tn_loop_terms(d->block, MAX_TERMS, term);
-    for (int i = 0; i < n; i++) {
-        bool reduce = false;
-        for (const tn_stmt *l = tn_stmt_parent(d->block); l; l = tn_stmt_parent(l))
-            reduce |= l->kind == TN_S_FOR && tn_uses(term[i], l->u.loop.var) &&
-                      tn_loop_feeds(s, l, d->block, TN_ITER_REDUCE);
-        for (uint32_t k = 0; k < d->block->u.block.n_iter; k++)
-            reduce |= tn_uses(term[i], d->block->u.block.iter[k].var);
-        if (!reduce)
-            tn_block_add_mask(s, init, tn_subst(s->func->pool, term[i], d->n, from, to));
-    }
-    tn_block_guard_domain(s, init);
-}
-
 tn_verdict tn_do_decompose_reduction(tn_sched *s, tn_step *t)
 {
     tn_func *f = s->func;
@@ -109,6 +92,7 @@ tn_verdict tn_do_decompose_reduction(tn_sched *s, tn_step *t)
     for (tn_stmt *x = init->u.block.body.first; x; x = x->next)
         tn_stmt_subst(f, x, d.n, from, to);
     tn_body_insert(d.loop->list, d.loop, top);
-    guard_init(s, &d, init, from, to);
+    tn_take_loop_terms(s, d.block, init, d.n, from, to);
+    tn_block_guard_domain(s, init);
     return TN_DONE;
 }

@@ -256,7 +256,12 @@ tn_verdict tn_do_rfactor(tn_sched *s, tn_step *t)
         (x.home && !tn_stmt_inside(x.loop, x.home)))
         return TN_REJECT_LOOP;
     x.buffer = tn_block_target(x.block);
-    tn_verdict v = x.buffer < 0 ? TN_REJECT_REDUCE : check_update(&x);
+    const tn_expr *term[TN_MAX_TERMS];
+    int n_term = tn_loop_terms(x.block, TN_MAX_TERMS, term);
+    for (int i = 0; i < n_term; i++)
+        if (tn_uses(term[i], x.loop->u.loop.var))
+            n_term = -1; /* some parts would never begin */
+    tn_verdict v = x.buffer < 0 ? TN_REJECT_REDUCE : n_term < 0 ? TN_REJECT_MASK : check_update(&x);
     if (v == TN_DONE)
         v = find_parts(s, &x);
     if (v == TN_DONE)

@@ -47,7 +47,7 @@ static bool freshen(tn_stmt *x, void *user)
 {
     copier *c = user;
     if (x->kind == TN_S_BLOCK)
-        x->u.block.name = tn_intern(c->f->ctx, tn_arena_printf(c->f->arena, "%s%s", x->u.block.name, c->suffix));
+        x->u.block.name = tn_func_block_name(c->f, tn_arena_printf(c->f->arena, "%s%s", x->u.block.name, c->suffix));
     if (x->kind == TN_S_BUFFER && c->n < MAX_DECLS)
         c->buffer[c->n++] = x->u.decl.buffer;
     return true;

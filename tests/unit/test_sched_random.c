@@ -1,0 +1,289 @@
+/* Random schedules: whatever steps are not refused, the function computes what it did; whatever is refused leaves function and
+ * trace as they were; and the printed trace, replayed, gives the same function. Sums of small integers are exact in any
+ * order, so results are compared bit for bit. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "schedule/run.h"
+
+enum { TRIALS = 220, STEPS = 14, MAX_LIVE = 64 };
+
+/* clang-format off */
+static const struct { const char *name, *text; int64_t sym[2]; } funcs[] = {
+    {"matmul, bias, relu",
+     "func @mm(A: f32[n, 5], W: f32[6, 5, NK4n], b: f32[6]) -> (out: f32[n, 6]) {\n"
+     "  buffer acc: f32[n, 6]\n"
+     "  for i < n, j < 6, k < 5:\n"
+     "    block acc(i: spatial, j: spatial, k: reduce):\n"
+     "      init acc[i, j] = 0\n"
+     "      acc[i, j] = acc[i, j] + A[i, k] * W[j, k]\n"
+     "  for i < n, j < 6:\n"
+     "    block out(i: spatial, j: spatial):\n"
+     "      out[i, j] = max(acc[i, j] + b[j], 0)\n"
+     "}\n", {7}},
+    {"padded convolution",
+     "func @conv(x: f32[1, 4, 4, 6, NCHW2c], w: f32[4, 4, 3, 3], b: f32[4]) -> (out: f32[1, 4, 4, 6, NCHW2c]) {\n"
+     "  buffer acc: f32[1, 4, 4, 6]\n"
+     "  for n < 1, oc < 4, oh < 4, ow < 6, ic < 4, kh < 3, kw < 3:\n"
+     "    block acc(n: spatial, oc: spatial, oh: spatial, ow: spatial, ic: reduce, kh: reduce, kw: reduce) mask 0 < oh + kh and oh + kh < 5 and 0 < ow + kw and ow + kw < 7:\n"
+     "      init acc[n, oc, oh, ow] = 0\n"
+     "      acc[n, oc, oh, ow] = acc[n, oc, oh, ow] + x[n, ic, oh + kh - 1, ow + kw - 1] * w[oc, ic, kh, kw]\n"
+     "  for n < 1, oc < 4, oh < 4, ow < 6:\n"
+     "    block out(n: spatial, oc: spatial, oh: spatial, ow: spatial):\n"
+     "      out[n, oc, oh, ow] = max(acc[n, oc, oh, ow] + b[oc], 0)\n"
+     "}\n", {0}},
+    {"depthwise",
+     "func @dw(x: f32[1, 3, 5, 5], w: f32[3, 1, 3, 3]) -> (out: f32[1, 3, 3, 3]) {\n"
+     "  for n < 1, c < 3, oh < 3, ow < 3, kh < 3, kw < 3:\n"
+     "    block out(n: spatial, c: spatial, oh: spatial, ow: spatial, kh: reduce, kw: reduce):\n"
+     "      init out[n, c, oh, ow] = 0\n"
+     "      out[n, c, oh, ow] = out[n, c, oh, ow] + x[n, c, oh + kh, ow + kw] * w[c, 0, kh, kw]\n"
+     "}\n", {0}},
+    {"pooling",
+     "func @pool(x: f32[2, 3, 6, 7]) -> (out: f32[2, 3, 3, 4]) {\n"
+     "  for n < 2, c < 3, oh < 3, ow < 4, kh < 3, kw < 3:\n"
+     "    block out(n: spatial, c: spatial, oh: spatial, ow: spatial, kh: reduce, kw: reduce) mask 0 < oh*2 + kh and oh*2 + kh < 7 and 0 < ow*2 + kw and ow*2 + kw < 8:\n"
+     "      init out[n, c, oh, ow] = -100\n"
+     "      out[n, c, oh, ow] = max(x[n, c, oh*2 + kh - 1, ow*2 + kw - 1], out[n, c, oh, ow])\n"
+     "}\n", {0}},
+    {"row sums taken off",
+     "func @norm(x: f32[m, 9]) -> (out: f32[m, 9]) {\n"
+     "  buffer top: f32[m]\n"
+     "  buffer e: f32[m, 9]\n"
+     "  buffer sum: f32[m]\n"
+     "  for i < m, r < 9:\n"
+     "    block top(i: spatial, r: reduce):\n"
+     "      init top[i] = -1000\n"
+     "      top[i] = max(x[i, r], top[i])\n"
+     "  for i < m, j < 9:\n"
+     "    block e(i: spatial, j: spatial):\n"
+     "      e[i, j] = x[i, j] - top[i]\n"
+     "  for i < m, r < 9:\n"
+     "    block sum(i: spatial, r: reduce):\n"
+     "      init sum[i] = 0\n"
+     "      sum[i] = sum[i] + e[i, r]\n"
+     "  for i < m, j < 9:\n"
+     "    block out(i: spatial, j: spatial):\n"
+     "      out[i, j] = e[i, j] - sum[i]\n"
+     "}\n", {5}},
+    {"transpose of a scaled matrix",
+     "func @tr(x: f32[6, n], s: f32[n]) -> (out: f32[n, 6]) {\n"
+     "  buffer t: f32[6, n]\n"
+     "  for i < 6, j < n:\n"
+     "    block t(i: spatial, j: spatial):\n"
+     "      t[i, j] = x[i, j] * s[j]\n"
+     "  for i < n, j < 6:\n"
+     "    block out(i: spatial, j: spatial):\n"
+     "      out[i, j] = max(t[j, i], 0)\n"
+     "}\n", {7}},
+};
+/* clang-format on */
+
+typedef struct { tn_sched *s; tn_rng r; const char *block[32]; int n_block; } gen;
+
+static int below(gen *g, int n)
+{
+    return n > 0 ? (int)(tn_rng_next(&g->r) >> 33) % n : 0;
+}
+
+static bool note_block(tn_stmt *x, void *user)
+{
+    gen *g = user;
+    if (x->kind == TN_S_BLOCK && g->n_block < 32)
+        g->block[g->n_block++] = x->u.block.name;
+    return true;
+}
+
+static const char *some_block(gen *g)
+{
+    g->n_block = 0;
+    tn_stmt_walk(&g->s->func->body, note_block, NULL, g);
+    return g->n_block ? g->block[below(g, g->n_block)] : "none";
+}
+
+/* A value that still names a loop. */
+static tn_ref some_loop(gen *g)
+{
+    tn_ref live[MAX_LIVE];
+    int n = 0;
+    for (uint32_t v = g->s->n_value; v-- > 0 && n < MAX_LIVE;)
+        if (g->s->loop[v])
+            live[n++] = (tn_ref)v;
+    return n ? live[below(g, n)] : 0;
+}
+
+/* Loops of a block get names first, now and then again. */
+static tn_verdict name_loops(gen *g)
+{
+    const char *b = some_block(g);
+    tn_ref out[64];
+    int n = tn_sched_n_loops(g->s, b);
+    return n > 0 && n < 64 ? tn_sched_loops(g->s, b, (uint16_t)n, out) : TN_REJECT_NAME;
+}
+
+static tn_verdict random_split(gen *g)
+{
+    int64_t factor[3];
+    tn_ref out[4];
+    int n = 1 + (below(g, 4) == 0) + (below(g, 8) == 0);
+    for (int i = 0; i < n; i++)
+        factor[i] = 1 + below(g, 5);
+    return tn_sched_split(g->s, some_loop(g), n, factor, below(g, 3), out);
+}
+
+/* A chain of nested loops below a random one, in program order. */
+static int some_chain(gen *g, tn_ref out[8])
+{
+    tn_ref v = some_loop(g);
+    int n = 0;
+    if (!g->s->n_value || !g->s->loop[v])
+        return 0;
+    for (tn_stmt *l = g->s->loop[v]; l && l->kind == TN_S_FOR && n < 8; l = l->u.loop.body.first)
+        for (uint32_t k = g->s->n_value; k-- > 0;)
+            if (g->s->loop[k] == l) {
+                out[n++] = (tn_ref)k;
+                break;
+            }
+    return n;
+}
+
+static tn_verdict random_reorder(gen *g, bool fuse)
+{
+    tn_ref chain[8], out;
+    int n = some_chain(g, chain);
+    if (n < 2)
+        return TN_REJECT_NEST;
+    if (fuse)
+        return tn_sched_fuse(g->s, 2 + below(g, n - 1), chain, &out);
+    for (int i = n - 1; i > 0; i--) {
+        int j = below(g, i + 1);
+        tn_ref t = chain[i];
+        chain[i] = chain[j];
+        chain[j] = t;
+    }
+    return tn_sched_reorder(g->s, n, chain);
+}
+
+static tn_verdict random_rfactor(gen *g)
+{
+    tn_ref in[2] = {some_loop(g), some_loop(g)}, out;
+    tn_arg arg = {.s = some_block(g)};
+    tn_step t = {.kind = TN_STEP_rfactor, .nin = (uint16_t)(1 + below(g, 2)), .in = in, .narg = 1, .arg = &arg, .nout = 1, .out = &out};
+    return tn_sched_do(g->s, &t);
+}
+
+static tn_verdict random_step(gen *g)
+{
+    tn_ref v = some_loop(g), out[3];
+    switch (below(g, 16)) {
+    case 0:
+    case 1:
+        return name_loops(g);
+    case 2:
+    case 3:
+    case 4:
+        return random_split(g);
+    case 5:
+        return random_reorder(g, true);
+    case 6:
+    case 7:
+        return random_reorder(g, false);
+    case 8:
+        return tn_sched_mark(g->s, below(g, 2) ? TN_STEP_vectorize : TN_STEP_parallel, 1, &v);
+    case 9:
+        return tn_sched_mark(g->s, TN_STEP_unroll, 1, &v);
+    case 10:
+        return tn_sched_peel(g->s, v, below(g, 3), below(g, 3), out);
+    case 11:
+        return tn_sched_block(g->s, TN_STEP_compute_inline, some_block(g), NULL);
+    case 12:
+        return tn_sched_at(g->s, TN_STEP_decompose_reduction, some_block(g), v);
+    case 13:
+        return below(g, 2) ? tn_sched_cache_write(g->s, some_block(g), "global") : tn_sched_block(g->s, TN_STEP_set_scope, some_block(g), "local");
+    case 14:
+        return random_rfactor(g);
+    default:
+        return tn_sched_at(g->s, TN_STEP_reverse_compute_at, some_block(g), v);
+    }
+}
+
+/* What is printed reads back: same steps on a fresh clone, same text of both. */
+static void check_replay(bench *x, const tn_func *f, const tn_sched *s)
+{
+    const char *trace = trace_text(x, s);
+    tn_sched again;
+    uint32_t line = 0;
+    tn_sched_init(&again, f, &x->arena, &x->pool);
+    tn_verdict v = tn_trace_replay(&again, trace, strlen(trace), &line);
+    if (v != TN_DONE)
+        fail_msg("line %u is refused (%s)\n%s", (unsigned)line, tn_verdict_texts[v], trace);
+    assert_string_equal(trace_text(x, &again), trace);
+    assert_string_equal(func_text(x, again.func), func_text(x, s->func));
+}
+
+/* cmocka cuts long messages. */
+static void say(bench *x, const tn_sched *s, const char *what, uint64_t seed)
+{
+    fprintf(stderr, "%s, seed %llu\n%s%s%s", what, (unsigned long long)seed, trace_text(x, s), func_text(x, s->func), diags(x));
+}
+
+static void one_trial(size_t which, uint64_t seed, int *done, int *refused, unsigned *kinds)
+{
+    bench x;
+    tn_sched s;
+    bench_init(&x);
+    tn_func *f = read_func(&x, funcs[which].text);
+    tn_sched_init(&s, f, &x.arena, &x.pool);
+    gen g = {.s = &s, .r = {seed}};
+    name_loops(&g);
+    const char *before = func_text(&x, s.func);
+    for (int i = 0; i < STEPS; i++) {
+        uint32_t steps = s.n_step;
+        tn_verdict v = random_step(&g);
+        if (v == TN_DONE) {
+            ++*done;
+            *kinds |= 1u << s.step[s.n_step - 1].kind;
+            before = func_text(&x, s.func);
+        } else {
+            ++*refused;
+            assert_int_equal(s.n_step, steps);
+            assert_string_equal(func_text(&x, s.func), before);
+        }
+    }
+    if (tn_func_verify(s.func) != TN_OK) {
+        say(&x, &s, funcs[which].name, seed);
+        fail_msg("not verified");
+    }
+    if (!same_results(&x, f, s.func, funcs[which].sym, seed, 0)) {
+        say(&x, &s, funcs[which].name, seed);
+        fail_msg("other results");
+    }
+    check_replay(&x, f, &s);
+    bench_deinit(&x);
+}
+
+static void random_schedules_keep_the_results(void **state)
+{
+    (void)state;
+    int done = 0, refused = 0;
+    unsigned kinds = 0;
+    const char *from = getenv("TENON_SEED");
+    uint64_t first = from ? strtoull(from, NULL, 10) : 1;
+    for (size_t i = 0; i < sizeof funcs / sizeof *funcs; i++)
+        for (uint64_t k = 0; k < TRIALS; k++)
+            one_trial(i, (first + k) * 1000 + i, &done, &refused, &kinds);
+    assert_true(done > 5 * TRIALS); /* the steps are really taken, all kinds of them */
+    assert_true(refused > TRIALS);
+    assert_int_equal(kinds, (1u << TN_STEP_COUNT) - 1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(random_schedules_keep_the_results),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
