@@ -1,6 +1,7 @@
-/* Step reverse_compute_at: a consumer block moves under a loop of its producers and computes there just the region that one
- * turn of that loop produces. The region must be a box that the producers' iterations tile exactly, and every read of the
- * consumer must be indexed by its own iterations, so that the box says how far each of them runs. */
+/* Step reverse_compute_at: a consumer block moves under a loop of its producers and computes there just the
+ * region that one turn of that loop produces. The region must be a box that the producers' iterations tile
+ * exactly, and every read of the consumer must be indexed by its own iterations, so that the box says how far
+ * each of them runs. */
 #include "schedule/sched_impl.h"
 
 enum { MAX_WRITERS = 4, MAX_SOURCES = 4, MAX_DIMS = 16 };
@@ -91,7 +92,8 @@ static tn_verdict find_sources(move *m)
 /* ---- regions ---- */
 
 /* The box that a writer stores to in one turn of `loop` (NULL: of the function). */
-static bool box_of(tn_sched *s, const tn_stmt *loop, const tn_stmt *writer, uint32_t buffer, uint32_t *out_ndim, span out[MAX_DIMS])
+static bool box_of(tn_sched *s, const tn_stmt *loop, const tn_stmt *writer, uint32_t buffer,
+                   uint32_t *out_ndim, span out[MAX_DIMS])
 {
     const tn_stmt *store = writer->u.block.body.first;
     if (!store || store->kind != TN_S_STORE || store->u.store.buffer != buffer || store->u.store.n_index > MAX_DIMS)
@@ -114,7 +116,8 @@ static bool covers_all(tn_sched *s, const source *x)
     if (!box_of(s, NULL, finisher(x), x->buffer, &n, all))
         return false;
     for (uint32_t d = 0; d < n; d++)
-        if (!tn_is_value(all[d].lo, 0) || tn_prove(p, NULL, tn_le(p, s->func->buffer[x->buffer].dim[d], all[d].extent)) != 1)
+        if (!tn_is_value(all[d].lo, 0) ||
+            tn_prove(p, NULL, tn_le(p, s->func->buffer[x->buffer].dim[d], all[d].extent)) != 1)
             return false;
     return true;
 }
@@ -214,8 +217,8 @@ static tn_verdict match_reads(move *m)
     return TN_DONE;
 }
 
-/* It can be moved if each of its iterations is bound to a loop of its own, in one perfect nest, and it is all that stores to
- * its target. */
+/* It can be moved if each of its iterations is bound to a loop of its own, in one perfect nest, and it is all
+ * that stores to its target. */
 static tn_verdict check_consumer(const move *m, tn_stmt **out_top)
 {
     tn_stmt *b = m->consumer, *loop[TN_MAX_LOOPS], *writer[2];
@@ -293,10 +296,13 @@ static void put_under(move *m, tn_stmt *top)
 tn_verdict tn_do_reverse_compute_at(tn_sched *s, tn_step *t)
 {
     tn_func *f = s->func;
-    move m = {.s = s, .consumer = t->arg[0].s ? tn_func_block(f, t->arg[0].s) : NULL, .loop = tn_sched_loop(s, t->in[0])};
+    move m = {.s = s,
+              .consumer = t->arg[0].s ? tn_func_block(f, t->arg[0].s) : NULL,
+              .loop = tn_sched_loop(s, t->in[0])};
     if (!m.consumer)
         return TN_REJECT_NAME;
-    if (tn_stmt_inside(m.consumer, m.loop) || m.loop->u.loop.kind == TN_LOOP_VECTOR || m.consumer->u.block.n_iter > TN_MAX_LOOPS)
+    if (tn_stmt_inside(m.consumer, m.loop) || m.loop->u.loop.kind == TN_LOOP_VECTOR ||
+        m.consumer->u.block.n_iter > TN_MAX_LOOPS)
         return TN_REJECT_LOOP;
     tn_stmt *top;
     tn_verdict v = find_sources(&m);

@@ -73,7 +73,8 @@ static bool guarded_by_domain(const tail *t, const tn_stmt *block)
 static void check_tail(tn_stmt *block, void *user)
 {
     tail *t = user;
-    bool reduces = tn_loop_feeds(t->s, t->loop, block, TN_ITER_REDUCE) && !tn_loop_feeds(t->s, t->loop, block, TN_ITER_SPATIAL);
+    bool reduces = tn_loop_feeds(t->s, t->loop, block, TN_ITER_REDUCE) &&
+                   !tn_loop_feeds(t->s, t->loop, block, TN_ITER_SPATIAL);
     if (block->u.block.init.first && !reduces) /* beyond the end of a reduction its iterations are not 0 */
         t->legal &= guarded_by_domain(t, block);
 }

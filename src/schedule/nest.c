@@ -255,7 +255,8 @@ int tn_loop_terms(const tn_stmt *block, int max, const tn_expr *out[])
     return k;
 }
 
-void tn_take_loop_terms(tn_sched *s, const tn_stmt *from, tn_stmt *to, int n, const tn_expr *const old[], const tn_expr *const fresh[])
+void tn_take_loop_terms(tn_sched *s, const tn_stmt *from, tn_stmt *to, int n, const tn_expr *const old[],
+                        const tn_expr *const fresh[])
 {
     const tn_expr *term[TN_MAX_TERMS];
     int k = tn_loop_terms(from, TN_MAX_TERMS, term);
@@ -263,7 +264,8 @@ void tn_take_loop_terms(tn_sched *s, const tn_stmt *from, tn_stmt *to, int n, co
     for (int i = 0; i < k; i++) {
         bool reduce = false;
         for (const tn_stmt *l = tn_stmt_parent(from); l; l = tn_stmt_parent(l))
-            reduce |= l->kind == TN_S_FOR && tn_uses(term[i], l->u.loop.var) && tn_loop_feeds(s, l, from, TN_ITER_REDUCE);
+            reduce |= l->kind == TN_S_FOR && tn_uses(term[i], l->u.loop.var) &&
+                      tn_loop_feeds(s, l, from, TN_ITER_REDUCE);
         for (uint32_t j = 0; j < from->u.block.n_iter; j++)
             reduce |= tn_uses(term[i], from->u.block.iter[j].var);
         if (!reduce)

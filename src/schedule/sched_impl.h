@@ -44,8 +44,8 @@ static inline tn_stmt *tn_top_of(tn_stmt *s)
         s = tn_stmt_parent(s);
     return s;
 }
-/* A block beside `block`: its spatial iterations with fresh variables, bound through copies of the loops of its nest that
- * feed them. `extra` further iterations come after them, to be filled by the caller. */
+/* A block beside `block`: its spatial iterations with fresh variables, bound through copies of the loops of
+ * its nest that feed them. `extra` further iterations come after them, to be filled by the caller. */
 typedef struct tn_twin {
     tn_stmt *block, *top;
     int n;                                    /* spatial iterations */
@@ -53,7 +53,8 @@ typedef struct tn_twin {
 } tn_twin;
 /* Can it be made? Every loop of the nest but `skip` feeds spatial iterations alone or reduce iterations alone. */
 bool tn_twin_legal(tn_sched *s, tn_stmt *block, const tn_stmt *home, const tn_stmt *skip);
-void tn_twin_make(tn_sched *s, tn_stmt *block, const tn_stmt *home, const tn_stmt *skip, const char *name, int extra, tn_twin *out);
+void tn_twin_make(tn_sched *s, tn_stmt *block, const tn_stmt *home, const tn_stmt *skip, const char *name,
+                  int extra, tn_twin *out);
 
 /* Expression e of block, written over loop variables (iteration variables replaced by their values). */
 const tn_expr *tn_block_over_loops(tn_sched *s, const tn_stmt *block, const tn_expr *e);
@@ -61,25 +62,29 @@ const tn_expr *tn_block_over_loops(tn_sched *s, const tn_stmt *block, const tn_e
 int tn_loops_between(const tn_stmt *outer, const tn_stmt *s, int max, const tn_stmt *out[]);
 /* Range of e (over loop variables) while the loops inside `outer` around `at` run: first value and number of values.
  * false: not affine, or the number is not constant. */
-bool tn_region_1d(tn_sched *s, const tn_stmt *outer, const tn_stmt *at, const tn_expr *e, const tn_expr **out_lo, const tn_expr **out_extent);
+bool tn_region_1d(tn_sched *s, const tn_stmt *outer, const tn_stmt *at, const tn_expr *e,
+                  const tn_expr **out_lo, const tn_expr **out_extent);
 
-/* What one turn of `home` touches of a buffer, as a box: all accesses begin at lo, none is outside extent, what is read was
- * written in the same turn before. */
+/* What one turn of `home` touches of a buffer, as a box: all accesses begin at lo, none is outside extent,
+ * what is read was written in the same turn before. */
 enum { TN_BOX_DIMS = 16 };
 typedef struct tn_box {
     uint32_t ndim;
     const tn_expr *lo[TN_BOX_DIMS], *written[TN_BOX_DIMS];   /* over the loops around home's body */
-    const tn_expr *extent[TN_BOX_DIMS];                      /* masked reads beyond what is written included; NULL: not known */
+    /* masked reads beyond what is written included; NULL: not known */
+    const tn_expr *extent[TN_BOX_DIMS];
     bool any;
 } tn_box;
 bool tn_turn_box(tn_sched *s, const tn_stmt *home, uint32_t buffer, tn_box *out); /* false: not so, or not affine */
 /* May the turns of a loop run in any order, or at once? */
 tn_verdict tn_turns_independent(tn_sched *s, tn_stmt *loop);
-/* The terms of block's mask that are not over its iterations alone: conditions that splits put on loops. At most max; -1:
- * more. */
+/* The terms of block's mask that are not over its iterations alone: conditions that splits put on loops. At
+ * most max; -1: more. */
 enum { TN_MAX_TERMS = 16 };
 int tn_loop_terms(const tn_stmt *block, int max, const tn_expr *out[]);
-/* Block `to`, made beside `from`, keeps to those of them that are on spatial loops (old variables become fresh ones). */
-void tn_take_loop_terms(tn_sched *s, const tn_stmt *from, tn_stmt *to, int n, const tn_expr *const old[], const tn_expr *const fresh[]);
+/* Block `to`, made beside `from`, keeps to those of them that are on spatial loops (old variables become
+ * fresh ones). */
+void tn_take_loop_terms(tn_sched *s, const tn_stmt *from, tn_stmt *to, int n, const tn_expr *const old[],
+                        const tn_expr *const fresh[]);
 
 #endif

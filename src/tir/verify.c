@@ -181,7 +181,8 @@ static void check_bounds(verifier *v, uint32_t buffer, uint32_t d, const tn_expr
     const tn_expr *inside = tn_and(p, tn_le(p, tn_idx(p, 0), index), tn_lt(p, index, dim));
     int known = tn_prove(p, &v->facts, inside);
     if (known == 1) return;
-    if (guarded || v->guards) return; /* behind a condition that never holds, any index is good (a window all in padding) */
+    /* behind a condition that never holds, any index is good (a window all in padding) */
+    if (guarded || v->guards) return;
     if (known == 0) {
         bad = index;
     } else if (!index->has_load) {

@@ -1,7 +1,8 @@
 #ifndef TENON_TESTS_SCHEDULE_RUN_H
 #define TENON_TESTS_SCHEDULE_RUN_H
-/* Schedules in tests: functions from TIR text or from Relay text (through the graph passes, so with the layouts a machine
- * asks for), traces, and running two forms of one function on the same integer-valued data. Include cmocka.h first. */
+/* Schedules in tests: functions from TIR text or from Relay text (through the graph passes, so with the
+ * layouts a machine asks for), traces, and running two forms of one function on the same integer-valued data.
+ * Include cmocka.h first. */
 #include "base/rng.h"
 #include "driver/driver.h"
 #include "ir/eval.h"
@@ -161,8 +162,10 @@ static inline void **arguments(bench *x, const tn_func *f, const int64_t *sym, u
     return arg;
 }
 
-/* Cells of outputs beyond the logical shape are nobody's: compared are logical cells, through the relayout to row-major. */
-static inline bool same_output(bench *x, const tn_func *f, uint32_t param, const int64_t *sym, void *a, void *b, double tolerance)
+/* Cells of outputs beyond the logical shape are nobody's: compared are logical cells, through the relayout to
+ * row-major. */
+static inline bool same_output(bench *x, const tn_func *f, uint32_t param, const int64_t *sym, void *a,
+                               void *b, double tolerance)
 {
     const tn_buffer *buf = &f->buffer[f->param[param]];
     const tn_expr *from[16], *to[16];
@@ -170,18 +173,24 @@ static inline bool same_output(bench *x, const tn_func *f, uint32_t param, const
         from[i] = tn_sym(f->pool, f->symbol[i].name);
         to[i] = tn_idx(f->pool, sym[i]);
     }
-    tn_tensor_value v[2] = {{.dtype = buf->dtype, .ndim = buf->ndim, .at = a, .borrowed = true}, {.dtype = buf->dtype, .ndim = buf->ndim, .at = b, .borrowed = true}}, row[2];
+    tn_tensor_value v[2] = {{.dtype = buf->dtype, .ndim = buf->ndim, .at = a, .borrowed = true},
+                            {.dtype = buf->dtype, .ndim = buf->ndim, .at = b, .borrowed = true}},
+                    row[2];
     for (int k = 0; k < 2; k++) {
         v[k].n = buffer_bytes(f, f->param[param], sym);
         for (int d = 0; d < buf->ndim; d++)
-            assert_true(tn_is_int(tn_simplify(f->pool, NULL, tn_subst(f->pool, buf->dim[d], (int)f->n_symbol, from, to)), &v[k].dim[d]));
+            assert_true(tn_is_int(
+                tn_simplify(f->pool, NULL, tn_subst(f->pool, buf->dim[d], (int)f->n_symbol, from, to)),
+                &v[k].dim[d]));
         assert_int_equal(tn_relay_relayout(&x->ctx, &v[k], buf->layout, NULL, &row[k]), TN_OK);
     }
     size_t size = tn_dtype_bytes(buf->dtype);
     bool same = true;
     for (size_t i = 0; same && i < row[0].n / size; i++) {
-        tn_scalar p = tn_scalar_read(buf->dtype, (char *)row[0].at + i * size), q = tn_scalar_read(buf->dtype, (char *)row[1].at + i * size);
-        double want = tn_dtype_is_float(buf->dtype) ? p.f : (double)p.i, got = tn_dtype_is_float(buf->dtype) ? q.f : (double)q.i;
+        tn_scalar p = tn_scalar_read(buf->dtype, (char *)row[0].at + i * size),
+                  q = tn_scalar_read(buf->dtype, (char *)row[1].at + i * size);
+        double want = tn_dtype_is_float(buf->dtype) ? p.f : (double)p.i,
+               got = tn_dtype_is_float(buf->dtype) ? q.f : (double)q.i;
         same = fabs(got - want) <= tolerance * fabs(want) || (isnan(got) && isnan(want));
         if (!same)
             fprintf(stderr, "element %zu of %s is %.9g, expected %.9g\n", i, buf->name, got, want);
@@ -192,7 +201,8 @@ static inline bool same_output(bench *x, const tn_func *f, uint32_t param, const
 }
 
 /* f and g (another form of it) give the same on the same data; tolerance: relative, 0 for sums of integers. */
-static inline bool same_results(bench *x, const tn_func *f, const tn_func *g, const int64_t *sym, uint64_t seed, double tolerance)
+static inline bool same_results(bench *x, const tn_func *f, const tn_func *g, const int64_t *sym,
+                                uint64_t seed, double tolerance)
 {
     void **a = arguments(x, f, sym, seed), **b = arguments(x, f, sym, seed);
     if (tn_func_run(f, a, sym) != TN_OK || tn_func_run(g, b, sym) != TN_OK) {

@@ -1,6 +1,6 @@
-/* Random schedules: whatever steps are not refused, the function computes what it did; whatever is refused leaves function and
- * trace as they were; and the printed trace, replayed, gives the same function. Sums of small integers are exact in any
- * order, so results are compared bit for bit. */
+/* Random schedules: whatever steps are not refused, the function computes what it did; whatever is refused
+ * leaves function and trace as they were; and the printed trace, replayed, gives the same function. Sums of
+ * small integers are exact in any order, so results are compared bit for bit. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -28,7 +28,8 @@ static const struct { const char *name, *text; int64_t sym[2]; } funcs[] = {
      "func @conv(x: f32[1, 4, 4, 6, NCHW2c], w: f32[4, 4, 3, 3], b: f32[4]) -> (out: f32[1, 4, 4, 6, NCHW2c]) {\n"
      "  buffer acc: f32[1, 4, 4, 6]\n"
      "  for n < 1, oc < 4, oh < 4, ow < 6, ic < 4, kh < 3, kw < 3:\n"
-     "    block acc(n: spatial, oc: spatial, oh: spatial, ow: spatial, ic: reduce, kh: reduce, kw: reduce) mask 0 < oh + kh and oh + kh < 5 and 0 < ow + kw and ow + kw < 7:\n"
+     "    block acc(n: spatial, oc: spatial, oh: spatial, ow: spatial, ic: reduce, kh: reduce, kw: "
+     "reduce) mask 0 < oh + kh and oh + kh < 5 and 0 < ow + kw and ow + kw < 7:\n"
      "      init acc[n, oc, oh, ow] = 0\n"
      "      acc[n, oc, oh, ow] = acc[n, oc, oh, ow] + x[n, ic, oh + kh - 1, ow + kw - 1] * w[oc, ic, kh, kw]\n"
      "  for n < 1, oc < 4, oh < 4, ow < 6:\n"
@@ -45,7 +46,8 @@ static const struct { const char *name, *text; int64_t sym[2]; } funcs[] = {
     {"pooling",
      "func @pool(x: f32[2, 3, 6, 7]) -> (out: f32[2, 3, 3, 4]) {\n"
      "  for n < 2, c < 3, oh < 3, ow < 4, kh < 3, kw < 3:\n"
-     "    block out(n: spatial, c: spatial, oh: spatial, ow: spatial, kh: reduce, kw: reduce) mask 0 < oh*2 + kh and oh*2 + kh < 7 and 0 < ow*2 + kw and ow*2 + kw < 8:\n"
+     "    block out(n: spatial, c: spatial, oh: spatial, ow: spatial, kh: reduce, kw: reduce) mask "
+     "0 < oh*2 + kh and oh*2 + kh < 7 and 0 < ow*2 + kw and ow*2 + kw < 8:\n"
      "      init out[n, c, oh, ow] = -100\n"
      "      out[n, c, oh, ow] = max(x[n, c, oh*2 + kh - 1, ow*2 + kw - 1], out[n, c, oh, ow])\n"
      "}\n", {0}},
@@ -171,7 +173,13 @@ static tn_verdict random_rfactor(gen *g)
 {
     tn_ref in[2] = {some_loop(g), some_loop(g)}, out;
     tn_arg arg = {.s = some_block(g)};
-    tn_step t = {.kind = TN_STEP_rfactor, .nin = (uint16_t)(1 + below(g, 2)), .in = in, .narg = 1, .arg = &arg, .nout = 1, .out = &out};
+    tn_step t = {.kind = TN_STEP_rfactor,
+                 .nin = (uint16_t)(1 + below(g, 2)),
+                 .in = in,
+                 .narg = 1,
+                 .arg = &arg,
+                 .nout = 1,
+                 .out = &out};
     return tn_sched_do(g->s, &t);
 }
 
@@ -202,7 +210,8 @@ static tn_verdict random_step(gen *g)
     case 12:
         return tn_sched_at(g->s, TN_STEP_decompose_reduction, some_block(g), v);
     case 13:
-        return below(g, 2) ? tn_sched_cache_write(g->s, some_block(g), "global") : tn_sched_block(g->s, TN_STEP_set_scope, some_block(g), "local");
+        return below(g, 2) ? tn_sched_cache_write(g->s, some_block(g), "global")
+                           : tn_sched_block(g->s, TN_STEP_set_scope, some_block(g), "local");
     case 14:
         return random_rfactor(g);
     default:
@@ -227,7 +236,8 @@ static void check_replay(bench *x, const tn_func *f, const tn_sched *s)
 /* cmocka cuts long messages. */
 static void say(bench *x, const tn_sched *s, const char *what, uint64_t seed)
 {
-    fprintf(stderr, "%s, seed %llu\n%s%s%s", what, (unsigned long long)seed, trace_text(x, s), func_text(x, s->func), diags(x));
+    fprintf(stderr, "%s, seed %llu\n%s%s%s", what, (unsigned long long)seed, trace_text(x, s),
+            func_text(x, s->func), diags(x));
 }
 
 static void one_trial(size_t which, uint64_t seed, int *done, int *refused, unsigned *kinds)
