@@ -4,6 +4,7 @@
  * Include cmocka.h first. */
 #include "base/wire/pb.h"
 #include "frontend/frontend.h"
+#include "ir/eval.h"
 #include "relay/relay.h"
 
 #include <math.h>
@@ -76,6 +77,19 @@ static inline tn_file model_map(model *m, const char *path)
     return copy;
 }
 
+/* The dtype of a TensorProto.DataType. */
+static inline tn_dtype model_dtype(uint64_t type)
+{
+    static const tn_dtype dtype[] = {
+        [1] = {TN_FLOAT, 32, 1}, [2] = {TN_UINT, 8, 1},   [3] = {TN_INT, 8, 1},    [4] = {TN_UINT, 16, 1},
+        [5] = {TN_INT, 16, 1},   [6] = {TN_INT, 32, 1},   [7] = {TN_INT, 64, 1},   [9] = {TN_BOOL, 8, 1},
+        [10] = {TN_FLOAT, 16, 1}, [11] = {TN_FLOAT, 64, 1}, [12] = {TN_UINT, 32, 1}, [13] = {TN_UINT, 64, 1},
+        [16] = {TN_BFLOAT, 16, 1},
+    };
+    assert_true(type < sizeof dtype / sizeof *dtype && dtype[type].bits != 0);
+    return dtype[type];
+}
+
 static inline tn_tensor_value read_pb(model *m, const char *path)
 {
     tn_file f = model_map(m, path);
@@ -100,7 +114,7 @@ static inline tn_tensor_value read_pb(model *m, const char *path)
             }
             break;
         case 2:
-            v.dtype = r.value == 1 ? TN_F32 : r.value == 6 ? TN_I32 : r.value == 7 ? TN_I64 : TN_BOOL1;
+            v.dtype = model_dtype(r.value);
             break;
         case 9:
             v.n = r.bytes.n;
@@ -137,13 +151,10 @@ static inline tn_tensor_value read_npy(model *m, const char *path)
 
 static inline double element(const tn_tensor_value *v, size_t i)
 {
-    if (tn_dtype_eq(v->dtype, TN_F32))
-        return (double)((const float *)v->at)[i];
-    if (tn_dtype_eq(v->dtype, TN_I32))
-        return ((const int32_t *)v->at)[i];
-    if (tn_dtype_eq(v->dtype, TN_I64))
-        return (double)((const int64_t *)v->at)[i];
-    return ((const uint8_t *)v->at)[i];
+    tn_scalar x = tn_scalar_read(v->dtype, (const char *)v->at + i * tn_dtype_bytes(v->dtype));
+    if (tn_dtype_is_float(v->dtype))
+        return x.f;
+    return v->dtype.code == TN_UINT ? (double)(uint64_t)x.i : (double)x.i;
 }
 
 /* NULL if equal within |a - b| <= absolute + relative * |b|; else what differs. */
