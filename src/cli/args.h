@@ -71,7 +71,8 @@ const char *tn_args_text(const tn_args *args, const char *flag);
 int tn_args_int(const tn_args *args, const char *flag);
 int tn_args_count(const tn_args *args, const char *flag);          /* how often it was given */
 const char *tn_args_at(const tn_args *args, const char *flag, int i); /* i-th one given, i < count */
-char *tn_args_words(const tn_args *args, const char *flag); /* all of them with blanks between; heap, NULL: out of memory */
+/* All of them with blanks between; heap, NULL: out of memory. */
+char *tn_args_words(const tn_args *args, const char *flag);
 
 /* help.c; `commands` ends with a row without a name */
 void tn_help_commands(const tn_command *commands, const tn_flag *flags, bool to_stderr);

@@ -4,8 +4,8 @@
 
 #include <string.h>
 
-/* Without types nothing can be asked, without expansion operators have no kernel. FuseOps may be disabled: each operator
- * is a kernel then. */
+/* Without types nothing can be asked, without expansion operators have no kernel. FuseOps may be disabled: each
+ * operator is a kernel then. */
 static const char *const needed[] = {"InferType", "SimplifyInference", NULL};
 
 /* ---- lists of names ---- */

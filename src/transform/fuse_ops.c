@@ -223,7 +223,8 @@ static tn_status fuse_region(tn_pass *p, tn_graph *g, tn_region *r)
 {
     uint32_t n = g->n_node;
     int64_t depth = tn_pass_config_int(p->options, TN_CONFIG_FUSE_MAX_DEPTH);
-    fuser f = {p, g, TN_NEW_N(p->scratch, group *, n), depth < 1 ? 1 : depth > UINT32_MAX ? UINT32_MAX : (uint32_t)depth};
+    fuser f = {p, g, TN_NEW_N(p->scratch, group *, n), 
+              depth < 1 ? 1 : depth > UINT32_MAX ? UINT32_MAX : (uint32_t)depth};
     return region(&f, r, n);
 }
 

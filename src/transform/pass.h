@@ -16,8 +16,8 @@ enum tn_config { /* rows of config.def */
 };
 typedef struct tn_pass_options {
     const char *config[TN_N_CONFIG];      /* values as given; NULL: not given */
-    const char *desired_layout;           /* ConvertLayout: "NHWC", "NHWC:HWIO"; one for all or one each operator, blanks
-                                           * between; NULL: the pass does nothing */
+    const char *desired_layout;           /* ConvertLayout: "NHWC", "NHWC:HWIO"; one for all or one each operator,
+                                           * blanks between; NULL: the pass does nothing */
     const char *desired_layout_ops;       /* operators, blanks between; NULL: all that can */
     bool mixed_precision;                 /* ToMixedPrecision runs */
     const char *mixed_precision_ops;      /* operators that shall be lowered; NULL: what the records say */
