@@ -120,8 +120,9 @@ static const tn_expr *remainder_round(tn_pool *p, const tn_expr *x, const tn_exp
 static const tn_expr *float_mod(tn_pool *p, const tn_expr *a, const tn_expr *b)
 {
     tn_dtype t = a->dtype;
-    const tn_expr *x = intrinsic(p, TN_F_abs, tn_cast(p, TN_F64, a)), *y = intrinsic(p, TN_F_abs, tn_cast(p, TN_F64, b)),
-                  *r = x, *inf = tn_flt(p, TN_F64, (double)INFINITY);
+    const tn_expr *x = intrinsic(p, TN_F_abs, tn_cast(p, TN_F64, a)),
+                  *y = intrinsic(p, TN_F_abs, tn_cast(p, TN_F64, b)), *r = x,
+                  *inf = tn_flt(p, TN_F64, (double)INFINITY);
     for (int i = 0; i < (t.bits == 16 ? 2 : ROUNDS); i++)
         r = remainder_round(p, r, y, t.bits == 64);
     r = tn_select(p, tn_lt(p, r, zero_of(p, r)), tn_add(p, r, y), r);

@@ -1,7 +1,7 @@
 #ifndef TN_OP_CODE_H
 #define TN_OP_CODE_H
-/* Statements of irregular operators (records with a body), written from the outside in: a cursor stands in the list that
- * is being written, loops and conditions move it inside. For record files of op/ only. */
+/* Statements of irregular operators (records with a body), written from the outside in: a cursor stands in
+ * the list that is being written, loops and conditions move it inside. For record files of op/ only. */
 #include "op/rule.h"
 
 typedef struct tn_code {

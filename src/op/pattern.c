@@ -101,7 +101,8 @@ static void arange_compute(tn_te *te, const tn_node *n, tn_tensor *const in[], t
     tn_tensor *t = out[0] = tn_rule_out(te, n, 0, "arange", "elementwise", NULL);
     bool narrow = tn_dtype_is_float(t->dtype) && t->dtype.bits < 32;
     tn_dtype wide = narrow ? TN_F32 : t->dtype;
-    const tn_expr *start = tn_cast(p, wide, tn_at(te, in[0], 0, NULL)), *step = tn_cast(p, wide, tn_at(te, in[1], 0, NULL));
+    const tn_expr *start = tn_cast(p, wide, tn_at(te, in[0], 0, NULL)),
+                  *step = tn_cast(p, wide, tn_at(te, in[1], 0, NULL));
     const tn_expr *value = tn_add(p, start, tn_mul(p, tn_cast(p, wide, t->axis[0]), step));
     tn_te_define(te, t, tn_cast(p, t->dtype, value));
 }

@@ -28,7 +28,8 @@ static void scan_body(tn_te *te, const tn_node *n, tn_tensor *const in[], tn_ten
         work = tn_mul(p, work, t->dim[i]);
     int64_t each;
     tn_code_tasks(&c, axis, t->dim, at, tn_is_int(work, &each) ? each : 0);
-    const tn_expr *k = tn_code_for(&c, "k", t->dim[axis]), *before = tn_sub(p, k, one), *end = tn_sub(p, t->dim[axis], one);
+    const tn_expr *k = tn_code_for(&c, "k", t->dim[axis]), *before = tn_sub(p, k, one),
+                  *end = tn_sub(p, t->dim[axis], one);
     for (int i = axis + 1; i < t->ndim; i++)
         at[i] = i < t->ndim - 1 ? tn_code_for(&c, tn_arena_printf(te->arena, "i%d", i), t->dim[i])
                                 : tn_code_vectors(&c, "i", t->dim[i], t->dtype);

@@ -188,7 +188,9 @@ static void topk(onnx_conv *c)
 
 static void arg(onnx_conv *c)
 {
-    tn_arg_attr a = {.axis = onnx_attr_int(c, "axis", 0), .keepdims = onnx_attr_int(c, "keepdims", 1) != 0, .dtype = TN_I64};
+    tn_arg_attr a = {.axis = onnx_attr_int(c, "axis", 0),
+                     .keepdims = onnx_attr_int(c, "keepdims", 1) != 0,
+                     .dtype = TN_I64};
     if (c->opset >= 12)
         a.select_last_index = onnx_attr_int(c, "select_last_index", 0) != 0;
     onnx_out(c, 0, onnx_call1(c, c->row->relay, &a, onnx_in(c, 0)));
