@@ -168,6 +168,29 @@ static void conv2d_layout(tn_layout_query *q)
                                        : tn_rule_layout(q->g, "OIHW%do", lanes);
 }
 
+/* ---- for passes ---- */
+
+static enum tn_scale conv2d_scale(const tn_node *n, bool forward, bool positive, int axis, int *other)
+{
+    const tn_conv2d_attr *a = n->attr;
+    (void)positive;
+    if (axis != 1)
+        return TN_SCALE_NONE;
+    if (!forward) {
+        *other = 0;
+        return TN_SCALE_WEIGHT;
+    }
+    *other = is_depthwise(n) ? 0 : 1;
+    bool one_to_one = is_depthwise(n) && n->type[0]->dim[1] == tn_in_type(n, 0)->dim[1];
+    return a->groups == 1 || one_to_one ? TN_SCALE_WEIGHT : TN_SCALE_NONE;
+}
+
+static bool conv2d_combine(const tn_node *n, tn_combine *out)
+{
+    *out = (tn_combine){TN_COMBINE_CONV2D, 0, 1, offsetof(tn_conv2d_attr, channels)};
+    return ((const tn_conv2d_attr *)n->attr)->groups == 1;
+}
+
 /* clang-format off */
 static const tn_attr_field conv2d_fields[] = {
     {"strides", TN_A_INTS, offsetof(tn_conv2d_attr, strides), "[1, 1]",
@@ -195,5 +218,6 @@ const tn_op tn_op_nn_conv2d = {
     .attr_size = sizeof(tn_conv2d_attr), .attr = conv2d_fields,
     .nin = 2, .min_in = 2, .nout = 1, .fuse = TN_FUSE_ANCHOR, .in_name = conv2d_in,
     .infer = conv2d_infer, .layout = conv2d_layout, .compute = conv2d_compute,
+    .scale = conv2d_scale, .combine = conv2d_combine, .precision = TN_PRECISION_LOW,
 };
 /* clang-format on */

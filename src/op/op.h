@@ -28,6 +28,8 @@ tn_node *tn_make_scalar(tn_graph *g, tn_region *r, tn_node *before, tn_dtype t, 
  * internal). */
 TN_WARN_UNUSED tn_status tn_define_node(tn_te *te, tn_graph *g, const tn_node *n, tn_tensor *const in[],
                                         tn_tensor *out[]);
+/* An operator over transposed operands as a transpose of its result; *out stays absent where it does not apply. */
+TN_WARN_UNUSED tn_status tn_sink_transpose(tn_graph *g, tn_node *n, tn_value *out);
 /* Infers broadcasting of two shapes (numpy rules; different symbols are errors naming both). */
 TN_WARN_UNUSED tn_status tn_infer_broadcast(tn_graph *g, const tn_node *n, const tn_type *a, const tn_type *b,
                                             tn_dtype t, const tn_type **out);

@@ -162,6 +162,7 @@ const tn_op tn_op_nn_max_pool2d = {
     .attr_size = sizeof(tn_pool2d_attr), .attr = max_pool2d_fields,
     .nin = 1, .min_in = 1, .nout = 1, .fuse = TN_FUSE_ANCHOR, .in_name = pool_in,
     .infer = pool2d_infer, .layout = tn_layout_channel_block, .compute = max_pool2d_compute,
+    .scale = tn_scale_largest,
 };
 
 const tn_op tn_op_nn_avg_pool2d = {
@@ -169,6 +170,7 @@ const tn_op tn_op_nn_avg_pool2d = {
     .attr_size = sizeof(tn_pool2d_attr), .attr = avg_pool2d_fields,
     .nin = 1, .min_in = 1, .nout = 1, .fuse = TN_FUSE_ANCHOR, .in_name = pool_in,
     .infer = avg_pool2d_infer, .layout = tn_layout_channel_block, .compute = avg_pool2d_compute,
+    .scale = tn_scale_channels,
 };
 /* clang-format on */
 
@@ -212,5 +214,6 @@ const tn_op tn_op_nn_global_avg_pool2d = {
     .attr_size = sizeof(tn_global_pool2d_attr), .attr = global_fields,
     .nin = 1, .min_in = 1, .nout = 1, .fuse = TN_FUSE_ANCHOR, .in_name = pool_in,
     .infer = global_infer, .layout = tn_layout_channel_block, .compute = global_avg_pool2d_compute,
+    .scale = tn_scale_channels,
 };
 /* clang-format on */
