@@ -81,10 +81,10 @@ static tn_status conv2d_infer(tn_graph *g, tn_node *n)
     tn_conv2d_attr a = *(const tn_conv2d_attr *)n->attr;
     const tn_type *data, *weight;
     const tn_expr *dim[4];
+    tn_dtype dtype;
     TN_TRY(tn_rule_tensor(g, n, 0, 4, &data));
     TN_TRY(tn_rule_tensor(g, n, 1, 4, &weight));
-    TN_TRY(tn_rule_number(g, n, 0));
-    TN_TRY(tn_rule_same_dtype(g, n, 1));
+    TN_TRY(tn_rule_product(g, n, a.out_dtype, &dtype));
     TN_TRY(normalise(g, n, &a));
     TN_TRY(check_channels(g, n, &a, data, weight));
     dim[0] = data->dim[0];
@@ -100,7 +100,7 @@ static tn_status conv2d_infer(tn_graph *g, tn_node *n)
                                 tn_rule_type_text(g, weight), tn_rule_type_text(g, data), (long long)w.before,
                                 (long long)w.after);
     }
-    return tn_rule_result(g, n, 0, data->dtype, 4, dim);
+    return tn_rule_result(g, n, 0, dtype, 4, dim);
 }
 
 /* ---- tensor expression ---- */
@@ -137,7 +137,7 @@ static void conv2d_compute(tn_te *te, const tn_node *n, tn_tensor *const in[], t
         where = tn_rule_both(p, where, tn_rule_window_inside(p, at[i], in[0]->dim[2 + i], &w));
     }
     const tn_expr *x = tn_at4(te, in[0], t->axis[0], data_channel(p, n, oc, ic), at[0], at[1]);
-    tn_te_sum(te, t, tn_mul(p, x, tn_at4(te, in[1], oc, ic, tap[0], tap[1])), where);
+    tn_te_sum(te, t, tn_rule_times(p, t->dtype, x, tn_at4(te, in[1], oc, ic, tap[0], tap[1])), where);
 }
 
 /* ---- layout ----
@@ -185,6 +185,8 @@ static const tn_attr_field conv2d_fields[] = {
         "order of the weight's dimensions"},
     {"out_layout", TN_A_STR, offsetof(tn_conv2d_attr, out_layout), "\"\"",
         "order of the result's dimensions; empty: as the data"},
+    {"out_dtype", TN_A_DTYPE, offsetof(tn_conv2d_attr, out_dtype), "None",
+        "type of sums and result; None: that of the operands"},
     {0},
 };
 static const char *const conv2d_in[] = {"data", "weight"};

@@ -40,6 +40,7 @@ typedef struct tn_conv2d_attr {
     tn_ints kernel_size;
     int64_t channels;
     const char *data_layout, *kernel_layout, *out_layout;
+    tn_dtype out_dtype; /* None: that of the operands */
 } tn_conv2d_attr;
 typedef struct tn_pool2d_attr {
     tn_ints pool_size, strides, dilation, padding;
@@ -47,7 +48,7 @@ typedef struct tn_pool2d_attr {
     const char *layout;
 } tn_pool2d_attr;
 typedef struct tn_global_pool2d_attr { const char *layout; } tn_global_pool2d_attr;
-typedef struct tn_dense_attr { int64_t units; } tn_dense_attr;
+typedef struct tn_dense_attr { int64_t units; tn_dtype out_dtype; } tn_dense_attr;
 /* bias_add, softmax, concatenate, ... */
 typedef struct tn_axis_attr { int64_t axis; } tn_axis_attr;
 /* reductions: Relay's "axis"; n 0: all */
@@ -69,6 +70,9 @@ typedef struct tn_relayout_attr { const char *dst_layout; } tn_relayout_attr; /*
 typedef struct tn_alphabeta_attr { double alpha, beta; } tn_alphabeta_attr;
 typedef struct tn_squeeze_attr { tn_ints axis; } tn_squeeze_attr; /* n 0: all of extent 1 */
 typedef struct tn_take_attr { int64_t axis; const char *mode; } tn_take_attr; /* mode "clip" or "wrap" */
-typedef struct tn_matmul_attr { bool transpose_a, transpose_b; } tn_matmul_attr; /* nn.batch_matmul */
+/* qnn.quantize, dequantize, requantize (rounding, compute_dtype: requantize alone) */
+typedef struct tn_qnn_attr { int64_t axis; const char *rounding, *compute_dtype; tn_dtype out_dtype; } tn_qnn_attr;
+typedef struct tn_qnn_binary_attr { int64_t lhs_axis, rhs_axis; } tn_qnn_binary_attr; /* qnn.add, subtract, mul */
+typedef struct tn_matmul_attr { bool transpose_a, transpose_b; tn_dtype out_dtype; } tn_matmul_attr; /* nn.batch_matmul */
 
 #endif

@@ -22,8 +22,7 @@ static tn_value as_image(onnx_conv *c, tn_value x)
     return (tn_value){0};
 }
 
-/* The result for 1-D data has no rows again. */
-static tn_value drop_rows(onnx_conv *c, tn_value y, bool line)
+tn_value onnx_drop_rows(onnx_conv *c, tn_value y, bool line)
 {
     static const int64_t rows = 2;
     tn_squeeze_attr s = {tn_ints_make(c->arena, 1, &rows)};
@@ -110,18 +109,19 @@ static tn_value add_bias(onnx_conv *c, tn_value y, tn_value bias, int64_t axis)
     return bias.def ? onnx_call2(c, &tn_op_nn_bias_add, &a, y, bias) : y;
 }
 
-static void conv(onnx_conv *c)
+tn_value onnx_conv2d(onnx_conv *c, const tn_op *op, int n, const tn_value operand[], bool *out_line)
 {
-    tn_value x = onnx_in(c, 0), weight = onnx_in(c, 1), bias = onnx_opt(c, 2);
+    tn_value in[8], x = operand[0], weight = operand[1];
     tn_conv2d_attr a;
     window w = {.line = onnx_rank(x) == 3};
+    TN_ASSERT(n <= 8);
     if (!c->bad && onnx_rank(x) != onnx_rank(weight))
         onnx_fail(c, "onnx-E022", "data %s and weight %s must have as many dimensions; the model is damaged",
                   onnx_type_text(c, onnx_type(x)), onnx_type_text(c, onnx_type(weight)));
     x = as_image(c, x);
     weight = as_image(c, weight);
-    if (c->bad || tn_attr_init(c->pool, tn_op_nn_conv2d.attr, sizeof a, &a) != TN_OK)
-        return;
+    if (c->bad || tn_attr_init(c->pool, op->attr, sizeof a, &a) != TN_OK)
+        return (tn_value){0};
     check_kernel(c, onnx_type(weight), &w);
     read_window(c, x, &w);
     a.strides = tn_ints_make(c->arena, 2, w.stride);
@@ -130,20 +130,31 @@ static void conv(onnx_conv *c)
     a.kernel_size = tn_ints_make(c->arena, 2, w.kernel);
     a.groups = onnx_attr_int(c, "group", 1);
     (void)tn_is_int(onnx_type(weight)->dim[0], &a.channels);
-    tn_value y = add_bias(c, onnx_call2(c, &tn_op_nn_conv2d, &a, x, weight), bias, 1);
-    onnx_out(c, 0, drop_rows(c, y, w.line));
+    *out_line = w.line;
+    in[0] = x;
+    in[1] = weight;
+    for (int i = 2; i < n; i++)
+        in[i] = operand[i];
+    return onnx_call(c, op, &a, n, in);
+}
+
+static void conv(onnx_conv *c)
+{
+    tn_value in[2] = {onnx_in(c, 0), onnx_in(c, 1)}, bias = onnx_opt(c, 2);
+    bool line = false;
+    tn_value y = onnx_conv2d(c, &tn_op_nn_conv2d, 2, in, &line);
+    onnx_out(c, 0, onnx_drop_rows(c, add_bias(c, y, bias, 1), line));
 }
 
 /* ---- pooling ---- */
 
-static void pool(onnx_conv *c)
+tn_value onnx_pool(onnx_conv *c, tn_value x)
 {
-    tn_value x = onnx_in(c, 0);
     tn_pool2d_attr a;
     window w = {.line = onnx_rank(x) == 3, .kernel = {1, 1}};
     x = as_image(c, x);
     if (c->bad || tn_attr_init(c->pool, c->row->relay->attr, sizeof a, &a) != TN_OK)
-        return;
+        return (tn_value){0};
     onnx_attr_need(c, "kernel_shape");
     read_list(c, "kernel_shape", &w, 1, w.kernel);
     read_window(c, x, &w);
@@ -156,7 +167,12 @@ static void pool(onnx_conv *c)
         a.count_include_pad = onnx_attr_int(c, "count_include_pad", 0) != 0;
     else
         onnx_attr_ignore(c, "storage_order"); /* of the indices, which are not supported */
-    onnx_out(c, 0, drop_rows(c, onnx_call1(c, c->row->relay, &a, x), w.line));
+    return onnx_drop_rows(c, onnx_call1(c, c->row->relay, &a, x), w.line);
+}
+
+static void pool(onnx_conv *c)
+{
+    onnx_out(c, 0, onnx_pool(c, onnx_in(c, 0)));
 }
 
 /* Over all but batch and channels, of any rank. */
