@@ -71,8 +71,12 @@ typedef struct tn_alphabeta_attr { double alpha, beta; } tn_alphabeta_attr;
 typedef struct tn_squeeze_attr { tn_ints axis; } tn_squeeze_attr; /* n 0: all of extent 1 */
 typedef struct tn_take_attr { int64_t axis; const char *mode; } tn_take_attr; /* mode "clip" or "wrap" */
 /* qnn.quantize, dequantize, requantize (rounding, compute_dtype: requantize alone) */
-typedef struct tn_qnn_attr { int64_t axis; const char *rounding, *compute_dtype; tn_dtype out_dtype; } tn_qnn_attr;
+typedef struct tn_qnn_attr {
+    int64_t axis;
+    const char *rounding, *compute_dtype;
+    tn_dtype out_dtype;
+} tn_qnn_attr;
 typedef struct tn_qnn_binary_attr { int64_t lhs_axis, rhs_axis; } tn_qnn_binary_attr; /* qnn.add, subtract, mul */
-typedef struct tn_matmul_attr { bool transpose_a, transpose_b; tn_dtype out_dtype; } tn_matmul_attr; /* nn.batch_matmul */
+typedef struct tn_matmul_attr { bool transpose_a, transpose_b; tn_dtype out_dtype; } tn_matmul_attr;
 
 #endif

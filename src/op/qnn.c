@@ -286,13 +286,15 @@ const tn_op tn_op_qnn_requantize = {
 static tn_value real(tn_graph *g, tn_node *n, int data, int at, int64_t axis)
 {
     tn_qnn_attr a = {.axis = axis, .out_dtype = TN_F32};
-    return qnn_call(g, n, &tn_op_qnn_dequantize, &a, 3, (const tn_value[]){tn_in(n, data), tn_in(n, at), tn_in(n, at + 1)});
+    tn_value in[] = {tn_in(n, data), tn_in(n, at), tn_in(n, at + 1)};
+    return qnn_call(g, n, &tn_op_qnn_dequantize, &a, 3, in);
 }
 
 static tn_status quantised(tn_graph *g, tn_node *n, tn_value y, int at, tn_value out[])
 {
     tn_qnn_attr a = {.axis = -1, .out_dtype = n->type[0]->dtype};
-    return give(qnn_call(g, n, &tn_op_qnn_quantize, &a, 3, (const tn_value[]){y, tn_in(n, at), tn_in(n, at + 1)}), out);
+    tn_value in[] = {y, tn_in(n, at), tn_in(n, at + 1)};
+    return give(qnn_call(g, n, &tn_op_qnn_quantize, &a, 3, in), out);
 }
 
 /* x, scale, zero point, output scale, output zero point */

@@ -2,8 +2,8 @@
 #define TN_OP_QNN_H
 /* Shared by the record files of quantised operators: building their expansions, and scales and zero points.
  *
- * A quantised tensor x stands for scale * (x - zero_point). Scale and zero point are operands: scalars, vectors along one
- * axis, or tensors of the data's rank that broadcast to it. Builders give an absent value after a failed call, and
+ * A quantised tensor x stands for scale * (x - zero_point). Scale and zero point are operands: scalars, vectors along
+ * one axis, or tensors of the data's rank that broadcast to it. Builders give an absent value after a failed call, and
  * take absent values. */
 #include "op/rule.h"
 

@@ -1,10 +1,10 @@
-/* Quantised products: qnn.conv2d, qnn.dense, qnn.batch_matmul. Each is the int32 sum of (x - zx) * (w - zw), exact modulo
- * 2^32; scales are not applied (that is qnn.requantize's), they are operands so that passes know them.
+/* Quantised products: qnn.conv2d, qnn.dense, qnn.batch_matmul. Each is the int32 sum of (x - zx) * (w - zw), exact
+ * modulo 2^32; scales are not applied (that is qnn.requantize's), they are operands so that passes know them.
  *
  * Expansion, into products of the integers as they are plus corrections that fold or are one addition:
  *   sum (x - zx) * w = sum x * w  -  zx * sum w           zeros around an image become zx
- * A zero point of weights is subtracted from the weights: the difference fits int8 for most models (uint8 weights around
- * 128), else it is int16. A zero point of padded data that is not constant is subtracted from the data.
+ * A zero point of weights is subtracted from the weights: the difference fits int8 for most models (uint8 weights
+ * around 128), else it is int16. A zero point of padded data that is not constant is subtracted from the data.
  */
 #include "op/qnn.h"
 
@@ -38,7 +38,8 @@ static tn_value without_zero(tn_graph *g, tn_node *n, tn_value v, tn_value zero,
         return v;
     int rank = tn_value_type(v)->n;
     bool bytes = tn_value_type(v)->dtype.bits == 8 && tn_value_type(zero)->dtype.bits == 8;
-    bool narrow = qnn_range(v, &least, &most) && qnn_range(zero, &low, &high) && least - high >= -128 && most - low <= 127;
+    bool known = qnn_range(v, &least, &most) && qnn_range(zero, &low, &high);
+    bool narrow = known && least - high >= -128 && most - low <= 127;
     tn_dtype t = bytes ? TN_I16 : TN_I32;
     v = qnn_call2(g, n, &tn_op_subtract, qnn_cast(g, n, v, t),
                   qnn_spread(g, n, qnn_cast(g, n, zero, t), axis, rank));
@@ -159,7 +160,8 @@ static tn_value correction(tn_graph *g, tn_node *n, int i, bool k_last, tn_value
 static tn_status batch_matmul_expand(tn_graph *g, tn_node *n, tn_value out[])
 {
     const tn_matmul_attr *a = n->attr;
-    tn_value y = qnn_call(g, n, &tn_op_nn_batch_matmul, a, 2, (const tn_value[]){tn_in(n, DATA), tn_in(n, WEIGHT)});
+    tn_value in[] = {tn_in(n, DATA), tn_in(n, WEIGHT)};
+    tn_value y = qnn_call(g, n, &tn_op_nn_batch_matmul, a, 2, in);
     tn_value zx = tn_in(n, DATA_ZERO), zy = tn_in(n, WEIGHT_ZERO);
     bool some_x = !qnn_is_zero(zx), some_y = !qnn_is_zero(zy);
     int64_t k;
@@ -171,7 +173,8 @@ static tn_status batch_matmul_expand(tn_graph *g, tn_node *n, tn_value out[])
         y = qnn_call2(g, n, &tn_op_subtract, y, correction(g, n, WEIGHT, a->transpose_b, zx));
     if (some_x && some_y) {
         if (!tn_is_int(tn_in_type(n, DATA)->dim[a->transpose_a ? 1 : 2], &k))
-            return tn_rule_fail(g, n, "op-E008", "the inner dimension must be a number where both zero points are not 0");
+            return tn_rule_fail(g, n, "op-E008",
+                                "the inner dimension must be a number where both zero points are not 0");
         tn_value count = tn_val(tn_make_scalar(g, n->owner, n, TN_I32, (double)k));
         y = qnn_call2(g, n, &tn_op_add, y, times(g, n, times(g, n, zx, zy), count));
     }

@@ -23,8 +23,8 @@ TN_WARN_UNUSED tn_status tn_rule_float(tn_graph *g, const tn_node *n, int i);
 TN_WARN_UNUSED tn_status tn_rule_number(tn_graph *g, const tn_node *n, int i); /* float or data integer */
 /* A number that counts of elements fit into, for means. */
 TN_WARN_UNUSED tn_status tn_rule_countable(tn_graph *g, const tn_node *n, int i);
-/* The dtype that products of operands 0 and 1 are added in: `asked`, which is then at least as wide as the operands (int8
- * and uint8 may meet); None: the one dtype of both. */
+/* The dtype that products of operands 0 and 1 are added in: `asked`, which is then at least as wide as the operands
+ * (int8 and uint8 may meet); None: the one dtype of both. */
 TN_WARN_UNUSED tn_status tn_rule_product(tn_graph *g, const tn_node *n, tn_dtype asked, tn_dtype *out);
 const char *tn_rule_in_name(tn_graph *g, const tn_node *n, int i);
 

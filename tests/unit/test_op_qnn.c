@@ -1,5 +1,5 @@
-/* Quantised operators against plain loops in exact integers: every signedness, zero points of every kind, padding, groups;
- * rounding to even and saturation. */
+/* Quantised operators against plain loops in exact integers: every signedness, zero points of every kind, padding,
+ * groups; rounding to even and saturation. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -110,12 +110,12 @@ int onnx_axis(onnx_conv *c, int64_t axis, int rank);                  /* [-rank,
 /* The second operand of a binary operator, its dimensions aligned (ops_math.c). */
 tn_value onnx_second(onnx_conv *c, tn_value a);
 
-/* The convolution op (nn.conv2d, or one with its attributes and more operands) that the node describes, of data and weight
- * of one or two spatial dimensions; the result of 1-D data (*out_line) has one row until onnx_drop_rows. */
+/* The convolution op (nn.conv2d, or one with its attributes and more operands) that the node describes, of data and
+ * weight of one or two spatial dimensions; the result of 1-D data (*out_line) has one row until onnx_drop_rows. */
 tn_value onnx_conv2d(onnx_conv *c, const tn_op *op, int n, const tn_value operand[], bool *out_line);
 tn_value onnx_drop_rows(onnx_conv *c, tn_value y, bool line);
 tn_value onnx_pool(onnx_conv *c, tn_value x);       /* the pooling c->row->relay that the node describes */
-/* Product of a and b as MatMul has it; z: of quantised operands with these zero points, the int32 sums (ops_matrix.c). */
+/* Product of a and b as MatMul has it; z: of quantised operands with these zero points, the int32 sums. */
 typedef struct onnx_zeros { tn_value a, b; } onnx_zeros;
 tn_value onnx_matmul(onnx_conv *c, tn_value a, tn_value b, const onnx_zeros *z);
 /* A matrix turned. */

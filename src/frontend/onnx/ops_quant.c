@@ -1,7 +1,7 @@
 /* Quantised operators: QuantizeLinear and its kin, QLinear*, *Integer, and those of com.microsoft.
  *
- * Products become qnn.* operators that give int32 sums, then one qnn.requantize; element by element and pooling operators
- * go through real numbers, as ONNX Runtime's do.
+ * Products become qnn.* operators that give int32 sums, then one qnn.requantize; pooling and operators of one element
+ * each go through real numbers, as ONNX Runtime's do.
  */
 #include "frontend/onnx/onnx.h"
 
@@ -184,8 +184,8 @@ static void qlinear_conv(onnx_conv *c)
 
 /* ---- matrix products ---- */
 
-/* Zero points and scales of matrices: one number, one for each row (axis -2) or column (-1), or broadcasting. As a column
- * it gets a dimension behind. */
+/* Zero points and scales of matrices: one number, one for each row (axis -2) or column (-1), or broadcasting. One for
+ * each row gets a dimension behind. */
 static tn_value by_row(onnx_conv *c, tn_value v, int rank)
 {
     tn_expand_dims_attr behind = {1, 1};
