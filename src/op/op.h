@@ -28,6 +28,9 @@ tn_node *tn_make_scalar(tn_graph *g, tn_region *r, tn_node *before, tn_dtype t, 
  * internal). */
 TN_WARN_UNUSED tn_status tn_define_node(tn_te *te, tn_graph *g, const tn_node *n, tn_tensor *const in[],
                                         tn_tensor *out[]);
+/* What n, over operands made by qnn.dequantize, is on their integers: a value equal to n's result but for rounding, made
+ * before n (op/qnn_form.c); absent: there is none. */
+TN_WARN_UNUSED tn_status tn_integer_form(tn_graph *g, tn_node *n, tn_value *out);
 /* Infers broadcasting of two shapes (numpy rules; different symbols are errors naming both). */
 TN_WARN_UNUSED tn_status tn_infer_broadcast(tn_graph *g, const tn_node *n, const tn_type *a, const tn_type *b,
                                             tn_dtype t, const tn_type **out);

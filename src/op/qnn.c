@@ -251,8 +251,8 @@ static const tn_attr_field quantize_fields[] = {AXIS_FIELD, OUT_FIELD("\"int8\""
 static const tn_attr_field dequantize_fields[] = {AXIS_FIELD, OUT_FIELD("\"float32\""), {0}};
 static const tn_attr_field requantize_fields[] = {
     AXIS_FIELD,
-    {"rounding", TN_A_STR, offsetof(tn_qnn_attr, rounding), "\"None\"", "TONEAREST: ties to even; None: the same"},
-    {"compute_dtype", TN_A_STR, offsetof(tn_qnn_attr, compute_dtype), "\"None\"", "float32; None: the same"},
+    {"rounding", TN_A_STR, offsetof(tn_qnn_attr, rounding), "None", "TONEAREST: ties to even; None: the same"},
+    {"compute_dtype", TN_A_STR, offsetof(tn_qnn_attr, compute_dtype), "None", "float32; None: the same"},
     OUT_FIELD("\"int8\""), {0},
 };
 static const char *const quantize_in[] = {"data", "output_scale", "output_zero_point"};
@@ -335,26 +335,39 @@ static tn_status binary_infer(tn_graph *g, tn_node *n)
     return tn_rule_result(g, n, 0, x->dtype, both->n, both->dim);
 }
 
-static tn_status binary(tn_graph *g, tn_node *n, const tn_op *op, tn_value out[])
+/* Operand k's difference from its zero point, in steps of the output's scale: no division is left for each element. */
+static tn_value in_steps(tn_graph *g, tn_node *n, int k, int64_t axis)
+{
+    tn_value x = tn_in(n, k), from = qnn_cast(g, n, tn_in(n, 2 + 2 * k), TN_F32), to = qnn_cast(g, n, tn_in(n, 6), TN_F32);
+    int rank = tn_value_type(x)->n;
+    from = qnn_spread(g, n, from, axis, rank);
+    to = qnn_spread(g, n, to, -1, rank);
+    return qnn_call2(g, n, &tn_op_multiply, difference(g, n, x, tn_in(n, 3 + 2 * k), axis),
+                     qnn_call2(g, n, &tn_op_divide, from, to));
+}
+
+static tn_status linear(tn_graph *g, tn_node *n, const tn_op *op, tn_value out[])
 {
     const tn_qnn_binary_attr *a = n->attr;
-    tn_value x = real(g, n, 0, 2, a->lhs_axis), y = real(g, n, 1, 4, a->rhs_axis);
-    return quantised(g, n, qnn_call2(g, n, op, x, y), 6, out);
+    tn_value y = qnn_call2(g, n, op, in_steps(g, n, 0, a->lhs_axis), in_steps(g, n, 1, a->rhs_axis));
+    return give(to_integers(g, n, y, tn_in(n, 7), -1, n->type[0]->dtype), out);
 }
 
 static tn_status add_expand(tn_graph *g, tn_node *n, tn_value out[])
 {
-    return binary(g, n, &tn_op_add, out);
+    return linear(g, n, &tn_op_add, out);
 }
 
 static tn_status subtract_expand(tn_graph *g, tn_node *n, tn_value out[])
 {
-    return binary(g, n, &tn_op_subtract, out);
+    return linear(g, n, &tn_op_subtract, out);
 }
 
 static tn_status mul_expand(tn_graph *g, tn_node *n, tn_value out[])
 {
-    return binary(g, n, &tn_op_multiply, out);
+    const tn_qnn_binary_attr *a = n->attr;
+    tn_value x = real(g, n, 0, 2, a->lhs_axis), y = real(g, n, 1, 4, a->rhs_axis);
+    return quantised(g, n, qnn_call2(g, n, &tn_op_multiply, x, y), 6, out);
 }
 
 /* clang-format off */

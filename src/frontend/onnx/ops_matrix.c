@@ -34,6 +34,12 @@ static bool is_constant(tn_value v)
     return v.def && tn_op_is(v.def, &tn_op_constant);
 }
 
+/* A constant, or a quantised one as real numbers: known when the model is compiled. */
+static bool is_weight(tn_value v)
+{
+    return is_constant(v) || (v.def && tn_op_is(v.def, &tn_op_qnn_dequantize) && is_constant(tn_in(v.def, 0)));
+}
+
 /* ---- Gemm ---- */
 
 /* C is broadcast to the product; a vector of one entry an output is a bias. */
@@ -118,7 +124,7 @@ static tn_value product(onnx_conv *c, tn_value a, tn_value b, const onnx_zeros *
 {
     const tn_type *t = onnx_type(a), *u = onnx_type(b);
     const tn_expr *batch[ONNX_MAX_RANK];
-    if (u->n == 2 && is_constant(b))
+    if (u->n == 2 && is_weight(b))
         return dense(c, a, onnx_transposed(c, b), z);
     int rank = t->n > u->n ? t->n : u->n;
     const tn_expr *dim[ONNX_MAX_RANK];
