@@ -338,7 +338,8 @@ static tn_status binary_infer(tn_graph *g, tn_node *n)
 /* Operand k's difference from its zero point, in steps of the output's scale: no division is left for each element. */
 static tn_value in_steps(tn_graph *g, tn_node *n, int k, int64_t axis)
 {
-    tn_value x = tn_in(n, k), from = qnn_cast(g, n, tn_in(n, 2 + 2 * k), TN_F32), to = qnn_cast(g, n, tn_in(n, 6), TN_F32);
+    tn_value x = tn_in(n, k), from = qnn_cast(g, n, tn_in(n, 2 + 2 * k), TN_F32);
+    tn_value to = qnn_cast(g, n, tn_in(n, 6), TN_F32);
     int rank = tn_value_type(x)->n;
     from = qnn_spread(g, n, from, axis, rank);
     to = qnn_spread(g, n, to, -1, rank);

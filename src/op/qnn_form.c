@@ -1,9 +1,9 @@
-/* Integer forms: what an operator over dequantised operands is on the integers themselves. FakeQuantizationToInteger asks
- * for them; a row for each operator that has one. A form of n is a value equal to n's result up to rounding: a
+/* Integer forms: what an operator over dequantised operands is on the integers themselves. FakeQuantizationToInteger
+ * asks for them; a row for each operator that has one. A form of n is a value equal to n's result up to rounding: a
  * qnn.dequantize of integers computed from n's operands' integers, so that forms chain; of qnn.quantize, the integers.
  *
- * What a reader wants (scale, zero point, dtype of the qnn.quantize that n's result goes to, perhaps after operators that
- * only move data) lets forms requantise early: quantising is monotonic, so limits may be applied after it.
+ * What a reader wants (scale, zero point, dtype of the qnn.quantize that n's result goes to, perhaps after operators
+ * that only move data) lets forms requantise early: quantising is monotonic, so limits may be applied after it.
  */
 #include "op/qnn.h"
 

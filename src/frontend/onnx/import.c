@@ -288,6 +288,7 @@ typedef struct table { const char *domain; const onnx_row *rows; } table; /* dom
 static const table tables[] = {
     {NULL, onnx_rows_math}, {NULL, onnx_rows_logic}, {NULL, onnx_rows_nn}, {NULL, onnx_rows_matrix},
     {NULL, onnx_rows_reduce}, {NULL, onnx_rows_move}, {NULL, onnx_rows_shape}, {NULL, onnx_rows_quant},
+    {NULL, onnx_rows_element}, {NULL, onnx_rows_index}, {NULL, onnx_rows_pattern},
     {"com.microsoft", onnx_rows_microsoft},
 };
 enum { N_TABLES = sizeof tables / sizeof *tables };
