@@ -260,7 +260,8 @@ static tn_value pad_form(tn_graph *g, tn_node *n)
 {
     tn_pad_attr a = *(const tn_pad_attr *)n->attr;
     affine x = affine_of(tn_in(n, 0));
-    if (!one_scale(x) || a.pad_value != 0 || !number(x.zero, &a.pad_value))
+    bool constant = !a.pad_mode || strcmp(a.pad_mode, "constant") == 0;
+    if (!one_scale(x) || (constant && (a.pad_value != 0 || !number(x.zero, &a.pad_value))))
         return (tn_value){0};
     return real(g, n, qnn_call1(g, n, &tn_op_nn_pad, &a, x.q), x);
 }

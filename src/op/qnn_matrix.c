@@ -86,7 +86,7 @@ static tn_value surround(tn_graph *g, tn_node *n, tn_value x, int64_t zero, tn_c
     static const int64_t none[4];
     const int64_t *at = a->padding.at; /* top left bottom right */
     int64_t width[8] = {0, 0, 0, 0, at[0], at[2], at[1], at[3]};
-    tn_pad_attr pad = {tn_ints_make(g->arena, 8, width), (double)zero};
+    tn_pad_attr pad = {tn_ints_make(g->arena, 8, width), (double)zero, "constant"};
     a->padding = tn_ints_make(g->arena, 4, none);
     return qnn_call1(g, n, &tn_op_nn_pad, &pad, x);
 }
