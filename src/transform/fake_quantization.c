@@ -1,7 +1,9 @@
-/* FakeQuantizationToInteger: islands of real arithmetic between dequantised inputs and quantised outputs are computed on
- * the integers. One walk in execution order: a node over dequantised operands is replaced by its integer form, which
- * ends in a dequantisation again, so that the next node can follow; at a quantisation the two meet and become one
- * change of scale, or nothing. Where no form exists the dequantised value is used as before. What is left over is dead code.
+/* FakeQuantizationToInteger: islands of real arithmetic between dequantised inputs and quantised outputs are computed
+ * on the integers.
+ *
+ * One walk in execution order: a node over dequantised operands is replaced by its integer form, which ends in a
+ * dequantisation again, so that the next node can follow; at a quantisation the two meet and become one change of scale,
+ * or nothing. Where no form exists the dequantised value is used as before. What is left over is dead code.
  */
 #include "transform/pass.h"
 
