@@ -2,8 +2,8 @@
  * on the integers.
  *
  * One walk in execution order: a node over dequantised operands is replaced by its integer form, which ends in a
- * dequantisation again, so that the next node can follow; at a quantisation the two meet and become one change of scale,
- * or nothing. Where no form exists the dequantised value is used as before. What is left over is dead code.
+ * dequantisation again, so that the next node can follow; at a quantisation the two meet and become one change of
+ * scale, or nothing. Where no form exists the dequantised value is used as before. What is left over is dead code.
  */
 #include "transform/pass.h"
 
