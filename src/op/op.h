@@ -69,6 +69,26 @@ typedef struct tn_relayout_attr { const char *dst_layout; } tn_relayout_attr; /*
 typedef struct tn_alphabeta_attr { double alpha, beta; } tn_alphabeta_attr;
 typedef struct tn_squeeze_attr { tn_ints axis; } tn_squeeze_attr; /* n 0: all of extent 1 */
 typedef struct tn_take_attr { int64_t axis; const char *mode; } tn_take_attr; /* mode "clip" or "wrap" */
+/* image.nearest, image.resample, image.weights: one axis; size: one entry; scale 0: size by the old extent */
+typedef struct tn_resample_attr {
+    int64_t axis;
+    tn_dims size;
+    double scale;
+    const char *method, *coordinate_transformation_mode, *rounding_method;
+    double cubic_alpha;
+    bool cubic_exclude, antialias;
+    double roi_start, roi_end, extrapolation_value;
+    tn_dims extent; /* image.weights alone */
+} tn_resample_attr;
+typedef struct tn_resize_attr { /* image.resize1d, 2d, 3d */
+    tn_dims size;
+    const char *layout, *method, *coordinate_transformation_mode, *rounding_method;
+    double cubic_alpha;
+    int64_t cubic_exclude;
+} tn_resize_attr;
+/* Calls that resample several axes of v, in a good order; at least float32 in between. Absent after an error. */
+tn_value tn_make_resample(tn_graph *g, tn_region *r, tn_node *before, tn_value v, int n,
+                          const tn_resample_attr at[], const tn_loc *loc);
 typedef struct tn_matmul_attr { bool transpose_a, transpose_b; } tn_matmul_attr; /* nn.batch_matmul */
 
 #endif
