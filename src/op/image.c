@@ -17,30 +17,38 @@ static const char *const data_in[] = {"data"};
 
 /* ---- names of modes ---- */
 
-enum coordinate { HALF_PIXEL, ALIGN_CORNERS, ASYMMETRIC, PYTORCH_HALF_PIXEL, HALF_PIXEL_SYMMETRIC, CROP, TF_HALF_PIXEL };
-static const char *const coordinates[] = {"half_pixel",           "align_corners",          "asymmetric",
-                                          "pytorch_half_pixel",   "half_pixel_symmetric",   "tf_crop_and_resize",
-                                          "tf_half_pixel_for_nn", NULL};
+enum coordinate {
+    HALF_PIXEL,
+    ALIGN_CORNERS,
+    ASYMMETRIC,
+    PYTORCH_HALF_PIXEL,
+    HALF_PIXEL_SYMMETRIC,
+    CROP,
+    TF_HALF_PIXEL
+};
+static const char *const coordinates[] = {
+    "half_pixel",           "align_corners",      "asymmetric",           "pytorch_half_pixel",
+    "half_pixel_symmetric", "tf_crop_and_resize", "tf_half_pixel_for_nn", NULL};
 enum rounding { ROUND, PREFER_FLOOR, PREFER_CEIL, FLOOR, CEIL, SIMPLE };
-static const char *const roundings[] = {"round", "round_prefer_floor", "round_prefer_ceil",
-                                        "floor", "ceil",               "simple",
-                                        NULL};
+static const char *const roundings[] = {
+    "round", "round_prefer_floor", "round_prefer_ceil", "floor", "ceil", "simple", NULL};
 enum method { NEAREST, LINEAR, CUBIC };
 static const char *const methods[] = {"nearest_neighbor", "linear", "cubic", NULL};
 
 static int find(const char *const list[], const char *name)
 {
     for (int i = 0; name && list[i]; i++)
-        if (strcmp(list[i], name) == 0)
-            return i;
+        if (strcmp(list[i], name) == 0) return i;
     return -1;
 }
 
-static tn_status check_name(tn_graph *g, const tn_node *n, const char *what, const char *const list[], const char *name)
+static tn_status check_name(tn_graph *g, const tn_node *n, const char *what, const char *const list[],
+                            const char *name)
 {
-    return find(list, name) >= 0 ? TN_OK
-                                 : tn_rule_fail(g, n, "op-E007", "%s is \"%s\"; known are \"%s\", \"%s\", \"%s\" and others",
-                                                what, name ? name : "", list[0], list[1], list[2]);
+    return find(list, name) >= 0
+               ? TN_OK
+               : tn_rule_fail(g, n, "op-E007", "%s is \"%s\"; known are \"%s\", \"%s\", \"%s\" and others",
+                              what, name ? name : "", list[0], list[1], list[2]);
 }
 
 /* ---- positions ---- */
@@ -48,7 +56,7 @@ static tn_status check_name(tn_graph *g, const tn_node *n, const char *what, con
 typedef struct axis_of { /* one axis being resampled */
     tn_pool *p;
     const tn_resample_attr *a;
-    const tn_expr *in, *out; /* extents */
+    const tn_expr *in, *out;     /* extents */
     int64_t in_const, out_const; /* -1: symbolic */
 } axis_of;
 
@@ -60,10 +68,7 @@ static axis_of axis_init(tn_pool *p, const tn_resample_attr *a, const tn_expr *i
     return x;
 }
 
-static const tn_expr *f32(const axis_of *x, double v)
-{
-    return tn_flt(x->p, TN_F32, v);
-}
+static const tn_expr *f32(const axis_of *x, double v) { return tn_flt(x->p, TN_F32, v); }
 
 static const tn_expr *ratio(const axis_of *x, const tn_expr *a, const tn_expr *b)
 {
@@ -99,8 +104,7 @@ static const tn_expr *crop(const axis_of *x, const tn_expr *o)
     const tn_expr *start = f32(x, x->a->roi_start), *end = f32(x, x->a->roi_end), *last = length(x, x->in, 1);
     const tn_expr *middle = tn_mul(p, tn_mul(p, f32(x, 0.5), tn_add(p, start, end)), last);
     const tn_expr *range = tn_mul(p, tn_mul(p, o, tn_sub(p, end, start)), last);
-    if (x->out_const == 1)
-        return middle;
+    if (x->out_const == 1) return middle;
     const tn_expr *at = tn_add(p, tn_mul(p, start, last), ratio(x, range, length(x, x->out, 1)));
     return x->out_const >= 0 ? at : tn_select(p, tn_lt(p, tn_idx(p, 1), x->out), at, middle);
 }
@@ -123,15 +127,14 @@ static const tn_expr *position(const axis_of *x, const tn_expr *at)
     case ASYMMETRIC: return ratio(x, o, scale_of(x));
     case TF_HALF_PIXEL: return ratio(x, tn_add(p, o, f32(x, 0.5)), scale_of(x));
     case PYTORCH_HALF_PIXEL:
-        if (x->out_const >= 0)
-            return x->out_const > 1 ? half_pixel(x, o) : f32(x, 0);
+        if (x->out_const >= 0) return x->out_const > 1 ? half_pixel(x, o) : f32(x, 0);
         return tn_select(p, tn_lt(p, tn_idx(p, 1), x->out), half_pixel(x, o), f32(x, 0));
     case ALIGN_CORNERS: {
-        if (x->out_const == 1)
-            return f32(x, 0);
+        if (x->out_const == 1) return f32(x, 0);
         const tn_expr *wide = x->out_const >= 0 ? x->out : tn_max(p, x->out, tn_idx(p, 2));
         const tn_expr *last = length(x, wide, 1);
-        if (x->in_const > 0 && x->a->scale > 0) /* ONNX counts with the product, whole or not; ONNX Runtime rounds it */
+        if (x->in_const > 0 &&
+            x->a->scale > 0) /* ONNX counts with the product, whole or not; ONNX Runtime rounds it */
             last = f32(x, (double)x->in_const * x->a->scale - 1);
         return ratio(x, tn_mul(p, o, length(x, x->in, 1)), last);
     }
@@ -160,8 +163,7 @@ static bool extrapolates(const axis_of *x)
 static const tn_expr *extrapolate(const axis_of *x, const tn_expr *at, const tn_expr *value)
 {
     tn_pool *p = x->p;
-    if (!extrapolates(x))
-        return value;
+    if (!extrapolates(x)) return value;
     const tn_expr *pos = position(x, at);
     const tn_expr *outside = tn_bin(p, TN_E_OR, tn_lt(p, pos, f32(x, 0)), tn_lt(p, length(x, x->in, 1), pos));
     return tn_select(p, outside, tn_const(p, value->dtype, x->a->extrapolation_value), value);
@@ -174,11 +176,10 @@ static const tn_expr *integer_nearest(const axis_of *x, const tn_expr *o)
 {
     tn_pool *p = x->p;
     int64_t k = integer_scale(x);
-    int round = find(roundings, x->a->rounding_method), mode = find(coordinates, x->a->coordinate_transformation_mode);
-    if (!k)
-        return NULL;
-    if (mode == ASYMMETRIC && (round == FLOOR || round == SIMPLE))
-        return tn_fdiv(p, o, tn_idx(p, k));
+    int round = find(roundings, x->a->rounding_method),
+        mode = find(coordinates, x->a->coordinate_transformation_mode);
+    if (!k) return NULL;
+    if (mode == ASYMMETRIC && (round == FLOOR || round == SIMPLE)) return tn_fdiv(p, o, tn_idx(p, k));
     if ((mode == HALF_PIXEL || (mode == PYTORCH_HALF_PIXEL && x->out_const > 1)) &&
         (round == ROUND || round == PREFER_FLOOR || round == PREFER_CEIL))
         return tn_fdiv(p, o, tn_idx(p, k));
@@ -212,8 +213,7 @@ static int attr_axis(const tn_node *n)
 static const tn_expr *element(tn_te *te, const tn_tensor *in, const tn_tensor *t, int axis, const tn_expr *at)
 {
     const tn_expr *index[TN_RULE_MAX_RANK];
-    for (int i = 0; i < t->ndim; i++)
-        index[i] = i == axis ? at : t->axis[i];
+    for (int i = 0; i < t->ndim; i++) index[i] = i == axis ? at : t->axis[i];
     return tn_at(te, in, t->ndim, index);
 }
 
@@ -230,10 +230,7 @@ static void nearest_compute(tn_te *te, const tn_node *n, tn_tensor *const in[], 
 /* ---- linear ---- */
 
 /* The dtype of weights and sums. */
-static tn_dtype wide(tn_dtype t)
-{
-    return tn_dtype_eq(t, TN_F64) ? t : TN_F32;
-}
+static tn_dtype wide(tn_dtype t) { return tn_dtype_eq(t, TN_F64) ? t : TN_F32; }
 
 static void linear(tn_te *te, const axis_of *x, tn_tensor *t, const tn_tensor *in, int k)
 {
@@ -243,7 +240,8 @@ static void linear(tn_te *te, const axis_of *x, tn_tensor *t, const tn_tensor *i
     const tn_expr *first = limit(x, as_index(x, pos)),
                   *next = tn_min(p, tn_add(p, first, tn_idx(p, 1)), tn_sub(p, x->in, tn_idx(p, 1)));
     const tn_expr *part = tn_cast(p, w, tn_sub(p, pos, tn_cast(p, TN_F32, first)));
-    const tn_expr *a = tn_cast(p, w, element(te, in, t, k, first)), *b = tn_cast(p, w, element(te, in, t, k, next));
+    const tn_expr *a = tn_cast(p, w, element(te, in, t, k, first)),
+                  *b = tn_cast(p, w, element(te, in, t, k, next));
     const tn_expr *v = tn_add(p, tn_mul(p, a, tn_sub(p, tn_flt(p, w, 1), part)), tn_mul(p, b, part));
     tn_te_define(te, t, extrapolate(x, t->axis[k], tn_cast(p, t->dtype, v)));
 }
@@ -268,7 +266,11 @@ static const tn_expr *linear_weight(const axis_of *x, const tn_expr *d)
     return tn_max(x->p, tn_sub(x->p, f32(x, 1), d), f32(x, 0));
 }
 
-typedef struct taps { int first, count; double shrink; bool normal; } taps; /* around floor(position) */
+typedef struct taps {
+    int first, count;
+    double shrink;
+    bool normal;
+} taps; /* around floor(position) */
 
 static taps taps_of(const tn_resample_attr *a)
 {
@@ -293,8 +295,7 @@ static const tn_expr *raw_weight(const axis_of *x, const taps *t, const tn_expr 
     const tn_expr *d = tn_add(p, tn_cast(p, TN_F32, tap), f32(x, t->first));
     d = tn_intrinsic1(p, TN_F_abs, tn_mul(p, tn_sub(p, d, tn_sub(p, pos, low)), f32(x, t->shrink)));
     const tn_expr *v = find(methods, x->a->method) == CUBIC ? cubic_weight(x, d) : linear_weight(x, d);
-    if (!x->a->cubic_exclude)
-        return v;
+    if (!x->a->cubic_exclude) return v;
     const tn_expr *i = tap_at(x, t, o, tap);
     return tn_select(p, tn_and(p, tn_le(p, tn_idx(p, 0), i), tn_lt(p, i, x->in)), v, f32(x, 0));
 }
@@ -304,8 +305,7 @@ static const tn_expr *weight_sum(tn_te *te, const axis_of *x, const taps *t, con
     tn_pool *p = te->pool;
     const tn_expr *sum = raw_weight(x, t, tn_idx(p, 0), o);
     if (t->count <= UNROLLED_SUM) {
-        for (int i = 1; i < t->count; i++)
-            sum = tn_add(p, sum, raw_weight(x, t, tn_idx(p, i), o));
+        for (int i = 1; i < t->count; i++) sum = tn_add(p, sum, raw_weight(x, t, tn_idx(p, i), o));
         return sum;
     }
     te->tag = "reduce";
@@ -326,8 +326,8 @@ static void weights_compute(tn_te *te, const tn_node *n, tn_tensor *const in[], 
     tn_te_define(te, w, t.normal ? tn_bin(te->pool, TN_E_DIV, v, weight_sum(te, &x, &t, w->axis[1])) : v);
 }
 
-static const tn_expr *term(tn_te *te, const axis_of *x, const taps *t, const tn_tensor *w, const tn_tensor *to,
-                           const tn_tensor *in, int k, const tn_expr *tap)
+static const tn_expr *term(tn_te *te, const axis_of *x, const taps *t, const tn_tensor *w,
+                           const tn_tensor *to, const tn_tensor *in, int k, const tn_expr *tap)
 {
     const tn_expr *at = limit(x, tap_at(x, t, to->axis[k], tap));
     tn_dtype wt = wide(in->dtype);
@@ -335,7 +335,8 @@ static const tn_expr *term(tn_te *te, const axis_of *x, const taps *t, const tn_
                   tn_cast(te->pool, wt, element(te, in, to, k, at)));
 }
 
-static void weighted(tn_te *te, const axis_of *x, const tn_node *n, tn_tensor *out[], tn_tensor *const in[], int k)
+static void weighted(tn_te *te, const axis_of *x, const tn_node *n, tn_tensor *out[], tn_tensor *const in[],
+                     int k)
 {
     tn_pool *p = te->pool;
     taps t = taps_of(x->a);
@@ -378,13 +379,16 @@ static void resample_compute(tn_te *te, const tn_node *n, tn_tensor *const in[],
 
 static tn_status check_attr(tn_graph *g, const tn_node *n, const tn_resample_attr *a)
 {
-    TN_TRY(check_name(g, n, "coordinate_transformation_mode", coordinates, a->coordinate_transformation_mode));
+    TN_TRY(
+        check_name(g, n, "coordinate_transformation_mode", coordinates, a->coordinate_transformation_mode));
     TN_TRY(check_name(g, n, "rounding_method", roundings, a->rounding_method));
     TN_TRY(check_name(g, n, "method", methods, a->method));
     if (a->size.n != 1)
         return tn_rule_fail(g, n, "op-E007", "size has %u entries; one is expected", (unsigned)a->size.n);
-    if (!(a->scale >= 0) || isinf(a->scale) || (a->antialias && a->scale == 0) || (a->scale > 0 && a->scale < 1e-4))
-        return tn_rule_fail(g, n, "op-E007", "scale is %g; it must be known and positive, and at least 1e-4", a->scale);
+    if (!(a->scale >= 0) || isinf(a->scale) || (a->antialias && a->scale == 0) ||
+        (a->scale > 0 && a->scale < 1e-4))
+        return tn_rule_fail(g, n, "op-E007", "scale is %g; it must be known and positive, and at least 1e-4",
+                            a->scale);
     return TN_OK;
 }
 
@@ -395,8 +399,7 @@ static tn_status resample_infer(tn_graph *g, tn_node *n)
     const tn_expr *dim[TN_RULE_MAX_RANK];
     int axis;
     TN_TRY(tn_rule_tensor(g, n, 0, -1, &t));
-    if (n->op != &tn_op_image_nearest)
-        TN_TRY(tn_rule_float(g, n, 0));
+    if (n->op != &tn_op_image_nearest) TN_TRY(tn_rule_float(g, n, 0));
     TN_TRY(tn_rule_axis(g, n, a->axis, t->n, &axis));
     TN_TRY(check_attr(g, n, a));
     if (n->op == &tn_op_image_resample && needs_weights(a)) {
@@ -404,13 +407,14 @@ static tn_status resample_infer(tn_graph *g, tn_node *n)
             return tn_rule_fail(g, n, "op-E001", "weights are None, but are required for this method");
         TN_TRY(tn_rule_tensor(g, n, 1, 2, &w));
         if (!tn_is_value(w->dim[0], taps_of(a).count) || !tn_rule_dim_eq(g, w->dim[1], a->size.at[0]))
-            return tn_rule_fail(g, n, "op-E008", "weights are %s, but %d for each of %s positions are expected",
-                                tn_rule_type_text(g, w), taps_of(a).count, tn_rule_dim_text(g, a->size.at[0]));
+            return tn_rule_fail(
+                g, n, "op-E008", "weights are %s, but %d for each of %s positions are expected",
+                tn_rule_type_text(g, w), taps_of(a).count, tn_rule_dim_text(g, a->size.at[0]));
     }
     if (tn_is_value(t->dim[axis], 0))
-        return tn_rule_fail(g, n, "op-E009", "%s has no elements along axis %d", tn_rule_type_text(g, t), axis);
-    for (int i = 0; i < t->n; i++)
-        dim[i] = i == axis ? a->size.at[0] : t->dim[i];
+        return tn_rule_fail(g, n, "op-E009", "%s has no elements along axis %d", tn_rule_type_text(g, t),
+                            axis);
+    for (int i = 0; i < t->n; i++) dim[i] = i == axis ? a->size.at[0] : t->dim[i];
     return tn_rule_result(g, n, 0, t->dtype, t->n, dim);
 }
 
@@ -427,10 +431,8 @@ static tn_status weights_infer(tn_graph *g, tn_node *n)
 /* Channel blocks pass where another axis than theirs is resampled. */
 static void resample_layout(tn_layout_query *q)
 {
-    if (attr_axis(q->node) < 2)
-        q->in[0] = NULL;
-    if (q->node->nin > 1)
-        q->in[1] = NULL;
+    if (attr_axis(q->node) < 2) q->in[0] = NULL;
+    if (q->node->nin > 1) q->in[1] = NULL;
     tn_layout_channel_block(q);
 }
 
@@ -484,16 +486,14 @@ const tn_op tn_op_image_weights = {
 static double exact_scale(tn_graph *g, const tn_expr *from, const tn_expr *to)
 {
     int64_t a, b;
-    if (tn_is_int(from, &a) && tn_is_int(to, &b))
-        return a > 0 ? (double)((float)b / (float)a) : 0;
+    if (tn_is_int(from, &a) && tn_is_int(to, &b)) return a > 0 ? (double)((float)b / (float)a) : 0;
     for (int64_t k = 1; k <= MAX_SCALE; k++)
-        if (tn_rule_dim_eq(g, to, tn_mul(g->pool, from, tn_idx(g->pool, k))))
-            return (double)k;
+        if (tn_rule_dim_eq(g, to, tn_mul(g->pool, from, tn_idx(g->pool, k)))) return (double)k;
     return 0;
 }
 
-static tn_value call1(tn_graph *g, tn_region *r, tn_node *before, const tn_op *op, const void *attr, tn_value v,
-                      const tn_loc *loc)
+static tn_value call1(tn_graph *g, tn_region *r, tn_node *before, const tn_op *op, const void *attr,
+                      tn_value v, const tn_loc *loc)
 {
     return v.def ? tn_val(tn_make_call(g, r, before, op, 1, &v, attr, loc)) : v;
 }
@@ -502,29 +502,28 @@ static tn_value call1(tn_graph *g, tn_region *r, tn_node *before, const tn_op *o
 static bool is_identity(const tn_resample_attr *a, const tn_type *t)
 {
     int mode = find(coordinates, a->coordinate_transformation_mode);
-    return a->scale == 1 && a->axis >= 0 && a->axis < t->n && a->size.at[0] == t->dim[a->axis] && mode != CROP &&
-           mode != TF_HALF_PIXEL;
+    return a->scale == 1 && a->axis >= 0 && a->axis < t->n && a->size.at[0] == t->dim[a->axis] &&
+           mode != CROP && mode != TF_HALF_PIXEL;
 }
 
-static tn_value resample(tn_graph *g, tn_region *r, tn_node *before, tn_value v, tn_resample_attr *a, const tn_loc *loc)
+static tn_value resample(tn_graph *g, tn_region *r, tn_node *before, tn_value v, tn_resample_attr *a,
+                         const tn_loc *loc)
 {
     bool nearest = find(methods, a->method) == NEAREST;
     tn_value in[2] = {v};
-    if (!v.def)
-        return v;
+    if (!v.def) return v;
     if (!nearest && needs_weights(a)) {
         tn_resample_attr w = *a;
         w.extent = tn_dims_make(g->arena, 1, &tn_value_type(v)->dim[a->axis]);
         in[1] = tn_val(tn_make_call(g, r, before, &tn_op_image_weights, 0, NULL, &w, loc));
-        if (!in[1].def)
-            return in[1];
+        if (!in[1].def) return in[1];
     }
-    return tn_val(tn_make_call(g, r, before, nearest ? &tn_op_image_nearest : &tn_op_image_resample, in[1].def ? 2 : 1, in,
-                               a, loc));
+    return tn_val(tn_make_call(g, r, before, nearest ? &tn_op_image_nearest : &tn_op_image_resample,
+                               in[1].def ? 2 : 1, in, a, loc));
 }
 
-tn_value tn_make_resample(tn_graph *g, tn_region *r, tn_node *before, tn_value v, int n, const tn_resample_attr at[],
-                          const tn_loc *loc)
+tn_value tn_make_resample(tn_graph *g, tn_region *r, tn_node *before, tn_value v, int n,
+                          const tn_resample_attr at[], const tn_loc *loc)
 {
     tn_resample_attr a[TN_RULE_MAX_RANK];
     const tn_type *type = tn_value_type(v);
@@ -539,12 +538,10 @@ tn_value tn_make_resample(tn_graph *g, tn_region *r, tn_node *before, tn_value v
             a[i].scale = exact_scale(g, type->dim[a[i].axis], a[i].size.at[0]);
         done[i] = is_identity(&a[i], type);
     }
-    if (casts)
-        v = call1(g, r, before, &tn_op_cast, &to_wide, v, loc);
+    if (casts) v = call1(g, r, before, &tn_op_cast, &to_wide, v, loc);
     for (int pass = 0; pass < 2; pass++) /* shrinking axes, then growing ones from the last */
         for (int i = n - 1; i >= 0; i--) {
-            if (done[i] || (pass == 0 && !(a[i].scale < 1)))
-                continue;
+            if (done[i] || (pass == 0 && !(a[i].scale < 1))) continue;
             done[i] = true;
             v = resample(g, r, before, v, &a[i], loc);
         }
@@ -568,22 +565,27 @@ static tn_status resize_infer(tn_graph *g, tn_node *n)
     TN_TRY(tn_rule_tensor(g, n, 0, dims + 2, &t));
     TN_TRY(tn_rule_number(g, n, 0));
     if (a->layout && strcmp(a->layout, layouts[dims - 1]) != 0)
-        return tn_rule_fail(g, n, "op-E010", "layout \"%s\" is not supported, only \"%s\"; transpose the data", a->layout,
+        return tn_rule_fail(g, n, "op-E010",
+                            "layout \"%s\" is not supported, only \"%s\"; transpose the data", a->layout,
                             layouts[dims - 1]);
-    TN_TRY(check_name(g, n, "coordinate_transformation_mode", coordinates, a->coordinate_transformation_mode));
+    TN_TRY(
+        check_name(g, n, "coordinate_transformation_mode", coordinates, a->coordinate_transformation_mode));
     TN_TRY(check_name(g, n, "method", methods, a->method));
     if (a->rounding_method && a->rounding_method[0])
         TN_TRY(check_name(g, n, "rounding_method", roundings, a->rounding_method));
     if (find(coordinates, a->coordinate_transformation_mode) == CROP)
-        return tn_rule_fail(g, n, "op-E007", "coordinate_transformation_mode \"tf_crop_and_resize\" needs a region; "
-                                             "use image.resample for each axis");
+        return tn_rule_fail(g, n, "op-E007",
+                            "coordinate_transformation_mode \"tf_crop_and_resize\" needs a region; "
+                            "use image.resample for each axis");
     if (a->size.n != (uint32_t)dims)
-        return tn_rule_fail(g, n, "op-E007", "size has %u entries; %d are expected", (unsigned)a->size.n, dims);
+        return tn_rule_fail(g, n, "op-E007", "size has %u entries; %d are expected", (unsigned)a->size.n,
+                            dims);
     dim[0] = t->dim[0];
     dim[1] = t->dim[1];
     for (int i = 0; i < dims; i++) {
         if (tn_is_value(t->dim[2 + i], 0))
-            return tn_rule_fail(g, n, "op-E009", "%s has no elements along axis %d", tn_rule_type_text(g, t), 2 + i);
+            return tn_rule_fail(g, n, "op-E009", "%s has no elements along axis %d", tn_rule_type_text(g, t),
+                                2 + i);
         dim[2 + i] = a->size.at[i];
     }
     return tn_rule_result(g, n, 0, t->dtype, dims + 2, dim);

@@ -9,12 +9,12 @@
 
 typedef struct resize {
     tn_value x;
-    int rank, n;                        /* n: axes named by scales or sizes */
-    int axis[ONNX_MAX_RANK];            /* their dimensions of x */
+    int rank, n;             /* n: axes named by scales or sizes */
+    int axis[ONNX_MAX_RANK]; /* their dimensions of x */
     const tn_expr *size[ONNX_MAX_RANK];
-    double scale[ONNX_MAX_RANK];        /* 0: size / extent */
+    double scale[ONNX_MAX_RANK]; /* 0: size / extent */
     double roi[2 * ONNX_MAX_RANK];
-    tn_resample_attr a;                 /* what all axes share */
+    tn_resample_attr a; /* what all axes share */
 } resize;
 
 /* ---- operands ---- */
@@ -24,22 +24,24 @@ static int floats(onnx_conv *c, tn_value v, const char *what, double out[], int 
 {
     const tn_type *t = onnx_type(v);
     int64_t count;
-    if (c->bad || !v.def)
-        return -1;
+    if (c->bad || !v.def) return -1;
     bool list = t->n == 1 && tn_is_int(t->dim[0], &count);
     if (!list || !tn_op_is(v.def, &tn_op_constant) || !v.def->blob ||
         v.def->blob->n < (size_t)count * tn_dtype_bytes(t->dtype)) {
-        onnx_fail(c, "onnx-E016", "%s must be a constant list of numbers; simplify the model, or give its inputs fixed shapes",
-                  what);
+        onnx_fail(
+            c, "onnx-E016",
+            "%s must be a constant list of numbers; simplify the model, or give its inputs fixed shapes",
+            what);
         return -1;
     }
     if (count > most) {
-        onnx_fail(c, "onnx-E009", "%s has %lld entries, but at most %d fit; the model is damaged", what, (long long)count,
-                  most);
+        onnx_fail(c, "onnx-E009", "%s has %lld entries, but at most %d fit; the model is damaged", what,
+                  (long long)count, most);
         return -1;
     }
     for (int64_t i = 0; i < count; i++)
-        out[i] = tn_scalar_read(t->dtype, (const char *)v.def->blob->at + (size_t)i * tn_dtype_bytes(t->dtype)).f;
+        out[i] =
+            tn_scalar_read(t->dtype, (const char *)v.def->blob->at + (size_t)i * tn_dtype_bytes(t->dtype)).f;
     return (int)count;
 }
 
@@ -53,15 +55,12 @@ static void read_axes(onnx_conv *c, resize *r)
 {
     tn_ints axes;
     r->rank = r->n = onnx_rank(r->x);
-    for (int i = 0; i < r->rank; i++)
-        r->axis[i] = i;
-    if (c->opset < 18 || !onnx_attr_ints(c, "axes", &axes) || c->bad)
-        return;
+    for (int i = 0; i < r->rank; i++) r->axis[i] = i;
+    if (c->opset < 18 || !onnx_attr_ints(c, "axes", &axes) || c->bad) return;
     if (axes.n > (uint32_t)r->rank)
         onnx_fail(c, "onnx-E009", "axes has %u entries for %d dimensions", (unsigned)axes.n, r->rank);
     r->n = c->bad ? 0 : (int)axes.n;
-    for (int i = 0; i < r->n; i++)
-        r->axis[i] = onnx_axis(c, axes.at[i], r->rank);
+    for (int i = 0; i < r->n; i++) r->axis[i] = onnx_axis(c, axes.at[i], r->rank);
 }
 
 /* ---- extents ---- */
@@ -72,10 +71,13 @@ static const tn_expr *symbolic_size(onnx_conv *c, const tn_expr *extent, double 
     for (int q = 1; q <= 64; q++) {
         double p = round(scale * q);
         if (p >= 1 && (double)(float)(p / q) == scale)
-            return onnx_simplify(c, tn_fdiv(c->pool, tn_mul(c->pool, extent, tn_idx(c->pool, (int64_t)p)), tn_idx(c->pool, q)));
+            return onnx_simplify(c, tn_fdiv(c->pool, tn_mul(c->pool, extent, tn_idx(c->pool, (int64_t)p)),
+                                            tn_idx(c->pool, q)));
     }
-    onnx_fail(c, "onnx-E009", "scale %g of a symbolic dimension is no quotient of small numbers; give the input a fixed shape",
-              scale);
+    onnx_fail(
+        c, "onnx-E009",
+        "scale %g of a symbolic dimension is no quotient of small numbers; give the input a fixed shape",
+        scale);
     return extent;
 }
 
@@ -101,7 +103,8 @@ static void keep_aspect(onnx_conv *c, resize *r, bool larger)
     int64_t in = 0, to = 0;
     for (int i = 0; i < r->n && !c->bad; i++) {
         if (!tn_is_int(onnx_type(r->x)->dim[r->axis[i]], &in) || !tn_is_int(r->size[i], &to) || in < 1) {
-            onnx_fail(c, "onnx-E009", "keep_aspect_ratio_policy needs fixed extents; give the input a fixed shape");
+            onnx_fail(c, "onnx-E009",
+                      "keep_aspect_ratio_policy needs fixed extents; give the input a fixed shape");
             return;
         }
         double s = (double)((float)to / (float)in);
@@ -117,15 +120,17 @@ static void keep_aspect(onnx_conv *c, resize *r, bool larger)
 static void by_sizes(onnx_conv *c, resize *r, tn_value sizes)
 {
     tn_dims d = onnx_host_in(c, sizes, "sizes");
-    const char *policy = c->opset >= 18 ? onnx_attr_string(c, "keep_aspect_ratio_policy", "stretch") : "stretch";
+    const char *policy =
+        c->opset >= 18 ? onnx_attr_string(c, "keep_aspect_ratio_policy", "stretch") : "stretch";
     if (d.n != (uint32_t)r->n && !c->bad)
         onnx_fail(c, "onnx-E009", "sizes has %u entries, but %d axes are resized", (unsigned)d.n, r->n);
-    for (int i = 0; i < r->n && !c->bad; i++)
-        r->size[i] = d.at[i];
+    for (int i = 0; i < r->n && !c->bad; i++) r->size[i] = d.at[i];
     if (strcmp(policy, "not_larger") == 0 || strcmp(policy, "not_smaller") == 0)
         keep_aspect(c, r, policy[4] == 's');
     else if (strcmp(policy, "stretch") != 0)
-        onnx_fail(c, "onnx-E009", "keep_aspect_ratio_policy is \"%s\"; stretch, not_larger and not_smaller are known", policy);
+        onnx_fail(c, "onnx-E009",
+                  "keep_aspect_ratio_policy is \"%s\"; stretch, not_larger and not_smaller are known",
+                  policy);
 }
 
 /* ---- modes ---- */
@@ -145,24 +150,21 @@ static void read_mode(onnx_conv *c, resize *r)
         a->method = "cubic";
     else if (strcmp(mode, "nearest") != 0)
         onnx_fail(c, "onnx-E009", "mode is \"%s\"; nearest, linear and cubic are known", mode);
-    if (c->opset < 11)
-        return;
+    if (c->opset < 11) return;
     a->coordinate_transformation_mode = onnx_attr_string(c, "coordinate_transformation_mode", "half_pixel");
     const char *round = onnx_attr_string(c, "nearest_mode", "round_prefer_floor");
     a->rounding_method = round[0] ? round : "round_prefer_floor";
     a->cubic_alpha = onnx_attr_float(c, "cubic_coeff_a", -0.75f);
     a->cubic_exclude = onnx_attr_int(c, "exclude_outside", 0) != 0;
     a->extrapolation_value = onnx_attr_float(c, "extrapolation_value", 0);
-    if (c->opset >= 18)
-        a->antialias = onnx_attr_int(c, "antialias", 0) != 0 && a->method[0] != 'n';
+    if (c->opset >= 18) a->antialias = onnx_attr_int(c, "antialias", 0) != 0 && a->method[0] != 'n';
     a->cubic_exclude &= a->method[0] == 'c';
 }
 
 static void read_region(onnx_conv *c, resize *r)
 {
     int n;
-    if (strcmp(r->a.coordinate_transformation_mode, "tf_crop_and_resize") != 0)
-        return;
+    if (strcmp(r->a.coordinate_transformation_mode, "tf_crop_and_resize") != 0) return;
     n = floats(c, onnx_in(c, 1), "roi", r->roi, 2 * ONNX_MAX_RANK);
     if (n >= 0 && n != 2 * r->n)
         onnx_fail(c, "onnx-E009", "roi has %d entries, but %d axes are resized", n, r->n);
@@ -185,8 +187,7 @@ static bool is_plain(const resize *r)
         return false;
     for (int i = 0; i < r->n; i++) {
         const tn_expr *extent = t->dim[r->axis[i]];
-        if (r->axis[i] < 2 && (r->size[i] != extent || (r->scale[i] != 0 && r->scale[i] != 1)))
-            return false;
+        if (r->axis[i] < 2 && (r->size[i] != extent || (r->scale[i] != 0 && r->scale[i] != 1))) return false;
         if (r->scale[i] != 0 && r->scale[i] != quotient(extent, r->size[i]) &&
             !(r->scale[i] == floor(r->scale[i]) && extent->kind != TN_E_INT))
             return false;
@@ -198,19 +199,16 @@ static void call(onnx_conv *c, resize *r)
 {
     const tn_type *t = onnx_type(r->x);
     tn_resample_attr a[ONNX_MAX_RANK];
-    if (c->bad)
-        return;
+    if (c->bad) return;
     if (is_plain(r)) {
-        static const tn_op *const by_rank[] = {&tn_op_image_resize1d, &tn_op_image_resize2d, &tn_op_image_resize3d};
+        static const tn_op *const by_rank[] = {&tn_op_image_resize1d, &tn_op_image_resize2d,
+                                               &tn_op_image_resize3d};
         const tn_op *op = by_rank[r->rank - 3];
         const tn_expr *size[ONNX_MAX_RANK];
         tn_resize_attr p;
-        for (int i = 0; i < r->rank; i++)
-            size[i] = t->dim[i];
-        for (int i = 0; i < r->n; i++)
-            size[r->axis[i]] = r->size[i];
-        if (tn_attr_init(c->pool, op->attr, sizeof p, &p) != TN_OK)
-            return;
+        for (int i = 0; i < r->rank; i++) size[i] = t->dim[i];
+        for (int i = 0; i < r->n; i++) size[r->axis[i]] = r->size[i];
+        if (tn_attr_init(c->pool, op->attr, sizeof p, &p) != TN_OK) return;
         p.size = tn_dims_make(c->arena, (uint32_t)r->rank - 2, size + 2);
         p.method = r->a.method;
         p.coordinate_transformation_mode = r->a.coordinate_transformation_mode;
@@ -239,11 +237,10 @@ static void resize_op(onnx_conv *c)
     bool upsample = c->row->op[0] == 'U';
     read_axes(c, &r);
     read_mode(c, &r);
-    tn_value scales = c->opset < 11 ? onnx_in(c, 1) : onnx_opt(c, 2), sizes = c->opset < 11 ? (tn_value){0} : onnx_opt(c, 3);
-    if (!upsample && c->opset >= 11)
-        read_region(c, &r);
-    if (c->bad)
-        return;
+    tn_value scales = c->opset < 11 ? onnx_in(c, 1) : onnx_opt(c, 2),
+             sizes = c->opset < 11 ? (tn_value){0} : onnx_opt(c, 3);
+    if (!upsample && c->opset >= 11) read_region(c, &r);
+    if (c->bad) return;
     if (is_empty(scales) && is_empty(sizes)) {
         onnx_fail(c, "onnx-E017", "neither scales nor sizes are given; the model is damaged");
     } else if (!is_empty(scales)) {
@@ -251,8 +248,7 @@ static void resize_op(onnx_conv *c)
         if (n != r.n && !c->bad)
             onnx_fail(c, "onnx-E009", "scales has %d entries, but %d axes are resized", n, r.n);
         by_scales(c, &r, scale);
-        if (c->opset >= 18)
-            onnx_attr_ignore(c, "keep_aspect_ratio_policy");
+        if (c->opset >= 18) onnx_attr_ignore(c, "keep_aspect_ratio_policy");
     } else {
         by_sizes(c, &r, sizes);
     }
@@ -278,8 +274,7 @@ static void upsample_old(onnx_conv *c)
         const onnx_attr *a = onnx_attr_find(c, "scales", ONNX_A_FLOATS);
         if (a && a->floats.n != (size_t)r.rank)
             onnx_fail(c, "onnx-E009", "scales has %zu entries for %d dimensions", a->floats.n, r.rank);
-        for (int i = 0; i < r.rank && a && !c->bad; i++)
-            scale[i] = ((const float *)a->floats.at)[i];
+        for (int i = 0; i < r.rank && a && !c->bad; i++) scale[i] = ((const float *)a->floats.at)[i];
     }
     by_scales(c, &r, scale);
     call(c, &r);
