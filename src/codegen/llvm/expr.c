@@ -103,8 +103,8 @@ static division divide(tn_lgen *g, const tn_expr *e, LLVMValueRef a, LLVMValueRe
     return v;
 }
 
-/* Vectors of narrow integers are divided as floats, which have the bits to be exact: |a / b| differs from the next integer
- * by 1 / |b| at least, more than half a unit in the last place of the quotient. */
+/* Vectors of narrow integers are divided as floats, which have the bits to be exact: |a / b| differs from the
+ * next integer by 1 / |b| at least, more than half a unit in the last place of the quotient. */
 static LLVMValueRef divide_as_floats(tn_lgen *g, tn_dtype t, const division *v)
 {
     LLVMTypeRef f = tn_l_type(g, tn_dtype_lanes(t.bits <= 16 ? TN_F32 : TN_F64, t.lanes)), i = LLVMTypeOf(v->a);
