@@ -144,14 +144,50 @@ static void dynamic_quantize_linear(onnx_conv *c)
 
 /* ---- convolution ---- */
 
-/* qnn.conv2d: int32 sums of data, weight, zero points and scales (absent: 1). */
+/* One entry a dimension, of one dimension: the same with a row before. */
+static tn_ints with_row(onnx_conv *c, tn_ints v, int64_t row)
+{
+    int64_t at[4];
+    if (v.n < 1 || v.n > 2)
+        return v;
+    for (uint32_t i = 0; i < v.n; i++) {
+        at[2 * i] = row;
+        at[2 * i + 1] = v.at[i];
+    }
+    return tn_ints_make(c->arena, 2 * v.n, at);
+}
+
+static tn_value drop_row(onnx_conv *c, tn_value y, bool line)
+{
+    static const int64_t row = 2;
+    tn_squeeze_attr s = {tn_ints_make(c->arena, 1, &row)};
+    return line ? onnx_call1(c, &tn_op_squeeze, &s, y) : y;
+}
+
+/* qnn.conv2d: int32 sums of data, weight, zero points and scales (absent: 1). Data of one dimension (*out_line) is an
+ * image of one row, also in the result. */
 static tn_value conv_sums(onnx_conv *c, const tn_value in[6], bool *out_line)
 {
+    static const tn_expand_dims_attr row = {2, 1};
     tn_value operand[6];
+    tn_conv2d_attr a;
+    *out_line = onnx_rank(in[0]) == 3;
+    if (onnx_rank(in[0]) > 4)
+        onnx_fail(c, "onnx-E022", "%s on %s is not supported, only 1-D and 2-D (three and four dimensions)",
+                  c->row->op, onnx_type_text(c, onnx_type(in[0])));
+    if (!onnx_conv_attr(c, in[0], in[1], &tn_op_qnn_conv2d, &a))
+        return (tn_value){0};
     for (int i = 0; i < 6; i++)
-        operand[i] = i >= 4 && !in[i].def ? onnx_const(c, TN_F32, 1) : in[i];
-    *out_line = false;
-    return c->bad ? (tn_value){0} : onnx_conv2d(c, &tn_op_qnn_conv2d, 6, operand, out_line);
+        operand[i] = i >= 4 && !in[i].def                 ? onnx_const(c, TN_F32, 1)
+                     : *out_line && (i < 2 || onnx_rank(in[i]) == 3) ? onnx_call1(c, &tn_op_expand_dims, &row, in[i])
+                                                          : in[i];
+    if (*out_line) {
+        a.strides = with_row(c, a.strides, 1);
+        a.dilation = with_row(c, a.dilation, 1);
+        a.padding = with_row(c, a.padding, 0);
+        a.kernel_size = with_row(c, a.kernel_size, 1);
+    }
+    return onnx_call(c, &tn_op_qnn_conv2d, &a, 6, operand);
 }
 
 static void conv_integer(onnx_conv *c)
@@ -160,7 +196,7 @@ static void conv_integer(onnx_conv *c)
     tn_value in[6] = {x, w, zero_or(c, 2, dtype_of(x)), zero_or(c, 3, dtype_of(w))};
     bool line;
     tn_value y = conv_sums(c, in, &line);
-    onnx_out(c, 0, onnx_drop_rows(c, y, line));
+    onnx_out(c, 0, drop_row(c, y, line));
 }
 
 static tn_value requantize(onnx_conv *c, tn_value y, tn_value from, tn_value to, tn_value zero, int64_t axis)
@@ -179,7 +215,7 @@ static void qlinear_conv(onnx_conv *c)
     tn_value y = conv_sums(c, in, &line);
     y = bias.def ? onnx_call2(c, &tn_op_nn_bias_add, &channels, y, bias) : y;
     y = requantize(c, y, times(c, x_scale, w_scale), onnx_in(c, 6), onnx_in(c, 7), 1);
-    onnx_out(c, 0, onnx_drop_rows(c, y, line));
+    onnx_out(c, 0, drop_row(c, y, line));
 }
 
 /* ---- matrix products ---- */
@@ -313,7 +349,7 @@ static void qlinear_pool(onnx_conv *c)
         onnx_fail(c, "onnx-E009", "channels_last=1 is not supported; transpose the data");
     tn_value x = real(c, 0), y = {0};
     if (c->row->relay == &tn_op_nn_avg_pool2d) {
-        y = onnx_pool(c, x);
+        y = onnx_average_pool(c, x);
     } else {
         static const int64_t batch_and_channels[] = {0, 1};
         tn_axes_attr a = {tn_ints_make(c->arena, 2, batch_and_channels), true, true};
