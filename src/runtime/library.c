@@ -97,6 +97,37 @@ tnr_status tnr_library_open(const void *data, size_t n, bool temp_file, tnr_shar
     return status;
 }
 
+static tnr_status bundled(tnr_shared_object *o, tnr_span *out_params, tnr_error *err)
+{
+    const void *at = dlsym(o->handle, TENON_BUNDLE_PARAMS_SYMBOL);
+    const uint64_t *bytes = dlsym(o->handle, TENON_BUNDLE_BYTES_SYMBOL);
+    if (!at || !bytes || *bytes > SIZE_MAX / 2)
+        return tnr_fail(err, TNR_E_FORMAT, 0,
+                        "this library holds kernels without their weights, as mod.so of a package does: open the package");
+    *out_params = (tnr_span){at, (size_t)*bytes};
+    return TNR_OK;
+}
+
+tnr_status tnr_library_open_file(const char *path, tnr_shared_object *out_object, const tn_library **out_library,
+                                 tnr_span *out_params, tnr_error *err)
+{
+    tnr_shared_object o = {.fd = -1};
+    char *real = realpath(path, NULL); /* a name without a slash would be searched for elsewhere */
+    o.handle = real ? dlopen(real, RTLD_LOCAL | RTLD_NOW) : NULL;
+    free(real);
+    if (!o.handle) {
+        const char *why = dlerror();
+        return tnr_fail(err, TNR_E_FORMAT, 0, "%.80s cannot be loaded: %.150s", path, why ? why : "unknown reason");
+    }
+    tnr_status status = query(&o, out_library, err);
+    if (!status) status = bundled(&o, out_params, err);
+    if (status)
+        tnr_library_close(&o);
+    else
+        *out_object = o;
+    return status;
+}
+
 void tnr_library_close(tnr_shared_object *object)
 {
     if (object->handle) dlclose(object->handle);
