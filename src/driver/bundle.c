@@ -135,10 +135,11 @@ static tn_status link_library(tn_workshop *w, const char *in, const char *out)
 {
     tn_tool_command c = {0};
     if (w->b->opt.cross_compiler)
-        WORDS(&c, w->b->opt.cross_compiler, "-shared", "-Wl,--build-id=none", "-Wl,--gc-sections", "-Wl,-z,nodelete", "-o", out, in, "-lm");
+        WORDS(&c, w->b->opt.cross_compiler, "-shared", "-Wl,--build-id=none", "-Wl,--gc-sections",
+              "-Wl,-z,nodelete", "-o", out, in, "-lm");
     else
-        WORDS(&c, "ld", "-shared", "--build-id=none", "--gc-sections", "-z", "noexecstack", "-z", "now", "-z", "nodelete", "-o", out, in,
-              "--as-needed", "-l:libm.so.6", "-l:libc.so.6");
+        WORDS(&c, "ld", "-shared", "--build-id=none", "--gc-sections", "-z", "noexecstack", "-z", "now", "-z",
+              "nodelete", "-o", out, in, "--as-needed", "-l:libm.so.6", "-l:libc.so.6");
     return tn_command_run(w->b, &c);
 }
 
@@ -177,10 +178,13 @@ static tn_status make_source(tn_build *b, const tn_buf *code, tn_buf *out)
                         LARGEST_TEXT >> 20);
     }
     tn_buf_add(out, code->at, code->n);
-    tn_buf_str(out, "\n/* The weights (mod.params) and the functions of the header; link libtenon_bundle.a, libm and pthreads. */\n"
-                    "extern const unsigned char tenon_bundle_params[];\nextern const uint64_t tenon_bundle_params_bytes;\n");
+    tn_buf_str(out, "\n/* The weights (mod.params) and the functions of the header; link libtenon_bundle.a, "
+                    "libm and pthreads. */\n"
+                    "extern const unsigned char tenon_bundle_params[];\nextern const uint64_t "
+                    "tenon_bundle_params_bytes;\n");
     tn_buf_printf(out, "const uint64_t tenon_bundle_params_bytes = %llu;\n", (unsigned long long)blob.n);
-    tn_buf_printf(out, "const unsigned char tenon_bundle_params[%zu] __attribute__((aligned(64))) = {", blob.n ? blob.n : 1);
+    tn_buf_printf(out, "const unsigned char tenon_bundle_params[%zu] __attribute__((aligned(64))) = {",
+                  blob.n ? blob.n : 1);
     for (size_t i = 0; i < blob.n; i++)
         tn_buf_printf(out, "%s%u,", i % 32 ? "" : "\n    ", (unsigned char)blob.at[i]);
     tn_buf_str(out, "\n};\n");
@@ -193,10 +197,12 @@ static tn_status make_source(tn_build *b, const tn_buf *code, tn_buf *out)
         {"void", "free", "void", ""},
     };
     for (size_t i = 0; i < sizeof row / sizeof *row; i++)
-        tn_buf_printf(out, "\n%s tenon_bundle_%s(%s);\n%s tvmgen_%s_%s(%s);\n%s tvmgen_%s_%s(%s)\n{\n    %stenon_bundle_%s(%s);\n}\n",
-                      row[i].result, row[i].name, row[i].params, row[i].result, b->unit.name, row[i].name, row[i].params,
-                      row[i].result, b->unit.name, row[i].name, row[i].params, i == 4 ? "" : "return ", row[i].name,
-                      row[i].args);
+        tn_buf_printf(out,
+                      "\n%s tenon_bundle_%s(%s);\n%s tvmgen_%s_%s(%s);\n%s tvmgen_%s_%s(%s)\n{\n    "
+                      "%stenon_bundle_%s(%s);\n}\n",
+                      row[i].result, row[i].name, row[i].params, row[i].result, b->unit.name, row[i].name,
+                      row[i].params, row[i].result, b->unit.name, row[i].name, row[i].params,
+                      i == 4 ? "" : "return ", row[i].name, row[i].args);
     tn_buf_deinit(&blob);
     return TN_OK;
 }

@@ -84,6 +84,9 @@ enum tn_bundle_form { TN_BUNDLE_NONE, TN_BUNDLE_SO, TN_BUNDLE_O, TN_BUNDLE_A, TN
 enum tn_bundle_form tn_bundle_form_of(const char *output);
 TN_WARN_UNUSED tn_status tn_bundle_write(tn_build *b, enum tn_bundle_form form, uint32_t n, const tn_buf code[],
                                          const char *output, size_t *out_bytes);
+const char *tn_note_make(tn_build *b);           /* note.c: what `verify` shows of a library */
+/* Lists a package without running any of it (verify.c). driver-E05x. */
+TN_WARN_UNUSED tn_status tn_verify(tn_build *b, const char *package, tn_buf *out);
 void tn_bundle_header(tn_build *b, tn_buf *out); /* header.c: the C declarations */
 
 /* dump.c: takes the build as far as the stage needs and prints it. */

@@ -88,15 +88,26 @@ static void functions(tn_build *b, tn_buf *o)
 {
     const char *m = b->unit.name;
     bool symbolic = b->program.n_symbol > 0;
-    tn_buf_str(o, "/* Runs the model once: 0, or a code whose sentence tvmgen_..._error() gives. Tensors are dense, row-major and\n"
+    tn_buf_str(o, "/* Runs the model once: 0, or a code whose sentence tvmgen_..._error() gives. Tensors are "
+                  "dense, row-major and\n"
                   " * aligned to their elements. May be called from several threads at once. */\n");
     tn_buf_printf(o,
-                  "int32_t tvmgen_%s_run%s(const struct tvmgen_%s_inputs *inputs, const struct tvmgen_%s_outputs *outputs%s%s%s);\n\n",
-                  m, symbolic ? "_symbolic" : "", m, m, symbolic ? ",\n    const struct tvmgen_" : "", symbolic ? m : "",
-                  symbolic ? "_symbols *symbols" : "");
-    tn_buf_printf(o, "/* What the last call that failed ran into; copy it before other threads call. */\nconst char *tvmgen_%s_error(void);\n\n", m);
-    tn_buf_printf(o, "/* Threads of all later runs, the caller included; 0: TVM_NUM_THREADS, else the cores at hand. */\nint32_t tvmgen_%s_threads(int32_t n);\n\n", m);
-    tn_buf_printf(o, "/* Frees memory and threads; a later run starts anew. Not while one runs. */\nvoid tvmgen_%s_free(void);\n", m);
+                  "int32_t tvmgen_%s_run%s(const struct tvmgen_%s_inputs *inputs, const struct "
+                  "tvmgen_%s_outputs *outputs%s%s%s);\n\n",
+                  m, symbolic ? "_symbolic" : "", m, m, symbolic ? ",\n    const struct tvmgen_" : "",
+                  symbolic ? m : "", symbolic ? "_symbols *symbols" : "");
+    tn_buf_printf(o,
+                  "/* What the last call that failed ran into; copy it before other threads call. */\nconst "
+                  "char *tvmgen_%s_error(void);\n\n",
+                  m);
+    tn_buf_printf(o,
+                  "/* Threads of all later runs, the caller included; 0: TVM_NUM_THREADS, else the cores at "
+                  "hand. */\nint32_t tvmgen_%s_threads(int32_t n);\n\n",
+                  m);
+    tn_buf_printf(o,
+                  "/* Frees memory and threads; a later run starts anew. Not while one runs. */\nvoid "
+                  "tvmgen_%s_free(void);\n",
+                  m);
 }
 
 static void guard(tn_build *b, char out[128])
@@ -111,8 +122,9 @@ void tn_bundle_header(tn_build *b, tn_buf *o)
 {
     char name[128];
     guard(b, name);
-    tn_buf_printf(o, "#ifndef TVMGEN_%s_H\n#define TVMGEN_%s_H\n/* Made by %s for \"%s\". */\n#include <stdint.h>\n\n", name,
-                  name, b->unit.producer, b->unit.target);
+    tn_buf_printf(
+        o, "#ifndef TVMGEN_%s_H\n#define TVMGEN_%s_H\n/* Made by %s for \"%s\". */\n#include <stdint.h>\n\n",
+        name, name, b->unit.producer, b->unit.target);
     tn_buf_str(o, "#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n");
     structure(b, o, TN_SLOT_INPUT, "inputs");
     structure(b, o, TN_SLOT_OUTPUT, "outputs");

@@ -70,10 +70,13 @@ tn_status tn_command_run(tn_build *b, const tn_tool_command *c)
             strerror(e));
     while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
         ;
+    if (WIFSIGNALED(status))
+        return tn_error(b->ctx, "driver-E022", NULL, "%s was ended by signal %d on the generated code", c->at[0],
+                        WTERMSIG(status));
     if (!WIFEXITED(status) || WEXITSTATUS(status))
         return tn_error(b->ctx, "driver-E022", NULL,
-                        "%s failed on the generated code (status %d); its own message stands above", c->at[0],
-                        status);
+                        "%s failed on the generated code (exit status %d); its own message stands above", c->at[0],
+                        WEXITSTATUS(status));
     return TN_OK;
 }
 

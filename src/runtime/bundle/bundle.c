@@ -1,6 +1,6 @@
-/* What a self-contained library (`compile -o model.so`) is called through: one model, its weights and the runtime in one
- * object, behind functions that the generated header declares. The packager renames them after the module
- * (tenon_bundle_run -> tvmgen_default_run) and hides all else.
+/* What a self-contained library (`compile -o model.so`) is called through: one model, its weights and the
+ * runtime in one object, behind functions that the generated header declares. The packager renames them after
+ * the module (tenon_bundle_run -> tvmgen_default_run) and hides all else.
  *
  * A call takes an idle instance, or makes one, so calls from several threads run at once. */
 #include "runtime/error.h"

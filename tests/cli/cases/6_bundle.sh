@@ -25,3 +25,17 @@ must "run takes a library as it takes a package" cmp so.npz tar.npz
 expect 4 "--target c" compile "$examples/models/mnist_cntk.onnx" -o digit.c
 expect 4 "cannot write the file" compile "$examples/models/mnist_cntk.onnx" -o no/where/digit.so
 cd .. || exit 1
+
+# A package whose library is cut: said before the loader sees it.
+mkdir cut && cd cut || exit 1
+expect 0 "" compile "$examples/models/dense.onnx" -o dense.tar
+must "the package is unpacked" tar xf dense.tar
+must "its library is cut" sh -c "head -c 6000 mod.so >cut.so && mv cut.so mod.so"
+must "and packed again" tar cf cut.tar mod.so mod.params
+expect 4 "the library is damaged: it is cut" run cut.tar
+expect 4 "mod.so is damaged: it is cut" verify cut.tar
+expect 4 "is a model, not a package: compile it first" run "$examples/models/dense.onnx"
+for part in 'made by      tenon' 'target       llvm' 'CPU features ' 'input        x: float32 [n, 64]' 'kernels      1' 'peak memory  n*'; do
+    expect 0 "$part" verify dense.tar
+done
+cd .. || exit 1
