@@ -112,6 +112,8 @@ int tenon_compile(tenon *t, const char *model, const tenon_options *o, const cha
 {
     size_t bytes = 0;
     tn_status st = compile(begin(t, o), model, output, &bytes);
+    if (st == TN_OK)
+        tn_passes_report(&t->build);
     if (st == TN_OK && report)
         fill_report(t, bytes, report);
     return end(t, st);
@@ -197,12 +199,9 @@ const char *tenon_stage_name(size_t i)
     return NULL;
 }
 
-static bool listed_before(uint32_t k) /* a pass may run twice */
+int tenon_pass_level(size_t i)
 {
-    for (uint32_t j = 0; j < k; j++)
-        if (strcmp(tn_lower_passes[j].name, tn_lower_passes[k].name) == 0)
-            return true;
-    return false;
+    return i < tn_n_passes ? tn_passes[i].opt_level : -1;
 }
 
 const char *tenon_pass_name(size_t i, const char **out_doc)
@@ -212,11 +211,10 @@ const char *tenon_pass_name(size_t i, const char **out_doc)
         return tn_passes[i].name;
     }
     i -= tn_n_passes;
-    for (uint32_t k = 0; k < tn_n_lower_passes; k++) {
-        if (!*tn_lower_passes[k].doc || listed_before(k) || i-- != 0)
-            continue;
-        *out_doc = tn_lower_passes[k].doc;
-        return tn_lower_passes[k].name;
-    }
+    for (size_t k = 0; k < tn_n_lower_passes; k++)
+        if (*tn_lower_passes[k].doc && i-- == 0) { /* a pass that runs again has no text there */
+            *out_doc = tn_lower_passes[k].doc;
+            return tn_lower_passes[k].name;
+        }
     return NULL;
 }
