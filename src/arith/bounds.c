@@ -103,7 +103,7 @@ static tn_range r_magnitude(tn_range a)
     return (tn_range){neg(m), m};
 }
 
-/* The divisor is not 0, so an end that is 0 moves inwards. */
+/* The divisor of an index is not 0, so an end that is 0 moves inwards; for data node_range adds what by 0 gives. */
 static tn_range r_nonzero(tn_range b)
 {
     if (b.lo == 0 && b.hi > 0)
@@ -363,7 +363,11 @@ static tn_range node_range(const tn_bnd *b, const tn_expr *e, int depth)
     if ((e->kind == TN_E_FLOORDIV || e->kind == TN_E_TRUNCDIV) && e->dtype.bits == 64 &&
         tn_dtype_is_int(e->dtype) && x.lo == INT64_MIN && reaches_minus_one(y))
         return TN_NO_RANGE;
-    return fitted(e->dtype, binary_range(e->kind, x, y));
+    tn_range r = binary_range(e->kind, x, y);
+    bool divides = e->kind >= TN_E_FLOORDIV && e->kind <= TN_E_TRUNCMOD;
+    if (divides && tn_dtype_is_int(e->dtype) && y.lo <= 0 && y.hi >= 0)
+        r = r_join(r, (tn_range){0, 0});
+    return fitted(e->dtype, r);
 }
 
 static tn_range visit(const tn_bnd *b, const tn_expr *e, int depth)
