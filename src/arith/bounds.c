@@ -103,7 +103,7 @@ static tn_range r_magnitude(tn_range a)
     return (tn_range){neg(m), m};
 }
 
-/* The divisor of an index is not 0, so an end that is 0 moves inwards; for data node_range adds what by 0 gives. */
+/* The divisor is not 0, so an end that is 0 moves inwards. */
 static tn_range r_nonzero(tn_range b)
 {
     if (b.lo == 0 && b.hi > 0)
@@ -364,9 +364,8 @@ static tn_range node_range(const tn_bnd *b, const tn_expr *e, int depth)
         tn_dtype_is_int(e->dtype) && x.lo == INT64_MIN && reaches_minus_one(y))
         return TN_NO_RANGE;
     tn_range r = binary_range(e->kind, x, y);
-    bool divides = e->kind >= TN_E_FLOORDIV && e->kind <= TN_E_TRUNCMOD;
-    if (divides && tn_dtype_is_int(e->dtype) && y.lo <= 0 && y.hi >= 0)
-        r = r_join(r, (tn_range){0, 0});
+    if (e->kind >= TN_E_FLOORDIV && e->kind <= TN_E_TRUNCMOD && !tn_dtype_is_index(e->dtype) && y.lo <= 0 && y.hi >= 0)
+        r = (tn_range){min64(r.lo, 0), max64(r.hi, 0)}; /* by 0 they give 0 */
     return fitted(e->dtype, r);
 }
 

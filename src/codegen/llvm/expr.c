@@ -83,103 +83,87 @@ LLVMValueRef tn_l_to_memory(tn_lgen *g, tn_dtype t, LLVMValueRef v)
     return tn_dtype_is_bool(t) ? LLVMBuildZExt(g->b, v, tn_l_memory_type(g, t), "") : v;
 }
 
-/* ---- division ---- */
+/* A division that traps nowhere: 1 stands for a divisor of 0 or -1, `zero` and `neg` say where (NULL: nowhere). Index
+ * divisors are neither, and most constants are not. */
+typedef struct { LLVMValueRef a, b, safe, zero, neg; bool is_signed; } division;
 
-/* What an integer division needs: 1 stands for a divisor that traps (0, and -1 of the one overflowing quotient), so the
- * remainder is right as it comes; the quotient is put right after. NULL: cannot be. An index is never divided by 0. */
-typedef struct { LLVMValueRef by, zero, neg; } divisor;
-
-static const tn_expr *splatted(const tn_expr *e)
+static division divide(tn_lgen *g, const tn_expr *e, LLVMValueRef a, LLVMValueRef b)
 {
-    return e->kind == TN_E_SPLAT ? e->src[0] : e;
-}
-
-static divisor safe_divisor(tn_lgen *g, const tn_expr *e, LLVMValueRef b)
-{
-    const tn_expr *d = splatted(e->src[1]);
-    divisor r = {b, NULL, NULL};
-    if (tn_dtype_is_index(e->dtype) || (d->kind == TN_E_INT && d->u.i != -1 && d->u.i != 0))
-        return r;
+    const tn_expr *d = e->src[1]->kind == TN_E_SPLAT ? e->src[1]->src[0] : e->src[1];
+    division v = {a, b, b, NULL, NULL, e->dtype.code != TN_UINT};
     LLVMValueRef one = constant(g, e->dtype, 1, 0);
-    r.zero = LLVMBuildICmp(g->b, LLVMIntEQ, b, LLVMConstNull(LLVMTypeOf(b)), "");
-    r.by = LLVMBuildSelect(g->b, r.zero, one, b, "");
-    if (e->dtype.code == TN_UINT)
-        return r;
-    r.neg = LLVMBuildICmp(g->b, LLVMIntEQ, b, constant(g, e->dtype, -1, 0), "");
-    r.by = LLVMBuildSelect(g->b, r.neg, one, r.by, "");
-    return r;
-}
-
-static LLVMValueRef mended(tn_lgen *g, LLVMValueRef a, LLVMValueRef q, divisor d)
-{
-    q = d.neg ? LLVMBuildSelect(g->b, d.neg, LLVMBuildNeg(g->b, a, ""), q, "") : q;
-    return d.zero ? LLVMBuildSelect(g->b, d.zero, LLVMConstNull(LLVMTypeOf(q)), q, "") : q;
-}
-
-/* Vectors of up to 32 bits divide as floats of at least 24 + (bits > 16 ? 29 : 0) bits: a quotient that is not whole
- * lies at least 1/b below the next whole number, which is more than rounding a/b moves it (a < 2^16 of 2^24, 2^32 of
- * 2^53). There is no vector division of integers in any CPU. */
-static bool as_floats(const tn_expr *e)
-{
-    return e->dtype.lanes > 1 && tn_dtype_is_int(e->dtype) && e->dtype.bits <= 32 &&
-           splatted(e->src[1])->kind != TN_E_INT;
-}
-
-static LLVMValueRef float_quotient(tn_lgen *g, tn_dtype t, LLVMValueRef a, LLVMValueRef b)
-{
-    LLVMTypeRef f = LLVMVectorType(t.bits <= 16 ? g->f32 : g->f64, t.lanes), w = LLVMVectorType(g->i32, t.lanes);
-    bool u = t.code == TN_UINT;
-    LLVMValueRef v[2] = {a, b};
-    for (int i = 0; i < 2; i++) {
-        v[i] = t.bits == 32 ? v[i] : u ? LLVMBuildZExt(g->b, v[i], w, "") : LLVMBuildSExt(g->b, v[i], w, "");
-        v[i] = u && t.bits == 32 ? LLVMBuildUIToFP(g->b, v[i], f, "") : LLVMBuildSIToFP(g->b, v[i], f, "");
+    if (tn_dtype_is_index(e->dtype) || (d->kind == TN_E_INT && d->u.i != -1 && d->u.i != 0))
+        return v;
+    v.zero = LLVMBuildICmp(g->b, LLVMIntEQ, b, LLVMConstNull(LLVMTypeOf(b)), "");
+    v.safe = LLVMBuildSelect(g->b, v.zero, one, v.safe, "");
+    if (v.is_signed) {
+        v.neg = LLVMBuildICmp(g->b, LLVMIntEQ, b, constant(g, e->dtype, -1, 0), "");
+        v.safe = LLVMBuildSelect(g->b, v.neg, one, v.safe, "");
     }
-    LLVMValueRef q = LLVMBuildFDiv(g->b, v[0], v[1], "");
-    q = u && t.bits == 32 ? LLVMBuildFPToUI(g->b, q, w, "") : LLVMBuildFPToSI(g->b, q, w, "");
-    return t.bits == 32 ? q : LLVMBuildTrunc(g->b, q, LLVMTypeOf(a), "");
+    return v;
 }
 
-/* Truncating quotient and remainder by what does not trap. */
-static LLVMValueRef plain_quotient(tn_lgen *g, const tn_expr *e, LLVMValueRef a, LLVMValueRef by)
+/* Vectors of narrow integers are divided as floats, which have the bits to be exact: |a / b| differs from the
+ * next integer by 1 / |b| at least, more than half a unit in the last place of the quotient. */
+static LLVMValueRef divide_as_floats(tn_lgen *g, tn_dtype t, const division *v)
 {
-    if (as_floats(e))
-        return float_quotient(g, e->dtype, a, by);
-    return e->dtype.code == TN_UINT ? LLVMBuildUDiv(g->b, a, by, "") : LLVMBuildSDiv(g->b, a, by, "");
+    LLVMTypeRef f = tn_l_type(g, tn_dtype_lanes(t.bits <= 16 ? TN_F32 : TN_F64, t.lanes)), i = LLVMTypeOf(v->a);
+    LLVMValueRef a = v->is_signed ? LLVMBuildSIToFP(g->b, v->a, f, "") : LLVMBuildUIToFP(g->b, v->a, f, "");
+    LLVMValueRef b = v->is_signed ? LLVMBuildSIToFP(g->b, v->safe, f, "") : LLVMBuildUIToFP(g->b, v->safe, f, "");
+    LLVMValueRef q = LLVMBuildFDiv(g->b, a, b, "");
+    return v->is_signed ? LLVMBuildFPToSI(g->b, q, i, "") : LLVMBuildFPToUI(g->b, q, i, "");
 }
 
-static LLVMValueRef plain_remainder(tn_lgen *g, const tn_expr *e, LLVMValueRef a, LLVMValueRef by)
+/* a / safe, towards zero. */
+static LLVMValueRef raw_quotient(tn_lgen *g, const tn_expr *e, const division *v)
 {
-    if (as_floats(e))
-        return LLVMBuildSub(g->b, a, LLVMBuildMul(g->b, float_quotient(g, e->dtype, a, by), by, ""), "");
-    return e->dtype.code == TN_UINT ? LLVMBuildURem(g->b, a, by, "") : LLVMBuildSRem(g->b, a, by, "");
+    bool constant_divisor = LLVMIsConstant(v->safe);
+    if (e->dtype.lanes > 1 && e->dtype.bits <= 32 && !constant_divisor)
+        return divide_as_floats(g, e->dtype, v);
+    return v->is_signed ? LLVMBuildSDiv(g->b, v->a, v->safe, "") : LLVMBuildUDiv(g->b, v->a, v->safe, "");
 }
 
-static LLVMValueRef trunc_div(tn_lgen *g, const tn_expr *e, LLVMValueRef a, LLVMValueRef b, bool mod)
+static LLVMValueRef raw_remainder(tn_lgen *g, const tn_expr *e, const division *v)
 {
-    divisor d = safe_divisor(g, e, b);
-    return mod ? plain_remainder(g, e, a, d.by) : mended(g, a, plain_quotient(g, e, a, d.by), d);
+    if (e->dtype.lanes > 1 && e->dtype.bits <= 32 && !LLVMIsConstant(v->safe))
+        return LLVMBuildSub(g->b, v->a, LLVMBuildMul(g->b, raw_quotient(g, e, v), v->safe, ""), "");
+    return v->is_signed ? LLVMBuildSRem(g->b, v->a, v->safe, "") : LLVMBuildURem(g->b, v->a, v->safe, "");
+}
+
+static LLVMValueRef quotient(tn_lgen *g, const tn_expr *e, const division *v)
+{
+    LLVMValueRef q = raw_quotient(g, e, v);
+    if (v->neg)
+        q = LLVMBuildSelect(g->b, v->neg, LLVMBuildNeg(g->b, v->a, ""), q, "");
+    return v->zero ? LLVMBuildSelect(g->b, v->zero, LLVMConstNull(LLVMTypeOf(q)), q, "") : q;
 }
 
 /* Floor division and modulo from the truncating ones; shifts and masks for powers of two. */
 static LLVMValueRef floor_div(tn_lgen *g, const tn_expr *e, LLVMValueRef a, LLVMValueRef b, bool mod)
 {
-    const tn_expr *k = splatted(e->src[1]);
+    const tn_expr *d = e->src[1]->kind == TN_E_SPLAT ? e->src[1]->src[0] : e->src[1];
     LLVMTypeRef t = LLVMTypeOf(a);
-    if (k->kind == TN_E_INT && k->u.i > 0 && (k->u.i & (k->u.i - 1)) == 0) {
+    if (d->kind == TN_E_INT && d->u.i > 0 && (d->u.i & (d->u.i - 1)) == 0) {
         if (mod)
-            return LLVMBuildAnd(g->b, a, constant(g, e->dtype, k->u.i - 1, 0), "");
-        LLVMValueRef by = constant(g, e->dtype, __builtin_ctzll((unsigned long long)k->u.i), 0);
-        return e->dtype.code == TN_UINT ? LLVMBuildLShr(g->b, a, by, "") : LLVMBuildAShr(g->b, a, by, "");
+            return LLVMBuildAnd(g->b, a, constant(g, e->dtype, d->u.i - 1, 0), "");
+        LLVMValueRef k = constant(g, e->dtype, __builtin_ctzll((unsigned long long)d->u.i), 0);
+        return e->dtype.code == TN_UINT ? LLVMBuildLShr(g->b, a, k, "") : LLVMBuildAShr(g->b, a, k, "");
     }
-    if (e->dtype.code == TN_UINT)
-        return trunc_div(g, e, a, b, mod);
-    divisor d = safe_divisor(g, e, b);
-    LLVMValueRef r = plain_remainder(g, e, a, d.by), zero = LLVMConstNull(t);
+    division v = divide(g, e, a, b);
+    if (!v.is_signed)
+        return mod ? raw_remainder(g, e, &v) : quotient(g, e, &v);
+    LLVMValueRef r = raw_remainder(g, e, &v), zero = LLVMConstNull(t);
     LLVMValueRef odd = LLVMBuildAnd(g->b, LLVMBuildICmp(g->b, LLVMIntNE, r, zero, ""),
                                     LLVMBuildICmp(g->b, LLVMIntSLT, LLVMBuildXor(g->b, r, b, ""), zero, ""), "");
     if (mod)
         return LLVMBuildSelect(g->b, odd, LLVMBuildAdd(g->b, r, b, ""), r, "");
-    return mended(g, a, LLVMBuildAdd(g->b, plain_quotient(g, e, a, d.by), LLVMBuildSExt(g->b, odd, t, ""), ""), d);
+    return LLVMBuildAdd(g->b, quotient(g, e, &v), LLVMBuildSExt(g->b, odd, t, ""), "");
+}
+
+static LLVMValueRef trunc_div(tn_lgen *g, const tn_expr *e, LLVMValueRef a, LLVMValueRef b, bool mod)
+{
+    division v = divide(g, e, a, b);
+    return mod ? raw_remainder(g, e, &v) : quotient(g, e, &v);
 }
 
 static LLVMValueRef compare(tn_lgen *g, const tn_expr *e, enum tn_ek k, LLVMValueRef a, LLVMValueRef b)
