@@ -17,6 +17,7 @@
 
 const char *const tn_graph_pipeline[] = {
     "InferType",
+    "FakeQuantizationToInteger", /* quantised networks compute on integers */
     "DynamicToStatic",         /* extents known now are attributes */
     "Legalize",
     "SimplifyInference",       /* operators with an expansion are gone */

@@ -1,9 +1,9 @@
 /* What passes may ask of simple operators: values that are the same and simpler, where factors may go, how an operator
  * looks over data that has not been transposed.
  *
- * Every rewrite is exact, for -0, infinities and NaN too (NaN payloads aside), but one: two constant factors become one.
- * Rewrites that move a transpose or a reshape behind an elementwise operator let that operator join the kernel of what
- * it reads; those that meet there cancel.
+ * Every rewrite is exact, for -0, infinities and NaN too (NaN payloads aside), but one: two constant factors
+ * become one. Rewrites that move a transpose or a reshape behind an elementwise operator let that operator
+ * join the kernel of what it reads; those that meet there cancel.
  */
 #include "op/rule.h"
 

@@ -100,9 +100,11 @@ static bool common_reader(combiner *c, tn_node *const at[], tn_node *reader[], i
     for (int i = 0; i < c->n; i++) {
         tn_node *u = reader[i] = only_reader(at[i]);
         if (!u || u->op != reader[0]->op || u->in[0].def != at[i] || u->nout != 1 || u->nin > 3 ||
-            (u->op->fuse != TN_FUSE_ELEMWISE && u->op->fuse != TN_FUSE_BROADCAST) || u->type[0]->n != at[i]->type[0]->n ||
+            (u->op->fuse != TN_FUSE_ELEMWISE && u->op->fuse != TN_FUSE_BROADCAST) ||
+            u->type[0]->n != at[i]->type[0]->n ||
             memcmp(u->type[0]->dim, at[i]->type[0]->dim, u->type[0]->n * sizeof *u->type[0]->dim) != 0 ||
-            (u->op->attr_size && !tn_attr_eq(u->op->attr, u->attr, reader[0]->attr)) || u->nin != reader[0]->nin)
+            (u->op->attr_size && !tn_attr_eq(u->op->attr, u->attr, reader[0]->attr)) ||
+            u->nin != reader[0]->nin)
             return false;
     }
     for (int k = 1; k < reader[0]->nin; k++) {
@@ -163,7 +165,8 @@ static tn_status combine(combiner *c)
     attr_without_count(first, &c->how, attr);
     if (!in[1].def)
         return TN_FAIL;
-    tn_node *y = tn_make_call(c->g, first->owner, first, first->op, 2, in, first->op->attr_size ? attr : NULL, first->loc);
+    tn_node *y = tn_make_call(c->g, first->owner, first, first->op, 2, in, first->op->attr_size ? attr : NULL,
+                              first->loc);
     if (!y)
         return TN_FAIL;
     tn_value v = tn_val(y);

@@ -3,10 +3,11 @@
  *   backward   f(x, w) * s   becomes  f(x, w * s)    through what lies between f and the product
  *   forward    f(x * s, w)   becomes  f(x, w * s)    where every reader of the product takes them
  *
- * The records say what factors may pass (tn_scale): a sum passes them to its operands, largest values and rectifiers let
- * only positive ones by. First it is asked whether the whole way is open, then it is walked; nothing is undone. A sum on
- * a forward way, x * s + c, becomes (x + c / s) * s, so no factor may be 0 there. Only values with one reader are on a
- * backward way. Depth is bounded by MAX_DEPTH; O(uses on the way) per product.
+ * The records say what factors may pass (tn_scale): a sum passes them to its operands, largest values and
+ * rectifiers let only positive ones by. First it is asked whether the whole way is open, then it is walked;
+ * nothing is undone. A sum on a forward way, x * s + c, becomes (x + c / s) * s, so no factor may be 0 there.
+ * Only values with one reader are on a backward way. Depth is bounded by MAX_DEPTH; O(uses on the way) per
+ * product.
  */
 #include "ir/eval.h"
 #include "transform/pass.h"
@@ -140,7 +141,8 @@ static tn_status go_back(scaler *s, tn_node *d, int axis)
         for (int k = 0; k < d->nin; k++) {
             bool apart = k == 1 && other >= 0;
             if (is_constant(d->in[k].def))
-                TN_TRY(scale_operand(s, d, k, apart ? tn_in_type(d, k)->n : d->type[0]->n, apart ? other : axis, false));
+                TN_TRY(scale_operand(s, d, k, apart ? tn_in_type(d, k)->n : d->type[0]->n,
+                                     apart ? other : axis, false));
             else
                 TN_TRY(go_back(s, d->in[k].def, axis));
         }
@@ -217,7 +219,8 @@ static bool is_product(scaler *s, tn_node *n, int *data, int *axis)
     s->dtype = n->type[0]->dtype;
     for (int i = 0; i < 2; i++) {
         const tn_node *c = n->in[i].def;
-        if (!is_constant(c) || !c->blob || !c->blob->at || is_constant(n->in[1 - i].def) || !tn_dtype_is_float(s->dtype) || n->type[0]->n > 8 ||
+        if (!is_constant(c) || !c->blob || !c->blob->at || is_constant(n->in[1 - i].def) ||
+            !tn_dtype_is_float(s->dtype) || n->type[0]->n > 8 ||
             !tn_type_eq(tn_in_type(n, 1 - i), n->type[0]))
             continue;
         *data = 1 - i;

@@ -10,18 +10,42 @@
 /* One sample for each record: operand types, attributes, what the (first) result must be. NULL in[0]: no
  * kernel. */
 /* clang-format off */
-typedef struct sample { const tn_op *op; const char *in[5], *attrs, *result; } sample;
+typedef struct sample { const tn_op *op; const char *in[9], *attrs, *result; } sample;
 static const sample samples[] = {
     {&tn_op_relayout, {"float32 2 20 5 5"}, "dst_layout=\"NCHW16c\"",
         "Tensor[(2, 20, 5, 5), float32, NCHW16c]"},
     {&tn_op_nn_conv2d, {"float32 n 4 9 9", "float32 6 4 3 3"}, "strides=[2, 2], padding=[1]",
         "Tensor[(n, 6, 5, 5), float32]"},
+    {&tn_op_nn_conv1d, {"float32 n 4 9", "float32 6 2 3"}, "strides=[2], padding=[1], groups=2",
+        "Tensor[(n, 6, 5), float32]"},
+    {&tn_op_nn_conv3d, {"float32 n 4 5 9 9", "float32 6 4 3 3 1"}, "padding=[1, 1, 0]",
+        "Tensor[(n, 6, 5, 9, 9), float32]"},
+    {&tn_op_nn_conv1d_transpose, {"float32 n 4 w", "float32 4 3 3"}, "strides=[2], output_padding=[1]",
+        "Tensor[(n, 3, w*2 + 2), float32]"},
+    {&tn_op_nn_conv2d_transpose, {"float32 n 4 9 9", "float32 4 3 4 2"}, "strides=[2, 1], padding=[1, 0], groups=2",
+        "Tensor[(n, 6, 18, 10), float32]"},
+    {&tn_op_nn_conv3d_transpose, {"float32 1 4 3 5 5", "float32 4 2 2 2 2"}, "strides=[2]",
+        "Tensor[(1, 2, 6, 10, 10), float32]"},
+    {&tn_op_nn_conv_transpose_weight, {"float32 4 3 3 3"}, "strides=[2, 2]", "Tensor[(12, 4, 2, 2), float32]"},
+    {&tn_op_nn_interleave_phases, {"float32 n 12 5 5"}, "strides=[2, 2], skip=[1, 0], size=[9, 10]",
+        "Tensor[(n, 3, 9, 10), float32]"},
     {&tn_op_nn_dense, {"float32 n 64", "float32 10 64"}, "units=10", "Tensor[(n, 10), float32]"},
     {&tn_op_nn_batch_matmul, {"float32 1 4 8", "float32 3 5 8"}, "", "Tensor[(3, 4, 5), float32]"},
     {&tn_op_nn_max_pool2d, {"float32 n 4 9 9"}, "pool_size=[3], strides=[2, 2], padding=[1, 1]",
         "Tensor[(n, 4, 5, 5), float32]"},
     {&tn_op_nn_avg_pool2d, {"float32 n 4 h w"}, "pool_size=[2, 2]", "Tensor[(n, 4, h - 1, w - 1), float32]"},
     {&tn_op_nn_global_avg_pool2d, {"float32 n 4 7 7"}, "", "Tensor[(n, 4, 1, 1), float32]"},
+    {&tn_op_nn_max_pool1d, {"float32 n 4 9"}, "pool_size=[3], strides=[2]", "Tensor[(n, 4, 4), float32]"},
+    {&tn_op_nn_max_pool3d, {"int8 n 4 4 6 6"}, "pool_size=[2]", "Tensor[(n, 4, 3, 5, 5), int8]"},
+    {&tn_op_nn_avg_pool1d, {"float32 n 4 9"}, "pool_size=[3]", "Tensor[(n, 4, 7), float32]"},
+    {&tn_op_nn_avg_pool3d, {"float32 n 4 4 6 6"}, "pool_size=[2, 3, 3], strides=[2]",
+        "Tensor[(n, 4, 2, 2, 2), float32]"},
+    {&tn_op_nn_max_pool_indices, {"float32 n 4 9 9"}, "pool_size=[3, 3], strides=[2, 2], padding=[1, 1]",
+        "Tensor[(n, 4, 5, 5), int64]"},
+    {&tn_op_nn_lp_pool, {"float32 n 4 9"}, "pool_size=[3], p=3", "Tensor[(n, 4, 7), float32]"},
+    {&tn_op_nn_global_max_pool2d, {"uint8 n 4 7 7"}, "", "Tensor[(n, 4, 1, 1), uint8]"},
+    {&tn_op_nn_max_unpool, {"float32 1 2 3", "int64 1 2 3"}, "from=[1, 2, 6], shape=[1, 2, 7]",
+        "Tensor[(1, 2, 7), float32]"},
     {&tn_op_sum, {"float32 n 4 7"}, "axis=[1]", "Tensor[(n, 7), float32]"},
     {&tn_op_mean, {"float32 n 4 7"}, "axis=[-1], keepdims=True", "Tensor[(n, 4, 1), float32]"},
     {&tn_op_max, {"float32 n 4 7"}, "axis=[0], exclude=True", "Tensor[(n), float32]"},
@@ -30,6 +54,17 @@ static const sample samples[] = {
     {&tn_op_nn_softmax, {"float32 n 10"}, "", "Tensor[(n, 10), float32]"},
     {&tn_op_nn_batch_norm, {"float32 n 4 7 7", "float32 4", "float32 4", "float32 4", "float32 4"}, "",
         "Tensor[(n, 4, 7, 7), float32]"},
+    {&tn_op_nn_instance_norm, {"float32 n 4 7 7", "float32 4", "float32 4"}, "", "Tensor[(n, 4, 7, 7), float32]"},
+    {&tn_op_nn_group_norm, {"float16 n 4 7 7", "float16 4", "float16 4"}, "num_groups=2",
+        "Tensor[(n, 4, 7, 7), float16]"},
+    {&tn_op_nn_layer_norm, {"float32 n s 64", "float32 64", "float32 64"}, "", "Tensor[(n, s, 64), float32]"},
+    {&tn_op_nn_rms_norm, {"float32 n s 64", "float32 64"}, "", "Tensor[(n, s, 64), float32]"},
+    {&tn_op_nn_log_softmax, {"float32 n 10"}, "", "Tensor[(n, 10), float32]"},
+    {&tn_op_nn_hardmax, {"float32 n 10"}, "axis=0", "Tensor[(n, 10), float32]"},
+    {&tn_op_nn_lrn, {"float32 n 8 7 7"}, "size=3", "Tensor[(n, 8, 7, 7), float32]"},
+    {&tn_op_nn_celu, {"float32 n 4"}, "alpha=1", "Tensor[(n, 4), float32]"},
+    {&tn_op_nn_thresholded_relu, {"float32 n 4"}, "alpha=1", "Tensor[(n, 4), float32]"},
+    {&tn_op_nn_swish, {"float32 n 4"}, "alpha=1", "Tensor[(n, 4), float32]"},
     {&tn_op_reshape, {"float32 n 4 7"}, "newshape=[0, -1]", "Tensor[(n, 28), float32]"},
     {&tn_op_transpose, {"float32 n 4 7"}, "axes=[2, 0, 1]", "Tensor[(7, n, 4), float32]"},
     {&tn_op_concatenate, {"float32 n 4", "float32 n 5", "float32 n 1"}, "axis=1", "Tensor[(n, 10), float32]"},
@@ -44,6 +79,37 @@ static const sample samples[] = {
     {&tn_op_cast, {"float32 n 4"}, "dtype=\"int32\"", "Tensor[(n, 4), int32]"},
     {&tn_op_shape_of, {"float32 n 4 7"}, "dtype=\"int64\"", "Tensor[(3), int64]"},
     {&tn_op_nn_bias_add, {"float32 n 4 7 7", "float32 4"}, "", "Tensor[(n, 4, 7, 7), float32]"},
+    {&tn_op_qnn_quantize, {"float32 n 4 7", "float32 4", "uint8 4"}, "axis=1, out_dtype=\"uint8\"",
+        "Tensor[(n, 4, 7), uint8]"},
+    {&tn_op_qnn_dequantize, {"int8 n 4", "float16", "int8"}, "out_dtype=\"float16\"", "Tensor[(n, 4), float16]"},
+    {&tn_op_qnn_requantize, {"int32 n 4 7", "float32 4", "int32", "float32", "uint8"}, "axis=1, out_dtype=\"uint8\"",
+        "Tensor[(n, 4, 7), uint8]"},
+    {&tn_op_qnn_conv2d, {"uint8 n 4 9 9", "int8 6 4 3 3", "uint8", "int8 6", "float32", "float32 6"},
+        "strides=[2, 2], padding=[1]", "Tensor[(n, 6, 5, 5), int32]"},
+    {&tn_op_qnn_dense, {"uint8 n 64", "int8 10 64", "uint8", "int8", "float32", "float32 10"}, "units=10",
+        "Tensor[(n, 10), int32]"},
+    {&tn_op_qnn_batch_matmul, {"uint8 1 4 8", "int8 3 5 8", "uint8", "int8", "float32", "float32"}, "",
+        "Tensor[(3, 4, 5), int32]"},
+    {&tn_op_qnn_add, {"uint8 n 4", "uint8 4", "float32", "uint8", "float32", "uint8", "float32", "uint8"}, "",
+        "Tensor[(n, 4), uint8]"},
+    {&tn_op_qnn_subtract, {"int8 n 4", "int8 4", "float32", "int8", "float32", "int8", "float32", "int8"}, "",
+        "Tensor[(n, 4), int8]"},
+    {&tn_op_qnn_mul, {"int8 n 4", "int8 n 1", "float32", "int8", "float32", "int8", "float32", "int8"}, "",
+        "Tensor[(n, 4), int8]"},
+#define QNN_UNARY(id, attrs) {&tn_op_qnn_##id, {"int8 n 4", "float32", "int8", "float32", "int8"}, attrs, \
+        "Tensor[(n, 4), int8]"},
+    QNN_UNARY(abs, "") QNN_UNARY(erf, "") QNN_UNARY(exp, "") QNN_UNARY(hardswish, "") QNN_UNARY(log, "")
+    QNN_UNARY(rsqrt, "") QNN_UNARY(sigmoid, "") QNN_UNARY(sqrt, "") QNN_UNARY(tanh, "")
+    QNN_UNARY(leaky_relu, "alpha=0.1")
+    {&tn_op_image_resize1d, {"float32 n 4 7"}, "size=[14]", "Tensor[(n, 4, 14), float32]"},
+    {&tn_op_image_resize2d, {"float32 n 4 h w"}, "size=[9, 5], method=\"cubic\"", "Tensor[(n, 4, 9, 5), float32]"},
+    {&tn_op_image_resize3d, {"uint8 n 4 3 7 5"}, "size=[3, 2, 5], method=\"nearest_neighbor\"",
+        "Tensor[(n, 4, 3, 2, 5), uint8]"},
+    {&tn_op_image_nearest, {"int64 n 7"}, "axis=1, size=[14], scale=2", "Tensor[(n, 14), int64]"},
+    {&tn_op_image_resample, {"float32 n 7 4", "float32 4 3"}, "axis=1, size=[3], scale=0.4, method=\"cubic\"",
+        "Tensor[(n, 3, 4), float32]"},
+    {&tn_op_image_weights, {0}, "axis=0, size=[3], scale=0.4, method=\"linear\", antialias=True, extent=[7]",
+        "Tensor[(6, 3), float32]"},
     {&tn_op_add, {"float32 n 4 1", "float32 5"}, "", "Tensor[(n, 4, 5), float32]"},
     {&tn_op_divide, {"int32 4", "int32 4"}, "", "Tensor[(4), int32]"},
     {&tn_op_less, {"float32 n 4", "float32 n 4"}, "", "Tensor[(n, 4), bool]"},
@@ -102,10 +168,10 @@ static const char *type_text(env *e, const tn_type *t)
     return s;
 }
 
-static int count_in(const char *const in[5])
+static int count_in(const char *const in[9])
 {
     int n = 0;
-    while (n < 5 && in[n])
+    while (n < 9 && in[n])
         n++;
     return n;
 }
@@ -200,7 +266,7 @@ static void every_kernel_infers_and_defines(void **state)
 
 /* Refusals: id and a piece of the message, which names the operator. */
 /* clang-format off */
-typedef struct refusal { const tn_op *op; const char *in[3], *attrs, *id, *says; } refusal;
+typedef struct refusal { const tn_op *op; const char *in[9], *attrs, *id, *says; } refusal;
 static const refusal refusals[] = {
     {&tn_op_add, {"float32 4"}, "", "op-E001", "add: 1 operands given; it takes exactly 2"},
     {&tn_op_nn_conv2d, {"float32 4 4", "float32 6 4 3 3"}, "", "op-E003",
@@ -209,6 +275,23 @@ static const refusal refusals[] = {
     {&tn_op_nn_conv2d, {"float32 1 4 9 9", "float16 6 4 3 3"}, "", "op-E004",
         "data is float32 but weight is float16"},
     {&tn_op_concatenate, {"float32 4", "int32 4"}, "", "op-E004", "int32"},
+    {&tn_op_nn_dense, {"uint8 4 8", "int8 5 8"}, "", "op-E004", "data is uint8 but weight is int8"},
+    {&tn_op_nn_dense, {"uint8 4 8", "int8 5 8"}, "out_dtype=\"uint8\"", "op-E004", "out_dtype uint8 does not hold"},
+    {&tn_op_nn_conv2d, {"float32 1 4 9 9", "float32 6 4 3 3"}, "out_dtype=\"int32\"", "op-E004", "does not hold"},
+    {&tn_op_qnn_quantize, {"float32 n 4", "float32 3", "int8"}, "", "op-E008", "output_scale is Tensor[(3), float32]"},
+    {&tn_op_qnn_quantize, {"float32 n 4", "int32", "int8"}, "", "op-E011", "output_scale must be a float tensor"},
+    {&tn_op_qnn_quantize, {"float32 n 4", "float32", "int64"}, "", "op-E011", "at most 32 bits"},
+    {&tn_op_qnn_quantize, {"float32 n 4", "float32", "int8"}, "out_dtype=\"int64\"", "op-E011", "out_dtype"},
+    {&tn_op_qnn_dequantize, {"float32 n 4", "float32", "int8"}, "", "op-E011", "data must be integers"},
+    {&tn_op_qnn_dequantize, {"int8 n 4", "float32", "int8"}, "out_dtype=\"int32\"", "op-E011", "a float type"},
+    {&tn_op_qnn_requantize, {"int32 4", "float32", "int32", "float32", "int8"}, "rounding=\"UPWARD\"", "op-E007",
+        "rounding \"UPWARD\" is not supported"},
+    {&tn_op_qnn_requantize, {"int32 4", "float32", "int32", "float32", "int8"}, "compute_dtype=\"int64\"", "op-E007",
+        "compute_dtype \"int64\" is not supported"},
+    {&tn_op_qnn_add, {"uint8 4", "int8 4", "float32", "int8", "float32", "int8", "float32", "int8"}, "", "op-E004",
+        "lhs is uint8 but rhs is int8"},
+    {&tn_op_qnn_dense, {"float32 4 8", "int8 5 8", "int8", "int8", "float32", "float32"}, "", "op-E011",
+        "data must be integers of 8 or 16 bits"},
     {&tn_op_add, {"float32 4 3", "float32 2"}, "", "op-E005",
         "Tensor[(4, 3), float32] and Tensor[(2), float32] do not broadcast: dimension 3 against 2"},
     {&tn_op_add, {"float32 n", "float32 m"}, "", "op-E006", "dimension n against m"},
@@ -234,7 +317,7 @@ static const refusal refusals[] = {
     {&tn_op_nn_batch_matmul, {"float32 2 4 8", "float32 2 8 5"}, "", "op-E008", "transpose_b=True"},
     {&tn_op_nn_max_pool2d, {"float32 1 4 9 9"}, "pool_size=[2, 2], padding=[2, 2]", "op-E007",
         "padding[0] is 2"},
-    {&tn_op_nn_max_pool2d, {"float32 1 4 1 9"}, "pool_size=[2, 2]", "op-E009", "window 2x2"},
+    {&tn_op_nn_max_pool2d, {"float32 1 4 1 9"}, "pool_size=[2, 2]", "op-E009", "the window of 2 along dimension 2"},
     {&tn_op_sum, {"float32 4 4"}, "axis=[2]", "op-E007", "axis 2 is outside of [-2, 2)"},
     {&tn_op_sum, {"float32 4 4"}, "axis=[1, -1]", "op-E007", "axis 1 stands twice"},
     {&tn_op_nn_softmax, {"int32 4 4"}, "", "op-E011", "data must be a float tensor, but is int32"},
@@ -307,7 +390,7 @@ static void refusals_say_why(void **state)
         env e;
         int n = 0;
         env_init(&e);
-        while (n < 3 && r->in[n])
+        while (n < 9 && r->in[n])
             n++;
         if (node_of(&e, r->op, n, r->in, r->attrs))
             fail_msg("row %zu: %s was accepted", i, r->op->name);
