@@ -13,23 +13,34 @@
  * Only a value with a single use is fused, so a group has one result and no other reader waits for what it
  * keeps inside; and since nothing outside reads the inside, joining can make no cycle. Constants of one
  * element move into the group.
+ *
+ * A group has at most GROUP_MAX nodes: beyond that a trip through memory costs little, while code generation is
+ * not linear in the length of a kernel's body, and its text would nest deeper than readers allow. O(n) in all.
  */
 #include "transform/pass.h"
+
+enum { GROUP_MAX = 40 };
 
 typedef struct group {
     struct group *into;      /* merged into this one; NULL: itself */
     bool anchor;             /* holds an anchor, a reduction or an opaque operator */
     bool closed;             /* nothing joins any more */
     uint32_t n;              /* nodes */
+    uint32_t order;          /* of `last` in the region */
     tn_node *last;           /* the latest node, whose result is the group's */
+    tn_node **member;        /* n nodes in execution order, once all groups are made */
+    uint32_t n_member;       /* so many are in it */
 } group;
 
 typedef struct { tn_pass *p; tn_graph *g; group **of; } fuser; /* of: by node id */
 
 static group *find(group *x)
 {
-    while (x && x->into)
+    while (x && x->into) {
+        if (x->into->into)
+            x->into = x->into->into; /* halves the path for the next one */
         x = x->into;
+    }
     return x;
 }
 
@@ -48,8 +59,8 @@ static bool one_element(const tn_type *t)
     return t->kind == TN_T_TENSOR && t->n == 0;
 }
 
-/* The group that produces input i of n, if n may be its reader inside. */
-static group *producer(fuser *f, const tn_node *n, int i)
+/* The group that produces input i of n, if n may be its reader inside, in the group `mine`. */
+static group *producer(fuser *f, const tn_node *n, int i, const group *mine)
 {
     tn_value v = tn_in(n, i);
     if (!v.def || v.def->owner != n->owner || v.def->nout != 1)
@@ -57,7 +68,7 @@ static group *producer(fuser *f, const tn_node *n, int i)
     group *x = find(f->of[v.def->id]);
     if (!x || x->closed || x->last != v.def || tn_value_n_uses(v) != 1)
         return NULL;
-    return x;
+    return x == mine || x->n + mine->n <= GROUP_MAX ? x : NULL;
 }
 
 static void merge(group *from, group *into)
@@ -79,14 +90,11 @@ static void join_anchor(fuser *f, tn_node *n, group *mine)
 {
     group *best = NULL;
     for (int i = 0; i < n->nin; i++) {
-        group *x = producer(f, n, i);
+        group *x = producer(f, n, i, mine);
         if (!x || !x->anchor || !same_shape(tn_in_type(n, i), n->type[0]) ||
             tn_in_type(n, i)->layout != n->type[0]->layout)
             continue;
-        bool later = !best;
-        for (const tn_node *m = best ? best->last : NULL; m && !later; m = m->next)
-            later = m == x->last;
-        if (later)
+        if (!best || x->order > best->order)
             best = x;
     }
     if (best)
@@ -96,7 +104,7 @@ static void join_anchor(fuser *f, tn_node *n, group *mine)
 static void join(fuser *f, tn_node *n, group *mine)
 {
     if (n->op == &tn_op_relayout) {
-        group *x = producer(f, n, 0);
+        group *x = producer(f, n, 0, mine);
         if (x && tn_in(n, 0).def->op->fuse != TN_FUSE_NONE)
             merge(x, mine);
         mine->closed = true;
@@ -107,7 +115,7 @@ static void join(fuser *f, tn_node *n, group *mine)
         return;
     }
     for (int i = 0; i < n->nin; i++) {
-        group *x = producer(f, n, i);
+        group *x = producer(f, n, i, mine);
         if (x && !x->anchor)
             merge(x, mine);
     }
@@ -185,7 +193,22 @@ static tn_status build(fuser *f, group *x, tn_node **members)
     return TN_OK;
 }
 
-static tn_status region(fuser *f, tn_region *r, uint32_t n_node)
+/* Gives every group the list of its nodes. */
+static void list_members(fuser *f, tn_node *const node[], size_t n)
+{
+    tn_node **room = TN_NEW_N(f->p->scratch, tn_node *, n);
+    for (size_t i = 0; i < n; i++) {
+        group *x = find(f->of[node[i]->id]);
+        if (!x->member) {
+            x->member = room;
+            room += x->n;
+        }
+        TN_ASSERT(x->n_member < x->n);
+        x->member[x->n_member++] = node[i];
+    }
+}
+
+static tn_status region(fuser *f, tn_region *r)
 {
     tn_vec(tn_node *) nodes = {0};
     for (tn_node *n = r->first; n; n = n->next) {
@@ -193,6 +216,7 @@ static tn_status region(fuser *f, tn_region *r, uint32_t n_node)
             continue;
         group *mine = TN_NEW(f->p->scratch, group);
         mine->n = 1;
+        mine->order = (uint32_t)nodes.n;
         mine->last = n;
         mine->anchor = n->op->fuse == TN_FUSE_ANCHOR || n->op->fuse == TN_FUSE_REDUCE || n->op->fuse == TN_FUSE_OPAQUE;
         f->of[n->id] = mine;
@@ -200,17 +224,12 @@ static tn_status region(fuser *f, tn_region *r, uint32_t n_node)
             join(f, n, mine);
         tn_vec_push(&nodes, n);
     }
+    list_members(f, nodes.at, nodes.n);
     tn_status s = TN_OK;
-    tn_node **members = TN_NEW_N(f->p->scratch, tn_node *, n_node);
     for (size_t i = 0; i < nodes.n && s == TN_OK; i++) {
         group *x = find(f->of[nodes.at[i]->id]);
-        if (x->last != nodes.at[i])
-            continue;
-        uint32_t k = 0;
-        for (size_t j = 0; j <= i; j++)
-            if (find(f->of[nodes.at[j]->id]) == x)
-                members[k++] = nodes.at[j];
-        s = build(f, x, members);
+        if (x->last == nodes.at[i])
+            s = build(f, x, x->member);
     }
     tn_vec_deinit(&nodes);
     return s;
@@ -218,9 +237,8 @@ static tn_status region(fuser *f, tn_region *r, uint32_t n_node)
 
 tn_status tn_pass_FuseOps(tn_pass *p, tn_graph *g)
 {
-    uint32_t n = g->n_node;
-    fuser f = {p, g, TN_NEW_N(p->scratch, group *, n)};
+    fuser f = {p, g, TN_NEW_N(p->scratch, group *, g->n_node)};
     for (tn_function *fn = g->func; fn; fn = fn->next)
-        TN_TRY(region(&f, fn->body, n));
+        TN_TRY(region(&f, fn->body));
     return TN_OK;
 }
