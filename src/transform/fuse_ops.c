@@ -14,12 +14,11 @@
  * keeps inside; and since nothing outside reads the inside, joining can make no cycle. Constants of one
  * element move into the group.
  *
- * A group has at most GROUP_MAX nodes: beyond that a trip through memory costs little, while code generation is
- * not linear in the length of a kernel's body, and its text would nest deeper than readers allow. O(n) in all.
+ * A group has at most relay.FuseOps.max_depth nodes: beyond that a trip through memory costs little, while code
+ * generation is not linear in the length of a kernel's body, and its text would nest deeper than readers allow.
+ * O(n) in all.
  */
 #include "transform/pass.h"
-
-enum { GROUP_MAX = 40 };
 
 typedef struct group {
     struct group *into;      /* merged into this one; NULL: itself */
@@ -32,7 +31,7 @@ typedef struct group {
     uint32_t n_member;       /* so many are in it */
 } group;
 
-typedef struct { tn_pass *p; tn_graph *g; group **of; } fuser; /* of: by node id */
+typedef struct { tn_pass *p; tn_graph *g; group **of; uint32_t max_depth; } fuser; /* of: by node id */
 
 static group *find(group *x)
 {
@@ -59,8 +58,8 @@ static bool one_element(const tn_type *t)
     return t->kind == TN_T_TENSOR && t->n == 0;
 }
 
-/* The group that produces input i of n, if n may be its reader inside, in the group `mine`. */
-static group *producer(fuser *f, const tn_node *n, int i, const group *mine)
+/* The group that produces input i of n, if n may be its reader inside. */
+static group *producer(fuser *f, const tn_node *n, int i)
 {
     tn_value v = tn_in(n, i);
     if (!v.def || v.def->owner != n->owner || v.def->nout != 1)
@@ -68,16 +67,19 @@ static group *producer(fuser *f, const tn_node *n, int i, const group *mine)
     group *x = find(f->of[v.def->id]);
     if (!x || x->closed || x->last != v.def || tn_value_n_uses(v) != 1)
         return NULL;
-    return x == mine || x->n + mine->n <= GROUP_MAX ? x : NULL;
+    return x;
 }
 
-static void merge(group *from, group *into)
+static bool merge(const fuser *f, group *from, group *into)
 {
     if (from == into)
-        return;
+        return true;
+    if (from->n + into->n > f->max_depth)
+        return false;
     from->into = into;
     into->n += from->n;
     into->anchor |= from->anchor;
+    return true;
 }
 
 static bool is_pointwise(const tn_node *n)
@@ -90,7 +92,7 @@ static void join_anchor(fuser *f, tn_node *n, group *mine)
 {
     group *best = NULL;
     for (int i = 0; i < n->nin; i++) {
-        group *x = producer(f, n, i, mine);
+        group *x = producer(f, n, i);
         if (!x || !x->anchor || !same_shape(tn_in_type(n, i), n->type[0]) ||
             tn_in_type(n, i)->layout != n->type[0]->layout)
             continue;
@@ -98,15 +100,15 @@ static void join_anchor(fuser *f, tn_node *n, group *mine)
             best = x;
     }
     if (best)
-        merge(best, mine);
+        (void)merge(f, best, mine);
 }
 
 static void join(fuser *f, tn_node *n, group *mine)
 {
     if (n->op == &tn_op_relayout) {
-        group *x = producer(f, n, 0, mine);
+        group *x = producer(f, n, 0);
         if (x && tn_in(n, 0).def->op->fuse != TN_FUSE_NONE)
-            merge(x, mine);
+            (void)merge(f, x, mine);
         mine->closed = true;
         return;
     }
@@ -115,9 +117,9 @@ static void join(fuser *f, tn_node *n, group *mine)
         return;
     }
     for (int i = 0; i < n->nin; i++) {
-        group *x = producer(f, n, i, mine);
+        group *x = producer(f, n, i);
         if (x && !x->anchor)
-            merge(x, mine);
+            (void)merge(f, x, mine);
     }
     if (is_pointwise(n))
         join_anchor(f, n, mine);
@@ -220,7 +222,7 @@ static tn_status region(fuser *f, tn_region *r)
         mine->last = n;
         mine->anchor = n->op->fuse == TN_FUSE_ANCHOR || n->op->fuse == TN_FUSE_REDUCE || n->op->fuse == TN_FUSE_OPAQUE;
         f->of[n->id] = mine;
-        if (f->p->opt_level > 0)
+        if (f->p->opt_level > 0 && !f->p->no_grouping)
             join(f, n, mine);
         tn_vec_push(&nodes, n);
     }
@@ -235,10 +237,15 @@ static tn_status region(fuser *f, tn_region *r)
     return s;
 }
 
+static tn_status fuse_region(tn_pass *p, tn_graph *g, tn_region *r)
+{
+    int64_t depth = tn_pass_config_int(p->options, TN_CONFIG_FUSE_MAX_DEPTH);
+    fuser f = {p, g, TN_NEW_N(p->scratch, group *, g->n_node),
+               depth < 1 ? 1 : depth > UINT32_MAX ? UINT32_MAX : (uint32_t)depth};
+    return region(&f, r);
+}
+
 tn_status tn_pass_FuseOps(tn_pass *p, tn_graph *g)
 {
-    fuser f = {p, g, TN_NEW_N(p->scratch, group *, g->n_node)};
-    for (tn_function *fn = g->func; fn; fn = fn->next)
-        TN_TRY(region(&f, fn->body));
-    return TN_OK;
+    return tn_pass_regions(p, g, fuse_region);
 }
