@@ -1,6 +1,6 @@
 /* Small programs at the edges of what code generation meets: empty tensors, extents of 1, long chains, NaN. Each row
- * is Relay text and its inputs; the Relay interpreter (or the row's own numbers), the interpreter on flat TIR, LLVM and C
- * packages must agree, the last three bit for bit. */
+ * is Relay text and its inputs; the Relay interpreter, the interpreter on flat TIR, LLVM and C packages must agree, the
+ * last three bit for bit. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -22,7 +22,9 @@ typedef struct row {
 
 // clang-format off
 static const row rows[] = {
-    {"softmax of nothing", "def @main(%x: Tensor[(0, 3), float32]) {\n  nn.softmax(%x)\n}\n", {"x float32 0 3"}, 0, NULL},
+    {"softmax of nothing",
+     "def @main(%x: Tensor[(0, 3), float32]) {\n  nn.softmax(%x)\n}\n",
+     {"x float32 0 3"}, 0, NULL},
 };
 // clang-format on
 
