@@ -17,6 +17,7 @@ enum {
     ROW_BYTES = 16384,  /* data of a task: see rule elementwise */
     TASKS_A_CORE = 4,
     CHAINS = 4,         /* vectors in flight, so that the latency of one operation is hidden */
+    MAX_UNROLLED = 256, /* stores */
     LARGE = 65536       /* turns of a block that are worth tasks of their own */
 };
 
@@ -113,6 +114,8 @@ typedef struct {
     int ndim;
     bool is_reduction;
     uint16_t lanes;
+    const tn_func *func;
+    bool registers;                     /* it reads a buffer in registers */
 } inner;
 
 static void name_inner(rows *w, inner *x, const char *block, const char *prefix)
@@ -292,6 +295,35 @@ static void map_vectors(rows *w, const inner *x)
         w->peel[w->n_peel++] = dv_text(d, "%sa %sb %sc = peel %sv 0 1", p, p, p, p);
 }
 
+static void look_for_register(const tn_expr *load, void *user)
+{
+    inner *x = user;
+    x->registers |= x->func->buffer[load->u.load.buffer].scope == TN_SCOPE_REGISTER;
+}
+
+/* A block that reads registers has constant indices: every loop that is no vector is unrolled. */
+static void unroll_readers(rows *w, inner *x)
+{
+    derive *d = w->d;
+    int64_t turns = 1;
+    tn_stmt *b = dv_ok(d) ? tn_func_block(d->s->func, x->block) : NULL;
+    if (!b)
+        return;
+    x->func = d->s->func;
+    rule_loads(b, look_for_register, x);
+    if (!x->registers)
+        return;
+    for (int k = 0; k < x->n; k++) {
+        bool one = x->extent[k] == 1 || k == x->vector;
+        turns = one ? turns : x->extent[k] < 0 || turns > MAX_UNROLLED ? INT32_MAX : turns * x->extent[k];
+    }
+    if (turns > MAX_UNROLLED)
+        dv_refuse(d, TN_REJECT_SCOPE);
+    for (int k = 0; k < x->n; k++)
+        if (k != x->vector && x->extent[k] != 1)
+            dv_do(d, "unroll %s", x->name[k]);
+}
+
 static void schedule_inner(rows *w, const char *block, const char *prefix)
 {
     inner x;
@@ -308,6 +340,8 @@ static void schedule_inner(rows *w, const char *block, const char *prefix)
         reduce_scalars(w, &x);
     else if (x.vector >= 0)
         map_vectors(w, &x);
+    if (!x.is_reduction)
+        unroll_readers(w, &x);
 }
 
 /* ---- rows ---- */
