@@ -472,12 +472,14 @@ static const tn_attr_field deform_fields[] = {
     {"padding", TN_A_INTS, offsetof(tn_deform_attr, padding), "[0, 0, 0, 0]",
         "zeros around the image: before each dimension, then after each"},
     {"dilation", TN_A_INTS, offsetof(tn_deform_attr, dilation), "[1, 1]", "distance of the window's taps"},
-    {"deformable_groups", TN_A_I64, offsetof(tn_deform_attr, deformable_groups), "1", "groups of channels with own offsets"},
+    {"deformable_groups", TN_A_I64, offsetof(tn_deform_attr, deformable_groups), "1",
+        "groups of channels with own offsets"},
     {"groups", TN_A_I64, offsetof(tn_deform_attr, groups), "1", "independent groups of channels"},
     {"kernel_size", TN_A_DIMS, offsetof(tn_deform_attr, kernel_size), "[]", "nn.deform_columns: the window"},
     {0},
 };
-static const char *const deform_in[] = {"data", "offset", "weight", "mask"}, *const columns_in[] = {"data", "offset", "mask"};
+static const char *const deform_in[] = {"data", "offset", "weight", "mask"}, 
+                         *const columns_in[] = {"data", "offset", "mask"};
 
 const tn_op tn_op_nn_deformable_conv2d = {
     .name = "nn.deformable_conv2d", .doc = "2-D convolution whose taps are moved by offsets that are data.",

@@ -249,14 +249,17 @@ static void roi_pool_body(tn_te *te, const tn_node *n, tn_tensor *const in[], tn
 /* clang-format off */
 #define ROI_FIELDS \
     {"pooled_size", TN_A_INTS, offsetof(tn_roi_attr, pooled_size), NULL, "rows and columns of each result"}, \
-    {"spatial_scale", TN_A_F64, offsetof(tn_roi_attr, spatial_scale), NULL, "pixels of the data for one of the boxes"}, \
+    {"spatial_scale", TN_A_F64, offsetof(tn_roi_attr, spatial_scale), NULL, \
+        "pixels of the data for one of the boxes"}, \
     {"layout", TN_A_STR, offsetof(tn_roi_attr, layout), "\"NCHW\"", "order of the data's dimensions"}
 static const tn_attr_field pool_fields[] = {ROI_FIELDS, {0}};
 static const tn_attr_field align_fields[] = {
     ROI_FIELDS,
-    {"sample_ratio", TN_A_I64, offsetof(tn_roi_attr, sample_ratio), "0", "samples of a bin, each way; 0: as it has pixels"},
+    {"sample_ratio", TN_A_I64, offsetof(tn_roi_attr, sample_ratio), "0",
+        "samples of a bin, each way; 0: as it has pixels"},
     {"aligned", TN_A_BOOL, offsetof(tn_roi_attr, aligned), "False", "pixels' centres lie at halves"},
-    {"mode", TN_A_STR, offsetof(tn_roi_attr, mode), "\"avg\"", "avg, or max: the largest weighted corner of any sample"},
+    {"mode", TN_A_STR, offsetof(tn_roi_attr, mode), "\"avg\"",
+        "avg, or max: the largest weighted corner of any sample"},
     {0},
 };
 static const char *const align_in[] = {"data", "rois", "batch_indices"};
@@ -353,7 +356,8 @@ static const tn_attr_field col2im_fields[] = {
     {"block", TN_A_INTS, offsetof(tn_col2im_attr, block), NULL, "extents of a block"},
     {"strides", TN_A_INTS, offsetof(tn_col2im_attr, strides), "[1]", "distance of the blocks"},
     {"dilation", TN_A_INTS, offsetof(tn_col2im_attr, dilation), "[1]", "distance of a block's elements"},
-    {"padding", TN_A_INTS, offsetof(tn_col2im_attr, padding), "[0]", "of the image: before each dimension, then after each"},
+    {"padding", TN_A_INTS, offsetof(tn_col2im_attr, padding), "[0]",
+        "of the image: before each dimension, then after each"},
     {0},
 };
 static const char *const data_in[] = {"data"};
