@@ -52,7 +52,8 @@ typedef struct tn_dense_attr { int64_t units; } tn_dense_attr;
 typedef struct tn_axis_attr { int64_t axis; } tn_axis_attr;
 /* reductions: Relay's "axis"; n 0: all */
 typedef struct tn_axes_attr { tn_ints axes; bool keepdims, exclude; } tn_axes_attr;
-typedef struct tn_reshape_attr { tn_dims newshape; } tn_reshape_attr;   /* resolved dims: no 0 or -1 left */
+/* inferred: no -1 left, and a 0 only with allowzero */
+typedef struct tn_reshape_attr { tn_dims newshape; bool allowzero; } tn_reshape_attr;
 typedef struct tn_transpose_attr { tn_ints axes; } tn_transpose_attr;
 typedef struct tn_slice_attr { tn_ints begin, end, strides, axes; } tn_slice_attr; /* end clipped by infer */
 typedef struct tn_expand_dims_attr { int64_t axis, num_newaxis; } tn_expand_dims_attr;
@@ -84,6 +85,7 @@ typedef struct tn_scan_attr { int64_t axis; bool exclusive, reverse; } tn_scan_a
 typedef struct tn_topk_attr { int64_t k, axis; bool is_ascend; tn_dtype dtype; } tn_topk_attr;
 /* argmax, argmin: one axis */
 typedef struct tn_arg_attr { int64_t axis; bool keepdims, select_last_index; tn_dtype dtype; } tn_arg_attr;
+typedef struct tn_einsum_attr { const char *equation; } tn_einsum_attr;
 typedef struct tn_matmul_attr { bool transpose_a, transpose_b; } tn_matmul_attr; /* nn.batch_matmul */
 
 #endif
