@@ -73,7 +73,8 @@ typedef struct tn_dense_attr { int64_t units; tn_dtype out_dtype; } tn_dense_att
 typedef struct tn_axis_attr { int64_t axis; } tn_axis_attr;
 /* reductions: Relay's "axis"; n 0: all */
 typedef struct tn_axes_attr { tn_ints axes; bool keepdims, exclude; } tn_axes_attr;
-typedef struct tn_reshape_attr { tn_dims newshape; } tn_reshape_attr;   /* resolved dims: no 0 or -1 left */
+/* inferred: no -1 left, and a 0 only with allowzero */
+typedef struct tn_reshape_attr { tn_dims newshape; bool allowzero; } tn_reshape_attr;
 typedef struct tn_transpose_attr { tn_ints axes; } tn_transpose_attr;
 typedef struct tn_slice_attr { tn_ints begin, end, strides, axes; } tn_slice_attr; /* end clipped by infer */
 typedef struct tn_expand_dims_attr { int64_t axis, num_newaxis; } tn_expand_dims_attr;
@@ -161,5 +162,6 @@ typedef struct tn_qnn_attr {
 } tn_qnn_attr;
 typedef struct tn_qnn_binary_attr { int64_t lhs_axis, rhs_axis; } tn_qnn_binary_attr; /* qnn.add, subtract, mul */
 typedef struct tn_matmul_attr { bool transpose_a, transpose_b; tn_dtype out_dtype; } tn_matmul_attr;
+typedef struct tn_einsum_attr { const char *equation; } tn_einsum_attr;
 
 #endif

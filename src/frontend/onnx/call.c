@@ -314,7 +314,7 @@ tn_value onnx_const_ints(onnx_conv *c, tn_dtype t, int ndim, uint32_t n, const i
 
 tn_value onnx_reshape(onnx_conv *c, tn_value v, int ndim, const tn_expr *const dim[])
 {
-    tn_reshape_attr a = {tn_dims_make(c->arena, (uint32_t)ndim, dim)};
+    tn_reshape_attr a = {tn_dims_make(c->arena, (uint32_t)ndim, dim), true};
     return onnx_call1(c, &tn_op_reshape, &a, v);
 }
 

@@ -289,7 +289,7 @@ static void map_vectors(rows *w, const inner *x)
             order = dv_text(d, "%s %s", order, x->name[k]);
     dv_do(d, "reorder%s %sv %sx", order, p, p);
     dv_do(d, "vectorize %sx", p);
-    if (e > 0 && e <= CHAINS * x->lanes)
+    if (e > 0 && e <= 8 * CHAINS * x->lanes) /* a wide result of narrow data has more vectors */
         dv_do(d, "unroll %sv", p); /* reads accumulators in registers, perhaps */
     else if (e > 0 && e % x->lanes != 0)
         w->peel[w->n_peel++] = dv_text(d, "%sa %sb %sc = peel %sv 0 1", p, p, p, p);
