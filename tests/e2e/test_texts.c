@@ -53,7 +53,8 @@ static const row rows[] = {
      "  (%0, %1)\n}\n",
      {"x float32 70 150"}, 411, NULL},
     {"pooling with NaN",
-     "def @main(%x: Tensor[(1, 5, 30, 31), float32]) {\n  %0 = nn.max_pool2d(%x, pool_size=[3, 3], padding=[1, 1, 1, 1]);\n"
+     "def @main(%x: Tensor[(1, 5, 30, 31), float32]) {\n"
+     "  %0 = nn.max_pool2d(%x, pool_size=[3, 3], padding=[1, 1, 1, 1]);\n"
      "  %1 = nn.relu(%0);\n  (%0, %1)\n}\n",
      {"x float32 1 5 30 31"}, 311, NULL},
 };
@@ -76,7 +77,7 @@ static void fill(tenon_tensor *t, int nan_step)
         bool is_nan = nan_step && i % (size_t)nan_step == (size_t)nan_step / 2;
         switch (t->code << 8 | t->bits) {
         case 2 << 8 | 32: ((float *)t->data)[i] = is_nan ? NAN : (float)v / 4; break;
-        case 2 << 8 | 16: ((uint16_t *)t->data)[i] = is_nan ? 0x7e00 : (uint16_t)(0x3c00 + (v & 7) * 64); break;
+        case 2 << 8 | 16: ((uint16_t *)t->data)[i] = (uint16_t)(is_nan ? 0x7e00 : 0x3c00 + (v & 7) * 64); break;
         case 2 << 8 | 64: ((double *)t->data)[i] = is_nan ? (double)NAN : v / 4.0; break;
         case 0 << 8 | 16:
         case 1 << 8 | 16: ((int16_t *)t->data)[i] = (int16_t)(v * 900); break;
