@@ -21,6 +21,7 @@ typedef struct tn_group {          /* one kernel of the program */
     tn_func *te;                   /* as the tensor expressions made it */
     uint32_t n_variant;
     const tn_expr *guard[2];
+    const tn_func *base[2];        /* what sched starts from: te, or te for dimension 1 */
     tn_sched sched[2];
     tn_flat flat[2];
     uint32_t n_in, n_out;

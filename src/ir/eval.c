@@ -327,8 +327,8 @@ static bool float_op(enum tn_ek k, tn_dtype t, tn_payload u, const tn_scalar in[
     int n = k == TN_E_CALL ? tn_intrins[u.call.id].nargs : tn_eks[k].nsrc;
     double a = in[0].f, b = n > 1 ? in[1].f : 0, c = n > 2 ? in[2].f : 0, r;
     switch (k) {
-    case TN_E_MIN: out->f = b < a ? b : a; return true;
-    case TN_E_MAX: out->f = b > a ? b : a; return true;
+    case TN_E_MIN: out->f = b < a || isnan(b) ? b : a; return true;
+    case TN_E_MAX: out->f = b > a || isnan(b) ? b : a; return true;
     case TN_E_EQ: out->i = a == b; return true;
     case TN_E_NE: out->i = a != b; return true;
     case TN_E_LT: out->i = a < b; return true;

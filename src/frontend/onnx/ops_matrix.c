@@ -1,6 +1,8 @@
 /* Matrices: Gemm and MatMul, as nn.dense (weights one row an output) or nn.batch_matmul; Einsum, Det. */
 #include "frontend/onnx/onnx.h"
 
+#include <math.h>
+
 tn_value onnx_transposed(onnx_conv *c, tn_value v)
 {
     static const int64_t swap[] = {1, 0};
@@ -59,6 +61,11 @@ static void gemm(onnx_conv *c)
     tn_value a = onnx_in(c, 0), b = onnx_in(c, 1), add = onnx_opt(c, 2);
     double alpha = onnx_attr_float(c, "alpha", 1), beta = onnx_attr_float(c, "beta", 1);
     bool trans_a = onnx_attr_int(c, "transA", 0) != 0, trans_b = onnx_attr_int(c, "transB", 0) != 0;
+    if (!tn_dtype_is_float(onnx_type(a)->dtype) && (alpha != nearbyint(alpha) || beta != nearbyint(beta))) {
+        onnx_fail(c, "onnx-E026", "Gemm of %s with alpha = %g and beta = %g: factors of integers must be whole",
+                  onnx_type_text(c, onnx_type(a)), alpha, beta);
+        return;
+    }
     onnx_attr_ignore(c, "broadcast"); /* before opset 7: C always broadcasts here */
     if (onnx_rank(a) != 2 || onnx_rank(b) != 2) {
         onnx_fail(c, "onnx-E022", "the operands of Gemm must be matrices, but are %s and %s",

@@ -145,6 +145,10 @@ static void name_inner(rows *w, inner *x, const char *block, const char *prefix)
         if (v >= 0 && tn_uses(b->u.block.iter[v].value, loop[i]->u.loop.var) && x->extent[k] != 1)
             x->vector = k;
     }
+    /* What reads accumulators in registers of a row along another axis follows them, storing apart. */
+    for (int k = 0; k < x->n && v >= 0 && x->vector < 0 && !x->is_reduction; k++)
+        if (x->extent[k] > 1)
+            x->vector = k;
     for (int k = 0; v >= 0 && k < (int)store->u.store.n_index; k++)
         if (store->u.store.index[k] == b->u.block.iter[v].var)
             x->dim = k;
