@@ -135,6 +135,9 @@ static const char *template_of(const tn_expr *e)
 {
     tn_dtype t = e->nsrc > 1 && e->kind == TN_E_SELECT ? e->src[1]->dtype : e->nsrc ? e->src[0]->dtype : e->dtype;
     if (e->kind == TN_E_CALL) {
+        if (e->u.call.id == TN_F_dot4us)
+            return "(T)((U)A + (U)((uint8_t)B * (int8_t)C + (uint8_t)((U)B >> 8) * (int8_t)((U)C >> 8) + "
+                   "(uint8_t)((U)B >> 16) * (int8_t)((U)C >> 16) + (uint8_t)((U)B >> 24) * (int8_t)((U)C >> 24)))";
         if (t.code == TN_INT && e->u.call.id == TN_F_abs)
             return "(T)(A < 0 ? 0 - (U)A : (U)A)";
         return t.code != TN_FLOAT ? NULL : t.bits == 64 ? intrin_f64[e->u.call.id] : intrin_f32[e->u.call.id];
