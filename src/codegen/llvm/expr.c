@@ -209,6 +209,21 @@ static LLVMValueRef binary(tn_lgen *g, const tn_expr *e, LLVMValueRef a, LLVMVal
     }
 }
 
+/* Floats to integers of at most 16 bits: limited as floats, which hold the limits exactly, then converted through int32.
+ * (LLVM's saturating conversion to narrow integers takes vectors apart.) */
+static LLVMValueRef narrow_cast(tn_lgen *g, tn_dtype from, tn_dtype to, LLVMValueRef v)
+{
+    bool u = to.code == TN_UINT;
+    double high = (double)((INT64_C(1) << (u ? to.bits : to.bits - 1)) - 1), low = u ? 0 : -high - 1;
+    LLVMValueRef lo = constant(g, from, 0, low), hi = constant(g, from, 0, high);
+    LLVMValueRef c = LLVMBuildSelect(g->b, LLVMBuildFCmp(g->b, LLVMRealOGT, v, lo, ""), v, lo, "");
+    c = LLVMBuildSelect(g->b, LLVMBuildFCmp(g->b, LLVMRealOLT, c, hi, ""), c, hi, "");
+    if (!u) /* unsigned: the lower limit is what a NaN gives */
+        c = LLVMBuildSelect(g->b, LLVMBuildFCmp(g->b, LLVMRealUNO, v, v, ""), constant(g, from, 0, 0), c, "");
+    LLVMValueRef i = LLVMBuildFPToSI(g->b, c, tn_l_type(g, tn_dtype_lanes(TN_I32, to.lanes)), "");
+    return LLVMBuildTrunc(g->b, i, tn_l_type(g, to), "");
+}
+
 static LLVMValueRef cast(tn_lgen *g, const tn_expr *e, LLVMValueRef v)
 {
     tn_dtype from = e->src[0]->dtype, to = e->dtype;
@@ -227,6 +242,8 @@ static LLVMValueRef cast(tn_lgen *g, const tn_expr *e, LLVMValueRef v)
         return from.bits < to.bits   ? LLVMBuildFPExt(g->b, v, t, "")
                : from.bits > to.bits ? LLVMBuildFPTrunc(g->b, v, t, "")
                                      : v;
+    if (ff && !tn_dtype_is_index(to) && to.bits <= 16 && from.bits >= 32)
+        return narrow_cast(g, from, to, v);
     if (ff) {
         LLVMTypeRef types[2] = {t, ft};
         return tn_l_intrinsic(g, to.code == TN_UINT ? "llvm.fptoui.sat" : "llvm.fptosi.sat", 2, types, 1, &v);
