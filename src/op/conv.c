@@ -222,6 +222,10 @@ static void conv2d_layout(tn_layout_query *q)
     if (blocks_in) q->in[0] = tn_rule_layout(q->g, "NCHW%dc", lanes);
     if (blocks_out) q->out[0] = tn_rule_layout(q->g, "NCHW%dc", lanes);
     if (!packs || !(blocks_in || blocks_out)) return;
+    if (tn_rule_by_fours(q) && a->groups == 1 && blocks_in) {
+        q->in[1] = tn_rule_layout(q->g, "OIHW%di%do4i", lanes / 4, lanes);
+        return;
+    }
     q->in[1] = blocks_in && !depthwise ? tn_rule_layout(q->g, "OIHW%di%do", lanes, lanes)
                                        : tn_rule_layout(q->g, "OIHW%do", lanes);
 }
