@@ -69,6 +69,11 @@ typedef struct tn_relayout_attr { const char *dst_layout; } tn_relayout_attr; /*
 typedef struct tn_alphabeta_attr { double alpha, beta; } tn_alphabeta_attr;
 typedef struct tn_squeeze_attr { tn_ints axis; } tn_squeeze_attr; /* n 0: all of extent 1 */
 typedef struct tn_take_attr { int64_t axis; const char *mode; } tn_take_attr; /* mode "clip" or "wrap" */
+typedef struct tn_recurrent_attr {
+    const char *cell, *activations;
+    double clip;
+    bool reverse, linear_before_reset, input_forget;
+} tn_recurrent_attr;
 typedef struct tn_matmul_attr { bool transpose_a, transpose_b; } tn_matmul_attr; /* nn.batch_matmul */
 
 #endif
