@@ -26,7 +26,10 @@ typedef struct activation {
 
 static const tn_expr *one(tn_pool *p, const tn_expr *x) { return tn_const(p, x->dtype, 1); }
 static const tn_expr *zero(tn_pool *p, const tn_expr *x) { return tn_const(p, x->dtype, 0); }
-static const tn_expr *divide(tn_pool *p, const tn_expr *a, const tn_expr *b) { return tn_bin(p, TN_E_DIV, a, b); }
+static const tn_expr *divide(tn_pool *p, const tn_expr *a, const tn_expr *b)
+{
+    return tn_bin(p, TN_E_DIV, a, b);
+}
 
 #define ACTIVATION(id, expr) \
     static const tn_expr *make_##id(tn_pool *p, const tn_expr *x, const tn_expr *a, const tn_expr *b) \
@@ -56,15 +59,23 @@ ACTIVATION(softplus,
 #undef ACTIVATION
 
 static const activation activations[] = {
-    {"sigmoid", make_sigmoid, 0, 0},        {"tanh", make_tanh, 0, 0},
-    {"relu", make_relu, 0, 0},              {"affine", make_affine, 1, 0},
-    {"leakyrelu", make_leaky, 0.01, 0},     {"thresholdedrelu", make_threshold, 1, 0},
-    {"scaledtanh", make_scaled, 1, 1},      {"hardsigmoid", make_hard, 0.2, 0.5},
-    {"elu", make_elu, 1, 0},                {"softsign", make_softsign, 0, 0},
+    {"sigmoid", make_sigmoid, 0, 0},
+    {"tanh", make_tanh, 0, 0},
+    {"relu", make_relu, 0, 0},
+    {"affine", make_affine, 1, 0},
+    {"leakyrelu", make_leaky, 0.01, 0},
+    {"thresholdedrelu", make_threshold, 1, 0},
+    {"scaledtanh", make_scaled, 1, 1},
+    {"hardsigmoid", make_hard, 0.2, 0.5},
+    {"elu", make_elu, 1, 0},
+    {"softsign", make_softsign, 0, 0},
     {"softplus", make_softplus, 0, 0},
 };
 
-typedef struct { const activation *of; double alpha, beta; } chosen;
+typedef struct {
+    const activation *of;
+    double alpha, beta;
+} chosen;
 
 /* The next "name", "name:alpha" or "name:alpha:beta" of *text. */
 static bool read_activation(const char **text, chosen *out)
@@ -74,15 +85,13 @@ static bool read_activation(const char **text, chosen *out)
     for (size_t i = 0; i < sizeof activations / sizeof *activations; i++)
         if (strlen(activations[i].name) == n && memcmp(activations[i].name, s, n) == 0)
             *out = (chosen){&activations[i], activations[i].alpha, activations[i].beta};
-    if (n == 0 || !out->of)
-        return false;
+    if (n == 0 || !out->of) return false;
     s += n;
     double *value[] = {&out->alpha, &out->beta};
     for (int k = 0; k < 2 && *s == ':'; k++) {
         char *end;
         *value[k] = strtod(s + 1, &end);
-        if (end == s + 1)
-            return false;
+        if (end == s + 1) return false;
         s = end;
     }
     *text = s;
@@ -92,7 +101,10 @@ static bool read_activation(const char **text, chosen *out)
 /* ---- cells ---- */
 
 enum cell_kind { CELL_RNN, CELL_GRU, CELL_LSTM, N_CELLS };
-typedef struct cell_info { const char *name, *activations; int gates, n_activation; } cell_info;
+typedef struct cell_info {
+    const char *name, *activations;
+    int gates, n_activation;
+} cell_info;
 static const cell_info cells[N_CELLS] = {
     {"rnn", "tanh", 1, 1},
     {"gru", "sigmoid tanh", 3, 2},
@@ -102,8 +114,7 @@ static const cell_info cells[N_CELLS] = {
 static int cell_of(const tn_recurrent_attr *a)
 {
     for (int i = 0; i < N_CELLS; i++)
-        if (a->cell && strcmp(a->cell, cells[i].name) == 0)
-            return i;
+        if (a->cell && strcmp(a->cell, cells[i].name) == 0) return i;
     return -1;
 }
 
@@ -111,8 +122,7 @@ static bool read_activations(const tn_recurrent_attr *a, int cell, chosen out[3]
 {
     const char *text = a->activations && a->activations[0] ? a->activations : cells[cell].activations;
     for (int i = 0; i < cells[cell].n_activation; i++)
-        if (!read_activation(&text, &out[i]))
-            return false;
+        if (!read_activation(&text, &out[i])) return false;
     return text[strspn(text, " ")] == 0;
 }
 
@@ -121,18 +131,18 @@ static bool read_activations(const tn_recurrent_attr *a, int cell, chosen out[3]
 static tn_status check_shape(tn_graph *g, const tn_node *n, int i, int rank, const tn_expr *const dim[])
 {
     const tn_type *t;
-    if (i >= n->nin || !tn_in(n, i).def)
-        return TN_OK;
+    if (i >= n->nin || !tn_in(n, i).def) return TN_OK;
     TN_TRY(tn_rule_tensor(g, n, i, rank, &t));
     for (int d = 0; d < rank; d++)
         if (!tn_rule_dim_eq(g, t->dim[d], dim[d]))
-            return tn_rule_fail(g, n, "op-E008", "%s is %s, but dimension %d must be %s", tn_rule_in_name(g, n, i),
-                                tn_rule_type_text(g, t), d, tn_rule_dim_text(g, dim[d]));
-    if (i != LENS)
-        return tn_rule_same_dtype(g, n, i);
-    return tn_dtype_is_int(t->dtype) ? TN_OK
-                                     : tn_rule_fail(g, n, "op-E011", "%s must be integers, but is %s; cast it",
-                                                    tn_rule_in_name(g, n, i), tn_rule_type_text(g, t));
+            return tn_rule_fail(g, n, "op-E008", "%s is %s, but dimension %d must be %s",
+                                tn_rule_in_name(g, n, i), tn_rule_type_text(g, t), d,
+                                tn_rule_dim_text(g, dim[d]));
+    if (i != LENS) return tn_rule_same_dtype(g, n, i);
+    return tn_dtype_is_int(t->dtype)
+               ? TN_OK
+               : tn_rule_fail(g, n, "op-E011", "%s must be integers, but is %s; cast it",
+                              tn_rule_in_name(g, n, i), tn_rule_type_text(g, t));
 }
 
 static tn_status recurrent_infer(tn_graph *g, tn_node *n)
@@ -142,15 +152,17 @@ static tn_status recurrent_infer(tn_graph *g, tn_node *n)
     chosen f[3] = {{0}};
     int cell = cell_of(a);
     if (cell < 0)
-        return tn_rule_fail(g, n, "op-E007", "cell is \"%s\"; rnn, gru and lstm are known", a->cell ? a->cell : "");
+        return tn_rule_fail(g, n, "op-E007", "cell is \"%s\"; rnn, gru and lstm are known",
+                            a->cell ? a->cell : "");
     if (!read_activations(a, cell, f))
-        return tn_rule_fail(g, n, "op-E007", "activations are \"%s\", but a cell of %s takes %d known ones", a->activations,
-                            a->cell, cells[cell].n_activation);
+        return tn_rule_fail(g, n, "op-E007", "activations are \"%s\", but a cell of %s takes %d known ones",
+                            a->activations, a->cell, cells[cell].n_activation);
     TN_TRY(tn_rule_tensor(g, n, X, 3, &x));
     TN_TRY(tn_rule_tensor(g, n, R, 3, &r));
     TN_TRY(tn_rule_float(g, n, X));
     const tn_expr *gates = tn_idx(g->pool, cells[cell].gates), *units = r->dim[1];
-    const tn_expr *rdim[] = {gates, units, units}, *state[] = {x->dim[1], units}, *peep[] = {tn_idx(g->pool, 3), units};
+    const tn_expr *rdim[] = {gates, units, units}, *state[] = {x->dim[1], units},
+                  *peep[] = {tn_idx(g->pool, 3), units};
     const tn_expr *xdim[] = {x->dim[0], x->dim[1], tn_mul(g->pool, gates, units)};
     int64_t count;
     if (!tn_is_int(units, &count) || count < 1 || count > 1 << 20)
@@ -163,7 +175,8 @@ static tn_status recurrent_infer(tn_graph *g, tn_node *n)
     TN_TRY(check_shape(g, n, PEEP, 2, peep));
     TN_TRY(check_shape(g, n, RBIAS, 1, &units));
     TN_TRY(check_shape(g, n, LENS, 1, &x->dim[1]));
-    const tn_expr *out[] = {tn_add(g->pool, x->dim[0], tn_idx(g->pool, cell == CELL_LSTM ? 2 : 1)), x->dim[1], units};
+    const tn_expr *out[] = {tn_add(g->pool, x->dim[0], tn_idx(g->pool, cell == CELL_LSTM ? 2 : 1)), x->dim[1],
+                            units};
     return tn_rule_result(g, n, 0, x->dtype, 3, out);
 }
 
@@ -178,12 +191,12 @@ typedef struct body {
     const tn_tensor *out;
     enum cell_kind cell;
     chosen act[3];
-    tn_dtype t;                  /* of arithmetic */
-    int64_t units, padded;       /* padded: up to whole tiles */
-    int rows, lanes, nv;         /* of a tile; nv vectors */
+    tn_dtype t;                                  /* of arithmetic */
+    int64_t units, padded;                       /* padded: up to whole tiles */
+    int rows, lanes, nv;                         /* of a tile; nv vectors */
     const tn_expr *steps, *batch, *first, *time; /* first row of the task */
-    uint32_t h, next, c, z, rh;  /* state of the rows, [rows, padded]; z, rh: GRU */
-    tn_body *at;                 /* where statements go */
+    uint32_t h, next, c, z, rh;                  /* state of the rows, [rows, padded]; z, rh: GRU */
+    tn_body *at;                                 /* where statements go */
 } body;
 
 static void put(body *b, tn_stmt *s) { tn_body_append(b->at, s); }
@@ -242,7 +255,8 @@ static const tn_expr *read(body *b, int operand, int n, const tn_expr *const ind
 {
     const tn_tensor *t = b->in[operand];
     const tn_expr *c = inside(b, unit);
-    const tn_expr *v = c ? tn_at_if(b->te, t, n, index, c, tn_const(b->p, t->dtype, 0)) : tn_at(b->te, t, n, index);
+    const tn_expr *v =
+        c ? tn_at_if(b->te, t, n, index, c, tn_const(b->p, t->dtype, 0)) : tn_at(b->te, t, n, index);
     return tn_cast(b->p, b->t, v);
 }
 
@@ -273,8 +287,7 @@ static void emit(body *b, const tn_expr *step, const tn_expr *m, const tn_expr *
 /* How many steps row m has; NULL: all. */
 static const tn_expr *length_of(body *b, const tn_expr *m)
 {
-    if (!b->in[LENS])
-        return NULL;
+    if (!b->in[LENS]) return NULL;
     const tn_expr *row = row_of(b, m);
     return tn_cast(b->p, TN_IDX, tn_at(b->te, b->in[LENS], 1, &row));
 }
@@ -285,17 +298,18 @@ static const tn_expr *place(body *b, const tn_expr *length)
 {
     tn_pool *p = b->p;
     const tn_expr *last = tn_sub(p, length ? length : b->steps, tn_idx(p, 1));
-    if (!b->a->reverse)
-        return b->time;
+    if (!b->a->reverse) return b->time;
     const tn_expr *back = tn_sub(p, last, b->time);
-    if (!length)
-        return back;
+    if (!length) return back;
     back = tn_min(p, tn_max(p, back, tn_idx(p, 0)), tn_sub(p, b->steps, tn_idx(p, 1)));
     return tn_select(p, tn_lt(p, b->time, length), back, b->time);
 }
 
 /* Loops over rows and vectors around `row`, `unit`. */
-typedef struct { tn_body *back; const tn_expr *row, *unit; } tile_loops;
+typedef struct {
+    tn_body *back;
+    const tn_expr *row, *unit;
+} tile_loops;
 
 static tile_loops all_units(body *b, const char *name)
 {
@@ -310,13 +324,18 @@ static void start_state(body *b, uint32_t state, int operand)
 {
     tile_loops l = all_units(b, "u");
     const tn_expr *index[] = {row_of(b, l.row), l.unit};
-    set(b, state, l.row, l.unit, b->in[operand] ? read(b, operand, 2, index, l.unit) : tn_const(b->p, b->t, 0));
+    set(b, state, l.row, l.unit,
+        b->in[operand] ? read(b, operand, 2, index, l.unit) : tn_const(b->p, b->t, 0));
     b->at = l.back;
 }
 
 /* One tile: gates [first, first + n) at units from `base`; acc holds h R^T, and of the gates in `add` also data.
  * from: the state that is multiplied. */
-typedef struct { uint32_t acc; int first, n; const tn_expr *base; } tile;
+typedef struct {
+    uint32_t acc;
+    int first, n;
+    const tn_expr *base;
+} tile;
 
 static const tn_expr *tile_column(const body *b, const tile *t, const tn_expr *gate, const tn_expr *v,
                                   const tn_expr *l, const tn_expr **out_unit)
@@ -342,22 +361,25 @@ static const tn_expr *data_at(body *b, const tn_expr *gate, const tn_expr *m, co
     return read(b, X, 3, index, unit);
 }
 
-static tile multiply(body *b, const char *name, int first, int n, const tn_expr *base, uint32_t from, bool add_data)
+static tile multiply(body *b, const char *name, int first, int n, const tn_expr *base, uint32_t from,
+                     bool add_data)
 {
     tn_pool *p = b->p;
-    tile t = {memory(b, name, TN_SCOPE_REGISTER, (int64_t)n * b->rows, (int64_t)b->nv * b->lanes), first, n, base};
+    tile t = {memory(b, name, TN_SCOPE_REGISTER, (int64_t)n * b->rows, (int64_t)b->nv * b->lanes), first, n,
+              base};
     tn_body *back = b->at;
     const tn_expr *unit, *k = NULL;
     for (int pass = 0; pass < 2; pass++) {
-        if (pass)
-            k = loop_n(b, "k", b->units, TN_LOOP_SERIAL);
+        if (pass) k = loop_n(b, "k", b->units, TN_LOOP_SERIAL);
         const tn_expr *g = loop_n(b, "g", n, TN_LOOP_UNROLLED), *gate = tn_add(p, g, tn_idx(p, first));
-        const tn_expr *m = loop_n(b, "m", b->rows, TN_LOOP_UNROLLED), *v = loop_n(b, "v", b->nv, TN_LOOP_UNROLLED);
+        const tn_expr *m = loop_n(b, "m", b->rows, TN_LOOP_UNROLLED),
+                      *v = loop_n(b, "v", b->nv, TN_LOOP_UNROLLED);
         const tn_expr *column = tile_column(b, &t, gate, v, loop_n(b, "l", b->lanes, TN_LOOP_VECTOR), &unit);
         const tn_expr *row = acc_row(b, g, m), *value;
         if (pass) {
             const tn_expr *index[] = {gate, unit, k};
-            value = tn_add(p, get(b, t.acc, row, column), tn_mul(p, get(b, from, m, k), read(b, R, 3, index, unit)));
+            value = tn_add(p, get(b, t.acc, row, column),
+                           tn_mul(p, get(b, from, m, k), read(b, R, 3, index, unit)));
         } else {
             value = add_data ? data_at(b, gate, m, unit) : tn_const(p, b->t, 0);
         }
@@ -384,7 +406,9 @@ static const tn_expr *activate_plain(body *b, int which, const tn_expr *x)
 }
 
 /* Where a gate's sum is read: one vector of one row. */
-typedef struct { const tn_expr *m, *column, *unit; } spot;
+typedef struct {
+    const tn_expr *m, *column, *unit;
+} spot;
 
 static const tn_expr *sum_of(body *b, const tile *t, const spot *s, int gate)
 {
@@ -395,8 +419,7 @@ static const tn_expr *sum_of(body *b, const tile *t, const spot *s, int gate)
 static const tn_expr *peep(body *b, const tn_expr *sum, int which, const spot *s, const tn_expr *cell)
 {
     const tn_expr *index[] = {tn_idx(b->p, which), s->unit};
-    if (!b->in[PEEP])
-        return sum;
+    if (!b->in[PEEP]) return sum;
     return tn_add(b->p, sum, tn_mul(b->p, read(b, PEEP, 2, index, s->unit), cell));
 }
 
@@ -411,13 +434,11 @@ static void finish(body *b, const spot *s, const tn_expr *h, const tn_expr *c)
         h = tn_select(p, runs, h, get(b, b->h, s->m, s->unit));
         c = c ? tn_select(p, runs, c, get(b, b->c, s->m, s->unit)) : NULL;
     }
-    if (c)
-        c = named(b, "c", c);
+    if (c) c = named(b, "c", c);
     h = named(b, "h", h);
     set(b, b->next, s->m, s->unit, h);
     emit(b, place(b, length), s->m, s->unit, length ? y : h);
-    if (c)
-        set(b, b->c, s->m, s->unit, c);
+    if (c) set(b, b->c, s->m, s->unit, c);
 }
 
 static void lstm_gates(body *b, const tile *t, const spot *s)
@@ -425,8 +446,8 @@ static void lstm_gates(body *b, const tile *t, const spot *s)
     tn_pool *p = b->p;
     const tn_expr *c = get(b, b->c, s->m, s->unit); /* gates are i o f c, peepholes i o f */
     const tn_expr *i = named(b, "i", activate(b, 0, peep(b, sum_of(b, t, s, 0), 0, s, c)));
-    const tn_expr *f = b->a->input_forget ? tn_sub(p, one(p, i), i)
-                                          : activate(b, 0, peep(b, sum_of(b, t, s, 2), 2, s, c));
+    const tn_expr *f =
+        b->a->input_forget ? tn_sub(p, one(p, i), i) : activate(b, 0, peep(b, sum_of(b, t, s, 2), 2, s, c));
     const tn_expr *n = activate(b, 1, sum_of(b, t, s, 3));
     c = named(b, "cell", tn_add(p, tn_mul(p, f, c), tn_mul(p, i, n)));
     const tn_expr *o = activate(b, 0, peep(b, sum_of(b, t, s, 1), 1, s, c));
@@ -443,7 +464,8 @@ static void gru_mix(body *b, const spot *s, const tn_expr *z, const tn_expr *n)
 {
     tn_pool *p = b->p;
     z = named(b, "z", z);
-    finish(b, s, tn_add(p, tn_mul(p, tn_sub(p, one(p, z), z), n), tn_mul(p, z, get(b, b->h, s->m, s->unit))), NULL);
+    finish(b, s, tn_add(p, tn_mul(p, tn_sub(p, one(p, z), z), n), tn_mul(p, z, get(b, b->h, s->m, s->unit))),
+           NULL);
 }
 
 /* linear_before_reset: n = g(data + r (h R^T + bias)), all in one pass. */
@@ -451,8 +473,7 @@ static void gru_gates(body *b, const tile *t, const spot *s)
 {
     tn_pool *p = b->p;
     const tn_expr *sum = sum_of(b, t, s, 2);
-    if (b->in[RBIAS])
-        sum = tn_add(p, sum, read(b, RBIAS, 1, &s->unit, s->unit));
+    if (b->in[RBIAS]) sum = tn_add(p, sum, read(b, RBIAS, 1, &s->unit, s->unit));
     const tn_expr *z = activate(b, 0, tn_add(p, sum_of(b, t, s, 0), data_at(b, tn_idx(p, 0), s->m, s->unit)));
     const tn_expr *r = activate(b, 0, tn_add(p, sum_of(b, t, s, 1), data_at(b, tn_idx(p, 1), s->m, s->unit)));
     const tn_expr *n = activate(b, 1, tn_add(p, data_at(b, tn_idx(p, 2), s->m, s->unit), tn_mul(p, r, sum)));
@@ -522,20 +543,17 @@ static void choose_tile(body *b)
     int most = l && l->naxis == 4 && l->axis[3].dim == 1 ? (int)l->axis[3].factor : MAX_LANES;
     int64_t batch;
     b->lanes = most;
-    while (b->lanes > 2 && b->lanes / 2 >= b->units)
-        b->lanes /= 2;
+    while (b->lanes > 2 && b->lanes / 2 >= b->units) b->lanes /= 2;
     b->padded = (b->units + b->lanes - 1) / b->lanes * b->lanes;
     b->rows = most >= 16 ? MAX_ROWS : MAX_ROWS / 2;
-    while (tn_is_int(b->batch, &batch) && b->rows > 1 && b->rows / 2 >= batch)
-        b->rows /= 2;
+    while (tn_is_int(b->batch, &batch) && b->rows > 1 && b->rows / 2 >= batch) b->rows /= 2;
     b->nv = b->rows == 1 && b->padded / b->lanes % 2 == 0 ? 2 : 1;
 }
 
 static void recurrent_body(tn_te *te, const tn_node *n, tn_tensor *const in[], tn_tensor *out[])
 {
     tn_tensor *given[N_IN] = {0}, *t = out[0] = tn_rule_out(te, n, 0, "recurrent", "recurrent", NULL);
-    for (int i = 0; i < n->nin; i++)
-        given[i] = in[i];
+    for (int i = 0; i < n->nin; i++) given[i] = in[i];
     body b = {.te = te, .f = te->func, .p = te->pool, .a = n->attr, .in = given, .out = t};
     b.cell = (enum cell_kind)cell_of(b.a);
     (void)read_activations(b.a, b.cell, b.act);
@@ -562,8 +580,7 @@ static void recurrent_body(tn_te *te, const tn_node *n, tn_tensor *const in[], t
     one_step(&b);
     b.at = whole;
     last_state(&b, b.h, 0);
-    if (b.cell == CELL_LSTM)
-        last_state(&b, b.c, 1);
+    if (b.cell == CELL_LSTM) last_state(&b, b.c, 1);
     tn_te_extern(te, t);
 }
 
@@ -571,12 +588,10 @@ static void recurrent_body(tn_te *te, const tn_node *n, tn_tensor *const in[], t
 static void recurrent_layout(tn_layout_query *q)
 {
     int lanes = (int)(q->machine->vector_bits / 32);
-    for (int i = 0; i < q->node->nin; i++)
-        q->in[i] = NULL;
+    for (int i = 0; i < q->node->nin; i++) q->in[i] = NULL;
     q->out[0] = NULL;
     lanes = lanes > MAX_LANES ? MAX_LANES : lanes;
-    if (lanes >= 2)
-        q->in[R] = tn_rule_layout(q->g, "GNK%dn", lanes);
+    if (lanes >= 2) q->in[R] = tn_rule_layout(q->g, "GNK%dn", lanes);
 }
 
 /* clang-format off */

@@ -19,7 +19,7 @@ typedef struct layer {
 /* ---- attributes ---- */
 
 static const char *const takes_alpha = " affine leakyrelu thresholdedrelu scaledtanh hardsigmoid elu ",
-                  *const takes_beta = " affine scaledtanh hardsigmoid ";
+                         *const takes_beta = " affine scaledtanh hardsigmoid ";
 
 static bool takes(const char *list, const char *name)
 {
@@ -30,8 +30,7 @@ static bool takes(const char *list, const char *name)
 /* The next entry of a list of floats, if the activation takes one; entries go to those that take them, in order. */
 static bool next_float(const onnx_attr *list, size_t *at, double *out)
 {
-    if (!list || *at >= list->floats.n)
-        return false;
+    if (!list || *at >= list->floats.n) return false;
     *out = (double)((const float *)list->floats.at)[(*at)++];
     return true;
 }
@@ -47,16 +46,13 @@ static const char *activations_of(onnx_conv *c, const onnx_attr *names, size_t f
         const tn_pb_bytes s = ((const tn_pb_bytes *)names->strings.at)[i];
         char *name = tn_arena_strndup(c->arena, (const char *)s.at, s.n);
         double value;
-        for (char *p = name; *p; p++)
-            *p = (char)tolower((unsigned char)*p);
+        for (char *p = name; *p; p++) *p = (char)tolower((unsigned char)*p);
         const char *word = name;
         bool given = takes(takes_alpha, name) && next_float(alpha, &a, &value);
-        if (given)
-            word = tn_arena_printf(c->arena, "%s:%.17g", name, value);
+        if (given) word = tn_arena_printf(c->arena, "%s:%.17g", name, value);
         if (takes(takes_beta, name) && next_float(beta, &b, &value))
             word = tn_arena_printf(c->arena, "%s%s:%.17g", word, given ? "" : ":1", value);
-        if (i >= first)
-            text = tn_arena_printf(c->arena, "%s%s%s", text, *text ? " " : "", word);
+        if (i >= first) text = tn_arena_printf(c->arena, "%s%s%s", text, *text ? " " : "", word);
     }
     return text;
 }
@@ -74,7 +70,8 @@ static const onnx_attr *read_names(onnx_conv *c, const layer *l)
 {
     const onnx_attr *names = onnx_attr_find(c, "activations", ONNX_A_STRINGS);
     if (names && names->strings.n != (size_t)(l->directions * l->n_activation)) {
-        onnx_fail(c, "onnx-E009", "attribute activations has %zu entries, but %lld are needed; the model is damaged",
+        onnx_fail(c, "onnx-E009",
+                  "attribute activations has %zu entries, but %lld are needed; the model is damaged",
                   names->strings.n, (long long)(l->directions * l->n_activation));
         return NULL;
     }
@@ -84,11 +81,13 @@ static const onnx_attr *read_names(onnx_conv *c, const layer *l)
 static void check_shapes(onnx_conv *c, layer *l)
 {
     tn_value x = onnx_in(c, X), w = onnx_in(c, W), r = onnx_in(c, R);
-    if (c->bad)
-        return;
-    if (onnx_rank(x) != 3 || onnx_rank(w) != 3 || onnx_rank(r) != 3 || !tn_is_int(onnx_type(r)->dim[2], &l->units)) {
-        onnx_fail(c, "onnx-E022", "operands %s, %s and %s must have three dimensions and a fixed number of units",
-                  onnx_type_text(c, onnx_type(x)), onnx_type_text(c, onnx_type(w)), onnx_type_text(c, onnx_type(r)));
+    if (c->bad) return;
+    if (onnx_rank(x) != 3 || onnx_rank(w) != 3 || onnx_rank(r) != 3 ||
+        !tn_is_int(onnx_type(r)->dim[2], &l->units)) {
+        onnx_fail(c, "onnx-E022",
+                  "operands %s, %s and %s must have three dimensions and a fixed number of units",
+                  onnx_type_text(c, onnx_type(x)), onnx_type_text(c, onnx_type(w)),
+                  onnx_type_text(c, onnx_type(r)));
         return;
     }
     const tn_expr *d = tn_idx(c->pool, l->directions), *rows = tn_idx(c->pool, l->gates * l->units);
@@ -97,12 +96,14 @@ static void check_shapes(onnx_conv *c, layer *l)
     for (uint32_t i = W; i <= R; i++)
         fits = fits && onnx_type(onnx_opt(c, i))->dim[0] == d && onnx_type(onnx_opt(c, i))->dim[1] == rows;
     if (bias)
-        fits = fits && bias->n == 2 && bias->dim[0] == d && tn_is_value(bias->dim[1], 2 * l->gates * l->units);
+        fits =
+            fits && bias->n == 2 && bias->dim[0] == d && tn_is_value(bias->dim[1], 2 * l->gates * l->units);
     if (!fits)
-        onnx_fail(c, "onnx-E022",
-                  "W %s, R %s, B and hidden_size do not fit %lld directions of %lld gates; the model is damaged",
-                  onnx_type_text(c, onnx_type(w)), onnx_type_text(c, onnx_type(r)), (long long)l->directions,
-                  (long long)l->gates);
+        onnx_fail(
+            c, "onnx-E022",
+            "W %s, R %s, B and hidden_size do not fit %lld directions of %lld gates; the model is damaged",
+            onnx_type_text(c, onnx_type(w)), onnx_type_text(c, onnx_type(r)), (long long)l->directions,
+            (long long)l->gates);
 }
 
 /* ---- one direction ---- */
@@ -110,8 +111,7 @@ static void check_shapes(onnx_conv *c, layer *l)
 /* Part d of an operand whose axis `axis` is the directions. */
 static tn_value part(onnx_conv *c, tn_value v, int64_t axis, int64_t d)
 {
-    if (!v.def)
-        return v;
+    if (!v.def) return v;
     if (onnx_rank(v) <= axis) {
         onnx_fail(c, "onnx-E022", "operand %s has too few dimensions; the model is damaged",
                   onnx_type_text(c, onnx_type(v)));
@@ -125,11 +125,9 @@ static tn_value bias_of(onnx_conv *c, const layer *l, tn_value b, tn_value *recu
 {
     int64_t n = l->gates * l->units;
     *recurrent = (tn_value){0};
-    if (!b.def)
-        return b;
+    if (!b.def) return b;
     tn_value wb = onnx_slice(c, b, 0, 0, n), rb = onnx_slice(c, b, 0, n, 2 * n);
-    if (!l->linear_before_reset)
-        return onnx_call2(c, &tn_op_add, NULL, wb, rb);
+    if (!l->linear_before_reset) return onnx_call2(c, &tn_op_add, NULL, wb, rb);
     *recurrent = onnx_slice(c, rb, 0, 2 * l->units, n);
     const int64_t around[] = {0, l->units};
     tn_pad_attr zeros = {tn_ints_make(c->arena, 2, around), 0};
@@ -172,8 +170,7 @@ static tn_value join(onnx_conv *c, const layer *l, const tn_value part[])
 {
     static const int64_t batch_first[] = {2, 0, 1, 3};
     tn_value v[2];
-    for (int64_t d = 0; d < l->directions; d++)
-        v[d] = onnx_unsqueeze(c, part[d], 1);
+    for (int64_t d = 0; d < l->directions; d++) v[d] = onnx_unsqueeze(c, part[d], 1);
     tn_value y = onnx_concat(c, (uint32_t)l->directions, v, 1);
     return l->batch_first ? onnx_transpose(c, y, 4, batch_first) : y;
 }
@@ -201,19 +198,17 @@ static void recurrent(onnx_conv *c, layer *l)
     int64_t states = l->gates == 4 ? 2 : 1;
     for (int64_t d = 0; d < l->directions && !c->bad; d++) {
         l->attr.reverse = l->attr.reverse || d == 1;
-        l->attr.activations = tn_intern(c->g->ctx, activations_of(c, names, (size_t)(d * l->n_activation),
-                                                                  (size_t)l->n_activation));
+        l->attr.activations = tn_intern(
+            c->g->ctx, activations_of(c, names, (size_t)(d * l->n_activation), (size_t)l->n_activation));
         tn_value all = direction(c, l, x, d);
         y[d] = onnx_slice(c, all, 0, 0, -states);
         h[d] = onnx_slice(c, all, 0, -states, states == 2 ? -1 : INT64_MAX);
         last_c[d] = states == 2 ? onnx_slice(c, all, 0, -1, INT64_MAX) : (tn_value){0};
     }
-    if (c->bad)
-        return;
+    if (c->bad) return;
     onnx_out_any(c, 0, join(c, l, y));
     onnx_out_any(c, 1, join_state(c, l, h));
-    if (states == 2)
-        onnx_out_any(c, 2, join_state(c, l, last_c));
+    if (states == 2) onnx_out_any(c, 2, join_state(c, l, last_c));
 }
 
 static void rnn(onnx_conv *c)
