@@ -36,6 +36,8 @@ typedef struct tn_build {
     tn_machine machine;
     tn_target target;
     tenon_options opt;
+    tn_pass_options pass_options;  /* from opt, by tn_passes_init */
+    struct tn_pass_time *pass_time; uint32_t n_pass_time; /* in order of the first run */
     const char *model;
     tn_file file;
     tn_vec(tn_group) groups;
@@ -63,6 +65,15 @@ TN_WARN_UNUSED tn_status tn_stage_schedule(tn_build *b);
 TN_WARN_UNUSED tn_status tn_stage_lower(tn_build *b);
 TN_WARN_UNUSED tn_status tn_stage_program(tn_build *b);   /* AOT program, memory plan (program.c, plan.c) */
 extern const char *const tn_graph_pipeline[];             /* pass names in order, NULL-terminated */
+
+/* passes.c: what the options say to passes, and one pass run as they say. */
+typedef struct tn_pass_time { const char *name; uint32_t runs; double seconds; } tn_pass_time;
+TN_WARN_UNUSED tn_status tn_passes_init(tn_build *b);     /* reads the options; driver-E006, E06x */
+tn_pass tn_pass_context(tn_build *b);
+/* Graph pass: unless disabled or above the level. */
+TN_WARN_UNUSED tn_status tn_pass_step(tn_build *b, tn_pass *p, const char *name);
+TN_WARN_UNUSED tn_status tn_lower_step(tn_build *b, tn_func *f, tn_flat *out);
+void tn_passes_report(tn_build *b);                       /* the times, if asked for */
 
 /* plan.c: offsets for n temporaries with sizes and lifetimes [first, last]; all 64-aligned, valid for every
  * symbol value, tight for the nominal one. Returns the bytes of the arena. */

@@ -113,6 +113,8 @@ int tenon_compile(tenon *t, const char *model, const tenon_options *o, const cha
 {
     size_t bytes = 0;
     tn_status st = compile(begin(t, o), model, output, &bytes);
+    if (st == TN_OK)
+        tn_passes_report(&t->build);
     if (st == TN_OK && report)
         fill_report(t, bytes, report);
     return end(t, st);
@@ -217,16 +219,22 @@ const char *tenon_stage_name(size_t i)
     return NULL;
 }
 
+int tenon_pass_level(size_t i)
+{
+    return i < tn_n_passes ? tn_passes[i].opt_level : -1;
+}
+
 const char *tenon_pass_name(size_t i, const char **out_doc)
 {
     if (i < tn_n_passes) {
         *out_doc = tn_passes[i].doc;
         return tn_passes[i].name;
     }
-    for (i -= tn_n_passes; i < tn_n_lower_passes; i++)
-        if (*tn_lower_passes[i].doc) {
-            *out_doc = tn_lower_passes[i].doc;
-            return tn_lower_passes[i].name;
+    i -= tn_n_passes;
+    for (size_t k = 0; k < tn_n_lower_passes; k++)
+        if (*tn_lower_passes[k].doc && i-- == 0) { /* a pass that runs again has no text there */
+            *out_doc = tn_lower_passes[k].doc;
+            return tn_lower_passes[k].name;
         }
     return NULL;
 }

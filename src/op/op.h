@@ -58,7 +58,7 @@ typedef struct tn_slice_attr { tn_ints begin, end, strides, axes; } tn_slice_att
 typedef struct tn_expand_dims_attr { int64_t axis, num_newaxis; } tn_expand_dims_attr;
 typedef struct tn_cast_attr { tn_dtype dtype; } tn_cast_attr;
 /* pad_width: before0 after0 before1 ... */
-typedef struct tn_pad_attr { tn_ints pad_width; double pad_value; } tn_pad_attr;
+typedef struct tn_pad_attr { tn_ints pad_width; double pad_value; const char *pad_mode; } tn_pad_attr;
 typedef struct tn_batch_norm_attr { int64_t axis; double epsilon; bool center, scale; } tn_batch_norm_attr;
 typedef struct tn_clip_attr { double a_min, a_max; } tn_clip_attr;
 typedef struct tn_alpha_attr { double alpha; } tn_alpha_attr;
@@ -74,6 +74,21 @@ typedef struct tn_recurrent_attr {
     double clip;
     bool reverse, linear_before_reset, input_forget;
 } tn_recurrent_attr;
+typedef struct tn_extent_attr { tn_dims extent; } tn_extent_attr; /* checked_index */
+typedef struct tn_gather_nd_attr { int64_t batch_dims; } tn_gather_nd_attr;
+/* scatter_elements, scatter_nd; reduction "update", "add", "mul", "min", "max" */
+typedef struct tn_scatter_attr { int64_t axis; const char *reduction; } tn_scatter_attr;
+typedef struct tn_one_hot_attr { int64_t depth, axis; } tn_one_hot_attr;
+typedef struct tn_reverse_sequence_attr { int64_t seq_axis, batch_axis; } tn_reverse_sequence_attr;
+typedef struct tn_trilu_attr { bool upper; } tn_trilu_attr;
+typedef struct tn_eye_attr { tn_dims shape; int64_t k; tn_dtype dtype; } tn_eye_attr;
+typedef struct tn_arange_attr { tn_dims count; } tn_arange_attr;
+typedef struct tn_tile_attr { tn_dims reps; } tn_tile_attr;
+typedef struct tn_tensor_scatter_attr { int64_t axis; const char *mode; } tn_tensor_scatter_attr;
+typedef struct tn_scan_attr { int64_t axis; bool exclusive, reverse; } tn_scan_attr; /* cumsum, cumprod */
+typedef struct tn_topk_attr { int64_t k, axis; bool is_ascend; tn_dtype dtype; } tn_topk_attr;
+/* argmax, argmin: one axis */
+typedef struct tn_arg_attr { int64_t axis; bool keepdims, select_last_index; tn_dtype dtype; } tn_arg_attr;
 typedef struct tn_matmul_attr { bool transpose_a, transpose_b; } tn_matmul_attr; /* nn.batch_matmul */
 
 #endif

@@ -70,20 +70,26 @@ static tn_status node(alter *a, tn_node *n)
     return TN_OK;
 }
 
-tn_status tn_pass_AlterOpLayout(tn_pass *p, tn_graph *g)
+/* Inner regions follow: they relay outer values where they read them. */
+static tn_status region(tn_pass *p, tn_graph *g, tn_region *r)
 {
     alter a = {.p = p, .g = g};
     tn_status s = TN_OK;
-    for (tn_function *f = g->func; f && s == TN_OK; f = f->next) {
-        for (tn_node *n = f->body->first; n && s == TN_OK; n = n->next)
-            s = node(&a, n);
-        for (uint32_t i = 0; i < f->body->n_result && s == TN_OK; i++) {
-            tn_value v = {f->body->result[i].def, f->body->result[i].out}, to;
-            s = relayout(&a, v, NULL, f->body, NULL, &to);
-            if (s == TN_OK && !tn_value_eq(v, to))
-                tn_use_set(g, &f->body->result[i], to);
-        }
+    for (tn_node *n = r->first; n && s == TN_OK; n = n->next)
+        s = node(&a, n);
+    for (uint32_t i = 0; i < r->n_result && s == TN_OK; i++) {
+        tn_value v = {r->result[i].def, r->result[i].out}, to;
+        if (!v.def)
+            continue;
+        s = relayout(&a, v, NULL, r, NULL, &to);
+        if (s == TN_OK && !tn_value_eq(v, to))
+            tn_use_set(g, &r->result[i], to);
     }
     tn_vec_deinit(&a.made);
     return s;
+}
+
+tn_status tn_pass_AlterOpLayout(tn_pass *p, tn_graph *g)
+{
+    return tn_pass_regions(p, g, region);
 }

@@ -41,23 +41,23 @@ static const tn_alternative *choose(const tn_pass *p, const tn_node *n)
     return best;
 }
 
-tn_status tn_pass_ChooseAlgorithm(tn_pass *p, tn_graph *g)
+static tn_status region(tn_pass *p, tn_graph *g, tn_region *r)
 {
-    for (tn_function *f = g->func; f; f = f->next) {
-        tn_node *next;
-        for (tn_node *n = f->body->first; n; n = next) {
-            next = n->next;
-            const tn_alternative *a = choose(p, n);
-            if (!a || !a->expand)
-                continue;
-            tn_value out[MAX_OUT] = {{0}};
-            TN_ASSERT(n->nout <= MAX_OUT);
-            TN_TRY(a->expand(g, n, out));
-            for (uint16_t k = 0; k < n->nout; k++)
-                tn_value_replace(g, (tn_value){n, k}, out[k]);
-            tn_node_remove(g, n);
-            p->changed = true;
-        }
+    tn_node *next;
+    for (tn_node *n = r->first; n; n = next) {
+        next = n->next;
+        const tn_alternative *a = choose(p, n);
+        if (!a || !a->expand)
+            continue;
+        tn_value out[MAX_OUT] = {{0}};
+        TN_ASSERT(n->nout <= MAX_OUT);
+        TN_TRY(a->expand(g, n, out));
+        tn_pass_replace(p, g, n, out);
     }
     return TN_OK;
+}
+
+tn_status tn_pass_ChooseAlgorithm(tn_pass *p, tn_graph *g)
+{
+    return tn_pass_regions(p, g, region);
 }

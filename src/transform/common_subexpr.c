@@ -29,28 +29,31 @@ static bool mergeable(const tn_node *n)
     return n->op->fuse != TN_FUSE_NONE && !(n->op->flags & TN_OP_EFFECT) && !n->nregion;
 }
 
+static tn_status region(tn_pass *p, tn_graph *g, tn_region *r)
+{
+    tn_map seen = {0};
+    tn_node *next;
+    for (tn_node *n = r->first; n; n = next) {
+        uint64_t at;
+        next = n->next;
+        if (!mergeable(n))
+            continue;
+        uint64_t h = hash(n);
+        tn_node *first = tn_map_get(&seen, h, &at) ? (tn_node *)(uintptr_t)at : NULL;
+        if (!first) {
+            tn_map_put(&seen, h, tn_map_key(n));
+        } else if (equal(first, n)) {
+            for (uint16_t k = 0; k < n->nout; k++)
+                tn_value_replace(g, (tn_value){n, k}, (tn_value){first, k});
+            tn_node_remove(g, n);
+            p->changed = true;
+        }
+    }
+    tn_map_deinit(&seen);
+    return TN_OK;
+}
+
 tn_status tn_pass_EliminateCommonSubexpr(tn_pass *p, tn_graph *g)
 {
-    for (tn_function *f = g->func; f; f = f->next) {
-        tn_map seen = {0};
-        tn_node *next;
-        for (tn_node *n = f->body->first; n; n = next) {
-            uint64_t at;
-            next = n->next;
-            if (!mergeable(n))
-                continue;
-            uint64_t h = hash(n);
-            tn_node *first = tn_map_get(&seen, h, &at) ? (tn_node *)(uintptr_t)at : NULL;
-            if (!first) {
-                tn_map_put(&seen, h, tn_map_key(n));
-            } else if (equal(first, n)) {
-                for (uint16_t k = 0; k < n->nout; k++)
-                    tn_value_replace(g, (tn_value){n, k}, (tn_value){first, k});
-                tn_node_remove(g, n);
-                p->changed = true;
-            }
-        }
-        tn_map_deinit(&seen);
-    }
-    return TN_OK;
+    return tn_pass_regions(p, g, region);
 }

@@ -58,15 +58,18 @@ static tn_status fold(tn_pass *p, tn_graph *g, tn_node *n)
     return TN_OK;
 }
 
-tn_status tn_pass_FoldConstant(tn_pass *p, tn_graph *g)
+static tn_status region(tn_pass *p, tn_graph *g, tn_region *r)
 {
-    for (tn_function *f = g->func; f; f = f->next) {
-        tn_node *next;
-        for (tn_node *n = f->body->first; n; n = next) {
-            next = n->next;
-            if (foldable(n))
-                TN_TRY(fold(p, g, n));
-        }
+    tn_node *next;
+    for (tn_node *n = r->first; n; n = next) {
+        next = n->next;
+        if (foldable(n))
+            TN_TRY(fold(p, g, n));
     }
     return TN_OK;
+}
+
+tn_status tn_pass_FoldConstant(tn_pass *p, tn_graph *g)
+{
+    return tn_pass_regions(p, g, region);
 }
