@@ -89,6 +89,8 @@ typedef struct tn_scan_attr { int64_t axis; bool exclusive, reverse; } tn_scan_a
 typedef struct tn_topk_attr { int64_t k, axis; bool is_ascend; tn_dtype dtype; } tn_topk_attr;
 /* argmax, argmin: one axis */
 typedef struct tn_arg_attr { int64_t axis; bool keepdims, select_last_index; tn_dtype dtype; } tn_arg_attr;
+typedef struct tn_attention_mask_attr { bool causal; int64_t left, right; tn_dims past; } tn_attention_mask_attr;
+typedef struct tn_linear_attention_attr { double scale; } tn_linear_attention_attr;
 typedef struct tn_matmul_attr { bool transpose_a, transpose_b; } tn_matmul_attr; /* nn.batch_matmul */
 
 #endif

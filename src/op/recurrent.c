@@ -596,7 +596,8 @@ static void recurrent_layout(tn_layout_query *q)
 
 /* clang-format off */
 static const tn_attr_field recurrent_fields[] = {
-    {"cell", TN_A_STR, offsetof(tn_recurrent_attr, cell), NULL, "\"rnn\", \"gru\" (gates z r n) or \"lstm\" (gates i o f c)"},
+    {"cell", TN_A_STR, offsetof(tn_recurrent_attr, cell), NULL,
+        "\"rnn\", \"gru\" (gates z r n) or \"lstm\" (gates i o f c)"},
     {"activations", TN_A_STR, offsetof(tn_recurrent_attr, activations), "\"\"",
         "\"name:alpha:beta ...\"; \"\": tanh; sigmoid tanh; sigmoid tanh tanh"},
     {"clip", TN_A_F64, offsetof(tn_recurrent_attr, clip), "0", "what gates see is limited to [-clip, clip]; 0: not"},
@@ -612,7 +613,8 @@ static const char *const recurrent_in[] = {"data", "the recurrence weight", "ini
 const tn_op tn_op_nn_recurrent = {
     .name = "nn.recurrent",
         .doc = "Recurrent layer over projected data [steps, batch, gates * units] with weight [gates, units, units] "
-               "(results, then inputs); all h, then the last h, then for lstm the last c: [steps + 1 or 2, batch, units].",
+               "(results, then inputs); all h, then the last h, then for lstm the last c: [steps + 1 or 2, batch, "
+               "units].",
     .attr_size = sizeof(tn_recurrent_attr), .attr = recurrent_fields,
     .nin = N_IN, .min_in = 2, .nout = 1, .fuse = TN_FUSE_OPAQUE, .in_name = recurrent_in,
     .infer = recurrent_infer, .layout = recurrent_layout, .body = recurrent_body,
