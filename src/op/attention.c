@@ -363,7 +363,7 @@ static const char *const linear_in[] = {"query", "key", "value", "state", "decay
 const tn_op tn_op_nn_linear_attention = {
     .name = "nn.linear_attention",
         .doc = "Attention by a state [keys, values] for each batch and head, decayed, corrected (beta) and written at "
-               "each step; query [b, h, steps * group, keys]; results for all queries, then the last state, in float32.",
+               "each step; query [b, h, steps * group, keys]; all results, then the last state, in float32.",
     .attr_size = sizeof(tn_linear_attention_attr), .attr = linear_fields,
     .nin = N_LINEAR, .min_in = 3, .nout = 1, .fuse = TN_FUSE_OPAQUE, .in_name = linear_in,
     .infer = linear_infer, .body = linear_body,
