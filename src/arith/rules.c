@@ -40,7 +40,8 @@ const tn_rule_row tn_rules[] = {
     {"difference-of-rows",  I,   "(a + k1)*b - a*b",        "b*k1",               NULL},
     /* quotients */
     {"div-one",             IWF, "a/1",                     "a",                  NULL},
-    {"div-self",            IW,  "a/a",                     "1",                  "a != 0"},
+    {"div-self",            I,   "a/a",                     "1",                  "a != 0"},
+    {"div-self-positive",   IW,  "a/a",                     "1",                  "0 < a"},
     {"div-small",           IW,  "a/k1",                    "0",                  "0 <= a and a < k1"},
     {"div-negative",        I,   "a/(0 - k1)",              "(0 - a)/k1",         "0 < k1"},
     {"div-of-multiple",     I,   "(a*k1 + b)/k1",           "a",                  "0 <= b and b < k1"},

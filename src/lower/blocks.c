@@ -37,15 +37,6 @@ static const tn_expr *domain_term(tn_pool *p, const tn_stmt *block, const tn_exp
     return NULL;
 }
 
-static bool divides(const tn_expr *e, void *user)
-{
-    bool *found = user;
-    bool op = e->kind == TN_E_FLOORDIV || e->kind == TN_E_FLOORMOD || e->kind == TN_E_TRUNCDIV ||
-              e->kind == TN_E_TRUNCMOD;
-    *found |= op && tn_dtype_is_int(e->dtype);
-    return !*found;
-}
-
 /* ---- reads of padded iterations ---- */
 
 typedef struct {
@@ -137,11 +128,9 @@ static bool stays_inside(const binding *b, const tn_stmt *s)
 /* Can the domain terms be moved from this store to its loads? */
 static bool relaxed(const binding *b, const tn_stmt *s)
 {
-    bool traps = false;
     if (s->kind != TN_S_STORE || s->u.store.mask || b->f->buffer[s->u.store.buffer].scope == TN_SCOPE_GLOBAL)
         return false;
-    tn_each(s->u.store.value, divides, &traps);
-    return !traps && stays_inside(b, s);
+    return stays_inside(b, s);
 }
 
 /* Moves the statements of `from` before `at`, bound, under the domain terms (not bound) and the rest (bound). */

@@ -176,7 +176,9 @@ enum {
     none_size = 0,
     alpha_size = sizeof(tn_alpha_attr),
     clip_size = sizeof(tn_clip_attr),
-    alphabeta_size = sizeof(tn_alphabeta_attr)
+    alphabeta_size = sizeof(tn_alphabeta_attr),
+    selu_size = sizeof(tn_alphabeta_attr),
+    shrink_size = sizeof(tn_alphabeta_attr)
 };
 
 /* clang-format off */
@@ -192,6 +194,17 @@ static const tn_attr_field clip_fields[] = {
 static const tn_attr_field alphabeta_fields[] = {
     {"alpha", TN_A_F64, offsetof(tn_alphabeta_attr, alpha), "0.2", "slope"},
     {"beta", TN_A_F64, offsetof(tn_alphabeta_attr, beta), "0.5", "value at 0"},
+    {0},
+};
+
+static const tn_attr_field selu_fields[] = {
+    {"alpha", TN_A_F64, offsetof(tn_alphabeta_attr, alpha), "1.67326319217681884765625", "limit below 0"},
+    {"gamma", TN_A_F64, offsetof(tn_alphabeta_attr, beta), "1.05070102214813232421875", "factor of all"},
+    {0},
+};
+static const tn_attr_field shrink_fields[] = {
+    {"lambd", TN_A_F64, offsetof(tn_alphabeta_attr, alpha), "0.5", "what is nearer to 0 becomes 0"},
+    {"bias", TN_A_F64, offsetof(tn_alphabeta_attr, beta), "0", "how far the rest moves"},
     {0},
 };
 

@@ -33,7 +33,17 @@ TN_WARN_UNUSED tn_status tn_infer_broadcast(tn_graph *g, const tn_node *n, const
                                             tn_dtype t, const tn_type **out);
 
 /* Attribute structs that frontends and passes fill in. Fields as in the records' tables.
- * Padding: top left bottom right. */
+ * Windows: of any number of dimensions; padding: before each dimension, then after each (top left bottom right). */
+typedef struct tn_recurrent_attr {
+    const char *cell, *activations;
+    double clip;
+    bool reverse, linear_before_reset, input_forget;
+} tn_recurrent_attr;
+typedef struct tn_attention_mask_attr { bool causal; int64_t left, right; tn_dims past; } tn_attention_mask_attr;
+typedef struct tn_linear_attention_attr { double scale; } tn_linear_attention_attr;
+typedef struct tn_frame_attr { int64_t length, step; } tn_frame_attr;
+typedef struct tn_dft_attr { bool inverse, onesided; } tn_dft_attr;
+typedef struct tn_ngram_attr { int64_t units, min, max, skip; tn_ints counts; const char *mode; } tn_ngram_attr;
 typedef struct tn_conv2d_attr {
     tn_ints strides, padding, dilation;
     int64_t groups;
@@ -41,10 +51,25 @@ typedef struct tn_conv2d_attr {
     int64_t channels;
     const char *data_layout, *kernel_layout, *out_layout;
 } tn_conv2d_attr;
+typedef struct tn_conv_transpose_attr {
+    tn_ints strides, padding, output_padding, dilation;
+    int64_t groups;
+    tn_ints kernel_size;
+    int64_t channels;
+    const char *data_layout, *kernel_layout, *out_layout;
+} tn_conv_transpose_attr;
+typedef struct tn_phases_attr { /* nn.conv_transpose_weight, nn.interleave_phases */
+    tn_ints strides, dilation;
+    int64_t groups;
+    tn_ints skip;
+    tn_dims size;
+} tn_phases_attr;
 typedef struct tn_pool2d_attr {
     tn_ints pool_size, strides, dilation, padding;
     bool ceil_mode, count_include_pad;
     const char *layout;
+    int64_t storage_order; /* nn.max_pool_indices alone */
+    int64_t p;             /* nn.lp_pool alone */
 } tn_pool2d_attr;
 typedef struct tn_global_pool2d_attr { const char *layout; } tn_global_pool2d_attr;
 typedef struct tn_dense_attr { int64_t units; } tn_dense_attr;
@@ -60,6 +85,15 @@ typedef struct tn_cast_attr { tn_dtype dtype; } tn_cast_attr;
 /* pad_width: before0 after0 before1 ... */
 typedef struct tn_pad_attr { tn_ints pad_width; double pad_value; const char *pad_mode; } tn_pad_attr;
 typedef struct tn_batch_norm_attr { int64_t axis; double epsilon; bool center, scale; } tn_batch_norm_attr;
+typedef struct tn_norm_attr { /* nn.instance_norm, nn.group_norm, nn.layer_norm, nn.rms_norm */
+    int64_t axis;
+    double epsilon;
+    bool center, scale;
+    int64_t num_groups; /* nn.group_norm alone */
+} tn_norm_attr;
+/* nn.max_unpool: indices count in `from`, the result is `shape` */
+typedef struct tn_unpool_attr { tn_dims from, shape; } tn_unpool_attr;
+typedef struct tn_lrn_attr { int64_t size, axis; double bias, alpha, beta; } tn_lrn_attr;
 typedef struct tn_clip_attr { double a_min, a_max; } tn_clip_attr;
 typedef struct tn_alpha_attr { double alpha; } tn_alpha_attr;
 typedef struct tn_broadcast_to_attr { tn_dims shape; } tn_broadcast_to_attr;
@@ -69,11 +103,26 @@ typedef struct tn_relayout_attr { const char *dst_layout; } tn_relayout_attr; /*
 typedef struct tn_alphabeta_attr { double alpha, beta; } tn_alphabeta_attr;
 typedef struct tn_squeeze_attr { tn_ints axis; } tn_squeeze_attr; /* n 0: all of extent 1 */
 typedef struct tn_take_attr { int64_t axis; const char *mode; } tn_take_attr; /* mode "clip" or "wrap" */
-typedef struct tn_recurrent_attr {
-    const char *cell, *activations;
-    double clip;
-    bool reverse, linear_before_reset, input_forget;
-} tn_recurrent_attr;
+/* image.nearest, image.resample, image.weights: one axis; size: one entry; scale 0: size by the old extent */
+typedef struct tn_resample_attr {
+    int64_t axis;
+    tn_dims size;
+    double scale;
+    const char *method, *coordinate_transformation_mode, *rounding_method;
+    double cubic_alpha;
+    bool cubic_exclude, antialias;
+    double roi_start, roi_end, extrapolation_value;
+    tn_dims extent; /* image.weights alone */
+} tn_resample_attr;
+typedef struct tn_resize_attr { /* image.resize1d, 2d, 3d */
+    tn_dims size;
+    const char *layout, *method, *coordinate_transformation_mode, *rounding_method;
+    double cubic_alpha;
+    int64_t cubic_exclude;
+} tn_resize_attr;
+/* Calls that resample several axes of v, in a good order; at least float32 in between. Absent after an error. */
+tn_value tn_make_resample(tn_graph *g, tn_region *r, tn_node *before, tn_value v, int n,
+                          const tn_resample_attr at[], const tn_loc *loc);
 typedef struct tn_extent_attr { tn_dims extent; } tn_extent_attr; /* checked_index */
 typedef struct tn_gather_nd_attr { int64_t batch_dims; } tn_gather_nd_attr;
 /* scatter_elements, scatter_nd; reduction "update", "add", "mul", "min", "max" */
@@ -89,8 +138,6 @@ typedef struct tn_scan_attr { int64_t axis; bool exclusive, reverse; } tn_scan_a
 typedef struct tn_topk_attr { int64_t k, axis; bool is_ascend; tn_dtype dtype; } tn_topk_attr;
 /* argmax, argmin: one axis */
 typedef struct tn_arg_attr { int64_t axis; bool keepdims, select_last_index; tn_dtype dtype; } tn_arg_attr;
-typedef struct tn_attention_mask_attr { bool causal; int64_t left, right; tn_dims past; } tn_attention_mask_attr;
-typedef struct tn_linear_attention_attr { double scale; } tn_linear_attention_attr;
 typedef struct tn_matmul_attr { bool transpose_a, transpose_b; } tn_matmul_attr; /* nn.batch_matmul */
 
 #endif

@@ -379,7 +379,7 @@ static void traps(void **state)
          "reads element 1 of `t`"},
         {"  check n < 5 \"n is too large\"\n", "@f: n is too large [tir-E203]"},
         {"  check x[0] < 5 \"x is too large\"\n", "@f: x is too large"},
-        {"  out[0] = x[0] / (x[1] - 11)\n", "has no value"},
+        {"  out[index(x[0])/(index(x[1]) - 11)] = 1\n", "has no value"},
         {"  out[0] = shl(x[0], x[1] + 40)\n", "has no value"},
         {"  out[0] = i32(index(i64(x[0])*1000000000000000000)*1000)\n", "has no value"},
         {"  for i < 8:\n    block b(j < 6: spatial = i) mask x[0] > 0:\n      out[j] = 1\n",

@@ -140,7 +140,7 @@ static const char *template_of(const tn_expr *e)
         return t.code != TN_FLOAT ? NULL : t.bits == 64 ? intrin_f64[e->u.call.id] : intrin_f32[e->u.call.id];
     }
     if (t.code == TN_UINT && e->kind >= TN_E_FLOORDIV && e->kind <= TN_E_TRUNCMOD)
-        return e->kind == TN_E_FLOORDIV || e->kind == TN_E_TRUNCDIV ? "(T)(A / B)" : "(T)(A % B)";
+        return e->kind == TN_E_FLOORDIV || e->kind == TN_E_TRUNCDIV ? "(B ? (T)(A / B) : 0)" : "(B ? (T)(A % B) : 0)";
     const spelling *s = &spell[e->kind];
     return tn_dtype_is_float(t) ? s->f : tn_dtype_is_index(t) ? s->x : tn_dtype_is_bool(t) ? s->b : s->i;
 }
