@@ -273,13 +273,25 @@ static void radix_any(dft *d, const stage *s)
     finish(d, s, a, l, get(d, sum, zero, l));
 }
 
+/* Odd radices first: of real data the frequency n / 2 is a difference of sums then, real to the last bit. */
+static int64_t next_radix(int64_t rest)
+{
+    int64_t odd = rest, r = 3;
+    while (odd % 2 == 0)
+        odd /= 2;
+    if (odd == 1)
+        return rest % 4 == 0 ? 4 : 2;
+    while (odd % r != 0)
+        r = r * r > odd ? odd : r + 2;
+    return r;
+}
+
 static uint32_t all_stages(dft *d)
 {
     int64_t done = 1, rest = d->n;
     int turn = 0;
     while (rest > 1) {
-        int64_t r = rest % 4 == 0 ? 4 : 2;
-        while (rest % r != 0) r = r * r > rest ? rest : r + 1;
+        int64_t r = next_radix(rest);
         tn_body *back = d->c.at;
         stage s = {.r = r, .l = done, .m = rest / r, .from = d->buffer[turn], .to = d->buffer[!turn]};
         s.p = tn_code_for(&d->c, "p", tn_idx(d->c.p, s.m));
@@ -331,8 +343,8 @@ static const char *const dft_in[] = {"data", "the table"};
 
 const tn_op tn_op_dft = {
     .name = "dft",
-        .doc = "Discrete Fourier transform of rows [rows, elements, 1 or 2], cut or filled up with zeros to n elements; the "
-               "table holds (cos, sin) of 2 pi k / n for k < n.",
+        .doc = "Discrete Fourier transform of rows [rows, elements, 1 or 2], cut or filled with zeros to n elements; "
+               "the table holds (cos, sin) of 2 pi k / n for k < n.",
     .attr_size = sizeof(tn_dft_attr), .attr = dft_fields,
     .nin = 2, .min_in = 2, .nout = 1, .fuse = TN_FUSE_OPAQUE, .in_name = dft_in,
     .infer = dft_infer, .body = dft_body,
@@ -467,7 +479,8 @@ static const tn_attr_field ngram_fields[] = {
     {"max", TN_A_I64, offsetof(tn_ngram_attr, max), "1", "longest n-gram that counts"},
     {"skip", TN_A_I64, offsetof(tn_ngram_attr, skip), "0", "tokens that may stand between those of an n-gram"},
     {"counts", TN_A_INTS, offsetof(tn_ngram_attr, counts), NULL, "where n-grams of 1, 2, ... tokens begin in the pool"},
-    {"mode", TN_A_STR, offsetof(tn_ngram_attr, mode), "\"TF\"", "counts (TF), weights where not 0 (IDF), or both (TFIDF)"},
+    {"mode", TN_A_STR, offsetof(tn_ngram_attr, mode), "\"TF\"",
+        "counts (TF), weights where not 0 (IDF), or both (TFIDF)"},
     {0},
 };
 static const char *const ngram_in[] = {"tokens", "the pool", "slots", "weights"};

@@ -38,7 +38,7 @@ static const sample samples[] = {
     {&tn_op_nn_masked_softmax, {"float32 n 4 s t"}, "", "Tensor[(n, 4, s, t), float32]"},
     {&tn_op_nn_linear_attention, {"float32 n 2 2*s 8", "float32 n 2 s 8", "float32 n 2 s 10"}, "scale=0.5",
         "Tensor[(n, 2, s*2 + 8, 10), float32]"},
-    {&tn_op_frame, {"float32 n s 1"}, "length=16, step=4", "Tensor[(n, (s - 16)/4 + 1, 16, 1), float32]"},
+    {&tn_op_frame, {"float32 n s 1"}, "length=16, step=4", "Tensor[(n, s/4 - 3, 16, 1), float32]"},
     {&tn_op_dft, {"float32 n s 1", "float32 12 2"}, "onesided=True", "Tensor[(n, 7, 2), float32]"},
     {&tn_op_ngram_count, {"int32 n s", "int64 6", "int64 4"}, "units=5, counts=[0, 2], max=2",
         "Tensor[(n, 5), float32]"},
