@@ -9,17 +9,32 @@ static bool used(const tn_node *n)
     return n->nout == 0;
 }
 
+/* Symbols that it binds may be in the types of others. */
+static bool binds(const tn_node *n)
+{
+    for (const tn_attr_field *f = n->op->flags & TN_OP_BINDS ? n->op->attr : NULL; f && f->name; f++)
+        if (f->kind == TN_A_DIMS && ((const tn_dims *)(const void *)((const char *)n->attr + f->offset))->n)
+            return true;
+    return false;
+}
+
+/* Regions of a node that stays are cleaned after it was found used, so that their uses of outer values are gone before
+ * those are looked at. */
+static void region(tn_pass *p, tn_graph *g, tn_region *r)
+{
+    tn_node *prev;
+    for (tn_node *n = r->last; n; n = prev) {
+        prev = n->prev;
+        bool stays = n->op == &tn_op_var || (n->op->flags & TN_OP_EFFECT) || used(n) || binds(n);
+        for (int i = 0; i < n->nregion && stays; i++) region(p, g, n->region[i]);
+        if (stays) continue;
+        tn_node_remove(g, n);
+        p->changed = true;
+    }
+}
+
 tn_status tn_pass_DeadCodeElimination(tn_pass *p, tn_graph *g)
 {
-    for (tn_function *f = g->func; f; f = f->next) {
-        tn_node *prev;
-        for (tn_node *n = f->body->last; n; n = prev) {
-            prev = n->prev;
-            if (n->op == &tn_op_var || (n->op->flags & TN_OP_EFFECT) || used(n))
-                continue;
-            tn_node_remove(g, n);
-            p->changed = true;
-        }
-    }
+    for (tn_function *f = g->func; f; f = f->next) region(p, g, f->body);
     return TN_OK;
 }

@@ -1,5 +1,5 @@
-/* FoldConstant: a node whose inputs are all constants is evaluated now. Values keep the layout of the node's
- * type, so weights come out in the order their kernel reads them. */
+/* FoldConstant: a node whose inputs are all constants is evaluated now, an `if` of known condition is its branch.
+ * Values keep the layout of the node's type, so weights come out in the order their kernel reads them. */
 #include "transform/pass.h"
 
 #include <stdlib.h>
@@ -58,15 +58,22 @@ static tn_status fold(tn_pass *p, tn_graph *g, tn_node *n)
     return TN_OK;
 }
 
+static tn_status region(tn_pass *p, tn_graph *g, tn_region *r)
+{
+    tn_node *next;
+    for (tn_node *n = r->first; n; n = next) {
+        next = n->next;
+        for (int i = 0; i < n->nregion; i++) TN_TRY(region(p, g, n->region[i]));
+        if (foldable(n))
+            TN_TRY(fold(p, g, n));
+        else if (n->op == &tn_op_if)
+            TN_TRY(tn_if_fold(p, g, n));
+    }
+    return TN_OK;
+}
+
 tn_status tn_pass_FoldConstant(tn_pass *p, tn_graph *g)
 {
-    for (tn_function *f = g->func; f; f = f->next) {
-        tn_node *next;
-        for (tn_node *n = f->body->first; n; n = next) {
-            next = n->next;
-            if (foldable(n))
-                TN_TRY(fold(p, g, n));
-        }
-    }
+    for (tn_function *f = g->func; f; f = f->next) TN_TRY(region(p, g, f->body));
     return TN_OK;
 }

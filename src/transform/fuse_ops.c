@@ -185,9 +185,12 @@ static tn_status build(fuser *f, group *x, tn_node **members)
     return TN_OK;
 }
 
+/* Inner regions first: an operator is fused with others of its region only. */
 static tn_status region(fuser *f, tn_region *r, uint32_t n_node)
 {
     tn_vec(tn_node *) nodes = {0};
+    for (tn_node *n = r->first; n; n = n->next)
+        for (int i = 0; i < n->nregion && n->op != &tn_op_fn; i++) TN_TRY(region(f, n->region[i], n_node));
     for (tn_node *n = r->first; n; n = n->next) {
         if (n->op->fuse == TN_FUSE_NONE)
             continue;

@@ -26,6 +26,9 @@ const tn_pass_info *tn_pass_find(const char *name);  /* NULL: unknown */
 /* Runs one pass, verifies the module in debug builds. */
 TN_WARN_UNUSED tn_status tn_pass_run(tn_pass *p, const tn_pass_info *pass, tn_graph *g);
 
+/* An `if` whose condition is a constant becomes its branch; symbols it would bind become that branch's extents. */
+TN_WARN_UNUSED tn_status tn_if_fold(tn_pass *p, tn_graph *g, tn_node *n);
+
 /* The fused group that a `call` node calls (its `fn` has Primitive=1), or NULL. */
 tn_node *tn_group_fn(const tn_node *call);
 /* TIR of one group: tensor expressions of its operators, everything inlinable inlined, blocks tagged and
