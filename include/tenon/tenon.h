@@ -33,8 +33,18 @@ typedef struct tenon_options { /* zero-initialise; NULL or 0 means the default *
     const char *disabled_pass; /* comma list of pass names */
     const char *cross_compiler;         /* linker driver for mod.so instead of ld (or cc for target c) */
     const char *cross_compiler_options; /* split on spaces */
-    int opt_level;             /* 0..3 */
+    int opt_level;             /* 0..4 */
     int no_variants;           /* 1: no specialised variant for dimension 1 */
+    const char *const *pass_config;    /* "key=value" texts, NULL after the last */
+    const char *desired_layout;        /* "NHWC", "NCHW" or "DATA:KERNEL", for all or one an operator, blanks between */
+    const char *desired_layout_ops;    /* "nn.conv2d ..." */
+    int mixed_precision;               /* 1: run ToMixedPrecision */
+    const char *mixed_precision_ops;   /* "nn.conv2d nn.dense" */
+    const char *mixed_precision_calculation_type, *mixed_precision_acc_type; /* "float16", "float32" */
+    const char *print_ir_before, *print_ir_after; /* comma lists of pass names, or "all": printed as passes run */
+    int print_pass_times;              /* 1: a table of passes at the end of a compilation */
+    void (*print)(void *user, const char *text);  /* where these are printed; NULL: nowhere */
+    void *print_user;
     void *reserved[4];
 } tenon_options;
 
@@ -89,6 +99,7 @@ int tenon_verify(tenon *t, const char *package, const char **out_text);
 /* Names for listings: stages, graph passes, loop passes, targets; NULL after the last. */
 const char *tenon_stage_name(size_t i);
 const char *tenon_pass_name(size_t i, const char **out_doc);
+int tenon_pass_level(size_t i); /* optimisation level from which on a graph pass runs; -1: a loop pass */
 
 #ifdef __cplusplus
 }

@@ -363,7 +363,10 @@ static tn_range node_range(const tn_bnd *b, const tn_expr *e, int depth)
     if ((e->kind == TN_E_FLOORDIV || e->kind == TN_E_TRUNCDIV) && e->dtype.bits == 64 &&
         tn_dtype_is_int(e->dtype) && x.lo == INT64_MIN && reaches_minus_one(y))
         return TN_NO_RANGE;
-    return fitted(e->dtype, binary_range(e->kind, x, y));
+    tn_range r = binary_range(e->kind, x, y);
+    if (e->kind >= TN_E_FLOORDIV && e->kind <= TN_E_TRUNCMOD && !tn_dtype_is_index(e->dtype) && y.lo <= 0 && y.hi >= 0)
+        r = (tn_range){min64(r.lo, 0), max64(r.hi, 0)}; /* by 0 they give 0 */
+    return fitted(e->dtype, r);
 }
 
 static tn_range visit(const tn_bnd *b, const tn_expr *e, int depth)

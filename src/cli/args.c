@@ -154,12 +154,23 @@ static int give(parser *p, const tn_flag *f, const char *text)
     return TN_EXIT_OK;
 }
 
+/* Is there a further word for the flag before it? */
+static bool more_words(const parser *p)
+{
+    if (p->at >= p->argc || is_flag(p, p->argv[p->at]))
+        return false;
+    return p->args->operand || !p->args->command->operand || p->at + 1 < p->argc;
+}
+
 /* attached: the value in the same word, or NULL */
 static int take_value(parser *p, const tn_flag *f, const char *attached)
 {
     if (!attached && (p->at >= p->argc || is_flag(p, p->argv[p->at])))
         return tn_usage_error(p->args->command, "--%s needs a value", f->name);
-    return give(p, f, attached ? attached : p->argv[p->at++]);
+    int status = give(p, f, attached ? attached : p->argv[p->at++]);
+    while (f->kind == TN_FLAG_WORDS && !attached && status == TN_EXIT_OK && more_words(p))
+        status = give(p, f, p->argv[p->at++]);
+    return status;
 }
 
 /* ---- words ---- */
@@ -302,4 +313,21 @@ const char *tn_args_at(const tn_args *args, const char *flag, int k)
     for (int i = 0; i < args->n_given; i++)
         if (args->given[i].flag == f && k-- == 0) return args->given[i].text;
     return NULL;
+}
+
+char *tn_args_words(const tn_args *args, const char *flag)
+{
+    int count = tn_args_count(args, flag);
+    size_t room = 1, n = 0;
+    for (int i = 0; i < count; i++)
+        room += strlen(tn_args_at(args, flag, i)) + 1;
+    char *all = calloc(1, room);
+    for (int i = 0; i < count && all; i++) {
+        const char *word = tn_args_at(args, flag, i);
+        if (i)
+            all[n++] = ' ';
+        memcpy(all + n, word, strlen(word) + 1);
+        n += strlen(word);
+    }
+    return all;
 }

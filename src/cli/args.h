@@ -13,6 +13,7 @@ enum tn_flag_kind {
     TN_FLAG_CHOICE, /* one of `values` */
     TN_FLAG_INT,    /* a whole number in [low, high] */
     TN_FLAG_REPEAT, /* one value each time; all of them count */
+    TN_FLAG_WORDS,  /* one or more words, up to the next flag; the last word is left for the operand if none is there */
 };
 
 typedef struct tn_flag {   /* a table ends with a row without a name */
@@ -35,6 +36,8 @@ typedef struct tn_flag {   /* a table ends with a row without a name */
 #define TN_ROW_TEXT(name, letter, values, fallback, help) TN_ROW(TEXT, name, letter, values, fallback, help, 0, 0)
 #define TN_ROW_CHOICE(name, letter, values, fallback, help) TN_ROW(CHOICE, name, letter, values, fallback, help, 0, 0)
 #define TN_ROW_INT(name, letter, low, high, fallback, help) TN_ROW(INT, name, letter, "N", fallback, help, low, high)
+#define TN_ROW_REPEAT(name, values, help) TN_ROW(REPEAT, name, 0, values, NULL, help, 0, 0)
+#define TN_ROW_WORDS(name, values, help) TN_ROW(WORDS, name, 0, values, NULL, help, 0, 0)
 #define TN_ROW_REFUSED(name) {name, 0, TN_FLAG_TEXT, true, NULL, NULL, "", 0, 0}
 #define TN_ROW_FAMILY(name) {name "*", 0, TN_FLAG_TEXT, true, NULL, NULL, NULL, 0, 0} /* refused, not listed */
 
@@ -68,6 +71,8 @@ const char *tn_args_text(const tn_args *args, const char *flag);
 int tn_args_int(const tn_args *args, const char *flag);
 int tn_args_count(const tn_args *args, const char *flag);          /* how often it was given */
 const char *tn_args_at(const tn_args *args, const char *flag, int i); /* i-th one given, i < count */
+/* All of them with blanks between; heap, NULL: out of memory. */
+char *tn_args_words(const tn_args *args, const char *flag);
 
 /* help.c; `commands` ends with a row without a name */
 void tn_help_commands(const tn_command *commands, const tn_flag *flags, bool to_stderr);

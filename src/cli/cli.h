@@ -22,6 +22,8 @@ typedef struct tn_model_options { /* the flags of tn_model_flags, and a session 
     tenon *session;
     tenon_options options;
     char *target; /* composed from --target and --target-llvm-* */
+    const char **config;
+    char *layouts, *layout_ops, *mixed_ops;
 } tn_model_options;
 
 /* Returns TN_EXIT_OK, or prints and returns another code. Deinit either way. */

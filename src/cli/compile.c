@@ -18,6 +18,9 @@ const tn_flag tn_compile_flags[] = {
     TN_ROW_TEXT("cross-compiler-options", 0, "TEXT", NULL, "its further options, split at blanks"),
     TN_ROW_TEXT("dump-code", 0, "FORMATS", NULL,
                 "comma list of relay, tir, ll, asm, c: each written to <output>.<format>"),
+    TN_ROW_SWITCH("print-pass-times", 0, "time of each pass"),
+    TN_ROW_TEXT("print-ir-before", 0, "PASS,...", NULL, "the program before these passes, or before all"),
+    TN_ROW_TEXT("print-ir-after", 0, "PASS,...", NULL, "the program after these passes, or after all"),
     TN_ROW_REFUSED("dump-offloads"),
     TN_ROW_REFUSED("executor-graph-link-params"),
     TN_ROW_REFUSED("executor-aot-link-params"),
@@ -36,9 +39,6 @@ const tn_flag tn_compile_flags[] = {
     TN_ROW_REFUSED("workspace-pools-read-latency-cycles"),
     TN_ROW_REFUSED("workspace-pools-write-latency-cycles"),
     TN_ROW_REFUSED("workspace-pools-target-burst-bytes"),
-    TN_ROW_REFUSED("print-pass-times"),
-    TN_ROW_REFUSED("print-ir-before"),
-    TN_ROW_REFUSED("print-ir-after"),
     {0},
 };
 

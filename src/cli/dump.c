@@ -99,8 +99,13 @@ int tn_dump_command(const tn_args *args)
 static int list_passes(void)
 {
     const char *name, *doc = "";
-    for (size_t i = 0; (name = tenon_pass_name(i, &doc)); i++)
-        printf("%-28s %s\n", name, doc);
+    for (size_t i = 0; (name = tenon_pass_name(i, &doc)); i++) {
+        int level = tenon_pass_level(i);
+        if (level < 0)
+            printf("%-28s    %s\n", name, doc);
+        else
+            printf("%-28s %d  %s\n", name, level, doc);
+    }
     return TN_EXIT_OK;
 }
 

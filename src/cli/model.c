@@ -21,18 +21,19 @@ const tn_flag tn_model_flags[] = {
                 "\"x:[1,3,224,224] y:[-1,10]\"; a dimension of 0 or less is symbolic"),
     TN_ROW_CHOICE("model-format", 0, "onnx|relay|keras!|pb!|tflite!|pytorch!|paddle!|mxnet!", NULL,
                   "guessed from the file's name and content if not given"),
-    TN_ROW_INT("opt-level", 'O', 0, 3, "3", "0 to 3"),
+    TN_ROW_INT("opt-level", 'O', 0, 4, "3", "0 to 4"),
     TN_ROW_TEXT("disabled-pass", 0, "NAMES", NULL,
                 "passes to leave out, separated by commas (tenon opt --list)"),
     TN_ROW_TEXT("module-name", 0, "NAME", "default", "prefix of the kernels' names"),
     TN_ROW_SWITCH("no-variants", 0, "no second kernel variant for a symbolic dimension of 1"),
-    TN_ROW_REFUSED("desired-layout"),
-    TN_ROW_REFUSED("desired-layout-ops"),
-    TN_ROW_REFUSED("mixed-precision"),
-    TN_ROW_REFUSED("mixed-precision-ops"),
-    TN_ROW_REFUSED("mixed-precision-calculation-type"),
-    TN_ROW_REFUSED("mixed-precision-acc-type"),
-    TN_ROW_REFUSED("pass-config"),
+    TN_ROW_WORDS("desired-layout", "LAYOUT...",
+                 "NCHW, NHWC or DATA:KERNEL (NHWC:HWIO): convert to it; one for all operators or one for each"),
+    TN_ROW_WORDS("desired-layout-ops", "OPERATOR...", "which operators; all that have a layout if not given"),
+    TN_ROW_SWITCH("mixed-precision", 0, "compute in 16-bit floats where that is safe"),
+    TN_ROW_WORDS("mixed-precision-ops", "OPERATOR...", "operators to convert; those that gain if not given"),
+    TN_ROW_CHOICE("mixed-precision-calculation-type", 0, "float16|float32", "float16", "what they compute in"),
+    TN_ROW_CHOICE("mixed-precision-acc-type", 0, "float16|float32", "float16", "what their sums are"),
+    TN_ROW_REPEAT("pass-config", "KEY=VALUE", "configures a pass; may be repeated"),
     TN_ROW_REFUSED("tuning-records"),
     KIND("llvm"), KIND("c"), KIND("cuda"), KIND("nvptx"), KIND("rocm"), KIND("opencl"), KIND("metal"),
     KIND("vulkan"), KIND("webgpu"), KIND("sdaccel"), KIND("aocl"), KIND("aocl_sw_emu"), KIND("hexagon"),
@@ -106,6 +107,48 @@ static int check_passes(const char *list)
     return TN_EXIT_OK;
 }
 
+static bool says(const tn_flag *flags, const char *name)
+{
+    for (; flags && flags->name; flags++)
+        if (strcmp(flags->name, name) == 0) return true;
+    return false;
+}
+
+static void print(void *user, const char *text)
+{
+    fputs(text, user);
+}
+
+/* Flags of passes: words with blanks between, repeated ones as a list; the flags that only compile has. */
+static int pass_options(tn_model_options *m, const tn_args *args)
+{
+    tenon_options *o = &m->options;
+    int n = tn_args_count(args, "pass-config");
+    m->config = calloc((size_t)n + 1, sizeof *m->config);
+    m->layouts = tn_args_words(args, "desired-layout");
+    m->layout_ops = tn_args_words(args, "desired-layout-ops");
+    m->mixed_ops = tn_args_words(args, "mixed-precision-ops");
+    if (!m->config || !m->layouts || !m->layout_ops || !m->mixed_ops)
+        return tn_error_print("out of memory");
+    for (int i = 0; i < n; i++)
+        m->config[i] = tn_args_at(args, "pass-config", i);
+    o->pass_config = m->config;
+    o->desired_layout = *m->layouts ? m->layouts : NULL;
+    o->desired_layout_ops = *m->layout_ops ? m->layout_ops : NULL;
+    o->mixed_precision = tn_args_count(args, "mixed-precision") > 0;
+    o->mixed_precision_ops = *m->mixed_ops ? m->mixed_ops : NULL;
+    o->mixed_precision_calculation_type = tn_args_text(args, "mixed-precision-calculation-type");
+    o->mixed_precision_acc_type = tn_args_text(args, "mixed-precision-acc-type");
+    if (says(args->command->flags[0], "print-pass-times")) {
+        o->print_ir_before = tn_args_text(args, "print-ir-before");
+        o->print_ir_after = tn_args_text(args, "print-ir-after");
+        o->print_pass_times = tn_args_count(args, "print-pass-times") > 0;
+    }
+    o->print = print;
+    o->print_user = stdout;
+    return TN_EXIT_OK;
+}
+
 int tn_model_options_init(tn_model_options *m, const tn_args *args)
 {
     *m = (tn_model_options){.session = tenon_new()};
@@ -124,13 +167,17 @@ int tn_model_options_init(tn_model_options *m, const tn_args *args)
         .opt_level = tn_args_int(args, "opt-level"),
         .no_variants = tn_args_count(args, "no-variants") > 0,
     };
-    return status;
+    return status == TN_EXIT_OK ? pass_options(m, args) : status;
 }
 
 void tn_model_options_deinit(tn_model_options *m)
 {
     tenon_free(m->session);
     free(m->target);
+    free(m->config);
+    free(m->layouts);
+    free(m->layout_ops);
+    free(m->mixed_ops);
 }
 
 int tn_model_messages(const tn_model_options *m, int failed)

@@ -39,6 +39,8 @@ typedef struct tn_build {
     tn_machine machine;
     tn_target target;
     tenon_options opt;
+    tn_pass_options pass_options;  /* from opt, by tn_passes_init */
+    struct tn_pass_time *pass_time; uint32_t n_pass_time; /* in order of the first run */
     const char *model;
     tn_file file;
     tn_vec(tn_group) groups;
@@ -67,6 +69,15 @@ TN_WARN_UNUSED tn_status tn_stage_lower(tn_build *b);
 TN_WARN_UNUSED tn_status tn_stage_program(tn_build *b);   /* AOT program, memory plan (program.c, plan.c) */
 extern const char *const tn_graph_pipeline[];             /* pass names in order, NULL-terminated */
 
+/* passes.c: what the options say to passes, and one pass run as they say. */
+typedef struct tn_pass_time { const char *name; uint32_t runs; double seconds; } tn_pass_time;
+TN_WARN_UNUSED tn_status tn_passes_init(tn_build *b);     /* reads the options; driver-E006, E06x */
+tn_pass tn_pass_context(tn_build *b);
+/* Graph pass: unless disabled or above the level. */
+TN_WARN_UNUSED tn_status tn_pass_step(tn_build *b, tn_pass *p, const char *name);
+TN_WARN_UNUSED tn_status tn_lower_step(tn_build *b, tn_func *f, tn_flat *out);
+void tn_passes_report(tn_build *b);                       /* the times, if asked for */
+
 /* plan.c: offsets for n temporaries with sizes and lifetimes [first, last]; all 64-aligned, valid for every
  * symbol value, tight for the nominal one. Returns the bytes of the arena. */
 typedef struct tn_lifetime { const tn_expr *bytes; uint32_t first, last; const tn_expr *offset; } tn_lifetime;
@@ -75,8 +86,22 @@ const tn_expr *tn_plan_memory(tn_graph *g, tn_arena *scratch, uint32_t n, tn_lif
 /* package.c and the files of a package. */
 void tn_params_write(uint32_t n, const char *const name[], const tn_node *const constant[], tn_buf *out);
 TN_WARN_UNUSED tn_status tn_json_write(tn_build *b, tn_buf *out, bool *out_static);
-TN_WARN_UNUSED tn_status tn_link(tn_build *b, uint32_t n, const tn_buf code[], bool is_source, tn_buf *out_so);
+/* Code by the target's generator: n objects, or one C file, which do not depend on the machine that compiles. */
+enum { TN_OBJECTS = 4 };
+TN_WARN_UNUSED tn_status tn_code_make(tn_build *b, tn_buf code[TN_OBJECTS], uint32_t *out_n);
+TN_WARN_UNUSED tn_status tn_link(tn_build *b, uint32_t n, const tn_buf code[], tn_buf *out_so);
+void tn_params_make(tn_build *b, tn_buf *out);
+/* Writes what the output's name asks for: .so .o .a .c (bundle.c), else the tar. */
 TN_WARN_UNUSED tn_status tn_package_write(tn_build *b, const char *output, size_t *out_bytes);
+/* bundle.c: one file with kernels, weights and the runtime, and its header beside it. */
+enum tn_bundle_form { TN_BUNDLE_NONE, TN_BUNDLE_SO, TN_BUNDLE_O, TN_BUNDLE_A, TN_BUNDLE_C };
+enum tn_bundle_form tn_bundle_form_of(const char *output);
+TN_WARN_UNUSED tn_status tn_bundle_write(tn_build *b, enum tn_bundle_form form, uint32_t n, const tn_buf code[],
+                                         const char *output, size_t *out_bytes);
+const char *tn_note_make(tn_build *b);           /* note.c: what `verify` shows of a library */
+/* Lists a package without running any of it (verify.c). driver-E05x. */
+TN_WARN_UNUSED tn_status tn_verify(tn_build *b, const char *package, tn_buf *out);
+void tn_bundle_header(tn_build *b, tn_buf *out); /* header.c: the C declarations */
 
 /* dump.c: takes the build as far as the stage needs and prints it. */
 extern const char *const tn_stage_names[];                /* NULL-terminated */

@@ -34,11 +34,8 @@ static const char *next_pass(tn_build *b, const char **at)
 
 static tn_status opt_relay(tn_build *b, const char *file, const char *passes, tn_buf *out)
 {
-    tn_pass p = {.ctx = b->ctx,
-                 .scratch = &b->scratch,
-                 .machine = &b->machine,
-                 .opt_level = b->opt.opt_level,
-                 .eval = tn_eval_interp};
+    TN_TRY(tn_passes_init(b));
+    tn_pass p = tn_pass_context(b);
     TN_TRY(tn_relay_parse(&b->graph, file, (const char *)b->file.at, b->file.n, NULL, 0));
     for (const char *name; (name = next_pass(b, &passes));) {
         const tn_pass_info *pass = tn_pass_find(name);

@@ -115,41 +115,14 @@ tn_status tn_stage_import(tn_build *b, const char *model)
 
 /* ---- graph ---- */
 
-static bool disabled(const tn_build *b, const char *pass)
-{
-    size_t n = strlen(pass);
-    for (const char *s = b->opt.disabled_pass; s && (s = strstr(s, pass)); s += n)
-        if ((s == b->opt.disabled_pass || s[-1] == ',') && (s[n] == 0 || s[n] == ','))
-            return true;
-    return false;
-}
-
-static tn_status check_disabled(tn_build *b)
-{
-    for (const char *s = b->opt.disabled_pass; s && *s;) {
-        size_t n = strcspn(s, ",");
-        if (!tn_pass_find(tn_intern_n(b->ctx, s, n)))
-            return tn_error(b->ctx, "driver-E006", NULL, "--disabled-pass: there is no pass %.*s", (int)n, s);
-        s += n + (s[n] == ',');
-    }
-    return TN_OK;
-}
-
 tn_status tn_stage_graph(tn_build *b)
 {
     double start = tn_now();
-    tn_pass p = {.ctx = b->ctx,
-                 .scratch = &b->scratch,
-                 .machine = &b->machine,
-                 .opt_level = b->opt.opt_level,
-                 .eval = tn_eval_interp};
-    TN_TRY(check_disabled(b));
-    for (const char *const *name = tn_graph_pipeline; *name; name++) {
-        const tn_pass_info *pass = tn_pass_find(*name);
-        TN_ASSERT(pass);
-        if (pass->opt_level <= b->opt.opt_level && !disabled(b, *name))
-            TN_TRY(tn_pass_run(&p, pass, &b->graph));
-    }
+    tn_pass p;
+    TN_TRY(tn_passes_init(b));
+    p = tn_pass_context(b);
+    for (const char *const *name = tn_graph_pipeline; *name; name++)
+        TN_TRY(tn_pass_step(b, &p, *name));
     b->seconds.graph = tn_now() - start;
     return tn_relay_verify(&b->graph);
 }
@@ -210,11 +183,7 @@ static tn_status add_groups(tn_build *b, tn_pass *p, const tn_region *r, tn_strm
 
 tn_status tn_stage_tir(tn_build *b)
 {
-    tn_pass p = {.ctx = b->ctx,
-                 .scratch = &b->scratch,
-                 .machine = &b->machine,
-                 .opt_level = b->opt.opt_level,
-                 .eval = tn_eval_interp};
+    tn_pass p = tn_pass_context(b);
     tn_strmap by_text = {0}, names = {0};
     tn_status st = add_groups(b, &p, main_of(b)->body, &by_text, &names);
     tn_strmap_deinit(&by_text);
@@ -294,7 +263,7 @@ tn_status tn_stage_lower(tn_build *b)
         tn_group *g = &b->groups.at[i];
         for (uint32_t v = 0; v < g->n_variant; v++) {
             tn_func *f = tn_func_clone(g->sched[v].func, &b->arena, &b->pool);
-            TN_TRY(tn_lower(f, &b->machine, &g->flat[v]));
+            TN_TRY(tn_lower_step(b, f, &g->flat[v]));
             g->flat[v].guard = g->guard[v];
             TN_TRY(tn_func_verify(f));
         }

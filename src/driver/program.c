@@ -349,7 +349,8 @@ static void finish(tn_maker *m)
                         .n_feature = b->n_feature,
                         .n_kernel = (uint32_t)b->groups.n,
                         .kernel = b->kernel,
-                        .program = r};
+                        .program = r,
+                        .note = tn_note_make(b)};
 }
 
 static tn_status make(tn_maker *m)

@@ -1,5 +1,4 @@
 /* The public compiler API (tenon/tenon.h): sessions over builds. */
-#include "base/wire/tar.h"
 #include "driver/driver.h"
 
 #include <stdlib.h>
@@ -113,6 +112,8 @@ int tenon_compile(tenon *t, const char *model, const tenon_options *o, const cha
 {
     size_t bytes = 0;
     tn_status st = compile(begin(t, o), model, output, &bytes);
+    if (st == TN_OK)
+        tn_passes_report(&t->build);
     if (st == TN_OK && report)
         fill_report(t, bytes, report);
     return end(t, st);
@@ -183,28 +184,9 @@ int tenon_inputs(tenon *t, const char *model, const tenon_options *o, int *n_in,
     return end(t, st);
 }
 
-static tn_status list_package(tn_build *b, const char *package, tn_buf *out)
-{
-    tn_tar_entry e;
-    TN_TRY(tn_file_map(b->ctx, package, &b->file));
-    tn_tar tar = tn_tar_open(b->file.at, b->file.n);
-    bool so = false, params = false;
-    while (tn_tar_next(&tar, &e)) {
-        tn_buf_printf(out, "%-12.*s %10zu bytes\n", (int)e.name_n, e.name, e.n);
-        so |= e.name_n == 6 && memcmp(e.name, "mod.so", 6) == 0;
-        params |= e.name_n == 10 && memcmp(e.name, "mod.params", 10) == 0;
-    }
-    if (tar.error)
-        return tn_error(b->ctx, "driver-E050", &(tn_loc){.file = package}, "not a package: %s", tar.error);
-    if (!so || !params)
-        return tn_error(b->ctx, "driver-E051", &(tn_loc){.file = package},
-                        "not a package: mod.so or mod.params is missing");
-    return TN_OK;
-}
-
 int tenon_verify(tenon *t, const char *package, const char **out_text)
 {
-    tn_status st = list_package(begin(t, NULL), package, &t->text);
+    tn_status st = tn_verify(begin(t, NULL), package, &t->text);
     *out_text = tn_buf_cstr(&t->text);
     return end(t, st);
 }
@@ -217,16 +199,22 @@ const char *tenon_stage_name(size_t i)
     return NULL;
 }
 
+int tenon_pass_level(size_t i)
+{
+    return i < tn_n_passes ? tn_passes[i].opt_level : -1;
+}
+
 const char *tenon_pass_name(size_t i, const char **out_doc)
 {
     if (i < tn_n_passes) {
         *out_doc = tn_passes[i].doc;
         return tn_passes[i].name;
     }
-    for (i -= tn_n_passes; i < tn_n_lower_passes; i++)
-        if (*tn_lower_passes[i].doc) {
-            *out_doc = tn_lower_passes[i].doc;
-            return tn_lower_passes[i].name;
+    i -= tn_n_passes;
+    for (size_t k = 0; k < tn_n_lower_passes; k++)
+        if (*tn_lower_passes[k].doc && i-- == 0) { /* a pass that runs again has no text there */
+            *out_doc = tn_lower_passes[k].doc;
+            return tn_lower_passes[k].name;
         }
     return NULL;
 }

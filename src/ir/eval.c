@@ -185,11 +185,14 @@ static bool int_sum(enum tn_ek k, tn_dtype t, int64_t a, int64_t b, int64_t *out
     return true;
 }
 
+/* By 0: undefined for an index, 0 for data. */
 static bool int_quotient(enum tn_ek k, tn_dtype t, int64_t a, int64_t b, int64_t *out)
 {
     bool modulo = k == TN_E_FLOORMOD || k == TN_E_TRUNCMOD;
-    if (b == 0)
-        return false;
+    if (b == 0) {
+        *out = 0;
+        return !tn_dtype_is_index(t);
+    }
     if (is_unsigned(t)) {
         *out = (int64_t)(modulo ? (uint64_t)a % (uint64_t)b : (uint64_t)a / (uint64_t)b);
         return true;

@@ -51,8 +51,17 @@ const tn_lower_pass *tn_lower_pass_find(const char *name)
 
 tn_status tn_lower(tn_func *f, const struct tn_machine *m, tn_flat *out)
 {
+    return tn_lower_watched(f, m, NULL, out);
+}
+
+tn_status tn_lower_watched(tn_func *f, const struct tn_machine *m, const tn_lower_watch *watch, tn_flat *out)
+{
     for (size_t i = 0; i < tn_n_lower_passes; i++) {
+        if (watch)
+            watch->at(watch->user, &tn_lower_passes[i], f, false);
         TN_TRY(tn_lower_passes[i].run(f, m));
+        if (watch)
+            watch->at(watch->user, &tn_lower_passes[i], f, true);
 #ifdef TN_DEBUG
         TN_TRY(tn_func_verify(f));
 #endif

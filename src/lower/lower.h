@@ -29,5 +29,12 @@ typedef struct tn_flat {
 
 /* Lowers f in place through all passes and plans its scratch and work memory. */
 TN_WARN_UNUSED tn_status tn_lower(tn_func *f, const struct tn_machine *m, tn_flat *out);
+/* The same, telling `at` before and after each pass. */
+typedef struct tn_lower_watch {
+    void (*at)(void *user, const tn_lower_pass *pass, const tn_func *f, bool after);
+    void *user;
+} tn_lower_watch;
+TN_WARN_UNUSED tn_status tn_lower_watched(tn_func *f, const struct tn_machine *m, const tn_lower_watch *watch,
+                                          tn_flat *out);
 
 #endif

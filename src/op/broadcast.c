@@ -1,4 +1,4 @@
-/* Operators of one element each that no formula can say: cast, nn.bias_add, broadcast_to. */
+/* Operators of one element each that no formula can say: cast, reinterpret, nn.bias_add, broadcast_to. */
 #include "op/rule.h"
 
 static const char *const data_in[] = {"data", "bias"};
@@ -41,6 +41,38 @@ const tn_op tn_op_cast = {
     .attr_size = sizeof(tn_cast_attr), .attr = cast_fields,
     .nin = 1, .min_in = 1, .nout = 1, .flags = TN_OP_HOST_INDEX, .fuse = TN_FUSE_ELEMWISE, .in_name = data_in,
     .infer = cast_infer, .layout = tn_layout_same, .compute = cast_compute, .shape_value = cast_value,
+};
+/* clang-format on */
+
+/* ---- reinterpret ---- */
+
+static tn_status reinterpret_infer(tn_graph *g, tn_node *n)
+{
+    const tn_cast_attr *a = n->attr;
+    const tn_type *t;
+    TN_TRY(tn_rule_tensor(g, n, 0, -1, &t));
+    if (a->dtype.lanes != 1 || tn_dtype_is_index(a->dtype) || tn_dtype_bytes(a->dtype) != tn_dtype_bytes(t->dtype))
+        return tn_rule_fail(g, n, "op-E011", "data is %s, so dtype must be as wide, but is %s",
+                            tn_rule_dtype_text(g, t->dtype), tn_rule_dtype_text(g, a->dtype));
+    return tn_rule_result(g, n, 0, a->dtype, t->n, t->dim);
+}
+
+/* A bool is a byte of 0 or 1, so its bits are its number. */
+static void reinterpret_compute(tn_te *te, const tn_node *n, tn_tensor *const in[], tn_tensor *out[])
+{
+    tn_pool *p = te->pool;
+    tn_tensor *t = out[0] = tn_rule_out(te, n, 0, "reinterpret", "elementwise", NULL);
+    const tn_expr *v = tn_at(te, in[0], t->ndim, t->axis);
+    bool logic = tn_dtype_is_bool(v->dtype) || tn_dtype_is_bool(t->dtype);
+    tn_te_define(te, t, logic ? tn_cast(p, t->dtype, v) : tn_bitcast(p, t->dtype, v));
+}
+
+/* clang-format off */
+const tn_op tn_op_reinterpret = {
+    .name = "reinterpret", .doc = "The same bits, as elements of another dtype of the same width.",
+    .attr_size = sizeof(tn_cast_attr), .attr = cast_fields,
+    .nin = 1, .min_in = 1, .nout = 1, .fuse = TN_FUSE_ELEMWISE, .in_name = data_in,
+    .infer = reinterpret_infer, .layout = tn_layout_same, .compute = reinterpret_compute,
 };
 /* clang-format on */
 

@@ -1,8 +1,8 @@
-/* Convolution: nn.conv2d over logical NCHW data and OIHW weights.
+/* Convolution: nn.conv1d, nn.conv2d and nn.conv3d over logical NC(D)(H)W data and OI(D)(H)W weights.
  *
  * One definition serves direct, grouped and depthwise convolution, any stride, dilation and (asymmetric)
- * padding: a reduction over (ic, kh, kw) whose terms count only inside the image, so there is no padded copy.
- * Blocked forms are layouts of its operands, not other operators.
+ * padding: a reduction over (ic, kd, kh, kw) whose terms count only inside the image, so there is no padded copy.
+ * Blocked forms are layouts of its operands, not other operators. nn.conv1d is nn.conv2d of one row.
  */
 #include "op/rule.h"
 
@@ -10,43 +10,48 @@
 
 #include <string.h>
 
-enum { TOP, LEFT, BOTTOM, RIGHT };
+/* Spatial dimensions of a convolution of this node. */
+static int n_spatial(const tn_node *n)
+{
+    return n->op == &tn_op_nn_conv1d ? 1 : n->op == &tn_op_nn_conv3d ? 3 : 2;
+}
 
 static tn_window window_of(const tn_conv2d_attr *a, int axis)
 {
     return (tn_window){.stride = a->strides.at[axis],
                        .dilation = a->dilation.at[axis],
-                       .before = a->padding.at[TOP + axis],
-                       .after = a->padding.at[BOTTOM + axis]};
+                       .before = a->padding.at[axis],
+                       .after = a->padding.at[a->padding.n / 2 + (uint32_t)axis]};
 }
 
 /* ---- type relation ---- */
 
+static tn_status check_layout(tn_graph *g, const tn_node *n, const char *name, const char *given,
+                              const char *want, const char *what)
+{
+    return !given || !given[0] || strcmp(given, want) == 0
+               ? TN_OK
+               : tn_rule_fail(g, n, "op-E010", "%s \"%s\" is not supported, only \"%s\"; transpose the %s",
+                              name, given, want, what);
+}
+
 static tn_status check_layouts(tn_graph *g, const tn_node *n, const tn_conv2d_attr *a)
 {
-    if (a->data_layout && strcmp(a->data_layout, "NCHW") != 0)
-        return tn_rule_fail(g, n, "op-E010",
-                            "data_layout \"%s\" is not supported, only \"NCHW\"; transpose the data",
-                            a->data_layout);
-    if (a->kernel_layout && strcmp(a->kernel_layout, "OIHW") != 0)
-        return tn_rule_fail(g, n, "op-E010",
-                            "kernel_layout \"%s\" is not supported, only \"OIHW\"; transpose the weight",
-                            a->kernel_layout);
-    if (a->out_layout && a->out_layout[0] && strcmp(a->out_layout, "NCHW") != 0)
-        return tn_rule_fail(g, n, "op-E010",
-                            "out_layout \"%s\" is not supported, only \"NCHW\"; transpose the result",
-                            a->out_layout);
-    return TN_OK;
+    static const char *const data[] = {"NCW", "NCHW", "NCDHW"}, *const kernel[] = {"OIW", "OIHW", "OIDHW"};
+    int k = n_spatial(n) - 1;
+    TN_TRY(check_layout(g, n, "data_layout", a->data_layout, data[k], "data"));
+    TN_TRY(check_layout(g, n, "kernel_layout", a->kernel_layout, kernel[k], "weight"));
+    return check_layout(g, n, "out_layout", a->out_layout, data[k], "result");
 }
 
 static tn_status normalise(tn_graph *g, tn_node *n, tn_conv2d_attr *a)
 {
+    uint32_t dims = (uint32_t)n_spatial(n);
     TN_TRY(check_layouts(g, n, a));
-    TN_TRY(tn_rule_ints(g, n, "strides", &a->strides, 2, 1, 1));
-    TN_TRY(tn_rule_ints(g, n, "dilation", &a->dilation, 2, 1, 1));
-    TN_TRY(tn_rule_padding(g, n, &a->padding));
-    if (a->kernel_size.n)
-        TN_TRY(tn_rule_ints(g, n, "kernel_size", &a->kernel_size, 2, 1, 1));
+    TN_TRY(tn_rule_ints(g, n, "strides", &a->strides, dims, 1, 1));
+    TN_TRY(tn_rule_ints(g, n, "dilation", &a->dilation, dims, 1, 1));
+    TN_TRY(tn_rule_padding(g, n, &a->padding, dims));
+    if (a->kernel_size.n) TN_TRY(tn_rule_ints(g, n, "kernel_size", &a->kernel_size, dims, 1, 1));
     if (a->groups < 1 || a->groups > INT32_MAX)
         return tn_rule_fail(g, n, "op-E007", "groups is %lld; it must be in [1, 2^31)", (long long)a->groups);
     tn_rule_set_attr(g, n, a);
@@ -76,20 +81,21 @@ static tn_status check_channels(tn_graph *g, const tn_node *n, const tn_conv2d_a
     return TN_OK;
 }
 
-static tn_status conv2d_infer(tn_graph *g, tn_node *n)
+static tn_status conv_infer(tn_graph *g, tn_node *n)
 {
     tn_conv2d_attr a = *(const tn_conv2d_attr *)n->attr;
     const tn_type *data, *weight;
-    const tn_expr *dim[4];
-    TN_TRY(tn_rule_tensor(g, n, 0, 4, &data));
-    TN_TRY(tn_rule_tensor(g, n, 1, 4, &weight));
+    const tn_expr *dim[5];
+    int dims = n_spatial(n);
+    TN_TRY(tn_rule_tensor(g, n, 0, dims + 2, &data));
+    TN_TRY(tn_rule_tensor(g, n, 1, dims + 2, &weight));
     TN_TRY(tn_rule_number(g, n, 0));
     TN_TRY(tn_rule_same_dtype(g, n, 1));
     TN_TRY(normalise(g, n, &a));
     TN_TRY(check_channels(g, n, &a, data, weight));
     dim[0] = data->dim[0];
     dim[1] = weight->dim[0];
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < dims; i++) {
         tn_window w = window_of(&a, i);
         int64_t extent;
         dim[2 + i] =
@@ -100,7 +106,7 @@ static tn_status conv2d_infer(tn_graph *g, tn_node *n)
                                 tn_rule_type_text(g, weight), tn_rule_type_text(g, data), (long long)w.before,
                                 (long long)w.after);
     }
-    return tn_rule_result(g, n, 0, data->dtype, 4, dim);
+    return tn_rule_result(g, n, 0, data->dtype, dims + 2, dim);
 }
 
 /* ---- tensor expression ---- */
@@ -115,29 +121,72 @@ static bool is_depthwise(const tn_node *n)
 static const tn_expr *data_channel(tn_pool *p, const tn_node *n, const tn_expr *oc, const tn_expr *ic)
 {
     const tn_conv2d_attr *a = n->attr;
-    if (a->groups == 1)
-        return ic;
+    if (a->groups == 1) return ic;
     const tn_expr *oc_in_group = tn_fdiv(p, n->type[0]->dim[1], tn_idx(p, a->groups));
     const tn_expr *group = tn_fdiv(p, oc, oc_in_group);
     return tn_add(p, tn_mul(p, group, tn_in_type(n, 1)->dim[1]), ic);
 }
 
-static void conv2d_compute(tn_te *te, const tn_node *n, tn_tensor *const in[], tn_tensor *out[])
+static void conv_compute(tn_te *te, const tn_node *n, tn_tensor *const in[], tn_tensor *out[])
 {
+    static const char *const taps[] = {"kd", "kh", "kw"};
     tn_pool *p = te->pool;
-    bool depthwise = is_depthwise(n);
-    const char *name = depthwise ? "depthwise_conv2d" : "conv2d";
-    tn_tensor *t = out[0] = tn_rule_out(te, n, 0, name, name, "b oc oh ow");
-    const tn_expr *oc = t->axis[1], *at[2], *tap[2], *where = NULL;
+    int dims = n_spatial(n);
+    bool depthwise = is_depthwise(n) && dims == 2;
+    const char *name = depthwise ? "depthwise_conv2d" : dims == 3 ? "conv3d" : "conv2d";
+    tn_tensor *t = out[0] = tn_rule_out(te, n, 0, name, name, dims == 3 ? "b oc od oh ow" : "b oc oh ow");
+    const tn_expr *oc = t->axis[1], *data[5], *weight[5], *where = NULL;
     const tn_expr *ic = depthwise ? tn_idx(p, 0) : tn_te_reduce_axis(te, t, "ic", in[1]->dim[1]);
-    for (int i = 0; i < 2; i++) {
+    data[0] = t->axis[0];
+    data[1] = data_channel(p, n, oc, ic);
+    weight[0] = oc;
+    weight[1] = ic;
+    for (int i = 0; i < dims; i++) {
         tn_window w = window_of(n->attr, i);
-        tap[i] = tn_te_reduce_axis(te, t, i ? "kw" : "kh", in[1]->dim[2 + i]);
-        at[i] = tn_rule_window_index(p, t->axis[2 + i], tap[i], &w);
-        where = tn_rule_both(p, where, tn_rule_window_inside(p, at[i], in[0]->dim[2 + i], &w));
+        weight[2 + i] = tn_te_reduce_axis(te, t, taps[3 - dims + i], in[1]->dim[2 + i]);
+        data[2 + i] = tn_rule_window_index(p, t->axis[2 + i], weight[2 + i], &w);
+        where = tn_rule_both(p, where, tn_rule_window_inside(p, data[2 + i], in[0]->dim[2 + i], &w));
     }
-    const tn_expr *x = tn_at4(te, in[0], t->axis[0], data_channel(p, n, oc, ic), at[0], at[1]);
-    tn_te_sum(te, t, tn_mul(p, x, tn_at4(te, in[1], oc, ic, tap[0], tap[1])), where);
+    tn_te_sum(te, t, tn_mul(p, tn_at(te, in[0], dims + 2, data), tn_at(te, in[1], dims + 2, weight)), where);
+}
+
+/* ---- nn.conv1d: one row ---- */
+
+static tn_ints with_row(tn_graph *g, tn_ints v, int64_t row)
+{
+    int64_t at[4];
+    if (v.n == 0) return v;
+    uint32_t each = v.n; /* 1: one entry a dimension; 2: before and after */
+    for (uint32_t i = 0; i < each; i++) {
+        at[2 * i] = row;
+        at[2 * i + 1] = v.at[i];
+    }
+    return tn_ints_make(g->arena, 2 * each, at);
+}
+
+static tn_status conv1d_expand(tn_graph *g, tn_node *n, tn_value out[])
+{
+    const tn_conv2d_attr *a = n->attr;
+    static const tn_expand_dims_attr row = {2, 1};
+    static const int64_t at_row = 2;
+    tn_squeeze_attr drop = {tn_ints_make(g->arena, 1, &at_row)};
+    tn_conv2d_attr b = *a;
+    tn_value in[2];
+    b.strides = with_row(g, a->strides, 1);
+    b.dilation = with_row(g, a->dilation, 1);
+    b.padding = with_row(g, a->padding, 0);
+    b.kernel_size = with_row(g, a->kernel_size, 1);
+    b.data_layout = b.out_layout = "NCHW";
+    b.kernel_layout = "OIHW";
+    for (int i = 0; i < 2; i++) {
+        tn_value v = tn_in(n, i);
+        in[i] = tn_val(tn_make_call(g, n->owner, n, &tn_op_expand_dims, 1, &v, &row, n->loc));
+        if (!in[i].def) return TN_FAIL;
+    }
+    tn_value y = tn_val(tn_make_call(g, n->owner, n, &tn_op_nn_conv2d, 2, in, &b, n->loc));
+    if (!y.def) return TN_FAIL;
+    out[0] = tn_val(tn_make_call(g, n->owner, n, &tn_op_squeeze, 1, &y, &drop, n->loc));
+    return out[0].def ? TN_OK : TN_FAIL;
 }
 
 /* ---- layout ----
@@ -154,46 +203,57 @@ static void conv2d_layout(tn_layout_query *q)
     bool depthwise = is_depthwise(n), packs = tn_op_is(tn_in(n, 1).def, &tn_op_constant);
     int64_t ic = 0, oc = 0;
     q->in[0] = q->in[1] = q->out[0] = NULL;
-    if (!tn_is_int(tn_in_type(n, 0)->dim[1], &ic) || !tn_is_int(n->type[0]->dim[1], &oc) || lanes < 2)
-        return;
+    if (!tn_is_int(tn_in_type(n, 0)->dim[1], &ic) || !tn_is_int(n->type[0]->dim[1], &oc) || lanes < 2) return;
     bool blocks_in = ic >= lanes && (depthwise ? oc == ic : a->groups == 1);
     bool blocks_out = depthwise ? blocks_in : a->groups == 1 && oc >= lanes / 2;
-    if (blocks_in)
-        q->in[0] = tn_rule_layout(q->g, "NCHW%dc", lanes);
-    if (blocks_out)
-        q->out[0] = tn_rule_layout(q->g, "NCHW%dc", lanes);
-    if (!packs || !(blocks_in || blocks_out))
-        return;
+    if (blocks_in) q->in[0] = tn_rule_layout(q->g, "NCHW%dc", lanes);
+    if (blocks_out) q->out[0] = tn_rule_layout(q->g, "NCHW%dc", lanes);
+    if (!packs || !(blocks_in || blocks_out)) return;
     q->in[1] = blocks_in && !depthwise ? tn_rule_layout(q->g, "OIHW%di%do", lanes, lanes)
                                        : tn_rule_layout(q->g, "OIHW%do", lanes);
 }
 
 /* clang-format off */
-static const tn_attr_field conv2d_fields[] = {
-    {"strides", TN_A_INTS, offsetof(tn_conv2d_attr, strides), "[1, 1]",
-        "step of the window, rows and columns"},
-    {"padding", TN_A_INTS, offsetof(tn_conv2d_attr, padding), "[0, 0, 0, 0]",
-        "zeros around the image: top, left, bottom, right"},
-    {"dilation", TN_A_INTS, offsetof(tn_conv2d_attr, dilation), "[1, 1]", "distance of the window's taps"},
-    {"groups", TN_A_I64, offsetof(tn_conv2d_attr, groups), "1", "independent groups of channels"},
-    {"channels", TN_A_I64, offsetof(tn_conv2d_attr, channels), "0", "output channels; 0: as the weight has"},
-    {"kernel_size", TN_A_INTS, offsetof(tn_conv2d_attr, kernel_size), "None",
-        "window; None: as the weight has"},
-    {"data_layout", TN_A_STR, offsetof(tn_conv2d_attr, data_layout), "\"NCHW\"",
-        "order of the data's dimensions"},
-    {"kernel_layout", TN_A_STR, offsetof(tn_conv2d_attr, kernel_layout), "\"OIHW\"",
-        "order of the weight's dimensions"},
-    {"out_layout", TN_A_STR, offsetof(tn_conv2d_attr, out_layout), "\"\"",
-        "order of the result's dimensions; empty: as the data"},
+#define CONV_FIELDS(ones, zeros, data, kernel) \
+    {"strides", TN_A_INTS, offsetof(tn_conv2d_attr, strides), ones, "step of the window in each dimension"}, \
+    {"padding", TN_A_INTS, offsetof(tn_conv2d_attr, padding), zeros, \
+        "zeros around the image: before each dimension, then after each"}, \
+    {"dilation", TN_A_INTS, offsetof(tn_conv2d_attr, dilation), ones, "distance of the window's taps"}, \
+    {"groups", TN_A_I64, offsetof(tn_conv2d_attr, groups), "1", "independent groups of channels"}, \
+    {"channels", TN_A_I64, offsetof(tn_conv2d_attr, channels), "0", "output channels; 0: as the weight has"}, \
+    {"kernel_size", TN_A_INTS, offsetof(tn_conv2d_attr, kernel_size), "None", \
+        "window; None: as the weight has"}, \
+    {"data_layout", TN_A_STR, offsetof(tn_conv2d_attr, data_layout), data, \
+        "order of the data's dimensions"}, \
+    {"kernel_layout", TN_A_STR, offsetof(tn_conv2d_attr, kernel_layout), kernel, \
+        "order of the weight's dimensions"}, \
+    {"out_layout", TN_A_STR, offsetof(tn_conv2d_attr, out_layout), "\"\"", \
+        "order of the result's dimensions; empty: as the data"}, \
     {0},
-};
-static const char *const conv2d_in[] = {"data", "weight"};
 
+static const tn_attr_field conv1d_fields[] = {CONV_FIELDS("[1]", "[0, 0]", "\"NCW\"", "\"OIW\"")};
+static const tn_attr_field conv2d_fields[] = {CONV_FIELDS("[1, 1]", "[0, 0, 0, 0]", "\"NCHW\"", "\"OIHW\"")};
+static const tn_attr_field conv3d_fields[] = {CONV_FIELDS("[1, 1, 1]", "[0, 0, 0, 0, 0, 0]", "\"NCDHW\"", "\"OIDHW\"")};
+static const char *const conv_in[] = {"data", "weight"};
+
+const tn_op tn_op_nn_conv1d = {
+    .name = "nn.conv1d", .doc = "1-D convolution (cross-correlation) of NCW data with OIW weights, zero padding.",
+    .attr_size = sizeof(tn_conv2d_attr), .attr = conv1d_fields,
+    .nin = 2, .min_in = 2, .nout = 1, .fuse = TN_FUSE_ANCHOR, .in_name = conv_in,
+    .infer = conv_infer, .expand = conv1d_expand,
+};
 const tn_op tn_op_nn_conv2d = {
     .name = "nn.conv2d",
         .doc = "2-D convolution (cross-correlation) of NCHW data with OIHW weights, zero padding.",
     .attr_size = sizeof(tn_conv2d_attr), .attr = conv2d_fields,
-    .nin = 2, .min_in = 2, .nout = 1, .fuse = TN_FUSE_ANCHOR, .in_name = conv2d_in,
-    .infer = conv2d_infer, .layout = conv2d_layout, .compute = conv2d_compute,
+    .nin = 2, .min_in = 2, .nout = 1, .fuse = TN_FUSE_ANCHOR, .in_name = conv_in,
+    .infer = conv_infer, .layout = conv2d_layout, .compute = conv_compute,
+};
+const tn_op tn_op_nn_conv3d = {
+    .name = "nn.conv3d",
+        .doc = "3-D convolution (cross-correlation) of NCDHW data with OIDHW weights, zero padding.",
+    .attr_size = sizeof(tn_conv2d_attr), .attr = conv3d_fields,
+    .nin = 2, .min_in = 2, .nout = 1, .fuse = TN_FUSE_ANCHOR, .in_name = conv_in,
+    .infer = conv_infer, .compute = conv_compute,
 };
 /* clang-format on */

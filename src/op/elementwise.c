@@ -43,7 +43,7 @@ static const tn_expr *read_formula(tn_ctx *ctx, tn_pool *pool, const tn_node *n,
 
 /* ---- what a formula takes ---- */
 
-typedef struct demands { bool logic, is_float, number; } demands;
+typedef struct demands { bool logic, is_float, is_int, number; } demands;
 
 /* select's condition, as the first operand, is not of the dtype of the others. */
 static bool has_condition(const tn_op *op)
@@ -54,6 +54,11 @@ static bool has_condition(const tn_op *op)
 static bool is_logic(const tn_op *op)
 {
     return strstr(op->formula, "not ") || strstr(op->formula, " and ") || strstr(op->formula, " or ");
+}
+
+static bool is_bitwise(const tn_op *op)
+{
+    return strncmp(op->formula, "bit", 3) == 0;
 }
 
 static bool scan_node(const tn_expr *e, void *user)
@@ -72,12 +77,12 @@ static bool scan_node(const tn_expr *e, void *user)
 static void read_demands(tn_graph *g, const tn_node *n, demands *d)
 {
     const tn_expr *operand[3];
-    *d = (demands){.logic = is_logic(n->op)};
+    *d = (demands){.logic = is_logic(n->op), .is_int = is_bitwise(n->op)};
     for (int i = 0; i < n->nin; i++) {
         bool is_bool = d->logic || (i == 0 && has_condition(n->op));
         operand[i] = tn_var(g->pool, is_bool ? TN_BOOL1 : TN_F32, (uint32_t)i);
     }
-    if (!d->logic)
+    if (!d->logic && !d->is_int)
         tn_each(read_formula(g->ctx, g->pool, n, TN_F32, operand), scan_node, d);
 }
 
@@ -92,6 +97,9 @@ static tn_status check_dtype(tn_graph *g, const tn_node *n, int i, bool is_condi
     }
     if (d->is_float)
         return tn_rule_float(g, n, i);
+    if (d->is_int && !tn_dtype_is_int(t))
+        return tn_rule_fail(g, n, "op-E011", "%s must be a tensor of integers, but is %s; cast it",
+                            tn_rule_in_name(g, n, i), tn_rule_dtype_text(g, t));
     return d->number || !tn_dtype_is_bool(t) ? tn_rule_number(g, n, i) : TN_OK;
 }
 
@@ -141,22 +149,19 @@ tn_status tn_define_formula(tn_te *te, tn_graph *g, const tn_node *n, tn_tensor 
     return TN_OK;
 }
 
-/* ---- shape arithmetic: a + b, a - b, a * b, a / b on integers ---- */
+/* ---- shape arithmetic: a + b, a - b, a * b on integers ---- */
 
 static bool formula_shape_value(tn_graph *g, const tn_node *n, const tn_dims in[], tn_dims out[])
 {
     const char *text = n->op->formula;
     uint32_t count = in[0].n > in[1].n ? in[0].n : in[1].n;
-    if (strlen(text) != 5 || !strchr("+-*/", text[2]) || !tn_dtype_is_int(tn_in_type(n, 0)->dtype))
+    if (strlen(text) != 5 || !strchr("+-*", text[2]) || !tn_dtype_is_int(tn_in_type(n, 0)->dtype))
         return false;
     if (!in[0].at || !in[1].at || (in[0].n != count && in[0].n != 1) || (in[1].n != count && in[1].n != 1))
         return false;
     const tn_expr **value = TN_NEW_N(g->arena, const tn_expr *, count);
     for (uint32_t i = 0; i < count; i++) {
         const tn_expr *a = in[0].at[in[0].n == 1 ? 0 : i], *b = in[1].at[in[1].n == 1 ? 0 : i];
-        /* a divisor must be known not to be zero */
-        if (text[2] == '/' && tn_prove(g->pool, NULL, tn_lt(g->pool, tn_idx(g->pool, 0), b)) != 1)
-            return false;
         value[i] =
             tn_rule_simplify(g, read_formula(g->ctx, g->pool, n, TN_IDX, (const tn_expr *const[]){a, b}));
     }
@@ -171,7 +176,9 @@ enum {
     none_size = 0,
     alpha_size = sizeof(tn_alpha_attr),
     clip_size = sizeof(tn_clip_attr),
-    alphabeta_size = sizeof(tn_alphabeta_attr)
+    alphabeta_size = sizeof(tn_alphabeta_attr),
+    selu_size = sizeof(tn_alphabeta_attr),
+    shrink_size = sizeof(tn_alphabeta_attr)
 };
 
 /* clang-format off */
@@ -187,6 +194,17 @@ static const tn_attr_field clip_fields[] = {
 static const tn_attr_field alphabeta_fields[] = {
     {"alpha", TN_A_F64, offsetof(tn_alphabeta_attr, alpha), "0.2", "slope"},
     {"beta", TN_A_F64, offsetof(tn_alphabeta_attr, beta), "0.5", "value at 0"},
+    {0},
+};
+
+static const tn_attr_field selu_fields[] = {
+    {"alpha", TN_A_F64, offsetof(tn_alphabeta_attr, alpha), "1.67326319217681884765625", "limit below 0"},
+    {"gamma", TN_A_F64, offsetof(tn_alphabeta_attr, beta), "1.05070102214813232421875", "factor of all"},
+    {0},
+};
+static const tn_attr_field shrink_fields[] = {
+    {"lambd", TN_A_F64, offsetof(tn_alphabeta_attr, alpha), "0.5", "what is nearer to 0 becomes 0"},
+    {"bias", TN_A_F64, offsetof(tn_alphabeta_attr, beta), "0", "how far the rest moves"},
     {0},
 };
 

@@ -2,6 +2,8 @@
  * constant. */
 #include "op/rule.h"
 
+#include <string.h>
+
 static const char *const data_in[] = {"data"};
 
 /* ---- transpose ---- */
@@ -55,13 +57,34 @@ const tn_op tn_op_transpose = {
 
 /* ---- nn.pad ---- */
 
+static const char *const pad_modes[] = {"constant", "edge", "reflect", "wrap"};
+
+static tn_status pad_mode(tn_graph *g, const tn_node *n, const tn_type *t)
+{
+    const tn_pad_attr *a = n->attr;
+    bool known = false;
+    for (int i = 0; i < 4; i++)
+        known |= a->pad_mode && strcmp(a->pad_mode, pad_modes[i]) == 0;
+    if (!known)
+        return tn_rule_fail(g, n, "op-E007", "pad_mode \"%s\" is not known; constant, edge, reflect and wrap are",
+                            a->pad_mode ? a->pad_mode : "None");
+    for (int i = 0; i < t->n && a->pad_mode[0] != 'c'; i++)
+        if (tn_is_value(t->dim[i], 0) && (a->pad_width.at[2 * i] > 0 || a->pad_width.at[2 * i + 1] > 0))
+            return tn_rule_fail(g, n, "op-E009", "%s has no elements along axis %d to pad with",
+                                tn_rule_type_text(g, t), i);
+    return TN_OK;
+}
+
 static tn_status pad_infer(tn_graph *g, tn_node *n)
 {
     const tn_pad_attr *a = n->attr;
-    const tn_type *t;
+    const tn_type *t, *value;
     const tn_expr *dim[TN_RULE_MAX_RANK];
     TN_TRY(tn_rule_tensor(g, n, 0, -1, &t));
-    TN_TRY(tn_rule_number(g, n, 0));
+    if (n->nin > 1 && n->in[1].def) {
+        TN_TRY(tn_rule_tensor(g, n, 1, 0, &value));
+        TN_TRY(tn_rule_same_dtype(g, n, 1));
+    }
     if (a->pad_width.n != 2u * t->n)
         return tn_rule_fail(g, n, "op-E007",
                             "pad_width has %u entries; two for each dimension of %s are expected",
@@ -72,7 +95,20 @@ static tn_status pad_infer(tn_graph *g, tn_node *n)
             return tn_rule_fail(g, n, "op-E007", "pad_width of dimension %d is out of (-2^31, 2^31)", i);
         dim[i] = tn_add(g->pool, t->dim[i], tn_idx(g->pool, before + after));
     }
+    TN_TRY(pad_mode(g, n, t));
     return tn_rule_result(g, n, 0, t->dtype, t->n, dim);
+}
+
+/* Position at (which may be outside of [0, extent)) of an axis that goes on beyond its ends. */
+static const tn_expr *continued(tn_pool *p, char mode, const tn_expr *at, const tn_expr *extent)
+{
+    const tn_expr *zero = tn_idx(p, 0), *one = tn_idx(p, 1), *last = tn_sub(p, extent, one);
+    if (mode == 'e')
+        return tn_min(p, tn_max(p, at, zero), last);
+    if (mode == 'w')
+        return tn_fmod(p, at, extent);
+    const tn_expr *period = tn_max(p, tn_mul(p, tn_idx(p, 2), last), one), *turn = tn_fmod(p, at, period);
+    return tn_min(p, turn, tn_sub(p, period, turn)); /* extent 1: turn is 0 */
 }
 
 static void pad_compute(tn_te *te, const tn_node *n, tn_tensor *const in[], tn_tensor *out[])
@@ -87,25 +123,34 @@ static void pad_compute(tn_te *te, const tn_node *n, tn_tensor *const in[], tn_t
                        .before = a->pad_width.at[2 * i],
                        .after = a->pad_width.at[2 * i + 1]};
         index[i] = tn_rule_window_index(p, t->axis[i], tn_idx(p, 0), &w);
-        inside = tn_rule_both(p, inside, tn_rule_window_inside(p, index[i], in[0]->dim[i], &w));
+        const tn_expr *here = tn_rule_window_inside(p, index[i], in[0]->dim[i], &w);
+        if (here && a->pad_mode[0] != 'c')
+            index[i] = continued(p, a->pad_mode[0], index[i], in[0]->dim[i]);
+        else
+            inside = tn_rule_both(p, inside, here);
     }
-    const tn_expr *fill = tn_const(p, t->dtype, a->pad_value);
+    const tn_expr *fill = n->nin > 1 && in[1]             ? tn_at(te, in[1], 0, NULL)
+                          : tn_dtype_is_bool(t->dtype) ? tn_bool(p, a->pad_value != 0)
+                                                       : tn_const(p, t->dtype, a->pad_value);
     tn_te_define(
         te, t, inside ? tn_at_if(te, in[0], t->ndim, index, inside, fill) : tn_at(te, in[0], t->ndim, index));
 }
 
 /* clang-format off */
+static const char *const pad_in[] = {"data", "pad_value"};
 static const tn_attr_field pad_fields[] = {
     {"pad_width", TN_A_INTS, offsetof(tn_pad_attr, pad_width), NULL,
         "before and after each dimension; negative: cut off"},
-    {"pad_value", TN_A_F64, offsetof(tn_pad_attr, pad_value), "0", "what stands there"},
+    {"pad_value", TN_A_F64, offsetof(tn_pad_attr, pad_value), "0", "what stands there, unless it is an operand"},
+    {"pad_mode", TN_A_STR, offsetof(tn_pad_attr, pad_mode), "\"constant\"",
+        "or \"edge\" (the nearest element), \"reflect\" (mirrored at the ends), \"wrap\" (the other end)"},
     {0},
 };
 
 const tn_op tn_op_nn_pad = {
-    .name = "nn.pad", .doc = "Surrounds a tensor with a constant.",
+    .name = "nn.pad", .doc = "Surrounds a tensor with a constant, or with its own elements.",
     .attr_size = sizeof(tn_pad_attr), .attr = pad_fields,
-    .nin = 1, .min_in = 1, .nout = 1, .flags = TN_OP_INDEX_MAP, .fuse = TN_FUSE_INJECTIVE, .in_name = data_in,
+    .nin = 2, .min_in = 1, .nout = 1, .flags = TN_OP_INDEX_MAP, .fuse = TN_FUSE_INJECTIVE, .in_name = pad_in,
     .infer = pad_infer, .compute = pad_compute,
 };
 /* clang-format on */

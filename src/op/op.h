@@ -37,7 +37,7 @@ TN_WARN_UNUSED tn_status tn_infer_broadcast(tn_graph *g, const tn_node *n, const
                                             tn_dtype t, const tn_type **out);
 
 /* Attribute structs that frontends and passes fill in. Fields as in the records' tables.
- * Padding: top left bottom right. */
+ * Windows: of any number of dimensions; padding: before each dimension, then after each (top left bottom right). */
 typedef struct tn_conv2d_attr {
     tn_ints strides, padding, dilation;
     int64_t groups;
@@ -45,10 +45,25 @@ typedef struct tn_conv2d_attr {
     int64_t channels;
     const char *data_layout, *kernel_layout, *out_layout;
 } tn_conv2d_attr;
+typedef struct tn_conv_transpose_attr {
+    tn_ints strides, padding, output_padding, dilation;
+    int64_t groups;
+    tn_ints kernel_size;
+    int64_t channels;
+    const char *data_layout, *kernel_layout, *out_layout;
+} tn_conv_transpose_attr;
+typedef struct tn_phases_attr { /* nn.conv_transpose_weight, nn.interleave_phases */
+    tn_ints strides, dilation;
+    int64_t groups;
+    tn_ints skip;
+    tn_dims size;
+} tn_phases_attr;
 typedef struct tn_pool2d_attr {
     tn_ints pool_size, strides, dilation, padding;
     bool ceil_mode, count_include_pad;
     const char *layout;
+    int64_t storage_order; /* nn.max_pool_indices alone */
+    int64_t p;             /* nn.lp_pool alone */
 } tn_pool2d_attr;
 typedef struct tn_global_pool2d_attr { const char *layout; } tn_global_pool2d_attr;
 typedef struct tn_dense_attr { int64_t units; } tn_dense_attr;
@@ -62,8 +77,17 @@ typedef struct tn_slice_attr { tn_ints begin, end, strides, axes; } tn_slice_att
 typedef struct tn_expand_dims_attr { int64_t axis, num_newaxis; } tn_expand_dims_attr;
 typedef struct tn_cast_attr { tn_dtype dtype; } tn_cast_attr;
 /* pad_width: before0 after0 before1 ... */
-typedef struct tn_pad_attr { tn_ints pad_width; double pad_value; } tn_pad_attr;
+typedef struct tn_pad_attr { tn_ints pad_width; double pad_value; const char *pad_mode; } tn_pad_attr;
 typedef struct tn_batch_norm_attr { int64_t axis; double epsilon; bool center, scale; } tn_batch_norm_attr;
+typedef struct tn_norm_attr { /* nn.instance_norm, nn.group_norm, nn.layer_norm, nn.rms_norm */
+    int64_t axis;
+    double epsilon;
+    bool center, scale;
+    int64_t num_groups; /* nn.group_norm alone */
+} tn_norm_attr;
+/* nn.max_unpool: indices count in `from`, the result is `shape` */
+typedef struct tn_unpool_attr { tn_dims from, shape; } tn_unpool_attr;
+typedef struct tn_lrn_attr { int64_t size, axis; double bias, alpha, beta; } tn_lrn_attr;
 typedef struct tn_clip_attr { double a_min, a_max; } tn_clip_attr;
 typedef struct tn_alpha_attr { double alpha; } tn_alpha_attr;
 typedef struct tn_broadcast_to_attr { tn_dims shape; } tn_broadcast_to_attr;
@@ -82,6 +106,41 @@ typedef struct tn_fail_attr {
 typedef struct tn_bind_extent_attr {
     tn_dims extent;
 } tn_bind_extent_attr; /* symbols are bound, the rest is checked */
+/* image.nearest, image.resample, image.weights: one axis; size: one entry; scale 0: size by the old extent */
+typedef struct tn_resample_attr {
+    int64_t axis;
+    tn_dims size;
+    double scale;
+    const char *method, *coordinate_transformation_mode, *rounding_method;
+    double cubic_alpha;
+    bool cubic_exclude, antialias;
+    double roi_start, roi_end, extrapolation_value;
+    tn_dims extent; /* image.weights alone */
+} tn_resample_attr;
+typedef struct tn_resize_attr { /* image.resize1d, 2d, 3d */
+    tn_dims size;
+    const char *layout, *method, *coordinate_transformation_mode, *rounding_method;
+    double cubic_alpha;
+    int64_t cubic_exclude;
+} tn_resize_attr;
+/* Calls that resample several axes of v, in a good order; at least float32 in between. Absent after an error. */
+tn_value tn_make_resample(tn_graph *g, tn_region *r, tn_node *before, tn_value v, int n,
+                          const tn_resample_attr at[], const tn_loc *loc);
+typedef struct tn_extent_attr { tn_dims extent; } tn_extent_attr; /* checked_index */
+typedef struct tn_gather_nd_attr { int64_t batch_dims; } tn_gather_nd_attr;
+/* scatter_elements, scatter_nd; reduction "update", "add", "mul", "min", "max" */
+typedef struct tn_scatter_attr { int64_t axis; const char *reduction; } tn_scatter_attr;
+typedef struct tn_one_hot_attr { int64_t depth, axis; } tn_one_hot_attr;
+typedef struct tn_reverse_sequence_attr { int64_t seq_axis, batch_axis; } tn_reverse_sequence_attr;
+typedef struct tn_trilu_attr { bool upper; } tn_trilu_attr;
+typedef struct tn_eye_attr { tn_dims shape; int64_t k; tn_dtype dtype; } tn_eye_attr;
+typedef struct tn_arange_attr { tn_dims count; } tn_arange_attr;
+typedef struct tn_tile_attr { tn_dims reps; } tn_tile_attr;
+typedef struct tn_tensor_scatter_attr { int64_t axis; const char *mode; } tn_tensor_scatter_attr;
+typedef struct tn_scan_attr { int64_t axis; bool exclusive, reverse; } tn_scan_attr; /* cumsum, cumprod */
+typedef struct tn_topk_attr { int64_t k, axis; bool is_ascend; tn_dtype dtype; } tn_topk_attr;
+/* argmax, argmin: one axis */
+typedef struct tn_arg_attr { int64_t axis; bool keepdims, select_last_index; tn_dtype dtype; } tn_arg_attr;
 typedef struct tn_matmul_attr { bool transpose_a, transpose_b; } tn_matmul_attr; /* nn.batch_matmul */
 
 #endif

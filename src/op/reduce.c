@@ -1,4 +1,4 @@
-/* Reductions over axes: sum, mean, max, min, prod. */
+/* Reductions over axes: sum, mean, max, min, prod, argmax, argmin. Of no elements they give their neutral element. */
 #include "op/rule.h"
 
 /* Which axes of a rank-`rank` operand are reduced: the listed ones (none: all), or with exclude the others.
@@ -23,9 +23,6 @@ static tn_status reduce_infer(tn_graph *g, tn_node *n)
     TN_TRY(tn_rule_number(g, n, 0));
     TN_TRY(reduced_axes(g, n, a, t->n, reduced));
     for (int i = 0; i < t->n; i++) {
-        if (reduced[i] && tn_is_value(t->dim[i], 0))
-            return tn_rule_fail(g, n, "op-E009", "%s has no elements along axis %d to reduce",
-                                tn_rule_type_text(g, t), i);
         if (!reduced[i])
             dim[rank++] = t->dim[i];
         else if (a->keepdims)
@@ -59,7 +56,14 @@ static const tn_expr *reduce_into(tn_te *te, const tn_node *n, const tn_tensor *
 
 static tn_status mean_infer(tn_graph *g, tn_node *n)
 {
+    const tn_type *t = tn_in_type(n, 0);
+    bool reduced[TN_RULE_MAX_RANK];
     TN_TRY(reduce_infer(g, n));
+    TN_TRY(reduced_axes(g, n, n->attr, t->n, reduced));
+    for (int i = 0; i < t->n && !tn_dtype_is_float(t->dtype); i++)
+        if (reduced[i] && tn_is_value(t->dim[i], 0))
+            return tn_rule_fail(g, n, "op-E009", "%s has no elements along axis %d, so no mean",
+                                tn_rule_type_text(g, t), i);
     return tn_rule_countable(g, n, 0);
 }
 
@@ -100,3 +104,81 @@ RECORD(mean, mean_infer, "Mean over axes; integers floor.")
 REDUCE(max, TN_RED_MAX, "Largest element over axes.")
 REDUCE(min, TN_RED_MIN, "Smallest element over axes.")
 REDUCE(prod, TN_RED_PROD, "Product over axes.")
+
+/* ---- argmax, argmin: the extreme value, then the first (or last) position that holds it ----
+ * Both are plain reductions, so they run in vectors. NaN never equals the extreme: it is passed over. */
+
+static tn_status arg_infer(tn_graph *g, tn_node *n)
+{
+    const tn_arg_attr *a = n->attr;
+    const tn_type *t;
+    const tn_expr *dim[TN_RULE_MAX_RANK];
+    int axis, rank = 0;
+    TN_TRY(tn_rule_tensor(g, n, 0, -1, &t));
+    TN_TRY(tn_rule_number(g, n, 0));
+    TN_TRY(tn_rule_axis(g, n, a->axis, t->n, &axis));
+    if (tn_is_value(t->dim[axis], 0))
+        return tn_rule_fail(g, n, "op-E009", "%s has no elements along axis %d", tn_rule_type_text(g, t), axis);
+    if (!tn_dtype_is_int(a->dtype) || a->dtype.bits < 32)
+        return tn_rule_fail(g, n, "op-E011", "dtype must be int32 or int64, but is %s",
+                            tn_rule_dtype_text(g, a->dtype));
+    for (int i = 0; i < t->n; i++)
+        if (i != axis)
+            dim[rank++] = t->dim[i];
+        else if (a->keepdims)
+            dim[rank++] = tn_idx(g->pool, 1);
+    return tn_rule_result(g, n, 0, a->dtype, rank, dim);
+}
+
+/* The index of in's element with `along` on the axis, at the results' axes. */
+static void arg_index(const tn_tensor *t, int rank, int axis, bool keepdims, const tn_expr *along,
+                      const tn_expr *index[])
+{
+    for (int i = 0; i < rank; i++)
+        index[i] = i == axis ? along : t->axis[i > axis && !keepdims ? i - 1 : i];
+}
+
+static void arg_compute(tn_te *te, const tn_node *n, const tn_tensor *in, tn_tensor *out[], enum tn_reducer r)
+{
+    const tn_arg_attr *a = n->attr;
+    tn_pool *p = te->pool;
+    const tn_expr *index[TN_RULE_MAX_RANK];
+    const tn_type *type = n->type[0];
+    int axis = (int)(a->axis < 0 ? a->axis + in->ndim : a->axis);
+    te->tag = "reduce";
+    tn_tensor *best = tn_te_new(te, "extreme", in->dtype, type->n, type->dim, type->n <= 4 ? "i j k l" : NULL);
+    arg_index(best, in->ndim, axis, a->keepdims, tn_te_reduce_axis(te, best, "r", in->dim[axis]), index);
+    tn_te_reduce(te, best, r, tn_at(te, in, in->ndim, index), NULL, NULL);
+    tn_tensor *where = tn_te_new(te, "position", TN_I32, type->n, type->dim, type->n <= 4 ? "i j k l" : NULL);
+    const tn_expr *k = tn_te_reduce_axis(te, where, "r", in->dim[axis]), *last = tn_sub(p, in->dim[axis], tn_idx(p, 1));
+    arg_index(where, in->ndim, axis, a->keepdims, k, index);
+    const tn_expr *found = tn_eq(p, tn_at(te, in, in->ndim, index), tn_at(te, best, type->n, where->axis));
+    const tn_expr *none = a->select_last_index ? tn_int(p, TN_I32, 0) : tn_cast(p, TN_I32, last);
+    tn_te_reduce(te, where, a->select_last_index ? TN_RED_MAX : TN_RED_MIN,
+                 tn_select(p, found, tn_cast(p, TN_I32, k), none), NULL, none);
+    tn_tensor *t = out[0] = tn_rule_out(te, n, 0, "arg", "elementwise", NULL);
+    tn_te_define(te, t, tn_cast(p, t->dtype, tn_at(te, where, t->ndim, t->axis)));
+}
+
+/* clang-format off */
+static const tn_attr_field arg_fields[] = {
+    {"axis", TN_A_I64, offsetof(tn_arg_attr, axis), "0", "the axis that is searched"},
+    {"keepdims", TN_A_BOOL, offsetof(tn_arg_attr, keepdims), "False", "the axis stays, with extent 1"},
+    {"select_last_index", TN_A_BOOL, offsetof(tn_arg_attr, select_last_index), "False",
+        "of equal elements the last one, not the first"},
+    {"dtype", TN_A_DTYPE, offsetof(tn_arg_attr, dtype), "\"int64\"", "type of the positions"},
+    {0},
+};
+
+#define ARG(id, reducer, says) \
+    static void id##_compute(tn_te *te, const tn_node *n, tn_tensor *const in[], tn_tensor *out[]) \
+    { \
+        arg_compute(te, n, in[0], out, reducer); \
+    } \
+    const tn_op tn_op_##id = { \
+        .name = #id, .doc = says, .attr_size = sizeof(tn_arg_attr), .attr = arg_fields, \
+        .nin = 1, .min_in = 1, .nout = 1, .fuse = TN_FUSE_REDUCE, .infer = arg_infer, .compute = id##_compute, \
+    };
+ARG(argmax, TN_RED_MAX, "Position of the largest element along an axis.")
+ARG(argmin, TN_RED_MIN, "Position of the smallest element along an axis.")
+/* clang-format on */

@@ -73,8 +73,7 @@ tn_status tn_rule_tensor(tn_graph *g, const tn_node *n, int i, int rank, const t
 tn_status tn_rule_same_dtype(tn_graph *g, const tn_node *n, int i)
 {
     const tn_type *a = tn_in_type(n, 0), *b = tn_in_type(n, i);
-    if (tn_dtype_eq(a->dtype, b->dtype))
-        return TN_OK;
+    if (tn_dtype_eq(a->dtype, b->dtype)) return TN_OK;
     return tn_rule_fail(g, n, "op-E004", "%s is %s but %s is %s; cast one of them", tn_rule_in_name(g, n, 0),
                         tn_rule_dtype_text(g, a->dtype), tn_rule_in_name(g, n, i),
                         tn_rule_dtype_text(g, b->dtype));
@@ -102,8 +101,7 @@ tn_status tn_rule_number(tn_graph *g, const tn_node *n, int i)
 tn_status tn_rule_countable(tn_graph *g, const tn_node *n, int i)
 {
     tn_dtype t = tn_in_type(n, i)->dtype;
-    if (tn_dtype_is_float(t) || (tn_dtype_is_int(t) && t.bits >= 32))
-        return TN_OK;
+    if (tn_dtype_is_float(t) || (tn_dtype_is_int(t) && t.bits >= 32)) return TN_OK;
     return refuse_dtype(g, n, i, "a tensor of floats, or of integers of 32 bits or more");
 }
 
@@ -111,8 +109,7 @@ tn_status tn_rule_countable(tn_graph *g, const tn_node *n, int i)
 
 const tn_expr *tn_rule_simplify(tn_graph *g, const tn_expr *e)
 {
-    if (e->nsrc == 0)
-        return e;
+    if (e->nsrc == 0) return e;
     tn_facts f;
     tn_facts_init(&f);
     for (uint32_t i = 0; i < g->n_symbol; i++)
@@ -124,10 +121,8 @@ const tn_expr *tn_rule_simplify(tn_graph *g, const tn_expr *e)
 
 bool tn_rule_dim_eq(tn_graph *g, const tn_expr *a, const tn_expr *b)
 {
-    if (a == b)
-        return true;
-    if (a->kind == TN_E_INT && b->kind == TN_E_INT)
-        return false;
+    if (a == b) return true;
+    if (a->kind == TN_E_INT && b->kind == TN_E_INT) return false;
     return tn_is_value(tn_rule_simplify(g, tn_sub(g->pool, a, b)), 0);
 }
 
@@ -175,8 +170,7 @@ tn_status tn_rule_axes(tn_graph *g, const tn_node *n, tn_ints axes, int rank, bo
     for (uint32_t i = 0; i < axes.n; i++) {
         int a = 0;
         TN_TRY(tn_rule_axis(g, n, axes.at[i], rank, &a));
-        if (out[a])
-            return tn_rule_fail(g, n, "op-E007", "axis %d stands twice in the list of axes", a);
+        if (out[a]) return tn_rule_fail(g, n, "op-E007", "axis %d stands twice in the list of axes", a);
         out[a] = true;
     }
     return TN_OK;
@@ -205,29 +199,29 @@ tn_status tn_rule_ints(tn_graph *g, const tn_node *n, const char *name, tn_ints 
     int64_t all[TN_RULE_MAX_RANK];
     TN_ASSERT(count <= TN_RULE_MAX_RANK);
     TN_TRY(check_range(g, n, name, *at, min));
-    if (at->n == count)
-        return TN_OK;
+    if (at->n == count) return TN_OK;
     if (at->n > 1)
         return tn_rule_fail(g, n, "op-E007", "%s has %u values; %u are expected", name, (unsigned)at->n,
                             (unsigned)count);
-    for (uint32_t i = 0; i < count; i++)
-        all[i] = at->n ? at->at[0] : def;
+    for (uint32_t i = 0; i < count; i++) all[i] = at->n ? at->at[0] : def;
     *at = tn_ints_make(g->arena, count, all);
     return TN_OK;
 }
 
-tn_status tn_rule_padding(tn_graph *g, const tn_node *n, tn_ints *at)
+tn_status tn_rule_padding(tn_graph *g, const tn_node *n, tn_ints *at, uint32_t dims)
 {
+    int64_t all[2 * TN_RULE_MAX_RANK];
     TN_TRY(check_range(g, n, "padding", *at, 0));
-    if (at->n == 4)
-        return TN_OK;
-    if (at->n > 2)
+    TN_ASSERT(dims <= TN_RULE_MAX_RANK);
+    if (at->n == 2 * dims) return TN_OK;
+    if (at->n > 1 && at->n != dims)
         return tn_rule_fail(
             g, n, "op-E007",
-            "padding has %u values; 1, 2 (vertical, horizontal) or 4 (top, left, bottom, right) are expected",
-            (unsigned)at->n);
-    int64_t v = at->n ? at->at[0] : 0, h = at->n == 2 ? at->at[1] : v, all[4] = {v, h, v, h};
-    *at = tn_ints_make(g->arena, 4, all);
+            "padding has %u values; 1, %u (each dimension) or %u (before, then after) are expected",
+            (unsigned)at->n, (unsigned)dims, (unsigned)(2 * dims));
+    for (uint32_t i = 0; i < 2 * dims; i++)
+        all[i] = at->n == 0 ? 0 : at->n == 1 ? at->at[0] : at->at[i % dims];
+    *at = tn_ints_make(g->arena, 2 * dims, all);
     return TN_OK;
 }
 
@@ -236,8 +230,7 @@ tn_status tn_rule_padding(tn_graph *g, const tn_node *n, tn_ints *at)
 /* One dimension of a broadcast; NULL if a and b do not fit. */
 static const tn_expr *broadcast_dim(tn_graph *g, const tn_expr *a, const tn_expr *b)
 {
-    if (tn_is_value(a, 1))
-        return b;
+    if (tn_is_value(a, 1)) return b;
     return tn_is_value(b, 1) || tn_rule_dim_eq(g, a, b) ? a : NULL;
 }
 
@@ -251,8 +244,7 @@ tn_status tn_infer_broadcast(tn_graph *g, const tn_node *n, const tn_type *a, co
         int ia = i - (rank - a->n), ib = i - (rank - b->n);
         const tn_expr *da = ia < 0 ? NULL : a->dim[ia], *db = ib < 0 ? NULL : b->dim[ib];
         dim[i] = !da ? db : !db ? da : broadcast_dim(g, da, db);
-        if (dim[i])
-            continue;
+        if (dim[i]) continue;
         bool symbolic = da->kind != TN_E_INT || db->kind != TN_E_INT;
         return tn_rule_fail(g, n, symbolic ? "op-E006" : "op-E005",
                             "shapes of %s and %s do not broadcast: dimension %s against %s%s",

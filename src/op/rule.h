@@ -44,8 +44,8 @@ void tn_rule_set_attr(tn_graph *g, tn_node *n, const void *attr);
  * `def`. */
 TN_WARN_UNUSED tn_status tn_rule_ints(tn_graph *g, const tn_node *n, const char *name, tn_ints *at,
                                       uint32_t count, int64_t min, int64_t def);
-/* Padding of a 2-D window: 1 (all), 2 (vertical, horizontal) or 4 (top, left, bottom, right) to 4. */
-TN_WARN_UNUSED tn_status tn_rule_padding(tn_graph *g, const tn_node *n, tn_ints *at);
+/* Padding of a window of `dims` dimensions: one value, one for each dimension, or before each and then after each. */
+TN_WARN_UNUSED tn_status tn_rule_padding(tn_graph *g, const tn_node *n, tn_ints *at, uint32_t dims);
 
 /* ---- tensor expressions ---- */
 tn_status tn_define_formula(tn_te *te, tn_graph *g, const tn_node *n, tn_tensor *const in[],

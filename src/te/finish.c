@@ -81,12 +81,12 @@ static void emit(tn_te *te, tn_tensor *t)
     tn_func *f = te->func;
     if (f->buffer[t->buffer].param < 0)
         tn_body_append(&f->body, tn_stmt_decl(f, t->buffer));
+    if (has_zero(t->ndim, t->dim))
+        return;
     if (t->kind == TN_TENSOR_EXTERN) {
         tn_body_move(&f->body, NULL, &t->body);
         return;
     }
-    if (has_zero(t->ndim, t->dim))
-        return;
     if (has_zero(t->n_reduce, t->rextent)) {
         t->value = t->init;
         t->init = t->where = NULL;

@@ -17,8 +17,7 @@ static const tn_expr *guard(tn_pool *p, const tn_expr *e, void *user)
         return tn_load(p, e->dtype, e->u.load.buffer, (int)e->u.load.n_index, e->src,
                        mask ? tn_and(p, mask, cond) : cond, other ? other : tn_const(p, e->dtype, 0));
     }
-    bool divides = e->kind == TN_E_FLOORDIV || e->kind == TN_E_FLOORMOD || e->kind == TN_E_TRUNCDIV ||
-                   e->kind == TN_E_TRUNCMOD;
+    bool divides = tn_dtype_is_index(e->dtype) && e->kind >= TN_E_FLOORDIV && e->kind <= TN_E_TRUNCMOD;
     bool shifts = e->kind == TN_E_SHL || e->kind == TN_E_SHR;
     if ((!divides && !shifts) || !e->src[1]->has_load)
         return NULL;

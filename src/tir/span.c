@@ -64,7 +64,7 @@ static span sum(enum tn_ek k, tn_dtype t, span a, span b)
 static span quotient(enum tn_ek k, tn_dtype t, span a, span b)
 {
     span s = span_limits(t);
-    s.safe = (b.lo > 0 || b.hi < 0) && (b.hi < -1 || b.lo > -1);
+    s.safe = !tn_dtype_is_index(t) || ((b.lo > 0 || b.hi < 0) && (b.hi < -1 || b.lo > -1));
     bool floors = k == TN_E_FLOORDIV || k == TN_E_FLOORMOD || a.lo >= 0;
     if (b.lo <= 0 || !floors || is_u64(t)) return s;
     if (k == TN_E_FLOORMOD || k == TN_E_TRUNCMOD) {

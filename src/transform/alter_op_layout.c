@@ -70,28 +70,26 @@ static tn_status node(alter *a, tn_node *n)
     return TN_OK;
 }
 
-/* Regions of control flow have row-major results; what is relaid inside is not known outside. */
-static tn_status region(alter *a, tn_region *r)
+/* Inner regions follow: they relay outer values where they read them. */
+static tn_status region(tn_pass *p, tn_graph *g, tn_region *r)
 {
-    size_t known_before = a->made.n;
-    for (tn_node *n = r->first; n; n = n->next) {
-        for (int i = 0; i < n->nregion && n->op != &tn_op_fn; i++) TN_TRY(region(a, n->region[i]));
-        TN_TRY(node(a, n));
-    }
-    for (uint32_t i = 0; i < r->n_result; i++) {
+    alter a = {.p = p, .g = g};
+    tn_status s = TN_OK;
+    for (tn_node *n = r->first; n && s == TN_OK; n = n->next)
+        s = node(&a, n);
+    for (uint32_t i = 0; i < r->n_result && s == TN_OK; i++) {
         tn_value v = {r->result[i].def, r->result[i].out}, to;
-        TN_TRY(relayout(a, v, NULL, r, NULL, &to));
-        if (!tn_value_eq(v, to)) tn_use_set(a->g, &r->result[i], to);
+        if (!v.def)
+            continue;
+        s = relayout(&a, v, NULL, r, NULL, &to);
+        if (s == TN_OK && !tn_value_eq(v, to))
+            tn_use_set(g, &r->result[i], to);
     }
-    a->made.n = r->holder ? known_before : 0;
-    return TN_OK;
+    tn_vec_deinit(&a.made);
+    return s;
 }
 
 tn_status tn_pass_AlterOpLayout(tn_pass *p, tn_graph *g)
 {
-    alter a = {.p = p, .g = g};
-    tn_status s = TN_OK;
-    for (tn_function *f = g->func; f && s == TN_OK; f = f->next) s = region(&a, f->body);
-    tn_vec_deinit(&a.made);
-    return s;
+    return tn_pass_regions(p, g, region);
 }

@@ -46,21 +46,18 @@ static tn_status region(tn_pass *p, tn_graph *g, tn_region *r)
     tn_node *next;
     for (tn_node *n = r->first; n; n = next) {
         next = n->next;
-        for (int i = 0; i < n->nregion; i++) TN_TRY(region(p, g, n->region[i]));
         const tn_alternative *a = choose(p, n);
-        if (!a || !a->expand) continue;
+        if (!a || !a->expand)
+            continue;
         tn_value out[MAX_OUT] = {{0}};
         TN_ASSERT(n->nout <= MAX_OUT);
         TN_TRY(a->expand(g, n, out));
-        for (uint16_t k = 0; k < n->nout; k++) tn_value_replace(g, (tn_value){n, k}, out[k]);
-        tn_node_remove(g, n);
-        p->changed = true;
+        tn_pass_replace(p, g, n, out);
     }
     return TN_OK;
 }
 
 tn_status tn_pass_ChooseAlgorithm(tn_pass *p, tn_graph *g)
 {
-    for (tn_function *f = g->func; f; f = f->next) TN_TRY(region(p, g, f->body));
-    return TN_OK;
+    return tn_pass_regions(p, g, region);
 }

@@ -18,23 +18,25 @@ static bool binds(const tn_node *n)
     return false;
 }
 
-/* Regions of a node that stays are cleaned after it was found used, so that their uses of outer values are gone before
- * those are looked at. */
-static void region(tn_pass *p, tn_graph *g, tn_region *r)
+static tn_status region(tn_pass *p, tn_graph *g, tn_region *r)
 {
     tn_node *prev;
     for (tn_node *n = r->last; n; n = prev) {
         prev = n->prev;
         bool stays = n->op == &tn_op_var || (n->op->flags & TN_OP_EFFECT) || used(n) || binds(n);
-        for (int i = 0; i < n->nregion && stays; i++) region(p, g, n->region[i]);
-        if (stays) continue;
+        for (int i = 0; i < n->nregion && stays; i++)
+            TN_TRY(region(p, g, n->region[i]));
+        if (stays)
+            continue;
         tn_node_remove(g, n);
         p->changed = true;
     }
+    return TN_OK;
 }
 
 tn_status tn_pass_DeadCodeElimination(tn_pass *p, tn_graph *g)
 {
-    for (tn_function *f = g->func; f; f = f->next) region(p, g, f->body);
+    for (tn_function *f = g->func; f; f = f->next)
+        TN_TRY(region(p, g, f->body));
     return TN_OK;
 }

@@ -62,18 +62,19 @@ static tn_status region(tn_pass *p, tn_graph *g, tn_region *r)
 {
     tn_node *next;
     for (tn_node *n = r->first; n; n = next) {
+        tn_node *before = n->prev;
         next = n->next;
-        for (int i = 0; i < n->nregion; i++) TN_TRY(region(p, g, n->region[i]));
         if (foldable(n))
             TN_TRY(fold(p, g, n));
         else if (n->op == &tn_op_if)
             TN_TRY(tn_if_fold(p, g, n));
+        if (!n->owner) /* gone: what came in its place comes next */
+            next = before ? before->next : r->first;
     }
     return TN_OK;
 }
 
 tn_status tn_pass_FoldConstant(tn_pass *p, tn_graph *g)
 {
-    for (tn_function *f = g->func; f; f = f->next) TN_TRY(region(p, g, f->body));
-    return TN_OK;
+    return tn_pass_regions(p, g, region);
 }

@@ -24,7 +24,7 @@ typedef struct group {
     tn_node *last;           /* the latest node, whose result is the group's */
 } group;
 
-typedef struct { tn_pass *p; tn_graph *g; group **of; } fuser; /* of: by node id */
+typedef struct { tn_pass *p; tn_graph *g; group **of; uint32_t max_depth; } fuser; /* of: by node id */
 
 static group *find(group *x)
 {
@@ -60,13 +60,16 @@ static group *producer(fuser *f, const tn_node *n, int i)
     return x;
 }
 
-static void merge(group *from, group *into)
+static bool merge(const fuser *f, group *from, group *into)
 {
     if (from == into)
-        return;
+        return true;
+    if (from->n + into->n > f->max_depth)
+        return false;
     from->into = into;
     into->n += from->n;
     into->anchor |= from->anchor;
+    return true;
 }
 
 static bool is_pointwise(const tn_node *n)
@@ -90,7 +93,7 @@ static void join_anchor(fuser *f, tn_node *n, group *mine)
             best = x;
     }
     if (best)
-        merge(best, mine);
+        (void)merge(f, best, mine);
 }
 
 static void join(fuser *f, tn_node *n, group *mine)
@@ -98,7 +101,7 @@ static void join(fuser *f, tn_node *n, group *mine)
     if (n->op == &tn_op_relayout) {
         group *x = producer(f, n, 0);
         if (x && tn_in(n, 0).def->op->fuse != TN_FUSE_NONE)
-            merge(x, mine);
+            (void)merge(f, x, mine);
         mine->closed = true;
         return;
     }
@@ -109,7 +112,7 @@ static void join(fuser *f, tn_node *n, group *mine)
     for (int i = 0; i < n->nin; i++) {
         group *x = producer(f, n, i);
         if (x && !x->anchor)
-            merge(x, mine);
+            (void)merge(f, x, mine);
     }
     if (is_pointwise(n))
         join_anchor(f, n, mine);
@@ -185,12 +188,9 @@ static tn_status build(fuser *f, group *x, tn_node **members)
     return TN_OK;
 }
 
-/* Inner regions first: an operator is fused with others of its region only. */
 static tn_status region(fuser *f, tn_region *r, uint32_t n_node)
 {
     tn_vec(tn_node *) nodes = {0};
-    for (tn_node *n = r->first; n; n = n->next)
-        for (int i = 0; i < n->nregion && n->op != &tn_op_fn; i++) TN_TRY(region(f, n->region[i], n_node));
     for (tn_node *n = r->first; n; n = n->next) {
         if (n->op->fuse == TN_FUSE_NONE)
             continue;
@@ -199,7 +199,7 @@ static tn_status region(fuser *f, tn_region *r, uint32_t n_node)
         mine->last = n;
         mine->anchor = n->op->fuse == TN_FUSE_ANCHOR || n->op->fuse == TN_FUSE_REDUCE || n->op->fuse == TN_FUSE_OPAQUE;
         f->of[n->id] = mine;
-        if (f->p->opt_level > 0)
+        if (f->p->opt_level > 0 && !f->p->no_grouping)
             join(f, n, mine);
         tn_vec_push(&nodes, n);
     }
@@ -219,11 +219,16 @@ static tn_status region(fuser *f, tn_region *r, uint32_t n_node)
     return s;
 }
 
-tn_status tn_pass_FuseOps(tn_pass *p, tn_graph *g)
+static tn_status fuse_region(tn_pass *p, tn_graph *g, tn_region *r)
 {
     uint32_t n = g->n_node;
-    fuser f = {p, g, TN_NEW_N(p->scratch, group *, n)};
-    for (tn_function *fn = g->func; fn; fn = fn->next)
-        TN_TRY(region(&f, fn->body, n));
-    return TN_OK;
+    int64_t depth = tn_pass_config_int(p->options, TN_CONFIG_FUSE_MAX_DEPTH);
+    fuser f = {p, g, TN_NEW_N(p->scratch, group *, n), 
+              depth < 1 ? 1 : depth > UINT32_MAX ? UINT32_MAX : (uint32_t)depth};
+    return region(&f, r, n);
+}
+
+tn_status tn_pass_FuseOps(tn_pass *p, tn_graph *g)
+{
+    return tn_pass_regions(p, g, fuse_region);
 }

@@ -30,6 +30,35 @@ tn_status tn_pass_run(tn_pass *p, const tn_pass_info *pass, tn_graph *g)
     return s;
 }
 
+/* ---- what passes share ---- */
+
+static tn_status each_region(tn_pass *p, tn_graph *g, tn_region *r, tn_region_fn *fn)
+{
+    TN_TRY(fn(p, g, r));
+    for (tn_node *n = r->first; n; n = n->next) {
+        if (n->op == &tn_op_fn && ((const tn_fn_attr *)n->attr)->Primitive)
+            continue;
+        for (int i = 0; i < n->nregion; i++)
+            TN_TRY(each_region(p, g, n->region[i], fn));
+    }
+    return TN_OK;
+}
+
+tn_status tn_pass_regions(tn_pass *p, tn_graph *g, tn_region_fn *fn)
+{
+    for (tn_function *f = g->func; f; f = f->next)
+        TN_TRY(each_region(p, g, f->body, fn));
+    return TN_OK;
+}
+
+void tn_pass_replace(tn_pass *p, tn_graph *g, tn_node *n, const tn_value out[])
+{
+    for (uint16_t k = 0; k < n->nout; k++)
+        tn_value_replace(g, (tn_value){n, k}, out[k]);
+    tn_node_remove(g, n);
+    p->changed = true;
+}
+
 tn_status tn_pass_InferType(tn_pass *p, tn_graph *g)
 {
     (void)p;

@@ -6,11 +6,36 @@
 #include "machine/machine.h"
 #include "relay/relay.h"
 
+/* ---- what a caller may tell passes ---- */
+
+enum tn_config { /* rows of config.def */
+#define CONFIG(id, key, type, def, known) TN_CONFIG_##id,
+#include "transform/config.def"
+#undef CONFIG
+    TN_N_CONFIG
+};
+typedef struct tn_pass_options {
+    const char *config[TN_N_CONFIG];      /* values as given; NULL: not given */
+    const char *desired_layout;           /* ConvertLayout: "NHWC", "NHWC:HWIO"; one for all or one each operator,
+                                           * blanks between; NULL: the pass does nothing */
+    const char *desired_layout_ops;       /* operators, blanks between; NULL: all that can */
+    bool mixed_precision;                 /* ToMixedPrecision runs */
+    const char *mixed_precision_ops;      /* operators that shall be lowered; NULL: what the records say */
+    tn_dtype calculation_type, acc_type;  /* zero: float16 */
+} tn_pass_options;
+/* Takes "key=value"; driver-E060 unknown key (lists the known ones), E061 value of another type, E062 known but not
+ * supported with this value. */
+TN_WARN_UNUSED tn_status tn_pass_configure(tn_ctx *ctx, tn_pass_options *o, const char *text);
+/* The value given for an integer or boolean key, else its default. */
+int64_t tn_pass_config_int(const tn_pass_options *o, enum tn_config key);
+
 typedef struct tn_pass {
     tn_ctx *ctx;
     tn_arena *scratch;             /* reset after each pass */
     const struct tn_machine *machine;
-    int opt_level;                 /* 0..3 */
+    int opt_level;                 /* 0..4 */
+    const tn_pass_options *options; /* NULL: defaults */
+    bool no_grouping;              /* FuseOps is disabled: one kernel for each operator */
     tn_eval_fn *eval; void *eval_user;   /* how constants are evaluated (interpreter or JIT) */
     bool changed;
 } tn_pass;
@@ -28,6 +53,12 @@ TN_WARN_UNUSED tn_status tn_pass_run(tn_pass *p, const tn_pass_info *pass, tn_gr
 
 /* An `if` whose condition is a constant becomes its branch; symbols it would bind become that branch's extents. */
 TN_WARN_UNUSED tn_status tn_if_fold(tn_pass *p, tn_graph *g, tn_node *n);
+/* Calls fn for each region of the module that is not inside a group: bodies of functions, then the regions that their
+ * nodes hold (If, closures). */
+typedef tn_status tn_region_fn(tn_pass *p, tn_graph *g, tn_region *r);
+TN_WARN_UNUSED tn_status tn_pass_regions(tn_pass *p, tn_graph *g, tn_region_fn *fn);
+/* Replaces all outputs of n by out[] and removes it. */
+void tn_pass_replace(tn_pass *p, tn_graph *g, tn_node *n, const tn_value out[]);
 
 /* The fused group that a `call` node calls (its `fn` has Primitive=1), or NULL. */
 tn_node *tn_group_fn(const tn_node *call);

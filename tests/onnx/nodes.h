@@ -82,8 +82,8 @@ static inline int nodes_values(model *m, const char *folder, const char *what, t
     return n;
 }
 
-/* The node tests' own tolerance is 1e-3, 1e-7; half floats are given a unit in their last place or two, integers
- * none. */
+/* The node tests' own tolerance is 1e-3, 1e-7; half floats are given a unit in their last place or two,
+ * integers none. */
 static inline const char *nodes_differ(model *m, const tn_tensor_value *have, const tn_tensor_value *want)
 {
     if (!tn_dtype_is_float(want->dtype))

@@ -61,7 +61,7 @@ static bool same(double a, double b)
 
 /* ---- integers ---- */
 
-/* The definition, in plain int; false where undefined. */
+/* The definition, in plain int; false where undefined. By 0 all quotients and remainders are 0. */
 static bool defined(enum tn_ek k, bool is_signed, int a, int b, int *out)
 {
     int q = b ? a / b : 0, r = b ? a % b : 0;
@@ -70,10 +70,10 @@ static bool defined(enum tn_ek k, bool is_signed, int a, int b, int *out)
     case TN_E_ADD: *out = a + b; return true;
     case TN_E_SUB: *out = a - b; return true;
     case TN_E_MUL: *out = a * b; return true;
-    case TN_E_FLOORDIV: *out = adjust ? q - 1 : q; return b != 0;
-    case TN_E_FLOORMOD: *out = adjust ? r + b : r; return b != 0;
-    case TN_E_TRUNCDIV: *out = q; return b != 0;
-    case TN_E_TRUNCMOD: *out = r; return b != 0;
+    case TN_E_FLOORDIV: *out = adjust ? q - 1 : q; return true;
+    case TN_E_FLOORMOD: *out = adjust ? r + b : r; return true;
+    case TN_E_TRUNCDIV: *out = q; return true;
+    case TN_E_TRUNCMOD: *out = r; return true;
     case TN_E_MIN: *out = b < a ? b : a; return true;
     case TN_E_MAX: *out = b > a ? b : a; return true;
     case TN_E_EQ: *out = a == b; return true;

@@ -83,22 +83,59 @@ LLVMValueRef tn_l_to_memory(tn_lgen *g, tn_dtype t, LLVMValueRef v)
     return tn_dtype_is_bool(t) ? LLVMBuildZExt(g->b, v, tn_l_memory_type(g, t), "") : v;
 }
 
-/* A divisor that does not trap: where the one overflowing quotient (lowest / -1) may occur, 1 stands for -1
- * and *neg says where. Index arithmetic does not overflow, and constants other than -1 cannot. */
-static LLVMValueRef safe_divisor(tn_lgen *g, const tn_expr *e, LLVMValueRef b, LLVMValueRef *neg)
+/* A division that traps nowhere: 1 stands for a divisor of 0 or -1, `zero` and `neg` say where (NULL: nowhere). Index
+ * divisors are neither, and most constants are not. */
+typedef struct { LLVMValueRef a, b, safe, zero, neg; bool is_signed; } division;
+
+static division divide(tn_lgen *g, const tn_expr *e, LLVMValueRef a, LLVMValueRef b)
 {
     const tn_expr *d = e->src[1]->kind == TN_E_SPLAT ? e->src[1]->src[0] : e->src[1];
-    *neg = NULL;
-    if (tn_dtype_is_index(e->dtype) || (d->kind == TN_E_INT && d->u.i != -1))
-        return b;
-    *neg = LLVMBuildICmp(g->b, LLVMIntEQ, b, constant(g, e->dtype, -1, 0), "");
-    return LLVMBuildSelect(g->b, *neg, constant(g, e->dtype, 1, 0), b, "");
+    division v = {a, b, b, NULL, NULL, e->dtype.code != TN_UINT};
+    LLVMValueRef one = constant(g, e->dtype, 1, 0);
+    if (tn_dtype_is_index(e->dtype) || (d->kind == TN_E_INT && d->u.i != -1 && d->u.i != 0))
+        return v;
+    v.zero = LLVMBuildICmp(g->b, LLVMIntEQ, b, LLVMConstNull(LLVMTypeOf(b)), "");
+    v.safe = LLVMBuildSelect(g->b, v.zero, one, v.safe, "");
+    if (v.is_signed) {
+        v.neg = LLVMBuildICmp(g->b, LLVMIntEQ, b, constant(g, e->dtype, -1, 0), "");
+        v.safe = LLVMBuildSelect(g->b, v.neg, one, v.safe, "");
+    }
+    return v;
 }
 
-static LLVMValueRef quotient(tn_lgen *g, LLVMValueRef a, LLVMValueRef safe, LLVMValueRef neg)
+/* Vectors of narrow integers are divided as floats, which have the bits to be exact: |a / b| differs from the
+ * next integer by 1 / |b| at least, more than half a unit in the last place of the quotient. */
+static LLVMValueRef divide_as_floats(tn_lgen *g, tn_dtype t, const division *v)
 {
-    LLVMValueRef q = LLVMBuildSDiv(g->b, a, safe, "");
-    return neg ? LLVMBuildSelect(g->b, neg, LLVMBuildNeg(g->b, a, ""), q, "") : q;
+    LLVMTypeRef f = tn_l_type(g, tn_dtype_lanes(t.bits <= 16 ? TN_F32 : TN_F64, t.lanes)), i = LLVMTypeOf(v->a);
+    LLVMValueRef a = v->is_signed ? LLVMBuildSIToFP(g->b, v->a, f, "") : LLVMBuildUIToFP(g->b, v->a, f, "");
+    LLVMValueRef b = v->is_signed ? LLVMBuildSIToFP(g->b, v->safe, f, "") : LLVMBuildUIToFP(g->b, v->safe, f, "");
+    LLVMValueRef q = LLVMBuildFDiv(g->b, a, b, "");
+    return v->is_signed ? LLVMBuildFPToSI(g->b, q, i, "") : LLVMBuildFPToUI(g->b, q, i, "");
+}
+
+/* a / safe, towards zero. */
+static LLVMValueRef raw_quotient(tn_lgen *g, const tn_expr *e, const division *v)
+{
+    bool constant_divisor = LLVMIsConstant(v->safe);
+    if (e->dtype.lanes > 1 && e->dtype.bits <= 32 && !constant_divisor)
+        return divide_as_floats(g, e->dtype, v);
+    return v->is_signed ? LLVMBuildSDiv(g->b, v->a, v->safe, "") : LLVMBuildUDiv(g->b, v->a, v->safe, "");
+}
+
+static LLVMValueRef raw_remainder(tn_lgen *g, const tn_expr *e, const division *v)
+{
+    if (e->dtype.lanes > 1 && e->dtype.bits <= 32 && !LLVMIsConstant(v->safe))
+        return LLVMBuildSub(g->b, v->a, LLVMBuildMul(g->b, raw_quotient(g, e, v), v->safe, ""), "");
+    return v->is_signed ? LLVMBuildSRem(g->b, v->a, v->safe, "") : LLVMBuildURem(g->b, v->a, v->safe, "");
+}
+
+static LLVMValueRef quotient(tn_lgen *g, const tn_expr *e, const division *v)
+{
+    LLVMValueRef q = raw_quotient(g, e, v);
+    if (v->neg)
+        q = LLVMBuildSelect(g->b, v->neg, LLVMBuildNeg(g->b, v->a, ""), q, "");
+    return v->zero ? LLVMBuildSelect(g->b, v->zero, LLVMConstNull(LLVMTypeOf(q)), q, "") : q;
 }
 
 /* Floor division and modulo from the truncating ones; shifts and masks for powers of two. */
@@ -112,22 +149,21 @@ static LLVMValueRef floor_div(tn_lgen *g, const tn_expr *e, LLVMValueRef a, LLVM
         LLVMValueRef k = constant(g, e->dtype, __builtin_ctzll((unsigned long long)d->u.i), 0);
         return e->dtype.code == TN_UINT ? LLVMBuildLShr(g->b, a, k, "") : LLVMBuildAShr(g->b, a, k, "");
     }
-    if (e->dtype.code == TN_UINT)
-        return mod ? LLVMBuildURem(g->b, a, b, "") : LLVMBuildUDiv(g->b, a, b, "");
-    LLVMValueRef neg, safe = safe_divisor(g, e, b, &neg), r = LLVMBuildSRem(g->b, a, safe, ""), zero = LLVMConstNull(t);
+    division v = divide(g, e, a, b);
+    if (!v.is_signed)
+        return mod ? raw_remainder(g, e, &v) : quotient(g, e, &v);
+    LLVMValueRef r = raw_remainder(g, e, &v), zero = LLVMConstNull(t);
     LLVMValueRef odd = LLVMBuildAnd(g->b, LLVMBuildICmp(g->b, LLVMIntNE, r, zero, ""),
                                     LLVMBuildICmp(g->b, LLVMIntSLT, LLVMBuildXor(g->b, r, b, ""), zero, ""), "");
     if (mod)
         return LLVMBuildSelect(g->b, odd, LLVMBuildAdd(g->b, r, b, ""), r, "");
-    return LLVMBuildAdd(g->b, quotient(g, a, safe, neg), LLVMBuildSExt(g->b, odd, t, ""), "");
+    return LLVMBuildAdd(g->b, quotient(g, e, &v), LLVMBuildSExt(g->b, odd, t, ""), "");
 }
 
 static LLVMValueRef trunc_div(tn_lgen *g, const tn_expr *e, LLVMValueRef a, LLVMValueRef b, bool mod)
 {
-    if (e->dtype.code == TN_UINT)
-        return mod ? LLVMBuildURem(g->b, a, b, "") : LLVMBuildUDiv(g->b, a, b, "");
-    LLVMValueRef neg, safe = safe_divisor(g, e, b, &neg);
-    return mod ? LLVMBuildSRem(g->b, a, safe, "") : quotient(g, a, safe, neg);
+    division v = divide(g, e, a, b);
+    return mod ? raw_remainder(g, e, &v) : quotient(g, e, &v);
 }
 
 static LLVMValueRef compare(tn_lgen *g, const tn_expr *e, enum tn_ek k, LLVMValueRef a, LLVMValueRef b)

@@ -285,7 +285,9 @@ static bool is_standard(tn_pb_bytes domain)
 }
 
 static const onnx_row *const tables[] = {onnx_rows_math,   onnx_rows_logic, onnx_rows_nn,   onnx_rows_matrix,
-                                         onnx_rows_reduce, onnx_rows_move,  onnx_rows_shape};
+                                         onnx_rows_reduce, onnx_rows_move,  onnx_rows_shape,
+                                         onnx_rows_resize, onnx_rows_norm,  onnx_rows_activation,
+                                         onnx_rows_element, onnx_rows_index, onnx_rows_pattern};
 
 /* The row of an operator at an opset; NULL: *out_other is a row of another opset, or NULL. */
 static const onnx_row *find_row(tn_pb_bytes op, int64_t opset, const onnx_row **out_other)

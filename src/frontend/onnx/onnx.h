@@ -68,8 +68,10 @@ struct onnx_conv { /* one node being converted */
 };
 
 /* Tables by family, ended by a row without a name. */
+extern const onnx_row onnx_rows_resize[], onnx_rows_norm[], onnx_rows_activation[];
 extern const onnx_row onnx_rows_math[], onnx_rows_logic[], onnx_rows_nn[], onnx_rows_matrix[], onnx_rows_reduce[],
     onnx_rows_move[], onnx_rows_shape[];
+extern const onnx_row onnx_rows_element[], onnx_rows_index[], onnx_rows_pattern[];
 
 /* ---- messages (names of files are untrusted: control characters become '?') ---- */
 void onnx_fail(onnx_conv *c, const char *id, const char *fmt, ...) __attribute__((format(printf, 3, 4)));

@@ -50,60 +50,11 @@ static bool at_least(onnx_conv *c, tn_value v, int64_t least)
     return holds;
 }
 
-/* floor(a / b) + (a is no multiple of b and their signs differ) */
-static tn_value truncated(onnx_conv *c, tn_value a, tn_value b)
-{
-    tn_dtype t = onnx_type(a)->dtype;
-    tn_value zero = onnx_const(c, t, 0), q = onnx_call2(c, &tn_op_divide, NULL, a, b);
-    tn_value rest = onnx_call2(c, &tn_op_subtract, NULL, a, onnx_call2(c, &tn_op_multiply, NULL, q, b));
-    tn_value a_below = onnx_call2(c, &tn_op_less, NULL, a, zero), b_below = onnx_call2(c, &tn_op_less, NULL, b, zero);
-    tn_value differ = onnx_call2(c, &tn_op_not_equal, NULL, a_below, b_below),
-             some = onnx_call2(c, &tn_op_not_equal, NULL, rest, zero);
-    tn_value up = onnx_call2(c, &tn_op_logical_and, NULL, some, differ);
-    return onnx_call2(c, &tn_op_add, NULL, q, onnx_cast(c, up, t));
-}
-
 static void divide(onnx_conv *c)
 {
     tn_value a = onnx_in(c, 0), b = onnx_second(c, a);
     bool sign = onnx_type(a)->dtype.code == TN_INT && !(at_least(c, a, 0) && at_least(c, b, 1));
-    onnx_out(c, 0, sign ? truncated(c, a, b) : onnx_call2(c, &tn_op_divide, NULL, a, b));
-}
-
-/* ---- Pow ---- */
-
-/* x to a small constant power, by products; absent if the exponent is none. */
-static tn_value integer_power(onnx_conv *c, tn_value x, tn_value y)
-{
-    double n;
-    if (!onnx_scalar(c, y, &n) || onnx_rank(y) > onnx_rank(x) || n != floor(n) || n < 1 || n > 8)
-        return (tn_value){0};
-    tn_value p = x;
-    for (int i = 1; i < (int)n; i++)
-        p = onnx_call2(c, &tn_op_multiply, NULL, p, x);
-    return p;
-}
-
-static void power(onnx_conv *c)
-{
-    tn_value x = onnx_in(c, 0), y = onnx_second(c, x);
-    tn_dtype t = onnx_type(x)->dtype;
-    if (tn_dtype_is_float(t)) {
-        onnx_out(c, 0, onnx_call2(c, &tn_op_power, NULL, x, onnx_cast(c, y, t)));
-        return;
-    }
-    if (tn_dtype_is_float(onnx_type(y)->dtype)) {
-        x = onnx_cast(c, x, TN_F64);
-        y = onnx_cast(c, y, TN_F64);
-        onnx_out(c, 0, onnx_cast(c, onnx_call2(c, &tn_op_power, NULL, x, y), t));
-        return;
-    }
-    tn_value p = integer_power(c, x, y);
-    if (!p.def)
-        onnx_fail(c, "onnx-E009",
-                  "integer powers of integers are supported for constant exponents from 1 to 8; cast the "
-                  "operands to float");
-    onnx_out(c, 0, p);
+    onnx_out(c, 0, onnx_call2(c, sign ? &tn_op_trunc_divide : &tn_op_divide, NULL, a, b));
 }
 
 /* ---- variadic ---- */
@@ -215,7 +166,6 @@ const onnx_row onnx_rows_math[] = {
     {"Sub",           1, 28,  2,  1, binary,       &tn_op_subtract},
     {"Mul",           1, 28,  2,  1, binary,       &tn_op_multiply},
     {"Div",           1, 28,  2,  1, divide,       NULL},
-    {"Pow",           1, 28,  2,  1, power,        NULL},
     {"Min",           1, 28, -1,  1, variadic,     &tn_op_minimum},
     {"Max",           1, 28, -1,  1, variadic,     &tn_op_maximum},
     {"Sum",           1, 28, -1,  1, variadic,     &tn_op_add},

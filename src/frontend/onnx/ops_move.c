@@ -1,4 +1,4 @@
-/* Data movement: Transpose, Concat, Split, Slice, Gather, Pad, Expand and what passes data on. */
+/* Data movement: Transpose, Concat, Split, Slice, Pad, Expand and what passes data on. */
 #include "frontend/onnx/onnx.h"
 
 #include "base/size.h"
@@ -160,60 +160,24 @@ static void split(onnx_conv *c)
                   (long long)begin, axis, (long long)extent);
 }
 
-/* ---- Gather ---- */
-
-/* Constant indices are counted from the front (negative ones count from the end); absent: they are out of range. */
-static tn_value counted_from_front(onnx_conv *c, tn_value indices, tn_dims known, int64_t extent)
-{
-    int64_t v[ONNX_HOST_MAX], at;
-    for (uint32_t i = 0; i < known.n; i++) {
-        if (!tn_is_int(known.at[i], &at))
-            return indices;
-        if (at < -extent || at >= extent) {
-            onnx_fail(c, "onnx-E009", "index %lld is outside of the %lld elements; the model is damaged",
-                      (long long)at, (long long)extent);
-            return (tn_value){0};
-        }
-        v[i] = at < 0 ? at + extent : at;
-    }
-    bool same = true;
-    for (uint32_t i = 0; i < known.n; i++)
-        same = same && tn_is_value(known.at[i], v[i]);
-    if (same || onnx_rank(indices) > 1)
-        return indices;
-    return onnx_const_ints(c, onnx_type(indices)->dtype, onnx_rank(indices), known.n, v);
-}
-
-static void gather(onnx_conv *c)
-{
-    tn_value x = onnx_in(c, 0), indices = onnx_in(c, 1);
-    int64_t extent;
-    tn_dims known;
-    int axis = onnx_axis(c, onnx_attr_int(c, "axis", 0), onnx_rank(x));
-    if (c->bad)
-        return;
-    tn_take_attr a = {axis, tn_intern(c->g->ctx, "wrap")}; /* negative indices count from the end */
-    if (onnx_host(c, indices, &known) && tn_is_int(onnx_type(x)->dim[axis], &extent)) {
-        tn_value front = counted_from_front(c, indices, known, extent);
-        a.mode = front.def && !tn_value_eq(front, indices) ? tn_intern(c->g->ctx, "clip") : a.mode;
-        indices = front;
-    }
-    onnx_out(c, 0, onnx_call2(c, &tn_op_take, &a, x, indices));
-}
-
 /* ---- Pad ---- */
 
-static double pad_value(onnx_conv *c, tn_value x)
+/* The value to pad with: an attribute if it is constant and a double can say it, else the second operand. */
+static tn_value pad_value(onnx_conv *c, tn_value x, double *value)
 {
     const double exact = 9007199254740992.0; /* integers up to here are doubles */
-    double v = 0;
-    if (c->opset < 11)
-        v = onnx_attr_float(c, "value", 0);
-    else if (onnx_has(c, 2) && !onnx_scalar(c, onnx_in(c, 2), &v))
-        onnx_fail(c, "onnx-E016", "the value to pad with is computed while the model runs, but must be a constant");
-    if (!tn_dtype_is_float(onnx_type(x)->dtype) && (v > exact || v < -exact))
-        onnx_fail(c, "onnx-E009", "the value to pad with, %g, is beyond 2^53, which is not supported", v);
-    return v;
+    tn_dtype t = onnx_type(x)->dtype;
+    if (c->opset < 11) {
+        *value = onnx_attr_float(c, "value", 0);
+        return (tn_value){0};
+    }
+    tn_value v = onnx_opt(c, 2);
+    if (!v.def)
+        return v;
+    if (!tn_dtype_is_bool(t) && onnx_scalar(c, v, value) && *value <= exact && *value >= -exact)
+        return (tn_value){0};
+    *value = 0;
+    return onnx_rank(v) ? onnx_reshape(c, v, 0, NULL) : v;
 }
 
 /* Positions before and after each axis: width[2 * axis], width[2 * axis + 1]. */
@@ -235,81 +199,20 @@ static void pad_widths(onnx_conv *c, int rank, int64_t width[])
     }
 }
 
-/* The part of x that stands before it along an axis: mirrored neighbours of the border, the border, or the
- * other end. */
-static tn_value part_before(onnx_conv *c, tn_value x, int axis, int64_t n, int64_t extent, char mode)
-{
-    if (mode == 'e')
-        return slice_axis(c, x, axis, 0, 1, 1);
-    return mode == 'r' ? slice_axis(c, x, axis, n, 0, -1) : slice_axis(c, x, axis, extent - n, extent, 1);
-}
-
-static tn_value part_after(onnx_conv *c, tn_value x, int axis, int64_t n, int64_t extent, char mode)
-{
-    int64_t last = extent - 2 - n;
-    if (mode == 'e')
-        return slice_axis(c, x, axis, extent - 1, extent, 1);
-    return mode == 'r' ? slice_axis(c, x, axis, extent - 2, last < 0 ? INT64_MIN : last, -1)
-                       : slice_axis(c, x, axis, 0, n, 1);
-}
-
-static tn_value repeated(onnx_conv *c, tn_value x, int axis, int64_t n)
-{
-    const tn_expr *dim[ONNX_MAX_RANK];
-    for (int i = 0; i < onnx_rank(x); i++)
-        dim[i] = i == axis ? tn_idx(c->pool, n) : onnx_type(x)->dim[i];
-    tn_broadcast_to_attr to = {tn_dims_make(c->arena, (uint32_t)onnx_rank(x), dim)};
-    return onnx_call1(c, &tn_op_broadcast_to, &to, x);
-}
-
-/* x with `before` and `after` positions more along an axis, taken from x itself; mode: r(eflect), e(dge), w(rap). */
-static tn_value extended(onnx_conv *c, tn_value x, int axis, int64_t before, int64_t after, char mode)
-{
-    tn_value part[3];
-    int n = 0;
-    int64_t extent = 0;
-    tn_axis_attr along = {axis};
-    if (before == 0 && after == 0)
-        return x;
-    bool fixed = tn_is_int(onnx_type(x)->dim[axis], &extent);
-    int64_t most = mode == 'r' ? extent - 1 : mode == 'w' ? extent : INT32_MAX;
-    if (!fixed || extent < 1 || before < 0 || after < 0 || before > most || after > most) {
-        onnx_fail(
-            c, "onnx-E009",
-            "pads of %lld and %lld along axis %d of %s are not supported unless mode is constant; they must "
-            "fit into a fixed extent",
-            (long long)before, (long long)after, axis, onnx_type_text(c, onnx_type(x)));
-        return x;
-    }
-    if (before)
-        part[n++] = part_before(c, x, axis, before, extent, mode);
-    if (before && mode == 'e')
-        part[0] = repeated(c, part[0], axis, before);
-    part[n++] = x;
-    if (after)
-        part[n++] = part_after(c, x, axis, after, extent, mode);
-    if (after && mode == 'e')
-        part[n - 1] = repeated(c, part[n - 1], axis, after);
-    return onnx_call(c, &tn_op_concatenate, &along, n, part);
-}
-
 static void pad(onnx_conv *c)
 {
-    tn_value x = onnx_in(c, 0);
-    int rank = onnx_rank(x);
+    tn_value in[2] = {onnx_in(c, 0)};
+    int rank = onnx_rank(in[0]);
     const char *mode = onnx_attr_string(c, "mode", "constant");
     int64_t width[2 * ONNX_MAX_RANK] = {0};
+    double value = 0;
     pad_widths(c, rank, width);
-    double value = pad_value(c, x);
-    bool known = strcmp(mode, "reflect") == 0 || strcmp(mode, "edge") == 0 || strcmp(mode, "wrap") == 0;
-    if (strcmp(mode, "constant") != 0 && !known)
+    if (strcmp(mode, "constant") == 0)
+        in[1] = pad_value(c, in[0], &value);
+    else if (strcmp(mode, "reflect") != 0 && strcmp(mode, "edge") != 0 && strcmp(mode, "wrap") != 0)
         onnx_fail(c, "onnx-E009", "mode is \"%s\"; constant, reflect, edge and wrap are known", mode);
-    tn_pad_attr a = {tn_ints_make(c->arena, 2 * (uint32_t)rank, width), value};
-    if (mode[0] == 'c' && rank && !c->bad)
-        x = onnx_call1(c, &tn_op_nn_pad, &a, x);
-    for (int i = 0; i < rank && known && !c->bad; i++)
-        x = extended(c, x, i, width[2 * i], width[2 * i + 1], mode[0]);
-    onnx_out(c, 0, x);
+    tn_pad_attr a = {tn_ints_make(c->arena, 2 * (uint32_t)rank, width), value, mode};
+    onnx_out(c, 0, rank && !c->bad ? onnx_call(c, &tn_op_nn_pad, &a, in[1].def ? 2 : 1, in) : in[0]);
 }
 
 /* ---- Expand: where the shape says 1 the operand's dimension stays ---- */
@@ -341,7 +244,6 @@ const onnx_row onnx_rows_move[] = {
     {"Slice",      1,  9,  1,  1, slice,     NULL},
     {"Slice",     10, 28,  5,  1, slice,     NULL},
     {"Split",      1, 28,  2, -1, split,     NULL},
-    {"Gather",     1, 28,  2,  1, gather,    NULL},
     {"Pad",        1, 10,  1,  1, pad,       NULL},
     {"Pad",       11, 28,  4,  1, pad,       NULL},
     {"Expand",     8, 28,  2,  1, expand,    NULL},

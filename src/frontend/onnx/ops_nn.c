@@ -1,107 +1,130 @@
-/* Neural network operators: convolution, pooling, normalisation, Softmax, Dropout. */
+/* Operators with windows: convolution, transposed convolution, pooling, of one to three spatial dimensions. */
 #include "frontend/onnx/onnx.h"
 
 #include <string.h>
 
-/* ---- windows of one or two spatial dimensions; Relay's have two ---- */
+enum { MAX_SPATIAL = 3 };
 
-/* pad: top left bottom right. Of 1-D data, which has one row, only the columns' entries are read. */
-typedef struct window { bool line; int64_t kernel[2], stride[2], dilation[2], pad[4]; } window;
+/* pad: before each dimension, then (from pad[dims] on) after each. */
+typedef struct window {
+    int dims;
+    int64_t kernel[MAX_SPATIAL], stride[MAX_SPATIAL], dilation[MAX_SPATIAL], pad[2 * MAX_SPATIAL];
+} window;
 
-/* Data or weight of 1-D operators, with one row. Absent: of another rank, reported. */
-static tn_value as_image(onnx_conv *c, tn_value x)
+/* false: data of another rank, reported. */
+static bool window_init(onnx_conv *c, tn_value x, window *w)
 {
-    static const tn_expand_dims_attr one_row = {2, 1};
-    int rank = onnx_rank(x);
-    if (rank == 3)
-        return onnx_call1(c, &tn_op_expand_dims, &one_row, x);
-    if (rank == 4 || c->bad)
-        return x;
-    onnx_fail(c, "onnx-E022", "%s%s on %s is not supported, only 1-D and 2-D (three and four dimensions)",
-              rank == 5 ? "3-D " : "", c->row->op, onnx_type_text(c, onnx_type(x)));
-    return (tn_value){0};
-}
-
-/* The result for 1-D data has no rows again. */
-static tn_value drop_rows(onnx_conv *c, tn_value y, bool line)
-{
-    static const int64_t rows = 2;
-    tn_squeeze_attr s = {tn_ints_make(c->arena, 1, &rows)};
-    return line ? onnx_call1(c, &tn_op_squeeze, &s, y) : y;
+    *w = (window){.dims = onnx_rank(x) - 2};
+    for (int i = 0; i < MAX_SPATIAL; i++) w->kernel[i] = w->stride[i] = w->dilation[i] = 1;
+    if (!c->bad && (w->dims < 1 || w->dims > MAX_SPATIAL))
+        onnx_fail(c, "onnx-E022",
+                  "%s on %s is not supported, only 1-D, 2-D and 3-D (three to five dimensions)", c->row->op,
+                  onnx_type_text(c, onnx_type(x)));
+    return !c->bad;
 }
 
 /* Attribute `name`: `each` lists of one entry for each spatial dimension. */
-static void read_list(onnx_conv *c, const char *name, const window *w, uint32_t each, int64_t out[])
+static bool read_list(onnx_conv *c, const char *name, const window *w, uint32_t each, int64_t out[])
 {
     tn_ints v;
-    uint32_t dims = w->line ? 1 : 2, n = each * dims;
-    if (!onnx_attr_ints(c, name, &v) || c->bad)
-        return;
+    uint32_t n = each * (uint32_t)w->dims;
+    if (!onnx_attr_ints(c, name, &v) || c->bad) return false;
     if (v.n != n)
-        onnx_fail(c, "onnx-E009", "attribute %s has %u entries, but %u are needed for %u-D data; the model is damaged",
-                  name, (unsigned)v.n, (unsigned)n, (unsigned)dims);
+        onnx_fail(c, "onnx-E009",
+                  "attribute %s has %u entries, but %u are needed for %d-D data; the model is damaged", name,
+                  (unsigned)v.n, (unsigned)n, w->dims);
     for (uint32_t i = 0; i < n && !c->bad; i++) {
         if (v.at[i] < 0 || v.at[i] > INT32_MAX)
             onnx_fail(c, "onnx-E009", "attribute %s has the entry %lld, which is not in [0, 2^31)", name,
                       (long long)v.at[i]);
-        out[w->line ? 2 * i + 1 : i] = v.at[i];
+        out[i] = v.at[i];
     }
+    return !c->bad;
 }
 
-/* SAME_UPPER, SAME_LOWER: as many outputs as ceil(in / stride); an odd zero goes after, or before. */
+static int64_t span(onnx_conv *c, const window *w, int i)
+{
+    int64_t s = (w->kernel[i] - 1) * w->dilation[i] + 1;
+    if (w->stride[i] < 1 || w->dilation[i] < 1 || w->kernel[i] < 1 || s > INT32_MAX)
+        onnx_fail(c, "onnx-E009", "strides, dilations and windows must be at least 1, and smaller than 2^31");
+    return c->bad ? 1 : s;
+}
+
+/* `total` zeros; an odd one goes after, or before. */
+static void share(window *w, int i, int64_t total, bool before)
+{
+    total = total < 0 ? 0 : total;
+    w->pad[i] = before ? total - total / 2 : total / 2;
+    w->pad[w->dims + i] = total - w->pad[i];
+}
+
+/* SAME_UPPER, SAME_LOWER: as many outputs as ceil(in / stride). */
 static void pad_same(onnx_conv *c, tn_value x, window *w, bool lower)
 {
-    for (int i = 0; i < 2 && !c->bad; i++) {
-        int64_t in, span = (w->kernel[i] - 1) * w->dilation[i] + 1, total = span - 1;
-        if (w->stride[i] < 1 || span > INT32_MAX) {
-            onnx_fail(c, "onnx-E009", "strides and dilations must be at least 1, windows smaller than 2^31");
-        } else if (tn_is_int(onnx_type(x)->dim[2 + i], &in) && in > 0) {
-            total = ((in - 1) / w->stride[i]) * w->stride[i] + span - in;
-        } else if (w->stride[i] > 1) {
+    for (int i = 0; i < w->dims && !c->bad; i++) {
+        int64_t in, reach = span(c, w, i), total = reach - 1;
+        if (c->bad) return;
+        if (tn_is_int(onnx_type(x)->dim[2 + i], &in) && in > 0)
+            total = ((in - 1) / w->stride[i]) * w->stride[i] + reach - in;
+        else if (w->stride[i] > 1)
             onnx_fail(c, "onnx-E009",
                       "auto_pad with stride %lld needs data with fixed rows and columns, but it is %s; "
                       "give the input a fixed shape",
                       (long long)w->stride[i], onnx_type_text(c, onnx_type(x)));
-        }
-        total = total < 0 ? 0 : total;
-        w->pad[i] = lower ? total - total / 2 : total / 2;
-        w->pad[2 + i] = total - w->pad[i];
+        share(w, i, total, lower);
     }
+}
+
+enum pad_mode { PAD_GIVEN, PAD_VALID, PAD_UPPER, PAD_LOWER };
+
+static enum pad_mode read_auto_pad(onnx_conv *c)
+{
+    const char *how = onnx_attr_string(c, "auto_pad", "NOTSET");
+    if (strcmp(how, "SAME_UPPER") == 0 || strcmp(how, "SAME_LOWER") == 0)
+        return how[5] == 'L' ? PAD_LOWER : PAD_UPPER;
+    if (strcmp(how, "VALID") == 0) return PAD_VALID;
+    if (strcmp(how, "NOTSET") != 0 && how[0])
+        onnx_fail(c, "onnx-E009", "auto_pad is \"%s\"; NOTSET, VALID, SAME_UPPER and SAME_LOWER are known",
+                  how);
+    return PAD_GIVEN;
 }
 
 /* strides, dilations, pads and auto_pad; w->kernel is given. */
 static void read_window(onnx_conv *c, tn_value x, window *w)
 {
-    for (int i = 0; i < 2; i++)
-        w->stride[i] = w->dilation[i] = 1;
-    memset(w->pad, 0, sizeof w->pad);
-    read_list(c, "strides", w, 1, w->stride);
-    read_list(c, "dilations", w, 1, w->dilation);
-    read_list(c, "pads", w, 2, w->pad);
-    const char *how = onnx_attr_string(c, "auto_pad", "NOTSET");
-    if (strcmp(how, "SAME_UPPER") == 0 || strcmp(how, "SAME_LOWER") == 0)
-        pad_same(c, x, w, how[5] == 'L');
-    else if (strcmp(how, "VALID") == 0)
+    (void)read_list(c, "strides", w, 1, w->stride);
+    (void)read_list(c, "dilations", w, 1, w->dilation);
+    (void)read_list(c, "pads", w, 2, w->pad);
+    enum pad_mode how = read_auto_pad(c);
+    if (how == PAD_VALID)
         memset(w->pad, 0, sizeof w->pad);
-    else if (strcmp(how, "NOTSET") != 0 && how[0])
-        onnx_fail(c, "onnx-E009", "auto_pad is \"%s\"; NOTSET, VALID, SAME_UPPER and SAME_LOWER are known", how);
+    else if (how != PAD_GIVEN)
+        pad_same(c, x, w, how == PAD_LOWER);
+}
+
+static tn_ints list(onnx_conv *c, int n, const int64_t at[])
+{
+    return tn_ints_make(c->arena, (uint32_t)n, at);
 }
 
 /* ---- Conv ---- */
 
-static void check_kernel(onnx_conv *c, const tn_type *weight, window *w)
+/* The window is the weight's, from dimension 2 on. */
+static void read_kernel(onnx_conv *c, tn_value weight, window *w)
 {
-    int64_t given[2] = {0}, d;
-    for (int i = 0; i < 2; i++) {
-        if (!tn_is_int(weight->dim[2 + i], &w->kernel[i]))
-            onnx_fail(c, "onnx-E022", "the window of weight %s must be fixed", onnx_type_text(c, weight));
-        given[i] = w->kernel[i];
-    }
-    read_list(c, "kernel_shape", w, 1, given);
-    for (int i = 0; i < 2; i++)
-        if (tn_is_int(weight->dim[2 + i], &d) && given[i] != d)
+    const tn_type *t = onnx_type(weight);
+    int64_t given[MAX_SPATIAL];
+    if (!c->bad && onnx_rank(weight) != w->dims + 2)
+        onnx_fail(c, "onnx-E022", "weight %s must have %d dimensions, as the data; the model is damaged",
+                  onnx_type_text(c, t), w->dims + 2);
+    for (int i = 0; i < w->dims && !c->bad; i++)
+        if (!tn_is_int(t->dim[2 + i], &w->kernel[i]))
+            onnx_fail(c, "onnx-E022", "the window of weight %s must be fixed", onnx_type_text(c, t));
+    if (c->bad || !read_list(c, "kernel_shape", w, 1, given)) return;
+    for (int i = 0; i < w->dims; i++)
+        if (given[i] != w->kernel[i])
             onnx_fail(c, "onnx-E009", "kernel_shape[%d] is %lld, but the weight is %s; the model is damaged",
-                      i, (long long)given[i], onnx_type_text(c, weight));
+                      i, (long long)given[i], onnx_type_text(c, t));
 }
 
 static tn_value add_bias(onnx_conv *c, tn_value y, tn_value bias, int64_t axis)
@@ -112,158 +135,211 @@ static tn_value add_bias(onnx_conv *c, tn_value y, tn_value bias, int64_t axis)
 
 static void conv(onnx_conv *c)
 {
+    static const tn_op *const ops[] = {&tn_op_nn_conv1d, &tn_op_nn_conv2d, &tn_op_nn_conv3d};
     tn_value x = onnx_in(c, 0), weight = onnx_in(c, 1), bias = onnx_opt(c, 2);
     tn_conv2d_attr a;
-    window w = {.line = onnx_rank(x) == 3};
-    if (!c->bad && onnx_rank(x) != onnx_rank(weight))
-        onnx_fail(c, "onnx-E022", "data %s and weight %s must have as many dimensions; the model is damaged",
-                  onnx_type_text(c, onnx_type(x)), onnx_type_text(c, onnx_type(weight)));
-    x = as_image(c, x);
-    weight = as_image(c, weight);
-    if (c->bad || tn_attr_init(c->pool, tn_op_nn_conv2d.attr, sizeof a, &a) != TN_OK)
-        return;
-    check_kernel(c, onnx_type(weight), &w);
+    window w;
+    if (!window_init(c, x, &w)) return;
+    const tn_op *op = ops[w.dims - 1];
+    read_kernel(c, weight, &w);
     read_window(c, x, &w);
-    a.strides = tn_ints_make(c->arena, 2, w.stride);
-    a.dilation = tn_ints_make(c->arena, 2, w.dilation);
-    a.padding = tn_ints_make(c->arena, 4, w.pad);
-    a.kernel_size = tn_ints_make(c->arena, 2, w.kernel);
+    if (c->bad || tn_attr_init(c->pool, op->attr, sizeof a, &a) != TN_OK) return;
+    a.strides = list(c, w.dims, w.stride);
+    a.dilation = list(c, w.dims, w.dilation);
+    a.padding = list(c, 2 * w.dims, w.pad);
+    a.kernel_size = list(c, w.dims, w.kernel);
     a.groups = onnx_attr_int(c, "group", 1);
     (void)tn_is_int(onnx_type(weight)->dim[0], &a.channels);
-    tn_value y = add_bias(c, onnx_call2(c, &tn_op_nn_conv2d, &a, x, weight), bias, 1);
-    onnx_out(c, 0, drop_rows(c, y, w.line));
+    onnx_out(c, 0, add_bias(c, onnx_call2(c, op, &a, x, weight), bias, 1));
+}
+
+/* ---- ConvTranspose ---- */
+
+/* Padding and additional results, so that the result has the extents asked for. */
+static void pad_output(onnx_conv *c, tn_value x, window *w, enum pad_mode how, int64_t more[])
+{
+    tn_ints shape;
+    bool given = onnx_attr_ints(c, "output_shape", &shape) && !c->bad;
+    uint32_t skip =
+        given && shape.n == (uint32_t)w->dims + 2 ? 2 : 0; /* with batch and channels, as some wrote it */
+    if (given && shape.n != (uint32_t)w->dims + skip)
+        onnx_fail(c, "onnx-E009", "output_shape has %u entries for %d-D data", (unsigned)shape.n, w->dims);
+    if (how == PAD_VALID) memset(w->pad, 0, sizeof w->pad);
+    for (int i = 0; i < w->dims && !c->bad && (given || how == PAD_UPPER || how == PAD_LOWER); i++) {
+        int64_t in = 0, natural = span(c, w, i) + more[i];
+        if (given && (!tn_is_int(onnx_type(x)->dim[2 + i], &in) || in < 1)) {
+            onnx_fail(c, "onnx-E009", "output_shape needs data with fixed extents, but it is %s",
+                      onnx_type_text(c, onnx_type(x)));
+            return;
+        }
+        natural += given ? (in - 1) * w->stride[i] : -w->stride[i]; /* of in - 1 steps, or over in steps */
+        int64_t total = natural - (given ? shape.at[skip + (uint32_t)i] : 0);
+        share(w, i, total, given ? how == PAD_UPPER : how == PAD_LOWER);
+        if (total < 0) more[i] -= total;
+    }
+}
+
+static void conv_transpose(onnx_conv *c)
+{
+    static const tn_op *const ops[] = {&tn_op_nn_conv1d_transpose, &tn_op_nn_conv2d_transpose,
+                                       &tn_op_nn_conv3d_transpose};
+    tn_value x = onnx_in(c, 0), weight = onnx_in(c, 1), bias = onnx_opt(c, 2);
+    tn_conv_transpose_attr a;
+    int64_t more[MAX_SPATIAL] = {0};
+    window w;
+    if (!window_init(c, x, &w)) return;
+    const tn_op *op = ops[w.dims - 1];
+    read_kernel(c, weight, &w);
+    (void)read_list(c, "strides", &w, 1, w.stride);
+    (void)read_list(c, "dilations", &w, 1, w.dilation);
+    (void)read_list(c, "pads", &w, 2, w.pad);
+    (void)read_list(c, "output_padding", &w, 1, more);
+    pad_output(c, x, &w, read_auto_pad(c), more);
+    if (c->bad || tn_attr_init(c->pool, op->attr, sizeof a, &a) != TN_OK) return;
+    a.strides = list(c, w.dims, w.stride);
+    a.dilation = list(c, w.dims, w.dilation);
+    a.padding = list(c, 2 * w.dims, w.pad);
+    a.output_padding = list(c, w.dims, more);
+    a.kernel_size = list(c, w.dims, w.kernel);
+    a.groups = onnx_attr_int(c, "group", 1);
+    onnx_out(c, 0, add_bias(c, onnx_call2(c, op, &a, x, weight), bias, 1));
 }
 
 /* ---- pooling ---- */
 
-static void pool(onnx_conv *c)
+static bool read_pool(onnx_conv *c, tn_value x, const tn_op *op, window *w, tn_pool2d_attr *a)
+{
+    onnx_attr_need(c, "kernel_shape");
+    (void)read_list(c, "kernel_shape", w, 1, w->kernel);
+    read_window(c, x, w);
+    if (c->bad || tn_attr_init(c->pool, op->attr, sizeof *a, a) != TN_OK) return false;
+    a->pool_size = list(c, w->dims, w->kernel);
+    a->strides = list(c, w->dims, w->stride);
+    a->dilation = list(c, w->dims, w->dilation);
+    a->padding = list(c, 2 * w->dims, w->pad);
+    a->ceil_mode = onnx_attr_int(c, "ceil_mode", 0) != 0;
+    return !c->bad;
+}
+
+static void average_pool(onnx_conv *c)
+{
+    static const tn_op *const ops[] = {&tn_op_nn_avg_pool1d, &tn_op_nn_avg_pool2d, &tn_op_nn_avg_pool3d};
+    tn_value x = onnx_in(c, 0);
+    tn_pool2d_attr a;
+    window w;
+    if (!window_init(c, x, &w) || !read_pool(c, x, ops[w.dims - 1], &w, &a)) return;
+    a.count_include_pad = onnx_attr_int(c, "count_include_pad", 0) != 0;
+    onnx_out(c, 0, onnx_call1(c, ops[w.dims - 1], &a, x));
+}
+
+static void max_pool(onnx_conv *c)
+{
+    static const tn_op *const ops[] = {&tn_op_nn_max_pool1d, &tn_op_nn_max_pool2d, &tn_op_nn_max_pool3d};
+    tn_value x = onnx_in(c, 0);
+    tn_pool2d_attr a;
+    window w;
+    if (!window_init(c, x, &w) || !read_pool(c, x, ops[w.dims - 1], &w, &a)) return;
+    onnx_out(c, 0, onnx_call1(c, ops[w.dims - 1], &a, x));
+    a.layout = NULL;
+    a.storage_order = onnx_attr_int(c, "storage_order", 0);
+    if (c->node->output.n > 1) onnx_out(c, 1, onnx_call1(c, &tn_op_nn_max_pool_indices, &a, x));
+}
+
+static void lp_pool(onnx_conv *c)
 {
     tn_value x = onnx_in(c, 0);
     tn_pool2d_attr a;
-    window w = {.line = onnx_rank(x) == 3, .kernel = {1, 1}};
-    x = as_image(c, x);
-    if (c->bad || tn_attr_init(c->pool, c->row->relay->attr, sizeof a, &a) != TN_OK)
-        return;
+    window w;
+    if (!window_init(c, x, &w) || !read_pool(c, x, &tn_op_nn_lp_pool, &w, &a)) return;
+    a.p = c->opset < 2 ? (int64_t)onnx_attr_float(c, "p", 2) : onnx_attr_int(c, "p", 2);
+    onnx_out(c, 0, onnx_call1(c, &tn_op_nn_lp_pool, &a, x));
+}
+
+/* The inverse of MaxPool: each element goes where its index says, all else is 0. */
+static void max_unpool(onnx_conv *c)
+{
+    tn_value x = onnx_in(c, 0), at = onnx_in(c, 1), shape = onnx_opt(c, 2);
+    const tn_type *t = onnx_type(x);
+    const tn_expr *dim[2 + MAX_SPATIAL];
+    window w;
+    if (!window_init(c, x, &w)) return;
     onnx_attr_need(c, "kernel_shape");
-    read_list(c, "kernel_shape", &w, 1, w.kernel);
-    read_window(c, x, &w);
-    a.pool_size = tn_ints_make(c->arena, 2, w.kernel);
-    a.strides = tn_ints_make(c->arena, 2, w.stride);
-    a.dilation = tn_ints_make(c->arena, 2, w.dilation);
-    a.padding = tn_ints_make(c->arena, 4, w.pad);
-    a.ceil_mode = onnx_attr_int(c, "ceil_mode", 0) != 0;
-    if (c->row->relay == &tn_op_nn_avg_pool2d)
-        a.count_include_pad = onnx_attr_int(c, "count_include_pad", 0) != 0;
-    else
-        onnx_attr_ignore(c, "storage_order"); /* of the indices, which are not supported */
-    onnx_out(c, 0, drop_rows(c, onnx_call1(c, c->row->relay, &a, x), w.line));
+    (void)read_list(c, "kernel_shape", &w, 1, w.kernel);
+    (void)read_list(c, "strides", &w, 1, w.stride);
+    (void)read_list(c, "pads", &w, 2, w.pad);
+    dim[0] = t->dim[0];
+    dim[1] = t->dim[1];
+    for (int i = 0; i < w.dims; i++) {
+        const tn_expr *last = tn_sub(c->pool, t->dim[2 + i], tn_idx(c->pool, 1));
+        int64_t rest = w.kernel[i] - w.pad[i] - w.pad[w.dims + i];
+        dim[2 + i] = onnx_simplify(
+            c, tn_add(c->pool, tn_mul(c->pool, last, tn_idx(c->pool, w.stride[i])), tn_idx(c->pool, rest)));
+    }
+    tn_unpool_attr a = {.from = tn_dims_make(c->arena, (uint32_t)w.dims + 2, dim)};
+    a.shape = a.from;
+    if (shape.def) {
+        a.shape = onnx_host_in(c, shape, "output_shape");
+        if (a.shape.n != a.from.n)
+            onnx_fail(c, "onnx-E009", "output_shape has %u entries for %s", (unsigned)a.shape.n,
+                      onnx_type_text(c, t));
+    }
+    onnx_out(c, 0, onnx_call2(c, &tn_op_nn_max_unpool, &a, x, onnx_cast(c, at, TN_I64)));
 }
 
 /* Over all but batch and channels, of any rank. */
-static void global_pool(onnx_conv *c)
+static tn_axes_attr spatial_axes(onnx_conv *c, tn_value x)
 {
     static const int64_t batch_and_channels[] = {0, 1};
-    tn_value x = onnx_in(c, 0);
-    tn_axes_attr a = {tn_ints_make(c->arena, 2, batch_and_channels), true, true};
     if (onnx_rank(x) < 3)
         onnx_fail(c, "onnx-E022", "%s of %s has nothing to go over; the model is damaged", c->row->op,
                   onnx_type_text(c, onnx_type(x)));
-    if (c->row->relay == &tn_op_mean && onnx_rank(x) == 4)
-        onnx_out(c, 0, onnx_call1(c, &tn_op_nn_global_avg_pool2d, NULL, x));
+    return (tn_axes_attr){tn_ints_make(c->arena, 2, batch_and_channels), true, true};
+}
+
+static void global_pool(onnx_conv *c)
+{
+    tn_value x = onnx_in(c, 0);
+    tn_axes_attr a = spatial_axes(c, x);
+    if (onnx_rank(x) == 4)
+        onnx_out(c, 0,
+                 onnx_call1(c,
+                            c->row->relay == &tn_op_mean ? &tn_op_nn_global_avg_pool2d
+                                                         : &tn_op_nn_global_max_pool2d,
+                            NULL, x));
     else
         onnx_out(c, 0, onnx_call1(c, c->row->relay, &a, x));
 }
 
-/* ---- BatchNormalization: inference ---- */
-
-static void batch_normalization(onnx_conv *c)
-{
-    tn_value in[5];
-    tn_batch_norm_attr a = {1, onnx_attr_float(c, "epsilon", 1e-5f), true, true};
-    onnx_attr_ignore(c, "momentum");
-    onnx_attr_ignore(c, "is_test"); /* before opset 7; other outputs exist only while training */
-    onnx_attr_ignore(c, "consumed_inputs");
-    for (uint32_t i = 0; i < 5; i++)
-        in[i] = onnx_in(c, i);
-    if (onnx_attr_int(c, "spatial", 1) == 0)
-        onnx_fail(c, "onnx-E009",
-                  "spatial=0 (statistics for each position) is not supported; export the model with opset 9 "
-                  "or later");
-    if (onnx_attr_int(c, "training_mode", 0) != 0)
-        onnx_fail(c, "onnx-E009", "training_mode=1 is not supported; export the model for inference");
-    for (int i = 1; i < 5 && in[0].def; i++)
-        in[i] = onnx_cast(c, in[i], onnx_type(in[0])->dtype);
-    onnx_out(c, 0, onnx_call(c, &tn_op_nn_batch_norm, &a, 5, in));
-}
-
-/* ---- Softmax ---- */
-
-static bool all_ones(const tn_type *t, int from)
-{
-    bool ones = true;
-    for (int i = from; i < t->n; i++)
-        ones = ones && tn_is_value(t->dim[i], 1);
-    return ones;
-}
-
-/* Before opset 13 everything from `axis` on is one dimension. */
-static tn_value softmax_of_rest(onnx_conv *c, tn_value x, int axis)
-{
-    const tn_type *t = onnx_type(x);
-    tn_axis_attr last = {-1}, here = {axis};
-    if (axis < t->n && all_ones(t, axis + 1))
-        return onnx_call1(c, &tn_op_nn_softmax, &here, x);
-    const tn_expr *flat[2] = {onnx_product(c, t, 0, axis), onnx_product(c, t, axis, t->n)};
-    return onnx_reshape(c, onnx_call1(c, &tn_op_nn_softmax, &last, onnx_reshape(c, x, 2, flat)), t->n, t->dim);
-}
-
-static tn_value softmax_value(onnx_conv *c)
+/* (sum of |x|^p)^(1/p) */
+static void global_lp_pool(onnx_conv *c)
 {
     tn_value x = onnx_in(c, 0);
-    bool rest = c->opset < 13;
-    int axis = onnx_axis(c, onnx_attr_int(c, "axis", rest ? 1 : -1), onnx_rank(x) + (rest && onnx_rank(x) == 1));
-    if (c->bad)
-        return (tn_value){0};
-    tn_axis_attr a = {axis};
-    return rest ? softmax_of_rest(c, x, axis) : onnx_call1(c, &tn_op_nn_softmax, &a, x);
-}
-
-static void softmax(onnx_conv *c)
-{
-    onnx_out(c, 0, softmax_value(c));
-}
-
-/* ---- Dropout: the identity unless training ---- */
-
-static void dropout(onnx_conv *c)
-{
-    double training = 0;
-    onnx_attr_ignore(c, "ratio");
-    onnx_attr_ignore(c, "seed");
-    onnx_attr_ignore(c, "is_test");
-    onnx_attr_ignore(c, "consumed_inputs");
-    tn_value x = onnx_in(c, 0);
-    if (onnx_has(c, 2) && (!onnx_scalar(c, onnx_in(c, 2), &training) || training != 0))
-        onnx_fail(c, "onnx-E009", "training_mode must be a constant false; export the model for inference");
-    onnx_out(c, 0, x);
-    if (c->node->output.n < 2 || c->bad)
-        return;
-    tn_broadcast_to_attr a = {{onnx_type(x)->n, onnx_type(x)->dim}}; /* the mask: everything is kept */
-    onnx_out(c, 1,
-             onnx_call1(c, &tn_op_broadcast_to, &a,
-                        onnx_const(c, c->opset < 10 ? onnx_type(x)->dtype : TN_BOOL1, 1)));
+    double p = c->opset < 2 ? onnx_attr_float(c, "p", 2) : (double)onnx_attr_int(c, "p", 2);
+    tn_axes_attr a = spatial_axes(c, x);
+    tn_dtype t = onnx_type(x)->dtype;
+    tn_value v = onnx_call1(c, &tn_op_abs, NULL, x);
+    if (!(p >= 1)) onnx_fail(c, "onnx-E009", "p is %g; it must be at least 1", p);
+    v = p == 1   ? v
+        : p == 2 ? onnx_call2(c, &tn_op_multiply, NULL, v, v)
+                 : onnx_call2(c, &tn_op_power, NULL, v, onnx_const(c, t, p));
+    v = onnx_call1(c, &tn_op_sum, &a, v);
+    v = p == 1   ? v
+        : p == 2 ? onnx_call1(c, &tn_op_sqrt, NULL, v)
+                 : onnx_call2(c, &tn_op_power, NULL, v, onnx_const(c, t, 1 / p));
+    onnx_out(c, 0, v);
 }
 
 // clang-format off
 const onnx_row onnx_rows_nn[] = {
     {"Conv",                1, 28, 3, 1, conv,                NULL},
-    {"MaxPool",             1, 28, 1, 1, pool,                &tn_op_nn_max_pool2d},
-    {"AveragePool",         1, 28, 1, 1, pool,                &tn_op_nn_avg_pool2d},
+    {"ConvTranspose",       1, 28, 3, 1, conv_transpose,      NULL},
+    {"MaxPool",             1, 28, 1, 2, max_pool,            NULL},
+    {"MaxUnpool",           9, 28, 3, 1, max_unpool,          NULL},
+    {"AveragePool",         1, 28, 1, 1, average_pool,        NULL},
+    {"LpPool",              1, 28, 1, 1, lp_pool,             NULL},
     {"GlobalAveragePool",   1, 28, 1, 1, global_pool,         &tn_op_mean},
     {"GlobalMaxPool",       1, 28, 1, 1, global_pool,         &tn_op_max},
-    {"BatchNormalization",  1, 28, 5, 1, batch_normalization, NULL},
-    {"Softmax",             1, 28, 1, 1, softmax,             NULL},
-    {"Dropout",             1, 28, 3, 2, dropout,             NULL},
+    {"GlobalLpPool",        1, 28, 1, 1, global_lp_pool,      NULL},
     {0},
 };
 // clang-format on

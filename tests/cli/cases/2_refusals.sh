@@ -5,9 +5,7 @@ for flag in --dump-offloads --executor-graph-link-params --executor-aot-link-par
     --workspace-pools-size-hint-bytes --workspace-pools-clock-frequency-hz \
     --workspace-pools-read-bandwidth-bytes-per-cycle --workspace-pools-write-bandwidth-bytes-per-cycle \
     --workspace-pools-read-latency-cycles --workspace-pools-write-latency-cycles \
-    --workspace-pools-target-burst-bytes --print-pass-times --print-ir-before --print-ir-after --desired-layout \
-    --desired-layout-ops --mixed-precision --mixed-precision-ops --mixed-precision-calculation-type \
-    --mixed-precision-acc-type --pass-config --tuning-records; do
+    --workspace-pools-target-burst-bytes --tuning-records; do
     refused compile x.onnx $flag
     refused compile x.onnx $flag value
     refused compile x.onnx $flag=value
@@ -34,7 +32,7 @@ expect 4 "target cuda is not supported" compile "$models/two.relay" --target cud
 expect 4 "CPU names are not used" compile "$models/two.relay" --target "llvm -mcpu=skylake-avx512"
 expect 4 "CPU names are not used" compile "$models/two.relay" --target-llvm-mcpu skylake
 expect 2 "--device tpu: choose from cpu" run x.tar --device tpu
-expect 2 "--opt-level 4: out of 0 .. 3" compile x.onnx -O4
+expect 2 "--opt-level 5: out of 0 .. 4" compile x.onnx -O5
 expect 2 "--dump-code hex: choose from relay, tir, ll, asm, c" compile x.onnx --dump-code relay,hex
 expect 2 "--repeat 0: at least 1" run x.tar --repeat 0
 expect 2 "--threads 999: out of 1 .. 256" run x.tar --threads 999

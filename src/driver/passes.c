@@ -1,0 +1,186 @@
+/* What the command line says to passes: levels, disabled ones, configuration; and what it wants to see of them: their
+ * input, their output, their times. */
+#include "driver/driver.h"
+
+#include <string.h>
+
+/* Without types nothing can be asked, without expansion operators have no kernel. FuseOps may be disabled: each
+ * operator is a kernel then. */
+static const char *const needed[] = {"InferType", "SimplifyInference", NULL};
+
+/* ---- lists of names ---- */
+
+/* Is the name in a list separated by commas? "all" names everything. */
+static bool listed(const char *list, const char *name)
+{
+    size_t n = strlen(name);
+    while (list && *list) {
+        size_t k = strcspn(list, ",");
+        if ((k == n && memcmp(list, name, n) == 0) || (k == 3 && memcmp(list, "all", 3) == 0))
+            return true;
+        list += k + (list[k] == ',');
+    }
+    return false;
+}
+
+static tn_status check_list(tn_build *b, const char *flag, const char *list, bool printing)
+{
+    for (size_t n; list && *list; list += n + (list[n] == ',')) {
+        n = strcspn(list, ",");
+        const char *name = tn_intern_n(b->ctx, list, n);
+        if (printing && (strcmp(name, "all") == 0 || tn_lower_pass_find(name)))
+            continue;
+        if (!tn_pass_find(name))
+            return tn_error(b->ctx, "driver-E006", NULL, "%s: there is no pass %s; `tenon opt --list` names them", flag,
+                            name);
+        for (int i = 0; !printing && needed[i]; i++)
+            if (strcmp(name, needed[i]) == 0)
+                return tn_error(b->ctx, "driver-E008", NULL, "%s: no program can be made without %s", flag, name);
+    }
+    return TN_OK;
+}
+
+static tn_status read_dtype(tn_build *b, const char *flag, const char *text, tn_dtype *out)
+{
+    *out = TN_F16;
+    if (!text || strcmp(text, "float16") == 0)
+        return TN_OK;
+    *out = TN_F32;
+    return strcmp(text, "float32") == 0
+               ? TN_OK
+               : tn_error(b->ctx, "driver-E063", NULL, "%s %s: float16 or float32 is expected", flag, text);
+}
+
+tn_status tn_passes_init(tn_build *b)
+{
+    const tenon_options *o = &b->opt;
+    tn_pass_options *to = &b->pass_options;
+    memset(to, 0, sizeof *to);
+    TN_TRY(check_list(b, "--disabled-pass", o->disabled_pass, false));
+    TN_TRY(check_list(b, "--print-ir-before", o->print_ir_before, true));
+    TN_TRY(check_list(b, "--print-ir-after", o->print_ir_after, true));
+    for (const char *const *c = o->pass_config; c && *c; c++)
+        TN_TRY(tn_pass_configure(b->ctx, to, *c));
+    const struct { bool wanted; const char *flag, *pass; } later[] = {
+        {o->desired_layout || o->desired_layout_ops, "--desired-layout", "ConvertLayout"},
+        {o->mixed_precision, "--mixed-precision", "ToMixedPrecision"},
+    };
+    for (size_t i = 0; i < sizeof later / sizeof *later; i++)
+        if (later[i].wanted && !tn_pass_find(later[i].pass))
+            return tn_error(b->ctx, "driver-E064", NULL, "%s is not supported yet", later[i].flag);
+    to->desired_layout = o->desired_layout;
+    to->desired_layout_ops = o->desired_layout_ops;
+    to->mixed_precision = o->mixed_precision != 0;
+    to->mixed_precision_ops = o->mixed_precision_ops;
+    TN_TRY(read_dtype(b, "--mixed-precision-calculation-type", o->mixed_precision_calculation_type,
+                      &to->calculation_type));
+    return read_dtype(b, "--mixed-precision-acc-type", o->mixed_precision_acc_type, &to->acc_type);
+}
+
+tn_pass tn_pass_context(tn_build *b)
+{
+    return (tn_pass){.ctx = b->ctx,
+                     .scratch = &b->scratch,
+                     .machine = &b->machine,
+                     .opt_level = b->opt.opt_level,
+                     .options = &b->pass_options,
+                     .no_grouping = listed(b->opt.disabled_pass, "FuseOps"),
+                     .eval = tn_eval_interp};
+}
+
+/* ---- looking at passes ---- */
+
+static void say(tn_build *b, const tn_buf *text)
+{
+    if (b->opt.print)
+        b->opt.print(b->opt.print_user, tn_buf_cstr((tn_buf *)text));
+}
+
+static void print_graph(tn_build *b, const char *when, const char *pass)
+{
+    tn_buf out = {0};
+    tn_buf_printf(&out, "// %s %s\n", when, pass);
+    tn_relay_print(&b->graph, &out);
+    tn_buf_char(&out, '\n');
+    say(b, &out);
+    tn_buf_deinit(&out);
+}
+
+static void print_func(tn_build *b, const char *when, const char *pass, const tn_func *f)
+{
+    tn_buf out = {0};
+    tn_buf_printf(&out, "# %s %s\n", when, pass);
+    tn_func_print(f, &out);
+    tn_buf_char(&out, '\n');
+    say(b, &out);
+    tn_buf_deinit(&out);
+}
+
+static void add_time(tn_build *b, const char *name, double seconds)
+{
+    uint32_t i = 0;
+    if (!b->pass_time)
+        b->pass_time = TN_NEW_N(&b->arena, tn_pass_time, tn_n_passes + tn_n_lower_passes);
+    while (i < b->n_pass_time && strcmp(b->pass_time[i].name, name) != 0)
+        i++;
+    if (i == b->n_pass_time)
+        b->pass_time[b->n_pass_time++] = (tn_pass_time){name, 0, 0};
+    b->pass_time[i].runs++;
+    b->pass_time[i].seconds += seconds;
+}
+
+void tn_passes_report(tn_build *b)
+{
+    tn_buf out = {0};
+    double all = 0;
+    if (!b->opt.print_pass_times)
+        return;
+    for (uint32_t i = 0; i < b->n_pass_time; i++)
+        all += b->pass_time[i].seconds;
+    tn_buf_printf(&out, "%-28s %6s %12s %7s\n", "pass", "runs", "ms", "share");
+    for (uint32_t i = 0; i < b->n_pass_time; i++) {
+        const tn_pass_time *t = &b->pass_time[i];
+        tn_buf_printf(&out, "%-28s %6u %12.3f %6.1f%%\n", t->name, (unsigned)t->runs, 1e3 * t->seconds,
+                      all > 0 ? 100 * t->seconds / all : 0);
+    }
+    say(b, &out);
+    tn_buf_deinit(&out);
+}
+
+/* ---- running ---- */
+
+tn_status tn_pass_step(tn_build *b, tn_pass *p, const char *name)
+{
+    const tn_pass_info *pass = tn_pass_find(name);
+    TN_ASSERT(pass);
+    bool off = listed(b->opt.disabled_pass, name) && pass->run != tn_pass_FuseOps;
+    if (pass->opt_level > b->opt.opt_level || off)
+        return TN_OK;
+    if (listed(b->opt.print_ir_before, name))
+        print_graph(b, "before", name);
+    double start = tn_now();
+    TN_TRY(tn_pass_run(p, pass, &b->graph));
+    add_time(b, name, tn_now() - start);
+    if (listed(b->opt.print_ir_after, name))
+        print_graph(b, "after", name);
+    return TN_OK;
+}
+
+typedef struct { tn_build *b; double start; } watcher;
+
+static void watch(void *user, const tn_lower_pass *pass, const tn_func *f, bool after)
+{
+    watcher *w = user;
+    if (after)
+        add_time(w->b, pass->name, tn_now() - w->start);
+    if (listed(after ? w->b->opt.print_ir_after : w->b->opt.print_ir_before, pass->name))
+        print_func(w->b, after ? "after" : "before", pass->name, f);
+    w->start = tn_now();
+}
+
+tn_status tn_lower_step(tn_build *b, tn_func *f, tn_flat *out)
+{
+    watcher w = {b, 0};
+    bool wanted = b->opt.print_ir_before || b->opt.print_ir_after || b->opt.print_pass_times;
+    return tn_lower_watched(f, &b->machine, wanted ? &(tn_lower_watch){watch, &w} : NULL, out);
+}

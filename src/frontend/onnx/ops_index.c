@@ -1,0 +1,217 @@
+/* Reading and writing by indices: Gather and its kin, Scatter and its kin, OneHot, ReverseSequence, TopK, ArgMax.
+ *
+ * Indices count from the front, or from the end if they are negative. Constant ones are checked here; others pass
+ * checked_index, which fails the call where one is outside of the data.
+ */
+#include "frontend/onnx/onnx.h"
+
+#include <string.h>
+
+/* ---- indices ---- */
+
+static bool within(onnx_conv *c, tn_dims known, int64_t extent, bool *negative)
+{
+    int64_t at;
+    *negative = false;
+    for (uint32_t i = 0; i < known.n; i++) {
+        if (!tn_is_int(known.at[i], &at))
+            return false;
+        if (at < -extent || at >= extent)
+            onnx_fail(c, "onnx-E009", "index %lld is outside of the %lld elements; the model is damaged",
+                      (long long)at, (long long)extent);
+        *negative |= at < 0;
+    }
+    return true;
+}
+
+/* Indices into an axis of extent d, counted from the front. */
+static tn_value checked(onnx_conv *c, tn_value indices, const tn_expr *d)
+{
+    int64_t extent;
+    tn_dims known;
+    bool negative;
+    if (onnx_host(c, indices, &known) && tn_is_int(d, &extent) && within(c, known, extent, &negative) && !negative)
+        return indices;
+    tn_extent_attr a = {tn_dims_make(c->arena, 1, &d)};
+    return onnx_call1(c, &tn_op_checked_index, &a, indices);
+}
+
+/* Rows of indices: entry k of the last dimension is for dimension first + k of t. */
+static tn_value checked_rows(onnx_conv *c, tn_value indices, const tn_type *t, int64_t first)
+{
+    int64_t n = 0;
+    const tn_type *i = onnx_type(indices);
+    if (c->bad || i->n < 1 || !tn_is_int(i->dim[i->n - 1], &n) || n < 1 || first < 0 || first + n > t->n)
+        return indices; /* the operator says what is wrong, or nothing is selected */
+    tn_extent_attr a = {tn_dims_make(c->arena, (uint32_t)n, t->dim + first)};
+    return onnx_call1(c, &tn_op_checked_index, &a, indices);
+}
+
+/* ---- reading ---- */
+
+static void gather(onnx_conv *c)
+{
+    tn_value x = onnx_in(c, 0), indices = onnx_in(c, 1);
+    int axis = onnx_axis(c, onnx_attr_int(c, "axis", 0), onnx_rank(x));
+    if (c->bad)
+        return;
+    tn_take_attr a = {axis, "clip"};
+    onnx_out(c, 0, onnx_call2(c, &tn_op_take, &a, x, checked(c, indices, onnx_type(x)->dim[axis])));
+}
+
+static void gather_elements(onnx_conv *c)
+{
+    tn_value x = onnx_in(c, 0), indices = onnx_in(c, 1);
+    int axis = onnx_axis(c, onnx_attr_int(c, "axis", 0), onnx_rank(x));
+    if (c->bad)
+        return;
+    tn_axis_attr a = {axis};
+    onnx_out(c, 0, onnx_call2(c, &tn_op_gather, &a, x, checked(c, indices, onnx_type(x)->dim[axis])));
+}
+
+static void gather_nd(onnx_conv *c)
+{
+    tn_value x = onnx_in(c, 0), indices = onnx_in(c, 1);
+    tn_gather_nd_attr a = {c->opset >= 12 ? onnx_attr_int(c, "batch_dims", 0) : 0};
+    onnx_out(c, 0, onnx_call2(c, &tn_op_gather_nd, &a, x, checked_rows(c, indices, onnx_type(x), a.batch_dims)));
+}
+
+/* ---- writing ---- */
+
+static const char *reduction(onnx_conv *c, int since)
+{
+    const char *r = c->opset >= since ? onnx_attr_string(c, "reduction", "none") : "none";
+    return strcmp(r, "none") == 0 ? "update" : r;
+}
+
+/* bool: or is the larger, and the smaller of two; they are moved as bytes. */
+static tn_value scatter_call(onnx_conv *c, const tn_op *op, tn_scatter_attr a)
+{
+    tn_value in[3];
+    for (uint32_t i = 0; i < 3; i++)
+        in[i] = onnx_in(c, i);
+    tn_dtype t = onnx_type(in[0])->dtype;
+    if (tn_dtype_is_bool(t) && a.reduction[1] != 'p')
+        for (int i = 0; i < 3; i += 2)
+            in[i] = onnx_cast(c, in[i], TN_U8);
+    return onnx_cast(c, onnx_call(c, op, &a, 3, in), t);
+}
+
+static void scatter_elements(onnx_conv *c)
+{
+    int64_t axis = onnx_attr_int(c, "axis", 0);
+    onnx_out(c, 0, scatter_call(c, &tn_op_scatter_elements, (tn_scatter_attr){axis, reduction(c, 16)}));
+}
+
+static void scatter_nd(onnx_conv *c)
+{
+    onnx_out(c, 0, scatter_call(c, &tn_op_scatter_nd, (tn_scatter_attr){0, reduction(c, 16)}));
+}
+
+/* Without write_indices the update stands at the beginning. */
+static void tensor_scatter(onnx_conv *c)
+{
+    tn_value in[3] = {onnx_in(c, 0), onnx_in(c, 1), onnx_opt(c, 2)};
+    tn_tensor_scatter_attr a = {onnx_attr_int(c, "axis", -2), onnx_attr_string(c, "mode", "linear")};
+    int axis = onnx_axis(c, a.axis, onnx_rank(in[0]));
+    if (c->bad || onnx_rank(in[1]) != onnx_rank(in[0])) {
+        onnx_fail(c, "onnx-E009", "the update has another rank than the cache; the model is damaged");
+        return;
+    }
+    if (!in[2].def) {
+        const tn_expr *batch = onnx_type(in[0])->dim[0];
+        tn_broadcast_to_attr to = {tn_dims_make(c->arena, 1, &batch)};
+        in[2] = onnx_call1(c, &tn_op_broadcast_to, &to, onnx_const(c, TN_I64, 0));
+    } else if (strcmp(a.mode, "linear") == 0) { /* the update must fit behind the index */
+        const tn_expr *most = onnx_type(in[0])->dim[axis], *used = onnx_type(in[1])->dim[axis];
+        const tn_expr *places = onnx_simplify(c, tn_add(c->pool, tn_sub(c->pool, most, used), tn_idx(c->pool, 1)));
+        in[2] = checked(c, in[2], places);
+    }
+    onnx_out(c, 0, onnx_call(c, &tn_op_tensor_scatter, &a, 3, in));
+}
+
+/* ---- OneHot, ReverseSequence ---- */
+
+static tn_value part_of_two(onnx_conv *c, tn_value pair, int64_t i)
+{
+    int64_t next = i + 1, axis = 0, step = 1;
+    tn_slice_attr a = {tn_ints_make(c->arena, 1, &i), tn_ints_make(c->arena, 1, &next),
+                       tn_ints_make(c->arena, 1, &step), tn_ints_make(c->arena, 1, &axis)};
+    return onnx_reshape(c, onnx_call1(c, &tn_op_strided_slice, &a, pair), 0, NULL);
+}
+
+static void one_hot(onnx_conv *c)
+{
+    tn_value indices = onnx_in(c, 0), depth = onnx_in(c, 1), values = onnx_in(c, 2);
+    tn_one_hot_attr a = {0, onnx_attr_int(c, "axis", -1)};
+    double d;
+    if (onnx_scalar(c, depth, &d)) /* of any number type */
+        a.depth = (int64_t)d;
+    else
+        a.depth = onnx_int_in(c, depth, "the depth");
+    if (!tn_dtype_is_int(onnx_type(indices)->dtype))
+        indices = onnx_cast(c, indices, TN_I64);
+    tn_value in[3] = {indices, part_of_two(c, values, 1), part_of_two(c, values, 0)};
+    onnx_out(c, 0, onnx_call(c, &tn_op_one_hot, &a, 3, in));
+}
+
+static void reverse_sequence(onnx_conv *c)
+{
+    tn_reverse_sequence_attr a = {onnx_attr_int(c, "time_axis", 0), onnx_attr_int(c, "batch_axis", 1)};
+    onnx_out(c, 0, onnx_call2(c, &tn_op_reverse_sequence, &a, onnx_in(c, 0), onnx_in(c, 1)));
+}
+
+/* ---- TopK, ArgMax, ArgMin ---- */
+
+/* Positions first, then the values that stand there. */
+static void topk(onnx_conv *c)
+{
+    tn_value x = onnx_in(c, 0);
+    tn_topk_attr a = {.dtype = TN_I64};
+    a.axis = onnx_axis(c, onnx_attr_int(c, "axis", -1), onnx_rank(x));
+    if (c->opset < 10) {
+        onnx_attr_need(c, "k");
+        a.k = onnx_attr_int(c, "k", 0);
+    } else {
+        a.k = onnx_int_in(c, onnx_in(c, 1), "K");
+    }
+    if (c->opset >= 11) {
+        a.is_ascend = onnx_attr_int(c, "largest", 1) == 0;
+        onnx_attr_ignore(c, "sorted"); /* sorted is one of the orders that unsorted allows */
+    }
+    tn_value at = onnx_call1(c, &tn_op_topk, &a, x);
+    tn_axis_attr along = {a.axis};
+    onnx_out(c, 0, onnx_call2(c, &tn_op_gather, &along, x, at));
+    if (c->node->output.n > 1)
+        onnx_out(c, 1, at);
+}
+
+static void arg(onnx_conv *c)
+{
+    tn_arg_attr a = {.axis = onnx_attr_int(c, "axis", 0),
+                     .keepdims = onnx_attr_int(c, "keepdims", 1) != 0,
+                     .dtype = TN_I64};
+    if (c->opset >= 12)
+        a.select_last_index = onnx_attr_int(c, "select_last_index", 0) != 0;
+    onnx_out(c, 0, onnx_call1(c, c->row->relay, &a, onnx_in(c, 0)));
+}
+
+// clang-format off
+const onnx_row onnx_rows_index[] = {
+    {"Gather",           1, 28, 2, 1, gather,           NULL},
+    {"GatherElements",  11, 28, 2, 1, gather_elements,  NULL},
+    {"GatherND",        11, 28, 2, 1, gather_nd,        NULL},
+    {"Scatter",          9, 10, 3, 1, scatter_elements, NULL},
+    {"Scatter",         11, 28, 3, 1, scatter_elements, NULL}, /* deprecated, but written */
+    {"ScatterElements", 11, 28, 3, 1, scatter_elements, NULL},
+    {"ScatterND",       11, 28, 3, 1, scatter_nd,       NULL},
+    {"TensorScatter",   24, 28, 3, 1, tensor_scatter,   NULL},
+    {"OneHot",           9, 28, 3, 1, one_hot,          NULL},
+    {"ReverseSequence", 10, 28, 2, 1, reverse_sequence, NULL},
+    {"TopK",             1,  9, 1, 2, topk,             NULL},
+    {"TopK",            10, 28, 2, 2, topk,             NULL},
+    {"ArgMax",           1, 28, 1, 1, arg,              &tn_op_argmax},
+    {"ArgMin",           1, 28, 1, 1, arg,              &tn_op_argmin},
+    {0},
+};
+// clang-format on

@@ -1,0 +1,307 @@
+/* Normalisation: batch, instance, layer, group, RMS, local response, Lp, Softmax and its kin; Dropout. */
+#include "frontend/onnx/onnx.h"
+
+#include <math.h>
+#include <string.h>
+
+/* ---- BatchNormalization ---- */
+
+static tn_value product(onnx_conv *c, tn_value a, tn_value b)
+{
+    return onnx_call2(c, &tn_op_multiply, NULL, a, b);
+}
+
+/* v * a + w * (1 - a) */
+static tn_value blend(onnx_conv *c, tn_value v, tn_value w, double a)
+{
+    tn_dtype t = onnx_type(v)->dtype;
+    return onnx_call2(c, &tn_op_add, NULL, product(c, v, onnx_const(c, t, a)),
+                      product(c, w, onnx_const(c, t, 1 - a)));
+}
+
+static tn_value mean_over(onnx_conv *c, tn_value x, tn_ints axes, bool keep, bool exclude)
+{
+    tn_axes_attr a = {axes, keep, exclude};
+    return onnx_call1(c, &tn_op_mean, &a, x);
+}
+
+/* x - mean, over axes (or all others). */
+static tn_value centred(onnx_conv *c, tn_value x, tn_ints axes, bool exclude)
+{
+    return onnx_call2(c, &tn_op_subtract, NULL, x, mean_over(c, x, axes, true, exclude));
+}
+
+/* Training: mean and variance are the data's own; the running ones move towards them. */
+static void train_batch(onnx_conv *c, tn_value in[5], const tn_batch_norm_attr *a)
+{
+    static const int64_t channels[] = {1};
+    tn_ints axes = tn_ints_make(c->arena, 1, channels);
+    double momentum = onnx_attr_float(c, "momentum", 0.9f);
+    if (onnx_rank(in[0]) < 2)
+        onnx_fail(c, "onnx-E022", "data %s has no channels", onnx_type_text(c, onnx_type(in[0])));
+    tn_value mean = mean_over(c, in[0], axes, false, true), d = centred(c, in[0], axes, true);
+    tn_value variance = mean_over(c, product(c, d, d), axes, false, true);
+    tn_value moments[5] = {in[0], in[1], in[2], mean, variance};
+    onnx_out(c, 0, onnx_call(c, &tn_op_nn_batch_norm, a, 5, moments));
+    if (c->node->output.n > 1) onnx_out(c, 1, blend(c, in[3], mean, momentum));
+    if (c->node->output.n > 2) onnx_out(c, 2, blend(c, in[4], variance, momentum));
+}
+
+static void batch_normalization(onnx_conv *c)
+{
+    tn_value in[5];
+    tn_batch_norm_attr a = {1, onnx_attr_float(c, "epsilon", 1e-5f), true, true};
+    onnx_attr_ignore(c, "momentum");
+    onnx_attr_ignore(c, "is_test"); /* before opset 7; other outputs exist only while training */
+    onnx_attr_ignore(c, "consumed_inputs");
+    for (uint32_t i = 0; i < 5; i++) in[i] = onnx_in(c, i);
+    if (onnx_attr_int(c, "spatial", 1) == 0)
+        onnx_fail(c, "onnx-E009",
+                  "spatial=0 (statistics for each position) is not supported; export the model with opset 9 "
+                  "or later");
+    for (int i = 1; i < 5 && in[0].def; i++) in[i] = onnx_cast(c, in[i], onnx_type(in[0])->dtype);
+    if (c->opset >= 14 && onnx_attr_int(c, "training_mode", 0) != 0)
+        train_batch(c, in, &a);
+    else
+        onnx_out(c, 0, onnx_call(c, &tn_op_nn_batch_norm, &a, 5, in));
+}
+
+/* ---- InstanceNormalization, GroupNormalization ---- */
+
+static void instance_normalization(onnx_conv *c)
+{
+    onnx_attr_ignore(c, "consumed_inputs");
+    tn_value in[3] = {onnx_in(c, 0), onnx_in(c, 1), onnx_in(c, 2)};
+    tn_norm_attr a = {
+        .axis = 1, .epsilon = onnx_attr_float(c, "epsilon", 1e-5f), .center = true, .scale = true};
+    onnx_out(c, 0, onnx_call(c, &tn_op_nn_instance_norm, &a, 3, in));
+}
+
+/* Before opset 21 scale and bias have an element a group. */
+static tn_value for_channels(onnx_conv *c, tn_value v, int64_t groups, tn_value x)
+{
+    const tn_type *t = onnx_type(x);
+    int64_t channels;
+    if (c->bad || t->n < 2 || !tn_is_int(t->dim[1], &channels) || channels == groups || groups < 1 ||
+        channels % groups != 0 || !tn_is_value(onnx_type(v)->dim[0], groups))
+        return v; /* the operator says what does not fit */
+    const tn_expr *pair[2] = {tn_idx(c->pool, groups), tn_idx(c->pool, channels / groups)};
+    tn_expand_dims_attr column = {1, 1};
+    tn_broadcast_to_attr b = {tn_dims_make(c->arena, 2, pair)};
+    v = onnx_call1(c, &tn_op_broadcast_to, &b, onnx_call1(c, &tn_op_expand_dims, &column, v));
+    return onnx_reshape(c, v, 1, &t->dim[1]);
+}
+
+static void stash_type(onnx_conv *c)
+{
+    int64_t t = onnx_attr_int(c, "stash_type", 1);
+    if (t != 1 && t != 11)
+        onnx_fail(c, "onnx-E009", "stash_type is %lld; only 1 (float) and 11 (double) are supported",
+                  (long long)t);
+}
+
+static void group_normalization(onnx_conv *c)
+{
+    tn_value in[3] = {onnx_in(c, 0), onnx_in(c, 1), onnx_in(c, 2)};
+    onnx_attr_need(c, "num_groups");
+    tn_norm_attr a = {.axis = 1,
+                      .epsilon = onnx_attr_float(c, "epsilon", 1e-5f),
+                      .center = true,
+                      .scale = true,
+                      .num_groups = onnx_attr_int(c, "num_groups", 1)};
+    if (c->opset >= 21) stash_type(c);
+    for (int i = 1; i < 3 && c->opset < 21 && onnx_rank(in[i]) == 1; i++)
+        in[i] = for_channels(c, in[i], a.num_groups, in[0]);
+    onnx_out(c, 0, onnx_call(c, &tn_op_nn_group_norm, &a, 3, in));
+}
+
+/* ---- LayerNormalization, RMSNormalization: over all dimensions from `axis` on ---- */
+
+typedef struct layer {
+    tn_value x;
+    int axis;
+    double epsilon;
+    tn_ints axes;
+} layer;
+
+static bool same_dims(const tn_type *a, const tn_type *t, int from)
+{
+    bool same = a->n == t->n - from;
+    for (int i = 0; same && i < a->n; i++) same = a->dim[i] == t->dim[from + i];
+    return same;
+}
+
+/* Reciprocal deviation of d, which has mean 0 (or is taken as it is). */
+static tn_value inverse(onnx_conv *c, const layer *l, tn_value d)
+{
+    tn_value v = mean_over(c, product(c, d, d), l->axes, true, false);
+    tn_value e = onnx_call2(c, &tn_op_add, NULL, v, onnx_const(c, onnx_type(v)->dtype, l->epsilon));
+    return onnx_call1(c, &tn_op_rsqrt, NULL, e);
+}
+
+/* gamma and beta have the shape of what is normalised: one kernel over rows. */
+static tn_value rows_norm(onnx_conv *c, const layer *l, tn_value gamma, tn_value beta)
+{
+    const tn_type *t = onnx_type(l->x);
+    tn_norm_attr a = {.axis = -1, .epsilon = l->epsilon, .center = beta.def != NULL, .scale = true};
+    const tn_op *op = c->row->relay;
+    const tn_expr *flat[2] = {onnx_product(c, t, 0, l->axis), onnx_product(c, t, l->axis, t->n)};
+    bool last = l->axis == t->n - 1;
+    tn_value in[3] = {l->x, gamma, beta.def ? beta : gamma};
+    for (int i = 0; i < 3 && !last; i++) in[i] = onnx_reshape(c, in[i], i ? 1 : 2, i ? &flat[1] : flat);
+    tn_value y = onnx_call(c, op, &a, op == &tn_op_nn_rms_norm ? 2 : 3, in);
+    return last ? y : onnx_reshape(c, y, t->n, t->dim);
+}
+
+/* gamma or beta are broadcast: step by step. */
+static tn_value stepwise_norm(onnx_conv *c, const layer *l, tn_value wide, tn_value gamma, tn_value beta)
+{
+    tn_dtype t = onnx_type(l->x)->dtype;
+    tn_value d = c->row->relay == &tn_op_nn_rms_norm ? wide : centred(c, wide, l->axes, false);
+    tn_value y = product(c, onnx_cast(c, product(c, d, inverse(c, l, d)), t), gamma);
+    return beta.def ? onnx_call2(c, &tn_op_add, NULL, y, beta) : y;
+}
+
+static void layer_normalization(onnx_conv *c)
+{
+    int64_t axes[ONNX_MAX_RANK];
+    layer l = {.x = onnx_in(c, 0)};
+    tn_value gamma = onnx_in(c, 1), beta = c->row->max_in > 2 ? onnx_opt(c, 2) : (tn_value){0};
+    const tn_type *t = onnx_type(l.x);
+    l.axis = onnx_axis(c, onnx_attr_int(c, "axis", -1), t->n);
+    l.epsilon = onnx_attr_float(c, "epsilon", 1e-5f);
+    stash_type(c);
+    if (c->bad) return;
+    for (int i = l.axis; i < t->n; i++) axes[i - l.axis] = i;
+    l.axes = tn_ints_make(c->arena, (uint32_t)(t->n - l.axis), axes);
+    tn_value wide = tn_dtype_eq(t->dtype, TN_F64) ? l.x : onnx_cast(c, l.x, TN_F32);
+    bool whole =
+        same_dims(onnx_type(gamma), t, l.axis) && (!beta.def || same_dims(onnx_type(beta), t, l.axis));
+    whole = whole && tn_dtype_eq(onnx_type(gamma)->dtype, t->dtype);
+    gamma = onnx_cast(c, gamma, t->dtype);
+    onnx_out(c, 0, whole ? rows_norm(c, &l, gamma, beta) : stepwise_norm(c, &l, wide, gamma, beta));
+    if (c->node->output.n > 1) onnx_out(c, 1, mean_over(c, wide, l.axes, true, false));
+    if (c->node->output.n > 2) onnx_out(c, 2, inverse(c, &l, centred(c, wide, l.axes, false)));
+}
+
+/* ---- MeanVarianceNormalization, LpNormalization, LRN ---- */
+
+static void mean_variance_normalization(onnx_conv *c)
+{
+    static const int64_t usual[] = {0, 2, 3};
+    tn_ints axes;
+    tn_value x = onnx_in(c, 0);
+    if (!onnx_attr_ints(c, "axes", &axes)) axes = tn_ints_make(c->arena, 3, usual);
+    tn_value d = centred(c, x, axes, false);
+    tn_value deviation = onnx_call1(c, &tn_op_sqrt, NULL, mean_over(c, product(c, d, d), axes, true, false));
+    tn_value e = onnx_call2(c, &tn_op_add, NULL, deviation, onnx_const(c, onnx_type(x)->dtype, 1e-9));
+    onnx_out(c, 0, onnx_call2(c, &tn_op_divide, NULL, d, e));
+}
+
+/* Rows of norm 0 stay as they are. */
+static void lp_normalization(onnx_conv *c)
+{
+    tn_value x = onnx_in(c, 0);
+    int64_t axis = onnx_attr_int(c, "axis", -1), p = onnx_attr_int(c, "p", 2);
+    tn_axes_attr a = {tn_ints_make(c->arena, 1, &axis), true, false};
+    tn_dtype t = onnx_type(x)->dtype;
+    if (p != 1 && p != 2) onnx_fail(c, "onnx-E009", "p is %lld; 1 and 2 are known", (long long)p);
+    tn_value sum =
+        onnx_call1(c, &tn_op_sum, &a, p == 1 ? onnx_call1(c, &tn_op_abs, NULL, x) : product(c, x, x));
+    tn_value norm = p == 1 ? sum : onnx_call1(c, &tn_op_sqrt, NULL, sum), one = onnx_const(c, t, 1);
+    tn_value zero = onnx_call2(c, &tn_op_equal, NULL, norm, onnx_const(c, t, 0));
+    tn_value by = onnx_call(c, &tn_op_where, NULL, 3, (const tn_value[]){zero, one, norm});
+    onnx_out(c, 0, onnx_call2(c, &tn_op_divide, NULL, x, by));
+}
+
+static void lrn(onnx_conv *c)
+{
+    tn_value x = onnx_in(c, 0);
+    onnx_attr_need(c, "size");
+    tn_lrn_attr a = {.size = onnx_attr_int(c, "size", 1),
+                     .axis = 1,
+                     .bias = onnx_attr_float(c, "bias", 1),
+                     .alpha = onnx_attr_float(c, "alpha", 1e-4f),
+                     .beta = onnx_attr_float(c, "beta", 0.75f)};
+    onnx_out(c, 0, onnx_call1(c, &tn_op_nn_lrn, &a, x));
+}
+
+/* ---- Softmax, LogSoftmax, Hardmax ---- */
+
+static bool all_ones(const tn_type *t, int from)
+{
+    bool ones = true;
+    for (int i = from; i < t->n; i++) ones = ones && tn_is_value(t->dim[i], 1);
+    return ones;
+}
+
+/* Before opset 13 everything from `axis` on is one dimension. */
+static tn_value softmax_of_rest(onnx_conv *c, tn_value x, int axis)
+{
+    const tn_type *t = onnx_type(x);
+    tn_axis_attr last = {-1}, here = {axis};
+    if (axis < t->n && all_ones(t, axis + 1)) return onnx_call1(c, c->row->relay, &here, x);
+    const tn_expr *flat[2] = {onnx_product(c, t, 0, axis), onnx_product(c, t, axis, t->n)};
+    return onnx_reshape(c, onnx_call1(c, c->row->relay, &last, onnx_reshape(c, x, 2, flat)), t->n, t->dim);
+}
+
+static tn_value softmax_value(onnx_conv *c)
+{
+    tn_value x = onnx_in(c, 0);
+    bool rest = c->opset < 13;
+    int axis =
+        onnx_axis(c, onnx_attr_int(c, "axis", rest ? 1 : -1), onnx_rank(x) + (rest && onnx_rank(x) == 1));
+    if (c->bad) return (tn_value){0};
+    tn_axis_attr a = {axis};
+    return rest ? softmax_of_rest(c, x, axis) : onnx_call1(c, c->row->relay, &a, x);
+}
+
+static void softmax(onnx_conv *c) { onnx_out(c, 0, softmax_value(c)); }
+
+/* ---- Dropout: the identity unless training ---- */
+
+static void dropout(onnx_conv *c)
+{
+    double training = 0;
+    onnx_attr_ignore(c, "ratio");
+    onnx_attr_ignore(c, "seed");
+    onnx_attr_ignore(c, "is_test");
+    onnx_attr_ignore(c, "consumed_inputs");
+    tn_value x = onnx_in(c, 0);
+    double ratio = 0.5;
+    if (onnx_has(c, 2) && !onnx_scalar(c, onnx_in(c, 2), &training))
+        onnx_fail(c, "onnx-E009", "training_mode must be a constant; export the model for inference");
+    if (training != 0 && onnx_has(c, 1) && !onnx_scalar(c, onnx_in(c, 1), &ratio))
+        onnx_fail(c, "onnx-E009", "ratio must be a constant; export the model for inference");
+    if (training != 0 &&
+        ratio != 0) /* which elements are dropped is up to the random numbers of who trains */
+        onnx_fail(
+            c, "onnx-E009",
+            "training_mode=1 with ratio %g and seed %s is not supported; export the model for inference",
+            ratio, onnx_has_attr(c, "seed") ? "given" : "not given");
+    onnx_out(c, 0, x);
+    if (c->node->output.n < 2 || c->bad) return;
+    tn_broadcast_to_attr a = {{onnx_type(x)->n, onnx_type(x)->dim}}; /* the mask: everything is kept */
+    onnx_out(c, 1,
+             onnx_call1(c, &tn_op_broadcast_to, &a,
+                        onnx_const(c, c->opset < 10 ? onnx_type(x)->dtype : TN_BOOL1, 1)));
+}
+
+// clang-format off
+const onnx_row onnx_rows_norm[] = {
+    {"BatchNormalization",        1, 13, 5, 1, batch_normalization,         NULL},
+    {"BatchNormalization",       14, 28, 5, 3, batch_normalization,         NULL},
+    {"InstanceNormalization",     1, 28, 3, 1, instance_normalization,      NULL},
+    {"GroupNormalization",       18, 28, 3, 1, group_normalization,         NULL},
+    {"LayerNormalization",        1, 28, 3, 3, layer_normalization,         &tn_op_nn_layer_norm},
+    {"RMSNormalization",         23, 28, 2, 1, layer_normalization,         &tn_op_nn_rms_norm},
+    {"MeanVarianceNormalization", 9, 28, 1, 1, mean_variance_normalization, NULL},
+    {"LpNormalization",           1, 28, 1, 1, lp_normalization,            NULL},
+    {"LRN",                       1, 28, 1, 1, lrn,                         NULL},
+    {"Softmax",                   1, 28, 1, 1, softmax,                     &tn_op_nn_softmax},
+    {"LogSoftmax",                1, 28, 1, 1, softmax,                     &tn_op_nn_log_softmax},
+    {"Hardmax",                   1, 28, 1, 1, softmax,                     &tn_op_nn_hardmax},
+    {"Dropout",                   1, 28, 3, 2, dropout,                     NULL},
+    {0},
+};
+// clang-format on

@@ -1,0 +1,141 @@
+/* Statements of irregular operators: see code.h. Loops are serial but for tasks and vectors; a vector loop has a fixed
+ * number of lanes, which every machine cuts into its own registers. */
+#include "op/code.h"
+
+enum { TASK_WORK = 4096 /* elements of a task: long against handing it out */, VECTOR_BYTES = 64 };
+
+tn_code tn_code_open(tn_te *te, const tn_node *n, int out, const char *name, tn_tensor **t)
+{
+    *t = tn_rule_out(te, n, out, name, "opaque", NULL);
+    tn_te_extern(te, *t);
+    return (tn_code){te, te->pool, te->func, &(*t)->body, name};
+}
+
+static const tn_expr *loop(tn_code *c, const char *name, const tn_expr *extent, enum tn_loop_kind kind)
+{
+    const tn_expr *var = tn_func_add_var(c->f, name, TN_IDX);
+    tn_stmt *s = tn_stmt_for(c->f, var, extent, kind);
+    tn_body_append(c->at, s);
+    c->at = &s->u.loop.body;
+    return var;
+}
+
+const tn_expr *tn_code_for(tn_code *c, const char *name, const tn_expr *extent)
+{
+    return loop(c, name, extent, TN_LOOP_SERIAL);
+}
+
+const tn_expr *tn_code_parallel(tn_code *c, const char *name, const tn_expr *extent)
+{
+    return loop(c, name, extent, TN_LOOP_PARALLEL);
+}
+
+void tn_code_loops(tn_code *c, int n, const tn_expr *const extent[], const tn_expr *var[])
+{
+    for (int i = 0; i < n; i++)
+        var[i] = tn_code_for(c, tn_arena_printf(c->te->arena, "i%d", i), extent[i]);
+}
+
+void tn_code_tasks(tn_code *c, int n, const tn_expr *const extent[], const tn_expr *var[], int64_t each)
+{
+    tn_pool *p = c->p;
+    const tn_expr *total = tn_idx(p, 1);
+    int64_t count = 0, chunk = each > 0 && each < TASK_WORK ? TASK_WORK / each : 1;
+    for (int i = 0; i < n; i++)
+        total = tn_mul(p, total, extent[i]);
+    total = tn_simplify(p, NULL, total);
+    if (tn_is_int(total, &count) && chunk > count)
+        chunk = count > 0 ? count : 1;
+    const tn_expr *at = tn_code_parallel(c, "task", tn_simplify(p, NULL, tn_ceildiv(p, total, chunk)));
+    if (chunk > 1) {
+        const tn_expr *turn = tn_code_for(c, "turn", tn_idx(p, chunk));
+        at = tn_add(p, tn_mul(p, at, tn_idx(p, chunk)), turn);
+        if (!tn_is_int(total, &count) || count % chunk != 0)
+            tn_code_if(c, tn_lt(p, at, total));
+    }
+    for (int i = n - 1; i >= 0; i--) {
+        var[i] = i ? tn_fmod(p, at, extent[i]) : at;
+        at = tn_fdiv(p, at, extent[i]);
+    }
+}
+
+void tn_code_if(tn_code *c, const tn_expr *cond)
+{
+    tn_stmt *s = tn_stmt_if(c->f, cond);
+    tn_body_append(c->at, s);
+    c->at = &s->u.cond.then;
+}
+
+const tn_expr *tn_code_vectors(tn_code *c, const char *name, const tn_expr *extent, tn_dtype t)
+{
+    tn_pool *p = c->p;
+    int64_t lanes = VECTOR_BYTES / tn_dtype_bytes(t), count = 0;
+    bool known = tn_is_int(extent, &count);
+    while (known && lanes / 2 >= count && lanes > 1)
+        lanes /= 2;
+    if (lanes < 2)
+        return tn_code_for(c, name, extent);
+    const tn_expr *width = tn_idx(p, lanes), *outer = tn_code_for(c, name, tn_ceildiv(p, extent, lanes));
+    const tn_expr *lane = loop(c, "lane", width, TN_LOOP_VECTOR), *at = tn_add(p, tn_mul(p, outer, width), lane);
+    if (!known || count % lanes != 0)
+        tn_code_if(c, tn_lt(p, at, extent));
+    return at;
+}
+
+const tn_expr *tn_code_let(tn_code *c, const char *name, const tn_expr *value)
+{
+    const tn_expr *var = tn_func_add_var(c->f, name, value->dtype);
+    tn_body_append(c->at, tn_stmt_let(c->f, var, value));
+    return var;
+}
+
+void tn_code_check(tn_code *c, const tn_expr *cond, const char *text)
+{
+    tn_body_append(c->at, tn_stmt_check(c->f, cond, text));
+}
+
+uint32_t tn_code_buffer(tn_code *c, const char *name, tn_dtype t, int n, const tn_expr *const dim[],
+                        enum tn_scope scope)
+{
+    tn_buffer b = {
+        .name = name, .dtype = t, .ndim = (uint16_t)n, .dim = dim, .scope = (uint8_t)scope, .param = -1};
+    uint32_t number = tn_func_add_buffer(c->f, &b);
+    tn_body_append(c->at, tn_stmt_decl(c->f, number));
+    return number;
+}
+
+const tn_expr *tn_code_load(tn_code *c, uint32_t buffer, int n, const tn_expr *const index[])
+{
+    return tn_load(c->p, c->f->buffer[buffer].dtype, buffer, n, index, NULL, NULL);
+}
+
+void tn_code_store(tn_code *c, uint32_t buffer, int n, const tn_expr *const index[], const tn_expr *value)
+{
+    tn_body_append(c->at, tn_stmt_store(c->f, buffer, n, index, value, NULL));
+}
+
+void tn_code_fill(tn_code *c, const tn_tensor *t, const tn_expr *value)
+{
+    tn_stmt *block = tn_stmt_block(c->f, tn_arena_printf(c->te->arena, "%s_start", c->name), "injective", t->ndim);
+    tn_body *back = c->at;
+    block->u.block.source = c->te->source;
+    for (int i = 0; i < t->ndim; i++) {
+        const tn_expr *var = tn_code_for(c, tn_arena_printf(c->te->arena, "i%d", i), t->dim[i]);
+        block->u.block.iter[i] = (tn_iter){t->axis[i], t->dim[i], var, TN_ITER_SPATIAL};
+    }
+    tn_body_append(&block->u.block.body, tn_stmt_store(c->f, t->buffer, t->ndim, t->axis, value, NULL));
+    tn_body_append(c->at, block);
+    c->at = back;
+}
+
+static bool add_symbol(const tn_expr *e, void *user)
+{
+    if (e->kind == TN_E_SYM)
+        tn_func_add_symbol(user, e->u.s, 1, INT32_MAX);
+    return true;
+}
+
+void tn_code_symbols(tn_te *te, const tn_expr *e)
+{
+    tn_each(e, add_symbol, te->func);
+}

@@ -1,0 +1,43 @@
+#ifndef TN_OP_CODE_H
+#define TN_OP_CODE_H
+/* Statements of irregular operators (records with a body), written from the outside in: a cursor stands in
+ * the list that is being written, loops and conditions move it inside. For record files of op/ only. */
+#include "op/rule.h"
+
+typedef struct tn_code {
+    tn_te *te;
+    tn_pool *p;
+    tn_func *f;
+    tn_body *at;              /* where the next statement goes */
+    const char *name;         /* of the operator, for blocks and buffers */
+} tn_code;
+
+/* Opens output `out` of the node as an extern tensor *t and stands at the beginning of its body. */
+tn_code tn_code_open(tn_te *te, const tn_node *n, int out, const char *name, tn_tensor **t);
+/* A loop from 0 to extent; the cursor moves in. */
+const tn_expr *tn_code_for(tn_code *c, const char *name, const tn_expr *extent);
+/* A loop whose iterations are tasks: outermost only. */
+const tn_expr *tn_code_parallel(tn_code *c, const char *name, const tn_expr *extent);
+/* Loops over n extents in order; the variables. */
+void tn_code_loops(tn_code *c, int n, const tn_expr *const extent[], const tn_expr *var[]);
+/* The same, in tasks: the loops are one, cut into tasks of about `work` elements, `each` being what one iteration
+ * does (0: not known, much). */
+void tn_code_tasks(tn_code *c, int n, const tn_expr *const extent[], const tn_expr *var[], int64_t each);
+/* `if cond`; the cursor moves in. */
+void tn_code_if(tn_code *c, const tn_expr *cond);
+/* A loop in vectors over [0, extent): the index of the element; the cursor moves in. The body holds stores and lets. */
+const tn_expr *tn_code_vectors(tn_code *c, const char *name, const tn_expr *extent, tn_dtype t);
+/* A value with a name. */
+const tn_expr *tn_code_let(tn_code *c, const char *name, const tn_expr *value);
+void tn_code_check(tn_code *c, const tn_expr *cond, const char *text);
+/* Memory of the call, or of a task (register: constant extents and indices). */
+uint32_t tn_code_buffer(tn_code *c, const char *name, tn_dtype t, int n, const tn_expr *const dim[],
+                        enum tn_scope scope);
+const tn_expr *tn_code_load(tn_code *c, uint32_t buffer, int n, const tn_expr *const index[]);
+void tn_code_store(tn_code *c, uint32_t buffer, int n, const tn_expr *const index[], const tn_expr *value);
+/* Elements of t from `value` over its axes, as a block that schedules know. */
+void tn_code_fill(tn_code *c, const tn_tensor *t, const tn_expr *value);
+/* Symbols of an expression that no operand need have become symbols of the function. */
+void tn_code_symbols(tn_te *te, const tn_expr *e);
+
+#endif

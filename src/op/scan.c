@@ -1,0 +1,75 @@
+/* Running sums and products along an axis: cumsum, cumprod. Positions before the axis are tasks; those after it run in
+ * vectors, each step reading the result of the one before. */
+#include "op/code.h"
+
+static tn_status scan_infer(tn_graph *g, tn_node *n)
+{
+    const tn_type *t;
+    int axis;
+    TN_TRY(tn_rule_tensor(g, n, 0, -1, &t));
+    TN_TRY(tn_rule_number(g, n, 0));
+    TN_TRY(tn_rule_axis(g, n, ((const tn_scan_attr *)n->attr)->axis, t->n, &axis));
+    return tn_rule_result(g, n, 0, t->dtype, t->n, t->dim);
+}
+
+/* out[k] = out[k - 1] op in[k], or in[k - 1] if exclusive; from the other end if reverse. */
+static void scan_body(tn_te *te, const tn_node *n, tn_tensor *const in[], tn_tensor *out[], const char *name,
+                      enum tn_ek op)
+{
+    const tn_scan_attr *a = n->attr;
+    tn_tensor *t;
+    tn_code c = tn_code_open(te, n, 0, name, &t);
+    tn_pool *p = c.p;
+    const tn_expr *at[TN_RULE_MAX_RANK], *last[TN_RULE_MAX_RANK], *from[TN_RULE_MAX_RANK], *one = tn_idx(p, 1);
+    int axis = (int)(a->axis < 0 ? a->axis + t->ndim : a->axis);
+    out[0] = t;
+    const tn_expr *work = tn_idx(p, 1), *neutral = tn_const(p, t->dtype, op == TN_E_MUL);
+    for (int i = axis; i < t->ndim; i++)
+        work = tn_mul(p, work, t->dim[i]);
+    int64_t each;
+    tn_code_tasks(&c, axis, t->dim, at, tn_is_int(work, &each) ? each : 0);
+    const tn_expr *k = tn_code_for(&c, "k", t->dim[axis]), *before = tn_sub(p, k, one),
+                  *end = tn_sub(p, t->dim[axis], one);
+    for (int i = axis + 1; i < t->ndim; i++)
+        at[i] = i < t->ndim - 1 ? tn_code_for(&c, tn_arena_printf(te->arena, "i%d", i), t->dim[i])
+                                : tn_code_vectors(&c, "i", t->dim[i], t->dtype);
+    at[axis] = a->reverse ? tn_sub(p, end, k) : k;
+    for (int i = 0; i < t->ndim; i++)
+        last[i] = from[i] = at[i];
+    last[axis] = a->reverse ? tn_sub(p, end, before) : before;
+    from[axis] = a->exclusive ? last[axis] : at[axis];
+    const tn_expr *inner = tn_lt(p, tn_idx(p, 0), k);
+    const tn_expr *sum = tn_load(p, t->dtype, t->buffer, t->ndim, last, inner, neutral);
+    const tn_expr *term = a->exclusive ? tn_at_if(te, in[0], t->ndim, from, inner, neutral)
+                                       : tn_at(te, in[0], t->ndim, from);
+    tn_code_store(&c, t->buffer, t->ndim, at, tn_bin(p, op, sum, term));
+}
+
+static void cumsum_body(tn_te *te, const tn_node *n, tn_tensor *const in[], tn_tensor *out[])
+{
+    scan_body(te, n, in, out, "cumsum", TN_E_ADD);
+}
+
+static void cumprod_body(tn_te *te, const tn_node *n, tn_tensor *const in[], tn_tensor *out[])
+{
+    scan_body(te, n, in, out, "cumprod", TN_E_MUL);
+}
+
+/* clang-format off */
+static const char *const data_in[] = {"data"};
+static const tn_attr_field scan_fields[] = {
+    {"axis", TN_A_I64, offsetof(tn_scan_attr, axis), "0", "the axis to run along"},
+    {"exclusive", TN_A_BOOL, offsetof(tn_scan_attr, exclusive), "False", "without the element itself"},
+    {"reverse", TN_A_BOOL, offsetof(tn_scan_attr, reverse), "False", "from the last element on"},
+    {0},
+};
+
+#define SCAN(id, says) \
+    const tn_op tn_op_##id = { \
+        .name = #id, .doc = says, .attr_size = sizeof(tn_scan_attr), .attr = scan_fields, \
+        .nin = 1, .min_in = 1, .nout = 1, .fuse = TN_FUSE_OPAQUE, .in_name = data_in, \
+        .infer = scan_infer, .body = id##_body, \
+    };
+SCAN(cumsum, "Running sums along an axis.")
+SCAN(cumprod, "Running products along an axis.")
+/* clang-format on */

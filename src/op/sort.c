@@ -1,0 +1,223 @@
+/* topk: where the k largest (or smallest) elements along an axis are, in order; equal ones in order of their positions.
+ *
+ * Each row is a task. Few of many are kept in a sorted list that an element enters only if it beats the last of them:
+ * O(n + m*k), m being how many do. Otherwise the positions are sorted by merging runs of 1, 2, 4, ... from one list to
+ * another and back (stable): O(n log n). NaN counts as beyond +inf.
+ */
+#include "op/code.h"
+
+enum { FEW = 32, MAX_LEVELS = 31 };
+
+static tn_status topk_infer(tn_graph *g, tn_node *n)
+{
+    const tn_topk_attr *a = n->attr;
+    const tn_type *t;
+    const tn_expr *dim[TN_RULE_MAX_RANK];
+    int64_t extent;
+    int axis;
+    TN_TRY(tn_rule_tensor(g, n, 0, -1, &t));
+    TN_TRY(tn_rule_number(g, n, 0));
+    TN_TRY(tn_rule_axis(g, n, a->axis, t->n, &axis));
+    if (a->k < 0 || (tn_is_int(t->dim[axis], &extent) && a->k > extent))
+        return tn_rule_fail(g, n, "op-E007", "k is %lld, but axis %d of %s has %s elements", (long long)a->k, axis,
+                            tn_rule_type_text(g, t), tn_rule_dim_text(g, t->dim[axis]));
+    if (!tn_dtype_is_int(a->dtype) || a->dtype.bits < 32)
+        return tn_rule_fail(g, n, "op-E011", "dtype must be int32 or int64, but is %s",
+                            tn_rule_dtype_text(g, a->dtype));
+    for (int i = 0; i < t->n; i++)
+        dim[i] = i == axis ? tn_idx(g->pool, a->k) : t->dim[i];
+    return tn_rule_result(g, n, 0, a->dtype, t->n, dim);
+}
+
+typedef struct sorter {
+    tn_code c;
+    tn_te *te;
+    const tn_tensor *in, *out;
+    bool ascend;
+    int axis;
+    const tn_expr *row[TN_RULE_MAX_RANK], *number; /* the indices of this row; its number */
+    const tn_expr *extent;
+    uint32_t list[2];       /* positions: of the k best, or those being sorted */
+} sorter;
+
+static const tn_expr *element(sorter *s, const tn_expr *position)
+{
+    const tn_expr *at[TN_RULE_MAX_RANK];
+    for (int i = 0; i < s->in->ndim; i++)
+        at[i] = i == s->axis ? position : s->row[i];
+    return tn_at(s->te, s->in, s->in->ndim, at);
+}
+
+/* Does a stand before b, whatever their positions? */
+static const tn_expr *beats(sorter *s, const tn_expr *a, const tn_expr *b)
+{
+    tn_pool *p = s->c.p;
+    const tn_expr *more = s->ascend ? tn_lt(p, a, b) : tn_lt(p, b, a);
+    if (!tn_dtype_is_float(a->dtype))
+        return more;
+    const tn_expr *x = tn_intrinsic1(p, TN_F_isnan, a), *y = tn_intrinsic1(p, TN_F_isnan, b);
+    return tn_bin(p, TN_E_OR, more, s->ascend ? tn_and(p, y, tn_not(p, x)) : tn_and(p, x, tn_not(p, y)));
+}
+
+static const tn_expr *place(sorter *s, int list, const tn_expr *at)
+{
+    const tn_expr *index[2] = {s->number, at};
+    return tn_cast(s->c.p, TN_IDX, tn_code_load(&s->c, s->list[list], 2, index));
+}
+
+static void put(sorter *s, int list, const tn_expr *at, const tn_expr *position)
+{
+    const tn_expr *index[2] = {s->number, at};
+    tn_code_store(&s->c, s->list[list], 2, index, tn_cast(s->c.p, TN_I32, position));
+}
+
+static void put_out(sorter *s, const tn_expr *at, const tn_expr *position)
+{
+    const tn_expr *index[TN_RULE_MAX_RANK];
+    for (int i = 0; i < s->out->ndim; i++)
+        index[i] = i == s->axis ? at : s->row[i];
+    tn_code_store(&s->c, s->out->buffer, s->out->ndim, index, tn_cast(s->c.p, s->out->dtype, position));
+}
+
+/* A position of the result; 0 where `there` (NULL: always) does not hold. */
+static const tn_expr *out_at(sorter *s, const tn_expr *at, const tn_expr *there)
+{
+    const tn_expr *index[TN_RULE_MAX_RANK], *none = there ? tn_int(s->c.p, s->out->dtype, 0) : NULL;
+    for (int i = 0; i < s->out->ndim; i++)
+        index[i] = i == s->axis ? at : s->row[i];
+    return tn_cast(s->c.p, TN_IDX, tn_load(s->c.p, s->out->dtype, s->out->buffer, s->out->ndim, index, there, none));
+}
+
+/* The sorted list grows in the result itself. Where an element goes is counted first (those that it does not beat), so
+ * moving the others up and putting it in are loops without a condition carried along. */
+static void select_few(sorter *s, int64_t k)
+{
+    tn_pool *p = s->c.p;
+    const tn_expr *one = tn_idx(p, 1), *last = tn_idx(p, k - 1);
+    uint32_t rank = tn_code_buffer(&s->c, "rank", TN_I32, 1, &one, TN_SCOPE_REGISTER);
+    const tn_expr *zero = tn_idx(p, 0), *i = tn_code_for(&s->c, "i", s->extent), *most = tn_idx(p, k);
+    const tn_expr *x = tn_code_let(&s->c, "x", element(s, i)), *have = tn_code_let(&s->c, "have", tn_min(p, i, most));
+    const tn_expr *worst = out_at(s, tn_sub(p, have, one), tn_lt(p, zero, have));
+    tn_code_if(&s->c, tn_bin(p, TN_E_OR, tn_lt(p, have, most), beats(s, x, element(s, worst))));
+    tn_body *inside = s->c.at;
+    tn_code_store(&s->c, rank, 1, &zero, tn_int(p, TN_I32, 0));
+    const tn_expr *j = tn_code_for(&s->c, "j", have);
+    const tn_expr *stays = tn_not(p, beats(s, x, element(s, out_at(s, j, NULL))));
+    const tn_expr *count = tn_code_load(&s->c, rank, 1, &zero);
+    tn_code_store(&s->c, rank, 1, &zero, tn_add(p, count, tn_cast(p, TN_I32, stays)));
+    s->c.at = inside;
+    const tn_expr *at = tn_code_let(&s->c, "at", tn_cast(p, TN_IDX, count));
+    const tn_expr *top = tn_min(p, have, last), *m = tn_code_for(&s->c, "m", tn_sub(p, top, at));
+    const tn_expr *to = tn_sub(p, top, m);
+    put_out(s, to, out_at(s, tn_sub(p, to, one), NULL));
+    s->c.at = inside;
+    put_out(s, at, i);
+}
+
+/* Merges neighbouring runs of 2^level positions of list `from` into the other. */
+static void merge_level(sorter *s, int level)
+{
+    tn_pool *p = s->c.p;
+    int from = level & 1;
+    const tn_expr *n = s->extent, *width = tn_idx(p, INT64_C(1) << level), *pair = tn_idx(p, INT64_C(2) << level),
+                  *two = tn_idx(p, 2), *zero = tn_idx(p, 0), *one = tn_idx(p, 1);
+    tn_body *outside = s->c.at;
+    const tn_expr *cursor_at[2] = {zero, one};
+    uint32_t cursor = tn_code_buffer(&s->c, "cursor", TN_I32, 1, &two, TN_SCOPE_REGISTER);
+    const tn_expr *run = tn_code_for(&s->c, "run", tn_ceildiv(p, n, INT64_C(2) << level));
+    const tn_expr *first = tn_mul(p, run, pair), *middle = tn_min(p, tn_add(p, first, width), n),
+                  *end = tn_min(p, tn_add(p, first, pair), n);
+    tn_code_store(&s->c, cursor, 1, &cursor_at[0], tn_cast(p, TN_I32, first));
+    tn_code_store(&s->c, cursor, 1, &cursor_at[1], tn_cast(p, TN_I32, middle));
+    const tn_expr *step = tn_code_for(&s->c, "step", tn_sub(p, end, first)), *to = tn_add(p, first, step);
+    const tn_expr *i = tn_code_let(&s->c, "left", tn_cast(p, TN_IDX, tn_code_load(&s->c, cursor, 1, &cursor_at[0])));
+    const tn_expr *j = tn_code_let(&s->c, "right", tn_cast(p, TN_IDX, tn_code_load(&s->c, cursor, 1, &cursor_at[1])));
+    /* an exhausted run reads its neighbour's element, or its own last one: the conditions below decide */
+    const tn_expr *a = tn_code_let(&s->c, "a", place(s, from, tn_min(p, i, tn_sub(p, n, one)))),
+                  *b = tn_code_let(&s->c, "b", place(s, from, tn_min(p, j, tn_sub(p, n, one))));
+    const tn_expr *right_wins = tn_and(p, tn_lt(p, j, end), beats(s, element(s, b), element(s, a)));
+    const tn_expr *right = tn_code_let(&s->c, "take", tn_bin(p, TN_E_OR, tn_le(p, middle, i), right_wins));
+    put(s, 1 - from, to, tn_select(p, right, b, a));
+    tn_code_store(&s->c, cursor, 1, &cursor_at[0], tn_cast(p, TN_I32, tn_select(p, right, i, tn_add(p, i, one))));
+    tn_code_store(&s->c, cursor, 1, &cursor_at[1], tn_cast(p, TN_I32, tn_select(p, right, tn_add(p, j, one), j)));
+    s->c.at = outside;
+}
+
+/* Levels until one run covers a row; where the extent is a symbol, further ones copy. */
+static void sort_all(sorter *s)
+{
+    tn_pool *p = s->c.p;
+    int64_t n;
+    int levels = 0;
+    tn_body *row = s->c.at;
+    const tn_expr *i = tn_code_for(&s->c, "i", s->extent);
+    put(s, 0, i, i);
+    s->c.at = row;
+    bool known = tn_is_int(s->extent, &n);
+    while (known ? (INT64_C(1) << levels) < n : levels < MAX_LEVELS) {
+        tn_body *back = s->c.at;
+        if (!known)
+            tn_code_if(&s->c, tn_lt(p, tn_idx(p, INT64_C(1) << levels), s->extent));
+        merge_level(s, levels);
+        s->c.at = back;
+        levels++;
+    }
+    const tn_expr *at = tn_code_for(&s->c, "o", s->out->dim[s->axis]), *result = place(s, levels & 1, at);
+    if (!known) { /* the list of the last level that ran */
+        result = place(s, 0, at);
+        for (int l = 0; l < MAX_LEVELS; l++)
+            result = tn_select(p, tn_lt(p, tn_idx(p, INT64_C(1) << l), s->extent), place(s, (l + 1) & 1, at), result);
+    }
+    put_out(s, at, result);
+}
+
+static void topk_body(tn_te *te, const tn_node *n, tn_tensor *const in[], tn_tensor *out[])
+{
+    const tn_topk_attr *a = n->attr;
+    const tn_expr *outer[TN_RULE_MAX_RANK], *var[TN_RULE_MAX_RANK], *rows = tn_idx(te->pool, 1);
+    tn_tensor *t;
+    sorter s = {.c = tn_code_open(te, n, 0, "topk", &t), .te = te, .in = in[0], .ascend = a->is_ascend};
+    tn_pool *p = te->pool;
+    int k = 0;
+    int64_t extent;
+    s.out = out[0] = t;
+    s.axis = (int)(a->axis < 0 ? a->axis + t->ndim : a->axis);
+    s.extent = in[0]->dim[s.axis];
+    bool few = a->k <= FEW;
+    for (int i = 0; i < t->ndim; i++)
+        if (i != s.axis) {
+            outer[k++] = t->dim[i];
+            rows = tn_mul(p, rows, t->dim[i]);
+        }
+    const tn_expr *size[2] = {tn_simplify(p, NULL, rows), s.extent};
+    for (int i = 0; i < 2 && !few; i++)
+        s.list[i] = tn_code_buffer(&s.c, i ? "other" : "list", TN_I32, 2, size, TN_SCOPE_GLOBAL);
+    tn_code_tasks(&s.c, k, outer, var, tn_is_int(s.extent, &extent) ? extent * (few ? 2 : 32) : 0);
+    s.number = tn_idx(p, 0);
+    for (int i = 0; i < k; i++)
+        s.number = tn_add(p, tn_mul(p, s.number, outer[i]), var[i]);
+    for (int i = 0; i < t->ndim; i++)
+        s.row[i] = i == s.axis ? NULL : var[i > s.axis ? i - 1 : i];
+    if (few)
+        select_few(&s, a->k);
+    else
+        sort_all(&s);
+}
+
+/* clang-format off */
+static const char *const data_in[] = {"data"};
+static const tn_attr_field topk_fields[] = {
+    {"k", TN_A_I64, offsetof(tn_topk_attr, k), "1", "how many"},
+    {"axis", TN_A_I64, offsetof(tn_topk_attr, axis), "-1", "the axis that is searched"},
+    {"is_ascend", TN_A_BOOL, offsetof(tn_topk_attr, is_ascend), "False", "the smallest instead of the largest"},
+    {"dtype", TN_A_DTYPE, offsetof(tn_topk_attr, dtype), "\"int64\"", "type of the positions"},
+    {0},
+};
+
+const tn_op tn_op_topk = {
+    .name = "topk", .doc = "Positions of the k largest elements along an axis, the largest first, equal ones in order.",
+    .attr_size = sizeof(tn_topk_attr), .attr = topk_fields,
+    .nin = 1, .min_in = 1, .nout = 1, .fuse = TN_FUSE_OPAQUE, .in_name = data_in,
+    .infer = topk_infer, .body = topk_body,
+};
+/* clang-format on */

@@ -1,0 +1,281 @@
+/* Operators over indices and positions, against plain loops: gather, scatter, checked_index, topk, scans, powers,
+ * remainders, shifts, padding with a tensor's own elements. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "numeric/run.h"
+
+static tn_node *node(env *e, const tn_op *op, int n, const char *const types[], const char *attrs)
+{
+    tn_node *x = node_of(e, op, n, types, attrs);
+    REQUIRE(e, x);
+    return x;
+}
+
+/* ---- a wrong index fails the call ---- */
+
+static void wrong_indices_fail(void **state)
+{
+    (void)state;
+    static const struct { int64_t index[4]; bool good; } row[] = {
+        {{0, 4, -5, 2}, true}, {{0, 5, 1, 2}, false}, {{0, 1, 2, -6}, false}, {{INT64_MAX, 0, 0, 0}, false}};
+    for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+        env e;
+        env_init(&e);
+        const char *type = "int64 4";
+        tn_func *f = func_of(&e, node(&e, &tn_op_checked_index, 1, &type, "extent=[5]"));
+        int64_t out[4] = {9, 9, 9, 9};
+        tn_status s = tn_func_run(f, (void *[]){(void *)(uintptr_t)row[i].index, out}, NULL);
+        assert_int_equal(s == TN_OK, row[i].good);
+        for (int k = 0; k < 4 && row[i].good; k++)
+            assert_int_equal(out[k], row[i].index[k] < 0 ? row[i].index[k] + 5 : row[i].index[k]);
+        if (!row[i].good)
+            assert_non_null(strstr(env_errors(&e), "an index is outside of [-5, 5)"));
+        env_deinit(&e);
+    }
+}
+
+static void scatter_fails_on_wrong_indices(void **state)
+{
+    (void)state;
+    static const char *const types[] = {"float32 5", "int32 2", "float32 2"}, *const nd[] = {"float32 5",
+                                                                                             "int32 2 1",
+                                                                                             "float32 2"};
+    for (int k = 0; k < 2; k++) {
+        env e;
+        env_init(&e);
+        tn_func *f = func_of(&e, k ? node(&e, &tn_op_scatter_nd, 3, nd, "")
+                                   : node(&e, &tn_op_scatter_elements, 3, types, ""));
+        float x[5] = {0}, u[2] = {1, 2}, out[5];
+        int32_t good[2] = {-1, -1}, bad[2] = {0, 5};
+        REQUIRE(&e, tn_func_run(f, (void *[]){x, good, u, out}, NULL) == TN_OK);
+        assert_true(out[4] == 2 && out[0] == 0); /* the last update stays */
+        assert_int_equal(tn_func_run(f, (void *[]){x, bad, u, out}, NULL), TN_FAIL);
+        assert_non_null(strstr(env_errors(&e), "an index is outside of the data"));
+        env_deinit(&e);
+    }
+}
+
+/* ---- scatter: every reduction, duplicates in order ---- */
+
+static void scatters_combine(void **state)
+{
+    (void)state;
+    static const char *const name[] = {"update", "add", "mul", "min", "max"};
+    static const char *const types[] = {"int32 3 4", "int64 2 4", "int32 2 4"};
+    const int32_t x[12] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}, u[8] = {20, -3, 5, 7, 2, 30, -8, 1};
+    const int64_t at[8] = {0, 1, 2, -1, 0, 1, 0, 2};
+    for (int r = 0; r < 5; r++) {
+        env e;
+        env_init(&e);
+        int32_t want[12], out[12];
+        memcpy(want, x, sizeof x);
+        for (int i = 0; i < 8; i++) {
+            int32_t *w = &want[(at[i] < 0 ? at[i] + 3 : at[i]) * 4 + i % 4], v = u[i];
+            *w = r == 0 ? v : r == 1 ? *w + v : r == 2 ? *w * v : r == 3 ? (v < *w ? v : *w) : (v > *w ? v : *w);
+        }
+        tn_node *n = node(&e, &tn_op_scatter_elements, 3, types,
+                          tn_arena_printf(&e.arena, "axis=0, reduction=\"%s\"", name[r]));
+        run_node(&e, n, (const void *[]){x, at, u}, out, NULL);
+        assert_memory_equal(out, want, sizeof want);
+        env_deinit(&e);
+    }
+}
+
+/* ---- topk: both algorithms, both orders, ties by position ---- */
+
+static bool before(const float *x, int a, int b, bool ascend)
+{
+    return x[a] != x[b] ? (ascend ? x[a] < x[b] : x[a] > x[b]) : a < b;
+}
+
+static void topk_orders(void **state)
+{
+    (void)state;
+    static const int size[][2] = {{1, 1}, {7, 3}, {7, 7}, {40, 32}, {40, 33}, {64, 64}, {100, 50}};
+    for (size_t i = 0; i < sizeof size / sizeof *size; i++)
+        for (int ascend = 0; ascend < 2; ascend++)
+            for (int axis = 0; axis < 2; axis++) {
+                env e;
+                env_init(&e);
+                int n = size[i][0], k = size[i][1], rows = 3;
+                const char *type = tn_arena_printf(&e.arena, axis ? "float32 %d %d" : "float32 %d %d",
+                                                   axis ? rows : n, axis ? n : rows);
+                float *x = floats(&e, n * rows, i);
+                int64_t *out = TN_NEW_N(&e.arena, int64_t, (size_t)(k * rows));
+                for (int j = 0; j < n * rows; j++)
+                    x[j] = floorf(x[j] * 8); /* many are equal */
+                run_node(&e,
+                         node(&e, &tn_op_topk, 1, &type,
+                              tn_arena_printf(&e.arena, "k=%d, axis=%d, is_ascend=%s", k, axis,
+                                              ascend ? "True" : "False")),
+                         (const void *[]){x}, out, NULL);
+                for (int r = 0; r < rows; r++) {
+                    float row[128];
+                    for (int j = 0; j < n; j++)
+                        row[j] = x[axis ? r * n + j : j * rows + r];
+                    for (int j = 0; j < n; j++) {
+                        int rank = 0;
+                        for (int m = 0; m < n; m++)
+                            rank += before(row, m, j, ascend);
+                        if (rank < k)
+                            assert_int_equal(out[axis ? r * k + rank : rank * rows + r], j);
+                    }
+                }
+                env_deinit(&e);
+            }
+}
+
+/* A symbolic extent sorts by as many levels as it needs. */
+static void topk_of_symbolic_rows(void **state)
+{
+    (void)state;
+    env e;
+    env_init(&e);
+    const char *type = "int32 n";
+    tn_func *f = func_of(&e, node(&e, &tn_op_topk, 1, &type, "k=40, dtype=\"int32\""));
+    for (int64_t n = 40; n < 200; n += 29) {
+        int32_t x[200], out[40];
+        for (int i = 0; i < n; i++)
+            x[i] = (int32_t)(i * 7919 % n);
+        REQUIRE(&e, tn_func_run(f, (void *[]){x, out}, &n) == TN_OK);
+        for (int i = 1; i < 40; i++)
+            assert_true(x[out[i - 1]] > x[out[i]] || (x[out[i - 1]] == x[out[i]] && out[i - 1] < out[i]));
+        assert_int_equal(x[out[0]], n - 1);
+    }
+    env_deinit(&e);
+}
+
+/* ---- scans ---- */
+
+static void scans_run(void **state)
+{
+    (void)state;
+    for (int mode = 0; mode < 16; mode++) {
+        bool product = mode & 1, exclusive = mode & 2, reverse = mode & 4;
+        int axis = mode & 8 ? 1 : 0, dim[2] = {5, 19};
+        env e;
+        env_init(&e);
+        const char *type = "int64 5 19";
+        int64_t x[95], out[95];
+        for (int i = 0; i < 95; i++)
+            x[i] = i % 7 - 3;
+        tn_node *n = node(&e, product ? &tn_op_cumprod : &tn_op_cumsum, 1, &type,
+                          tn_arena_printf(&e.arena, "axis=%d, exclusive=%s, reverse=%s", axis,
+                                          exclusive ? "True" : "False", reverse ? "True" : "False"));
+        run_node(&e, n, (const void *[]){x}, out, NULL);
+        for (int o = 0; o < dim[1 - axis]; o++) {
+            uint64_t sum = product;
+            for (int k = 0; k < dim[axis]; k++) {
+                int at = reverse ? dim[axis] - 1 - k : k, i = axis ? o * 19 + at : at * 19 + o;
+                uint64_t next = product ? sum * (uint64_t)x[i] : sum + (uint64_t)x[i];
+                assert_int_equal(out[i], (int64_t)(exclusive ? sum : next));
+                sum = next;
+            }
+        }
+        env_deinit(&e);
+    }
+}
+
+/* ---- remainders and powers ---- */
+
+static void remainders(void **state)
+{
+    (void)state;
+    static const float a[] = {5.3f, -5.3f, 5.3f, -5.3f, 1e20f, 3, -4, 4, 0, 7, INFINITY, 2, 1e-20f},
+                       b[] = {2, 2, -2, -2, 0.3f, INFINITY, INFINITY, 2, -3, 0, 2, NAN, 3e10f};
+    enum { N = sizeof a / sizeof *a };
+    const char *types[2];
+    for (int floored = 0; floored < 2; floored++) {
+        env e;
+        float out[N];
+        env_init(&e);
+        types[0] = types[1] = tn_arena_printf(&e.arena, "float32 %d", (int)N);
+        run_node(&e, node(&e, floored ? &tn_op_floor_mod : &tn_op_mod, 2, types, ""), (const void *[]){a, b},
+                 out, NULL);
+        for (int i = 0; i < N; i++) {
+            float r = fmodf(a[i], b[i]), want = floored && r != 0 && (r < 0) != (b[i] < 0) ? r + b[i] : r;
+            if (!(out[i] == want || (isnan(out[i]) && isnan(want))))
+                fail_msg("%s(%g, %g) is %.9g, expected %.9g", floored ? "floor_mod" : "mod", a[i], b[i], out[i], want);
+        }
+        env_deinit(&e);
+    }
+}
+
+static void integer_pairs(void **state)
+{
+    (void)state;
+    /* clang-format off */
+    static const struct { const tn_op *op; int8_t a, b, want; } row[] = {
+        {&tn_op_mod, -7, 3, -1}, {&tn_op_mod, 7, -3, 1}, {&tn_op_mod, 7, 0, 0}, {&tn_op_mod, -128, -1, 0},
+        {&tn_op_floor_mod, -7, 3, 2}, {&tn_op_floor_mod, 7, -3, -2}, {&tn_op_floor_mod, 7, 0, 0},
+        {&tn_op_trunc_divide, -7, 2, -3}, {&tn_op_floor_divide, -7, 2, -4}, {&tn_op_divide, 7, 0, 0},
+        {&tn_op_power, 3, 4, 81}, {&tn_op_power, -1, 127, -1}, {&tn_op_power, -1, 126, 1}, {&tn_op_power, 2, -1, 0},
+        {&tn_op_power, 1, -3, 1}, {&tn_op_power, -1, -3, -1}, {&tn_op_power, 0, 0, 1}, {&tn_op_power, 2, 100, 0},
+        {&tn_op_left_shift, 1, 6, 64}, {&tn_op_left_shift, 1, 8, 0}, {&tn_op_left_shift, 1, -1, 0},
+        {&tn_op_right_shift, -128, 3, -16}, {&tn_op_right_shift, -5, 9, -1}, {&tn_op_right_shift, 5, -1, 0},
+    };
+    /* clang-format on */
+    static const char *const types[] = {"int8 1", "int8 1"};
+    for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+        env e;
+        int8_t out = 99;
+        env_init(&e);
+        run_node(&e, node(&e, row[i].op, 2, types, ""), (const void *[]){&row[i].a, &row[i].b}, &out, NULL);
+        if (out != row[i].want)
+            fail_msg("%s(%d, %d) is %d, expected %d", row[i].op->name, row[i].a, row[i].b, out, row[i].want);
+        env_deinit(&e);
+    }
+}
+
+/* ---- nn.pad with the tensor's own elements: numpy.pad, any width ---- */
+
+static int mirrored(int i, int n, const char *mode)
+{
+    if (mode[0] == 'e')
+        return i < 0 ? 0 : i >= n ? n - 1 : i;
+    while (mode[0] == 'w' && (i < 0 || i >= n))
+        i += i < 0 ? n : -n;
+    while (i < 0 || i >= n)
+        i = n == 1 ? 0 : i < 0 ? -i : 2 * (n - 1) - i;
+    return i;
+}
+
+static void pads_continue(void **state)
+{
+    (void)state;
+    static const char *const mode[] = {"edge", "reflect", "wrap"};
+    for (int m = 0; m < 3; m++)
+        for (int n = 1; n < 5; n++)
+            for (int before = -1; before < 9; before += 2) {
+                env e;
+                env_init(&e);
+                if (n + before + 3 > 0) {
+                    const char *type = tn_arena_printf(&e.arena, "float32 %d", n);
+                    float *x = floats(&e, n, 1), *out = floats(&e, 16, 2);
+                    run_node(&e,
+                             node(&e, &tn_op_nn_pad, 1, &type,
+                                  tn_arena_printf(&e.arena, "pad_width=[%d, 3], pad_mode=\"%s\"", before,
+                                                  mode[m])),
+                             (const void *[]){x}, out, NULL);
+                    for (int i = 0; i < n + before + 3; i++)
+                        assert_true(out[i] == x[mirrored(i - before, n, mode[m])]);
+                }
+                env_deinit(&e);
+            }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(wrong_indices_fail),    cmocka_unit_test(scatter_fails_on_wrong_indices),
+        cmocka_unit_test(scatters_combine),      cmocka_unit_test(topk_orders),
+        cmocka_unit_test(topk_of_symbolic_rows), cmocka_unit_test(scans_run),
+        cmocka_unit_test(remainders),            cmocka_unit_test(integer_pairs),
+        cmocka_unit_test(pads_continue),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
