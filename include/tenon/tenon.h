@@ -55,6 +55,7 @@ typedef struct tenon_report { /* what tenon_compile says about its work */
     double seconds_import, seconds_graph, seconds_schedule, seconds_codegen, seconds_package;
     const char *memory;       /* the exact peak, a number or a formula in the symbols, as text */
     const char *target, *machine;
+    uint32_t objects_made, objects_cached; /* compiled now; taken from the kernel cache */
 } tenon_report;
 
 tenon *tenon_new(void); /* NULL: out of memory */

@@ -104,6 +104,8 @@ static void fill_report(tenon *t, size_t bytes, tenon_report *r)
     r->seconds_package = b->seconds.package;
     tn_expr_print(b->peak, NULL, &t->text);
     r->memory = tn_buf_cstr(&t->text);
+    r->objects_made = atomic_load(&b->objects.made);
+    r->objects_cached = atomic_load(&b->objects.loaded);
     r->target = b->target.text;
     r->machine = b->machine.name;
 }
