@@ -17,6 +17,7 @@
 
 const char *const tn_graph_pipeline[] = {
     "InferType",
+    "FakeQuantizationToInteger", /* quantised networks compute on integers */
     "SimplifyInference",       /* operators with an expansion are gone */
     "FoldConstant",            /* nothing that depends on constants only is left to run time */
     "EliminateCommonSubexpr",
