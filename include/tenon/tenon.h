@@ -97,6 +97,11 @@ int tenon_inputs(tenon *t, const char *model, const tenon_options *o, int *n_in,
 /* What a package holds, without running any of it: files, target, features, inputs, outputs, sizes, as text. */
 int tenon_verify(tenon *t, const char *package, const char **out_text);
 
+/* Argument defaults from a JSON file as tvmc's --config takes it: words such as "--opt-level=3", NULL after
+ * the last, which belong to the session. `name` is a path, or a file below $TVM_CONFIGS_JSON_DIR; ".json" may
+ * lack. */
+int tenon_config(tenon *t, const char *name, const char *const **out_words);
+
 /* Names for listings: stages, graph passes, loop passes, targets; NULL after the last. */
 const char *tenon_stage_name(size_t i);
 const char *tenon_pass_name(size_t i, const char **out_doc);

@@ -71,6 +71,9 @@ typedef struct tn_llvm_api {        /* the shared object's only export: const tn
     tn_status (*jit)(const tn_unit *u, const tn_llvm_options *o, tn_jit **out_jit, const tn_library **out_library);
     void (*jit_free)(tn_jit *j);
 } tn_llvm_api;
+/* The folder of what Tenon opens or links while it works: $TENON_LIBDIR, else ../lib/tenon beside this program's (or
+ * library's) folder. */
+void tn_library_folder(tn_buf *out);
 /* codegen-E001 where LLVM is not installed; ctx NULL: nothing is reported. */
 TN_WARN_UNUSED tn_status tn_llvm_open(tn_ctx *ctx, const tn_llvm_api **out);
 

@@ -110,6 +110,8 @@ void tn_bundle_header(tn_build *b, tn_buf *out); /* header.c: the C declarations
 /* dump.c: takes the build as far as the stage needs and prints it. */
 extern const char *const tn_stage_names[];                /* NULL-terminated */
 TN_WARN_UNUSED tn_status tn_dump(tn_build *b, const char *model, const char *stage, tn_buf *out);
+/* config.c: driver-E06x */
+TN_WARN_UNUSED tn_status tn_config_read(tn_build *b, const char *name, const char *const **out_words);
 /* opt.c */
 TN_WARN_UNUSED tn_status tn_opt(tn_build *b, const char *file, const char *passes, tn_buf *out);
 /* interpret.c */

@@ -193,6 +193,11 @@ int tenon_verify(tenon *t, const char *package, const char **out_text)
     return end(t, st);
 }
 
+int tenon_config(tenon *t, const char *name, const char *const **out_words)
+{
+    return end(t, tn_config_read(begin(t, NULL), name, out_words));
+}
+
 const char *tenon_stage_name(size_t i)
 {
     for (size_t k = 0; tn_stage_names[k]; k++)
