@@ -28,7 +28,7 @@ static const tn_command commands[] = {
 };
 
 static const tn_flag main_flags[] = {
-    TN_ROW_TEXT("config", 0, "NAME", NULL, "JSON file of argument defaults: a path, or a name below TVM_CONFIGS_JSON_DIR"),
+    TN_ROW_TEXT("config", 0, "NAME", NULL, "JSON file of argument defaults: a path, or below TVM_CONFIGS_JSON_DIR"),
     TN_ROW_CHOICE("completion", 0, "bash|zsh", NULL, "print a completion script"),
     TN_ROW_TEXT("manual", 0, "PAGE", NULL, "print a manual page: tenon, or a command"),
     TN_ROW_SWITCH("verbose", 'v', "say more; may be repeated"),
