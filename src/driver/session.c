@@ -105,6 +105,8 @@ static void fill_report(tenon *t, size_t bytes, tenon_report *r)
     r->seconds_package = b->seconds.package;
     tn_expr_print(b->peak, NULL, &t->text);
     r->memory = tn_buf_cstr(&t->text);
+    r->objects_made = atomic_load(&b->objects.made);
+    r->objects_cached = atomic_load(&b->objects.loaded);
     r->target = b->target.text;
     r->machine = b->machine.name;
 }
@@ -190,6 +192,11 @@ int tenon_verify(tenon *t, const char *package, const char **out_text)
     tn_status st = tn_verify(begin(t, NULL), package, &t->text);
     *out_text = tn_buf_cstr(&t->text);
     return end(t, st);
+}
+
+int tenon_config(tenon *t, const char *name, const char *const **out_words)
+{
+    return end(t, tn_config_read(begin(t, NULL), name, out_words));
 }
 
 const char *tenon_stage_name(size_t i)

@@ -254,7 +254,7 @@ static tn_status sink_reshape(tn_graph *g, tn_node *n, tn_value *out)
         if (tn_value_eq(in[i], tn_in(n, i)) && !keeps_tail(inner, n->type[0], tn_value_type(in[i])))
             return TN_OK;
     tn_value y = call(g, n, n->op, n->nin, in, n->attr);
-    tn_reshape_attr a = {{n->type[0]->n, n->type[0]->dim}};
+    tn_reshape_attr a = {.newshape = {n->type[0]->n, n->type[0]->dim}};
     return y.def ? done(call(g, n, &tn_op_reshape, 1, &y, &a), out) : TN_FAIL;
 }
 
@@ -287,7 +287,7 @@ tn_status tn_simplify_shares(tn_graph *g, tn_node *n, tn_value *out)
     if (!(v.def->op->flags & TN_OP_SHARES))
         return TN_OK;
     v = tn_in(v.def, 0);
-    tn_reshape_attr a = {{n->type[0]->n, n->type[0]->dim}};
+    tn_reshape_attr a = {.newshape = {n->type[0]->n, n->type[0]->dim}};
     return tn_type_eq(tn_value_type(v), n->type[0]) ? done(v, out) : done(call(g, n, &tn_op_reshape, 1, &v, &a), out);
 }
 

@@ -370,7 +370,7 @@ static part join(maker *m, part a, part b, const bool later[MAX_LABELS])
     }
     as_matrices(m, &a, &batch, &left, &depth);
     as_matrices(m, &b, &batch, &right, &depth);
-    tn_matmul_attr rows_by_rows = {false, true};
+    tn_matmul_attr rows_by_rows = {.transpose_b = true};
     a.v = call(m, &tn_op_nn_batch_matmul, &rows_by_rows, 2, (tn_value[]){a.v, b.v});
     reshape(m, &a, all.n, dim);
     a.t = all;
