@@ -221,7 +221,7 @@ static void test_configuration(void **state)
     module m;
     module_open(&m);
     tn_pass_options o = {0};
-    assert_int_equal(tn_pass_config_int(&o, TN_CONFIG_FUSE_MAX_DEPTH), 256);
+    assert_int_equal(tn_pass_config_int(&o, TN_CONFIG_NOALIAS), 1);
     assert_int_equal(tn_pass_configure(&m.ctx, &o, "relay.FuseOps.max_depth=3"), TN_OK);
     assert_int_equal(tn_pass_configure(&m.ctx, &o, "tir.disable_assert=False"), TN_OK);
     assert_int_equal(tn_pass_config_int(&o, TN_CONFIG_FUSE_MAX_DEPTH), 3);
