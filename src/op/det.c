@@ -57,6 +57,8 @@ static void eliminate(matrix *m, const tn_expr *k)
     put(m, k, j, lower);
     put(m, row, j, upper); /* the same row: what was there */
     m->c.at = back;
+    if (tn_is_value(m->size, 1))
+        return;
     const tn_expr *rest = tn_sub(p, tn_sub(p, m->size, k), one);
     const tn_expr *i = tn_add(p, tn_add(p, k, one), tn_code_for(&m->c, "i", rest));
     const tn_expr *safe = tn_select(p, tn_eq(p, pivot, none), tn_flt(p, t, 1), pivot);
