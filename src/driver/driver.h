@@ -47,6 +47,8 @@ typedef struct tn_build {
     tn_pass_options pass_options;  /* from opt, by tn_passes_init */
     struct tn_pass_time *pass_time; uint32_t n_pass_time; /* in order of the first run */
     const char *model;
+    tn_file params_file;         /* constants of a Relay text, mapped; they point into it */
+    struct tnr_params *params;
     tn_file file;
     tn_vec(tn_group) groups;
     tn_vec(tn_call_site) calls;    /* in execution order */
@@ -90,6 +92,8 @@ typedef struct tn_lifetime { const tn_expr *bytes; uint32_t first, last; const t
 const tn_expr *tn_plan_memory(tn_graph *g, tn_arena *scratch, uint32_t n, tn_lifetime life[]);
 
 /* package.c and the files of a package. */
+/* The constants of a Relay text by index, from "<file>.params" if that is there; they live as long as b. */
+TN_WARN_UNUSED tn_status tn_params_read(tn_build *b, const char *file, const tn_blob *const **out, size_t *out_n);
 void tn_params_write(uint32_t n, const char *const name[], const tn_node *const constant[], tn_buf *out);
 TN_WARN_UNUSED tn_status tn_json_write(tn_build *b, tn_buf *out, bool *out_static);
 /* Code by the target's generator: n objects, or one C file, which do not depend on the machine that compiles. */
@@ -116,6 +120,8 @@ extern const char *const tn_stage_names[];                /* NULL-terminated */
 TN_WARN_UNUSED tn_status tn_dump(tn_build *b, const char *model, const char *stage, tn_buf *out);
 /* config.c: driver-E06x */
 TN_WARN_UNUSED tn_status tn_config_read(tn_build *b, const char *name, const char *const **out_words);
+/* f with its first symbol fixed to 1; symbols keep their places. */
+tn_func *tn_specialise(tn_build *b, const tn_func *f);
 /* opt.c */
 TN_WARN_UNUSED tn_status tn_opt(tn_build *b, const char *file, const char *passes, tn_buf *out);
 /* interpret.c */

@@ -10,6 +10,7 @@
  *   unit -> code generator -> package
  */
 #include "driver/driver.h"
+#include "tenon/runtime.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -72,6 +73,9 @@ void tn_build_deinit(tn_build *b)
     tn_graph_deinit(&b->graph);
     tn_vec_deinit(&b->groups);
     tn_vec_deinit(&b->calls);
+    tnr_params_free(b->params);
+    if (b->params_file.at)
+        tn_file_unmap(&b->params_file);
     if (b->file.at)
         tn_file_unmap(&b->file);
     tn_arena_deinit(&b->scratch);
@@ -123,6 +127,10 @@ tn_status tn_stage_import(tn_build *b, const char *model)
     b->model = model;
     TN_TRY(parse_shapes(b, b->opt.input_shapes, &o));
     TN_TRY(tn_file_map(b->ctx, model, &b->file));
+    const tn_format *format = b->opt.model_format ? tn_format_find(b->opt.model_format)
+                                                  : tn_format_guess(model, &b->file);
+    if (format && strcmp(format->name, "relay") == 0)
+        TN_TRY(tn_params_read(b, model, &o.constant, &o.n_constant));
     TN_TRY(tn_import(&b->graph, model, &b->file, b->opt.model_format, &o));
     TN_TRY(tn_relay_infer(&b->graph));
     b->seconds.import = tn_now() - start;
@@ -237,8 +245,7 @@ tn_status tn_stage_tir(tn_build *b)
 
 /* ---- schedule and lower ---- */
 
-/* The function with its first symbol fixed to 1; symbols keep their places. */
-static tn_func *specialise(tn_build *b, const tn_func *f)
+tn_func *tn_specialise(tn_build *b, const tn_func *f)
 {
     tn_func *c = tn_func_clone(f, &b->arena, &b->pool);
     const tn_expr *from = tn_sym(&b->pool, f->symbol[0].name), *to = tn_idx(&b->pool, 1);
@@ -278,7 +285,7 @@ static void schedule_group(tn_build *b, tn_group *g)
     g->base[symbolic] = g->te;
     if (!symbolic)
         return;
-    g->base[0] = specialise(b, g->te);
+    g->base[0] = tn_specialise(b, g->te);
     tn_rule_apply(&g->sched[0], g->base[0], &b->machine, &b->arena, p);
     if (same_steps(&g->sched[0], general)) {
         g->sched[0] = *general;

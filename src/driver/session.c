@@ -132,11 +132,16 @@ int tenon_dump(tenon *t, const char *model, const tenon_options *o, const char *
         const tn_node **c = TN_NEW_N(&b->arena, const tn_node *, n);
         const char **name = TN_NEW_N(&b->arena, const char *, n);
         tn_relay_constants(&b->graph, c, n);
-        for (size_t i = 0; i < n; i++)
+        bool opaque = false;
+        for (size_t i = 0; i < n; i++) {
             name[i] = tn_arena_printf(&b->arena, "relay.Constant.%zu", i);
-        tn_params_write((uint32_t)n, name, c, &t->params);
-        *out_params = t->params.at;
-        *out_params_n = t->params.n;
+            opaque = opaque || !c[i]->blob || !c[i]->blob->at; /* read from a text without its .params */
+        }
+        if (!opaque) {
+            tn_params_write((uint32_t)n, name, c, &t->params);
+            *out_params = t->params.at;
+            *out_params_n = t->params.n;
+        }
     }
     *out_text = tn_buf_cstr(&t->text);
     return end(t, st);
