@@ -48,7 +48,7 @@ typedef struct tn_build {
     const tn_node **constant; uint32_t n_constant;  /* CONST slots: "p0", "p1" ... */
     const tn_expr *peak;           /* exact peak bytes over the symbols */
     tn_unit unit;
-    struct { double import, graph, schedule, codegen, package; } seconds;
+    struct { double import, graph, tir, schedule, codegen, package; } seconds;
 } tn_build;
 
 void tn_build_init(tn_build *b, tn_ctx *ctx, const tenon_options *o);
