@@ -1,13 +1,13 @@
-/* Dot products of bytes: four consecutive steps of a sum of products of uint8 and int8 in int32 become one dot4us, which
- * machines with the instruction do in one step. It is exact: both wrap.
+/* Dot products of bytes: four consecutive steps of a sum of products of uint8 and int8 in int32 become one dot4us, that
+ * machines with such an instruction do in one step. It is exact: both wrap.
  *
  *   acc[i] = acc[i] + i32(x[a]) * i32(w[b])           acc[i] = dot4us(acc[i], bitcast(i32, x[a : 4]),
  *   ... the same with a + 1, b + 1; a + 2 ...     ->                          bitcast(i32, w[b : 4]))
  *
- * Called on the body of a vector loop just before it is vectorised, where unrolled loops are straight lines. The loop's
+ * Called on the body of a vector loop just before it is vectorised, where unrolled loops are straight lines. Its
  * lanes must read w four elements apart, and x all from one place; conditions and masks must say the same of all lanes,
- * or of lanes alone. Steps may stand under conditions that differ where a sum ends within a group: there w reads 0, and x
- * whatever stands in its block. What does not fit stays as it is.
+ * or of lanes alone. Steps may stand under conditions that differ where a sum ends within a group: there w reads 0, and
+ * x whatever stands in its block. What does not fit stays as it is.
  */
 #include "lower/lower_impl.h"
 
@@ -230,7 +230,8 @@ static void contract(const dots *d, tn_stmt *first, tn_stmt **next)
     }
     if (!merge(d->f->pool, cond, &same, &ends))
         return;
-    const tn_expr *b = joined(d, w, false, &ends), *a = b ? joined(d, x, true, is_whole(d, x[0]) ? &none : &ends) : NULL;
+    const tn_expr *b = joined(d, w, false, &ends);
+    const tn_expr *a = b ? joined(d, x, true, is_whole(d, x[0]) ? &none : &ends) : NULL;
     if (!a)
         return;
     put(d, s, a, b, &same);

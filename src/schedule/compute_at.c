@@ -242,8 +242,8 @@ static tn_verdict check_consumer(const move *m, tn_stmt **out_top)
     return TN_DONE;
 }
 
-/* A condition that only ends the producer's sums earlier, where a reduction was split: it says nothing of the region, for
- * the first step always holds. */
+/* A condition that only ends the producer's sums earlier, where a reduction was split: it says nothing of the region,
+ * for the first step always holds. */
 static bool ends_sums(const move *m, const tn_stmt *producer, const tn_expr *term)
 {
     tn_pool *p = m->s->func->pool;

@@ -218,7 +218,7 @@ static LLVMValueRef binary(tn_lgen *g, const tn_expr *e, LLVMValueRef a, LLVMVal
     }
 }
 
-/* Floats to integers of at most 16 bits: limited as floats, which hold the limits exactly, then converted through int32.
+/* Floats to integers of at most 16 bits: limited as floats, which hold the limits exactly, then converted by int32.
  * (LLVM's saturating conversion to narrow integers takes vectors apart.) */
 static LLVMValueRef narrow_cast(tn_lgen *g, tn_dtype from, tn_dtype to, LLVMValueRef v)
 {
@@ -322,8 +322,8 @@ static LLVMValueRef dot4us(tn_lgen *g, const tn_expr *e, LLVMValueRef a[3])
     for (int k = 0; k < 4; k++) {
         LLVMValueRef x = LLVMBuildLShr(g->b, a[1], constant(g, e->dtype, 8 * k, 0), "");
         LLVMValueRef w = LLVMBuildShl(g->b, a[2], constant(g, e->dtype, 24 - 8 * k, 0), "");
-        LLVMValueRef product = LLVMBuildMul(g->b, LLVMBuildAnd(g->b, x, byte, ""), LLVMBuildAShr(g->b, w, top, ""), "");
-        sum = LLVMBuildAdd(g->b, sum, product, "");
+        x = LLVMBuildAnd(g->b, x, byte, "");
+        sum = LLVMBuildAdd(g->b, sum, LLVMBuildMul(g->b, x, LLVMBuildAShr(g->b, w, top, ""), ""), "");
     }
     return sum;
 }

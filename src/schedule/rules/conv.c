@@ -10,8 +10,8 @@
  * The taps that lie outside the image are masked by the block. Rows: the mask bounds the loop over kh.
  * Columns: only the first and last tiles of a row have such taps, so they are peeled off, and there kw and
  * the pixels are unrolled, which makes every mask a constant.
- * Products of uint8 data and int8 weights that lie in groups of four input channels are summed by fours: one step of the
- * reduction is a group, which lowering makes one dot product (lower/dot.c).
+ * Products of uint8 data and int8 weights that lie in groups of four input channels are summed by fours: one step of
+ * the reduction is a group, which lowering makes one dot product (lower/dot.c).
  * A task is a group of rows of one panel of channels, of about 10 us.
  */
 #include "schedule/rules/derive.h"
@@ -166,7 +166,8 @@ static int64_t rows_of_task(const derive *d, const conv *c, int64_t panels)
     double work = 2.0 * c->tile.rows * c->tile.nv * c->lanes * (double)(c->tiles < 0 ? 1 : c->tiles);
     for (int i = IC; i <= KW; i++)
         work *= c->extent[i] < 0 ? 1 : (double)c->extent[i];
-    double rate = d->m->peak_gflops * 1e3 * 4 / c->bytes * c->tile.efficiency * (double)c->group; /* operations in a us */
+    double rate = d->m->peak_gflops * 1e3 * 4 / c->bytes * c->tile.efficiency; /* operations in a us */
+    rate *= (double)c->group;
     for (int64_t r = 1; r <= oh; r++)
         if (oh % r == 0 && work * (double)r <= 2 * TASK_US * rate &&
             n * panels * (oh / r) >= TASKS_A_CORE * (int64_t)d->m->cores)
