@@ -514,6 +514,7 @@ tn_status tn_import_onnx(tn_graph *g, const char *path, const tn_file *file, con
     tn_vec_deinit(&im.value);
     tn_vec_deinit(&im.host);
     tn_vec_deinit(&im.undo);
+    tn_vec_deinit(&im.data);
     tn_map_deinit(&im.checked);
     tn_strmap_deinit(&im.names);
     tn_strmap_deinit(&im.symbols);

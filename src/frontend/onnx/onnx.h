@@ -36,6 +36,8 @@ typedef struct onnx_undo { tn_pb_bytes name; uint64_t at; } onnx_undo;
 /* A call of one of the model's own functions that is being converted. */
 typedef struct onnx_frame { struct onnx_frame *up; const onnx_function *fn; const onnx_node *call; const char *name; } onnx_frame;
 
+typedef struct onnx_data_file { const char *location; tn_file *file; } onnx_data_file; /* file NULL: reported */
+
 typedef struct onnx_import {
     tn_graph *g;
     tn_region *r;            /* where nodes go: body of @main, or a branch */
@@ -52,6 +54,7 @@ typedef struct onnx_import {
     onnx_frame *frame;       /* the function being converted, or NULL */
     tn_map checked;          /* functions whose operators were looked up */
     size_t had_errors;
+    tn_vec(onnx_data_file) data; /* files of tensors' data that are open */
     tn_vec(tn_dims) host;    /* by node id; at NULL: not known */
     tn_strmap symbols;       /* dim_param -> const tn_expr * */
     size_t arena_start, arena_limit; /* bytes of g->arena */
@@ -176,6 +179,8 @@ static inline void onnx_out(onnx_conv *c, uint32_t i, tn_value v) { c->out[i] = 
 /* ---- tensors (tensor.c) ---- */
 /* A constant of the tensor's data: it points into the file where the file holds it raw. NULL: reported at loc. */
 tn_node *onnx_constant(onnx_import *im, const onnx_tensor *t, const char *name, const tn_loc *loc);
+/* Data of a tensor that lies in a file beside the model (external.c): a blob of `bytes` bytes; NULL: reported. */
+const tn_blob *onnx_external(onnx_import *im, const onnx_tensor *t, const char *name, size_t bytes, const tn_loc *loc);
 /* The dtype of a TensorProto.DataType; false: reported, `what` names the tensor. */
 bool onnx_dtype(onnx_import *im, int64_t type, const char *what, const tn_loc *loc, tn_dtype *out);
 bool onnx_dtype_by_name(const char *name, tn_dtype *out);             /* "FLOAT", as the oldest Cast has it */
