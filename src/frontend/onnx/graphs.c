@@ -15,11 +15,10 @@ enum { MAX_ERRORS = 200 };
 tn_status onnx_define(onnx_import *im, tn_pb_bytes name, onnx_value v, const tn_loc *loc)
 {
     uint64_t at = ONNX_NO_VALUE;
-    if (!tn_strmap_get(&im->names, (const char *)name.at, name.n, &at))
-        at = ONNX_NO_VALUE;
+    if (!tn_strmap_get(&im->names, (const char *)name.at, name.n, &at)) at = ONNX_NO_VALUE;
     if (at != ONNX_NO_VALUE && at >= im->scope)
-        return tn_error(im->g->ctx, "onnx-E014", loc, "the name \"%s\" is given to two values; the model is damaged",
-                        onnx_text(im, name));
+        return tn_error(im->g->ctx, "onnx-E014", loc,
+                        "the name \"%s\" is given to two values; the model is damaged", onnx_text(im, name));
     tn_vec_push(&im->undo, ((onnx_undo){name, at}));
     tn_strmap_put(&im->names, (const char *)name.at, name.n, im->value.n);
     tn_vec_push(&im->value, v);
@@ -36,11 +35,10 @@ const onnx_value *onnx_lookup(const onnx_import *im, tn_pb_bytes name)
 const tn_loc *onnx_node_loc(onnx_import *im, const onnx_node *n, size_t number)
 {
     const tn_pb_bytes *output = n->output.at;
-    const char *name = n->name.n                      ? onnx_text(im, n->name)
+    const char *name = n->name.n                    ? onnx_text(im, n->name)
                        : n->output.n && output[0].n ? onnx_text(im, output[0])
                                                     : tn_arena_printf(&im->scratch, "#%zu", number);
-    if (im->frame)
-        name = tn_arena_printf(&im->scratch, "%s/%s", im->frame->name, name);
+    if (im->frame) name = tn_arena_printf(&im->scratch, "%s/%s", im->frame->name, name);
     return onnx_make_loc(im, tn_intern(im->g->ctx, name), onnx_text(im, n->op_type));
 }
 
@@ -65,8 +63,7 @@ static const onnx_attr *attr_named(const tn_pb_array *list, tn_pb_bytes name)
 {
     const onnx_attr *a = list->at;
     for (size_t i = 0; i < list->n; i++)
-        if (same(a[i].name, name))
-            return &a[i];
+        if (same(a[i].name, name)) return &a[i];
     return NULL;
 }
 
@@ -75,16 +72,14 @@ static const onnx_attr *attr_named(const tn_pb_array *list, tn_pb_bytes name)
 static const onnx_node *resolved(onnx_import *im, const onnx_node *n)
 {
     const onnx_frame *f = im->frame;
-    if (!f)
-        return n;
+    if (!f) return n;
     onnx_node *r = TN_NEW(&im->scratch, onnx_node);
     *r = *n;
     tn_pb_bytes *in = TN_NEW_N(&im->scratch, tn_pb_bytes, n->input.n);
     for (size_t i = 0; i < n->input.n; i++) {
         in[i] = ((const tn_pb_bytes *)n->input.at)[i];
         const onnx_value *v = in[i].n ? onnx_lookup(im, in[i]) : NULL;
-        if (v && v->state == ONNX_ABSENT)
-            in[i] = (tn_pb_bytes){0};
+        if (v && v->state == ONNX_ABSENT) in[i] = (tn_pb_bytes){0};
     }
     r->input.at = in;
     onnx_attr *a = TN_NEW_N(&im->scratch, onnx_attr, n->attribute.n);
@@ -96,8 +91,7 @@ static const onnx_node *resolved(onnx_import *im, const onnx_node *n)
             given = attr_named(&f->call->attribute, from->ref_attr_name);
             given = given ? given : attr_named(&f->fn->attribute_proto, from->ref_attr_name);
         }
-        if (!given)
-            continue;
+        if (!given) continue;
         a[k] = *given;
         a[k++].name = from->name;
     }
@@ -106,7 +100,11 @@ static const onnx_node *resolved(onnx_import *im, const onnx_node *n)
 }
 
 /* Names of a function, apart from those around its call. */
-typedef struct { tn_strmap names; size_t undo, scope; onnx_frame *frame; } outside;
+typedef struct {
+    tn_strmap names;
+    size_t undo, scope;
+    onnx_frame *frame;
+} outside;
 
 static outside enter_function(onnx_import *im, onnx_frame *f)
 {
@@ -131,8 +129,7 @@ static void leave_function(onnx_import *im, const outside *o)
 static bool under_way(const onnx_import *im, const onnx_function *fn)
 {
     for (const onnx_frame *f = im->frame; f; f = f->up)
-        if (f->fn == fn)
-            return true;
+        if (f->fn == fn) return true;
     return false;
 }
 
@@ -141,13 +138,13 @@ void onnx_call_function(onnx_conv *c, const onnx_function *fn)
     onnx_import *im = c->im;
     const tn_pb_bytes *in = fn->input.at, *out = fn->output.at, *given = c->node->input.at;
     if (under_way(im, fn) || im->depth >= ONNX_MAX_DEPTH)
-        onnx_fail(c, "onnx-E028", "function %s calls itself, or functions are nested more than %d deep", c->loc->op,
-                  ONNX_MAX_DEPTH);
+        onnx_fail(c, "onnx-E028", "function %s calls itself, or functions are nested more than %d deep",
+                  c->loc->op, ONNX_MAX_DEPTH);
     if (c->node->input.n > fn->input.n || c->node->output.n > fn->output.n)
-        onnx_fail(c, "onnx-E017", "the function takes %zu operands and gives %zu results; the model is damaged", fn->input.n,
+        onnx_fail(c, "onnx-E017",
+                  "the function takes %zu operands and gives %zu results; the model is damaged", fn->input.n,
                   fn->output.n);
-    if (c->bad)
-        return;
+    if (c->bad) return;
     onnx_value *arg = TN_NEW_N(&im->scratch, onnx_value, fn->input.n);
     for (size_t i = 0; i < fn->input.n; i++) {
         const onnx_value *v = i < c->node->input.n && given[i].n ? onnx_lookup(im, given[i]) : NULL;
@@ -155,16 +152,15 @@ void onnx_call_function(onnx_conv *c, const onnx_function *fn)
     }
     onnx_frame f = {im->frame, fn, c->node, c->loc->node};
     outside o = enter_function(im, &f);
-    for (size_t i = 0; i < fn->input.n; i++)
-        (void)onnx_define(im, in[i], arg[i], c->loc);
+    for (size_t i = 0; i < fn->input.n; i++) (void)onnx_define(im, in[i], arg[i], c->loc);
     onnx_convert_nodes(im, &fn->node);
     onnx_value *result = TN_NEW_N(&im->scratch, onnx_value, c->node->output.n);
     for (size_t i = 0; i < c->node->output.n; i++) {
         const onnx_value *v = onnx_lookup(im, out[i]);
         result[i] = v ? *v : (onnx_value){.state = ONNX_BAD};
         if (!v)
-            (void)tn_error(im->g->ctx, "onnx-E013", c->loc, "output \"%s\" of the function is computed by no node",
-                           onnx_text(im, out[i]));
+            (void)tn_error(im->g->ctx, "onnx-E013", c->loc,
+                           "output \"%s\" of the function is computed by no node", onnx_text(im, out[i]));
     }
     leave_function(im, &o);
     for (size_t i = 0; i < c->node->output.n; i++) {
@@ -178,8 +174,7 @@ void onnx_call_function(onnx_conv *c, const onnx_function *fn)
 static void check_function(onnx_import *im, const onnx_node *n, const onnx_function *fn, const tn_loc *loc)
 {
     uint64_t seen;
-    if (tn_map_get(&im->checked, tn_map_key(fn), &seen))
-        return;
+    if (tn_map_get(&im->checked, tn_map_key(fn), &seen)) return;
     tn_map_put(&im->checked, tn_map_key(fn), 1);
     onnx_frame f = {im->frame, fn, n, loc->node}, *had = im->frame;
     im->frame = &f;
@@ -202,8 +197,7 @@ void onnx_check_nodes(onnx_import *im, const tn_pb_array *nodes)
         else
             (void)onnx_row_of(im, &n[i], loc, true);
         for (size_t k = 0; k < n[i].attribute.n; k++)
-            if (a[k].g)
-                onnx_check_nodes(im, &a[k].g->node);
+            if (a[k].g) onnx_check_nodes(im, &a[k].g->node);
     }
     im->depth--;
 }
@@ -216,10 +210,11 @@ static bool too_much(onnx_import *im, const tn_loc *loc)
         return tn_error(im->g->ctx, "onnx-E025", onnx_make_loc(im, NULL, NULL),
                         "there are more than %d errors; the rest is not reported", MAX_ERRORS) != TN_OK;
     if (im->g->arena->used_bytes - im->arena_start > im->arena_limit)
-        return tn_error(im->g->ctx, "onnx-E021", loc,
-                        "reading the model takes more than %zu bytes of memory, which is too much for its size; "
-                        "it is damaged",
-                        im->arena_limit) != TN_OK;
+        return tn_error(
+                   im->g->ctx, "onnx-E021", loc,
+                   "reading the model takes more than %zu bytes of memory, which is too much for its size; "
+                   "it is damaged",
+                   im->arena_limit) != TN_OK;
     return false;
 }
 
@@ -228,8 +223,7 @@ void onnx_convert_nodes(onnx_import *im, const tn_pb_array *nodes)
     const onnx_node *n = nodes->at;
     for (size_t i = 0; i < nodes->n; i++) {
         const tn_loc *loc = onnx_node_loc(im, &n[i], i);
-        if (too_much(im, loc))
-            return;
+        if (too_much(im, loc)) return;
         onnx_convert(im, resolved(im, &n[i]), onnx_row_of(im, &n[i], loc, false), loc);
     }
 }
@@ -238,8 +232,7 @@ const onnx_graph *onnx_attr_graph(onnx_conv *c, const char *name)
 {
     onnx_attr_need(c, name);
     const onnx_attr *a = onnx_attr_find(c, name, ONNX_A_GRAPH);
-    if (a && !a->g)
-        onnx_fail(c, "onnx-E006", "attribute %s holds no graph; the model is damaged", name);
+    if (a && !a->g) onnx_fail(c, "onnx-E006", "attribute %s holds no graph; the model is damaged", name);
     return a ? a->g : NULL;
 }
 
@@ -260,31 +253,33 @@ static bool body_results(onnx_import *im, const onnx_graph *g, const tn_loc *loc
     for (size_t i = 0; i < g->output.n; i++) {
         const onnx_value *v = onnx_lookup(im, o[i].name);
         if (!v || v->state == ONNX_UNUSABLE)
-            (void)tn_error(im->g->ctx, "onnx-E013", loc,
-                           "output \"%s\" of its graph is computed by no node, or by one that is not supported",
-                           onnx_text(im, o[i].name));
+            (void)tn_error(
+                im->g->ctx, "onnx-E013", loc,
+                "output \"%s\" of its graph is computed by no node, or by one that is not supported",
+                onnx_text(im, o[i].name));
         ok = ok && v && v->state == ONNX_OK && v->v.def;
         out[i] = v ? v->v : (tn_value){0};
     }
     return ok;
 }
 
-bool onnx_body(onnx_conv *c, const onnx_graph *g, tn_region *r, uint32_t n_in, const tn_value in[], tn_value out[])
+bool onnx_body(onnx_conv *c, const onnx_graph *g, tn_region *r, uint32_t n_in, const tn_value in[],
+               tn_value out[])
 {
     onnx_import *im = c->im;
     const onnx_value_info *p = g->input.at;
     size_t undo = im->undo.n, scope = im->scope, had = im->g->ctx->n_error;
     tn_region *outer = im->r;
     if (im->depth >= ONNX_MAX_DEPTH || g->input.n != n_in) {
-        onnx_fail(c, "onnx-E028", "its graph has %zu inputs where %u are given, or graphs are nested more than %d deep",
+        onnx_fail(c, "onnx-E028",
+                  "its graph has %zu inputs where %u are given, or graphs are nested more than %d deep",
                   g->input.n, (unsigned)n_in, ONNX_MAX_DEPTH);
         return false;
     }
     im->depth++;
     im->scope = im->value.n;
     im->r = r;
-    for (uint32_t i = 0; i < n_in; i++)
-        (void)onnx_define(im, p[i].name, (onnx_value){.v = in[i]}, c->loc);
+    for (uint32_t i = 0; i < n_in; i++) (void)onnx_define(im, p[i].name, (onnx_value){.v = in[i]}, c->loc);
     body_constants(im, g, c->loc);
     onnx_convert_nodes(im, &g->node);
     bool ok = body_results(im, g, c->loc, out) && im->g->ctx->n_error == had;

@@ -34,7 +34,12 @@ typedef struct onnx_undo { tn_pb_bytes name; uint64_t at; } onnx_undo;
 #define ONNX_NO_VALUE UINT64_MAX
 
 /* A call of one of the model's own functions that is being converted. */
-typedef struct onnx_frame { struct onnx_frame *up; const onnx_function *fn; const onnx_node *call; const char *name; } onnx_frame;
+typedef struct onnx_frame {
+    struct onnx_frame *up;
+    const onnx_function *fn;
+    const onnx_node *call;
+    const char *name;
+} onnx_frame;
 
 typedef struct onnx_data_file { const char *location; tn_file *file; } onnx_data_file; /* file NULL: reported */
 

@@ -176,9 +176,9 @@ tn_node *onnx_constant(onnx_import *im, const onnx_tensor *t, const char *name, 
             tn_arena_printf(a, "it has %zu dimensions; at most %d are supported", t->dims.n, ONNX_MAX_RANK));
     if (!measure(t, tn_dtype_bytes(dtype), &count, &bytes))
         return refuse(im, loc, name, "its dimensions are negative or too large; the model is damaged");
-    const tn_blob *blob = external ? onnx_external(im, t, name, bytes, loc) : data_of(im, t, type, count, bytes);
-    if (!blob && external)
-        return NULL;
+    const tn_blob *blob =
+        external ? onnx_external(im, t, name, bytes, loc) : data_of(im, t, type, count, bytes);
+    if (!blob && external) return NULL;
     if (!blob)
         return refuse(
             im, loc, name,
