@@ -18,15 +18,15 @@
 const char *const tn_graph_pipeline[] = {
     "InferType",
     "FakeQuantizationToInteger", /* quantised networks compute on integers */
-    "SimplifyInference",       /* operators with an expansion are gone */
-    "FoldConstant",            /* nothing that depends on constants only is left to run time */
+    "SimplifyInference",         /* operators with an expansion are gone */
+    "FoldConstant",              /* nothing that depends on constants only is left to run time */
     "EliminateCommonSubexpr",
     "DeadCodeElimination",
-    "ChooseAlgorithm",         /* each operator is the algorithm that will run */
-    "AlterOpLayout",           /* values have physical layouts */
-    "FoldConstant",            /* weights lie in the order their kernel reads them */
+    "ChooseAlgorithm", /* each operator is the algorithm that will run */
+    "AlterOpLayout",   /* values have physical layouts */
+    "FoldConstant",    /* weights lie in the order their kernel reads them */
     "DeadCodeElimination",
-    "FuseOps",                 /* each call is one kernel */
+    "FuseOps", /* each call is one kernel */
     "DeadCodeElimination",
     NULL,
 };
