@@ -74,7 +74,8 @@ int tenon_dump(tenon *t, const char *model, const tenon_options *o, const char *
                const void **out_params, size_t *out_params_n);
 
 /* Finds everything in a model that cannot be compiled: all of it is reported, each with file, node, operator, the
- * trouble and what to do. *out_trouble: how many reports are errors. Returns 0 if nothing stands against compiling it. */
+ * trouble and what to do. *out_trouble: how many reports are errors. Returns 0 if nothing stands
+ * against compiling it. */
 int tenon_check(tenon *t, const char *model, const tenon_options *o, size_t *out_trouble);
 
 /* Runs passes over a text file: graph passes on Relay, loop passes and `Schedule=FILE` (a trace) on TIR. */

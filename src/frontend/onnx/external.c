@@ -1,6 +1,6 @@
 /* Data of tensors in files beside the model. A model may come from anybody, so it names files of its own folder only:
- * no absolute path, no `..`, nothing that a symbolic link leads outside. Files are mapped and live as long as the module;
- * offset and length are checked against the file before anything is read. */
+ * no absolute path, no `..`, nothing that a symbolic link leads outside. Files are mapped and live as long as the
+ * module; offset and length are checked against the file before anything is read. */
 #include "frontend/onnx/onnx.h"
 
 #include "base/size.h"

@@ -1,6 +1,6 @@
 /* Control flow: If, Loop, Scan. A condition that is known is its branch. Else both branches are converted; one that
- * cannot be, for the shapes given, becomes a failure at run time, with a warning now. Loops of a known number of iterations
- * are unrolled. */
+ * cannot be, for the shapes given, becomes a failure at run time, with a warning now. Loops of a known number of
+ * iterations are unrolled. */
 #include "frontend/onnx/onnx.h"
 
 #include <string.h>
@@ -188,15 +188,16 @@ enum { MAX_UNROLL = 256, MAX_UNROLLED_NODES = 65536, MAX_BODY = 512 };
 static void refuse_loop(onnx_conv *c, const char *why)
 {
     onnx_fail(c, "onnx-E029",
-              "%s; loops are supported where their number of iterations is known when the model is compiled, at most %d",
+              "%s; loops are supported where their number of iterations is known when the model is compiled, "
+              "at most %d",
               why, MAX_UNROLL);
 }
 
 static bool too_long(onnx_conv *c, const onnx_graph *g, int64_t n)
 {
-    if (n <= MAX_UNROLL && n * (int64_t)g->node.n <= MAX_UNROLLED_NODES)
-        return false;
-    refuse_loop(c, tn_arena_printf(c->arena, "it has %lld or more iterations of %zu nodes", (long long)n, g->node.n));
+    if (n <= MAX_UNROLL && n * (int64_t)g->node.n <= MAX_UNROLLED_NODES) return false;
+    refuse_loop(
+        c, tn_arena_printf(c->arena, "it has %lld or more iterations of %zu nodes", (long long)n, g->node.n));
     return true;
 }
 
@@ -211,7 +212,9 @@ static tn_value with_axis(onnx_conv *c, tn_value v, int axis)
 static tn_value element(onnx_conv *c, tn_value v, int64_t axis, int64_t i)
 {
     int64_t end = i + 1;
-    tn_slice_attr a = {tn_ints_make(c->arena, 1, &i), tn_ints_make(c->arena, 1, &end), {0},
+    tn_slice_attr a = {tn_ints_make(c->arena, 1, &i),
+                       tn_ints_make(c->arena, 1, &end),
+                       {0},
                        tn_ints_make(c->arena, 1, &axis)};
     tn_squeeze_attr s = {tn_ints_make(c->arena, 1, &axis)};
     return onnx_call1(c, &tn_op_squeeze, &s, onnx_call1(c, &tn_op_strided_slice, &a, v));
@@ -222,8 +225,7 @@ static tn_value stacked(onnx_conv *c, const tn_value *v, int64_t n, size_t strid
 {
     tn_value *all = TN_NEW_N(c->arena, tn_value, (size_t)n);
     tn_axis_attr a = {axis};
-    for (int64_t i = 0; i < n; i++)
-        all[backward ? n - 1 - i : i] = with_axis(c, v[(size_t)i * stride], axis);
+    for (int64_t i = 0; i < n; i++) all[backward ? n - 1 - i : i] = with_axis(c, v[(size_t)i * stride], axis);
     return onnx_call(c, &tn_op_concatenate, &a, (int)n, all);
 }
 
@@ -236,8 +238,7 @@ static bool loop_bounds(onnx_conv *c, int64_t *out_count, bool *out_go)
         refuse_loop(c, "its trip count is computed while the model runs");
     if (onnx_has(c, 1) && !onnx_scalar(c, onnx_in(c, 1), &go))
         refuse_loop(c, "its condition is computed while the model runs");
-    if (onnx_has(c, 0))
-        *out_count = count < 0 ? 0 : count > (double)(1 << 30) ? 1 << 30 : (int64_t)count;
+    if (onnx_has(c, 0)) *out_count = count < 0 ? 0 : count > (double)(1 << 30) ? 1 << 30 : (int64_t)count;
     *out_go = go != 0;
     return !c->bad;
 }
@@ -249,28 +250,23 @@ static void loop(onnx_conv *c)
     int64_t count, i = 0;
     bool go;
     double next;
-    if (c->bad || !loop_bounds(c, &count, &go))
-        return;
+    if (c->bad || !loop_bounds(c, &count, &go)) return;
     if (g->output.n < n_carried + 1u || g->output.n > MAX_BODY || c->node->output.n > g->output.n - 1)
         onnx_fail(c, "onnx-E017", "its body gives %zu results; the model is damaged", g->output.n);
     size_t n_scan = c->bad ? 0 : g->output.n - 1 - n_carried;
     tn_value *in = TN_NEW_N(c->arena, tn_value, n_carried + 2), *out = TN_NEW_N(c->arena, tn_value, MAX_BODY);
     tn_vec(tn_value) scans = {0};
-    for (uint32_t k = 0; k < n_carried; k++)
-        in[k + 2] = onnx_in(c, k + 2);
+    for (uint32_t k = 0; k < n_carried; k++) in[k + 2] = onnx_in(c, k + 2);
     for (; i < count && go && !c->bad; i++) {
-        if (too_long(c, g, count == INT64_MAX ? i + 1 : count))
-            break;
+        if (too_long(c, g, count == INT64_MAX ? i + 1 : count)) break;
         in[0] = onnx_const_ints(c, TN_I64, 0, 1, &i);
         in[1] = onnx_const(c, TN_BOOL1, 1);
         c->bad = !onnx_body(c, g, c->im->r, n_carried + 2, in, out) || c->bad;
         if (!c->bad && !onnx_scalar(c, out[0], &next))
             refuse_loop(c, "whether it goes on is computed while the model runs");
         go = !c->bad && next != 0;
-        for (uint32_t k = 0; k < n_carried; k++)
-            in[k + 2] = out[k + 1];
-        for (size_t k = 0; k < n_scan; k++)
-            tn_vec_push(&scans, out[1 + n_carried + k]);
+        for (uint32_t k = 0; k < n_carried; k++) in[k + 2] = out[k + 1];
+        for (size_t k = 0; k < n_scan; k++) tn_vec_push(&scans, out[1 + n_carried + k]);
     }
     for (size_t k = 0; k < c->node->output.n && !c->bad; k++) {
         if (k >= n_carried && i == 0)
@@ -296,16 +292,16 @@ static int64_t scan_length(onnx_conv *c, const scan *s, const tn_value x[])
     for (uint32_t k = 0; k < s->n_in && !c->bad; k++) {
         const tn_type *t = onnx_type(x[k]);
         int axis = onnx_axis(c, s->in_axis[k], t->n);
-        if (c->bad)
-            break;
+        if (c->bad) break;
         if (!tn_is_int(t->dim[axis], &d))
-            refuse_loop(c, tn_arena_printf(c->arena, "dimension %d of %s is symbolic", axis, onnx_type_text(c, t)));
+            refuse_loop(
+                c, tn_arena_printf(c->arena, "dimension %d of %s is symbolic", axis, onnx_type_text(c, t)));
         else if (n >= 0 && d != n)
-            onnx_fail(c, "onnx-E009", "the sequences have %lld and %lld elements", (long long)n, (long long)d);
+            onnx_fail(c, "onnx-E009", "the sequences have %lld and %lld elements", (long long)n,
+                      (long long)d);
         n = d;
     }
-    if (!c->bad && n <= 0)
-        refuse_loop(c, "it has no iteration, so the shape of its results is not known");
+    if (!c->bad && n <= 0) refuse_loop(c, "it has no iteration, so the shape of its results is not known");
     return c->bad || too_long(c, s->g, n) ? 0 : n;
 }
 
@@ -318,16 +314,13 @@ static void run_scan(onnx_conv *c, const scan *s, tn_value state[], const tn_val
              *all = TN_NEW_N(c->arena, tn_value, (size_t)n * s->n_out + n_body);
     for (int64_t i = 0; i < n && !c->bad; i++) {
         tn_value *body = TN_NEW_N(c->arena, tn_value, n_body);
-        for (uint32_t k = 0; k < s->n_state; k++)
-            in[k] = state[k];
+        for (uint32_t k = 0; k < s->n_state; k++) in[k] = state[k];
         for (uint32_t k = 0; k < s->n_in; k++)
             in[s->n_state + k] =
                 element(c, x[k], onnx_axis(c, s->in_axis[k], onnx_rank(x[k])), s->in_back[k] ? n - 1 - i : i);
         c->bad = !onnx_body(c, s->g, c->im->r, n_in, in, body) || c->bad;
-        for (uint32_t k = 0; k < s->n_state; k++)
-            state[k] = body[k];
-        for (uint32_t k = 0; k < s->n_out; k++)
-            all[(size_t)i * s->n_out + k] = body[s->n_state + k];
+        for (uint32_t k = 0; k < s->n_state; k++) state[k] = body[k];
+        for (uint32_t k = 0; k < s->n_out; k++) all[(size_t)i * s->n_out + k] = body[s->n_state + k];
     }
     for (uint32_t k = 0; k < s->n_out && !c->bad; k++) {
         int axis = onnx_axis(c, s->out_axis[k], onnx_rank(all[k]) + 1);
@@ -340,7 +333,8 @@ static const int64_t *each_of(onnx_conv *c, const char *name, uint32_t n)
 {
     tn_ints list;
     if (onnx_attr_ints(c, name, &list) && list.n != n)
-        onnx_fail(c, "onnx-E009", "attribute %s has %u entries where %u are needed", name, (unsigned)list.n, (unsigned)n);
+        onnx_fail(c, "onnx-E009", "attribute %s has %u entries where %u are needed", name, (unsigned)list.n,
+                  (unsigned)n);
     return !c->bad && list.n == n && n ? list.at : TN_NEW_N(c->arena, int64_t, n);
 }
 
@@ -350,12 +344,12 @@ static bool scan_begin(onnx_conv *c, scan *s, uint32_t first)
     int64_t n_in = onnx_attr_int(c, "num_scan_inputs", -1);
     s->g = onnx_attr_graph(c, "body");
     onnx_attr_need(c, "num_scan_inputs");
-    if (c->bad)
-        return false;
+    if (c->bad) return false;
     int64_t n_state = (int64_t)onnx_n_in(c) - first - n_in;
     if (n_in < 1 || n_state < 0 || (int64_t)s->g->output.n < n_state || s->g->output.n > MAX_BODY ||
         c->node->output.n > s->g->output.n)
-        onnx_fail(c, "onnx-E017", "num_scan_inputs does not fit its operands or its body; the model is damaged");
+        onnx_fail(c, "onnx-E017",
+                  "num_scan_inputs does not fit its operands or its body; the model is damaged");
     s->n_in = (uint32_t)n_in;
     s->n_state = (uint32_t)n_state;
     s->n_out = c->bad ? 0 : (uint32_t)(s->g->output.n - s->n_state);
@@ -365,17 +359,14 @@ static bool scan_begin(onnx_conv *c, scan *s, uint32_t first)
 static void scan9(onnx_conv *c)
 {
     scan s = {0};
-    if (!scan_begin(c, &s, 0))
-        return;
+    if (!scan_begin(c, &s, 0)) return;
     s.in_axis = each_of(c, "scan_input_axes", s.n_in);
     s.out_axis = each_of(c, "scan_output_axes", s.n_out);
     s.in_back = each_of(c, "scan_input_directions", s.n_in);
     s.out_back = each_of(c, "scan_output_directions", s.n_out);
     tn_value *v = TN_NEW_N(c->arena, tn_value, onnx_n_in(c)), *out = TN_NEW_N(c->arena, tn_value, s.n_out);
-    for (uint32_t k = 0; k < onnx_n_in(c); k++)
-        v[k] = onnx_in(c, k);
-    if (!c->bad)
-        run_scan(c, &s, v, v + s.n_state, out);
+    for (uint32_t k = 0; k < onnx_n_in(c); k++) v[k] = onnx_in(c, k);
+    if (!c->bad) run_scan(c, &s, v, v + s.n_state, out);
     for (uint32_t k = 0; k < c->node->output.n && !c->bad; k++)
         onnx_out(c, k, k < s.n_state ? v[k] : out[k - s.n_state]);
 }
@@ -385,26 +376,23 @@ static void scan8(onnx_conv *c)
 {
     scan s = {0};
     int64_t batch = 0;
-    if (onnx_has(c, 0))
-        onnx_fail(c, "onnx-E009", "sequence_lens of Scan is not supported");
-    if (!scan_begin(c, &s, 1))
-        return;
+    if (onnx_has(c, 0)) onnx_fail(c, "onnx-E009", "sequence_lens of Scan is not supported");
+    if (!scan_begin(c, &s, 1)) return;
     s.in_axis = TN_NEW_N(c->arena, int64_t, s.n_in);
     s.out_axis = s.out_back = TN_NEW_N(c->arena, int64_t, s.n_out);
     s.in_back = each_of(c, "directions", s.n_in);
     tn_value first = onnx_in(c, 1);
-    if (onnx_rank(first) < 1 || !tn_is_int(onnx_type(first)->dim[0], &batch) || batch < 1 || batch > MAX_UNROLL)
+    if (onnx_rank(first) < 1 || !tn_is_int(onnx_type(first)->dim[0], &batch) || batch < 1 ||
+        batch > MAX_UNROLL)
         refuse_loop(c, "its batch is not a small constant");
     size_t n = s.g->output.n;
-    tn_value *all = TN_NEW_N(c->arena, tn_value, (size_t)batch * n), *v = TN_NEW_N(c->arena, tn_value, onnx_n_in(c));
+    tn_value *all = TN_NEW_N(c->arena, tn_value, (size_t)batch * n),
+             *v = TN_NEW_N(c->arena, tn_value, onnx_n_in(c));
     for (int64_t b = 0; b < batch && !c->bad; b++) {
-        for (uint32_t k = 0; k + 1 < onnx_n_in(c); k++)
-            v[k] = element(c, onnx_in(c, k + 1), 0, b);
+        for (uint32_t k = 0; k + 1 < onnx_n_in(c); k++) v[k] = element(c, onnx_in(c, k + 1), 0, b);
         tn_value *to = all + (size_t)b * n;
-        if (!c->bad)
-            run_scan(c, &s, v, v + s.n_state, to + s.n_state);
-        for (uint32_t k = 0; k < s.n_state; k++)
-            to[k] = v[k];
+        if (!c->bad) run_scan(c, &s, v, v + s.n_state, to + s.n_state);
+        for (uint32_t k = 0; k < s.n_state; k++) to[k] = v[k];
     }
     for (uint32_t k = 0; k < c->node->output.n && !c->bad; k++)
         onnx_out(c, k, stacked(c, all + k, batch, n, 0, false));
