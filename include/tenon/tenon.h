@@ -74,6 +74,11 @@ int tenon_compile(tenon *t, const char *model, const tenon_options *o, const cha
 int tenon_dump(tenon *t, const char *model, const tenon_options *o, const char *stage, const char **out_text,
                const void **out_params, size_t *out_params_n);
 
+/* Finds everything in a model that cannot be compiled: all of it is reported, each with file, node, operator, the
+ * trouble and what to do. *out_trouble: how many reports are errors. Returns 0 if nothing stands
+ * against compiling it. */
+int tenon_check(tenon *t, const char *model, const tenon_options *o, size_t *out_trouble);
+
 /* Runs passes over a text file: graph passes on Relay, loop passes and `Schedule=FILE` (a trace) on TIR. */
 int tenon_opt(tenon *t, const char *file, const char *passes, const tenon_options *o, const char **out_text);
 

@@ -19,11 +19,13 @@ static const tn_command commands[] = {
      "run passes over a Relay or TIR text file"},
     {"interpret", "MODEL",   tn_interpret_command, {tn_interpret_flags, tn_model_flags, tn_common_flags},
      "evaluate a model with an interpreter"},
+    {"check",     "MODEL",   tn_check_command,     {tn_model_flags, tn_common_flags},
+     "list everything in a model that cannot be compiled"},
     {"verify",    "PACKAGE", tn_verify_command,    {tn_common_flags},
      "say what a package holds, without running it"},
     {"version",   NULL,      tn_version_command,   {tn_common_flags},
      "print the version"},
-    {.name = "tune"}, {.name = "micro"}, {.name = "check"}, {.name = "compare"}, {.name = "rpc"},
+    {.name = "tune"}, {.name = "micro"}, {.name = "compare"}, {.name = "rpc"},
     {0},
 };
 

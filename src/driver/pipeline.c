@@ -42,7 +42,7 @@ const char *const tn_graph_pipeline[] = {
     "AlterOpLayout",           /* values have physical layouts */
     "FoldConstant",            /* weights lie in the order their kernel reads them */
     "DeadCodeElimination",
-    "FuseOps",                 /* each call is one kernel */
+    "FuseOps", /* each call is one kernel */
     "DeadCodeElimination",
     NULL,
 };

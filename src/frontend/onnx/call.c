@@ -57,7 +57,7 @@ tn_value onnx_opt(onnx_conv *c, uint32_t i)
     uint64_t at;
     if (!onnx_has(c, i) || !tn_strmap_get(&c->im->names, (const char *)name[i].at, name[i].n, &at))
         return (tn_value){0}; /* unknown names were reported before */
-    return c->im->value.at[at].v;
+    return at == ONNX_NO_VALUE ? (tn_value){0} : c->im->value.at[at].v;
 }
 
 tn_value onnx_in(onnx_conv *c, uint32_t i)
