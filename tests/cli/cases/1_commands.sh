@@ -21,7 +21,7 @@ for command in compile run opt interpret verify; do
     expect 4 "No such file or directory" $command absent
 done
 expect 4 "No such file or directory" dump absent --stage tir
-for command in tune micro check compare rpc; do
+for command in tune micro compare rpc; do
     expect 4 "Error: $command is not supported yet" $command
     expect 4 "Error: $command is not supported yet" $command --help
 done
