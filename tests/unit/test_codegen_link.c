@@ -46,7 +46,7 @@ static void check_c(fixture *x, const tn_unit *u, const char *cc)
     snprintf(source, sizeof source, "./link_%d.c", (int)getpid());
     snprintf(object, sizeof object, "./link_%d.o", (int)getpid());
     assert_int_equal(tn_file_write(&x->ctx, source, text.at, text.n), TN_OK);
-    const char *const argv[] = {cc,   "-O2", "-ffreestanding", "-Wall", "-Wextra", "-Werror", "-Wno-psabi",
+    const char *const argv[] = {cc,   "-O1", "-ffreestanding", "-Wall", "-Wextra", "-Werror", "-Wno-psabi",
                                 "-c", "-o",  object,           source,  NULL};
     assert_int_equal(run_command(argv), 0);
     assert_undefined(cc, object);
