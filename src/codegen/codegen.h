@@ -21,6 +21,7 @@ typedef struct tn_slot_ir {
     const tn_layout *layout;        /* of the physical value; mod.json has physical shapes */
     const tn_expr *bytes, *offset;  /* offset NULL: -1 */
     int64_t alias;
+    uint32_t segment;
 } tn_slot_ir;
 typedef struct tn_inst_ir { uint32_t op, a; uint32_t n_operand; const uint32_t *operand; const char *node; } tn_inst_ir;
 typedef struct tn_program_ir {
@@ -29,6 +30,11 @@ typedef struct tn_program_ir {
     uint32_t n_inst; const tn_inst_ir *inst;
     uint32_t n_text; const char *const *text;
     const tn_expr *arena_bytes, *work_offset;
+    uint32_t n_late; /* of the symbols, the last ones */
+    uint32_t n_size;
+    const tn_expr *const *size;
+    uint32_t n_segment;
+    const tn_expr *const *segment_bytes; /* n_segment entries, of segments 1, 2, ... */
 } tn_program_ir;
 
 typedef struct tn_unit {
@@ -38,6 +44,7 @@ typedef struct tn_unit {
     const char *const *feature; uint32_t n_feature;
     uint32_t n_kernel; const tn_kernel_ir *kernel;
     const tn_program_ir *program;   /* may be NULL */
+    const char *note;               /* what is inside, for `verify`; an ELF note of the library. NULL: none */
 } tn_unit;
 
 /* ---- C (codegen/source) ---- */
@@ -65,6 +72,9 @@ typedef struct tn_llvm_api {        /* the shared object's only export: const tn
 } tn_llvm_api;
 /* codegen-E001 where LLVM is not installed; ctx NULL: nothing is reported. */
 TN_WARN_UNUSED tn_status tn_llvm_open(tn_ctx *ctx, const tn_llvm_api **out);
+
+/* The bytes of the section .note.tenon (name "Tenon", type 1, data unit->note); nothing if there is no note. */
+void tn_unit_note(const tn_unit *u, tn_buf *out);
 
 /* Helpers shared by backends: the phases of a flat function, in order. */
 uint32_t tn_flat_phases(const tn_func *f, uint32_t max, const tn_stmt *out[]);

@@ -96,3 +96,16 @@ const char **tn_unique_names(tn_arena *a, uint32_t n, const char *(*name)(const 
     }
     return out;
 }
+
+void tn_unit_note(const tn_unit *u, tn_buf *out)
+{
+    size_t n = u->note ? strlen(u->note) : 0;
+    if (!n)
+        return;
+    tn_buf_u32le(out, 6);
+    tn_buf_u32le(out, (uint32_t)n);
+    tn_buf_u32le(out, 1);
+    tn_buf_add(out, "Tenon\0\0", 8);
+    tn_buf_add(out, u->note, n);
+    tn_buf_fill(out, 0, (4 - n % 4) % 4);
+}

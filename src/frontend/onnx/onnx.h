@@ -70,8 +70,9 @@ struct onnx_conv { /* one node being converted */
 /* Tables by family, ended by a row without a name. */
 extern const onnx_row onnx_rows_resize[], onnx_rows_norm[], onnx_rows_activation[];
 extern const onnx_row onnx_rows_math[], onnx_rows_logic[], onnx_rows_nn[], onnx_rows_matrix[], onnx_rows_reduce[],
-    onnx_rows_move[], onnx_rows_shape[];
+    onnx_rows_move[], onnx_rows_shape[], onnx_rows_quant[], onnx_rows_microsoft[];
 extern const onnx_row onnx_rows_element[], onnx_rows_index[], onnx_rows_pattern[];
+extern const onnx_row onnx_rows_recurrent[], onnx_rows_attention[], onnx_rows_signal[];
 
 /* ---- messages (names of files are untrusted: control characters become '?') ---- */
 void onnx_fail(onnx_conv *c, const char *id, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
@@ -112,6 +113,15 @@ int onnx_axis(onnx_conv *c, int64_t axis, int rank);                  /* [-rank,
 /* The second operand of a binary operator, its dimensions aligned (ops_math.c). */
 tn_value onnx_second(onnx_conv *c, tn_value a);
 
+/* Attributes of the convolution `op` (nn.conv2d and its kin) that the node describes, one entry a spatial dimension. */
+bool onnx_conv_attr(onnx_conv *c, tn_value x, tn_value weight, const tn_op *op, tn_conv2d_attr *a);
+tn_value onnx_average_pool(onnx_conv *c, tn_value x); /* as the node describes it */
+/* Product of a and b as MatMul has it; z: of quantised operands with these zero points, the int32 sums. */
+typedef struct onnx_zeros { tn_value a, b; } onnx_zeros;
+tn_value onnx_matmul(onnx_conv *c, tn_value a, tn_value b, const onnx_zeros *z);
+/* A matrix turned. */
+tn_value onnx_transposed(onnx_conv *c, tn_value v);
+
 /* ---- calls: absent if the converter failed before or the call does ---- */
 tn_value onnx_call(onnx_conv *c, const tn_op *op, const void *attr, int n, const tn_value in[]);
 static inline tn_value onnx_call1(onnx_conv *c, const tn_op *op, const void *attr, tn_value a)
@@ -127,9 +137,18 @@ tn_value onnx_const_ints(onnx_conv *c, tn_dtype t, int ndim, uint32_t n, const i
 tn_value onnx_reshape(onnx_conv *c, tn_value v, int ndim, const tn_expr *const dim[]);
 tn_value onnx_transpose(onnx_conv *c, tn_value v, int n, const int64_t perm[]);
 tn_value onnx_cast(onnx_conv *c, tn_value v, tn_dtype t);             /* v itself if it has dtype t */
+tn_value onnx_slice(onnx_conv *c, tn_value v, int64_t axis, int64_t begin, int64_t end); /* end INT64_MAX: all */
+tn_value onnx_concat(onnx_conv *c, uint32_t n, const tn_value in[], int64_t axis);    /* in[0] itself if n is 1 */
+tn_value onnx_unsqueeze(onnx_conv *c, tn_value v, int64_t axis);
+tn_value onnx_squeeze(onnx_conv *c, tn_value v, int64_t axis);
 const tn_expr *onnx_simplify(onnx_conv *c, const tn_expr *e);
 const tn_expr *onnx_product(onnx_conv *c, const tn_type *t, int from, int to); /* of dims [from, to) */
 static inline void onnx_out(onnx_conv *c, uint32_t i, tn_value v) { c->out[i] = v; }
+static inline void onnx_out_any(onnx_conv *c, uint32_t i, tn_value v) /* of an output that may be left out */
+{
+    if (i < c->node->output.n)
+        c->out[i] = v;
+}
 
 /* ---- tensors (tensor.c) ---- */
 /* A constant of the tensor's data: it points into the file where the file holds it raw. NULL: reported at loc. */
