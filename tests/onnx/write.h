@@ -8,6 +8,7 @@
  *   uint8 bool float16 bfloat16 string
  *   inits w int32 3 = 1 2 3          the typed field instead of raw data
  *   initx w float 2                  data in another file
+ *   initr w float 64 3 = 7 0.5       random data: seed, largest magnitude
  *   sequence x                       an input of another type than tensor
  *   sparse                           an (empty) sparse initializer
  *   node Conv x,w,,b -> y,z name=c0 pads=[1,1,1,1] group=1 alpha=0.5 auto_pad='VALID' value=<float 2 = 1 2>
@@ -15,6 +16,7 @@
  *
  * Integers are attributes of type INT, numbers with a dot FLOAT, lists INTS or FLOATS. A list may not hold blanks. */
 #include "base/buf.h"
+#include "base/rng.h"
 #include "ir/eval.h"
 
 #include <stdbool.h>
@@ -140,6 +142,27 @@ static inline void write_raw(tn_buf *t, const write_type *type, int n, char *con
         tn_scalar_write(type->dtype, element, v);
         tn_buf_add(&raw, element, tn_dtype_bytes(type->dtype));
     }
+    pb_message(t, 9, &raw);
+}
+
+/* TensorProto from words "float 64 3 = 7 0.5": uniform in [-0.5, 0.5). */
+static inline void write_random(tn_buf *t, const char *name, int n, char *const word[])
+{
+    tn_buf raw = {0};
+    size_t count = 1;
+    int i = 1;
+    for (; i + 2 < n && strcmp(word[i], "=") != 0; i++) {
+        pb_int(t, 1, strtoll(word[i], NULL, 10));
+        count *= (size_t)strtoll(word[i], NULL, 10);
+    }
+    tn_rng r = {strtoull(word[i + 1], NULL, 10)};
+    double scale = strtod(word[i + 2], NULL);
+    for (; count; count--) {
+        float f = (float)((2 * tn_rng_unit(&r) - 1) * scale);
+        tn_buf_add(&raw, &f, 4);
+    }
+    pb_int(t, 2, 1);
+    pb_text(t, 8, name);
     pb_message(t, 9, &raw);
 }
 
@@ -281,7 +304,10 @@ static inline tn_buf write_model(const char *text)
             pb_int(&t, 2, strtoll(w->at[1], NULL, 10));
             pb_message(&whole, 8, &t);
         } else if (strncmp(w->at[0], "init", 4) == 0) {
-            write_tensor(&t, w->at[1], w->at[0][4] == 's', w->n - 2, w->at + 2);
+            if (w->at[0][4] == 'r')
+                write_random(&t, w->at[1], w->n - 2, w->at + 2);
+            else
+                write_tensor(&t, w->at[1], w->at[0][4] == 's', w->n - 2, w->at + 2);
             if (w->at[0][4] == 'x')
                 pb_int(&t, 14, 1);
             pb_message(&graph, 5, &t);
