@@ -26,7 +26,10 @@ typedef struct tn_group {          /* one kernel of the program */
     uint32_t n_in, n_out;
 } tn_group;
 
-typedef struct tn_call_site { const tn_node *call; uint32_t group; } tn_call_site;
+typedef struct tn_call_site {
+    const tn_node *call;
+    uint32_t group;
+} tn_call_site; /* call: of a group, in any region */
 
 typedef struct tn_build {
     tn_ctx *ctx;
@@ -48,7 +51,7 @@ typedef struct tn_build {
     const tn_node **constant; uint32_t n_constant;  /* CONST slots: "p0", "p1" ... */
     const tn_expr *peak;           /* exact peak bytes over the symbols */
     tn_unit unit;
-    struct { double import, graph, schedule, codegen, package; } seconds;
+    struct { double import, graph, tir, schedule, codegen, package; } seconds;
 } tn_build;
 
 void tn_build_init(tn_build *b, tn_ctx *ctx, const tenon_options *o);

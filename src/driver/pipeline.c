@@ -135,19 +135,45 @@ static tn_function *main_of(tn_build *b)
     return tn_graph_function(&b->graph, "main");
 }
 
+typedef struct { tn_vec(const char *) was; size_t at; bool restore; } sources;
+
+static bool swap_source(tn_stmt *s, void *user)
+{
+    sources *x = user;
+    if (s->kind == TN_S_BLOCK && x->restore)
+        s->u.block.source = x->was.at[x->at++];
+    else if (s->kind == TN_S_BLOCK) {
+        tn_vec_push(&x->was, s->u.block.source);
+        s->u.block.source = "";
+    }
+    return true;
+}
+
+/* The text of f without the names of model nodes: what f computes. */
+static const char *meaning(tn_build *b, tn_func *f)
+{
+    sources x = {0};
+    tn_buf text = {0};
+    const char *source = f->source;
+    f->source = "";
+    tn_stmt_walk(&f->body, swap_source, NULL, &x);
+    tn_func_print(f, &text);
+    x.restore = true;
+    tn_stmt_walk(&f->body, swap_source, NULL, &x);
+    f->source = source;
+    const char *s = tn_arena_strdup(&b->arena, tn_buf_cstr(&text));
+    tn_buf_deinit(&text);
+    tn_vec_deinit(&x.was);
+    return s;
+}
+
 /* Calls whose function is new get a group; equal functions (as text, under one name) share it. */
 static tn_status add_group(tn_build *b, tn_pass *p, const tn_node *call, tn_strmap *by_text, tn_strmap *names)
 {
     tn_func *f;
-    tn_buf text = {0};
     uint64_t known;
     TN_TRY(tn_lower_te(p, &b->graph, call, "f", &b->arena, &f));
-    const char *source = f->source;
-    f->source = "";
-    tn_func_print(f, &text);
-    f->source = source;
-    const char *key = tn_arena_strdup(&b->arena, tn_buf_cstr(&text));
-    tn_buf_deinit(&text);
+    const char *key = meaning(b, f);
     if (tn_strmap_get(by_text, key, strlen(key), &known)) {
         tn_vec_push(&b->calls, ((tn_call_site){call, (uint32_t)known}));
         return TN_OK;
@@ -161,27 +187,36 @@ static tn_status add_group(tn_build *b, tn_pass *p, const tn_node *call, tn_strm
     tn_strmap_put(names, name, strlen(name), 1);
     tn_strmap_put(by_text, key, strlen(key), b->groups.n);
     f->name = name;
-    tn_group g = {.name = name, .source = source, .te = f, .n_in = f->n_param - 1, .n_out = 1};
+    tn_group g = {.name = name, .source = f->source, .te = f, .n_in = f->n_param - 1, .n_out = 1};
     tn_vec_push(&b->calls, ((tn_call_site){call, (uint32_t)b->groups.n}));
     tn_vec_push(&b->groups, g);
     return TN_OK;
 }
 
+static tn_status add_groups(tn_build *b, tn_pass *p, const tn_region *r, tn_strmap *by_text, tn_strmap *names)
+{
+    for (const tn_node *n = r->first; n; n = n->next) {
+        if (tn_group_fn(n))
+            TN_TRY(add_group(b, p, n, by_text, names));
+        else if (n->op->fuse != TN_FUSE_NONE || n->op == &tn_op_call)
+            return tn_error(b->ctx, "driver-E007", n->loc,
+                            "%s was not fused into a kernel; do not disable FuseOps", n->op->name);
+        tn_arena_reset(&b->scratch);
+        for (int i = 0; i < n->nregion && n->op != &tn_op_fn; i++)
+            TN_TRY(add_groups(b, p, n->region[i], by_text, names));
+    }
+    return TN_OK;
+}
+
 tn_status tn_stage_tir(tn_build *b)
 {
+    double start = tn_now();
     tn_pass p = tn_pass_context(b);
     tn_strmap by_text = {0}, names = {0};
-    tn_status st = TN_OK;
-    for (const tn_node *n = main_of(b)->body->first; n && st == TN_OK; n = n->next) {
-        if (tn_group_fn(n))
-            st = add_group(b, &p, n, &by_text, &names);
-        else if (n->op->fuse != TN_FUSE_NONE || n->op == &tn_op_call)
-            st = tn_error(b->ctx, "driver-E007", n->loc,
-                          "%s was not fused into a kernel; do not disable FuseOps", n->op->name);
-        tn_arena_reset(&b->scratch);
-    }
+    tn_status st = add_groups(b, &p, main_of(b)->body, &by_text, &names);
     tn_strmap_deinit(&by_text);
     tn_strmap_deinit(&names);
+    b->seconds.tir = tn_now() - start;
     return st;
 }
 

@@ -99,6 +99,7 @@ static void fill_report(tenon *t, size_t bytes, tenon_report *r)
     r->arena_bytes = number(b->program.arena_bytes);
     r->seconds_import = b->seconds.import;
     r->seconds_graph = b->seconds.graph;
+    r->seconds_tir = b->seconds.tir;
     r->seconds_schedule = b->seconds.schedule;
     r->seconds_codegen = b->seconds.codegen;
     r->seconds_package = b->seconds.package;

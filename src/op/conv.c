@@ -300,13 +300,12 @@ static void conv2d_layout(tn_layout_query *q)
     int64_t ic = 0, oc = 0, width = 0;
     q->in[0] = q->in[1] = q->out[0] = NULL;
     if (!tn_is_int(tn_in_type(n, 0)->dim[1], &ic) || !tn_is_int(n->type[0]->dim[1], &oc) || lanes < 2) return;
-    bool whole =
-        a->groups == 1 || (ic / a->groups % lanes == 0 && oc / a->groups % lanes == 0); /* blocks in groups */
-    bool blocks_in = ic >= lanes && (depthwise ? oc == ic : whole);
+    bool whole = a->groups == 1 || oc / a->groups % lanes == 0; /* no block holds channels of two groups */
+    bool whole_in = whole && (a->groups == 1 || ic / a->groups % lanes == 0);
+    bool blocks_in = ic >= lanes && (depthwise ? oc == ic : whole_in);
     (void)tn_is_int(n->type[0]->dim[3], &width);
     if (!depthwise && oc < lanes / 2 && tap_count(n) > MANY_TAPS && width >= 2 * lanes)
-        blocks_in =
-            false; /* vectors of pixels: most lanes of a vector of channels would be empty, in every tap */
+        blocks_in = false; /* vectors of pixels: most lanes of channels would be empty, in every tap */
     bool blocks_out = depthwise ? blocks_in : whole && oc >= lanes / 2;
     if (blocks_in) q->in[0] = tn_rule_layout(q->g, "NCHW%dc", lanes);
     if (blocks_out) q->out[0] = tn_rule_layout(q->g, "NCHW%dc", lanes);
