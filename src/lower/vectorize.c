@@ -12,6 +12,7 @@ typedef struct {
     const tn_expr *cond;     /* the same before vectorisation */
     tn_map memo;             /* expression -> its vector form under `mask` */
     tn_map lets;             /* variable of a LET that varies by lane -> the vector variable */
+    tn_facts facts;          /* at the loop: of what is around it, not of the conditions inside */
     tn_status status;
 } vec;
 
@@ -46,6 +47,17 @@ static bool shares_variable(const tn_expr *e, void *user)
     return !(e->kind == TN_E_VAR && tn_uses(cond, e));
 }
 
+/* Whether a scalar load is of an operand, and inside of it whatever the masks say. */
+static bool always_inside(vec *v, const tn_expr *e)
+{
+    tn_pool *p = v->f->pool;
+    const tn_buffer *b = &v->f->buffer[e->u.load.buffer];
+    if (b->param < 0 || b->written || e->src[0]->has_load)
+        return false;
+    return tn_prove(p, &v->facts, tn_le(p, tn_idx(p, 0), e->src[0])) == 1 &&
+           tn_prove(p, &v->facts, tn_lt(p, e->src[0], b->dim[0])) == 1;
+}
+
 /* A load whose offset does not depend on the lane. Under a lane mask it stays scalar unless the mask may be
  * what keeps it inside its buffer. */
 static const tn_expr *uniform_load(vec *v, const tn_expr *e)
@@ -55,9 +67,9 @@ static const tn_expr *uniform_load(vec *v, const tn_expr *e)
     bool near = v->f->buffer[e->u.load.buffer].scope == TN_SCOPE_REGISTER;
     bool own_varies = own && varies(v, own);
     bool tied = v->cond && !near && !tn_each(e->src[0], shares_variable, (void *)v->cond);
-    if (!own_varies && !tied)
+    if (!own_varies && (!tied || always_inside(v, e)))
         return e;
-    if (near) {
+    if (near || always_inside(v, e)) {
         const tn_expr *whole = tn_load(p, e->dtype, e->u.load.buffer, 1, e->src, NULL, NULL);
         return tn_select(p, vector(v, own), whole, vector(v, tn_load_other(e)));
     }
@@ -336,9 +348,11 @@ static tn_status vectorize_loop(tn_func *f, tn_stmt *s, const struct tn_machine 
 {
     tn_contract_dots(f, s, m);
     vec v = {.f = f, .var = s->u.loop.var, .lanes = (uint16_t)s->u.loop.extent->u.i};
+    tn_stmt_facts(f, s, &v.facts);
     body(&v, &s->u.loop.body, 0);
     tn_map_deinit(&v.memo);
     tn_map_deinit(&v.lets);
+    tn_facts_deinit(&v.facts);
     tn_body_move(s->list, s, &s->u.loop.body);
     tn_stmt_remove(s);
     return v.status;

@@ -1,8 +1,9 @@
 /* Convolution: nn.conv1d, nn.conv2d and nn.conv3d over logical NC(D)(H)W data and OI(D)(H)W weights.
  *
  * One definition serves direct, grouped and depthwise convolution, any stride, dilation and (asymmetric)
- * padding: a reduction over (ic, kd, kh, kw) whose terms count only inside the image, so there is no padded copy.
- * Blocked forms are layouts of its operands, not other operators. nn.conv1d is nn.conv2d of one row.
+ * padding: a reduction over (ic, kh, kw) whose terms count only inside the image, so there is no padded copy.
+ * Blocked forms are layouts of its operands, not other operators. nn.conv1d is nn.conv2d of one row; nn.conv3d is
+ * nn.conv2d of images that hold all depths a result reads as channels.
  */
 #include "op/rule.h"
 
@@ -129,28 +130,113 @@ static const tn_expr *data_channel(tn_pool *p, const tn_node *n, const tn_expr *
     return tn_add(p, tn_mul(p, group, tn_in_type(n, 1)->dim[1]), ic);
 }
 
-static void conv_compute(tn_te *te, const tn_node *n, tn_tensor *const in[], tn_tensor *out[])
+static void conv2d_compute(tn_te *te, const tn_node *n, tn_tensor *const in[], tn_tensor *out[])
 {
-    static const char *const taps[] = {"kd", "kh", "kw"};
     tn_pool *p = te->pool;
-    int dims = n_spatial(n);
-    bool depthwise = is_depthwise(n) && dims == 2;
-    const char *name = depthwise ? "depthwise_conv2d" : dims == 3 ? "conv3d" : "conv2d";
-    tn_tensor *t = out[0] = tn_rule_out(te, n, 0, name, name, dims == 3 ? "b oc od oh ow" : "b oc oh ow");
-    const tn_expr *oc = t->axis[1], *data[5], *weight[5], *where = NULL;
+    bool depthwise = is_depthwise(n);
+    const char *name = depthwise ? "depthwise_conv2d" : "conv2d";
+    tn_tensor *t = out[0] = tn_rule_out(te, n, 0, name, name, "b oc oh ow");
+    const tn_expr *oc = t->axis[1], *at[2], *tap[2], *where = NULL;
     const tn_expr *ic = depthwise ? tn_idx(p, 0) : tn_te_reduce_axis(te, t, "ic", in[1]->dim[1]);
-    data[0] = t->axis[0];
-    data[1] = data_channel(p, n, oc, ic);
-    weight[0] = oc;
-    weight[1] = ic;
-    for (int i = 0; i < dims; i++) {
+    for (int i = 0; i < 2; i++) {
         tn_window w = window_of(n->attr, i);
-        weight[2 + i] = tn_te_reduce_axis(te, t, taps[3 - dims + i], in[1]->dim[2 + i]);
-        data[2 + i] = tn_rule_window_index(p, t->axis[2 + i], weight[2 + i], &w);
-        where = tn_rule_both(p, where, tn_rule_window_inside(p, data[2 + i], in[0]->dim[2 + i], &w));
+        tap[i] = tn_te_reduce_axis(te, t, i ? "kw" : "kh", in[1]->dim[2 + i]);
+        at[i] = tn_rule_window_index(p, t->axis[2 + i], tap[i], &w);
+        where = tn_rule_both(p, where, tn_rule_window_inside(p, at[i], in[0]->dim[2 + i], &w));
     }
-    const tn_expr *x = tn_at(te, in[0], dims + 2, data), *y = tn_at(te, in[1], dims + 2, weight);
-    tn_te_sum(te, t, tn_rule_times(p, t->dtype, x, y), where);
+    const tn_expr *x = tn_at4(te, in[0], t->axis[0], data_channel(p, n, oc, ic), at[0], at[1]);
+    tn_te_sum(te, t, tn_rule_times(p, t->dtype, x, tn_at4(te, in[1], oc, ic, tap[0], tap[1])), where);
+}
+
+/* ---- nn.conv3d: convolutions of images whose channels are those of all depths that a result reads ---- */
+
+static tn_value call(tn_graph *g, tn_node *n, const tn_op *op, const void *attr, int nin, const tn_value in[])
+{
+    for (int i = 0; i < nin; i++)
+        if (!in[i].def) return (tn_value){0};
+    return tn_val(tn_make_call(g, n->owner, n, op, nin, in, attr, n->loc));
+}
+
+static tn_value reshaped(tn_graph *g, tn_node *n, tn_value v, int rank, const tn_expr *const dim[])
+{
+    tn_reshape_attr a = {tn_dims_make(g->arena, (uint32_t)rank, dim)};
+    return call(g, n, &tn_op_reshape, &a, 1, &v);
+}
+
+static tn_ints without_depth(tn_graph *g, tn_ints v, bool pairs)
+{
+    int64_t at[4];
+    int n = 0;
+    for (uint32_t i = 0; i < v.n; i++)
+        if (i % 3 != 0) at[n++] = v.at[i];
+    TN_ASSERT(n <= (pairs ? 4 : 2));
+    return tn_ints_make(g->arena, (uint32_t)n, at);
+}
+
+static tn_status conv3d_expand(tn_graph *g, tn_node *n, tn_value out[])
+{
+    static const int64_t depth_first[] = {0, 2, 1, 3, 4}, channels_first[] = {0, 2, 1, 3, 4};
+    const tn_conv2d_attr *a = n->attr;
+    const tn_type *w = tn_in_type(n, 1), *y = n->type[0];
+    tn_pool *p = g->pool;
+    tn_conv2d_attr b = *a;
+    tn_depths_attr d = {.stride = a->strides.at[0],
+                        .dilation = a->dilation.at[0],
+                        .before = a->padding.at[0],
+                        .groups = a->groups,
+                        .taps = tn_dims_make(g->arena, 1, w->dim + 2),
+                        .size = tn_dims_make(g->arena, 1, y->dim + 2)};
+    tn_transpose_attr front = {tn_ints_make(g->arena, 5, depth_first)},
+                      back = {tn_ints_make(g->arena, 5, channels_first)};
+    tn_value x = tn_in(n, 0), weight = tn_in(n, 1);
+    b.strides = without_depth(g, a->strides, false);
+    b.dilation = without_depth(g, a->dilation, false);
+    b.padding = without_depth(g, a->padding, true);
+    b.kernel_size = (tn_ints){0};
+    b.data_layout = b.out_layout = "NCHW";
+    b.kernel_layout = "OIHW";
+    x = call(g, n, &tn_op_nn_depth_columns, &d, 1, &x);
+    weight = call(g, n, &tn_op_transpose, &front, 1, &weight);
+    const tn_expr *flat[4] = {w->dim[0], tn_rule_simplify(g, tn_mul(p, w->dim[1], w->dim[2])), w->dim[3],
+                              w->dim[4]};
+    weight = reshaped(g, n, weight, 4, flat);
+    tn_value v = call(g, n, &tn_op_nn_conv2d, &b, 2, (const tn_value[]){x, weight});
+    const tn_expr *apart[5] = {y->dim[0], y->dim[2], y->dim[1], y->dim[3], y->dim[4]};
+    v = reshaped(g, n, v, 5, apart);
+    out[0] = call(g, n, &tn_op_transpose, &back, 1, &v);
+    return out[0].def ? TN_OK : TN_FAIL;
+}
+
+/* nn.depth_columns: [n, c, d, h, w] -> [n * size, groups * taps * c / groups, h, w] */
+static tn_status depths_infer(tn_graph *g, tn_node *n)
+{
+    const tn_depths_attr *a = n->attr;
+    const tn_type *t;
+    int64_t c, taps;
+    TN_TRY(tn_rule_tensor(g, n, 0, 5, &t));
+    if (a->taps.n != 1 || a->size.n != 1 || !tn_is_int(a->taps.at[0], &taps) || taps < 1 || a->stride < 1 ||
+        a->dilation < 1 || a->before < 0 || a->groups < 1 || !tn_is_int(t->dim[1], &c) || c % a->groups != 0)
+        return tn_rule_fail(g, n, "op-E007", "stride, dilation, taps, size or groups do not fit %s",
+                            tn_rule_type_text(g, t));
+    const tn_expr *dim[4] = {tn_mul(g->pool, t->dim[0], a->size.at[0]),
+                             tn_mul(g->pool, t->dim[1], a->taps.at[0]), t->dim[3], t->dim[4]};
+    return tn_rule_result(g, n, 0, t->dtype, 4, dim);
+}
+
+static void depths_compute(tn_te *te, const tn_node *n, tn_tensor *const in[], tn_tensor *out[])
+{
+    const tn_depths_attr *a = n->attr;
+    tn_pool *p = te->pool;
+    tn_tensor *t = out[0] = tn_rule_out(te, n, 0, "depth_columns", "injective", NULL);
+    const tn_expr *each = tn_fdiv(p, in[0]->dim[1], tn_idx(p, a->groups)), *taps = a->taps.at[0];
+    const tn_expr *group = tn_fdiv(p, t->axis[1], tn_mul(p, taps, each)), *zero = tn_idx(p, 0);
+    const tn_expr *tap = tn_fmod(p, tn_fdiv(p, t->axis[1], each), taps);
+    const tn_expr *channel = tn_add(p, tn_mul(p, group, each), tn_fmod(p, t->axis[1], each));
+    const tn_expr *at = tn_mul(p, tn_fmod(p, t->axis[0], a->size.at[0]), tn_idx(p, a->stride));
+    at = tn_sub(p, tn_add(p, at, tn_mul(p, tap, tn_idx(p, a->dilation))), tn_idx(p, a->before));
+    const tn_expr *index[5] = {tn_fdiv(p, t->axis[0], a->size.at[0]), channel, at, t->axis[2], t->axis[3]};
+    const tn_expr *inside = tn_and(p, tn_le(p, zero, at), tn_lt(p, at, in[0]->dim[2]));
+    tn_te_define(te, t, tn_at_if(te, in[0], 5, index, inside, tn_const(p, t->dtype, 0)));
 }
 
 /* ---- nn.conv1d: one row ---- */
@@ -214,11 +300,13 @@ static void conv2d_layout(tn_layout_query *q)
     int64_t ic = 0, oc = 0, width = 0;
     q->in[0] = q->in[1] = q->out[0] = NULL;
     if (!tn_is_int(tn_in_type(n, 0)->dim[1], &ic) || !tn_is_int(n->type[0]->dim[1], &oc) || lanes < 2) return;
-    bool blocks_in = ic >= lanes && (depthwise ? oc == ic : a->groups == 1);
+    bool whole = a->groups == 1 || oc / a->groups % lanes == 0; /* no block holds channels of two groups */
+    bool whole_in = whole && (a->groups == 1 || ic / a->groups % lanes == 0);
+    bool blocks_in = ic >= lanes && (depthwise ? oc == ic : whole_in);
     (void)tn_is_int(n->type[0]->dim[3], &width);
     if (!depthwise && oc < lanes / 2 && tap_count(n) > MANY_TAPS && width >= 2 * lanes)
-        blocks_in = false; /* vectors of pixels: most lanes of a vector of channels would be empty, in every tap */
-    bool blocks_out = depthwise ? blocks_in : a->groups == 1 && oc >= lanes / 2;
+        blocks_in = false; /* vectors of pixels: most lanes of channels would be empty, in every tap */
+    bool blocks_out = depthwise ? blocks_in : whole && oc >= lanes / 2;
     if (blocks_in) q->in[0] = tn_rule_layout(q->g, "NCHW%dc", lanes);
     if (blocks_out) q->out[0] = tn_rule_layout(q->g, "NCHW%dc", lanes);
     if (!packs || !(blocks_in || blocks_out)) return;
@@ -289,7 +377,7 @@ const tn_op tn_op_nn_conv2d = {
         .doc = "2-D convolution (cross-correlation) of NCHW data with OIHW weights, zero padding.",
     .attr_size = sizeof(tn_conv2d_attr), .attr = conv2d_fields,
     .nin = 2, .min_in = 2, .nout = 1, .fuse = TN_FUSE_ANCHOR, .in_name = conv_in,
-    .infer = conv_infer, .layout = conv2d_layout, .compute = conv_compute,
+    .infer = conv_infer, .layout = conv2d_layout, .compute = conv2d_compute,
     .scale = conv2d_scale, .combine = conv2d_combine, .precision = TN_PRECISION_LOW,
 };
 const tn_op tn_op_nn_conv3d = {
@@ -297,6 +385,23 @@ const tn_op tn_op_nn_conv3d = {
         .doc = "3-D convolution (cross-correlation) of NCDHW data with OIDHW weights, zero padding.",
     .attr_size = sizeof(tn_conv2d_attr), .attr = conv3d_fields,
     .nin = 2, .min_in = 2, .nout = 1, .fuse = TN_FUSE_ANCHOR, .in_name = conv_in,
-    .infer = conv_infer, .compute = conv_compute,
+    .infer = conv_infer, .expand = conv3d_expand,
+};
+
+static const tn_attr_field depths_fields[] = {
+    {"stride", TN_A_I64, offsetof(tn_depths_attr, stride), "1", "step of the window along the depth"},
+    {"dilation", TN_A_I64, offsetof(tn_depths_attr, dilation), "1", "distance of its taps"},
+    {"before", TN_A_I64, offsetof(tn_depths_attr, before), "0", "zeros before the first depth"},
+    {"groups", TN_A_I64, offsetof(tn_depths_attr, groups), "1", "independent groups of channels"},
+    {"taps", TN_A_DIMS, offsetof(tn_depths_attr, taps), NULL, "taps of the window"},
+    {"size", TN_A_DIMS, offsetof(tn_depths_attr, size), NULL, "results along the depth"},
+    {0},
+};
+const tn_op tn_op_nn_depth_columns = {
+    .name = "nn.depth_columns",
+        .doc = "Images of all depths that each result of a 3-D convolution reads, as channels of one image.",
+    .attr_size = sizeof(tn_depths_attr), .attr = depths_fields,
+    .nin = 1, .min_in = 1, .nout = 1, .flags = TN_OP_INDEX_MAP, .fuse = TN_FUSE_INJECTIVE, .in_name = conv_in,
+    .infer = depths_infer, .compute = depths_compute,
 };
 /* clang-format on */

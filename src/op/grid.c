@@ -78,9 +78,10 @@ static tn_tensor *position(const sampler *s, const tn_tensor *grid, int k)
     else
         x = quotient(p, tn_sub(p, tn_mul(p, g, extent(s, k, 0)), number(s, 1)), number(s, 2));
     if (strcmp(s->a->method, "nearest") == 0) x = tn_intrinsic1(p, TN_F_round, x);
-    if (pads(s, "border"))
+    bool near = strcmp(s->a->method, "bicubic") != 0; /* a cubic's pixels are looked for around the position itself */
+    if (near && pads(s, "border"))
         x = tn_min(p, tn_max(p, x, number(s, 0)), extent(s, k, -1));
-    else if (pads(s, "reflection"))
+    else if (near && pads(s, "reflection"))
         x = mirrored(s, k, x);
     tn_te_define(s->te, t, x);
     return t;

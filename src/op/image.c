@@ -6,7 +6,7 @@
  * nearest may hang on a rounding. Where the scale is an integer the position is an integer quotient instead.
  * Linear weights are computed where they are used. Cubic and antialiasing weights are tables: tensors of their own.
  */
-#include "op/rule.h"
+#include "op/code.h"
 
 #include <math.h>
 #include <string.h>
@@ -222,6 +222,7 @@ static void nearest_compute(tn_te *te, const tn_node *n, tn_tensor *const in[], 
     int k = attr_axis(n);
     tn_tensor *t = out[0] = tn_rule_out(te, n, 0, "nearest", "injective", NULL);
     axis_of x = axis_init(te->pool, n->attr, in[0]->dim[k], t->dim[k]);
+    tn_code_symbols(te, x.out);
     const tn_expr *at = integer_nearest(&x, t->axis[k]);
     at = limit(&x, at ? at : as_index(&x, rounded(&x, position(&x, t->axis[k]))));
     tn_te_define(te, t, extrapolate(&x, t->axis[k], element(te, in[0], t, k, at)));
@@ -475,7 +476,7 @@ const tn_op tn_op_image_resample = {
 const tn_op tn_op_image_weights = {
     .name = "image.weights", .doc = "Weights of image.resample: of each tap at each new position.",
     .attr_size = sizeof(tn_resample_attr), .attr = resample_fields,
-    .nin = 0, .min_in = 0, .nout = 1, .fuse = TN_FUSE_INJECTIVE,
+    .nin = 1, .min_in = 0, .nout = 1, .fuse = TN_FUSE_INJECTIVE, .in_name = data_in,
     .infer = weights_infer, .compute = weights_compute,
 };
 /* clang-format on */
@@ -515,7 +516,9 @@ static tn_value resample(tn_graph *g, tn_region *r, tn_node *before, tn_value v,
     if (!nearest && needs_weights(a)) {
         tn_resample_attr w = *a;
         w.extent = tn_dims_make(g->arena, 1, &tn_value_type(v)->dim[a->axis]);
-        in[1] = tn_val(tn_make_call(g, r, before, &tn_op_image_weights, 0, NULL, &w, loc));
+        bool known = w.extent.at[0]->kind == TN_E_INT &&
+                     w.size.at[0]->kind == TN_E_INT; /* else the data brings symbols */
+        in[1] = tn_val(tn_make_call(g, r, before, &tn_op_image_weights, known ? 0 : 1, &v, &w, loc));
         if (!in[1].def) return in[1];
     }
     return tn_val(tn_make_call(g, r, before, nearest ? &tn_op_image_nearest : &tn_op_image_resample,

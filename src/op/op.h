@@ -61,6 +61,10 @@ typedef struct tn_conv2d_attr {
     const char *data_layout, *kernel_layout, *out_layout;
     tn_dtype out_dtype; /* None: that of the operands */
 } tn_conv2d_attr;
+typedef struct tn_depths_attr { /* nn.depth_columns */
+    int64_t stride, dilation, before, groups;
+    tn_dims taps, size;
+} tn_depths_attr;
 typedef struct tn_conv_transpose_attr {
     tn_ints strides, padding, output_padding, dilation;
     int64_t groups;

@@ -36,6 +36,22 @@ static void binary(onnx_conv *c)
     onnx_out(c, 0, onnx_call2(c, c->row->relay, NULL, a, b));
 }
 
+static bool is_sigmoid_of(tn_value s, tn_value x)
+{
+    return s.def && s.def->op == &tn_op_sigmoid && tn_value_eq(tn_in(s.def, 0), x);
+}
+
+/* x * sigmoid(x) is one operator, so that it joins what computes x, which had two readers else. */
+static void multiply(onnx_conv *c)
+{
+    static const tn_alpha_attr one = {1};
+    tn_value a = onnx_in(c, 0), b = onnx_second(c, a);
+    if (is_sigmoid_of(a, b) || is_sigmoid_of(b, a))
+        onnx_out(c, 0, onnx_call1(c, &tn_op_nn_swish, &one, is_sigmoid_of(a, b) ? b : a));
+    else
+        onnx_out(c, 0, onnx_call2(c, &tn_op_multiply, NULL, a, b));
+}
+
 /* ---- Div: of integers it truncates, Relay's floors ---- */
 
 /* No element of v is known to be below `least`, and none may be. */
@@ -164,7 +180,7 @@ const onnx_row onnx_rows_math[] = {
     {"Clip",         11, 28,  3,  1, clip,         NULL},
     {"Add",           1, 28,  2,  1, binary,       &tn_op_add},
     {"Sub",           1, 28,  2,  1, binary,       &tn_op_subtract},
-    {"Mul",           1, 28,  2,  1, binary,       &tn_op_multiply},
+    {"Mul",           1, 28,  2,  1, multiply,     NULL},
     {"Div",           1, 28,  2,  1, divide,       NULL},
     {"Min",           1, 28, -1,  1, variadic,     &tn_op_minimum},
     {"Max",           1, 28, -1,  1, variadic,     &tn_op_maximum},

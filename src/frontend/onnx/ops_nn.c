@@ -217,8 +217,8 @@ static void pad_output(onnx_conv *c, tn_value x, window *w, enum pad_mode how, i
         }
         natural += given ? (in - 1) * w->stride[i] : -w->stride[i]; /* of in - 1 steps, or over in steps */
         int64_t total = natural - (given ? shape.at[skip + (uint32_t)i] : 0);
-        share(w, i, total, given ? how == PAD_UPPER : how == PAD_LOWER);
-        if (total < 0) more[i] -= total;
+        share(w, i, total, given ? how != PAD_UPPER : how == PAD_LOWER);
+        if (total < 0 && given) /* without output_shape: as ONNX Runtime, no more than there is */ more[i] -= total;
     }
 }
 

@@ -30,6 +30,7 @@ typedef struct {
     int64_t group;               /* channels that one step sums: GROUP, or 1 */
     int64_t block_in;            /* channels beside each other in the data, 0: not blocked */
     bool channels;               /* vectors of output channels */
+    int64_t group;               /* output channels of a group that reads its own input channels; 0: one group */
     int64_t width, stride, dilation, before; /* along a row: of the data, of the window; width -1: not known */
     tile tile;
     int64_t rows;                /* output rows of a task */
@@ -80,6 +81,24 @@ static bool coefficient(tn_pool *p, const tn_expr *e, const tn_expr *var, int64_
     return tn_linear(p, NULL, e, var, &k, rest) && tn_is_int(k, coef);
 }
 
+typedef struct { const tn_expr *oc; int64_t by; } quotient;
+
+static bool find_quotient(const tn_expr *e, void *user)
+{
+    quotient *q = user;
+    if (e->kind == TN_E_FLOORDIV && e->src[0] == q->oc)
+        (void)tn_is_int(e->src[1], &q->by);
+    return true;
+}
+
+/* Output channels of a group: the data's channel holds oc / group. 0: it does not hold it so. */
+static int64_t group_of(const tn_expr *channel, const tn_expr *oc)
+{
+    quotient q = {oc, 0};
+    tn_each(channel, find_quotient, &q);
+    return q.by;
+}
+
 /* The data is the operand that pixels of the output index; the weight is the other. */
 static void read_load(const tn_expr *load, void *user)
 {
@@ -97,7 +116,9 @@ static void read_load(const tn_expr *load, void *user)
         r->weight_factor = by_fours ? by_fours : rule_inner_factor(b, 0);
         return;
     }
-    r->grouped |= c->sums_channels ? tn_uses(load->src[1], oc) : load->src[1] != oc;
+    if (c->sums_channels && tn_uses(load->src[1], oc))
+        c->group = group_of(load->src[1], oc);
+    r->grouped |= c->sums_channels ? tn_uses(load->src[1], oc) && !c->group : load->src[1] != oc;
     c->block_in = rule_inner_factor(b, 1) > 1 ? rule_inner_factor(b, 1) : 0;
     tn_pool *p = r->d->s->func->pool;
     if (coefficient(p, load->src[3], ow, &c->stride, &rest) && coefficient(p, rest, kw, &c->dilation, &rest) &&
@@ -197,6 +218,8 @@ static bool read_conv(derive *d, tn_stmt *b, conv *c)
         c->group = 1;
     if (c->channels && factor < c->lanes)
         c->lanes = (uint16_t)factor;
+    if (c->group && c->channels && c->group % c->lanes != 0)
+        return false; /* a vector would hold channels of several groups */
     return !r.grouped && c->lanes >= 2 && (c->lanes & (c->lanes - 1)) == 0 && (!c->channels || factor % c->lanes == 0);
 }
 
@@ -209,9 +232,11 @@ static void choose(derive *d, conv *c)
     if (!c->sums_channels)
         c->tile = window_tile(d, c);
     else if (c->channels)
-        c->tile = rule_tile(d->m, c->lanes, pixels, channels, depth, 0, 0);
+        c->tile = rule_tile(d->m, c->lanes, pixels, channels, depth, c->group, 0);
     else
-        c->tile = rule_tile(d->m, c->lanes, channels, pixels, depth, 0, 0);
+        c->tile = rule_tile(d->m, c->lanes, c->group ? c->group : channels, pixels, depth, 0, 0);
+    while (c->group && !c->channels && c->group % c->tile.rows != 0) /* a tile's channels share what they read */
+        c->tile.rows--;
     int64_t vectors = (int64_t)c->tile.nv * c->lanes, panel = c->channels ? vectors : c->tile.rows;
     find_borders(c, c->channels ? c->tile.rows : vectors);
     c->rows = rows_of_task(d, c, channels < 0 ? 1 : (channels + panel - 1) / panel);
