@@ -71,7 +71,8 @@ static void eliminate(matrix *m, const tn_expr *k)
 static void det_body(tn_te *te, const tn_node *n, tn_tensor *const in[], tn_tensor *out[])
 {
     tn_pool *p = te->pool;
-    const tn_expr *var[TN_RULE_MAX_RANK], *from[TN_RULE_MAX_RANK], *batch = tn_idx(p, 1), *one = batch, *zero = tn_idx(p, 0);
+    const tn_expr *var[TN_RULE_MAX_RANK], *from[TN_RULE_MAX_RANK], *batch = tn_idx(p, 1), *one = batch,
+                                                                   *zero = tn_idx(p, 0);
     tn_tensor *t;
     matrix m = {.c = tn_code_open(te, n, 0, "det", &t), .size = in[0]->dim[in[0]->ndim - 1]};
     tn_dtype wide = t->dtype.bits == 16 ? TN_F32 : t->dtype;

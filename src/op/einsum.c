@@ -160,7 +160,8 @@ static tn_status einsum_infer(tn_graph *g, tn_node *n)
         for (int k = 0; k < e->in[i].n; k++)
             for (int j = 0; j < k; j++)
                 if (e->in[i].label[k] == e->in[i].label[j] &&
-                    (tn_in_type(n, i)->dim[k] != tn_in_type(n, i)->dim[j] || tn_in_type(n, i)->dim[k]->kind != TN_E_INT))
+                    (tn_in_type(n, i)->dim[k] != tn_in_type(n, i)->dim[j] ||
+                     tn_in_type(n, i)->dim[k]->kind != TN_E_INT))
                     return tn_rule_fail(g, n, "op-E008", "label %s stands twice for one operand, whose dimensions "
                                         "must be fixed and equal", label_name(g, e->in[i].label[k]));
     for (int i = 0; i < e->out.n; i++)

@@ -1,5 +1,5 @@
-/* Running sums and products along an axis: cumsum, cumprod. What stands beside the axis are tasks; where the axis is not
- * the last one, vectors run along it, each step reading the result of the one before. */
+/* Running sums and products along an axis: cumsum, cumprod. What stands beside the axis are tasks; where the
+ * axis is not the last one, vectors run along it, each step reading the result of the one before. */
 #include "op/code.h"
 
 enum { RUN = 64 /* elements of the last dimension that run along together */ };
@@ -34,7 +34,8 @@ static void scan_body(tn_te *te, const tn_node *n, tn_tensor *const in[], tn_ten
     tn_code_tasks(&c, n_extent, extent, var, tn_is_int(t->dim[axis], &each) ? each * (axis < rank - 1 ? RUN : 1) : 0);
     for (int i = 0, k = 0; i < rank; i++)
         at[i] = i == axis ? NULL : var[k++];
-    const tn_expr *k = tn_code_for(&c, "k", t->dim[axis]), *before = tn_sub(p, k, one), *end = tn_sub(p, t->dim[axis], one);
+    const tn_expr *k = tn_code_for(&c, "k", t->dim[axis]), *before = tn_sub(p, k, one),
+                  *end = tn_sub(p, t->dim[axis], one);
     if (axis < rank - 1) {
         const tn_expr *first = tn_mul(p, at[rank - 1], tn_idx(p, RUN)), *left = tn_sub(p, t->dim[rank - 1], first);
         bool whole = tn_is_int(t->dim[rank - 1], &each) && each % RUN == 0;
