@@ -405,7 +405,8 @@ static tn_status einsum_expand(tn_graph *g, tn_node *n, tn_value out[])
 
 /* clang-format off */
 static const tn_attr_field einsum_fields[] = {
-    {"equation", TN_A_STR, offsetof(tn_einsum_attr, equation), NULL, "labels of the operands' dimensions -> of the result's"},
+    {"equation", TN_A_STR, offsetof(tn_einsum_attr, equation), NULL,
+        "labels of the operands' dimensions -> of the result's"},
     {0},
 };
 
