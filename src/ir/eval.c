@@ -283,6 +283,15 @@ static double call_double(uint32_t id, double x, double y)
     case TN_F_pow: return pow(x, y);
     case TN_F_sin: return sin(x);
     case TN_F_cos: return cos(x);
+    case TN_F_tan: return tan(x);
+    case TN_F_asin: return asin(x);
+    case TN_F_acos: return acos(x);
+    case TN_F_atan: return atan(x);
+    case TN_F_sinh: return sinh(x);
+    case TN_F_cosh: return cosh(x);
+    case TN_F_asinh: return asinh(x);
+    case TN_F_acosh: return acosh(x);
+    case TN_F_atanh: return atanh(x);
     case TN_F_sqrt: return sqrt(x);
     case TN_F_abs: return double_of_bits(bits_of_double(x) << 1 >> 1);
     case TN_F_floor: return floor(x);
