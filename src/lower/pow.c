@@ -1,8 +1,8 @@
 /* pow: 2^(y log2 |x|), then the signs and the corners of C's pow.
  *
- * float32: in float64, whose 53 bits leave room for y log2 |x| up to 150. float64: log2 in two parts with some 68 bits, so
- * that y log2 |x| up to 1075 keeps 2^-57, as in W. Kahan and K. C. Ng's fdlibm: s = (m - b) / (m + b) with b = 1 or 3/2, products
- * split so that they are exact without fma; less than one ulp.
+ * float32: in float64, whose 53 bits leave room for y log2 |x| up to 150. float64: log2 in two parts with
+ * some 68 bits, so that y log2 |x| up to 1075 keeps 2^-57, as in W. Kahan and K. C. Ng's fdlibm: s = (m - b)
+ * / (m + b) with b = 1 or 3/2, products split so that they are exact without fma; less than one ulp.
  */
 #include "lower/intrin_gen.h"
 
@@ -50,7 +50,10 @@ static const double exp64[] = {
     0x1.28ad7d4533b10p-22, 0x1.ad7f7cc403e95p-26};
 
 /* a without its lower 32 bits: products of two such are exact */
-static ex upper(const gen *d, ex a) { return real(d, tn_bin(d->p, TN_E_BITAND, bits(d, a), ki(d, -(INT64_C(1) << 32)))); }
+static ex upper(const gen *d, ex a)
+{
+    return real(d, tn_bin(d->p, TN_E_BITAND, bits(d, a), ki(d, -(INT64_C(1) << 32))));
+}
 
 typedef struct { ex h, l; } two;   /* h + l, h without its lower 32 bits */
 
@@ -108,7 +111,8 @@ static ex power(const gen *d, ex a, ex y)
     ex r = exp2_of(d, h, l), zero = k(d, 0), inf = k(d, INFINITY), falls = tn_lt(p, y, zero);
     r = tn_select(p, tn_eq(p, a, zero), tn_select(p, falls, inf, zero), r);
     r = tn_select(p, tn_eq(p, a, inf), tn_select(p, falls, zero, inf), r);
-    return tn_select(p, tn_bin(p, TN_E_OR, tn_intrinsic1(p, TN_F_isnan, a), tn_intrinsic1(p, TN_F_isnan, y)), k(d, NAN), r);
+    return tn_select(p, tn_bin(p, TN_E_OR, tn_intrinsic1(p, TN_F_isnan, a), tn_intrinsic1(p, TN_F_isnan, y)),
+                     k(d, NAN), r);
 }
 
 /* ---- both ---- */

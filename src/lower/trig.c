@@ -1,10 +1,11 @@
 /* sin, cos, tan: |x| = (n + F) pi/2 with |F| <= 1/2, then polynomials of r = F pi/2.
  *
- * F is found by multiplying the integer M of |x| = M 2^E with the bits of 2/pi that matter to it (Payne and Hanek 1983):
- * those whose product is a multiple of 4 are left out, so the product is as exact for 2^1000 as for 3. The words of 2/pi are
- * picked by halving steps, one select a word, so there is no table in memory and lanes need not agree. Absolute error of F:
- * 2^-60 in 64 bits (float32), 2^-124 in 128 (float64), which is enough for the arguments next to a multiple of
- * pi/2 (2^-33 and 2^-62 away). Nothing depends on |x| being small.
+ * F is found by multiplying the integer M of |x| = M 2^E with the bits of 2/pi that matter to it (Payne and
+ * Hanek 1983): those whose product is a multiple of 4 are left out, so the product is as exact for 2^1000 as
+ * for 3. The words of 2/pi are picked by halving steps, one select a word, so there is no table in memory and
+ * lanes need not agree. Absolute error of F: 2^-60 in 64 bits (float32), 2^-124 in 128 (float64), which is
+ * enough for the arguments next to a multiple of pi/2 (2^-33 and 2^-62 away). Nothing depends on |x| being
+ * small.
  */
 #include "lower/intrin_gen.h"
 
@@ -107,15 +108,16 @@ static ex fraction_wide(const whole *w, ex m, ex at, ex *rest)
     }
     ex c[5];
     for (int d = 4; d > 0; d--) {
-        ex part[] = {low(w, p[d - 1]), high(w, p[d]), low(w, q[d]), high(w, q[d + 1]), d < 4 ? high(w, c[d + 1]) : NULL};
+        ex part[] = {low(w, p[d - 1]), high(w, p[d]), low(w, q[d]), high(w, q[d + 1]),
+                     d < 4 ? high(w, c[d + 1]) : NULL};
         c[d] = sum(w, d < 4 ? 5 : 4, part);
     }
     *rest = tn_bin(w->p, TN_E_BITOR, shl(w, c[3], 32), low(w, c[4]));
     return tn_bin(w->p, TN_E_BITOR, shl(w, c[1], 32), low(w, c[2]));
 }
 
-/* r of a >= 0 in float64, and n mod 4 as u64. A float32 is given as the float64 it is. What comes of infinity and NaN is some
- * number. */
+/* r of a >= 0 in float64, and n mod 4 as u64. A float32 is given as the float64 it is. What comes of infinity
+ * and NaN is some number. */
 static ex reduced(const gen *d, ex a, bool wide, ex *n)
 {
     whole w = {d->p, tn_dtype_lanes(TN_DT(TN_UINT, 64), d->t.lanes)};

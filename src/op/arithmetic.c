@@ -173,6 +173,8 @@ static const tn_expr *power(tn_pool *p, const tn_expr *a, const tn_expr *b)
     } \
     const tn_op tn_op_##id = { \
         .name = #id, .doc = says, .nin = 2, .min_in = 2, .nout = 1, .fuse = TN_FUSE_BROADCAST, \
+        .flags = TN_OP_BROADCASTS, .simplify = tn_simplify_formula, \
+        .scale = tn_scale_formula, .permute = tn_permute_elementwise, \
         .infer = id##_infer, .layout = tn_layout_same, .compute = id##_compute, \
     };
 

@@ -10,6 +10,8 @@
 
 #include <string.h>
 
+enum { MANY_TAPS = 4 }; /* from here on a relayout of the data costs less than lanes that stay empty */
+
 /* Spatial dimensions of a convolution of this node. */
 static int n_spatial(const tn_node *n)
 {
@@ -86,11 +88,11 @@ static tn_status conv_infer(tn_graph *g, tn_node *n)
     tn_conv2d_attr a = *(const tn_conv2d_attr *)n->attr;
     const tn_type *data, *weight;
     const tn_expr *dim[5];
+    tn_dtype dtype;
     int dims = n_spatial(n);
     TN_TRY(tn_rule_tensor(g, n, 0, dims + 2, &data));
     TN_TRY(tn_rule_tensor(g, n, 1, dims + 2, &weight));
-    TN_TRY(tn_rule_number(g, n, 0));
-    TN_TRY(tn_rule_same_dtype(g, n, 1));
+    TN_TRY(tn_rule_product(g, n, a.out_dtype, &dtype));
     TN_TRY(normalise(g, n, &a));
     TN_TRY(check_channels(g, n, &a, data, weight));
     dim[0] = data->dim[0];
@@ -106,7 +108,7 @@ static tn_status conv_infer(tn_graph *g, tn_node *n)
                                 tn_rule_type_text(g, weight), tn_rule_type_text(g, data), (long long)w.before,
                                 (long long)w.after);
     }
-    return tn_rule_result(g, n, 0, data->dtype, dims + 2, dim);
+    return tn_rule_result(g, n, 0, dtype, dims + 2, dim);
 }
 
 /* ---- tensor expression ---- */
@@ -147,7 +149,8 @@ static void conv_compute(tn_te *te, const tn_node *n, tn_tensor *const in[], tn_
         data[2 + i] = tn_rule_window_index(p, t->axis[2 + i], weight[2 + i], &w);
         where = tn_rule_both(p, where, tn_rule_window_inside(p, data[2 + i], in[0]->dim[2 + i], &w));
     }
-    tn_te_sum(te, t, tn_mul(p, tn_at(te, in[0], dims + 2, data), tn_at(te, in[1], dims + 2, weight)), where);
+    const tn_expr *x = tn_at(te, in[0], dims + 2, data), *y = tn_at(te, in[1], dims + 2, weight);
+    tn_te_sum(te, t, tn_rule_times(p, t->dtype, x, y), where);
 }
 
 /* ---- nn.conv1d: one row ---- */
@@ -195,22 +198,59 @@ static tn_status conv1d_expand(tn_graph *g, tn_node *n, tn_value out[])
  * input channels where the data is). A weight that is computed keeps its layout: packing is for compile
  * time. */
 
+static int64_t tap_count(const tn_node *n)
+{
+    const tn_type *w = tn_in_type(n, 1);
+    int64_t h, v;
+    return tn_is_int(w->dim[2], &h) && tn_is_int(w->dim[3], &v) && h < INT32_MAX && v < INT32_MAX ? h * v : 1;
+}
+
 static void conv2d_layout(tn_layout_query *q)
 {
     const tn_node *n = q->node;
     const tn_conv2d_attr *a = n->attr;
     int lanes = (int)(q->machine->vector_bits / 32);
     bool depthwise = is_depthwise(n), packs = tn_op_is(tn_in(n, 1).def, &tn_op_constant);
-    int64_t ic = 0, oc = 0;
+    int64_t ic = 0, oc = 0, width = 0;
     q->in[0] = q->in[1] = q->out[0] = NULL;
     if (!tn_is_int(tn_in_type(n, 0)->dim[1], &ic) || !tn_is_int(n->type[0]->dim[1], &oc) || lanes < 2) return;
     bool blocks_in = ic >= lanes && (depthwise ? oc == ic : a->groups == 1);
+    (void)tn_is_int(n->type[0]->dim[3], &width);
+    if (!depthwise && oc < lanes / 2 && tap_count(n) > MANY_TAPS && width >= 2 * lanes)
+        blocks_in = false; /* vectors of pixels: most lanes of a vector of channels would be empty, in every tap */
     bool blocks_out = depthwise ? blocks_in : a->groups == 1 && oc >= lanes / 2;
     if (blocks_in) q->in[0] = tn_rule_layout(q->g, "NCHW%dc", lanes);
     if (blocks_out) q->out[0] = tn_rule_layout(q->g, "NCHW%dc", lanes);
     if (!packs || !(blocks_in || blocks_out)) return;
+    if (tn_rule_by_fours(q) && a->groups == 1 && blocks_in) {
+        q->in[1] = tn_rule_layout(q->g, "OIHW%di%do4i", lanes / 4, lanes);
+        return;
+    }
     q->in[1] = blocks_in && !depthwise ? tn_rule_layout(q->g, "OIHW%di%do", lanes, lanes)
                                        : tn_rule_layout(q->g, "OIHW%do", lanes);
+}
+
+/* ---- for passes ---- */
+
+static enum tn_scale conv2d_scale(const tn_node *n, bool forward, bool positive, int axis, int *other)
+{
+    const tn_conv2d_attr *a = n->attr;
+    (void)positive;
+    if (axis != 1)
+        return TN_SCALE_NONE;
+    if (!forward) {
+        *other = 0;
+        return TN_SCALE_WEIGHT;
+    }
+    *other = is_depthwise(n) ? 0 : 1;
+    bool one_to_one = is_depthwise(n) && n->type[0]->dim[1] == tn_in_type(n, 0)->dim[1];
+    return a->groups == 1 || one_to_one ? TN_SCALE_WEIGHT : TN_SCALE_NONE;
+}
+
+static bool conv2d_combine(const tn_node *n, tn_combine *out)
+{
+    *out = (tn_combine){TN_COMBINE_CONV2D, 0, 1, offsetof(tn_conv2d_attr, channels)};
+    return ((const tn_conv2d_attr *)n->attr)->groups == 1;
 }
 
 /* clang-format off */
@@ -229,6 +269,8 @@ static void conv2d_layout(tn_layout_query *q)
         "order of the weight's dimensions"}, \
     {"out_layout", TN_A_STR, offsetof(tn_conv2d_attr, out_layout), "\"\"", \
         "order of the result's dimensions; empty: as the data"}, \
+    {"out_dtype", TN_A_DTYPE, offsetof(tn_conv2d_attr, out_dtype), "None", \
+        "type of sums and result; None: that of the operands"}, \
     {0},
 
 static const tn_attr_field conv1d_fields[] = {CONV_FIELDS("[1]", "[0, 0]", "\"NCW\"", "\"OIW\"")};
@@ -248,6 +290,7 @@ const tn_op tn_op_nn_conv2d = {
     .attr_size = sizeof(tn_conv2d_attr), .attr = conv2d_fields,
     .nin = 2, .min_in = 2, .nout = 1, .fuse = TN_FUSE_ANCHOR, .in_name = conv_in,
     .infer = conv_infer, .layout = conv2d_layout, .compute = conv_compute,
+    .scale = conv2d_scale, .combine = conv2d_combine, .precision = TN_PRECISION_LOW,
 };
 const tn_op tn_op_nn_conv3d = {
     .name = "nn.conv3d",

@@ -371,7 +371,7 @@ static part join(maker *m, part a, part b, const bool later[MAX_LABELS])
     }
     as_matrices(m, &a, &batch, &left, &depth);
     as_matrices(m, &b, &batch, &right, &depth);
-    tn_matmul_attr rows_by_rows = {false, true};
+    tn_matmul_attr rows_by_rows = {.transpose_b = true};
     a.v = call(m, &tn_op_nn_batch_matmul, &rows_by_rows, 2, (tn_value[]){a.v, b.v});
     reshape(m, &a, all.n, dim);
     a.t = all;
@@ -406,7 +406,7 @@ static tn_status einsum_expand(tn_graph *g, tn_node *n, tn_value out[])
 /* clang-format off */
 static const tn_attr_field einsum_fields[] = {
     {"equation", TN_A_STR, offsetof(tn_einsum_attr, equation), NULL,
-        "labels of the operands' dimensions -> of the result's"},
+     "labels of the operands' dimensions -> of the result's"},
     {0},
 };
 

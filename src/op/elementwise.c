@@ -214,9 +214,11 @@ static const tn_attr_field shrink_fields[] = {
 #define ELEMWISE(id, relay, operands, attrs, text, says) \
     const tn_op tn_op_##id = { \
         .name = relay, .doc = says, .attr_size = attrs##_size, .attr = attrs##_fields, \
-        .nin = operands, .min_in = operands, .nout = 1, .flags = (operands) == 2 ? TN_OP_HOST_INDEX : 0, \
+        .nin = operands, .min_in = operands, .nout = 1, \
+        .flags = ((operands) == 2 ? TN_OP_HOST_INDEX : 0) | TN_OP_BROADCASTS, \
         .fuse = (operands) == 1 ? TN_FUSE_ELEMWISE : TN_FUSE_BROADCAST, \
         .infer = formula_infer, .layout = tn_layout_same, .formula = text, \
+        .simplify = tn_simplify_formula, .scale = tn_scale_formula, .permute = tn_permute_elementwise, \
         .shape_value = (operands) == 2 ? formula_shape_value : NULL, \
     };
 /* clang-format on */

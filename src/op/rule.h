@@ -23,6 +23,9 @@ TN_WARN_UNUSED tn_status tn_rule_float(tn_graph *g, const tn_node *n, int i);
 TN_WARN_UNUSED tn_status tn_rule_number(tn_graph *g, const tn_node *n, int i); /* float or data integer */
 /* A number that counts of elements fit into, for means. */
 TN_WARN_UNUSED tn_status tn_rule_countable(tn_graph *g, const tn_node *n, int i);
+/* The dtype that products of operands 0 and 1 are added in: `asked`, which is then at least as wide as the operands
+ * (int8 and uint8 may meet); None: the one dtype of both. */
+TN_WARN_UNUSED tn_status tn_rule_product(tn_graph *g, const tn_node *n, tn_dtype asked, tn_dtype *out);
 const char *tn_rule_in_name(tn_graph *g, const tn_node *n, int i);
 
 /* ---- dimensions ---- */
@@ -53,6 +56,8 @@ tn_status tn_define_formula(tn_te *te, tn_graph *g, const tn_node *n, tn_tensor 
 /* A tensor for output `out` of the node, tagged. axis_names NULL: i j k l. */
 tn_tensor *tn_rule_out(tn_te *te, const tn_node *n, int out, const char *name, const char *tag,
                        const char *axis_names);
+/* x * y in dtype t. */
+const tn_expr *tn_rule_times(tn_pool *p, tn_dtype t, const tn_expr *x, const tn_expr *y);
 /* Element of t that out's axes read by broadcasting. */
 const tn_expr *tn_rule_at_broadcast(tn_te *te, const tn_tensor *t, const tn_tensor *out);
 /* One axis of a sliding window: pad `before` and `after`; ceil_mode: a last, partial window counts if it
@@ -71,10 +76,24 @@ void tn_rule_reshape_index(tn_te *te, int n_from, const tn_expr *const from[], c
                            const tn_expr **index);
 
 /* ---- layouts ---- */
+/* Sums of products of uint8 data (operand 0) and int8 weights, where the machine adds them by fours. */
+bool tn_rule_by_fours(const tn_layout_query *q);
 void tn_layout_same(tn_layout_query *q);      /* elementwise and broadcast */
 void tn_layout_channel_block(tn_layout_query *q); /* NCHW{c}c through, else identity */
 /* Block size c of an NCHW{c}c layout, 0 if it is another. */
 uint32_t tn_rule_channel_block(const tn_layout *l);
 const tn_layout *tn_rule_layout(tn_graph *g, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* ---- what passes ask (algebra.c) ---- */
+tn_status tn_simplify_formula(tn_graph *g, tn_node *n, tn_value *out);
+tn_status tn_simplify_shares(tn_graph *g, tn_node *n, tn_value *out);    /* reshape and its like */
+tn_status tn_simplify_same_type(tn_graph *g, tn_node *n, tn_value *out); /* operand 0, where its type is the result's */
+enum tn_scale tn_scale_formula(const tn_node *n, bool forward, bool positive, int axis, int *other);
+enum tn_scale tn_scale_channels(const tn_node *n, bool forward, bool positive, int axis, int *other); /* pooling */
+enum tn_scale tn_scale_largest(const tn_node *n, bool forward, bool positive, int axis, int *other);
+bool tn_permute_elementwise(tn_graph *g, const tn_node *n, const int64_t axes[], void *attr);
+bool tn_permute_axis(tn_graph *g, const tn_node *n, const int64_t axes[], void *attr); /* attr is a tn_axis_attr */
+/* The one value of a constant whose elements are all alike, or of a scalar. */
+bool tn_rule_uniform(tn_value v, double *out);
 
 #endif

@@ -165,6 +165,16 @@ static bool slice_value(tn_graph *g, const tn_node *n, const tn_dims in[], tn_di
     return true;
 }
 
+/* All of it, in steps of 1. */
+static tn_status slice_simplify(tn_graph *g, tn_node *n, tn_value *out)
+{
+    const tn_slice_attr *a = n->attr;
+    for (uint32_t i = 0; i < a->strides.n; i++)
+        if (a->strides.at[i] != 1)
+            return TN_OK;
+    return tn_simplify_same_type(g, n, out);
+}
+
 /* clang-format off */
 static const tn_attr_field slice_fields[] = {
     {"begin", TN_A_INTS, offsetof(tn_slice_attr, begin), NULL, "first position, one for each axis"},
@@ -180,7 +190,7 @@ const tn_op tn_op_strided_slice = {
     .attr_size = sizeof(tn_slice_attr), .attr = slice_fields,
     .nin = 1, .min_in = 1, .nout = 1, .flags = TN_OP_INDEX_MAP | TN_OP_HOST_INDEX, .fuse = TN_FUSE_INJECTIVE,
         .in_name = data_in,
-    .infer = slice_infer, .compute = slice_compute, .shape_value = slice_value,
+    .infer = slice_infer, .compute = slice_compute, .shape_value = slice_value, .simplify = slice_simplify,
 };
 /* clang-format on */
 

@@ -10,7 +10,7 @@
 /* One sample for each record: operand types, attributes, what the (first) result must be. NULL in[0]: no
  * kernel. */
 /* clang-format off */
-typedef struct sample { const tn_op *op; const char *in[5], *attrs, *result; } sample;
+typedef struct sample { const tn_op *op; const char *in[9], *attrs, *result; } sample;
 static const sample samples[] = {
     {&tn_op_relayout, {"float32 2 20 5 5"}, "dst_layout=\"NCHW16c\"",
         "Tensor[(2, 20, 5, 5), float32, NCHW16c]"},
@@ -31,6 +31,17 @@ static const sample samples[] = {
         "Tensor[(n, 3, 9, 10), float32]"},
     {&tn_op_nn_dense, {"float32 n 64", "float32 10 64"}, "units=10", "Tensor[(n, 10), float32]"},
     {&tn_op_nn_batch_matmul, {"float32 1 4 8", "float32 3 5 8"}, "", "Tensor[(3, 4, 5), float32]"},
+    {&tn_op_nn_recurrent, {"float32 s n 32", "float32 4 8 8", "float32 n 8"}, "cell=\"lstm\"",
+        "Tensor[(s + 2, n, 8), float32]"},
+    {&tn_op_nn_attention_mask, {"float32 n 4 s t", "bool s t", "int32 n"}, "causal=True, left=4",
+        "Tensor[(n, 4, s, t), float32]"},
+    {&tn_op_nn_masked_softmax, {"float32 n 4 s t"}, "", "Tensor[(n, 4, s, t), float32]"},
+    {&tn_op_nn_linear_attention, {"float32 n 2 2*s 8", "float32 n 2 s 8", "float32 n 2 s 10"}, "scale=0.5",
+        "Tensor[(n, 2, s*2 + 8, 10), float32]"},
+    {&tn_op_frame, {"float32 n s 1"}, "length=16, step=4", "Tensor[(n, s/4 - 3, 16, 1), float32]"},
+    {&tn_op_dft, {"float32 n s 1", "float32 12 2"}, "onesided=True", "Tensor[(n, 7, 2), float32]"},
+    {&tn_op_ngram_count, {"int32 n s", "int64 6", "int64 4"}, "units=5, counts=[0, 2], max=2",
+        "Tensor[(n, 5), float32]"},
     {&tn_op_nn_max_pool2d, {"float32 n 4 9 9"}, "pool_size=[3], strides=[2, 2], padding=[1, 1]",
         "Tensor[(n, 4, 5, 5), float32]"},
     {&tn_op_nn_avg_pool2d, {"float32 n 4 h w"}, "pool_size=[2, 2]", "Tensor[(n, 4, h - 1, w - 1), float32]"},
@@ -81,6 +92,28 @@ static const sample samples[] = {
     {&tn_op_cast, {"float32 n 4"}, "dtype=\"int32\"", "Tensor[(n, 4), int32]"},
     {&tn_op_shape_of, {"float32 n 4 7"}, "dtype=\"int64\"", "Tensor[(3), int64]"},
     {&tn_op_nn_bias_add, {"float32 n 4 7 7", "float32 4"}, "", "Tensor[(n, 4, 7, 7), float32]"},
+    {&tn_op_qnn_quantize, {"float32 n 4 7", "float32 4", "uint8 4"}, "axis=1, out_dtype=\"uint8\"",
+        "Tensor[(n, 4, 7), uint8]"},
+    {&tn_op_qnn_dequantize, {"int8 n 4", "float16", "int8"}, "out_dtype=\"float16\"", "Tensor[(n, 4), float16]"},
+    {&tn_op_qnn_requantize, {"int32 n 4 7", "float32 4", "int32", "float32", "uint8"}, "axis=1, out_dtype=\"uint8\"",
+        "Tensor[(n, 4, 7), uint8]"},
+    {&tn_op_qnn_conv2d, {"uint8 n 4 9 9", "int8 6 4 3 3", "uint8", "int8 6", "float32", "float32 6"},
+        "strides=[2, 2], padding=[1]", "Tensor[(n, 6, 5, 5), int32]"},
+    {&tn_op_qnn_dense, {"uint8 n 64", "int8 10 64", "uint8", "int8", "float32", "float32 10"}, "units=10",
+        "Tensor[(n, 10), int32]"},
+    {&tn_op_qnn_batch_matmul, {"uint8 1 4 8", "int8 3 5 8", "uint8", "int8", "float32", "float32"}, "",
+        "Tensor[(3, 4, 5), int32]"},
+    {&tn_op_qnn_add, {"uint8 n 4", "uint8 4", "float32", "uint8", "float32", "uint8", "float32", "uint8"}, "",
+        "Tensor[(n, 4), uint8]"},
+    {&tn_op_qnn_subtract, {"int8 n 4", "int8 4", "float32", "int8", "float32", "int8", "float32", "int8"}, "",
+        "Tensor[(n, 4), int8]"},
+    {&tn_op_qnn_mul, {"int8 n 4", "int8 n 1", "float32", "int8", "float32", "int8", "float32", "int8"}, "",
+        "Tensor[(n, 4), int8]"},
+#define QNN_UNARY(id, attrs) {&tn_op_qnn_##id, {"int8 n 4", "float32", "int8", "float32", "int8"}, attrs, \
+        "Tensor[(n, 4), int8]"},
+    QNN_UNARY(abs, "") QNN_UNARY(erf, "") QNN_UNARY(exp, "") QNN_UNARY(hardswish, "") QNN_UNARY(log, "")
+    QNN_UNARY(rsqrt, "") QNN_UNARY(sigmoid, "") QNN_UNARY(sqrt, "") QNN_UNARY(tanh, "")
+    QNN_UNARY(leaky_relu, "alpha=0.1")
     {&tn_op_image_resize1d, {"float32 n 4 7"}, "size=[14]", "Tensor[(n, 4, 14), float32]"},
     {&tn_op_image_resize2d, {"float32 n 4 h w"}, "size=[9, 5], method=\"cubic\"", "Tensor[(n, 4, 9, 5), float32]"},
     {&tn_op_image_resize3d, {"uint8 n 4 3 7 5"}, "size=[3, 2, 5], method=\"nearest_neighbor\"",
@@ -88,6 +121,20 @@ static const sample samples[] = {
     {&tn_op_image_nearest, {"int64 n 7"}, "axis=1, size=[14], scale=2", "Tensor[(n, 14), int64]"},
     {&tn_op_image_resample, {"float32 n 7 4", "float32 4 3"}, "axis=1, size=[3], scale=0.4, method=\"cubic\"",
         "Tensor[(n, 3, 4), float32]"},
+    {&tn_op_image_grid_sample, {"float32 n 3 9 9", "float32 n 5 6 2"}, "method=\"bicubic\"",
+        "Tensor[(n, 3, 5, 6), float32]"},
+    {&tn_op_image_affine_grid, {"float32 n 2 3"}, "target_shape=[5, 6]", "Tensor[(n, 5, 6, 2), float32]"},
+    {&tn_op_nn_deformable_conv2d, {"float32 n 4 9 9", "float32 n 18 7 7", "float32 6 4 3 3"}, "",
+        "Tensor[(n, 6, 7, 7), float32]"},
+    {&tn_op_nn_deform_columns, {"float32 n 4 9 9", "float32 n 18 7 7"}, "kernel_size=[3, 3]",
+        "Tensor[(n, 4, 3, 3, 7, 7), float32]"},
+    {&tn_op_vision_roi_align, {"float32 2 3 9 9", "float32 r 4", "int64 r"}, "pooled_size=[2, 3], spatial_scale=0.5",
+        "Tensor[(r, 3, 2, 3), float32]"},
+    {&tn_op_vision_roi_pool, {"float32 2 3 9 9", "float32 r 5"}, "pooled_size=[2], spatial_scale=1",
+        "Tensor[(r, 3, 2, 2), float32]"},
+    {&tn_op_nn_col2im, {"float32 n 8 9"}, "image=[4, 4], block=[2, 2]", "Tensor[(n, 2, 4, 4), float32]"},
+    {&tn_op_nn_depth_to_space, {"float32 n 12 5 6"}, "block_size=2, mode=\"CRD\"", "Tensor[(n, 3, 10, 12), float32]"},
+    {&tn_op_nn_space_to_depth, {"float32 n 3 4 6"}, "block_size=2", "Tensor[(n, 12, 2, 3), float32]"},
     {&tn_op_image_weights, {0}, "axis=0, size=[3], scale=0.4, method=\"linear\", antialias=True, extent=[7]",
         "Tensor[(6, 3), float32]"},
     {&tn_op_add, {"float32 n 4 1", "float32 5"}, "", "Tensor[(n, 4, 5), float32]"},
@@ -148,10 +195,10 @@ static const char *type_text(env *e, const tn_type *t)
     return s;
 }
 
-static int count_in(const char *const in[5])
+static int count_in(const char *const in[9])
 {
     int n = 0;
-    while (n < 5 && in[n])
+    while (n < 9 && in[n])
         n++;
     return n;
 }
@@ -246,7 +293,7 @@ static void every_kernel_infers_and_defines(void **state)
 
 /* Refusals: id and a piece of the message, which names the operator. */
 /* clang-format off */
-typedef struct refusal { const tn_op *op; const char *in[3], *attrs, *id, *says; } refusal;
+typedef struct refusal { const tn_op *op; const char *in[9], *attrs, *id, *says; } refusal;
 static const refusal refusals[] = {
     {&tn_op_add, {"float32 4"}, "", "op-E001", "add: 1 operands given; it takes exactly 2"},
     {&tn_op_nn_conv2d, {"float32 4 4", "float32 6 4 3 3"}, "", "op-E003",
@@ -255,6 +302,23 @@ static const refusal refusals[] = {
     {&tn_op_nn_conv2d, {"float32 1 4 9 9", "float16 6 4 3 3"}, "", "op-E004",
         "data is float32 but weight is float16"},
     {&tn_op_concatenate, {"float32 4", "int32 4"}, "", "op-E004", "int32"},
+    {&tn_op_nn_dense, {"uint8 4 8", "int8 5 8"}, "", "op-E004", "data is uint8 but weight is int8"},
+    {&tn_op_nn_dense, {"uint8 4 8", "int8 5 8"}, "out_dtype=\"uint8\"", "op-E004", "out_dtype uint8 does not hold"},
+    {&tn_op_nn_conv2d, {"float32 1 4 9 9", "float32 6 4 3 3"}, "out_dtype=\"int32\"", "op-E004", "does not hold"},
+    {&tn_op_qnn_quantize, {"float32 n 4", "float32 3", "int8"}, "", "op-E008", "output_scale is Tensor[(3), float32]"},
+    {&tn_op_qnn_quantize, {"float32 n 4", "int32", "int8"}, "", "op-E011", "output_scale must be a float tensor"},
+    {&tn_op_qnn_quantize, {"float32 n 4", "float32", "int64"}, "", "op-E011", "at most 32 bits"},
+    {&tn_op_qnn_quantize, {"float32 n 4", "float32", "int8"}, "out_dtype=\"int64\"", "op-E011", "out_dtype"},
+    {&tn_op_qnn_dequantize, {"float32 n 4", "float32", "int8"}, "", "op-E011", "data must be integers"},
+    {&tn_op_qnn_dequantize, {"int8 n 4", "float32", "int8"}, "out_dtype=\"int32\"", "op-E011", "a float type"},
+    {&tn_op_qnn_requantize, {"int32 4", "float32", "int32", "float32", "int8"}, "rounding=\"UPWARD\"", "op-E007",
+        "rounding \"UPWARD\" is not supported"},
+    {&tn_op_qnn_requantize, {"int32 4", "float32", "int32", "float32", "int8"}, "compute_dtype=\"int64\"", "op-E007",
+        "compute_dtype \"int64\" is not supported"},
+    {&tn_op_qnn_add, {"uint8 4", "int8 4", "float32", "int8", "float32", "int8", "float32", "int8"}, "", "op-E004",
+        "lhs is uint8 but rhs is int8"},
+    {&tn_op_qnn_dense, {"float32 4 8", "int8 5 8", "int8", "int8", "float32", "float32"}, "", "op-E011",
+        "data must be integers of 8 or 16 bits"},
     {&tn_op_add, {"float32 4 3", "float32 2"}, "", "op-E005",
         "Tensor[(4, 3), float32] and Tensor[(2), float32] do not broadcast: dimension 3 against 2"},
     {&tn_op_add, {"float32 n", "float32 m"}, "", "op-E006", "dimension n against m"},
@@ -278,6 +342,25 @@ static const refusal refusals[] = {
     {&tn_op_nn_dense, {"float32 4 8", "float32 5 8"}, "units=6", "op-E008", "units is 6"},
     {&tn_op_nn_batch_matmul, {"float32 2 4 8", "float32 3 5 8"}, "", "op-E008", "batches"},
     {&tn_op_nn_batch_matmul, {"float32 2 4 8", "float32 2 8 5"}, "", "op-E008", "transpose_b=True"},
+    {&tn_op_nn_recurrent, {"float32 3 2 8", "float32 1 8 8"}, "cell=\"peep\"", "op-E007", "rnn, gru and lstm"},
+    {&tn_op_nn_recurrent, {"float32 3 2 8", "float32 1 8 8"}, "cell=\"rnn\", activations=\"tanh tanh\"", "op-E007",
+        "activations are \"tanh tanh\""},
+    {&tn_op_nn_recurrent, {"float32 3 2 8", "float32 1 u u"}, "cell=\"rnn\"", "op-E009", "number of units"},
+    {&tn_op_nn_recurrent, {"float32 3 2 9", "float32 1 8 8"}, "cell=\"rnn\"", "op-E008", "dimension 2 must be 8"},
+    {&tn_op_nn_attention_mask, {"float32 2 4 3 5", "float32 4 5"}, "", "op-E005", "does not broadcast to scores"},
+    {&tn_op_nn_attention_mask, {"float32 2 4 3 5", "float32 3 5", "int32 3"}, "", "op-E008",
+        "lengths are Tensor[(3), int32]"},
+    {&tn_op_nn_linear_attention, {"float32 1 2 4 8", "float32 1 2 4 8", "float32 1 3 4 10"}, "", "op-E008",
+        "value is Tensor[(1, 3, 4, 10), float32]"},
+    {&tn_op_nn_linear_attention, {"float32 1 2 4 k", "float32 1 2 4 k", "float32 1 2 4 10"}, "", "op-E009",
+        "must be numbers"},
+    {&tn_op_frame, {"float32 1 9 1"}, "length=0, step=4", "op-E007", "length 0"},
+    {&tn_op_dft, {"float32 1 9 3", "float32 12 2"}, "", "op-E008", "must be 1 (real) or 2 (complex)"},
+    {&tn_op_dft, {"float32 1 9 2", "float32 m 2"}, "", "op-E008", "must be [n, 2]"},
+    {&tn_op_ngram_count, {"int32 2 9", "int64 6", "int64 4"}, "units=5, counts=[0, 3], max=2", "op-E007",
+        "counts[1] is 3"},
+    {&tn_op_ngram_count, {"int32 2 9", "int64 6", "int64 3"}, "units=5, counts=[0, 2], max=2", "op-E008",
+        "the pool has 4 n-grams"},
     {&tn_op_nn_max_pool2d, {"float32 1 4 9 9"}, "pool_size=[2, 2], padding=[2, 2]", "op-E007",
         "padding[0] is 2"},
     {&tn_op_nn_max_pool2d, {"float32 1 4 1 9"}, "pool_size=[2, 2]", "op-E009", "the window of 2 along dimension 2"},
@@ -360,7 +443,7 @@ static void refusals_say_why(void **state)
         env e;
         int n = 0;
         env_init(&e);
-        while (n < 3 && r->in[n])
+        while (n < 9 && r->in[n])
             n++;
         if (node_of(&e, r->op, n, r->in, r->attrs))
             fail_msg("row %zu: %s was accepted", i, r->op->name);

@@ -133,24 +133,67 @@ static tn_value add_bias(onnx_conv *c, tn_value y, tn_value bias, int64_t axis)
     return bias.def ? onnx_call2(c, &tn_op_nn_bias_add, &a, y, bias) : y;
 }
 
+bool onnx_conv_attr(onnx_conv *c, tn_value x, tn_value weight, const tn_op *op, tn_conv2d_attr *a)
+{
+    window w;
+    if (!window_init(c, x, &w)) return false;
+    read_kernel(c, weight, &w);
+    read_window(c, x, &w);
+    if (c->bad || tn_attr_init(c->pool, op->attr, sizeof *a, a) != TN_OK) return false;
+    a->strides = list(c, w.dims, w.stride);
+    a->dilation = list(c, w.dims, w.dilation);
+    a->padding = list(c, 2 * w.dims, w.pad);
+    a->kernel_size = list(c, w.dims, w.kernel);
+    a->groups = onnx_attr_int(c, "group", 1);
+    (void)tn_is_int(onnx_type(weight)->dim[0], &a->channels);
+    return !c->bad;
+}
+
 static void conv(onnx_conv *c)
 {
     static const tn_op *const ops[] = {&tn_op_nn_conv1d, &tn_op_nn_conv2d, &tn_op_nn_conv3d};
     tn_value x = onnx_in(c, 0), weight = onnx_in(c, 1), bias = onnx_opt(c, 2);
     tn_conv2d_attr a;
+    int dims = onnx_rank(x) - 2;
+    const tn_op *op = ops[dims < 1 || dims > MAX_SPATIAL ? 1 : dims - 1];
+    if (onnx_conv_attr(c, x, weight, op, &a))
+        onnx_out(c, 0, add_bias(c, onnx_call2(c, op, &a, x, weight), bias, 1));
+}
+
+/* ---- CausalConvWithState: depthwise, over the last taps - 1 elements before x and x ---- */
+
+static tn_value past_and_present(onnx_conv *c, tn_value x, tn_value past, int64_t taps)
+{
+    tn_axis_attr time = {2};
+    if (past.def) return onnx_call(c, &tn_op_concatenate, &time, 2, (const tn_value[]){past, x});
+    const int64_t width[] = {0, 0, 0, 0, taps - 1, 0};
+    tn_pad_attr a = {.pad_width = tn_ints_make(c->arena, 6, width), .pad_mode = "constant"};
+    return onnx_call1(c, &tn_op_nn_pad, &a, x);
+}
+
+static void causal_conv(onnx_conv *c)
+{
+    static const int64_t axis[] = {2}, step[] = {1};
+    tn_value x = onnx_in(c, 0), weight = onnx_in(c, 1), bias = onnx_opt(c, 2);
+    const char *act = onnx_attr_string(c, "activation", "none");
+    tn_conv2d_attr a;
     window w;
     if (!window_init(c, x, &w)) return;
-    const tn_op *op = ops[w.dims - 1];
     read_kernel(c, weight, &w);
-    read_window(c, x, &w);
-    if (c->bad || tn_attr_init(c->pool, op->attr, sizeof a, &a) != TN_OK) return;
-    a.strides = list(c, w.dims, w.stride);
-    a.dilation = list(c, w.dims, w.dilation);
-    a.padding = list(c, 2 * w.dims, w.pad);
-    a.kernel_size = list(c, w.dims, w.kernel);
-    a.groups = onnx_attr_int(c, "group", 1);
-    (void)tn_is_int(onnx_type(weight)->dim[0], &a.channels);
-    onnx_out(c, 0, add_bias(c, onnx_call2(c, op, &a, x, weight), bias, 1));
+    if (w.dims != 1 && !c->bad)
+        onnx_fail(c, "onnx-E022", "data %s must have three dimensions", onnx_type_text(c, onnx_type(x)));
+    if (strcmp(act, "none") != 0 && strcmp(act, "silu") != 0 && strcmp(act, "swish") != 0)
+        onnx_fail(c, "onnx-E009", "activation is \"%s\"; none, silu and swish are known", act);
+    if (c->bad || tn_attr_init(c->pool, tn_op_nn_conv1d.attr, sizeof a, &a) != TN_OK) return;
+    tn_value all = past_and_present(c, x, onnx_opt(c, 3), w.kernel[0]);
+    (void)tn_is_int(onnx_type(weight)->dim[0], &a.groups);
+    tn_value y = add_bias(c, onnx_call2(c, &tn_op_nn_conv1d, &a, all, weight), bias, 1);
+    onnx_out(c, 0,
+             act[0] == 'n' ? y
+                           : onnx_call2(c, &tn_op_multiply, NULL, y, onnx_call1(c, &tn_op_sigmoid, NULL, y)));
+    int64_t begin[] = {w.kernel[0] > 1 ? 1 - w.kernel[0] : INT32_MAX}, end[] = {INT32_MAX};
+    tn_slice_attr last = {list(c, 1, begin), list(c, 1, end), list(c, 1, step), list(c, 1, axis)};
+    if (c->node->output.n > 1) onnx_out(c, 1, onnx_call1(c, &tn_op_strided_slice, &last, all));
 }
 
 /* ---- ConvTranspose ---- */
@@ -221,16 +264,17 @@ static bool read_pool(onnx_conv *c, tn_value x, const tn_op *op, window *w, tn_p
     return !c->bad;
 }
 
-static void average_pool(onnx_conv *c)
+tn_value onnx_average_pool(onnx_conv *c, tn_value x)
 {
     static const tn_op *const ops[] = {&tn_op_nn_avg_pool1d, &tn_op_nn_avg_pool2d, &tn_op_nn_avg_pool3d};
-    tn_value x = onnx_in(c, 0);
     tn_pool2d_attr a;
     window w;
-    if (!window_init(c, x, &w) || !read_pool(c, x, ops[w.dims - 1], &w, &a)) return;
+    if (!window_init(c, x, &w) || !read_pool(c, x, ops[w.dims - 1], &w, &a)) return (tn_value){0};
     a.count_include_pad = onnx_attr_int(c, "count_include_pad", 0) != 0;
-    onnx_out(c, 0, onnx_call1(c, ops[w.dims - 1], &a, x));
+    return onnx_call1(c, ops[w.dims - 1], &a, x);
 }
+
+static void average_pool(onnx_conv *c) { onnx_out(c, 0, onnx_average_pool(c, onnx_in(c, 0))); }
 
 static void max_pool(onnx_conv *c)
 {
@@ -332,6 +376,7 @@ static void global_lp_pool(onnx_conv *c)
 // clang-format off
 const onnx_row onnx_rows_nn[] = {
     {"Conv",                1, 28, 3, 1, conv,                NULL},
+    {"CausalConvWithState", 27, 28, 4, 2, causal_conv,        NULL},
     {"ConvTranspose",       1, 28, 3, 1, conv_transpose,      NULL},
     {"MaxPool",             1, 28, 1, 2, max_pool,            NULL},
     {"MaxUnpool",           9, 28, 3, 1, max_unpool,          NULL},
