@@ -123,6 +123,7 @@ tn_status tn_stage_graph(tn_build *b)
     p = tn_pass_context(b);
     for (const char *const *name = tn_graph_pipeline; *name; name++)
         TN_TRY(tn_pass_step(b, &p, *name));
+    tn_file_cool(&b->file);
     b->seconds.graph = tn_now() - start;
     return tn_relay_verify(&b->graph);
 }
@@ -134,19 +135,34 @@ static tn_function *main_of(tn_build *b)
     return tn_graph_function(&b->graph, "main");
 }
 
-/* Calls whose function is new get a group; equal functions (as text, under one name) share it. */
+static bool forget_source(tn_stmt *s, void *user)
+{
+    (void)user;
+    if (s->kind == TN_S_BLOCK)
+        s->u.block.source = "";
+    return true;
+}
+
+/* What f computes, as text: without the model nodes it came from. */
+static const char *meaning(tn_build *b, const tn_func *f)
+{
+    tn_buf text = {0};
+    tn_func *c = tn_func_clone(f, &b->scratch, &b->pool);
+    c->source = "";
+    tn_stmt_walk(&c->body, forget_source, NULL, NULL);
+    tn_func_print(c, &text);
+    const char *s = tn_arena_strdup(&b->arena, tn_buf_cstr(&text));
+    tn_buf_deinit(&text);
+    return s;
+}
+
+/* Calls whose function is new get a group; equal functions (as text, under one name) share it: layers of a kind. */
 static tn_status add_group(tn_build *b, tn_pass *p, const tn_node *call, tn_strmap *by_text, tn_strmap *names)
 {
     tn_func *f;
-    tn_buf text = {0};
     uint64_t known;
     TN_TRY(tn_lower_te(p, &b->graph, call, "f", &b->arena, &f));
-    const char *source = f->source;
-    f->source = "";
-    tn_func_print(f, &text);
-    f->source = source;
-    const char *key = tn_arena_strdup(&b->arena, tn_buf_cstr(&text));
-    tn_buf_deinit(&text);
+    const char *source = f->source, *key = meaning(b, f);
     if (tn_strmap_get(by_text, key, strlen(key), &known)) {
         tn_vec_push(&b->calls, ((tn_call_site){call, (uint32_t)known}));
         return TN_OK;
