@@ -1,13 +1,14 @@
 # Makes one library tn_<folder> of each src/<folder>, linked as tools/layers.txt says.
 #
 # A folder without C files becomes an interface library, so that the tree builds while parts of it are not there.
-# codegen/llvm is left out of tn_codegen: it is a shared object of its own (cmake/llvm.cmake).
+# codegen/llvm is left out of tn_codegen: it is a shared object of its own (cmake/llvm.cmake); so is runtime/bundle, which
+# is linked into what users compile (cmake/runtime.cmake).
 
 set(TN_STRICT_CONVERSION base ir arith runtime)
 
 function(tn_add_layer name deps)
     file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/${name}/*.c)
-    list(FILTER sources EXCLUDE REGEX "/src/codegen/llvm/")
+    list(FILTER sources EXCLUDE REGEX "/src/(codegen/llvm|runtime/bundle)/")
     set(target tn_${name})
     if(name STREQUAL cli)
         # main.c belongs to the executable alone, so that unit tests can link the rest.

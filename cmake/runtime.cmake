@@ -22,3 +22,15 @@ target_link_libraries(tenon_runtime PRIVATE tn_flags Threads::Threads m ${CMAKE_
 target_link_options(tenon_runtime PRIVATE
     -Wl,--gc-sections -Wl,--version-script,${CMAKE_SOURCE_DIR}/cmake/runtime.map)
 install(TARGETS tenon_runtime tenon_runtime_static LIBRARY DESTINATION lib ARCHIVE DESTINATION lib)
+
+# libtenon_bundle.a: the same and src/runtime/bundle, which the driver links into self-contained libraries. Never
+# instrumented: what it ends up in is the user's.
+file(GLOB bundle_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/runtime/*.c ${CMAKE_SOURCE_DIR}/src/runtime/bundle/*.c)
+foreach(name IN ITEMS cpu cpu_count thread wire/elf wire/json wire/tar)
+    list(APPEND bundle_sources ${CMAKE_SOURCE_DIR}/src/base/${name}.c)
+endforeach()
+add_library(tenon_bundle STATIC ${bundle_sources})
+set_target_properties(tenon_bundle PROPERTIES ARCHIVE_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/lib/tenon)
+target_link_libraries(tenon_bundle PRIVATE tn_flags)
+target_compile_options(tenon_bundle PRIVATE -fvisibility=hidden -g0 $<$<BOOL:${TENON_SANITIZE}>:-fno-sanitize=all>)
+install(TARGETS tenon_bundle ARCHIVE DESTINATION lib/tenon)

@@ -24,6 +24,9 @@ extern "C" {
 
 #define TENON_ABI_VERSION 0u
 #define TENON_QUERY_SYMBOL "tenon_library_query"
+/* A self-contained library exports these too: the mod.params blob, 64-byte aligned, and its size (uint64_t). */
+#define TENON_BUNDLE_PARAMS_SYMBOL "tenon_bundle_params"
+#define TENON_BUNDLE_BYTES_SYMBOL "tenon_bundle_params_bytes"
 
 typedef int64_t tn_size_fn(const int64_t *sym);
 

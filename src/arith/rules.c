@@ -41,7 +41,9 @@ const tn_rule_row tn_rules[] = {
     /* quotients */
     {"div-one",             IWF, "a/1",                     "a",                  NULL},
     {"div-self",            I,   "a/a",                     "1",                  "a != 0"},
-    {"div-self-positive",   IW,  "a/a",                     "1",                  "0 < a"},
+    {"div-self-positive",   W,   "a/a",                     "1",                  "0 < a"},
+    {"div-zero",            IW,  "0/a",                     "0",                  NULL},
+    {"div-by-zero",         W,   "a/0",                     "0",                  NULL},
     {"div-small",           IW,  "a/k1",                    "0",                  "0 <= a and a < k1"},
     {"div-negative",        I,   "a/(0 - k1)",              "(0 - a)/k1",         "0 < k1"},
     {"div-of-multiple",     I,   "(a*k1 + b)/k1",           "a",                  "0 <= b and b < k1"},
@@ -61,7 +63,10 @@ const tn_rule_row tn_rules[] = {
     {"div-of-div-symbol",   I,   "a/b/k1",                  "a/(b*k1)",           "0 < b and 0 < k1"},
     /* remainders */
     {"mod-one",             IW,  "a%1",                     "0",                  NULL},
-    {"mod-self",            IW,  "a%a",                     "0",                  "a != 0"},
+    {"mod-self",            I,   "a%a",                     "0",                  "a != 0"},
+    {"mod-self-wrap",       W,   "a%a",                     "0",                  NULL},
+    {"mod-zero",            IW,  "0%a",                     "0",                  NULL},
+    {"mod-by-zero",         W,   "a%0",                     "0",                  NULL},
     {"mod-small",           IW,  "a%k1",                    "a",                  "0 <= a and a < k1"},
     {"mod-negative",        I,   "a%(0 - k1)",              "0 - (0 - a)%k1",     "0 < k1"},
     {"mod-of-multiple",     I,   "(a*k1 + b)%k1",           "b%k1",               "k1 != 0"},

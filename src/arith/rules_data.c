@@ -68,19 +68,19 @@ static const tn_expr *wrap_mul(tn_simp *c, const tn_expr *a, const tn_expr *b)
     return r ? r : tn_simp_node2(c, TN_E_MUL, a->dtype, a, b);
 }
 
-/* Division and remainder, floor and truncating. By 0 they give 0. */
+/* Division and remainder, floor and truncating. By 0 both give 0. */
 static const tn_expr *wrap_div(tn_simp *c, enum tn_ek k, const tn_expr *a, const tn_expr *b)
 {
     bool mod = k == TN_E_FLOORMOD || k == TN_E_TRUNCMOD;
-    if (tn_is_value(b, 0) || (mod && (a == b || tn_is_value(b, 1))))
+    if (tn_is_value(a, 0) || tn_is_value(b, 0) || (mod && a == b))
         return tn_int(c->p, a->dtype, 0);
     if (tn_is_value(b, 1))
-        return a;
+        return mod ? tn_int(c->p, a->dtype, 0) : a;
     if (a->dtype.code == TN_UINT && a->dtype.bits == 64)
         return NULL; /* intervals of uint64 say nothing */
     tn_range x = tn_bounds_of(&c->b, a), y = tn_bounds_of(&c->b, b);
-    if (a == b && (y.lo > 0 || y.hi < 0))
-        return tn_int(c->p, a->dtype, 1);
+    if (a == b)
+        return y.lo > 0 || y.hi < 0 ? tn_int(c->p, a->dtype, 1) : NULL;
     if (x.lo >= 0 && x.hi < y.lo)
         return mod ? a : tn_int(c->p, a->dtype, 0);
     return NULL;

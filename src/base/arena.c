@@ -29,7 +29,7 @@ _Noreturn static void out_of_memory(const tn_arena *a, size_t bytes)
         a->oom(a->oom_user, bytes);
     }
     fprintf(stderr, "tenon: out of memory (%zu bytes)\n", bytes);
-    exit(1);
+    exit(4);
 }
 
 static tn_arena_block *block_new(const tn_arena *a, size_t size)

@@ -47,7 +47,7 @@ static bool index_grow(uint32_t **index, size_t *nindex, size_t n)
     uint32_t *fresh = n < UINT32_MAX ? calloc(want, sizeof *fresh) : NULL;
     if (!fresh) {
         fprintf(stderr, "tenon: out of memory (a map of %zu entries)\n", n);
-        exit(1);
+        exit(4);
     }
     free(*index);
     *index = fresh;

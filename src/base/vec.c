@@ -19,7 +19,7 @@ void *tn_vec_grow(void *at, size_t n, size_t more, size_t *cap, size_t size)
     if (!p) {
         fprintf(stderr, "tenon: out of memory (a vector of %zu + %zu elements of %zu bytes)\n", n, more,
                 size);
-        exit(1);
+        exit(4);
     }
     *cap = want;
     return p;

@@ -122,8 +122,8 @@ static void print_details(const tenon_report *r)
                 {"outputs", r->output_bytes},
                 {"scratch", r->scratch_bytes}};
     char text[32];
-    printf("seconds: import %.3f, graph %.3f, schedule %.3f, code %.3f, package %.3f\n", r->seconds_import,
-           r->seconds_graph, r->seconds_schedule, r->seconds_codegen, r->seconds_package);
+    printf("seconds: import %.3f, graph %.3f, tir %.3f, schedule %.3f, code %.3f, package %.3f\n", r->seconds_import,
+           r->seconds_graph, r->seconds_tir, r->seconds_schedule, r->seconds_codegen, r->seconds_package);
     printf("program: %u instructions", (unsigned)r->instructions);
     for (size_t i = 0; i < sizeof part / sizeof *part; i++)
         if (part[i].bytes) /* 0: none, or symbolic */

@@ -48,6 +48,20 @@ static int fail(const runner *r)
     return tn_error_print("%s", r->err.message);
 }
 
+/* A model given instead of its package is what most people meet first. */
+static int fail_open(const runner *r)
+{
+    static const char *const models[] = {".onnx", ".relay", ".tflite", ".pb", ".h5", ".keras", ".pt", ".pth"};
+    const char *path = r->args->operand;
+    size_t n = strlen(path);
+    for (size_t i = 0; i < sizeof models / sizeof *models; i++) {
+        size_t k = strlen(models[i]);
+        if (r->err.code == TNR_E_FORMAT && n > k && strcmp(path + n - k, models[i]) == 0)
+            return tn_error_print("%s is a model, not a package: compile it first (tenon compile %s)", path, path);
+    }
+    return r->err.code == TNR_E_IO ? fail(r) : tn_error_print("%s: %s", path, r->err.message);
+}
+
 static uint64_t now(void)
 {
     struct timespec t;
@@ -61,7 +75,7 @@ static int open_package(runner *r)
 {
     const char *executor = tn_args_text(r->args, "executor");
     if (tnr_module_open(r->args->operand, NULL, &r->module, &r->err))
-        return fail(r);
+        return fail_open(r);
     r->executor = TNR_EXECUTOR_AOT;
     if (executor ? strcmp(executor, "graph") == 0 : !tnr_module_has_executor(r->module, TNR_EXECUTOR_AOT))
         r->executor = TNR_EXECUTOR_GRAPH;

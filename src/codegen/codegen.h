@@ -38,6 +38,7 @@ typedef struct tn_unit {
     const char *const *feature; uint32_t n_feature;
     uint32_t n_kernel; const tn_kernel_ir *kernel;
     const tn_program_ir *program;   /* may be NULL */
+    const char *note;               /* what is inside, for `verify`; an ELF note of the library. NULL: none */
 } tn_unit;
 
 /* ---- C (codegen/source) ---- */
@@ -65,6 +66,9 @@ typedef struct tn_llvm_api {        /* the shared object's only export: const tn
 } tn_llvm_api;
 /* codegen-E001 where LLVM is not installed; ctx NULL: nothing is reported. */
 TN_WARN_UNUSED tn_status tn_llvm_open(tn_ctx *ctx, const tn_llvm_api **out);
+
+/* The bytes of the section .note.tenon (name "Tenon", type 1, data unit->note); nothing if there is no note. */
+void tn_unit_note(const tn_unit *u, tn_buf *out);
 
 /* Helpers shared by backends: the phases of a flat function, in order. */
 uint32_t tn_flat_phases(const tn_func *f, uint32_t max, const tn_stmt *out[]);

@@ -4,7 +4,8 @@
 #include "base/arena.h"
 #include "base/map.h"
 
-/* text with everything but letters, digits and _ replaced; never empty, never starting with a digit. */
+/* text with everything but letters and digits replaced by _; never empty, never starting with a digit, ending with _,
+ * or with two _ in a row (elements of registers are `name__0`). */
 char *tn_c_identifier(tn_arena *a, const char *text);
 /* One unique identifier for each of n things; `taken` is kept up. */
 const char **tn_unique_names(tn_arena *a, uint32_t n, const char *(*name)(const void *user, uint32_t i),

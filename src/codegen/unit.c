@@ -60,13 +60,26 @@ static bool reserved(const char *name)
     return false;
 }
 
+/* Is s the form of a name that generated code has of its own: helpers, symbols, types? */
+static bool is_ours(const char *s)
+{
+    size_t n = strlen(s);
+    return strncmp(s, "tn_", 3) == 0 || strncmp(s, "sym_", 4) == 0 || (n > 2 && strcmp(s + n - 2, "_t") == 0);
+}
+
 char *tn_c_identifier(tn_arena *a, const char *text)
 {
-    char *s = tn_arena_strdup(a, *text ? text : "v");
-    for (char *c = s; *c; c++)
-        if (!isalnum((unsigned char)*c) && *c != '_')
-            *c = '_';
-    return isdigit((unsigned char)*s) ? tn_arena_printf(a, "v%s", s) : s;
+    char *s = tn_arena_strdup(a, text), *to = s;
+    for (const char *c = s; *c; c++)
+        if (isalnum((unsigned char)*c))
+            *to++ = *c;
+        else if (to > s && to[-1] != '_')
+            *to++ = '_';
+    to -= to > s && to[-1] == '_';
+    *to = 0;
+    if (!*s)
+        return tn_arena_strdup(a, "v");
+    return isdigit((unsigned char)*s) || is_ours(s) ? tn_arena_printf(a, "v_%s", s) : s;
 }
 
 const char **tn_unique_names(tn_arena *a, uint32_t n, const char *(*name)(const void *user, uint32_t i),
@@ -82,4 +95,17 @@ const char **tn_unique_names(tn_arena *a, uint32_t n, const char *(*name)(const 
         out[i] = x;
     }
     return out;
+}
+
+void tn_unit_note(const tn_unit *u, tn_buf *out)
+{
+    size_t n = u->note ? strlen(u->note) : 0;
+    if (!n)
+        return;
+    tn_buf_u32le(out, 6);
+    tn_buf_u32le(out, (uint32_t)n);
+    tn_buf_u32le(out, 1);
+    tn_buf_add(out, "Tenon\0\0", 8);
+    tn_buf_add(out, u->note, n);
+    tn_buf_fill(out, 0, (4 - n % 4) % 4);
 }

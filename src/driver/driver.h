@@ -48,7 +48,7 @@ typedef struct tn_build {
     const tn_node **constant; uint32_t n_constant;  /* CONST slots: "p0", "p1" ... */
     const tn_expr *peak;           /* exact peak bytes over the symbols */
     tn_unit unit;
-    struct { double import, graph, schedule, codegen, package; } seconds;
+    struct { double import, graph, tir, schedule, codegen, package; } seconds;
 } tn_build;
 
 void tn_build_init(tn_build *b, tn_ctx *ctx, const tenon_options *o);
@@ -83,8 +83,22 @@ const tn_expr *tn_plan_memory(tn_graph *g, tn_arena *scratch, uint32_t n, tn_lif
 /* package.c and the files of a package. */
 void tn_params_write(uint32_t n, const char *const name[], const tn_node *const constant[], tn_buf *out);
 TN_WARN_UNUSED tn_status tn_json_write(tn_build *b, tn_buf *out, bool *out_static);
-TN_WARN_UNUSED tn_status tn_link(tn_build *b, uint32_t n, const tn_buf code[], bool is_source, tn_buf *out_so);
+/* Code by the target's generator: n objects, or one C file, which do not depend on the machine that compiles. */
+enum { TN_OBJECTS = 4 };
+TN_WARN_UNUSED tn_status tn_code_make(tn_build *b, tn_buf code[TN_OBJECTS], uint32_t *out_n);
+TN_WARN_UNUSED tn_status tn_link(tn_build *b, uint32_t n, const tn_buf code[], tn_buf *out_so);
+void tn_params_make(tn_build *b, tn_buf *out);
+/* Writes what the output's name asks for: .so .o .a .c (bundle.c), else the tar. */
 TN_WARN_UNUSED tn_status tn_package_write(tn_build *b, const char *output, size_t *out_bytes);
+/* bundle.c: one file with kernels, weights and the runtime, and its header beside it. */
+enum tn_bundle_form { TN_BUNDLE_NONE, TN_BUNDLE_SO, TN_BUNDLE_O, TN_BUNDLE_A, TN_BUNDLE_C };
+enum tn_bundle_form tn_bundle_form_of(const char *output);
+TN_WARN_UNUSED tn_status tn_bundle_write(tn_build *b, enum tn_bundle_form form, uint32_t n, const tn_buf code[],
+                                         const char *output, size_t *out_bytes);
+const char *tn_note_make(tn_build *b);           /* note.c: what `verify` shows of a library */
+/* Lists a package without running any of it (verify.c). driver-E05x. */
+TN_WARN_UNUSED tn_status tn_verify(tn_build *b, const char *package, tn_buf *out);
+void tn_bundle_header(tn_build *b, tn_buf *out); /* header.c: the C declarations */
 
 /* dump.c: takes the build as far as the stage needs and prints it. */
 extern const char *const tn_stage_names[];                /* NULL-terminated */

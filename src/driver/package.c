@@ -11,11 +11,7 @@ static uint64_t mtime(void)
     return s ? strtoull(s, NULL, 10) : 0;
 }
 
-/* The machine this runs on has as many cores as may compile; the number of objects must not depend on it, or
- * the package's bytes would: it is fixed. */
-enum { OBJECTS = 4 };
-
-static tn_status emit(tn_build *b, tn_buf code[OBJECTS], uint32_t *out_n)
+tn_status tn_code_make(tn_build *b, tn_buf code[TN_OBJECTS], uint32_t *out_n)
 {
     *out_n = 1;
     if (b->target.kind == TN_TARGET_C)
@@ -23,10 +19,10 @@ static tn_status emit(tn_build *b, tn_buf code[OBJECTS], uint32_t *out_n)
     const tn_llvm_api *llvm;
     tn_llvm_options o = {.triple = b->target.triple, .opt_level = b->opt.opt_level};
     TN_TRY(tn_llvm_open(b->ctx, &llvm));
-    return llvm->objects(&b->unit, &o, OBJECTS, code, out_n);
+    return llvm->objects(&b->unit, &o, TN_OBJECTS, code, out_n);
 }
 
-static void params(tn_build *b, tn_buf *out)
+void tn_params_make(tn_build *b, tn_buf *out)
 {
     const char **name = TN_NEW_N(&b->arena, const char *, b->n_constant);
     for (uint32_t i = 0; i < b->n_constant; i++)
@@ -34,21 +30,15 @@ static void params(tn_build *b, tn_buf *out)
     tn_params_write(b->n_constant, name, b->constant, out);
 }
 
-tn_status tn_package_write(tn_build *b, const char *output, size_t *out_bytes)
+static tn_status write_tar(tn_build *b, uint32_t n, const tn_buf code[], const char *output, size_t *out_bytes)
 {
-    tn_buf code[OBJECTS] = {{0}}, so = {0}, json = {0}, blob = {0}, tar = {0};
+    tn_buf so = {0}, json = {0}, blob = {0}, tar = {0};
     bool is_static = false;
-    uint32_t n = 0;
-    double start = tn_now();
-    tn_status st = emit(b, code, &n);
-    b->seconds.codegen = tn_now() - start;
-    start = tn_now();
-    if (st == TN_OK)
-        st = tn_link(b, n, code, b->target.kind == TN_TARGET_C, &so);
+    tn_status st = tn_link(b, n, code, &so);
     if (st == TN_OK)
         st = tn_json_write(b, &json, &is_static);
     if (st == TN_OK) {
-        params(b, &blob);
+        tn_params_make(b, &blob);
         tn_tar_add(&tar, "mod.so", so.at, so.n, mtime());
         if (is_static)
             tn_tar_add(&tar, "mod.json", json.at, json.n, mtime());
@@ -57,12 +47,27 @@ tn_status tn_package_write(tn_build *b, const char *output, size_t *out_bytes)
         *out_bytes = tar.n;
         st = tn_file_write(b->ctx, output, tar.at, tar.n);
     }
-    b->seconds.package = tn_now() - start;
-    for (int i = 0; i < OBJECTS; i++)
-        tn_buf_deinit(&code[i]);
     tn_buf_deinit(&so);
     tn_buf_deinit(&json);
     tn_buf_deinit(&blob);
     tn_buf_deinit(&tar);
+    return st;
+}
+
+tn_status tn_package_write(tn_build *b, const char *output, size_t *out_bytes)
+{
+    enum tn_bundle_form form = tn_bundle_form_of(output);
+    tn_buf code[TN_OBJECTS] = {{0}};
+    uint32_t n = 0;
+    double start = tn_now();
+    tn_status st = tn_code_make(b, code, &n);
+    b->seconds.codegen = tn_now() - start;
+    start = tn_now();
+    if (st == TN_OK)
+        st = form == TN_BUNDLE_NONE ? write_tar(b, n, code, output, out_bytes)
+                                    : tn_bundle_write(b, form, n, code, output, out_bytes);
+    b->seconds.package = tn_now() - start;
+    for (int i = 0; i < TN_OBJECTS; i++)
+        tn_buf_deinit(&code[i]);
     return st;
 }

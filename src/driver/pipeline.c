@@ -17,6 +17,7 @@
 
 const char *const tn_graph_pipeline[] = {
     "InferType",
+    "FakeQuantizationToInteger", /* quantised networks compute on integers */
     "SimplifyInference",       /* operators with an expansion are gone */
     "FoldConstant",            /* nothing that depends on constants only is left to run time */
     "EliminateCommonSubexpr",
@@ -135,34 +136,45 @@ static tn_function *main_of(tn_build *b)
     return tn_graph_function(&b->graph, "main");
 }
 
-static bool forget_source(tn_stmt *s, void *user)
+typedef struct { tn_vec(const char *) was; size_t at; bool restore; } sources;
+
+static bool swap_source(tn_stmt *s, void *user)
 {
-    (void)user;
-    if (s->kind == TN_S_BLOCK)
+    sources *x = user;
+    if (s->kind == TN_S_BLOCK && x->restore)
+        s->u.block.source = x->was.at[x->at++];
+    else if (s->kind == TN_S_BLOCK) {
+        tn_vec_push(&x->was, s->u.block.source);
         s->u.block.source = "";
+    }
     return true;
 }
 
-/* What f computes, as text: without the model nodes it came from. */
-static const char *meaning(tn_build *b, const tn_func *f)
+/* The text of f without the names of model nodes: what f computes. */
+static const char *meaning(tn_build *b, tn_func *f)
 {
+    sources x = {0};
     tn_buf text = {0};
-    tn_func *c = tn_func_clone(f, &b->scratch, &b->pool);
-    c->source = "";
-    tn_stmt_walk(&c->body, forget_source, NULL, NULL);
-    tn_func_print(c, &text);
+    const char *source = f->source;
+    f->source = "";
+    tn_stmt_walk(&f->body, swap_source, NULL, &x);
+    tn_func_print(f, &text);
+    x.restore = true;
+    tn_stmt_walk(&f->body, swap_source, NULL, &x);
+    f->source = source;
     const char *s = tn_arena_strdup(&b->arena, tn_buf_cstr(&text));
     tn_buf_deinit(&text);
+    tn_vec_deinit(&x.was);
     return s;
 }
 
-/* Calls whose function is new get a group; equal functions (as text, under one name) share it: layers of a kind. */
+/* Calls whose function is new get a group; equal functions (as text, under one name) share it. */
 static tn_status add_group(tn_build *b, tn_pass *p, const tn_node *call, tn_strmap *by_text, tn_strmap *names)
 {
     tn_func *f;
     uint64_t known;
     TN_TRY(tn_lower_te(p, &b->graph, call, "f", &b->arena, &f));
-    const char *source = f->source, *key = meaning(b, f);
+    const char *key = meaning(b, f);
     if (tn_strmap_get(by_text, key, strlen(key), &known)) {
         tn_vec_push(&b->calls, ((tn_call_site){call, (uint32_t)known}));
         return TN_OK;
@@ -176,7 +188,7 @@ static tn_status add_group(tn_build *b, tn_pass *p, const tn_node *call, tn_strm
     tn_strmap_put(names, name, strlen(name), 1);
     tn_strmap_put(by_text, key, strlen(key), b->groups.n);
     f->name = name;
-    tn_group g = {.name = name, .source = source, .te = f, .n_in = f->n_param - 1, .n_out = 1};
+    tn_group g = {.name = name, .source = f->source, .te = f, .n_in = f->n_param - 1, .n_out = 1};
     tn_vec_push(&b->calls, ((tn_call_site){call, (uint32_t)b->groups.n}));
     tn_vec_push(&b->groups, g);
     return TN_OK;
@@ -184,6 +196,7 @@ static tn_status add_group(tn_build *b, tn_pass *p, const tn_node *call, tn_strm
 
 tn_status tn_stage_tir(tn_build *b)
 {
+    double start = tn_now();
     tn_pass p = tn_pass_context(b);
     tn_strmap by_text = {0}, names = {0};
     tn_status st = TN_OK;
@@ -197,6 +210,7 @@ tn_status tn_stage_tir(tn_build *b)
     }
     tn_strmap_deinit(&by_text);
     tn_strmap_deinit(&names);
+    b->seconds.tir = tn_now() - start;
     return st;
 }
 

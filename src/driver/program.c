@@ -237,7 +237,8 @@ static void finish(maker *m)
                         .n_feature = b->n_feature,
                         .n_kernel = (uint32_t)b->groups.n,
                         .kernel = b->kernel,
-                        .program = r};
+                        .program = r,
+                        .note = tn_note_make(b)};
 }
 
 tn_status tn_stage_program(tn_build *b)

@@ -1,5 +1,4 @@
 /* The public compiler API (tenon/tenon.h): sessions over builds. */
-#include "base/wire/tar.h"
 #include "driver/driver.h"
 
 #include <stdlib.h>
@@ -100,6 +99,7 @@ static void fill_report(tenon *t, size_t bytes, tenon_report *r)
     r->arena_bytes = number(b->program.arena_bytes);
     r->seconds_import = b->seconds.import;
     r->seconds_graph = b->seconds.graph;
+    r->seconds_tir = b->seconds.tir;
     r->seconds_schedule = b->seconds.schedule;
     r->seconds_codegen = b->seconds.codegen;
     r->seconds_package = b->seconds.package;
@@ -185,28 +185,9 @@ int tenon_inputs(tenon *t, const char *model, const tenon_options *o, int *n_in,
     return end(t, st);
 }
 
-static tn_status list_package(tn_build *b, const char *package, tn_buf *out)
-{
-    tn_tar_entry e;
-    TN_TRY(tn_file_map(b->ctx, package, &b->file));
-    tn_tar tar = tn_tar_open(b->file.at, b->file.n);
-    bool so = false, params = false;
-    while (tn_tar_next(&tar, &e)) {
-        tn_buf_printf(out, "%-12.*s %10zu bytes\n", (int)e.name_n, e.name, e.n);
-        so |= e.name_n == 6 && memcmp(e.name, "mod.so", 6) == 0;
-        params |= e.name_n == 10 && memcmp(e.name, "mod.params", 10) == 0;
-    }
-    if (tar.error)
-        return tn_error(b->ctx, "driver-E050", &(tn_loc){.file = package}, "not a package: %s", tar.error);
-    if (!so || !params)
-        return tn_error(b->ctx, "driver-E051", &(tn_loc){.file = package},
-                        "not a package: mod.so or mod.params is missing");
-    return TN_OK;
-}
-
 int tenon_verify(tenon *t, const char *package, const char **out_text)
 {
-    tn_status st = list_package(begin(t, NULL), package, &t->text);
+    tn_status st = tn_verify(begin(t, NULL), package, &t->text);
     *out_text = tn_buf_cstr(&t->text);
     return end(t, st);
 }

@@ -12,6 +12,8 @@ typedef struct tn_dtype { uint8_t code, bits; uint16_t lanes; } tn_dtype;
 #define TN_F32 TN_DT(TN_FLOAT, 32)
 #define TN_F64 TN_DT(TN_FLOAT, 64)
 #define TN_F16 TN_DT(TN_FLOAT, 16)
+#define TN_I8 TN_DT(TN_INT, 8)
+#define TN_I16 TN_DT(TN_INT, 16)
 #define TN_I32 TN_DT(TN_INT, 32)
 #define TN_I64 TN_DT(TN_INT, 64)
 #define TN_U8 TN_DT(TN_UINT, 8)

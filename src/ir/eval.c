@@ -185,6 +185,7 @@ static bool int_sum(enum tn_ek k, tn_dtype t, int64_t a, int64_t b, int64_t *out
     return true;
 }
 
+/* By 0: undefined for an index, 0 for data. */
 static bool int_quotient(enum tn_ek k, tn_dtype t, int64_t a, int64_t b, int64_t *out)
 {
     bool modulo = k == TN_E_FLOORMOD || k == TN_E_TRUNCMOD;

@@ -81,6 +81,11 @@ const tn_expr *tn_rewrite(tn_pool *p, const tn_expr *root, tn_rule *rule, void *
     return r;
 }
 
+const tn_expr *tn_rewrite_memo(tn_pool *p, const tn_expr *root, tn_map *memo)
+{
+    return walk(p, root, memo, tn_expr_with, NULL, NULL);
+}
+
 const tn_expr *tn_subst(tn_pool *p, const tn_expr *e, int n, const tn_expr *const from[], const tn_expr *const to[])
 {
     tn_map memo = {0};

@@ -3,8 +3,9 @@
  * The init runs where all reduce iterations are 0. A mask becomes an IF around the body, but for one case: where the
  * target lives in registers or task-local memory, the terms that only keep spatial iterations inside their extent are
  * dropped from the store (cells outside are unspecified). Loads of memory stay inside all the same: the last iteration
- * stands for those beyond it, lanes are masked. So the common tail of a tile has no branches. It is not done
- * where a masked lane could trap (integer division), nor where the buffer does not hold the padded tile.
+ * stands for those beyond it, lanes are masked. So the common tail of a tile has no branches. It is not done where an
+ * operation may be undefined for what a padded lane holds (an index divided, a shift, by what is loaded), nor where
+ * the buffer does not hold the padded tile.
  */
 #include "lower/lower_impl.h"
 
@@ -35,6 +36,15 @@ static const tn_expr *domain_term(tn_pool *p, const tn_stmt *block, const tn_exp
             return tn_lt(p, it->var, it->extent);
     }
     return NULL;
+}
+
+/* Is e defined whatever the memory holds? */
+static bool is_total(const tn_expr *e, void *user)
+{
+    (void)user;
+    bool divides = tn_dtype_is_index(e->dtype) && e->kind >= TN_E_FLOORDIV && e->kind <= TN_E_TRUNCMOD;
+    bool shifts = e->kind == TN_E_SHL || e->kind == TN_E_SHR;
+    return (!divides && !shifts) || !e->src[1]->has_load;
 }
 
 /* ---- reads of padded iterations ---- */
@@ -130,7 +140,7 @@ static bool relaxed(const binding *b, const tn_stmt *s)
 {
     if (s->kind != TN_S_STORE || s->u.store.mask || b->f->buffer[s->u.store.buffer].scope == TN_SCOPE_GLOBAL)
         return false;
-    return stays_inside(b, s);
+    return tn_each(s->u.store.value, is_total, NULL) && stays_inside(b, s);
 }
 
 /* Moves the statements of `from` before `at`, bound, under the domain terms (not bound) and the rest (bound). */

@@ -35,8 +35,10 @@ tn_status tn_lower_make_phases(tn_func *f, const struct tn_machine *m)
         if (s->kind == TN_S_LET) {
             put_let(f, s);
         } else if (leads(f, s)) {
-            tn_stmt_remove(s);
-            tn_body_insert(&f->body, first, s);
+            if (first) { /* else it leads already */
+                tn_stmt_remove(s);
+                tn_body_insert(&f->body, first, s);
+            }
         } else if (s->kind == TN_S_FOR && s->u.loop.kind == TN_LOOP_PARALLEL) {
             first = first ? first : s;
             open = NULL;

@@ -86,11 +86,11 @@ static tn_status conv_infer(tn_graph *g, tn_node *n)
     tn_conv2d_attr a = *(const tn_conv2d_attr *)n->attr;
     const tn_type *data, *weight;
     const tn_expr *dim[5];
+    tn_dtype dtype;
     int dims = n_spatial(n);
     TN_TRY(tn_rule_tensor(g, n, 0, dims + 2, &data));
     TN_TRY(tn_rule_tensor(g, n, 1, dims + 2, &weight));
-    TN_TRY(tn_rule_number(g, n, 0));
-    TN_TRY(tn_rule_same_dtype(g, n, 1));
+    TN_TRY(tn_rule_product(g, n, a.out_dtype, &dtype));
     TN_TRY(normalise(g, n, &a));
     TN_TRY(check_channels(g, n, &a, data, weight));
     dim[0] = data->dim[0];
@@ -106,7 +106,7 @@ static tn_status conv_infer(tn_graph *g, tn_node *n)
                                 tn_rule_type_text(g, weight), tn_rule_type_text(g, data), (long long)w.before,
                                 (long long)w.after);
     }
-    return tn_rule_result(g, n, 0, data->dtype, dims + 2, dim);
+    return tn_rule_result(g, n, 0, dtype, dims + 2, dim);
 }
 
 /* ---- tensor expression ---- */
@@ -147,7 +147,8 @@ static void conv_compute(tn_te *te, const tn_node *n, tn_tensor *const in[], tn_
         data[2 + i] = tn_rule_window_index(p, t->axis[2 + i], weight[2 + i], &w);
         where = tn_rule_both(p, where, tn_rule_window_inside(p, data[2 + i], in[0]->dim[2 + i], &w));
     }
-    tn_te_sum(te, t, tn_mul(p, tn_at(te, in[0], dims + 2, data), tn_at(te, in[1], dims + 2, weight)), where);
+    const tn_expr *x = tn_at(te, in[0], dims + 2, data), *y = tn_at(te, in[1], dims + 2, weight);
+    tn_te_sum(te, t, tn_rule_times(p, t->dtype, x, y), where);
 }
 
 /* ---- nn.conv1d: one row ---- */
@@ -229,6 +230,8 @@ static void conv2d_layout(tn_layout_query *q)
         "order of the weight's dimensions"}, \
     {"out_layout", TN_A_STR, offsetof(tn_conv2d_attr, out_layout), "\"\"", \
         "order of the result's dimensions; empty: as the data"}, \
+    {"out_dtype", TN_A_DTYPE, offsetof(tn_conv2d_attr, out_dtype), "None", \
+        "type of sums and result; None: that of the operands"}, \
     {0},
 
 static const tn_attr_field conv1d_fields[] = {CONV_FIELDS("[1]", "[0, 0]", "\"NCW\"", "\"OIW\"")};

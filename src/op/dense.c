@@ -10,10 +10,10 @@ static tn_status dense_infer(tn_graph *g, tn_node *n)
     const tn_dense_attr *a = n->attr;
     const tn_type *data, *weight;
     const tn_expr *dim[TN_RULE_MAX_RANK];
+    tn_dtype dtype;
     TN_TRY(tn_rule_tensor(g, n, 0, -1, &data));
     TN_TRY(tn_rule_tensor(g, n, 1, 2, &weight));
-    TN_TRY(tn_rule_number(g, n, 0));
-    TN_TRY(tn_rule_same_dtype(g, n, 1));
+    TN_TRY(tn_rule_product(g, n, a->out_dtype, &dtype));
     if (data->n < 1)
         return tn_rule_fail(g, n, "op-E003", "data must have at least 1 dimension, but is %s",
                             tn_rule_type_text(g, data));
@@ -26,7 +26,7 @@ static tn_status dense_infer(tn_graph *g, tn_node *n)
     for (int i = 0; i < data->n - 1; i++)
         dim[i] = data->dim[i];
     dim[data->n - 1] = weight->dim[0];
-    return tn_rule_result(g, n, 0, data->dtype, data->n, dim);
+    return tn_rule_result(g, n, 0, dtype, data->n, dim);
 }
 
 static void dense_compute(tn_te *te, const tn_node *n, tn_tensor *const in[], tn_tensor *out[])
@@ -37,8 +37,8 @@ static void dense_compute(tn_te *te, const tn_node *n, tn_tensor *const in[], tn
     for (int i = 0; i < last; i++)
         index[i] = t->axis[i];
     index[last] = k;
-    tn_te_sum(te, t, tn_mul(te->pool, tn_at(te, in[0], t->ndim, index), tn_at2(te, in[1], t->axis[last], k)),
-              NULL);
+    const tn_expr *x = tn_at(te, in[0], t->ndim, index), *w = tn_at2(te, in[1], t->axis[last], k);
+    tn_te_sum(te, t, tn_rule_times(te->pool, t->dtype, x, w), NULL);
 }
 
 /* Two vectors of outputs beside each other (one where that is enough): the kernel reads them for each k. */
@@ -55,6 +55,8 @@ static void dense_layout(tn_layout_query *q)
 /* clang-format off */
 static const tn_attr_field dense_fields[] = {
     {"units", TN_A_I64, offsetof(tn_dense_attr, units), "0", "outputs; 0: as the weight has"},
+    {"out_dtype", TN_A_DTYPE, offsetof(tn_dense_attr, out_dtype), "None",
+        "type of sums and result; None: that of the operands"},
     {0},
 };
 static const char *const product_in[] = {"data", "weight"};
@@ -76,8 +78,8 @@ static tn_status batch_matmul_infer(tn_graph *g, tn_node *n)
     const tn_type *x, *y;
     TN_TRY(tn_rule_tensor(g, n, 0, 3, &x));
     TN_TRY(tn_rule_tensor(g, n, 1, 3, &y));
-    TN_TRY(tn_rule_number(g, n, 0));
-    TN_TRY(tn_rule_same_dtype(g, n, 1));
+    tn_dtype dtype;
+    TN_TRY(tn_rule_product(g, n, a->out_dtype, &dtype));
     const tn_expr *xb = x->dim[0], *yb = y->dim[0];
     if (!tn_is_value(xb, 1) && !tn_is_value(yb, 1) && !tn_rule_dim_eq(g, xb, yb))
         return tn_rule_fail(g, n, "op-E008", "batches of %s and %s differ", tn_rule_type_text(g, x),
@@ -89,7 +91,7 @@ static tn_status batch_matmul_infer(tn_graph *g, tn_node *n)
                             a->transpose_a ? "True" : "False", a->transpose_b ? "True" : "False");
     const tn_expr *dim[3] = {tn_is_value(xb, 1) ? yb : xb, x->dim[a->transpose_a ? 2 : 1],
                              y->dim[a->transpose_b ? 1 : 2]};
-    return tn_rule_result(g, n, 0, x->dtype, 3, dim);
+    return tn_rule_result(g, n, 0, dtype, 3, dim);
 }
 
 static const tn_expr *matrix_at(tn_te *te, const tn_tensor *t, const tn_expr *b, const tn_expr *r,
@@ -106,7 +108,7 @@ static void batch_matmul_compute(tn_te *te, const tn_node *n, tn_tensor *const i
     const tn_expr *k = tn_te_reduce_axis(te, t, "k", in[0]->dim[a->transpose_a ? 1 : 2]);
     const tn_expr *x = matrix_at(te, in[0], t->axis[0], t->axis[1], k, a->transpose_a);
     const tn_expr *y = matrix_at(te, in[1], t->axis[0], k, t->axis[2], a->transpose_b);
-    tn_te_sum(te, t, tn_mul(te->pool, x, y), NULL);
+    tn_te_sum(te, t, tn_rule_times(te->pool, t->dtype, x, y), NULL);
 }
 
 /* clang-format off */
@@ -115,6 +117,8 @@ static const tn_attr_field matmul_fields[] = {
         "the first operand is [b, k, m]"},
     {"transpose_b", TN_A_BOOL, offsetof(tn_matmul_attr, transpose_b), "True",
         "the second operand is [b, n, k]"},
+    {"out_dtype", TN_A_DTYPE, offsetof(tn_matmul_attr, out_dtype), "None",
+        "type of sums and result; None: that of the operands"},
     {0},
 };
 static const char *const matmul_in[] = {"the first operand", "the second operand"};

@@ -28,6 +28,9 @@ tn_node *tn_make_scalar(tn_graph *g, tn_region *r, tn_node *before, tn_dtype t, 
  * internal). */
 TN_WARN_UNUSED tn_status tn_define_node(tn_te *te, tn_graph *g, const tn_node *n, tn_tensor *const in[],
                                         tn_tensor *out[]);
+/* What n, over operands made by qnn.dequantize, is on their integers: a value equal to n's result but for rounding,
+ * made before n (op/qnn_form.c); absent: there is none. */
+TN_WARN_UNUSED tn_status tn_integer_form(tn_graph *g, tn_node *n, tn_value *out);
 /* Infers broadcasting of two shapes (numpy rules; different symbols are errors naming both). */
 TN_WARN_UNUSED tn_status tn_infer_broadcast(tn_graph *g, const tn_node *n, const tn_type *a, const tn_type *b,
                                             tn_dtype t, const tn_type **out);
@@ -50,6 +53,7 @@ typedef struct tn_conv2d_attr {
     tn_ints kernel_size;
     int64_t channels;
     const char *data_layout, *kernel_layout, *out_layout;
+    tn_dtype out_dtype; /* None: that of the operands */
 } tn_conv2d_attr;
 typedef struct tn_conv_transpose_attr {
     tn_ints strides, padding, output_padding, dilation;
@@ -72,7 +76,7 @@ typedef struct tn_pool2d_attr {
     int64_t p;             /* nn.lp_pool alone */
 } tn_pool2d_attr;
 typedef struct tn_global_pool2d_attr { const char *layout; } tn_global_pool2d_attr;
-typedef struct tn_dense_attr { int64_t units; } tn_dense_attr;
+typedef struct tn_dense_attr { int64_t units; tn_dtype out_dtype; } tn_dense_attr;
 /* bias_add, softmax, concatenate, ... */
 typedef struct tn_axis_attr { int64_t axis; } tn_axis_attr;
 /* reductions: Relay's "axis"; n 0: all */
@@ -138,6 +142,13 @@ typedef struct tn_scan_attr { int64_t axis; bool exclusive, reverse; } tn_scan_a
 typedef struct tn_topk_attr { int64_t k, axis; bool is_ascend; tn_dtype dtype; } tn_topk_attr;
 /* argmax, argmin: one axis */
 typedef struct tn_arg_attr { int64_t axis; bool keepdims, select_last_index; tn_dtype dtype; } tn_arg_attr;
-typedef struct tn_matmul_attr { bool transpose_a, transpose_b; } tn_matmul_attr; /* nn.batch_matmul */
+/* qnn.quantize, dequantize, requantize (rounding, compute_dtype: requantize alone) */
+typedef struct tn_qnn_attr {
+    int64_t axis;
+    const char *rounding, *compute_dtype;
+    tn_dtype out_dtype;
+} tn_qnn_attr;
+typedef struct tn_qnn_binary_attr { int64_t lhs_axis, rhs_axis; } tn_qnn_binary_attr; /* qnn.add, subtract, mul */
+typedef struct tn_matmul_attr { bool transpose_a, transpose_b; tn_dtype out_dtype; } tn_matmul_attr;
 
 #endif

@@ -105,6 +105,32 @@ tn_status tn_rule_countable(tn_graph *g, const tn_node *n, int i)
     return refuse_dtype(g, n, i, "a tensor of floats, or of integers of 32 bits or more");
 }
 
+static bool holds(tn_dtype t, tn_dtype from)
+{
+    if (tn_dtype_is_float(t) != tn_dtype_is_float(from))
+        return false;
+    return tn_dtype_eq(t, from) || t.bits > from.bits;
+}
+
+tn_status tn_rule_product(tn_graph *g, const tn_node *n, tn_dtype asked, tn_dtype *out)
+{
+    tn_dtype a = tn_in_type(n, 0)->dtype, b = tn_in_type(n, 1)->dtype;
+    TN_TRY(tn_rule_number(g, n, 0));
+    TN_TRY(tn_rule_number(g, n, 1));
+    *out = asked.bits ? asked : a;
+    if (!asked.bits)
+        return tn_rule_same_dtype(g, n, 1);
+    if (holds(asked, a) && holds(asked, b))
+        return TN_OK;
+    return tn_rule_fail(g, n, "op-E004", "out_dtype %s does not hold products of %s and %s",
+                        tn_rule_dtype_text(g, asked), tn_rule_dtype_text(g, a), tn_rule_dtype_text(g, b));
+}
+
+const tn_expr *tn_rule_times(tn_pool *p, tn_dtype t, const tn_expr *x, const tn_expr *y)
+{
+    return tn_mul(p, tn_cast(p, t, x), tn_cast(p, t, y));
+}
+
 /* ---- dimensions ---- */
 
 const tn_expr *tn_rule_simplify(tn_graph *g, const tn_expr *e)

@@ -23,6 +23,9 @@ TN_WARN_UNUSED tn_status tn_rule_float(tn_graph *g, const tn_node *n, int i);
 TN_WARN_UNUSED tn_status tn_rule_number(tn_graph *g, const tn_node *n, int i); /* float or data integer */
 /* A number that counts of elements fit into, for means. */
 TN_WARN_UNUSED tn_status tn_rule_countable(tn_graph *g, const tn_node *n, int i);
+/* The dtype that products of operands 0 and 1 are added in: `asked`, which is then at least as wide as the operands
+ * (int8 and uint8 may meet); None: the one dtype of both. */
+TN_WARN_UNUSED tn_status tn_rule_product(tn_graph *g, const tn_node *n, tn_dtype asked, tn_dtype *out);
 const char *tn_rule_in_name(tn_graph *g, const tn_node *n, int i);
 
 /* ---- dimensions ---- */
@@ -53,6 +56,8 @@ tn_status tn_define_formula(tn_te *te, tn_graph *g, const tn_node *n, tn_tensor 
 /* A tensor for output `out` of the node, tagged. axis_names NULL: i j k l. */
 tn_tensor *tn_rule_out(tn_te *te, const tn_node *n, int out, const char *name, const char *tag,
                        const char *axis_names);
+/* x * y in dtype t. */
+const tn_expr *tn_rule_times(tn_pool *p, tn_dtype t, const tn_expr *x, const tn_expr *y);
 /* Element of t that out's axes read by broadcasting. */
 const tn_expr *tn_rule_at_broadcast(tn_te *te, const tn_tensor *t, const tn_tensor *out);
 /* One axis of a sliding window: pad `before` and `after`; ceil_mode: a last, partial window counts if it

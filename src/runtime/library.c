@@ -2,15 +2,18 @@
 #include "runtime/library.h"
 
 #include "base/cpu.h"
+#include "base/wire/elf.h"
 #include "runtime/error.h"
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static bool write_all(int fd, const uint8_t *data, size_t n)
@@ -63,6 +66,19 @@ static tnr_status open_temp_file(const void *data, size_t n, tnr_shared_object *
     return TNR_OK;
 }
 
+/* The loader trusts what it maps: a cut file would end the process by a signal. */
+static tnr_status examine(const void *data, size_t n, tnr_error *err)
+{
+    tn_elf e;
+    const char *why = tn_elf_read(data, n, &e);
+    if (why) return tnr_fail(err, TNR_E_FORMAT, 0, "the library is damaged: %s; compile the model again", why);
+    if (tn_elf_machine() && e.machine != tn_elf_machine())
+        return tnr_fail(err, TNR_E_CPU, 0,
+                        "this package is for another kind of machine (ELF machine %u, this one is %u)",
+                        e.machine, tn_elf_machine());
+    return TNR_OK;
+}
+
 static tnr_status query(tnr_shared_object *o, const tn_library **out_library, tnr_error *err)
 {
     union { /* C has no cast from an object pointer to a function */
@@ -87,9 +103,60 @@ tnr_status tnr_library_open(const void *data, size_t n, bool temp_file, tnr_shar
                             const tn_library **out_library, tnr_error *err)
 {
     tnr_shared_object o = {.fd = -1};
-    tnr_status status = TNR_OK;
-    if (temp_file || !open_memfd(data, n, &o)) status = open_temp_file(data, n, &o, err);
+    tnr_status status = examine(data, n, err);
+    if (!status && (temp_file || !open_memfd(data, n, &o))) status = open_temp_file(data, n, &o, err);
     if (!status) status = query(&o, out_library, err);
+    if (status)
+        tnr_library_close(&o);
+    else
+        *out_object = o;
+    return status;
+}
+
+static tnr_status examine_file(const char *path, tnr_error *err)
+{
+    struct stat st;
+    tnr_status status;
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    size_t n = fd >= 0 && fstat(fd, &st) == 0 && st.st_size > 0 ? (size_t)st.st_size : 0;
+    void *at = n ? mmap(NULL, n, PROT_READ, MAP_PRIVATE, fd, 0) : MAP_FAILED;
+    if (at == MAP_FAILED) {
+        status = tnr_fail(err, TNR_E_IO, 0, "cannot map %.160s: %s", path, strerror(errno));
+    } else {
+        status = examine(at, n, err);
+        munmap(at, n);
+    }
+    if (fd >= 0) close(fd);
+    return status;
+}
+
+static tnr_status bundled(tnr_shared_object *o, tnr_span *out_params, tnr_error *err)
+{
+    const void *at = dlsym(o->handle, TENON_BUNDLE_PARAMS_SYMBOL);
+    const uint64_t *bytes = dlsym(o->handle, TENON_BUNDLE_BYTES_SYMBOL);
+    if (!at || !bytes || *bytes > SIZE_MAX / 2)
+        return tnr_fail(err, TNR_E_FORMAT, 0,
+                        "this library holds kernels without their weights, as mod.so of a package does: open "
+                        "the package");
+    *out_params = (tnr_span){at, (size_t)*bytes};
+    return TNR_OK;
+}
+
+tnr_status tnr_library_open_file(const char *path, tnr_shared_object *out_object, const tn_library **out_library,
+                                 tnr_span *out_params, tnr_error *err)
+{
+    tnr_shared_object o = {.fd = -1};
+    tnr_status whole = examine_file(path, err);
+    if (whole) return whole;
+    char *real = realpath(path, NULL); /* a name without a slash would be searched for elsewhere */
+    o.handle = real ? dlopen(real, RTLD_LOCAL | RTLD_NOW) : NULL;
+    free(real);
+    if (!o.handle) {
+        const char *why = dlerror();
+        return tnr_fail(err, TNR_E_FORMAT, 0, "%.80s cannot be loaded: %.150s", path, why ? why : "unknown reason");
+    }
+    tnr_status status = query(&o, out_library, err);
+    if (!status) status = bundled(&o, out_params, err);
     if (status)
         tnr_library_close(&o);
     else

@@ -1,7 +1,7 @@
 #ifndef TNR_LIBRARY_H
 #define TNR_LIBRARY_H
 /* Opening mod.so from memory, and asking a library whether it may run here. */
-#include "tenon/runtime.h"
+#include "runtime/package.h"
 
 #include <stdbool.h>
 
@@ -15,6 +15,9 @@ typedef struct tnr_shared_object {
 TNR_CHECKED tnr_status tnr_library_open(const void *data, size_t n, bool temp_file,
                                         tnr_shared_object *out_object, const tn_library **out_library,
                                         tnr_error *err);
+/* A self-contained library (`compile -o model.so`): opened where it lies; its weights. */
+TNR_CHECKED tnr_status tnr_library_open_file(const char *path, tnr_shared_object *out_object,
+                                             const tn_library **out_library, tnr_span *out_params, tnr_error *err);
 void tnr_library_close(tnr_shared_object *object);
 
 /* Version and CPU features; asks the kernel for AMX state if a feature needs it. Runs nothing of the

@@ -172,6 +172,15 @@ static tnr_module *new_module(tnr_error *err)
 }
 
 /* From path, or from data if path is NULL. */
+static tnr_status finish(tnr_module *m, tnr_status status, tnr_module **out_module)
+{
+    if (status)
+        tnr_module_release(m);
+    else
+        *out_module = m;
+    return status;
+}
+
 static tnr_status open_package(const char *path, tnr_span data, const tnr_module_options *options,
                                tnr_module **out_module, tnr_error *err)
 {
@@ -180,17 +189,18 @@ static tnr_status open_package(const char *path, tnr_span data, const tnr_module
         return tnr_fail(err, TNR_E_ARG, 0, "tnr_module_open: an argument is NULL or a flag is unknown");
     tnr_module *m = new_module(err);
     if (!m) return TNR_E_MEMORY;
+    if (path && tnr_package_is_library(path)) {
+        tnr_span params = {0};
+        tnr_status opened = tnr_library_open_file(path, &m->object, &m->library, &params, err);
+        return finish(m, opened ? opened : open_parts(m, (tnr_span){0}, params, err), out_module);
+    }
     tnr_status status = path ? tnr_package_open(path, flags & TNR_MODULE_READ, &m->package, err)
                              : tnr_package_open_memory(data.at, data.n, &m->package, err);
     if (!status)
         status = tnr_library_open(m->package.so.at, m->package.so.n, flags & TNR_MODULE_TEMP_FILE, &m->object,
                                   &m->library, err);
     if (!status) status = open_parts(m, m->package.json, m->package.params, err);
-    if (status)
-        tnr_module_release(m);
-    else
-        *out_module = m;
-    return status;
+    return finish(m, status, out_module);
 }
 
 tnr_status tnr_module_open(const char *path, const tnr_module_options *options, tnr_module **out_module,
@@ -214,11 +224,7 @@ tnr_status tnr_module_open_parts(const tnr_parts *parts, tnr_module **out_module
     m->library = parts->library;
     tnr_status status = open_parts(m, (tnr_span){parts->json, parts->json_n},
                                    (tnr_span){parts->params, parts->params_n}, err);
-    if (status)
-        tnr_module_release(m);
-    else
-        *out_module = m;
-    return status;
+    return finish(m, status, out_module);
 }
 
 void tnr_module_retain(tnr_module *module)

@@ -102,6 +102,15 @@ static tnr_status take_file(int fd, size_t n, const char *path, bool read, tnr_p
     return TNR_OK;
 }
 
+bool tnr_package_is_library(const char *path)
+{
+    char magic[4];
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    bool elf = fd >= 0 && read(fd, magic, sizeof magic) == sizeof magic && memcmp(magic, "\177ELF", 4) == 0;
+    if (fd >= 0) close(fd);
+    return elf;
+}
+
 tnr_status tnr_package_open(const char *path, bool read, tnr_package *out_package, tnr_error *err)
 {
     struct stat st;

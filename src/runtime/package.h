@@ -17,6 +17,8 @@ typedef struct tnr_package {
     tnr_span so, json, params; /* mod.so and mod.params are never absent after success */
 } tnr_package;
 
+/* Does the file begin as a shared object does? */
+bool tnr_package_is_library(const char *path);
 TNR_CHECKED tnr_status tnr_package_open(const char *path, bool read, tnr_package *out_package,
                                         tnr_error *err);
 TNR_CHECKED tnr_status tnr_package_open_memory(const void *data, size_t n, tnr_package *out_package,

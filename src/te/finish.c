@@ -191,6 +191,7 @@ tn_func *tn_te_finish(tn_te *te, int n_out, tn_tensor *const out[], const tn_lay
         f->buffer[t->buffer].layout = layout ? layout[i] : NULL;
         f->buffer[t->buffer].name = output_name(te);
     }
+    tn_te_expand(te);
     bool *needed = TN_NEW_N(te->arena, bool, f->n_buffer);
     for (int i = 0; i < n_out; i++)
         needed[result[i]->buffer] = true;

@@ -2,9 +2,11 @@
  *
  * A read under a condition (masked load) stays one: the loads of what is put in its place get the condition
  * too, so nothing outside is touched, and operations that could trap get a harmless operand where the
- * condition fails. O(nodes) for each reader.
+ * condition fails.
  */
 #include "te/te.h"
+
+#include "base/vec.h"
 
 /* ---- inlining ---- */
 
@@ -17,8 +19,7 @@ static const tn_expr *guard(tn_pool *p, const tn_expr *e, void *user)
         return tn_load(p, e->dtype, e->u.load.buffer, (int)e->u.load.n_index, e->src,
                        mask ? tn_and(p, mask, cond) : cond, other ? other : tn_const(p, e->dtype, 0));
     }
-    bool divides = e->kind == TN_E_FLOORDIV || e->kind == TN_E_FLOORMOD || e->kind == TN_E_TRUNCDIV ||
-                   e->kind == TN_E_TRUNCMOD;
+    bool divides = tn_dtype_is_index(e->dtype) && e->kind >= TN_E_FLOORDIV && e->kind <= TN_E_TRUNCMOD;
     bool shifts = e->kind == TN_E_SHL || e->kind == TN_E_SHR;
     if ((!divides && !shifts) || !e->src[1]->has_load)
         return NULL;
@@ -38,71 +39,194 @@ static const tn_expr *element_where(tn_pool *p, const tn_expr *value, const tn_e
     return tn_select(p, cond, tn_rewrite(p, value, guard, (void *)(uintptr_t)cond), other);
 }
 
-static const tn_expr *replace_load(tn_pool *p, const tn_expr *e, void *user)
+/* ---- expansion ----
+ * A tensor is only marked when it is inlined. Its readers are rewritten once, at the end, from the reader back
+ * to what it reads: each read of a marked tensor becomes the tensor's own (short) value at that place, whose
+ * reads are expanded in turn. One memo serves a whole construction, so a chain of n tensors costs O(n), and the
+ * stack is explicit, so it may be long.
+ */
+typedef struct pending { const tn_expr *e, *value; bool opened; } pending; /* value: of a read, in the reader's terms */
+typedef tn_vec(pending) todo;
+
+static const tn_expr *expanded(const tn_te *te, const tn_expr *e)
 {
-    const tn_tensor *t = user;
-    if (e->kind != TN_E_LOAD || e->u.load.buffer != t->buffer)
-        return NULL;
-    const tn_expr *value = tn_subst(p, t->value, t->ndim, t->axis, e->src);
-    return tn_load_mask(e) ? element_where(p, value, tn_load_mask(e), tn_load_other(e)) : value;
+    uint64_t v = 0;
+    if (!e || !e->has_load)
+        return e;
+    return tn_map_get(te->expansion, e->id, &v) ? (const tn_expr *)(uintptr_t)v : NULL;
 }
 
-typedef struct replacing { tn_pool *pool; tn_tensor *t; } replacing;
-
-static const tn_expr *replace_in(const tn_expr *e, void *user)
+static const tn_tensor *inlined_at(const tn_te *te, const tn_expr *e)
 {
-    replacing *r = user;
-    return e && e->has_load ? tn_rewrite(r->pool, e, replace_load, r->t) : e;
+    const tn_tensor *t = e->kind == TN_E_LOAD ? te->index.of[e->u.load.buffer] : NULL;
+    return t && t->inlined ? t : NULL;
 }
 
-static bool replace_in_stmt(tn_stmt *s, void *user)
+static void want(const tn_te *te, todo *work, const tn_expr *e)
 {
-    tn_stmt_exprs(s, replace_in, user);
+    if (e && !expanded(te, e))
+        tn_vec_push(work, ((pending){.e = e}));
+}
+
+/* Pushes the outermost reads of inlined tensors in e. */
+static void want_reads(const tn_te *te, todo *work, const tn_expr *e)
+{
+    tn_map seen = {0};
+    tn_vec(const tn_expr *) open = {0};
+    uint64_t ignored;
+    tn_vec_push(&open, e);
+    while (open.n > 0) {
+        e = tn_vec_pop(&open);
+        if (expanded(te, e) || tn_map_get(&seen, e->id, &ignored))
+            continue;
+        tn_map_put(&seen, e->id, 0);
+        if (inlined_at(te, e))
+            tn_vec_push(work, ((pending){.e = e}));
+        else
+            for (int i = 0; i < e->nsrc; i++)
+                tn_vec_push(&open, e->src[i]);
+    }
+    tn_vec_deinit(&open);
+    tn_map_deinit(&seen);
+}
+
+/* Opens an expression: what must be expanded before it goes onto the stack. */
+static void open_pending(const tn_te *te, todo *work)
+{
+    pending *top = &tn_vec_last(work);
+    const tn_expr *e = top->e;
+    const tn_tensor *t = inlined_at(te, e);
+    top->opened = true;
+    if (!t) {
+        want_reads(te, work, e);
+        return;
+    }
+    const tn_expr *value = top->value = tn_subst(te->pool, t->value, t->ndim, t->axis, e->src);
+    want(te, work, value);
+    want(te, work, tn_load_mask(e));
+    want(te, work, tn_load_other(e));
+}
+
+static void close_pending(const tn_te *te, const pending *top)
+{
+    const tn_expr *e = top->e;
+    if (!inlined_at(te, e)) {
+        tn_rewrite_memo(te->pool, e, te->expansion);
+        return;
+    }
+    const tn_expr *r = expanded(te, top->value);
+    if (tn_load_mask(e))
+        r = element_where(te->pool, r, expanded(te, tn_load_mask(e)), expanded(te, tn_load_other(e)));
+    tn_map_put(te->expansion, e->id, tn_map_key(r));
+}
+
+static const tn_expr *expand(const tn_expr *e, void *user)
+{
+    const tn_te *te = user;
+    todo work = {0};
+    want(te, &work, e);
+    while (work.n > 0) {
+        const pending top = tn_vec_last(&work);
+        if (expanded(te, top.e)) {
+            work.n--;
+        } else if (!top.opened) {
+            open_pending(te, &work);
+        } else {
+            close_pending(te, &top);
+            work.n--;
+        }
+    }
+    tn_vec_deinit(&work);
+    return expanded(te, e);
+}
+
+static void make_index(tn_te *te);
+
+static bool expand_in_stmt(tn_stmt *s, void *user)
+{
+    tn_stmt_exprs(s, expand, user);
     return true;
 }
 
 void tn_te_inline(tn_te *te, tn_tensor *t)
 {
+    (void)te;
     TN_ASSERT(t->kind == TN_TENSOR_COMPUTE && t->value && t->reducer == TN_RED_NONE && !t->inlined);
-    replacing r = {te->pool, t};
-    for (tn_tensor *u = te->first; u; u = u->next) {
-        if (u == t)
-            continue;
-        u->value = replace_in(u->value, &r);
-        u->where = replace_in(u->where, &r);
-        u->init = replace_in(u->init, &r);
-        if (u->kind == TN_TENSOR_EXTERN)
-            tn_stmt_walk(&u->body, replace_in_stmt, NULL, &r);
-    }
     t->inlined = true;
+}
+
+void tn_te_expand(tn_te *te)
+{
+    tn_map memo = {0};
+    make_index(te);
+    te->expansion = &memo;
+    for (tn_tensor *u = te->first; u; u = u->next) {
+        if (u->inlined)
+            continue;
+        u->value = expand(u->value, te);
+        u->where = expand(u->where, te);
+        u->init = expand(u->init, te);
+        if (u->kind == TN_TENSOR_EXTERN)
+            tn_stmt_walk(&u->body, expand_in_stmt, NULL, te);
+    }
+    te->expansion = NULL;
+    tn_map_deinit(&memo);
 }
 
 /* ---- readers ---- */
 
-/* The loads of one tensor in one reader: how many different ones, and the last of them. */
-typedef struct reads { uint32_t buffer; int n; const tn_expr *load; } reads;
+/* One tensor that reads another: how many different reads, and the last of them. */
+struct tn_te_reader { const tn_tensor *who; int n; const tn_expr *load; tn_te_reader *next; };
 
-static bool count_load(const tn_expr *e, void *user)
+typedef struct noting { tn_te *te; const tn_tensor *who; } noting;
+
+static bool note_load(const tn_expr *e, void *user)
 {
-    reads *r = user;
-    if (e->kind == TN_E_LOAD && e->u.load.buffer == r->buffer && e != r->load) {
+    const noting *n = user;
+    if (e->kind != TN_E_LOAD)
+        return true;
+    tn_te_reader **list = &n->te->index.reader[e->u.load.buffer], *r = *list;
+    if (!r || r->who != n->who) {
+        r = TN_NEW(n->te->arena, tn_te_reader);
+        *r = (tn_te_reader){.who = n->who, .next = *list};
+        *list = r;
+    }
+    if (e != r->load) {
         r->n++;
         r->load = e;
     }
     return true;
 }
 
-static const tn_expr *count_in(const tn_expr *e, void *user)
+static const tn_expr *note_in(const tn_expr *e, void *user)
 {
     if (e && e->has_load)
-        tn_each(e, count_load, user);
+        tn_each(e, note_load, user);
     return e;
 }
 
-static bool count_in_stmt(tn_stmt *s, void *user)
+static bool note_in_stmt(tn_stmt *s, void *user)
 {
-    tn_stmt_exprs(s, count_in, user);
+    tn_stmt_exprs(s, note_in, user);
     return true;
+}
+
+static void make_index(tn_te *te)
+{
+    if (te->index.last == te->last && te->last)
+        return;
+    te->index.of = TN_NEW_N(te->arena, tn_tensor *, te->func->n_buffer);
+    te->index.reader = TN_NEW_N(te->arena, tn_te_reader *, te->func->n_buffer);
+    te->index.last = te->last;
+    for (tn_tensor *u = te->first; u; u = u->next) {
+        noting n = {te, u};
+        te->index.of[u->buffer] = u;
+        note_in(u->value, &n);
+        note_in(u->where, &n);
+        note_in(u->init, &n);
+        if (u->kind == TN_TENSOR_EXTERN)
+            tn_stmt_walk(&u->body, note_in_stmt, NULL, &n);
+    }
 }
 
 /* ---- injectivity ----
@@ -206,19 +330,12 @@ int tn_te_readers(tn_te *te, const tn_tensor *t, bool *out_once)
 {
     int readers = 0;
     bool once = true;
-    for (tn_tensor *u = te->first; u; u = u->next) {
-        reads r = {.buffer = t->buffer};
-        if (u->inlined || u == t)
-            continue;
-        count_in(u->value, &r);
-        count_in(u->where, &r);
-        count_in(u->init, &r);
-        if (u->kind == TN_TENSOR_EXTERN)
-            tn_stmt_walk(&u->body, count_in_stmt, NULL, &r);
-        if (!r.n)
+    make_index(te);
+    for (const tn_te_reader *r = te->index.reader[t->buffer]; r; r = r->next) {
+        if (r->who->inlined)
             continue;
         readers++;
-        once = once && r.n == 1 && u->kind == TN_TENSOR_COMPUTE && injective(te, u, r.load);
+        once = once && r->n == 1 && r->who->kind == TN_TENSOR_COMPUTE && injective(te, r->who, r->load);
     }
     *out_once = once;
     return readers;

@@ -19,6 +19,7 @@ enum { TN_TE_MAX_REDUCE = 8 };
 
 typedef struct tn_tensor tn_tensor;
 typedef struct tn_te tn_te;
+typedef struct tn_te_reader tn_te_reader;
 struct tn_tensor {
     uint8_t kind;                 /* enum tn_tensor_kind */
     uint32_t buffer;              /* number in te->func */
@@ -44,6 +45,11 @@ struct tn_te {
     tn_pool *pool;
     tn_tensor *first, *last;
     const char *tag, *source;     /* given to tensors made from here on */
+    struct {                      /* by buffer: its tensor, who reads it; made when `last` was the last tensor */
+        tn_tensor **of, *last;
+        tn_te_reader **reader;
+    } index;
+    tn_map *expansion;            /* of tn_te_expand: expression id -> without reads of inlined tensors */
 };
 
 void tn_te_init(tn_te *te, tn_ctx *ctx, tn_arena *arena, tn_pool *pool, const char *name);
@@ -76,11 +82,14 @@ const tn_expr *tn_at4(tn_te *te, const tn_tensor *t, const tn_expr *a, const tn_
 const tn_expr *tn_at_if(tn_te *te, const tn_tensor *t, int n, const tn_expr *const index[],
                         const tn_expr *cond, const tn_expr *other);
 
-/* Replaces t in the values of its readers (t not a reduction, not extern). */
+/* t makes no block: tn_te_finish puts its value where it is read (t not a reduction, not extern). */
 void tn_te_inline(tn_te *te, tn_tensor *t);
-/* Which tensors read t, and how: number of reading tensors; *out_once true if each element is read at most
- * once in each (the index is an injective map of all the reader's axes). */
+/* Which tensors read t as they were defined, and how: number of reading tensors; *out_once true if each element
+ * is read at most once in each (the index is an injective map of all the reader's axes). Ask in order of
+ * definition: readers that are inlined already are left out. */
 int tn_te_readers(tn_te *te, const tn_tensor *t, bool *out_once);
+/* First step of tn_te_finish: the values of what is not inlined read nothing that is. */
+void tn_te_expand(tn_te *te);
 /* Ends the construction: outputs become the last parameters, named "out" (out1, ...), with the given layouts
  * (NULL: identity); every tensor they need and that is not inlined becomes one loop nest with one block of
  * the same name, behind a buffer declaration if it is no parameter. An output that is an input, or stands

@@ -13,6 +13,10 @@
  * Only a value with a single use is fused, so a group has one result and no other reader waits for what it
  * keeps inside; and since nothing outside reads the inside, joining can make no cycle. Constants of one
  * element move into the group.
+ *
+ * A group has at most relay.FuseOps.max_depth nodes: beyond that a trip through memory costs little, while code
+ * generation is not linear in the length of a kernel's body, and its text would nest deeper than readers allow.
+ * O(n) in all.
  */
 #include "transform/pass.h"
 
@@ -21,15 +25,21 @@ typedef struct group {
     bool anchor;             /* holds an anchor, a reduction or an opaque operator */
     bool closed;             /* nothing joins any more */
     uint32_t n;              /* nodes */
+    uint32_t order;          /* of `last` in the region */
     tn_node *last;           /* the latest node, whose result is the group's */
+    tn_node **member;        /* n nodes in execution order, once all groups are made */
+    uint32_t n_member;       /* so many are in it */
 } group;
 
 typedef struct { tn_pass *p; tn_graph *g; group **of; uint32_t max_depth; } fuser; /* of: by node id */
 
 static group *find(group *x)
 {
-    while (x && x->into)
+    while (x && x->into) {
+        if (x->into->into)
+            x->into = x->into->into; /* halves the path for the next one */
         x = x->into;
+    }
     return x;
 }
 
@@ -86,10 +96,7 @@ static void join_anchor(fuser *f, tn_node *n, group *mine)
         if (!x || !x->anchor || !same_shape(tn_in_type(n, i), n->type[0]) ||
             tn_in_type(n, i)->layout != n->type[0]->layout)
             continue;
-        bool later = !best;
-        for (const tn_node *m = best ? best->last : NULL; m && !later; m = m->next)
-            later = m == x->last;
-        if (later)
+        if (!best || x->order > best->order)
             best = x;
     }
     if (best)
@@ -188,7 +195,22 @@ static tn_status build(fuser *f, group *x, tn_node **members)
     return TN_OK;
 }
 
-static tn_status region(fuser *f, tn_region *r, uint32_t n_node)
+/* Gives every group the list of its nodes. */
+static void list_members(fuser *f, tn_node *const node[], size_t n)
+{
+    tn_node **room = TN_NEW_N(f->p->scratch, tn_node *, n);
+    for (size_t i = 0; i < n; i++) {
+        group *x = find(f->of[node[i]->id]);
+        if (!x->member) {
+            x->member = room;
+            room += x->n;
+        }
+        TN_ASSERT(x->n_member < x->n);
+        x->member[x->n_member++] = node[i];
+    }
+}
+
+static tn_status region(fuser *f, tn_region *r)
 {
     tn_vec(tn_node *) nodes = {0};
     for (tn_node *n = r->first; n; n = n->next) {
@@ -196,6 +218,7 @@ static tn_status region(fuser *f, tn_region *r, uint32_t n_node)
             continue;
         group *mine = TN_NEW(f->p->scratch, group);
         mine->n = 1;
+        mine->order = (uint32_t)nodes.n;
         mine->last = n;
         mine->anchor = n->op->fuse == TN_FUSE_ANCHOR || n->op->fuse == TN_FUSE_REDUCE || n->op->fuse == TN_FUSE_OPAQUE;
         f->of[n->id] = mine;
@@ -203,17 +226,12 @@ static tn_status region(fuser *f, tn_region *r, uint32_t n_node)
             join(f, n, mine);
         tn_vec_push(&nodes, n);
     }
+    list_members(f, nodes.at, nodes.n);
     tn_status s = TN_OK;
-    tn_node **members = TN_NEW_N(f->p->scratch, tn_node *, n_node);
     for (size_t i = 0; i < nodes.n && s == TN_OK; i++) {
         group *x = find(f->of[nodes.at[i]->id]);
-        if (x->last != nodes.at[i])
-            continue;
-        uint32_t k = 0;
-        for (size_t j = 0; j <= i; j++)
-            if (find(f->of[nodes.at[j]->id]) == x)
-                members[k++] = nodes.at[j];
-        s = build(f, x, members);
+        if (x->last == nodes.at[i])
+            s = build(f, x, x->member);
     }
     tn_vec_deinit(&nodes);
     return s;
@@ -221,11 +239,10 @@ static tn_status region(fuser *f, tn_region *r, uint32_t n_node)
 
 static tn_status fuse_region(tn_pass *p, tn_graph *g, tn_region *r)
 {
-    uint32_t n = g->n_node;
     int64_t depth = tn_pass_config_int(p->options, TN_CONFIG_FUSE_MAX_DEPTH);
-    fuser f = {p, g, TN_NEW_N(p->scratch, group *, n), 
-              depth < 1 ? 1 : depth > UINT32_MAX ? UINT32_MAX : (uint32_t)depth};
-    return region(&f, r, n);
+    fuser f = {p, g, TN_NEW_N(p->scratch, group *, g->n_node),
+               depth < 1 ? 1 : depth > UINT32_MAX ? UINT32_MAX : (uint32_t)depth};
+    return region(&f, r);
 }
 
 tn_status tn_pass_FuseOps(tn_pass *p, tn_graph *g)

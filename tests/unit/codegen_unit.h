@@ -26,7 +26,7 @@
 #include <sys/wait.h>
 
 extern char **environ;
-enum { MAX_CASES = 160, MAX_ROWS = 4, MAX_SYMBOLS = 4 };
+enum { MAX_CASES = 200, MAX_ROWS = 4, MAX_SYMBOLS = 4 };
 
 typedef struct equal_case {
     const char *name, *text, *trace; /* trace: "" none */

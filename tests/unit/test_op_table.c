@@ -10,7 +10,7 @@
 /* One sample for each record: operand types, attributes, what the (first) result must be. NULL in[0]: no
  * kernel. */
 /* clang-format off */
-typedef struct sample { const tn_op *op; const char *in[5], *attrs, *result; } sample;
+typedef struct sample { const tn_op *op; const char *in[9], *attrs, *result; } sample;
 static const sample samples[] = {
     {&tn_op_relayout, {"float32 2 20 5 5"}, "dst_layout=\"NCHW16c\"",
         "Tensor[(2, 20, 5, 5), float32, NCHW16c]"},
@@ -90,6 +90,28 @@ static const sample samples[] = {
     {&tn_op_cast, {"float32 n 4"}, "dtype=\"int32\"", "Tensor[(n, 4), int32]"},
     {&tn_op_shape_of, {"float32 n 4 7"}, "dtype=\"int64\"", "Tensor[(3), int64]"},
     {&tn_op_nn_bias_add, {"float32 n 4 7 7", "float32 4"}, "", "Tensor[(n, 4, 7, 7), float32]"},
+    {&tn_op_qnn_quantize, {"float32 n 4 7", "float32 4", "uint8 4"}, "axis=1, out_dtype=\"uint8\"",
+        "Tensor[(n, 4, 7), uint8]"},
+    {&tn_op_qnn_dequantize, {"int8 n 4", "float16", "int8"}, "out_dtype=\"float16\"", "Tensor[(n, 4), float16]"},
+    {&tn_op_qnn_requantize, {"int32 n 4 7", "float32 4", "int32", "float32", "uint8"}, "axis=1, out_dtype=\"uint8\"",
+        "Tensor[(n, 4, 7), uint8]"},
+    {&tn_op_qnn_conv2d, {"uint8 n 4 9 9", "int8 6 4 3 3", "uint8", "int8 6", "float32", "float32 6"},
+        "strides=[2, 2], padding=[1]", "Tensor[(n, 6, 5, 5), int32]"},
+    {&tn_op_qnn_dense, {"uint8 n 64", "int8 10 64", "uint8", "int8", "float32", "float32 10"}, "units=10",
+        "Tensor[(n, 10), int32]"},
+    {&tn_op_qnn_batch_matmul, {"uint8 1 4 8", "int8 3 5 8", "uint8", "int8", "float32", "float32"}, "",
+        "Tensor[(3, 4, 5), int32]"},
+    {&tn_op_qnn_add, {"uint8 n 4", "uint8 4", "float32", "uint8", "float32", "uint8", "float32", "uint8"}, "",
+        "Tensor[(n, 4), uint8]"},
+    {&tn_op_qnn_subtract, {"int8 n 4", "int8 4", "float32", "int8", "float32", "int8", "float32", "int8"}, "",
+        "Tensor[(n, 4), int8]"},
+    {&tn_op_qnn_mul, {"int8 n 4", "int8 n 1", "float32", "int8", "float32", "int8", "float32", "int8"}, "",
+        "Tensor[(n, 4), int8]"},
+#define QNN_UNARY(id, attrs) {&tn_op_qnn_##id, {"int8 n 4", "float32", "int8", "float32", "int8"}, attrs, \
+        "Tensor[(n, 4), int8]"},
+    QNN_UNARY(abs, "") QNN_UNARY(erf, "") QNN_UNARY(exp, "") QNN_UNARY(hardswish, "") QNN_UNARY(log, "")
+    QNN_UNARY(rsqrt, "") QNN_UNARY(sigmoid, "") QNN_UNARY(sqrt, "") QNN_UNARY(tanh, "")
+    QNN_UNARY(leaky_relu, "alpha=0.1")
     {&tn_op_image_resize1d, {"float32 n 4 7"}, "size=[14]", "Tensor[(n, 4, 14), float32]"},
     {&tn_op_image_resize2d, {"float32 n 4 h w"}, "size=[9, 5], method=\"cubic\"", "Tensor[(n, 4, 9, 5), float32]"},
     {&tn_op_image_resize3d, {"uint8 n 4 3 7 5"}, "size=[3, 2, 5], method=\"nearest_neighbor\"",
@@ -157,10 +179,10 @@ static const char *type_text(env *e, const tn_type *t)
     return s;
 }
 
-static int count_in(const char *const in[5])
+static int count_in(const char *const in[9])
 {
     int n = 0;
-    while (n < 5 && in[n])
+    while (n < 9 && in[n])
         n++;
     return n;
 }
@@ -255,7 +277,7 @@ static void every_kernel_infers_and_defines(void **state)
 
 /* Refusals: id and a piece of the message, which names the operator. */
 /* clang-format off */
-typedef struct refusal { const tn_op *op; const char *in[3], *attrs, *id, *says; } refusal;
+typedef struct refusal { const tn_op *op; const char *in[9], *attrs, *id, *says; } refusal;
 static const refusal refusals[] = {
     {&tn_op_add, {"float32 4"}, "", "op-E001", "add: 1 operands given; it takes exactly 2"},
     {&tn_op_nn_conv2d, {"float32 4 4", "float32 6 4 3 3"}, "", "op-E003",
@@ -264,6 +286,23 @@ static const refusal refusals[] = {
     {&tn_op_nn_conv2d, {"float32 1 4 9 9", "float16 6 4 3 3"}, "", "op-E004",
         "data is float32 but weight is float16"},
     {&tn_op_concatenate, {"float32 4", "int32 4"}, "", "op-E004", "int32"},
+    {&tn_op_nn_dense, {"uint8 4 8", "int8 5 8"}, "", "op-E004", "data is uint8 but weight is int8"},
+    {&tn_op_nn_dense, {"uint8 4 8", "int8 5 8"}, "out_dtype=\"uint8\"", "op-E004", "out_dtype uint8 does not hold"},
+    {&tn_op_nn_conv2d, {"float32 1 4 9 9", "float32 6 4 3 3"}, "out_dtype=\"int32\"", "op-E004", "does not hold"},
+    {&tn_op_qnn_quantize, {"float32 n 4", "float32 3", "int8"}, "", "op-E008", "output_scale is Tensor[(3), float32]"},
+    {&tn_op_qnn_quantize, {"float32 n 4", "int32", "int8"}, "", "op-E011", "output_scale must be a float tensor"},
+    {&tn_op_qnn_quantize, {"float32 n 4", "float32", "int64"}, "", "op-E011", "at most 32 bits"},
+    {&tn_op_qnn_quantize, {"float32 n 4", "float32", "int8"}, "out_dtype=\"int64\"", "op-E011", "out_dtype"},
+    {&tn_op_qnn_dequantize, {"float32 n 4", "float32", "int8"}, "", "op-E011", "data must be integers"},
+    {&tn_op_qnn_dequantize, {"int8 n 4", "float32", "int8"}, "out_dtype=\"int32\"", "op-E011", "a float type"},
+    {&tn_op_qnn_requantize, {"int32 4", "float32", "int32", "float32", "int8"}, "rounding=\"UPWARD\"", "op-E007",
+        "rounding \"UPWARD\" is not supported"},
+    {&tn_op_qnn_requantize, {"int32 4", "float32", "int32", "float32", "int8"}, "compute_dtype=\"int64\"", "op-E007",
+        "compute_dtype \"int64\" is not supported"},
+    {&tn_op_qnn_add, {"uint8 4", "int8 4", "float32", "int8", "float32", "int8", "float32", "int8"}, "", "op-E004",
+        "lhs is uint8 but rhs is int8"},
+    {&tn_op_qnn_dense, {"float32 4 8", "int8 5 8", "int8", "int8", "float32", "float32"}, "", "op-E011",
+        "data must be integers of 8 or 16 bits"},
     {&tn_op_add, {"float32 4 3", "float32 2"}, "", "op-E005",
         "Tensor[(4, 3), float32] and Tensor[(2), float32] do not broadcast: dimension 3 against 2"},
     {&tn_op_add, {"float32 n", "float32 m"}, "", "op-E006", "dimension n against m"},
@@ -381,7 +420,7 @@ static void refusals_say_why(void **state)
         env e;
         int n = 0;
         env_init(&e);
-        while (n < 3 && r->in[n])
+        while (n < 9 && r->in[n])
             n++;
         if (node_of(&e, r->op, n, r->in, r->attrs))
             fail_msg("row %zu: %s was accepted", i, r->op->name);

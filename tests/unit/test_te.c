@@ -242,9 +242,9 @@ static void inlining_a_copy_keeps_one_load(void **state)
                  tn_at_if(&te, r, 1, (const tn_expr *const *)t->axis,
                           tn_lt(&e.pool, t->axis[0], tn_idx(&e.pool, 8)), tn_flt(&e.pool, TN_F32, 5)));
     tn_te_inline(&te, r);
+    REQUIRE(&e, tn_func_verify(tn_te_finish(&te, 1, &t, NULL)) == TN_OK);
     assert_int_equal(t->value->kind, TN_E_LOAD);
     assert_int_equal(t->value->u.load.buffer, x->buffer);
-    REQUIRE(&e, tn_func_verify(tn_te_finish(&te, 1, &t, NULL)) == TN_OK);
     env_deinit(&e);
 }
 

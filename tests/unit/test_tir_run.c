@@ -333,6 +333,9 @@ static void meaning(void **state)
         {"  for i < 8:\n    if i % 2 == 0:\n      out[i] = 1\n    else:\n      if i < 4:\n        out[i] = "
          "2\n",
          {1, 2, 1, 2, 1, 0, 1}},
+        {"  out[0] = x[0]/(x[1] - x[1])\n  out[1] = x[0]%(x[1] - x[1])\n"
+         "  out[2] = truncdiv(x[0], x[1] - x[1]) + 7\n",
+         {0, 0, 7}},
         {"  out[0] = i32((0 - 7)/2)\n  out[1] = i32((0 - 7)%2)\n  out[2] = i32(truncdiv(0 - 7, 2))\n  out[3] "
          "= i32(truncmod(0 - 7, 2))\n",
          {-4, 1, -3, -1}},
@@ -379,7 +382,7 @@ static void traps(void **state)
          "reads element 1 of `t`"},
         {"  check n < 5 \"n is too large\"\n", "@f: n is too large [tir-E203]"},
         {"  check x[0] < 5 \"x is too large\"\n", "@f: x is too large"},
-        {"  out[index(x[0])/(index(x[1]) - 11)] = 1\n", "has no value"},
+        {"  out[0] = i32(index(x[0]) / (index(x[1]) - 11))\n", "has no value"},
         {"  out[0] = shl(x[0], x[1] + 40)\n", "has no value"},
         {"  out[0] = i32(index(i64(x[0])*1000000000000000000)*1000)\n", "has no value"},
         {"  for i < 8:\n    block b(j < 6: spatial = i) mask x[0] > 0:\n      out[j] = 1\n",

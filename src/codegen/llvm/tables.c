@@ -188,8 +188,27 @@ static void query(tn_lgen *g, LLVMValueRef library)
     LLVMBuildRet(g->b, LLVMBuildSelect(g->b, ok, library, null(g), ""));
 }
 
+/* What is inside, where readers of ELF files find it; kept although nothing refers to it. */
+static void note(tn_lgen *g)
+{
+    tn_buf bytes = {0};
+    tn_unit_note(g->unit, &bytes);
+    if (bytes.n) {
+        LLVMValueRef v = constant(g, LLVMConstStringInContext(g->c, bytes.at, (unsigned)bytes.n, 1), "note");
+        LLVMSetLinkage(v, LLVMInternalLinkage);
+        LLVMSetSection(v, ".note.tenon");
+        LLVMSetAlignment(v, 4);
+        LLVMValueRef used = LLVMAddGlobal(g->m, LLVMArrayType2(g->ptr, 1), "llvm.used");
+        LLVMSetInitializer(used, LLVMConstArray2(g->ptr, &v, 1));
+        LLVMSetLinkage(used, LLVMAppendingLinkage);
+        LLVMSetSection(used, "llvm.metadata");
+    }
+    tn_buf_deinit(&bytes);
+}
+
 void tn_l_tables(tn_lgen *g, LLVMValueRef *phase)
 {
+    note(g);
     const tn_unit *u = g->unit;
     tab t = {g, LLVMStructCreateNamed(g->c, "tn_size")};
     LLVMStructSetBody(t.size, (LLVMTypeRef[]){g->i64, g->ptr}, 2, 0);

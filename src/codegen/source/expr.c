@@ -80,7 +80,7 @@ const char *tn_c_type(tn_cgen *g, tn_dtype t)
 
 const char *tn_c_register(tn_cgen *g, uint32_t buffer, int64_t element)
 {
-    return tn_arena_printf(&g->arena, "%s_%lld", g->buffer[buffer], (long long)element);
+    return tn_arena_printf(&g->arena, "%s__%lld", g->buffer[buffer], (long long)element);
 }
 
 /* How a scalar operation is written, with A B C for the operands and T U for its type and the unsigned one of
@@ -140,7 +140,7 @@ static const char *template_of(const tn_expr *e)
         return t.code != TN_FLOAT ? NULL : t.bits == 64 ? intrin_f64[e->u.call.id] : intrin_f32[e->u.call.id];
     }
     if (t.code == TN_UINT && e->kind >= TN_E_FLOORDIV && e->kind <= TN_E_TRUNCMOD)
-        return e->kind == TN_E_FLOORDIV || e->kind == TN_E_TRUNCDIV ? "(B ? (T)(A / B) : 0)" : "(B ? (T)(A % B) : 0)";
+        return e->kind == TN_E_FLOORDIV || e->kind == TN_E_TRUNCDIV ? "(T)tn_udiv(A, B)" : "(T)tn_umod(A, B)";
     const spelling *s = &spell[e->kind];
     return tn_dtype_is_float(t) ? s->f : tn_dtype_is_index(t) ? s->x : tn_dtype_is_bool(t) ? s->b : s->i;
 }

@@ -180,10 +180,28 @@ static void program(tab *t, const tn_program_ir *p)
     tn_buf_deinit(&ops);
 }
 
+/* What is inside, where readers of ELF files find it; kept although nothing refers to it. */
+static void note(tab *t)
+{
+    tn_buf bytes = {0}, *o = &t->tables;
+    tn_unit_note(t->g->unit, &bytes);
+    if (bytes.n)
+        tn_buf_printf(o,
+                      "__attribute__((section(\".note.tenon\"), used, aligned(4))) static const unsigned "
+                      "char tn_note[%zu] = {",
+                      bytes.n);
+    for (size_t i = 0; i < bytes.n; i++)
+        tn_buf_printf(o, "%s%u,", i % 24 ? "" : "\n    ", (unsigned char)bytes.at[i]);
+    if (bytes.n)
+        tn_buf_str(o, "\n};\n");
+    tn_buf_deinit(&bytes);
+}
+
 void tn_c_tables(tn_cgen *g)
 {
     tab t = {.g = g};
     const tn_unit *u = g->unit;
+    note(&t);
     kernels(&t);
     if (u->program)
         program(&t, u->program);

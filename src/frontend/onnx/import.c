@@ -284,18 +284,30 @@ static bool is_standard(tn_pb_bytes domain)
     return domain.n == 0 || (domain.n == 7 && memcmp(domain.at, "ai.onnx", 7) == 0);
 }
 
-static const onnx_row *const tables[] = {onnx_rows_math,   onnx_rows_logic, onnx_rows_nn,   onnx_rows_matrix,
-                                         onnx_rows_reduce, onnx_rows_move,  onnx_rows_shape,
-                                         onnx_rows_recurrent, onnx_rows_attention, onnx_rows_signal,
-                                         onnx_rows_resize, onnx_rows_norm,  onnx_rows_activation,
-                                         onnx_rows_element, onnx_rows_index, onnx_rows_pattern};
+typedef struct table { const char *domain; const onnx_row *rows; } table; /* domain NULL: ONNX's own */
+static const table tables[] = {
+    {NULL, onnx_rows_math}, {NULL, onnx_rows_logic}, {NULL, onnx_rows_nn}, {NULL, onnx_rows_matrix},
+    {NULL, onnx_rows_reduce}, {NULL, onnx_rows_move}, {NULL, onnx_rows_shape}, {NULL, onnx_rows_quant},
+    {NULL, onnx_rows_element}, {NULL, onnx_rows_index}, {NULL, onnx_rows_pattern},
+    {NULL, onnx_rows_resize}, {NULL, onnx_rows_norm}, {NULL, onnx_rows_activation},
+    {NULL, onnx_rows_recurrent}, {NULL, onnx_rows_attention}, {NULL, onnx_rows_signal},
+    {"com.microsoft", onnx_rows_microsoft},
+};
+enum { N_TABLES = sizeof tables / sizeof *tables };
+
+static bool in_domain(const table *t, tn_pb_bytes domain)
+{
+    if (!t->domain)
+        return is_standard(domain);
+    return strlen(t->domain) == domain.n && memcmp(t->domain, domain.at, domain.n) == 0;
+}
 
 /* The row of an operator at an opset; NULL: *out_other is a row of another opset, or NULL. */
-static const onnx_row *find_row(tn_pb_bytes op, int64_t opset, const onnx_row **out_other)
+static const onnx_row *find_row(tn_pb_bytes domain, tn_pb_bytes op, int64_t opset, const onnx_row **out_other)
 {
     *out_other = NULL;
-    for (size_t k = 0; k < sizeof tables / sizeof *tables; k++) {
-        for (const onnx_row *r = tables[k]; r->op; r++) {
+    for (size_t k = 0; k < N_TABLES; k++) {
+        for (const onnx_row *r = in_domain(&tables[k], domain) ? tables[k].rows : NULL; r && r->op; r++) {
             if (strlen(r->op) != op.n || memcmp(r->op, op.at, op.n) != 0)
                 continue;
             if (opset >= r->since && opset <= r->until)
@@ -306,20 +318,30 @@ static const onnx_row *find_row(tn_pb_bytes op, int64_t opset, const onnx_row **
     return NULL;
 }
 
+/* The version of a domain; 1 if the model does not tell. */
+static int64_t opset_of(const onnx_import *im, tn_pb_bytes domain)
+{
+    const onnx_opset *o = im->model->opset_import.at;
+    if (is_standard(domain))
+        return im->opset;
+    for (size_t i = 0; i < im->model->opset_import.n; i++)
+        if (o[i].domain.n == domain.n && memcmp(o[i].domain.at, domain.at, domain.n) == 0)
+            return o[i].version;
+    return 1;
+}
+
 static const onnx_row *check_operator(onnx_import *im, const onnx_node *n, const tn_loc *loc)
 {
     const onnx_row *other;
-    if (!is_standard(n->domain)) {
-        (void)tn_error(im->g->ctx, "onnx-E004", loc,
-                       "operator %s of domain %s is not supported; export the model with standard operators",
-                       loc->op, onnx_text(im, n->domain));
-        return NULL;
-    }
-    const onnx_row *row = find_row(n->op_type, im->opset, &other);
+    const onnx_row *row = find_row(n->domain, n->op_type, opset_of(im, n->domain), &other);
     if (!row && other)
         (void)tn_error(im->g->ctx, "onnx-E005", loc,
                        "operator %s does not exist in opset %lld, only from %d to %d; the model is damaged",
                        loc->op, (long long)im->opset, other->since, other->until);
+    else if (!row && !is_standard(n->domain))
+        (void)tn_error(im->g->ctx, "onnx-E004", loc,
+                       "operator %s of domain %s is not supported; export the model with standard operators",
+                       loc->op, onnx_text(im, n->domain));
     else if (!row)
         (void)tn_error(im->g->ctx, "onnx-E004", loc,
                        "operator %s (opset %lld) is not supported; replace it by supported ones or "
@@ -387,7 +409,7 @@ static void convert(onnx_import *im, const onnx_node *n, const onnx_row *row, co
                    .arena = g->arena,
                    .node = n,
                    .row = row,
-                   .opset = im->opset,
+                   .opset = opset_of(im, n->domain),
                    .loc = loc,
                    .bad = !row};
     size_t had = g->ctx->n_error;

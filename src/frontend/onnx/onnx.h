@@ -70,7 +70,7 @@ struct onnx_conv { /* one node being converted */
 /* Tables by family, ended by a row without a name. */
 extern const onnx_row onnx_rows_resize[], onnx_rows_norm[], onnx_rows_activation[];
 extern const onnx_row onnx_rows_math[], onnx_rows_logic[], onnx_rows_nn[], onnx_rows_matrix[], onnx_rows_reduce[],
-    onnx_rows_move[], onnx_rows_shape[];
+    onnx_rows_move[], onnx_rows_shape[], onnx_rows_quant[], onnx_rows_microsoft[];
 extern const onnx_row onnx_rows_element[], onnx_rows_index[], onnx_rows_pattern[];
 extern const onnx_row onnx_rows_recurrent[], onnx_rows_attention[], onnx_rows_signal[];
 
@@ -112,6 +112,15 @@ int onnx_axis(onnx_conv *c, int64_t axis, int rank);                  /* [-rank,
 
 /* The second operand of a binary operator, its dimensions aligned (ops_math.c). */
 tn_value onnx_second(onnx_conv *c, tn_value a);
+
+/* Attributes of the convolution `op` (nn.conv2d and its kin) that the node describes, one entry a spatial dimension. */
+bool onnx_conv_attr(onnx_conv *c, tn_value x, tn_value weight, const tn_op *op, tn_conv2d_attr *a);
+tn_value onnx_average_pool(onnx_conv *c, tn_value x); /* as the node describes it */
+/* Product of a and b as MatMul has it; z: of quantised operands with these zero points, the int32 sums. */
+typedef struct onnx_zeros { tn_value a, b; } onnx_zeros;
+tn_value onnx_matmul(onnx_conv *c, tn_value a, tn_value b, const onnx_zeros *z);
+/* A matrix turned. */
+tn_value onnx_transposed(onnx_conv *c, tn_value v);
 
 /* ---- calls: absent if the converter failed before or the call does ---- */
 tn_value onnx_call(onnx_conv *c, const tn_op *op, const void *attr, int n, const tn_value in[]);

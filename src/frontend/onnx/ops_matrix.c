@@ -1,18 +1,27 @@
 /* Matrix products: Gemm and MatMul, as nn.dense (weights one row an output) or nn.batch_matmul. */
 #include "frontend/onnx/onnx.h"
 
-static tn_value transposed(onnx_conv *c, tn_value v)
+tn_value onnx_transposed(onnx_conv *c, tn_value v)
 {
     static const int64_t swap[] = {1, 0};
     return onnx_transpose(c, v, 2, swap);
 }
 
-static tn_value dense(onnx_conv *c, tn_value x, tn_value weight)
+/* Operands of quantised products: zero points, and scales that are not applied here. */
+static tn_value quantised_product(onnx_conv *c, const tn_op *op, const void *attr, tn_value x, tn_value y,
+                                  const onnx_zeros *z)
 {
-    tn_dense_attr a = {0};
+    tn_value one = onnx_const(c, TN_F32, 1), in[] = {x, y, z->a, z->b, one, one};
+    return onnx_call(c, op, attr, 6, in);
+}
+
+static tn_value dense(onnx_conv *c, tn_value x, tn_value weight, const onnx_zeros *z)
+{
+    tn_dense_attr a = {.out_dtype = z ? TN_I32 : (tn_dtype){0}};
     if (onnx_rank(weight) == 2)
         (void)tn_is_int(onnx_type(weight)->dim[0], &a.units);
-    return onnx_call2(c, &tn_op_nn_dense, &a, x, weight);
+    return z ? quantised_product(c, &tn_op_qnn_dense, &a, x, weight, z)
+             : onnx_call2(c, &tn_op_nn_dense, &a, x, weight);
 }
 
 static tn_value scaled(onnx_conv *c, tn_value v, double by)
@@ -23,6 +32,12 @@ static tn_value scaled(onnx_conv *c, tn_value v, double by)
 static bool is_constant(tn_value v)
 {
     return v.def && tn_op_is(v.def, &tn_op_constant);
+}
+
+/* A constant, or a quantised one as real numbers: known when the model is compiled. */
+static bool is_weight(tn_value v)
+{
+    return is_constant(v) || (v.def && tn_op_is(v.def, &tn_op_qnn_dequantize) && is_constant(tn_in(v.def, 0)));
 }
 
 /* ---- Gemm ---- */
@@ -51,20 +66,21 @@ static void gemm(onnx_conv *c)
         return;
     }
     if (trans_a)
-        a = transposed(c, a);
-    tn_value weight = trans_b ? b : transposed(c, b);
+        a = onnx_transposed(c, a);
+    tn_value weight = trans_b ? b : onnx_transposed(c, b);
     bool scale_weight = is_constant(b); /* then it is done once, when the model is compiled */
-    tn_value y = dense(c, a, scale_weight ? scaled(c, weight, alpha) : weight);
+    tn_value y = dense(c, a, scale_weight ? scaled(c, weight, alpha) : weight, NULL);
     y = scale_weight ? y : scaled(c, y, alpha);
     onnx_out(c, 0, beta == 0 ? y : add_c(c, y, add.def ? scaled(c, add, beta) : add));
 }
 
 /* ---- MatMul ---- */
 
-static tn_value batch_matmul(onnx_conv *c, tn_value a, tn_value b)
+static tn_value batch_matmul(onnx_conv *c, tn_value a, tn_value b, const onnx_zeros *z)
 {
-    tn_matmul_attr plain = {false, false};
-    return onnx_call2(c, &tn_op_nn_batch_matmul, &plain, a, b);
+    tn_matmul_attr plain = {.out_dtype = z ? TN_I32 : (tn_dtype){0}};
+    return z ? quantised_product(c, &tn_op_qnn_batch_matmul, &plain, a, b, z)
+             : onnx_call2(c, &tn_op_nn_batch_matmul, &plain, a, b);
 }
 
 /* Leading dimensions of the product; NULL entries: they do not fit. */
@@ -104,12 +120,12 @@ static tn_value as_batch(onnx_conv *c, tn_value v, const tn_expr *const batch[],
 }
 
 /* Both operands have at least two dimensions. */
-static tn_value product(onnx_conv *c, tn_value a, tn_value b)
+static tn_value product(onnx_conv *c, tn_value a, tn_value b, const onnx_zeros *z)
 {
     const tn_type *t = onnx_type(a), *u = onnx_type(b);
     const tn_expr *batch[ONNX_MAX_RANK];
-    if (u->n == 2 && is_constant(b))
-        return dense(c, a, transposed(c, b));
+    if (u->n == 2 && is_weight(b))
+        return dense(c, a, onnx_transposed(c, b), z);
     int rank = t->n > u->n ? t->n : u->n;
     const tn_expr *dim[ONNX_MAX_RANK];
     for (int i = 0; i < rank - 2; i++) {
@@ -127,37 +143,39 @@ static tn_value product(onnx_conv *c, tn_value a, tn_value b)
         const tn_expr *columns[3] = {one, u->dim[0], u->dim[1]};
         a = onnx_reshape(c, a, 3, rows);
         b = onnx_reshape(c, b, 3, columns);
-        return onnx_reshape(c, batch_matmul(c, a, b), rank, dim);
+        return onnx_reshape(c, batch_matmul(c, a, b, z), rank, dim);
     }
     a = as_batch(c, a, batch, rank);
     b = as_batch(c, b, batch, rank);
-    tn_value y = batch_matmul(c, a, b);
+    tn_value y = batch_matmul(c, a, b, z);
     return rank == 3 ? y : onnx_reshape(c, y, rank, dim);
 }
 
 /* A vector is a row on the left, a column on the right; that dimension is dropped again. */
-static void matmul(onnx_conv *c)
+tn_value onnx_matmul(onnx_conv *c, tn_value a, tn_value b, const onnx_zeros *z)
 {
-    tn_value a = onnx_in(c, 0), b = onnx_in(c, 1);
     bool row = onnx_rank(a) == 1, column = onnx_rank(b) == 1;
+    if (!c->bad && (onnx_rank(a) == 0 || onnx_rank(b) == 0))
+        onnx_fail(c, "onnx-E022", "an operand of %s is a scalar; the model is damaged", c->row->op);
     if (c->bad)
-        return;
-    if (onnx_rank(a) == 0 || onnx_rank(b) == 0) {
-        onnx_fail(c, "onnx-E022", "an operand of MatMul is a scalar; the model is damaged");
-        return;
-    }
+        return (tn_value){0};
     a = row ? onnx_call1(c, &tn_op_expand_dims, &(tn_expand_dims_attr){0, 1}, a) : a;
     b = column ? onnx_call1(c, &tn_op_expand_dims, &(tn_expand_dims_attr){1, 1}, b) : b;
     if (c->bad)
-        return;
-    tn_value y = product(c, a, b);
+        return (tn_value){0};
+    tn_value y = product(c, a, b, z);
     int64_t drop[2], n = 0;
     if (row)
         drop[n++] = onnx_rank(y) - 2;
     if (column)
         drop[n++] = onnx_rank(y) - 1;
     tn_squeeze_attr s = {tn_ints_make(c->arena, (uint32_t)n, drop)};
-    onnx_out(c, 0, n ? onnx_call1(c, &tn_op_squeeze, &s, y) : y);
+    return n ? onnx_call1(c, &tn_op_squeeze, &s, y) : y;
+}
+
+static void matmul(onnx_conv *c)
+{
+    onnx_out(c, 0, onnx_matmul(c, onnx_in(c, 0), onnx_in(c, 1), NULL));
 }
 
 // clang-format off

@@ -133,24 +133,31 @@ static tn_value add_bias(onnx_conv *c, tn_value y, tn_value bias, int64_t axis)
     return bias.def ? onnx_call2(c, &tn_op_nn_bias_add, &a, y, bias) : y;
 }
 
+bool onnx_conv_attr(onnx_conv *c, tn_value x, tn_value weight, const tn_op *op, tn_conv2d_attr *a)
+{
+    window w;
+    if (!window_init(c, x, &w)) return false;
+    read_kernel(c, weight, &w);
+    read_window(c, x, &w);
+    if (c->bad || tn_attr_init(c->pool, op->attr, sizeof *a, a) != TN_OK) return false;
+    a->strides = list(c, w.dims, w.stride);
+    a->dilation = list(c, w.dims, w.dilation);
+    a->padding = list(c, 2 * w.dims, w.pad);
+    a->kernel_size = list(c, w.dims, w.kernel);
+    a->groups = onnx_attr_int(c, "group", 1);
+    (void)tn_is_int(onnx_type(weight)->dim[0], &a->channels);
+    return !c->bad;
+}
+
 static void conv(onnx_conv *c)
 {
     static const tn_op *const ops[] = {&tn_op_nn_conv1d, &tn_op_nn_conv2d, &tn_op_nn_conv3d};
     tn_value x = onnx_in(c, 0), weight = onnx_in(c, 1), bias = onnx_opt(c, 2);
     tn_conv2d_attr a;
-    window w;
-    if (!window_init(c, x, &w)) return;
-    const tn_op *op = ops[w.dims - 1];
-    read_kernel(c, weight, &w);
-    read_window(c, x, &w);
-    if (c->bad || tn_attr_init(c->pool, op->attr, sizeof a, &a) != TN_OK) return;
-    a.strides = list(c, w.dims, w.stride);
-    a.dilation = list(c, w.dims, w.dilation);
-    a.padding = list(c, 2 * w.dims, w.pad);
-    a.kernel_size = list(c, w.dims, w.kernel);
-    a.groups = onnx_attr_int(c, "group", 1);
-    (void)tn_is_int(onnx_type(weight)->dim[0], &a.channels);
-    onnx_out(c, 0, add_bias(c, onnx_call2(c, op, &a, x, weight), bias, 1));
+    int dims = onnx_rank(x) - 2;
+    const tn_op *op = ops[dims < 1 || dims > MAX_SPATIAL ? 1 : dims - 1];
+    if (onnx_conv_attr(c, x, weight, op, &a))
+        onnx_out(c, 0, add_bias(c, onnx_call2(c, op, &a, x, weight), bias, 1));
 }
 
 /* ---- ConvTranspose ---- */
@@ -221,15 +228,19 @@ static bool read_pool(onnx_conv *c, tn_value x, const tn_op *op, window *w, tn_p
     return !c->bad;
 }
 
-static void average_pool(onnx_conv *c)
+tn_value onnx_average_pool(onnx_conv *c, tn_value x)
 {
     static const tn_op *const ops[] = {&tn_op_nn_avg_pool1d, &tn_op_nn_avg_pool2d, &tn_op_nn_avg_pool3d};
-    tn_value x = onnx_in(c, 0);
     tn_pool2d_attr a;
     window w;
-    if (!window_init(c, x, &w) || !read_pool(c, x, ops[w.dims - 1], &w, &a)) return;
+    if (!window_init(c, x, &w) || !read_pool(c, x, ops[w.dims - 1], &w, &a)) return (tn_value){0};
     a.count_include_pad = onnx_attr_int(c, "count_include_pad", 0) != 0;
-    onnx_out(c, 0, onnx_call1(c, ops[w.dims - 1], &a, x));
+    return onnx_call1(c, ops[w.dims - 1], &a, x);
+}
+
+static void average_pool(onnx_conv *c)
+{
+    onnx_out(c, 0, onnx_average_pool(c, onnx_in(c, 0)));
 }
 
 static void max_pool(onnx_conv *c)

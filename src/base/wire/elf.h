@@ -1,0 +1,18 @@
+#ifndef TN_BASE_WIRE_ELF_H
+#define TN_BASE_WIRE_ELF_H
+/* ELF shared objects (System V ABI, ch. 4 and 5), as far as one must look before the loader does: a cut or foreign file
+ * must not reach dlopen, which trusts what it maps. No allocation, nothing is run. */
+#include <stddef.h>
+#include <stdint.h>
+
+typedef struct tn_elf {
+    const uint8_t *note; /* data of the note "Tenon" of type 1, or NULL */
+    size_t note_n;
+    uint16_t machine;    /* e_machine: 62 x86-64, 183 AArch64, ... */
+} tn_elf;
+
+/* NULL: a little-endian 64-bit shared object whose tables and segments lie within the n bytes; else why not. */
+const char *tn_elf_read(const void *data, size_t n, tn_elf *out);
+uint16_t tn_elf_machine(void); /* e_machine of this process */
+
+#endif

@@ -1,0 +1,254 @@
+/* Self-contained outputs: kernels, weights and the runtime core in one relocatable object, then as asked
+ *
+ *   .o   that object: its only global names are the functions of the header
+ *   .a   an archive of it
+ *   .so  it, linked against libc and libm; it exports what the runtime opens packages by, too
+ *   .c   no object: the kernels' C source with the weights as an array, for the user's compiler and libtenon_bundle.a
+ *
+ * The header (header.c) lies beside the file under the same name. */
+#include "driver/tool.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { LARGEST_TEXT = 32 << 20 }; /* weights as C text: six characters a byte */
+
+/* What the archive calls its functions; the names users see are tvmgen_<module>_<...>. */
+static const char *const face[] = {"run", "run_symbolic", "threads", "error", "free"};
+enum { N_FACE = sizeof face / sizeof *face };
+
+enum tn_bundle_form tn_bundle_form_of(const char *output)
+{
+    static const struct { const char *suffix; enum tn_bundle_form form; } row[] = {
+        {".so", TN_BUNDLE_SO}, {".o", TN_BUNDLE_O}, {".a", TN_BUNDLE_A}, {".c", TN_BUNDLE_C}};
+    size_t n = strlen(output);
+    for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+        size_t k = strlen(row[i].suffix);
+        if (n > k && strcmp(output + n - k, row[i].suffix) == 0 && output[n - k - 1] != '/')
+            return row[i].form;
+    }
+    return TN_BUNDLE_NONE;
+}
+
+/* <libraries>/libtenon_bundle.a; for another machine <libraries>/<triple>/libtenon_bundle.a. */
+static tn_status find_runtime(tn_build *b, const char **out)
+{
+    char self[4096];
+    const char *dir = getenv("TENON_LIBDIR");
+    if (!dir || !*dir) {
+        ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
+        self[n > 0 ? n : 0] = 0;
+        char *slash = strrchr(self, '/');
+        *(slash ? slash : self) = 0;
+        dir = tn_arena_printf(&b->arena, "%s/../lib/tenon", self);
+    }
+    *out = tn_arena_printf(&b->arena, "%s%s%s/libtenon_bundle.a", dir, b->target.triple ? "/" : "",
+                           b->target.triple ? b->target.triple : "");
+    if (access(*out, R_OK) == 0)
+        return TN_OK;
+    return tn_error(b->ctx, "driver-E030", NULL,
+                    "%s: %s; a self-contained library needs the runtime for its machine; install tenon's libraries "
+                    "(TENON_LIBDIR names their folder) or write a .tar or .c",
+                    *out, strerror(errno));
+}
+
+static void words(tn_tool_command *c, int n, const char *const word[])
+{
+    for (int i = 0; i < n; i++)
+        tn_command_add(c, word[i]);
+}
+#define WORDS(c, ...)                                                                                             \
+    words(c, sizeof((const char *const[]){__VA_ARGS__}) / sizeof(const char *), (const char *const[]){__VA_ARGS__})
+
+/* ---- the weights as an object: the assembler copies the file, at the alignment the runtime needs ---- */
+
+static tn_status weights_object(tn_workshop *w, const char **out)
+{
+    tn_build *b = w->b;
+    tn_buf blob = {0}, text = {0};
+    const char *params = tn_workshop_file(w, "mod.params"), *source = tn_workshop_file(w, "weights.s");
+    *out = tn_workshop_file(w, "weights.o");
+    tn_params_make(b, &blob);
+    tn_buf_printf(&text,
+                  "    .section .rodata.tenon_weights,\"a\",%%progbits\n    .balign 64\n"
+                  "    .globl tenon_bundle_params\ntenon_bundle_params:\n    .incbin \"%s\"\n"
+                  "    .balign 8\n    .globl tenon_bundle_params_bytes\ntenon_bundle_params_bytes:\n    .8byte %llu\n"
+                  "    .section .note.GNU-stack,\"\",%%progbits\n",
+                  params, (unsigned long long)blob.n);
+    tn_status st = tn_file_write(b->ctx, params, blob.at, blob.n);
+    tn_buf_deinit(&blob);
+    if (st == TN_OK)
+        st = tn_file_write(b->ctx, source, text.at, text.n);
+    tn_buf_deinit(&text);
+    if (st != TN_OK)
+        return st;
+    tn_tool_command c = {0};
+    if (b->opt.cross_compiler)
+        WORDS(&c, b->opt.cross_compiler, "-c", "-o", *out, source);
+    else
+        WORDS(&c, "as", "-o", *out, source);
+    return tn_command_run(b, &c);
+}
+
+/* ---- one object ---- */
+
+static tn_status join(tn_workshop *w, uint32_t n, const char *const object[], const char *weights, const char *out)
+{
+    tn_build *b = w->b;
+    const char *runtime;
+    TN_TRY(find_runtime(b, &runtime));
+    tn_tool_command c = {0};
+    if (b->opt.cross_compiler)
+        WORDS(&c, b->opt.cross_compiler, "-nostdlib", "-Wl,-r", "-o", out);
+    else
+        WORDS(&c, "ld", "-r", "-o", out);
+    for (int i = 0; i < N_FACE; i++)
+        WORDS(&c, "-u", tn_arena_printf(&b->arena, "tenon_bundle_%s", face[i]));
+    for (uint32_t i = 0; i < n; i++)
+        tn_command_add(&c, object[i]);
+    WORDS(&c, weights, runtime);
+    return tn_command_run(b, &c);
+}
+
+/* The names users see, and no other global one; a library keeps those that the runtime opens packages by. */
+static tn_status rename_face(tn_workshop *w, const char *in, const char *out, bool library)
+{
+    tn_build *b = w->b;
+    tn_tool_command c = {0};
+    WORDS(&c, "objcopy");
+    for (int i = 0; i < N_FACE; i++) {
+        const char *seen = tn_arena_printf(&b->arena, "tvmgen_%s_%s", b->unit.name, face[i]);
+        WORDS(&c, "--redefine-sym", tn_arena_printf(&b->arena, "tenon_bundle_%s=%s", face[i], seen),
+              "--keep-global-symbol", seen);
+    }
+    if (library)
+        WORDS(&c, "--keep-global-symbol", TENON_QUERY_SYMBOL, "--keep-global-symbol", TENON_BUNDLE_PARAMS_SYMBOL,
+              "--keep-global-symbol", TENON_BUNDLE_BYTES_SYMBOL);
+    WORDS(&c, in, out);
+    return tn_command_run(b, &c);
+}
+
+static tn_status link_library(tn_workshop *w, const char *in, const char *out)
+{
+    tn_tool_command c = {0};
+    if (w->b->opt.cross_compiler)
+        WORDS(&c, w->b->opt.cross_compiler, "-shared", "-Wl,--build-id=none", "-Wl,--gc-sections",
+              "-Wl,-z,nodelete", "-o", out, in, "-lm");
+    else
+        WORDS(&c, "ld", "-shared", "--build-id=none", "--gc-sections", "-z", "noexecstack", "-z", "now", "-z",
+              "nodelete", "-o", out, in, "--as-needed", "-l:libm.so.6", "-l:libc.so.6");
+    return tn_command_run(w->b, &c);
+}
+
+static tn_status make(tn_workshop *w, enum tn_bundle_form form, uint32_t n, const tn_buf code[], const char **out)
+{
+    const char *object[TN_OBJECTS], *weights, *joined = tn_workshop_file(w, "joined.o");
+    const char *one = tn_workshop_file(w, "model.o");
+    TN_TRY(tn_objects_write(w, n, code, object));
+    TN_TRY(weights_object(w, &weights));
+    TN_TRY(join(w, n, object, weights, joined));
+    TN_TRY(rename_face(w, joined, one, form == TN_BUNDLE_SO));
+    *out = one;
+    if (form == TN_BUNDLE_SO) {
+        *out = tn_workshop_file(w, "model.so");
+        return link_library(w, one, *out);
+    }
+    if (form == TN_BUNDLE_A) {
+        tn_tool_command c = {0};
+        *out = tn_workshop_file(w, "model.a");
+        WORDS(&c, "ar", "rcsD", *out, one);
+        return tn_command_run(w->b, &c);
+    }
+    return TN_OK;
+}
+
+/* ---- C source ---- */
+
+static tn_status make_source(tn_build *b, const tn_buf *code, tn_buf *out)
+{
+    tn_buf blob = {0};
+    tn_params_make(b, &blob);
+    if (blob.n > LARGEST_TEXT) {
+        tn_buf_deinit(&blob);
+        return tn_error(b->ctx, "driver-E031", NULL,
+                        "the weights are too large for C text (more than %d MiB); write a .so, .a or .o",
+                        LARGEST_TEXT >> 20);
+    }
+    tn_buf_add(out, code->at, code->n);
+    tn_buf_str(out, "\n/* The weights (mod.params) and the functions of the header; link libtenon_bundle.a, "
+                    "libm and pthreads. */\n"
+                    "extern const unsigned char tenon_bundle_params[];\nextern const uint64_t "
+                    "tenon_bundle_params_bytes;\n");
+    tn_buf_printf(out, "const uint64_t tenon_bundle_params_bytes = %llu;\n", (unsigned long long)blob.n);
+    tn_buf_printf(out, "const unsigned char tenon_bundle_params[%zu] __attribute__((aligned(64))) = {",
+                  blob.n ? blob.n : 1);
+    for (size_t i = 0; i < blob.n; i++)
+        tn_buf_printf(out, "%s%u,", i % 32 ? "" : "\n    ", (unsigned char)blob.at[i]);
+    tn_buf_str(out, "\n};\n");
+    static const struct { const char *result, *name, *params, *args; } row[] = {
+        {"int32_t", "run", "const void *inputs, const void *outputs", "inputs, outputs"},
+        {"int32_t", "run_symbolic", "const void *inputs, const void *outputs, const int64_t *symbols",
+         "inputs, outputs, symbols"},
+        {"int32_t", "threads", "int32_t n", "n"},
+        {"const char *", "error", "void", ""},
+        {"void", "free", "void", ""},
+    };
+    for (size_t i = 0; i < sizeof row / sizeof *row; i++)
+        tn_buf_printf(out,
+                      "\n%s tenon_bundle_%s(%s);\n%s tvmgen_%s_%s(%s);\n%s tvmgen_%s_%s(%s)\n{\n    "
+                      "%stenon_bundle_%s(%s);\n}\n",
+                      row[i].result, row[i].name, row[i].params, row[i].result, b->unit.name, row[i].name,
+                      row[i].params, row[i].result, b->unit.name, row[i].name, row[i].params,
+                      i == 4 ? "" : "return ", row[i].name, row[i].args);
+    tn_buf_deinit(&blob);
+    return TN_OK;
+}
+
+/* ---- files ---- */
+
+static const char *header_path(tn_build *b, const char *output)
+{
+    return tn_arena_printf(&b->arena, "%.*s.h", (int)(strrchr(output, '.') - output), output);
+}
+
+/* Data first: a header alone promises nothing. If the header cannot be written the other goes again. */
+static tn_status write_both(tn_build *b, const char *output, const tn_buf *data)
+{
+    tn_buf header = {0};
+    struct stat st;
+    bool was_there = stat(output, &st) == 0;
+    tn_bundle_header(b, &header);
+    tn_status s = tn_file_write(b->ctx, output, data->at, data->n);
+    if (s == TN_OK && (s = tn_file_write(b->ctx, header_path(b, output), header.at, header.n)) != TN_OK && !was_there)
+        unlink(output);
+    tn_buf_deinit(&header);
+    return s;
+}
+
+tn_status tn_bundle_write(tn_build *b, enum tn_bundle_form form, uint32_t n, const tn_buf code[], const char *output,
+                          size_t *out_bytes)
+{
+    tn_buf data = {0};
+    tn_workshop w;
+    tn_status st;
+    if (form == TN_BUNDLE_C) {
+        if (b->target.kind != TN_TARGET_C)
+            return tn_error(b->ctx, "driver-E032", NULL, "%s: C source is what --target c gives; add it", output);
+        st = make_source(b, &code[0], &data);
+    } else {
+        const char *path;
+        TN_TRY(tn_workshop_open(b, &w));
+        st = make(&w, form, n, code, &path);
+        if (st == TN_OK)
+            st = tn_file_take(b, path, &data);
+        tn_workshop_close(&w);
+    }
+    if (st == TN_OK)
+        st = write_both(b, output, &data);
+    *out_bytes = data.n;
+    tn_buf_deinit(&data);
+    return st;
+}

@@ -1,0 +1,135 @@
+/* The C header of a self-contained output: two structs of pointers and the functions to call. */
+#include "codegen/names.h"
+#include "driver/driver.h"
+
+#include <ctype.h>
+#include <string.h>
+
+typedef struct { tn_build *b; tn_buf *o; enum tn_slot_kind kind; const tn_slot_ir **slot; uint32_t n; } face;
+
+static const char *slot_name(const void *user, uint32_t i)
+{
+    return ((const face *)user)->slot[i]->name;
+}
+
+static const char *c_type(tn_dtype t)
+{
+    static const struct { tn_dtype t; const char *name; } row[] = {
+        {{TN_FLOAT, 32, 1}, "float"},    {{TN_FLOAT, 64, 1}, "double"},   {{TN_FLOAT, 16, 1}, "uint16_t"},
+        {{TN_BFLOAT, 16, 1}, "uint16_t"}, {{TN_BOOL, 8, 1}, "uint8_t"},    {{TN_INT, 8, 1}, "int8_t"},
+        {{TN_INT, 16, 1}, "int16_t"},    {{TN_INT, 32, 1}, "int32_t"},    {{TN_INT, 64, 1}, "int64_t"},
+        {{TN_UINT, 8, 1}, "uint8_t"},    {{TN_UINT, 16, 1}, "uint16_t"},  {{TN_UINT, 32, 1}, "uint32_t"},
+        {{TN_UINT, 64, 1}, "uint64_t"},
+    };
+    for (size_t i = 0; i < sizeof row / sizeof *row; i++)
+        if (tn_dtype_eq(row[i].t, t))
+            return row[i].name;
+    return "void";
+}
+
+static void shape(const tn_slot_ir *s, tn_buf *o)
+{
+    tn_dtype_print(s->dtype, false, o);
+    tn_buf_str(o, " [");
+    for (int d = 0; d < s->ndim; d++) {
+        if (d)
+            tn_buf_str(o, ", ");
+        tn_expr_print(s->dim[d], NULL, o);
+    }
+    tn_buf_str(o, "]");
+}
+
+static void collect(face *f)
+{
+    const tn_program_ir *p = &f->b->program;
+    f->slot = TN_NEW_N(&f->b->arena, const tn_slot_ir *, p->n_slot);
+    for (uint32_t i = 0; i < p->n_slot; i++)
+        if (p->slot[i].kind == f->kind)
+            f->slot[f->n++] = &p->slot[i];
+}
+
+static void structure(tn_build *b, tn_buf *o, enum tn_slot_kind kind, const char *what)
+{
+    face f = {.b = b, .o = o, .kind = kind};
+    collect(&f);
+    tn_strmap taken = {0};
+    const char **name = tn_unique_names(&b->arena, f.n, slot_name, &f, &taken);
+    tn_buf_printf(o, "struct tvmgen_%s_%s {\n", b->unit.name, what);
+    for (uint32_t i = 0; i < f.n; i++) {
+        tn_buf_printf(o, "    %s%s *%s; /* ", kind == TN_SLOT_INPUT ? "const " : "", c_type(f.slot[i]->dtype), name[i]);
+        shape(f.slot[i], o);
+        tn_buf_str(o, " */\n");
+    }
+    if (!f.n)
+        tn_buf_str(o, "    void *none;\n");
+    tn_buf_str(o, "};\n\n");
+    tn_strmap_deinit(&taken);
+}
+
+static const char *symbol_name(const void *user, uint32_t i)
+{
+    return ((const tn_program_ir *)user)->symbol[i].name;
+}
+
+static void symbols(tn_build *b, tn_buf *o)
+{
+    tn_strmap taken = {0};
+    const tn_program_ir *p = &b->program;
+    const char **name = tn_unique_names(&b->arena, p->n_symbol, symbol_name, p, &taken);
+    tn_buf_printf(o, "struct tvmgen_%s_symbols { /* the sizes of symbolic dimensions */\n", b->unit.name);
+    for (uint32_t i = 0; i < p->n_symbol; i++)
+        tn_buf_printf(o, "    int64_t %s; /* %lld to %lld */\n", name[i], (long long)p->symbol[i].min,
+                      (long long)p->symbol[i].max);
+    tn_buf_str(o, "};\n\n");
+    tn_strmap_deinit(&taken);
+}
+
+static void functions(tn_build *b, tn_buf *o)
+{
+    const char *m = b->unit.name;
+    bool symbolic = b->program.n_symbol > 0;
+    tn_buf_str(o, "/* Runs the model once: 0, or a code whose sentence tvmgen_..._error() gives. Tensors are "
+                  "dense, row-major and\n"
+                  " * aligned to their elements. May be called from several threads at once. */\n");
+    tn_buf_printf(o,
+                  "int32_t tvmgen_%s_run%s(const struct tvmgen_%s_inputs *inputs, const struct "
+                  "tvmgen_%s_outputs *outputs%s%s%s);\n\n",
+                  m, symbolic ? "_symbolic" : "", m, m, symbolic ? ",\n    const struct tvmgen_" : "",
+                  symbolic ? m : "", symbolic ? "_symbols *symbols" : "");
+    tn_buf_printf(o,
+                  "/* What the last call that failed ran into; copy it before other threads call. */\nconst "
+                  "char *tvmgen_%s_error(void);\n\n",
+                  m);
+    tn_buf_printf(o,
+                  "/* Threads of all later runs, the caller included; 0: TVM_NUM_THREADS, else the cores at "
+                  "hand. */\nint32_t tvmgen_%s_threads(int32_t n);\n\n",
+                  m);
+    tn_buf_printf(o,
+                  "/* Frees memory and threads; a later run starts anew. Not while one runs. */\nvoid "
+                  "tvmgen_%s_free(void);\n",
+                  m);
+}
+
+static void guard(tn_build *b, char out[128])
+{
+    int n = 0;
+    for (const char *s = b->unit.name; *s && n < 100; s++)
+        out[n++] = (char)toupper((unsigned char)*s);
+    out[n] = 0;
+}
+
+void tn_bundle_header(tn_build *b, tn_buf *o)
+{
+    char name[128];
+    guard(b, name);
+    tn_buf_printf(
+        o, "#ifndef TVMGEN_%s_H\n#define TVMGEN_%s_H\n/* Made by %s for \"%s\". */\n#include <stdint.h>\n\n",
+        name, name, b->unit.producer, b->unit.target);
+    tn_buf_str(o, "#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n");
+    structure(b, o, TN_SLOT_INPUT, "inputs");
+    structure(b, o, TN_SLOT_OUTPUT, "outputs");
+    if (b->program.n_symbol)
+        symbols(b, o);
+    functions(b, o);
+    tn_buf_str(o, "\n#ifdef __cplusplus\n}\n#endif\n#endif\n");
+}

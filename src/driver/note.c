@@ -1,0 +1,39 @@
+/* What a compiled library says of itself in its ELF note: lines of text, so that `verify` (or readelf) shows
+ * what is inside without running any of it. */
+#include "driver/driver.h"
+
+static void list(tn_build *b, enum tn_slot_kind kind, const char *what, tn_buf *o)
+{
+    for (uint32_t i = 0; i < b->program.n_slot; i++) {
+        const tn_slot_ir *s = &b->program.slot[i];
+        if (s->kind != kind)
+            continue;
+        tn_buf_printf(o, "%-13s%s: ", what, s->name);
+        tn_dtype_print(s->dtype, false, o);
+        tn_buf_str(o, " [");
+        for (int d = 0; d < s->ndim; d++) {
+            tn_buf_str(o, d ? ", " : "");
+            tn_expr_print(s->dim[d], NULL, o);
+        }
+        tn_buf_str(o, "]\n");
+    }
+}
+
+const char *tn_note_make(tn_build *b)
+{
+    tn_buf o = {0};
+    tn_buf_printf(&o, "made by      tenon " TENON_VERSION ", kernel ABI %u\n", TENON_ABI_VERSION);
+    tn_buf_printf(&o, "target       %s\n", b->target.text);
+    tn_buf_str(&o, "CPU features ");
+    for (uint32_t i = 0; i < b->n_feature; i++)
+        tn_buf_printf(&o, "%s%s", i ? ", " : "", b->feature[i]);
+    tn_buf_str(&o, b->n_feature ? "\n" : "any\n");
+    list(b, TN_SLOT_INPUT, "input", &o);
+    list(b, TN_SLOT_OUTPUT, "output", &o);
+    tn_buf_printf(&o, "kernels      %u\npeak memory  ", (unsigned)b->groups.n);
+    tn_expr_print(b->peak, NULL, &o);
+    tn_buf_str(&o, " bytes\n");
+    const char *text = tn_arena_strndup(&b->arena, o.at, o.n);
+    tn_buf_deinit(&o);
+    return text;
+}

@@ -1,0 +1,90 @@
+/* Programs the driver runs (the linker, a C compiler, objcopy, ar): spawned without a shell, in a private temporary
+ * folder that is always removed. */
+#include "driver/tool.h"
+
+#include <errno.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+extern char **environ;
+
+tn_status tn_workshop_open(tn_build *b, tn_workshop *w)
+{
+    const char *tmp = getenv("TMPDIR");
+    *w = (tn_workshop){.b = b};
+    int n = snprintf(w->dir, sizeof w->dir, "%s/tenon-XXXXXX", tmp && *tmp ? tmp : "/tmp");
+    if (n < 0 || (size_t)n >= sizeof w->dir || !mkdtemp(w->dir))
+        return tn_error(b->ctx, "driver-E020", NULL, "cannot make a temporary folder in %s: %s",
+                        tmp && *tmp ? tmp : "/tmp", strerror(errno));
+    return TN_OK;
+}
+
+void tn_workshop_close(tn_workshop *w)
+{
+    for (size_t i = 0; i < w->files.n; i++)
+        unlink(w->files.at[i]);
+    rmdir(w->dir);
+    tn_vec_deinit(&w->files);
+}
+
+const char *tn_workshop_file(tn_workshop *w, const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    const char *name = tn_arena_vprintf(&w->b->arena, fmt, ap);
+    va_end(ap);
+    const char *path = tn_arena_printf(&w->b->arena, "%s/%s", w->dir, name);
+    tn_vec_push(&w->files, path);
+    return path;
+}
+
+void tn_command_add(tn_tool_command *c, const char *word)
+{
+    TN_ASSERT(c->n < TN_TOOL_WORDS - 1);
+    c->at[c->n++] = word;
+    c->at[c->n] = NULL;
+}
+
+void tn_command_split(tn_build *b, tn_tool_command *c, const char *text)
+{
+    while (text && *(text += strspn(text, " ")) && c->n < TN_TOOL_WORDS - 48) {
+        size_t n = strcspn(text, " ");
+        tn_command_add(c, tn_arena_strndup(&b->arena, text, n));
+        text += n;
+    }
+}
+
+tn_status tn_command_run(tn_build *b, const tn_tool_command *c)
+{
+    pid_t pid;
+    int status = 0;
+    int e = posix_spawnp(&pid, c->at[0], NULL, NULL, (char *const *)c->at, environ);
+    if (e)
+        return tn_error(
+            b->ctx, "driver-E021", NULL,
+            "cannot run %s: %s; install it (binutils or gcc) or name another with --cross-compiler", c->at[0],
+            strerror(e));
+    while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+        ;
+    if (WIFSIGNALED(status))
+        return tn_error(b->ctx, "driver-E022", NULL, "%s was ended by signal %d on the generated code", c->at[0],
+                        WTERMSIG(status));
+    if (!WIFEXITED(status) || WEXITSTATUS(status))
+        return tn_error(b->ctx, "driver-E022", NULL,
+                        "%s failed on the generated code (exit status %d); its own message stands above", c->at[0],
+                        WEXITSTATUS(status));
+    return TN_OK;
+}
+
+tn_status tn_file_take(tn_build *b, const char *path, tn_buf *out)
+{
+    tn_file f = {0};
+    TN_TRY(tn_file_map(b->ctx, path, &f));
+    tn_buf_add(out, f.at, f.n);
+    tn_file_unmap(&f);
+    return TN_OK;
+}

@@ -1,0 +1,30 @@
+#ifndef TN_DRIVER_TOOL_H
+#define TN_DRIVER_TOOL_H
+/* Running the linker and its like in a private folder. */
+#include "driver/driver.h"
+
+typedef struct tn_workshop { /* open, name files in it, close: the files and the folder are gone */
+    tn_build *b;
+    char dir[256];
+    tn_vec(const char *) files;
+} tn_workshop;
+
+/* driver-E020 where TMPDIR (/tmp) cannot be written. Close only what was opened. */
+TN_WARN_UNUSED tn_status tn_workshop_open(tn_build *b, tn_workshop *w);
+void tn_workshop_close(tn_workshop *w);
+/* Path of a file of that name in the folder; memory is the build's arena. */
+const char *tn_workshop_file(tn_workshop *w, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+enum { TN_TOOL_WORDS = 160 };
+typedef struct tn_tool_command { const char *at[TN_TOOL_WORDS]; int n; } tn_tool_command;
+
+void tn_command_add(tn_tool_command *c, const char *word);
+void tn_command_split(tn_build *b, tn_tool_command *c, const char *text); /* words at blanks; NULL: none */
+/* driver-E021: not there, driver-E022: it failed. */
+TN_WARN_UNUSED tn_status tn_command_run(tn_build *b, const tn_tool_command *c);
+TN_WARN_UNUSED tn_status tn_file_take(tn_build *b, const char *path, tn_buf *out);
+
+/* link.c: the code as objects in the folder; C is compiled. */
+TN_WARN_UNUSED tn_status tn_objects_write(tn_workshop *w, uint32_t n, const tn_buf code[], const char *out_path[]);
+
+#endif

@@ -1,0 +1,179 @@
+/* Small programs at the edges of what code generation meets: empty tensors, extents of 1, long chains, NaN. Each row
+ * is Relay text and its inputs; the Relay interpreter, the interpreter on flat TIR, LLVM and C packages must agree, the
+ * last three bit for bit. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "e2e/run.h"
+
+#include <time.h>
+
+enum { MAX_IN = 4 };
+
+typedef struct row {
+    const char *name, *text;
+    const char *input[MAX_IN]; /* "x float32 2 3"; values are small and of both signs, NaN where `nan` says */
+    int nan;                   /* > 0: every nan'th element of the first input is NaN */
+    const char *refused;       /* not NULL: compiling fails, and says this */
+} row;
+
+// clang-format off
+static const row rows[] = {
+    {"softmax of nothing",
+     "def @main(%x: Tensor[(0, 3), float32]) {\n  nn.softmax(%x)\n}\n",
+     {"x float32 0 3"}, 0, NULL},
+};
+// clang-format on
+
+static size_t count(const tenon_tensor *t)
+{
+    size_t n = 1;
+    for (int d = 0; d < t->ndim; d++)
+        n *= (size_t)t->shape[d];
+    return n;
+}
+
+static void fill(tenon_tensor *t, int nan_step)
+{
+    uint32_t state = 1;
+    for (size_t i = 0; i < count(t); i++) {
+        state = state * 1664525u + 1013904223u;
+        int v = (int)(state >> 16) % 19 - 9;
+        bool is_nan = nan_step && i % (size_t)nan_step == (size_t)nan_step / 2;
+        switch (t->code << 8 | t->bits) {
+        case 2 << 8 | 32: ((float *)t->data)[i] = is_nan ? NAN : (float)v / 4; break;
+        case 2 << 8 | 64: ((double *)t->data)[i] = is_nan ? (double)NAN : v / 4.0; break;
+        case 0 << 8 | 32: ((int32_t *)t->data)[i] = v; break;
+        case 0 << 8 | 64: ((int64_t *)t->data)[i] = v; break;
+        default: ((int8_t *)t->data)[i] = (int8_t)v; break;
+        }
+    }
+}
+
+/* Reads "x float32 2 3". */
+static tenon_tensor make_input(const char *spec, char name[16], int nan_step)
+{
+    char type[16];
+    int at = 0, more = 0;
+    tenon_tensor t = {.name = name};
+    assert_int_equal(sscanf(spec, "%15s %15s%n", name, type, &at), 2);
+    long long dim;
+    while (sscanf(spec + at, "%lld%n", &dim, &more) == 1) {
+        t.shape[t.ndim++] = dim;
+        at += more;
+    }
+    t.code = type[0] == 'f' ? 2 : type[0] == 'u' ? 1 : 0;
+    t.bits = (uint8_t)atoi(type + strcspn(type, "0123456789"));
+    t.bytes = count(&t) * t.bits / 8;
+    t.data = aligned_alloc(64, (t.bytes + 127) / 64 * 64);
+    fill(&t, nan_step);
+    return t;
+}
+
+static const char *write_model(const char *text)
+{
+    static char path[64];
+    snprintf(path, sizeof path, "e2e-text-%d.relay", (int)getpid());
+    FILE *f = fopen(path, "w");
+    assert_non_null(f);
+    fputs(text, f);
+    assert_int_equal(fclose(f), 0);
+    return path;
+}
+
+static bool package(const char *path, const char *target, int n_in, const tenon_tensor in[], values *out, char *why)
+{
+    tnr_module *m = NULL;
+    tenon_options o = {.target = target, .opt_level = 3};
+    bool ok = run_compile(path, &o, &m, why) && run_module(m, TNR_EXECUTOR_AOT, 2, n_in, in, out, why);
+    tnr_module_release(m);
+    return ok;
+}
+
+static bool all_ways(const char *path, int n_in, const tenon_tensor in[], char *why)
+{
+    values relay = {0}, flat = {0}, llvm = {0}, c = {0};
+    tenon_options o = {.opt_level = 3};
+    bool ok = run_interpreter(path, &o, "relay", n_in, in, &relay, why) &&
+              run_interpreter(path, &o, "flat", n_in, in, &flat, why) &&
+              package(path, "llvm", n_in, in, &llvm, why) && package(path, "c", n_in, in, &c, why) &&
+              all_near(&flat, &relay, 1, why) && same_bits(&llvm, &flat, why) && same_bits(&c, &flat, why);
+    values_free(&relay);
+    values_free(&flat);
+    values_free(&llvm);
+    values_free(&c);
+    return ok;
+}
+
+static bool is_refused(const char *path, const char *because, char *why)
+{
+    char said[RUN_TEXT] = "";
+    tnr_module *m = NULL;
+    bool compiled = run_compile(path, NULL, &m, said);
+    tnr_module_release(m);
+    return !compiled && strstr(said, because) ? true : run_fail(why, "compiled, or refused otherwise: %.900s", said);
+}
+
+static void texts_agree(void **state)
+{
+    (void)state;
+    for (size_t r = 0; r < sizeof rows / sizeof *rows; r++) {
+        char why[RUN_TEXT] = "", name[MAX_IN][16];
+        tenon_tensor in[MAX_IN];
+        int n = 0;
+        for (; n < MAX_IN && rows[r].input[n]; n++)
+            in[n] = make_input(rows[r].input[n], name[n], n ? 0 : rows[r].nan);
+        const char *path = write_model(rows[r].text);
+        bool ok = rows[r].refused ? is_refused(path, rows[r].refused, why) : all_ways(path, n, in, why);
+        while (n > 0)
+            free(in[--n].data);
+        unlink(path);
+        if (!ok)
+            fail_msg("%s: %s", rows[r].name, why);
+    }
+}
+
+/* A chain of n operators compiles in linear time and gives what n steps by hand give. */
+static void long_chains_compile(void **state)
+{
+    (void)state;
+    enum { LENGTH = 3000 };
+    char why[RUN_TEXT], name[16];
+    char *text = malloc(LENGTH * 64), *at = text;
+    at += sprintf(at, "def @main(%%x: Tensor[(4, 9), float32]) {\n");
+    for (int i = 0; i < LENGTH; i++)
+        at += i ? sprintf(at, "  %%%d = %s(%%%d);\n", i, i % 3 ? "negative" : "sigmoid", i - 1)
+                : sprintf(at, "  %%0 = abs(%%x);\n");
+    sprintf(at, "  %%%d\n}\n", LENGTH - 1);
+    tenon_tensor in = make_input("x float32 4 9", name, 0);
+    values want = {0}, have = {0};
+    values_add(&want, &in);
+    for (int k = 0; k < 36; k++) {
+        float v = fabsf(((float *)in.data)[k]);
+        for (int i = 1; i < LENGTH; i++)
+            v = i % 3 ? -v : 1 / (1 + expf(-v));
+        ((float *)want.at[0].data)[k] = v;
+    }
+    const char *path = write_model(text);
+    free(text);
+    struct timespec a, b;
+    clock_gettime(CLOCK_MONOTONIC, &a);
+    bool ok = package(path, "llvm", 1, &in, &have, why) && all_near(&have, &want, 1, why);
+    clock_gettime(CLOCK_MONOTONIC, &b);
+    unlink(path);
+    free(in.data);
+    values_free(&want);
+    values_free(&have);
+    if (!ok)
+        fail_msg("%s", why);
+    assert_true(b.tv_sec - a.tv_sec < (RUN_SANITIZED ? 120 : 20));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(texts_agree), cmocka_unit_test(long_chains_compile)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
