@@ -169,7 +169,7 @@ static tn_value probabilities(onnx_conv *c, attention *a)
 static void convert_attention(onnx_conv *c)
 {
     attention a = {0};
-    static const tn_matmul_attr by_rows = {false, true}, plain = {false, false};
+    static const tn_matmul_attr by_rows = {.transpose_b = true}, plain = {.transpose_b = false};
     bool joined = onnx_rank(onnx_in(c, Q)) == 3;
     read_attention(c, &a);
     a.k = with_past(c, a.k, PAST_K);
