@@ -1,5 +1,5 @@
-/* FoldConstant: a node whose inputs are all constants is evaluated now. Values keep the layout of the node's
- * type, so weights come out in the order their kernel reads them. */
+/* FoldConstant: a node whose inputs are all constants is evaluated now, an `if` of known condition is its branch.
+ * Values keep the layout of the node's type, so weights come out in the order their kernel reads them. */
 #include "transform/pass.h"
 
 #include <stdlib.h>
@@ -62,9 +62,14 @@ static tn_status region(tn_pass *p, tn_graph *g, tn_region *r)
 {
     tn_node *next;
     for (tn_node *n = r->first; n; n = next) {
+        tn_node *before = n->prev;
         next = n->next;
         if (foldable(n))
             TN_TRY(fold(p, g, n));
+        else if (n->op == &tn_op_if)
+            TN_TRY(tn_if_fold(p, g, n));
+        if (!n->owner) /* gone: what came in its place comes next */
+            next = before ? before->next : r->first;
     }
     return TN_OK;
 }
