@@ -47,6 +47,12 @@ tn_status tn_file_map(tn_ctx *ctx, const char *path, tn_file *out_file)
     return status;
 }
 
+void tn_file_cool(const tn_file *f)
+{
+    if (f->mapped)
+        (void)madvise((void *)(uintptr_t)f->at, f->n, MADV_DONTNEED); /* read-only: they come back from the file */
+}
+
 void tn_file_unmap(tn_file *f)
 {
     if (f->mapped) {

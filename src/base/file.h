@@ -8,6 +8,8 @@ typedef struct tn_file { const uint8_t *at; size_t n; int mapped; } tn_file; /* 
 /* Maps `path` (a regular file). Errors: base-E001 (cannot open), base-E002 (not a regular file). */
 TN_WARN_UNUSED tn_status tn_file_map(tn_ctx *ctx, const char *path, tn_file *out_file);
 void tn_file_unmap(tn_file *f);
+/* The pages of a mapping need not stay in memory: most of what was read is not read again. */
+void tn_file_cool(const tn_file *f);
 
 /* Writes through a temporary file beside `path`, fsync, rename; on failure the temporary is removed and
  * `path` is as before. Errors: base-E003 (cannot write). */

@@ -86,7 +86,11 @@ TN_WARN_UNUSED tn_status tn_llvm_open(tn_ctx *ctx, const tn_llvm_api **out);
 /* The bytes of the section .note.tenon (name "Tenon", type 1, data unit->note); nothing if there is no note. */
 void tn_unit_note(const tn_unit *u, tn_buf *out);
 
-/* Helpers shared by backends: the phases of a flat function, in order. */
+/* Helpers shared by backends. The loop over the steps of a kernel, whose list holds the phases; NULL: one step, the
+ * phases stand at the top level. */
+const tn_stmt *tn_flat_steps(const tn_func *f);
+const tn_body *tn_flat_phase_list(const tn_func *f);
+/* The phases of a flat function, in order. */
 uint32_t tn_flat_phases(const tn_func *f, uint32_t max, const tn_stmt *out[]);
 /* The statements between the phase before and this one, up to `loop` itself: their checks belong to this phase. */
 const tn_stmt *tn_flat_first_check(const tn_stmt *loop);

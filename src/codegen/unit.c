@@ -5,10 +5,24 @@
 #include <ctype.h>
 #include <string.h>
 
+const tn_stmt *tn_flat_steps(const tn_func *f)
+{
+    for (const tn_stmt *s = f->body.first; s; s = s->next)
+        if (s->kind == TN_S_FOR && s->u.loop.kind == TN_LOOP_SERIAL)
+            return s;
+    return NULL;
+}
+
+const tn_body *tn_flat_phase_list(const tn_func *f)
+{
+    const tn_stmt *steps = tn_flat_steps(f);
+    return steps ? &steps->u.loop.body : &f->body;
+}
+
 uint32_t tn_flat_phases(const tn_func *f, uint32_t max, const tn_stmt *out[])
 {
     uint32_t n = 0;
-    for (const tn_stmt *s = f->body.first; s; s = s->next)
+    for (const tn_stmt *s = tn_flat_phase_list(f)->first; s; s = s->next)
         if (s->kind == TN_S_FOR) {
             if (n < max)
                 out[n] = s;

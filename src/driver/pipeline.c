@@ -147,6 +147,7 @@ tn_status tn_stage_graph(tn_build *b)
     p = tn_pass_context(b);
     for (const char *const *name = tn_graph_pipeline; *name; name++)
         TN_TRY(tn_pass_step(b, &p, *name));
+    tn_file_cool(&b->file);
     b->seconds.graph = tn_now() - start;
     return tn_relay_verify(&b->graph);
 }

@@ -10,6 +10,9 @@
 #include "ir/op.h"
 
 #include <stdlib.h>
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 #include <string.h>
 
 void tn_graph_init(tn_graph *g, tn_ctx *ctx, tn_arena *arena, tn_pool *pool)
@@ -95,6 +98,42 @@ tn_blob *tn_graph_blob_ref(tn_graph *g, const void *at, size_t n)
     tn_blob *b = TN_NEW(g->arena, tn_blob);
     *b = (tn_blob){at, n, NULL, NULL};
     return b;
+}
+
+void tn_graph_sweep_blobs(tn_graph *g)
+{
+    tn_vec(tn_region *) todo = {0};
+    tn_map used = {0};
+    size_t kept = 0;
+    uint64_t known;
+    for (tn_function *f = g->func; f; f = f->next)
+        tn_vec_push(&todo, f->body);
+    while (todo.n > 0) {
+        const tn_region *r = tn_vec_pop(&todo);
+        for (const tn_node *n = r->first; n; n = n->next) {
+            if (n->blob)
+                tn_map_put(&used, tn_map_key(n->blob), 1);
+            for (int i = 0; i < n->nregion; i++)
+                tn_vec_push(&todo, n->region[i]);
+        }
+    }
+    size_t freed = 0;
+    for (size_t i = 0; i < g->blob.n; i++) {
+        tn_blob *b = g->blob.at[i];
+        if (tn_map_get(&used, tn_map_key(b), &known)) {
+            g->blob.at[kept++] = b;
+        } else if (b->release) {
+            freed += b->n;
+            b->release(b);
+        }
+    }
+    g->blob.n = kept;
+#ifdef __GLIBC__
+    if (freed > 1 << 24)
+        malloc_trim(0); /* blocks of a few MiB lie in the heap, which keeps what is freed in its middle */
+#endif
+    tn_vec_deinit(&todo);
+    tn_map_deinit(&used);
 }
 
 /* ---- uses ---- */

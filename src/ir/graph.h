@@ -81,6 +81,8 @@ tn_symbol_info *tn_graph_symbol(tn_graph *g, const char *name);
 /* fresh zeroed 64-aligned memory; exhaustion is the arena's oom */
 tn_blob *tn_graph_blob(tn_graph *g, size_t n, void **out_at);
 tn_blob *tn_graph_blob_ref(tn_graph *g, const void *at, size_t n); /* borrowed: must outlive g */
+/* Releases owned blobs that no node of the module refers to. */
+void tn_graph_sweep_blobs(tn_graph *g);
 
 tn_region *tn_region_new(tn_graph *g, tn_node *holder); /* becomes holder's last region */
 tn_node *tn_region_add_param(tn_graph *g, tn_region *r, const char *name, const tn_type *type);

@@ -1,6 +1,9 @@
 /* MakePhases: every top-level nest becomes a parallel loop, the tasks of one phase. Neighbouring serial
  * statements share one task. Work memory and checks of symbols come first, so the top level is: buffers,
- * checks, parallel loops. */
+ * checks, parallel loops.
+ *
+ * Where all the work is one serial loop with parallel loops in its list (a recurrence), that loop stays: its turns are
+ * the steps of the kernel, its list holds the phases. */
 #include "lower/lower_impl.h"
 
 static bool serialise(tn_stmt *s, void *user)
@@ -26,18 +29,36 @@ static bool leads(const tn_func *f, const tn_stmt *s)
            (s->kind == TN_S_CHECK && !s->u.check.cond->has_load);
 }
 
+/* The loop over steps, if the work of f is nothing else. */
+static tn_stmt *find_steps(const tn_func *f)
+{
+    tn_stmt *steps = NULL;
+    for (tn_stmt *s = f->body.first; s; s = s->next) {
+        if (s->kind == TN_S_BUFFER && f->buffer[s->u.decl.buffer].scope == TN_SCOPE_GLOBAL)
+            continue;
+        if (steps || s->kind != TN_S_FOR || s->u.loop.kind != TN_LOOP_SERIAL)
+            return NULL;
+        steps = s;
+    }
+    for (const tn_stmt *s = steps ? steps->u.loop.body.first : NULL; s; s = s->next)
+        if (s->kind == TN_S_FOR && s->u.loop.kind == TN_LOOP_PARALLEL)
+            return steps;
+    return NULL;
+}
+
 tn_status tn_lower_make_phases(tn_func *f, const struct tn_machine *m)
 {
     (void)m;
-    tn_stmt *open = NULL, *first = NULL, *next;
-    for (tn_stmt *s = f->body.first; s; s = next) {
+    tn_stmt *open = NULL, *first = NULL, *next, *steps = find_steps(f);
+    tn_body *list = steps ? &steps->u.loop.body : &f->body;
+    for (tn_stmt *s = list->first; s; s = next) {
         next = s->next;
         if (s->kind == TN_S_LET) {
             put_let(f, s);
         } else if (leads(f, s)) {
             if (first) { /* else it leads already */
                 tn_stmt_remove(s);
-                tn_body_insert(&f->body, first, s);
+                tn_body_insert(list, first, s);
             }
         } else if (s->kind == TN_S_FOR && s->u.loop.kind == TN_LOOP_PARALLEL) {
             first = first ? first : s;
@@ -45,14 +66,14 @@ tn_status tn_lower_make_phases(tn_func *f, const struct tn_machine *m)
         } else {
             if (!open) {
                 open = tn_stmt_for(f, tn_func_add_var(f, "task", TN_IDX), tn_idx(f->pool, 1), TN_LOOP_PARALLEL);
-                tn_body_insert(&f->body, s, open);
+                tn_body_insert(list, s, open);
                 first = first ? first : open;
             }
             tn_stmt_remove(s);
             tn_body_append(&open->u.loop.body, s);
         }
     }
-    for (tn_stmt *s = f->body.first; s; s = s->next)
+    for (tn_stmt *s = list->first; s; s = s->next)
         if (s->kind == TN_S_FOR)
             tn_stmt_walk(&s->u.loop.body, serialise, NULL, NULL);
     return TN_OK;

@@ -1,10 +1,12 @@
 /* nn.recurrent: the recurrence of RNN, LSTM and GRU layers in one direction. The projection of all inputs,
  * data = X W^T + bias, is an ordinary nn.dense before it; what remains for each step is h R^T and the gates.
  *
- * A task takes a few rows of the batch through all steps. It keeps the state of its rows in its own memory and
- * a tile of gates x rows x vectors of units in registers while it goes along the reduction, so every vector of
- * R is loaded once for all rows. Rows are independent and each sum has one order, so the bits do not depend
- * on the number of threads. Cost: steps * batch * gates * units^2 multiply-adds.
+ * Small layers: a task takes a few rows of the batch through all steps. It keeps the state of its rows in its own
+ * memory and a tile of gates x rows x vectors of units in registers while it goes along the reduction, so every vector
+ * of R is loaded once for all rows. Large layers, whose weights a core's caches do not hold: the steps are those of the
+ * kernel, a task computes a tile of units for a few rows, and what the next step reads of it is the result itself.
+ * Each sum has one order, so the bits do not depend on the number of threads. Cost: steps * batch * gates * units^2
+ * multiply-adds.
  */
 #include "op/rule.h"
 
@@ -14,7 +16,7 @@
 #include <string.h>
 
 enum { X = 0, R, H0, C0, PEEP, RBIAS, LENS, N_IN, MAX_GATES = 4 };
-enum { MAX_ROWS = 4, MAX_LANES = 16 };
+enum { MAX_ROWS = 4, MAX_LANES = 16, LARGE_BYTES = 1 << 19 };
 
 /* ---- activations ---- */
 
@@ -191,9 +193,10 @@ typedef struct body {
     const tn_tensor *out;
     enum cell_kind cell;
     chosen act[3];
-    tn_dtype t;                                  /* of arithmetic */
-    int64_t units, padded;                       /* padded: up to whole tiles */
-    int rows, lanes, nv;                         /* of a tile; nv vectors */
+    tn_dtype t;            /* of arithmetic */
+    int64_t units, padded; /* padded: up to whole tiles */
+    int rows, lanes, nv;   /* of a tile; nv vectors */
+    bool large;
     const tn_expr *steps, *batch, *first, *time; /* first row of the task */
     uint32_t h, next, c, z, rh;                  /* state of the rows, [rows, padded]; z, rh: GRU */
     tn_body *at;                                 /* where statements go */
@@ -337,14 +340,11 @@ typedef struct {
     const tn_expr *base;
 } tile;
 
-static const tn_expr *tile_column(const body *b, const tile *t, const tn_expr *gate, const tn_expr *v,
-                                  const tn_expr *l, const tn_expr **out_unit)
+static const tn_expr *tile_column(const body *b, const tile *t, const tn_expr *v, const tn_expr *l,
+                                  const tn_expr **out_unit)
 {
-    tn_pool *p = b->p;
-    (void)t;
-    (void)gate;
-    const tn_expr *in = tn_add(p, tn_mul(p, v, tn_idx(p, b->lanes)), l);
-    *out_unit = tn_add(p, t->base, in);
+    const tn_expr *in = tn_add(b->p, tn_mul(b->p, v, tn_idx(b->p, b->lanes)), l);
+    *out_unit = tn_add(b->p, t->base, in);
     return in;
 }
 
@@ -374,7 +374,7 @@ static tile multiply(body *b, const char *name, int first, int n, const tn_expr 
         const tn_expr *g = loop_n(b, "g", n, TN_LOOP_UNROLLED), *gate = tn_add(p, g, tn_idx(p, first));
         const tn_expr *m = loop_n(b, "m", b->rows, TN_LOOP_UNROLLED),
                       *v = loop_n(b, "v", b->nv, TN_LOOP_UNROLLED);
-        const tn_expr *column = tile_column(b, &t, gate, v, loop_n(b, "l", b->lanes, TN_LOOP_VECTOR), &unit);
+        const tn_expr *column = tile_column(b, &t, v, loop_n(b, "l", b->lanes, TN_LOOP_VECTOR), &unit);
         const tn_expr *row = acc_row(b, g, m), *value;
         if (pass) {
             const tn_expr *index[] = {gate, unit, k};
@@ -423,6 +423,22 @@ static const tn_expr *peep(body *b, const tn_expr *sum, int which, const spot *s
     return tn_add(b->p, sum, tn_mul(b->p, read(b, PEEP, 2, index, s->unit), cell));
 }
 
+/* The last h and c of a large layer, written at every step a row has (and at the first: of what it began with). */
+static void keep_last(body *b, const spot *s, const tn_expr *length, const tn_expr *h, const tn_expr *c)
+{
+    tn_pool *p = b->p;
+    tn_body *back = b->at;
+    if (length) {
+        const tn_expr *begins = tn_eq(p, b->time, tn_idx(p, 0));
+        tn_stmt *runs = tn_stmt_if(b->f, tn_bin(p, TN_E_OR, tn_lt(p, b->time, length), begins));
+        put(b, runs);
+        b->at = &runs->u.cond.then;
+    }
+    emit(b, b->steps, s->m, s->unit, h);
+    if (c) emit(b, tn_add(p, b->steps, tn_idx(p, 1)), s->m, s->unit, c);
+    b->at = back;
+}
+
 /* The new h (and c) of one spot: kept, and written to the result; rows whose steps are over keep theirs. */
 static void finish(body *b, const spot *s, const tn_expr *h, const tn_expr *c)
 {
@@ -436,8 +452,12 @@ static void finish(body *b, const spot *s, const tn_expr *h, const tn_expr *c)
     }
     if (c) c = named(b, "c", c);
     h = named(b, "h", h);
-    set(b, b->next, s->m, s->unit, h);
     emit(b, place(b, length), s->m, s->unit, length ? y : h);
+    if (b->large) {
+        keep_last(b, s, length, h, c);
+        return;
+    }
+    set(b, b->next, s->m, s->unit, h);
     if (c) set(b, b->c, s->m, s->unit, c);
 }
 
@@ -496,19 +516,27 @@ static void gru_second(body *b, const tile *t, const spot *s)
 
 typedef void gates_fn(body *b, const tile *t, const spot *s);
 
-/* Tiles over all units: gates [first, first + n) multiplied, then `gates` for each vector. */
-static void sweep(body *b, const char *name, int first, int n, uint32_t from, bool add_data, gates_fn *gates)
+/* Gates [first, first + n) of the tile at `base` multiplied, then `gates` for each vector. */
+static void one_tile(body *b, const char *name, int first, int n, const tn_expr *base, uint32_t from,
+                     bool add_data, gates_fn *gates)
 {
-    tn_pool *p = b->p;
     tn_body *back = b->at;
-    int64_t wide = (int64_t)b->nv * b->lanes;
-    const tn_expr *base = tn_mul(p, loop_n(b, "tile", b->padded / wide, TN_LOOP_SERIAL), tn_idx(p, wide));
     tile t = multiply(b, name, first, n, base, from, add_data);
     spot s;
     s.m = loop_n(b, "m", b->rows, TN_LOOP_UNROLLED);
     const tn_expr *v = loop_n(b, "v", b->nv, TN_LOOP_UNROLLED);
-    s.column = tile_column(b, &t, NULL, v, loop_n(b, "l", b->lanes, TN_LOOP_VECTOR), &s.unit);
+    s.column = tile_column(b, &t, v, loop_n(b, "l", b->lanes, TN_LOOP_VECTOR), &s.unit);
     gates(b, &t, &s);
+    b->at = back;
+}
+
+/* The same for tiles over all units. */
+static void sweep(body *b, const char *name, int first, int n, uint32_t from, bool add_data, gates_fn *gates)
+{
+    tn_body *back = b->at;
+    int64_t wide = (int64_t)b->nv * b->lanes;
+    const tn_expr *count = loop_n(b, "tile", b->padded / wide, TN_LOOP_SERIAL);
+    one_tile(b, name, first, n, tn_mul(b->p, count, tn_idx(b->p, wide)), from, add_data, gates);
     b->at = back;
 }
 
@@ -527,6 +555,125 @@ static void one_step(body *b)
     tile_loops l = all_units(b, "u");
     set(b, b->h, l.row, l.unit, get(b, b->next, l.row, l.unit));
     b->at = l.back;
+}
+
+/* ---- large layers ---- */
+
+/* A result of the step before, where there was one; else an operand, or 0. */
+static void load_state(body *b, uint32_t state, int operand, const tn_expr *m, const tn_expr *unit,
+                       const tn_expr *slot)
+{
+    tn_pool *p = b->p;
+    const tn_expr *row = row_of(b, m), *index[] = {row, unit}, *at[] = {slot, row, unit},
+                  *c = inside(b, unit);
+    const tn_expr *zero = tn_const(p, b->t, 0), *none = tn_const(p, b->out->dtype, 0);
+    tn_stmt *first = tn_stmt_if(b->f, tn_eq(p, b->time, tn_idx(p, 0)));
+    tn_body *back = b->at;
+    put(b, first);
+    b->at = &first->u.cond.then;
+    set(b, state, m, unit, b->in[operand] ? read(b, operand, 2, index, unit) : zero);
+    b->at = &first->u.cond.other;
+    set(b, state, m, unit, tn_load(p, b->out->dtype, b->out->buffer, 3, at, c, c ? none : NULL));
+    b->at = back;
+}
+
+/* Where row m's h of the step before is. A row that has ended reads something; it is not used. */
+static const tn_expr *place_before(body *b, const tn_expr *m)
+{
+    tn_pool *p = b->p;
+    const tn_expr *length = length_of(b, m), *now = place(b, length), *one_step = tn_idx(p, 1);
+    const tn_expr *at = b->a->reverse ? tn_add(p, now, one_step) : tn_sub(p, now, one_step);
+    if (b->a->reverse && length) at = tn_select(p, tn_lt(p, b->time, length), at, tn_sub(p, now, one_step));
+    return tn_max(p, tn_min(p, at, tn_sub(p, b->steps, one_step)), tn_idx(p, 0));
+}
+
+/* A phase: tasks of tiles x rows. It opens the task and reads h of all units, c of its own. */
+static const tn_expr *open_tile(body *b)
+{
+    tn_pool *p = b->p;
+    int64_t wide = (int64_t)b->nv * b->lanes;
+    const tn_expr *tiles = tn_idx(p, b->padded / wide);
+    const tn_expr *task =
+        loop(b, "task", tn_mul(p, tn_ceildiv(p, b->batch, b->rows), tiles), TN_LOOP_PARALLEL);
+    b->first = tn_mul(p, tn_fdiv(p, task, tiles), tn_idx(p, b->rows));
+    const tn_expr *base = tn_mul(p, tn_fmod(p, task, tiles), tn_idx(p, wide));
+    b->h = memory(b, "state", TN_SCOPE_LOCAL, b->rows, b->padded);
+    b->next = b->h;
+    tile_loops l = all_units(b, "u");
+    load_state(b, b->h, H0, l.row, l.unit, place_before(b, l.row));
+    b->at = l.back;
+    if (b->cell != CELL_LSTM) return base;
+    b->c = memory(b, "cell_state", TN_SCOPE_LOCAL, b->rows, b->padded);
+    l.row = loop_n(b, "m", b->rows, TN_LOOP_UNROLLED);
+    const tn_expr *v = loop_n(b, "v", b->nv, TN_LOOP_UNROLLED), *x = loop_n(b, "l", b->lanes, TN_LOOP_VECTOR);
+    l.unit = tn_add(p, base, tn_add(p, tn_mul(p, v, tn_idx(p, b->lanes)), x));
+    load_state(b, b->c, C0, l.row, l.unit, tn_add(p, b->steps, tn_idx(p, 1)));
+    b->at = l.back;
+    return base;
+}
+
+/* z and r h of the tile, for the next phase. */
+static void gru_first_global(body *b, const tile *t, const spot *s)
+{
+    tn_pool *p = b->p;
+    const tn_expr *row = tn_add(p, b->first, s->m);
+    set(b, b->z, row, s->unit, activate(b, 0, sum_of(b, t, s, 0)));
+    set(b, b->rh, row, s->unit, tn_mul(p, activate(b, 0, sum_of(b, t, s, 1)), get(b, b->h, s->m, s->unit)));
+}
+
+static void gru_second_global(body *b, const tile *t, const spot *s)
+{
+    gru_mix(b, s, get(b, b->z, tn_add(b->p, b->first, s->m), s->unit), activate(b, 1, sum_of(b, t, s, 2)));
+}
+
+static void one_phase(body *b, const char *name, int first, int n, bool from_rh, bool add_data,
+                      gates_fn *gates)
+{
+    tn_body *back = b->at;
+    const tn_expr *base = open_tile(b);
+    uint32_t from = b->h;
+    if (from_rh) {
+        from = memory(b, "reset_state", TN_SCOPE_LOCAL, b->rows, b->padded);
+        tile_loops l = all_units(b, "u");
+        set(b, from, l.row, l.unit, get(b, b->rh, tn_add(b->p, b->first, l.row), l.unit));
+        b->at = l.back;
+    }
+    one_tile(b, name, first, n, base, from, add_data, gates);
+    b->at = back;
+}
+
+static void large_body(body *b)
+{
+    tn_pool *p = b->p;
+    if (b->cell == CELL_GRU && !b->a->linear_before_reset) {
+        const tn_expr *rows = tn_mul(p, tn_ceildiv(p, b->batch, b->rows), tn_idx(p, b->rows));
+        const tn_expr *dim[] = {rows, tn_idx(p, b->padded)};
+        tn_buffer x = {.dtype = b->t, .ndim = 2, .dim = dim, .scope = TN_SCOPE_GLOBAL, .param = -1};
+        x.name = "update";
+        b->z = tn_func_add_buffer(b->f, &x);
+        x.name = "reset";
+        b->rh = tn_func_add_buffer(b->f, &x);
+        put(b, tn_stmt_decl(b->f, b->z));
+        put(b, tn_stmt_decl(b->f, b->rh));
+    }
+    b->time = loop(b, "t", b->steps, TN_LOOP_SERIAL);
+    if (b->cell == CELL_LSTM) {
+        one_phase(b, "sums", 0, 4, false, true, lstm_gates);
+    } else if (b->cell == CELL_RNN) {
+        one_phase(b, "sums", 0, 1, false, true, rnn_gates);
+    } else if (b->a->linear_before_reset) {
+        one_phase(b, "sums", 0, 3, false, false, gru_gates);
+    } else {
+        one_phase(b, "sums", 0, 2, false, true, gru_first_global);
+        one_phase(b, "new_sums", 2, 1, true, true, gru_second_global);
+    }
+}
+
+/* Do the weights exceed what one core has near? States between steps must be exact: no narrow floats. */
+static bool is_large(const body *b)
+{
+    int64_t bytes = (int64_t)cells[b->cell].gates * b->units * b->units * tn_dtype_bytes(b->t);
+    return bytes > LARGE_BYTES && tn_dtype_eq(b->t, b->out->dtype);
 }
 
 static void last_state(body *b, uint32_t state, int64_t slot)
@@ -563,6 +710,12 @@ static void recurrent_body(tn_te *te, const tn_node *n, tn_tensor *const in[], t
     b.batch = in[X]->dim[1];
     choose_tile(&b);
     b.at = &t->body;
+    b.large = is_large(&b);
+    if (b.large) {
+        large_body(&b);
+        tn_te_extern(te, t);
+        return;
+    }
     const tn_expr *task = loop(&b, "task", tn_ceildiv(b.p, b.batch, b.rows), TN_LOOP_PARALLEL);
     b.first = tn_mul(b.p, task, tn_idx(b.p, b.rows));
     b.h = memory(&b, "state", TN_SCOPE_LOCAL, b.rows, b.padded);

@@ -363,9 +363,9 @@ static void check_parallel(verifier *v)
     if (v->parallel)
         fail(v, "tir-E115",
              "a parallel loop is inside another; only the outermost loop of a nest may be parallel");
-    else if (!blocks_stage(v) && v->loops)
+    else if (!blocks_stage(v) && v->loops > 1)
         fail(v, "tir-E115",
-             "a parallel loop is inside a loop; after lowering the parallel loop is the outermost");
+             "a parallel loop is inside a loop; after lowering it is the outermost, or in that of the steps");
 }
 
 static void check_for(verifier *v, const tn_stmt *s)

@@ -1,4 +1,4 @@
-/* DeadCodeElimination: from the end, nodes without uses and effects go. */
+/* DeadCodeElimination: from the end, nodes without uses and effects go, then the data of constants that are gone. */
 #include "transform/pass.h"
 
 static bool used(const tn_node *n)
@@ -38,5 +38,6 @@ tn_status tn_pass_DeadCodeElimination(tn_pass *p, tn_graph *g)
 {
     for (tn_function *f = g->func; f; f = f->next)
         TN_TRY(region(p, g, f->body));
+    tn_graph_sweep_blobs(g);
     return TN_OK;
 }

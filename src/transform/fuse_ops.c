@@ -10,9 +10,10 @@
  *   relayout                 joins its producer as the layout of the group's result, and ends the group
  *   anchor, opaque           start anew
  *
- * Only a value with a single use is fused, so a group has one result and no other reader waits for what it
- * keeps inside; and since nothing outside reads the inside, joining can make no cycle. Constants of one
- * element move into the group.
+ * Only a value is fused whose readers are all in the group: it has a single use, or it is an anchor's result whose
+ * readers have come together (x * sigmoid(x), GELU). So a group has one result and no other reader waits for what
+ * it keeps inside; and since nothing outside reads the inside, joining can make no cycle. Constants of one element
+ * move into the group.
  *
  * A group has at most relay.FuseOps.max_depth nodes: beyond that a trip through memory costs little, while code
  * generation is not linear in the length of a kernel's body, and its text would nest deeper than readers allow.
@@ -27,11 +28,18 @@ typedef struct group {
     uint32_t n;              /* nodes */
     uint32_t order;          /* of `last` in the region */
     tn_node *last;           /* the latest node, whose result is the group's */
+    tn_node *head, *tail;    /* list of its nodes, by fuser.next */
     tn_node **member;        /* n nodes in execution order, once all groups are made */
     uint32_t n_member;       /* so many are in it */
 } group;
 
-typedef struct { tn_pass *p; tn_graph *g; group **of; uint32_t max_depth; } fuser; /* of: by node id */
+typedef struct {
+    tn_pass *p;
+    tn_graph *g;
+    group **of;              /* by node id */
+    tn_node **next;          /* by node id: in the list of its group */
+    uint32_t max_depth;
+} fuser;
 
 static group *find(group *x)
 {
@@ -78,6 +86,8 @@ static bool merge(const fuser *f, group *from, group *into)
         return false;
     from->into = into;
     into->n += from->n;
+    f->next[into->tail->id] = from->head;
+    into->tail = from->tail;
     into->anchor |= from->anchor;
     return true;
 }
@@ -103,6 +113,38 @@ static void join_anchor(fuser *f, tn_node *n, group *mine)
         (void)merge(f, best, mine);
 }
 
+/* The group with an anchor whose result is v, of the shape of n, if everything that reads v is in `mine`. */
+static group *shared(const fuser *f, tn_value v, const tn_node *n, const group *mine)
+{
+    if (!v.def || v.def->owner != n->owner || v.def->nout != 1)
+        return NULL;
+    group *x = find(f->of[v.def->id]);
+    const tn_type *t = v.def->type[0];
+    if (!x || x == mine || !x->anchor || x->closed || x->last != v.def || !same_shape(t, n->type[0]) ||
+        t->layout != n->type[0]->layout)
+        return NULL;
+    for (const tn_use *u = v.def->users[0]; u; u = u->next)
+        if (!u->user || u->user->owner != n->owner || find(f->of[u->user->id]) != mine)
+            return NULL;
+    return x;
+}
+
+/* Joins an anchor whose result several of mine read, each element by element. */
+static void join_shared(fuser *f, tn_node *n, group *mine)
+{
+    for (const tn_node *m = mine->head; m; m = m == mine->tail ? NULL : f->next[m->id])
+        if (!is_pointwise(m))
+            return;
+    for (const tn_node *m = mine->head; m; m = m == mine->tail ? NULL : f->next[m->id])
+        for (int i = 0; i < m->nin; i++) {
+            group *x = shared(f, tn_in(m, i), n, mine);
+            if (x) {
+                (void)merge(f, x, mine);
+                return;
+            }
+        }
+}
+
 static void join(fuser *f, tn_node *n, group *mine)
 {
     if (n->op == &tn_op_relayout) {
@@ -123,6 +165,8 @@ static void join(fuser *f, tn_node *n, group *mine)
     }
     if (is_pointwise(n))
         join_anchor(f, n, mine);
+    if (is_pointwise(n) && !mine->anchor && mine->n > 1)
+        join_shared(f, n, mine);
 }
 
 /* ---- making the functions ---- */
@@ -219,7 +263,7 @@ static tn_status region(fuser *f, tn_region *r)
         group *mine = TN_NEW(f->p->scratch, group);
         mine->n = 1;
         mine->order = (uint32_t)nodes.n;
-        mine->last = n;
+        mine->last = mine->head = mine->tail = n;
         mine->anchor = n->op->fuse == TN_FUSE_ANCHOR || n->op->fuse == TN_FUSE_REDUCE || n->op->fuse == TN_FUSE_OPAQUE;
         f->of[n->id] = mine;
         if (f->p->opt_level > 0 && !f->p->no_grouping)
@@ -240,7 +284,7 @@ static tn_status region(fuser *f, tn_region *r)
 static tn_status fuse_region(tn_pass *p, tn_graph *g, tn_region *r)
 {
     int64_t depth = tn_pass_config_int(p->options, TN_CONFIG_FUSE_MAX_DEPTH);
-    fuser f = {p, g, TN_NEW_N(p->scratch, group *, g->n_node),
+    fuser f = {p, g, TN_NEW_N(p->scratch, group *, g->n_node), TN_NEW_N(p->scratch, tn_node *, g->n_node),
                depth < 1 ? 1 : depth > UINT32_MAX ? UINT32_MAX : (uint32_t)depth};
     return region(&f, r);
 }

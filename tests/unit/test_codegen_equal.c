@@ -211,12 +211,15 @@ static int32_t launch(const tn_kernel *k, void *const *at, const int64_t *sym)
     int32_t status = 0;
     if (w)
         memset(w, 0xc3, work);
-    for (uint64_t p = 0; p < v->n_phase && status == 0; p++)
-        for (int64_t t = size_of(v->phase[p].tasks, sym); t > 0 && status == 0; t--) {
+    int64_t phases = size_of(v->steps, sym) * (int64_t)v->n_phase;
+    for (int64_t i = 0; i < phases && status == 0; i++) {
+        const tn_phase *p = &v->phase[i % (int64_t)v->n_phase];
+        for (int64_t t = size_of(p->tasks, sym); t > 0 && status == 0; t--) {
             if (scratch)
                 memset(scratch, 0x5a, v->scratch_bytes);
-            status = v->phase[p].run(&call, 0, (uint32_t)(t - 1), scratch);
+            status = p->run(&call, (uint32_t)(i / (int64_t)v->n_phase), (uint32_t)(t - 1), scratch);
         }
+    }
     free(w);
     free(scratch);
     return status;

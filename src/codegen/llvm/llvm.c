@@ -75,7 +75,7 @@ static void emit_unit(tn_lgen *g)
         for (uint32_t v = 0; v < u->kernel[i].n_variant; v++) {
             uint32_t p = 0;
             const tn_flat *flat = &u->kernel[i].variant[v];
-            for (const tn_stmt *s = flat->func->body.first; s; s = s->next) {
+            for (const tn_stmt *s = tn_flat_phase_list(flat->func)->first; s; s = s->next) {
                 if (s->kind != TN_S_FOR)
                     continue;
                 const char *name = tn_arena_printf(&g->arena, "%s_v%u_p%u", u->kernel[i].name, v, p++);

@@ -223,14 +223,14 @@ static void load_symbols(tn_lgen *g, LLVMValueRef sym)
     }
 }
 
-/* body(pointers noalias..., sym, task, scratch) -> status */
+/* body(pointers noalias..., sym, task, step, scratch) -> status */
 static LLVMValueRef emit_body(tn_lgen *g, const tn_flat *v, const tn_stmt *at, const char *name, uint32_t n,
                               const uint32_t *number)
 {
-    LLVMTypeRef *type = TN_NEW_N(&g->arena, LLVMTypeRef, n + 3);
-    for (uint32_t i = 0; i < n + 3; i++)
-        type[i] = i == n + 1 ? g->i64 : g->ptr;
-    LLVMTypeRef ft = LLVMFunctionType(g->i32, type, n + 3, 0);
+    LLVMTypeRef *type = TN_NEW_N(&g->arena, LLVMTypeRef, n + 4);
+    for (uint32_t i = 0; i < n + 4; i++)
+        type[i] = i == n + 1 || i == n + 2 ? g->i64 : g->ptr;
+    LLVMTypeRef ft = LLVMFunctionType(g->i32, type, n + 4, 0);
     g->fn = LLVMAddFunction(g->m, tn_arena_printf(&g->arena, "%s_body", name), ft);
     LLVMSetLinkage(g->fn, LLVMInternalLinkage);
     tn_l_function_attributes(g, g->fn);
@@ -246,7 +246,7 @@ static LLVMValueRef emit_body(tn_lgen *g, const tn_flat *v, const tn_stmt *at, c
         if (!f->buffer[number[i]].written && f->buffer[number[i]].param >= 0)
             attribute(g, g->fn, i + 1, "readonly");
     }
-    attribute(g, g->fn, n + 3, "noalias");
+    attribute(g, g->fn, n + 4, "noalias");
     LLVMBasicBlockRef entry = block(g, "entry"), start = block(g, "start");
     LLVMPositionBuilderAtEnd(g->b, entry);
     LLVMBuildBr(g->b, start);
@@ -254,6 +254,8 @@ static LLVMValueRef emit_body(tn_lgen *g, const tn_flat *v, const tn_stmt *at, c
     enter(g, start);
     load_symbols(g, LLVMGetParam(g->fn, n));
     g->var[at->u.loop.var->u.i] = LLVMGetParam(g->fn, n + 1);
+    if (tn_flat_steps(f))
+        g->var[tn_flat_steps(f)->u.loop.var->u.i] = LLVMGetParam(g->fn, n + 2);
     for (const tn_stmt *s = tn_flat_first_check(at); s != at; s = s->next)
         if (s->kind == TN_S_CHECK)
             check(g, s);
@@ -289,7 +291,7 @@ LLVMValueRef tn_l_phase(tn_lgen *g, const tn_flat *v, const tn_stmt *at, const c
     LLVMValueRef call = LLVMGetParam(g->fn, 0), args = field(g, call, 0, "args"),
                  sym = field(g, call, 1, "sym"), work = field(g, call, 2, "work");
     load_symbols(g, sym); /* work offsets may depend on them */
-    LLVMValueRef *arg = TN_NEW_N(&g->arena, LLVMValueRef, n + 3);
+    LLVMValueRef *arg = TN_NEW_N(&g->arena, LLVMValueRef, n + 4);
     for (uint32_t i = 0; i < n; i++) {
         const tn_buffer *b = &f->buffer[number[i]];
         if (i < f->n_param) {
@@ -301,8 +303,9 @@ LLVMValueRef tn_l_phase(tn_lgen *g, const tn_flat *v, const tn_stmt *at, const c
     }
     arg[n] = sym;
     arg[n + 1] = LLVMBuildZExt(g->b, LLVMGetParam(g->fn, 2), g->i64, "task");
-    arg[n + 2] = LLVMGetParam(g->fn, 3);
-    LLVMValueRef r = LLVMBuildCall2(g->b, LLVMGlobalGetValueType(inner), inner, arg, n + 3, "");
+    arg[n + 2] = LLVMBuildZExt(g->b, LLVMGetParam(g->fn, 1), g->i64, "step");
+    arg[n + 3] = LLVMGetParam(g->fn, 3);
+    LLVMValueRef r = LLVMBuildCall2(g->b, LLVMGlobalGetValueType(inner), inner, arg, n + 4, "");
     LLVMSetTailCall(r, 1);
     LLVMBuildRet(g->b, r);
     return g->fn;

@@ -77,15 +77,20 @@ static LLVMValueRef variant(tab *t, const tn_flat *v, LLVMValueRef **phase)
     uint32_t n = 0, ns = v->func->n_symbol, count = tn_flat_phases(v->func, 0, NULL);
     LLVMValueRef *row = TN_NEW_N(&g->arena, LLVMValueRef, count);
     g->func = v->func;
-    for (const tn_stmt *s = v->func->body.first; s; s = s->next) {
+    for (const tn_stmt *s = tn_flat_phase_list(v->func)->first; s; s = s->next) {
         if (s->kind != TN_S_FOR)
             continue;
         LLVMValueRef f[4] = {*(*phase)++, size(t, s->u.loop.extent, 0, ns, sym), u32(g, 0), u32(g, 0)};
         row[n++] = record(g, f, 4);
     }
     LLVMValueRef list = n ? array(g, LLVMTypeOf(row[0]), row, n, "phases") : null(g);
-    LLVMValueRef f[6] = {size(t, v->guard, 1, ns, sym), size(t, NULL, 1, ns, sym), size(t, v->work_bytes, 0, ns, sym),
-                         tn_l_int(g, (int64_t)v->scratch_bytes), list, tn_l_int(g, n)};
+    const tn_stmt *steps = tn_flat_steps(v->func);
+    LLVMValueRef f[6] = {size(t, v->guard, 1, ns, sym),
+                         size(t, steps ? steps->u.loop.extent : NULL, 1, ns, sym),
+                         size(t, v->work_bytes, 0, ns, sym),
+                         tn_l_int(g, (int64_t)v->scratch_bytes),
+                         list,
+                         tn_l_int(g, n)};
     return record(g, f, 6);
 }
 

@@ -111,7 +111,7 @@ static void kernel(tn_cgen *g, const tn_kernel_ir *k)
         g->var = tn_unique_names(&g->arena, f->n_var, var_name, &n, &taken);
         tn_strmap_deinit(&taken);
         uint32_t p = 0;
-        for (const tn_stmt *s = f->body.first; s; s = s->next)
+        for (const tn_stmt *s = tn_flat_phase_list(f)->first; s; s = s->next)
             if (s->kind == TN_S_FOR)
                 tn_c_phase(g, &k->variant[v], s, tn_arena_printf(&g->arena, "%s_v%u_p%u", k->name, v, p++));
     }

@@ -174,6 +174,10 @@ void tn_c_phase(tn_cgen *g, const tn_flat *v, const tn_stmt *loop, const char *n
     tn_buf_printf(
         o, "    const int64_t %s = task_number;\n    (void)call, (void)step, (void)scratch, (void)%s;\n",
         g->var[loop->u.loop.var->u.i], g->var[loop->u.loop.var->u.i]);
+    if (tn_flat_steps(f)) {
+        const char *var = g->var[tn_flat_steps(f)->u.loop.var->u.i];
+        tn_buf_printf(o, "    const int64_t %s = step;\n    (void)%s;\n", var, var);
+    }
     for (uint32_t i = 0; i < f->n_symbol; i++)
         tn_buf_printf(o, "    (void)sym_%s;\n", f->symbol[i].name);
     for (uint32_t i = 0; i < f->n_param; i++)

@@ -56,7 +56,7 @@ static void variants(tab *t, const tn_kernel_ir *k)
         uint32_t p = 0, ns = w->func->n_symbol;
         g->func = w->func;
         tn_buf_printf(o, "static const tn_phase %s_v%u[] = {\n", k->name, v);
-        for (const tn_stmt *s = w->func->body.first; s; s = s->next) {
+        for (const tn_stmt *s = tn_flat_phase_list(w->func)->first; s; s = s->next) {
             if (s->kind != TN_S_FOR)
                 continue;
             tn_buf_printf(o, "    {%s_v%u_p%u, ", k->name, v, p++);
@@ -66,7 +66,10 @@ static void variants(tab *t, const tn_kernel_ir *k)
         tn_buf_str(o, "};\n");
         tn_buf_str(&rows, "    {");
         size(t, w->guard, 1, ns, sym, &rows);
-        tn_buf_str(&rows, ", {1, 0}, ");
+        const tn_stmt *steps = tn_flat_steps(w->func);
+        tn_buf_str(&rows, ", ");
+        size(t, steps ? steps->u.loop.extent : NULL, 1, ns, sym, &rows);
+        tn_buf_str(&rows, ", ");
         size(t, w->work_bytes, 0, ns, sym, &rows);
         tn_buf_printf(&rows, ", %llu, %s_v%u, %u},\n", (unsigned long long)w->scratch_bytes, k->name, v, p);
     }
