@@ -289,10 +289,10 @@ static void concatenate_layout(tn_layout_query *q)
     int64_t a = ((const tn_axis_attr *)n->attr)->axis, c;
     const tn_layout *l = q->in[0];
     uint32_t block = tn_rule_channel_block(l);
-    bool keep = block && (a == 1 || a == -3);
+    bool whole = tn_rule_permutes(l), keep = whole || (block && (a == 1 || a == -3));
     for (int i = 0; i < n->nin; i++)
         keep = keep && q->in[i] == l &&
-               (i == n->nin - 1 || (tn_is_int(tn_in_type(n, i)->dim[1], &c) && c % block == 0));
+               (whole || i == n->nin - 1 || (tn_is_int(tn_in_type(n, i)->dim[1], &c) && c % block == 0));
     for (int i = 0; i < n->nin; i++)
         q->in[i] = keep ? l : NULL;
     q->out[0] = keep ? l : NULL;
