@@ -21,6 +21,7 @@ typedef struct tn_slot_ir {
     const tn_layout *layout;        /* of the physical value; mod.json has physical shapes */
     const tn_expr *bytes, *offset;  /* offset NULL: -1 */
     int64_t alias;
+    uint32_t segment;
 } tn_slot_ir;
 typedef struct tn_inst_ir { uint32_t op, a; uint32_t n_operand; const uint32_t *operand; const char *node; } tn_inst_ir;
 typedef struct tn_program_ir {
@@ -29,6 +30,11 @@ typedef struct tn_program_ir {
     uint32_t n_inst; const tn_inst_ir *inst;
     uint32_t n_text; const char *const *text;
     const tn_expr *arena_bytes, *work_offset;
+    uint32_t n_late; /* of the symbols, the last ones */
+    uint32_t n_size;
+    const tn_expr *const *size;
+    uint32_t n_segment;
+    const tn_expr *const *segment_bytes; /* n_segment entries, of segments 1, 2, ... */
 } tn_program_ir;
 
 typedef struct tn_unit {

@@ -26,7 +26,10 @@ typedef struct tn_group {          /* one kernel of the program */
     uint32_t n_in, n_out;
 } tn_group;
 
-typedef struct tn_call_site { const tn_node *call; uint32_t group; } tn_call_site;
+typedef struct tn_call_site {
+    const tn_node *call;
+    uint32_t group;
+} tn_call_site; /* call: of a group, in any region */
 
 typedef struct tn_build {
     tn_ctx *ctx;

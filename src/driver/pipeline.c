@@ -211,20 +211,27 @@ static tn_status add_group(tn_build *b, tn_pass *p, const tn_node *call, tn_strm
     return TN_OK;
 }
 
+static tn_status add_groups(tn_build *b, tn_pass *p, const tn_region *r, tn_strmap *by_text, tn_strmap *names)
+{
+    for (const tn_node *n = r->first; n; n = n->next) {
+        if (tn_group_fn(n))
+            TN_TRY(add_group(b, p, n, by_text, names));
+        else if (n->op->fuse != TN_FUSE_NONE || n->op == &tn_op_call)
+            return tn_error(b->ctx, "driver-E007", n->loc,
+                            "%s was not fused into a kernel; do not disable FuseOps", n->op->name);
+        tn_arena_reset(&b->scratch);
+        for (int i = 0; i < n->nregion && n->op != &tn_op_fn; i++)
+            TN_TRY(add_groups(b, p, n->region[i], by_text, names));
+    }
+    return TN_OK;
+}
+
 tn_status tn_stage_tir(tn_build *b)
 {
     double start = tn_now();
     tn_pass p = tn_pass_context(b);
     tn_strmap by_text = {0}, names = {0};
-    tn_status st = TN_OK;
-    for (const tn_node *n = main_of(b)->body->first; n && st == TN_OK; n = n->next) {
-        if (tn_group_fn(n))
-            st = add_group(b, &p, n, &by_text, &names);
-        else if (n->op->fuse != TN_FUSE_NONE || n->op == &tn_op_call)
-            st = tn_error(b->ctx, "driver-E007", n->loc,
-                          "%s was not fused into a kernel; do not disable FuseOps", n->op->name);
-        tn_arena_reset(&b->scratch);
-    }
+    tn_status st = add_groups(b, &p, main_of(b)->body, &by_text, &names);
     tn_strmap_deinit(&by_text);
     tn_strmap_deinit(&names);
     b->seconds.tir = tn_now() - start;

@@ -18,6 +18,7 @@ enum tn_op_flag {
     TN_OP_INDEX_MAP = 2,   /* pure data movement: every output element is one input element (or a constant) */
     TN_OP_SHARES = 4,      /* row-major data is unchanged: output may share its input's storage */
     TN_OP_HOST_INDEX = 8,  /* may carry index expressions of small integer tensors (shape arithmetic) */
+    TN_OP_BINDS = 16,      /* symbols in its attributes are bound by it, during the run */
     TN_OP_CHEAP = 64,      /* so little work that each reader may do it for itself */
     TN_OP_BROADCASTS = 128 /* elementwise over operands that repeat by numpy's rules */
 };
@@ -79,6 +80,7 @@ struct tn_op {
     int8_t nout;            /* -1: decided by infer from attributes through nout_of */
     uint8_t flags;          /* enum tn_op_flag */
     uint8_t precision;      /* enum tn_precision */
+    uint8_t nregion;        /* how many regions its nodes hold */
     enum tn_fuse fuse;
     const char *const *in_name;   /* nin names for messages, or NULL */
 

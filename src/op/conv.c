@@ -202,7 +202,8 @@ static void conv2d_layout(tn_layout_query *q)
     const tn_conv2d_attr *a = n->attr;
     const tn_layout *last = tn_rule_layout(q->g, "NCHW:NHWC");
     if (q->desired ? strcmp(q->desired, "NHWC") == 0 : q->in[0] == last) {
-        const char *kernel = q->desired_kernel && strcmp(q->desired_kernel, "default") != 0 ? q->desired_kernel : "HWIO";
+        bool named = q->desired_kernel && strcmp(q->desired_kernel, "default") != 0;
+        const char *kernel = named ? q->desired_kernel : "HWIO";
         bool packed = q->desired_kernel || !q->in[1]; /* what was asked for before stays */
         q->in[0] = q->out[0] = last;
         if (packed)

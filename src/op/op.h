@@ -22,6 +22,10 @@ TN_WARN_UNUSED tn_status tn_infer_node(tn_graph *g, tn_node *n);
 /* A constant tensor with the given data (copied). */
 tn_node *tn_make_constant(tn_graph *g, tn_region *r, tn_node *before, tn_dtype t, int ndim,
                           const int64_t dim[], const void *data, const char *name);
+/* A new symbol called prefix0, prefix1, ... with a range; dimensions that are known only during the run have one. */
+const tn_expr *tn_fresh_symbol(tn_graph *g, const char *prefix, int64_t min, int64_t max);
+/* Does the region end in `fail`? */
+bool tn_region_fails(const tn_region *r);
 /* A rank-0 float or int constant of dtype t. */
 tn_node *tn_make_scalar(tn_graph *g, tn_region *r, tn_node *before, tn_dtype t, double v);
 /* Defines the outputs of a node in te (formula, compute or body; expand is not handled here: TN_FAIL,
@@ -39,6 +43,16 @@ TN_WARN_UNUSED tn_status tn_infer_broadcast(tn_graph *g, const tn_node *n, const
 
 /* Attribute structs that frontends and passes fill in. Fields as in the records' tables.
  * Windows: of any number of dimensions; padding: before each dimension, then after each (top left bottom right). */
+typedef struct tn_recurrent_attr {
+    const char *cell, *activations;
+    double clip;
+    bool reverse, linear_before_reset, input_forget;
+} tn_recurrent_attr;
+typedef struct tn_attention_mask_attr { bool causal; int64_t left, right; tn_dims past; } tn_attention_mask_attr;
+typedef struct tn_linear_attention_attr { double scale; } tn_linear_attention_attr;
+typedef struct tn_frame_attr { int64_t length, step; } tn_frame_attr;
+typedef struct tn_dft_attr { bool inverse, onesided; } tn_dft_attr;
+typedef struct tn_ngram_attr { int64_t units, min, max, skip; tn_ints counts; const char *mode; } tn_ngram_attr;
 typedef struct tn_conv2d_attr {
     tn_ints strides, padding, dilation;
     int64_t groups;
@@ -99,6 +113,15 @@ typedef struct tn_relayout_attr { const char *dst_layout; } tn_relayout_attr; /*
 typedef struct tn_alphabeta_attr { double alpha, beta; } tn_alphabeta_attr;
 typedef struct tn_squeeze_attr { tn_ints axis; } tn_squeeze_attr; /* n 0: all of extent 1 */
 typedef struct tn_take_attr { int64_t axis; const char *mode; } tn_take_attr; /* mode "clip" or "wrap" */
+typedef struct tn_if_attr {
+    tn_dims join;
+} tn_if_attr; /* all dims of all outputs; n 0: the branches agree */
+typedef struct tn_fail_attr {
+    const char *message;
+} tn_fail_attr;
+typedef struct tn_bind_extent_attr {
+    tn_dims extent;
+} tn_bind_extent_attr; /* symbols are bound, the rest is checked */
 /* image.nearest, image.resample, image.weights: one axis; size: one entry; scale 0: size by the old extent */
 typedef struct tn_resample_attr {
     int64_t axis;

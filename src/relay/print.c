@@ -334,6 +334,21 @@ static void print_fn(struct printer *p, const tn_node *n)
     hide_params(p, r);
 }
 
+/* if (%c) { ... } else { ... } */
+static void print_if(struct printer *p, const tn_node *n)
+{
+    tn_buf_str(p->out, "if (");
+    print_inputs(p, n, 0);
+    print_attrs(p, n, false);
+    tn_buf_str(p->out, ") {");
+    print_region(p, n->region[0]);
+    print_line(p, p->indent);
+    tn_buf_str(p->out, "} else {");
+    print_region(p, n->region[1]);
+    print_line(p, p->indent);
+    tn_buf_char(p->out, '}');
+}
+
 static void print_tuple(struct printer *p, const tn_node *n)
 {
     tn_buf_char(p->out, '(');
@@ -345,6 +360,8 @@ static void print_expr(struct printer *p, const tn_node *n)
 {
     if (tn_op_is(n, &tn_op_fn)) {
         print_fn(p, n);
+    } else if (tn_op_is(n, &tn_op_if)) {
+        print_if(p, n);
     } else if (tn_op_is(n, &tn_op_tuple)) {
         print_tuple(p, n);
     } else if (tn_op_is(n, &tn_op_tuple_get)) {

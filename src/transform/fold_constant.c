@@ -1,6 +1,6 @@
-/* FoldConstant: a node whose inputs are all constants is evaluated now. Values keep the layout of the node's
- * type, so weights come out in the order their kernel reads them. A constant that nobody reads any more goes, and its
- * memory with it: a chain of changes to large weights holds two copies at a time. */
+/* FoldConstant: a node whose inputs are all constants is evaluated now, an `if` of known condition is its branch.
+ * Values keep the layout of the node's type, so weights come out in the order their kernel reads them. A constant that
+ * nobody reads any more goes, and its memory with it: a chain of changes to large weights holds two copies at a time. */
 #include "transform/pass.h"
 
 #include <stdlib.h>
@@ -35,6 +35,13 @@ static void count_uses(tn_map *uses, const tn_region *r)
         (void)tn_map_get(uses, tn_map_key(n->blob), &had);
         tn_map_put(uses, tn_map_key(n->blob), had + 1);
     }
+}
+
+static void count_all(folder *f)
+{
+    tn_map_deinit(&f->uses);
+    for (const tn_function *fn = f->g->func; fn; fn = fn->next)
+        count_uses(&f->uses, fn->body);
 }
 
 static void release(tn_blob *b)
@@ -114,12 +121,19 @@ static tn_status region(tn_pass *p, tn_graph *g, tn_region *r)
     folder f = {.p = p, .g = g};
     tn_status st = TN_OK;
     tn_node *next;
-    for (const tn_function *fn = g->func; fn; fn = fn->next)
-        count_uses(&f.uses, fn->body);
+    count_all(&f);
     for (tn_node *n = r->first; n && st == TN_OK; n = next) {
+        tn_node *before = n->prev;
         next = n->next;
-        if (foldable(n))
+        if (foldable(n)) {
             st = fold(&f, n);
+        } else if (n->op == &tn_op_if) {
+            st = tn_if_fold(p, g, n);
+            if (!n->owner) { /* gone: what came in its place comes next */
+                next = before ? before->next : r->first;
+                count_all(&f);
+            }
+        }
     }
     tn_map_deinit(&f.uses);
     return st;
