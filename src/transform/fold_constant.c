@@ -1,6 +1,6 @@
 /* FoldConstant: a node whose inputs are all constants is evaluated now, an `if` of known condition is its branch.
  * Values keep the layout of the node's type, so weights come out in the order their kernel reads them. A constant that
- * nobody reads any more goes, and its memory with it: a chain of changes to large weights holds two copies at a time. */
+ * nobody reads any more goes, and its memory with it: a chain of changes to weights holds two copies at a time. */
 #include "transform/pass.h"
 
 #include <stdlib.h>
