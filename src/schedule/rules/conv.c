@@ -77,6 +77,20 @@ static bool coefficient(tn_pool *p, const tn_expr *e, const tn_expr *var, int64_
     return tn_linear(p, NULL, e, var, &k, rest) && tn_is_int(k, coef);
 }
 
+/* How many channels stand beside each other: a block of the layout; where all do (channels last), what vectors and
+ * steps of the reduction can be made of: the largest power of two up to four vectors that divides them. */
+static int64_t channels_inside(const conv *c, int64_t factor, int64_t channels)
+{
+    int64_t n = 4 * c->lanes;
+    if (factor != 0)
+        return factor > 1 ? factor : 0;
+    if (!c->sums_channels)
+        return channels < 0 || channels >= c->lanes / 2 ? c->lanes : 0;
+    while (n > 1 && (channels < 0 || channels % n != 0))
+        n /= 2;
+    return n > 1 ? n : 0;
+}
+
 /* The data is the operand that pixels of the output index; the weight is the other. */
 static void read_load(const tn_expr *load, void *user)
 {
@@ -93,7 +107,7 @@ static void read_load(const tn_expr *load, void *user)
         return;
     }
     r->grouped |= c->sums_channels ? tn_uses(load->src[1], oc) : load->src[1] != oc;
-    c->block_in = rule_inner_factor(b, 1) > 1 ? rule_inner_factor(b, 1) : 0;
+    c->block_in = channels_inside(c, rule_inner_factor(b, 1), c->extent[c->sums_channels ? IC : C]);
     tn_pool *p = r->d->s->func->pool;
     if (coefficient(p, load->src[3], ow, &c->stride, &rest) && coefficient(p, rest, kw, &c->dilation, &rest) &&
         tn_is_int(tn_simplify(p, NULL, rest), &before)) {
@@ -103,12 +117,14 @@ static void read_load(const tn_expr *load, void *user)
 }
 
 /* Channels of the output beside each other, as far as vectors can follow: 0: none. */
-static int64_t output_factor(const derive *d, const tn_stmt *b)
+static int64_t output_factor(const derive *d, const tn_stmt *b, const conv *c)
 {
     tn_stmt *all[RULE_MAX_BLOCKS];
     int n = rule_blocks(d->s->func, all);
     int64_t factor = rule_inner_factor(rule_target(d->s->func, all[n - 1]), 1);
     (void)b;
+    if (factor == 0) /* channels last */
+        return c->extent[C] < 0 || c->extent[C] >= c->lanes / 2 ? c->lanes : 0;
     return factor > 1 ? factor : 0;
 }
 
@@ -179,7 +195,7 @@ static bool read_conv(derive *d, tn_stmt *b, conv *c)
     c->bytes = tn_dtype_bytes(rule_target(f, b)->dtype);
     reader r = {d, b, c, false, -1};
     rule_loads(b, read_load, &r);
-    int64_t factor = output_factor(d, b);
+    int64_t factor = output_factor(d, b, c);
     if (c->sums_channels)
         factor = factor ? factor : r.weight_factor;
     else
