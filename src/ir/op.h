@@ -107,7 +107,7 @@ struct tn_op {
     tn_status (*canonical)(tn_graph *g, tn_node *node, tn_value out[]);
     /* Another way to say it that suits the machine; absent: it is fine as it is. */
     tn_status (*legalize)(tn_graph *g, tn_node *node, const struct tn_machine *m, tn_value *out);
-    /* An operator with extents as operands, all of them constants, by one with extents as attributes. */
+    /* Operands but the first are constants: the same with attributes in their place. */
     tn_status (*to_static)(tn_graph *g, tn_node *node, tn_value *out);
     const char *layouts;       /* data layouts that users may ask for, "NCHW NHWC"; NULL: none (ConvertLayout) */
     enum tn_scale (*scale)(const tn_node *node, bool forward, bool positive, int axis, int *other);

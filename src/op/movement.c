@@ -178,6 +178,17 @@ static tn_status pad_simplify(tn_graph *g, tn_node *n, tn_value *out)
     return tn_simplify_same_type(g, n, out);
 }
 
+/* A constant value to pad with is an attribute. */
+static tn_status pad_to_static(tn_graph *g, tn_node *n, tn_value *out)
+{
+    tn_pad_attr a = *(const tn_pad_attr *)n->attr;
+    tn_value v = tn_in(n, 0);
+    if (n->nin < 2 || !n->in[1].def || !tn_rule_uniform(tn_in(n, 1), &a.pad_value))
+        return TN_OK;
+    *out = tn_val(tn_make_call(g, n->owner, n, n->op, 1, &v, &a, n->loc));
+    return out->def ? TN_OK : TN_FAIL;
+}
+
 static bool pad_permute(tn_graph *g, const tn_node *n, const int64_t axes[], void *attr)
 {
     tn_pad_attr *a = attr;
@@ -206,6 +217,7 @@ const tn_op tn_op_nn_pad = {
     .attr_size = sizeof(tn_pad_attr), .attr = pad_fields,
     .nin = 2, .min_in = 1, .nout = 1, .flags = TN_OP_INDEX_MAP, .fuse = TN_FUSE_INJECTIVE, .in_name = pad_in,
     .infer = pad_infer, .compute = pad_compute, .simplify = pad_simplify, .permute = pad_permute,
+    .to_static = pad_to_static,
 };
 /* clang-format on */
 
