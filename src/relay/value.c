@@ -139,8 +139,8 @@ static inline void move_one(char *to, const char *from, uint32_t size)
     }
 }
 
-/* Every logical index once; the last two dimensions in tiles, so that either side may run along either of them. No extent
- * is 0. */
+/* Every logical index once; the last two dimensions in tiles, so that either side may run along either of them. No
+ * extent is 0. */
 static void move(uint32_t size, int ndim, const int64_t dim[], const place *from, const place *to)
 {
     static const int64_t zero = 0;
