@@ -8,6 +8,7 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 typedef struct { /* where parsing stands */
     tn_args *args;
@@ -154,12 +155,14 @@ static int give(parser *p, const tn_flag *f, const char *text)
     return TN_EXIT_OK;
 }
 
-/* Is there a further word for the flag before it? */
+/* Is there a further word for the flag before it? The operand may follow: the last word of all, or a file's name. */
 static bool more_words(const parser *p)
 {
     if (p->at >= p->argc || is_flag(p, p->argv[p->at]))
         return false;
-    return p->args->operand || !p->args->command->operand || p->at + 1 < p->argc;
+    if (p->args->operand || !p->args->command->operand)
+        return true;
+    return p->at + 1 < p->argc && access(p->argv[p->at], F_OK) != 0;
 }
 
 /* attached: the value in the same word, or NULL */

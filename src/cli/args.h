@@ -13,7 +13,7 @@ enum tn_flag_kind {
     TN_FLAG_CHOICE, /* one of `values` */
     TN_FLAG_INT,    /* a whole number in [low, high] */
     TN_FLAG_REPEAT, /* one value each time; all of them count */
-    TN_FLAG_WORDS,  /* one or more words, up to the next flag; the last word is left for the operand if none is there */
+    TN_FLAG_WORDS,  /* one or more words, up to the next flag or the operand */
 };
 
 typedef struct tn_flag {   /* a table ends with a row without a name */

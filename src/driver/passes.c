@@ -61,13 +61,6 @@ tn_status tn_passes_init(tn_build *b)
     TN_TRY(check_list(b, "--print-ir-after", o->print_ir_after, true));
     for (const char *const *c = o->pass_config; c && *c; c++)
         TN_TRY(tn_pass_configure(b->ctx, to, *c));
-    const struct { bool wanted; const char *flag, *pass; } later[] = {
-        {o->desired_layout || o->desired_layout_ops, "--desired-layout", "ConvertLayout"},
-        {o->mixed_precision, "--mixed-precision", "ToMixedPrecision"},
-    };
-    for (size_t i = 0; i < sizeof later / sizeof *later; i++)
-        if (later[i].wanted && !tn_pass_find(later[i].pass))
-            return tn_error(b->ctx, "driver-E064", NULL, "%s is not supported yet", later[i].flag);
     to->desired_layout = o->desired_layout;
     to->desired_layout_ops = o->desired_layout_ops;
     to->mixed_precision = o->mixed_precision != 0;

@@ -33,12 +33,15 @@ const char *const tn_graph_pipeline[] = {
     "FoldConstant",
     "FoldScaleAxis",           /* batch normalisation is in the weights */
     "FoldConstant",
+    "ToMixedPrecision",        /* if asked for */
+    "SimplifyExpr",
     "CanonicalizeOps",
     "FoldConstant",
     "EliminateCommonSubexpr",
     "CanonicalizeCast",        /* casts are part of what reads them */
     "DeadCodeElimination",
     "ChooseAlgorithm",         /* each operator is the algorithm that will run */
+    "ConvertLayout",           /* if asked for */
     "AlterOpLayout",           /* values have physical layouts */
     "FoldConstant",            /* weights lie in the order their kernel reads them */
     "DeadCodeElimination",

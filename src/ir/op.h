@@ -58,6 +58,7 @@ typedef struct tn_layout_query {
     const struct tn_machine *machine;
     const tn_node *node;
     const tn_layout **in, **out;   /* nin, nout entries */
+    const char *desired, *desired_kernel; /* what a user asks for ("NHWC", "HWIO" or "default"); NULL: nothing */
 } tn_layout_query;
 
 typedef struct tn_alternative { /* another algorithm for the same operator */
@@ -106,10 +107,9 @@ struct tn_op {
     tn_status (*canonical)(tn_graph *g, tn_node *node, tn_value out[]);
     /* Another way to say it that suits the machine; absent: it is fine as it is. */
     tn_status (*legalize)(tn_graph *g, tn_node *node, const struct tn_machine *m, tn_value *out);
-    /* An operator with extents as operands, all of them constants, by one with extents as attributes. */
+    /* Operands but the first are constants: the same with attributes in their place. */
     tn_status (*to_static)(tn_graph *g, tn_node *node, tn_value *out);
-    /* The same in other logical layouts ("NHWC", "HWIO" or NULL); absent: it has them, or cannot. */
-    tn_status (*convert_layout)(tn_graph *g, tn_node *node, const char *data, const char *kernel, tn_value *out);
+    const char *layouts;       /* data layouts that users may ask for, "NCHW NHWC"; NULL: none (ConvertLayout) */
     enum tn_scale (*scale)(const tn_node *node, bool forward, bool positive, int axis, int *other);
     bool (*combine)(const tn_node *node, tn_combine *out);
     /* attr (a copy of the node's) becomes that of the call over data whose dimensions have not been transposed by

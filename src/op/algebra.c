@@ -225,10 +225,18 @@ tn_status tn_sink_transpose(tn_graph *g, tn_node *n, tn_value *out)
     return done(permuted(g, n, y, rank, axes), out);
 }
 
-/* Do the last k dimensions of two types agree, k being the rank of the third? */
-static bool keeps_tail(const tn_type *a, const tn_type *b, const tn_type *small)
+static int leading_ones(const tn_type *t)
 {
-    for (int i = 1; i <= small->n; i++)
+    int n = 0;
+    while (n < t->n && tn_is_value(t->dim[n], 1))
+        n++;
+    return n;
+}
+
+/* Do the last k dimensions of two types agree, k being the rank of the third without its first `lead` ones? */
+static bool keeps_tail(const tn_type *a, const tn_type *b, const tn_type *small, int lead)
+{
+    for (int i = 1; i <= small->n - lead; i++)
         if (i > a->n || i > b->n || a->dim[a->n - i] != b->dim[b->n - i])
             return false;
     return true;
@@ -239,6 +247,7 @@ static tn_status sink_reshape(tn_graph *g, tn_node *n, tn_value *out)
 {
     const tn_type *inner = NULL;
     tn_value in[3];
+    int lead[3] = {0};
     TN_ASSERT(n->nin <= 3);
     for (int i = 0; i < n->nin; i++) {
         tn_value v = in[i] = tn_in(n, i);
@@ -250,9 +259,21 @@ static tn_status sink_reshape(tn_graph *g, tn_node *n, tn_value *out)
     }
     if (!inner || tn_type_dims_const(inner, NULL) != tn_type_dims_const(n->type[0], NULL))
         return TN_OK;
-    for (int i = 0; i < n->nin; i++)
-        if (tn_value_eq(in[i], tn_in(n, i)) && !keeps_tail(inner, n->type[0], tn_value_type(in[i])))
+    for (int i = 0; i < n->nin; i++) {
+        if (!tn_value_eq(in[i], tn_in(n, i)))
+            continue;
+        lead[i] = leading_ones(tn_value_type(in[i]));
+        if (!keeps_tail(inner, n->type[0], tn_value_type(in[i]), lead[i]))
             return TN_OK;
+    }
+    for (int i = 0; i < n->nin; i++) {
+        const tn_type *t = tn_value_type(in[i]);
+        tn_reshape_attr r = {{(uint32_t)(t->n - lead[i]), t->dim + lead[i]}};
+        if (lead[i])
+            in[i] = call(g, n, &tn_op_reshape, 1, &in[i], &r);
+        if (!in[i].def)
+            return TN_FAIL;
+    }
     tn_value y = call(g, n, n->op, n->nin, in, n->attr);
     tn_reshape_attr a = {.newshape = {n->type[0]->n, n->type[0]->dim}};
     return y.def ? done(call(g, n, &tn_op_reshape, 1, &y, &a), out) : TN_FAIL;

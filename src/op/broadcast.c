@@ -163,7 +163,8 @@ const tn_op tn_op_nn_bias_add = {
     .attr_size = sizeof(tn_axis_attr), .attr = bias_add_fields,
     .nin = 2, .min_in = 2, .nout = 1, .fuse = TN_FUSE_BROADCAST, .in_name = data_in,
     .infer = bias_add_infer, .layout = tn_layout_same, .compute = bias_add_compute,
-    .canonical = bias_add_canonical, .scale = bias_add_scale, .permute = tn_permute_axis, .simplify = tn_sink_transpose,
+    .precision = TN_PRECISION_FOLLOW, .canonical = bias_add_canonical,
+    .scale = bias_add_scale, .permute = tn_permute_axis, .simplify = tn_sink_transpose,
 };
 /* clang-format on */
 

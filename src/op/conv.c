@@ -295,6 +295,16 @@ static void conv2d_layout(tn_layout_query *q)
 {
     const tn_node *n = q->node;
     const tn_conv2d_attr *a = n->attr;
+    const tn_layout *last = tn_rule_layout(q->g, "NCHW:NHWC");
+    if (q->desired ? strcmp(q->desired, "NHWC") == 0 : q->in[0] == last) {
+        bool named = q->desired_kernel && strcmp(q->desired_kernel, "default") != 0;
+        const char *kernel = named ? q->desired_kernel : "HWIO";
+        bool packed = q->desired_kernel || !q->in[1]; /* what was asked for before stays */
+        q->in[0] = q->out[0] = last;
+        if (packed)
+            q->in[1] = tn_op_is(tn_in(n, 1).def, &tn_op_constant) ? tn_rule_layout(q->g, "OIHW:%s", kernel) : NULL;
+        return;
+    }
     int lanes = (int)(q->machine->vector_bits / 32);
     bool depthwise = is_depthwise(n), packs = tn_op_is(tn_in(n, 1).def, &tn_op_constant);
     int64_t ic = 0, oc = 0, width = 0;
@@ -378,7 +388,7 @@ const tn_op tn_op_nn_conv2d = {
     .attr_size = sizeof(tn_conv2d_attr), .attr = conv2d_fields,
     .nin = 2, .min_in = 2, .nout = 1, .fuse = TN_FUSE_ANCHOR, .in_name = conv_in,
     .infer = conv_infer, .layout = conv2d_layout, .compute = conv2d_compute,
-    .scale = conv2d_scale, .combine = conv2d_combine, .precision = TN_PRECISION_LOW,
+    .scale = conv2d_scale, .combine = conv2d_combine, .precision = TN_PRECISION_LOW, .layouts = "NCHW NHWC",
 };
 const tn_op tn_op_nn_conv3d = {
     .name = "nn.conv3d",

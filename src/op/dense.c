@@ -126,6 +126,28 @@ static void batch_matmul_compute(tn_te *te, const tn_node *n, tn_tensor *const i
     tn_te_sum(te, t, tn_rule_times(te->pool, t->dtype, x, y), NULL);
 }
 
+/* One constant matrix for all is the weight of nn.dense, which is packed when the model is compiled. */
+static tn_status batch_matmul_legalize(tn_graph *g, tn_node *n, const struct tn_machine *m, tn_value *out)
+{
+    const tn_matmul_attr *a = n->attr;
+    const tn_type *t = tn_in_type(n, 1);
+    static const int64_t swap[] = {1, 0}, first = 0;
+    tn_squeeze_attr drop = {tn_ints_make(g->arena, 1, &first)};
+    tn_transpose_attr turn = {tn_ints_make(g->arena, 2, swap)};
+    tn_dense_attr dense = {.out_dtype = a->out_dtype};
+    tn_value in[2] = {tn_in(n, 0), tn_in(n, 1)};
+    (void)m;
+    if (in[1].def->op != &tn_op_constant || !tn_is_value(t->dim[0], 1) || a->transpose_a)
+        return TN_OK;
+    tn_node *w = tn_make_call(g, n->owner, n, &tn_op_squeeze, 1, &in[1], &drop, n->loc);
+    in[1] = tn_val(w);
+    if (w && !a->transpose_b)
+        in[1] = tn_val(w = tn_make_call(g, n->owner, n, &tn_op_transpose, 1, &in[1], &turn, n->loc));
+    (void)tn_is_int(t->dim[a->transpose_b ? 1 : 2], &dense.units);
+    *out = tn_val(w ? tn_make_call(g, n->owner, n, &tn_op_nn_dense, 2, in, &dense, n->loc) : NULL);
+    return out->def ? TN_OK : TN_FAIL;
+}
+
 static bool batch_matmul_combine(const tn_node *n, tn_combine *out)
 {
     *out = (tn_combine){TN_COMBINE_BATCH_MATMUL, ((const tn_matmul_attr *)n->attr)->transpose_b ? 1 : 2, 2, -1};
@@ -149,6 +171,7 @@ const tn_op tn_op_nn_batch_matmul = {
     .attr_size = sizeof(tn_matmul_attr), .attr = matmul_fields,
     .nin = 2, .min_in = 2, .nout = 1, .fuse = TN_FUSE_ANCHOR, .in_name = matmul_in,
     .infer = batch_matmul_infer, .compute = batch_matmul_compute, .combine = batch_matmul_combine,
+    .legalize = batch_matmul_legalize,
     .precision = TN_PRECISION_LOW,
 };
 /* clang-format on */

@@ -48,9 +48,17 @@ void tn_layout_same(tn_layout_query *q)
     q->out[0] = l;
 }
 
+bool tn_rule_permutes(const tn_layout *l)
+{
+    for (int i = 0; l && i < l->naxis; i++)
+        if (l->axis[i].factor)
+            return false;
+    return l && l->naxis == l->ndim;
+}
+
 void tn_layout_channel_block(tn_layout_query *q)
 {
-    if (!tn_rule_channel_block(q->in[0]))
+    if (!tn_rule_channel_block(q->in[0]) && !tn_rule_permutes(q->in[0]))
         q->in[0] = NULL;
     q->out[0] = q->in[0];
 }

@@ -189,6 +189,17 @@ static tn_status pad_simplify(tn_graph *g, tn_node *n, tn_value *out)
     return tn_simplify_same_type(g, n, out);
 }
 
+/* A constant value to pad with is an attribute. */
+static tn_status pad_to_static(tn_graph *g, tn_node *n, tn_value *out)
+{
+    tn_pad_attr a = *(const tn_pad_attr *)n->attr;
+    tn_value v = tn_in(n, 0);
+    if (n->nin < 2 || !n->in[1].def || !tn_rule_uniform(tn_in(n, 1), &a.pad_value))
+        return TN_OK;
+    *out = tn_val(tn_make_call(g, n->owner, n, n->op, 1, &v, &a, n->loc));
+    return out->def ? TN_OK : TN_FAIL;
+}
+
 static bool pad_permute(tn_graph *g, const tn_node *n, const int64_t axes[], void *attr)
 {
     tn_pad_attr *a = attr;
@@ -217,6 +228,7 @@ const tn_op tn_op_nn_pad = {
     .attr_size = sizeof(tn_pad_attr), .attr = pad_fields,
     .nin = 2, .min_in = 1, .nout = 1, .flags = TN_OP_INDEX_MAP, .fuse = TN_FUSE_INJECTIVE, .in_name = pad_in,
     .infer = pad_infer, .compute = pad_compute, .simplify = pad_simplify, .permute = pad_permute,
+    .to_static = pad_to_static,
 };
 /* clang-format on */
 
@@ -300,10 +312,10 @@ static void concatenate_layout(tn_layout_query *q)
     int64_t a = ((const tn_axis_attr *)n->attr)->axis, c;
     const tn_layout *l = q->in[0];
     uint32_t block = tn_rule_channel_block(l);
-    bool keep = block && (a == 1 || a == -3);
+    bool whole = tn_rule_permutes(l), keep = whole || (block && (a == 1 || a == -3));
     for (int i = 0; i < n->nin; i++)
         keep = keep && q->in[i] == l &&
-               (i == n->nin - 1 || (tn_is_int(tn_in_type(n, i)->dim[1], &c) && c % block == 0));
+               (whole || i == n->nin - 1 || (tn_is_int(tn_in_type(n, i)->dim[1], &c) && c % block == 0));
     for (int i = 0; i < n->nin; i++)
         q->in[i] = keep ? l : NULL;
     q->out[0] = keep ? l : NULL;

@@ -265,6 +265,7 @@ static const char *const pool_in[] = {"data"};
         .attr_size = sizeof(tn_pool2d_attr), .attr = max_pool##dims##_fields, \
         .nin = 1, .min_in = 1, .nout = 1, .fuse = TN_FUSE_ANCHOR, .in_name = pool_in, \
         .infer = max_pool_infer, .layout = rule, .compute = max_pool_compute, .scale = tn_scale_largest, \
+        .precision = TN_PRECISION_FOLLOW, \
     }; \
     const tn_op tn_op_nn_avg_pool##dims = { \
         .name = "nn.avg_pool" #dims, .doc = "Mean of a sliding window.", \

@@ -216,6 +216,33 @@ static tn_status change_layout(interp *p, const tn_node *n, const tn_type *from,
     return TN_OK;
 }
 
+/* A transpose is its operand in the layout of the permuted dimensions, read as row-major: moved directly, as weights
+ * are large. */
+static tn_status transpose(interp *p, const tn_node *n, const value *in, value **out)
+{
+    const tn_ints *axes = &((const tn_transpose_attr *)n->attr)->axes;
+    char text[2 * TN_RELAY_MAX_RANK + 2] = "";
+    const tn_layout *l = NULL;
+    value *r = value_new(VALUE_TENSOR);
+    uint32_t rank = axes->n;
+    for (uint32_t i = 0; i < rank; i++) {
+        text[i] = (char)('A' + i);
+        text[rank + 1 + i] = (char)('A' + axes->at[i]);
+    }
+    text[rank] = ':';
+    if (!r)
+        return interp_no_memory(p, n);
+    if (tn_layout_parse(p->g->ctx, text, n->loc, &l) != TN_OK ||
+        tn_relay_relayout(p->g->ctx, &in->t, NULL, l, &r->t) != TN_OK) {
+        value_release(r);
+        return TN_FAIL;
+    }
+    for (uint32_t i = 0; i < rank; i++)
+        r->t.dim[i] = in->t.dim[axes->at[i]];
+    *out = r;
+    return TN_OK;
+}
+
 /* A graph of the node alone: its inputs are parameters (constants stay constants), its expansion the body. */
 static tn_status expand_alone(interp *p, tn_node *n, tn_graph *sg, tn_region **out_body)
 {
@@ -454,6 +481,10 @@ static tn_status eval_with(interp *p, tn_node *n, value *in[], value *out[])
     if (tn_op_is(n, &tn_op_relayout)) {
         out[0] = value_retain(in[0]);
         return change_layout(p, n, tn_in_type(n, 0), n->type[0], &out[0]);
+    }
+    if (tn_op_is(n, &tn_op_transpose) && n->type[0]->n > 1 && n->type[0]->n <= TN_RELAY_MAX_RANK &&
+        !n->type[0]->layout && !tn_in_type(n, 0)->layout) {
+        return transpose(p, n, in[0], &out[0]);
     }
     return n->op->expand ? eval_expanded(p, n, in, out) : eval_compute(p, n, in, out);
 }

@@ -127,21 +127,42 @@ void tn_relay_fill(tn_dtype t, const tn_layout *l, void *at, size_t bytes)
 /* A tensor being moved: where its elements are, by dimension and index. */
 typedef struct place { int64_t *table[MAX_RANK]; char *at; } place;
 
-/* Every logical index once, the last dimension in the inner loop. No extent is 0. */
+enum { TILE = 16 };
+
+static inline void move_one(char *to, const char *from, uint32_t size)
+{
+    switch (size) {
+    case 1: *to = *from; break;
+    case 2: memcpy(to, from, 2); break;
+    case 4: memcpy(to, from, 4); break;
+    default: memcpy(to, from, size); break;
+    }
+}
+
+/* Every logical index once; the last two dimensions in tiles, so that either side may run along either of them. No
+ * extent is 0. */
 static void move(uint32_t size, int ndim, const int64_t dim[], const place *from, const place *to)
 {
+    static const int64_t zero = 0;
     int64_t index[MAX_RANK] = { 0 };
-    int last = ndim - 1;
+    int last = ndim - 1, outer = ndim > 1 ? ndim - 2 : 0;
+    int64_t rows = ndim > 1 ? dim[outer] : 1, n = dim[last];
+    const int64_t *row_from = ndim > 1 ? from->table[outer] : &zero, *row_to = ndim > 1 ? to->table[outer] : &zero;
     for (;;) {
         int64_t a = 0, b = 0;
-        for (int d = 0; d < last; d++) {
+        for (int d = 0; d < outer; d++) {
             a += from->table[d][index[d]];
             b += to->table[d][index[d]];
         }
-        for (int64_t i = 0; i < dim[last]; i++) {
-            memcpy(to->at + (b + to->table[last][i]) * size, from->at + (a + from->table[last][i]) * size, size);
-        }
-        int d = last - 1;
+        for (int64_t r0 = 0; r0 < rows; r0 += TILE)
+            for (int64_t i0 = 0; i0 < n; i0 += TILE)
+                for (int64_t r = r0; r < rows && r < r0 + TILE; r++) {
+                    const char *src = from->at + (a + row_from[r]) * size;
+                    char *dst = to->at + (b + row_to[r]) * size;
+                    for (int64_t i = i0; i < n && i < i0 + TILE; i++)
+                        move_one(dst + to->table[last][i] * size, src + from->table[last][i] * size, size);
+                }
+        int d = outer - 1;
         while (d >= 0 && ++index[d] == dim[d]) {
             index[d--] = 0;
         }

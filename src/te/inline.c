@@ -340,3 +340,37 @@ int tn_te_readers(tn_te *te, const tn_tensor *t, bool *out_once)
     *out_once = once;
     return readers;
 }
+
+/* ---- element by element ---- */
+
+static bool reads_own_element(const tn_te_reader *r, const tn_tensor *t)
+{
+    const tn_tensor *w = r->who;
+    if (w->kind != TN_TENSOR_COMPUTE || w->reducer != TN_RED_NONE || r->n != 1 || w->ndim != t->ndim ||
+        r->load->u.load.n_index != t->ndim || tn_load_mask(r->load))
+        return false;
+    for (int i = 0; i < t->ndim; i++)
+        if (r->load->src[i] != w->axis[i] && !(tn_is_value(t->dim[i], 1) && tn_is_value(w->dim[i], 1)))
+            return false;
+    return true;
+}
+
+void tn_te_pointwise(tn_te *te, bool *out)
+{
+    tn_vec(tn_tensor *) order = {0};
+    const tn_tensor **home = TN_NEW_N(te->arena, const tn_tensor *, te->func->n_buffer); /* where all ways end */
+    make_index(te);
+    for (tn_tensor *t = te->first; t; t = t->next)
+        tn_vec_push(&order, t);
+    while (order.n) {
+        const tn_tensor *t = tn_vec_pop(&order), *end = NULL;
+        bool all = t->kind == TN_TENSOR_COMPUTE && t->reducer == TN_RED_NONE;
+        for (const tn_te_reader *r = te->index.reader[t->buffer]; r && all; r = r->next) {
+            all = reads_own_element(r, t) && (!end || end == home[r->who->buffer]);
+            end = home[r->who->buffer];
+        }
+        out[t->buffer] = all && end;
+        home[t->buffer] = all && end ? end : t;
+    }
+    tn_vec_deinit(&order);
+}

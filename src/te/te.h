@@ -88,6 +88,9 @@ void tn_te_inline(tn_te *te, tn_tensor *t);
  * is read at most once in each (the index is an injective map of all the reader's axes). Ask in order of
  * definition: readers that are inlined already are left out. */
 int tn_te_readers(tn_te *te, const tn_tensor *t, bool *out_once);
+/* Which tensors are read element by element only, each reader at its own axes, on every way to one tensor: inlining
+ * them there computes each element once, however many readers they have. out: by buffer. */
+void tn_te_pointwise(tn_te *te, bool *out);
 /* First step of tn_te_finish: the values of what is not inlined read nothing that is. */
 void tn_te_expand(tn_te *te);
 /* Ends the construction: outputs become the last parameters, named "out" (out1, ...), with the given layouts

@@ -5,10 +5,10 @@
  * Relayouts of one value are shared and never stack: a relayout of a relayout starts at the original.
  * Function results are identity again. What relayouts constants is folded afterwards.
  */
-#include "transform/pass.h"
+#include "transform/alter.h"
 
 typedef struct { tn_value from; const tn_layout *layout; tn_value to; } known;
-typedef struct { tn_pass *p; tn_graph *g; tn_vec(known) made; } alter;
+typedef struct { tn_pass *p; tn_graph *g; tn_alter_ask *ask; tn_vec(known) made; } alter;
 
 static const tn_layout *layout_of(tn_value v)
 {
@@ -47,10 +47,10 @@ static tn_status node(alter *a, tn_node *n)
         return TN_OK;
     const tn_layout **in = TN_NEW_N(a->p->scratch, const tn_layout *, n->nin),
                     **out = TN_NEW_N(a->p->scratch, const tn_layout *, n->nout);
-    tn_layout_query q = {a->g, a->p->machine, n, in, out};
+    tn_layout_query q = {.g = a->g, .machine = a->p->machine, .node = n, .in = in, .out = out};
     for (int i = 0; i < n->nin; i++)
         in[i] = layout_of(tn_in(n, i));
-    if (n->op->layout) {
+    if (n->op->layout && a->ask(a->p, n, &q)) {
         n->op->layout(&q);
     } else {
         for (int i = 0; i < n->nin; i++)
@@ -70,10 +70,9 @@ static tn_status node(alter *a, tn_node *n)
     return TN_OK;
 }
 
-/* Inner regions follow: they relay outer values where they read them. */
-static tn_status region(tn_pass *p, tn_graph *g, tn_region *r)
+static tn_status region(tn_pass *p, tn_graph *g, tn_region *r, tn_alter_ask *ask)
 {
-    alter a = {.p = p, .g = g};
+    alter a = {.p = p, .g = g, .ask = ask};
     tn_status s = TN_OK;
     for (tn_node *n = r->first; n && s == TN_OK; n = n->next)
         s = node(&a, n);
@@ -89,7 +88,35 @@ static tn_status region(tn_pass *p, tn_graph *g, tn_region *r)
     return s;
 }
 
+/* Inner regions follow: they relay outer values where they read them. */
+static tn_status regions(tn_pass *p, tn_graph *g, tn_region *r, tn_alter_ask *ask)
+{
+    TN_TRY(region(p, g, r, ask));
+    for (tn_node *n = r->first; n; n = n->next) {
+        if (n->op == &tn_op_fn && ((const tn_fn_attr *)n->attr)->Primitive)
+            continue;
+        for (int i = 0; i < n->nregion; i++)
+            TN_TRY(regions(p, g, n->region[i], ask));
+    }
+    return TN_OK;
+}
+
+tn_status tn_alter_layouts(tn_pass *p, tn_graph *g, tn_alter_ask *ask)
+{
+    for (tn_function *f = g->func; f; f = f->next)
+        TN_TRY(regions(p, g, f->body, ask));
+    return TN_OK;
+}
+
+static bool everything(const tn_pass *p, const tn_node *n, tn_layout_query *q)
+{
+    (void)p;
+    (void)n;
+    (void)q;
+    return true;
+}
+
 tn_status tn_pass_AlterOpLayout(tn_pass *p, tn_graph *g)
 {
-    return tn_pass_regions(p, g, region);
+    return tn_alter_layouts(p, g, everything);
 }

@@ -1,10 +1,13 @@
 /* FoldConstant: a node whose inputs are all constants is evaluated now, an `if` of known condition is its branch.
- * Values keep the layout of the node's type, so weights come out in the order their kernel reads them. */
+ * Values keep the layout of the node's type, so weights come out in the order their kernel reads them. A constant that
+ * nobody reads any more goes, and its memory with it: a chain of changes to weights holds two copies at a time. */
 #include "transform/pass.h"
 
 #include <stdlib.h>
 
 enum { MAX_OUT = 16 };
+
+typedef struct { tn_pass *p; tn_graph *g; tn_map uses; } folder; /* uses: constants of the module with this blob */
 
 static bool foldable(const tn_node *n)
 {
@@ -21,59 +24,121 @@ static bool foldable(const tn_node *n)
     return true;
 }
 
+/* ---- memory of constants ---- */
+
+static void count_uses(tn_map *uses, const tn_region *r)
+{
+    for (const tn_node *n = r->first; n; n = n->next) {
+        uint64_t had = 0;
+        for (int i = 0; i < n->nregion; i++)
+            count_uses(uses, n->region[i]);
+        if (!n->blob)
+            continue;
+        (void)tn_map_get(uses, tn_map_key(n->blob), &had);
+        tn_map_put(uses, tn_map_key(n->blob), had + 1);
+    }
+}
+
+static void count_all(folder *f)
+{
+    tn_map_deinit(&f->uses);
+    for (const tn_function *fn = f->g->func; fn; fn = fn->next)
+        count_uses(&f->uses, fn->body);
+}
+
 static void release(tn_blob *b)
 {
     free((void *)b->at);
 }
 
 /* A blob that owns the value's memory. */
-static const tn_blob *keep(tn_graph *g, tn_tensor_value *v)
+static const tn_blob *keep(folder *f, tn_tensor_value *v)
 {
+    tn_blob *b;
     if (v->borrowed) {
         void *at;
-        tn_blob *copy = tn_graph_blob(g, v->n, &at);
+        b = tn_graph_blob(f->g, v->n, &at);
         __builtin_memcpy(at, v->at, v->n);
-        return copy;
+    } else {
+        b = tn_graph_blob_ref(f->g, v->at, v->n);
+        b->release = release;
+        tn_vec_push(&f->g->blob, b);
+        v->at = NULL;
     }
-    tn_blob *b = tn_graph_blob_ref(g, v->at, v->n);
-    b->release = release;
-    tn_vec_push(&g->blob, b);
-    v->at = NULL;
+    tn_map_put(&f->uses, tn_map_key(b), 1);
     return b;
 }
 
-static tn_status fold(tn_pass *p, tn_graph *g, tn_node *n)
+/* A constant without readers goes; the module's own memory of it too, unless another constant has the same. */
+static void drop(folder *f, tn_node *c)
+{
+    uint64_t left = 0;
+    if (c->op != &tn_op_constant || c->users[0])
+        return;
+    (void)tn_map_get(&f->uses, tn_map_key(c->blob), &left);
+    for (size_t i = 0; left == 1 && i < f->g->blob.n; i++)
+        if (f->g->blob.at[i] == c->blob) {
+            if (f->g->blob.at[i]->release)
+                f->g->blob.at[i]->release(f->g->blob.at[i]);
+            f->g->blob.at[i] = tn_vec_last(&f->g->blob);
+            f->g->blob.n--;
+            break;
+        }
+    tn_map_put(&f->uses, tn_map_key(c->blob), left ? left - 1 : 0);
+    tn_node_remove(f->g, c);
+}
+
+/* ---- folding ---- */
+
+static tn_status fold(folder *f, tn_node *n)
 {
     tn_tensor_value out[MAX_OUT] = {{{0}, 0, {0}, NULL, 0, false}};
+    tn_node **from = TN_NEW_N(f->p->scratch, tn_node *, n->nin);
     const char *name = NULL;
-    for (int i = 0; i < n->nin && !name; i++)
-        name = n->in[i].def ? n->in[i].def->name : NULL;
-    TN_TRY(tn_relay_eval_node(g, n, out, p->eval, p->eval_user));
+    int n_from = 0;
+    for (int i = 0; i < n->nin; i++) {
+        tn_node *d = n->in[i].def;
+        name = name ? name : d ? d->name : NULL;
+        for (int k = 0; k < n_from && d; k++)
+            d = from[k] == d ? NULL : d;
+        if (d)
+            from[n_from++] = d;
+    }
+    TN_TRY(tn_relay_eval_node(f->g, n, out, f->p->eval, f->p->eval_user));
     for (uint16_t k = 0; k < n->nout; k++) {
-        tn_node *c = tn_constant_new(g, n->owner, n, n->type[k], keep(g, &out[k]), name);
+        tn_node *c = tn_constant_new(f->g, n->owner, n, n->type[k], keep(f, &out[k]), name);
         c->loc = n->loc;
-        tn_value_replace(g, (tn_value){n, k}, tn_val(c));
+        tn_value_replace(f->g, (tn_value){n, k}, tn_val(c));
         tn_tensor_value_deinit(&out[k]);
     }
-    tn_node_remove(g, n);
-    p->changed = true;
+    tn_node_remove(f->g, n);
+    for (int i = 0; i < n_from; i++)
+        drop(f, from[i]);
+    f->p->changed = true;
     return TN_OK;
 }
 
 static tn_status region(tn_pass *p, tn_graph *g, tn_region *r)
 {
+    folder f = {.p = p, .g = g};
+    tn_status st = TN_OK;
     tn_node *next;
-    for (tn_node *n = r->first; n; n = next) {
+    count_all(&f);
+    for (tn_node *n = r->first; n && st == TN_OK; n = next) {
         tn_node *before = n->prev;
         next = n->next;
-        if (foldable(n))
-            TN_TRY(fold(p, g, n));
-        else if (n->op == &tn_op_if)
-            TN_TRY(tn_if_fold(p, g, n));
-        if (!n->owner) /* gone: what came in its place comes next */
-            next = before ? before->next : r->first;
+        if (foldable(n)) {
+            st = fold(&f, n);
+        } else if (n->op == &tn_op_if) {
+            st = tn_if_fold(p, g, n);
+            if (!n->owner) { /* gone: what came in its place comes next */
+                next = before ? before->next : r->first;
+                count_all(&f);
+            }
+        }
     }
-    return TN_OK;
+    tn_map_deinit(&f.uses);
+    return st;
 }
 
 tn_status tn_pass_FoldConstant(tn_pass *p, tn_graph *g)

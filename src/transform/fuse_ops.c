@@ -10,9 +10,9 @@
  *   relayout                 joins its producer as the layout of the group's result, and ends the group
  *   anchor, opaque           start anew
  *
- * Only a value is fused whose readers are all in the group: it has a single use, or it is an anchor's result whose
- * readers have come together (x * sigmoid(x), GELU). So a group has one result and no other reader waits for what
- * it keeps inside; and since nothing outside reads the inside, joining can make no cycle. Constants of one element
+ * Only a value whose readers are all in the group is fused, so a group has one result and no other reader waits for
+ * what it keeps inside; and since nothing outside reads the inside, joining can make no cycle. x * sigmoid(x) behind a
+ * convolution reads x twice: MAX_SHARED such values at most, as text and trees repeat them. Constants of one element
  * move into the group.
  *
  * A group has at most relay.FuseOps.max_depth nodes: beyond that a trip through memory costs little, while code
@@ -21,11 +21,14 @@
  */
 #include "transform/pass.h"
 
+enum { MAX_SHARED = 4 };
+
 typedef struct group {
     struct group *into;      /* merged into this one; NULL: itself */
     bool anchor;             /* holds an anchor, a reduction or an opaque operator */
     bool closed;             /* nothing joins any more */
     uint32_t n;              /* nodes */
+    uint32_t shared;         /* values inside with several readers */
     uint32_t order;          /* of `last` in the region */
     tn_node *last;           /* the latest node, whose result is the group's */
     tn_node *head, *tail;    /* list of its nodes, by fuser.next */
@@ -66,16 +69,32 @@ static bool one_element(const tn_type *t)
     return t->kind == TN_T_TENSOR && t->n == 0;
 }
 
+static bool is_pointwise(const tn_node *n)
+{
+    return n->op->fuse == TN_FUSE_ELEMWISE || n->op->fuse == TN_FUSE_BROADCAST;
+}
+
+/* Are all readers of v in the group `mine`? */
+static bool read_in(const fuser *f, tn_value v, const group *mine)
+{
+    for (const tn_use *u = v.def->users[v.out]; u; u = u->next)
+        if (!u->user || u->user->owner != v.def->owner || find(f->of[u->user->id]) != mine)
+            return false;
+    return true;
+}
+
 /* The group that produces input i of n, if n may be its reader inside. */
 static group *producer(fuser *f, const tn_node *n, int i)
 {
     tn_value v = tn_in(n, i);
+    const group *mine = find(f->of[n->id]);
     if (!v.def || v.def->owner != n->owner || v.def->nout != 1)
         return NULL;
     group *x = find(f->of[v.def->id]);
-    if (!x || x->closed || x->last != v.def || tn_value_n_uses(v) != 1)
+    if (!x || x == mine || x->closed || x->last != v.def || !read_in(f, v, mine))
         return NULL;
-    return x;
+    bool shared = tn_value_n_uses(v) != 1;
+    return !shared || (is_pointwise(n) && x->shared + mine->shared < MAX_SHARED) ? x : NULL;
 }
 
 static bool merge(const fuser *f, group *from, group *into)
@@ -89,12 +108,8 @@ static bool merge(const fuser *f, group *from, group *into)
     f->next[into->tail->id] = from->head;
     into->tail = from->tail;
     into->anchor |= from->anchor;
+    into->shared += from->shared + (tn_value_n_uses(tn_val(from->last)) > 1);
     return true;
-}
-
-static bool is_pointwise(const tn_node *n)
-{
-    return n->op->fuse == TN_FUSE_ELEMWISE || n->op->fuse == TN_FUSE_BROADCAST;
 }
 
 /* Joins the latest producer group that holds an anchor and has this shape. One at most: a group has one anchor. */
@@ -158,11 +173,12 @@ static void join(fuser *f, tn_node *n, group *mine)
         mine->closed = n->op->fuse == TN_FUSE_OPAQUE;
         return;
     }
-    for (int i = 0; i < n->nin; i++) {
-        group *x = producer(f, n, i);
-        if (x && !x->anchor)
-            (void)merge(f, x, mine);
-    }
+    for (int k = 0; k < 2; k++) /* again: once one has joined, all readers of another may be inside */
+        for (int i = 0; i < n->nin; i++) {
+            group *x = producer(f, n, i);
+            if (x && !x->anchor)
+                (void)merge(f, x, mine);
+        }
     if (is_pointwise(n))
         join_anchor(f, n, mine);
     if (is_pointwise(n) && !mine->anchor && mine->n > 1)

@@ -80,15 +80,17 @@ static tn_status define(tn_te *te, tn_graph *g, const tn_node *n, tn_tensor **of
 }
 
 /* A tensor is inlined if it is defined by a plain expression and either moves data only, or each of its
- * elements is read once. */
+ * elements is read once, or read element by element on every way to one tensor. */
 static void inline_all(tn_te *te, const tn_tensor *result, const bool *moves)
 {
+    bool *pointwise = TN_NEW_N(te->arena, bool, te->func->n_buffer);
+    tn_te_pointwise(te, pointwise);
     for (tn_tensor *t = te->first; t; t = t->next) {
         bool once = false;
         if (t->kind != TN_TENSOR_COMPUTE || t->reducer != TN_RED_NONE || t == result || t->inlined)
             continue;
         int readers = tn_te_readers(te, t, &once);
-        if (t->ndim == 0 || moves[t->buffer] || (readers == 1 && once))
+        if (t->ndim == 0 || moves[t->buffer] || pointwise[t->buffer] || (readers == 1 && once))
             tn_te_inline(te, t);
     }
 }

@@ -68,6 +68,10 @@ static const row rows[] = {
      "%1 = multiply(%0, meta[relay.Constant][0] /* ty=Tensor[(12), float32] */);"
      "reshape(exp(%1), newshape=[24]) }",
      NULL, 0, NULL},
+    {"one matrix for all", "Legalize,FoldConstant",
+     "def @main(%x: Tensor[(2, 4, 8), float32]) {"
+     "nn.batch_matmul(%x, meta[relay.Constant][0] /* ty=Tensor[(1, 8, 3), float32] */, transpose_b=False) }",
+     "nn.batch_matmul", 1e-6, NULL},
     {"extents", "SimplifyExpr,CanonicalizeOps,CanonicalizeCast,EliminateCommonSubexpr",
      "def @main(%x: Tensor[(2, 3), float32], %y: Tensor[(1, 3), float32]) {"
      "%0 = nn.pad(%x, pad_width=[1, -1, 0, 0]);"

@@ -27,7 +27,7 @@ typedef struct {
     int64_t extent[AXES];        /* -1: symbolic */
     uint16_t lanes;
     uint32_t bytes;
-    int64_t group;               /* channels that one step sums: GROUP, or 1 */
+    int64_t fours;               /* channels that one step sums: GROUP, or 1 */
     int64_t block_in;            /* channels beside each other in the data, 0: not blocked */
     bool channels;               /* vectors of output channels */
     int64_t group;               /* output channels of a group that reads its own input channels; 0: one group */
@@ -99,6 +99,20 @@ static int64_t group_of(const tn_expr *channel, const tn_expr *oc)
     return q.by;
 }
 
+/* How many channels stand beside each other: a block of the layout; where all do (channels last), what vectors and
+ * steps of the reduction can be made of: the largest power of two up to four vectors that divides them. */
+static int64_t channels_inside(const conv *c, int64_t factor, int64_t channels)
+{
+    int64_t n = 4 * c->lanes;
+    if (factor != 0)
+        return factor > 1 ? factor : 0;
+    if (!c->sums_channels)
+        return channels < 0 || channels >= c->lanes / 2 ? c->lanes : 0;
+    while (n > 1 && (channels < 0 || channels % n != 0))
+        n /= 2;
+    return n > 1 ? n : 0;
+}
+
 /* The data is the operand that pixels of the output index; the weight is the other. */
 static void read_load(const tn_expr *load, void *user)
 {
@@ -112,14 +126,14 @@ static void read_load(const tn_expr *load, void *user)
         return;
     if (!tn_uses(load->src[3], ow) && !tn_uses(load->src[3], axis(c, r->block, OH)->var) && load->src[0] == oc) {
         int64_t by_fours = tn_dtype_eq(b->dtype, TN_I8) ? rule_grouped_factor(b, 0, 1, GROUP) : 0;
-        c->group = by_fours ? GROUP : 1;
+        c->fours = by_fours ? GROUP : 1;
         r->weight_factor = by_fours ? by_fours : rule_inner_factor(b, 0);
         return;
     }
     if (c->sums_channels && tn_uses(load->src[1], oc))
         c->group = group_of(load->src[1], oc);
     r->grouped |= c->sums_channels ? tn_uses(load->src[1], oc) && !c->group : load->src[1] != oc;
-    c->block_in = rule_inner_factor(b, 1) > 1 ? rule_inner_factor(b, 1) : 0;
+    c->block_in = channels_inside(c, rule_inner_factor(b, 1), c->extent[c->sums_channels ? IC : C]);
     tn_pool *p = r->d->s->func->pool;
     if (coefficient(p, load->src[3], ow, &c->stride, &rest) && coefficient(p, rest, kw, &c->dilation, &rest) &&
         tn_is_int(tn_simplify(p, NULL, rest), &before)) {
@@ -129,12 +143,14 @@ static void read_load(const tn_expr *load, void *user)
 }
 
 /* Channels of the output beside each other, as far as vectors can follow: 0: none. */
-static int64_t output_factor(const derive *d, const tn_stmt *b)
+static int64_t output_factor(const derive *d, const tn_stmt *b, const conv *c)
 {
     tn_stmt *all[RULE_MAX_BLOCKS];
     int n = rule_blocks(d->s->func, all);
     int64_t factor = rule_inner_factor(rule_target(d->s->func, all[n - 1]), 1);
     (void)b;
+    if (factor == 0) /* channels last */
+        return c->extent[C] < 0 || c->extent[C] >= c->lanes / 2 ? c->lanes : 0;
     return factor > 1 ? factor : 0;
 }
 
@@ -188,7 +204,7 @@ static int64_t rows_of_task(const derive *d, const conv *c, int64_t panels)
     for (int i = IC; i <= KW; i++)
         work *= c->extent[i] < 0 ? 1 : (double)c->extent[i];
     double rate = d->m->peak_gflops * 1e3 * 4 / c->bytes * c->tile.efficiency; /* operations in a us */
-    rate *= (double)c->group;
+    rate *= (double)c->fours;
     for (int64_t r = 1; r <= oh; r++)
         if (oh % r == 0 && work * (double)r <= 2 * TASK_US * rate &&
             n * panels * (oh / r) >= TASKS_A_CORE * (int64_t)d->m->cores)
@@ -199,14 +215,14 @@ static int64_t rows_of_task(const derive *d, const conv *c, int64_t panels)
 static bool read_conv(derive *d, tn_stmt *b, conv *c)
 {
     const tn_func *f = d->s->func;
-    *c = (conv){.block = b->u.block.name, .width = -1, .group = 1, .sums_channels = b->u.block.n_iter == AXES};
+    *c = (conv){.block = b->u.block.name, .width = -1, .fours = 1, .sums_channels = b->u.block.n_iter == AXES};
     for (int i = 0; i < AXES; i++)
         c->extent[i] = i == IC && !c->sums_channels ? 1 : rule_extent(axis(c, b, i)->extent);
     c->lanes = rule_lanes(d->m, rule_target(f, b)->dtype);
     c->bytes = tn_dtype_bytes(rule_target(f, b)->dtype);
     reader r = {d, b, c, false, -1};
     rule_loads(b, read_load, &r);
-    int64_t factor = output_factor(d, b);
+    int64_t factor = output_factor(d, b, c);
     if (c->sums_channels)
         factor = factor ? factor : r.weight_factor;
     else
@@ -215,7 +231,7 @@ static bool read_conv(derive *d, tn_stmt *b, conv *c)
     if (!c->sums_channels)
         c->block_in = 0;
     if (c->block_in % GROUP != 0 || !c->channels || !c->block_in)
-        c->group = 1;
+        c->fours = 1;
     if (c->channels && factor < c->lanes)
         c->lanes = (uint16_t)factor;
     if (c->group && c->channels && c->group % c->lanes != 0)
@@ -228,7 +244,7 @@ static void choose(derive *d, conv *c)
     int64_t pixels = c->extent[OW], channels = c->extent[C], depth = 1;
     for (int i = IC; i <= KW; i++)
         depth = depth < 0 || c->extent[i] < 0 ? -1 : depth * c->extent[i];
-    depth = depth < 0 ? -1 : (depth + c->group - 1) / c->group;
+    depth = depth < 0 ? -1 : (depth + c->fours - 1) / c->fours;
     if (!c->sums_channels)
         c->tile = window_tile(d, c);
     else if (c->channels)
@@ -257,15 +273,15 @@ static void tile_loops(derive *d, const conv *c)
     dv_do(d, "%s %d %d%s", vector, c->tile.nv, c->lanes, dv_tail(c->extent[c->channels ? C : OW], vectors));
     dv_do(d, "%s %d%s", rows, c->tile.rows, dv_tail(c->extent[c->channels ? OW : C], c->tile.rows));
     const char *reduce = c->sums_channels ? "ic kh kw" : "kh kw";
-    if (c->group > 1)
+    if (c->fours > 1)
         dv_do(d, "ig ik = split ic %d%s", GROUP, dv_tail(c->extent[IC], GROUP));
     if (c->block_in) {
-        dv_do(d, "ico ici = split %s %lld", c->group > 1 ? "ig" : "ic", (long long)(c->block_in / c->group));
+        dv_do(d, "ico ici = split %s %lld", c->fours > 1 ? "ig" : "ic", (long long)(c->block_in / c->fours));
         reduce = "ico kh kw ici";
     }
     if (c->rows > 1)
         dv_do(d, "ho hi = split oh %lld tail=exact", (long long)c->rows);
-    dv_do(d, "reorder n co %s wo %s r v x%s", c->rows > 1 ? "ho hi" : "oh", reduce, c->group > 1 ? " ik" : "");
+    dv_do(d, "reorder n co %s wo %s r v x%s", c->rows > 1 ? "ho hi" : "oh", reduce, c->fours > 1 ? " ik" : "");
     dv_do(d, "task = fuse n co %s", c->rows > 1 ? "ho" : "oh");
 }
 
@@ -303,7 +319,7 @@ static void split_init(derive *d, const conv *c)
     dv_do(d, "%szr zv zx = loops \"%s.init\"", blanks(d, outer_loops(c)), c->block);
     dv_do(d, "set_scope \"%s\" register%s", c->block, c->channels ? " inner=1" : "");
     dv_do(d, "vectorize x zx");
-    dv_do(d, c->group > 1 ? "unroll r v zr zv ik" : "unroll r v zr zv");
+    dv_do(d, c->fours > 1 ? "unroll r v zr zv ik" : "unroll r v zr zv");
 }
 
 /* Taps along the row are unrolled where their masks are to become constants, and where neighbouring pixels
@@ -319,7 +335,7 @@ static void unroll_taps(derive *d, const conv *c, const char *suffix)
     const char *kw = dv_text(d, "kw%s", suffix);
     int before = outer_loops(c) + (c->sums_channels ? 2 : 1);
     dv_do(d, "%s%s %s_ _ _%s = loops \"%s%s%s\"", blanks(d, before), kw, c->block_in ? "_ " : "",
-          c->group > 1 ? " _" : "", c->block, *suffix ? "." : "", suffix);
+          c->fours > 1 ? " _" : "", c->block, *suffix ? "." : "", suffix);
     dv_do(d, "unroll %s", kw);
 }
 
@@ -345,7 +361,7 @@ static void peel_borders(derive *d, const conv *c)
 
 static void predict(derive *d, const char *name, const conv *c)
 {
-    double peak = d->m->peak_gflops * 4 / c->bytes * (double)c->group;
+    double peak = d->m->peak_gflops * 4 / c->bytes * (double)c->fours;
     const char *what = dv_text(d, "rule %s/%s: %d %s x %d vectors of %d, %lld rows a task", name,
                                c->channels ? "channels" : "pixels", c->tile.rows,
                                c->channels ? "pixels" : "channels", c->tile.nv, c->lanes, (long long)c->rows);

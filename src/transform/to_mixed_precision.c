@@ -1,0 +1,222 @@
+/* ToMixedPrecision: operators that gain from 16-bit floats compute in them.
+ *
+ *   LOW     casts its operands to the calculation type; sums are of the accumulation type where it has an out_dtype
+ *   FOLLOW  is computed in 16 bits if all its float operands (constants aside) have a 16-bit form already
+ *   KEEP    reads the original types
+ *
+ * Which is which the records say (tn_precision); the user's list of operators takes the place of their LOW. One walk in
+ * execution order: each lowered node leaves its low value and a cast back, which all old readers get and
+ * nobody may need in the end. Results of the module stay low unless
+ * relay.ToMixedPrecision.keep_orig_output_dtype is set.
+ */
+#include "transform/pass.h"
+
+#include <string.h>
+
+enum { MAX_IN = 256, MAX_ATTR = 256 };
+
+typedef struct mixer {
+    tn_pass *p;
+    tn_graph *g;
+    tn_map low;                /* value -> index + 1 in made */
+    tn_vec(tn_value) made;
+    tn_dtype calc, acc;
+} mixer;
+
+static uint64_t key(tn_value v)
+{
+    return (uint64_t)v.def->id << 16 | v.out;
+}
+
+static tn_value low_of(const mixer *m, tn_value v)
+{
+    uint64_t at;
+    return v.def && tn_map_get(&m->low, key(v), &at) ? m->made.at[at] : (tn_value){0};
+}
+
+static void set_low(mixer *m, tn_value v, tn_value low)
+{
+    tn_vec_push(&m->made, low);
+    tn_map_put(&m->low, key(v), m->made.n - 1);
+}
+
+static bool is_float(const tn_type *t)
+{
+    return t && t->kind == TN_T_TENSOR && tn_dtype_eq(t->dtype, TN_F32);
+}
+
+/* ---- what the records say ---- */
+
+/* Does a formula use more than plain arithmetic? */
+static bool is_delicate(const char *formula)
+{
+    static const char *const plain[] = {"max", "min", "select", "abs", "floor", "ceil", "round"};
+    for (const char *open = strchr(formula, '('); open; open = strchr(open + 1, '(')) {
+        const char *name = open;
+        while (name > formula && name[-1] >= 'a' && name[-1] <= 'z')
+            name--;
+        bool known = name == open;
+        for (size_t i = 0; i < sizeof plain / sizeof *plain; i++)
+            known |= strlen(plain[i]) == (size_t)(open - name) && memcmp(plain[i], name, (size_t)(open - name)) == 0;
+        if (!known)
+            return true;
+    }
+    return false;
+}
+
+static enum tn_precision precision_of(const tn_op *op)
+{
+    if (op->precision != TN_PRECISION_AUTO)
+        return op->precision;
+    if ((op->flags & TN_OP_INDEX_MAP) || (op->formula && !is_delicate(op->formula)))
+        return TN_PRECISION_FOLLOW;
+    return TN_PRECISION_KEEP;
+}
+
+static bool named(const char *list, const char *name)
+{
+    size_t n = strlen(name);
+    for (const char *s = list; s && (s = strstr(s, name)); s += n)
+        if ((s == list || s[-1] == ' ') && (s[n] == 0 || s[n] == ' '))
+            return true;
+    return false;
+}
+
+static enum tn_precision wanted(const mixer *m, const tn_node *n)
+{
+    const char *list = m->p->options->mixed_precision_ops;
+    enum tn_precision said = precision_of(n->op);
+    if (!list)
+        return said;
+    return named(list, n->op->name) ? TN_PRECISION_LOW : said == TN_PRECISION_LOW ? TN_PRECISION_FOLLOW : said;
+}
+
+static tn_status check_names(const mixer *m)
+{
+    for (const char *s = m->p->options->mixed_precision_ops; s && *s; s += s[strcspn(s, " ")] == ' ') {
+        size_t n = strcspn(s, " ");
+        if (!tn_ops_find(tn_intern_n(m->g->ctx, s, n)))
+            return tn_error(m->g->ctx, "driver-E065", NULL,
+                            "--mixed-precision-ops: there is no operator %.*s", (int)n, s);
+        s += n;
+        if (!*s)
+            break;
+    }
+    return TN_OK;
+}
+
+/* ---- lowering ---- */
+
+static tn_value cast(mixer *m, tn_node *before, tn_value v, tn_dtype to)
+{
+    tn_cast_attr a = {to};
+    if (tn_dtype_eq(tn_value_type(v)->dtype, to))
+        return v;
+    return tn_val(tn_make_call(m->g, before->owner, before, &tn_op_cast, 1, &v, &a, before->loc));
+}
+
+/* May n follow? All float operands but constants have a low form, and there is one. */
+static bool may_follow(const mixer *m, const tn_node *n)
+{
+    bool any = false;
+    for (int i = 0; i < n->nin; i++) {
+        tn_value v = tn_in(n, i);
+        if (!v.def || !is_float(tn_value_type(v)) || v.def->op == &tn_op_constant)
+            continue;
+        if (!low_of(m, v).def)
+            return false;
+        any = true;
+    }
+    return any;
+}
+
+static void set_out_dtype(const tn_op *op, char *attr, tn_dtype t)
+{
+    for (const tn_attr_field *f = op->attr; f && f->name; f++)
+        if (f->kind == TN_A_DTYPE && strcmp(f->name, "out_dtype") == 0)
+            memcpy(attr + f->offset, &t, sizeof t);
+}
+
+static tn_status lower(mixer *m, tn_node *n, bool sums)
+{
+    _Alignas(16) char attr[MAX_ATTR] = {0};
+    tn_value in[MAX_IN];
+    for (int i = 0; i < n->nin; i++) {
+        tn_value v = in[i] = tn_in(n, i), low = low_of(m, v);
+        if (!v.def || !is_float(tn_value_type(v)))
+            continue;
+        in[i] = low.def ? low : cast(m, n, v, m->calc);
+        if (!in[i].def)
+            return TN_FAIL;
+        if (!low.def && v.def->owner == n->owner)
+            set_low(m, v, in[i]);
+    }
+    if (n->op->attr_size)
+        memcpy(attr, n->attr, n->op->attr_size);
+    if (sums && !tn_dtype_eq(m->acc, m->calc))
+        set_out_dtype(n->op, attr, m->acc);
+    tn_node *y = tn_make_call(m->g, n->owner, n, n->op, n->nin, in, n->op->attr_size ? attr : NULL, n->loc);
+    if (!y)
+        return TN_FAIL;
+    tn_value low = cast(m, n, tn_val(y), m->calc), back = low.def ? cast(m, n, low, n->type[0]->dtype) : low;
+    if (!back.def)
+        return TN_FAIL;
+    set_low(m, back, low);
+    tn_pass_replace(m->p, m->g, n, &back);
+    return TN_OK;
+}
+
+static bool can_be_lowered(const tn_node *n)
+{
+    bool any = false;
+    for (int i = 0; i < n->nin; i++)
+        any |= n->in[i].def && is_float(tn_in_type(n, i));
+    return any && n->op->fuse != TN_FUSE_NONE && n->nout == 1 && !n->nregion && n->nin <= MAX_IN &&
+           n->op->attr_size <= MAX_ATTR && is_float(n->type[0]) && !n->type[0]->layout;
+}
+
+static tn_status region(mixer *m, tn_region *r)
+{
+    tn_node *next;
+    for (tn_node *n = r->first; n; n = next) {
+        next = n->next;
+        for (int i = 0; i < n->nregion; i++)
+            TN_TRY(region(m, n->region[i]));
+        enum tn_precision want = can_be_lowered(n) ? wanted(m, n) : TN_PRECISION_KEEP;
+        if (want == TN_PRECISION_LOW || (want == TN_PRECISION_FOLLOW && may_follow(m, n)))
+            TN_TRY(lower(m, n, want == TN_PRECISION_LOW));
+    }
+    return TN_OK;
+}
+
+static tn_status function(mixer *m, tn_function *f)
+{
+    TN_TRY(region(m, f->body));
+    for (uint32_t i = 0; i < f->body->n_result && m->made.n; i++) {
+        tn_use *u = &f->body->result[i];
+        tn_value low = u->def ? low_of(m, (tn_value){u->def, u->out}) : (tn_value){0};
+        /* a parameter's low form is no result of its own */
+        if (low.def && u->def->op == low.def->op ? true : low.def && u->def->op == &tn_op_cast)
+            tn_use_set(m->g, u, low);
+    }
+    return TN_OK;
+}
+
+tn_status tn_pass_ToMixedPrecision(tn_pass *p, tn_graph *g)
+{
+    mixer m = {.p = p, .g = g};
+    tn_status s = TN_OK;
+    if (!p->options || !p->options->mixed_precision)
+        return TN_OK;
+    m.calc = p->options->calculation_type;
+    m.acc = p->options->acc_type;
+    if (tn_dtype_eq(m.calc, TN_F32))
+        return TN_OK; /* what is float32 is computed in it */
+    s = check_names(&m);
+    bool keep = tn_pass_config_int(p->options, TN_CONFIG_KEEP_OUTPUT) != 0;
+    for (tn_function *f = g->func; f && s == TN_OK; f = f->next)
+        s = keep ? region(&m, f->body) : function(&m, f);
+    tn_map_deinit(&m.low);
+    tn_vec_deinit(&m.made);
+    return s == TN_OK ? tn_pass_DeadCodeElimination(p, g) : s;
+}
