@@ -191,10 +191,9 @@ static tn_status conv1d_expand(tn_graph *g, tn_node *n, tn_value out[])
 }
 
 /* ---- layout ----
- * Channels go in blocks of one vector where there are enough of them; the weight is blocked by output
- * channels (and by
- * input channels where the data is). A weight that is computed keeps its layout: packing is for compile
- * time. */
+ * Channels go in blocks of one vector where there are enough of them; the weight is blocked by output channels (and by
+ * input channels where the data is; where products of bytes are added by fours, by groups of four input channels). A
+ * weight that is computed keeps its layout: packing is for compile time. */
 
 static void conv2d_layout(tn_layout_query *q)
 {
@@ -207,13 +206,16 @@ static void conv2d_layout(tn_layout_query *q)
     if (!tn_is_int(tn_in_type(n, 0)->dim[1], &ic) || !tn_is_int(n->type[0]->dim[1], &oc) || lanes < 2) return;
     bool blocks_in = ic >= lanes && (depthwise ? oc == ic : a->groups == 1);
     bool blocks_out = depthwise ? blocks_in : a->groups == 1 && oc >= lanes / 2;
+    bool fours = tn_rule_by_fours(q) && a->groups == 1 && packs, few = fours && !blocks_in && blocks_out;
     if (blocks_in) q->in[0] = tn_rule_layout(q->g, "NCHW%dc", lanes);
+    if (few) q->in[0] = tn_rule_layout(q->g, "NCHW4c");
     if (blocks_out) q->out[0] = tn_rule_layout(q->g, "NCHW%dc", lanes);
     if (!packs || !(blocks_in || blocks_out)) return;
-    if (tn_rule_by_fours(q) && a->groups == 1 && blocks_in) {
+    if (few)
+        q->in[1] = tn_rule_layout(q->g, "OIHW%do4i", lanes);
+    else if (fours && blocks_in)
         q->in[1] = tn_rule_layout(q->g, "OIHW%di%do4i", lanes / 4, lanes);
-        return;
-    }
+    if (few || (fours && blocks_in)) return;
     q->in[1] = blocks_in && !depthwise ? tn_rule_layout(q->g, "OIHW%di%do", lanes, lanes)
                                        : tn_rule_layout(q->g, "OIHW%do", lanes);
 }
