@@ -4,7 +4,7 @@
  * padding: a reduction over (ic, kd, kh, kw) whose terms count only inside the image, so there is no padded copy.
  * Blocked forms are layouts of its operands, not other operators. nn.conv1d is nn.conv2d of one row.
  */
-#include "op/rule.h"
+#include "op/qnn.h"
 
 #include "machine/machine.h"
 
@@ -251,12 +251,17 @@ const tn_op tn_op_nn_conv1d = {
     .nin = 2, .min_in = 2, .nout = 1, .fuse = TN_FUSE_ANCHOR, .in_name = conv_in,
     .infer = conv_infer, .expand = conv1d_expand,
 };
+static const tn_alternative conv2d_ways[] = {
+    {"shifted", NULL, "int8 data as uint8, for dot products of bytes", qnn_shifts, NULL, qnn_conv2d_shifted},
+};
+
 const tn_op tn_op_nn_conv2d = {
     .name = "nn.conv2d",
         .doc = "2-D convolution (cross-correlation) of NCHW data with OIHW weights, zero padding.",
     .attr_size = sizeof(tn_conv2d_attr), .attr = conv2d_fields,
     .nin = 2, .min_in = 2, .nout = 1, .fuse = TN_FUSE_ANCHOR, .in_name = conv_in,
     .infer = conv_infer, .layout = conv2d_layout, .compute = conv_compute,
+    .alternative = conv2d_ways, .n_alternative = 1,
 };
 const tn_op tn_op_nn_conv3d = {
     .name = "nn.conv3d",
