@@ -96,12 +96,17 @@ typedef struct tn_slot {
 } tn_slot;
 
 enum tn_inst_op {
-    TN_INST_CALL = 0,      /* a: kernel, operands: slots (inputs then outputs), then the program symbols that are
+    TN_INST_CALL = 0, /* a: kernel, operands: slots (inputs then outputs), then the program symbols that are
                               the kernel's symbols */
-    TN_INST_COPY = 1,      /* operands: from slot, to slot; equal bytes */
-    TN_INST_FAIL = 2,      /* a: index into text */
-    TN_INST_JUMP = 3,      /* a: instruction */
-    TN_INST_JUMP_FALSE = 4 /* a: instruction, operands: slot (bool scalar) */
+    TN_INST_COPY = 1, /* operands: from slot, to slot; equal bytes */
+    TN_INST_FAIL = 2, /* a: index into text */
+    TN_INST_JUMP = 3, /* a: instruction */
+    TN_INST_JUMP_FALSE = 4, /* a: instruction, operands: slot (bool scalar) */
+    TN_INST_BIND = 5,       /* a: symbol, one of the last n_late; operands: index into size, its value */
+    TN_INST_BIND_SLOT = 6,  /* a: the same; operands: slot of integers, element */
+    TN_INST_CHECK =
+        7, /* a: index into text; operands: slot of integers, element, index into size: both are equal */
+    TN_INST_PLAN = 8 /* a: segment, from 1: its slots get memory for the symbols as they are now */
 };
 
 typedef struct tn_inst {
@@ -121,9 +126,17 @@ typedef struct tn_program {
     const tn_inst *inst;
     const uint32_t *operand;
     const char *const *text;
-    uint32_t n_slot, n_symbol, n_inst, n_operand, n_text, reserved0;
+    uint32_t n_slot, n_symbol, n_inst, n_operand, n_text;
+    uint32_t n_late;     /* the last n_late symbols are bound by instructions, all others by inputs */
     tn_size arena_bytes; /* exact: temporaries at their offsets, kernels' work memory included at work_offset */
     tn_size work_offset; /* where kernels' work memory begins in the arena (calls do not overlap) */
+    /* What symbols bound during the run need; NULL and 0 where there are none. */
+    const tn_size *size;          /* of BIND and CHECK */
+    const tn_size *segment_bytes; /* arena of segment 1, 2, ... */
+    const uint32_t
+        *slot_segment; /* n_slot entries: 0, or the segment whose PLAN places the slot; offsets are in its
+                                     arena */
+    uint32_t n_size, n_segment;
 } tn_program;
 
 typedef struct tn_library {
@@ -143,10 +156,11 @@ typedef struct tn_library {
 typedef const tn_library *tn_library_query_fn(uint32_t max_version);
 
 #ifndef __cplusplus
-_Static_assert(sizeof(void *) != 8 || (sizeof(tn_size) == 16 && sizeof(tn_call) == 48 && sizeof(tn_phase) == 32 &&
-                                       sizeof(tn_variant) == 72 && sizeof(tn_kernel) == 56 && sizeof(tn_slot) == 72 &&
-                                       sizeof(tn_inst) == 24 && sizeof(tn_symbol) == 24 && sizeof(tn_library) == 88 &&
-                                       sizeof(tn_program) == 96),
+_Static_assert(sizeof(void *) != 8 ||
+                   (sizeof(tn_size) == 16 && sizeof(tn_call) == 48 && sizeof(tn_phase) == 32 &&
+                    sizeof(tn_variant) == 72 && sizeof(tn_kernel) == 56 && sizeof(tn_slot) == 72 &&
+                    sizeof(tn_inst) == 24 && sizeof(tn_symbol) == 24 && sizeof(tn_library) == 88 &&
+                    sizeof(tn_program) == 128),
                "ABI structs must not change size within a version");
 #endif
 

@@ -74,7 +74,7 @@ tn_status tn_vreport(tn_ctx *ctx, enum tn_severity s, const char *id, const tn_l
         d.loc.op = tn_intern(ctx, loc->op);
     }
     uint64_t h = diag_hash(&d), at;
-    if (tn_map_get(&ctx->seen, h, &at) && diag_equal(&ctx->diag[at], &d)) {
+    if (tn_map_get(&ctx->seen, h, &at) && at < ctx->n_diag && diag_equal(&ctx->diag[at], &d)) {
         return status;
     }
     if (ctx->n_diag == ctx->cap_diag) {
@@ -144,10 +144,26 @@ void tn_diag_print_all(const tn_ctx *ctx, tn_buf *out)
     }
 }
 
+void tn_diag_soften(tn_ctx *ctx, size_t first)
+{
+    for (size_t i = first; i < ctx->n_diag; i++)
+        if (ctx->diag[i].severity == TN_ERROR) {
+            ctx->diag[i].severity = TN_WARNING;
+            ctx->n_error--;
+        }
+}
+
 void tn_diag_clear(tn_ctx *ctx)
 {
     ctx->n_diag = ctx->n_error = 0;
     tn_map_clear(&ctx->seen);
+}
+
+void tn_diag_rewind(tn_ctx *ctx, size_t n)
+{
+    while (ctx->n_diag > n) {
+        ctx->n_error -= ctx->diag[--ctx->n_diag].severity == TN_ERROR;
+    }
 }
 
 _Noreturn void tn_assert_failed(const char *expr, const char *file, int line)

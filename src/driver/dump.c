@@ -67,6 +67,36 @@ static void print_memory(tn_build *b, tn_buf *out)
         }
         if (s->alias >= 0)
             tn_buf_printf(out, " copy of slot %lld", (long long)s->alias);
+        if (s->segment) tn_buf_printf(out, " in segment %u", s->segment);
+        tn_buf_char(out, '\n');
+    }
+}
+
+/* The program, one instruction a line; sizes as they are written. */
+static void print_program(const tn_build *b, tn_buf *out)
+{
+    static const char *const names[] = {"call", "copy",      "fail",  "jump", "jump-false",
+                                        "bind", "bind-slot", "check", "plan"};
+    const tn_program_ir *p = &b->program;
+    for (uint32_t i = 0; i < p->n_inst; i++) {
+        const tn_inst_ir *x = &p->inst[i];
+        tn_buf_printf(out, "inst %u %s", i, names[x->op]);
+        if (x->op == TN_INST_CALL)
+            tn_buf_printf(out, " %s", b->groups.at[x->a].name);
+        else if (x->op == TN_INST_FAIL || x->op == TN_INST_CHECK)
+            tn_buf_printf(out, " \"%s\"", p->text[x->a]);
+        else if (x->op == TN_INST_BIND || x->op == TN_INST_BIND_SLOT)
+            tn_buf_printf(out, " %s", p->symbol[x->a].name);
+        else if (x->op != TN_INST_COPY)
+            tn_buf_printf(out, " %u", x->a);
+        if (x->op == TN_INST_BIND) {
+            tn_buf_str(out, " = ");
+            tn_expr_print(p->size[x->operand[0]], NULL, out);
+        }
+        uint32_t slots =
+            x->op == TN_INST_CALL ? b->groups.at[x->a].n_in + b->groups.at[x->a].n_out : x->n_operand;
+        for (uint32_t k = 0; k < slots && x->op != TN_INST_BIND; k++)
+            tn_buf_printf(out, " %u", x->operand[k]);
         tn_buf_char(out, '\n');
     }
 }
@@ -111,6 +141,7 @@ tn_status tn_dump(tn_build *b, const char *model, const char *stage, tn_buf *out
     TN_TRY(tn_stage_program(b));
     if (s == MEMORY) {
         print_memory(b, out);
+        print_program(b, out);
         return TN_OK;
     }
     return print_code(b, s, out);

@@ -61,7 +61,9 @@ static void assign_storage(const tn_program_ir *p, tn_arena *a, int64_t *storage
 
 static bool is_static(const tn_build *b)
 {
-    return b->program.n_symbol == 0;
+    bool calls = true;
+    for (uint32_t i = 0; i < b->program.n_inst; i++) calls = calls && b->program.inst[i].op == TN_INST_CALL;
+    return calls && b->program.n_symbol == 0;
 }
 
 static void write_shape(tn_build *b, const tn_slot_ir *s, tn_buf *o)

@@ -10,14 +10,14 @@
 
 #include <stdlib.h>
 
-enum { NOMINAL = 4 };
+enum { NOMINAL = 4, MAX_SYMBOLS = 1024 };
 
 static int64_t value_of(tn_graph *g, const tn_expr *e)
 {
-    const tn_expr *from[64], *to[64];
+    const tn_expr *from[MAX_SYMBOLS], *to[MAX_SYMBOLS];
     int n = 0;
     int64_t v = 0;
-    for (uint32_t i = 0; i < g->n_symbol && n < 64; i++, n++) {
+    for (uint32_t i = 0; i < g->n_symbol && n < MAX_SYMBOLS; i++, n++) {
         const tn_symbol_info *s = &g->symbol[i];
         int64_t x = NOMINAL < s->min ? s->min : NOMINAL > s->max ? s->max : NOMINAL;
         from[n] = tn_sym(g->pool, s->name);

@@ -1,33 +1,29 @@
 /* The AOT program of a fused module: slots, instructions, the memory plan and the exact peak.
  *
  * Every value is a slot. A group that only renames shapes (all operators share storage, row-major in and out) makes no
- * instruction: its result is its input's slot. A graph output is the slot of the call that computes it; an
+ * instruction: its result is its input's slot. A graph output is the slot of the node that computes it; an
  * output that is an input, a constant or another output is copied at the end (alias).
+ *
+ * Slots whose size depends on symbols bound during the run are planned by segment: one arena for each place where such
+ * symbols are bound, holding the slots for which these are the last ones to be known.
  */
-#include "driver/driver.h"
+#include "driver/program.h"
 
 #include <string.h>
 
-typedef struct {
-    tn_build *b;
-    tn_map root;                 /* value -> value whose storage it is */
-    tn_map slot;                 /* root value -> slot */
-    tn_vec(tn_slot_ir) slots;
-    tn_vec(tn_inst_ir) insts;
-    tn_vec(const tn_node *) constants;
-    tn_vec(tn_symbol) symbols;
-    tn_vec(tn_lifetime) life;    /* of slots, by index; TEMP only */
-} maker;
+uint64_t program_key(tn_value v) { return (uint64_t)v.def->id << 16 | v.out; }
 
-static uint64_t key(tn_value v)
-{
-    return (uint64_t)v.def->id << 16 | v.out;
-}
-
-static tn_value root_of(const maker *m, tn_value v)
+tn_value program_root(const tn_maker *m, tn_value v)
 {
     uint64_t r;
-    return tn_map_get(&m->root, key(v), &r) ? (tn_value){(tn_node *)(uintptr_t)r, 0} : v;
+    return tn_map_get(&m->root, program_key(v), &r) ? *(const tn_value *)(uintptr_t)r : v;
+}
+
+static void set_root(tn_maker *m, const tn_node *n, uint32_t out, tn_value of)
+{
+    tn_value *root = TN_NEW(&m->b->arena, tn_value);
+    *root = program_root(m, of);
+    tn_map_put(&m->root, program_key((tn_value){(tn_node *)n, out}), (uint64_t)(uintptr_t)root);
 }
 
 /* Only renames the shape of one dense value? */
@@ -43,7 +39,29 @@ static bool renames(const tn_node *call)
     return params == 1 && call->nin == 2 && !tn_in_type(call, 1)->layout && call->nout == 1;
 }
 
-static uint32_t add_slot(maker *m, enum tn_slot_kind kind, const char *name, const tn_type *t)
+/* ---- slots ---- */
+
+int32_t program_symbol_index(const tn_maker *m, const char *name)
+{
+    for (size_t i = 0; i < m->symbols.n; i++)
+        if (m->symbols.at[i].s.name == name) return (int32_t)i;
+    return -1;
+}
+
+typedef struct {
+    const tn_maker *m;
+    uint32_t segment;
+} latest;
+
+static bool look_at(const tn_expr *e, void *user)
+{
+    latest *l = user;
+    int32_t s = e->kind == TN_E_SYM ? program_symbol_index(l->m, e->u.s) : -1;
+    if (s >= 0 && l->m->symbols.at[s].segment > l->segment) l->segment = l->m->symbols.at[s].segment;
+    return true;
+}
+
+uint32_t program_add_slot(tn_maker *m, enum tn_slot_kind kind, const char *name, const tn_type *t)
 {
     tn_slot_ir s = {.name = name,
                     .kind = kind,
@@ -52,177 +70,271 @@ static uint32_t add_slot(maker *m, enum tn_slot_kind kind, const char *name, con
                     .dim = t->dim,
                     .layout = t->layout,
                     .alias = -1};
+    latest l = {m, 0};
     s.bytes = tn_simplify(&m->b->pool, NULL, tn_type_bytes(&m->b->pool, t));
+    for (int d = 0; d < t->n; d++) tn_each(t->dim[d], look_at, &l);
+    s.segment = l.segment;
     tn_vec_push(&m->slots, s);
-    tn_vec_push(&m->life, ((tn_lifetime){s.bytes, 0, 0, NULL}));
+    tn_vec_push(&m->life, ((tn_lifetime){s.bytes, UINT32_MAX, 0, NULL}));
     return (uint32_t)m->slots.n - 1;
 }
 
-static int32_t symbol_index(const maker *m, const char *name)
-{
-    for (size_t i = 0; i < m->symbols.n; i++)
-        if (m->symbols.at[i].name == name)
-            return (int32_t)i;
-    return -1;
-}
-
 /* An input binds each symbol at its first plain occurrence; other dimensions are checked. */
-static void add_input(maker *m, const tn_node *param)
+static void add_input(tn_maker *m, const tn_node *param)
 {
     const tn_type *t = param->type[0];
-    uint32_t s = add_slot(m, TN_SLOT_INPUT, param->name, t);
+    uint32_t s = program_add_slot(m, TN_SLOT_INPUT, param->name, t);
     int32_t *bind = TN_NEW_N(&m->b->arena, int32_t, t->n);
     for (int d = 0; d < t->n; d++) {
         bind[d] = -1;
-        if (t->dim[d]->kind != TN_E_SYM || symbol_index(m, t->dim[d]->u.s) >= 0)
-            continue;
+        if (t->dim[d]->kind != TN_E_SYM || program_symbol_index(m, t->dim[d]->u.s) >= 0) continue;
         const tn_symbol_info *info = tn_graph_symbol(&m->b->graph, t->dim[d]->u.s);
         bind[d] = (int32_t)m->symbols.n;
-        tn_vec_push(&m->symbols, ((tn_symbol){t->dim[d]->u.s, info->min, info->max}));
+        tn_vec_push(&m->symbols, ((program_symbol){{t->dim[d]->u.s, info->min, info->max}, 0}));
     }
     m->slots.at[s].bind = bind;
-    tn_map_put(&m->slot, key((tn_value){(tn_node *)param, 0}), s);
+    tn_map_put(&m->slot, program_key((tn_value){(tn_node *)param, 0}), s);
 }
 
-static tn_status check_type(maker *m, const tn_node *n, const tn_type *t)
+static tn_status check_type(tn_maker *m, const tn_node *n, const tn_type *t)
 {
     return t && t->kind == TN_T_TENSOR ? TN_OK
                                        : tn_error(m->b->ctx, "driver-E010", n->loc,
                                                   "only tensors can be inputs and outputs of a package");
 }
 
-static uint32_t constant_slot(maker *m, const tn_node *c)
+static uint32_t constant_slot(tn_maker *m, const tn_node *c)
 {
-    uint32_t s = add_slot(m, TN_SLOT_CONST, tn_arena_printf(&m->b->arena, "p%zu", m->constants.n), c->type[0]);
+    uint32_t s =
+        program_add_slot(m, TN_SLOT_CONST, tn_arena_printf(&m->b->arena, "p%zu", m->constants.n), c->type[0]);
     tn_vec_push(&m->constants, c);
     return s;
 }
 
-static tn_status slot_of(maker *m, tn_value v, uint32_t *out)
+tn_status program_slot_of(tn_maker *m, tn_value v, uint32_t *out)
 {
     uint64_t s;
-    v = root_of(m, v);
-    if (!tn_map_get(&m->slot, key(v), &s)) {
+    v = program_root(m, v);
+    if (!tn_map_get(&m->slot, program_key(v), &s)) {
         if (v.def->op != &tn_op_constant)
             return tn_error(m->b->ctx, "driver-E011", v.def->loc, "%s cannot be part of a package", v.def->op->name);
         s = constant_slot(m, v.def);
-        tn_map_put(&m->slot, key(v), s);
+        tn_map_put(&m->slot, program_key(v), s);
     }
     *out = (uint32_t)s;
     return TN_OK;
 }
 
-static tn_status find_roots(maker *m)
+/* ---- roots, outputs ---- */
+
+/* Where only one branch of an `if` can end, its results are those of the `if`. */
+static void root_if(tn_maker *m, const tn_node *n)
 {
-    for (size_t i = 0; i < m->b->calls.n; i++) {
-        const tn_node *c = m->b->calls.at[i].call;
-        if (renames(c))
-            tn_map_put(&m->root, key((tn_value){(tn_node *)c, 0}), tn_map_key(root_of(m, tn_in(c, 1)).def));
+    bool no_then = tn_region_fails(n->region[0]), no_else = tn_region_fails(n->region[1]);
+    const tn_region *r = n->region[no_then];
+    for (uint32_t k = 0; k < n->nout && no_then != no_else; k++)
+        set_root(m, n, k, (tn_value){r->result[k].def, r->result[k].out});
+}
+
+static void find_roots(tn_maker *m, const tn_region *r)
+{
+    for (const tn_node *n = r->first; n; n = n->next) {
+        for (int i = 0; i < n->nregion && n->op != &tn_op_fn; i++) find_roots(m, n->region[i]);
+        if (tn_group_fn(n) && renames(n))
+            set_root(m, n, 0, tn_in(n, 1));
+        else if (n->op == &tn_op_bind_extent)
+            set_root(m, n, 0, tn_in(n, 0));
+        else if (n->op == &tn_op_if)
+            root_if(m, n);
     }
-    return TN_OK;
+}
+
+bool program_unplaced(const tn_maker *m, tn_value root)
+{
+    uint64_t known;
+    return (root.def->op == &tn_op_call || root.def->op == &tn_op_if) &&
+           !tn_map_get(&m->slot, program_key(root), &known);
 }
 
 /* Output slots stand after the inputs in the model's order; the first output of a computed value is where it
- * is computed. */
-static tn_status add_outputs(maker *m, const tn_region *r)
+ * is computed. Those whose extents are bound during the run get their segment when all symbols are known. */
+static tn_status add_outputs(tn_maker *m, const tn_region *r)
 {
     for (uint32_t i = 0; i < r->n_result; i++) {
         tn_value v = {r->result[i].def, r->result[i].out};
-        uint64_t s;
         TN_TRY(check_type(m, v.def, tn_value_type(v)));
-        uint32_t o = add_slot(m, TN_SLOT_OUTPUT, tn_arena_printf(&m->b->arena, "output_%u", i), tn_value_type(v));
-        tn_value root = root_of(m, v);
-        if (root.def->op == &tn_op_call && !tn_map_get(&m->slot, key(root), &s)) {
-            tn_map_put(&m->slot, key(root), o);
+        uint32_t o = program_add_slot(m, TN_SLOT_OUTPUT, tn_arena_printf(&m->b->arena, "output_%u", i),
+                                      tn_value_type(v));
+        tn_value root = program_root(m, v);
+        if (program_unplaced(m, root)) {
+            tn_map_put(&m->slot, program_key(root), o);
         } else {
             uint32_t from;
-            TN_TRY(slot_of(m, v, &from));
+            TN_TRY(program_slot_of(m, v, &from));
             m->slots.at[o].alias = from;
         }
     }
     return TN_OK;
 }
 
-static tn_status add_call(maker *m, const tn_call_site *c)
+static void place_outputs(tn_maker *m)
 {
-    const tn_group *g = &m->b->groups.at[c->group];
-    uint64_t known;
-    uint32_t at = (uint32_t)m->insts.n, n_in = (uint32_t)c->call->nin - 1, ns = g->te->n_symbol, k = 0;
-    uint32_t *operand = TN_NEW_N(&m->b->arena, uint32_t, n_in + c->call->nout + ns);
-    for (uint32_t i = 0; i < n_in; i++) {
-        TN_TRY(slot_of(m, tn_in(c->call, (int)i + 1), &operand[k]));
-        m->life.at[operand[k++]].last = at;
+    for (size_t i = 0; i < m->slots.n; i++) {
+        tn_slot_ir *s = &m->slots.at[i];
+        latest l = {m, 0};
+        for (int d = 0; s->kind == TN_SLOT_OUTPUT && d < s->ndim; d++) tn_each(s->dim[d], look_at, &l);
+        s->segment = s->kind == TN_SLOT_OUTPUT ? l.segment : s->segment;
     }
-    for (uint16_t o = 0; o < c->call->nout; o++) {
-        tn_value v = {(tn_node *)c->call, o};
-        if (!tn_map_get(&m->slot, key(v), &known)) {
-            known = add_slot(m, TN_SLOT_TEMP, "", c->call->type[o]);
-            tn_map_put(&m->slot, key(v), known);
+}
+
+/* ---- instructions ---- */
+
+void program_use(tn_maker *m, uint32_t slot)
+{
+    uint32_t at = (uint32_t)m->insts.n;
+    tn_lifetime *l = &m->life.at[slot];
+    l->first = l->first < at ? l->first : at;
+    l->last = l->last > at ? l->last : at;
+}
+
+uint32_t program_add_inst(tn_maker *m, enum tn_inst_op op, uint32_t a, uint32_t n, const uint32_t *operand,
+                          const char *node)
+{
+    tn_inst_ir inst = {op, a, n,
+                       tn_arena_copy(&m->b->arena, n ? (const void *)operand : "", n * sizeof *operand, 4),
+                       node ? node : ""};
+    tn_vec_push(&m->insts, inst);
+    return (uint32_t)m->insts.n - 1;
+}
+
+tn_status program_add_call(tn_maker *m, const tn_node *call)
+{
+    uint64_t group = 0, known;
+    if (renames(call)) return TN_OK;
+    tn_map_get(&m->group, tn_map_key(call), &group);
+    const tn_group *g = &m->b->groups.at[group];
+    uint32_t n_in = (uint32_t)call->nin - 1, ns = g->te->n_symbol, k = 0;
+    uint32_t *operand = TN_NEW_N(&m->b->arena, uint32_t, n_in + call->nout + ns);
+    for (uint32_t i = 0; i < n_in; i++) {
+        TN_TRY(program_slot_of(m, tn_in(call, (int)i + 1), &operand[k]));
+        program_use(m, operand[k++]);
+    }
+    for (uint16_t o = 0; o < call->nout; o++) {
+        tn_value v = {(tn_node *)call, o};
+        if (!tn_map_get(&m->slot, program_key(v), &known)) {
+            known = program_add_slot(m, TN_SLOT_TEMP, "", call->type[o]);
+            tn_map_put(&m->slot, program_key(v), known);
         }
-        m->life.at[known].first = m->life.at[known].last = at;
+        program_use(m, (uint32_t)known);
         operand[k++] = (uint32_t)known;
     }
     for (uint32_t i = 0; i < ns; i++) {
-        int32_t s = symbol_index(m, g->te->symbol[i].name);
+        int32_t s = program_symbol_index(m, g->te->symbol[i].name);
         if (s < 0)
-            return tn_error(m->b->ctx, "driver-E012", c->call->loc, "dimension %s is bound by no input",
+            return tn_error(m->b->ctx, "driver-E012", call->loc, "dimension %s is bound by no input",
                             g->te->symbol[i].name);
         operand[k++] = (uint32_t)s;
     }
-    tn_inst_ir inst = {TN_INST_CALL, c->group, k, operand, tn_group_source(&m->b->graph, c->call)};
-    tn_vec_push(&m->insts, inst);
+    program_add_inst(m, TN_INST_CALL, (uint32_t)group, k, operand, tn_group_source(&m->b->graph, call));
     return TN_OK;
 }
 
-/* Offsets of temporaries, work memory behind them, the exact peak. */
-static void plan(maker *m)
+/* ---- the plan ---- */
+
+/* Offsets of the temporaries of one segment; the bytes of its arena. */
+static const tn_expr *plan_segment(tn_maker *m, uint32_t segment)
 {
     tn_build *b = m->b;
-    tn_pool *p = &b->pool;
     uint32_t n = 0;
     tn_lifetime *life = TN_NEW_N(&b->arena, tn_lifetime, m->slots.n);
     uint32_t *of = TN_NEW_N(&b->arena, uint32_t, m->slots.n);
-    const tn_expr *work = tn_idx(p, 0), *peak = tn_idx(p, 0);
-    uint64_t scratch = 0;
-    for (uint32_t i = 0; i < m->slots.n; i++) {
-        if (m->slots.at[i].kind == TN_SLOT_TEMP) {
+    for (uint32_t i = 0; i < m->slots.n; i++)
+        if (m->slots.at[i].kind == TN_SLOT_TEMP && m->slots.at[i].segment == segment) {
             of[n] = i;
             life[n++] = m->life.at[i];
-        } else {
-            peak = tn_add(p, peak, m->slots.at[i].bytes);
         }
-    }
     const tn_expr *total = tn_plan_memory(&b->graph, &b->arena, n, life);
     for (uint32_t i = 0; i < n; i++)
         m->slots.at[of[i]].offset = life[i].offset;
+    return total;
+}
+
+/* Does e name a symbol that is bound during the run? */
+static bool is_late(const tn_maker *m, const tn_expr *e)
+{
+    latest l = {m, 0};
+    tn_each(e, look_at, &l);
+    return l.segment > 0;
+}
+
+/* Work memory of all kernels. Where a kernel's depends on symbols bound during the run the arena has none for it: the
+ * executor allocates it at the call. */
+static const tn_expr *plan_work(const tn_maker *m, uint64_t *out_scratch, const tn_expr **out_late)
+{
+    tn_build *b = m->b;
+    const tn_expr *work = tn_idx(&b->pool, 0);
+    *out_scratch = 0;
+    *out_late = work;
     for (size_t i = 0; i < m->insts.n; i++) {
-        const tn_group *g = &b->groups.at[m->insts.at[i].a];
-        for (uint32_t v = 0; v < g->n_variant; v++) {
-            work = tn_max(p, work, g->flat[v].work_bytes);
-            scratch = g->flat[v].scratch_bytes > scratch ? g->flat[v].scratch_bytes : scratch;
+        const tn_group *g = m->insts.at[i].op == TN_INST_CALL ? &b->groups.at[m->insts.at[i].a] : NULL;
+        for (uint32_t v = 0; g && v < g->n_variant; v++) {
+            const tn_expr **to = is_late(m, g->flat[v].work_bytes) ? out_late : &work;
+            *to = tn_max(&b->pool, *to, g->flat[v].work_bytes);
+            *out_scratch = g->flat[v].scratch_bytes > *out_scratch ? g->flat[v].scratch_bytes : *out_scratch;
         }
     }
+    return work;
+}
+
+/* Offsets of temporaries, work memory behind them, the exact peak. */
+static void plan(tn_maker *m)
+{
+    tn_build *b = m->b;
+    tn_pool *p = &b->pool;
+    const tn_expr *peak = tn_idx(p, 0), *late, **segment = TN_NEW_N(&b->arena, const tn_expr *, m->n_segment);
+    uint64_t scratch;
+    for (uint32_t i = 0; i < m->slots.n; i++)
+        if (m->slots.at[i].kind != TN_SLOT_TEMP) peak = tn_add(p, peak, m->slots.at[i].bytes);
+    const tn_expr *total = plan_segment(m, 0);
+    for (uint32_t s = 1; s <= m->n_segment; s++) {
+        segment[s - 1] = plan_segment(m, s);
+        peak = tn_add(p, peak, segment[s - 1]);
+    }
+    const tn_expr *work = plan_work(m, &scratch, &late);
+    b->program.n_segment = m->n_segment;
+    b->program.segment_bytes = segment;
     b->program.work_offset = total;
     b->program.arena_bytes = tn_simplify(p, NULL, tn_add(p, total, tn_simplify(p, NULL, work)));
     peak = tn_add(p, peak, tn_add(p, b->program.arena_bytes, tn_idx(p, (int64_t)(scratch * b->machine.cores))));
-    b->peak = tn_simplify(p, NULL, peak);
+    b->peak = tn_simplify(p, NULL, tn_add(p, peak, late));
 }
 
-static void finish(maker *m)
+static void *kept(tn_build *b, const void *at, size_t n, size_t size)
+{
+    return tn_arena_copy(&b->arena, n ? at : "", n * size, 8);
+}
+
+static void finish(tn_maker *m)
 {
     tn_build *b = m->b;
     tn_program_ir *r = &b->program;
     r->n_slot = (uint32_t)m->slots.n;
-    r->slot = tn_arena_copy(&b->arena, m->slots.at, m->slots.n * sizeof *m->slots.at, 8);
+    r->slot = kept(b, m->slots.at, m->slots.n, sizeof *m->slots.at);
     r->n_inst = (uint32_t)m->insts.n;
-    r->inst = tn_arena_copy(&b->arena, m->insts.n ? (void *)m->insts.at : (void *)"",
-                            m->insts.n * sizeof *m->insts.at, 8);
+    r->inst = kept(b, m->insts.at, m->insts.n, sizeof *m->insts.at);
+    r->n_text = (uint32_t)m->texts.n;
+    r->text = kept(b, m->texts.at, m->texts.n, sizeof *m->texts.at);
+    r->n_size = (uint32_t)m->sizes.n;
+    r->size = kept(b, m->sizes.at, m->sizes.n, sizeof *m->sizes.at);
     r->n_symbol = (uint32_t)m->symbols.n;
-    r->symbol = tn_arena_copy(&b->arena, m->symbols.n ? (void *)m->symbols.at : (void *)"",
-                              m->symbols.n * sizeof *m->symbols.at, 8);
+    tn_symbol *symbol = TN_NEW_N(&b->arena, tn_symbol, m->symbols.n);
+    for (size_t i = 0; i < m->symbols.n; i++) {
+        symbol[i] = m->symbols.at[i].s;
+        r->n_late += m->symbols.at[i].segment > 0;
+    }
+    r->symbol = symbol;
     b->n_constant = (uint32_t)m->constants.n;
-    b->constant = tn_arena_copy(&b->arena, m->constants.n ? (void *)m->constants.at : (void *)"",
-                                m->constants.n * sizeof *m->constants.at, 8);
+    b->constant = kept(b, m->constants.at, m->constants.n, sizeof *m->constants.at);
     b->kernel = TN_NEW_N(&b->arena, tn_kernel_ir, b->groups.n);
     for (size_t i = 0; i < b->groups.n; i++) {
         const tn_group *g = &b->groups.at[i];
@@ -241,31 +353,38 @@ static void finish(maker *m)
                         .note = tn_note_make(b)};
 }
 
+static tn_status make(tn_maker *m)
+{
+    tn_build *b = m->b;
+    const tn_region *r = tn_graph_function(&b->graph, "main")->body;
+    for (size_t i = 0; i < b->calls.n; i++)
+        tn_map_put(&m->group, tn_map_key(b->calls.at[i].call), b->calls.at[i].group);
+    find_roots(m, r);
+    for (uint32_t i = 0; i < r->n_param; i++) {
+        TN_TRY(check_type(m, r->param[i], r->param[i]->type[0]));
+        add_input(m, r->param[i]);
+    }
+    TN_TRY(add_outputs(m, r));
+    TN_TRY(program_region(m, r));
+    place_outputs(m);
+    plan(m);
+    finish(m);
+    return TN_OK;
+}
+
 tn_status tn_stage_program(tn_build *b)
 {
-    maker m = {.b = b};
-    const tn_region *r = tn_graph_function(&b->graph, "main")->body;
-    tn_status st = find_roots(&m);
-    for (uint32_t i = 0; i < r->n_param && st == TN_OK; i++) {
-        st = check_type(&m, r->param[i], r->param[i]->type[0]);
-        if (st == TN_OK)
-            add_input(&m, r->param[i]);
-    }
-    if (st == TN_OK)
-        st = add_outputs(&m, r);
-    for (size_t i = 0; i < b->calls.n && st == TN_OK; i++)
-        if (!renames(b->calls.at[i].call))
-            st = add_call(&m, &b->calls.at[i]);
-    if (st == TN_OK) {
-        plan(&m);
-        finish(&m);
-    }
+    tn_maker m = {.b = b};
+    tn_status st = make(&m);
     tn_map_deinit(&m.root);
     tn_map_deinit(&m.slot);
+    tn_map_deinit(&m.group);
     tn_vec_deinit(&m.slots);
     tn_vec_deinit(&m.insts);
     tn_vec_deinit(&m.constants);
     tn_vec_deinit(&m.symbols);
     tn_vec_deinit(&m.life);
+    tn_vec_deinit(&m.texts);
+    tn_vec_deinit(&m.sizes);
     return st;
 }

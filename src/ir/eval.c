@@ -296,6 +296,15 @@ static double call_double(uint32_t id, double x, double y)
     case TN_F_pow: return pow(x, y);
     case TN_F_sin: return sin(x);
     case TN_F_cos: return cos(x);
+    case TN_F_tan: return tan(x);
+    case TN_F_asin: return asin(x);
+    case TN_F_acos: return acos(x);
+    case TN_F_atan: return atan(x);
+    case TN_F_sinh: return sinh(x);
+    case TN_F_cosh: return cosh(x);
+    case TN_F_asinh: return asinh(x);
+    case TN_F_acosh: return acosh(x);
+    case TN_F_atanh: return atanh(x);
     case TN_F_sqrt: return sqrt(x);
     case TN_F_abs: return double_of_bits(bits_of_double(x) << 1 >> 1);
     case TN_F_floor: return floor(x);
@@ -340,8 +349,8 @@ static bool float_op(enum tn_ek k, tn_dtype t, tn_payload u, const tn_scalar in[
     int n = k == TN_E_CALL ? tn_intrins[u.call.id].nargs : tn_eks[k].nsrc;
     double a = in[0].f, b = n > 1 ? in[1].f : 0, c = n > 2 ? in[2].f : 0, r;
     switch (k) {
-    case TN_E_MIN: out->f = b < a ? b : a; return true;
-    case TN_E_MAX: out->f = b > a ? b : a; return true;
+    case TN_E_MIN: out->f = b < a || isnan(b) ? b : a; return true;
+    case TN_E_MAX: out->f = b > a || isnan(b) ? b : a; return true;
     case TN_E_EQ: out->i = a == b; return true;
     case TN_E_NE: out->i = a != b; return true;
     case TN_E_LT: out->i = a < b; return true;

@@ -171,6 +171,18 @@ tn_region *tn_region_new(tn_graph *g, tn_node *holder)
     return r;
 }
 
+void tn_node_hold(tn_graph *g, tn_node *node, int n, tn_region *const r[])
+{
+    TN_ASSERT(node->nregion == 0 && n >= 0 && n <= UINT16_MAX);
+    node->region = TN_NEW_N(g->arena, tn_region *, (size_t)n);
+    for (int i = 0; i < n; i++) {
+        TN_ASSERT(!r[i]->holder);
+        r[i]->holder = node;
+        node->region[i] = r[i];
+    }
+    node->nregion = (uint16_t)n;
+}
+
 void tn_region_set_results(tn_graph *g, tn_region *r, int n, const tn_value v[])
 {
     TN_ASSERT(n >= 0);
@@ -306,6 +318,14 @@ static void drop_uses(tn_node *n)
         }
     }
     tn_vec_deinit(&todo);
+}
+
+void tn_region_discard(tn_graph *g, tn_region *r)
+{
+    tn_region_set_results(g, r, 0, NULL);
+    for (tn_node *n = r->first; n; n = n->next) drop_uses(n);
+    r->first = r->last = NULL;
+    r->n_param = 0;
 }
 
 void tn_node_remove(tn_graph *g, tn_node *n)

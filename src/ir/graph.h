@@ -84,6 +84,10 @@ tn_blob *tn_graph_blob_ref(tn_graph *g, const void *at, size_t n); /* borrowed: 
 
 tn_region *tn_region_new(tn_graph *g, tn_node *holder); /* becomes holder's last region */
 tn_node *tn_region_add_param(tn_graph *g, tn_region *r, const char *name, const tn_type *type);
+/* Makes n regions that stand alone (holder NULL) those of a node that holds none yet: If is made after its branches,
+ * whose results say how many it has. */
+void tn_node_hold(tn_graph *g, tn_node *node, int n, tn_region *const r[]);
+void tn_region_discard(tn_graph *g, tn_region *r); /* one that stands alone: its nodes use nothing any more */
 void tn_region_set_results(tn_graph *g, tn_region *r, int n, const tn_value v[]);
 
 /* Creates a node before `before` (NULL: at the end of region r). attr (op->attr_size bytes) is copied. Types are not

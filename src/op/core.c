@@ -35,7 +35,8 @@ static const tn_attr_field fn_fields[] = {
 
 const tn_op tn_op_fn = {
     .name = "fn", .doc = "A function value; its region is the body.",
-    .attr_size = sizeof(tn_fn_attr), .attr = fn_fields, .nout = 1, .fuse = TN_FUSE_NONE, .infer = fn_infer,
+    .attr_size = sizeof(tn_fn_attr), .attr = fn_fields, .nout = 1, .nregion = 1,
+    .fuse = TN_FUSE_NONE, .infer = fn_infer,
 };
 /* clang-format on */
 

@@ -9,7 +9,7 @@ typedef struct copier {
     tn_map node;                    /* old node -> new node of the same outputs */
     tn_map param;                   /* old parameter -> index of its argument */
     const tn_value *arg;
-    int n_sym;                      /* symbols of the function and what they are here */
+    int n_sym, cap_sym; /* symbols of the function and what they are here */
     const tn_expr **from, **to;
 } copier;
 
@@ -33,6 +33,42 @@ static const tn_type *subst_type(copier *c, const tn_type *t)
     }
     return t->kind == TN_T_TUPLE ? tn_type_tuple(pool, t->n, field)
                                  : tn_type_func(pool, t->n - 1, field, field[t->n - 1]);
+}
+
+static void add_symbol(copier *c, const tn_expr *from, const tn_expr *to)
+{
+    if (c->n_sym == c->cap_sym) {
+        int cap = c->cap_sym ? 2 * c->cap_sym : 16;
+        const tn_expr **a = TN_NEW_N(c->g->arena, const tn_expr *, (size_t)cap),
+                      **b = TN_NEW_N(c->g->arena, const tn_expr *, (size_t)cap);
+        for (int i = 0; i < c->n_sym; i++) {
+            a[i] = c->from[i];
+            b[i] = c->to[i];
+        }
+        c->from = a;
+        c->to = b;
+        c->cap_sym = cap;
+    }
+    c->from[c->n_sym] = from;
+    c->to[c->n_sym++] = to;
+}
+
+/* Symbols that a node binds during the run are others in each copy. */
+static void rename_bound(copier *c, const tn_node *n)
+{
+    for (const tn_attr_field *f = n->op->flags & TN_OP_BINDS ? n->op->attr : NULL; f && f->name; f++) {
+        const tn_dims *d = (const tn_dims *)(const void *)((const char *)n->attr + f->offset);
+        for (uint32_t i = 0; f->kind == TN_A_DIMS && i < d->n; i++) {
+            bool known = d->at[i]->kind != TN_E_SYM;
+            for (int k = 0; k < c->n_sym && !known; k++) {
+                known = c->from[k] == d->at[i];
+            }
+            if (!known) {
+                const tn_symbol_info s = *tn_graph_symbol(c->g, d->at[i]->u.s);
+                add_symbol(c, d->at[i], tn_fresh_symbol(c->g, "u", s.min, s.max));
+            }
+        }
+    }
 }
 
 /* Attributes with the symbols replaced in their dimensions. */
@@ -106,20 +142,26 @@ static tn_status copy_node(copier *c, tn_node *old, tn_region *to, int depth)
 {
     tn_graph *g = c->g;
     tn_node *n;
+    tn_value *in = TN_NEW_N(g->arena, tn_value, old->nin);
+    for (int i = 0; i < old->nin; i++) {
+        in[i] = copied(c, tn_in(old, i));
+    }
+    rename_bound(c, old);
     if (tn_op_is(old, &tn_op_constant)) {
         n = tn_constant_new(g, to, NULL, old->type[0], old->blob, old->name);
         n->loc = old->loc;
     } else if (old->nregion) {
-        n = tn_node_new(g, to, NULL, old->op, 0, NULL, old->nout, subst_attr(c, old), old->loc);
+        for (int i = 0; i < old->nregion; i++) {
+            for (const tn_node *inner = old->region[i]->first; inner; inner = inner->next) {
+                rename_bound(c, inner);
+            }
+        }
+        n = tn_node_new(g, to, NULL, old->op, old->nin, in, old->nout, subst_attr(c, old), old->loc);
         for (int i = 0; i < old->nregion; i++) {
             TN_TRY(copy_region(c, old->region[i], n, depth + 1));
         }
         TN_TRY(tn_infer_node(g, n));
     } else {
-        tn_value *in = TN_NEW_N(g->arena, tn_value, old->nin);
-        for (int i = 0; i < old->nin; i++) {
-            in[i] = copied(c, tn_in(old, i));
-        }
         n = tn_make_call(g, to, NULL, old->op, old->nin, in, subst_attr(c, old), old->loc);
         if (!n) {
             return TN_FAIL;
@@ -152,8 +194,7 @@ static bool bind_dim(copier *c, const tn_expr *param, const tn_expr *arg)
         }
     }
     if (param->kind == TN_E_SYM) {
-        c->from[c->n_sym] = param;
-        c->to[c->n_sym++] = arg;
+        add_symbol(c, param, arg);
         return true;
     }
     return tn_equal(c->g->pool, NULL, tn_subst(c->g->pool, param, c->n_sym, c->from, c->to), arg);
@@ -174,12 +215,6 @@ static bool bind_type(copier *c, const tn_type *param, const tn_type *arg, bool 
 
 static tn_status bind(copier *c, const tn_region *from, const tn_value arg[], const tn_loc *loc)
 {
-    size_t cap = 0;
-    for (uint32_t i = 0; i < from->n_param; i++) {
-        cap += from->param[i]->type[0]->n;
-    }
-    c->from = TN_NEW_N(c->g->arena, const tn_expr *, cap);
-    c->to = TN_NEW_N(c->g->arena, const tn_expr *, cap);
     for (uint32_t i = 0; i < 2 * from->n_param; i++) {
         const tn_node *v = from->param[i % from->n_param];
         const tn_type *t = tn_value_type(arg[i % from->n_param]);

@@ -8,6 +8,8 @@
  */
 #include "relay/interp.h"
 
+#include "ir/eval.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -355,6 +357,71 @@ static tn_status eval_call(interp *p, tn_node *n, value *const in[], value *out[
     return s;
 }
 
+/* ---- control flow ---- */
+
+static void give_symbol(interp *p, const tn_expr *e, int64_t v)
+{
+    tn_vec_push(&p->sym, ((binding){e->u.s, v}));
+}
+
+/* Symbols in the types of results take the extents of the values. */
+static void bind_results(interp *p, const tn_node *n, value *const out[])
+{
+    for (int k = 0; k < n->nout; k++) {
+        const tn_type *t = n->type[k];
+        for (int d = 0; t->kind == TN_T_TENSOR && d < t->n; d++) {
+            if (t->dim[d]->kind == TN_E_SYM) {
+                give_symbol(p, t->dim[d], out[k]->t.dim[d]);
+            }
+        }
+    }
+}
+
+static tn_status eval_if(interp *p, tn_node *n, value *const in[], value *out[])
+{
+    tn_region *r = n->region[*(const unsigned char *)in[0]->t.at ? 0 : 1];
+    value **res = calloc((size_t)r->n_result + 1, sizeof *res);
+    if (!res) {
+        return interp_no_memory(p, n);
+    }
+    tn_status s = p->depth < MAX_DEPTH
+                      ? TN_OK
+                      : tn_error(p->g->ctx, "relay-E207", interp_where(n),
+                                 "calls or expansions are nested more than %d deep", MAX_DEPTH);
+    p->depth++;
+    s = s == TN_OK ? eval_region(p, r, NULL, res) : s;
+    p->depth--;
+    if (s == TN_OK) {
+        TN_ASSERT(r->n_result == n->nout);
+        memcpy(out, res, n->nout * sizeof *res);
+        bind_results(p, n, out);
+    }
+    free(res);
+    return s;
+}
+
+/* Symbols take the elements; whatever else stands there must equal them. */
+static tn_status eval_bind_extent(interp *p, const tn_node *n, value *in, value **out)
+{
+    const tn_bind_extent_attr *a = n->attr;
+    tn_dtype t = in->t.dtype;
+    *out = value_retain(in);
+    for (uint32_t i = 0; i < a->extent.n; i++) {
+        int64_t v = tn_scalar_read(t, (const char *)in->t.at + (size_t)i * tn_dtype_bytes(t)).i, want = v;
+        int64_t known;
+        if (a->extent.at[i]->kind == TN_E_SYM && !interp_symbol(p, a->extent.at[i]->u.s, &known)) {
+            TN_TRY(interp_bind(p, a->extent.at[i]->u.s, v, n));
+        } else {
+            TN_TRY(interp_dim(p, a->extent.at[i], n, &want));
+        }
+        if (v != want) {
+            return tn_error(p->g->ctx, "relay-E203", interp_where(n), "an extent is %lld, it must be %lld",
+                            (long long)v, (long long)want);
+        }
+    }
+    return TN_OK;
+}
+
 /* ---- nodes and regions ---- */
 
 static tn_status eval_with(interp *p, tn_node *n, value *in[], value *out[])
@@ -373,6 +440,16 @@ static tn_status eval_with(interp *p, tn_node *n, value *in[], value *out[])
         TN_ASSERT(in[0]->kind == VALUE_TUPLE && k >= 0 && k < in[0]->n);
         out[0] = value_retain(in[0]->field[k]);
         return TN_OK;
+    }
+    if (tn_op_is(n, &tn_op_if)) {
+        return eval_if(p, n, in, out);
+    }
+    if (tn_op_is(n, &tn_op_bind_extent)) {
+        return eval_bind_extent(p, n, in[0], &out[0]);
+    }
+    if (tn_op_is(n, &tn_op_fail)) {
+        return tn_error(p->g->ctx, "relay-E211", interp_where(n), "%s",
+                        ((const tn_fail_attr *)n->attr)->message);
     }
     if (tn_op_is(n, &tn_op_relayout)) {
         out[0] = value_retain(in[0]);

@@ -47,6 +47,8 @@ tn_status value_make_tensor(interp *p, const tn_type *t, const tn_node *n, value
 tn_status value_borrow(interp *p, const tn_node *n, const void *at, value *v);
 
 bool interp_symbol(const interp *p, const char *name, int64_t *out);
+tn_status interp_bind(interp *p, const char *name, int64_t v, const tn_node *at); /* its range is checked */
+tn_status interp_dim(interp *p, const tn_expr *e, const tn_node *n, int64_t *out);
 /* Extents and bytes of a tensor type under the bindings. */
 tn_status interp_type(interp *p, const tn_type *t, const tn_node *n, int64_t dim[], size_t *out_bytes);
 /* A region's parameters against its arguments: symbols that are a dimension themselves take the argument's extent at

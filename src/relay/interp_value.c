@@ -108,7 +108,7 @@ static bool eval_one(const tn_expr *e, void *user)
     return d->ok;
 }
 
-static tn_status eval_dim(interp *p, const tn_expr *e, const tn_node *n, int64_t *out)
+tn_status interp_dim(interp *p, const tn_expr *e, const tn_node *n, int64_t *out)
 {
     uint64_t at = 0;
     if (e->kind == TN_E_INT) {
@@ -140,7 +140,7 @@ tn_status interp_type(interp *p, const tn_type *t, const tn_node *n, int64_t dim
                         "only tensors of at most %d dimensions can be computed with", TN_RELAY_MAX_RANK);
     }
     for (int d = 0; d < t->n; d++) {
-        TN_TRY(eval_dim(p, t->dim[d], n, &dim[d]));
+        TN_TRY(interp_dim(p, t->dim[d], n, &dim[d]));
     }
     return tn_relay_bytes(t->dtype, t->n, dim, t->layout, out_bytes) ?
                TN_OK : tn_error(p->g->ctx, "relay-E208", interp_where(n), "a value is larger than memory can be");
@@ -180,7 +180,7 @@ tn_status value_borrow(interp *p, const tn_node *n, const void *at, value *v)
     return TN_OK;
 }
 
-static tn_status bind_symbol(interp *p, const char *name, int64_t v, const tn_node *at)
+tn_status interp_bind(interp *p, const char *name, int64_t v, const tn_node *at)
 {
     for (uint32_t i = 0; i < p->g->n_symbol; i++) {
         const tn_symbol_info *s = &p->g->symbol[i];
@@ -235,7 +235,7 @@ tn_status interp_bind_params(interp *p, const tn_region *r, value *const arg[])
         const tn_type *t = r->param[i]->type[0];
         for (int d = 0; t->kind == TN_T_TENSOR && d < t->n && arg[i]->kind == VALUE_TENSOR && d < arg[i]->t.ndim; d++) {
             if (t->dim[d]->kind == TN_E_SYM && !bound_since(p, from, t->dim[d]->u.s)) {
-                TN_TRY(bind_symbol(p, t->dim[d]->u.s, arg[i]->t.dim[d], r->param[i]));
+                TN_TRY(interp_bind(p, t->dim[d]->u.s, arg[i]->t.dim[d], r->param[i]));
             }
         }
     }

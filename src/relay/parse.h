@@ -105,6 +105,7 @@ tn_status parse_op_call(parser *p, pval *out);                     /* op(...) */
 tn_status parse_apply(parser *p, pval *callee);                    /* (...) after a value, which it replaces */
 tn_status parse_global_call(parser *p, pval *out);                 /* @f(...) */
 tn_status parse_fn(parser *p, pval *out);                          /* fn (...) { ... } */
+tn_status parse_if(parser *p, pval *out);                          /* if (...) { ... } else { ... } */
 
 /* parse_type.c */
 tn_status parse_type(parser *p, const tn_type **out);              /* NULL for `_` */

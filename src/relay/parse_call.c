@@ -1,4 +1,5 @@
-/* Calls and closures of Relay text: op(arguments, attribute=value), %f(arguments), @f(arguments), fn (...) { ... }. */
+/* Calls, closures and branches of Relay text: op(arguments, attribute=value), %f(arguments), @f(arguments),
+ * fn (...) { ... }, if (...) { ... } else { ... }. */
 #include "relay/parse.h"
 
 #include <string.h>
@@ -51,7 +52,19 @@ static tn_status parse_attribute(parser *p, const tn_op *op, void *attr, uint64_
         return skip_value(p);
     }
     tn_scope_fns scope = parse_dims_scope(p);
-    return tn_attr_parse(&p->l, p->g->pool, &scope, f, name, attr);
+    bool binds = op->flags & TN_OP_BINDS;
+    p->dims = binds ? DIM_PARAM : p->dims;
+    tn_status s = tn_attr_parse(&p->l, p->g->pool, &scope, f, name, attr);
+    p->dims = binds ? DIM_USE : p->dims;
+    for (; binds && s == TN_OK && f->name; f++) {
+        const tn_dims *d = (const tn_dims *)(const void *)((const char *)attr + f->offset);
+        for (uint32_t i = 0; f->kind == TN_A_DIMS && i < d->n; i++) {
+            if (d->at[i]->kind == TN_E_SYM) {
+                tn_strmap_put(&p->bound, d->at[i]->u.s, strlen(d->at[i]->u.s), 1);
+            }
+        }
+    }
+    return s;
 }
 
 /* Arguments and attributes up to and with the closing bracket. attr NULL: attributes are not allowed. */
@@ -148,8 +161,8 @@ static size_t distance(const char *a, const char *b)
 /* Operators that have a notation of their own and are not called by name. */
 static bool has_notation(const tn_op *op)
 {
-    return op == &tn_op_var || op == &tn_op_constant || op == &tn_op_fn || op == &tn_op_call || op == &tn_op_tuple ||
-           op == &tn_op_tuple_get;
+    return op == &tn_op_var || op == &tn_op_constant || op == &tn_op_fn || op == &tn_op_call ||
+           op == &tn_op_tuple || op == &tn_op_tuple_get || op == &tn_op_if;
 }
 
 static const tn_op *find_op(parser *p, const char *name, uint32_t line, uint32_t col)
@@ -320,6 +333,66 @@ tn_status parse_fn(parser *p, pval *out)
         p->n_error++;
     } else if (ok) {
         *out = pval_one(n, line, col);
+    }
+    return TN_OK;
+}
+
+/* ---- if ---- */
+
+/* { block } as a region that stands alone; *out_ok: its results are typed. */
+static tn_status parse_branch(parser *p, tn_region *r, bool *out_ok)
+{
+    pscope scope;
+    pval v;
+    uint32_t line = p->l.tok_line, col = p->l.tok_col;
+    TN_TRY(parse_expect(p, "{"));
+    parse_open(p, &scope, r);
+    tn_status s = parse_block(p, "}", &v);
+    *out_ok = s == TN_OK && parse_results(p, r, &v, NULL, line, col) == TN_OK;
+    parse_close(p);
+    TN_TRY(s);
+    return parse_expect(p, "}");
+}
+
+/* (condition, join=[...]) */
+static tn_status parse_condition(parser *p, tn_if_attr *attr, tn_value *out, bool *out_ok)
+{
+    uint64_t seen = 0;
+    pval c;
+    TN_TRY(parse_expect(p, "("));
+    TN_TRY(parse_expr(p, &c));
+    *out_ok = c.kind != PVAL_NONE && parse_value(p, &c, out);
+    while (parse_accept(p, ",")) {
+        TN_TRY(at_attribute(p) ? parse_attribute(p, &tn_op_if, attr, &seen) : parse_expect(p, "join"));
+    }
+    return parse_expect(p, ")");
+}
+
+tn_status parse_if(parser *p, pval *out)
+{
+    uint32_t line = p->l.tok_line, col = p->l.tok_col;
+    tn_graph *g = p->g;
+    tn_if_attr attr = {{0}};
+    tn_region *r[2] = {tn_region_new(g, NULL), tn_region_new(g, NULL)};
+    tn_value c;
+    bool ok, ok_then, ok_else;
+    *out = pval_bad(line, col);
+    parse_next(p);
+    TN_TRY(parse_condition(p, &attr, &c, &ok));
+    TN_TRY(parse_branch(p, r[0], &ok_then));
+    TN_TRY(parse_expect(p, "else"));
+    TN_TRY(parse_branch(p, r[1], &ok_else));
+    if (!ok || !ok_then || !ok_else) {
+        return TN_OK;
+    }
+    int n_out = (int)r[tn_region_fails(r[0])]->n_result;
+    tn_node *n =
+        tn_node_new(g, p->scope->region, NULL, &tn_op_if, 1, &c, n_out, &attr, parse_loc(p, line, col, NULL));
+    tn_node_hold(g, n, 2, r);
+    if (tn_infer_node(g, n) == TN_OK) {
+        *out = pval_one(n, line, col);
+    } else {
+        p->n_error++;
     }
     return TN_OK;
 }

@@ -11,8 +11,6 @@ enum { MAX_PROJECTIONS = 16 };
 /* What users of the reference system write and this reader knows but cannot take yet. */
 static const struct refused { const char *word, *id, *text;
 } refused[] = {
-    {"if", "relay-E023",
-     "`if` is not supported yet: choose with where(cond, a, b), or fold the condition in the model"},
     {"match", "relay-E024", "`match` and algebraic data types are not supported yet"},
     {"ref", "relay-E022", "references (`ref`) are not supported yet"},
     {"ref_read", "relay-E022", "references (`ref_read`) are not supported yet"},
@@ -439,6 +437,9 @@ static tn_status parse_word(parser *p, pval *out)
     }
     if (tn_lex_is(&p->l, "fn")) {
         return parse_fn(p, out);
+    }
+    if (tn_lex_is(&p->l, "if")) {
+        return parse_if(p, out);
     }
     for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
         if (tn_lex_is(&p->l, refused[i].word)) {

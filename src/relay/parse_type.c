@@ -9,11 +9,24 @@ enum { MAX_RANK = 64, MAX_FIELDS = 4096 };
 /* Stands for `?` where a type is only compared. No user can write this name. */
 static const char any_dim[] = "?";
 
+static bool has_symbol(const tn_graph *g, const char *name)
+{
+    for (uint32_t i = 0; i < g->n_symbol; i++) {
+        if (!strcmp(g->symbol[i].name, name)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static const tn_expr *dim_name(void *user, const char *name)
 {
     parser *p = user;
     uint64_t at;
     if (!tn_strmap_get(&p->bound, name, strlen(name), &at)) {
+        if (p->dims == DIM_CHECK && has_symbol(p->g, name)) {
+            return tn_sym(p->g->pool, name); /* the body may bind it during the run */
+        }
         if (p->dims != DIM_PARAM) {
             return NULL;
         }
@@ -46,16 +59,6 @@ static int64_t count_fresh(const parser *p)
         next = digits && k >= next ? k + 1 : next;
     }
     return next;
-}
-
-static bool has_symbol(const tn_graph *g, const char *name)
-{
-    for (uint32_t i = 0; i < g->n_symbol; i++) {
-        if (!strcmp(g->symbol[i].name, name)) {
-            return true;
-        }
-    }
-    return false;
 }
 
 static const tn_expr *fresh_dim(parser *p)

@@ -59,7 +59,7 @@ static void check_arity(verifier *v, const tn_node *n)
     const tn_op *op = n->op;
     bool in = n->nin >= op->min_in && (op->nin < 0 || n->nin <= op->nin);
     bool out = op->nout < 0 ? !op->nout_of || n->nout == op->nout_of(n->attr) : n->nout == op->nout;
-    bool regions = n->nregion == (tn_op_is(n, &tn_op_fn) ? 1 : 0);
+    bool regions = n->nregion == op->nregion;
     for (int i = 0; i < op->min_in && i < n->nin; i++) {
         in = in && n->in[i].def;
     }
@@ -237,18 +237,18 @@ static void check_group(verifier *v, const tn_node *fn)
     }
 }
 
-static void check_boundary(verifier *v, const tn_function *f)
+/* Parameters and results of functions and of the regions of control flow are row-major. */
+static void check_boundary(verifier *v, const tn_region *r)
 {
-    const tn_region *r = f->body;
     for (uint32_t i = 0; i < r->n_param; i++) {
         if (r->param[i]->type && has_layout(r->param[i]->type[0])) {
-            fail(v, r->param[i], "relay-E108", "a parameter of a function has a layout");
+            fail(v, r->param[i], "relay-E108", "a parameter of a function or a region has a layout");
         }
     }
     for (uint32_t i = 0; i < r->n_result; i++) {
         const tn_node *d = r->result[i].def;
         if (d && d->type && r->result[i].out < d->nout && has_layout(d->type[r->result[i].out])) {
-            fail(v, d, "relay-E108", "a result of a function has a layout");
+            fail(v, d, "relay-E108", "a result of a function or a region has a layout");
         }
     }
 }
@@ -278,6 +278,9 @@ static bool check_node(verifier *v, tn_node *n, int depth)
     }
     if (tn_op_is(n, &tn_op_call)) {
         check_call(v, n);
+    }
+    for (int i = 0; i < n->nregion && !tn_op_is(n, &tn_op_fn); i++) {
+        check_boundary(v, n->region[i]);
     }
     if (tn_op_is(n, &tn_op_fn) && n->nregion == 1 && n->attr && ((const tn_fn_attr *)n->attr)->Primitive) {
         check_group(v, n);
@@ -352,7 +355,7 @@ static void check_function(verifier *v, const tn_function *f)
         }
     }
     if (check_region(v, f->body, 0)) {
-        check_boundary(v, f);
+        check_boundary(v, f->body);
     }
 }
 

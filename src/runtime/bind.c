@@ -77,7 +77,7 @@ tnr_status tnr_bind_symbols(tnr_instance *inst, bool need_all, tnr_error *err)
         tnr_status status = inst->input[i].set ? bind_input(inst, slot, &inst->input[i], err) : TNR_OK;
         if (status) return status;
     }
-    for (uint32_t s = 0; s < p->n_symbol; s++)
+    for (uint32_t s = 0; s < p->n_symbol - p->n_late; s++)
         if (inst->probe[s] < 0)
             return tnr_fail(err, TNR_E_STATE, 0, "%.80s is not known yet: set an input that has it first",
                             p->symbol[s].name);
@@ -106,7 +106,8 @@ static bool bytes_fit_shape(const tnr_instance *inst, const tn_slot *s, uint64_t
     return tnr_tensor_bytes(tnr_slot_dtype(s), s->ndim, shape, &dense, NULL) == TNR_OK && dense == bytes;
 }
 
-static tnr_status size_slot(tnr_instance *inst, uint32_t at, tnr_error *err)
+/* arena_bytes: of the arena that the slot's segment has. */
+static tnr_status size_slot(tnr_instance *inst, uint32_t at, uint64_t arena_bytes, tnr_error *err)
 {
     const tn_slot *s = &inst->exe->program->slot[at];
     int64_t bytes = tnr_size_get(s->bytes, inst->sym), offset = -1, end;
@@ -116,7 +117,7 @@ static tnr_status size_slot(tnr_instance *inst, uint32_t at, tnr_error *err)
     if (s->kind == TN_SLOT_TEMP || s->kind == TN_SLOT_OUTPUT) offset = tnr_size_get(s->offset, inst->sym);
     if (offset < (s->kind == TN_SLOT_TEMP ? 0 : -1) || (offset > 0 && offset % 64 != 0))
         return contradiction(s, at, "has an offset that is negative or no multiple of 64", err);
-    if (offset >= 0 && (!tn_i64_add(offset, bytes, &end) || (uint64_t)end > inst->arena_bytes))
+    if (offset >= 0 && (!tn_i64_add(offset, bytes, &end) || (uint64_t)end > arena_bytes))
         return contradiction(s, at, "does not fit into the arena", err);
     inst->bytes[at] = (uint64_t)bytes;
     inst->offset[at] = offset;
@@ -128,11 +129,13 @@ static tnr_status check_copies(const tnr_instance *inst, tnr_error *err)
 {
     const tn_program *p = inst->exe->program;
     for (uint32_t i = 0; i < p->n_slot; i++)
-        if (p->slot[i].alias >= 0 && inst->bytes[p->slot[i].alias] != inst->bytes[i])
+        if (p->slot[i].alias >= 0 && !tnr_slot_segment(p, i) &&
+            inst->bytes[p->slot[i].alias] != inst->bytes[i])
             return contradiction(&p->slot[i], i, "has another size than what it equals", err);
     for (uint32_t i = 0; i < p->n_inst; i++) {
         const uint32_t *op = p->operand + p->inst[i].operand;
-        if (p->inst[i].op == TN_INST_COPY && inst->bytes[op[0]] != inst->bytes[op[1]])
+        if (p->inst[i].op == TN_INST_COPY && !tnr_slot_segment(p, op[0]) && !tnr_slot_segment(p, op[1]) &&
+            inst->bytes[op[0]] != inst->bytes[op[1]])
             return contradiction(&p->slot[op[1]], op[1], "has another size than what is copied to it", err);
     }
     return TNR_OK;
@@ -150,7 +153,8 @@ static tnr_status size_all(tnr_instance *inst, tnr_error *err)
     inst->arena_bytes = (uint64_t)arena;
     inst->work_offset = (uint64_t)work;
     for (uint32_t i = 0; i < p->n_slot; i++) {
-        tnr_status status = size_slot(inst, i, err);
+        if (tnr_slot_segment(p, i)) continue;
+        tnr_status status = size_slot(inst, i, inst->arena_bytes, err);
         if (status) return status;
     }
     return check_copies(inst, err);
@@ -170,6 +174,11 @@ static tnr_status fit(void **at, uint64_t *room, uint64_t n, tnr_error *err)
     return TNR_OK;
 }
 
+tnr_status tnr_block_fit(tnr_block *block, uint64_t n, tnr_error *err)
+{
+    return fit(&block->at, &block->room, n, err);
+}
+
 static tnr_status place_all(tnr_instance *inst, tnr_error *err)
 {
     const tnr_exe *x = inst->exe;
@@ -182,26 +191,63 @@ static tnr_status place_all(tnr_instance *inst, tnr_error *err)
         inst->ptr[i] = inst->offset[i] >= 0 ? inst->arena + inst->offset[i] : x->fixed[i];
     for (uint32_t i = 0; i < x->n_output; i++) {
         const tn_slot *s = &p->slot[x->output[i]];
-        for (uint32_t d = 0; d < s->ndim; d++) inst->output[i].shape[d] = tnr_size_get(s->dim[d], inst->sym);
+        for (uint32_t d = 0; d < s->ndim && !tnr_slot_segment(p, x->output[i]); d++)
+            inst->output[i].shape[d] = tnr_size_get(s->dim[d], inst->sym);
     }
     return TNR_OK;
 }
 
-static tnr_status place_own_outputs(tnr_instance *inst, tnr_error *err)
+tnr_status tnr_place_output(tnr_instance *inst, uint32_t i, tnr_error *err)
 {
-    const tnr_exe *x = inst->exe;
-    for (uint32_t i = 0; i < x->n_output; i++) {
-        uint32_t slot = x->output[i];
-        if (inst->offset[slot] >= 0 || inst->output_given[i].set) continue;
-        tnr_status status = fit(&inst->output[i].own, &inst->output[i].own_room, inst->bytes[slot], err);
+    uint32_t slot = inst->exe->output[i];
+    const tnr_given *out = &inst->output_given[i];
+    tnr_result *r = &inst->output[i];
+    const tnr_tensor_info *info = tnr_module_output(inst->module, i);
+    if (out->set && info->ndim > 0 &&
+        memcmp(out->shape, r->shape, (size_t)info->ndim * sizeof *r->shape) != 0) {
+        char have[TNR_SHAPE_TEXT], want[TNR_SHAPE_TEXT];
+        return tnr_fail(err, TNR_E_SHAPE, 0,
+                        "the memory given for output \"%.40s\" has shape %.80s, this run makes %.80s",
+                        info->name, tnr_shape_print(info->ndim, out->shape, NULL, have),
+                        tnr_shape_print(info->ndim, r->shape, NULL, want));
+    }
+    if (inst->offset[slot] < 0 && !out->set) {
+        tnr_status status = fit(&r->own, &r->own_room, inst->bytes[slot], err);
         if (status) return status;
     }
+    if (inst->offset[slot] < 0) inst->ptr[slot] = out->set ? out->data : r->own;
+    r->at = out->set ? out->data : inst->ptr[slot];
     return TNR_OK;
+}
+
+tnr_status tnr_plan(tnr_instance *inst, uint32_t segment, uint32_t at, tnr_error *err)
+{
+    const tnr_exe *x = inst->exe;
+    const tn_program *p = x->program;
+    tnr_block *block = &inst->segment[segment - 1];
+    int64_t bytes = tnr_size_get(p->segment_bytes[segment - 1], inst->sym);
+    if (bytes < 0 || (uint64_t)bytes > SIZE_MAX / 2)
+        return tnr_fail(err, TNR_E_FORMAT, at, "%.110s: its results would take %" PRId64 " bytes",
+                        p->inst[at].node, bytes);
+    tnr_status status = tnr_block_fit(block, (uint64_t)bytes, err);
+    for (uint32_t i = 0; !status && i < p->n_slot; i++) {
+        if (p->slot_segment[i] != segment) continue;
+        status = size_slot(inst, i, (uint64_t)bytes, err);
+        inst->ptr[i] = inst->offset[i] >= 0 ? (uint8_t *)block->at + inst->offset[i] : NULL;
+    }
+    for (uint32_t i = 0; !status && i < x->n_output; i++) {
+        const tn_slot *s = &p->slot[x->output[i]];
+        if (p->slot_segment[x->output[i]] != segment) continue;
+        for (uint32_t d = 0; d < s->ndim; d++) inst->output[i].shape[d] = tnr_size_get(s->dim[d], inst->sym);
+        status = tnr_place_output(inst, i, err);
+    }
+    return status;
 }
 
 tnr_status tnr_bind(tnr_instance *inst, tnr_error *err)
 {
-    size_t n = inst->exe->program->n_symbol * sizeof *inst->sym;
+    const tn_program *p = inst->exe->program;
+    size_t n = (p->n_symbol - p->n_late) * sizeof *inst->sym;
     tnr_status status = tnr_bind_symbols(inst, true, err);
     if (status) return status;
     if (!inst->bound || memcmp(inst->sym, inst->probe, n) != 0) {
@@ -212,7 +258,7 @@ tnr_status tnr_bind(tnr_instance *inst, tnr_error *err)
         if (status) return status;
         inst->bound = true;
     }
-    return place_own_outputs(inst, err);
+    return TNR_OK;
 }
 
 uint32_t tnr_instance_threads(const tnr_instance *inst)

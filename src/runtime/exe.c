@@ -36,7 +36,10 @@ static tnr_status check_tables(const tn_program *p, tnr_error *err)
                {p->symbol, p->n_symbol},
                {p->inst, p->n_inst},
                {p->operand, p->n_operand},
-               {p->text, p->n_text}};
+               {p->text, p->n_text},
+               {p->size, p->n_size},
+               {p->segment_bytes, p->n_segment},
+               {p->slot_segment, p->n_segment ? p->n_slot : 0}};
     for (size_t i = 0; i < sizeof row / sizeof row[0]; i++)
         if (row[i].n > MAX_COUNT || (row[i].n > 0 && !row[i].table))
             return damaged(err, 0, "a table is missing or too long", NULL);
@@ -45,6 +48,11 @@ static tnr_status check_tables(const tn_program *p, tnr_error *err)
             return damaged(err, i, "a symbol without a name or with an empty range", NULL);
     for (uint32_t i = 0; i < p->n_text; i++)
         if (!p->text[i]) return damaged(err, i, "a missing text", NULL);
+    if (p->n_late > p->n_symbol)
+        return damaged(err, 0, "more symbols are bound during the run than there are", NULL);
+    for (uint32_t i = 0; i < p->n_slot && p->n_segment; i++)
+        if (p->slot_segment[i] > p->n_segment)
+            return damaged(err, i, "a slot in a segment that is not there", NULL);
     if (p->n_symbol == 0 && (p->arena_bytes.fn || p->work_offset.fn))
         return damaged(err, 0, "an arena size that depends on symbols, of which there are none", NULL);
     if (!p->work_offset.fn && (p->work_offset.value < 0 || p->work_offset.value % 64 != 0))
@@ -96,6 +104,7 @@ static tnr_status check_slot_place(const tn_program *p, const tn_slot *s, uint32
     if (s->kind == TN_SLOT_OUTPUT && s->offset.value == -1) return TNR_OK;
     if (s->offset.value < 0 || s->offset.value % 64 != 0)
         return damaged(err, at, "arena offset is negative or no multiple of 64 in slot", s->name);
+    if (p->n_segment && p->slot_segment[at]) return TNR_OK; /* checked when it is planned */
     if (!s->bytes.fn && !p->arena_bytes.fn &&
         (!tn_size_add((size_t)s->offset.value, (size_t)s->bytes.value, &end) ||
          (int64_t)end > p->arena_bytes.value))
@@ -107,7 +116,7 @@ static tnr_status check_bind(const tn_program *p, const tn_slot *s, uint32_t at,
 {
     for (uint32_t d = 0; s->kind == TN_SLOT_INPUT && d < s->ndim; d++) {
         int32_t b = s->bind ? s->bind[d] : -1;
-        if (b < -1 || b >= (int64_t)p->n_symbol)
+        if (b < -1 || b >= (int64_t)(p->n_symbol - p->n_late))
             return damaged(err, at, "binds a symbol that is not there: input", s->name);
         if (b >= 0) bound[b] = true;
     }
@@ -149,7 +158,7 @@ static tnr_status check_slots(tnr_exe *exe, const tnr_params *params, bool *boun
         if (s->kind == TN_SLOT_INPUT) exe->input[exe->n_input++] = i;
         if (s->kind == TN_SLOT_OUTPUT) exe->output[exe->n_output++] = i;
     }
-    for (uint32_t i = 0; i < p->n_symbol; i++)
+    for (uint32_t i = 0; i < p->n_symbol - p->n_late; i++)
         if (!bound[i]) return damaged(err, i, "no input binds the symbol", p->symbol[i].name);
     return TNR_OK;
 }
@@ -191,6 +200,30 @@ static tnr_status check_copy(const tn_program *p, const tn_inst *in, uint32_t at
     return TNR_OK;
 }
 
+/* BIND, BIND_SLOT, CHECK and PLAN. */
+static tnr_status check_late(const tn_program *p, const tn_inst *in, uint32_t at, tnr_error *err)
+{
+    static const uint8_t n_operand[] = {
+        [TN_INST_BIND] = 1, [TN_INST_BIND_SLOT] = 2, [TN_INST_CHECK] = 3, [TN_INST_PLAN] = 0};
+    const uint32_t *op = p->operand + in->operand;
+    bool binds = in->op == TN_INST_BIND || in->op == TN_INST_BIND_SLOT,
+         reads = in->op != TN_INST_BIND && in->op != TN_INST_PLAN;
+    if (in->n_operand != n_operand[in->op]) return damaged(err, at, "wrong number of operands at", in->node);
+    if (binds && (in->a >= p->n_symbol || in->a < p->n_symbol - p->n_late))
+        return damaged(err, at, "binds a symbol that is not there, or an input's, at", in->node);
+    if (in->op == TN_INST_PLAN && (in->a == 0 || in->a > p->n_segment))
+        return damaged(err, at, "plans a segment that is not there at", in->node);
+    if (in->op == TN_INST_CHECK && in->a >= p->n_text)
+        return damaged(err, at, "a text that is not there at", in->node);
+    if (in->op != TN_INST_PLAN && !reads && op[0] >= p->n_size)
+        return damaged(err, at, "a size that is not there at", in->node);
+    if (in->op == TN_INST_CHECK && op[2] >= p->n_size)
+        return damaged(err, at, "a size that is not there at", in->node);
+    if (reads && (op[0] >= p->n_slot || (p->slot[op[0]].code != kDLInt && p->slot[op[0]].code != kDLUInt)))
+        return damaged(err, at, "an extent from a slot that holds no integers at", in->node);
+    return TNR_OK;
+}
+
 static tnr_status check_inst(tnr_exe *exe, uint32_t at, tnr_error *err)
 {
     const tn_program *p = exe->program;
@@ -210,6 +243,10 @@ static tnr_status check_inst(tnr_exe *exe, uint32_t at, tnr_error *err)
         return in->a <= p->n_inst ? TNR_OK : damaged(err, at, "a jump out of the program at", in->node);
     case TN_INST_JUMP:
         return in->a <= p->n_inst ? TNR_OK : damaged(err, at, "a jump out of the program at", in->node);
+    case TN_INST_BIND:
+    case TN_INST_BIND_SLOT:
+    case TN_INST_CHECK:
+    case TN_INST_PLAN: return check_late(p, in, at, err);
     default: return damaged(err, at, "an unknown instruction at", in->node);
     }
 }

@@ -32,8 +32,9 @@ static tnr_status allocate(tnr_instance *inst, tnr_error *err)
     inst->ptr = tnr_mem_new(p->n_slot, sizeof *inst->ptr);
     inst->arg = tnr_mem_new(x->max_operand, sizeof *inst->arg);
     inst->call_sym = tnr_mem_new(x->max_operand, sizeof *inst->call_sym);
+    inst->segment = tnr_mem_new(p->n_segment, sizeof *inst->segment);
     if (!inst->input || !inst->output_given || !inst->output || !inst->shapes || !inst->sym || !inst->probe ||
-        !inst->bytes || !inst->offset || !inst->ptr || !inst->arg || !inst->call_sym)
+        !inst->bytes || !inst->offset || !inst->ptr || !inst->arg || !inst->call_sym || !inst->segment)
         return tnr_fail_memory(err, n_dim * 8 + (size_t)p->n_slot * 24);
     int64_t *shape = inst->shapes;
     for (uint32_t i = 0; i < x->n_input; shape += p->slot[x->input[i++]].ndim) inst->input[i].shape = shape;
@@ -45,6 +46,15 @@ static tnr_status allocate(tnr_instance *inst, tnr_error *err)
     return TNR_OK;
 }
 
+/* The first model node of the program that is control flow, or NULL. */
+static const char *branch(const tnr_module *module)
+{
+    const tn_program *p = module->has[TNR_EXECUTOR_AOT] ? module->exe[TNR_EXECUTOR_AOT].program : NULL;
+    for (uint32_t i = 0; p && i < p->n_inst; i++)
+        if (p->inst[i].op == TN_INST_JUMP_FALSE) return p->inst[i].node;
+    return NULL;
+}
+
 tnr_status tnr_instance_new(tnr_module *module, const tnr_instance_options *options,
                             tnr_instance **out_instance, tnr_error *err)
 {
@@ -52,6 +62,11 @@ tnr_status tnr_instance_new(tnr_module *module, const tnr_instance_options *opti
     if (!module || !out_instance || o.threads < 0 || o.executor < 0 || o.executor >= TNR_N_EXECUTOR)
         return tnr_fail(err, TNR_E_ARG, 0,
                         "tnr_instance_new: module or out_instance is NULL, or an option out of range");
+    if (!module->has[o.executor] && o.executor == TNR_EXECUTOR_GRAPH && branch(module))
+        return tnr_fail(
+            err, TNR_E_EXECUTOR, 0,
+            "the graph executor cannot run this package: %.100s is control flow; use the aot executor",
+            branch(module));
     if (!module->has[o.executor])
         return tnr_fail(
             err, TNR_E_EXECUTOR, 0,
@@ -77,11 +92,14 @@ void tnr_instance_free(tnr_instance *instance)
     if (!instance) return;
     for (uint32_t i = 0; instance->output && i < instance->exe->n_output; i++)
         tnr_mem_free(instance->output[i].own);
-    void *const block[] = {
-        instance->input,    instance->output_given, instance->output,     instance->shapes,
-        instance->sym,      instance->probe,        instance->bytes,      instance->offset,
-        instance->arena,    instance->scratch,      instance->ptr,        instance->arg,
-        instance->call_sym, instance->view,         instance->view_shape, instance->arg_view};
+    void *const block[] = {instance->input,    instance->output_given, instance->output,
+                           instance->shapes,   instance->sym,          instance->probe,
+                           instance->bytes,    instance->offset,       instance->arena,
+                           instance->scratch,  instance->ptr,          instance->arg,
+                           instance->call_sym, instance->view,         instance->view_shape,
+                           instance->arg_view, instance->segment,      instance->late_work.at};
+    for (uint32_t i = 0; instance->segment && i < instance->exe->program->n_segment; i++)
+        tnr_mem_free(instance->segment[i].at);
     for (size_t i = 0; i < sizeof block / sizeof block[0]; i++) tnr_mem_free(block[i]);
     tnr_module_release(instance->module);
     tnr_mem_free(instance);
@@ -239,6 +257,8 @@ tnr_status tnr_memory_get(tnr_instance *instance, tnr_memory *out_memory, tnr_er
     if (status) return status;
     const tnr_exe *x = instance->exe;
     const tn_program *p = x->program;
+    for (uint32_t i = p->n_symbol - p->n_late; i < p->n_symbol; i++)
+        instance->probe[i] = instance->ran ? instance->sym[i] : 0; /* those of the last run */
     const int64_t *sym = instance->probe;
     tnr_memory m = {.constants = x->constant_bytes, .arena = (uint64_t)tnr_size_get(p->arena_bytes, sym)};
     for (uint32_t i = 0; i < x->n_input; i++)
@@ -248,6 +268,8 @@ tnr_status tnr_memory_get(tnr_instance *instance, tnr_memory *out_memory, tnr_er
         if (instance->output_given[i].set || tnr_size_get(s->offset, sym) < 0)
             m.outputs += (uint64_t)tnr_size_get(s->bytes, sym);
     }
+    for (uint32_t i = 0; i < p->n_segment; i++) m.arena += (uint64_t)tnr_size_get(p->segment_bytes[i], sym);
+    m.arena += instance->late_work.room;
     m.scratch = x->scratch_bytes * tnr_instance_threads(instance);
     *out_memory = m;
     return TNR_OK;

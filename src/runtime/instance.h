@@ -21,6 +21,11 @@ typedef struct tnr_result {
     void *at;       /* where the last run left it */
 } tnr_result;
 
+typedef struct tnr_block { /* memory that grows as needed */
+    void *at;
+    uint64_t room;
+} tnr_block;
+
 struct tnr_instance {
     tnr_module *module;
     const tnr_exe *exe;
@@ -37,6 +42,8 @@ struct tnr_instance {
     int64_t *offset;      /* n_slot; -1: not in the arena */
     uint8_t *arena;
     uint64_t arena_room, arena_bytes, work_offset;
+    tnr_block *segment;  /* n_segment: arenas of what is sized during the run */
+    tnr_block late_work; /* work memory of kernels whose need is known only during the run */
 
     uint32_t threads; /* scratch is for so many */
     uint8_t *scratch;
@@ -59,6 +66,20 @@ TNR_CHECKED tnr_status tnr_bind_symbols(tnr_instance *inst, bool need_all, tnr_e
 
 /* Make the bound block fit the inputs set: nothing happens unless a symbol has changed. */
 TNR_CHECKED tnr_status tnr_bind(tnr_instance *inst, tnr_error *err);
+
+/* During the run: place the slots of segment `segment` for the symbols as they are now. */
+TNR_CHECKED tnr_status tnr_plan(tnr_instance *inst, uint32_t segment, uint32_t at, tnr_error *err);
+
+/* Address and byte count of output i for this run: the caller's memory if it fits the shape, else the instance's. */
+TNR_CHECKED tnr_status tnr_place_output(tnr_instance *inst, uint32_t i, tnr_error *err);
+
+/* Make block->at hold n bytes; what it held is lost if it moves. */
+TNR_CHECKED tnr_status tnr_block_fit(tnr_block *block, uint64_t n, tnr_error *err);
+
+static inline uint32_t tnr_slot_segment(const tn_program *p, uint32_t slot)
+{
+    return p->n_segment ? p->slot_segment[slot] : 0;
+}
 
 /* Scratch for as many threads as this run may use. */
 TNR_CHECKED tnr_status tnr_bind_threads(tnr_instance *inst, tnr_error *err);

@@ -308,14 +308,18 @@ int64_t tnr_output_find(const tnr_module *module, const char *name)
     return -1;
 }
 
-uint32_t tnr_symbol_count(const tnr_module *module) { return module->face->program->n_symbol; }
+uint32_t tnr_symbol_count(const tnr_module *module)
+{
+    return module->face->program->n_symbol - module->face->program->n_late;
+}
 
 tnr_status tnr_symbol_info_get(const tnr_module *module, uint32_t index, tnr_symbol_info *out_info,
                                tnr_error *err)
 {
     const tn_program *p = module->face->program;
-    if (index >= p->n_symbol || !out_info)
-        return tnr_fail(err, TNR_E_ARG, 0, "no symbol %" PRIu32 ": there are %" PRIu32, index, p->n_symbol);
+    if (index >= p->n_symbol - p->n_late || !out_info)
+        return tnr_fail(err, TNR_E_ARG, 0, "no symbol %" PRIu32 ": there are %" PRIu32, index,
+                        p->n_symbol - p->n_late);
     *out_info = (tnr_symbol_info){p->symbol[index].name, p->symbol[index].min, p->symbol[index].max};
     return TNR_OK;
 }

@@ -66,24 +66,11 @@ static tnr_status check_places(const tnr_instance *inst, tnr_error *err)
 static tnr_status place_tensors(tnr_instance *inst, tnr_error *err)
 {
     const tnr_exe *x = inst->exe;
+    tnr_status status = TNR_OK;
     for (uint32_t i = 0; i < x->n_input; i++) inst->ptr[x->input[i]] = inst->input[i].data;
-    for (uint32_t i = 0; i < x->n_output; i++) {
-        const tnr_given *out = &inst->output_given[i];
-        tnr_result *r = &inst->output[i];
-        const tnr_tensor_info *info = tnr_module_output(inst->module, i);
-        if (out->set && info->ndim > 0 &&
-            memcmp(out->shape, r->shape, (size_t)info->ndim * sizeof *r->shape) != 0) {
-            char have[TNR_SHAPE_TEXT], want[TNR_SHAPE_TEXT];
-            return tnr_fail(err, TNR_E_SHAPE, 0,
-                            "the memory given for output \"%.40s\" has shape %.80s, this run makes %.80s",
-                            info->name, tnr_shape_print(info->ndim, out->shape, NULL, have),
-                            tnr_shape_print(info->ndim, r->shape, NULL, want));
-        }
-        uint32_t slot = x->output[i];
-        if (inst->offset[slot] < 0) inst->ptr[slot] = out->set ? out->data : r->own;
-        r->at = out->set ? out->data : inst->ptr[slot];
-    }
-    return TNR_OK;
+    for (uint32_t i = 0; !status && i < x->n_output; i++)
+        if (!tnr_slot_segment(x->program, x->output[i])) status = tnr_place_output(inst, i, err);
+    return status;
 }
 
 /* After the walk: outputs that equal another slot, and outputs that were made in the arena for the caller. */
@@ -100,6 +87,18 @@ static void deliver(tnr_instance *inst)
 
 /* ---- profiles ---- */
 
+/* Addresses and shapes of the slots of a segment. */
+static void set_views(tnr_instance *inst, uint32_t segment)
+{
+    const tn_program *p = inst->exe->program;
+    for (uint32_t i = 0; inst->view && i < p->n_slot; i++) {
+        if (tnr_slot_segment(p, i) != segment) continue;
+        inst->view[i].data = inst->ptr[i];
+        for (uint32_t d = 0; d < p->slot[i].ndim; d++)
+            inst->view[i].shape[d] = tnr_size_get(p->slot[i].dim[d], inst->sym);
+    }
+}
+
 static tnr_status make_views(tnr_instance *inst, tnr_error *err)
 {
     const tn_program *p = inst->exe->program;
@@ -113,13 +112,11 @@ static tnr_status make_views(tnr_instance *inst, tnr_error *err)
     int64_t *shape = inst->view_shape;
     for (uint32_t i = 0; i < p->n_slot; i++) {
         const tn_slot *s = &p->slot[i];
-        inst->view[i] = (DLTensor){.data = inst->ptr[i],
-                                   .device = {kDLCPU, 0},
-                                   .ndim = (int32_t)s->ndim,
-                                   .dtype = tnr_slot_dtype(s),
-                                   .shape = shape};
-        for (uint32_t d = 0; d < s->ndim; d++) *shape++ = tnr_size_get(s->dim[d], inst->sym);
+        inst->view[i] = (DLTensor){
+            .device = {kDLCPU, 0}, .ndim = (int32_t)s->ndim, .dtype = tnr_slot_dtype(s), .shape = shape};
+        shape += s->ndim;
     }
+    set_views(inst, 0);
     return TNR_OK;
 }
 
@@ -151,6 +148,18 @@ static void report(tnr_instance *inst, uint32_t at, uint32_t variant, uint64_t n
 
 /* ---- the loop ---- */
 
+/* Kernels whose work memory depends on symbols bound during the run: the arena was made before. */
+static tnr_status late_work(tnr_instance *inst, tnr_call_site *site, tnr_error *err)
+{
+    int64_t v = tnr_variant_find(site->kernel, site->sym);
+    int64_t work = v < 0 ? 0 : tnr_size_get(site->kernel->variant[v].work_bytes, site->sym);
+    if (work <= 0 || (uint64_t)work <= site->work_room || (uint64_t)work > SIZE_MAX / 2) return TNR_OK;
+    tnr_status status = tnr_block_fit(&inst->late_work, (uint64_t)work, err);
+    site->work = inst->late_work.at;
+    site->work_room = (uint64_t)work;
+    return status;
+}
+
 static tnr_status call(tnr_instance *inst, uint32_t at, uint32_t *out_variant, tnr_error *err)
 {
     const tnr_exe *x = inst->exe;
@@ -171,7 +180,81 @@ static tnr_status call(tnr_instance *inst, uint32_t at, uint32_t *out_variant, t
                           .scratch = inst->scratch,
                           .scratch_stride = x->scratch_bytes,
                           .threads = inst->threads};
-    return tnr_launch(&site, out_variant, err);
+    tnr_status status = x->program->n_late ? late_work(inst, &site, err) : TNR_OK;
+    return status ? status : tnr_launch(&site, out_variant, err);
+}
+
+/* ---- symbols bound during the run ---- */
+
+static tnr_status read_extent(const tnr_instance *inst, uint32_t at, int64_t *out, tnr_error *err)
+{
+    const tn_program *p = inst->exe->program;
+    const uint32_t *op = p->operand + p->inst[at].operand;
+    const tn_slot *s = &p->slot[op[0]];
+    uint32_t size = s->bits / 8u;
+    const uint8_t *from = (const uint8_t *)inst->ptr[op[0]] + (size_t)op[1] * size;
+    if ((uint64_t)(op[1] + 1) * size > inst->bytes[op[0]])
+        return tnr_fail(err, TNR_E_FORMAT, at, "%.110s: an extent is read where there is none",
+                        p->inst[at].node);
+    if (s->code == kDLInt)
+        *out = size == 8   ? *(const int64_t *)(const void *)from
+               : size == 4 ? *(const int32_t *)(const void *)from
+               : size == 2 ? *(const int16_t *)(const void *)from
+                           : *(const int8_t *)from;
+    else
+        *out = size == 8   ? *(const int64_t *)(const void *)from
+               : size == 4 ? (int64_t) * (const uint32_t *)(const void *)from
+               : size == 2 ? *(const uint16_t *)(const void *)from
+                           : *from;
+    return TNR_OK;
+}
+
+static tnr_status bind_late(tnr_instance *inst, uint32_t at, tnr_error *err)
+{
+    const tn_program *p = inst->exe->program;
+    const tn_inst *in = &p->inst[at];
+    const uint32_t *op = p->operand + in->operand;
+    const tn_symbol *s = in->op == TN_INST_CHECK ? NULL : &p->symbol[in->a];
+    int64_t v = 0;
+    tnr_status status = TNR_OK;
+    if (in->op == TN_INST_BIND)
+        v = tnr_size_get(p->size[op[0]], inst->sym);
+    else
+        status = read_extent(inst, at, &v, err);
+    if (status) return status;
+    if (!s) {
+        int64_t want = tnr_size_get(p->size[op[2]], inst->sym);
+        return v == want ? TNR_OK
+                         : tnr_fail(err, TNR_E_CHECK, at,
+                                    "%.110s: an extent is %" PRId64 ", it must be %" PRId64 " (%.80s)",
+                                    in->node, v, want, p->text[in->a]);
+    }
+    if (v < s->min || v > s->max)
+        return tnr_fail(err, TNR_E_CHECK, at,
+                        "%.110s: an extent (%.40s) is %" PRId64 ", allowed are %" PRId64 " to %" PRId64,
+                        in->node, s->name, v, s->min, s->max);
+    inst->sym[in->a] = v;
+    return TNR_OK;
+}
+
+static tnr_status plan(tnr_instance *inst, uint32_t at, tnr_error *err)
+{
+    uint32_t segment = inst->exe->program->inst[at].a;
+    tnr_status status = tnr_plan(inst, segment, at, err);
+    if (!status) set_views(inst, segment);
+    return status;
+}
+
+static tnr_status copy(tnr_instance *inst, uint32_t at, tnr_error *err)
+{
+    const tn_program *p = inst->exe->program;
+    const uint32_t *op = p->operand + p->inst[at].operand;
+    if (inst->bytes[op[0]] != inst->bytes[op[1]])
+        return tnr_fail(err, TNR_E_FORMAT, at, "%.110s: a copy between values of different sizes",
+                        p->inst[at].node);
+    if (inst->bytes[op[1]] > 0) /* slots may share storage */
+        memmove(inst->ptr[op[1]], inst->ptr[op[0]], (size_t)inst->bytes[op[1]]);
+    return TNR_OK;
 }
 
 static tnr_status walk(tnr_instance *inst, tnr_error *err)
@@ -182,17 +265,15 @@ static tnr_status walk(tnr_instance *inst, tnr_error *err)
         const uint32_t *op = p->operand + in->operand;
         uint64_t start = inst->profile ? now_ns() : 0;
         uint32_t variant = 0;
-        tnr_status status;
+        tnr_status status = TNR_OK;
         next = at + 1;
         switch (in->op) {
-        case TN_INST_CALL:
-            status = call(inst, at, &variant, err);
-            if (status) return status;
-            break;
-        case TN_INST_COPY:
-            if (inst->bytes[op[1]] > 0) /* slots may share storage */
-                memmove(inst->ptr[op[1]], inst->ptr[op[0]], (size_t)inst->bytes[op[1]]);
-            break;
+        case TN_INST_CALL: status = call(inst, at, &variant, err); break;
+        case TN_INST_COPY: status = copy(inst, at, err); break;
+        case TN_INST_BIND:
+        case TN_INST_BIND_SLOT:
+        case TN_INST_CHECK: status = bind_late(inst, at, err); break;
+        case TN_INST_PLAN: status = plan(inst, at, err); break;
         case TN_INST_FAIL: return tnr_fail(err, TNR_E_CHECK, at, "%.110s: %.130s", in->node, p->text[in->a]);
         case TN_INST_JUMP_FALSE:
             if (*(const uint8_t *)inst->ptr[op[0]]) continue;
@@ -200,7 +281,8 @@ static tnr_status walk(tnr_instance *inst, tnr_error *err)
             continue;
         default: /* TN_INST_JUMP: exe.c let no other pass */ next = in->a; continue;
         }
-        if (inst->profile) report(inst, at, variant, now_ns() - start);
+        if (status) return status;
+        if (inst->profile && in->op <= TN_INST_COPY) report(inst, at, variant, now_ns() - start);
     }
     return TNR_OK;
 }

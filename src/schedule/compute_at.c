@@ -214,6 +214,9 @@ static tn_verdict match_reads(move *m)
         if (!w.ok)
             return TN_REJECT_REGION;
     }
+    for (uint32_t i = 0; i < m->consumer->u.block.n_iter; i++)
+        if (m->iter[i] && m->consumer->u.block.iter[i].kind == TN_ITER_REDUCE && !tn_is_value(m->iter[i]->lo, 0))
+            return TN_REJECT_REDUCE; /* a reduction in pieces, whose first might not come first */
     return TN_DONE;
 }
 

@@ -29,19 +29,32 @@ static bool mergeable(const tn_node *n)
     return n->op->fuse != TN_FUSE_NONE && !(n->op->flags & TN_OP_EFFECT) && !n->nregion;
 }
 
-static tn_status region(tn_pass *p, tn_graph *g, tn_region *r)
+/* What the regions around a node have computed before it. */
+typedef struct scope {
+    struct scope *up;
+    tn_map seen;
+} scope;
+
+static tn_node *find(const scope *s, uint64_t h)
 {
-    tn_map seen = {0};
+    uint64_t at;
+    for (; s; s = s->up)
+        if (tn_map_get(&s->seen, h, &at)) return (tn_node *)(uintptr_t)at;
+    return NULL;
+}
+
+static void region(tn_pass *p, tn_graph *g, tn_region *r, scope *up)
+{
+    scope s = {.up = up};
     tn_node *next;
     for (tn_node *n = r->first; n; n = next) {
-        uint64_t at;
         next = n->next;
-        if (!mergeable(n))
-            continue;
+        for (int i = 0; i < n->nregion; i++) region(p, g, n->region[i], n->op == &tn_op_fn ? NULL : &s);
+        if (!mergeable(n)) continue;
         uint64_t h = hash(n);
-        tn_node *first = tn_map_get(&seen, h, &at) ? (tn_node *)(uintptr_t)at : NULL;
+        tn_node *first = find(&s, h);
         if (!first) {
-            tn_map_put(&seen, h, tn_map_key(n));
+            tn_map_put(&s.seen, h, tn_map_key(n));
         } else if (equal(first, n)) {
             for (uint16_t k = 0; k < n->nout; k++)
                 tn_value_replace(g, (tn_value){n, k}, (tn_value){first, k});
@@ -49,11 +62,11 @@ static tn_status region(tn_pass *p, tn_graph *g, tn_region *r)
             p->changed = true;
         }
     }
-    tn_map_deinit(&seen);
-    return TN_OK;
+    tn_map_deinit(&s.seen);
 }
 
 tn_status tn_pass_EliminateCommonSubexpr(tn_pass *p, tn_graph *g)
 {
-    return tn_pass_regions(p, g, region);
+    for (tn_function *f = g->func; f; f = f->next) region(p, g, f->body, NULL);
+    return TN_OK;
 }

@@ -9,14 +9,24 @@ static bool used(const tn_node *n)
     return n->nout == 0;
 }
 
+/* Symbols that it binds may be in the types of others. */
+static bool binds(const tn_node *n)
+{
+    for (const tn_attr_field *f = n->op->flags & TN_OP_BINDS ? n->op->attr : NULL; f && f->name; f++)
+        if (f->kind == TN_A_DIMS && ((const tn_dims *)(const void *)((const char *)n->attr + f->offset))->n)
+            return true;
+    return false;
+}
+
 static tn_status region(tn_pass *p, tn_graph *g, tn_region *r)
 {
     tn_node *prev;
     for (tn_node *n = r->last; n; n = prev) {
         prev = n->prev;
-        for (int i = 0; i < n->nregion && used(n); i++)
+        bool stays = n->op == &tn_op_var || (n->op->flags & TN_OP_EFFECT) || used(n) || binds(n);
+        for (int i = 0; i < n->nregion && stays; i++)
             TN_TRY(region(p, g, n->region[i]));
-        if (n->op == &tn_op_var || (n->op->flags & TN_OP_EFFECT) || used(n))
+        if (stays)
             continue;
         tn_node_remove(g, n);
         p->changed = true;

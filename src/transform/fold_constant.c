@@ -1,5 +1,5 @@
-/* FoldConstant: a node whose inputs are all constants is evaluated now. Values keep the layout of the node's
- * type, so weights come out in the order their kernel reads them. */
+/* FoldConstant: a node whose inputs are all constants is evaluated now, an `if` of known condition is its branch.
+ * Values keep the layout of the node's type, so weights come out in the order their kernel reads them. */
 #include "transform/pass.h"
 
 #include <stdlib.h>
@@ -11,8 +11,10 @@ static bool foldable(const tn_node *n)
     if (n->op->fuse == TN_FUSE_NONE || (n->op->flags & TN_OP_EFFECT) || n->nregion || n->nout > MAX_OUT)
         return false;
     for (int i = 0; i < n->nin; i++)
-        if (n->in[i].def && n->in[i].def->op != &tn_op_constant)
-            return false;
+        if (n->in[i].def && (n->in[i].def->op != &tn_op_constant || !n->in[i].def->blob))
+            return false; /* a constant of text that was read without its data stays as it is */
+    if (!tn_attr_fixed(n->op->attr, n->attr))
+        return false;
     for (int k = 0; k < n->nout; k++)
         if (!n->type || !n->type[k] || n->type[k]->kind != TN_T_TENSOR || !tn_type_dims_const(n->type[k], NULL))
             return false;
@@ -62,9 +64,14 @@ static tn_status region(tn_pass *p, tn_graph *g, tn_region *r)
 {
     tn_node *next;
     for (tn_node *n = r->first; n; n = next) {
+        tn_node *before = n->prev;
         next = n->next;
         if (foldable(n))
             TN_TRY(fold(p, g, n));
+        else if (n->op == &tn_op_if)
+            TN_TRY(tn_if_fold(p, g, n));
+        if (!n->owner) /* gone: what came in its place comes next */
+            next = before ? before->next : r->first;
     }
     return TN_OK;
 }

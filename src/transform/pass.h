@@ -51,6 +51,8 @@ const tn_pass_info *tn_pass_find(const char *name);  /* NULL: unknown */
 /* Runs one pass, verifies the module in debug builds. */
 TN_WARN_UNUSED tn_status tn_pass_run(tn_pass *p, const tn_pass_info *pass, tn_graph *g);
 
+/* An `if` whose condition is a constant becomes its branch; symbols it would bind become that branch's extents. */
+TN_WARN_UNUSED tn_status tn_if_fold(tn_pass *p, tn_graph *g, tn_node *n);
 /* Calls fn for each region of the module that is not inside a group: bodies of functions, then the regions that their
  * nodes hold (If, closures). */
 typedef tn_status tn_region_fn(tn_pass *p, tn_graph *g, tn_region *r);

@@ -36,9 +36,7 @@ static const row rows[] = {
       "[relay-E021]" },
     { "def main() { 1 }", "t:1:5: error: expected `@`, found `main` [ir-E001]" },
     /* what is not supported yet */
-    { MAIN("if (True) { %x } else { %x }"),
-      "t:2:1: error: `if` is not supported yet: choose with where(cond, a, b), or fold the condition "
-      "in the model [relay-E023]" },
+    { MAIN("if (%x) { 1 }"), "t:3:1: error: expected `else`, found `}` [ir-E001]" },
     { MAIN("match (%x) { Nil => 1 }"),
       "t:2:1: error: `match` and algebraic data types are not supported yet [relay-E024]" },
     { MAIN("%0 = ref(%x);\n%0"), "t:2:6: error: references (`ref`) are not supported yet [relay-E022]" },

@@ -406,7 +406,7 @@ static void arguments_are_checked(void **state)
         &f->err,
         tnr_instance_new(f->module, &(tnr_instance_options){.executor = TNR_EXECUTOR_GRAPH}, &other, &f->err),
         TNR_E_EXECUTOR,
-        "the graph executor cannot run this package: it has no mod.json (the model is not static)");
+        "the graph executor cannot run this package: If_0 is control flow; use the aot executor");
     assert_int_equal(tnr_instance_new(f->module, &(tnr_instance_options){.executor = 9}, &other, NULL),
                      TNR_E_ARG);
     assert_int_equal(tnr_instance_new(f->module, &(tnr_instance_options){.threads = -1}, &other, NULL),

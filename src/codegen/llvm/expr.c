@@ -184,6 +184,15 @@ static LLVMValueRef compare(tn_lgen *g, const tn_expr *e, enum tn_ek k, LLVMValu
     return LLVMBuildICmp(g->b, p, a, b, "");
 }
 
+/* One instruction (x86: vmaxps b, a) and, of floats where b may be NaN, a blend that only waits for b. */
+static LLVMValueRef min_or_max(tn_lgen *g, const tn_expr *e, LLVMValueRef second, LLVMValueRef a, LLVMValueRef b)
+{
+    LLVMValueRef r = LLVMBuildSelect(g->b, second, b, a, "");
+    if (!tn_dtype_is_float(e->dtype) || tn_never_nan(e->src[1]))
+        return r;
+    return LLVMBuildSelect(g->b, LLVMBuildFCmp(g->b, LLVMRealUNO, b, b, ""), b, r, "");
+}
+
 static LLVMValueRef binary(tn_lgen *g, const tn_expr *e, LLVMValueRef a, LLVMValueRef b)
 {
     bool f = tn_dtype_is_float(e->dtype);
@@ -197,8 +206,8 @@ static LLVMValueRef binary(tn_lgen *g, const tn_expr *e, LLVMValueRef a, LLVMVal
     case TN_E_FLOORMOD: return floor_div(g, e, a, b, true);
     case TN_E_TRUNCDIV: return trunc_div(g, e, a, b, false);
     case TN_E_TRUNCMOD: return trunc_div(g, e, a, b, true);
-    case TN_E_MIN: return LLVMBuildSelect(bd, compare(g, e, TN_E_LT, b, a), b, a, "");
-    case TN_E_MAX: return LLVMBuildSelect(bd, compare(g, e, TN_E_LT, a, b), b, a, "");
+    case TN_E_MIN: return min_or_max(g, e, compare(g, e, TN_E_LT, b, a), a, b);
+    case TN_E_MAX: return min_or_max(g, e, compare(g, e, TN_E_LT, a, b), a, b);
     case TN_E_EQ: case TN_E_NE: case TN_E_LT: case TN_E_LE: return compare(g, e, (enum tn_ek)e->kind, a, b);
     case TN_E_AND: case TN_E_BITAND: return LLVMBuildAnd(bd, a, b, "");
     case TN_E_OR: case TN_E_BITOR: return LLVMBuildOr(bd, a, b, "");

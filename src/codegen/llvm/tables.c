@@ -134,6 +134,14 @@ static LLVMValueRef slot(tab *t, const tn_slot_ir *s, uint32_t ns, const char *c
     return record(g, f, 10);
 }
 
+static LLVMValueRef sizes(tab *t, uint32_t n, const tn_expr *const *e, uint32_t ns, const char *const *sym,
+                          const char *name)
+{
+    LLVMValueRef *row = TN_NEW_N(&t->g->arena, LLVMValueRef, n);
+    for (uint32_t i = 0; i < n; i++) row[i] = size(t, e[i], 0, ns, sym);
+    return array(t->g, t->size, row, n, name);
+}
+
 static LLVMValueRef program(tab *t, const tn_program_ir *p)
 {
     tn_lgen *g = t->g;
@@ -162,7 +170,9 @@ static LLVMValueRef program(tab *t, const tn_program_ir *p)
     }
     for (uint32_t i = 0; i < p->n_text; i++)
         texts[i] = text(g, p->text[i]);
-    LLVMValueRef f[13] = {p->n_slot ? array(g, LLVMTypeOf(slots[0]), slots, p->n_slot, "slots") : null(g),
+    LLVMValueRef *segments = TN_NEW_N(&g->arena, LLVMValueRef, p->n_slot);
+    for (uint32_t i = 0; i < p->n_slot; i++) segments[i] = u32(g, p->slot[i].segment);
+    LLVMValueRef f[18] = {p->n_slot ? array(g, LLVMTypeOf(slots[0]), slots, p->n_slot, "slots") : null(g),
                           p->n_symbol ? array(g, LLVMTypeOf(symbols[0]), symbols, p->n_symbol, "symbols")
                                       : null(g),
                           p->n_inst ? array(g, LLVMTypeOf(insts[0]), insts, p->n_inst, "insts") : null(g),
@@ -173,10 +183,15 @@ static LLVMValueRef program(tab *t, const tn_program_ir *p)
                           u32(g, p->n_inst),
                           u32(g, n_operand),
                           u32(g, p->n_text),
-                          u32(g, 0),
+                          u32(g, p->n_late),
                           size(t, p->arena_bytes, 0, p->n_symbol, sym),
-                          size(t, p->work_offset, 0, p->n_symbol, sym)};
-    return constant(g, record(g, f, 13), "program");
+                          size(t, p->work_offset, 0, p->n_symbol, sym),
+                          sizes(t, p->n_size, p->size, p->n_symbol, sym, "sizes"),
+                          sizes(t, p->n_segment, p->segment_bytes, p->n_symbol, sym, "segments"),
+                          p->n_segment ? array(g, g->i32, segments, p->n_slot, "slot_segments") : null(g),
+                          u32(g, p->n_size),
+                          u32(g, p->n_segment)};
+    return constant(g, record(g, f, 18), "program");
 }
 
 static void query(tn_lgen *g, LLVMValueRef library)

@@ -138,6 +138,28 @@ static void slots(tab *t, const tn_program_ir *p, const char *const *sym)
     tn_buf_deinit(&rows);
 }
 
+/* Sizes and segments of symbols bound during the run. */
+static void late_tables(tab *t, const tn_program_ir *p, const char *const *sym)
+{
+    tn_buf *o = &t->tables, rows = {0};
+    for (uint32_t i = 0; i < p->n_size; i++) {
+        size(t, p->size[i], 0, p->n_symbol, sym, &rows);
+        tn_buf_str(&rows, ", ");
+    }
+    tn_buf_printf(o, "static const tn_size tn_sizes[] = {%s{0, 0}};\n", tn_buf_cstr(&rows));
+    tn_buf_clear(&rows);
+    for (uint32_t i = 0; i < p->n_segment; i++) {
+        size(t, p->segment_bytes[i], 0, p->n_symbol, sym, &rows);
+        tn_buf_str(&rows, ", ");
+    }
+    tn_buf_printf(
+        o, "static const tn_size tn_segments[] = {%s{0, 0}};\nstatic const uint32_t tn_slot_segments[] = {",
+        tn_buf_cstr(&rows));
+    for (uint32_t i = 0; i < p->n_slot; i++) tn_buf_printf(o, "%u, ", p->slot[i].segment);
+    tn_buf_str(o, "0};\n");
+    tn_buf_deinit(&rows);
+}
+
 static void program(tab *t, const tn_program_ir *p)
 {
     tn_buf *o = &t->tables, ops = {0};
@@ -169,14 +191,18 @@ static void program(tab *t, const tn_program_ir *p)
         string(o, p->text[i]);
         tn_buf_str(o, ", ");
     }
+    bool late = p->n_late || p->n_size || p->n_segment;
+    tn_buf_str(o, "0};\n");
+    if (late) late_tables(t, p, sym);
     tn_buf_printf(o,
-                  "0};\nstatic const tn_program tn_the_program = {tn_slots, tn_symbols, tn_insts, "
-                  "tn_operands, tn_texts, %u, %u, %u, %u, %u, 0, ",
-                  p->n_slot, p->n_symbol, p->n_inst, n, p->n_text);
+                  "static const tn_program tn_the_program = {tn_slots, tn_symbols, tn_insts, "
+                  "tn_operands, tn_texts, %u, %u, %u, %u, %u, %u, ",
+                  p->n_slot, p->n_symbol, p->n_inst, n, p->n_text, p->n_late);
     size(t, p->arena_bytes, 0, p->n_symbol, sym, o);
     tn_buf_str(o, ", ");
     size(t, p->work_offset, 0, p->n_symbol, sym, o);
-    tn_buf_str(o, "};\n");
+    tn_buf_printf(o, late ? ", tn_sizes, tn_segments, tn_slot_segments, %u, %u};\n" : ", 0, 0, 0, %u, %u};\n",
+                  p->n_size, p->n_segment);
     tn_buf_deinit(&ops);
 }
 

@@ -57,7 +57,7 @@ tn_value onnx_opt(onnx_conv *c, uint32_t i)
     uint64_t at;
     if (!onnx_has(c, i) || !tn_strmap_get(&c->im->names, (const char *)name[i].at, name[i].n, &at))
         return (tn_value){0}; /* unknown names were reported before */
-    return c->im->value.at[at].v;
+    return at == ONNX_NO_VALUE ? (tn_value){0} : c->im->value.at[at].v;
 }
 
 tn_value onnx_in(onnx_conv *c, uint32_t i)
@@ -190,7 +190,7 @@ static tn_node *fold_small(onnx_conv *c, tn_node *n)
     for (int i = 0; i < n->nin && in >= 0; i++)
         in = n->in[i].def && small_count(tn_in_type(n, i)) >= 0 ? in : -1;
     if (n->nout != 1 || !all_constant(n) || count < 0 || in < 0 || n->type[0]->n > ONNX_MAX_RANK ||
-        n->op->fuse == TN_FUSE_NONE || n->op->expand)
+        n->op->fuse == TN_FUSE_NONE || n->op->expand || !tn_attr_fixed(n->op->attr, n->attr))
         return n;
     if (tn_relay_eval_node(c->g, n, &v, tn_eval_interp, NULL) != TN_OK) {
         c->bad = true;
@@ -314,7 +314,7 @@ tn_value onnx_const_ints(onnx_conv *c, tn_dtype t, int ndim, uint32_t n, const i
 
 tn_value onnx_reshape(onnx_conv *c, tn_value v, int ndim, const tn_expr *const dim[])
 {
-    tn_reshape_attr a = {tn_dims_make(c->arena, (uint32_t)ndim, dim)};
+    tn_reshape_attr a = {tn_dims_make(c->arena, (uint32_t)ndim, dim), true};
     return onnx_call1(c, &tn_op_reshape, &a, v);
 }
 
@@ -328,6 +328,32 @@ tn_value onnx_cast(onnx_conv *c, tn_value v, tn_dtype t)
 {
     tn_cast_attr a = {t};
     return !v.def || tn_dtype_eq(onnx_type(v)->dtype, t) ? v : onnx_call1(c, &tn_op_cast, &a, v);
+}
+
+tn_value onnx_slice(onnx_conv *c, tn_value v, int64_t axis, int64_t begin, int64_t end)
+{
+    static const int64_t step = 1;
+    tn_slice_attr a = {tn_ints_make(c->arena, 1, &begin), tn_ints_make(c->arena, 1, &end),
+                       tn_ints_make(c->arena, 1, &step), tn_ints_make(c->arena, 1, &axis)};
+    return onnx_call1(c, &tn_op_strided_slice, &a, v);
+}
+
+tn_value onnx_concat(onnx_conv *c, uint32_t n, const tn_value in[], int64_t axis)
+{
+    tn_axis_attr a = {axis};
+    return n == 1 ? in[0] : onnx_call(c, &tn_op_concatenate, &a, (int)n, in);
+}
+
+tn_value onnx_unsqueeze(onnx_conv *c, tn_value v, int64_t axis)
+{
+    tn_expand_dims_attr a = {axis, 1};
+    return onnx_call1(c, &tn_op_expand_dims, &a, v);
+}
+
+tn_value onnx_squeeze(onnx_conv *c, tn_value v, int64_t axis)
+{
+    tn_squeeze_attr a = {tn_ints_make(c->arena, 1, &axis)};
+    return onnx_call1(c, &tn_op_squeeze, &a, v);
 }
 
 /* ---- dimensions ---- */

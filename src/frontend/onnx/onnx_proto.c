@@ -32,12 +32,15 @@ static const tn_pb_field tensor_fields[] = {
 };
 static const tn_pb_msg tensor_msg = MESSAGE("TensorProto", onnx_tensor, tensor_fields);
 
+static const tn_pb_msg graph_msg; /* graphs are attributes of nodes of graphs; the reader bounds the depth */
+
 static const tn_pb_field attr_fields[] = {
     FIELD(1,  BYTES,  0, onnx_attr, name, NULL),
     FIELD(2,  FLOAT,  0, onnx_attr, f, NULL),
     FIELD(3,  INT,    0, onnx_attr, i, NULL),
     FIELD(4,  BYTES,  0, onnx_attr, s, NULL),
     FIELD(5,  MSG,    0, onnx_attr, t, &tensor_msg),
+    FIELD(6,  MSG,    0, onnx_attr, g, &graph_msg),
     FIELD(7,  FLOAT,  1, onnx_attr, floats, NULL),
     FIELD(8,  INT,    1, onnx_attr, ints, NULL),
     FIELD(9,  BYTES,  1, onnx_attr, strings, NULL),
@@ -53,6 +56,7 @@ static const tn_pb_field node_fields[] = {
     FIELD(4,  BYTES,  0, onnx_node, op_type, NULL),
     FIELD(5,  MSG,    1, onnx_node, attribute, &attr_msg),
     FIELD(7,  BYTES,  0, onnx_node, domain, NULL),
+    FIELD(8,  BYTES,  0, onnx_node, overload, NULL),
 };
 static const tn_pb_msg node_msg = MESSAGE("NodeProto", onnx_node, node_fields);
 
@@ -104,10 +108,24 @@ static const tn_pb_field opset_fields[] = {
 };
 static const tn_pb_msg opset_msg = MESSAGE("OperatorSetIdProto", onnx_opset, opset_fields);
 
+static const tn_pb_field function_fields[] = {
+    FIELD(1,  BYTES,  0, onnx_function, name, NULL),
+    FIELD(4,  BYTES,  1, onnx_function, input, NULL),
+    FIELD(5,  BYTES,  1, onnx_function, output, NULL),
+    FIELD(6,  BYTES,  1, onnx_function, attribute, NULL),
+    FIELD(7,  MSG,    1, onnx_function, node, &node_msg),
+    FIELD(9,  MSG,    1, onnx_function, opset_import, &opset_msg),
+    FIELD(10, BYTES,  0, onnx_function, domain, NULL),
+    FIELD(11, MSG,    1, onnx_function, attribute_proto, &attr_msg),
+    FIELD(13, BYTES,  0, onnx_function, overload, NULL),
+};
+static const tn_pb_msg function_msg = MESSAGE("FunctionProto", onnx_function, function_fields);
+
 static const tn_pb_field model_fields[] = {
     FIELD(1,  INT,    0, onnx_model, ir_version, NULL),
     FIELD(7,  MSG,    0, onnx_model, graph, &graph_msg),
     FIELD(8,  MSG,    1, onnx_model, opset_import, &opset_msg),
+    FIELD(25, MSG,    1, onnx_model, functions, &function_msg),
 };
 const tn_pb_msg onnx_model_msg = MESSAGE("ModelProto", onnx_model, model_fields);
 // clang-format on

@@ -29,11 +29,14 @@ enum onnx_attr_type { /* AttributeProto.AttributeType */
     ONNX_A_SPARSE_TENSOR = 11, ONNX_A_SPARSE_TENSORS = 12, ONNX_A_TYPE_PROTO = 13, ONNX_A_TYPE_PROTOS = 14
 };
 
+typedef struct onnx_graph onnx_graph;
+
 typedef struct onnx_attr {        /* AttributeProto */
     tn_pb_bytes name, s, ref_attr_name;
     float f;
     int64_t i, type;              /* enum onnx_attr_type */
     const onnx_tensor *t;
+    const onnx_graph *g;
     tn_pb_array floats;           /* float */
     tn_pb_array ints;             /* int64_t */
     tn_pb_array strings;          /* tn_pb_bytes */
@@ -41,7 +44,7 @@ typedef struct onnx_attr {        /* AttributeProto */
 
 typedef struct onnx_node {        /* NodeProto */
     tn_pb_array input, output;    /* tn_pb_bytes */
-    tn_pb_bytes name, op_type, domain;
+    tn_pb_bytes name, op_type, domain, overload;
     tn_pb_array attribute;        /* onnx_attr */
 } onnx_node;
 
@@ -61,20 +64,30 @@ typedef struct onnx_type_proto {        /* TypeProto */
 
 typedef struct onnx_value_info { tn_pb_bytes name; const onnx_type_proto *type; } onnx_value_info;
 
-typedef struct onnx_graph {       /* GraphProto */
+struct onnx_graph {               /* GraphProto */
     tn_pb_array node;             /* onnx_node */
     tn_pb_bytes name;
     tn_pb_array initializer;      /* onnx_tensor */
     tn_pb_array input, output;    /* onnx_value_info */
     tn_pb_array sparse_initializer; /* tn_pb_bytes, unread */
-} onnx_graph;
+};
 
 typedef struct onnx_opset { tn_pb_bytes domain; int64_t version; } onnx_opset;
+
+typedef struct onnx_function { /* FunctionProto: an operator of the model's own */
+    tn_pb_bytes name, domain, overload;
+    tn_pb_array input, output;   /* tn_pb_bytes */
+    tn_pb_array attribute;       /* tn_pb_bytes: names */
+    tn_pb_array attribute_proto; /* onnx_attr: those with defaults */
+    tn_pb_array node;            /* onnx_node */
+    tn_pb_array opset_import;    /* onnx_opset */
+} onnx_function;
 
 typedef struct onnx_model {       /* ModelProto */
     int64_t ir_version;
     const onnx_graph *graph;
     tn_pb_array opset_import;     /* onnx_opset */
+    tn_pb_array functions;        /* onnx_function */
 } onnx_model;
 
 extern const tn_pb_msg onnx_model_msg; /* reads an onnx_model */

@@ -1,0 +1,43 @@
+#ifndef TN_DRIVER_PROGRAM_H
+#define TN_DRIVER_PROGRAM_H
+/* Inside of program making: program.c has slots, calls and the memory plan, program_flow.c control flow and symbols
+ * that are bound during the run. */
+#include "driver/driver.h"
+
+typedef struct program_symbol {
+    tn_symbol s;
+    uint32_t segment;
+} program_symbol; /* segment 0: bound by an input */
+
+typedef struct tn_maker {
+    tn_build *b;
+    tn_map root;  /* value -> tn_value whose storage it is */
+    tn_map slot;  /* root value -> slot */
+    tn_map group; /* call node -> group */
+    tn_vec(tn_slot_ir) slots;
+    tn_vec(tn_inst_ir) insts;
+    tn_vec(const tn_node *) constants;
+    tn_vec(program_symbol) symbols;
+    tn_vec(tn_lifetime) life; /* of slots, by index; first UINT32_MAX: not used yet */
+    tn_vec(const char *) texts;
+    tn_vec(const tn_expr *) sizes;
+    uint32_t n_segment;
+} tn_maker;
+
+uint64_t program_key(tn_value v);
+tn_value program_root(const tn_maker *m, tn_value v);
+int32_t program_symbol_index(const tn_maker *m, const char *name); /* -1: not bound yet */
+uint32_t program_add_slot(tn_maker *m, enum tn_slot_kind kind, const char *name, const tn_type *t);
+TN_WARN_UNUSED tn_status program_slot_of(tn_maker *m, tn_value v, uint32_t *out);
+/* Is it computed by instructions still to come, so that they may write it wherever it is wanted? */
+bool program_unplaced(const tn_maker *m, tn_value root);
+void program_use(tn_maker *m, uint32_t slot); /* by the instruction that comes next */
+/* Returns its number. operand is copied. */
+uint32_t program_add_inst(tn_maker *m, enum tn_inst_op op, uint32_t a, uint32_t n, const uint32_t *operand,
+                          const char *node);
+TN_WARN_UNUSED tn_status program_add_call(tn_maker *m, const tn_node *call);
+
+/* program_flow.c: the instructions of a region's nodes, in order. */
+TN_WARN_UNUSED tn_status program_region(tn_maker *m, const tn_region *r);
+
+#endif

@@ -1,0 +1,179 @@
+/* Control flow in the AOT program, and symbols that are bound during the run.
+ *
+ *   if                JUMP_FALSE else; then branch; symbols of the join bound; results copied to the join's slots;
+ *                     JUMP end; the same for else. A result that the branch computes with the join's own extents is
+ *                     computed in the join's slot.
+ *   fail              FAIL
+ *   bind_extent       a BIND_SLOT for each new symbol, a CHECK for every other entry
+ *
+ * A place that binds symbols ends in PLAN of a new segment: from there on slots of these sizes have memory.
+ */
+#include "driver/program.h"
+
+static const char *where(const tn_node *n) { return n->loc && n->loc->node ? n->loc->node : n->op->name; }
+
+static uint32_t add_size(tn_maker *m, const tn_expr *e)
+{
+    tn_vec_push(&m->sizes, e);
+    return (uint32_t)m->sizes.n - 1;
+}
+
+static uint32_t add_text(tn_maker *m, const char *s)
+{
+    tn_vec_push(&m->texts, s);
+    return (uint32_t)m->texts.n - 1;
+}
+
+/* A symbol of a segment. */
+static uint32_t add_symbol(tn_maker *m, const char *name, uint32_t segment)
+{
+    const tn_symbol_info *info = tn_graph_symbol(&m->b->graph, name);
+    tn_vec_push(&m->symbols, ((program_symbol){{name, info->min, info->max}, segment}));
+    return (uint32_t)m->symbols.n - 1;
+}
+
+static void add_plan(tn_maker *m, uint32_t segment, const tn_node *n)
+{
+    program_add_inst(m, TN_INST_PLAN, segment, 0, NULL, where(n));
+}
+
+/* ---- if ---- */
+
+/* A symbol of the results, and the first dimension that is it. */
+typedef struct {
+    const tn_expr *e;
+    uint32_t symbol;
+    uint32_t k;
+    int d;
+} joined;
+typedef tn_vec(joined) joins;
+
+/* Symbols in the types of n's outputs that nothing has bound yet: the branches do. */
+static uint32_t new_symbols(tn_maker *m, const tn_node *n, joins *out)
+{
+    uint32_t segment = 0;
+    for (uint32_t k = 0; k < n->nout; k++) {
+        const tn_type *t = n->type[k];
+        for (int d = 0; t->kind == TN_T_TENSOR && d < t->n; d++) {
+            if (t->dim[d]->kind != TN_E_SYM || program_symbol_index(m, t->dim[d]->u.s) >= 0) continue;
+            segment = segment ? segment : ++m->n_segment;
+            tn_vec_push(out, ((joined){t->dim[d], add_symbol(m, t->dim[d]->u.s, segment), k, d}));
+        }
+    }
+    return segment;
+}
+
+/* Where the join's extents are the branch's own, the node that makes the result writes it to the join's slot. */
+static void compute_in_place(tn_maker *m, const tn_node *n, const tn_region *r, const uint32_t slot[])
+{
+    for (uint32_t k = 0; k < r->n_result; k++) {
+        tn_value v = program_root(m, (tn_value){r->result[k].def, r->result[k].out});
+        if (program_unplaced(m, v) && tn_value_type(v)->layout == n->type[k]->layout &&
+            tn_type_bytes(&m->b->pool, tn_value_type(v)) == tn_type_bytes(&m->b->pool, n->type[k]))
+            tn_map_put(&m->slot, program_key(v), slot[k]);
+    }
+}
+
+static tn_status copy_result(tn_maker *m, const tn_node *n, tn_value v, uint32_t to)
+{
+    uint32_t operand[2] = {0, to};
+    TN_TRY(program_slot_of(m, v, &operand[0]));
+    if (operand[0] == to) return TN_OK;
+    program_use(m, operand[0]);
+    program_use(m, to);
+    program_add_inst(m, TN_INST_COPY, 0, 2, operand, where(n));
+    return TN_OK;
+}
+
+static tn_status add_branch(tn_maker *m, const tn_node *n, const tn_region *r, const joins *j,
+                            uint32_t segment, const uint32_t slot[])
+{
+    if (!slot || tn_region_fails(r)) return program_region(m, r);
+    compute_in_place(m, n, r, slot);
+    TN_TRY(program_region(m, r));
+    for (size_t i = 0; i < j->n; i++) {
+        const joined *x = &j->at[i];
+        const tn_use *u = &r->result[x->k];
+        const tn_expr *e = tn_value_type((tn_value){u->def, u->out})->dim[x->d];
+        uint32_t size = add_size(m, e);
+        program_add_inst(m, TN_INST_BIND, x->symbol, 1, &size, where(n));
+    }
+    if (segment) add_plan(m, segment, n);
+    for (uint32_t k = 0; k < n->nout; k++)
+        TN_TRY(copy_result(m, n, (tn_value){r->result[k].def, r->result[k].out}, slot[k]));
+    return TN_OK;
+}
+
+static tn_status add_if(tn_maker *m, const tn_node *n)
+{
+    uint32_t condition, *slot = TN_NEW_N(&m->b->arena, uint32_t, n->nout);
+    joins j = {0};
+    bool one = tn_region_fails(n->region[0]) || tn_region_fails(n->region[1]); /* its results are roots */
+    TN_TRY(program_slot_of(m, tn_in(n, 0), &condition));
+    program_use(m, condition);
+    uint32_t choose = program_add_inst(m, TN_INST_JUMP_FALSE, 0, 1, &condition, where(n));
+    uint32_t segment = one ? 0 : new_symbols(m, n, &j);
+    for (uint16_t k = 0; k < n->nout && !one; k++) {
+        tn_value v = {(tn_node *)n, k};
+        uint64_t known;
+        if (!tn_map_get(&m->slot, program_key(v), &known)) {
+            known = program_add_slot(m, TN_SLOT_TEMP, "", n->type[k]);
+            tn_map_put(&m->slot, program_key(v), known);
+        }
+        slot[k] = (uint32_t)known;
+    }
+    tn_status s = add_branch(m, n, n->region[0], &j, segment, one ? NULL : slot);
+    if (s == TN_OK) {
+        uint32_t leave = program_add_inst(m, TN_INST_JUMP, 0, 0, NULL, where(n));
+        m->insts.at[choose].a = (uint32_t)m->insts.n;
+        s = add_branch(m, n, n->region[1], &j, segment, one ? NULL : slot);
+        m->insts.at[leave].a = (uint32_t)m->insts.n;
+    }
+    tn_vec_deinit(&j);
+    return s;
+}
+
+/* ---- bind_extent ---- */
+
+static tn_status add_bind(tn_maker *m, const tn_node *n)
+{
+    const tn_bind_extent_attr *a = n->attr;
+    uint32_t slot, segment = 0;
+    TN_TRY(program_slot_of(m, tn_in(n, 0), &slot));
+    for (uint32_t i = 0; i < a->extent.n; i++) {
+        const tn_expr *e = a->extent.at[i];
+        uint32_t operand[3] = {slot, i, 0};
+        program_use(m, slot);
+        if (e->kind == TN_E_SYM && program_symbol_index(m, e->u.s) < 0) {
+            segment = segment ? segment : ++m->n_segment;
+            program_add_inst(m, TN_INST_BIND_SLOT, add_symbol(m, e->u.s, segment), 2, operand, where(n));
+            continue;
+        }
+        tn_buf b = {0};
+        tn_expr_print(e, NULL, &b);
+        operand[2] = add_size(m, e);
+        program_add_inst(m, TN_INST_CHECK, add_text(m, tn_arena_strdup(&m->b->arena, tn_buf_cstr(&b))), 3,
+                         operand, where(n));
+        tn_buf_deinit(&b);
+    }
+    if (segment) add_plan(m, segment, n);
+    return TN_OK;
+}
+
+/* ---- regions ---- */
+
+tn_status program_region(tn_maker *m, const tn_region *r)
+{
+    for (const tn_node *n = r->first; n; n = n->next) {
+        if (tn_group_fn(n))
+            TN_TRY(program_add_call(m, n));
+        else if (n->op == &tn_op_if)
+            TN_TRY(add_if(m, n));
+        else if (n->op == &tn_op_bind_extent)
+            TN_TRY(add_bind(m, n));
+        else if (n->op == &tn_op_fail)
+            program_add_inst(m, TN_INST_FAIL, add_text(m, ((const tn_fail_attr *)n->attr)->message), 0, NULL,
+                             where(n));
+    }
+    return TN_OK;
+}

@@ -1,0 +1,211 @@
+/* Control flow: `if` with two regions, `fail`, and extents that are known only during the run.
+ *
+ * The branches of an `if` take no parameters: they use outer values. Results must agree in dtype and rank; where
+ * extents differ the result has a symbol, which the branch that runs binds. These symbols are kept in the attribute
+ * `join`, so that inference gives the same ones again. A branch that ends in `fail` yields nothing.
+ */
+#include "op/rule.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { MAX_EXTENTS = 64 };
+
+const tn_expr *tn_fresh_symbol(tn_graph *g, const char *prefix, int64_t min, int64_t max)
+{
+    char name[32];
+    bool taken = true;
+    for (unsigned k = 0; taken; k++) {
+        snprintf(name, sizeof name, "%.16s%u", prefix, k);
+        taken = false;
+        for (uint32_t i = 0; i < g->n_symbol && !taken; i++) taken = strcmp(g->symbol[i].name, name) == 0;
+    }
+    tn_symbol_info *s = tn_graph_symbol(g, name);
+    s->min = min;
+    s->max = max;
+    return tn_sym(g->pool, s->name);
+}
+
+bool tn_region_fails(const tn_region *r)
+{
+    return r->n_result == 1 && r->result[0].def && r->result[0].def->op == &tn_op_fail;
+}
+
+/* ---- if ---- */
+
+static const tn_type *result_type(const tn_region *r, uint32_t k)
+{
+    return tn_value_type((tn_value){r->result[k].def, r->result[k].out});
+}
+
+static tn_status check_condition(tn_graph *g, const tn_node *n)
+{
+    const tn_type *c = tn_in_type(n, 0);
+    if (c->kind == TN_T_TENSOR && c->n == 0 && tn_dtype_is_bool(c->dtype)) return TN_OK;
+    return tn_rule_fail(g, n, "op-E018", "the condition must be one bool, but is %s",
+                        tn_rule_type_text(g, c));
+}
+
+static tn_status check_agree(tn_graph *g, const tn_node *n, uint32_t k, const tn_type *a, const tn_type *b)
+{
+    bool tensors = a->kind == TN_T_TENSOR && b->kind == TN_T_TENSOR;
+    if (tensors ? a->n == b->n && tn_dtype_eq(a->dtype, b->dtype) : tn_type_eq_logical(a, b)) return TN_OK;
+    return tn_rule_fail(
+        g, n, "op-E019",
+        "result %u is %s if the condition holds and %s else; they must agree in type and rank", (unsigned)k,
+        tn_rule_type_text(g, a), tn_rule_type_text(g, b));
+}
+
+/* The extent of a result that is a or b. */
+static const tn_expr *join_dim(tn_graph *g, const tn_expr *a, const tn_expr *b)
+{
+    int64_t x, y;
+    if (tn_rule_dim_eq(g, a, b)) return a;
+    if (!tn_is_int(a, &x) || !tn_is_int(b, &y)) return tn_fresh_symbol(g, "j", 0, INT32_MAX);
+    return tn_fresh_symbol(g, "j", x < y ? x : y, x < y ? y : x);
+}
+
+/* Types of the results where both branches yield some. join: dims of all tensors one after the other; from the
+ * attribute if it has any, else new, and then *out_differs tells whether a symbol was needed. */
+static tn_status join_types(tn_graph *g, tn_node *n, tn_dims had, const tn_expr **join, uint32_t *out_n,
+                            bool *out_differs)
+{
+    const tn_region *a = n->region[0], *b = n->region[1];
+    uint32_t at = 0;
+    for (uint32_t k = 0; k < n->nout; k++) {
+        const tn_type *x = result_type(a, k), *y = result_type(b, k);
+        TN_TRY(check_agree(g, n, k, x, y));
+        if (x->kind != TN_T_TENSOR) {
+            n->type[k] = x;
+            continue;
+        }
+        const tn_expr **dim = TN_NEW_N(g->arena, const tn_expr *, x->n);
+        for (int d = 0; d < x->n; d++, at++) {
+            dim[d] = at < had.n ? had.at[at] : join_dim(g, x->dim[d], y->dim[d]);
+            *out_differs |= dim[d] != x->dim[d] && !tn_rule_dim_eq(g, dim[d], x->dim[d]);
+            *out_differs |= dim[d] != y->dim[d] && !tn_rule_dim_eq(g, dim[d], y->dim[d]);
+            join[at] = dim[d];
+        }
+        n->type[k] = tn_type_tensor(g->pool, x->dtype, x->n, dim, NULL);
+    }
+    *out_n = at;
+    return TN_OK;
+}
+
+static tn_status one_branch(tn_graph *g, tn_node *n, const tn_region *r)
+{
+    if (r->n_result != n->nout)
+        return tn_rule_fail(g, n, "op-E019", "the branch has %u results, %u are used", (unsigned)r->n_result,
+                            (unsigned)n->nout);
+    for (uint32_t k = 0; k < n->nout; k++) n->type[k] = result_type(r, k);
+    return TN_OK;
+}
+
+static tn_status if_infer(tn_graph *g, tn_node *n)
+{
+    const tn_if_attr *a = n->attr;
+    TN_ASSERT(n->nregion == 2);
+    TN_TRY(check_condition(g, n));
+    bool no_then = tn_region_fails(n->region[0]), no_else = tn_region_fails(n->region[1]);
+    if (no_then || no_else) return one_branch(g, n, n->region[no_then && !no_else]);
+    if (n->region[0]->n_result != n->nout || n->region[1]->n_result != n->nout)
+        return tn_rule_fail(g, n, "op-E019", "the branches have %u and %u results; they must have as many",
+                            (unsigned)n->region[0]->n_result, (unsigned)n->region[1]->n_result);
+    uint32_t n_join = 0;
+    for (uint32_t k = 0; k < n->nout; k++) n_join += result_type(n->region[0], k)->n;
+    const tn_expr **join = TN_NEW_N(g->arena, const tn_expr *, n_join);
+    bool differs = false;
+    TN_TRY(join_types(g, n, a->join, join, &n_join, &differs));
+    if (a->join.n ? a->join.n != n_join : differs) {
+        if (a->join.n)
+            return tn_rule_fail(g, n, "op-E007", "join has %u entries, the results have %u dimensions",
+                                (unsigned)a->join.n, (unsigned)n_join);
+        tn_if_attr made = {{n_join, join}};
+        tn_rule_set_attr(g, n, &made);
+    }
+    return TN_OK;
+}
+
+/* clang-format off */
+static const tn_attr_field if_fields[] = {
+    {"join", TN_A_DIMS, offsetof(tn_if_attr, join), "None",
+        "extents of all results, symbols where the branches differ; None: they agree"},
+    {0},
+};
+
+const tn_op tn_op_if = {
+    .name = "if", .doc = "The results of its first region where the condition holds, else of its second.",
+    .attr_size = sizeof(tn_if_attr), .attr = if_fields,
+    .nin = 1, .min_in = 1, .nout = -1, .flags = TN_OP_BINDS, .nregion = 2, .fuse = TN_FUSE_NONE,
+    .infer = if_infer,
+};
+/* clang-format on */
+
+/* ---- fail ---- */
+
+static tn_status fail_infer(tn_graph *g, tn_node *n)
+{
+    n->type[0] = tn_type_tuple(g->pool, 0, NULL);
+    return TN_OK;
+}
+
+/* clang-format off */
+static const tn_attr_field fail_fields[] = {
+    {"message", TN_A_STR, offsetof(tn_fail_attr, message), "\"\"", "what is wrong, and what to do"},
+    {0},
+};
+
+const tn_op tn_op_fail = {
+    .name = "fail", .doc = "Ends the run with a message; the only result of a branch that cannot run.",
+    .attr_size = sizeof(tn_fail_attr), .attr = fail_fields,
+    .nin = 0, .nout = 1, .flags = TN_OP_EFFECT, .fuse = TN_FUSE_NONE, .infer = fail_infer,
+};
+/* clang-format on */
+
+/* ---- bind_extent ---- */
+
+static tn_status bind_extent_infer(tn_graph *g, tn_node *n)
+{
+    const tn_bind_extent_attr *a = n->attr;
+    const tn_type *t;
+    int64_t count;
+    TN_TRY(tn_rule_tensor(g, n, 0, -1, &t));
+    const tn_expr *e = tn_type_count(g->pool, t);
+    if (!tn_dtype_is_int(t->dtype) || t->n > 1 || !e || !tn_is_int(e, &count) || count > MAX_EXTENTS)
+        return tn_rule_fail(g, n, "op-E011",
+                            "the operand must be a list of integers of known length, but is %s",
+                            tn_rule_type_text(g, t));
+    if (a->extent.n && a->extent.n != (uint64_t)count)
+        return tn_rule_fail(g, n, "op-E007", "extent has %u entries, the operand %lld elements",
+                            (unsigned)a->extent.n, (long long)count);
+    n->type[0] = t;
+    if (a->extent.n) return TN_OK;
+    const tn_expr **made = TN_NEW_N(g->arena, const tn_expr *, (size_t)count);
+    for (int64_t i = 0; i < count; i++) made[i] = tn_fresh_symbol(g, "u", 0, INT32_MAX);
+    tn_bind_extent_attr named = {{(uint32_t)count, made}};
+    tn_rule_set_attr(g, n, &named);
+    return TN_OK;
+}
+
+static bool bind_extent_value(tn_graph *g, const tn_node *n, const tn_dims in[], tn_dims out[])
+{
+    (void)g;
+    (void)in;
+    out[0] = ((const tn_bind_extent_attr *)n->attr)->extent;
+    return out[0].n > 0;
+}
+
+/* clang-format off */
+static const tn_attr_field bind_extent_fields[] = {
+    {"extent", TN_A_DIMS, offsetof(tn_bind_extent_attr, extent), "None",
+        "one an element: a symbol is bound to it, anything else must equal it; None: new symbols"},
+    {0},
+};
+
+const tn_op tn_op_bind_extent = {
+    .name = "bind_extent", .doc = "Its operand; from here on symbols stand for the elements.",
+    .attr_size = sizeof(tn_bind_extent_attr), .attr = bind_extent_fields,
+    .nin = 1, .min_in = 1, .nout = 1, .flags = TN_OP_EFFECT | TN_OP_BINDS, .fuse = TN_FUSE_NONE,
+    .infer = bind_extent_infer, .shape_value = bind_extent_value,
+};
+/* clang-format on */
