@@ -5,7 +5,7 @@
  * Blocked forms are layouts of its operands, not other operators. nn.conv1d is nn.conv2d of one row; nn.conv3d is
  * nn.conv2d of images that hold all depths a result reads as channels.
  */
-#include "op/rule.h"
+#include "op/qnn.h"
 
 #include "machine/machine.h"
 
@@ -279,10 +279,9 @@ static tn_status conv1d_expand(tn_graph *g, tn_node *n, tn_value out[])
 }
 
 /* ---- layout ----
- * Channels go in blocks of one vector where there are enough of them; the weight is blocked by output
- * channels (and by
- * input channels where the data is). A weight that is computed keeps its layout: packing is for compile
- * time. */
+ * Channels go in blocks of one vector where there are enough of them; the weight is blocked by output channels (and by
+ * input channels where the data is; where products of bytes are added by fours, by groups of four input channels). A
+ * weight that is computed keeps its layout: packing is for compile time. */
 
 static int64_t tap_count(const tn_node *n)
 {
@@ -317,13 +316,16 @@ static void conv2d_layout(tn_layout_query *q)
     if (!depthwise && oc < lanes / 2 && tap_count(n) > MANY_TAPS && width >= 2 * lanes)
         blocks_in = false; /* vectors of pixels: most lanes of channels would be empty, in every tap */
     bool blocks_out = depthwise ? blocks_in : whole && oc >= lanes / 2;
+    bool fours = tn_rule_by_fours(q) && a->groups == 1 && packs, few = fours && !blocks_in && blocks_out;
     if (blocks_in) q->in[0] = tn_rule_layout(q->g, "NCHW%dc", lanes);
+    if (few) q->in[0] = tn_rule_layout(q->g, "NCHW4c");
     if (blocks_out) q->out[0] = tn_rule_layout(q->g, "NCHW%dc", lanes);
     if (!packs || !(blocks_in || blocks_out)) return;
-    if (tn_rule_by_fours(q) && a->groups == 1 && blocks_in) {
+    if (few)
+        q->in[1] = tn_rule_layout(q->g, "OIHW%do4i", lanes);
+    else if (fours && blocks_in)
         q->in[1] = tn_rule_layout(q->g, "OIHW%di%do4i", lanes / 4, lanes);
-        return;
-    }
+    if (few || (fours && blocks_in)) return;
     q->in[1] = blocks_in && !depthwise ? tn_rule_layout(q->g, "OIHW%di%do", lanes, lanes)
                                        : tn_rule_layout(q->g, "OIHW%do", lanes);
 }
@@ -382,12 +384,17 @@ const tn_op tn_op_nn_conv1d = {
     .nin = 2, .min_in = 2, .nout = 1, .fuse = TN_FUSE_ANCHOR, .in_name = conv_in,
     .infer = conv_infer, .expand = conv1d_expand,
 };
+static const tn_alternative conv2d_ways[] = {
+    {"shifted", NULL, "int8 data as uint8, for dot products of bytes", qnn_shifts, NULL, qnn_conv2d_shifted},
+};
+
 const tn_op tn_op_nn_conv2d = {
     .name = "nn.conv2d",
         .doc = "2-D convolution (cross-correlation) of NCHW data with OIHW weights, zero padding.",
     .attr_size = sizeof(tn_conv2d_attr), .attr = conv2d_fields,
     .nin = 2, .min_in = 2, .nout = 1, .fuse = TN_FUSE_ANCHOR, .in_name = conv_in,
     .infer = conv_infer, .layout = conv2d_layout, .compute = conv2d_compute,
+    .alternative = conv2d_ways, .n_alternative = 1,
     .scale = conv2d_scale, .combine = conv2d_combine, .precision = TN_PRECISION_LOW, .layouts = "NCHW NHWC",
 };
 const tn_op tn_op_nn_conv3d = {

@@ -1,5 +1,5 @@
 /* Matrix products: nn.dense (a row of weights for each output) and nn.batch_matmul. */
-#include "op/rule.h"
+#include "op/qnn.h"
 
 #include "machine/machine.h"
 
@@ -75,12 +75,17 @@ static const tn_attr_field dense_fields[] = {
 };
 static const char *const product_in[] = {"data", "weight"};
 
+static const tn_alternative dense_ways[] = {
+    {"shifted", NULL, "int8 data as uint8, for dot products of bytes", qnn_shifts, NULL, qnn_dense_shifted},
+};
+
 const tn_op tn_op_nn_dense = {
     .name = "nn.dense",
         .doc = "Product of data [..., K] with weight [N, K]: out[..., n] = sum over k of data[..., k] * weight[n, k].",
     .attr_size = sizeof(tn_dense_attr), .attr = dense_fields,
     .nin = 2, .min_in = 2, .nout = 1, .fuse = TN_FUSE_ANCHOR, .in_name = product_in,
     .infer = dense_infer, .layout = dense_layout, .compute = dense_compute,
+    .alternative = dense_ways, .n_alternative = 1,
     .scale = dense_scale, .combine = dense_combine, .precision = TN_PRECISION_LOW,
 };
 /* clang-format on */

@@ -26,6 +26,11 @@ bool qnn_is_zero(tn_value v);
 /* Least and largest element of an integer constant, also behind operators that only move data. */
 bool qnn_range(tn_value v, int64_t *out_min, int64_t *out_max);
 
+/* Alternative of nn.conv2d and nn.dense where products of uint8 data are faster: int8 data is shifted by 128. */
+bool qnn_shifts(const tn_node *n, const struct tn_machine *m);
+tn_status qnn_conv2d_shifted(tn_graph *g, tn_node *n, tn_value out[]);
+tn_status qnn_dense_shifted(tn_graph *g, tn_node *n, tn_value out[]);
+
 /* Operands i (scales) and i + 1 (zero point), for data with the dims of t. */
 TN_WARN_UNUSED tn_status qnn_check_pair(tn_graph *g, const tn_node *n, int i, const tn_type *t, int64_t axis);
 TN_WARN_UNUSED tn_status qnn_check_scale(tn_graph *g, const tn_node *n, int i, const tn_type *t, int64_t axis);

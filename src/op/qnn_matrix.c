@@ -8,6 +8,8 @@
  */
 #include "op/qnn.h"
 
+#include "machine/machine.h"
+
 #include <string.h>
 
 enum { DATA, WEIGHT, DATA_ZERO, WEIGHT_ZERO, DATA_SCALE, WEIGHT_SCALE };
@@ -179,6 +181,50 @@ static tn_status batch_matmul_expand(tn_graph *g, tn_node *n, tn_value out[])
         y = qnn_call2(g, n, &tn_op_add, y, times(g, n, times(g, n, zx, zy), count));
     }
     return give(y, out);
+}
+
+/* ---- int8 data as uint8 ----
+ * sum x w = sum (x + 128) w - 128 sum w, and zeros around an image become 128. */
+
+enum { SHIFT = 128 };
+
+bool qnn_shifts(const tn_node *n, const struct tn_machine *m)
+{
+    bool bytes = tn_dtype_eq(tn_in_type(n, DATA)->dtype, TN_I8) && tn_dtype_eq(tn_in_type(n, WEIGHT)->dtype, TN_I8) &&
+                 tn_dtype_eq(n->type[0]->dtype, TN_I32);
+    bool whole = n->op != &tn_op_nn_conv2d || ((const tn_conv2d_attr *)n->attr)->groups == 1;
+    return bytes && whole && tn_op_is(tn_in(n, WEIGHT).def, &tn_op_constant) && tn_machine_dot4(m);
+}
+
+static tn_value shifted(tn_graph *g, tn_node *n, tn_value x)
+{
+    tn_value by = tn_val(tn_make_scalar(g, n->owner, n, TN_I16, SHIFT));
+    return qnn_cast(g, n, qnn_call2(g, n, &tn_op_add, qnn_cast(g, n, x, TN_I16), by), TN_U8);
+}
+
+/* SHIFT times the sums of the weight over the given axes. */
+static tn_value shifted_off(tn_graph *g, tn_node *n, uint32_t count, const int64_t axes[])
+{
+    tn_value by = tn_val(tn_make_scalar(g, n->owner, n, TN_I32, SHIFT));
+    return times(g, n, sum_over(g, n, tn_in(n, WEIGHT), count, axes, false), by);
+}
+
+tn_status qnn_conv2d_shifted(tn_graph *g, tn_node *n, tn_value out[])
+{
+    static const int64_t taps[] = {1, 2, 3};
+    tn_conv2d_attr a = *(const tn_conv2d_attr *)n->attr;
+    tn_value x = shifted(g, n, tn_in(n, DATA));
+    x = is_padded(&a) ? surround(g, n, x, SHIFT, &a) : x;
+    tn_value y = qnn_call(g, n, &tn_op_nn_conv2d, &a, 2, (const tn_value[]){x, tn_in(n, WEIGHT)});
+    return give(qnn_call2(g, n, &tn_op_subtract, y, qnn_spread(g, n, shifted_off(g, n, 3, taps), 1, 4)), out);
+}
+
+tn_status qnn_dense_shifted(tn_graph *g, tn_node *n, tn_value out[])
+{
+    static const int64_t k[] = {1};
+    tn_value in[] = {shifted(g, n, tn_in(n, DATA)), tn_in(n, WEIGHT)};
+    tn_value y = qnn_call(g, n, &tn_op_nn_dense, n->attr, 2, in);
+    return give(qnn_call2(g, n, &tn_op_subtract, y, shifted_off(g, n, 1, k)), out);
 }
 
 /* clang-format off */

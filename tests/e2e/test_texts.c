@@ -22,6 +22,60 @@ typedef struct row {
 
 // clang-format off
 static const row rows[] = {
+    {"bytes, whole blocks of channels",
+     "def @main(%x: Tensor[(1, 32, 9, 9), uint8]) {\n"
+     "  %0 = arange(0, 37, count=[9216]);\n"
+     "  %1 = reshape(cast(%0, dtype=\"int8\"), newshape=[32, 32, 3, 3]);\n"
+     "  %2 = nn.conv2d(%x, %1, padding=[1, 1], out_dtype=\"int32\");\n"
+     "  %3 = cast(%2, dtype=\"float32\");\n"
+     "  %4 = round(%3 * 0.01f);\n"
+     "  cast(%4 + 3f, dtype=\"uint8\")\n}\n",
+     {"x uint8 1 32 9 9"}, 0, NULL},
+    {"bytes, channels that end within a block and a group",
+     "def @main(%x: Tensor[(1, 22, 9, 9), uint8]) {\n"
+     "  %0 = arange(0, 37, count=[7326]);\n"
+     "  %1 = reshape(cast(%0, dtype=\"int8\"), newshape=[37, 22, 3, 3]);\n"
+     "  %2 = nn.conv2d(%x, %1, padding=[1, 1], strides=[2, 2], out_dtype=\"int32\");\n"
+     "  %3 = cast(%2, dtype=\"float32\");\n"
+     "  %4 = round(%3 * 0.01f);\n"
+     "  cast(%4 + 3f, dtype=\"uint8\")\n}\n",
+     {"x uint8 1 22 9 9"}, 0, NULL},
+    {"bytes, few channels",
+     "def @main(%x: Tensor[(1, 3, 11, 11), uint8]) {\n"
+     "  %0 = arange(0, 37, count=[1800]);\n"
+     "  %1 = reshape(cast(%0, dtype=\"int8\"), newshape=[24, 3, 5, 5]);\n"
+     "  %2 = nn.conv2d(%x, %1, out_dtype=\"int32\");\n"
+     "  %3 = cast(%2, dtype=\"float32\");\n"
+     "  %4 = round(%3 * 0.01f);\n"
+     "  cast(%4 + 3f, dtype=\"uint8\")\n}\n",
+     {"x uint8 1 3 11 11"}, 0, NULL},
+    {"rows of bytes",
+     "def @main(%x: Tensor[(5, 64), uint8]) {\n"
+     "  %0 = arange(0, 37, count=[2560]);\n"
+     "  %1 = reshape(cast(%0, dtype=\"int8\"), newshape=[40, 64]);\n"
+     "  nn.dense(%x, %1, out_dtype=\"int32\")\n}\n",
+     {"x uint8 5 64"}, 0, NULL},
+    {"signed bytes",
+     "def @main(%x: Tensor[(1, 20, 7, 7), int8]) {\n"
+     "  %0 = arange(0, 37, count=[2880]);\n"
+     "  %1 = reshape(cast(%0, dtype=\"int8\"), newshape=[16, 20, 3, 3]);\n"
+     "  %2 = nn.conv2d(%x, %1, padding=[1, 1], out_dtype=\"int32\");\n"
+     "  %3 = arange(0, 37, count=[6272]);\n"
+     "  %4 = reshape(cast(%3, dtype=\"int8\"), newshape=[8, 784]);\n"
+     "  nn.dense(nn.batch_flatten(cast(%2, dtype=\"int8\")), %4, out_dtype=\"int32\")\n}\n",
+     {"x int8 1 20 7 7"}, 0, NULL},
+    {"rows of bytes that end within a group",
+     "def @main(%x: Tensor[(7, 63), uint8]) {\n"
+     "  %0 = arange(0, 37, count=[2079]);\n"
+     "  %1 = reshape(cast(%0, dtype=\"int8\"), newshape=[33, 63]);\n"
+     "  nn.dense(%x, %1, out_dtype=\"int32\")\n}\n",
+     {"x uint8 7 63"}, 0, NULL},
+    {"one row of bytes",
+     "def @main(%x: Tensor[(1, 130), uint8]) {\n"
+     "  %0 = arange(0, 37, count=[2080]);\n"
+     "  %1 = reshape(cast(%0, dtype=\"int8\"), newshape=[16, 130]);\n"
+     "  nn.dense(%x, %1, out_dtype=\"int32\")\n}\n",
+     {"x uint8 1 130"}, 0, NULL},
     {"softmax of nothing",
      "def @main(%x: Tensor[(0, 3), float32]) {\n  nn.softmax(%x)\n}\n",
      {"x float32 0 3"}, 0, NULL},

@@ -260,6 +260,18 @@ static void choose(derive *d, conv *c)
 
 /* ---- steps ---- */
 
+/* A block of input channels is more than one step of the reduction. */
+static bool splits_block(const conv *c)
+{
+    return c->block_in > c->fours;
+}
+
+/* The outermost loop of the reduction. */
+static const char *first_sum(const conv *c)
+{
+    return splits_block(c) ? "ico" : !c->sums_channels ? "kh" : c->fours > 1 ? "ig" : "ic";
+}
+
 /* Splits and orders the loops; the tile's three innermost loops are called r (rows), v (vectors), x (lanes). */
 static void tile_loops(derive *d, const conv *c)
 {
@@ -275,7 +287,9 @@ static void tile_loops(derive *d, const conv *c)
     const char *reduce = c->sums_channels ? "ic kh kw" : "kh kw";
     if (c->fours > 1)
         dv_do(d, "ig ik = split ic %d%s", GROUP, dv_tail(c->extent[IC], GROUP));
-    if (c->block_in) {
+    if (c->fours > 1)
+        reduce = "ig kh kw";
+    if (splits_block(c)) {
         dv_do(d, "ico ici = split %s %lld", c->fours > 1 ? "ig" : "ic", (long long)(c->block_in / c->fours));
         reduce = "ico kh kw ici";
     }
@@ -315,7 +329,7 @@ static void tile_epilogue(derive *d, const conv *c, const char *last)
 
 static void split_init(derive *d, const conv *c)
 {
-    dv_do(d, "decompose_reduction \"%s\" %s", c->block, c->block_in ? "ico" : c->sums_channels ? "ic" : "kh");
+    dv_do(d, "decompose_reduction \"%s\" %s", c->block, first_sum(c));
     dv_do(d, "%szr zv zx = loops \"%s.init\"", blanks(d, outer_loops(c)), c->block);
     dv_do(d, "set_scope \"%s\" register%s", c->block, c->channels ? " inner=1" : "");
     dv_do(d, "vectorize x zx");
@@ -334,7 +348,7 @@ static void unroll_taps(derive *d, const conv *c, const char *suffix)
 {
     const char *kw = dv_text(d, "kw%s", suffix);
     int before = outer_loops(c) + (c->sums_channels ? 2 : 1);
-    dv_do(d, "%s%s %s_ _ _%s = loops \"%s%s%s\"", blanks(d, before), kw, c->block_in ? "_ " : "",
+    dv_do(d, "%s%s %s_ _ _%s = loops \"%s%s%s\"", blanks(d, before), kw, splits_block(c) ? "_ " : "",
           c->fours > 1 ? " _" : "", c->block, *suffix ? "." : "", suffix);
     dv_do(d, "unroll %s", kw);
 }
