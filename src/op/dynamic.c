@@ -95,7 +95,8 @@ static tn_status dyn_broadcast_infer(tn_graph *g, tn_node *n)
     TN_TRY(dyn_reshape_infer(g, n));
     const tn_type *t = tn_in_type(n, 0);
     if (a->extent.n < t->n)
-        return tn_rule_fail(g, n, "op-E003", "%s has more dimensions than the result", tn_rule_type_text(g, t));
+        return tn_rule_fail(g, n, "op-E003", "%s has more dimensions than the result",
+                            tn_rule_type_text(g, t));
     return TN_OK;
 }
 
@@ -132,7 +133,8 @@ static tn_status dyn_slice_infer(tn_graph *g, tn_node *n)
     TN_TRY(tn_rule_tensor(g, n, 2, 1, &s));
     if (!tn_dtype_is_int(b->dtype) || !tn_dtype_is_int(s->dtype) || !tn_is_int(b->dim[0], &k) ||
         !tn_is_int(s->dim[0], &m) || k != t->n || m != t->n || a->extent.n != t->n)
-        return tn_rule_fail(g, n, "op-E007", "begin, strides and extent must have an integer for each dimension of %s",
+        return tn_rule_fail(g, n, "op-E007",
+                            "begin, strides and extent must have an integer for each dimension of %s",
                             tn_rule_type_text(g, t));
     return tn_rule_result(g, n, 0, t->dtype, t->n, a->extent.at);
 }
@@ -162,7 +164,8 @@ const tn_op tn_op_dyn_strided_slice = {
 
 /* ---- vision.nms_select: for each batch and class, O(boxes * selected) ---- */
 
-static const char *const nms_in[] = {"boxes", "scores", "max_output_size", "iou_threshold", "score_threshold"};
+static const char *const nms_in[] = {"boxes", "scores", "max_output_size", "iou_threshold",
+                                     "score_threshold"};
 
 static tn_status nms_infer(tn_graph *g, tn_node *n)
 {
@@ -178,20 +181,22 @@ static tn_status nms_infer(tn_graph *g, tn_node *n)
     }
     if (!tn_is_value(box->dim[2], 4) || !tn_rule_dim_eq(g, box->dim[0], score->dim[0]) ||
         !tn_rule_dim_eq(g, box->dim[1], score->dim[2]))
-        return tn_rule_fail(g, n, "op-E008", "boxes are %s and scores %s, but must be (b, n, 4) and (b, classes, n)",
+        return tn_rule_fail(g, n, "op-E008",
+                            "boxes are %s and scores %s, but must be (b, n, 4) and (b, classes, n)",
                             tn_rule_type_text(g, box), tn_rule_type_text(g, score));
     return tn_rule_result(g, n, 0, TN_I64, 3, score->dim);
 }
 
-typedef struct { const tn_expr *low[2], *high[2], *area; } rectangle;
+typedef struct {
+    const tn_expr *low[2], *high[2], *area;
+} rectangle;
 
 static rectangle box_at(tn_te *te, const tn_tensor *box, const tn_expr *b, const tn_expr *i, bool center)
 {
     tn_pool *p = te->pool;
     const tn_expr *v[4];
     rectangle r;
-    for (int k = 0; k < 4; k++)
-        v[k] = tn_at3(te, box, b, i, tn_idx(p, k));
+    for (int k = 0; k < 4; k++) v[k] = tn_at3(te, box, b, i, tn_idx(p, k));
     for (int k = 0; k < 2; k++) {
         const tn_expr *half = tn_mul(p, v[k + 2], tn_flt(p, v[k]->dtype, 0.5));
         r.low[k] = center ? tn_sub(p, v[k], half) : tn_min(p, v[k], v[k + 2]);
@@ -206,7 +211,8 @@ static const tn_expr *too_close(tn_pool *p, const rectangle *a, const rectangle 
 {
     const tn_expr *zero = tn_flt(p, threshold->dtype, 0), *side[2];
     for (int k = 0; k < 2; k++)
-        side[k] = tn_max(p, tn_sub(p, tn_min(p, a->high[k], b->high[k]), tn_max(p, a->low[k], b->low[k])), zero);
+        side[k] =
+            tn_max(p, tn_sub(p, tn_min(p, a->high[k], b->high[k]), tn_max(p, a->low[k], b->low[k])), zero);
     const tn_expr *both = tn_mul(p, side[0], side[1]);
     const tn_expr *all = tn_sub(p, tn_add(p, a->area, b->area), both);
     const tn_expr *real = tn_and(p, tn_lt(p, zero, a->area), tn_lt(p, zero, b->area));

@@ -1,16 +1,13 @@
-/* Operators whose extents depend on data: NonZero, Compress, Unique, NonMaxSuppression; and target shapes that the model
- * computes while it runs (Reshape, Expand, Slice, Range). What they are is worked out by operators on small integer
- * tensors, then bound to symbols, which the types of the results name. */
+/* Operators whose extents depend on data: NonZero, Compress, Unique, NonMaxSuppression; and target shapes that the
+ * model computes while it runs (Reshape, Expand, Slice, Range). What they are is worked out by operators on small
+ * integer tensors, then bound to symbols, which the types of the results name. */
 #include "frontend/onnx/onnx.h"
 
 #include <string.h>
 
 /* ---- helpers ---- */
 
-static tn_value i64(onnx_conv *c, int64_t v)
-{
-    return onnx_const_ints(c, TN_I64, 0, 1, &v);
-}
+static tn_value i64(onnx_conv *c, int64_t v) { return onnx_const_ints(c, TN_I64, 0, 1, &v); }
 
 static tn_value ints(onnx_conv *c, uint32_t n, const int64_t v[])
 {
@@ -69,8 +66,7 @@ tn_dims onnx_bind(onnx_conv *c, tn_value v, const tn_expr *most)
         return (tn_dims){0};
     }
     for (uint32_t i = 0; i < d.n && most && tn_is_int(most, &n); i++)
-        if (d.at[i]->kind == TN_E_SYM)
-            tn_graph_symbol(c->g, d.at[i]->u.s)->max = n;
+        if (d.at[i]->kind == TN_E_SYM) tn_graph_symbol(c->g, d.at[i]->u.s)->max = n;
     return d;
 }
 
@@ -78,7 +74,8 @@ tn_dims onnx_extents_in(onnx_conv *c, tn_value v, const char *what)
 {
     tn_dims d;
     const tn_expr *n = v.def ? tn_type_count(c->pool, onnx_type(v)) : NULL;
-    if (!v.def || onnx_host(c, v, &d) || !n || n->kind != TN_E_INT || n->u.i > ONNX_MAX_RANK || onnx_rank(v) > 1)
+    if (!v.def || onnx_host(c, v, &d) || !n || n->kind != TN_E_INT || n->u.i > ONNX_MAX_RANK ||
+        onnx_rank(v) > 1)
         return onnx_host_in(c, v, what);
     return n->u.i ? onnx_bind(c, v, NULL) : (tn_dims){0};
 }
@@ -109,8 +106,7 @@ static void nonzero(onnx_conv *c)
     tn_value x = onnx_in(c, 0), at, row[ONNX_MAX_RANK];
     const tn_type *t = onnx_type(x);
     int rank = t->n ? t->n : 1;
-    if (c->bad)
-        return;
+    if (c->bad) return;
     at = positions(c, flat(c, onnx_cast(c, x, TN_BOOL1)));
     for (int d = rank - 1; d >= 0 && !c->bad; d--) { /* the last index runs fastest */
         if (d == 0) {
@@ -121,7 +117,9 @@ static void nonzero(onnx_conv *c)
         int64_t n;
         tn_value extent = tn_is_int(e, &n) ? i64(c, n) : element_of_shape(c, x, d);
         tn_value above = onnx_call2(c, &tn_op_divide, NULL, at, extent);
-        row[d] = expand(c, onnx_call2(c, &tn_op_subtract, NULL, at, onnx_call2(c, &tn_op_multiply, NULL, above, extent)), 0);
+        row[d] = expand(
+            c, onnx_call2(c, &tn_op_subtract, NULL, at, onnx_call2(c, &tn_op_multiply, NULL, above, extent)),
+            0);
         at = above;
     }
     tn_axis_attr a = {0};
@@ -135,12 +133,12 @@ static void compress(onnx_conv *c)
     tn_value x = onnx_in(c, 0), condition = onnx_in(c, 1);
     bool along = onnx_has_attr(c, "axis");
     int64_t given = onnx_attr_int(c, "axis", 0);
-    if (c->bad)
-        return;
+    if (c->bad) return;
     x = along ? x : flat(c, x);
     int axis = along ? onnx_axis(c, given, onnx_rank(x)) : 0;
     if (onnx_rank(condition) != 1)
-        onnx_fail(c, "onnx-E009", "the condition is %s, but must have one dimension", onnx_type_text(c, onnx_type(condition)));
+        onnx_fail(c, "onnx-E009", "the condition is %s, but must have one dimension",
+                  onnx_type_text(c, onnx_type(condition)));
     onnx_out(c, 0, take(c, x, positions(c, onnx_cast(c, condition, TN_BOOL1)), axis));
 }
 
@@ -153,8 +151,7 @@ static tn_value rows_of(onnx_conv *c, tn_value x, int axis)
     int rank = onnx_rank(x);
     perm[k++] = axis;
     for (int i = 0; i < rank; i++)
-        if (i != axis)
-            perm[k++] = i;
+        if (i != axis) perm[k++] = i;
     x = axis ? onnx_transpose(c, x, rank, perm) : x;
     const tn_expr *dim[2] = {onnx_type(x)->dim[0], onnx_product(c, onnx_type(x), 1, rank)};
     return c->bad ? x : onnx_reshape(c, x, 2, dim);
@@ -169,7 +166,8 @@ static void compare_rows(onnx_conv *c, tn_value rows, tn_value *out_same, tn_val
     tn_value less = onnx_cast(c, onnx_call2(c, &tn_op_less, NULL, b, a), TN_I64);
     tn_value so_far = onnx_call1(c, &tn_op_cumprod, &before, same);
     *out_same = onnx_cast(c, reduce(c, &tn_op_min, same, 2), TN_BOOL1);
-    *out_less = onnx_cast(c, reduce(c, &tn_op_max, onnx_call2(c, &tn_op_multiply, NULL, less, so_far), 2), TN_BOOL1);
+    *out_less =
+        onnx_cast(c, reduce(c, &tn_op_max, onnx_call2(c, &tn_op_multiply, NULL, less, so_far), 2), TN_BOOL1);
 }
 
 static void unique(onnx_conv *c)
@@ -178,35 +176,33 @@ static void unique(onnx_conv *c)
     bool along = onnx_has_attr(c, "axis"), sorted = onnx_attr_int(c, "sorted", 1) != 0;
     int64_t given = onnx_attr_int(c, "axis", 0);
     tn_arg_attr first = {1, false, false, TN_I64};
-    if (c->bad)
-        return;
+    if (c->bad) return;
     x = along ? x : flat(c, x);
     int axis = along ? onnx_axis(c, given, onnx_rank(x)) : 0;
     tn_dtype t = onnx_type(x)->dtype;
     bool narrow = tn_dtype_is_float(t) && t.bits < 32;
     compare_rows(c, rows_of(c, narrow ? onnx_cast(c, x, TN_F32) : x, axis), &same, &less);
-    if (c->bad)
-        return;
+    if (c->bad) return;
     const tn_expr *n = onnx_type(same)->dim[0];
     tn_value number = count_up(c, n);
-    tn_value rep = onnx_call1(c, &tn_op_argmax, &first, onnx_cast(c, same, TN_I64)); /* the first that is equal */
+    tn_value rep =
+        onnx_call1(c, &tn_op_argmax, &first, onnx_cast(c, same, TN_I64)); /* the first that is equal */
     tn_value is_first = onnx_call2(c, &tn_op_equal, NULL, rep, number);
     if (!sorted) /* order of appearance: j before i */
         less = onnx_call2(c, &tn_op_less, NULL, expand(c, number, 0), expand(c, number, 1));
     tn_value counted = onnx_call2(c, &tn_op_logical_and, NULL, less, expand(c, is_first, 0));
     tn_value rank = reduce(c, &tn_op_sum, onnx_cast(c, counted, TN_I64), 1);
     tn_value firsts = positions(c, is_first);
-    if (c->bad)
-        return;
+    if (c->bad) return;
     tn_value place = count_up(c, onnx_type(firsts)->dim[0]);
-    tn_value hit = onnx_call2(c, &tn_op_equal, NULL, expand(c, place, 1), expand(c, take(c, rank, firsts, 0), 0));
+    tn_value hit =
+        onnx_call2(c, &tn_op_equal, NULL, expand(c, place, 1), expand(c, take(c, rank, firsts, 0), 0));
     tn_value order = onnx_call1(c, &tn_op_argmax, &first, onnx_cast(c, hit, TN_I64));
     tn_value index = take(c, firsts, order, 0), inverse = take(c, rank, rep, 0);
     tn_value members = onnx_call2(c, &tn_op_equal, NULL, expand(c, place, 1), expand(c, inverse, 0));
     onnx_out(c, 0, take(c, x, index, axis));
     const tn_value rest[3] = {index, inverse, reduce(c, &tn_op_sum, onnx_cast(c, members, TN_I64), 1)};
-    for (uint32_t i = 1; i < 4 && i < c->node->output.n; i++)
-        onnx_out(c, i, rest[i - 1]);
+    for (uint32_t i = 1; i < 4 && i < c->node->output.n; i++) onnx_out(c, i, rest[i - 1]);
 }
 
 /* ---- NonMaxSuppression ---- */
@@ -214,8 +210,7 @@ static void unique(onnx_conv *c)
 static tn_value scalar_or(onnx_conv *c, uint32_t i, tn_dtype t, double def)
 {
     tn_value v = onnx_opt(c, i);
-    if (!v.def)
-        return onnx_const(c, t, def);
+    if (!v.def) return onnx_const(c, t, def);
     v = onnx_cast(c, v, t);
     return onnx_rank(v) ? onnx_reshape(c, v, 0, NULL) : v;
 }
@@ -225,17 +220,20 @@ static void nms(onnx_conv *c)
     tn_value boxes = onnx_in(c, 0), scores = onnx_in(c, 1);
     tn_nms_attr a = {onnx_attr_int(c, "center_point_box", 0) != 0};
     if (onnx_rank(scores) != 3)
-        onnx_fail(c, "onnx-E009", "the scores are %s, but must have three dimensions", onnx_type_text(c, onnx_type(scores)));
-    if (c->bad)
-        return;
+        onnx_fail(c, "onnx-E009", "the scores are %s, but must have three dimensions",
+                  onnx_type_text(c, onnx_type(scores)));
+    if (c->bad) return;
     tn_value in[5] = {boxes, scores, scalar_or(c, 2, TN_I64, 0), scalar_or(c, 3, TN_F32, 0),
                       scalar_or(c, 4, TN_F32, -3.4028234663852886e38)};
     tn_value chosen = flat(c, onnx_call(c, &tn_op_vision_nms_select, &a, 5, in));
     tn_value at = positions(c, onnx_call2(c, &tn_op_greater_equal, NULL, chosen, i64(c, 0)));
     tn_value n = element_of_shape(c, scores, 2), classes = element_of_shape(c, scores, 1);
-    tn_value pair = onnx_call2(c, &tn_op_divide, NULL, at, n), batch = onnx_call2(c, &tn_op_divide, NULL, pair, classes);
-    tn_value class = onnx_call2(c, &tn_op_subtract, NULL, pair, onnx_call2(c, &tn_op_multiply, NULL, batch, classes));
-    const tn_value column[3] = {expand(c, batch, 1), expand(c, class, 1), expand(c, take(c, chosen, at, 0), 1)};
+    tn_value pair = onnx_call2(c, &tn_op_divide, NULL, at, n),
+             batch = onnx_call2(c, &tn_op_divide, NULL, pair, classes);
+    tn_value class =
+        onnx_call2(c, &tn_op_subtract, NULL, pair, onnx_call2(c, &tn_op_multiply, NULL, batch, classes));
+    const tn_value column[3] = {expand(c, batch, 1), expand(c, class, 1),
+                                expand(c, take(c, chosen, at, 0), 1)};
     tn_axis_attr axis = {1};
     onnx_out(c, 0, onnx_call(c, &tn_op_concatenate, &axis, 3, column));
 }
@@ -249,10 +247,7 @@ static bool unknown(onnx_conv *c, tn_value v)
     return n && n->kind == TN_E_INT && n->u.i <= ONNX_MAX_RANK && onnx_rank(v) <= 1 && !onnx_host(c, v, &d);
 }
 
-static uint32_t length(tn_value v)
-{
-    return onnx_rank(v) ? (uint32_t)onnx_type(v)->dim[0]->u.i : 1;
-}
+static uint32_t length(tn_value v) { return onnx_rank(v) ? (uint32_t)onnx_type(v)->dim[0]->u.i : 1; }
 
 static tn_value shape_value(onnx_conv *c, tn_value x)
 {
@@ -276,30 +271,28 @@ static tn_value part(onnx_conv *c, tn_value v, int64_t from, int64_t to)
 static tn_value fitted(onnx_conv *c, tn_value v, uint32_t n, bool front)
 {
     uint32_t have = length(v);
-    if (have > n)
-        return part(c, v, 0, n);
-    if (have == n)
-        return v;
+    if (have > n) return part(c, v, 0, n);
+    if (have == n) return v;
     return front ? joined(c, ones(c, n - have), v) : joined(c, v, ones(c, n - have));
 }
 
 bool onnx_dynamic_reshape(onnx_conv *c, tn_value x, tn_value shape, bool allow_zero)
 {
-    if (c->bad || !x.def || !unknown(c, shape) || onnx_rank(shape) != 1)
-        return false;
+    if (c->bad || !x.def || !unknown(c, shape) || onnx_rank(shape) != 1) return false;
     uint32_t n = length(shape);
     tn_value target = onnx_cast(c, shape, TN_I64), zero = i64(c, 0), rest = i64(c, -1);
     tn_value had = onnx_rank(x) ? shape_value(c, x) : ones(c, 1);
     if (!allow_zero)
         target = choose(c, onnx_call2(c, &tn_op_equal, NULL, target, zero), fitted(c, had, n, false), target);
     tn_value open = onnx_call2(c, &tn_op_equal, NULL, target, rest);
-    tn_value all = reduce(c, &tn_op_prod, had, 0), fixed = reduce(c, &tn_op_prod, choose(c, open, i64(c, 1), target), 0);
+    tn_value all = reduce(c, &tn_op_prod, had, 0),
+             fixed = reduce(c, &tn_op_prod, choose(c, open, i64(c, 1), target), 0);
     fixed = choose(c, onnx_call2(c, &tn_op_equal, NULL, fixed, zero), i64(c, 1), fixed);
     target = choose(c, open, onnx_call2(c, &tn_op_divide, NULL, all, fixed), target);
     tn_dims d = onnx_bind(c, target, NULL);
-    if (c->bad)
-        return true;
-    const tn_expr *product = onnx_product(c, onnx_type(x), 0, onnx_rank(x)), **check = TN_NEW_N(c->arena, const tn_expr *, 1);
+    if (c->bad) return true;
+    const tn_expr *product = onnx_product(c, onnx_type(x), 0, onnx_rank(x)),
+                  **check = TN_NEW_N(c->arena, const tn_expr *, 1);
     check[0] = product; /* the number of elements stays */
     tn_bind_extent_attr same = {{1, check}};
     (void)onnx_call1(c, &tn_op_bind_extent, &same, reduce(c, &tn_op_prod, target, 0));
@@ -310,11 +303,9 @@ bool onnx_dynamic_reshape(onnx_conv *c, tn_value x, tn_value shape, bool allow_z
 
 bool onnx_dynamic_expand(onnx_conv *c, tn_value x, tn_value shape)
 {
-    if (c->bad || !x.def || !unknown(c, shape) || onnx_rank(shape) != 1)
-        return false;
+    if (c->bad || !x.def || !unknown(c, shape) || onnx_rank(shape) != 1) return false;
     uint32_t n = length(shape), rank = (uint32_t)onnx_rank(x), most = n > rank ? n : rank;
-    if (most > ONNX_MAX_RANK)
-        return false;
+    if (most > ONNX_MAX_RANK) return false;
     tn_value target = fitted(c, onnx_cast(c, shape, TN_I64), most, true);
     tn_value had = fitted(c, rank ? shape_value(c, x) : ones(c, most), most, true);
     target = choose(c, onnx_call2(c, &tn_op_equal, NULL, target, i64(c, 1)), had, target);
@@ -322,8 +313,7 @@ bool onnx_dynamic_expand(onnx_conv *c, tn_value x, tn_value shape)
     tn_value fits = choose(c, onnx_call2(c, &tn_op_equal, NULL, had, i64(c, 1)), i64(c, 0),
                            onnx_call2(c, &tn_op_subtract, NULL, target, had));
     const tn_expr *none[ONNX_MAX_RANK]; /* a dimension is 1 or stays */
-    for (uint32_t i = 0; i < most; i++)
-        none[i] = tn_idx(c->pool, 0);
+    for (uint32_t i = 0; i < most; i++) none[i] = tn_idx(c->pool, 0);
     tn_bind_extent_attr zero = {tn_dims_make(c->arena, most, none)};
     (void)onnx_call1(c, &tn_op_bind_extent, &zero, fits);
     tn_extent_attr a = {d};
@@ -347,26 +337,30 @@ bool onnx_dynamic_slice(onnx_conv *c, tn_value x, tn_value start, tn_value end, 
     for (uint32_t i = 0; i < n && n <= rank; i++)
         axis[i] = axes.def && i < at.n ? onnx_axis(c, at.at[i], (int)rank) : (int64_t)i;
     if (c->bad || n > rank)
-        return n > rank ? (onnx_fail(c, "onnx-E009", "starts has more entries than the operand has dimensions"), true) : true;
+        return n > rank
+                   ? (onnx_fail(c, "onnx-E009", "starts has more entries than the operand has dimensions"),
+                      true)
+                   : true;
     tn_value extent = take(c, shape, ints(c, n, axis), 0);
     tn_value last = onnx_call2(c, &tn_op_subtract, NULL, extent, i64(c, 1));
     tn_value back = onnx_call2(c, &tn_op_less, NULL, steps, zero);
-    tn_value low = choose(c, back, i64(c, -1), zero), high = choose(c, back, last, extent), edge[2] = {start, end};
+    tn_value low = choose(c, back, i64(c, -1), zero), high = choose(c, back, last, extent),
+             edge[2] = {start, end};
     for (int k = 0; k < 2; k++) {
         tn_value v = onnx_cast(c, edge[k], TN_I64);
         v = onnx_rank(v) ? v : expand(c, v, 0);
-        v = choose(c, onnx_call2(c, &tn_op_less, NULL, v, zero), onnx_call2(c, &tn_op_add, NULL, v, extent), v);
+        v = choose(c, onnx_call2(c, &tn_op_less, NULL, v, zero), onnx_call2(c, &tn_op_add, NULL, v, extent),
+                   v);
         edge[k] = onnx_call2(c, &tn_op_minimum, NULL, onnx_call2(c, &tn_op_maximum, NULL, v, low), high);
     }
     tn_value way = onnx_call2(c, &tn_op_subtract, NULL, edge[1], edge[0]);
     tn_value pace = choose(c, back, onnx_call1(c, &tn_op_negative, NULL, steps), steps);
     way = choose(c, back, onnx_call1(c, &tn_op_negative, NULL, way), way);
-    tn_value count = onnx_call2(c, &tn_op_divide, NULL,
-                                onnx_call2(c, &tn_op_add, NULL, way, onnx_call2(c, &tn_op_subtract, NULL, pace, i64(c, 1))),
-                                pace);
+    tn_value count = onnx_call2(
+        c, &tn_op_divide, NULL,
+        onnx_call2(c, &tn_op_add, NULL, way, onnx_call2(c, &tn_op_subtract, NULL, pace, i64(c, 1))), pace);
     tn_dims bound = onnx_bind(c, onnx_call2(c, &tn_op_maximum, NULL, count, zero), NULL);
-    if (c->bad)
-        return true;
+    if (c->bad) return true;
     const tn_expr *dim[ONNX_MAX_RANK];
     for (uint32_t i = 0; i < rank; i++) {
         dim[i] = onnx_type(x)->dim[i];
@@ -389,8 +383,7 @@ bool onnx_dynamic_slice(onnx_conv *c, tn_value x, tn_value start, tn_value end, 
 const tn_expr *onnx_dynamic_count(onnx_conv *c, const tn_value in[3])
 {
     tn_value x[3];
-    for (int i = 0; i < 3; i++)
-        x[i] = onnx_cast(c, in[i], TN_F64);
+    for (int i = 0; i < 3; i++) x[i] = onnx_cast(c, in[i], TN_F64);
     tn_value n = onnx_call2(c, &tn_op_divide, NULL, onnx_call2(c, &tn_op_subtract, NULL, x[1], x[0]), x[2]);
     n = onnx_cast(c, onnx_call1(c, &tn_op_ceil, NULL, n), TN_I64);
     tn_dims d = onnx_bind(c, onnx_call2(c, &tn_op_maximum, NULL, n, i64(c, 0)), NULL);
