@@ -41,6 +41,16 @@ TN_WARN_UNUSED tn_status tn_infer_broadcast(tn_graph *g, const tn_node *n, const
 
 /* Attribute structs that frontends and passes fill in. Fields as in the records' tables.
  * Windows: of any number of dimensions; padding: before each dimension, then after each (top left bottom right). */
+typedef struct tn_recurrent_attr {
+    const char *cell, *activations;
+    double clip;
+    bool reverse, linear_before_reset, input_forget;
+} tn_recurrent_attr;
+typedef struct tn_attention_mask_attr { bool causal; int64_t left, right; tn_dims past; } tn_attention_mask_attr;
+typedef struct tn_linear_attention_attr { double scale; } tn_linear_attention_attr;
+typedef struct tn_frame_attr { int64_t length, step; } tn_frame_attr;
+typedef struct tn_dft_attr { bool inverse, onesided; } tn_dft_attr;
+typedef struct tn_ngram_attr { int64_t units, min, max, skip; tn_ints counts; const char *mode; } tn_ngram_attr;
 typedef struct tn_conv2d_attr {
     tn_ints strides, padding, dilation;
     int64_t groups;

@@ -330,6 +330,32 @@ tn_value onnx_cast(onnx_conv *c, tn_value v, tn_dtype t)
     return !v.def || tn_dtype_eq(onnx_type(v)->dtype, t) ? v : onnx_call1(c, &tn_op_cast, &a, v);
 }
 
+tn_value onnx_slice(onnx_conv *c, tn_value v, int64_t axis, int64_t begin, int64_t end)
+{
+    static const int64_t step = 1;
+    tn_slice_attr a = {tn_ints_make(c->arena, 1, &begin), tn_ints_make(c->arena, 1, &end),
+                       tn_ints_make(c->arena, 1, &step), tn_ints_make(c->arena, 1, &axis)};
+    return onnx_call1(c, &tn_op_strided_slice, &a, v);
+}
+
+tn_value onnx_concat(onnx_conv *c, uint32_t n, const tn_value in[], int64_t axis)
+{
+    tn_axis_attr a = {axis};
+    return n == 1 ? in[0] : onnx_call(c, &tn_op_concatenate, &a, (int)n, in);
+}
+
+tn_value onnx_unsqueeze(onnx_conv *c, tn_value v, int64_t axis)
+{
+    tn_expand_dims_attr a = {axis, 1};
+    return onnx_call1(c, &tn_op_expand_dims, &a, v);
+}
+
+tn_value onnx_squeeze(onnx_conv *c, tn_value v, int64_t axis)
+{
+    tn_squeeze_attr a = {tn_ints_make(c->arena, 1, &axis)};
+    return onnx_call1(c, &tn_op_squeeze, &a, v);
+}
+
 /* ---- dimensions ---- */
 
 const tn_expr *onnx_simplify(onnx_conv *c, const tn_expr *e)

@@ -95,6 +95,7 @@ extern const onnx_row onnx_rows_resize[], onnx_rows_flow[], onnx_rows_dynamic[],
 extern const onnx_row onnx_rows_math[], onnx_rows_logic[], onnx_rows_nn[], onnx_rows_matrix[], onnx_rows_reduce[],
     onnx_rows_move[], onnx_rows_shape[], onnx_rows_quant[], onnx_rows_microsoft[];
 extern const onnx_row onnx_rows_element[], onnx_rows_index[], onnx_rows_pattern[];
+extern const onnx_row onnx_rows_recurrent[], onnx_rows_attention[], onnx_rows_signal[];
 
 /* ---- graphs inside the model (graphs.c) ---- */
 enum { ONNX_MAX_DEPTH = 32 };
@@ -187,9 +188,18 @@ tn_value onnx_const_ints(onnx_conv *c, tn_dtype t, int ndim, uint32_t n, const i
 tn_value onnx_reshape(onnx_conv *c, tn_value v, int ndim, const tn_expr *const dim[]);
 tn_value onnx_transpose(onnx_conv *c, tn_value v, int n, const int64_t perm[]);
 tn_value onnx_cast(onnx_conv *c, tn_value v, tn_dtype t);             /* v itself if it has dtype t */
+tn_value onnx_slice(onnx_conv *c, tn_value v, int64_t axis, int64_t begin, int64_t end); /* end INT64_MAX: all */
+tn_value onnx_concat(onnx_conv *c, uint32_t n, const tn_value in[], int64_t axis);    /* in[0] itself if n is 1 */
+tn_value onnx_unsqueeze(onnx_conv *c, tn_value v, int64_t axis);
+tn_value onnx_squeeze(onnx_conv *c, tn_value v, int64_t axis);
 const tn_expr *onnx_simplify(onnx_conv *c, const tn_expr *e);
 const tn_expr *onnx_product(onnx_conv *c, const tn_type *t, int from, int to); /* of dims [from, to) */
 static inline void onnx_out(onnx_conv *c, uint32_t i, tn_value v) { c->out[i] = v; }
+static inline void onnx_out_any(onnx_conv *c, uint32_t i, tn_value v) /* of an output that may be left out */
+{
+    if (i < c->node->output.n)
+        c->out[i] = v;
+}
 
 /* ---- tensors (tensor.c) ---- */
 /* A constant of the tensor's data: it points into the file where the file holds it raw. NULL: reported at loc. */

@@ -1,0 +1,242 @@
+/* Recurrent layers: RNN, GRU, LSTM. The projection of the inputs is an nn.dense over all steps at once, the
+ * recurrence nn.recurrent, one for each direction; what it gives is cut into Y, Y_h and Y_c. */
+#include "frontend/onnx/onnx.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { X = 0, W, R, B, LENS, H0, C0, PEEP };
+
+typedef struct layer {
+    const char *cell;
+    int64_t gates, units, directions, n_activation;
+    bool batch_first, linear_before_reset;
+    tn_recurrent_attr attr;
+    const char *activations; /* of all directions, "name:alpha:beta" with blanks between; "" the default */
+} layer;
+
+/* ---- attributes ---- */
+
+static const char *const takes_alpha = " affine leakyrelu thresholdedrelu scaledtanh hardsigmoid elu ",
+                         *const takes_beta = " affine scaledtanh hardsigmoid ";
+
+static bool takes(const char *list, const char *name)
+{
+    char word[40];
+    return strlen(name) < 36 && (snprintf(word, sizeof word, " %s ", name), strstr(list, word) != NULL);
+}
+
+/* The next entry of a list of floats, if the activation takes one; entries go to those that take them, in order. */
+static bool next_float(const onnx_attr *list, size_t *at, double *out)
+{
+    if (!list || *at >= list->floats.n) return false;
+    *out = (double)((const float *)list->floats.at)[(*at)++];
+    return true;
+}
+
+/* `count` activations from the `first`-th on, as nn.recurrent takes them. */
+static const char *activations_of(onnx_conv *c, const onnx_attr *names, size_t first, size_t count)
+{
+    const onnx_attr *alpha = onnx_attr_find(c, "activation_alpha", ONNX_A_FLOATS),
+                    *beta = onnx_attr_find(c, "activation_beta", ONNX_A_FLOATS);
+    const char *text = "";
+    size_t a = 0, b = 0;
+    for (size_t i = 0; names && i < first + count; i++) {
+        const tn_pb_bytes s = ((const tn_pb_bytes *)names->strings.at)[i];
+        char *name = tn_arena_strndup(c->arena, (const char *)s.at, s.n);
+        double value;
+        for (char *p = name; *p; p++) *p = (char)tolower((unsigned char)*p);
+        const char *word = name;
+        bool given = takes(takes_alpha, name) && next_float(alpha, &a, &value);
+        if (given) word = tn_arena_printf(c->arena, "%s:%.17g", name, value);
+        if (takes(takes_beta, name) && next_float(beta, &b, &value))
+            word = tn_arena_printf(c->arena, "%s%s:%.17g", word, given ? "" : ":1", value);
+        if (i >= first) text = tn_arena_printf(c->arena, "%s%s%s", text, *text ? " " : "", word);
+    }
+    return text;
+}
+
+static void read_direction(onnx_conv *c, layer *l)
+{
+    const char *d = onnx_attr_string(c, "direction", "forward");
+    l->directions = strcmp(d, "bidirectional") == 0 ? 2 : 1;
+    l->attr.reverse = strcmp(d, "reverse") == 0;
+    if (l->directions == 1 && !l->attr.reverse && strcmp(d, "forward") != 0)
+        onnx_fail(c, "onnx-E009", "direction is \"%s\"; forward, reverse and bidirectional are known", d);
+}
+
+static const onnx_attr *read_names(onnx_conv *c, const layer *l)
+{
+    const onnx_attr *names = onnx_attr_find(c, "activations", ONNX_A_STRINGS);
+    if (names && names->strings.n != (size_t)(l->directions * l->n_activation)) {
+        onnx_fail(c, "onnx-E009",
+                  "attribute activations has %zu entries, but %lld are needed; the model is damaged",
+                  names->strings.n, (long long)(l->directions * l->n_activation));
+        return NULL;
+    }
+    return names;
+}
+
+static void check_shapes(onnx_conv *c, layer *l)
+{
+    tn_value x = onnx_in(c, X), w = onnx_in(c, W), r = onnx_in(c, R);
+    if (c->bad) return;
+    if (onnx_rank(x) != 3 || onnx_rank(w) != 3 || onnx_rank(r) != 3 ||
+        !tn_is_int(onnx_type(r)->dim[2], &l->units)) {
+        onnx_fail(c, "onnx-E022",
+                  "operands %s, %s and %s must have three dimensions and a fixed number of units",
+                  onnx_type_text(c, onnx_type(x)), onnx_type_text(c, onnx_type(w)),
+                  onnx_type_text(c, onnx_type(r)));
+        return;
+    }
+    const tn_expr *d = tn_idx(c->pool, l->directions), *rows = tn_idx(c->pool, l->gates * l->units);
+    const tn_type *bias = onnx_has(c, B) ? onnx_type(onnx_opt(c, B)) : NULL;
+    bool fits = onnx_attr_int(c, "hidden_size", l->units) == l->units;
+    for (uint32_t i = W; i <= R; i++)
+        fits = fits && onnx_type(onnx_opt(c, i))->dim[0] == d && onnx_type(onnx_opt(c, i))->dim[1] == rows;
+    if (bias)
+        fits =
+            fits && bias->n == 2 && bias->dim[0] == d && tn_is_value(bias->dim[1], 2 * l->gates * l->units);
+    if (!fits)
+        onnx_fail(
+            c, "onnx-E022",
+            "W %s, R %s, B and hidden_size do not fit %lld directions of %lld gates; the model is damaged",
+            onnx_type_text(c, onnx_type(w)), onnx_type_text(c, onnx_type(r)), (long long)l->directions,
+            (long long)l->gates);
+}
+
+/* ---- one direction ---- */
+
+/* Part d of an operand whose axis `axis` is the directions. */
+static tn_value part(onnx_conv *c, tn_value v, int64_t axis, int64_t d)
+{
+    if (!v.def) return v;
+    if (onnx_rank(v) <= axis) {
+        onnx_fail(c, "onnx-E022", "operand %s has too few dimensions; the model is damaged",
+                  onnx_type_text(c, onnx_type(v)));
+        return (tn_value){0};
+    }
+    return onnx_squeeze(c, onnx_slice(c, v, axis, d, d + 1), axis);
+}
+
+/* The bias of data, Wb + Rb; of a GRU with linear_before_reset the last third of Rb goes to *recurrent. */
+static tn_value bias_of(onnx_conv *c, const layer *l, tn_value b, tn_value *recurrent)
+{
+    int64_t n = l->gates * l->units;
+    *recurrent = (tn_value){0};
+    if (!b.def) return b;
+    tn_value wb = onnx_slice(c, b, 0, 0, n), rb = onnx_slice(c, b, 0, n, 2 * n);
+    if (!l->linear_before_reset) return onnx_call2(c, &tn_op_add, NULL, wb, rb);
+    *recurrent = onnx_slice(c, rb, 0, 2 * l->units, n);
+    const int64_t around[] = {0, l->units};
+    tn_pad_attr zeros = {.pad_width = tn_ints_make(c->arena, 2, around),
+                         .pad_mode = tn_intern(c->g->ctx, "constant")};
+    tn_value gates = onnx_call1(c, &tn_op_nn_pad, &zeros, onnx_slice(c, rb, 0, 0, 2 * l->units));
+    return onnx_call2(c, &tn_op_add, NULL, wb, gates);
+}
+
+static tn_value project(onnx_conv *c, tn_value x, tn_value w, tn_value bias)
+{
+    tn_dense_attr dense = {0};
+    tn_axis_attr last = {-1};
+    tn_value y = onnx_call2(c, &tn_op_nn_dense, &dense, x, w);
+    return bias.def ? onnx_call2(c, &tn_op_nn_bias_add, &last, y, bias) : y;
+}
+
+/* Steps and last states of one direction: [steps + 1 or 2, batch, units]. */
+static tn_value direction(onnx_conv *c, const layer *l, tn_value x, int64_t d)
+{
+    int64_t state_axis = l->batch_first ? 1 : 0;
+    tn_value rbias, bias = bias_of(c, l, part(c, onnx_opt(c, B), 0, d), &rbias);
+    tn_value in[7] = {project(c, x, part(c, onnx_in(c, W), 0, d), bias)};
+    const tn_expr *rdim[] = {tn_idx(c->pool, l->gates), tn_idx(c->pool, l->units), tn_idx(c->pool, l->units)};
+    in[1] = onnx_reshape(c, part(c, onnx_in(c, R), 0, d), 3, rdim);
+    in[2] = part(c, onnx_opt(c, H0), state_axis, d);
+    if (l->gates == 4) {
+        const tn_expr *pdim[] = {tn_idx(c->pool, 3), tn_idx(c->pool, l->units)};
+        in[3] = part(c, onnx_opt(c, C0), state_axis, d);
+        in[4] = part(c, onnx_opt(c, PEEP), 0, d);
+        in[4] = in[4].def ? onnx_reshape(c, in[4], 2, pdim) : in[4];
+    }
+    in[5] = rbias;
+    in[6] = onnx_opt(c, LENS);
+    return onnx_call(c, &tn_op_nn_recurrent, &l->attr, 7, in);
+}
+
+/* ---- results ---- */
+
+/* The parts of all directions, [.., batch, units] each, joined on a new axis 1 or, batch first, put in that order. */
+static tn_value join(onnx_conv *c, const layer *l, const tn_value part[])
+{
+    static const int64_t batch_first[] = {2, 0, 1, 3};
+    tn_value v[2];
+    for (int64_t d = 0; d < l->directions; d++) v[d] = onnx_unsqueeze(c, part[d], 1);
+    tn_value y = onnx_concat(c, (uint32_t)l->directions, v, 1);
+    return l->batch_first ? onnx_transpose(c, y, 4, batch_first) : y;
+}
+
+/* The last states: [1, batch, units] each. */
+static tn_value join_state(onnx_conv *c, const layer *l, const tn_value state[])
+{
+    static const int64_t batch_first[] = {1, 0, 2};
+    tn_value y = onnx_concat(c, (uint32_t)l->directions, state, 0);
+    return l->batch_first ? onnx_transpose(c, y, 3, batch_first) : y;
+}
+
+static void recurrent(onnx_conv *c, layer *l)
+{
+    static const int64_t time_first[] = {1, 0, 2};
+    tn_value y[2], h[2], last_c[2];
+    read_direction(c, l);
+    check_shapes(c, l);
+    l->batch_first = onnx_attr_int(c, "layout", 0) != 0;
+    onnx_attr_ignore(c, "output_sequence"); /* opset 1: whether Y is wanted */
+    l->attr.cell = l->cell;
+    l->attr.clip = onnx_attr_float(c, "clip", 0);
+    const onnx_attr *names = read_names(c, l);
+    tn_value x = l->batch_first && !c->bad ? onnx_transpose(c, onnx_in(c, X), 3, time_first) : onnx_in(c, X);
+    int64_t states = l->gates == 4 ? 2 : 1;
+    for (int64_t d = 0; d < l->directions && !c->bad; d++) {
+        l->attr.reverse = l->attr.reverse || d == 1;
+        l->attr.activations = tn_intern(
+            c->g->ctx, activations_of(c, names, (size_t)(d * l->n_activation), (size_t)l->n_activation));
+        tn_value all = direction(c, l, x, d);
+        y[d] = onnx_slice(c, all, 0, 0, -states);
+        h[d] = onnx_slice(c, all, 0, -states, states == 2 ? -1 : INT64_MAX);
+        last_c[d] = states == 2 ? onnx_slice(c, all, 0, -1, INT64_MAX) : (tn_value){0};
+    }
+    if (c->bad) return;
+    onnx_out_any(c, 0, join(c, l, y));
+    onnx_out_any(c, 1, join_state(c, l, h));
+    if (states == 2) onnx_out_any(c, 2, join_state(c, l, last_c));
+}
+
+static void rnn(onnx_conv *c)
+{
+    layer l = {.cell = "rnn", .gates = 1, .n_activation = 1};
+    recurrent(c, &l);
+}
+
+static void gru(onnx_conv *c)
+{
+    layer l = {.cell = "gru", .gates = 3, .n_activation = 2};
+    l.linear_before_reset = l.attr.linear_before_reset = onnx_attr_int(c, "linear_before_reset", 0) != 0;
+    recurrent(c, &l);
+}
+
+static void lstm(onnx_conv *c)
+{
+    layer l = {.cell = "lstm", .gates = 4, .n_activation = 3};
+    l.attr.input_forget = onnx_attr_int(c, "input_forget", 0) != 0;
+    recurrent(c, &l);
+}
+
+// clang-format off
+const onnx_row onnx_rows_recurrent[] = {
+    {"RNN",  1, 28, 6, 2, rnn,  NULL},
+    {"GRU",  1, 28, 6, 2, gru,  NULL},
+    {"LSTM", 1, 28, 8, 3, lstm, NULL},
+    {0},
+};
+// clang-format on

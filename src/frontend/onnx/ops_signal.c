@@ -1,0 +1,296 @@
+/* Signals: DFT, STFT, windows, MelWeightMatrix, TfIdfVectorizer. */
+#include "frontend/onnx/onnx.h"
+
+#include "ir/eval.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { MAX_SIGNAL = 1 << 24 }; /* elements of a table, a window or a transform */
+static const double pi = 3.14159265358979323846;
+
+/* ---- tables ---- */
+
+typedef struct table {
+    tn_dtype t;
+    char *at;
+} table;
+
+static table table_new(onnx_conv *c, tn_dtype t, size_t n)
+{
+    return (table){t, tn_arena_alloc(c->arena, (n ? n : 1) * tn_dtype_bytes(t), 8)};
+}
+
+static void table_set(table *w, size_t i, double v)
+{
+    tn_scalar_write(w->t, w->at + i * tn_dtype_bytes(w->t), tn_eval_cast(TN_F64, w->t, (tn_scalar){.f = v}));
+}
+
+static tn_value table_done(onnx_conv *c, const table *w, int ndim, const int64_t dim[])
+{
+    return c->bad ? (tn_value){0}
+                  : tn_val(tn_make_constant(c->g, c->im->r, NULL, w->t, ndim, dim, w->at, NULL));
+}
+
+static int64_t size_in(onnx_conv *c, uint32_t i, const char *what, int64_t least)
+{
+    int64_t n = onnx_int_in(c, onnx_in(c, i), what);
+    if (!c->bad && (n < least || n > MAX_SIGNAL))
+        onnx_fail(c, "onnx-E009", "%s is %lld, which is not in [%lld, 2^24]", what, (long long)n,
+                  (long long)least);
+    return c->bad ? least : n;
+}
+
+/* ---- DFT ---- */
+
+/* (cos, sin) of 2 pi k / n; those of quarter turns are exact. */
+static tn_value roots(onnx_conv *c, tn_dtype t, int64_t n)
+{
+    table w = table_new(c, t, (size_t)n * 2);
+    for (int64_t k = 0; k < n; k++) {
+        double angle = 2 * pi * ((double)k / (double)n);
+        bool quarter = 4 * k % n == 0;
+        int64_t turn = quarter ? 4 * k / n : 0;
+        table_set(&w, 2 * (size_t)k, quarter ? (turn == 0) - (turn == 2) : cos(angle));
+        table_set(&w, 2 * (size_t)k + 1, quarter ? (turn == 1) - (turn == 3) : sin(angle));
+    }
+    return table_done(c, &w, 2, (const int64_t[]){n, 2});
+}
+
+/* Rows [rows, elements, 1 or 2] transformed with length n. */
+static tn_value transform(onnx_conv *c, tn_value rows, int64_t n, bool inverse, bool onesided)
+{
+    tn_dft_attr a = {inverse, onesided};
+    return onnx_call2(c, &tn_op_dft, &a, rows, roots(c, onnx_type(rows)->dtype, n));
+}
+
+/* The axis moved to the place before the last, or (back) from there. */
+static tn_value move_axis(onnx_conv *c, tn_value x, int axis, bool back)
+{
+    int64_t order[ONNX_MAX_RANK];
+    int rank = onnx_rank(x), n = 0;
+    if (c->bad || axis == rank - 2) return x;
+    for (int i = 0; i < rank - 1; i++)
+        if (back ? i != rank - 2 : i != axis) order[n++] = i;
+    order[n++] = axis;
+    order[n] = rank - 1;
+    if (back) {
+        for (int i = rank - 2; i > axis; i--) order[i] = order[i - 1];
+        for (int i = 0; i < rank - 1; i++) order[i] = i < axis ? i : i == axis ? rank - 2 : i - 1;
+    }
+    return onnx_transpose(c, x, rank, order);
+}
+
+static int dft_axis(onnx_conv *c, int rank)
+{
+    int64_t axis = c->opset < 20    ? onnx_attr_int(c, "axis", 1)
+                   : onnx_has(c, 2) ? onnx_int_in(c, onnx_in(c, 2), "the axis")
+                                    : -2;
+    int at = onnx_axis(c, axis, rank);
+    if (!c->bad && at == rank - 1)
+        onnx_fail(c, "onnx-E009", "axis %lld is that of real and imaginary parts", (long long)axis);
+    return at;
+}
+
+static void dft(onnx_conv *c)
+{
+    tn_value x = onnx_in(c, 0);
+    bool inverse = onnx_attr_int(c, "inverse", 0) != 0, onesided = onnx_attr_int(c, "onesided", 0) != 0;
+    int rank = onnx_rank(x), axis = dft_axis(c, rank);
+    if (!c->bad && (rank < 2 || rank > ONNX_MAX_RANK))
+        onnx_fail(c, "onnx-E022", "%s has too few or too many dimensions", onnx_type_text(c, onnx_type(x)));
+    if (c->bad) return;
+    int64_t n = 0;
+    if (onnx_has(c, 1)) {
+        n = size_in(c, 1, "dft_length", 1);
+    } else if (tn_is_int(onnx_type(x)->dim[axis], &n)) {
+        n = inverse && onesided ? 2 * (n - 1) : n;
+    } else {
+        onnx_fail(c, "onnx-E022",
+                  "the length of a transform must be fixed, but axis %d of %s is symbolic; give the input "
+                  "a fixed shape",
+                  axis, onnx_type_text(c, onnx_type(x)));
+    }
+    if (!c->bad && (n < 1 || n > MAX_SIGNAL))
+        onnx_fail(c, "onnx-E009", "a transform of length %lld is not in [1, 2^24]", (long long)n);
+    tn_value moved = move_axis(c, x, axis, false);
+    if (c->bad) return;
+    const tn_type *t = onnx_type(moved);
+    const tn_expr *rows[] = {onnx_product(c, t, 0, rank - 2), t->dim[rank - 2], t->dim[rank - 1]},
+                  *dim[ONNX_MAX_RANK];
+    tn_value y = transform(c, onnx_reshape(c, moved, 3, rows), n, inverse, onesided);
+    if (c->bad) return;
+    for (int i = 0; i < rank; i++) dim[i] = i < rank - 2 ? t->dim[i] : onnx_type(y)->dim[i - (rank - 3)];
+    onnx_out(c, 0, move_axis(c, onnx_reshape(c, y, rank, dim), axis, true));
+}
+
+/* ---- STFT ---- */
+
+static void stft(onnx_conv *c)
+{
+    tn_value x = onnx_in(c, 0), window = onnx_opt(c, 2);
+    bool onesided = onnx_attr_int(c, "onesided", 1) != 0;
+    tn_frame_attr a = {0, size_in(c, 1, "frame_step", 1)};
+    if (!c->bad && onnx_rank(x) == 2) x = onnx_unsqueeze(c, x, 2);
+    if (!c->bad && onnx_rank(x) != 3)
+        onnx_fail(c, "onnx-E022", "the signal must be [batch, length, 1 or 2], but is %s",
+                  onnx_type_text(c, onnx_type(x)));
+    if (onnx_has(c, 3))
+        a.length = size_in(c, 3, "frame_length", 1);
+    else if (!c->bad &&
+             !(window.def && onnx_rank(window) == 1 && tn_is_int(onnx_type(window)->dim[0], &a.length)) &&
+             (window.def || !tn_is_int(onnx_type(x)->dim[1], &a.length)))
+        onnx_fail(c, "onnx-E017", "the length of a frame is neither given nor fixed by a window");
+    tn_value y = onnx_call1(c, &tn_op_frame, &a, x);
+    if (window.def && !c->bad) {
+        if (onnx_rank(window) != 1 || onnx_type(window)->dim[0] != tn_idx(c->pool, a.length))
+            onnx_fail(c, "onnx-E022", "a window of %s does not fit frames of %lld",
+                      onnx_type_text(c, onnx_type(window)), (long long)a.length);
+        y = onnx_call2(c, &tn_op_multiply, NULL, y, onnx_unsqueeze(c, window, 1));
+    }
+    if (c->bad) return;
+    const tn_type *t = onnx_type(y);
+    const tn_expr *rows[] = {onnx_product(c, t, 0, 2), t->dim[2], t->dim[3]};
+    y = transform(c, onnx_reshape(c, y, 3, rows), a.length, false, onesided);
+    if (c->bad) return;
+    const tn_expr *dim[] = {t->dim[0], t->dim[1], onnx_type(y)->dim[1], onnx_type(y)->dim[2]};
+    onnx_out(c, 0, onnx_reshape(c, y, 4, dim));
+}
+
+/* ---- windows ---- */
+
+/* Sums of cosines: a[0] - a[1] cos(2 pi k / n) + a[2] cos(4 pi k / n). */
+static void cosine_window(onnx_conv *c, const double a[3])
+{
+    tn_dtype t = TN_F32;
+    int64_t n = size_in(c, 0, "the size", 0), type = onnx_attr_int(c, "output_datatype", 1);
+    bool periodic = onnx_attr_int(c, "periodic", 1) != 0;
+    if (c->bad || !onnx_dtype(c->im, type, "output_datatype", c->loc, &t)) {
+        c->bad = true;
+        return;
+    }
+    table w = table_new(c, t, (size_t)n);
+    double turn = (double)(periodic ? n : n - 1);
+    for (int64_t k = 0; k < n; k++) {
+        double x = turn > 0 ? 2 * pi * (double)k / turn : 0;
+        table_set(&w, (size_t)k, turn > 0 ? a[0] - a[1] * cos(x) + a[2] * cos(2 * x) : 1);
+    }
+    onnx_out(c, 0, table_done(c, &w, 1, &n));
+}
+
+static void hann(onnx_conv *c) { cosine_window(c, (const double[]){0.5, 0.5, 0}); }
+
+static void hamming(onnx_conv *c) { cosine_window(c, (const double[]){25.0 / 46, 21.0 / 46, 0}); }
+
+static void blackman(onnx_conv *c) { cosine_window(c, (const double[]){0.42, 0.5, 0.08}); }
+
+/* ---- MelWeightMatrix ---- */
+
+static double hertz_in(onnx_conv *c, uint32_t i, const char *what)
+{
+    double v = 0;
+    if (!onnx_scalar(c, onnx_in(c, i), &v))
+        onnx_fail(c, "onnx-E016",
+                  "%s is computed while the model runs, but must be known when it is compiled", what);
+    else if (!(v >= 0 && v < 1e12))
+        onnx_fail(c, "onnx-E009", "%s is %g, which is no frequency", what, v);
+    return v;
+}
+
+/* Column i rises from 0 at edge[0] to 1 at edge[1] and falls to 0 at edge[2]. */
+static void mel_column(table *w, int64_t i, int64_t bands, int64_t rows, const int64_t edge[3])
+{
+    for (int64_t k = edge[0]; k <= edge[1] && k < rows; k++)
+        if (edge[1] > edge[0])
+            table_set(w, (size_t)(k * bands + i), (double)(k - edge[0]) / (double)(edge[1] - edge[0]));
+    if (edge[1] == edge[0] && edge[1] < rows) table_set(w, (size_t)(edge[1] * bands + i), 1);
+    for (int64_t k = edge[1]; k < edge[2] && k < rows; k++)
+        table_set(w, (size_t)(k * bands + i), (double)(edge[2] - k) / (double)(edge[2] - edge[1]));
+}
+
+static void mel_weight_matrix(onnx_conv *c)
+{
+    tn_dtype t = TN_F32;
+    int64_t bands = size_in(c, 0, "num_mel_bins", 1), n = size_in(c, 1, "dft_length", 1),
+            rate = onnx_int_in(c, onnx_in(c, 2), "sample_rate"),
+            type = onnx_attr_int(c, "output_datatype", 1);
+    double low = hertz_in(c, 3, "lower_edge_hertz"), high = hertz_in(c, 4, "upper_edge_hertz");
+    int64_t rows = n / 2 + 1;
+    if (!c->bad && (rate < 1 || rows > MAX_SIGNAL / bands))
+        onnx_fail(c, "onnx-E009", "sample_rate %lld, or a matrix of %lld x %lld, is out of range",
+                  (long long)rate, (long long)rows, (long long)bands);
+    if (c->bad || !onnx_dtype(c->im, type, "output_datatype", c->loc, &t)) {
+        c->bad = true;
+        return;
+    }
+    table w = table_new(c, t, (size_t)(rows * bands));
+    int64_t *edge = TN_NEW_N(c->arena, int64_t, (size_t)bands + 2);
+    for (int64_t i = 0; i < rows * bands; i++) table_set(&w, (size_t)i, 0);
+    low = 2595 * log10(1 + low / 700);
+    high = 2595 * log10(1 + high / 700);
+    for (int64_t i = 0; i < bands + 2; i++) {
+        double mel = (double)i * ((high - low) / (double)(bands + 2)) + low;
+        double bin = floor((double)(n + 1) * (700 * (pow(10, mel / 2595) - 1)) / (double)rate);
+        edge[i] = bin < 0 ? 0 : bin > (double)MAX_SIGNAL ? MAX_SIGNAL : (int64_t)bin;
+    }
+    for (int64_t i = 0; i < bands; i++) mel_column(&w, i, bands, rows, edge + i);
+    onnx_out(c, 0, table_done(c, &w, 2, (const int64_t[]){rows, bands}));
+}
+
+/* ---- TfIdfVectorizer ---- */
+
+static tn_value ints_constant(onnx_conv *c, tn_ints v) { return onnx_const_ints(c, TN_I64, 1, v.n, v.at); }
+
+static tn_value weights_of(onnx_conv *c, int64_t units)
+{
+    const onnx_attr *a = onnx_attr_find(c, "weights", ONNX_A_FLOATS);
+    if (!a || c->bad) return (tn_value){0};
+    if (a->floats.n != (size_t)units) {
+        onnx_fail(c, "onnx-E009", "attribute weights has %zu entries, but %lld are needed", a->floats.n,
+                  (long long)units);
+        return (tn_value){0};
+    }
+    return tn_val(tn_make_constant(c->g, c->im->r, NULL, TN_F32, 1, &units, a->floats.at, NULL));
+}
+
+static void tfidf_vectorizer(onnx_conv *c)
+{
+    tn_value x = onnx_in(c, 0);
+    tn_ngram_attr a = {.min = onnx_attr_int(c, "min_gram_length", 1),
+                       .max = onnx_attr_int(c, "max_gram_length", 1),
+                       .skip = onnx_attr_int(c, "max_skip_count", 0)};
+    tn_ints pool, slots;
+    a.mode = onnx_attr_string(c, "mode", "TF");
+    if (onnx_has_attr(c, "pool_strings"))
+        onnx_fail(c, "onnx-E009", "pool_strings (n-grams of texts) are not supported, only pool_int64s");
+    if (strcmp(a.mode, "TF") != 0 && strcmp(a.mode, "IDF") != 0 && strcmp(a.mode, "TFIDF") != 0)
+        onnx_fail(c, "onnx-E009", "mode is \"%s\"; TF, IDF and TFIDF are known", a.mode);
+    onnx_attr_need(c, "pool_int64s");
+    onnx_attr_need(c, "ngram_counts");
+    onnx_attr_need(c, "ngram_indexes");
+    (void)onnx_attr_ints(c, "pool_int64s", &pool);
+    (void)onnx_attr_ints(c, "ngram_counts", &a.counts);
+    (void)onnx_attr_ints(c, "ngram_indexes", &slots);
+    for (uint32_t i = 0; i < slots.n && !c->bad; i++) {
+        if (slots.at[i] < 0 || slots.at[i] >= MAX_SIGNAL)
+            onnx_fail(c, "onnx-E009", "ngram_indexes[%u] is %lld; the model is damaged", (unsigned)i,
+                      (long long)slots.at[i]);
+        a.units = slots.at[i] >= a.units ? slots.at[i] + 1 : a.units;
+    }
+    if (c->bad) return;
+    tn_value in[] = {x, ints_constant(c, pool), ints_constant(c, slots), weights_of(c, a.units)};
+    onnx_out(c, 0, onnx_call(c, &tn_op_ngram_count, &a, 4, in));
+}
+
+// clang-format off
+const onnx_row onnx_rows_signal[] = {
+    {"DFT",             17, 28, 3, 1, dft,               NULL},
+    {"STFT",            17, 28, 4, 1, stft,              NULL},
+    {"HannWindow",      17, 28, 1, 1, hann,              NULL},
+    {"HammingWindow",   17, 28, 1, 1, hamming,           NULL},
+    {"BlackmanWindow",  17, 28, 1, 1, blackman,          NULL},
+    {"MelWeightMatrix", 17, 28, 5, 1, mel_weight_matrix, NULL},
+    {"TfIdfVectorizer", 9,  28, 1, 1, tfidf_vectorizer,  NULL},
+    {0},
+};
+// clang-format on
