@@ -55,6 +55,7 @@ typedef struct tenon_report { /* what tenon_compile says about its work */
     double seconds_import, seconds_graph, seconds_tir, seconds_schedule, seconds_codegen, seconds_package;
     const char *memory;       /* the exact peak, a number or a formula in the symbols, as text */
     const char *target, *machine;
+    uint32_t objects_made, objects_cached; /* compiled now; taken from the kernel cache */
 } tenon_report;
 
 tenon *tenon_new(void); /* NULL: out of memory */
@@ -100,6 +101,11 @@ int tenon_inputs(tenon *t, const char *model, const tenon_options *o, int *n_in,
 
 /* What a package holds, without running any of it: files, target, features, inputs, outputs, sizes, as text. */
 int tenon_verify(tenon *t, const char *package, const char **out_text);
+
+/* Argument defaults from a JSON file as tvmc's --config takes it: words such as "--opt-level=3", NULL after
+ * the last, which belong to the session. `name` is a path, or a file below $TVM_CONFIGS_JSON_DIR; ".json" may
+ * lack. */
+int tenon_config(tenon *t, const char *name, const char *const **out_words);
 
 /* Names for listings: stages, graph passes, loop passes, targets; NULL after the last. */
 const char *tenon_stage_name(size_t i);
