@@ -16,3 +16,17 @@ expect 0 "warning: its then branch cannot be computed for the given shapes" comp
 expect 0 "" run f.tar --fill-mode zeros
 expect 4 "the then branch cannot run for the shapes it was compiled for" run f.tar --fill-mode ones
 expect 4 "is control flow; use the aot executor" run f.tar --executor graph
+# Every intermediate as a file.
+expect 0 "" compile "$models/fixed.relay" -o dumped.tar
+expect 0 "" run dumped.tar -i "$npz/xy.npz" --dump-outputs values
+must "each kernel's result is a file of NumPy" sh -c 'for f in values/*.npy; do head -c 6 "$f" | grep -q NUMPY || exit 1; done'
+must "the list names them" grep -q "0000_0.npy.*float32.*tvmgen_default_fused" values/list.txt
+expect 4 "cannot make the folder" run dumped.tar --dump-outputs "$npz/xy.npz/x"
+# Results have the same bits for every number of threads.
+for model in "$models/two.relay" "$models/small.relay" "$models/fixed.relay" "$here"/../../examples/models/*.onnx; do
+    expect 0 "" compile "$model" -o threads.tar
+    for threads in 1 2 3 4 5 6 7 8; do
+        TVM_NUM_THREADS=$threads expect 0 "" run threads.tar -o threads.$threads.npz
+        must "$model: $threads threads change nothing" cmp threads.1.npz threads.$threads.npz
+    done
+done
