@@ -14,6 +14,12 @@ typedef struct tn_profile tn_profile; /* calls of one run, equal ones as one row
 
 tn_profile *tn_profile_new(void); /* NULL: out of memory */
 void tn_profile_free(tn_profile *p);
+/* dump_outputs.c: NULL or a code where something was printed. */
+typedef struct tn_dump tn_dump;
+tn_dump *tn_dump_new(const char *folder);
+tnr_profile_fn tn_dump_add; /* user is the dump */
+int tn_dump_end(tn_dump *d); /* writes the list */
+
 tnr_profile_fn tn_profile_add;    /* for tnr_profile_set; user is the profile */
 /* Prints the table; total: the wall time of the run, in nanoseconds. Returns 0, or 1 if memory ran out meanwhile. */
 int tn_profile_print(tn_profile *p, uint64_t total, int threads, const char *executor);

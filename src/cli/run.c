@@ -25,6 +25,7 @@ const tn_flag tn_run_flags[] = {
     TN_ROW_SWITCH("end-to-end", 0, "times include setting inputs and copying outputs"),
     TN_ROW_INT("print-top", 0, 1, INT_MAX, NULL, "the largest values of output_0[0] and their indices"),
     TN_ROW_SWITCH("profile", 0, "print the time of each kernel"),
+    TN_ROW_TEXT("dump-outputs", 0, "DIR", NULL, "write what each kernel computes, as .npy files, and a list"),
     TN_ROW_REFUSED("rpc-key"),
     TN_ROW_REFUSED("rpc-tracker"),
     TN_ROW_REFUSED("project-option"),
@@ -76,8 +77,11 @@ static int open_package(runner *r)
     const char *executor = tn_args_text(r->args, "executor");
     if (tnr_module_open(r->args->operand, NULL, &r->module, &r->err))
         return fail_open(r);
+    bool dump = tn_args_text(r->args, "dump-outputs") && tnr_module_has_executor(r->module, TNR_EXECUTOR_GRAPH);
     r->executor = TNR_EXECUTOR_AOT;
-    if (executor ? strcmp(executor, "graph") == 0 : !tnr_module_has_executor(r->module, TNR_EXECUTOR_AOT))
+    if (!executor && dump)
+        r->executor = TNR_EXECUTOR_GRAPH;
+    else if (executor ? strcmp(executor, "graph") == 0 : !tnr_module_has_executor(r->module, TNR_EXECUTOR_AOT))
         r->executor = TNR_EXECUTOR_GRAPH;
     if (tn_args_count(r->args, "threads") && tnr_threads_set(tn_args_int(r->args, "threads"), &r->err))
         return fail(r);
@@ -174,6 +178,19 @@ static int profile(runner *r)
     return status;
 }
 
+/* One more run, with every intermediate written. */
+static int dump_outputs(runner *r, const char *folder)
+{
+    tn_dump *d = tn_dump_new(folder);
+    if (!d)
+        return TN_EXIT_ERROR;
+    tnr_profile_set(r->instance, tn_dump_add, d);
+    int status = run_once(r, false);
+    tnr_profile_set(r->instance, NULL, NULL);
+    int written = tn_dump_end(d);
+    return status == TN_EXIT_OK ? written : status;
+}
+
 /* ---- results ---- */
 
 static int save_outputs(runner *r, const char *path)
@@ -219,6 +236,8 @@ static int run(runner *r)
         status = run_once(r, false);
     if (status == TN_EXIT_OK && tn_args_count(a, "profile"))
         status = profile(r);
+    if (status == TN_EXIT_OK && tn_args_text(a, "dump-outputs"))
+        status = dump_outputs(r, tn_args_text(a, "dump-outputs"));
     if (status == TN_EXIT_OK && tn_args_count(a, "print-time"))
         status = measure(r);
     if (status == TN_EXIT_OK && tn_args_count(a, "print-top"))

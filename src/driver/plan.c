@@ -3,12 +3,13 @@
  * Sizes may be expressions in the symbols. Placement is greedy by size (Pisarchyk, Lee: Efficient Memory
  * Management for Deep Neural Net Inference, 2020) for nominal symbol values; then, in order of nominal
  * offset, each temporary is put at the maximum of the ends of those below it that live at the same time. That
- * maximum is an expression, so the plan holds for every symbol value and is the greedy one for the nominal
- * value. O(n^2).
+ * maximum is an expression, so the plan holds for every symbol value and is that one for the nominal value.
+ * Where greedy takes more than what is alive at once, other orders are tried. O(n^2) an order.
  */
 #include "driver/driver.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 enum { NOMINAL = 4, MAX_SYMBOLS = 1024 };
 
@@ -116,6 +117,70 @@ const tn_expr *tn_plan_max(tn_pool *p, const tn_expr *a, const tn_expr *b)
     return at_least(p, b, a, 0) ? b : tn_max(p, a, b);
 }
 
+/* Places the items in their order; the bytes that takes. */
+static int64_t place(const tn_lifetime *life, item *t, uint32_t n)
+{
+    int64_t total = 0;
+    for (uint32_t k = 0; k < n; k++) {
+        t[k].at = first_fit(life, t, k);
+        total = t[k].at + t[k].bytes > total ? t[k].at + t[k].bytes : total;
+    }
+    return total;
+}
+
+/* The most bytes alive at once: no plan takes less. */
+static int64_t alive(const tn_lifetime *life, const item *t, uint32_t n)
+{
+    int64_t most = 0;
+    for (uint32_t k = 0; k < n; k++) { /* the most is reached where something begins */
+        int64_t sum = 0;
+        uint32_t at = life[t[k].i].first;
+        for (uint32_t j = 0; j < n; j++)
+            sum += life[t[j].i].first <= at && at <= life[t[j].i].last ? t[j].bytes : 0;
+        most = sum > most ? sum : most;
+    }
+    return most;
+}
+
+/* What stands at the top of a plan that is too large is placed earlier the next time. */
+static void promote(item *t, item *scratch, uint32_t n, int64_t total)
+{
+    uint32_t k = 0;
+    for (int top = 1; top >= 0; top--)
+        for (uint32_t i = 0; i < n; i++)
+            if ((t[i].at + t[i].bytes == total) == top)
+                scratch[k++] = t[i];
+    memcpy(t, scratch, n * sizeof *t);
+}
+
+/* Tries orders of placement until the plan is as small as what is alive at once, or WORK steps are spent: by size, by
+ * beginning, then what was in the way first (squeaky wheel optimisation: Joslin, Clements, 1999). t ends with the
+ * best places found. */
+static void search(const tn_lifetime *life, tn_arena *scratch, uint32_t n, item *t)
+{
+    enum { WORK = 40000000, ROUNDS = 400 };
+    item *best = TN_NEW_N(scratch, item, n), *room = TN_NEW_N(scratch, item, n);
+    int64_t least = alive(life, t, n), rounds = WORK / ((int64_t)n * n + 1);
+    qsort(t, n, sizeof *t, by_size);
+    int64_t total = place(life, t, n), best_total = total;
+    memcpy(best, t, n * sizeof *t);
+    for (int64_t r = 0; best_total > least && r < rounds && r < ROUNDS; r++) {
+        if (r == ROUNDS / 2) { /* begin again, in order of execution */
+            for (uint32_t i = 0; i < n; i++)
+                t[i].at = life[t[i].i].first;
+            qsort(t, n, sizeof *t, by_offset);
+        } else {
+            promote(t, room, n, total);
+        }
+        total = place(life, t, n);
+        if (total < best_total) {
+            best_total = total;
+            memcpy(best, t, n * sizeof *t);
+        }
+    }
+    memcpy(t, best, n * sizeof *t);
+}
+
 const tn_expr *tn_plan_memory(tn_graph *g, tn_arena *scratch, uint32_t n, tn_lifetime life[])
 {
     tn_pool *p = g->pool;
@@ -124,9 +189,7 @@ const tn_expr *tn_plan_memory(tn_graph *g, tn_arena *scratch, uint32_t n, tn_lif
         life[i].bytes = aligned(p, life[i].bytes);
         t[i] = (item){i, value_of(g, life[i].bytes), 0};
     }
-    qsort(t, n, sizeof *t, by_size);
-    for (uint32_t k = 0; k < n; k++)
-        t[k].at = first_fit(life, t, k);
+    search(life, scratch, n, t);
     qsort(t, n, sizeof *t, by_offset);
     const tn_expr *total = tn_idx(p, 0);
     for (uint32_t k = 0; k < n; k++) {

@@ -268,7 +268,7 @@ static tn_status sink_reshape(tn_graph *g, tn_node *n, tn_value *out)
     }
     for (int i = 0; i < n->nin; i++) {
         const tn_type *t = tn_value_type(in[i]);
-        tn_reshape_attr r = {{(uint32_t)(t->n - lead[i]), t->dim + lead[i]}};
+        tn_reshape_attr r = {.newshape = {(uint32_t)(t->n - lead[i]), t->dim + lead[i]}};
         if (lead[i])
             in[i] = call(g, n, &tn_op_reshape, 1, &in[i], &r);
         if (!in[i].def)

@@ -188,6 +188,7 @@ typedef struct tn_qnn_attr {
     tn_dtype out_dtype;
 } tn_qnn_attr;
 typedef struct tn_qnn_binary_attr { int64_t lhs_axis, rhs_axis; } tn_qnn_binary_attr; /* qnn.add, subtract, mul */
+typedef struct tn_nms_attr { bool center_point_box; } tn_nms_attr; /* vision.nms_select */
 typedef struct tn_matmul_attr { bool transpose_a, transpose_b; tn_dtype out_dtype; } tn_matmul_attr;
 typedef struct tn_einsum_attr { const char *equation; } tn_einsum_attr;
 

@@ -91,7 +91,7 @@ struct onnx_conv { /* one node being converted */
 
 /* Tables by family, ended by a row without a name. */
 extern const onnx_row onnx_rows_resize[], onnx_rows_norm[], onnx_rows_activation[], onnx_rows_flow[],
-    onnx_rows_image[], onnx_rows_loss[];
+    onnx_rows_dynamic[], onnx_rows_image[], onnx_rows_loss[];
 extern const onnx_row onnx_rows_math[], onnx_rows_logic[], onnx_rows_nn[], onnx_rows_matrix[], onnx_rows_reduce[],
     onnx_rows_move[], onnx_rows_shape[], onnx_rows_quant[], onnx_rows_microsoft[];
 extern const onnx_row onnx_rows_element[], onnx_rows_index[], onnx_rows_pattern[];
@@ -134,6 +134,15 @@ void onnx_set_host(onnx_conv *c, tn_value v, tn_dims elements);
 /* ... required; `what` names the operand in the report. */
 tn_dims onnx_host_in(onnx_conv *c, tn_value v, const char *what);
 tn_ints onnx_ints_in(onnx_conv *c, tn_value v, const char *what);     /* constant integers */
+/* Extents that only the run knows (ops_dynamic.c): the elements of v as new symbols, at most `most` (may be NULL). */
+tn_dims onnx_bind(onnx_conv *c, tn_value v, const tn_expr *most);
+/* onnx_host_in, but elements that are not known are bound during the run. */
+tn_dims onnx_extents_in(onnx_conv *c, tn_value v, const char *what);
+/* true: a target was computed during the run, and the converter is done. */
+bool onnx_dynamic_reshape(onnx_conv *c, tn_value x, tn_value shape, bool allow_zero);
+bool onnx_dynamic_expand(onnx_conv *c, tn_value x, tn_value shape);
+bool onnx_dynamic_slice(onnx_conv *c, tn_value x, tn_value start, tn_value end, tn_value axes, tn_value steps);
+const tn_expr *onnx_dynamic_count(onnx_conv *c, const tn_value in[3]); /* of Range */
 int64_t onnx_int_in(onnx_conv *c, tn_value v, const char *what);      /* one of them */
 /* A constant of one element, of any number type. */
 bool onnx_scalar(onnx_conv *c, tn_value v, double *out);

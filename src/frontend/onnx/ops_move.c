@@ -88,6 +88,8 @@ static void slice(onnx_conv *c)
     tn_slice_attr a = {0};
     tn_value x = onnx_in(c, 0);
     bool operands = c->opset >= 10;
+    if (operands && onnx_dynamic_slice(c, x, onnx_in(c, 1), onnx_in(c, 2), onnx_opt(c, 3), onnx_opt(c, 4)))
+        return;
     if (!operands) {
         onnx_attr_need(c, "starts");
         onnx_attr_need(c, "ends");
@@ -220,6 +222,8 @@ static void pad(onnx_conv *c)
 static void expand(onnx_conv *c)
 {
     tn_value x = onnx_in(c, 0);
+    if (onnx_dynamic_expand(c, x, onnx_in(c, 1)))
+        return;
     tn_dims shape = onnx_host_in(c, onnx_in(c, 1), "the shape");
     const tn_type *t = onnx_type(x);
     const tn_expr *dim[ONNX_MAX_RANK];

@@ -38,6 +38,10 @@ static const tn_expr *range_count(onnx_conv *c, const tn_value in[3])
         return tn_idx(c->pool, n > 0 && !c->bad ? (int64_t)n : 0);
     }
     int64_t step;
+    tn_dims known;
+    for (int i = 0; i < 3; i++)
+        if (!onnx_host(c, in[i], &known))
+            return onnx_dynamic_count(c, in);
     tn_dims from = onnx_host_in(c, in[0], "start"), to = onnx_host_in(c, in[1], "limit");
     step = onnx_int_in(c, in[2], "delta");
     if (c->bad)
@@ -72,7 +76,7 @@ static void tile(onnx_conv *c)
     tn_value x = onnx_in(c, 0);
     tn_tile_attr a = {{0}};
     if (c->opset >= 6) {
-        a.reps = onnx_host_in(c, onnx_in(c, 1), "repeats");
+        a.reps = onnx_extents_in(c, onnx_in(c, 1), "repeats");
     } else {
         int64_t times = onnx_int_in(c, onnx_in(c, 1), "tiles");
         int axis = onnx_axis(c, onnx_int_in(c, onnx_in(c, 2), "axis"), onnx_rank(x));

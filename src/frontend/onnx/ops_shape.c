@@ -12,6 +12,8 @@ static void reshape(onnx_conv *c)
     bool allow_zero = onnx_attr_int(c, "allowzero", 0) != 0;
     tn_dims shape = {0};
     onnx_attr_ignore(c, "consumed_inputs");
+    if (c->opset >= 5 && onnx_dynamic_reshape(c, x, onnx_in(c, 1), allow_zero))
+        return;
     if (c->opset >= 5) {
         shape = onnx_host_in(c, onnx_in(c, 1), "the shape");
     } else {
@@ -155,7 +157,7 @@ static void constant(onnx_conv *c)
 
 static void constant_of_shape(onnx_conv *c)
 {
-    tn_dims shape = onnx_host_in(c, onnx_in(c, 0), "the shape");
+    tn_dims shape = onnx_extents_in(c, onnx_in(c, 0), "the shape");
     const onnx_tensor *t = onnx_attr_tensor(c, "value");
     tn_value v = onnx_const(c, TN_F32, 0);
     if (t && !c->bad) {

@@ -1,0 +1,32 @@
+# Control flow, functions and data in other files.
+flow="$models/flow"
+expect 0 "" compile "$flow/external.onnx" -o e.tar
+for bad in "abs:is not a path beside the model" "up:leads out of the model's folder" "none:there is no file" \
+    "off:are not there"; do
+    expect 4 "${bad#*:}" compile "$flow/${bad%%:*}.onnx" -o no.tar
+done
+sed 's/nix\.bin/lin.bin/g' "$flow/none.onnx" >link.onnx
+ln -s "$flow/d.bin" lin.bin
+expect 4 "is a link out of the model's folder" compile link.onnx -o no.tar
+must "nothing is left of what was refused" test ! -e no.tar
+expect 4 "calls itself" compile "$flow/recursive.onnx" -o no.tar
+expect 4 'Give the inputs fixed shapes, with numbers for the names: --input-shapes "x:[n,3]"' check "$flow/if_shape.onnx"
+expect 0 "" compile "$flow/if_shape.onnx" --input-shapes "x:[1,3]" -o s.tar
+expect 0 "warning: its then branch cannot be computed for the given shapes" compile "$flow/if_fail.onnx" -o f.tar
+expect 0 "" run f.tar --fill-mode zeros
+expect 4 "the then branch cannot run for the shapes it was compiled for" run f.tar --fill-mode ones
+expect 4 "is control flow; use the aot executor" run f.tar --executor graph
+# Every intermediate as a file.
+expect 0 "" compile "$models/fixed.relay" -o dumped.tar
+expect 0 "" run dumped.tar -i "$npz/xy.npz" --dump-outputs values
+must "each kernel's result is a file of NumPy" sh -c 'for f in values/*.npy; do head -c 6 "$f" | grep -q NUMPY || exit 1; done'
+must "the list names them" grep -q "0000_0.npy.*float32.*tvmgen_default_fused" values/list.txt
+expect 4 "cannot make the folder" run dumped.tar --dump-outputs "$npz/xy.npz/x"
+# Results have the same bits for every number of threads.
+for model in "$models/two.relay" "$models/small.relay" "$models/fixed.relay" "$here"/../../examples/models/*.onnx; do
+    expect 0 "" compile "$model" -o threads.tar
+    for threads in 1 2 3 4 5 6 7 8; do
+        TVM_NUM_THREADS=$threads expect 0 "" run threads.tar -o threads.$threads.npz
+        must "$model: $threads threads change nothing" cmp threads.1.npz threads.$threads.npz
+    done
+done
