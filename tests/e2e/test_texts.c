@@ -42,6 +42,10 @@ static const row rows[] = {
      "def @main(%x: Tensor[(n, 3), float32]) {\n"
      "  strided_slice(%x, begin=[0, 0], end=[-1, 3], strides=[1, 1])\n}\n",
      {"x float32 5 3"}, 0, NULL},
+    {"two symbols that must be equal",
+     "def @main(%x: Tensor[(n, 3), float32], %y: Tensor[(m, 3), float32]) {\n"
+     "  %0 = add(%x, %y);\n  %1 = nn.relu(%0);\n  multiply(%1, %y)\n}\n",
+     {"x float32 5 3", "y float32 5 3"}, 0, NULL},
     {"mean of integers",
      "def @main(%x: Tensor[(6, 40), int64]) {\n  mean(%x, axis=[1])\n}\n",
      {"x int64 6 40"}, 0, NULL},
