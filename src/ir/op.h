@@ -18,7 +18,9 @@ enum tn_op_flag {
     TN_OP_INDEX_MAP = 2,  /* pure data movement: every output element is one input element (or a constant) */
     TN_OP_SHARES = 4,     /* row-major data is unchanged: output may share its input's storage */
     TN_OP_HOST_INDEX = 8, /* may carry index expressions of small integer tensors (shape arithmetic) */
-    TN_OP_BINDS = 16      /* symbols in its attributes are bound by it, during the run */
+    TN_OP_BINDS = 16,     /* symbols in its attributes are bound by it, during the run */
+    TN_OP_RELAYOUT = 32,  /* changes nothing but the physical layout */
+    TN_OP_CHEAP = 64      /* costs no more than a read of its operand: done again by each reader */
 };
 
 /* Layout negotiation (AlterOpLayout). `in` and `out` come filled with what neighbours offer (NULL: identity); the rule

@@ -39,8 +39,8 @@ static const tn_attr_field cast_fields[] = {
 const tn_op tn_op_cast = {
     .name = "cast", .doc = "Elements converted to another dtype; floats to integers truncate and saturate.",
     .attr_size = sizeof(tn_cast_attr), .attr = cast_fields,
-    .nin = 1, .min_in = 1, .nout = 1, .flags = TN_OP_HOST_INDEX, .fuse = TN_FUSE_ELEMWISE, .in_name = data_in,
-    .infer = cast_infer, .layout = tn_layout_same, .compute = cast_compute, .shape_value = cast_value,
+    .nin = 1, .min_in = 1, .nout = 1, .flags = TN_OP_HOST_INDEX | TN_OP_CHEAP, .fuse = TN_FUSE_ELEMWISE,
+    .in_name = data_in, .infer = cast_infer, .layout = tn_layout_same, .compute = cast_compute, .shape_value = cast_value,
 };
 /* clang-format on */
 

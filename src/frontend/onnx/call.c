@@ -314,6 +314,14 @@ tn_value onnx_const_ints(onnx_conv *c, tn_dtype t, int ndim, uint32_t n, const i
 
 tn_value onnx_reshape(onnx_conv *c, tn_value v, int ndim, const tn_expr *const dim[])
 {
+    int64_t extent[ONNX_MAX_RANK + 2];
+    bool is_static = ndim <= ONNX_MAX_RANK + 2, empty = false;
+    for (int i = 0; i < ndim && is_static; i++) {
+        is_static = tn_is_int(dim[i], &extent[i]);
+        empty = empty || tn_is_value(dim[i], 0);
+    }
+    if (v.def && !c->bad && is_static && empty) /* 0 in a reshape means another thing; nothing is a constant */
+        return tn_val(tn_make_constant(c->g, c->im->r, NULL, onnx_type(v)->dtype, ndim, extent, "", NULL));
     tn_reshape_attr a = {tn_dims_make(c->arena, (uint32_t)ndim, dim)};
     return onnx_call1(c, &tn_op_reshape, &a, v);
 }
