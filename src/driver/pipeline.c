@@ -19,15 +19,30 @@
 const char *const tn_graph_pipeline[] = {
     "InferType",
     "FakeQuantizationToInteger", /* quantised networks compute on integers */
+    "DynamicToStatic",         /* extents known now are attributes */
+    "Legalize",
     "SimplifyInference",       /* operators with an expansion are gone */
     "FoldConstant",            /* nothing that depends on constants only is left to run time */
     "EliminateCommonSubexpr",
+    "DeadCodeElimination",
+    "CombineParallelConv2D",
+    "CombineParallelDense",
+    "CombineParallelBatchMatmul",
+    "FoldConstant",
+    "SimplifyExpr",            /* no identities; elementwise operators stand before transposes and reshapes */
+    "FoldConstant",
+    "FoldScaleAxis",           /* batch normalisation is in the weights */
+    "FoldConstant",
+    "CanonicalizeOps",
+    "FoldConstant",
+    "EliminateCommonSubexpr",
+    "CanonicalizeCast",        /* casts are part of what reads them */
     "DeadCodeElimination",
     "ChooseAlgorithm",         /* each operator is the algorithm that will run */
     "AlterOpLayout",           /* values have physical layouts */
     "FoldConstant",            /* weights lie in the order their kernel reads them */
     "DeadCodeElimination",
-    "FuseOps",                 /* each call is one kernel */
+    "FuseOps", /* each call is one kernel */
     "DeadCodeElimination",
     NULL,
 };

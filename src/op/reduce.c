@@ -100,7 +100,7 @@ static const tn_attr_field axes_fields[] = {
 /* clang-format on */
 
 REDUCE(sum, TN_RED_SUM, "Sum over axes.")
-RECORD(mean, mean_infer, "Mean over axes; of integers, rounded to 0.")
+RECORD(mean, mean_infer, "Mean over axes; of integers truncated.")
 REDUCE(max, TN_RED_MAX, "Largest element over axes.")
 REDUCE(min, TN_RED_MIN, "Smallest element over axes.")
 REDUCE(prod, TN_RED_PROD, "Product over axes.")

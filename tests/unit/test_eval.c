@@ -330,6 +330,23 @@ static void halves_convert_both_ways(void **state)
     }
 }
 
+static int64_t dot(int64_t acc, int64_t a, int64_t b)
+{
+    tn_scalar in[] = {{.i = acc}, {.i = a}, {.i = b}}, r = {0};
+    assert_true(tn_eval_op(TN_E_CALL, TN_I32, (tn_payload){.call = {.id = TN_F_dot4us}}, TN_I32, 3, in, &r));
+    return r.i;
+}
+
+static void dots_of_bytes(void **state)
+{
+    (void)state;
+    assert_int_equal(dot(5, 0x04030201, 0x01010101), 15);
+    assert_int_equal(dot(0, (int32_t)0xffffffffu, (int32_t)0x80808080u), -4 * 255 * 128); /* uint8 times int8 */
+    assert_int_equal(dot(0, 0x000000ff, 0x0000007f), 255 * 127);
+    assert_int_equal(dot(0, (int32_t)0xff000000u, 0x02000000), 510);
+    assert_int_equal(dot(INT32_MAX, 1, 1), INT32_MIN); /* wraps */
+}
+
 static void intrinsics(void **state)
 {
     static const struct { enum tn_intrin f; double x, r; } rows[] = {
@@ -474,7 +491,8 @@ int main(void)
         cmocka_unit_test(index_is_exact_or_undefined),  cmocka_unit_test(logic),
         cmocka_unit_test(min_and_max_are_comparisons_that_keep_nan),  cmocka_unit_test(float32_is_computed_in_float),
         cmocka_unit_test(float16_is_rounded_once),      cmocka_unit_test(halves_convert_both_ways),
-        cmocka_unit_test(intrinsics),                   cmocka_unit_test(floats_convert_to_integers),
+        cmocka_unit_test(intrinsics),
+        cmocka_unit_test(dots_of_bytes),                   cmocka_unit_test(floats_convert_to_integers),
         cmocka_unit_test(integers_convert),             cmocka_unit_test(floats_convert_to_floats),
         cmocka_unit_test(memory_is_little_endian_and_exact),
     };

@@ -137,6 +137,9 @@ static const char *template_of(const tn_expr *e)
     if ((e->kind == TN_E_MIN || e->kind == TN_E_MAX) && tn_never_nan(e->src[1]))
         return spell[e->kind].x;
     if (e->kind == TN_E_CALL) {
+        if (e->u.call.id == TN_F_dot4us)
+            return "(T)((U)A + (U)((uint8_t)B * (int8_t)C + (uint8_t)((U)B >> 8) * (int8_t)((U)C >> 8) + "
+                   "(uint8_t)((U)B >> 16) * (int8_t)((U)C >> 16) + (uint8_t)((U)B >> 24) * (int8_t)((U)C >> 24)))";
         if (t.code == TN_INT && e->u.call.id == TN_F_abs)
             return "(T)(A < 0 ? 0 - (U)A : (U)A)";
         return t.code != TN_FLOAT ? NULL : t.bits == 64 ? intrin_f64[e->u.call.id] : intrin_f32[e->u.call.id];

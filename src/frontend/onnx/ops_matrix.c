@@ -1,4 +1,4 @@
-/* Matrix products: Gemm and MatMul, as nn.dense (weights one row an output) or nn.batch_matmul. */
+/* Matrices: Gemm and MatMul, as nn.dense (weights one row an output) or nn.batch_matmul; Einsum, Det. */
 #include "frontend/onnx/onnx.h"
 
 #include <math.h>
@@ -185,10 +185,29 @@ static void matmul(onnx_conv *c)
     onnx_out(c, 0, onnx_matmul(c, onnx_in(c, 0), onnx_in(c, 1), NULL));
 }
 
+/* ---- Einsum, Det ---- */
+
+static void einsum(onnx_conv *c)
+{
+    onnx_attr_need(c, "equation");
+    tn_einsum_attr a = {onnx_attr_string(c, "equation", "")};
+    tn_value *in = TN_NEW_N(c->arena, tn_value, c->node->input.n);
+    for (uint32_t i = 0; i < onnx_n_in(c); i++)
+        in[i] = onnx_in(c, i);
+    onnx_out(c, 0, onnx_call(c, &tn_op_einsum, &a, (int)c->node->input.n, in));
+}
+
+static void det(onnx_conv *c)
+{
+    onnx_out(c, 0, onnx_call1(c, &tn_op_det, NULL, onnx_in(c, 0)));
+}
+
 // clang-format off
 const onnx_row onnx_rows_matrix[] = {
     {"Gemm",   1, 28, 3, 1, gemm,   NULL},
     {"MatMul", 1, 28, 2, 1, matmul, NULL},
+    {"Einsum", 12, 28, -1, 1, einsum, NULL},
+    {"Det",    11, 28, 1, 1, det,    NULL},
     {0},
 };
 // clang-format on
