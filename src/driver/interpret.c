@@ -139,14 +139,40 @@ typedef struct { tn_build *b; const char *stage; int64_t *sym; void **at; } mach
 static int64_t value(machine *m, const tn_expr *e)
 {
     const tn_program_ir *p = &m->b->program;
-    const tn_expr *from[64], *to[64];
-    uint32_t n = p->n_symbol < 64 ? p->n_symbol : 64;
+    uint32_t n = p->n_symbol;
+    const tn_expr **from = TN_NEW_N(&m->b->scratch, const tn_expr *, n),
+                  **to = TN_NEW_N(&m->b->scratch, const tn_expr *, n);
     for (uint32_t i = 0; i < n; i++) {
         from[i] = tn_sym(&m->b->pool, p->symbol[i].name);
         to[i] = tn_idx(&m->b->pool, m->sym[i]);
     }
     e = tn_simplify(&m->b->pool, NULL, tn_subst(&m->b->pool, e, (int)n, from, to));
-    return e->kind == TN_E_INT ? e->u.i : 0;
+    tn_arena_reset(&m->b->scratch);
+    return e->kind == TN_E_INT ? e->u.i : -1;
+}
+
+/* Memory for what is computed; an extent less than 0 says that an input is too small. */
+static tn_status place(machine *m, uint32_t slot)
+{
+    const tn_program_ir *p = &m->b->program;
+    const tn_slot_ir *s = &p->slot[slot];
+    uint32_t at = s->alias >= 0 ? (uint32_t)s->alias : slot;
+    const char *node = s->name;
+    for (uint32_t i = p->n_inst; i-- > 0;) {
+        const tn_group *g = p->inst[i].op == TN_INST_CALL ? &m->b->groups.at[p->inst[i].a] : NULL;
+        for (uint32_t k = 0; g && k < g->n_in + g->n_out; k++)
+            node = p->inst[i].operand[k] == at ? p->inst[i].node : node;
+    }
+    for (int d = 0; d < s->ndim; d++) {
+        int64_t extent = value(m, s->dim[d]);
+        if (extent < 0)
+            return tn_error(m->b->ctx, "driver-E046", NULL,
+                            "an input is too small for %s: dimension %d of its result would be %lld, at least 0 is "
+                            "needed",
+                            node, d, (long long)extent);
+    }
+    m->at[slot] = tn_arena_alloc(&m->b->arena, (size_t)value(m, s->bytes) + 1, 64);
+    return TN_OK;
 }
 
 static tn_status call(machine *m, const tn_inst_ir *x)
@@ -196,7 +222,7 @@ static tn_status by_tir(tn_build *b, const char *stage, int n_in, const tenon_te
         if (p->slot[i].kind == TN_SLOT_CONST)
             m.at[i] = (void *)b->constant[c++]->blob->at;
         else if (p->slot[i].kind != TN_SLOT_INPUT)
-            m.at[i] = tn_arena_alloc(&b->arena, (size_t)value(&m, p->slot[i].bytes), 64);
+            TN_TRY(place(&m, i));
     }
     for (uint32_t i = 0; i < p->n_inst; i++)
         TN_TRY(call(&m, &p->inst[i]));

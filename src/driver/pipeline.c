@@ -280,18 +280,30 @@ static bool same_steps(const tn_sched *a, const tn_sched *b)
     return same;
 }
 
+/* Is 1 too small for some extent, as it is for what a window of 5 is moved over? */
+static bool is_impossible(const tn_func *f)
+{
+    for (uint32_t i = 0; i < f->n_buffer; i++)
+        for (int d = 0; d < f->buffer[i].ndim; d++)
+            if (f->buffer[i].dim[d]->kind == TN_E_INT && f->buffer[i].dim[d]->u.i < 0)
+                return true;
+    return false;
+}
+
 /* A variant for dimension 1 stands before the general one where its schedule differs. */
 static void schedule_group(tn_build *b, tn_group *g)
 {
     tn_pool *p = &b->pool;
     bool symbolic = g->te->n_symbol > 0 && g->te->symbol[0].min <= 1 && !b->opt.no_variants;
+    if (symbolic)
+        g->base[0] = tn_specialise(b, g->te);
+    symbolic = symbolic && !is_impossible(g->base[0]);
     tn_sched *general = &g->sched[symbolic];
     tn_rule_apply(general, g->te, &b->machine, &b->arena, p);
     g->n_variant = 1;
     g->base[symbolic] = g->te;
     if (!symbolic)
         return;
-    g->base[0] = tn_specialise(b, g->te);
     tn_rule_apply(&g->sched[0], g->base[0], &b->machine, &b->arena, p);
     if (same_steps(&g->sched[0], general)) {
         g->sched[0] = *general;

@@ -19,6 +19,7 @@ enum tn_op_flag {
     TN_OP_SHARES = 4,      /* row-major data is unchanged: output may share its input's storage */
     TN_OP_HOST_INDEX = 8,  /* may carry index expressions of small integer tensors (shape arithmetic) */
     TN_OP_BINDS = 16,      /* symbols in its attributes are bound by it, during the run */
+    TN_OP_RELAYOUT = 32,   /* changes nothing but the physical layout */
     TN_OP_CHEAP = 64,      /* so little work that each reader may do it for itself */
     TN_OP_BROADCASTS = 128 /* elementwise over operands that repeat by numpy's rules */
 };

@@ -211,7 +211,7 @@ static const tn_attr_field relayout_fields[] = {
 const tn_op tn_op_relayout = {
     .name = "relayout", .doc = "The same tensor in another physical layout.",
     .attr_size = sizeof(tn_relayout_attr), .attr = relayout_fields,
-    .nin = 1, .min_in = 1, .nout = 1, .fuse = TN_FUSE_ANCHOR,
+    .nin = 1, .min_in = 1, .nout = 1, .flags = TN_OP_RELAYOUT, .fuse = TN_FUSE_ANCHOR,
     .infer = relayout_infer, .layout = relayout_layout, .compute = relayout_compute,
 };
 /* clang-format on */

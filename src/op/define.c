@@ -13,12 +13,28 @@ tn_tensor *tn_rule_out(tn_te *te, const tn_node *n, int out, const char *name, c
                                  : NULL);
 }
 
+/* Different symbols are taken to be equal (tn_infer_broadcast), and looked at when they are known. */
+static void require_equal(tn_te *te, const tn_expr *a, const tn_expr *b, int dim)
+{
+    tn_buf text = {0};
+    tn_buf_printf(&text, "dimension %d is ", dim);
+    tn_expr_print(b, NULL, &text);
+    tn_buf_str(&text, " in one operand and ");
+    tn_expr_print(a, NULL, &text);
+    tn_buf_str(&text, " in another; they must be equal");
+    tn_te_require(te, tn_eq(te->pool, a, b), tn_intern(te->func->ctx, tn_buf_cstr(&text)));
+    tn_buf_deinit(&text);
+}
+
 const tn_expr *tn_rule_at_broadcast(tn_te *te, const tn_tensor *t, const tn_tensor *out)
 {
     const tn_expr *index[TN_RULE_MAX_RANK];
     int skip = out->ndim - t->ndim;
-    for (int i = 0; i < t->ndim; i++)
+    for (int i = 0; i < t->ndim; i++) {
         index[i] = tn_is_value(t->dim[i], 1) ? tn_idx(te->pool, 0) : out->axis[skip + i];
+        if (!tn_is_value(t->dim[i], 1) && !tn_equal(te->pool, NULL, t->dim[i], out->dim[skip + i]))
+            require_equal(te, t->dim[i], out->dim[skip + i], skip + i);
+    }
     return tn_at(te, t, t->ndim, index);
 }
 

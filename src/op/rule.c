@@ -257,7 +257,8 @@ tn_status tn_rule_padding(tn_graph *g, const tn_node *n, tn_ints *at, uint32_t d
 static const tn_expr *broadcast_dim(tn_graph *g, const tn_expr *a, const tn_expr *b)
 {
     if (tn_is_value(a, 1)) return b;
-    return tn_is_value(b, 1) || tn_rule_dim_eq(g, a, b) ? a : NULL;
+    bool symbols = a->kind == TN_E_SYM && b->kind == TN_E_SYM; /* must be equal: checked when the program runs */
+    return tn_is_value(b, 1) || symbols || tn_rule_dim_eq(g, a, b) ? a : NULL;
 }
 
 tn_status tn_infer_broadcast(tn_graph *g, const tn_node *n, const tn_type *a, const tn_type *b, tn_dtype t,

@@ -106,6 +106,37 @@ static bool bytes_fit_shape(const tnr_instance *inst, const tn_slot *s, uint64_t
     return tnr_tensor_bytes(tnr_slot_dtype(s), s->ndim, shape, &dense, NULL) == TNR_OK && dense == bytes;
 }
 
+/* The nodes that compute a slot: those of the first call that has it; calls stand in order. */
+static const char *node_of(const tnr_instance *inst, uint32_t slot)
+{
+    const tn_program *p = inst->exe->program;
+    for (uint32_t i = 0; i < p->n_inst; i++) {
+        const uint32_t *op = p->operand + p->inst[i].operand;
+        uint32_t n_slot = p->inst[i].n_operand;
+        if (p->inst[i].op != TN_INST_CALL) continue;
+        const tn_kernel *k = &inst->exe->library->kernel[p->inst[i].a];
+        n_slot = n_slot < k->n_in + k->n_out ? n_slot : k->n_in + k->n_out;
+        for (uint32_t j = 0; j < n_slot; j++)
+            if (op[j] == slot) return p->inst[i].node;
+    }
+    return p->slot[slot].name;
+}
+
+/* An extent less than 0 says that an input is too small, as an image is for a window. */
+static tnr_status check_extents(const tnr_instance *inst, uint32_t at, tnr_error *err)
+{
+    const tn_slot *s = &inst->exe->program->slot[at];
+    for (uint32_t d = 0; d < s->ndim; d++) {
+        int64_t extent = tnr_size_get(s->dim[d], inst->sym);
+        if (extent < 0)
+            return tnr_fail(err, TNR_E_SHAPE, 0,
+                            "an input is too small for %.120s: dimension %" PRIu32 " of its result would be %" PRId64
+                            ", at least 0 is needed",
+                            node_of(inst, s->alias >= 0 ? (uint32_t)s->alias : at), d, extent);
+    }
+    return TNR_OK;
+}
+
 /* arena_bytes: of the arena that the slot's segment has. */
 static tnr_status size_slot(tnr_instance *inst, uint32_t at, uint64_t arena_bytes, tnr_error *err)
 {
@@ -144,6 +175,10 @@ static tnr_status check_copies(const tnr_instance *inst, tnr_error *err)
 static tnr_status size_all(tnr_instance *inst, tnr_error *err)
 {
     const tn_program *p = inst->exe->program;
+    for (uint32_t i = 0; i < p->n_slot; i++) {
+        tnr_status status = tnr_slot_segment(p, i) ? TNR_OK : check_extents(inst, i, err);
+        if (status) return status;
+    }
     int64_t arena = tnr_size_get(p->arena_bytes, inst->sym), work = tnr_size_get(p->work_offset, inst->sym);
     if (arena < 0 || (uint64_t)arena > SIZE_MAX / 2 || work < 0 || work % 64 != 0)
         return tnr_fail(err, TNR_E_FORMAT, 0,
@@ -225,6 +260,10 @@ tnr_status tnr_plan(tnr_instance *inst, uint32_t segment, uint32_t at, tnr_error
     const tnr_exe *x = inst->exe;
     const tn_program *p = x->program;
     tnr_block *block = &inst->segment[segment - 1];
+    for (uint32_t i = 0; i < p->n_slot; i++) {
+        tnr_status status = p->slot_segment[i] == segment ? check_extents(inst, i, err) : TNR_OK;
+        if (status) return status;
+    }
     int64_t bytes = tnr_size_get(p->segment_bytes[segment - 1], inst->sym);
     if (bytes < 0 || (uint64_t)bytes > SIZE_MAX / 2)
         return tnr_fail(err, TNR_E_FORMAT, at, "%.110s: its results would take %" PRId64 " bytes",

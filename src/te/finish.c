@@ -196,6 +196,8 @@ tn_func *tn_te_finish(tn_te *te, int n_out, tn_tensor *const out[], const tn_lay
     for (int i = 0; i < n_out; i++)
         needed[result[i]->buffer] = true;
     mark_needed(te, needed, f->n_buffer);
+    for (const tn_te_check *c = te->check; c; c = c->next)
+        tn_body_append(&f->body, tn_stmt_check(f, c->cond, c->text));
     for (tn_tensor *t = te->first; t; t = t->next)
         if (t->kind != TN_TENSOR_INPUT && !t->inlined && needed[t->buffer])
             emit(te, t);

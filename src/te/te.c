@@ -215,3 +215,17 @@ const tn_expr *tn_at_if(tn_te *te, const tn_tensor *t, int n, const tn_expr *con
     other = tn_cast(te->pool, stored(te, t), other);
     return tn_cast(te->pool, t->dtype, tn_load(te->pool, stored(te, t), t->buffer, n, index, cond, other));
 }
+
+void tn_te_require(tn_te *te, const tn_expr *cond, const char *text)
+{
+    int64_t always;
+    if (tn_is_int(cond, &always) && always)
+        return;
+    for (const tn_te_check *c = te->check; c; c = c->next)
+        if (c->cond == cond)
+            return;
+    tn_te_check *c = TN_NEW(te->arena, tn_te_check);
+    *c = (tn_te_check){cond, text, NULL};
+    *(te->check ? te->check_end : &te->check) = c;
+    te->check_end = &c->next;
+}

@@ -20,6 +20,7 @@ enum { TN_TE_MAX_REDUCE = 8 };
 typedef struct tn_tensor tn_tensor;
 typedef struct tn_te tn_te;
 typedef struct tn_te_reader tn_te_reader;
+typedef struct tn_te_check { const tn_expr *cond; const char *text; struct tn_te_check *next; } tn_te_check;
 struct tn_tensor {
     uint8_t kind;                 /* enum tn_tensor_kind */
     uint32_t buffer;              /* number in te->func */
@@ -45,6 +46,7 @@ struct tn_te {
     tn_pool *pool;
     tn_tensor *first, *last;
     const char *tag, *source;     /* given to tensors made from here on */
+    tn_te_check *check, **check_end; /* what must hold for the symbols, in order; end NULL: none yet */
     struct {                      /* by buffer: its tensor, who reads it; made when `last` was the last tensor */
         tn_tensor **of, *last;
         tn_te_reader **reader;
@@ -82,6 +84,8 @@ const tn_expr *tn_at4(tn_te *te, const tn_tensor *t, const tn_expr *a, const tn_
 const tn_expr *tn_at_if(tn_te *te, const tn_tensor *t, int n, const tn_expr *const index[],
                         const tn_expr *cond, const tn_expr *other);
 
+/* The function fails with `text` unless cond holds, which is of symbols alone. Repeated conditions count once. */
+void tn_te_require(tn_te *te, const tn_expr *cond, const char *text);
 /* t makes no block: tn_te_finish puts its value where it is read (t not a reduction, not extern). */
 void tn_te_inline(tn_te *te, tn_tensor *t);
 /* Which tensors read t as they were defined, and how: number of reading tensors; *out_once true if each element

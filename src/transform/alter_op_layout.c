@@ -21,7 +21,7 @@ static tn_status relayout(alter *a, tn_value v, const tn_layout *want, tn_region
     *out = v;
     if (layout_of(v) == want)
         return TN_OK;
-    if (v.def->op == &tn_op_relayout)
+    if (v.def->op->flags & TN_OP_RELAYOUT)
         v = tn_in(v.def, 0);
     *out = v;
     if (layout_of(v) == want)
@@ -43,7 +43,7 @@ static tn_status relayout(alter *a, tn_value v, const tn_layout *want, tn_region
 
 static tn_status node(alter *a, tn_node *n)
 {
-    if (n->op->fuse == TN_FUSE_NONE || n->op == &tn_op_relayout)
+    if (n->op->fuse == TN_FUSE_NONE || n->op->flags & TN_OP_RELAYOUT)
         return TN_OK;
     const tn_layout **in = TN_NEW_N(a->p->scratch, const tn_layout *, n->nin),
                     **out = TN_NEW_N(a->p->scratch, const tn_layout *, n->nout);

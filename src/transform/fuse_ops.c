@@ -162,7 +162,7 @@ static void join_shared(fuser *f, tn_node *n, group *mine)
 
 static void join(fuser *f, tn_node *n, group *mine)
 {
-    if (n->op == &tn_op_relayout) {
+    if (n->op->flags & TN_OP_RELAYOUT) {
         group *x = producer(f, n, 0);
         if (x && tn_in(n, 0).def->op->fuse != TN_FUSE_NONE)
             (void)merge(f, x, mine);

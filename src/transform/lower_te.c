@@ -128,7 +128,7 @@ tn_status tn_lower_te(tn_pass *p, tn_graph *g, const tn_node *call, const char *
         tn_tensor *t = of[n->id];
         while (moves.n <= t->buffer)
             tn_vec_push(&moves, false);
-        moves.at[t->buffer] = (n->op->flags & TN_OP_INDEX_MAP) != 0 || n->op == &tn_op_cast;
+        moves.at[t->buffer] = (n->op->flags & (TN_OP_INDEX_MAP | TN_OP_CHEAP)) != 0;
     }
     TN_ASSERT(r->n_result == 1);
     tn_tensor *result = of[r->result[0].def->id];

@@ -79,6 +79,13 @@ static const row rows[] = {
     {"softmax of nothing",
      "def @main(%x: Tensor[(0, 3), float32]) {\n  nn.softmax(%x)\n}\n",
      {"x float32 0 3"}, 0, NULL},
+    {"softmax over nothing",
+     "def @main(%x: Tensor[(2, 0), float32]) {\n  nn.softmax(%x)\n}\n",
+     {"x float32 2 0"}, 0, NULL},
+    {"sum over nothing",
+     "def @main(%x: Tensor[(2, 0), float32], %y: Tensor[(3, 0), float32]) {\n"
+     "  %0 = sum(%x, axis=[1]);\n  %1 = nn.dense(%x, %y);\n  (%0, %1)\n}\n",
+     {"x float32 2 0", "y float32 3 0"}, 0, NULL},
     {"max of a NaN on either side",
      "def @main(%x: Tensor[(5, 23), float32], %y: Tensor[(5, 23), float32]) {\n"
      "  %0 = maximum(%x, %y);\n  %1 = minimum(%y, %x);\n  (%0, %1)\n}\n",
@@ -96,6 +103,10 @@ static const row rows[] = {
      "def @main(%x: Tensor[(n, 3), float32]) {\n"
      "  strided_slice(%x, begin=[0, 0], end=[-1, 3], strides=[1, 1])\n}\n",
      {"x float32 5 3"}, 0, NULL},
+    {"two symbols that must be equal",
+     "def @main(%x: Tensor[(n, 3), float32], %y: Tensor[(m, 3), float32]) {\n"
+     "  %0 = add(%x, %y);\n  %1 = nn.relu(%0);\n  multiply(%1, %y)\n}\n",
+     {"x float32 5 3", "y float32 5 3"}, 0, NULL},
     {"mean of integers",
      "def @main(%x: Tensor[(6, 40), int64]) {\n  mean(%x, axis=[1])\n}\n",
      {"x int64 6 40"}, 0, NULL},
