@@ -99,7 +99,7 @@ static void layout_rules(void **state)
                                   r->op->attr ? attr_of(&e, r->op, r->attrs) : NULL, NULL);
         REQUIRE(&e, n);
         tn_machine m = {.vector_bits = r->bits};
-        r->op->layout(&(tn_layout_query){&e.g, &m, n, taken, &given});
+        r->op->layout(&(tn_layout_query){.g = &e.g, .machine = &m, .node = n, .in = taken, .out = &given});
         for (int k = 0; k < n_in; k++)
             if (taken[k] != layout_of(&e, r->take[k]))
                 fail_msg("row %zu (%s): operand %d gets %s, expected \"%s\"", i, r->op->name, k,
