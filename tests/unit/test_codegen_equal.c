@@ -12,7 +12,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-enum { MAX_ARGS = 16, PAGE = 4096 };
+enum { MAX_ARGS = 24, PAGE = 4096 };
 
 /* ---- arguments ---- */
 
@@ -77,6 +77,7 @@ static void fill(const equal_case *c, arg *a, tn_rng *r)
 static void args_init(const equal_case *c, const tn_func *f, const int64_t sym[], args *out)
 {
     tn_rng r = {12345};
+    assert_true(f->n_param <= MAX_ARGS);
     out->n = (int)f->n_param;
     for (int i = 0; i < out->n; i++) {
         const tn_buffer *b = &f->buffer[f->param[i]];

@@ -229,9 +229,11 @@ static void cast_body(tn_cgen *g, tn_dtype from, tn_dtype to, const char *type, 
         return;
     }
     if (down && wide) {
-        lane_loop(g, type, to.lanes, o);
+        /* by way of an array: gcc 12 dies of stores to some lanes of a vector (store_constructor) */
+        tn_buf_printf(o, "    %s t[%d];\n    %s r;\n    for (int l = 0; l < %d; l++)\n        t[l] = ",
+                      tn_c_scalar_type(to), to.lanes, type, to.lanes);
         saturate(g, to, "a[l]", o);
-        tn_buf_str(o, "    return r;\n");
+        tn_buf_str(o, "    __builtin_memcpy(&r, t, sizeof r);\n    return r;\n");
         return;
     }
     tn_buf_str(o, "    return ");
