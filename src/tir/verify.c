@@ -23,6 +23,7 @@ typedef struct verifier {
     uint32_t *task;                /* per buffer: number of the parallel loop it was declared in, 0 outside */
     uint32_t n_parallel, parallel; /* loops seen; the one we are in, or 0 */
     int loops, guards, depth;      /* loops, conditions and masks around */
+    int never;                     /* loops around that run no iteration, whatever the symbols are */
     bool dead;                     /* in the body of a block whose mask is never true */
     int faults, outside;           /* all; those of bounds and domains */
 } verifier;
@@ -183,7 +184,7 @@ static void check_bounds(verifier *v, uint32_t buffer, uint32_t d, const tn_expr
     int known = tn_prove(p, &v->facts, inside);
     if (known == 1) return;
     /* behind a condition that never holds, any index is good (a window all in padding) */
-    if (guarded || v->guards) return;
+    if (guarded || v->guards || v->never) return;
     if (known == 0) {
         bad = index;
     } else if (!index->has_load) {
@@ -379,7 +380,9 @@ static void check_for(verifier *v, const tn_stmt *s)
         check_parallel(v);
         v->parallel = v->parallel ? v->parallel : ++v->n_parallel;
     }
-    bool typed = check_index(v, s->u.loop.extent, "the extent");
+    bool typed = check_index(v, s->u.loop.extent, "the extent"), never = false;
+    if (typed && sound(v) && tn_dtype_is_index(s->u.loop.extent->dtype))
+        never = tn_prove(v->f->pool, &v->facts, tn_le(v->f->pool, tn_idx(v->f->pool, 1), s->u.loop.extent)) == 0;
     if (define_var(v, s->u.loop.var) && typed) {
         if (!tn_dtype_eq(s->u.loop.var->dtype, s->u.loop.extent->dtype))
             fail_dtype(v, "tir-E114", "the loop variable", s->u.loop.var, "of the extent's type");
@@ -387,7 +390,9 @@ static void check_for(verifier *v, const tn_stmt *s)
             enter_facts(v, s, &s->u.loop.body);
     }
     v->loops++;
+    v->never += never;
     check_list(v, &s->u.loop.body);
+    v->never -= never;
     v->loops--;
     v->parallel = outer;
     undefine(v, n_var, v->buffers.n);
@@ -431,6 +436,7 @@ static bool never_runs(const verifier *v, const tn_stmt *s)
 static void check_domain(verifier *v, const tn_stmt *s)
 {
     tn_pool *p = v->f->pool;
+    if (v->never) return;
     for (uint32_t i = 0; i < s->u.block.n_iter; i++) {
         const tn_iter *it = &s->u.block.iter[i];
         const tn_expr *bad = NULL,
