@@ -1,7 +1,7 @@
 /* LowerIntrin: exp, log, tanh, sigmoid, erf, pow, sin and their kin become TIR arithmetic, so every executor
- * computes the same bits; so do floor, ceil, trunc and round where the machine has no instruction for them and
- * they would be calls. Trigonometric functions are in trig.c, inverse and hyperbolic ones in inverse.c, pow in
- * pow.c.
+ * computes the same bits; so do floor, ceil, trunc and round where the machine has no instruction for them
+ * and they would be calls. Trigonometric functions are in trig.c, inverse and hyperbolic ones in inverse.c,
+ * pow in pow.c.
  *
  * Coefficients: our own weighted minimax fits (Remez exchange in 200-bit arithmetic; the weight makes the
  * error one of the result's last place), rounded to the type either at once or one after the other with the

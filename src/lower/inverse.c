@@ -1,7 +1,8 @@
 /* asin, acos, atan, sinh, cosh, asinh, acosh, atanh in float64; float32 is computed there too and rounded.
  *
  * Coefficients: Chebyshev interpolants of (f(x)/x - 1) / x^2 over z = x^2 on the interval named, found in 400
- * bits; their relative error is below 2^-52. Splits of pi/2 and pi/4: the second part is what the first lacks.
+ * bits; their relative error is below 2^-52. Splits of pi/2 and pi/4: the second part is what the first
+ * lacks.
  */
 #include "lower/intrin_gen.h"
 
@@ -42,8 +43,8 @@ static ex odd_series(const gen *d, ex a, ex z, int n, const double c[])
 static ex atan_of(const gen *d, ex x)
 {
     tn_pool *p = d->p;
-    ex a = mag(d, x), one = k(d, 1), mid = tn_lt(p, k(d, 0x1.a827999fcef32p-2), a);
-    ex far = tn_lt(p, k(d, 0x1.3504f333f9de6p+1), a);
+    ex a = mag(d, x), one = k(d, 1), mid = tn_lt(p, k(d, 0x1.a827999fcef32p-2), a),
+       far = tn_lt(p, k(d, 0x1.3504f333f9de6p+1), a);
     ex top = tn_select(p, far, k(d, -1), tn_select(p, mid, sub(d, a, one), a));
     ex bottom = tn_select(p, far, a, tn_select(p, mid, add(d, a, one), one));
     ex t = quo(d, top, bottom), z = mul(d, t, t);
@@ -91,8 +92,8 @@ static ex half_exp(const gen *d, ex a)
 
 static ex sinh_of(const gen *d, ex x)
 {
-    ex a = mag(d, x), h = half_exp(d, a), far = sub(d, h, quo(d, k(d, 0.25), h));
-    ex near = ODD(d, a, mul(d, a, a), sinh64);
+    ex a = mag(d, x), h = half_exp(d, a), far = sub(d, h, quo(d, k(d, 0.25), h)),
+       near = ODD(d, a, mul(d, a, a), sinh64);
     return with_sign(d, tn_select(d->p, tn_lt(d->p, a, k(d, 1)), near, far), x);
 }
 

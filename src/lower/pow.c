@@ -1,8 +1,8 @@
 /* pow: 2^(y log2 |x|), then the signs and the corners of C's pow.
  *
- * float32: in float64, whose 53 bits leave room for y log2 |x| up to 150. float64: log2 in two parts with some
- * 68 bits, so that y log2 |x| up to 1075 keeps 2^-57, as in W. Kahan and K. C. Ng's fdlibm: s = (m - b) / (m +
- * b) with b = 1 or 3/2, products split so that they are exact without fma; less than one ulp.
+ * float32: in float64, whose 53 bits leave room for y log2 |x| up to 150. float64: log2 in two parts with
+ * some 68 bits, so that y log2 |x| up to 1075 keeps 2^-57, as in W. Kahan and K. C. Ng's fdlibm: s = (m - b)
+ * / (m + b) with b = 1 or 3/2, products split so that they are exact without fma; less than one ulp.
  */
 #include "lower/intrin_gen.h"
 
@@ -90,8 +90,7 @@ static ex exp2_of(const gen *d, ex h, ex l)
     ex t = add(d, add(d, h, l), k(d, magic)), b = bits(d, t);
     h = sub(d, h, sub(d, t, k(d, magic)));
     ex a = upper(d, add(d, h, l)), u = mul(d, a, k(d, 0x1.62e42p-1));
-    ex v = mul(d, sub(d, l, sub(d, a, h)), k(d, 0x1.62e42fefa39efp-1));
-    v = add(d, v, mul(d, a, k(d, 0x1.fdf473de6af28p-22)));
+    ex v = add(d, mul(d, sub(d, l, sub(d, a, h)), k(d, 0x1.62e42fefa39efp-1)), mul(d, a, k(d, 0x1.fdf473de6af28p-22)));
     ex z = add(d, u, v), w = sub(d, v, sub(d, z, u)), y = POLY(d, z, exp64);
     y = add(d, y, mul(d, y, w));
     ex half = tn_bin(d->p, TN_E_SHR, b, ki(d, 1)), rest = sub(d, b, half); /* in two steps, for results not normal */
@@ -112,8 +111,8 @@ static ex power(const gen *d, ex a, ex y)
     ex r = exp2_of(d, h, l), zero = k(d, 0), inf = k(d, INFINITY), falls = tn_lt(p, y, zero);
     r = tn_select(p, tn_eq(p, a, zero), tn_select(p, falls, inf, zero), r);
     r = tn_select(p, tn_eq(p, a, inf), tn_select(p, falls, zero, inf), r);
-    ex none = tn_bin(p, TN_E_OR, tn_intrinsic1(p, TN_F_isnan, a), tn_intrinsic1(p, TN_F_isnan, y));
-    return tn_select(p, none, k(d, NAN), r);
+    return tn_select(p, tn_bin(p, TN_E_OR, tn_intrinsic1(p, TN_F_isnan, a), tn_intrinsic1(p, TN_F_isnan, y)),
+                     k(d, NAN), r);
 }
 
 /* ---- both ---- */

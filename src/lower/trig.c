@@ -108,9 +108,8 @@ static ex fraction_wide(const whole *w, ex m, ex at, ex *rest)
     }
     ex c[5];
     for (int d = 4; d > 0; d--) {
-        ex part[] = {low(w, p[d - 1]), high(w, p[d]), low(w, q[d]), high(w, q[d + 1]), NULL};
-        if (d < 4)
-            part[4] = high(w, c[d + 1]);
+        ex part[] = {low(w, p[d - 1]), high(w, p[d]), low(w, q[d]), high(w, q[d + 1]),
+                     d < 4 ? high(w, c[d + 1]) : NULL};
         c[d] = sum(w, d < 4 ? 5 : 4, part);
     }
     *rest = tn_bin(w->p, TN_E_BITOR, shl(w, c[3], 32), low(w, c[4]));

@@ -161,9 +161,9 @@ static void test_accuracy(void **state)
 /* Arguments next to multiples of pi/2, the hardest of each type among them (J.-M. Muller, Elementary Functions). */
 static void test_near_multiples(void **state)
 {
-    static const double hard[] = {
-        0x1.6ac5b262ca1ffp+849, 0x1.33333333p+1000, 0x1.fffffffffffffp+1023, 0x1.921fb54442d18p+0, 0x1.921fb54442d18p+1,
-        0x1.6cb3b9p+122,        0x1.fffffep+127,    0x1.a2f2d4p+100,         0x1.921fb6p+0};
+    static const double hard[] = {0x1.6ac5b262ca1ffp+849, 0x1.33333333p+1000,   0x1.fffffffffffffp+1023,
+                                  0x1.921fb54442d18p+0,   0x1.921fb54442d18p+1, 0x1.6cb3b9p+122,
+                                  0x1.fffffep+127,        0x1.a2f2d4p+100,      0x1.921fb6p+0};
     static program p;
     static const enum tn_intrin f[] = {TN_F_sin, TN_F_cos, TN_F_tan};
     for (int k = 0; k < 3; k++) {
@@ -281,8 +281,8 @@ static void test_pow_corners(void **state)
         assert_int_equal(build(*state, TN_F_pow, t, k & 1, &p), TN_OK);
         for (int i = 0; i < N_CORNER; i++) {
             for (int j = 0; j < N_CORNER; j++) {
-                double x = k < 2 ? (double)(float)corner[i] : corner[i];
-                double y = k < 2 ? (double)(float)corner[j] : corner[j];
+                double x = k < 2 ? (double)(float)corner[i] : corner[i],
+                       y = k < 2 ? (double)(float)corner[j] : corner[j];
                 double got = run(&p, x, y);
                 long double want = powl(x, y);
                 if (!(ulps(t, got, want) <= 1) || !same_sign(got, want))
