@@ -355,17 +355,24 @@ static int64_t divisor_below(int64_t n, int64_t most)
     return 1;
 }
 
-/* How many rows make a task: about ROW_BYTES of data, but enough tasks for all cores. */
-static int64_t rows_of_task(const derive *d, int64_t n_rows, int64_t row_bytes)
+/* How many rows make a task: about ROW_BYTES of data, but enough tasks for all cores. A task takes whole inner loops of
+ * the n around a row, and a divisor of the next: so the row's indices are quotients of the task and of the turn alone. */
+static int64_t rows_of_task(const derive *d, int n, const int64_t extent[], int64_t n_rows, int64_t row_bytes)
 {
     if (row_bytes < 0 || row_bytes >= ROW_BYTES)
         return 1;
-    int64_t most = ROW_BYTES / (row_bytes < 1 ? 1 : row_bytes);
+    int64_t most = ROW_BYTES / (row_bytes < 1 ? 1 : row_bytes), count = 1;
     if (n_rows < 0)
         return most < 8 ? 1 : 8;
     int64_t share = n_rows / (TASKS_A_CORE * (int64_t)d->m->cores);
     most = most < share ? most : share;
-    return most < 2 ? 1 : divisor_below(n_rows, most);
+    for (int i = n - 1; i >= 0 && most > 1; i--) {
+        if (extent[i] > most)
+            return count * divisor_below(extent[i], most);
+        count *= extent[i] > 0 ? extent[i] : 1;
+        most /= extent[i] > 0 ? extent[i] : 1;
+    }
+    return count;
 }
 
 /* Makes the loops around a row of the first reduction: spatial axes (of the vector axis its outer part) fused. */
@@ -406,7 +413,7 @@ static void make_rows(rows *w, const char *block)
     w->row = w->task = dv_text(d, "%srow", w->prefix);
     dv_do(d, "%s = fuse%s", w->row, outer);
     w->n_outer = 1;
-    int64_t count = rows_of_task(d, n_rows, row);
+    int64_t count = rows_of_task(d, n, e, n_rows, row);
     if (count > 1) {
         const char *whole = w->row;
         w->task = dv_text(d, "%stask", w->prefix);
