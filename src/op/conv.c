@@ -310,8 +310,35 @@ static void conv2d_layout(tn_layout_query *q)
     if (blocks_in) q->in[0] = tn_rule_layout(q->g, "NCHW%dc", lanes);
     if (blocks_out) q->out[0] = tn_rule_layout(q->g, "NCHW%dc", lanes);
     if (!packs || !(blocks_in || blocks_out)) return;
+    if (tn_rule_by_fours(q) && a->groups == 1 && blocks_in) {
+        q->in[1] = tn_rule_layout(q->g, "OIHW%di%do4i", lanes / 4, lanes);
+        return;
+    }
     q->in[1] = blocks_in && !depthwise ? tn_rule_layout(q->g, "OIHW%di%do", lanes, lanes)
                                        : tn_rule_layout(q->g, "OIHW%do", lanes);
+}
+
+/* ---- for passes ---- */
+
+static enum tn_scale conv2d_scale(const tn_node *n, bool forward, bool positive, int axis, int *other)
+{
+    const tn_conv2d_attr *a = n->attr;
+    (void)positive;
+    if (axis != 1)
+        return TN_SCALE_NONE;
+    if (!forward) {
+        *other = 0;
+        return TN_SCALE_WEIGHT;
+    }
+    *other = is_depthwise(n) ? 0 : 1;
+    bool one_to_one = is_depthwise(n) && n->type[0]->dim[1] == tn_in_type(n, 0)->dim[1];
+    return a->groups == 1 || one_to_one ? TN_SCALE_WEIGHT : TN_SCALE_NONE;
+}
+
+static bool conv2d_combine(const tn_node *n, tn_combine *out)
+{
+    *out = (tn_combine){TN_COMBINE_CONV2D, 0, 1, offsetof(tn_conv2d_attr, channels)};
+    return ((const tn_conv2d_attr *)n->attr)->groups == 1;
 }
 
 /* clang-format off */
@@ -351,6 +378,7 @@ const tn_op tn_op_nn_conv2d = {
     .attr_size = sizeof(tn_conv2d_attr), .attr = conv2d_fields,
     .nin = 2, .min_in = 2, .nout = 1, .fuse = TN_FUSE_ANCHOR, .in_name = conv_in,
     .infer = conv_infer, .layout = conv2d_layout, .compute = conv2d_compute,
+    .scale = conv2d_scale, .combine = conv2d_combine, .precision = TN_PRECISION_LOW,
 };
 const tn_op tn_op_nn_conv3d = {
     .name = "nn.conv3d",

@@ -32,6 +32,8 @@ tn_node *tn_make_scalar(tn_graph *g, tn_region *r, tn_node *before, tn_dtype t, 
  * internal). */
 TN_WARN_UNUSED tn_status tn_define_node(tn_te *te, tn_graph *g, const tn_node *n, tn_tensor *const in[],
                                         tn_tensor *out[]);
+/* An operator over transposed operands as a transpose of its result; *out stays absent where it does not apply. */
+TN_WARN_UNUSED tn_status tn_sink_transpose(tn_graph *g, tn_node *n, tn_value *out);
 /* What n, over operands made by qnn.dequantize, is on their integers: a value equal to n's result but for rounding,
  * made before n (op/qnn_form.c); absent: there is none. */
 TN_WARN_UNUSED tn_status tn_integer_form(tn_graph *g, tn_node *n, tn_value *out);
@@ -89,7 +91,8 @@ typedef struct tn_dense_attr { int64_t units; tn_dtype out_dtype; } tn_dense_att
 typedef struct tn_axis_attr { int64_t axis; } tn_axis_attr;
 /* reductions: Relay's "axis"; n 0: all */
 typedef struct tn_axes_attr { tn_ints axes; bool keepdims, exclude; } tn_axes_attr;
-typedef struct tn_reshape_attr { tn_dims newshape; } tn_reshape_attr;   /* resolved dims: no 0 or -1 left */
+/* inferred: no -1 left, and a 0 only with allowzero */
+typedef struct tn_reshape_attr { tn_dims newshape; bool allowzero; } tn_reshape_attr;
 typedef struct tn_transpose_attr { tn_ints axes; } tn_transpose_attr;
 typedef struct tn_slice_attr { tn_ints begin, end, strides, axes; } tn_slice_attr; /* end clipped by infer */
 typedef struct tn_expand_dims_attr { int64_t axis, num_newaxis; } tn_expand_dims_attr;
@@ -186,5 +189,6 @@ typedef struct tn_qnn_attr {
 } tn_qnn_attr;
 typedef struct tn_qnn_binary_attr { int64_t lhs_axis, rhs_axis; } tn_qnn_binary_attr; /* qnn.add, subtract, mul */
 typedef struct tn_matmul_attr { bool transpose_a, transpose_b; tn_dtype out_dtype; } tn_matmul_attr;
+typedef struct tn_einsum_attr { const char *equation; } tn_einsum_attr;
 
 #endif

@@ -145,6 +145,10 @@ static void name_inner(rows *w, inner *x, const char *block, const char *prefix)
         if (v >= 0 && tn_uses(b->u.block.iter[v].value, loop[i]->u.loop.var) && x->extent[k] != 1)
             x->vector = k;
     }
+    /* What reads accumulators in registers of a row along another axis follows them, storing apart. */
+    for (int k = 0; k < x->n && v >= 0 && x->vector < 0 && !x->is_reduction; k++)
+        if (x->extent[k] > 1)
+            x->vector = k;
     for (int k = 0; v >= 0 && k < (int)store->u.store.n_index; k++)
         if (store->u.store.index[k] == b->u.block.iter[v].var)
             x->dim = k;
@@ -289,7 +293,7 @@ static void map_vectors(rows *w, const inner *x)
             order = dv_text(d, "%s %s", order, x->name[k]);
     dv_do(d, "reorder%s %sv %sx", order, p, p);
     dv_do(d, "vectorize %sx", p);
-    if (e > 0 && e <= CHAINS * x->lanes)
+    if (e > 0 && e <= 8 * CHAINS * x->lanes) /* a wide result of narrow data has more vectors */
         dv_do(d, "unroll %sv", p); /* reads accumulators in registers, perhaps */
     else if (e > 0 && e % x->lanes != 0)
         w->peel[w->n_peel++] = dv_text(d, "%sa %sb %sc = peel %sv 0 1", p, p, p, p);
