@@ -359,17 +359,58 @@ static int64_t divisor_below(int64_t n, int64_t most)
     return 1;
 }
 
-/* How many rows make a task: about ROW_BYTES of data, but enough tasks for all cores. */
-static int64_t rows_of_task(const derive *d, int64_t n_rows, int64_t row_bytes)
+/* How many rows make a task: about ROW_BYTES of data, but enough tasks for all cores. A task takes whole inner loops of
+ * the n around a row and a part of the next, loop *out_cut, which the result divides: indices are then those of the
+ * task and of the turn, each for itself. */
+static int64_t rows_of_task(const derive *d, int n, const int64_t extent[], int64_t n_rows, int64_t row_bytes,
+                            int *out_cut)
 {
+    *out_cut = n - 1;
     if (row_bytes < 0 || row_bytes >= ROW_BYTES)
         return 1;
-    int64_t most = ROW_BYTES / (row_bytes < 1 ? 1 : row_bytes);
+    int64_t most = ROW_BYTES / (row_bytes < 1 ? 1 : row_bytes), some = most < 8 ? 1 : 8;
     if (n_rows < 0)
-        return most < 8 ? 1 : 8;
+        return extent[n - 1] < 0 ? some : divisor_below(extent[n - 1], some);
     int64_t share = n_rows / (TASKS_A_CORE * (int64_t)d->m->cores);
     most = most < share ? most : share;
-    return most < 2 ? 1 : divisor_below(n_rows, most);
+    for (int i = n - 1; i >= 0; i--) {
+        *out_cut = i;
+        if (extent[i] > most)
+            return divisor_below(extent[i], most);
+        most /= extent[i] > 0 ? extent[i] : 1;
+    }
+    return 1; /* all loops together are less than a share of them */
+}
+
+/* Fuses the loops around a row: into tasks, and the turns of one. */
+static void make_tasks(rows *w, int n, const char *const name[], const int64_t extent[], int64_t n_rows,
+                       int64_t row_bytes)
+{
+    derive *d = w->d;
+    const char *outer = "", *inside = "", *p = w->prefix;
+    int cut;
+    int64_t count = rows_of_task(d, n, extent, n_rows, row_bytes, &cut);
+    bool turns = count > 1 || cut < n - 1;
+    for (int i = 0; i < n; i++) {
+        const char *o = name[i], *in = name[i];
+        if (i == cut && count > 1) {
+            o = dv_text(d, "%sto", p);
+            in = dv_text(d, "%sti", p);
+            dv_do(d, "%s %s = split %s %lld", o, in, name[i], (long long)count);
+        }
+        if (i <= cut || !turns)
+            outer = dv_text(d, "%s %s", outer, o);
+        if (turns && (i > cut || (i == cut && count > 1)))
+            inside = dv_text(d, "%s %s", inside, in);
+    }
+    w->row = w->task = dv_text(d, "%s%s", p, turns ? "task" : "row");
+    w->n_outer = 1;
+    dv_do(d, "%s = fuse%s", w->task, outer);
+    if (turns) {
+        w->row = dv_text(d, "%sturn", p);
+        dv_do(d, "%s = fuse%s", w->row, inside);
+        w->n_outer = 2;
+    }
 }
 
 /* Makes the loops around a row of the first reduction: spatial axes (of the vector axis its outer part) fused. */
@@ -407,17 +448,7 @@ static void make_rows(rows *w, const char *block)
     }
     if (*inside)
         dv_do(d, "reorder%s%s%s", outer, reduce, inside);
-    w->row = w->task = dv_text(d, "%srow", w->prefix);
-    dv_do(d, "%s = fuse%s", w->row, outer);
-    w->n_outer = 1;
-    int64_t count = rows_of_task(d, n_rows, row);
-    if (count > 1) {
-        const char *whole = w->row;
-        w->task = dv_text(d, "%stask", w->prefix);
-        w->row = dv_text(d, "%sturn", w->prefix);
-        dv_do(d, "%s %s = split %s %lld", w->task, w->row, whole, (long long)count);
-        w->n_outer = 2;
-    }
+    make_tasks(w, n, name, e, n_rows, row);
     w->comment = v < 0 ? "scalars" : v < n ? "vectors beside the reduction" : "vectors along the reduction";
 }
 
@@ -472,7 +503,7 @@ static bool belongs_to_row(const rows *w, const char *const block[], int at)
     bool along = v >= 0 && b->u.block.iter[v].kind == TN_ITER_REDUCE;
     if (rule_reduces(b) && (a.across || (lines && along)))
         return false;
-    if (turns < LARGE)
+    if (turns < LARGE || (!rule_reduces(b) && !lines)) /* the latter: an epilogue, an element for each row */
         return true;
     if (v >= 0)
         a.inner |= (uint64_t)1 << v;
