@@ -1,4 +1,4 @@
-/* Parts of a tensor: strided_slice and take. */
+/* Parts of a tensor: strided_slice, strided_set and take. */
 #include "op/rule.h"
 
 #include <string.h>
@@ -191,6 +191,61 @@ const tn_op tn_op_strided_slice = {
     .nin = 1, .min_in = 1, .nout = 1, .flags = TN_OP_INDEX_MAP | TN_OP_HOST_INDEX, .fuse = TN_FUSE_INJECTIVE,
         .in_name = data_in,
     .infer = slice_infer, .compute = slice_compute, .shape_value = slice_value, .simplify = slice_simplify,
+};
+/* clang-format on */
+
+/* ---- strided_set: data with the part that a slice names replaced ---- */
+
+static tn_status set_infer(tn_graph *g, tn_node *n)
+{
+    const tn_type *t, *v;
+    part parts[TN_RULE_MAX_RANK];
+    int64_t step[TN_RULE_MAX_RANK];
+    TN_TRY(tn_rule_tensor(g, n, 0, -1, &t));
+    TN_TRY(tn_rule_tensor(g, n, 1, t->n, &v));
+    TN_TRY(tn_rule_same_dtype(g, n, 1));
+    TN_TRY(slice_normalise(g, n, t));
+    slice_parts(g->pool, n->attr, t->n, t->dim, parts, step);
+    for (int i = 0; i < t->n; i++) {
+        if (!tn_rule_dim_eq(g, parts[i].count, v->dim[i]))
+            return tn_rule_fail(g, n, "op-E008", "the slice has %s elements along axis %d, but v is %s",
+                                tn_rule_dim_text(g, parts[i].count), i, tn_rule_type_text(g, v));
+        if (step[i] < 0)
+            return tn_rule_fail(g, n, "op-E007", "the step along axis %d is negative", i);
+    }
+    return tn_rule_result(g, n, 0, t->dtype, t->n, t->dim);
+}
+
+static void set_compute(tn_te *te, const tn_node *n, tn_tensor *const in[], tn_tensor *out[])
+{
+    tn_pool *p = te->pool;
+    const tn_expr *index[TN_RULE_MAX_RANK], *inside = NULL;
+    part parts[TN_RULE_MAX_RANK];
+    int64_t step[TN_RULE_MAX_RANK];
+    tn_tensor *t = out[0] = tn_rule_out(te, n, 0, "strided_set", "injective", NULL);
+    slice_parts(p, n->attr, t->ndim, t->dim, parts, step);
+    for (int i = 0; i < t->ndim; i++) {
+        const tn_expr *pace = tn_idx(p, step[i]), *zero = tn_idx(p, 0);
+        const tn_expr *from = tn_sub(p, t->axis[i], parts[i].begin), *low = tn_le(p, zero, from);
+        index[i] = tn_fdiv(p, from, pace);
+        if (parts[i].count == t->dim[i])
+            continue;
+        inside = tn_rule_both(p, inside, tn_and(p, low, tn_lt(p, index[i], parts[i].count)));
+        if (step[i] > 1)
+            inside = tn_and(p, inside, tn_eq(p, tn_fmod(p, from, pace), zero));
+    }
+    const tn_expr *old = tn_at(te, in[0], t->ndim, t->axis);
+    tn_te_define(te, t, inside ? tn_at_if(te, in[1], t->ndim, index, inside, old) : tn_at(te, in[1], t->ndim, index));
+}
+
+/* clang-format off */
+static const char *const set_in[] = {"data", "v"};
+
+const tn_op tn_op_strided_set = {
+    .name = "strided_set", .doc = "data with a regular part, from begin to end in steps, replaced by v.",
+    .attr_size = sizeof(tn_slice_attr), .attr = slice_fields,
+    .nin = 2, .min_in = 2, .nout = 1, .flags = TN_OP_INDEX_MAP, .fuse = TN_FUSE_INJECTIVE, .in_name = set_in,
+    .infer = set_infer, .compute = set_compute,
 };
 /* clang-format on */
 

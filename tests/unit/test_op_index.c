@@ -268,6 +268,33 @@ static void pads_continue(void **state)
             }
 }
 
+/* ---- strided_set: only the slice is replaced ---- */
+
+static void slices_are_set(void **state)
+{
+    (void)state;
+    static const int row[][3] = {{0, 10, 1}, {2, 7, 1}, {1, 9, 3}, {9, 10, 1}, {3, 3, 1}, {-4, 100, 2}};
+    for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+        env e;
+        env_init(&e);
+        int begin = row[i][0] < 0 ? row[i][0] + 10 : row[i][0], end = row[i][1] > 10 ? 10 : row[i][1], n = 0;
+        float *x = floats(&e, 20, 1), *v = floats(&e, 20, 2), *out = floats(&e, 20, 3), want[20];
+        memcpy(want, x, sizeof want);
+        for (int k = begin; k < end; k += row[i][2])
+            n++;
+        for (int r = 0; r < 2; r++)
+            for (int k = 0; k < n; k++)
+                want[r * 10 + begin + k * row[i][2]] = v[r * n + k];
+        const char *types[] = {"float32 2 10", tn_arena_printf(&e.arena, "float32 2 %d", n)};
+        run_node(&e, node(&e, &tn_op_strided_set, 2, types,
+                          tn_arena_printf(&e.arena, "begin=[%d], end=[%d], strides=[%d], axes=[-1]", row[i][0],
+                                          row[i][1], row[i][2])),
+                 (const void *[]){x, v}, out, NULL);
+        assert_memory_equal(out, want, sizeof want);
+        env_deinit(&e);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -275,7 +302,7 @@ int main(void)
         cmocka_unit_test(scatters_combine),      cmocka_unit_test(topk_orders),
         cmocka_unit_test(topk_of_symbolic_rows), cmocka_unit_test(scans_run),
         cmocka_unit_test(remainders),            cmocka_unit_test(integer_pairs),
-        cmocka_unit_test(pads_continue),
+        cmocka_unit_test(pads_continue),         cmocka_unit_test(slices_are_set),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,6 +5,8 @@
  */
 #include "frontend/onnx/onnx.h"
 
+#include "ir/eval.h"
+
 #include <string.h>
 
 /* ---- indices ---- */
@@ -127,8 +129,95 @@ static void scatter_elements(onnx_conv *c)
     onnx_out(c, 0, scatter_call(c, &tn_op_scatter_elements, (tn_scatter_attr){axis, reduction(c, 16)}));
 }
 
+/* Constant rows of indices, when they name a box of data in order: a slice. Walked over outer dimensions `dim`, index
+ * j goes up by one with one of them (each with an index of its own, in order) or stays. */
+typedef struct box { const tn_type *rows; const tn_node *constant; int64_t n, dim[ONNX_MAX_RANK]; int outer; } box;
+
+static int64_t index_at(const box *b, int64_t row, int64_t j)
+{
+    uint32_t size = tn_dtype_bytes(b->rows->dtype);
+    return tn_scalar_read(b->rows->dtype, (const char *)b->constant->blob->at + (size_t)(row * b->n + j) * size).i;
+}
+
+/* The outer dimension that index j follows, -1: none, -2: more than one, or not by ones. */
+static int follows(const box *b, int64_t j)
+{
+    int which = -1;
+    int64_t stride = 1;
+    for (int a = b->outer - 1; a >= 0; a--) {
+        int64_t step = b->dim[a] > 1 ? index_at(b, stride, j) - index_at(b, 0, j) : 0;
+        if (step && (step != 1 || which >= 0))
+            return -2;
+        which = step ? a : which;
+        stride *= b->dim[a];
+    }
+    return which;
+}
+
+static bool is_box(const box *b, const tn_type *data, int64_t begin[], int64_t end[])
+{
+    int64_t rows = 1, moved = 0, extent;
+    int with[ONNX_MAX_RANK], last = -1;
+    for (int a = 0; a < b->outer; a++) {
+        rows *= b->dim[a];
+        moved += b->dim[a] > 1;
+    }
+    for (int64_t j = 0; j < b->n; j++) {
+        int a = with[j] = follows(b, j);
+        if (a == -2 || (a >= 0 && a <= last) || !tn_is_int(data->dim[j], &extent))
+            return false;
+        last = a >= 0 ? a : last;
+        moved -= a >= 0;
+        begin[j] = index_at(b, 0, j);
+        end[j] = begin[j] + (a >= 0 ? b->dim[a] : 1);
+        if (begin[j] < 0 || end[j] > extent)
+            return false;
+    }
+    if (moved)
+        return false;
+    for (int64_t r = 0; r < rows; r++)
+        for (int64_t j = 0; j < b->n; j++) {
+            int64_t place = r;
+            for (int a = b->outer - 1; a > with[j] && with[j] >= 0; a--)
+                place /= b->dim[a];
+            if (index_at(b, r, j) != begin[j] + (with[j] >= 0 ? place % b->dim[with[j]] : 0))
+                return false;
+        }
+    return true;
+}
+
+/* The slice that constant indices name; false: they are none, or no box. */
+static bool scatter_slice(onnx_conv *c)
+{
+    tn_value x = onnx_in(c, 0), indices = onnx_in(c, 1), updates = onnx_in(c, 2);
+    const tn_type *t = onnx_type(x);
+    box b = {.rows = onnx_type(indices), .constant = indices.def};
+    int64_t begin[ONNX_MAX_RANK], end[ONNX_MAX_RANK], axes[ONNX_MAX_RANK], all[ONNX_MAX_RANK], count = 1;
+    const tn_expr *dim[ONNX_MAX_RANK];
+    if (c->bad || !tn_op_is(indices.def, &tn_op_constant) || !b.constant->blob || b.rows->n < 1 ||
+        b.rows->n > ONNX_MAX_RANK || !tn_type_dims_const(b.rows, all))
+        return false;
+    b.outer = b.rows->n - 1;
+    b.n = all[b.outer];
+    for (int a = 0; a < b.rows->n; a++)
+        count *= b.dim[a] = all[a];
+    if (count < 1 || b.n > t->n || b.constant->blob->n < (size_t)count * tn_dtype_bytes(b.rows->dtype) ||
+        !is_box(&b, t, begin, end))
+        return false;
+    for (int j = 0; j < t->n; j++) {
+        axes[j] = j;
+        dim[j] = j < b.n ? tn_idx(c->pool, end[j] - begin[j]) : t->dim[j];
+    }
+    tn_slice_attr a = {tn_ints_make(c->arena, (uint32_t)b.n, begin), tn_ints_make(c->arena, (uint32_t)b.n, end), {0},
+                       tn_ints_make(c->arena, (uint32_t)b.n, axes)};
+    onnx_out(c, 0, onnx_call2(c, &tn_op_strided_set, &a, x, onnx_reshape(c, updates, t->n, dim)));
+    return true;
+}
+
 static void scatter_nd(onnx_conv *c)
 {
+    if (strcmp(reduction(c, 16), "update") == 0 && scatter_slice(c))
+        return;
     onnx_out(c, 0, scatter_call(c, &tn_op_scatter_nd, (tn_scatter_attr){0, reduction(c, 16)}));
 }
 
