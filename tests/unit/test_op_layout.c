@@ -53,7 +53,8 @@ static const rule rules[] = {
     {&tn_op_nn_bias_add, {"float32 1 32 8 8", "float32 32"}, "", {"NCHW16c", ""}, {"NCHW16c", ""}, "NCHW16c",
         512},
     {&tn_op_nn_max_pool2d, {"float32 1 32 8 8"}, "pool_size=[2]", {"NCHW16c"}, {"NCHW16c"}, "NCHW16c", 512},
-    {&tn_op_nn_avg_pool2d, {"float32 1 32 8 8"}, "pool_size=[2]", {"NCHW:NHWC"}, {""}, "", 512},
+    {&tn_op_nn_avg_pool2d, {"float32 1 32 8 8"}, "pool_size=[2]", {"NCHW:NHWC"}, {"NCHW:NHWC"}, "NCHW:NHWC", 512},
+    {&tn_op_nn_avg_pool2d, {"float32 1 32 8 8"}, "pool_size=[2]", {"NCHW4h"}, {""}, "", 512},
     {&tn_op_nn_global_avg_pool2d, {"float32 1 32 8 8"}, "", {"NCHW16c"}, {"NCHW16c"}, "NCHW16c", 512},
     {&tn_op_concatenate, {"float32 1 32 8 8", "float32 1 20 8 8"}, "axis=1", {"NCHW16c", "NCHW16c"},
         {"NCHW16c", "NCHW16c"}, "NCHW16c", 512},
@@ -94,7 +95,7 @@ static void layout_rules(void **state)
                                   r->op->attr ? attr_of(&e, r->op, r->attrs) : NULL, NULL);
         REQUIRE(&e, n);
         tn_machine m = {.vector_bits = r->bits};
-        r->op->layout(&(tn_layout_query){&e.g, &m, n, taken, &given});
+        r->op->layout(&(tn_layout_query){.g = &e.g, .machine = &m, .node = n, .in = taken, .out = &given});
         for (int k = 0; k < n_in; k++)
             if (taken[k] != layout_of(&e, r->take[k]))
                 fail_msg("row %zu (%s): operand %d gets %s, expected \"%s\"", i, r->op->name, k,
