@@ -10,6 +10,8 @@
 
 #include <string.h>
 
+enum { MANY_TAPS = 4 }; /* from here on a relayout of the data costs less than lanes that stay empty */
+
 /* Spatial dimensions of a convolution of this node. */
 static int n_spatial(const tn_node *n)
 {
@@ -196,6 +198,13 @@ static tn_status conv1d_expand(tn_graph *g, tn_node *n, tn_value out[])
  * input channels where the data is). A weight that is computed keeps its layout: packing is for compile
  * time. */
 
+static int64_t tap_count(const tn_node *n)
+{
+    const tn_type *w = tn_in_type(n, 1);
+    int64_t h, v;
+    return tn_is_int(w->dim[2], &h) && tn_is_int(w->dim[3], &v) && h < INT32_MAX && v < INT32_MAX ? h * v : 1;
+}
+
 static void conv2d_layout(tn_layout_query *q)
 {
     const tn_node *n = q->node;
@@ -212,14 +221,21 @@ static void conv2d_layout(tn_layout_query *q)
     }
     int lanes = (int)(q->machine->vector_bits / 32);
     bool depthwise = is_depthwise(n), packs = tn_op_is(tn_in(n, 1).def, &tn_op_constant);
-    int64_t ic = 0, oc = 0;
+    int64_t ic = 0, oc = 0, width = 0;
     q->in[0] = q->in[1] = q->out[0] = NULL;
     if (!tn_is_int(tn_in_type(n, 0)->dim[1], &ic) || !tn_is_int(n->type[0]->dim[1], &oc) || lanes < 2) return;
     bool blocks_in = ic >= lanes && (depthwise ? oc == ic : a->groups == 1);
+    (void)tn_is_int(n->type[0]->dim[3], &width);
+    if (!depthwise && oc < lanes / 2 && tap_count(n) > MANY_TAPS && width >= 2 * lanes)
+        blocks_in = false; /* vectors of pixels: most lanes of a vector of channels would be empty, in every tap */
     bool blocks_out = depthwise ? blocks_in : a->groups == 1 && oc >= lanes / 2;
     if (blocks_in) q->in[0] = tn_rule_layout(q->g, "NCHW%dc", lanes);
     if (blocks_out) q->out[0] = tn_rule_layout(q->g, "NCHW%dc", lanes);
     if (!packs || !(blocks_in || blocks_out)) return;
+    if (tn_rule_by_fours(q) && a->groups == 1 && blocks_in) {
+        q->in[1] = tn_rule_layout(q->g, "OIHW%di%do4i", lanes / 4, lanes);
+        return;
+    }
     q->in[1] = blocks_in && !depthwise ? tn_rule_layout(q->g, "OIHW%di%do", lanes, lanes)
                                        : tn_rule_layout(q->g, "OIHW%do", lanes);
 }

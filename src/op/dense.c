@@ -49,7 +49,8 @@ static void dense_layout(tn_layout_query *q)
     q->in[0] = q->in[1] = q->out[0] = NULL;
     if (tn_op_is(tn_in(q->node, 1).def, &tn_op_constant) &&
         tn_is_int(tn_in_type(q->node, 1)->dim[0], &units) && lanes >= 2)
-        q->in[1] = tn_rule_layout(q->g, "NK%dn", units > lanes ? 2 * lanes : lanes);
+        q->in[1] =
+            tn_rule_layout(q->g, tn_rule_by_fours(q) ? "NK%dn4k" : "NK%dn", units > lanes ? 2 * lanes : lanes);
 }
 
 static enum tn_scale dense_scale(const tn_node *n, bool forward, bool positive, int axis, int *other)

@@ -58,7 +58,7 @@ static tn_status transpose_simplify(tn_graph *g, tn_node *n, tn_value *out)
     if (identity) {
         *out = v;
     } else if (in_order) {
-        tn_reshape_attr r = {{n->type[0]->n, n->type[0]->dim}};
+        tn_reshape_attr r = {.newshape = {n->type[0]->n, n->type[0]->dim}};
         *out = tn_val(tn_make_call(g, n->owner, n, &tn_op_reshape, 1, &v, &r, n->loc));
     } else if (v.def->op == n->op) {
         const tn_transpose_attr *b = v.def->attr;
@@ -132,14 +132,25 @@ static tn_status pad_infer(tn_graph *g, tn_node *n)
     return tn_rule_result(g, n, 0, t->dtype, t->n, dim);
 }
 
-/* Position at (which may be outside of [0, extent)) of an axis that goes on beyond its ends. */
-static const tn_expr *continued(tn_pool *p, char mode, const tn_expr *at, const tn_expr *extent)
+static const tn_expr *magnitude(tn_pool *p, const tn_expr *e)
+{
+    return tn_max(p, e, tn_sub(p, tn_idx(p, 0), e));
+}
+
+/* Position at (which may be outside of [0, extent), by `most` at the most) of an axis that goes on beyond its ends. */
+static const tn_expr *continued(tn_pool *p, char mode, const tn_expr *at, const tn_expr *extent, int64_t most)
 {
     const tn_expr *zero = tn_idx(p, 0), *one = tn_idx(p, 1), *last = tn_sub(p, extent, one);
+    int64_t n;
+    bool once = tn_is_int(extent, &n) && most < n; /* no position is passed twice */
     if (mode == 'e')
         return tn_min(p, tn_max(p, at, zero), last);
     if (mode == 'w')
-        return tn_fmod(p, at, extent);
+        return once ? tn_select(p, tn_lt(p, at, zero), tn_add(p, at, extent),
+                                tn_select(p, tn_lt(p, at, extent), at, tn_sub(p, at, extent)))
+                    : tn_fmod(p, at, extent);
+    if (once) /* mirrored at 0, then at the last one */
+        return tn_sub(p, last, magnitude(p, tn_sub(p, last, magnitude(p, at))));
     const tn_expr *period = tn_max(p, tn_mul(p, tn_idx(p, 2), last), one), *turn = tn_fmod(p, at, period);
     return tn_min(p, turn, tn_sub(p, period, turn)); /* extent 1: turn is 0 */
 }
@@ -158,7 +169,7 @@ static void pad_compute(tn_te *te, const tn_node *n, tn_tensor *const in[], tn_t
         index[i] = tn_rule_window_index(p, t->axis[i], tn_idx(p, 0), &w);
         const tn_expr *here = tn_rule_window_inside(p, index[i], in[0]->dim[i], &w);
         if (here && a->pad_mode[0] != 'c')
-            index[i] = continued(p, a->pad_mode[0], index[i], in[0]->dim[i]);
+            index[i] = continued(p, a->pad_mode[0], index[i], in[0]->dim[i], w.before > w.after ? w.before : w.after);
         else
             inside = tn_rule_both(p, inside, here);
     }
