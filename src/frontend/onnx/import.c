@@ -264,7 +264,7 @@ static const table tables[] = {
     {NULL, onnx_rows_resize}, {NULL, onnx_rows_norm}, {NULL, onnx_rows_activation},
     {NULL, onnx_rows_image}, {NULL, onnx_rows_loss}, {NULL, onnx_rows_flow}, {NULL, onnx_rows_dynamic},
     {NULL, onnx_rows_recurrent}, {NULL, onnx_rows_attention}, {NULL, onnx_rows_signal},
-    {"com.microsoft", onnx_rows_microsoft},
+    {"com.microsoft", onnx_rows_microsoft}, {"com.microsoft", onnx_rows_fused},
 };
 enum { N_TABLES = sizeof tables / sizeof *tables };
 

@@ -1,0 +1,91 @@
+/* Operators that ONNX Runtime's optimiser writes into models: convolution and matrix product with what follows or
+ * precedes them. */
+#include "frontend/onnx/onnx.h"
+
+#include <string.h>
+
+/* ---- activations by name ---- */
+
+typedef struct activation { const char *name; const tn_op *op; double parameter[2]; int n; } activation;
+
+static const activation activations[] = {
+    {"Relu", &tn_op_nn_relu, {0}, 0},
+    {"Sigmoid", &tn_op_sigmoid, {0}, 0},
+    {"Tanh", &tn_op_tanh, {0}, 0},
+    {"LeakyRelu", &tn_op_nn_leaky_relu, {0.01}, 1},
+    {"Clip", &tn_op_clip, {-3.4028234663852886e38, 3.4028234663852886e38}, 2},
+    {"HardSigmoid", &tn_op_nn_hard_sigmoid, {0.2, 0.5}, 2},
+};
+
+/* The parameters of these operators are the first fields of their attributes: one or two numbers. */
+static tn_value activate(onnx_conv *c, tn_value y)
+{
+    const char *name = onnx_attr_string(c, "activation", "");
+    const onnx_attr *given = onnx_attr_find(c, "activation_params", ONNX_A_FLOATS);
+    const activation *a = NULL;
+    for (size_t i = 0; i < sizeof activations / sizeof *activations; i++)
+        if (strcmp(name, activations[i].name) == 0)
+            a = &activations[i];
+    if (!a) {
+        if (name[0] && !c->bad)
+            onnx_fail(c, "onnx-E009", "activation \"%s\" is not known", name);
+        return y;
+    }
+    double parameter[2] = {a->parameter[0], a->parameter[1]};
+    for (int i = 0; given && i < a->n && i < (int)given->floats.n; i++)
+        parameter[i] = ((const float *)given->floats.at)[i];
+    return onnx_call1(c, a->op, a->n ? parameter : NULL, y);
+}
+
+/* ---- FusedConv: X, W, B, Z: activation(conv(X, W) + B + Z) ---- */
+
+static void fused_conv(onnx_conv *c)
+{
+    static const tn_axis_attr channels = {1};
+    tn_value in[2] = {onnx_in(c, 0), onnx_in(c, 1)}, bias = onnx_opt(c, 2), more = onnx_opt(c, 3);
+    int rank = onnx_rank(in[0]);
+    const tn_op *op = rank == 3 ? &tn_op_nn_conv1d : rank == 5 ? &tn_op_nn_conv3d : &tn_op_nn_conv2d;
+    tn_conv2d_attr a;
+    if (!onnx_conv_attr(c, in[0], in[1], op, &a))
+        return;
+    tn_value y = onnx_call(c, op, &a, 2, in);
+    y = bias.def ? onnx_call2(c, &tn_op_nn_bias_add, &channels, y, bias) : y;
+    y = more.def ? onnx_call2(c, &tn_op_add, NULL, y, more) : y;
+    onnx_out(c, 0, activate(c, y));
+}
+
+/* ---- FusedMatMul: alpha * A' B', each perhaps transposed ---- */
+
+/* With `batch` the matrices' rows are dimension 0, before the batch. */
+static tn_value turned(onnx_conv *c, tn_value v, bool matrix, bool batch)
+{
+    int64_t perm[ONNX_MAX_RANK], t;
+    int n = onnx_rank(v);
+    if (c->bad || n < 2 || (!matrix && !batch))
+        return v;
+    for (int i = 0; i < n; i++)
+        perm[i] = batch && i < n - 1 ? (i + 1) % (n - 1) : i;
+    if (matrix) {
+        t = perm[n - 2];
+        perm[n - 2] = perm[n - 1];
+        perm[n - 1] = t;
+    }
+    return onnx_transpose(c, v, n, perm);
+}
+
+static void fused_matmul(onnx_conv *c)
+{
+    double alpha = onnx_attr_float(c, "alpha", 1);
+    tn_value a = turned(c, onnx_in(c, 0), onnx_attr_int(c, "transA", 0) != 0, onnx_attr_int(c, "transBatchA", 0) != 0);
+    tn_value b = turned(c, onnx_in(c, 1), onnx_attr_int(c, "transB", 0) != 0, onnx_attr_int(c, "transBatchB", 0) != 0);
+    tn_value y = onnx_matmul(c, a, b, NULL);
+    onnx_out(c, 0, alpha == 1 ? y : onnx_call2(c, &tn_op_multiply, NULL, y, onnx_const(c, onnx_type(y)->dtype, alpha)));
+}
+
+// clang-format off
+const onnx_row onnx_rows_fused[] = {
+    {"FusedConv",   1, 1, 4, 1, fused_conv,   NULL},
+    {"FusedMatMul", 1, 1, 2, 1, fused_matmul, NULL},
+    {0},
+};
+// clang-format on
