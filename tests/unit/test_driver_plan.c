@@ -1,0 +1,168 @@
+/* The memory planner on random lifetimes: temporaries that live at the same time never share a byte, for every value of
+ * the symbols; offsets are multiples of 64; the arena is near the liveness bound for the nominal value. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "base/rng.h"
+#include "driver/driver.h"
+
+enum { MAX_LIVE = 40, NOMINAL = 4 }; /* NOMINAL: the value the planner places for */
+
+typedef struct plan {
+    tn_ctx ctx;
+    tn_arena arena;
+    tn_pool pool;
+    tn_graph g;
+    tn_lifetime life[MAX_LIVE];
+    uint32_t n;
+} plan;
+
+static void plan_init(plan *x)
+{
+    tn_ctx_init(&x->ctx);
+    tn_arena_init(&x->arena, NULL, NULL);
+    tn_pool_init(&x->pool, &x->ctx, &x->arena, NULL);
+    tn_graph_init(&x->g, &x->ctx, &x->arena, &x->pool);
+    x->g.symbol = TN_NEW_N(&x->arena, tn_symbol_info, 2);
+    x->g.symbol[0] = (tn_symbol_info){.name = tn_intern(&x->ctx, "n"), .min = 1, .max = 1000};
+    x->g.symbol[1] = (tn_symbol_info){.name = tn_intern(&x->ctx, "m"), .min = 1, .max = 1000};
+    x->g.n_symbol = 2;
+}
+
+static void plan_deinit(plan *x)
+{
+    tn_arena_deinit(&x->arena);
+    tn_ctx_deinit(&x->ctx);
+}
+
+static const tn_expr *random_size(plan *x, tn_rng *r, bool symbolic)
+{
+    tn_pool *p = &x->pool;
+    const tn_expr *c = tn_idx(p, (int64_t)tn_rng_below(r, 5000));
+    if (!symbolic || tn_rng_below(r, 3) == 0)
+        return c;
+    const tn_expr *s = tn_sym(p, tn_rng_below(r, 2) ? "n" : "m");
+    s = tn_mul(p, s, tn_idx(p, 1 + (int64_t)tn_rng_below(r, 900)));
+    return tn_rng_below(r, 2) ? s : tn_add(p, s, c);
+}
+
+static int64_t at(plan *x, const tn_expr *e, int64_t n, int64_t m)
+{
+    const tn_expr *from[] = {tn_sym(&x->pool, "n"), tn_sym(&x->pool, "m")},
+                  *to[] = {tn_idx(&x->pool, n), tn_idx(&x->pool, m)};
+    int64_t v = -1;
+    assert_true(tn_is_int(tn_simplify(&x->pool, NULL, tn_subst(&x->pool, e, 2, from, to)), &v));
+    return v;
+}
+
+/* The most that lives at one moment. */
+static int64_t bound(plan *x, int64_t n, int64_t m)
+{
+    int64_t most = 0;
+    for (uint32_t i = 0; i < x->n; i++) {
+        int64_t live = 0;
+        for (uint32_t j = 0; j < x->n; j++)
+            if (x->life[j].first <= x->life[i].first && x->life[i].first <= x->life[j].last)
+                live += at(x, x->life[j].bytes, n, m);
+        most = live > most ? live : most;
+    }
+    return most;
+}
+
+static void check_plan(plan *x, const tn_expr *total, int64_t n, int64_t m)
+{
+    int64_t bytes = at(x, total, n, m);
+    for (uint32_t i = 0; i < x->n; i++) {
+        const tn_lifetime *a = &x->life[i];
+        int64_t low = at(x, a->offset, n, m), high = low + at(x, a->bytes, n, m);
+        assert_true(low >= 0 && low % 64 == 0 && high % 64 == 0 && high <= bytes);
+        for (uint32_t j = 0; j < i; j++) {
+            const tn_lifetime *b = &x->life[j];
+            int64_t from = at(x, b->offset, n, m), end = from + at(x, b->bytes, n, m);
+            bool together = a->first <= b->last && b->first <= a->last;
+            assert_false(together && low < end && from < high);
+        }
+    }
+    assert_true(bytes >= bound(x, n, m));
+}
+
+static void random_plans(bool symbolic, double allowed)
+{
+    double worst = 0;
+    for (uint64_t seed = 0; seed < 60; seed++) {
+        plan x;
+        tn_rng r = {seed};
+        plan_init(&x);
+        x.n = (uint32_t)tn_rng_below(&r, MAX_LIVE + 1);
+        for (uint32_t i = 0; i < x.n; i++) {
+            x.life[i] = (tn_lifetime){.bytes = random_size(&x, &r, symbolic), .first = (uint32_t)tn_rng_below(&r, 30)};
+            x.life[i].last = x.life[i].first + (uint32_t)tn_rng_below(&r, 8);
+        }
+        const tn_expr *total = tn_plan_memory(&x.g, &x.arena, x.n, x.life);
+        check_plan(&x, total, NOMINAL, NOMINAL);
+        if (symbolic) {
+            check_plan(&x, total, 1, 1);
+            check_plan(&x, total, 1, 1000);
+            check_plan(&x, total, 777, 2);
+        }
+        int64_t least = bound(&x, NOMINAL, NOMINAL);
+        if (least)
+            worst = (double)at(&x, total, NOMINAL, NOMINAL) / (double)least > worst
+                        ? (double)at(&x, total, NOMINAL, NOMINAL) / (double)least
+                        : worst;
+        plan_deinit(&x);
+    }
+    if (worst > allowed)
+        fail_msg("%.3f of the liveness bound, %.3f allowed", worst, allowed);
+}
+
+static void constant_sizes(void **state)
+{
+    (void)state;
+    random_plans(false, 1.25);
+}
+
+static void symbolic_sizes(void **state)
+{
+    (void)state;
+    random_plans(true, 1.3);
+}
+
+/* A chain: each value lives until the next is made, so two buffers are enough. */
+static void a_chain_needs_two_buffers(void **state)
+{
+    plan x;
+    (void)state;
+    plan_init(&x);
+    x.n = 10;
+    for (uint32_t i = 0; i < x.n; i++)
+        x.life[i] = (tn_lifetime){.bytes = tn_mul(&x.pool, tn_sym(&x.pool, "n"), tn_idx(&x.pool, 256)), .first = i,
+                                  .last = i + 1};
+    const tn_expr *total = tn_plan_memory(&x.g, &x.arena, x.n, x.life);
+    check_plan(&x, total, 3, 1);
+    assert_int_equal(at(&x, total, 3, 1), 2 * 3 * 256);
+    plan_deinit(&x);
+}
+
+static void nothing_needs_nothing(void **state)
+{
+    plan x;
+    (void)state;
+    plan_init(&x);
+    assert_int_equal(at(&x, tn_plan_memory(&x.g, &x.arena, 0, x.life), 1, 1), 0);
+    plan_deinit(&x);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(constant_sizes),
+        cmocka_unit_test(symbolic_sizes),
+        cmocka_unit_test(a_chain_needs_two_buffers),
+        cmocka_unit_test(nothing_needs_nothing),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
