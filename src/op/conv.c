@@ -159,7 +159,7 @@ static tn_value call(tn_graph *g, tn_node *n, const tn_op *op, const void *attr,
 
 static tn_value reshaped(tn_graph *g, tn_node *n, tn_value v, int rank, const tn_expr *const dim[])
 {
-    tn_reshape_attr a = {.newshape = tn_dims_make(g->arena, (uint32_t)rank, dim)};
+    tn_reshape_attr a = {tn_dims_make(g->arena, (uint32_t)rank, dim), true};
     return call(g, n, &tn_op_reshape, &a, 1, &v);
 }
 

@@ -30,7 +30,7 @@ typedef struct {
     int64_t fours;               /* channels that one step sums: GROUP, or 1 */
     int64_t block_in;            /* channels beside each other in the data, 0: not blocked */
     bool channels;               /* vectors of output channels */
-    int64_t group;               /* output channels of a group that reads its own input channels; 0: one group */
+    int64_t apart;               /* output channels of a group that reads its own input channels; 0: one group */
     int64_t width, stride, dilation, before; /* along a row: of the data, of the window; width -1: not known */
     tile tile;
     int64_t rows;                /* output rows of a task */
@@ -131,8 +131,8 @@ static void read_load(const tn_expr *load, void *user)
         return;
     }
     if (c->sums_channels && tn_uses(load->src[1], oc))
-        c->group = group_of(load->src[1], oc);
-    r->grouped |= c->sums_channels ? tn_uses(load->src[1], oc) && !c->group : load->src[1] != oc;
+        c->apart = group_of(load->src[1], oc);
+    r->grouped |= c->sums_channels ? tn_uses(load->src[1], oc) && !c->apart : load->src[1] != oc;
     c->block_in = channels_inside(c, rule_inner_factor(b, 1), c->extent[c->sums_channels ? IC : C]);
     tn_pool *p = r->d->s->func->pool;
     if (coefficient(p, load->src[3], ow, &c->stride, &rest) && coefficient(p, rest, kw, &c->dilation, &rest) &&
@@ -234,7 +234,7 @@ static bool read_conv(derive *d, tn_stmt *b, conv *c)
         c->fours = 1;
     if (c->channels && factor < c->lanes)
         c->lanes = (uint16_t)factor;
-    if (c->group && c->channels && c->group % c->lanes != 0)
+    if (c->apart && c->channels && c->apart % c->lanes != 0)
         return false; /* a vector would hold channels of several groups */
     return !r.grouped && c->lanes >= 2 && (c->lanes & (c->lanes - 1)) == 0 && (!c->channels || factor % c->lanes == 0);
 }
@@ -248,10 +248,10 @@ static void choose(derive *d, conv *c)
     if (!c->sums_channels)
         c->tile = window_tile(d, c);
     else if (c->channels)
-        c->tile = rule_tile(d->m, c->lanes, pixels, channels, depth, c->group, 0);
+        c->tile = rule_tile(d->m, c->lanes, pixels, channels, depth, c->apart, 0);
     else
-        c->tile = rule_tile(d->m, c->lanes, c->group ? c->group : channels, pixels, depth, 0, 0);
-    while (c->group && !c->channels && c->group % c->tile.rows != 0) /* a tile's channels share what they read */
+        c->tile = rule_tile(d->m, c->lanes, c->apart ? c->apart : channels, pixels, depth, 0, 0);
+    while (c->apart && !c->channels && c->apart % c->tile.rows != 0) /* a tile's channels share what they read */
         c->tile.rows--;
     int64_t vectors = (int64_t)c->tile.nv * c->lanes, panel = c->channels ? vectors : c->tile.rows;
     find_borders(c, c->channels ? c->tile.rows : vectors);
