@@ -175,6 +175,13 @@ typedef struct tn_reverse_sequence_attr { int64_t seq_axis, batch_axis; } tn_rev
 typedef struct tn_trilu_attr { bool upper; } tn_trilu_attr;
 typedef struct tn_eye_attr { tn_dims shape; int64_t k; tn_dtype dtype; } tn_eye_attr;
 typedef struct tn_arange_attr { tn_dims count; } tn_arange_attr;
+typedef struct tn_random_attr { /* uniform: low, high; normal: mean, deviation */
+    tn_dims shape;
+    const char *distribution;
+    double low, high;
+    int64_t seed;
+    tn_dtype dtype;
+} tn_random_attr;
 typedef struct tn_tile_attr { tn_dims reps; } tn_tile_attr;
 typedef struct tn_tensor_scatter_attr { int64_t axis; const char *mode; } tn_tensor_scatter_attr;
 typedef struct tn_scan_attr { int64_t axis; bool exclusive, reverse; } tn_scan_attr; /* cumsum, cumprod */

@@ -268,6 +268,35 @@ static void pads_continue(void **state)
             }
 }
 
+/* ---- random: the moments of its distribution; a seed gives the same again ---- */
+
+static void random_numbers(void **state)
+{
+    (void)state;
+    enum { N = 20000 };
+    static float x[2][N];
+    for (int normal = 0; normal < 2; normal++) {
+        double sum = 0, square = 0;
+        for (int seed = 0; seed < 2; seed++) {
+            env e;
+            env_init(&e);
+            run_node(&e, node(&e, &tn_op_random, 0, NULL,
+                              tn_arena_printf(&e.arena, "shape=[%d], low=%d, high=3, seed=%d, distribution=\"%s\"", N,
+                                              normal ? 1 : -1, seed, normal ? "normal" : "uniform")),
+                     NULL, x[seed], NULL);
+            env_deinit(&e);
+        }
+        for (int i = 0; i < N; i++) {
+            sum += (double)x[0][i];
+            square += (double)x[0][i] * (double)x[0][i];
+            assert_true(normal || (x[0][i] >= -1 && x[0][i] < 3));
+        }
+        double mean = sum / N, deviation = sqrt(square / N - mean * mean);
+        assert_true(fabs(mean - 1) < 0.1 && fabs(deviation - (normal ? 3 : 4 / sqrt(12))) < 0.1);
+        assert_true(x[0][0] != x[1][0] && x[0][0] != x[0][1]);
+    }
+}
+
 /* ---- strided_set: only the slice is replaced ---- */
 
 static void slices_are_set(void **state)
@@ -303,6 +332,7 @@ int main(void)
         cmocka_unit_test(topk_of_symbolic_rows), cmocka_unit_test(scans_run),
         cmocka_unit_test(remainders),            cmocka_unit_test(integer_pairs),
         cmocka_unit_test(pads_continue),         cmocka_unit_test(slices_are_set),
+        cmocka_unit_test(random_numbers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

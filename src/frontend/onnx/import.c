@@ -261,6 +261,7 @@ static const table tables[] = {
     {NULL, onnx_rows_math}, {NULL, onnx_rows_logic}, {NULL, onnx_rows_nn}, {NULL, onnx_rows_matrix},
     {NULL, onnx_rows_reduce}, {NULL, onnx_rows_move}, {NULL, onnx_rows_shape}, {NULL, onnx_rows_quant},
     {NULL, onnx_rows_element}, {NULL, onnx_rows_index}, {NULL, onnx_rows_pattern},
+    {NULL, onnx_rows_random},
     {NULL, onnx_rows_resize}, {NULL, onnx_rows_norm}, {NULL, onnx_rows_activation},
     {NULL, onnx_rows_image}, {NULL, onnx_rows_loss}, {NULL, onnx_rows_flow}, {NULL, onnx_rows_dynamic},
     {NULL, onnx_rows_recurrent}, {NULL, onnx_rows_attention}, {NULL, onnx_rows_signal},

@@ -94,7 +94,7 @@ extern const onnx_row onnx_rows_resize[], onnx_rows_norm[], onnx_rows_activation
     onnx_rows_dynamic[], onnx_rows_image[], onnx_rows_loss[];
 extern const onnx_row onnx_rows_math[], onnx_rows_logic[], onnx_rows_nn[], onnx_rows_matrix[], onnx_rows_reduce[],
     onnx_rows_move[], onnx_rows_shape[], onnx_rows_quant[], onnx_rows_microsoft[], onnx_rows_fused[];
-extern const onnx_row onnx_rows_element[], onnx_rows_index[], onnx_rows_pattern[];
+extern const onnx_row onnx_rows_element[], onnx_rows_index[], onnx_rows_pattern[], onnx_rows_random[];
 extern const onnx_row onnx_rows_recurrent[], onnx_rows_attention[], onnx_rows_signal[];
 
 /* ---- graphs inside the model (graphs.c) ---- */

@@ -1,0 +1,71 @@
+/* Random numbers: from the node's seed, the same in every run. A node without one asks for other numbers each time,
+ * which a compiled model does not give: it is refused. */
+#include "frontend/onnx/onnx.h"
+
+#include "ir/eval.h"
+
+#include <string.h>
+
+static int64_t seed(onnx_conv *c)
+{
+    if (!onnx_has_attr(c, "seed"))
+        onnx_fail(c, "onnx-E009", "there is no attribute seed, so the numbers would differ in every run; a compiled "
+                                  "model gives the same ones each time: set a seed");
+    unsigned char bits[8] = {0};
+    tn_scalar_write(TN_F32, bits, (tn_scalar){.f = onnx_attr_float(c, "seed", 0)});
+    return tn_scalar_read(TN_I32, bits).i;
+}
+
+/* The dtype of attribute dtype, else def. */
+static tn_dtype result_type(onnx_conv *c, tn_dtype def)
+{
+    if (onnx_has_attr(c, "dtype") &&
+        !onnx_dtype(c->im, onnx_attr_int(c, "dtype", 0), "the result", c->loc, &def))
+        c->bad = true;
+    return def;
+}
+
+static void random(onnx_conv *c)
+{
+    bool like = strstr(c->row->op, "Like") != NULL, normal = c->row->op[6] == 'N';
+    tn_random_attr a = {.distribution = normal ? "normal" : "uniform", .seed = seed(c)};
+    if (like) {
+        const tn_type *t = onnx_type(onnx_in(c, 0));
+        a.shape = (tn_dims){t->n, t->dim};
+        a.dtype = result_type(c, t->dtype);
+    } else {
+        tn_ints list = {0};
+        onnx_attr_need(c, "shape");
+        (void)onnx_attr_ints(c, "shape", &list);
+        const tn_expr **e = TN_NEW_N(c->arena, const tn_expr *, list.n);
+        for (uint32_t i = 0; i < list.n; i++)
+            e[i] = tn_idx(c->pool, list.at[i]);
+        a.shape = (tn_dims){list.n, e};
+        a.dtype = result_type(c, TN_F32);
+    }
+    a.low = normal ? onnx_attr_float(c, "mean", 0) : onnx_attr_float(c, "low", 0);
+    a.high = normal ? onnx_attr_float(c, "scale", 1) : onnx_attr_float(c, "high", 1);
+    onnx_out(c, 0, onnx_call(c, &tn_op_random, &a, 0, NULL));
+}
+
+/* One with the operand's probability. */
+static void bernoulli(onnx_conv *c)
+{
+    tn_value p = onnx_in(c, 0);
+    const tn_type *t = onnx_type(p);
+    tn_dtype to = result_type(c, t->dtype), wide = t->dtype.bits == 64 ? TN_F64 : TN_F32;
+    tn_random_attr a = {{t->n, t->dim}, "uniform", 0, 1, seed(c), wide};
+    tn_value drawn = onnx_call(c, &tn_op_random, &a, 0, NULL);
+    onnx_out(c, 0, onnx_cast(c, onnx_call2(c, &tn_op_less, NULL, drawn, onnx_cast(c, p, wide)), to));
+}
+
+// clang-format off
+const onnx_row onnx_rows_random[] = {
+    {"RandomNormal",       1, 28, 0, 1, random,    NULL},
+    {"RandomUniform",      1, 28, 0, 1, random,    NULL},
+    {"RandomNormalLike",   1, 28, 1, 1, random,    NULL},
+    {"RandomUniformLike",  1, 28, 1, 1, random,    NULL},
+    {"Bernoulli",         15, 28, 1, 1, bernoulli, NULL},
+    {0},
+};
+// clang-format on
