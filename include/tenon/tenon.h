@@ -55,6 +55,7 @@ typedef struct tenon_report { /* what tenon_compile says about its work */
     double seconds_import, seconds_graph, seconds_tir, seconds_schedule, seconds_codegen, seconds_package;
     const char *memory;       /* the exact peak, a number or a formula in the symbols, as text */
     const char *target, *machine;
+    uint32_t objects_made, objects_cached; /* compiled now; taken from the kernel cache */
 } tenon_report;
 
 tenon *tenon_new(void); /* NULL: out of memory */
@@ -72,6 +73,11 @@ int tenon_compile(tenon *t, const char *model, const tenon_options *o, const cha
  * *out_params (may be NULL) gets their data as a mod.params blob. */
 int tenon_dump(tenon *t, const char *model, const tenon_options *o, const char *stage, const char **out_text,
                const void **out_params, size_t *out_params_n);
+
+/* Finds everything in a model that cannot be compiled: all of it is reported, each with file, node, operator, the
+ * trouble and what to do. *out_trouble: how many reports are errors. Returns 0 if nothing stands
+ * against compiling it. */
+int tenon_check(tenon *t, const char *model, const tenon_options *o, size_t *out_trouble);
 
 /* Runs passes over a text file: graph passes on Relay, loop passes and `Schedule=FILE` (a trace) on TIR. */
 int tenon_opt(tenon *t, const char *file, const char *passes, const tenon_options *o, const char **out_text);
@@ -95,6 +101,11 @@ int tenon_inputs(tenon *t, const char *model, const tenon_options *o, int *n_in,
 
 /* What a package holds, without running any of it: files, target, features, inputs, outputs, sizes, as text. */
 int tenon_verify(tenon *t, const char *package, const char **out_text);
+
+/* Argument defaults from a JSON file as tvmc's --config takes it: words such as "--opt-level=3", NULL after
+ * the last, which belong to the session. `name` is a path, or a file below $TVM_CONFIGS_JSON_DIR; ".json" may
+ * lack. */
+int tenon_config(tenon *t, const char *name, const char *const **out_words);
 
 /* Names for listings: stages, graph passes, loop passes, targets; NULL after the last. */
 const char *tenon_stage_name(size_t i);

@@ -331,3 +331,23 @@ char *tn_args_words(const tn_args *args, const char *flag)
     }
     return all;
 }
+
+bool tn_args_accept(const tn_command *c, const char *word, int argc, char *const argv[])
+{
+    size_t n = strcspn(word + 2, "=");
+    int table;
+    const tn_flag *f = NULL;
+    while ((f = each_flag(c, f, &table)) && !(strlen(f->name) == n && memcmp(f->name, word + 2, n) == 0))
+        ;
+    if (!f)
+        return false; /* another command's */
+    for (int i = 0; i < argc; i++) {
+        const char *name = argv[i] + 2;
+        size_t k = strcspn(argv[i], "=") - 2;
+        if (strncmp(argv[i], "--", 2) == 0 && argv[i][2] && k <= n && memcmp(name, word + 2, k) == 0)
+            return false;
+        if (f->letter && argv[i][0] == '-' && argv[i][1] == f->letter)
+            return false;
+    }
+    return true;
+}

@@ -65,6 +65,8 @@ struct tn_args { /* a parsed command line; texts point into argv */
  * Deinit either way. */
 int tn_args_parse(tn_args *args, const tn_command *command, int argc, char *const argv[]);
 void tn_args_deinit(tn_args *args);
+/* Is `word` ("--flag=value", a default from elsewhere) one of the command's flags, and not given in argv? */
+bool tn_args_accept(const tn_command *c, const char *word, int argc, char *const argv[]);
 
 /* Values by flag name, which must be one of the command's. text: the last one given, else the fallback, else NULL. */
 const char *tn_args_text(const tn_args *args, const char *flag);

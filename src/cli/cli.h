@@ -9,6 +9,7 @@ int tn_run_command(const tn_args *args);
 int tn_dump_command(const tn_args *args);
 int tn_opt_command(const tn_args *args);
 int tn_interpret_command(const tn_args *args);
+int tn_check_command(const tn_args *args);
 int tn_verify_command(const tn_args *args);
 int tn_version_command(const tn_args *args);
 

@@ -124,6 +124,8 @@ static void print_details(const tenon_report *r)
     char text[32];
     printf("seconds: import %.3f, graph %.3f, tir %.3f, schedule %.3f, code %.3f, package %.3f\n", r->seconds_import,
            r->seconds_graph, r->seconds_tir, r->seconds_schedule, r->seconds_codegen, r->seconds_package);
+    if (r->objects_made + r->objects_cached)
+        printf("code: %u objects made, %u from the cache\n", (unsigned)r->objects_made, (unsigned)r->objects_cached);
     printf("program: %u instructions", (unsigned)r->instructions);
     for (size_t i = 0; i < sizeof part / sizeof *part; i++)
         if (part[i].bytes) /* 0: none, or symbolic */

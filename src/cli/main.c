@@ -1,9 +1,10 @@
 /* tenon, also called tvmc: finds the command, parses its words, runs it.
  *
  * `tenon version` and every --help touch nothing: the code generator is opened by the commands that need it. */
-#include "cli/cli.h"
+#include "cli/complete.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 // clang-format off
@@ -18,16 +19,20 @@ static const tn_command commands[] = {
      "run passes over a Relay or TIR text file"},
     {"interpret", "MODEL",   tn_interpret_command, {tn_interpret_flags, tn_model_flags, tn_common_flags},
      "evaluate a model with an interpreter"},
+    {"check",     "MODEL",   tn_check_command,     {tn_model_flags, tn_common_flags},
+     "list everything in a model that cannot be compiled"},
     {"verify",    "PACKAGE", tn_verify_command,    {tn_common_flags},
      "say what a package holds, without running it"},
     {"version",   NULL,      tn_version_command,   {tn_common_flags},
      "print the version"},
-    {.name = "tune"}, {.name = "micro"}, {.name = "check"}, {.name = "compare"}, {.name = "rpc"},
+    {.name = "tune"}, {.name = "micro"}, {.name = "compare"}, {.name = "rpc"},
     {0},
 };
 
 static const tn_flag main_flags[] = {
-    TN_ROW_REFUSED("config"),
+    TN_ROW_TEXT("config", 0, "NAME", NULL, "JSON file of argument defaults: a path, or below TVM_CONFIGS_JSON_DIR"),
+    TN_ROW_CHOICE("completion", 0, "bash|zsh", NULL, "print a completion script"),
+    TN_ROW_TEXT("manual", 0, "PAGE", NULL, "print a manual page: tenon, or a command"),
     TN_ROW_SWITCH("verbose", 'v', "say more; may be repeated"),
     TN_ROW_ALONE("version", 0, "print the version"),
     TN_ROW_ALONE("help", 'h', "print this"),
@@ -37,20 +42,10 @@ static const tn_flag main_flags[] = {
 
 static const tn_command top = {.name = "", .flags = {main_flags}};
 
-static int run_command(int argc, char *const argv[], int verbose)
+static int parse_and_run(const tn_command *c, int argc, char *const argv[], int verbose)
 {
-    const tn_command *c = commands;
-    while (c->name && strcmp(c->name, argv[0]) != 0)
-        c++;
-    if (!c->name) {
-        tn_help_commands(commands, main_flags, true);
-        fprintf(stderr, "tenon: error: there is no command %s\n", argv[0]);
-        return TN_EXIT_USAGE;
-    }
-    if (!c->run)
-        return tn_error_print("%s is not supported yet", c->name);
     tn_args args;
-    int status = tn_args_parse(&args, c, argc - 1, argv + 1);
+    int status = tn_args_parse(&args, c, argc, argv);
     args.verbose += verbose;
     if (status == TN_EXIT_OK && args.help)
         tn_help_command(c);
@@ -60,22 +55,82 @@ static int run_command(int argc, char *const argv[], int verbose)
     return status;
 }
 
+/* The words of --config that the command takes, then its own, which win. */
+static int run_configured(const tn_command *c, int argc, char *const argv[], int verbose, const char *config)
+{
+    const char *const *words = NULL;
+    tenon *t = tenon_new();
+    int n = 0, status = TN_EXIT_ERROR;
+    if (t && tenon_config(t, config, &words) == 0) {
+        while (words[n])
+            n++;
+        char **all = calloc((size_t)(n + argc) + 1, sizeof *all);
+        int count = 0;
+        for (int i = 0; all && i < n; i++)
+            if (tn_args_accept(c, words[i], argc, argv))
+                all[count++] = (char *)(uintptr_t)words[i];
+        for (int i = 0; all && i < argc; i++)
+            all[count++] = argv[i];
+        status = all ? parse_and_run(c, count, all, verbose) : tn_error_print("out of memory");
+        free(all);
+    } else {
+        fputs(t ? tenon_messages(t) : "out of memory\n", stderr);
+    }
+    tenon_free(t);
+    return status;
+}
+
+static int run_command(int argc, char *const argv[], const tn_args *before)
+{
+    const tn_command *c = commands;
+    const char *config = tn_args_text(before, "config");
+    while (c->name && strcmp(c->name, argv[0]) != 0)
+        c++;
+    if (!c->name) {
+        tn_help_commands(commands, main_flags, true);
+        fprintf(stderr, "tenon: error: there is no command %s\n", argv[0]);
+        return TN_EXIT_USAGE;
+    }
+    if (!c->run)
+        return tn_error_print("%s is not supported yet", c->name);
+    return config ? run_configured(c, argc - 1, argv + 1, before->verbose, config)
+                  : parse_and_run(c, argc - 1, argv + 1, before->verbose);
+}
+
+/* Number of words before the command's name; --config NAME and its like have two. */
+static int words_before(int argc, char *const argv[])
+{
+    int n = 0;
+    while (n < argc && argv[n][0] == '-') {
+        bool takes = false;
+        for (const tn_flag *f = main_flags; f->name; f++)
+            takes |= strcmp(argv[n] + 1 + (argv[n][1] == '-'), f->name) == 0 && argv[n][1] == '-' &&
+                     (f->kind == TN_FLAG_TEXT || f->kind == TN_FLAG_CHOICE);
+        n += takes && n + 1 < argc ? 2 : 1;
+    }
+    return n;
+}
+
 static int run_all(int argc, char *const argv[])
 {
-    int n = 0; /* words before the command */
-    while (n < argc && argv[n][0] == '-')
-        n++;
+    int n = words_before(argc, argv);
     tn_args args;
     int status = tn_args_parse(&args, &top, n, argv);
-    if (status == TN_EXIT_OK && args.help) {
+    if (status != TN_EXIT_OK) {
+        /* said already */
+    } else if (args.help) {
         tn_help_commands(commands, main_flags, false);
-    } else if (status == TN_EXIT_OK && tn_args_count(&args, "version")) {
+    } else if (tn_args_count(&args, "version")) {
         status = tn_version_command(&args);
-    } else if (status == TN_EXIT_OK && n == argc) {
+    } else if (tn_args_count(&args, "completion")) {
+        status = tn_completion_print(commands, tn_args_text(&args, "completion"));
+    } else if (tn_args_count(&args, "manual")) {
+        status = tn_manual_print(commands, main_flags, tn_args_text(&args, "manual"));
+    } else if (n == argc) {
         tn_help_commands(commands, main_flags, true);
         status = TN_EXIT_NO_COMMAND;
-    } else if (status == TN_EXIT_OK) {
-        status = run_command(argc - n, argv + n, args.verbose);
+    } else {
+        status = run_command(argc - n, argv + n, &args);
     }
     tn_args_deinit(&args);
     return status;

@@ -53,23 +53,33 @@ typedef struct tn_unit {
 TN_WARN_UNUSED tn_status tn_emit_c(const tn_unit *u, tn_buf *out);
 
 /* ---- LLVM (codegen/llvm, a shared object opened on first use) ---- */
+/* Objects made before, by a hash of all they are made of. Both are called from several threads at once. */
+typedef struct tn_code_cache {
+    void *user;
+    bool (*load)(void *user, const uint8_t key[32], tn_buf *out); /* false: not there */
+    void (*save)(void *user, const uint8_t key[32], const tn_buf *code);
+} tn_code_cache;
 typedef struct tn_llvm_options {
     const char *triple;             /* NULL: this machine */
     const char *features;           /* LLVM feature string "+avx2,+fma"; NULL: from unit->feature */
     int opt_level;                  /* 0..3, of the machine code generator */
+    const tn_code_cache *cache;     /* for `objects`; NULL: none */
 } tn_llvm_options;
 enum tn_llvm_form { TN_LLVM_LL, TN_LLVM_ASM, TN_LLVM_OBJECT };
 typedef struct tn_jit tn_jit;
 typedef struct tn_llvm_api {        /* the shared object's only export: const tn_llvm_api *tenon_llvm(void) */
     uint32_t version;               /* 1 */
     tn_status (*emit)(const tn_unit *u, const tn_llvm_options *o, enum tn_llvm_form form, tn_buf *out);
-    /* Objects of a unit, to be linked together: at most `max`, one for each thread that compiles; which
-     * kernel goes where depends on the unit and max alone. The caller frees out[0..*out_n). */
+    /* Objects of a unit, to be linked together: the tables, then the kernels in at most max - 1; which kernel goes
+     * where depends on the unit and max alone. The caller frees out[0..*out_n). */
     tn_status (*objects)(const tn_unit *u, const tn_llvm_options *o, uint32_t max, tn_buf out[], uint32_t *out_n);
     /* Compiles a unit into this process; library: what tenon_library_query would return. */
     tn_status (*jit)(const tn_unit *u, const tn_llvm_options *o, tn_jit **out_jit, const tn_library **out_library);
     void (*jit_free)(tn_jit *j);
 } tn_llvm_api;
+/* The folder of what Tenon opens or links while it works: $TENON_LIBDIR, else ../lib/tenon beside this program's (or
+ * library's) folder. */
+void tn_library_folder(tn_buf *out);
 /* codegen-E001 where LLVM is not installed; ctx NULL: nothing is reported. */
 TN_WARN_UNUSED tn_status tn_llvm_open(tn_ctx *ctx, const tn_llvm_api **out);
 

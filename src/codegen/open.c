@@ -6,27 +6,36 @@
 #include <string.h>
 #include <unistd.h>
 
-/* <folder of this program or library>/../lib/tenon/libtenon-llvm.so, or $TENON_LIBDIR. */
-static void library_path(tn_buf *out)
+/* The folder of the file this code is in: a program, or a shared object that a program uses. */
+static void own_folder(char out[4096])
+{
+    static const char here = 0;
+    Dl_info self;
+    ssize_t n = readlink("/proc/self/exe", out, 4095);
+    out[n > 0 ? n : 0] = 0;
+    if (dladdr(&here, &self) && self.dli_fname && strstr(self.dli_fname, ".so") && strlen(self.dli_fname) < 4096)
+        memcpy(out, self.dli_fname, strlen(self.dli_fname) + 1);
+    char *slash = strrchr(out, '/');
+    *(slash ? slash : out) = 0;
+}
+
+void tn_library_folder(tn_buf *out)
 {
     const char *dir = getenv("TENON_LIBDIR");
+    char own[4096];
     if (dir && *dir) {
-        tn_buf_printf(out, "%s/libtenon-llvm.so", dir);
+        tn_buf_str(out, dir);
         return;
     }
-    char self[4096];
-    ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
-    self[n > 0 ? n : 0] = 0;
-    char *slash = strrchr(self, '/');
-    if (slash)
-        *slash = 0;
-    tn_buf_printf(out, "%s/../lib/tenon/libtenon-llvm.so", self);
+    own_folder(own);
+    tn_buf_printf(out, "%s/../lib/tenon", own);
 }
 
 tn_status tn_llvm_open(tn_ctx *ctx, const tn_llvm_api **out)
 {
     tn_buf path = {0};
-    library_path(&path);
+    tn_library_folder(&path);
+    tn_buf_str(&path, "/libtenon-llvm.so");
     void *lib = dlopen(tn_buf_cstr(&path), RTLD_NOW | RTLD_LOCAL);
     const tn_llvm_api *(*get)(void) = NULL;
     tn_status st = TN_OK;

@@ -36,17 +36,11 @@ enum tn_bundle_form tn_bundle_form_of(const char *output)
 /* <libraries>/libtenon_bundle.a; for another machine <libraries>/<triple>/libtenon_bundle.a. */
 static tn_status find_runtime(tn_build *b, const char **out)
 {
-    char self[4096];
-    const char *dir = getenv("TENON_LIBDIR");
-    if (!dir || !*dir) {
-        ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
-        self[n > 0 ? n : 0] = 0;
-        char *slash = strrchr(self, '/');
-        *(slash ? slash : self) = 0;
-        dir = tn_arena_printf(&b->arena, "%s/../lib/tenon", self);
-    }
-    *out = tn_arena_printf(&b->arena, "%s%s%s/libtenon_bundle.a", dir, b->target.triple ? "/" : "",
+    tn_buf dir = {0};
+    tn_library_folder(&dir);
+    *out = tn_arena_printf(&b->arena, "%s%s%s/libtenon_bundle.a", tn_buf_cstr(&dir), b->target.triple ? "/" : "",
                            b->target.triple ? b->target.triple : "");
+    tn_buf_deinit(&dir);
     if (access(*out, R_OK) == 0)
         return TN_OK;
     return tn_error(b->ctx, "driver-E030", NULL,

@@ -7,6 +7,8 @@
 #include "tenon/tenon.h"
 #include "transform/pass.h"
 
+#include <stdatomic.h>
+
 enum tn_target_kind { TN_TARGET_LLVM, TN_TARGET_C };
 typedef struct tn_target {
     enum tn_target_kind kind;
@@ -21,6 +23,7 @@ typedef struct tn_group {          /* one kernel of the program */
     tn_func *te;                   /* as the tensor expressions made it */
     uint32_t n_variant;
     const tn_expr *guard[2];
+    const tn_func *base[2];        /* what sched starts from: te, or te for dimension 1 */
     tn_sched sched[2];
     tn_flat flat[2];
     uint32_t n_in, n_out;
@@ -30,6 +33,8 @@ typedef struct tn_call_site {
     const tn_node *call;
     uint32_t group;
 } tn_call_site; /* call: of a group, in any region */
+
+typedef struct tn_code_count { atomic_uint made, loaded; } tn_code_count; /* objects: compiled, from the cache */
 
 typedef struct tn_build {
     tn_ctx *ctx;
@@ -42,6 +47,8 @@ typedef struct tn_build {
     tn_pass_options pass_options;  /* from opt, by tn_passes_init */
     struct tn_pass_time *pass_time; uint32_t n_pass_time; /* in order of the first run */
     const char *model;
+    tn_file params_file;         /* constants of a Relay text, mapped; they point into it */
+    struct tnr_params *params;
     tn_file file;
     tn_vec(tn_group) groups;
     tn_vec(tn_call_site) calls;    /* in execution order */
@@ -52,6 +59,7 @@ typedef struct tn_build {
     const tn_expr *peak;           /* exact peak bytes over the symbols */
     tn_unit unit;
     struct { double import, graph, tir, schedule, codegen, package; } seconds;
+    tn_code_count objects;
 } tn_build;
 
 void tn_build_init(tn_build *b, tn_ctx *ctx, const tenon_options *o);
@@ -84,10 +92,14 @@ typedef struct tn_lifetime { const tn_expr *bytes; uint32_t first, last; const t
 const tn_expr *tn_plan_memory(tn_graph *g, tn_arena *scratch, uint32_t n, tn_lifetime life[]);
 
 /* package.c and the files of a package. */
+/* The constants of a Relay text by index, from "<file>.params" if that is there; they live as long as b. */
+TN_WARN_UNUSED tn_status tn_params_read(tn_build *b, const char *file, const tn_blob *const **out, size_t *out_n);
 void tn_params_write(uint32_t n, const char *const name[], const tn_node *const constant[], tn_buf *out);
 TN_WARN_UNUSED tn_status tn_json_write(tn_build *b, tn_buf *out, bool *out_static);
 /* Code by the target's generator: n objects, or one C file, which do not depend on the machine that compiles. */
-enum { TN_OBJECTS = 4 };
+enum { TN_OBJECTS = 64 };
+/* cache.c */
+tn_code_cache tn_code_cache_open(tn_code_count *count);
 TN_WARN_UNUSED tn_status tn_code_make(tn_build *b, tn_buf code[TN_OBJECTS], uint32_t *out_n);
 TN_WARN_UNUSED tn_status tn_link(tn_build *b, uint32_t n, const tn_buf code[], tn_buf *out_so);
 void tn_params_make(tn_build *b, tn_buf *out);
@@ -106,6 +118,10 @@ void tn_bundle_header(tn_build *b, tn_buf *out); /* header.c: the C declarations
 /* dump.c: takes the build as far as the stage needs and prints it. */
 extern const char *const tn_stage_names[];                /* NULL-terminated */
 TN_WARN_UNUSED tn_status tn_dump(tn_build *b, const char *model, const char *stage, tn_buf *out);
+/* config.c: driver-E06x */
+TN_WARN_UNUSED tn_status tn_config_read(tn_build *b, const char *name, const char *const **out_words);
+/* f with its first symbol fixed to 1; symbols keep their places. */
+tn_func *tn_specialise(tn_build *b, const tn_func *f);
 /* opt.c */
 TN_WARN_UNUSED tn_status tn_opt(tn_build *b, const char *file, const char *passes, tn_buf *out);
 /* interpret.c */

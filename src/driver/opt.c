@@ -2,6 +2,7 @@
  * (a trace applied), `Rule` (the built-in schedule) and both take `Verify`. The result is printed. */
 #include "driver/driver.h"
 
+#include <stdio.h>
 #include <string.h>
 
 static bool is_relay(const tn_file *f)
@@ -36,7 +37,10 @@ static tn_status opt_relay(tn_build *b, const char *file, const char *passes, tn
 {
     TN_TRY(tn_passes_init(b));
     tn_pass p = tn_pass_context(b);
-    TN_TRY(tn_relay_parse(&b->graph, file, (const char *)b->file.at, b->file.n, NULL, 0));
+    const tn_blob *const *constant = NULL;
+    size_t n = 0;
+    TN_TRY(tn_params_read(b, file, &constant, &n));
+    TN_TRY(tn_relay_parse(&b->graph, file, (const char *)b->file.at, b->file.n, constant, n));
     for (const char *name; (name = next_pass(b, &passes));) {
         const tn_pass_info *pass = tn_pass_find(name);
         if (strcmp(name, "Verify") == 0) {
@@ -53,22 +57,107 @@ static tn_status opt_relay(tn_build *b, const char *file, const char *passes, tn
     return TN_OK;
 }
 
-static tn_status replay(tn_build *b, tn_func **f, const char *path)
+/* ---- schedules ----
+ * A dump of schedules has a section for each kernel and variant, which begins with a heading line,
+ * "# name: model nodes (where n == 1)". A file without a heading is one schedule for every function. */
+typedef struct section { const char *heading, *at; size_t n_heading, n; uint32_t line; } section;
+
+/* Does the line name the kernel as a heading does? */
+static bool is_heading(const char *at, size_t n, const char *name)
 {
-    tn_file trace;
+    size_t k = strlen(name);
+    return n >= k + 2 && memcmp(at, "# ", 2) == 0 && memcmp(at + 2, name, k) == 0 &&
+           (n == k + 2 || at[k + 2] == ':' || at[k + 2] == ' ');
+}
+
+/* The functions of a file, in order; f[i] as it stands now in up to two variants. */
+enum { MAX_FUNCS = 1024, MAX_VARIANTS = 2 };
+typedef struct variants { int n; tn_func *f[MAX_VARIANTS]; section of[MAX_VARIANTS]; } variants;
+typedef struct funcs { size_t n; tn_func *first[MAX_FUNCS]; variants now[MAX_FUNCS]; } funcs;
+
+static bool is_any_heading(const funcs *all, const char *at, size_t n)
+{
+    for (size_t i = 0; i < all->n; i++)
+        if (is_heading(at, n, all->first[i]->name))
+            return true;
+    return false;
+}
+
+/* The sections of one kernel in a file of schedules; *out_any: it has sections at all. */
+static int find_sections(const funcs *all, const char *name, const tn_file *file, section out[MAX_VARIANTS],
+                         bool *out_any)
+{
+    const char *at = (const char *)file->at, *end = at + file->n;
+    section *open = NULL;
+    int n = 0;
+    uint32_t line = 1;
+    *out_any = false;
+    for (size_t k; at < end; at += k + (at + k < end), line++) {
+        const char *stop = memchr(at, '\n', (size_t)(end - at));
+        k = (size_t)((stop ? stop : end) - at);
+        if (is_any_heading(all, at, k)) {
+            *out_any = true;
+            open = NULL;
+            if (is_heading(at, k, name) && n < MAX_VARIANTS) {
+                open = &out[n++];
+                *open = (section){.heading = at, .n_heading = k, .at = at, .line = line};
+            }
+        }
+        if (open)
+            open->n = (size_t)(at + k - open->at);
+    }
+    return n;
+}
+
+/* "(where n == 1)" at the end of the heading, n the first symbol of f. */
+static bool is_for_one(const section *x, const tn_func *f)
+{
+    char tail[128];
+    if (f->n_symbol == 0)
+        return false;
+    int n = snprintf(tail, sizeof tail, "(where %s == 1)", f->symbol[0].name);
+    return n > 0 && (size_t)n < sizeof tail && x->n_heading >= (size_t)n &&
+           memcmp(x->heading + x->n_heading - n, tail, (size_t)n) == 0;
+}
+
+static tn_status replay_section(tn_build *b, const tn_func *f, const section *x, const char *path, tn_func **out)
+{
     tn_sched s;
     uint32_t line = 0;
-    TN_TRY(tn_file_map(b->ctx, path, &trace));
-    tn_sched_init(&s, *f, &b->arena, &b->pool);
-    tn_verdict v = tn_trace_replay(&s, (const char *)trace.at, trace.n, &line);
-    tn_file_unmap(&trace);
+    const tn_func *base = is_for_one(x, f) ? tn_specialise(b, f) : f;
+    tn_sched_init(&s, base, &b->arena, &b->pool);
+    tn_verdict v = tn_trace_replay(&s, x->at, x->n, &line);
     if (v != TN_DONE) {
-        tn_loc loc = {.file = path, .line = line, .col = 1};
+        tn_loc loc = {.file = path, .line = x->line + line - 1, .col = 1};
         return tn_error(b->ctx, "driver-E032", &loc, "the step is refused: %s", tn_verdict_texts[v]);
     }
-    *f = s.func;
+    *out = s.func;
     return TN_OK;
 }
+
+static tn_status replay(tn_build *b, const funcs *all, variants *now, const char *path)
+{
+    tn_file trace;
+    bool any = false;
+    TN_TRY(tn_file_map(b->ctx, path, &trace));
+    tn_file copy = {tn_arena_copy(&b->arena, trace.at, trace.n, 1), trace.n, 0};
+    tn_file_unmap(&trace);
+    const tn_func *f = now->f[0];
+    now->n = find_sections(all, f->name, &copy, now->of, &any);
+    if (any && now->n == 0)
+        return tn_error(b->ctx, "driver-E034", &(tn_loc){.file = path},
+                        "there is no section \"# %s\" for this function, but for others; dump the schedules again",
+                        f->name);
+    if (!any) {
+        now->n = 1;
+        now->of[0] = (section){.at = (const char *)copy.at, .n = copy.n, .line = 1};
+    }
+    for (int v = 0; v < now->n; v++)
+        TN_TRY(replay_section(b, f, &now->of[v], path, &now->f[v]));
+    return TN_OK;
+}
+
+/* ---- TIR text ---- */
 
 static tn_status tir_pass(tn_build *b, tn_func **f, const char *name)
 {
@@ -86,26 +175,69 @@ static tn_status tir_pass(tn_build *b, tn_func **f, const char *name)
         TN_TRY(tn_lower(*f, &b->machine, &flat));
         return tn_func_verify(*f);
     }
-    if (strncmp(name, "Schedule=", 9) == 0)
-        return replay(b, f, name + 9);
     if (!pass)
         return tn_error(b->ctx, "driver-E031", NULL, "there is no loop pass %s; `tenon opt --list` names them", name);
     TN_TRY(pass->run(*f, &b->machine));
     return tn_func_verify(*f);
 }
 
-enum { MAX_FUNCS = 64 };
+static bool is_func(const char *at, size_t n)
+{
+    return (n > 5 && memcmp(at, "func ", 5) == 0) || (n > 6 && memcmp(at, "phase ", 6) == 0);
+}
+
+/* What stands above each function in a dump, headings and empty lines, stays there. gap[i], with line ends. */
+static void find_gaps(const tn_file *file, size_t n, section gap[])
+{
+    const char *at = (const char *)file->at, *end = at + file->n, *from = NULL;
+    size_t i = 0;
+    for (size_t k; at < end && i < n; at += k) {
+        const char *stop = memchr(at, '\n', (size_t)(end - at));
+        k = (size_t)((stop ? stop + 1 : end) - at);
+        if (is_func(at, k)) {
+            gap[i].at = from ? from : at;
+            gap[i].n = (size_t)(at - gap[i].at);
+            i++;
+        }
+        bool kept = at[0] == '#' || (at[0] == '\n' && i > 0);
+        from = !kept ? NULL : from ? from : at;
+    }
+}
+
+static void print_variants(const variants *now, const section *gap, bool first, tn_buf *out)
+{
+    for (int v = 0; v < now->n; v++) {
+        const section *x = &now->of[v];
+        if (x->heading) {
+            tn_buf_str(out, first && v == 0 ? "" : "\n");
+            tn_buf_add(out, x->heading, x->n_heading);
+            tn_buf_char(out, '\n');
+        } else if (v == 0 && gap->n) {
+            tn_buf_add(out, gap->at, gap->n);
+        }
+        tn_func_print(now->f[v], out);
+    }
+}
 
 static tn_status opt_tir(tn_build *b, const char *file, const char *passes, tn_buf *out)
 {
-    tn_func *f[MAX_FUNCS];
-    size_t n = 0;
-    TN_TRY(tn_func_parse(b->ctx, &b->arena, &b->pool, file, (const char *)b->file.at, b->file.n, f, MAX_FUNCS, &n));
-    for (size_t i = 0; i < n; i++) {
+    funcs *all = TN_NEW(&b->arena, funcs);
+    TN_TRY(tn_func_parse(b->ctx, &b->arena, &b->pool, file, (const char *)b->file.at, b->file.n, all->first, MAX_FUNCS,
+                         &all->n));
+    section *gap = TN_NEW_N(&b->arena, section, all->n);
+    find_gaps(&b->file, all->n, gap);
+    for (size_t i = 0; i < all->n; i++) {
+        variants *now = &all->now[i];
         const char *at = passes;
-        for (const char *name; (name = next_pass(b, &at));)
-            TN_TRY(tir_pass(b, &f[i], name));
-        tn_func_print(f[i], out);
+        *now = (variants){.n = 1, .f = {all->first[i]}};
+        for (const char *name; (name = next_pass(b, &at));) {
+            bool schedule = strncmp(name, "Schedule=", 9) == 0;
+            if (schedule)
+                TN_TRY(replay(b, all, now, name + 9));
+            for (int v = 0; v < now->n && !schedule; v++)
+                TN_TRY(tir_pass(b, &now->f[v], name));
+        }
+        print_variants(now, &gap[i], i == 0, out);
     }
     return TN_OK;
 }

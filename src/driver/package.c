@@ -17,7 +17,8 @@ tn_status tn_code_make(tn_build *b, tn_buf code[TN_OBJECTS], uint32_t *out_n)
     if (b->target.kind == TN_TARGET_C)
         return tn_emit_c(&b->unit, code);
     const tn_llvm_api *llvm;
-    tn_llvm_options o = {.triple = b->target.triple, .opt_level = b->opt.opt_level};
+    tn_code_cache cache = tn_code_cache_open(&b->objects);
+    tn_llvm_options o = {.triple = b->target.triple, .opt_level = b->opt.opt_level, .cache = &cache};
     TN_TRY(tn_llvm_open(b->ctx, &llvm));
     return llvm->objects(&b->unit, &o, TN_OBJECTS, code, out_n);
 }

@@ -1,8 +1,10 @@
 /* mod.params: named tensors in the format users know (docs/abi.md), with uint8 filler entries `__pad<n>` so
  * that the data of every tensor starts at a multiple of 64 bytes of the blob. */
 #include "driver/driver.h"
+#include "tenon/runtime.h"
 
 #include <string.h>
+#include <unistd.h>
 
 static const uint64_t list_magic = 0xF7E58D4F05049CB7u, tensor_magic = 0xDD5E40F096B4A13Fu;
 
@@ -78,4 +80,30 @@ void tn_params_write(uint32_t n, const char *const names[], const tn_node *const
         header(out, constant[i]->type[0]->dtype, ndim, dim, constant[i]->blob->n);
         tn_buf_add(out, constant[i]->blob->at, constant[i]->blob->n);
     }
+}
+
+tn_status tn_params_read(tn_build *b, const char *file, const tn_blob *const **out, size_t *out_n)
+{
+    const char *path = tn_arena_printf(&b->arena, "%s.params", file);
+    tnr_error err;
+    if (access(path, F_OK) != 0)
+        return TN_OK;
+    TN_TRY(tn_file_map(b->ctx, path, &b->params_file));
+    if (tnr_params_open(b->params_file.at, b->params_file.n, &b->params, &err))
+        return tn_error(b->ctx, "driver-E033", &(tn_loc){.file = path},
+                        "the constants of %s cannot be read: %s; dump the text again", file, err.message);
+    uint32_t n = tnr_params_count(b->params);
+    const tn_blob **list = TN_NEW_N(&b->arena, const tn_blob *, n);
+    for (*out_n = 0; *out_n < n; ++*out_n) {
+        DLTensor view;
+        uint64_t bytes;
+        if (tnr_params_find(b->params, tn_arena_printf(&b->arena, "relay.Constant.%zu", *out_n), &view, &err) ||
+            tnr_tensor_bytes(view.dtype, view.ndim, view.shape, &bytes, &err))
+            break;
+        tn_blob *blob = TN_NEW(&b->arena, tn_blob);
+        *blob = (tn_blob){.at = view.data, .n = (size_t)bytes};
+        list[*out_n] = blob;
+    }
+    *out = list;
+    return TN_OK;
 }

@@ -10,6 +10,7 @@
  *   unit -> code generator -> package
  */
 #include "driver/driver.h"
+#include "tenon/runtime.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -18,15 +19,30 @@
 const char *const tn_graph_pipeline[] = {
     "InferType",
     "FakeQuantizationToInteger", /* quantised networks compute on integers */
+    "DynamicToStatic",         /* extents known now are attributes */
+    "Legalize",
     "SimplifyInference",       /* operators with an expansion are gone */
     "FoldConstant",            /* nothing that depends on constants only is left to run time */
     "EliminateCommonSubexpr",
+    "DeadCodeElimination",
+    "CombineParallelConv2D",
+    "CombineParallelDense",
+    "CombineParallelBatchMatmul",
+    "FoldConstant",
+    "SimplifyExpr",            /* no identities; elementwise operators stand before transposes and reshapes */
+    "FoldConstant",
+    "FoldScaleAxis",           /* batch normalisation is in the weights */
+    "FoldConstant",
+    "CanonicalizeOps",
+    "FoldConstant",
+    "EliminateCommonSubexpr",
+    "CanonicalizeCast",        /* casts are part of what reads them */
     "DeadCodeElimination",
     "ChooseAlgorithm",         /* each operator is the algorithm that will run */
     "AlterOpLayout",           /* values have physical layouts */
     "FoldConstant",            /* weights lie in the order their kernel reads them */
     "DeadCodeElimination",
-    "FuseOps",                 /* each call is one kernel */
+    "FuseOps", /* each call is one kernel */
     "DeadCodeElimination",
     NULL,
 };
@@ -57,6 +73,9 @@ void tn_build_deinit(tn_build *b)
     tn_graph_deinit(&b->graph);
     tn_vec_deinit(&b->groups);
     tn_vec_deinit(&b->calls);
+    tnr_params_free(b->params);
+    if (b->params_file.at)
+        tn_file_unmap(&b->params_file);
     if (b->file.at)
         tn_file_unmap(&b->file);
     tn_arena_deinit(&b->scratch);
@@ -108,6 +127,10 @@ tn_status tn_stage_import(tn_build *b, const char *model)
     b->model = model;
     TN_TRY(parse_shapes(b, b->opt.input_shapes, &o));
     TN_TRY(tn_file_map(b->ctx, model, &b->file));
+    const tn_format *format = b->opt.model_format ? tn_format_find(b->opt.model_format)
+                                                  : tn_format_guess(model, &b->file);
+    if (format && strcmp(format->name, "relay") == 0)
+        TN_TRY(tn_params_read(b, model, &o.constant, &o.n_constant));
     TN_TRY(tn_import(&b->graph, model, &b->file, b->opt.model_format, &o));
     TN_TRY(tn_relay_infer(&b->graph));
     b->seconds.import = tn_now() - start;
@@ -223,8 +246,7 @@ tn_status tn_stage_tir(tn_build *b)
 
 /* ---- schedule and lower ---- */
 
-/* The function with its first symbol fixed to 1; symbols keep their places. */
-static tn_func *specialise(tn_build *b, const tn_func *f)
+tn_func *tn_specialise(tn_build *b, const tn_func *f)
 {
     tn_func *c = tn_func_clone(f, &b->arena, &b->pool);
     const tn_expr *from = tn_sym(&b->pool, f->symbol[0].name), *to = tn_idx(&b->pool, 1);
@@ -261,16 +283,39 @@ static void schedule_group(tn_build *b, tn_group *g)
     tn_sched *general = &g->sched[symbolic];
     tn_rule_apply(general, g->te, &b->machine, &b->arena, p);
     g->n_variant = 1;
+    g->base[symbolic] = g->te;
     if (!symbolic)
         return;
-    tn_rule_apply(&g->sched[0], specialise(b, g->te), &b->machine, &b->arena, p);
+    g->base[0] = tn_specialise(b, g->te);
+    tn_rule_apply(&g->sched[0], g->base[0], &b->machine, &b->arena, p);
     if (same_steps(&g->sched[0], general)) {
         g->sched[0] = *general;
+        g->base[0] = g->te;
         return;
     }
     const tn_expr *n = tn_sym(p, g->te->symbol[0].name), *yes = tn_idx(p, 1);
     g->guard[0] = tn_select(p, tn_eq(p, n, yes), yes, tn_idx(p, 0));
     g->n_variant = 2;
+}
+
+/* A variant that the rule made illegal runs as the plain loops it came from: slow, but right. */
+static tn_status run_serial(tn_build *b, tn_group *g, uint32_t v, size_t first_diag)
+{
+    tn_diag_soften(b->ctx, first_diag);
+    (void)tn_report(b->ctx, TN_WARNING, "driver-W001", NULL,
+                    "%s is not scheduled, because of what is said above: it will be slow; please report this model",
+                    g->name);
+    tn_rule_serial(&g->sched[v], g->base[v], &b->machine, &b->arena, &b->pool);
+    return tn_func_verify(g->sched[v].func);
+}
+
+static tn_status lower_variant(tn_build *b, tn_group *g, uint32_t v)
+{
+    tn_func *f = tn_func_clone(g->sched[v].func, &b->arena, &b->pool);
+    g->flat[v] = (tn_flat){0};
+    TN_TRY(tn_lower_step(b, f, &g->flat[v]));
+    g->flat[v].guard = g->guard[v];
+    return tn_func_verify(f);
 }
 
 tn_status tn_stage_schedule(tn_build *b)
@@ -279,8 +324,11 @@ tn_status tn_stage_schedule(tn_build *b)
     for (size_t i = 0; i < b->groups.n; i++) {
         tn_group *g = &b->groups.at[i];
         schedule_group(b, g);
-        for (uint32_t v = 0; v < g->n_variant; v++)
-            TN_TRY(tn_func_verify(g->sched[v].func));
+        for (uint32_t v = 0; v < g->n_variant; v++) {
+            size_t n_diag = b->ctx->n_diag;
+            if (tn_func_verify(g->sched[v].func) != TN_OK)
+                TN_TRY(run_serial(b, g, v, n_diag));
+        }
     }
     b->seconds.schedule = tn_now() - start;
     return TN_OK;
@@ -292,10 +340,11 @@ tn_status tn_stage_lower(tn_build *b)
     for (size_t i = 0; i < b->groups.n; i++) {
         tn_group *g = &b->groups.at[i];
         for (uint32_t v = 0; v < g->n_variant; v++) {
-            tn_func *f = tn_func_clone(g->sched[v].func, &b->arena, &b->pool);
-            TN_TRY(tn_lower_step(b, f, &g->flat[v]));
-            g->flat[v].guard = g->guard[v];
-            TN_TRY(tn_func_verify(f));
+            size_t n_diag = b->ctx->n_diag;
+            if (lower_variant(b, g, v) == TN_OK || g->sched[v].n_step == 0)
+                continue;
+            TN_TRY(run_serial(b, g, v, n_diag));
+            TN_TRY(lower_variant(b, g, v));
         }
     }
     b->seconds.schedule += tn_now() - start;

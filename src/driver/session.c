@@ -67,7 +67,8 @@ static int end(tenon *t, tn_status st)
     return st == TN_OK && t->ctx.n_error == 0 ? 0 : 1;
 }
 
-static tn_status compile(tn_build *b, const char *model, const char *output, size_t *bytes)
+/* Everything before machine code. */
+static tn_status prepare(tn_build *b, const char *model)
 {
     TN_TRY(tn_target_parse(b));
     TN_TRY(tn_stage_import(b, model));
@@ -75,7 +76,12 @@ static tn_status compile(tn_build *b, const char *model, const char *output, siz
     TN_TRY(tn_stage_tir(b));
     TN_TRY(tn_stage_schedule(b));
     TN_TRY(tn_stage_lower(b));
-    TN_TRY(tn_stage_program(b));
+    return tn_stage_program(b);
+}
+
+static tn_status compile(tn_build *b, const char *model, const char *output, size_t *bytes)
+{
+    TN_TRY(prepare(b, model));
     return tn_package_write(b, output, bytes);
 }
 
@@ -105,6 +111,8 @@ static void fill_report(tenon *t, size_t bytes, tenon_report *r)
     r->seconds_package = b->seconds.package;
     tn_expr_print(b->peak, NULL, &t->text);
     r->memory = tn_buf_cstr(&t->text);
+    r->objects_made = atomic_load(&b->objects.made);
+    r->objects_cached = atomic_load(&b->objects.loaded);
     r->target = b->target.text;
     r->machine = b->machine.name;
 }
@@ -120,6 +128,13 @@ int tenon_compile(tenon *t, const char *model, const tenon_options *o, const cha
     return end(t, st);
 }
 
+int tenon_check(tenon *t, const char *model, const tenon_options *o, size_t *out_trouble)
+{
+    int failed = end(t, prepare(begin(t, o), model));
+    *out_trouble = t->ctx.n_error;
+    return failed;
+}
+
 int tenon_dump(tenon *t, const char *model, const tenon_options *o, const char *stage, const char **out_text,
                const void **out_params, size_t *out_params_n)
 {
@@ -130,11 +145,16 @@ int tenon_dump(tenon *t, const char *model, const tenon_options *o, const char *
         const tn_node **c = TN_NEW_N(&b->arena, const tn_node *, n);
         const char **name = TN_NEW_N(&b->arena, const char *, n);
         tn_relay_constants(&b->graph, c, n);
-        for (size_t i = 0; i < n; i++)
+        bool opaque = false;
+        for (size_t i = 0; i < n; i++) {
             name[i] = tn_arena_printf(&b->arena, "relay.Constant.%zu", i);
-        tn_params_write((uint32_t)n, name, c, &t->params);
-        *out_params = t->params.at;
-        *out_params_n = t->params.n;
+            opaque = opaque || !c[i]->blob || !c[i]->blob->at; /* read from a text without its .params */
+        }
+        if (!opaque) {
+            tn_params_write((uint32_t)n, name, c, &t->params);
+            *out_params = t->params.at;
+            *out_params_n = t->params.n;
+        }
     }
     *out_text = tn_buf_cstr(&t->text);
     return end(t, st);
@@ -190,6 +210,11 @@ int tenon_verify(tenon *t, const char *package, const char **out_text)
     tn_status st = tn_verify(begin(t, NULL), package, &t->text);
     *out_text = tn_buf_cstr(&t->text);
     return end(t, st);
+}
+
+int tenon_config(tenon *t, const char *name, const char *const **out_words)
+{
+    return end(t, tn_config_read(begin(t, NULL), name, out_words));
 }
 
 const char *tenon_stage_name(size_t i)

@@ -99,7 +99,8 @@ static tn_status find_machine(tn_build *b, const options *o)
 static void choose_features(tn_build *b)
 {
     static const char *const used[] = {"sse4.2", "avx",     "avx2",     "fma",      "f16c",     "bmi",
-                                       "bmi2",   "avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"};
+                                       "bmi2",   "avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl",
+                                       "avx512vnni", "avxvnni"};
     b->feature = TN_NEW_N(&b->arena, const char *, sizeof used / sizeof *used);
     for (size_t i = 0; i < sizeof used / sizeof *used; i++)
         for (size_t k = 0; k < b->machine.n_feature; k++)

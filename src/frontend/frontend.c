@@ -54,7 +54,7 @@ static tn_status import_relay(tn_graph *g, const char *path, const tn_file *file
     if (o && o->n_shape)
         return tn_error(g->ctx, "frontend-E003", &(tn_loc){.file = path},
                         "the shapes of a Relay text are those of its text; change them there");
-    return tn_relay_parse(g, path, (const char *)file->at, file->n, NULL, 0);
+    return tn_relay_parse(g, path, (const char *)file->at, file->n, o ? o->constant : NULL, o ? o->n_constant : 0);
 }
 
 /* ---- the table ---- */

@@ -14,6 +14,8 @@ typedef struct tn_input_shape { /* replaces the shape of one model input */
 typedef struct tn_import_options {
     const tn_input_shape *shape;
     size_t n_shape;
+    const tn_blob *const *constant; /* of a Relay text: from the .params file beside it, by index; NULL: none there */
+    size_t n_constant;
 } tn_import_options;
 
 typedef struct tn_format {

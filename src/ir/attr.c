@@ -331,6 +331,17 @@ bool tn_attr_eq(const tn_attr_field *table, const void *a, const void *b)
     return true;
 }
 
+bool tn_attr_fixed(const tn_attr_field *table, const void *attr)
+{
+    for (const tn_attr_field *f = table; f && f->name; f++) {
+        any x = get(f, attr);
+        for (uint32_t i = 0; f->kind == TN_A_DIMS && i < x.dims.n; i++)
+            if (x.dims.at[i]->kind != TN_E_INT)
+                return false;
+    }
+    return true;
+}
+
 static uint64_t hash_string(const char *s)
 {
     return s ? tn_hash_bytes(s, strlen(s), 1) : 0;

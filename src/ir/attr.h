@@ -27,6 +27,7 @@ tn_status tn_attr_parse(tn_lexer *l, tn_pool *p, const tn_scope_fns *scope, cons
 /* Prints ", name=value" for each field that differs from its default. */
 void tn_attr_print(tn_pool *p, const tn_attr_field *table, const void *attr, tn_buf *out);
 bool tn_attr_eq(const tn_attr_field *table, const void *a, const void *b);
+bool tn_attr_fixed(const tn_attr_field *table, const void *attr); /* no dimension in it depends on a symbol */
 uint64_t tn_attr_hash(const tn_attr_field *table, const void *attr);
 tn_ints tn_ints_make(tn_arena *a, uint32_t n, const int64_t *at); /* copies */
 tn_dims tn_dims_make(tn_arena *a, uint32_t n, const tn_expr *const *at);

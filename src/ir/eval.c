@@ -225,9 +225,18 @@ static bool int_less(tn_dtype t, int64_t a, int64_t b)
 }
 
 /* Operations over integers, index and bool. */
+/* acc + the sum of products of the bytes of a, unsigned, and of b, signed. */
+static int64_t dot4us(int64_t acc, int64_t a, int64_t b)
+{
+    for (int k = 0; k < 4; k++)
+        acc += (int64_t)(uint8_t)(a >> (8 * k)) * (int8_t)(uint8_t)(b >> (8 * k));
+    return wrap(TN_I32, (uint64_t)acc);
+}
+
 static bool int_op(enum tn_ek k, tn_dtype t, tn_payload u, tn_dtype in_t, const tn_scalar in[], tn_scalar *out)
 {
-    int64_t a = in[0].i, b = tn_eks[k].nsrc > 1 ? in[1].i : 0, r = 0;
+    bool two = tn_eks[k].nsrc > 1 || (k == TN_E_CALL && tn_intrins[u.call.id].nargs > 1);
+    int64_t a = in[0].i, b = two ? in[1].i : 0, r = 0;
     switch (k) {
     case TN_E_ADD: case TN_E_SUB: case TN_E_MUL: if (!int_sum(k, t, a, b, &r)) return false; break;
     case TN_E_FLOORDIV: case TN_E_FLOORMOD: case TN_E_TRUNCDIV: case TN_E_TRUNCMOD:
@@ -246,6 +255,10 @@ static bool int_op(enum tn_ek k, tn_dtype t, tn_payload u, tn_dtype in_t, const 
     case TN_E_BITXOR: r = a ^ b; break;
     case TN_E_NOT: r = !a; break;
     case TN_E_CALL:
+        if (u.call.id == TN_F_dot4us) {
+            out->i = dot4us(a, b, in[2].i);
+            return true;
+        }
         if (u.call.id != TN_F_abs)
             return false;
         r = a;
@@ -283,6 +296,15 @@ static double call_double(uint32_t id, double x, double y)
     case TN_F_pow: return pow(x, y);
     case TN_F_sin: return sin(x);
     case TN_F_cos: return cos(x);
+    case TN_F_tan: return tan(x);
+    case TN_F_asin: return asin(x);
+    case TN_F_acos: return acos(x);
+    case TN_F_atan: return atan(x);
+    case TN_F_sinh: return sinh(x);
+    case TN_F_cosh: return cosh(x);
+    case TN_F_asinh: return asinh(x);
+    case TN_F_acosh: return acosh(x);
+    case TN_F_atanh: return atanh(x);
     case TN_F_sqrt: return sqrt(x);
     case TN_F_abs: return double_of_bits(bits_of_double(x) << 1 >> 1);
     case TN_F_floor: return floor(x);
@@ -327,8 +349,8 @@ static bool float_op(enum tn_ek k, tn_dtype t, tn_payload u, const tn_scalar in[
     int n = k == TN_E_CALL ? tn_intrins[u.call.id].nargs : tn_eks[k].nsrc;
     double a = in[0].f, b = n > 1 ? in[1].f : 0, c = n > 2 ? in[2].f : 0, r;
     switch (k) {
-    case TN_E_MIN: out->f = b < a ? b : a; return true;
-    case TN_E_MAX: out->f = b > a ? b : a; return true;
+    case TN_E_MIN: out->f = b < a || isnan(b) ? b : a; return true;
+    case TN_E_MAX: out->f = b > a || isnan(b) ? b : a; return true;
     case TN_E_EQ: out->i = a == b; return true;
     case TN_E_NE: out->i = a != b; return true;
     case TN_E_LT: out->i = a < b; return true;

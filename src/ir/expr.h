@@ -136,6 +136,12 @@ const tn_expr *tn_ramp(tn_pool *p, const tn_expr *base, const tn_expr *stride, u
 const tn_expr *tn_splat(tn_pool *p, const tn_expr *a, uint16_t lanes); /* a itself if lanes is 1 */
 
 static inline bool tn_is_int(const tn_expr *e, int64_t *out) { return e->kind == TN_E_INT && (*out = e->u.i, true); }
+/* Is this certainly no NaN? */
+static inline bool tn_never_nan(const tn_expr *e)
+{
+    const tn_expr *x = e->kind == TN_E_SPLAT ? e->src[0] : e;
+    return x->kind == TN_E_FLOAT && x->u.f == x->u.f;
+}
 static inline bool tn_is_value(const tn_expr *e, int64_t v) { return e->kind == TN_E_INT && e->u.i == v; }
 
 /* Rewriting: post-order with an explicit stack and a memo by expression, each distinct node once.

@@ -14,11 +14,41 @@ enum tn_fuse { /* how an operator takes part in fusion */
 };
 
 enum tn_op_flag {
-    TN_OP_EFFECT = 1,     /* never removed or reordered */
-    TN_OP_INDEX_MAP = 2,  /* pure data movement: every output element is one input element (or a constant) */
-    TN_OP_SHARES = 4,     /* row-major data is unchanged: output may share its input's storage */
-    TN_OP_HOST_INDEX = 8, /* may carry index expressions of small integer tensors (shape arithmetic) */
-    TN_OP_BINDS = 16      /* symbols in its attributes are bound by it, during the run */
+    TN_OP_EFFECT = 1,      /* never removed or reordered */
+    TN_OP_INDEX_MAP = 2,   /* pure data movement: every output element is one input element (or a constant) */
+    TN_OP_SHARES = 4,      /* row-major data is unchanged: output may share its input's storage */
+    TN_OP_HOST_INDEX = 8,  /* may carry index expressions of small integer tensors (shape arithmetic) */
+    TN_OP_BINDS = 16,      /* symbols in its attributes are bound by it, during the run */
+    TN_OP_CHEAP = 64,      /* so little work that each reader may do it for itself */
+    TN_OP_BROADCASTS = 128 /* elementwise over operands that repeat by numpy's rules */
+};
+
+/* ---- what graph passes ask beyond types; every answer is optional ---- */
+
+/* How factors along one axis pass an operator f (FoldScaleAxis). Forward they stand on operand 0 along `axis`, backward
+ * on the result. */
+enum tn_scale {
+    TN_SCALE_NONE,
+    TN_SCALE_FACTOR,  /* f is the product of its two operands */
+    TN_SCALE_PASS,    /* f(s * x) = s * f(x): they are on the other side along *other */
+    TN_SCALE_SUM,     /* f(s * x, s * y, ...) = s * f(x, y, ...); operand 1 has them along *other if that is >= 0 */
+    TN_SCALE_WEIGHT   /* operand 1 takes them, along its axis *other */
+};
+
+/* Siblings that read one tensor become one call (CombineParallel...): their operands 1 joined along weight_axis, the
+ * result cut along out_axis. */
+enum tn_combine_kind { TN_COMBINE_CONV2D, TN_COMBINE_DENSE, TN_COMBINE_BATCH_MATMUL };
+typedef struct tn_combine {
+    enum tn_combine_kind kind;
+    int weight_axis, out_axis;
+    int count_offset;          /* of an int64_t attribute with the extent of out_axis, which becomes 0; -1: none */
+} tn_combine;
+
+enum tn_precision {            /* ToMixedPrecision */
+    TN_PRECISION_AUTO,         /* index maps and plain arithmetic follow their operands, all else keeps its dtype */
+    TN_PRECISION_LOW,          /* gains from 16-bit floats */
+    TN_PRECISION_FOLLOW,       /* 16-bit if its operands are */
+    TN_PRECISION_KEEP          /* needs the range or the digits */
 };
 
 /* Layout negotiation (AlterOpLayout). `in` and `out` come filled with what neighbours offer (NULL: identity); the rule
@@ -48,6 +78,7 @@ struct tn_op {
     int8_t min_in;          /* optional inputs are the last ones */
     int8_t nout;            /* -1: decided by infer from attributes through nout_of */
     uint8_t flags;          /* enum tn_op_flag */
+    uint8_t precision;      /* enum tn_precision */
     uint8_t nregion;        /* how many regions its nodes hold */
     enum tn_fuse fuse;
     const char *const *in_name;   /* nin names for messages, or NULL */
@@ -67,6 +98,24 @@ struct tn_op {
     const tn_alternative *alternative; uint8_t n_alternative;
     /* Integer shape arithmetic: index expressions of outputs from those of inputs; NULL where not applicable. */
     bool (*shape_value)(tn_graph *g, const tn_node *node, const tn_dims in[], tn_dims out[]);
+
+    /* Rewrites, each with nodes placed before `node`. An equal, simpler value for output 0; *out stays absent if there
+     * is none. */
+    tn_status (*simplify)(tn_graph *g, tn_node *node, tn_value *out);
+    /* The same by operators that other passes know more of (bias_add by add). */
+    tn_status (*canonical)(tn_graph *g, tn_node *node, tn_value out[]);
+    /* Another way to say it that suits the machine; absent: it is fine as it is. */
+    tn_status (*legalize)(tn_graph *g, tn_node *node, const struct tn_machine *m, tn_value *out);
+    /* An operator with extents as operands, all of them constants, by one with extents as attributes. */
+    tn_status (*to_static)(tn_graph *g, tn_node *node, tn_value *out);
+    /* The same in other logical layouts ("NHWC", "HWIO" or NULL); absent: it has them, or cannot. */
+    tn_status (*convert_layout)(tn_graph *g, tn_node *node, const char *data, const char *kernel, tn_value *out);
+    enum tn_scale (*scale)(const tn_node *node, bool forward, bool positive, int axis, int *other);
+    bool (*combine)(const tn_node *node, tn_combine *out);
+    /* attr (a copy of the node's) becomes that of the call over data whose dimensions have not been transposed by
+     * axes, so that the call's result transposed by axes is the node's. */
+    bool (*permute)(tn_graph *g, const tn_node *node, const int64_t axes[], void *attr);
+    const struct tn_op *fast;  /* the same, faster and less exact (FastMath) */
 };
 
 /* The two records that graphs make nodes of themselves; with all others in op/. */

@@ -150,6 +150,8 @@ static ex rewrite(tn_pool *p, ex e, void *user)
         src[i] = to_float(h, e->src[i]);
     if (e->kind == TN_E_MIN || e->kind == TN_E_MAX) {
         ex second = e->kind == TN_E_MIN ? tn_lt(p, src[1], src[0]) : tn_lt(p, src[0], src[1]);
+        if (!tn_never_nan(e->src[1]))
+            second = tn_bin(p, TN_E_OR, second, tn_intrinsic1(p, TN_F_isnan, src[1]));
         return tn_select(p, second, e->src[1], e->src[0]);
     }
     if (e->kind == TN_E_FMA) { /* the product is exact in float64 */

@@ -1,67 +1,25 @@
-/* LowerIntrin: exp, log, tanh, sigmoid, erf, pow, sin and cos become TIR arithmetic, so every executor
+/* LowerIntrin: exp, log, tanh, sigmoid, erf, pow, sin and their kin become TIR arithmetic, so every executor
  * computes the same bits; so do floor, ceil, trunc and round where the machine has no instruction for them
- * and they would be calls.
+ * and they would be calls. Trigonometric functions are in trig.c, inverse and hyperbolic ones in inverse.c,
+ * pow in pow.c.
  *
  * Coefficients: our own weighted minimax fits (Remez exchange in 200-bit arithmetic; the weight makes the
  * error one of the result's last place), rounded to the type either at once or one after the other with the
- * rest fitted again, whichever was better. Splits of ln 2 and pi/2 have so many bits in their first part that
+ * rest fitted again, whichever was better. Splits of ln 2 have so many bits in their first part that
  * its product with the multiple is exact. Nothing here relies on rounded products, so contracting a*b + c
  * afterwards only helps.
  *
- * Largest error in ulp against a double (float64: 113-bit) libm, with and without contraction
+ * Largest error in ulp against a double (float64: 80-bit) libm, with and without contraction
  * (tests/unit/test_lower_intrin.c):
- *             exp   log   tanh  sigmoid  erf   pow   sin   cos
- *   float32   1.1   0.9   1.3   2.1      1.2   0.6   1.9   1.9   with fma: exp 0.9
- *   float64   1.2   0.9   1.4   2.3      1.2    -    2.5   2.4   with fma: exp 0.9; pow has no float64 form
- *   (lower-E005)
- * sin, cos: |x| <= 10^5; the float32 form keeps that to 10^6, then the error grows with |x|.
+ *             exp   log   tanh  sigmoid  erf   pow   sin   cos   tan   others
+ *   float32   1.1   0.9   1.3   2.1      1.2   0.6   1.9   1.9   0.6   0.6    with fma: exp 0.9
+ *   float64   1.2   0.9   1.4   2.3      1.2   0.9   2.6   2.6   4.0   2.3    with fma: exp 0.9
  * 16-bit floats go through float32. Denormals, infinities, NaN and signed zeros are those of C's functions.
  */
-#include "lower/lower_impl.h"
+#include "lower/intrin_gen.h"
 
 #include <math.h>
 #include <string.h>
-
-typedef const tn_expr *ex;
-
-typedef struct {
-    tn_pool *p;
-    tn_dtype t, it;    /* float32 or float64 with lanes, and the signed integer of its width */
-    bool wide;         /* float64 */
-} gen;
-
-static ex k(const gen *g, double c) { return tn_flt(g->p, g->t, c); }
-static ex ki(const gen *g, int64_t c) { return tn_int(g->p, g->it, c); }
-static ex add(const gen *g, ex a, ex b) { return tn_add(g->p, a, b); }
-static ex sub(const gen *g, ex a, ex b) { return tn_sub(g->p, a, b); }
-static ex mul(const gen *g, ex a, ex b) { return tn_mul(g->p, a, b); }
-static ex quo(const gen *g, ex a, ex b) { return tn_bin(g->p, TN_E_DIV, a, b); }
-static ex bits(const gen *g, ex a) { return tn_bitcast(g->p, g->it, a); }
-static ex real(const gen *g, ex a) { return tn_bitcast(g->p, g->t, a); }
-static ex mag(const gen *g, ex a) { return tn_intrinsic1(g->p, TN_F_abs, a); }
-static int64_t sign_bit(const gen *g) { return g->wide ? INT64_MIN : INT32_MIN; }
-
-static gen gen_for(tn_pool *p, tn_dtype t)
-{
-    gen g = {p, t, tn_dtype_lanes(t.bits == 64 ? TN_I64 : TN_I32, t.lanes), t.bits == 64};
-    return g;
-}
-
-/* c[0] + c[1] x + ... by Horner's rule. */
-static ex poly(const gen *g, ex x, int n, const double c[])
-{
-    ex r = k(g, c[n - 1]);
-    for (int i = n - 2; i >= 0; i--)
-        r = add(g, mul(g, r, x), k(g, c[i]));
-    return r;
-}
-#define POLY(g, x, c) poly(g, x, (int)(sizeof(c) / sizeof *(c)), c)
-
-/* a, which is not negative, with the sign of x. */
-static ex with_sign(const gen *g, ex a, ex x)
-{
-    return real(g, tn_bin(g->p, TN_E_BITOR, bits(g, a), tn_bin(g->p, TN_E_BITAND, bits(g, x), ki(g, sign_bit(g)))));
-}
 
 /* ---- exp: x = n ln 2 + r with |r| <= ln 2 / 2, e^x = 2^n p(r) ---- */
 
@@ -82,10 +40,10 @@ static const double exp64[] = {1,
 /* For x between about -104 and 89 (float64: -746 and 710), or NaN. Adding 1.5 * 2^23 (2^52) rounds to a
  * multiple that is then found in the low bits; the biased exponent is added with it. `whole`: the result may
  * be outside the normal range, so the scaling by 2^n takes two steps, of which only the second may round. */
-static ex exp_near(const gen *g, ex x, bool whole)
+ex tn_gen_exp(const gen *g, ex x, bool whole, int down)
 {
     const int man = g->wide ? 52 : 23, bias = g->wide ? 1023 : 127;
-    const double magic = (g->wide ? 0x1.8p52 : 0x1.8p23) + (whole ? 2 * bias : bias);
+    const double magic = (g->wide ? 0x1.8p52 : 0x1.8p23) + (whole ? 2 * bias : bias) - down;
     ex t = add(g, mul(g, x, k(g, 0x1.71547652b82fep+0)), k(g, magic)), n = sub(g, t, k(g, magic));
     ex r = add(g, x, mul(g, n, k(g, g->wide ? -0x1.62e42fefa4p-1 : -0x1.62e4p-1)));
     r = add(g, r, mul(g, n, k(g, g->wide ? 0x1.8432a1b0e2634p-43 : -0x1.7f7d1cf79abcap-20)));
@@ -101,14 +59,14 @@ static ex exp_near(const gen *g, ex x, bool whole)
 static ex lower_exp(const gen *g, ex x)
 {
     ex above = tn_min(g->p, x, k(g, g->wide ? 710 : 89));
-    return exp_near(g, tn_max(g->p, above, k(g, g->wide ? -746 : -104)), true);
+    return tn_gen_exp(g, tn_max(g->p, above, k(g, g->wide ? -746 : -104)), true, 0);
 }
 
 /* 1 / (1 + e^-x) with e^-|x|, which cannot overflow: where x < 0 it is e^-|x| / (1 + e^-|x|). */
 static ex lower_sigmoid(const gen *g, ex x)
 {
     ex minus = real(g, tn_bin(g->p, TN_E_BITOR, bits(g, x), ki(g, sign_bit(g))));
-    ex e = exp_near(g, tn_max(g->p, minus, k(g, g->wide ? -746 : -104)), true);
+    ex e = tn_gen_exp(g, tn_max(g->p, minus, k(g, g->wide ? -746 : -104)), true, 0);
     return quo(g, tn_select(g->p, tn_lt(g->p, x, k(g, 0)), e, k(g, 1)), add(g, e, k(g, 1)));
 }
 
@@ -122,7 +80,7 @@ static const double log64[] = {0x1.5555555555592p-1, 0x1.999999997ff08p-2, 0x1.2
                                0x1.74663d61b9da8p-3, 0x1.39a1db0e09e2ap-3, 0x1.2f0456be3800ap-3};
 
 /* Takes a positive finite x apart: *f, and e as a float. */
-static ex log_parts(const gen *g, ex x, ex *f)
+ex tn_gen_log_parts(const gen *g, ex x, ex *f)
 {
     const int man = g->wide ? 52 : 23;
     const int64_t root = g->wide ? INT64_C(0x3fe6a09e667f3bcd) : 0x3f3504f3; /* sqrt(1/2) */
@@ -135,9 +93,9 @@ static ex log_parts(const gen *g, ex x, ex *f)
     return sub(g, e, tn_select(g->p, tiny, k(g, 54), k(g, 0)));
 }
 
-static ex lower_log(const gen *g, ex x)
+ex tn_gen_log(const gen *g, ex x)
 {
-    ex f, e = log_parts(g, x, &f), y;
+    ex f, e = tn_gen_log_parts(g, x, &f), y;
     if (g->wide) {
         ex s = quo(g, f, add(g, f, k(g, 2))), z = mul(g, s, s);
         ex r = mul(g, z, POLY(g, z, log64));
@@ -166,7 +124,7 @@ static ex lower_tanh(const gen *g, ex x)
 {
     ex a = mag(g, x), z = mul(g, a, a);
     ex near = add(g, mul(g, mul(g, a, z), g->wide ? POLY(g, z, tanh64) : POLY(g, z, tanh32)), a);
-    ex e = exp_near(g, mul(g, tn_min(g->p, a, k(g, 20)), k(g, 2)), false);
+    ex e = tn_gen_exp(g, mul(g, tn_min(g->p, a, k(g, 20)), k(g, 2)), false, 0);
     ex far = sub(g, k(g, 1), quo(g, k(g, 2), add(g, e, k(g, 1))));
     return with_sign(g, tn_select(g->p, tn_lt(g->p, a, k(g, 0.625)), near, far), x);
 }
@@ -196,98 +154,20 @@ static ex lower_erf(const gen *g, ex x)
     ex near = add(g, mul(g, a, g->wide ? POLY(g, z, erf64) : POLY(g, z, erf32)), a);
     if (g->wide) {
         ex u = quo(g, sub(g, c, k(g, 2)), add(g, c, k(g, 2)));
-        erfc = mul(g, exp_near(g, mul(g, mul(g, c, c), k(g, -1)), false), POLY(g, u, erfc64));
+        erfc = mul(g, tn_gen_exp(g, mul(g, mul(g, c, c), k(g, -1)), false, 0), POLY(g, u, erfc64));
     } else {
-        erfc = exp_near(g, POLY(g, c, erfc32), false);
+        erfc = tn_gen_exp(g, POLY(g, c, erfc32), false, 0);
     }
     ex far = sub(g, k(g, 1), erfc);
     return with_sign(g, tn_select(g->p, tn_lt(g->p, a, k(g, g->wide ? 1 : 0.9375)), near, far), x);
 }
 
-/* ---- sin, cos: x = n pi/2 + r with |r| <= pi/4 ---- */
+/* ---- by way of float64 ---- */
 
-static const double sin32[] = {1, -0x1.555546p-3, 0x1.110776p-7, -0x1.9952f6p-13};          /* sin(r) / r over r^2 */
-static const double cos32[] = {1, -0.5, 0x1.55554ap-5, -0x1.6c0c28p-10, 0x1.99e80ap-16};    /* over r^2 */
-static const double sin64[] = {1,
-                               -0x1.5555555555548p-3,
-                               0x1.111111110f730p-7,
-                               -0x1.a01a019be91cdp-13,
-                               0x1.71de35550ea17p-19,
-                               -0x1.ae5e4b51f9110p-26,
-                               0x1.5d8b3e75ab3e9p-33};
-static const double cos64[] = {1,
-                               -0.5,
-                               0x1.555555555554bp-5,
-                               -0x1.6c16c16c1500dp-10,
-                               0x1.a01a019c8dcfbp-16,
-                               -0x1.27e4f7f04c65fp-22,
-                               0x1.1ee9dac76b72ep-29,
-                               -0x1.8fa5e93570512p-37};
-
-/* The reduction is done in float64 for both types. A result of a huge x is meaningless but stays within [-1, 1]. */
-static ex lower_wave(const gen *g, ex x, int quadrant)
+static ex lower_inverse(const gen *g, enum tn_intrin f, ex x)
 {
-    tn_pool *p = g->p;
-    gen d = gen_for(p, tn_dtype_lanes(TN_F64, g->t.lanes));
-    ex w = tn_cast(p, TN_F64, x), t = add(&d, mul(&d, w, k(&d, 0x1.45f306dc9c883p-1)), k(&d, 0x1.8p52)),
-       n = sub(&d, t, k(&d, 0x1.8p52));
-    ex r = add(&d, w, mul(&d, n, k(&d, -0x1.921fb544p+0)));
-    r = add(&d, r, mul(&d, n, k(&d, -0x1.0b4611a6p-34)));
-    r = add(&d, r, mul(&d, n, k(&d, -0x1.3198a2e037073p-69)));
-    r = tn_cast(p, tn_dtype_lanes(g->t, 1), r);
-    r = tn_max(p, tn_min(p, r, k(g, 0.8)), k(g, -0.8));
-    ex z = mul(g, r, r), s = mul(g, r, g->wide ? POLY(g, z, sin64) : POLY(g, z, sin32)),
-       c = g->wide ? POLY(g, z, cos64) : POLY(g, z, cos32);
-    ex q = add(g, tn_cast(p, tn_dtype_lanes(g->it, 1), bits(&d, t)), ki(g, quadrant));
-    ex odd = tn_bin(p, TN_E_NE, tn_bin(p, TN_E_BITAND, q, ki(g, 1)), ki(g, 0));
-    ex minus = tn_bin(p, TN_E_SHL, tn_bin(p, TN_E_BITAND, q, ki(g, 2)), ki(g, g->t.bits - 2));
-    return real(g, tn_bin(p, TN_E_BITXOR, bits(g, tn_select(p, odd, c, s)), minus));
-}
-
-/* ---- pow in float32: 2^(y log2 |x|) in float64, whose 53 bits leave room for y log2 |x| up to 150 ---- */
-
-/* log2((1 + s) / (1 - s)) / s over s^2, and 2^r */
-static const double log2_64[] = {0x1.71547652b8251p+1, 0x1.ec709dc53c78bp-1, 0x1.2776c2932f2dap-1, 0x1.a61a2ed2b376dp-2,
-                                 0x1.47955526617dap-2, 0x1.21b0f50b4abb8p-2};
-static const double exp2_64[] = {1,
-                                 0x1.62e431178e9e1p-1,
-                                 0x1.ebfbe2c513443p-3,
-                                 0x1.c6ae72720acbap-5,
-                                 0x1.3b2715ae98264p-7,
-                                 0x1.5f73f661e8db1p-10,
-                                 0x1.471a15164a25bp-13};
-
-/* log2 of a >= 0 (zero: -inf, inf: inf) */
-static ex log2_wide(const gen *d, ex a)
-{
-    ex f, e = log_parts(d, a, &f), s = quo(d, f, add(d, f, k(d, 2)));
-    ex r = add(d, mul(d, s, POLY(d, mul(d, s, s), log2_64)), e);
-    r = tn_select(d->p, tn_lt(d->p, a, k(d, INFINITY)), r, a);
-    return tn_select(d->p, tn_eq(d->p, a, k(d, 0)), k(d, -INFINITY), r);
-}
-
-static ex exp2_wide(const gen *d, ex x)
-{
-    ex c = tn_max(d->p, tn_min(d->p, x, k(d, 200)), k(d, -200)); /* beyond any float32 */
-    ex t = add(d, c, k(d, 0x1.8p52 + 1023)), r = sub(d, c, sub(d, t, k(d, 0x1.8p52 + 1023)));
-    return mul(d, POLY(d, r, exp2_64), real(d, tn_bin(d->p, TN_E_SHL, bits(d, t), ki(d, 52))));
-}
-
-static ex lower_pow(const gen *g, ex x, ex y)
-{
-    tn_pool *p = g->p;
-    gen d = gen_for(p, tn_dtype_lanes(TN_F64, g->t.lanes));
-    ex a = tn_cast(p, TN_F64, mag(g, x)), wy = tn_cast(p, TN_F64, y);
-    ex r = tn_cast(p, tn_dtype_lanes(g->t, 1), exp2_wide(&d, mul(&d, wy, log2_wide(&d, a))));
-    ex half = mul(g, y, k(g, 0.5)), zero = k(g, 0), one = k(g, 1);
-    ex broken = tn_bin(p, TN_E_NE, tn_intrinsic1(p, TN_F_floor, y), y);              /* no integer (or NaN) */
-    ex odd = tn_and(p, tn_not(p, broken), tn_bin(p, TN_E_NE, tn_intrinsic1(p, TN_F_floor, half), half));
-    ex none = tn_and(p, tn_and(p, tn_lt(p, x, zero), broken), tn_bin(p, TN_E_NE, x, k(g, -INFINITY)));
-    ex minus = tn_bin(p, TN_E_BITAND, bits(g, x), ki(g, sign_bit(g)));
-    r = tn_select(p, none, k(g, NAN), real(g, tn_bin(p, TN_E_BITXOR, bits(g, r), tn_select(p, odd, minus, ki(g, 0)))));
-    ex flat = tn_and(p, tn_eq(p, mag(g, x), one), tn_eq(p, mag(g, y), k(g, INFINITY))); /* (+-1)^(+-inf) */
-    ex unit = tn_bin(p, TN_E_OR, tn_bin(p, TN_E_OR, tn_eq(p, x, one), tn_eq(p, y, zero)), flat);
-    return tn_select(p, unit, one, r);
+    gen d = gen_for(g->p, tn_dtype_lanes(TN_F64, g->t.lanes));
+    return tn_cast(g->p, tn_dtype_lanes(g->t, 1), tn_gen_inverse(&d, f, tn_cast(g->p, TN_F64, x)));
 }
 
 /* ---- floor, ceil, trunc, round: |x| + 2^23 (2^52) rounds to a whole number; x of that size is whole ---- */
@@ -322,13 +202,16 @@ const tn_expr *tn_intrin_expand(tn_pool *p, enum tn_intrin f, tn_dtype t, const 
     gen g = gen_for(p, t);
     switch (f) {
     case TN_F_exp: return lower_exp(&g, arg[0]);
-    case TN_F_log: return lower_log(&g, arg[0]);
+    case TN_F_log: return tn_gen_log(&g, arg[0]);
     case TN_F_tanh: return lower_tanh(&g, arg[0]);
     case TN_F_sigmoid: return lower_sigmoid(&g, arg[0]);
     case TN_F_erf: return lower_erf(&g, arg[0]);
-    case TN_F_pow: return g.wide ? NULL : lower_pow(&g, arg[0], arg[1]);
-    case TN_F_sin: return lower_wave(&g, arg[0], 0);
-    case TN_F_cos: return lower_wave(&g, arg[0], 1);
+    case TN_F_pow: return tn_gen_pow(&g, arg[0], arg[1]);
+    case TN_F_sin: return tn_gen_wave(&g, arg[0], 0);
+    case TN_F_cos: return tn_gen_wave(&g, arg[0], 1);
+    case TN_F_tan: return tn_gen_tan(&g, arg[0]);
+    case TN_F_asin: case TN_F_acos: case TN_F_atan: case TN_F_sinh: case TN_F_cosh:
+    case TN_F_asinh: case TN_F_acosh: case TN_F_atanh: return lower_inverse(&g, f, arg[0]);
     case TN_F_floor: case TN_F_ceil: case TN_F_trunc: case TN_F_round: return lower_whole(&g, f, arg[0]);
     default: return NULL;
     }
@@ -337,7 +220,7 @@ const tn_expr *tn_intrin_expand(tn_pool *p, enum tn_intrin f, tn_dtype t, const 
 typedef struct {
     tn_func *f;
     bool no_rounding;   /* the machine cannot round to whole numbers */
-    tn_status status;
+    bool large;         /* something was put in that is too large without names for what it uses twice */
 } walk;
 
 static const tn_expr *expand(tn_pool *p, const tn_expr *e, void *user)
@@ -349,16 +232,10 @@ static const tn_expr *expand(tn_pool *p, const tn_expr *e, void *user)
     if (!tn_intrins[f].poly)
         return w->no_rounding && f >= TN_F_floor && f <= TN_F_round ? tn_intrin_expand(p, f, e->dtype, e->src) : NULL;
     const tn_expr *r = tn_intrin_expand(p, f, e->dtype, e->src);
-    if (!r && w->status == TN_OK) {
-        tn_buf type = {0};
-        tn_dtype_print(tn_dtype_lanes(e->dtype, 1), false, &type);
-        w->status =
-            tn_error(w->f->ctx, "lower-E005", NULL, "%s: %s has no form for %s; cast its operands to float32",
-                     w->f->name, tn_intrins[f].name, tn_buf_cstr(&type));
-        tn_buf_deinit(&type);
-    }
+    TN_ASSERT(r);
+    w->large |= f >= TN_F_pow;
     /* what it was made of may hold calls too: pow uses floor */
-    return r && w->no_rounding && f == TN_F_pow ? tn_rewrite(p, r, expand, w) : r;
+    return w->no_rounding && f == TN_F_pow ? tn_rewrite(p, r, expand, w) : r;
 }
 
 static const tn_expr *expand_expr(const tn_expr *e, void *user)
@@ -376,7 +253,7 @@ static bool expand_stmt(tn_stmt *s, void *user)
 tn_status tn_lower_intrinsics(tn_func *f, const struct tn_machine *m)
 {
     bool x86 = strncmp(m->triple, "x86", 3) == 0 || (m->triple[0] == 'i' && strstr(m->triple, "86-"));
-    walk w = {f, x86 && !tn_machine_has(m, "sse4.1"), TN_OK};
+    walk w = {f, x86 && !tn_machine_has(m, "sse4.1"), false};
     tn_stmt_walk(&f->body, expand_stmt, NULL, &w);
-    return w.status;
+    return w.large ? tn_lower_share(f, m) : TN_OK; /* else its text would be that of a tree, with millions of nodes */
 }

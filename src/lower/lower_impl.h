@@ -20,6 +20,9 @@ const tn_expr *tn_mask_loads(tn_func *f, const tn_expr *e, const tn_expr *cond,
  * cannot share) */
 bool tn_vector_loop_fits(const tn_stmt *loop);
 
+/* In a vector loop's body, before it is vectorised: groups of four multiply-adds of bytes become dot4us (dot.c). */
+void tn_contract_dots(tn_func *f, tn_stmt *loop, const struct tn_machine *m);
+
 /* The TIR polynomial of an intrinsic call (args already lowered); NULL if it has none for this dtype. */
 const tn_expr *tn_intrin_expand(tn_pool *p, enum tn_intrin f, tn_dtype t, const tn_expr *const arg[]);
 

@@ -90,6 +90,89 @@ static const tn_expr *vector_load(vec *v, const tn_expr *e)
                    mask ? splat(v, other) : NULL);
 }
 
+/* ---- bytes that lanes read in groups (dot.c): an int32 that is a load of a few bytes ---- */
+
+/* The group's mask in two: `own` is the same for all lanes; `lanes` is what differs, as a scalar condition. */
+static void split_mask(vec *v, const tn_expr *mask, uint16_t group, const tn_expr **own, const tn_expr **lanes)
+{
+    tn_pool *p = v->f->pool;
+    const tn_expr *term[16], *inner[16];
+    int n = mask ? tn_terms(p, mask, 16, term) : 0;
+    *own = *lanes = NULL;
+    for (int i = 0; i < n; i++) {
+        if (!varies(v, term[i])) {
+            *own = *own ? tn_and(p, *own, term[i]) : term[i];
+            continue;
+        }
+        int k = tn_terms(p, term[i]->src[0], 16, inner); /* a splat: dot.c saw to it */
+        for (int j = 0; j < k; j++) {
+            const tn_expr *each = tn_splat(p, inner[j], group);
+            if (varies(v, inner[j]))
+                *lanes = *lanes ? tn_and(p, *lanes, inner[j]) : inner[j];
+            else
+                *own = *own ? tn_and(p, *own, each) : each;
+        }
+    }
+}
+
+static const tn_expr *bits(vec *v, const tn_expr *load, uint16_t lanes)
+{
+    return tn_expr_make(v->f->pool, TN_E_BITCAST, tn_dtype_lanes(TN_I32, lanes), (tn_payload){0}, 1, &load);
+}
+
+static const tn_expr *load_bytes(vec *v, const tn_expr *load, uint16_t lanes, const tn_expr *at, const tn_expr *mask)
+{
+    tn_pool *p = v->f->pool;
+    tn_dtype t = tn_dtype_lanes(load->dtype, lanes);
+    const tn_expr *zero = tn_splat(p, tn_int(p, tn_dtype_lanes(t, 1), 0), lanes);
+    return tn_load(p, t, load->u.load.buffer, 1, &at, mask, mask ? zero : NULL);
+}
+
+/* All lanes read one group. */
+static const tn_expr *one_group(vec *v, const tn_expr *load)
+{
+    tn_pool *p = v->f->pool;
+    uint16_t group = load->dtype.lanes;
+    const tn_expr *own, *lanes;
+    split_mask(v, tn_load_mask(load), group, &own, &lanes);
+    const tn_expr *b = bits(v, load_bytes(v, load, group, load->src[0], own), 1);
+    return lanes ? tn_select(p, splat(v, vector(v, lanes)), splat(v, b), splat(v, tn_int(p, TN_I32, 0))) : b;
+}
+
+/* Each lane reads the group after that of the lane before: the bytes lie beside each other. */
+static const tn_expr *groups(vec *v, const tn_expr *load)
+{
+    tn_pool *p = v->f->pool;
+    uint16_t group = load->dtype.lanes;
+    const tn_expr *coef, *rest, *own, *lanes, *mask = NULL, *k = tn_idx(p, group);
+    bool linear = tn_linear(p, NULL, load->src[0], v->var, &coef, &rest);
+    TN_ASSERT(linear && tn_is_value(coef, group));
+    vec byte = {.f = v->f, .var = tn_func_add_var(v->f, "byte", TN_IDX), .lanes = (uint16_t)(v->lanes * group)};
+    split_mask(v, tn_load_mask(load), group, &own, &lanes);
+    if (lanes) {
+        const tn_expr *lane = tn_bin(p, TN_E_FLOORDIV, byte.var, k);
+        mask = vector(&byte, tn_subst(p, lanes, 1, &v->var, &lane));
+    }
+    const tn_expr *term[16];
+    int n = own ? tn_terms(p, own, 16, term) : 0;
+    for (int i = 0; i < n; i++) {
+        const tn_expr *t = term[i]->kind == TN_E_SPLAT ? term[i]->src[0] : NULL;
+        if (!t) /* an index that counts up within the group, below a bound */
+            t = tn_lt(p, tn_add(p, term[i]->src[0]->src[0], tn_bin(p, TN_E_FLOORMOD, byte.var, k)),
+                      term[i]->src[1]->kind == TN_E_SPLAT ? term[i]->src[1]->src[0] : term[i]->src[1]);
+        mask = both(&byte, mask, vector(&byte, t));
+    }
+    const tn_expr *all = load_bytes(v, load, byte.lanes, rest, mask ? splat(&byte, mask) : NULL);
+    tn_map_deinit(&byte.memo);
+    tn_map_deinit(&byte.lets);
+    return bits(v, all, v->lanes);
+}
+
+static bool is_group(const tn_expr *e)
+{
+    return e->kind == TN_E_BITCAST && e->dtype.lanes == 1 && e->src[0]->dtype.lanes > 1 && e->src[0]->kind == TN_E_LOAD;
+}
+
 /* A sum or product of a ramp and a scalar is a ramp. */
 static const tn_expr *ramp_arith(vec *v, enum tn_ek k, const tn_expr *a, const tn_expr *b)
 {
@@ -123,6 +206,8 @@ static const tn_expr *vector(vec *v, const tn_expr *e)
     const tn_expr *r;
     if (e->kind == TN_E_LOAD) {
         r = vector_load(v, e);
+    } else if (is_group(e)) {
+        r = varies(v, e->src[0]->src[0]) ? groups(v, e->src[0]) : one_group(v, e->src[0]);
     } else {
         const tn_expr *src[16];
         bool wide = false;
@@ -247,8 +332,9 @@ bool tn_vector_loop_fits(const tn_stmt *loop)
     return !w.bad;
 }
 
-static tn_status vectorize_loop(tn_func *f, tn_stmt *s)
+static tn_status vectorize_loop(tn_func *f, tn_stmt *s, const struct tn_machine *m)
 {
+    tn_contract_dots(f, s, m);
     vec v = {.f = f, .var = s->u.loop.var, .lanes = (uint16_t)s->u.loop.extent->u.i};
     body(&v, &s->u.loop.body, 0);
     tn_map_deinit(&v.memo);
@@ -258,7 +344,7 @@ static tn_status vectorize_loop(tn_func *f, tn_stmt *s)
     return v.status;
 }
 
-static tn_status find(tn_func *f, tn_body *b, int depth)
+static tn_status find(tn_func *f, const struct tn_machine *m, tn_body *b, int depth)
 {
     TN_ASSERT(depth < 512);
     tn_stmt *next;
@@ -267,9 +353,9 @@ static tn_status find(tn_func *f, tn_body *b, int depth)
         tn_body *in[2];
         int n = tn_stmt_bodies(s, in);
         for (int i = 0; i < n; i++)
-            TN_TRY(find(f, in[i], depth + 1));
+            TN_TRY(find(f, m, in[i], depth + 1));
         if (s->kind == TN_S_FOR && s->u.loop.kind == TN_LOOP_VECTOR)
-            TN_TRY(vectorize_loop(f, s));
+            TN_TRY(vectorize_loop(f, s, m));
     }
     return TN_OK;
 }
@@ -306,8 +392,7 @@ static bool settle_stmt(tn_stmt *s, void *user)
 
 tn_status tn_lower_vectorize(tn_func *f, const struct tn_machine *m)
 {
-    (void)m;
-    TN_TRY(find(f, &f->body, 0));
+    TN_TRY(find(f, m, &f->body, 0));
     tn_stmt_walk(&f->body, settle_stmt, NULL, f);
     f->stage = TN_STAGE_FLAT; /* no unrolled or vector loop, no register index that varies is left */
     return TN_OK;

@@ -116,6 +116,11 @@ void tn_machine_derive(tn_machine *m)
                  m->vector_bits / 32.0 * m->fma_ports * (tn_machine_has(m, "fma") ? 2 : 1) * m->clock_ghz);
 }
 
+bool tn_machine_dot4(const tn_machine *m)
+{
+    return tn_machine_has(m, "avx512vnni") || tn_machine_has(m, "avxvnni") || tn_machine_has(m, "avx2");
+}
+
 double tn_machine_int8_gops(const tn_machine *m)
 {
     if (tn_machine_has(m, "amx-int8")) {

@@ -52,6 +52,8 @@ void tn_machine_print(const tn_machine *m, tn_buf *out); /* reads back to an equ
 /* Whether the machine has a feature, by LLVM's name. "fma" also holds where the base ISA has it (AArch64). */
 bool tn_machine_has(const tn_machine *m, const char *feature);
 
+/* Has instructions that make dot products of four bytes (uint8 times int8 into int32) worth their layout. */
+bool tn_machine_dot4(const tn_machine *m);
 /* Operations/s (10^9, one core, a multiply-add is two) of the best integer and bfloat16 dot product instructions;
  * bfloat16 is 0 where converting to float32 is no slower. Formulae in derive.c. */
 double tn_machine_int8_gops(const tn_machine *m);

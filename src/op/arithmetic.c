@@ -1,8 +1,7 @@
-/* Elementwise operators of two operands whose formula depends on the dtype: powers, divisions and remainders that
- * never trap, shifts by any amount.
+/* Elementwise operators of two operands whose formula depends on the dtype: powers, divisions, remainders,
+ * shifts by any amount.
  *
- * Operands broadcast and have one dtype. A divisor of 0 gives 0 for integers (NaN for floats): compiled code must not
- * trap on what a model computes.
+ * Operands broadcast and have one dtype. Integers divided by 0 give 0, and so does the remainder (docs/tir.md).
  */
 #include "op/rule.h"
 
@@ -37,61 +36,23 @@ static const tn_expr *zero_of(tn_pool *p, const tn_expr *like)
     return tn_const(p, like->dtype, 0);
 }
 
-/* ---- integer quotients ---- */
-
-/* b, or 1 where it is 0. */
-static const tn_expr *divisor(tn_pool *p, const tn_expr *b)
-{
-    return b->kind == TN_E_INT && b->u.i ? b
-                                          : tn_select(p, tn_eq(p, b, zero_of(p, b)), tn_const(p, b->dtype, 1), b);
-}
-
-/* Quotient or remainder; 0 where b is 0. */
-static const tn_expr *integer_division(tn_pool *p, enum tn_ek k, const tn_expr *a, const tn_expr *b)
-{
-    const tn_expr *q = tn_bin(p, k, a, divisor(p, b)), *zero = zero_of(p, a);
-    bool rest = k == TN_E_FLOORMOD || k == TN_E_TRUNCMOD; /* by 1: 0 anyway */
-    return rest || b->kind == TN_E_INT ? q : tn_select(p, tn_eq(p, b, zero), zero, q);
-}
-
 static const tn_expr *intrinsic(tn_pool *p, enum tn_intrin f, const tn_expr *a)
 {
     return tn_intrinsic1(p, f, a);
 }
 
+/* ---- quotients ---- */
+
 static const tn_expr *trunc_divide(tn_pool *p, const tn_expr *a, const tn_expr *b)
 {
     return tn_dtype_is_float(a->dtype) ? intrinsic(p, TN_F_trunc, tn_bin(p, TN_E_DIV, a, b))
-                                       : integer_division(p, TN_E_TRUNCDIV, a, b);
+                                       : tn_bin(p, TN_E_TRUNCDIV, a, b);
 }
 
 static const tn_expr *floor_divide(tn_pool *p, const tn_expr *a, const tn_expr *b)
 {
     return tn_dtype_is_float(a->dtype) ? intrinsic(p, TN_F_floor, tn_bin(p, TN_E_DIV, a, b))
-                                       : integer_division(p, TN_E_FLOORDIV, a, b);
-}
-
-static const tn_expr *divide(tn_pool *p, const tn_expr *a, const tn_expr *b)
-{
-    return tn_dtype_is_float(a->dtype) ? tn_bin(p, TN_E_DIV, a, b) : integer_division(p, TN_E_FLOORDIV, a, b);
-}
-
-/* Of shapes: a divisor must be known to be positive. */
-static bool divide_value(tn_graph *g, const tn_node *n, const tn_dims in[], tn_dims out[])
-{
-    uint32_t count = in[0].n > in[1].n ? in[0].n : in[1].n;
-    if (!in[0].at || !in[1].at || !tn_dtype_is_int(n->type[0]->dtype) || (in[0].n != count && in[0].n != 1) ||
-        (in[1].n != count && in[1].n != 1))
-        return false;
-    const tn_expr **value = TN_NEW_N(g->arena, const tn_expr *, count);
-    for (uint32_t i = 0; i < count; i++) {
-        const tn_expr *a = in[0].at[in[0].n == 1 ? 0 : i], *b = in[1].at[in[1].n == 1 ? 0 : i];
-        if (tn_prove(g->pool, NULL, tn_lt(g->pool, tn_idx(g->pool, 0), b)) != 1)
-            return false;
-        value[i] = tn_rule_simplify(g, tn_fdiv(g->pool, a, b));
-    }
-    out[0] = (tn_dims){count, value};
-    return true;
+                                       : tn_bin(p, TN_E_FLOORDIV, a, b);
 }
 
 /* ---- float remainders ----
@@ -135,14 +96,14 @@ static const tn_expr *float_mod(tn_pool *p, const tn_expr *a, const tn_expr *b)
 
 static const tn_expr *mod(tn_pool *p, const tn_expr *a, const tn_expr *b)
 {
-    return tn_dtype_is_float(a->dtype) ? float_mod(p, a, b) : integer_division(p, TN_E_TRUNCMOD, a, b);
+    return tn_dtype_is_float(a->dtype) ? float_mod(p, a, b) : tn_bin(p, TN_E_TRUNCMOD, a, b);
 }
 
 /* The remainder with b's sign: of a zero, too. */
 static const tn_expr *floor_mod(tn_pool *p, const tn_expr *a, const tn_expr *b)
 {
     if (!tn_dtype_is_float(a->dtype))
-        return integer_division(p, TN_E_FLOORMOD, a, b);
+        return tn_bin(p, TN_E_FLOORMOD, a, b);
     const tn_expr *r = float_mod(p, a, b), *zero = zero_of(p, a);
     const tn_expr *b_below = tn_lt(p, b, zero), *differ = tn_bin(p, TN_E_NE, tn_lt(p, r, zero), b_below);
     const tn_expr *signed_zero = tn_select(p, b_below, tn_flt(p, a->dtype, -0.0), zero);
@@ -201,7 +162,7 @@ static const tn_expr *power(tn_pool *p, const tn_expr *a, const tn_expr *b)
 /* ---- records ---- */
 
 /* clang-format off */
-#define PAIR(id, takes, known, says) \
+#define PAIR(id, takes, says) \
     static tn_status id##_infer(tn_graph *g, tn_node *n) \
     { \
         return pair_infer(g, n, takes); \
@@ -212,16 +173,16 @@ static const tn_expr *power(tn_pool *p, const tn_expr *a, const tn_expr *b)
     } \
     const tn_op tn_op_##id = { \
         .name = #id, .doc = says, .nin = 2, .min_in = 2, .nout = 1, .fuse = TN_FUSE_BROADCAST, \
-        .flags = TN_OP_HOST_INDEX, .shape_value = known, \
+        .flags = TN_OP_BROADCASTS, .simplify = tn_simplify_formula, \
+        .scale = tn_scale_formula, .permute = tn_permute_elementwise, \
         .infer = id##_infer, .layout = tn_layout_same, .compute = id##_compute, \
     };
 
-PAIR(divide, NUMBERS, divide_value, "Quotient; of integers rounded down, 0 where b is 0.")
-PAIR(power, NUMBERS, NULL, "a to the b; integers wrap, and truncate where b is negative.")
-PAIR(trunc_divide, NUMBERS, NULL, "Quotient rounded to 0; 0 where an integer b is 0.")
-PAIR(floor_divide, NUMBERS, NULL, "Quotient rounded down; 0 where an integer b is 0.")
-PAIR(mod, NUMBERS, NULL, "Remainder with the sign of a (C's fmod); 0 where an integer b is 0.")
-PAIR(floor_mod, NUMBERS, NULL, "Remainder with the sign of b; 0 where an integer b is 0.")
-PAIR(left_shift, INTEGERS, NULL, "a * 2^b, wrapping; 0 where b is negative or at least the width.")
-PAIR(right_shift, INTEGERS, NULL, "a / 2^b, down; where b is negative or at least the width, -1 if a < 0, else 0.")
+PAIR(power, NUMBERS, "a to the b; integers wrap, and truncate where b is negative.")
+PAIR(trunc_divide, NUMBERS, "Quotient rounded to 0; 0 where an integer b is 0.")
+PAIR(floor_divide, NUMBERS, "Quotient rounded down; 0 where an integer b is 0.")
+PAIR(mod, NUMBERS, "Remainder with the sign of a (C's fmod); 0 where an integer b is 0.")
+PAIR(floor_mod, NUMBERS, "Remainder with the sign of b; 0 where an integer b is 0.")
+PAIR(left_shift, INTEGERS, "a * 2^b, wrapping; 0 where b is negative or at least the width.")
+PAIR(right_shift, INTEGERS, "a / 2^b, down; where b is negative or at least the width, -1 if a < 0, else 0.")
 /* clang-format on */

@@ -30,6 +30,33 @@ static bool cast_value(tn_graph *g, const tn_node *n, const tn_dims in[], tn_dim
     return in[0].at && tn_dtype_is_int(n->type[0]->dtype) && tn_dtype_is_int(tn_in_type(n, 0)->dtype);
 }
 
+/* Does dtype `to` hold every value of `from`? */
+static bool holds(tn_dtype to, tn_dtype from)
+{
+    if (tn_dtype_eq(to, from) || tn_dtype_is_bool(from))
+        return true;
+    if (tn_dtype_is_bool(to))
+        return false;
+    if (tn_dtype_is_float(from))
+        return to.bits > from.bits && tn_dtype_is_float(to);
+    if (tn_dtype_is_float(to))
+        return (to.bits == 32 && from.bits <= 16) || (to.bits == 64 && from.bits <= 32);
+    return to.code == from.code ? to.bits >= from.bits : from.code == TN_UINT && to.bits > from.bits;
+}
+
+/* A cast to what it is; a cast behind one that loses nothing. */
+static tn_status cast_simplify(tn_graph *g, tn_node *n, tn_value *out)
+{
+    tn_value v = tn_in(n, 0), inner = v.def->op == n->op ? tn_in(v.def, 0) : (tn_value){0};
+    TN_TRY(tn_simplify_same_type(g, n, out));
+    if (out->def)
+        return TN_OK;
+    if (!inner.def || !holds(tn_value_type(v)->dtype, tn_value_type(inner)->dtype))
+        return tn_sink_transpose(g, n, out);
+    *out = tn_val(tn_make_call(g, n->owner, n, n->op, 1, &inner, n->attr, n->loc));
+    return out->def ? TN_OK : TN_FAIL;
+}
+
 /* clang-format off */
 static const tn_attr_field cast_fields[] = {
     {"dtype", TN_A_DTYPE, offsetof(tn_cast_attr, dtype), NULL, "type of the result's elements"},
@@ -39,8 +66,10 @@ static const tn_attr_field cast_fields[] = {
 const tn_op tn_op_cast = {
     .name = "cast", .doc = "Elements converted to another dtype; floats to integers truncate and saturate.",
     .attr_size = sizeof(tn_cast_attr), .attr = cast_fields,
-    .nin = 1, .min_in = 1, .nout = 1, .flags = TN_OP_HOST_INDEX, .fuse = TN_FUSE_ELEMWISE, .in_name = data_in,
+    .nin = 1, .min_in = 1, .nout = 1, .flags = TN_OP_HOST_INDEX | TN_OP_CHEAP, .fuse = TN_FUSE_ELEMWISE,
+        .in_name = data_in,
     .infer = cast_infer, .layout = tn_layout_same, .compute = cast_compute, .shape_value = cast_value,
+        .simplify = cast_simplify, .permute = tn_permute_elementwise,
 };
 /* clang-format on */
 
@@ -102,6 +131,27 @@ static void bias_add_compute(tn_te *te, const tn_node *n, tn_tensor *const in[],
     tn_te_define(te, t, tn_add(te->pool, tn_at(te, in[0], t->ndim, t->axis), bias));
 }
 
+static tn_status bias_add_canonical(tn_graph *g, tn_node *n, tn_value out[])
+{
+    int64_t axis = ((const tn_axis_attr *)n->attr)->axis, rank = n->type[0]->n;
+    tn_expand_dims_attr a = {1, rank - 1 - (axis < 0 ? axis + rank : axis)};
+    tn_value bias = tn_in(n, 1);
+    if (a.num_newaxis > 0)
+        bias = tn_val(tn_make_call(g, n->owner, n, &tn_op_expand_dims, 1, &bias, &a, n->loc));
+    tn_value in[2] = {tn_in(n, 0), bias};
+    out[0] = bias.def ? tn_val(tn_make_call(g, n->owner, n, &tn_op_add, 2, in, NULL, n->loc)) : bias;
+    return out[0].def ? TN_OK : TN_FAIL;
+}
+
+static enum tn_scale bias_add_scale(const tn_node *n, bool forward, bool positive, int axis, int *other)
+{
+    int64_t a = ((const tn_axis_attr *)n->attr)->axis;
+    (void)forward;
+    (void)positive;
+    *other = 0;
+    return axis == (a < 0 ? a + n->type[0]->n : a) ? TN_SCALE_SUM : TN_SCALE_NONE;
+}
+
 /* clang-format off */
 static const tn_attr_field bias_add_fields[] = {
     {"axis", TN_A_I64, offsetof(tn_axis_attr, axis), "1", "the axis that bias runs along"},
@@ -113,6 +163,7 @@ const tn_op tn_op_nn_bias_add = {
     .attr_size = sizeof(tn_axis_attr), .attr = bias_add_fields,
     .nin = 2, .min_in = 2, .nout = 1, .fuse = TN_FUSE_BROADCAST, .in_name = data_in,
     .infer = bias_add_infer, .layout = tn_layout_same, .compute = bias_add_compute,
+    .canonical = bias_add_canonical, .scale = bias_add_scale, .permute = tn_permute_axis, .simplify = tn_sink_transpose,
 };
 /* clang-format on */
 
@@ -150,6 +201,6 @@ const tn_op tn_op_broadcast_to = {
     .name = "broadcast_to", .doc = "Repeats a tensor to a larger shape by the rules of broadcasting.",
     .attr_size = sizeof(tn_broadcast_to_attr), .attr = broadcast_to_fields,
     .nin = 1, .min_in = 1, .nout = 1, .flags = TN_OP_INDEX_MAP, .fuse = TN_FUSE_BROADCAST, .in_name = data_in,
-    .infer = broadcast_to_infer, .compute = broadcast_to_compute,
+    .infer = broadcast_to_infer, .compute = broadcast_to_compute, .simplify = tn_simplify_same_type,
 };
 /* clang-format on */

@@ -10,6 +10,8 @@
 
 #include <string.h>
 
+enum { MANY_TAPS = 4 }; /* from here on a relayout of the data costs less than lanes that stay empty */
+
 /* Spatial dimensions of a convolution of this node. */
 static int n_spatial(const tn_node *n)
 {
@@ -196,22 +198,59 @@ static tn_status conv1d_expand(tn_graph *g, tn_node *n, tn_value out[])
  * input channels where the data is). A weight that is computed keeps its layout: packing is for compile
  * time. */
 
+static int64_t tap_count(const tn_node *n)
+{
+    const tn_type *w = tn_in_type(n, 1);
+    int64_t h, v;
+    return tn_is_int(w->dim[2], &h) && tn_is_int(w->dim[3], &v) && h < INT32_MAX && v < INT32_MAX ? h * v : 1;
+}
+
 static void conv2d_layout(tn_layout_query *q)
 {
     const tn_node *n = q->node;
     const tn_conv2d_attr *a = n->attr;
     int lanes = (int)(q->machine->vector_bits / 32);
     bool depthwise = is_depthwise(n), packs = tn_op_is(tn_in(n, 1).def, &tn_op_constant);
-    int64_t ic = 0, oc = 0;
+    int64_t ic = 0, oc = 0, width = 0;
     q->in[0] = q->in[1] = q->out[0] = NULL;
     if (!tn_is_int(tn_in_type(n, 0)->dim[1], &ic) || !tn_is_int(n->type[0]->dim[1], &oc) || lanes < 2) return;
     bool blocks_in = ic >= lanes && (depthwise ? oc == ic : a->groups == 1);
+    (void)tn_is_int(n->type[0]->dim[3], &width);
+    if (!depthwise && oc < lanes / 2 && tap_count(n) > MANY_TAPS && width >= 2 * lanes)
+        blocks_in = false; /* vectors of pixels: most lanes of a vector of channels would be empty, in every tap */
     bool blocks_out = depthwise ? blocks_in : a->groups == 1 && oc >= lanes / 2;
     if (blocks_in) q->in[0] = tn_rule_layout(q->g, "NCHW%dc", lanes);
     if (blocks_out) q->out[0] = tn_rule_layout(q->g, "NCHW%dc", lanes);
     if (!packs || !(blocks_in || blocks_out)) return;
+    if (tn_rule_by_fours(q) && a->groups == 1 && blocks_in) {
+        q->in[1] = tn_rule_layout(q->g, "OIHW%di%do4i", lanes / 4, lanes);
+        return;
+    }
     q->in[1] = blocks_in && !depthwise ? tn_rule_layout(q->g, "OIHW%di%do", lanes, lanes)
                                        : tn_rule_layout(q->g, "OIHW%do", lanes);
+}
+
+/* ---- for passes ---- */
+
+static enum tn_scale conv2d_scale(const tn_node *n, bool forward, bool positive, int axis, int *other)
+{
+    const tn_conv2d_attr *a = n->attr;
+    (void)positive;
+    if (axis != 1)
+        return TN_SCALE_NONE;
+    if (!forward) {
+        *other = 0;
+        return TN_SCALE_WEIGHT;
+    }
+    *other = is_depthwise(n) ? 0 : 1;
+    bool one_to_one = is_depthwise(n) && n->type[0]->dim[1] == tn_in_type(n, 0)->dim[1];
+    return a->groups == 1 || one_to_one ? TN_SCALE_WEIGHT : TN_SCALE_NONE;
+}
+
+static bool conv2d_combine(const tn_node *n, tn_combine *out)
+{
+    *out = (tn_combine){TN_COMBINE_CONV2D, 0, 1, offsetof(tn_conv2d_attr, channels)};
+    return ((const tn_conv2d_attr *)n->attr)->groups == 1;
 }
 
 /* clang-format off */
@@ -251,6 +290,7 @@ const tn_op tn_op_nn_conv2d = {
     .attr_size = sizeof(tn_conv2d_attr), .attr = conv2d_fields,
     .nin = 2, .min_in = 2, .nout = 1, .fuse = TN_FUSE_ANCHOR, .in_name = conv_in,
     .infer = conv_infer, .layout = conv2d_layout, .compute = conv_compute,
+    .scale = conv2d_scale, .combine = conv2d_combine, .precision = TN_PRECISION_LOW,
 };
 const tn_op tn_op_nn_conv3d = {
     .name = "nn.conv3d",

@@ -49,7 +49,21 @@ static void dense_layout(tn_layout_query *q)
     q->in[0] = q->in[1] = q->out[0] = NULL;
     if (tn_op_is(tn_in(q->node, 1).def, &tn_op_constant) &&
         tn_is_int(tn_in_type(q->node, 1)->dim[0], &units) && lanes >= 2)
-        q->in[1] = tn_rule_layout(q->g, "NK%dn", units > lanes ? 2 * lanes : lanes);
+        q->in[1] =
+            tn_rule_layout(q->g, tn_rule_by_fours(q) ? "NK%dn4k" : "NK%dn", units > lanes ? 2 * lanes : lanes);
+}
+
+static enum tn_scale dense_scale(const tn_node *n, bool forward, bool positive, int axis, int *other)
+{
+    (void)positive;
+    *other = forward ? 1 : 0;
+    return axis == n->type[0]->n - 1 ? TN_SCALE_WEIGHT : TN_SCALE_NONE;
+}
+
+static bool dense_combine(const tn_node *n, tn_combine *out)
+{
+    *out = (tn_combine){TN_COMBINE_DENSE, 0, n->type[0]->n - 1, offsetof(tn_dense_attr, units)};
+    return true;
 }
 
 /* clang-format off */
@@ -67,6 +81,7 @@ const tn_op tn_op_nn_dense = {
     .attr_size = sizeof(tn_dense_attr), .attr = dense_fields,
     .nin = 2, .min_in = 2, .nout = 1, .fuse = TN_FUSE_ANCHOR, .in_name = product_in,
     .infer = dense_infer, .layout = dense_layout, .compute = dense_compute,
+    .scale = dense_scale, .combine = dense_combine, .precision = TN_PRECISION_LOW,
 };
 /* clang-format on */
 
@@ -111,6 +126,12 @@ static void batch_matmul_compute(tn_te *te, const tn_node *n, tn_tensor *const i
     tn_te_sum(te, t, tn_rule_times(te->pool, t->dtype, x, y), NULL);
 }
 
+static bool batch_matmul_combine(const tn_node *n, tn_combine *out)
+{
+    *out = (tn_combine){TN_COMBINE_BATCH_MATMUL, ((const tn_matmul_attr *)n->attr)->transpose_b ? 1 : 2, 2, -1};
+    return true;
+}
+
 /* clang-format off */
 static const tn_attr_field matmul_fields[] = {
     {"transpose_a", TN_A_BOOL, offsetof(tn_matmul_attr, transpose_a), "False",
@@ -127,6 +148,7 @@ const tn_op tn_op_nn_batch_matmul = {
     .name = "nn.batch_matmul", .doc = "Matrix product of each pair of matrices of two batches.",
     .attr_size = sizeof(tn_matmul_attr), .attr = matmul_fields,
     .nin = 2, .min_in = 2, .nout = 1, .fuse = TN_FUSE_ANCHOR, .in_name = matmul_in,
-    .infer = batch_matmul_infer, .compute = batch_matmul_compute,
+    .infer = batch_matmul_infer, .compute = batch_matmul_compute, .combine = batch_matmul_combine,
+    .precision = TN_PRECISION_LOW,
 };
 /* clang-format on */

@@ -149,19 +149,22 @@ tn_status tn_define_formula(tn_te *te, tn_graph *g, const tn_node *n, tn_tensor 
     return TN_OK;
 }
 
-/* ---- shape arithmetic: a + b, a - b, a * b on integers ---- */
+/* ---- shape arithmetic: a + b, a - b, a * b, a / b on integers ---- */
 
 static bool formula_shape_value(tn_graph *g, const tn_node *n, const tn_dims in[], tn_dims out[])
 {
     const char *text = n->op->formula;
     uint32_t count = in[0].n > in[1].n ? in[0].n : in[1].n;
-    if (strlen(text) != 5 || !strchr("+-*", text[2]) || !tn_dtype_is_int(tn_in_type(n, 0)->dtype))
+    if (strlen(text) != 5 || !strchr("+-*/", text[2]) || !tn_dtype_is_int(tn_in_type(n, 0)->dtype))
         return false;
     if (!in[0].at || !in[1].at || (in[0].n != count && in[0].n != 1) || (in[1].n != count && in[1].n != 1))
         return false;
     const tn_expr **value = TN_NEW_N(g->arena, const tn_expr *, count);
     for (uint32_t i = 0; i < count; i++) {
         const tn_expr *a = in[0].at[in[0].n == 1 ? 0 : i], *b = in[1].at[in[1].n == 1 ? 0 : i];
+        /* a divisor must be known not to be zero */
+        if (text[2] == '/' && tn_prove(g->pool, NULL, tn_lt(g->pool, tn_idx(g->pool, 0), b)) != 1)
+            return false;
         value[i] =
             tn_rule_simplify(g, read_formula(g->ctx, g->pool, n, TN_IDX, (const tn_expr *const[]){a, b}));
     }
@@ -211,9 +214,11 @@ static const tn_attr_field shrink_fields[] = {
 #define ELEMWISE(id, relay, operands, attrs, text, says) \
     const tn_op tn_op_##id = { \
         .name = relay, .doc = says, .attr_size = attrs##_size, .attr = attrs##_fields, \
-        .nin = operands, .min_in = operands, .nout = 1, .flags = (operands) == 2 ? TN_OP_HOST_INDEX : 0, \
+        .nin = operands, .min_in = operands, .nout = 1, \
+        .flags = ((operands) == 2 ? TN_OP_HOST_INDEX : 0) | TN_OP_BROADCASTS, \
         .fuse = (operands) == 1 ? TN_FUSE_ELEMWISE : TN_FUSE_BROADCAST, \
         .infer = formula_infer, .layout = tn_layout_same, .formula = text, \
+        .simplify = tn_simplify_formula, .scale = tn_scale_formula, .permute = tn_permute_elementwise, \
         .shape_value = (operands) == 2 ? formula_shape_value : NULL, \
     };
 /* clang-format on */

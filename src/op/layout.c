@@ -1,6 +1,8 @@
 /* Layout rules that several records use, and the questions all of them ask. */
 #include "op/rule.h"
 
+#include "machine/machine.h"
+
 const tn_layout *tn_rule_layout(tn_graph *g, const char *fmt, ...)
 {
     const tn_layout *l = NULL;
@@ -51,4 +53,11 @@ void tn_layout_channel_block(tn_layout_query *q)
     if (!tn_rule_channel_block(q->in[0]))
         q->in[0] = NULL;
     q->out[0] = q->in[0];
+}
+
+bool tn_rule_by_fours(const tn_layout_query *q)
+{
+    const tn_node *n = q->node;
+    return tn_dtype_eq(tn_in_type(n, 0)->dtype, TN_U8) && tn_dtype_eq(tn_in_type(n, 1)->dtype, TN_I8) &&
+           tn_dtype_eq(n->type[0]->dtype, TN_I32) && tn_machine_dot4(q->machine);
 }

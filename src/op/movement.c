@@ -40,6 +40,39 @@ static void transpose_compute(tn_te *te, const tn_node *n, tn_tensor *const in[]
     tn_te_define(te, t, tn_at(te, in[0], t->ndim, index));
 }
 
+/* Identity; two in a row; a move of dimensions of extent 1 only, which is a reshape. */
+static tn_status transpose_simplify(tn_graph *g, tn_node *n, tn_value *out)
+{
+    const tn_transpose_attr *a = n->attr;
+    tn_value v = tn_in(n, 0);
+    const tn_type *t = tn_value_type(v);
+    int64_t axes[TN_RULE_MAX_RANK], last = -1;
+    bool identity = true, in_order = true;
+    for (int i = 0; i < t->n; i++) {
+        identity &= a->axes.at[i] == i;
+        if (tn_is_value(t->dim[a->axes.at[i]], 1))
+            continue;
+        in_order &= a->axes.at[i] > last && !tn_is_value(t->dim[a->axes.at[i]], 0);
+        last = a->axes.at[i];
+    }
+    if (identity) {
+        *out = v;
+    } else if (in_order) {
+        tn_reshape_attr r = {.newshape = {n->type[0]->n, n->type[0]->dim}};
+        *out = tn_val(tn_make_call(g, n->owner, n, &tn_op_reshape, 1, &v, &r, n->loc));
+    } else if (v.def->op == n->op) {
+        const tn_transpose_attr *b = v.def->attr;
+        for (int i = 0; i < t->n; i++)
+            axes[i] = b->axes.at[a->axes.at[i]];
+        tn_transpose_attr both = {tn_ints_make(g->arena, t->n, axes)};
+        v = tn_in(v.def, 0);
+        *out = tn_val(tn_make_call(g, n->owner, n, n->op, 1, &v, &both, n->loc));
+    } else {
+        return TN_OK;
+    }
+    return out->def ? TN_OK : TN_FAIL;
+}
+
 /* clang-format off */
 static const tn_attr_field transpose_fields[] = {
     {"axes", TN_A_INTS, offsetof(tn_transpose_attr, axes), "None",
@@ -51,7 +84,7 @@ const tn_op tn_op_transpose = {
     .name = "transpose", .doc = "Permutes the dimensions.",
     .attr_size = sizeof(tn_transpose_attr), .attr = transpose_fields,
     .nin = 1, .min_in = 1, .nout = 1, .flags = TN_OP_INDEX_MAP, .fuse = TN_FUSE_INJECTIVE, .in_name = data_in,
-    .infer = transpose_infer, .compute = transpose_compute,
+    .infer = transpose_infer, .compute = transpose_compute, .simplify = transpose_simplify,
 };
 /* clang-format on */
 
@@ -99,14 +132,25 @@ static tn_status pad_infer(tn_graph *g, tn_node *n)
     return tn_rule_result(g, n, 0, t->dtype, t->n, dim);
 }
 
-/* Position at (which may be outside of [0, extent)) of an axis that goes on beyond its ends. */
-static const tn_expr *continued(tn_pool *p, char mode, const tn_expr *at, const tn_expr *extent)
+static const tn_expr *magnitude(tn_pool *p, const tn_expr *e)
+{
+    return tn_max(p, e, tn_sub(p, tn_idx(p, 0), e));
+}
+
+/* Position at (which may be outside of [0, extent), by `most` at the most) of an axis that goes on beyond its ends. */
+static const tn_expr *continued(tn_pool *p, char mode, const tn_expr *at, const tn_expr *extent, int64_t most)
 {
     const tn_expr *zero = tn_idx(p, 0), *one = tn_idx(p, 1), *last = tn_sub(p, extent, one);
+    int64_t n;
+    bool once = tn_is_int(extent, &n) && most < n; /* no position is passed twice */
     if (mode == 'e')
         return tn_min(p, tn_max(p, at, zero), last);
     if (mode == 'w')
-        return tn_fmod(p, at, extent);
+        return once ? tn_select(p, tn_lt(p, at, zero), tn_add(p, at, extent),
+                                tn_select(p, tn_lt(p, at, extent), at, tn_sub(p, at, extent)))
+                    : tn_fmod(p, at, extent);
+    if (once) /* mirrored at 0, then at the last one */
+        return tn_sub(p, last, magnitude(p, tn_sub(p, last, magnitude(p, at))));
     const tn_expr *period = tn_max(p, tn_mul(p, tn_idx(p, 2), last), one), *turn = tn_fmod(p, at, period);
     return tn_min(p, turn, tn_sub(p, period, turn)); /* extent 1: turn is 0 */
 }
@@ -125,7 +169,7 @@ static void pad_compute(tn_te *te, const tn_node *n, tn_tensor *const in[], tn_t
         index[i] = tn_rule_window_index(p, t->axis[i], tn_idx(p, 0), &w);
         const tn_expr *here = tn_rule_window_inside(p, index[i], in[0]->dim[i], &w);
         if (here && a->pad_mode[0] != 'c')
-            index[i] = continued(p, a->pad_mode[0], index[i], in[0]->dim[i]);
+            index[i] = continued(p, a->pad_mode[0], index[i], in[0]->dim[i], w.before > w.after ? w.before : w.after);
         else
             inside = tn_rule_both(p, inside, here);
     }
@@ -134,6 +178,27 @@ static void pad_compute(tn_te *te, const tn_node *n, tn_tensor *const in[], tn_t
                                                        : tn_const(p, t->dtype, a->pad_value);
     tn_te_define(
         te, t, inside ? tn_at_if(te, in[0], t->ndim, index, inside, fill) : tn_at(te, in[0], t->ndim, index));
+}
+
+static tn_status pad_simplify(tn_graph *g, tn_node *n, tn_value *out)
+{
+    const tn_pad_attr *a = n->attr;
+    for (uint32_t i = 0; i < a->pad_width.n; i++)
+        if (a->pad_width.at[i])
+            return TN_OK;
+    return tn_simplify_same_type(g, n, out);
+}
+
+static bool pad_permute(tn_graph *g, const tn_node *n, const int64_t axes[], void *attr)
+{
+    tn_pad_attr *a = attr;
+    int64_t width[2 * TN_RULE_MAX_RANK];
+    for (int i = 0; i < n->type[0]->n; i++) {
+        width[2 * axes[i]] = a->pad_width.at[2 * i];
+        width[2 * axes[i] + 1] = a->pad_width.at[2 * i + 1];
+    }
+    a->pad_width = tn_ints_make(g->arena, a->pad_width.n, width);
+    return true;
 }
 
 /* clang-format off */
@@ -151,7 +216,7 @@ const tn_op tn_op_nn_pad = {
     .name = "nn.pad", .doc = "Surrounds a tensor with a constant, or with its own elements.",
     .attr_size = sizeof(tn_pad_attr), .attr = pad_fields,
     .nin = 2, .min_in = 1, .nout = 1, .flags = TN_OP_INDEX_MAP, .fuse = TN_FUSE_INJECTIVE, .in_name = pad_in,
-    .infer = pad_infer, .compute = pad_compute,
+    .infer = pad_infer, .compute = pad_compute, .simplify = pad_simplify, .permute = pad_permute,
 };
 /* clang-format on */
 
@@ -261,6 +326,41 @@ static bool concatenate_value(tn_graph *g, const tn_node *n, const tn_dims in[],
     return true;
 }
 
+/* Is operand i itself joined along the axis of n, and read by n alone? */
+static bool joins_too(const tn_node *n, int i)
+{
+    const tn_node *d = n->in[i].def;
+    int64_t rank = n->type[0]->n, a = ((const tn_axis_attr *)n->attr)->axis, b;
+    if (d->op != n->op || tn_value_n_uses(tn_in(n, i)) != 1)
+        return false;
+    b = ((const tn_axis_attr *)d->attr)->axis;
+    return (a < 0 ? a + rank : a) == (b < 0 ? b + rank : b);
+}
+
+/* One operand; operands that are themselves joined along this axis. */
+static tn_status concatenate_simplify(tn_graph *g, tn_node *n, tn_value *out)
+{
+    enum { MOST = 1024 };
+    int total = 0;
+    bool any = false;
+    if (n->nin == 1)
+        *out = tn_in(n, 0);
+    for (int i = 0; i < n->nin && total <= MOST; i++) {
+        any |= joins_too(n, i);
+        total += joins_too(n, i) ? n->in[i].def->nin : 1;
+    }
+    if (out->def || !any || total > MOST)
+        return TN_OK;
+    tn_value *in = TN_NEW_N(g->arena, tn_value, (size_t)total);
+    for (int i = 0, k = 0; i < n->nin; i++) {
+        const tn_node *from = joins_too(n, i) ? n->in[i].def : n;
+        for (int j = from == n ? i : 0; j < (from == n ? i + 1 : from->nin); j++)
+            in[k++] = tn_in(from, j);
+    }
+    *out = tn_val(tn_make_call(g, n->owner, n, n->op, total, in, n->attr, n->loc));
+    return out->def ? TN_OK : TN_FAIL;
+}
+
 /* clang-format off */
 static const tn_attr_field concatenate_fields[] = {
     {"axis", TN_A_I64, offsetof(tn_axis_attr, axis), "0", "the axis along which they stand"},
@@ -272,6 +372,6 @@ const tn_op tn_op_concatenate = {
     .attr_size = sizeof(tn_axis_attr), .attr = concatenate_fields,
     .nin = -1, .min_in = 1, .nout = 1, .flags = TN_OP_INDEX_MAP | TN_OP_HOST_INDEX, .fuse = TN_FUSE_INJECTIVE,
     .infer = concatenate_infer, .layout = concatenate_layout, .compute = concatenate_compute,
-        .shape_value = concatenate_value,
+        .shape_value = concatenate_value, .simplify = concatenate_simplify, .permute = tn_permute_axis,
 };
 /* clang-format on */

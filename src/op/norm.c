@@ -71,7 +71,7 @@ const tn_op tn_op_nn_softmax = {
     .name = "nn.softmax", .doc = "exp(x - max) / sum of exp(x - max) along an axis.",
     .attr_size = sizeof(tn_axis_attr), .attr = softmax_fields,
     .nin = 1, .min_in = 1, .nout = 1, .fuse = TN_FUSE_ANCHOR, .in_name = data_in,
-    .infer = softmax_infer, .compute = softmax_compute,
+    .infer = softmax_infer, .compute = softmax_compute, .permute = tn_permute_axis,
 };
 /* clang-format on */
 

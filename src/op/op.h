@@ -32,6 +32,8 @@ tn_node *tn_make_scalar(tn_graph *g, tn_region *r, tn_node *before, tn_dtype t, 
  * internal). */
 TN_WARN_UNUSED tn_status tn_define_node(tn_te *te, tn_graph *g, const tn_node *n, tn_tensor *const in[],
                                         tn_tensor *out[]);
+/* An operator over transposed operands as a transpose of its result; *out stays absent where it does not apply. */
+TN_WARN_UNUSED tn_status tn_sink_transpose(tn_graph *g, tn_node *n, tn_value *out);
 /* What n, over operands made by qnn.dequantize, is on their integers: a value equal to n's result but for rounding,
  * made before n (op/qnn_form.c); absent: there is none. */
 TN_WARN_UNUSED tn_status tn_integer_form(tn_graph *g, tn_node *n, tn_value *out);
@@ -85,7 +87,8 @@ typedef struct tn_dense_attr { int64_t units; tn_dtype out_dtype; } tn_dense_att
 typedef struct tn_axis_attr { int64_t axis; } tn_axis_attr;
 /* reductions: Relay's "axis"; n 0: all */
 typedef struct tn_axes_attr { tn_ints axes; bool keepdims, exclude; } tn_axes_attr;
-typedef struct tn_reshape_attr { tn_dims newshape; } tn_reshape_attr;   /* resolved dims: no 0 or -1 left */
+/* inferred: no -1 left, and a 0 only with allowzero */
+typedef struct tn_reshape_attr { tn_dims newshape; bool allowzero; } tn_reshape_attr;
 typedef struct tn_transpose_attr { tn_ints axes; } tn_transpose_attr;
 typedef struct tn_slice_attr { tn_ints begin, end, strides, axes; } tn_slice_attr; /* end clipped by infer */
 typedef struct tn_expand_dims_attr { int64_t axis, num_newaxis; } tn_expand_dims_attr;
@@ -137,6 +140,25 @@ typedef struct tn_resize_attr { /* image.resize1d, 2d, 3d */
     double cubic_alpha;
     int64_t cubic_exclude;
 } tn_resize_attr;
+typedef struct tn_grid_attr { /* image.grid_sample */
+    const char *method, *layout, *padding_mode;
+    bool align_corners;
+} tn_grid_attr;
+typedef struct tn_affine_grid_attr { tn_dims target_shape; bool align_corners; } tn_affine_grid_attr;
+typedef struct tn_deform_attr { /* nn.deformable_conv2d, nn.deform_columns */
+    tn_ints strides, padding, dilation;
+    int64_t deformable_groups, groups;
+    tn_dims kernel_size; /* nn.deform_columns alone */
+} tn_deform_attr;
+typedef struct tn_roi_attr { /* vision.roi_align, vision.roi_pool */
+    tn_ints pooled_size;
+    double spatial_scale;
+    int64_t sample_ratio;
+    const char *layout, *mode;
+    bool aligned;
+} tn_roi_attr;
+typedef struct tn_col2im_attr { tn_ints image, block, strides, dilation, padding; } tn_col2im_attr;
+typedef struct tn_depth_attr { int64_t block_size; const char *layout, *mode; } tn_depth_attr;
 /* Calls that resample several axes of v, in a good order; at least float32 in between. Absent after an error. */
 tn_value tn_make_resample(tn_graph *g, tn_region *r, tn_node *before, tn_value v, int n,
                           const tn_resample_attr at[], const tn_loc *loc);
@@ -163,5 +185,6 @@ typedef struct tn_qnn_attr {
 } tn_qnn_attr;
 typedef struct tn_qnn_binary_attr { int64_t lhs_axis, rhs_axis; } tn_qnn_binary_attr; /* qnn.add, subtract, mul */
 typedef struct tn_matmul_attr { bool transpose_a, transpose_b; tn_dtype out_dtype; } tn_matmul_attr;
+typedef struct tn_einsum_attr { const char *equation; } tn_einsum_attr;
 
 #endif

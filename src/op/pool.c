@@ -264,13 +264,13 @@ static const char *const pool_in[] = {"data"};
         .name = "nn.max_pool" #dims, .doc = "Largest element of a sliding window; padding never wins.", \
         .attr_size = sizeof(tn_pool2d_attr), .attr = max_pool##dims##_fields, \
         .nin = 1, .min_in = 1, .nout = 1, .fuse = TN_FUSE_ANCHOR, .in_name = pool_in, \
-        .infer = max_pool_infer, .layout = rule, .compute = max_pool_compute, \
+        .infer = max_pool_infer, .layout = rule, .compute = max_pool_compute, .scale = tn_scale_largest, \
     }; \
     const tn_op tn_op_nn_avg_pool##dims = { \
         .name = "nn.avg_pool" #dims, .doc = "Mean of a sliding window.", \
         .attr_size = sizeof(tn_pool2d_attr), .attr = avg_pool##dims##_fields, \
         .nin = 1, .min_in = 1, .nout = 1, .fuse = TN_FUSE_ANCHOR, .in_name = pool_in, \
-        .infer = avg_pool_infer, .layout = rule, .compute = avg_pool_compute, \
+        .infer = avg_pool_infer, .layout = rule, .compute = avg_pool_compute, .scale = tn_scale_channels, \
     };
 
 POOLS(1d, "[1]", "[0, 0]", "\"NCW\"", NULL)
@@ -363,6 +363,7 @@ const tn_op tn_op_nn_global_avg_pool2d = {
     .attr_size = sizeof(tn_global_pool2d_attr), .attr = global_fields,
     .nin = 1, .min_in = 1, .nout = 1, .fuse = TN_FUSE_ANCHOR, .in_name = pool_in,
     .infer = global_infer, .layout = tn_layout_channel_block, .compute = global_avg_pool2d_compute,
+    .scale = tn_scale_channels,
 };
 
 const tn_op tn_op_nn_global_max_pool2d = {

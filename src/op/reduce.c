@@ -72,7 +72,7 @@ static void mean_compute(tn_te *te, const tn_node *n, tn_tensor *const in[], tn_
     tn_tensor *sum = tn_rule_out(te, n, 0, "mean_sum", "reduce", NULL);
     const tn_expr *count = tn_cast(te->pool, sum->dtype, reduce_into(te, n, in[0], sum, TN_RED_SUM));
     tn_tensor *t = out[0] = tn_rule_out(te, n, 0, "mean", "elementwise", NULL);
-    enum tn_ek div = tn_dtype_is_float(t->dtype) ? TN_E_DIV : TN_E_FLOORDIV;
+    enum tn_ek div = tn_dtype_is_float(t->dtype) ? TN_E_DIV : TN_E_TRUNCDIV;
     tn_te_define(te, t, tn_bin(te->pool, div, tn_at(te, sum, t->ndim, t->axis), count));
 }
 
@@ -100,7 +100,7 @@ static const tn_attr_field axes_fields[] = {
 /* clang-format on */
 
 REDUCE(sum, TN_RED_SUM, "Sum over axes.")
-RECORD(mean, mean_infer, "Mean over axes; integers floor.")
+RECORD(mean, mean_infer, "Mean over axes; of integers truncated.")
 REDUCE(max, TN_RED_MAX, "Largest element over axes.")
 REDUCE(min, TN_RED_MIN, "Smallest element over axes.")
 REDUCE(prod, TN_RED_PROD, "Product over axes.")

@@ -76,10 +76,24 @@ void tn_rule_reshape_index(tn_te *te, int n_from, const tn_expr *const from[], c
                            const tn_expr **index);
 
 /* ---- layouts ---- */
+/* Sums of products of uint8 data (operand 0) and int8 weights, where the machine adds them by fours. */
+bool tn_rule_by_fours(const tn_layout_query *q);
 void tn_layout_same(tn_layout_query *q);      /* elementwise and broadcast */
 void tn_layout_channel_block(tn_layout_query *q); /* NCHW{c}c through, else identity */
 /* Block size c of an NCHW{c}c layout, 0 if it is another. */
 uint32_t tn_rule_channel_block(const tn_layout *l);
 const tn_layout *tn_rule_layout(tn_graph *g, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* ---- what passes ask (algebra.c) ---- */
+tn_status tn_simplify_formula(tn_graph *g, tn_node *n, tn_value *out);
+tn_status tn_simplify_shares(tn_graph *g, tn_node *n, tn_value *out);    /* reshape and its like */
+tn_status tn_simplify_same_type(tn_graph *g, tn_node *n, tn_value *out); /* operand 0, where its type is the result's */
+enum tn_scale tn_scale_formula(const tn_node *n, bool forward, bool positive, int axis, int *other);
+enum tn_scale tn_scale_channels(const tn_node *n, bool forward, bool positive, int axis, int *other); /* pooling */
+enum tn_scale tn_scale_largest(const tn_node *n, bool forward, bool positive, int axis, int *other);
+bool tn_permute_elementwise(tn_graph *g, const tn_node *n, const int64_t axes[], void *attr);
+bool tn_permute_axis(tn_graph *g, const tn_node *n, const int64_t axes[], void *attr); /* attr is a tn_axis_attr */
+/* The one value of a constant whose elements are all alike, or of a scalar. */
+bool tn_rule_uniform(tn_value v, double *out);
 
 #endif

@@ -1,6 +1,8 @@
-/* Running sums and products along an axis: cumsum, cumprod. Positions before the axis are tasks; those after it run in
- * vectors, each step reading the result of the one before. */
+/* Running sums and products along an axis: cumsum, cumprod. What stands beside the axis are tasks; where the
+ * axis is not the last one, vectors run along it, each step reading the result of the one before. */
 #include "op/code.h"
+
+enum { RUN = 64 /* elements of the last dimension that run along together */ };
 
 static tn_status scan_infer(tn_graph *g, tn_node *n)
 {
@@ -23,16 +25,23 @@ static void scan_body(tn_te *te, const tn_node *n, tn_tensor *const in[], tn_ten
     const tn_expr *at[TN_RULE_MAX_RANK], *last[TN_RULE_MAX_RANK], *from[TN_RULE_MAX_RANK], *one = tn_idx(p, 1);
     int axis = (int)(a->axis < 0 ? a->axis + t->ndim : a->axis);
     out[0] = t;
-    const tn_expr *work = tn_idx(p, 1), *neutral = tn_const(p, t->dtype, op == TN_E_MUL);
-    for (int i = axis; i < t->ndim; i++)
-        work = tn_mul(p, work, t->dim[i]);
+    const tn_expr *extent[TN_RULE_MAX_RANK], *var[TN_RULE_MAX_RANK], *neutral = tn_const(p, t->dtype, op == TN_E_MUL);
+    int n_extent = 0, rank = t->ndim;
     int64_t each;
-    tn_code_tasks(&c, axis, t->dim, at, tn_is_int(work, &each) ? each : 0);
+    for (int i = 0; i < rank; i++) /* tasks: all positions but along the axis; of the last dimension, runs of RUN */
+        if (i != axis)
+            extent[n_extent++] = i == rank - 1 ? tn_ceildiv(p, t->dim[i], RUN) : t->dim[i];
+    tn_code_tasks(&c, n_extent, extent, var, tn_is_int(t->dim[axis], &each) ? each * (axis < rank - 1 ? RUN : 1) : 0);
+    for (int i = 0, k = 0; i < rank; i++)
+        at[i] = i == axis ? NULL : var[k++];
     const tn_expr *k = tn_code_for(&c, "k", t->dim[axis]), *before = tn_sub(p, k, one),
                   *end = tn_sub(p, t->dim[axis], one);
-    for (int i = axis + 1; i < t->ndim; i++)
-        at[i] = i < t->ndim - 1 ? tn_code_for(&c, tn_arena_printf(te->arena, "i%d", i), t->dim[i])
-                                : tn_code_vectors(&c, "i", t->dim[i], t->dtype);
+    if (axis < rank - 1) {
+        const tn_expr *first = tn_mul(p, at[rank - 1], tn_idx(p, RUN)), *left = tn_sub(p, t->dim[rank - 1], first);
+        bool whole = tn_is_int(t->dim[rank - 1], &each) && each % RUN == 0;
+        const tn_expr *length = whole ? tn_idx(p, RUN) : tn_min(p, left, tn_idx(p, RUN));
+        at[rank - 1] = tn_add(p, first, tn_code_vectors(&c, "i", length, t->dtype));
+    }
     at[axis] = a->reverse ? tn_sub(p, end, k) : k;
     for (int i = 0; i < t->ndim; i++)
         last[i] = from[i] = at[i];

@@ -40,6 +40,14 @@ static const tn_expr *combined(tn_pool *p, const char *reduction, const tn_expr 
     }
 }
 
+static bool has_elements(const tn_tensor *t)
+{
+    for (int i = 0; i < t->ndim; i++)
+        if (tn_is_value(t->dim[i], 0))
+            return false;
+    return true;
+}
+
 /* A checked index of an axis, counted from the front. */
 static const tn_expr *checked(tn_code *c, const tn_expr *value, const tn_expr *extent)
 {
@@ -82,6 +90,8 @@ static void elements_body(tn_te *te, const tn_node *n, tn_tensor *const in[], tn
     int64_t length;
     out[0] = t;
     tn_code_fill(&c, t, tn_at(te, in[0], t->ndim, t->axis));
+    if (!has_elements(in[1]))
+        return;
     for (int i = 0; i < t->ndim; i++)
         if (i != axis)
             extent[k++] = in[1]->dim[i];
@@ -142,6 +152,8 @@ static void nd_body(tn_te *te, const tn_node *n, tn_tensor *const in[], tn_tenso
     int outer = in[1]->ndim - 1, inner = in[2]->ndim - outer, count = t->ndim - inner;
     out[0] = t;
     tn_code_fill(&c, t, tn_at(te, in[0], t->ndim, t->axis));
+    if (!has_elements(in[2]))
+        return;
     tn_code_loops(&c, outer, in[1]->dim, where);
     for (int i = 0; i < outer; i++)
         from[i] = where[i];

@@ -165,6 +165,16 @@ static bool slice_value(tn_graph *g, const tn_node *n, const tn_dims in[], tn_di
     return true;
 }
 
+/* All of it, in steps of 1. */
+static tn_status slice_simplify(tn_graph *g, tn_node *n, tn_value *out)
+{
+    const tn_slice_attr *a = n->attr;
+    for (uint32_t i = 0; i < a->strides.n; i++)
+        if (a->strides.at[i] != 1)
+            return TN_OK;
+    return tn_simplify_same_type(g, n, out);
+}
+
 /* clang-format off */
 static const tn_attr_field slice_fields[] = {
     {"begin", TN_A_INTS, offsetof(tn_slice_attr, begin), NULL, "first position, one for each axis"},
@@ -180,7 +190,7 @@ const tn_op tn_op_strided_slice = {
     .attr_size = sizeof(tn_slice_attr), .attr = slice_fields,
     .nin = 1, .min_in = 1, .nout = 1, .flags = TN_OP_INDEX_MAP | TN_OP_HOST_INDEX, .fuse = TN_FUSE_INJECTIVE,
         .in_name = data_in,
-    .infer = slice_infer, .compute = slice_compute, .shape_value = slice_value,
+    .infer = slice_infer, .compute = slice_compute, .shape_value = slice_value, .simplify = slice_simplify,
 };
 /* clang-format on */
 
@@ -201,7 +211,10 @@ static tn_status take_infer(tn_graph *g, tn_node *n)
     if (a->mode && strcmp(a->mode, "clip") != 0 && strcmp(a->mode, "wrap") != 0)
         return tn_rule_fail(g, n, "op-E007", "mode \"%s\" is not supported, only \"clip\" and \"wrap\"",
                             a->mode);
-    if (tn_is_value(data->dim[axis], 0))
+    bool none = false;
+    for (int i = 0; i < indices->n; i++)
+        none |= tn_is_value(indices->dim[i], 0);
+    if (tn_is_value(data->dim[axis], 0) && !none)
         return tn_rule_fail(g, n, "op-E009", "%s has no elements along axis %d", tn_rule_type_text(g, data),
                             axis);
     for (int i = 0; i < data->n; i++) {

@@ -25,7 +25,7 @@ static bool same_shape_value(tn_graph *g, const tn_node *n, const tn_dims in[], 
 #define RESHAPE_LIKE \
     .nin = 1, .min_in = 1, .nout = 1, .flags = TN_OP_INDEX_MAP | TN_OP_SHARES | TN_OP_HOST_INDEX, \
         .fuse = TN_FUSE_INJECTIVE, \
-    .in_name = data_in, .compute = reshape_compute, .shape_value = same_shape_value
+    .in_name = data_in, .compute = reshape_compute, .shape_value = same_shape_value, .simplify = tn_simplify_shares
 static const char *const data_in[] = {"data"};
 /* clang-format on */
 
@@ -63,18 +63,20 @@ static const tn_expr *exact_quotient(tn_graph *g, factors *a, factors *b)
     return tn_is_value(rest, 0) ? tn_rule_simplify(g, tn_fdiv(g->pool, num, den)) : NULL;
 }
 
-/* Replaces 0 (keep the dimension) and -1 (what is left) of newshape by dimensions. */
-static tn_status resolve(tn_graph *g, const tn_node *n, const tn_type *t, tn_dims shape, const tn_expr *dim[])
+/* Replaces 0 (keep the dimension, unless allowzero) and -1 (what is left) of newshape by dimensions. */
+static tn_status resolve(tn_graph *g, const tn_node *n, const tn_type *t, const tn_expr *dim[])
 {
+    bool zero = ((const tn_reshape_attr *)n->attr)->allowzero;
+    tn_dims shape = ((const tn_reshape_attr *)n->attr)->newshape;
     factors have = {0}, want = {0};
     int open = -1;
     for (uint32_t i = 0; i < shape.n; i++) {
         dim[i] = shape.at[i];
-        if (tn_is_value(dim[i], 0) && i < t->n)
+        if (tn_is_value(dim[i], 0) && !zero && i < t->n)
             dim[i] = t->dim[i];
         else if (tn_is_value(dim[i], -1) && open < 0)
             open = (int)i;
-        else if (dim[i]->kind == TN_E_INT && dim[i]->u.i < 1)
+        else if (dim[i]->kind == TN_E_INT && dim[i]->u.i < !zero)
             return tn_rule_fail(g, n, "op-E007",
                                 "newshape[%u] is %lld; extents, 0 (keep, only where data has that dimension) "
                                 "and one -1 (the rest) are allowed",
@@ -104,14 +106,16 @@ static tn_status reshape_infer(tn_graph *g, tn_node *n)
     if (a->newshape.n > TN_RULE_MAX_RANK)
         return tn_rule_fail(g, n, "op-E003", "newshape has %u dimensions; at most %d are supported",
                             (unsigned)a->newshape.n, TN_RULE_MAX_RANK);
-    TN_TRY(resolve(g, n, t, a->newshape, dim));
+    TN_TRY(resolve(g, n, t, dim));
     TN_TRY(tn_rule_result(g, n, 0, t->dtype, (int)a->newshape.n, dim));
     const tn_expr *had = tn_type_count(g->pool, t), *has = tn_type_count(g->pool, n->type[0]);
     if (!had || !has || !tn_rule_dim_eq(g, had, has))
         return tn_rule_fail(g, n, "op-E014",
                             "%s and the new shape %s do not have the same number of elements",
                             tn_rule_type_text(g, t), tn_rule_type_text(g, n->type[0]));
-    tn_reshape_attr resolved = {{n->type[0]->n, n->type[0]->dim}};
+    tn_reshape_attr resolved = {{n->type[0]->n, n->type[0]->dim}, false};
+    for (int i = 0; i < n->type[0]->n; i++) /* so that inferring again gives the same */
+        resolved.allowzero |= tn_is_value(n->type[0]->dim[i], 0);
     tn_rule_set_attr(g, n, &resolved);
     return TN_OK;
 }
@@ -120,6 +124,7 @@ static tn_status reshape_infer(tn_graph *g, tn_node *n)
 static const tn_attr_field reshape_fields[] = {
     {"newshape", TN_A_DIMS, offsetof(tn_reshape_attr, newshape), NULL,
         "extents; 0 keeps a dimension, -1 takes what is left"},
+    {"allowzero", TN_A_BOOL, offsetof(tn_reshape_attr, allowzero), "False", "0 is an extent of 0"},
     {0},
 };
 

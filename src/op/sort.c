@@ -37,7 +37,7 @@ typedef struct sorter {
     int axis;
     const tn_expr *row[TN_RULE_MAX_RANK], *number; /* the indices of this row; its number */
     const tn_expr *extent;
-    uint32_t list[2];       /* positions: of the k best, or those being sorted */
+    uint32_t lists;         /* two lists of positions a row */
 } sorter;
 
 static const tn_expr *element(sorter *s, const tn_expr *position)
@@ -59,16 +59,16 @@ static const tn_expr *beats(sorter *s, const tn_expr *a, const tn_expr *b)
     return tn_bin(p, TN_E_OR, more, s->ascend ? tn_and(p, y, tn_not(p, x)) : tn_and(p, x, tn_not(p, y)));
 }
 
-static const tn_expr *place(sorter *s, int list, const tn_expr *at)
+static const tn_expr *place(sorter *s, const tn_expr *list, const tn_expr *at)
 {
-    const tn_expr *index[2] = {s->number, at};
-    return tn_cast(s->c.p, TN_IDX, tn_code_load(&s->c, s->list[list], 2, index));
+    const tn_expr *index[3] = {list, s->number, at};
+    return tn_cast(s->c.p, TN_IDX, tn_code_load(&s->c, s->lists, 3, index));
 }
 
-static void put(sorter *s, int list, const tn_expr *at, const tn_expr *position)
+static void put(sorter *s, const tn_expr *list, const tn_expr *at, const tn_expr *position)
 {
-    const tn_expr *index[2] = {s->number, at};
-    tn_code_store(&s->c, s->list[list], 2, index, tn_cast(s->c.p, TN_I32, position));
+    const tn_expr *index[3] = {list, s->number, at};
+    tn_code_store(&s->c, s->lists, 3, index, tn_cast(s->c.p, TN_I32, position));
 }
 
 static void put_out(sorter *s, const tn_expr *at, const tn_expr *position)
@@ -114,61 +114,61 @@ static void select_few(sorter *s, int64_t k)
     put_out(s, at, i);
 }
 
-/* Merges neighbouring runs of 2^level positions of list `from` into the other. */
-static void merge_level(sorter *s, int level)
+/* One step of a merge: of what stands at the cursors the better element goes to `to`. A run that is used up reads an
+ * element that is not its own, but the conditions look at the cursors first. */
+static void merge_step(sorter *s, uint32_t cursor, const tn_expr *from, const tn_expr *middle, const tn_expr *end,
+                       const tn_expr *to)
 {
     tn_pool *p = s->c.p;
-    int from = level & 1;
-    const tn_expr *n = s->extent, *width = tn_idx(p, INT64_C(1) << level), *pair = tn_idx(p, INT64_C(2) << level),
-                  *two = tn_idx(p, 2), *zero = tn_idx(p, 0), *one = tn_idx(p, 1);
-    tn_body *outside = s->c.at;
-    const tn_expr *cursor_at[2] = {zero, one};
-    uint32_t cursor = tn_code_buffer(&s->c, "cursor", TN_I32, 1, &two, TN_SCOPE_REGISTER);
-    const tn_expr *run = tn_code_for(&s->c, "run", tn_ceildiv(p, n, INT64_C(2) << level));
-    const tn_expr *first = tn_mul(p, run, pair), *middle = tn_min(p, tn_add(p, first, width), n),
-                  *end = tn_min(p, tn_add(p, first, pair), n);
-    tn_code_store(&s->c, cursor, 1, &cursor_at[0], tn_cast(p, TN_I32, first));
-    tn_code_store(&s->c, cursor, 1, &cursor_at[1], tn_cast(p, TN_I32, middle));
-    const tn_expr *step = tn_code_for(&s->c, "step", tn_sub(p, end, first)), *to = tn_add(p, first, step);
-    const tn_expr *i = tn_code_let(&s->c, "left", tn_cast(p, TN_IDX, tn_code_load(&s->c, cursor, 1, &cursor_at[0])));
-    const tn_expr *j = tn_code_let(&s->c, "right", tn_cast(p, TN_IDX, tn_code_load(&s->c, cursor, 1, &cursor_at[1])));
-    /* an exhausted run reads its neighbour's element, or its own last one: the conditions below decide */
-    const tn_expr *a = tn_code_let(&s->c, "a", place(s, from, tn_min(p, i, tn_sub(p, n, one)))),
-                  *b = tn_code_let(&s->c, "b", place(s, from, tn_min(p, j, tn_sub(p, n, one))));
-    const tn_expr *right_wins = tn_and(p, tn_lt(p, j, end), beats(s, element(s, b), element(s, a)));
-    const tn_expr *right = tn_code_let(&s->c, "take", tn_bin(p, TN_E_OR, tn_le(p, middle, i), right_wins));
-    put(s, 1 - from, to, tn_select(p, right, b, a));
-    tn_code_store(&s->c, cursor, 1, &cursor_at[0], tn_cast(p, TN_I32, tn_select(p, right, i, tn_add(p, i, one))));
-    tn_code_store(&s->c, cursor, 1, &cursor_at[1], tn_cast(p, TN_I32, tn_select(p, right, tn_add(p, j, one), j)));
-    s->c.at = outside;
+    const tn_expr *at[2] = {tn_idx(p, 0), tn_idx(p, 1)}, *one = at[1], *last = tn_sub(p, s->extent, one), *side[2];
+    for (int k = 0; k < 2; k++)
+        side[k] = tn_code_let(&s->c, k ? "right" : "left", tn_cast(p, TN_IDX, tn_code_load(&s->c, cursor, 1, &at[k])));
+    const tn_expr *a = tn_code_let(&s->c, "a", place(s, from, tn_min(p, side[0], last))),
+                  *b = tn_code_let(&s->c, "b", place(s, from, tn_min(p, side[1], last)));
+    const tn_expr *wins = tn_and(p, tn_lt(p, side[1], end), beats(s, element(s, b), element(s, a)));
+    const tn_expr *right = tn_code_let(&s->c, "take", tn_bin(p, TN_E_OR, tn_le(p, middle, side[0]), wins));
+    put(s, tn_sub(p, one, from), to, tn_select(p, right, b, a));
+    for (int k = 0; k < 2; k++) {
+        const tn_expr *next = tn_add(p, side[k], one);
+        tn_code_store(&s->c, cursor, 1, &at[k],
+                      tn_cast(p, TN_I32, k ? tn_select(p, right, next, side[k]) : tn_select(p, right, side[k], next)));
+    }
 }
 
-/* Levels until one run covers a row; where the extent is a symbol, further ones copy. */
+/* Merges runs of 1, 2, 4, ... positions from list 0 to list 1 and back, until one run covers the row; which list that
+ * is stands in a register. */
 static void sort_all(sorter *s)
 {
     tn_pool *p = s->c.p;
-    int64_t n;
-    int levels = 0;
+    const tn_expr *n = s->extent, *at[2] = {tn_idx(p, 0), tn_idx(p, 1)}, *one = at[1], *two = tn_idx(p, 2);
     tn_body *row = s->c.at;
-    const tn_expr *i = tn_code_for(&s->c, "i", s->extent);
-    put(s, 0, i, i);
-    s->c.at = row;
-    bool known = tn_is_int(s->extent, &n);
-    while (known ? (INT64_C(1) << levels) < n : levels < MAX_LEVELS) {
-        tn_body *back = s->c.at;
-        if (!known)
-            tn_code_if(&s->c, tn_lt(p, tn_idx(p, INT64_C(1) << levels), s->extent));
-        merge_level(s, levels);
-        s->c.at = back;
+    int64_t known;
+    int levels = 0;
+    while (tn_is_int(n, &known) ? (INT64_C(1) << levels) < known : levels < MAX_LEVELS)
         levels++;
-    }
-    const tn_expr *at = tn_code_for(&s->c, "o", s->out->dim[s->axis]), *result = place(s, levels & 1, at);
-    if (!known) { /* the list of the last level that ran */
-        result = place(s, 0, at);
-        for (int l = 0; l < MAX_LEVELS; l++)
-            result = tn_select(p, tn_lt(p, tn_idx(p, INT64_C(1) << l), s->extent), place(s, (l + 1) & 1, at), result);
-    }
-    put_out(s, at, result);
+    uint32_t cursor = tn_code_buffer(&s->c, "cursor", TN_I32, 1, &two, TN_SCOPE_REGISTER),
+             result = tn_code_buffer(&s->c, "result", TN_I32, 1, &one, TN_SCOPE_REGISTER);
+    tn_code_store(&s->c, result, 1, &at[0], tn_int(p, TN_I32, 0));
+    const tn_expr *i = tn_code_for(&s->c, "i", n);
+    put(s, at[0], i, i);
+    s->c.at = row;
+    const tn_expr *level = tn_code_for(&s->c, "level", tn_idx(p, levels)), *from = tn_fmod(p, level, two);
+    const tn_expr *power = tn_bin(p, TN_E_SHL, tn_int(p, TN_I64, 1), tn_cast(p, TN_I64, level));
+    const tn_expr *width = tn_code_let(&s->c, "width", tn_cast(p, TN_IDX, power)), *pair = tn_mul(p, width, two);
+    tn_code_if(&s->c, tn_lt(p, width, n));
+    tn_code_store(&s->c, result, 1, &at[0], tn_cast(p, TN_I32, tn_sub(p, one, from)));
+    const tn_expr *runs = tn_fdiv(p, tn_sub(p, tn_add(p, n, pair), one), pair), *run = tn_code_for(&s->c, "run", runs);
+    const tn_expr *first = tn_code_let(&s->c, "first", tn_mul(p, run, pair));
+    const tn_expr *middle = tn_code_let(&s->c, "middle", tn_min(p, tn_add(p, first, width), n));
+    const tn_expr *end = tn_code_let(&s->c, "end", tn_min(p, tn_add(p, first, pair), n));
+    tn_code_store(&s->c, cursor, 1, &at[0], tn_cast(p, TN_I32, first));
+    tn_code_store(&s->c, cursor, 1, &at[1], tn_cast(p, TN_I32, middle));
+    const tn_expr *step = tn_code_for(&s->c, "step", tn_sub(p, end, first));
+    merge_step(s, cursor, from, middle, end, tn_add(p, first, step));
+    s->c.at = row;
+    const tn_expr *list = tn_code_let(&s->c, "list", tn_cast(p, TN_IDX, tn_code_load(&s->c, result, 1, &at[0])));
+    const tn_expr *o = tn_code_for(&s->c, "o", s->out->dim[s->axis]);
+    put_out(s, o, place(s, list, o));
 }
 
 static void topk_body(tn_te *te, const tn_node *n, tn_tensor *const in[], tn_tensor *out[])
@@ -189,9 +189,9 @@ static void topk_body(tn_te *te, const tn_node *n, tn_tensor *const in[], tn_ten
             outer[k++] = t->dim[i];
             rows = tn_mul(p, rows, t->dim[i]);
         }
-    const tn_expr *size[2] = {tn_simplify(p, NULL, rows), s.extent};
-    for (int i = 0; i < 2 && !few; i++)
-        s.list[i] = tn_code_buffer(&s.c, i ? "other" : "list", TN_I32, 2, size, TN_SCOPE_GLOBAL);
+    const tn_expr *size[3] = {tn_idx(p, 2), tn_simplify(p, NULL, rows), s.extent};
+    if (!few)
+        s.lists = tn_code_buffer(&s.c, "lists", TN_I32, 3, size, TN_SCOPE_GLOBAL);
     tn_code_tasks(&s.c, k, outer, var, tn_is_int(s.extent, &extent) ? extent * (few ? 2 : 32) : 0);
     s.number = tn_idx(p, 0);
     for (int i = 0; i < k; i++)

@@ -338,6 +338,16 @@ static const tn_node *returned_tuple(const tn_region *r, const pval *v)
     return alone ? d : NULL;
 }
 
+/* Inference knows no layouts: a group says that of its result. */
+static void take_layout(parser *p, tn_value v, const tn_type *declared)
+{
+    const tn_type *t = tn_value_type(v);
+    bool fits = t && t->kind == TN_T_TENSOR && declared->kind == TN_T_TENSOR && t->n == declared->n;
+    if (fits && declared->layout && !tn_op_is(v.def, &tn_op_var) && !tn_op_is(v.def, &tn_op_constant)) {
+        v.def->type[v.out] = tn_type_relayout(p->g->pool, t, declared->layout);
+    }
+}
+
 tn_status parse_results(parser *p, tn_region *r, const pval *v, const tn_type *declared, uint32_t line, uint32_t col)
 {
     const tn_node *tuple = returned_tuple(r, v);
@@ -362,6 +372,10 @@ tn_status parse_results(parser *p, tn_region *r, const pval *v, const tn_type *d
         if (!ok) {
             return TN_FAIL;
         }
+    }
+    for (uint32_t i = 0; declared && r->holder && i < n; i++) {
+        bool several = declared->kind == TN_T_TUPLE && n > 1 && i < declared->n;
+        take_layout(p, res[i], several ? declared->field[i] : declared);
     }
     tn_region_set_results(p->g, r, (int)n, res);
     if (tuple) {

@@ -321,13 +321,29 @@ static void hide_params(struct printer *p, const tn_region *r)
     }
 }
 
+static bool layout_in(const tn_type *t)
+{
+    bool found = t->kind == TN_T_TENSOR && t->layout;
+    for (int i = 0; t->kind == TN_T_TUPLE && i < t->n; i++) {
+        found = found || layout_in(t->field[i]);
+    }
+    return found;
+}
+
+/* The result type stands there where it says more than inference finds out: the layout of a group's result. */
 static void print_fn(struct printer *p, const tn_node *n)
 {
     const tn_region *r = n->region[0];
+    const tn_type *t = n->type ? n->type[0] : NULL;
     tn_buf_str(p->out, "fn (");
     print_params(p, r);
     print_attrs(p, n, r->n_param == 0);
-    tn_buf_str(p->out, ") {");
+    tn_buf_char(p->out, ')');
+    if (t && t->kind == TN_T_FUNC && layout_in(t->field[t->n - 1])) {
+        tn_buf_str(p->out, " -> ");
+        tn_type_print(t->field[t->n - 1], p->out);
+    }
+    tn_buf_str(p->out, " {");
     print_region(p, r);
     print_line(p, p->indent);
     tn_buf_char(p->out, '}');

@@ -214,6 +214,9 @@ static tn_verdict match_reads(move *m)
         if (!w.ok)
             return TN_REJECT_REGION;
     }
+    for (uint32_t i = 0; i < m->consumer->u.block.n_iter; i++)
+        if (m->iter[i] && m->consumer->u.block.iter[i].kind == TN_ITER_REDUCE && !tn_is_value(m->iter[i]->lo, 0))
+            return TN_REJECT_REDUCE; /* a reduction in pieces, whose first might not come first */
     return TN_DONE;
 }
 
@@ -239,6 +242,24 @@ static tn_verdict check_consumer(const move *m, tn_stmt **out_top)
     return TN_DONE;
 }
 
+/* A condition that only ends the producer's sums earlier, where a reduction was split: it says nothing of the region,
+ * for the first step always holds. */
+static bool ends_sums(const move *m, const tn_stmt *producer, const tn_expr *term)
+{
+    tn_pool *p = m->s->func->pool;
+    const tn_expr *zero = tn_idx(p, 0), *first = term;
+    bool inside = false;
+    for (tn_stmt *l = tn_stmt_parent(producer); l && l != m->loop; l = tn_stmt_parent(l)) {
+        if (l->kind != TN_S_FOR || !tn_uses(term, l->u.loop.var))
+            continue;
+        if (tn_loop_feeds(m->s, l, producer, TN_ITER_SPATIAL))
+            return false;
+        first = tn_subst(p, first, 1, &l->u.loop.var, &zero);
+        inside = true;
+    }
+    return inside && tn_prove(p, NULL, first) == 1;
+}
+
 /* Conditions on loops that a producer is under hold for its consumer too; on loops inside of `loop` they would make the
  * region no box. */
 static tn_verdict check_terms(const move *m)
@@ -249,7 +270,7 @@ static tn_verdict check_terms(const move *m)
         int n = tn_loop_terms(producer, TN_MAX_TERMS, term);
         for (int i = 0; i < n; i++)
             for (const tn_stmt *l = tn_stmt_parent(producer); l && l != m->loop; l = tn_stmt_parent(l))
-                if (l->kind == TN_S_FOR && tn_uses(term[i], l->u.loop.var))
+                if (l->kind == TN_S_FOR && tn_uses(term[i], l->u.loop.var) && !ends_sums(m, producer, term[i]))
                     return TN_REJECT_MASK;
         if (n < 0)
             return TN_REJECT_MASK;
@@ -288,7 +309,8 @@ static void put_under(move *m, tn_stmt *top)
         const tn_expr *term[TN_MAX_TERMS];
         int n_term = tn_loop_terms(finisher(&m->src[k]), TN_MAX_TERMS, term);
         for (int i = 0; i < n_term; i++)
-            tn_block_require(m->s, b, term[i]);
+            if (!ends_sums(m, finisher(&m->src[k]), term[i]))
+                tn_block_require(m->s, b, term[i]);
     }
     tn_block_guard_domain(m->s, b);
 }

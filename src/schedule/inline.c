@@ -72,6 +72,12 @@ static bool own_variables(const tn_expr *e, void *user)
     return own;
 }
 
+static bool reads_global(const tn_expr *e, void *user)
+{
+    const tn_func *f = user;
+    return e->kind != TN_E_LOAD || f->buffer[e->u.load.buffer].scope == TN_SCOPE_GLOBAL;
+}
+
 /* One plain store to all cells, indexed by its own iteration variables in some order, no reduction, no mask. */
 static tn_verdict inlinable(tn_sched *s, const tn_stmt *b)
 {
@@ -82,8 +88,8 @@ static tn_verdict inlinable(tn_sched *s, const tn_stmt *b)
         if (b->u.block.iter[i].kind != TN_ITER_SPATIAL)
             return TN_REJECT_REDUCE;
     const tn_buffer *buf = &s->func->buffer[store->u.store.buffer];
-    if (buf->param >= 0)
-        return TN_REJECT_SCOPE;
+    if (buf->param >= 0 || !tn_each(store->u.store.value, reads_global, s->func))
+        return TN_REJECT_SCOPE; /* a near buffer does not live where the readers are */
     if (!tn_each(store->u.store.value, own_variables, (void *)b))
         return TN_REJECT_LOOP; /* reads by its place among loops (set_scope wrote it so) */
     for (uint32_t d = 0; d < store->u.store.n_index; d++) {

@@ -70,12 +70,38 @@ static bool guarded_by_domain(const tail *t, const tn_stmt *block)
     return found;
 }
 
+static bool reduces_only(const tail *t, const tn_stmt *block)
+{
+    return tn_loop_feeds(t->s, t->loop, block, TN_ITER_REDUCE) &&
+           !tn_loop_feeds(t->s, t->loop, block, TN_ITER_SPATIAL);
+}
+
+/* Is some reduce iteration above 0 in every turn beyond the end, being k*var + rest with k > 0, rest >= 0? Then no init
+ * runs there. */
+static bool away_from_zero(const tail *t, const tn_stmt *block)
+{
+    tn_pool *p = t->s->func->pool;
+    const tn_expr *var = t->loop->u.loop.var, *coef, *rest;
+    bool found = false;
+    tn_facts facts;
+    for (const tn_stmt *l = tn_stmt_parent(block); l != t->loop; l = tn_stmt_parent(l))
+        if (l->kind == TN_S_FOR && tn_uses(l->u.loop.extent, var))
+            return false; /* what is known of its variable ends with the loop */
+    tn_stmt_facts(t->s->func, block, &facts);
+    for (uint32_t i = 0; i < block->u.block.n_iter && !found; i++) {
+        const tn_iter *it = &block->u.block.iter[i];
+        int64_t k;
+        found = it->kind == TN_ITER_REDUCE && tn_linear(p, NULL, it->value, var, &coef, &rest) &&
+                tn_is_int(coef, &k) && k > 0 && tn_prove(p, &facts, tn_le(p, tn_idx(p, 0), rest)) == 1;
+    }
+    tn_facts_deinit(&facts);
+    return found;
+}
+
 static void check_tail(tn_stmt *block, void *user)
 {
     tail *t = user;
-    bool reduces = tn_loop_feeds(t->s, t->loop, block, TN_ITER_REDUCE) &&
-                   !tn_loop_feeds(t->s, t->loop, block, TN_ITER_SPATIAL);
-    if (block->u.block.init.first && !reduces) /* beyond the end of a reduction its iterations are not 0 */
+    if (block->u.block.init.first && !(reduces_only(t, block) && away_from_zero(t, block)))
         t->legal &= guarded_by_domain(t, block);
 }
 

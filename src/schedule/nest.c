@@ -307,9 +307,14 @@ void tn_twin_make(tn_sched *s, tn_stmt *block, const tn_stmt *home, const tn_stm
     int n = 0;
     for (const tn_stmt *l = block; l != top && n < TN_MAX_LOOPS;) {
         l = tn_stmt_parent(l);
-        if (l == skip || !tn_loop_feeds(s, l, block, TN_ITER_SPATIAL))
+        if (l == skip)
             continue;
         from[n] = l->u.loop.var;
+        if (!tn_loop_feeds(s, l, block, TN_ITER_SPATIAL)) {
+            if (tn_is_value(l->u.loop.extent, 1) && !tn_loop_feeds(s, l, block, TN_ITER_REDUCE))
+                to[n++] = tn_idx(f->pool, 0); /* terms may speak of it */
+            continue;
+        }
         to[n] = tn_func_add_var(f, tn_sched_var_name(s, l->u.loop.var), TN_IDX);
         tn_stmt *copy = tn_stmt_for(f, to[n++], l->u.loop.extent, TN_LOOP_SERIAL);
         tn_body_append(&copy->u.loop.body, out->top);

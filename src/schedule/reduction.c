@@ -3,7 +3,17 @@
 
 #include <string.h>
 
-typedef struct { tn_stmt *block, *loop; int n; tn_stmt *inner[TN_MAX_LOOPS]; } split_off;
+/* inner: the loops the init runs over too; once: those of one turn that feed nothing. */
+typedef struct { tn_stmt *block, *loop; int n, n_once; tn_stmt *inner[TN_MAX_LOOPS], *once[TN_MAX_LOOPS]; } split_off;
+
+static bool in_terms(const tn_stmt *block, const tn_expr *var)
+{
+    const tn_expr *term[TN_MAX_TERMS];
+    bool found = false;
+    for (int i = tn_loop_terms(block, TN_MAX_TERMS, term) - 1; i >= 0; i--)
+        found |= tn_uses(term[i], var);
+    return found;
+}
 
 static tn_verdict check(tn_sched *s, split_off *d)
 {
@@ -26,14 +36,19 @@ static tn_verdict check(tn_sched *s, split_off *d)
             return TN_REJECT_REDUCE;
     const tn_stmt *inner[TN_MAX_LOOPS];
     int n = tn_loops_between(d->loop, d->block, TN_MAX_LOOPS - 1, inner);
-    d->n = 0;
+    d->n = d->n_once = 0;
     const tn_stmt *all[TN_MAX_LOOPS] = {d->loop};
     for (int i = 0; i < n; i++)
         all[i + 1] = inner[i];
     for (int i = 0; i <= n; i++) {
         bool spatial = tn_loop_feeds(s, all[i], d->block, TN_ITER_SPATIAL);
-        if (spatial && tn_loop_feeds(s, all[i], d->block, TN_ITER_REDUCE))
+        bool reduces = tn_loop_feeds(s, all[i], d->block, TN_ITER_REDUCE);
+        if (spatial && reduces)
             return TN_REJECT_REDUCE;
+        if (!spatial && !reduces && tn_is_value(all[i]->u.loop.extent, 1))
+            d->once[d->n_once++] = (tn_stmt *)all[i];
+        else if (!spatial && !reduces && in_terms(d->block, all[i]->u.loop.var))
+            return TN_REJECT_MASK; /* which turns run is not for the init to know */
         if (spatial)
             d->inner[d->n++] = (tn_stmt *)all[i];
     }
@@ -92,7 +107,11 @@ tn_verdict tn_do_decompose_reduction(tn_sched *s, tn_step *t)
     for (tn_stmt *x = init->u.block.body.first; x; x = x->next)
         tn_stmt_subst(f, x, d.n, from, to);
     tn_body_insert(d.loop->list, d.loop, top);
-    tn_take_loop_terms(s, d.block, init, d.n, from, to);
+    for (int i = 0; i < d.n_once; i++) {
+        from[d.n + i] = d.once[i]->u.loop.var;
+        to[d.n + i] = tn_idx(f->pool, 0);
+    }
+    tn_take_loop_terms(s, d.block, init, d.n + d.n_once, from, to);
     tn_block_guard_domain(s, init);
     return TN_DONE;
 }

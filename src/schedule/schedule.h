@@ -101,5 +101,7 @@ extern const tn_rule_info tn_rule_infos[];   /* rules/rules.c: most specific fir
 extern const size_t tn_n_rule_infos;
 /* Picks the first rule that matches and is not refused; the last one (serial) never is. s is initialised here. */
 void tn_rule_apply(tn_sched *s, const tn_func *f, const struct tn_machine *m, tn_arena *arena, tn_pool *pool);
+/* The last rule, for a function that the chosen one made illegal. */
+void tn_rule_serial(tn_sched *s, const tn_func *f, const struct tn_machine *m, tn_arena *arena, tn_pool *pool);
 
 #endif

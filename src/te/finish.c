@@ -13,8 +13,8 @@ static const tn_expr *acc_update(tn_pool *p, enum tn_reducer r, const tn_expr *a
     switch (r) {
     case TN_RED_SUM: return tn_add(p, acc, term);
     case TN_RED_PROD: return tn_mul(p, acc, term);
-    case TN_RED_MAX: return tn_max(p, term, acc);
-    case TN_RED_MIN: return tn_min(p, term, acc);
+    case TN_RED_MAX: return tn_max(p, acc, term); /* in this order, only the term is asked whether it is NaN */
+    case TN_RED_MIN: return tn_min(p, acc, term);
     case TN_RED_ANY: return tn_bin(p, TN_E_OR, acc, term);
     case TN_RED_ALL: return tn_and(p, acc, term);
     default: return term;

@@ -23,6 +23,8 @@ typedef struct verifier {
     uint32_t *task;                /* per buffer: number of the parallel loop it was declared in, 0 outside */
     uint32_t n_parallel, parallel; /* loops seen; the one we are in, or 0 */
     int loops, guards, depth;      /* loops, conditions and masks around */
+    int never;                     /* loops around that run no iteration, whatever the symbols are */
+    bool dead;                     /* in the body of a block whose mask is never true */
     int faults, outside;           /* all; those of bounds and domains */
 } verifier;
 
@@ -174,7 +176,7 @@ static const tn_expr *corner(verifier *v, const tn_expr *e, bool largest)
 
 static void check_bounds(verifier *v, uint32_t buffer, uint32_t d, const tn_expr *index, bool guarded)
 {
-    if (!sound(v)) return;
+    if (!sound(v) || v->dead) return;
     tn_pool *p = v->f->pool;
     const tn_buffer *b = &v->f->buffer[buffer];
     const tn_expr *dim = b->dim[d], *bad = NULL;
@@ -182,7 +184,7 @@ static void check_bounds(verifier *v, uint32_t buffer, uint32_t d, const tn_expr
     int known = tn_prove(p, &v->facts, inside);
     if (known == 1) return;
     /* behind a condition that never holds, any index is good (a window all in padding) */
-    if (guarded || v->guards) return;
+    if (guarded || v->guards || v->never) return;
     if (known == 0) {
         bad = index;
     } else if (!index->has_load) {
@@ -378,7 +380,9 @@ static void check_for(verifier *v, const tn_stmt *s)
         check_parallel(v);
         v->parallel = v->parallel ? v->parallel : ++v->n_parallel;
     }
-    bool typed = check_index(v, s->u.loop.extent, "the extent");
+    bool typed = check_index(v, s->u.loop.extent, "the extent"), never = false;
+    if (typed && sound(v) && tn_dtype_is_index(s->u.loop.extent->dtype))
+        never = tn_prove(v->f->pool, &v->facts, tn_le(v->f->pool, tn_idx(v->f->pool, 1), s->u.loop.extent)) == 0;
     if (define_var(v, s->u.loop.var) && typed) {
         if (!tn_dtype_eq(s->u.loop.var->dtype, s->u.loop.extent->dtype))
             fail_dtype(v, "tir-E114", "the loop variable", s->u.loop.var, "of the extent's type");
@@ -386,7 +390,9 @@ static void check_for(verifier *v, const tn_stmt *s)
             enter_facts(v, s, &s->u.loop.body);
     }
     v->loops++;
+    v->never += never;
     check_list(v, &s->u.loop.body);
+    v->never -= never;
     v->loops--;
     v->parallel = outer;
     undefine(v, n_var, v->buffers.n);
@@ -430,7 +436,7 @@ static bool never_runs(const verifier *v, const tn_stmt *s)
 static void check_domain(verifier *v, const tn_stmt *s)
 {
     tn_pool *p = v->f->pool;
-    if (never_runs(v, s)) return;
+    if (v->never) return;
     for (uint32_t i = 0; i < s->u.block.n_iter; i++) {
         const tn_iter *it = &s->u.block.iter[i];
         const tn_expr *bad = NULL,
@@ -458,7 +464,8 @@ static void check_block(verifier *v, const tn_stmt *s)
     check_block_name(v, s);
     check_iters(v, s);
     if (s->u.block.mask) check_bool(v, s->u.block.mask, 1, "the mask");
-    if (sound(v)) check_domain(v, s);
+    bool around = v->dead, dead = around || (sound(v) && never_runs(v, s));
+    if (sound(v) && !dead) check_domain(v, s);
     enter_facts(v, s, &s->u.block.init);
     int guards = v->guards;
     v->guards += s->u.block.mask != NULL;
@@ -469,7 +476,9 @@ static void check_block(verifier *v, const tn_stmt *s)
     v->depth--;
     v->guards = guards + (s->u.block.mask != NULL);
     enter_facts(v, s, &s->u.block.body);
+    v->dead = dead;
     check_list(v, &s->u.block.body);
+    v->dead = around;
     v->guards = guards;
     tn_facts_release(&v->facts, mark);
     undefine(v, n_var, v->buffers.n);

@@ -11,8 +11,10 @@ static bool foldable(const tn_node *n)
     if (n->op->fuse == TN_FUSE_NONE || (n->op->flags & TN_OP_EFFECT) || n->nregion || n->nout > MAX_OUT)
         return false;
     for (int i = 0; i < n->nin; i++)
-        if (n->in[i].def && n->in[i].def->op != &tn_op_constant)
-            return false;
+        if (n->in[i].def && (n->in[i].def->op != &tn_op_constant || !n->in[i].def->blob))
+            return false; /* a constant of text that was read without its data stays as it is */
+    if (!tn_attr_fixed(n->op->attr, n->attr))
+        return false;
     for (int k = 0; k < n->nout; k++)
         if (!n->type || !n->type[k] || n->type[k]->kind != TN_T_TENSOR || !tn_type_dims_const(n->type[k], NULL))
             return false;

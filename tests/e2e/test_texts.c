@@ -25,6 +25,38 @@ static const row rows[] = {
     {"softmax of nothing",
      "def @main(%x: Tensor[(0, 3), float32]) {\n  nn.softmax(%x)\n}\n",
      {"x float32 0 3"}, 0, NULL},
+    {"max of a NaN on either side",
+     "def @main(%x: Tensor[(5, 23), float32], %y: Tensor[(5, 23), float32]) {\n"
+     "  %0 = maximum(%x, %y);\n  %1 = minimum(%y, %x);\n  (%0, %1)\n}\n",
+     {"x float32 5 23", "y float32 5 23"}, 7, NULL},
+    {"convolution that ends in an extent of 1",
+     "def @main(%x: Tensor[(1, 8, 19, 1), float32], %w: Tensor[(2, 4, 3, 3), float32]) {\n"
+     "  %0 = nn.conv2d(%x, %w, padding=[3, 6, 4, 6], dilation=[1, 3], groups=2, kernel_size=[3, 3]);\n"
+     "  nn.relu(%0)\n}\n",
+     {"x float32 1 8 19 1", "w float32 2 4 3 3"}, 0, NULL},
+    {"all but the last of one",
+     "def @main(%x: Tensor[(n, 3), float32]) {\n"
+     "  strided_slice(%x, begin=[0, 0], end=[-1, 3], strides=[1, 1])\n}\n",
+     {"x float32 1 3"}, 0, NULL},
+    {"all but the last of five",
+     "def @main(%x: Tensor[(n, 3), float32]) {\n"
+     "  strided_slice(%x, begin=[0, 0], end=[-1, 3], strides=[1, 1])\n}\n",
+     {"x float32 5 3"}, 0, NULL},
+    {"mean of integers",
+     "def @main(%x: Tensor[(6, 40), int64]) {\n  mean(%x, axis=[1])\n}\n",
+     {"x int64 6 40"}, 0, NULL},
+    {"max of a NaN, float16",
+     "def @main(%x: Tensor[(5, 23), float16]) {\n  %0 = negative(%x);\n  maximum(%0, %x)\n}\n",
+     {"x float16 5 23"}, 7, NULL},
+    {"largest with NaN",
+     "def @main(%x: Tensor[(70, 150), float32]) {\n  %0 = max(%x, axis=[1]);\n  %1 = min(%x, axis=[0]);\n"
+     "  (%0, %1)\n}\n",
+     {"x float32 70 150"}, 411, NULL},
+    {"pooling with NaN",
+     "def @main(%x: Tensor[(1, 5, 30, 31), float32]) {\n"
+     "  %0 = nn.max_pool2d(%x, pool_size=[3, 3], padding=[1, 1, 1, 1]);\n"
+     "  %1 = nn.relu(%0);\n  (%0, %1)\n}\n",
+     {"x float32 1 5 30 31"}, 311, NULL},
 };
 // clang-format on
 
@@ -45,8 +77,13 @@ static void fill(tenon_tensor *t, int nan_step)
         bool is_nan = nan_step && i % (size_t)nan_step == (size_t)nan_step / 2;
         switch (t->code << 8 | t->bits) {
         case 2 << 8 | 32: ((float *)t->data)[i] = is_nan ? NAN : (float)v / 4; break;
+        case 2 << 8 | 16: ((uint16_t *)t->data)[i] = (uint16_t)(is_nan ? 0x7e00 : 0x3c00 + (v & 7) * 64); break;
         case 2 << 8 | 64: ((double *)t->data)[i] = is_nan ? (double)NAN : v / 4.0; break;
+        case 0 << 8 | 16:
+        case 1 << 8 | 16: ((int16_t *)t->data)[i] = (int16_t)(v * 900); break;
+        case 1 << 8 | 32:
         case 0 << 8 | 32: ((int32_t *)t->data)[i] = v; break;
+        case 1 << 8 | 64:
         case 0 << 8 | 64: ((int64_t *)t->data)[i] = v; break;
         default: ((int8_t *)t->data)[i] = (int8_t)v; break;
         }
@@ -136,6 +173,31 @@ static void texts_agree(void **state)
     }
 }
 
+/* From each type to all of them, in vectors and the rest of one. */
+static void casts_agree(void **state)
+{
+    (void)state;
+    static const char *const types[] = {"int8",   "int16",  "int32",   "int64",   "uint8", "uint16",
+                                        "uint32", "uint64", "float16", "float32", "float64"};
+    enum { N = sizeof types / sizeof *types };
+    for (int from = 0; from < N; from++) {
+        char why[RUN_TEXT] = "", name[16], spec[32], text[2048], results[256], *at = text, *list = results;
+        at += sprintf(at, "def @main(%%x: Tensor[(37), %s]) {\n", types[from]);
+        for (int to = 0; to < N; to++) {
+            at += sprintf(at, "  %%%d = cast(%%x, dtype=\"%s\");\n", to, types[to]);
+            list += sprintf(list, "%s%%%d", to ? ", " : "", to);
+        }
+        sprintf(at, "  (%s)\n}\n", results);
+        snprintf(spec, sizeof spec, "x %s 37", types[from]);
+        tenon_tensor in = make_input(spec, name, 5);
+        bool ok = all_ways(write_model(text), 1, &in, why);
+        free(in.data);
+        if (!ok)
+            fail_msg("casts of %s: %s", types[from], why);
+    }
+    unlink(write_model(""));
+}
+
 /* A chain of n operators compiles in linear time and gives what n steps by hand give. */
 static void long_chains_compile(void **state)
 {
@@ -174,6 +236,7 @@ static void long_chains_compile(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(texts_agree), cmocka_unit_test(long_chains_compile)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(texts_agree), cmocka_unit_test(casts_agree),
+                                       cmocka_unit_test(long_chains_compile)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

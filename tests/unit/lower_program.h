@@ -38,7 +38,7 @@ static inline int leave(void **state)
 
 /* ---- a lowered intrinsic as a list of operations ---- */
 
-enum { MAX_NODES = 400 };
+enum { MAX_NODES = 1000 };
 typedef struct program {
     int n;
     const tn_expr *node[MAX_NODES];
@@ -47,14 +47,22 @@ typedef struct program {
     const tn_expr *arg[2];
 } program;
 
+static inline int find_node(const program *p, const tn_expr *e)
+{
+    for (int i = 0; i < p->n; i++)
+        if (p->node[i] == e)
+            return i;
+    return -1;
+}
+
 static inline bool add_node(const tn_expr *e, void *user)
 {
     program *p = user;
+    if (find_node(p, e) >= 0)
+        return true;
     assert_true(p->n < MAX_NODES && e->nsrc <= 3);
     for (int i = 0; i < e->nsrc; i++)
-        for (int j = 0; j < p->n; j++)
-            if (p->node[j] == e->src[i])
-                p->src[p->n][i] = j;
+        p->src[p->n][i] = find_node(p, e->src[i]);
     p->node[p->n++] = e;
     return true;
 }
@@ -85,8 +93,15 @@ static inline tn_status program_lower(tn_func *f, const tn_expr *value, tn_lower
     tn_status st = pass(f, m);
     if (st == TN_OK)
         st = tn_lower_contract(f, m);
-    if (st == TN_OK)
-        tn_each(s->u.store.value, add_node, out);
+    for (s = f->body.first; s && st == TN_OK; s = s->next) {
+        bool let = s->kind == TN_S_LET;
+        const tn_expr *v = let ? s->u.let.value : s->u.store.value;
+        tn_each(v, add_node, out);
+        if (let) { /* its variable is the node's second name */
+            out->node[out->n] = s->u.let.var;
+            out->src[out->n++][0] = find_node(out, v);
+        }
+    }
     return st;
 }
 
@@ -95,10 +110,12 @@ static inline tn_scalar program_run(program *p, tn_scalar x, tn_scalar y)
     for (int i = 0; i < p->n; i++) {
         const tn_expr *e = p->node[i];
         tn_scalar in[3];
-        for (int j = 0; j < e->nsrc; j++)
+        for (int j = 0; j < (e->kind == TN_E_VAR ? 1 : e->nsrc); j++)
             in[j] = p->value[p->src[i][j]];
         if (e == p->arg[0] || e == p->arg[1])
             p->value[i] = e == p->arg[0] ? x : y;
+        else if (e->kind == TN_E_VAR)
+            p->value[i] = in[0];
         else if (e->kind == TN_E_SELECT)
             p->value[i] = in[0].i ? in[1] : in[2];
         else

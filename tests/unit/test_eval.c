@@ -194,7 +194,7 @@ static void logic(void **state)
 
 /* ---- floats ---- */
 
-static void min_and_max_are_comparisons(void **state)
+static void min_and_max_are_comparisons_that_keep_nan(void **state)
 {
     static const double v[] = {0.0, -0.0, 1, -1, INFINITY, -INFINITY, NAN};
     const tn_dtype types[] = {TN_F32, TN_F64, TN_F16, BF16};
@@ -203,8 +203,8 @@ static void min_and_max_are_comparisons(void **state)
         for (int i = 0; i < 7; i++) {
             for (int j = 0; j < 7; j++) {
                 double a = v[i], b = v[j];
-                assert_true(same(eval_f(TN_E_MIN, types[t], a, b), b < a ? b : a));
-                assert_true(same(eval_f(TN_E_MAX, types[t], a, b), b > a ? b : a));
+                assert_true(same(eval_f(TN_E_MIN, types[t], a, b), b < a || isnan(b) ? b : a));
+                assert_true(same(eval_f(TN_E_MAX, types[t], a, b), b > a || isnan(b) ? b : a));
                 tn_scalar in[2] = {{.f = a}, {.f = b}}, r;
                 assert_true(tn_eval_op(TN_E_NE, TN_BOOL1, none, types[t], 2, in, &r) && r.i == (a != b));
                 assert_true(tn_eval_op(TN_E_EQ, TN_BOOL1, none, types[t], 2, in, &r) && r.i == (a == b));
@@ -213,8 +213,8 @@ static void min_and_max_are_comparisons(void **state)
             }
         }
     }
-    assert_true(isnan(eval_f(TN_E_MIN, TN_F32, NAN, 1)));       /* a NaN first stays */
-    assert_true(same(eval_f(TN_E_MIN, TN_F32, 1, NAN), 1));     /* a NaN second is dropped */
+    assert_true(isnan(eval_f(TN_E_MIN, TN_F32, NAN, 1)) && isnan(eval_f(TN_E_MAX, TN_F32, NAN, 1)));
+    assert_true(isnan(eval_f(TN_E_MIN, TN_F32, 1, NAN)) && isnan(eval_f(TN_E_MAX, TN_F32, 1, NAN)));
     assert_true(same(eval_f(TN_E_MAX, TN_F32, -0.0, 0.0), -0.0));
 }
 
@@ -328,6 +328,23 @@ static void halves_convert_both_ways(void **state)
         assert_int_equal(tn_float_to_half(nextafterf(middle, INFINITY)), h + 1);
         assert_int_equal(tn_float_to_half(-middle), 0x8000 | (h % 2 ? h + 1 : h));
     }
+}
+
+static int64_t dot(int64_t acc, int64_t a, int64_t b)
+{
+    tn_scalar in[] = {{.i = acc}, {.i = a}, {.i = b}}, r = {0};
+    assert_true(tn_eval_op(TN_E_CALL, TN_I32, (tn_payload){.call = {.id = TN_F_dot4us}}, TN_I32, 3, in, &r));
+    return r.i;
+}
+
+static void dots_of_bytes(void **state)
+{
+    (void)state;
+    assert_int_equal(dot(5, 0x04030201, 0x01010101), 15);
+    assert_int_equal(dot(0, (int32_t)0xffffffffu, (int32_t)0x80808080u), -4 * 255 * 128); /* uint8 times int8 */
+    assert_int_equal(dot(0, 0x000000ff, 0x0000007f), 255 * 127);
+    assert_int_equal(dot(0, (int32_t)0xff000000u, 0x02000000), 510);
+    assert_int_equal(dot(INT32_MAX, 1, 1), INT32_MIN); /* wraps */
 }
 
 static void intrinsics(void **state)
@@ -472,9 +489,10 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(integers_wrap_at_8_bits),      cmocka_unit_test(integers_wrap_at_their_width),
         cmocka_unit_test(index_is_exact_or_undefined),  cmocka_unit_test(logic),
-        cmocka_unit_test(min_and_max_are_comparisons),  cmocka_unit_test(float32_is_computed_in_float),
+        cmocka_unit_test(min_and_max_are_comparisons_that_keep_nan),  cmocka_unit_test(float32_is_computed_in_float),
         cmocka_unit_test(float16_is_rounded_once),      cmocka_unit_test(halves_convert_both_ways),
-        cmocka_unit_test(intrinsics),                   cmocka_unit_test(floats_convert_to_integers),
+        cmocka_unit_test(intrinsics),
+        cmocka_unit_test(dots_of_bytes),                   cmocka_unit_test(floats_convert_to_integers),
         cmocka_unit_test(integers_convert),             cmocka_unit_test(floats_convert_to_floats),
         cmocka_unit_test(memory_is_little_endian_and_exact),
     };

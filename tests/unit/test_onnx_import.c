@@ -38,7 +38,7 @@ static const char *import_text(model *m, char *text)
     overrides o = {0};
     take_overrides(text, &o);
     tn_buf b = write_model(text), out = {0};
-    tn_import_options options = {o.shape, o.n};
+    tn_import_options options = {.shape = o.shape, .n_shape = o.n};
     m->file = (tn_file){tn_arena_copy(&m->arena, b.at, b.n, 1), b.n, 0};
     tn_buf_deinit(&b);
     tn_status s = tn_import(&m->g, "m.onnx", &m->file, "onnx", &options);
@@ -235,7 +235,7 @@ static void relay_text_is_read(void **state)
     model_deinit(&m);
     model_init(&m);
     m.file = (tn_file){(const uint8_t *)text, sizeof text - 1, 0};
-    tn_import_options o = {&(tn_input_shape){"x", 1, (const int64_t[]){3}}, 1};
+    tn_import_options o = {.shape = &(tn_input_shape){"x", 1, (const int64_t[]){3}}, .n_shape = 1};
     assert_int_equal(tn_import(&m.g, "m.relay", &m.file, NULL, &o), TN_FAIL);
     model_deinit(&m);
 }

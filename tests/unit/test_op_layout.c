@@ -32,6 +32,7 @@ static const rule rules[] = {
         "NCHW16c", 512},
     {&tn_op_nn_conv2d, {"float32 1 64 8 8", "=float32 4 64 3 3"}, "", {"", ""}, {"NCHW16c", "OIHW16i16o"}, "",
         512},
+    {&tn_op_nn_conv2d, {"float32 1 64 8 34", "=float32 4 64 3 3"}, "", {"NCHW16c", ""}, {"", ""}, "", 512},
     {&tn_op_nn_conv2d, {"float32 1 3 8 8", "=float32 4 3 3 3"}, "", {"", ""}, {"", ""}, "", 512},
     {&tn_op_nn_conv2d, {"float32 1 32 8 8", "=float32 32 1 3 3"}, "groups=32", {"", ""}, {"NCHW16c",
         "OIHW16o"}, "NCHW16c", 512},

@@ -35,6 +35,8 @@ static void reshapes_keep_the_order(void **state)
         {&tn_op_reshape, "float32 1 1", "newshape=[]", "float32"},
         {&tn_op_reshape, "float32", "newshape=[1, 1, 1]", "Tensor[(1, 1, 1), float32]"},
         {&tn_op_reshape, "float32 2 3 4", "newshape=[0, -1]", "Tensor[(2, 12), float32]"},
+        {&tn_op_reshape, "float32 4 0 7", "newshape=[7, 0], allowzero=True", "Tensor[(7, 0), float32]"},
+        {&tn_op_reshape, "float32 4 0 7", "newshape=[0, -1]", "Tensor[(4, 0), float32]"},
         {&tn_op_expand_dims, "float32 3 4", "axis=-1", "Tensor[(3, 4, 1), float32]"},
         {&tn_op_expand_dims, "float32 3 4", "axis=0, num_newaxis=2", "Tensor[(1, 1, 3, 4), float32]"},
         {&tn_op_squeeze, "float32 1 3 1 4", "", "Tensor[(3, 4), float32]"},

@@ -74,11 +74,11 @@ static void reductions_match_loops(void **state)
 static void integers_reduce_exactly(void **state)
 {
     (void)state;
-    static const int32_t x[6] = {5, -7, 3, -1, -1, -1};
+    static const int32_t x[6] = {5, -7, 3, -1, -2, -2}; /* means 1/3, -5/3 */
     /* clang-format off */
     static const struct { const tn_op *op; int32_t want[2]; } row[] = {
-        {&tn_op_sum, {1, -3}}, {&tn_op_mean, {0, -1}}, {&tn_op_max, {5, -1}}, {&tn_op_min, {-7, -1}},
-            {&tn_op_prod, {-105, -1}},
+        {&tn_op_sum, {1, -5}}, {&tn_op_mean, {0, -1}}, {&tn_op_max, {5, -1}}, {&tn_op_min, {-7, -2}},
+            {&tn_op_prod, {-105, -4}},
     };
     /* clang-format on */
     for (size_t i = 0; i < sizeof row / sizeof *row; i++) {

@@ -184,6 +184,15 @@ static LLVMValueRef compare(tn_lgen *g, const tn_expr *e, enum tn_ek k, LLVMValu
     return LLVMBuildICmp(g->b, p, a, b, "");
 }
 
+/* One instruction (x86: vmaxps b, a) and, of floats where b may be NaN, a blend that only waits for b. */
+static LLVMValueRef min_or_max(tn_lgen *g, const tn_expr *e, LLVMValueRef second, LLVMValueRef a, LLVMValueRef b)
+{
+    LLVMValueRef r = LLVMBuildSelect(g->b, second, b, a, "");
+    if (!tn_dtype_is_float(e->dtype) || tn_never_nan(e->src[1]))
+        return r;
+    return LLVMBuildSelect(g->b, LLVMBuildFCmp(g->b, LLVMRealUNO, b, b, ""), b, r, "");
+}
+
 static LLVMValueRef binary(tn_lgen *g, const tn_expr *e, LLVMValueRef a, LLVMValueRef b)
 {
     bool f = tn_dtype_is_float(e->dtype);
@@ -197,8 +206,8 @@ static LLVMValueRef binary(tn_lgen *g, const tn_expr *e, LLVMValueRef a, LLVMVal
     case TN_E_FLOORMOD: return floor_div(g, e, a, b, true);
     case TN_E_TRUNCDIV: return trunc_div(g, e, a, b, false);
     case TN_E_TRUNCMOD: return trunc_div(g, e, a, b, true);
-    case TN_E_MIN: return LLVMBuildSelect(bd, compare(g, e, TN_E_LT, b, a), b, a, "");
-    case TN_E_MAX: return LLVMBuildSelect(bd, compare(g, e, TN_E_LT, a, b), b, a, "");
+    case TN_E_MIN: return min_or_max(g, e, compare(g, e, TN_E_LT, b, a), a, b);
+    case TN_E_MAX: return min_or_max(g, e, compare(g, e, TN_E_LT, a, b), a, b);
     case TN_E_EQ: case TN_E_NE: case TN_E_LT: case TN_E_LE: return compare(g, e, (enum tn_ek)e->kind, a, b);
     case TN_E_AND: case TN_E_BITAND: return LLVMBuildAnd(bd, a, b, "");
     case TN_E_OR: case TN_E_BITOR: return LLVMBuildOr(bd, a, b, "");
@@ -207,6 +216,21 @@ static LLVMValueRef binary(tn_lgen *g, const tn_expr *e, LLVMValueRef a, LLVMVal
     case TN_E_SHR: return e->dtype.code == TN_UINT ? LLVMBuildLShr(bd, a, b, "") : LLVMBuildAShr(bd, a, b, "");
     default: return NULL;
     }
+}
+
+/* Floats to integers of at most 16 bits: limited as floats, which hold the limits exactly, then converted by int32.
+ * (LLVM's saturating conversion to narrow integers takes vectors apart.) */
+static LLVMValueRef narrow_cast(tn_lgen *g, tn_dtype from, tn_dtype to, LLVMValueRef v)
+{
+    bool u = to.code == TN_UINT;
+    double high = (double)((INT64_C(1) << (u ? to.bits : to.bits - 1)) - 1), low = u ? 0 : -high - 1;
+    LLVMValueRef lo = constant(g, from, 0, low), hi = constant(g, from, 0, high);
+    LLVMValueRef c = LLVMBuildSelect(g->b, LLVMBuildFCmp(g->b, LLVMRealOGT, v, lo, ""), v, lo, "");
+    c = LLVMBuildSelect(g->b, LLVMBuildFCmp(g->b, LLVMRealOLT, c, hi, ""), c, hi, "");
+    if (!u) /* unsigned: the lower limit is what a NaN gives */
+        c = LLVMBuildSelect(g->b, LLVMBuildFCmp(g->b, LLVMRealUNO, v, v, ""), constant(g, from, 0, 0), c, "");
+    LLVMValueRef i = LLVMBuildFPToSI(g->b, c, tn_l_type(g, tn_dtype_lanes(TN_I32, to.lanes)), "");
+    return LLVMBuildTrunc(g->b, i, tn_l_type(g, to), "");
 }
 
 static LLVMValueRef cast(tn_lgen *g, const tn_expr *e, LLVMValueRef v)
@@ -227,6 +251,8 @@ static LLVMValueRef cast(tn_lgen *g, const tn_expr *e, LLVMValueRef v)
         return from.bits < to.bits   ? LLVMBuildFPExt(g->b, v, t, "")
                : from.bits > to.bits ? LLVMBuildFPTrunc(g->b, v, t, "")
                                      : v;
+    if (ff && !tn_dtype_is_index(to) && to.bits <= 16 && from.bits >= 32)
+        return narrow_cast(g, from, to, v);
     if (ff) {
         LLVMTypeRef types[2] = {t, ft};
         return tn_l_intrinsic(g, to.code == TN_UINT ? "llvm.fptoui.sat" : "llvm.fptosi.sat", 2, types, 1, &v);
@@ -242,6 +268,64 @@ static LLVMValueRef cast(tn_lgen *g, const tn_expr *e, LLVMValueRef v)
     return fb > tb ? LLVMBuildTrunc(g->b, v, t, "")
            : uf    ? LLVMBuildZExt(g->b, v, t, "")
                    : LLVMBuildSExt(g->b, v, t, "");
+}
+
+/* ---- dot products of bytes ---- */
+
+static bool has_feature(const tn_lgen *g, const char *name)
+{
+    for (uint32_t i = 0; i < g->unit->n_feature; i++)
+        if (strcmp(g->unit->feature[i], name) == 0)
+            return true;
+    return false;
+}
+
+typedef struct { uint16_t lanes; const char *call, *feature, *other; } vendor; /* one of the features */
+
+static const char *vendor_call(const tn_lgen *g, const vendor *v, size_t n, uint16_t lanes)
+{
+    for (size_t i = 0; i < n; i++)
+        if (v[i].lanes == lanes && (has_feature(g, v[i].feature) || has_feature(g, v[i].other)))
+            return v[i].call;
+    return NULL;
+}
+
+/* Pairs of int16 products: the bytes at even and at odd places, each widened in its half of an int16. */
+static LLVMValueRef dot_by_pairs(tn_lgen *g, const char *pairs, uint16_t lanes, LLVMValueRef a[3])
+{
+    LLVMTypeRef halves = LLVMVectorType(g->i16, 2u * lanes);
+    LLVMValueRef low = splat(g, LLVMConstInt(g->i16, 255, 0), (uint16_t)(2 * lanes));
+    LLVMValueRef eight = splat(g, LLVMConstInt(g->i16, 8, 0), (uint16_t)(2 * lanes));
+    LLVMValueRef x = LLVMBuildBitCast(g->b, a[1], halves, ""), w = LLVMBuildBitCast(g->b, a[2], halves, "");
+    LLVMValueRef even[2] = {LLVMBuildAnd(g->b, x, low, ""),
+                            LLVMBuildAShr(g->b, LLVMBuildShl(g->b, w, eight, ""), eight, "")};
+    LLVMValueRef odd[2] = {LLVMBuildLShr(g->b, x, eight, ""), LLVMBuildAShr(g->b, w, eight, "")};
+    LLVMValueRef sum = LLVMBuildAdd(g->b, a[0], tn_l_intrinsic(g, pairs, 0, NULL, 2, even), "");
+    return LLVMBuildAdd(g->b, sum, tn_l_intrinsic(g, pairs, 0, NULL, 2, odd), "");
+}
+
+static LLVMValueRef dot4us(tn_lgen *g, const tn_expr *e, LLVMValueRef a[3])
+{
+    static const vendor dots[] = {{16, "llvm.x86.avx512.vpdpbusd.512", "avx512vnni", "avx512vnni"},
+                                  {8, "llvm.x86.avx512.vpdpbusd.256", "avx512vnni", "avxvnni"},
+                                  {4, "llvm.x86.avx512.vpdpbusd.128", "avx512vnni", "avxvnni"}};
+    static const vendor pairs[] = {{16, "llvm.x86.avx512.pmaddw.d.512", "avx512bw", "avx512bw"},
+                                   {8, "llvm.x86.avx2.pmadd.wd", "avx2", "avx2"},
+                                   {4, "llvm.x86.sse2.pmadd.wd", "sse2", "sse2"}};
+    const char *call = vendor_call(g, dots, 3, e->dtype.lanes);
+    if (call)
+        return tn_l_intrinsic(g, call, 0, NULL, 3, a);
+    call = vendor_call(g, pairs, 3, e->dtype.lanes);
+    if (call)
+        return dot_by_pairs(g, call, e->dtype.lanes, a);
+    LLVMValueRef sum = a[0], byte = constant(g, e->dtype, 255, 0), top = constant(g, e->dtype, 24, 0);
+    for (int k = 0; k < 4; k++) {
+        LLVMValueRef x = LLVMBuildLShr(g->b, a[1], constant(g, e->dtype, 8 * k, 0), "");
+        LLVMValueRef w = LLVMBuildShl(g->b, a[2], constant(g, e->dtype, 24 - 8 * k, 0), "");
+        x = LLVMBuildAnd(g->b, x, byte, "");
+        sum = LLVMBuildAdd(g->b, sum, LLVMBuildMul(g->b, x, LLVMBuildAShr(g->b, w, top, ""), ""), "");
+    }
+    return sum;
 }
 
 static LLVMValueRef call(tn_lgen *g, const tn_expr *e, LLVMValueRef a)
@@ -427,7 +511,7 @@ static LLVMValueRef build(tn_lgen *g, const tn_expr *e)
     case TN_E_SELECT: return LLVMBuildSelect(g->b, a[0], a[1], a[2], "");
     case TN_E_CAST: return cast(g, e, a[0]);
     case TN_E_BITCAST: return LLVMBuildBitCast(g->b, a[0], tn_l_type(g, e->dtype), "");
-    case TN_E_CALL: return call(g, e, a[0]);
+    case TN_E_CALL: return e->u.call.id == TN_F_dot4us ? dot4us(g, e, a) : call(g, e, a[0]);
     case TN_E_FMA: {
         LLVMTypeRef t = tn_l_type(g, e->dtype);
         return tn_l_intrinsic(g, "llvm.fma", 1, &t, 3, a);

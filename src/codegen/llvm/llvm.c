@@ -2,6 +2,7 @@
  * process through ORC. Features come from the detected feature string, never from the CPU's name. */
 #include "codegen/llvm/llvmgen.h"
 
+#include "base/sha256.h"
 #include "base/thread.h"
 
 #include <llvm-c/Analysis.h>
@@ -12,8 +13,10 @@
 #include <llvm-c/TargetMachine.h>
 #include <llvm-c/Transforms/PassBuilder.h>
 
+#include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 /* Enough to turn allocas into values, share and hoist addresses; everything else was decided before. */
 static const char passes[] =
@@ -176,22 +179,31 @@ static void print_module(tn_lgen *g, LLVMTargetMachineRef tm, enum tn_llvm_form 
 
 /* ---- parts: kernels are compiled in parallel, each part a module of its own ---- */
 
-enum { MAX_PARTS = 16 };
+enum { MAX_PARTS = 64 };
+typedef struct { uint64_t load; uint8_t index; bool keyed; uint8_t key[32]; } part;
 typedef struct {
     const tn_llvm_options *o;
     enum tn_llvm_form form;
     tn_lgen g[MAX_PARTS];
     LLVMTargetMachineRef tm[MAX_PARTS];
+    part part[MAX_PARTS]; /* in the order of work: the largest first */
     tn_buf *out;
 } crew;
 
-static void work(void *user, size_t i, unsigned worker)
+static void work(void *user, size_t k, unsigned worker)
 {
     crew *c = user;
+    const part *p = &c->part[k];
+    tn_lgen *g = &c->g[p->index];
+    tn_buf *out = &c->out[p->index];
     (void)worker;
-    build(&c->g[i], c->o, c->tm[i]);
-    if (c->g[i].status == TN_OK)
-        print_module(&c->g[i], c->tm[i], c->form, &c->out[i]);
+    if (p->keyed && c->o->cache->load(c->o->cache->user, p->key, out))
+        return;
+    build(g, c->o, c->tm[p->index]);
+    if (g->status == TN_OK)
+        print_module(g, c->tm[p->index], c->form, out);
+    if (p->keyed && g->status == TN_OK)
+        c->o->cache->save(c->o->cache->user, p->key, out);
 }
 
 static bool count_stmt(tn_stmt *s, void *user)
@@ -201,20 +213,95 @@ static bool count_stmt(tn_stmt *s, void *user)
     return true;
 }
 
-/* Deals the kernels out, each to the part with least code so far; depends on the unit alone. */
-static const uint8_t *deal(tn_arena *a, const tn_unit *u, uint32_t n_part)
+/* Deals the kernels out to parts 1.., each to the one with least code so far; depends on the unit alone. Part 0 is the
+ * tables, so that kernels are the same objects whatever program they are in. */
+static const uint8_t *deal(tn_arena *a, const tn_unit *u, uint32_t n_part, part parts[])
 {
-    uint8_t *part = TN_NEW_N(a, uint8_t, u->n_kernel);
-    uint64_t load[MAX_PARTS] = {0};
+    uint8_t *part_of = TN_NEW_N(a, uint8_t, u->n_kernel);
+    for (uint32_t p = 0; p < n_part; p++)
+        parts[p] = (part){.index = (uint8_t)p};
     for (uint32_t i = 0; i < u->n_kernel; i++) {
-        uint8_t best = 0;
-        for (uint8_t p = 1; p < n_part; p++)
-            best = load[p] < load[best] ? p : best;
-        part[i] = best;
+        uint8_t best = 1;
+        for (uint8_t p = 2; p < n_part; p++)
+            best = parts[p].load < parts[best].load ? p : best;
+        part_of[i] = best;
+        parts[best].load++;
         for (uint32_t v = 0; v < u->kernel[i].n_variant; v++)
-            tn_stmt_walk(&u->kernel[i].variant[v].func->body, count_stmt, NULL, &load[best]);
+            tn_stmt_walk(&u->kernel[i].variant[v].func->body, count_stmt, NULL, &parts[best].load);
     }
-    return part;
+    return part_of;
+}
+
+static int by_load(const void *a, const void *b)
+{
+    const part *x = a, *y = b;
+    return x->load != y->load ? (x->load > y->load ? -1 : 1) : x->index - y->index;
+}
+
+/* What else than the kernels decides about an object: this code generator, LLVM, target, features, level. */
+static void hash_base(const tn_unit *u, const tn_llvm_options *o, const char *features, tn_sha256 *h)
+{
+    static const char here = 0;
+    unsigned major, minor, patch;
+    Dl_info self;
+    struct stat st = {0};
+    tn_buf text = {0};
+    LLVMGetVersion(&major, &minor, &patch);
+    if (dladdr(&here, &self))
+        (void)!stat(self.dli_fname, &st); /* another build of this library makes other code */
+    char *host = o->triple ? NULL : LLVMGetDefaultTargetTriple();
+    tn_buf_printf(&text, "%s %lld %lld.%ld LLVM %u.%u.%u %s %s O%d\n", u->producer, (long long)st.st_size,
+                  (long long)st.st_mtim.tv_sec, st.st_mtim.tv_nsec, major, minor, patch,
+                  o->triple ? o->triple : host, features, o->opt_level);
+    if (host)
+        LLVMDisposeMessage(host);
+    tn_sha256_add(h, text.at, text.n);
+    tn_buf_deinit(&text);
+}
+
+static void make_key(const tn_unit *u, const uint8_t *part_of, const tn_sha256 *base, part *p)
+{
+    tn_sha256 h = *base;
+    tn_buf text = {0};
+    for (uint32_t i = 0; i < u->n_kernel; i++) {
+        if (part_of[i] != p->index)
+            continue;
+        tn_buf_clear(&text);
+        tn_buf_printf(&text, "%s %u\n", u->kernel[i].name, u->kernel[i].n_variant);
+        for (uint32_t v = 0; v < u->kernel[i].n_variant; v++)
+            tn_func_print(u->kernel[i].variant[v].func, &text);
+        tn_sha256_add(&h, text.at, text.n);
+    }
+    tn_sha256_end(&h, p->key);
+    p->keyed = true;
+    tn_buf_deinit(&text);
+}
+
+static const uint8_t *make_parts(crew *c, tn_arena *a, const tn_unit *u, uint32_t n_part, const char *features)
+{
+    c->part[0] = (part){0};
+    if (n_part < 2)
+        return NULL;
+    const uint8_t *part_of = deal(a, u, n_part, c->part);
+    tn_sha256 base;
+    tn_sha256_init(&base);
+    if (c->o->cache)
+        hash_base(u, c->o, features, &base);
+    for (uint32_t p = 1; p < n_part && c->o->cache; p++)
+        make_key(u, part_of, &base, &c->part[p]);
+    qsort(c->part, n_part, sizeof *c->part, by_load);
+    return part_of;
+}
+
+static tn_status start(crew *c, tn_arena *arena, const tn_unit *u, uint32_t n_part, const char *features)
+{
+    const uint8_t *part_of = make_parts(c, arena, u, n_part, features);
+    for (uint32_t i = 0; i < n_part; i++) {
+        c->g[i] = (tn_lgen){.unit = u, .features = features, .part_of = part_of, .part = (uint8_t)i};
+        tn_arena_init(&c->g[i].arena, NULL, NULL);
+        TN_TRY(machine_for(u->ctx, c->o, features, &c->tm[i]));
+    }
+    return TN_OK;
 }
 
 static tn_status emit_parts(const tn_unit *u, const tn_llvm_options *o, enum tn_llvm_form form,
@@ -225,18 +312,14 @@ static tn_status emit_parts(const tn_unit *u, const tn_llvm_options *o, enum tn_
     tn_arena_init(&arena, NULL, NULL);
     char *features = feature_text(u, o);
     tn_status st = c && features ? TN_OK : tn_error(u->ctx, "codegen-E011", NULL, "out of memory");
-    const uint8_t *part_of = st == TN_OK && n_part > 1 ? deal(&arena, u, n_part) : NULL;
-    for (uint32_t i = 0; i < n_part && st == TN_OK; i++) {
-        c->g[i] = (tn_lgen){.unit = u, .features = features, .part_of = part_of, .part = (uint8_t)i};
-        tn_arena_init(&c->g[i].arena, NULL, NULL);
-        st = machine_for(u->ctx, o, features, &c->tm[i]);
-    }
     if (st == TN_OK) {
         c->o = o;
         c->form = form;
         c->out = out;
-        tn_parallel_for(n_part, n_part, work, c);
+        st = start(c, &arena, u, n_part, features);
     }
+    if (st == TN_OK)
+        tn_parallel_for(n_part, tn_cpu_count(), work, c);
     for (uint32_t i = 0; i < n_part && c; i++) {
         if (c->g[i].status != TN_OK)
             st = tn_error(u->ctx, c->g[i].fail_id, NULL, "%s", c->g[i].fail_text);
@@ -259,8 +342,8 @@ static tn_status emit(const tn_unit *u, const tn_llvm_options *o, enum tn_llvm_f
 static tn_status objects(const tn_unit *u, const tn_llvm_options *o, uint32_t max, tn_buf out[], uint32_t *out_n)
 {
     o = o ? o : &defaults;
-    uint32_t n = u->n_kernel < max ? u->n_kernel : max;
-    n = n < 1 ? 1 : n > MAX_PARTS ? MAX_PARTS : n;
+    max = max > MAX_PARTS ? MAX_PARTS : max;
+    uint32_t n = u->n_kernel + 1 < max ? u->n_kernel + 1 : max;
     *out_n = n;
     return emit_parts(u, o, TN_LLVM_OBJECT, n, out);
 }

@@ -96,8 +96,8 @@ static const spelling spell[TN_E_COUNT] = {
     [TN_E_FLOORMOD] = {NULL, "(T)tn_floormod(A, B)", "tn_floormod(A, B)", NULL},
     [TN_E_TRUNCDIV] = {NULL, "(T)tn_truncdiv(A, B)", "tn_truncdiv(A, B)", NULL},
     [TN_E_TRUNCMOD] = {NULL, "(T)tn_truncmod(A, B)", "tn_truncmod(A, B)", NULL},
-    [TN_E_MIN] = {"(B < A ? B : A)", "(B < A ? B : A)", "(B < A ? B : A)", "(A && B)"},
-    [TN_E_MAX] = {"(B > A ? B : A)", "(B > A ? B : A)", "(B > A ? B : A)", "(A || B)"},
+    [TN_E_MIN] = {"(B < A || B != B ? B : A)", "(B < A ? B : A)", "(B < A ? B : A)", "(A && B)"},
+    [TN_E_MAX] = {"(B > A || B != B ? B : A)", "(B > A ? B : A)", "(B > A ? B : A)", "(A || B)"},
     [TN_E_EQ] = {"A == B", "A == B", "A == B", "A == B"},
     [TN_E_NE] = {"A != B", "A != B", "A != B", "A != B"},
     [TN_E_LT] = {"A < B", "A < B", "A < B", "A < B"},
@@ -134,7 +134,12 @@ static const char *unsigned_type(tn_dtype t)
 static const char *template_of(const tn_expr *e)
 {
     tn_dtype t = e->nsrc > 1 && e->kind == TN_E_SELECT ? e->src[1]->dtype : e->nsrc ? e->src[0]->dtype : e->dtype;
+    if ((e->kind == TN_E_MIN || e->kind == TN_E_MAX) && tn_never_nan(e->src[1]))
+        return spell[e->kind].x;
     if (e->kind == TN_E_CALL) {
+        if (e->u.call.id == TN_F_dot4us)
+            return "(T)((U)A + (U)((uint8_t)B * (int8_t)C + (uint8_t)((U)B >> 8) * (int8_t)((U)C >> 8) + "
+                   "(uint8_t)((U)B >> 16) * (int8_t)((U)C >> 16) + (uint8_t)((U)B >> 24) * (int8_t)((U)C >> 24)))";
         if (t.code == TN_INT && e->u.call.id == TN_F_abs)
             return "(T)(A < 0 ? 0 - (U)A : (U)A)";
         return t.code != TN_FLOAT ? NULL : t.bits == 64 ? intrin_f64[e->u.call.id] : intrin_f32[e->u.call.id];

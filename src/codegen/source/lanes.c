@@ -19,9 +19,9 @@ static const char *const forms[TN_E_COUNT][3] = {
     [TN_E_ADD] = {NULL, "(T)((U)A + (U)B)", NULL},
     [TN_E_SUB] = {NULL, "(T)((U)A - (U)B)", NULL},
     [TN_E_MUL] = {NULL, "(T)((U)A * (U)B)", NULL},
-    [TN_E_MIN] = {"(T)(((M)B & (M)(B < A)) | ((M)A & ~(M)(B < A)))",
+    [TN_E_MIN] = {"(T)(((M)B & ((M)(B < A) | (M)(B != B))) | ((M)A & ~((M)(B < A) | (M)(B != B))))",
                   "(T)(((M)B & (M)(B < A)) | ((M)A & ~(M)(B < A)))", "A & B"},
-    [TN_E_MAX] = {"(T)(((M)B & (M)(B > A)) | ((M)A & ~(M)(B > A)))",
+    [TN_E_MAX] = {"(T)(((M)B & ((M)(B > A) | (M)(B != B))) | ((M)A & ~((M)(B > A) | (M)(B != B))))",
                   "(T)(((M)B & (M)(B > A)) | ((M)A & ~(M)(B > A)))", "A | B"},
     [TN_E_EQ] = {"-__builtin_convertvector(A == B, R)", "-__builtin_convertvector(A == B, R)", "-(A == B)"},
     [TN_E_NE] = {"-__builtin_convertvector(A != B, R)", "-__builtin_convertvector(A != B, R)", "-(A != B)"},
@@ -228,10 +228,11 @@ static void cast_body(tn_cgen *g, tn_dtype from, tn_dtype to, const char *type, 
         half_body(g, from, type, o);
         return;
     }
-    if (down && wide) {
-        lane_loop(g, type, to.lanes, o);
+    if (down && wide) { /* through an array: gcc 12 breaks on a vector of 64-bit integers made lane by lane */
+        tn_buf_printf(o, "    %s e[%u];\n    %s r;\n    for (int l = 0; l < %u; l++)\n        e[l] = ",
+                      tn_c_scalar_type(to), to.lanes, type, to.lanes);
         saturate(g, to, "a[l]", o);
-        tn_buf_str(o, "    return r;\n");
+        tn_buf_str(o, "    __builtin_memcpy(&r, e, sizeof r);\n    return r;\n");
         return;
     }
     tn_buf_str(o, "    return ");

@@ -14,41 +14,13 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { MAX_ERRORS = 200, MAX_FRESH = ONNX_MAX_SYMBOLS };
+enum { MAX_FRESH = ONNX_MAX_SYMBOLS };
 
-/* ---- names ---- */
-
-static tn_status define(onnx_import *im, tn_pb_bytes name, onnx_value v, const tn_loc *loc)
-{
-    uint64_t at;
-    if (tn_strmap_get(&im->names, (const char *)name.at, name.n, &at))
-        return tn_error(im->g->ctx, "onnx-E014", loc,
-                        "the name \"%s\" is given to two values; the model is damaged", onnx_text(im, name));
-    tn_strmap_put(&im->names, (const char *)name.at, name.n, im->value.n);
-    tn_vec_push(&im->value, v);
-    return TN_OK;
-}
-
-static const onnx_value *lookup(const onnx_import *im, tn_pb_bytes name)
-{
-    uint64_t at;
-    return tn_strmap_get(&im->names, (const char *)name.at, name.n, &at) ? &im->value.at[at] : NULL;
-}
-
-static const tn_loc *make_loc(onnx_import *im, const char *node, const char *op)
+const tn_loc *onnx_make_loc(onnx_import *im, const char *node, const char *op)
 {
     tn_loc *l = TN_NEW(im->g->arena, tn_loc);
     *l = (tn_loc){.file = im->file, .node = node, .op = op};
     return l;
-}
-
-static const tn_loc *node_loc(onnx_import *im, const onnx_node *n, size_t number)
-{
-    const tn_pb_bytes *output = n->output.at;
-    const char *name = n->name.n ? onnx_text(im, n->name)
-                       : n->output.n && output[0].n ? onnx_text(im, output[0])
-                       : tn_intern(im->g->ctx, tn_arena_printf(&im->scratch, "#%zu", number));
-    return make_loc(im, name, onnx_text(im, n->op_type));
 }
 
 /* ---- shapes of inputs ---- */
@@ -192,14 +164,14 @@ static tn_status add_input(onnx_import *im, const onnx_value_info *v)
 {
     tn_graph *g = im->g;
     const char *name = onnx_text(im, v->name);
-    const tn_loc *loc = make_loc(im, NULL, NULL);
+    const tn_loc *loc = onnx_make_loc(im, NULL, NULL);
     const tn_expr *dim[ONNX_MAX_RANK];
     int rank = 0;
     tn_dtype dtype;
     onnx_value value = {.state = ONNX_BAD};
-    if (lookup(im, v->name)) /* initialiser: a constant, not an input */
+    if (onnx_lookup(im, v->name)) /* initialiser: a constant, not an input */
         return TN_OK;
-    TN_TRY(define(im, v->name, value, loc));
+    TN_TRY(onnx_define(im, v->name, value, loc));
     if (!v->type || !v->type->tensor_type)
         return tn_error(g->ctx, "onnx-E015", loc, "input \"%s\" is %s; only tensors are supported", name,
                         not_a_tensor(v->type));
@@ -211,7 +183,7 @@ static tn_status add_input(onnx_import *im, const onnx_value_info *v)
     if (!tn_type_bytes(g->pool, type))
         return tn_error(g->ctx, "onnx-E022", loc, "input \"%s\" would be larger than 2^63 bytes", name);
     tn_node *n = tn_region_add_param(g, im->r, name, type);
-    n->loc = make_loc(im, "graph input", NULL);
+    n->loc = onnx_make_loc(im, "graph input", NULL);
     tn_vec_last(&im->value) = (onnx_value){.v = tn_val(n)};
     return TN_OK;
 }
@@ -242,7 +214,7 @@ static tn_status check_overrides(onnx_import *im, const tn_strmap *initializers)
             }
         }
         if (!found)
-            s = tn_error(im->g->ctx, "onnx-E018", make_loc(im, NULL, NULL),
+            s = tn_error(im->g->ctx, "onnx-E018", onnx_make_loc(im, NULL, NULL),
                          "the model has no input \"%s\"; its inputs are %s", o->name, tn_buf_cstr(&known));
         tn_buf_deinit(&known);
     }
@@ -260,7 +232,7 @@ static tn_status add_inputs(onnx_import *im)
         tn_strmap_put(&names, (const char *)t[i].name.at, t[i].name.n, i);
     tn_status s = check_overrides(im, &names);
     if (m->sparse_initializer.n)
-        s = tn_error(im->g->ctx, "onnx-E011", make_loc(im, NULL, NULL),
+        s = tn_error(im->g->ctx, "onnx-E011", onnx_make_loc(im, NULL, NULL),
                      "the model has sparse initializers, which are not supported; "
                      "convert them to dense ones");
     for (size_t i = 0; i < m->input.n; i++)
@@ -268,10 +240,10 @@ static tn_status add_inputs(onnx_import *im)
             s = TN_FAIL;
     tn_strmap_deinit(&names);
     for (size_t i = 0; i < m->initializer.n; i++) {
-        const tn_loc *loc = make_loc(im, NULL, NULL);
+        const tn_loc *loc = onnx_make_loc(im, NULL, NULL);
         tn_node *n = onnx_constant(im, &t[i], onnx_text(im, t[i].name), loc);
         onnx_value value = {.v = {n, 0}, .state = n ? ONNX_OK : ONNX_BAD};
-        if (define(im, t[i].name, value, loc) != TN_OK || !n)
+        if (onnx_define(im, t[i].name, value, loc) != TN_OK || !n)
             s = TN_FAIL;
     }
     return s;
@@ -279,7 +251,7 @@ static tn_status add_inputs(onnx_import *im)
 
 /* ---- nodes ---- */
 
-static bool is_standard(tn_pb_bytes domain)
+bool onnx_is_standard(tn_pb_bytes domain)
 {
     return domain.n == 0 || (domain.n == 7 && memcmp(domain.at, "ai.onnx", 7) == 0);
 }
@@ -290,6 +262,7 @@ static const table tables[] = {
     {NULL, onnx_rows_reduce}, {NULL, onnx_rows_move}, {NULL, onnx_rows_shape}, {NULL, onnx_rows_quant},
     {NULL, onnx_rows_element}, {NULL, onnx_rows_index}, {NULL, onnx_rows_pattern},
     {NULL, onnx_rows_resize}, {NULL, onnx_rows_norm}, {NULL, onnx_rows_activation},
+    {NULL, onnx_rows_image}, {NULL, onnx_rows_loss}, {NULL, onnx_rows_flow},
     {NULL, onnx_rows_recurrent}, {NULL, onnx_rows_attention}, {NULL, onnx_rows_signal},
     {"com.microsoft", onnx_rows_microsoft},
 };
@@ -298,7 +271,7 @@ enum { N_TABLES = sizeof tables / sizeof *tables };
 static bool in_domain(const table *t, tn_pb_bytes domain)
 {
     if (!t->domain)
-        return is_standard(domain);
+        return onnx_is_standard(domain);
     return strlen(t->domain) == domain.n && memcmp(t->domain, domain.at, domain.n) == 0;
 }
 
@@ -318,36 +291,43 @@ static const onnx_row *find_row(tn_pb_bytes domain, tn_pb_bytes op, int64_t opse
     return NULL;
 }
 
-/* The version of a domain; 1 if the model does not tell. */
+/* The version of a domain where the node stands: in a function, what that imports; 1 if nothing tells. An opset newer
+ * than all that is known reads as the newest: whether an operator is known is its row's to say. */
 static int64_t opset_of(const onnx_import *im, tn_pb_bytes domain)
 {
-    const onnx_opset *o = im->model->opset_import.at;
-    if (is_standard(domain))
-        return im->opset;
-    for (size_t i = 0; i < im->model->opset_import.n; i++)
-        if (o[i].domain.n == domain.n && memcmp(o[i].domain.at, domain.at, domain.n) == 0)
-            return o[i].version;
-    return 1;
+    const tn_pb_array *list = im->frame && im->frame->fn->opset_import.n ? &im->frame->fn->opset_import
+                                                                         : &im->model->opset_import;
+    const onnx_opset *o = list->at;
+    bool standard = onnx_is_standard(domain);
+    int64_t version = 1;
+    for (size_t i = 0; i < list->n; i++)
+        if (standard ? onnx_is_standard(o[i].domain)
+                     : o[i].domain.n == domain.n && memcmp(o[i].domain.at, domain.at, domain.n) == 0)
+            version = o[i].version;
+    return standard && version > ONNX_OPSET_MAX ? ONNX_OPSET_MAX : version;
 }
 
-static const onnx_row *check_operator(onnx_import *im, const onnx_node *n, const tn_loc *loc)
+const onnx_row *onnx_row_of(onnx_import *im, const onnx_node *n, const tn_loc *loc, bool report)
 {
     const onnx_row *other;
-    const onnx_row *row = find_row(n->domain, n->op_type, opset_of(im, n->domain), &other);
-    if (!row && other)
+    int64_t opset = opset_of(im, n->domain);
+    const onnx_row *row = find_row(n->domain, n->op_type, opset, &other);
+    if (row || !report)
+        return row;
+    if (other)
         (void)tn_error(im->g->ctx, "onnx-E005", loc,
-                       "operator %s does not exist in opset %lld, only from %d to %d; the model is damaged",
-                       loc->op, (long long)im->opset, other->since, other->until);
-    else if (!row && !is_standard(n->domain))
+                       "operator %s does not exist in opset %lld, only from %d to %d; the model is damaged", loc->op,
+                       (long long)opset, other->since, other->until);
+    else if (!onnx_is_standard(n->domain))
         (void)tn_error(im->g->ctx, "onnx-E004", loc,
-                       "operator %s of domain %s is not supported; export the model with standard operators",
-                       loc->op, onnx_text(im, n->domain));
-    else if (!row)
+                       "operator %s of domain %s is not supported; export the model with standard operators", loc->op,
+                       onnx_text(im, n->domain));
+    else
         (void)tn_error(im->g->ctx, "onnx-E004", loc,
                        "operator %s (opset %lld) is not supported; replace it by supported ones or "
                        "export the model without it",
-                       loc->op, (long long)im->opset);
-    return row;
+                       loc->op, (long long)opset);
+    return NULL;
 }
 
 /* false: an operand is unknown (reported) or its maker failed. */
@@ -356,7 +336,7 @@ static bool operands_ready(onnx_import *im, const onnx_node *n, const tn_loc *lo
     const tn_pb_bytes *in = n->input.at;
     bool ready = true;
     for (size_t i = 0; i < n->input.n; i++) {
-        const onnx_value *v = in[i].n ? lookup(im, in[i]) : NULL;
+        const onnx_value *v = in[i].n ? onnx_lookup(im, in[i]) : NULL;
         if (in[i].n && !v)
             (void)tn_error(im->g->ctx, "onnx-E013", loc,
                            "operand \"%s\" is not an input, an initializer or a result of a node "
@@ -396,11 +376,11 @@ static void define_outputs(onnx_conv *c)
             continue;
         if (!c->bad && !v.v.def)
             v.state = ONNX_UNUSABLE;
-        (void)define(c->im, name[i], v, c->loc);
+        (void)onnx_define(c->im, name[i], v, c->loc);
     }
 }
 
-static void convert(onnx_import *im, const onnx_node *n, const onnx_row *row, const tn_loc *loc)
+void onnx_convert(onnx_import *im, const onnx_node *n, const onnx_row *row, const tn_loc *loc)
 {
     tn_graph *g = im->g;
     onnx_conv c = {.im = im,
@@ -411,11 +391,15 @@ static void convert(onnx_import *im, const onnx_node *n, const onnx_row *row, co
                    .row = row,
                    .opset = opset_of(im, n->domain),
                    .loc = loc,
-                   .bad = !row};
+                   .bad = false};
+    const onnx_function *fn = onnx_function_of(im, n);
+    c.bad = !row && !fn;
     size_t had = g->ctx->n_error;
     c.out = TN_NEW_N(&im->scratch, tn_value, n->output.n);
     if (!operands_ready(im, n, loc))
         c.bad = true;
+    else if (fn)
+        onnx_call_function(&c, fn);
     else if (row) {
         row->convert(&c);
         check_rest(&c);
@@ -427,29 +411,10 @@ static void convert(onnx_import *im, const onnx_node *n, const onnx_row *row, co
 
 static tn_status add_nodes(onnx_import *im)
 {
-    const onnx_graph *m = im->model->graph;
-    const onnx_node *n = m->node.at;
     size_t had = im->g->ctx->n_error;
-    const tn_loc **loc = TN_NEW_N(&im->scratch, const tn_loc *, m->node.n);
-    const onnx_row **row = TN_NEW_N(&im->scratch, const onnx_row *, m->node.n);
-    for (size_t i = 0; i < m->node.n; i++) {
-        loc[i] = node_loc(im, &n[i], i);
-        row[i] = check_operator(im, &n[i], loc[i]);
-        if (im->g->ctx->n_error - had > MAX_ERRORS)
-            break;
-    }
-    for (size_t i = 0; i < m->node.n; i++) {
-        if (im->g->ctx->n_error - had > MAX_ERRORS)
-            return tn_error(im->g->ctx, "onnx-E025", make_loc(im, NULL, NULL),
-                            "there are more than %d errors; the rest is not reported", MAX_ERRORS);
-        if (im->g->arena->used_bytes - im->arena_start > im->arena_limit)
-            return tn_error(
-                im->g->ctx, "onnx-E021", loc[i],
-                "reading the model takes more than %zu bytes of memory, which is too much for its size; "
-                "it is damaged",
-                im->arena_limit);
-        convert(im, &n[i], row[i], loc[i]);
-    }
+    im->had_errors = had;
+    onnx_check_nodes(im, &im->model->graph->node);
+    onnx_convert_nodes(im, &im->model->graph->node);
     return im->g->ctx->n_error == had ? TN_OK : TN_FAIL;
 }
 
@@ -459,13 +424,13 @@ static tn_status add_outputs(onnx_import *im)
 {
     const onnx_graph *m = im->model->graph;
     const onnx_value_info *o = m->output.at;
-    const tn_loc *loc = make_loc(im, NULL, NULL);
+    const tn_loc *loc = onnx_make_loc(im, NULL, NULL);
     tn_value *v = TN_NEW_N(&im->scratch, tn_value, m->output.n);
     tn_status s = TN_OK;
     if (!m->output.n)
-        return tn_error(im->g->ctx, "onnx-E002", make_loc(im, NULL, NULL), "the model has no outputs");
+        return tn_error(im->g->ctx, "onnx-E002", onnx_make_loc(im, NULL, NULL), "the model has no outputs");
     for (size_t i = 0; i < m->output.n; i++) {
-        const onnx_value *x = lookup(im, o[i].name);
+        const onnx_value *x = onnx_lookup(im, o[i].name);
         if (!x)
             s = tn_error(im->g->ctx, "onnx-E013", loc,
                          "output \"%s\" is computed by no node; the model is damaged",
@@ -485,13 +450,15 @@ static tn_status add_outputs(onnx_import *im)
     return s;
 }
 
-static void remove_unused(onnx_import *im)
+static void remove_unused(onnx_import *im, tn_region *r)
 {
-    for (tn_node *n = im->r->last, *before; n; n = before) {
+    for (tn_node *n = r->last, *before; n; n = before) {
         before = n->prev;
-        bool used = tn_op_is(n, &tn_op_var) || (n->op->flags & TN_OP_EFFECT);
+        bool used = tn_op_is(n, &tn_op_var) || (n->op->flags & (TN_OP_EFFECT | TN_OP_BINDS));
         for (int i = 0; i < n->nout; i++)
             used = used || n->users[i];
+        for (int i = 0; i < n->nregion && used; i++) /* depth: bounded by the reader */
+            remove_unused(im, n->region[i]);
         if (!used)
             tn_node_remove(im->g, n);
     }
@@ -504,13 +471,16 @@ static tn_status read_opset(onnx_import *im)
     const onnx_opset *o = im->model->opset_import.at;
     im->opset = 1; /* models of IR versions 1 and 2 do not tell */
     for (size_t i = 0; i < im->model->opset_import.n; i++)
-        if (is_standard(o[i].domain))
+        if (onnx_is_standard(o[i].domain))
             im->opset = o[i].version;
-    if (im->opset >= 1 && im->opset <= ONNX_OPSET_MAX)
+    if (im->opset > ONNX_OPSET_MAX)
+        (void)tn_report(im->g->ctx, TN_WARNING, "onnx-W001", onnx_make_loc(im, NULL, NULL),
+                        "the model is of opset %lld; its operators are read as those of opset %d, the newest known",
+                        (long long)im->opset, ONNX_OPSET_MAX);
+    if (im->opset >= 1)
         return TN_OK;
-    return tn_error(im->g->ctx, "onnx-E003", make_loc(im, NULL, NULL),
-                    "the model is of opset %lld; opsets 1 to %d are supported; convert it",
-                    (long long)im->opset, ONNX_OPSET_MAX);
+    return tn_error(im->g->ctx, "onnx-E003", onnx_make_loc(im, NULL, NULL),
+                    "the model is of opset %lld, which does not exist; it is damaged", (long long)im->opset);
 }
 
 static tn_status import(onnx_import *im, const tn_file *file)
@@ -519,11 +489,11 @@ static tn_status import(onnx_import *im, const tn_file *file)
     const char *where = "";
     const char *trouble = tn_pb_read(&im->scratch, &onnx_model_msg, file->at, file->n, NULL, model, &where);
     if (trouble)
-        return tn_error(im->g->ctx, "onnx-E001", make_loc(im, NULL, NULL),
+        return tn_error(im->g->ctx, "onnx-E001", onnx_make_loc(im, NULL, NULL),
                         "this is not an ONNX model, or it is damaged: %s (in %s)", trouble, where);
     im->model = model;
     if (!model->graph)
-        return tn_error(im->g->ctx, "onnx-E002", make_loc(im, NULL, NULL),
+        return tn_error(im->g->ctx, "onnx-E002", onnx_make_loc(im, NULL, NULL),
                         "the file holds no graph; it is not an ONNX model, or it is damaged");
     TN_TRY(read_opset(im));
     im->r = tn_graph_add_function(im->g, "main")->body;
@@ -532,7 +502,7 @@ static tn_status import(onnx_import *im, const tn_file *file)
         nodes = add_outputs(im);
     if (inputs != TN_OK || nodes != TN_OK)
         return TN_FAIL;
-    remove_unused(im);
+    remove_unused(im, im->r);
     return TN_OK;
 }
 
@@ -545,6 +515,9 @@ tn_status tn_import_onnx(tn_graph *g, const char *path, const tn_file *file, con
     tn_status s = import(&im, file);
     tn_vec_deinit(&im.value);
     tn_vec_deinit(&im.host);
+    tn_vec_deinit(&im.undo);
+    tn_vec_deinit(&im.data);
+    tn_map_deinit(&im.checked);
     tn_strmap_deinit(&im.names);
     tn_strmap_deinit(&im.symbols);
     tn_arena_deinit(&im.scratch);

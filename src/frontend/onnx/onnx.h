@@ -18,7 +18,8 @@ enum { ONNX_HOST_MAX = 64, ONNX_OPSET_MAX = 28, ONNX_MAX_RANK = 8, ONNX_MAX_SYMB
 enum onnx_state {
     ONNX_OK,
     ONNX_BAD /* its maker failed and said so */,
-    ONNX_UNUSABLE /* an output we do not compute */
+    ONNX_UNUSABLE /* an output we do not compute */,
+    ONNX_ABSENT   /* an optional input of a function that its call does not give */
 };
 
 typedef struct onnx_value { /* what a name of the model stands for */
@@ -28,9 +29,23 @@ typedef struct onnx_value { /* what a name of the model stands for */
     uint32_t output;        /* UNUSABLE: which of its outputs */
 } onnx_value;
 
+/* What a name stood for before a scope gave it another meaning; ONNX_NO_VALUE: nothing. */
+typedef struct onnx_undo { tn_pb_bytes name; uint64_t at; } onnx_undo;
+#define ONNX_NO_VALUE UINT64_MAX
+
+/* A call of one of the model's own functions that is being converted. */
+typedef struct onnx_frame {
+    struct onnx_frame *up;
+    const onnx_function *fn;
+    const onnx_node *call;
+    const char *name;
+} onnx_frame;
+
+typedef struct onnx_data_file { const char *location; tn_file *file; } onnx_data_file; /* file NULL: reported */
+
 typedef struct onnx_import {
     tn_graph *g;
-    tn_region *r;            /* body of @main */
+    tn_region *r;            /* where nodes go: body of @main, or a branch */
     const char *file;        /* interned */
     const onnx_model *model;
     const tn_import_options *options;
@@ -38,6 +53,13 @@ typedef struct onnx_import {
     int64_t opset;
     tn_strmap names;         /* -> index in value */
     tn_vec(onnx_value) value;
+    tn_vec(onnx_undo) undo;  /* of the scopes that are open */
+    size_t scope;            /* values of the innermost scope begin here: only these must not be given twice */
+    int depth;               /* graphs inside graphs, functions inside functions */
+    onnx_frame *frame;       /* the function being converted, or NULL */
+    tn_map checked;          /* functions whose operators were looked up */
+    size_t had_errors;
+    tn_vec(onnx_data_file) data; /* files of tensors' data that are open */
     tn_vec(tn_dims) host;    /* by node id; at NULL: not known */
     tn_strmap symbols;       /* dim_param -> const tn_expr * */
     size_t arena_start, arena_limit; /* bytes of g->arena */
@@ -68,11 +90,31 @@ struct onnx_conv { /* one node being converted */
 };
 
 /* Tables by family, ended by a row without a name. */
-extern const onnx_row onnx_rows_resize[], onnx_rows_norm[], onnx_rows_activation[];
+extern const onnx_row onnx_rows_resize[], onnx_rows_norm[], onnx_rows_activation[], onnx_rows_flow[],
+    onnx_rows_image[], onnx_rows_loss[];
 extern const onnx_row onnx_rows_math[], onnx_rows_logic[], onnx_rows_nn[], onnx_rows_matrix[], onnx_rows_reduce[],
     onnx_rows_move[], onnx_rows_shape[], onnx_rows_quant[], onnx_rows_microsoft[];
 extern const onnx_row onnx_rows_element[], onnx_rows_index[], onnx_rows_pattern[];
 extern const onnx_row onnx_rows_recurrent[], onnx_rows_attention[], onnx_rows_signal[];
+
+/* ---- graphs inside the model (graphs.c) ---- */
+enum { ONNX_MAX_DEPTH = 32 };
+const onnx_value *onnx_lookup(const onnx_import *im, tn_pb_bytes name); /* NULL: unknown */
+tn_status onnx_define(onnx_import *im, tn_pb_bytes name, onnx_value v, const tn_loc *loc);
+const tn_loc *onnx_node_loc(onnx_import *im, const onnx_node *n, size_t number);
+/* Looks up all operators of nodes, of graphs inside them and of functions they call; reports what is unknown. */
+void onnx_check_nodes(onnx_import *im, const tn_pb_array *nodes);
+void onnx_convert_nodes(onnx_import *im, const tn_pb_array *nodes);
+const onnx_function *onnx_function_of(const onnx_import *im, const onnx_node *n); /* NULL: none of the model's own */
+void onnx_call_function(onnx_conv *c, const onnx_function *fn);
+/* Nodes of a graph that is an attribute, at the end of region r; out: g->output.n values. false: reported. */
+bool onnx_body(onnx_conv *c, const onnx_graph *g, tn_region *r, uint32_t n_in, const tn_value in[], tn_value out[]);
+const onnx_graph *onnx_attr_graph(onnx_conv *c, const char *name);   /* required */
+/* import.c, for graphs.c */
+const onnx_row *onnx_row_of(onnx_import *im, const onnx_node *n, const tn_loc *loc, bool report);
+void onnx_convert(onnx_import *im, const onnx_node *n, const onnx_row *row, const tn_loc *loc);
+bool onnx_is_standard(tn_pb_bytes domain);
+const tn_loc *onnx_make_loc(onnx_import *im, const char *node, const char *op);
 
 /* ---- messages (names of files are untrusted: control characters become '?') ---- */
 void onnx_fail(onnx_conv *c, const char *id, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
@@ -153,6 +195,8 @@ static inline void onnx_out_any(onnx_conv *c, uint32_t i, tn_value v) /* of an o
 /* ---- tensors (tensor.c) ---- */
 /* A constant of the tensor's data: it points into the file where the file holds it raw. NULL: reported at loc. */
 tn_node *onnx_constant(onnx_import *im, const onnx_tensor *t, const char *name, const tn_loc *loc);
+/* Data of a tensor that lies in a file beside the model (external.c): a blob of `bytes` bytes; NULL: reported. */
+const tn_blob *onnx_external(onnx_import *im, const onnx_tensor *t, const char *name, size_t bytes, const tn_loc *loc);
 /* The dtype of a TensorProto.DataType; false: reported, `what` names the tensor. */
 bool onnx_dtype(onnx_import *im, int64_t type, const char *what, const tn_loc *loc, tn_dtype *out);
 bool onnx_dtype_by_name(const char *name, tn_dtype *out);             /* "FLOAT", as the oldest Cast has it */

@@ -75,7 +75,7 @@ static void power(onnx_conv *c)
         onnx_out(c, 0, small.def ? small : onnx_call2(c, &tn_op_power, NULL, x, onnx_cast(c, y, t)));
         return;
     }
-    tn_dtype wide = whole ? TN_F64 : t;
+    tn_dtype wide = whole ? TN_F64 : t.bits == 16 ? TN_F32 : t;
     tn_value r = onnx_call2(c, &tn_op_power, NULL, onnx_cast(c, x, wide), onnx_cast(c, y, wide));
     onnx_out(c, 0, onnx_cast(c, r, t));
 }

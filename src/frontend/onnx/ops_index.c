@@ -49,6 +49,28 @@ static tn_value checked_rows(onnx_conv *c, tn_value indices, const tn_type *t, i
 
 /* ---- reading ---- */
 
+/* One constant index is a slice: what moves no data at all if its reader is near. Of an unknown extent only the ends
+ * are sure to be there. */
+static bool gather_one(onnx_conv *c, tn_value x, int64_t axis, tn_value indices)
+{
+    int64_t at, extent, step = 1;
+    tn_dims known;
+    bool negative;
+    const tn_expr *d = onnx_type(x)->dim[axis];
+    if (onnx_rank(x) < 2 || onnx_rank(indices) > 1 || !onnx_host(c, indices, &known) || known.n != 1 ||
+        !tn_is_int(known.at[0], &at))
+        return false;
+    if (tn_is_int(d, &extent) ? !within(c, known, extent, &negative) : at != 0 && at != -1)
+        return false;
+    int64_t end = at == -1 ? INT64_MAX : at + 1;
+    tn_slice_attr a = {tn_ints_make(c->arena, 1, &at), tn_ints_make(c->arena, 1, &end),
+                       tn_ints_make(c->arena, 1, &step), tn_ints_make(c->arena, 1, &axis)};
+    tn_squeeze_attr drop = {tn_ints_make(c->arena, 1, &axis)};
+    tn_value v = onnx_call1(c, &tn_op_strided_slice, &a, x);
+    onnx_out(c, 0, onnx_rank(indices) == 0 ? onnx_call1(c, &tn_op_squeeze, &drop, v) : v);
+    return true;
+}
+
 static void gather(onnx_conv *c)
 {
     tn_value x = onnx_in(c, 0), indices = onnx_in(c, 1);
@@ -56,6 +78,8 @@ static void gather(onnx_conv *c)
     if (c->bad)
         return;
     tn_take_attr a = {axis, "clip"};
+    if (gather_one(c, x, axis, indices))
+        return;
     onnx_out(c, 0, onnx_call2(c, &tn_op_take, &a, x, checked(c, indices, onnx_type(x)->dim[axis])));
 }
 

@@ -1,5 +1,7 @@
-/* Matrix products: Gemm and MatMul, as nn.dense (weights one row an output) or nn.batch_matmul. */
+/* Matrices: Gemm and MatMul, as nn.dense (weights one row an output) or nn.batch_matmul; Einsum, Det. */
 #include "frontend/onnx/onnx.h"
+
+#include <math.h>
 
 tn_value onnx_transposed(onnx_conv *c, tn_value v)
 {
@@ -59,6 +61,11 @@ static void gemm(onnx_conv *c)
     tn_value a = onnx_in(c, 0), b = onnx_in(c, 1), add = onnx_opt(c, 2);
     double alpha = onnx_attr_float(c, "alpha", 1), beta = onnx_attr_float(c, "beta", 1);
     bool trans_a = onnx_attr_int(c, "transA", 0) != 0, trans_b = onnx_attr_int(c, "transB", 0) != 0;
+    if (!tn_dtype_is_float(onnx_type(a)->dtype) && (alpha != nearbyint(alpha) || beta != nearbyint(beta))) {
+        onnx_fail(c, "onnx-E026", "Gemm of %s with alpha = %g and beta = %g: factors of integers must be whole",
+                  onnx_type_text(c, onnx_type(a)), alpha, beta);
+        return;
+    }
     onnx_attr_ignore(c, "broadcast"); /* before opset 7: C always broadcasts here */
     if (onnx_rank(a) != 2 || onnx_rank(b) != 2) {
         onnx_fail(c, "onnx-E022", "the operands of Gemm must be matrices, but are %s and %s",
@@ -178,10 +185,29 @@ static void matmul(onnx_conv *c)
     onnx_out(c, 0, onnx_matmul(c, onnx_in(c, 0), onnx_in(c, 1), NULL));
 }
 
+/* ---- Einsum, Det ---- */
+
+static void einsum(onnx_conv *c)
+{
+    onnx_attr_need(c, "equation");
+    tn_einsum_attr a = {onnx_attr_string(c, "equation", "")};
+    tn_value *in = TN_NEW_N(c->arena, tn_value, c->node->input.n);
+    for (uint32_t i = 0; i < onnx_n_in(c); i++)
+        in[i] = onnx_in(c, i);
+    onnx_out(c, 0, onnx_call(c, &tn_op_einsum, &a, (int)c->node->input.n, in));
+}
+
+static void det(onnx_conv *c)
+{
+    onnx_out(c, 0, onnx_call1(c, &tn_op_det, NULL, onnx_in(c, 0)));
+}
+
 // clang-format off
 const onnx_row onnx_rows_matrix[] = {
     {"Gemm",   1, 28, 3, 1, gemm,   NULL},
     {"MatMul", 1, 28, 2, 1, matmul, NULL},
+    {"Einsum", 12, 28, -1, 1, einsum, NULL},
+    {"Det",    11, 28, 1, 1, det,    NULL},
     {0},
 };
 // clang-format on

@@ -160,6 +160,42 @@ static void conv(onnx_conv *c)
         onnx_out(c, 0, add_bias(c, onnx_call2(c, op, &a, x, weight), bias, 1));
 }
 
+/* ---- CausalConvWithState: depthwise, over the last taps - 1 elements before x and x ---- */
+
+static tn_value past_and_present(onnx_conv *c, tn_value x, tn_value past, int64_t taps)
+{
+    tn_axis_attr time = {2};
+    if (past.def) return onnx_call(c, &tn_op_concatenate, &time, 2, (const tn_value[]){past, x});
+    const int64_t width[] = {0, 0, 0, 0, taps - 1, 0};
+    tn_pad_attr a = {.pad_width = tn_ints_make(c->arena, 6, width), .pad_mode = "constant"};
+    return onnx_call1(c, &tn_op_nn_pad, &a, x);
+}
+
+static void causal_conv(onnx_conv *c)
+{
+    static const int64_t axis[] = {2}, step[] = {1};
+    tn_value x = onnx_in(c, 0), weight = onnx_in(c, 1), bias = onnx_opt(c, 2);
+    const char *act = onnx_attr_string(c, "activation", "none");
+    tn_conv2d_attr a;
+    window w;
+    if (!window_init(c, x, &w)) return;
+    read_kernel(c, weight, &w);
+    if (w.dims != 1 && !c->bad)
+        onnx_fail(c, "onnx-E022", "data %s must have three dimensions", onnx_type_text(c, onnx_type(x)));
+    if (strcmp(act, "none") != 0 && strcmp(act, "silu") != 0 && strcmp(act, "swish") != 0)
+        onnx_fail(c, "onnx-E009", "activation is \"%s\"; none, silu and swish are known", act);
+    if (c->bad || tn_attr_init(c->pool, tn_op_nn_conv1d.attr, sizeof a, &a) != TN_OK) return;
+    tn_value all = past_and_present(c, x, onnx_opt(c, 3), w.kernel[0]);
+    (void)tn_is_int(onnx_type(weight)->dim[0], &a.groups);
+    tn_value y = add_bias(c, onnx_call2(c, &tn_op_nn_conv1d, &a, all, weight), bias, 1);
+    onnx_out(c, 0,
+             act[0] == 'n' ? y
+                           : onnx_call2(c, &tn_op_multiply, NULL, y, onnx_call1(c, &tn_op_sigmoid, NULL, y)));
+    int64_t begin[] = {w.kernel[0] > 1 ? 1 - w.kernel[0] : INT32_MAX}, end[] = {INT32_MAX};
+    tn_slice_attr last = {list(c, 1, begin), list(c, 1, end), list(c, 1, step), list(c, 1, axis)};
+    if (c->node->output.n > 1) onnx_out(c, 1, onnx_call1(c, &tn_op_strided_slice, &last, all));
+}
+
 /* ---- ConvTranspose ---- */
 
 /* Padding and additional results, so that the result has the extents asked for. */
@@ -238,10 +274,7 @@ tn_value onnx_average_pool(onnx_conv *c, tn_value x)
     return onnx_call1(c, ops[w.dims - 1], &a, x);
 }
 
-static void average_pool(onnx_conv *c)
-{
-    onnx_out(c, 0, onnx_average_pool(c, onnx_in(c, 0)));
-}
+static void average_pool(onnx_conv *c) { onnx_out(c, 0, onnx_average_pool(c, onnx_in(c, 0))); }
 
 static void max_pool(onnx_conv *c)
 {
@@ -343,6 +376,7 @@ static void global_lp_pool(onnx_conv *c)
 // clang-format off
 const onnx_row onnx_rows_nn[] = {
     {"Conv",                1, 28, 3, 1, conv,                NULL},
+    {"CausalConvWithState", 27, 28, 4, 2, causal_conv,        NULL},
     {"ConvTranspose",       1, 28, 3, 1, conv_transpose,      NULL},
     {"MaxPool",             1, 28, 1, 2, max_pool,            NULL},
     {"MaxUnpool",           9, 28, 3, 1, max_unpool,          NULL},

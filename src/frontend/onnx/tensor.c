@@ -166,12 +166,7 @@ tn_node *onnx_constant(onnx_import *im, const onnx_tensor *t, const char *name, 
     tn_arena *a = im->g->arena;
     tn_dtype dtype;
     size_t count, bytes;
-    if (t->data_location == 1 || t->external_data.n)
-        return (void)tn_error(im->g->ctx, "onnx-E012", loc,
-                              "tensor \"%s\" keeps its data in another file, which is not supported; "
-                              "save the model with its data inside",
-                              name ? name : ""),
-               NULL;
+    bool external = t->data_location == 1 || t->external_data.n;
     if (!onnx_dtype(im, t->data_type, tn_arena_printf(a, "tensor \"%s\"", name ? name : ""), loc, &dtype))
         return NULL;
     const data_type *type = &types[t->data_type];
@@ -181,7 +176,9 @@ tn_node *onnx_constant(onnx_import *im, const onnx_tensor *t, const char *name, 
             tn_arena_printf(a, "it has %zu dimensions; at most %d are supported", t->dims.n, ONNX_MAX_RANK));
     if (!measure(t, tn_dtype_bytes(dtype), &count, &bytes))
         return refuse(im, loc, name, "its dimensions are negative or too large; the model is damaged");
-    const tn_blob *blob = data_of(im, t, type, count, bytes);
+    const tn_blob *blob =
+        external ? onnx_external(im, t, name, bytes, loc) : data_of(im, t, type, count, bytes);
+    if (!blob && external) return NULL;
     if (!blob)
         return refuse(
             im, loc, name,

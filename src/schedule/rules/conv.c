@@ -10,6 +10,8 @@
  * The taps that lie outside the image are masked by the block. Rows: the mask bounds the loop over kh.
  * Columns: only the first and last tiles of a row have such taps, so they are peeled off, and there kw and
  * the pixels are unrolled, which makes every mask a constant.
+ * Products of uint8 data and int8 weights that lie in groups of four input channels are summed by fours: one step of
+ * the reduction is a group, which lowering makes one dot product (lower/dot.c).
  * A task is a group of rows of one panel of channels, of about 10 us.
  */
 #include "schedule/rules/derive.h"
@@ -17,7 +19,7 @@
 #include <string.h>
 
 enum { N, C, OH, OW, IC, KH, KW, AXES };
-enum { TASK_US = 10, TASKS_A_CORE = 4, MAX_UNROLLED_TILES = 8 };
+enum { GROUP = 4, TASK_US = 10, TASKS_A_CORE = 4, MAX_UNROLLED_TILES = 8 };
 
 typedef struct {
     const char *block;
@@ -25,6 +27,7 @@ typedef struct {
     int64_t extent[AXES];        /* -1: symbolic */
     uint16_t lanes;
     uint32_t bytes;
+    int64_t group;               /* channels that one step sums: GROUP, or 1 */
     int64_t block_in;            /* channels beside each other in the data, 0: not blocked */
     bool channels;               /* vectors of output channels */
     int64_t width, stride, dilation, before; /* along a row: of the data, of the window; width -1: not known */
@@ -89,7 +92,9 @@ static void read_load(const tn_expr *load, void *user)
     if (load->u.load.n_index != 4)
         return;
     if (!tn_uses(load->src[3], ow) && !tn_uses(load->src[3], axis(c, r->block, OH)->var) && load->src[0] == oc) {
-        r->weight_factor = rule_inner_factor(b, 0);
+        int64_t by_fours = tn_dtype_eq(b->dtype, TN_I8) ? rule_grouped_factor(b, 0, 1, GROUP) : 0;
+        c->group = by_fours ? GROUP : 1;
+        r->weight_factor = by_fours ? by_fours : rule_inner_factor(b, 0);
         return;
     }
     r->grouped |= c->sums_channels ? tn_uses(load->src[1], oc) : load->src[1] != oc;
@@ -162,6 +167,7 @@ static int64_t rows_of_task(const derive *d, const conv *c, int64_t panels)
     for (int i = IC; i <= KW; i++)
         work *= c->extent[i] < 0 ? 1 : (double)c->extent[i];
     double rate = d->m->peak_gflops * 1e3 * 4 / c->bytes * c->tile.efficiency; /* operations in a us */
+    rate *= (double)c->group;
     for (int64_t r = 1; r <= oh; r++)
         if (oh % r == 0 && work * (double)r <= 2 * TASK_US * rate &&
             n * panels * (oh / r) >= TASKS_A_CORE * (int64_t)d->m->cores)
@@ -172,7 +178,7 @@ static int64_t rows_of_task(const derive *d, const conv *c, int64_t panels)
 static bool read_conv(derive *d, tn_stmt *b, conv *c)
 {
     const tn_func *f = d->s->func;
-    *c = (conv){.block = b->u.block.name, .width = -1, .sums_channels = b->u.block.n_iter == AXES};
+    *c = (conv){.block = b->u.block.name, .width = -1, .group = 1, .sums_channels = b->u.block.n_iter == AXES};
     for (int i = 0; i < AXES; i++)
         c->extent[i] = i == IC && !c->sums_channels ? 1 : rule_extent(axis(c, b, i)->extent);
     c->lanes = rule_lanes(d->m, rule_target(f, b)->dtype);
@@ -187,6 +193,8 @@ static bool read_conv(derive *d, tn_stmt *b, conv *c)
     c->channels = factor > 1;
     if (!c->sums_channels)
         c->block_in = 0;
+    if (c->block_in % GROUP != 0 || !c->channels || !c->block_in)
+        c->group = 1;
     if (c->channels && factor < c->lanes)
         c->lanes = (uint16_t)factor;
     return !r.grouped && c->lanes >= 2 && (c->lanes & (c->lanes - 1)) == 0 && (!c->channels || factor % c->lanes == 0);
@@ -197,6 +205,7 @@ static void choose(derive *d, conv *c)
     int64_t pixels = c->extent[OW], channels = c->extent[C], depth = 1;
     for (int i = IC; i <= KW; i++)
         depth = depth < 0 || c->extent[i] < 0 ? -1 : depth * c->extent[i];
+    depth = depth < 0 ? -1 : (depth + c->group - 1) / c->group;
     if (!c->sums_channels)
         c->tile = window_tile(d, c);
     else if (c->channels)
@@ -223,13 +232,15 @@ static void tile_loops(derive *d, const conv *c)
     dv_do(d, "%s %d %d%s", vector, c->tile.nv, c->lanes, dv_tail(c->extent[c->channels ? C : OW], vectors));
     dv_do(d, "%s %d%s", rows, c->tile.rows, dv_tail(c->extent[c->channels ? OW : C], c->tile.rows));
     const char *reduce = c->sums_channels ? "ic kh kw" : "kh kw";
+    if (c->group > 1)
+        dv_do(d, "ig ik = split ic %d%s", GROUP, dv_tail(c->extent[IC], GROUP));
     if (c->block_in) {
-        dv_do(d, "ico ici = split ic %lld", (long long)c->block_in);
+        dv_do(d, "ico ici = split %s %lld", c->group > 1 ? "ig" : "ic", (long long)(c->block_in / c->group));
         reduce = "ico kh kw ici";
     }
     if (c->rows > 1)
         dv_do(d, "ho hi = split oh %lld tail=exact", (long long)c->rows);
-    dv_do(d, "reorder n co %s wo %s r v x", c->rows > 1 ? "ho hi" : "oh", reduce);
+    dv_do(d, "reorder n co %s wo %s r v x%s", c->rows > 1 ? "ho hi" : "oh", reduce, c->group > 1 ? " ik" : "");
     dv_do(d, "task = fuse n co %s", c->rows > 1 ? "ho" : "oh");
 }
 
@@ -267,7 +278,7 @@ static void split_init(derive *d, const conv *c)
     dv_do(d, "%szr zv zx = loops \"%s.init\"", blanks(d, outer_loops(c)), c->block);
     dv_do(d, "set_scope \"%s\" register%s", c->block, c->channels ? " inner=1" : "");
     dv_do(d, "vectorize x zx");
-    dv_do(d, "unroll r v zr zv");
+    dv_do(d, c->group > 1 ? "unroll r v zr zv ik" : "unroll r v zr zv");
 }
 
 /* Taps along the row are unrolled where their masks are to become constants, and where neighbouring pixels
@@ -282,8 +293,8 @@ static void unroll_taps(derive *d, const conv *c, const char *suffix)
 {
     const char *kw = dv_text(d, "kw%s", suffix);
     int before = outer_loops(c) + (c->sums_channels ? 2 : 1);
-    dv_do(d, "%s%s %s_ _ _ = loops \"%s%s%s\"", blanks(d, before), kw, c->block_in ? "_ " : "", c->block,
-          *suffix ? "." : "", suffix);
+    dv_do(d, "%s%s %s_ _ _%s = loops \"%s%s%s\"", blanks(d, before), kw, c->block_in ? "_ " : "",
+          c->group > 1 ? " _" : "", c->block, *suffix ? "." : "", suffix);
     dv_do(d, "unroll %s", kw);
 }
 
@@ -309,7 +320,7 @@ static void peel_borders(derive *d, const conv *c)
 
 static void predict(derive *d, const char *name, const conv *c)
 {
-    double peak = d->m->peak_gflops * 4 / c->bytes;
+    double peak = d->m->peak_gflops * 4 / c->bytes * (double)c->group;
     const char *what = dv_text(d, "rule %s/%s: %d %s x %d vectors of %d, %lld rows a task", name,
                                c->channels ? "channels" : "pixels", c->tile.rows,
                                c->channels ? "pixels" : "channels", c->tile.nv, c->lanes, (long long)c->rows);

@@ -147,6 +147,15 @@ int64_t rule_inner_factor(const tn_buffer *b, int dim)
     return last->dim == dim ? (int64_t)last->factor : -1;
 }
 
+int64_t rule_grouped_factor(const tn_buffer *b, int dim, int by, int64_t each)
+{
+    if (!b->layout || b->layout->naxis < 2)
+        return 0;
+    const tn_layout_axis *last = &b->layout->axis[b->layout->naxis - 1];
+    bool grouped = last->dim == by && (int64_t)last->factor == each && last[-1].dim == dim;
+    return grouped ? (int64_t)last[-1].factor : 0;
+}
+
 const char *rule_epilogue(derive *d, const char *block)
 {
     tn_stmt *b[RULE_MAX_BLOCKS];

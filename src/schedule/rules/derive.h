@@ -42,6 +42,9 @@ const tn_buffer *rule_target(const tn_func *f, const tn_stmt *block);
 /* Factor of the innermost physical axis if that axis belongs to logical dimension `dim`: 0: the whole dimension is
  * innermost (identity layout), -1: another dimension is. */
 int64_t rule_inner_factor(const tn_buffer *b, int dim);
+/* The factor of dimension `dim` where its elements lie beside each other in groups of `each` of dimension `by` (the
+ * innermost axis): 16 for dim O, by I, each 4 of OIHW4i16o4i. 0: not so. */
+int64_t rule_grouped_factor(const tn_buffer *b, int dim, int by, int64_t each);
 /* Makes the epilogue of `block` one block: inlines what lies between it and the last block, or copies the accumulator
  * out if the block writes the result itself. Returns that block's name; NULL with a refusal. */
 const char *rule_epilogue(derive *d, const char *block);

@@ -2,19 +2,25 @@
  * reduction; every step loads the vectors of the weight once and broadcasts one element a row. The epilogue runs on the
  * accumulators. A task is one tile.
  *
+ * Products of uint8 rows and int8 weights that lie in groups of four of k are summed by fours: one step of the
+ * reduction is a group, which lowering makes one dot product (lower/dot.c).
+ *
  * One row (GEMV) is the same tile with more vectors: several streams of weights hide the latency.
  */
 #include "schedule/rules/derive.h"
 
 #include <string.h>
 
+enum { GROUP = 4 };
+
 typedef struct {
     const char *block;
     int n, row;                   /* spatial loops; which of them is the rows, -1: none (a vector of outputs) */
     int64_t rows, columns, k;     /* -1: symbolic */
     int64_t panel;                /* columns beside each other in memory: 0: all, -1: not contiguous */
+    int64_t group;                /* of k that one step sums: GROUP, or 1 */
     uint16_t lanes;
-    uint32_t bytes;               /* of an element */
+    uint32_t bytes;               /* of an accumulator */
     const char *name[TN_MAX_LOOPS];
 } gemm;
 
@@ -33,15 +39,21 @@ bool rule_gemm_matches(const tn_func *f, const tn_machine *m)
     return n >= 1 && (int)b->u.block.n_iter == n + 1 && rule_lanes(m, rule_target(f, b)->dtype) > 1;
 }
 
-typedef struct { const tn_func *f; const tn_expr *column; int64_t panel; } weight_search;
+typedef struct { const tn_func *f; const tn_expr *column; int64_t panel, group; } weight_search;
 
 /* The operand that the column indexes alone in one of its dimensions. */
 static void find_weight(const tn_expr *load, void *user)
 {
     weight_search *w = user;
-    for (uint32_t d = 0; d < load->u.load.n_index; d++)
-        if (load->src[d] == w->column)
-            w->panel = rule_inner_factor(&w->f->buffer[load->u.load.buffer], (int)d);
+    const tn_buffer *b = &w->f->buffer[load->u.load.buffer];
+    for (uint32_t d = 0; d < load->u.load.n_index; d++) {
+        if (load->src[d] != w->column)
+            continue;
+        int last = (int)load->u.load.n_index - 1;
+        int64_t by_fours = tn_dtype_eq(b->dtype, TN_I8) ? rule_grouped_factor(b, (int)d, last, GROUP) : 0;
+        w->panel = by_fours ? by_fours : rule_inner_factor(b, (int)d);
+        w->group = by_fours ? GROUP : 1;
+    }
 }
 
 static gemm read_gemm(derive *d, tn_stmt *b)
@@ -58,9 +70,10 @@ static gemm read_gemm(derive *d, tn_stmt *b)
         g.rows = rule_extent(it[g.row].extent);
     g.bytes = tn_dtype_bytes(rule_target(f, b)->dtype);
     g.lanes = rule_lanes(d->m, rule_target(f, b)->dtype);
-    weight_search w = {f, it[g.n - 1].var, -1};
+    weight_search w = {f, it[g.n - 1].var, -1, 1};
     rule_loads(b, find_weight, &w);
     g.panel = w.panel;
+    g.group = w.group;
     for (int i = 0; i < g.n - 1; i++)
         g.name[i] = i == g.row ? "i" : dv_text(d, "b%d", i);
     g.name[g.n - 1] = "j";
@@ -71,19 +84,20 @@ static gemm read_gemm(derive *d, tn_stmt *b)
 /* Which operand is streamed once and which stays in L2: weights that do not fit half of L2 go outside. */
 static bool columns_outside(const derive *d, const gemm *g)
 {
-    return g->rows != 1 && g->columns > 0 && g->k > 0 && (uint64_t)(g->columns * g->k) * g->bytes > d->m->l2_bytes / 2;
+    uint64_t bytes = (uint64_t)(g->columns * g->k / g->group) * g->bytes;
+    return g->rows != 1 && g->columns > 0 && g->k > 0 && bytes > d->m->l2_bytes / 2;
 }
 
 static void predict(derive *d, const gemm *g, const tile *t)
 {
-    double peak = d->m->peak_gflops * 4 / g->bytes, speed = peak * t->efficiency;
+    double peak = d->m->peak_gflops * 4 / g->bytes * (double)g->group, speed = peak * t->efficiency;
     const char *bound = t->bound;
     if (g->rows > 0 && g->columns > 0 && g->k > 0) { /* weights are read once at least */
-        double bytes = (double)g->columns * (double)g->k * g->bytes;
+        double bytes = (double)g->columns * (double)g->k * g->bytes / (double)g->group;
         double rate = bytes <= (double)d->m->l2_bytes   ? d->m->l2_gb_s
                       : bytes <= (double)d->m->l3_bytes ? d->m->l3_gb_s
                                                         : d->m->mem_gb_s;
-        double most = 2.0 * (double)g->rows / g->bytes * rate;
+        double most = 2.0 * (double)(g->rows * g->group) / g->bytes * rate;
         if (most < speed) {
             speed = most;
             bound = bytes <= (double)d->m->l2_bytes   ? "L2 bandwidth"
@@ -114,7 +128,10 @@ static void tile_product(derive *d, const gemm *g, const tile *t)
         dv_do(d, "io ii = split i %d%s", t->rows, dv_tail(g->rows, t->rows));
     dv_do(d, "jo jv ji = split j %d %d%s", t->nv, g->lanes, dv_tail(g->columns, (int64_t)t->nv * g->lanes));
     const char *outer = !rows ? "jo" : columns_outside(d, g) ? "jo io" : "io jo";
-    dv_do(d, "reorder %s%s k %s jv ji", batch, outer, rows ? "ii" : "");
+    if (g->group > 1)
+        dv_do(d, "ko ik = split k %d%s", GROUP, dv_tail(g->k, GROUP));
+    dv_do(d, "reorder %s%s %s %s jv ji%s", batch, outer, g->group > 1 ? "ko" : "k", rows ? "ii" : "",
+          g->group > 1 ? " ik" : "");
     dv_do(d, "task = fuse %s%s", batch, outer);
 }
 
@@ -138,7 +155,7 @@ static void tile_epilogue(derive *d, const gemm *g, const char *last)
 
 static void split_init(derive *d, const gemm *g)
 {
-    dv_do(d, "decompose_reduction \"%s\" k", g->block);
+    dv_do(d, "decompose_reduction \"%s\" %s", g->block, g->group > 1 ? "ko" : "k");
     dv_do(d, g->row >= 0 ? "_ zi zv zx = loops \"%s.init\"" : "_ zv zx = loops \"%s.init\"", g->block);
 }
 
@@ -146,8 +163,8 @@ tn_verdict rule_gemm(tn_sched *s, const tn_machine *m)
 {
     derive d = {s, m, TN_DONE};
     gemm g = read_gemm(&d, anchor(s->func));
-    tile t = rule_tile(m, g.lanes, g.rows, g.columns, g.k, g.panel > 0 ? g.panel : 0,
-                       g.k > 0 ? g.k * (int64_t)g.bytes : 0);
+    tile t = rule_tile(m, g.lanes, g.rows, g.columns, g.k < 0 ? -1 : (g.k + g.group - 1) / g.group,
+                       g.panel > 0 ? g.panel : 0, g.k > 0 ? g.k * (int64_t)g.bytes / g.group : 0);
     predict(&d, &g, &t);
     rule_others(&d, g.block);
     const char *last = rule_epilogue(&d, g.block);
@@ -160,6 +177,8 @@ tn_verdict rule_gemm(tn_sched *s, const tn_machine *m)
     dv_do(&d, "set_scope \"%s\" register", g.block);
     dv_do(&d, "vectorize ji ox zx");
     dv_do(&d, g.row >= 0 ? "unroll ii jv oi ov zi zv" : "unroll jv ov zv");
+    if (g.group > 1)
+        dv_do(&d, "unroll ik");
     dv_do(&d, "parallel task");
     return d.v;
 }

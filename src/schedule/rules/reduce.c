@@ -16,7 +16,9 @@
 enum {
     ROW_BYTES = 16384,  /* data of a task: see rule elementwise */
     TASKS_A_CORE = 4,
-    CHAINS = 4          /* vectors in flight, so that the latency of one operation is hidden */
+    CHAINS = 4,         /* vectors in flight, so that the latency of one operation is hidden */
+    MAX_UNROLLED = 256, /* stores */
+    LARGE = 65536       /* turns of a block that are worth tasks of their own */
 };
 
 typedef struct {
@@ -24,6 +26,8 @@ typedef struct {
     const char *prefix;            /* of loop names: each phase has its own */
     const char *row;               /* the loop around all of a task's row */
     int n_outer;                   /* loops down to it */
+    int64_t count;                 /* how many rows; symbolic extents counted as 1 */
+    bool beside;                   /* a row is several vectors wide */
     const char *task;
     const char *comment;           /* how the first reduction runs */
     /* steps for the end: copies of a loop make boxes that no other step understands */
@@ -110,6 +114,8 @@ typedef struct {
     int ndim;
     bool is_reduction;
     uint16_t lanes;
+    const tn_func *func;
+    bool registers;                     /* it reads a buffer in registers */
 } inner;
 
 static void name_inner(rows *w, inner *x, const char *block, const char *prefix)
@@ -139,6 +145,10 @@ static void name_inner(rows *w, inner *x, const char *block, const char *prefix)
         if (v >= 0 && tn_uses(b->u.block.iter[v].value, loop[i]->u.loop.var) && x->extent[k] != 1)
             x->vector = k;
     }
+    /* What reads accumulators in registers of a row along another axis follows them, storing apart. */
+    for (int k = 0; k < x->n && v >= 0 && x->vector < 0 && !x->is_reduction; k++)
+        if (x->extent[k] > 1)
+            x->vector = k;
     for (int k = 0; v >= 0 && k < (int)store->u.store.n_index; k++)
         if (store->u.store.index[k] == b->u.block.iter[v].var)
             x->dim = k;
@@ -283,10 +293,39 @@ static void map_vectors(rows *w, const inner *x)
             order = dv_text(d, "%s %s", order, x->name[k]);
     dv_do(d, "reorder%s %sv %sx", order, p, p);
     dv_do(d, "vectorize %sx", p);
-    if (e > 0 && e <= CHAINS * x->lanes)
+    if (e > 0 && e <= 8 * CHAINS * x->lanes) /* a wide result of narrow data has more vectors */
         dv_do(d, "unroll %sv", p); /* reads accumulators in registers, perhaps */
     else if (e > 0 && e % x->lanes != 0)
         w->peel[w->n_peel++] = dv_text(d, "%sa %sb %sc = peel %sv 0 1", p, p, p, p);
+}
+
+static void look_for_register(const tn_expr *load, void *user)
+{
+    inner *x = user;
+    x->registers |= x->func->buffer[load->u.load.buffer].scope == TN_SCOPE_REGISTER;
+}
+
+/* A block that reads registers has constant indices: every loop that is no vector is unrolled. */
+static void unroll_readers(rows *w, inner *x)
+{
+    derive *d = w->d;
+    int64_t turns = 1;
+    tn_stmt *b = dv_ok(d) ? tn_func_block(d->s->func, x->block) : NULL;
+    if (!b)
+        return;
+    x->func = d->s->func;
+    rule_loads(b, look_for_register, x);
+    if (!x->registers)
+        return;
+    for (int k = 0; k < x->n; k++) {
+        bool one = x->extent[k] == 1 || k == x->vector;
+        turns = one ? turns : x->extent[k] < 0 || turns > MAX_UNROLLED ? INT32_MAX : turns * x->extent[k];
+    }
+    if (turns > MAX_UNROLLED)
+        dv_refuse(d, TN_REJECT_SCOPE);
+    for (int k = 0; k < x->n; k++)
+        if (k != x->vector && x->extent[k] != 1)
+            dv_do(d, "unroll %s", x->name[k]);
 }
 
 static void schedule_inner(rows *w, const char *block, const char *prefix)
@@ -305,6 +344,8 @@ static void schedule_inner(rows *w, const char *block, const char *prefix)
         reduce_scalars(w, &x);
     else if (x.vector >= 0)
         map_vectors(w, &x);
+    if (!x.is_reduction)
+        unroll_readers(w, &x);
 }
 
 /* ---- rows ---- */
@@ -338,6 +379,7 @@ static void make_rows(rows *w, const char *block)
     tn_stmt *b = tn_func_block(d->s->func, block);
     int n = rule_n_spatial(b), all = (int)b->u.block.n_iter, v = vector_iter(d, b);
     const char *name[TN_MAX_LOOPS], *outer = "", *reduce = "";
+    w->count = 1;
     int64_t n_rows = 1, row = tn_dtype_bytes(rule_target(d->s->func, b)->dtype), e[TN_MAX_LOOPS];
     uint16_t lanes = rule_lanes(d->m, rule_target(d->s->func, b)->dtype);
     for (int i = 0; i < all; i++) {
@@ -353,10 +395,13 @@ static void make_rows(rows *w, const char *block)
         e[v] = e[v] < 0 ? -1 : (e[v] + wide - 1) / wide;
         name[v] = dv_text(d, "%svo", w->prefix);
         inside = dv_text(d, " %svt", w->prefix);
+        w->beside = true;
         row *= wide;
     }
     for (int i = 0; i < all; i++) {
         *(i < n ? &outer : &reduce) = dv_text(d, "%s %s", i < n ? outer : reduce, name[i]);
+        if (i < n && e[i] > 0 && w->count < INT32_MAX)
+            w->count *= e[i];
         int64_t *x = i < n ? &n_rows : &row;
         *x = *x < 0 || e[i] < 0 || *x > INT64_MAX / 2 / (e[i] + 1) ? -1 : *x * e[i];
     }
@@ -376,6 +421,64 @@ static void make_rows(rows *w, const char *block)
     w->comment = v < 0 ? "scalars" : v < n ? "vectors beside the reduction" : "vectors along the reduction";
 }
 
+/* What a block reads of the blocks before it in its phase, which the row holds one turn of. */
+typedef struct {
+    const derive *d;
+    const tn_stmt *block;
+    const char *const *before;
+    int n;
+    bool across;      /* it reduces over what a reduction gives, row by row: it needs all rows */
+    uint64_t fixed;   /* its iterations that the row fixes */
+    uint64_t inner;   /* its iterations along which it reads contiguous memory */
+} row_reads;
+
+static void look_at_read(const tn_expr *load, void *user)
+{
+    row_reads *a = user;
+    const tn_buffer *from = &a->d->s->func->buffer[load->u.load.buffer];
+    for (int i = 0; i < (int)a->block->u.block.n_iter && i < 64 && from->layout; i++)
+        if (steps_by_one(a->d->s->func, load->src[innermost_dim(from)], a->block->u.block.iter[i].var))
+            a->inner |= (uint64_t)1 << i;
+    for (int k = 0; k < a->n; k++) {
+        tn_stmt *b = tn_func_block(a->d->s->func, a->before[k]);
+        if (b->u.block.body.first->u.store.buffer != load->u.load.buffer)
+            continue;
+        for (int i = 0; i < (int)a->block->u.block.n_iter && i < 64; i++) {
+            bool uses = tn_uses(load, a->block->u.block.iter[i].var);
+            if (uses && a->block->u.block.iter[i].kind == TN_ITER_REDUCE)
+                a->across |= rule_reduces(b);
+            else if (uses)
+                a->fixed |= (uint64_t)1 << i;
+        }
+    }
+}
+
+/* Whether the block should move into the rows. Not where it needs several; and if it has work enough for tasks of its
+ * own, not where the rows are too few for all cores, nor where they would take its vectors or its blocks of memory. */
+static bool belongs_to_row(const rows *w, const char *const block[], int at)
+{
+    const derive *d = w->d;
+    tn_stmt *b = tn_func_block(d->s->func, block[at]);
+    row_reads a = {d, b, block, at, false, 0, 0};
+    int64_t turns = 1;
+    int v = vector_iter(d, b);
+    bool lines = false; /* it has rows inside the row */
+    rule_loads(b, look_at_read, &a);
+    for (int i = 0; i < (int)b->u.block.n_iter; i++) {
+        int64_t e = rule_extent(b->u.block.iter[i].extent);
+        turns *= e > 0 && turns < LARGE ? e : 1;
+        lines |= b->u.block.iter[i].kind == TN_ITER_SPATIAL && !(a.fixed >> i & 1) && e != 1;
+    }
+    bool along = v >= 0 && b->u.block.iter[v].kind == TN_ITER_REDUCE;
+    if (rule_reduces(b) && (a.across || (lines && along)))
+        return false;
+    if (turns < LARGE)
+        return true;
+    if (v >= 0)
+        a.inner |= (uint64_t)1 << v;
+    return w->count >= 2 * (int64_t)d->m->cores && (w->beside || !(a.fixed & a.inner));
+}
+
 /* One phase: the block and every later one that can move into its rows. Returns how many blocks that were. */
 static int phase(derive *d, int number, int n, const char *const block[], const char **out_comment)
 {
@@ -387,7 +490,8 @@ static int phase(derive *d, int number, int n, const char *const block[], const 
     }
     make_rows(&w, block[0]);
     int moved = 1;
-    while (moved < n && dv_ok(d) && dv_try(d, "reverse_compute_at \"%s\" %s", block[moved], w.row))
+    while (moved < n && dv_ok(d) && belongs_to_row(&w, block, moved) &&
+           dv_try(d, "reverse_compute_at \"%s\" %s", block[moved], w.row))
         moved++;
     for (int i = 0; i < moved; i++)
         schedule_inner(&w, block[i], dv_text(d, "%s%c", w.prefix, 'a' + i % 26));

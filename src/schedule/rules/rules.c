@@ -43,3 +43,9 @@ void tn_rule_apply(tn_sched *s, const tn_func *f, const struct tn_machine *m, tn
     }
     TN_ASSERT(!"the last rule is never refused");
 }
+
+void tn_rule_serial(tn_sched *s, const tn_func *f, const struct tn_machine *m, tn_arena *arena, tn_pool *pool)
+{
+    tn_sched_init(s, f, arena, pool);
+    (void)serial(s, m);
+}

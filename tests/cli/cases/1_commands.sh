@@ -9,7 +9,6 @@ expect 0 "tenon $version" version
 expect 0 "tenon $version" -v version
 expect 2 "there is no command comp" comp x.onnx
 expect 2 "there is no flag --nonsense" --nonsense
-expect 4 "Error: --config is not supported yet" --config host/default compile x.onnx
 for command in compile run dump opt interpret verify version; do
     expect 0 "usage: tenon $command" $command --help
     expect 0 "--verbose" $command -h
@@ -22,7 +21,7 @@ for command in compile run opt interpret verify; do
     expect 4 "No such file or directory" $command absent
 done
 expect 4 "No such file or directory" dump absent --stage tir
-for command in tune micro check compare rpc; do
+for command in tune micro compare rpc; do
     expect 4 "Error: $command is not supported yet" $command
     expect 4 "Error: $command is not supported yet" $command --help
 done

@@ -1,0 +1,51 @@
+# What `cmake --install` brings besides the command and the runtime: the compiler as a library, completion scripts, manual
+# pages, pkg-config and CMake package files. Texts are printed by the command itself, from the tables it parses with.
+include(GNUInstallDirs)
+
+# libtenon.so: tenon/tenon.h as a library.
+set(objects "")
+foreach(layer IN LISTS TN_LAYERS)
+    string(REPLACE "tn_" "" name ${layer})
+    if(TN_HAS_${name} AND NOT name STREQUAL "cli")
+        list(APPEND objects $<TARGET_OBJECTS:${layer}>)
+    endif()
+endforeach()
+add_library(tenon_compiler SHARED ${objects})
+set_target_properties(tenon_compiler PROPERTIES
+    OUTPUT_NAME tenon LINKER_LANGUAGE C SOVERSION 0
+    LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/lib LINK_DEPENDS ${CMAKE_SOURCE_DIR}/cmake/tenon.map)
+target_link_libraries(tenon_compiler PRIVATE tn_flags PkgConfig::LIBZIP Threads::Threads m ${CMAKE_DL_LIBS})
+target_link_options(tenon_compiler PRIVATE
+    -Wl,--gc-sections -Wl,--version-script,${CMAKE_SOURCE_DIR}/cmake/tenon.map)
+install(TARGETS tenon_compiler LIBRARY DESTINATION lib)
+
+# Completion and manual pages
+set(share ${CMAKE_BINARY_DIR}/share)
+set(texts "")
+function(tn_text path)
+    get_filename_component(folder ${share}/${path} DIRECTORY)
+    file(MAKE_DIRECTORY ${folder})
+    add_custom_command(OUTPUT ${share}/${path} DEPENDS tenon
+        COMMAND ${CMAKE_BINARY_DIR}/bin/tenon ${ARGN} >${share}/${path})
+    set(texts ${texts} ${share}/${path} PARENT_SCOPE)
+endfunction()
+tn_text(bash-completion/completions/tenon --completion bash)
+tn_text(bash-completion/completions/tvmc --completion bash)
+tn_text(zsh/site-functions/_tenon --completion zsh)
+tn_text(man/man1/tenon.1 --manual tenon)
+foreach(command IN ITEMS compile run dump opt interpret verify version)
+    tn_text(man/man1/tenon-${command}.1 --manual ${command})
+endforeach()
+add_custom_target(texts ALL DEPENDS ${texts})
+install(DIRECTORY ${share}/ DESTINATION ${CMAKE_INSTALL_DATAROOTDIR})
+
+# pkg-config and CMake package
+foreach(name IN ITEMS tenon tenon_runtime)
+    configure_file(${CMAKE_SOURCE_DIR}/cmake/${name}.pc.in ${CMAKE_BINARY_DIR}/lib/pkgconfig/${name}.pc @ONLY)
+    install(FILES ${CMAKE_BINARY_DIR}/lib/pkgconfig/${name}.pc DESTINATION lib/pkgconfig)
+endforeach()
+include(CMakePackageConfigHelpers)
+write_basic_package_version_file(${CMAKE_BINARY_DIR}/lib/cmake/TenonConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+configure_file(${CMAKE_SOURCE_DIR}/cmake/TenonConfig.cmake.in ${CMAKE_BINARY_DIR}/lib/cmake/TenonConfig.cmake @ONLY)
+install(FILES ${CMAKE_BINARY_DIR}/lib/cmake/TenonConfig.cmake ${CMAKE_BINARY_DIR}/lib/cmake/TenonConfigVersion.cmake
+    DESTINATION lib/cmake/Tenon)

@@ -1,0 +1,222 @@
+/* Completion scripts and manual pages, from the tables that parsing and help read. Written at build time:
+ * tenon --completion {bash,zsh}, tenon --manual {tenon,<command>}. */
+#include "cli/complete.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static void words(const char *values) /* "so|mlf!" as "so mlf" */
+{
+    for (; *values; values++)
+        if (*values != '!')
+            putchar(*values == '|' ? ' ' : *values);
+}
+
+static const tn_flag *next_flag(const tn_command *c, const tn_flag *f, int *table)
+{
+    do {
+        f = f ? f + 1 : c->flags[*table = 0];
+        while (f && !f->name)
+            f = ++*table < TN_COMMAND_TABLES ? c->flags[*table] : NULL;
+    } while (f && (f->refused || !f->help));
+    return f;
+}
+
+/* ---- bash ---- */
+
+static void bash_command(const tn_command *c)
+{
+    int table;
+    printf("    %s)\n        case $previous in\n", c->name);
+    for (const tn_flag *f = NULL; (f = next_flag(c, f, &table));)
+        if (f->kind == TN_FLAG_CHOICE) {
+            printf("        --%s", f->name);
+            if (f->letter)
+                printf("|-%c", f->letter);
+            printf(") words='");
+            words(f->values);
+            printf("' ;;\n");
+        }
+    printf("        *) [[ $current == -* ]] && words='");
+    for (const tn_flag *f = NULL; (f = next_flag(c, f, &table));)
+        printf("--%s ", f->name);
+    printf("' ;;\n        esac ;;\n");
+}
+
+static void bash(const tn_command *commands)
+{
+    printf("# bash completion for tenon and tvmc\n_tenon() {\n"
+           "    local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]} words= command= word\n"
+           "    for word in \"${COMP_WORDS[@]:1:COMP_CWORD-1}\"; do\n"
+           "        [[ $word != -* ]] && { command=$word; break; }\n    done\n    case $command in\n    '') words='");
+    for (const tn_command *c = commands; c->name; c++)
+        if (c->run)
+            printf("%s ", c->name);
+    printf("--help --version --verbose --config' ;;\n");
+    for (const tn_command *c = commands; c->name; c++)
+        if (c->run)
+            bash_command(c);
+    printf("    esac\n    COMPREPLY=($(compgen -W \"$words\" -- \"$current\"))\n"
+           "    [[ ${#COMPREPLY[@]} == 0 && -n $command ]] && COMPREPLY=($(compgen -f -- \"$current\"))\n}\n"
+           "complete -o filenames -F _tenon tenon tvmc\n");
+}
+
+/* ---- zsh ---- */
+
+static void zsh_text(const char *text) /* inside '...[...]' */
+{
+    for (; *text; text++)
+        if (*text == '\'')
+            printf("'\\''");
+        else if (strchr("[]:", *text))
+            printf("\\%c", *text);
+        else
+            putchar(*text);
+}
+
+static void zsh_flag(const tn_flag *f)
+{
+    bool takes = f->kind != TN_FLAG_SWITCH && f->kind != TN_FLAG_ALONE;
+    printf(" \\\n            '--%s%s[", f->name, takes ? "=" : "");
+    zsh_text(f->help);
+    printf("]");
+    if (f->kind == TN_FLAG_CHOICE) {
+        printf(":%s:(", f->name);
+        words(f->values);
+        printf(")");
+    } else if (takes) {
+        printf(":%s:_files", f->name);
+    }
+    printf("'");
+}
+
+static void zsh(const tn_command *commands)
+{
+    int table;
+    printf("#compdef tenon tvmc\n_tenon() {\n    local -a commands=(");
+    for (const tn_command *c = commands; c->name; c++)
+        if (c->run) {
+            printf(" '%s:", c->name);
+            zsh_text(c->help);
+            printf("'");
+        }
+    printf(")\n    if (( CURRENT == 2 )); then\n        _describe command commands\n        return\n    fi\n"
+           "    local command=$words[2]\n    shift words\n    (( CURRENT-- ))\n    case $command in\n");
+    for (const tn_command *c = commands; c->name; c++) {
+        if (!c->run)
+            continue;
+        printf("    %s)\n        _arguments", c->name);
+        for (const tn_flag *f = NULL; (f = next_flag(c, f, &table));)
+            zsh_flag(f);
+        printf("%s ;;\n", c->operand ? " \\\n            '*:file:_files'" : "");
+    }
+    printf("    esac\n}\n_tenon \"$@\"\n");
+}
+
+int tn_completion_print(const tn_command *commands, const char *shell)
+{
+    if (strcmp(shell, "bash") == 0)
+        bash(commands);
+    else
+        zsh(commands);
+    return TN_EXIT_OK;
+}
+
+/* ---- manual pages ---- */
+
+static void roff(const char *text)
+{
+    if (*text == '.' || *text == '\'')
+        printf("\\&");
+    for (; *text; text++)
+        if (*text == '\\')
+            printf("\\e");
+        else if (*text == '-')
+            printf("\\-");
+        else
+            putchar(*text);
+}
+
+static void manual_flag(const tn_flag *f)
+{
+    printf(".TP\n");
+    if (f->letter)
+        printf("\\fB\\-%c\\fR, ", f->letter);
+    printf("\\fB\\-\\-");
+    roff(f->name);
+    printf("\\fR");
+    if (f->values && f->kind == TN_FLAG_CHOICE) {
+        printf(" {\\fI");
+        words(f->values);
+        printf("\\fR}");
+    } else if (f->values) {
+        printf(" \\fI");
+        roff(f->values);
+        printf("\\fR");
+    }
+    printf("\n");
+    roff(f->help);
+    if (f->fallback) {
+        printf(" (default: ");
+        roff(f->fallback);
+        printf(")");
+    }
+    printf("\n");
+}
+
+static void manual_head(const char *name, const char *help)
+{
+    printf(".TH \"");
+    for (const char *s = name; *s; s++)
+        putchar(*s >= 'a' && *s <= 'z' ? *s - 32 : *s);
+    printf("\" 1 \"\" \"tenon %s\" \"Tenon\"\n.SH NAME\n%s \\- ", tenon_version(), name);
+    roff(help);
+    printf("\n.SH SYNOPSIS\n");
+}
+
+static void manual_tail(void)
+{
+    printf(".SH EXIT STATUS\n0: done; 2: the command line is wrong; 4: an error, or a flag that is known but "
+           "not supported yet.\n"
+           ".SH SEE ALSO\ntenon(1); docs/cli.md of the distribution has it all.\n");
+}
+
+static void manual_command(const tn_command *c)
+{
+    char name[64];
+    int table;
+    snprintf(name, sizeof name, "tenon-%s", c->name);
+    manual_head(name, c->help);
+    printf("\\fBtenon %s\\fR [\\fIflags\\fR]%s%s\n.SH DESCRIPTION\n", c->name, c->operand ? " " : "",
+           c->operand ? c->operand : "");
+    roff(c->help);
+    printf(".\n.SH FLAGS\n");
+    for (const tn_flag *f = NULL; (f = next_flag(c, f, &table));)
+        manual_flag(f);
+    manual_tail();
+}
+
+int tn_manual_print(const tn_command *commands, const tn_flag *flags, const char *page)
+{
+    for (const tn_command *c = commands; c->name; c++)
+        if (c->run && strcmp(c->name, page) == 0) {
+            manual_command(c);
+            return TN_EXIT_OK;
+        }
+    if (strcmp(page, "tenon") != 0)
+        return tn_error_print("--manual %s: there is no such page", page);
+    manual_head("tenon", "deep-learning compiler");
+    printf("\\fBtenon\\fR [\\fB\\-v\\fR] \\fIcommand\\fR [\\fIflags\\fR] ...\n.SH COMMANDS\n");
+    for (const tn_command *c = commands; c->name; c++)
+        if (c->run) {
+            printf(".TP\n\\fB%s\\fR\n", c->name);
+            roff(c->help);
+            printf("; see tenon\\-%s(1)\n", c->name);
+        }
+    printf(".SH FLAGS\n");
+    for (const tn_flag *f = flags; f->name; f++)
+        if (f->help && !f->refused)
+            manual_flag(f);
+    manual_tail();
+    return TN_EXIT_OK;
+}

@@ -1,0 +1,202 @@
+/* The kernel cache: objects by the hash of what they are made of, below $XDG_CACHE_HOME
+ * (~/.cache)/tenon/kernels. It is a convenience: whatever goes wrong with it is a miss, never an error.
+ * TENON_CACHE=off in the environment does without.
+ *
+ * An entry is written beside its place and renamed, so compilers at work at once see whole entries or none;
+ * it carries a hash of its bytes, so one that a crash or a disk damaged is a miss and goes. Entries used
+ * least lately are removed when all together exceed LIMIT. */
+#include "base/sha256.h"
+#include "driver/driver.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static const char magic[8] = "TNKERN1";
+enum { HEAD = sizeof magic + 32, PATH_BYTES = 4096 };
+static const uint64_t LIMIT = 512u << 20;
+
+/* ---- places ---- */
+
+/* The folder, or "" where there is none. */
+static void folder(char out[PATH_BYTES])
+{
+    const char *off = getenv("TENON_CACHE"), *xdg = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+    out[0] = 0;
+    if (off && (strcmp(off, "off") == 0 || strcmp(off, "0") == 0))
+        return;
+    int n = -1;
+    if (xdg && xdg[0] == '/') /* the specification: others are to be ignored */
+        n = snprintf(out, PATH_BYTES, "%s/tenon/kernels", xdg);
+    else if (home && home[0] == '/')
+        n = snprintf(out, PATH_BYTES, "%s/.cache/tenon/kernels", home);
+    if (n < 0 || n > PATH_BYTES - 128)
+        out[0] = 0;
+}
+
+static void make_folders(char *path)
+{
+    for (char *at = path + 1; (at = strchr(at, '/')); at++) {
+        *at = 0;
+        mkdir(path, 0700); /* there already, or the file cannot be opened later */
+        *at = '/';
+    }
+}
+
+/* <folder>/ab/cdef....o; false: no cache. */
+static bool place(const uint8_t key[32], char out[PATH_BYTES])
+{
+    folder(out);
+    size_t n = strlen(out);
+    if (!n)
+        return false;
+    n += (size_t)snprintf(out + n, PATH_BYTES - n, "/%02x/", key[0]);
+    for (int i = 1; i < 32; i++)
+        n += (size_t)snprintf(out + n, PATH_BYTES - n, "%02x", key[i]);
+    snprintf(out + n, PATH_BYTES - n, ".o");
+    return true;
+}
+
+/* ---- entries ---- */
+
+static void digest(const void *data, size_t n, uint8_t out[32])
+{
+    tn_sha256 s;
+    tn_sha256_init(&s);
+    tn_sha256_add(&s, data, n);
+    tn_sha256_end(&s, out);
+}
+
+static bool sound(const uint8_t *at, size_t n)
+{
+    uint8_t hash[32];
+    if (n < HEAD || memcmp(at, magic, sizeof magic) != 0)
+        return false;
+    digest(at + HEAD, n - HEAD, hash);
+    return memcmp(at + sizeof magic, hash, 32) == 0;
+}
+
+static bool read_all(int fd, uint8_t *at, size_t n)
+{
+    while (n) {
+        ssize_t k = read(fd, at, n);
+        if (k < 0 && errno == EINTR)
+            continue;
+        if (k <= 0)
+            return false;
+        at += k;
+        n -= (size_t)k;
+    }
+    return true;
+}
+
+static bool load(void *user, const uint8_t key[32], tn_buf *out)
+{
+    char path[PATH_BYTES];
+    struct stat st;
+    tn_code_count *count = user;
+    int fd = place(key, path) ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+    if (fd < 0)
+        return false;
+    bool ok = fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size >= HEAD;
+    size_t n = ok ? (size_t)st.st_size : 0;
+    uint8_t *at = ok ? malloc(n) : NULL;
+    ok = at && read_all(fd, at, n) && sound(at, n);
+    if (ok) {
+        tn_buf_add(out, at + HEAD, n - HEAD);
+        futimens(fd, (const struct timespec[2]){{.tv_nsec = UTIME_NOW}, {.tv_nsec = UTIME_NOW}}); /* used just now */
+        atomic_fetch_add(&count->loaded, 1);
+    } else {
+        unlink(path);
+    }
+    free(at);
+    close(fd);
+    return ok;
+}
+
+/* ---- keeping it small ---- */
+
+typedef struct { struct timespec used; uint64_t bytes; char name[80]; } entry;
+typedef tn_vec(entry) entries;
+
+static void list_folder(const char *root, int first, entries *all, uint64_t *sum)
+{
+    char path[PATH_BYTES + 16];
+    struct stat st;
+    snprintf(path, sizeof path, "%s/%02x", root, (unsigned)first & 255);
+    DIR *d = opendir(path);
+    for (struct dirent *e; d && (e = readdir(d));) {
+        if (e->d_name[0] == '.' || strlen(e->d_name) > 70 || fstatat(dirfd(d), e->d_name, &st, 0) != 0)
+            continue;
+        entry x = {st.st_mtim, (uint64_t)st.st_size, ""};
+        snprintf(x.name, sizeof x.name, "%02x/%.70s", (unsigned)first & 255, e->d_name);
+        *sum += x.bytes;
+        tn_vec_push(all, x);
+    }
+    if (d)
+        closedir(d);
+}
+
+static int by_use(const void *a, const void *b)
+{
+    const entry *x = a, *y = b;
+    if (x->used.tv_sec != y->used.tv_sec)
+        return x->used.tv_sec < y->used.tv_sec ? -1 : 1;
+    return (x->used.tv_nsec > y->used.tv_nsec) - (x->used.tv_nsec < y->used.tv_nsec);
+}
+
+static void prune(void)
+{
+    char root[PATH_BYTES], path[PATH_BYTES];
+    entries all = {0};
+    uint64_t sum = 0;
+    folder(root);
+    for (int i = 0; i < 256; i++)
+        list_folder(root, i, &all, &sum);
+    if (sum > LIMIT) {
+        qsort(all.at, all.n, sizeof *all.at, by_use);
+        for (size_t i = 0; i < all.n && sum > LIMIT / 10 * 8; i++) {
+            if (snprintf(path, sizeof path, "%s/%s", root, all.at[i].name) < (int)sizeof path)
+                unlink(path);
+            sum -= all.at[i].bytes;
+        }
+    }
+    tn_vec_deinit(&all);
+}
+
+static void save(void *user, const uint8_t key[32], const tn_buf *code)
+{
+    char path[PATH_BYTES], temporary[PATH_BYTES + 32];
+    uint8_t hash[32];
+    tn_code_count *count = user;
+    unsigned turn = atomic_fetch_add(&count->made, 1);
+    if (!place(key, path))
+        return;
+    make_folders(path);
+    snprintf(temporary, sizeof temporary, "%s.%ld-%u.tmp", path, (long)getpid(), turn);
+    int fd = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    if (fd < 0)
+        return;
+    tn_buf all = {0};
+    digest(code->at, code->n, hash);
+    tn_buf_add(&all, magic, sizeof magic);
+    tn_buf_add(&all, hash, 32);
+    tn_buf_add(&all, code->at, code->n);
+    bool ok = write(fd, all.at, all.n) == (ssize_t)all.n;
+    ok = close(fd) == 0 && ok;
+    if (!ok || rename(temporary, path) != 0)
+        unlink(temporary);
+    tn_buf_deinit(&all);
+    if (key[0] == 0) /* now and then */
+        prune();
+}
+
+tn_code_cache tn_code_cache_open(tn_code_count *count)
+{
+    return (tn_code_cache){count, load, save};
+}

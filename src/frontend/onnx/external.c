@@ -1,0 +1,129 @@
+/* Data of tensors in files beside the model. A model may come from anybody, so it names files of its own folder only:
+ * no absolute path, no `..`, nothing that a symbolic link leads outside. Files are mapped and live as long as the
+ * module; offset and length are checked against the file before anything is read. */
+#include "frontend/onnx/onnx.h"
+
+#include "base/size.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const tn_blob *refuse(onnx_import *im, const tn_loc *loc, const char *name, const char *fmt,
+                             const char *what)
+{
+    char *why = tn_arena_printf(&im->scratch, fmt, what);
+    (void)tn_error(im->g->ctx, "onnx-E012", loc, "tensor \"%s\" keeps its data in another file, but %s",
+                   name ? name : "", why);
+    return NULL;
+}
+
+/* ---- paths ---- */
+
+/* Why a location is not one beside the model; NULL: it is. */
+static const char *bad_location(const char *s)
+{
+    if (!*s) return "the file is not named";
+    if (*s == '/' || strchr(s, '\\') || (s[0] && s[1] == ':')) return "\"%s\" is not a path beside the model";
+    for (const char *at = s; *at; at += strcspn(at, "/"), at += *at == '/')
+        if (strcspn(at, "/") == 2 && at[0] == '.' && at[1] == '.')
+            return "\"%s\" leads out of the model's folder";
+    return NULL;
+}
+
+/* The file that a location means, in scratch; NULL: *out_why. */
+static const char *find_file(onnx_import *im, const char *location, const char **out_why)
+{
+    const char *slash = strrchr(im->file, '/');
+    const char *folder =
+        slash ? tn_arena_strndup(&im->scratch, im->file, (size_t)(slash - im->file) + (slash == im->file))
+              : ".";
+    char *root = realpath(folder, NULL);
+    char *path = root ? realpath(tn_arena_printf(&im->scratch, "%s/%s", root, location), NULL) : NULL;
+    size_t n = root ? strlen(root) : 0;
+    const char *found = NULL;
+    if (!path)
+        *out_why = "there is no file \"%s\" beside the model";
+    else if (strncmp(path, root, n) != 0 || (path[n] != '/' && n > 1))
+        *out_why = "\"%s\" is a link out of the model's folder";
+    else
+        found = tn_arena_strdup(&im->scratch, path);
+    free(root);
+    free(path);
+    return found;
+}
+
+static void unmap(tn_blob *b) { tn_file_unmap(b->user); }
+
+/* The mapping of a location, made once; NULL: reported. */
+static const tn_file *open_file(onnx_import *im, const char *location, const char *name, const tn_loc *loc)
+{
+    const char *why = bad_location(location);
+    for (size_t i = 0; i < im->data.n && !why; i++)
+        if (strcmp(im->data.at[i].location, location) == 0) return im->data.at[i].file;
+    const char *path = why ? NULL : find_file(im, location, &why);
+    onnx_data_file d = {location, NULL};
+    if (path) {
+        tn_file *f = TN_NEW(im->g->arena, tn_file);
+        if (tn_file_map(im->g->ctx, path, f) == TN_OK) {
+            tn_blob *b = tn_graph_blob_ref(im->g, f->at, f->n);
+            b->release = unmap;
+            b->user = f;
+            tn_vec_push(&im->g->blob, b);
+            d.file = f;
+        }
+    } else {
+        (void)refuse(im, loc, name, why, location);
+        return NULL;
+    }
+    tn_vec_push(&im->data, d);
+    return d.file;
+}
+
+/* ---- entries ---- */
+
+static bool number(tn_pb_bytes s, uint64_t *out)
+{
+    uint64_t v = 0;
+    for (size_t i = 0; i < s.n; i++) {
+        if (s.at[i] < '0' || s.at[i] > '9' || v > (UINT64_MAX - 9) / 10) return false;
+        v = v * 10 + (uint64_t)(s.at[i] - '0');
+    }
+    *out = v;
+    return s.n > 0;
+}
+
+static bool is(tn_pb_bytes s, const char *text)
+{
+    return s.n == strlen(text) && memcmp(s.at, text, s.n) == 0;
+}
+
+const tn_blob *onnx_external(onnx_import *im, const onnx_tensor *t, const char *name, size_t bytes,
+                             const tn_loc *loc)
+{
+    const onnx_string_pair *e = t->external_data.at;
+    uint64_t offset = 0, length = bytes;
+    const char *location = "";
+    for (size_t i = 0; i < t->external_data.n; i++) {
+        bool ok = true;
+        if (is(e[i].key, "location"))
+            location = onnx_text(im, e[i].value);
+        else if (is(e[i].key, "offset"))
+            ok = number(e[i].value, &offset);
+        else if (is(e[i].key, "length"))
+            ok = number(e[i].value, &length);
+        if (!ok)
+            return refuse(im, loc, name, "%s is no number; the model is damaged", onnx_text(im, e[i].key));
+    }
+    const tn_file *f = open_file(im, location, name, loc);
+    if (!f) return NULL;
+    if (length != bytes)
+        return refuse(im, loc, name, "%s",
+                      tn_arena_printf(&im->scratch, "its dimensions ask for %zu bytes where %llu are given",
+                                      bytes, (unsigned long long)length));
+    if (offset > f->n || length > f->n - offset)
+        return refuse(im, loc, name, "%s",
+                      tn_arena_printf(&im->scratch, "bytes %llu to %llu of \"%s\" are not there: it has %zu",
+                                      (unsigned long long)offset, (unsigned long long)(offset + length),
+                                      location, f->n));
+    return tn_graph_blob_ref(im->g, f->at + offset, bytes);
+}

@@ -1,0 +1,409 @@
+/* Control flow: If, Loop, Scan. A condition that is known is its branch. Else both branches are converted; one that
+ * cannot be, for the shapes given, becomes a failure at run time, with a warning now. Loops of a known number of
+ * iterations are unrolled. */
+#include "frontend/onnx/onnx.h"
+
+#include <string.h>
+
+/* ---- If ---- */
+
+typedef struct branch {
+    const onnx_graph *g;
+    tn_region *r;
+    tn_value *out;
+    bool ok;
+    const char *why; /* not ok: node and message of its first error */
+} branch;
+
+/* Results of a graph where the node stands. */
+static void inline_branch(onnx_conv *c, const onnx_graph *g)
+{
+    tn_value *out = TN_NEW_N(c->arena, tn_value, g->output.n);
+    if (!onnx_body(c, g, c->im->r, 0, NULL, out)) c->bad = true;
+    for (size_t i = 0; i < c->node->output.n && !c->bad; i++) onnx_out(c, (uint32_t)i, out[i]);
+}
+
+static void convert_branch(onnx_conv *c, branch *b)
+{
+    tn_ctx *ctx = c->g->ctx;
+    size_t from = ctx->n_diag;
+    b->r = tn_region_new(c->g, NULL);
+    b->out = TN_NEW_N(c->arena, tn_value, b->g->output.n);
+    b->ok = onnx_body(c, b->g, b->r, 0, NULL, b->out);
+    b->why = "";
+    for (size_t i = from; i < ctx->n_diag && !b->ok; i++)
+        if (ctx->diag[i].severity == TN_ERROR) {
+            const tn_diag *d = &ctx->diag[i];
+            b->why =
+                tn_arena_printf(c->arena, "node %s: %s", d->loc.node ? d->loc.node : "(unnamed)", d->message);
+            break;
+        }
+    if (b->ok) tn_region_set_results(c->g, b->r, (int)b->g->output.n, b->out);
+}
+
+/* The branch cannot be computed for these shapes: taking it ends the run. */
+static void make_fail(onnx_conv *c, branch *b, const char *which)
+{
+    tn_fail_attr a = {tn_arena_printf(
+        c->arena, "the %s branch cannot run for the shapes it was compiled for: %s", which, b->why)};
+    (void)tn_report(
+        c->g->ctx, TN_WARNING, "onnx-W002", c->loc,
+        "its %s branch cannot be computed for the given shapes; a run that takes it will fail: %s", which,
+        b->why);
+    tn_region_discard(c->g, b->r);
+    tn_node *n = tn_make_call(c->g, b->r, NULL, &tn_op_fail, 0, NULL, &a, c->loc);
+    TN_ASSERT(n);
+    tn_region_set_results(c->g, b->r, 1, &(tn_value){n, 0});
+}
+
+/* What the user can do where only shapes are missing. */
+static void suggest_shapes(onnx_conv *c, const char *trouble)
+{
+    const tn_region *r = tn_graph_function(c->g, "main")->body;
+    tn_buf b = {0};
+    for (uint32_t i = 0; i < r->n_param; i++) {
+        const tn_type *t = r->param[i]->type[0];
+        if (tn_type_dims_const(t, NULL)) continue;
+        tn_buf_printf(&b, "%s%s:[", b.n ? " " : "", r->param[i]->name);
+        for (int d = 0; d < t->n; d++) {
+            tn_buf_str(&b, d ? "," : "");
+            tn_expr_print(t->dim[d], NULL, &b);
+        }
+        tn_buf_char(&b, ']');
+    }
+    if (b.n)
+        (void)tn_error(
+            c->g->ctx, "onnx-E026", c->loc,
+            "%s; its condition is not known before the run. Give the inputs fixed shapes, with numbers for "
+            "the names: --input-shapes \"%s\"",
+            trouble, tn_buf_cstr(&b));
+    else
+        (void)tn_error(c->g->ctx, "onnx-E026", c->loc, "%s; its condition is not known before the run",
+                       trouble);
+    tn_buf_deinit(&b);
+    c->bad = true;
+}
+
+static void if_node(onnx_conv *c, tn_value condition, branch b[2])
+{
+    int n = (int)b[!b[0].ok].g->output.n;
+    tn_if_attr attr = {{0}};
+    size_t had = c->g->ctx->n_error;
+    tn_node *node = tn_node_new(c->g, c->im->r, NULL, &tn_op_if, 1, &condition, n, &attr, c->loc);
+    tn_node_hold(c->g, node, 2, (tn_region *[]){b[0].r, b[1].r});
+    if (tn_infer_node(c->g, node) != TN_OK) {
+        TN_ASSERT(c->g->ctx->n_error > 0);
+        if (c->g->ctx->n_error > had) suggest_shapes(c, "its branches do not agree");
+        tn_node_remove(c->g, node);
+        c->bad = true;
+        return;
+    }
+    for (int i = 0; i < n && (size_t)i < c->node->output.n; i++)
+        onnx_out(c, (uint32_t)i, (tn_value){node, (uint32_t)i});
+}
+
+static tn_value bool_scalar(onnx_conv *c, tn_value v)
+{
+    const tn_expr *count = v.def ? tn_type_count(c->pool, onnx_type(v)) : NULL;
+    if (count && !tn_is_value(count, 1))
+        onnx_fail(c, "onnx-E009", "the condition is %s, but must be one bool",
+                  onnx_type_text(c, onnx_type(v)));
+    v = onnx_cast(c, v, TN_BOOL1);
+    return onnx_rank(v) ? onnx_reshape(c, v, 0, NULL) : v;
+}
+
+/* Is v computed from the extents of tensors alone? */
+static bool by_shape(tn_value v)
+{
+    tn_map seen = {0};
+    tn_vec(const tn_node *) todo = {0};
+    bool only = true;
+    uint64_t at;
+    tn_vec_push(&todo, v.def);
+    while (todo.n && only) {
+        const tn_node *n = tn_vec_pop(&todo);
+        only = !tn_op_is(n, &tn_op_var) && !n->nregion;
+        for (int i = 0; i < n->nin && !tn_op_is(n, &tn_op_shape_of); i++)
+            if (n->in[i].def && !tn_map_get(&seen, tn_map_key(n->in[i].def), &at)) {
+                tn_map_put(&seen, tn_map_key(n->in[i].def), 1);
+                tn_vec_push(&todo, n->in[i].def);
+            }
+    }
+    tn_vec_deinit(&todo);
+    tn_map_deinit(&seen);
+    return only;
+}
+
+static void if_(onnx_conv *c)
+{
+    tn_ctx *ctx = c->g->ctx;
+    tn_value condition = bool_scalar(c, onnx_in(c, 0));
+    branch b[2] = {{.g = onnx_attr_graph(c, "then_branch")}, {.g = onnx_attr_graph(c, "else_branch")}};
+    double known;
+    if (c->bad) return;
+    if (b[0].g->output.n < c->node->output.n || b[1].g->output.n < c->node->output.n)
+        onnx_fail(c, "onnx-E017", "%zu results are used, but a branch gives fewer; the model is damaged",
+                  c->node->output.n);
+    if (c->bad) return;
+    if (onnx_scalar(c, condition, &known)) {
+        inline_branch(c, b[known != 0 ? 0 : 1].g);
+        return;
+    }
+    size_t before = ctx->n_diag, had = ctx->n_error;
+    convert_branch(c, &b[0]);
+    size_t between = ctx->n_diag;
+    if (ctx->n_error > had) { /* its errors are kept until the other one is tried */
+        tn_diag *kept = tn_arena_copy(c->arena, ctx->diag + before, (between - before) * sizeof *kept, 8);
+        tn_diag_rewind(ctx, before);
+        convert_branch(c, &b[1]);
+        if (!b[1].ok)
+            for (size_t i = 0; i < between - before; i++)
+                (void)tn_report(ctx, kept[i].severity, kept[i].id, &kept[i].loc, "%s", kept[i].message);
+    } else {
+        convert_branch(c, &b[1]);
+    }
+    if ((!b[0].ok && !*b[0].why) || (!b[1].ok && !*b[1].why)) { /* an operand has failed before */
+        c->bad = true;
+        return;
+    }
+    if (!b[0].ok && !b[1].ok) {
+        suggest_shapes(c, "neither branch can be computed");
+        return;
+    }
+    if ((!b[0].ok || !b[1].ok) && by_shape(condition)) {
+        const char *which = b[0].ok ? "else" : "then", *why = b[b[0].ok].why;
+        suggest_shapes(c, tn_arena_printf(c->arena, "its %s branch cannot be computed (%s)", which, why));
+        return;
+    }
+    if (!b[1].ok) tn_diag_rewind(ctx, between);
+    for (int i = 0; i < 2; i++)
+        if (!b[i].ok) make_fail(c, &b[i], i ? "else" : "then");
+    if_node(c, condition, b);
+}
+
+/* ---- loops: each iteration anew, with what is known of it ---- */
+
+enum { MAX_UNROLL = 256, MAX_UNROLLED_NODES = 65536, MAX_BODY = 512 };
+
+static void refuse_loop(onnx_conv *c, const char *why)
+{
+    onnx_fail(c, "onnx-E029",
+              "%s; loops are supported where their number of iterations is known when the model is compiled, "
+              "at most %d",
+              why, MAX_UNROLL);
+}
+
+static bool too_long(onnx_conv *c, const onnx_graph *g, int64_t n)
+{
+    if (n <= MAX_UNROLL && n * (int64_t)g->node.n <= MAX_UNROLLED_NODES) return false;
+    refuse_loop(
+        c, tn_arena_printf(c->arena, "it has %lld or more iterations of %zu nodes", (long long)n, g->node.n));
+    return true;
+}
+
+/* v with a new dimension of extent 1 at axis. */
+static tn_value with_axis(onnx_conv *c, tn_value v, int axis)
+{
+    tn_expand_dims_attr a = {axis, 1};
+    return onnx_call1(c, &tn_op_expand_dims, &a, v);
+}
+
+/* Element i along an axis, without that dimension. */
+static tn_value element(onnx_conv *c, tn_value v, int64_t axis, int64_t i)
+{
+    int64_t end = i + 1;
+    tn_slice_attr a = {tn_ints_make(c->arena, 1, &i),
+                       tn_ints_make(c->arena, 1, &end),
+                       {0},
+                       tn_ints_make(c->arena, 1, &axis)};
+    tn_squeeze_attr s = {tn_ints_make(c->arena, 1, &axis)};
+    return onnx_call1(c, &tn_op_squeeze, &s, onnx_call1(c, &tn_op_strided_slice, &a, v));
+}
+
+/* What the iterations gave, one after the other (or the last first) along a new axis. */
+static tn_value stacked(onnx_conv *c, const tn_value *v, int64_t n, size_t stride, int axis, bool backward)
+{
+    tn_value *all = TN_NEW_N(c->arena, tn_value, (size_t)n);
+    tn_axis_attr a = {axis};
+    for (int64_t i = 0; i < n; i++) all[backward ? n - 1 - i : i] = with_axis(c, v[(size_t)i * stride], axis);
+    return onnx_call(c, &tn_op_concatenate, &a, (int)n, all);
+}
+
+/* Trip count and condition before the first iteration; false: reported. */
+static bool loop_bounds(onnx_conv *c, int64_t *out_count, bool *out_go)
+{
+    double count = -1, go = 1;
+    *out_count = INT64_MAX;
+    if (onnx_has(c, 0) && !onnx_scalar(c, onnx_in(c, 0), &count))
+        refuse_loop(c, "its trip count is computed while the model runs");
+    if (onnx_has(c, 1) && !onnx_scalar(c, onnx_in(c, 1), &go))
+        refuse_loop(c, "its condition is computed while the model runs");
+    if (onnx_has(c, 0)) *out_count = count < 0 ? 0 : count > (double)(1 << 30) ? 1 << 30 : (int64_t)count;
+    *out_go = go != 0;
+    return !c->bad;
+}
+
+static void loop(onnx_conv *c)
+{
+    const onnx_graph *g = onnx_attr_graph(c, "body");
+    uint32_t n_carried = onnx_n_in(c) < 2 ? 0 : onnx_n_in(c) - 2;
+    int64_t count, i = 0;
+    bool go;
+    double next;
+    if (c->bad || !loop_bounds(c, &count, &go)) return;
+    if (g->output.n < n_carried + 1u || g->output.n > MAX_BODY || c->node->output.n > g->output.n - 1)
+        onnx_fail(c, "onnx-E017", "its body gives %zu results; the model is damaged", g->output.n);
+    size_t n_scan = c->bad ? 0 : g->output.n - 1 - n_carried;
+    tn_value *in = TN_NEW_N(c->arena, tn_value, n_carried + 2), *out = TN_NEW_N(c->arena, tn_value, MAX_BODY);
+    tn_vec(tn_value) scans = {0};
+    for (uint32_t k = 0; k < n_carried; k++) in[k + 2] = onnx_in(c, k + 2);
+    for (; i < count && go && !c->bad; i++) {
+        if (too_long(c, g, count == INT64_MAX ? i + 1 : count)) break;
+        in[0] = onnx_const_ints(c, TN_I64, 0, 1, &i);
+        in[1] = onnx_const(c, TN_BOOL1, 1);
+        c->bad = !onnx_body(c, g, c->im->r, n_carried + 2, in, out) || c->bad;
+        if (!c->bad && !onnx_scalar(c, out[0], &next))
+            refuse_loop(c, "whether it goes on is computed while the model runs");
+        go = !c->bad && next != 0;
+        for (uint32_t k = 0; k < n_carried; k++) in[k + 2] = out[k + 1];
+        for (size_t k = 0; k < n_scan; k++) tn_vec_push(&scans, out[1 + n_carried + k]);
+    }
+    for (size_t k = 0; k < c->node->output.n && !c->bad; k++) {
+        if (k >= n_carried && i == 0)
+            refuse_loop(c, "it has no iteration, so the shape of its results is not known");
+        onnx_out(c, (uint32_t)k,
+                 k < n_carried ? in[k + 2] : stacked(c, scans.at + (k - n_carried), i, n_scan, 0, false));
+    }
+    tn_vec_deinit(&scans);
+}
+
+/* ---- Scan ---- */
+
+typedef struct scan { /* of one sequence */
+    const onnx_graph *g;
+    uint32_t n_state, n_in, n_out;
+    const int64_t *in_axis, *out_axis; /* n_in, n_out entries */
+    const int64_t *in_back, *out_back; /* not 0: from the end */
+} scan;
+
+static int64_t scan_length(onnx_conv *c, const scan *s, const tn_value x[])
+{
+    int64_t n = -1, d = -1;
+    for (uint32_t k = 0; k < s->n_in && !c->bad; k++) {
+        const tn_type *t = onnx_type(x[k]);
+        int axis = onnx_axis(c, s->in_axis[k], t->n);
+        if (c->bad) break;
+        if (!tn_is_int(t->dim[axis], &d))
+            refuse_loop(
+                c, tn_arena_printf(c->arena, "dimension %d of %s is symbolic", axis, onnx_type_text(c, t)));
+        else if (n >= 0 && d != n)
+            onnx_fail(c, "onnx-E009", "the sequences have %lld and %lld elements", (long long)n,
+                      (long long)d);
+        n = d;
+    }
+    if (!c->bad && n <= 0) refuse_loop(c, "it has no iteration, so the shape of its results is not known");
+    return c->bad || too_long(c, s->g, n) ? 0 : n;
+}
+
+/* state: in and out. out: n_out stacked results. */
+static void run_scan(onnx_conv *c, const scan *s, tn_value state[], const tn_value x[], tn_value out[])
+{
+    int64_t n = scan_length(c, s, x);
+    uint32_t n_in = s->n_state + s->n_in, n_body = s->n_state + s->n_out;
+    tn_value *in = TN_NEW_N(c->arena, tn_value, n_in),
+             *all = TN_NEW_N(c->arena, tn_value, (size_t)n * s->n_out + n_body);
+    for (int64_t i = 0; i < n && !c->bad; i++) {
+        tn_value *body = TN_NEW_N(c->arena, tn_value, n_body);
+        for (uint32_t k = 0; k < s->n_state; k++) in[k] = state[k];
+        for (uint32_t k = 0; k < s->n_in; k++)
+            in[s->n_state + k] =
+                element(c, x[k], onnx_axis(c, s->in_axis[k], onnx_rank(x[k])), s->in_back[k] ? n - 1 - i : i);
+        c->bad = !onnx_body(c, s->g, c->im->r, n_in, in, body) || c->bad;
+        for (uint32_t k = 0; k < s->n_state; k++) state[k] = body[k];
+        for (uint32_t k = 0; k < s->n_out; k++) all[(size_t)i * s->n_out + k] = body[s->n_state + k];
+    }
+    for (uint32_t k = 0; k < s->n_out && !c->bad; k++) {
+        int axis = onnx_axis(c, s->out_axis[k], onnx_rank(all[k]) + 1);
+        out[k] = c->bad ? (tn_value){0} : stacked(c, all + k, n, s->n_out, axis, s->out_back[k] != 0);
+    }
+}
+
+/* A list with one entry for each of n, zeros if it is not given. */
+static const int64_t *each_of(onnx_conv *c, const char *name, uint32_t n)
+{
+    tn_ints list;
+    if (onnx_attr_ints(c, name, &list) && list.n != n)
+        onnx_fail(c, "onnx-E009", "attribute %s has %u entries where %u are needed", name, (unsigned)list.n,
+                  (unsigned)n);
+    return !c->bad && list.n == n && n ? list.at : TN_NEW_N(c->arena, int64_t, n);
+}
+
+/* Operands from the first state on; the number of scan inputs and results that the attributes and the body tell. */
+static bool scan_begin(onnx_conv *c, scan *s, uint32_t first)
+{
+    int64_t n_in = onnx_attr_int(c, "num_scan_inputs", -1);
+    s->g = onnx_attr_graph(c, "body");
+    onnx_attr_need(c, "num_scan_inputs");
+    if (c->bad) return false;
+    int64_t n_state = (int64_t)onnx_n_in(c) - first - n_in;
+    if (n_in < 1 || n_state < 0 || (int64_t)s->g->output.n < n_state || s->g->output.n > MAX_BODY ||
+        c->node->output.n > s->g->output.n)
+        onnx_fail(c, "onnx-E017",
+                  "num_scan_inputs does not fit its operands or its body; the model is damaged");
+    s->n_in = (uint32_t)n_in;
+    s->n_state = (uint32_t)n_state;
+    s->n_out = c->bad ? 0 : (uint32_t)(s->g->output.n - s->n_state);
+    return !c->bad;
+}
+
+static void scan9(onnx_conv *c)
+{
+    scan s = {0};
+    if (!scan_begin(c, &s, 0)) return;
+    s.in_axis = each_of(c, "scan_input_axes", s.n_in);
+    s.out_axis = each_of(c, "scan_output_axes", s.n_out);
+    s.in_back = each_of(c, "scan_input_directions", s.n_in);
+    s.out_back = each_of(c, "scan_output_directions", s.n_out);
+    tn_value *v = TN_NEW_N(c->arena, tn_value, onnx_n_in(c)), *out = TN_NEW_N(c->arena, tn_value, s.n_out);
+    for (uint32_t k = 0; k < onnx_n_in(c); k++) v[k] = onnx_in(c, k);
+    if (!c->bad) run_scan(c, &s, v, v + s.n_state, out);
+    for (uint32_t k = 0; k < c->node->output.n && !c->bad; k++)
+        onnx_out(c, k, k < s.n_state ? v[k] : out[k - s.n_state]);
+}
+
+/* Opset 8: operands have a batch in front, the sequence is dimension 1. */
+static void scan8(onnx_conv *c)
+{
+    scan s = {0};
+    int64_t batch = 0;
+    if (onnx_has(c, 0)) onnx_fail(c, "onnx-E009", "sequence_lens of Scan is not supported");
+    if (!scan_begin(c, &s, 1)) return;
+    s.in_axis = TN_NEW_N(c->arena, int64_t, s.n_in);
+    s.out_axis = s.out_back = TN_NEW_N(c->arena, int64_t, s.n_out);
+    s.in_back = each_of(c, "directions", s.n_in);
+    tn_value first = onnx_in(c, 1);
+    if (onnx_rank(first) < 1 || !tn_is_int(onnx_type(first)->dim[0], &batch) || batch < 1 ||
+        batch > MAX_UNROLL)
+        refuse_loop(c, "its batch is not a small constant");
+    size_t n = s.g->output.n;
+    tn_value *all = TN_NEW_N(c->arena, tn_value, (size_t)batch * n),
+             *v = TN_NEW_N(c->arena, tn_value, onnx_n_in(c));
+    for (int64_t b = 0; b < batch && !c->bad; b++) {
+        for (uint32_t k = 0; k + 1 < onnx_n_in(c); k++) v[k] = element(c, onnx_in(c, k + 1), 0, b);
+        tn_value *to = all + (size_t)b * n;
+        if (!c->bad) run_scan(c, &s, v, v + s.n_state, to + s.n_state);
+        for (uint32_t k = 0; k < s.n_state; k++) to[k] = v[k];
+    }
+    for (uint32_t k = 0; k < c->node->output.n && !c->bad; k++)
+        onnx_out(c, k, stacked(c, all + k, batch, n, 0, false));
+}
+
+// clang-format off
+const onnx_row onnx_rows_flow[] = {
+    {"If",   1, 28,  1, -1, if_,   NULL},
+    {"Loop", 1, 28, -1, -1, loop,  NULL},
+    {"Scan", 8,  8, -1, -1, scan8, NULL},
+    {"Scan", 9, 28, -1, -1, scan9, NULL},
+    {0},
+};
+// clang-format on

@@ -1,0 +1,161 @@
+/* Images, boxes and grids: DepthToSpace, SpaceToDepth, CenterCropPad, GridSample, AffineGrid, RoiAlign, MaxRoiPool,
+ * Col2Im, DeformConv. */
+#include "frontend/onnx/onnx.h"
+
+#include <string.h>
+
+/* ---- DepthToSpace, SpaceToDepth ---- */
+
+static void depth_space(onnx_conv *c)
+{
+    bool has_mode = c->opset >= (c->row->relay == &tn_op_nn_depth_to_space ? 11 : 28);
+    onnx_attr_need(c, "blocksize");
+    tn_depth_attr a = {.block_size = onnx_attr_int(c, "blocksize", 1),
+                       .mode = has_mode ? onnx_attr_string(c, "mode", "DCR") : "DCR",
+                       .layout = "NCHW"};
+    onnx_out(c, 0, onnx_call1(c, c->row->relay, &a, onnx_in(c, 0)));
+}
+
+/* ---- CenterCropPad ---- */
+
+static void center_crop_pad(onnx_conv *c)
+{
+    tn_ints axes;
+    int64_t width[2 * ONNX_MAX_RANK] = {0}, in;
+    tn_value x = onnx_in(c, 0);
+    int rank = onnx_rank(x);
+    bool named = onnx_attr_ints(c, "axes", &axes);
+    tn_ints shape = onnx_ints_in(c, onnx_in(c, 1), "shape");
+    if (!c->bad && shape.n != (named ? axes.n : (uint32_t)rank))
+        onnx_fail(c, "onnx-E009", "shape has %u entries, but %u dimensions are cropped or padded",
+                  (unsigned)shape.n, named ? (unsigned)axes.n : (unsigned)rank);
+    for (uint32_t i = 0; i < shape.n && !c->bad; i++) {
+        int d = named ? onnx_axis(c, axes.at[i], rank) : (int)i;
+        if (!tn_is_int(onnx_type(x)->dim[d], &in)) {
+            onnx_fail(c, "onnx-E009", "dimension %d of %s must be fixed; give the input a fixed shape", d,
+                      onnx_type_text(c, onnx_type(x)));
+            return;
+        }
+        int64_t more = shape.at[i] - in, less = -more; /* an odd one goes after; cut off: before */
+        width[2 * d] = more >= 0 ? more / 2 : -(less / 2);
+        width[2 * d + 1] = more - width[2 * d];
+    }
+    if (tn_dtype_is_bool(onnx_type(x)->dtype)) x = onnx_cast(c, x, TN_U8);
+    tn_pad_attr a = {.pad_width = tn_ints_make(c->arena, 2 * (uint32_t)rank, width), .pad_mode = "constant"};
+    onnx_out(c, 0, onnx_cast(c, onnx_call1(c, &tn_op_nn_pad, &a, x), onnx_type(onnx_in(c, 0))->dtype));
+}
+
+/* ---- GridSample, AffineGrid ---- */
+
+static void grid_sample(onnx_conv *c)
+{
+    const char *mode = onnx_attr_string(c, "mode", c->opset < 20 ? "bilinear" : "linear");
+    tn_grid_attr a = {.method = "bilinear",
+                      .layout = onnx_rank(onnx_in(c, 0)) == 5 ? "NCDHW" : "NCHW",
+                      .padding_mode = onnx_attr_string(c, "padding_mode", "zeros"),
+                      .align_corners = onnx_attr_int(c, "align_corners", 0) != 0};
+    if (strcmp(mode, "nearest") == 0)
+        a.method = "nearest";
+    else if (strcmp(mode, "cubic") == 0 || strcmp(mode, "bicubic") == 0)
+        a.method = "bicubic";
+    else if (strcmp(mode, "linear") != 0 && strcmp(mode, "bilinear") != 0)
+        onnx_fail(c, "onnx-E009", "mode is \"%s\"; linear, nearest and cubic are known", mode);
+    tn_value x = onnx_in(c, 0), grid = onnx_in(c, 1);
+    onnx_out(c, 0, onnx_call2(c, &tn_op_image_grid_sample, &a, x, grid));
+}
+
+static void affine_grid(onnx_conv *c)
+{
+    tn_value theta = onnx_in(c, 0);
+    tn_dims size = onnx_host_in(c, onnx_in(c, 1), "size");
+    if (!c->bad && size.n != 4 && size.n != 5)
+        onnx_fail(c, "onnx-E009", "size has %u entries, but must have 4 or 5", (unsigned)size.n);
+    if (c->bad) return;
+    tn_affine_grid_attr a = {tn_dims_make(c->arena, size.n - 2, size.at + 2),
+                             onnx_attr_int(c, "align_corners", 0) != 0};
+    onnx_out(c, 0, onnx_call1(c, &tn_op_image_affine_grid, &a, theta));
+}
+
+/* ---- RoiAlign, MaxRoiPool ---- */
+
+static void roi_align(onnx_conv *c)
+{
+    static const char *const modes[] = {"avg", "max"};
+    const char *mode = onnx_attr_string(c, "mode", "avg"),
+               *how = onnx_attr_string(c, "coordinate_transformation_mode",
+                                       c->opset < 16 ? "output_half_pixel" : "half_pixel");
+    int64_t size[2] = {onnx_attr_int(c, "output_height", 1), onnx_attr_int(c, "output_width", 1)};
+    tn_roi_attr a = {.pooled_size = tn_ints_make(c->arena, 2, size),
+                     .spatial_scale = onnx_attr_float(c, "spatial_scale", 1),
+                     .sample_ratio = onnx_attr_int(c, "sampling_ratio", 0),
+                     .layout = "NCHW"};
+    a.mode = strcmp(mode, "max") == 0 ? modes[1] : modes[0];
+    a.aligned = strcmp(how, "half_pixel") == 0;
+    if (strcmp(mode, a.mode) != 0) onnx_fail(c, "onnx-E009", "mode is \"%s\"; avg and max are known", mode);
+    if (!a.aligned && strcmp(how, "output_half_pixel") != 0)
+        onnx_fail(c, "onnx-E009",
+                  "coordinate_transformation_mode is \"%s\"; half_pixel and output_half_pixel are known",
+                  how);
+    tn_value in[3] = {onnx_in(c, 0), onnx_in(c, 1), onnx_cast(c, onnx_in(c, 2), TN_I64)};
+    onnx_out(c, 0, onnx_call(c, &tn_op_vision_roi_align, &a, 3, in));
+}
+
+static void max_roi_pool(onnx_conv *c)
+{
+    tn_ints size;
+    onnx_attr_need(c, "pooled_shape");
+    (void)onnx_attr_ints(c, "pooled_shape", &size);
+    tn_roi_attr a = {
+        .pooled_size = size, .spatial_scale = onnx_attr_float(c, "spatial_scale", 1), .layout = "NCHW"};
+    tn_value x = onnx_in(c, 0), rois = onnx_in(c, 1);
+    onnx_out(c, 0, onnx_call2(c, &tn_op_vision_roi_pool, &a, x, rois));
+}
+
+/* ---- Col2Im ---- */
+
+static void col2im(onnx_conv *c)
+{
+    tn_value x = onnx_in(c, 0);
+    tn_col2im_attr a = {.image = onnx_ints_in(c, onnx_in(c, 1), "image_shape"),
+                        .block = onnx_ints_in(c, onnx_in(c, 2), "block_shape")};
+    (void)onnx_attr_ints(c, "strides", &a.strides);
+    (void)onnx_attr_ints(c, "dilations", &a.dilation);
+    (void)onnx_attr_ints(c, "pads", &a.padding);
+    onnx_out(c, 0, onnx_call1(c, &tn_op_nn_col2im, &a, x));
+}
+
+/* ---- DeformConv ---- */
+
+static void deform_conv(onnx_conv *c)
+{
+    tn_value in[4] = {onnx_in(c, 0), onnx_in(c, 2), onnx_in(c, 1), onnx_opt(c, 4)}, bias = onnx_opt(c, 3);
+    tn_deform_attr a = {.groups = onnx_attr_int(c, "group", 1),
+                        .deformable_groups = onnx_attr_int(c, "offset_group", 1)};
+    tn_ints kernel;
+    (void)onnx_attr_ints(c, "strides", &a.strides);
+    (void)onnx_attr_ints(c, "dilations", &a.dilation);
+    (void)onnx_attr_ints(c, "pads", &a.padding);
+    if (onnx_attr_ints(c, "kernel_shape", &kernel) && !c->bad)
+        for (uint32_t i = 0; i < kernel.n && onnx_rank(in[2]) == 4; i++)
+            if (kernel.n != 2 || !tn_is_value(onnx_type(in[2])->dim[2 + i], kernel.at[i]))
+                onnx_fail(c, "onnx-E009", "kernel_shape does not fit the weight %s; the model is damaged",
+                          onnx_type_text(c, onnx_type(in[2])));
+    tn_value y = onnx_call(c, &tn_op_nn_deformable_conv2d, &a, in[3].def ? 4 : 3, in);
+    tn_axis_attr channels = {1};
+    onnx_out(c, 0, bias.def ? onnx_call2(c, &tn_op_nn_bias_add, &channels, y, bias) : y);
+}
+
+// clang-format off
+const onnx_row onnx_rows_image[] = {
+    {"DepthToSpace",   1, 28, 1, 1, depth_space,     &tn_op_nn_depth_to_space},
+    {"SpaceToDepth",   1, 28, 1, 1, depth_space,     &tn_op_nn_space_to_depth},
+    {"CenterCropPad", 18, 28, 2, 1, center_crop_pad, NULL},
+    {"GridSample",    16, 28, 2, 1, grid_sample,     NULL},
+    {"AffineGrid",    20, 28, 2, 1, affine_grid,     NULL},
+    {"RoiAlign",      10, 28, 3, 1, roi_align,       NULL},
+    {"MaxRoiPool",     1, 28, 2, 1, max_roi_pool,    NULL},
+    {"Col2Im",        18, 28, 3, 1, col2im,          NULL},
+    {"DeformConv",    19, 28, 5, 1, deform_conv,     NULL},
+    {0},
+};
+// clang-format on

@@ -1,0 +1,345 @@
+/* What passes may ask of simple operators: values that are the same and simpler, where factors may go, how an operator
+ * looks over data that has not been transposed.
+ *
+ * Every rewrite is exact, for -0, infinities and NaN too (NaN payloads aside), but one: two constant factors
+ * become one. Rewrites that move a transpose or a reshape behind an elementwise operator let that operator
+ * join the kernel of what it reads; those that meet there cancel.
+ */
+#include "op/rule.h"
+
+#include "ir/eval.h"
+
+#include <math.h>
+#include <string.h>
+
+static tn_value call(tn_graph *g, tn_node *n, const tn_op *op, int nin, const tn_value in[], const void *attr)
+{
+    return tn_val(tn_make_call(g, n->owner, n, op, nin, in, attr, n->loc));
+}
+
+static tn_status done(tn_value v, tn_value *out)
+{
+    *out = v;
+    return v.def ? TN_OK : TN_FAIL;
+}
+
+static bool is_constant(tn_value v)
+{
+    return v.def && v.def->op == &tn_op_constant && v.def->blob;
+}
+
+bool tn_rule_uniform(tn_value v, double *out)
+{
+    const tn_type *t = tn_value_type(v);
+    if (!is_constant(v) || t->layout || tn_dtype_bytes(t->dtype) > 8 || t->dtype.lanes != 1)
+        return false;
+    size_t size = tn_dtype_bytes(t->dtype), n = v.def->blob->n;
+    const char *at = v.def->blob->at;
+    if (n < size || !at)
+        return false;
+    for (size_t i = size; i + size <= n; i += size)
+        if (memcmp(at, at + i, size) != 0)
+            return false;
+    tn_scalar s = tn_scalar_read(t->dtype, at);
+    *out = tn_dtype_is_float(t->dtype) ? s.f : (double)s.i;
+    return tn_dtype_is_float(t->dtype) || (s.i < (1ll << 53) && s.i > -(1ll << 53));
+}
+
+static bool same_dims(const tn_type *a, const tn_type *b)
+{
+    return a->n == b->n && (!a->n || memcmp(a->dim, b->dim, a->n * sizeof *a->dim) == 0);
+}
+
+tn_status tn_simplify_same_type(tn_graph *g, tn_node *n, tn_value *out)
+{
+    (void)g;
+    if (tn_type_eq(tn_in_type(n, 0), n->type[0]))
+        *out = tn_in(n, 0);
+    return TN_OK;
+}
+
+/* ---- neutral operands ---- */
+
+static const struct {
+    const tn_op *op;
+    int side;                  /* the operand that is neutral */
+    double value;
+    bool negative_zero;        /* for floats it is -0: x + 0 turns -0 into 0, x + -0 does not */
+} neutral[] = {
+    {&tn_op_multiply, 0, 1, false},    {&tn_op_multiply, 1, 1, false}, {&tn_op_divide, 1, 1, false},
+    {&tn_op_add, 0, 0, true},          {&tn_op_add, 1, 0, true},       {&tn_op_subtract, 1, 0, false},
+    {&tn_op_logical_and, 0, 1, false}, {&tn_op_logical_and, 1, 1, false}, {&tn_op_logical_or, 0, 0, false},
+    {&tn_op_logical_or, 1, 0, false},
+};
+
+static bool is_neutral(const tn_node *n, size_t row, double value)
+{
+    bool is_float = tn_dtype_is_float(n->type[0]->dtype);
+    if (n->op != neutral[row].op || value != neutral[row].value)
+        return false;
+    return !is_float || value != 0 || (signbit(value) != 0) == neutral[row].negative_zero;
+}
+
+static bool drop_neutral(const tn_node *n, tn_value *out)
+{
+    for (size_t r = 0; r < sizeof neutral / sizeof *neutral; r++) {
+        double v;
+        if (n->op != neutral[r].op || !tn_rule_uniform(tn_in(n, neutral[r].side), &v) || !is_neutral(n, r, v))
+            continue;
+        tn_value rest = tn_in(n, 1 - neutral[r].side);
+        if (rest.def && tn_type_eq(tn_value_type(rest), n->type[0])) {
+            *out = rest;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* ---- twice the same ---- */
+
+static bool collapse_twice(const tn_node *n, tn_value *out)
+{
+    static const tn_op *const involution[] = {&tn_op_negative, &tn_op_logical_not};
+    static const tn_op *const idempotent[] = {&tn_op_nn_relu, &tn_op_abs, &tn_op_floor, &tn_op_ceil, &tn_op_round};
+    const tn_node *d = n->in[0].def;
+    if (n->nin != 1 || !d || d->op != n->op)
+        return false;
+    for (size_t i = 0; i < sizeof involution / sizeof *involution; i++)
+        if (n->op == involution[i]) {
+            *out = tn_in(d, 0);
+            return true;
+        }
+    for (size_t i = 0; i < sizeof idempotent / sizeof *idempotent; i++)
+        if (n->op == idempotent[i]) {
+            *out = tn_in(n, 0);
+            return true;
+        }
+    return false;
+}
+
+/* ---- constants ---- */
+
+/* A constant of equal elements that the other operands' shape repeats anyway is a scalar. */
+static tn_status shrink_uniform(tn_graph *g, tn_node *n, tn_value *out)
+{
+    for (int i = 0; i < n->nin; i++) {
+        double v;
+        bool covered = false;
+        for (int k = 0; k < n->nin; k++) {
+            const tn_type *t = tn_in_type(n, k);
+            covered |= k != i && same_dims(t, n->type[0]);
+        }
+        if (!covered || n->in[i].def->type[0]->n == 0 || !tn_rule_uniform(tn_in(n, i), &v))
+            continue;
+        tn_value in[3];
+        TN_ASSERT(n->nin <= 3);
+        for (int k = 0; k < n->nin; k++)
+            in[k] = tn_in(n, k);
+        in[i] = tn_val(tn_make_constant(g, n->owner, n, tn_in_type(n, i)->dtype, 0, NULL, n->in[i].def->blob->at,
+                                        n->in[i].def->name));
+        return done(call(g, n, n->op, n->nin, in, n->attr), out);
+    }
+    return TN_OK;
+}
+
+/* (x * a) * b with scalars a, b is x * (a * b), where that product is an ordinary number. */
+static tn_status join_factors(tn_graph *g, tn_node *n, tn_value *out)
+{
+    for (int i = 0; i < 2 && n->op == &tn_op_multiply; i++) {
+        tn_value inner = tn_in(n, 1 - i);
+        double a, b;
+        if (!inner.def || inner.def->op != n->op || tn_value_n_uses(inner) != 1 || !tn_rule_uniform(tn_in(n, i), &b))
+            continue;
+        for (int k = 0; k < 2; k++) {
+            tn_dtype t = n->type[0]->dtype;
+            if (!tn_dtype_is_float(t) || t.bits != 32 || tn_in_type(n, i)->n || tn_in_type(inner.def, k)->n ||
+                !tn_rule_uniform(tn_in(inner.def, k), &a) || !isnormal((float)(a * b)))
+                continue;
+            tn_value in[2] = {tn_in(inner.def, 1 - k), tn_val(tn_make_scalar(g, n->owner, n, t, a * b))};
+            return done(call(g, n, n->op, 2, in, NULL), out);
+        }
+    }
+    return TN_OK;
+}
+
+/* ---- moving transposes and reshapes behind an operator ---- */
+
+static bool same_axes(const tn_node *a, const tn_node *b)
+{
+    const tn_ints *x = &((const tn_transpose_attr *)a->attr)->axes, *y = &((const tn_transpose_attr *)b->attr)->axes;
+    return x->n == y->n && memcmp(x->at, y->at, x->n * sizeof *x->at) == 0;
+}
+
+static tn_value permuted(tn_graph *g, tn_node *n, tn_value v, int rank, const int64_t axes[])
+{
+    tn_transpose_attr a = {tn_ints_make(g->arena, (uint32_t)rank, axes)};
+    return v.def ? call(g, n, &tn_op_transpose, 1, &v, &a) : v;
+}
+
+/* The transpose whose like all operands are; NULL: they are not. */
+static const tn_node *common_transpose(const tn_node *n)
+{
+    const tn_node *first = NULL;
+    for (int i = 0; i < n->nin; i++) {
+        tn_value v = tn_in(n, i);
+        bool full = v.def && tn_value_type(v)->n == n->type[0]->n;
+        if (full && v.def->op == &tn_op_transpose && tn_value_n_uses(v) == 1 && (!first || same_axes(first, v.def)))
+            first = first ? first : v.def;
+        else if (v.def && (full || (n->op->flags & TN_OP_BROADCASTS)) && !is_constant(v))
+            return NULL;
+    }
+    return first;
+}
+
+tn_status tn_sink_transpose(tn_graph *g, tn_node *n, tn_value *out)
+{
+    const tn_node *t = n->nout == 1 && n->op->permute ? common_transpose(n) : NULL;
+    int rank = n->nout == 1 ? n->type[0]->n : 0;
+    if (!t || n->op->attr_size > 256)
+        return TN_OK;
+    const int64_t *axes = ((const tn_transpose_attr *)t->attr)->axes.at;
+    int64_t back[TN_RULE_MAX_RANK];
+    _Alignas(16) char attr[256] = {0};
+    if (n->op->attr_size)
+        memcpy(attr, n->attr, n->op->attr_size);
+    if (!n->op->permute(g, n, axes, attr))
+        return TN_OK;
+    for (int i = 0; i < rank; i++)
+        back[axes[i]] = i;
+    tn_value *in = TN_NEW_N(g->arena, tn_value, n->nin);
+    for (int i = 0; i < n->nin; i++) {
+        tn_value v = tn_in(n, i);
+        int r = v.def ? tn_value_type(v)->n : 0;
+        in[i] = v;
+        if (!v.def || r == 0 || (r < rank && !(n->op->flags & TN_OP_BROADCASTS)))
+            continue;
+        if (v.def->op == &tn_op_transpose && r == rank && same_axes(t, v.def)) {
+            in[i] = tn_in(v.def, 0);
+            continue;
+        }
+        if (r < rank)
+            in[i] = call(g, n, &tn_op_expand_dims, 1, &v, &(tn_expand_dims_attr){0, rank - r});
+        in[i] = permuted(g, n, in[i], rank, back);
+    }
+    tn_value y = call(g, n, n->op, n->nin, in, n->op->attr_size ? attr : NULL);
+    return done(permuted(g, n, y, rank, axes), out);
+}
+
+/* Do the last k dimensions of two types agree, k being the rank of the third? */
+static bool keeps_tail(const tn_type *a, const tn_type *b, const tn_type *small)
+{
+    for (int i = 1; i <= small->n; i++)
+        if (i > a->n || i > b->n || a->dim[a->n - i] != b->dim[b->n - i])
+            return false;
+    return true;
+}
+
+/* f(reshape(x)) is reshape(f(x)) where f's other operands do not see the difference. */
+static tn_status sink_reshape(tn_graph *g, tn_node *n, tn_value *out)
+{
+    const tn_type *inner = NULL;
+    tn_value in[3];
+    TN_ASSERT(n->nin <= 3);
+    for (int i = 0; i < n->nin; i++) {
+        tn_value v = in[i] = tn_in(n, i);
+        if (v.def->op->flags & TN_OP_SHARES && tn_value_n_uses(v) == 1 && same_dims(tn_value_type(v), n->type[0]) &&
+            (!inner || tn_type_eq(inner, tn_in_type(v.def, 0)))) {
+            in[i] = tn_in(v.def, 0);
+            inner = tn_value_type(in[i]);
+        }
+    }
+    if (!inner || tn_type_dims_const(inner, NULL) != tn_type_dims_const(n->type[0], NULL))
+        return TN_OK;
+    for (int i = 0; i < n->nin; i++)
+        if (tn_value_eq(in[i], tn_in(n, i)) && !keeps_tail(inner, n->type[0], tn_value_type(in[i])))
+            return TN_OK;
+    tn_value y = call(g, n, n->op, n->nin, in, n->attr);
+    tn_reshape_attr a = {.newshape = {n->type[0]->n, n->type[0]->dim}};
+    return y.def ? done(call(g, n, &tn_op_reshape, 1, &y, &a), out) : TN_FAIL;
+}
+
+tn_status tn_simplify_formula(tn_graph *g, tn_node *n, tn_value *out)
+{
+    if (drop_neutral(n, out) || collapse_twice(n, out))
+        return TN_OK;
+    TN_TRY(shrink_uniform(g, n, out));
+    if (!out->def)
+        TN_TRY(join_factors(g, n, out));
+    if (!out->def)
+        TN_TRY(tn_sink_transpose(g, n, out));
+    if (!out->def)
+        TN_TRY(sink_reshape(g, n, out));
+    return TN_OK;
+}
+
+/* ---- reshapes ---- */
+
+tn_status tn_simplify_shares(tn_graph *g, tn_node *n, tn_value *out)
+{
+    tn_value v = tn_in(n, 0);
+    if (tn_type_eq(tn_value_type(v), n->type[0])) {
+        *out = v;
+        return TN_OK;
+    }
+    for (int i = 0; i < n->type[0]->n; i++)
+        if (tn_is_value(n->type[0]->dim[i], 0)) /* which a reshape would read as: keep the dimension */
+            return TN_OK;
+    if (!(v.def->op->flags & TN_OP_SHARES))
+        return TN_OK;
+    v = tn_in(v.def, 0);
+    tn_reshape_attr a = {.newshape = {n->type[0]->n, n->type[0]->dim}};
+    return tn_type_eq(tn_value_type(v), n->type[0]) ? done(v, out) : done(call(g, n, &tn_op_reshape, 1, &v, &a), out);
+}
+
+/* ---- factors ---- */
+
+enum tn_scale tn_scale_formula(const tn_node *n, bool forward, bool positive, int axis, int *other)
+{
+    static const tn_op *const pass[] = {&tn_op_nn_relu, &tn_op_nn_leaky_relu, &tn_op_nn_prelu, &tn_op_abs};
+    (void)forward;
+    *other = axis;
+    if (n->op == &tn_op_multiply)
+        return TN_SCALE_FACTOR;
+    if (n->op == &tn_op_negative)
+        return TN_SCALE_PASS;
+    for (size_t i = 0; i < sizeof pass / sizeof *pass; i++)
+        if (n->op == pass[i])
+            return positive ? TN_SCALE_PASS : TN_SCALE_NONE;
+    *other = -1;
+    if (n->op == &tn_op_add || n->op == &tn_op_subtract)
+        return TN_SCALE_SUM;
+    return TN_SCALE_NONE;
+}
+
+enum tn_scale tn_scale_channels(const tn_node *n, bool forward, bool positive, int axis, int *other)
+{
+    (void)n;
+    (void)forward;
+    (void)positive;
+    *other = axis;
+    return axis == 1 ? TN_SCALE_PASS : TN_SCALE_NONE;
+}
+
+enum tn_scale tn_scale_largest(const tn_node *n, bool forward, bool positive, int axis, int *other)
+{
+    return positive ? tn_scale_channels(n, forward, positive, axis, other) : TN_SCALE_NONE;
+}
+
+/* ---- transposed data ---- */
+
+bool tn_permute_elementwise(tn_graph *g, const tn_node *n, const int64_t axes[], void *attr)
+{
+    (void)g;
+    (void)n;
+    (void)axes;
+    (void)attr;
+    return true;
+}
+
+bool tn_permute_axis(tn_graph *g, const tn_node *n, const int64_t axes[], void *attr)
+{
+    tn_axis_attr *a = attr;
+    (void)g;
+    a->axis = axes[a->axis < 0 ? a->axis + n->type[0]->n : a->axis];
+    return true;
+}
