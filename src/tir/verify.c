@@ -358,12 +358,21 @@ static void undefine(verifier *v, size_t n_var, size_t n_buffer)
 
 static void check_list(verifier *v, const tn_body *b);
 
+/* Is there one loop at the top level? Its turns may be the steps of a kernel, with parallel loops in its list. */
+static bool one_loop(const tn_func *f)
+{
+    int n = 0;
+    for (const tn_stmt *s = f->body.first; s; s = s->next)
+        n += s->kind == TN_S_FOR;
+    return n == 1;
+}
+
 static void check_parallel(verifier *v)
 {
     if (v->parallel)
         fail(v, "tir-E115",
              "a parallel loop is inside another; only the outermost loop of a nest may be parallel");
-    else if (!blocks_stage(v) && v->loops > 1)
+    else if (!blocks_stage(v) && v->loops > (one_loop(v->f) ? 1 : 0))
         fail(v, "tir-E115",
              "a parallel loop is inside a loop; after lowering it is the outermost, or in that of the steps");
 }
