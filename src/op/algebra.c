@@ -268,14 +268,14 @@ static tn_status sink_reshape(tn_graph *g, tn_node *n, tn_value *out)
     }
     for (int i = 0; i < n->nin; i++) {
         const tn_type *t = tn_value_type(in[i]);
-        tn_reshape_attr r = {.newshape = {(uint32_t)(t->n - lead[i]), t->dim + lead[i]}};
+        tn_reshape_attr r = {.newshape = {(uint32_t)(t->n - lead[i]), t->dim + lead[i]}, .allowzero = true};
         if (lead[i])
             in[i] = call(g, n, &tn_op_reshape, 1, &in[i], &r);
         if (!in[i].def)
             return TN_FAIL;
     }
     tn_value y = call(g, n, n->op, n->nin, in, n->attr);
-    tn_reshape_attr a = {.newshape = {n->type[0]->n, n->type[0]->dim}};
+    tn_reshape_attr a = {.newshape = {n->type[0]->n, n->type[0]->dim}, .allowzero = true};
     return y.def ? done(call(g, n, &tn_op_reshape, 1, &y, &a), out) : TN_FAIL;
 }
 
@@ -308,7 +308,7 @@ tn_status tn_simplify_shares(tn_graph *g, tn_node *n, tn_value *out)
     if (!(v.def->op->flags & TN_OP_SHARES))
         return TN_OK;
     v = tn_in(v.def, 0);
-    tn_reshape_attr a = {.newshape = {n->type[0]->n, n->type[0]->dim}};
+    tn_reshape_attr a = {.newshape = {n->type[0]->n, n->type[0]->dim}, .allowzero = true};
     return tn_type_eq(tn_value_type(v), n->type[0]) ? done(v, out) : done(call(g, n, &tn_op_reshape, 1, &v, &a), out);
 }
 

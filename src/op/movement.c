@@ -58,7 +58,7 @@ static tn_status transpose_simplify(tn_graph *g, tn_node *n, tn_value *out)
     if (identity) {
         *out = v;
     } else if (in_order) {
-        tn_reshape_attr r = {.newshape = {n->type[0]->n, n->type[0]->dim}};
+        tn_reshape_attr r = {.newshape = {n->type[0]->n, n->type[0]->dim}, .allowzero = true};
         *out = tn_val(tn_make_call(g, n->owner, n, &tn_op_reshape, 1, &v, &r, n->loc));
     } else if (v.def->op == n->op) {
         const tn_transpose_attr *b = v.def->attr;
