@@ -347,7 +347,7 @@ static tn_status concatenate_infer(tn_graph *g, tn_node *n)
         TN_TRY(qnn_check_zero(g, n, 2 * k + i, t, -1));
         for (int d = 0; d < first->n; d++)
             if (d != axis && !tn_rule_dim_eq(g, t->dim[d], first->dim[d]))
-                return tn_rule_fail(g, n, "op-E008", "operands 0 and %d, %s and %s, differ in dimension %d; only %d may",
+                return tn_rule_fail(g, n, "op-E008", "operands 0 and %d, %s and %s, differ in dimension %d, not %d",
                                     i, tn_rule_type_text(g, first), tn_rule_type_text(g, t), d, axis);
         dim[axis] = i ? tn_add(g->pool, dim[axis], t->dim[axis]) : t->dim[axis];
     }
