@@ -319,6 +319,55 @@ static tn_status leaky_relu_expand(tn_graph *g, tn_node *n, tn_value out[])
     return quantised(g, n, qnn_call1(g, n, &tn_op_nn_leaky_relu, n->attr, real(g, n, 0, 1, -1)), 3, out);
 }
 
+/* All data, all scales, all zero points, output scale and zero point */
+static int n_joined(const tn_node *n)
+{
+    return (n->nin - 2) / 3;
+}
+
+static tn_status concatenate_infer(tn_graph *g, tn_node *n)
+{
+    int k = n_joined(n);
+    if (n->nin < 5 || n->nin != 3 * k + 2)
+        return tn_rule_fail(g, n, "op-E001",
+                            "%d operands given; it takes three for each tensor (all data, all scales, all zero "
+                            "points) and two for the result",
+                            n->nin);
+    const tn_type *first = tn_in_type(n, 0), *t;
+    const tn_expr *dim[TN_RULE_MAX_RANK];
+    int axis;
+    TN_TRY(qnn_check_data(g, n, 0, false));
+    TN_TRY(tn_rule_axis(g, n, ((const tn_axis_attr *)n->attr)->axis, first->n, &axis));
+    for (int i = 0; i < first->n; i++)
+        dim[i] = first->dim[i];
+    for (int i = 0; i < k; i++) {
+        TN_TRY(tn_rule_tensor(g, n, i, first->n, &t));
+        TN_TRY(tn_rule_same_dtype(g, n, i));
+        TN_TRY(qnn_check_scale(g, n, k + i, t, -1));
+        TN_TRY(qnn_check_zero(g, n, 2 * k + i, t, -1));
+        for (int d = 0; d < first->n; d++)
+            if (d != axis && !tn_rule_dim_eq(g, t->dim[d], first->dim[d]))
+                return tn_rule_fail(g, n, "op-E008", "operands 0 and %d, %s and %s, differ in dimension %d, not %d",
+                                    i, tn_rule_type_text(g, first), tn_rule_type_text(g, t), d, axis);
+        dim[axis] = i ? tn_add(g->pool, dim[axis], t->dim[axis]) : t->dim[axis];
+    }
+    TN_TRY(qnn_check_pair(g, n, 3 * k, first, -1));
+    return tn_rule_result(g, n, 0, first->dtype, first->n, dim);
+}
+
+static tn_status concatenate_expand(tn_graph *g, tn_node *n, tn_value out[])
+{
+    int k = n_joined(n);
+    tn_value *part = TN_NEW_N(g->arena, tn_value, (size_t)k), scale = tn_in(n, 3 * k), zero = tn_in(n, 3 * k + 1);
+    tn_qnn_attr a = {.axis = -1, .out_dtype = n->type[0]->dtype};
+    for (int i = 0; i < k; i++) {
+        tn_value in[] = {tn_in(n, i), tn_in(n, k + i), tn_in(n, 2 * k + i), scale, zero};
+        bool same = tn_value_eq(in[1], scale) && tn_value_eq(in[2], zero);
+        part[i] = same ? in[0] : qnn_call(g, n, &tn_op_qnn_requantize, &a, 5, in);
+    }
+    return give(k == 1 ? part[0] : qnn_call(g, n, &tn_op_concatenate, n->attr, k, part), out);
+}
+
 /* lhs, rhs, lhs scale and zero point, rhs scale and zero point, output scale and zero point */
 static tn_status binary_infer(tn_graph *g, tn_node *n)
 {
@@ -397,6 +446,16 @@ static const char *const binary_in[] = {"lhs", "rhs", "lhs_scale", "lhs_zero_poi
         .nin = 8, .min_in = 8, .nout = 1, .fuse = TN_FUSE_OPAQUE, .in_name = binary_in, \
         .infer = binary_infer, .expand = id##_expand, \
     };
+static const tn_attr_field concatenate_fields[] = {
+    {"axis", TN_A_I64, offsetof(tn_axis_attr, axis), "0", "along which they lie behind each other"},
+    {0},
+};
+const tn_op tn_op_qnn_concatenate = {
+    .name = "qnn.concatenate", .doc = "Quantised tensors behind each other along one axis, on one scale.",
+    .attr_size = sizeof(tn_axis_attr), .attr = concatenate_fields,
+    .nin = -1, .min_in = 5, .nout = 1, .fuse = TN_FUSE_OPAQUE,
+    .infer = concatenate_infer, .expand = concatenate_expand,
+};
 BINARY(add,       "Sum of quantised tensors.")
 BINARY(subtract,  "Difference of quantised tensors.")
 BINARY(mul,       "Product of quantised tensors.")

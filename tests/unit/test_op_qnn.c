@@ -190,6 +190,7 @@ static void real_operators_round_once(void **state)
     static const struct { const char *call; int kind; } rows[] = {
         {"qnn.add(%x, %x, 0.5f, 3, 0.5f, 3, 0.75f, 10)", 0},
         {"qnn.mul(%x, %x, 0.5f, 3, 0.25f, 1, 8f, 10)", 1},
+        {"qnn.concatenate((%x, %x), (0.5f, 0.75f), (3, 10), 0.75f, 10)", 3},
         {"qnn.sigmoid(%x, 0.03125f, 3, 0.00390625f, 0)", 2},
         {"qnn.requantize(%x, 0.5f, 3, 0.75f, 10, out_dtype=\"uint8\")", 3},
     };

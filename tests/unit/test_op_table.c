@@ -113,6 +113,8 @@ static const sample samples[] = {
         "Tensor[(n, 4), int8]"},
     {&tn_op_qnn_mul, {"int8 n 4", "int8 n 1", "float32", "int8", "float32", "int8", "float32", "int8"}, "",
         "Tensor[(n, 4), int8]"},
+    {&tn_op_qnn_concatenate, {"int8 n 4", "int8 n 3", "float32", "float32", "int8", "int8", "float32", "int8"},
+        "axis=1", "Tensor[(n, 7), int8]"},
 #define QNN_UNARY(id, attrs) {&tn_op_qnn_##id, {"int8 n 4", "float32", "int8", "float32", "int8"}, attrs, \
         "Tensor[(n, 4), int8]"},
     QNN_UNARY(abs, "") QNN_UNARY(erf, "") QNN_UNARY(exp, "") QNN_UNARY(hardswish, "") QNN_UNARY(log, "")
@@ -327,6 +329,8 @@ static const refusal refusals[] = {
         "rounding \"UPWARD\" is not supported"},
     {&tn_op_qnn_requantize, {"int32 4", "float32", "int32", "float32", "int8"}, "compute_dtype=\"int64\"", "op-E007",
         "compute_dtype \"int64\" is not supported"},
+    {&tn_op_qnn_concatenate, {"int8 n 4", "float32", "int8", "float32", "int8", "int8"}, "axis=1", "op-E001",
+        "6 operands given"},
     {&tn_op_qnn_add, {"uint8 4", "int8 4", "float32", "int8", "float32", "int8", "float32", "int8"}, "", "op-E004",
         "lhs is uint8 but rhs is int8"},
     {&tn_op_qnn_dense, {"float32 4 8", "int8 5 8", "int8", "int8", "float32", "float32"}, "", "op-E011",
