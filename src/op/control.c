@@ -150,7 +150,8 @@ static tn_status loop_carried(tn_graph *g, tn_node *n, const tn_region *r)
     for (uint32_t k = 1; k < r->n_param; k++) {
         const tn_type *t = r->param[k]->type[0], *from = tn_in_type(n, (int)k + 1), *to = result_type(r, k);
         if (!from || !to || !tn_type_eq_logical(t, from) || !tn_type_eq_logical(t, to))
-            return tn_rule_fail(g, n, "op-E020", "carried value %u begins as %s and goes on as %s; its type must not change",
+            return tn_rule_fail(g, n, "op-E020",
+                                "carried value %u begins as %s and goes on as %s; its type must not change",
                                 (unsigned)k - 1, from ? tn_rule_type_text(g, from) : "None",
                                 to ? tn_rule_type_text(g, to) : "None");
         n->type[k - 1] = t;
@@ -178,7 +179,8 @@ static tn_status loop_infer(tn_graph *g, tn_node *n)
         const tn_type *t = result_type(r, k);
         const tn_expr *dim[TN_RULE_MAX_RANK] = {a->count.at[0]};
         if (t->kind != TN_T_TENSOR || t->n >= TN_RULE_MAX_RANK)
-            return tn_rule_fail(g, n, "op-E003", "a collected value has too many dimensions: %s", tn_rule_type_text(g, t));
+            return tn_rule_fail(g, n, "op-E003", "a collected value has too many dimensions: %s",
+                                tn_rule_type_text(g, t));
         for (int d = 0; d < t->n; d++)
             dim[d + 1] = t->dim[d];
         TN_TRY(tn_rule_result(g, n, (int)k - 1, t->dtype, t->n + 1, dim));

@@ -53,9 +53,13 @@ static tn_status parse_attribute(parser *p, const tn_op *op, void *attr, uint64_
     }
     tn_scope_fns scope = parse_dims_scope(p);
     bool binds = op->flags & TN_OP_BINDS;
+    uint32_t known = p->g->n_symbol;
     p->dims = binds ? DIM_PARAM : p->dims;
     tn_status s = tn_attr_parse(&p->l, p->g->pool, &scope, f, name, attr);
     p->dims = binds ? DIM_USE : p->dims;
+    for (uint32_t i = known; binds && i < p->g->n_symbol; i++) {
+        p->g->symbol[i].min = 0; /* what data gives may be nothing */
+    }
     for (; binds && s == TN_OK && f->name; f++) {
         const tn_dims *d = (const tn_dims *)(const void *)((const char *)attr + f->offset);
         for (uint32_t i = 0; f->kind == TN_A_DIMS && i < d->n; i++) {
