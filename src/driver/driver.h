@@ -84,11 +84,15 @@ tn_pass tn_pass_context(tn_build *b);
 /* Graph pass: unless disabled or above the level. */
 TN_WARN_UNUSED tn_status tn_pass_step(tn_build *b, tn_pass *p, const char *name);
 TN_WARN_UNUSED tn_status tn_lower_step(tn_build *b, tn_func *f, tn_flat *out);
+/* Does the call of a group only rename the shape of one dense value? Then it makes no kernel. */
+bool tn_group_renames(const tn_node *call);
 void tn_passes_report(tn_build *b);                       /* the times, if asked for */
 
 /* plan.c: offsets for n temporaries with sizes and lifetimes [first, last]; all 64-aligned, valid for every
  * symbol value, tight for the nominal one. Returns the bytes of the arena. */
 typedef struct tn_lifetime { const tn_expr *bytes; uint32_t first, last; const tn_expr *offset; } tn_lifetime;
+/* The larger, decided where one is that for all symbols. */
+const tn_expr *tn_plan_max(tn_pool *p, const tn_expr *a, const tn_expr *b);
 const tn_expr *tn_plan_memory(tn_graph *g, tn_arena *scratch, uint32_t n, tn_lifetime life[]);
 
 /* package.c and the files of a package. */

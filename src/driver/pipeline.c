@@ -219,6 +219,8 @@ static tn_status add_group(tn_build *b, tn_pass *p, const tn_node *call, tn_strm
 static tn_status add_groups(tn_build *b, tn_pass *p, const tn_region *r, tn_strmap *by_text, tn_strmap *names)
 {
     for (const tn_node *n = r->first; n; n = n->next) {
+        if (tn_group_fn(n) && tn_group_renames(n))
+            continue; /* no kernel: its result is its operand's memory */
         if (tn_group_fn(n))
             TN_TRY(add_group(b, p, n, by_text, names));
         else if (n->op->fuse != TN_FUSE_NONE || n->op == &tn_op_call)

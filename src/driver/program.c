@@ -26,8 +26,7 @@ static void set_root(tn_maker *m, const tn_node *n, uint32_t out, tn_value of)
     tn_map_put(&m->root, program_key((tn_value){(tn_node *)n, out}), (uint64_t)(uintptr_t)root);
 }
 
-/* Only renames the shape of one dense value? */
-static bool renames(const tn_node *call)
+bool tn_group_renames(const tn_node *call)
 {
     const tn_node *fn = tn_group_fn(call);
     int params = 0;
@@ -140,7 +139,7 @@ static void find_roots(tn_maker *m, const tn_region *r)
 {
     for (const tn_node *n = r->first; n; n = n->next) {
         for (int i = 0; i < n->nregion && n->op != &tn_op_fn; i++) find_roots(m, n->region[i]);
-        if (tn_group_fn(n) && renames(n))
+        if (tn_group_fn(n) && tn_group_renames(n))
             set_root(m, n, 0, tn_in(n, 1));
         else if (n->op == &tn_op_bind_extent)
             set_root(m, n, 0, tn_in(n, 0));
@@ -210,7 +209,7 @@ uint32_t program_add_inst(tn_maker *m, enum tn_inst_op op, uint32_t a, uint32_t 
 tn_status program_add_call(tn_maker *m, const tn_node *call)
 {
     uint64_t group = 0, known;
-    if (renames(call)) return TN_OK;
+    if (tn_group_renames(call)) return TN_OK;
     tn_map_get(&m->group, tn_map_key(call), &group);
     const tn_group *g = &m->b->groups.at[group];
     uint32_t n_in = (uint32_t)call->nin - 1, ns = g->te->n_symbol, k = 0;
@@ -279,7 +278,7 @@ static const tn_expr *plan_work(const tn_maker *m, uint64_t *out_scratch, const 
         const tn_group *g = m->insts.at[i].op == TN_INST_CALL ? &b->groups.at[m->insts.at[i].a] : NULL;
         for (uint32_t v = 0; g && v < g->n_variant; v++) {
             const tn_expr **to = is_late(m, g->flat[v].work_bytes) ? out_late : &work;
-            *to = tn_max(&b->pool, *to, g->flat[v].work_bytes);
+            *to = tn_plan_max(&b->pool, *to, g->flat[v].work_bytes);
             *out_scratch = g->flat[v].scratch_bytes > *out_scratch ? g->flat[v].scratch_bytes : *out_scratch;
         }
     }
