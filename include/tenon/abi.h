@@ -106,7 +106,10 @@ enum tn_inst_op {
     TN_INST_BIND_SLOT = 6,  /* a: the same; operands: slot of integers, element */
     TN_INST_CHECK =
         7, /* a: index into text; operands: slot of integers, element, index into size: both are equal */
-    TN_INST_PLAN = 8 /* a: segment, from 1: its slots get memory for the symbols as they are now */
+    TN_INST_JUMP_ZERO = 9,  /* a: instruction, operands: index into size; taken if that is 0 */
+    TN_INST_SET = 10,       /* operands: slot of one int64, index into size: it becomes that */
+    TN_INST_STORE = 11,     /* operands: from slot, to slot, index into size: row of `to`, as large as `from` */
+    TN_INST_PLAN = 8        /* a: segment, from 1: its slots get memory for the symbols as they are now */
 };
 
 typedef struct tn_inst {

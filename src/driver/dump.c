@@ -111,7 +111,7 @@ static void print_memory(tn_build *b, tn_buf *out)
 static void print_program(const tn_build *b, tn_buf *out)
 {
     static const char *const names[] = {"call", "copy",      "fail",  "jump", "jump-false",
-                                        "bind", "bind-slot", "check", "plan"};
+                                        "bind", "bind-slot", "check", "plan", "jump-zero", "set", "store"};
     const tn_program_ir *p = &b->program;
     for (uint32_t i = 0; i < p->n_inst; i++) {
         const tn_inst_ir *x = &p->inst[i];

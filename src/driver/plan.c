@@ -67,56 +67,6 @@ static int64_t first_fit(const tn_lifetime *life, const item *t, uint32_t k)
     return at;
 }
 
-/* ---- maxima ----
- * Most maxima are of sizes where one is the larger for all values of the symbols, which the simplifier does not see
- * through roundings: floordiv(e, c) lies between (e - (c - 1))/c and e/c. */
-
-/* Proves 0 <= e, every quotient replaced by its worst value, all times their common divisor. */
-static bool never_negative(tn_pool *p, const tn_expr *e)
-{
-    tn_affine a;
-    int64_t all = 1, c;
-    if (!tn_affine_of(p, tn_simplify(p, NULL, e), &a))
-        return false;
-    for (int i = 0; i < a.n; i++)
-        if (a.term[i].atom->kind == TN_E_FLOORDIV && tn_is_int(a.term[i].atom->src[1], &c) && c > 0 && all % c != 0 &&
-            (__builtin_mul_overflow(all, c, &all) || all > INT32_MAX))
-            return false;
-    const tn_expr *sum = tn_mul(p, tn_idx(p, a.c), tn_idx(p, all));
-    for (int i = 0; i < a.n; i++) {
-        const tn_expr *atom = a.term[i].atom, *k = tn_mul(p, tn_idx(p, a.term[i].coef), tn_idx(p, all));
-        if (atom->kind == TN_E_FLOORDIV && tn_is_int(atom->src[1], &c) && c > 0) {
-            k = tn_mul(p, tn_idx(p, a.term[i].coef), tn_idx(p, all / c));
-            atom = a.term[i].coef < 0 ? atom->src[0] : tn_sub(p, atom->src[0], tn_idx(p, c - 1));
-        }
-        sum = tn_add(p, sum, tn_mul(p, k, atom));
-    }
-    return tn_prove(p, NULL, tn_le(p, tn_idx(p, 0), tn_simplify(p, NULL, sum))) == 1;
-}
-
-enum { MAX_DEPTH = 8 };
-
-/* a >= b for all symbols? */
-static bool at_least(tn_pool *p, const tn_expr *a, const tn_expr *b, int depth)
-{
-    if (depth > MAX_DEPTH)
-        return false;
-    if (b->kind == TN_E_MAX)
-        return at_least(p, a, b->src[0], depth + 1) && at_least(p, a, b->src[1], depth + 1);
-    if (a->kind == TN_E_MAX)
-        return at_least(p, a->src[0], b, depth + 1) || at_least(p, a->src[1], b, depth + 1);
-    return never_negative(p, tn_sub(p, a, b));
-}
-
-const tn_expr *tn_plan_max(tn_pool *p, const tn_expr *a, const tn_expr *b)
-{
-    if (a->kind == TN_E_INT && b->kind == TN_E_INT)
-        return tn_max(p, a, b);
-    if (at_least(p, a, b, 0))
-        return a;
-    return at_least(p, b, a, 0) ? b : tn_max(p, a, b);
-}
-
 /* Places the items in their order; the bytes that takes. */
 static int64_t place(const tn_lifetime *life, item *t, uint32_t n)
 {
@@ -179,6 +129,56 @@ static void search(const tn_lifetime *life, tn_arena *scratch, uint32_t n, item 
         }
     }
     memcpy(t, best, n * sizeof *t);
+}
+
+/* ---- maxima ----
+ * Most maxima are of sizes where one is the larger for all values of the symbols, which the simplifier does not see
+ * through roundings: floordiv(e, c) lies between (e - (c - 1))/c and e/c. */
+
+/* Proves 0 <= e, every quotient replaced by its worst value, all times their common divisor. */
+static bool never_negative(tn_pool *p, const tn_expr *e)
+{
+    tn_affine a;
+    int64_t all = 1, c;
+    if (!tn_affine_of(p, tn_simplify(p, NULL, e), &a))
+        return false;
+    for (int i = 0; i < a.n; i++)
+        if (a.term[i].atom->kind == TN_E_FLOORDIV && tn_is_int(a.term[i].atom->src[1], &c) && c > 0 && all % c != 0 &&
+            (__builtin_mul_overflow(all, c, &all) || all > INT32_MAX))
+            return false;
+    const tn_expr *sum = tn_mul(p, tn_idx(p, a.c), tn_idx(p, all));
+    for (int i = 0; i < a.n; i++) {
+        const tn_expr *atom = a.term[i].atom, *k = tn_mul(p, tn_idx(p, a.term[i].coef), tn_idx(p, all));
+        if (atom->kind == TN_E_FLOORDIV && tn_is_int(atom->src[1], &c) && c > 0) {
+            k = tn_mul(p, tn_idx(p, a.term[i].coef), tn_idx(p, all / c));
+            atom = a.term[i].coef < 0 ? atom->src[0] : tn_sub(p, atom->src[0], tn_idx(p, c - 1));
+        }
+        sum = tn_add(p, sum, tn_mul(p, k, atom));
+    }
+    return tn_prove(p, NULL, tn_le(p, tn_idx(p, 0), tn_simplify(p, NULL, sum))) == 1;
+}
+
+enum { MAX_DEPTH = 8 };
+
+/* a >= b for all symbols? */
+static bool at_least(tn_pool *p, const tn_expr *a, const tn_expr *b, int depth)
+{
+    if (depth > MAX_DEPTH)
+        return false;
+    if (b->kind == TN_E_MAX)
+        return at_least(p, a, b->src[0], depth + 1) && at_least(p, a, b->src[1], depth + 1);
+    if (a->kind == TN_E_MAX)
+        return at_least(p, a->src[0], b, depth + 1) || at_least(p, a->src[1], b, depth + 1);
+    return never_negative(p, tn_sub(p, a, b));
+}
+
+const tn_expr *tn_plan_max(tn_pool *p, const tn_expr *a, const tn_expr *b)
+{
+    if (a->kind == TN_E_INT && b->kind == TN_E_INT)
+        return tn_max(p, a, b);
+    if (at_least(p, a, b, 0))
+        return a;
+    return at_least(p, b, a, 0) ? b : tn_max(p, a, b);
 }
 
 const tn_expr *tn_plan_memory(tn_graph *g, tn_arena *scratch, uint32_t n, tn_lifetime life[])

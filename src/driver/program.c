@@ -151,7 +151,7 @@ static void find_roots(tn_maker *m, const tn_region *r)
 bool program_unplaced(const tn_maker *m, tn_value root)
 {
     uint64_t known;
-    return (root.def->op == &tn_op_call || root.def->op == &tn_op_if) &&
+    return (root.def->op == &tn_op_call || root.def->op == &tn_op_if || root.def->op == &tn_op_loop) &&
            !tn_map_get(&m->slot, program_key(root), &known);
 }
 

@@ -133,6 +133,155 @@ static tn_status add_if(tn_maker *m, const tn_node *n)
     return s;
 }
 
+/* ---- loop ---- */
+
+typedef struct {
+    tn_maker *m;
+    const tn_node *n;
+    const tn_region *r;
+    uint32_t go, number, *out; /* slots: the condition, the iteration's number, results */
+    const tn_expr *i, *trip;   /* symbols */
+    uint32_t i_symbol;
+} looper;
+
+static void jump_unless(looper *l, const tn_expr *e, uint32_t *out_inst)
+{
+    tn_pool *p = &l->m->b->pool;
+    uint32_t size = add_size(l->m, tn_select(p, e, tn_idx(p, 1), tn_idx(p, 0)));
+    *out_inst = program_add_inst(l->m, TN_INST_JUMP_ZERO, 0, 1, &size, where(l->n));
+}
+
+static const tn_expr *loop_symbol(looper *l, const char *prefix, uint32_t segment, uint32_t *out)
+{
+    const tn_expr *e = tn_fresh_symbol(&l->m->b->graph, prefix, 0, INT64_MAX);
+    *out = add_symbol(l->m, e->u.s, segment);
+    return e;
+}
+
+static uint32_t scalar_slot(tn_maker *m, tn_dtype t)
+{
+    return program_add_slot(m, TN_SLOT_TEMP, "", tn_type_tensor(m->b->graph.pool, t, 0, NULL, NULL));
+}
+
+/* Slots and symbols; the condition and the carried values get their first values. */
+static tn_status begin_loop(looper *l)
+{
+    tn_maker *m = l->m;
+    const tn_node *n = l->n;
+    uint32_t segment = ++m->n_segment, trip, operand[2] = {0, 0};
+    l->go = scalar_slot(m, TN_BOOL1);
+    l->number = scalar_slot(m, TN_I64);
+    l->i = loop_symbol(l, "it", segment, &l->i_symbol);
+    l->trip = loop_symbol(l, "trip", segment, &trip);
+    for (uint16_t k = 0; k < n->nout; k++) {
+        tn_value v = {(tn_node *)n, k};
+        uint64_t known;
+        if (!tn_map_get(&m->slot, program_key(v), &known)) {
+            known = program_add_slot(m, TN_SLOT_TEMP, "", n->type[k]);
+            tn_map_put(&m->slot, program_key(v), known);
+        }
+        l->out[k] = (uint32_t)known;
+    }
+    TN_TRY(program_slot_of(m, tn_in(n, 0), &operand[0]));
+    program_use(m, operand[0]);
+    program_add_inst(m, TN_INST_BIND_SLOT, trip, 2, operand, where(n));
+    uint32_t zero = add_size(m, tn_idx(&m->b->pool, 0));
+    program_add_inst(m, TN_INST_BIND, l->i_symbol, 1, &zero, where(n));
+    TN_TRY(copy_result(m, n, tn_in(n, 1), l->go));
+    for (uint32_t k = 1; k < l->r->n_param; k++) {
+        TN_TRY(copy_result(m, n, tn_in(n, (int)k + 1), l->out[k - 1]));
+        tn_map_put(&m->slot, program_key((tn_value){l->r->param[k], 0}), l->out[k - 1]);
+    }
+    tn_map_put(&m->slot, program_key((tn_value){l->r->param[0], 0}), l->number);
+    for (uint16_t k = 0; k < n->nout; k++) /* from here on */
+        program_use(m, l->out[k]);
+    program_use(m, l->number);
+    program_use(m, l->go);
+    return TN_OK;
+}
+
+/* A carried value that another one becomes is kept aside until all are read. */
+static uint32_t aside(looper *l, uint32_t k, uint32_t from)
+{
+    tn_maker *m = l->m;
+    for (uint32_t j = 0; j + 1 < l->r->n_param; j++) {
+        if (from != l->out[j] || j == k)
+            continue;
+        uint32_t operand[2] = {from, program_add_slot(m, TN_SLOT_TEMP, "", l->n->type[k])};
+        program_use(m, operand[0]);
+        program_use(m, operand[1]);
+        program_add_inst(m, TN_INST_COPY, 0, 2, operand, where(l->n));
+        return operand[1];
+    }
+    return from;
+}
+
+/* What the iteration gives: rows first, then the carried values and the condition. */
+static tn_status end_iteration(looper *l)
+{
+    tn_maker *m = l->m;
+    const tn_region *r = l->r;
+    uint32_t n_carried = r->n_param - 1, *from = TN_NEW_N(&m->b->arena, uint32_t, r->n_result);
+    for (uint32_t k = 0; k < r->n_result; k++) {
+        TN_TRY(program_slot_of(m, (tn_value){r->result[k].def, r->result[k].out}, &from[k]));
+        program_use(m, from[k]);
+    }
+    for (uint32_t k = n_carried + 1; k < r->n_result; k++) {
+        uint32_t operand[3] = {from[k], l->out[k - 1], add_size(m, l->i)};
+        program_use(m, from[k]);
+        program_use(m, l->out[k - 1]);
+        program_add_inst(m, TN_INST_STORE, 0, 3, operand, where(l->n));
+    }
+    for (uint32_t k = 1; k <= n_carried; k++)
+        from[k] = aside(l, k - 1, from[k]);
+    for (uint32_t k = 0; k <= n_carried; k++) {
+        uint32_t operand[2] = {from[k], k ? l->out[k - 1] : l->go};
+        program_use(m, operand[0]);
+        program_use(m, operand[1]);
+        if (operand[0] != operand[1])
+            program_add_inst(m, TN_INST_COPY, 0, 2, operand, where(l->n));
+    }
+    uint32_t next = add_size(m, tn_add(&m->b->pool, l->i, tn_idx(&m->b->pool, 1)));
+    program_add_inst(m, TN_INST_BIND, l->i_symbol, 1, &next, where(l->n));
+    return TN_OK;
+}
+
+/* Collected results have as many rows as was known before. */
+static void check_count(looper *l)
+{
+    tn_maker *m = l->m;
+    uint32_t wrong;
+    if (l->n->nout < l->r->n_param)
+        return;
+    jump_unless(l, tn_eq(&m->b->pool, l->i, l->n->type[l->r->n_param - 1]->dim[0]), &wrong);
+    uint32_t over = program_add_inst(m, TN_INST_JUMP, 0, 0, NULL, where(l->n));
+    m->insts.at[wrong].a = (uint32_t)m->insts.n;
+    program_add_inst(m, TN_INST_FAIL, add_text(m, "the loop ended before the number of iterations that was known"), 0,
+                     NULL, where(l->n));
+    m->insts.at[over].a = (uint32_t)m->insts.n;
+}
+
+static tn_status add_loop(tn_maker *m, const tn_node *n)
+{
+    looper l = {.m = m, .n = n, .r = n->region[0], .out = TN_NEW_N(&m->b->arena, uint32_t, n->nout)};
+    uint32_t done[2];
+    TN_TRY(begin_loop(&l));
+    uint32_t head = (uint32_t)m->insts.n;
+    jump_unless(&l, tn_lt(&m->b->pool, l.i, l.trip), &done[0]);
+    done[1] = program_add_inst(m, TN_INST_JUMP_FALSE, 0, 1, &l.go, where(n));
+    uint32_t set[2] = {l.number, add_size(m, l.i)};
+    program_add_inst(m, TN_INST_SET, 0, 2, set, where(n));
+    TN_TRY(program_region(m, l.r));
+    TN_TRY(end_iteration(&l));
+    uint32_t back = program_add_inst(m, TN_INST_JUMP, head, 0, NULL, where(n));
+    for (size_t s = 0; s < m->life.n; s++) /* what the body reads from before is there in the last iteration too */
+        if (m->life.at[s].first <= head && m->life.at[s].last >= head)
+            m->life.at[s].last = back;
+    m->insts.at[done[0]].a = m->insts.at[done[1]].a = (uint32_t)m->insts.n;
+    check_count(&l);
+    return TN_OK;
+}
+
 /* ---- bind_extent ---- */
 
 static tn_status add_bind(tn_maker *m, const tn_node *n)
@@ -169,6 +318,8 @@ tn_status program_region(tn_maker *m, const tn_region *r)
             TN_TRY(program_add_call(m, n));
         else if (n->op == &tn_op_if)
             TN_TRY(add_if(m, n));
+        else if (n->op == &tn_op_loop)
+            TN_TRY(add_loop(m, n));
         else if (n->op == &tn_op_bind_extent)
             TN_TRY(add_bind(m, n));
         else if (n->op == &tn_op_fail)

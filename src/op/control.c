@@ -141,6 +141,66 @@ const tn_op tn_op_if = {
 };
 /* clang-format on */
 
+/* ---- loop: at most operand 0 iterations, as long as a condition holds (operand 1, then the body's first result). The
+ * body takes the number of the iteration and the carried values; its other results are these again, with the same
+ * types, and values that are collected along a new first dimension. ---- */
+
+static tn_status loop_carried(tn_graph *g, tn_node *n, const tn_region *r)
+{
+    for (uint32_t k = 1; k < r->n_param; k++) {
+        const tn_type *t = r->param[k]->type[0], *from = tn_in_type(n, (int)k + 1), *to = result_type(r, k);
+        if (!from || !to || !tn_type_eq_logical(t, from) || !tn_type_eq_logical(t, to))
+            return tn_rule_fail(g, n, "op-E020",
+                                "carried value %u begins as %s and goes on as %s; its type must not change",
+                                (unsigned)k - 1, from ? tn_rule_type_text(g, from) : "None",
+                                to ? tn_rule_type_text(g, to) : "None");
+        n->type[k - 1] = t;
+    }
+    return TN_OK;
+}
+
+static tn_status loop_infer(tn_graph *g, tn_node *n)
+{
+    const tn_loop_attr *a = n->attr;
+    const tn_region *r = n->region[0];
+    const tn_type *trip, *go;
+    TN_TRY(tn_rule_tensor(g, n, 0, 0, &trip));
+    TN_TRY(tn_rule_tensor(g, n, 1, 0, &go));
+    const tn_type *next = r->n_result ? result_type(r, 0) : NULL;
+    bool flags = tn_dtype_is_bool(go->dtype) && next && next->kind == TN_T_TENSOR && next->n == 0 &&
+                 tn_dtype_is_bool(next->dtype);
+    if (!flags || !tn_dtype_eq(trip->dtype, TN_I64) || r->n_param != (uint32_t)n->nin - 1 ||
+        r->n_result != n->nout + 1u || r->n_result < r->n_param)
+        return tn_rule_fail(g, n, "op-E020", "its operands and its body do not fit each other");
+    TN_TRY(loop_carried(g, n, r));
+    if (r->n_result > r->n_param && a->count.n != 1)
+        return tn_rule_fail(g, n, "op-E007", "count is needed where results are collected");
+    for (uint32_t k = r->n_param; k < r->n_result; k++) {
+        const tn_type *t = result_type(r, k);
+        const tn_expr *dim[TN_RULE_MAX_RANK] = {a->count.at[0]};
+        if (t->kind != TN_T_TENSOR || t->n >= TN_RULE_MAX_RANK)
+            return tn_rule_fail(g, n, "op-E003", "a collected value has too many dimensions: %s",
+                                tn_rule_type_text(g, t));
+        for (int d = 0; d < t->n; d++)
+            dim[d + 1] = t->dim[d];
+        TN_TRY(tn_rule_result(g, n, (int)k - 1, t->dtype, t->n + 1, dim));
+    }
+    return TN_OK;
+}
+
+/* clang-format off */
+static const tn_attr_field loop_fields[] = {
+    {"count", TN_A_DIMS, offsetof(tn_loop_attr, count), "None", "iterations, where results are collected"},
+    {0},
+};
+
+const tn_op tn_op_loop = {
+    .name = "loop", .doc = "Its body again and again, on values that it carries from one iteration to the next.",
+    .attr_size = sizeof(tn_loop_attr), .attr = loop_fields,
+    .nin = -1, .min_in = 2, .nout = -1, .nregion = 1, .fuse = TN_FUSE_NONE, .infer = loop_infer,
+};
+/* clang-format on */
+
 /* ---- fail ---- */
 
 static tn_status fail_infer(tn_graph *g, tn_node *n)

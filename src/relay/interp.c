@@ -427,6 +427,77 @@ static tn_status eval_if(interp *p, tn_node *n, value *const in[], value *out[])
     return s;
 }
 
+static tn_status number_value(interp *p, const tn_node *n, int64_t i, value **out)
+{
+    value *v = *out = value_new(VALUE_TENSOR);
+    if (!v || !(v->t.at = tn_tensor_value_memory(sizeof i))) {
+        return interp_no_memory(p, n);
+    }
+    v->t.dtype = TN_I64;
+    v->t.n = sizeof i;
+    memcpy(v->t.at, &i, sizeof i);
+    return TN_OK;
+}
+
+/* One iteration: arg (number, then carried values) is replaced by what goes on; collected values go to their rows. */
+static tn_status eval_iteration(interp *p, tn_node *n, int64_t i, value *arg[], value *out[], bool *go)
+{
+    tn_region *r = n->region[0];
+    uint32_t n_carried = r->n_param - 1;
+    value **res = calloc((size_t)r->n_result + 1, sizeof *res);
+    tn_status s = res ? number_value(p, n, i, &arg[0]) : interp_no_memory(p, n);
+    s = s == TN_OK ? eval_region(p, r, arg, res) : s;
+    value_release(arg[0]);
+    arg[0] = NULL;
+    for (uint32_t k = 0; k < n_carried && s == TN_OK; k++) {
+        value_release(arg[k + 1]);
+        arg[k + 1] = value_retain(res[k + 1]);
+    }
+    for (uint32_t k = n_carried; k + 1 < r->n_result && s == TN_OK; k++) {
+        const tn_tensor_value *row = &res[k + 1]->t;
+        if (((size_t)i + 1) * row->n > out[k]->t.n) {
+            s = tn_error(p->g->ctx, "relay-E212", interp_where(n), "the loop goes on beyond its count");
+        } else if (row->n) {
+            memcpy((char *)out[k]->t.at + (size_t)i * row->n, row->at, row->n);
+        }
+    }
+    *go = s == TN_OK && *(const unsigned char *)res[0]->t.at;
+    for (uint32_t k = 0; res && k < r->n_result; k++) {
+        value_release(res[k]);
+    }
+    free(res);
+    return s;
+}
+
+static tn_status eval_loop(interp *p, tn_node *n, value *const in[], value *out[])
+{
+    uint32_t n_carried = n->region[0]->n_param - 1;
+    int64_t trip = *(const int64_t *)in[0]->t.at, i = 0, rows;
+    bool go = *(const unsigned char *)in[1]->t.at;
+    value **arg = calloc(n_carried + 1u, sizeof *arg);
+    tn_status s = arg ? TN_OK : interp_no_memory(p, n);
+    for (uint32_t k = n_carried; k < n->nout && s == TN_OK; k++) {
+        s = value_make_tensor(p, n->type[k], n, &out[k]);
+    }
+    for (uint32_t k = 0; k < n_carried && arg; k++) {
+        arg[k + 1] = value_retain(in[k + 2]);
+    }
+    for (; s == TN_OK && go && i < trip; i++) {
+        s = eval_iteration(p, n, i, arg, out, &go);
+    }
+    if (s == TN_OK && n->nout > n_carried && interp_dim(p, n->type[n_carried]->dim[0], n, &rows) == TN_OK &&
+        rows != i) {
+        s = tn_error(p->g->ctx, "relay-E212", interp_where(n), "the loop ends after %lld iterations, its count is %lld",
+                     (long long)i, (long long)rows);
+    }
+    for (uint32_t k = 0; k < n_carried && arg; k++) {
+        out[k] = s == TN_OK ? value_retain(arg[k + 1]) : NULL;
+        value_release(arg[k + 1]);
+    }
+    free(arg);
+    return s;
+}
+
 /* Symbols take the elements; whatever else stands there must equal them. */
 static tn_status eval_bind_extent(interp *p, const tn_node *n, value *in, value **out)
 {
@@ -470,6 +541,9 @@ static tn_status eval_with(interp *p, tn_node *n, value *in[], value *out[])
     }
     if (tn_op_is(n, &tn_op_if)) {
         return eval_if(p, n, in, out);
+    }
+    if (tn_op_is(n, &tn_op_loop)) {
+        return eval_loop(p, n, in, out);
     }
     if (tn_op_is(n, &tn_op_bind_extent)) {
         return eval_bind_extent(p, n, in[0], &out[0]);

@@ -106,6 +106,7 @@ tn_status parse_apply(parser *p, pval *callee);                    /* (...) afte
 tn_status parse_global_call(parser *p, pval *out);                 /* @f(...) */
 tn_status parse_fn(parser *p, pval *out);                          /* fn (...) { ... } */
 tn_status parse_if(parser *p, pval *out);                          /* if (...) { ... } else { ... } */
+tn_status parse_loop(parser *p, pval *out);                        /* loop (...) (...) { ... } */
 
 /* parse_type.c */
 tn_status parse_type(parser *p, const tn_type **out);              /* NULL for `_` */

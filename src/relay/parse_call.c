@@ -53,9 +53,13 @@ static tn_status parse_attribute(parser *p, const tn_op *op, void *attr, uint64_
     }
     tn_scope_fns scope = parse_dims_scope(p);
     bool binds = op->flags & TN_OP_BINDS;
+    uint32_t known = p->g->n_symbol;
     p->dims = binds ? DIM_PARAM : p->dims;
     tn_status s = tn_attr_parse(&p->l, p->g->pool, &scope, f, name, attr);
     p->dims = binds ? DIM_USE : p->dims;
+    for (uint32_t i = known; binds && i < p->g->n_symbol; i++) {
+        p->g->symbol[i].min = 0; /* what data gives may be nothing */
+    }
     for (; binds && s == TN_OK && f->name; f++) {
         const tn_dims *d = (const tn_dims *)(const void *)((const char *)attr + f->offset);
         for (uint32_t i = 0; f->kind == TN_A_DIMS && i < d->n; i++) {
@@ -162,7 +166,7 @@ static size_t distance(const char *a, const char *b)
 static bool has_notation(const tn_op *op)
 {
     return op == &tn_op_var || op == &tn_op_constant || op == &tn_op_fn || op == &tn_op_call ||
-           op == &tn_op_tuple || op == &tn_op_tuple_get || op == &tn_op_if;
+           op == &tn_op_tuple || op == &tn_op_tuple_get || op == &tn_op_if || op == &tn_op_loop;
 }
 
 static const tn_op *find_op(parser *p, const char *name, uint32_t line, uint32_t col)
@@ -389,6 +393,49 @@ tn_status parse_if(parser *p, pval *out)
     tn_node *n =
         tn_node_new(g, p->scope->region, NULL, &tn_op_if, 1, &c, n_out, &attr, parse_loc(p, line, col, NULL));
     tn_node_hold(g, n, 2, r);
+    if (tn_infer_node(g, n) == TN_OK) {
+        *out = pval_one(n, line, col);
+    } else {
+        p->n_error++;
+    }
+    return TN_OK;
+}
+
+/* ---- loop ---- */
+
+tn_status parse_loop(parser *p, pval *out)
+{
+    uint32_t line = p->l.tok_line, col = p->l.tok_col;
+    tn_graph *g = p->g;
+    tn_loop_attr attr = { { 0 } };
+    tn_region *r = tn_region_new(g, NULL);
+    uint64_t seen = 0;
+    pvals args = { 0 };
+    pscope scope;
+    pval v;
+    size_t n_in = 0;
+    bool ok = false;
+    *out = pval_bad(line, col);
+    parse_next(p);
+    tn_status s = parse_args(p, &tn_op_loop, &attr, true, &args, &seen);
+    tn_value *in = s == TN_OK ? arg_values(p, &args, false, &n_in) : NULL;
+    tn_vec_deinit(&args);
+    TN_TRY(s);
+    TN_TRY(parse_expect(p, "("));
+    parse_open(p, &scope, r);
+    s = parse_params(p, r, NULL);
+    s = s == TN_OK ? parse_expect(p, "{") : s;
+    s = s == TN_OK ? parse_block(p, "}", &v) : s;
+    ok = s == TN_OK && parse_results(p, r, &v, NULL, line, col) == TN_OK && in;
+    parse_close(p);
+    TN_TRY(s);
+    TN_TRY(parse_expect(p, "}"));
+    if (!ok) {
+        return TN_OK;
+    }
+    tn_node *n = tn_node_new(g, p->scope->region, NULL, &tn_op_loop, (int)n_in, in, (int)r->n_result - 1, &attr,
+                             parse_loc(p, line, col, NULL));
+    tn_node_hold(g, n, 1, &r);
     if (tn_infer_node(g, n) == TN_OK) {
         *out = pval_one(n, line, col);
     } else {

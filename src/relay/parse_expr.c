@@ -441,6 +441,9 @@ static tn_status parse_word(parser *p, pval *out)
     if (tn_lex_is(&p->l, "if")) {
         return parse_if(p, out);
     }
+    if (tn_lex_is(&p->l, "loop")) {
+        return parse_loop(p, out);
+    }
     for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
         if (tn_lex_is(&p->l, refused[i].word)) {
             return tn_lex_fail(&p->l, refused[i].id, "%s", refused[i].text);

@@ -365,6 +365,21 @@ static void print_if(struct printer *p, const tn_node *n)
     tn_buf_char(p->out, '}');
 }
 
+/* loop (%n, %c, %a, count=[u0]) (%i: int64, %p: ...) { ... } */
+static void print_loop(struct printer *p, const tn_node *n)
+{
+    tn_buf_str(p->out, "loop (");
+    print_inputs(p, n, 0);
+    print_attrs(p, n, false);
+    tn_buf_str(p->out, ") (");
+    print_params(p, n->region[0]);
+    tn_buf_str(p->out, ") {");
+    print_region(p, n->region[0]);
+    print_line(p, p->indent);
+    tn_buf_char(p->out, '}');
+    hide_params(p, n->region[0]);
+}
+
 static void print_tuple(struct printer *p, const tn_node *n)
 {
     tn_buf_char(p->out, '(');
@@ -378,6 +393,8 @@ static void print_expr(struct printer *p, const tn_node *n)
         print_fn(p, n);
     } else if (tn_op_is(n, &tn_op_if)) {
         print_if(p, n);
+    } else if (tn_op_is(n, &tn_op_loop)) {
+        print_loop(p, n);
     } else if (tn_op_is(n, &tn_op_tuple)) {
         print_tuple(p, n);
     } else if (tn_op_is(n, &tn_op_tuple_get)) {

@@ -200,6 +200,22 @@ static tnr_status check_copy(const tn_program *p, const tn_inst *in, uint32_t at
     return TNR_OK;
 }
 
+/* JUMP_ZERO, SET and STORE. */
+static tnr_status check_loop(const tn_program *p, const tn_inst *in, uint32_t at, tnr_error *err)
+{
+    const uint32_t *op = p->operand + in->operand;
+    uint32_t n = in->op == TN_INST_JUMP_ZERO ? 1 : in->op == TN_INST_SET ? 2 : 3;
+    if (in->n_operand != n || op[n - 1] >= p->n_size) return damaged(err, at, "a size that is not there at", in->node);
+    if (in->op == TN_INST_JUMP_ZERO)
+        return in->a <= p->n_inst ? TNR_OK : damaged(err, at, "a jump out of the program at", in->node);
+    for (uint32_t i = 0; i + 1 < n; i++)
+        if (op[i] >= p->n_slot) return damaged(err, at, "a slot that is not there at", in->node);
+    const tn_slot *to = &p->slot[op[n - 2]];
+    if (!writable(p, op[n - 2]) || (in->op == TN_INST_SET && (to->bytes.fn || to->bytes.value != 8)))
+        return damaged(err, at, "a slot that cannot be written at", in->node);
+    return TNR_OK;
+}
+
 /* BIND, BIND_SLOT, CHECK and PLAN. */
 static tnr_status check_late(const tn_program *p, const tn_inst *in, uint32_t at, tnr_error *err)
 {
@@ -247,6 +263,9 @@ static tnr_status check_inst(tnr_exe *exe, uint32_t at, tnr_error *err)
     case TN_INST_BIND_SLOT:
     case TN_INST_CHECK:
     case TN_INST_PLAN: return check_late(p, in, at, err);
+    case TN_INST_JUMP_ZERO:
+    case TN_INST_SET:
+    case TN_INST_STORE: return check_loop(p, in, at, err);
     default: return damaged(err, at, "an unknown instruction at", in->node);
     }
 }

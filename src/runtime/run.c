@@ -257,6 +257,25 @@ static tnr_status copy(tnr_instance *inst, uint32_t at, tnr_error *err)
     return TNR_OK;
 }
 
+/* SET and STORE. */
+static tnr_status write_slot(tnr_instance *inst, uint32_t at, tnr_error *err)
+{
+    const tn_program *p = inst->exe->program;
+    const tn_inst *in = &p->inst[at];
+    const uint32_t *op = p->operand + in->operand;
+    int64_t v = tnr_size_get(p->size[op[in->n_operand - 1]], inst->sym);
+    if (in->op == TN_INST_SET) {
+        memcpy(inst->ptr[op[0]], &v, sizeof v);
+        return TNR_OK;
+    }
+    uint64_t row = inst->bytes[op[0]], all = inst->bytes[op[1]];
+    if (v < 0 || (row > 0 && (uint64_t)v >= all / row))
+        return tnr_fail(err, TNR_E_CHECK, at, "%.110s: iteration %" PRId64 " is beyond the number that was known",
+                        in->node, v);
+    if (row > 0) memcpy((uint8_t *)inst->ptr[op[1]] + (uint64_t)v * row, inst->ptr[op[0]], (size_t)row);
+    return TNR_OK;
+}
+
 static tnr_status walk(tnr_instance *inst, tnr_error *err)
 {
     const tn_program *p = inst->exe->program;
@@ -274,6 +293,11 @@ static tnr_status walk(tnr_instance *inst, tnr_error *err)
         case TN_INST_BIND_SLOT:
         case TN_INST_CHECK: status = bind_late(inst, at, err); break;
         case TN_INST_PLAN: status = plan(inst, at, err); break;
+        case TN_INST_SET:
+        case TN_INST_STORE: status = write_slot(inst, at, err); break;
+        case TN_INST_JUMP_ZERO:
+            if (tnr_size_get(p->size[op[0]], inst->sym) == 0) next = in->a;
+            continue;
         case TN_INST_FAIL: return tnr_fail(err, TNR_E_CHECK, at, "%.110s: %.130s", in->node, p->text[in->a]);
         case TN_INST_JUMP_FALSE:
             if (*(const uint8_t *)inst->ptr[op[0]]) continue;

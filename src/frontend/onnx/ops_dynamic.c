@@ -321,6 +321,25 @@ bool onnx_dynamic_expand(onnx_conv *c, tn_value x, tn_value shape)
     return true;
 }
 
+static tn_value peeled(tn_value v)
+{
+    while (v.def && v.def->nin == 1 && ((v.def->op->flags & TN_OP_SHARES) || tn_op_is(v.def, &tn_op_cast)))
+        v = tn_in(v.def, 0);
+    return v;
+}
+
+/* x[i : i + n], the usual way to take what belongs to an iteration: n, if that is what it is, else 0. */
+static int64_t fixed_length(onnx_conv *c, tn_value start, tn_value end)
+{
+    double n;
+    start = peeled(start);
+    end = peeled(end);
+    for (int k = 0; k < 2 && end.def && tn_op_is(end.def, &tn_op_add); k++)
+        if (tn_value_eq(peeled(tn_in(end.def, k)), start) && onnx_scalar(c, peeled(tn_in(end.def, 1 - k)), &n) && n > 0)
+            return (int64_t)n;
+    return 0;
+}
+
 /* numpy's rules, in tensors: negative positions count from the end, then everything is clipped. */
 bool onnx_dynamic_slice(onnx_conv *c, tn_value x, tn_value start, tn_value end, tn_value axes, tn_value steps)
 {
@@ -359,7 +378,17 @@ bool onnx_dynamic_slice(onnx_conv *c, tn_value x, tn_value start, tn_value end, 
     tn_value count = onnx_call2(
         c, &tn_op_divide, NULL,
         onnx_call2(c, &tn_op_add, NULL, way, onnx_call2(c, &tn_op_subtract, NULL, pace, i64(c, 1))), pace);
-    tn_dims bound = onnx_bind(c, onnx_call2(c, &tn_op_maximum, NULL, count, zero), NULL);
+    count = onnx_call2(c, &tn_op_maximum, NULL, count, zero);
+    int64_t whole = n == 1 && steps.def == one.def ? fixed_length(c, start, end) : 0;
+    tn_dims bound = {0};
+    if (whole) { /* the run checks that it is not cut short */
+        const tn_expr *length = tn_idx(c->pool, whole);
+        tn_bind_extent_attr same = {tn_dims_make(c->arena, 1, &length)};
+        (void)onnx_call1(c, &tn_op_bind_extent, &same, count);
+        bound = same.extent;
+    } else {
+        bound = onnx_bind(c, count, NULL);
+    }
     if (c->bad) return true;
     const tn_expr *dim[ONNX_MAX_RANK];
     for (uint32_t i = 0; i < rank; i++) {

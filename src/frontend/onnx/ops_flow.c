@@ -229,18 +229,93 @@ static tn_value stacked(onnx_conv *c, const tn_value *v, int64_t n, size_t strid
     return onnx_call(c, &tn_op_concatenate, &a, (int)n, all);
 }
 
-/* Trip count and condition before the first iteration; false: reported. */
-static bool loop_bounds(onnx_conv *c, int64_t *out_count, bool *out_go)
+/* ---- a loop that stays one: its number of iterations is known during the run ---- */
+
+typedef struct {
+    const tn_graph *g;
+    uint32_t from;
+    bool found;
+} newer;
+
+static bool is_newer(const tn_expr *e, void *user)
+{
+    newer *n = user;
+    for (uint32_t i = n->from; e->kind == TN_E_SYM && i < n->g->n_symbol; i++)
+        n->found = n->found || n->g->symbol[i].name == e->u.s;
+    return !n->found;
+}
+
+/* Do the extents of v name symbols that were made from number `from` on? */
+static bool has_newer(onnx_conv *c, tn_value v, uint32_t from)
+{
+    newer n = {c->g, from, false};
+    for (int d = 0; d < onnx_rank(v); d++) (void)tn_each(onnx_type(v)->dim[d], is_newer, &n);
+    return n.found;
+}
+
+/* Number of iterations as an extent, for results that are collected. */
+static tn_dims loop_count(onnx_conv *c, tn_value trip, tn_value go, tn_value goes_on)
+{
+    double always = 0;
+    if (!onnx_has(c, 0) || !onnx_scalar(c, goes_on, &always) || always == 0) {
+        refuse_loop(c, "it collects results, and how many is known only when it ends");
+        return (tn_dims){0};
+    }
+    const tn_value in[3] = {go, trip, onnx_const_ints(c, TN_I64, 0, 1, (int64_t[]){0})};
+    return onnx_bind(c, onnx_call(c, &tn_op_where, NULL, 3, in), NULL);
+}
+
+static void loop_node(onnx_conv *c, const onnx_graph *g, uint32_t n_carried)
+{
+    int64_t most = INT64_MAX, zero = 0;
+    uint32_t had = c->g->n_symbol;
+    tn_loop_attr attr = {{0}};
+    tn_region *r = tn_region_new(c->g, NULL), *outer = c->im->r;
+    tn_value *in = TN_NEW_N(c->arena, tn_value, n_carried + 2),
+             *inner = TN_NEW_N(c->arena, tn_value, n_carried + 2),
+             *out = TN_NEW_N(c->arena, tn_value, MAX_BODY);
+    in[0] = onnx_has(c, 0) ? onnx_cast(c, onnx_in(c, 0), TN_I64) : onnx_const_ints(c, TN_I64, 0, 1, &most);
+    in[0] = onnx_rank(in[0]) ? onnx_reshape(c, in[0], 0, NULL) : in[0];
+    in[0] = onnx_call2(c, &tn_op_maximum, NULL, in[0], onnx_const_ints(c, TN_I64, 0, 1, &zero));
+    in[1] = onnx_has(c, 1) ? bool_scalar(c, onnx_in(c, 1)) : onnx_const(c, TN_BOOL1, 1);
+    for (uint32_t k = 0; k < n_carried; k++) in[k + 2] = onnx_in(c, k + 2);
+    if (c->bad) return;
+    inner[0] = tn_val(tn_region_add_param(c->g, r, "i", tn_type_tensor(c->g->pool, TN_I64, 0, NULL, NULL)));
+    for (uint32_t k = 0; k < n_carried; k++)
+        inner[k + 2] = tn_val(tn_region_add_param(
+            c->g, r, tn_arena_printf(c->arena, "carried%u", (unsigned)k), tn_value_type(in[k + 2])));
+    c->im->r = r;
+    inner[1] = onnx_const(c, TN_BOOL1, 1); /* inside it holds */
+    c->bad = !onnx_body(c, g, r, n_carried + 2, inner, out) || c->bad;
+    out[0] = c->bad ? out[0] : bool_scalar(c, out[0]);
+    c->im->r = outer;
+    for (size_t k = n_carried + 1; k < g->output.n && !c->bad; k++)
+        if (has_newer(c, out[k], had))
+            refuse_loop(c, "the shapes of results that it collects depend on the iteration");
+    if (!c->bad && g->output.n > n_carried + 1u) attr.count = loop_count(c, in[0], in[1], out[0]);
+    if (c->bad) return;
+    tn_region_set_results(c->g, r, (int)g->output.n, out);
+    tn_node *n = tn_node_new(c->g, c->im->r, NULL, &tn_op_loop, (int)n_carried + 2, in, (int)g->output.n - 1,
+                             &attr, c->loc);
+    tn_node_hold(c->g, n, 1, &r);
+    c->bad = tn_infer_node(c->g, n) != TN_OK;
+    for (size_t k = 0; k < c->node->output.n && !c->bad; k++)
+        onnx_out(c, (uint32_t)k, (tn_value){n, (uint32_t)k});
+}
+
+/* Trip count and condition before the first iteration; false: known only during the run, or too many to write them all
+ * down. */
+static bool loop_bounds(onnx_conv *c, const onnx_graph *g, int64_t *out_count, bool *out_go)
 {
     double count = -1, go = 1;
     *out_count = INT64_MAX;
-    if (onnx_has(c, 0) && !onnx_scalar(c, onnx_in(c, 0), &count))
-        refuse_loop(c, "its trip count is computed while the model runs");
-    if (onnx_has(c, 1) && !onnx_scalar(c, onnx_in(c, 1), &go))
-        refuse_loop(c, "its condition is computed while the model runs");
+    if ((onnx_has(c, 0) && !onnx_scalar(c, onnx_in(c, 0), &count)) ||
+        (onnx_has(c, 1) && !onnx_scalar(c, onnx_in(c, 1), &go)))
+        return false;
     if (onnx_has(c, 0)) *out_count = count < 0 ? 0 : count > (double)(1 << 30) ? 1 << 30 : (int64_t)count;
     *out_go = go != 0;
-    return !c->bad;
+    return *out_count == INT64_MAX ||
+           (*out_count <= MAX_UNROLL && *out_count * (int64_t)g->node.n <= MAX_UNROLLED_NODES);
 }
 
 static void loop(onnx_conv *c)
@@ -250,10 +325,13 @@ static void loop(onnx_conv *c)
     int64_t count, i = 0;
     bool go;
     double next;
-    if (c->bad || !loop_bounds(c, &count, &go)) return;
+    if (c->bad) return;
     if (g->output.n < n_carried + 1u || g->output.n > MAX_BODY || c->node->output.n > g->output.n - 1)
         onnx_fail(c, "onnx-E017", "its body gives %zu results; the model is damaged", g->output.n);
     size_t n_scan = c->bad ? 0 : g->output.n - 1 - n_carried;
+    bool known = !c->bad && loop_bounds(c, g, &count, &go);
+    if (!c->bad && !known) loop_node(c, g, n_carried);
+    if (!known) return;
     tn_value *in = TN_NEW_N(c->arena, tn_value, n_carried + 2), *out = TN_NEW_N(c->arena, tn_value, MAX_BODY);
     tn_vec(tn_value) scans = {0};
     for (uint32_t k = 0; k < n_carried; k++) in[k + 2] = onnx_in(c, k + 2);
@@ -262,8 +340,14 @@ static void loop(onnx_conv *c)
         in[0] = onnx_const_ints(c, TN_I64, 0, 1, &i);
         in[1] = onnx_const(c, TN_BOOL1, 1);
         c->bad = !onnx_body(c, g, c->im->r, n_carried + 2, in, out) || c->bad;
-        if (!c->bad && !onnx_scalar(c, out[0], &next))
+        if (!c->bad && !onnx_scalar(c, out[0], &next)) {
+            if (i == 0) {
+                loop_node(c, g, n_carried);
+                tn_vec_deinit(&scans);
+                return;
+            }
             refuse_loop(c, "whether it goes on is computed while the model runs");
+        }
         go = !c->bad && next != 0;
         for (uint32_t k = 0; k < n_carried; k++) in[k + 2] = out[k + 1];
         for (size_t k = 0; k < n_scan; k++) tn_vec_push(&scans, out[1 + n_carried + k]);
