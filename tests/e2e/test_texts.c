@@ -117,6 +117,10 @@ static const row rows[] = {
      "def @main(%x: Tensor[(70, 150), float32]) {\n  %0 = max(%x, axis=[1]);\n  %1 = min(%x, axis=[0]);\n"
      "  (%0, %1)\n}\n",
      {"x float32 70 150"}, 411, NULL},
+    {"largest over rows of a few vectors",
+     "def @main(%x: Tensor[(3, 40, 112), float32]) {\n  %0 = max(%x, axis=[1, 2]);\n  %1 = sum(%x, axis=[1, 2]);\n"
+     "  (%0, %1)\n}\n",
+     {"x float32 3 40 112"}, 0, NULL},
     {"pooling with NaN",
      "def @main(%x: Tensor[(1, 5, 30, 31), float32]) {\n"
      "  %0 = nn.max_pool2d(%x, pool_size=[3, 3], padding=[1, 1, 1, 1]);\n"

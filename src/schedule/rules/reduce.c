@@ -233,7 +233,12 @@ static void reduce_along(rows *w, const inner *x)
     const char *p = x->prefix, *b = x->block, *part = dv_text(d, "%s.rf", b), *last = part,
                *turns = dv_text(d, "%sp", p);
     int64_t e = x->extent[x->vector];
-    int chains = e < 0 || e >= 2 * CHAINS * x->lanes ? CHAINS : 1, wide = chains * x->lanes;
+    int chains = e < 0 || e >= 2 * CHAINS * x->lanes ? CHAINS : 1, more = 0;
+    for (int i = 0; i < x->n; i++)
+        more += i != x->vector && x->reduces[i] && x->extent[i] != 1;
+    if (chains == 1 && more && e % x->lanes == 0 && e <= 2 * CHAINS * x->lanes)
+        chains = (int)(e / x->lanes); /* rows of a reduction over rows: their vectors are the chains */
+    int wide = chains * x->lanes;
     const char *along = x->name[x->vector], *first = NULL, *lanes = dv_text(d, "%sl", p);
     const char *outer = NULL, *order = "";
     if (e < 0 || e > wide)
