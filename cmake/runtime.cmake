@@ -33,7 +33,7 @@ add_library(tenon_bundle STATIC ${bundle_sources})
 set_target_properties(tenon_bundle PROPERTIES ARCHIVE_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/lib/tenon)
 target_link_libraries(tenon_bundle PRIVATE tn_flags)
 target_compile_options(tenon_bundle PRIVATE -fvisibility=hidden -g0)
-if(TENON_SANITIZE)
+if(TENON_SANITIZE) # a list with commas, which no generator expression takes
     target_compile_options(tenon_bundle PRIVATE -fno-sanitize=all)
 endif()
 install(TARGETS tenon_bundle ARCHIVE DESTINATION lib/tenon)
