@@ -290,12 +290,21 @@ static int64_t tap_count(const tn_node *n)
     return tn_is_int(w->dim[2], &h) && tn_is_int(w->dim[3], &v) && h < INT32_MAX && v < INT32_MAX ? h * v : 1;
 }
 
+static bool is_channels_last(const tn_layout *l)
+{
+    static const uint8_t order[] = {0, 2, 3, 1};
+    for (int i = 0; i < 4 && l && l->ndim == 4; i++)
+        if (l->axis[i].dim != order[i])
+            return false;
+    return l && l->ndim == 4 && tn_rule_permutes(l);
+}
+
 static void conv2d_layout(tn_layout_query *q)
 {
     const tn_node *n = q->node;
     const tn_conv2d_attr *a = n->attr;
-    const tn_layout *last = tn_rule_layout(q->g, "NCHW:NHWC");
-    if (q->desired ? strcmp(q->desired, "NHWC") == 0 : q->in[0] == last) {
+    if (q->desired ? strcmp(q->desired, "NHWC") == 0 : is_channels_last(q->in[0])) {
+        const tn_layout *last = tn_rule_layout(q->g, "NCHW:NHWC"); /* not before: a structure keeps its first text */
         bool named = q->desired_kernel && strcmp(q->desired_kernel, "default") != 0;
         const char *kernel = named ? q->desired_kernel : "HWIO";
         bool packed = q->desired_kernel || !q->in[1]; /* what was asked for before stays */
