@@ -35,7 +35,8 @@ static inline nodes *nodes_read(model *home)
     DIR *d = opendir(source_path(home, "tests/onnx/node"));
     assert_non_null(d);
     for (struct dirent *e; (e = readdir(d)) != NULL;) {
-        if ((strncmp(e->d_name, "test_", 5) != 0 && strncmp(e->d_name, "flow_", 5) != 0) || (pick && !strstr(e->d_name, pick)))
+        if ((strncmp(e->d_name, "test_", 5) != 0 && strncmp(e->d_name, "flow_", 5) != 0)
+            || (pick && !strstr(e->d_name, pick)))
             continue;
         assert_true(l->n < NODES_MAX);
         l->name[l->n++] = (char *)(uintptr_t)tn_arena_strdup(&home->arena, e->d_name);
