@@ -121,7 +121,8 @@ typedef struct tn_take_attr { int64_t axis; const char *mode; } tn_take_attr; /*
 typedef struct tn_if_attr {
     tn_dims join;
 } tn_if_attr; /* all dims of all outputs; n 0: the branches agree */
-typedef struct tn_loop_attr { tn_dims count; } tn_loop_attr; /* iterations, where results are collected; n 0: none are */
+/* iterations, where results are collected; n 0: none are */
+typedef struct tn_loop_attr { tn_dims count; } tn_loop_attr;
 typedef struct tn_fail_attr {
     const char *message;
 } tn_fail_attr;
