@@ -120,9 +120,10 @@ void tn_graph_sweep_blobs(tn_graph *g)
     size_t freed = 0;
     for (size_t i = 0; i < g->blob.n; i++) {
         tn_blob *b = g->blob.at[i];
-        if (tn_map_get(&used, tn_map_key(b), &known)) {
+        bool own = b->release == free_memory; /* others may be looked into by references: a mapped file */
+        if (!own || tn_map_get(&used, tn_map_key(b), &known)) {
             g->blob.at[kept++] = b;
-        } else if (b->release) {
+        } else {
             freed += b->n;
             b->release(b);
         }
