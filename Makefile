@@ -24,7 +24,9 @@ release debug asan tsan:
 
 demo:
 	@tools/setup demo
-	@$(MAKE) --no-print-directory release
+	@mkdir -p build/release
+	@cmake --preset release >build/release/configure.log 2>&1 || { cat build/release/configure.log; exit 1; }
+	@ninja -C build/release demo
 	@tools/demo
 
 test:

@@ -19,6 +19,9 @@ target_link_options(tenon_compiler PRIVATE
     -Wl,--gc-sections -Wl,--version-script,${CMAKE_SOURCE_DIR}/cmake/tenon.map)
 install(TARGETS tenon_compiler LIBRARY DESTINATION lib)
 
+# What `make demo` needs of all this.
+add_custom_target(demo DEPENDS tenon upscale tenon_bundle)
+
 # Completion and manual pages
 set(share ${CMAKE_BINARY_DIR}/share)
 set(texts "")

@@ -134,7 +134,7 @@ static int by_time(const void *a, const void *b)
     return order ? order : strcmp(x->shapes, y->shapes);
 }
 
-/* Heading, one line a row, a rule, the sum, the whole. */
+/* Heading, one line a row, a rule, the sum, what is between the kernels, the whole. */
 static void make_table(const tn_profile *p, uint64_t total, line *at)
 {
     static const char *const head[] = {"Name", "Duration (us)", "Percent", "Device", "Count", "Argument Shapes"};
@@ -152,12 +152,13 @@ static void make_table(const tn_profile *p, uint64_t total, line *at)
         at->cell[c] = strdup(c ? "" : "----------");
     at++;
     *at++ = make_line("Sum", sum, total, "", calls, "");
+    *at++ = make_line("Launching", total > sum ? total - sum : 0, total, "", 0, "");
     *at = make_line("Total", total, 0, "cpu0", 1, "");
 }
 
 int tn_profile_print(tn_profile *p, uint64_t total, int threads, const char *executor)
 {
-    size_t n = p->n + 4;
+    size_t n = p->n + 5;
     int width[N_COLUMN] = {0};
     line *table = p->failed ? NULL : calloc(n, sizeof *table);
     if (!table)

@@ -246,6 +246,9 @@ tn_status tn_opt(tn_build *b, const char *file, const char *passes, tn_buf *out)
 {
     TN_TRY(tn_target_parse(b));
     TN_TRY(tn_file_map(b->ctx, file, &b->file));
+    if (memchr(b->file.at, 0, b->file.n < 4096 ? b->file.n : 4096))
+        return tn_error(b->ctx, "driver-E035", &(tn_loc){.file = file},
+                        "no text of Relay or TIR; of a model, `tenon dump --stage relay -o FILE` makes one");
     size_t n = strlen(file);
     bool relay = is_relay(&b->file) || (n > 6 && strcmp(file + n - 6, ".relay") == 0);
     return relay ? opt_relay(b, file, passes, out) : opt_tir(b, file, passes, out);
