@@ -1,5 +1,5 @@
-/* ELF headers: any bytes. What is accepted has its note inside the file. The input begins with a sound header, so that the
- * fuzzer gets behind the magic. */
+/* ELF headers: any bytes. What is accepted has its note inside the file. The input begins with a sound
+ * header, so that the fuzzer gets behind the magic. */
 #include "base/wire/elf.h"
 
 #include <elf.h>
