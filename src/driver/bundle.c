@@ -43,7 +43,7 @@ static tn_status find_runtime(tn_build *b, const char **out)
     tn_buf_deinit(&dir);
     if (access(*out, R_OK) == 0)
         return TN_OK;
-    return tn_error(b->ctx, "driver-E030", NULL,
+    return tn_error(b->ctx, "driver-E053", NULL,
                     "%s: %s; a self-contained library needs the runtime for its machine; install tenon's libraries "
                     "(TENON_LIBDIR names their folder) or write a .tar or .c",
                     *out, strerror(errno));
@@ -167,7 +167,7 @@ static tn_status make_source(tn_build *b, const tn_buf *code, tn_buf *out)
     tn_params_make(b, &blob);
     if (blob.n > LARGEST_TEXT) {
         tn_buf_deinit(&blob);
-        return tn_error(b->ctx, "driver-E031", NULL,
+        return tn_error(b->ctx, "driver-E054", NULL,
                         "the weights are too large for C text (more than %d MiB); write a .so, .a or .o",
                         LARGEST_TEXT >> 20);
     }
@@ -230,7 +230,7 @@ tn_status tn_bundle_write(tn_build *b, enum tn_bundle_form form, uint32_t n, con
     tn_status st;
     if (form == TN_BUNDLE_C) {
         if (b->target.kind != TN_TARGET_C)
-            return tn_error(b->ctx, "driver-E032", NULL, "%s: C source is what --target c gives; add it", output);
+            return tn_error(b->ctx, "driver-E055", NULL, "%s: C source is what --target c gives; add it", output);
         st = make_source(b, &code[0], &data);
     } else {
         const char *path;

@@ -16,7 +16,7 @@ typedef struct { tn_build *b; const char *path; tn_vec(const char *) words; } re
 
 static tn_status fail(reader *r, const char *what, const tn_json *key)
 {
-    return tn_error(r->b->ctx, "driver-E060", &(tn_loc){.file = r->path}, "\"%.*s\": %s", key ? (int)key->n : 0,
+    return tn_error(r->b->ctx, "driver-E056", &(tn_loc){.file = r->path}, "\"%.*s\": %s", key ? (int)key->n : 0,
                     key ? key->u.s : "", what);
 }
 
@@ -137,10 +137,10 @@ static tn_status read_file(reader *r)
     tn_json_doc doc = tn_json_read((const char *)f.at, f.n);
     tn_status st = TN_OK;
     if (doc.error)
-        st = tn_error(r->b->ctx, "driver-E061", &(tn_loc){.file = r->path}, "no sound JSON: %s at byte %zu", doc.error,
+        st = tn_error(r->b->ctx, "driver-E057", &(tn_loc){.file = r->path}, "no sound JSON: %s at byte %zu", doc.error,
                       doc.error_at);
     else if (doc.root->kind != TN_JSON_OBJECT)
-        st = tn_error(r->b->ctx, "driver-E061", &(tn_loc){.file = r->path}, "an object of flags is needed");
+        st = tn_error(r->b->ctx, "driver-E057", &(tn_loc){.file = r->path}, "an object of flags is needed");
     for (uint32_t i = 0; st == TN_OK && i < doc.root->n; i++)
         st = member(r, &doc.root->u.at[2 * i], &doc.root->u.at[2 * i + 1]);
     tn_json_free(&doc);
@@ -171,7 +171,7 @@ tn_status tn_config_read(tn_build *b, const char *name, const char *const **out_
     if (r.path)
         st = read_file(&r);
     else if (strcmp(name, "default") != 0) /* which is what there is anyway */
-        st = tn_error(b->ctx, "driver-E062", NULL,
+        st = tn_error(b->ctx, "driver-E058", NULL,
                       "--config %s: there is neither %s nor such a file below TVM_CONFIGS_JSON_DIR", name, name);
     const char **words = TN_NEW_N(&b->arena, const char *, r.words.n + 1);
     for (size_t i = 0; i < r.words.n; i++)

@@ -62,7 +62,7 @@ static void gemm(onnx_conv *c)
     double alpha = onnx_attr_float(c, "alpha", 1), beta = onnx_attr_float(c, "beta", 1);
     bool trans_a = onnx_attr_int(c, "transA", 0) != 0, trans_b = onnx_attr_int(c, "transB", 0) != 0;
     if (!tn_dtype_is_float(onnx_type(a)->dtype) && (alpha != nearbyint(alpha) || beta != nearbyint(beta))) {
-        onnx_fail(c, "onnx-E026", "Gemm of %s with alpha = %g and beta = %g: factors of integers must be whole",
+        onnx_fail(c, "onnx-E030", "Gemm of %s with alpha = %g and beta = %g: factors of integers must be whole",
                   onnx_type_text(c, onnx_type(a)), alpha, beta);
         return;
     }
