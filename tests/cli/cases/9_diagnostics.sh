@@ -1,4 +1,5 @@
 # Diagnostics of the driver by their ids, which never change their meaning.
+mkdir diagnostics && cd diagnostics || exit 1
 dense=$TENON_SOURCE_DIR/examples/models/dense.onnx
 expect 4 "[driver-E004]" compile "$dense" --target "llvm -mcpu=skylake"
 expect 4 "[driver-E005]" compile "$dense" --input-shapes "x:[1,"
@@ -29,3 +30,4 @@ expect 4 "[driver-E035]" opt --pass=FoldConstant "$dense"
 printf '\010\011garbage' >bad.onnx
 expect 4 "[onnx-E001]" compile bad.onnx -o d.tar
 must "nothing is written" test ! -e d.tar -a ! -e d.so -a ! -e d.c
+cd .. || exit 1
