@@ -9,7 +9,7 @@ all: release
 help:
 	@echo 'make demo        install what is missing, build, show a model go from file to numbers'
 	@echo 'make test        install what is missing, build with gcc and with sanitizers, run all tests'
-	@echo 'make check       the release build and its tests alone (under two minutes)'
+	@echo 'make check       the release build and its shorter tests alone (under two minutes)'
 	@echo 'make test-slow   the rest: debug build, thread sanitizer, tests named *_slow, fuzzing'
 	@echo 'make fuzz-smoke  each fuzz target for FUZZ_SECONDS (60)'
 	@echo 'make golden      rewrite the generated CHECK lines of golden tests; review the diff'
@@ -35,7 +35,7 @@ test:
 
 check:
 	@tools/setup test
-	@tools/test -LE slow release
+	@tools/test -LE "slow|long" release
 
 test-slow:
 	@tools/setup test
