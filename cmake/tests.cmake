@@ -93,6 +93,12 @@ if(TARGET tenon AND TARGET tn_codegen_llvm AND PYTHON3)
     set_tests_properties(cli PROPERTIES TIMEOUT 300 ENVIRONMENT "${test_env}")
 endif()
 
+# Files that promise more than they hold. Sanitizers need memory of their own.
+if(TARGET tenon AND TARGET tn_codegen_llvm AND PYTHON3 AND NOT TENON_SANITIZE)
+    add_test(NAME hostile COMMAND ${PYTHON3} ${CMAKE_SOURCE_DIR}/tests/fuzz/hostile --bin ${CMAKE_BINARY_DIR}/bin)
+    set_tests_properties(hostile PROPERTIES TIMEOUT 600 ENVIRONMENT "${test_env}")
+endif()
+
 # The form of the tree: does not depend on the preset, so it runs where no sanitizer does.
 if(NOT TENON_SANITIZE)
     foreach(check IN ITEMS layers lint diagnostics)

@@ -88,6 +88,12 @@ expect 4 "large.relay:1:26: error: there is not enough memory for a value [relay
 echo 'def @main(%c: bool, %x: float32) { if (%c) { fail(message="no luck") } else { %x } }' >fail.relay
 expect 4 "fail.relay:1:46: error: no luck [relay-E211]" interpret fail.relay --fill-mode ones
 
+echo 'def @main(%x: Tensor[(4), float32]) { add(%x, meta[relay.Constant][7] /* w (4) float32 */) }' >lost.relay
+for command in check compile; do
+    expect 4 "lost.relay:1:47: error: the constant w has no data: read the text together with its .params file [relay-E204]" \
+        $command lost.relay
+done
+
 # models
 for case in "deep:functions are nested more than 32 deep [onnx-E028]" \
     "laughs:which is too much for its size; it is damaged [onnx-E021]" \
