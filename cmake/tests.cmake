@@ -91,6 +91,11 @@ endif()
 if(TARGET tenon AND TARGET tn_codegen_llvm AND PYTHON3)
     add_test(NAME cli COMMAND sh ${CMAKE_SOURCE_DIR}/tests/cli/run.sh ${CMAKE_BINARY_DIR}/bin)
     set_tests_properties(cli PROPERTIES TIMEOUT 300 ENVIRONMENT "${test_env}")
+    if(CMAKE_BUILD_TYPE STREQUAL Release)
+        add_test(NAME cli.large COMMAND ${PYTHON3} ${CMAKE_SOURCE_DIR}/tests/cli/large.py ${CMAKE_BINARY_DIR}/bin)
+        set_tests_properties(cli.large PROPERTIES LABELS slow TIMEOUT 600 RUN_SERIAL ON SKIP_RETURN_CODE 77
+            ENVIRONMENT "${test_env}")
+    endif()
 endif()
 
 # Files that promise more than they hold. Sanitizers need memory of their own.

@@ -130,8 +130,6 @@ MODELS = {
     "loop": lambda path: loop(),
     "newer": lambda path: model(graph([node("Relu", ["x"], ["y"])], [X], [Y]), opset=99),
     "weights": lambda path: gather(path, 9 << 20, 1, 0, [0, 5]),
-    "late": lambda path: gather(path, 16, 4, 5 << 29, [0, 3, 9, 15]),
-    "large": lambda path: gather(path, 600000, 1024, 4096, [0, 7, 524288, 599999]),
     "huge_dims": lambda path: declared([2**31 - 1, 2**31 - 1]),
     "huge_tensor": lambda path: declared([2**33]),
     "negative": lambda path: declared([-4]),
