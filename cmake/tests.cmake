@@ -1,4 +1,4 @@
-# ctest entries: one per tests/unit/test_*.c, the golden texts, layers, lint, exported symbols, fuzz seeds.
+# ctest entries: one per tests/unit/test_*.c, the golden texts, layers, lint, diagnostics, exported symbols, fuzz seeds.
 
 set(test_env
     TENON_LIBDIR=${CMAKE_BINARY_DIR}/lib/tenon
@@ -95,7 +95,7 @@ endif()
 
 # The form of the tree: does not depend on the preset, so it runs where no sanitizer does.
 if(NOT TENON_SANITIZE)
-    foreach(check IN ITEMS layers lint)
+    foreach(check IN ITEMS layers lint diagnostics)
         if(EXISTS ${CMAKE_SOURCE_DIR}/tools/${check} AND PYTHON3)
             add_test(NAME ${check} COMMAND ${PYTHON3} ${CMAKE_SOURCE_DIR}/tools/${check}
                 WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})

@@ -227,9 +227,12 @@ static tn_status add_groups(tn_build *b, tn_pass *p, const tn_region *r, tn_strm
             continue; /* no kernel: its result is its operand's memory */
         if (tn_group_fn(n))
             TN_TRY(add_group(b, p, n, by_text, names));
-        else if (n->op->fuse != TN_FUSE_NONE || n->op == &tn_op_call)
+        else if (n->op == &tn_op_call)
             return tn_error(b->ctx, "driver-E007", n->loc,
-                            "%s was not fused into a kernel; do not disable FuseOps", n->op->name);
+                            "the call of a function that is a value cannot be compiled; call one by its name, @f(...), "
+                            "or write its body in its place");
+        else
+            TN_ASSERT(n->op->fuse == TN_FUSE_NONE); /* FuseOps leaves none, disabled or not */
         tn_arena_reset(&b->scratch);
         for (int i = 0; i < n->nregion && n->op != &tn_op_fn; i++)
             TN_TRY(add_groups(b, p, n->region[i], by_text, names));

@@ -346,6 +346,11 @@ bool tn_vector_loop_fits(const tn_stmt *loop)
 
 static tn_status vectorize_loop(tn_func *f, tn_stmt *s, const struct tn_machine *m)
 {
+    if (!tn_vector_loop_fits(s))
+        return tn_error(
+            f->ctx, "lower-E006", NULL,
+            "%s: vector loop `%s` holds what lanes cannot do together; unroll it (pass Unroll does)", f->name,
+            f->var[s->u.loop.var->u.i].name);
     tn_contract_dots(f, s, m);
     vec v = {.f = f, .var = s->u.loop.var, .lanes = (uint16_t)s->u.loop.extent->u.i};
     tn_stmt_facts(f, s, &v.facts);
