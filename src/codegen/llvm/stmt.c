@@ -257,7 +257,8 @@ static LLVMValueRef emit_body(tn_lgen *g, const tn_flat *v, const tn_stmt *at, c
     for (uint32_t i = 0; i < n; i++) {
         g->buffer[number[i]] = LLVMGetParam(g->fn, i);
         LLVMSetValueName2(LLVMGetParam(g->fn, i), f->buffer[number[i]].name, strlen(f->buffer[number[i]].name));
-        attribute(g, g->fn, i + 1, "noalias");
+        if (i >= f->n_param || tn_flat_apart(v, i))
+            attribute(g, g->fn, i + 1, "noalias");
         if (!f->buffer[number[i]].written && f->buffer[number[i]].param >= 0)
             attribute(g, g->fn, i + 1, "readonly");
     }

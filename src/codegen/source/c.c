@@ -34,7 +34,7 @@ static const char head[] =
     "typedef struct { tn_size guard, steps, work_bytes; uint64_t scratch_bytes; const tn_phase *phase; "
     "uint64_t n_phase; } tn_variant;\n"
     "typedef struct { const char *name, *source; const tn_variant *variant; const char *const *check; "
-    "uint32_t n_variant, n_check, n_in, n_out, n_sym, reserved0; } tn_kernel;\n"
+    "uint32_t n_variant, n_check, n_in, n_out, n_sym, in_place; } tn_kernel;\n"
     "typedef struct { const char *name; uint32_t kind; uint8_t code, bits; uint16_t ndim; const tn_size "
     "*dim; const int32_t *bind; tn_size bytes, offset; int64_t alias; } tn_slot;\n"
     "typedef struct { uint32_t op, a, operand, n_operand; const char *node; } tn_inst;\n"

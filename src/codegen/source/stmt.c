@@ -167,8 +167,9 @@ void tn_c_phase(tn_cgen *g, const tn_flat *v, const tn_stmt *loop, const char *n
         tn_buf_printf(o, "    const int64_t sym_%s = call->sym[%u];\n", f->symbol[i].name, i);
     for (uint32_t i = 0; i < f->n_param; i++) {
         const tn_buffer *b = &f->buffer[f->param[i]];
-        tn_buf_printf(o, "    %s%s *const restrict %s = call->arg[%u];\n", b->written ? "" : "const ",
-                      tn_c_type(g, tn_dtype_lanes(b->dtype, 1)), g->buffer[f->param[i]], i);
+        tn_buf_printf(o, "    %s%s *const %s%s = call->arg[%u];\n", b->written ? "" : "const ",
+                      tn_c_type(g, tn_dtype_lanes(b->dtype, 1)), tn_flat_apart(v, i) ? "restrict " : "",
+                      g->buffer[f->param[i]], i);
     }
     for (const tn_stmt *s = f->body.first; s; s = s->next) {
         if (s->kind != TN_S_BUFFER)
