@@ -43,6 +43,7 @@ typedef struct tenon_options { /* zero-initialise; NULL or 0 means the default *
     const char *mixed_precision_calculation_type, *mixed_precision_acc_type; /* "float16", "float32" */
     const char *print_ir_before, *print_ir_after; /* comma lists of pass names, or "all": printed as passes run */
     int print_pass_times;              /* 1: a table of passes at the end of a compilation */
+    int no_in_place;                   /* 1: no result takes the memory of an operand */
     void (*print)(void *user, const char *text);  /* where these are printed; NULL: nowhere */
     void *print_user;
     void *reserved[4];

@@ -201,8 +201,8 @@ static tn_status call(machine *m, const tn_inst_ir *x)
     int64_t *sym = TN_NEW_N(&m->b->arena, int64_t, x->n_operand);
     for (uint32_t i = 0; i < n; i++)
         arg[i] = m->at[x->operand[i]];
-    for (uint32_t i = n; i < x->n_operand; i++)
-        sym[i - n] = m->sym[x->operand[i]];
+    for (uint32_t i = 0; i < g->te->n_symbol; i++)
+        sym[i] = m->sym[x->operand[n + i]];
     while (g->guard[v] && v + 1 < g->n_variant && !value(m, g->guard[v]))
         v++;
     if (strcmp(m->stage, "tir") == 0)
@@ -230,6 +230,14 @@ static tn_status bind_inputs(machine *m, int n_in, const tenon_tensor in[])
     return TN_OK;
 }
 
+/* The slot whose memory this one has, where results are computed in place. */
+static uint32_t memory_of(const tn_program_ir *p, uint32_t slot)
+{
+    while (p->slot[slot].over >= 0)
+        slot = (uint32_t)p->slot[slot].over;
+    return slot;
+}
+
 static tn_status by_tir(tn_build *b, const char *stage, int n_in, const tenon_tensor in[], int *n_out,
                         tenon_tensor **out)
 {
@@ -243,6 +251,8 @@ static tn_status by_tir(tn_build *b, const char *stage, int n_in, const tenon_te
         else if (p->slot[i].kind != TN_SLOT_INPUT)
             TN_TRY(place(&m, i));
     }
+    for (uint32_t i = 0; i < p->n_slot && strcmp(stage, "flat") == 0; i++) /* as the package has it */
+        m.at[i] = m.at[memory_of(p, i)];
     for (uint32_t i = 0; i < p->n_inst; i++)
         TN_TRY(call(&m, &p->inst[i]));
     *out = TN_NEW_N(&b->arena, tenon_tensor, p->n_slot);

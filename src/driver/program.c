@@ -68,13 +68,14 @@ uint32_t program_add_slot(tn_maker *m, enum tn_slot_kind kind, const char *name,
                     .ndim = t->n,
                     .dim = t->dim,
                     .layout = t->layout,
-                    .alias = -1};
+                    .alias = -1,
+                    .over = -1};
     latest l = {m, 0};
     s.bytes = tn_simplify(&m->b->pool, NULL, tn_type_bytes(&m->b->pool, t));
     for (int d = 0; d < t->n; d++) tn_each(t->dim[d], look_at, &l);
     s.segment = l.segment;
     tn_vec_push(&m->slots, s);
-    tn_vec_push(&m->life, ((tn_lifetime){s.bytes, UINT32_MAX, 0, NULL}));
+    tn_vec_push(&m->life, ((tn_lifetime){.bytes = s.bytes, .first = UINT32_MAX}));
     return (uint32_t)m->slots.n - 1;
 }
 
@@ -222,6 +223,28 @@ uint32_t program_add_inst(tn_maker *m, enum tn_inst_op op, uint32_t a, uint32_t 
     return (uint32_t)m->insts.n - 1;
 }
 
+/* Work memory of a call is a temporary of this instruction alone. */
+static uint32_t work_slot(tn_maker *m, const tn_expr *bytes)
+{
+    tn_pool *p = &m->b->pool;
+    uint32_t s = program_add_slot(m, TN_SLOT_TEMP, "", tn_type_tensor(m->b->graph.pool, TN_U8, 1, &bytes, NULL));
+    m->slots.at[s].bytes = tn_simplify(p, NULL, bytes);
+    program_use(m, s);
+    return s;
+}
+
+/* What the kernel needs, whichever variant runs; NULL: nothing. */
+static const tn_expr *work_of(tn_maker *m, const tn_group *g)
+{
+    const tn_expr *most = NULL;
+    for (uint32_t v = 0; v < g->n_variant; v++) {
+        const tn_expr *e = g->flat[v].work_bytes;
+        if (!tn_is_value(e, 0))
+            most = most ? tn_plan_max(&m->b->pool, most, e) : e;
+    }
+    return most;
+}
+
 tn_status program_add_call(tn_maker *m, const tn_node *call)
 {
     uint64_t group = 0, known;
@@ -229,7 +252,7 @@ tn_status program_add_call(tn_maker *m, const tn_node *call)
     tn_map_get(&m->group, tn_map_key(call), &group);
     const tn_group *g = &m->b->groups.at[group];
     uint32_t n_in = (uint32_t)call->nin - 1, ns = g->te->n_symbol, k = 0;
-    uint32_t *operand = TN_NEW_N(&m->b->arena, uint32_t, n_in + call->nout + ns);
+    uint32_t *operand = TN_NEW_N(&m->b->arena, uint32_t, n_in + call->nout + ns + 1);
     for (uint32_t i = 0; i < n_in; i++) {
         TN_TRY(program_slot_of(m, tn_in(call, (int)i + 1), &operand[k]));
         program_use(m, operand[k++]);
@@ -248,80 +271,15 @@ tn_status program_add_call(tn_maker *m, const tn_node *call)
         TN_ASSERT(s >= 0);
         operand[k++] = (uint32_t)s;
     }
+    const tn_expr *work = work_of(m, g);
+    if (work)
+        operand[k++] = work_slot(m, work);
     const char *node = tn_group_source(&m->b->graph, call); /* a text's calls have no names */
     program_add_inst(m, TN_INST_CALL, (uint32_t)group, k, operand, *node ? node : g->name);
     return TN_OK;
 }
 
-/* ---- the plan ---- */
-
-/* Offsets of the temporaries of one segment; the bytes of its arena. */
-static const tn_expr *plan_segment(tn_maker *m, uint32_t segment)
-{
-    tn_build *b = m->b;
-    uint32_t n = 0;
-    tn_lifetime *life = TN_NEW_N(&b->arena, tn_lifetime, m->slots.n);
-    uint32_t *of = TN_NEW_N(&b->arena, uint32_t, m->slots.n);
-    for (uint32_t i = 0; i < m->slots.n; i++)
-        if (m->slots.at[i].kind == TN_SLOT_TEMP && m->slots.at[i].segment == segment) {
-            of[n] = i;
-            life[n++] = m->life.at[i];
-        }
-    const tn_expr *total = tn_plan_memory(&b->graph, &b->arena, n, life);
-    for (uint32_t i = 0; i < n; i++)
-        m->slots.at[of[i]].offset = life[i].offset;
-    return total;
-}
-
-/* Does e name a symbol that is bound during the run? */
-static bool is_late(const tn_maker *m, const tn_expr *e)
-{
-    latest l = {m, 0};
-    tn_each(e, look_at, &l);
-    return l.segment > 0;
-}
-
-/* Work memory of all kernels. Where a kernel's depends on symbols bound during the run the arena has none for it: the
- * executor allocates it at the call. */
-static const tn_expr *plan_work(const tn_maker *m, uint64_t *out_scratch, const tn_expr **out_late)
-{
-    tn_build *b = m->b;
-    const tn_expr *work = tn_idx(&b->pool, 0);
-    *out_scratch = 0;
-    *out_late = work;
-    for (size_t i = 0; i < m->insts.n; i++) {
-        const tn_group *g = m->insts.at[i].op == TN_INST_CALL ? &b->groups.at[m->insts.at[i].a] : NULL;
-        for (uint32_t v = 0; g && v < g->n_variant; v++) {
-            const tn_expr **to = is_late(m, g->flat[v].work_bytes) ? out_late : &work;
-            *to = tn_plan_max(&b->pool, *to, g->flat[v].work_bytes);
-            *out_scratch = g->flat[v].scratch_bytes > *out_scratch ? g->flat[v].scratch_bytes : *out_scratch;
-        }
-    }
-    return work;
-}
-
-/* Offsets of temporaries, work memory behind them, the exact peak. */
-static void plan(tn_maker *m)
-{
-    tn_build *b = m->b;
-    tn_pool *p = &b->pool;
-    const tn_expr *peak = tn_idx(p, 0), *late, **segment = TN_NEW_N(&b->arena, const tn_expr *, m->n_segment);
-    uint64_t scratch;
-    for (uint32_t i = 0; i < m->slots.n; i++)
-        if (m->slots.at[i].kind != TN_SLOT_TEMP) peak = tn_add(p, peak, m->slots.at[i].bytes);
-    const tn_expr *total = plan_segment(m, 0);
-    for (uint32_t s = 1; s <= m->n_segment; s++) {
-        segment[s - 1] = plan_segment(m, s);
-        peak = tn_add(p, peak, segment[s - 1]);
-    }
-    const tn_expr *work = plan_work(m, &scratch, &late);
-    b->program.n_segment = m->n_segment;
-    b->program.segment_bytes = segment;
-    b->program.work_offset = total;
-    b->program.arena_bytes = tn_simplify(p, NULL, tn_add(p, total, tn_simplify(p, NULL, work)));
-    peak = tn_add(p, peak, tn_add(p, b->program.arena_bytes, tn_idx(p, (int64_t)(scratch * b->machine.cores))));
-    b->peak = tn_simplify(p, NULL, tn_add(p, peak, late));
-}
+/* ---- the whole ---- */
 
 static void *kept(tn_build *b, const void *at, size_t n, size_t size)
 {
@@ -382,7 +340,7 @@ static tn_status make(tn_maker *m)
     TN_TRY(add_outputs(m, r));
     TN_TRY(program_region(m, r));
     place_outputs(m);
-    plan(m);
+    program_plan(m);
     finish(m);
     return TN_OK;
 }

@@ -326,7 +326,7 @@ static bool try_stmt(tn_stmt *s, void *user)
 {
     fitness *w = user;
     w->lets |= s->kind == TN_S_LET;
-    w->bad |= s->kind == TN_S_CHECK || s->kind == TN_S_BUFFER || s->kind == TN_S_BLOCK;
+    w->bad |= s->kind == TN_S_CHECK || s->kind == TN_S_BUFFER || s->kind == TN_S_BLOCK || s->kind == TN_S_PREFETCH;
     if (s->kind == TN_S_FOR) {
         const tn_expr *n = s->u.loop.extent;
         w->bad |= s->u.loop.kind == TN_LOOP_VECTOR || n->has_load || tn_uses(n, w->var) || (w->lets && n->nsrc > 0);

@@ -43,7 +43,6 @@ struct tnr_instance {
     uint8_t *arena;
     uint64_t arena_room, arena_bytes, work_offset;
     tnr_block *segment;  /* n_segment: arenas of what is sized during the run */
-    tnr_block late_work; /* work memory of kernels whose need is known only during the run */
 
     uint32_t threads; /* scratch is for so many */
     uint8_t *scratch;

@@ -148,18 +148,6 @@ static void report(tnr_instance *inst, uint32_t at, uint32_t variant, uint64_t n
 
 /* ---- the loop ---- */
 
-/* Kernels whose work memory depends on symbols bound during the run: the arena was made before. */
-static tnr_status late_work(tnr_instance *inst, tnr_call_site *site, tnr_error *err)
-{
-    int64_t v = tnr_variant_find(site->kernel, site->sym);
-    int64_t work = v < 0 ? 0 : tnr_size_get(site->kernel->variant[v].work_bytes, site->sym);
-    if (work <= 0 || (uint64_t)work <= site->work_room || (uint64_t)work > SIZE_MAX / 2) return TNR_OK;
-    tnr_status status = tnr_block_fit(&inst->late_work, (uint64_t)work, err);
-    site->work = inst->late_work.at;
-    site->work_room = (uint64_t)work;
-    return status;
-}
-
 static tnr_status call(tnr_instance *inst, uint32_t at, uint32_t *out_variant, tnr_error *err)
 {
     const tnr_exe *x = inst->exe;
@@ -169,19 +157,23 @@ static tnr_status call(tnr_instance *inst, uint32_t at, uint32_t *out_variant, t
     uint32_t n_arg = k->n_in + k->n_out;
     for (uint32_t i = 0; i < n_arg; i++) inst->arg[i] = inst->ptr[op[i]];
     for (uint32_t i = 0; i < k->n_sym; i++) inst->call_sym[i] = inst->sym[op[n_arg + i]];
-    bool room = inst->work_offset < inst->arena_bytes;
+    bool room = inst->work_offset < inst->arena_bytes, own = in->n_operand > n_arg + k->n_sym;
+    uint32_t work = own ? op[n_arg + k->n_sym] : 0;
     tnr_call_site site = {.kernel = k,
                           .node = in->node,
                           .position = at,
                           .arg = inst->arg,
                           .sym = k->n_sym ? inst->call_sym : NULL,
-                          .work = room ? inst->arena + inst->work_offset : NULL,
-                          .work_room = room ? inst->arena_bytes - inst->work_offset : 0,
+                          .work = own    ? inst->ptr[work]
+                                  : room ? inst->arena + inst->work_offset
+                                         : NULL,
+                          .work_room = own    ? inst->bytes[work]
+                                       : room ? inst->arena_bytes - inst->work_offset
+                                              : 0,
                           .scratch = inst->scratch,
                           .scratch_stride = x->scratch_bytes,
                           .threads = inst->threads};
-    tnr_status status = x->program->n_late ? late_work(inst, &site, err) : TNR_OK;
-    return status ? status : tnr_launch(&site, out_variant, err);
+    return tnr_launch(&site, out_variant, err);
 }
 
 /* ---- symbols bound during the run ---- */

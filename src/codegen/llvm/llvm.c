@@ -280,8 +280,10 @@ static void make_key(const tn_unit *u, const uint8_t *part_of, const tn_sha256 *
             continue;
         tn_buf_clear(&text);
         tn_buf_printf(&text, "%s %u\n", u->kernel[i].name, u->kernel[i].n_variant);
-        for (uint32_t v = 0; v < u->kernel[i].n_variant; v++)
+        for (uint32_t v = 0; v < u->kernel[i].n_variant; v++) {
+            tn_buf_printf(&text, "%u\n", u->kernel[i].variant[v].in_place);
             tn_func_print(u->kernel[i].variant[v].func, &text);
+        }
         tn_sha256_add(&h, text.at, text.n);
     }
     tn_sha256_end(&h, p->key);
