@@ -191,7 +191,9 @@ static const char *operand(tn_cgen *g, const tn_expr *e)
  * evaluated once. */
 static const char *scalar_helper(tn_cgen *g, const tn_expr *e, const char *text)
 {
-    const char *name = tn_arena_printf(&g->arena, "tn_%s_%s", tn_eks[e->kind].name, tn_c_short_name(g, e->dtype));
+    bool number = tn_dtype_is_float(e->dtype) && tn_never_nan(e->src[1]); /* its text is another */
+    const char *name = tn_arena_printf(&g->arena, "tn_%s%s_%s", tn_eks[e->kind].name, number ? "num" : "",
+                                       tn_c_short_name(g, e->dtype));
     if (tn_c_first_use(g, name)) {
         static const char *const param[] = {"a", "b", "c"};
         const char *t = tn_c_type(g, e->dtype);
