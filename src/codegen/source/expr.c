@@ -282,6 +282,17 @@ static void print_splat(tn_cgen *g, const tn_expr *e, tn_buf *out)
     tn_buf_char(out, ')');
 }
 
+static void print_shuffle(tn_cgen *g, const tn_expr *e, tn_buf *out)
+{
+    tn_buf_printf(out, "%s(", tn_c_helper_shuffle(g, e));
+    tn_c_expr(g, e->src[0], out);
+    if (e->nsrc > 1) {
+        tn_buf_str(out, ", ");
+        tn_c_expr(g, e->src[1], out);
+    }
+    tn_buf_char(out, ')');
+}
+
 static void print_ramp(tn_cgen *g, const tn_expr *e, tn_buf *out)
 {
     tn_buf_printf(out, "%s(", tn_c_helper_ramp(g, e->dtype));
@@ -327,6 +338,9 @@ void tn_c_expr(tn_cgen *g, const tn_expr *e, tn_buf *out)
         return;
     case TN_E_RAMP:
         print_ramp(g, e, out);
+        return;
+    case TN_E_SHUFFLE:
+        print_shuffle(g, e, out);
         return;
     case TN_E_CAST:
     case TN_E_BITCAST:
