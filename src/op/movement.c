@@ -155,6 +155,15 @@ static const tn_expr *continued(tn_pool *p, char mode, const tn_expr *at, const 
     return tn_min(p, turn, tn_sub(p, period, turn)); /* extent 1: turn is 0 */
 }
 
+/* An axis that is cut at one end goes on, at the other, with what is left of it. */
+static const tn_expr *wrapped(tn_pool *p, const tn_expr *at, const tn_expr *extent, int64_t before, int64_t after)
+{
+    int64_t cut = before < 0 ? -before : 0, off = cut + (after < 0 ? -after : 0),
+            most = before > after ? before : after;
+    const tn_expr *left = tn_sub(p, extent, tn_idx(p, off));
+    return tn_add(p, continued(p, 'w', tn_sub(p, at, tn_idx(p, cut)), left, most), tn_idx(p, cut));
+}
+
 static void pad_compute(tn_te *te, const tn_node *n, tn_tensor *const in[], tn_tensor *out[])
 {
     const tn_pad_attr *a = n->attr;
@@ -168,7 +177,9 @@ static void pad_compute(tn_te *te, const tn_node *n, tn_tensor *const in[], tn_t
                        .after = a->pad_width.at[2 * i + 1]};
         index[i] = tn_rule_window_index(p, t->axis[i], tn_idx(p, 0), &w);
         const tn_expr *here = tn_rule_window_inside(p, index[i], in[0]->dim[i], &w);
-        if (here && a->pad_mode[0] != 'c')
+        if (here && a->pad_mode[0] == 'w')
+            index[i] = wrapped(p, index[i], in[0]->dim[i], w.before, w.after);
+        else if (here && a->pad_mode[0] != 'c')
             index[i] = continued(p, a->pad_mode[0], index[i], in[0]->dim[i], w.before > w.after ? w.before : w.after);
         else
             inside = tn_rule_both(p, inside, here);
