@@ -302,12 +302,12 @@ static bool same_steps(const tn_sched *a, const tn_sched *b)
     return same;
 }
 
-/* Is 1 too small for some extent, as it is for what a window of 5 is moved over? */
+/* Does 1 leave nothing of some extent, as of what a window of 5 is moved over? */
 static bool is_impossible(const tn_func *f)
 {
     for (uint32_t i = 0; i < f->n_buffer; i++)
         for (int d = 0; d < f->buffer[i].ndim; d++)
-            if (f->buffer[i].dim[d]->kind == TN_E_INT && f->buffer[i].dim[d]->u.i < 0)
+            if (f->buffer[i].dim[d]->kind == TN_E_INT && f->buffer[i].dim[d]->u.i < 1)
                 return true;
     return false;
 }

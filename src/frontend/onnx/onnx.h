@@ -190,6 +190,8 @@ tn_value onnx_const(onnx_conv *c, tn_dtype t, double v);              /* rank 0 
 tn_value onnx_const_ints(onnx_conv *c, tn_dtype t, int ndim, uint32_t n, const int64_t v[]); /* rank 0 or 1 */
 tn_value onnx_reshape(onnx_conv *c, tn_value v, int ndim, const tn_expr *const dim[]);
 tn_value onnx_transpose(onnx_conv *c, tn_value v, int n, const int64_t perm[]);
+/* What sums of it are kept in: float32 for 16-bit floats, which a sum may not fit; else t. */
+tn_dtype onnx_sum_dtype(tn_dtype t);
 tn_value onnx_cast(onnx_conv *c, tn_value v, tn_dtype t);             /* v itself if it has dtype t */
 tn_value onnx_slice(onnx_conv *c, tn_value v, int64_t axis, int64_t begin, int64_t end); /* end INT64_MAX: all */
 tn_value onnx_concat(onnx_conv *c, uint32_t n, const tn_value in[], int64_t axis);    /* in[0] itself if n is 1 */
