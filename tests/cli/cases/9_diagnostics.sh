@@ -94,6 +94,11 @@ for command in check compile; do
         $command lost.relay
 done
 
+echo 'def @mine(%x: Tensor[(4), float32]) { exp(%x) }' >mine.relay
+for command in check compile interpret "dump --stage relay" "dump --stage c"; do
+    expect 4 "mine.relay: error: there is no function @main to run [relay-E200]" $command mine.relay
+done
+
 # models
 for case in "deep:functions are nested more than 32 deep [onnx-E028]" \
     "laughs:which is too much for its size; it is damaged [onnx-E021]" \
