@@ -32,7 +32,7 @@ expect 4 "[onnx-E001]" compile bad.onnx -o d.tar
 
 # passes, flags, files of flags
 expect 4 "--print-ir-before: there is no pass Nonsense; \`tenon opt --list\` names them [driver-E006]" compile "$models/two.relay" --print-ir-before Nonsense
-expect 4 "--disabled-pass: no program can be made without InferType [driver-E008]" compile "$models/two.relay" --disabled-pass InferType
+expect 4 "--disabled-pass: no program can be made without InferType; leave it out of the list [driver-E008]" compile "$models/two.relay" --disabled-pass InferType
 expect 4 "[driver-E060]" compile "$models/two.relay" --pass-config relay.FuseOps.depth=1
 expect 4 "[driver-E062]" compile "$models/two.relay" --pass-config tir.usmp.enable=1
 expect 4 "there is no graph pass Nonsense; \`tenon opt --list\` names them [driver-E031]" opt --pass=Nonsense "$models/two.relay"
