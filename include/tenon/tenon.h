@@ -57,6 +57,11 @@ typedef struct tenon_report { /* what tenon_compile says about its work */
     const char *memory;       /* the exact peak, a number or a formula in the symbols, as text */
     const char *target, *machine;
     uint32_t objects_made, objects_cached; /* compiled now; taken from the kernel cache */
+    /* What the arenas take and what no plan could take less than, with every symbol at 4 (or its nearest value);
+     * plan_smallest: they are proved the smallest, whatever the bound says. in_place: results that took an operand's
+     * memory. */
+    uint64_t plan_bytes, alive_bytes;
+    uint32_t plan_smallest, in_place;
 } tenon_report;
 
 tenon *tenon_new(void); /* NULL: out of memory */

@@ -6,6 +6,7 @@
  * maximum is an expression, so the plan holds for every symbol value and is that one for the nominal value.
  * Where greedy takes more than what is alive at once, other orders are tried. O(n^2) an order.
  */
+#include "base/rng.h"
 #include "driver/driver.h"
 
 #include <stdlib.h>
@@ -109,27 +110,52 @@ static void promote(item *t, item *scratch, uint32_t n, int64_t total)
     memcpy(t, scratch, n * sizeof *t);
 }
 
+/* Moves one thing at the top of the plan to an earlier turn, and sometimes any other one anywhere. */
+static void disturb(item *t, uint32_t n, int64_t total, tn_rng *r)
+{
+    uint32_t from = (uint32_t)tn_rng_below(r, n), to = (uint32_t)tn_rng_below(r, n);
+    for (uint32_t k = 0; k < n && tn_rng_below(r, 4); k++) {
+        uint32_t i = (from + k) % n;
+        if (t[i].at + t[i].bytes == total) {
+            from = i;
+            to = (uint32_t)tn_rng_below(r, (uint64_t)i + 1);
+            break;
+        }
+    }
+    item x = t[from];
+    if (from < to)
+        memmove(&t[from], &t[from + 1], (to - from) * sizeof *t);
+    else
+        memmove(&t[to + 1], &t[to], (from - to) * sizeof *t);
+    t[to] = x;
+}
+
 /* Tries orders of placement until the plan is as small as what is alive at once, or WORK steps are spent: by size, by
- * beginning, then what was in the way first (squeaky wheel optimisation: Joslin, Clements, 1999). t ends with the
- * best places found. Is that the smallest plan? */
+ * beginning, each followed by orders with what was in the way first (squeaky wheel optimisation: Joslin,
+ * Clements, 1999), then small changes of the best one. t ends with the best places found. Is that the
+ * smallest plan? */
 static bool search(const tn_lifetime *life, tn_arena *scratch, uint32_t n, item *t)
 {
-    enum { WORK = 40000000, ROUNDS = 400 };
+    enum { WORK = 40000000, ROUNDS = 200 };
     item *best = TN_NEW_N(scratch, item, n), *room = TN_NEW_N(scratch, item, n);
     int64_t least = most_alive(life, t, n), rounds = WORK / ((int64_t)n * n + 1);
+    tn_rng rng = {n};
     qsort(t, n, sizeof *t, by_size);
     int64_t total = place(life, t, n), best_total = total;
     memcpy(best, t, n * sizeof *t);
-    for (int64_t r = 0; best_total > least && r < rounds && r < ROUNDS; r++) {
-        if (r == ROUNDS / 2) { /* begin again, in order of execution */
+    for (int64_t r = 0; best_total > least && r < rounds && r < 10 * ROUNDS; r++) {
+        if (r == ROUNDS) { /* begin again, in order of execution */
             for (uint32_t i = 0; i < n; i++)
                 t[i].at = life[t[i].i].first;
             qsort(t, n, sizeof *t, by_offset);
-        } else {
+        } else if (r < 2 * ROUNDS) {
             promote(t, room, n, total);
+        } else {
+            memcpy(t, best, n * sizeof *t);
+            disturb(t, n, best_total, &rng);
         }
         total = place(life, t, n);
-        if (total < best_total) {
+        if (total < best_total || (r >= 2 * ROUNDS && total == best_total)) {
             best_total = total;
             memcpy(best, t, n * sizeof *t);
         }

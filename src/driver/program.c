@@ -296,10 +296,26 @@ static void *kept(tn_build *b, const void *at, size_t n, size_t size)
     return tn_arena_copy(&b->arena, n ? at : "", n * size, 8);
 }
 
+/* What is not the user's is described as it lies in memory: nobody but debuggers looks at its shape. */
+static void physical(tn_maker *m, tn_slot_ir *s)
+{
+    int n = tn_layout_naxis(s->layout, s->ndim);
+    const tn_expr **dim = TN_NEW_N(&m->b->arena, const tn_expr *, n);
+    tn_layout_dims(&m->b->pool, s->layout, s->ndim, s->dim, dim);
+    for (int d = 0; d < n; d++)
+        dim[d] = tn_simplify(&m->b->pool, NULL, dim[d]);
+    s->dim = dim;
+    s->ndim = (uint16_t)n;
+    s->layout = NULL;
+}
+
 static void finish(tn_maker *m)
 {
     tn_build *b = m->b;
     tn_program_ir *r = &b->program;
+    for (size_t i = 0; i < m->slots.n; i++)
+        if (m->slots.at[i].layout)
+            physical(m, &m->slots.at[i]);
     r->n_slot = (uint32_t)m->slots.n;
     r->slot = kept(b, m->slots.at, m->slots.n, sizeof *m->slots.at);
     r->n_inst = (uint32_t)m->insts.n;

@@ -166,6 +166,7 @@ tnr_status tnr_set_input_at(tnr_instance *instance, uint32_t index, const DLTens
     if (!instance || !tensor || index >= instance->exe->n_input)
         return tnr_fail(err, TNR_E_ARG, 0, "tnr_set_input: no tensor, or no input %" PRIu32, index);
     const int32_t *bind = instance->exe->program->slot[instance->exe->input[index]].bind;
+    instance->stepping = false;
     return give(instance, "input", tnr_module_input(instance->module, index), bind, tensor,
                 &instance->input[index], err);
 }
@@ -188,7 +189,7 @@ tnr_status tnr_set_output_at(tnr_instance *instance, uint32_t index, const DLTen
         if (status) return status;
     }
     to->set = tensor != NULL;
-    instance->ran = false; /* views of the last run end here */
+    instance->ran = instance->stepping = false; /* views of the last run end here */
     return TNR_OK;
 }
 

@@ -164,7 +164,7 @@ static tile window_tile(const derive *d, const conv *c)
 {
     int64_t pixels = c->extent[OW], kw = c->extent[KW] > 0 ? c->extent[KW] : 3, channels = c->extent[C];
     int most = (int)(((int64_t)d->m->n_vector_regs - (kw < 8 ? kw : 8) - 1) / 2);
-    tile t = {1, 1, 0, 1, "L1 loads"};
+    tile t = {1, 1, 0, 1, "L1 loads", 1};
     most = most < 1 ? 1 : most;
     if (c->channels) {
         t.rows = pixels < 0 ? most : (int)((pixels + (pixels + most - 1) / most - 1) / ((pixels + most - 1) / most));

@@ -5,7 +5,8 @@
  * Products of uint8 rows and int8 weights that lie in groups of four of k are summed by fours: one step of the
  * reduction is a group, which lowering makes one dot product (lower/dot.c).
  *
- * One row (GEMV) is the same tile with more vectors: several streams of weights hide the latency.
+ * One row (GEMV) is the same tile with more vectors: several streams of weights hide the latency. Where the row has few
+ * vectors, neighbouring steps of the reduction have accumulators of their own (chains), which are added up at the end.
  */
 #include "schedule/rules/derive.h"
 
@@ -108,8 +109,9 @@ static void predict(derive *d, const gemm *g, const tile *t)
                                                       : "memory bandwidth";
         }
     }
-    dv_comment(d, "rule gemm/vector: %d rows x %d vectors of %d, predicted %.0f GFLOP/s of %.0f, bound: %s",
-               t->rows, t->nv, g->lanes, speed, peak, bound);
+    const char *chains = t->chains > 1 ? dv_text(d, " x %d chains", t->chains) : "";
+    dv_comment(d, "rule gemm/vector: %d rows x %d vectors of %d%s, predicted %.0f GFLOP/s of %.0f, bound: %s",
+               t->rows, t->nv, g->lanes, chains, speed, peak, bound);
 }
 
 /* Loops that are neither rows, columns nor reduction: each value is another product. */
@@ -140,10 +142,13 @@ static void tile_product(derive *d, const gemm *g, const tile *t)
     const char *outer = !rows ? "jo" : columns_outside(d, g) ? "jo io" : "io jo";
     if (g->group > 1)
         dv_do(d, "ko ik = split k %d%s", GROUP, dv_tail(g->k, GROUP));
+    const char *sum = g->group > 1 ? "ko" : "k";
     if (far)
-        dv_do(d, "kf ks = split %s %d", g->group > 1 ? "ko" : "k", FETCH_STEPS);
-    dv_do(d, "reorder %s%s %s %s jv ji%s", batch, outer, far ? "kf ks" : g->group > 1 ? "ko" : "k", rows ? "ii" : "",
-          g->group > 1 ? " ik" : "");
+        dv_do(d, "kf ks = split %s %d", sum, FETCH_STEPS);
+    if (t->chains > 1)
+        dv_do(d, "ko kc = split k %d%s", t->chains, dv_tail(g->k, t->chains));
+    sum = far ? "kf ks" : t->chains > 1 ? "ko kc" : sum;
+    dv_do(d, "reorder %s%s %s %s jv ji%s", batch, outer, sum, rows ? "ii" : "", g->group > 1 ? " ik" : "");
     if (far)
         dv_do(d, "prefetch \"%s\" jo kf", g->weight);
     dv_do(d, "task = fuse %s%s", batch, outer);
@@ -167,9 +172,23 @@ static void tile_epilogue(derive *d, const gemm *g, const char *last)
     dv_do(d, "ov ox = split oj %d", g->lanes);
 }
 
-static void split_init(derive *d, const gemm *g, const tile *t)
+/* The chains of a tile are added up. */
+static void add_chains(derive *d, const gemm *g)
 {
-    dv_do(d, "decompose_reduction \"%s\" %s", g->block, fetches_ahead(d, g, t) ? "kf" : g->group > 1 ? "ko" : "k");
+    bool rows = g->row >= 0;
+    dv_do(d, "c = rfactor \"%s\" kc task", g->block);
+    dv_do(d, rows ? "_ fi fv fx _ = loops \"%s\"" : "_ fv fx _ = loops \"%s\"", g->block);
+    dv_do(d, "reorder c%s fv fx", rows ? " fi" : "");
+    dv_do(d, "decompose_reduction \"%s.rf\" ko", g->block);
+    dv_do(d, rows ? "_ yc yi yv yx = loops \"%s.rf.init\"" : "_ yc yv yx = loops \"%s.rf.init\"", g->block);
+    dv_do(d, "set_scope \"%s.rf\" register inner=%d", g->block, g->n - 1);
+    dv_do(d, "vectorize fx yx");
+    dv_do(d, rows ? "unroll kc c fi fv yc yi yv" : "unroll kc c fv yc yv");
+}
+
+static void split_init(derive *d, const gemm *g, const char *outermost)
+{
+    dv_do(d, "decompose_reduction \"%s\" %s", g->block, outermost);
     dv_do(d, g->row >= 0 ? "_ zi zv zx = loops \"%s.init\"" : "_ zv zx = loops \"%s.init\"", g->block);
 }
 
@@ -179,15 +198,19 @@ tn_verdict rule_gemm(tn_sched *s, const tn_machine *m)
     gemm g = read_gemm(&d, anchor(s->func));
     tile t = rule_tile(m, g.lanes, g.rows, g.columns, g.k < 0 ? -1 : (g.k + g.group - 1) / g.group,
                        g.panel > 0 ? g.panel : 0, g.k > 0 ? g.k * (int64_t)g.bytes / g.group : 0);
+    if (g.group == 1 && g.rows == 1)
+        rule_chains(m, s->func->strict ? 0 : g.k, &t);
     predict(&d, &g, &t);
     rule_others(&d, g.block);
     const char *last = rule_epilogue(&d, g.block);
     tile_product(&d, &g, &t);
+    if (t.chains > 1)
+        add_chains(&d, &g);
     if (last)
         dv_do(&d, "reverse_compute_at \"%s\" task", last);
     if (dv_ok(&d))
         tile_epilogue(&d, &g, last);
-    split_init(&d, &g, &t);
+    split_init(&d, &g, fetches_ahead(&d, &g, &t) ? "kf" : t.chains > 1 ? "c" : g.group > 1 ? "ko" : "k");
     dv_do(&d, "set_scope \"%s\" register", g.block);
     dv_do(&d, "vectorize ji ox zx");
     dv_do(&d, g.row >= 0 ? "unroll ii jv oi ov zi zv" : "unroll jv ov zv");

@@ -22,6 +22,19 @@ expect 0 "" compile "$models/fixed.relay" -o dumped.tar
 expect 0 "" run dumped.tar -i "$npz/xy.npz" --dump-outputs values
 must "each kernel's result is a file of NumPy" sh -c 'for f in values/*.npy; do head -c 6 "$f" | grep -q NUMPY || exit 1; done'
 must "the list names them" grep -q "0000_0.npy.*float32.*tvmgen_default_fused" values/list.txt
+must "the index names its inputs" grep -q '"file": "0000_0.npy".*"dtype": "float32", "shape": .*"inputs": \["x", "y"' values/index.json
+expect 0 "" compile "$here/../../examples/models/mnist_cntk.onnx" -o mnist.tar
+expect 0 "" run mnist.tar --dump-outputs blocks
+must "shapes are those in memory, files have them" python3 - blocks <<'EOF'
+import json, struct, sys
+for e in json.load(open(sys.argv[1] + "/index.json")):
+    data = open(sys.argv[1] + "/" + e["file"], "rb").read()
+    n = struct.unpack("<H", data[8:10])[0]
+    head = eval(data[10 : 10 + n])
+    assert list(head["shape"]) == e["shape"] and len(data) - 10 - n == e["bytes"], e
+assert e["output"] == "output_0" and e["inputs"][0] == "0003_0.npy", e
+EOF
+expect 0 "  Bytes  " run mnist.tar --profile
 expect 4 "cannot make the folder" run dumped.tar --dump-outputs "$npz/xy.npz/x"
 # Results have the same bits for every number of threads.
 for model in "$models/two.relay" "$models/small.relay" "$models/fixed.relay" "$here"/../../examples/models/*.onnx; do
