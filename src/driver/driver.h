@@ -73,6 +73,8 @@ TN_WARN_UNUSED tn_status tn_target_parse(tn_build *b);
 
 /* pipeline.c: the stages, each taking the build one door further. */
 TN_WARN_UNUSED tn_status tn_stage_import(tn_build *b, const char *model);
+/* relay-E204 for each constant of a text that was read without its data and has at most so many elements. */
+tn_status tn_check_constants(tn_build *b, int64_t most);
 TN_WARN_UNUSED tn_status tn_stage_graph(tn_build *b);     /* graph passes: relay -> relay-fused */
 TN_WARN_UNUSED tn_status tn_stage_tir(tn_build *b);       /* groups -> TIR functions, equal ones once */
 TN_WARN_UNUSED tn_status tn_stage_schedule(tn_build *b);

@@ -98,9 +98,26 @@ static void add_input(tn_maker *m, const tn_node *param)
 
 static tn_status check_type(tn_maker *m, const tn_node *n, const tn_type *t)
 {
-    return t && t->kind == TN_T_TENSOR ? TN_OK
-                                       : tn_error(m->b->ctx, "driver-E010", n->loc,
-                                                  "only tensors can be inputs and outputs of a package");
+    if (t && t->kind == TN_T_TENSOR) return TN_OK;
+    tn_buf b = {0};
+    if (t) tn_type_print(t, &b);
+    tn_status s = tn_error(m->b->ctx, "driver-E010", n->loc,
+                           "only tensors can go into and out of a package, an if or a loop, but not %s; give the parts "
+                           "of a tuple one by one",
+                           tn_buf_cstr(&b));
+    tn_buf_deinit(&b);
+    return s;
+}
+
+/* What goes into and out of the branches and bodies of a region, which are slots. */
+static tn_status check_flow(tn_maker *m, const tn_region *r)
+{
+    for (const tn_node *n = r->first; n; n = n->next) {
+        if (n->op != &tn_op_if && n->op != &tn_op_loop) continue;
+        for (uint16_t k = 0; k < n->nout; k++) TN_TRY(check_type(m, n, n->type[k]));
+        for (int i = 0; i < n->nregion; i++) TN_TRY(check_flow(m, n->region[i]));
+    }
+    return TN_OK;
 }
 
 static uint32_t constant_slot(tn_maker *m, const tn_node *c)
@@ -116,8 +133,7 @@ tn_status program_slot_of(tn_maker *m, tn_value v, uint32_t *out)
     uint64_t s;
     v = program_root(m, v);
     if (!tn_map_get(&m->slot, program_key(v), &s)) {
-        if (v.def->op != &tn_op_constant)
-            return tn_error(m->b->ctx, "driver-E011", v.def->loc, "%s cannot be part of a package", v.def->op->name);
+        TN_ASSERT(v.def->op == &tn_op_constant);
         s = constant_slot(m, v.def);
         tn_map_put(&m->slot, program_key(v), s);
     }
@@ -252,15 +268,14 @@ tn_status program_add_call(tn_maker *m, const tn_node *call)
     }
     for (uint32_t i = 0; i < ns; i++) {
         int32_t s = program_symbol_index(m, g->te->symbol[i].name);
-        if (s < 0)
-            return tn_error(m->b->ctx, "driver-E012", call->loc, "dimension %s is bound by no input",
-                            g->te->symbol[i].name);
+        TN_ASSERT(s >= 0);
         operand[k++] = (uint32_t)s;
     }
     const tn_expr *work = work_of(m, g);
     if (work)
         operand[k++] = work_slot(m, work);
-    program_add_inst(m, TN_INST_CALL, (uint32_t)group, k, operand, tn_group_source(&m->b->graph, call));
+    const char *node = tn_group_source(&m->b->graph, call); /* a text's calls have no names */
+    program_add_inst(m, TN_INST_CALL, (uint32_t)group, k, operand, *node ? node : g->name);
     return TN_OK;
 }
 
@@ -333,6 +348,7 @@ static tn_status make(tn_maker *m)
     for (size_t i = 0; i < b->calls.n; i++)
         tn_map_put(&m->group, tn_map_key(b->calls.at[i].call), b->calls.at[i].group);
     find_roots(m, r);
+    TN_TRY(check_flow(m, r));
     for (uint32_t i = 0; i < r->n_param; i++) {
         TN_TRY(check_type(m, r->param[i], r->param[i]->type[0]));
         add_input(m, r->param[i]);

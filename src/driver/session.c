@@ -72,6 +72,7 @@ static tn_status prepare(tn_build *b, const char *model)
 {
     TN_TRY(tn_target_parse(b));
     TN_TRY(tn_stage_import(b, model));
+    TN_TRY(tn_check_constants(b, INT64_MAX));
     TN_TRY(tn_stage_graph(b));
     TN_TRY(tn_stage_tir(b));
     TN_TRY(tn_stage_schedule(b));

@@ -343,7 +343,7 @@ static LLVMValueRef call(tn_lgen *g, const tn_expr *e, LLVMValueRef a)
     }
     if (!name[e->u.call.id]) {
         tn_l_fail(g, "codegen-E004",
-                  tn_arena_printf(&g->arena, "%s has no form in LLVM for this type",
+                  tn_arena_printf(&g->arena, "%s of this type has no form in LLVM; lower the function first",
                                   tn_intrins[e->u.call.id].name));
         return LLVMGetPoison(type);
     }
@@ -475,8 +475,8 @@ static LLVMValueRef symbol(tn_lgen *g, const char *name)
     for (uint32_t i = 0; i < g->n_symbol; i++)
         if (strcmp(g->symbol_name[i], name) == 0)
             return g->symbol[i];
-    tn_l_fail(g, "codegen-E005", tn_arena_printf(&g->arena, "symbol %s is not one of the kernel's", name));
-    return tn_l_int(g, 1);
+    TN_ASSERT(!"a symbol that is none of the kernel's");
+    return NULL;
 }
 
 static LLVMValueRef ramp(tn_lgen *g, const tn_expr *e)
@@ -489,6 +489,18 @@ static LLVMValueRef ramp(tn_lgen *g, const tn_expr *e)
         lane[i] = LLVMConstInt(s, (unsigned)i, 0);
     LLVMValueRef step = LLVMBuildMul(g->b, LLVMConstVector(lane, n), splat(g, tn_l_expr(g, e->src[1]), n), "");
     return LLVMBuildAdd(g->b, splat(g, tn_l_expr(g, e->src[0]), n), step, "");
+}
+
+static LLVMValueRef shuffle(tn_lgen *g, const tn_expr *e, LLVMValueRef a, LLVMValueRef b)
+{
+    LLVMValueRef lane[TN_MAX_SHUFFLED];
+    uint16_t n = e->dtype.lanes, each = e->src[0]->dtype.lanes;
+    for (int i = 0; i < n; i++)
+        lane[i] = LLVMConstInt(g->i32, (uint8_t)e->u.lanes[i] - 1u, 0);
+    if (n > 1)
+        return LLVMBuildShuffleVector(g->b, a, b ? b : LLVMGetPoison(LLVMTypeOf(a)), LLVMConstVector(lane, n), "");
+    unsigned at = (uint8_t)e->u.lanes[0] - 1u;
+    return LLVMBuildExtractElement(g->b, at < each ? a : b, LLVMConstInt(g->i32, at % each, 0), "");
 }
 
 static LLVMValueRef build(tn_lgen *g, const tn_expr *e)
@@ -507,6 +519,7 @@ static LLVMValueRef build(tn_lgen *g, const tn_expr *e)
         a[i] = tn_l_expr(g, e->src[i]);
     switch (e->kind) {
     case TN_E_SPLAT: return splat(g, a[0], e->dtype.lanes);
+    case TN_E_SHUFFLE: return shuffle(g, e, a[0], a[1]);
     case TN_E_NOT: return LLVMBuildNot(g->b, a[0], "");
     case TN_E_SELECT: return LLVMBuildSelect(g->b, a[0], a[1], a[2], "");
     case TN_E_CAST: return cast(g, e, a[0]);

@@ -160,6 +160,20 @@ static void check(tn_lgen *g, const tn_stmt *s)
     enter(g, ok);
 }
 
+/* Into the second-level cache: a panel of weights does not fit the first beside what is at work. */
+static void prefetch(tn_lgen *g, const tn_stmt *s)
+{
+    enum { READ = 0, NEAR_L2 = 2, DATA = 1 };
+    LLVMTypeRef overload = g->ptr, element = tn_l_memory_type(g, g->func->buffer[s->u.prefetch.buffer].dtype);
+    LLVMValueRef at = tn_l_expr(g, s->u.prefetch.index[0]);
+    LLVMValueRef p = LLVMBuildGEP2(g->b, element, g->buffer[s->u.prefetch.buffer], &at, 1, "");
+    unsigned id = LLVMLookupIntrinsicID("llvm.prefetch", strlen("llvm.prefetch"));
+    LLVMValueRef arg[] = {p, LLVMConstInt(g->i32, READ, 0), LLVMConstInt(g->i32, NEAR_L2, 0),
+                          LLVMConstInt(g->i32, DATA, 0)};
+    LLVMBuildCall2(g->b, LLVMIntrinsicGetType(g->c, id, &overload, 1),
+                   LLVMGetIntrinsicDeclaration(g->m, id, &overload, 1), arg, 4, "");
+}
+
 static void list(tn_lgen *g, const tn_body *b)
 {
     uint32_t back = tn_l_region_enter(g);
@@ -174,6 +188,7 @@ static void list(tn_lgen *g, const tn_body *b)
         case TN_S_FOR: tn_map_clear(&g->memo); loop(g, s); break;
         case TN_S_IF: branch(g, s); break;
         case TN_S_CHECK: check(g, s); break;
+        case TN_S_PREFETCH: prefetch(g, s); break;
         default: TN_ASSERT(!"a block in flat code");
         }
     }

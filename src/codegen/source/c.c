@@ -22,7 +22,7 @@ static const char head[] =
     "__INT64_TYPE__ int64_t;\n"
     "typedef __UINT8_TYPE__ uint8_t; typedef __UINT16_TYPE__ uint16_t; typedef __UINT32_TYPE__ uint32_t; "
     "typedef __UINT64_TYPE__ uint64_t;\n"
-    "typedef signed char tn_bool;\n#define INT64_C(x) x##LL\n\n"
+    "typedef __UINTPTR_TYPE__ uintptr_t;\ntypedef signed char tn_bool;\n#define INT64_C(x) x##LL\n\n"
     "/* tenon/abi.h, version 0 */\n"
     "typedef int64_t tn_size_fn(const int64_t *sym);\n"
     "typedef struct { int64_t value; tn_size_fn *fn; } tn_size;\n"

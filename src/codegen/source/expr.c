@@ -7,19 +7,6 @@
 #include <math.h>
 #include <string.h>
 
-tn_status tn_c_unsupported(tn_cgen *g, tn_dtype t)
-{
-    tn_buf b = {0};
-    tn_dtype_print(t, false, &b);
-    if (g->status == TN_OK)
-        g->status = tn_error(
-            g->unit->ctx, "codegen-E002", NULL,
-            "%s: the C code generator cannot compute with %s yet; use --target llvm or cast to float32",
-            g->func ? g->func->name : "", tn_buf_cstr(&b));
-    tn_buf_deinit(&b);
-    return TN_FAIL;
-}
-
 /* Element type in C, or NULL. */
 const char *tn_c_scalar_type(tn_dtype t)
 {
@@ -66,10 +53,7 @@ bool tn_c_first_use(tn_cgen *g, const char *name)
 const char *tn_c_type(tn_cgen *g, tn_dtype t)
 {
     const char *s = tn_c_scalar_type(t);
-    if (!s) {
-        tn_c_unsupported(g, t);
-        return "float";
-    }
+    TN_ASSERT(s); /* handles are no values, and every other type has one */
     if (t.lanes == 1)
         return s;
     const char *name = tn_c_short_name(g, t);
@@ -191,7 +175,9 @@ static const char *operand(tn_cgen *g, const tn_expr *e)
  * evaluated once. */
 static const char *scalar_helper(tn_cgen *g, const tn_expr *e, const char *text)
 {
-    const char *name = tn_arena_printf(&g->arena, "tn_%s_%s", tn_eks[e->kind].name, tn_c_short_name(g, e->dtype));
+    bool number = tn_dtype_is_float(e->dtype) && tn_never_nan(e->src[1]); /* its text is another */
+    const char *name = tn_arena_printf(&g->arena, "tn_%s%s_%s", tn_eks[e->kind].name, number ? "num" : "",
+                                       tn_c_short_name(g, e->dtype));
     if (tn_c_first_use(g, name)) {
         static const char *const param[] = {"a", "b", "c"};
         const char *t = tn_c_type(g, e->dtype);
@@ -207,7 +193,8 @@ static void print_op(tn_cgen *g, const tn_expr *e, tn_buf *out)
     const char *text = template_of(e), *arg[3] = {"", "", ""};
     if (!text || e->nsrc > 3) {
         if (g->status == TN_OK)
-            g->status = tn_error(g->unit->ctx, "codegen-E003", NULL, "%s: %s of this type has no form in C",
+            g->status = tn_error(g->unit->ctx, "codegen-E003", NULL,
+                                 "%s: %s of this type has no form in C; lower the function first",
                                  g->func->name,
                                  e->kind == TN_E_CALL ? tn_intrins[e->u.call.id].name : tn_eks[e->kind].name);
         return;
@@ -280,6 +267,17 @@ static void print_splat(tn_cgen *g, const tn_expr *e, tn_buf *out)
     tn_buf_char(out, ')');
 }
 
+static void print_shuffle(tn_cgen *g, const tn_expr *e, tn_buf *out)
+{
+    tn_buf_printf(out, "%s(", tn_c_helper_shuffle(g, e));
+    tn_c_expr(g, e->src[0], out);
+    if (e->nsrc > 1) {
+        tn_buf_str(out, ", ");
+        tn_c_expr(g, e->src[1], out);
+    }
+    tn_buf_char(out, ')');
+}
+
 static void print_ramp(tn_cgen *g, const tn_expr *e, tn_buf *out)
 {
     tn_buf_printf(out, "%s(", tn_c_helper_ramp(g, e->dtype));
@@ -325,6 +323,9 @@ void tn_c_expr(tn_cgen *g, const tn_expr *e, tn_buf *out)
         return;
     case TN_E_RAMP:
         print_ramp(g, e, out);
+        return;
+    case TN_E_SHUFFLE:
+        print_shuffle(g, e, out);
         return;
     case TN_E_CAST:
     case TN_E_BITCAST:

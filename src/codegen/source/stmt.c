@@ -105,6 +105,14 @@ static void statement(tn_cgen *g, const tn_stmt *s)
         tn_c_expr(g, s->u.check.cond, o);
         tn_buf_printf(o, ")) return %u; /* %s */\n", ++g->n_check, s->u.check.text);
         return;
+    case TN_S_PREFETCH:
+        line(g);
+        /* an integer: the place may lie behind the end */
+        tn_buf_printf(o, "__builtin_prefetch((const void *)((uintptr_t)%s + (uintptr_t)(",
+                      g->buffer[s->u.prefetch.buffer]);
+        tn_c_expr(g, s->u.prefetch.index[0], o);
+        tn_buf_printf(o, ") * %u), 0, 2);\n", tn_dtype_bytes(g->func->buffer[s->u.prefetch.buffer].dtype));
+        return;
     case TN_S_FOR: {
         const char *v = g->var[s->u.loop.var->u.i];
         line(g);
