@@ -316,6 +316,7 @@ static tnr_status prepare(tnr_instance *inst, tnr_error *err)
     tnr_status status = check_places(inst, err);
     if (!status) status = tnr_bind(inst, err);
     if (!status) status = place_tensors(inst, err);
+    if (!status && inst->empty) return TNR_OK;
     if (!status) status = tnr_bind_threads(inst, err);
     if (!status && inst->profile) status = make_views(inst, err);
     return status;
@@ -328,14 +329,15 @@ tnr_status tnr_run(tnr_instance *instance, tnr_error *err)
         return tnr_fail(err, TNR_E_STATE, 0, "the instance is running already; make one instance per thread");
     instance->ran = false;
     tnr_status status = prepare(instance, err);
-    if (!status) {
+    bool runs = !status && !instance->empty;
+    if (runs) {
         tnr_floating callers = tnr_floating_default();
         tnr_pool_busy();
         status = walk(instance, err);
         tnr_pool_idle();
         tnr_floating_restore(callers);
     }
-    if (!status) deliver(instance);
+    if (runs && !status) deliver(instance);
     instance->ran = !status;
     atomic_store_explicit(&instance->running, 0, memory_order_release);
     return status;
