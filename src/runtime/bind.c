@@ -3,8 +3,9 @@
  * A program without symbols passes here once; one with symbols pays a comparison per run unless they change.
  * The arena only grows while sizes stay within a factor of four, so alternating lengths do not reallocate.
  *
- * Programs are proven for symbols of at least 1. Where a symbol is 0, as an empty batch, nothing is run: the outputs get
- * their shapes, and if each of them is empty that is the result; if not, the input's dimension is refused. */
+ * Programs are proven for symbols of at least 1. Where a symbol is 0, as an empty batch, nothing is run: the
+ * outputs get their shapes, and if each of them is empty that is the result; if not, the input's dimension is
+ * refused. */
 #include "base/size.h"
 #include "runtime/error.h"
 #include "runtime/instance.h"
