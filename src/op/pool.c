@@ -13,15 +13,6 @@ static tn_window window_of(const tn_pool2d_attr *a, int axis)
                        .ceil_mode = a->ceil_mode};
 }
 
-static tn_status check_layout(tn_graph *g, const tn_node *n, const char *layout, int dims)
-{
-    static const char *const known[] = {"NCW", "NCHW", "NCDHW"};
-    const char *want = dims >= 1 && dims <= 3 ? known[dims - 1] : "";
-    if (!layout || strcmp(layout, want) == 0) return TN_OK;
-    return tn_rule_fail(g, n, "op-E010", "layout \"%s\" is not supported, only \"%s\"; transpose the data",
-                        layout, want);
-}
-
 /* ---- windows ---- */
 
 /* Spatial dimensions, by the record's name: nn.max_pool2d; 0: as the data has. */
@@ -36,12 +27,10 @@ static tn_status normalise(tn_graph *g, tn_node *n, tn_pool2d_attr *a)
 {
     int dims = n_spatial(n);
     uint32_t count = (uint32_t)dims;
-    TN_TRY(check_layout(g, n, a->layout, dims));
+    TN_TRY(tn_rule_layout_is(g, n, "layout", a->layout, tn_rule_channels_first(dims), "data"));
     if (!a->pool_size.n) return tn_rule_fail(g, n, "op-E007", "pool_size is not given");
     TN_TRY(tn_rule_ints(g, n, "pool_size", &a->pool_size, count, 1, 1));
-    TN_TRY(tn_rule_ints(g, n, "strides", &a->strides, count, 1, 1));
-    TN_TRY(tn_rule_ints(g, n, "dilation", &a->dilation, count, 1, 1));
-    TN_TRY(tn_rule_padding(g, n, &a->padding, count));
+    TN_TRY(tn_rule_steps(g, n, &a->strides, &a->dilation, &a->padding, count));
     for (int i = 0; i < 2 * dims; i++) /* else there were windows without any element */
         if (a->padding.at[i] > (a->pool_size.at[i % dims] - 1) * a->dilation.at[i % dims])
             return tn_rule_fail(g, n, "op-E007", "padding[%d] is %lld; it must be smaller than the window", i,
@@ -311,7 +300,7 @@ static tn_status global_result(tn_graph *g, tn_node *n)
 {
     const tn_global_pool2d_attr *a = n->attr;
     const tn_type *data = tn_in_type(n, 0);
-    TN_TRY(check_layout(g, n, a->layout, 2));
+    TN_TRY(tn_rule_layout_is(g, n, "layout", a->layout, tn_rule_channels_first(2), "data"));
     const tn_expr *one = tn_idx(g->pool, 1), *dim[4] = {data->dim[0], data->dim[1], one, one};
     if (tn_is_value(data->dim[2], 0) || tn_is_value(data->dim[3], 0))
         return tn_rule_fail(g, n, "op-E009", "data %s has no elements to pool", tn_rule_type_text(g, data));

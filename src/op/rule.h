@@ -49,6 +49,15 @@ TN_WARN_UNUSED tn_status tn_rule_ints(tn_graph *g, const tn_node *n, const char 
                                       uint32_t count, int64_t min, int64_t def);
 /* Padding of a window of `dims` dimensions: one value, one for each dimension, or before each and then after each. */
 TN_WARN_UNUSED tn_status tn_rule_padding(tn_graph *g, const tn_node *n, tn_ints *at, uint32_t dims);
+/* How a window of `dims` dimensions moves: strides and dilation (1 where not given), padding. */
+TN_WARN_UNUSED tn_status tn_rule_steps(tn_graph *g, const tn_node *n, tn_ints *strides, tn_ints *dilation,
+                                       tn_ints *padding, uint32_t dims);
+TN_WARN_UNUSED tn_status tn_rule_groups(tn_graph *g, const tn_node *n, const char *name, int64_t groups);
+/* Layout attribute `name` of the operand or result `what`: not given, or the only one an operator is defined for. */
+TN_WARN_UNUSED tn_status tn_rule_layout_is(tn_graph *g, const tn_node *n, const char *name, const char *given,
+                                           const char *want, const char *what);
+/* Data of 1, 2 or 3 spatial dimensions, channels first: "NCW", "NCHW", "NCDHW"; "" for other numbers. */
+const char *tn_rule_channels_first(int dims);
 
 /* ---- tensor expressions ---- */
 tn_status tn_define_formula(tn_te *te, tn_graph *g, const tn_node *n, tn_tensor *const in[],

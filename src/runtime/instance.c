@@ -97,7 +97,7 @@ void tnr_instance_free(tnr_instance *instance)
                            instance->bytes,    instance->offset,       instance->arena,
                            instance->scratch,  instance->ptr,          instance->arg,
                            instance->call_sym, instance->view,         instance->view_shape,
-                           instance->arg_view, instance->segment,      instance->late_work.at};
+                           instance->arg_view, instance->segment};
     for (uint32_t i = 0; instance->segment && i < instance->exe->program->n_segment; i++)
         tnr_mem_free(instance->segment[i].at);
     for (size_t i = 0; i < sizeof block / sizeof block[0]; i++) tnr_mem_free(block[i]);
@@ -167,6 +167,7 @@ tnr_status tnr_set_input_at(tnr_instance *instance, uint32_t index, const DLTens
     if (!instance || !tensor || index >= instance->exe->n_input)
         return tnr_fail(err, TNR_E_ARG, 0, "tnr_set_input: no tensor, or no input %" PRIu32, index);
     const int32_t *bind = instance->exe->program->slot[instance->exe->input[index]].bind;
+    instance->stepping = false;
     return give(instance, "input", tnr_module_input(instance->module, index), bind, tensor,
                 &instance->input[index], err);
 }
@@ -189,7 +190,7 @@ tnr_status tnr_set_output_at(tnr_instance *instance, uint32_t index, const DLTen
         if (status) return status;
     }
     to->set = tensor != NULL;
-    instance->ran = false; /* views of the last run end here */
+    instance->ran = instance->stepping = false; /* views of the last run end here */
     return TNR_OK;
 }
 
@@ -275,7 +276,6 @@ tnr_status tnr_memory_get(tnr_instance *instance, tnr_memory *out_memory, tnr_er
             m.outputs += (uint64_t)tnr_size_get(s->bytes, sym);
     }
     for (uint32_t i = 0; i < p->n_segment; i++) m.arena += (uint64_t)tnr_size_get(p->segment_bytes[i], sym);
-    m.arena += instance->late_work.room;
     m.scratch = x->scratch_bytes * tnr_instance_threads(instance);
     *out_memory = m;
     return TNR_OK;

@@ -339,6 +339,8 @@ static void an_empty_batch_gives_empty_outputs(void **state)
     tnr_instance *inst = instance(f);
     tnr_module *m;
     tnr_memory memory;
+    tnr_profile_event event;
+    int done = 0;
     toy_fill(&io, 2, 1);
     assert_int_equal(toy_set(inst, &io, NULL), TNR_OK);
     assert_int_equal(tnr_set_input(inst, "x", &x, NULL), TNR_OK);
@@ -373,6 +375,9 @@ static void an_empty_batch_gives_empty_outputs(void **state)
     }
     assert_int_equal(tnr_memory_get(inst, &memory, NULL), TNR_OK);
     assert_int_equal(memory.arena + memory.outputs, 0);
+    assert_int_equal(tnr_debug_begin(inst, NULL), TNR_OK);
+    assert_int_equal(tnr_debug_step(inst, &event, &done, NULL), TNR_OK);
+    assert_int_equal(done, 1);
     assert_int_equal(tnr_set_output(inst, "sum", &given, NULL), TNR_OK);
     expect(&f->err, tnr_run(inst, &f->err), TNR_E_SHAPE,
            "the memory given for output \"sum\" has shape [1, 8], this run makes [0, 8]");

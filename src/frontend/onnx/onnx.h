@@ -62,7 +62,8 @@ typedef struct onnx_import {
     tn_vec(onnx_data_file) data; /* files of tensors' data that are open */
     tn_vec(tn_dims) host;    /* by node id; at NULL: not known */
     tn_strmap symbols;       /* dim_param -> const tn_expr * */
-    size_t arena_start, arena_limit; /* bytes of g->arena */
+    size_t memory_start, memory_limit; /* bytes, as onnx_memory counts them */
+    bool stopped;            /* too much of something, which has been said: nothing more is converted */
 } onnx_import;
 
 typedef struct onnx_conv onnx_conv;
@@ -102,6 +103,8 @@ enum { ONNX_MAX_DEPTH = 32 };
 const onnx_value *onnx_lookup(const onnx_import *im, tn_pb_bytes name); /* NULL: unknown */
 tn_status onnx_define(onnx_import *im, tn_pb_bytes name, onnx_value v, const tn_loc *loc);
 const tn_loc *onnx_node_loc(onnx_import *im, const onnx_node *n, size_t number);
+/* Bytes that the import holds now, the constants of the graph included. */
+size_t onnx_memory(const onnx_import *im);
 /* Looks up all operators of nodes, of graphs inside them and of functions they call; reports what is unknown. */
 void onnx_check_nodes(onnx_import *im, const tn_pb_array *nodes);
 void onnx_convert_nodes(onnx_import *im, const tn_pb_array *nodes);

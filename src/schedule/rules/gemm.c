@@ -12,7 +12,7 @@
 
 #include <string.h>
 
-enum { GROUP = 4 };
+enum { GROUP = 4, FETCH_STEPS = 8 };
 
 typedef struct {
     const char *block;
@@ -22,6 +22,7 @@ typedef struct {
     int64_t group;                /* of k that one step sums: GROUP, or 1 */
     uint16_t lanes;
     uint32_t bytes;               /* of an accumulator */
+    const char *weight;           /* the operand with the columns */
     const char *name[TN_MAX_LOOPS];
 } gemm;
 
@@ -40,7 +41,7 @@ bool rule_gemm_matches(const tn_func *f, const tn_machine *m)
     return n >= 1 && (int)b->u.block.n_iter == n + 1 && rule_lanes(m, rule_target(f, b)->dtype) > 1;
 }
 
-typedef struct { const tn_func *f; const tn_expr *column; int64_t panel, group; } weight_search;
+typedef struct { const tn_func *f; const tn_expr *column; int64_t panel, group; const char *name; } weight_search;
 
 /* The operand that the column indexes alone in one of its dimensions. */
 static void find_weight(const tn_expr *load, void *user)
@@ -54,6 +55,7 @@ static void find_weight(const tn_expr *load, void *user)
         int64_t by_fours = tn_dtype_eq(b->dtype, TN_I8) ? rule_grouped_factor(b, (int)d, last, GROUP) : 0;
         w->panel = by_fours ? by_fours : rule_inner_factor(b, (int)d);
         w->group = by_fours ? GROUP : 1;
+        w->name = b->name;
     }
 }
 
@@ -71,10 +73,11 @@ static gemm read_gemm(derive *d, tn_stmt *b)
         g.rows = rule_extent(it[g.row].extent);
     g.bytes = tn_dtype_bytes(rule_target(f, b)->dtype);
     g.lanes = rule_lanes(d->m, rule_target(f, b)->dtype);
-    weight_search w = {f, it[g.n - 1].var, -1, 1};
+    weight_search w = {f, it[g.n - 1].var, -1, 1, NULL};
     rule_loads(b, find_weight, &w);
     g.panel = w.panel;
     g.group = w.group;
+    g.weight = w.name;
     for (int i = 0; i < g.n - 1; i++)
         g.name[i] = i == g.row ? "i" : dv_text(d, "b%d", i);
     g.name[g.n - 1] = "j";
@@ -121,10 +124,17 @@ static const char *batch_loops(derive *d, const gemm *g)
     return s;
 }
 
+/* Weights from L3 or memory that several tiles of rows need: those of the next columns are asked for meanwhile, in each
+ * tile a share of what FETCH_STEPS steps of the reduction read. */
+static bool fetches_ahead(const derive *d, const gemm *g, const tile *t)
+{
+    return g->row >= 0 && g->rows > t->rows && columns_outside(d, g) && g->k % (FETCH_STEPS * g->group) == 0;
+}
+
 static void tile_product(derive *d, const gemm *g, const tile *t)
 {
     const char *batch = batch_loops(d, g);
-    bool rows = g->row >= 0;
+    bool rows = g->row >= 0, far = fetches_ahead(d, g, t);
     dv_loops(d, g->block, g->name, g->n + 1);
     if (rows)
         dv_do(d, "io ii = split i %d%s", t->rows, dv_tail(g->rows, t->rows));
@@ -132,10 +142,15 @@ static void tile_product(derive *d, const gemm *g, const tile *t)
     const char *outer = !rows ? "jo" : columns_outside(d, g) ? "jo io" : "io jo";
     if (g->group > 1)
         dv_do(d, "ko ik = split k %d%s", GROUP, dv_tail(g->k, GROUP));
+    const char *sum = g->group > 1 ? "ko" : "k";
+    if (far)
+        dv_do(d, "kf ks = split %s %d", sum, FETCH_STEPS);
     if (t->chains > 1)
         dv_do(d, "ko kc = split k %d%s", t->chains, dv_tail(g->k, t->chains));
-    dv_do(d, "reorder %s%s %s %s jv ji%s", batch, outer, t->chains > 1 ? "ko kc" : g->group > 1 ? "ko" : "k",
-          rows ? "ii" : "", g->group > 1 ? " ik" : "");
+    dv_do(d, "reorder %s%s %s %s jv ji%s", batch, outer, far ? "kf ks" : t->chains > 1 ? "ko kc" : sum, rows ? "ii" : "",
+          g->group > 1 ? " ik" : "");
+    if (far)
+        dv_do(d, "prefetch \"%s\" jo kf", g->weight);
     dv_do(d, "task = fuse %s%s", batch, outer);
 }
 
@@ -195,7 +210,7 @@ tn_verdict rule_gemm(tn_sched *s, const tn_machine *m)
         dv_do(&d, "reverse_compute_at \"%s\" task", last);
     if (dv_ok(&d))
         tile_epilogue(&d, &g, last);
-    split_init(&d, &g, t.chains > 1 ? "c" : g.group > 1 ? "ko" : "k");
+    split_init(&d, &g, fetches_ahead(&d, &g, &t) ? "kf" : t.chains > 1 ? "c" : g.group > 1 ? "ko" : "k");
     dv_do(&d, "set_scope \"%s\" register", g.block);
     dv_do(&d, "vectorize ji ox zx");
     dv_do(&d, g.row >= 0 ? "unroll ii jv oi ov zi zv" : "unroll jv ov zv");
