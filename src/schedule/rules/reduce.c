@@ -226,7 +226,7 @@ static void reduce_beside(rows *w, const inner *x)
 }
 
 /* Vectors along the reduction axis: each lane keeps a part. Several vectors of parts where the row is long;
- * they are added to one, that goes to memory, and its lanes are added up. */
+ * they are added to one, whose lanes are added up. */
 static void reduce_along(rows *w, const inner *x)
 {
     derive *d = w->d;
@@ -264,7 +264,6 @@ static void reduce_along(rows *w, const inner *x)
         last = dv_text(d, "%s_1", part);
         dv_do(d, "%s = rfactor \"%s\" %sy %s", turns, b, p, w->row);
     }
-    dv_do(d, "cache_write \"%s\" global %s", last, w->row);
     if (first) {
         dv_do(d, "decompose_reduction \"%s\" %s", part, first);
         vector_loops(w, dv_text(d, "%s.init", part), dv_text(d, "%si", p), chains > 1);
@@ -277,11 +276,9 @@ static void reduce_along(rows *w, const inner *x)
         dv_do(d, "vectorize %sy", p);
         dv_do(d, "set_scope \"%s\" register", part);
     }
-    vector_loops(w, dv_text(d, "%s.out", last), dv_text(d, "%sc", p), false);
     dv_do(d, "decompose_reduction \"%s\" %s", b, turns);
-    dv_do(d, "unroll %s", turns);
+    dv_do(d, "vectorize %s", turns);
     dv_do(d, "set_scope \"%s\" register", last);
-    dv_do(d, "set_scope \"%s.out\" local", last);
     dv_try(d, "set_scope \"%s\" register", b);
     if (e > wide && e % wide != 0)
         w->peel[w->n_peel++] = dv_text(d, "%sa %sb %sc = peel %so 0 1", p, p, p, p);
