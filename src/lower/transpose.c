@@ -30,6 +30,8 @@ typedef struct {
     int rows, across;                          /* tiles beside each other: their lanes go on */
     guard first[MAX_ACROSS];
     bool counts[MAX_ACROSS][MAX_TERMS];        /* this term of the guard is `x + row < bound` */
+    const tn_expr *late[MAX_ACROSS];           /* one more term from row late_from on; NULL: none */
+    int late_from[MAX_ACROSS];
 } tiles;
 
 static bool read_scatter(tn_func *f, tn_stmt *s, scatter *out)
@@ -104,6 +106,22 @@ static void put_back(tiles *t, guard *first, const guard *second)
     first->same[i] = term;
 }
 
+/* A term that the rows from this one on have, and those before do not need, is kept apart. */
+static void take_late(tiles *t, int tile, int row, guard *g)
+{
+    int i = 0;
+    const guard *first = &t->first[tile];
+    while (i < first->n_same && (t->counts[tile][i] || first->same[i] == g->same[i]))
+        i++;
+    if (t->late[tile] ? t->late[tile] != g->same[i] : g->same[i]->has_load)
+        return;
+    if (!t->late[tile])
+        t->late_from[tile] = row;
+    t->late[tile] = g->same[i];
+    for (g->n_same--; i < g->n_same; i++)
+        g->same[i] = g->same[i + 1];
+}
+
 /* Is the guard of row `row` that of the first row, but for terms that count rows? */
 static bool guard_fits(tiles *t, int tile, int row, const scatter *s)
 {
@@ -113,6 +131,10 @@ static bool guard_fits(tiles *t, int tile, int row, const scatter *s)
         return false;
     if (row == 1 && g.n_same == first->n_same + 1)
         put_back(t, first, &g);
+    if (g.n_same == first->n_same + 1)
+        take_late(t, tile, row, &g);
+    else if (t->late[tile])
+        return false;
     if (g.n_same != first->n_same || g.n_lane != first->n_lane)
         return false;
     for (int i = 0; i < g.n_lane; i++)
@@ -295,6 +317,14 @@ static const tn_expr *column_mask(const tiles *t, int tile, int row, int rows, i
         }
         const tn_expr *x = tn_simplify(p, NULL, tn_add(p, e->src[0], tn_int(p, e->src[0]->dtype, row)));
         mask = with(p, mask, tn_lt(p, tn_ramp(p, x, tn_int(p, x->dtype, 1), w), tn_splat(p, e->src[1], w)));
+    }
+    int always = t->late_from[tile] - row;
+    if (t->late[tile] && always < rows) {
+        const tn_expr *late = tn_splat(p, t->late[tile], w);
+        if (always > 0)
+            late = tn_bin(p, TN_E_OR, late,
+                          tn_lt(p, tn_ramp(p, tn_idx(p, 0), one, w), tn_splat(p, tn_idx(p, always), w)));
+        mask = with(p, mask, late);
     }
     return tn_is_value(in_lane, 1) ? mask : with(p, mask, tn_splat(p, in_lane, w));
 }
