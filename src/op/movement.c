@@ -92,6 +92,11 @@ const tn_op tn_op_transpose = {
 
 static const char *const pad_modes[] = {"constant", "edge", "reflect", "wrap"};
 
+static int64_t cut_off(int64_t before, int64_t after)
+{
+    return (before < 0 ? -before : 0) + (after < 0 ? -after : 0);
+}
+
 static tn_status pad_mode(tn_graph *g, const tn_node *n, const tn_type *t)
 {
     const tn_pad_attr *a = n->attr;
@@ -101,10 +106,13 @@ static tn_status pad_mode(tn_graph *g, const tn_node *n, const tn_type *t)
     if (!known)
         return tn_rule_fail(g, n, "op-E007", "pad_mode \"%s\" is not known; constant, edge, reflect and wrap are",
                             a->pad_mode ? a->pad_mode : "None");
-    for (int i = 0; i < t->n && a->pad_mode[0] != 'c'; i++)
-        if (tn_is_value(t->dim[i], 0) && (a->pad_width.at[2 * i] > 0 || a->pad_width.at[2 * i + 1] > 0))
+    for (int i = 0; i < t->n && a->pad_mode[0] != 'c'; i++) {
+        int64_t before = a->pad_width.at[2 * i], after = a->pad_width.at[2 * i + 1], extent;
+        int64_t cut = a->pad_mode[0] == 'w' ? cut_off(before, after) : 0;
+        if (tn_is_int(t->dim[i], &extent) && extent <= cut && (before > 0 || after > 0))
             return tn_rule_fail(g, n, "op-E009", "%s has no elements along axis %d to pad with",
                                 tn_rule_type_text(g, t), i);
+    }
     return TN_OK;
 }
 
@@ -158,10 +166,12 @@ static const tn_expr *continued(tn_pool *p, char mode, const tn_expr *at, const 
 /* An axis that is cut at one end goes on, at the other, with what is left of it. */
 static const tn_expr *wrapped(tn_pool *p, const tn_expr *at, const tn_expr *extent, int64_t before, int64_t after)
 {
-    int64_t cut = before < 0 ? -before : 0, off = cut + (after < 0 ? -after : 0),
-            most = before > after ? before : after;
-    const tn_expr *left = tn_sub(p, extent, tn_idx(p, off));
-    return tn_add(p, continued(p, 'w', tn_sub(p, at, tn_idx(p, cut)), left, most), tn_idx(p, cut));
+    const tn_expr *first = tn_idx(p, before < 0 ? -before : 0),
+                  *left = tn_sub(p, extent, tn_idx(p, cut_off(before, after)));
+    if (left->kind != TN_E_INT)
+        left = tn_max(p, left, tn_idx(p, 1));
+    at = tn_sub(p, at, first);
+    return tn_add(p, continued(p, 'w', at, left, before > after ? before : after), first);
 }
 
 static void pad_compute(tn_te *te, const tn_node *n, tn_tensor *const in[], tn_tensor *out[])
