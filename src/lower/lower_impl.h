@@ -23,6 +23,10 @@ bool tn_vector_loop_fits(const tn_stmt *loop);
 /* In a vector loop's body, before it is vectorised: groups of four multiply-adds of bytes become dot4us (dot.c). */
 void tn_contract_dots(tn_func *f, tn_stmt *loop, const struct tn_machine *m);
 
+/* What `lanes` lanes of a vector loop over `var` load (flat, scalar form), where contiguous loads and a shuffle do it;
+ * lanes outside the load's mask hold anything. NULL: a gather has to. */
+const tn_expr *tn_pattern_load(tn_func *f, const tn_facts *facts, const tn_expr *load, const tn_expr *var, int lanes);
+
 /* The TIR polynomial of an intrinsic call (args already lowered); NULL if it has none for this dtype. */
 const tn_expr *tn_intrin_expand(tn_pool *p, enum tn_intrin f, tn_dtype t, const tn_expr *const arg[]);
 
