@@ -1,4 +1,4 @@
-# ctest entries: one per tests/unit/test_*.c, the golden texts, layers, lint, exported symbols, fuzz seeds.
+# ctest entries: one per tests/unit/test_*.c, the golden texts, layers, lint, diagnostics, exported symbols, fuzz seeds.
 
 set(test_env
     TENON_LIBDIR=${CMAKE_BINARY_DIR}/lib/tenon
@@ -39,10 +39,10 @@ endforeach()
 
 # End to end: one executable per tests/e2e/test_*.c; the models are split into entries of less than a minute. What
 # would take too long under sanitizers is left out there.
-set(e2e_parts models:dense models:mnist)
+set(e2e_parts models:dense models:mnist memory:examples memory:random)
 if(NOT TENON_SANITIZE)
     list(APPEND e2e_parts models:super_resolution.relay models:super_resolution.flat models:super_resolution.packages
-        models:super_resolution.static models:face.stages models:face.packages)
+        models:super_resolution.static models:face.stages models:face.packages memory:shared)
 endif()
 if(CMOCKA_FOUND AND TARGET tn_codegen_llvm)
     file(GLOB e2e_tests CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/e2e/test_*.c)
@@ -62,12 +62,14 @@ if(CMOCKA_FOUND AND TARGET tn_codegen_llvm)
         foreach(part IN LISTS parts)
             string(REGEX REPLACE ".*:" "" part ${part})
             set(label e2e.${base})
-            if(part)
+            if(base STREQUAL "memory")
+                set(label e2e.memory.${part})
+            elseif(part)
                 set(label e2e.${part})
             endif()
             add_test(NAME ${label} COMMAND e2e_${base} ${part} WORKING_DIRECTORY ${CMAKE_BINARY_DIR})
             set(labels e2e)
-            if(label MATCHES "super_resolution[.](static|relay)|e2e[.]texts")
+            if(label MATCHES "super_resolution[.](static|relay)|e2e[.]texts|memory[.]shared")
                 list(APPEND labels long)
             endif()
             set_tests_properties(${label} PROPERTIES LABELS "${labels}" TIMEOUT 300 ENVIRONMENT "${test_env}")
@@ -91,11 +93,22 @@ endif()
 if(TARGET tenon AND TARGET tn_codegen_llvm AND PYTHON3)
     add_test(NAME cli COMMAND sh ${CMAKE_SOURCE_DIR}/tests/cli/run.sh ${CMAKE_BINARY_DIR}/bin)
     set_tests_properties(cli PROPERTIES TIMEOUT 300 ENVIRONMENT "${test_env}")
+    if(CMAKE_BUILD_TYPE STREQUAL Release)
+        add_test(NAME cli.large COMMAND ${PYTHON3} ${CMAKE_SOURCE_DIR}/tests/cli/large.py ${CMAKE_BINARY_DIR}/bin)
+        set_tests_properties(cli.large PROPERTIES LABELS slow TIMEOUT 600 RUN_SERIAL ON SKIP_RETURN_CODE 77
+            ENVIRONMENT "${test_env}")
+    endif()
+endif()
+
+# Files that promise more than they hold. Sanitizers need memory of their own.
+if(TARGET tenon AND TARGET tn_codegen_llvm AND PYTHON3 AND NOT TENON_SANITIZE)
+    add_test(NAME hostile COMMAND ${PYTHON3} ${CMAKE_SOURCE_DIR}/tests/fuzz/hostile --bin ${CMAKE_BINARY_DIR}/bin)
+    set_tests_properties(hostile PROPERTIES TIMEOUT 600 ENVIRONMENT "${test_env}")
 endif()
 
 # The form of the tree: does not depend on the preset, so it runs where no sanitizer does.
 if(NOT TENON_SANITIZE)
-    foreach(check IN ITEMS layers lint)
+    foreach(check IN ITEMS layers lint diagnostics)
         if(EXISTS ${CMAKE_SOURCE_DIR}/tools/${check} AND PYTHON3)
             add_test(NAME ${check} COMMAND ${PYTHON3} ${CMAKE_SOURCE_DIR}/tools/${check}
                 WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})

@@ -76,7 +76,8 @@ typedef struct tn_kernel {
     const tn_variant *variant;
     const char *const *check; /* texts of the run-time checks; n_check entries */
     uint32_t n_variant, n_check;
-    uint32_t n_in, n_out, n_sym, reserved0;
+    uint32_t n_in, n_out, n_sym;
+    uint32_t in_place; /* bit k: the output (the only one) may have the memory of input k; 0: it overlaps nothing */
 } tn_kernel;
 
 /* ---- the AOT program: constant instructions over slots and symbols ---- */
@@ -97,7 +98,7 @@ typedef struct tn_slot {
 
 enum tn_inst_op {
     TN_INST_CALL = 0, /* a: kernel, operands: slots (inputs then outputs), then the program symbols that are
-                              the kernel's symbols */
+                              the kernel's symbols; then, maybe, a TEMP slot: the call's work memory */
     TN_INST_COPY = 1, /* operands: from slot, to slot; equal bytes */
     TN_INST_FAIL = 2, /* a: index into text */
     TN_INST_JUMP = 3, /* a: instruction */
@@ -131,8 +132,8 @@ typedef struct tn_program {
     const char *const *text;
     uint32_t n_slot, n_symbol, n_inst, n_operand, n_text;
     uint32_t n_late;     /* the last n_late symbols are bound by instructions, all others by inputs */
-    tn_size arena_bytes; /* exact: temporaries at their offsets, kernels' work memory included at work_offset */
-    tn_size work_offset; /* where kernels' work memory begins in the arena (calls do not overlap) */
+    tn_size arena_bytes; /* exact: temporaries at their offsets, work memory */
+    tn_size work_offset; /* from here to the end of the arena: work memory of calls that name no slot for it */
     /* What symbols bound during the run need; NULL and 0 where there are none. */
     const tn_size *size;          /* of BIND and CHECK */
     const tn_size *segment_bytes; /* arena of segment 1, 2, ... */

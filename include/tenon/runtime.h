@@ -171,8 +171,9 @@ tnr_module *tnr_instance_module(const tnr_instance *instance);
 /* Give an input, without copying.
  *
  *   tensor  CPU memory, dense row-major, first element aligned to its element size; dtype, rank and fixed
- *           dimensions as tnr_input_info says; symbolic dimensions within their ranges. bool (6, 8 bits) and
- *           uint 1 are one type.
+ *           dimensions as tnr_input_info says; symbolic dimensions within their ranges, or 0 where the range
+ *           begins at 1: the run then gives empty outputs, or is refused if one would have elements.
+ *           bool (6, 8 bits) and uint 1 are one type.
  *   effect  shape is copied; the data is borrowed: it must stay valid, and unchanged by others, during every
  *           tnr_run until another tensor is given for this input. Symbols are bound by tnr_run, from all
  *           inputs together.
@@ -237,7 +238,9 @@ typedef struct tnr_profile_event { /* valid during the callback */
     uint32_t index;                /* instruction */
     uint32_t variant;              /* which variant of the kernel ran */
     uint32_t n_in, n_out;
-    const DLTensor *arg; /* n_in + n_out views: logical shapes, data in the kernel's layout */
+    const DLTensor *arg; /* n_in + n_out views: inputs and outputs of the model in their shapes, other values as
+                            they lie in memory (blocks of channels); a result may lie over an argument */
+    const uint32_t *slot; /* n_in + n_out: their slots */
 } tnr_profile_event;
 
 /* Called on the thread that runs, after each instruction. It must not call functions of that instance. */
@@ -245,6 +248,45 @@ typedef void tnr_profile_fn(void *user, const tnr_profile_event *event);
 
 /* Set (or with NULL remove) the hook; costs nothing when absent. */
 void tnr_profile_set(tnr_instance *instance, tnr_profile_fn *fn, void *user);
+
+/* ---- debugging: a run one kernel at a time ---- */
+
+/* A run that stops after each kernel. Between two steps all that other functions of the instance say is true of
+ * the run before; setting an input or an output, and tnr_run, end a stepped run.
+ *
+ *     tnr_debug_begin(i, &err);
+ *     for (int done = 0; !tnr_debug_step(i, &event, &done, &err) && !done;) look_at(&event);
+ *
+ *   begin   what tnr_run does before the first kernel. fails as tnr_run
+ *   step    runs the next kernel or copy, and the control flow before it. *out_event as the hook of tnr_profile_set
+ *           gets it, valid until the next call for this instance. *out_done is 1 when nothing was left to run:
+ *           outputs may be looked at then, *out_event is untouched. fails as tnr_run, TNR_E_STATE (not begun) */
+TNR_CHECKED tnr_status tnr_debug_begin(tnr_instance *instance, tnr_error *err);
+TNR_CHECKED tnr_status tnr_debug_step(tnr_instance *instance, tnr_profile_event *out_event, int *out_done,
+                                      tnr_error *err);
+
+/* Run from the beginning until `name` is computed and look at it: a node of the model, then *out_view is the result of
+ * the kernel that computes it (which may go on to other nodes fused with it), or an input or output of the model.
+ * The stepped run stands behind that kernel. *out_view is valid until the next call for this instance.
+ *   fails  TNR_E_NAME (no kernel computes it, or none did in this run), as tnr_run */
+TNR_CHECKED tnr_status tnr_debug_value(tnr_instance *instance, const char *name, DLTensor *out_view, tnr_error *err);
+
+typedef struct tnr_kernel_info { /* one kernel call or copy of the program */
+    const char *node;   /* model nodes, "Gemm_0, Relu_1" */
+    const char *kernel; /* func_name; "__copy" */
+    uint32_t index;     /* instruction, as in tnr_profile_event */
+    uint32_t n_in, n_out;
+    const uint32_t *slot; /* n_in + n_out; valid as long as the module */
+} tnr_kernel_info;
+
+/* The calls and copies of the program, in its order. info: index >= count is TNR_E_ARG. */
+uint32_t tnr_kernel_count(const tnr_instance *instance);
+TNR_CHECKED tnr_status tnr_kernel_info_get(const tnr_instance *instance, uint32_t index, tnr_kernel_info *out_info,
+                                           tnr_error *err);
+
+/* What a slot is called: an input's, output's or parameter's name; "" for other values, and where there is no
+ * such slot. */
+const char *tnr_slot_name(const tnr_instance *instance, uint32_t slot);
 
 /* ---- threads ---- */
 

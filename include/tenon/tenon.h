@@ -43,6 +43,7 @@ typedef struct tenon_options { /* zero-initialise; NULL or 0 means the default *
     const char *mixed_precision_calculation_type, *mixed_precision_acc_type; /* "float16", "float32" */
     const char *print_ir_before, *print_ir_after; /* comma lists of pass names, or "all": printed as passes run */
     int print_pass_times;              /* 1: a table of passes at the end of a compilation */
+    int no_in_place;                   /* 1: no result takes the memory of an operand */
     void (*print)(void *user, const char *text);  /* where these are printed; NULL: nowhere */
     void *print_user;
     void *reserved[4];
@@ -56,6 +57,11 @@ typedef struct tenon_report { /* what tenon_compile says about its work */
     const char *memory;       /* the exact peak, a number or a formula in the symbols, as text */
     const char *target, *machine;
     uint32_t objects_made, objects_cached; /* compiled now; taken from the kernel cache */
+    /* What the arenas take and what no plan could take less than, with every symbol at 4 (or its nearest value);
+     * plan_smallest: they are proved the smallest, whatever the bound says. in_place: results that took an operand's
+     * memory. */
+    uint64_t plan_bytes, alive_bytes;
+    uint32_t plan_smallest, in_place;
 } tenon_report;
 
 tenon *tenon_new(void); /* NULL: out of memory */

@@ -247,7 +247,7 @@ static bool by_term(search *s, const tn_affine *a, int i, int depth)
             return true;
         break;
     case TN_E_FLOORDIV:
-        if (m->n_known > 0 && by_quotient(s, a, i, depth))
+        if (by_quotient(s, a, i, depth))
             return true;
         break;
     case TN_E_MUL:

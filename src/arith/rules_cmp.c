@@ -76,22 +76,27 @@ static void normalise_le0(tn_simp *c, tn_affine *a)
     } while (drop_digits(c, a));
 }
 
-/* x/k + c <= 0 is x + k*(c-1) + 1 <= 0, and c - x/k <= 0 is c*k - x <= 0, for a constant k > 0. */
+/* x/k + r <= 0 is x + k*(r-1) + 1 <= 0, and r - x/k <= 0 is k*r - x <= 0, for a constant k > 0 and any r: done where it
+ * makes no more terms. */
 static bool multiply_out(tn_affine *a)
 {
-    int64_t k, t;
-    tn_affine x;
-    if (a->n != 1 || a->term[0].atom->kind != TN_E_FLOORDIV || !tn_is_int(a->term[0].atom->src[1], &k) || k <= 0)
-        return false;
-    bool up = a->term[0].coef > 0;
-    if (!tn_affine_raw(a->term[0].atom->src[0], &x) || !tn_i64_mul(k, up ? a->c - 1 : a->c, &t) || t == INT64_MIN ||
-        !tn_i64_add(t, up, &t))
-        return false;
-    tn_affine out = {.c = t};
-    if (t == INT64_MIN || !tn_affine_addmul(&out, &x, up ? 1 : -1))
-        return false;
-    *a = out;
-    return true;
+    for (int i = 0; i < a->n; i++) {
+        const tn_expr *q = a->term[i].atom;
+        int64_t k;
+        tn_affine x, r = *a, out = {0};
+        bool up = a->term[i].coef == 1;
+        if (q->kind != TN_E_FLOORDIV || !(up || a->term[i].coef == -1) || !tn_is_int(q->src[1], &k) || k <= 0 ||
+            !tn_affine_raw(q->src[0], &x))
+            continue;
+        tn_affine_drop(&r, i);
+        if (tn_affine_addmul(&out, &r, k) && tn_affine_addmul(&out, &x, up ? 1 : -1) &&
+            tn_affine_addmul(&out, &(tn_affine){.c = 1}, up ? 1 - k : 0) && out.c != INT64_MIN &&
+            (a->n == 1 || out.n <= a->n)) {
+            *a = out;
+            return true;
+        }
+    }
+    return false;
 }
 
 static int decide_le0(tn_simp *c, const tn_affine *a)

@@ -130,7 +130,10 @@ static void print_details(const tenon_report *r)
     for (size_t i = 0; i < sizeof part / sizeof *part; i++)
         if (part[i].bytes) /* 0: none, or symbolic */
             printf(", %s %s", part[i].name, size_text(part[i].bytes, text));
-    printf("\n");
+    printf("\nmemory plan: %.3f of what is alive at once%s",
+           r->alive_bytes ? (double)r->plan_bytes / (double)r->alive_bytes : 1,
+           r->plan_smallest ? ", no plan is smaller" : "");
+    printf("; %u result%s in place\n", (unsigned)r->in_place, r->in_place == 1 ? "" : "s");
 }
 
 static void print_report(const tenon_report *r, const char *output, int verbose)

@@ -3,6 +3,7 @@
  * `tenon version` and every --help touch nothing: the code generator is opened by the commands that need it. */
 #include "cli/complete.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -138,6 +139,7 @@ static int run_all(int argc, char *const argv[])
 
 int main(int argc, char *argv[])
 {
+    signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is an error of write, as a full disk is */
     int status = run_all(argc > 0 ? argc - 1 : 0, argv + 1);
     bool failed = ferror(stdout) != 0;
     if ((fflush(stdout) != 0 || failed) && status == TN_EXIT_OK)

@@ -26,6 +26,7 @@ const tn_flag tn_model_flags[] = {
                 "passes to leave out, separated by commas (tenon opt --list)"),
     TN_ROW_TEXT("module-name", 0, "NAME", "default", "prefix of the kernels' names"),
     TN_ROW_SWITCH("no-variants", 0, "no second kernel variant for a symbolic dimension of 1"),
+    TN_ROW_SWITCH("no-in-place", 0, "no result takes the memory of an operand that is read for the last time"),
     TN_ROW_WORDS("desired-layout", "LAYOUT...",
                  "NCHW, NHWC or DATA:KERNEL (NHWC:HWIO): convert to it; one for all operators or one for each"),
     TN_ROW_WORDS("desired-layout-ops", "OPERATOR...", "which operators; all that have a layout if not given"),
@@ -166,6 +167,7 @@ int tn_model_options_init(tn_model_options *m, const tn_args *args)
         .disabled_pass = tn_args_text(args, "disabled-pass"),
         .opt_level = tn_args_int(args, "opt-level"),
         .no_variants = tn_args_count(args, "no-variants") > 0,
+        .no_in_place = tn_args_count(args, "no-in-place") > 0,
     };
     return status == TN_EXIT_OK ? pass_options(m, args) : status;
 }

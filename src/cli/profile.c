@@ -1,4 +1,5 @@
-/* --profile: calls of equal kernels on equal shapes as one row, the longest first, then the sum and the whole run. */
+/* --profile: calls of equal kernels on equal shapes as one row, the longest first, then the sum and the whole
+ * run. Bytes are those of all arguments, of all calls of the row; Nodes those of its first call. */
 #include "cli/feed.h"
 #include "cli/report.h"
 
@@ -8,8 +9,8 @@
 #include <string.h>
 
 typedef struct {
-    char *name, *shapes; /* heap */
-    uint64_t ns;
+    char *name, *shapes, *nodes; /* heap */
+    uint64_t ns, bytes;
     uint32_t count;
 } row;
 
@@ -19,7 +20,7 @@ struct tn_profile {
     bool failed; /* out of memory: the table would lack rows */
 };
 
-enum { N_COLUMN = 6 };
+enum { N_COLUMN = 8, NODES = 60 /* characters of a list of nodes */ };
 typedef struct { char *cell[N_COLUMN]; } line; /* cells are heap texts */
 
 tn_profile *tn_profile_new(void)
@@ -32,6 +33,7 @@ void tn_profile_free(tn_profile *p)
     for (size_t i = 0; p && i < p->n; i++) {
         free(p->rows[i].name);
         free(p->rows[i].shapes);
+        free(p->rows[i].nodes);
     }
     if (p)
         free(p->rows);
@@ -50,7 +52,16 @@ static char *shapes_text(const tnr_profile_event *e)
     return all;
 }
 
-static bool add_row(tn_profile *p, const char *name, char *shapes, uint64_t ns)
+static uint64_t bytes_of(const tnr_profile_event *e)
+{
+    uint64_t sum = 0, one;
+    for (uint32_t i = 0; i < e->n_in + e->n_out; i++)
+        if (!tnr_tensor_bytes(e->arg[i].dtype, e->arg[i].ndim, e->arg[i].shape, &one, NULL))
+            sum += one;
+    return sum;
+}
+
+static bool add_row(tn_profile *p, const tnr_profile_event *e, char *shapes)
 {
     if (p->n == p->room) {
         size_t room = p->room ? 2 * p->room : 64;
@@ -60,10 +71,15 @@ static bool add_row(tn_profile *p, const char *name, char *shapes, uint64_t ns)
         p->rows = more;
         p->room = room;
     }
-    char *copy = strdup(name);
-    if (!copy)
+    row r = {strdup(e->kernel), shapes, strdup(e->node), e->nanoseconds, bytes_of(e), 1};
+    if (!r.name || !r.nodes) {
+        free(r.name);
+        free(r.nodes);
         return false;
-    p->rows[p->n++] = (row){copy, shapes, ns, 1};
+    }
+    if (strlen(r.nodes) > NODES)
+        memcpy(r.nodes + NODES - 3, "...", 4);
+    p->rows[p->n++] = r;
     return true;
 }
 
@@ -74,12 +90,13 @@ void tn_profile_add(void *user, const tnr_profile_event *e)
     for (size_t i = 0; shapes && i < p->n; i++) {
         if (strcmp(p->rows[i].name, e->kernel) == 0 && strcmp(p->rows[i].shapes, shapes) == 0) {
             p->rows[i].ns += e->nanoseconds;
+            p->rows[i].bytes += bytes_of(e);
             p->rows[i].count++;
             free(shapes);
             return;
         }
     }
-    if (!shapes || !add_row(p, e->kernel, shapes, e->nanoseconds)) {
+    if (!shapes || !add_row(p, e, shapes)) {
         free(shapes);
         p->failed = true;
     }
@@ -111,11 +128,12 @@ static char *whole(uint64_t v)
 }
 
 static line make_line(const char *name, uint64_t ns, uint64_t total, const char *device, uint64_t count,
-                      const char *shapes)
+                      const char *shapes, uint64_t bytes, const char *nodes)
 {
     return (line){{strdup(name), amount((double)ns / 1e3),
                    total ? amount(100.0 * (double)ns / (double)total) : strdup(""), strdup(device),
-                   count ? whole(count) : strdup(""), strdup(shapes)}};
+                   count ? whole(count) : strdup(""), strdup(shapes), bytes ? whole(bytes) : strdup(""),
+                   strdup(nodes)}};
 }
 
 static void print_line(const line *l, const int width[N_COLUMN])
@@ -137,23 +155,25 @@ static int by_time(const void *a, const void *b)
 /* Heading, one line a row, a rule, the sum, what is between the kernels, the whole. */
 static void make_table(const tn_profile *p, uint64_t total, line *at)
 {
-    static const char *const head[] = {"Name", "Duration (us)", "Percent", "Device", "Count", "Argument Shapes"};
-    uint64_t sum = 0, calls = 0;
+    static const char *const head[] = {"Name", "Duration (us)", "Percent", "Device", "Count", "Argument Shapes",
+                                       "Bytes", "Nodes"};
+    uint64_t sum = 0, calls = 0, bytes = 0;
     for (int c = 0; c < N_COLUMN; c++)
         at->cell[c] = strdup(head[c]);
     at++;
     for (size_t i = 0; i < p->n; i++) {
         const row *r = &p->rows[i];
-        *at++ = make_line(r->name, r->ns, total, "cpu0", r->count, r->shapes);
+        *at++ = make_line(r->name, r->ns, total, "cpu0", r->count, r->shapes, r->bytes, r->nodes);
         sum += r->ns;
         calls += r->count;
+        bytes += r->bytes;
     }
     for (int c = 0; c < N_COLUMN; c++)
         at->cell[c] = strdup(c ? "" : "----------");
     at++;
-    *at++ = make_line("Sum", sum, total, "", calls, "");
-    *at++ = make_line("Launching", total > sum ? total - sum : 0, total, "", 0, "");
-    *at = make_line("Total", total, 0, "cpu0", 1, "");
+    *at++ = make_line("Sum", sum, total, "", calls, "", bytes, "");
+    *at++ = make_line("Launching", total > sum ? total - sum : 0, total, "", 0, "", 0, "");
+    *at = make_line("Total", total, 0, "cpu0", 1, "", 0, "");
 }
 
 int tn_profile_print(tn_profile *p, uint64_t total, int threads, const char *executor)

@@ -16,9 +16,9 @@ tn_profile *tn_profile_new(void); /* NULL: out of memory */
 void tn_profile_free(tn_profile *p);
 /* dump_outputs.c: NULL or a code where something was printed. */
 typedef struct tn_dump tn_dump;
-tn_dump *tn_dump_new(const char *folder);
+tn_dump *tn_dump_new(const char *folder, const tnr_instance *of);
 tnr_profile_fn tn_dump_add; /* user is the dump */
-int tn_dump_end(tn_dump *d); /* writes the list */
+int tn_dump_end(tn_dump *d); /* writes the lists */
 
 tnr_profile_fn tn_profile_add;    /* for tnr_profile_set; user is the profile */
 /* Prints the table; total: the wall time of the run, in nanoseconds. Returns 0, or 1 if memory ran out meanwhile. */

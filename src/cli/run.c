@@ -77,11 +77,8 @@ static int open_package(runner *r)
     const char *executor = tn_args_text(r->args, "executor");
     if (tnr_module_open(r->args->operand, NULL, &r->module, &r->err))
         return fail_open(r);
-    bool dump = tn_args_text(r->args, "dump-outputs") && tnr_module_has_executor(r->module, TNR_EXECUTOR_GRAPH);
     r->executor = TNR_EXECUTOR_AOT;
-    if (!executor && dump)
-        r->executor = TNR_EXECUTOR_GRAPH;
-    else if (executor ? strcmp(executor, "graph") == 0 : !tnr_module_has_executor(r->module, TNR_EXECUTOR_AOT))
+    if (executor ? strcmp(executor, "graph") == 0 : !tnr_module_has_executor(r->module, TNR_EXECUTOR_AOT))
         r->executor = TNR_EXECUTOR_GRAPH;
     if (tn_args_count(r->args, "threads") && tnr_threads_set(tn_args_int(r->args, "threads"), &r->err))
         return fail(r);
@@ -181,7 +178,7 @@ static int profile(runner *r)
 /* One more run, with every intermediate written. */
 static int dump_outputs(runner *r, const char *folder)
 {
-    tn_dump *d = tn_dump_new(folder);
+    tn_dump *d = tn_dump_new(folder, r->instance);
     if (!d)
         return TN_EXIT_ERROR;
     tnr_profile_set(r->instance, tn_dump_add, d);

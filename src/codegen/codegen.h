@@ -22,6 +22,7 @@ typedef struct tn_slot_ir {
     const tn_expr *bytes, *offset;  /* offset NULL: -1 */
     int64_t alias;
     uint32_t segment;
+    int64_t over;                   /* TEMP: the slot whose memory it takes, being computed from it in place; else -1 */
 } tn_slot_ir;
 typedef struct tn_inst_ir { uint32_t op, a; uint32_t n_operand; const uint32_t *operand; const char *node; } tn_inst_ir;
 typedef struct tn_program_ir {
@@ -85,6 +86,9 @@ TN_WARN_UNUSED tn_status tn_llvm_open(tn_ctx *ctx, const tn_llvm_api **out);
 
 /* The bytes of the section .note.tenon (name "Tenon", type 1, data unit->note); nothing if there is no note. */
 void tn_unit_note(const tn_unit *u, tn_buf *out);
+
+/* Is parameter number i of a phase apart from all others in memory? Not so the output and the inputs it lies over. */
+bool tn_flat_apart(const tn_flat *v, uint32_t param);
 
 /* Helpers shared by backends. The loop over the steps of a kernel, whose list holds the phases; NULL: one step, the
  * phases stand at the top level. */

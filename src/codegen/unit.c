@@ -123,3 +123,9 @@ void tn_unit_note(const tn_unit *u, tn_buf *out)
     tn_buf_add(out, u->note, n);
     tn_buf_fill(out, 0, (4 - n % 4) % 4);
 }
+
+bool tn_flat_apart(const tn_flat *v, uint32_t param)
+{
+    bool output = v->func->buffer[v->func->param[param]].written;
+    return !v->in_place || (!output && (param >= 32 || !(v->in_place >> param & 1)));
+}

@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+enum { LARGE = 1 << 30 };         /* weights apart from code */
 enum { LARGEST_TEXT = 32 << 20 }; /* weights as C text: six characters a byte */
 
 /* What the archive calls its functions; the names users see are tvmgen_<module>_<...>. */
@@ -66,12 +67,16 @@ static tn_status weights_object(tn_workshop *w, const char **out)
     const char *params = tn_workshop_file(w, "mod.params"), *source = tn_workshop_file(w, "weights.s");
     *out = tn_workshop_file(w, "weights.o");
     tn_params_make(b, &blob);
+    /* code reaches 2 GiB far: x86 has sections for large data, which stand behind all others */
+    bool large = blob.n > LARGE && strncmp(b->machine.triple, "x86_64", 6) == 0;
     tn_buf_printf(&text,
-                  "    .section .rodata.tenon_weights,\"a\",%%progbits\n    .balign 64\n"
+                  "    .section .rodata\n    .balign 8\n    .globl tenon_bundle_params_bytes\n"
+                  "tenon_bundle_params_bytes:\n    .8byte %llu\n"
+                  "    .section %s\n    .balign 64\n"
                   "    .globl tenon_bundle_params\ntenon_bundle_params:\n    .incbin \"%s\"\n"
-                  "    .balign 8\n    .globl tenon_bundle_params_bytes\ntenon_bundle_params_bytes:\n    .8byte %llu\n"
                   "    .section .note.GNU-stack,\"\",%%progbits\n",
-                  params, (unsigned long long)blob.n);
+                  (unsigned long long)blob.n,
+                  large ? ".lrodata.tenon_weights,\"al\",%progbits" : ".rodata.tenon_weights,\"a\",%progbits", params);
     tn_status st = tn_file_write(b->ctx, params, blob.at, blob.n);
     tn_buf_deinit(&blob);
     if (st == TN_OK)

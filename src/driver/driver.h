@@ -27,6 +27,7 @@ typedef struct tn_group {          /* one kernel of the program */
     tn_sched sched[2];
     tn_flat flat[2];
     uint32_t n_in, n_out;
+    uint32_t in_place, in_place_known; /* bit k: the output may lie over input k; whether that was looked at */
 } tn_group;
 
 typedef struct tn_call_site {
@@ -57,6 +58,8 @@ typedef struct tn_build {
     tn_program_ir program;
     const tn_node **constant; uint32_t n_constant;  /* CONST slots: "p0", "p1" ... */
     const tn_expr *peak;           /* exact peak bytes over the symbols */
+    struct tn_arena_plan *plan;    /* of the program's segments, from 0 */
+    uint32_t n_in_place;           /* results that took an operand's memory */
     tn_unit unit;
     struct { double import, graph, tir, schedule, codegen, package; } seconds;
     tn_code_count objects;
@@ -70,6 +73,8 @@ TN_WARN_UNUSED tn_status tn_target_parse(tn_build *b);
 
 /* pipeline.c: the stages, each taking the build one door further. */
 TN_WARN_UNUSED tn_status tn_stage_import(tn_build *b, const char *model);
+/* relay-E204 for each constant of a text that was read without its data and has at most so many elements. */
+tn_status tn_check_constants(tn_build *b, int64_t most);
 TN_WARN_UNUSED tn_status tn_stage_graph(tn_build *b);     /* graph passes: relay -> relay-fused */
 TN_WARN_UNUSED tn_status tn_stage_tir(tn_build *b);       /* groups -> TIR functions, equal ones once */
 TN_WARN_UNUSED tn_status tn_stage_schedule(tn_build *b);
@@ -88,12 +93,23 @@ TN_WARN_UNUSED tn_status tn_lower_step(tn_build *b, tn_func *f, tn_flat *out);
 bool tn_group_renames(const tn_node *call);
 void tn_passes_report(tn_build *b);                       /* the times, if asked for */
 
-/* plan.c: offsets for n temporaries with sizes and lifetimes [first, last]; all 64-aligned, valid for every
- * symbol value, tight for the nominal one. Returns the bytes of the arena. */
-typedef struct tn_lifetime { const tn_expr *bytes; uint32_t first, last; const tn_expr *offset; } tn_lifetime;
+/* plan.c: offsets for n temporaries with sizes and lifetimes; all 64-aligned, valid for every symbol value,
+ * tight for the nominal one. Returns the bytes of the arena. */
+typedef struct tn_lifetime {
+    const tn_expr *bytes;
+    uint32_t first, last; /* it is alive at these instructions and all between */
+    const tn_expr *offset;
+} tn_lifetime;
 /* The larger, decided where one is that for all symbols. */
 const tn_expr *tn_plan_max(tn_pool *p, const tn_expr *a, const tn_expr *b);
-const tn_expr *tn_plan_memory(tn_graph *g, tn_arena *scratch, uint32_t n, tn_lifetime life[]);
+/* out_smallest (may be NULL): no plan takes less for the nominal values. */
+const tn_expr *tn_plan_memory(tn_graph *g, tn_arena *scratch, uint32_t n, tn_lifetime life[], bool *out_smallest);
+/* The most bytes alive at one instruction: no plan takes less. */
+const tn_expr *tn_plan_alive(tn_graph *g, uint32_t n, const tn_lifetime life[]);
+int64_t tn_plan_nominal(tn_graph *g, const tn_expr *e); /* with the symbols' nominal values */
+
+/* What the plan of one arena came to: segment 0, then those whose symbols are bound during the run. */
+typedef struct tn_arena_plan { const tn_expr *bytes, *alive; bool smallest; } tn_arena_plan;
 
 /* package.c and the files of a package. */
 /* The constants of a Relay text by index, from "<file>.params" if that is there; they live as long as b. */

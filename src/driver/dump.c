@@ -44,41 +44,26 @@ static void print_size(const char *what, const tn_expr *e, tn_buf *out)
     tn_buf_str(out, " bytes\n");
 }
 
-/* What no plan can do without: the most bytes of temporaries that one instruction finds alive, work memory included.
- * -1: sizes depend on symbols. */
-static int64_t alive_at_once(const tn_build *b)
+/* The plan of each arena beside what no plan can do without. */
+static void print_plans(const tn_build *b, tn_buf *out)
 {
-    const tn_program_ir *p = &b->program;
-    int64_t most = 0, offset, arena;
-    uint32_t *first = TN_NEW_N(b->graph.arena, uint32_t, p->n_slot),
-             *last = TN_NEW_N(b->graph.arena, uint32_t, p->n_slot);
-    for (uint32_t i = 0; i < p->n_inst; i++)
-        for (uint32_t k = 0; k < p->inst[i].n_operand; k++) {
-            uint32_t s = p->inst[i].operand[k];
-            if (s >= p->n_slot) /* a symbol */
-                continue;
-            first[s] = last[s] ? first[s] : i;
-            last[s] = i + 1;
+    for (uint32_t s = 0; s <= b->program.n_segment; s++) {
+        const tn_arena_plan *a = &b->plan[s];
+        if (tn_is_value(a->bytes, 0))
+            continue;
+        if (s) {
+            tn_buf_printf(out, "segment %u ", s);
+            tn_expr_print(a->bytes, NULL, out);
+            tn_buf_str(out, " bytes, ");
         }
-    for (uint32_t i = 0; i < p->n_inst; i++) {
-        int64_t sum = 0, bytes;
-        for (uint32_t s = 0; s < p->n_slot; s++) {
-            if (p->slot[s].kind != TN_SLOT_TEMP || !last[s] || first[s] > i || last[s] <= i)
-                continue;
-            if (!tn_is_int(p->slot[s].bytes, &bytes))
-                return -1;
-            sum += (bytes + 63) / 64 * 64;
-        }
-        most = sum > most ? sum : most;
+        tn_buf_str(out, "alive at once ");
+        tn_expr_print(a->alive, NULL, out);
+        tn_buf_printf(out, " bytes%s\n", a->smallest ? ": no plan is smaller" : "");
     }
-    if (!tn_is_int(p->work_offset, &offset) || !tn_is_int(p->arena_bytes, &arena))
-        return -1;
-    return most + (arena - offset);
 }
 
 static void print_memory(tn_build *b, tn_buf *out)
 {
-    int64_t least = alive_at_once(b);
     static const char *const kinds[] = {"input", "output", "constant", "temporary"};
     tn_pool *p = &b->pool;
     const tn_expr *sum[4] = {tn_idx(p, 0), tn_idx(p, 0), tn_idx(p, 0), tn_idx(p, 0)};
@@ -89,9 +74,10 @@ static void print_memory(tn_build *b, tn_buf *out)
     print_size("inputs", tn_simplify(p, NULL, sum[TN_SLOT_INPUT]), out);
     print_size("outputs", tn_simplify(p, NULL, sum[TN_SLOT_OUTPUT]), out);
     print_size("workspace", r->arena_bytes, out);
-    if (least > 0)
-        tn_buf_printf(out, "alive at once %lld bytes\n", (long long)least);
+    print_plans(b, out);
     print_size("exact peak", b->peak, out);
+    if (b->n_in_place)
+        tn_buf_printf(out, "in place %u results\n", b->n_in_place);
     for (uint32_t i = 0; i < r->n_slot; i++) {
         const tn_slot_ir *s = &r->slot[i];
         tn_buf_printf(out, "slot %u %s %s%s", i, kinds[s->kind], s->name, *s->name ? " " : "");
@@ -102,6 +88,8 @@ static void print_memory(tn_build *b, tn_buf *out)
         }
         if (s->alias >= 0)
             tn_buf_printf(out, " copy of slot %lld", (long long)s->alias);
+        if (s->over >= 0)
+            tn_buf_printf(out, " over slot %lld", (long long)s->over);
         if (s->segment) tn_buf_printf(out, " in segment %u", s->segment);
         tn_buf_char(out, '\n');
     }

@@ -19,14 +19,15 @@ static void string(tn_buf *o, const char *s)
 }
 
 /* Storage numbers: inputs, constants and outputs have their own; temporaries reuse those whose last reader is past, the
- * smallest that is large enough first, else the largest (it grows). */
-static void assign_storage(const tn_program_ir *p, tn_arena *a, int64_t *storage)
+ * smallest that is large enough first, else the largest (it grows); one computed in place keeps its operand's. */
+static void assign_storage(const tn_build *b, tn_arena *a, int64_t *storage)
 {
+    const tn_program_ir *p = &b->program;
     uint32_t *last = TN_NEW_N(a, uint32_t, p->n_slot);
     int64_t *size = TN_NEW_N(a, int64_t, p->n_slot), n = 0;
     bool *free_now = TN_NEW_N(a, bool, p->n_slot);
     for (uint32_t i = 0; i < p->n_inst; i++)
-        for (uint32_t k = 0; k < p->inst[i].n_operand; k++)
+        for (uint32_t k = 0; k <= b->groups.at[p->inst[i].a].n_in; k++)
             last[p->inst[i].operand[k]] = i;
     for (uint32_t i = 0; i < p->n_slot; i++)
         if (p->slot[i].kind != TN_SLOT_TEMP)
@@ -34,8 +35,10 @@ static void assign_storage(const tn_program_ir *p, tn_arena *a, int64_t *storage
     int64_t own = n;
     for (uint32_t i = 0; i < p->n_inst; i++) {
         const tn_inst_ir *x = &p->inst[i];
-        uint32_t out = x->operand[x->n_operand - 1];
-        if (p->slot[out].kind == TN_SLOT_TEMP) {
+        uint32_t n_in = b->groups.at[x->a].n_in, out = x->operand[n_in];
+        if (p->slot[out].kind == TN_SLOT_TEMP && p->slot[out].over >= 0) {
+            storage[out] = storage[p->slot[out].over]; /* stays taken */
+        } else if (p->slot[out].kind == TN_SLOT_TEMP) {
             int64_t bytes = p->slot[out].bytes->u.i, best = -1;
             for (int64_t s = own; s < n; s++) {
                 if (!free_now[s - own])
@@ -51,9 +54,9 @@ static void assign_storage(const tn_program_ir *p, tn_arena *a, int64_t *storage
             free_now[best - own] = false;
             size[best - own] = size[best - own] > bytes ? size[best - own] : bytes;
         }
-        for (uint32_t k = 0; k + 1 < x->n_operand; k++) {
+        for (uint32_t k = 0; k < n_in; k++) {
             uint32_t s = x->operand[k];
-            if (p->slot[s].kind == TN_SLOT_TEMP && last[s] == i && s != out)
+            if (p->slot[s].kind == TN_SLOT_TEMP && last[s] == i && s != out && p->slot[out].over != (int64_t)s)
                 free_now[storage[s] - own] = true;
         }
     }
@@ -144,13 +147,14 @@ tn_status tn_json_write(tn_build *b, tn_buf *out, bool *out_static)
     writer w = {.b = b,
                 .node_of = TN_NEW_N(&b->arena, int64_t, p->n_slot),
                 .storage = TN_NEW_N(&b->arena, int64_t, p->n_slot)};
-    assign_storage(p, &b->arena, w.storage);
+    assign_storage(b, &b->arena, w.storage);
     for (uint32_t i = 0; i < p->n_slot; i++)
         if (p->slot[i].kind == TN_SLOT_INPUT || p->slot[i].kind == TN_SLOT_CONST)
             null_node(&w, i);
     for (uint32_t i = 0; i < p->n_inst; i++) {
         const tn_inst_ir *x = &p->inst[i];
-        op_node(&w, b->groups.at[x->a].name, x->operand, x->n_operand - 1, x->operand[x->n_operand - 1]);
+        uint32_t n_in = b->groups.at[x->a].n_in;
+        op_node(&w, b->groups.at[x->a].name, x->operand, n_in, x->operand[n_in]);
     }
     for (uint32_t i = 0; i < p->n_slot; i++)
         if (p->slot[i].kind == TN_SLOT_OUTPUT && p->slot[i].alias >= 0)

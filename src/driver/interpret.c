@@ -59,12 +59,18 @@ static tn_status run_compiled(tn_build *b, const tn_llvm_api *llvm, const tn_fun
     void *mem = aligned_alloc(64, ((size_t)work_bytes + 127) / 64 * 64),
          *scratch = aligned_alloc(64, (v->scratch_bytes + 127) / 64 * 64);
     tn_call call = {.arg = arg, .sym = sym, .work = mem, .host = &host};
-    tn_status st = mem && scratch ? TN_OK : tn_error(b->ctx, "driver-E040", NULL, "out of memory");
+    const char *check[256];
+    uint32_t n_check = tn_flat_checks(&kernel, 256, check), failed = 0;
+    tn_status st = mem && scratch ? TN_OK
+                                  : tn_error(b->ctx, "relay-E208", &(tn_loc){.op = f->source},
+                                             "there is not enough memory for a value");
     for (uint64_t p = 0; p < v->n_phase && st == TN_OK; p++) {
         int64_t n = v->phase[p].tasks.fn ? v->phase[p].tasks.fn(sym) : v->phase[p].tasks.value;
-        for (int64_t t = 0; t < n && st == TN_OK; t++)
-            if (v->phase[p].run(&call, 0, (uint32_t)t, scratch))
-                st = tn_error(b->ctx, "driver-E041", NULL, "%s: a run-time check failed", f->name);
+        for (int64_t t = 0; t < n && !failed; t++)
+            failed = (uint32_t)v->phase[p].run(&call, 0, (uint32_t)t, scratch);
+        if (failed)
+            st = tn_error(b->ctx, "tir-E203", NULL, "@%s: %s", f->name,
+                          failed <= n_check && failed <= 256 ? check[failed - 1] : "a check failed");
     }
     free(mem);
     free(scratch);
@@ -83,6 +89,19 @@ tn_status tn_eval_auto(const tn_func *f, void *const arg[], const int64_t sym[],
 
 /* ---- the model's inputs ---- */
 
+static tn_status wrong_type(tn_build *b, const tn_node *param, const tenon_tensor *x)
+{
+    tn_buf want = {0}, have = {0};
+    tn_type_print(param->type[0], &want);
+    tn_dtype_print((tn_dtype){x->code, x->bits, 1}, false, &have);
+    tn_status st = tn_error(b->ctx, "driver-E042", param->loc,
+                            "input %s must be %s, but %d dimensions of %s are given", param->name, tn_buf_cstr(&want),
+                            (int)x->ndim, tn_buf_cstr(&have));
+    tn_buf_deinit(&want);
+    tn_buf_deinit(&have);
+    return st;
+}
+
 static tn_status find_input(tn_build *b, const tn_node *param, int n_in, const tenon_tensor in[],
                             const tenon_tensor **out)
 {
@@ -92,11 +111,10 @@ static tn_status find_input(tn_build *b, const tn_node *param, int n_in, const t
             continue;
         *out = &in[i];
         if (in[i].ndim != t->n || in[i].code != t->dtype.code || in[i].bits != t->dtype.bits)
-            return tn_error(b->ctx, "driver-E042", param->loc,
-                            "input %s has another rank or type than the model's", param->name);
+            return wrong_type(b, param, &in[i]);
         return TN_OK;
     }
-    return tn_error(b->ctx, "driver-E043", param->loc, "input %s is missing", param->name);
+    return tn_error(b->ctx, "driver-E043", param->loc, "input %s is missing; give it a value", param->name);
 }
 
 static void give(tenon_tensor *o, const char *name, tn_dtype t, int ndim, const int64_t dim[], void *data, size_t n)
@@ -183,8 +201,8 @@ static tn_status call(machine *m, const tn_inst_ir *x)
     int64_t *sym = TN_NEW_N(&m->b->arena, int64_t, x->n_operand);
     for (uint32_t i = 0; i < n; i++)
         arg[i] = m->at[x->operand[i]];
-    for (uint32_t i = n; i < x->n_operand; i++)
-        sym[i - n] = m->sym[x->operand[i]];
+    for (uint32_t i = 0; i < g->te->n_symbol; i++)
+        sym[i] = m->sym[x->operand[n + i]];
     while (g->guard[v] && v + 1 < g->n_variant && !value(m, g->guard[v]))
         v++;
     if (strcmp(m->stage, "tir") == 0)
@@ -206,9 +224,18 @@ static tn_status bind_inputs(machine *m, int n_in, const tenon_tensor in[])
         for (int d = 0; d < p->slot[i].ndim; d++)
             if (value(m, p->slot[i].dim[d]) != x->shape[d])
                 return tn_error(m->b->ctx, "driver-E044", r->param[i]->loc,
-                                "input %s: dimension %d does not fit the model", r->param[i]->name, d);
+                                "input %s: dimension %d is %lld, the model wants %lld", r->param[i]->name, d,
+                                (long long)x->shape[d], (long long)value(m, p->slot[i].dim[d]));
     }
     return TN_OK;
+}
+
+/* The slot whose memory this one has, where results are computed in place. */
+static uint32_t memory_of(const tn_program_ir *p, uint32_t slot)
+{
+    while (p->slot[slot].over >= 0)
+        slot = (uint32_t)p->slot[slot].over;
+    return slot;
 }
 
 static tn_status by_tir(tn_build *b, const char *stage, int n_in, const tenon_tensor in[], int *n_out,
@@ -224,6 +251,8 @@ static tn_status by_tir(tn_build *b, const char *stage, int n_in, const tenon_te
         else if (p->slot[i].kind != TN_SLOT_INPUT)
             TN_TRY(place(&m, i));
     }
+    for (uint32_t i = 0; i < p->n_slot && strcmp(stage, "flat") == 0; i++) /* as the package has it */
+        m.at[i] = m.at[memory_of(p, i)];
     for (uint32_t i = 0; i < p->n_inst; i++)
         TN_TRY(call(&m, &p->inst[i]));
     *out = TN_NEW_N(&b->arena, tenon_tensor, p->n_slot);

@@ -159,11 +159,22 @@ static tn_status replay(tn_build *b, const funcs *all, variants *now, const char
 
 /* ---- TIR text ---- */
 
+/* Simplify, and the passes after the one that makes functions flat. */
+static bool is_for_flat(const char *name, const tn_lower_pass *pass)
+{
+    return strcmp(name, "Simplify") == 0 || (pass ? pass > tn_lower_pass_find("Vectorize") :
+                                             strcmp(name, "Lower") != 0 && strcmp(name, "Rule") != 0);
+}
+
 static tn_status tir_pass(tn_build *b, tn_func **f, const char *name)
 {
     const tn_lower_pass *pass = tn_lower_pass_find(name);
+    TN_TRY(tn_func_verify(*f));
     if (strcmp(name, "Verify") == 0)
-        return tn_func_verify(*f);
+        return TN_OK;
+    if ((*f)->stage == TN_STAGE_FLAT && !is_for_flat(name, pass))
+        return tn_error(b->ctx, "driver-E036", NULL, "%s: %s works on functions (func) that are not lowered yet",
+                        (*f)->name, name);
     if (strcmp(name, "Rule") == 0) {
         tn_sched *s = TN_NEW(&b->arena, tn_sched);
         tn_rule_apply(s, *f, &b->machine, &b->arena, &b->pool);

@@ -136,16 +136,37 @@ tn_status tn_stage_import(tn_build *b, const char *model)
         TN_TRY(tn_params_read(b, model, &o.constant, &o.n_constant));
     TN_TRY(tn_import(&b->graph, model, &b->file, b->opt.model_format, &o));
     TN_TRY(tn_relay_infer(&b->graph));
+    if (!tn_graph_function(&b->graph, "main"))
+        return tn_error(b->ctx, "relay-E200", &(tn_loc){.file = model}, "there is no function @main to run");
     b->seconds.import = tn_now() - start;
     return TN_OK;
 }
 
 /* ---- graph ---- */
 
+tn_status tn_check_constants(tn_build *b, int64_t most)
+{
+    size_t n = tn_relay_constants(&b->graph, NULL, 0), had = b->ctx->n_error;
+    const tn_node **c = TN_NEW_N(&b->arena, const tn_node *, n);
+    tn_relay_constants(&b->graph, c, n);
+    for (size_t i = 0; i < n; i++) {
+        int64_t count = 0;
+        if (c[i]->blob && (c[i]->blob->at || !c[i]->blob->n))
+            continue;
+        if (tn_is_int(tn_type_count(&b->pool, c[i]->type[0]), &count) && count > most)
+            continue;
+        (void)tn_error(b->ctx, "relay-E204", c[i]->loc,
+                       "the constant %s has no data: read the text together with its .params file",
+                       c[i]->name ? c[i]->name : "(unnamed)");
+    }
+    return b->ctx->n_error == had ? TN_OK : TN_FAIL;
+}
+
 tn_status tn_stage_graph(tn_build *b)
 {
     double start = tn_now();
     tn_pass p;
+    TN_TRY(tn_check_constants(b, 1)); /* single elements become part of the code */
     TN_TRY(tn_passes_init(b));
     p = tn_pass_context(b);
     for (const char *const *name = tn_graph_pipeline; *name; name++)
@@ -227,9 +248,12 @@ static tn_status add_groups(tn_build *b, tn_pass *p, const tn_region *r, tn_strm
             continue; /* no kernel: its result is its operand's memory */
         if (tn_group_fn(n))
             TN_TRY(add_group(b, p, n, by_text, names));
-        else if (n->op->fuse != TN_FUSE_NONE || n->op == &tn_op_call)
+        else if (n->op == &tn_op_call)
             return tn_error(b->ctx, "driver-E007", n->loc,
-                            "%s was not fused into a kernel; do not disable FuseOps", n->op->name);
+                            "the call of a function that is a value cannot be compiled; call one by its name, @f(...), "
+                            "or write its body in its place");
+        else
+            TN_ASSERT(n->op->fuse == TN_FUSE_NONE); /* FuseOps leaves none, disabled or not */
         tn_arena_reset(&b->scratch);
         for (int i = 0; i < n->nregion && n->op != &tn_op_fn; i++)
             TN_TRY(add_groups(b, p, n->region[i], by_text, names));
@@ -280,12 +304,12 @@ static bool same_steps(const tn_sched *a, const tn_sched *b)
     return same;
 }
 
-/* Is 1 too small for some extent, as it is for what a window of 5 is moved over? */
+/* Does 1 leave nothing of some extent, as of what a window of 5 is moved over? */
 static bool is_impossible(const tn_func *f)
 {
     for (uint32_t i = 0; i < f->n_buffer; i++)
         for (int d = 0; d < f->buffer[i].ndim; d++)
-            if (f->buffer[i].dim[d]->kind == TN_E_INT && f->buffer[i].dim[d]->u.i < 0)
+            if (f->buffer[i].dim[d]->kind == TN_E_INT && f->buffer[i].dim[d]->u.i < 1)
                 return true;
     return false;
 }

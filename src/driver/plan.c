@@ -6,6 +6,7 @@
  * maximum is an expression, so the plan holds for every symbol value and is that one for the nominal value.
  * Where greedy takes more than what is alive at once, other orders are tried. O(n^2) an order.
  */
+#include "base/rng.h"
 #include "driver/driver.h"
 
 #include <stdlib.h>
@@ -13,11 +14,13 @@
 
 enum { NOMINAL = 4, MAX_SYMBOLS = 1024 };
 
-static int64_t value_of(tn_graph *g, const tn_expr *e)
+int64_t tn_plan_nominal(tn_graph *g, const tn_expr *e)
 {
     const tn_expr *from[MAX_SYMBOLS], *to[MAX_SYMBOLS];
     int n = 0;
     int64_t v = 0;
+    if (tn_is_int(e, &v))
+        return v;
     for (uint32_t i = 0; i < g->n_symbol && n < MAX_SYMBOLS; i++, n++) {
         const tn_symbol_info *s = &g->symbol[i];
         int64_t x = NOMINAL < s->min ? s->min : NOMINAL > s->max ? s->max : NOMINAL;
@@ -78,15 +81,19 @@ static int64_t place(const tn_lifetime *life, item *t, uint32_t n)
     return total;
 }
 
-/* The most bytes alive at once: no plan takes less. */
-static int64_t alive(const tn_lifetime *life, const item *t, uint32_t n)
+static bool alive_at(const tn_lifetime *l, uint32_t at)
+{
+    return l->first <= at && at <= l->last;
+}
+
+/* The most bytes alive at once, which is where something begins: no plan takes less. */
+static int64_t most_alive(const tn_lifetime *life, const item *t, uint32_t n)
 {
     int64_t most = 0;
-    for (uint32_t k = 0; k < n; k++) { /* the most is reached where something begins */
+    for (uint32_t k = 0; k < n; k++) {
         int64_t sum = 0;
-        uint32_t at = life[t[k].i].first;
         for (uint32_t j = 0; j < n; j++)
-            sum += life[t[j].i].first <= at && at <= life[t[j].i].last ? t[j].bytes : 0;
+            sum += alive_at(&life[t[j].i], life[t[k].i].first) ? t[j].bytes : 0;
         most = sum > most ? sum : most;
     }
     return most;
@@ -103,32 +110,58 @@ static void promote(item *t, item *scratch, uint32_t n, int64_t total)
     memcpy(t, scratch, n * sizeof *t);
 }
 
-/* Tries orders of placement until the plan is as small as what is alive at once, or WORK steps are spent: by size, by
- * beginning, then what was in the way first (squeaky wheel optimisation: Joslin, Clements, 1999). t ends with the
- * best places found. */
-static void search(const tn_lifetime *life, tn_arena *scratch, uint32_t n, item *t)
+/* Moves one thing at the top of the plan to an earlier turn, and sometimes any other one anywhere. */
+static void disturb(item *t, uint32_t n, int64_t total, tn_rng *r)
 {
-    enum { WORK = 40000000, ROUNDS = 400 };
+    uint32_t from = (uint32_t)tn_rng_below(r, n), to = (uint32_t)tn_rng_below(r, n);
+    for (uint32_t k = 0; k < n && tn_rng_below(r, 4); k++) {
+        uint32_t i = (from + k) % n;
+        if (t[i].at + t[i].bytes == total) {
+            from = i;
+            to = (uint32_t)tn_rng_below(r, (uint64_t)i + 1);
+            break;
+        }
+    }
+    item x = t[from];
+    if (from < to)
+        memmove(&t[from], &t[from + 1], (to - from) * sizeof *t);
+    else
+        memmove(&t[to + 1], &t[to], (from - to) * sizeof *t);
+    t[to] = x;
+}
+
+/* Tries orders of placement until the plan is as small as what is alive at once, or WORK steps are spent: by size, by
+ * beginning, each followed by orders with what was in the way first (squeaky wheel optimisation: Joslin,
+ * Clements, 1999), then small changes of the best one. t ends with the best places found. Is that the
+ * smallest plan? */
+static bool search(const tn_lifetime *life, tn_arena *scratch, uint32_t n, item *t)
+{
+    enum { WORK = 40000000, ROUNDS = 200 };
     item *best = TN_NEW_N(scratch, item, n), *room = TN_NEW_N(scratch, item, n);
-    int64_t least = alive(life, t, n), rounds = WORK / ((int64_t)n * n + 1);
+    int64_t least = most_alive(life, t, n), rounds = WORK / ((int64_t)n * n + 1);
+    tn_rng rng = {n};
     qsort(t, n, sizeof *t, by_size);
     int64_t total = place(life, t, n), best_total = total;
     memcpy(best, t, n * sizeof *t);
-    for (int64_t r = 0; best_total > least && r < rounds && r < ROUNDS; r++) {
-        if (r == ROUNDS / 2) { /* begin again, in order of execution */
+    for (int64_t r = 0; best_total > least && r < rounds && r < 10 * ROUNDS; r++) {
+        if (r == ROUNDS) { /* begin again, in order of execution */
             for (uint32_t i = 0; i < n; i++)
                 t[i].at = life[t[i].i].first;
             qsort(t, n, sizeof *t, by_offset);
-        } else {
+        } else if (r < 2 * ROUNDS) {
             promote(t, room, n, total);
+        } else {
+            memcpy(t, best, n * sizeof *t);
+            disturb(t, n, best_total, &rng);
         }
         total = place(life, t, n);
-        if (total < best_total) {
+        if (total < best_total || (r >= 2 * ROUNDS && total == best_total)) {
             best_total = total;
             memcpy(best, t, n * sizeof *t);
         }
     }
     memcpy(t, best, n * sizeof *t);
+    return best_total == least;
 }
 
 /* ---- maxima ----
@@ -181,15 +214,29 @@ const tn_expr *tn_plan_max(tn_pool *p, const tn_expr *a, const tn_expr *b)
     return at_least(p, b, a, 0) ? b : tn_max(p, a, b);
 }
 
-const tn_expr *tn_plan_memory(tn_graph *g, tn_arena *scratch, uint32_t n, tn_lifetime life[])
+const tn_expr *tn_plan_alive(tn_graph *g, uint32_t n, const tn_lifetime life[])
+{
+    const tn_expr *most = tn_idx(g->pool, 0);
+    for (uint32_t k = 0; k < n; k++) {
+        const tn_expr *sum = tn_idx(g->pool, 0);
+        for (uint32_t j = 0; j < n; j++)
+            sum = alive_at(&life[j], life[k].first) ? tn_add(g->pool, sum, life[j].bytes) : sum;
+        most = tn_plan_max(g->pool, most, tn_simplify(g->pool, NULL, sum));
+    }
+    return most;
+}
+
+const tn_expr *tn_plan_memory(tn_graph *g, tn_arena *scratch, uint32_t n, tn_lifetime life[], bool *out_smallest)
 {
     tn_pool *p = g->pool;
     item *t = TN_NEW_N(scratch, item, n);
     for (uint32_t i = 0; i < n; i++) {
         life[i].bytes = aligned(p, life[i].bytes);
-        t[i] = (item){i, value_of(g, life[i].bytes), 0};
+        t[i] = (item){i, tn_plan_nominal(g, life[i].bytes), 0};
     }
-    search(life, scratch, n, t);
+    bool smallest = search(life, scratch, n, t);
+    if (out_smallest)
+        *out_smallest = smallest;
     qsort(t, n, sizeof *t, by_offset);
     const tn_expr *total = tn_idx(p, 0);
     for (uint32_t k = 0; k < n; k++) {

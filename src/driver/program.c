@@ -68,13 +68,14 @@ uint32_t program_add_slot(tn_maker *m, enum tn_slot_kind kind, const char *name,
                     .ndim = t->n,
                     .dim = t->dim,
                     .layout = t->layout,
-                    .alias = -1};
+                    .alias = -1,
+                    .over = -1};
     latest l = {m, 0};
     s.bytes = tn_simplify(&m->b->pool, NULL, tn_type_bytes(&m->b->pool, t));
     for (int d = 0; d < t->n; d++) tn_each(t->dim[d], look_at, &l);
     s.segment = l.segment;
     tn_vec_push(&m->slots, s);
-    tn_vec_push(&m->life, ((tn_lifetime){s.bytes, UINT32_MAX, 0, NULL}));
+    tn_vec_push(&m->life, ((tn_lifetime){.bytes = s.bytes, .first = UINT32_MAX}));
     return (uint32_t)m->slots.n - 1;
 }
 
@@ -97,9 +98,26 @@ static void add_input(tn_maker *m, const tn_node *param)
 
 static tn_status check_type(tn_maker *m, const tn_node *n, const tn_type *t)
 {
-    return t && t->kind == TN_T_TENSOR ? TN_OK
-                                       : tn_error(m->b->ctx, "driver-E010", n->loc,
-                                                  "only tensors can be inputs and outputs of a package");
+    if (t && t->kind == TN_T_TENSOR) return TN_OK;
+    tn_buf b = {0};
+    if (t) tn_type_print(t, &b);
+    tn_status s = tn_error(m->b->ctx, "driver-E010", n->loc,
+                           "only tensors can go into and out of a package, an if or a loop, but not %s; give the parts "
+                           "of a tuple one by one",
+                           tn_buf_cstr(&b));
+    tn_buf_deinit(&b);
+    return s;
+}
+
+/* What goes into and out of the branches and bodies of a region, which are slots. */
+static tn_status check_flow(tn_maker *m, const tn_region *r)
+{
+    for (const tn_node *n = r->first; n; n = n->next) {
+        if (n->op != &tn_op_if && n->op != &tn_op_loop) continue;
+        for (uint16_t k = 0; k < n->nout; k++) TN_TRY(check_type(m, n, n->type[k]));
+        for (int i = 0; i < n->nregion; i++) TN_TRY(check_flow(m, n->region[i]));
+    }
+    return TN_OK;
 }
 
 static uint32_t constant_slot(tn_maker *m, const tn_node *c)
@@ -115,8 +133,7 @@ tn_status program_slot_of(tn_maker *m, tn_value v, uint32_t *out)
     uint64_t s;
     v = program_root(m, v);
     if (!tn_map_get(&m->slot, program_key(v), &s)) {
-        if (v.def->op != &tn_op_constant)
-            return tn_error(m->b->ctx, "driver-E011", v.def->loc, "%s cannot be part of a package", v.def->op->name);
+        TN_ASSERT(v.def->op == &tn_op_constant);
         s = constant_slot(m, v.def);
         tn_map_put(&m->slot, program_key(v), s);
     }
@@ -135,6 +152,14 @@ static void root_if(tn_maker *m, const tn_node *n)
         set_root(m, n, k, (tn_value){r->result[k].def, r->result[k].out});
 }
 
+/* A field of a tuple is what the tuple was made of. */
+static void root_field(tn_maker *m, const tn_node *n)
+{
+    const tn_node *t = program_root(m, tn_in(n, 0)).def;
+    if (t->op == &tn_op_tuple)
+        set_root(m, n, 0, tn_in(t, (int)((const tn_tuple_get_attr *)n->attr)->index));
+}
+
 static void find_roots(tn_maker *m, const tn_region *r)
 {
     for (const tn_node *n = r->first; n; n = n->next) {
@@ -143,6 +168,8 @@ static void find_roots(tn_maker *m, const tn_region *r)
             set_root(m, n, 0, tn_in(n, 1));
         else if (n->op == &tn_op_bind_extent)
             set_root(m, n, 0, tn_in(n, 0));
+        else if (n->op == &tn_op_tuple_get)
+            root_field(m, n);
         else if (n->op == &tn_op_if)
             root_if(m, n);
     }
@@ -206,6 +233,28 @@ uint32_t program_add_inst(tn_maker *m, enum tn_inst_op op, uint32_t a, uint32_t 
     return (uint32_t)m->insts.n - 1;
 }
 
+/* Work memory of a call is a temporary of this instruction alone. */
+static uint32_t work_slot(tn_maker *m, const tn_expr *bytes)
+{
+    tn_pool *p = &m->b->pool;
+    uint32_t s = program_add_slot(m, TN_SLOT_TEMP, "", tn_type_tensor(m->b->graph.pool, TN_U8, 1, &bytes, NULL));
+    m->slots.at[s].bytes = tn_simplify(p, NULL, bytes);
+    program_use(m, s);
+    return s;
+}
+
+/* What the kernel needs, whichever variant runs; NULL: nothing. */
+static const tn_expr *work_of(tn_maker *m, const tn_group *g)
+{
+    const tn_expr *most = NULL;
+    for (uint32_t v = 0; v < g->n_variant; v++) {
+        const tn_expr *e = g->flat[v].work_bytes;
+        if (!tn_is_value(e, 0))
+            most = most ? tn_plan_max(&m->b->pool, most, e) : e;
+    }
+    return most;
+}
+
 tn_status program_add_call(tn_maker *m, const tn_node *call)
 {
     uint64_t group = 0, known;
@@ -213,7 +262,7 @@ tn_status program_add_call(tn_maker *m, const tn_node *call)
     tn_map_get(&m->group, tn_map_key(call), &group);
     const tn_group *g = &m->b->groups.at[group];
     uint32_t n_in = (uint32_t)call->nin - 1, ns = g->te->n_symbol, k = 0;
-    uint32_t *operand = TN_NEW_N(&m->b->arena, uint32_t, n_in + call->nout + ns);
+    uint32_t *operand = TN_NEW_N(&m->b->arena, uint32_t, n_in + call->nout + ns + 1);
     for (uint32_t i = 0; i < n_in; i++) {
         TN_TRY(program_slot_of(m, tn_in(call, (int)i + 1), &operand[k]));
         program_use(m, operand[k++]);
@@ -229,94 +278,44 @@ tn_status program_add_call(tn_maker *m, const tn_node *call)
     }
     for (uint32_t i = 0; i < ns; i++) {
         int32_t s = program_symbol_index(m, g->te->symbol[i].name);
-        if (s < 0)
-            return tn_error(m->b->ctx, "driver-E012", call->loc, "dimension %s is bound by no input",
-                            g->te->symbol[i].name);
+        TN_ASSERT(s >= 0);
         operand[k++] = (uint32_t)s;
     }
-    program_add_inst(m, TN_INST_CALL, (uint32_t)group, k, operand, tn_group_source(&m->b->graph, call));
+    const tn_expr *work = work_of(m, g);
+    if (work)
+        operand[k++] = work_slot(m, work);
+    const char *node = tn_group_source(&m->b->graph, call); /* a text's calls have no names */
+    program_add_inst(m, TN_INST_CALL, (uint32_t)group, k, operand, *node ? node : g->name);
     return TN_OK;
 }
 
-/* ---- the plan ---- */
-
-/* Offsets of the temporaries of one segment; the bytes of its arena. */
-static const tn_expr *plan_segment(tn_maker *m, uint32_t segment)
-{
-    tn_build *b = m->b;
-    uint32_t n = 0;
-    tn_lifetime *life = TN_NEW_N(&b->arena, tn_lifetime, m->slots.n);
-    uint32_t *of = TN_NEW_N(&b->arena, uint32_t, m->slots.n);
-    for (uint32_t i = 0; i < m->slots.n; i++)
-        if (m->slots.at[i].kind == TN_SLOT_TEMP && m->slots.at[i].segment == segment) {
-            of[n] = i;
-            life[n++] = m->life.at[i];
-        }
-    const tn_expr *total = tn_plan_memory(&b->graph, &b->arena, n, life);
-    for (uint32_t i = 0; i < n; i++)
-        m->slots.at[of[i]].offset = life[i].offset;
-    return total;
-}
-
-/* Does e name a symbol that is bound during the run? */
-static bool is_late(const tn_maker *m, const tn_expr *e)
-{
-    latest l = {m, 0};
-    tn_each(e, look_at, &l);
-    return l.segment > 0;
-}
-
-/* Work memory of all kernels. Where a kernel's depends on symbols bound during the run the arena has none for it: the
- * executor allocates it at the call. */
-static const tn_expr *plan_work(const tn_maker *m, uint64_t *out_scratch, const tn_expr **out_late)
-{
-    tn_build *b = m->b;
-    const tn_expr *work = tn_idx(&b->pool, 0);
-    *out_scratch = 0;
-    *out_late = work;
-    for (size_t i = 0; i < m->insts.n; i++) {
-        const tn_group *g = m->insts.at[i].op == TN_INST_CALL ? &b->groups.at[m->insts.at[i].a] : NULL;
-        for (uint32_t v = 0; g && v < g->n_variant; v++) {
-            const tn_expr **to = is_late(m, g->flat[v].work_bytes) ? out_late : &work;
-            *to = tn_plan_max(&b->pool, *to, g->flat[v].work_bytes);
-            *out_scratch = g->flat[v].scratch_bytes > *out_scratch ? g->flat[v].scratch_bytes : *out_scratch;
-        }
-    }
-    return work;
-}
-
-/* Offsets of temporaries, work memory behind them, the exact peak. */
-static void plan(tn_maker *m)
-{
-    tn_build *b = m->b;
-    tn_pool *p = &b->pool;
-    const tn_expr *peak = tn_idx(p, 0), *late, **segment = TN_NEW_N(&b->arena, const tn_expr *, m->n_segment);
-    uint64_t scratch;
-    for (uint32_t i = 0; i < m->slots.n; i++)
-        if (m->slots.at[i].kind != TN_SLOT_TEMP) peak = tn_add(p, peak, m->slots.at[i].bytes);
-    const tn_expr *total = plan_segment(m, 0);
-    for (uint32_t s = 1; s <= m->n_segment; s++) {
-        segment[s - 1] = plan_segment(m, s);
-        peak = tn_add(p, peak, segment[s - 1]);
-    }
-    const tn_expr *work = plan_work(m, &scratch, &late);
-    b->program.n_segment = m->n_segment;
-    b->program.segment_bytes = segment;
-    b->program.work_offset = total;
-    b->program.arena_bytes = tn_simplify(p, NULL, tn_add(p, total, tn_simplify(p, NULL, work)));
-    peak = tn_add(p, peak, tn_add(p, b->program.arena_bytes, tn_idx(p, (int64_t)(scratch * b->machine.cores))));
-    b->peak = tn_simplify(p, NULL, tn_add(p, peak, late));
-}
+/* ---- the whole ---- */
 
 static void *kept(tn_build *b, const void *at, size_t n, size_t size)
 {
     return tn_arena_copy(&b->arena, n ? at : "", n * size, 8);
 }
 
+/* What is not the user's is described as it lies in memory: nobody but debuggers looks at its shape. */
+static void physical(tn_maker *m, tn_slot_ir *s)
+{
+    int n = tn_layout_naxis(s->layout, s->ndim);
+    const tn_expr **dim = TN_NEW_N(&m->b->arena, const tn_expr *, n);
+    tn_layout_dims(&m->b->pool, s->layout, s->ndim, s->dim, dim);
+    for (int d = 0; d < n; d++)
+        dim[d] = tn_simplify(&m->b->pool, NULL, dim[d]);
+    s->dim = dim;
+    s->ndim = (uint16_t)n;
+    s->layout = NULL;
+}
+
 static void finish(tn_maker *m)
 {
     tn_build *b = m->b;
     tn_program_ir *r = &b->program;
+    for (size_t i = 0; i < m->slots.n; i++)
+        if (m->slots.at[i].layout)
+            physical(m, &m->slots.at[i]);
     r->n_slot = (uint32_t)m->slots.n;
     r->slot = kept(b, m->slots.at, m->slots.n, sizeof *m->slots.at);
     r->n_inst = (uint32_t)m->insts.n;
@@ -359,6 +358,7 @@ static tn_status make(tn_maker *m)
     for (size_t i = 0; i < b->calls.n; i++)
         tn_map_put(&m->group, tn_map_key(b->calls.at[i].call), b->calls.at[i].group);
     find_roots(m, r);
+    TN_TRY(check_flow(m, r));
     for (uint32_t i = 0; i < r->n_param; i++) {
         TN_TRY(check_type(m, r->param[i], r->param[i]->type[0]));
         add_input(m, r->param[i]);
@@ -366,7 +366,7 @@ static tn_status make(tn_maker *m)
     TN_TRY(add_outputs(m, r));
     TN_TRY(program_region(m, r));
     place_outputs(m);
-    plan(m);
+    program_plan(m);
     finish(m);
     return TN_OK;
 }

@@ -1,7 +1,7 @@
 #ifndef TN_DRIVER_PROGRAM_H
 #define TN_DRIVER_PROGRAM_H
-/* Inside of program making: program.c has slots, calls and the memory plan, program_flow.c control flow and symbols
- * that are bound during the run. */
+/* Inside of program making: program.c has slots and calls, program_flow.c control flow and symbols that are
+ * bound during the run, program_memory.c the memory plan. */
 #include "driver/driver.h"
 
 typedef struct program_symbol {
@@ -39,5 +39,8 @@ TN_WARN_UNUSED tn_status program_add_call(tn_maker *m, const tn_node *call);
 
 /* program_flow.c: the instructions of a region's nodes, in order. */
 TN_WARN_UNUSED tn_status program_region(tn_maker *m, const tn_region *r);
+
+/* program_memory.c: offsets, the exact peak. */
+void program_plan(tn_maker *m);
 
 #endif

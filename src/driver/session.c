@@ -72,6 +72,7 @@ static tn_status prepare(tn_build *b, const char *model)
 {
     TN_TRY(tn_target_parse(b));
     TN_TRY(tn_stage_import(b, model));
+    TN_TRY(tn_check_constants(b, INT64_MAX));
     TN_TRY(tn_stage_graph(b));
     TN_TRY(tn_stage_tir(b));
     TN_TRY(tn_stage_schedule(b));
@@ -103,6 +104,13 @@ static void fill_report(tenon *t, size_t bytes, tenon_report *r)
         if (b->program.slot[i].kind != TN_SLOT_TEMP)
             *by_kind[b->program.slot[i].kind] += number(b->program.slot[i].bytes);
     r->arena_bytes = number(b->program.arena_bytes);
+    r->plan_smallest = 1;
+    for (uint32_t s = 0; s <= b->program.n_segment; s++) {
+        r->plan_bytes += (uint64_t)tn_plan_nominal(&b->graph, b->plan[s].bytes);
+        r->alive_bytes += (uint64_t)tn_plan_nominal(&b->graph, b->plan[s].alive);
+        r->plan_smallest &= b->plan[s].smallest;
+    }
+    r->in_place = b->n_in_place;
     r->seconds_import = b->seconds.import;
     r->seconds_graph = b->seconds.graph;
     r->seconds_tir = b->seconds.tir;

@@ -55,7 +55,7 @@ static bool width_ok(uint8_t code, uint32_t bits)
     switch (code) {
     case TN_BFLOAT: return bits == 16;
     case TN_FLOAT: return bits == 16 || bits == 32 || bits == 64;
-    default: return bits <= 64 && (bits & (bits - 1)) == 0;
+    default: return bits >= 8 && bits <= 64 && (bits & (bits - 1)) == 0;
     }
 }
 

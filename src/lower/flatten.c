@@ -43,6 +43,12 @@ static bool flatten_stmt(tn_stmt *s, void *user)
                           sizeof(tn_expr *), 8);
         s->u.store.n_index = 1;
     }
+    if (s->kind == TN_S_PREFETCH) {
+        s->u.prefetch.index =
+            tn_arena_copy(w->f->arena, (const tn_expr *[]){offset(w, s->u.prefetch.buffer, s->u.prefetch.index)},
+                          sizeof(tn_expr *), 8);
+        s->u.prefetch.n_index = 1;
+    }
     return true;
 }
 

@@ -5,7 +5,8 @@
  *     LowerBlocks    blocks become guarded statements; stores to registers are unmasked, their loads masked
  *     Simplify       index arithmetic, decided conditions, loops of one iteration
  *     TightenLoops   conditions move out of loops they do not depend on, or become loop bounds
- *     PartitionTail  full tiles get a copy of the body without conditions
+ *     PartitionTail  full tiles and turns get a copy of the body without conditions
+ *     Unswitch       a mask that all lanes share is an IF around the vector loop
  *     Flatten        layouts applied; every buffer is one-dimensional
  *     Unroll         unrolled loops become straight lines
  *     Vectorize      vector loops become vector expressions: from here on the function is flat
@@ -28,7 +29,8 @@ const tn_lower_pass tn_lower_passes[] = {
     {"LowerBlocks", "blocks become guarded statements", tn_lower_blocks},
     {"Simplify", "index arithmetic, decided conditions, loops of one iteration", tn_lower_simplify},
     {"TightenLoops", "conditions move out of loops or become loop bounds", tn_lower_tighten},
-    {"PartitionTail", "full tiles get a body without conditions", tn_lower_partition},
+    {"PartitionTail", "full tiles and turns get a body without conditions", tn_lower_partition},
+    {"Unswitch", "a mask that all lanes share stands around their loop", tn_lower_unswitch},
     {"Flatten", "layouts applied, buffers one-dimensional", tn_lower_flatten},
     {"Simplify", "", tn_lower_simplify},
     {"Unroll", "unrolled loops become straight lines", tn_lower_unroll},

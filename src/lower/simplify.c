@@ -83,7 +83,9 @@ static tn_stmt *branch(walk *w, tn_stmt *s, int depth)
     assume(w, s, s->u.cond.cond);
     body(w, &s->u.cond.then, depth + 1);
     tn_facts_release(&w->facts, mark);
+    assume(w, s, tn_not(p, s->u.cond.cond));
     body(w, &s->u.cond.other, depth + 1);
+    tn_facts_release(&w->facts, mark);
     if (!s->u.cond.then.first && !s->u.cond.other.first)
         tn_stmt_remove(s);
     return next;

@@ -31,10 +31,28 @@ static bool lanes_share(const tn_stmt *s, const tn_expr *bound)
     return true;
 }
 
+/* Prefetches before an IF that is all else go with it: hints may be dropped where nothing is done. */
+static void take_prefetches(tn_stmt *s)
+{
+    tn_body *b = &s->u.loop.body;
+    tn_stmt *last = b->last, *x = b->first;
+    while (x != last && x->kind == TN_S_PREFETCH)
+        x = x->next;
+    if (!last || x != last || last->kind != TN_S_IF || last->u.cond.other.first)
+        return;
+    tn_stmt *first = last->u.cond.then.first;
+    while (b->first != last) {
+        x = b->first;
+        tn_stmt_remove(x);
+        tn_body_insert(&last->u.cond.then, first, x);
+    }
+}
+
 /* Takes the IF apart: what the loop keeps inside stays, the rest is returned (NULL: nothing). */
 static const tn_expr *pull(walk *w, tn_stmt *s)
 {
     tn_pool *p = w->f->pool;
+    take_prefetches(s);
     tn_stmt *inner = s->u.loop.body.first;
     if (!inner || inner != s->u.loop.body.last || inner->kind != TN_S_IF || inner->u.cond.other.first)
         return NULL;

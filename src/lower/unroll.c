@@ -114,15 +114,19 @@ static bool check_leaf(const tn_expr *e, void *user)
     return e->kind == TN_E_VAR ? is_lane(c->at, e) : e->kind != TN_E_LOAD && e->kind != TN_E_SYM;
 }
 
+static tn_status varying(const tn_func *f, const tn_buffer *b)
+{
+    return tn_error(f->ctx, "lower-E003", NULL,
+                    "%s: register buffer %s is indexed by a value that is not constant; unroll the loops around it",
+                    f->name, b->name);
+}
+
 static void check_index(checker *c, uint32_t buffer, const tn_expr *index)
 {
     const tn_buffer *b = &c->f->buffer[buffer];
     if (b->scope != TN_SCOPE_REGISTER || tn_each(index, check_leaf, c) || c->status != TN_OK)
         return;
-    c->status = tn_error(
-        c->f->ctx, "lower-E003", NULL,
-        "%s: register buffer %s is indexed by a value that is not constant; unroll the loops around it",
-        c->f->name, b->name);
+    c->status = varying(c->f, b);
 }
 
 static bool check_load(const tn_expr *e, void *user)
@@ -167,6 +171,7 @@ typedef struct {
     tn_func *f;
     uint16_t *lanes;         /* per buffer: lanes of every access; 0: not seen; 1: scalar, or not alike */
     bool *wide;              /* per buffer: some access is a vector */
+    tn_status status;
 } usage;
 
 static void access(usage *u, uint32_t buffer, const tn_expr *index, uint16_t lanes)
@@ -175,7 +180,11 @@ static void access(usage *u, uint32_t buffer, const tn_expr *index, uint16_t lan
     int64_t at;
     if (b->scope != TN_SCOPE_REGISTER)
         return;
-    TN_ASSERT(tn_is_int(index, &at)); /* Unroll saw to it, Simplify folded it */
+    if (!tn_is_int(index, &at)) {
+        if (u->status == TN_OK)
+            u->status = varying(u->f, b);
+        return;
+    }
     uint16_t *l = &u->lanes[buffer];
     u->wide[buffer] |= lanes > 1;
     if (*l == 0)
@@ -238,8 +247,9 @@ static bool widen_stmt(tn_stmt *s, void *user)
 tn_status tn_lower_registers(tn_func *f, const struct tn_machine *m)
 {
     (void)m;
-    usage u = {f, TN_NEW_N(f->arena, uint16_t, f->n_buffer), TN_NEW_N(f->arena, bool, f->n_buffer)};
+    usage u = {f, TN_NEW_N(f->arena, uint16_t, f->n_buffer), TN_NEW_N(f->arena, bool, f->n_buffer), TN_OK};
     tn_stmt_walk(&f->body, access_stmt, NULL, &u);
+    TN_TRY(u.status);
     for (uint32_t i = 0; i < f->n_buffer; i++) {
         tn_buffer *b = &f->buffer[i];
         int64_t n;

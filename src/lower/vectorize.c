@@ -372,7 +372,7 @@ static bool try_stmt(tn_stmt *s, void *user)
 {
     fitness *w = user;
     w->lets |= s->kind == TN_S_LET;
-    w->bad |= s->kind == TN_S_CHECK || s->kind == TN_S_BUFFER || s->kind == TN_S_BLOCK;
+    w->bad |= s->kind == TN_S_CHECK || s->kind == TN_S_BUFFER || s->kind == TN_S_BLOCK || s->kind == TN_S_PREFETCH;
     if (s->kind == TN_S_FOR) {
         const tn_expr *n = s->u.loop.extent;
         w->bad |= s->u.loop.kind == TN_LOOP_VECTOR || n->has_load || tn_uses(n, w->var) || (w->lets && n->nsrc > 0);
@@ -392,6 +392,11 @@ bool tn_vector_loop_fits(const tn_stmt *loop)
 
 static tn_status vectorize_loop(tn_func *f, tn_stmt *s, const struct tn_machine *m)
 {
+    if (!tn_vector_loop_fits(s))
+        return tn_error(
+            f->ctx, "lower-E006", NULL,
+            "%s: vector loop `%s` holds what lanes cannot do together; unroll it (pass Unroll does)", f->name,
+            f->var[s->u.loop.var->u.i].name);
     tn_contract_dots(f, s, m);
     vec v = {.f = f, .var = s->u.loop.var, .lanes = (uint16_t)s->u.loop.extent->u.i};
     tn_stmt_facts(f, s, &v.facts);

@@ -29,34 +29,23 @@ static tn_window window_of(const tn_conv2d_attr *a, int axis)
 
 /* ---- type relation ---- */
 
-static tn_status check_layout(tn_graph *g, const tn_node *n, const char *name, const char *given,
-                              const char *want, const char *what)
-{
-    return !given || !given[0] || strcmp(given, want) == 0
-               ? TN_OK
-               : tn_rule_fail(g, n, "op-E010", "%s \"%s\" is not supported, only \"%s\"; transpose the %s",
-                              name, given, want, what);
-}
-
 static tn_status check_layouts(tn_graph *g, const tn_node *n, const tn_conv2d_attr *a)
 {
-    static const char *const data[] = {"NCW", "NCHW", "NCDHW"}, *const kernel[] = {"OIW", "OIHW", "OIDHW"};
-    int k = n_spatial(n) - 1;
-    TN_TRY(check_layout(g, n, "data_layout", a->data_layout, data[k], "data"));
-    TN_TRY(check_layout(g, n, "kernel_layout", a->kernel_layout, kernel[k], "weight"));
-    return check_layout(g, n, "out_layout", a->out_layout, data[k], "result");
+    static const char *const kernel[] = {"OIW", "OIHW", "OIDHW"};
+    int dims = n_spatial(n);
+    const char *data = tn_rule_channels_first(dims);
+    TN_TRY(tn_rule_layout_is(g, n, "data_layout", a->data_layout, data, "data"));
+    TN_TRY(tn_rule_layout_is(g, n, "kernel_layout", a->kernel_layout, kernel[dims - 1], "weight"));
+    return tn_rule_layout_is(g, n, "out_layout", a->out_layout, data, "result");
 }
 
 static tn_status normalise(tn_graph *g, tn_node *n, tn_conv2d_attr *a)
 {
     uint32_t dims = (uint32_t)n_spatial(n);
     TN_TRY(check_layouts(g, n, a));
-    TN_TRY(tn_rule_ints(g, n, "strides", &a->strides, dims, 1, 1));
-    TN_TRY(tn_rule_ints(g, n, "dilation", &a->dilation, dims, 1, 1));
-    TN_TRY(tn_rule_padding(g, n, &a->padding, dims));
+    TN_TRY(tn_rule_steps(g, n, &a->strides, &a->dilation, &a->padding, dims));
     if (a->kernel_size.n) TN_TRY(tn_rule_ints(g, n, "kernel_size", &a->kernel_size, dims, 1, 1));
-    if (a->groups < 1 || a->groups > INT32_MAX)
-        return tn_rule_fail(g, n, "op-E007", "groups is %lld; it must be in [1, 2^31)", (long long)a->groups);
+    TN_TRY(tn_rule_groups(g, n, "groups", a->groups));
     tn_rule_set_attr(g, n, a);
     return TN_OK;
 }
@@ -143,6 +132,7 @@ static void conv2d_compute(tn_te *te, const tn_node *n, tn_tensor *const in[], t
         tap[i] = tn_te_reduce_axis(te, t, i ? "kw" : "kh", in[1]->dim[2 + i]);
         at[i] = tn_rule_window_index(p, t->axis[2 + i], tap[i], &w);
         where = tn_rule_both(p, where, tn_rule_window_inside(p, at[i], in[0]->dim[2 + i], &w));
+        tn_rule_require_window(te, t, 2 + i);
     }
     const tn_expr *x = tn_at4(te, in[0], t->axis[0], data_channel(p, n, oc, ic), at[0], at[1]);
     tn_te_sum(te, t, tn_rule_times(p, t->dtype, x, tn_at4(te, in[1], oc, ic, tap[0], tap[1])), where);

@@ -21,37 +21,25 @@ static int n_spatial(const tn_node *n)
 
 /* ---- type relation ---- */
 
-static tn_status check_text(tn_graph *g, const tn_node *n, const char *name, const char *given,
-                            const char *want)
-{
-    return !given || !given[0] || strcmp(given, want) == 0
-               ? TN_OK
-               : tn_rule_fail(g, n, "op-E010", "%s \"%s\" is not supported, only \"%s\"; transpose it", name,
-                              given, want);
-}
-
 static tn_status check_layouts(tn_graph *g, const tn_node *n, const tn_conv_transpose_attr *a)
 {
-    static const char *const data[] = {"NCW", "NCHW", "NCDHW"}, *const kernel[] = {"IOW", "IOHW", "IODHW"},
-                             *const named[] = {"OIW", "OIHW", "OIDHW"};
-    int k = n_spatial(n) - 1;
-    TN_TRY(check_text(g, n, "data_layout", a->data_layout, data[k]));
-    if (!a->kernel_layout || strcmp(a->kernel_layout, named[k]) != 0) /* the older name of the same order */
-        TN_TRY(check_text(g, n, "kernel_layout", a->kernel_layout, kernel[k]));
-    return check_text(g, n, "out_layout", a->out_layout, data[k]);
+    static const char *const kernel[] = {"IOW", "IOHW", "IODHW"}, *const named[] = {"OIW", "OIHW", "OIDHW"};
+    int dims = n_spatial(n);
+    const char *data = tn_rule_channels_first(dims);
+    TN_TRY(tn_rule_layout_is(g, n, "data_layout", a->data_layout, data, "data"));
+    if (!a->kernel_layout || strcmp(a->kernel_layout, named[dims - 1]) != 0) /* the older name of the same order */
+        TN_TRY(tn_rule_layout_is(g, n, "kernel_layout", a->kernel_layout, kernel[dims - 1], "weight"));
+    return tn_rule_layout_is(g, n, "out_layout", a->out_layout, data, "result");
 }
 
 static tn_status normalise(tn_graph *g, tn_node *n, tn_conv_transpose_attr *a)
 {
     uint32_t dims = (uint32_t)n_spatial(n);
     TN_TRY(check_layouts(g, n, a));
-    TN_TRY(tn_rule_ints(g, n, "strides", &a->strides, dims, 1, 1));
-    TN_TRY(tn_rule_ints(g, n, "dilation", &a->dilation, dims, 1, 1));
+    TN_TRY(tn_rule_steps(g, n, &a->strides, &a->dilation, &a->padding, dims));
     TN_TRY(tn_rule_ints(g, n, "output_padding", &a->output_padding, dims, 0, 0));
-    TN_TRY(tn_rule_padding(g, n, &a->padding, dims));
     if (a->kernel_size.n) TN_TRY(tn_rule_ints(g, n, "kernel_size", &a->kernel_size, dims, 1, 1));
-    if (a->groups < 1 || a->groups > INT32_MAX)
-        return tn_rule_fail(g, n, "op-E007", "groups is %lld; it must be in [1, 2^31)", (long long)a->groups);
+    TN_TRY(tn_rule_groups(g, n, "groups", a->groups));
     tn_rule_set_attr(g, n, a);
     return TN_OK;
 }

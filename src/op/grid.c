@@ -279,14 +279,9 @@ const tn_op tn_op_image_affine_grid = {
 
 static tn_status deform_normalise(tn_graph *g, tn_node *n, tn_deform_attr *a)
 {
-    TN_TRY(tn_rule_ints(g, n, "strides", &a->strides, 2, 1, 1));
-    TN_TRY(tn_rule_ints(g, n, "dilation", &a->dilation, 2, 1, 1));
-    TN_TRY(tn_rule_padding(g, n, &a->padding, 2));
-    if (a->groups < 1 || a->deformable_groups < 1 || a->groups > INT32_MAX ||
-        a->deformable_groups > INT32_MAX)
-        return tn_rule_fail(g, n, "op-E007",
-                            "groups is %lld, deformable_groups %lld; both must be in [1, 2^31)",
-                            (long long)a->groups, (long long)a->deformable_groups);
+    TN_TRY(tn_rule_steps(g, n, &a->strides, &a->dilation, &a->padding, 2));
+    TN_TRY(tn_rule_groups(g, n, "groups", a->groups));
+    TN_TRY(tn_rule_groups(g, n, "deformable_groups", a->deformable_groups));
     tn_rule_set_attr(g, n, a);
     return TN_OK;
 }

@@ -560,17 +560,13 @@ static int n_spatial(const tn_node *n)
 
 static tn_status resize_infer(tn_graph *g, tn_node *n)
 {
-    static const char *const layouts[] = {"NCW", "NCHW", "NCDHW"};
     const tn_resize_attr *a = n->attr;
     const tn_type *t;
     const tn_expr *dim[TN_RULE_MAX_RANK];
     int dims = n_spatial(n);
     TN_TRY(tn_rule_tensor(g, n, 0, dims + 2, &t));
     TN_TRY(tn_rule_number(g, n, 0));
-    if (a->layout && strcmp(a->layout, layouts[dims - 1]) != 0)
-        return tn_rule_fail(g, n, "op-E010",
-                            "layout \"%s\" is not supported, only \"%s\"; transpose the data", a->layout,
-                            layouts[dims - 1]);
+    TN_TRY(tn_rule_layout_is(g, n, "layout", a->layout, tn_rule_channels_first(dims), "data"));
     TN_TRY(
         check_name(g, n, "coordinate_transformation_mode", coordinates, a->coordinate_transformation_mode));
     TN_TRY(check_name(g, n, "method", methods, a->method));

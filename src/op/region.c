@@ -9,9 +9,7 @@
 static tn_status check_size(tn_graph *g, tn_node *n, const tn_type *data)
 {
     tn_roi_attr a = *(const tn_roi_attr *)n->attr;
-    if (a.layout && strcmp(a.layout, "NCHW") != 0)
-        return tn_rule_fail(g, n, "op-E010",
-                            "layout \"%s\" is not supported, only \"NCHW\"; transpose the data", a.layout);
+    TN_TRY(tn_rule_layout_is(g, n, "layout", a.layout, "NCHW", "data"));
     TN_TRY(tn_rule_ints(g, n, "pooled_size", &a.pooled_size, 2, 1, 1));
     tn_rule_set_attr(g, n, &a);
     for (int i = 0; i < 4; i++)
@@ -310,9 +308,7 @@ static tn_status col2im_infer(tn_graph *g, tn_node *n)
                             (unsigned)dims, (unsigned)a.block.n, MAX_IMAGE);
     TN_TRY(tn_rule_ints(g, n, "image", &a.image, dims, 1, 1));
     TN_TRY(tn_rule_ints(g, n, "block", &a.block, dims, 1, 1));
-    TN_TRY(tn_rule_ints(g, n, "strides", &a.strides, dims, 1, 1));
-    TN_TRY(tn_rule_ints(g, n, "dilation", &a.dilation, dims, 1, 1));
-    TN_TRY(tn_rule_padding(g, n, &a.padding, dims));
+    TN_TRY(tn_rule_steps(g, n, &a.strides, &a.dilation, &a.padding, dims));
     tn_rule_set_attr(g, n, &a);
     for (uint32_t i = 0; i < dims; i++) {
         taps = taps > INT32_MAX ? taps : taps * a.block.at[i];
@@ -376,9 +372,7 @@ static tn_status check_depth(tn_graph *g, const tn_node *n, const tn_type **out)
 {
     const tn_depth_attr *a = n->attr;
     TN_TRY(tn_rule_tensor(g, n, 0, 4, out));
-    if (a->layout && strcmp(a->layout, "NCHW") != 0)
-        return tn_rule_fail(g, n, "op-E010",
-                            "layout \"%s\" is not supported, only \"NCHW\"; transpose the data", a->layout);
+    TN_TRY(tn_rule_layout_is(g, n, "layout", a->layout, "NCHW", "data"));
     if (!a->mode || (strcmp(a->mode, "DCR") != 0 && strcmp(a->mode, "CRD") != 0))
         return tn_rule_fail(g, n, "op-E007", "mode is \"%s\"; DCR and CRD are known", a->mode ? a->mode : "");
     if (a->block_size < 1 || a->block_size > 64)

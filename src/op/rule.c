@@ -251,6 +251,35 @@ tn_status tn_rule_padding(tn_graph *g, const tn_node *n, tn_ints *at, uint32_t d
     return TN_OK;
 }
 
+tn_status tn_rule_steps(tn_graph *g, const tn_node *n, tn_ints *strides, tn_ints *dilation, tn_ints *padding,
+                        uint32_t dims)
+{
+    TN_TRY(tn_rule_ints(g, n, "strides", strides, dims, 1, 1));
+    TN_TRY(tn_rule_ints(g, n, "dilation", dilation, dims, 1, 1));
+    return tn_rule_padding(g, n, padding, dims);
+}
+
+tn_status tn_rule_groups(tn_graph *g, const tn_node *n, const char *name, int64_t groups)
+{
+    return groups >= 1 && groups <= INT32_MAX ? TN_OK
+                                              : tn_rule_fail(g, n, "op-E007", "%s is %lld; it must be in [1, 2^31)",
+                                                             name, (long long)groups);
+}
+
+tn_status tn_rule_layout_is(tn_graph *g, const tn_node *n, const char *name, const char *given, const char *want,
+                            const char *what)
+{
+    return !given || !given[0] || strcmp(given, want) == 0
+               ? TN_OK
+               : tn_rule_fail(g, n, "op-E010", "%s \"%s\" is not supported, only \"%s\"; transpose the %s", name,
+                              given, want, what);
+}
+
+const char *tn_rule_channels_first(int dims)
+{
+    return dims == 1 ? "NCW" : dims == 2 ? "NCHW" : dims == 3 ? "NCDHW" : "";
+}
+
 /* ---- broadcasting ---- */
 
 /* One dimension of a broadcast; NULL if a and b do not fit. */

@@ -49,6 +49,15 @@ TN_WARN_UNUSED tn_status tn_rule_ints(tn_graph *g, const tn_node *n, const char 
                                       uint32_t count, int64_t min, int64_t def);
 /* Padding of a window of `dims` dimensions: one value, one for each dimension, or before each and then after each. */
 TN_WARN_UNUSED tn_status tn_rule_padding(tn_graph *g, const tn_node *n, tn_ints *at, uint32_t dims);
+/* How a window of `dims` dimensions moves: strides and dilation (1 where not given), padding. */
+TN_WARN_UNUSED tn_status tn_rule_steps(tn_graph *g, const tn_node *n, tn_ints *strides, tn_ints *dilation,
+                                       tn_ints *padding, uint32_t dims);
+TN_WARN_UNUSED tn_status tn_rule_groups(tn_graph *g, const tn_node *n, const char *name, int64_t groups);
+/* Layout attribute `name` of the operand or result `what`: not given, or the only one an operator is defined for. */
+TN_WARN_UNUSED tn_status tn_rule_layout_is(tn_graph *g, const tn_node *n, const char *name, const char *given,
+                                           const char *want, const char *what);
+/* Data of 1, 2 or 3 spatial dimensions, channels first: "NCW", "NCHW", "NCDHW"; "" for other numbers. */
+const char *tn_rule_channels_first(int dims);
 
 /* ---- tensor expressions ---- */
 tn_status tn_define_formula(tn_te *te, tn_graph *g, const tn_node *n, tn_tensor *const in[],
@@ -56,6 +65,10 @@ tn_status tn_define_formula(tn_te *te, tn_graph *g, const tn_node *n, tn_tensor 
 /* A tensor for output `out` of the node, tagged. axis_names NULL: i j k l. */
 tn_tensor *tn_rule_out(tn_te *te, const tn_node *n, int out, const char *name, const char *tag,
                        const char *axis_names);
+/* What sums that are divided later are kept in: float32 for 16-bit floats, which a sum may not fit; else t. */
+tn_dtype tn_rule_sum_dtype(tn_dtype t);
+/* The same in that dtype, for such a sum. */
+tn_tensor *tn_rule_sum(tn_te *te, const tn_node *n, const char *name, const char *tag, const char *axis_names);
 /* x * y in dtype t. */
 const tn_expr *tn_rule_times(tn_pool *p, tn_dtype t, const tn_expr *x, const tn_expr *y);
 /* Element of t that out's axes read by broadcasting. */
@@ -66,6 +79,8 @@ typedef struct tn_window { int64_t stride, dilation, before, after; bool ceil_mo
 /* How many positions it has. */
 const tn_expr *tn_rule_window_extent(tn_pool *p, const tn_expr *in, const tn_expr *kernel,
                                      const tn_window *w);
+/* Whoever defines t by a window moved over this axis checks in the run that a symbolic extent has room for it. */
+void tn_rule_require_window(tn_te *te, const tn_tensor *t, int axis);
 const tn_expr *tn_rule_window_index(tn_pool *p, const tn_expr *out, const tn_expr *tap, const tn_window *w);
 /* 0 <= index < in, without what always holds; NULL: always. */
 const tn_expr *tn_rule_window_inside(tn_pool *p, const tn_expr *index, const tn_expr *in, const tn_window *w);

@@ -63,7 +63,7 @@ typedef struct parser {
     tn_vec(pfunc) func;
     pscope *scope;
     tn_region *body;             /* of the function being read */
-    tn_strmap bound;             /* symbols of the function: 1 bound by a parameter, 0 only mentioned */
+    tn_strmap bound;             /* symbols of the function: 1 bound, 0 only mentioned, 2 bound in a branch left */
     enum dim_mode dims;
     int64_t fresh;               /* next number for `?`, -1: not counted yet */
     uint32_t nest, n_error;

@@ -343,6 +343,14 @@ tn_status parse_fn(parser *p, pval *out)
 
 /* ---- if ---- */
 
+/* Symbols that a branch or a body binds have a value in it alone. */
+static void forget_symbols(parser *p, size_t from)
+{
+    for (size_t i = from; i < p->bound.n; i++) {
+        p->bound.entry[i].value = 2;
+    }
+}
+
 /* { block } as a region that stands alone; *out_ok: its results are typed. */
 static tn_status parse_branch(parser *p, tn_region *r, bool *out_ok)
 {
@@ -350,10 +358,12 @@ static tn_status parse_branch(parser *p, tn_region *r, bool *out_ok)
     pval v;
     uint32_t line = p->l.tok_line, col = p->l.tok_col;
     TN_TRY(parse_expect(p, "{"));
+    size_t n_bound = p->bound.n;
     parse_open(p, &scope, r);
     tn_status s = parse_block(p, "}", &v);
     *out_ok = s == TN_OK && parse_results(p, r, &v, NULL, line, col) == TN_OK;
     parse_close(p);
+    forget_symbols(p, n_bound);
     TN_TRY(s);
     return parse_expect(p, "}");
 }
@@ -422,12 +432,14 @@ tn_status parse_loop(parser *p, pval *out)
     tn_vec_deinit(&args);
     TN_TRY(s);
     TN_TRY(parse_expect(p, "("));
+    size_t n_bound = p->bound.n;
     parse_open(p, &scope, r);
     s = parse_params(p, r, NULL);
     s = s == TN_OK ? parse_expect(p, "{") : s;
     s = s == TN_OK ? parse_block(p, "}", &v) : s;
     ok = s == TN_OK && parse_results(p, r, &v, NULL, line, col) == TN_OK && in;
     parse_close(p);
+    forget_symbols(p, n_bound);
     TN_TRY(s);
     TN_TRY(parse_expect(p, "}"));
     if (!ok) {

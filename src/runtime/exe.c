@@ -169,6 +169,34 @@ static bool writable(const tn_program *p, uint32_t slot)
     return s->kind == TN_SLOT_TEMP || (s->kind == TN_SLOT_OUTPUT && s->alias < 0);
 }
 
+/* Do two slots overlap in the arena? Only what is known now: offsets and sizes that are numbers. */
+static bool overlaps(const tn_program *p, uint32_t a, uint32_t b)
+{
+    const tn_slot *x = &p->slot[a], *y = &p->slot[b];
+    bool here = x->kind >= TN_SLOT_OUTPUT && x->kind != TN_SLOT_CONST && y->kind >= TN_SLOT_OUTPUT &&
+                y->kind != TN_SLOT_CONST && (!p->n_segment || p->slot_segment[a] == p->slot_segment[b]);
+    if (!here || x->offset.fn || y->offset.fn || x->bytes.fn || y->bytes.fn || x->offset.value < 0 ||
+        y->offset.value < 0 || !x->bytes.value || !y->bytes.value)
+        return a == b;
+    return x->offset.value < y->offset.value ? y->offset.value - x->offset.value < x->bytes.value
+                                             : x->offset.value - y->offset.value < y->bytes.value;
+}
+
+/* A result overlaps no operand but those the kernel computes it over. */
+static tnr_status check_apart(const tn_program *p, const tn_kernel *k, const uint32_t *op, uint32_t at, tnr_error *err)
+{
+    for (uint32_t o = 0; o < k->n_out; o++)
+        for (uint32_t i = 0; i < k->n_in; i++) {
+            uint32_t in = op[i], out = op[k->n_in + o];
+            bool over = i < 32 && k->n_out == 1 && (k->in_place >> i & 1) && in != out &&
+                        p->slot[in].offset.value == p->slot[out].offset.value &&
+                        p->slot[in].bytes.value == p->slot[out].bytes.value;
+            if (!over && overlaps(p, in, out))
+                return damaged(err, at, "a result that overlaps an operand of kernel", k->name);
+        }
+    return TNR_OK;
+}
+
 static tnr_status check_call(tnr_exe *exe, const tn_inst *in, uint32_t at, tnr_error *err)
 {
     const tn_program *p = exe->program;
@@ -177,16 +205,20 @@ static tnr_status check_call(tnr_exe *exe, const tn_inst *in, uint32_t at, tnr_e
     const tn_kernel *k = &exe->library->kernel[in->a];
     const uint32_t *op = p->operand + in->operand;
     uint64_t n_arg = (uint64_t)k->n_in + k->n_out;
-    if (in->n_operand != n_arg + k->n_sym)
+    bool work = in->n_operand == n_arg + k->n_sym + 1;
+    if (in->n_operand != n_arg + k->n_sym && !work)
         return damaged(err, at, "wrong number of operands for kernel", k->name);
-    for (uint64_t i = 0; i < in->n_operand; i++)
+    if (work && (op[n_arg + k->n_sym] >= p->n_slot || p->slot[op[n_arg + k->n_sym]].kind != TN_SLOT_TEMP))
+        return damaged(err, at, "work memory that is no temporary for kernel", k->name);
+    for (uint64_t i = 0; i < n_arg + k->n_sym; i++)
         if (op[i] >= (i < n_arg ? p->n_slot : p->n_symbol) ||
             (i >= k->n_in && i < n_arg && !writable(p, op[i])))
             return damaged(err, at, "an operand out of range or not writable for kernel", k->name);
-    for (uint32_t v = 0; v < k->n_variant; v++)
+    tnr_status status = check_apart(p, k, op, at, err);
+    for (uint32_t v = 0; v < k->n_variant && !status; v++)
         if (k->variant[v].scratch_bytes > exe->scratch_bytes)
             exe->scratch_bytes = (k->variant[v].scratch_bytes + 63) / 64 * 64;
-    return TNR_OK;
+    return status;
 }
 
 static tnr_status check_copy(const tn_program *p, const tn_inst *in, uint32_t at, tnr_error *err)

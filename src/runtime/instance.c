@@ -97,7 +97,7 @@ void tnr_instance_free(tnr_instance *instance)
                            instance->bytes,    instance->offset,       instance->arena,
                            instance->scratch,  instance->ptr,          instance->arg,
                            instance->call_sym, instance->view,         instance->view_shape,
-                           instance->arg_view, instance->segment,      instance->late_work.at};
+                           instance->arg_view, instance->segment};
     for (uint32_t i = 0; instance->segment && i < instance->exe->program->n_segment; i++)
         tnr_mem_free(instance->segment[i].at);
     for (size_t i = 0; i < sizeof block / sizeof block[0]; i++) tnr_mem_free(block[i]);
@@ -137,7 +137,8 @@ static tnr_status check_fit(const tnr_instance *inst, const char *what, const tn
                             tnr_shape_print(info->ndim, info->shape, info->symbol, want));
     for (int32_t d = 0; bind && d < t->ndim; d++) {
         const tn_symbol *s = bind[d] < 0 ? NULL : &inst->exe->program->symbol[bind[d]];
-        if (s && (t->shape[d] < s->min || t->shape[d] > s->max))
+        bool nothing = s && t->shape[d] == 0 && s->min == 1; /* an empty batch: bind.c sees what comes of it */
+        if (s && !nothing && (t->shape[d] < s->min || t->shape[d] > s->max))
             return tnr_fail(err, TNR_E_SHAPE, 0,
                             "%s \"%.60s\": dimension %" PRId32 " (%.60s) is %" PRId64 ", allowed are %" PRId64
                             " to %" PRId64,
@@ -166,6 +167,7 @@ tnr_status tnr_set_input_at(tnr_instance *instance, uint32_t index, const DLTens
     if (!instance || !tensor || index >= instance->exe->n_input)
         return tnr_fail(err, TNR_E_ARG, 0, "tnr_set_input: no tensor, or no input %" PRIu32, index);
     const int32_t *bind = instance->exe->program->slot[instance->exe->input[index]].bind;
+    instance->stepping = false;
     return give(instance, "input", tnr_module_input(instance->module, index), bind, tensor,
                 &instance->input[index], err);
 }
@@ -188,7 +190,7 @@ tnr_status tnr_set_output_at(tnr_instance *instance, uint32_t index, const DLTen
         if (status) return status;
     }
     to->set = tensor != NULL;
-    instance->ran = false; /* views of the last run end here */
+    instance->ran = instance->stepping = false; /* views of the last run end here */
     return TNR_OK;
 }
 
@@ -257,6 +259,11 @@ tnr_status tnr_memory_get(tnr_instance *instance, tnr_memory *out_memory, tnr_er
     if (status) return status;
     const tnr_exe *x = instance->exe;
     const tn_program *p = x->program;
+    if (tnr_has_empty_symbol(instance, NULL)) { /* nothing is run */
+        *out_memory = (tnr_memory){.constants = x->constant_bytes};
+        for (uint32_t i = 0; i < x->n_input; i++) out_memory->inputs += instance->input[i].bytes;
+        return TNR_OK;
+    }
     for (uint32_t i = p->n_symbol - p->n_late; i < p->n_symbol; i++)
         instance->probe[i] = instance->ran ? instance->sym[i] : 0; /* those of the last run */
     const int64_t *sym = instance->probe;
@@ -269,7 +276,6 @@ tnr_status tnr_memory_get(tnr_instance *instance, tnr_memory *out_memory, tnr_er
             m.outputs += (uint64_t)tnr_size_get(s->bytes, sym);
     }
     for (uint32_t i = 0; i < p->n_segment; i++) m.arena += (uint64_t)tnr_size_get(p->segment_bytes[i], sym);
-    m.arena += instance->late_work.room;
     m.scratch = x->scratch_bytes * tnr_instance_threads(instance);
     *out_memory = m;
     return TNR_OK;

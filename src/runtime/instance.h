@@ -36,6 +36,7 @@ struct tnr_instance {
     tnr_result *output;      /* exe->n_output */
     int64_t *shapes;         /* memory of all the shapes above */
 
+    bool empty;           /* a symbol is 0: all outputs are empty, nothing is run (bind.c) */
     bool bound;           /* everything in this block is valid */
     int64_t *sym, *probe; /* n_symbol; probe: being worked out */
     uint64_t *bytes;      /* n_slot */
@@ -43,12 +44,13 @@ struct tnr_instance {
     uint8_t *arena;
     uint64_t arena_room, arena_bytes, work_offset;
     tnr_block *segment;  /* n_segment: arenas of what is sized during the run */
-    tnr_block late_work; /* work memory of kernels whose need is known only during the run */
 
     uint32_t threads; /* scratch is for so many */
     uint8_t *scratch;
 
     bool ran;          /* the last run succeeded: outputs may be looked at */
+    bool stepping;     /* a run stands between two instructions (debug.c) */
+    uint32_t step;     /* the next one */
     void **ptr;        /* n_slot: address in this run */
     void **arg;        /* exe->max_operand: arguments of one call */
     int64_t *call_sym; /* exe->max_operand: symbols of one call */
@@ -67,6 +69,9 @@ TNR_CHECKED tnr_status tnr_bind_symbols(tnr_instance *inst, bool need_all, tnr_e
 /* Make the bound block fit the inputs set: nothing happens unless a symbol has changed. */
 TNR_CHECKED tnr_status tnr_bind(tnr_instance *inst, tnr_error *err);
 
+/* Whether a symbol bound in inst->probe is 0 where programs are made for at least 1. */
+bool tnr_has_empty_symbol(const tnr_instance *inst, uint32_t *out_symbol);
+
 /* During the run: place the slots of segment `segment` for the symbols as they are now. */
 TNR_CHECKED tnr_status tnr_plan(tnr_instance *inst, uint32_t segment, uint32_t at, tnr_error *err);
 
@@ -83,6 +88,16 @@ static inline uint32_t tnr_slot_segment(const tn_program *p, uint32_t slot)
 
 /* Scratch for as many threads as this run may use. */
 TNR_CHECKED tnr_status tnr_bind_threads(tnr_instance *inst, tnr_error *err);
+
+/* run.c, for debug.c: a run in parts. enter and leave are around every one of them. */
+TNR_CHECKED tnr_status tnr_enter(tnr_instance *inst, const char *function, tnr_error *err);
+void tnr_leave(tnr_instance *inst);
+TNR_CHECKED tnr_status tnr_prepare(tnr_instance *inst, bool views, tnr_error *err);
+TNR_CHECKED tnr_status tnr_instruction(tnr_instance *inst, uint32_t at, uint32_t *out_next, uint32_t *out_variant,
+                                       tnr_error *err);
+void tnr_event(tnr_instance *inst, uint32_t at, uint32_t variant, uint64_t nanoseconds, tnr_profile_event *out);
+void tnr_deliver(tnr_instance *inst);
+uint64_t tnr_now(void);
 
 /* Threads the next run may use. */
 uint32_t tnr_instance_threads(const tnr_instance *inst);

@@ -74,7 +74,7 @@ static tnr_status place_tensors(tnr_instance *inst, tnr_error *err)
 }
 
 /* After the walk: outputs that equal another slot, and outputs that were made in the arena for the caller. */
-static void deliver(tnr_instance *inst)
+void tnr_deliver(tnr_instance *inst)
 {
     const tnr_exe *x = inst->exe;
     for (uint32_t i = 0; i < x->n_output; i++) {
@@ -83,6 +83,7 @@ static void deliver(tnr_instance *inst)
         uint64_t bytes = inst->bytes[x->output[i]];
         if (from != inst->output[i].at && bytes > 0) memcpy(inst->output[i].at, from, (size_t)bytes);
     }
+    inst->ran = true;
 }
 
 /* ---- profiles ---- */
@@ -120,45 +121,40 @@ static tnr_status make_views(tnr_instance *inst, tnr_error *err)
     return TNR_OK;
 }
 
-static uint64_t now_ns(void)
+uint64_t tnr_now(void)
 {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
     return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-static void report(tnr_instance *inst, uint32_t at, uint32_t variant, uint64_t nanoseconds)
+void tnr_event(tnr_instance *inst, uint32_t at, uint32_t variant, uint64_t nanoseconds, tnr_profile_event *out)
 {
     const tn_inst *in = &inst->exe->program->inst[at];
     const uint32_t *op = inst->exe->program->operand + in->operand;
     const tn_kernel *k = in->op == TN_INST_CALL ? &inst->exe->library->kernel[in->a] : NULL;
-    tnr_profile_event e = {.node = in->node,
-                           .kernel = k ? k->name : "__copy",
-                           .nanoseconds = nanoseconds,
-                           .index = at,
-                           .variant = variant,
-                           .n_in = k ? k->n_in : 1,
-                           .n_out = k ? k->n_out : 1,
-                           .arg = inst->arg_view};
-    for (uint32_t i = 0; i < e.n_in + e.n_out; i++) inst->arg_view[i] = inst->view[op[i]];
+    *out = (tnr_profile_event){.node = in->node,
+                               .kernel = k ? k->name : "__copy",
+                               .nanoseconds = nanoseconds,
+                               .index = at,
+                               .variant = variant,
+                               .n_in = k ? k->n_in : 1,
+                               .n_out = k ? k->n_out : 1,
+                               .arg = inst->arg_view,
+                               .slot = op};
+    for (uint32_t i = 0; i < out->n_in + out->n_out; i++) inst->arg_view[i] = inst->view[op[i]];
+}
+
+static void report(tnr_instance *inst, uint32_t at, uint32_t variant, uint64_t nanoseconds)
+{
+    tnr_profile_event e;
+    tnr_event(inst, at, variant, nanoseconds, &e);
     tnr_floating ours = tnr_floating_default();
     inst->profile(inst->profile_user, &e);
     tnr_floating_restore(ours);
 }
 
 /* ---- the loop ---- */
-
-/* Kernels whose work memory depends on symbols bound during the run: the arena was made before. */
-static tnr_status late_work(tnr_instance *inst, tnr_call_site *site, tnr_error *err)
-{
-    int64_t v = tnr_variant_find(site->kernel, site->sym);
-    int64_t work = v < 0 ? 0 : tnr_size_get(site->kernel->variant[v].work_bytes, site->sym);
-    if (work <= 0 || (uint64_t)work <= site->work_room || (uint64_t)work > SIZE_MAX / 2) return TNR_OK;
-    tnr_status status = tnr_block_fit(&inst->late_work, (uint64_t)work, err);
-    site->work = inst->late_work.at;
-    site->work_room = (uint64_t)work;
-    return status;
-}
 
 static tnr_status call(tnr_instance *inst, uint32_t at, uint32_t *out_variant, tnr_error *err)
 {
@@ -169,19 +165,23 @@ static tnr_status call(tnr_instance *inst, uint32_t at, uint32_t *out_variant, t
     uint32_t n_arg = k->n_in + k->n_out;
     for (uint32_t i = 0; i < n_arg; i++) inst->arg[i] = inst->ptr[op[i]];
     for (uint32_t i = 0; i < k->n_sym; i++) inst->call_sym[i] = inst->sym[op[n_arg + i]];
-    bool room = inst->work_offset < inst->arena_bytes;
+    bool room = inst->work_offset < inst->arena_bytes, own = in->n_operand > n_arg + k->n_sym;
+    uint32_t work = own ? op[n_arg + k->n_sym] : 0;
     tnr_call_site site = {.kernel = k,
                           .node = in->node,
                           .position = at,
                           .arg = inst->arg,
                           .sym = k->n_sym ? inst->call_sym : NULL,
-                          .work = room ? inst->arena + inst->work_offset : NULL,
-                          .work_room = room ? inst->arena_bytes - inst->work_offset : 0,
+                          .work = own    ? inst->ptr[work]
+                                  : room ? inst->arena + inst->work_offset
+                                         : NULL,
+                          .work_room = own    ? inst->bytes[work]
+                                       : room ? inst->arena_bytes - inst->work_offset
+                                              : 0,
                           .scratch = inst->scratch,
                           .scratch_stride = x->scratch_bytes,
                           .threads = inst->threads};
-    tnr_status status = x->program->n_late ? late_work(inst, &site, err) : TNR_OK;
-    return status ? status : tnr_launch(&site, out_variant, err);
+    return tnr_launch(&site, out_variant, err);
 }
 
 /* ---- symbols bound during the run ---- */
@@ -276,67 +276,83 @@ static tnr_status write_slot(tnr_instance *inst, uint32_t at, tnr_error *err)
     return TNR_OK;
 }
 
+tnr_status tnr_instruction(tnr_instance *inst, uint32_t at, uint32_t *out_next, uint32_t *out_variant, tnr_error *err)
+{
+    const tn_program *p = inst->exe->program;
+    const tn_inst *in = &p->inst[at];
+    const uint32_t *op = p->operand + in->operand;
+    *out_next = at + 1;
+    switch (in->op) {
+    case TN_INST_CALL: return call(inst, at, out_variant, err);
+    case TN_INST_COPY: return copy(inst, at, err);
+    case TN_INST_BIND:
+    case TN_INST_BIND_SLOT:
+    case TN_INST_CHECK: return bind_late(inst, at, err);
+    case TN_INST_PLAN: return plan(inst, at, err);
+    case TN_INST_SET:
+    case TN_INST_STORE: return write_slot(inst, at, err);
+    case TN_INST_JUMP_ZERO:
+        if (tnr_size_get(p->size[op[0]], inst->sym) == 0) *out_next = in->a;
+        return TNR_OK;
+    case TN_INST_FAIL: return tnr_fail(err, TNR_E_CHECK, at, "%.110s: %.130s", in->node, p->text[in->a]);
+    case TN_INST_JUMP_FALSE:
+        if (!*(const uint8_t *)inst->ptr[op[0]]) *out_next = in->a;
+        return TNR_OK;
+    default: /* TN_INST_JUMP: exe.c let no other pass */ *out_next = in->a; return TNR_OK;
+    }
+}
+
 static tnr_status walk(tnr_instance *inst, tnr_error *err)
 {
     const tn_program *p = inst->exe->program;
     for (uint32_t at = 0, next; at < p->n_inst; at = next) {
-        const tn_inst *in = &p->inst[at];
-        const uint32_t *op = p->operand + in->operand;
-        uint64_t start = inst->profile ? now_ns() : 0;
+        uint64_t start = inst->profile ? tnr_now() : 0;
         uint32_t variant = 0;
-        tnr_status status = TNR_OK;
-        next = at + 1;
-        switch (in->op) {
-        case TN_INST_CALL: status = call(inst, at, &variant, err); break;
-        case TN_INST_COPY: status = copy(inst, at, err); break;
-        case TN_INST_BIND:
-        case TN_INST_BIND_SLOT:
-        case TN_INST_CHECK: status = bind_late(inst, at, err); break;
-        case TN_INST_PLAN: status = plan(inst, at, err); break;
-        case TN_INST_SET:
-        case TN_INST_STORE: status = write_slot(inst, at, err); break;
-        case TN_INST_JUMP_ZERO:
-            if (tnr_size_get(p->size[op[0]], inst->sym) == 0) next = in->a;
-            continue;
-        case TN_INST_FAIL: return tnr_fail(err, TNR_E_CHECK, at, "%.110s: %.130s", in->node, p->text[in->a]);
-        case TN_INST_JUMP_FALSE:
-            if (*(const uint8_t *)inst->ptr[op[0]]) continue;
-            next = in->a;
-            continue;
-        default: /* TN_INST_JUMP: exe.c let no other pass */ next = in->a; continue;
-        }
+        tnr_status status = tnr_instruction(inst, at, &next, &variant, err);
         if (status) return status;
-        if (inst->profile && in->op <= TN_INST_COPY) report(inst, at, variant, now_ns() - start);
+        if (inst->profile && p->inst[at].op <= TN_INST_COPY) report(inst, at, variant, tnr_now() - start);
     }
     return TNR_OK;
 }
 
-static tnr_status prepare(tnr_instance *inst, tnr_error *err)
+tnr_status tnr_prepare(tnr_instance *inst, bool views, tnr_error *err)
 {
+    inst->ran = inst->stepping = false;
     tnr_status status = check_places(inst, err);
     if (!status) status = tnr_bind(inst, err);
     if (!status) status = place_tensors(inst, err);
+    if (!status && inst->empty) return TNR_OK;
     if (!status) status = tnr_bind_threads(inst, err);
-    if (!status && inst->profile) status = make_views(inst, err);
+    if (!status && views) status = make_views(inst, err);
     return status;
+}
+
+tnr_status tnr_enter(tnr_instance *instance, const char *function, tnr_error *err)
+{
+    if (!instance) return tnr_fail(err, TNR_E_ARG, 0, "%s: instance is NULL", function);
+    if (atomic_exchange_explicit(&instance->running, 1, memory_order_acquire))
+        return tnr_fail(err, TNR_E_STATE, 0, "the instance is running already; make one instance per thread");
+    return TNR_OK;
+}
+
+void tnr_leave(tnr_instance *instance)
+{
+    atomic_store_explicit(&instance->running, 0, memory_order_release);
 }
 
 tnr_status tnr_run(tnr_instance *instance, tnr_error *err)
 {
-    if (!instance) return tnr_fail(err, TNR_E_ARG, 0, "tnr_run: instance is NULL");
-    if (atomic_exchange_explicit(&instance->running, 1, memory_order_acquire))
-        return tnr_fail(err, TNR_E_STATE, 0, "the instance is running already; make one instance per thread");
-    instance->ran = false;
-    tnr_status status = prepare(instance, err);
-    if (!status) {
+    tnr_status status = tnr_enter(instance, "tnr_run", err);
+    if (status) return status;
+    status = tnr_prepare(instance, instance->profile != NULL, err);
+    if (!status && !instance->empty) {
         tnr_floating callers = tnr_floating_default();
         tnr_pool_busy();
         status = walk(instance, err);
         tnr_pool_idle();
         tnr_floating_restore(callers);
     }
-    if (!status) deliver(instance);
-    instance->ran = !status;
-    atomic_store_explicit(&instance->running, 0, memory_order_release);
+    if (!status) tnr_deliver(instance);
+    tnr_leave(instance);
     return status;
 }

@@ -24,6 +24,8 @@ static bool rename_stmt(tn_stmt *s, void *user)
     renamer *r = user;
     if (s->kind == TN_S_STORE && s->u.store.buffer == r->from)
         s->u.store.buffer = r->to;
+    if (s->kind == TN_S_PREFETCH && s->u.prefetch.buffer == r->from)
+        s->u.prefetch.buffer = r->to;
     if (s->kind == TN_S_BUFFER && s->u.decl.buffer == r->from)
         s->u.decl.buffer = r->to;
     tn_stmt_exprs(s, rename_expr, r);

@@ -16,7 +16,8 @@ const char *const tn_loop_names[TN_LOOP_COUNT] = {"", "parallel", "vector", "unr
 
 /* Words that start a statement. Those of expressions are known to the lexer. */
 static const char *const reserved[] = {"for", "parallel", "vector", "unrolled", "block", "init",   "buffer",
-                                       "if",  "else",     "let",    "check",    "pass",  "symbols"};
+                                       "if",  "else",     "let",    "check",    "pass",  "symbols",
+                                       "prefetch"};
 
 bool tn_tir_reserved(const char *name)
 {

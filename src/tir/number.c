@@ -201,6 +201,7 @@ static void stmt(number *c, tn_stmt *s)
         break;
     case TN_S_LET: s->u.let.var = define(c, s->u.let.var, NULL, NULL, 0); break;
     case TN_S_STORE: s->u.store.buffer = renumbered(c, s->u.store.buffer); break;
+    case TN_S_PREFETCH: s->u.prefetch.buffer = renumbered(c, s->u.prefetch.buffer); break;
     case TN_S_BUFFER: s->u.decl.buffer = renumbered(c, s->u.decl.buffer); break;
     default: break;
     }

@@ -506,6 +506,25 @@ static tn_status parse_store(parser *ps, tn_body *to)
     return TN_OK;
 }
 
+/* prefetch w[i, j] */
+static tn_status parse_prefetch(parser *ps, tn_body *to)
+{
+    const tn_expr *index[TN_TIR_DIMS] = {0};
+    uint32_t buffer;
+    uint16_t lanes;
+    int n = 0;
+    tn_lexer at = ps->lex;
+    const char *name = tn_lex_ident(&ps->lex);
+    if (!name) return TN_FAIL;
+    if (!find_buffer(ps, name, &buffer))
+        return tn_lex_fail(&at, "tir-E002", "`%s` is no buffer that is declared before this line", name);
+    at = ps->lex;
+    TN_TRY(parse_indices(ps, index, &n, &lanes));
+    if (lanes != 1) return tn_lex_fail(&at, "tir-E005", "a prefetch asks for one element; it has %u lanes here", lanes);
+    tn_body_append(to, tn_stmt_prefetch(ps->f, buffer, n, index));
+    return TN_OK;
+}
+
 static tn_status parse_simple(parser *ps, tn_body *to)
 {
     if (tn_lex_accept(&ps->lex, "let"))
@@ -514,6 +533,8 @@ static tn_status parse_simple(parser *ps, tn_body *to)
         TN_TRY(parse_decl(ps, to));
     else if (tn_lex_accept(&ps->lex, "check"))
         TN_TRY(parse_check(ps, to));
+    else if (tn_lex_accept(&ps->lex, "prefetch"))
+        TN_TRY(parse_prefetch(ps, to));
     else if (!tn_lex_accept(&ps->lex, "pass"))
         TN_TRY(parse_store(ps, to));
     return end_line(ps);

@@ -117,6 +117,17 @@ static void store(printer *pr, const tn_stmt *s)
     }
 }
 
+static void prefetch(printer *pr, const tn_stmt *s)
+{
+    str(pr, "prefetch ");
+    str(pr, buffer_name(pr, s->u.prefetch.buffer));
+    for (uint32_t i = 0; i < s->u.prefetch.n_index; i++) {
+        str(pr, i ? ", " : "[");
+        expr(pr, s->u.prefetch.index[i]);
+    }
+    tn_buf_char(pr->out, ']');
+}
+
 static void list(printer *pr, const tn_body *b, int indent);
 
 /* The loop that variable v belongs to, around s; NULL: none. */
@@ -243,6 +254,7 @@ static void stmt(printer *pr, const tn_stmt *s, int indent)
         tn_buf_char(pr->out, ' ');
         tn_text_quote(s->u.check.text, pr->out);
         break;
+    case TN_S_PREFETCH: prefetch(pr, s); break;
     default: break;
     }
 }

@@ -90,6 +90,15 @@ tn_stmt *tn_stmt_check(tn_func *f, const tn_expr *cond, const char *text)
     return s;
 }
 
+tn_stmt *tn_stmt_prefetch(tn_func *f, uint32_t buffer, int n, const tn_expr *const index[])
+{
+    tn_stmt *s = tn_stmt_new(f, TN_S_PREFETCH);
+    s->u.prefetch.buffer = buffer;
+    s->u.prefetch.n_index = (uint32_t)n;
+    s->u.prefetch.index = copy_exprs(f, index, (uint32_t)n);
+    return s;
+}
+
 void tn_body_insert(tn_body *b, tn_stmt *before, tn_stmt *s)
 {
     TN_ASSERT(!s->list && (!before || before->list == b));
@@ -223,6 +232,10 @@ static tn_stmt *clone_one(tn_func *f, const tn_stmt *s)
     case TN_S_LET: c->u.let = s->u.let; break;
     case TN_S_BUFFER: c->u.decl = s->u.decl; break;
     case TN_S_CHECK: c->u.check = s->u.check; break;
+    case TN_S_PREFETCH:
+        c->u.prefetch = s->u.prefetch;
+        c->u.prefetch.index = copy_exprs(f, s->u.prefetch.index, s->u.prefetch.n_index);
+        break;
     default: TN_ASSERT(0);
     }
     return c;
@@ -299,6 +312,9 @@ void tn_stmt_exprs(tn_stmt *s, const tn_expr *(*fn)(const tn_expr *e, void *user
     case TN_S_IF: slot(&s->u.cond.cond, fn, user); break;
     case TN_S_LET: slot(&s->u.let.value, fn, user); break;
     case TN_S_CHECK: slot(&s->u.check.cond, fn, user); break;
+    case TN_S_PREFETCH:
+        for (uint32_t i = 0; i < s->u.prefetch.n_index; i++) slot(&s->u.prefetch.index[i], fn, user);
+        break;
     default: break;
     }
 }

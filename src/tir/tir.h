@@ -80,6 +80,8 @@ struct tn_stmt {
         struct { const tn_expr *var, *value; } let;       /* var holds value for the rest of the list */
         struct { uint32_t buffer; } decl;                        /* BUFFER: for the rest of the list, no contents */
         struct { const tn_expr *cond; const char *text; } check; /* fails the call with text unless cond */
+        /* Asks for the line of memory with this element of a global buffer; it may lie outside of the buffer. */
+        struct { uint32_t buffer, n_index; const tn_expr **index; } prefetch;
     } u;
 };
 
@@ -119,6 +121,7 @@ tn_stmt *tn_stmt_if(tn_func *f, const tn_expr *cond);
 tn_stmt *tn_stmt_let(tn_func *f, const tn_expr *var, const tn_expr *value);
 tn_stmt *tn_stmt_decl(tn_func *f, uint32_t buffer);
 tn_stmt *tn_stmt_check(tn_func *f, const tn_expr *cond, const char *text);
+tn_stmt *tn_stmt_prefetch(tn_func *f, uint32_t buffer, int n, const tn_expr *const index[]);
 
 /* ---- the tree ---- */
 void tn_body_append(tn_body *b, tn_stmt *s);

@@ -49,6 +49,7 @@ static void describe(const verifier *v, const tn_stmt *s, tn_buf *out)
     case TN_S_LET: tn_buf_printf(out, "let `%s`", names.var(names.user, (uint32_t)s->u.let.var->u.i)); break;
     case TN_S_BUFFER: tn_buf_printf(out, "buffer `%s`", buffer_of(v, s->u.decl.buffer)); break;
     case TN_S_CHECK: tn_buf_printf(out, "check \"%s\"", s->u.check.text); break;
+    case TN_S_PREFETCH: tn_buf_printf(out, "the prefetch of `%s`", buffer_of(v, s->u.prefetch.buffer)); break;
     default: tn_buf_str(out, "an `if`"); break;
     }
 }
@@ -556,6 +557,23 @@ static void check_decl(verifier *v, const tn_stmt *s)
     tn_vec_push(&v->buffers, buffer);
 }
 
+/* Its indices may lie outside: nothing is read. */
+static void check_prefetch(verifier *v, const tn_stmt *s)
+{
+    uint32_t buffer = s->u.prefetch.buffer;
+    if (!check_visible(v, buffer)) return;
+    const tn_buffer *b = &v->f->buffer[buffer];
+    if (s->u.prefetch.n_index != b->ndim)
+        fail(v, "tir-E106", "`%s` has %u dimensions, the access has %u indices", b->name, b->ndim,
+             s->u.prefetch.n_index);
+    if (b->scope != TN_SCOPE_GLOBAL)
+        fail(v, "tir-E124", "`%s` is %s memory; only global memory is fetched ahead", b->name,
+             tn_scope_names[b->scope]);
+    for (uint32_t i = 0; i < s->u.prefetch.n_index; i++)
+        if (check_index(v, s->u.prefetch.index[i], "an index") && s->u.prefetch.index[i]->has_load)
+            fail(v, "tir-E124", "the index reads memory; only variables may stand in it");
+}
+
 static void check_stmt(verifier *v, const tn_stmt *s)
 {
     static const uint8_t stages[] = {
@@ -579,6 +597,7 @@ static void check_stmt(verifier *v, const tn_stmt *s)
     case TN_S_IF: check_if(v, s); break;
     case TN_S_LET: check_let(v, s); break;
     case TN_S_BUFFER: check_decl(v, s); break;
+    case TN_S_PREFETCH: check_prefetch(v, s); break;
     default:
         check_bool(v, s->u.check.cond, 1, "the condition");
         facts_after(v, s);

@@ -254,6 +254,7 @@ static void compile_stmt(vm_compiler *c, const tn_stmt *s)
     case TN_S_IF: compile_if(c, s); break;
     case TN_S_LET: compile_let(c, s); break;
     case TN_S_BUFFER: vm_emit(c, (vm_instr){.op = VM_RESET, .mem = &c->m->mem[s->u.decl.buffer]}); break;
+    case TN_S_PREFETCH: break;
     default:
         if (!span_is(spans_of(&c->spans, s->u.check.cond), 1)) {
             uint32_t cond = vm_expr(c, s->u.check.cond);

@@ -1,13 +1,21 @@
 /* FoldConstant: a node whose inputs are all constants is evaluated now, an `if` of known condition is its branch.
  * Values keep the layout of the node's type, so weights come out in the order their kernel reads them. A constant that
- * nobody reads any more goes, and its memory with it: a chain of changes to weights holds two copies at a time. */
+ * nobody reads any more goes, and its memory with it: a chain of changes to weights holds two copies at a time.
+ *
+ * What is folded may become larger, but not by much more than the constants that the model brings: a few bytes can ask
+ * for a tensor that fills the memory, and such a tensor is cheaper to compute than to load. */
 #include "transform/pass.h"
 
 #include <stdlib.h>
 
 enum { MAX_OUT = 16 };
 
-typedef struct { tn_pass *p; tn_graph *g; tn_map uses; } folder; /* uses: constants of the module with this blob */
+typedef struct {
+    tn_pass *p;
+    tn_graph *g;
+    tn_map uses;    /* constants of the module with this blob */
+    uint64_t room;  /* bytes that results may yet have beyond their operands' */
+} folder;
 
 static bool foldable(const tn_node *n)
 {
@@ -26,24 +34,49 @@ static bool foldable(const tn_node *n)
 
 /* ---- memory of constants ---- */
 
-static void count_uses(tn_map *uses, const tn_region *r)
+enum { ROOM = 32 << 20, ROOM_FACTOR = 4 };
+
+/* Is there room for the results? Another layout is not asked: its padding is bounded, and paid once. */
+static bool fits(folder *f, const tn_node *n)
+{
+    uint64_t in = 0, out = 0;
+    int64_t bytes;
+    for (int i = 0; i < n->nin; i++)
+        in += n->in[i].def ? n->in[i].def->blob->n : 0;
+    for (uint16_t k = 0; k < n->nout; k++) {
+        if (!tn_is_int(tn_type_bytes(f->g->pool, n->type[k]), &bytes) || bytes > INT64_MAX / MAX_OUT)
+            return false;
+        out += (uint64_t)bytes;
+    }
+    uint64_t more = n->op == &tn_op_relayout || out < in ? 0 : out - in;
+    if (more > f->room)
+        return false;
+    f->room -= more;
+    return true;
+}
+
+static void count_uses(folder *f, const tn_region *r)
 {
     for (const tn_node *n = r->first; n; n = n->next) {
         uint64_t had = 0;
         for (int i = 0; i < n->nregion; i++)
-            count_uses(uses, n->region[i]);
+            count_uses(f, n->region[i]);
         if (!n->blob)
             continue;
-        (void)tn_map_get(uses, tn_map_key(n->blob), &had);
-        tn_map_put(uses, tn_map_key(n->blob), had + 1);
+        (void)tn_map_get(&f->uses, tn_map_key(n->blob), &had);
+        tn_map_put(&f->uses, tn_map_key(n->blob), had + 1);
+        f->room += had ? 0 : ROOM_FACTOR * (uint64_t)n->blob->n;
     }
 }
 
 static void count_all(folder *f)
 {
+    uint64_t room = f->room; /* what is left of it, 0 at first */
     tn_map_deinit(&f->uses);
+    f->room = ROOM;
     for (const tn_function *fn = f->g->func; fn; fn = fn->next)
-        count_uses(&f->uses, fn->body);
+        count_uses(f, fn->body);
+    f->room = room ? room : f->room;
 }
 
 static void release(tn_blob *b)
@@ -127,7 +160,7 @@ static tn_status region(tn_pass *p, tn_graph *g, tn_region *r)
     for (tn_node *n = r->first; n && st == TN_OK; n = next) {
         tn_node *before = n->prev;
         next = n->next;
-        if (foldable(n)) {
+        if (foldable(n) && fits(&f, n)) {
             st = fold(&f, n);
         } else if (n->op == &tn_op_if) {
             st = tn_if_fold(p, g, n);

@@ -112,52 +112,40 @@ static bool merge(const fuser *f, group *from, group *into)
     return true;
 }
 
-/* Joins the latest producer group that holds an anchor and has this shape. One at most: a group has one anchor. */
-static void join_anchor(fuser *f, tn_node *n, group *mine)
+static bool all_pointwise(const fuser *f, const group *x)
+{
+    for (const tn_node *m = x->head; is_pointwise(m); m = f->next[m->id])
+        if (m == x->tail)
+            return true;
+    return false;
+}
+
+/* Of the groups that hold an anchor, make an input of m and have the shape of n: the latest. */
+static group *latest_anchor(fuser *f, const tn_node *m, const tn_node *n)
 {
     group *best = NULL;
-    for (int i = 0; i < n->nin; i++) {
-        group *x = producer(f, n, i);
-        if (!x || !x->anchor || !same_shape(tn_in_type(n, i), n->type[0]) ||
-            tn_in_type(n, i)->layout != n->type[0]->layout)
-            continue;
-        if (!best || x->order > best->order)
+    for (int i = 0; i < m->nin; i++) {
+        const tn_type *t = tn_in_type(m, i);
+        group *x = producer(f, m, i);
+        if (x && x->anchor && same_shape(t, n->type[0]) && t->layout == n->type[0]->layout &&
+            (!best || x->order > best->order))
             best = x;
     }
+    return best;
+}
+
+/* Joins one group with an anchor, as a group has one: that n reads, or that only nodes of mine read, each element by
+ * element. */
+static void join_anchor(fuser *f, tn_node *n, group *mine)
+{
+    group *best = latest_anchor(f, n, n);
+    if (!best && all_pointwise(f, mine))
+        for (const tn_node *m = n; m != mine->tail && !best;) { /* n is the head */
+            m = f->next[m->id];
+            best = latest_anchor(f, m, n);
+        }
     if (best)
         (void)merge(f, best, mine);
-}
-
-/* The group with an anchor whose result is v, of the shape of n, if everything that reads v is in `mine`. */
-static group *shared(const fuser *f, tn_value v, const tn_node *n, const group *mine)
-{
-    if (!v.def || v.def->owner != n->owner || v.def->nout != 1)
-        return NULL;
-    group *x = find(f->of[v.def->id]);
-    const tn_type *t = v.def->type[0];
-    if (!x || x == mine || !x->anchor || x->closed || x->last != v.def || !same_shape(t, n->type[0]) ||
-        t->layout != n->type[0]->layout)
-        return NULL;
-    for (const tn_use *u = v.def->users[0]; u; u = u->next)
-        if (!u->user || u->user->owner != n->owner || find(f->of[u->user->id]) != mine)
-            return NULL;
-    return x;
-}
-
-/* Joins an anchor whose result several of mine read, each element by element. */
-static void join_shared(fuser *f, tn_node *n, group *mine)
-{
-    for (const tn_node *m = mine->head; m; m = m == mine->tail ? NULL : f->next[m->id])
-        if (!is_pointwise(m))
-            return;
-    for (const tn_node *m = mine->head; m; m = m == mine->tail ? NULL : f->next[m->id])
-        for (int i = 0; i < m->nin; i++) {
-            group *x = shared(f, tn_in(m, i), n, mine);
-            if (x) {
-                (void)merge(f, x, mine);
-                return;
-            }
-        }
 }
 
 static void join(fuser *f, tn_node *n, group *mine)
@@ -181,8 +169,6 @@ static void join(fuser *f, tn_node *n, group *mine)
         }
     if (is_pointwise(n))
         join_anchor(f, n, mine);
-    if (is_pointwise(n) && !mine->anchor && mine->n > 1)
-        join_shared(f, n, mine);
 }
 
 /* ---- making the functions ---- */

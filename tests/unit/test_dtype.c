@@ -16,8 +16,8 @@ static const struct { tn_dtype t; const char *long_name, *short_name;
     {{TN_UINT, 8, 1}, "uint8", "u8"},         {{TN_UINT, 32, 4}, "uint32x4", "u32x4"},
     {{TN_BOOL, 8, 1}, "bool", "bool"},        {{TN_BOOL, 8, 16}, "boolx16", "boolx16"},
     {{TN_INDEX, 64, 1}, "index", "index"},    {{TN_INDEX, 64, 4}, "indexx4", "indexx4"},
-    {{TN_HANDLE, 64, 1}, "handle", "handle"}, {{TN_INT, 4, 1}, "int4", "i4"},
-    {{TN_UINT, 1, 1}, "uint1", "u1"},         {{TN_FLOAT, 32, 65535}, "float32x65535", "f32x65535"},
+    {{TN_HANDLE, 64, 1}, "handle", "handle"}, {{TN_INT, 8, 4}, "int8x4", "i8x4"},
+    {{TN_UINT, 8, 1}, "uint8", "u8"},         {{TN_FLOAT, 32, 65535}, "float32x65535", "f32x65535"},
 };
 
 static void names_go_both_ways(void **state)
@@ -43,7 +43,8 @@ static void other_text_is_no_dtype(void **state)
     static const char *const bad[] = {"",     "f",     "float", "f8",           "f33",     "f128",
                                       "i3",   "i0",    "i65",   "bf32",         "bool8",   "index64",
                                       "f32x", "f32x0", "f32x1", "f32x65536",    "f32x4x4", "f032",
-                                      "f32 ", " f32",  "F32",   "i99999999999", "x4"};
+                                      "f32 ", " f32",  "F32",   "i99999999999", "x4",      "int4",
+                                      "uint1", "i2"};
     tn_dtype t = {7, 7, 7};
     (void)state;
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {

@@ -144,6 +144,10 @@ static const row rows[] = {
     { MAIN("@f(%x, %x)\n}\ndef @f(%a: Tensor[(k, 4), float32], %b: Tensor[(k + 1, 4), float32]) {\n%a"),
       "argument 1 of the call is" },
     { MAIN("@f(%x)"), "t:2:1: error: there is no function @f [relay-E048]" },
+    { "def @main(%n: int64, %c: bool, %x: float32) {\n"
+      "%0 = if (%c) { %1 = bind_extent(%n, extent=[q]); %x } else { %x };\n"
+      "broadcast_to(%0, shape=[q])\n}",
+      "t:3:25: error: `q` is not known here; declare it before its use [ir-E003]" },
     { MAIN("%0 = fn (%y: float32) { %y };\n%0(%x)"), "op-E012" },
     { MAIN("%x + relu"),
       "t:2:6: error: 'relu' is no value: values are %names, constants and calls, op(...) [relay-E046]" },
@@ -265,7 +269,9 @@ static void test_warnings(void **state)
     const char *all = module_diag(&m);
     assert_non_null(
         strstr(all, "t:1:30: warning: the attribute Compiler of a global function is not used [relay-W003]"));
-    assert_non_null(strstr(all, "t:2:3: warning: the metadata section is not read"));
+    assert_non_null(
+        strstr(all, "t:2:3: warning: the metadata section is not read: constants come from the .params file "
+                    "beside the text [relay-W001]"));
     assert_int_equal(m.ctx.n_diag, 3);
     module_close(&m);
 }

@@ -183,10 +183,24 @@ static tn_verdict random_rfactor(gen *g)
     return tn_sched_do(g->s, &t);
 }
 
+/* Of nested loops, sometimes: any two would be refused nearly always. */
+static tn_verdict random_prefetch(gen *g)
+{
+    tn_ref chain[8];
+    int n = some_chain(g, chain);
+    const tn_func *f = g->s->func;
+    if (n < 2)
+        return TN_REJECT_NEST;
+    int over = below(g, n - 1), at = over + 1 + below(g, n - over - 1);
+    tn_arg arg = {.s = f->buffer[f->param[below(g, (int)f->n_param)]].name};
+    tn_step t = {.kind = TN_STEP_prefetch, .nin = 2, .in = (tn_ref[]){chain[over], chain[at]}, .narg = 1, .arg = &arg};
+    return tn_sched_do(g->s, &t);
+}
+
 static tn_verdict random_step(gen *g)
 {
     tn_ref v = some_loop(g), out[3];
-    switch (below(g, 16)) {
+    switch (below(g, 17)) {
     case 0:
     case 1:
         return name_loops(g);
@@ -214,6 +228,8 @@ static tn_verdict random_step(gen *g)
                            : tn_sched_block(g->s, TN_STEP_set_scope, some_block(g), "local");
     case 14:
         return random_rfactor(g);
+    case 15:
+        return random_prefetch(g);
     default:
         return tn_sched_at(g->s, TN_STEP_reverse_compute_at, some_block(g), v);
     }

@@ -368,21 +368,22 @@ static void traps(void **state)
     static const struct {
         const char *body, *what;
     } row[] = {
-        {"  out[index(x[0])] = 1\n", "@f: index 0 of `out` is 10, outside the extent 8 (store)"},
+        {"  out[index(x[0])] = 1\n", "@f: index 0 of `out` is 10, outside the extent 8 (store) [tir-E201]"},
         {"  out[0] = x[index(x[1]) - 20]\n",
          "index 0 of `x` is -9, outside the extent 8 (load x[index(x[1]) - 20])"},
         {"  out[0] = x[index(x[1] - 20)]\n",
          "index 0 of `x` is -9, outside the extent 8 (load x[index(x[1] - 20i32)])"},
         {"  for i < 9:\n    if x[0] > 3:\n      out[i] = 1\n", "index 0 of `out` is 8"},
         {"  buffer t: i32[4]\n  t[1] = 2\n  out[0] = t[2]\n",
-         "t[2] reads element 2 of `t`, which nothing has written"},
+         "t[2] reads element 2 of `t`, which nothing has written [tir-E202]"},
         {"  buffer t: i8[4]\n  t[1] = 2\n  out[0] = i32(t[index(x[0]) - 8])\n",
          "reads element 2 of `t`, which nothing has written"},
         {"  for i < 2:\n    buffer t: i32[4]\n    if i == 0:\n      t[1] = 2\n    out[i] = t[1]\n",
          "reads element 1 of `t`"},
         {"  check n < 5 \"n is too large\"\n", "@f: n is too large [tir-E203]"},
         {"  check x[0] < 5 \"x is too large\"\n", "@f: x is too large"},
-        {"  out[0] = i32(index(x[0]) / (index(x[1]) - 11))\n", "has no value"},
+        {"  out[0] = i32(index(x[0]) / (index(x[1]) - 11))\n",
+         "has no value: an index overflows, a divisor is 0 or a shift is too far [tir-E204]"},
         {"  out[0] = shl(x[0], x[1] + 40)\n", "has no value"},
         {"  out[0] = i32(index(i64(x[0])*1000000000000000000)*1000)\n", "has no value"},
         {"  for i < 8:\n    block b(j < 6: spatial = i) mask x[0] > 0:\n      out[j] = 1\n",
@@ -392,8 +393,8 @@ static void traps(void **state)
          "index 0 of `out` is 8, outside the extent 8"},
         {"  block b(j < 9: spatial = min(index(x[0]) - 20, 3)):\n    out[0] = 1\n",
          "which is -10, outside its extent [tir-E205]"},
-        {"  buffer t: i32[n - 6]\n  pass\n", "extent 0 of `t` has no value from 0 on"},
-        {"  buffer t: i32[n*1000000000000, 1000000000000]\n  pass\n", "`t` is too large"},
+        {"  buffer t: i32[n - 6]\n  pass\n", "extent 0 of `t` has no value from 0 on [tir-E207]"},
+        {"  buffer t: i32[n*1000000000000, 1000000000000]\n  pass\n", "`t` is too large [tir-E207]"},
     };
     for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
         fixture x;

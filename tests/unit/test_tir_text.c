@@ -172,6 +172,21 @@ static void nesting_is_bounded(void **state)
         }
 }
 
+static void blocks_have_few_variables(void **state)
+{
+    (void)state;
+    fixture x;
+    tn_buf b = {0};
+    fixture_init(&x);
+    tn_buf_str(&b, "func @f() {\n  block b(");
+    for (int i = 0; i < 65; i++) tn_buf_printf(&b, "%sv%d < 2: spatial = 0", i ? ", " : "", i);
+    tn_buf_str(&b, "):\n    pass\n}\n");
+    assert_null(try_read(&x, b.at));
+    assert_diag(&x, "a block has at most 64 iteration variables [tir-E014]");
+    tn_buf_deinit(&b);
+    fixture_deinit(&x);
+}
+
 /* What reads one way prints another. */
 static void spellings(void **state)
 {
@@ -288,6 +303,7 @@ int main(void)
         cmocka_unit_test(golden_files),
         cmocka_unit_test(reading_refuses),
         cmocka_unit_test(nesting_is_bounded),
+        cmocka_unit_test(blocks_have_few_variables),
         cmocka_unit_test(spellings),
         cmocka_unit_test(names_in_print),
         cmocka_unit_test(symbols_print_when_they_must),

@@ -343,7 +343,7 @@ static LLVMValueRef call(tn_lgen *g, const tn_expr *e, LLVMValueRef a)
     }
     if (!name[e->u.call.id]) {
         tn_l_fail(g, "codegen-E004",
-                  tn_arena_printf(&g->arena, "%s has no form in LLVM for this type",
+                  tn_arena_printf(&g->arena, "%s of this type has no form in LLVM; lower the function first",
                                   tn_intrins[e->u.call.id].name));
         return LLVMGetPoison(type);
     }
@@ -475,8 +475,8 @@ static LLVMValueRef symbol(tn_lgen *g, const char *name)
     for (uint32_t i = 0; i < g->n_symbol; i++)
         if (strcmp(g->symbol_name[i], name) == 0)
             return g->symbol[i];
-    tn_l_fail(g, "codegen-E005", tn_arena_printf(&g->arena, "symbol %s is not one of the kernel's", name));
-    return tn_l_int(g, 1);
+    TN_ASSERT(!"a symbol that is none of the kernel's");
+    return NULL;
 }
 
 static LLVMValueRef ramp(tn_lgen *g, const tn_expr *e)

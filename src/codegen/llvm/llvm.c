@@ -24,14 +24,14 @@ static const char passes[] =
 
 static const tn_llvm_options defaults = {.opt_level = 3};
 
-static char *feature_text(const tn_unit *u, const tn_llvm_options *o)
+static const char *feature_text(tn_arena *a, const tn_unit *u, const tn_llvm_options *o)
 {
     tn_buf b = {0};
     if (o->features)
         tn_buf_str(&b, o->features);
     for (uint32_t i = 0; !o->features && i < u->n_feature; i++)
         tn_buf_printf(&b, "%s+%s", i ? "," : "", u->feature[i]);
-    char *s = strdup(tn_buf_cstr(&b));
+    const char *s = tn_arena_strdup(a, tn_buf_cstr(&b));
     tn_buf_deinit(&b);
     return s;
 }
@@ -86,10 +86,7 @@ static void emit_unit(tn_lgen *g)
     }
     if (g->status == TN_OK && g->part == 0)
         tn_l_tables(g, phase);
-    char *message = NULL;
-    if (g->status == TN_OK && LLVMVerifyModule(g->m, LLVMReturnStatusAction, &message))
-        tn_l_fail(g, "codegen-E006", tn_arena_printf(&g->arena, "the LLVM module is malformed: %.300s", message));
-    LLVMDisposeMessage(message);
+    TN_ASSERT(g->status != TN_OK || !LLVMVerifyModule(g->m, LLVMPrintMessageAction, NULL));
 }
 
 static tn_status machine_for(tn_ctx *ctx, const tn_llvm_options *o, const char *features, LLVMTargetMachineRef *out)
@@ -103,7 +100,8 @@ static tn_status machine_for(tn_ctx *ctx, const tn_llvm_options *o, const char *
     LLVMInitializeAllTargetMCs();
     LLVMInitializeAllAsmPrinters();
     if (LLVMGetTargetFromTriple(triple, &target, &message)) {
-        st = tn_error(ctx, "codegen-E007", NULL, "LLVM has no target for %s: %s", triple, message);
+        st = tn_error(ctx, "codegen-E007", NULL, "LLVM has no target for %s; give another -mtriple: %s",
+                      triple, message);
     } else {
         LLVMCodeGenOptLevel level = o->opt_level >= 3   ? LLVMCodeGenLevelAggressive
                                     : o->opt_level == 2 ? LLVMCodeGenLevelDefault
@@ -116,10 +114,29 @@ static tn_status machine_for(tn_ctx *ctx, const tn_llvm_options *o, const char *
     return st;
 }
 
+static void no_code(tn_lgen *g, const char *why)
+{
+    tn_l_fail(g, "codegen-E009",
+              tn_arena_printf(&g->arena, "LLVM cannot make code for this target; choose another: %.300s", why));
+}
+
+/* What LLVM would print before it ends the process: the target cannot do what the module asks for. */
+static void complain(LLVMDiagnosticInfoRef d, void *user)
+{
+    tn_lgen *g = user;
+    if (LLVMGetDiagInfoSeverity(d) != LLVMDSError)
+        return;
+    char *text = LLVMGetDiagInfoDescription(d);
+    text[strcspn(text, "\n")] = 0;
+    no_code(g, text);
+    LLVMDisposeMessage(text);
+}
+
 /* Builds and optimises the module of g's part. Safe in a thread of its own: nothing is shared but what is only read. */
 static void build(tn_lgen *g, const tn_llvm_options *o, LLVMTargetMachineRef tm)
 {
     g->c = LLVMContextCreate();
+    LLVMContextSetDiagnosticHandler(g->c, complain, g);
     g->m = LLVMModuleCreateWithNameInContext(g->unit->name, g->c);
     g->b = LLVMCreateBuilderInContext(g->c);
     init_types(g);
@@ -135,11 +152,7 @@ static void build(tn_lgen *g, const tn_llvm_options *o, LLVMTargetMachineRef tm)
     LLVMPassBuilderOptionsRef po = LLVMCreatePassBuilderOptions();
     LLVMErrorRef e = LLVMRunPasses(g->m, passes, tm, po);
     LLVMDisposePassBuilderOptions(po);
-    if (e) {
-        char *m = LLVMGetErrorMessage(e);
-        tn_l_fail(g, "codegen-E008", tn_arena_printf(&g->arena, "LLVM refused the pass list: %.200s", m));
-        LLVMDisposeErrorMessage(m);
-    }
+    TN_ASSERT(!e); /* the list of passes is constant */
 }
 
 static void drop(tn_lgen *g)
@@ -169,7 +182,7 @@ static void print_module(tn_lgen *g, LLVMTargetMachineRef tm, enum tn_llvm_form 
     char *message = NULL;
     LLVMCodeGenFileType type = form == TN_LLVM_ASM ? LLVMAssemblyFile : LLVMObjectFile;
     if (LLVMTargetMachineEmitToMemoryBuffer(tm, g->m, type, &message, &mb))
-        tn_l_fail(g, "codegen-E009", tn_arena_printf(&g->arena, "LLVM could not emit code: %.300s", message));
+        no_code(g, message);
     else
         tn_buf_add(out, LLVMGetBufferStart(mb), LLVMGetBufferSize(mb));
     if (mb)
@@ -268,8 +281,10 @@ static void make_key(const tn_unit *u, const uint8_t *part_of, const tn_sha256 *
             continue;
         tn_buf_clear(&text);
         tn_buf_printf(&text, "%s %u\n", u->kernel[i].name, u->kernel[i].n_variant);
-        for (uint32_t v = 0; v < u->kernel[i].n_variant; v++)
+        for (uint32_t v = 0; v < u->kernel[i].n_variant; v++) {
+            tn_buf_printf(&text, "%u\n", u->kernel[i].variant[v].in_place);
             tn_func_print(u->kernel[i].variant[v].func, &text);
+        }
         tn_sha256_add(&h, text.at, text.n);
     }
     tn_sha256_end(&h, p->key);
@@ -307,20 +322,17 @@ static tn_status start(crew *c, tn_arena *arena, const tn_unit *u, uint32_t n_pa
 static tn_status emit_parts(const tn_unit *u, const tn_llvm_options *o, enum tn_llvm_form form,
                             uint32_t n_part, tn_buf out[])
 {
-    crew *c = calloc(1, sizeof *c);
     tn_arena arena;
     tn_arena_init(&arena, NULL, NULL);
-    char *features = feature_text(u, o);
-    tn_status st = c && features ? TN_OK : tn_error(u->ctx, "codegen-E011", NULL, "out of memory");
-    if (st == TN_OK) {
-        c->o = o;
-        c->form = form;
-        c->out = out;
-        st = start(c, &arena, u, n_part, features);
-    }
+    crew *c = TN_NEW(&arena, crew);
+    const char *features = feature_text(&arena, u, o);
+    c->o = o;
+    c->form = form;
+    c->out = out;
+    tn_status st = start(c, &arena, u, n_part, features);
     if (st == TN_OK)
         tn_parallel_for(n_part, tn_cpu_count(), work, c);
-    for (uint32_t i = 0; i < n_part && c; i++) {
+    for (uint32_t i = 0; i < n_part; i++) {
         if (c->g[i].status != TN_OK)
             st = tn_error(u->ctx, c->g[i].fail_id, NULL, "%s", c->g[i].fail_text);
         if (c->g[i].unit)
@@ -329,8 +341,6 @@ static tn_status emit_parts(const tn_unit *u, const tn_llvm_options *o, enum tn_
             LLVMDisposeTargetMachine(c->tm[i]);
     }
     tn_arena_deinit(&arena);
-    free(features);
-    free(c);
     return st;
 }
 
@@ -350,24 +360,25 @@ static tn_status objects(const tn_unit *u, const tn_llvm_options *o, uint32_t ma
 
 /* ---- JIT ---- */
 
-struct tn_jit { LLVMOrcLLJITRef jit; };
+static tn_status no_jit(const tn_unit *u, const char *why)
+{
+    return tn_error(u->ctx, "codegen-E010", NULL, "%s: its code cannot be run in this process: %s", u->name, why);
+}
 
-static tn_status orc_error(tn_ctx *ctx, LLVMErrorRef e)
+static tn_status orc_error(const tn_unit *u, LLVMErrorRef e)
 {
     char *m = LLVMGetErrorMessage(e);
-    tn_status st = tn_error(ctx, "codegen-E010", NULL, "the JIT failed: %s", m);
+    tn_status st = no_jit(u, m);
     LLVMDisposeErrorMessage(m);
     return st;
 }
 
+/* A tn_jit is LLVM's own. */
 static void jit_free(tn_jit *j)
 {
-    if (!j)
-        return;
-    LLVMErrorRef e = LLVMOrcDisposeLLJIT(j->jit);
+    LLVMErrorRef e = j ? LLVMOrcDisposeLLJIT((LLVMOrcLLJITRef)(void *)j) : NULL;
     if (e)
         LLVMConsumeError(e);
-    free(j);
 }
 
 static LLVMErrorRef add_object(LLVMOrcLLJITRef jit, const tn_buf *object)
@@ -388,6 +399,8 @@ static tn_status jit(const tn_unit *u, const tn_llvm_options *o, tn_jit **out_ji
     tn_buf object = {0};
     LLVMOrcLLJITRef lljit = NULL;
     LLVMOrcExecutorAddress at = 0;
+    if (o && o->triple)
+        return no_jit(u, "it is for another machine");
     tn_status st = emit(u, o, TN_LLVM_OBJECT, &object);
     if (st != TN_OK) {
         tn_buf_deinit(&object);
@@ -402,18 +415,15 @@ static tn_status jit(const tn_unit *u, const tn_llvm_options *o, tn_jit **out_ji
         e = LLVMOrcLLJITLookup(lljit, &at, TENON_QUERY_SYMBOL);
     tn_buf_deinit(&object);
     if (e) {
-        st = orc_error(u->ctx, e);
+        st = orc_error(u, e);
         if (lljit)
             LLVMConsumeError(LLVMOrcDisposeLLJIT(lljit));
         return st;
     }
-    tn_jit *j = malloc(sizeof *j);
-    if (!j)
-        return tn_error(u->ctx, "codegen-E011", NULL, "out of memory");
-    j->jit = lljit;
-    *out_jit = j;
+    *out_jit = (tn_jit *)(void *)lljit;
     *out_library = ((tn_library_query_fn *)(uintptr_t)at)(TENON_ABI_VERSION);
-    return *out_library ? TN_OK : tn_error(u->ctx, "codegen-E012", NULL, "the compiled unit refuses this ABI version");
+    TN_ASSERT(*out_library); /* made for this very version */
+    return TN_OK;
 }
 
 const tn_llvm_api *tenon_llvm(void);

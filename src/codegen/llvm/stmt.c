@@ -160,6 +160,20 @@ static void check(tn_lgen *g, const tn_stmt *s)
     enter(g, ok);
 }
 
+/* Into the second-level cache: a panel of weights does not fit the first beside what is at work. */
+static void prefetch(tn_lgen *g, const tn_stmt *s)
+{
+    enum { READ = 0, NEAR_L2 = 2, DATA = 1 };
+    LLVMTypeRef overload = g->ptr, element = tn_l_memory_type(g, g->func->buffer[s->u.prefetch.buffer].dtype);
+    LLVMValueRef at = tn_l_expr(g, s->u.prefetch.index[0]);
+    LLVMValueRef p = LLVMBuildGEP2(g->b, element, g->buffer[s->u.prefetch.buffer], &at, 1, "");
+    unsigned id = LLVMLookupIntrinsicID("llvm.prefetch", strlen("llvm.prefetch"));
+    LLVMValueRef arg[] = {p, LLVMConstInt(g->i32, READ, 0), LLVMConstInt(g->i32, NEAR_L2, 0),
+                          LLVMConstInt(g->i32, DATA, 0)};
+    LLVMBuildCall2(g->b, LLVMIntrinsicGetType(g->c, id, &overload, 1),
+                   LLVMGetIntrinsicDeclaration(g->m, id, &overload, 1), arg, 4, "");
+}
+
 static void list(tn_lgen *g, const tn_body *b)
 {
     uint32_t back = tn_l_region_enter(g);
@@ -174,6 +188,7 @@ static void list(tn_lgen *g, const tn_body *b)
         case TN_S_FOR: tn_map_clear(&g->memo); loop(g, s); break;
         case TN_S_IF: branch(g, s); break;
         case TN_S_CHECK: check(g, s); break;
+        case TN_S_PREFETCH: prefetch(g, s); break;
         default: TN_ASSERT(!"a block in flat code");
         }
     }
@@ -242,7 +257,8 @@ static LLVMValueRef emit_body(tn_lgen *g, const tn_flat *v, const tn_stmt *at, c
     for (uint32_t i = 0; i < n; i++) {
         g->buffer[number[i]] = LLVMGetParam(g->fn, i);
         LLVMSetValueName2(LLVMGetParam(g->fn, i), f->buffer[number[i]].name, strlen(f->buffer[number[i]].name));
-        attribute(g, g->fn, i + 1, "noalias");
+        if (i >= f->n_param || tn_flat_apart(v, i))
+            attribute(g, g->fn, i + 1, "noalias");
         if (!f->buffer[number[i]].written && f->buffer[number[i]].param >= 0)
             attribute(g, g->fn, i + 1, "readonly");
     }

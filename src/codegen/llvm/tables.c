@@ -114,7 +114,7 @@ static LLVMValueRef kernel(tab *t, const tn_kernel_ir *k, LLVMValueRef **phase)
                           u32(g, k->n_in),
                           u32(g, k->n_out),
                           u32(g, k->variant[0].func->n_symbol),
-                          u32(g, 0)};
+                          u32(g, k->variant[0].in_place)};
     return record(g, f, 10);
 }
 

@@ -7,19 +7,6 @@
 #include <math.h>
 #include <string.h>
 
-tn_status tn_c_unsupported(tn_cgen *g, tn_dtype t)
-{
-    tn_buf b = {0};
-    tn_dtype_print(t, false, &b);
-    if (g->status == TN_OK)
-        g->status = tn_error(
-            g->unit->ctx, "codegen-E002", NULL,
-            "%s: the C code generator cannot compute with %s yet; use --target llvm or cast to float32",
-            g->func ? g->func->name : "", tn_buf_cstr(&b));
-    tn_buf_deinit(&b);
-    return TN_FAIL;
-}
-
 /* Element type in C, or NULL. */
 const char *tn_c_scalar_type(tn_dtype t)
 {
@@ -66,10 +53,7 @@ bool tn_c_first_use(tn_cgen *g, const char *name)
 const char *tn_c_type(tn_cgen *g, tn_dtype t)
 {
     const char *s = tn_c_scalar_type(t);
-    if (!s) {
-        tn_c_unsupported(g, t);
-        return "float";
-    }
+    TN_ASSERT(s); /* handles are no values, and every other type has one */
     if (t.lanes == 1)
         return s;
     const char *name = tn_c_short_name(g, t);
@@ -209,7 +193,8 @@ static void print_op(tn_cgen *g, const tn_expr *e, tn_buf *out)
     const char *text = template_of(e), *arg[3] = {"", "", ""};
     if (!text || e->nsrc > 3) {
         if (g->status == TN_OK)
-            g->status = tn_error(g->unit->ctx, "codegen-E003", NULL, "%s: %s of this type has no form in C",
+            g->status = tn_error(g->unit->ctx, "codegen-E003", NULL,
+                                 "%s: %s of this type has no form in C; lower the function first",
                                  g->func->name,
                                  e->kind == TN_E_CALL ? tn_intrins[e->u.call.id].name : tn_eks[e->kind].name);
         return;

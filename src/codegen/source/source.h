@@ -37,6 +37,5 @@ const char *tn_c_register(tn_cgen *g, uint32_t buffer, int64_t element);
 void tn_c_phase(tn_cgen *g, const tn_flat *v, const tn_stmt *loop, const char *name);
 /* The tn_library tables; phases are called <kernel>_v<variant>_p<phase>. */
 void tn_c_tables(tn_cgen *g);
-tn_status tn_c_unsupported(tn_cgen *g, tn_dtype t);
 
 #endif

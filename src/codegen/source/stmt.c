@@ -105,6 +105,14 @@ static void statement(tn_cgen *g, const tn_stmt *s)
         tn_c_expr(g, s->u.check.cond, o);
         tn_buf_printf(o, ")) return %u; /* %s */\n", ++g->n_check, s->u.check.text);
         return;
+    case TN_S_PREFETCH:
+        line(g);
+        /* an integer: the place may lie behind the end */
+        tn_buf_printf(o, "__builtin_prefetch((const void *)((uintptr_t)%s + (uintptr_t)(",
+                      g->buffer[s->u.prefetch.buffer]);
+        tn_c_expr(g, s->u.prefetch.index[0], o);
+        tn_buf_printf(o, ") * %u), 0, 2);\n", tn_dtype_bytes(g->func->buffer[s->u.prefetch.buffer].dtype));
+        return;
     case TN_S_FOR: {
         const char *v = g->var[s->u.loop.var->u.i];
         line(g);
@@ -159,8 +167,9 @@ void tn_c_phase(tn_cgen *g, const tn_flat *v, const tn_stmt *loop, const char *n
         tn_buf_printf(o, "    const int64_t sym_%s = call->sym[%u];\n", f->symbol[i].name, i);
     for (uint32_t i = 0; i < f->n_param; i++) {
         const tn_buffer *b = &f->buffer[f->param[i]];
-        tn_buf_printf(o, "    %s%s *const restrict %s = call->arg[%u];\n", b->written ? "" : "const ",
-                      tn_c_type(g, tn_dtype_lanes(b->dtype, 1)), g->buffer[f->param[i]], i);
+        tn_buf_printf(o, "    %s%s *const %s%s = call->arg[%u];\n", b->written ? "" : "const ",
+                      tn_c_type(g, tn_dtype_lanes(b->dtype, 1)), tn_flat_apart(v, i) ? "restrict " : "",
+                      g->buffer[f->param[i]], i);
     }
     for (const tn_stmt *s = f->body.first; s; s = s->next) {
         if (s->kind != TN_S_BUFFER)

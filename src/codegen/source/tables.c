@@ -100,8 +100,8 @@ static void kernels(tab *t)
         string(&rows, k->source);
         tn_buf_printf(&rows, ", %s_variants, ", k->name);
         tn_buf_printf(&rows, n ? "%s_checks" : "0", k->name);
-        tn_buf_printf(&rows, ", %u, %u, %u, %u, %u, 0},\n", k->n_variant, n, k->n_in, k->n_out,
-                      k->n_variant ? k->variant[0].func->n_symbol : 0);
+        tn_buf_printf(&rows, ", %u, %u, %u, %u, %u, %u},\n", k->n_variant, n, k->n_in, k->n_out,
+                      k->n_variant ? k->variant[0].func->n_symbol : 0, k->n_variant ? k->variant[0].in_place : 0);
     }
     tn_buf_printf(o, "static const tn_kernel tn_kernels[] = {\n%s};\n", rows.n ? tn_buf_cstr(&rows) : "    {0}\n");
     tn_buf_deinit(&rows);

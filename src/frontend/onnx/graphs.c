@@ -158,7 +158,7 @@ void onnx_call_function(onnx_conv *c, const onnx_function *fn)
     for (size_t i = 0; i < c->node->output.n; i++) {
         const onnx_value *v = onnx_lookup(im, out[i]);
         result[i] = v ? *v : (onnx_value){.state = ONNX_BAD};
-        if (!v)
+        if (!v && !im->stopped)
             (void)tn_error(im->g->ctx, "onnx-E013", c->loc,
                            "output \"%s\" of the function is computed by no node", onnx_text(im, out[i]));
     }
@@ -204,18 +204,26 @@ void onnx_check_nodes(onnx_import *im, const tn_pb_array *nodes)
 
 /* ---- converting ---- */
 
+size_t onnx_memory(const onnx_import *im)
+{
+    return im->g->arena->used_bytes + im->g->ctx->arena.used_bytes + im->scratch.used_bytes +
+           im->value.cap * sizeof *im->value.at + im->host.cap * sizeof *im->host.at;
+}
+
 static bool too_much(onnx_import *im, const tn_loc *loc)
 {
-    if (im->g->ctx->n_error - im->had_errors > MAX_ERRORS)
-        return tn_error(im->g->ctx, "onnx-E025", onnx_make_loc(im, NULL, NULL),
-                        "there are more than %d errors; the rest is not reported", MAX_ERRORS) != TN_OK;
-    if (im->g->arena->used_bytes - im->arena_start > im->arena_limit)
-        return tn_error(
-                   im->g->ctx, "onnx-E021", loc,
-                   "reading the model takes more than %zu bytes of memory, which is too much for its size; "
-                   "it is damaged",
-                   im->arena_limit) != TN_OK;
-    return false;
+    bool many = im->g->ctx->n_error - im->had_errors > MAX_ERRORS,
+         large = onnx_memory(im) - im->memory_start > im->memory_limit;
+    if (!im->stopped && many)
+        (void)tn_error(im->g->ctx, "onnx-E025", onnx_make_loc(im, NULL, NULL),
+                       "there are more than %d errors; the rest is not reported", MAX_ERRORS);
+    else if (!im->stopped && large)
+        (void)tn_error(im->g->ctx, "onnx-E021", loc,
+                       "reading the model takes more than %zu bytes of memory, which is too much for its size; "
+                       "it is damaged",
+                       im->memory_limit);
+    im->stopped = im->stopped || many || large;
+    return im->stopped;
 }
 
 void onnx_convert_nodes(onnx_import *im, const tn_pb_array *nodes)
@@ -252,7 +260,7 @@ static bool body_results(onnx_import *im, const onnx_graph *g, const tn_loc *loc
     bool ok = true;
     for (size_t i = 0; i < g->output.n; i++) {
         const onnx_value *v = onnx_lookup(im, o[i].name);
-        if (!v || v->state == ONNX_UNUSABLE)
+        if ((!v || v->state == ONNX_UNUSABLE) && !im->stopped)
             (void)tn_error(
                 im->g->ctx, "onnx-E013", loc,
                 "output \"%s\" of its graph is computed by no node, or by one that is not supported",

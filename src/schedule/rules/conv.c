@@ -30,6 +30,7 @@ typedef struct {
     int64_t fours;               /* channels that one step sums: GROUP, or 1 */
     int64_t block_in;            /* channels beside each other in the data, 0: not blocked */
     bool channels;               /* vectors of output channels */
+    const char *weight;          /* the operand */
     bool turned;                 /* and the result is stored by pixels */
     int64_t apart;               /* output channels of a group that reads its own input channels; 0: one group */
     int64_t width, stride, dilation, before; /* along a row: of the data, of the window; width -1: not known */
@@ -128,6 +129,7 @@ static void read_load(const tn_expr *load, void *user)
     if (!tn_uses(load->src[3], ow) && !tn_uses(load->src[3], axis(c, r->block, OH)->var) && load->src[0] == oc) {
         int64_t by_fours = tn_dtype_eq(b->dtype, TN_I8) ? rule_grouped_factor(b, 0, 1, GROUP) : 0;
         c->fours = by_fours ? GROUP : 1;
+        c->weight = b->name;
         r->weight_factor = by_fours ? by_fours : rule_inner_factor(b, 0);
         return;
     }
@@ -163,7 +165,7 @@ static tile window_tile(const derive *d, const conv *c)
 {
     int64_t pixels = c->extent[OW], kw = c->extent[KW] > 0 ? c->extent[KW] : 3, channels = c->extent[C];
     int most = (int)(((int64_t)d->m->n_vector_regs - (kw < 8 ? kw : 8) - 1) / 2);
-    tile t = {1, 1, 0, 1, "L1 loads"};
+    tile t = {1, 1, 0, 1, "L1 loads", 1};
     most = most < 1 ? 1 : most;
     if (c->channels) {
         t.rows = pixels < 0 ? most : (int)((pixels + (pixels + most - 1) / most - 1) / ((pixels + most - 1) / most));
@@ -297,6 +299,16 @@ static const char *first_sum(const conv *c)
     return splits_block(c) ? "ico" : !c->sums_channels ? "kh" : c->fours > 1 ? "ig" : "ic";
 }
 
+/* More than half of L2, so each panel of weights comes from L3 or memory, and the rows of an image give time for it. */
+static bool weights_are_far(const derive *d, const conv *c)
+{
+    int64_t bytes = c->bytes / c->fours;
+    for (int i = 0; i < AXES; i++)
+        if (i == C || i >= IC)
+            bytes = c->extent[i] < 0 || bytes > INT32_MAX ? -1 : bytes * c->extent[i];
+    return c->channels && c->weight && c->extent[OH] > 1 && bytes > (int64_t)d->m->l2_bytes / 2;
+}
+
 /* Splits and orders the loops; the tile's three innermost loops are called r (rows), v (vectors), x (lanes). */
 static void tile_loops(derive *d, const conv *c)
 {
@@ -321,6 +333,8 @@ static void tile_loops(derive *d, const conv *c)
     if (c->rows > 1)
         dv_do(d, "ho hi = split oh %lld tail=exact", (long long)c->rows);
     dv_do(d, "reorder n co %s wo %s r v x%s", c->rows > 1 ? "ho hi" : "oh", reduce, c->fours > 1 ? " ik" : "");
+    if (weights_are_far(d, c))
+        dv_try(d, "prefetch \"%s\" co %s", c->weight, splits_block(c) ? "kw" : "kh");
     dv_do(d, "task = fuse n co %s", c->rows > 1 ? "ho" : "oh");
 }
 

@@ -63,12 +63,15 @@ typedef struct tile {
     int64_t tasks;            /* tiles to be computed (rows unknown: per tile of rows) */
     double efficiency;        /* of the FMA peak */
     const char *bound;        /* what limits it */
+    int chains;               /* parts of the reduction that run beside each other, each with accumulators of its own */
 } tile;
 /* The best register tile for a product of `rows` x `columns` outputs over a reduction of `depth` (-1: not
  * known, many), where panels of columns must be a multiple or a divisor of `panel` (0: free) and rows lie
  * row_bytes apart (0: near each other). */
 tile rule_tile(const tn_machine *m, uint16_t lanes, int64_t rows, int64_t columns, int64_t depth,
                int64_t panel, int64_t row_bytes);
+/* One row of few vectors waits for its multiply-adds: gives it chains, where the depth is worth them. */
+void rule_chains(const tn_machine *m, int64_t depth, tile *t);
 
 /* ---- the rules ---- */
 /* Schedules one nest without a reduction; names of its loops begin with prefix. Does it transpose tiles? */

@@ -5,13 +5,14 @@
  * Products of uint8 rows and int8 weights that lie in groups of four of k are summed by fours: one step of the
  * reduction is a group, which lowering makes one dot product (lower/dot.c).
  *
- * One row (GEMV) is the same tile with more vectors: several streams of weights hide the latency.
+ * One row (GEMV) is the same tile with more vectors: several streams of weights hide the latency. Where the row has few
+ * vectors, neighbouring steps of the reduction have accumulators of their own (chains), which are added up at the end.
  */
 #include "schedule/rules/derive.h"
 
 #include <string.h>
 
-enum { GROUP = 4 };
+enum { GROUP = 4, FETCH_STEPS = 8 };
 
 typedef struct {
     const char *block;
@@ -21,6 +22,7 @@ typedef struct {
     int64_t group;                /* of k that one step sums: GROUP, or 1 */
     uint16_t lanes;
     uint32_t bytes;               /* of an accumulator */
+    const char *weight;           /* the operand with the columns */
     const char *name[TN_MAX_LOOPS];
 } gemm;
 
@@ -39,7 +41,7 @@ bool rule_gemm_matches(const tn_func *f, const tn_machine *m)
     return n >= 1 && (int)b->u.block.n_iter == n + 1 && rule_lanes(m, rule_target(f, b)->dtype) > 1;
 }
 
-typedef struct { const tn_func *f; const tn_expr *column; int64_t panel, group; } weight_search;
+typedef struct { const tn_func *f; const tn_expr *column; int64_t panel, group; const char *name; } weight_search;
 
 /* The operand that the column indexes alone in one of its dimensions. */
 static void find_weight(const tn_expr *load, void *user)
@@ -53,6 +55,7 @@ static void find_weight(const tn_expr *load, void *user)
         int64_t by_fours = tn_dtype_eq(b->dtype, TN_I8) ? rule_grouped_factor(b, (int)d, last, GROUP) : 0;
         w->panel = by_fours ? by_fours : rule_inner_factor(b, (int)d);
         w->group = by_fours ? GROUP : 1;
+        w->name = b->name;
     }
 }
 
@@ -70,10 +73,11 @@ static gemm read_gemm(derive *d, tn_stmt *b)
         g.rows = rule_extent(it[g.row].extent);
     g.bytes = tn_dtype_bytes(rule_target(f, b)->dtype);
     g.lanes = rule_lanes(d->m, rule_target(f, b)->dtype);
-    weight_search w = {f, it[g.n - 1].var, -1, 1};
+    weight_search w = {f, it[g.n - 1].var, -1, 1, NULL};
     rule_loads(b, find_weight, &w);
     g.panel = w.panel;
     g.group = w.group;
+    g.weight = w.name;
     for (int i = 0; i < g.n - 1; i++)
         g.name[i] = i == g.row ? "i" : dv_text(d, "b%d", i);
     g.name[g.n - 1] = "j";
@@ -105,8 +109,9 @@ static void predict(derive *d, const gemm *g, const tile *t)
                                                       : "memory bandwidth";
         }
     }
-    dv_comment(d, "rule gemm/vector: %d rows x %d vectors of %d, predicted %.0f GFLOP/s of %.0f, bound: %s",
-               t->rows, t->nv, g->lanes, speed, peak, bound);
+    const char *chains = t->chains > 1 ? dv_text(d, " x %d chains", t->chains) : "";
+    dv_comment(d, "rule gemm/vector: %d rows x %d vectors of %d%s, predicted %.0f GFLOP/s of %.0f, bound: %s",
+               t->rows, t->nv, g->lanes, chains, speed, peak, bound);
 }
 
 /* Loops that are neither rows, columns nor reduction: each value is another product. */
@@ -119,10 +124,17 @@ static const char *batch_loops(derive *d, const gemm *g)
     return s;
 }
 
+/* Weights from L3 or memory that several tiles of rows need: those of the next columns are asked for meanwhile, in each
+ * tile a share of what FETCH_STEPS steps of the reduction read. */
+static bool fetches_ahead(const derive *d, const gemm *g, const tile *t)
+{
+    return g->row >= 0 && g->rows > t->rows && columns_outside(d, g) && g->k % (FETCH_STEPS * g->group) == 0;
+}
+
 static void tile_product(derive *d, const gemm *g, const tile *t)
 {
     const char *batch = batch_loops(d, g);
-    bool rows = g->row >= 0;
+    bool rows = g->row >= 0, far = fetches_ahead(d, g, t);
     dv_loops(d, g->block, g->name, g->n + 1);
     if (rows)
         dv_do(d, "io ii = split i %d%s", t->rows, dv_tail(g->rows, t->rows));
@@ -130,8 +142,15 @@ static void tile_product(derive *d, const gemm *g, const tile *t)
     const char *outer = !rows ? "jo" : columns_outside(d, g) ? "jo io" : "io jo";
     if (g->group > 1)
         dv_do(d, "ko ik = split k %d%s", GROUP, dv_tail(g->k, GROUP));
-    dv_do(d, "reorder %s%s %s %s jv ji%s", batch, outer, g->group > 1 ? "ko" : "k", rows ? "ii" : "",
-          g->group > 1 ? " ik" : "");
+    const char *sum = g->group > 1 ? "ko" : "k";
+    if (far)
+        dv_do(d, "kf ks = split %s %d", sum, FETCH_STEPS);
+    if (t->chains > 1)
+        dv_do(d, "ko kc = split k %d%s", t->chains, dv_tail(g->k, t->chains));
+    sum = far ? "kf ks" : t->chains > 1 ? "ko kc" : sum;
+    dv_do(d, "reorder %s%s %s %s jv ji%s", batch, outer, sum, rows ? "ii" : "", g->group > 1 ? " ik" : "");
+    if (far)
+        dv_do(d, "prefetch \"%s\" jo kf", g->weight);
     dv_do(d, "task = fuse %s%s", batch, outer);
 }
 
@@ -153,9 +172,23 @@ static void tile_epilogue(derive *d, const gemm *g, const char *last)
     dv_do(d, "ov ox = split oj %d", g->lanes);
 }
 
-static void split_init(derive *d, const gemm *g)
+/* The chains of a tile are added up. */
+static void add_chains(derive *d, const gemm *g)
 {
-    dv_do(d, "decompose_reduction \"%s\" %s", g->block, g->group > 1 ? "ko" : "k");
+    bool rows = g->row >= 0;
+    dv_do(d, "c = rfactor \"%s\" kc task", g->block);
+    dv_do(d, rows ? "_ fi fv fx _ = loops \"%s\"" : "_ fv fx _ = loops \"%s\"", g->block);
+    dv_do(d, "reorder c%s fv fx", rows ? " fi" : "");
+    dv_do(d, "decompose_reduction \"%s.rf\" ko", g->block);
+    dv_do(d, rows ? "_ yc yi yv yx = loops \"%s.rf.init\"" : "_ yc yv yx = loops \"%s.rf.init\"", g->block);
+    dv_do(d, "set_scope \"%s.rf\" register inner=%d", g->block, g->n - 1);
+    dv_do(d, "vectorize fx yx");
+    dv_do(d, rows ? "unroll kc c fi fv yc yi yv" : "unroll kc c fv yc yv");
+}
+
+static void split_init(derive *d, const gemm *g, const char *outermost)
+{
+    dv_do(d, "decompose_reduction \"%s\" %s", g->block, outermost);
     dv_do(d, g->row >= 0 ? "_ zi zv zx = loops \"%s.init\"" : "_ zv zx = loops \"%s.init\"", g->block);
 }
 
@@ -165,15 +198,19 @@ tn_verdict rule_gemm(tn_sched *s, const tn_machine *m)
     gemm g = read_gemm(&d, anchor(s->func));
     tile t = rule_tile(m, g.lanes, g.rows, g.columns, g.k < 0 ? -1 : (g.k + g.group - 1) / g.group,
                        g.panel > 0 ? g.panel : 0, g.k > 0 ? g.k * (int64_t)g.bytes / g.group : 0);
+    if (g.group == 1 && g.rows == 1)
+        rule_chains(m, s->func->strict ? 0 : g.k, &t);
     predict(&d, &g, &t);
     rule_others(&d, g.block);
     const char *last = rule_epilogue(&d, g.block);
     tile_product(&d, &g, &t);
+    if (t.chains > 1)
+        add_chains(&d, &g);
     if (last)
         dv_do(&d, "reverse_compute_at \"%s\" task", last);
     if (dv_ok(&d))
         tile_epilogue(&d, &g, last);
-    split_init(&d, &g);
+    split_init(&d, &g, fetches_ahead(&d, &g, &t) ? "kf" : t.chains > 1 ? "c" : g.group > 1 ? "ko" : "k");
     dv_do(&d, "set_scope \"%s\" register", g.block);
     dv_do(&d, "vectorize ji ox zx");
     dv_do(&d, g.row >= 0 ? "unroll ii jv oi ov zi zv" : "unroll jv ov zv");

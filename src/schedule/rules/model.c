@@ -45,7 +45,7 @@ tile rule_tile(const tn_machine *m, uint16_t lanes, int64_t rows, int64_t column
                int64_t panel, int64_t row_bytes)
 {
     int regs = (int)m->n_vector_regs;
-    tile best = {1, 1, 0, 0, ""};
+    tile best = {1, 1, 0, 0, "", 1};
     for (int nv = 1; nv <= MAX_NV; nv++) {
         int64_t width = (int64_t)nv * lanes;
         if (panel > 0 && width % panel != 0 && panel % width != 0)
@@ -63,8 +63,23 @@ tile rule_tile(const tn_machine *m, uint16_t lanes, int64_t rows, int64_t column
             double efficiency = ideal / (tiles * cycles);
             bool wins = efficiency > best.efficiency * 1.001 || (efficiency > best.efficiency * 0.999 && r > best.rows);
             if (wins)
-                best = (tile){r, nv, rows < 0 || columns < 0 ? 0 : (int64_t)tiles, efficiency, bound};
+                best = (tile){r, nv, rows < 0 || columns < 0 ? 0 : (int64_t)tiles, efficiency, bound, 1};
         }
     }
     return best;
+}
+
+void rule_chains(const tn_machine *m, int64_t depth, tile *t)
+{
+    int all = FMA_LATENCY * (int)m->fma_ports, chains = 1;
+    while (t->rows * t->nv * chains < all)
+        chains *= 2;
+    if (t->rows > 1 || 2 * t->nv > all || depth < 4 * chains)
+        return;
+    const char *bound;
+    double one = step_cycles(m, t->rows, t->nv, false, 0, &bound);
+    double loads = (double)(t->rows + t->nv) / loads_a_cycle, latency = (double)FMA_LATENCY / chains;
+    t->chains = chains;
+    t->bound = loads > latency ? "L1 loads" : bound;
+    t->efficiency *= one / (loads > latency ? loads : latency);
 }

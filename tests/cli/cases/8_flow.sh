@@ -12,7 +12,8 @@ must "nothing is left of what was refused" test ! -e no.tar
 expect 4 "calls itself" compile "$flow/recursive.onnx" -o no.tar
 expect 4 'Give the inputs fixed shapes, with numbers for the names: --input-shapes "x:[n,3]"' check "$flow/if_shape.onnx"
 expect 0 "" compile "$flow/if_shape.onnx" --input-shapes "x:[1,3]" -o s.tar
-expect 0 "warning: its then branch cannot be computed for the given shapes" compile "$flow/if_fail.onnx" -o f.tar
+expect 0 "warning: its then branch cannot be computed for the given shapes; a run that takes it will fail" compile "$flow/if_fail.onnx" -o f.tar
+expect 0 "[onnx-W002]" compile "$flow/if_fail.onnx" -o f.tar
 expect 0 "" run f.tar --fill-mode zeros
 expect 4 "the then branch cannot run for the shapes it was compiled for" run f.tar --fill-mode ones
 expect 4 "is control flow; use the aot executor" run f.tar --executor graph
@@ -21,6 +22,19 @@ expect 0 "" compile "$models/fixed.relay" -o dumped.tar
 expect 0 "" run dumped.tar -i "$npz/xy.npz" --dump-outputs values
 must "each kernel's result is a file of NumPy" sh -c 'for f in values/*.npy; do head -c 6 "$f" | grep -q NUMPY || exit 1; done'
 must "the list names them" grep -q "0000_0.npy.*float32.*tvmgen_default_fused" values/list.txt
+must "the index names its inputs" grep -q '"file": "0000_0.npy".*"dtype": "float32", "shape": .*"inputs": \["x", "y"' values/index.json
+expect 0 "" compile "$here/../../examples/models/mnist_cntk.onnx" -o mnist.tar
+expect 0 "" run mnist.tar --dump-outputs blocks
+must "shapes are those in memory, files have them" python3 - blocks <<'EOF'
+import json, struct, sys
+for e in json.load(open(sys.argv[1] + "/index.json")):
+    data = open(sys.argv[1] + "/" + e["file"], "rb").read()
+    n = struct.unpack("<H", data[8:10])[0]
+    head = eval(data[10 : 10 + n])
+    assert list(head["shape"]) == e["shape"] and len(data) - 10 - n == e["bytes"], e
+assert e["output"] == "output_0" and e["inputs"][0] == "0003_0.npy", e
+EOF
+expect 0 "  Bytes  " run mnist.tar --profile
 expect 4 "cannot make the folder" run dumped.tar --dump-outputs "$npz/xy.npz/x"
 # Results have the same bits for every number of threads.
 for model in "$models/two.relay" "$models/small.relay" "$models/fixed.relay" "$here"/../../examples/models/*.onnx; do

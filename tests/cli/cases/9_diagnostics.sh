@@ -29,5 +29,89 @@ expect 4 "[driver-E058]" --config nowhere compile "$dense"
 expect 4 "[driver-E035]" opt --pass=FoldConstant "$dense"
 printf '\010\011garbage' >bad.onnx
 expect 4 "[onnx-E001]" compile bad.onnx -o d.tar
+
+# passes, flags, files of flags
+expect 4 "--print-ir-before: there is no pass Nonsense; \`tenon opt --list\` names them [driver-E006]" compile "$models/two.relay" --print-ir-before Nonsense
+expect 4 "--disabled-pass: no program can be made without InferType; leave it out of the list [driver-E008]" compile "$models/two.relay" --disabled-pass InferType
+expect 4 "[driver-E060]" compile "$models/two.relay" --pass-config relay.FuseOps.depth=1
+expect 4 "[driver-E062]" compile "$models/two.relay" --pass-config tir.usmp.enable=1
+expect 4 "there is no graph pass Nonsense; \`tenon opt --list\` names them [driver-E031]" opt --pass=Nonsense "$models/two.relay"
+expect 4 "fixed.relay: error: the shapes of a Relay text are those of its text; change them there [frontend-E003]" \
+    compile "$models/fixed.relay" --input-shapes "x:[1,4]" -o d.tar
+echo '{"opt-level": [1]}' >list.json
+expect 4 "list.json: error: \"opt-level\": text, a number, true or false, or an object is needed [driver-E056]" \
+    --config list.json compile "$dense"
+echo '{"opt-level":' >cut.json
+expect 4 "cut.json: error: no sound JSON: the text ends where a value is expected at byte 14 [driver-E057]" \
+    --config cut.json compile "$dense"
+
+# targets and packages
+expect 4 "LLVM cannot make code for this target; choose another: TargetMachine can't emit a file of this type [codegen-E009]" \
+    compile "$dense" --target "llvm -mtriple=nvptx64-nvidia-cuda" -o d.tar
+expect 4 "stack arguments are not supported [codegen-E009]" compile "$dense" --target "llvm -mtriple=bpfel" -o d.tar
+expect 0 "" compile "$models/fixed.relay" -o whole.tar
+must "a package to damage" sh -c 'tar xf whole.tar && printf garbage | dd of=mod.so conv=notrunc 2>/dev/null && tar cf odd.tar mod.so mod.params'
+expect 4 "odd.tar: error: mod.so is damaged: " verify odd.tar
+expect 4 "compile the model again [driver-E052]" verify odd.tar
+must "a model with 36 MiB of weights" python3 "$here/make_onnx.py" weights weights.onnx
+expect 4 "the weights are too large for C text (more than 32 MiB); write a .so, .a or .o [driver-E054]" \
+    compile weights.onnx --target c -o d.c
+rm -f weights.*
+
+# texts that no package can be made of
+echo 'def @main(%x: float32) { %f = fn (%y: float32) { exp(%y) }; %f(%x) }' >value.relay
+expect 4 "value.relay:1:61: error: the call of a function that is a value cannot be compiled; call one by its name" \
+    compile value.relay -o d.tar
+expect 4 "[driver-E007]" compile value.relay -o d.tar
+echo 'def @main(%x: (float32, int8)) { %x.0 }' >tuple.relay
+expect 4 "tuple.relay:1:11: error: only tensors can go into and out of a package, an if or a loop, but not (float32, int8)" \
+    compile tuple.relay -o d.tar
+cat >flow.relay <<'END'
+def @main(%x: float32, %c: bool) {
+  %f = if (%c) { (%x, fn (%y: float32) { %y }) } else { (%x, fn (%y: float32) { %y }) };
+  %f.0
+}
+END
+expect 4 "but not fn (float32) -> float32; give the parts of a tuple one by one [driver-E010]" compile flow.relay -o d.tar
+echo 'def @main(%x: Tensor[(4), int4]) { add(%x, %x) }' >int4.relay
+expect 4 "found 'int4' [relay-E011]" compile int4.relay -o d.tar
+{
+    echo 'def @main(%c: bool, %x: float32) {'
+    i=0; while [ $i -lt 70 ]; do echo 'if (%c) {'; i=$((i + 1)); done
+    echo 'exp(%x)'
+    while [ $i -gt 0 ]; do echo '} else { %x }'; i=$((i - 1)); done
+    echo '}'
+} >deep.relay
+expect 4 "deep.relay:66:1: error: calls or expansions are nested more than 64 deep [relay-E207]" interpret deep.relay --fill-mode ones
+echo 'def @main(%x: float32) { broadcast_to(%x, shape=[1000000000, 1000000]) }' >large.relay
+expect 4 "large.relay:1:26: error: there is not enough memory for a value [relay-E208]" interpret large.relay
+echo 'def @main(%c: bool, %x: float32) { if (%c) { fail(message="no luck") } else { %x } }' >fail.relay
+expect 4 "fail.relay:1:46: error: no luck [relay-E211]" interpret fail.relay --fill-mode ones
+
+echo 'def @main(%x: Tensor[(4), float32]) { add(%x, meta[relay.Constant][7] /* w (4) float32 */) }' >lost.relay
+for command in check compile; do
+    expect 4 "lost.relay:1:47: error: the constant w has no data: read the text together with its .params file [relay-E204]" \
+        $command lost.relay
+done
+
+echo 'def @mine(%x: Tensor[(4), float32]) { exp(%x) }' >mine.relay
+for command in check compile interpret "dump --stage relay" "dump --stage c"; do
+    expect 4 "mine.relay: error: there is no function @main to run [relay-E200]" $command mine.relay
+done
+
+# models
+for case in "deep:functions are nested more than 32 deep [onnx-E028]" \
+    "laughs:which is too much for its size; it is damaged [onnx-E021]" \
+    "symbols:the inputs have more than 256 unknown dimensions; give them fixed shapes [onnx-E023]" \
+    "errors:there are more than 200 errors; the rest is not reported [onnx-E025]" \
+    "loop:loops are supported where their number of iterations is known when the model is compiled, at most 256 [onnx-E029]"; do
+    must "a model" python3 "$here/make_onnx.py" "${case%%:*}" "${case%%:*}.onnx"
+    expect 4 "${case#*:}" compile "${case%%:*}.onnx" -o d.tar
+    expect 4 "${case%%:*}.onnx: " compile "${case%%:*}.onnx" -o d.tar
+done
+must "a model" python3 "$here/make_onnx.py" newer newer.onnx
+expect 0 "newer.onnx: warning: the model is of opset 99; its operators are read as those of opset 28, the newest known [onnx-W001]" \
+    check newer.onnx
+expect 4 '--input-shapes "x:[n,3]" [onnx-E026]' check "$models/flow/if_shape.onnx"
 must "nothing is written" test ! -e d.tar -a ! -e d.so -a ! -e d.c
 cd .. || exit 1
