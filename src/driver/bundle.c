@@ -110,10 +110,10 @@ static tn_status model_object(tn_workshop *w, enum tn_bundle_form form, const ch
                   large ? ".lrodata.tenon_weights,\"al\",%progbits" : ".rodata.tenon_weights,\"a\",%progbits", params);
     if (form == TN_BUNDLE_SO)
         entry_note(b, &text);
-    tn_status st = tn_file_write(b->ctx, params, blob.at, blob.n);
+    tn_status st = tn_file_write_temporary(b->ctx, params, blob.at, blob.n);
     tn_buf_deinit(&blob);
     if (st == TN_OK)
-        st = tn_file_write(b->ctx, source, text.at, text.n);
+        st = tn_file_write_temporary(b->ctx, source, text.at, text.n);
     tn_buf_deinit(&text);
     if (st != TN_OK)
         return st;
