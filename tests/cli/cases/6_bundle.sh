@@ -51,6 +51,11 @@ both o -lm -lpthread
 must "an object has the names of its header" test "$(defined twice.o)" = "$(declared twice.h)"
 both so
 must "a library has the names of its header" test "$(defined -D twice.so)" = "$(declared twice.h)"
+for command in run verify; do
+    expect 4 "twice.o is an object, to be linked into a program: the header twice.h says" $command twice.o
+    expect 4 "twice.a is an archive of objects, to be linked into a program: the header twice.h" $command twice.a
+    expect 4 "twice.c is C text, to be compiled into a program: the header twice.h says" $command twice.c
+done
 for m in twice square; do
     expect 0 "" run "$m.so" -o $m.npz --fill-mode ones
 done
