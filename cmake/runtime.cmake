@@ -5,6 +5,13 @@ if(NOT TN_HAS_runtime)
     return()
 endif()
 
+# What runs once, at load, or to find a fault, is compiled to be small: the runtime stays below 100 KB.
+if(CMAKE_BUILD_TYPE STREQUAL Release)
+    foreach(name IN ITEMS debug error exe graph library library_check module package params sort)
+        set_property(SOURCE ${CMAKE_SOURCE_DIR}/src/runtime/${name}.c APPEND PROPERTY COMPILE_OPTIONS -Os)
+    endforeach()
+endif()
+
 set(objects $<TARGET_OBJECTS:tn_runtime>)
 if(TN_HAS_base)
     list(APPEND objects $<TARGET_OBJECTS:tn_base>)

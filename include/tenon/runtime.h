@@ -171,8 +171,9 @@ tnr_module *tnr_instance_module(const tnr_instance *instance);
 /* Give an input, without copying.
  *
  *   tensor  CPU memory, dense row-major, first element aligned to its element size; dtype, rank and fixed
- *           dimensions as tnr_input_info says; symbolic dimensions within their ranges. bool (6, 8 bits) and
- *           uint 1 are one type.
+ *           dimensions as tnr_input_info says; symbolic dimensions within their ranges, or 0 where the range
+ *           begins at 1: the run then gives empty outputs, or is refused if one would have elements.
+ *           bool (6, 8 bits) and uint 1 are one type.
  *   effect  shape is copied; the data is borrowed: it must stay valid, and unchanged by others, during every
  *           tnr_run until another tensor is given for this input. Symbols are bound by tnr_run, from all
  *           inputs together.

@@ -343,6 +343,8 @@ static tn_range node_range(const tn_bnd *b, const tn_expr *e, int depth)
         return r_join(visit(b, e->src[1], depth - 1), visit(b, e->src[2], depth - 1));
     case TN_E_SPLAT:
         return visit(b, e->src[0], depth - 1);
+    case TN_E_SHUFFLE:
+        return r_join(visit(b, e->src[0], depth - 1), visit(b, e->src[e->nsrc - 1], depth - 1));
     case TN_E_RAMP:
         x = visit(b, e->src[0], depth - 1);
         y = visit(b, e->src[1], depth - 1);

@@ -141,7 +141,7 @@ const tn_expr *tn_simp_vector(tn_simp *c, const tn_expr *e, const tn_expr *const
 {
     if (e->kind == TN_E_RAMP)
         return tn_is_value(s[1], 0) ? tn_splat(c->p, s[0], e->dtype.lanes) : NULL;
-    if (e->kind == TN_E_SPLAT)
+    if (e->kind == TN_E_SPLAT || e->kind == TN_E_SHUFFLE)
         return NULL;
     const tn_expr *r = of_splats(c, e, s);
     if (r)

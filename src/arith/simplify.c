@@ -107,6 +107,8 @@ static const tn_expr *by_rules(tn_simp *c, const tn_expr *e, const tn_expr *cons
 {
     if (e->kind == TN_E_LOAD)
         return load_node(c, e, s);
+    if (e->kind == TN_E_SHUFFLE)
+        return tn_rebuild(c->p, e, s);
     if (e->dtype.lanes > 1)
         return tn_simp_vector(c, e, s);
     if (e->kind == TN_E_SELECT)

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 // clang-format off
 const tn_flag tn_dump_flags[] = {
@@ -52,14 +53,21 @@ static bool is_stage(const char *stage)
     return false;
 }
 
-static int write_params(const char *path, const void *params, size_t n)
+/* Constants first: text without them reads as if it had none. If the text cannot be written they go again. */
+static int write_both(const char *path, const char *text, const void *params, size_t n)
 {
     size_t room = strlen(path) + sizeof ".params";
     char *name = malloc(room);
     if (!name)
         return tn_error_print("out of memory");
     snprintf(name, room, "%s.params", path);
+    bool was_there = access(name, F_OK) == 0;
     int status = tn_output_write(name, params, n);
+    if (status == TN_EXIT_OK) {
+        status = write_text(path, text);
+        if (status != TN_EXIT_OK && !was_there)
+            unlink(name);
+    }
     free(name);
     return status;
 }
@@ -71,9 +79,9 @@ static int dump(tn_model_options *m, const tn_args *args, const char *stage)
     size_t n_params = 0;
     int failed = tenon_dump(m->session, args->operand, &m->options, stage, &text, &params, &n_params);
     int status = tn_model_messages(m, failed);
-    if (status == TN_EXIT_OK && path && params) /* first: text without its constants reads as if it had none */
-        status = write_params(path, params, n_params);
-    return status == TN_EXIT_OK ? write_text(path, text) : status;
+    if (status != TN_EXIT_OK)
+        return status;
+    return path && params ? write_both(path, text, params, n_params) : write_text(path, text);
 }
 
 int tn_dump_command(const tn_args *args)

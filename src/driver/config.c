@@ -140,7 +140,8 @@ static tn_status read_file(reader *r)
         st = tn_error(r->b->ctx, "driver-E057", &(tn_loc){.file = r->path}, "no sound JSON: %s at byte %zu", doc.error,
                       doc.error_at);
     else if (doc.root->kind != TN_JSON_OBJECT)
-        st = tn_error(r->b->ctx, "driver-E057", &(tn_loc){.file = r->path}, "an object of flags is needed");
+        st = tn_error(r->b->ctx, "driver-E057", &(tn_loc){.file = r->path},
+                      "an object of flags is needed, as {\"opt-level\": 3}");
     for (uint32_t i = 0; st == TN_OK && i < doc.root->n; i++)
         st = member(r, &doc.root->u.at[2 * i], &doc.root->u.at[2 * i + 1]);
     tn_json_free(&doc);

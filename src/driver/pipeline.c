@@ -136,6 +136,8 @@ tn_status tn_stage_import(tn_build *b, const char *model)
         TN_TRY(tn_params_read(b, model, &o.constant, &o.n_constant));
     TN_TRY(tn_import(&b->graph, model, &b->file, b->opt.model_format, &o));
     TN_TRY(tn_relay_infer(&b->graph));
+    if (!tn_graph_function(&b->graph, "main"))
+        return tn_error(b->ctx, "relay-E200", &(tn_loc){.file = model}, "there is no function @main to run");
     b->seconds.import = tn_now() - start;
     return TN_OK;
 }
@@ -302,12 +304,12 @@ static bool same_steps(const tn_sched *a, const tn_sched *b)
     return same;
 }
 
-/* Is 1 too small for some extent, as it is for what a window of 5 is moved over? */
+/* Does 1 leave nothing of some extent, as of what a window of 5 is moved over? */
 static bool is_impossible(const tn_func *f)
 {
     for (uint32_t i = 0; i < f->n_buffer; i++)
         for (int d = 0; d < f->buffer[i].ndim; d++)
-            if (f->buffer[i].dim[d]->kind == TN_E_INT && f->buffer[i].dim[d]->u.i < 0)
+            if (f->buffer[i].dim[d]->kind == TN_E_INT && f->buffer[i].dim[d]->u.i < 1)
                 return true;
     return false;
 }

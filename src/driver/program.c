@@ -152,6 +152,14 @@ static void root_if(tn_maker *m, const tn_node *n)
         set_root(m, n, k, (tn_value){r->result[k].def, r->result[k].out});
 }
 
+/* A field of a tuple is what the tuple was made of. */
+static void root_field(tn_maker *m, const tn_node *n)
+{
+    const tn_node *t = program_root(m, tn_in(n, 0)).def;
+    if (t->op == &tn_op_tuple)
+        set_root(m, n, 0, tn_in(t, (int)((const tn_tuple_get_attr *)n->attr)->index));
+}
+
 static void find_roots(tn_maker *m, const tn_region *r)
 {
     for (const tn_node *n = r->first; n; n = n->next) {
@@ -160,6 +168,8 @@ static void find_roots(tn_maker *m, const tn_region *r)
             set_root(m, n, 0, tn_in(n, 1));
         else if (n->op == &tn_op_bind_extent)
             set_root(m, n, 0, tn_in(n, 0));
+        else if (n->op == &tn_op_tuple_get)
+            root_field(m, n);
         else if (n->op == &tn_op_if)
             root_if(m, n);
     }

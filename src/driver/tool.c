@@ -18,7 +18,7 @@ tn_status tn_workshop_open(tn_build *b, tn_workshop *w)
     *w = (tn_workshop){.b = b};
     int n = snprintf(w->dir, sizeof w->dir, "%s/tenon-XXXXXX", tmp && *tmp ? tmp : "/tmp");
     if (n < 0 || (size_t)n >= sizeof w->dir || !mkdtemp(w->dir))
-        return tn_error(b->ctx, "driver-E020", NULL, "cannot make a temporary folder in %s: %s",
+        return tn_error(b->ctx, "driver-E020", NULL, "cannot make a temporary folder in %s (TMPDIR names another): %s",
                         tmp && *tmp ? tmp : "/tmp", strerror(errno));
     return TN_OK;
 }

@@ -39,10 +39,11 @@ static tn_status look_at_tar(tn_build *b, const char *file, tn_buf *out)
         params |= e.name_n == 10 && memcmp(e.name, "mod.params", 10) == 0;
     }
     if (tar.error)
-        return tn_error(b->ctx, "driver-E050", &(tn_loc){.file = file}, "not a package: %s", tar.error);
+        return tn_error(b->ctx, "driver-E050", &(tn_loc){.file = file},
+                        "not a package: %s; give the .tar or .so that compile wrote", tar.error);
     if (!so.at || !params)
         return tn_error(b->ctx, "driver-E051", &(tn_loc){.file = file},
-                        "not a package: mod.so or mod.params is missing");
+                        "not a package: mod.so or mod.params is missing; compile the model again");
     return look(b, file, "mod.so", so.at, so.n, out);
 }
 

@@ -88,7 +88,7 @@ static const tn_expr *constant_of(tn_pool *p, tn_dtype t, tn_scalar v)
 const tn_expr *tn_fold(tn_pool *p, enum tn_ek k, tn_dtype t, tn_payload u, int nsrc, const tn_expr *const src[])
 {
     tn_scalar in[3], out;
-    if (nsrc < 1 || nsrc > 3 || k == TN_E_LOAD || k == TN_E_RAMP || k == TN_E_SPLAT)
+    if (nsrc < 1 || nsrc > 3 || k == TN_E_LOAD || k == TN_E_RAMP || k == TN_E_SPLAT || k == TN_E_SHUFFLE)
         return NULL;
     for (int i = 0; i < nsrc; i++) {
         const tn_expr *c = constant(src[i]);
@@ -314,6 +314,49 @@ const tn_expr *tn_splat(tn_pool *p, const tn_expr *a, uint16_t lanes)
     return tn_expr_make(p, TN_E_SPLAT, tn_dtype_lanes(a->dtype, lanes), no_payload, 1, &a);
 }
 
+const tn_expr *tn_shuffle(tn_pool *p, const tn_expr *a, const tn_expr *b, int n, const uint8_t lane[])
+{
+    char text[TN_MAX_SHUFFLED];
+    int each = a->dtype.lanes, of_a = 0;
+    bool same = !b;
+    TN_ASSERT(n >= 1 && n <= TN_MAX_SHUFFLED && each * (b ? 2 : 1) <= TN_MAX_SHUFFLED);
+    b = b ? b : a;
+    for (int i = 0; i < n; i++)
+        of_a += lane[i] < each;
+    if (of_a == 0 || of_a == n || a == b) { /* one operand will do */
+        a = of_a == 0 ? b : a;
+        same = true;
+    }
+    bool whole = same && n == each;
+    for (int i = 0; i < n; i++) {
+        int l = same ? lane[i] % each : lane[i];
+        whole &= l == i;
+        text[i] = (char)(l + 1);
+    }
+    if (whole || (same && a->kind == TN_E_SPLAT))
+        return whole ? a : tn_splat(p, a->src[0], (uint16_t)n);
+    const tn_expr *src[2] = {a, b};
+    tn_payload u = {.lanes = tn_intern_n(p->ctx, text, (size_t)n)};
+    return tn_expr_make(p, TN_E_SHUFFLE, tn_dtype_lanes(a->dtype, (uint16_t)n), u, same ? 1 : 2, src);
+}
+
+const tn_expr *tn_lanes(tn_pool *p, const tn_expr *a, const tn_expr *b, int from, int n, int step)
+{
+    uint8_t lane[TN_MAX_SHUFFLED];
+    TN_ASSERT(n >= 1 && n <= TN_MAX_SHUFFLED && from >= 0);
+    for (int i = 0; i < n; i++)
+        lane[i] = (uint8_t)(from + i * step);
+    return tn_shuffle(p, a, b, n, lane);
+}
+
+static const tn_expr *rebuild_shuffle(tn_pool *p, const tn_expr *e, const tn_expr *const src[])
+{
+    uint8_t lane[TN_MAX_SHUFFLED];
+    for (int i = 0; i < e->dtype.lanes; i++)
+        lane[i] = (uint8_t)((uint8_t)e->u.lanes[i] - 1);
+    return tn_shuffle(p, src[0], e->nsrc > 1 ? src[1] : NULL, e->dtype.lanes, lane);
+}
+
 /* A load over new operands: a vector index or mask makes it that wide; a scalar index where there was a vector one, and
  * no vector mask, makes it scalar; else its width stays. */
 static const tn_expr *rebuild_load(tn_pool *p, const tn_expr *e, const tn_expr *const src[])
@@ -343,6 +386,7 @@ const tn_expr *tn_rebuild(tn_pool *p, const tn_expr *e, const tn_expr *const src
     case TN_E_CALL: return tn_intrinsic(p, (enum tn_intrin)e->u.call.id, e->nsrc, src);
     case TN_E_LOAD: return rebuild_load(p, e, src);
     case TN_E_RAMP: return tn_ramp(p, src[0], src[1], e->dtype.lanes);
+    case TN_E_SHUFFLE: return rebuild_shuffle(p, e, src);
     case TN_E_SPLAT: return src[0]->dtype.lanes > 1 ? src[0] : tn_splat(p, src[0], e->dtype.lanes);
     default: return tn_bin(p, (enum tn_ek)e->kind, src[0], src[1]);
     }

@@ -50,7 +50,7 @@ static int cmp_u64(uint64_t a, uint64_t b)
 
 static int cmp_payload(const tn_expr *a, const tn_expr *b)
 {
-    if (a->kind == TN_E_SYM)
+    if (a->kind == TN_E_SYM || a->kind == TN_E_SHUFFLE)
         return strcmp(a->u.s, b->u.s);
     return cmp_u64(a->u.bits, b->u.bits);
 }
@@ -142,6 +142,17 @@ static bool load_ok(tn_dtype t, tn_payload u, int nsrc, const tn_expr *const src
                          tn_dtype_eq(src[n + 1]->dtype, t));
 }
 
+static bool shuffle_ok(tn_dtype t, tn_payload u, int nsrc, const tn_expr *const src[])
+{
+    int all = nsrc * src[0]->dtype.lanes;
+    if (nsrc > 2 || src[0]->dtype.lanes < 2 || all > TN_MAX_SHUFFLED || strlen(u.lanes) != t.lanes)
+        return false;
+    for (const char *l = u.lanes; *l; l++)
+        if ((uint8_t)*l > all)
+            return false;
+    return all_have(src[0]->dtype, nsrc, src) && tn_dtype_eq(tn_dtype_lanes(t, 1), tn_dtype_lanes(src[0]->dtype, 1));
+}
+
 static bool dtype_ok(enum tn_ek k, tn_dtype t, tn_payload u, int nsrc, const tn_expr *const src[])
 {
     tn_dtype in = nsrc > 0 ? src[0]->dtype : t;
@@ -175,6 +186,7 @@ static bool dtype_ok(enum tn_ek k, tn_dtype t, tn_payload u, int nsrc, const tn_
         return same && in.lanes == 1 && integral(in) && t.lanes > 1 &&
                tn_dtype_eq(tn_dtype_lanes(in, t.lanes), t);
     case TN_E_SPLAT: return in.lanes == 1 && t.lanes > 1 && tn_dtype_eq(tn_dtype_lanes(in, t.lanes), t);
+    case TN_E_SHUFFLE: return nsrc > 0 && shuffle_ok(t, u, nsrc, src);
     case TN_E_COUNT: break;
     }
     return false;
@@ -184,7 +196,7 @@ static bool dtype_ok(enum tn_ek k, tn_dtype t, tn_payload u, int nsrc, const tn_
 
 static uint32_t hash_of(enum tn_ek k, tn_dtype t, tn_payload u, int nsrc, const tn_expr *const src[])
 {
-    uint64_t payload = k == TN_E_SYM ? tn_hash_bytes(u.s, strlen(u.s), 0) : u.bits;
+    uint64_t payload = k == TN_E_SYM || k == TN_E_SHUFFLE ? tn_hash_bytes(u.s, strlen(u.s), 0) : u.bits;
     uint64_t shape = (uint64_t)k | (uint64_t)t.code << 8 | (uint64_t)t.bits << 16 | (uint64_t)t.lanes << 24 |
                      (uint64_t)nsrc << 40;
     uint64_t h = tn_hash_u64(shape, payload);
@@ -271,7 +283,7 @@ static tn_dtype dtype_over(const tn_expr *e, const tn_expr *const src[], uint16_
     case TN_E_CAST: case TN_E_EQ: case TN_E_NE: case TN_E_LT: case TN_E_LE: return tn_dtype_lanes(e->dtype, lanes);
     case TN_E_CALL: return tn_intrins[e->u.call.id].to_bool ? tn_dtype_lanes(TN_BOOL1, lanes) : src[0]->dtype;
     case TN_E_SELECT: return src[1]->dtype;
-    case TN_E_RAMP: case TN_E_SPLAT: return tn_dtype_lanes(src[0]->dtype, e->dtype.lanes);
+    case TN_E_RAMP: case TN_E_SPLAT: case TN_E_SHUFFLE: return tn_dtype_lanes(src[0]->dtype, e->dtype.lanes);
     case TN_E_BITCAST: {
         uint32_t bits = (uint32_t)src[0]->dtype.bits * src[0]->dtype.lanes;
         return tn_dtype_lanes(e->dtype, (uint16_t)(bits / e->dtype.bits));

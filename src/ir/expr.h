@@ -33,6 +33,7 @@ typedef union tn_payload {
     int64_t i;                                       /* INT, VAR */
     double f;                                        /* FLOAT */
     const char *s;                                   /* SYM: interned in ctx */
+    const char *lanes;                               /* SHUFFLE: interned in ctx, a byte a lane, lane number + 1 */
     struct { uint32_t buffer, n_index; } load;       /* LOAD */
     struct { uint32_t id, reserved0; } call;         /* CALL: enum tn_intrin */
     uint64_t bits;
@@ -134,6 +135,11 @@ static inline const tn_expr *tn_load_other(const tn_expr *e)
 }
 const tn_expr *tn_ramp(tn_pool *p, const tn_expr *base, const tn_expr *stride, uint16_t lanes);
 const tn_expr *tn_splat(tn_pool *p, const tn_expr *a, uint16_t lanes); /* a itself if lanes is 1 */
+enum { TN_MAX_SHUFFLED = 128 };                                        /* lanes of the operands together */
+/* n lanes (1: a scalar), lane[i] of those of a and, after them, of b (NULL: of a alone). */
+const tn_expr *tn_shuffle(tn_pool *p, const tn_expr *a, const tn_expr *b, int n, const uint8_t lane[]);
+/* The same for lanes from, from + step, ... */
+const tn_expr *tn_lanes(tn_pool *p, const tn_expr *a, const tn_expr *b, int from, int n, int step);
 
 static inline bool tn_is_int(const tn_expr *e, int64_t *out) { return e->kind == TN_E_INT && (*out = e->u.i, true); }
 /* Is this certainly no NaN? */

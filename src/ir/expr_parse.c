@@ -408,6 +408,52 @@ static tn_status parse_vector(parser *ps, enum tn_ek k, tn_dtype want, value *ou
     return TN_OK;
 }
 
+/* Numbers of lanes: `3`, `0:8` (8 from 0 on), `1:8:2` (every other one), separated by commas. */
+static tn_status parse_pattern(parser *ps, int all, uint8_t lane[], int *n)
+{
+    tn_lexer *l = ps->l;
+    *n = 0;
+    do {
+        int64_t from, count = 1, step = 1;
+        TN_TRY(tn_lex_int(l, 0, all - 1, &from));
+        if (tn_lex_accept(l, ":"))
+            TN_TRY(tn_lex_int(l, 1, TN_MAX_SHUFFLED - *n, &count));
+        if (count > 1 && tn_lex_accept(l, ":"))
+            TN_TRY(tn_lex_int(l, 0, all, &step));
+        if (from + (count - 1) * step >= all || *n + count > TN_MAX_SHUFFLED)
+            return tn_lex_fail(l, "ir-E006", "these are more lanes than the operands of shuffle have");
+        for (int64_t i = 0; i < count; i++)
+            lane[(*n)++] = (uint8_t)(from + i * step);
+    } while (tn_lex_accept(l, ","));
+    return TN_OK;
+}
+
+/* shuffle(a, lanes), shuffle(a, b, lanes) */
+static tn_status parse_shuffle(parser *ps, tn_dtype want, value *out)
+{
+    value v[2];
+    uint8_t lane[TN_MAX_SHUFFLED];
+    char text[TN_MAX_SHUFFLED];
+    int n = 0, count = 0;
+    do {
+        v[n] = value_here(ps);
+        TN_TRY(parse_prec(ps, P_ANY, want, &v[n]));
+        if (!v[n].e || v[n].e->dtype.lanes < 2 || (n && !tn_dtype_eq(v[0].e->dtype, v[n].e->dtype)))
+            return fail_at(ps, &v[n], "ir-E005", "shuffle takes one vector or two of the same type, then lanes");
+        TN_TRY(comma(ps));
+    } while (++n < 2 && ps->l->tok != TN_TOK_INT);
+    tn_dtype t = v[0].e->dtype;
+    if (n * t.lanes > TN_MAX_SHUFFLED)
+        return fail_at(ps, &v[0], "ir-E006", "the operands of shuffle have more than 128 lanes");
+    TN_TRY(parse_pattern(ps, n * t.lanes, lane, &count));
+    for (int i = 0; i < count; i++)
+        text[i] = (char)(lane[i] + 1);
+    const tn_expr *src[2] = {v[0].e, n > 1 ? v[1].e : NULL};
+    tn_payload u = {.lanes = tn_intern_n(ps->p->ctx, text, (size_t)count)};
+    out->e = tn_expr_make(ps->p, TN_E_SHUFFLE, tn_dtype_lanes(t, (uint16_t)count), u, n, src);
+    return TN_OK;
+}
+
 /* floordiv(a + (b - 1), b) */
 static tn_status parse_ceildiv(parser *ps, tn_dtype want, value *out)
 {
@@ -478,6 +524,8 @@ static tn_status parse_function(parser *ps, const char *name, tn_dtype want, val
     }
     if (word_is(name, "ramp") || word_is(name, "splat"))
         return parse_vector(ps, word_is(name, "ramp") ? TN_E_RAMP : TN_E_SPLAT, want, out);
+    if (word_is(name, "shuffle"))
+        return parse_shuffle(ps, want, out);
     if (word_is(name, "ceildiv"))
         return parse_ceildiv(ps, want, out);
     for (int f = 0; f < TN_F_COUNT; f++) {

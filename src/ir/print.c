@@ -150,6 +150,35 @@ static void print_call(printer *pr, const char *name, const tn_expr *e)
     push_list(pr, e->nsrc, e->src, ")");
 }
 
+/* Lanes in a row as `from:count`, evenly spaced ones as `from:count:step`, others one by one. */
+static void push_lanes(printer *pr, const char *lanes, int n)
+{
+    struct { int from, count, step; } run[TN_MAX_SHUFFLED];
+    int k = 0;
+    for (int i = 0; i < n; k++) {
+        int step = i + 1 < n ? (uint8_t)lanes[i + 1] - (uint8_t)lanes[i] : -1, count = 1;
+        while (step >= 0 && i + count < n && (uint8_t)lanes[i + count] - (uint8_t)lanes[i + count - 1] == step)
+            count++;
+        count = count > 2 || count == n ? count : 1;
+        run[k].from = (uint8_t)lanes[i] - 1;
+        run[k].count = count;
+        run[k].step = step;
+        i += count;
+    }
+    while (k-- > 0) {
+        if (run[k].count > 1 && run[k].step != 1) {
+            push_number(pr, (uint32_t)run[k].step);
+            push_text(pr, ":");
+        }
+        if (run[k].count > 1) {
+            push_number(pr, (uint32_t)run[k].count);
+            push_text(pr, ":");
+        }
+        push_number(pr, (uint32_t)run[k].from);
+        push_text(pr, ", ");
+    }
+}
+
 static void print_primary(printer *pr, const tn_expr *e)
 {
     switch (e->kind) {
@@ -171,6 +200,12 @@ static void print_primary(printer *pr, const tn_expr *e)
         push_text(pr, ")");
         push_number(pr, e->dtype.lanes);
         push_list(pr, e->nsrc, e->src, ", ");
+        break;
+    case TN_E_SHUFFLE:
+        tn_buf_str(pr->out, "shuffle(");
+        push_text(pr, ")");
+        push_lanes(pr, e->u.lanes, e->dtype.lanes);
+        push_list(pr, e->nsrc, e->src, "");
         break;
     default: print_call(pr, tn_eks[e->kind].name, e); break;
     }

@@ -137,7 +137,8 @@ static ex rewrite_abs(tn_pool *p, ex e)
 static ex rewrite(tn_pool *p, ex e, void *user)
 {
     const half *h = user;
-    if (e->nsrc == 0 || e->kind == TN_E_LOAD || e->kind == TN_E_SPLAT || e->kind == TN_E_BITCAST)
+    if (e->nsrc == 0 || e->kind == TN_E_LOAD || e->kind == TN_E_SPLAT || e->kind == TN_E_SHUFFLE ||
+        e->kind == TN_E_BITCAST)
         return NULL;
     if (e->kind == TN_E_CAST)
         return is_half(e->dtype) || is_half(e->src[0]->dtype) ? rewrite_cast(h, e) : NULL;

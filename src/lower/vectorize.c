@@ -1,6 +1,7 @@
 /* Vectorize: the body of a vector loop is written once, its variable being the ramp 0 .. lanes-1. Loads and
  * stores whose offset grows by one a lane are contiguous, by zero scalar, else gathers and scatters. A
- * condition that depends on the lane becomes a mask. Vector loops that do not fit were unrolled before.
+ * condition that depends on the lane becomes a mask. Lanes that reduce into one element are combined by a tree.
+ * Vector loops that do not fit were unrolled before.
  * Register buffers that lanes do not index in order move to the task's memory. */
 #include "lower/lower_impl.h"
 
@@ -239,8 +240,53 @@ static const tn_expr *vector(vec *v, const tn_expr *e)
     return r;
 }
 
+/* ---- lanes that reduce into one element ---- */
+
+/* Lane l and lane l + n/2 are combined, then again in the half that is left; each half is named, before s. */
+static const tn_expr *combined(tn_func *f, tn_stmt *s, enum tn_ek k, const tn_expr *e)
+{
+    tn_pool *p = f->pool;
+    for (int n = e->dtype.lanes / 2; n > 0; n /= 2) {
+        const tn_expr *half = tn_func_add_var(f, "half", e->dtype);
+        tn_body_insert(s->list, s, tn_stmt_let(f, half, e));
+        e = tn_bin(p, k, tn_lanes(p, half, NULL, 0, n, 1), tn_lanes(p, half, NULL, n, n, 1));
+    }
+    return e;
+}
+
+static bool is_elsewhere(const tn_expr *e, void *user)
+{
+    const tn_stmt *s = user;
+    return e->kind != TN_E_LOAD || e->u.load.buffer != s->u.store.buffer;
+}
+
+/* acc op term, the same acc in all lanes: acc op all terms. NULL: it is not that. */
+static const tn_expr *reduced(vec *v, tn_stmt *s)
+{
+    const tn_expr *e = s->u.store.value, *src[2];
+    bool associates = e->kind == TN_E_ADD || e->kind == TN_E_MUL || e->kind == TN_E_MAX || e->kind == TN_E_MIN ||
+                      e->kind == TN_E_AND || e->kind == TN_E_OR;
+    if (!associates || v->mask || s->u.store.mask || v->f->strict)
+        return NULL;
+    for (int i = 0; i < 2; i++) {
+        const tn_expr *acc = e->src[i];
+        if (acc->kind != TN_E_LOAD || acc->u.load.buffer != s->u.store.buffer || tn_load_mask(acc) ||
+            acc->src[0] != s->u.store.index[0] || !tn_each(e->src[1 - i], is_elsewhere, s))
+            continue;
+        src[i] = acc;
+        src[1 - i] = combined(v->f, s, (enum tn_ek)e->kind, splat(v, vector(v, e->src[1 - i])));
+        return tn_bin(v->f->pool, (enum tn_ek)e->kind, src[0], src[1]);
+    }
+    return NULL;
+}
+
 static void store(vec *v, tn_stmt *s)
 {
+    const tn_expr *all = varies(v, s->u.store.index[0]) ? NULL : reduced(v, s);
+    if (all) {
+        s->u.store.value = all;
+        return;
+    }
     const tn_expr *index = s->u.store.index[0], *own = s->u.store.mask;
     const tn_expr *value = vector(v, s->u.store.value), *mask = both(v, own ? vector(v, own) : NULL, v->mask);
     if (!varies(v, index)) {

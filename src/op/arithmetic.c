@@ -57,10 +57,13 @@ static const tn_expr *floor_divide(tn_pool *p, const tn_expr *a, const tn_expr *
 
 /* ---- float remainders ----
  * In float64, by subtracting q * y, q being the leading 24 bits of x / y: such a product is exact (of a wide y in two
- * halves), and so is the difference. Each round makes x / y 2^23 times smaller; ROUNDS of them give the exact
- * remainder while |a / b| < 2^92. */
+ * halves), and so is the difference. Each round makes x / y 2^23 times smaller, which is exact in the end for all
+ * numbers of 32 bits or less. A quotient of float64 from 2^92 on gives NaN. */
 
-enum { ROUNDS = 4 };
+static int rounds_of(tn_dtype t)
+{
+    return t.bits == 64 ? 4 : t.bits == 16 && t.code == TN_FLOAT ? 2 : 13; /* |a / b| < 2^40 of float16, else 2^278 */
+}
 
 static const tn_expr *keep_bits(tn_pool *p, const tn_expr *x, int dropped)
 {
@@ -84,10 +87,12 @@ static const tn_expr *float_mod(tn_pool *p, const tn_expr *a, const tn_expr *b)
     const tn_expr *x = intrinsic(p, TN_F_abs, tn_cast(p, TN_F64, a)),
                   *y = intrinsic(p, TN_F_abs, tn_cast(p, TN_F64, b)), *r = x,
                   *inf = tn_flt(p, TN_F64, (double)INFINITY);
-    for (int i = 0; i < (t.bits == 16 ? 2 : ROUNDS); i++)
+    for (int i = 0; i < rounds_of(t); i++)
         r = remainder_round(p, r, y, t.bits == 64);
     r = tn_select(p, tn_lt(p, r, zero_of(p, r)), tn_add(p, r, y), r);
     r = tn_select(p, tn_le(p, y, r), tn_sub(p, r, y), r);
+    if (t.bits == 64)
+        r = tn_select(p, tn_lt(p, r, y), r, tn_flt(p, TN_F64, (double)NAN));
     const tn_expr *whole = tn_and(p, tn_eq(p, y, inf), tn_lt(p, x, inf)); /* a itself */
     const tn_expr *minus = tn_bin(p, TN_E_MUL, r, tn_flt(p, TN_F64, -1));
     r = tn_cast(p, t, tn_select(p, tn_lt(p, a, zero_of(p, a)), minus, r));

@@ -159,6 +159,37 @@ static tn_status loop_carried(tn_graph *g, tn_node *n, const tn_region *r)
     return TN_OK;
 }
 
+/* Does an if give a result an extent of its own that e mentions? */
+static bool joins(const tn_node *n, const tn_expr *e)
+{
+    for (uint32_t k = 0; k < n->nout; k++) {
+        const tn_type *t = n->type[k];
+        for (int i = 0; i < 2; i++) {
+            const tn_type *b = tn_region_fails(n->region[i]) ? t : result_type(n->region[i], k);
+            for (int d = 0; t->kind == TN_T_TENSOR && d < t->n; d++)
+                if (t->dim[d]->kind == TN_E_SYM && t->dim[d] != b->dim[d] && tn_uses(e, t->dim[d])) return true;
+        }
+    }
+    return false;
+}
+
+/* Does a node of the region bind a symbol that e mentions? Depth: that of regions, bounded by the readers. */
+static bool binds(const tn_region *r, const tn_expr *e)
+{
+    for (const tn_node *n = r->first; n; n = n->next) {
+        for (int i = 0; i < n->nregion; i++)
+            if (binds(n->region[i], e)) return true;
+        if (n->op == &tn_op_if && joins(n, e)) return true;
+        bool own = (n->op->flags & TN_OP_BINDS) && n->op != &tn_op_if;
+        for (const tn_attr_field *f = own ? n->op->attr : NULL; f && f->name; f++) {
+            const tn_dims *d = (const tn_dims *)(const void *)((const char *)n->attr + f->offset);
+            for (uint32_t i = 0; f->kind == TN_A_DIMS && i < d->n; i++)
+                if (d->at[i]->kind == TN_E_SYM && tn_uses(e, d->at[i])) return true;
+        }
+    }
+    return false;
+}
+
 static tn_status loop_infer(tn_graph *g, tn_node *n)
 {
     const tn_loop_attr *a = n->attr;
@@ -181,8 +212,15 @@ static tn_status loop_infer(tn_graph *g, tn_node *n)
         if (t->kind != TN_T_TENSOR || t->n >= TN_RULE_MAX_RANK)
             return tn_rule_fail(g, n, "op-E003", "a collected value has too many dimensions: %s",
                                 tn_rule_type_text(g, t));
-        for (int d = 0; d < t->n; d++)
+        for (int d = 0; d < t->n; d++) {
             dim[d + 1] = t->dim[d];
+            if (t->dim[d]->kind != TN_E_INT && binds(r, t->dim[d]))
+                return tn_rule_fail(
+                    g, n, "op-E020",
+                    "collected value %u is %s, of which dimension %d is known in an iteration only; all "
+                    "must have the same extents",
+                    (unsigned)(k - r->n_param), tn_rule_type_text(g, t), d);
+        }
         TN_TRY(tn_rule_result(g, n, (int)k - 1, t->dtype, t->n + 1, dim));
     }
     return TN_OK;

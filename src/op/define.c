@@ -13,6 +13,18 @@ tn_tensor *tn_rule_out(tn_te *te, const tn_node *n, int out, const char *name, c
                                  : NULL);
 }
 
+tn_dtype tn_rule_sum_dtype(tn_dtype t) { return tn_dtype_is_float(t) && t.bits == 16 ? TN_F32 : t; }
+
+tn_tensor *tn_rule_sum(tn_te *te, const tn_node *n, const char *name, const char *tag, const char *axis_names)
+{
+    const tn_type *t = n->type[0];
+    te->tag = tag;
+    return tn_te_new(te, name, tn_rule_sum_dtype(t->dtype), t->n, t->dim,
+                     axis_names  ? axis_names
+                     : t->n <= 4 ? "i j k l"
+                                 : NULL);
+}
+
 /* Different symbols are taken to be equal (tn_infer_broadcast), and looked at when they are known. */
 static void require_equal(tn_te *te, const tn_expr *a, const tn_expr *b, int dim)
 {
@@ -50,6 +62,14 @@ const tn_expr *tn_rule_window_extent(tn_pool *p, const tn_expr *in, const tn_exp
         return tn_add(p, tn_fdiv(p, last, stride), one);
     const tn_expr *n = tn_add(p, tn_ceildiv(p, last, w->stride), one);
     return tn_min(p, n, tn_add(p, tn_fdiv(p, tn_add(p, in, tn_idx(p, w->before - 1)), stride), one));
+}
+
+void tn_rule_require_window(tn_te *te, const tn_tensor *t, int axis)
+{
+    if (t->dim[axis]->kind == TN_E_INT) /* else it was refused (op-E009) */
+        return;
+    const char *text = tn_arena_printf(te->arena, "the window does not fit into dimension %d of the data", axis);
+    tn_te_require(te, tn_le(te->pool, tn_idx(te->pool, 1), t->dim[axis]), tn_intern(te->func->ctx, text));
 }
 
 const tn_expr *tn_rule_window_index(tn_pool *p, const tn_expr *out, const tn_expr *tap, const tn_window *w)

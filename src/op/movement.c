@@ -92,6 +92,11 @@ const tn_op tn_op_transpose = {
 
 static const char *const pad_modes[] = {"constant", "edge", "reflect", "wrap"};
 
+static int64_t cut_off(int64_t before, int64_t after)
+{
+    return (before < 0 ? -before : 0) + (after < 0 ? -after : 0);
+}
+
 static tn_status pad_mode(tn_graph *g, const tn_node *n, const tn_type *t)
 {
     const tn_pad_attr *a = n->attr;
@@ -101,10 +106,13 @@ static tn_status pad_mode(tn_graph *g, const tn_node *n, const tn_type *t)
     if (!known)
         return tn_rule_fail(g, n, "op-E007", "pad_mode \"%s\" is not known; constant, edge, reflect and wrap are",
                             a->pad_mode ? a->pad_mode : "None");
-    for (int i = 0; i < t->n && a->pad_mode[0] != 'c'; i++)
-        if (tn_is_value(t->dim[i], 0) && (a->pad_width.at[2 * i] > 0 || a->pad_width.at[2 * i + 1] > 0))
+    for (int i = 0; i < t->n && a->pad_mode[0] != 'c'; i++) {
+        int64_t before = a->pad_width.at[2 * i], after = a->pad_width.at[2 * i + 1], extent;
+        int64_t cut = a->pad_mode[0] == 'w' ? cut_off(before, after) : 0;
+        if (tn_is_int(t->dim[i], &extent) && extent <= cut && (before > 0 || after > 0))
             return tn_rule_fail(g, n, "op-E009", "%s has no elements along axis %d to pad with",
                                 tn_rule_type_text(g, t), i);
+    }
     return TN_OK;
 }
 
@@ -155,6 +163,17 @@ static const tn_expr *continued(tn_pool *p, char mode, const tn_expr *at, const 
     return tn_min(p, turn, tn_sub(p, period, turn)); /* extent 1: turn is 0 */
 }
 
+/* An axis that is cut at one end goes on, at the other, with what is left of it. */
+static const tn_expr *wrapped(tn_pool *p, const tn_expr *at, const tn_expr *extent, int64_t before, int64_t after)
+{
+    const tn_expr *first = tn_idx(p, before < 0 ? -before : 0),
+                  *left = tn_sub(p, extent, tn_idx(p, cut_off(before, after)));
+    if (left->kind != TN_E_INT)
+        left = tn_max(p, left, tn_idx(p, 1));
+    at = tn_sub(p, at, first);
+    return tn_add(p, continued(p, 'w', at, left, before > after ? before : after), first);
+}
+
 static void pad_compute(tn_te *te, const tn_node *n, tn_tensor *const in[], tn_tensor *out[])
 {
     const tn_pad_attr *a = n->attr;
@@ -168,7 +187,9 @@ static void pad_compute(tn_te *te, const tn_node *n, tn_tensor *const in[], tn_t
                        .after = a->pad_width.at[2 * i + 1]};
         index[i] = tn_rule_window_index(p, t->axis[i], tn_idx(p, 0), &w);
         const tn_expr *here = tn_rule_window_inside(p, index[i], in[0]->dim[i], &w);
-        if (here && a->pad_mode[0] != 'c')
+        if (here && a->pad_mode[0] == 'w')
+            index[i] = wrapped(p, index[i], in[0]->dim[i], w.before, w.after);
+        else if (here && a->pad_mode[0] != 'c')
             index[i] = continued(p, a->pad_mode[0], index[i], in[0]->dim[i], w.before > w.after ? w.before : w.after);
         else
             inside = tn_rule_both(p, inside, here);

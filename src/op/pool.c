@@ -105,6 +105,7 @@ static reach reach_of(tn_te *te, const tn_node *n, const tn_tensor *in, tn_tenso
         const tn_expr *tap = tn_te_reduce_axis(te, t, names[3 - dims + i], tn_idx(p, a->pool_size.at[i]));
         r.index[2 + i] = tn_rule_window_index(p, t->axis[2 + i], tap, &w);
         r.where = tn_rule_both(p, r.where, tn_rule_window_inside(p, r.index[2 + i], in->dim[2 + i], &w));
+        tn_rule_require_window(te, t, 2 + i);
     }
     return r;
 }
@@ -120,7 +121,7 @@ static const char *axes_of(const tn_tensor *in)
 static void reduce_window(tn_te *te, const tn_node *n, const tn_tensor *in, tn_tensor *t, enum tn_reducer r)
 {
     reach x = reach_of(te, n, in, t);
-    tn_te_reduce(te, t, r, tn_at(te, in, in->ndim, x.index), x.where, NULL);
+    tn_te_reduce(te, t, r, tn_cast(te->pool, t->dtype, tn_at(te, in, in->ndim, x.index)), x.where, NULL);
 }
 
 static void max_pool_compute(tn_te *te, const tn_node *n, tn_tensor *const in[], tn_tensor *out[])
@@ -196,11 +197,12 @@ static const tn_expr *taps_between(tn_pool *p, const tn_expr *out, int64_t kerne
 }
 
 /* How many elements the mean at out's position divides by: the window's taps inside the image, or with
- * count_include_pad inside the image and its padding. Rows times columns, each in the data's dtype. */
-static const tn_expr *window_count(tn_pool *p, const tn_node *n, const tn_tensor *in, const tn_tensor *out)
+ * count_include_pad inside the image and its padding. Rows times columns, each in dtype t. */
+static const tn_expr *window_count(tn_pool *p, const tn_node *n, tn_dtype t, const tn_tensor *in,
+                                   const tn_tensor *out)
 {
     const tn_pool2d_attr *a = n->attr;
-    const tn_expr *count = tn_const(p, out->dtype, 1);
+    const tn_expr *count = tn_const(p, t, 1);
     for (int i = 0; i < in->ndim - 2; i++) {
         tn_window w = window_of(a, i);
         bool cut = a->count_include_pad ? w.ceil_mode : w.before > 0 || w.after > 0 || w.ceil_mode;
@@ -210,7 +212,7 @@ static const tn_expr *window_count(tn_pool *p, const tn_node *n, const tn_tensor
             high = tn_add(p, high, tn_idx(p, w.after));
         }
         if (cut) taps = taps_between(p, out->axis[2 + i], a->pool_size.at[i], &w, low, high);
-        count = tn_mul(p, count, tn_cast(p, out->dtype, taps));
+        count = tn_mul(p, count, tn_cast(p, t, taps));
     }
     return count;
 }
@@ -222,11 +224,12 @@ static const tn_expr *quotient(tn_pool *p, const tn_expr *sum, const tn_expr *co
 
 static void avg_pool_compute(tn_te *te, const tn_node *n, tn_tensor *const in[], tn_tensor *out[])
 {
-    tn_tensor *sum = tn_rule_out(te, n, 0, "pool_sum", tag_of(in[0]), axes_of(in[0]));
+    tn_pool *p = te->pool;
+    tn_tensor *sum = tn_rule_sum(te, n, "pool_sum", tag_of(in[0]), axes_of(in[0]));
     reduce_window(te, n, in[0], sum, TN_RED_SUM);
     tn_tensor *t = out[0] = tn_rule_out(te, n, 0, "avg_pool", "elementwise", axes_of(in[0]));
-    tn_te_define(te, t,
-                 quotient(te->pool, tn_at(te, sum, t->ndim, t->axis), window_count(te->pool, n, in[0], t)));
+    const tn_expr *count = window_count(p, n, sum->dtype, in[0], t);
+    tn_te_define(te, t, tn_cast(p, t->dtype, quotient(p, tn_at(te, sum, t->ndim, t->axis), count)));
 }
 
 /* clang-format off */
@@ -332,13 +335,13 @@ static void global_max_pool2d_compute(tn_te *te, const tn_node *n, tn_tensor *co
 static void global_avg_pool2d_compute(tn_te *te, const tn_node *n, tn_tensor *const in[], tn_tensor *out[])
 {
     tn_pool *p = te->pool;
-    tn_tensor *sum = tn_rule_out(te, n, 0, "pool_sum", "pool2d", "b c oh ow");
+    tn_tensor *sum = tn_rule_sum(te, n, "pool_sum", "pool2d", "b c oh ow");
     const tn_expr *h = tn_te_reduce_axis(te, sum, "kh", in[0]->dim[2]),
                   *w = tn_te_reduce_axis(te, sum, "kw", in[0]->dim[3]);
-    tn_te_sum(te, sum, tn_at4(te, in[0], sum->axis[0], sum->axis[1], h, w), NULL);
+    tn_te_sum(te, sum, tn_cast(p, sum->dtype, tn_at4(te, in[0], sum->axis[0], sum->axis[1], h, w)), NULL);
     tn_tensor *t = out[0] = tn_rule_out(te, n, 0, "global_avg_pool2d", "elementwise", "b c oh ow");
-    const tn_expr *count = tn_cast(p, t->dtype, tn_mul(p, in[0]->dim[2], in[0]->dim[3]));
-    tn_te_define(te, t, quotient(p, tn_at(te, sum, 4, t->axis), count));
+    const tn_expr *count = tn_cast(p, sum->dtype, tn_mul(p, in[0]->dim[2], in[0]->dim[3]));
+    tn_te_define(te, t, tn_cast(p, t->dtype, quotient(p, tn_at(te, sum, 4, t->axis), count)));
 }
 
 /* clang-format off */

@@ -50,7 +50,7 @@ static const tn_expr *reduce_into(tn_te *te, const tn_node *n, const tn_tensor *
         count = tn_mul(te->pool, count, in->dim[i]);
         axis += a->keepdims;
     }
-    tn_te_reduce(te, t, r, tn_at(te, in, in->ndim, index), NULL, NULL);
+    tn_te_reduce(te, t, r, tn_cast(te->pool, t->dtype, tn_at(te, in, in->ndim, index)), NULL, NULL);
     return count;
 }
 
@@ -69,11 +69,12 @@ static tn_status mean_infer(tn_graph *g, tn_node *n)
 
 static void mean_compute(tn_te *te, const tn_node *n, tn_tensor *const in[], tn_tensor *out[])
 {
-    tn_tensor *sum = tn_rule_out(te, n, 0, "mean_sum", "reduce", NULL);
+    tn_tensor *sum = tn_rule_sum(te, n, "mean_sum", "reduce", NULL);
     const tn_expr *count = tn_cast(te->pool, sum->dtype, reduce_into(te, n, in[0], sum, TN_RED_SUM));
     tn_tensor *t = out[0] = tn_rule_out(te, n, 0, "mean", "elementwise", NULL);
     enum tn_ek div = tn_dtype_is_float(t->dtype) ? TN_E_DIV : TN_E_TRUNCDIV;
-    tn_te_define(te, t, tn_bin(te->pool, div, tn_at(te, sum, t->ndim, t->axis), count));
+    const tn_expr *mean = tn_bin(te->pool, div, tn_at(te, sum, t->ndim, t->axis), count);
+    tn_te_define(te, t, tn_cast(te->pool, t->dtype, mean));
 }
 
 /* clang-format off */

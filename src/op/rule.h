@@ -65,6 +65,10 @@ tn_status tn_define_formula(tn_te *te, tn_graph *g, const tn_node *n, tn_tensor 
 /* A tensor for output `out` of the node, tagged. axis_names NULL: i j k l. */
 tn_tensor *tn_rule_out(tn_te *te, const tn_node *n, int out, const char *name, const char *tag,
                        const char *axis_names);
+/* What sums that are divided later are kept in: float32 for 16-bit floats, which a sum may not fit; else t. */
+tn_dtype tn_rule_sum_dtype(tn_dtype t);
+/* The same in that dtype, for such a sum. */
+tn_tensor *tn_rule_sum(tn_te *te, const tn_node *n, const char *name, const char *tag, const char *axis_names);
 /* x * y in dtype t. */
 const tn_expr *tn_rule_times(tn_pool *p, tn_dtype t, const tn_expr *x, const tn_expr *y);
 /* Element of t that out's axes read by broadcasting. */
@@ -75,6 +79,8 @@ typedef struct tn_window { int64_t stride, dilation, before, after; bool ceil_mo
 /* How many positions it has. */
 const tn_expr *tn_rule_window_extent(tn_pool *p, const tn_expr *in, const tn_expr *kernel,
                                      const tn_window *w);
+/* Whoever defines t by a window moved over this axis checks in the run that a symbolic extent has room for it. */
+void tn_rule_require_window(tn_te *te, const tn_tensor *t, int axis);
 const tn_expr *tn_rule_window_index(tn_pool *p, const tn_expr *out, const tn_expr *tap, const tn_window *w);
 /* 0 <= index < in, without what always holds; NULL: always. */
 const tn_expr *tn_rule_window_inside(tn_pool *p, const tn_expr *index, const tn_expr *in, const tn_window *w);

@@ -34,10 +34,28 @@ static part whole_part(tn_pool *p, const tn_expr *extent)
     return (part){tn_idx(p, 0), extent};
 }
 
-/* A symbolic extent n with a positive step: begin and end stay inside [0, n]. */
+/* A symbolic extent n with a negative step: begin and end stay inside [-1, n - 1]. */
+static part backward_part(tn_pool *p, const tn_expr *n, int64_t begin, int64_t end, int64_t step)
+{
+    const tn_expr *zero = tn_idx(p, 0), *before = tn_idx(p, -1), *last = tn_sub(p, n, tn_idx(p, 1));
+    begin = clip(begin, -INT32_MAX, INT32_MAX);
+    end = clip(end, -INT32_MAX, INT32_MAX);
+    const tn_expr *b = begin == -1 || begin == INT32_MAX ? last
+                       : begin < 0 ? tn_max(p, tn_add(p, n, tn_idx(p, begin)), before)
+                                   : tn_min(p, tn_idx(p, begin), last);
+    const tn_expr *e = end == -INT32_MAX ? before
+                       : end < 0 ? tn_max(p, tn_add(p, n, tn_idx(p, end)), before)
+                                 : tn_min(p, tn_idx(p, end), last);
+    const tn_expr *way = end == -INT32_MAX ? tn_sub(p, b, e) : tn_max(p, tn_sub(p, b, e), zero);
+    return (part){b, tn_ceildiv(p, way, -step)};
+}
+
+/* With a positive step: begin and end stay inside [0, n]. */
 static part symbolic_part(tn_pool *p, const tn_expr *n, int64_t begin, int64_t end, int64_t step)
 {
     const tn_expr *zero = tn_idx(p, 0);
+    if (step < 0)
+        return backward_part(p, n, begin, end, step);
     begin = clip(begin, -INT32_MAX, INT32_MAX); /* no extent is larger, and index arithmetic stays in range */
     end = clip(end, -INT32_MAX, INT32_MAX);
     const tn_expr *b = begin < 0 ? tn_max(p, tn_add(p, n, tn_idx(p, begin)), zero)
@@ -96,10 +114,6 @@ static tn_status slice_normalise(tn_graph *g, tn_node *n, const tn_type *t)
             end[i] = clip_begin(end[i], extent, step[i]);
             begin[i] = begin[i] < 0 ? -extent - 1 : begin[i];
             end[i] = end[i] < 0 ? -extent - 1 : end[i];
-        } else if (step[i] < 0) {
-            return tn_rule_fail(g, n, "op-E007",
-                                "axis %d of %s is symbolic; it can only be sliced with positive strides",
-                                (int)axes[i], tn_rule_type_text(g, t));
         }
     }
     tn_slice_attr b = {tn_ints_make(g->arena, a->begin.n, begin), tn_ints_make(g->arena, a->begin.n, end),

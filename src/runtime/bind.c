@@ -1,7 +1,11 @@
 /* From input shapes to memory: bind symbols, check everything that follows from them, place the slots.
  *
  * A program without symbols passes here once; one with symbols pays a comparison per run unless they change.
- * The arena only grows while sizes stay within a factor of four, so alternating lengths do not reallocate. */
+ * The arena only grows while sizes stay within a factor of four, so alternating lengths do not reallocate.
+ *
+ * Programs are proven for symbols of at least 1. Where a symbol is 0, as an empty batch, nothing is run: the
+ * outputs get their shapes, and if each of them is empty that is the result; if not, the input's dimension is
+ * refused. */
 #include "base/size.h"
 #include "runtime/error.h"
 #include "runtime/instance.h"
@@ -283,12 +287,63 @@ tnr_status tnr_plan(tnr_instance *inst, uint32_t segment, uint32_t at, tnr_error
     return status;
 }
 
+/* ---- empty inputs ---- */
+
+bool tnr_has_empty_symbol(const tnr_instance *inst, uint32_t *out_symbol)
+{
+    const tn_program *p = inst->exe->program;
+    for (uint32_t s = 0; s < p->n_symbol - p->n_late; s++)
+        if (inst->probe[s] == 0 && p->symbol[s].min > 0) {
+            if (out_symbol) *out_symbol = s;
+            return true;
+        }
+    return false;
+}
+
+static tnr_status refuse_empty(const tnr_instance *inst, uint32_t symbol, uint32_t output, const char *why,
+                               tnr_error *err)
+{
+    return tnr_fail(err, TNR_E_SHAPE, 0,
+                    "input \"%.50s\": dimension %.40s is 0, and output \"%.50s\" %s: at least 1 is needed",
+                    binder(inst, (int32_t)symbol), inst->exe->program->symbol[symbol].name,
+                    tnr_module_output(inst->module, output)->name, why);
+}
+
+/* Shapes of the outputs, each of which must be empty. */
+static tnr_status bind_empty(tnr_instance *inst, uint32_t symbol, tnr_error *err)
+{
+    const tnr_exe *x = inst->exe;
+    const tn_program *p = x->program;
+    for (uint32_t i = 0; i < x->n_output; i++) {
+        const tn_slot *s = &p->slot[x->output[i]];
+        bool empty = false;
+        if (tnr_slot_segment(p, x->output[i]))
+            return refuse_empty(inst, symbol, i, "has a shape that depends on data", err);
+        for (uint32_t d = 0; d < s->ndim; d++) {
+            int64_t extent = tnr_size_get(s->dim[d], inst->probe);
+            if (extent < 0) return refuse_empty(inst, symbol, i, "would have a negative extent", err);
+            inst->output[i].shape[d] = extent;
+            empty = empty || extent == 0;
+        }
+        if (!empty) return refuse_empty(inst, symbol, i, "would not be empty", err);
+        inst->bytes[x->output[i]] = 0;
+        inst->offset[x->output[i]] = -1;
+    }
+    return TNR_OK;
+}
+
 tnr_status tnr_bind(tnr_instance *inst, tnr_error *err)
 {
     const tn_program *p = inst->exe->program;
     size_t n = (p->n_symbol - p->n_late) * sizeof *inst->sym;
     tnr_status status = tnr_bind_symbols(inst, true, err);
     if (status) return status;
+    uint32_t symbol = 0;
+    inst->empty = tnr_has_empty_symbol(inst, &symbol);
+    if (inst->empty) {
+        inst->bound = false;
+        return bind_empty(inst, symbol, err);
+    }
     if (!inst->bound || memcmp(inst->sym, inst->probe, n) != 0) {
         inst->bound = false;
         memcpy(inst->sym, inst->probe, n);

@@ -17,7 +17,7 @@ tnr_status tnr_debug_begin(tnr_instance *instance, tnr_error *err)
     if (status) return status;
     status = tnr_prepare(instance, true, err);
     instance->stepping = !status;
-    instance->step = 0;
+    instance->step = instance->empty ? instance->exe->program->n_inst : 0; /* empty: all outputs are, nothing runs */
     tnr_leave(instance);
     return status;
 }

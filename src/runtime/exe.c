@@ -169,7 +169,7 @@ static bool writable(const tn_program *p, uint32_t slot)
     return s->kind == TN_SLOT_TEMP || (s->kind == TN_SLOT_OUTPUT && s->alias < 0);
 }
 
-/* Memory of the arena that is known now: where slot a begins beside slot b, if they overlap. */
+/* Do two slots overlap in the arena? Only what is known now: offsets and sizes that are numbers. */
 static bool overlaps(const tn_program *p, uint32_t a, uint32_t b)
 {
     const tn_slot *x = &p->slot[a], *y = &p->slot[b];
@@ -178,7 +178,8 @@ static bool overlaps(const tn_program *p, uint32_t a, uint32_t b)
     if (!here || x->offset.fn || y->offset.fn || x->bytes.fn || y->bytes.fn || x->offset.value < 0 ||
         y->offset.value < 0 || !x->bytes.value || !y->bytes.value)
         return a == b;
-    return x->offset.value < y->offset.value + y->bytes.value && y->offset.value < x->offset.value + x->bytes.value;
+    return x->offset.value < y->offset.value ? y->offset.value - x->offset.value < x->bytes.value
+                                             : x->offset.value - y->offset.value < y->bytes.value;
 }
 
 /* A result overlaps no operand but those the kernel computes it over. */

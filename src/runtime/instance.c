@@ -137,7 +137,8 @@ static tnr_status check_fit(const tnr_instance *inst, const char *what, const tn
                             tnr_shape_print(info->ndim, info->shape, info->symbol, want));
     for (int32_t d = 0; bind && d < t->ndim; d++) {
         const tn_symbol *s = bind[d] < 0 ? NULL : &inst->exe->program->symbol[bind[d]];
-        if (s && (t->shape[d] < s->min || t->shape[d] > s->max))
+        bool nothing = s && t->shape[d] == 0 && s->min == 1; /* an empty batch: bind.c sees what comes of it */
+        if (s && !nothing && (t->shape[d] < s->min || t->shape[d] > s->max))
             return tnr_fail(err, TNR_E_SHAPE, 0,
                             "%s \"%.60s\": dimension %" PRId32 " (%.60s) is %" PRId64 ", allowed are %" PRId64
                             " to %" PRId64,
@@ -258,6 +259,11 @@ tnr_status tnr_memory_get(tnr_instance *instance, tnr_memory *out_memory, tnr_er
     if (status) return status;
     const tnr_exe *x = instance->exe;
     const tn_program *p = x->program;
+    if (tnr_has_empty_symbol(instance, NULL)) { /* nothing is run */
+        *out_memory = (tnr_memory){.constants = x->constant_bytes};
+        for (uint32_t i = 0; i < x->n_input; i++) out_memory->inputs += instance->input[i].bytes;
+        return TNR_OK;
+    }
     for (uint32_t i = p->n_symbol - p->n_late; i < p->n_symbol; i++)
         instance->probe[i] = instance->ran ? instance->sym[i] : 0; /* those of the last run */
     const int64_t *sym = instance->probe;

@@ -36,6 +36,7 @@ struct tnr_instance {
     tnr_result *output;      /* exe->n_output */
     int64_t *shapes;         /* memory of all the shapes above */
 
+    bool empty;           /* a symbol is 0: all outputs are empty, nothing is run (bind.c) */
     bool bound;           /* everything in this block is valid */
     int64_t *sym, *probe; /* n_symbol; probe: being worked out */
     uint64_t *bytes;      /* n_slot */
@@ -67,6 +68,9 @@ TNR_CHECKED tnr_status tnr_bind_symbols(tnr_instance *inst, bool need_all, tnr_e
 
 /* Make the bound block fit the inputs set: nothing happens unless a symbol has changed. */
 TNR_CHECKED tnr_status tnr_bind(tnr_instance *inst, tnr_error *err);
+
+/* Whether a symbol bound in inst->probe is 0 where programs are made for at least 1. */
+bool tnr_has_empty_symbol(const tnr_instance *inst, uint32_t *out_symbol);
 
 /* During the run: place the slots of segment `segment` for the symbols as they are now. */
 TNR_CHECKED tnr_status tnr_plan(tnr_instance *inst, uint32_t segment, uint32_t at, tnr_error *err);

@@ -321,6 +321,7 @@ tnr_status tnr_prepare(tnr_instance *inst, bool views, tnr_error *err)
     tnr_status status = check_places(inst, err);
     if (!status) status = tnr_bind(inst, err);
     if (!status) status = place_tensors(inst, err);
+    if (!status && inst->empty) return TNR_OK;
     if (!status) status = tnr_bind_threads(inst, err);
     if (!status && views) status = make_views(inst, err);
     return status;
@@ -344,7 +345,7 @@ tnr_status tnr_run(tnr_instance *instance, tnr_error *err)
     tnr_status status = tnr_enter(instance, "tnr_run", err);
     if (status) return status;
     status = tnr_prepare(instance, instance->profile != NULL, err);
-    if (!status) {
+    if (!status && !instance->empty) {
         tnr_floating callers = tnr_floating_default();
         tnr_pool_busy();
         status = walk(instance, err);

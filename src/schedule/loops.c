@@ -341,6 +341,16 @@ tn_verdict tn_do_reorder(tn_sched *s, tn_step *t)
     return TN_DONE;
 }
 
+/* Lanes may drive a reduction that is all there is in the loop: their terms are combined by a tree. */
+static tn_verdict lanes_reduce(tn_sched *s, tn_stmt *l)
+{
+    tn_stmt *b = tn_body_only(&l->u.loop.body);
+    if (!b || b->kind != TN_S_BLOCK || !tn_loop_feeds(s, l, b, TN_ITER_REDUCE))
+        return tn_turns_independent(s, l);
+    bool decomposed = !b->u.block.init.first && !b->u.block.mask, spatial = tn_loop_feeds(s, l, b, TN_ITER_SPATIAL);
+    return !s->func->strict && decomposed && !spatial && tn_update_operand(b) >= 0 ? TN_DONE : TN_REJECT_REDUCE;
+}
+
 static tn_verdict mark(tn_sched *s, tn_step *t, enum tn_loop_kind kind)
 {
     for (int i = 0; i < t->nin; i++) {
@@ -352,7 +362,9 @@ static tn_verdict mark(tn_sched *s, tn_step *t, enum tn_loop_kind kind)
             return TN_REJECT_FACTOR;
         if (kind == TN_LOOP_PARALLEL && (tn_stmt_parent(l) || t->nin != 1))
             return TN_REJECT_LOOP;
-        tn_verdict v = kind == TN_LOOP_UNROLLED ? TN_DONE : tn_turns_independent(s, l);
+        tn_verdict v = kind == TN_LOOP_UNROLLED ? TN_DONE
+                       : kind == TN_LOOP_VECTOR ? lanes_reduce(s, l)
+                                                : tn_turns_independent(s, l);
         if (v != TN_DONE)
             return v;
     }

@@ -39,33 +39,32 @@ static bool other_reads(const tn_expr *e, void *user)
     return !(e->kind == TN_E_LOAD && e->u.load.buffer == *(uint32_t *)user);
 }
 
-/* acc = acc op term with op associative, and an initial value that may be used more than once. */
-static tn_verdict check_update(const factoring *x)
+int tn_update_operand(const tn_stmt *block)
 {
-    const tn_stmt *store = tn_body_only(&x->block->u.block.body), *init = tn_body_only(&x->block->u.block.init);
-    if (!store || !init || store->kind != TN_S_STORE || init->kind != TN_S_STORE || store->u.store.mask ||
-        init->u.store.mask)
-        return TN_REJECT_REDUCE;
-    const tn_expr *v = store->u.store.value, *first = init->u.store.value;
-    if (v->nsrc != 2)
-        return TN_REJECT_REDUCE;
+    const tn_stmt *store = tn_body_only(&block->u.block.body);
+    if (!store || store->kind != TN_S_STORE || store->u.store.mask || store->u.store.value->nsrc != 2)
+        return -1;
+    const tn_expr *v = store->u.store.value;
+    bool associates = v->kind == TN_E_ADD || v->kind == TN_E_MUL || v->kind == TN_E_MAX || v->kind == TN_E_MIN ||
+                      v->kind == TN_E_AND || v->kind == TN_E_OR;
     int own = is_own_load(v->src[0], store) ? 0 : is_own_load(v->src[1], store) ? 1 : -1;
     uint32_t buffer = store->u.store.buffer;
-    if (own < 0 || !tn_each(v->src[1 - own], other_reads, &buffer))
+    return associates && own >= 0 && tn_each(v->src[1 - own], other_reads, &buffer) ? own : -1;
+}
+
+/* An update with an initial value that may be used more than once. */
+static tn_verdict check_update(const factoring *x)
+{
+    const tn_stmt *init = tn_body_only(&x->block->u.block.init);
+    if (!init || init->kind != TN_S_STORE || init->u.store.mask || tn_update_operand(x->block) < 0)
         return TN_REJECT_REDUCE;
-    switch (v->kind) {
-    case TN_E_ADD:
-        return tn_is_value(first, 0) || (first->kind == TN_E_FLOAT && first->u.f == 0) ? TN_DONE : TN_REJECT_REDUCE;
-    case TN_E_MUL:
-        return tn_is_value(first, 1) || (first->kind == TN_E_FLOAT && first->u.f == 1) ? TN_DONE : TN_REJECT_REDUCE;
-    case TN_E_MAX:
-    case TN_E_MIN:
-    case TN_E_AND:
-    case TN_E_OR:
-        return TN_DONE;
-    default:
-        return TN_REJECT_REDUCE;
-    }
+    const tn_expr *first = init->u.store.value;
+    enum tn_ek k = x->block->u.block.body.first->u.store.value->kind;
+    int neutral = k == TN_E_MUL;
+    if (k != TN_E_ADD && k != TN_E_MUL)
+        return TN_DONE; /* idempotent */
+    return tn_is_value(first, neutral) || (first->kind == TN_E_FLOAT && first->u.f == neutral) ? TN_DONE
+                                                                                             : TN_REJECT_REDUCE;
 }
 
 /* How the loop enters its iteration: as the inner part (step 1) or the outer part of it. */

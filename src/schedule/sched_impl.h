@@ -78,6 +78,9 @@ typedef struct tn_box {
 bool tn_turn_box(tn_sched *s, const tn_stmt *home, uint32_t buffer, tn_box *out); /* false: not so, or not affine */
 /* May the turns of a loop run in any order, or at once? */
 tn_verdict tn_turns_independent(tn_sched *s, tn_stmt *loop);
+/* The block's one store is acc = acc op term, op associative, and term does not read acc: which operand acc is. -1: it
+ * is not that. */
+int tn_update_operand(const tn_stmt *block);
 /* The terms of block's mask that are not over its iterations alone: conditions that splits put on loops. At
  * most max; -1: more. */
 enum { TN_MAX_TERMS = 16 };

@@ -172,6 +172,7 @@ static span of_op(const tn_expr *e, const span in[])
         return s;
     case TN_E_RAMP: return sum(TN_E_ADD, t, in[0], sum(TN_E_MUL, t, in[1], (span){0, t.lanes - 1, true}));
     case TN_E_SPLAT: return in[0];
+    case TN_E_SHUFFLE: return e->nsrc > 1 ? unioned(in[0], in[1]) : in[0];
     case TN_E_CALL:
         s = span_limits(t);
         s.safe = !tn_dtype_is_index(t) || in[0].lo > INT64_MIN;

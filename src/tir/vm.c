@@ -203,6 +203,12 @@ static int rare(vm *m, const vm_instr *p, vm_slot *reg)
     case VM_SPLAT:
         for (uint16_t l = 0; l < p->n; l++) reg[p->dst + l] = *src[0];
         return 0;
+    case VM_SHUFFLE:
+        for (uint16_t l = 0; l < p->n; l++) {
+            uint16_t at = (uint16_t)((uint8_t)p->eval->u.lanes[l] - 1), n = p->eval->in_lanes;
+            reg[p->dst + l] = at < n ? src[0][at] : src[1][at - n];
+        }
+        return 0;
     case VM_RAMP: {
         tn_scalar in[2] = {{.i = src[0]->i}, {0}};
         for (uint16_t l = 0; l < p->n; l++) {

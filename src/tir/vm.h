@@ -29,7 +29,7 @@ enum vm_op {
     VM_ADDC, VM_SUBC, VM_MULC,/* index: trap on overflow */
     VM_EVAL,                 /* any operation, by tn_eval_op */
     VM_BITS,                 /* bitcast that changes the number of lanes */
-    VM_SPLAT, VM_RAMP,
+    VM_SPLAT, VM_RAMP, VM_SHUFFLE,
     VM_CHECK,                /* trap if a is 0 */
     VM_BOUND,                /* trap unless 0 <= a < imm */
     VM_BOUNDR,               /* trap unless 0 <= a < b */

@@ -171,6 +171,7 @@ static uint32_t evaluated(vm_compiler *c, place o, const tn_expr *e, const uint3
     *v = (vm_eval){e->kind, e->dtype, e->src[0]->dtype, e->u, e->nsrc, e->src[0]->dtype.lanes};
     uint32_t op = e->kind == TN_E_BITCAST && v->in_lanes != e->dtype.lanes ? VM_BITS
                   : e->kind == TN_E_RAMP                                   ? VM_RAMP
+                  : e->kind == TN_E_SHUFFLE                                ? VM_SHUFFLE
                                                                            : VM_EVAL;
     if (op == VM_RAMP) v->t = tn_dtype_lanes(e->dtype, 1);
     return emit_to(c, o,
@@ -457,7 +458,8 @@ static uint32_t instructions(vm_compiler *c, const tn_expr *e, place o)
     case TN_E_CAST: return converted(c, o, e, in);
     case TN_E_BITCAST: return bit_cast(c, o, e, in);
     case TN_E_SPLAT: return emit_to(c, o, (vm_instr){.op = VM_SPLAT, .a = in[0]});
-    case TN_E_RAMP: return evaluated(c, o, e, in);
+    case TN_E_RAMP:
+    case TN_E_SHUFFLE: return evaluated(c, o, e, in);
     default: break;
     }
     uint8_t op = op_for(e);

@@ -67,7 +67,9 @@ static tn_status check(tn_pass *p)
         s += k + (s[k] == ' ');
     }
     if (o->desired_layout_ops && i > 1 && i != n)
-        return tn_error(p->ctx, "driver-E068", NULL, "--desired-layout names %d layouts for %d operators", i, n);
+        return tn_error(
+            p->ctx, "driver-E068", NULL,
+            "--desired-layout names %d layouts for %d operators; give one for all, or one for each", i, n);
     return TN_OK;
 }
 

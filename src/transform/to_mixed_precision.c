@@ -97,7 +97,7 @@ static tn_status check_names(const mixer *m)
         size_t n = strcspn(s, " ");
         if (!tn_ops_find(tn_intern_n(m->g->ctx, s, n)))
             return tn_error(m->g->ctx, "driver-E065", NULL,
-                            "--mixed-precision-ops: there is no operator %.*s", (int)n, s);
+                            "--mixed-precision-ops: there is no operator %.*s; names are as in nn.conv2d", (int)n, s);
         s += n;
         if (!*s)
             break;

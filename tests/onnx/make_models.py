@@ -4,6 +4,7 @@
     make_models.py dense                     examples/models/dense.onnx and its expected results
     make_models.py expected MODEL_DIR        expected results of mnist_cntk and super_resolution
     make_models.py nodes                     tests/onnx/node: the node tests of the onnx package
+    make_models.py edges                     tests/onnx/node/edge_*: ends of what an operator is defined for
 
 Needs onnx, onnxruntime and numpy (versions of the checked-in files: onnx 1.23.2, onnxruntime 1.31). Everything is
 seeded, so the same versions write the same bytes. README.md beside this file describes the files.
@@ -156,7 +157,9 @@ def nodes():
     from onnx.backend.test.case.node import collect_testcases
 
     root = os.path.join(HERE, "node")
-    shutil.rmtree(root, ignore_errors=True)
+    for old in os.listdir(root): # what else is there is ours
+        if old.startswith("test_"):
+            shutil.rmtree(os.path.join(root, old))
     np.random.seed(0)
     total, count, left_out = 0, 0, []
     with warnings.catch_warnings():
@@ -173,6 +176,66 @@ def nodes():
     print(f"{count} tests, {total} bytes; left out, too large: {' '.join(left_out)}")
 
 
+def edge_cases():
+    """(name, node, inputs, initializers, opset, symbolic shapes of inputs); results are those of ONNX Runtime."""
+    rng = np.random.default_rng(7)
+    row = rng.standard_normal(7).astype(np.float32)
+    for op in ("Softmax", "LogSoftmax", "Hardmax"):
+        for axis, name in ((-1, "last"), (0, "0")):
+            yield f"{op.lower()}_11_vector_{name}", (op, dict(axis=axis)), [row], [], 11, None
+    for name, n, start, end, step in (("clamped", 2, -4, -3, -3), ("all", 5, -9, -9, -1)):
+        ints = [np.array([v]) for v in (start, end, 0, step)]
+        yield f"slice_back_{name}", ("Slice", {}), [np.arange(n, dtype=np.float32)], ints, 17, None
+    for name, start, end, step in (("all", -1, -100, -1), ("every_2nd", 3, -100, -2), ("part", 100, 2, -1), ("none", 2, 3, -1)):
+        ints = [np.array([v]) for v in (start, end, 0, step)]
+        yield f"slice_back_symbolic_{name}", ("Slice", {}), [np.arange(5, dtype=np.float32)], ints, 17, [["n"]]
+    x = rng.standard_normal((2, 8)).astype(np.float32)
+    for n in (5, 8, 11):
+        condition = np.arange(n) % 2 == 0
+        yield f"compress_{n}_of_8", ("Compress", dict(axis=-1)), [x, condition], [], 17, None
+        yield f"compress_{n}_of_m", ("Compress", dict(axis=-1)), [x, condition], [], 17, [[2, "m"], ["n"]]
+    grid = np.arange(12, dtype=np.float32).reshape(3, 4)
+    for k, pads in enumerate(([0, -1, 0, 2], [0, 2, 0, -1], [-1, 3, 0, -2], [0, -2, 0, 7])):
+        yield f"pad_wrap_cut_{k}", ("Pad", dict(mode="wrap")), [grid], [np.array(pads)], 19, None
+    large = np.full((1, 1, 96, 100), 8, np.float16)
+    yield "global_average_pool_large_sum", ("GlobalAveragePool", {}), [large], [], 17, None
+    yield "average_pool_large_sum", ("AveragePool", dict(kernel_shape=[96, 100])), [large], [], 17, None
+    yield "reduce_mean_large_sum", ("ReduceMean", dict(axes=[2, 3])), [large], [], 17, None
+    yield "global_lp_pool_large_sum", ("GlobalLpPool", dict(p=2)), [large], [], 17, None
+    tiny = np.array([1e-45, 3e-40, 1.5e-42, 1e-45, 0.3], np.float32)
+    yield "mod_large_quotient", ("Mod", dict(fmod=1)), [np.array([3e38, 1e30, -2e38, 7, 1e36], np.float32), tiny], [], 17, None
+    for width in (2, 3, 32):
+        image = rng.standard_normal((1, 2, 5, width)).astype(np.float32)
+        pool = ("MaxPool", dict(kernel_shape=[2, 2], strides=[2, 2]))
+        yield f"max_pool_width_{width}", pool, [image], [], 17, [[1, 2, 5, "w"]]
+
+
+def edges():
+    root = os.path.join(HERE, "node")
+    for name, (op, attributes), inputs, constants, opset, shapes in edge_cases():
+        values = [f"x{i}" for i in range(len(inputs))]
+        names = values + [f"c{i}" for i in range(len(constants))]
+        shapes = shapes or [v.shape for v in inputs]
+        graph = helper.make_graph(
+            [helper.make_node(op, names, ["y"], **attributes)],
+            name,
+            [helper.make_tensor_value_info(n, helper.np_dtype_to_tensor_dtype(v.dtype), s) for n, v, s in zip(values, inputs, shapes)],
+            [helper.make_empty_tensor_value_info("y")],
+            [numpy_helper.from_array(v, n) for n, v in zip(names[len(values):], constants)],
+        )
+        model = helper.make_model(graph, producer_name="tenon", opset_imports=[helper.make_opsetid("", opset)], ir_version=8)
+        folder = os.path.join(root, "edge_" + name)
+        os.makedirs(folder, exist_ok=True)
+        path = os.path.join(folder, "model.onnx")
+        onnx.save(model, path)
+        for i, v in enumerate(inputs):
+            with open(os.path.join(folder, f"input_{i}.pb"), "wb") as f:
+                f.write(numpy_helper.from_array(v, values[i]).SerializeToString())
+        y = session(path).run(None, dict(zip(values, inputs)))[0]
+        with open(os.path.join(folder, "output_0.pb"), "wb") as f:
+            f.write(numpy_helper.from_array(y, "y").SerializeToString())
+
+
 def main():
     what = sys.argv[1:]
     if what == ["dense"]:
@@ -181,6 +244,8 @@ def main():
         expected(what[1])
     elif what == ["nodes"]:
         nodes()
+    elif what == ["edges"]:
+        edges()
     else:
         sys.exit(__doc__)
 

@@ -1,6 +1,6 @@
 #ifndef TENON_TESTS_ONNX_NODES_H
 #define TENON_TESTS_ONNX_NODES_H
-/* The ONNX project's node tests (tests/onnx/node), and ours of control flow (flow_*): their names, the lists of those
+/* The ONNX project's node tests (tests/onnx/node), and ours (flow_*, edge_*): their names, the lists of those
  * refused, how near is near enough.
  * TENON_NODES=<text> in the environment takes only the tests whose names hold the text and says how each ended.
  * Include cmocka.h and onnx/model.h first. */
@@ -35,7 +35,7 @@ static inline nodes *nodes_read(model *home)
     DIR *d = opendir(source_path(home, "tests/onnx/node"));
     assert_non_null(d);
     for (struct dirent *e; (e = readdir(d)) != NULL;) {
-        if ((strncmp(e->d_name, "test_", 5) != 0 && strncmp(e->d_name, "flow_", 5) != 0) ||
+        if (e->d_name[0] == '.' ||
             (pick && !strstr(e->d_name, pick)))
             continue;
         assert_true(l->n < NODES_MAX);

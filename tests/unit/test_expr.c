@@ -362,6 +362,12 @@ static void text_reads_well(void **state)
         {"f32(n)", "", "f32"},
         {"f32x4(v12)", "", "f32"},
         {"f32(v12)", "f32x4(v12)", "f32"},
+        {"shuffle(v11, 2:2)", "", "f32"},
+        {"shuffle(v11, 1:2:2)", "", "f32"},
+        {"shuffle(v11, 3)", "", "f32"},
+        {"shuffle(v11, v11 * 2, 7, 0:3, 5)", "shuffle(v11, v11 * splat(2f, 4), 7, 0:3, 5)", "f32"},
+        {"shuffle(v11, 0, 1, 2, 3)", "shuffle(v11, 0:4)", "f32"},
+        {"shuffle(v11, 1:2:0) * 2f", "shuffle(v11, 1:2:0) * splat(2f, 2)", "f32"},
         {"b1[n*4 : 16]", "", "f32"},
         {"b1[ramp(n, 4, 8)]", "", "f32"},
         {"b1[]", "", "f32"},
@@ -417,6 +423,11 @@ static void bad_text_is_refused(void **state)
         {"ramp(n, 1, 65536)", "ir-E002", "index"},
         {"ramp(v1, 1, 4)", "ir-E005", "f32"},
         {"splat(v11, 4)", "ir-E005", "f32"},
+        {"shuffle(v1, 0)", "ir-E005", "f32"},
+        {"shuffle(v11, v1, 0)", "ir-E005", "f32"},
+        {"shuffle(v11)", "ir-E001", "f32"},
+        {"shuffle(v11, 4)", "ir-E002", "f32"},
+        {"shuffle(v11, 2:3)", "ir-E006", "f32"},
         {"b1[v1]", "ir-E005", "f32"},
         {"b1[n", "ir-E001", "f32"},
         {"(b1[n] mask n)", "ir-E005", "f32"},
@@ -533,6 +544,17 @@ static const tn_expr *random_load(gen *g, tn_dtype t, int depth)
     return random_node(g, TN_E_LOAD, t, (tn_payload){.load = {buffer, (uint32_t)n}}, masked ? n + 2 : n, in, depth);
 }
 
+static const tn_expr *random_shuffle(gen *g, tn_dtype t, int depth)
+{
+    char lane[8];
+    int n = 1 + (int)pick(g, 2), step = (int)pick(g, 4);
+    for (int i = 0; i < t.lanes; i++)
+        lane[i] = (char)(1 + (step ? (i * step + 1) % (4 * n) : (int)pick(g, 4 * (uint32_t)n)));
+    tn_dtype in = tn_dtype_lanes(t, 4);
+    tn_payload u = {.lanes = tn_intern_n(g->p->ctx, lane, t.lanes)};
+    return random_node(g, TN_E_SHUFFLE, t, u, n, (tn_dtype[]){in, in}, depth);
+}
+
 static const tn_expr *random_bool(gen *g, tn_dtype t, int depth)
 {
     static const enum tn_ek logic[] = {TN_E_AND, TN_E_OR, TN_E_NOT, TN_E_EQ, TN_E_NE};
@@ -586,6 +608,8 @@ static const tn_expr *random_expr(gen *g, tn_dtype t, int depth)
             return random_node(g, TN_E_CAST, t, (tn_payload){0}, 1, &from, depth);
         break;
     case 3:
+        if (pick(g, 4) == 0)
+            return random_shuffle(g, t, depth);
         if (t.lanes > 1 && (tn_dtype_is_int(t) || tn_dtype_is_index(t)) && pick(g, 2))
             return random_node(g, TN_E_RAMP, t, (tn_payload){0}, 2, (tn_dtype[]){one, one}, depth);
         if (t.lanes > 1)

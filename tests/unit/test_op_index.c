@@ -253,7 +253,8 @@ static void pads_continue(void **state)
             for (int before = -1; before < 9; before += 2) {
                 env e;
                 env_init(&e);
-                if (n + before + 3 > 0) {
+                int cut = mode[m][0] == 'w' && before < 0 ? -before : 0; /* what is left of the axis wraps */
+                if (n + before + 3 > 0 && n > cut) {
                     const char *type = tn_arena_printf(&e.arena, "float32 %d", n);
                     float *x = floats(&e, n, 1), *out = floats(&e, 16, 2);
                     run_node(&e,
@@ -262,7 +263,7 @@ static void pads_continue(void **state)
                                                   mode[m])),
                              (const void *[]){x}, out, NULL);
                     for (int i = 0; i < n + before + 3; i++)
-                        assert_true(out[i] == x[mirrored(i - before, n, mode[m])]);
+                        assert_true(out[i] == x[cut + mirrored(i - before - cut, n - cut, mode[m])]);
                 }
                 env_deinit(&e);
             }

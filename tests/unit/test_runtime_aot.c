@@ -253,7 +253,7 @@ static void bad_tensors_are_refused_by_name(void **state)
     tnr_instance *inst = instance(f);
     float data[64] = {0};
     int64_t ok[] = {2, 8}, wide[] = {2, 9}, cube[] = {2, 2, 2}, many[] = {4097, 8}, none[] = {0, 8},
-            minus[] = {-1, 8};
+            minus[] = {-1, 8}; /* none: bound, and refused or not, when it runs */
     int64_t swapped[] = {1, 2}, dense[] = {8, 1}, any[] = {77, 1}, one[] = {1, 8};
     const struct {
         const char *name;
@@ -278,8 +278,7 @@ static void bad_tensors_are_refused_by_name(void **state)
          "input \"x\" has shape [-1, 8], expected [n, 8]"},
         {"x", toy_tensor(data, 2, 32, 2, many), TNR_E_SHAPE,
          "input \"x\": dimension 0 (n) is 4097, allowed are 1 to 4096"},
-        {"x", toy_tensor(data, 2, 32, 2, none), TNR_E_SHAPE,
-         "input \"x\": dimension 0 (n) is 0, allowed are 1 to 4096"},
+        {"x", toy_tensor(data, 2, 32, 2, none), TNR_OK, ""},
         {"x",
          {data, {1, 0}, 2, {2, 32, 1}, ok, swapped, 0},
          TNR_E_LAYOUT,
@@ -323,6 +322,65 @@ static void symbols_must_agree(void **state)
     assert_int_equal(toy_set(inst, &other, NULL), TNR_OK);
     assert_int_equal(tnr_run(inst, &f->err), TNR_OK);
     assert_null(toy_differs(inst, &other));
+    tnr_instance_free(inst);
+}
+
+/* Nothing runs where a symbol is 0: outputs without elements are the result, others refuse the dimension. */
+static void an_empty_batch_gives_empty_outputs(void **state)
+{
+    fixture *f = *state;
+    tn_slot slot[TOY_SLOTS];
+    tn_program program = toy_symbolic_program;
+    tn_library library = toy_symbolic;
+    int64_t none[] = {0, 8}, one[] = {1, 8};
+    float data[8];
+    toy_io io;
+    DLTensor x = toy_tensor(NULL, kDLFloat, 32, 2, none), view, given = toy_tensor(data, kDLFloat, 32, 2, one);
+    tnr_instance *inst = instance(f);
+    tnr_module *m;
+    tnr_memory memory;
+    tnr_profile_event event;
+    int done = 0;
+    toy_fill(&io, 2, 1);
+    assert_int_equal(toy_set(inst, &io, NULL), TNR_OK);
+    assert_int_equal(tnr_set_input(inst, "x", &x, NULL), TNR_OK);
+    expect(&f->err, tnr_run(inst, &f->err), TNR_E_SHAPE,
+           "input \"y\": dimension 0 is 2, expected 0: its shape is [n, 8], and other inputs fix the symbols");
+    assert_int_equal(tnr_set_input(inst, "y", &x, NULL), TNR_OK);
+    expect(&f->err, tnr_run(inst, &f->err), TNR_E_SHAPE,
+           "input \"x\": dimension n is 0, and output \"picked\" would not be empty: at least 1 is needed");
+    assert_int_equal(tnr_get_output(inst, "rows", &view, NULL), TNR_E_STATE);
+    assert_int_equal(toy_set(inst, &io, NULL), TNR_OK);
+    assert_int_equal(tnr_run(inst, &f->err), TNR_OK);
+    assert_null(toy_differs(inst, &io));
+    tnr_instance_free(inst);
+
+    memcpy(slot, toy_symbolic_slot, sizeof slot);
+    slot[TOY_PICKED].dim = toy_dim_rows; /* [n]: all outputs are empty now */
+    program.slot = slot;
+    library.program = &program;
+    assert_int_equal(open_library(&library, &f->params, &m, &f->err), TNR_OK);
+    assert_int_equal(tnr_instance_new(m, NULL, &inst, NULL), TNR_OK);
+    tnr_module_release(m);
+    assert_int_equal(toy_set(inst, &io, NULL), TNR_OK);
+    assert_int_equal(tnr_set_input(inst, "x", &x, NULL), TNR_OK);
+    assert_int_equal(tnr_set_input(inst, "y", &x, NULL), TNR_OK);
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(tnr_run(inst, &f->err), TNR_OK);
+        assert_int_equal(tnr_get_output(inst, "sum", &view, NULL), TNR_OK);
+        assert_int_equal(view.ndim, 2);
+        assert_int_equal(view.shape[0], 0);
+        assert_int_equal(view.shape[1], 8);
+        assert_int_equal(tnr_copy_output(inst, "sum", &x, NULL), TNR_OK);
+    }
+    assert_int_equal(tnr_memory_get(inst, &memory, NULL), TNR_OK);
+    assert_int_equal(memory.arena + memory.outputs, 0);
+    assert_int_equal(tnr_debug_begin(inst, NULL), TNR_OK);
+    assert_int_equal(tnr_debug_step(inst, &event, &done, NULL), TNR_OK);
+    assert_int_equal(done, 1);
+    assert_int_equal(tnr_set_output(inst, "sum", &given, NULL), TNR_OK);
+    expect(&f->err, tnr_run(inst, &f->err), TNR_E_SHAPE,
+           "the memory given for output \"sum\" has shape [1, 8], this run makes [0, 8]");
     tnr_instance_free(inst);
 }
 
@@ -793,6 +851,7 @@ int main(void)
         cmocka_unit_test(overlaps_are_refused),
         cmocka_unit_test(bad_tensors_are_refused_by_name),
         cmocka_unit_test(symbols_must_agree),
+        cmocka_unit_test(an_empty_batch_gives_empty_outputs),
         cmocka_unit_test(two_inputs_that_bind_one_symbol_must_agree),
         cmocka_unit_test(a_failing_check_names_node_and_text),
         cmocka_unit_test(a_program_can_fail_with_a_text),

@@ -491,6 +491,18 @@ static LLVMValueRef ramp(tn_lgen *g, const tn_expr *e)
     return LLVMBuildAdd(g->b, splat(g, tn_l_expr(g, e->src[0]), n), step, "");
 }
 
+static LLVMValueRef shuffle(tn_lgen *g, const tn_expr *e, LLVMValueRef a, LLVMValueRef b)
+{
+    LLVMValueRef lane[TN_MAX_SHUFFLED];
+    uint16_t n = e->dtype.lanes, each = e->src[0]->dtype.lanes;
+    for (int i = 0; i < n; i++)
+        lane[i] = LLVMConstInt(g->i32, (uint8_t)e->u.lanes[i] - 1u, 0);
+    if (n > 1)
+        return LLVMBuildShuffleVector(g->b, a, b ? b : LLVMGetPoison(LLVMTypeOf(a)), LLVMConstVector(lane, n), "");
+    unsigned at = (uint8_t)e->u.lanes[0] - 1u;
+    return LLVMBuildExtractElement(g->b, at < each ? a : b, LLVMConstInt(g->i32, at % each, 0), "");
+}
+
 static LLVMValueRef build(tn_lgen *g, const tn_expr *e)
 {
     LLVMValueRef a[3] = {0};
@@ -507,6 +519,7 @@ static LLVMValueRef build(tn_lgen *g, const tn_expr *e)
         a[i] = tn_l_expr(g, e->src[i]);
     switch (e->kind) {
     case TN_E_SPLAT: return splat(g, a[0], e->dtype.lanes);
+    case TN_E_SHUFFLE: return shuffle(g, e, a[0], a[1]);
     case TN_E_NOT: return LLVMBuildNot(g->b, a[0], "");
     case TN_E_SELECT: return LLVMBuildSelect(g->b, a[0], a[1], a[2], "");
     case TN_E_CAST: return cast(g, e, a[0]);

@@ -100,7 +100,8 @@ static tn_status machine_for(tn_ctx *ctx, const tn_llvm_options *o, const char *
     LLVMInitializeAllTargetMCs();
     LLVMInitializeAllAsmPrinters();
     if (LLVMGetTargetFromTriple(triple, &target, &message)) {
-        st = tn_error(ctx, "codegen-E007", NULL, "LLVM has no target for %s: %s", triple, message);
+        st = tn_error(ctx, "codegen-E007", NULL, "LLVM has no target for %s; give another -mtriple: %s",
+                      triple, message);
     } else {
         LLVMCodeGenOptLevel level = o->opt_level >= 3   ? LLVMCodeGenLevelAggressive
                                     : o->opt_level == 2 ? LLVMCodeGenLevelDefault

@@ -175,7 +175,9 @@ static const char *operand(tn_cgen *g, const tn_expr *e)
  * evaluated once. */
 static const char *scalar_helper(tn_cgen *g, const tn_expr *e, const char *text)
 {
-    const char *name = tn_arena_printf(&g->arena, "tn_%s_%s", tn_eks[e->kind].name, tn_c_short_name(g, e->dtype));
+    bool number = tn_dtype_is_float(e->dtype) && tn_never_nan(e->src[1]); /* its text is another */
+    const char *name = tn_arena_printf(&g->arena, "tn_%s%s_%s", tn_eks[e->kind].name, number ? "num" : "",
+                                       tn_c_short_name(g, e->dtype));
     if (tn_c_first_use(g, name)) {
         static const char *const param[] = {"a", "b", "c"};
         const char *t = tn_c_type(g, e->dtype);
@@ -265,6 +267,17 @@ static void print_splat(tn_cgen *g, const tn_expr *e, tn_buf *out)
     tn_buf_char(out, ')');
 }
 
+static void print_shuffle(tn_cgen *g, const tn_expr *e, tn_buf *out)
+{
+    tn_buf_printf(out, "%s(", tn_c_helper_shuffle(g, e));
+    tn_c_expr(g, e->src[0], out);
+    if (e->nsrc > 1) {
+        tn_buf_str(out, ", ");
+        tn_c_expr(g, e->src[1], out);
+    }
+    tn_buf_char(out, ')');
+}
+
 static void print_ramp(tn_cgen *g, const tn_expr *e, tn_buf *out)
 {
     tn_buf_printf(out, "%s(", tn_c_helper_ramp(g, e->dtype));
@@ -310,6 +323,9 @@ void tn_c_expr(tn_cgen *g, const tn_expr *e, tn_buf *out)
         return;
     case TN_E_RAMP:
         print_ramp(g, e, out);
+        return;
+    case TN_E_SHUFFLE:
+        print_shuffle(g, e, out);
         return;
     case TN_E_CAST:
     case TN_E_BITCAST:

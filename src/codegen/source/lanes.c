@@ -201,6 +201,33 @@ const char *tn_c_helper_ramp(tn_cgen *g, tn_dtype t)
     return name;
 }
 
+/* Named after its lanes: each pattern is a function of its own. */
+const char *tn_c_helper_shuffle(tn_cgen *g, const tn_expr *e)
+{
+    tn_dtype in = e->src[0]->dtype;
+    const char *type = tn_c_type(g, e->dtype), *from = tn_c_type(g, in), *other = e->nsrc > 1 ? "b" : "a";
+    tn_buf lanes = {0}, key = {0};
+    for (int l = 0; l < e->dtype.lanes; l++) {
+        tn_buf_printf(&lanes, ", %d", (uint8_t)e->u.lanes[l] - 1);
+        tn_buf_printf(&key, "%02x", (uint8_t)e->u.lanes[l] - 1u);
+    }
+    const char *name = tn_arena_printf(&g->arena, "tn_shuffle%d_%s_%s", e->nsrc, tn_c_short_name(g, in),
+                                       tn_buf_cstr(&key));
+    if (tn_c_first_use(g, name)) {
+        tn_buf *o = &g->helpers;
+        tn_buf_printf(o, "TN_INLINE %s %s(%s a%s%s)\n{\n", type, name, from, e->nsrc > 1 ? ", " : "",
+                      e->nsrc > 1 ? tn_arena_printf(&g->arena, "%s b", from) : "");
+        int at = (uint8_t)e->u.lanes[0] - 1;
+        if (e->dtype.lanes == 1)
+            tn_buf_printf(o, "    return %s[%d];\n}\n", at < in.lanes ? "a" : other, at % in.lanes);
+        else
+            tn_buf_printf(o, "    return __builtin_shufflevector(a, %s%s);\n}\n", other, tn_buf_cstr(&lanes));
+    }
+    tn_buf_deinit(&lanes);
+    tn_buf_deinit(&key);
+    return name;
+}
+
 /* ---- conversions ---- */
 
 /* Float to integer: towards 0, saturating, NaN gives 0. */

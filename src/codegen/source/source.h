@@ -28,6 +28,7 @@ void tn_c_fill(const char *text, tn_dtype t, const char *const arg[], tn_buf *ou
 const char *tn_c_lane_helper(tn_cgen *g, const tn_expr *e, const char *text);
 const char *tn_c_helper_splat(tn_cgen *g, tn_dtype t);
 const char *tn_c_helper_ramp(tn_cgen *g, tn_dtype t);
+const char *tn_c_helper_shuffle(tn_cgen *g, const tn_expr *e);
 const char *tn_c_helper_cast(tn_cgen *g, enum tn_ek kind, tn_dtype from, tn_dtype to); /* scalars too */
 const char *tn_c_helper_load(tn_cgen *g, tn_dtype t, bool gather, bool masked);
 const char *tn_c_helper_store(tn_cgen *g, tn_dtype t, bool scatter, bool masked);

@@ -324,6 +324,8 @@ tn_value onnx_transpose(onnx_conv *c, tn_value v, int n, const int64_t perm[])
     return onnx_call1(c, &tn_op_transpose, &a, v);
 }
 
+tn_dtype onnx_sum_dtype(tn_dtype t) { return tn_dtype_is_float(t) && t.bits == 16 ? TN_F32 : t; }
+
 tn_value onnx_cast(onnx_conv *c, tn_value v, tn_dtype t)
 {
     tn_cast_attr a = {t};

@@ -172,6 +172,16 @@ static tn_status add_input(onnx_import *im, const onnx_value_info *v)
     if (onnx_lookup(im, v->name)) /* initialiser: a constant, not an input */
         return TN_OK;
     TN_TRY(onnx_define(im, v->name, value, loc));
+    onnx_value_info inner = *v; /* an optional value is always given: it is what it holds */
+    if (v->type && v->type->optional_type.at) {
+        onnx_optional_type optional = {0};
+        const char *where;
+        if (!tn_pb_read(&im->scratch, &onnx_optional_msg, v->type->optional_type.at, v->type->optional_type.n, NULL,
+                        &optional, &where) &&
+            optional.elem_type && optional.elem_type->tensor_type)
+            inner.type = optional.elem_type;
+        v = &inner;
+    }
     if (!v->type || !v->type->tensor_type)
         return tn_error(g->ctx, "onnx-E015", loc, "input \"%s\" is %s; only tensors are supported", name,
                         not_a_tensor(v->type));
@@ -265,6 +275,7 @@ static const table tables[] = {
     {NULL, onnx_rows_resize}, {NULL, onnx_rows_norm}, {NULL, onnx_rows_activation},
     {NULL, onnx_rows_image}, {NULL, onnx_rows_loss}, {NULL, onnx_rows_flow}, {NULL, onnx_rows_dynamic},
     {NULL, onnx_rows_recurrent}, {NULL, onnx_rows_attention}, {NULL, onnx_rows_signal},
+    {NULL, onnx_rows_sequence},
     {"com.microsoft", onnx_rows_microsoft}, {"com.microsoft", onnx_rows_fused},
 };
 enum { N_TABLES = sizeof tables / sizeof *tables };
@@ -401,7 +412,9 @@ void onnx_convert(onnx_import *im, const onnx_node *n, const onnx_row *row, cons
     else if (fn)
         onnx_call_function(&c, fn);
     else if (row) {
-        row->convert(&c);
+        onnx_check_sequences(&c);
+        if (!c.bad)
+            row->convert(&c);
         check_rest(&c);
         TN_ASSERT(!c.bad || g->ctx->n_error > 0); /* who refuses says why */
     }
@@ -442,6 +455,10 @@ static tn_status add_outputs(onnx_import *im)
                          onnx_text(im, o[i].name), (unsigned)x->output, x->loc->node, x->loc->op);
         else if (x->state == ONNX_BAD)
             s = TN_FAIL;
+        else if (onnx_is_sequence(x->v))
+            s = tn_error(im->g->ctx, "onnx-E015", loc,
+                         "output \"%s\" is a sequence or an empty optional value; only tensors are supported",
+                         onnx_text(im, o[i].name));
         v[i] = x ? x->v : (tn_value){0};
         if (v[i].def && !v[i].def->name)
             v[i].def->name = onnx_text(im, o[i].name);
@@ -520,6 +537,7 @@ tn_status tn_import_onnx(tn_graph *g, const char *path, const tn_file *file, con
     tn_vec_deinit(&im.undo);
     tn_vec_deinit(&im.data);
     tn_map_deinit(&im.checked);
+    tn_map_deinit(&im.none);
     tn_strmap_deinit(&im.names);
     tn_strmap_deinit(&im.symbols);
     tn_arena_deinit(&im.scratch);

@@ -58,6 +58,7 @@ typedef struct onnx_import {
     int depth;               /* graphs inside graphs, functions inside functions */
     onnx_frame *frame;       /* the function being converted, or NULL */
     tn_map checked;          /* functions whose operators were looked up */
+    tn_map none;             /* nodes that stand for empty optional values (ops_sequence.c) */
     size_t had_errors;
     tn_vec(onnx_data_file) data; /* files of tensors' data that are open */
     tn_vec(tn_dims) host;    /* by node id; at NULL: not known */
@@ -96,7 +97,7 @@ extern const onnx_row onnx_rows_resize[], onnx_rows_norm[], onnx_rows_activation
 extern const onnx_row onnx_rows_math[], onnx_rows_logic[], onnx_rows_nn[], onnx_rows_matrix[], onnx_rows_reduce[],
     onnx_rows_move[], onnx_rows_shape[], onnx_rows_quant[], onnx_rows_microsoft[], onnx_rows_fused[];
 extern const onnx_row onnx_rows_element[], onnx_rows_index[], onnx_rows_pattern[], onnx_rows_random[];
-extern const onnx_row onnx_rows_recurrent[], onnx_rows_attention[], onnx_rows_signal[];
+extern const onnx_row onnx_rows_recurrent[], onnx_rows_attention[], onnx_rows_signal[], onnx_rows_sequence[];
 
 /* ---- graphs inside the model (graphs.c) ---- */
 enum { ONNX_MAX_DEPTH = 32 };
@@ -150,6 +151,11 @@ int64_t onnx_int_in(onnx_conv *c, tn_value v, const char *what);      /* one of 
 /* A constant of one element, of any number type. */
 bool onnx_scalar(onnx_conv *c, tn_value v, double *out);
 
+/* ---- sequences (ops_sequence.c) ---- */
+bool onnx_is_sequence(tn_value v);                  /* or an empty optional value */
+void onnx_check_sequences(onnx_conv *c);            /* reports those where the operator takes tensors */
+void onnx_need_tensors(onnx_conv *c, const char *what, size_t n, const tn_value v[]);
+
 /* ---- attributes; `def` where absent ---- */
 bool onnx_has_attr(const onnx_conv *c, const char *name);
 int64_t onnx_attr_int(onnx_conv *c, const char *name, int64_t def);
@@ -190,6 +196,8 @@ tn_value onnx_const(onnx_conv *c, tn_dtype t, double v);              /* rank 0 
 tn_value onnx_const_ints(onnx_conv *c, tn_dtype t, int ndim, uint32_t n, const int64_t v[]); /* rank 0 or 1 */
 tn_value onnx_reshape(onnx_conv *c, tn_value v, int ndim, const tn_expr *const dim[]);
 tn_value onnx_transpose(onnx_conv *c, tn_value v, int n, const int64_t perm[]);
+/* What sums of it are kept in: float32 for 16-bit floats, which a sum may not fit; else t. */
+tn_dtype onnx_sum_dtype(tn_dtype t);
 tn_value onnx_cast(onnx_conv *c, tn_value v, tn_dtype t);             /* v itself if it has dtype t */
 tn_value onnx_slice(onnx_conv *c, tn_value v, int64_t axis, int64_t begin, int64_t end); /* end INT64_MAX: all */
 tn_value onnx_concat(onnx_conv *c, uint32_t n, const tn_value in[], int64_t axis);    /* in[0] itself if n is 1 */

@@ -86,6 +86,11 @@ static const tn_pb_field type_fields[] = {
 };
 static const tn_pb_msg type_msg = MESSAGE("TypeProto", onnx_type_proto, type_fields);
 
+static const tn_pb_field optional_fields[] = {
+    FIELD(1,  MSG,    0, onnx_optional_type, elem_type, &type_msg),
+};
+const tn_pb_msg onnx_optional_msg = MESSAGE("TypeProto.Optional", onnx_optional_type, optional_fields);
+
 static const tn_pb_field value_info_fields[] = {
     FIELD(1,  BYTES,  0, onnx_value_info, name, NULL),
     FIELD(2,  MSG,    0, onnx_value_info, type, &type_msg),

@@ -62,6 +62,8 @@ typedef struct onnx_type_proto {        /* TypeProto */
     tn_pb_bytes sequence_type, map_type, sparse_tensor_type, optional_type; /* at NULL: it is none */
 } onnx_type_proto;
 
+typedef struct onnx_optional_type { const onnx_type_proto *elem_type; } onnx_optional_type;
+
 typedef struct onnx_value_info { tn_pb_bytes name; const onnx_type_proto *type; } onnx_value_info;
 
 struct onnx_graph {               /* GraphProto */
@@ -90,6 +92,7 @@ typedef struct onnx_model {       /* ModelProto */
     tn_pb_array functions;        /* onnx_function */
 } onnx_model;
 
-extern const tn_pb_msg onnx_model_msg; /* reads an onnx_model */
+extern const tn_pb_msg onnx_model_msg;    /* reads an onnx_model */
+extern const tn_pb_msg onnx_optional_msg; /* reads an onnx_optional_type: the bytes of optional_type */
 
 #endif

@@ -128,6 +128,18 @@ static void nonzero(onnx_conv *c)
 
 /* ---- Compress ---- */
 
+/* Conditions beyond the axis count as false. */
+static tn_value inside(onnx_conv *c, tn_value condition, tn_value x, int axis)
+{
+    const tn_expr *n = onnx_type(condition)->dim[0], *extent = onnx_type(x)->dim[axis];
+    int64_t given, there;
+    bool constant = tn_is_int(n, &given) && tn_is_int(extent, &there);
+    if (n == extent || (constant && given <= there)) return condition;
+    tn_value last = constant ? i64(c, there) : element_of_shape(c, x, axis);
+    tn_value reach = onnx_call2(c, &tn_op_less, NULL, count_up(c, n), last);
+    return onnx_call2(c, &tn_op_logical_and, NULL, condition, reach);
+}
+
 static void compress(onnx_conv *c)
 {
     tn_value x = onnx_in(c, 0), condition = onnx_in(c, 1);
@@ -139,7 +151,9 @@ static void compress(onnx_conv *c)
     if (onnx_rank(condition) != 1)
         onnx_fail(c, "onnx-E009", "the condition is %s, but must have one dimension",
                   onnx_type_text(c, onnx_type(condition)));
-    onnx_out(c, 0, take(c, x, positions(c, onnx_cast(c, condition, TN_BOOL1)), axis));
+    if (c->bad) return;
+    condition = inside(c, onnx_cast(c, condition, TN_BOOL1), x, axis);
+    onnx_out(c, 0, take(c, x, positions(c, condition), axis));
 }
 
 /* ---- Unique: by comparing all pairs, O(n^2) ---- */

@@ -87,6 +87,10 @@ static void suggest_shapes(onnx_conv *c, const char *trouble)
 static void if_node(onnx_conv *c, tn_value condition, branch b[2])
 {
     int n = (int)b[!b[0].ok].g->output.n;
+    for (int i = 0; i < 2; i++)
+        onnx_need_tensors(c, "result", b[i].ok ? (size_t)n : 0, b[i].out);
+    if (c->bad)
+        return;
     tn_if_attr attr = {{0}};
     size_t had = c->g->ctx->n_error;
     tn_node *node = tn_node_new(c->g, c->im->r, NULL, &tn_op_if, 1, &condition, n, &attr, c->loc);
@@ -279,6 +283,7 @@ static void loop_node(onnx_conv *c, const onnx_graph *g, uint32_t n_carried)
     in[0] = onnx_call2(c, &tn_op_maximum, NULL, in[0], onnx_const_ints(c, TN_I64, 0, 1, &zero));
     in[1] = onnx_has(c, 1) ? bool_scalar(c, onnx_in(c, 1)) : onnx_const(c, TN_BOOL1, 1);
     for (uint32_t k = 0; k < n_carried; k++) in[k + 2] = onnx_in(c, k + 2);
+    onnx_need_tensors(c, "carried value", n_carried, in + 2);
     if (c->bad) return;
     inner[0] = tn_val(tn_region_add_param(c->g, r, "i", tn_type_tensor(c->g->pool, TN_I64, 0, NULL, NULL)));
     for (uint32_t k = 0; k < n_carried; k++)
@@ -287,6 +292,7 @@ static void loop_node(onnx_conv *c, const onnx_graph *g, uint32_t n_carried)
     c->im->r = r;
     inner[1] = onnx_const(c, TN_BOOL1, 1); /* inside it holds */
     c->bad = !onnx_body(c, g, r, n_carried + 2, inner, out) || c->bad;
+    onnx_need_tensors(c, "result", c->bad ? 0 : g->output.n, out);
     out[0] = c->bad ? out[0] : bool_scalar(c, out[0]);
     c->im->r = outer;
     for (size_t k = n_carried + 1; k < g->output.n && !c->bad; k++)
@@ -350,6 +356,7 @@ static void loop(onnx_conv *c)
         }
         go = !c->bad && next != 0;
         for (uint32_t k = 0; k < n_carried; k++) in[k + 2] = out[k + 1];
+        onnx_need_tensors(c, "collected result", c->bad ? 0 : n_scan, out + 1 + n_carried);
         for (size_t k = 0; k < n_scan; k++) tn_vec_push(&scans, out[1 + n_carried + k]);
     }
     for (size_t k = 0; k < c->node->output.n && !c->bad; k++) {

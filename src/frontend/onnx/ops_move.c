@@ -83,6 +83,28 @@ static tn_ints far_ends(onnx_conv *c, tn_value x, const tn_slice_attr *a)
     return (tn_ints){a->end.n, end};
 }
 
+/* A start before the first element is the first in ONNX, also where steps go backwards (strided_slice: nothing is left
+ * then, as in NumPy). */
+static tn_ints near_starts(onnx_conv *c, tn_value x, const tn_slice_attr *a)
+{
+    int64_t *begin = TN_NEW_N(c->arena, int64_t, a->begin.n), extent;
+    for (uint32_t i = 0; i < a->begin.n && !c->bad; i++) {
+        int axis = onnx_axis(c, a->axes.n ? a->axes.at[i] : i, onnx_rank(x));
+        begin[i] = a->begin.at[i];
+        if (c->bad || !a->strides.n || a->strides.at[i] >= 0 || begin[i] >= -1)
+            continue;
+        if (!tn_is_int(onnx_type(x)->dim[axis], &extent))
+            onnx_fail(c, "onnx-E016",
+                      "axis %d of %s is symbolic, so it is not known whether start %lld, with a negative "
+                      "step, is inside; "
+                      "give the inputs fixed shapes",
+                      axis, onnx_type_text(c, onnx_type(x)), (long long)begin[i]);
+        else
+            begin[i] = begin[i] < -extent ? -extent : begin[i];
+    }
+    return (tn_ints){a->begin.n, begin};
+}
+
 static void slice(onnx_conv *c)
 {
     tn_slice_attr a = {0};
@@ -109,6 +131,8 @@ static void slice(onnx_conv *c)
                   (unsigned)a.begin.n, (unsigned)a.end.n, (unsigned)a.axes.n, (unsigned)a.strides.n);
     if (!c->bad)
         a.end = far_ends(c, x, &a);
+    if (!c->bad)
+        a.begin = near_starts(c, x, &a);
     onnx_out(c, 0, onnx_call1(c, &tn_op_strided_slice, &a, x));
 }
 

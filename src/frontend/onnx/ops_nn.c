@@ -357,10 +357,10 @@ static void global_pool(onnx_conv *c)
 /* (sum of |x|^p)^(1/p) */
 static void global_lp_pool(onnx_conv *c)
 {
-    tn_value x = onnx_in(c, 0);
+    tn_dtype own = onnx_type(onnx_in(c, 0))->dtype, t = onnx_sum_dtype(own); /* a sum of powers is large */
+    tn_value x = onnx_cast(c, onnx_in(c, 0), t);
     double p = c->opset < 2 ? onnx_attr_float(c, "p", 2) : (double)onnx_attr_int(c, "p", 2);
     tn_axes_attr a = spatial_axes(c, x);
-    tn_dtype t = onnx_type(x)->dtype;
     tn_value v = onnx_call1(c, &tn_op_abs, NULL, x);
     if (!(p >= 1)) onnx_fail(c, "onnx-E009", "p is %g; it must be at least 1", p);
     v = p == 1   ? v
@@ -370,7 +370,7 @@ static void global_lp_pool(onnx_conv *c)
     v = p == 1   ? v
         : p == 2 ? onnx_call1(c, &tn_op_sqrt, NULL, v)
                  : onnx_call2(c, &tn_op_power, NULL, v, onnx_const(c, t, 1 / p));
-    onnx_out(c, 0, v);
+    onnx_out(c, 0, onnx_cast(c, v, own));
 }
 
 // clang-format off

@@ -201,17 +201,17 @@ static void mean_variance_normalization(onnx_conv *c)
 /* Rows of norm 0 stay as they are. */
 static void lp_normalization(onnx_conv *c)
 {
-    tn_value x = onnx_in(c, 0);
     int64_t axis = onnx_attr_int(c, "axis", -1), p = onnx_attr_int(c, "p", 2);
     tn_axes_attr a = {tn_ints_make(c->arena, 1, &axis), true, false};
-    tn_dtype t = onnx_type(x)->dtype;
+    tn_dtype own = onnx_type(onnx_in(c, 0))->dtype, t = onnx_sum_dtype(own); /* a sum of squares is large */
+    tn_value x = onnx_cast(c, onnx_in(c, 0), t);
     if (p != 1 && p != 2) onnx_fail(c, "onnx-E009", "p is %lld; 1 and 2 are known", (long long)p);
     tn_value sum =
         onnx_call1(c, &tn_op_sum, &a, p == 1 ? onnx_call1(c, &tn_op_abs, NULL, x) : product(c, x, x));
     tn_value norm = p == 1 ? sum : onnx_call1(c, &tn_op_sqrt, NULL, sum), one = onnx_const(c, t, 1);
     tn_value zero = onnx_call2(c, &tn_op_equal, NULL, norm, onnx_const(c, t, 0));
     tn_value by = onnx_call(c, &tn_op_where, NULL, 3, (const tn_value[]){zero, one, norm});
-    onnx_out(c, 0, onnx_call2(c, &tn_op_divide, NULL, x, by));
+    onnx_out(c, 0, onnx_cast(c, onnx_call2(c, &tn_op_divide, NULL, x, by), own));
 }
 
 static void lrn(onnx_conv *c)
@@ -249,8 +249,8 @@ static tn_value softmax_value(onnx_conv *c)
 {
     tn_value x = onnx_in(c, 0);
     bool rest = c->opset < 13;
-    int axis =
-        onnx_axis(c, onnx_attr_int(c, "axis", rest ? 1 : -1), onnx_rank(x) + (rest && onnx_rank(x) == 1));
+    int64_t given = onnx_attr_int(c, "axis", rest ? 1 : -1);
+    int axis = onnx_axis(c, given, onnx_rank(x) + (rest && given >= 0 && onnx_rank(x) == 1));
     if (c->bad) return (tn_value){0};
     tn_axis_attr a = {axis};
     return rest ? softmax_of_rest(c, x, axis) : onnx_call1(c, c->row->relay, &a, x);

@@ -59,6 +59,38 @@ static void bernoulli(onnx_conv *c)
     onnx_out(c, 0, onnx_cast(c, onnx_call2(c, &tn_op_less, NULL, drawn, onnx_cast(c, p, wide)), to));
 }
 
+/* Rows of log-probabilities, up to a summand: of sample_size uniform numbers each, in how many classes'
+ * probabilities, added up, it lies. */
+static void multinomial(onnx_conv *c)
+{
+    tn_value x = onnx_in(c, 0);
+    const tn_type *t = onnx_type(x);
+    int64_t samples = onnx_attr_int(c, "sample_size", 1), last = 0, two = 2;
+    tn_dtype to = result_type(c, TN_I32), wide = t->dtype.bits == 64 ? TN_F64 : TN_F32;
+    if (!c->bad && (t->n != 2 || !tn_is_int(t->dim[1], &last) || last < 1 || samples < 1))
+        onnx_fail(c, "onnx-E009",
+                  "the operand is %s and sample_size %lld; it must have rows of a known number of classes, "
+                  "and sample_size "
+                  "be at least 1",
+                  onnx_type_text(c, t), (long long)samples);
+    int32_t from = (int32_t)seed(c);
+    if (c->bad)
+        return;
+    const tn_expr *const shape[2] = {t->dim[0], tn_idx(c->pool, samples)};
+    tn_random_attr a = {tn_dims_make(c->arena, 2, shape), "uniform", 0, 1, from, wide};
+    tn_axis_attr classes = {1};
+    tn_scan_attr sums = {1, false, false};
+    tn_axes_attr count = {tn_ints_make(c->arena, 1, &two), false, false};
+    tn_value p = onnx_call1(c, &tn_op_nn_softmax, &classes, onnx_cast(c, x, wide)),
+             edge = onnx_unsqueeze(c, onnx_call1(c, &tn_op_cumsum, &sums, p), 1),
+             drawn = onnx_unsqueeze(c, onnx_call(c, &tn_op_random, &a, 0, NULL), 2),
+             passed = onnx_cast(c, onnx_call2(c, &tn_op_less_equal, NULL, edge, drawn), TN_I32),
+             index = onnx_call1(c, &tn_op_sum, &count, passed);
+    /* sums are rounded */
+    index = onnx_call2(c, &tn_op_minimum, NULL, index, onnx_const(c, TN_I32, (double)(last - 1)));
+    onnx_out(c, 0, onnx_cast(c, index, to));
+}
+
 // clang-format off
 const onnx_row onnx_rows_random[] = {
     {"RandomNormal",       1, 28, 0, 1, random,    NULL},
@@ -66,6 +98,7 @@ const onnx_row onnx_rows_random[] = {
     {"RandomNormalLike",   1, 28, 1, 1, random,    NULL},
     {"RandomUniformLike",  1, 28, 1, 1, random,    NULL},
     {"Bernoulli",         15, 28, 1, 1, bernoulli, NULL},
+    {"Multinomial",        7, 28, 1, 1, multinomial, NULL},
     {0},
 };
 // clang-format on

@@ -61,7 +61,7 @@ static void norm(onnx_conv *c)
     tn_dtype t = onnx_type(x)->dtype;
     bool root = kind[1] == '2', logarithm = kind[1] == 'o', square = root || kind[0] == 'S';
     bool whole = tn_dtype_is_int(t);
-    tn_dtype wide = whole && (root || logarithm) ? TN_F64 : tn_dtype_is_float(t) && t.bits == 16 ? TN_F32 : t;
+    tn_dtype wide = whole && (root || logarithm) ? TN_F64 : onnx_sum_dtype(t);
     x = onnx_cast(c, x, wide);
     if (logarithm && kind[6]) {
         tn_value one = nothing ? x : log_sum_exp(c, x, &a);

@@ -31,6 +31,7 @@ typedef struct {
     int64_t block_in;            /* channels beside each other in the data, 0: not blocked */
     bool channels;               /* vectors of output channels */
     const char *weight;          /* the operand */
+    bool turned;                 /* and the result is stored by pixels */
     int64_t apart;               /* output channels of a group that reads its own input channels; 0: one group */
     int64_t width, stride, dilation, before; /* along a row: of the data, of the window; width -1: not known */
     tile tile;
@@ -241,6 +242,28 @@ static bool read_conv(derive *d, tn_stmt *b, conv *c)
     return !r.grouped && c->lanes >= 2 && (c->lanes & (c->lanes - 1)) == 0 && (!c->channels || factor % c->lanes == 0);
 }
 
+/* Are the channels of a vector apart in the memory of the result? */
+static bool is_turned(const derive *d, const conv *c)
+{
+    tn_stmt *b[RULE_MAX_BLOCKS];
+    int n = rule_blocks(d->s->func, b);
+    const tn_buffer *sum = rule_target(d->s->func, tn_func_block(d->s->func, c->block)), *result = sum;
+    if (n > 0)
+        result = rule_target(d->s->func, b[n - 1]);
+    return c->channels && result->ndim == sum->ndim && rule_inner_factor(result, 1) < 0;
+}
+
+/* Then tiles are transposed to be stored: log2(lanes) shuffles a vector, one a cycle, beside `depth` multiply-adds. */
+static void add_shuffles(const derive *d, conv *c, int64_t depth)
+{
+    double adds = (double)(depth < 0 ? 1024 : depth) / d->m->fma_ports, shuffles = __builtin_ctz(c->lanes);
+    double cycles = adds / c->tile.efficiency + shuffles;
+    c->turned = true;
+    c->tile.efficiency = adds / cycles;
+    if (2 * shuffles > cycles)
+        c->tile.bound = "shuffles";
+}
+
 static void choose(derive *d, conv *c)
 {
     int64_t pixels = c->extent[OW], channels = c->extent[C], depth = 1;
@@ -253,6 +276,8 @@ static void choose(derive *d, conv *c)
         c->tile = rule_tile(d->m, c->lanes, pixels, channels, depth, c->apart, 0);
     else
         c->tile = rule_tile(d->m, c->lanes, c->apart ? c->apart : channels, pixels, depth, 0, 0);
+    if (c->sums_channels && is_turned(d, c))
+        add_shuffles(d, c, depth);
     while (c->apart && !c->channels && c->apart % c->tile.rows != 0) /* a tile's channels share what they read */
         c->tile.rows--;
     int64_t vectors = (int64_t)c->tile.nv * c->lanes, panel = c->channels ? vectors : c->tile.rows;
@@ -390,9 +415,10 @@ static void peel_borders(derive *d, const conv *c)
 static void predict(derive *d, const char *name, const conv *c)
 {
     double peak = d->m->peak_gflops * 4 / c->bytes * (double)c->fours;
-    const char *what = dv_text(d, "rule %s/%s: %d %s x %d vectors of %d, %lld rows a task", name,
+    const char *what = dv_text(d, "rule %s/%s: %d %s x %d vectors of %d%s, %lld rows a task", name,
                                c->channels ? "channels" : "pixels", c->tile.rows,
-                               c->channels ? "pixels" : "channels", c->tile.nv, c->lanes, (long long)c->rows);
+                               c->channels ? "pixels" : "channels", c->tile.nv, c->lanes,
+                               c->turned ? " transposed" : "", (long long)c->rows);
     if (c->sums_channels)
         dv_comment(d, "%s, predicted %.0f GFLOP/s of %.0f, bound: %s", what, peak * c->tile.efficiency, peak,
                    c->tile.bound);

@@ -139,6 +139,30 @@ const tn_buffer *rule_target(const tn_func *f, const tn_stmt *block)
     return &f->buffer[tn_block_target(block)];
 }
 
+int rule_innermost_dim(const tn_buffer *b)
+{
+    if (b->layout)
+        return b->layout->axis[b->layout->naxis - 1].dim;
+    int d = b->ndim - 1;
+    while (d > 0 && tn_is_value(b->dim[d], 1))
+        d--;
+    return d;
+}
+
+bool rule_steps_by_one(const tn_func *f, const tn_expr *e, const tn_expr *var)
+{
+    const tn_expr *coef, *rest;
+    return tn_uses(e, var) && !e->has_load && tn_linear(f->pool, NULL, e, var, &coef, &rest) && tn_is_value(coef, 1);
+}
+
+int rule_n_used(const tn_expr *load, const tn_stmt *block)
+{
+    int n = 0;
+    for (uint32_t i = 0; i < block->u.block.n_iter; i++)
+        n += tn_uses(load, block->u.block.iter[i].var);
+    return n;
+}
+
 int64_t rule_inner_factor(const tn_buffer *b, int dim)
 {
     if (!b->layout)

@@ -39,6 +39,12 @@ int64_t rule_extent(const tn_expr *e);                                   /* cons
 uint16_t rule_lanes(const tn_machine *m, tn_dtype t);
 /* The buffer a block stores to. */
 const tn_buffer *rule_target(const tn_func *f, const tn_stmt *block);
+/* The logical dimension that is innermost in memory, leaving out those of extent 1. */
+int rule_innermost_dim(const tn_buffer *b);
+/* How many of the block's iterations the load depends on. */
+int rule_n_used(const tn_expr *load, const tn_stmt *block);
+/* Is e var plus what does not depend on it? */
+bool rule_steps_by_one(const tn_func *f, const tn_expr *e, const tn_expr *var);
 /* Factor of the innermost physical axis if that axis belongs to logical dimension `dim`: 0: the whole dimension is
  * innermost (identity layout), -1: another dimension is. */
 int64_t rule_inner_factor(const tn_buffer *b, int dim);
@@ -68,8 +74,8 @@ tile rule_tile(const tn_machine *m, uint16_t lanes, int64_t rows, int64_t column
 void rule_chains(const tn_machine *m, int64_t depth, tile *t);
 
 /* ---- the rules ---- */
-/* Schedules one nest without a reduction; names of its loops begin with prefix. */
-void rule_elementwise_nest(derive *d, const char *name, const char *prefix);
+/* Schedules one nest without a reduction; names of its loops begin with prefix. Does it transpose tiles? */
+bool rule_elementwise_nest(derive *d, const char *name, const char *prefix);
 /* The nests before `block`, each on its own. */
 void rule_others(derive *d, const char *block);
 bool rule_gemm_matches(const tn_func *f, const tn_machine *m);

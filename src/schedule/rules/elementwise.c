@@ -1,10 +1,11 @@
 /* Rule elementwise: each nest without a reduction becomes tasks of about 16 KiB of results whose innermost
- * axis, the one that is contiguous in the result, runs in vectors.
+ * axis, the one that is contiguous in the result, runs in vectors. Where operands are contiguous along another
+ * axis, tiles are transposed (transpose.c).
  *
  * Trailing dimensions that every operand walks alike (or not at all) are one run of memory: they are fused
  * first, so that vectors cross the ends of short rows.
  */
-#include "schedule/rules/derive.h"
+#include "schedule/rules/elementwise.h"
 
 #include <string.h>
 
@@ -13,22 +14,6 @@ enum {
     TASKS_A_CORE = 4,   /* so that cores finish together */
     UNROLL = 4          /* vectors of one turn of the inner loop, where they divide it */
 };
-
-typedef struct {
-    derive *d;
-    tn_stmt *block;
-    const char *prefix;          /* of loop names */
-    int n;                       /* spatial loops */
-    const char *name[TN_MAX_LOOPS];
-    uint16_t lanes;
-    uint32_t bytes;
-    const char *outer[TN_MAX_LOOPS]; /* loops around the vectors, outermost first */
-    int64_t extent[TN_MAX_LOOPS];    /* of these; -1: symbolic */
-    int n_outer;
-    int64_t inner;               /* results of one turn of the innermost outer loop */
-    const char *vector, *unroll; /* loops, or NULL */
-    const char *peel;            /* loop whose last turn is masked */
-} nest;
 
 /* ---- the run of memory ---- */
 
@@ -108,7 +93,7 @@ static int run_start(nest *x)
 
 /* ---- loops ---- */
 
-static void push_outer(nest *x, const char *name, int64_t extent)
+void rule_push_outer(nest *x, const char *name, int64_t extent)
 {
     x->outer[x->n_outer] = name;
     x->extent[x->n_outer++] = extent;
@@ -125,7 +110,7 @@ static void vectorize_run(nest *x, const char *loop, int64_t extent)
     int64_t lanes = x->lanes, task = TASK_BYTES / x->bytes / lanes;
     const char *o = named(x, "vo"), *m = named(x, "vm"), *u = named(x, "vu"), *v = named(x, "v");
     if (lanes < 2 || (extent >= 0 && extent < 2)) {
-        push_outer(x, loop, extent);
+        rule_push_outer(x, loop, extent);
         x->inner = 1;
         return;
     }
@@ -135,18 +120,18 @@ static void vectorize_run(nest *x, const char *loop, int64_t extent)
     if (extent < 0 || extent >= 2 * task * lanes) {
         dv_do(x->d, "%s %s %s %s = split %s %lld %d %lld tail=mask", o, m, u, v, loop,
               (long long)(task / UNROLL), UNROLL, (long long)lanes);
-        push_outer(x, o, extent < 0 ? -1 : (extent + task * lanes - 1) / (task * lanes));
-        push_outer(x, m, task / UNROLL);
+        rule_push_outer(x, o, extent < 0 ? -1 : (extent + task * lanes - 1) / (task * lanes));
+        rule_push_outer(x, m, task / UNROLL);
         x->unroll = u;
         x->inner = UNROLL * lanes;
     } else if (even) {
         dv_do(x->d, "%s %s %s = split %s %d %lld", o, u, v, loop, UNROLL, (long long)lanes);
-        push_outer(x, o, extent / (UNROLL * lanes));
+        rule_push_outer(x, o, extent / (UNROLL * lanes));
         x->unroll = u;
         x->inner = UNROLL * lanes;
     } else {
         dv_do(x->d, "%s %s = split %s %lld tail=mask", o, v, loop, (long long)lanes);
-        push_outer(x, o, (extent + lanes - 1) / lanes);
+        rule_push_outer(x, o, (extent + lanes - 1) / lanes);
         if (extent % lanes != 0 && extent > lanes)
             x->peel = o;
         x->inner = lanes;
@@ -160,7 +145,7 @@ static void fuse_run(nest *x)
     int64_t extent = 1;
     const char *all = "";
     for (int i = 0; i < first; i++)
-        push_outer(x, x->name[i], rule_extent(x->block->u.block.iter[i].extent));
+        rule_push_outer(x, x->name[i], rule_extent(x->block->u.block.iter[i].extent));
     for (int i = first; i < x->n; i++) {
         int64_t e = rule_extent(x->block->u.block.iter[i].extent);
         extent = extent < 0 || e < 0 ? -1 : extent * e;
@@ -208,7 +193,7 @@ static void follow_layout(nest *x, const tn_layout *l)
         run = l->axis[i].factor ? (int64_t)l->axis[i].factor : extent[dim];
         order = dv_text(x->d, "%s %s", order, inner);
         if (i < l->naxis - 1)
-            push_outer(x, inner, run);
+            rule_push_outer(x, inner, run);
     }
     if (l->naxis > 1)
         dv_do(x->d, "reorder%s", order);
@@ -259,26 +244,27 @@ static void make_tasks(nest *x)
         x->peel = NULL;
 }
 
-void rule_elementwise_nest(derive *d, const char *name, const char *prefix)
+bool rule_elementwise_nest(derive *d, const char *name, const char *prefix)
 {
     tn_stmt *b = tn_func_block(d->s->func, name);
     nest x = {.d = d, .block = b, .prefix = prefix};
     if (!rule_plain_nest(b) || rule_reduces(b)) {
         dv_refuse(d, TN_REJECT_NEST);
-        return;
+        return false;
     }
     x.n = rule_n_spatial(b);
     if (x.n == 0)
-        return;
+        return false;
     const tn_buffer *target = rule_target(d->s->func, b);
     x.lanes = rule_lanes(d->m, target->dtype);
     x.bytes = tn_dtype_bytes(target->dtype);
     for (int i = 0; i < x.n; i++)
         x.name[i] = dv_text(d, "%si%d", prefix, i);
     dv_loops(d, name, x.name, x.n);
-    if (target->layout && target->ndim == x.n)
+    bool turned = rule_transpose_nest(&x);
+    if (!turned && target->layout && target->ndim == x.n)
         follow_layout(&x, target->layout);
-    else
+    else if (!turned)
         fuse_run(&x);
     if (x.vector)
         dv_do(d, "vectorize %s", x.vector);
@@ -287,6 +273,7 @@ void rule_elementwise_nest(derive *d, const char *name, const char *prefix)
     make_tasks(&x);
     if (x.peel)
         dv_do(d, "%s %s %s = peel %s 0 1", named(&x, "p0"), named(&x, "p1"), named(&x, "p2"), x.peel);
+    return turned;
 }
 
 bool rule_elementwise_matches(const tn_func *f, const tn_machine *m)
@@ -305,9 +292,11 @@ tn_verdict rule_elementwise(tn_sched *s, const tn_machine *m)
     derive d = {s, m, TN_DONE};
     tn_stmt *b[RULE_MAX_BLOCKS];
     int n = rule_blocks(s->func, b);
-    dv_comment(&d, "rule elementwise: tasks of about %d KiB, bound: memory bandwidth", TASK_BYTES / 1024);
+    bool turned = false;
     for (int i = 0; i < n; i++)
-        rule_elementwise_nest(&d, b[i]->u.block.name, i ? dv_text(&d, "n%d_", i) : "");
+        turned |= rule_elementwise_nest(&d, b[i]->u.block.name, i ? dv_text(&d, "n%d_", i) : "");
+    dv_comment(&d, "rule elementwise%s: tasks of about %d KiB, bound: memory bandwidth",
+               turned ? "/tiles transposed" : "", TASK_BYTES / 1024);
     return d.v;
 }
 

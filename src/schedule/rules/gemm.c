@@ -147,8 +147,8 @@ static void tile_product(derive *d, const gemm *g, const tile *t)
         dv_do(d, "kf ks = split %s %d", sum, FETCH_STEPS);
     if (t->chains > 1)
         dv_do(d, "ko kc = split k %d%s", t->chains, dv_tail(g->k, t->chains));
-    dv_do(d, "reorder %s%s %s %s jv ji%s", batch, outer, far ? "kf ks" : t->chains > 1 ? "ko kc" : sum, rows ? "ii" : "",
-          g->group > 1 ? " ik" : "");
+    sum = far ? "kf ks" : t->chains > 1 ? "ko kc" : sum;
+    dv_do(d, "reorder %s%s %s %s jv ji%s", batch, outer, sum, rows ? "ii" : "", g->group > 1 ? " ik" : "");
     if (far)
         dv_do(d, "prefetch \"%s\" jo kf", g->weight);
     dv_do(d, "task = fuse %s%s", batch, outer);

@@ -39,23 +39,6 @@ typedef struct {
 
 typedef struct { const tn_func *f; const tn_stmt *block; int uses, spatial, reduce; } contiguous;
 
-/* The logical dimension that is innermost in memory, leaving out those of extent 1. */
-static int innermost_dim(const tn_buffer *b)
-{
-    if (b->layout)
-        return b->layout->axis[b->layout->naxis - 1].dim;
-    int d = b->ndim - 1;
-    while (d > 0 && tn_is_value(b->dim[d], 1))
-        d--;
-    return d;
-}
-
-static bool steps_by_one(const tn_func *f, const tn_expr *e, const tn_expr *var)
-{
-    const tn_expr *coef, *rest;
-    return tn_uses(e, var) && !e->has_load && tn_linear(f->pool, NULL, e, var, &coef, &rest) && tn_is_value(coef, 1);
-}
-
 /* The operand that depends on most iterations counts: it is the largest. */
 static void look_at_load(const tn_expr *load, void *user)
 {
@@ -64,11 +47,11 @@ static void look_at_load(const tn_expr *load, void *user)
     int uses = 0, spatial = -1, reduce = -1;
     if (b->ndim == 0)
         return;
-    const tn_expr *e = load->src[innermost_dim(b)];
+    const tn_expr *e = load->src[rule_innermost_dim(b)];
     for (int i = 0; i < (int)c->block->u.block.n_iter; i++) {
         const tn_iter *it = &c->block->u.block.iter[i];
         uses += tn_uses(load, it->var);
-        if (steps_by_one(c->f, e, it->var))
+        if (rule_steps_by_one(c->f, e, it->var))
             *(it->kind == TN_ITER_SPATIAL ? &spatial : &reduce) = i;
     }
     if (uses > c->uses) {
@@ -87,7 +70,7 @@ static int vector_iter(const derive *d, const tn_stmt *b)
     if (rule_lanes(d->m, target->dtype) < 2 || target->ndim == 0)
         return -1;
     if (!rule_reduces(b)) {
-        const tn_expr *e = store->u.store.index[innermost_dim(target)];
+        const tn_expr *e = store->u.store.index[rule_innermost_dim(target)];
         for (int i = 0; i < (int)b->u.block.n_iter; i++)
             if (b->u.block.iter[i].var == e)
                 return i;
@@ -226,7 +209,7 @@ static void reduce_beside(rows *w, const inner *x)
 }
 
 /* Vectors along the reduction axis: each lane keeps a part. Several vectors of parts where the row is long;
- * they are added to one, that goes to memory, and its lanes are added up. */
+ * they are added to one, whose lanes are added up. */
 static void reduce_along(rows *w, const inner *x)
 {
     derive *d = w->d;
@@ -264,7 +247,6 @@ static void reduce_along(rows *w, const inner *x)
         last = dv_text(d, "%s_1", part);
         dv_do(d, "%s = rfactor \"%s\" %sy %s", turns, b, p, w->row);
     }
-    dv_do(d, "cache_write \"%s\" global %s", last, w->row);
     if (first) {
         dv_do(d, "decompose_reduction \"%s\" %s", part, first);
         vector_loops(w, dv_text(d, "%s.init", part), dv_text(d, "%si", p), chains > 1);
@@ -277,11 +259,9 @@ static void reduce_along(rows *w, const inner *x)
         dv_do(d, "vectorize %sy", p);
         dv_do(d, "set_scope \"%s\" register", part);
     }
-    vector_loops(w, dv_text(d, "%s.out", last), dv_text(d, "%sc", p), false);
     dv_do(d, "decompose_reduction \"%s\" %s", b, turns);
-    dv_do(d, "unroll %s", turns);
+    dv_do(d, "vectorize %s", turns);
     dv_do(d, "set_scope \"%s\" register", last);
-    dv_do(d, "set_scope \"%s.out\" local", last);
     dv_try(d, "set_scope \"%s\" register", b);
     if (e > wide && e % wide != 0)
         w->peel[w->n_peel++] = dv_text(d, "%sa %sb %sc = peel %so 0 1", p, p, p, p);
@@ -473,7 +453,7 @@ static void look_at_read(const tn_expr *load, void *user)
     row_reads *a = user;
     const tn_buffer *from = &a->d->s->func->buffer[load->u.load.buffer];
     for (int i = 0; i < (int)a->block->u.block.n_iter && i < 64 && from->layout; i++)
-        if (steps_by_one(a->d->s->func, load->src[innermost_dim(from)], a->block->u.block.iter[i].var))
+        if (rule_steps_by_one(a->d->s->func, load->src[rule_innermost_dim(from)], a->block->u.block.iter[i].var))
             a->inner |= (uint64_t)1 << i;
     for (int k = 0; k < a->n; k++) {
         tn_stmt *b = tn_func_block(a->d->s->func, a->before[k]);

@@ -39,6 +39,8 @@ meet 4 "$full" "" interpret wide.relay -o full/out.npz
 meet 4 "$full" "" dump "$TENON_SOURCE_DIR/examples/models/mnist_cntk.onnx" --stage c -o full/c
 meet 4 "$full" "" run wide.tar --dump-outputs full/values
 rm -rf full/values
+head -c 4096 /dev/zero >full/filler
+meet 4 "$full" "./filler " dump "$models/two.relay" --stage relay -o full/two
 head -c 8192 /dev/zero >full/filler
 XDG_CACHE_HOME=$PWD/full/cache meet 0 "exact peak" "./filler " compile wide.relay -o wide.tar
 rm -rf full/filler full/cache
@@ -60,6 +62,7 @@ TMPDIR=$PWD/full meet 4 "$ro" "./m.tar " compile wide.relay -o other.tar
 exit $failed
 END
 if unshare -m sh -c 'mount -t tmpfs -o size=8k none full' 2>/dev/null; then
+    export models
     must "full and read-only disks" unshare -m sh on_disk.sh
 else
     echo "cli: full and read-only disks are left out: nothing may be mounted here"

@@ -29,3 +29,34 @@ expect 4 "they must be equal" interpret equal.relay -i rows.npz
 expect 4 "they must be equal" interpret equal.relay --stage flat -i rows.npz
 expect 4 "an input is too small for Pool_3: dimension 2 of its result would be -3" interpret window.relay --stage flat
 expect 4 "" interpret window.relay --stage relay
+
+# Nothing runs where a symbolic dimension is 0: empty outputs are the result, others need at least 1.
+cat >none.relay <<'END'
+#[version = "0.0.5"]
+def @main(%x: Tensor[(4, 3), float32]) {
+  strided_slice(%x, begin=[4], end=[4], strides=[1], axes=[0])
+}
+END
+cat >batch.relay <<'END'
+#[version = "0.0.5"]
+def @main(%output_0: Tensor[(n, 3), float32]) {
+  nn.softmax(nn.relu(%output_0))
+}
+END
+cat >total.relay <<'END'
+#[version = "0.0.5"]
+def @main(%output_0: Tensor[(n, 3), float32]) {
+  sum(%output_0, axis=[0])
+}
+END
+expect 0 "" interpret none.relay -o none.npz
+for target in llvm c; do
+    expect 0 "" compile batch.relay -o batch.tar --target $target
+    expect 0 "" run batch.tar -i none.npz -o empty.npz --print-time --profile
+    expect 0 "" run batch.tar -i empty.npz -o again.npz
+    must "an empty result" cmp empty.npz none.npz
+    must "an empty result is an input" cmp again.npz none.npz
+    expect 0 "" run batch.tar -i rows.npz
+    expect 0 "" compile total.relay -o total.tar --target $target
+    expect 4 "dimension n is 0, and output \"output_0\" would not be empty: at least 1 is needed" run total.tar -i none.npz
+done

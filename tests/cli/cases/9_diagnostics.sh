@@ -37,7 +37,7 @@ expect 4 "[onnx-E001]" compile bad.onnx -o d.tar
 
 # passes, flags, files of flags
 expect 4 "--print-ir-before: there is no pass Nonsense; \`tenon opt --list\` names them [driver-E006]" compile "$models/two.relay" --print-ir-before Nonsense
-expect 4 "--disabled-pass: no program can be made without InferType [driver-E008]" compile "$models/two.relay" --disabled-pass InferType
+expect 4 "--disabled-pass: no program can be made without InferType; leave it out of the list [driver-E008]" compile "$models/two.relay" --disabled-pass InferType
 expect 4 "[driver-E060]" compile "$models/two.relay" --pass-config relay.FuseOps.depth=1
 expect 4 "[driver-E062]" compile "$models/two.relay" --pass-config tir.usmp.enable=1
 expect 4 "there is no graph pass Nonsense; \`tenon opt --list\` names them [driver-E031]" opt --pass=Nonsense "$models/two.relay"
@@ -97,6 +97,11 @@ echo 'def @main(%x: Tensor[(4), float32]) { add(%x, meta[relay.Constant][7] /* w
 for command in check compile; do
     expect 4 "lost.relay:1:47: error: the constant w has no data: read the text together with its .params file [relay-E204]" \
         $command lost.relay
+done
+
+echo 'def @mine(%x: Tensor[(4), float32]) { exp(%x) }' >mine.relay
+for command in check compile interpret "dump --stage relay" "dump --stage c"; do
+    expect 4 "mine.relay: error: there is no function @main to run [relay-E200]" $command mine.relay
 done
 
 # models
