@@ -46,6 +46,7 @@ typedef struct tn_unit {
     uint32_t n_kernel; const tn_kernel_ir *kernel;
     const tn_program_ir *program;   /* may be NULL */
     const char *note;               /* what is inside, for `verify`; an ELF note of the library. NULL: none */
+    bool private;                   /* C: the query function is static, for text that goes on */
 } tn_unit;
 
 /* ---- C (codegen/source) ---- */

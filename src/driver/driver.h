@@ -133,7 +133,7 @@ TN_WARN_UNUSED tn_status tn_bundle_write(tn_build *b, enum tn_bundle_form form, 
 const char *tn_note_make(tn_build *b);           /* note.c: what `verify` shows of a library */
 /* Lists a package without running any of it (verify.c). driver-E05x. */
 TN_WARN_UNUSED tn_status tn_verify(tn_build *b, const char *package, tn_buf *out);
-void tn_bundle_header(tn_build *b, tn_buf *out); /* header.c: the C declarations */
+void tn_bundle_header(tn_build *b, enum tn_bundle_form form, tn_buf *out); /* header.c: the C declarations */
 
 /* dump.c: takes the build as far as the stage needs and prints it. */
 extern const char *const tn_stage_names[];                /* NULL-terminated */

@@ -2,7 +2,6 @@
 #include "codegen/names.h"
 #include "driver/driver.h"
 
-#include <ctype.h>
 #include <string.h>
 
 typedef struct { tn_build *b; tn_buf *o; enum tn_slot_kind kind; const tn_slot_ir **slot; uint32_t n; } face;
@@ -84,7 +83,7 @@ static void symbols(tn_build *b, tn_buf *o)
     tn_strmap_deinit(&taken);
 }
 
-static void functions(tn_build *b, tn_buf *o)
+static void functions(tn_build *b, enum tn_bundle_form form, tn_buf *o)
 {
     const char *m = b->unit.name;
     bool symbolic = b->program.n_symbol > 0;
@@ -108,20 +107,16 @@ static void functions(tn_build *b, tn_buf *o)
                   "/* Frees memory and threads; a later run starts anew. Not while one runs. */\nvoid "
                   "tvmgen_%s_free(void);\n",
                   m);
+    if (form == TN_BUNDLE_SO)
+        tn_buf_printf(o, "\n/* By this tenon's runtime opens the file (tnr_module_open). */\nconst struct tn_bundle "
+                         "*tvmgen_%s_library(void);\n",
+                      m);
 }
 
-static void guard(tn_build *b, char out[128])
+/* The guard has the module's name as it is: "net" and "NET" are two models. */
+void tn_bundle_header(tn_build *b, enum tn_bundle_form form, tn_buf *o)
 {
-    int n = 0;
-    for (const char *s = b->unit.name; *s && n < 100; s++)
-        out[n++] = (char)toupper((unsigned char)*s);
-    out[n] = 0;
-}
-
-void tn_bundle_header(tn_build *b, tn_buf *o)
-{
-    char name[128];
-    guard(b, name);
+    const char *name = b->unit.name;
     tn_buf_printf(
         o, "#ifndef TVMGEN_%s_H\n#define TVMGEN_%s_H\n/* Made by %s for \"%s\". */\n#include <stdint.h>\n\n",
         name, name, b->unit.producer, b->unit.target);
@@ -130,6 +125,6 @@ void tn_bundle_header(tn_build *b, tn_buf *o)
     structure(b, o, TN_SLOT_OUTPUT, "outputs");
     if (b->program.n_symbol)
         symbols(b, o);
-    functions(b, o);
+    functions(b, form, o);
     tn_buf_str(o, "\n#ifdef __cplusplus\n}\n#endif\n#endif\n");
 }

@@ -32,7 +32,7 @@ tn_status tn_objects_write(tn_workshop *w, uint32_t n, const tn_buf code[], cons
     for (uint32_t i = 0; i < n; i++) {
         const char *source = is_source ? tn_workshop_file(w, "mod%u.c", i) : NULL;
         out_path[i] = tn_workshop_file(w, "mod%u.o", i);
-        TN_TRY(tn_file_write(b->ctx, is_source ? source : out_path[i], code[i].at, code[i].n));
+        TN_TRY(tn_file_write_temporary(b->ctx, is_source ? source : out_path[i], code[i].at, code[i].n));
         if (is_source)
             TN_TRY(compile(b, source, out_path[i]));
     }

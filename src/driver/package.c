@@ -61,6 +61,7 @@ tn_status tn_package_write(tn_build *b, const char *output, size_t *out_bytes)
     tn_buf code[TN_OBJECTS] = {{0}};
     uint32_t n = 0;
     double start = tn_now();
+    b->unit.private = form == TN_BUNDLE_C;
     tn_status st = tn_code_make(b, code, &n);
     b->seconds.codegen = tn_now() - start;
     start = tn_now();

@@ -18,6 +18,7 @@ static const char head[] =
     "(__builtin_ia32_sqrtsd((tn_sse_d){a})[0])\n#else\n"
     "#define tn_sqrtf(a) __builtin_sqrtf(a)\n#define tn_sqrt(a) __builtin_sqrt(a)\n#endif\n#endif\n"
     "#define TN_INLINE static inline __attribute__((always_inline, unused))\n"
+    "#define TN_APART static __attribute__((noinline, unused)) /* inlined it would be the most of the code */\n"
     "typedef __INT8_TYPE__ int8_t; typedef __INT16_TYPE__ int16_t; typedef __INT32_TYPE__ int32_t; typedef "
     "__INT64_TYPE__ int64_t;\n"
     "typedef __UINT8_TYPE__ uint8_t; typedef __UINT16_TYPE__ uint16_t; typedef __UINT32_TYPE__ uint32_t; "

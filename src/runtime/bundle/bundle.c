@@ -1,27 +1,14 @@
-/* What a self-contained library (`compile -o model.so`) is called through: one model, its weights and the
- * runtime in one object, behind functions that the generated header declares. The packager renames them after
- * the module (tenon_bundle_run -> tvmgen_default_run) and hides all else.
- *
- * A call takes an idle instance, or makes one, so calls from several threads run at once. */
+/* What the functions of a self-contained output (`compile -o model.so`) call: a model, given as its tn_bundle, is
+ * opened on the first run and keeps idle instances. A call takes one of them, or makes one, so calls from several
+ * threads run at once. Several models may share this code (those written as C text do). */
+#include "runtime/bundle/bundle.h"
+
 #include "runtime/error.h"
 #include "runtime/mem.h"
 #include "runtime/module.h"
 
 #include <pthread.h>
-#include <stdio.h>
 #include <string.h>
-
-/* What the packager links in: the kernels' query function and the mod.params blob, 64-byte aligned. */
-extern const tn_library *tenon_library_query(uint32_t max_version);
-extern const unsigned char tenon_bundle_params[];
-extern const uint64_t tenon_bundle_params_bytes;
-
-#define SEEN __attribute__((visibility("default")))
-SEEN int32_t tenon_bundle_run(const void *inputs, const void *outputs);
-SEEN int32_t tenon_bundle_run_symbolic(const void *inputs, const void *outputs, const int64_t *symbols);
-SEEN int32_t tenon_bundle_threads(int32_t n);
-SEEN const char *tenon_bundle_error(void);
-SEEN void tenon_bundle_free(void);
 
 #ifdef __GLIBC__
 /* glibc has pthread_atfork in the part of it that is linked in, which needs its development files; this is what it
@@ -35,45 +22,48 @@ int pthread_atfork(void (*prepare)(void), void (*parent)(void), void (*child)(vo
 
 enum { MAX_IDLE = 64, MAX_DIMS = 64 };
 
-static struct {
-    pthread_mutex_t lock;
+typedef struct state { /* of one model; made on first use, never freed: error() may be asked for at any time */
     tnr_module *module;                /* NULL: not opened yet */
     tnr_instance *idle[MAX_IDLE];
     uint32_t n_idle;
     char message[sizeof(((tnr_error *)0)->message)];
-} bundle = {.lock = PTHREAD_MUTEX_INITIALIZER};
+} state;
 
-static tnr_status open_locked(tnr_error *err)
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of all states and n_open */
+static uint32_t n_open;                                  /* models with a module */
+
+static tnr_status open_locked(tn_bundle *b, tnr_error *err)
 {
-    const tn_library *library = tenon_library_query(TENON_ABI_VERSION);
+    const tn_library *library = b->query(TENON_ABI_VERSION);
     if (!library)
         return tnr_fail(err, TNR_E_VERSION, 0, "the kernels speak a newer ABI than the runtime linked in");
-    tnr_parts parts = {.library = library,
-                       .params = tenon_bundle_params,
-                       .params_n = (size_t)tenon_bundle_params_bytes};
-    return tnr_module_open_parts(&parts, &bundle.module, err);
+    if (!b->state && !(b->state = tnr_mem_new(1, sizeof(state)))) return tnr_fail_memory(err, sizeof(state));
+    state *s = b->state;
+    if (s->module) return TNR_OK;
+    tnr_parts parts = {.library = library, .params = b->params, .params_n = (size_t)b->params_bytes};
+    tnr_status status = tnr_module_open_parts(&parts, &s->module, err);
+    n_open += !status;
+    return status;
 }
 
-static tnr_status take(tnr_instance **out, tnr_error *err)
+static tnr_status take(tn_bundle *b, tnr_instance **out, tnr_error *err)
 {
-    tnr_status status = TNR_OK;
-    pthread_mutex_lock(&bundle.lock);
-    if (!bundle.module)
-        status = open_locked(err);
-    *out = !status && bundle.n_idle ? bundle.idle[--bundle.n_idle] : NULL;
-    pthread_mutex_unlock(&bundle.lock);
-    return status || *out ? status : tnr_instance_new(bundle.module, NULL, out, err);
+    *out = NULL;
+    pthread_mutex_lock(&lock);
+    tnr_status status = open_locked(b, err);
+    state *s = b->state;
+    if (!status && s->n_idle) *out = s->idle[--s->n_idle];
+    pthread_mutex_unlock(&lock);
+    return status || *out ? status : tnr_instance_new(s->module, NULL, out, err);
 }
 
-static void give_back(tnr_instance *instance)
+static void give_back(state *s, tnr_instance *instance)
 {
-    pthread_mutex_lock(&bundle.lock);
-    bool keep = bundle.n_idle < MAX_IDLE;
-    if (keep)
-        bundle.idle[bundle.n_idle++] = instance;
-    pthread_mutex_unlock(&bundle.lock);
-    if (!keep)
-        tnr_instance_free(instance);
+    pthread_mutex_lock(&lock);
+    bool keep = s->n_idle < MAX_IDLE;
+    if (keep) s->idle[s->n_idle++] = instance;
+    pthread_mutex_unlock(&lock);
+    if (!keep) tnr_instance_free(instance);
 }
 
 static tnr_status set(tnr_instance *instance, uint32_t index, const tn_slot *slot, bool input, void *data,
@@ -93,9 +83,10 @@ static tnr_status set(tnr_instance *instance, uint32_t index, const tn_slot *slo
 }
 
 /* inputs and outputs are the header's structs: a pointer for each, in the model's order. */
-static tnr_status run(tnr_instance *instance, void *const *in, void *const *out, const int64_t *sym, tnr_error *err)
+static tnr_status run(tn_bundle *b, tnr_instance *instance, void *const *in, void *const *out, const int64_t *sym,
+                      tnr_error *err)
 {
-    const tn_program *p = tenon_library_query(TENON_ABI_VERSION)->program;
+    const tn_program *p = b->query(TENON_ABI_VERSION)->program;
     uint32_t n_in = 0, n_out = 0;
     if (p->n_symbol && !sym)
         return tnr_fail(err, TNR_E_ARG, 0, "the model has symbolic dimensions: give their sizes");
@@ -115,45 +106,53 @@ static tnr_status run(tnr_instance *instance, void *const *in, void *const *out,
     return tnr_run(instance, err);
 }
 
-int32_t tenon_bundle_run_symbolic(const void *inputs, const void *outputs, const int64_t *symbols)
+static void keep_message(tn_bundle *b, const tnr_error *err)
+{
+    state *s = b->state;
+    pthread_mutex_lock(&lock);
+    if (s) memcpy(s->message, err->message, sizeof s->message);
+    pthread_mutex_unlock(&lock);
+}
+
+int32_t tnr_bundle_run(tn_bundle *b, const void *inputs, const void *outputs, const int64_t *symbols)
 {
     tnr_error err = {0};
     tnr_instance *instance = NULL;
-    tnr_status status = take(&instance, &err);
+    tnr_status status = take(b, &instance, &err);
     if (!status) {
-        status = run(instance, (void *const *)inputs, (void *const *)outputs, symbols, &err);
-        give_back(instance);
+        status = run(b, instance, (void *const *)inputs, (void *const *)outputs, symbols, &err);
+        give_back(b->state, instance);
     }
-    if (status) {
-        pthread_mutex_lock(&bundle.lock);
-        memcpy(bundle.message, err.message, sizeof bundle.message);
-        pthread_mutex_unlock(&bundle.lock);
-    }
+    if (status) keep_message(b, &err);
     return status;
 }
 
-int32_t tenon_bundle_run(const void *inputs, const void *outputs)
+int32_t tnr_bundle_threads(tn_bundle *b, int32_t n)
 {
-    return tenon_bundle_run_symbolic(inputs, outputs, NULL);
+    tnr_error err = {0};
+    tnr_status status = tnr_threads_set(n, &err);
+    if (status) keep_message(b, &err);
+    return status;
 }
 
-int32_t tenon_bundle_threads(int32_t n)
+const char *tnr_bundle_error(const tn_bundle *b)
 {
-    tnr_error err;
-    return tnr_threads_set(n, &err);
+    return b->state ? ((const state *)b->state)->message : "";
 }
 
-const char *tenon_bundle_error(void) { return bundle.message; }
-
-void tenon_bundle_free(void)
+void tnr_bundle_free(tn_bundle *b)
 {
-    pthread_mutex_lock(&bundle.lock);
-    while (bundle.n_idle)
-        tnr_instance_free(bundle.idle[--bundle.n_idle]);
-    tnr_module_release(bundle.module);
-    bundle.module = NULL;
-    pthread_mutex_unlock(&bundle.lock);
     tnr_error err;
-    if (tnr_threads_set(0, &err)) /* ends the workers, which would run code that is about to go */
-        memcpy(bundle.message, err.message, sizeof bundle.message);
+    pthread_mutex_lock(&lock);
+    state *s = b->state;
+    bool was_open = s && s->module;
+    while (s && s->n_idle) tnr_instance_free(s->idle[--s->n_idle]);
+    if (was_open) {
+        tnr_module_release(s->module);
+        s->module = NULL;
+        n_open--;
+    }
+    bool last = was_open && n_open == 0;
+    pthread_mutex_unlock(&lock);
+    if (last) (void)!tnr_threads_set(0, &err); /* ends the workers: the library may go; 0 is never refused */
 }

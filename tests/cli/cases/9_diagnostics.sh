@@ -21,6 +21,11 @@ expect 4 "[driver-E053]" compile "$dense" --target c -o d.so
 TENON_LIBDIR=$old_lib
 expect 4 "[codegen-E007]" compile "$dense" --target "llvm -mtriple=pdp11-dec-none -mattr=+none" -o d.tar
 expect 4 "[driver-E055]" compile "$dense" -o d.c
+for name in '1x' 'a b' 'x!' '' 'é' '-' "$(printf 'a%.0s' $(seq 101))"; do
+    expect 4 "[driver-E059]" compile "$dense" -o d.tar --module-name="$name"
+done
+must "nothing is written under such a name" test ! -e d.tar
+expect 0 "" compile "$dense" -o named.tar --module-name=_a1
 printf 'no tar at all' >no.tar
 expect 4 "[driver-E050]" verify no.tar
 tar cf empty.tar -T /dev/null
