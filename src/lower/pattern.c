@@ -1,6 +1,7 @@
-/* Loads whose lanes read elements a constant way apart, not one after the other: every second of a row, pairs with
- * gaps, each element twice. Where they lie in at most two vectors' widths, they are one or two contiguous loads between
- * the first and the last of them, and a shuffle; so nothing outside is touched. Else they stay a gather. */
+/* Loads whose lanes read elements a constant way apart, but not evenly (those: LoadStrided): pairs with gaps, each
+ * element twice, backwards. Where they lie in at most two vectors' widths, they are one or two contiguous loads between
+ * the first and the last of them, and a shuffle; so nothing outside is touched. Elements in between are read of inputs
+ * alone: in other buffers nothing may have written them. Else they stay a gather. */
 #include "lower/lower_impl.h"
 
 enum { MAX_LANES = 64 };
@@ -41,8 +42,8 @@ static bool find_offsets(pattern *x, const tn_expr *index)
     const tn_expr *coef, *rest, *base = in_lane(x, index, x->first);
     int64_t least = 0, most = 0, step = 0;
     bool linear = tn_linear(x->p, NULL, index, x->var, &coef, &rest) && tn_is_int(coef, &step);
-    if (linear && (step > 2 || step < -2) && x->lanes > 2)
-        return false; /* too far apart: the quick answer */
+    if (linear && x->lanes > 2 && step != -1)
+        return false;
     for (int l = 0, from = x->first; l < x->lanes; l++) {
         if (!x->active[l])
             continue;
@@ -57,19 +58,35 @@ static bool find_offsets(pattern *x, const tn_expr *index)
             return false;
     }
     for (int l = 0; l < x->lanes; l++)
-        x->at[l] -= least;
+        x->at[l] -= x->active[l] ? least : 0;
     x->width = most - least + 1;
     return x->width >= 2;
+}
+
+/* Is every element between the first and the last one read? */
+static bool without_gaps(const pattern *x)
+{
+    bool read[2 * MAX_LANES] = {false};
+    bool all = true;
+    for (int l = 0; l < x->lanes; l++)
+        if (x->active[l])
+            read[x->at[l]] = true;
+    for (int64_t i = 0; i < x->width; i++)
+        all = all && read[i];
+    return all;
 }
 
 const tn_expr *tn_pattern_load(tn_func *f, const tn_facts *facts, const tn_expr *load, const tn_expr *var, int lanes)
 {
     tn_pool *p = f->pool;
     const tn_expr *mask = tn_load_mask(load), *index = load->src[0], *part[2] = {NULL, NULL};
+    const tn_buffer *b = &f->buffer[load->u.load.buffer];
+    bool input = b->param >= 0 && !b->written;
     pattern x = {.p = p, .facts = facts, .var = var, .lanes = lanes};
     uint8_t lane[MAX_LANES];
     if (lanes > MAX_LANES || index->has_load || (mask && mask->has_load) || load->dtype.lanes > 1 ||
-        f->buffer[load->u.load.buffer].scope == TN_SCOPE_REGISTER || !find_active(&x, mask) || !find_offsets(&x, index))
+        b->scope == TN_SCOPE_REGISTER || !find_active(&x, mask) || !find_offsets(&x, index) ||
+        !(input || without_gaps(&x)))
         return NULL;
     int64_t wide = 2;
     while (2 * wide <= x.width && 2 * wide <= lanes)
