@@ -266,6 +266,7 @@ tn_status tn_bundle_write(tn_build *b, enum tn_bundle_form form, uint32_t n, con
     if (form == TN_BUNDLE_C) {
         if (b->target.kind != TN_TARGET_C)
             return tn_error(b->ctx, "driver-E055", NULL, "%s: C source is what --target c gives; add it", output);
+        TN_ASSERT(n == 1); /* all of the unit is one text */
         st = make_source(b, &code[0], &data);
     } else {
         const char *path;
