@@ -91,6 +91,18 @@ static void entry_note(tn_build *b, tn_buf *text)
                   strlen(name), name);
 }
 
+/* A path as a string of the assembler. */
+static void quoted(tn_buf *text, const char *path)
+{
+    tn_buf_char(text, '"');
+    for (const char *c = path; *c; c++)
+        if (*c == '"' || *c == '\\' || (unsigned char)*c < 32)
+            tn_buf_printf(text, "\\%03o", (unsigned char)*c);
+        else
+            tn_buf_char(text, *c);
+    tn_buf_str(text, "\"\n");
+}
+
 /* The assembler copies the weights, at the alignment the runtime needs. */
 static tn_status model_object(tn_workshop *w, enum tn_bundle_form form, const char **out)
 {
@@ -104,10 +116,11 @@ static tn_status model_object(tn_workshop *w, enum tn_bundle_form form, const ch
     tn_buf_printf(&text,
                   "    .data\n    .balign 8\n    .globl tenon_bundle_model\n" /* a tn_bundle */
                   "tenon_bundle_model:\n    .8byte " TENON_QUERY_SYMBOL ", weights, %llu, 0\n"
-                  "    .section %s\n    .balign 64\nweights:\n    .incbin \"%s\"\n"
-                  "    .section .note.GNU-stack,\"\",%%progbits\n",
+                  "    .section %s\n    .balign 64\nweights:\n    .incbin ",
                   (unsigned long long)blob.n,
-                  large ? ".lrodata.tenon_weights,\"al\",%progbits" : ".rodata.tenon_weights,\"a\",%progbits", params);
+                  large ? ".lrodata.tenon_weights,\"al\",%progbits" : ".rodata.tenon_weights,\"a\",%progbits");
+    quoted(&text, params);
+    tn_buf_str(&text, "    .section .note.GNU-stack,\"\",%progbits\n");
     if (form == TN_BUNDLE_SO)
         entry_note(b, &text);
     tn_status st = tn_file_write_temporary(b->ctx, params, blob.at, blob.n);
