@@ -96,7 +96,7 @@ static void functions(tn_build *b, enum tn_bundle_form form, tn_buf *o)
                   m, symbolic ? "_symbolic" : "", m, m, symbolic ? ",\n    const struct tvmgen_" : "",
                   symbolic ? m : "", symbolic ? "_symbols *symbols" : "");
     tn_buf_printf(o,
-                  "/* What the last call that failed ran into; copy it before other threads call. */\nconst "
+                  "/* What the last call of this thread that failed ran into. */\nconst "
                   "char *tvmgen_%s_error(void);\n\n",
                   m);
     tn_buf_printf(o,

@@ -38,7 +38,7 @@ both() { # FORM [LINK...]: compiled, all names in the headers, linked by both co
     done
     for cc in gcc clang-19 clang; do
         command -v $cc >/dev/null || continue
-        must "two .$form by $cc" $cc -Wall -Wextra -Werror -Wno-psabi -I. -o two_$form "$here/two_models.c" \
+        must "two .$form by $cc" $cc -pthread -Wall -Wextra -Werror -Wno-psabi -I. -o two_$form "$here/two_models.c" \
             ./twice.$form ./square.$form "$@"
         must "two .$form in one program" ./two_$form
     done
