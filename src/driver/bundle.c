@@ -21,7 +21,7 @@ enum { LARGEST_TEXT = 32 << 20 }; /* weights as C text: six characters a byte */
  * the header declares for this model and form are kept (is_seen). */
 static const struct { const char *name, *result, *params, *call; } face[] = {
     {"run", "int32_t", "const void *inputs, const void *outputs", "run(&tn_model, inputs, outputs, 0)"},
-    {"run_symbolic", "int32_t", "const void *inputs, const void *outputs, const int64_t *symbols",
+    {"run_symbolic", "int32_t", "const void *inputs, const void *outputs, int64_t *symbols",
      "run(&tn_model, inputs, outputs, symbols)"},
     {"threads", "int32_t", "int32_t n", "threads(&tn_model, n)"},
     {"error", "const char *", "void", "error(&tn_model)"},
@@ -213,7 +213,7 @@ static tn_status make(tn_workshop *w, enum tn_bundle_form form, uint32_t n, cons
 static const char bundle_types[] =
     "typedef struct { const tn_library *(*query)(uint32_t); const void *params; uint64_t params_bytes; void *state; } "
     "tn_bundle;\n"
-    "int32_t tnr_bundle_run(tn_bundle *b, const void *inputs, const void *outputs, const int64_t *symbols);\n"
+    "int32_t tnr_bundle_run(tn_bundle *b, const void *inputs, const void *outputs, int64_t *symbols);\n"
     "int32_t tnr_bundle_threads(tn_bundle *b, int32_t n);\n"
     "const char *tnr_bundle_error(const tn_bundle *b);\n"
     "void tnr_bundle_free(tn_bundle *b);\n";

@@ -4,6 +4,7 @@
 #include "runtime/bundle/bundle.h"
 
 #include "runtime/error.h"
+#include "runtime/instance.h"
 #include "runtime/mem.h"
 #include "runtime/module.h"
 
@@ -94,8 +95,39 @@ static tnr_status set(tnr_instance *instance, uint32_t index, const tn_slot *slo
     return input ? tnr_set_input_at(instance, index, &t, err) : tnr_set_output_at(instance, index, &t, err);
 }
 
+static uint64_t bytes_for(const tn_slot *slot, const int64_t *sym)
+{
+    uint64_t n = slot->bits / 8u;
+    for (uint32_t d = 0; d < slot->ndim; d++) {
+        int64_t x = slot->dim[d].fn ? slot->dim[d].fn(sym) : slot->dim[d].value;
+        if (x <= 0 || n > (uint64_t)INT64_MAX / (uint64_t)x) return x <= 0 ? 0 : (uint64_t)INT64_MAX;
+        n *= (uint64_t)x;
+    }
+    return n;
+}
+
+/* Results whose extents the run found: sym says what there is room for, and is told what there is. */
+static tnr_status give(tnr_instance *instance, const tn_program *p, void *const *out, int64_t *sym, tnr_error *err)
+{
+    DLTensor t;
+    for (uint32_t i = 0, at = 0; i < p->n_slot; i++) {
+        if (p->slot[i].kind != TN_SLOT_OUTPUT) continue;
+        uint64_t n = bytes_for(&p->slot[i], instance->sym), room = bytes_for(&p->slot[i], sym);
+        tnr_status status = tnr_get_output_at(instance, at, &t, err);
+        if (status) return status;
+        if (n > room || (n && !out[at]))
+            return tnr_fail(err, TNR_E_SHAPE, 0,
+                            "result %s has %llu bytes, but the symbols given say that there is room for %llu",
+                            p->slot[i].name, (unsigned long long)n, (unsigned long long)(out[at] ? room : 0));
+        if (n) memcpy(out[at], (const char *)t.data + t.byte_offset, (size_t)n);
+        at++;
+    }
+    for (uint32_t i = p->n_symbol - p->n_late; i < p->n_symbol; i++) sym[i] = instance->sym[i];
+    return TNR_OK;
+}
+
 /* inputs and outputs are the header's structs: a pointer for each, in the model's order. */
-static tnr_status run(tn_bundle *b, tnr_instance *instance, void *const *in, void *const *out, const int64_t *sym,
+static tnr_status run(tn_bundle *b, tnr_instance *instance, void *const *in, void *const *out, int64_t *sym,
                       tnr_error *err)
 {
     const tn_program *p = b->query(TENON_ABI_VERSION)->program;
@@ -108,14 +140,15 @@ static tnr_status run(tn_bundle *b, tnr_instance *instance, void *const *in, voi
         if (s->kind == TN_SLOT_INPUT) {
             status = set(instance, n_in, s, true, in[n_in], sym, err);
             n_in++;
-        } else if (s->kind == TN_SLOT_OUTPUT) {
+        } else if (s->kind == TN_SLOT_OUTPUT && !p->n_late) {
             status = set(instance, n_out, s, false, out[n_out], sym, err);
             n_out++;
         }
         if (status)
             return status;
     }
-    return tnr_run(instance, err);
+    tnr_status status = tnr_run(instance, err);
+    return status || !p->n_late ? status : give(instance, p, out, sym, err);
 }
 
 /* A thread that has no memory for its sentence has the code alone. */
@@ -132,7 +165,7 @@ static void keep_message(tn_bundle *b, const tnr_error *err)
     if (text) memcpy(text, err->message, sizeof err->message);
 }
 
-int32_t tnr_bundle_run(tn_bundle *b, const void *inputs, const void *outputs, const int64_t *symbols)
+int32_t tnr_bundle_run(tn_bundle *b, const void *inputs, const void *outputs, int64_t *symbols)
 {
     tnr_error err = {0};
     tnr_instance *instance = NULL;

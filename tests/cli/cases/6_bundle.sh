@@ -70,6 +70,13 @@ for name in 'a"b' 'a\b' "a'b c"; do # paths go through the assembler and the lin
 done
 TMPDIR=$old_tmp
 expect 0 "" compile "$models/two.relay" -o sum.so --module-name sum
+for form in so c; do # the extents of its results are found by the run
+    target=llvm link=
+    [ $form = so ] || target=c link="$TENON_LIBDIR/libtenon_bundle.a -lm -lpthread"
+    expect 0 "" compile "$models/nonzero.onnx" --target $target --module-name nonzero -o nonzero.$form
+    must "a program with nonzero.$form" sh -c \
+        "cc -Wall -Wextra -Werror -Wno-psabi -I. -o nonzero '$here/nonzero.c' ./nonzero.$form $link && ./nonzero"
+done
 must "a symbolic model runs with its symbols alone" test "$(defined -D sum.so)" = "$(declared sum.h)"
 must "which are an argument" grep -q '_run_symbolic(' sum.h
 cd .. || exit 1
