@@ -3,7 +3,7 @@
 /* The Tenon compiler: a model file in, a package out, and a look through every door on the way.
  *
  *     tenon *t = tenon_new();
- *     tenon_options o = {.target = "llvm", .opt_level = 3};
+ *     tenon_options o = {.target = "llvm"};
  *     if (tenon_compile(t, "model.onnx", &o, "module.tar", NULL))
  *         fputs(tenon_messages(t), stderr);
  *     tenon_free(t);
@@ -21,6 +21,8 @@
 extern "C" {
 #endif
 
+enum { TENON_O0 = -1 };
+
 typedef struct tenon tenon; /* a session: messages and the last result */
 
 typedef struct tenon_options { /* zero-initialise; NULL or 0 means the default */
@@ -33,7 +35,7 @@ typedef struct tenon_options { /* zero-initialise; NULL or 0 means the default *
     const char *disabled_pass; /* comma list of pass names */
     const char *cross_compiler;         /* linker driver for mod.so instead of ld (or cc for target c) */
     const char *cross_compiler_options; /* split on spaces */
-    int opt_level;             /* 0..4 */
+    int opt_level;             /* 1..4; 0: the default, 3; TENON_O0: nothing is optimised */
     int no_variants;           /* 1: no specialised variant for dimension 1 */
     const char *const *pass_config;    /* "key=value" texts, NULL after the last */
     const char *desired_layout;        /* "NHWC", "NCHW" or "DATA:KERNEL", for all or one an operator, blanks between */
@@ -54,6 +56,7 @@ typedef struct tenon_report { /* what tenon_compile says about its work */
     uint64_t constant_bytes, arena_bytes, input_bytes, output_bytes, scratch_bytes; /* 0 where symbolic */
     uint64_t package_bytes;
     double seconds_import, seconds_graph, seconds_tir, seconds_schedule, seconds_codegen, seconds_package;
+    double seconds_cc; /* of the C compiler, where the target is c */
     const char *memory;       /* the exact peak, a number or a formula in the symbols, as text */
     const char *target, *machine;
     uint32_t objects_made, objects_cached; /* compiled now; taken from the kernel cache */

@@ -165,7 +165,7 @@ int tn_model_options_init(tn_model_options *m, const tn_args *args)
         .model_format = tn_args_text(args, "model-format"),
         .module_name = tn_args_text(args, "module-name"),
         .disabled_pass = tn_args_text(args, "disabled-pass"),
-        .opt_level = tn_args_int(args, "opt-level"),
+        .opt_level = tn_args_int(args, "opt-level") ? tn_args_int(args, "opt-level") : TENON_O0,
         .no_variants = tn_args_count(args, "no-variants") > 0,
         .no_in_place = tn_args_count(args, "no-in-place") > 0,
     };

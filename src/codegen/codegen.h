@@ -53,6 +53,9 @@ typedef struct tn_unit {
 /* One self-contained C file (includes nothing but what it defines; GNU vector extensions where lanes > 1). Bit-equal to
  * the interpreter when compiled without contraction; the file sets that by pragma for gcc and clang. */
 TN_WARN_UNUSED tn_status tn_emit_c(const tn_unit *u, tn_buf *out);
+/* The same as files to be compiled apart and linked together: the tables, then the kernels in at most max -
+ * 1. What lies where depends on the unit and max alone. The caller frees out[0..*out_n). */
+TN_WARN_UNUSED tn_status tn_emit_c_parts(const tn_unit *u, uint32_t max, tn_buf out[], uint32_t *out_n);
 
 /* ---- LLVM (codegen/llvm, a shared object opened on first use) ---- */
 /* Objects made before, by a hash of all they are made of. Both are called from several threads at once. */

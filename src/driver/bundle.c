@@ -21,7 +21,7 @@ enum { LARGEST_TEXT = 32 << 20 }; /* weights as C text: six characters a byte */
  * the header declares for this model and form are kept (is_seen). */
 static const struct { const char *name, *result, *params, *call; } face[] = {
     {"run", "int32_t", "const void *inputs, const void *outputs", "run(&tn_model, inputs, outputs, 0)"},
-    {"run_symbolic", "int32_t", "const void *inputs, const void *outputs, const int64_t *symbols",
+    {"run_symbolic", "int32_t", "const void *inputs, const void *outputs, int64_t *symbols",
      "run(&tn_model, inputs, outputs, symbols)"},
     {"threads", "int32_t", "int32_t n", "threads(&tn_model, n)"},
     {"error", "const char *", "void", "error(&tn_model)"},
@@ -91,6 +91,18 @@ static void entry_note(tn_build *b, tn_buf *text)
                   strlen(name), name);
 }
 
+/* A path as a string of the assembler. */
+static void quoted(tn_buf *text, const char *path)
+{
+    tn_buf_char(text, '"');
+    for (const char *c = path; *c; c++)
+        if (*c == '"' || *c == '\\' || (unsigned char)*c < 32)
+            tn_buf_printf(text, "\\%03o", (unsigned char)*c);
+        else
+            tn_buf_char(text, *c);
+    tn_buf_str(text, "\"\n");
+}
+
 /* The assembler copies the weights, at the alignment the runtime needs. */
 static tn_status model_object(tn_workshop *w, enum tn_bundle_form form, const char **out)
 {
@@ -104,10 +116,11 @@ static tn_status model_object(tn_workshop *w, enum tn_bundle_form form, const ch
     tn_buf_printf(&text,
                   "    .data\n    .balign 8\n    .globl tenon_bundle_model\n" /* a tn_bundle */
                   "tenon_bundle_model:\n    .8byte " TENON_QUERY_SYMBOL ", weights, %llu, 0\n"
-                  "    .section %s\n    .balign 64\nweights:\n    .incbin \"%s\"\n"
-                  "    .section .note.GNU-stack,\"\",%%progbits\n",
+                  "    .section %s\n    .balign 64\nweights:\n    .incbin ",
                   (unsigned long long)blob.n,
-                  large ? ".lrodata.tenon_weights,\"al\",%progbits" : ".rodata.tenon_weights,\"a\",%progbits", params);
+                  large ? ".lrodata.tenon_weights,\"al\",%progbits" : ".rodata.tenon_weights,\"a\",%progbits");
+    quoted(&text, params);
+    tn_buf_str(&text, "    .section .note.GNU-stack,\"\",%progbits\n");
     if (form == TN_BUNDLE_SO)
         entry_note(b, &text);
     tn_status st = tn_file_write_temporary(b->ctx, params, blob.at, blob.n);
@@ -200,7 +213,7 @@ static tn_status make(tn_workshop *w, enum tn_bundle_form form, uint32_t n, cons
 static const char bundle_types[] =
     "typedef struct { const tn_library *(*query)(uint32_t); const void *params; uint64_t params_bytes; void *state; } "
     "tn_bundle;\n"
-    "int32_t tnr_bundle_run(tn_bundle *b, const void *inputs, const void *outputs, const int64_t *symbols);\n"
+    "int32_t tnr_bundle_run(tn_bundle *b, const void *inputs, const void *outputs, int64_t *symbols);\n"
     "int32_t tnr_bundle_threads(tn_bundle *b, int32_t n);\n"
     "const char *tnr_bundle_error(const tn_bundle *b);\n"
     "void tnr_bundle_free(tn_bundle *b);\n";
@@ -266,6 +279,7 @@ tn_status tn_bundle_write(tn_build *b, enum tn_bundle_form form, uint32_t n, con
     if (form == TN_BUNDLE_C) {
         if (b->target.kind != TN_TARGET_C)
             return tn_error(b->ctx, "driver-E055", NULL, "%s: C source is what --target c gives; add it", output);
+        TN_ASSERT(n == 1); /* all of the unit is one text */
         st = make_source(b, &code[0], &data);
     } else {
         const char *path;

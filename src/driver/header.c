@@ -77,8 +77,14 @@ static void symbols(tn_build *b, tn_buf *o)
     const char **name = tn_unique_names(&b->arena, p->n_symbol, symbol_name, p, &taken);
     tn_buf_printf(o, "struct tvmgen_%s_symbols { /* the sizes of symbolic dimensions */\n", b->unit.name);
     for (uint32_t i = 0; i < p->n_symbol; i++)
-        tn_buf_printf(o, "    int64_t %s; /* %lld to %lld */\n", name[i], (long long)p->symbol[i].min,
-                      (long long)p->symbol[i].max);
+        if (i < p->n_symbol - p->n_late)
+            tn_buf_printf(o, "    int64_t %s; /* %lld to %lld */\n", name[i], (long long)p->symbol[i].min,
+                          (long long)p->symbol[i].max);
+        else
+            tn_buf_printf(o,
+                          "    int64_t %s; /* found by the run: set what results have room for, read what is "
+                          "there */\n",
+                          name[i]);
     tn_buf_str(o, "};\n\n");
     tn_strmap_deinit(&taken);
 }
@@ -93,10 +99,13 @@ static void functions(tn_build *b, enum tn_bundle_form form, tn_buf *o)
     tn_buf_printf(o,
                   "int32_t tvmgen_%s_run%s(const struct tvmgen_%s_inputs *inputs, const struct "
                   "tvmgen_%s_outputs *outputs%s%s%s);\n\n",
-                  m, symbolic ? "_symbolic" : "", m, m, symbolic ? ",\n    const struct tvmgen_" : "",
+                  m, symbolic ? "_symbolic" : "", m, m,
+                  !symbolic            ? ""
+                  : b->program.n_late ? ",\n    struct tvmgen_"
+                                      : ",\n    const struct tvmgen_",
                   symbolic ? m : "", symbolic ? "_symbols *symbols" : "");
     tn_buf_printf(o,
-                  "/* What the last call that failed ran into; copy it before other threads call. */\nconst "
+                  "/* What the last call of this thread that failed ran into. */\nconst "
                   "char *tvmgen_%s_error(void);\n\n",
                   m);
     tn_buf_printf(o,

@@ -4,6 +4,7 @@
 #include "runtime/bundle/bundle.h"
 
 #include "runtime/error.h"
+#include "runtime/instance.h"
 #include "runtime/mem.h"
 #include "runtime/module.h"
 
@@ -22,26 +23,38 @@ int pthread_atfork(void (*prepare)(void), void (*parent)(void), void (*child)(vo
 
 enum { MAX_IDLE = 64, MAX_DIMS = 64 };
 
-typedef struct state { /* of one model; made on first use, never freed: error() may be asked for at any time */
+typedef struct state { /* of one model; made on first use */
     tnr_module *module;                /* NULL: not opened yet */
     tnr_instance *idle[MAX_IDLE];
     uint32_t n_idle;
-    char message[sizeof(((tnr_error *)0)->message)];
+    pthread_key_t message;             /* of each thread: the sentence of its last failure */
 } state;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of all states and n_open */
 static uint32_t n_open;                                  /* models with a module */
+
+static tnr_status make_state(tn_bundle *b, tnr_error *err)
+{
+    state *s = tnr_mem_new(1, sizeof *s);
+    if (!s) return tnr_fail_memory(err, sizeof *s);
+    if (pthread_key_create(&s->message, tnr_mem_free)) {
+        tnr_mem_free(s);
+        return tnr_fail(err, TNR_E_MEMORY, 0, "the process has no thread-local key left");
+    }
+    b->state = s;
+    return TNR_OK;
+}
 
 static tnr_status open_locked(tn_bundle *b, tnr_error *err)
 {
     const tn_library *library = b->query(TENON_ABI_VERSION);
     if (!library)
         return tnr_fail(err, TNR_E_VERSION, 0, "the kernels speak a newer ABI than the runtime linked in");
-    if (!b->state && !(b->state = tnr_mem_new(1, sizeof(state)))) return tnr_fail_memory(err, sizeof(state));
+    tnr_status status = b->state ? TNR_OK : make_state(b, err);
     state *s = b->state;
-    if (s->module) return TNR_OK;
+    if (status || s->module) return status;
     tnr_parts parts = {.library = library, .params = b->params, .params_n = (size_t)b->params_bytes};
-    tnr_status status = tnr_module_open_parts(&parts, &s->module, err);
+    status = tnr_module_open_parts(&parts, &s->module, err);
     n_open += !status;
     return status;
 }
@@ -82,8 +95,39 @@ static tnr_status set(tnr_instance *instance, uint32_t index, const tn_slot *slo
     return input ? tnr_set_input_at(instance, index, &t, err) : tnr_set_output_at(instance, index, &t, err);
 }
 
+static uint64_t bytes_for(const tn_slot *slot, const int64_t *sym)
+{
+    uint64_t n = slot->bits / 8u;
+    for (uint32_t d = 0; d < slot->ndim; d++) {
+        int64_t x = slot->dim[d].fn ? slot->dim[d].fn(sym) : slot->dim[d].value;
+        if (x <= 0 || n > (uint64_t)INT64_MAX / (uint64_t)x) return x <= 0 ? 0 : (uint64_t)INT64_MAX;
+        n *= (uint64_t)x;
+    }
+    return n;
+}
+
+/* Results whose extents the run found: sym says what there is room for, and is told what there is. */
+static tnr_status give(tnr_instance *instance, const tn_program *p, void *const *out, int64_t *sym, tnr_error *err)
+{
+    DLTensor t;
+    for (uint32_t i = 0, at = 0; i < p->n_slot; i++) {
+        if (p->slot[i].kind != TN_SLOT_OUTPUT) continue;
+        uint64_t n = bytes_for(&p->slot[i], instance->sym), room = bytes_for(&p->slot[i], sym);
+        tnr_status status = tnr_get_output_at(instance, at, &t, err);
+        if (status) return status;
+        if (n > room || (n && !out[at]))
+            return tnr_fail(err, TNR_E_SHAPE, 0,
+                            "result %s has %llu bytes, but the symbols given say that there is room for %llu",
+                            p->slot[i].name, (unsigned long long)n, (unsigned long long)(out[at] ? room : 0));
+        if (n) memcpy(out[at], (const char *)t.data + t.byte_offset, (size_t)n);
+        at++;
+    }
+    for (uint32_t i = p->n_symbol - p->n_late; i < p->n_symbol; i++) sym[i] = instance->sym[i];
+    return TNR_OK;
+}
+
 /* inputs and outputs are the header's structs: a pointer for each, in the model's order. */
-static tnr_status run(tn_bundle *b, tnr_instance *instance, void *const *in, void *const *out, const int64_t *sym,
+static tnr_status run(tn_bundle *b, tnr_instance *instance, void *const *in, void *const *out, int64_t *sym,
                       tnr_error *err)
 {
     const tn_program *p = b->query(TENON_ABI_VERSION)->program;
@@ -96,30 +140,40 @@ static tnr_status run(tn_bundle *b, tnr_instance *instance, void *const *in, voi
         if (s->kind == TN_SLOT_INPUT) {
             status = set(instance, n_in, s, true, in[n_in], sym, err);
             n_in++;
-        } else if (s->kind == TN_SLOT_OUTPUT) {
+        } else if (s->kind == TN_SLOT_OUTPUT && !p->n_late) {
             status = set(instance, n_out, s, false, out[n_out], sym, err);
             n_out++;
         }
         if (status)
             return status;
     }
-    return tnr_run(instance, err);
+    tnr_status status = tnr_run(instance, err);
+    return status || !p->n_late ? status : give(instance, p, out, sym, err);
 }
 
+/* A thread that has no memory for its sentence has the code alone. */
 static void keep_message(tn_bundle *b, const tnr_error *err)
 {
-    state *s = b->state;
     pthread_mutex_lock(&lock);
-    if (s) memcpy(s->message, err->message, sizeof s->message);
+    state *s = b->state;
     pthread_mutex_unlock(&lock);
+    char *text = s ? pthread_getspecific(s->message) : NULL;
+    if (s && !text && (text = tnr_mem_new(1, sizeof err->message)) && pthread_setspecific(s->message, text)) {
+        tnr_mem_free(text);
+        text = NULL;
+    }
+    if (text) memcpy(text, err->message, sizeof err->message);
 }
 
-int32_t tnr_bundle_run(tn_bundle *b, const void *inputs, const void *outputs, const int64_t *symbols)
+int32_t tnr_bundle_run(tn_bundle *b, const void *inputs, const void *outputs, int64_t *symbols)
 {
     tnr_error err = {0};
     tnr_instance *instance = NULL;
     tnr_status status = take(b, &instance, &err);
-    if (!status) {
+    if (!status && (!inputs || !outputs)) {
+        status = tnr_fail(&err, TNR_E_ARG, 0, "inputs or outputs is NULL");
+        give_back(b->state, instance);
+    } else if (!status) {
         status = run(b, instance, (void *const *)inputs, (void *const *)outputs, symbols, &err);
         give_back(b->state, instance);
     }
@@ -137,7 +191,11 @@ int32_t tnr_bundle_threads(tn_bundle *b, int32_t n)
 
 const char *tnr_bundle_error(const tn_bundle *b)
 {
-    return b->state ? ((const state *)b->state)->message : "";
+    pthread_mutex_lock(&lock);
+    state *s = b->state;
+    const char *text = s ? pthread_getspecific(s->message) : NULL;
+    pthread_mutex_unlock(&lock);
+    return text ? text : "";
 }
 
 void tnr_bundle_free(tn_bundle *b)
@@ -145,14 +203,16 @@ void tnr_bundle_free(tn_bundle *b)
     tnr_error err;
     pthread_mutex_lock(&lock);
     state *s = b->state;
+    b->state = NULL;
     bool was_open = s && s->module;
-    while (s && s->n_idle) tnr_instance_free(s->idle[--s->n_idle]);
-    if (was_open) {
-        tnr_module_release(s->module);
-        s->module = NULL;
-        n_open--;
-    }
+    n_open -= was_open;
     bool last = was_open && n_open == 0;
     pthread_mutex_unlock(&lock);
-    if (last) (void)!tnr_threads_set(0, &err); /* ends the workers: the library may go; 0 is never refused */
+    if (!s) return;
+    while (s->n_idle) tnr_instance_free(s->idle[--s->n_idle]);
+    if (was_open) tnr_module_release(s->module);
+    tnr_mem_free(pthread_getspecific(s->message));
+    (void)pthread_key_delete(s->message); /* its destructor is code that is about to go, too */
+    tnr_mem_free(s);
+    if (last) (void)!tnr_threads_set(0, &err); /* ends the workers; 0 is never refused */
 }

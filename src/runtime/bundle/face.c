@@ -8,13 +8,13 @@ extern tn_bundle tenon_bundle_model;
 
 #define SEEN __attribute__((visibility("default")))
 SEEN int32_t tenon_bundle_run(const void *inputs, const void *outputs);
-SEEN int32_t tenon_bundle_run_symbolic(const void *inputs, const void *outputs, const int64_t *symbols);
+SEEN int32_t tenon_bundle_run_symbolic(const void *inputs, const void *outputs, int64_t *symbols);
 SEEN int32_t tenon_bundle_threads(int32_t n);
 SEEN const char *tenon_bundle_error(void);
 SEEN void tenon_bundle_free(void);
 SEEN tn_bundle_fn tenon_bundle_library;
 
-int32_t tenon_bundle_run_symbolic(const void *inputs, const void *outputs, const int64_t *symbols)
+int32_t tenon_bundle_run_symbolic(const void *inputs, const void *outputs, int64_t *symbols)
 {
     return tnr_bundle_run(&tenon_bundle_model, inputs, outputs, symbols);
 }

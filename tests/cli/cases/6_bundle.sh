@@ -38,7 +38,7 @@ both() { # FORM [LINK...]: compiled, all names in the headers, linked by both co
     done
     for cc in gcc clang-19 clang; do
         command -v $cc >/dev/null || continue
-        must "two .$form by $cc" $cc -Wall -Wextra -Werror -Wno-psabi -I. -o two_$form "$here/two_models.c" \
+        must "two .$form by $cc" $cc -pthread -Wall -Wextra -Werror -Wno-psabi -I. -o two_$form "$here/two_models.c" \
             ./twice.$form ./square.$form "$@"
         must "two .$form in one program" ./two_$form
     done
@@ -61,7 +61,22 @@ for m in twice square; do
 done
 must "run opens each as itself" python3 "$here/look.py" twice.npz output_0 '<f4' '(4,)' 2 2 2 2
 must "run opens each as itself" python3 "$here/look.py" square.npz output_0 '<f4' '(4,)' 1 1 1 1
+old_tmp=$TMPDIR
+for name in 'a"b' 'a\b' "a'b c"; do # paths go through the assembler and the linker
+    TMPDIR=$PWD/$name
+    mkdir "$TMPDIR"
+    expect 0 "" compile "$models/two.relay" -o sum.so --module-name sum
+    rmdir "$TMPDIR" || failed "something is left in $name"
+done
+TMPDIR=$old_tmp
 expect 0 "" compile "$models/two.relay" -o sum.so --module-name sum
+for form in so c; do # the extents of its results are found by the run
+    target=llvm link=
+    [ $form = so ] || target=c link="$TENON_LIBDIR/libtenon_bundle.a -lm -lpthread"
+    expect 0 "" compile "$models/nonzero.onnx" --target $target --module-name nonzero -o nonzero.$form
+    must "a program with nonzero.$form" sh -c \
+        "cc -Wall -Wextra -Werror -Wno-psabi -I. -o nonzero '$here/nonzero.c' ./nonzero.$form $link && ./nonzero"
+done
 must "a symbolic model runs with its symbols alone" test "$(defined -D sum.so)" = "$(declared sum.h)"
 must "which are an argument" grep -q '_run_symbolic(' sum.h
 cd .. || exit 1

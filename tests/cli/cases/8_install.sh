@@ -7,6 +7,9 @@ for file in bin/tenon bin/tvmc include/tenon/tenon.h include/tenon/runtime.h lib
     share/bash-completion/completions/tvmc share/zsh/site-functions/_tenon; do
     must "$file is installed" test -e "$work/prefix/$file"
 done
+for command in compile run dump opt interpret check verify version; do
+    must "$command has a manual page" test -e "$work/prefix/share/man/man1/tenon-$command.1"
+done
 must "bash reads its completion" bash -n "$work/prefix/share/bash-completion/completions/tenon"
 complete() { # line: what bash would offer for it
     bash -c '. "$0/share/bash-completion/completions/tenon"; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _tenon
