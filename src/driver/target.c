@@ -55,6 +55,8 @@ static tn_status find_machine(tn_build *b, const options *o)
         TN_TRY(tn_machine_attributes(b->ctx, o->mattr, &b->machine));
     tn_machine_derive(&b->machine);
     b->target.triple = o->mtriple;
+    if (b->opt.machine_file && !o->mtriple && tn_target_is_foreign(b->machine.triple))
+        b->target.triple = b->machine.triple;
     if (o->cores) {
         char *end;
         long n = strtol(o->cores, &end, 10);

@@ -29,5 +29,27 @@ if [ "$(uname -m)" = x86_64 ]; then
     expect 4 "every x86-64 machine has sse2; it cannot be dropped [machine-E007]" \
         compile "$dense" --target "c -mattr=-sse2" -o d.tar
 fi
-must "nothing is written" test ! -e d.tar
+
+# another machine than this: no tool of ours makes its code, and what a tool made is looked at
+if [ "$(uname -m)" = x86_64 ]; then
+    for target in llvm c; do
+        for out in d.tar d.so d.a d.o; do
+            expect 4 "give --cross-compiler, such as aarch64-linux-gnu-gcc" \
+                compile "$dense" --target "$target -mtriple=aarch64-linux-gnu" -o $out
+        done
+    done
+    expect 4 "aarch64-linux-gnu is another machine than this one, whose own cc cannot make d.tar for it" \
+        compile "$dense" --target "c -mtriple=aarch64-linux-gnu" -o d.tar
+    expect 4 "[driver-E023]" compile "$dense" --target "c -mtriple=pdp11-dec-none" -o d.tar
+    expect 4 "[driver-E023]" compile "$dense" --target "llvm -mtriple=x86_64-pc-windows-msvc" -o d.tar
+    expect 4 "cc made mod.so for x86_64 (ELF machine 62), but the target is aarch64-linux-gnu" \
+        compile "$dense" --target "c -mtriple=aarch64-linux-gnu" --cross-compiler cc -o d.tar
+    expect 4 "[driver-E024]" compile "$dense" --target "c -mtriple=riscv64-linux-gnu" --cross-compiler cc -o d.tar
+    sed 's/x86_64-unknown-linux-gnu/aarch64-linux-gnu/' "$TENON_SOURCE_DIR/tests/machines/generic.json" >arm.json
+    expect 4 "[driver-E023]" compile "$dense" --machine arm.json -o d.tar
+    expect 0 "aarch64" dump "$dense" --stage ll --machine arm.json
+    expect 0 "for llvm -mtriple=x86_64-linux-gnu" compile "$dense" --target "llvm -mtriple=x86_64-linux-gnu" -o t.tar
+    expect 0 "" compile "$dense" --target "c -mtriple=x86_64-linux-gnu" --cross-compiler cc -o t.tar
+fi
+must "nothing is written" sh -c '! ls d.* 2>/dev/null'
 cd .. || exit 1
