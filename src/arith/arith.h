@@ -28,8 +28,11 @@ void tn_facts_range(tn_facts *f, const tn_expr *leaf, int64_t lo, int64_t hi);  
 /* 0 <= var < extent, which may be symbolic; replaces what was known of var. */
 void tn_facts_loop(tn_pool *p, tn_facts *f, const tn_expr *var, const tn_expr *extent);
 void tn_facts_assume(tn_facts *f, const tn_expr *cond);                             /* bool, true from here on */
-size_t tn_facts_mark(const tn_facts *f);              /* assumptions made so far ... */
-void tn_facts_release(tn_facts *f, size_t mark);      /* ... dropped again */
+/* Assumptions and upper bounds made so far, and what was made since then dropped again. A loop's bounds hold
+ * in its body alone: behind it `i <= n - 1` would say that n is at least 1. */
+typedef struct tn_facts_mark { size_t n_cond, n_upper; } tn_facts_mark;
+tn_facts_mark tn_facts_here(const tn_facts *f);
+void tn_facts_release(tn_facts *f, tn_facts_mark mark);
 
 /* Smallest interval known to hold e (index or integer). */
 tn_range tn_bounds(const tn_facts *f, const tn_expr *e);

@@ -89,16 +89,17 @@ void tn_facts_assume(tn_facts *f, const tn_expr *cond)
     f->cond[f->n_cond++] = cond;
 }
 
-size_t tn_facts_mark(const tn_facts *f)
+tn_facts_mark tn_facts_here(const tn_facts *f)
 {
-    return f->n_cond;
+    return (tn_facts_mark){f->n_cond, f->n_upper};
 }
 
-void tn_facts_release(tn_facts *f, size_t mark)
+void tn_facts_release(tn_facts *f, tn_facts_mark mark)
 {
-    TN_ASSERT(mark <= f->n_cond);
-    if (mark == f->n_cond)
+    TN_ASSERT(mark.n_cond <= f->n_cond);
+    if (mark.n_cond == f->n_cond && mark.n_upper >= f->n_upper)
         return;
     changed(f);
-    f->n_cond = mark;
+    f->n_cond = mark.n_cond;
+    f->n_upper = mark.n_upper < f->n_upper ? mark.n_upper : f->n_upper;
 }

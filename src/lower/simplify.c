@@ -48,7 +48,7 @@ static tn_stmt *loop(walk *w, tn_stmt *s, int depth)
             tn_stmt_subst(w->f, c, 1, &from, &to);
         return splice(s, &s->u.loop.body);
     }
-    size_t mark = tn_facts_mark(&w->facts);
+    tn_facts_mark mark = tn_facts_here(&w->facts);
     tn_facts_loop(p, &w->facts, s->u.loop.var, s->u.loop.extent);
     body(w, &s->u.loop.body, depth + 1);
     tn_facts_release(&w->facts, mark);
@@ -79,7 +79,7 @@ static tn_stmt *branch(walk *w, tn_stmt *s, int depth)
     int known = tn_prove(p, &w->facts, s->u.cond.cond);
     if (known >= 0)
         return splice(s, known ? &s->u.cond.then : &s->u.cond.other);
-    size_t mark = tn_facts_mark(&w->facts);
+    tn_facts_mark mark = tn_facts_here(&w->facts);
     assume(w, s, s->u.cond.cond);
     body(w, &s->u.cond.then, depth + 1);
     tn_facts_release(&w->facts, mark);

@@ -86,7 +86,7 @@ static void body(walk *w, tn_body *b, int depth)
     tn_stmt *next;
     for (tn_stmt *s = b->first; s; s = next) {
         next = s->next;
-        size_t mark = tn_facts_mark(&w->facts);
+        tn_facts_mark mark = tn_facts_here(&w->facts);
         if (s->kind == TN_S_FOR)
             tn_facts_loop(w->f->pool, &w->facts, s->u.loop.var, s->u.loop.extent);
         if (s->kind == TN_S_IF && !s->u.cond.cond->has_load)

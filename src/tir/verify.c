@@ -265,7 +265,7 @@ static void check_access(verifier *v, uint32_t buffer, uint32_t n, const tn_expr
 static void check_load(verifier *v, const tn_expr *e)
 {
     const tn_expr *mask = tn_load_mask(e);
-    size_t mark = tn_facts_mark(&v->facts);
+    tn_facts_mark mark = tn_facts_here(&v->facts);
     assume(v, mask);
     check_access(v, e->u.load.buffer, e->u.load.n_index, e->src, e->dtype, mask != NULL);
     tn_facts_release(&v->facts, mark);
@@ -391,6 +391,7 @@ static void check_for(verifier *v, const tn_stmt *s)
         v->parallel = v->parallel ? v->parallel : ++v->n_parallel;
     }
     bool typed = check_index(v, s->u.loop.extent, "the extent"), never = false;
+    tn_facts_mark mark = tn_facts_here(&v->facts);
     if (typed && sound(v) && tn_dtype_is_index(s->u.loop.extent->dtype))
         never = tn_prove(v->f->pool, &v->facts, tn_le(v->f->pool, tn_idx(v->f->pool, 1), s->u.loop.extent)) == 0;
     if (define_var(v, s->u.loop.var) && typed) {
@@ -405,6 +406,7 @@ static void check_for(verifier *v, const tn_stmt *s)
     v->never -= never;
     v->loops--;
     v->parallel = outer;
+    tn_facts_release(&v->facts, mark);
     undefine(v, n_var, v->buffers.n);
 }
 
@@ -470,7 +472,8 @@ static void check_domain(verifier *v, const tn_stmt *s)
 
 static void check_block(verifier *v, const tn_stmt *s)
 {
-    size_t n_var = v->vars.n, mark = tn_facts_mark(&v->facts);
+    size_t n_var = v->vars.n;
+    tn_facts_mark mark = tn_facts_here(&v->facts);
     check_block_name(v, s);
     check_iters(v, s);
     if (s->u.block.mask) check_bool(v, s->u.block.mask, 1, "the mask");
@@ -501,7 +504,7 @@ static void check_store(verifier *v, const tn_stmt *s)
     for (uint32_t i = 0; i < s->u.store.n_index; i++)
         if (!check_expr(v, s->u.store.index[i], "an index")) return;
     if (!check_expr(v, value, "the value")) return;
-    size_t mark = tn_facts_mark(&v->facts);
+    tn_facts_mark mark = tn_facts_here(&v->facts);
     if (mask) {
         check_bool(v, mask, value->dtype.lanes, "the mask");
         assume(v, mask);
@@ -514,7 +517,7 @@ static void check_store(verifier *v, const tn_stmt *s)
 
 static void check_if(verifier *v, const tn_stmt *s)
 {
-    size_t mark = tn_facts_mark(&v->facts);
+    tn_facts_mark mark = tn_facts_here(&v->facts);
     check_bool(v, s->u.cond.cond, 1, "the condition");
     v->guards++;
     const tn_body *body[2] = {&s->u.cond.then, &s->u.cond.other};
@@ -607,7 +610,8 @@ static void check_stmt(verifier *v, const tn_stmt *s)
 
 static void check_list(verifier *v, const tn_body *b)
 {
-    size_t n_var = v->vars.n, n_buffer = v->buffers.n, mark = tn_facts_mark(&v->facts);
+    size_t n_var = v->vars.n, n_buffer = v->buffers.n;
+    tn_facts_mark mark = tn_facts_here(&v->facts);
     const tn_stmt *prev = NULL;
     if (v->depth >= TN_TIR_DEPTH) {
         fail(v, "tir-E101", "statements are nested more than %d deep", TN_TIR_DEPTH);

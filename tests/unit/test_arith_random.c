@@ -186,7 +186,7 @@ static void test_assumptions(void **state)
         for (int i = 0; i < 500; i++) {
             if (i % 10 == 0)
                 new_ranges(&g);
-            size_t mark = tn_facts_mark(&w.facts);
+            tn_facts_mark mark = tn_facts_here(&w.facts);
             const tn_expr *known = bool_expr(&g, 2), *cond = bool_expr(&g, 2), *e = index_expr(&g, 3);
             if (i % 3 == 0) /* something that follows, often */
                 cond = tn_bin(&w.pool, TN_E_OR, known, cond);
@@ -201,8 +201,8 @@ static void test_assumptions(void **state)
                 point at;
                 tn_scalar a, b;
                 sample(&g, &at);
-                if (!eval_at(w.facts.cond[mark], &at, &a) || !a.i || !eval_at(w.facts.cond[mark + 1], &at, &b) ||
-                    !b.i)
+                if (!eval_at(w.facts.cond[mark.n_cond], &at, &a) || !a.i ||
+                    !eval_at(w.facts.cond[mark.n_cond + 1], &at, &b) || !b.i)
                     continue;
                 met++;
                 check_same(&g, e, s, &at);

@@ -137,7 +137,7 @@ static void test_facts_change(void **state)
     tn_facts *f = &t.w.facts;
     const tn_expr *small = text_parse(&t, "i < 10"), *n = text_parse(&t, "n");
     assert_int_equal(tn_prove(p, f, small), -1);
-    size_t mark = tn_facts_mark(f);
+    tn_facts_mark mark = tn_facts_here(f);
     tn_facts_assume(f, text_parse(&t, "i < 8"));
     assert_int_equal(tn_prove(p, f, small), 1);
     tn_facts_assume(f, text_parse(&t, "n < i"));
