@@ -3,7 +3,7 @@
 /* The Tenon compiler: a model file in, a package out, and a look through every door on the way.
  *
  *     tenon *t = tenon_new();
- *     tenon_options o = {.target = "llvm", .opt_level = 3};
+ *     tenon_options o = {.target = "llvm"};
  *     if (tenon_compile(t, "model.onnx", &o, "module.tar", NULL))
  *         fputs(tenon_messages(t), stderr);
  *     tenon_free(t);
@@ -23,8 +23,10 @@ extern "C" {
 
 typedef struct tenon tenon; /* a session: messages and the last result */
 
+enum { TENON_UNOPTIMISED = -1 };
+
 typedef struct tenon_options { /* zero-initialise; NULL or 0 means the default */
-    /* "llvm" (this machine), "llvm -mcpu=... -mattr=+avx2,+fma -num-cores=4", "c"; default "llvm" */
+    /* "llvm" (this machine), "llvm -mattr=+avx2,+fma -num-cores=4", "c"; default "llvm" */
     const char *target;
     const char *machine_file;  /* JSON machine description instead of the machine at hand */
     const char *input_shapes;  /* "x:[1,3,224,224] y:[-1,10]"; <= 0: symbolic */
@@ -33,7 +35,7 @@ typedef struct tenon_options { /* zero-initialise; NULL or 0 means the default *
     const char *disabled_pass; /* comma list of pass names */
     const char *cross_compiler;         /* linker driver for mod.so instead of ld (or cc for target c) */
     const char *cross_compiler_options; /* split on spaces */
-    int opt_level;             /* 0..4 */
+    int opt_level;             /* 1..4, default 3; TENON_UNOPTIMISED is level 0 */
     int no_variants;           /* 1: no specialised variant for dimension 1 */
     const char *const *pass_config;    /* "key=value" texts, NULL after the last */
     const char *desired_layout;        /* "NHWC", "NCHW" or "DATA:KERNEL", for all or one an operator, blanks between */

@@ -159,6 +159,7 @@ int tn_model_options_init(tn_model_options *m, const tn_args *args)
     int status = compose_target(m, args);
     if (status == TN_EXIT_OK)
         status = check_passes(tn_args_text(args, "disabled-pass"));
+    int level = tn_args_int(args, "opt-level");
     m->options = (tenon_options){
         .target = m->target,
         .machine_file = tn_args_text(args, "machine"),
@@ -166,7 +167,7 @@ int tn_model_options_init(tn_model_options *m, const tn_args *args)
         .model_format = tn_args_text(args, "model-format"),
         .module_name = tn_args_text(args, "module-name"),
         .disabled_pass = tn_args_text(args, "disabled-pass"),
-        .opt_level = tn_args_int(args, "opt-level"),
+        .opt_level = level ? level : TENON_UNOPTIMISED,
         .no_variants = tn_args_count(args, "no-variants") > 0,
         .no_in_place = tn_args_count(args, "no-in-place") > 0,
     };
