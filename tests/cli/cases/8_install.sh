@@ -7,6 +7,17 @@ for file in bin/tenon bin/tvmc include/tenon/tenon.h include/tenon/runtime.h lib
     share/bash-completion/completions/tvmc share/zsh/site-functions/_tenon; do
     must "$file is installed" test -e "$work/prefix/$file"
 done
+tenon --help | sed -n '/^commands:/,/^$/s/^  \([a-z]*\) .*/tenon-\1/p' >pages
+must "there are commands" grep -qx tenon-check pages
+for page in tenon tvmc $(cat pages); do
+    must "$page has a manual page" test -s "$work/prefix/share/man/man1/$page.1"
+done
+if command -v man >/dev/null; then
+    must "man reads them" sh -c "man -l '$work/prefix/share/man/man1/tenon-compile.1' >/dev/null"
+fi
+must "pages offer what can be given" sh -c "tenon --manual compile | grep -F '{\\fIgraph, aot\\fR}'"
+must "pages offer nothing that is refused" sh -c "! tenon --manual compile | grep -E '\{[^}]*(mlf|crt|keras)'"
+must "completion offers nothing that is refused" sh -c "! tenon --completion bash | grep -wE 'mlf|crt|keras|cuda'"
 must "bash reads its completion" bash -n "$work/prefix/share/bash-completion/completions/tenon"
 complete() { # line: what bash would offer for it
     bash -c '. "$0/share/bash-completion/completions/tenon"; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _tenon
