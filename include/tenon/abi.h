@@ -2,7 +2,7 @@
 #define TENON_ABI_H
 /* What compiled code and the runtime agree on, and nothing else (docs/abi.md).
  *
- * A compiled library exports exactly one symbol, tenon_library_query. Everything is constant data and
+ * mod.so of a package exports exactly one symbol, tenon_library_query. Everything is constant data and
  * functions reached from the tn_library it returns. Structs carry a version and reserved words: fields are never
  * moved or re-used within a version. Compiled code has no undefined symbols but memcpy and memset.
  *
@@ -24,9 +24,6 @@ extern "C" {
 
 #define TENON_ABI_VERSION 0u
 #define TENON_QUERY_SYMBOL "tenon_library_query"
-/* A self-contained library exports these too: the mod.params blob, 64-byte aligned, and its size (uint64_t). */
-#define TENON_BUNDLE_PARAMS_SYMBOL "tenon_bundle_params"
-#define TENON_BUNDLE_BYTES_SYMBOL "tenon_bundle_params_bytes"
 
 typedef int64_t tn_size_fn(const int64_t *sym);
 
@@ -158,6 +155,17 @@ typedef struct tn_library {
 
 /* NULL if the library needs a newer host than max_version. */
 typedef const tn_library *tn_library_query_fn(uint32_t max_version);
+
+/* A self-contained model: its kernels and its weights. One of these stands behind the functions of the generated
+ * header. A self-contained library exports no tenon_library_query, which two of them in one process would fight
+ * over, but tvmgen_<module>_library, a tn_bundle_fn, whose name stands in the ELF note "Tenon" of type 2. */
+typedef struct tn_bundle {
+    tn_library_query_fn *query;
+    const void *params; /* the mod.params blob, 64-byte aligned */
+    uint64_t params_bytes;
+    void *state;        /* of the runtime that is linked in; NULL at first */
+} tn_bundle;
+typedef const tn_bundle *tn_bundle_fn(void);
 
 #ifndef __cplusplus
 _Static_assert(sizeof(void *) != 8 ||

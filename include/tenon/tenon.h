@@ -21,9 +21,9 @@
 extern "C" {
 #endif
 
-typedef struct tenon tenon; /* a session: messages and the last result */
+enum { TENON_O0 = -1 };
 
-enum { TENON_UNOPTIMISED = -1 };
+typedef struct tenon tenon; /* a session: messages and the last result */
 
 typedef struct tenon_options { /* zero-initialise; NULL or 0 means the default */
     /* "llvm" (this machine), "llvm -mattr=+avx2,+fma -num-cores=4", "c"; default "llvm" */
@@ -35,7 +35,7 @@ typedef struct tenon_options { /* zero-initialise; NULL or 0 means the default *
     const char *disabled_pass; /* comma list of pass names */
     const char *cross_compiler;         /* linker driver for mod.so instead of ld (or cc for target c) */
     const char *cross_compiler_options; /* split on spaces */
-    int opt_level;             /* 1..4, default 3; TENON_UNOPTIMISED is level 0 */
+    int opt_level;             /* 1..4; 0: the default, 3; TENON_O0: nothing is optimised */
     int no_variants;           /* 1: no specialised variant for dimension 1 */
     const char *const *pass_config;    /* "key=value" texts, NULL after the last */
     const char *desired_layout;        /* "NHWC", "NCHW" or "DATA:KERNEL", for all or one an operator, blanks between */
@@ -56,6 +56,7 @@ typedef struct tenon_report { /* what tenon_compile says about its work */
     uint64_t constant_bytes, arena_bytes, input_bytes, output_bytes, scratch_bytes; /* 0 where symbolic */
     uint64_t package_bytes;
     double seconds_import, seconds_graph, seconds_tir, seconds_schedule, seconds_codegen, seconds_package;
+    double seconds_cc; /* of the C compiler, where the target is c */
     const char *memory;       /* the exact peak, a number or a formula in the symbols, as text */
     const char *target, *machine;
     uint32_t objects_made, objects_cached; /* compiled now; taken from the kernel cache */

@@ -77,9 +77,9 @@ static int write_all(int fd, const char *at, size_t n)
     return 0;
 }
 
-static int write_direct(const char *path, const void *data, size_t n)
+static int write_direct(const char *path, int flags, const void *data, size_t n)
 {
-    int fd = open(path, O_WRONLY | O_CLOEXEC);
+    int fd = open(path, O_WRONLY | O_CLOEXEC | flags, 0600);
     int err = fd < 0 ? errno : write_all(fd, data, n);
     if (fd >= 0 && close(fd) != 0 && !err) {
         err = errno;
@@ -137,6 +137,12 @@ static int write_and_rename(const char *path, const void *data, size_t n)
     return err;
 }
 
+static tn_status report(tn_ctx *ctx, const char *path, int err)
+{
+    tn_loc loc = {.file = path};
+    return err ? tn_error(ctx, "base-E003", &loc, "cannot write the file: %s", strerror(err)) : TN_OK;
+}
+
 tn_status tn_file_write(tn_ctx *ctx, const char *path, const void *data, size_t n)
 {
     struct stat st;
@@ -146,15 +152,16 @@ tn_status tn_file_write(tn_ctx *ctx, const char *path, const void *data, size_t 
     } else if (S_ISDIR(st.st_mode)) {
         err = EISDIR;
     } else if (!S_ISREG(st.st_mode)) {
-        err = write_direct(path, data, n);
+        err = write_direct(path, 0, data, n);
     } else {
         char *target = realpath(path, NULL); /* through a symbolic link: replace what it names */
         err = target ? write_and_rename(target, data, n) : errno;
         free(target);
     }
-    if (err) {
-        tn_loc loc = {.file = path};
-        return tn_error(ctx, "base-E003", &loc, "cannot write the file: %s", strerror(err));
-    }
-    return TN_OK;
+    return report(ctx, path, err);
+}
+
+tn_status tn_file_write_temporary(tn_ctx *ctx, const char *path, const void *data, size_t n)
+{
+    return report(ctx, path, write_direct(path, O_CREAT | O_EXCL, data, n));
 }

@@ -14,5 +14,7 @@ void tn_file_cool(const tn_file *f);
 /* Writes through a temporary file beside `path`, fsync, rename; on failure the temporary is removed and
  * `path` is as before. Errors: base-E003 (cannot write). */
 TN_WARN_UNUSED tn_status tn_file_write(tn_ctx *ctx, const char *path, const void *data, size_t n);
+/* A file that is read once and removed: written where it lies, without waiting for the disk. base-E003. */
+TN_WARN_UNUSED tn_status tn_file_write_temporary(tn_ctx *ctx, const char *path, const void *data, size_t n);
 
 #endif

@@ -104,8 +104,11 @@ static void print_details(const tenon_report *r)
                 {"outputs", r->output_bytes},
                 {"scratch", r->scratch_bytes}};
     char text[32];
-    printf("seconds: import %.3f, graph %.3f, tir %.3f, schedule %.3f, code %.3f, package %.3f\n", r->seconds_import,
-           r->seconds_graph, r->seconds_tir, r->seconds_schedule, r->seconds_codegen, r->seconds_package);
+    printf("seconds: import %.3f, graph %.3f, tir %.3f, schedule %.3f, code %.3f, ", r->seconds_import,
+           r->seconds_graph, r->seconds_tir, r->seconds_schedule, r->seconds_codegen);
+    if (r->seconds_cc > 0)
+        printf("cc %.3f, ", r->seconds_cc);
+    printf("package %.3f\n", r->seconds_package);
     if (r->objects_made + r->objects_cached)
         printf("code: %u objects made, %u from the cache\n", (unsigned)r->objects_made, (unsigned)r->objects_cached);
     printf("program: %u instructions", (unsigned)r->instructions);

@@ -177,7 +177,6 @@ int tn_model_options_init(tn_model_options *m, const tn_args *args)
     int status = compose_target(m, args);
     if (status == TN_EXIT_OK)
         status = check_passes(tn_args_text(args, "disabled-pass"));
-    int level = tn_args_int(args, "opt-level");
     m->options = (tenon_options){
         .target = m->target,
         .machine_file = tn_args_text(args, "machine"),
@@ -185,7 +184,7 @@ int tn_model_options_init(tn_model_options *m, const tn_args *args)
         .model_format = tn_args_text(args, "model-format"),
         .module_name = tn_args_text(args, "module-name"),
         .disabled_pass = tn_args_text(args, "disabled-pass"),
-        .opt_level = level ? level : TENON_UNOPTIMISED,
+        .opt_level = tn_args_int(args, "opt-level") ? tn_args_int(args, "opt-level") : TENON_O0,
         .no_variants = tn_args_count(args, "no-variants") > 0,
         .no_in_place = tn_args_count(args, "no-in-place") > 0,
     };

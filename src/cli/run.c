@@ -60,6 +60,8 @@ static int fail_open(const runner *r)
         if (r->err.code == TNR_E_FORMAT && n > k && strcmp(path + n - k, models[i]) == 0)
             return tn_error_print("%s is a model, not a package: compile it first (tenon compile %s)", path, path);
     }
+    if (r->err.code == TNR_E_FORMAT && tn_kind_refuse(path))
+        return TN_EXIT_ERROR;
     return r->err.code == TNR_E_IO ? fail(r) : tn_error_print("%s: %s", path, r->err.message);
 }
 

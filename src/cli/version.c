@@ -20,6 +20,8 @@ int tn_version_command(const tn_args *args)
 
 int tn_verify_command(const tn_args *args)
 {
+    if (tn_kind_refuse(args->operand))
+        return TN_EXIT_ERROR;
     tenon *t = tenon_new();
     if (!t)
         return tn_error_print("out of memory");

@@ -2,7 +2,7 @@
  *
  *   .o   that object: its only global names are the functions of the header
  *   .a   an archive of it
- *   .so  it, linked against libc and libm; it exports what the runtime opens packages by, too
+ *   .so  it, linked against libc and libm; it exports one name more, by which the runtime opens it
  *   .c   no object: the kernels' C source with the weights as an array, for the user's compiler and libtenon_bundle.a
  *
  * The header (header.c) lies beside the file under the same name. */
@@ -17,9 +17,30 @@
 enum { LARGE = 1 << 30 };         /* weights apart from code */
 enum { LARGEST_TEXT = 32 << 20 }; /* weights as C text: six characters a byte */
 
-/* What the archive calls its functions; the names users see are tvmgen_<module>_<...>. */
-static const char *const face[] = {"run", "run_symbolic", "threads", "error", "free"};
+/* The functions of the header: tenon_bundle_<name> in the archive, tvmgen_<module>_<name> for users. Only those that
+ * the header declares for this model and form are kept (is_seen). */
+static const struct { const char *name, *result, *params, *call; } face[] = {
+    {"run", "int32_t", "const void *inputs, const void *outputs", "run(&tn_model, inputs, outputs, 0)"},
+    {"run_symbolic", "int32_t", "const void *inputs, const void *outputs, int64_t *symbols",
+     "run(&tn_model, inputs, outputs, symbols)"},
+    {"threads", "int32_t", "int32_t n", "threads(&tn_model, n)"},
+    {"error", "const char *", "void", "error(&tn_model)"},
+    {"free", "void", "void", "free(&tn_model)"},
+    {"library", NULL, NULL, NULL}, /* the runtime opens a .so by it */
+};
 enum { N_FACE = sizeof face / sizeof *face };
+
+static bool is_seen(const tn_build *b, int i, enum tn_bundle_form form)
+{
+    if (strcmp(face[i].name, "library") == 0)
+        return form == TN_BUNDLE_SO;
+    return strcmp(face[i].name, b->program.n_symbol ? "run" : "run_symbolic") != 0;
+}
+
+static const char *seen_name(tn_build *b, int i)
+{
+    return tn_arena_printf(&b->arena, "tvmgen_%s_%s", b->unit.name, face[i].name);
+}
 
 enum tn_bundle_form tn_bundle_form_of(const char *output)
 {
@@ -58,9 +79,32 @@ static void words(tn_tool_command *c, int n, const char *const word[])
 #define WORDS(c, ...)                                                                                             \
     words(c, sizeof((const char *const[]){__VA_ARGS__}) / sizeof(const char *), (const char *const[]){__VA_ARGS__})
 
-/* ---- the weights as an object: the assembler copies the file, at the alignment the runtime needs ---- */
+/* ---- the model as an object: kernels, weights, and how a library is opened ---- */
 
-static tn_status weights_object(tn_workshop *w, const char **out)
+/* Note "Tenon" of type 2: the function by which the runtime opens a library. */
+static void entry_note(tn_build *b, tn_buf *text)
+{
+    const char *name = seen_name(b, N_FACE - 1);
+    tn_buf_printf(text,
+                  "    .section .note.tenon.entry,\"a\",%%note\n    .balign 4\n    .4byte 6, %zu, 2\n"
+                  "    .ascii \"Tenon\\0\\0\\0%s\"\n    .balign 4\n",
+                  strlen(name), name);
+}
+
+/* A path as a string of the assembler. */
+static void quoted(tn_buf *text, const char *path)
+{
+    tn_buf_char(text, '"');
+    for (const char *c = path; *c; c++)
+        if (*c == '"' || *c == '\\' || (unsigned char)*c < 32)
+            tn_buf_printf(text, "\\%03o", (unsigned char)*c);
+        else
+            tn_buf_char(text, *c);
+    tn_buf_str(text, "\"\n");
+}
+
+/* The assembler copies the weights, at the alignment the runtime needs. */
+static tn_status model_object(tn_workshop *w, enum tn_bundle_form form, const char **out)
 {
     tn_build *b = w->b;
     tn_buf blob = {0}, text = {0};
@@ -70,17 +114,19 @@ static tn_status weights_object(tn_workshop *w, const char **out)
     /* code reaches 2 GiB far: x86 has sections for large data, which stand behind all others */
     bool large = blob.n > LARGE && strncmp(b->machine.triple, "x86_64", 6) == 0;
     tn_buf_printf(&text,
-                  "    .section .rodata\n    .balign 8\n    .globl tenon_bundle_params_bytes\n"
-                  "tenon_bundle_params_bytes:\n    .8byte %llu\n"
-                  "    .section %s\n    .balign 64\n"
-                  "    .globl tenon_bundle_params\ntenon_bundle_params:\n    .incbin \"%s\"\n"
-                  "    .section .note.GNU-stack,\"\",%%progbits\n",
+                  "    .data\n    .balign 8\n    .globl tenon_bundle_model\n" /* a tn_bundle */
+                  "tenon_bundle_model:\n    .8byte " TENON_QUERY_SYMBOL ", weights, %llu, 0\n"
+                  "    .section %s\n    .balign 64\nweights:\n    .incbin ",
                   (unsigned long long)blob.n,
-                  large ? ".lrodata.tenon_weights,\"al\",%progbits" : ".rodata.tenon_weights,\"a\",%progbits", params);
-    tn_status st = tn_file_write(b->ctx, params, blob.at, blob.n);
+                  large ? ".lrodata.tenon_weights,\"al\",%progbits" : ".rodata.tenon_weights,\"a\",%progbits");
+    quoted(&text, params);
+    tn_buf_str(&text, "    .section .note.GNU-stack,\"\",%progbits\n");
+    if (form == TN_BUNDLE_SO)
+        entry_note(b, &text);
+    tn_status st = tn_file_write_temporary(b->ctx, params, blob.at, blob.n);
     tn_buf_deinit(&blob);
     if (st == TN_OK)
-        st = tn_file_write(b->ctx, source, text.at, text.n);
+        st = tn_file_write_temporary(b->ctx, source, text.at, text.n);
     tn_buf_deinit(&text);
     if (st != TN_OK)
         return st;
@@ -94,7 +140,7 @@ static tn_status weights_object(tn_workshop *w, const char **out)
 
 /* ---- one object ---- */
 
-static tn_status join(tn_workshop *w, uint32_t n, const char *const object[], const char *weights, const char *out)
+static tn_status join(tn_workshop *w, uint32_t n, const char *const object[], const char *model, const char *out)
 {
     tn_build *b = w->b;
     const char *runtime;
@@ -104,28 +150,25 @@ static tn_status join(tn_workshop *w, uint32_t n, const char *const object[], co
         WORDS(&c, b->opt.cross_compiler, "-nostdlib", "-Wl,-r", "-o", out);
     else
         WORDS(&c, "ld", "-r", "-o", out);
-    for (int i = 0; i < N_FACE; i++)
-        WORDS(&c, "-u", tn_arena_printf(&b->arena, "tenon_bundle_%s", face[i]));
+    WORDS(&c, "-u", "tenon_bundle_run"); /* all of face.c */
     for (uint32_t i = 0; i < n; i++)
         tn_command_add(&c, object[i]);
-    WORDS(&c, weights, runtime);
+    WORDS(&c, model, runtime);
     return tn_command_run(b, &c);
 }
 
-/* The names users see, and no other global one; a library keeps those that the runtime opens packages by. */
-static tn_status rename_face(tn_workshop *w, const char *in, const char *out, bool library)
+/* The names of the header, and no other global one. */
+static tn_status rename_face(tn_workshop *w, enum tn_bundle_form form, const char *in, const char *out)
 {
     tn_build *b = w->b;
     tn_tool_command c = {0};
     WORDS(&c, "objcopy");
     for (int i = 0; i < N_FACE; i++) {
-        const char *seen = tn_arena_printf(&b->arena, "tvmgen_%s_%s", b->unit.name, face[i]);
-        WORDS(&c, "--redefine-sym", tn_arena_printf(&b->arena, "tenon_bundle_%s=%s", face[i], seen),
-              "--keep-global-symbol", seen);
+        const char *seen = seen_name(b, i);
+        if (is_seen(b, i, form))
+            WORDS(&c, "--redefine-sym", tn_arena_printf(&b->arena, "tenon_bundle_%s=%s", face[i].name, seen),
+                  "--keep-global-symbol", seen);
     }
-    if (library)
-        WORDS(&c, "--keep-global-symbol", TENON_QUERY_SYMBOL, "--keep-global-symbol", TENON_BUNDLE_PARAMS_SYMBOL,
-              "--keep-global-symbol", TENON_BUNDLE_BYTES_SYMBOL);
     WORDS(&c, in, out);
     return tn_command_run(b, &c);
 }
@@ -135,21 +178,21 @@ static tn_status link_library(tn_workshop *w, const char *in, const char *out)
     tn_tool_command c = {0};
     if (w->b->opt.cross_compiler)
         WORDS(&c, w->b->opt.cross_compiler, "-shared", "-Wl,--build-id=none", "-Wl,--gc-sections",
-              "-Wl,-z,nodelete", "-o", out, in, "-lm");
+              "-Wl,-Bsymbolic", "-Wl,-z,nodelete", "-o", out, in, "-lm");
     else
-        WORDS(&c, "ld", "-shared", "--build-id=none", "--gc-sections", "-z", "noexecstack", "-z", "now", "-z",
-              "nodelete", "-o", out, in, "--as-needed", "-l:libm.so.6", "-l:libc.so.6");
+        WORDS(&c, "ld", "-shared", "--build-id=none", "--gc-sections", "-Bsymbolic", "-z", "noexecstack",
+              "-z", "now", "-z", "nodelete", "-o", out, in, "--as-needed", "-l:libm.so.6", "-l:libc.so.6");
     return tn_command_run(w->b, &c);
 }
 
 static tn_status make(tn_workshop *w, enum tn_bundle_form form, uint32_t n, const tn_buf code[], const char **out)
 {
-    const char *object[TN_OBJECTS], *weights, *joined = tn_workshop_file(w, "joined.o");
+    const char *object[TN_OBJECTS], *model, *joined = tn_workshop_file(w, "joined.o");
     const char *one = tn_workshop_file(w, "model.o");
     TN_TRY(tn_objects_write(w, n, code, object));
-    TN_TRY(weights_object(w, &weights));
-    TN_TRY(join(w, n, object, weights, joined));
-    TN_TRY(rename_face(w, joined, one, form == TN_BUNDLE_SO));
+    TN_TRY(model_object(w, form, &model));
+    TN_TRY(join(w, n, object, model, joined));
+    TN_TRY(rename_face(w, form, joined, one));
     *out = one;
     if (form == TN_BUNDLE_SO) {
         *out = tn_workshop_file(w, "model.so");
@@ -166,6 +209,15 @@ static tn_status make(tn_workshop *w, enum tn_bundle_form form, uint32_t n, cons
 
 /* ---- C source ---- */
 
+/* tn_bundle of tenon/abi.h and runtime/bundle/bundle.h. */
+static const char bundle_types[] =
+    "typedef struct { const tn_library *(*query)(uint32_t); const void *params; uint64_t params_bytes; void *state; } "
+    "tn_bundle;\n"
+    "int32_t tnr_bundle_run(tn_bundle *b, const void *inputs, const void *outputs, int64_t *symbols);\n"
+    "int32_t tnr_bundle_threads(tn_bundle *b, int32_t n);\n"
+    "const char *tnr_bundle_error(const tn_bundle *b);\n"
+    "void tnr_bundle_free(tn_bundle *b);\n";
+
 static tn_status make_source(tn_build *b, const tn_buf *code, tn_buf *out)
 {
     tn_buf blob = {0};
@@ -177,31 +229,22 @@ static tn_status make_source(tn_build *b, const tn_buf *code, tn_buf *out)
                         LARGEST_TEXT >> 20);
     }
     tn_buf_add(out, code->at, code->n);
-    tn_buf_str(out, "\n/* The weights (mod.params) and the functions of the header; link libtenon_bundle.a, "
-                    "libm and pthreads. */\n"
-                    "extern const unsigned char tenon_bundle_params[];\nextern const uint64_t "
-                    "tenon_bundle_params_bytes;\n");
-    tn_buf_printf(out, "const uint64_t tenon_bundle_params_bytes = %llu;\n", (unsigned long long)blob.n);
-    tn_buf_printf(out, "const unsigned char tenon_bundle_params[%zu] __attribute__((aligned(64))) = {",
+    tn_buf_printf(out,
+                  "\n/* The weights (mod.params) and the functions of the header, all other names being local; link "
+                  "libtenon_bundle.a,\n * libm and pthreads. */\n"
+                  "static const unsigned char tn_weights[%zu] __attribute__((aligned(64))) = {",
                   blob.n ? blob.n : 1);
     for (size_t i = 0; i < blob.n; i++)
         tn_buf_printf(out, "%s%u,", i % 32 ? "" : "\n    ", (unsigned char)blob.at[i]);
-    tn_buf_str(out, "\n};\n");
-    static const struct { const char *result, *name, *params, *args; } row[] = {
-        {"int32_t", "run", "const void *inputs, const void *outputs", "inputs, outputs"},
-        {"int32_t", "run_symbolic", "const void *inputs, const void *outputs, const int64_t *symbols",
-         "inputs, outputs, symbols"},
-        {"int32_t", "threads", "int32_t n", "n"},
-        {"const char *", "error", "void", ""},
-        {"void", "free", "void", ""},
-    };
-    for (size_t i = 0; i < sizeof row / sizeof *row; i++)
-        tn_buf_printf(out,
-                      "\n%s tenon_bundle_%s(%s);\n%s tvmgen_%s_%s(%s);\n%s tvmgen_%s_%s(%s)\n{\n    "
-                      "%stenon_bundle_%s(%s);\n}\n",
-                      row[i].result, row[i].name, row[i].params, row[i].result, b->unit.name, row[i].name,
-                      row[i].params, row[i].result, b->unit.name, row[i].name, row[i].params,
-                      i == 4 ? "" : "return ", row[i].name, row[i].args);
+    tn_buf_printf(out, "%s};\n%sstatic tn_bundle tn_model = {" TENON_QUERY_SYMBOL ", tn_weights, %zu, 0};\n",
+                  blob.n ? "\n" : "0", bundle_types, blob.n);
+    for (int i = 0; i < N_FACE; i++)
+        if (is_seen(b, i, TN_BUNDLE_C)) {
+            const char *name = seen_name(b, i);
+            tn_buf_printf(out, "\n%s %s(%s);\n%s %s(%s)\n{\n    %stnr_bundle_%s;\n}\n", face[i].result, name,
+                          face[i].params, face[i].result, name, face[i].params,
+                          strcmp(face[i].result, "void") == 0 ? "" : "return ", face[i].call);
+        }
     tn_buf_deinit(&blob);
     return TN_OK;
 }
@@ -214,12 +257,12 @@ static const char *header_path(tn_build *b, const char *output)
 }
 
 /* Data first: a header alone promises nothing. If the header cannot be written the other goes again. */
-static tn_status write_both(tn_build *b, const char *output, const tn_buf *data)
+static tn_status write_both(tn_build *b, enum tn_bundle_form form, const char *output, const tn_buf *data)
 {
     tn_buf header = {0};
     struct stat st;
     bool was_there = stat(output, &st) == 0;
-    tn_bundle_header(b, &header);
+    tn_bundle_header(b, form, &header);
     tn_status s = tn_file_write(b->ctx, output, data->at, data->n);
     if (s == TN_OK && (s = tn_file_write(b->ctx, header_path(b, output), header.at, header.n)) != TN_OK && !was_there)
         unlink(output);
@@ -236,6 +279,7 @@ tn_status tn_bundle_write(tn_build *b, enum tn_bundle_form form, uint32_t n, con
     if (form == TN_BUNDLE_C) {
         if (b->target.kind != TN_TARGET_C)
             return tn_error(b->ctx, "driver-E055", NULL, "%s: C source is what --target c gives; add it", output);
+        TN_ASSERT(n == 1); /* all of the unit is one text */
         st = make_source(b, &code[0], &data);
     } else {
         const char *path;
@@ -246,7 +290,7 @@ tn_status tn_bundle_write(tn_build *b, enum tn_bundle_form form, uint32_t n, con
         tn_workshop_close(&w);
     }
     if (st == TN_OK)
-        st = write_both(b, output, &data);
+        st = write_both(b, form, output, &data);
     *out_bytes = data.n;
     tn_buf_deinit(&data);
     return st;

@@ -196,6 +196,35 @@ static void save(void *user, const uint8_t key[32], const tn_buf *code)
         prune();
 }
 
+/* The file that a command's name means, as PATH says. */
+static bool find_program(const char *name, char out[PATH_BYTES])
+{
+    const char *path = getenv("PATH");
+    for (const char *at = path ? path : "/usr/bin:/bin"; *at;) {
+        int n = (int)strcspn(at, ":");
+        if (snprintf(out, PATH_BYTES, "%.*s/%s", n, at, name) < PATH_BYTES && access(out, X_OK) == 0)
+            return true;
+        at += n + (at[n] == ':');
+    }
+    return false;
+}
+
+void tn_code_cache_key(const tn_buf *text, int n, const char *const word[], uint8_t out[32])
+{
+    char path[PATH_BYTES], id[128] = "";
+    struct stat st;
+    tn_sha256 s;
+    tn_sha256_init(&s);
+    if (find_program(word[0], path) && stat(path, &st) == 0) /* another version of the compiler makes other code */
+        snprintf(id, sizeof id, "%llu %lld %lld.%ld", (unsigned long long)st.st_ino, (long long)st.st_size,
+                 (long long)st.st_mtim.tv_sec, st.st_mtim.tv_nsec);
+    tn_sha256_add(&s, id, strlen(id) + 1);
+    for (int i = 0; i < n; i++)
+        tn_sha256_add(&s, word[i], strlen(word[i]) + 1);
+    tn_sha256_add(&s, text->at, text->n);
+    tn_sha256_end(&s, out);
+}
+
 tn_code_cache tn_code_cache_open(tn_code_count *count)
 {
     return (tn_code_cache){count, load, save};

@@ -61,7 +61,7 @@ typedef struct tn_build {
     struct tn_arena_plan *plan;    /* of the program's segments, from 0 */
     uint32_t n_in_place;           /* results that took an operand's memory */
     tn_unit unit;
-    struct { double import, graph, tir, schedule, codegen, package; } seconds;
+    struct { double import, graph, tir, schedule, codegen, cc, package; } seconds;
     tn_code_count objects;
 } tn_build;
 
@@ -125,6 +125,8 @@ TN_WARN_UNUSED tn_status tn_json_write(tn_build *b, tn_buf *out, bool *out_stati
 enum { TN_OBJECTS = 64 };
 /* cache.c */
 tn_code_cache tn_code_cache_open(tn_code_count *count);
+/* The key of n words of text, the command that compiles them say; a program is told from others by its file. */
+void tn_code_cache_key(const tn_buf *text, int n, const char *const word[], uint8_t out[32]);
 TN_WARN_UNUSED tn_status tn_code_make(tn_build *b, tn_buf code[TN_OBJECTS], uint32_t *out_n);
 TN_WARN_UNUSED tn_status tn_link(tn_build *b, uint32_t n, const tn_buf code[], tn_buf *out_so);
 void tn_params_make(tn_build *b, tn_buf *out);
@@ -138,7 +140,7 @@ TN_WARN_UNUSED tn_status tn_bundle_write(tn_build *b, enum tn_bundle_form form, 
 const char *tn_note_make(tn_build *b);           /* note.c: what `verify` shows of a library */
 /* Lists a package without running any of it (verify.c). driver-E05x. */
 TN_WARN_UNUSED tn_status tn_verify(tn_build *b, const char *package, tn_buf *out);
-void tn_bundle_header(tn_build *b, tn_buf *out); /* header.c: the C declarations */
+void tn_bundle_header(tn_build *b, enum tn_bundle_form form, tn_buf *out); /* header.c: the C declarations */
 
 /* dump.c: takes the build as far as the stage needs and prints it. */
 extern const char *const tn_stage_names[];                /* NULL-terminated */

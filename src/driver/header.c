@@ -2,7 +2,6 @@
 #include "codegen/names.h"
 #include "driver/driver.h"
 
-#include <ctype.h>
 #include <string.h>
 
 typedef struct { tn_build *b; tn_buf *o; enum tn_slot_kind kind; const tn_slot_ir **slot; uint32_t n; } face;
@@ -78,13 +77,19 @@ static void symbols(tn_build *b, tn_buf *o)
     const char **name = tn_unique_names(&b->arena, p->n_symbol, symbol_name, p, &taken);
     tn_buf_printf(o, "struct tvmgen_%s_symbols { /* the sizes of symbolic dimensions */\n", b->unit.name);
     for (uint32_t i = 0; i < p->n_symbol; i++)
-        tn_buf_printf(o, "    int64_t %s; /* %lld to %lld */\n", name[i], (long long)p->symbol[i].min,
-                      (long long)p->symbol[i].max);
+        if (i < p->n_symbol - p->n_late)
+            tn_buf_printf(o, "    int64_t %s; /* %lld to %lld */\n", name[i], (long long)p->symbol[i].min,
+                          (long long)p->symbol[i].max);
+        else
+            tn_buf_printf(o,
+                          "    int64_t %s; /* found by the run: set what results have room for, read what is "
+                          "there */\n",
+                          name[i]);
     tn_buf_str(o, "};\n\n");
     tn_strmap_deinit(&taken);
 }
 
-static void functions(tn_build *b, tn_buf *o)
+static void functions(tn_build *b, enum tn_bundle_form form, tn_buf *o)
 {
     const char *m = b->unit.name;
     bool symbolic = b->program.n_symbol > 0;
@@ -94,10 +99,13 @@ static void functions(tn_build *b, tn_buf *o)
     tn_buf_printf(o,
                   "int32_t tvmgen_%s_run%s(const struct tvmgen_%s_inputs *inputs, const struct "
                   "tvmgen_%s_outputs *outputs%s%s%s);\n\n",
-                  m, symbolic ? "_symbolic" : "", m, m, symbolic ? ",\n    const struct tvmgen_" : "",
+                  m, symbolic ? "_symbolic" : "", m, m,
+                  !symbolic            ? ""
+                  : b->program.n_late ? ",\n    struct tvmgen_"
+                                      : ",\n    const struct tvmgen_",
                   symbolic ? m : "", symbolic ? "_symbols *symbols" : "");
     tn_buf_printf(o,
-                  "/* What the last call that failed ran into; copy it before other threads call. */\nconst "
+                  "/* What the last call of this thread that failed ran into. */\nconst "
                   "char *tvmgen_%s_error(void);\n\n",
                   m);
     tn_buf_printf(o,
@@ -108,20 +116,16 @@ static void functions(tn_build *b, tn_buf *o)
                   "/* Frees memory and threads; a later run starts anew. Not while one runs. */\nvoid "
                   "tvmgen_%s_free(void);\n",
                   m);
+    if (form == TN_BUNDLE_SO)
+        tn_buf_printf(o, "\n/* By this tenon's runtime opens the file (tnr_module_open). */\nconst struct tn_bundle "
+                         "*tvmgen_%s_library(void);\n",
+                      m);
 }
 
-static void guard(tn_build *b, char out[128])
+/* The guard has the module's name as it is: "net" and "NET" are two models. */
+void tn_bundle_header(tn_build *b, enum tn_bundle_form form, tn_buf *o)
 {
-    int n = 0;
-    for (const char *s = b->unit.name; *s && n < 100; s++)
-        out[n++] = (char)toupper((unsigned char)*s);
-    out[n] = 0;
-}
-
-void tn_bundle_header(tn_build *b, tn_buf *o)
-{
-    char name[128];
-    guard(b, name);
+    const char *name = b->unit.name;
     tn_buf_printf(
         o, "#ifndef TVMGEN_%s_H\n#define TVMGEN_%s_H\n/* Made by %s for \"%s\". */\n#include <stdint.h>\n\n",
         name, name, b->unit.producer, b->unit.target);
@@ -130,6 +134,6 @@ void tn_bundle_header(tn_build *b, tn_buf *o)
     structure(b, o, TN_SLOT_OUTPUT, "outputs");
     if (b->program.n_symbol)
         symbols(b, o);
-    functions(b, o);
+    functions(b, form, o);
     tn_buf_str(o, "\n#ifdef __cplusplus\n}\n#endif\n#endif\n");
 }

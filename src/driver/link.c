@@ -1,4 +1,5 @@
 /* From code to mod.so. */
+#include "base/thread.h"
 #include "driver/tool.h"
 
 /* cc (or --cross-compiler) on generated C: flags that keep its results those of the interpreter. */
@@ -14,28 +15,93 @@ static void source_flags(tn_build *b, tn_tool_command *c)
     tn_command_split(b, c, b->opt.cross_compiler_options);
 }
 
-static tn_status compile(tn_build *b, const char *in, const char *out)
+/* ---- C to objects: what is not in the cache, by as many compilers at once as there are CPUs ---- */
+
+typedef struct {
+    tn_tool_command command;
+    tn_tool_end end;
+    uint8_t key[32];
+    bool cached;
+} job;
+
+static void compile(void *user, size_t i, unsigned worker)
 {
-    tn_tool_command c = {0};
-    source_flags(b, &c);
-    tn_command_add(&c, "-c");
-    tn_command_add(&c, "-o");
-    tn_command_add(&c, out);
-    tn_command_add(&c, in);
-    return tn_command_run(b, &c);
+    (void)worker;
+    job *j = *((job **)user + i);
+    j->end = tn_command_wait(&j->command);
+}
+
+/* A compiler that the user names may be a script, whose file says nothing about what it runs: not cached. */
+static tn_status prepare(tn_workshop *w, const tn_code_cache *cache, const tn_buf *code, uint32_t i, const char *object,
+                         job *j)
+{
+    tn_build *b = w->b;
+    tn_buf had = {0};
+    tn_status st = TN_OK;
+    source_flags(b, &j->command);
+    if (!b->opt.cross_compiler) {
+        tn_code_cache_key(code, j->command.n, j->command.at, j->key);
+        j->cached = cache->load(cache->user, j->key, &had);
+    }
+    if (j->cached) {
+        st = tn_file_write_temporary(b->ctx, object, had.at, had.n);
+    } else {
+        const char *source = tn_workshop_file(w, "mod%u.c", i);
+        tn_command_add(&j->command, "-c");
+        tn_command_add(&j->command, "-o");
+        tn_command_add(&j->command, object);
+        tn_command_add(&j->command, source);
+        st = tn_file_write_temporary(b->ctx, source, code->at, code->n);
+    }
+    tn_buf_deinit(&had);
+    return st;
+}
+
+static tn_status finish(tn_build *b, const tn_code_cache *cache, const char *object, const job *j)
+{
+    tn_buf made = {0};
+    if (j->cached)
+        return TN_OK;
+    TN_TRY(tn_command_judge(b, &j->command, j->end));
+    if (b->opt.cross_compiler)
+        return TN_OK;
+    tn_status st = tn_file_take(b, object, &made);
+    if (st == TN_OK)
+        cache->save(cache->user, j->key, &made);
+    tn_buf_deinit(&made);
+    return st;
+}
+
+static tn_status compile_all(tn_workshop *w, uint32_t n, const tn_buf code[], const char *const object[])
+{
+    tn_build *b = w->b;
+    tn_code_cache cache = tn_code_cache_open(&b->objects);
+    job *all = TN_NEW_N(&b->arena, job, n), *open[TN_OBJECTS];
+    size_t n_open = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        TN_TRY(prepare(w, &cache, &code[i], i, object[i], &all[i]));
+        if (!all[i].cached)
+            open[n_open++] = &all[i];
+    }
+    tn_parallel_for(n_open, tn_cpu_count(), compile, open);
+    for (uint32_t i = 0; i < n; i++)
+        TN_TRY(finish(b, &cache, object[i], &all[i]));
+    return TN_OK;
 }
 
 tn_status tn_objects_write(tn_workshop *w, uint32_t n, const tn_buf code[], const char *out_path[])
 {
     tn_build *b = w->b;
-    bool is_source = b->target.kind == TN_TARGET_C;
-    for (uint32_t i = 0; i < n; i++) {
-        const char *source = is_source ? tn_workshop_file(w, "mod%u.c", i) : NULL;
+    for (uint32_t i = 0; i < n; i++)
         out_path[i] = tn_workshop_file(w, "mod%u.o", i);
-        TN_TRY(tn_file_write(b->ctx, is_source ? source : out_path[i], code[i].at, code[i].n));
-        if (is_source)
-            TN_TRY(compile(b, source, out_path[i]));
+    if (b->target.kind == TN_TARGET_C) {
+        double start = tn_now();
+        tn_status st = compile_all(w, n, code, out_path);
+        b->seconds.cc = tn_now() - start;
+        return st;
     }
+    for (uint32_t i = 0; i < n; i++)
+        TN_TRY(tn_file_write_temporary(b->ctx, out_path[i], code[i].at, code[i].n));
     return TN_OK;
 }
 

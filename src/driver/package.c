@@ -15,7 +15,7 @@ tn_status tn_code_make(tn_build *b, tn_buf code[TN_OBJECTS], uint32_t *out_n)
 {
     *out_n = 1;
     if (b->target.kind == TN_TARGET_C)
-        return tn_emit_c(&b->unit, code);
+        return b->unit.private ? tn_emit_c(&b->unit, code) : tn_emit_c_parts(&b->unit, TN_OBJECTS, code, out_n);
     const tn_llvm_api *llvm;
     tn_code_cache cache = tn_code_cache_open(&b->objects);
     tn_llvm_options o = {.triple = b->target.triple, .opt_level = b->opt.opt_level, .cache = &cache};
@@ -63,13 +63,14 @@ tn_status tn_package_write(tn_build *b, const char *output, size_t *out_bytes)
     tn_buf code[TN_OBJECTS] = {{0}};
     uint32_t n = 0;
     double start = tn_now();
+    b->unit.private = form == TN_BUNDLE_C;
     tn_status st = tn_code_make(b, code, &n);
     b->seconds.codegen = tn_now() - start;
     start = tn_now();
     if (st == TN_OK)
         st = form == TN_BUNDLE_NONE ? write_tar(b, n, code, output, out_bytes)
                                     : tn_bundle_write(b, form, n, code, output, out_bytes);
-    b->seconds.package = tn_now() - start;
+    b->seconds.package = tn_now() - start - b->seconds.cc;
     for (int i = 0; i < TN_OBJECTS; i++)
         tn_buf_deinit(&code[i]);
     return st;

@@ -63,8 +63,7 @@ void tn_build_init(tn_build *b, tn_ctx *ctx, const tenon_options *o)
     b->ctx = ctx;
     if (o)
         b->opt = *o;
-    /* from here on 0 is level 0 */
-    b->opt.opt_level = b->opt.opt_level == 0 ? 3 : b->opt.opt_level < 0 ? 0 : b->opt.opt_level;
+    b->opt.opt_level = b->opt.opt_level < 0 ? 0 : b->opt.opt_level ? b->opt.opt_level : 3;
     tn_arena_init(&b->arena, NULL, NULL);
     tn_arena_init(&b->scratch, NULL, NULL);
     tn_pool_init(&b->pool, ctx, &b->arena, NULL);

@@ -117,6 +117,7 @@ static void fill_report(tenon *t, size_t bytes, tenon_report *r)
     r->seconds_tir = b->seconds.tir;
     r->seconds_schedule = b->seconds.schedule;
     r->seconds_codegen = b->seconds.codegen;
+    r->seconds_cc = b->seconds.cc;
     r->seconds_package = b->seconds.package;
     tn_expr_print(b->peak, NULL, &t->text);
     r->memory = tn_buf_cstr(&t->text);

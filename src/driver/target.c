@@ -81,8 +81,25 @@ static void choose_features(tn_build *b)
                 b->feature[b->n_feature++] = used[i];
 }
 
+/* The module's name is part of C identifiers: of kernels, of functions and structs of a generated header. */
+static tn_status check_module_name(tn_build *b)
+{
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789";
+    enum { MOST = 100, DIGITS = 10 };
+    const char *s = b->opt.module_name;
+    size_t n = s ? strspn(s, letters) : 1;
+    if (!s || (n && !s[n] && n <= MOST && !memchr(letters + sizeof letters - 1 - DIGITS, s[0], DIGITS)))
+        return TN_OK;
+    return tn_error(
+        b->ctx, "driver-E059", NULL,
+        "--module-name \"%.100s\": a name is made of letters, digits and _, does not begin with a digit, and "
+        "has at most %d characters, since C functions are called by it",
+        s, MOST);
+}
+
 tn_status tn_target_parse(tn_build *b)
 {
+    TN_TRY(check_module_name(b));
     const char *at = b->opt.target ? b->opt.target : "llvm", *word;
     options o = {0};
     b->target.text = at;

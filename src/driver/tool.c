@@ -3,11 +3,13 @@
 #include "driver/tool.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 extern char **environ;
@@ -58,26 +60,39 @@ void tn_command_split(tn_build *b, tn_tool_command *c, const char *text)
     }
 }
 
-tn_status tn_command_run(tn_build *b, const tn_tool_command *c)
+tn_tool_end tn_command_wait(const tn_tool_command *c)
 {
     pid_t pid;
-    int status = 0;
-    int e = posix_spawnp(&pid, c->at[0], NULL, NULL, (char *const *)c->at, environ);
-    if (e)
+    tn_tool_end end = {0};
+    end.error = posix_spawnp(&pid, c->at[0], NULL, NULL, (char *const *)c->at, environ);
+    while (!end.error && waitpid(pid, &end.status, 0) < 0 && errno == EINTR)
+        ;
+    return end;
+}
+
+tn_status tn_command_judge(tn_build *b, const tn_tool_command *c, tn_tool_end end)
+{
+    if (end.error)
         return tn_error(
             b->ctx, "driver-E021", NULL,
             "cannot run %s: %s; install it (binutils or gcc) or name another with --cross-compiler", c->at[0],
-            strerror(e));
-    while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
-        ;
-    if (WIFSIGNALED(status))
+            strerror(end.error));
+    int number = WIFSIGNALED(end.status) ? WTERMSIG(end.status) : 0;
+    if (number == SIGINT || number == SIGTERM || number == SIGHUP) /* sent to all of us: let it end this process, too */
+        nanosleep(&(struct timespec){.tv_sec = 1}, NULL);
+    if (number)
         return tn_error(b->ctx, "driver-E022", NULL, "%s was ended by signal %d on the generated code", c->at[0],
-                        WTERMSIG(status));
-    if (!WIFEXITED(status) || WEXITSTATUS(status))
+                        number);
+    if (!WIFEXITED(end.status) || WEXITSTATUS(end.status))
         return tn_error(b->ctx, "driver-E022", NULL,
                         "%s failed on the generated code (exit status %d); its own message stands above", c->at[0],
-                        WEXITSTATUS(status));
+                        WEXITSTATUS(end.status));
     return TN_OK;
+}
+
+tn_status tn_command_run(tn_build *b, const tn_tool_command *c)
+{
+    return tn_command_judge(b, c, tn_command_wait(c));
 }
 
 tn_status tn_file_take(tn_build *b, const char *path, tn_buf *out)

@@ -22,6 +22,10 @@ void tn_command_add(tn_tool_command *c, const char *word);
 void tn_command_split(tn_build *b, tn_tool_command *c, const char *text); /* words at blanks; NULL: none */
 /* driver-E021: not there, driver-E022: it failed. */
 TN_WARN_UNUSED tn_status tn_command_run(tn_build *b, const tn_tool_command *c);
+/* The same in two steps: the first may be taken by several threads at once. */
+typedef struct tn_tool_end { int error, status; } tn_tool_end; /* errno of the start, or what waitpid says */
+tn_tool_end tn_command_wait(const tn_tool_command *c);
+TN_WARN_UNUSED tn_status tn_command_judge(tn_build *b, const tn_tool_command *c, tn_tool_end end);
 TN_WARN_UNUSED tn_status tn_file_take(tn_build *b, const char *path, tn_buf *out);
 
 /* link.c: the code as objects in the folder; C is compiled. */

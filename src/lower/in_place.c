@@ -75,7 +75,18 @@ static const tn_expr *resolved(prover *x, const tn_expr *e)
     return x->from.n ? tn_subst(x->p, e, (int)x->from.n, x->from.at, x->to.at) : e;
 }
 
-static void add(prover *x, accesses *to, tn_dtype t, const tn_expr *index)
+/* How many of the first lanes a mask leaves: ramp(192, 1, 16) < splat(197, 16) leaves 5. */
+static int64_t lanes_left(const tn_expr *mask, int64_t lanes)
+{
+    int64_t first, stride, end;
+    if (!mask || mask->kind != TN_E_LT || mask->src[0]->kind != TN_E_RAMP || mask->src[1]->kind != TN_E_SPLAT ||
+        !tn_is_int(mask->src[0]->src[0], &first) || !tn_is_int(mask->src[0]->src[1], &stride) || stride != 1 ||
+        !tn_is_int(mask->src[1]->src[0], &end) || first < 0 || end <= first || end - first > lanes)
+        return lanes;
+    return end - first;
+}
+
+static void add(prover *x, accesses *to, tn_dtype t, const tn_expr *index, const tn_expr *mask)
 {
     access a = {.at = x->here, .seq = x->seq, .width = t.lanes, .dense = true};
     int64_t stride;
@@ -86,6 +97,8 @@ static void add(prover *x, accesses *to, tn_dtype t, const tn_expr *index)
     } else if (index->kind == TN_E_SPLAT) {
         a.width = 1;
         index = index->src[0];
+    } else {
+        a.width = lanes_left(mask, a.width);
     }
     /* outside a parallel loop is what every task looks at */
     if (!x->parallel || index->dtype.lanes != 1 || !tn_dtype_is_index(index->dtype) || index->has_load ||
@@ -101,7 +114,7 @@ static bool note_load(const tn_expr *e, void *user)
 {
     prover *x = user;
     if (e->kind == TN_E_LOAD && e->u.load.buffer == x->in)
-        add(x, &x->load, e->dtype, e->src[0]);
+        add(x, &x->load, e->dtype, e->src[0], tn_load_mask(e));
     return !x->failed;
 }
 
@@ -153,7 +166,7 @@ static void collect_stmt(prover *x, tn_stmt *s)
     switch (s->kind) {
     case TN_S_STORE:
         if (s->u.store.buffer == x->out)
-            add(x, &x->store, s->u.store.value->dtype, s->u.store.index[0]);
+            add(x, &x->store, s->u.store.value->dtype, s->u.store.index[0], s->u.store.mask);
         break;
     case TN_S_FOR: collect_loop(x, s); break;
     case TN_S_IF:
@@ -271,7 +284,7 @@ typedef struct {
     prover *x;
     unknown v[2 * MAX_TERM];
     int64_t least[2 * MAX_TERM + 1], most[2 * MAX_TERM + 1]; /* of the sum from i on */
-    int n;
+    int n, last_common; /* terms; one behind the last common one */
     int64_t lo, hi; /* of the sum */
     bool moved;     /* only solutions in another iteration of a common loop */
     bool free;      /* some common loop changes nothing in either index */
@@ -303,6 +316,8 @@ static bool put(equation *e, int64_t coef, int64_t lo, int64_t hi, bool common)
 
 static bool find(equation *e, int i, int64_t sum, bool moved)
 {
+    if (e->moved && !moved && i >= e->last_common)
+        return false; /* nothing to come makes it another iteration */
     if (i == e->n)
         return sum >= e->lo && sum <= e->hi && (moved || !e->moved);
     const unknown *v = &e->v[i];
@@ -347,6 +362,9 @@ static bool set_up(equation *e, const access *l, const access *s, const place *c
         if (!ok)
             return false;
     }
+    e->last_common = 0;
+    for (int i = 0; i < e->n; i++)
+        e->last_common = e->v[i].common ? i + 1 : e->last_common;
     for (int i = e->n; i >= 0; i--) {
         e->least[i] = i == e->n ? 0 : e->least[i + 1] + e->v[i].coef * e->v[i].lo;
         e->most[i] = i == e->n ? 0 : e->most[i + 1] + e->v[i].coef * e->v[i].hi;

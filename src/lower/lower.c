@@ -10,6 +10,7 @@
  *     Flatten        layouts applied; every buffer is one-dimensional
  *     Unroll         unrolled loops become straight lines
  *     Vectorize      vector loops become vector expressions: from here on the function is flat
+ *     LoadStrided    lanes a short stride apart are loads in a row and shuffles
  *     TransposeTiles scatters beside each other become contiguous stores of a transposed tile
  *     Registers      register buffers are indexed by constants, one vector an element
  *     LowerIntrin    exp, tanh ... become their polynomials
@@ -35,6 +36,7 @@ const tn_lower_pass tn_lower_passes[] = {
     {"Unroll", "unrolled loops become straight lines", tn_lower_unroll},
     {"Vectorize", "vector loops become vector expressions", tn_lower_vectorize},
     {"Simplify", "", tn_lower_simplify},
+    {"LoadStrided", "short strides are loads in a row and shuffles", tn_lower_strided},
     {"TransposeTiles", "scatters beside each other are stores of a transposed tile", tn_lower_transpose},
     {"Registers", "register buffers are indexed by constants", tn_lower_registers},
     {"LowerIntrin", "exp, tanh ... become their polynomials", tn_lower_intrinsics},

@@ -6,7 +6,7 @@
 typedef tn_status tn_lower_fn(tn_func *f, const struct tn_machine *m);
 tn_lower_fn tn_lower_make_phases, tn_lower_blocks, tn_lower_simplify, tn_lower_tighten, tn_lower_partition,
     tn_lower_unswitch, tn_lower_flatten, tn_lower_vectorize, tn_lower_unroll, tn_lower_registers, tn_lower_transpose,
-    tn_lower_intrinsics, tn_lower_half, tn_lower_contract, tn_lower_share, tn_lower_plan;
+    tn_lower_strided, tn_lower_intrinsics, tn_lower_half, tn_lower_contract, tn_lower_share, tn_lower_plan;
 
 /* Splits a conjunction into its terms; at most max (further ones stay joined in the last). */
 int tn_terms(tn_pool *p, const tn_expr *cond, int max, const tn_expr *out[]);
@@ -22,6 +22,10 @@ bool tn_vector_loop_fits(const tn_stmt *loop);
 
 /* In a vector loop's body, before it is vectorised: groups of four multiply-adds of bytes become dot4us (dot.c). */
 void tn_contract_dots(tn_func *f, tn_stmt *loop, const struct tn_machine *m);
+
+/* What `lanes` lanes of a vector loop over `var` load (flat, scalar form), where contiguous loads and a shuffle do it;
+ * lanes outside the load's mask hold anything. NULL: a gather has to. */
+const tn_expr *tn_pattern_load(tn_func *f, const tn_facts *facts, const tn_expr *load, const tn_expr *var, int lanes);
 
 /* The TIR polynomial of an intrinsic call (args already lowered); NULL if it has none for this dtype. */
 const tn_expr *tn_intrin_expand(tn_pool *p, enum tn_intrin f, tn_dtype t, const tn_expr *const arg[]);

@@ -1,5 +1,6 @@
 /* Vectorize: the body of a vector loop is written once, its variable being the ramp 0 .. lanes-1. Loads and
- * stores whose offset grows by one a lane are contiguous, by zero scalar, else gathers and scatters. A
+ * stores whose offset grows by one a lane are contiguous, by zero scalar, loads a constant way apart shuffles of
+ * contiguous ones (pattern.c), else gathers and scatters. A
  * condition that depends on the lane becomes a mask. Lanes that reduce into one element are combined by a tree.
  * Vector loops that do not fit were unrolled before.
  * Register buffers that lanes do not index in order move to the task's memory. */
@@ -95,7 +96,11 @@ static const tn_expr *vector_load(vec *v, const tn_expr *e)
     const tn_expr *own = tn_load_mask(e);
     if (!varies(v, e->src[0]))
         return uniform_load(v, e);
-    const tn_expr *at = offset(v, e->src[0]);
+    const tn_expr *at = offset(v, e->src[0]), *whole = NULL;
+    if (at->dtype.lanes > 1 && !v->mask)
+        whole = tn_pattern_load(v->f, &v->facts, e, v->var, v->lanes);
+    if (whole)
+        return own ? tn_select(p, splat(v, vector(v, own)), whole, splat(v, vector(v, tn_load_other(e)))) : whole;
     bool near = v->f->buffer[e->u.load.buffer].scope == TN_SCOPE_REGISTER; /* whole elements: no mask needed */
     const tn_expr *mask = both(v, own ? vector(v, own) : NULL, near ? NULL : v->mask);
     const tn_expr *other = own ? vector(v, tn_load_other(e)) : tn_const(p, e->dtype, 0);

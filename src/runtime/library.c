@@ -16,6 +16,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+enum { MAX_ENTRY = 256 };
+
 static bool write_all(int fd, const uint8_t *data, size_t n)
 {
     while (n > 0) {
@@ -67,29 +69,26 @@ static tnr_status open_temp_file(const void *data, size_t n, tnr_shared_object *
 }
 
 /* The loader trusts what it maps: a cut file would end the process by a signal. */
-static tnr_status examine(const void *data, size_t n, tnr_error *err)
+static tnr_status examine(const void *data, size_t n, tn_elf *out, tnr_error *err)
 {
-    tn_elf e;
-    const char *why = tn_elf_read(data, n, &e);
+    const char *why = tn_elf_read(data, n, out);
     if (why) return tnr_fail(err, TNR_E_FORMAT, 0, "the library is damaged: %s; compile the model again", why);
-    if (tn_elf_machine() && e.machine != tn_elf_machine())
+    if (tn_elf_machine() && out->machine != tn_elf_machine())
         return tnr_fail(err, TNR_E_CPU, 0,
                         "this package is for another kind of machine (ELF machine %u, this one is %u)",
-                        e.machine, tn_elf_machine());
+                        out->machine, tn_elf_machine());
     return TNR_OK;
 }
 
-static tnr_status query(tnr_shared_object *o, const tn_library **out_library, tnr_error *err)
+union code { /* C has no cast from an object pointer to a function */
+    void *object;
+    tn_library_query_fn *query;
+    tn_bundle_fn *bundle;
+};
+
+static tnr_status query(tn_library_query_fn *ask, const tn_library **out_library, tnr_error *err)
 {
-    union { /* C has no cast from an object pointer to a function */
-        void *object;
-        tn_library_query_fn *function;
-    } symbol = {.object = dlsym(o->handle, TENON_QUERY_SYMBOL)};
-    if (!symbol.object)
-        return tnr_fail(err, TNR_E_VERSION, 0,
-                        "mod.so has no symbol " TENON_QUERY_SYMBOL
-                        ": it was not made by tenon; compile the model again");
-    const tn_library *library = symbol.function(TENON_ABI_VERSION);
+    const tn_library *library = ask(TENON_ABI_VERSION);
     if (!library)
         return tnr_fail(err, TNR_E_VERSION, 0,
                         "this package needs a newer runtime: its kernels speak an ABI above "
@@ -99,13 +98,24 @@ static tnr_status query(tnr_shared_object *o, const tn_library **out_library, tn
     return TNR_OK;
 }
 
+static tnr_status query_package(tnr_shared_object *o, const tn_library **out_library, tnr_error *err)
+{
+    union code symbol = {.object = dlsym(o->handle, TENON_QUERY_SYMBOL)};
+    if (!symbol.object)
+        return tnr_fail(err, TNR_E_VERSION, 0,
+                        "mod.so has no symbol " TENON_QUERY_SYMBOL
+                        ": it was not made by tenon; compile the model again");
+    return query(symbol.query, out_library, err);
+}
+
 tnr_status tnr_library_open(const void *data, size_t n, bool temp_file, tnr_shared_object *out_object,
                             const tn_library **out_library, tnr_error *err)
 {
+    tn_elf e;
     tnr_shared_object o = {.fd = -1};
-    tnr_status status = examine(data, n, err);
+    tnr_status status = examine(data, n, &e, err);
     if (!status && (temp_file || !open_memfd(data, n, &o))) status = open_temp_file(data, n, &o, err);
-    if (!status) status = query(&o, out_library, err);
+    if (!status) status = query_package(&o, out_library, err);
     if (status)
         tnr_library_close(&o);
     else
@@ -113,9 +123,11 @@ tnr_status tnr_library_open(const void *data, size_t n, bool temp_file, tnr_shar
     return status;
 }
 
-static tnr_status examine_file(const char *path, tnr_error *err)
+/* entry: the name of the function it is opened by, "" if there is none. */
+static tnr_status examine_file(const char *path, char entry[MAX_ENTRY], tnr_error *err)
 {
     struct stat st;
+    tn_elf e;
     tnr_status status;
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     size_t n = fd >= 0 && fstat(fd, &st) == 0 && st.st_size > 0 ? (size_t)st.st_size : 0;
@@ -123,30 +135,39 @@ static tnr_status examine_file(const char *path, tnr_error *err)
     if (at == MAP_FAILED) {
         status = tnr_fail(err, TNR_E_IO, 0, "cannot map %.160s: %s", path, strerror(errno));
     } else {
-        status = examine(at, n, err);
+        status = examine(at, n, &e, err);
+        bool named = !status && e.entry && e.entry_n < MAX_ENTRY;
+        memcpy(entry, named ? e.entry : "", named ? e.entry_n : 0);
+        entry[named ? e.entry_n : 0] = 0;
         munmap(at, n);
     }
     if (fd >= 0) close(fd);
     return status;
 }
 
-static tnr_status bundled(tnr_shared_object *o, tnr_span *out_params, tnr_error *err)
+static tnr_status query_bundle(tnr_shared_object *o, const char *entry, const tn_library **out_library,
+                               tnr_span *out_params, tnr_error *err)
 {
-    const void *at = dlsym(o->handle, TENON_BUNDLE_PARAMS_SYMBOL);
-    const uint64_t *bytes = dlsym(o->handle, TENON_BUNDLE_BYTES_SYMBOL);
-    if (!at || !bytes || *bytes > SIZE_MAX / 2)
+    union code symbol = {.object = *entry ? dlsym(o->handle, entry) : NULL};
+    if (!symbol.object && dlsym(o->handle, TENON_QUERY_SYMBOL))
         return tnr_fail(err, TNR_E_FORMAT, 0,
                         "this library holds kernels without their weights, as mod.so of a package does: open "
                         "the package");
-    *out_params = (tnr_span){at, (size_t)*bytes};
-    return TNR_OK;
+    if (!symbol.object)
+        return tnr_fail(err, TNR_E_FORMAT, 0,
+                        "this library holds no model for tenon to run: it was not made by tenon, or by an older "
+                        "version; compile the model again");
+    const tn_bundle *b = symbol.bundle();
+    *out_params = (tnr_span){b->params, (size_t)b->params_bytes};
+    return query(b->query, out_library, err);
 }
 
 tnr_status tnr_library_open_file(const char *path, tnr_shared_object *out_object, const tn_library **out_library,
                                  tnr_span *out_params, tnr_error *err)
 {
+    char entry[MAX_ENTRY] = "";
     tnr_shared_object o = {.fd = -1};
-    tnr_status whole = examine_file(path, err);
+    tnr_status whole = examine_file(path, entry, err);
     if (whole) return whole;
     char *real = realpath(path, NULL); /* a name without a slash would be searched for elsewhere */
     o.handle = real ? dlopen(real, RTLD_LOCAL | RTLD_NOW) : NULL;
@@ -155,8 +176,7 @@ tnr_status tnr_library_open_file(const char *path, tnr_shared_object *out_object
         const char *why = dlerror();
         return tnr_fail(err, TNR_E_FORMAT, 0, "%.80s cannot be loaded: %.150s", path, why ? why : "unknown reason");
     }
-    tnr_status status = query(&o, out_library, err);
-    if (!status) status = bundled(&o, out_params, err);
+    tnr_status status = query_bundle(&o, entry, out_library, out_params, err);
     if (status)
         tnr_library_close(&o);
     else

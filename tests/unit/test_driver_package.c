@@ -53,10 +53,10 @@ static void write_inputs(tn_ctx *ctx)
     tn_buf_deinit(&b);
 }
 
-static tn_buf compiled(const char *target)
+static tn_buf compiled_at(const char *target, int level)
 {
     tenon *t = tenon_new();
-    tenon_options o = {.target = target, .opt_level = 3};
+    tenon_options o = {.target = target, .opt_level = level};
     tn_ctx ctx;
     tn_file f;
     tn_buf out = {0};
@@ -94,9 +94,25 @@ static int leave(void **state)
     return 0;
 }
 
+static tn_buf compiled(const char *target)
+{
+    return compiled_at(target, 3);
+}
+
 static bool equal(const tn_buf *a, const tn_buf *b)
 {
     return a->n == b->n && memcmp(a->at, b->at, a->n) == 0;
+}
+
+static void zeros_are_the_defaults(void **state)
+{
+    (void)state;
+    tn_buf zero = compiled_at(NULL, 0), three = compiled_at("llvm", 3), none = compiled_at("llvm", TENON_O0);
+    assert_true(equal(&zero, &three));
+    assert_false(equal(&zero, &none));
+    tn_buf_deinit(&zero);
+    tn_buf_deinit(&three);
+    tn_buf_deinit(&none);
 }
 
 static void bytes_are_reproducible(void **state)
@@ -211,7 +227,7 @@ static void zero_is_the_default(void **state)
 {
     (void)state;
     uint32_t kernels[3];
-    static const int level[3] = {0, 3, TENON_UNOPTIMISED};
+    static const int level[3] = {0, 3, TENON_O0};
     for (int i = 0; i < 3; i++) {
         tenon_report r;
         tenon *t = tenon_new();
@@ -229,6 +245,7 @@ static void zero_is_the_default(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(zeros_are_the_defaults),
         cmocka_unit_test(bytes_are_reproducible),
         cmocka_unit_test(a_package_reads_back),
         cmocka_unit_test(targets),

@@ -36,6 +36,12 @@ static void a_sound_file_is_read(void **state)
     assert_int_equal(out.machine, 62);
     assert_int_equal(out.note_n, 5);
     assert_memory_equal(out.note, "hello", 5);
+    assert_null(out.entry);
+    f.note.h.n_type = 2; /* the other kind: how a library is opened */
+    assert_null(tn_elf_read(&f, sizeof f, &out));
+    assert_null(out.note);
+    assert_int_equal(out.entry_n, 5);
+    assert_memory_equal(out.entry, "hello", 5);
 }
 
 static void every_cut_is_refused(void **state)

@@ -20,24 +20,28 @@ static const row rows[] = {
     {F("    let x: f32 = a[t]\n    out[t] = x\n    out[t] = x + x\n"), true},
     /* the row is read as a whole, then written */
     {F("    buffer s: f32[1] in register\n    s[0] = 0f\n    for j < 16:\n      s[0] = s[0] + a[t*16 + j]\n"
-       "    for j < 16:\n      out[t*16 + j] = s[0]\n"), true},
+       "    for j < 16:\n      out[t*16 + j] = s[0]\n"),
+     true},
     /* ... but not while it is written */
     {F("    for j < 16:\n      out[t*16 + j] = a[t*16]\n"), false},
     {F("    out[t*16] = 0f\n    out[t*16 + 1] = a[t*16]\n"), false},
     {F("    out[t*16] = 0f\n    out[t*16 + 1] = a[t*16 + 2]\n"), true},
     /* a shift: another task, or an iteration that ran before */
     {F("    out[t] = a[t + 1]\n"), false},
-    {F("    for j < 15:\n      out[t*16 + j] = a[t*16 + j + 1]\n"), false}, /* right in this order, but not proved */
+    {F("    for j < 15:\n      out[t*16 + j] = a[t*16 + j + 1]\n"),
+     false}, /* right in this order, but not proved */
     {F("    for j < 15:\n      out[t*16 + j + 1] = a[t*16 + j]\n"), false},
     /* transposed */
     {F("    for j < 16:\n      out[t*16 + j] = a[j*16 + t]\n"), false},
     /* two numbers in one variable */
     {F("    out[t/4*64 + t%4*16 : 16] = a[t/4*64 + t%4*16 : 16]\n"), true},
     {F("    out[t/4*64 + t%4*16 : 16] = a[t/4*64 + t%4*16 : 16]\n"
-       "    out[t/4*64 + t%4*16 + 16 : 16] = a[t/4*64 + t%4*16 + 16 : 16]\n"), false},
+       "    out[t/4*64 + t%4*16 + 16 : 16] = a[t/4*64 + t%4*16 + 16 : 16]\n"),
+     false},
     /* columns of two rows each: the rows of one task lie between those of others */
     {F("    out[t/8*128 + t%8*8 : 8] = a[t/8*128 + t%8*8 : 8]\n"
-       "    out[t/8*128 + t%8*8 + 64 : 8] = a[t/8*128 + t%8*8 + 64 : 8]\n"), true},
+       "    out[t/8*128 + t%8*8 + 64 : 8] = a[t/8*128 + t%8*8 + 64 : 8]\n"),
+     true},
     /* sides of a branch exclude each other; what follows a branch does not */
     {F("    if t < 3:\n      out[t] = 1f\n    else:\n      out[t] = a[t]\n"), true},
     {F("    if t < 3:\n      out[t] = 1f\n    out[t] = a[t]\n"), false},
@@ -46,23 +50,44 @@ static const row rows[] = {
     {F("    out[t*16 : 8] = a[t*16 + 4 : 8]\n"), false},
     {F("    out[t*16 : 8] = a[t*16 + 8 : 8]\n"), true},
     {F("    out[ramp(t*16, 2, 8)] = a[ramp(t*16, 2, 8)]\n"), false}, /* with gaps: not looked at */
+    /* rows of 13: the last lanes of a row are masked off, or not */
+    {F("    out[t*13 : 8] = a[t*13 : 8]\n"
+       "    out[t*13 + 8 : 8] = (a[t*13 + 8 : 8] mask ramp(8, 1, 8) < splat(13, 8) else splat(0f, 8)) "
+       "mask ramp(8, 1, 8) < splat(13, 8)\n"),
+     true},
+    {F("    out[t*13 : 8] = a[t*13 : 8]\n"
+       "    out[t*13 + 8 : 8] = (a[t*13 + 8 : 8] mask ramp(8, 1, 8) < splat(14, 8) else splat(0f, 8)) "
+       "mask ramp(8, 1, 8) < splat(14, 8)\n"),
+     false},
+    /* phases of many iterations, all loads before */
+    {"phase @f(a: f32[4096]) -> (out: f32[4096]) {\n  buffer s: f32[16] at 0\n  parallel for t < 16: for i < "
+     "16, j < 16:\n"
+     "    s[t] = a[t*256 + i*16 + j]\n  parallel for t < 16: for i < 16, j < 16:\n    out[j*256 + i*16 + t] "
+     "= s[t]\n}\n",
+     true},
     /* an index that comes from data */
     {F("    out[t] = a[index(a[t])]\n"), false},
     /* work for nothing: no load at all */
     {F("    out[t] = 1f\n"), true},
     /* other size, other type */
     {"phase @f(a: f32[16]) -> (out: f32[256]) {\n  parallel for t < 16:\n    out[t] = a[t]\n}\n", false},
-    {"phase @f(a: i32[256]) -> (out: f32[256]) {\n  parallel for t < 16:\n    out[t] = f32(a[t])\n}\n", false},
+    {"phase @f(a: i32[256]) -> (out: f32[256]) {\n  parallel for t < 16:\n    out[t] = f32(a[t])\n}\n",
+     false},
     /* phases: all loads before all stores, or the same elements twice */
     {"phase @f(a: f32[256]) -> (out: f32[256]) {\n  buffer s: f32[16] at 0\n  parallel for t < 16:\n"
-     "    s[t] = a[t*16 + 3]\n  parallel for t < 16:\n    out[t] = s[15 - t]\n}\n", true},
+     "    s[t] = a[t*16 + 3]\n  parallel for t < 16:\n    out[t] = s[15 - t]\n}\n",
+     true},
     {"phase @f(a: f32[256]) -> (out: f32[256]) {\n  parallel for t < 16:\n    out[t] = 1f\n"
-     "  parallel for t < 16:\n    out[t + 16] = a[t]\n}\n", false},
+     "  parallel for t < 16:\n    out[t + 16] = a[t]\n}\n",
+     false},
     {"phase @f(a: f32[256]) -> (out: f32[256]) {\n  parallel for t < 16:\n    out[t] = a[t]\n"
-     "  parallel for t < 16:\n    out[t + 16] = a[t + 16]\n}\n", true},
+     "  parallel for t < 16:\n    out[t + 16] = a[t + 16]\n}\n",
+     true},
     /* symbols: rows of 8, whatever their number; rows whose length is a symbol are not proved apart */
-    {"phase @f(a: f32[n*8]) -> (out: f32[n*8]) {\n  parallel for t < n:\n    out[t*8 : 8] = a[t*8 : 8]\n}\n", true},
-    {"phase @f(a: f32[n*8]) -> (out: f32[n*8]) {\n  parallel for t < 8: for j < n:\n    out[t*n + j] = a[t*n + j]\n}\n",
+    {"phase @f(a: f32[n*8]) -> (out: f32[n*8]) {\n  parallel for t < n:\n    out[t*8 : 8] = a[t*8 : 8]\n}\n",
+     true},
+    {"phase @f(a: f32[n*8]) -> (out: f32[n*8]) {\n  parallel for t < 8: for j < n:\n    out[t*n + j] = a[t*n "
+     "+ j]\n}\n",
      false},
 };
 

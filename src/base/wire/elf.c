@@ -23,9 +23,13 @@ static void find_note(span f, const Elf64_Phdr *p, tn_elf *out)
                  next = data + ((uint64_t)h.n_descsz + 3) / 4 * 4;
         if (next > end)
             return;
-        if (h.n_type == 1 && h.n_namesz == 6 && memcmp(f.at + name, "Tenon", 6) == 0) {
+        bool ours = h.n_namesz == 6 && memcmp(f.at + name, "Tenon", 6) == 0;
+        if (ours && h.n_type == 1) {
             out->note = f.at + data;
             out->note_n = h.n_descsz;
+        } else if (ours && h.n_type == 2) {
+            out->entry = (const char *)f.at + data;
+            out->entry_n = h.n_descsz;
         }
         at = next;
     }

@@ -8,6 +8,9 @@
 typedef struct tn_elf {
     const uint8_t *note; /* data of the note "Tenon" of type 1, or NULL */
     size_t note_n;
+    /* the note of type 2: the function a self-contained library is opened by, not terminated; or NULL */
+    const char *entry;
+    size_t entry_n;
     uint16_t machine;    /* e_machine: 62 x86-64, 183 AArch64, ... */
 } tn_elf;
 

@@ -126,6 +126,8 @@ static const char *template_of(const tn_expr *e)
                    "(uint8_t)((U)B >> 16) * (int8_t)((U)C >> 16) + (uint8_t)((U)B >> 24) * (int8_t)((U)C >> 24)))";
         if (t.code == TN_INT && e->u.call.id == TN_F_abs)
             return "(T)(A < 0 ? 0 - (U)A : (U)A)";
+        if (t.code == TN_UINT && e->u.call.id == TN_F_abs)
+            return "A";
         return t.code != TN_FLOAT ? NULL : t.bits == 64 ? intrin_f64[e->u.call.id] : intrin_f32[e->u.call.id];
     }
     if (t.code == TN_UINT && e->kind >= TN_E_FLOORDIV && e->kind <= TN_E_TRUNCMOD)

@@ -5,6 +5,7 @@
 #include "codegen/source/source.h"
 
 #include <math.h>
+#include <string.h>
 
 typedef enum { CLASS_F, CLASS_I, CLASS_B } class;   /* floats; integers and index; bool */
 
@@ -56,6 +57,32 @@ static const char *form_of(const tn_expr *e, tn_dtype t)
 static tn_dtype shape_of(tn_dtype t, uint8_t code)
 {
     return (tn_dtype){code, tn_dtype_is_index(t) ? 64 : t.bits, t.lanes};
+}
+
+static uint32_t bytes_of(tn_dtype t)
+{
+    return (uint32_t)t.lanes * (tn_dtype_is_index(t) ? 8 : tn_dtype_is_bool(t) ? 1 : t.bits / 8u);
+}
+
+static uint32_t register_bytes(const tn_unit *u)
+{
+    uint32_t n = 16;
+    for (uint32_t i = 0; i < u->n_feature; i++)
+        n = strcmp(u->feature[i], "avx512f") == 0 ? 64 : strcmp(u->feature[i], "avx") == 0 && n < 32 ? 32 : n;
+    return n;
+}
+
+/* How a helper is declared. One that the compiler breaks into scalars, lane by lane, is a function of its own: inlined
+ * at each use (masks and addresses, hundreds of times in a kernel) it made compiling take ten times as long, and the
+ * code no faster. loops: it is a loop over lanes; widest: the widest of its vectors. */
+static const char *linkage(const tn_cgen *g, bool loops, tn_dtype widest)
+{
+    return widest.lanes > 4 && (loops || bytes_of(widest) > register_bytes(g->unit)) ? "TN_APART" : "TN_INLINE";
+}
+
+static bool is_address(tn_dtype t) /* 64-bit integers: what indices and masks are made of */
+{
+    return tn_dtype_is_index(t) || (class_of(t) == CLASS_I && t.bits == 64);
 }
 
 /* Writes a vector form for operands a b c. */
@@ -121,7 +148,10 @@ const char *tn_c_lane_helper(tn_cgen *g, const tn_expr *e, const char *text)
     static const char *const lane[] = {"a[l]", "b[l]", "c[l]"};
     const char *result = tn_c_type(g, e->dtype);
     tn_buf o = {0};
-    tn_buf_printf(&o, "TN_INLINE %s %s(", result, name);
+    bool root = e->kind == TN_E_CALL && e->u.call.id == TN_F_sqrt, named = root || e->kind == TN_E_FMA;
+    bool compares = tn_dtype_is_bool(e->dtype) && !tn_dtype_is_bool(in);
+    bool piecewise = compares || is_address(in) || e->kind == TN_E_SELECT;
+    tn_buf_printf(&o, "%s %s %s(", piecewise || !form ? linkage(g, !form && !named, in) : "TN_INLINE", result, name);
     for (int i = 0; i < e->nsrc; i++)
         tn_buf_printf(&o, "%s%s %c", i ? ", " : "", tn_c_type(g, e->src[i]->dtype), 'a' + i);
     tn_buf_str(&o, ")\n{\n");
@@ -130,7 +160,6 @@ const char *tn_c_lane_helper(tn_cgen *g, const tn_expr *e, const char *text)
         fill_vector(g, form, in, e->dtype, &o);
         tn_buf_str(&o, ";\n}\n");
     } else {
-        bool root = e->kind == TN_E_CALL && e->u.call.id == TN_F_sqrt, named = root || e->kind == TN_E_FMA;
         if (named)
             vendor_forms(root, e->dtype, &o);
         lane_loop(g, result, e->dtype.lanes, &o);
@@ -148,7 +177,8 @@ const char *tn_c_helper_splat(tn_cgen *g, tn_dtype t)
     if (!tn_c_first_use(g, name))
         return name;
     tn_buf *o = &g->helpers;
-    tn_buf_printf(o, "TN_INLINE %s %s(%s a)\n{\n    return (%s){", type, name, tn_c_scalar_type(t), type);
+    tn_buf_printf(o, "%s %s %s(%s a)\n{\n    return (%s){", is_address(t) ? linkage(g, false, t) : "TN_INLINE", type,
+                  name, tn_c_scalar_type(t), type);
     for (int l = 0; l < t.lanes; l++)
         tn_buf_str(o, l ? ", a" : "a");
     tn_buf_str(o, "};\n}\n");
@@ -163,8 +193,8 @@ const char *tn_c_helper_ramp(tn_cgen *g, tn_dtype t)
     if (!tn_c_first_use(g, name))
         return name;
     tn_buf *o = &g->helpers;
-    tn_buf_printf(o, "TN_INLINE %s %s(%s a, %s b)\n{\n    return (%s)((%s)%s(a) + (%s)%s(b) * (%s){", type,
-                  name, elem, elem, type, wide, splat, wide, splat, wide);
+    tn_buf_printf(o, "%s %s %s(%s a, %s b)\n{\n    return (%s)((%s)%s(a) + (%s)%s(b) * (%s){",
+                  linkage(g, false, t), type, name, elem, elem, type, wide, splat, wide, splat, wide);
     for (int l = 0; l < t.lanes; l++)
         tn_buf_printf(o, l ? ", %d" : "%d", l);
     tn_buf_str(o, "});\n}\n");
@@ -280,7 +310,9 @@ const char *tn_c_helper_cast(tn_cgen *g, enum tn_ek kind, tn_dtype from, tn_dtyp
         return name;
     if (kind == TN_E_CAST && is_half_cast(from, to))
         half_helpers(g);
-    tn_buf_printf(&g->helpers, "TN_INLINE %s %s(%s a)\n{\n", tt, name, ft);
+    bool down = kind == TN_E_CAST && tn_dtype_is_float(from) && !tn_dtype_is_float(to) && !tn_dtype_is_bool(to);
+    bool loops = from.lanes > 1 && (down || (kind == TN_E_CAST && is_half_cast(from, to)));
+    tn_buf_printf(&g->helpers, "%s %s %s(%s a)\n{\n", loops ? linkage(g, true, from) : "TN_INLINE", tt, name, ft);
     if (kind == TN_E_BITCAST)
         tn_buf_printf(&g->helpers, "    %s r;\n    __builtin_memcpy(&r, &a, sizeof r);\n    return r;\n", tt);
     else
@@ -301,7 +333,8 @@ const char *tn_c_helper_load(tn_cgen *g, tn_dtype t, bool gather, bool masked)
     if (!tn_c_first_use(g, name))
         return name;
     tn_buf *o = &g->helpers;
-    tn_buf_printf(o, "TN_INLINE %s %s(const %s *p", type, name, tn_c_scalar_type(t));
+    tn_buf_printf(o, "%s %s %s(const %s *p", gather || masked ? linkage(g, true, t) : "TN_INLINE", type, name,
+                  tn_c_scalar_type(t));
     if (gather)
         tn_buf_printf(o, ", %s i", at);
     if (masked)
@@ -328,7 +361,7 @@ const char *tn_c_helper_store(tn_cgen *g, tn_dtype t, bool scatter, bool masked)
     if (!tn_c_first_use(g, name))
         return name;
     tn_buf *o = &g->helpers;
-    tn_buf_printf(o, "TN_INLINE void %s(%s *p", name, elem);
+    tn_buf_printf(o, "%s void %s(%s *p", scatter || masked ? linkage(g, true, t) : "TN_INLINE", name, elem);
     if (scatter)
         tn_buf_printf(o, ", %s i", at);
     tn_buf_printf(o, ", %s v", type);

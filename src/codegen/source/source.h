@@ -13,6 +13,8 @@ typedef struct tn_cgen {
     uint32_t n_check;              /* checks printed in this kernel so far */
     int indent;
     tn_status status;
+    const uint8_t *part_of;        /* of each kernel, where the unit is several files; NULL: one file, all static */
+    uint8_t part;                  /* being printed: 0 the tables, else kernels */
 } tn_cgen;
 
 const char *tn_c_type(tn_cgen *g, tn_dtype t);                 /* writes the typedef on first use */

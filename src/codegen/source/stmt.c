@@ -160,8 +160,8 @@ void tn_c_phase(tn_cgen *g, const tn_flat *v, const tn_stmt *loop, const char *n
     const tn_func *f = v->func;
     tn_buf *o = &g->body;
     tn_buf_printf(
-        o, "static int32_t %s(const tn_call *call, uint32_t step, uint32_t task_number, void *scratch)\n{\n",
-        name);
+        o, "%s int32_t %s(const tn_call *call, uint32_t step, uint32_t task_number, void *scratch)\n{\n",
+        g->part_of ? "TN_HIDDEN" : "static", name);
     g->indent = 1;
     for (uint32_t i = 0; i < f->n_symbol; i++)
         tn_buf_printf(o, "    const int64_t sym_%s = call->sym[%u];\n", f->symbol[i].name, i);

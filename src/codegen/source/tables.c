@@ -246,10 +246,11 @@ void tn_c_tables(tn_cgen *g)
     tn_buf_str(o, ", ");
     string(o, u->target);
     tn_buf_printf(o,
-                  ", tn_features, %u, 0, {0}};\n\n__attribute__((visibility(\"default\"))) const tn_library "
-                  "*" TENON_QUERY_SYMBOL "(uint32_t max_version);\nconst tn_library *" TENON_QUERY_SYMBOL
+                  ", tn_features, %u, 0, {0}};\n\n%s const tn_library "
+                  "*" TENON_QUERY_SYMBOL "(uint32_t max_version);\n%sconst tn_library *" TENON_QUERY_SYMBOL
                   "(uint32_t max_version)\n{\n    return %s ? &tn_the_library : 0;\n}\n",
-                  u->n_feature,
+                  u->n_feature, u->private ? "static" : "__attribute__((visibility(\"default\")))",
+                  u->private ? "static " : "",
                   TENON_ABI_VERSION ? "max_version >= tn_the_library.version" : "(void)max_version, 1");
     tn_buf_str(&g->body, tn_buf_cstr(o));
     tn_buf_deinit(o);

@@ -1,27 +1,15 @@
-/* What a self-contained library (`compile -o model.so`) is called through: one model, its weights and the
- * runtime in one object, behind functions that the generated header declares. The packager renames them after
- * the module (tenon_bundle_run -> tvmgen_default_run) and hides all else.
- *
- * A call takes an idle instance, or makes one, so calls from several threads run at once. */
+/* What the functions of a self-contained output (`compile -o model.so`) call: a model, given as its tn_bundle, is
+ * opened on the first run and keeps idle instances. A call takes one of them, or makes one, so calls from several
+ * threads run at once. Several models may share this code (those written as C text do). */
+#include "runtime/bundle/bundle.h"
+
 #include "runtime/error.h"
+#include "runtime/instance.h"
 #include "runtime/mem.h"
 #include "runtime/module.h"
 
 #include <pthread.h>
-#include <stdio.h>
 #include <string.h>
-
-/* What the packager links in: the kernels' query function and the mod.params blob, 64-byte aligned. */
-extern const tn_library *tenon_library_query(uint32_t max_version);
-extern const unsigned char tenon_bundle_params[];
-extern const uint64_t tenon_bundle_params_bytes;
-
-#define SEEN __attribute__((visibility("default")))
-SEEN int32_t tenon_bundle_run(const void *inputs, const void *outputs);
-SEEN int32_t tenon_bundle_run_symbolic(const void *inputs, const void *outputs, const int64_t *symbols);
-SEEN int32_t tenon_bundle_threads(int32_t n);
-SEEN const char *tenon_bundle_error(void);
-SEEN void tenon_bundle_free(void);
 
 #ifdef __GLIBC__
 /* glibc has pthread_atfork in the part of it that is linked in, which needs its development files; this is what it
@@ -35,45 +23,60 @@ int pthread_atfork(void (*prepare)(void), void (*parent)(void), void (*child)(vo
 
 enum { MAX_IDLE = 64, MAX_DIMS = 64 };
 
-static struct {
-    pthread_mutex_t lock;
+typedef struct state { /* of one model; made on first use */
     tnr_module *module;                /* NULL: not opened yet */
     tnr_instance *idle[MAX_IDLE];
     uint32_t n_idle;
-    char message[sizeof(((tnr_error *)0)->message)];
-} bundle = {.lock = PTHREAD_MUTEX_INITIALIZER};
+    pthread_key_t message;             /* of each thread: the sentence of its last failure */
+} state;
 
-static tnr_status open_locked(tnr_error *err)
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of all states and n_open */
+static uint32_t n_open;                                  /* models with a module */
+
+static tnr_status make_state(tn_bundle *b, tnr_error *err)
 {
-    const tn_library *library = tenon_library_query(TENON_ABI_VERSION);
+    state *s = tnr_mem_new(1, sizeof *s);
+    if (!s) return tnr_fail_memory(err, sizeof *s);
+    if (pthread_key_create(&s->message, tnr_mem_free)) {
+        tnr_mem_free(s);
+        return tnr_fail(err, TNR_E_MEMORY, 0, "the process has no thread-local key left");
+    }
+    b->state = s;
+    return TNR_OK;
+}
+
+static tnr_status open_locked(tn_bundle *b, tnr_error *err)
+{
+    const tn_library *library = b->query(TENON_ABI_VERSION);
     if (!library)
         return tnr_fail(err, TNR_E_VERSION, 0, "the kernels speak a newer ABI than the runtime linked in");
-    tnr_parts parts = {.library = library,
-                       .params = tenon_bundle_params,
-                       .params_n = (size_t)tenon_bundle_params_bytes};
-    return tnr_module_open_parts(&parts, &bundle.module, err);
+    tnr_status status = b->state ? TNR_OK : make_state(b, err);
+    state *s = b->state;
+    if (status || s->module) return status;
+    tnr_parts parts = {.library = library, .params = b->params, .params_n = (size_t)b->params_bytes};
+    status = tnr_module_open_parts(&parts, &s->module, err);
+    n_open += !status;
+    return status;
 }
 
-static tnr_status take(tnr_instance **out, tnr_error *err)
+static tnr_status take(tn_bundle *b, tnr_instance **out, tnr_error *err)
 {
-    tnr_status status = TNR_OK;
-    pthread_mutex_lock(&bundle.lock);
-    if (!bundle.module)
-        status = open_locked(err);
-    *out = !status && bundle.n_idle ? bundle.idle[--bundle.n_idle] : NULL;
-    pthread_mutex_unlock(&bundle.lock);
-    return status || *out ? status : tnr_instance_new(bundle.module, NULL, out, err);
+    *out = NULL;
+    pthread_mutex_lock(&lock);
+    tnr_status status = open_locked(b, err);
+    state *s = b->state;
+    if (!status && s->n_idle) *out = s->idle[--s->n_idle];
+    pthread_mutex_unlock(&lock);
+    return status || *out ? status : tnr_instance_new(s->module, NULL, out, err);
 }
 
-static void give_back(tnr_instance *instance)
+static void give_back(state *s, tnr_instance *instance)
 {
-    pthread_mutex_lock(&bundle.lock);
-    bool keep = bundle.n_idle < MAX_IDLE;
-    if (keep)
-        bundle.idle[bundle.n_idle++] = instance;
-    pthread_mutex_unlock(&bundle.lock);
-    if (!keep)
-        tnr_instance_free(instance);
+    pthread_mutex_lock(&lock);
+    bool keep = s->n_idle < MAX_IDLE;
+    if (keep) s->idle[s->n_idle++] = instance;
+    pthread_mutex_unlock(&lock);
+    if (!keep) tnr_instance_free(instance);
 }
 
 static tnr_status set(tnr_instance *instance, uint32_t index, const tn_slot *slot, bool input, void *data,
@@ -92,10 +95,42 @@ static tnr_status set(tnr_instance *instance, uint32_t index, const tn_slot *slo
     return input ? tnr_set_input_at(instance, index, &t, err) : tnr_set_output_at(instance, index, &t, err);
 }
 
-/* inputs and outputs are the header's structs: a pointer for each, in the model's order. */
-static tnr_status run(tnr_instance *instance, void *const *in, void *const *out, const int64_t *sym, tnr_error *err)
+static uint64_t bytes_for(const tn_slot *slot, const int64_t *sym)
 {
-    const tn_program *p = tenon_library_query(TENON_ABI_VERSION)->program;
+    uint64_t n = slot->bits / 8u;
+    for (uint32_t d = 0; d < slot->ndim; d++) {
+        int64_t x = slot->dim[d].fn ? slot->dim[d].fn(sym) : slot->dim[d].value;
+        if (x <= 0 || n > (uint64_t)INT64_MAX / (uint64_t)x) return x <= 0 ? 0 : (uint64_t)INT64_MAX;
+        n *= (uint64_t)x;
+    }
+    return n;
+}
+
+/* Results whose extents the run found: sym says what there is room for, and is told what there is. */
+static tnr_status give(tnr_instance *instance, const tn_program *p, void *const *out, int64_t *sym, tnr_error *err)
+{
+    DLTensor t;
+    for (uint32_t i = 0, at = 0; i < p->n_slot; i++) {
+        if (p->slot[i].kind != TN_SLOT_OUTPUT) continue;
+        uint64_t n = bytes_for(&p->slot[i], instance->sym), room = bytes_for(&p->slot[i], sym);
+        tnr_status status = tnr_get_output_at(instance, at, &t, err);
+        if (status) return status;
+        if (n > room || (n && !out[at]))
+            return tnr_fail(err, TNR_E_SHAPE, 0,
+                            "result %s has %llu bytes, but the symbols given say that there is room for %llu",
+                            p->slot[i].name, (unsigned long long)n, (unsigned long long)(out[at] ? room : 0));
+        if (n) memcpy(out[at], (const char *)t.data + t.byte_offset, (size_t)n);
+        at++;
+    }
+    for (uint32_t i = p->n_symbol - p->n_late; i < p->n_symbol; i++) sym[i] = instance->sym[i];
+    return TNR_OK;
+}
+
+/* inputs and outputs are the header's structs: a pointer for each, in the model's order. */
+static tnr_status run(tn_bundle *b, tnr_instance *instance, void *const *in, void *const *out, int64_t *sym,
+                      tnr_error *err)
+{
+    const tn_program *p = b->query(TENON_ABI_VERSION)->program;
     uint32_t n_in = 0, n_out = 0;
     if (p->n_symbol && !sym)
         return tnr_fail(err, TNR_E_ARG, 0, "the model has symbolic dimensions: give their sizes");
@@ -105,55 +140,79 @@ static tnr_status run(tnr_instance *instance, void *const *in, void *const *out,
         if (s->kind == TN_SLOT_INPUT) {
             status = set(instance, n_in, s, true, in[n_in], sym, err);
             n_in++;
-        } else if (s->kind == TN_SLOT_OUTPUT) {
+        } else if (s->kind == TN_SLOT_OUTPUT && !p->n_late) {
             status = set(instance, n_out, s, false, out[n_out], sym, err);
             n_out++;
         }
         if (status)
             return status;
     }
-    return tnr_run(instance, err);
+    tnr_status status = tnr_run(instance, err);
+    return status || !p->n_late ? status : give(instance, p, out, sym, err);
 }
 
-int32_t tenon_bundle_run_symbolic(const void *inputs, const void *outputs, const int64_t *symbols)
+/* A thread that has no memory for its sentence has the code alone. */
+static void keep_message(tn_bundle *b, const tnr_error *err)
+{
+    pthread_mutex_lock(&lock);
+    state *s = b->state;
+    pthread_mutex_unlock(&lock);
+    char *text = s ? pthread_getspecific(s->message) : NULL;
+    if (s && !text && (text = tnr_mem_new(1, sizeof err->message)) && pthread_setspecific(s->message, text)) {
+        tnr_mem_free(text);
+        text = NULL;
+    }
+    if (text) memcpy(text, err->message, sizeof err->message);
+}
+
+int32_t tnr_bundle_run(tn_bundle *b, const void *inputs, const void *outputs, int64_t *symbols)
 {
     tnr_error err = {0};
     tnr_instance *instance = NULL;
-    tnr_status status = take(&instance, &err);
-    if (!status) {
-        status = run(instance, (void *const *)inputs, (void *const *)outputs, symbols, &err);
-        give_back(instance);
+    tnr_status status = take(b, &instance, &err);
+    if (!status && (!inputs || !outputs)) {
+        status = tnr_fail(&err, TNR_E_ARG, 0, "inputs or outputs is NULL");
+        give_back(b->state, instance);
+    } else if (!status) {
+        status = run(b, instance, (void *const *)inputs, (void *const *)outputs, symbols, &err);
+        give_back(b->state, instance);
     }
-    if (status) {
-        pthread_mutex_lock(&bundle.lock);
-        memcpy(bundle.message, err.message, sizeof bundle.message);
-        pthread_mutex_unlock(&bundle.lock);
-    }
+    if (status) keep_message(b, &err);
     return status;
 }
 
-int32_t tenon_bundle_run(const void *inputs, const void *outputs)
+int32_t tnr_bundle_threads(tn_bundle *b, int32_t n)
 {
-    return tenon_bundle_run_symbolic(inputs, outputs, NULL);
+    tnr_error err = {0};
+    tnr_status status = tnr_threads_set(n, &err);
+    if (status) keep_message(b, &err);
+    return status;
 }
 
-int32_t tenon_bundle_threads(int32_t n)
+const char *tnr_bundle_error(const tn_bundle *b)
 {
-    tnr_error err;
-    return tnr_threads_set(n, &err);
+    pthread_mutex_lock(&lock);
+    state *s = b->state;
+    const char *text = s ? pthread_getspecific(s->message) : NULL;
+    pthread_mutex_unlock(&lock);
+    return text ? text : "";
 }
 
-const char *tenon_bundle_error(void) { return bundle.message; }
-
-void tenon_bundle_free(void)
+void tnr_bundle_free(tn_bundle *b)
 {
-    pthread_mutex_lock(&bundle.lock);
-    while (bundle.n_idle)
-        tnr_instance_free(bundle.idle[--bundle.n_idle]);
-    tnr_module_release(bundle.module);
-    bundle.module = NULL;
-    pthread_mutex_unlock(&bundle.lock);
     tnr_error err;
-    if (tnr_threads_set(0, &err)) /* ends the workers, which would run code that is about to go */
-        memcpy(bundle.message, err.message, sizeof bundle.message);
+    pthread_mutex_lock(&lock);
+    state *s = b->state;
+    b->state = NULL;
+    bool was_open = s && s->module;
+    n_open -= was_open;
+    bool last = was_open && n_open == 0;
+    pthread_mutex_unlock(&lock);
+    if (!s) return;
+    while (s->n_idle) tnr_instance_free(s->idle[--s->n_idle]);
+    if (was_open) tnr_module_release(s->module);
+    tnr_mem_free(pthread_getspecific(s->message));
+    (void)pthread_key_delete(s->message); /* its destructor is code that is about to go, too */
+    tnr_mem_free(s);
+    if (last) (void)!tnr_threads_set(0, &err); /* ends the workers; 0 is never refused */
 }

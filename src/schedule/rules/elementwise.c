@@ -3,7 +3,8 @@
  * axis, tiles are transposed (transpose.c).
  *
  * Trailing dimensions that every operand walks alike (or not at all) are one run of memory: they are fused
- * first, so that vectors cross the ends of short rows.
+ * first, so that vectors cross the ends of short rows. So are rows that divide a vector where operands have rows too,
+ * of up to twice that length: lanes then load a constant way apart, which lowering makes shuffles (lower/pattern.c).
  */
 #include "schedule/rules/elementwise.h"
 
@@ -71,6 +72,62 @@ static void check_value(run_check *c, const tn_expr *e)
         return;
 }
 
+/* ---- short rows ---- */
+
+typedef struct { const tn_func *f; const tn_expr *row, *at; int64_t extent; bool ok; } row_check;
+
+/* e is the iteration, or a constant way from it. */
+static bool steps_along(const row_check *c, const tn_expr *e, const tn_expr *var)
+{
+    const tn_expr *coef, *rest;
+    int64_t n;
+    return tn_linear(c->f->pool, NULL, e, var, &coef, &rest) && tn_is_value(coef, 1) && tn_is_int(rest, &n);
+}
+
+/* The row of the result walks rows of the operand, and the element in it the elements of those; or neither is there. */
+static bool reads_rows(const row_check *c, const tn_expr *load)
+{
+    const tn_buffer *b = &c->f->buffer[load->u.load.buffer];
+    int n = b->ndim;
+    int64_t extent = n > 0 ? rule_extent(b->dim[n - 1]) : -1;
+    if (b->layout || (tn_load_mask(load) && (tn_load_mask(load)->has_load || tn_uses(tn_load_mask(load), c->row))))
+        return false;
+    for (int d = 0; d < n; d++) {
+        const tn_expr *e = load->src[d];
+        bool row = tn_uses(e, c->row), at = tn_uses(e, c->at);
+        if ((row || at) && (e->has_load || (row && at)))
+            return false;
+        if (at && (d != n - 1 || !steps_along(c, e, c->at)))
+            return false;
+        if (row && !(d == n - 1 && steps_along(c, e, c->row)) &&
+            !(d == n - 2 && steps_along(c, e, c->row) && extent > 0 && extent <= 2 * c->extent))
+            return false;
+    }
+    return true;
+}
+
+static bool check_rows(const tn_expr *e, void *user)
+{
+    row_check *c = user;
+    c->ok &= e->kind != TN_E_LOAD || reads_rows(c, e);
+    return c->ok;
+}
+
+/* Do the last two dimensions make one run of short rows? */
+static bool short_rows(const nest *x)
+{
+    const tn_stmt *store = tn_body_only(&x->block->u.block.body);
+    const tn_iter *it = x->block->u.block.iter;
+    if (x->n < 2 || x->lanes < 4)
+        return false;
+    int64_t rows = rule_extent(it[x->n - 2].extent), extent = rule_extent(it[x->n - 1].extent);
+    if (extent < 2 || x->lanes % extent != 0 || extent == x->lanes || (rows >= 0 && rows * extent < 4 * x->lanes))
+        return false;
+    row_check c = {x->d->s->func, it[x->n - 2].var, it[x->n - 1].var, extent, true};
+    tn_each(store->u.store.value, check_rows, &c);
+    return c.ok;
+}
+
 /* First of the trailing dimensions that make one run. */
 static int run_start(nest *x)
 {
@@ -88,7 +145,7 @@ static int run_start(nest *x)
         if (c.ok)
             return first;
     }
-    return x->n - 1;
+    return short_rows(x) ? x->n - 2 : x->n - 1;
 }
 
 /* ---- loops ---- */

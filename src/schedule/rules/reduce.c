@@ -6,6 +6,8 @@
  * picks its vectors by what is contiguous in memory:
  *
  *   a spatial axis   vectors along it, accumulators in registers
+ *   pairs            vectors across their rows: lanes load every second element (lower/pattern.c), and what follows
+ *                    runs along the pairs
  *   a reduction axis partial results for each lane (rfactor), added up at the end of the row
  *   nothing          scalars
  */
@@ -28,6 +30,7 @@ typedef struct {
     int n_outer;                   /* loops down to it */
     int64_t count;                 /* how many rows; symbolic extents counted as 1 */
     bool beside;                   /* a row is several vectors wide */
+    bool pairs;                    /* reductions of two elements each: vectors across rows */
     const char *task;
     const char *comment;           /* how the first reduction runs */
     /* steps for the end: copies of a loop make boxes that no other step understands */
@@ -61,8 +64,9 @@ static void look_at_load(const tn_expr *load, void *user)
     }
 }
 
-/* The iteration along which a block should run in vectors; -1: none. */
-static int vector_iter(const derive *d, const tn_stmt *b)
+/* The iteration along which a block should run in vectors; -1: none. pairs: where a reduction has two elements, its
+ * rows are better. */
+static int vector_iter(const derive *d, const tn_stmt *b, bool pairs)
 {
     const tn_func *f = d->s->func;
     const tn_stmt *store = b->u.block.body.first;
@@ -78,6 +82,8 @@ static int vector_iter(const derive *d, const tn_stmt *b)
     }
     contiguous c = {f, b, 0, -1, -1};
     rule_loads(b, look_at_load, &c);
+    if (pairs && c.spatial < 0 && c.reduce >= 0 && rule_extent(b->u.block.iter[c.reduce].extent) == 2)
+        return rule_n_spatial(b) - 1;
     if (c.spatial < 0 || c.reduce < 0)
         return c.spatial < 0 ? c.reduce : c.spatial;
     int64_t s = rule_extent(b->u.block.iter[c.spatial].extent), r = rule_extent(b->u.block.iter[c.reduce].extent);
@@ -105,7 +111,7 @@ static void name_inner(rows *w, inner *x, const char *block, const char *prefix)
 {
     derive *d = w->d;
     tn_stmt *b = tn_func_block(d->s->func, block), *loop[TN_MAX_LOOPS];
-    int all = tn_stmt_loops(b, TN_MAX_LOOPS, loop), v = vector_iter(d, b);
+    int all = tn_stmt_loops(b, TN_MAX_LOOPS, loop), v = vector_iter(d, b, w->pairs);
     const char *name[TN_MAX_LOOPS];
     const tn_stmt *store = b->u.block.body.first;
     *x = (inner){.block = block,
@@ -199,7 +205,7 @@ static void reduce_beside(rows *w, const inner *x)
     int n = dv_ok(d) ? tn_sched_n_loops(d->s, dv_text(d, "%s.init", x->block)) - w->n_outer : 2;
     dv_do(d, "%s%szv %szx = loops \"%s.init\"", blanks(w, n - 2), p, p, x->block);
     const char *inside = x->dim >= 0 && x->dim < x->ndim - 1 ? dv_text(d, " inner=%d", x->dim) : "";
-    if (!other && e <= 16 * x->lanes) {
+    if (!other && e <= 16 * x->lanes && !w->pairs) {
         if (dv_try(d, "set_scope \"%s\" register%s", x->block, inside))
             dv_do(d, "unroll %sv %szv", p, p);
     } else {
@@ -284,6 +290,18 @@ static void map_vectors(rows *w, const inner *x)
         w->peel[w->n_peel++] = dv_text(d, "%sa %sb %sc = peel %sv 0 1", p, p, p, p);
 }
 
+/* A block of pairs: rows and elements are one run. */
+static void map_pairs(rows *w, const inner *x)
+{
+    const tn_func *f = w->d->s->func;
+    const char *p = x->prefix;
+    dv_do(w->d, "%sf = fuse %s %s", p, x->name[x->n - 2], x->name[x->n - 1]);
+    if (dv_ok(w->d))
+        dv_do(w->d, "%sv %sx = split %sf %d", p, p, p,
+              rule_lanes(w->d->m, rule_target(f, tn_func_block(w->d->s->func, x->block))->dtype));
+    dv_do(w->d, "vectorize %sx", p);
+}
+
 static void look_for_register(const tn_expr *load, void *user)
 {
     inner *x = user;
@@ -327,6 +345,8 @@ static void schedule_inner(rows *w, const char *block, const char *prefix)
         reduce_beside(w, &x);
     else if (x.is_reduction)
         reduce_scalars(w, &x);
+    else if (w->pairs && x.n >= 2 && x.extent[x.n - 1] == 2 && x.extent[x.n - 2] > 1)
+        map_pairs(w, &x);
     else if (x.vector >= 0)
         map_vectors(w, &x);
     if (!x.is_reduction)
@@ -403,7 +423,7 @@ static void make_rows(rows *w, const char *block)
 {
     derive *d = w->d;
     tn_stmt *b = tn_func_block(d->s->func, block);
-    int n = rule_n_spatial(b), all = (int)b->u.block.n_iter, v = vector_iter(d, b);
+    int n = rule_n_spatial(b), all = (int)b->u.block.n_iter, v = vector_iter(d, b, w->pairs);
     const char *name[TN_MAX_LOOPS], *outer = "", *reduce = "";
     w->count = 1;
     int64_t n_rows = 1, row = tn_dtype_bytes(rule_target(d->s->func, b)->dtype), e[TN_MAX_LOOPS];
@@ -434,7 +454,8 @@ static void make_rows(rows *w, const char *block)
     if (*inside)
         dv_do(d, "reorder%s%s%s", outer, reduce, inside);
     make_tasks(w, n, name, e, n_rows, row);
-    w->comment = v < 0 ? "scalars" : v < n ? "vectors beside the reduction" : "vectors along the reduction";
+    w->comment = w->pairs ? "vectors across rows of two"
+                 : v < 0 ? "scalars" : v < n ? "vectors beside the reduction" : "vectors along the reduction";
 }
 
 /* What a block reads of the blocks before it in its phase, which the row holds one turn of. */
@@ -477,7 +498,7 @@ static bool belongs_to_row(const rows *w, const char *const block[], int at)
     tn_stmt *b = tn_func_block(d->s->func, block[at]);
     row_reads a = {d, b, block, at, false, 0, 0};
     int64_t turns = 1;
-    int v = vector_iter(d, b);
+    int v = vector_iter(d, b, w->pairs);
     bool lines = false; /* it has rows inside the row */
     rule_loads(b, look_at_read, &a);
     for (int i = 0; i < (int)b->u.block.n_iter; i++) {
@@ -495,6 +516,30 @@ static bool belongs_to_row(const rows *w, const char *const block[], int at)
     return w->count >= 2 * (int64_t)d->m->cores && (w->beside || !(a.fixed & a.inner));
 }
 
+/* Does the block reduce pairs of neighbours, of enough rows for vectors? */
+static bool has_pairs(const derive *d, const tn_stmt *b)
+{
+    int n = rule_n_spatial(b), v = vector_iter(d, b, false);
+    if (d->s->func->strict || v < n || n + 1 != (int)b->u.block.n_iter || rule_extent(b->u.block.iter[n].extent) != 2)
+        return false;
+    int64_t count = rule_extent(b->u.block.iter[n - 1].extent);
+    return count >= CHAINS * rule_lanes(d->m, rule_target(d->s->func, b)->dtype);
+}
+
+/* All blocks of the row. Runs of pairs are fused when nothing has to know their boxes any more. */
+static void schedule_blocks(rows *w, int n, const char *const block[])
+{
+    derive *d = w->d;
+    for (int turn = 0; turn < (w->pairs ? 2 : 1); turn++) {
+        for (int i = 0; i < n && turn == 1 && dv_ok(d); i++)
+            if (!rule_reduces(tn_func_block(d->s->func, block[i])))
+                dv_try(d, "set_scope \"%s\" local", block[i]);
+        for (int i = 0; i < n && dv_ok(d); i++)
+            if (!w->pairs || rule_reduces(tn_func_block(d->s->func, block[i])) == (turn == 0))
+                schedule_inner(w, block[i], dv_text(d, "%s%c", w->prefix, 'a' + i % 26));
+    }
+}
+
 /* One phase: the block and every later one that can move into its rows. Returns how many blocks that were. */
 static int phase(derive *d, int number, int n, const char *const block[], const char **out_comment)
 {
@@ -504,13 +549,13 @@ static int phase(derive *d, int number, int n, const char *const block[], const 
         dv_refuse(d, TN_REJECT_NEST);
         return 1;
     }
+    w.pairs = has_pairs(d, b);
     make_rows(&w, block[0]);
     int moved = 1;
     while (moved < n && dv_ok(d) && belongs_to_row(&w, block, moved) &&
            dv_try(d, "reverse_compute_at \"%s\" %s", block[moved], w.row))
         moved++;
-    for (int i = 0; i < moved; i++)
-        schedule_inner(&w, block[i], dv_text(d, "%s%c", w.prefix, 'a' + i % 26));
+    schedule_blocks(&w, moved, block);
     for (int i = 0; i < moved && dv_ok(d); i++) /* values that only pass between blocks of the row stay near */
         if (!rule_reduces(tn_func_block(d->s->func, block[i])))
             dv_try(d, "set_scope \"%s\" local", block[i]);

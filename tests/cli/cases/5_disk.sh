@@ -67,4 +67,22 @@ if unshare -m sh -c 'mount -t tmpfs -o size=8k none full' 2>/dev/null; then
 else
     echo "cli: full and read-only disks are left out: nothing may be mounted here"
 fi
+
+# Only what is kept is waited for: temporaries (objects, weights) are not.
+if nm "$bin/tenon" | grep -q __asan; then
+    echo "cli: built with sanitizers: nothing may be preloaded"
+else
+    must "a counter of fsync" cc -shared -fPIC -o count.so "$here/count_fsync.c"
+    syncs() { # NUMBER WORD...
+        want=$1
+        shift
+        rm -f syncs
+        : >syncs
+        must "compiles" env FSYNC_LOG="$PWD/syncs" LD_PRELOAD="$PWD/count.so" tenon compile "$@"
+        must "$want files are waited for" test "$(wc -l <syncs)" = "$want"
+    }
+    syncs 1 "$TENON_SOURCE_DIR/examples/models/mnist_cntk.onnx" -o sync.tar
+    syncs 1 "$models/two.relay" --target c -o sync.tar
+    syncs 2 "$models/two.relay" -o sync.so
+fi
 cd .. || exit 1

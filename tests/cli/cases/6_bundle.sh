@@ -1,6 +1,6 @@
 # Self-contained outputs: each form gives a program the numbers that `run` gives, and nothing but its header's names.
 examples=$TENON_SOURCE_DIR/examples
-symbols=$(printf 'tvmgen_digit_error\ntvmgen_digit_free\ntvmgen_digit_run\ntvmgen_digit_run_symbolic\ntvmgen_digit_threads')
+symbols=$(printf 'tvmgen_digit_error\ntvmgen_digit_free\ntvmgen_digit_run\ntvmgen_digit_threads')
 
 defined() { nm -g --defined-only "$@" | awk 'NF == 3 {print $3}' | sort; }
 
@@ -24,6 +24,61 @@ expect 0 "" run --fill-mode ones -o tar.npz digit.tar
 must "run takes a library as it takes a package" cmp so.npz tar.npz
 expect 4 "--target c" compile "$examples/models/mnist_cntk.onnx" -o digit.c
 expect 4 "cannot write the file" compile "$examples/models/mnist_cntk.onnx" -o no/where/digit.so
+cd .. || exit 1
+
+# Two models in one program, of every form, by each compiler; every global name is one that the headers declare.
+mkdir two && cd two || exit 1
+declared() { sed -n 's/.*\(tvmgen_[a-z]*_[a-z_]*\)(.*/\1/p' "$@" | sort; }
+both() { # FORM [LINK...]: compiled, all names in the headers, linked by both compilers and run
+    form=$1 target=llvm
+    shift
+    [ $form != c ] || target=c
+    for m in twice square; do
+        expect 0 "$m.$form" compile "$models/$m.relay" --target $target --module-name $m -o $m.$form
+    done
+    for cc in gcc clang-19 clang; do
+        command -v $cc >/dev/null || continue
+        must "two .$form by $cc" $cc -pthread -Wall -Wextra -Werror -Wno-psabi -I. -o two_$form "$here/two_models.c" \
+            ./twice.$form ./square.$form "$@"
+        must "two .$form in one program" ./two_$form
+    done
+}
+both c "$TENON_LIBDIR/libtenon_bundle.a" -lm -lpthread
+must "C text compiles" cc -w -c twice.c
+must "C text has the names of its header" test "$(defined twice.o)" = "$(declared twice.h)"
+both a -lm -lpthread
+both o -lm -lpthread
+must "an object has the names of its header" test "$(defined twice.o)" = "$(declared twice.h)"
+both so
+must "a library has the names of its header" test "$(defined -D twice.so)" = "$(declared twice.h)"
+for command in run verify; do
+    expect 4 "twice.o is an object, to be linked into a program: the header twice.h says" $command twice.o
+    expect 4 "twice.a is an archive of objects, to be linked into a program: the header twice.h" $command twice.a
+    expect 4 "twice.c is C text, to be compiled into a program: the header twice.h says" $command twice.c
+done
+for m in twice square; do
+    expect 0 "" run "$m.so" -o $m.npz --fill-mode ones
+done
+must "run opens each as itself" python3 "$here/look.py" twice.npz output_0 '<f4' '(4,)' 2 2 2 2
+must "run opens each as itself" python3 "$here/look.py" square.npz output_0 '<f4' '(4,)' 1 1 1 1
+old_tmp=$TMPDIR
+for name in 'a"b' 'a\b' "a'b c"; do # paths go through the assembler and the linker
+    TMPDIR=$PWD/$name
+    mkdir "$TMPDIR"
+    expect 0 "" compile "$models/two.relay" -o sum.so --module-name sum
+    rmdir "$TMPDIR" || failed "something is left in $name"
+done
+TMPDIR=$old_tmp
+expect 0 "" compile "$models/two.relay" -o sum.so --module-name sum
+for form in so c; do # the extents of its results are found by the run
+    target=llvm link=
+    [ $form = so ] || target=c link="$TENON_LIBDIR/libtenon_bundle.a -lm -lpthread"
+    expect 0 "" compile "$models/nonzero.onnx" --target $target --module-name nonzero -o nonzero.$form
+    must "a program with nonzero.$form" sh -c \
+        "cc -Wall -Wextra -Werror -Wno-psabi -I. -o nonzero '$here/nonzero.c' ./nonzero.$form $link && ./nonzero"
+done
+must "a symbolic model runs with its symbols alone" test "$(defined -D sum.so)" = "$(declared sum.h)"
+must "which are an argument" grep -q '_run_symbolic(' sum.h
 cd .. || exit 1
 
 # A package whose library is cut: said before the loader sees it.

@@ -11,6 +11,13 @@ expect 0 "code: 0 objects made" compile -v "$model" -o second.tar
 must "the package is the same, cached or not" cmp first.tar second.tar
 expect 0 " 0 from the cache" compile -v -O 1 "$model" -o other.tar
 
+expect 0 ", cc " compile -v --target c -O 2 "$model" -o c1.tar
+expect 0 "code: 0 objects made" compile -v --target c -O 2 "$model" -o c2.tar
+must "C is the same package, cached or not" cmp c1.tar c2.tar
+kept=$(entries | wc -l)
+expect 0 "" compile --target c --cross-compiler cc -O 1 "$model" -o c3.tar
+must "what a compiler of the user's makes is not kept" test "$(entries | wc -l)" = "$kept"
+
 for entry in $(entries); do # damage of every kind
     case $entry in
     *[0-7].o) printf x | dd of="$entry" bs=1 seek=200 conv=notrunc 2>/dev/null ;;
