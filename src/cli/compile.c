@@ -1,11 +1,11 @@
 /* tenon compile: a model to a package, and a few lines about it. */
 #include "cli/cli.h"
 #include "cli/output.h"
+#include "cli/progress.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 // clang-format off
 const tn_flag tn_compile_flags[] = {
@@ -28,7 +28,7 @@ static const struct { const char *format, *stage; } dumps[] = {
     {"relay", "relay"}, {"tir", "flat"}, {"ll", "ll"}, {"asm", "asm"}, {"c", "c"},
 };
 // clang-format on
-enum { N_DUMP = sizeof dumps / sizeof *dumps };
+enum { N_DUMP = sizeof dumps / sizeof *dumps, FORMULA_BYTES = 200 };
 
 /* ---- --dump-code ---- */
 
@@ -130,7 +130,10 @@ static void print_report(const tenon_report *r, const char *output, int verbose)
     printf("\n");
     if (verbose)
         print_details(r);
-    printf("exact peak memory: %s bytes\n", r->memory);
+    if (strlen(r->memory) <= FORMULA_BYTES)
+        printf("exact peak memory: %s bytes\n", r->memory);
+    else
+        printf("exact peak memory: %.*s... bytes (all of it: tenon dump --stage memory)\n", FORMULA_BYTES, r->memory);
     printf("%s: %s\n", output, size_text(r->package_bytes, text));
 }
 
@@ -138,12 +141,10 @@ static int compile(tn_model_options *m, const tn_args *args)
 {
     tenon_report report;
     const char *output = tn_args_text(args, "output");
-    bool progress = isatty(STDERR_FILENO) && isatty(STDOUT_FILENO);
-    if (progress)
-        fprintf(stderr, "compiling %s ...", args->operand);
+    tn_progress progress;
+    tn_progress_begin(&progress, args->operand, &m->options);
     int failed = tenon_compile(m->session, args->operand, &m->options, output, &report);
-    if (progress)
-        fprintf(stderr, "\r%*s\r", (int)strlen(args->operand) + 14, "");
+    tn_progress_end(&progress);
     int status = tn_model_messages(m, failed);
     if (status == TN_EXIT_OK)
         print_report(&report, output, args->verbose);
