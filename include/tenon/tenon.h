@@ -26,7 +26,7 @@ enum { TENON_O0 = -1 };
 typedef struct tenon tenon; /* a session: messages and the last result */
 
 typedef struct tenon_options { /* zero-initialise; NULL or 0 means the default */
-    /* "llvm" (this machine), "llvm -mcpu=... -mattr=+avx2,+fma -num-cores=4", "c"; default "llvm" */
+    /* "llvm" (this machine), "llvm -mattr=+avx2,+fma -num-cores=4", "c"; default "llvm" */
     const char *target;
     const char *machine_file;  /* JSON machine description instead of the machine at hand */
     const char *input_shapes;  /* "x:[1,3,224,224] y:[-1,10]"; <= 0: symbolic */
@@ -48,7 +48,12 @@ typedef struct tenon_options { /* zero-initialise; NULL or 0 means the default *
     int no_in_place;                   /* 1: no result takes the memory of an operand */
     void (*print)(void *user, const char *text);  /* where these are printed; NULL: nowhere */
     void *print_user;
-    void *reserved[4];
+    /* How far tenon_compile is: "import", "graph", "tir", "schedule", "lower", "code" or "package", and how much of it
+     * is done; of 0: it is not known how much there is. Kernels in tir, schedule and lower. Called at the beginning of
+     * each and now and then, in "code" by several threads at once. `stage` lives for ever. NULL: not called. */
+    void (*progress)(void *user, const char *stage, uint32_t done, uint32_t of);
+    void *progress_user;
+    void *reserved[2];
 } tenon_options;
 
 typedef struct tenon_report { /* what tenon_compile says about its work */

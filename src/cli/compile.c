@@ -1,11 +1,11 @@
 /* tenon compile: a model to a package, and a few lines about it. */
 #include "cli/cli.h"
 #include "cli/output.h"
+#include "cli/progress.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 // clang-format off
 const tn_flag tn_compile_flags[] = {
@@ -21,24 +21,6 @@ const tn_flag tn_compile_flags[] = {
     TN_ROW_SWITCH("print-pass-times", 0, "time of each pass"),
     TN_ROW_TEXT("print-ir-before", 0, "PASS,...", NULL, "the program before these passes, or before all"),
     TN_ROW_TEXT("print-ir-after", 0, "PASS,...", NULL, "the program after these passes, or after all"),
-    TN_ROW_REFUSED("dump-offloads"),
-    TN_ROW_REFUSED("executor-graph-link-params"),
-    TN_ROW_REFUSED("executor-aot-link-params"),
-    TN_ROW_REFUSED("executor-aot-unpacked-api"),
-    TN_ROW_REFUSED("executor-aot-interface-api"),
-    TN_ROW_REFUSED("executor-aot-workspace-byte-alignment"),
-    TN_ROW_REFUSED("executor-aot-constant-byte-alignment"),
-    TN_ROW_REFUSED("runtime-cpp-system-lib"),
-    TN_ROW_REFUSED("runtime-crt-system-lib"),
-    TN_ROW_REFUSED("workspace-pools"),
-    TN_ROW_REFUSED("workspace-pools-targets"),
-    TN_ROW_REFUSED("workspace-pools-size-hint-bytes"),
-    TN_ROW_REFUSED("workspace-pools-clock-frequency-hz"),
-    TN_ROW_REFUSED("workspace-pools-read-bandwidth-bytes-per-cycle"),
-    TN_ROW_REFUSED("workspace-pools-write-bandwidth-bytes-per-cycle"),
-    TN_ROW_REFUSED("workspace-pools-read-latency-cycles"),
-    TN_ROW_REFUSED("workspace-pools-write-latency-cycles"),
-    TN_ROW_REFUSED("workspace-pools-target-burst-bytes"),
     {0},
 };
 
@@ -46,7 +28,7 @@ static const struct { const char *format, *stage; } dumps[] = {
     {"relay", "relay"}, {"tir", "flat"}, {"ll", "ll"}, {"asm", "asm"}, {"c", "c"},
 };
 // clang-format on
-enum { N_DUMP = sizeof dumps / sizeof *dumps };
+enum { N_DUMP = sizeof dumps / sizeof *dumps, FORMULA_BYTES = 200 };
 
 /* ---- --dump-code ---- */
 
@@ -148,7 +130,10 @@ static void print_report(const tenon_report *r, const char *output, int verbose)
     printf("\n");
     if (verbose)
         print_details(r);
-    printf("exact peak memory: %s bytes\n", r->memory);
+    if (strlen(r->memory) <= FORMULA_BYTES)
+        printf("exact peak memory: %s bytes\n", r->memory);
+    else
+        printf("exact peak memory: %.*s... bytes (all of it: tenon dump --stage memory)\n", FORMULA_BYTES, r->memory);
     printf("%s: %s\n", output, size_text(r->package_bytes, text));
 }
 
@@ -156,12 +141,10 @@ static int compile(tn_model_options *m, const tn_args *args)
 {
     tenon_report report;
     const char *output = tn_args_text(args, "output");
-    bool progress = isatty(STDERR_FILENO) && isatty(STDOUT_FILENO);
-    if (progress)
-        fprintf(stderr, "compiling %s ...", args->operand);
+    tn_progress progress;
+    tn_progress_begin(&progress, args->operand, &m->options);
     int failed = tenon_compile(m->session, args->operand, &m->options, output, &report);
-    if (progress)
-        fprintf(stderr, "\r%*s\r", (int)strlen(args->operand) + 14, "");
+    tn_progress_end(&progress);
     int status = tn_model_messages(m, failed);
     if (status == TN_EXIT_OK)
         print_report(&report, output, args->verbose);

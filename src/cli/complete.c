@@ -1,15 +1,23 @@
 /* Completion scripts and manual pages, from the tables that parsing and help read. Written at build time:
- * tenon --completion {bash,zsh}, tenon --manual {tenon,<command>}. */
+ * tenon --completion {bash,zsh}, tenon --manual {tenon,tvmc,<command>}. */
 #include "cli/complete.h"
 
 #include <stdio.h>
 #include <string.h>
 
-static void words(const char *values) /* "so|mlf!" as "so mlf" */
+/* "onnx|relay|pb!" as "onnx relay": what can be given now. */
+static void words(const char *values, const char *between)
 {
-    for (; *values; values++)
-        if (*values != '!')
-            putchar(*values == '|' ? ' ' : *values);
+    const char *before = "";
+    while (*values) {
+        int n = (int)strcspn(values, "|!");
+        if (values[n] != '!') {
+            printf("%s%.*s", before, n, values);
+            before = between;
+        }
+        values += n + (values[n] == '!');
+        values += *values == '|';
+    }
 }
 
 static const tn_flag *next_flag(const tn_command *c, const tn_flag *f, int *table)
@@ -34,7 +42,7 @@ static void bash_command(const tn_command *c)
             if (f->letter)
                 printf("|-%c", f->letter);
             printf(") words='");
-            words(f->values);
+            words(f->values, " ");
             printf("' ;;\n");
         }
     printf("        *) [[ $current == -* ]] && words='");
@@ -82,7 +90,7 @@ static void zsh_flag(const tn_flag *f)
     printf("]");
     if (f->kind == TN_FLAG_CHOICE) {
         printf(":%s:(", f->name);
-        words(f->values);
+        words(f->values, " ");
         printf(")");
     } else if (takes) {
         printf(":%s:_files", f->name);
@@ -147,7 +155,7 @@ static void manual_flag(const tn_flag *f)
     printf("\\fR");
     if (f->values && f->kind == TN_FLAG_CHOICE) {
         printf(" {\\fI");
-        words(f->values);
+        words(f->values, ", ");
         printf("\\fR}");
     } else if (f->values) {
         printf(" \\fI");
@@ -203,6 +211,10 @@ int tn_manual_print(const tn_command *commands, const tn_flag *flags, const char
             manual_command(c);
             return TN_EXIT_OK;
         }
+    if (strcmp(page, "tvmc") == 0) { /* the same page under another name */
+        printf(".so man1/tenon.1\n");
+        return TN_EXIT_OK;
+    }
     if (strcmp(page, "tenon") != 0)
         return tn_error_print("--manual %s: there is no such page", page);
     manual_head("tenon", "deep-learning compiler");

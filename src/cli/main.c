@@ -56,6 +56,16 @@ static int parse_and_run(const tn_command *c, int argc, char *const argv[], int 
     return status;
 }
 
+/* A file serves all commands, so one may pass over what another takes; what none takes is an error of typing. */
+static void warn_unknown(const char *config, const char *word)
+{
+    for (const tn_command *c = commands; c->name; c++)
+        if (c->run && tn_args_accept(c, word, 0, NULL))
+            return;
+    fprintf(stderr, "Warning: --config %s: no command has the flag %.*s; it is passed over\n", config,
+            (int)strcspn(word, "="), word);
+}
+
 /* The words of --config that the command takes, then its own, which win. */
 static int run_configured(const tn_command *c, int argc, char *const argv[], int verbose, const char *config)
 {
@@ -67,9 +77,11 @@ static int run_configured(const tn_command *c, int argc, char *const argv[], int
             n++;
         char **all = calloc((size_t)(n + argc) + 1, sizeof *all);
         int count = 0;
-        for (int i = 0; all && i < n; i++)
+        for (int i = 0; all && i < n; i++) {
+            warn_unknown(config, words[i]);
             if (tn_args_accept(c, words[i], argc, argv))
                 all[count++] = (char *)(uintptr_t)words[i];
+        }
         for (int i = 0; all && i < argc; i++)
             all[count++] = argv[i];
         status = all ? parse_and_run(c, count, all, verbose) : tn_error_print("out of memory");

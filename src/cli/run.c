@@ -44,8 +44,11 @@ typedef struct {
     tnr_error err;
 } runner;
 
+/* A check of the model names the node; which of several models it was is the caller's to know. */
 static int fail(const runner *r)
 {
+    if (r->err.code == TNR_E_CHECK)
+        return tn_error_print("%s: %s", r->args->operand, r->err.message);
     return tn_error_print("%s", r->err.message);
 }
 

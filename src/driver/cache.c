@@ -95,6 +95,12 @@ static bool read_all(int fd, uint8_t *at, size_t n)
     return true;
 }
 
+static void say(tn_code_count *c)
+{
+    if (c->watched)
+        tn_progress_say(c->watched, "code", atomic_load(&c->made) + atomic_load(&c->loaded), c->most);
+}
+
 static bool load(void *user, const uint8_t key[32], tn_buf *out)
 {
     char path[PATH_BYTES];
@@ -111,6 +117,7 @@ static bool load(void *user, const uint8_t key[32], tn_buf *out)
         tn_buf_add(out, at + HEAD, n - HEAD);
         futimens(fd, (const struct timespec[2]){{.tv_nsec = UTIME_NOW}, {.tv_nsec = UTIME_NOW}}); /* used just now */
         atomic_fetch_add(&count->loaded, 1);
+        say(count);
     } else {
         unlink(path);
     }
@@ -175,6 +182,7 @@ static void save(void *user, const uint8_t key[32], const tn_buf *code)
     uint8_t hash[32];
     tn_code_count *count = user;
     unsigned turn = atomic_fetch_add(&count->made, 1);
+    say(count);
     if (!place(key, path))
         return;
     make_folders(path);

@@ -35,7 +35,12 @@ typedef struct tn_call_site {
     uint32_t group;
 } tn_call_site; /* call: of a group, in any region */
 
-typedef struct tn_code_count { atomic_uint made, loaded; } tn_code_count; /* objects: compiled, from the cache */
+/* Objects: compiled, from the cache; of how many at the most, for those that look on (NULL: nobody). */
+typedef struct tn_code_count {
+    atomic_uint made, loaded;
+    uint32_t most;
+    const tenon_options *watched;
+} tn_code_count;
 
 typedef struct tn_build {
     tn_ctx *ctx;
@@ -157,6 +162,7 @@ tn_eval_fn tn_eval_auto;
 TN_WARN_UNUSED tn_status tn_interpret(tn_build *b, const char *stage, int n_in, const tenon_tensor in[],
                                       int *n_out, tenon_tensor **out);
 
+void tn_progress_say(const tenon_options *o, const char *stage, size_t done, size_t of);
 double tn_now(void); /* seconds, monotonic */
 
 #endif

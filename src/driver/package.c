@@ -57,6 +57,15 @@ static tn_status write_tar(tn_build *b, uint32_t n, const tn_buf code[], const c
     return st;
 }
 
+/* Says that code is made, and has objects counted: all but that of the tables, which is never kept. */
+static void begin_code(tn_build *b)
+{
+    uint32_t n = b->unit.n_kernel < TN_OBJECTS ? b->unit.n_kernel : TN_OBJECTS - 1;
+    b->objects.most = b->target.kind == TN_TARGET_LLVM ? n : 0;
+    b->objects.watched = &b->opt;
+    tn_progress_say(&b->opt, "code", 0, b->objects.most);
+}
+
 tn_status tn_package_write(tn_build *b, const char *output, size_t *out_bytes)
 {
     enum tn_bundle_form form = tn_bundle_form_of(output);
@@ -64,9 +73,14 @@ tn_status tn_package_write(tn_build *b, const char *output, size_t *out_bytes)
     uint32_t n = 0;
     double start = tn_now();
     b->unit.private = form == TN_BUNDLE_C;
+    begin_code(b);
     tn_status st = tn_code_make(b, code, &n);
     b->seconds.codegen = tn_now() - start;
     start = tn_now();
+    if (b->target.kind == TN_TARGET_C && form != TN_BUNDLE_C)
+        b->objects.most = n; /* still to be compiled */
+    else
+        tn_progress_say(&b->opt, "package", 0, 0);
     if (st == TN_OK)
         st = form == TN_BUNDLE_NONE ? write_tar(b, n, code, output, out_bytes)
                                     : tn_bundle_write(b, form, n, code, output, out_bytes);

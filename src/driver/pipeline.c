@@ -57,6 +57,12 @@ double tn_now(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
+void tn_progress_say(const tenon_options *o, const char *stage, size_t done, size_t of)
+{
+    if (o->progress)
+        o->progress(o->progress_user, stage, (uint32_t)done, (uint32_t)of);
+}
+
 void tn_build_init(tn_build *b, tn_ctx *ctx, const tenon_options *o)
 {
     memset(b, 0, sizeof *b);
@@ -126,6 +132,7 @@ tn_status tn_stage_import(tn_build *b, const char *model)
 {
     double start = tn_now();
     tn_import_options o = {0};
+    tn_progress_say(&b->opt, "import", 0, 0);
     b->model = model;
     TN_TRY(parse_shapes(b, b->opt.input_shapes, &o));
     TN_TRY(tn_file_map(b->ctx, model, &b->file));
@@ -168,8 +175,13 @@ tn_status tn_stage_graph(tn_build *b)
     TN_TRY(tn_check_constants(b, 1)); /* single elements become part of the code */
     TN_TRY(tn_passes_init(b));
     p = tn_pass_context(b);
-    for (const char *const *name = tn_graph_pipeline; *name; name++)
-        TN_TRY(tn_pass_step(b, &p, *name));
+    size_t n_pass = 0;
+    while (tn_graph_pipeline[n_pass])
+        n_pass++;
+    for (size_t i = 0; i < n_pass; i++) {
+        tn_progress_say(&b->opt, "graph", i, n_pass);
+        TN_TRY(tn_pass_step(b, &p, tn_graph_pipeline[i]));
+    }
     tn_file_cool(&b->file);
     b->seconds.graph = tn_now() - start;
     return tn_relay_verify(&b->graph);
@@ -237,6 +249,7 @@ static tn_status add_group(tn_build *b, tn_pass *p, const tn_node *call, tn_strm
     tn_group g = {.name = name, .source = f->source, .te = f, .n_in = f->n_param - 1, .n_out = 1};
     tn_vec_push(&b->calls, ((tn_call_site){call, (uint32_t)b->groups.n}));
     tn_vec_push(&b->groups, g);
+    tn_progress_say(&b->opt, "tir", b->groups.n, 0);
     return TN_OK;
 }
 
@@ -363,6 +376,7 @@ tn_status tn_stage_schedule(tn_build *b)
     double start = tn_now();
     for (size_t i = 0; i < b->groups.n; i++) {
         tn_group *g = &b->groups.at[i];
+        tn_progress_say(&b->opt, "schedule", i, b->groups.n);
         schedule_group(b, g);
         for (uint32_t v = 0; v < g->n_variant; v++) {
             size_t n_diag = b->ctx->n_diag;
@@ -379,6 +393,7 @@ tn_status tn_stage_lower(tn_build *b)
     double start = tn_now();
     for (size_t i = 0; i < b->groups.n; i++) {
         tn_group *g = &b->groups.at[i];
+        tn_progress_say(&b->opt, "lower", i, b->groups.n);
         for (uint32_t v = 0; v < g->n_variant; v++) {
             size_t n_diag = b->ctx->n_diag;
             if (lower_variant(b, g, v) == TN_OK || g->sched[v].n_step == 0)

@@ -229,6 +229,10 @@ static const tn_expr *expand(tn_pool *p, const tn_expr *e, void *user)
     if (e->kind != TN_E_CALL)
         return NULL;
     enum tn_intrin f = (enum tn_intrin)e->u.call.id;
+    if (f == TN_F_abs && e->dtype.code == TN_UINT)
+        return e->src[0];
+    if (f == TN_F_abs && tn_dtype_is_index(e->dtype))
+        return tn_max(p, e->src[0], tn_sub(p, tn_int(p, e->dtype, 0), e->src[0]));
     if (!tn_intrins[f].poly)
         return w->no_rounding && f >= TN_F_floor && f <= TN_F_round ? tn_intrin_expand(p, f, e->dtype, e->src) : NULL;
     const tn_expr *r = tn_intrin_expand(p, f, e->dtype, e->src);

@@ -45,13 +45,15 @@ static const tn_expr *extent_at(tn_pool *p, tn_dims extent, const tn_expr *last)
     return e;
 }
 
-static const char *range_text(tn_te *te, tn_dims extent)
+/* Says the operator as the model does; who runs the kernel says the node. */
+static const char *range_text(tn_te *te, const tn_node *n, tn_dims extent)
 {
-    int64_t n;
-    const char *node = te->source[0] ? te->source : "gather";
-    if (extent.n == 1 && tn_is_int(extent.at[0], &n))
-        return tn_arena_printf(te->arena, "%s: an index is outside of [%lld, %lld)", node, (long long)-n, (long long)n);
-    return tn_arena_printf(te->arena, "%s: an index is outside of the data", node);
+    int64_t most;
+    const char *op = n->loc && n->loc->op ? n->loc->op : "gather";
+    if (extent.n == 1 && tn_is_int(extent.at[0], &most))
+        return tn_arena_printf(te->arena, "%s: an index is outside of [%lld, %lld)", op, (long long)-most,
+                               (long long)most);
+    return tn_arena_printf(te->arena, "%s: an index is outside of the data", op);
 }
 
 static void checked_body(tn_te *te, const tn_node *n, tn_tensor *const in[], tn_tensor *out[])
@@ -69,7 +71,7 @@ static void checked_body(tn_te *te, const tn_node *n, tn_tensor *const in[], tn_
     const tn_expr *value = tn_code_let(&c, "value", tn_at(te, in[0], t->ndim, at));
     const tn_expr *index = tn_code_let(&c, "index", tn_cast(p, TN_IDX, value));
     tn_code_check(&c, tn_and(p, tn_le(p, tn_sub(p, tn_idx(p, 0), extent), index), tn_lt(p, index, extent)),
-                  range_text(te, a->extent));
+                  range_text(te, n, a->extent));
     const tn_expr *front = tn_add(p, value, tn_cast(p, t->dtype, extent));
     tn_code_store(&c, t->buffer, t->ndim, at, tn_select(p, tn_lt(p, value, tn_int(p, t->dtype, 0)), front, value));
 }

@@ -52,10 +52,9 @@ static bool has_elements(const tn_tensor *t)
 static const tn_expr *checked(tn_code *c, const tn_expr *value, const tn_expr *extent)
 {
     tn_pool *p = c->p;
-    const char *node = c->te->source[0] ? c->te->source : c->name;
     const tn_expr *at = tn_code_let(c, "index", tn_cast(p, TN_IDX, value));
     tn_code_check(c, tn_and(p, tn_le(p, tn_sub(p, tn_idx(p, 0), extent), at), tn_lt(p, at, extent)),
-                  tn_arena_printf(c->te->arena, "%s: an index is outside of the data", node));
+                  tn_arena_printf(c->te->arena, "%s: an index is outside of the data", c->name));
     return tn_code_let(c, "at", tn_select(p, tn_lt(p, at, tn_idx(p, 0)), tn_add(p, at, extent), at));
 }
 

@@ -222,6 +222,26 @@ static void targets(void **state)
     }
 }
 
+/* Options that are 0 are the defaults: level 3. Level 0, with which each operator is a kernel, has a name. */
+static void zero_is_the_default(void **state)
+{
+    (void)state;
+    uint32_t kernels[3];
+    static const int level[3] = {0, 3, TENON_O0};
+    for (int i = 0; i < 3; i++) {
+        tenon_report r;
+        tenon *t = tenon_new();
+        tenon_options o = {.opt_level = level[i]};
+        if (tenon_compile(t, path_text, i ? &o : &(tenon_options){0}, "./zero.tar", &r))
+            fail_msg("%s", tenon_messages(t));
+        kernels[i] = r.kernels;
+        tenon_free(t);
+    }
+    unlink("./zero.tar");
+    assert_int_equal(kernels[0], kernels[1]);
+    assert_true(kernels[2] > kernels[0]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -229,6 +249,7 @@ int main(void)
         cmocka_unit_test(bytes_are_reproducible),
         cmocka_unit_test(a_package_reads_back),
         cmocka_unit_test(targets),
+        cmocka_unit_test(zero_is_the_default),
     };
     return cmocka_run_group_tests(tests, enter, leave);
 }

@@ -39,3 +39,8 @@ expect 2 "--threads 999: out of 1 .. 256" run x.tar --threads 999
 expect 2 "--print-top needs a value" run x.tar --print-top
 expect 2 "--print-top -1: at least 1" run x.tar --print-top -1
 expect 2 "--p could be --print-time, --print-top, --profile" run x.tar --p
+for command in dump opt interpret check; do # one list for all that take a model
+    for flag in --tuning-records --workspace-pools --executor-aot-link-params; do
+        refused $command x.onnx $flag=value
+    done
+done

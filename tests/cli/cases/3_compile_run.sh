@@ -58,3 +58,35 @@ expect 0 "Duration (us)  Percent  Device  Count  " run fixed.tar --profile
 expect 0 "float32[1, 4], float32[1, 4], float32[1, 4]" run fixed.tar --profile
 expect 0 "Number of threads: 1" run fixed.tar --profile --threads 1
 expect 0 "Executor: Graph" run fixed.tar --profile --executor graph
+
+# how far a compilation is: a line on a terminal, nothing of it elsewhere or in the end
+mkdir progress && cd progress || exit 1
+watched="python3 $here/terminal.py"
+dense=$TENON_SOURCE_DIR/examples/models/dense.onnx
+must "a terminal is told" sh -c "TERM=xterm $watched raw tenon compile '$dense' -o d.tar >raw"
+for stage in import graph tir schedule lower code package; do
+    must "of the stage $stage" grep -q "dense.onnx: $stage" raw
+done
+must "of kernels" grep -qE 'schedule \[-+\] 0 of [0-9]+ kernels' raw
+must "NO_COLOR: no escape sequence" sh -c "! grep -q '$(printf '\033')' raw"
+must "no line reaches the last column" python3 -c "
+assert max(len(s) for s in open('raw', newline='').read().replace('\r', '\n').split('\n')) < 80"
+must "in the end it is gone" sh -c "TERM=xterm $watched screen tenon compile '$dense' -o d.tar >screen; ! grep dense.onnx screen"
+must "what is said stands" grep -q '^exact peak memory' screen
+must "colours where they are wanted" sh -c "NO_COLOR= TERM=xterm $watched raw tenon compile '$dense' -o d.tar | grep -q '$(printf '\033')'"
+must "an error stands alone" sh -c "TERM=xterm $watched screen tenon compile absent.onnx -o d.tar >screen; ! grep import screen"
+must "a dumb terminal is told nothing" sh -c "! TERM=dumb $watched raw tenon compile '$dense' -o d.tar | grep import"
+must "nor is a file" sh -c "TERM=xterm tenon compile '$dense' -o d.tar 2>errors >/dev/null && ! test -s errors"
+cd .. || exit 1
+
+# the formula of a peak that nobody can read is cut
+{
+    printf 'def @main('
+    for i in 1 2 3 4 5 6 7 8 9 10 11 12; do printf '%%x%d: Tensor[(number_of_rows_%d, %d), float32], ' $i $i $i; done
+    printf '%%y: float32) {\n  ('
+    for i in 1 2 3 4 5 6 7 8 9 10 11 12; do printf 'exp(%%x%d), ' $i; done
+    printf '%%y)\n}\n'
+} >long.relay
+expect 0 "... bytes (all of it: tenon dump --stage memory)" compile long.relay -o long.tar
+must "the line is short" sh -c "test \$(tenon compile long.relay -o long.tar | grep '^exact peak' | wc -c) -lt 280"
+expect 0 "number_of_rows_12" dump long.relay --stage memory

@@ -7,9 +7,17 @@ for file in bin/tenon bin/tvmc include/tenon/tenon.h include/tenon/runtime.h lib
     share/bash-completion/completions/tvmc share/zsh/site-functions/_tenon; do
     must "$file is installed" test -e "$work/prefix/$file"
 done
-for command in compile run dump opt interpret check verify version; do
-    must "$command has a manual page" test -e "$work/prefix/share/man/man1/tenon-$command.1"
+tenon --help | sed -n '/^commands:/,/^$/s/^  \([a-z]*\) .*/tenon-\1/p' >pages
+must "there are commands" grep -qx tenon-check pages
+for page in tenon tvmc $(cat pages); do
+    must "$page has a manual page" test -s "$work/prefix/share/man/man1/$page.1"
 done
+if command -v man >/dev/null; then
+    must "man reads them" sh -c "man -l '$work/prefix/share/man/man1/tenon-compile.1' >/dev/null"
+fi
+must "pages offer what can be given" sh -c "tenon --manual compile | grep -F '{\\fIgraph, aot\\fR}'"
+must "pages offer nothing that is refused" sh -c "! tenon --manual compile | grep -E '\{[^}]*(mlf|crt|keras)'"
+must "completion offers nothing that is refused" sh -c "! tenon --completion bash | grep -wE 'mlf|crt|keras|cuda'"
 must "bash reads its completion" bash -n "$work/prefix/share/bash-completion/completions/tenon"
 complete() { # line: what bash would offer for it
     bash -c '. "$0/share/bash-completion/completions/tenon"; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _tenon
@@ -70,6 +78,11 @@ TVM_CONFIGS_JSON_DIR=$work/configs
 export TVM_CONFIGS_JSON_DIR
 expect 0 "llvm -num-cores=2" --config two.json compile "$model" -o two.tar
 expect 0 "" --config two run two.tar
+must "flags of other commands are passed over in silence" sh -c "! tenon --config two run two.tar 2>&1 >/dev/null | grep Warning"
+echo '{"opt_levell": 3, "bogus": {"a": 1}, "fill-mode": "ones"}' >configs/typing.json
+expect 0 "Warning: --config typing: no command has the flag --opt-levell; it is passed over" \
+    --config typing compile "$model" -o two.tar
+expect 0 "no command has the flag --bogus" --config typing run two.tar
 expect 0 "" --config default run two.tar
 expect 4 "an object with \"kind\" is needed" --config unkind run two.tar
 expect 4 "no sound JSON" --config cut run two.tar

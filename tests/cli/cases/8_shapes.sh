@@ -60,3 +60,18 @@ for target in llvm c; do
     expect 0 "" compile total.relay -o total.tar --target $target
     expect 4 "dimension n is 0, and output \"output_0\" would not be empty: at least 1 is needed" run total.tar -i none.npz
 done
+
+# An index beyond the data: the package, the node and the operator, each once
+must "a model" python3 "$here/make_onnx.py" lookup lookup.onnx
+cat >index.py <<'END'
+import struct, zipfile
+head = "{'descr': '<i8', 'fortran_order': False, 'shape': (4,), }".ljust(117) + "\n"
+data = b"\x93NUMPY\1\0" + struct.pack("<H", len(head)) + head.encode() + struct.pack("<4q", 0, -5, 4, 7)
+zipfile.ZipFile("index.npz", "w").writestr("x.npy", data)
+END
+must "an array" python3 index.py
+for target in llvm c; do
+    expect 0 "" compile lookup.onnx -o lookup.tar --target $target
+    expect 4 "Error: lookup.tar: y: Gather: an index is outside of [-5, 5)" run lookup.tar -i index.npz
+done
+expect 4 "Gather: an index is outside of [-5, 5)" interpret lookup.onnx -i index.npz
