@@ -70,6 +70,8 @@ typedef struct tn_graph {     /* a module */
     uint32_t n_node;          /* next id */
     tn_symbol_info *symbol; uint32_t n_symbol, cap_symbol; /* symbols of the module with their ranges */
     tn_vec(tn_blob *) blob;   /* owned blobs, released by tn_graph_deinit */
+    uint64_t room;            /* bytes that folding may yet add to the constants, if... */
+    bool room_known;          /* ...it has begun */
 } tn_graph;
 
 void tn_graph_init(tn_graph *g, tn_ctx *ctx, tn_arena *arena, tn_pool *pool);
