@@ -12,23 +12,24 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { NOMINAL = 4, MAX_SYMBOLS = 1024 };
+enum { NOMINAL = 4 };
 
+/* A symbol's place is taken by what it is planned for. */
+static const tn_expr *with_nominal(tn_pool *p, const tn_expr *e, void *user)
+{
+    const tn_symbol_info *s = e->kind == TN_E_SYM ? tn_graph_find_symbol(user, e->u.s) : NULL;
+    return !s ? NULL : tn_idx(p, NOMINAL < s->min ? s->min : NOMINAL > s->max ? s->max : NOMINAL);
+}
+
+/* A size beyond 2^63 counts as VAST: placed first, and sums of such do not overflow. O(size of e). */
 int64_t tn_plan_nominal(tn_graph *g, const tn_expr *e)
 {
-    const tn_expr *from[MAX_SYMBOLS], *to[MAX_SYMBOLS];
-    int n = 0;
+    static const int64_t VAST = 1LL << 40;
     int64_t v = 0;
     if (tn_is_int(e, &v))
         return v;
-    for (uint32_t i = 0; i < g->n_symbol && n < MAX_SYMBOLS; i++, n++) {
-        const tn_symbol_info *s = &g->symbol[i];
-        int64_t x = NOMINAL < s->min ? s->min : NOMINAL > s->max ? s->max : NOMINAL;
-        from[n] = tn_sym(g->pool, s->name);
-        to[n] = tn_idx(g->pool, x);
-    }
-    e = tn_simplify(g->pool, NULL, tn_subst(g->pool, e, n, from, to));
-    return tn_is_int(e, &v) ? v : 1 << 20;
+    e = tn_simplify(g->pool, NULL, tn_rewrite(g->pool, e, with_nominal, g));
+    return tn_is_int(e, &v) ? v : VAST;
 }
 
 static const tn_expr *aligned(tn_pool *p, const tn_expr *e)

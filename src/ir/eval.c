@@ -423,3 +423,17 @@ bool tn_eval_op(enum tn_ek k, tn_dtype t, tn_payload u, tn_dtype in_t, int n, co
     }
     return tn_dtype_is_float(in_t) ? float_op(k, t, u, in, out) : int_op(k, t, u, in_t, in, out);
 }
+
+void tn_magnitude_add(tn_magnitude *m, tn_dtype t, const void *at, int64_t n)
+{
+    const bool single = tn_dtype_eq(t, TN_F32);
+    const char *p = at;
+    for (int64_t i = 0; i < n; i++, p += tn_dtype_bytes(t)) {
+        float x = 0;
+        if (single)
+            memcpy(&x, p, sizeof x);
+        double v = fabs(single ? (double)x : tn_scalar_read(t, p).f);
+        m->most = v > m->most && v <= DBL_MAX ? v : m->most;
+        m->least = v > 0 && v < m->least ? v : m->least;
+    }
+}

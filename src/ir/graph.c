@@ -30,6 +30,8 @@ void tn_graph_deinit(tn_graph *g)
             g->blob.at[i]->release(g->blob.at[i]);
     }
     tn_vec_deinit(&g->blob);
+    tn_map_deinit(&g->named);
+    tn_strmap_deinit(&g->fresh);
 }
 
 tn_function *tn_graph_function(tn_graph *g, const char *name)
@@ -53,12 +55,19 @@ tn_function *tn_graph_add_function(tn_graph *g, const char *name)
     return f;
 }
 
+tn_symbol_info *tn_graph_find_symbol(tn_graph *g, const char *name)
+{
+    uint64_t at;
+    while (g->named.n < g->n_symbol)
+        tn_map_put(&g->named, tn_map_key(g->symbol[g->named.n].name), g->named.n);
+    return tn_map_get(&g->named, tn_map_key(tn_intern(g->ctx, name)), &at) ? &g->symbol[at] : NULL;
+}
+
 tn_symbol_info *tn_graph_symbol(tn_graph *g, const char *name)
 {
-    for (uint32_t i = 0; i < g->n_symbol; i++) {
-        if (strcmp(g->symbol[i].name, name) == 0)
-            return &g->symbol[i];
-    }
+    tn_symbol_info *known = tn_graph_find_symbol(g, name);
+    if (known)
+        return known;
     if (g->n_symbol == g->cap_symbol) {
         uint32_t cap = g->cap_symbol ? g->cap_symbol * 2 : 8;
         tn_symbol_info *s = TN_NEW_N(g->arena, tn_symbol_info, cap);

@@ -69,7 +69,11 @@ typedef struct tn_graph {     /* a module */
     tn_function *func;        /* list, main first */
     uint32_t n_node;          /* next id */
     tn_symbol_info *symbol; uint32_t n_symbol, cap_symbol; /* symbols of the module with their ranges */
+    tn_map named;             /* interned name of a symbol -> its number, of those looked up so far */
+    tn_strmap fresh;          /* prefix -> the number that its next new symbol may have */
     tn_vec(tn_blob *) blob;   /* owned blobs, released by tn_graph_deinit */
+    uint64_t room;            /* bytes that folding may yet add to the constants, if... */
+    bool room_known;          /* ...it has begun */
 } tn_graph;
 
 void tn_graph_init(tn_graph *g, tn_ctx *ctx, tn_arena *arena, tn_pool *pool);
@@ -77,6 +81,7 @@ void tn_graph_deinit(tn_graph *g); /* releases blobs; memory is the arena's */
 tn_function *tn_graph_function(tn_graph *g, const char *name);  /* NULL: none */
 tn_function *tn_graph_add_function(tn_graph *g, const char *name);
 /* Declares or finds a symbol; default range [1, 2^31 - 1]. Valid until the next symbol is declared. */
+tn_symbol_info *tn_graph_find_symbol(tn_graph *g, const char *name); /* NULL: not declared */
 tn_symbol_info *tn_graph_symbol(tn_graph *g, const char *name);
 /* fresh zeroed 64-aligned memory; exhaustion is the arena's oom */
 tn_blob *tn_graph_blob(tn_graph *g, size_t n, void **out_at);

@@ -14,12 +14,12 @@ enum { MAX_EXTENTS = 64 };
 const tn_expr *tn_fresh_symbol(tn_graph *g, const char *prefix, int64_t min, int64_t max)
 {
     char name[32];
-    bool taken = true;
-    for (unsigned k = 0; taken; k++) {
-        snprintf(name, sizeof name, "%.16s%u", prefix, k);
-        taken = false;
-        for (uint32_t i = 0; i < g->n_symbol && !taken; i++) taken = strcmp(g->symbol[i].name, name) == 0;
-    }
+    uint64_t k = 0;
+    prefix = tn_intern(g->ctx, prefix); /* the map does not copy it */
+    (void)tn_strmap_get(&g->fresh, prefix, strlen(prefix), &k);
+    do snprintf(name, sizeof name, "%.16s%u", prefix, (unsigned)k++);
+    while (tn_graph_find_symbol(g, name)); /* a model may have a name of this form */
+    tn_strmap_put(&g->fresh, prefix, strlen(prefix), k);
     tn_symbol_info *s = tn_graph_symbol(g, name);
     s->min = min;
     s->max = max;

@@ -74,16 +74,43 @@ static bool scan_node(const tn_expr *e, void *user)
     return true;
 }
 
-static void read_demands(tn_graph *g, const tn_node *n, demands *d)
+/* Calls fn for each node of the formula over floats, but not if it is of bits or truth values. */
+static void each_node(tn_graph *g, const tn_node *n, bool (*fn)(const tn_expr *e, void *user), void *user)
 {
     const tn_expr *operand[3];
+    if (is_logic(n->op) || is_bitwise(n->op))
+        return;
+    for (int i = 0; i < n->nin; i++)
+        operand[i] = tn_var(g->pool, i == 0 && has_condition(n->op) ? TN_BOOL1 : TN_F32, (uint32_t)i);
+    tn_each(read_formula(g->ctx, g->pool, n, TN_F32, operand), fn, user);
+}
+
+static void read_demands(tn_graph *g, const tn_node *n, demands *d)
+{
     *d = (demands){.logic = is_logic(n->op), .is_int = is_bitwise(n->op)};
-    for (int i = 0; i < n->nin; i++) {
-        bool is_bool = d->logic || (i == 0 && has_condition(n->op));
-        operand[i] = tn_var(g->pool, is_bool ? TN_BOOL1 : TN_F32, (uint32_t)i);
-    }
-    if (!d->logic && !d->is_int)
-        tn_each(read_formula(g->ctx, g->pool, n, TN_F32, operand), scan_node, d);
+    each_node(g, n, scan_node, d);
+}
+
+/* ---- precision ---- */
+
+/* Intrinsic functions whose result has no more digits than their argument lose none in a narrow type. */
+static bool scan_digits(const tn_expr *e, void *user)
+{
+    bool *plain = user;
+    if (e->kind == TN_E_CALL)
+        *plain &= e->u.call.id == TN_F_abs || e->u.call.id == TN_F_floor || e->u.call.id == TN_F_ceil ||
+                  e->u.call.id == TN_F_trunc || e->u.call.id == TN_F_round;
+    return *plain;
+}
+
+enum tn_precision tn_precision_of(tn_graph *g, const tn_node *n)
+{
+    bool plain = n->op->formula != NULL;
+    if (n->op->precision != TN_PRECISION_AUTO)
+        return n->op->precision;
+    if (plain)
+        each_node(g, n, scan_digits, &plain);
+    return plain || (n->op->flags & TN_OP_INDEX_MAP) ? TN_PRECISION_FOLLOW : TN_PRECISION_KEEP;
 }
 
 static tn_status check_dtype(tn_graph *g, const tn_node *n, int i, bool is_condition, const demands *d)

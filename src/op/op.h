@@ -37,6 +37,8 @@ TN_WARN_UNUSED tn_status tn_sink_transpose(tn_graph *g, tn_node *n, tn_value *ou
 /* What n, over operands made by qnn.dequantize, is on their integers: a value equal to n's result but for rounding,
  * made before n (op/qnn_form.c); absent: there is none. */
 TN_WARN_UNUSED tn_status tn_integer_form(tn_graph *g, tn_node *n, tn_value *out);
+/* What the record says, or, where it says nothing (AUTO), what follows from its flags and the nodes of its formula. */
+enum tn_precision tn_precision_of(tn_graph *g, const tn_node *n);
 /* Infers broadcasting of two shapes (numpy rules; different symbols are errors naming both). */
 TN_WARN_UNUSED tn_status tn_infer_broadcast(tn_graph *g, const tn_node *n, const tn_type *a, const tn_type *b,
                                             tn_dtype t, const tn_type **out);

@@ -9,22 +9,12 @@ enum { MAX_RANK = 64, MAX_FIELDS = 4096 };
 /* Stands for `?` where a type is only compared. No user can write this name. */
 static const char any_dim[] = "?";
 
-static bool has_symbol(const tn_graph *g, const char *name)
-{
-    for (uint32_t i = 0; i < g->n_symbol; i++) {
-        if (!strcmp(g->symbol[i].name, name)) {
-            return true;
-        }
-    }
-    return false;
-}
-
 static const tn_expr *dim_name(void *user, const char *name)
 {
     parser *p = user;
     uint64_t at;
     if (!tn_strmap_get(&p->bound, name, strlen(name), &at) || at == 2) {
-        if (p->dims == DIM_CHECK && has_symbol(p->g, name)) {
+        if (p->dims == DIM_CHECK && tn_graph_find_symbol(p->g, name)) {
             return tn_sym(p->g->pool, name); /* the body may bind it during the run */
         }
         if (p->dims != DIM_PARAM) {
@@ -72,7 +62,7 @@ static const tn_expr *fresh_dim(parser *p)
     char name[32];
     do {
         snprintf(name, sizeof name, "d%lld", (long long)p->fresh++);
-    } while (has_symbol(p->g, name));
+    } while (tn_graph_find_symbol(p->g, name));
     const char *kept = tn_intern(p->g->ctx, name);
     tn_graph_symbol(p->g, kept);
     tn_strmap_put(&p->bound, kept, strlen(kept), 1);

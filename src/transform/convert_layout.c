@@ -5,66 +5,51 @@
  * follows a converted value keeps its layout if it can. AlterOpLayout, which comes later, leaves such values as they
  * are. Nothing happens unless a layout is asked for; "NCHW" is what imported models have.
  */
+#include "base/words.h"
 #include "transform/alter.h"
 
 #include <string.h>
 
 typedef struct { const char *data, *kernel; } pair;
 
+static pair split_pair(tn_ctx *ctx, const char *s, size_t n)
+{
+    const char *colon = memchr(s, ':', n);
+    size_t d = colon ? (size_t)(colon - s) : n;
+    return (pair){tn_intern_n(ctx, s, d), colon ? tn_intern_n(ctx, colon + 1, n - d - 1) : "default"};
+}
+
 /* Entry i of a list of words ("NHWC" or "NHWC:HWIO"); the last one stands for all that follow. */
 static pair read_pair(tn_ctx *ctx, const char *list, int i)
 {
-    const char *s = list;
-    for (; i > 0 && s[strcspn(s, " ")]; i--)
-        s += strcspn(s, " ") + 1;
-    size_t n = strcspn(s, " "), d = strcspn(s, " :");
-    return (pair){tn_intern_n(ctx, s, d), d < n ? tn_intern_n(ctx, s + d + 1, n - d - 1) : "default"};
-}
-
-static bool one_of(const char *words, const char *word)
-{
-    size_t n = strlen(word);
-    for (const char *s = words; s && (s = strstr(s, word)); s += n)
-        if ((s == words || s[-1] == ' ') && (s[n] == 0 || s[n] == ' '))
-            return true;
-    return false;
-}
-
-/* Place of the operator in the user's list: 0 if there is none; -1: it is not in it. */
-static int place(const char *list, const char *name)
-{
-    size_t n = strlen(name);
-    int i = 0;
-    for (const char *s = list; s && *s; i++) {
-        size_t k = strcspn(s, " ");
-        if (k == n && memcmp(s, name, n) == 0)
-            return i;
-        s += k + (s[k] == ' ');
+    const char *w = "", *next;
+    size_t n = 0, k;
+    for (; i >= 0 && tn_words_next(&list, &next, &k); i--) {
+        w = next;
+        n = k;
     }
-    return list ? -1 : 0;
+    return split_pair(ctx, w, n);
 }
 
 static tn_status check(tn_pass *p)
 {
     const tn_pass_options *o = p->options;
+    const char *word, *at = o->desired_layout_ops;
+    size_t k;
     int n = 0, i = 0;
-    for (const char *s = o->desired_layout_ops; s && *s; n++) {
-        size_t k = strcspn(s, " ");
-        const tn_op *op = tn_ops_find(tn_intern_n(p->ctx, s, k));
+    for (; tn_words_next(&at, &word, &k); n++) {
+        const tn_op *op = tn_ops_find(tn_intern_n(p->ctx, word, k));
         if (!op || !op->layouts)
-            return tn_error(p->ctx, "driver-E066", NULL, "--desired-layout-ops: %.*s %s", (int)k, s,
+            return tn_error(p->ctx, "driver-E066", NULL, "--desired-layout-ops: %.*s %s", (int)k, word,
                             op ? "has no layout to convert" : "is no operator");
-        s += k + (s[k] == ' ');
     }
-    for (const char *s = o->desired_layout; s && *s; i++) {
-        size_t k = strcspn(s, " ");
-        pair w = read_pair(p->ctx, s, 0);
-        if (!one_of("NCHW NHWC", w.data) || !one_of("default OIHW HWIO OHWI HWOI", w.kernel))
+    for (at = o->desired_layout; tn_words_next(&at, &word, &k); i++) {
+        pair w = split_pair(p->ctx, word, k);
+        if (tn_words_find("NCHW NHWC", w.data) < 0 || tn_words_find("default OIHW HWIO OHWI HWOI", w.kernel) < 0)
             return tn_error(p->ctx, "driver-E067", NULL,
                             "--desired-layout %.*s: NCHW or NHWC is expected, and behind a colon OIHW, HWIO, "
                             "OHWI or HWOI",
-                            (int)k, s);
-        s += k + (s[k] == ' ');
+                            (int)k, word);
     }
     if (o->desired_layout_ops && i > 1 && i != n)
         return tn_error(
@@ -76,9 +61,10 @@ static tn_status check(tn_pass *p)
 /* The question to one node; false: it stays as it is. */
 static bool ask(const tn_pass *p, const tn_node *n, tn_layout_query *q)
 {
-    int i = n->op->layouts ? place(p->options->desired_layout_ops, n->op->name) : -1;
+    const char *ops = p->options->desired_layout_ops;
+    int i = !n->op->layouts ? -1 : ops ? tn_words_find(ops, n->op->name) : 0;
     if (i >= 0) {
-        pair want = read_pair(p->ctx, p->options->desired_layout, p->options->desired_layout_ops ? i : 0);
+        pair want = read_pair(p->ctx, p->options->desired_layout, i);
         q->desired = want.data;
         q->desired_kernel = want.kernel;
         return strcmp(want.data, "NCHW") != 0;

@@ -53,28 +53,12 @@ static int factor_axis(const tn_type *c, const tn_type *t)
     return axis;
 }
 
-/* Magnitudes of a constant's channels: the largest, and the smallest that is not 0. */
-typedef struct { double most, least; } range;
-
-static void widen(range *r, tn_dtype t, const char *at, int64_t n)
-{
-    const bool single = tn_dtype_eq(t, TN_F32);
-    for (int64_t i = 0; i < n; i++) {
-        float x;
-        if (single)
-            memcpy(&x, at + i * (int64_t)sizeof x, sizeof x);
-        double v = fabs(single ? x : tn_scalar_read(t, at + i * tn_dtype_bytes(t)).f);
-        r->most = v > r->most ? v : r->most;
-        r->least = v > 0 && v < r->least ? v : r->least;
-    }
-}
-
 enum use { WEIGHT, ADDEND, ADDEND_APART }; /* c * s, c * s, c / s */
 
 /* May the channels of a constant, a weight or what is added, be multiplied by f? A weight that loses digits matters if
  * it is the largest of its channel. What is added after the factors has lost no more than the sum will; what is added
  * before them must leave room for the data, and its errors are multiplied. */
-static bool in_range(tn_dtype t, range c, double f, enum use use)
+static bool in_range(tn_dtype t, tn_magnitude c, double f, enum use use)
 {
     double largest = tn_dtype_largest(t), smallest = tn_dtype_smallest(t);
     f = fabs(f);
@@ -100,12 +84,12 @@ static bool fits(const scaler *s, const tn_node *c, int axis, enum use use)
         channels = s->n;
     else
         inner = (int64_t)(c->blob->n / size);
-    range *r = TN_NEW_N(s->p->scratch, range, channels);
+    tn_magnitude *r = TN_NEW_N(s->p->scratch, tn_magnitude, channels);
     for (int64_t k = 0; k < channels; k++)
-        r[k] = (range){0, INFINITY};
+        r[k] = TN_MAGNITUDE;
     const char *at = c->blob->at, *end = at + c->blob->n;
     for (int64_t k = 0; at < end; at += (size_t)inner * size, k = (k + 1) % channels)
-        widen(&r[k], t->dtype, at, inner);
+        tn_magnitude_add(&r[k], t->dtype, at, inner);
     for (int64_t i = 0; i < s->n; i++)
         if (!in_range(t->dtype, r[channels > 1 ? i : 0], use == ADDEND_APART ? 1 / s->factor[i] : s->factor[i], use))
             return false;

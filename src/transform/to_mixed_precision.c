@@ -6,14 +6,16 @@
  *
  * Which is which the records say (tn_precision); the user's list of operators takes the place of their LOW. One walk in
  * execution order: each lowered node leaves its low value and a cast back, which all old readers get and
- * nobody may need in the end. Results of the module stay low unless
- * relay.ToMixedPrecision.keep_orig_output_dtype is set.
+ * nobody may need in the end. An operator stays as it is if one of its constants leaves the range of 16 bits.
+ * Results of the module stay low unless relay.ToMixedPrecision.keep_orig_output_dtype is set.
  */
+#include "base/words.h"
+#include "ir/eval.h"
 #include "transform/pass.h"
 
 #include <string.h>
 
-enum { MAX_IN = 256, MAX_ATTR = 256 };
+enum { MAX_IN = 256, MAX_ATTR = 256, MAX_DEPTH = 8 };
 
 typedef struct mixer {
     tn_pass *p;
@@ -47,62 +49,67 @@ static bool is_float(const tn_type *t)
 
 /* ---- what the records say ---- */
 
-/* Does a formula use more than plain arithmetic? */
-static bool is_delicate(const char *formula)
-{
-    static const char *const plain[] = {"max", "min", "select", "abs", "floor", "ceil", "round"};
-    for (const char *open = strchr(formula, '('); open; open = strchr(open + 1, '(')) {
-        const char *name = open;
-        while (name > formula && name[-1] >= 'a' && name[-1] <= 'z')
-            name--;
-        bool known = name == open;
-        for (size_t i = 0; i < sizeof plain / sizeof *plain; i++)
-            known |= strlen(plain[i]) == (size_t)(open - name) && memcmp(plain[i], name, (size_t)(open - name)) == 0;
-        if (!known)
-            return true;
-    }
-    return false;
-}
-
-static enum tn_precision precision_of(const tn_op *op)
-{
-    if (op->precision != TN_PRECISION_AUTO)
-        return op->precision;
-    if ((op->flags & TN_OP_INDEX_MAP) || (op->formula && !is_delicate(op->formula)))
-        return TN_PRECISION_FOLLOW;
-    return TN_PRECISION_KEEP;
-}
-
-static bool named(const char *list, const char *name)
-{
-    size_t n = strlen(name);
-    for (const char *s = list; s && (s = strstr(s, name)); s += n)
-        if ((s == list || s[-1] == ' ') && (s[n] == 0 || s[n] == ' '))
-            return true;
-    return false;
-}
-
 static enum tn_precision wanted(const mixer *m, const tn_node *n)
 {
     const char *list = m->p->options->mixed_precision_ops;
-    enum tn_precision said = precision_of(n->op);
+    enum tn_precision said = tn_precision_of(m->g, n);
     if (!list)
         return said;
-    return named(list, n->op->name) ? TN_PRECISION_LOW : said == TN_PRECISION_LOW ? TN_PRECISION_FOLLOW : said;
+    return tn_words_find(list, n->op->name) >= 0 ? TN_PRECISION_LOW
+           : said == TN_PRECISION_LOW            ? TN_PRECISION_FOLLOW
+                                                 : said;
 }
 
 static tn_status check_names(const mixer *m)
 {
-    for (const char *s = m->p->options->mixed_precision_ops; s && *s; s += s[strcspn(s, " ")] == ' ') {
-        size_t n = strcspn(s, " ");
+    const char *at = m->p->options->mixed_precision_ops, *s;
+    size_t n;
+    while (tn_words_next(&at, &s, &n))
         if (!tn_ops_find(tn_intern_n(m->g->ctx, s, n)))
             return tn_error(m->g->ctx, "driver-E065", NULL,
                             "--mixed-precision-ops: there is no operator %.*s; names are as in nn.conv2d", (int)n, s);
-        s += n;
-        if (!*s)
-            break;
-    }
     return TN_OK;
+}
+
+/* ---- constants ---- */
+
+static bool is_moved(tn_value v, int depth)
+{
+    return depth > 0 && v.def->op != &tn_op_constant && (v.def->op->flags & TN_OP_INDEX_MAP) && v.def->nin > 0;
+}
+
+/* A constant, or one that is only moved about. */
+static bool is_fixed(tn_value v, int depth)
+{
+    bool all = is_moved(v, depth);
+    for (int i = 0; i < v.def->nin && all; i++)
+        all = !v.def->in[i].def || is_fixed(tn_in(v.def, i), depth - 1);
+    return all || v.def->op == &tn_op_constant;
+}
+
+/* Is v, if it is constant, in the range of the calculation type? Its largest finite value must neither become infinite
+ * (a mask of -1e9 would make NaN of a row that is masked as a whole) nor vanish (as what keeps a divisor from
+ * 0 would). */
+static bool in_range(const mixer *m, tn_value v, int depth)
+{
+    const tn_type *t = v.def ? tn_value_type(v) : NULL;
+    tn_magnitude c = TN_MAGNITUDE;
+    if (!is_float(t))
+        return true;
+    if (v.def->op == &tn_op_constant && v.def->blob && v.def->blob->at)
+        tn_magnitude_add(&c, t->dtype, v.def->blob->at, (int64_t)(v.def->blob->n / tn_dtype_bytes(t->dtype)));
+    for (int i = 0; is_moved(v, depth) && i < v.def->nin; i++)
+        if (!in_range(m, tn_in(v.def, i), depth - 1))
+            return false;
+    return c.most <= 0 || (c.most <= tn_dtype_largest(m->calc) && c.most >= tn_dtype_smallest(m->calc));
+}
+
+static bool all_in_range(const mixer *m, const tn_node *n)
+{
+    for (int i = 0; i < n->nin; i++)
+        if (!in_range(m, tn_in(n, i), MAX_DEPTH))
+            return false;
+    return true;
 }
 
 /* ---- lowering ---- */
@@ -121,7 +128,7 @@ static bool may_follow(const mixer *m, const tn_node *n)
     bool any = false;
     for (int i = 0; i < n->nin; i++) {
         tn_value v = tn_in(n, i);
-        if (!v.def || !is_float(tn_value_type(v)) || v.def->op == &tn_op_constant)
+        if (!v.def || !is_float(tn_value_type(v)) || is_fixed(v, MAX_DEPTH))
             continue;
         if (!low_of(m, v).def)
             return false;
@@ -183,10 +190,18 @@ static tn_status region(mixer *m, tn_region *r)
         for (int i = 0; i < n->nregion; i++)
             TN_TRY(region(m, n->region[i]));
         enum tn_precision want = can_be_lowered(n) ? wanted(m, n) : TN_PRECISION_KEEP;
-        if (want == TN_PRECISION_LOW || (want == TN_PRECISION_FOLLOW && may_follow(m, n)))
+        bool lowered = want == TN_PRECISION_LOW || (want == TN_PRECISION_FOLLOW && may_follow(m, n));
+        if (lowered && all_in_range(m, n))
             TN_TRY(lower(m, n, want == TN_PRECISION_LOW));
     }
     return TN_OK;
+}
+
+/* Is v the low value cast back, or that value itself? Then the low one can be the result; that of a parameter is made
+ * for those who read it, and stays theirs. */
+static bool is_copy(const tn_node *v, const tn_node *low)
+{
+    return v->op == &tn_op_cast || v->op == low->op;
 }
 
 static tn_status function(mixer *m, tn_function *f)
@@ -195,8 +210,7 @@ static tn_status function(mixer *m, tn_function *f)
     for (uint32_t i = 0; i < f->body->n_result && m->made.n; i++) {
         tn_use *u = &f->body->result[i];
         tn_value low = u->def ? low_of(m, (tn_value){u->def, u->out}) : (tn_value){0};
-        /* a parameter's low form is no result of its own */
-        if (low.def && u->def->op == low.def->op ? true : low.def && u->def->op == &tn_op_cast)
+        if (low.def && is_copy(u->def, low.def))
             tn_use_set(m->g, u, low);
     }
     return TN_OK;

@@ -26,14 +26,13 @@ static void plan_init(plan *x)
     tn_arena_init(&x->arena, NULL, NULL);
     tn_pool_init(&x->pool, &x->ctx, &x->arena, NULL);
     tn_graph_init(&x->g, &x->ctx, &x->arena, &x->pool);
-    x->g.symbol = TN_NEW_N(&x->arena, tn_symbol_info, 2);
-    x->g.symbol[0] = (tn_symbol_info){.name = tn_intern(&x->ctx, "n"), .min = 1, .max = 1000};
-    x->g.symbol[1] = (tn_symbol_info){.name = tn_intern(&x->ctx, "m"), .min = 1, .max = 1000};
-    x->g.n_symbol = 2;
+    tn_graph_symbol(&x->g, "n")->max = 1000;
+    tn_graph_symbol(&x->g, "m")->max = 1000;
 }
 
 static void plan_deinit(plan *x)
 {
+    tn_graph_deinit(&x->g);
     tn_arena_deinit(&x->arena);
     tn_ctx_deinit(&x->ctx);
 }
@@ -159,6 +158,29 @@ static void nothing_needs_nothing(void **state)
     plan_deinit(&x);
 }
 
+/* Each of many symbols has its name and its nominal value, which its range may limit. */
+static void symbols_have_no_number(void **state)
+{
+    enum { MANY = 20000 };
+    plan x;
+    (void)state;
+    plan_init(&x);
+    tn_graph_symbol(&x.g, "u7");
+    const tn_expr *last = NULL, *sum = tn_idx(&x.pool, 0);
+    for (int i = 0; i < MANY; i++) {
+        last = tn_fresh_symbol(&x.g, "u", i == MANY - 1 ? 9 : 1, 1000);
+        assert_string_equal(i == 6 ? "u6" : i == 7 ? "u8" : last->u.s, last->u.s);
+        sum = i % 100 ? sum : tn_add(&x.pool, sum, last);
+    }
+    assert_string_equal(last->u.s, "u20000");
+    assert_string_equal(tn_fresh_symbol(&x.g, "j", 1, 2)->u.s, "j0");
+    assert_int_equal(tn_plan_nominal(&x.g, tn_mul(&x.pool, last, tn_idx(&x.pool, 64))), 9 * 64);
+    assert_int_equal(tn_plan_nominal(&x.g, sum), MANY / 100 * NOMINAL);
+    const tn_expr *vast = tn_mul(&x.pool, last, tn_idx(&x.pool, INT64_MAX / 2));
+    assert_true(tn_plan_nominal(&x.g, vast) > 1LL << 32);
+    plan_deinit(&x);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -166,6 +188,7 @@ int main(void)
         cmocka_unit_test(symbolic_sizes),
         cmocka_unit_test(a_chain_needs_two_buffers),
         cmocka_unit_test(nothing_needs_nothing),
+        cmocka_unit_test(symbols_have_no_number),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

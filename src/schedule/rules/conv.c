@@ -183,23 +183,24 @@ static tile window_tile(const derive *d, const conv *c)
 /* Tiles of a row that touch the border: those whose first tap is left of the image, whose last is right of it. */
 static void find_borders(conv *c, int64_t pixels)
 {
-    c->tiles = c->extent[OW] < 0 ? -1 : (c->extent[OW] + pixels - 1) / pixels;
+    int64_t width = c->extent[OW], free = 0;
+    c->tiles = width < 0 ? -1 : (width + pixels - 1) / pixels;
     c->first = c->last = 0;
     if (c->tiles < 0 || c->width < 0 || c->extent[KW] < 0)
         return;
-    for (int64_t t = 0; t < c->tiles; t++) {
-        int64_t end = (t + 1) * pixels < c->extent[OW] ? (t + 1) * pixels : c->extent[OW];
-        bool left = t * pixels * c->stride < c->before;
-        bool right = (end - 1) * c->stride + (c->extent[KW] - 1) * c->dilation - c->before >= c->width;
-        right |= (t + 1) * pixels > c->extent[OW];
-        if (left)
-            c->first = t + 1;
-        else if (right && !c->last)
-            c->last = c->tiles - t;
-    }
+    if (c->before > 0)
+        c->first = c->stride > 0 ? (c->before + pixels * c->stride - 1) / (pixels * c->stride) : c->tiles;
+    if (c->first > c->tiles)
+        c->first = c->tiles;
+    int64_t room = c->width + c->before - (c->extent[KW] - 1) * c->dilation; /* for the first taps of pixels */
+    if (room > 0)
+        free = c->stride > 0 ? (room - 1) / c->stride + 1 : width;
+    free = (free < width ? free : width) / pixels; /* whole tiles, from the left, with no tap right of the image */
+    c->last = c->tiles - (free > c->first ? free : c->first);
 }
 
-/* Rows of a task: about TASK_US of work, but enough tasks for all cores; a divisor, so that no row is masked. */
+/* Rows of a task: about TASK_US of work, but enough tasks for all cores; a divisor, so that no row is masked.
+ * O(sqrt(rows)). */
 static int64_t rows_of_task(const derive *d, const conv *c, int64_t panels)
 {
     int64_t oh = c->extent[OH], n = c->extent[N] < 0 ? 1 : c->extent[N], best = 1;
@@ -208,10 +209,13 @@ static int64_t rows_of_task(const derive *d, const conv *c, int64_t panels)
         work *= c->extent[i] < 0 ? 1 : (double)c->extent[i];
     double rate = d->m->peak_gflops * 1e3 * 4 / c->bytes * c->tile.efficiency; /* operations in a us */
     rate *= (double)c->fours;
-    for (int64_t r = 1; r <= oh; r++)
-        if (oh % r == 0 && work * (double)r <= 2 * TASK_US * rate &&
-            n * panels * (oh / r) >= TASKS_A_CORE * (int64_t)d->m->cores)
-            best = r;
+    for (int64_t i = 1; i <= oh / i; i++)
+        for (int k = 0; k < 2 && oh % i == 0; k++) {
+            int64_t r = k ? oh / i : i;
+            if (r > best && work * (double)r <= 2 * TASK_US * rate &&
+                n * panels * (oh / r) >= TASKS_A_CORE * (int64_t)d->m->cores)
+                best = r;
+        }
     return best;
 }
 

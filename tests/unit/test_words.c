@@ -1,0 +1,42 @@
+/* base/words: words of a list, one after the other and by number. */
+#include "base/words.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <cmocka.h>
+
+static void words_have_numbers(void **state)
+{
+    static const struct { const char *list, *word; int at; } rows[] = {
+        {"NCHW NHWC", "NCHW", 0}, {"NCHW NHWC", "NHWC", 1}, {"NCHW NHWC", "NHW", -1}, {"NCHW NHWC", "HWC", -1},
+        {" a  b ", "b", 1},       {"aa a", "a", 1},         {"", "a", -1},           {NULL, "a", -1},
+        {"a b", "a b", -1},       {"a", "", -1},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (tn_words_find(rows[i].list, rows[i].word) != rows[i].at)
+            fail_msg("\"%s\" in \"%s\" is not number %d", rows[i].word, rows[i].list, rows[i].at);
+}
+
+static void words_come_in_order(void **state)
+{
+    const char *at = "  nn.conv2d nn.dense", *word;
+    size_t n;
+    (void)state;
+    assert_true(tn_words_next(&at, &word, &n) && n == 9 && memcmp(word, "nn.conv2d", n) == 0);
+    assert_true(tn_words_next(&at, &word, &n) && n == 8 && memcmp(word, "nn.dense", n) == 0);
+    assert_false(tn_words_next(&at, &word, &n));
+    assert_false(tn_words_next(&at, &word, &n));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(words_have_numbers),
+        cmocka_unit_test(words_come_in_order),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
