@@ -184,8 +184,9 @@ int tn_npz_read(tn_npz *z, int i, void **out_data)
     void *data = tn_array_alloc(a->type.data_bytes);
     zip_file_t *f = data ? zip_fopen_index(z->zip, (zip_uint64_t)i, 0) : NULL;
     if (!f) {
+        bool room = data != NULL;
         free(data);
-        return data ? fault(z, a->name, zip_strerror(z->zip)) : tn_error_print("out of memory");
+        return room ? fault(z, a->name, zip_strerror(z->zip)) : tn_error_print("out of memory");
     }
     int bad = 0;
     for (size_t left = a->type.header_bytes; left && !bad;) {

@@ -73,7 +73,7 @@ typedef struct tn_llvm_options {
 enum tn_llvm_form { TN_LLVM_LL, TN_LLVM_ASM, TN_LLVM_OBJECT };
 typedef struct tn_jit tn_jit;
 typedef struct tn_llvm_api {        /* the shared object's only export: const tn_llvm_api *tenon_llvm(void) */
-    uint32_t version;               /* 1 */
+    uint32_t version;               /* TN_LLVM_INTERFACE, a number of the headers it was built with */
     tn_status (*emit)(const tn_unit *u, const tn_llvm_options *o, enum tn_llvm_form form, tn_buf *out);
     /* Objects of a unit, to be linked together: the tables, then the kernels in at most max - 1; which kernel goes
      * where depends on the unit and max alone. The caller frees out[0..*out_n). */
@@ -85,7 +85,8 @@ typedef struct tn_llvm_api {        /* the shared object's only export: const tn
 /* The folder of what Tenon opens or links while it works: $TENON_LIBDIR, else ../lib/tenon beside this program's (or
  * library's) folder. */
 void tn_library_folder(tn_buf *out);
-/* codegen-E001 where LLVM is not installed; ctx NULL: nothing is reported. */
+/* codegen-E001 where LLVM is not installed, codegen-E013 where another build of it is; ctx NULL: nothing is
+ * reported. */
 TN_WARN_UNUSED tn_status tn_llvm_open(tn_ctx *ctx, const tn_llvm_api **out);
 
 /* The bytes of the section .note.tenon (name "Tenon", type 1, data unit->note); nothing if there is no note. */

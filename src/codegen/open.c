@@ -47,8 +47,12 @@ tn_status tn_llvm_open(tn_ctx *ctx, const tn_llvm_api **out)
         st = tn_error(ctx, "codegen-E001", NULL,
                       "the LLVM code generator could not be opened: %s; install LLVM 19 or use --target c",
                       dlerror());
-    else
-        *out = get();
+    else if ((*out = get())->version != TN_LLVM_INTERFACE)
+        st = !ctx ? TN_FAIL
+                  : tn_error(ctx, "codegen-E013", NULL,
+                             "%s belongs to another build of Tenon; set TENON_LIBDIR to the folder of this "
+                             "one's, or unset it",
+                             tn_buf_cstr(&path));
     tn_buf_deinit(&path);
     return st;
 }

@@ -70,6 +70,11 @@ void tn_build_deinit(tn_build *b);
 
 /* target.c: target text, machine, features. Errors driver-E00x. */
 TN_WARN_UNUSED tn_status tn_target_parse(tn_build *b);
+/* foreign.c: code for other machines. Has the output what it takes to link it (driver-E023)? Is a linked library
+ * for the machine of the target (driver-E024)? */
+bool tn_target_is_foreign(const char *triple);
+TN_WARN_UNUSED tn_status tn_target_check_tools(tn_build *b, const char *output);
+TN_WARN_UNUSED tn_status tn_target_check_library(tn_build *b, const tn_buf *so);
 
 /* pipeline.c: the stages, each taking the build one door further. */
 TN_WARN_UNUSED tn_status tn_stage_import(tn_build *b, const char *model);

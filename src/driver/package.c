@@ -37,6 +37,8 @@ static tn_status write_tar(tn_build *b, uint32_t n, const tn_buf code[], const c
     bool is_static = false;
     tn_status st = tn_link(b, n, code, &so);
     if (st == TN_OK)
+        st = tn_target_check_library(b, &so);
+    if (st == TN_OK)
         st = tn_json_write(b, &json, &is_static);
     if (st == TN_OK) {
         tn_params_make(b, &blob);

@@ -67,10 +67,9 @@ static int end(tenon *t, tn_status st)
     return st == TN_OK && t->ctx.n_error == 0 ? 0 : 1;
 }
 
-/* Everything before machine code. */
+/* Everything before machine code; the target is known. */
 static tn_status prepare(tn_build *b, const char *model)
 {
-    TN_TRY(tn_target_parse(b));
     TN_TRY(tn_stage_import(b, model));
     TN_TRY(tn_check_constants(b, INT64_MAX));
     TN_TRY(tn_stage_graph(b));
@@ -82,6 +81,8 @@ static tn_status prepare(tn_build *b, const char *model)
 
 static tn_status compile(tn_build *b, const char *model, const char *output, size_t *bytes)
 {
+    TN_TRY(tn_target_parse(b));
+    TN_TRY(tn_target_check_tools(b, output));
     TN_TRY(prepare(b, model));
     return tn_package_write(b, output, bytes);
 }
@@ -139,7 +140,9 @@ int tenon_compile(tenon *t, const char *model, const tenon_options *o, const cha
 
 int tenon_check(tenon *t, const char *model, const tenon_options *o, size_t *out_trouble)
 {
-    int failed = end(t, prepare(begin(t, o), model));
+    tn_build *b = begin(t, o);
+    tn_status st = tn_target_parse(b);
+    int failed = end(t, st == TN_OK ? prepare(b, model) : st);
     *out_trouble = t->ctx.n_error;
     return failed;
 }

@@ -43,32 +43,6 @@ static tn_status option(tn_build *b, const char *word, options *o)
         "target option %s is not supported; known are -mcpu=native, -mattr=, -mtriple=, -num-cores=", word);
 }
 
-/* Adds and removes features by "+a,-b". */
-static void apply_attributes(tn_build *b, const char *list)
-{
-    tn_machine *m = &b->machine;
-    const char **f = TN_NEW_N(&b->arena, const char *, m->n_feature + strlen(list) + 1);
-    size_t n = m->n_feature;
-    if (n)
-        memcpy(f, m->feature, n * sizeof *f);
-    while (*list) {
-        size_t len = strcspn(list, ",");
-        bool drop = *list == '-';
-        size_t skip = *list == '-' || *list == '+';
-        const char *name = tn_intern_n(b->ctx, list + skip, len - skip);
-        size_t at = 0;
-        while (at < n && strcmp(f[at], name) != 0)
-            at++;
-        if (drop && at < n)
-            f[at] = f[--n];
-        else if (!drop && at == n)
-            f[n++] = name;
-        list += len + (list[len] == ',');
-    }
-    m->feature = f;
-    m->n_feature = n;
-}
-
 static tn_status find_machine(tn_build *b, const options *o)
 {
     if (b->opt.machine_file)
@@ -77,14 +51,12 @@ static tn_status find_machine(tn_build *b, const options *o)
         b->machine = (tn_machine){.triple = o->mtriple, .cores = 1};
     else
         TN_TRY(tn_machine_detect(b->ctx, &b->machine));
-    if (o->mattr) {
-        apply_attributes(b, o->mattr);
-        b->machine.vector_bits = 0; /* follow the features */
-        b->machine.n_vector_regs = b->machine.fma_ports = 0;
-        b->machine.peak_gflops = 0;
-    }
+    if (o->mattr)
+        TN_TRY(tn_machine_attributes(b->ctx, o->mattr, &b->machine));
     tn_machine_derive(&b->machine);
     b->target.triple = o->mtriple;
+    if (b->opt.machine_file && !o->mtriple && tn_target_is_foreign(b->machine.triple))
+        b->target.triple = b->machine.triple;
     if (o->cores) {
         char *end;
         long n = strtol(o->cores, &end, 10);
@@ -98,9 +70,10 @@ static tn_status find_machine(tn_build *b, const options *o)
 /* What generated code uses, and a package therefore needs. */
 static void choose_features(tn_build *b)
 {
-    static const char *const used[] = {"sse4.2", "avx",     "avx2",     "fma",      "f16c",     "bmi",
-                                       "bmi2",   "avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl",
-                                       "avx512vnni", "avxvnni"};
+    static const char *const used[] = {
+        "sse3", "ssse3", "sse4.1",  "sse4.2",   "avx",      "avx2",     "fma",      "f16c",
+        "bmi",  "bmi2",  "avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl", "avx512vnni",
+        "avxvnni"};
     b->feature = TN_NEW_N(&b->arena, const char *, sizeof used / sizeof *used);
     for (size_t i = 0; i < sizeof used / sizeof *used; i++)
         for (size_t k = 0; k < b->machine.n_feature; k++)

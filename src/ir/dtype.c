@@ -1,6 +1,7 @@
 /* Names of data types. The table below is the only list of codes, their spellings and their widths. */
 #include "ir/dtype.h"
 
+#include <float.h>
 #include <string.h>
 
 typedef struct row {
@@ -87,4 +88,18 @@ bool tn_dtype_parse(const char *s, size_t n, tn_dtype *out)
             return true;
     }
     return false;
+}
+
+double tn_dtype_largest(tn_dtype t)
+{
+    if (t.code == TN_BFLOAT)
+        return 0x1.fep127;
+    return t.bits == 16 ? 0x1.ffcp15 : t.bits == 32 ? FLT_MAX : DBL_MAX;
+}
+
+double tn_dtype_smallest(tn_dtype t)
+{
+    if (t.code == TN_BFLOAT)
+        return FLT_MIN;
+    return t.bits == 16 ? 0x1p-14 : t.bits == 32 ? FLT_MIN : DBL_MIN;
 }

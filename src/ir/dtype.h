@@ -32,6 +32,10 @@ static inline bool tn_dtype_is_bool(tn_dtype t) { return t.code == TN_BOOL; }
 static inline tn_dtype tn_dtype_lanes(tn_dtype t, uint16_t lanes) { t.lanes = lanes; return t; }
 static inline uint32_t tn_dtype_bytes(tn_dtype t) { return (uint32_t)(t.bits + 7u) / 8u * t.lanes; }
 
+/* The largest finite value of a float type, and the smallest positive one that has all its digits. */
+double tn_dtype_largest(tn_dtype t);
+double tn_dtype_smallest(tn_dtype t);
+
 /* Long names are Relay's ("float32", "bool", "int64"), short ones TIR's ("f32", "i64", "bool", "index");
  * with lanes "float32x16" / "f32x16". Both spellings are read everywhere. */
 void tn_dtype_print(tn_dtype t, bool shortly, tn_buf *out);

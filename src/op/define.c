@@ -13,7 +13,10 @@ tn_tensor *tn_rule_out(tn_te *te, const tn_node *n, int out, const char *name, c
                                  : NULL);
 }
 
-tn_dtype tn_rule_sum_dtype(tn_dtype t) { return tn_dtype_is_float(t) && t.bits == 16 ? TN_F32 : t; }
+tn_dtype tn_rule_sum_dtype(tn_dtype t)
+{
+    return tn_dtype_is_float(t) ? t.bits == 16 ? TN_F32 : t : TN_DT(t.code, 64);
+}
 
 tn_tensor *tn_rule_sum(tn_te *te, const tn_node *n, const char *name, const char *tag, const char *axis_names)
 {
@@ -26,7 +29,7 @@ tn_tensor *tn_rule_sum(tn_te *te, const tn_node *n, const char *name, const char
 }
 
 /* Different symbols are taken to be equal (tn_infer_broadcast), and looked at when they are known. */
-static void require_equal(tn_te *te, const tn_expr *a, const tn_expr *b, int dim)
+void tn_rule_require_equal(tn_te *te, const tn_expr *a, const tn_expr *b, int dim)
 {
     tn_buf text = {0};
     tn_buf_printf(&text, "dimension %d is ", dim);
@@ -45,7 +48,7 @@ const tn_expr *tn_rule_at_broadcast(tn_te *te, const tn_tensor *t, const tn_tens
     for (int i = 0; i < t->ndim; i++) {
         index[i] = tn_is_value(t->dim[i], 1) ? tn_idx(te->pool, 0) : out->axis[skip + i];
         if (!tn_is_value(t->dim[i], 1) && !tn_equal(te->pool, NULL, t->dim[i], out->dim[skip + i]))
-            require_equal(te, t->dim[i], out->dim[skip + i], skip + i);
+            tn_rule_require_equal(te, t->dim[i], out->dim[skip + i], skip + i);
     }
     return tn_at(te, t, t->ndim, index);
 }

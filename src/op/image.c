@@ -532,6 +532,7 @@ tn_value tn_make_resample(tn_graph *g, tn_region *r, tn_node *before, tn_value v
     const tn_type *type = tn_value_type(v);
     bool nearest = n > 0 && find(methods, at[0].method) == NEAREST, done[TN_RULE_MAX_RANK] = {false};
     tn_cast_attr to_wide = {TN_F32}, back = {type->dtype};
+    bool rounds = false; /* filtered integers, as ONNX has it */
     TN_ASSERT(n <= TN_RULE_MAX_RANK);
     bool casts = !nearest && !tn_dtype_eq(type->dtype, TN_F32) && !tn_dtype_eq(type->dtype, TN_F64);
     for (int i = 0; i < n; i++) {
@@ -546,8 +547,10 @@ tn_value tn_make_resample(tn_graph *g, tn_region *r, tn_node *before, tn_value v
         for (int i = n - 1; i >= 0; i--) {
             if (done[i] || (pass == 0 && !(a[i].scale < 1))) continue;
             done[i] = true;
+            rounds = rounds || (a[i].antialias && tn_dtype_is_int(type->dtype));
             v = resample(g, r, before, v, &a[i], loc);
         }
+    if (rounds && v.def) v = call1(g, r, before, &tn_op_round, NULL, v, loc);
     return casts ? call1(g, r, before, &tn_op_cast, &back, v, loc) : v;
 }
 

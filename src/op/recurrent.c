@@ -136,7 +136,7 @@ static tn_status check_shape(tn_graph *g, const tn_node *n, int i, int rank, con
     if (i >= n->nin || !tn_in(n, i).def) return TN_OK;
     TN_TRY(tn_rule_tensor(g, n, i, rank, &t));
     for (int d = 0; d < rank; d++)
-        if (!tn_rule_dim_eq(g, t->dim[d], dim[d]))
+        if (!tn_rule_dim_eq(g, t->dim[d], dim[d]) && t->dim[d]->kind != TN_E_SYM) /* else looked at in the run */
             return tn_rule_fail(g, n, "op-E008", "%s is %s, but dimension %d must be %s",
                                 tn_rule_in_name(g, n, i), tn_rule_type_text(g, t), d,
                                 tn_rule_dim_text(g, dim[d]));
@@ -697,6 +697,17 @@ static void choose_tile(body *b)
     b->nv = b->rows == 1 && b->padded / b->lanes % 2 == 0 ? 2 : 1;
 }
 
+/* Operands with a symbol for the batch were taken to fit. */
+static void require_batch(const body *b)
+{
+    static const int states[] = {H0, C0};
+    for (int i = 0; i < 2; i++)
+        if (b->in[states[i]])
+            tn_rule_require_equal(b->te, b->in[states[i]]->dim[0], b->batch, 0);
+    if (b->in[LENS])
+        tn_rule_require_equal(b->te, b->in[LENS]->dim[0], b->batch, 0);
+}
+
 static void recurrent_body(tn_te *te, const tn_node *n, tn_tensor *const in[], tn_tensor *out[])
 {
     tn_tensor *given[N_IN] = {0}, *t = out[0] = tn_rule_out(te, n, 0, "recurrent", "recurrent", NULL);
@@ -710,6 +721,7 @@ static void recurrent_body(tn_te *te, const tn_node *n, tn_tensor *const in[], t
     b.batch = in[X]->dim[1];
     choose_tile(&b);
     b.at = &t->body;
+    require_batch(&b);
     b.large = is_large(&b);
     if (b.large) {
         large_body(&b);

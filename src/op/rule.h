@@ -65,12 +65,15 @@ tn_status tn_define_formula(tn_te *te, tn_graph *g, const tn_node *n, tn_tensor 
 /* A tensor for output `out` of the node, tagged. axis_names NULL: i j k l. */
 tn_tensor *tn_rule_out(tn_te *te, const tn_node *n, int out, const char *name, const char *tag,
                        const char *axis_names);
-/* What sums that are divided later are kept in: float32 for 16-bit floats, which a sum may not fit; else t. */
+/* What sums that are divided later are kept in: float32 for 16-bit floats and 64 bits for integers, as the sum may not
+ * fit t; else t. */
 tn_dtype tn_rule_sum_dtype(tn_dtype t);
 /* The same in that dtype, for such a sum. */
 tn_tensor *tn_rule_sum(tn_te *te, const tn_node *n, const char *name, const char *tag, const char *axis_names);
 /* x * y in dtype t. */
 const tn_expr *tn_rule_times(tn_pool *p, tn_dtype t, const tn_expr *x, const tn_expr *y);
+/* Fails the run unless dimension `dim` is equal in two operands; nothing where that is known. */
+void tn_rule_require_equal(tn_te *te, const tn_expr *a, const tn_expr *b, int dim);
 /* Element of t that out's axes read by broadcasting. */
 const tn_expr *tn_rule_at_broadcast(tn_te *te, const tn_tensor *t, const tn_tensor *out);
 /* One axis of a sliding window: pad `before` and `after`; ceil_mode: a last, partial window counts if it

@@ -6,6 +6,7 @@
  * The records say what factors may pass (tn_scale): a sum passes them to its operands, largest values and
  * rectifiers let only positive ones by. First it is asked whether the whole way is open, then it is walked;
  * nothing is undone. A sum on a forward way, x * s + c, becomes (x + c / s) * s, so no factor may be 0 there.
+ * A way is closed where a constant would leave the range of its type (fits), which in float16 is soon.
  * Only values with one reader are on a backward way. Depth is bounded by MAX_DEPTH; O(uses on the way) per
  * product.
  */
@@ -52,6 +53,65 @@ static int factor_axis(const tn_type *c, const tn_type *t)
     return axis;
 }
 
+/* Magnitudes of a constant's channels: the largest, and the smallest that is not 0. */
+typedef struct { double most, least; } range;
+
+static void widen(range *r, tn_dtype t, const char *at, int64_t n)
+{
+    const bool single = tn_dtype_eq(t, TN_F32);
+    for (int64_t i = 0; i < n; i++) {
+        float x;
+        if (single)
+            memcpy(&x, at + i * (int64_t)sizeof x, sizeof x);
+        double v = fabs(single ? x : tn_scalar_read(t, at + i * tn_dtype_bytes(t)).f);
+        r->most = v > r->most ? v : r->most;
+        r->least = v > 0 && v < r->least ? v : r->least;
+    }
+}
+
+enum use { WEIGHT, ADDEND, ADDEND_APART }; /* c * s, c * s, c / s */
+
+/* May the channels of a constant, a weight or what is added, be multiplied by f? A weight that loses digits matters if
+ * it is the largest of its channel. What is added after the factors has lost no more than the sum will; what is added
+ * before them must leave room for the data, and its errors are multiplied. */
+static bool in_range(tn_dtype t, range c, double f, enum use use)
+{
+    double largest = tn_dtype_largest(t), smallest = tn_dtype_smallest(t);
+    f = fabs(f);
+    if (use == ADDEND_APART)
+        return f <= largest && f >= smallest && c.most * f <= largest / 64 && (f >= 1 || c.least * f >= smallest);
+    if (c.most <= 0 || f <= 0)
+        return true;
+    return c.most * f <= largest / 2 && (use == ADDEND || f >= 1 || c.most * f >= smallest);
+}
+
+/* Do the products of constant c and the factors stay in the range of their type? The factors stand along axis of c, or
+ * all meet all of it if it has no such axis. A constant that was read without its data is believed. */
+static bool fits(const scaler *s, const tn_node *c, int axis, enum use use)
+{
+    const tn_type *t = c->type[0];
+    size_t size = tn_dtype_bytes(t->dtype);
+    int64_t channels = 1, inner = 1, dim;
+    if (!c->blob || !c->blob->at || !tn_dtype_is_float(t->dtype))
+        return true;
+    for (int i = t->n - 1; i > axis && axis >= 0; i--)
+        inner *= tn_is_int(t->dim[i], &dim) ? dim : 1;
+    if (axis >= 0 && axis < t->n && s->n > 1 && tn_is_value(t->dim[axis], s->n))
+        channels = s->n;
+    else
+        inner = (int64_t)(c->blob->n / size);
+    range *r = TN_NEW_N(s->p->scratch, range, channels);
+    for (int64_t k = 0; k < channels; k++)
+        r[k] = (range){0, INFINITY};
+    const char *at = c->blob->at, *end = at + c->blob->n;
+    for (int64_t k = 0; at < end; at += (size_t)inner * size, k = (k + 1) % channels)
+        widen(&r[k], t->dtype, at, inner);
+    for (int64_t i = 0; i < s->n; i++)
+        if (!in_range(t->dtype, r[channels > 1 ? i : 0], use == ADDEND_APART ? 1 / s->factor[i] : s->factor[i], use))
+            return false;
+    return true;
+}
+
 static bool read_factors(scaler *s, const tn_node *c)
 {
     size_t size = tn_dtype_bytes(s->dtype), n = c->blob->n / size;
@@ -62,7 +122,7 @@ static bool read_factors(scaler *s, const tn_node *c)
         if (!isfinite(f[i]))
             return false;
         s->positive &= f[i] > 0;
-        s->nonzero &= fabs(f[i]) > 1e-30;
+        s->nonzero &= fabs(f[i]) > 0;
     }
     s->factor = f;
     s->n = (int64_t)n;
@@ -102,6 +162,13 @@ static enum tn_scale ask(const scaler *s, const tn_node *n, bool forward, int ax
     return n->op->scale(n, forward, s->positive, axis, other);
 }
 
+/* The axis of operand k, a constant, of sum n along which the factors on `axis` of its result stand. */
+static int addend_axis(const tn_node *n, int k, int axis, int other)
+{
+    const tn_type *c = tn_in_type(n, k);
+    return k == 1 && other >= 0 ? other : axis - (n->type[0]->n - c->n);
+}
+
 /* ---- backward: factors stand on v along axis ---- */
 
 static bool may_go_back(const scaler *s, const tn_node *user, int i, int axis, int depth)
@@ -115,12 +182,13 @@ static bool may_go_back(const scaler *s, const tn_node *user, int i, int axis, i
     case TN_SCALE_PASS:
         return may_go_back(s, d, 0, other, depth - 1);
     case TN_SCALE_WEIGHT:
-        return d->nin > 1 && is_constant(d->in[1].def);
+        return d->nin > 1 && is_constant(d->in[1].def) && fits(s, d->in[1].def, other, WEIGHT);
     case TN_SCALE_SUM:
         for (int k = 0; k < d->nin; k++) {
             const tn_type *t = tn_in_type(d, k);
             bool full = t && t->n == d->type[0]->n && t->dim[axis] == d->type[0]->dim[axis];
-            if (!is_constant(d->in[k].def) && (!full || !may_go_back(s, d, k, axis, depth - 1)))
+            if (is_constant(d->in[k].def) ? !fits(s, d->in[k].def, addend_axis(d, k, axis, other), ADDEND)
+                                          : !full || !may_go_back(s, d, k, axis, depth - 1))
                 return false;
         }
         return true;
@@ -165,12 +233,13 @@ static bool may_go_on(const scaler *s, tn_value v, int axis, int depth)
                 return false;
             break;
         case TN_SCALE_WEIGHT:
-            if (u->slot != 0 || !is_constant(n->in[1].def))
+            if (u->slot != 0 || !is_constant(n->in[1].def) || !fits(s, n->in[1].def, other, WEIGHT))
                 return false;
             break;
         case TN_SCALE_SUM: {
             const tn_node *rest = n->nin == 2 ? n->in[1 - u->slot].def : NULL;
             if (!s->nonzero || !is_constant(rest) || tn_value_type(v)->n != n->type[0]->n ||
+                !fits(s, rest, addend_axis(n, 1 - (int)u->slot, axis, other), ADDEND_APART) ||
                 !may_go_on(s, tn_val((tn_node *)n), axis, depth - 1))
                 return false;
             break;

@@ -129,6 +129,8 @@ MODELS = {
     "errors": lambda path: errors(),
     "loop": lambda path: loop(),
     "newer": lambda path: model(graph([node("Relu", ["x"], ["y"])], [X], [Y]), opset=99),
+    "squeeze": lambda path: model(graph([node("Squeeze", ["x"], ["y"])], [value("x", FLOAT, ["n", 1])],
+                                        [value("y", FLOAT, ["n"])])),
     "weights": lambda path: gather(path, 9 << 20, 1, 0, [0, 5]),
     "huge_dims": lambda path: declared([2**31 - 1, 2**31 - 1]),
     "huge_tensor": lambda path: declared([2**33]),

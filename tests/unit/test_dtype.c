@@ -1,6 +1,7 @@
 /* ir/dtype: names both ways, and what is no name. */
 #include "ir/dtype.h"
 
+#include <float.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -63,12 +64,22 @@ static void sizes_count_lanes(void **state)
     assert_int_equal(tn_dtype_bytes((tn_dtype){TN_FLOAT, 64, 65535}), 524280);
 }
 
+static void floats_have_ends(void **state)
+{
+    (void)state;
+    assert_true(tn_dtype_largest(TN_F16) == 65504 && tn_dtype_smallest(TN_F16) == 1.0 / 16384);
+    assert_true(tn_dtype_largest(TN_F32) == FLT_MAX && tn_dtype_smallest(TN_F32) == FLT_MIN);
+    assert_true(tn_dtype_largest(TN_DT(TN_BFLOAT, 16)) == 0x1.fep127);
+    assert_true(tn_dtype_largest(TN_F64) == DBL_MAX && tn_dtype_smallest(TN_F64) == DBL_MIN);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(names_go_both_ways),
         cmocka_unit_test(other_text_is_no_dtype),
         cmocka_unit_test(sizes_count_lanes),
+        cmocka_unit_test(floats_have_ends),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -240,12 +240,97 @@ static void detection_from_sysfs(void **state)
     tn_ctx_deinit(&c);
 }
 
+/* A list of features on a machine of avx512 class: what it makes of them, and of the vectors. */
+static void attributes(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *machine, *list, *has, *lacks, *error;
+        uint32_t bits;
+    } row[] = {
+        {"avx512", "+avx2,+fma", "sse4.2 avx avx2 fma sse2 cx8", "avx512f avx512vl avx512vnni f16c bmi", NULL, 256},
+        {"generic", "+avx512vnni", "avx512f avx2 fma f16c sse4.1", "avx512bw avx512vl", NULL, 512},
+        {"avx512", "-avx512f", "avx2 fma f16c popcnt", "avx512f avx512bw avx512cd avx512vl avx512vnni", NULL, 256},
+        {"avx512", "-avx", "sse4.2 popcnt", "avx avx2 fma f16c avx512f", NULL, 128},
+        {"avx512", "+avx512bw,-avx2,+fma", "fma avx sse3", "avx2 avx512f avx512bw", NULL, 256},
+        {"avx512", "+sse4.1", "sse4.1 ssse3", "sse4.2 avx popcnt", NULL, 128},
+        {"avx512", "-popcnt,", "avx512vl", "popcnt", NULL, 512},
+        {"avx512", "", "avx512vl popcnt", "amx-tile", NULL, 512},
+        {"avx512", "+nosuch", NULL, NULL, "machine-E005", 0},
+        {"avx512", "-sse42", NULL, NULL, "machine-E005", 0},
+        {"avx512", "+avx2,fma", NULL, NULL, "machine-E006", 0},
+        {"avx512", "+", NULL, NULL, "machine-E006", 0},
+        {"avx512", "-sse2", NULL, NULL, "machine-E007", 0},
+    };
+    for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+        tn_ctx c;
+        tn_machine m;
+        tn_ctx_init(&c);
+        load(&c, row[i].machine, &m);
+        tn_status st = tn_machine_attributes(&c, row[i].list, &m);
+        if (row[i].error) {
+            assert_int_equal(st, TN_FAIL);
+            assert_string_equal(c.diag[0].id, row[i].error);
+            tn_ctx_deinit(&c);
+            continue;
+        }
+        assert_int_equal(st, TN_OK);
+        tn_machine_derive(&m);
+        const char *const list[] = {row[i].lacks, row[i].has};
+        for (int has = 0; has < 2; has++) {
+            char text[200], *rest = text;
+            snprintf(text, sizeof text, "%s", list[has]);
+            for (char *name; (name = strtok_r(rest, " ", &rest));) {
+                if (tn_machine_has(&m, name) != has) {
+                    fail_msg("%s: %s is %sthere", row[i].list, name, has ? "not " : "");
+                }
+            }
+        }
+        assert_int_equal(m.vector_bits, row[i].bits);
+        assert_int_equal(m.n_vector_regs, row[i].bits == 512 ? 32 : 16);
+        assert_true(m.l1_gb_s == m.vector_bits / 8.0 * m.clock_ghz && m.cores >= 1);
+        tn_ctx_deinit(&c);
+    }
+    tn_ctx c;
+    tn_ctx_init(&c);
+    tn_machine m = {.triple = "x86_64-linux-gnu"};
+    assert_int_equal(tn_machine_attributes(&c, "+avx512vnii", &m), TN_FAIL);
+    assert_non_null(strstr(c.diag[0].message, "the nearest known one is avx512vnni"));
+    m = (tn_machine){.triple = "aarch64-linux-gnu"}; /* without a table: names as they stand */
+    assert_int_equal(tn_machine_attributes(&c, "+dotprod,+crypto,-crypto", &m), TN_OK);
+    assert_int_equal(m.n_feature, 1);
+    assert_string_equal(m.feature[0], "dotprod");
+    tn_ctx_deinit(&c);
+}
+
+/* Every feature that this build can detect may be asked for. */
+static void attributes_of_detection(void **state)
+{
+    (void)state;
+    const char *name[TN_CPU_FEATURES];
+    size_t n = tn_cpu_set_names((tn_cpu_set){UINT64_MAX}, name, TN_CPU_FEATURES);
+    tn_ctx c;
+    tn_ctx_init(&c);
+    for (size_t i = 0; i < n; i++) {
+        tn_machine m = {.triple = "x86_64-linux-gnu"};
+        char list[64];
+        snprintf(list, sizeof list, "+%s", name[i]);
+#if defined(__x86_64__)
+        if (tn_machine_attributes(&c, list, &m) != TN_OK || !tn_machine_has(&m, name[i])) {
+            fail_msg("%s", list);
+        }
+#endif
+    }
+    tn_ctx_deinit(&c);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_machines),        cmocka_unit_test(refusals),
         cmocka_unit_test(derivation),           cmocka_unit_test(detection_here),
-        cmocka_unit_test(detection_from_sysfs),
+        cmocka_unit_test(detection_from_sysfs), cmocka_unit_test(attributes),
+        cmocka_unit_test(attributes_of_detection),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

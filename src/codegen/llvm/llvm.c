@@ -429,6 +429,6 @@ static tn_status jit(const tn_unit *u, const tn_llvm_options *o, tn_jit **out_ji
 const tn_llvm_api *tenon_llvm(void);
 const tn_llvm_api *tenon_llvm(void)
 {
-    static const tn_llvm_api api = {1, emit, objects, jit, jit_free};
+    static const tn_llvm_api api = {TN_LLVM_INTERFACE, emit, objects, jit, jit_free};
     return &api;
 }

@@ -192,8 +192,8 @@ enum { MAX_UNROLL = 256, MAX_UNROLLED_NODES = 65536, MAX_BODY = 512 };
 static void refuse_loop(onnx_conv *c, const char *why)
 {
     onnx_fail(c, "onnx-E029",
-              "%s; loops are supported where their number of iterations is known when the model is compiled, "
-              "at most %d",
+              "%s; loops run whose carried values keep their shapes and that collect as many results as they are "
+              "told to; others where the number of iterations is known to the compiler, 1 to %d",
               why, MAX_UNROLL);
 }
 

@@ -49,6 +49,11 @@ static void squeeze(onnx_conv *c)
     tn_squeeze_attr a = {0};
     tn_value x = onnx_in(c, 0);
     bool given = onnx_ints_arg(c, "axes", 13, 1, &a.axis);
+    for (int d = 0; d < onnx_rank(x) && !given; d++)
+        if (onnx_type(x)->dim[d]->kind != TN_E_INT)
+            (void)tn_report(c->g->ctx, TN_WARNING, "onnx-W003", c->loc,
+                            "dimension %d of %s is kept, as it is not known to be 1; give the axes, or fixed shapes", d,
+                            onnx_type_text(c, onnx_type(x)));
     onnx_out(c, 0, given && a.axis.n == 0 ? x : onnx_call1(c, &tn_op_squeeze, &a, x));
 }
 

@@ -4,8 +4,8 @@
  * C text of `-o model.c` by declarations of its own (driver/bundle.c), so a change here is one there. */
 #include "tenon/abi.h"
 
-/* inputs, outputs: the header's structs, a pointer for each in the model's order. symbols: NULL if there are none;
- * those that the run finds hold what there is room for before, and what there is after. */
+/* inputs, outputs: the header's structs, a pointer for each in the model's order; symbols: NULL if there are
+ * none; those that the run finds hold what there is room for before, and what there is after. */
 int32_t tnr_bundle_run(tn_bundle *b, const void *inputs, const void *outputs, int64_t *symbols);
 int32_t tnr_bundle_threads(tn_bundle *b, int32_t n); /* for all models that share this code */
 const char *tnr_bundle_error(const tn_bundle *b);

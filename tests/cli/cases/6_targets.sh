@@ -1,0 +1,55 @@
+# Machines that are named: the code of a package, what it says it needs, and what it was asked for are one.
+mkdir targets && cd targets || exit 1
+dense=$TENON_SOURCE_DIR/examples/models/dense.onnx
+
+# vectors WANTED UNWANTED: the code of t.tar has registers of the one width and none of the others
+vectors() {
+    must "an object" tar xf t.tar mod.so
+    must "registers: $1" sh -c "objdump -d mod.so | grep -qE '%($1)'"
+    must "registers: not $2" sh -c "! objdump -d mod.so | grep -qE '%($2)'"
+}
+if [ "$(uname -m)" = x86_64 ]; then
+    for target in llvm c; do
+        expect 0 "" compile "$dense" --target "$target -mattr=+avx2,+fma" -o t.tar
+        vectors ymm zmm
+        expect 0 "CPU features sse3, ssse3, sse4.1, sse4.2, avx, avx2, fma" verify t.tar
+        expect 0 "" compile "$dense" --target "$target -mattr=-avx512f" -o t.tar
+        vectors 'xmm|ymm' zmm
+        must "it needs no avx512" sh -c '! tenon verify t.tar | grep -q "^CPU.*avx512"'
+        expect 0 "" compile "$dense" --target "$target -mattr=+sse4.2" -o t.tar
+        vectors xmm 'ymm|zmm'
+        expect 0 "" compile "$dense" --target "$target -mattr=+avx512vnni" -o t.tar
+        vectors zmm none
+        expect 0 "fma, f16c, avx512f, avx512vnni" verify t.tar
+    done
+    expect 4 "-mattr: there is no x86 feature \"avx512vnii\"; the nearest known one is avx512vnni [machine-E005]" \
+        compile "$dense" --target "llvm -mattr=+avx512vnii" -o d.tar
+    expect 4 "neither +FEATURE nor -FEATURE; write +avx2,+fma or -avx512f [machine-E006]" \
+        compile "$dense" --target-llvm-mattr avx2 -o d.tar
+    expect 4 "every x86-64 machine has sse2; it cannot be dropped [machine-E007]" \
+        compile "$dense" --target "c -mattr=-sse2" -o d.tar
+fi
+
+# another machine than this: no tool of ours makes its code, and what a tool made is looked at
+if [ "$(uname -m)" = x86_64 ]; then
+    for target in llvm c; do
+        for out in d.tar d.so d.a d.o; do
+            expect 4 "give --cross-compiler, such as aarch64-linux-gnu-gcc" \
+                compile "$dense" --target "$target -mtriple=aarch64-linux-gnu" -o $out
+        done
+    done
+    expect 4 "aarch64-linux-gnu is another machine than this one, whose own cc cannot make d.tar for it" \
+        compile "$dense" --target "c -mtriple=aarch64-linux-gnu" -o d.tar
+    expect 4 "[driver-E023]" compile "$dense" --target "c -mtriple=pdp11-dec-none" -o d.tar
+    expect 4 "[driver-E023]" compile "$dense" --target "llvm -mtriple=x86_64-pc-windows-msvc" -o d.tar
+    expect 4 "cc made mod.so for x86_64 (ELF machine 62), but the target is aarch64-linux-gnu" \
+        compile "$dense" --target "c -mtriple=aarch64-linux-gnu" --cross-compiler cc -o d.tar
+    expect 4 "[driver-E024]" compile "$dense" --target "c -mtriple=riscv64-linux-gnu" --cross-compiler cc -o d.tar
+    sed 's/x86_64-unknown-linux-gnu/aarch64-linux-gnu/' "$TENON_SOURCE_DIR/tests/machines/generic.json" >arm.json
+    expect 4 "[driver-E023]" compile "$dense" --machine arm.json -o d.tar
+    expect 0 "aarch64" dump "$dense" --stage ll --machine arm.json
+    expect 0 "for llvm -mtriple=x86_64-linux-gnu" compile "$dense" --target "llvm -mtriple=x86_64-linux-gnu" -o t.tar
+    expect 0 "" compile "$dense" --target "c -mtriple=x86_64-linux-gnu" --cross-compiler cc -o t.tar
+fi
+must "nothing is written" sh -c '! ls d.* 2>/dev/null'
+cd .. || exit 1
