@@ -13,6 +13,8 @@ tn_tensor *tn_rule_out(tn_te *te, const tn_node *n, int out, const char *name, c
                                  : NULL);
 }
 
+tn_dtype tn_rule_accumulator(tn_dtype t) { return tn_dtype_eq(t, TN_F64) ? t : TN_F32; }
+
 tn_dtype tn_rule_sum_dtype(tn_dtype t)
 {
     return tn_dtype_is_float(t) ? t.bits == 16 ? TN_F32 : t : TN_DT(t.code, 64);

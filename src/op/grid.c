@@ -9,8 +9,6 @@
 
 enum { MAX_SPATIAL = 3 };
 
-static tn_dtype wide(tn_dtype t) { return tn_dtype_eq(t, TN_F64) ? t : TN_F32; }
-
 static const tn_expr *as_index(tn_pool *p, const tn_expr *integral)
 {
     return tn_cast(p, TN_IDX, tn_cast(p, TN_I32, integral));
@@ -147,8 +145,12 @@ static const tn_expr *interpolate(const sampler *s, const tn_expr *const axis[],
 
 static void grid_sample_compute(tn_te *te, const tn_node *n, tn_tensor *const in[], tn_tensor *out[])
 {
-    sampler s = {
-        .te = te, .p = te->pool, .a = n->attr, .in = in[0], .dims = in[0]->ndim - 2, .t = wide(in[0]->dtype)};
+    sampler s = {.te = te,
+                 .p = te->pool,
+                 .a = n->attr,
+                 .in = in[0],
+                 .dims = in[0]->ndim - 2,
+                 .t = tn_rule_accumulator(in[0]->dtype)};
     const tn_expr *x[MAX_SPATIAL];
     for (int k = 0; k < s.dims; k++) s.position[k] = position(&s, in[1], k);
     tn_tensor *t = out[0] = tn_rule_out(te, n, 0, "grid_sample", "injective", NULL);
@@ -237,7 +239,7 @@ static void affine_grid_compute(tn_te *te, const tn_node *n, tn_tensor *const in
     const tn_affine_grid_attr *a = n->attr;
     tn_pool *p = te->pool;
     tn_tensor *t = out[0] = tn_rule_out(te, n, 0, "affine_grid", "injective", NULL);
-    tn_dtype acc = wide(t->dtype);
+    tn_dtype acc = tn_rule_accumulator(t->dtype);
     int dims = t->ndim - 2;
     const tn_expr *row = t->axis[t->ndim - 1], *one = tn_flt(p, acc, 1), *two = tn_flt(p, acc, 2),
                   *sum = NULL;
@@ -443,7 +445,7 @@ static void columns_compute(tn_te *te, const tn_node *n, tn_tensor *const in[], 
 {
     const tn_deform_attr *a = n->attr;
     tn_pool *p = te->pool;
-    tn_dtype acc = wide(in[0]->dtype);
+    tn_dtype acc = tn_rule_accumulator(in[0]->dtype);
     tn_tensor *t = out[0] = tn_rule_out(te, n, 0, "deform_columns", "injective", NULL);
     const tn_expr *const *v = (const tn_expr *const *)t->axis, *at[2];
     const tn_expr *each = tn_fdiv(p, t->dim[1], tn_idx(p, a->deformable_groups)),

@@ -231,12 +231,10 @@ static void nearest_compute(tn_te *te, const tn_node *n, tn_tensor *const in[], 
 /* ---- linear ---- */
 
 /* The dtype of weights and sums. */
-static tn_dtype wide(tn_dtype t) { return tn_dtype_eq(t, TN_F64) ? t : TN_F32; }
-
 static void linear(tn_te *te, const axis_of *x, tn_tensor *t, const tn_tensor *in, int k)
 {
     tn_pool *p = te->pool;
-    tn_dtype w = wide(t->dtype);
+    tn_dtype w = tn_rule_accumulator(t->dtype);
     const tn_expr *pos = tn_min(p, tn_max(p, position(x, t->axis[k]), f32(x, 0)), length(x, x->in, 1));
     const tn_expr *first = limit(x, as_index(x, pos)),
                   *next = tn_min(p, tn_add(p, first, tn_idx(p, 1)), tn_sub(p, x->in, tn_idx(p, 1)));
@@ -331,7 +329,7 @@ static const tn_expr *term(tn_te *te, const axis_of *x, const taps *t, const tn_
                            const tn_tensor *to, const tn_tensor *in, int k, const tn_expr *tap)
 {
     const tn_expr *at = limit(x, tap_at(x, t, to->axis[k], tap));
-    tn_dtype wt = wide(in->dtype);
+    tn_dtype wt = tn_rule_accumulator(in->dtype);
     return tn_mul(te->pool, tn_cast(te->pool, wt, tn_at2(te, w, tap, to->axis[k])),
                   tn_cast(te->pool, wt, element(te, in, to, k, at)));
 }
@@ -344,7 +342,7 @@ static void weighted(tn_te *te, const axis_of *x, const tn_node *n, tn_tensor *o
     tn_tensor *sum = NULL;
     if (t.count > UNROLLED_TAPS) {
         te->tag = "reduce";
-        sum = tn_te_new(te, "resample_sum", wide(in[0]->dtype), n->type[0]->n, n->type[0]->dim, NULL);
+        sum = tn_te_new(te, "resample_sum", tn_rule_accumulator(in[0]->dtype), n->type[0]->n, n->type[0]->dim, NULL);
         const tn_expr *tap = tn_te_reduce_axis(te, sum, "k", tn_idx(p, t.count));
         tn_te_sum(te, sum, term(te, x, &t, in[1], sum, in[0], k, tap), NULL);
     }

@@ -159,7 +159,7 @@ static void lrn_compute(tn_te *te, const tn_node *n, tn_tensor *const in[], tn_t
     tn_pool *p = te->pool;
     const tn_tensor *x = in[0];
     int axis = (int)(a->axis < 0 ? a->axis + x->ndim : a->axis);
-    tn_dtype acc = tn_dtype_eq(x->dtype, TN_F64) ? TN_F64 : TN_F32;
+    tn_dtype acc = tn_rule_accumulator(x->dtype);
     const tn_expr *index[TN_RULE_MAX_RANK];
     te->tag = "reduce";
     tn_tensor *sum = tn_te_new(te, "lrn_sum", acc, x->ndim, x->dim, x->ndim <= 4 ? "i j k l" : NULL);

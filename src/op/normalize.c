@@ -39,7 +39,7 @@ static void rows_init(rows *r, tn_te *te, const tn_tensor *x, int64_t channels_o
 {
     r->te = te;
     r->x = x;
-    r->acc = tn_dtype_eq(x->dtype, TN_F64) ? TN_F64 : TN_F32;
+    r->acc = tn_rule_accumulator(x->dtype);
     r->group = channels_of_group > 0 ? tn_idx(te->pool, channels_of_group) : NULL;
     r->count = r->group ? r->group : tn_idx(te->pool, 1);
     for (int i = 0; i < x->ndim; i++)

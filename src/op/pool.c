@@ -166,7 +166,7 @@ static void lp_pool_compute(tn_te *te, const tn_node *n, tn_tensor *const in[], 
 {
     const tn_pool2d_attr *a = n->attr;
     tn_pool *p = te->pool;
-    tn_dtype acc = tn_dtype_eq(in[0]->dtype, TN_F64) ? TN_F64 : TN_F32;
+    tn_dtype acc = tn_rule_accumulator(in[0]->dtype);
     te->tag = tag_of(in[0]);
     tn_tensor *sum = tn_te_new(te, "pool_sum", acc, n->type[0]->n, n->type[0]->dim, axes_of(in[0]));
     reach x = reach_of(te, n, in[0], sum);

@@ -105,7 +105,7 @@ static box box_open(tn_te *te, const tn_node *n, tn_tensor *const in[], const ch
 {
     box b = {.c = tn_code_open(te, n, 0, name, t), .p = te->pool, .a = n->attr, .data = in[0]};
     const tn_expr *one = tn_idx(te->pool, 1);
-    b.t = tn_dtype_eq(in[0]->dtype, TN_F64) ? TN_F64 : TN_F32;
+    b.t = tn_rule_accumulator(in[0]->dtype);
     tn_code_tasks(&b.c, 4, (*t)->dim, b.v, 16);
     b.sum = tn_code_buffer(&b.c, "sum", b.t, 1, &one, TN_SCOPE_LOCAL);
     return b;

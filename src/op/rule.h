@@ -65,6 +65,8 @@ tn_status tn_define_formula(tn_te *te, tn_graph *g, const tn_node *n, tn_tensor 
 /* A tensor for output `out` of the node, tagged. axis_names NULL: i j k l. */
 tn_tensor *tn_rule_out(tn_te *te, const tn_node *n, int out, const char *name, const char *tag,
                        const char *axis_names);
+/* What floats are computed in where much is added up or interpolated: float64 for itself, else float32. */
+tn_dtype tn_rule_accumulator(tn_dtype t);
 /* What sums that are divided later are kept in: float32 for 16-bit floats and 64 bits for integers, as the sum may not
  * fit t; else t. */
 tn_dtype tn_rule_sum_dtype(tn_dtype t);

@@ -479,6 +479,18 @@ static tn_status parse_indices(parser *ps, const tn_expr **index, int *out_n, ui
     return tn_lex_expect(&ps->lex, "]");
 }
 
+/* A buffer and where in it: out[off : 16]. */
+static tn_status parse_place(parser *ps, const char *what, uint32_t *buffer, const tn_expr **index, int *n,
+                             uint16_t *lanes)
+{
+    tn_lexer at = ps->lex;
+    const char *name = tn_lex_ident(&ps->lex);
+    if (!name) return TN_FAIL;
+    if (!find_buffer(ps, name, buffer))
+        return tn_lex_fail(&at, "tir-E002", "`%s` is no %s that is declared before this line", name, what);
+    return parse_indices(ps, index, n, lanes);
+}
+
 /* out[off : 16] = value mask cond */
 static tn_status parse_store(parser *ps, tn_body *to)
 {
@@ -486,13 +498,7 @@ static tn_status parse_store(parser *ps, tn_body *to)
     uint32_t buffer;
     uint16_t lanes;
     int n = 0;
-    tn_lexer at = ps->lex;
-    const char *name = tn_lex_ident(&ps->lex);
-    if (!name) return TN_FAIL;
-    if (!find_buffer(ps, name, &buffer))
-        return tn_lex_fail(&at, "tir-E002",
-                           "`%s` is no statement and no buffer that is declared before this line", name);
-    TN_TRY(parse_indices(ps, index, &n, &lanes));
+    TN_TRY(parse_place(ps, "statement and no buffer", &buffer, index, &n, &lanes));
     TN_TRY(tn_lex_expect(&ps->lex, "="));
     tn_dtype t = ps->f->buffer[buffer].dtype;
     TN_TRY(parse_expr(ps, tn_dtype_lanes(t, 1), &value));
@@ -514,12 +520,7 @@ static tn_status parse_prefetch(parser *ps, tn_body *to)
     uint16_t lanes;
     int n = 0;
     tn_lexer at = ps->lex;
-    const char *name = tn_lex_ident(&ps->lex);
-    if (!name) return TN_FAIL;
-    if (!find_buffer(ps, name, &buffer))
-        return tn_lex_fail(&at, "tir-E002", "`%s` is no buffer that is declared before this line", name);
-    at = ps->lex;
-    TN_TRY(parse_indices(ps, index, &n, &lanes));
+    TN_TRY(parse_place(ps, "buffer", &buffer, index, &n, &lanes));
     if (lanes != 1) return tn_lex_fail(&at, "tir-E005", "a prefetch asks for one element; it has %u lanes here", lanes);
     tn_body_append(to, tn_stmt_prefetch(ps->f, buffer, n, index));
     return TN_OK;
