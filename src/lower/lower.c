@@ -128,6 +128,26 @@ typedef struct {
     void *user;
 } masker;
 
+bool tn_note_definition(tn_stmt *s, void *user)
+{
+    if (s->kind == TN_S_FOR)
+        tn_map_put(user, tn_map_key(s->u.loop.var), 1);
+    if (s->kind == TN_S_LET)
+        tn_map_put(user, tn_map_key(s->u.let.var), 1);
+    return true;
+}
+
+static bool is_outside(const tn_expr *e, void *user)
+{
+    uint64_t x;
+    return !tn_map_get(user, tn_map_key(e), &x);
+}
+
+bool tn_uses_defined(const tn_expr *e, const tn_map *defined)
+{
+    return !tn_each(e, is_outside, (tn_map *)(uintptr_t)defined);
+}
+
 static const tn_expr *mask_load(tn_pool *p, const tn_expr *e, void *user)
 {
     masker *m = user;

@@ -8,6 +8,10 @@ tn_lower_fn tn_lower_make_phases, tn_lower_blocks, tn_lower_simplify, tn_lower_t
     tn_lower_unswitch, tn_lower_flatten, tn_lower_vectorize, tn_lower_unroll, tn_lower_registers, tn_lower_transpose,
     tn_lower_strided, tn_lower_intrinsics, tn_lower_half, tn_lower_contract, tn_lower_share, tn_lower_plan;
 
+/* Adds the variables that loops and lets of s and below define to the map `user`; for tn_stmt_walk. */
+bool tn_note_definition(tn_stmt *s, void *user);
+/* Does e change with one of the variables in the map? */
+bool tn_uses_defined(const tn_expr *e, const tn_map *defined);
 /* Splits a conjunction into its terms; at most max (further ones stay joined in the last). */
 int tn_terms(tn_pool *p, const tn_expr *cond, int max, const tn_expr *out[]);
 const tn_expr *tn_terms_join(tn_pool *p, int n, const tn_expr *const term[]); /* NULL for n == 0 */

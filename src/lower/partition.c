@@ -30,27 +30,10 @@ typedef struct {
     int chosen;                        /* the condition that made the cut; -1: all */
 } search;
 
-static bool note_definition(tn_stmt *s, void *user)
-{
-    search *w = user;
-    if (s->kind == TN_S_FOR)
-        tn_map_put(&w->inside, tn_map_key(s->u.loop.var), 1);
-    if (s->kind == TN_S_LET)
-        tn_map_put(&w->inside, tn_map_key(s->u.let.var), 1);
-    return true;
-}
-
-static bool is_outside(const tn_expr *e, void *user)
-{
-    const search *w = user;
-    uint64_t x;
-    return !tn_map_get(&w->inside, tn_map_key(e), &x);
-}
-
 /* Does e change within the body? */
 static bool moves(search *w, const tn_expr *e)
 {
-    return !tn_each(e, is_outside, w);
+    return tn_uses_defined(e, &w->inside);
 }
 
 static bool is_bound(const tn_expr *term)
@@ -239,7 +222,7 @@ static void open_search(search *w, tn_func *f, tn_stmt *part, bool cuts, const t
 {
     *w = (search){.f = f, .part = part, .cuts = cuts, .left = left, .chosen = -1};
     tn_stmt_facts(f, part->u.loop.body.first, &w->facts);
-    tn_stmt_walk(&part->u.loop.body, note_definition, NULL, w);
+    tn_stmt_walk(&part->u.loop.body, tn_note_definition, NULL, &w->inside);
     tn_stmt_walk(&part->u.loop.body, consider_stmt, NULL, w);
 }
 

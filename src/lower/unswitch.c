@@ -16,29 +16,13 @@ typedef struct {
     const tn_expr *term[MAX_TERMS];  /* conjuncts of the mask found */
 } search;
 
-static bool is_outside(const tn_expr *e, void *user)
-{
-    uint64_t x;
-    return !tn_map_get(&((search *)user)->inside, tn_map_key(e), &x);
-}
-
-static bool define(tn_stmt *s, void *user)
-{
-    search *w = user;
-    if (s->kind == TN_S_FOR)
-        tn_map_put(&w->inside, tn_map_key(s->u.loop.var), 1);
-    if (s->kind == TN_S_LET)
-        tn_map_put(&w->inside, tn_map_key(s->u.let.var), 1);
-    return true;
-}
-
 /* The conjuncts of a mask that all lanes share and that are not known, in place of those found before. */
 static void take_mask(search *w, const tn_expr *mask)
 {
     const tn_expr *term[MAX_TERMS], *open[MAX_TERMS];
     int n = tn_terms(w->f->pool, mask, MAX_TERMS, term), k = 0;
     for (int i = 0; i < n; i++) {
-        if (term[i]->has_load || !tn_each(term[i], is_outside, w))
+        if (term[i]->has_load || tn_uses_defined(term[i], &w->inside))
             continue;
         int known = tn_prove(w->f->pool, &w->facts, term[i]);
         if (known == 0)
@@ -60,7 +44,7 @@ static bool look_at(const tn_expr *e, void *user)
     if (e->kind != TN_E_LOAD || !tn_load_mask(e))
         return true;
     for (uint32_t d = 0; d < e->u.load.n_index; d++)
-        lanes |= !tn_each(e->src[d], is_outside, w);
+        lanes |= tn_uses_defined(e->src[d], &w->inside);
     if (lanes)
         take_mask(w, tn_load_mask(e));
     return true;
@@ -161,8 +145,8 @@ static bool unswitch(tn_func *f, tn_stmt *loop)
     tn_body *b = &loop->u.loop.body;
     if (!b->first)
         return false;
-    define(loop, &w);
-    tn_stmt_walk(b, define, NULL, &w);
+    tn_note_definition(loop, &w.inside);
+    tn_stmt_walk(b, tn_note_definition, NULL, &w.inside);
     tn_stmt_facts(f, b->first, &w.facts);
     tn_stmt_walk(b, look_at_stmt, NULL, &w);
     bool found = w.n > 0;
