@@ -29,9 +29,9 @@ static bool allows(tn_maker *m, uint32_t group, uint32_t input)
     return g->in_place & bit;
 }
 
-/* May call `at` have its result over slot s, which is its operand k? Wherever s is an operand, the kernel
- * must allow it. */
-static bool fits_over(tn_maker *m, uint32_t at, uint32_t k, uint32_t s)
+/* May call `at` have its result over slot s? Wherever s is an operand, the kernel must allow it: a value and
+ * its reshape are one slot. */
+static bool fits_over(tn_maker *m, uint32_t at, uint32_t s)
 {
     const tn_inst_ir *x = &m->insts.at[at];
     const tn_group *g = &m->b->groups.at[x->a];
@@ -40,7 +40,7 @@ static bool fits_over(tn_maker *m, uint32_t at, uint32_t k, uint32_t s)
     if (from->kind != TN_SLOT_TEMP || s == o || from->segment != to->segment || from->bytes != to->bytes ||
         tn_is_value(to->bytes, 0) || m->life.at[s].last != at || m->life.at[o].first != at)
         return false;
-    for (uint32_t i = k; i < g->n_in; i++)
+    for (uint32_t i = 0; i < g->n_in; i++)
         if (x->operand[i] == s && !allows(m, x->a, i))
             return false;
     return true;
@@ -54,7 +54,7 @@ static void choose(tn_maker *m)
         if (!g || g->n_out != 1 || m->slots.at[x->operand[g->n_in]].kind != TN_SLOT_TEMP)
             continue;
         for (uint32_t k = 0; k < g->n_in; k++)
-            if (fits_over(m, i, k, x->operand[k])) {
+            if (fits_over(m, i, x->operand[k])) {
                 m->slots.at[x->operand[g->n_in]].over = x->operand[k];
                 break;
             }
@@ -71,9 +71,13 @@ static void tell_kernels(tn_maker *m)
         if (over < 0 || m->life.at[x->operand[g->n_in]].first != i)
             continue;
         m->b->n_in_place++;
-        for (uint32_t k = 0; k < g->n_in; k++)
-            for (uint32_t v = 0; v < g->n_variant && x->operand[k] == over; v++)
+        for (uint32_t k = 0; k < g->n_in; k++) {
+            if (x->operand[k] != over)
+                continue;
+            TN_ASSERT(allows(m, x->a, k));
+            for (uint32_t v = 0; v < g->n_variant; v++)
                 g->flat[v].in_place |= 1u << k;
+        }
     }
 }
 

@@ -117,6 +117,16 @@ static const row rows[] = {
      "def @main(%x: Tensor[(70, 150), float32]) {\n  %0 = max(%x, axis=[1]);\n  %1 = min(%x, axis=[0]);\n"
      "  (%0, %1)\n}\n",
      {"x float32 70 150"}, 411, NULL},
+    {"a value transposed, and reshaped",
+     "def @main(%x: Tensor[(24, 16), float32]) {\n"
+     "  %0 = nn.softmax(%x);\n  %1 = reshape(%0, newshape=[16, 24]);\n  %2 = nn.softmax(%1);\n"
+     "  %3 = transpose(%0, axes=[1, 0]);\n  %4 = add(%3, %1);\n  %5 = nn.softmax(%4);\n  add(%5, %2)\n}\n",
+     {"x float32 24 16"}, 0, NULL},
+    {"a value reshaped, and transposed",
+     "def @main(%x: Tensor[(24, 16), float32]) {\n"
+     "  %0 = nn.softmax(%x);\n  %1 = reshape(%0, newshape=[16, 24]);\n  %2 = nn.softmax(%1);\n"
+     "  %3 = transpose(%0, axes=[1, 0]);\n  %4 = add(%1, %3);\n  %5 = nn.softmax(%4);\n  add(%5, %2)\n}\n",
+     {"x float32 24 16"}, 0, NULL},
     {"largest over rows of a few vectors",
      "def @main(%x: Tensor[(3, 40, 112), float32]) {\n  %0 = max(%x, axis=[1, 2]);\n  %1 = sum(%x, axis=[1, 2]);\n"
      "  (%0, %1)\n}\n",
