@@ -63,13 +63,9 @@ static int write_dump(tn_model_options *m, const tn_args *args, int k)
     if (failed)
         return tn_model_messages(m, failed);
     const char *output = tn_args_text(args, "output");
-    if ((size_t)snprintf(path, sizeof path - 8, "%s.%s", output, dumps[k].format) >= sizeof path - 8)
+    if ((size_t)snprintf(path, sizeof path, "%s.%s", output, dumps[k].format) >= sizeof path)
         return tn_error_print("%s: the name is too long", output);
-    int status = tn_output_write(path, text, strlen(text));
-    if (status != TN_EXIT_OK || strcmp(dumps[k].stage, "relay") != 0)
-        return status;
-    memcpy(path + strlen(path), ".params", sizeof ".params");
-    return tn_output_write(path, params, n_params);
+    return tn_output_write_text(path, text, params, n_params);
 }
 
 static int write_dumps(tn_model_options *m, const tn_args *args)
@@ -161,7 +157,7 @@ int tn_compile_command(const tn_args *args)
     m.options.cross_compiler = tn_args_text(args, "cross-compiler");
     m.options.cross_compiler_options = tn_args_text(args, "cross-compiler-options");
     if (status == TN_EXIT_OK) {
-        tn_cleanup_begin(tn_args_text(args, "output"), true);
+        tn_cleanup_begin(true);
         status = compile(&m, args);
         if (status == TN_EXIT_OK)
             status = write_dumps(&m, args);

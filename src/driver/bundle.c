@@ -11,7 +11,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 enum { LARGE = 1 << 30 };         /* weights apart from code */
@@ -256,16 +255,12 @@ static const char *header_path(tn_build *b, const char *output)
     return tn_arena_printf(&b->arena, "%.*s.h", (int)(strrchr(output, '.') - output), output);
 }
 
-/* Data first: a header alone promises nothing. If the header cannot be written the other goes again. */
 static tn_status write_both(tn_build *b, enum tn_bundle_form form, const char *output, const tn_buf *data)
 {
     tn_buf header = {0};
-    struct stat st;
-    bool was_there = stat(output, &st) == 0;
     tn_bundle_header(b, form, &header);
-    tn_status s = tn_file_write(b->ctx, output, data->at, data->n);
-    if (s == TN_OK && (s = tn_file_write(b->ctx, header_path(b, output), header.at, header.n)) != TN_OK && !was_there)
-        unlink(output);
+    tn_status s = tn_files_write(b->ctx, 2, (tn_file_part[]){{output, data->at, data->n},
+                                                             {header_path(b, output), header.at, header.n}});
     tn_buf_deinit(&header);
     return s;
 }
