@@ -89,8 +89,11 @@ tn_status tn_file_write(tn_ctx *ctx, const char *path, const void *data, size_t 
 
 tn_status tn_file_write_temporary(tn_ctx *ctx, const char *path, const void *data, size_t n)
 {
-    tn_output o = {.fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600)};
-    o.error = o.fd < 0 ? errno : 0;
-    tn_output_add(&o, data, n);
-    return tn_file_report(ctx, path, tn_output_finish(&o));
+    tn_output o;
+    int err = tn_output_open_temporary(&o, path);
+    if (!err) {
+        tn_output_add(&o, data, n);
+        err = tn_outputs_close(1, (tn_output *const[]){&o}, true);
+    }
+    return tn_file_report(ctx, path, err);
 }

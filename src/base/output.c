@@ -145,6 +145,12 @@ int tn_output_open_private(tn_output *o, const char *path)
     return err;
 }
 
+int tn_output_open_temporary(tn_output *o, const char *path)
+{
+    *o = (tn_output){.fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600)};
+    return o->fd < 0 ? errno : 0;
+}
+
 void tn_output_add(tn_output *o, const void *data, size_t n)
 {
     const char *at = data;
@@ -157,6 +163,16 @@ void tn_output_add(tn_output *o, const void *data, size_t n)
             at += k;
             n -= (size_t)k;
         }
+    }
+}
+
+void tn_sink_add(tn_sink *s, const void *data, size_t n)
+{
+    s->n += n;
+    if (s->output) {
+        tn_output_add(s->output, data, n);
+    } else if (s->buf) {
+        tn_buf_add(s->buf, data, n);
     }
 }
 
