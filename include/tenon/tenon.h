@@ -121,6 +121,21 @@ int tenon_verify(tenon *t, const char *package, const char **out_text);
  * lack. */
 int tenon_config(tenon *t, const char *name, const char *const **out_words);
 
+/* Output files as the compiler writes them, for what a program has to say of its own: the bytes go to a temporary file
+ * beside `path`, which takes its place at the end; a pipe or a device is written directly. Numbers are errno's. */
+enum { TENON_OUTPUTS = 8 };
+typedef struct tenon_output tenon_output;
+tenon_output *tenon_output_open(const char *path, int *out_error); /* NULL: why not is in *out_error */
+void tenon_output_add(tenon_output *o, const void *data, size_t n);
+/* Is all that was added in the file? 0, or the first error. Nothing is added after this. */
+int tenon_output_finish(tenon_output *o);
+/* Lets n of them (at most TENON_OUTPUTS) take their places together; with keep 0, or after an error in one,
+ * removes all. Frees them. */
+int tenon_outputs_close(int n, tenon_output *const o[], int keep);
+/* Removes what the process is writing, whichever call is at it, for one that is about to end: it writes no more files.
+ * Safe in a signal handler. */
+void tenon_outputs_drop(void);
+
 /* Names for listings: stages, graph passes, loop passes, targets; NULL after the last. */
 const char *tenon_stage_name(size_t i);
 const char *tenon_pass_name(size_t i, const char **out_doc);

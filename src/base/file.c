@@ -1,12 +1,10 @@
-/* Files. A mapped file must not be truncated by others while it is mapped (the kernel raises SIGBUS).
- * Devices and pipes (`-o /dev/stdout`) are written directly: renaming over them would replace them. */
+/* Files. A mapped file must not be truncated by others while it is mapped (the kernel raises SIGBUS). */
 #include "base/file.h"
+
+#include "base/output.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -61,107 +59,41 @@ void tn_file_unmap(tn_file *f)
     *f = (tn_file){0};
 }
 
-/* 0 or errno. */
-static int write_all(int fd, const char *at, size_t n)
-{
-    while (n) {
-        ssize_t k = write(fd, at, n < SSIZE_MAX ? n : SSIZE_MAX);
-        if (k < 0 && errno != EINTR) {
-            return errno;
-        }
-        if (k > 0) {
-            at += k;
-            n -= (size_t)k;
-        }
-    }
-    return 0;
-}
-
-static int write_direct(const char *path, int flags, const void *data, size_t n)
-{
-    int fd = open(path, O_WRONLY | O_CLOEXEC | flags, 0600);
-    int err = fd < 0 ? errno : write_all(fd, data, n);
-    if (fd >= 0 && close(fd) != 0 && !err) {
-        err = errno;
-    }
-    return err;
-}
-
-/* Opens a new file beside `path`, its name in *out_name (heap). mkstemp would ignore the umask. */
-static int open_beside(const char *path, char **out_name, int *out_fd)
-{
-    size_t room = strlen(path) + 48;
-    char *name = malloc(room);
-    *out_name = NULL;
-    if (!name) {
-        return ENOMEM;
-    }
-    for (unsigned i = 0; i < 1000; i++) {
-        snprintf(name, room, "%s.%ld-%u.tmp", path, (long)getpid(), i);
-        *out_fd = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-        if (*out_fd >= 0) {
-            *out_name = name;
-            return 0;
-        }
-        if (errno != EEXIST) {
-            break;
-        }
-    }
-    int err = errno;
-    free(name);
-    return err;
-}
-
-static int write_and_rename(const char *path, const void *data, size_t n)
-{
-    char *name;
-    int fd = -1;
-    int err = open_beside(path, &name, &fd);
-    if (err) {
-        return err;
-    }
-    err = write_all(fd, data, n);
-    if (!err && fsync(fd) != 0) {
-        err = errno;
-    }
-    if (close(fd) != 0 && !err) {
-        err = errno;
-    }
-    if (!err && rename(name, path) != 0) {
-        err = errno;
-    }
-    if (err) {
-        unlink(name);
-    }
-    free(name);
-    return err;
-}
-
-static tn_status report(tn_ctx *ctx, const char *path, int err)
+tn_status tn_file_report(tn_ctx *ctx, const char *path, int err)
 {
     tn_loc loc = {.file = path};
     return err ? tn_error(ctx, "base-E003", &loc, "cannot write the file: %s", strerror(err)) : TN_OK;
 }
 
+tn_status tn_files_write(tn_ctx *ctx, int n, const tn_file_part part[])
+{
+    tn_output o[TN_FILE_PARTS] = {{0}}, *all[TN_FILE_PARTS] = {NULL};
+    int k = 0, failed = 0, err = 0;
+    TN_ASSERT(n <= TN_FILE_PARTS);
+    while (k < n && !err) {
+        err = tn_output_open(all[k] = &o[k], part[failed = k].path);
+        k += !err;
+    }
+    for (int i = 0; i < k && !err; i++) {
+        tn_output_add(all[i], part[i].data, part[i].n);
+        err = tn_output_finish(all[failed = i]);
+    }
+    int last = tn_outputs_close(k, all, !err);
+    return tn_file_report(ctx, part[failed].path, err ? err : last);
+}
+
 tn_status tn_file_write(tn_ctx *ctx, const char *path, const void *data, size_t n)
 {
-    struct stat st;
-    int err;
-    if (stat(path, &st) != 0) {
-        err = write_and_rename(path, data, n);
-    } else if (S_ISDIR(st.st_mode)) {
-        err = EISDIR;
-    } else if (!S_ISREG(st.st_mode)) {
-        err = write_direct(path, 0, data, n);
-    } else {
-        char *target = realpath(path, NULL); /* through a symbolic link: replace what it names */
-        err = target ? write_and_rename(target, data, n) : errno;
-        free(target);
-    }
-    return report(ctx, path, err);
+    return tn_files_write(ctx, 1, &(tn_file_part){path, data, n});
 }
 
 tn_status tn_file_write_temporary(tn_ctx *ctx, const char *path, const void *data, size_t n)
 {
-    return report(ctx, path, write_direct(path, O_CREAT | O_EXCL, data, n));
+    tn_output o;
+    int err = tn_output_open_temporary(&o, path);
+    if (!err) {
+        tn_output_add(&o, data, n);
+        err = tn_outputs_close(1, (tn_output *const[]){&o}, true);
+    }
+    return tn_file_report(ctx, path, err);
 }

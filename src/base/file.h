@@ -1,6 +1,6 @@
 #ifndef TN_BASE_FILE_H
 #define TN_BASE_FILE_H
-/* Files: read-only mapping, and writing that leaves either the whole new file or the old state. */
+/* Files: read-only mapping, and writing that leaves either the whole new file or the old state (base/output.h). */
 #include "base/ctx.h"
 
 typedef struct tn_file { const uint8_t *at; size_t n; int mapped; } tn_file; /* n bytes; at != NULL even when n == 0 */
@@ -11,10 +11,15 @@ void tn_file_unmap(tn_file *f);
 /* The pages of a mapping need not stay in memory: most of what was read is not read again. */
 void tn_file_cool(const tn_file *f);
 
-/* Writes through a temporary file beside `path`, fsync, rename; on failure the temporary is removed and
- * `path` is as before. Errors: base-E003 (cannot write). */
+/* On failure `path` is as before. Errors: base-E003 (cannot write). */
 TN_WARN_UNUSED tn_status tn_file_write(tn_ctx *ctx, const char *path, const void *data, size_t n);
+/* Several that belong together: all or none. */
+enum { TN_FILE_PARTS = 4 };
+typedef struct tn_file_part { const char *path; const void *data; size_t n; } tn_file_part;
+TN_WARN_UNUSED tn_status tn_files_write(tn_ctx *ctx, int n, const tn_file_part part[]);
 /* A file that is read once and removed: written where it lies, without waiting for the disk. base-E003. */
 TN_WARN_UNUSED tn_status tn_file_write_temporary(tn_ctx *ctx, const char *path, const void *data, size_t n);
+/* TN_OK for err 0, else base-E003: cannot write `path`, for that reason. */
+TN_WARN_UNUSED tn_status tn_file_report(tn_ctx *ctx, const char *path, int err);
 
 #endif

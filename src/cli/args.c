@@ -287,27 +287,40 @@ static const tn_flag *flag_at(const tn_args *args, const char *name)
     return f;
 }
 
-const char *tn_args_text(const tn_args *args, const char *flag)
+static const char *text_of(const tn_args *args, const tn_flag *f)
 {
-    const tn_flag *f = flag_at(args, flag);
     for (int i = args->n_given; i-- > 0;)
         if (args->given[i].flag == f) return args->given[i].text;
     return f->fallback;
 }
 
-int tn_args_int(const tn_args *args, const char *flag)
+const char *tn_args_text(const tn_args *args, const char *flag)
 {
-    const char *text = tn_args_text(args, flag);
+    return text_of(args, flag_at(args, flag));
+}
+
+static int int_of(const tn_args *args, const tn_flag *f)
+{
+    const char *text = text_of(args, f);
     return text ? (int)strtol(text, NULL, 10) : 0;
 }
 
-int tn_args_count(const tn_args *args, const char *flag)
+int tn_args_int(const tn_args *args, const char *flag)
 {
-    const tn_flag *f = flag_at(args, flag);
+    return int_of(args, flag_at(args, flag));
+}
+
+static int count_of(const tn_args *args, const tn_flag *f)
+{
     int n = 0;
     for (int i = 0; i < args->n_given; i++)
         n += args->given[i].flag == f;
     return n;
+}
+
+int tn_args_count(const tn_args *args, const char *flag)
+{
+    return count_of(args, flag_at(args, flag));
 }
 
 const char *tn_args_at(const tn_args *args, const char *flag, int k)
@@ -318,21 +331,74 @@ const char *tn_args_at(const tn_args *args, const char *flag, int k)
     return NULL;
 }
 
-char *tn_args_words(const tn_args *args, const char *flag)
+/* ---- values to where they are used ---- */
+
+/* All of them, NULL after the last; heap, NULL: out of memory. */
+static const char **list_of(const tn_args *args, const tn_flag *f)
 {
-    int count = tn_args_count(args, flag);
+    int n = 0;
+    const char **all = calloc((size_t)count_of(args, f) + 1, sizeof *all);
+    for (int i = 0; i < args->n_given && all; i++)
+        if (args->given[i].flag == f)
+            all[n++] = args->given[i].text;
+    return all;
+}
+
+/* All of them with blanks between; heap, NULL: out of memory. */
+static char *words_of(const tn_args *args, const tn_flag *f)
+{
+    const char **word = list_of(args, f);
     size_t room = 1, n = 0;
-    for (int i = 0; i < count; i++)
-        room += strlen(tn_args_at(args, flag, i)) + 1;
-    char *all = calloc(1, room);
-    for (int i = 0; i < count && all; i++) {
-        const char *word = tn_args_at(args, flag, i);
+    for (int i = 0; word && word[i]; i++)
+        room += strlen(word[i]) + 1;
+    char *all = word ? calloc(1, room) : NULL;
+    for (int i = 0; all && word[i]; i++) {
         if (i)
             all[n++] = ' ';
-        memcpy(all + n, word, strlen(word) + 1);
-        n += strlen(word);
+        memcpy(all + n, word[i], strlen(word[i]) + 1);
+        n += strlen(word[i]);
     }
+    free(word);
     return all;
+}
+
+/* Members are as TN_STORED says. Returns 0, or 1: out of memory. */
+static int store(const tn_args *args, const tn_flag *f, char *place, void **made)
+{
+    const char *text = NULL;
+    int number;
+    switch (f->kind) {
+    case TN_FLAG_REPEAT:
+    case TN_FLAG_WORDS:
+        if (!count_of(args, f))
+            break;
+        *made = f->kind == TN_FLAG_WORDS ? (void *)words_of(args, f) : (void *)list_of(args, f);
+        memcpy(place, made, sizeof *made);
+        return *made == NULL;
+    case TN_FLAG_INT:
+    case TN_FLAG_SWITCH:
+        number = f->kind == TN_FLAG_INT ? int_of(args, f) : count_of(args, f) > 0;
+        memcpy(place, &number, sizeof number);
+        break;
+    default:
+        text = text_of(args, f);
+        memcpy(place, &text, sizeof text);
+    }
+    return 0;
+}
+
+int tn_args_store(const tn_args *args, void *out, void *made[TN_ARGS_MADE])
+{
+    int table, n = 0;
+    for (const tn_flag *f = NULL; (f = each_flag(args->command, f, &table));) {
+        if (!f->place)
+            continue;
+        assert(n < TN_ARGS_MADE);
+        if (store(args, f, (char *)out + f->place - 1, &made[n]))
+            return tn_error_print("out of memory");
+        n += made[n] != NULL;
+    }
+    return TN_EXIT_OK;
 }
 
 bool tn_args_accept(const tn_command *c, const char *word, int argc, char *const argv[])

@@ -26,22 +26,27 @@ typedef struct tn_flag {   /* a table ends with a row without a name */
     const char *fallback;  /* value when not given; NULL: none */
     const char *help;      /* NULL: not shown */
     int low, high;         /* INT */
+    size_t place;          /* 1 + the offset in a struct where tn_args_store puts the value; 0: nowhere */
 } tn_flag;
 
 /* Rows by kind. `letter` 0: none. */
 #define TN_ROW(kind, name, letter, values, fallback, help, low, high)                                             \
-    {name, letter, TN_FLAG_##kind, false, values, fallback, help, low, high}
+    {name, letter, TN_FLAG_##kind, false, values, fallback, help, low, high, 0}
 #define TN_ROW_SWITCH(name, letter, help) TN_ROW(SWITCH, name, letter, NULL, NULL, help, 0, 0)
 #define TN_ROW_ALONE(name, letter, help) TN_ROW(ALONE, name, letter, NULL, NULL, help, 0, 0)
 #define TN_ROW_TEXT(name, letter, values, fallback, help) TN_ROW(TEXT, name, letter, values, fallback, help, 0, 0)
 #define TN_ROW_CHOICE(name, letter, values, fallback, help) TN_ROW(CHOICE, name, letter, values, fallback, help, 0, 0)
 #define TN_ROW_INT(name, letter, low, high, fallback, help) TN_ROW(INT, name, letter, "N", fallback, help, low, high)
-#define TN_ROW_REPEAT(name, values, help) TN_ROW(REPEAT, name, 0, values, NULL, help, 0, 0)
-#define TN_ROW_WORDS(name, values, help) TN_ROW(WORDS, name, 0, values, NULL, help, 0, 0)
-#define TN_ROW_REFUSED(name) {name, 0, TN_FLAG_TEXT, true, NULL, NULL, "", 0, 0}
-#define TN_ROW_FAMILY(name) {name "*", 0, TN_FLAG_TEXT, true, NULL, NULL, NULL, 0, 0} /* refused, not listed */
+#define TN_ROW_REFUSED(name) {name, 0, TN_FLAG_TEXT, true, NULL, NULL, "", 0, 0, 0}
+#define TN_ROW_FAMILY(name) {name "*", 0, TN_FLAG_TEXT, true, NULL, NULL, NULL, 0, 0, 0} /* refused, not listed */
 
-enum { TN_COMMAND_TABLES = 3 };
+/* The same with a place: a member of a struct, `const char *` for TEXT, CHOICE and WORDS (blanks between),
+ * int for INT and SWITCH (1 if given), `const char *const *` for REPEAT (NULL after the last). Not given,
+ * without fallback: NULL or 0. */
+#define TN_STORED(kind, type, member, name, letter, values, fallback, help, low, high)                            \
+    {name, letter, TN_FLAG_##kind, false, values, fallback, help, low, high, 1 + offsetof(type, member)}
+
+enum { TN_COMMAND_TABLES = 3, TN_ARGS_MADE = 8 };
 
 typedef struct tn_args tn_args;
 typedef struct tn_command {
@@ -73,8 +78,9 @@ const char *tn_args_text(const tn_args *args, const char *flag);
 int tn_args_int(const tn_args *args, const char *flag);
 int tn_args_count(const tn_args *args, const char *flag);          /* how often it was given */
 const char *tn_args_at(const tn_args *args, const char *flag, int i); /* i-th one given, i < count */
-/* All of them with blanks between; heap, NULL: out of memory. */
-char *tn_args_words(const tn_args *args, const char *flag);
+/* Puts the values of all flags that have a place into *out. What had to be made for it is in `made`, heap, to be freed
+ * after the last use. Prints what fails. */
+int tn_args_store(const tn_args *args, void *out, void *made[TN_ARGS_MADE]);
 
 /* help.c; `commands` ends with a row without a name */
 void tn_help_commands(const tn_command *commands, const tn_flag *flags, bool to_stderr);

@@ -1,11 +1,14 @@
-/* Interrupts. A handler may only wake somebody, so a thread waits for it, removes what the libraries and
- * tn_output_write may have left half done, and ends the process by the same signal.
+/* Interrupts. A handler may only wake somebody, so a thread waits for it, removes what is being written, and ends the
+ * process by the same signal. Signals wait while begin and end are at work, so there is no moment at which one leaves
+ * something behind.
  *
  * The one state that is not on a stack in src/cli: a signal handler has no other way to reach anything. */
 #include "cli/output.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <pthread.h>
 #include <semaphore.h>
 #include <signal.h>
@@ -20,12 +23,11 @@ static struct {
     pthread_t thread;
     bool on;
     volatile sig_atomic_t signal; /* 0: none yet */
-    char *target;                 /* the file whose temporaries go, links resolved; NULL: none */
     char *tmp, *old_tmp;          /* our folder in TMPDIR, NULL: none; what TMPDIR was */
 } cleanup;
 
 static const int caught[] = {SIGINT, SIGTERM, SIGHUP};
-enum { N_CAUGHT = sizeof caught / sizeof *caught, MAX_DEPTH = 4 };
+enum { N_CAUGHT = sizeof caught / sizeof *caught, MAX_DEPTH = 4, TRIES = 100 };
 
 static void on_signal(int number)
 {
@@ -33,33 +35,30 @@ static void on_signal(int number)
     sem_post(&cleanup.wake);
 }
 
-/* The folder's content, then the folder. What lies there is the linker's and the compiler's, a few files deep. */
+/* The folder's content, then the folder. What lies there is the linker's and the compiler's, a few files deep; other
+ * threads and programs may be making more of it, until the folder is gone. */
 static void remove_folder(const char *path, int depth)
 {
-    DIR *d = depth < MAX_DEPTH ? opendir(path) : NULL;
     struct stat st;
     char name[4096];
-    for (struct dirent *e; d && (e = readdir(d));) {
-        if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0)
-            continue;
-        if ((size_t)snprintf(name, sizeof name, "%s/%s", path, e->d_name) >= sizeof name)
-            continue;
-        if (lstat(name, &st) == 0 && S_ISDIR(st.st_mode))
-            remove_folder(name, depth + 1);
-        else
-            unlink(name);
+    for (int i = 0; i < TRIES && depth < MAX_DEPTH; i++) {
+        DIR *d = opendir(path);
+        for (struct dirent *e; d && (e = readdir(d));) {
+            if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0)
+                continue;
+            if ((size_t)snprintf(name, sizeof name, "%s/%s", path, e->d_name) >= sizeof name)
+                continue;
+            if (lstat(name, &st) == 0 && S_ISDIR(st.st_mode))
+                remove_folder(name, depth + 1);
+            else
+                unlink(name);
+        }
+        if (d)
+            closedir(d);
+        if (rmdir(path) == 0 || errno != ENOTEMPTY)
+            return;
+        poll(NULL, 0, 1);
     }
-    if (d)
-        closedir(d);
-    rmdir(path);
-}
-
-static void remove_temporaries(const char *target)
-{
-    char name[4096];
-    for (int i = 0; i < 4; i++)
-        if ((size_t)snprintf(name, sizeof name, "%s.%ld-%d.tmp", target, (long)getpid(), i) < sizeof name)
-            unlink(name);
 }
 
 static void *wait_for_signal(void *unused)
@@ -67,13 +66,18 @@ static void *wait_for_signal(void *unused)
     while (sem_wait(&cleanup.wake) != 0)
         ;
     int number = cleanup.signal;
+    sigset_t only;
     if (!number)
         return unused;
+    int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
+    dup2(nowhere, STDERR_FILENO); /* what now fails, since its files are gone, is of no interest */
+    tenon_outputs_drop();
     if (cleanup.tmp)
         remove_folder(cleanup.tmp, 0);
-    if (cleanup.target)
-        remove_temporaries(cleanup.target);
     signal(number, SIG_DFL);
+    sigemptyset(&only);
+    sigaddset(&only, number);
+    pthread_sigmask(SIG_UNBLOCK, &only, NULL); /* all other threads may have it blocked */
     kill(getpid(), number);
     return unused;
 }
@@ -93,12 +97,19 @@ static void make_private_tmp(void)
         rmdir(name);
 }
 
-void tn_cleanup_begin(const char *path, bool private_tmp)
+static void hold_signals(sigset_t *old)
 {
-    if (path)
-        cleanup.target = realpath(path, NULL);
-    if (path && !cleanup.target)
-        cleanup.target = strdup(path);
+    sigset_t all;
+    sigemptyset(&all);
+    for (int i = 0; i < N_CAUGHT; i++)
+        sigaddset(&all, caught[i]);
+    pthread_sigmask(SIG_BLOCK, &all, old);
+}
+
+void tn_cleanup_begin(bool private_tmp)
+{
+    sigset_t mask;
+    hold_signals(&mask);
     if (private_tmp)
         make_private_tmp();
     cleanup.signal = 0;
@@ -109,14 +120,14 @@ void tn_cleanup_begin(const char *path, bool private_tmp)
     for (int i = 0; i < N_CAUGHT && cleanup.on; i++)
         if (sigaction(caught[i], NULL, &old) == 0 && old.sa_handler == SIG_DFL) /* nohup stays */
             sigaction(caught[i], &now, NULL);
+    pthread_sigmask(SIG_SETMASK, &mask, NULL);
 }
 
 void tn_cleanup_end(void)
 {
     struct sigaction old;
-    for (int i = 0; i < N_CAUGHT; i++)
-        if (sigaction(caught[i], NULL, &old) == 0 && old.sa_handler == on_signal)
-            signal(caught[i], SIG_DFL);
+    sigset_t mask;
+    hold_signals(&mask);
     if (cleanup.on) {
         sem_post(&cleanup.wake);
         pthread_join(cleanup.thread, NULL);
@@ -128,7 +139,12 @@ void tn_cleanup_end(void)
     }
     free(cleanup.tmp);
     free(cleanup.old_tmp);
-    free(cleanup.target);
-    cleanup.tmp = cleanup.old_tmp = cleanup.target = NULL;
+    cleanup.tmp = cleanup.old_tmp = NULL;
     cleanup.on = false;
+    for (int i = 0; i < N_CAUGHT; i++)
+        if (sigaction(caught[i], NULL, &old) == 0 && old.sa_handler == on_signal)
+            signal(caught[i], SIG_DFL);
+    if (cleanup.signal) /* on another thread, just now */
+        kill(getpid(), cleanup.signal);
+    pthread_sigmask(SIG_SETMASK, &mask, NULL);
 }

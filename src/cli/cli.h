@@ -22,12 +22,23 @@ bool tn_kind_refuse(const char *path);
 
 /* ---- model.c ---- */
 
-typedef struct tn_model_options { /* the flags of tn_model_flags, and a session to use them with */
+/* Rows of flags that are options of the compiler: the value goes to that member of tenon_options. This is the one place
+ * where a flag and an option meet. */
+#define TN_OPTION(kind, member, name, letter, values, fallback, help, low, high)                                  \
+    TN_STORED(kind, tenon_options, member, name, letter, values, fallback, help, low, high)
+#define TN_OPTION_SWITCH(member, name, help) TN_OPTION(SWITCH, member, name, 0, NULL, NULL, help, 0, 0)
+#define TN_OPTION_TEXT(member, name, values, fallback, help) \
+    TN_OPTION(TEXT, member, name, 0, values, fallback, help, 0, 0)
+#define TN_OPTION_CHOICE(member, name, values, fallback, help)                                                    \
+    TN_OPTION(CHOICE, member, name, 0, values, fallback, help, 0, 0)
+#define TN_OPTION_WORDS(member, name, values, help) TN_OPTION(WORDS, member, name, 0, values, NULL, help, 0, 0)
+#define TN_OPTION_REPEAT(member, name, values, help) TN_OPTION(REPEAT, member, name, 0, values, NULL, help, 0, 0)
+
+typedef struct tn_model_options { /* a command's options of the compiler, and a session to use them with */
     tenon *session;
     tenon_options options;
     char *target; /* composed from --target and --target-llvm-* */
-    const char **config;
-    char *layouts, *layout_ops, *mixed_ops;
+    void *made[TN_ARGS_MADE];
 } tn_model_options;
 
 /* Returns TN_EXIT_OK, or prints and returns another code. Deinit either way. */

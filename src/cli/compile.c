@@ -13,14 +13,17 @@ const tn_flag tn_compile_flags[] = {
     TN_ROW_CHOICE("output-format", 'f', "so|mlf!", "so", "kind of package"),
     TN_ROW_CHOICE("executor", 0, "graph|aot", NULL, "accepted; a package holds both"),
     TN_ROW_CHOICE("runtime", 0, "cpp|crt!", "cpp", "accepted"),
-    TN_ROW_TEXT("cross-compiler", 0, "COMMAND", NULL,
-                "links mod.so instead of ld; compiles it instead of cc with --target c"),
-    TN_ROW_TEXT("cross-compiler-options", 0, "TEXT", NULL, "its further options, split at blanks"),
+    TN_OPTION_TEXT(cross_compiler, "cross-compiler", "COMMAND", NULL,
+                   "links mod.so instead of ld; compiles it instead of cc with --target c"),
+    TN_OPTION_TEXT(cross_compiler_options, "cross-compiler-options", "TEXT", NULL,
+                   "its further options, split at blanks"),
     TN_ROW_TEXT("dump-code", 0, "FORMATS", NULL,
                 "comma list of relay, tir, ll, asm, c: each written to <output>.<format>"),
-    TN_ROW_SWITCH("print-pass-times", 0, "time of each pass"),
-    TN_ROW_TEXT("print-ir-before", 0, "PASS,...", NULL, "the program before these passes, or before all"),
-    TN_ROW_TEXT("print-ir-after", 0, "PASS,...", NULL, "the program after these passes, or after all"),
+    TN_OPTION_SWITCH(print_pass_times, "print-pass-times", "time of each pass"),
+    TN_OPTION_TEXT(print_ir_before, "print-ir-before", "PASS,...", NULL,
+                   "the program before these passes, or before all"),
+    TN_OPTION_TEXT(print_ir_after, "print-ir-after", "PASS,...", NULL,
+                   "the program after these passes, or after all"),
     {0},
 };
 
@@ -63,13 +66,9 @@ static int write_dump(tn_model_options *m, const tn_args *args, int k)
     if (failed)
         return tn_model_messages(m, failed);
     const char *output = tn_args_text(args, "output");
-    if ((size_t)snprintf(path, sizeof path - 8, "%s.%s", output, dumps[k].format) >= sizeof path - 8)
+    if ((size_t)snprintf(path, sizeof path, "%s.%s", output, dumps[k].format) >= sizeof path)
         return tn_error_print("%s: the name is too long", output);
-    int status = tn_output_write(path, text, strlen(text));
-    if (status != TN_EXIT_OK || strcmp(dumps[k].stage, "relay") != 0)
-        return status;
-    memcpy(path + strlen(path), ".params", sizeof ".params");
-    return tn_output_write(path, params, n_params);
+    return tn_output_write_text(path, text, params, n_params);
 }
 
 static int write_dumps(tn_model_options *m, const tn_args *args)
@@ -158,10 +157,8 @@ int tn_compile_command(const tn_args *args)
     if (status != TN_EXIT_OK)
         return status;
     status = tn_model_options_init(&m, args);
-    m.options.cross_compiler = tn_args_text(args, "cross-compiler");
-    m.options.cross_compiler_options = tn_args_text(args, "cross-compiler-options");
     if (status == TN_EXIT_OK) {
-        tn_cleanup_begin(tn_args_text(args, "output"), true);
+        tn_cleanup_begin(true);
         status = compile(&m, args);
         if (status == TN_EXIT_OK)
             status = write_dumps(&m, args);

@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 // clang-format off
 const tn_flag tn_dump_flags[] = {
@@ -26,12 +25,12 @@ const tn_flag tn_opt_flags[] = {
 };
 // clang-format on
 
-static int write_text(const char *path, const char *text)
+/* Constants, if there are any, go beside the file; standard output does without. */
+static int write_text(const char *path, const char *text, const void *params, size_t n_params)
 {
-    size_t n = strlen(text);
     if (path)
-        return tn_output_write(path, text, n);
-    fwrite(text, 1, n, stdout);
+        return tn_output_write_text(path, text, params, n_params);
+    fputs(text, stdout);
     return TN_EXIT_OK;
 }
 
@@ -53,25 +52,6 @@ static bool is_stage(const char *stage)
     return false;
 }
 
-/* Constants first: text without them reads as if it had none. If the text cannot be written they go again. */
-static int write_both(const char *path, const char *text, const void *params, size_t n)
-{
-    size_t room = strlen(path) + sizeof ".params";
-    char *name = malloc(room);
-    if (!name)
-        return tn_error_print("out of memory");
-    snprintf(name, room, "%s.params", path);
-    bool was_there = access(name, F_OK) == 0;
-    int status = tn_output_write(name, params, n);
-    if (status == TN_EXIT_OK) {
-        status = write_text(path, text);
-        if (status != TN_EXIT_OK && !was_there)
-            unlink(name);
-    }
-    free(name);
-    return status;
-}
-
 static int dump(tn_model_options *m, const tn_args *args, const char *stage)
 {
     const char *text = NULL, *path = tn_args_text(args, "output");
@@ -81,7 +61,7 @@ static int dump(tn_model_options *m, const tn_args *args, const char *stage)
     int status = tn_model_messages(m, failed);
     if (status != TN_EXIT_OK)
         return status;
-    return path && params ? write_both(path, text, params, n_params) : write_text(path, text);
+    return write_text(path, text, params, n_params);
 }
 
 int tn_dump_command(const tn_args *args)
@@ -94,7 +74,7 @@ int tn_dump_command(const tn_args *args)
         return stage ? tn_usage_error(args->command, "--stage %s: `tenon dump --list` prints the stages", stage)
                      : tn_usage_error(args->command, "--stage is missing");
     int status = tn_model_options_init(&m, args);
-    tn_cleanup_begin(tn_args_text(args, "output"), false);
+    tn_cleanup_begin(false);
     if (status == TN_EXIT_OK)
         status = dump(&m, args, stage);
     tn_cleanup_end();
@@ -135,7 +115,7 @@ static int opt(tn_model_options *m, const tn_args *args, const char *passes)
     const char *text = NULL;
     int failed = tenon_opt(m->session, args->operand, passes, &m->options, &text);
     int status = tn_model_messages(m, failed);
-    return status == TN_EXIT_OK ? write_text(tn_args_text(args, "output"), text) : status;
+    return status == TN_EXIT_OK ? write_text(tn_args_text(args, "output"), text, NULL, 0) : status;
 }
 
 int tn_opt_command(const tn_args *args)
@@ -147,7 +127,7 @@ int tn_opt_command(const tn_args *args)
     char *passes = join_passes(args);
     if (!passes)
         status = tn_error_print("out of memory");
-    tn_cleanup_begin(tn_args_text(args, "output"), false);
+    tn_cleanup_begin(false);
     if (status == TN_EXIT_OK)
         status = opt(&m, args, passes);
     tn_cleanup_end();

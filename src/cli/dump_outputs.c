@@ -55,21 +55,15 @@ static int write_array(const char *path, const DLTensor *t)
 {
     tn_array a = {0};
     char header[1024];
-    int status = tn_array_from_tensor("value", t, &a);
-    if (status != TN_EXIT_OK)
-        return status;
-    size_t n = tn_npy_print(&a.type, header);
-    char *all = malloc(n + a.type.data_bytes);
-    if (all) {
-        memcpy(all, header, n);
-        memcpy(all + n, a.data, a.type.data_bytes);
-        status = tn_output_write(path, all, n + a.type.data_bytes);
-    } else {
-        status = tn_error_print("out of memory");
+    int err, status = tn_array_of("value", t, &a);
+    tenon_output *o = status == TN_EXIT_OK ? tenon_output_open(path, &err) : NULL;
+    if (o) {
+        tenon_output_add(o, header, tn_npy_print(&a.type, header));
+        tenon_output_add(o, a.data, a.type.data_bytes);
+        err = tenon_outputs_close(1, &o, true);
     }
-    free(all);
-    free(a.data);
-    return status;
+    tn_array_drop(&a);
+    return status == TN_EXIT_OK ? tn_output_report(path, err) : status;
 }
 
 /* ---- index.json ---- */

@@ -27,8 +27,8 @@ const char *tn_tensor_text(DLDataType type, int32_t ndim, const int64_t *shape, 
 size_t tn_element_bytes(DLDataType type);
 /* count elements of out; returns 0, or 1 for a type it cannot make. */
 int tn_fill(void *out, DLDataType type, size_t count, const char *mode, uint64_t seed);
-/* An array for the tensor under `name` (not copied), its data in fresh memory: bfloat16 becomes float32.
+/* The tensor as an array under `name` (not copied), its data where they are, but bfloat16 as float32 in fresh memory.
  * Prints what fails. */
-int tn_array_from_tensor(const char *name, const DLTensor *t, tn_array *out);
+int tn_array_of(const char *name, const DLTensor *t, tn_array *out);
 
 #endif

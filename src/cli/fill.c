@@ -111,23 +111,22 @@ static int32_t describe(const DLTensor *t, tn_npy *out)
     return 0;
 }
 
-int tn_array_from_tensor(const char *name, const DLTensor *t, tn_array *out)
+int tn_array_of(const char *name, const DLTensor *t, tn_array *out)
 {
-    char text[512];
+    char text[512], *from = (char *)t->data + t->byte_offset;
     *out = (tn_array){.name = (char *)name};
     if (describe(t, &out->type))
         return tn_error_print("%s: %s cannot be stored as .npy", name,
                               tn_tensor_text(t->dtype, t->ndim, t->shape, text));
+    if (t->dtype.code != kDLBfloat) {
+        out->data = from;
+        out->borrowed = true;
+        return TN_EXIT_OK;
+    }
     out->data = tn_array_alloc(out->type.data_bytes);
     if (!out->data)
         return tn_error_print("out of memory");
-    const char *from = (const char *)t->data + t->byte_offset;
-    size_t count = out->type.data_bytes / (out->type.bits / 8u);
-    if (t->dtype.code != kDLBfloat) {
-        memcpy(out->data, from, out->type.data_bytes);
-        return TN_EXIT_OK;
-    }
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < out->type.data_bytes / 4; i++) {
         uint32_t bits = (uint32_t)((const uint16_t *)(const void *)from)[i] << 16;
         memcpy((char *)out->data + 4 * i, &bits, 4);
     }

@@ -79,24 +79,22 @@ static void free_inputs(inputs *in)
 
 static int save(const char *path, int n, const tenon_tensor out[])
 {
-    tn_array *a = calloc((size_t)n + 1, sizeof *a);
-    char (*name)[24] = calloc((size_t)n + 1, sizeof *name);
-    int status = a && name ? TN_EXIT_OK : tn_error_print("out of memory"), k = 0;
-    for (; k < n && status == TN_EXIT_OK; k++) {
+    tn_npz_out *z;
+    int status = tn_npz_create(path, &z);
+    for (int k = 0; k < n && status == TN_EXIT_OK; k++) {
         DLTensor t = {.data = out[k].data,
                       .ndim = out[k].ndim,
                       .dtype = {out[k].code, out[k].bits, 1},
                       .shape = (int64_t *)out[k].shape};
-        snprintf(name[k], sizeof *name, "output_%d", k);
-        status = tn_array_from_tensor(name[k], &t, &a[k]);
+        tn_array a = {0};
+        char name[24];
+        snprintf(name, sizeof name, "output_%d", k);
+        status = tn_array_of(name, &t, &a);
+        if (status == TN_EXIT_OK)
+            status = tn_npz_add(z, &a);
+        tn_array_drop(&a);
     }
-    if (status == TN_EXIT_OK)
-        status = tn_npz_write(path, n, a);
-    while (k--)
-        free(a[k].data);
-    free(a);
-    free(name);
-    return status;
+    return tn_npz_close(z, status);
 }
 
 static int interpret(tn_model_options *m, const tn_args *args, inputs *in)
@@ -122,7 +120,7 @@ int tn_interpret_command(const tn_args *args)
     tn_model_options m;
     inputs in = {0};
     int status = tn_model_options_init(&m, args);
-    tn_cleanup_begin(tn_args_text(args, "outputs"), false);
+    tn_cleanup_begin(false);
     if (status == TN_EXIT_OK)
         status = interpret(&m, args, &in);
     tn_cleanup_end();

@@ -1,8 +1,9 @@
-/* .npz through libzip. Sizes that the archive claims are believed only as far as the file's own length
- * allows: deflate makes at most 1032 bytes of one, so memory stays bounded by what lies on disk. */
+/* .npz: read through libzip, written by zip.c. Sizes that the archive claims are believed only as far as the
+ * file's own length allows: deflate makes at most 1032 bytes of one, so memory stays bounded by what lies on
+ * disk. */
 #include "cli/npz.h"
 #include "cli/args.h"
-#include "cli/output.h"
+#include "cli/zip.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,6 +24,13 @@ struct tn_npz {
 void *tn_array_alloc(size_t n)
 {
     return n > SIZE_MAX - 128 ? NULL : aligned_alloc(64, (n + 64) / 64 * 64);
+}
+
+void tn_array_drop(tn_array *a)
+{
+    if (!a->borrowed)
+        free(a->data);
+    a->data = NULL;
 }
 
 /* ---- reading ---- */
@@ -220,78 +228,47 @@ void tn_npz_free(tn_npz *z)
 
 /* ---- writing ---- */
 
-/* Header and data as one entry. libzip frees the copy. */
-static int add_array(zip_t *zip, const tn_array *a)
+struct tn_npz_out {
+    char *path;
+    tenon_output *to;
+    tn_zip *zip;
+};
+
+int tn_npz_create(const char *path, tn_npz_out **out)
+{
+    int err = 0;
+    tn_npz_out *z = calloc(1, sizeof *z);
+    *out = z;
+    if (!z || !(z->path = strdup(path)))
+        return tn_error_print("out of memory");
+    z->to = tenon_output_open(path, &err);
+    if (!z->to)
+        return tn_output_report(path, err);
+    z->zip = tn_zip_new(z->to);
+    return z->zip ? TN_EXIT_OK : tn_error_print("out of memory");
+}
+
+int tn_npz_add(tn_npz_out *z, const tn_array *a)
 {
     char header[1024], name[512];
     size_t n = tn_npy_print(&a->type, header);
     if ((size_t)snprintf(name, sizeof name, "%s.npy", a->name) >= sizeof name)
         return tn_error_print("%s: the name is too long for a file", a->name);
-    char *all = malloc(n + a->type.data_bytes);
-    if (!all)
-        return tn_error_print("out of memory");
-    memcpy(all, header, n);
-    if (a->type.data_bytes)
-        memcpy(all + n, a->data, a->type.data_bytes);
-    zip_source_t *s = zip_source_buffer(zip, all, n + a->type.data_bytes, 1);
-    if (!s) {
-        free(all);
-        return tn_error_print("%s: %s", a->name, zip_strerror(zip));
-    }
-    zip_int64_t i = zip_file_add(zip, name, s, ZIP_FL_ENC_UTF_8);
-    if (i < 0) {
-        zip_source_free(s);
-        return tn_error_print("%s: %s", a->name, zip_strerror(zip));
-    }
-    enum { FIRST_DAY = 1 << 5 | 1 }; /* 1 January 1980: the file depends on the arrays alone */
-    if (zip_set_file_compression(zip, (zip_uint64_t)i, ZIP_CM_STORE, 0) != 0 ||
-        zip_file_set_dostime(zip, (zip_uint64_t)i, 0, FIRST_DAY, 0) != 0)
-        return tn_error_print("%s: %s", a->name, zip_strerror(zip));
-    return TN_EXIT_OK;
+    return tn_zip_add(z->zip, name, 2, (tn_zip_piece[]){{header, n}, {a->data, a->type.data_bytes}})
+               ? tn_error_print("out of memory")
+               : TN_EXIT_OK;
 }
 
-/* What libzip wrote into its buffer, to the file. */
-static int write_source(const char *path, zip_source_t *to)
+int tn_npz_close(tn_npz_out *z, int status)
 {
-    zip_stat_t st;
-    if (zip_source_open(to) != 0 || zip_source_stat(to, &st) != 0)
-        return tn_error_print("%s: %s", path, zip_error_strerror(zip_source_error(to)));
-    void *all = malloc((size_t)st.size + 1);
-    int status = TN_EXIT_OK;
-    if (!all)
-        status = tn_error_print("out of memory");
-    else if (zip_source_read(to, all, st.size) != (zip_int64_t)st.size)
-        status = tn_error_print("%s: %s", path, zip_error_strerror(zip_source_error(to)));
-    else
-        status = tn_output_write(path, all, (size_t)st.size);
-    zip_source_close(to);
-    free(all);
-    return status;
-}
-
-int tn_npz_write(const char *path, int n, const tn_array array[])
-{
-    zip_error_t e;
-    zip_error_init(&e);
-    zip_source_t *to = zip_source_buffer_create(NULL, 0, 0, &e);
-    zip_t *zip = to ? zip_open_from_source(to, ZIP_TRUNCATE, &e) : NULL;
-    int status = TN_EXIT_OK;
-    if (!zip)
-        status = tn_error_print("%s: %s", path, zip_error_strerror(&e));
-    for (int i = 0; i < n && status == TN_EXIT_OK; i++)
-        status = add_array(zip, &array[i]);
-    if (zip)
-        zip_source_keep(to);
-    if (zip && status == TN_EXIT_OK && zip_close(zip) != 0) {
-        status = tn_error_print("%s: %s", path, zip_strerror(zip));
-        zip_discard(zip);
-    } else if (zip && status != TN_EXIT_OK) {
-        zip_discard(zip);
-    } else if (zip) {
-        status = write_source(path, to);
+    if (!z)
+        return status;
+    tn_zip_end(z->zip);
+    if (z->to) {
+        int err = tenon_outputs_close(1, &z->to, status == TN_EXIT_OK);
+        status = status == TN_EXIT_OK ? tn_output_report(z->path, err) : status;
     }
-    if (to)
-        zip_source_free(to);
-    zip_error_fini(&e);
+    free(z->path);
+    free(z);
     return status;
 }

@@ -1,81 +1,46 @@
-/* Writing output files: beside the target, synced, renamed over it. */
+/* Output files of the commands: the compiler's way of writing them, and what to print where it fails. */
 #include "cli/output.h"
 #include "cli/args.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
-static int write_all(int fd, const char *at, size_t n)
+int tn_output_report(const char *path, int error)
 {
-    while (n) {
-        ssize_t k = write(fd, at, n < SSIZE_MAX ? n : SSIZE_MAX);
-        if (k < 0 && errno != EINTR)
-            return errno;
-        if (k > 0) {
-            at += k;
-            n -= (size_t)k;
-        }
-    }
-    return 0;
+    return error ? tn_error_print("%s: cannot write the file: %s", path, strerror(error)) : TN_EXIT_OK;
 }
 
-static int write_and_close(int fd, const void *data, size_t n, bool sync)
+int tn_outputs_write(int n, const tn_output_part part[])
 {
-    int err = write_all(fd, data, n);
-    if (!err && sync && fsync(fd) != 0)
-        err = errno;
-    if (close(fd) != 0 && !err)
-        err = errno;
-    return err;
-}
-
-static int write_direct(const char *path, const void *data, size_t n)
-{
-    int fd = open(path, O_WRONLY | O_CLOEXEC);
-    return fd < 0 ? errno : write_and_close(fd, data, n, false);
-}
-
-static int write_and_rename(const char *path, const void *data, size_t n)
-{
-    size_t room = strlen(path) + 48;
-    char *name = malloc(room);
-    int fd = -1, err = name ? EEXIST : ENOMEM;
-    for (unsigned i = 0; err == EEXIST && i < 100; i++) { /* mkstemp would ignore the umask */
-        snprintf(name, room, "%s.%ld-%u.tmp", path, (long)getpid(), i);
-        fd = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-        err = fd < 0 ? errno : 0;
+    tenon_output *all[TENON_OUTPUTS] = {NULL};
+    int k = 0, failed = 0, err = 0;
+    while (k < n && !err) {
+        all[k] = tenon_output_open(part[failed = k].path, &err);
+        k += !err;
     }
-    if (!err) {
-        err = write_and_close(fd, data, n, true);
-        if (!err && rename(name, path) != 0)
-            err = errno;
-        if (err)
-            unlink(name);
+    for (int i = 0; i < k && !err; i++) {
+        tenon_output_add(all[i], part[i].data, part[i].n);
+        err = tenon_output_finish(all[failed = i]);
     }
-    free(name);
-    return err;
+    int last = tenon_outputs_close(k, all, !err);
+    return tn_output_report(part[failed].path, err ? err : last);
 }
 
 int tn_output_write(const char *path, const void *data, size_t n)
 {
-    struct stat st;
-    int err;
-    if (stat(path, &st) != 0) {
-        err = write_and_rename(path, data, n);
-    } else if (S_ISDIR(st.st_mode)) {
-        err = EISDIR;
-    } else if (!S_ISREG(st.st_mode)) {
-        err = write_direct(path, data, n);
-    } else {
-        char *target = realpath(path, NULL); /* through a symbolic link: replace what it names */
-        err = target ? write_and_rename(target, data, n) : errno;
-        free(target);
-    }
-    return err ? tn_error_print("%s: cannot write the file: %s", path, strerror(err)) : TN_EXIT_OK;
+    return tn_outputs_write(1, &(tn_output_part){path, data, n});
+}
+
+int tn_output_write_text(const char *path, const char *text, const void *params, size_t n_params)
+{
+    size_t room = strlen(path) + sizeof ".params";
+    char *name = malloc(room);
+    if (!name)
+        return tn_error_print("out of memory");
+    snprintf(name, room, "%s.params", path);
+    int status = tn_outputs_write(params ? 2 : 1,
+                                  (tn_output_part[]){{path, text, strlen(text)}, {name, params, n_params}});
+    free(name);
+    return status;
 }

@@ -1,17 +1,22 @@
 #ifndef TN_CLI_OUTPUT_H
 #define TN_CLI_OUTPUT_H
 /* Output files that are written whole or not at all, and what happens to them when the user interrupts. */
+#include "tenon/tenon.h"
+
 #include <stdbool.h>
-#include <stddef.h>
 
-/* Writes through "<path>.<pid>-<n>.tmp" beside the file, synced and renamed; what is no regular file (a pipe,
- * a device) is written directly. Returns TN_EXIT_OK, or prints why not and returns TN_EXIT_ERROR; `path` is
- * then as before. */
+/* Writes all of n files (at most TENON_OUTPUTS) or none. Returns TN_EXIT_OK, or prints why not and returns
+ * TN_EXIT_ERROR; what was at their places is then as before. */
+typedef struct tn_output_part { const char *path; const void *data; size_t n; } tn_output_part;
+int tn_outputs_write(int n, const tn_output_part part[]);
 int tn_output_write(const char *path, const void *data, size_t n);
+/* And "<path>.params" with it, where there are any. */
+int tn_output_write_text(const char *path, const char *text, const void *params, size_t n_params);
+int tn_output_report(const char *path, int error); /* 0: TN_EXIT_OK; errno: printed, TN_EXIT_ERROR */
 
-/* From begin to end SIGINT, SIGTERM and SIGHUP remove the temporaries of `path` (NULL: none) and, with `private_tmp`, a
- * folder of the process that TMPDIR names meanwhile; then they end the process as they would have. One at a time. */
-void tn_cleanup_begin(const char *path, bool private_tmp);
+/* From begin to end SIGINT, SIGTERM and SIGHUP remove what is being written and, with `private_tmp`, a folder of the
+ * process that TMPDIR names meanwhile; then they end the process as they would have. One at a time. */
+void tn_cleanup_begin(bool private_tmp);
 void tn_cleanup_end(void);
 
 #endif

@@ -41,6 +41,7 @@ typedef struct {
     int executor; /* enum tnr_executor */
     tn_feed feed;
     tnr_tensor_info *info; /* of the inputs */
+    void *copy; /* of an output, --end-to-end */
     tnr_error err;
 } runner;
 
@@ -125,13 +126,15 @@ static int copy_outputs(runner *r)
 {
     for (uint32_t i = 0; i < tnr_output_count(r->module); i++) {
         DLTensor t;
-        tn_array a;
-        if (tnr_get_output_at(r->instance, i, &t, &r->err))
+        uint64_t bytes;
+        if (tnr_get_output_at(r->instance, i, &t, &r->err) ||
+            tnr_tensor_bytes(t.dtype, t.ndim, t.shape, &bytes, &r->err))
             return fail(r);
-        int status = tn_array_from_tensor("output", &t, &a);
-        free(a.data);
-        if (status != TN_EXIT_OK)
-            return status;
+        free(r->copy);
+        r->copy = malloc(bytes + 1);
+        if (!r->copy)
+            return tn_error_print("out of memory");
+        memcpy(r->copy, (const char *)t.data + t.byte_offset, bytes);
     }
     return TN_EXIT_OK;
 }
@@ -195,24 +198,22 @@ static int dump_outputs(runner *r, const char *folder)
 
 /* ---- results ---- */
 
+/* One after the other, from where the run left them. */
 static int save_outputs(runner *r, const char *path)
 {
-    uint32_t n = tnr_output_count(r->module), k = 0;
-    tn_array *a = calloc(n + 1u, sizeof *a);
-    char (*name)[24] = calloc(n + 1u, sizeof *name);
-    int status = a && name ? TN_EXIT_OK : tn_error_print("out of memory");
-    for (; k < n && status == TN_EXIT_OK; k++) {
+    tn_npz_out *z;
+    int status = tn_npz_create(path, &z);
+    for (uint32_t k = 0; k < tnr_output_count(r->module) && status == TN_EXIT_OK; k++) {
         DLTensor t;
-        snprintf(name[k], sizeof *name, "output_%u", (unsigned)k);
-        status = tnr_get_output_at(r->instance, k, &t, &r->err) ? fail(r) : tn_array_from_tensor(name[k], &t, &a[k]);
+        tn_array a = {0};
+        char name[24];
+        snprintf(name, sizeof name, "output_%u", (unsigned)k);
+        status = tnr_get_output_at(r->instance, k, &t, &r->err) ? fail(r) : tn_array_of(name, &t, &a);
+        if (status == TN_EXIT_OK)
+            status = tn_npz_add(z, &a);
+        tn_array_drop(&a);
     }
-    if (status == TN_EXIT_OK)
-        status = tn_npz_write(path, (int)n, a);
-    while (k--)
-        free(a[k].data);
-    free(a);
-    free(name);
-    return status;
+    return tn_npz_close(z, status);
 }
 
 static int print_top(runner *r, int n)
@@ -252,12 +253,13 @@ static int run(runner *r)
 int tn_run_command(const tn_args *args)
 {
     runner r = {.args = args};
-    tn_cleanup_begin(tn_args_text(args, "outputs"), false);
+    tn_cleanup_begin(false);
     int status = run(&r);
     tn_cleanup_end();
     tnr_instance_free(r.instance);
     tnr_module_release(r.module);
     tn_feed_deinit(&r.feed);
     free(r.info);
+    free(r.copy);
     return status;
 }

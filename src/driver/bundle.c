@@ -11,7 +11,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 enum { LARGE = 1 << 30 };         /* weights apart from code */
@@ -107,10 +106,14 @@ static void quoted(tn_buf *text, const char *path)
 static tn_status model_object(tn_workshop *w, enum tn_bundle_form form, const char **out)
 {
     tn_build *b = w->b;
-    tn_buf blob = {0}, text = {0};
+    tn_buf text = {0};
+    tn_output file;
+    tn_sink blob = {.output = &file};
     const char *params = tn_workshop_file(w, "mod.params"), *source = tn_workshop_file(w, "weights.s");
     *out = tn_workshop_file(w, "weights.o");
+    TN_TRY(tn_file_report(b->ctx, params, tn_output_open_temporary(&file, params)));
     tn_params_make(b, &blob);
+    TN_TRY(tn_file_report(b->ctx, params, tn_outputs_close(1, (tn_output *const[]){&file}, true)));
     /* code reaches 2 GiB far: x86 has sections for large data, which stand behind all others */
     bool large = blob.n > LARGE && strncmp(b->machine.triple, "x86_64", 6) == 0;
     tn_buf_printf(&text,
@@ -123,13 +126,9 @@ static tn_status model_object(tn_workshop *w, enum tn_bundle_form form, const ch
     tn_buf_str(&text, "    .section .note.GNU-stack,\"\",%progbits\n");
     if (form == TN_BUNDLE_SO)
         entry_note(b, &text);
-    tn_status st = tn_file_write_temporary(b->ctx, params, blob.at, blob.n);
-    tn_buf_deinit(&blob);
-    if (st == TN_OK)
-        st = tn_file_write_temporary(b->ctx, source, text.at, text.n);
+    tn_status st = tn_file_write_temporary(b->ctx, source, text.at, text.n);
     tn_buf_deinit(&text);
-    if (st != TN_OK)
-        return st;
+    TN_TRY(st);
     tn_tool_command c = {0};
     if (b->opt.cross_compiler)
         WORDS(&c, b->opt.cross_compiler, "-c", "-o", *out, source);
@@ -221,7 +220,7 @@ static const char bundle_types[] =
 static tn_status make_source(tn_build *b, const tn_buf *code, tn_buf *out)
 {
     tn_buf blob = {0};
-    tn_params_make(b, &blob);
+    tn_params_make(b, &(tn_sink){.buf = &blob});
     if (blob.n > LARGEST_TEXT) {
         tn_buf_deinit(&blob);
         return tn_error(b->ctx, "driver-E054", NULL,
@@ -256,42 +255,50 @@ static const char *header_path(tn_build *b, const char *output)
     return tn_arena_printf(&b->arena, "%.*s.h", (int)(strrchr(output, '.') - output), output);
 }
 
-/* Data first: a header alone promises nothing. If the header cannot be written the other goes again. */
-static tn_status write_both(tn_build *b, enum tn_bundle_form form, const char *output, const tn_buf *data)
+static tn_status write_both(tn_build *b, enum tn_bundle_form form, const char *output, const void *data, size_t n)
 {
     tn_buf header = {0};
-    struct stat st;
-    bool was_there = stat(output, &st) == 0;
     tn_bundle_header(b, form, &header);
-    tn_status s = tn_file_write(b->ctx, output, data->at, data->n);
-    if (s == TN_OK && (s = tn_file_write(b->ctx, header_path(b, output), header.at, header.n)) != TN_OK && !was_there)
-        unlink(output);
+    tn_status s = tn_files_write(b->ctx, 2, (tn_file_part[]){{output, data, n},
+                                                             {header_path(b, output), header.at, header.n}});
     tn_buf_deinit(&header);
     return s;
+}
+
+static tn_status write_source(tn_build *b, const tn_buf *code, const char *output, size_t *out_bytes)
+{
+    tn_buf text = {0};
+    if (b->target.kind != TN_TARGET_C)
+        return tn_error(b->ctx, "driver-E055", NULL, "%s: C source is what --target c gives; add it", output);
+    tn_status st = make_source(b, code, &text);
+    if (st == TN_OK)
+        st = write_both(b, TN_BUNDLE_C, output, text.at, *out_bytes = text.n);
+    tn_buf_deinit(&text);
+    return st;
+}
+
+static tn_status write_object(tn_workshop *w, enum tn_bundle_form form, uint32_t n, const tn_buf code[],
+                              const char *output, size_t *out_bytes)
+{
+    const char *path;
+    tn_file made = {0};
+    TN_TRY(make(w, form, n, code, &path));
+    TN_TRY(tn_file_map(w->b->ctx, path, &made));
+    tn_status st = write_both(w->b, form, output, made.at, *out_bytes = made.n);
+    tn_file_unmap(&made);
+    return st;
 }
 
 tn_status tn_bundle_write(tn_build *b, enum tn_bundle_form form, uint32_t n, const tn_buf code[], const char *output,
                           size_t *out_bytes)
 {
-    tn_buf data = {0};
     tn_workshop w;
-    tn_status st;
     if (form == TN_BUNDLE_C) {
-        if (b->target.kind != TN_TARGET_C)
-            return tn_error(b->ctx, "driver-E055", NULL, "%s: C source is what --target c gives; add it", output);
         TN_ASSERT(n == 1); /* all of the unit is one text */
-        st = make_source(b, &code[0], &data);
-    } else {
-        const char *path;
-        TN_TRY(tn_workshop_open(b, &w));
-        st = make(&w, form, n, code, &path);
-        if (st == TN_OK)
-            st = tn_file_take(b, path, &data);
-        tn_workshop_close(&w);
+        return write_source(b, &code[0], output, out_bytes);
     }
-    if (st == TN_OK)
-        st = write_both(b, form, output, &data);
-    *out_bytes = data.n;
-    tn_buf_deinit(&data);
+    TN_TRY(tn_workshop_open(b, &w));
+    tn_status st = write_object(&w, form, n, code, output, out_bytes);
+    tn_workshop_close(&w);
     return st;
 }

@@ -5,6 +5,7 @@
  * An entry is written beside its place and renamed, so compilers at work at once see whole entries or none;
  * it carries a hash of its bytes, so one that a crash or a disk damaged is a miss and goes. Entries used
  * least lately are removed when all together exceed LIMIT. */
+#include "base/output.h"
 #include "base/sha256.h"
 #include "driver/driver.h"
 
@@ -178,28 +179,22 @@ static void prune(void)
 
 static void save(void *user, const uint8_t key[32], const tn_buf *code)
 {
-    char path[PATH_BYTES], temporary[PATH_BYTES + 32];
+    char path[PATH_BYTES];
     uint8_t hash[32];
+    tn_output o;
     tn_code_count *count = user;
-    unsigned turn = atomic_fetch_add(&count->made, 1);
+    atomic_fetch_add(&count->made, 1);
     say(count);
     if (!place(key, path))
         return;
     make_folders(path);
-    snprintf(temporary, sizeof temporary, "%s.%ld-%u.tmp", path, (long)getpid(), turn);
-    int fd = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-    if (fd < 0)
+    if (tn_output_open_private(&o, path))
         return;
-    tn_buf all = {0};
     digest(code->at, code->n, hash);
-    tn_buf_add(&all, magic, sizeof magic);
-    tn_buf_add(&all, hash, 32);
-    tn_buf_add(&all, code->at, code->n);
-    bool ok = write(fd, all.at, all.n) == (ssize_t)all.n;
-    ok = close(fd) == 0 && ok;
-    if (!ok || rename(temporary, path) != 0)
-        unlink(temporary);
-    tn_buf_deinit(&all);
+    tn_output_add(&o, magic, sizeof magic);
+    tn_output_add(&o, hash, sizeof hash);
+    tn_output_add(&o, code->at, code->n);
+    (void)tn_outputs_close(1, (tn_output *const[]){&o}, true);
     if (key[0] == 0) /* now and then */
         prune();
 }

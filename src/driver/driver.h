@@ -1,6 +1,7 @@
 #ifndef TN_DRIVER_DRIVER_H
 #define TN_DRIVER_DRIVER_H
 /* The driver's state: one build, from a model to a unit. Everything a stage makes lives in the build's arenas. */
+#include "base/output.h"
 #include "codegen/codegen.h"
 #include "frontend/frontend.h"
 #include "schedule/schedule.h"
@@ -124,7 +125,7 @@ typedef struct tn_arena_plan { const tn_expr *bytes, *alive; bool smallest; } tn
 /* package.c and the files of a package. */
 /* The constants of a Relay text by index, from "<file>.params" if that is there; they live as long as b. */
 TN_WARN_UNUSED tn_status tn_params_read(tn_build *b, const char *file, const tn_blob *const **out, size_t *out_n);
-void tn_params_write(uint32_t n, const char *const name[], const tn_node *const constant[], tn_buf *out);
+void tn_params_write(uint32_t n, const char *const name[], const tn_node *const constant[], tn_sink *out);
 TN_WARN_UNUSED tn_status tn_json_write(tn_build *b, tn_buf *out, bool *out_static);
 /* Code by the target's generator: n objects, or one C file, which do not depend on the machine that compiles. */
 enum { TN_OBJECTS = 64 };
@@ -134,7 +135,7 @@ tn_code_cache tn_code_cache_open(tn_code_count *count);
 void tn_code_cache_key(const tn_buf *text, int n, const char *const word[], uint8_t out[32]);
 TN_WARN_UNUSED tn_status tn_code_make(tn_build *b, tn_buf code[TN_OBJECTS], uint32_t *out_n);
 TN_WARN_UNUSED tn_status tn_link(tn_build *b, uint32_t n, const tn_buf code[], tn_buf *out_so);
-void tn_params_make(tn_build *b, tn_buf *out);
+void tn_params_make(tn_build *b, tn_sink *out); /* mod.params, straight from the constants */
 /* Writes what the output's name asks for: .so .o .a .c (bundle.c), else the tar. */
 TN_WARN_UNUSED tn_status tn_package_write(tn_build *b, const char *output, size_t *out_bytes);
 /* bundle.c: one file with kernels, weights and the runtime, and its header beside it. */

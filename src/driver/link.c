@@ -5,7 +5,7 @@
 /* cc (or --cross-compiler) on generated C: flags that keep its results those of the interpreter. */
 static void source_flags(tn_build *b, tn_tool_command *c)
 {
-    static const char *const flags[] = {"-std=gnu17", "-O3", "-w", "-Wno-psabi", "-fPIC", "-ffreestanding",
+    static const char *const flags[] = {"-std=gnu17", "-O3", "-w", "-fPIC", "-ffreestanding",
                                         "-fno-math-errno", "-ffp-contract=off"};
     tn_command_add(c, b->opt.cross_compiler ? b->opt.cross_compiler : "cc");
     for (size_t i = 0; i < sizeof flags / sizeof *flags; i++)

@@ -23,7 +23,7 @@ tn_status tn_code_make(tn_build *b, tn_buf code[TN_OBJECTS], uint32_t *out_n)
     return llvm->objects(&b->unit, &o, TN_OBJECTS, code, out_n);
 }
 
-void tn_params_make(tn_build *b, tn_buf *out)
+void tn_params_make(tn_build *b, tn_sink *out)
 {
     const char **name = TN_NEW_N(&b->arena, const char *, b->n_constant);
     for (uint32_t i = 0; i < b->n_constant; i++)
@@ -31,9 +31,30 @@ void tn_params_make(tn_build *b, tn_buf *out)
     tn_params_write(b->n_constant, name, b->constant, out);
 }
 
+/* The weights are most of a package: they go from where they are into the file. */
+static tn_status stream_tar(tn_build *b, tn_buf *tar, const char *output, size_t *out_bytes)
+{
+    tn_output o;
+    tn_sink size = {0}, to = {.output = &o};
+    int err = tn_output_open(&o, output);
+    if (!err) {
+        tn_params_make(b, &size);
+        tn_tar_begin(tar, "mod.params", size.n, mtime());
+        tn_sink_add(&to, tar->at, tar->n);
+        tn_params_make(b, &to);
+        tn_buf_clear(tar);
+        tn_tar_fill(tar, size.n);
+        tn_tar_end(tar);
+        tn_sink_add(&to, tar->at, tar->n);
+        *out_bytes = to.n;
+        err = tn_outputs_close(1, (tn_output *const[]){&o}, true);
+    }
+    return tn_file_report(b->ctx, output, err);
+}
+
 static tn_status write_tar(tn_build *b, uint32_t n, const tn_buf code[], const char *output, size_t *out_bytes)
 {
-    tn_buf so = {0}, json = {0}, blob = {0}, tar = {0};
+    tn_buf so = {0}, json = {0}, tar = {0};
     bool is_static = false;
     tn_status st = tn_link(b, n, code, &so);
     if (st == TN_OK)
@@ -41,18 +62,13 @@ static tn_status write_tar(tn_build *b, uint32_t n, const tn_buf code[], const c
     if (st == TN_OK)
         st = tn_json_write(b, &json, &is_static);
     if (st == TN_OK) {
-        tn_params_make(b, &blob);
         tn_tar_add(&tar, "mod.so", so.at, so.n, mtime());
         if (is_static)
             tn_tar_add(&tar, "mod.json", json.at, json.n, mtime());
-        tn_tar_add(&tar, "mod.params", blob.at, blob.n, mtime());
-        tn_tar_end(&tar);
-        *out_bytes = tar.n;
-        st = tn_file_write(b->ctx, output, tar.at, tar.n);
+        st = stream_tar(b, &tar, output, out_bytes);
     }
     tn_buf_deinit(&so);
     tn_buf_deinit(&json);
-    tn_buf_deinit(&blob);
     tn_buf_deinit(&tar);
     return st;
 }

@@ -3,6 +3,7 @@
 #include "driver/driver.h"
 #include "tenon/runtime.h"
 
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -55,31 +56,38 @@ static int physical_dims(const tn_node *c, int64_t out[64])
     return n;
 }
 
-void tn_params_write(uint32_t n, const char *const names[], const tn_node *const constant[], tn_buf *out)
+static void drain(tn_buf *from, tn_sink *to)
 {
-    size_t start = out->n;
-    tn_buf_u64le(out, list_magic);
-    tn_buf_u64le(out, 0);
-    tn_buf_u64le(out, 2 * (uint64_t)n);
+    tn_sink_add(to, from->at, from->n);
+    tn_buf_clear(from);
+}
+
+void tn_params_write(uint32_t n, const char *const names[], const tn_node *const constant[], tn_sink *out)
+{
+    uint64_t start = out->n;
+    tn_buf b = {0};
+    tn_buf_u64le(&b, list_magic);
+    tn_buf_u64le(&b, 0);
+    tn_buf_u64le(&b, 2 * (uint64_t)n);
     for (uint32_t i = 0; i < n; i++) {
         char pad[24];
-        tn_buf b = {0};
-        tn_buf_printf(&b, "__pad%u", i);
-        memcpy(pad, b.at, b.n + 1);
-        tn_buf_deinit(&b);
-        name(out, pad);
-        name(out, names[i]);
+        snprintf(pad, sizeof pad, "__pad%u", (unsigned)i);
+        name(&b, pad);
+        name(&b, names[i]);
     }
-    tn_buf_u64le(out, 2 * (uint64_t)n);
+    tn_buf_u64le(&b, 2 * (uint64_t)n);
+    drain(&b, out);
     for (uint32_t i = 0; i < n; i++) {
         int64_t dim[64];
         int ndim = physical_dims(constant[i], dim);
-        size_t at = out->n - start + header_bytes(1) + header_bytes(ndim), fill = (64 - at % 64) % 64;
-        header(out, TN_U8, 1, (int64_t[]){(int64_t)fill}, fill);
-        tn_buf_fill(out, 0, fill);
-        header(out, constant[i]->type[0]->dtype, ndim, dim, constant[i]->blob->n);
-        tn_buf_add(out, constant[i]->blob->at, constant[i]->blob->n);
+        size_t at = (size_t)(out->n - start) + header_bytes(1) + header_bytes(ndim), fill = (64 - at % 64) % 64;
+        header(&b, TN_U8, 1, (int64_t[]){(int64_t)fill}, fill);
+        tn_buf_fill(&b, 0, fill);
+        header(&b, constant[i]->type[0]->dtype, ndim, dim, constant[i]->blob->n);
+        drain(&b, out);
+        tn_sink_add(out, constant[i]->blob->at, constant[i]->blob->n);
     }
+    tn_buf_deinit(&b);
 }
 
 tn_status tn_params_read(tn_build *b, const char *file, const tn_blob *const **out, size_t *out_n)

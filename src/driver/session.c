@@ -163,7 +163,7 @@ int tenon_dump(tenon *t, const char *model, const tenon_options *o, const char *
             opaque = opaque || !c[i]->blob || !c[i]->blob->at; /* read from a text without its .params */
         }
         if (!opaque) {
-            tn_params_write((uint32_t)n, name, c, &t->params);
+            tn_params_write((uint32_t)n, name, c, &(tn_sink){.buf = &t->params});
             *out_params = t->params.at;
             *out_params_n = t->params.n;
         }

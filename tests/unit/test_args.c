@@ -163,6 +163,48 @@ static void test_values(void **state)
     tn_args_deinit(&a);
 }
 
+typedef struct { const char *name, *kind, *words; const char *const *list; int level, quick; char end; } values;
+
+static const tn_flag stored[] = {
+    TN_STORED(TEXT, values, name, "name", 'n', "NAME", NULL, "what", 0, 0),
+    TN_STORED(CHOICE, values, kind, "kind", 0, "so|tar", "so", "which", 0, 0),
+    TN_STORED(WORDS, values, words, "words", 'w', "W...", NULL, "more", 0, 0),
+    TN_STORED(REPEAT, values, list, "list", 'l', "ITEM", NULL, "again", 0, 0),
+    TN_STORED(INT, values, level, "level", 0, "N", "2", "how much", 0, 9),
+    TN_STORED(SWITCH, values, quick, "quick", 'q', NULL, NULL, "faster", 0, 0),
+    TN_ROW_SWITCH("apart", 0, "has no place"),
+    {0},
+};
+static const tn_command storing = {"store", NULL, NULL, {stored}, "puts things away"};
+
+/* Values lie where the rows say, whether given or not; a flag without a place changes nothing. */
+static void test_store(void **state)
+{
+    static const char *const all[MAX_WORDS] = {"--words", "a", "b", "-lx", "-ly", "-qq", "-nz", "--apart"};
+    static const char *const none[MAX_WORDS] = {NULL};
+    tn_args a;
+    char said[2048];
+    void *made[TN_ARGS_MADE] = {NULL};
+    values v = {.end = 7};
+    (void)state;
+    assert_int_equal(parse(&a, &storing, none, said), TN_EXIT_OK);
+    assert_int_equal(tn_args_store(&a, &v, made), TN_EXIT_OK);
+    assert_true(!v.name && !v.words && !v.list && v.quick == 0 && v.level == 2 && v.end == 7 && !made[0]);
+    assert_string_equal(v.kind, "so");
+    tn_args_deinit(&a);
+    assert_int_equal(parse(&a, &storing, all, said), TN_EXIT_OK);
+    assert_int_equal(tn_args_store(&a, &v, made), TN_EXIT_OK);
+    assert_string_equal(v.name, "z");
+    assert_string_equal(v.words, "a b");
+    assert_string_equal(v.list[0], "x");
+    assert_string_equal(v.list[1], "y");
+    assert_null(v.list[2]);
+    assert_true(v.quick == 1 && v.level == 2 && v.end == 7);
+    for (int i = 0; i < TN_ARGS_MADE; i++)
+        free(made[i]);
+    tn_args_deinit(&a);
+}
+
 static void test_no_operand(void **state)
 {
     static const char *const one[MAX_WORDS] = {"x"}, *const none[MAX_WORDS] = {NULL};
@@ -181,6 +223,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_rows),
         cmocka_unit_test(test_values),
+        cmocka_unit_test(test_store),
         cmocka_unit_test(test_no_operand),
     };
     setenv("NO_COLOR", "1", 1);

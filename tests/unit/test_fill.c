@@ -110,18 +110,18 @@ static void test_outputs(void **state)
     DLTensor t = {.data = brain, .ndim = 1, .dtype = {kDLBfloat, 16, 1}, .shape = shape, .byte_offset = 2};
     tn_array a;
     (void)state;
-    assert_int_equal(tn_array_from_tensor("x", &t, &a), 0);
+    assert_int_equal(tn_array_of("x", &t, &a), 0);
     assert_int_equal(a.type.code, kDLFloat);
     assert_int_equal(a.type.bits, 32);
     assert_true(((float *)a.data)[0] == 1.0f && ((float *)a.data)[1] == -3.0f);
-    free(a.data);
+    tn_array_drop(&a);
     t = (DLTensor){.data = truth, .ndim = 1, .dtype = {kDLUInt, 1, 1}, .shape = shape};
-    assert_int_equal(tn_array_from_tensor("x", &t, &a), 0);
+    assert_int_equal(tn_array_of("x", &t, &a), 0);
     assert_int_equal(a.type.code, kDLBool);
     assert_int_equal(a.type.bits, 8);
     assert_int_equal(a.type.data_bytes, 2);
     assert_memory_equal(a.data, truth, 2);
-    free(a.data);
+    tn_array_drop(&a);
 }
 
 static void test_text(void **state)

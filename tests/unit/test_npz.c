@@ -1,6 +1,7 @@
 /* cli/npz: archives that NumPy wrote (tests/cli/npz), our own, and damaged ones. */
 #include "cli/args.h"
 #include "cli/npz.h"
+#include "cli/zip.h"
 #include "tenon/dlpack.h"
 
 #include <setjmp.h>
@@ -12,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include <zip.h>
 #include <cmocka.h>
 
 static const char *fixture(const char *name, char path[1024])
@@ -165,15 +167,24 @@ static void write_all(const char *path, const char *at, size_t n)
     fclose(f);
 }
 
+static int write_arrays(const char *path, int n, const tn_array array[])
+{
+    tn_npz_out *z;
+    int status = tn_npz_create(path, &z);
+    for (int i = 0; i < n && status == TN_EXIT_OK; i++)
+        status = tn_npz_add(z, &array[i]);
+    return tn_npz_close(z, status);
+}
+
 static void write_two(const char *path)
 {
     float x[4] = {1, -2, 3, -4};
     int64_t y[1] = {-5};
     tn_array a[2] = {
-        {"output_0", {.code = kDLFloat, .bits = 32, .ndim = 2, .shape = {1, 4}, .data_bytes = sizeof x}, x},
-        {"output_1", {.code = kDLInt, .bits = 64, .ndim = 0, .data_bytes = sizeof y}, y},
+        {"output_0", {.code = kDLFloat, .bits = 32, .ndim = 2, .shape = {1, 4}, .data_bytes = sizeof x}, x, true},
+        {"output_1", {.code = kDLInt, .bits = 64, .ndim = 0, .data_bytes = sizeof y}, y, true},
     };
-    assert_int_equal(tn_npz_write(path, 2, a), TN_EXIT_OK);
+    assert_int_equal(write_arrays(path, 2, a), TN_EXIT_OK);
 }
 
 /* The same arrays make the same bytes: no time of day, no names of machines. */
@@ -243,9 +254,37 @@ static void test_damaged(void **state)
     remove("test_npz.npz");
 }
 
+/* More entries than the short directory can count, and pieces: another program's reader agrees. */
+static void test_zip(void **state)
+{
+    enum { MANY = 70000 };
+    char name[16], text[8] = "";
+    int err;
+    (void)state;
+    tenon_output *to = tenon_output_open("test_npz.zip", &err);
+    tn_zip *z = tn_zip_new(to);
+    for (int i = 0; i < MANY; i++) {
+        snprintf(name, sizeof name, "%d", i);
+        assert_int_equal(tn_zip_add(z, name, 2, (tn_zip_piece[]){{"ab", 2}, {name, strlen(name)}}), 0);
+    }
+    tn_zip_end(z);
+    assert_int_equal(tenon_outputs_close(1, &to, 1), 0);
+    zip_t *in = zip_open("test_npz.zip", ZIP_RDONLY | ZIP_CHECKCONS, &err);
+    assert_non_null(in);
+    assert_int_equal(zip_get_num_entries(in, 0), MANY);
+    zip_file_t *f = zip_fopen(in, "69999", 0);
+    assert_non_null(f);
+    assert_int_equal(zip_fread(f, text, sizeof text), 7); /* its checksum is compared at the end */
+    assert_string_equal(text, "ab69999");
+    assert_int_equal(zip_fclose(f), 0);
+    zip_discard(in);
+    remove("test_npz.zip");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_zip),
         cmocka_unit_test(test_numpy_stored), cmocka_unit_test(test_numpy_deflated), cmocka_unit_test(test_refused),
         cmocka_unit_test(test_bytes),        cmocka_unit_test(test_round_trip),     cmocka_unit_test(test_damaged),
     };

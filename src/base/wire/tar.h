@@ -28,6 +28,9 @@ int tn_tar_find(const void *data, size_t n, const char *name, tn_tar_entry *out_
 /* Writing: header and data appended to out, mode 0644, owner 0, mtime as given; deterministic.
  * name: not empty, without NUL. */
 void tn_tar_add(tn_buf *out, const char *name, const void *data, size_t n, uint64_t mtime);
+/* The same around n bytes that go another way: what stands before them, and what after. */
+void tn_tar_begin(tn_buf *out, const char *name, size_t n, uint64_t mtime);
+void tn_tar_fill(tn_buf *out, size_t n);
 void tn_tar_end(tn_buf *out);
 
 #endif

@@ -43,9 +43,8 @@ static void header(tn_buf *out, const char *name, char type, uint64_t size, uint
     tn_buf_add(out, h, BLOCK);
 }
 
-static void body(tn_buf *out, const void *data, size_t n)
+void tn_tar_fill(tn_buf *out, size_t n)
 {
-    tn_buf_add(out, data, n);
     tn_buf_fill(out, '\0', (BLOCK - n % BLOCK) % BLOCK);
 }
 
@@ -60,7 +59,7 @@ static void record(tn_buf *out, const char *key, const char *value)
     tn_buf_printf(out, "%zu %s=%s\n", len, key, value);
 }
 
-void tn_tar_add(tn_buf *out, const char *name, const void *data, size_t n, uint64_t mtime)
+void tn_tar_begin(tn_buf *out, const char *name, size_t n, uint64_t mtime)
 {
     TN_ASSERT(*name);
     bool big = (uint64_t)n > SIZE_MAX_USTAR, is_long = strlen(name) > NAME_MAX_USTAR;
@@ -75,11 +74,18 @@ void tn_tar_add(tn_buf *out, const char *name, const void *data, size_t n, uint6
             record(&x, "size", text);
         }
         header(out, "PaxHeader", 'x', x.n, mtime);
-        body(out, x.at, x.n);
+        tn_buf_add(out, x.at, x.n);
+        tn_tar_fill(out, x.n);
         tn_buf_deinit(&x);
     }
     header(out, name, '0', big ? 0 : n, mtime);
-    body(out, data, n);
+}
+
+void tn_tar_add(tn_buf *out, const char *name, const void *data, size_t n, uint64_t mtime)
+{
+    tn_tar_begin(out, name, n, mtime);
+    tn_buf_add(out, data, n);
+    tn_tar_fill(out, n);
 }
 
 void tn_tar_end(tn_buf *out) { tn_buf_fill(out, '\0', 2 * (size_t)BLOCK); }

@@ -80,6 +80,56 @@ static const char *linkage(const tn_cgen *g, bool loops, tn_dtype widest)
     return widest.lanes > 4 && (loops || bytes_of(widest) > register_bytes(g->unit)) ? "TN_APART" : "TN_INLINE";
 }
 
+typedef struct { const char *type; tn_dtype of; char letter; } operand; /* of: {0} for what is no vector */
+
+static bool goes_by_reference(const tn_cgen *g, tn_dtype t)
+{
+    return t.lanes > 1 && bytes_of(t) > register_bytes(g->unit);
+}
+
+/* Lets the helper's name be a macro that passes wide vectors by reference, in and out. */
+static void refer(tn_cgen *g, const operand *result, const char *name, int n, const operand arg[], tn_buf *o)
+{
+    tn_buf_printf(o, "#define %s(", name);
+    for (int i = 0; i < n; i++)
+        tn_buf_printf(o, "%s%c", i ? ", " : "", arg[i].letter);
+    bool out = goes_by_reference(g, result->of);
+    if (out)
+        tn_buf_printf(o, ") __extension__({ %s r_; %s_of(&r_, ", result->type, name);
+    else
+        tn_buf_printf(o, ") %s_of(", name);
+    for (int i = 0; i < n; i++)
+        if (goes_by_reference(g, arg[i].of))
+            tn_buf_printf(o, "%s(%s[]){%c}", i ? ", " : "", arg[i].type, arg[i].letter);
+        else
+            tn_buf_printf(o, "%s%c", i ? ", " : "", arg[i].letter);
+    tn_buf_str(o, out ? "); r_; })\n" : ")\n");
+}
+
+/* The beginning of a helper, up to the first line of its body; g->give is how the body gives its result. Vectors wider
+ * than the machine's registers go by reference: by value, gcc and clang say that this has changed, or depends on flags,
+ * and not all of that can be silenced by pragma. */
+static void declare(tn_cgen *g, const char *link, operand result, const char *name, int n, const operand arg[],
+                    tn_buf *o)
+{
+    bool out = goes_by_reference(g, result.of), any = out;
+    for (int i = 0; i < n; i++)
+        any |= goes_by_reference(g, arg[i].of);
+    if (any)
+        refer(g, &result, name, n, arg, o);
+    tn_buf_printf(o, "%s %s %s%s(", link, out ? "void" : result.type, name, any ? "_of" : "");
+    if (out)
+        tn_buf_printf(o, "%s *r_, ", result.type);
+    for (int i = 0; i < n; i++)
+        tn_buf_printf(o, goes_by_reference(g, arg[i].of) ? "%sconst %s *%c_" : "%s%s %c", i ? ", " : "", arg[i].type,
+                      arg[i].letter);
+    tn_buf_str(o, ")\n{\n");
+    for (int i = 0; i < n; i++)
+        if (goes_by_reference(g, arg[i].of))
+            tn_buf_printf(o, "    const %s %c = *%c_;\n", arg[i].type, arg[i].letter, arg[i].letter);
+    g->give = out ? "*r_ =" : "return";
+}
+
 static bool is_address(tn_dtype t) /* 64-bit integers: what indices and masks are made of */
 {
     return tn_dtype_is_index(t) || (class_of(t) == CLASS_I && t.bits == 64);
@@ -113,7 +163,7 @@ static void lane_loop(tn_cgen *g, const char *type, uint16_t lanes, tn_buf *out)
 }
 
 /* fma and square root of whole vectors, where the compiler has a name for them; gcc's own sqrt may call libm. */
-static const struct { bool root; uint8_t bits; uint16_t lanes; const char *feature, *call; } vendor[] = {
+static const struct { bool root; uint8_t bits; uint16_t lanes; const char *macro, *call; } vendor[] = {
     {false, 32, 4, "__FMA__", "__builtin_ia32_vfmaddps(a, b, c)"},
     {false, 32, 8, "__FMA__", "__builtin_ia32_vfmaddps256(a, b, c)"},
     {false, 32, 16, "__AVX512F__", "__builtin_ia32_vfmaddps512_mask(a, b, c, 0xffff, 4)"},
@@ -128,13 +178,13 @@ static const struct { bool root; uint8_t bits; uint16_t lanes; const char *featu
     {true, 64, 8, "__AVX512F__", "__builtin_ia32_sqrtpd512_mask(a, a, 0xff, 4)"},
 };
 
-static void vendor_forms(bool root, tn_dtype t, tn_buf *out)
+static void vendor_forms(const tn_cgen *g, bool root, tn_dtype t, tn_buf *out)
 {
-    tn_buf_printf(out, "#if defined(__clang__)\n    return %s;\n",
-                  root ? "__builtin_elementwise_sqrt(a)" : "__builtin_elementwise_fma(a, b, c)");
+    tn_buf_printf(out, "#if defined(%s)\n    %s %s;\n", root ? "TN_SQRT" : "TN_FMA", g->give,
+                  root ? "TN_SQRT(a)" : "TN_FMA(a, b, c)");
     for (size_t i = 0; i < sizeof vendor / sizeof *vendor; i++)
         if (vendor[i].root == root && vendor[i].bits == t.bits && vendor[i].lanes == t.lanes)
-            tn_buf_printf(out, "#elif defined(%s)\n    return %s;\n", vendor[i].feature, vendor[i].call);
+            tn_buf_printf(out, "#elif defined(%s)\n    %s %s;\n", vendor[i].macro, g->give, vendor[i].call);
     tn_buf_str(out, "#else\n");
 }
 
@@ -151,20 +201,22 @@ const char *tn_c_lane_helper(tn_cgen *g, const tn_expr *e, const char *text)
     bool root = e->kind == TN_E_CALL && e->u.call.id == TN_F_sqrt, named = root || e->kind == TN_E_FMA;
     bool compares = tn_dtype_is_bool(e->dtype) && !tn_dtype_is_bool(in);
     bool piecewise = compares || is_address(in) || e->kind == TN_E_SELECT;
-    tn_buf_printf(&o, "%s %s %s(", piecewise || !form ? linkage(g, !form && !named, in) : "TN_INLINE", result, name);
+    operand arg[3];
+    TN_ASSERT(e->nsrc <= 3);
     for (int i = 0; i < e->nsrc; i++)
-        tn_buf_printf(&o, "%s%s %c", i ? ", " : "", tn_c_type(g, e->src[i]->dtype), 'a' + i);
-    tn_buf_str(&o, ")\n{\n");
+        arg[i] = (operand){tn_c_type(g, e->src[i]->dtype), e->src[i]->dtype, (char)('a' + i)};
+    declare(g, piecewise || !form ? linkage(g, !form && !named, in) : "TN_INLINE",
+            (operand){result, e->dtype, 'r'}, name, e->nsrc, arg, &o);
     if (form) {
-        tn_buf_str(&o, "    return ");
+        tn_buf_printf(&o, "    %s ", g->give);
         fill_vector(g, form, in, e->dtype, &o);
         tn_buf_str(&o, ";\n}\n");
     } else {
         if (named)
-            vendor_forms(root, e->dtype, &o);
+            vendor_forms(g, root, e->dtype, &o);
         lane_loop(g, result, e->dtype.lanes, &o);
         tn_c_fill(text, tn_dtype_lanes(tn_dtype_is_bool(e->dtype) ? in : e->dtype, 1), lane, &o);
-        tn_buf_printf(&o, ";\n    return r;\n%s}\n", named ? "#endif\n" : "");
+        tn_buf_printf(&o, ";\n    %s r;\n%s}\n", g->give, named ? "#endif\n" : "");
     }
     tn_buf_str(&g->helpers, tn_buf_cstr(&o));
     tn_buf_deinit(&o);
@@ -177,8 +229,9 @@ const char *tn_c_helper_splat(tn_cgen *g, tn_dtype t)
     if (!tn_c_first_use(g, name))
         return name;
     tn_buf *o = &g->helpers;
-    tn_buf_printf(o, "%s %s %s(%s a)\n{\n    return (%s){", is_address(t) ? linkage(g, false, t) : "TN_INLINE", type,
-                  name, tn_c_scalar_type(t), type);
+    declare(g, is_address(t) ? linkage(g, false, t) : "TN_INLINE", (operand){type, t, 'r'}, name, 1,
+            (operand[]){{tn_c_scalar_type(t), {0}, 'a'}}, o);
+    tn_buf_printf(o, "    %s (%s){", g->give, type);
     for (int l = 0; l < t.lanes; l++)
         tn_buf_str(o, l ? ", a" : "a");
     tn_buf_str(o, "};\n}\n");
@@ -193,8 +246,9 @@ const char *tn_c_helper_ramp(tn_cgen *g, tn_dtype t)
     if (!tn_c_first_use(g, name))
         return name;
     tn_buf *o = &g->helpers;
-    tn_buf_printf(o, "%s %s %s(%s a, %s b)\n{\n    return (%s)((%s)%s(a) + (%s)%s(b) * (%s){",
-                  linkage(g, false, t), type, name, elem, elem, type, wide, splat, wide, splat, wide);
+    declare(g, linkage(g, false, t), (operand){type, t, 'r'}, name, 2,
+            (operand[]){{elem, {0}, 'a'}, {elem, {0}, 'b'}}, o);
+    tn_buf_printf(o, "    %s (%s)((%s)%s(a) + (%s)%s(b) * (%s){", g->give, type, wide, splat, wide, splat, wide);
     for (int l = 0; l < t.lanes; l++)
         tn_buf_printf(o, l ? ", %d" : "%d", l);
     tn_buf_str(o, "});\n}\n");
@@ -215,13 +269,13 @@ const char *tn_c_helper_shuffle(tn_cgen *g, const tn_expr *e)
                                        tn_buf_cstr(&key));
     if (tn_c_first_use(g, name)) {
         tn_buf *o = &g->helpers;
-        tn_buf_printf(o, "TN_INLINE %s %s(%s a%s%s)\n{\n", type, name, from, e->nsrc > 1 ? ", " : "",
-                      e->nsrc > 1 ? tn_arena_printf(&g->arena, "%s b", from) : "");
+        declare(g, "TN_INLINE", (operand){type, e->dtype, 'r'}, name, e->nsrc > 1 ? 2 : 1,
+                (operand[]){{from, in, 'a'}, {from, in, 'b'}}, o);
         int at = (uint8_t)e->u.lanes[0] - 1;
         if (e->dtype.lanes == 1)
-            tn_buf_printf(o, "    return %s[%d];\n}\n", at < in.lanes ? "a" : other, at % in.lanes);
+            tn_buf_printf(o, "    %s %s[%d];\n}\n", g->give, at < in.lanes ? "a" : other, at % in.lanes);
         else
-            tn_buf_printf(o, "    return __builtin_shufflevector(a, %s%s);\n}\n", other, tn_buf_cstr(&lanes));
+            tn_buf_printf(o, "    %s __builtin_shufflevector(a, %s%s);\n}\n", g->give, other, tn_buf_cstr(&lanes));
     }
     tn_buf_deinit(&lanes);
     tn_buf_deinit(&key);
@@ -252,30 +306,49 @@ static bool is_half_cast(tn_dtype from, tn_dtype to)
 static void half_helpers(tn_cgen *g)
 {
     if (tn_c_first_use(g, "tn_half"))
-        tn_buf_str(&g->helpers, "#if !defined(__clang__) && defined(__F16C__)\n"
-                                "typedef short tn_half_bits __attribute__((vector_size(16)));\n"
-                                "TN_INLINE float tn_from_half(uint16_t u)\n{\n"
-                                "    return __builtin_ia32_vcvtph2ps((tn_half_bits){(short)u})[0];\n}\n"
-                                "TN_INLINE uint16_t tn_to_half(float a)\n{\n"
-                                "    return (uint16_t)__builtin_ia32_vcvtps2ph((tn_sse_s){a}, 0)[0];\n}\n"
-                                "#else\n"
-                                "TN_INLINE float tn_from_half(uint16_t u)\n{\n"
-                                "    _Float16 h;\n    __builtin_memcpy(&h, &u, 2);\n    return (float)h;\n}\n"
-                                "TN_INLINE uint16_t tn_to_half(float a)\n{\n"
-                                "    _Float16 h = (_Float16)a;\n    uint16_t u;\n    __builtin_memcpy(&u, "
-                                "&h, 2);\n    return u;\n}\n"
-                                "#endif\n");
+        tn_buf_str(
+            &g->helpers,
+            "#if !defined(__clang__) && defined(__F16C__)\n"
+            "typedef short tn_half_bits __attribute__((vector_size(16)));\n"
+            "TN_INLINE float tn_from_half(uint16_t u)\n{\n"
+            "    return __builtin_ia32_vcvtph2ps((tn_half_bits){(short)u})[0];\n}\n"
+            "TN_INLINE uint16_t tn_to_half(float a)\n{\n"
+            "    return (uint16_t)__builtin_ia32_vcvtps2ph((tn_sse_s){a}, 0)[0];\n}\n"
+            "#elif defined(__FLT16_MAX__)\n"
+            "TN_INLINE float tn_from_half(uint16_t u)\n{\n"
+            "    _Float16 h;\n    __builtin_memcpy(&h, &u, 2);\n    return (float)h;\n}\n"
+            "TN_INLINE uint16_t tn_to_half(float a)\n{\n"
+            "    _Float16 h = (_Float16)a;\n    uint16_t u;\n    __builtin_memcpy(&u, "
+            "&h, 2);\n    return u;\n}\n"
+            "#else /* by hand; to nearest even by an addition of floats at the right scale */\n"
+            "TN_INLINE float tn_from_half(uint16_t u)\n{\n"
+            "    uint32_t m = u & 0x7fff, f = m << 13;\n    float r;\n"
+            "    if (m >= 0x7c00)\n        f |= m > 0x7c00 ? 0x7fc00000 : 0x7f800000;\n"
+            "    __builtin_memcpy(&r, &f, 4);\n"
+            "    r = m >= 0x7c00 ? r : r * 0x1p112f;\n"
+            "    return u >> 15 ? -r : r;\n}\n"
+            "TN_INLINE uint16_t tn_to_half(float a)\n{\n"
+            "    uint32_t f, s;\n    __builtin_memcpy(&f, &a, 4);\n"
+            "    s = f >> 16 & 0x8000;\n    f &= 0x7fffffff;\n"
+            "    if (f > 0x7f800000)\n        return (uint16_t)(s | 0x7e00 | (f >> 13 & 0x3ff));\n"
+            "    if (f >= 0x477ff000)\n        return (uint16_t)(s | 0x7c00);\n"
+            "    if (f < 0x38800000) { /* subnormal: units of 2^-24 lie at the end of 0.5's fraction */\n"
+            "        float x;\n        __builtin_memcpy(&x, &f, 4);\n        x += 0.5f;\n"
+            "        __builtin_memcpy(&f, &x, 4);\n        return (uint16_t)(s | (f - 0x3f000000));\n"
+            "    }\n    f += 0xfff + (f >> 13 & 1);\n"
+            "    return (uint16_t)(s | (f - 0x38000000) >> 13);\n}\n"
+            "#endif\n");
 }
 
 static void half_body(tn_cgen *g, tn_dtype from, const char *type, tn_buf *o)
 {
     const char *call = from.bits == 16 ? "tn_from_half" : "tn_to_half";
     if (from.lanes == 1) {
-        tn_buf_printf(o, "    return %s(a);\n", call);
+        tn_buf_printf(o, "    %s %s(a);\n", g->give, call);
         return;
     }
     lane_loop(g, type, from.lanes, o);
-    tn_buf_printf(o, "%s(a[l]);\n    return r;\n", call);
+    tn_buf_printf(o, "%s(a[l]);\n    %s r;\n", call, g->give);
 }
 
 static void cast_body(tn_cgen *g, tn_dtype from, tn_dtype to, const char *type, tn_buf *o)
@@ -289,10 +362,10 @@ static void cast_body(tn_cgen *g, tn_dtype from, tn_dtype to, const char *type, 
         tn_buf_printf(o, "    %s e[%u];\n    %s r;\n    for (int l = 0; l < %u; l++)\n        e[l] = ",
                       tn_c_scalar_type(to), to.lanes, type, to.lanes);
         saturate(g, to, "a[l]", o);
-        tn_buf_str(o, "    __builtin_memcpy(&r, e, sizeof r);\n    return r;\n");
+        tn_buf_printf(o, "    __builtin_memcpy(&r, e, sizeof r);\n    %s r;\n", g->give);
         return;
     }
-    tn_buf_str(o, "    return ");
+    tn_buf_printf(o, "    %s ", g->give);
     if (down)
         saturate(g, to, "a", o);
     else if (tn_dtype_is_bool(to))
@@ -312,9 +385,10 @@ const char *tn_c_helper_cast(tn_cgen *g, enum tn_ek kind, tn_dtype from, tn_dtyp
         half_helpers(g);
     bool down = kind == TN_E_CAST && tn_dtype_is_float(from) && !tn_dtype_is_float(to) && !tn_dtype_is_bool(to);
     bool loops = from.lanes > 1 && (down || (kind == TN_E_CAST && is_half_cast(from, to)));
-    tn_buf_printf(&g->helpers, "%s %s %s(%s a)\n{\n", loops ? linkage(g, true, from) : "TN_INLINE", tt, name, ft);
+    declare(g, loops ? linkage(g, true, from) : "TN_INLINE", (operand){tt, to, 'r'}, name, 1,
+            (operand[]){{ft, from, 'a'}}, &g->helpers);
     if (kind == TN_E_BITCAST)
-        tn_buf_printf(&g->helpers, "    %s r;\n    __builtin_memcpy(&r, &a, sizeof r);\n    return r;\n", tt);
+        tn_buf_printf(&g->helpers, "    %s r;\n    __builtin_memcpy(&r, &a, sizeof r);\n    %s r;\n", tt, g->give);
     else
         cast_body(g, from, to, tt, &g->helpers);
     tn_buf_str(&g->helpers, "}\n");
@@ -333,21 +407,23 @@ const char *tn_c_helper_load(tn_cgen *g, tn_dtype t, bool gather, bool masked)
     if (!tn_c_first_use(g, name))
         return name;
     tn_buf *o = &g->helpers;
-    tn_buf_printf(o, "%s %s %s(const %s *p", gather || masked ? linkage(g, true, t) : "TN_INLINE", type, name,
-                  tn_c_scalar_type(t));
+    operand arg[4] = {{tn_arena_printf(&g->arena, "const %s *", tn_c_scalar_type(t)), {0}, 'p'}};
+    int n = 1;
     if (gather)
-        tn_buf_printf(o, ", %s i", at);
-    if (masked)
-        tn_buf_printf(o, ", %s m, %s o", mask, type);
-    tn_buf_str(o, ")\n{\n");
+        arg[n++] = (operand){at, tn_dtype_lanes(TN_IDX, t.lanes), 'i'};
+    if (masked) {
+        arg[n++] = (operand){mask, tn_dtype_lanes(TN_BOOL1, t.lanes), 'm'};
+        arg[n++] = (operand){type, t, 'o'};
+    }
+    declare(g, gather || masked ? linkage(g, true, t) : "TN_INLINE", (operand){type, t, 'r'}, name, n, arg, o);
     if (!gather && !masked) {
-        tn_buf_printf(o, "    %s r;\n    __builtin_memcpy(&r, p, sizeof r);\n    return %s;\n}\n", type,
+        tn_buf_printf(o, "    %s r;\n    __builtin_memcpy(&r, p, sizeof r);\n    %s %s;\n}\n", type, g->give,
                       *truth ? "-(r != 0)" : "r");
         return name;
     }
     lane_loop(g, type, t.lanes, o);
-    tn_buf_printf(o, "%sp[%s]%s%s;\n    return r;\n}\n", masked ? "m[l] ? " : "", gather ? "i[l]" : "l",
-                  truth, masked ? " : o[l]" : "");
+    tn_buf_printf(o, "%sp[%s]%s%s;\n    %s r;\n}\n", masked ? "m[l] ? " : "", gather ? "i[l]" : "l", truth,
+                  masked ? " : o[l]" : "", g->give);
     return name;
 }
 
@@ -361,13 +437,14 @@ const char *tn_c_helper_store(tn_cgen *g, tn_dtype t, bool scatter, bool masked)
     if (!tn_c_first_use(g, name))
         return name;
     tn_buf *o = &g->helpers;
-    tn_buf_printf(o, "%s void %s(%s *p", scatter || masked ? linkage(g, true, t) : "TN_INLINE", name, elem);
+    operand arg[4] = {{tn_arena_printf(&g->arena, "%s *", elem), {0}, 'p'}};
+    int n = 1;
     if (scatter)
-        tn_buf_printf(o, ", %s i", at);
-    tn_buf_printf(o, ", %s v", type);
+        arg[n++] = (operand){at, tn_dtype_lanes(TN_IDX, t.lanes), 'i'};
+    arg[n++] = (operand){type, t, 'v'};
     if (masked)
-        tn_buf_printf(o, ", %s m", mask);
-    tn_buf_str(o, ")\n{\n");
+        arg[n++] = (operand){mask, tn_dtype_lanes(TN_BOOL1, t.lanes), 'm'};
+    declare(g, scatter || masked ? linkage(g, true, t) : "TN_INLINE", (operand){"void", {0}, 0}, name, n, arg, o);
     if (!scatter && !masked)
         tn_buf_str(o, "    __builtin_memcpy(p, &v, sizeof v);\n");
     else

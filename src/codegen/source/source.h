@@ -11,6 +11,7 @@ typedef struct tn_cgen {
     const tn_func *func;           /* being printed */
     const char **var, **buffer;    /* names by number */
     uint32_t n_check;              /* checks printed in this kernel so far */
+    const char *give;              /* "return", or what else a helper does with its result */
     int indent;
     tn_status status;
     const uint8_t *part_of;        /* of each kernel, where the unit is several files; NULL: one file, all static */

@@ -28,3 +28,4 @@ done
 must "help without a command goes to stderr" sh -c 'test -z "$(tenon 2>/dev/null)"'
 must "tvmc is the same" sh -c 'test "$(tvmc version)" = "$(tenon version)"'
 must "a full disk under stdout is an error" sh -c 'tenon compile --help >/dev/full; test $? = 4'
+must "flags, options and what is written about them are one list" python3 "$here/flags.py" "$here/../.."

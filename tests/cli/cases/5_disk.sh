@@ -72,7 +72,7 @@ fi
 if nm "$bin/tenon" | grep -q __asan; then
     echo "cli: built with sanitizers: nothing may be preloaded"
 else
-    must "a counter of fsync" cc -shared -fPIC -o count.so "$here/count_fsync.c"
+    must "a counter of fsync" cc -shared -fPIC -o count.so "$here/log_fsync.c"
     syncs() { # NUMBER WORD...
         want=$1
         shift

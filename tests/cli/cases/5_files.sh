@@ -36,3 +36,70 @@ for signal in TERM HUP; do
     must "$signal ends it as it would any process" test $code -gt 128
     must "$signal leaves no temporaries" test -z "$(ls "$TMPDIR")$(ls stopped.tar* 2>/dev/null)"
 done
+
+# A signal at any moment: what is being written goes, what is written stays whole. Each command is stopped at eight moments
+# of the time it takes, and ends of itself or by the signal; then there is no temporary, and each file is whole or absent.
+mkdir any && cd any || exit 1
+echo 'def @main(%x: Tensor[(64), float32]) { exp(broadcast_to(expand_dims(%x, axis=0), shape=[65536, 64])) }' >wide.relay
+expect 0 "" compile wide.relay -o wide.tar
+now() { date +%s%N; }
+stop_anywhere() { # SIGNAL FILES WORD...: FILES are all that may be there afterwards
+    signal=$1 files=$2
+    shift 2
+    start=$(now)
+    must "runs" tenon "$@"
+    whole=$(($(now) - start))
+    for part in 1 2 3 4 5 6 7 8; do
+        rm -rf out*
+        tenon "$@" >said 2>&1 &
+        pid=$!
+        sleep "$(awk "BEGIN {print $whole * ($part - 0.5) / 8e9}")"
+        kill -$signal $pid 2>/dev/null
+        wait $pid 2>/dev/null
+        code=$?
+        must "$signal at $part/8 of $*: ends by it or is done ($code)" test $code = 0 -o $code -gt 128
+        must "$signal at $part/8 of $*: says nothing of its own" sh -c "! grep -i error said"
+        left=$(find . "$TMPDIR" -name '*.tmp' -o -name 'tenon-*')
+        must "$signal at $part/8 of $*: leaves no temporary" test -z "$left"
+        for f in $(find out* -type f 2>/dev/null); do
+            must "$signal at $part/8 of $*: $f may be there" sh -c "case $f in $files) ;; *) exit 1 ;; esac"
+        done
+        both=$(ls out.so out.c out.h 2>/dev/null | wc -l)
+        must "$signal at $part/8 of $*: library and header together" test "$both" != 1
+    done
+}
+stop_anywhere INT "out.so|out.h" compile wide.relay -o out.so
+stop_anywhere TERM "out.tar|out.tar.*" compile wide.relay -o out.tar --dump-code relay,tir,c,asm
+stop_anywhere TERM "out.c|out.h" compile wide.relay --target c -o out.c
+stop_anywhere HUP out.npz run wide.tar -o out.npz
+stop_anywhere TERM "out/*.npy|out/list.txt|out/index.json" run wide.tar --dump-outputs out
+
+# and the moment at which temporaries are certainly there: while the disk is waited for
+if nm "$bin/tenon" | grep -q __asan; then
+    echo "cli: built with sanitizers: nothing may be preloaded"
+else
+    must "a slow disk" cc -shared -fPIC -o slow.so "$here/log_fsync.c"
+    stop_in_fsync() { # NUMBER LEFT WORD...: at that fsync; LEFT: files that stand there already
+        number=$1 stay=$2
+        shift 2
+        rm -rf out*
+        : >syncs
+        FSYNC_LOG=$PWD/syncs FSYNC_SECONDS=5 FSYNC_AT=$number LD_PRELOAD=$PWD/slow.so tenon "$@" >said 2>&1 &
+        pid=$!
+        while [ "$(wc -l <syncs)" -lt "$number" ] && kill -0 $pid 2>/dev/null; do sleep 0.02; done
+        must "fsync $number of $*: a temporary is there" test -n "$(find . -name '*.tmp')"
+        kill -TERM $pid
+        wait $pid 2>/dev/null
+        must "fsync $number of $*: ended by the signal" test $? -gt 128
+        must "fsync $number of $*: says nothing" test ! -s said
+        must "fsync $number of $*: leaves nothing" test "$(find . "$TMPDIR" -name 'out*' -o -name 'tenon-*' -o -name '*.tmp' |
+            sort | tr '\n' ' ')" = "$stay"
+    }
+    stop_in_fsync 1 "" compile wide.relay -o out.so
+    stop_in_fsync 2 "" compile wide.relay -o out.so
+    stop_in_fsync 1 "" run wide.tar -o out.npz
+    stop_in_fsync 1 "./out " run wide.tar --dump-outputs out
+    stop_in_fsync 1 "" dump wide.relay --stage relay -o out.relay
+    stop_in_fsync 1 "" interpret wide.relay -o out.npz
+fi
+cd .. || exit 1
