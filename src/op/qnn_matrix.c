@@ -78,18 +78,17 @@ static bool is_padded(const tn_conv2d_attr *a)
 {
     bool padded = false;
     for (uint32_t i = 0; i < a->padding.n; i++)
-        padded = padded || a->padding.at[i] != 0;
+        padded = padded || tn_rule_may_pad(a->padding.at[i]);
     return padded;
 }
 
 /* Data surrounded by its zero point; *a loses its padding. */
 static tn_value surround(tn_graph *g, tn_node *n, tn_value x, int64_t zero, tn_conv2d_attr *a)
 {
-    static const int64_t none[4];
-    const int64_t *at = a->padding.at; /* top left bottom right */
-    int64_t width[8] = {0, 0, 0, 0, at[0], at[2], at[1], at[3]};
-    tn_pad_attr pad = {tn_ints_make(g->arena, 8, width), (double)zero, "constant"};
-    a->padding = tn_ints_make(g->arena, 4, none);
+    const tn_expr *const *at = a->padding.at, *o = tn_idx(g->pool, 0); /* top left bottom right */
+    const tn_expr *width[8] = {o, o, o, o, at[0], at[2], at[1], at[3]};
+    tn_pad_attr pad = {tn_dims_make(g->arena, 8, width), (double)zero, "constant"};
+    a->padding = tn_dims_make(g->arena, 4, width);
     return qnn_call1(g, n, &tn_op_nn_pad, &pad, x);
 }
 
@@ -233,7 +232,7 @@ static const char *const product_in[] = {"data", "weight", "input_zero_point", "
 static const char *const matmul_in[] = {"x", "y", "x_zero_point", "y_zero_point", "x_scale", "y_scale"};
 static const tn_attr_field conv2d_fields[] = {
     {"strides", TN_A_INTS, offsetof(tn_conv2d_attr, strides), "[1, 1]", "step of the window, rows and columns"},
-    {"padding", TN_A_INTS, offsetof(tn_conv2d_attr, padding), "[0, 0, 0, 0]",
+    {"padding", TN_A_DIMS, offsetof(tn_conv2d_attr, padding), "[0, 0, 0, 0]",
         "zero points around the image: top, left, bottom, right"},
     {"dilation", TN_A_INTS, offsetof(tn_conv2d_attr, dilation), "[1, 1]", "distance of the window's taps"},
     {"groups", TN_A_I64, offsetof(tn_conv2d_attr, groups), "1", "independent groups of channels"},

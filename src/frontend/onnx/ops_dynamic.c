@@ -85,7 +85,7 @@ static tn_value element_of_shape(onnx_conv *c, tn_value x, int d)
 {
     int64_t from = d, to = d + 1;
     tn_cast_attr t = {TN_I64};
-    tn_slice_attr a = {tn_ints_make(c->arena, 1, &from), tn_ints_make(c->arena, 1, &to), {0}, {0}};
+    tn_slice_attr a = {tn_make_dims(c->g, 1, &from), tn_make_dims(c->g, 1, &to), {0}, {0}};
     tn_value v = onnx_call1(c, &tn_op_strided_slice, &a, onnx_call1(c, &tn_op_shape_of, &t, x));
     return c->bad ? v : onnx_reshape(c, v, 0, NULL);
 }
@@ -277,7 +277,7 @@ static tn_value ones(onnx_conv *c, uint32_t n)
 
 static tn_value part(onnx_conv *c, tn_value v, int64_t from, int64_t to)
 {
-    tn_slice_attr a = {tn_ints_make(c->arena, 1, &from), tn_ints_make(c->arena, 1, &to), {0}, {0}};
+    tn_slice_attr a = {tn_make_dims(c->g, 1, &from), tn_make_dims(c->g, 1, &to), {0}, {0}};
     return onnx_call1(c, &tn_op_strided_slice, &a, v);
 }
 
@@ -377,14 +377,14 @@ bool onnx_dynamic_slice(onnx_conv *c, tn_value x, tn_value start, tn_value end, 
     tn_value extent = take(c, shape, ints(c, n, axis), 0);
     tn_value last = onnx_call2(c, &tn_op_subtract, NULL, extent, i64(c, 1));
     tn_value back = onnx_call2(c, &tn_op_less, NULL, steps, zero);
-    tn_value low = choose(c, back, i64(c, -1), zero), high = choose(c, back, last, extent),
+    tn_value low[2] = {zero, choose(c, back, i64(c, -1), zero)}, high = choose(c, back, last, extent),
              edge[2] = {start, end};
     for (int k = 0; k < 2; k++) {
         tn_value v = onnx_cast(c, edge[k], TN_I64);
         v = onnx_rank(v) ? v : expand(c, v, 0);
         v = choose(c, onnx_call2(c, &tn_op_less, NULL, v, zero), onnx_call2(c, &tn_op_add, NULL, v, extent),
                    v);
-        edge[k] = onnx_call2(c, &tn_op_minimum, NULL, onnx_call2(c, &tn_op_maximum, NULL, v, low), high);
+        edge[k] = onnx_call2(c, &tn_op_minimum, NULL, onnx_call2(c, &tn_op_maximum, NULL, v, low[k]), high);
     }
     tn_value way = onnx_call2(c, &tn_op_subtract, NULL, edge[1], edge[0]);
     tn_value pace = choose(c, back, onnx_call1(c, &tn_op_negative, NULL, steps), steps);
