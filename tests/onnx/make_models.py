@@ -250,6 +250,13 @@ def symbolic_cases():
         yield f"gather_elements_{n}", ("GatherElements", dict(axis=1)), [x[0]], [rows], 17, [["h", "w"]]
         scatter = ("ScatterElements", dict(axis=0))
         yield f"scatter_elements_{n}", scatter, [x[0]], [rows, x[0, :2, :3]], 17, [["h", "w"]]
+    for n in (1, 5, 8):
+        for parts in (1, 2):
+            x = rng.standard_normal((2, n, parts)).astype(np.float32)
+            for inverse in (0, 1):
+                name = f"{n}_{'complex' if parts == 2 else 'real'}_{'back' if inverse else 'forth'}"
+                yield f"dft_{name}", ("DFT", dict(axis=1, inverse=inverse)), [x], [], 17, [["m", "n", parts]]
+        yield f"dft_{n}_onesided", ("DFT", dict(axis=1, onesided=1)), [x[:, :, :1]], [], 17, [["m", "n", 1]]
 
 
 def windows(rng):
