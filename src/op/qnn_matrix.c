@@ -157,6 +157,17 @@ static tn_value correction(tn_graph *g, tn_node *n, int i, bool k_last, tn_value
     return times(g, n, sums, other_zero);
 }
 
+/* Extent d of operand i as an int32: a list of one, if it is known in the run alone. */
+static tn_value extent_of(tn_graph *g, tn_node *n, int i, int64_t d)
+{
+    int64_t k, end = d + 1;
+    if (tn_is_int(tn_in_type(n, i)->dim[d], &k))
+        return tn_val(tn_make_scalar(g, n->owner, n, TN_I32, (double)k));
+    tn_cast_attr whole = {TN_I32};
+    tn_slice_attr one = {.begin = tn_make_dims(g, 1, &d), .end = tn_make_dims(g, 1, &end)};
+    return qnn_call1(g, n, &tn_op_strided_slice, &one, qnn_call1(g, n, &tn_op_shape_of, &whole, tn_in(n, i)));
+}
+
 /* sum (x - zx)(y - zy) = sum xy - zy sum x - zx sum y + k zx zy */
 static tn_status batch_matmul_expand(tn_graph *g, tn_node *n, tn_value out[])
 {
@@ -165,7 +176,6 @@ static tn_status batch_matmul_expand(tn_graph *g, tn_node *n, tn_value out[])
     tn_value y = qnn_call(g, n, &tn_op_nn_batch_matmul, a, 2, in);
     tn_value zx = tn_in(n, DATA_ZERO), zy = tn_in(n, WEIGHT_ZERO);
     bool some_x = !qnn_is_zero(zx), some_y = !qnn_is_zero(zy);
-    int64_t k;
     zx = qnn_spread(g, n, as_int32(g, n, zx), 1, 3);
     zy = qnn_spread(g, n, as_int32(g, n, zy), 2, 3);
     if (some_y)
@@ -173,10 +183,7 @@ static tn_status batch_matmul_expand(tn_graph *g, tn_node *n, tn_value out[])
     if (some_x)
         y = qnn_call2(g, n, &tn_op_subtract, y, correction(g, n, WEIGHT, a->transpose_b, zx));
     if (some_x && some_y) {
-        if (!tn_is_int(tn_in_type(n, DATA)->dim[a->transpose_a ? 1 : 2], &k))
-            return tn_rule_fail(g, n, "op-E008",
-                                "the inner dimension must be a number where both zero points are not 0");
-        tn_value count = tn_val(tn_make_scalar(g, n->owner, n, TN_I32, (double)k));
+        tn_value count = extent_of(g, n, DATA, a->transpose_a ? 1 : 2);
         y = qnn_call2(g, n, &tn_op_add, y, times(g, n, times(g, n, zx, zy), count));
     }
     return give(y, out);

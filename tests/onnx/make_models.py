@@ -257,6 +257,9 @@ def symbolic_cases():
                 name = f"{n}_{'complex' if parts == 2 else 'real'}_{'back' if inverse else 'forth'}"
                 yield f"dft_{name}", ("DFT", dict(axis=1, inverse=inverse)), [x], [], 17, [["m", "n", parts]]
         yield f"dft_{n}_onesided", ("DFT", dict(axis=1, onesided=1)), [x[:, :, :1]], [], 17, [["m", "n", 1]]
+    a, b = rng.integers(0, 256, (2, 3, 7)).astype(np.uint8), rng.integers(0, 256, (2, 7, 4)).astype(np.uint8)
+    zeros = [np.uint8(3), np.uint8(250)]
+    yield "matmul_integer_inner_7", ("MatMulInteger", {}), [a, b], zeros, 17, [["b", "m", "k"], ["b", "k", "n"]]
 
 
 def windows(rng):
