@@ -235,3 +235,13 @@ void tn_layout_index(tn_pool *p, const tn_layout *l, int ndim, const tn_expr *co
         out_index[a] = l->axis[a].factor > 0 ? tn_fmod(p, e, tn_int(p, i->dtype, l->axis[a].factor)) : e;
     }
 }
+
+const tn_expr *tn_layout_readable(tn_pool *p, const tn_layout *l, int d, const tn_expr *extent)
+{
+    int64_t block = 1;
+    for (int a = 0; l && l->fill == TN_FILL_VALUE && a < l->naxis; a++) {
+        if (l->axis[a].dim == d && l->axis[a].factor > 0)
+            block *= l->axis[a].factor;
+    }
+    return block == 1 ? extent : tn_mul(p, tn_ceildiv(p, extent, block), tn_idx(p, block));
+}

@@ -30,6 +30,9 @@ tn_status tn_layout_parse(tn_ctx *ctx, const char *text, const tn_loc *loc, cons
 void tn_layout_dims(tn_pool *p, const tn_layout *l, int ndim, const tn_expr *const dim[], const tn_expr **out_dim);
 /* Physical indices of a logical index. */
 void tn_layout_index(tn_pool *p, const tn_layout *l, int ndim, const tn_expr *const index[], const tn_expr **out_index);
+/* How far loads of logical dimension d may reach: its extent, and where a fill says what is there the cells
+ * after it. */
+const tn_expr *tn_layout_readable(tn_pool *p, const tn_layout *l, int d, const tn_expr *extent);
 /* Logical dimensions, axes and the product of a dimension's factors are at most these. */
 enum { TN_LAYOUT_MAX_DIMS = 26, TN_LAYOUT_MAX_AXES = 64, TN_LAYOUT_MAX_FACTOR = 1 << 24 };
 static inline int tn_layout_naxis(const tn_layout *l, int ndim) { return l ? l->naxis : ndim; }

@@ -70,6 +70,23 @@ static bool is_apart(const tn_expr *e, void *user)
     return e->kind != TN_E_VAR || (e != w->iter && is_own(w->b, e));
 }
 
+/* Does the padded iteration read a cell that the layout fills? Such a load needs no mask. */
+static bool is_filled(domain *w, const tn_expr *load)
+{
+    tn_pool *p = w->b->f->pool;
+    const tn_buffer *b = &w->b->f->buffer[load->u.load.buffer];
+    const tn_expr *at = tn_simplify(p, &w->b->facts, bind(w->b, w->iter));
+    if (!b->layout || b->layout->fill != TN_FILL_VALUE)
+        return false;
+    for (uint32_t d = 0; d < load->u.load.n_index; d++) {
+        const tn_expr *end = tn_layout_readable(p, b->layout, (int)d, b->dim[d]);
+        if (load->src[d] == w->iter ? tn_prove(p, &w->b->facts, tn_lt(p, at, end)) != 1
+                                    : !tn_each(load->src[d], is_apart, w))
+            return false;
+    }
+    return true;
+}
+
 static bool is_iteration(const tn_expr *e, void *user)
 {
     const domain *w = user;
@@ -80,14 +97,14 @@ static bool is_iteration(const tn_expr *e, void *user)
  * has the domain as a mask. */
 static const tn_expr *keep_inside(tn_pool *p, const tn_expr *e, void *user)
 {
-    const domain *w = user;
+    domain *w = user;
     tn_func *f = w->b->f;
     if (e->kind != TN_E_LOAD || f->buffer[e->u.load.buffer].scope != TN_SCOPE_GLOBAL)
         return NULL;
     bool matters = false;
     for (uint32_t d = 0; d < e->u.load.n_index; d++)
         matters |= !tn_each(e->src[d], is_apart, user);
-    if (!matters)
+    if (!matters || is_filled(w, e))
         return NULL;
     if (w->last && tn_each(e, is_iteration, user))
         return tn_subst(p, e, 1, &w->iter, &w->last);

@@ -308,12 +308,12 @@ static void conv2d_layout(tn_layout_query *q)
     if (blocks_out) q->out[0] = tn_rule_layout(q->g, "NCHW%dc", lanes);
     if (!packs || !(blocks_in || blocks_out)) return;
     if (few)
-        q->in[1] = tn_rule_layout(q->g, "OIHW%do4i", lanes);
+        q->in[1] = tn_rule_weight_layout(q, 1, "OIHW%do4i", lanes);
     else if (fours && blocks_in)
-        q->in[1] = tn_rule_layout(q->g, "OIHW%di%do4i", lanes / 4, lanes);
+        q->in[1] = tn_rule_weight_layout(q, 1, "OIHW%di%do4i", lanes / 4, lanes);
     if (few || (fours && blocks_in)) return;
-    q->in[1] = blocks_in && !depthwise ? tn_rule_layout(q->g, "OIHW%di%do", lanes, lanes)
-                                       : tn_rule_layout(q->g, "OIHW%do", lanes);
+    q->in[1] = blocks_in && !depthwise ? tn_rule_weight_layout(q, 1, "OIHW%di%do", lanes, lanes)
+                                       : tn_rule_weight_layout(q, 1, "OIHW%do", lanes);
 }
 
 /* ---- for passes ---- */

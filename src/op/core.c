@@ -186,6 +186,10 @@ static tn_status relayout_infer(tn_graph *g, tn_node *n)
     if (l && l->ndim != t->n)
         return tn_rule_fail(g, n, "op-E010", "layout %s has %d dimensions, but the operand is %s",
                             a->dst_layout, l->ndim, tn_rule_type_text(g, t));
+    if (l && l->fill == TN_FILL_VALUE && !tn_op_is(tn_in(n, 0).def, &tn_op_constant))
+        return tn_rule_fail(g, n, "op-E010",
+                            "layout %s has a fill, which only a constant can have: no kernel writes it",
+                            a->dst_layout);
     n->type[0] = tn_type_relayout(g->pool, t, l);
     return TN_OK;
 }

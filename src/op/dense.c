@@ -45,12 +45,14 @@ static void dense_compute(tn_te *te, const tn_node *n, tn_tensor *const in[], tn
 static void dense_layout(tn_layout_query *q)
 {
     int64_t units;
-    int lanes = (int)(q->machine->vector_bits / 32);
+    int lanes = (int)(q->machine->vector_bits / 32), block;
     q->in[0] = q->in[1] = q->out[0] = NULL;
     if (tn_op_is(tn_in(q->node, 1).def, &tn_op_constant) &&
-        tn_is_int(tn_in_type(q->node, 1)->dim[0], &units) && lanes >= 2)
-        q->in[1] =
-            tn_rule_layout(q->g, tn_rule_by_fours(q) ? "NK%dn4k" : "NK%dn", units > lanes ? 2 * lanes : lanes);
+        tn_is_int(tn_in_type(q->node, 1)->dim[0], &units) && lanes >= 2) {
+        block = units > lanes ? 2 * lanes : lanes;
+        q->in[1] = tn_rule_by_fours(q) ? tn_rule_weight_layout(q, 1, "NK%dn4k", block)
+                                       : tn_rule_weight_layout(q, 1, "NK%dn", block);
+    }
 }
 
 static enum tn_scale dense_scale(const tn_node *n, bool forward, bool positive, int axis, int *other)

@@ -15,6 +15,32 @@ const tn_layout *tn_rule_layout(tn_graph *g, const char *fmt, ...)
     return l;
 }
 
+/* Does the layout add cells to a tensor of this type? */
+static bool pads(const tn_layout *l, const tn_type *t)
+{
+    for (int d = 0; d < t->n; d++) {
+        int64_t n, block = 1;
+        for (int a = 0; a < l->naxis; a++)
+            if (l->axis[a].dim == d && l->axis[a].factor > 0)
+                block *= l->axis[a].factor;
+        if (tn_is_int(t->dim[d], &n) && n % block)
+            return true;
+    }
+    return false;
+}
+
+const tn_layout *tn_rule_weight_layout(const tn_layout_query *q, int i, const char *fmt, ...)
+{
+    const tn_node *w = tn_in(q->node, i).def;
+    va_list ap;
+    va_start(ap, fmt);
+    const char *text = tn_arena_vprintf(q->g->arena, fmt, ap);
+    va_end(ap);
+    const tn_layout *l = tn_rule_layout(q->g, "%s", text);
+    bool fills = tn_op_is(w, &tn_op_constant) && w->blob && pads(l, tn_in_type(q->node, i));
+    return fills ? tn_rule_layout(q->g, "%s{fill=0}", text) : l;
+}
+
 uint32_t tn_rule_channel_block(const tn_layout *l)
 {
     static const uint8_t dim[] = {0, 1, 2, 3, 1};

@@ -756,7 +756,7 @@ static void recurrent_layout(tn_layout_query *q)
     for (int i = 0; i < q->node->nin; i++) q->in[i] = NULL;
     q->out[0] = NULL;
     lanes = lanes > MAX_LANES ? MAX_LANES : lanes;
-    if (lanes >= 2) q->in[R] = tn_rule_layout(q->g, "GNK%dn", lanes);
+    if (lanes >= 2) q->in[R] = tn_rule_weight_layout(q, R, "GNK%dn", lanes);
 }
 
 /* clang-format off */

@@ -115,6 +115,9 @@ void tn_layout_channel_block(tn_layout_query *q); /* NCHW{c}c through, else iden
 /* Block size c of an NCHW{c}c layout, 0 if it is another. */
 uint32_t tn_rule_channel_block(const tn_layout *l);
 const tn_layout *tn_rule_layout(tn_graph *g, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* The same for operand i, a weight: where it is a constant that the layout pads, its padding is 0 and may be read. */
+const tn_layout *tn_rule_weight_layout(const tn_layout_query *q, int i, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
 
 /* ---- shape arithmetic ---- */
 /* Elements of a function of two lists of integers, of which one may have a single element: `value` over the variables

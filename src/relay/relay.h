@@ -41,6 +41,9 @@ void tn_relay_fill(tn_dtype t, const tn_layout *l, void *at, size_t bytes);
  * logical shape get the fill value of `to`, 0 if it has none. O(elements). */
 TN_WARN_UNUSED tn_status tn_relay_relayout(tn_ctx *ctx, const tn_tensor_value *v, const tn_layout *from,
                                            const tn_layout *to, tn_tensor_value *out);
+/* A constant of type t that takes over the memory of v, a value in t's layout (a copy of it where it is borrowed). */
+tn_node *tn_relay_constant(tn_graph *g, tn_region *r, tn_node *before, const tn_type *t, tn_tensor_value *v,
+                           const char *name);
 /* Runs a block-stage function on memory; the interpreter by default, a JIT where the caller has one. Every arg[i] is
  * 64-byte aligned; outputs are zeroed (or hold their layout's fill value). */
 typedef tn_status tn_eval_fn(const tn_func *f, void *const arg[], const int64_t sym[], void *user);

@@ -24,6 +24,28 @@ void *tn_tensor_value_memory(size_t bytes)
     return at ? memset(at, 0, whole) : NULL;
 }
 
+static void release(tn_blob *b)
+{
+    free((void *)b->at);
+}
+
+tn_node *tn_relay_constant(tn_graph *g, tn_region *r, tn_node *before, const tn_type *t, tn_tensor_value *v,
+                           const char *name)
+{
+    tn_blob *b;
+    if (v->borrowed) {
+        void *at;
+        b = tn_graph_blob(g, v->n, &at);
+        memcpy(at, v->at, v->n);
+    } else {
+        b = tn_graph_blob_ref(g, v->at, v->n);
+        b->release = release;
+        tn_vec_push(&g->blob, b);
+    }
+    *v = (tn_tensor_value){ 0 };
+    return tn_constant_new(g, r, before, t, b, name);
+}
+
 /* Cells along axis a: its factor, or what is left of the dimension for the outermost. */
 static bool axis_extent(const tn_layout *l, int a, const int64_t dim[], int64_t *out)
 {

@@ -175,12 +175,13 @@ static const tn_expr *corner(verifier *v, const tn_expr *e, bool largest)
     return NULL;
 }
 
-static void check_bounds(verifier *v, uint32_t buffer, uint32_t d, const tn_expr *index, bool guarded)
+static void check_bounds(verifier *v, uint32_t buffer, uint32_t d, const tn_expr *index, const tn_expr *dim,
+                         bool guarded)
 {
     if (!sound(v) || v->dead) return;
     tn_pool *p = v->f->pool;
     const tn_buffer *b = &v->f->buffer[buffer];
-    const tn_expr *dim = b->dim[d], *bad = NULL;
+    const tn_expr *bad = NULL;
     const tn_expr *inside = tn_and(p, tn_le(p, tn_idx(p, 0), index), tn_lt(p, index, dim));
     int known = tn_prove(p, &v->facts, inside);
     if (known == 1) return;
@@ -233,7 +234,7 @@ static bool index_dtype(const verifier *v, tn_dtype t)
 
 /* An access to `lanes` elements: arity, dtypes of indices, register rules, bounds. */
 static void check_access(verifier *v, uint32_t buffer, uint32_t n, const tn_expr *const index[], tn_dtype t,
-                         bool guarded)
+                         bool load, bool guarded)
 {
     if (!check_visible(v, buffer)) return;
     const tn_buffer *b = &v->f->buffer[buffer];
@@ -258,7 +259,8 @@ static void check_access(verifier *v, uint32_t buffer, uint32_t n, const tn_expr
         else if (b->scope == TN_SCOPE_REGISTER && !blocks_stage(v) && index[d]->kind != TN_E_INT)
             fail_dtype(v, "tir-E116", "the register index", index[d], "a constant after unrolling");
         else if (blocks_stage(v) && lanes == 1)
-            check_bounds(v, buffer, d, index[d], guarded);
+            check_bounds(v, buffer, d, index[d],
+                         load ? tn_layout_readable(v->f->pool, b->layout, (int)d, b->dim[d]) : b->dim[d], guarded);
     }
 }
 
@@ -267,7 +269,7 @@ static void check_load(verifier *v, const tn_expr *e)
     const tn_expr *mask = tn_load_mask(e);
     tn_facts_mark mark = tn_facts_here(&v->facts);
     assume(v, mask);
-    check_access(v, e->u.load.buffer, e->u.load.n_index, e->src, e->dtype, mask != NULL);
+    check_access(v, e->u.load.buffer, e->u.load.n_index, e->src, e->dtype, true, mask != NULL);
     tn_facts_release(&v->facts, mark);
 }
 
@@ -509,7 +511,7 @@ static void check_store(verifier *v, const tn_stmt *s)
         check_bool(v, mask, value->dtype.lanes, "the mask");
         assume(v, mask);
     }
-    check_access(v, buffer, s->u.store.n_index, s->u.store.index, value->dtype, mask != NULL);
+    check_access(v, buffer, s->u.store.n_index, s->u.store.index, value->dtype, false, mask != NULL);
     if (buffer < v->f->n_buffer && v->f->buffer[buffer].param >= 0 && !v->f->buffer[buffer].written)
         fail(v, "tir-E110", "`%s` is an input; store to an output or to a buffer", v->f->buffer[buffer].name);
     tn_facts_release(&v->facts, mark);
@@ -676,6 +678,9 @@ static void check_buffer(verifier *v, uint32_t i)
     if (b->layout && b->layout->ndim != b->ndim)
         fail(v, "tir-E103", "the layout of `%s` is one of %u dimensions, it has %u", b->name, b->layout->ndim,
              b->ndim);
+    if (b->layout && b->layout->fill == TN_FILL_VALUE && (b->param < 0 || b->written))
+        fail(v, "tir-E103", "the layout of `%s` promises a fill, which only what is computed before can have: an input",
+             b->name);
     check_dims(v, b);
 }
 

@@ -136,7 +136,8 @@ const vm_plan *vm_plan_access(vm_compiler *c, uint32_t buffer, uint32_t n, const
     plan->buffer = buffer;
     for (uint32_t d = 0; d < n; d++) {
         int64_t extent = 0;
-        bool known = vm_constant(c->m, b->dim[d], &extent);
+        const tn_expr *end = store ? b->dim[d] : tn_layout_readable(c->pool, b->layout, (int)d, b->dim[d]);
+        bool known = vm_constant(c->m, end, &extent);
         TN_ASSERT(known);
         span s = spans_of(&c->spans, index[d]);
         if (s.lo < 0 || s.hi >= extent) plan->check[plan->n_check++] = (vm_check){index[d], d, extent};

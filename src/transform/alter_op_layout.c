@@ -3,7 +3,8 @@
  * One walk in execution order. Each operator is asked, through its record's layout rule, what it takes and gives when
  * offered what its inputs have now; where an input has another layout a `relayout` is put before it.
  * Relayouts of one value are shared and never stack: a relayout of a relayout starts at the original.
- * Function results are identity again. What relayouts constants is folded afterwards.
+ * Function results are identity again. What relayouts constants is folded afterwards, but for layouts with a
+ * fill, which is done at once.
  */
 #include "transform/alter.h"
 
@@ -14,6 +15,18 @@ static const tn_layout *layout_of(tn_value v)
 {
     const tn_type *t = tn_value_type(v);
     return t && t->kind == TN_T_TENSOR ? t->layout : NULL;
+}
+
+/* A layout with a fill is a constant's, laid out here: no kernel has to write what fills it. */
+static tn_status lay_out(alter *a, tn_node *n, const char *name, tn_value *out)
+{
+    tn_tensor_value v[1] = {0};
+    TN_TRY(tn_relay_eval_node(a->g, n, v, a->p->eval, a->p->eval_user));
+    tn_node *c = tn_relay_constant(a->g, n->owner, n, n->type[0], v, name);
+    c->loc = n->loc;
+    tn_node_remove(a->g, n);
+    *out = tn_val(c);
+    return TN_OK;
 }
 
 static tn_status relayout(alter *a, tn_value v, const tn_layout *want, tn_region *r, tn_node *before, tn_value *out)
@@ -36,6 +49,8 @@ static tn_status relayout(alter *a, tn_value v, const tn_layout *want, tn_region
     if (!n)
         return TN_FAIL;
     *out = tn_val(n);
+    if (want && want->fill == TN_FILL_VALUE)
+        TN_TRY(lay_out(a, n, v.def->name, out));
     tn_vec_push(&a->made, ((known){v, want, *out}));
     a->p->changed = true;
     return TN_OK;

@@ -146,29 +146,6 @@ static void count_all(folder *f)
     f->g->room_known = true;
 }
 
-static void release(tn_blob *b)
-{
-    free((void *)b->at);
-}
-
-/* A blob that owns the value's memory. */
-static const tn_blob *keep(folder *f, tn_tensor_value *v)
-{
-    tn_blob *b;
-    if (v->borrowed) {
-        void *at;
-        b = tn_graph_blob(f->g, v->n, &at);
-        __builtin_memcpy(at, v->at, v->n);
-    } else {
-        b = tn_graph_blob_ref(f->g, v->at, v->n);
-        b->release = release;
-        tn_vec_push(&f->g->blob, b);
-        v->at = NULL;
-    }
-    tn_map_put(&f->uses, tn_map_key(b), 1);
-    return b;
-}
-
 /* A constant without readers goes; the module's own memory of it too, unless another constant has the same. */
 static void drop(folder *f, tn_node *c)
 {
@@ -206,10 +183,10 @@ static tn_status fold(folder *f, tn_node *n)
     }
     TN_TRY(tn_relay_eval_node(f->g, n, out, f->p->eval, f->p->eval_user));
     for (uint16_t k = 0; k < n->nout; k++) {
-        tn_node *c = tn_constant_new(f->g, n->owner, n, n->type[k], keep(f, &out[k]), name);
+        tn_node *c = tn_relay_constant(f->g, n->owner, n, n->type[k], &out[k], name);
         c->loc = n->loc;
+        tn_map_put(&f->uses, tn_map_key(c->blob), 1);
         tn_value_replace(f->g, (tn_value){n, k}, tn_val(c));
-        tn_tensor_value_deinit(&out[k]);
     }
     tn_node_remove(f->g, n);
     for (int i = 0; i < n_from; i++)

@@ -90,6 +90,27 @@ static void extents_and_indices(void **state)
     }
 }
 
+static void only_a_fill_is_readable(void **state)
+{
+    static const struct { const char *text; int d; int64_t extent, readable; } rows[] = {
+        {"NC16c", 1, 30, 30},
+        {"NC16c{fill=0}", 1, 30, 32},
+        {"NC16c{fill=0}", 0, 30, 30},
+        {"NC4c4c{fill=1}", 1, 33, 48},
+        {"NC16c{fill=0}", 1, 32, 32},
+    };
+    world *w = *state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const tn_expr *extent = tn_idx(&w->pool, rows[i].extent);
+        int64_t n = 0;
+        const tn_expr *e = tn_layout_readable(&w->pool, read(w, rows[i].text), rows[i].d, extent);
+        assert_true(tn_is_int(e, &n));
+        assert_int_equal(n, rows[i].readable);
+    }
+    const tn_expr *extent = tn_sym(&w->pool, "n");
+    assert_ptr_equal(tn_layout_readable(&w->pool, NULL, 0, extent), extent);
+}
+
 static void constant_extents_round_up(void **state)
 {
     world *w = *state;
@@ -219,6 +240,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(extents_and_indices, enter, leave),
+        cmocka_unit_test_setup_teardown(only_a_fill_is_readable, enter, leave),
         cmocka_unit_test_setup_teardown(constant_extents_round_up, enter, leave),
         cmocka_unit_test_setup_teardown(equal_layouts_are_one_pointer, enter, leave),
         cmocka_unit_test_setup_teardown(the_map_is_injective, enter, leave),

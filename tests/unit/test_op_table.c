@@ -480,6 +480,7 @@ static const refusal refusals[] = {
     {&tn_op_nn_bias_add, {"float32 4 6", "float32 5"}, "", "op-E008", "bias is Tensor[(5), float32]"},
     {&tn_op_relayout, {"float32 4 6"}, "dst_layout=\"NCHW16c\"", "op-E010",
         "layout NCHW16c has 4 dimensions"},
+    {&tn_op_relayout, {"float32 4 6"}, "dst_layout=\"NC4c{fill=0}\"", "op-E010", "only a constant can have"},
     {&tn_op_add, {"float32 4294967296 4294967296", "float32 1"}, "", "op-E015", "2^63 bytes"},
 };
 /* clang-format on */

@@ -35,6 +35,11 @@ static void output_first(tn_func *f)
     f->buffer[0].written = true;
     f->buffer[1].written = false;
 }
+static void filled_output(tn_func *f)
+{
+    tn_buffer *b = &f->buffer[f->param[f->n_param - 1]];
+    TN_ASSERT(b->ndim == 1 && tn_layout_parse(f->ctx, "N4n{fill=0}", NULL, &b->layout) == TN_OK);
+}
 static void declared_param(tn_func *f) { tn_body_append(&f->body, tn_stmt_decl(f, 0)); }
 static void variable_escapes(tn_func *f)
 {
@@ -115,7 +120,8 @@ static void faults_of_builders(void **state)
         {no_value, "tir-E101"},          {too_deep, "tir-E101"},          {bad_stage, "tir-E102"},
         {equal_buffers, "tir-E103"},     {bad_buffer_name, "tir-E103"},   {no_such_buffer, "tir-E103"},
         {vector_buffer, "tir-E103"},     {index_buffer, "tir-E103"},      {local_param, "tir-E103"},
-        {forgetful_param, "tir-E103"},   {output_first, "tir-E103"},      {declared_param, "tir-E105"},
+        {forgetful_param, "tir-E103"},   {output_first, "tir-E103"},      {filled_output, "tir-E103"},
+        {declared_param, "tir-E105"},
         {variable_escapes, "tir-E111"},  {iteration_escapes, "tir-E111"}, {let_escapes, "tir-E111"},
         {no_such_variable, "tir-E111"},  {other_type, "tir-E111"},        {defined_twice, "tir-E112"},
         {unknown_symbol, "tir-E113"},    {empty_range, "tir-E113"},       {reserved_symbol, "tir-E113"},
