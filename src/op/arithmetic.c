@@ -166,8 +166,14 @@ static const tn_expr *power(tn_pool *p, const tn_expr *a, const tn_expr *b)
 
 /* ---- records ---- */
 
+static bool pair_value(tn_graph *g, const tn_node *n, const tn_dims in[], tn_dims out[], definition *of)
+{
+    const tn_expr *operand[] = {tn_var(g->pool, TN_IDX, 0), tn_var(g->pool, TN_IDX, 1)};
+    return tn_rule_pair_value(g, n, in, of(g->pool, operand[0], operand[1]), operand, out);
+}
+
 /* clang-format off */
-#define PAIR(id, takes, says) \
+#define PAIR(id, takes, more, value, says) \
     static tn_status id##_infer(tn_graph *g, tn_node *n) \
     { \
         return pair_infer(g, n, takes); \
@@ -178,16 +184,23 @@ static const tn_expr *power(tn_pool *p, const tn_expr *a, const tn_expr *b)
     } \
     const tn_op tn_op_##id = { \
         .name = #id, .doc = says, .nin = 2, .min_in = 2, .nout = 1, .fuse = TN_FUSE_BROADCAST, \
-        .flags = TN_OP_BROADCASTS, .simplify = tn_simplify_formula, \
+        .flags = TN_OP_BROADCASTS | (more), .simplify = tn_simplify_formula, \
         .scale = tn_scale_formula, .permute = tn_permute_elementwise, \
-        .infer = id##_infer, .layout = tn_layout_same, .compute = id##_compute, \
+        .infer = id##_infer, .layout = tn_layout_same, .compute = id##_compute, .shape_value = value, \
     };
 
-PAIR(power, NUMBERS, "a to the b; integers wrap, and truncate where b is negative.")
-PAIR(trunc_divide, NUMBERS, "Quotient rounded to 0; 0 where an integer b is 0.")
-PAIR(floor_divide, NUMBERS, "Quotient rounded down; 0 where an integer b is 0.")
-PAIR(mod, NUMBERS, "Remainder with the sign of a (C's fmod); 0 where an integer b is 0.")
-PAIR(floor_mod, NUMBERS, "Remainder with the sign of b; 0 where an integer b is 0.")
-PAIR(left_shift, INTEGERS, "a * 2^b, wrapping; 0 where b is negative or at least the width.")
-PAIR(right_shift, INTEGERS, "a / 2^b, down; where b is negative or at least the width, -1 if a < 0, else 0.")
+#define DIVISION(id, says) \
+    static bool id##_value(tn_graph *g, const tn_node *n, const tn_dims in[], tn_dims out[]) \
+    { \
+        return pair_value(g, n, in, out, id); \
+    } \
+    PAIR(id, NUMBERS, TN_OP_HOST_INDEX, id##_value, says)
+
+PAIR(power, NUMBERS, 0, NULL, "a to the b; integers wrap, and truncate where b is negative.")
+DIVISION(trunc_divide, "Quotient rounded to 0; 0 where an integer b is 0.")
+DIVISION(floor_divide, "Quotient rounded down; 0 where an integer b is 0.")
+DIVISION(mod, "Remainder with the sign of a (C's fmod); 0 where an integer b is 0.")
+DIVISION(floor_mod, "Remainder with the sign of b; 0 where an integer b is 0.")
+PAIR(left_shift, INTEGERS, 0, NULL, "a * 2^b, wrapping; 0 where b is negative or at least the width.")
+PAIR(right_shift, INTEGERS, 0, NULL, "a / 2^b, down; where b is negative or at least the width, -1 if a < 0, else 0.")
 /* clang-format on */

@@ -107,6 +107,14 @@ tn_node *tn_make_call(tn_graph *g, tn_region *r, tn_node *before, const tn_op *o
     return NULL;
 }
 
+tn_dims tn_make_dims(tn_graph *g, uint32_t n, const int64_t at[])
+{
+    const tn_expr **e = TN_NEW_N(g->arena, const tn_expr *, n);
+    for (uint32_t i = 0; i < n; i++)
+        e[i] = tn_idx(g->pool, at[i]);
+    return (tn_dims){n, e};
+}
+
 /* ---- constants ---- */
 
 tn_node *tn_make_constant(tn_graph *g, tn_region *r, tn_node *before, tn_dtype t, int ndim,

@@ -94,9 +94,9 @@ static tn_status conv_infer(tn_graph *g, tn_node *n)
             tn_rule_simplify(g, tn_rule_window_extent(g->pool, data->dim[2 + i], weight->dim[2 + i], &w));
         if (tn_is_int(dim[2 + i], &extent) && extent < 1)
             return tn_rule_fail(g, n, "op-E009",
-                                "the kernel of %s does not fit into data %s with padding [%lld, %lld]",
-                                tn_rule_type_text(g, weight), tn_rule_type_text(g, data), (long long)w.before,
-                                (long long)w.after);
+                                "the kernel of %s does not fit into data %s with padding [%s, %s]",
+                                tn_rule_type_text(g, weight), tn_rule_type_text(g, data),
+                                tn_rule_dim_text(g, w.before), tn_rule_dim_text(g, w.after));
     }
     return tn_rule_result(g, n, 0, dtype, dims + 2, dim);
 }
@@ -153,35 +153,28 @@ static tn_value reshaped(tn_graph *g, tn_node *n, tn_value v, int rank, const tn
     return call(g, n, &tn_op_reshape, &a, 1, &v);
 }
 
-static tn_ints without_depth(tn_graph *g, tn_ints v, bool pairs)
-{
-    int64_t at[4];
-    int n = 0;
-    for (uint32_t i = 0; i < v.n; i++)
-        if (i % 3 != 0) at[n++] = v.at[i];
-    TN_ASSERT(n <= (pairs ? 4 : 2));
-    return tn_ints_make(g->arena, (uint32_t)n, at);
-}
+static tn_ints without_depth(tn_graph *g, tn_ints v) { return tn_ints_make(g->arena, 2, v.at + 1); }
 
 static tn_status conv3d_expand(tn_graph *g, tn_node *n, tn_value out[])
 {
     static const int64_t depth_first[] = {0, 2, 1, 3, 4}, channels_first[] = {0, 2, 1, 3, 4};
     const tn_conv2d_attr *a = n->attr;
     const tn_type *w = tn_in_type(n, 1), *y = n->type[0];
+    const tn_expr *const *pad = a->padding.at;
     tn_pool *p = g->pool;
     tn_conv2d_attr b = *a;
     tn_depths_attr d = {.stride = a->strides.at[0],
                         .dilation = a->dilation.at[0],
-                        .before = a->padding.at[0],
                         .groups = a->groups,
+                        .before = tn_dims_make(g->arena, 1, a->padding.at),
                         .taps = tn_dims_make(g->arena, 1, w->dim + 2),
                         .size = tn_dims_make(g->arena, 1, y->dim + 2)};
     tn_transpose_attr front = {tn_ints_make(g->arena, 5, depth_first)},
                       back = {tn_ints_make(g->arena, 5, channels_first)};
     tn_value x = tn_in(n, 0), weight = tn_in(n, 1);
-    b.strides = without_depth(g, a->strides, false);
-    b.dilation = without_depth(g, a->dilation, false);
-    b.padding = without_depth(g, a->padding, true);
+    b.strides = without_depth(g, a->strides);
+    b.dilation = without_depth(g, a->dilation);
+    b.padding = tn_dims_make(g->arena, 4, (const tn_expr *const[]){pad[1], pad[2], pad[4], pad[5]});
     b.kernel_size = (tn_ints){0};
     b.data_layout = b.out_layout = "NCHW";
     b.kernel_layout = "OIHW";
@@ -205,7 +198,7 @@ static tn_status depths_infer(tn_graph *g, tn_node *n)
     int64_t c, taps;
     TN_TRY(tn_rule_tensor(g, n, 0, 5, &t));
     if (a->taps.n != 1 || a->size.n != 1 || !tn_is_int(a->taps.at[0], &taps) || taps < 1 || a->stride < 1 ||
-        a->dilation < 1 || a->before < 0 || a->groups < 1 || !tn_is_int(t->dim[1], &c) || c % a->groups != 0)
+        a->dilation < 1 || a->before.n != 1 || a->groups < 1 || !tn_is_int(t->dim[1], &c) || c % a->groups != 0)
         return tn_rule_fail(g, n, "op-E007", "stride, dilation, taps, size or groups do not fit %s",
                             tn_rule_type_text(g, t));
     const tn_expr *dim[4] = {tn_mul(g->pool, t->dim[0], a->size.at[0]),
@@ -223,7 +216,7 @@ static void depths_compute(tn_te *te, const tn_node *n, tn_tensor *const in[], t
     const tn_expr *tap = tn_fmod(p, tn_fdiv(p, t->axis[1], each), taps);
     const tn_expr *channel = tn_add(p, tn_mul(p, group, each), tn_fmod(p, t->axis[1], each));
     const tn_expr *at = tn_mul(p, tn_fmod(p, t->axis[0], a->size.at[0]), tn_idx(p, a->stride));
-    at = tn_sub(p, tn_add(p, at, tn_mul(p, tap, tn_idx(p, a->dilation))), tn_idx(p, a->before));
+    at = tn_sub(p, tn_add(p, at, tn_mul(p, tap, tn_idx(p, a->dilation))), a->before.at[0]);
     const tn_expr *index[5] = {tn_fdiv(p, t->axis[0], a->size.at[0]), channel, at, t->axis[2], t->axis[3]};
     const tn_expr *inside = tn_and(p, tn_le(p, zero, at), tn_lt(p, at, in[0]->dim[2]));
     tn_te_define(te, t, tn_at_if(te, in[0], 5, index, inside, tn_const(p, t->dtype, 0)));
@@ -231,16 +224,9 @@ static void depths_compute(tn_te *te, const tn_node *n, tn_tensor *const in[], t
 
 /* ---- nn.conv1d: one row ---- */
 
-static tn_ints with_row(tn_graph *g, tn_ints v, int64_t row)
+static tn_ints with_row(tn_graph *g, tn_ints v)
 {
-    int64_t at[4];
-    if (v.n == 0) return v;
-    uint32_t each = v.n; /* 1: one entry a dimension; 2: before and after */
-    for (uint32_t i = 0; i < each; i++) {
-        at[2 * i] = row;
-        at[2 * i + 1] = v.at[i];
-    }
-    return tn_ints_make(g->arena, 2 * each, at);
+    return v.n ? tn_ints_make(g->arena, 2, (const int64_t[]){1, v.at[0]}) : v;
 }
 
 static tn_status conv1d_expand(tn_graph *g, tn_node *n, tn_value out[])
@@ -248,13 +234,14 @@ static tn_status conv1d_expand(tn_graph *g, tn_node *n, tn_value out[])
     const tn_conv2d_attr *a = n->attr;
     static const tn_expand_dims_attr row = {2, 1};
     static const int64_t at_row = 2;
+    const tn_expr *none = tn_idx(g->pool, 0);
     tn_squeeze_attr drop = {tn_ints_make(g->arena, 1, &at_row)};
     tn_conv2d_attr b = *a;
     tn_value in[2];
-    b.strides = with_row(g, a->strides, 1);
-    b.dilation = with_row(g, a->dilation, 1);
-    b.padding = with_row(g, a->padding, 0);
-    b.kernel_size = with_row(g, a->kernel_size, 1);
+    b.strides = with_row(g, a->strides);
+    b.dilation = with_row(g, a->dilation);
+    b.padding = tn_dims_make(g->arena, 4, (const tn_expr *const[]){none, a->padding.at[0], none, a->padding.at[1]});
+    b.kernel_size = with_row(g, a->kernel_size);
     b.data_layout = b.out_layout = "NCHW";
     b.kernel_layout = "OIHW";
     for (int i = 0; i < 2; i++) {
@@ -355,7 +342,7 @@ static bool conv2d_combine(const tn_node *n, tn_combine *out)
 /* clang-format off */
 #define CONV_FIELDS(ones, zeros, data, kernel) \
     {"strides", TN_A_INTS, offsetof(tn_conv2d_attr, strides), ones, "step of the window in each dimension"}, \
-    {"padding", TN_A_INTS, offsetof(tn_conv2d_attr, padding), zeros, \
+    {"padding", TN_A_DIMS, offsetof(tn_conv2d_attr, padding), zeros, \
         "zeros around the image: before each dimension, then after each"}, \
     {"dilation", TN_A_INTS, offsetof(tn_conv2d_attr, dilation), ones, "distance of the window's taps"}, \
     {"groups", TN_A_I64, offsetof(tn_conv2d_attr, groups), "1", "independent groups of channels"}, \
@@ -407,7 +394,7 @@ const tn_op tn_op_nn_conv3d = {
 static const tn_attr_field depths_fields[] = {
     {"stride", TN_A_I64, offsetof(tn_depths_attr, stride), "1", "step of the window along the depth"},
     {"dilation", TN_A_I64, offsetof(tn_depths_attr, dilation), "1", "distance of its taps"},
-    {"before", TN_A_I64, offsetof(tn_depths_attr, before), "0", "zeros before the first depth"},
+    {"before", TN_A_DIMS, offsetof(tn_depths_attr, before), "[0]", "zeros before the first depth"},
     {"groups", TN_A_I64, offsetof(tn_depths_attr, groups), "1", "independent groups of channels"},
     {"taps", TN_A_DIMS, offsetof(tn_depths_attr, taps), NULL, "taps of the window"},
     {"size", TN_A_DIMS, offsetof(tn_depths_attr, size), NULL, "results along the depth"},

@@ -38,6 +38,10 @@ static tn_status normalise(tn_graph *g, tn_node *n, tn_conv_transpose_attr *a)
     TN_TRY(check_layouts(g, n, a));
     TN_TRY(tn_rule_steps(g, n, &a->strides, &a->dilation, &a->padding, dims));
     TN_TRY(tn_rule_ints(g, n, "output_padding", &a->output_padding, dims, 0, 0));
+    for (uint32_t i = 0; i < a->padding.n; i++)
+        if (a->padding.at[i]->kind != TN_E_INT)
+            return tn_rule_fail(g, n, "op-E007", "padding[%u] is %s; it must be a number", (unsigned)i,
+                                tn_rule_dim_text(g, a->padding.at[i]));
     if (a->kernel_size.n) TN_TRY(tn_rule_ints(g, n, "kernel_size", &a->kernel_size, dims, 1, 1));
     TN_TRY(tn_rule_groups(g, n, "groups", a->groups));
     tn_rule_set_attr(g, n, a);
@@ -69,6 +73,13 @@ static tn_status check_weight(tn_graph *g, const tn_node *n, const tn_conv_trans
     return TN_OK;
 }
 
+static int64_t pad_at(const tn_conv_transpose_attr *a, int i)
+{
+    int64_t pad = 0;
+    (void)tn_is_int(a->padding.at[i], &pad);
+    return pad;
+}
+
 /* Reach of the window along a dimension: dilation * (taps - 1) + 1. */
 static int64_t reach(const tn_conv_transpose_attr *a, const tn_type *weight, int i)
 {
@@ -93,7 +104,7 @@ static tn_status transpose_infer(tn_graph *g, tn_node *n)
     dim[1] = tn_mul(g->pool, weight->dim[1], tn_idx(g->pool, a.groups));
     for (int i = 0; i < dims; i++) {
         int64_t extra =
-                    reach(&a, weight, i) + a.output_padding.at[i] - a.padding.at[i] - a.padding.at[dims + i],
+                    reach(&a, weight, i) + a.output_padding.at[i] - pad_at(&a, i) - pad_at(&a, dims + i),
                 extent;
         const tn_expr *last = tn_sub(g->pool, data->dim[2 + i], tn_idx(g->pool, 1));
         if (tn_is_int(data->dim[2 + i], &extent) && extent < 1)
@@ -121,13 +132,13 @@ static int64_t floor_div(int64_t a, int64_t b) { return a / b - (a % b < 0); }
 static plan plan_of(const tn_conv_transpose_attr *a, const tn_type *weight, int i, int dims)
 {
     int64_t s = a->strides.at[i], d = reach(a, weight, i), taps = (d + s - 1) / s,
-            left = a->padding.at[i] / s;
-    plan p = {.before = taps - 1 - left, .skip = a->padding.at[i] - left * s};
+            left = pad_at(a, i) / s;
+    plan p = {.before = taps - 1 - left, .skip = pad_at(a, i) - left * s};
     if (p.before < 0) { /* begin later than there is padding to leave out */
         p.skip -= p.before * s;
         p.before = 0;
     }
-    p.after = floor_div(a->output_padding.at[i] + d - 1 - a->padding.at[dims + i], s);
+    p.after = floor_div(a->output_padding.at[i] + d - 1 - pad_at(a, dims + i), s);
     p.after = p.after < 0 ? 0 : p.after;
     return p;
 }
@@ -147,8 +158,8 @@ static bool is_convolution(const tn_conv_transpose_attr *a, const tn_type *weigh
     bool plain = true;
     for (int i = 0; i < dims; i++) {
         int64_t d = reach(a, weight, i);
-        pad[i] = d - 1 - a->padding.at[i];
-        pad[dims + i] = d - 1 - a->padding.at[dims + i] + a->output_padding.at[i];
+        pad[i] = d - 1 - pad_at(a, i);
+        pad[dims + i] = d - 1 - pad_at(a, dims + i) + a->output_padding.at[i];
         plain = plain && a->strides.at[i] == 1 && pad[i] >= 0 && pad[dims + i] >= 0;
     }
     return plain;
@@ -178,7 +189,7 @@ static tn_status transpose_expand(tn_graph *g, tn_node *n, tn_value out[])
             skip[i] = p.skip;
         }
     }
-    conv.padding = tn_ints_make(g->arena, 2 * count, pad);
+    conv.padding = tn_make_dims(g, 2 * count, pad);
     tn_value packed = call(g, n, &tn_op_nn_conv_transpose_weight, &w, tn_in(n, 1), (tn_value){0});
     tn_value y = call(g, n, convs[dims - 1], &conv, tn_in(n, 0), packed);
     if (!plain) {
@@ -194,7 +205,7 @@ static tn_status transpose_expand(tn_graph *g, tn_node *n, tn_value out[])
 #define TRANSPOSE(dims, ones, zeros, pads, data, kernel) \
     static const tn_attr_field conv##dims##_fields[] = { \
         {"strides", TN_A_INTS, offsetof(tn_conv_transpose_attr, strides), ones, "distance of neighbours' results"}, \
-        {"padding", TN_A_INTS, offsetof(tn_conv_transpose_attr, padding), pads, \
+        {"padding", TN_A_DIMS, offsetof(tn_conv_transpose_attr, padding), pads, \
             "cut off the result: before each dimension, then after each"}, \
         {"output_padding", TN_A_INTS, offsetof(tn_conv_transpose_attr, output_padding), zeros, \
             "more results after each dimension"}, \

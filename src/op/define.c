@@ -43,6 +43,23 @@ void tn_rule_require_equal(tn_te *te, const tn_expr *a, const tn_expr *b, int di
     tn_buf_deinit(&text);
 }
 
+const tn_expr *tn_rule_within(tn_te *te, const tn_expr *at, const tn_expr *count, const tn_expr *extent, int dim)
+{
+    tn_pool *p = te->pool;
+    const tn_expr *fits = tn_le(p, count, extent);
+    if (tn_prove(p, NULL, fits) == 1)
+        return at;
+    tn_buf text = {0};
+    tn_buf_printf(&text, "dimension %d is ", dim);
+    tn_expr_print(extent, NULL, &text);
+    tn_buf_str(&text, " in the data, but the indices have ");
+    tn_expr_print(count, NULL, &text);
+    tn_buf_str(&text, " there; they must not have more");
+    tn_te_require(te, fits, tn_intern(te->func->ctx, tn_buf_cstr(&text)));
+    tn_buf_deinit(&text);
+    return tn_min(p, at, tn_sub(p, extent, tn_idx(p, 1)));
+}
+
 const tn_expr *tn_rule_at_broadcast(tn_te *te, const tn_tensor *t, const tn_tensor *out)
 {
     const tn_expr *index[TN_RULE_MAX_RANK];
@@ -61,12 +78,12 @@ const tn_expr *tn_rule_window_extent(tn_pool *p, const tn_expr *in, const tn_exp
 {
     const tn_expr *one = tn_idx(p, 1), *stride = tn_idx(p, w->stride);
     const tn_expr *reach = tn_mul(p, tn_sub(p, kernel, one), tn_idx(p, w->dilation));
-    const tn_expr *last =
-        tn_sub(p, tn_add(p, in, tn_idx(p, w->before + w->after - 1)), reach); /* start of the last window */
+    const tn_expr *around = tn_add(p, tn_add(p, w->before, w->after), tn_idx(p, -1));
+    const tn_expr *last = tn_sub(p, tn_add(p, in, around), reach); /* start of the last window */
     if (!w->ceil_mode)
         return tn_add(p, tn_fdiv(p, last, stride), one);
     const tn_expr *n = tn_add(p, tn_ceildiv(p, last, w->stride), one);
-    return tn_min(p, n, tn_add(p, tn_fdiv(p, tn_add(p, in, tn_idx(p, w->before - 1)), stride), one));
+    return tn_min(p, n, tn_add(p, tn_fdiv(p, tn_add(p, in, tn_add(p, w->before, tn_idx(p, -1))), stride), one));
 }
 
 void tn_rule_require_window(tn_te *te, const tn_tensor *t, int axis)
@@ -80,7 +97,7 @@ void tn_rule_require_window(tn_te *te, const tn_tensor *t, int axis)
 const tn_expr *tn_rule_window_index(tn_pool *p, const tn_expr *out, const tn_expr *tap, const tn_window *w)
 {
     const tn_expr *start = tn_mul(p, out, tn_idx(p, w->stride));
-    return tn_sub(p, tn_add(p, start, tn_mul(p, tap, tn_idx(p, w->dilation))), tn_idx(p, w->before));
+    return tn_sub(p, tn_add(p, start, tn_mul(p, tap, tn_idx(p, w->dilation))), w->before);
 }
 
 const tn_expr *tn_rule_both(tn_pool *p, const tn_expr *a, const tn_expr *b)
@@ -88,10 +105,16 @@ const tn_expr *tn_rule_both(tn_pool *p, const tn_expr *a, const tn_expr *b)
     return !a ? b : !b ? a : tn_and(p, a, b);
 }
 
+bool tn_rule_may_pad(const tn_expr *width)
+{
+    int64_t v;
+    return !tn_is_int(width, &v) || v > 0;
+}
+
 const tn_expr *tn_rule_window_inside(tn_pool *p, const tn_expr *index, const tn_expr *in, const tn_window *w)
 {
-    const tn_expr *low = w->before > 0 ? tn_le(p, tn_idx(p, 0), index) : NULL;
-    const tn_expr *high = w->after > 0 || w->ceil_mode ? tn_lt(p, index, in) : NULL;
+    const tn_expr *low = tn_rule_may_pad(w->before) ? tn_le(p, tn_idx(p, 0), index) : NULL;
+    const tn_expr *high = tn_rule_may_pad(w->after) || w->ceil_mode ? tn_lt(p, index, in) : NULL;
     return tn_rule_both(p, low, high);
 }
 

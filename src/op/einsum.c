@@ -224,7 +224,7 @@ static void diagonal(maker *m, part *x, int i, int j)
     dim[t.n++] = tn_idx(m->g->pool, extent * extent);
     end = extent * extent;
     step = extent + 1;
-    tn_slice_attr every = {tn_ints_make(m->g->arena, 1, &begin), tn_ints_make(m->g->arena, 1, &end),
+    tn_slice_attr every = {tn_make_dims(m->g, 1, &begin), tn_make_dims(m->g, 1, &end),
                            tn_ints_make(m->g->arena, 1, &step), tn_ints_make(m->g->arena, 1, &last)};
     x->v = call(m, &tn_op_transpose, &turn, 1, &x->v);
     reshape(m, x, t.n, dim);

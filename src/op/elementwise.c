@@ -176,27 +176,16 @@ tn_status tn_define_formula(tn_te *te, tn_graph *g, const tn_node *n, tn_tensor 
     return TN_OK;
 }
 
-/* ---- shape arithmetic: a + b, a - b, a * b, a / b on integers ---- */
+/* ---- shape arithmetic: + - * / min max of integers ---- */
 
 static bool formula_shape_value(tn_graph *g, const tn_node *n, const tn_dims in[], tn_dims out[])
 {
-    const char *text = n->op->formula;
-    uint32_t count = in[0].n > in[1].n ? in[0].n : in[1].n;
-    if (strlen(text) != 5 || !strchr("+-*/", text[2]) || !tn_dtype_is_int(tn_in_type(n, 0)->dtype))
-        return false;
-    if (!in[0].at || !in[1].at || (in[0].n != count && in[0].n != 1) || (in[1].n != count && in[1].n != 1))
-        return false;
-    const tn_expr **value = TN_NEW_N(g->arena, const tn_expr *, count);
-    for (uint32_t i = 0; i < count; i++) {
-        const tn_expr *a = in[0].at[in[0].n == 1 ? 0 : i], *b = in[1].at[in[1].n == 1 ? 0 : i];
-        /* a divisor must be known not to be zero */
-        if (text[2] == '/' && tn_prove(g->pool, NULL, tn_lt(g->pool, tn_idx(g->pool, 0), b)) != 1)
-            return false;
-        value[i] =
-            tn_rule_simplify(g, read_formula(g->ctx, g->pool, n, TN_IDX, (const tn_expr *const[]){a, b}));
-    }
-    out[0] = (tn_dims){count, value};
-    return true;
+    static const char *const known[] = {"a + b", "a - b", "a * b", "a / b", "max(a, b)", "min(a, b)"};
+    const tn_expr *operand[] = {tn_var(g->pool, TN_IDX, 0), tn_var(g->pool, TN_IDX, 1)};
+    bool here = false;
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        here |= strcmp(n->op->formula, known[i]) == 0;
+    return here && tn_rule_pair_value(g, n, in, read_formula(g->ctx, g->pool, n, TN_IDX, operand), operand, out);
 }
 
 /* ---- attribute tables; a row names one ---- */

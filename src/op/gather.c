@@ -132,9 +132,9 @@ static void gather_compute(tn_te *te, const tn_node *n, tn_tensor *const in[], t
     int64_t a = ((const tn_axis_attr *)n->attr)->axis;
     const tn_expr *index[TN_RULE_MAX_RANK];
     tn_tensor *t = out[0] = tn_rule_out(te, n, 0, "gather", "injective", NULL);
-    for (int i = 0; i < t->ndim; i++)
-        index[i] = t->axis[i];
     int axis = (int)(a < 0 ? a + t->ndim : a);
+    for (int i = 0; i < t->ndim; i++)
+        index[i] = i == axis ? NULL : tn_rule_within(te, t->axis[i], t->dim[i], in[0]->dim[i], i);
     const tn_expr *at = tn_cast(te->pool, TN_IDX, tn_at(te, in[1], t->ndim, t->axis));
     index[axis] = clamped(te->pool, at, in[0]->dim[axis]);
     tn_te_define(te, t, tn_at(te, in[0], t->ndim, index));

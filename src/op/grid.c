@@ -467,7 +467,7 @@ static void columns_compute(tn_te *te, const tn_node *n, tn_tensor *const in[], 
 /* clang-format off */
 static const tn_attr_field deform_fields[] = {
     {"strides", TN_A_INTS, offsetof(tn_deform_attr, strides), "[1, 1]", "step of the window"},
-    {"padding", TN_A_INTS, offsetof(tn_deform_attr, padding), "[0, 0, 0, 0]",
+    {"padding", TN_A_DIMS, offsetof(tn_deform_attr, padding), "[0, 0, 0, 0]",
         "zeros around the image: before each dimension, then after each"},
     {"dilation", TN_A_INTS, offsetof(tn_deform_attr, dilation), "[1, 1]", "distance of the window's taps"},
     {"deformable_groups", TN_A_I64, offsetof(tn_deform_attr, deformable_groups), "1",

@@ -92,9 +92,10 @@ const tn_op tn_op_transpose = {
 
 static const char *const pad_modes[] = {"constant", "edge", "reflect", "wrap"};
 
-static int64_t cut_off(int64_t before, int64_t after)
+/* What a negative width cuts off. */
+static const tn_expr *cut_off(tn_pool *p, const tn_expr *width)
 {
-    return (before < 0 ? -before : 0) + (after < 0 ? -after : 0);
+    return tn_max(p, tn_sub(p, tn_idx(p, 0), width), tn_idx(p, 0));
 }
 
 static tn_status pad_mode(tn_graph *g, const tn_node *n, const tn_type *t)
@@ -107,9 +108,11 @@ static tn_status pad_mode(tn_graph *g, const tn_node *n, const tn_type *t)
         return tn_rule_fail(g, n, "op-E007", "pad_mode \"%s\" is not known; constant, edge, reflect and wrap are",
                             a->pad_mode ? a->pad_mode : "None");
     for (int i = 0; i < t->n && a->pad_mode[0] != 'c'; i++) {
-        int64_t before = a->pad_width.at[2 * i], after = a->pad_width.at[2 * i + 1], extent;
-        int64_t cut = a->pad_mode[0] == 'w' ? cut_off(before, after) : 0;
-        if (tn_is_int(t->dim[i], &extent) && extent <= cut && (before > 0 || after > 0))
+        const tn_expr *before = a->pad_width.at[2 * i], *after = a->pad_width.at[2 * i + 1], *left = t->dim[i];
+        int64_t rest;
+        if (a->pad_mode[0] == 'w')
+            left = tn_sub(g->pool, left, tn_add(g->pool, cut_off(g->pool, before), cut_off(g->pool, after)));
+        if (tn_is_int(left, &rest) && rest <= 0 && (tn_rule_may_pad(before) || tn_rule_may_pad(after)))
             return tn_rule_fail(g, n, "op-E009", "%s has no elements along axis %d to pad with",
                                 tn_rule_type_text(g, t), i);
     }
@@ -131,10 +134,14 @@ static tn_status pad_infer(tn_graph *g, tn_node *n)
                             "pad_width has %u entries; two for each dimension of %s are expected",
                             (unsigned)a->pad_width.n, tn_rule_type_text(g, t));
     for (int i = 0; i < t->n; i++) {
-        int64_t before = a->pad_width.at[2 * i], after = a->pad_width.at[2 * i + 1];
-        if (before < -INT32_MAX || before > INT32_MAX || after < -INT32_MAX || after > INT32_MAX)
-            return tn_rule_fail(g, n, "op-E007", "pad_width of dimension %d is out of (-2^31, 2^31)", i);
-        dim[i] = tn_add(g->pool, t->dim[i], tn_idx(g->pool, before + after));
+        dim[i] = t->dim[i];
+        for (int k = 0; k < 2; k++) {
+            const tn_expr *width = a->pad_width.at[2 * i + k];
+            int64_t v;
+            if (tn_is_int(width, &v) && (v < -INT32_MAX || v > INT32_MAX))
+                return tn_rule_fail(g, n, "op-E007", "pad_width of dimension %d is out of (-2^31, 2^31)", i);
+            dim[i] = tn_add(g->pool, dim[i], width);
+        }
     }
     TN_TRY(pad_mode(g, n, t));
     return tn_rule_result(g, n, 0, t->dtype, t->n, dim);
@@ -145,12 +152,14 @@ static const tn_expr *magnitude(tn_pool *p, const tn_expr *e)
     return tn_max(p, e, tn_sub(p, tn_idx(p, 0), e));
 }
 
-/* Position at (which may be outside of [0, extent), by `most` at the most) of an axis that goes on beyond its ends. */
-static const tn_expr *continued(tn_pool *p, char mode, const tn_expr *at, const tn_expr *extent, int64_t most)
+/* Position at (which may be outside of [0, extent), by a width of `w` at the most) of an axis that goes on beyond its
+ * ends. */
+static const tn_expr *continued(tn_pool *p, char mode, const tn_expr *at, const tn_expr *extent, const tn_window *w)
 {
     const tn_expr *zero = tn_idx(p, 0), *one = tn_idx(p, 1), *last = tn_sub(p, extent, one);
-    int64_t n;
-    bool once = tn_is_int(extent, &n) && most < n; /* no position is passed twice */
+    int64_t n, before, after;
+    bool known = tn_is_int(extent, &n) && tn_is_int(w->before, &before) && tn_is_int(w->after, &after);
+    bool once = known && before < n && after < n; /* no position is passed twice */
     if (mode == 'e')
         return tn_min(p, tn_max(p, at, zero), last);
     if (mode == 'w')
@@ -164,14 +173,13 @@ static const tn_expr *continued(tn_pool *p, char mode, const tn_expr *at, const 
 }
 
 /* An axis that is cut at one end goes on, at the other, with what is left of it. */
-static const tn_expr *wrapped(tn_pool *p, const tn_expr *at, const tn_expr *extent, int64_t before, int64_t after)
+static const tn_expr *wrapped(tn_pool *p, const tn_expr *at, const tn_expr *extent, const tn_window *w)
 {
-    const tn_expr *first = tn_idx(p, before < 0 ? -before : 0),
-                  *left = tn_sub(p, extent, tn_idx(p, cut_off(before, after)));
+    const tn_expr *first = cut_off(p, w->before), *left = tn_sub(p, extent, tn_add(p, first, cut_off(p, w->after)));
     if (left->kind != TN_E_INT)
         left = tn_max(p, left, tn_idx(p, 1));
     at = tn_sub(p, at, first);
-    return tn_add(p, continued(p, 'w', at, left, before > after ? before : after), first);
+    return tn_add(p, continued(p, 'w', at, left, w), first);
 }
 
 static void pad_compute(tn_te *te, const tn_node *n, tn_tensor *const in[], tn_tensor *out[])
@@ -188,9 +196,9 @@ static void pad_compute(tn_te *te, const tn_node *n, tn_tensor *const in[], tn_t
         index[i] = tn_rule_window_index(p, t->axis[i], tn_idx(p, 0), &w);
         const tn_expr *here = tn_rule_window_inside(p, index[i], in[0]->dim[i], &w);
         if (here && a->pad_mode[0] == 'w')
-            index[i] = wrapped(p, index[i], in[0]->dim[i], w.before, w.after);
+            index[i] = wrapped(p, index[i], in[0]->dim[i], &w);
         else if (here && a->pad_mode[0] != 'c')
-            index[i] = continued(p, a->pad_mode[0], index[i], in[0]->dim[i], w.before > w.after ? w.before : w.after);
+            index[i] = continued(p, a->pad_mode[0], index[i], in[0]->dim[i], &w);
         else
             inside = tn_rule_both(p, inside, here);
     }
@@ -205,7 +213,7 @@ static tn_status pad_simplify(tn_graph *g, tn_node *n, tn_value *out)
 {
     const tn_pad_attr *a = n->attr;
     for (uint32_t i = 0; i < a->pad_width.n; i++)
-        if (a->pad_width.at[i])
+        if (!tn_is_value(a->pad_width.at[i], 0))
             return TN_OK;
     return tn_simplify_same_type(g, n, out);
 }
@@ -224,19 +232,19 @@ static tn_status pad_to_static(tn_graph *g, tn_node *n, tn_value *out)
 static bool pad_permute(tn_graph *g, const tn_node *n, const int64_t axes[], void *attr)
 {
     tn_pad_attr *a = attr;
-    int64_t width[2 * TN_RULE_MAX_RANK];
+    const tn_expr *width[2 * TN_RULE_MAX_RANK];
     for (int i = 0; i < n->type[0]->n; i++) {
         width[2 * axes[i]] = a->pad_width.at[2 * i];
         width[2 * axes[i] + 1] = a->pad_width.at[2 * i + 1];
     }
-    a->pad_width = tn_ints_make(g->arena, a->pad_width.n, width);
+    a->pad_width = tn_dims_make(g->arena, a->pad_width.n, width);
     return true;
 }
 
 /* clang-format off */
 static const char *const pad_in[] = {"data", "pad_value"};
 static const tn_attr_field pad_fields[] = {
-    {"pad_width", TN_A_INTS, offsetof(tn_pad_attr, pad_width), NULL,
+    {"pad_width", TN_A_DIMS, offsetof(tn_pad_attr, pad_width), NULL,
         "before and after each dimension; negative: cut off"},
     {"pad_value", TN_A_F64, offsetof(tn_pad_attr, pad_value), "0", "what stands there, unless it is an operand"},
     {"pad_mode", TN_A_STR, offsetof(tn_pad_attr, pad_mode), "\"constant\"",

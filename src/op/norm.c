@@ -163,7 +163,7 @@ static void lrn_compute(tn_te *te, const tn_node *n, tn_tensor *const in[], tn_t
     const tn_expr *index[TN_RULE_MAX_RANK];
     te->tag = "reduce";
     tn_tensor *sum = tn_te_new(te, "lrn_sum", acc, x->ndim, x->dim, x->ndim <= 4 ? "i j k l" : NULL);
-    tn_window w = {.stride = 1, .dilation = 1, .before = (a->size - 1) / 2, .after = a->size / 2};
+    tn_window w = {.stride = 1, .dilation = 1, .before = tn_idx(p, (a->size - 1) / 2), .after = tn_idx(p, a->size / 2)};
     const tn_expr *tap = tn_te_reduce_axis(te, sum, "r", tn_idx(p, a->size));
     for (int i = 0; i < x->ndim; i++)
         index[i] = i == axis ? tn_rule_window_index(p, sum->axis[i], tap, &w) : sum->axis[i];

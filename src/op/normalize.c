@@ -16,7 +16,7 @@ typedef struct rows {
     tn_te *te;
     const tn_tensor *x;
     bool reduced[TN_RULE_MAX_RANK];
-    const tn_expr *group; /* channels of a group, or NULL */
+    const tn_expr *group, *groups; /* channels of a group, or NULL; how many groups */
     tn_dtype acc;
     const tn_expr *count; /* elements of a row */
     bool lines;           /* sum lines first, along all but the first reduced dimension */
@@ -35,12 +35,29 @@ static bool is_large(const rows *r)
     return n > 1 && all >= LARGE_IMAGE;
 }
 
-static void rows_init(rows *r, tn_te *te, const tn_tensor *x, int64_t channels_of_group)
+/* Channels in as many groups; 0: each for itself. A symbolic number of channels is checked in the run. */
+static void set_groups(rows *r, tn_te *te, const tn_tensor *x, int64_t groups)
+{
+    tn_pool *p = te->pool;
+    r->group = NULL;
+    if (groups == 0)
+        return;
+    const tn_expr *channels = x->dim[1];
+    r->groups = tn_idx(p, groups);
+    r->group = tn_fdiv(p, channels, r->groups);
+    if (channels->kind == TN_E_INT)
+        return;
+    const char *text = tn_arena_printf(te->arena, "the channels are no multiple of %lld groups", (long long)groups);
+    tn_te_require(te, tn_eq(p, tn_fmod(p, channels, r->groups), tn_idx(p, 0)), tn_intern(te->func->ctx, text));
+    r->group = tn_max(p, r->group, tn_idx(p, 1));
+}
+
+static void rows_init(rows *r, tn_te *te, const tn_tensor *x, int64_t groups)
 {
     r->te = te;
     r->x = x;
     r->acc = tn_rule_accumulator(x->dtype);
-    r->group = channels_of_group > 0 ? tn_idx(te->pool, channels_of_group) : NULL;
+    set_groups(r, te, x, groups);
     r->count = r->group ? r->group : tn_idx(te->pool, 1);
     for (int i = 0; i < x->ndim; i++)
         if (r->reduced[i]) r->count = tn_mul(te->pool, r->count, x->dim[i]);
@@ -54,7 +71,7 @@ static int row_dims(const rows *r, bool lines, const tn_expr *dim[])
     for (int i = 0; i < r->x->ndim; i++) {
         if (r->reduced[i] && !first) continue;
         first = first && !r->reduced[i];
-        dim[n++] = i == 1 && r->group ? tn_fdiv(r->te->pool, r->x->dim[1], r->group) : r->x->dim[i];
+        dim[n++] = i == 1 && r->group ? r->groups : r->x->dim[i];
     }
     return n;
 }
@@ -193,7 +210,7 @@ static tn_status channel_norm_infer(tn_graph *g, tn_node *n)
     if (a->axis != 1 || t->n < 2)
         return tn_rule_fail(g, n, "op-E007", "axis is %lld for %s; only 1 is supported, transpose the data",
                             (long long)a->axis, tn_rule_type_text(g, t));
-    if (groups < 1 || !tn_is_int(t->dim[1], &c) || c % groups != 0)
+    if (groups < 1 || groups > INT32_MAX || (tn_is_int(t->dim[1], &c) && c % groups != 0))
         return tn_rule_fail(g, n, "op-E007",
                             "num_groups is %lld, which does not divide the %s channels of %s",
                             (long long)groups, tn_rule_dim_text(g, t->dim[1]), tn_rule_type_text(g, t));
@@ -242,11 +259,9 @@ static void normalised(rows *r, const tn_node *n, tn_tensor *const in[], tn_tens
 static void group_norm_compute(tn_te *te, const tn_node *n, tn_tensor *const in[], tn_tensor *out[])
 {
     const tn_norm_attr *a = n->attr;
-    int64_t c = 1;
     rows r = {0};
     for (int i = 2; i < in[0]->ndim; i++) r.reduced[i] = true;
-    (void)tn_is_int(in[0]->dim[1], &c);
-    rows_init(&r, te, in[0], c / a->num_groups);
+    rows_init(&r, te, in[0], a->num_groups);
     normalised(&r, n, in, out, "group_norm", 1, true);
 }
 

@@ -26,6 +26,8 @@ tn_node *tn_make_constant(tn_graph *g, tn_region *r, tn_node *before, tn_dtype t
 const tn_expr *tn_fresh_symbol(tn_graph *g, const char *prefix, int64_t min, int64_t max);
 /* Does the region end in `fail`? */
 bool tn_region_fails(const tn_region *r);
+/* Numbers as index expressions, in the graph's arena. */
+tn_dims tn_make_dims(tn_graph *g, uint32_t n, const int64_t at[]);
 /* A rank-0 float or int constant of dtype t. */
 tn_node *tn_make_scalar(tn_graph *g, tn_region *r, tn_node *before, tn_dtype t, double v);
 /* Defines the outputs of a node in te (formula, compute or body; expand is not handled here: TN_FAIL,
@@ -44,7 +46,8 @@ TN_WARN_UNUSED tn_status tn_infer_broadcast(tn_graph *g, const tn_node *n, const
                                             tn_dtype t, const tn_type **out);
 
 /* Attribute structs that frontends and passes fill in. Fields as in the records' tables.
- * Windows: of any number of dimensions; padding: before each dimension, then after each (top left bottom right). */
+ * Windows: of any number of dimensions; padding: before each dimension, then after each (top left bottom right), as
+ * index expressions, which symbolic extents may stand in. */
 typedef struct tn_recurrent_attr {
     const char *cell, *activations;
     double clip;
@@ -56,7 +59,9 @@ typedef struct tn_frame_attr { int64_t length, step; } tn_frame_attr;
 typedef struct tn_dft_attr { bool inverse, onesided; } tn_dft_attr;
 typedef struct tn_ngram_attr { int64_t units, min, max, skip; tn_ints counts; const char *mode; } tn_ngram_attr;
 typedef struct tn_conv2d_attr {
-    tn_ints strides, padding, dilation;
+    tn_ints strides;
+    tn_dims padding;
+    tn_ints dilation;
     int64_t groups;
     tn_ints kernel_size;
     int64_t channels;
@@ -64,11 +69,12 @@ typedef struct tn_conv2d_attr {
     tn_dtype out_dtype; /* None: that of the operands */
 } tn_conv2d_attr;
 typedef struct tn_depths_attr { /* nn.depth_columns */
-    int64_t stride, dilation, before, groups;
-    tn_dims taps, size;
+    int64_t stride, dilation, groups;
+    tn_dims before, taps, size;
 } tn_depths_attr;
 typedef struct tn_conv_transpose_attr {
-    tn_ints strides, padding, output_padding, dilation;
+    tn_ints strides, output_padding, dilation;
+    tn_dims padding; /* numbers */
     int64_t groups;
     tn_ints kernel_size;
     int64_t channels;
@@ -81,7 +87,8 @@ typedef struct tn_phases_attr { /* nn.conv_transpose_weight, nn.interleave_phase
     tn_dims size;
 } tn_phases_attr;
 typedef struct tn_pool2d_attr {
-    tn_ints pool_size, strides, dilation, padding;
+    tn_ints pool_size, strides, dilation;
+    tn_dims padding;
     bool ceil_mode, count_include_pad;
     const char *layout;
     int64_t storage_order; /* nn.max_pool_indices alone */
@@ -96,11 +103,12 @@ typedef struct tn_axes_attr { tn_ints axes; bool keepdims, exclude; } tn_axes_at
 /* inferred: no -1 left, and a 0 only with allowzero */
 typedef struct tn_reshape_attr { tn_dims newshape; bool allowzero; } tn_reshape_attr;
 typedef struct tn_transpose_attr { tn_ints axes; } tn_transpose_attr;
-typedef struct tn_slice_attr { tn_ints begin, end, strides, axes; } tn_slice_attr; /* end clipped by infer */
+/* begin, end: numbers, clipped by infer, or expressions of symbols, which count from the front */
+typedef struct tn_slice_attr { tn_dims begin, end; tn_ints strides, axes; } tn_slice_attr;
 typedef struct tn_expand_dims_attr { int64_t axis, num_newaxis; } tn_expand_dims_attr;
 typedef struct tn_cast_attr { tn_dtype dtype; } tn_cast_attr;
 /* pad_width: before0 after0 before1 ... */
-typedef struct tn_pad_attr { tn_ints pad_width; double pad_value; const char *pad_mode; } tn_pad_attr;
+typedef struct tn_pad_attr { tn_dims pad_width; double pad_value; const char *pad_mode; } tn_pad_attr;
 typedef struct tn_batch_norm_attr { int64_t axis; double epsilon; bool center, scale; } tn_batch_norm_attr;
 typedef struct tn_norm_attr { /* nn.instance_norm, nn.group_norm, nn.layer_norm, nn.rms_norm */
     int64_t axis;
@@ -154,7 +162,9 @@ typedef struct tn_grid_attr { /* image.grid_sample */
 } tn_grid_attr;
 typedef struct tn_affine_grid_attr { tn_dims target_shape; bool align_corners; } tn_affine_grid_attr;
 typedef struct tn_deform_attr { /* nn.deformable_conv2d, nn.deform_columns */
-    tn_ints strides, padding, dilation;
+    tn_ints strides;
+    tn_dims padding;
+    tn_ints dilation;
     int64_t deformable_groups, groups;
     tn_dims kernel_size; /* nn.deform_columns alone */
 } tn_deform_attr;
@@ -165,7 +175,10 @@ typedef struct tn_roi_attr { /* vision.roi_align, vision.roi_pool */
     const char *layout, *mode;
     bool aligned;
 } tn_roi_attr;
-typedef struct tn_col2im_attr { tn_ints image, block, strides, dilation, padding; } tn_col2im_attr;
+typedef struct tn_col2im_attr {
+    tn_ints image, block, strides, dilation;
+    tn_dims padding;
+} tn_col2im_attr;
 typedef struct tn_depth_attr { int64_t block_size; const char *layout, *mode; } tn_depth_attr;
 /* Calls that resample several axes of v, in a good order; at least float32 in between. Absent after an error. */
 tn_value tn_make_resample(tn_graph *g, tn_region *r, tn_node *before, tn_value v, int n,

@@ -31,10 +31,12 @@ static tn_status normalise(tn_graph *g, tn_node *n, tn_pool2d_attr *a)
     if (!a->pool_size.n) return tn_rule_fail(g, n, "op-E007", "pool_size is not given");
     TN_TRY(tn_rule_ints(g, n, "pool_size", &a->pool_size, count, 1, 1));
     TN_TRY(tn_rule_steps(g, n, &a->strides, &a->dilation, &a->padding, count));
-    for (int i = 0; i < 2 * dims; i++) /* else there were windows without any element */
-        if (a->padding.at[i] > (a->pool_size.at[i % dims] - 1) * a->dilation.at[i % dims])
+    for (int i = 0; i < 2 * dims; i++) { /* else there were windows without any element */
+        int64_t pad;
+        if (tn_is_int(a->padding.at[i], &pad) && pad > (a->pool_size.at[i % dims] - 1) * a->dilation.at[i % dims])
             return tn_rule_fail(g, n, "op-E007", "padding[%d] is %lld; it must be smaller than the window", i,
-                                (long long)a->padding.at[i]);
+                                (long long)pad);
+    }
     tn_rule_set_attr(g, n, a);
     return TN_OK;
 }
@@ -205,11 +207,11 @@ static const tn_expr *window_count(tn_pool *p, const tn_node *n, tn_dtype t, con
     const tn_expr *count = tn_const(p, t, 1);
     for (int i = 0; i < in->ndim - 2; i++) {
         tn_window w = window_of(a, i);
-        bool cut = a->count_include_pad ? w.ceil_mode : w.before > 0 || w.after > 0 || w.ceil_mode;
+        bool cut = w.ceil_mode || (!a->count_include_pad && (tn_rule_may_pad(w.before) || tn_rule_may_pad(w.after)));
         const tn_expr *taps = tn_idx(p, a->pool_size.at[i]), *low = tn_idx(p, 0), *high = in->dim[2 + i];
         if (a->count_include_pad) {
-            low = tn_idx(p, -w.before);
-            high = tn_add(p, high, tn_idx(p, w.after));
+            low = tn_sub(p, low, w.before);
+            high = tn_add(p, high, w.after);
         }
         if (cut) taps = taps_between(p, out->axis[2 + i], a->pool_size.at[i], &w, low, high);
         count = tn_mul(p, count, tn_cast(p, t, taps));
@@ -237,7 +239,7 @@ static void avg_pool_compute(tn_te *te, const tn_node *n, tn_tensor *const in[],
     {"pool_size", TN_A_INTS, offsetof(tn_pool2d_attr, pool_size), NULL, "window, in each dimension"}, \
     {"strides", TN_A_INTS, offsetof(tn_pool2d_attr, strides), ones, "step of the window"}, \
     {"dilation", TN_A_INTS, offsetof(tn_pool2d_attr, dilation), ones, "distance of the window's taps"}, \
-    {"padding", TN_A_INTS, offsetof(tn_pool2d_attr, padding), zeros, \
+    {"padding", TN_A_DIMS, offsetof(tn_pool2d_attr, padding), zeros, \
         "around the image: before each dimension, then after each"}, \
     {"layout", TN_A_STR, offsetof(tn_pool2d_attr, layout), order, "order of the data's dimensions"}, \
     {"ceil_mode", TN_A_BOOL, offsetof(tn_pool2d_attr, ceil_mode), "False", "a last, partial window counts"}

@@ -78,18 +78,17 @@ static bool is_padded(const tn_conv2d_attr *a)
 {
     bool padded = false;
     for (uint32_t i = 0; i < a->padding.n; i++)
-        padded = padded || a->padding.at[i] != 0;
+        padded = padded || tn_rule_may_pad(a->padding.at[i]);
     return padded;
 }
 
 /* Data surrounded by its zero point; *a loses its padding. */
 static tn_value surround(tn_graph *g, tn_node *n, tn_value x, int64_t zero, tn_conv2d_attr *a)
 {
-    static const int64_t none[4];
-    const int64_t *at = a->padding.at; /* top left bottom right */
-    int64_t width[8] = {0, 0, 0, 0, at[0], at[2], at[1], at[3]};
-    tn_pad_attr pad = {tn_ints_make(g->arena, 8, width), (double)zero, "constant"};
-    a->padding = tn_ints_make(g->arena, 4, none);
+    const tn_expr *const *at = a->padding.at, *o = tn_idx(g->pool, 0); /* top left bottom right */
+    const tn_expr *width[8] = {o, o, o, o, at[0], at[2], at[1], at[3]};
+    tn_pad_attr pad = {tn_dims_make(g->arena, 8, width), (double)zero, "constant"};
+    a->padding = tn_dims_make(g->arena, 4, width);
     return qnn_call1(g, n, &tn_op_nn_pad, &pad, x);
 }
 
@@ -158,6 +157,17 @@ static tn_value correction(tn_graph *g, tn_node *n, int i, bool k_last, tn_value
     return times(g, n, sums, other_zero);
 }
 
+/* Extent d of operand i as an int32: a list of one, if it is known in the run alone. */
+static tn_value extent_of(tn_graph *g, tn_node *n, int i, int64_t d)
+{
+    int64_t k, end = d + 1;
+    if (tn_is_int(tn_in_type(n, i)->dim[d], &k))
+        return tn_val(tn_make_scalar(g, n->owner, n, TN_I32, (double)k));
+    tn_cast_attr whole = {TN_I32};
+    tn_slice_attr one = {.begin = tn_make_dims(g, 1, &d), .end = tn_make_dims(g, 1, &end)};
+    return qnn_call1(g, n, &tn_op_strided_slice, &one, qnn_call1(g, n, &tn_op_shape_of, &whole, tn_in(n, i)));
+}
+
 /* sum (x - zx)(y - zy) = sum xy - zy sum x - zx sum y + k zx zy */
 static tn_status batch_matmul_expand(tn_graph *g, tn_node *n, tn_value out[])
 {
@@ -166,7 +176,6 @@ static tn_status batch_matmul_expand(tn_graph *g, tn_node *n, tn_value out[])
     tn_value y = qnn_call(g, n, &tn_op_nn_batch_matmul, a, 2, in);
     tn_value zx = tn_in(n, DATA_ZERO), zy = tn_in(n, WEIGHT_ZERO);
     bool some_x = !qnn_is_zero(zx), some_y = !qnn_is_zero(zy);
-    int64_t k;
     zx = qnn_spread(g, n, as_int32(g, n, zx), 1, 3);
     zy = qnn_spread(g, n, as_int32(g, n, zy), 2, 3);
     if (some_y)
@@ -174,10 +183,7 @@ static tn_status batch_matmul_expand(tn_graph *g, tn_node *n, tn_value out[])
     if (some_x)
         y = qnn_call2(g, n, &tn_op_subtract, y, correction(g, n, WEIGHT, a->transpose_b, zx));
     if (some_x && some_y) {
-        if (!tn_is_int(tn_in_type(n, DATA)->dim[a->transpose_a ? 1 : 2], &k))
-            return tn_rule_fail(g, n, "op-E008",
-                                "the inner dimension must be a number where both zero points are not 0");
-        tn_value count = tn_val(tn_make_scalar(g, n->owner, n, TN_I32, (double)k));
+        tn_value count = extent_of(g, n, DATA, a->transpose_a ? 1 : 2);
         y = qnn_call2(g, n, &tn_op_add, y, times(g, n, times(g, n, zx, zy), count));
     }
     return give(y, out);
@@ -233,7 +239,7 @@ static const char *const product_in[] = {"data", "weight", "input_zero_point", "
 static const char *const matmul_in[] = {"x", "y", "x_zero_point", "y_zero_point", "x_scale", "y_scale"};
 static const tn_attr_field conv2d_fields[] = {
     {"strides", TN_A_INTS, offsetof(tn_conv2d_attr, strides), "[1, 1]", "step of the window, rows and columns"},
-    {"padding", TN_A_INTS, offsetof(tn_conv2d_attr, padding), "[0, 0, 0, 0]",
+    {"padding", TN_A_DIMS, offsetof(tn_conv2d_attr, padding), "[0, 0, 0, 0]",
         "zero points around the image: top, left, bottom, right"},
     {"dilation", TN_A_INTS, offsetof(tn_conv2d_attr, dilation), "[1, 1]", "distance of the window's taps"},
     {"groups", TN_A_I64, offsetof(tn_conv2d_attr, groups), "1", "independent groups of channels"},

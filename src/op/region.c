@@ -334,7 +334,7 @@ static void col2im_compute(tn_te *te, const tn_node *n, tn_tensor *const in[], t
     for (int i = 0; i < t->ndim - 2; i++) {
         const tn_expr *tap = tn_te_reduce_axis(te, t, names[i], tn_idx(p, a->block.at[i])),
                       *s = tn_idx(p, a->strides.at[i]);
-        const tn_expr *at = tn_add(p, t->axis[2 + i], tn_idx(p, a->padding.at[i]));
+        const tn_expr *at = tn_add(p, t->axis[2 + i], a->padding.at[i]);
         at = tn_sub(p, at, tn_mul(p, tap, tn_idx(p, a->dilation.at[i])));
         const tn_expr *block = tn_fdiv(p, at, s), *count = blocks_along(p, a, i);
         const tn_expr *inside = tn_and(p, tn_le(p, zero, block), tn_lt(p, block, count));
@@ -352,7 +352,7 @@ static const tn_attr_field col2im_fields[] = {
     {"block", TN_A_INTS, offsetof(tn_col2im_attr, block), NULL, "extents of a block"},
     {"strides", TN_A_INTS, offsetof(tn_col2im_attr, strides), "[1]", "distance of the blocks"},
     {"dilation", TN_A_INTS, offsetof(tn_col2im_attr, dilation), "[1]", "distance of a block's elements"},
-    {"padding", TN_A_INTS, offsetof(tn_col2im_attr, padding), "[0]",
+    {"padding", TN_A_DIMS, offsetof(tn_col2im_attr, padding), "[0]",
         "of the image: before each dimension, then after each"},
     {0},
 };

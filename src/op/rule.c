@@ -202,6 +202,31 @@ tn_status tn_rule_axes(tn_graph *g, const tn_node *n, tn_ints axes, int rank, bo
     return TN_OK;
 }
 
+/* ---- shape arithmetic ---- */
+
+static bool divides(const tn_expr *e)
+{
+    return e->kind == TN_E_FLOORDIV || e->kind == TN_E_FLOORMOD || e->kind == TN_E_TRUNCDIV || e->kind == TN_E_TRUNCMOD;
+}
+
+bool tn_rule_pair_value(tn_graph *g, const tn_node *n, const tn_dims in[], const tn_expr *value,
+                        const tn_expr *const operand[2], tn_dims *out)
+{
+    uint32_t count = in[0].n > in[1].n ? in[0].n : in[1].n;
+    if (!tn_dtype_is_int(tn_in_type(n, 0)->dtype) || !in[0].at || !in[1].at || (in[0].n != count && in[0].n != 1) ||
+        (in[1].n != count && in[1].n != 1))
+        return false;
+    const tn_expr **v = TN_NEW_N(g->arena, const tn_expr *, count);
+    for (uint32_t i = 0; i < count; i++) {
+        const tn_expr *e[] = {in[0].at[in[0].n == 1 ? 0 : i], in[1].at[in[1].n == 1 ? 0 : i]};
+        if (divides(value) && tn_prove(g->pool, NULL, tn_lt(g->pool, tn_idx(g->pool, 0), e[1])) != 1)
+            return false;
+        v[i] = tn_rule_simplify(g, tn_subst(g->pool, value, 2, operand, e));
+    }
+    *out = (tn_dims){count, v};
+    return true;
+}
+
 /* ---- attributes ---- */
 
 void tn_rule_set_attr(tn_graph *g, tn_node *n, const void *attr)
@@ -234,11 +259,15 @@ tn_status tn_rule_ints(tn_graph *g, const tn_node *n, const char *name, tn_ints 
     return TN_OK;
 }
 
-tn_status tn_rule_padding(tn_graph *g, const tn_node *n, tn_ints *at, uint32_t dims)
+tn_status tn_rule_padding(tn_graph *g, const tn_node *n, tn_dims *at, uint32_t dims)
 {
-    int64_t all[2 * TN_RULE_MAX_RANK];
-    TN_TRY(check_range(g, n, "padding", *at, 0));
+    const tn_expr *all[2 * TN_RULE_MAX_RANK];
+    int64_t v;
     TN_ASSERT(dims <= TN_RULE_MAX_RANK);
+    for (uint32_t i = 0; i < at->n; i++)
+        if (tn_is_int(at->at[i], &v) && (v < 0 || v > INT32_MAX))
+            return tn_rule_fail(g, n, "op-E007", "padding[%u] is %lld; it must be in [0, 2^31)", (unsigned)i,
+                                (long long)v);
     if (at->n == 2 * dims) return TN_OK;
     if (at->n > 1 && at->n != dims)
         return tn_rule_fail(
@@ -246,12 +275,12 @@ tn_status tn_rule_padding(tn_graph *g, const tn_node *n, tn_ints *at, uint32_t d
             "padding has %u values; 1, %u (each dimension) or %u (before, then after) are expected",
             (unsigned)at->n, (unsigned)dims, (unsigned)(2 * dims));
     for (uint32_t i = 0; i < 2 * dims; i++)
-        all[i] = at->n == 0 ? 0 : at->n == 1 ? at->at[0] : at->at[i % dims];
-    *at = tn_ints_make(g->arena, 2 * dims, all);
+        all[i] = at->n == 0 ? tn_idx(g->pool, 0) : at->n == 1 ? at->at[0] : at->at[i % dims];
+    *at = tn_dims_make(g->arena, 2 * dims, all);
     return TN_OK;
 }
 
-tn_status tn_rule_steps(tn_graph *g, const tn_node *n, tn_ints *strides, tn_ints *dilation, tn_ints *padding,
+tn_status tn_rule_steps(tn_graph *g, const tn_node *n, tn_ints *strides, tn_ints *dilation, tn_dims *padding,
                         uint32_t dims)
 {
     TN_TRY(tn_rule_ints(g, n, "strides", strides, dims, 1, 1));

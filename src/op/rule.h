@@ -47,11 +47,12 @@ void tn_rule_set_attr(tn_graph *g, tn_node *n, const void *attr);
  * `def`. */
 TN_WARN_UNUSED tn_status tn_rule_ints(tn_graph *g, const tn_node *n, const char *name, tn_ints *at,
                                       uint32_t count, int64_t min, int64_t def);
-/* Padding of a window of `dims` dimensions: one value, one for each dimension, or before each and then after each. */
-TN_WARN_UNUSED tn_status tn_rule_padding(tn_graph *g, const tn_node *n, tn_ints *at, uint32_t dims);
+/* Padding of a window of `dims` dimensions: one value, one for each dimension, or before each and then after each.
+ * Numbers in [0, 2^31), or expressions of the symbols of extents. */
+TN_WARN_UNUSED tn_status tn_rule_padding(tn_graph *g, const tn_node *n, tn_dims *at, uint32_t dims);
 /* How a window of `dims` dimensions moves: strides and dilation (1 where not given), padding. */
 TN_WARN_UNUSED tn_status tn_rule_steps(tn_graph *g, const tn_node *n, tn_ints *strides, tn_ints *dilation,
-                                       tn_ints *padding, uint32_t dims);
+                                       tn_dims *padding, uint32_t dims);
 TN_WARN_UNUSED tn_status tn_rule_groups(tn_graph *g, const tn_node *n, const char *name, int64_t groups);
 /* Layout attribute `name` of the operand or result `what`: not given, or the only one an operator is defined for. */
 TN_WARN_UNUSED tn_status tn_rule_layout_is(tn_graph *g, const tn_node *n, const char *name, const char *given,
@@ -76,17 +77,26 @@ tn_tensor *tn_rule_sum(tn_te *te, const tn_node *n, const char *name, const char
 const tn_expr *tn_rule_times(tn_pool *p, tn_dtype t, const tn_expr *x, const tn_expr *y);
 /* Fails the run unless dimension `dim` is equal in two operands; nothing where that is known. */
 void tn_rule_require_equal(tn_te *te, const tn_expr *a, const tn_expr *b, int dim);
+/* `at`, which counts `count` positions, along an axis of data of a known or unknown `extent`: where that may be less,
+ * the run fails if it is. */
+const tn_expr *tn_rule_within(tn_te *te, const tn_expr *at, const tn_expr *count, const tn_expr *extent, int dim);
 /* Element of t that out's axes read by broadcasting. */
 const tn_expr *tn_rule_at_broadcast(tn_te *te, const tn_tensor *t, const tn_tensor *out);
 /* One axis of a sliding window: pad `before` and `after`; ceil_mode: a last, partial window counts if it
  * starts inside the data or the padding before it. */
-typedef struct tn_window { int64_t stride, dilation, before, after; bool ceil_mode; } tn_window;
+typedef struct tn_window {
+    int64_t stride, dilation;
+    const tn_expr *before, *after;
+    bool ceil_mode;
+} tn_window;
 /* How many positions it has. */
 const tn_expr *tn_rule_window_extent(tn_pool *p, const tn_expr *in, const tn_expr *kernel,
                                      const tn_window *w);
 /* Whoever defines t by a window moved over this axis checks in the run that a symbolic extent has room for it. */
 void tn_rule_require_window(tn_te *te, const tn_tensor *t, int axis);
 const tn_expr *tn_rule_window_index(tn_pool *p, const tn_expr *out, const tn_expr *tap, const tn_window *w);
+/* Is there padding of this width? Of a symbolic one there may be. */
+bool tn_rule_may_pad(const tn_expr *width);
 /* 0 <= index < in, without what always holds; NULL: always. */
 const tn_expr *tn_rule_window_inside(tn_pool *p, const tn_expr *index, const tn_expr *in, const tn_window *w);
 const tn_expr *tn_rule_both(tn_pool *p, const tn_expr *a, const tn_expr *b); /* conjunction; NULL: true */
@@ -108,6 +118,12 @@ const tn_layout *tn_rule_layout(tn_graph *g, const char *fmt, ...) __attribute__
 /* The same for operand i, a weight: where it is a constant that the layout pads, its padding is 0 and may be read. */
 const tn_layout *tn_rule_weight_layout(const tn_layout_query *q, int i, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
+
+/* ---- shape arithmetic ---- */
+/* Elements of a function of two lists of integers, of which one may have a single element: `value` over the variables
+ * operand[0] and operand[1]. false: not known, or a divisor is not known to be above zero. */
+bool tn_rule_pair_value(tn_graph *g, const tn_node *n, const tn_dims in[], const tn_expr *value,
+                        const tn_expr *const operand[2], tn_dims *out);
 
 /* ---- what passes ask (algebra.c) ---- */
 tn_status tn_simplify_formula(tn_graph *g, tn_node *n, tn_value *out);

@@ -96,8 +96,10 @@ static void elements_body(tn_te *te, const tn_node *n, tn_tensor *const in[], tn
             extent[k++] = in[1]->dim[i];
     tn_code_tasks(&c, k, extent, var, tn_is_int(in[1]->dim[axis], &length) ? length : 0);
     const tn_expr *along = tn_code_for(&c, "k", in[1]->dim[axis]);
-    for (int i = 0; i < t->ndim; i++)
-        to[i] = at[i] = i == axis ? along : var[i > axis ? i - 1 : i];
+    for (int i = 0; i < t->ndim; i++) {
+        at[i] = i == axis ? along : var[i > axis ? i - 1 : i];
+        to[i] = i == axis ? NULL : tn_rule_within(te, at[i], in[1]->dim[i], t->dim[i], i);
+    }
     to[axis] = checked(&c, tn_at(te, in[1], t->ndim, at), t->dim[axis]);
     const tn_expr *old = tn_code_load(&c, t->buffer, t->ndim, to);
     tn_code_store(&c, t->buffer, t->ndim, to, combined(c.p, a->reduction, old, tn_at(te, in[2], t->ndim, at)));

@@ -6,7 +6,8 @@
 /* ---- strided_slice ----
  * numpy's rules: negative positions count from the end, positions beyond an end stop there. Normalised
  * attributes have one entry a listed axis; where the extent is constant, begin and end are clipped (for a
- * negative step, an end before element 0 is -extent - 1, which stays what it is when normalised again).
+ * negative step, an end before element 0 is -extent - 1, which stays what it is when normalised again). Positions that
+ * are expressions of symbols count from the front, whatever their value, and stop at the ends, too.
  */
 
 static int64_t clip(int64_t v, int64_t low, int64_t high)
@@ -34,48 +35,40 @@ static part whole_part(tn_pool *p, const tn_expr *extent)
     return (part){tn_idx(p, 0), extent};
 }
 
-/* A symbolic extent n with a negative step: begin and end stay inside [-1, n - 1]. */
-static part backward_part(tn_pool *p, const tn_expr *n, int64_t begin, int64_t end, int64_t step)
+/* A position along extent n, clipped to [low, high]; numbers of INT32_MAX and beyond mean an end. */
+static const tn_expr *position(tn_pool *p, const tn_expr *at, const tn_expr *n, const tn_expr *low,
+                               const tn_expr *high)
 {
-    const tn_expr *zero = tn_idx(p, 0), *before = tn_idx(p, -1), *last = tn_sub(p, n, tn_idx(p, 1));
-    begin = clip(begin, -INT32_MAX, INT32_MAX);
-    end = clip(end, -INT32_MAX, INT32_MAX);
-    const tn_expr *b = begin == -1 || begin == INT32_MAX ? last
-                       : begin < 0 ? tn_max(p, tn_add(p, n, tn_idx(p, begin)), before)
-                                   : tn_min(p, tn_idx(p, begin), last);
-    const tn_expr *e = end == -INT32_MAX ? before
-                       : end < 0 ? tn_max(p, tn_add(p, n, tn_idx(p, end)), before)
-                                 : tn_min(p, tn_idx(p, end), last);
-    const tn_expr *way = end == -INT32_MAX ? tn_sub(p, b, e) : tn_max(p, tn_sub(p, b, e), zero);
-    return (part){b, tn_ceildiv(p, way, -step)};
+    int64_t v;
+    if (!tn_is_int(at, &v))
+        return tn_min(p, tn_max(p, at, low), high);
+    if (v <= -INT32_MAX || v >= INT32_MAX) /* no extent is larger, and index arithmetic stays in range */
+        return v < 0 ? low : high;
+    if (v >= 0)
+        return tn_min(p, at, high);
+    const tn_expr *from_end = tn_add(p, n, at);
+    return from_end == high ? high : tn_max(p, from_end, low);
 }
 
-/* With a positive step: begin and end stay inside [0, n]. */
-static part symbolic_part(tn_pool *p, const tn_expr *n, int64_t begin, int64_t end, int64_t step)
+/* Begin and end stay inside [0, n], with a negative step inside [-1, n - 1]. */
+static part symbolic_part(tn_pool *p, const tn_expr *n, const tn_expr *begin, const tn_expr *end, int64_t step)
 {
-    const tn_expr *zero = tn_idx(p, 0);
-    if (step < 0)
-        return backward_part(p, n, begin, end, step);
-    begin = clip(begin, -INT32_MAX, INT32_MAX); /* no extent is larger, and index arithmetic stays in range */
-    end = clip(end, -INT32_MAX, INT32_MAX);
-    const tn_expr *b = begin < 0 ? tn_max(p, tn_add(p, n, tn_idx(p, begin)), zero)
-                       : begin   ? tn_min(p, tn_idx(p, begin), n)
-                                 : zero;
-    const tn_expr *e = end < 0            ? tn_max(p, tn_add(p, n, tn_idx(p, end)), zero)
-                       : end == INT32_MAX ? n
-                                          : tn_min(p, tn_idx(p, end), n);
-    const tn_expr *way = end == INT32_MAX ? tn_sub(p, e, b) : tn_max(p, tn_sub(p, e, b), zero);
-    return (part){b, tn_ceildiv(p, way, step)};
+    const tn_expr *low = tn_idx(p, step > 0 ? 0 : -1), *high = step > 0 ? n : tn_add(p, n, tn_idx(p, -1));
+    const tn_expr *b = position(p, begin, n, low, high), *e = position(p, end, n, low, high);
+    const tn_expr *way = step > 0 ? tn_sub(p, e, b) : tn_sub(p, b, e);
+    if (e != (step > 0 ? high : low)) /* else nothing is less than nothing */
+        way = tn_max(p, way, tn_idx(p, 0));
+    return (part){b, tn_ceildiv(p, way, step > 0 ? step : -step)};
 }
 
-static part slice_part(tn_pool *p, const tn_expr *extent, int64_t begin, int64_t end, int64_t step)
+static part slice_part(tn_pool *p, const tn_expr *extent, const tn_expr *begin, const tn_expr *end, int64_t step)
 {
-    int64_t n;
-    if (!tn_is_int(extent, &n))
+    int64_t n, b, e;
+    if (!tn_is_int(extent, &n) || !tn_is_int(begin, &b) || !tn_is_int(end, &e))
         return symbolic_part(p, extent, begin, end, step);
-    begin = clip_begin(begin, n, step);
-    end = clip_begin(end, n, step);
-    return (part){tn_idx(p, begin), tn_idx(p, slice_count(begin, end, step))};
+    b = clip_begin(b, n, step);
+    e = clip_begin(e, n, step);
+    return (part){tn_idx(p, b), tn_idx(p, slice_count(b, e, step))};
 }
 
 static tn_status slice_lengths(tn_graph *g, const tn_node *n, const tn_slice_attr *a, int rank)
@@ -92,12 +85,21 @@ static tn_status slice_lengths(tn_graph *g, const tn_node *n, const tn_slice_att
     return TN_OK;
 }
 
+static const tn_expr *clipped(tn_pool *p, const tn_expr *at, int64_t extent, int64_t step)
+{
+    int64_t v;
+    if (!tn_is_int(at, &v))
+        return at;
+    v = clip_begin(v, extent, step);
+    return tn_idx(p, v < 0 ? -extent - 1 : v);
+}
+
 /* One entry for each listed axis in all four lists, positions clipped where the extent is known. */
 static tn_status slice_normalise(tn_graph *g, tn_node *n, const tn_type *t)
 {
     const tn_slice_attr *a = n->attr;
-    int64_t begin[TN_RULE_MAX_RANK], end[TN_RULE_MAX_RANK], step[TN_RULE_MAX_RANK], axes[TN_RULE_MAX_RANK],
-        extent;
+    const tn_expr *begin[TN_RULE_MAX_RANK], *end[TN_RULE_MAX_RANK];
+    int64_t step[TN_RULE_MAX_RANK], axes[TN_RULE_MAX_RANK], extent;
     bool seen[TN_RULE_MAX_RANK];
     TN_TRY(slice_lengths(g, n, a, t->n));
     TN_TRY(tn_rule_axes(g, n, a->axes, t->n, seen));
@@ -110,13 +112,11 @@ static tn_status slice_normalise(tn_graph *g, tn_node *n, const tn_type *t)
             return tn_rule_fail(g, n, "op-E007", "strides[%u] is %lld; it must not be 0, nor beyond 2^31",
                                 (unsigned)i, (long long)step[i]);
         if (tn_is_int(t->dim[axes[i]], &extent)) {
-            begin[i] = clip_begin(begin[i], extent, step[i]);
-            end[i] = clip_begin(end[i], extent, step[i]);
-            begin[i] = begin[i] < 0 ? -extent - 1 : begin[i];
-            end[i] = end[i] < 0 ? -extent - 1 : end[i];
+            begin[i] = clipped(g->pool, begin[i], extent, step[i]);
+            end[i] = clipped(g->pool, end[i], extent, step[i]);
         }
     }
-    tn_slice_attr b = {tn_ints_make(g->arena, a->begin.n, begin), tn_ints_make(g->arena, a->begin.n, end),
+    tn_slice_attr b = {tn_dims_make(g->arena, a->begin.n, begin), tn_dims_make(g->arena, a->begin.n, end),
                        tn_ints_make(g->arena, a->begin.n, step), tn_ints_make(g->arena, a->begin.n, axes)};
     tn_rule_set_attr(g, n, &b);
     return TN_OK;
@@ -191,8 +191,8 @@ static tn_status slice_simplify(tn_graph *g, tn_node *n, tn_value *out)
 
 /* clang-format off */
 static const tn_attr_field slice_fields[] = {
-    {"begin", TN_A_INTS, offsetof(tn_slice_attr, begin), NULL, "first position, one for each axis"},
-    {"end", TN_A_INTS, offsetof(tn_slice_attr, end), NULL, "position to stop before"},
+    {"begin", TN_A_DIMS, offsetof(tn_slice_attr, begin), NULL, "first position, one for each axis"},
+    {"end", TN_A_DIMS, offsetof(tn_slice_attr, end), NULL, "position to stop before"},
     {"strides", TN_A_INTS, offsetof(tn_slice_attr, strides), "[1]", "steps; missing ones are 1"},
     {"axes", TN_A_INTS, offsetof(tn_slice_attr, axes), "None", "the axes meant; None: the first ones"},
     {0},

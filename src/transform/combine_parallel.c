@@ -141,7 +141,7 @@ static tn_status follow(combiner *c, tn_node *const at[], tn_node *before, tn_va
         TN_ASSERT(tn_is_int(here[i]->type[0]->dim[out_axis], &count));
         int64_t end = begin + count;
         tn_arena *a = c->g->arena;
-        tn_slice_attr s = {tn_ints_make(a, 1, &begin), tn_ints_make(a, 1, &end), tn_ints_make(a, 1, &step),
+        tn_slice_attr s = {tn_make_dims(c->g, 1, &begin), tn_make_dims(c->g, 1, &end), tn_ints_make(a, 1, &step),
                            tn_ints_make(a, 1, &out_axis)};
         tn_node *part = tn_make_call(c->g, before->owner, before, &tn_op_strided_slice, 1, y, &s, here[i]->loc);
         if (!part)

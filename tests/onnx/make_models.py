@@ -177,7 +177,10 @@ def nodes():
 
 
 def edge_cases():
-    """(name, node, inputs, initializers, opset, symbolic shapes of inputs); results are those of ONNX Runtime."""
+    """(name, node, inputs, initializers, opset, symbolic shapes of inputs); results are those of ONNX Runtime.
+
+    A node is an operator and its attributes, of all inputs and initializers (x0 x1 .. c0 c1 ..); or a list of nodes, of
+    which the last makes y."""
     rng = np.random.default_rng(7)
     row = rng.standard_normal(7).astype(np.float32)
     for op in ("Softmax", "LogSoftmax", "Hardmax"):
@@ -208,16 +211,95 @@ def edge_cases():
         image = rng.standard_normal((1, 2, 5, width)).astype(np.float32)
         pool = ("MaxPool", dict(kernel_shape=[2, 2], strides=[2, 2]))
         yield f"max_pool_width_{width}", pool, [image], [], 17, [[1, 2, 5, "w"]]
+    yield from symbolic_cases()
+
+
+def symbolic_cases():
+    """Positions and widths that depend on symbolic extents."""
+    rng = np.random.default_rng(11)
+    for name, n, start, end, step in (("from_3rd_last", 5, -3, -100, -1), ("before_first", 2, -3, -100, -1),
+                                      ("cut", 3, -9, -9, -2), ("by_3", 7, 5, -100, -3)):
+        ints = [np.array([v]) for v in (start, end, 0, step)]
+        yield f"slice_back_symbolic_{name}", ("Slice", {}), [np.arange(n, dtype=np.float32)], ints, 17, [["n"]]
+    but_last = [
+        helper.make_node("Shape", ["x0"], ["n"]),
+        helper.make_node("Sub", ["n", "c0"], ["end"]),
+        helper.make_node("Div", ["n", "c0"], ["start"]),
+        helper.make_node("Slice", ["x0", "start", "end"], ["y"]),
+    ]
+    for n in (3, 6):
+        yield f"slice_half_of_{n}", but_last, [np.arange(n, dtype=np.float32)], [np.array([2])], 17, [["n"]]
+    yield from windows(rng)
+    for n, width in ((5, 9), (8, 8), (10, 3)):
+        x = rng.standard_normal((2, n, width)).astype(np.float32)
+        crop = ("CenterCropPad", dict(axes=[1]))
+        yield f"center_crop_pad_{n}_to_8", crop, [x], [np.array([8])], 18, [["n", "h", "w"]]
+        to_8 = [
+            helper.make_node("Shape", ["x0"], ["w"], start=2),
+            helper.make_node("Mod", ["w", "c0"], ["rest"]),
+            helper.make_node("Sub", ["c0", "rest"], ["more"]),
+            helper.make_node("Mod", ["more", "c0"], ["after"]),
+            helper.make_node("Concat", ["c1", "after"], ["pads"], axis=0),
+            helper.make_node("Pad", ["x0", "pads"], ["y"], mode="edge"),
+        ]
+        yield f"pad_{width}_to_multiple", to_8, [x], [np.array([8]), np.zeros(5, np.int64)], 18, [[2, "h", "w"]]
+        scale, bias = rng.standard_normal((2, n)).astype(np.float32)
+        shapes = [["n", "c", "w"], ["c"], ["c"]]
+        yield f"instance_norm_{n}_channels", ("InstanceNormalization", {}), [x, scale, bias], [], 17, shapes
+        rows = np.array([[0, 2, 1], [1, 0, 2]])
+        yield f"gather_elements_{n}", ("GatherElements", dict(axis=1)), [x[0]], [rows], 17, [["h", "w"]]
+        scatter = ("ScatterElements", dict(axis=0))
+        yield f"scatter_elements_{n}", scatter, [x[0]], [rows, x[0, :2, :3]], 17, [["h", "w"]]
+    for n in (1, 5, 8):
+        for parts in (1, 2):
+            x = rng.standard_normal((2, n, parts)).astype(np.float32)
+            for inverse in (0, 1):
+                name = f"{n}_{'complex' if parts == 2 else 'real'}_{'back' if inverse else 'forth'}"
+                yield f"dft_{name}", ("DFT", dict(axis=1, inverse=inverse)), [x], [], 17, [["m", "n", parts]]
+        yield f"dft_{n}_onesided", ("DFT", dict(axis=1, onesided=1)), [x[:, :, :1]], [], 17, [["m", "n", 1]]
+    a, b = rng.integers(0, 256, (2, 3, 7)).astype(np.uint8), rng.integers(0, 256, (2, 7, 4)).astype(np.uint8)
+    zeros = [np.uint8(3), np.uint8(250)]
+    yield "matmul_integer_inner_7", ("MatMulInteger", {}), [a, b], zeros, 17, [["b", "m", "k"], ["b", "k", "n"]]
+
+
+def windows(rng):
+    """auto_pad over symbolic extents: strides that divide them and not, one after the other, and beside each other."""
+    kernel = rng.standard_normal((4, 2, 3, 2)).astype(np.float32)
+    deep = rng.standard_normal((32, 1, 3, 3)).astype(np.float32)
+    short = rng.standard_normal((4, 2, 1, 1)).astype(np.float32)
+    for how in ("SAME_UPPER", "SAME_LOWER"):
+        same = dict(auto_pad=how, kernel_shape=[3, 2], strides=[2, 3])
+        for h, w in ((6, 5), (7, 9)):
+            x = rng.standard_normal((1, 2, h, w)).astype(np.float32)
+            name, shape = f"{how.lower()}_{h}_{w}", [[1, 2, "h", "w"]]
+            yield f"conv_{name}", ("Conv", same), [x], [kernel], 17, shape
+            pool = dict(same, strides=[2, 2])
+            for op in ("MaxPool", "AveragePool"):
+                yield f"{op.lower()}_{name}", (op, pool), [x], [], 18, shape
+            many = rng.standard_normal((1, 32, h, w)).astype(np.float32)
+            depthwise = ("Conv", dict(auto_pad=how, strides=[2, 2], group=32))
+            yield f"depthwise_{name}", depthwise, [many], [deep], 17, [["n", 32, "h", "w"]]
+            quantised = (many[:, :2] * 30 + 99).astype(np.uint8), (kernel * 30).astype(np.int8)
+            integers = ("ConvInteger", dict(auto_pad=how, strides=[2, 2]))
+            yield f"conv_integer_{name}", integers, [quantised[0]], [quantised[1], np.uint8(9)], 17, shape
+            twice = dict(auto_pad=how, strides=[2, 2])
+            residual = [
+                helper.make_node("Conv", ["x0", "c0"], ["long"], **twice),
+                helper.make_node("Conv", ["x0", "c1"], ["short"], **twice),
+                helper.make_node("Add", ["long", "short"], ["sum"]),
+                helper.make_node("MaxPool", ["sum"], ["y"], kernel_shape=[3, 3], **twice),
+            ]
+            yield f"residual_{name}", residual, [x], [kernel, short], 17, shape
 
 
 def edges():
     root = os.path.join(HERE, "node")
-    for name, (op, attributes), inputs, constants, opset, shapes in edge_cases():
+    for name, node, inputs, constants, opset, shapes in edge_cases():
         values = [f"x{i}" for i in range(len(inputs))]
         names = values + [f"c{i}" for i in range(len(constants))]
         shapes = shapes or [v.shape for v in inputs]
         graph = helper.make_graph(
-            [helper.make_node(op, names, ["y"], **attributes)],
+            node if isinstance(node, list) else [helper.make_node(node[0], names, ["y"], **node[1])],
             name,
             [helper.make_tensor_value_info(n, helper.np_dtype_to_tensor_dtype(v.dtype), s) for n, v, s in zip(values, inputs, shapes)],
             [helper.make_empty_tensor_value_info("y")],

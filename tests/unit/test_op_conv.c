@@ -131,7 +131,8 @@ static void padding_takes_1_2_or_4_values(void **state)
         REQUIRE(&e, n);
         const tn_conv2d_attr *a = n->attr;
         assert_int_equal(a->padding.n, 4);
-        assert_memory_equal(a->padding.at, row[i].want, sizeof row[i].want);
+        for (int k = 0; k < 4; k++)
+            assert_true(tn_is_value(a->padding.at[k], row[i].want[k]));
         env_deinit(&e);
     }
 }

@@ -234,7 +234,12 @@ static const value values[] = {
     {&tn_op_divide, {"int64 2", "int64"}, {"int64 9 8", "int64 0"}, "", NULL},
     {&tn_op_add, {"int64 2", "int64"}, {"int64 n 4", NULL}, "", NULL},
     {&tn_op_add, {"float32 2", "float32"}, {"float32 n 4", "float32 1"}, "", NULL},
-    {&tn_op_maximum, {"int64 2", "int64"}, {"int64 n 4", "int64 1"}, "", NULL},
+    {&tn_op_maximum, {"int64 2", "int64"}, {"int64 7 4", "int64 5"}, "", "int64 7 5"},
+    {&tn_op_minimum, {"int64 2", "int64"}, {"int64 7 4", "int64 5"}, "", "int64 5 4"},
+    {&tn_op_floor_mod, {"int64 2", "int64"}, {"int64 n*8 13", "int64 8"}, "", "int64 0 5"},
+    {&tn_op_mod, {"int64 2", "int64"}, {"int64 9 13", "int64 8"}, "", "int64 1 5"},
+    {&tn_op_floor_mod, {"int64 2", "int64"}, {"int64 9 13", "int64 0"}, "", NULL},
+    {&tn_op_trunc_divide, {"int64 2", "int64"}, {"int64 n*8 13", "int64 8"}, "", "int64 n 1"},
     {&tn_op_take, {"int64 3", "int64"}, {"int64 n 4 h", "int64 n"}, "axis=0", NULL},
     {&tn_op_cast, {"int64 2"}, {"int64 n 4"}, "dtype=\"float32\"", NULL},
 };

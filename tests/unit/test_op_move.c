@@ -147,7 +147,7 @@ static void slices_follow_numpy(void **state)
         env e;
         int at[64], count = slice_reference(row[i], 9, at);
         env_init(&e);
-        tn_slice_attr a = {tn_ints_make(&e.arena, 1, &row[i].begin), tn_ints_make(&e.arena, 1, &row[i].end),
+        tn_slice_attr a = {tn_make_dims(&e.g, 1, &row[i].begin), tn_make_dims(&e.g, 1, &row[i].end),
                            tn_ints_make(&e.arena, 1, &row[i].step),
                            tn_ints_make(&e.arena, 1, &(int64_t){-1})};
         tn_value in = operand(&e, "float32 2 9");
@@ -165,12 +165,13 @@ static void slices_of_symbolic_extents(void **state)
 {
     (void)state;
     static const slice row[] = {{0, 4, 1},  {1, INT64_MAX, 1}, {-3, INT64_MAX, 1}, {0, -1, 1},
-                                {2, -2, 3}, {5, 8, 1},         {-4, -1, 2}};
+                                {2, -2, 3}, {5, 8, 1},         {-4, -1, 2},
+                                {-1, INT64_MIN, -1}, {-3, INT64_MIN, -2}, {5, 1, -1}, {4, -4, -3}};
     for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
         env e;
         env_init(&e);
-        tn_slice_attr a = {tn_ints_make(&e.arena, 1, &row[i].begin),
-                           tn_ints_make(&e.arena, 1, &row[i].end),
+        tn_slice_attr a = {tn_make_dims(&e.g, 1, &row[i].begin),
+                           tn_make_dims(&e.g, 1, &row[i].end),
                            tn_ints_make(&e.arena, 1, &row[i].step),
                            {0}};
         tn_value in = operand(&e, "float32 n");

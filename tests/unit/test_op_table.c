@@ -67,6 +67,8 @@ static const sample samples[] = {
     {&tn_op_nn_softmax, {"float32 n 10"}, "", "Tensor[(n, 10), float32]"},
     {&tn_op_nn_batch_norm, {"float32 n 4 7 7", "float32 4", "float32 4", "float32 4", "float32 4"}, "",
         "Tensor[(n, 4, 7, 7), float32]"},
+    {&tn_op_nn_instance_norm, {"float32 n c 7", "float32 c", "float32 c"}, "", "Tensor[(n, c, 7), float32]"},
+    {&tn_op_nn_group_norm, {"float32 n c 7", "float32 c", "float32 c"}, "num_groups=2", "Tensor[(n, c, 7), float32]"},
     {&tn_op_nn_instance_norm, {"float32 n 4 7 7", "float32 4", "float32 4"}, "", "Tensor[(n, 4, 7, 7), float32]"},
     {&tn_op_nn_group_norm, {"float16 n 4 7 7", "float16 4", "float16 4"}, "num_groups=2",
         "Tensor[(n, 4, 7, 7), float16]"},

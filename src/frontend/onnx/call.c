@@ -335,7 +335,7 @@ tn_value onnx_cast(onnx_conv *c, tn_value v, tn_dtype t)
 tn_value onnx_slice(onnx_conv *c, tn_value v, int64_t axis, int64_t begin, int64_t end)
 {
     static const int64_t step = 1;
-    tn_slice_attr a = {tn_ints_make(c->arena, 1, &begin), tn_ints_make(c->arena, 1, &end),
+    tn_slice_attr a = {tn_make_dims(c->g, 1, &begin), tn_make_dims(c->g, 1, &end),
                        tn_ints_make(c->arena, 1, &step), tn_ints_make(c->arena, 1, &axis)};
     return onnx_call1(c, &tn_op_strided_slice, &a, v);
 }

@@ -147,6 +147,8 @@ bool onnx_dynamic_reshape(onnx_conv *c, tn_value x, tn_value shape, bool allow_z
 bool onnx_dynamic_expand(onnx_conv *c, tn_value x, tn_value shape);
 bool onnx_dynamic_slice(onnx_conv *c, tn_value x, tn_value start, tn_value end, tn_value axes, tn_value steps);
 const tn_expr *onnx_dynamic_count(onnx_conv *c, const tn_value in[3]); /* of Range */
+tn_value onnx_count_up(onnx_conv *c, const tn_expr *n);                 /* int64 0 1 .. n - 1 */
+tn_value onnx_extent_of(onnx_conv *c, tn_value x, int d);              /* dim d of x in the run: int64, rank 0 */
 int64_t onnx_int_in(onnx_conv *c, tn_value v, const char *what);      /* one of them */
 /* A constant of one element, of any number type. */
 bool onnx_scalar(onnx_conv *c, tn_value v, double *out);

@@ -336,7 +336,7 @@ static tn_value causal_conv(onnx_conv *c, tn_value x, tn_value weight, tn_value 
     a.channels = a.groups = known(onnx_type(weight)->dim[0]);
     a.kernel_size = tn_ints_make(c->arena, 2, kernel);
     a.strides = a.dilation = tn_ints_make(c->arena, 2, ones);
-    a.padding = tn_ints_make(c->arena, 4, none);
+    a.padding = tn_make_dims(c->g, 4, none);
     tn_value y = onnx_call2(c, &tn_op_nn_conv2d, &a, onnx_unsqueeze(c, x, 2), onnx_unsqueeze(c, weight, 2));
     tn_axis_attr channels = {1};
     y = bias.def ? onnx_call2(c, &tn_op_nn_bias_add, &channels, y, bias) : y;
@@ -360,7 +360,7 @@ static void causal_conv_with_state(onnx_conv *c)
     }
     int64_t before = known(onnx_type(weight)->dim[2]) - 1;
     const int64_t width[] = {0, 0, 0, 0, before, 0};
-    tn_pad_attr zeros = {.pad_width = tn_ints_make(c->arena, 6, width),
+    tn_pad_attr zeros = {.pad_width = tn_make_dims(c->g, 6, width),
                          .pad_mode = tn_intern(c->g->ctx, "constant")};
     tn_value both[] = {past, x};
     tn_value padded = past.def ? onnx_concat(c, 2, both, 2) : onnx_call1(c, &tn_op_nn_pad, &zeros, x);

@@ -50,7 +50,7 @@ static tn_value take(onnx_conv *c, tn_value v, tn_value at, int axis)
     return onnx_call2(c, &tn_op_take, &a, v, at);
 }
 
-static tn_value count_up(onnx_conv *c, const tn_expr *n)
+tn_value onnx_count_up(onnx_conv *c, const tn_expr *n)
 {
     tn_arange_attr a = {tn_dims_make(c->arena, 1, &n)};
     return onnx_call2(c, &tn_op_arange, &a, i64(c, 0), i64(c, 1));
@@ -81,11 +81,11 @@ tn_dims onnx_extents_in(onnx_conv *c, tn_value v, const char *what)
 }
 
 /* Extent d of x, as a number of the run. */
-static tn_value element_of_shape(onnx_conv *c, tn_value x, int d)
+tn_value onnx_extent_of(onnx_conv *c, tn_value x, int d)
 {
     int64_t from = d, to = d + 1;
     tn_cast_attr t = {TN_I64};
-    tn_slice_attr a = {tn_ints_make(c->arena, 1, &from), tn_ints_make(c->arena, 1, &to), {0}, {0}};
+    tn_slice_attr a = {tn_make_dims(c->g, 1, &from), tn_make_dims(c->g, 1, &to), {0}, {0}};
     tn_value v = onnx_call1(c, &tn_op_strided_slice, &a, onnx_call1(c, &tn_op_shape_of, &t, x));
     return c->bad ? v : onnx_reshape(c, v, 0, NULL);
 }
@@ -115,7 +115,7 @@ static void nonzero(onnx_conv *c)
         }
         const tn_expr *e = t->dim[d];
         int64_t n;
-        tn_value extent = tn_is_int(e, &n) ? i64(c, n) : element_of_shape(c, x, d);
+        tn_value extent = tn_is_int(e, &n) ? i64(c, n) : onnx_extent_of(c, x, d);
         tn_value above = onnx_call2(c, &tn_op_divide, NULL, at, extent);
         row[d] = expand(
             c, onnx_call2(c, &tn_op_subtract, NULL, at, onnx_call2(c, &tn_op_multiply, NULL, above, extent)),
@@ -135,8 +135,8 @@ static tn_value inside(onnx_conv *c, tn_value condition, tn_value x, int axis)
     int64_t given, there;
     bool constant = tn_is_int(n, &given) && tn_is_int(extent, &there);
     if (n == extent || (constant && given <= there)) return condition;
-    tn_value last = constant ? i64(c, there) : element_of_shape(c, x, axis);
-    tn_value reach = onnx_call2(c, &tn_op_less, NULL, count_up(c, n), last);
+    tn_value last = constant ? i64(c, there) : onnx_extent_of(c, x, axis);
+    tn_value reach = onnx_call2(c, &tn_op_less, NULL, onnx_count_up(c, n), last);
     return onnx_call2(c, &tn_op_logical_and, NULL, condition, reach);
 }
 
@@ -198,7 +198,7 @@ static void unique(onnx_conv *c)
     compare_rows(c, rows_of(c, narrow ? onnx_cast(c, x, TN_F32) : x, axis), &same, &less);
     if (c->bad) return;
     const tn_expr *n = onnx_type(same)->dim[0];
-    tn_value number = count_up(c, n);
+    tn_value number = onnx_count_up(c, n);
     tn_value rep =
         onnx_call1(c, &tn_op_argmax, &first, onnx_cast(c, same, TN_I64)); /* the first that is equal */
     tn_value is_first = onnx_call2(c, &tn_op_equal, NULL, rep, number);
@@ -208,7 +208,7 @@ static void unique(onnx_conv *c)
     tn_value rank = reduce(c, &tn_op_sum, onnx_cast(c, counted, TN_I64), 1);
     tn_value firsts = positions(c, is_first);
     if (c->bad) return;
-    tn_value place = count_up(c, onnx_type(firsts)->dim[0]);
+    tn_value place = onnx_count_up(c, onnx_type(firsts)->dim[0]);
     tn_value hit =
         onnx_call2(c, &tn_op_equal, NULL, expand(c, place, 1), expand(c, take(c, rank, firsts, 0), 0));
     tn_value order = onnx_call1(c, &tn_op_argmax, &first, onnx_cast(c, hit, TN_I64));
@@ -241,7 +241,7 @@ static void nms(onnx_conv *c)
                       scalar_or(c, 4, TN_F32, -3.4028234663852886e38)};
     tn_value chosen = flat(c, onnx_call(c, &tn_op_vision_nms_select, &a, 5, in));
     tn_value at = positions(c, onnx_call2(c, &tn_op_greater_equal, NULL, chosen, i64(c, 0)));
-    tn_value n = element_of_shape(c, scores, 2), classes = element_of_shape(c, scores, 1);
+    tn_value n = onnx_extent_of(c, scores, 2), classes = onnx_extent_of(c, scores, 1);
     tn_value pair = onnx_call2(c, &tn_op_divide, NULL, at, n),
              batch = onnx_call2(c, &tn_op_divide, NULL, pair, classes);
     tn_value class =
@@ -277,7 +277,7 @@ static tn_value ones(onnx_conv *c, uint32_t n)
 
 static tn_value part(onnx_conv *c, tn_value v, int64_t from, int64_t to)
 {
-    tn_slice_attr a = {tn_ints_make(c->arena, 1, &from), tn_ints_make(c->arena, 1, &to), {0}, {0}};
+    tn_slice_attr a = {tn_make_dims(c->g, 1, &from), tn_make_dims(c->g, 1, &to), {0}, {0}};
     return onnx_call1(c, &tn_op_strided_slice, &a, v);
 }
 
@@ -377,14 +377,14 @@ bool onnx_dynamic_slice(onnx_conv *c, tn_value x, tn_value start, tn_value end, 
     tn_value extent = take(c, shape, ints(c, n, axis), 0);
     tn_value last = onnx_call2(c, &tn_op_subtract, NULL, extent, i64(c, 1));
     tn_value back = onnx_call2(c, &tn_op_less, NULL, steps, zero);
-    tn_value low = choose(c, back, i64(c, -1), zero), high = choose(c, back, last, extent),
+    tn_value low[2] = {zero, choose(c, back, i64(c, -1), zero)}, high = choose(c, back, last, extent),
              edge[2] = {start, end};
     for (int k = 0; k < 2; k++) {
         tn_value v = onnx_cast(c, edge[k], TN_I64);
         v = onnx_rank(v) ? v : expand(c, v, 0);
         v = choose(c, onnx_call2(c, &tn_op_less, NULL, v, zero), onnx_call2(c, &tn_op_add, NULL, v, extent),
                    v);
-        edge[k] = onnx_call2(c, &tn_op_minimum, NULL, onnx_call2(c, &tn_op_maximum, NULL, v, low), high);
+        edge[k] = onnx_call2(c, &tn_op_minimum, NULL, onnx_call2(c, &tn_op_maximum, NULL, v, low[k]), high);
     }
     tn_value way = onnx_call2(c, &tn_op_subtract, NULL, edge[1], edge[0]);
     tn_value pace = choose(c, back, onnx_call1(c, &tn_op_negative, NULL, steps), steps);

@@ -216,8 +216,8 @@ static tn_value with_axis(onnx_conv *c, tn_value v, int axis)
 static tn_value element(onnx_conv *c, tn_value v, int64_t axis, int64_t i)
 {
     int64_t end = i + 1;
-    tn_slice_attr a = {tn_ints_make(c->arena, 1, &i),
-                       tn_ints_make(c->arena, 1, &end),
+    tn_slice_attr a = {tn_make_dims(c->g, 1, &i),
+                       tn_make_dims(c->g, 1, &end),
                        {0},
                        tn_ints_make(c->arena, 1, &axis)};
     tn_squeeze_attr s = {tn_ints_make(c->arena, 1, &axis)};

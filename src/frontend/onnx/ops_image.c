@@ -21,27 +21,27 @@ static void depth_space(onnx_conv *c)
 static void center_crop_pad(onnx_conv *c)
 {
     tn_ints axes;
-    int64_t width[2 * ONNX_MAX_RANK] = {0}, in;
+    const tn_expr *width[2 * ONNX_MAX_RANK], *two = tn_idx(c->pool, 2);
     tn_value x = onnx_in(c, 0);
     int rank = onnx_rank(x);
     bool named = onnx_attr_ints(c, "axes", &axes);
-    tn_ints shape = onnx_ints_in(c, onnx_in(c, 1), "shape");
+    tn_dims shape = onnx_host_in(c, onnx_in(c, 1), "shape");
+    for (int i = 0; i < 2 * rank; i++) width[i] = tn_idx(c->pool, 0);
     if (!c->bad && shape.n != (named ? axes.n : (uint32_t)rank))
         onnx_fail(c, "onnx-E009", "shape has %u entries, but %u dimensions are cropped or padded",
                   (unsigned)shape.n, named ? (unsigned)axes.n : (unsigned)rank);
     for (uint32_t i = 0; i < shape.n && !c->bad; i++) {
         int d = named ? onnx_axis(c, axes.at[i], rank) : (int)i;
-        if (!tn_is_int(onnx_type(x)->dim[d], &in)) {
-            onnx_fail(c, "onnx-E009", "dimension %d of %s must be fixed; give the input a fixed shape", d,
-                      onnx_type_text(c, onnx_type(x)));
-            return;
-        }
-        int64_t more = shape.at[i] - in, less = -more; /* an odd one goes after; cut off: before */
-        width[2 * d] = more >= 0 ? more / 2 : -(less / 2);
-        width[2 * d + 1] = more - width[2 * d];
+        const tn_expr *more = tn_sub(c->pool, shape.at[i], onnx_type(x)->dim[d]), *zero = tn_idx(c->pool, 0);
+        const tn_expr *less = tn_fdiv(c->pool, tn_sub(c->pool, zero, more), two);
+        /* towards zero: an odd one goes after, whether it is added or cut off */
+        const tn_expr *half = tn_select(c->pool, tn_le(c->pool, zero, more), tn_fdiv(c->pool, more, two),
+                                        tn_sub(c->pool, zero, less));
+        width[2 * d] = onnx_simplify(c, half);
+        width[2 * d + 1] = onnx_simplify(c, tn_sub(c->pool, more, half));
     }
     if (tn_dtype_is_bool(onnx_type(x)->dtype)) x = onnx_cast(c, x, TN_U8);
-    tn_pad_attr a = {.pad_width = tn_ints_make(c->arena, 2 * (uint32_t)rank, width), .pad_mode = "constant"};
+    tn_pad_attr a = {.pad_width = tn_dims_make(c->arena, 2 * (uint32_t)rank, width), .pad_mode = "constant"};
     onnx_out(c, 0, onnx_cast(c, onnx_call1(c, &tn_op_nn_pad, &a, x), onnx_type(onnx_in(c, 0))->dtype));
 }
 
@@ -118,9 +118,11 @@ static void col2im(onnx_conv *c)
     tn_value x = onnx_in(c, 0);
     tn_col2im_attr a = {.image = onnx_ints_in(c, onnx_in(c, 1), "image_shape"),
                         .block = onnx_ints_in(c, onnx_in(c, 2), "block_shape")};
+    tn_ints pads;
     (void)onnx_attr_ints(c, "strides", &a.strides);
     (void)onnx_attr_ints(c, "dilations", &a.dilation);
-    (void)onnx_attr_ints(c, "pads", &a.padding);
+    (void)onnx_attr_ints(c, "pads", &pads);
+    a.padding = tn_make_dims(c->g, pads.n, pads.at);
     onnx_out(c, 0, onnx_call1(c, &tn_op_nn_col2im, &a, x));
 }
 
@@ -131,10 +133,11 @@ static void deform_conv(onnx_conv *c)
     tn_value in[4] = {onnx_in(c, 0), onnx_in(c, 2), onnx_in(c, 1), onnx_opt(c, 4)}, bias = onnx_opt(c, 3);
     tn_deform_attr a = {.groups = onnx_attr_int(c, "group", 1),
                         .deformable_groups = onnx_attr_int(c, "offset_group", 1)};
-    tn_ints kernel;
+    tn_ints kernel, pads;
     (void)onnx_attr_ints(c, "strides", &a.strides);
     (void)onnx_attr_ints(c, "dilations", &a.dilation);
-    (void)onnx_attr_ints(c, "pads", &a.padding);
+    (void)onnx_attr_ints(c, "pads", &pads);
+    a.padding = tn_make_dims(c->g, pads.n, pads.at);
     if (onnx_attr_ints(c, "kernel_shape", &kernel) && !c->bad)
         for (uint32_t i = 0; i < kernel.n && onnx_rank(in[2]) == 4; i++)
             if (kernel.n != 2 || !tn_is_value(onnx_type(in[2])->dim[2 + i], kernel.at[i]))

@@ -65,7 +65,7 @@ static bool gather_one(onnx_conv *c, tn_value x, int64_t axis, tn_value indices)
     if (tn_is_int(d, &extent) ? !within(c, known, extent, &negative) : at != 0 && at != -1)
         return false;
     int64_t end = at == -1 ? INT64_MAX : at + 1;
-    tn_slice_attr a = {tn_ints_make(c->arena, 1, &at), tn_ints_make(c->arena, 1, &end),
+    tn_slice_attr a = {tn_make_dims(c->g, 1, &at), tn_make_dims(c->g, 1, &end),
                        tn_ints_make(c->arena, 1, &step), tn_ints_make(c->arena, 1, &axis)};
     tn_squeeze_attr drop = {tn_ints_make(c->arena, 1, &axis)};
     tn_value v = onnx_call1(c, &tn_op_strided_slice, &a, x);
@@ -208,7 +208,7 @@ static bool scatter_slice(onnx_conv *c)
         axes[j] = j;
         dim[j] = j < b.n ? tn_idx(c->pool, end[j] - begin[j]) : t->dim[j];
     }
-    tn_slice_attr a = {tn_ints_make(c->arena, (uint32_t)b.n, begin), tn_ints_make(c->arena, (uint32_t)b.n, end), {0},
+    tn_slice_attr a = {tn_make_dims(c->g, (uint32_t)b.n, begin), tn_make_dims(c->g, (uint32_t)b.n, end), {0},
                        tn_ints_make(c->arena, (uint32_t)b.n, axes)};
     onnx_out(c, 0, onnx_call2(c, &tn_op_strided_set, &a, x, onnx_reshape(c, updates, t->n, dim)));
     return true;
@@ -248,7 +248,7 @@ static void tensor_scatter(onnx_conv *c)
 static tn_value part_of_two(onnx_conv *c, tn_value pair, int64_t i)
 {
     int64_t next = i + 1, axis = 0, step = 1;
-    tn_slice_attr a = {tn_ints_make(c->arena, 1, &i), tn_ints_make(c->arena, 1, &next),
+    tn_slice_attr a = {tn_make_dims(c->g, 1, &i), tn_make_dims(c->g, 1, &next),
                        tn_ints_make(c->arena, 1, &step), tn_ints_make(c->arena, 1, &axis)};
     return onnx_reshape(c, onnx_call1(c, &tn_op_strided_slice, &a, pair), 0, NULL);
 }

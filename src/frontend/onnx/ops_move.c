@@ -41,98 +41,90 @@ static void concat(onnx_conv *c)
 static tn_value slice_axis(onnx_conv *c, tn_value x, int axis, int64_t begin, int64_t end, int64_t step)
 {
     int64_t at = axis;
-    tn_slice_attr a = {tn_ints_make(c->arena, 1, &begin), tn_ints_make(c->arena, 1, &end),
+    tn_slice_attr a = {tn_make_dims(c->g, 1, &begin), tn_make_dims(c->g, 1, &end),
                        tn_ints_make(c->arena, 1, &step), tn_ints_make(c->arena, 1, &at)};
     return onnx_call1(c, &tn_op_strided_slice, &a, x);
 }
 
-/* Ends may be the extent itself, as an expression: then they are "to the end". */
-static tn_ints slice_ends(onnx_conv *c, tn_value x, tn_ints axes)
+/* starts or ends: numbers, or what a symbolic extent makes of them. */
+static tn_dims slice_bounds(onnx_conv *c, const char *name, uint32_t i)
 {
-    tn_dims d = onnx_host_in(c, onnx_in(c, 2), "ends");
-    int64_t *end = TN_NEW_N(c->arena, int64_t, d.n);
-    for (uint32_t i = 0; i < d.n && !c->bad; i++) {
-        int axis = onnx_axis(c, i < axes.n ? axes.at[i] : i, onnx_rank(x));
-        if (!c->bad && !tn_is_int(d.at[i], &end[i])) {
-            if (onnx_simplify(c, tn_sub(c->pool, d.at[i], onnx_type(x)->dim[axis])) != tn_idx(c->pool, 0))
-                onnx_fail(c, "onnx-E016",
-                          "ends depends on a symbolic dimension, but must be a constant; give the inputs "
-                          "fixed shapes");
-            end[i] = INT64_MAX;
-        }
-    }
-    return (tn_ints){d.n, end};
+    tn_ints given;
+    if (c->opset >= 10)
+        return onnx_host_in(c, onnx_in(c, i), name);
+    onnx_attr_need(c, name);
+    (void)onnx_attr_ints(c, name, &given);
+    return tn_make_dims(c->g, given.n, given.at);
 }
 
-/* An end like 10^9 along a symbol means "to the end": the symbol's range, which is checked when it is bound,
- * says so. */
-static tn_ints far_ends(onnx_conv *c, tn_value x, const tn_slice_attr *a)
+/* A position that is negative counts from the end; strided_slice does that for numbers. */
+static const tn_expr *from_front(onnx_conv *c, const tn_expr *at, const tn_expr *extent)
 {
-    enum { FAR = 1 << 28 };
-    int64_t *end = TN_NEW_N(c->arena, int64_t, a->end.n);
-    for (uint32_t i = 0; i < a->end.n && !c->bad; i++) {
-        int axis = onnx_axis(c, a->axes.n ? a->axes.at[i] : i, onnx_rank(x));
-        const tn_expr *d = c->bad ? NULL : onnx_type(x)->dim[axis];
-        end[i] = a->end.at[i];
-        if (!d || d->kind != TN_E_SYM || end[i] < FAR || end[i] >= INT32_MAX || (a->strides.n && a->strides.at[i] < 0))
-            continue;
-        tn_symbol_info *s = tn_graph_symbol(c->g, d->u.s);
-        s->max = s->max < end[i] ? s->max : end[i];
-        end[i] = INT64_MAX;
-    }
-    return (tn_ints){a->end.n, end};
+    tn_pool *p = c->pool;
+    if (at->kind == TN_E_INT)
+        return at;
+    return onnx_simplify(c, tn_select(p, tn_lt(p, at, tn_idx(p, 0)), tn_add(p, at, extent), at));
 }
 
 /* A start before the first element is the first in ONNX, also where steps go backwards (strided_slice: nothing is left
  * then, as in NumPy). */
-static tn_ints near_starts(onnx_conv *c, tn_value x, const tn_slice_attr *a)
+static const tn_expr *slice_start(onnx_conv *c, const tn_expr *at, const tn_expr *extent, int64_t step)
 {
-    int64_t *begin = TN_NEW_N(c->arena, int64_t, a->begin.n), extent;
-    for (uint32_t i = 0; i < a->begin.n && !c->bad; i++) {
-        int axis = onnx_axis(c, a->axes.n ? a->axes.at[i] : i, onnx_rank(x));
-        begin[i] = a->begin.at[i];
-        if (c->bad || !a->strides.n || a->strides.at[i] >= 0 || begin[i] >= -1)
-            continue;
-        if (!tn_is_int(onnx_type(x)->dim[axis], &extent))
-            onnx_fail(c, "onnx-E016",
-                      "axis %d of %s is symbolic, so it is not known whether start %lld, with a negative "
-                      "step, is inside; "
-                      "give the inputs fixed shapes",
-                      axis, onnx_type_text(c, onnx_type(x)), (long long)begin[i]);
-        else
-            begin[i] = begin[i] < -extent ? -extent : begin[i];
-    }
-    return (tn_ints){a->begin.n, begin};
+    int64_t v;
+    at = from_front(c, at, extent);
+    if (step > 0 || (tn_is_int(at, &v) && v >= -1))
+        return at;
+    if (at->kind == TN_E_INT)
+        at = v <= -INT32_MAX ? tn_idx(c->pool, 0) : tn_add(c->pool, extent, at);
+    return onnx_simplify(c, tn_max(c->pool, at, tn_idx(c->pool, 0)));
+}
+
+/* The extent itself means "to the end". So does an end like 10^9 along a symbol: the symbol's range, which is checked
+ * when it is bound, says so. */
+static const tn_expr *slice_end(onnx_conv *c, const tn_expr *at, const tn_expr *extent, int64_t step)
+{
+    enum { FAR = 1 << 28 };
+    const tn_expr *all = tn_idx(c->pool, INT64_MAX);
+    int64_t v;
+    if (!tn_is_int(at, &v))
+        return onnx_simplify(c, tn_sub(c->pool, at, extent)) == tn_idx(c->pool, 0) ? all : from_front(c, at, extent);
+    if (extent->kind != TN_E_SYM || v < FAR || v >= INT32_MAX || step < 0)
+        return at;
+    tn_symbol_info *s = tn_graph_symbol(c->g, extent->u.s);
+    s->max = s->max < v ? s->max : v;
+    return all;
 }
 
 static void slice(onnx_conv *c)
 {
     tn_slice_attr a = {0};
     tn_value x = onnx_in(c, 0);
-    bool operands = c->opset >= 10;
-    if (operands && onnx_dynamic_slice(c, x, onnx_in(c, 1), onnx_in(c, 2), onnx_opt(c, 3), onnx_opt(c, 4)))
+    if (c->opset >= 10 &&
+        onnx_dynamic_slice(c, x, onnx_in(c, 1), onnx_in(c, 2), onnx_opt(c, 3), onnx_opt(c, 4)))
         return;
-    if (!operands) {
-        onnx_attr_need(c, "starts");
-        onnx_attr_need(c, "ends");
-    }
     (void)onnx_ints_arg(c, "axes", 10, 3, &a.axes);
-    (void)onnx_ints_arg(c, "starts", 10, 1, &a.begin);
-    if (operands)
-        a.end = slice_ends(c, x, a.axes);
-    else
-        (void)onnx_attr_ints(c, "ends", &a.end);
-    if (operands && onnx_has(c, 4))
+    a.begin = slice_bounds(c, "starts", 1);
+    a.end = slice_bounds(c, "ends", 2);
+    if (c->opset >= 10 && onnx_has(c, 4))
         (void)onnx_ints_arg(c, "steps", 10, 4, &a.strides);
     if (!c->bad && (a.begin.n != a.end.n || (a.axes.n && a.axes.n != a.begin.n) ||
                     (a.strides.n && a.strides.n != a.begin.n)))
         onnx_fail(c, "onnx-E009",
                   "starts, ends, axes and steps have %u, %u, %u and %u entries; the model is damaged",
                   (unsigned)a.begin.n, (unsigned)a.end.n, (unsigned)a.axes.n, (unsigned)a.strides.n);
-    if (!c->bad)
-        a.end = far_ends(c, x, &a);
-    if (!c->bad)
-        a.begin = near_starts(c, x, &a);
+    const tn_expr **begin = TN_NEW_N(c->arena, const tn_expr *, a.begin.n),
+                  **end = TN_NEW_N(c->arena, const tn_expr *, a.begin.n);
+    for (uint32_t i = 0; i < a.begin.n && !c->bad; i++) {
+        int axis = onnx_axis(c, a.axes.n ? a.axes.at[i] : i, onnx_rank(x));
+        if (c->bad)
+            break;
+        const tn_expr *extent = onnx_type(x)->dim[axis];
+        int64_t step = a.strides.n ? a.strides.at[i] : 1;
+        begin[i] = slice_start(c, a.begin.at[i], extent, step);
+        end[i] = slice_end(c, a.end.at[i], extent, step);
+    }
+    a.begin = (tn_dims){a.begin.n, begin};
+    a.end = (tn_dims){a.begin.n, end};
     onnx_out(c, 0, onnx_call1(c, &tn_op_strided_slice, &a, x));
 }
 
@@ -207,12 +199,19 @@ static tn_value pad_value(onnx_conv *c, tn_value x, double *value)
 }
 
 /* Positions before and after each axis: width[2 * axis], width[2 * axis + 1]. */
-static void pad_widths(onnx_conv *c, int rank, int64_t width[])
+static void pad_widths(onnx_conv *c, int rank, const tn_expr *width[])
 {
-    tn_ints pads = {0}, axes = {0};
+    tn_ints given = {0}, axes = {0};
+    tn_dims pads = {0};
     bool some = onnx_has(c, 3);
-    if (!onnx_ints_arg(c, c->opset < 2 ? "paddings" : "pads", 11, 1, &pads))
+    if (c->opset >= 11)
+        pads = onnx_host_in(c, onnx_in(c, 1), "pads");
+    else if (onnx_attr_ints(c, c->opset < 2 ? "paddings" : "pads", &given))
+        pads = tn_make_dims(c->g, given.n, given.at);
+    else
         onnx_fail(c, "onnx-E007", "pads are missing; the model is damaged");
+    for (int i = 0; i < 2 * rank; i++)
+        width[i] = tn_idx(c->pool, 0);
     if (some)
         axes = onnx_ints_in(c, onnx_in(c, 3), "axes");
     uint32_t n = some ? axes.n : (uint32_t)rank;
@@ -230,14 +229,14 @@ static void pad(onnx_conv *c)
     tn_value in[2] = {onnx_in(c, 0)};
     int rank = onnx_rank(in[0]);
     const char *mode = onnx_attr_string(c, "mode", "constant");
-    int64_t width[2 * ONNX_MAX_RANK] = {0};
+    const tn_expr *width[2 * ONNX_MAX_RANK];
     double value = 0;
     pad_widths(c, rank, width);
     if (strcmp(mode, "constant") == 0)
         in[1] = pad_value(c, in[0], &value);
     else if (strcmp(mode, "reflect") != 0 && strcmp(mode, "edge") != 0 && strcmp(mode, "wrap") != 0)
         onnx_fail(c, "onnx-E009", "mode is \"%s\"; constant, reflect, edge and wrap are known", mode);
-    tn_pad_attr a = {tn_ints_make(c->arena, 2 * (uint32_t)rank, width), value, mode};
+    tn_pad_attr a = {tn_dims_make(c->arena, 2 * (uint32_t)rank, width), value, mode};
     onnx_out(c, 0, rank && !c->bad ? onnx_call(c, &tn_op_nn_pad, &a, in[1].def ? 2 : 1, in) : in[0]);
 }
 

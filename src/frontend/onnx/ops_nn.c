@@ -5,17 +5,24 @@
 
 enum { MAX_SPATIAL = 3 };
 
-/* pad: before each dimension, then (from pad[dims] on) after each. */
+/* pad: before each dimension, then (from pad[dims] on) after each; of symbolic extents an expression. */
 typedef struct window {
     int dims;
-    int64_t kernel[MAX_SPATIAL], stride[MAX_SPATIAL], dilation[MAX_SPATIAL], pad[2 * MAX_SPATIAL];
+    int64_t kernel[MAX_SPATIAL], stride[MAX_SPATIAL], dilation[MAX_SPATIAL];
+    const tn_expr *pad[2 * MAX_SPATIAL];
 } window;
+
+static void no_pads(onnx_conv *c, window *w)
+{
+    for (int i = 0; i < 2 * MAX_SPATIAL; i++) w->pad[i] = tn_idx(c->pool, 0);
+}
 
 /* false: data of another rank, reported. */
 static bool window_init(onnx_conv *c, tn_value x, window *w)
 {
     *w = (window){.dims = onnx_rank(x) - 2};
     for (int i = 0; i < MAX_SPATIAL; i++) w->kernel[i] = w->stride[i] = w->dilation[i] = 1;
+    no_pads(c, w);
     if (!c->bad && (w->dims < 1 || w->dims > MAX_SPATIAL))
         onnx_fail(c, "onnx-E022",
                   "%s on %s is not supported, only 1-D, 2-D and 3-D (three to five dimensions)", c->row->op,
@@ -50,28 +57,33 @@ static int64_t span(onnx_conv *c, const window *w, int i)
     return c->bad ? 1 : s;
 }
 
-/* `total` zeros; an odd one goes after, or before. */
-static void share(window *w, int i, int64_t total, bool before)
+static void read_pads(onnx_conv *c, window *w)
 {
-    total = total < 0 ? 0 : total;
-    w->pad[i] = before ? total - total / 2 : total / 2;
-    w->pad[w->dims + i] = total - w->pad[i];
+    int64_t at[2 * MAX_SPATIAL] = {0};
+    if (!read_list(c, "pads", w, 2, at)) return;
+    for (int i = 0; i < 2 * w->dims; i++) w->pad[i] = tn_idx(c->pool, at[i]);
+}
+
+/* `total` zeros, if it is more than none; an odd one goes after, or before. What is symbolic and may be less than none
+ * is cut off at the end, where no window reaches, so that extents stay sums. */
+static void share(onnx_conv *c, window *w, int i, const tn_expr *total, bool before)
+{
+    tn_pool *p = c->pool;
+    const tn_expr *some = onnx_simplify(c, tn_max(p, total, tn_idx(p, 0)));
+    w->pad[i] = onnx_simplify(c, before ? tn_ceildiv(p, some, 2) : tn_fdiv(p, some, tn_idx(p, 2)));
+    w->pad[w->dims + i] = onnx_simplify(c, tn_sub(p, total->kind == TN_E_INT ? some : total, w->pad[i]));
 }
 
 /* SAME_UPPER, SAME_LOWER: as many outputs as ceil(in / stride). */
 static void pad_same(onnx_conv *c, tn_value x, window *w, bool lower)
 {
+    tn_pool *p = c->pool;
     for (int i = 0; i < w->dims && !c->bad; i++) {
-        int64_t in, reach = span(c, w, i), total = reach - 1;
+        int64_t s = w->stride[i], reach = span(c, w, i);
         if (c->bad) return;
-        if (tn_is_int(onnx_type(x)->dim[2 + i], &in) && in > 0)
-            total = ((in - 1) / w->stride[i]) * w->stride[i] + reach - in;
-        else if (w->stride[i] > 1)
-            onnx_fail(c, "onnx-E009",
-                      "auto_pad with stride %lld needs data with fixed rows and columns, but it is %s; "
-                      "give the input a fixed shape",
-                      (long long)w->stride[i], onnx_type_text(c, onnx_type(x)));
-        share(w, i, total, lower);
+        if (reach == 1) continue; /* no window reaches outside */
+        const tn_expr *in = onnx_type(x)->dim[2 + i], *steps = tn_mul(p, tn_ceildiv(p, in, s), tn_idx(p, s));
+        share(c, w, i, tn_add(p, tn_sub(p, steps, in), tn_idx(p, reach - s)), lower);
     }
 }
 
@@ -94,10 +106,10 @@ static void read_window(onnx_conv *c, tn_value x, window *w)
 {
     (void)read_list(c, "strides", w, 1, w->stride);
     (void)read_list(c, "dilations", w, 1, w->dilation);
-    (void)read_list(c, "pads", w, 2, w->pad);
+    read_pads(c, w);
     enum pad_mode how = read_auto_pad(c);
     if (how == PAD_VALID)
-        memset(w->pad, 0, sizeof w->pad);
+        no_pads(c, w);
     else if (how != PAD_GIVEN)
         pad_same(c, x, w, how == PAD_LOWER);
 }
@@ -142,7 +154,7 @@ bool onnx_conv_attr(onnx_conv *c, tn_value x, tn_value weight, const tn_op *op, 
     if (c->bad || tn_attr_init(c->pool, op->attr, sizeof *a, a) != TN_OK) return false;
     a->strides = list(c, w.dims, w.stride);
     a->dilation = list(c, w.dims, w.dilation);
-    a->padding = list(c, 2 * w.dims, w.pad);
+    a->padding = tn_dims_make(c->arena, 2 * (uint32_t)w.dims, w.pad);
     a->kernel_size = list(c, w.dims, w.kernel);
     a->groups = onnx_attr_int(c, "group", 1);
     (void)tn_is_int(onnx_type(weight)->dim[0], &a->channels);
@@ -167,7 +179,7 @@ static tn_value past_and_present(onnx_conv *c, tn_value x, tn_value past, int64_
     tn_axis_attr time = {2};
     if (past.def) return onnx_call(c, &tn_op_concatenate, &time, 2, (const tn_value[]){past, x});
     const int64_t width[] = {0, 0, 0, 0, taps - 1, 0};
-    tn_pad_attr a = {.pad_width = tn_ints_make(c->arena, 6, width), .pad_mode = "constant"};
+    tn_pad_attr a = {.pad_width = tn_make_dims(c->g, 6, width), .pad_mode = "constant"};
     return onnx_call1(c, &tn_op_nn_pad, &a, x);
 }
 
@@ -192,7 +204,7 @@ static void causal_conv(onnx_conv *c)
              act[0] == 'n' ? y
                            : onnx_call2(c, &tn_op_multiply, NULL, y, onnx_call1(c, &tn_op_sigmoid, NULL, y)));
     int64_t begin[] = {w.kernel[0] > 1 ? 1 - w.kernel[0] : INT32_MAX}, end[] = {INT32_MAX};
-    tn_slice_attr last = {list(c, 1, begin), list(c, 1, end), list(c, 1, step), list(c, 1, axis)};
+    tn_slice_attr last = {tn_make_dims(c->g, 1, begin), tn_make_dims(c->g, 1, end), list(c, 1, step), list(c, 1, axis)};
     if (c->node->output.n > 1) onnx_out(c, 1, onnx_call1(c, &tn_op_strided_slice, &last, all));
 }
 
@@ -207,7 +219,7 @@ static void pad_output(onnx_conv *c, tn_value x, window *w, enum pad_mode how, i
         given && shape.n == (uint32_t)w->dims + 2 ? 2 : 0; /* with batch and channels, as some wrote it */
     if (given && shape.n != (uint32_t)w->dims + skip)
         onnx_fail(c, "onnx-E009", "output_shape has %u entries for %d-D data", (unsigned)shape.n, w->dims);
-    if (how == PAD_VALID) memset(w->pad, 0, sizeof w->pad);
+    if (how == PAD_VALID) no_pads(c, w);
     for (int i = 0; i < w->dims && !c->bad && (given || how == PAD_UPPER || how == PAD_LOWER); i++) {
         int64_t in = 0, natural = span(c, w, i) + more[i];
         if (given && (!tn_is_int(onnx_type(x)->dim[2 + i], &in) || in < 1)) {
@@ -217,7 +229,7 @@ static void pad_output(onnx_conv *c, tn_value x, window *w, enum pad_mode how, i
         }
         natural += given ? (in - 1) * w->stride[i] : -w->stride[i]; /* of in - 1 steps, or over in steps */
         int64_t total = natural - (given ? shape.at[skip + (uint32_t)i] : 0);
-        share(w, i, total, given ? how != PAD_UPPER : how == PAD_LOWER);
+        share(c, w, i, tn_idx(c->pool, total), given ? how != PAD_UPPER : how == PAD_LOWER);
         if (total < 0 && given) /* without output_shape: as ONNX Runtime, no more than there is */ more[i] -= total;
     }
 }
@@ -235,13 +247,13 @@ static void conv_transpose(onnx_conv *c)
     read_kernel(c, weight, &w);
     (void)read_list(c, "strides", &w, 1, w.stride);
     (void)read_list(c, "dilations", &w, 1, w.dilation);
-    (void)read_list(c, "pads", &w, 2, w.pad);
+    read_pads(c, &w);
     (void)read_list(c, "output_padding", &w, 1, more);
     pad_output(c, x, &w, read_auto_pad(c), more);
     if (c->bad || tn_attr_init(c->pool, op->attr, sizeof a, &a) != TN_OK) return;
     a.strides = list(c, w.dims, w.stride);
     a.dilation = list(c, w.dims, w.dilation);
-    a.padding = list(c, 2 * w.dims, w.pad);
+    a.padding = tn_dims_make(c->arena, 2 * (uint32_t)w.dims, w.pad);
     a.output_padding = list(c, w.dims, more);
     a.kernel_size = list(c, w.dims, w.kernel);
     a.groups = onnx_attr_int(c, "group", 1);
@@ -259,7 +271,7 @@ static bool read_pool(onnx_conv *c, tn_value x, const tn_op *op, window *w, tn_p
     a->pool_size = list(c, w->dims, w->kernel);
     a->strides = list(c, w->dims, w->stride);
     a->dilation = list(c, w->dims, w->dilation);
-    a->padding = list(c, 2 * w->dims, w->pad);
+    a->padding = tn_dims_make(c->arena, 2 * (uint32_t)w->dims, w->pad);
     a->ceil_mode = onnx_attr_int(c, "ceil_mode", 0) != 0;
     return !c->bad;
 }
@@ -310,14 +322,14 @@ static void max_unpool(onnx_conv *c)
     onnx_attr_need(c, "kernel_shape");
     (void)read_list(c, "kernel_shape", &w, 1, w.kernel);
     (void)read_list(c, "strides", &w, 1, w.stride);
-    (void)read_list(c, "pads", &w, 2, w.pad);
+    read_pads(c, &w);
     dim[0] = t->dim[0];
     dim[1] = t->dim[1];
     for (int i = 0; i < w.dims; i++) {
         const tn_expr *last = tn_sub(c->pool, t->dim[2 + i], tn_idx(c->pool, 1));
-        int64_t rest = w.kernel[i] - w.pad[i] - w.pad[w.dims + i];
-        dim[2 + i] = onnx_simplify(
-            c, tn_add(c->pool, tn_mul(c->pool, last, tn_idx(c->pool, w.stride[i])), tn_idx(c->pool, rest)));
+        const tn_expr *cut = tn_add(c->pool, w.pad[i], w.pad[w.dims + i]), *kernel = tn_idx(c->pool, w.kernel[i]);
+        const tn_expr *steps = tn_mul(c->pool, last, tn_idx(c->pool, w.stride[i]));
+        dim[2 + i] = onnx_simplify(c, tn_add(c->pool, steps, tn_sub(c->pool, kernel, cut)));
     }
     tn_unpool_attr a = {.from = tn_dims_make(c->arena, (uint32_t)w.dims + 2, dim)};
     a.shape = a.from;

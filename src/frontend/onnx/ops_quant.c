@@ -145,16 +145,9 @@ static void dynamic_quantize_linear(onnx_conv *c)
 /* ---- convolution ---- */
 
 /* One entry a dimension, of one dimension: the same with a row before. */
-static tn_ints with_row(onnx_conv *c, tn_ints v, int64_t row)
+static tn_ints with_row(onnx_conv *c, tn_ints v)
 {
-    int64_t at[4];
-    if (v.n < 1 || v.n > 2)
-        return v;
-    for (uint32_t i = 0; i < v.n; i++) {
-        at[2 * i] = row;
-        at[2 * i + 1] = v.at[i];
-    }
-    return tn_ints_make(c->arena, 2 * v.n, at);
+    return v.n == 1 ? tn_ints_make(c->arena, 2, (const int64_t[]){1, v.at[0]}) : v;
 }
 
 static tn_value drop_row(onnx_conv *c, tn_value y, bool line)
@@ -182,10 +175,11 @@ static tn_value conv_sums(onnx_conv *c, const tn_value in[6], bool *out_line)
                      : *out_line && (i < 2 || onnx_rank(in[i]) == 3) ? onnx_call1(c, &tn_op_expand_dims, &row, in[i])
                                                           : in[i];
     if (*out_line) {
-        a.strides = with_row(c, a.strides, 1);
-        a.dilation = with_row(c, a.dilation, 1);
-        a.padding = with_row(c, a.padding, 0);
-        a.kernel_size = with_row(c, a.kernel_size, 1);
+        const tn_expr *none = tn_idx(c->pool, 0);
+        a.strides = with_row(c, a.strides);
+        a.dilation = with_row(c, a.dilation);
+        a.padding = tn_dims_make(c->arena, 4, (const tn_expr *const[]){none, a.padding.at[0], none, a.padding.at[1]});
+        a.kernel_size = with_row(c, a.kernel_size);
     }
     return onnx_call(c, &tn_op_qnn_conv2d, &a, 6, operand);
 }

@@ -130,7 +130,7 @@ static tn_value bias_of(onnx_conv *c, const layer *l, tn_value b, tn_value *recu
     if (!l->linear_before_reset) return onnx_call2(c, &tn_op_add, NULL, wb, rb);
     *recurrent = onnx_slice(c, rb, 0, 2 * l->units, n);
     const int64_t around[] = {0, l->units};
-    tn_pad_attr zeros = {.pad_width = tn_ints_make(c->arena, 2, around),
+    tn_pad_attr zeros = {.pad_width = tn_make_dims(c->g, 2, around),
                          .pad_mode = tn_intern(c->g->ctx, "constant")};
     tn_value gates = onnx_call1(c, &tn_op_nn_pad, &zeros, onnx_slice(c, rb, 0, 0, 2 * l->units));
     return onnx_call2(c, &tn_op_add, NULL, wb, gates);

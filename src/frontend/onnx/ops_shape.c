@@ -105,7 +105,7 @@ static void shape(onnx_conv *c)
         return;
     }
     tn_value s = onnx_call1(c, &tn_op_shape_of, &t, x);
-    tn_slice_attr a = {tn_ints_make(c->arena, 1, &start), tn_ints_make(c->arena, 1, &end), {0}, {0}};
+    tn_slice_attr a = {tn_make_dims(c->g, 1, &start), tn_make_dims(c->g, 1, &end), {0}, {0}};
     onnx_out(c, 0, end - start == rank ? s : onnx_call1(c, &tn_op_strided_slice, &a, s));
 }
 

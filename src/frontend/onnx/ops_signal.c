@@ -64,6 +64,50 @@ static tn_value transform(onnx_conv *c, tn_value rows, int64_t n, bool inverse, 
     return onnx_call2(c, &tn_op_dft, &a, rows, roots(c, onnx_type(rows)->dtype, n));
 }
 
+/* ---- of a length that only the run knows: a product with the matrix of roots, O(n^2) a row ---- */
+
+/* 2 pi (j k mod n) / n in float64, for frequencies j < m and elements k < n. */
+static tn_value angles(onnx_conv *c, tn_value rows, const tn_expr *m)
+{
+    tn_value n = onnx_extent_of(c, rows, 1);
+    tn_value j = onnx_unsqueeze(c, onnx_count_up(c, m), 1), k = onnx_count_up(c, onnx_type(rows)->dim[1]);
+    tn_value turn = onnx_call2(c, &tn_op_floor_mod, NULL, onnx_call2(c, &tn_op_multiply, NULL, j, k), n);
+    turn = onnx_call2(c, &tn_op_divide, NULL, onnx_cast(c, turn, TN_F64), onnx_cast(c, n, TN_F64));
+    return onnx_call2(c, &tn_op_multiply, NULL, turn, onnx_const(c, TN_F64, 2 * pi));
+}
+
+/* part 0 or 1 of rows [rows, n, 1 or 2] times the matrix [m, n]: [rows, m] */
+static tn_value times(onnx_conv *c, tn_value rows, int64_t part, tn_value matrix)
+{
+    const tn_dense_attr a = {0};
+    return onnx_call2(c, &tn_op_nn_dense, &a, onnx_squeeze(c, onnx_slice(c, rows, 2, part, part + 1), 2), matrix);
+}
+
+static tn_value transform_any(onnx_conv *c, tn_value x, bool inverse, bool onesided)
+{
+    tn_dtype t = onnx_sum_dtype(onnx_type(x)->dtype);
+    tn_value rows = onnx_cast(c, x, t);
+    const tn_expr *n = onnx_type(rows)->dim[1];
+    bool real = tn_is_value(onnx_type(rows)->dim[2], 1);
+    tn_pool *p = c->pool;
+    const tn_expr *m = onesided ? onnx_simplify(c, tn_add(p, tn_fdiv(p, n, tn_idx(p, 2)), tn_idx(p, 1))) : n;
+    tn_value turn = angles(c, rows, m);
+    tn_value cosine = onnx_cast(c, onnx_call1(c, &tn_op_cos, NULL, turn), t),
+             sine = onnx_cast(c, onnx_call1(c, &tn_op_sin, NULL, turn), t);
+    tn_value re = times(c, rows, 0, cosine), im = times(c, rows, 0, sine);
+    if (!inverse)
+        im = onnx_call1(c, &tn_op_negative, NULL, im);
+    if (!real) { /* i times the second part, turned the same way */
+        const tn_op *turned = inverse ? &tn_op_subtract : &tn_op_add;
+        re = onnx_call2(c, turned, NULL, re, times(c, rows, 1, sine));
+        im = onnx_call2(c, &tn_op_add, NULL, im, times(c, rows, 1, cosine));
+    }
+    tn_value y = onnx_concat(c, 2, (const tn_value[]){onnx_unsqueeze(c, re, 2), onnx_unsqueeze(c, im, 2)}, 2);
+    if (inverse)
+        y = onnx_call2(c, &tn_op_divide, NULL, y, onnx_cast(c, onnx_extent_of(c, rows, 1), t));
+    return onnx_cast(c, y, onnx_type(x)->dtype);
+}
+
 /* The axis moved to the place before the last, or (back) from there. */
 static tn_value move_axis(onnx_conv *c, tn_value x, int axis, bool back)
 {
@@ -105,20 +149,22 @@ static void dft(onnx_conv *c)
         n = size_in(c, 1, "dft_length", 1);
     } else if (tn_is_int(onnx_type(x)->dim[axis], &n)) {
         n = inverse && onesided ? 2 * (n - 1) : n;
-    } else {
+    } else if (inverse && onesided) {
         onnx_fail(c, "onnx-E022",
-                  "the length of a transform must be fixed, but axis %d of %s is symbolic; give the input "
-                  "a fixed shape",
+                  "the length of a one-sided inverse transform must be fixed, but axis %d of %s is symbolic; give "
+                  "the input a fixed shape, or dft_length",
                   axis, onnx_type_text(c, onnx_type(x)));
     }
-    if (!c->bad && (n < 1 || n > MAX_SIGNAL))
+    bool fixed = onnx_has(c, 1) || onnx_type(x)->dim[axis]->kind == TN_E_INT;
+    if (!c->bad && fixed && (n < 1 || n > MAX_SIGNAL))
         onnx_fail(c, "onnx-E009", "a transform of length %lld is not in [1, 2^24]", (long long)n);
     tn_value moved = move_axis(c, x, axis, false);
     if (c->bad) return;
     const tn_type *t = onnx_type(moved);
     const tn_expr *rows[] = {onnx_product(c, t, 0, rank - 2), t->dim[rank - 2], t->dim[rank - 1]},
                   *dim[ONNX_MAX_RANK];
-    tn_value y = transform(c, onnx_reshape(c, moved, 3, rows), n, inverse, onesided);
+    tn_value flat = onnx_reshape(c, moved, 3, rows);
+    tn_value y = fixed ? transform(c, flat, n, inverse, onesided) : transform_any(c, flat, inverse, onesided);
     if (c->bad) return;
     for (int i = 0; i < rank; i++) dim[i] = i < rank - 2 ? t->dim[i] : onnx_type(y)->dim[i - (rank - 3)];
     onnx_out(c, 0, move_axis(c, onnx_reshape(c, y, rank, dim), axis, true));
