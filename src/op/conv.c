@@ -89,14 +89,7 @@ static tn_status conv_infer(tn_graph *g, tn_node *n)
     dim[1] = weight->dim[0];
     for (int i = 0; i < dims; i++) {
         tn_window w = window_of(&a, i);
-        int64_t extent;
-        dim[2 + i] =
-            tn_rule_simplify(g, tn_rule_window_extent(g->pool, data->dim[2 + i], weight->dim[2 + i], &w));
-        if (tn_is_int(dim[2 + i], &extent) && extent < 1)
-            return tn_rule_fail(g, n, "op-E009",
-                                "the kernel of %s does not fit into data %s with padding [%s, %s]",
-                                tn_rule_type_text(g, weight), tn_rule_type_text(g, data),
-                                tn_rule_dim_text(g, w.before), tn_rule_dim_text(g, w.after));
+        TN_TRY(tn_rule_window(g, n, data, 2 + i, weight->dim[2 + i], &w, &dim[2 + i]));
     }
     return tn_rule_result(g, n, 0, dtype, dims + 2, dim);
 }

@@ -107,15 +107,14 @@ static tn_status transpose_infer(tn_graph *g, tn_node *n)
                     reach(&a, weight, i) + a.output_padding.at[i] - pad_at(&a, i) - pad_at(&a, dims + i),
                 extent;
         const tn_expr *last = tn_sub(g->pool, data->dim[2 + i], tn_idx(g->pool, 1));
-        if (tn_is_int(data->dim[2 + i], &extent) && extent < 1)
-            return tn_rule_fail(g, n, "op-E009", "data %s has no elements", tn_rule_type_text(g, data));
         dim[2 + i] =
             tn_rule_simplify(g, tn_add(g->pool, tn_mul(g->pool, last, tn_idx(g->pool, a.strides.at[i])),
                                        tn_idx(g->pool, extra)));
         if (tn_is_int(dim[2 + i], &extent) && extent < 1)
             return tn_rule_fail(g, n, "op-E009",
-                                "dimension %d of the result would be %lld; padding takes all", 2 + i,
-                                (long long)extent);
+                                "dimension %d of the result would be %lld: of data %s, padding [%s, %s] leaves nothing",
+                                2 + i, (long long)extent, tn_rule_type_text(g, data),
+                                tn_rule_dim_text(g, a.padding.at[i]), tn_rule_dim_text(g, a.padding.at[dims + i]));
     }
     return tn_rule_result(g, n, 0, data->dtype, dims + 2, dim);
 }

@@ -86,6 +86,18 @@ const tn_expr *tn_rule_window_extent(tn_pool *p, const tn_expr *in, const tn_exp
     return tn_min(p, n, tn_add(p, tn_fdiv(p, tn_add(p, in, tn_add(p, w->before, tn_idx(p, -1))), stride), one));
 }
 
+tn_status tn_rule_window(tn_graph *g, const tn_node *n, const tn_type *data, int axis, const tn_expr *kernel,
+                         const tn_window *w, const tn_expr **out)
+{
+    int64_t extent;
+    *out = tn_rule_simplify(g, tn_rule_window_extent(g->pool, data->dim[axis], kernel, w));
+    if (!tn_is_int(*out, &extent) || extent >= 1) return TN_OK;
+    return tn_rule_fail(g, n, "op-E009",
+                        "the window of %s along dimension %d does not fit into data %s with padding [%s, %s]",
+                        tn_rule_dim_text(g, kernel), axis, tn_rule_type_text(g, data), tn_rule_dim_text(g, w->before),
+                        tn_rule_dim_text(g, w->after));
+}
+
 void tn_rule_require_window(tn_te *te, const tn_tensor *t, int axis)
 {
     if (t->dim[axis]->kind == TN_E_INT) /* else it was refused (op-E009) */

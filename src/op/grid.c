@@ -186,13 +186,12 @@ static tn_status grid_sample_infer(tn_graph *g, tn_node *n)
     if (!tn_rule_dim_eq(g, grid->dim[0], data->dim[0]) || !tn_is_value(grid->dim[data->n - 1], data->n - 2))
         return tn_rule_fail(g, n, "op-E008", "grid %s does not fit data %s", tn_rule_type_text(g, grid),
                             tn_rule_type_text(g, data));
-    for (int i = 2; i < data->n; i++)
-        if (tn_is_value(data->dim[i], 0))
-            return tn_rule_fail(g, n, "op-E009", "data %s has no elements", tn_rule_type_text(g, data));
     dim[0] = data->dim[0];
     dim[1] = data->dim[1];
     for (int i = 2; i < data->n; i++) dim[i] = grid->dim[i - 1];
-    return tn_rule_result(g, n, 0, data->dtype, data->n, dim);
+    TN_TRY(tn_rule_result(g, n, 0, data->dtype, data->n, dim));
+    for (int i = 2; i < data->n; i++) TN_TRY(tn_rule_elements(g, n, data, i));
+    return TN_OK;
 }
 
 /* clang-format off */
@@ -341,11 +340,7 @@ static tn_status deform_infer(tn_graph *g, tn_node *n)
     const tn_expr *dim[4] = {x->dim[0], w->dim[0]};
     for (int i = 0; i < 2; i++) {
         tn_window win = deform_window(&a, i);
-        int64_t e;
-        dim[2 + i] = tn_rule_simplify(g, tn_rule_window_extent(g->pool, x->dim[2 + i], w->dim[2 + i], &win));
-        if (tn_is_int(dim[2 + i], &e) && e < 1)
-            return tn_rule_fail(g, n, "op-E009", "the kernel of %s does not fit into data %s",
-                                tn_rule_type_text(g, w), tn_rule_type_text(g, x));
+        TN_TRY(tn_rule_window(g, n, x, 2 + i, w->dim[2 + i], &win, &dim[2 + i]));
     }
     TN_TRY(check_deform(g, n, &a, dim + 2));
     return tn_rule_result(g, n, 0, x->dtype, 4, dim);

@@ -410,11 +410,9 @@ static tn_status resample_infer(tn_graph *g, tn_node *n)
                 g, n, "op-E008", "weights are %s, but %d for each of %s positions are expected",
                 tn_rule_type_text(g, w), taps_of(a).count, tn_rule_dim_text(g, a->size.at[0]));
     }
-    if (tn_is_value(t->dim[axis], 0))
-        return tn_rule_fail(g, n, "op-E009", "%s has no elements along axis %d", tn_rule_type_text(g, t),
-                            axis);
     for (int i = 0; i < t->n; i++) dim[i] = i == axis ? a->size.at[0] : t->dim[i];
-    return tn_rule_result(g, n, 0, t->dtype, t->n, dim);
+    TN_TRY(tn_rule_result(g, n, 0, t->dtype, t->n, dim));
+    return tn_rule_elements(g, n, t, axis);
 }
 
 static tn_status weights_infer(tn_graph *g, tn_node *n)
@@ -582,13 +580,10 @@ static tn_status resize_infer(tn_graph *g, tn_node *n)
                             dims);
     dim[0] = t->dim[0];
     dim[1] = t->dim[1];
-    for (int i = 0; i < dims; i++) {
-        if (tn_is_value(t->dim[2 + i], 0))
-            return tn_rule_fail(g, n, "op-E009", "%s has no elements along axis %d", tn_rule_type_text(g, t),
-                                2 + i);
-        dim[2 + i] = a->size.at[i];
-    }
-    return tn_rule_result(g, n, 0, t->dtype, dims + 2, dim);
+    for (int i = 0; i < dims; i++) dim[2 + i] = a->size.at[i];
+    TN_TRY(tn_rule_result(g, n, 0, t->dtype, dims + 2, dim));
+    for (int i = 0; i < dims; i++) TN_TRY(tn_rule_elements(g, n, t, 2 + i));
+    return TN_OK;
 }
 
 static tn_status resize_expand(tn_graph *g, tn_node *n, tn_value out[])

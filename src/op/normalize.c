@@ -195,9 +195,6 @@ static tn_status norm_infer(tn_graph *g, tn_node *n)
     TN_TRY(tn_rule_float(g, n, 0));
     TN_TRY(tn_rule_axis(g, n, a->axis, t->n, &axis));
     TN_TRY(check_vectors(g, n, t, axis));
-    for (int i = 0; i < t->n; i++)
-        if (tn_is_value(t->dim[i], 0))
-            return tn_rule_fail(g, n, "op-E009", "%s has no elements", tn_rule_type_text(g, t));
     return tn_rule_result(g, n, 0, t->dtype, t->n, t->dim);
 }
 

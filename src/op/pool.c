@@ -57,13 +57,7 @@ static tn_status window_infer(tn_graph *g, tn_node *n, tn_dtype result, bool any
     dim[1] = data->dim[1];
     for (int i = 0; i < dims; i++) {
         tn_window w = window_of(&a, i);
-        int64_t extent;
-        dim[2 + i] = tn_rule_simplify(
-            g, tn_rule_window_extent(g->pool, data->dim[2 + i], tn_idx(g->pool, a.pool_size.at[i]), &w));
-        if (tn_is_int(dim[2 + i], &extent) && extent < 1)
-            return tn_rule_fail(g, n, "op-E009",
-                                "the window of %lld along dimension %d does not fit into data %s",
-                                (long long)a.pool_size.at[i], 2 + i, tn_rule_type_text(g, data));
+        TN_TRY(tn_rule_window(g, n, data, 2 + i, tn_idx(g->pool, a.pool_size.at[i]), &w, &dim[2 + i]));
     }
     return tn_rule_result(g, n, 0, result, dims + 2, dim);
 }
@@ -307,9 +301,9 @@ static tn_status global_result(tn_graph *g, tn_node *n)
     const tn_type *data = tn_in_type(n, 0);
     TN_TRY(tn_rule_layout_is(g, n, "layout", a->layout, tn_rule_channels_first(2), "data"));
     const tn_expr *one = tn_idx(g->pool, 1), *dim[4] = {data->dim[0], data->dim[1], one, one};
-    if (tn_is_value(data->dim[2], 0) || tn_is_value(data->dim[3], 0))
-        return tn_rule_fail(g, n, "op-E009", "data %s has no elements to pool", tn_rule_type_text(g, data));
-    return tn_rule_result(g, n, 0, data->dtype, 4, dim);
+    TN_TRY(tn_rule_result(g, n, 0, data->dtype, 4, dim));
+    for (int i = 2; i < 4; i++) TN_TRY(tn_rule_elements(g, n, data, i));
+    return TN_OK;
 }
 
 static tn_status global_infer(tn_graph *g, tn_node *n)
@@ -342,7 +336,8 @@ static void global_avg_pool2d_compute(tn_te *te, const tn_node *n, tn_tensor *co
                   *w = tn_te_reduce_axis(te, sum, "kw", in[0]->dim[3]);
     tn_te_sum(te, sum, tn_cast(p, sum->dtype, tn_at4(te, in[0], sum->axis[0], sum->axis[1], h, w)), NULL);
     tn_tensor *t = out[0] = tn_rule_out(te, n, 0, "global_avg_pool2d", "elementwise", "b c oh ow");
-    const tn_expr *count = tn_cast(p, sum->dtype, tn_mul(p, in[0]->dim[2], in[0]->dim[3]));
+    const tn_expr *all = tn_max(p, tn_mul(p, in[0]->dim[2], in[0]->dim[3]), tn_idx(p, 1));
+    const tn_expr *count = tn_cast(p, sum->dtype, all);
     tn_te_define(te, t, tn_cast(p, t->dtype, quotient(p, tn_at(te, sum, 4, t->axis), count)));
 }
 

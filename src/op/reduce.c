@@ -31,7 +31,7 @@ static tn_status reduce_infer(tn_graph *g, tn_node *n)
     return tn_rule_result(g, n, 0, t->dtype, rank, dim);
 }
 
-/* t := reduction of in; the number of elements behind each result. */
+/* t := reduction of in; the number of elements behind each result, at least 1: a mean of none is 0. */
 static const tn_expr *reduce_into(tn_te *te, const tn_node *n, const tn_tensor *in, tn_tensor *t,
                                   enum tn_reducer r)
 {
@@ -51,19 +51,12 @@ static const tn_expr *reduce_into(tn_te *te, const tn_node *n, const tn_tensor *
         axis += a->keepdims;
     }
     tn_te_reduce(te, t, r, tn_cast(te->pool, t->dtype, tn_at(te, in, in->ndim, index)), NULL, NULL);
-    return count;
+    return tn_max(te->pool, count, tn_idx(te->pool, 1));
 }
 
 static tn_status mean_infer(tn_graph *g, tn_node *n)
 {
-    const tn_type *t = tn_in_type(n, 0);
-    bool reduced[TN_RULE_MAX_RANK];
     TN_TRY(reduce_infer(g, n));
-    TN_TRY(reduced_axes(g, n, n->attr, t->n, reduced));
-    for (int i = 0; i < t->n && !tn_dtype_is_float(t->dtype); i++)
-        if (reduced[i] && tn_is_value(t->dim[i], 0))
-            return tn_rule_fail(g, n, "op-E009", "%s has no elements along axis %d, so no mean",
-                                tn_rule_type_text(g, t), i);
     return tn_rule_countable(g, n, 0);
 }
 
@@ -118,8 +111,6 @@ static tn_status arg_infer(tn_graph *g, tn_node *n)
     TN_TRY(tn_rule_tensor(g, n, 0, -1, &t));
     TN_TRY(tn_rule_number(g, n, 0));
     TN_TRY(tn_rule_axis(g, n, a->axis, t->n, &axis));
-    if (tn_is_value(t->dim[axis], 0))
-        return tn_rule_fail(g, n, "op-E009", "%s has no elements along axis %d", tn_rule_type_text(g, t), axis);
     if (!tn_dtype_is_int(a->dtype) || a->dtype.bits < 32)
         return tn_rule_fail(g, n, "op-E011", "dtype must be int32 or int64, but is %s",
                             tn_rule_dtype_text(g, a->dtype));
@@ -128,7 +119,8 @@ static tn_status arg_infer(tn_graph *g, tn_node *n)
             dim[rank++] = t->dim[i];
         else if (a->keepdims)
             dim[rank++] = tn_idx(g->pool, 1);
-    return tn_rule_result(g, n, 0, a->dtype, rank, dim);
+    TN_TRY(tn_rule_result(g, n, 0, a->dtype, rank, dim));
+    return tn_rule_elements(g, n, t, axis);
 }
 
 /* The index of in's element with `along` on the axis, at the results' axes. */

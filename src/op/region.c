@@ -6,15 +6,12 @@
 
 /* ---- boxes ---- */
 
-static tn_status check_size(tn_graph *g, tn_node *n, const tn_type *data)
+static tn_status check_size(tn_graph *g, tn_node *n)
 {
     tn_roi_attr a = *(const tn_roi_attr *)n->attr;
     TN_TRY(tn_rule_layout_is(g, n, "layout", a.layout, "NCHW", "data"));
     TN_TRY(tn_rule_ints(g, n, "pooled_size", &a.pooled_size, 2, 1, 1));
     tn_rule_set_attr(g, n, &a);
-    for (int i = 0; i < 4; i++)
-        if (tn_is_value(data->dim[i], 0))
-            return tn_rule_fail(g, n, "op-E009", "data %s has no elements", tn_rule_type_text(g, data));
     return TN_OK;
 }
 
@@ -23,7 +20,9 @@ static tn_status roi_result(tn_graph *g, tn_node *n, const tn_type *data, const 
     const tn_roi_attr *a = n->attr;
     const tn_expr *dim[4] = {count, data->dim[1], tn_idx(g->pool, a->pooled_size.at[0]),
                              tn_idx(g->pool, a->pooled_size.at[1])};
-    return tn_rule_result(g, n, 0, data->dtype, 4, dim);
+    TN_TRY(tn_rule_result(g, n, 0, data->dtype, 4, dim));
+    for (int i = 0; i < 4; i++) TN_TRY(tn_rule_elements(g, n, data, i));
+    return TN_OK;
 }
 
 /* data [n, c, h, w], rois [r, 4]: x1 y1 x2 y2, batch indices [r] */
@@ -36,7 +35,7 @@ static tn_status roi_align_infer(tn_graph *g, tn_node *n)
     TN_TRY(tn_rule_tensor(g, n, 2, 1, &batch));
     TN_TRY(tn_rule_float(g, n, 0));
     TN_TRY(tn_rule_same_dtype(g, n, 1));
-    TN_TRY(check_size(g, n, data));
+    TN_TRY(check_size(g, n));
     if (!tn_dtype_eq(batch->dtype, TN_I64))
         return tn_rule_fail(g, n, "op-E011", "batch indices must be int64, but are %s; cast them",
                             tn_rule_dtype_text(g, batch->dtype));
@@ -59,7 +58,7 @@ static tn_status roi_pool_infer(tn_graph *g, tn_node *n)
     TN_TRY(tn_rule_tensor(g, n, 1, 2, &rois));
     TN_TRY(tn_rule_float(g, n, 0));
     TN_TRY(tn_rule_same_dtype(g, n, 1));
-    TN_TRY(check_size(g, n, data));
+    TN_TRY(check_size(g, n));
     if (!tn_is_value(rois->dim[1], 5))
         return tn_rule_fail(g, n, "op-E008", "rois must be [r, 5], but are %s", tn_rule_type_text(g, rois));
     return roi_result(g, n, data, rois->dim[0]);

@@ -181,6 +181,16 @@ tn_status tn_rule_result(tn_graph *g, tn_node *n, int out, tn_dtype t, int ndim,
     return TN_OK;
 }
 
+tn_status tn_rule_elements(tn_graph *g, const tn_node *n, const tn_type *t, int axis)
+{
+    const tn_type *result = n->type[0];
+    bool wanted = tn_is_value(t->dim[axis], 0);
+    for (int i = 0; i < result->n && wanted; i++) wanted = !tn_is_value(result->dim[i], 0);
+    return wanted ? tn_rule_fail(g, n, "op-E009", "%s has no elements along axis %d, but the result %s has some",
+                                 tn_rule_type_text(g, t), axis, tn_rule_type_text(g, result))
+                  : TN_OK;
+}
+
 tn_status tn_rule_axis(tn_graph *g, const tn_node *n, int64_t axis, int rank, int *out)
 {
     if (axis < -rank || axis >= rank)

@@ -34,6 +34,9 @@ bool tn_rule_dim_eq(tn_graph *g, const tn_expr *a, const tn_expr *b);
 /* Sets output `out` to a tensor of these dims, simplified; they must be >= 0 and fit int64. */
 TN_WARN_UNUSED tn_status tn_rule_result(tn_graph *g, tn_node *n, int out, tn_dtype t, int ndim,
                                         const tn_expr *const dim[]);
+/* The elements of output 0, inferred before, are made of those along `axis` of t, so there must be some, unless the
+ * result has no elements either. */
+TN_WARN_UNUSED tn_status tn_rule_elements(tn_graph *g, const tn_node *n, const tn_type *t, int axis);
 /* Axis in [-rank, rank) to [0, rank). */
 TN_WARN_UNUSED tn_status tn_rule_axis(tn_graph *g, const tn_node *n, int64_t axis, int rank, int *out);
 /* Axes as flags, each at most once. */
@@ -92,6 +95,9 @@ typedef struct tn_window {
 /* How many positions it has. */
 const tn_expr *tn_rule_window_extent(tn_pool *p, const tn_expr *in, const tn_expr *kernel,
                                      const tn_window *w);
+/* The same of dimension `axis` of the data, simplified; a window that does not fit is refused. */
+TN_WARN_UNUSED tn_status tn_rule_window(tn_graph *g, const tn_node *n, const tn_type *data, int axis,
+                                        const tn_expr *kernel, const tn_window *w, const tn_expr **out);
 /* Whoever defines t by a window moved over this axis checks in the run that a symbolic extent has room for it. */
 void tn_rule_require_window(tn_te *te, const tn_tensor *t, int axis);
 const tn_expr *tn_rule_window_index(tn_pool *p, const tn_expr *out, const tn_expr *tap, const tn_window *w);

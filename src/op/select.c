@@ -280,19 +280,14 @@ static tn_status take_infer(tn_graph *g, tn_node *n)
     if (a->mode && strcmp(a->mode, "clip") != 0 && strcmp(a->mode, "wrap") != 0)
         return tn_rule_fail(g, n, "op-E007", "mode \"%s\" is not supported, only \"clip\" and \"wrap\"",
                             a->mode);
-    bool none = false;
-    for (int i = 0; i < indices->n; i++)
-        none |= tn_is_value(indices->dim[i], 0);
-    if (tn_is_value(data->dim[axis], 0) && !none)
-        return tn_rule_fail(g, n, "op-E009", "%s has no elements along axis %d", tn_rule_type_text(g, data),
-                            axis);
     for (int i = 0; i < data->n; i++) {
         for (int k = 0; i == axis && k < indices->n; k++)
             dim[rank++] = indices->dim[k];
         if (i != axis)
             dim[rank++] = data->dim[i];
     }
-    return tn_rule_result(g, n, 0, data->dtype, rank, dim);
+    TN_TRY(tn_rule_result(g, n, 0, data->dtype, rank, dim));
+    return tn_rule_elements(g, n, data, axis);
 }
 
 static void take_compute(tn_te *te, const tn_node *n, tn_tensor *const in[], tn_tensor *out[])

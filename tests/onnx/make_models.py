@@ -292,17 +292,48 @@ def windows(rng):
             yield f"residual_{name}", residual, [x], [kernel, short], 17, shape
 
 
+    yield from empty_cases()
+
+
+def empty_cases():
+    """Tensors without elements: results that have none either, and sums of nothing."""
+    ones = lambda *shape: np.ones(shape, np.float32)
+    image = dict(kernel_shape=[3, 3], strides=[2, 2])
+    for name, shape in (("batch", (0, 3, 8, 8)), ("channels", (2, 0, 8, 8)), ("rows", (2, 3, 0, 8))):
+        c = shape[1]
+        yield f"empty_{name}_instance_norm", ("InstanceNormalization", {}), [ones(*shape)], [ones(c), ones(c)], 17, None
+        yield f"empty_{name}_layer_norm", ("LayerNormalization", {}), [ones(*shape)], [ones(8)], 17, None
+        yield f"empty_{name}_resize", ("Resize", dict(mode="linear")), [ones(*shape)], [ones(0), np.array([1, 1, 2, 2], np.float32)], 18, None
+        if name == "batch": # of no channels, ONNX Runtime leaves the memory as it was
+            yield f"empty_{name}_conv", ("Conv", dict(kernel_shape=[3, 3])), [ones(*shape)], [ones(4, c, 3, 3)], 17, None
+            yield f"empty_{name}_max_pool", ("MaxPool", image), [ones(*shape)], [], 17, None
+        yield f"empty_{name}_conv_transpose", ("ConvTranspose", image), [ones(*shape)], [ones(c, 4, 3, 3), np.arange(4, dtype=np.float32)], 17, None
+    for op, t in (("ReduceMean", np.float32), ("ReduceMean", np.int32), ("ReduceSum", np.float32), ("ReduceProd", np.float32)):
+        yield f"empty_{op.lower()}_{np.dtype(t).name}", (op, {}), [np.ones((2, 0, 3), t)], [np.array([1])], 18, None
+    yield "empty_argmax", ("ArgMax", dict(axis=0)), [ones(0, 0)], [], 17, None
+    yield "empty_gather", ("Gather", dict(axis=1)), [ones(0, 3), np.zeros((2, 2), np.int64)], [], 17, None
+    for shape in ((0, 4), (3, 0)):
+        yield f"empty_compress_{shape[0]}", ("Compress", {}), [ones(*shape)], [np.array([True])], 17, None
+        yield f"empty_unique_{shape[0]}", ("Unique", dict(axis=1, outputs=4)), [ones(*shape)], [], 17, None
+    yield "empty_nms", ("NonMaxSuppression", {}), [ones(1, 0, 4), ones(1, 2, 0)], [np.array([3])], 17, None
+
+
 def edges():
     root = os.path.join(HERE, "node")
     for name, node, inputs, constants, opset, shapes in edge_cases():
         values = [f"x{i}" for i in range(len(inputs))]
         names = values + [f"c{i}" for i in range(len(constants))]
         shapes = shapes or [v.shape for v in inputs]
+        body, results = node, ["y"]
+        if isinstance(node, tuple):
+            attributes = dict(node[1])
+            results = [f"y{i}" if i else "y" for i in range(attributes.pop("outputs", 1))]
+            body = [helper.make_node(node[0], names, results, **attributes)]
         graph = helper.make_graph(
-            node if isinstance(node, list) else [helper.make_node(node[0], names, ["y"], **node[1])],
+            body,
             name,
             [helper.make_tensor_value_info(n, helper.np_dtype_to_tensor_dtype(v.dtype), s) for n, v, s in zip(values, inputs, shapes)],
-            [helper.make_empty_tensor_value_info("y")],
+            [helper.make_empty_tensor_value_info(name) for name in results],
             [numpy_helper.from_array(v, n) for n, v in zip(names[len(values):], constants)],
         )
         model = helper.make_model(graph, producer_name="tenon", opset_imports=[helper.make_opsetid("", opset)], ir_version=8)
@@ -313,9 +344,9 @@ def edges():
         for i, v in enumerate(inputs):
             with open(os.path.join(folder, f"input_{i}.pb"), "wb") as f:
                 f.write(numpy_helper.from_array(v, values[i]).SerializeToString())
-        y = session(path).run(None, dict(zip(values, inputs)))[0]
-        with open(os.path.join(folder, "output_0.pb"), "wb") as f:
-            f.write(numpy_helper.from_array(y, "y").SerializeToString())
+        for i, y in enumerate(session(path).run(None, dict(zip(values, inputs)))):
+            with open(os.path.join(folder, f"output_{i}.pb"), "wb") as f:
+                f.write(numpy_helper.from_array(y, results[i]).SerializeToString())
 
 
 def main():

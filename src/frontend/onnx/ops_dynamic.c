@@ -60,6 +60,7 @@ tn_dims onnx_bind(onnx_conv *c, tn_value v, const tn_expr *most)
 {
     tn_dims d = {0};
     int64_t n;
+    if (most && tn_is_value(most, 0)) return tn_dims_make(c->arena, 1, &most);
     tn_value b = onnx_call1(c, &tn_op_bind_extent, NULL, v);
     if (c->bad || !onnx_host(c, b, &d)) {
         c->bad = true;
@@ -132,11 +133,14 @@ static void nonzero(onnx_conv *c)
 static tn_value inside(onnx_conv *c, tn_value condition, tn_value x, int axis)
 {
     const tn_expr *n = onnx_type(condition)->dim[0], *extent = onnx_type(x)->dim[axis];
-    int64_t given, there;
+    int64_t given, there, none = 0;
     bool constant = tn_is_int(n, &given) && tn_is_int(extent, &there);
     if (n == extent || (constant && given <= there)) return condition;
-    tn_value last = constant ? i64(c, there) : onnx_extent_of(c, x, axis);
-    tn_value reach = onnx_call2(c, &tn_op_less, NULL, onnx_count_up(c, n), last);
+    if (constant) {
+        tn_slice_attr front = {tn_make_dims(c->g, 1, &none), tn_make_dims(c->g, 1, &there), {0}, {0}};
+        return onnx_call1(c, &tn_op_strided_slice, &front, condition);
+    }
+    tn_value reach = onnx_call2(c, &tn_op_less, NULL, onnx_count_up(c, n), onnx_extent_of(c, x, axis));
     return onnx_call2(c, &tn_op_logical_and, NULL, condition, reach);
 }
 
@@ -180,8 +184,8 @@ static void compare_rows(onnx_conv *c, tn_value rows, tn_value *out_same, tn_val
     tn_value less = onnx_cast(c, onnx_call2(c, &tn_op_less, NULL, b, a), TN_I64);
     tn_value so_far = onnx_call1(c, &tn_op_cumprod, &before, same);
     *out_same = onnx_cast(c, reduce(c, &tn_op_min, same, 2), TN_BOOL1);
-    *out_less =
-        onnx_cast(c, reduce(c, &tn_op_max, onnx_call2(c, &tn_op_multiply, NULL, less, so_far), 2), TN_BOOL1);
+    *out_less = /* at one place at most; a row without elements is less than none */
+        onnx_cast(c, reduce(c, &tn_op_sum, onnx_call2(c, &tn_op_multiply, NULL, less, so_far), 2), TN_BOOL1);
 }
 
 static void unique(onnx_conv *c)
