@@ -265,12 +265,13 @@ static tn_status write_both(tn_build *b, enum tn_bundle_form form, const char *o
     return s;
 }
 
-static tn_status write_source(tn_build *b, const tn_buf *code, const char *output, size_t *out_bytes)
+static tn_status write_source(tn_build *b, uint32_t n, const tn_buf code[], const char *output, size_t *out_bytes)
 {
     tn_buf text = {0};
     if (b->target.kind != TN_TARGET_C)
         return tn_error(b->ctx, "driver-E055", NULL, "%s: C source is what --target c gives; add it", output);
-    tn_status st = make_source(b, code, &text);
+    TN_ASSERT(n == 1); /* all of the unit is one text */
+    tn_status st = make_source(b, &code[0], &text);
     if (st == TN_OK)
         st = write_both(b, TN_BUNDLE_C, output, text.at, *out_bytes = text.n);
     tn_buf_deinit(&text);
@@ -293,10 +294,8 @@ tn_status tn_bundle_write(tn_build *b, enum tn_bundle_form form, uint32_t n, con
                           size_t *out_bytes)
 {
     tn_workshop w;
-    if (form == TN_BUNDLE_C) {
-        TN_ASSERT(n == 1); /* all of the unit is one text */
-        return write_source(b, &code[0], output, out_bytes);
-    }
+    if (form == TN_BUNDLE_C)
+        return write_source(b, n, code, output, out_bytes);
     TN_TRY(tn_workshop_open(b, &w));
     tn_status st = write_object(&w, form, n, code, output, out_bytes);
     tn_workshop_close(&w);
