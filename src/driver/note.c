@@ -1,5 +1,6 @@
 /* What a compiled library says of itself in its ELF note: lines of text, so that `verify` (or readelf) shows
  * what is inside without running any of it. */
+#include "base/wire/elf.h"
 #include "driver/driver.h"
 
 static void list(tn_build *b, enum tn_slot_kind kind, const char *what, tn_buf *o)
@@ -22,7 +23,7 @@ static void list(tn_build *b, enum tn_slot_kind kind, const char *what, tn_buf *
 const char *tn_note_make(tn_build *b)
 {
     tn_buf o = {0};
-    tn_buf_printf(&o, "made by      tenon " TENON_VERSION ", kernel ABI %u\n", TENON_ABI_VERSION);
+    tn_buf_printf(&o, "made by      tenon " TENON_VERSION TN_ELF_ABI "%u\n", TENON_ABI_VERSION);
     tn_buf_printf(&o, "target       %s\n", b->target.text);
     tn_buf_str(&o, "CPU features ");
     for (uint32_t i = 0; i < b->n_feature; i++)

@@ -19,10 +19,14 @@ static void print_note(const tn_elf *e, tn_buf *out)
 static tn_status look(tn_build *b, const char *file, const char *part, const void *at, size_t n, tn_buf *out)
 {
     tn_elf e;
+    char text[200];
     const char *why = tn_elf_read(at, n, &e);
     if (why)
         return tn_error(b->ctx, "driver-E052", &(tn_loc){.file = file},
                         "%s is damaged: %s; compile the model again", part, why);
+    why = tn_elf_refuse(&e, TENON_ABI_VERSION, text);
+    if (why)
+        return tn_error(b->ctx, "driver-E064", &(tn_loc){.file = file}, "%s cannot be run: %s", part, why);
     print_note(&e, out);
     return TN_OK;
 }

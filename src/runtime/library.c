@@ -77,7 +77,9 @@ static tnr_status examine(const void *data, size_t n, tn_elf *out, tnr_error *er
         return tnr_fail(err, TNR_E_CPU, 0,
                         "this package is for another kind of machine (ELF machine %u, this one is %u)",
                         out->machine, tn_elf_machine());
-    return TNR_OK;
+    char text[200];
+    why = tn_elf_refuse(out, TENON_ABI_VERSION, text);
+    return why ? tnr_fail(err, TNR_E_VERSION, 0, "the library cannot be run: %s", why) : TNR_OK;
 }
 
 union code { /* C has no cast from an object pointer to a function */

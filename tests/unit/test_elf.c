@@ -85,9 +85,32 @@ static void damage_is_refused(void **state)
     assert_null(out.note);
 }
 
+static void versions(void **state)
+{
+    static const struct { const char *note, *says; } row[] = {
+        {"made by tenon 0.1.0, kernel ABI 3\ntarget llvm\n", NULL},
+        {"made by tenon 0.1.0, kernel ABI 0", NULL},
+        {"made by tenon 9.0.0, kernel ABI 4\n", "ABI version 4, and this tenon knows up to 3; update tenon"},
+        {"x, kernel ABI 99999999999999999999\n", "made by a newer tenon"},
+        {"made by tenon 0.1.0\ntarget, kernel ABI 3\n", "made by an older tenon"},
+        {"x, kernel ABI \n", "made by an older tenon"},
+        {"x, kernel ABI 3x\n", "made by an older tenon"},
+        {"", "made by an older tenon"},
+    };
+    char text[200];
+    (void)state;
+    for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+        tn_elf e = {.note = (const uint8_t *)row[i].note, .note_n = strlen(row[i].note)};
+        const char *why = tn_elf_refuse(&e, 3, text);
+        assert_true(row[i].says ? why && strstr(why, row[i].says) : !why);
+    }
+    assert_null(tn_elf_refuse(&(tn_elf){0}, 3, text)); /* no note: the loaded code will tell */
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(versions),
         cmocka_unit_test(a_sound_file_is_read),
         cmocka_unit_test(every_cut_is_refused),
         cmocka_unit_test(damage_is_refused),

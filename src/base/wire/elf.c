@@ -3,6 +3,7 @@
 
 #include <elf.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
 
 typedef struct { const uint8_t *at; size_t n; } span;
@@ -71,6 +72,44 @@ const char *tn_elf_read(const void *data, size_t n, tn_elf *out)
     if (e.e_shoff && !within(f, e.e_shoff, (uint64_t)e.e_shnum * e.e_shentsize))
         return "it is cut: its section headers lie beyond its end";
     return read_segments(f, &e, out);
+}
+
+/* The number behind TN_ELF_ABI in the note's first line; false: there is none. */
+static bool stated_abi(const tn_elf *e, uint64_t *out)
+{
+    const uint8_t *line = memchr(e->note, '\n', e->note_n), *at;
+    size_t n = line ? (size_t)(line - e->note) : e->note_n, mark = sizeof TN_ELF_ABI - 1, i = 0;
+    while (i + mark < n && memcmp(e->note + i, TN_ELF_ABI, mark) != 0) {
+        i++;
+    }
+    at = e->note + i + mark;
+    *out = 0;
+    for (; i + mark < n && *at >= '0' && *at <= '9'; i++, at++) {
+        *out = *out > UINT32_MAX ? *out : *out * 10 + (uint64_t)(*at - '0');
+        if (i + mark + 1 == n) {
+            return true;
+        }
+    }
+    return false;
+}
+
+const char *tn_elf_refuse(const tn_elf *e, uint32_t newest, char text[200])
+{
+    uint64_t abi;
+    if (!e->note) {
+        return NULL;
+    }
+    if (!stated_abi(e, &abi)) {
+        return "it was made by an older tenon, which does not say what ABI its kernels speak; compile the model again";
+    }
+    if (abi <= newest) {
+        return NULL;
+    }
+    snprintf(text, 200,
+             "it was made by a newer tenon: its kernels speak ABI version %llu, and this tenon knows up to %u; update "
+             "tenon or compile the model again",
+             (unsigned long long)abi, (unsigned)newest);
+    return text;
 }
 
 uint16_t tn_elf_machine(void)
