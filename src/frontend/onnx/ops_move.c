@@ -55,26 +55,18 @@ static tn_dims slice_bounds(onnx_conv *c, const char *name, uint32_t i)
     return tn_make_dims(c->g, given.n, given.at);
 }
 
-/* A position that is negative counts from the end; strided_slice does that for numbers. */
-static const tn_expr *from_front(onnx_conv *c, const tn_expr *at, const tn_expr *extent)
-{
-    tn_pool *p = c->pool;
-    if (at->kind == TN_E_INT)
-        return at;
-    return onnx_simplify(c, tn_select(p, tn_lt(p, at, tn_idx(p, 0)), tn_add(p, at, extent), at));
-}
-
 /* A start before the first element is the first in ONNX, also where steps go backwards (strided_slice: nothing is left
  * then, as in NumPy). */
 static const tn_expr *slice_start(onnx_conv *c, const tn_expr *at, const tn_expr *extent, int64_t step)
 {
+    const tn_expr *zero = tn_idx(c->pool, 0);
     int64_t v;
-    at = from_front(c, at, extent);
     if (step > 0 || (tn_is_int(at, &v) && v >= -1))
         return at;
-    if (at->kind == TN_E_INT)
-        at = v <= -INT32_MAX ? tn_idx(c->pool, 0) : tn_add(c->pool, extent, at);
-    return onnx_simplify(c, tn_max(c->pool, at, tn_idx(c->pool, 0)));
+    if (at->kind == TN_E_INT && v <= -INT32_MAX)
+        return zero;
+    at = tn_select(c->pool, tn_lt(c->pool, at, zero), tn_add(c->pool, extent, at), at);
+    return onnx_simplify(c, tn_max(c->pool, at, zero));
 }
 
 /* The extent itself means "to the end". So does an end like 10^9 along a symbol: the symbol's range, which is checked
@@ -85,7 +77,7 @@ static const tn_expr *slice_end(onnx_conv *c, const tn_expr *at, const tn_expr *
     const tn_expr *all = tn_idx(c->pool, INT64_MAX);
     int64_t v;
     if (!tn_is_int(at, &v))
-        return onnx_simplify(c, tn_sub(c->pool, at, extent)) == tn_idx(c->pool, 0) ? all : from_front(c, at, extent);
+        return onnx_simplify(c, tn_sub(c->pool, at, extent)) == tn_idx(c->pool, 0) ? all : at;
     if (extent->kind != TN_E_SYM || v < FAR || v >= INT32_MAX || step < 0)
         return at;
     tn_symbol_info *s = tn_graph_symbol(c->g, extent->u.s);
