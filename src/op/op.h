@@ -103,7 +103,7 @@ typedef struct tn_axes_attr { tn_ints axes; bool keepdims, exclude; } tn_axes_at
 /* inferred: no -1 left, and a 0 only with allowzero */
 typedef struct tn_reshape_attr { tn_dims newshape; bool allowzero; } tn_reshape_attr;
 typedef struct tn_transpose_attr { tn_ints axes; } tn_transpose_attr;
-/* begin, end: numbers, clipped by infer, or expressions of symbols, which count from the front */
+/* begin, end: clipped by infer where they and the extent are numbers */
 typedef struct tn_slice_attr { tn_dims begin, end; tn_ints strides, axes; } tn_slice_attr;
 typedef struct tn_expand_dims_attr { int64_t axis, num_newaxis; } tn_expand_dims_attr;
 typedef struct tn_cast_attr { tn_dtype dtype; } tn_cast_attr;

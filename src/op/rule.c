@@ -272,20 +272,19 @@ tn_status tn_rule_ints(tn_graph *g, const tn_node *n, const char *name, tn_ints 
 tn_status tn_rule_padding(tn_graph *g, const tn_node *n, tn_dims *at, uint32_t dims)
 {
     const tn_expr *all[2 * TN_RULE_MAX_RANK];
-    int64_t v;
     TN_ASSERT(dims <= TN_RULE_MAX_RANK);
-    for (uint32_t i = 0; i < at->n; i++)
-        if (tn_is_int(at->at[i], &v) && (v < 0 || v > INT32_MAX))
-            return tn_rule_fail(g, n, "op-E007", "padding[%u] is %lld; it must be in [0, 2^31)", (unsigned)i,
-                                (long long)v);
-    if (at->n == 2 * dims) return TN_OK;
-    if (at->n > 1 && at->n != dims)
+    if (at->n > 1 && at->n != dims && at->n != 2 * dims)
         return tn_rule_fail(
             g, n, "op-E007",
             "padding has %u values; 1, %u (each dimension) or %u (before, then after) are expected",
             (unsigned)at->n, (unsigned)dims, (unsigned)(2 * dims));
-    for (uint32_t i = 0; i < 2 * dims; i++)
-        all[i] = at->n == 0 ? tn_idx(g->pool, 0) : at->n == 1 ? at->at[0] : at->at[i % dims];
+    for (uint32_t i = 0; i < 2 * dims; i++) {
+        int64_t v;
+        all[i] = at->n == 0 ? tn_idx(g->pool, 0) : tn_rule_simplify(g, at->at[i % at->n]);
+        if (tn_is_int(all[i], &v) && (v < 0 || v > INT32_MAX))
+            return tn_rule_fail(g, n, "op-E007", "padding[%u] is %lld; it must be in [0, 2^31)", (unsigned)i,
+                                (long long)v);
+    }
     *at = tn_dims_make(g->arena, 2 * dims, all);
     return TN_OK;
 }

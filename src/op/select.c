@@ -6,8 +6,8 @@
 /* ---- strided_slice ----
  * numpy's rules: negative positions count from the end, positions beyond an end stop there. Normalised
  * attributes have one entry a listed axis; where the extent is constant, begin and end are clipped (for a
- * negative step, an end before element 0 is -extent - 1, which stays what it is when normalised again). Positions that
- * are expressions of symbols count from the front, whatever their value, and stop at the ends, too.
+ * negative step, an end before element 0 is -extent - 1, which stays what it is when normalised again). Positions may
+ * be expressions of symbols, which mean what their values do.
  */
 
 static int64_t clip(int64_t v, int64_t low, int64_t high)
@@ -40,8 +40,10 @@ static const tn_expr *position(tn_pool *p, const tn_expr *at, const tn_expr *n, 
                                const tn_expr *high)
 {
     int64_t v;
-    if (!tn_is_int(at, &v))
+    if (!tn_is_int(at, &v)) {
+        at = tn_select(p, tn_lt(p, at, tn_idx(p, 0)), tn_add(p, n, at), at);
         return tn_min(p, tn_max(p, at, low), high);
+    }
     if (v <= -INT32_MAX || v >= INT32_MAX) /* no extent is larger, and index arithmetic stays in range */
         return v < 0 ? low : high;
     if (v >= 0)
@@ -85,13 +87,13 @@ static tn_status slice_lengths(tn_graph *g, const tn_node *n, const tn_slice_att
     return TN_OK;
 }
 
-static const tn_expr *clipped(tn_pool *p, const tn_expr *at, int64_t extent, int64_t step)
+static const tn_expr *clipped(tn_graph *g, const tn_expr *at, int64_t extent, int64_t step)
 {
     int64_t v;
     if (!tn_is_int(at, &v))
         return at;
     v = clip_begin(v, extent, step);
-    return tn_idx(p, v < 0 ? -extent - 1 : v);
+    return tn_idx(g->pool, v < 0 ? -extent - 1 : v);
 }
 
 /* One entry for each listed axis in all four lists, positions clipped where the extent is known. */
@@ -106,14 +108,14 @@ static tn_status slice_normalise(tn_graph *g, tn_node *n, const tn_type *t)
     for (uint32_t i = 0; i < a->begin.n; i++) {
         axes[i] = a->axes.n ? (a->axes.at[i] + t->n) % t->n : (int64_t)i;
         step[i] = i < a->strides.n ? a->strides.at[i] : 1;
-        begin[i] = a->begin.at[i];
-        end[i] = a->end.at[i];
+        begin[i] = tn_rule_simplify(g, a->begin.at[i]);
+        end[i] = tn_rule_simplify(g, a->end.at[i]);
         if (step[i] == 0 || step[i] > INT32_MAX || step[i] < -INT32_MAX)
             return tn_rule_fail(g, n, "op-E007", "strides[%u] is %lld; it must not be 0, nor beyond 2^31",
                                 (unsigned)i, (long long)step[i]);
         if (tn_is_int(t->dim[axes[i]], &extent)) {
-            begin[i] = clipped(g->pool, begin[i], extent, step[i]);
-            end[i] = clipped(g->pool, end[i], extent, step[i]);
+            begin[i] = clipped(g, begin[i], extent, step[i]);
+            end[i] = clipped(g, end[i], extent, step[i]);
         }
     }
     tn_slice_attr b = {tn_dims_make(g->arena, a->begin.n, begin), tn_dims_make(g->arena, a->begin.n, end),

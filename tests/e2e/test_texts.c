@@ -103,6 +103,24 @@ static const row rows[] = {
      "def @main(%x: Tensor[(n, 3), float32]) {\n"
      "  strided_slice(%x, begin=[0, 0], end=[-1, 3], strides=[1, 1])\n}\n",
      {"x float32 5 3"}, 0, NULL},
+    {"windows padded by a remainder",
+     "def @main(%x: Tensor[(1, 20, h, w), float32], %k: Tensor[(18, 20, 3, 2), float32]) {\n"
+     "  %0 = nn.conv2d(%x, %k, strides=[2, 3], padding=[0, w % 2, (h + 1) / 2 * 2 - h + 1, 1]);\n"
+     "  %1 = nn.avg_pool2d(%x, pool_size=[2, 3], strides=[2, 2], padding=[0, 0, h % 2, w % 2 + 1]);\n"
+     "  %2 = nn.max_pool2d(%x, pool_size=[2, 3], strides=[2, 2], padding=[h % 2, w % 2 + 1, 0, 0]);\n"
+     "  (%0, %1, %2)\n}\n",
+     {"x float32 1 20 13 22", "k float32 18 20 3 2"}, 0, NULL},
+    {"pads and positions by an extent",
+     "def @main(%x: Tensor[(n, 17), float32]) {\n"
+     "  %0 = nn.pad(%x, pad_width=[n / 2, 5 - n, 0, 0], pad_mode=\"reflect\");\n"
+     "  %1 = strided_slice(%x, begin=[max(n - 3, 0)], end=[-100], strides=[-2], axes=[0]);\n"
+     "  %2 = strided_slice(%x, begin=[n / 2], end=[n + 3]);\n"
+     "  (%0, %1, %2)\n}\n",
+     {"x float32 7 17"}, 0, NULL},
+    {"groups of symbolic channels",
+     "def @main(%x: Tensor[(2, c, 40), float32], %s: Tensor[(c), float32]) {\n"
+     "  %0 = nn.group_norm(%x, %s, %s, num_groups=3);\n  %1 = nn.instance_norm(%x, %s, %s);\n  (%0, %1)\n}\n",
+     {"x float32 2 18 40", "s float32 18"}, 0, NULL},
     {"two symbols that must be equal",
      "def @main(%x: Tensor[(n, 3), float32], %y: Tensor[(m, 3), float32]) {\n"
      "  %0 = add(%x, %y);\n  %1 = nn.relu(%0);\n  multiply(%1, %y)\n}\n",

@@ -260,6 +260,21 @@ def symbolic_cases():
     a, b = rng.integers(0, 256, (2, 3, 7)).astype(np.uint8), rng.integers(0, 256, (2, 7, 4)).astype(np.uint8)
     zeros = [np.uint8(3), np.uint8(250)]
     yield "matmul_integer_inner_7", ("MatMulInteger", {}), [a, b], zeros, 17, [["b", "m", "k"], ["b", "k", "n"]]
+    halves = [
+        helper.make_node("Shape", ["x0"], ["n"]),
+        helper.make_node("Div", ["n", "c0"], ["half"]),
+        helper.make_node("Sub", ["n", "half"], ["rest"]),
+        helper.make_node("Concat", ["half", "rest"], ["sizes"], axis=0),
+        helper.make_node("Split", ["x0", "sizes"], ["a", "b"]),
+        helper.make_node("Concat", ["b", "a"], ["y"], axis=0),
+    ]
+    thirds = [
+        helper.make_node("Split", ["x0"], ["a", "b", "c"], num_outputs=3),
+        helper.make_node("Concat", ["c", "a", "b"], ["y"], axis=0),
+    ]
+    for n in (3, 7, 8):
+        yield f"split_halves_of_{n}", halves, [np.arange(n, dtype=np.float32)], [np.array([2])], 17, [["n"]]
+        yield f"split_thirds_of_{n}", thirds, [np.arange(n, dtype=np.float32)], [], 18, [["n"]]
 
 
 def windows(rng):

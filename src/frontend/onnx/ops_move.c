@@ -1,8 +1,6 @@
 /* Data movement: Transpose, Concat, Split, Slice, Pad, Expand and what passes data on. */
 #include "frontend/onnx/onnx.h"
 
-#include "base/size.h"
-
 #include <string.h>
 
 static void identity(onnx_conv *c)
@@ -38,10 +36,10 @@ static void concat(onnx_conv *c)
 
 /* ---- Slice, Split ---- */
 
-static tn_value slice_axis(onnx_conv *c, tn_value x, int axis, int64_t begin, int64_t end, int64_t step)
+static tn_value slice_axis(onnx_conv *c, tn_value x, int axis, const tn_expr *begin, const tn_expr *end)
 {
-    int64_t at = axis;
-    tn_slice_attr a = {tn_make_dims(c->g, 1, &begin), tn_make_dims(c->g, 1, &end),
+    int64_t at = axis, step = 1;
+    tn_slice_attr a = {tn_dims_make(c->arena, 1, &begin), tn_dims_make(c->arena, 1, &end),
                        tn_ints_make(c->arena, 1, &step), tn_ints_make(c->arena, 1, &at)};
     return onnx_call1(c, &tn_op_strided_slice, &a, x);
 }
@@ -57,26 +55,18 @@ static tn_dims slice_bounds(onnx_conv *c, const char *name, uint32_t i)
     return tn_make_dims(c->g, given.n, given.at);
 }
 
-/* A position that is negative counts from the end; strided_slice does that for numbers. */
-static const tn_expr *from_front(onnx_conv *c, const tn_expr *at, const tn_expr *extent)
-{
-    tn_pool *p = c->pool;
-    if (at->kind == TN_E_INT)
-        return at;
-    return onnx_simplify(c, tn_select(p, tn_lt(p, at, tn_idx(p, 0)), tn_add(p, at, extent), at));
-}
-
 /* A start before the first element is the first in ONNX, also where steps go backwards (strided_slice: nothing is left
  * then, as in NumPy). */
 static const tn_expr *slice_start(onnx_conv *c, const tn_expr *at, const tn_expr *extent, int64_t step)
 {
+    const tn_expr *zero = tn_idx(c->pool, 0);
     int64_t v;
-    at = from_front(c, at, extent);
     if (step > 0 || (tn_is_int(at, &v) && v >= -1))
         return at;
-    if (at->kind == TN_E_INT)
-        at = v <= -INT32_MAX ? tn_idx(c->pool, 0) : tn_add(c->pool, extent, at);
-    return onnx_simplify(c, tn_max(c->pool, at, tn_idx(c->pool, 0)));
+    if (at->kind == TN_E_INT && v <= -INT32_MAX)
+        return zero;
+    at = tn_select(c->pool, tn_lt(c->pool, at, zero), tn_add(c->pool, extent, at), at);
+    return onnx_simplify(c, tn_max(c->pool, at, zero));
 }
 
 /* The extent itself means "to the end". So does an end like 10^9 along a symbol: the symbol's range, which is checked
@@ -87,7 +77,7 @@ static const tn_expr *slice_end(onnx_conv *c, const tn_expr *at, const tn_expr *
     const tn_expr *all = tn_idx(c->pool, INT64_MAX);
     int64_t v;
     if (!tn_is_int(at, &v))
-        return onnx_simplify(c, tn_sub(c->pool, at, extent)) == tn_idx(c->pool, 0) ? all : from_front(c, at, extent);
+        return onnx_simplify(c, tn_sub(c->pool, at, extent)) == tn_idx(c->pool, 0) ? all : at;
     if (extent->kind != TN_E_SYM || v < FAR || v >= INT32_MAX || step < 0)
         return at;
     tn_symbol_info *s = tn_graph_symbol(c->g, extent->u.s);
@@ -128,54 +118,67 @@ static void slice(onnx_conv *c)
     onnx_out(c, 0, onnx_call1(c, &tn_op_strided_slice, &a, x));
 }
 
-/* Sizes of the parts: given, or equal but for a smaller last one. */
-static tn_ints split_sizes(onnx_conv *c, const tn_type *t, int axis)
+/* Sizes of the parts as they are given; absent: none are. */
+static tn_dims given_sizes(onnx_conv *c)
 {
     tn_ints size;
-    int64_t n = (int64_t)c->node->output.n, extent = 0;
-    if (onnx_ints_arg(c, "split", 13, 1, &size) || c->bad)
-        return size;
-    int64_t parts = c->opset >= 18 ? onnx_attr_int(c, "num_outputs", n) : n;
+    if (c->opset >= 13)
+        return onnx_has(c, 1) ? onnx_host_in(c, onnx_in(c, 1), "split") : (tn_dims){0};
+    return onnx_attr_ints(c, "split", &size) ? tn_make_dims(c->g, size.n, size.at) : (tn_dims){0};
+}
+
+/* What the run checks of a symbolic extent: it is the sum of the sizes. */
+static void require_sum(onnx_conv *c, tn_value x, int axis, const tn_expr *sum)
+{
+    const tn_expr *extent = onnx_type(x)->dim[axis];
+    int64_t all, last;
+    if (tn_is_int(extent, &all) && tn_is_int(sum, &last)) {
+        if (all != last)
+            onnx_fail(c, "onnx-E009",
+                      "the parts have %lld elements, but axis %d of the operand has %lld; the model is damaged",
+                      (long long)last, axis, (long long)all);
+        return;
+    }
+    tn_bind_extent_attr same = {tn_dims_make(c->arena, 1, &sum)};
+    if (onnx_simplify(c, tn_sub(c->pool, sum, extent)) != tn_idx(c->pool, 0))
+        (void)onnx_call1(c, &tn_op_bind_extent, &same, onnx_extent_of(c, x, axis));
+}
+
+/* Where the parts end: after their sizes, or equal ones but for a smaller last one. */
+static const tn_expr **split_ends(onnx_conv *c, const tn_expr *extent)
+{
+    tn_pool *p = c->pool;
+    int64_t n = (int64_t)c->node->output.n, size;
+    tn_dims given = given_sizes(c);
+    int64_t parts = given.at || c->opset < 18 ? n : onnx_attr_int(c, "num_outputs", n);
+    const tn_expr **end = TN_NEW_N(c->arena, const tn_expr *, (size_t)n), *at = tn_idx(p, 0);
     if (parts != n)
         onnx_fail(c, "onnx-E009", "num_outputs is %lld, but the node has %lld outputs; the model is damaged",
                   (long long)parts, (long long)n);
-    else if (!tn_is_int(t->dim[axis], &extent))
-        onnx_fail(c, "onnx-E016",
-                  "axis %d of %s is symbolic, so the sizes of the parts are not known; give the inputs "
-                  "fixed shapes",
-                  axis, onnx_type_text(c, t));
-    if (c->bad)
-        return size;
-    int64_t each = extent > 0 ? (extent - 1) / n + 1 : 0, *at = TN_NEW_N(c->arena, int64_t, (size_t)n);
-    for (int64_t i = 0; i < n; i++) {
-        at[i] = each < extent ? each : extent;
-        extent -= at[i];
+    if (given.at && given.n != n)
+        onnx_fail(c, "onnx-E009", "split has %u entries for %zu outputs; the model is damaged",
+                  (unsigned)given.n, c->node->output.n);
+    for (int64_t i = 0; i < n && !c->bad; i++) {
+        const tn_expr *each = given.at ? given.at[i] : tn_ceildiv(p, extent, n);
+        if (tn_is_int(each, &size) && (size < 0 || size > INT32_MAX))
+            onnx_fail(c, "onnx-E009", "split[%u] is %lld; the model is damaged", (unsigned)i, (long long)size);
+        at = onnx_simplify(c, tn_add(p, at, each));
+        end[i] = given.at ? at : onnx_simplify(c, tn_min(p, at, extent));
     }
-    return (tn_ints){(uint32_t)n, at};
+    return end;
 }
 
 static void split(onnx_conv *c)
 {
     tn_value x = onnx_in(c, 0);
     int axis = onnx_axis(c, onnx_attr_int(c, "axis", 0), onnx_rank(x));
-    int64_t begin = 0, end = 0, extent;
     if (c->bad || c->node->output.n < 1 || c->node->output.n > UINT16_MAX)
         return;
-    tn_ints size = split_sizes(c, onnx_type(x), axis);
-    if (!c->bad && size.n != c->node->output.n)
-        onnx_fail(c, "onnx-E009", "split has %u entries for %zu outputs; the model is damaged",
-                  (unsigned)size.n, c->node->output.n);
-    for (uint32_t i = 0; i < size.n && !c->bad; i++) {
-        if (size.at[i] < 0 || !tn_i64_add(begin, size.at[i], &end))
-            onnx_fail(c, "onnx-E009", "split[%u] is %lld; the model is damaged", (unsigned)i, (long long)size.at[i]);
-        else
-            onnx_out(c, i, slice_axis(c, x, axis, begin, end, 1));
-        begin = end;
-    }
-    if (!c->bad && tn_is_int(onnx_type(x)->dim[axis], &extent) && extent != begin)
-        onnx_fail(c, "onnx-E009",
-                  "the parts have %lld elements, but axis %d of the operand has %lld; the model is damaged",
-                  (long long)begin, axis, (long long)extent);
+    const tn_expr *extent = onnx_type(x)->dim[axis], *begin = tn_idx(c->pool, 0), **end = split_ends(c, extent);
+    for (size_t i = 0; i < c->node->output.n && !c->bad; begin = end[i++])
+        onnx_out(c, (uint32_t)i, slice_axis(c, x, axis, begin, end[i]));
+    if (!c->bad)
+        require_sum(c, x, axis, begin);
 }
 
 /* ---- Pad ---- */

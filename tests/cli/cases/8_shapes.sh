@@ -18,8 +18,27 @@ def @main(%x: Tensor[(1, 2, h, w), float32]) {
   nn.global_avg_pool2d(%0) /* Mean_4 */
 }
 END
+cat >few.relay <<'END'
+#[version = "0.0.5"]
+def @main(%output_0: Tensor[(n, 3), float32]) {
+  %0 = arange(0, 0, count=[15]);
+  %1 = reshape(cast(%0, dtype="int64"), newshape=[5, 3]);
+  gather(%output_0, %1, axis=1) /* Pick_5 */
+}
+END
+cat >groups.relay <<'END'
+#[version = "0.0.5"]
+def @main(%output_0: Tensor[(4, c), float32]) {
+  %0 = sum(%output_0, axis=[0]);
+  nn.group_norm(%output_0, %0, %0, num_groups=2) /* Norm_6 */
+}
+END
 expect 0 "" interpret rows.relay -o rows.npz
 for target in llvm c; do
+    expect 0 "" compile few.relay -o few.tar --target $target
+    expect 4 "Pick_5: dimension 0 is n in the data, but the indices have 5 there; they must not have more" run few.tar -i rows.npz
+    expect 0 "" compile groups.relay -o groups.tar --target $target
+    expect 4 "Norm_6: the channels are no multiple of 2 groups" run groups.tar -i rows.npz
     expect 0 "" compile equal.relay -o equal.tar --target $target
     expect 4 "Add_7: dimension 0 is n in one operand and m in another; they must be equal" run equal.tar -i rows.npz
     expect 0 "" compile window.relay -o window.tar --target $target
