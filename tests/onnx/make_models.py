@@ -211,6 +211,7 @@ def edge_cases():
 
 
     yield from empty_cases()
+    yield from loop_cases()
 
 
 def empty_cases():
@@ -236,6 +237,30 @@ def empty_cases():
     yield "empty_nms", ("NonMaxSuppression", {}), [ones(1, 0, 4), ones(1, 2, 0)], [np.array([3])], 17, None
 
 
+def loop_cases():
+    """Loops that collect: of no iteration, and of as many as the data says, at most M."""
+    value = helper.make_tensor_value_info
+    x, true = np.arange(6, dtype=np.float32).reshape(2, 3) - 2, np.array(True)
+    body = helper.make_graph(
+        [
+            helper.make_node("Add", ["x", "one"], ["next"]),
+            helper.make_node("ReduceSum", ["next"], ["sum"], keepdims=0),
+            helper.make_node("Less", ["sum", "limit"], ["go"]),
+            helper.make_node("ReduceMax", ["next"], ["row"], keepdims=0, axes=[0]),
+        ],
+        "body",
+        [value("i", TensorProto.INT64, []), value("c", TensorProto.BOOL, []), value("x", TensorProto.FLOAT, [2, 3])],
+        [value("go", TensorProto.BOOL, []), value("next", TensorProto.FLOAT, [2, 3]), value("row", TensorProto.FLOAT, [3])],
+        [numpy_helper.from_array(np.float32(v), n) for n, v in (("one", 1), ("limit", 20))],
+    )
+    loop = ("Loop", dict(body=body, outputs=2))
+    last = ("Loop", dict(body=body, outputs=2, first=2))
+    for m in (0, 2, 9):
+        yield f"loop_ends_{m}", loop, [np.array(m)], [true, x], 17, None
+        yield f"loop_ends_fixed_{m}", last, [x], [np.array(m), true], 17, None
+    yield "loop_never", last, [x], [np.array(5), np.array(False)], 17, None
+
+
 def edges():
     root = os.path.join(HERE, "node")
     for name, (op, attributes), inputs, constants, opset, shapes in edge_cases():
@@ -243,9 +268,11 @@ def edges():
         names = values + [f"c{i}" for i in range(len(constants))]
         shapes = shapes or [v.shape for v in inputs]
         attributes = dict(attributes)
+        first = attributes.pop("first", 0)
+        order = names[len(values):][:first] + values + names[len(values):][first:]
         results = [f"y{i}" if i else "y" for i in range(attributes.pop("outputs", 1))]
         graph = helper.make_graph(
-            [helper.make_node(op, names, results, **attributes)],
+            [helper.make_node(op, order, results, **attributes)],
             name,
             [helper.make_tensor_value_info(n, helper.np_dtype_to_tensor_dtype(v.dtype), s) for n, v, s in zip(values, inputs, shapes)],
             [helper.make_empty_tensor_value_info(name) for name in results],
