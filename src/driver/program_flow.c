@@ -251,7 +251,7 @@ static void check_count(looper *l)
 {
     tn_maker *m = l->m;
     uint32_t wrong;
-    if (l->n->nout < l->r->n_param)
+    if (l->n->nout < l->r->n_param || ((const tn_loop_attr *)l->n->attr)->at_most)
         return;
     jump_unless(l, tn_eq(&m->b->pool, l->i, l->n->type[l->r->n_param - 1]->dim[0]), &wrong);
     uint32_t over = program_add_inst(m, TN_INST_JUMP, 0, 0, NULL, where(l->n));

@@ -229,6 +229,8 @@ static tn_status loop_infer(tn_graph *g, tn_node *n)
 /* clang-format off */
 static const tn_attr_field loop_fields[] = {
     {"count", TN_A_DIMS, offsetof(tn_loop_attr, count), "None", "iterations, where results are collected"},
+    {"at_most", TN_A_BOOL, offsetof(tn_loop_attr, at_most), "False",
+        "it may end before count; rows of iterations that there are not hold anything"},
     {0},
 };
 

@@ -132,7 +132,7 @@ typedef struct tn_if_attr {
     tn_dims join;
 } tn_if_attr; /* all dims of all outputs; n 0: the branches agree */
 /* iterations, where results are collected; n 0: none are */
-typedef struct tn_loop_attr { tn_dims count; } tn_loop_attr;
+typedef struct tn_loop_attr { tn_dims count; bool at_most; } tn_loop_attr;
 typedef struct tn_fail_attr {
     const char *message;
 } tn_fail_attr;

@@ -485,7 +485,8 @@ static tn_status eval_loop(interp *p, tn_node *n, value *const in[], value *out[
     for (; s == TN_OK && go && i < trip; i++) {
         s = eval_iteration(p, n, i, arg, out, &go);
     }
-    if (s == TN_OK && n->nout > n_carried && interp_dim(p, n->type[n_carried]->dim[0], n, &rows) == TN_OK &&
+    bool exact = n->nout > n_carried && !((const tn_loop_attr *)n->attr)->at_most;
+    if (s == TN_OK && exact && interp_dim(p, n->type[n_carried]->dim[0], n, &rows) == TN_OK &&
         rows != i) {
         s = tn_error(p->g->ctx, "relay-E212", interp_where(n), "the loop ends after %lld iterations, its count is %lld",
                      (long long)i, (long long)rows);

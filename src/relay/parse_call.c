@@ -417,7 +417,7 @@ tn_status parse_loop(parser *p, pval *out)
 {
     uint32_t line = p->l.tok_line, col = p->l.tok_col;
     tn_graph *g = p->g;
-    tn_loop_attr attr = { { 0 } };
+    tn_loop_attr attr = { { 0 }, false };
     tn_region *r = tn_region_new(g, NULL);
     uint64_t seen = 0;
     pvals args = { 0 };

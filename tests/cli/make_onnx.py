@@ -88,12 +88,12 @@ def errors():
 
 
 def loop():
-    """Collects results until a condition of its own ends it."""
+    """Collects results until a condition of its own ends it, however many that are."""
     body = graph([node("Not", ["c"], ["d"]), node("Identity", ["a"], ["b"]), node("Identity", ["a"], ["s"])],
                  [value("i", INT64, []), value("c", BOOL, []), value("a", FLOAT, [4])],
                  [value("d", BOOL, []), value("b", FLOAT, [4]), value("s", FLOAT, [4])])
-    return model(graph([node("Loop", ["n", "go", "x"], ["z", "y"], graph=body)],
-                       [value("n", INT64, []), value("go", BOOL, []), X], [value("y", FLOAT, ["k", 4])]))
+    return model(graph([node("Loop", ["", "go", "x"], ["z", "y"], graph=body)],
+                       [value("go", BOOL, []), X], [value("y", FLOAT, ["k", 4])]))
 
 
 def gather(path, rows, columns, offset, marks):

@@ -308,6 +308,7 @@ def windows(rng):
 
 
     yield from empty_cases()
+    yield from loop_cases()
 
 
 def empty_cases():
@@ -333,6 +334,30 @@ def empty_cases():
     yield "empty_nms", ("NonMaxSuppression", {}), [ones(1, 0, 4), ones(1, 2, 0)], [np.array([3])], 17, None
 
 
+def loop_cases():
+    """Loops that collect: of no iteration, and of as many as the data says, at most M."""
+    value = helper.make_tensor_value_info
+    x, true = np.arange(6, dtype=np.float32).reshape(2, 3) - 2, np.array(True)
+    body = helper.make_graph(
+        [
+            helper.make_node("Add", ["x", "one"], ["next"]),
+            helper.make_node("ReduceSum", ["next"], ["sum"], keepdims=0),
+            helper.make_node("Less", ["sum", "limit"], ["go"]),
+            helper.make_node("ReduceMax", ["next"], ["row"], keepdims=0, axes=[0]),
+        ],
+        "body",
+        [value("i", TensorProto.INT64, []), value("c", TensorProto.BOOL, []), value("x", TensorProto.FLOAT, [2, 3])],
+        [value("go", TensorProto.BOOL, []), value("next", TensorProto.FLOAT, [2, 3]), value("row", TensorProto.FLOAT, [3])],
+        [numpy_helper.from_array(np.float32(v), n) for n, v in (("one", 1), ("limit", 20))],
+    )
+    loop = ("Loop", dict(body=body, outputs=2))
+    last = ("Loop", dict(body=body, outputs=2, first=2))
+    for m in (0, 2, 9):
+        yield f"loop_ends_{m}", loop, [np.array(m)], [true, x], 17, None
+        yield f"loop_ends_fixed_{m}", last, [x], [np.array(m), true], 17, None
+    yield "loop_never", last, [x], [np.array(5), np.array(False)], 17, None
+
+
 def edges():
     root = os.path.join(HERE, "node")
     for name, node, inputs, constants, opset, shapes in edge_cases():
@@ -342,8 +367,10 @@ def edges():
         body, results = node, ["y"]
         if isinstance(node, tuple):
             attributes = dict(node[1])
+            first = attributes.pop("first", 0)
+            order = names[len(values):][:first] + values + names[len(values):][first:]
             results = [f"y{i}" if i else "y" for i in range(attributes.pop("outputs", 1))]
-            body = [helper.make_node(node[0], names, results, **attributes)]
+            body = [helper.make_node(node[0], order, results, **attributes)]
         graph = helper.make_graph(
             body,
             name,

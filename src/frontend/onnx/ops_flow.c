@@ -187,13 +187,13 @@ static void if_(onnx_conv *c)
 
 /* ---- loops: each iteration anew, with what is known of it ---- */
 
-enum { MAX_UNROLL = 256, MAX_UNROLLED_NODES = 65536, MAX_BODY = 512 };
+enum { MAX_UNROLL = 256, MAX_UNROLLED_NODES = 65536, MAX_BODY = 512, MAX_ROWS = 1 << 20 };
 
 static void refuse_loop(onnx_conv *c, const char *why)
 {
     onnx_fail(c, "onnx-E029",
-              "%s; loops run whose carried values keep their shapes and that collect as many results as they are "
-              "told to; others where the number of iterations is known to the compiler, 1 to %d",
+              "%s; loops run whose carried values, and results that they collect, keep their shapes; others where the "
+              "number of iterations is known to the compiler, at most %d",
               why, MAX_UNROLL);
 }
 
@@ -257,56 +257,132 @@ static bool has_newer(onnx_conv *c, tn_value v, uint32_t from)
     return n.found;
 }
 
-/* Number of iterations as an extent, for results that are collected. */
-static tn_dims loop_count(onnx_conv *c, tn_value trip, tn_value go, tn_value goes_on)
+/* How many rows the results have that are collected: as many as there are iterations, or at most so many where the body
+ * decides when it ends (*out_ends). */
+static tn_dims loop_count(onnx_conv *c, tn_value trip, tn_value go, tn_value goes_on, bool *out_ends)
 {
-    double always = 0;
-    if (!onnx_has(c, 0) || !onnx_scalar(c, goes_on, &always) || always == 0) {
-        refuse_loop(c, "it collects results, and how many is known only when it ends");
+    double always = 0, most;
+    *out_ends = !onnx_scalar(c, goes_on, &always) || always == 0;
+    if (!onnx_has(c, 0) || (*out_ends && onnx_scalar(c, trip, &most) && most > MAX_ROWS)) {
+        refuse_loop(c, tn_arena_printf(c->arena, "it collects results without an M of at most %d, so how many is known "
+                                       "only when it ends", MAX_ROWS));
         return (tn_dims){0};
     }
     const tn_value in[3] = {go, trip, onnx_const_ints(c, TN_I64, 0, 1, (int64_t[]){0})};
     return onnx_bind(c, onnx_call(c, &tn_op_where, NULL, 3, in), NULL);
 }
 
-static void loop_node(onnx_conv *c, const onnx_graph *g, uint32_t n_carried)
+/* The first rows of v, as many as `rows` says. */
+static tn_value first_rows(onnx_conv *c, tn_value v, tn_dims rows)
+{
+    const tn_type *t = onnx_type(v);
+    const tn_expr *dim[ONNX_MAX_RANK + 1];
+    int64_t begin[ONNX_MAX_RANK + 1] = {0}, step[ONNX_MAX_RANK + 1];
+    for (int d = 0; d < t->n; d++) {
+        dim[d] = d ? t->dim[d] : rows.at[0];
+        step[d] = 1;
+    }
+    tn_extent_attr a = {tn_dims_make(c->arena, t->n, dim)};
+    const tn_value in[3] = {v, onnx_const_ints(c, TN_I64, 1, t->n, begin), onnx_const_ints(c, TN_I64, 1, t->n, step)};
+    return onnx_call(c, &tn_op_dyn_strided_slice, &a, 3, in);
+}
+
+typedef struct loop_body { /* of a loop that is being made; lists of values have room for MAX_BODY and two more */
+    tn_region *r;
+    tn_value *in, *inner, *out; /* operands of the loop; what it gives its body; what the body gives */
+    uint32_t n_carried, n_out;
+} loop_body;
+
+/* What the loop begins with, and a region whose parameters stand for what an iteration does. */
+static loop_body begin_body(onnx_conv *c, uint32_t n_carried)
 {
     int64_t most = INT64_MAX, zero = 0;
-    uint32_t had = c->g->n_symbol;
-    tn_loop_attr attr = {{0}};
-    tn_region *r = tn_region_new(c->g, NULL), *outer = c->im->r;
-    tn_value *in = TN_NEW_N(c->arena, tn_value, n_carried + 2),
-             *inner = TN_NEW_N(c->arena, tn_value, n_carried + 2),
-             *out = TN_NEW_N(c->arena, tn_value, MAX_BODY);
+    loop_body b = {.r = tn_region_new(c->g, NULL), .n_carried = n_carried};
+    b.in = TN_NEW_N(c->arena, tn_value, n_carried + 3);
+    b.inner = TN_NEW_N(c->arena, tn_value, n_carried + 2);
+    b.out = TN_NEW_N(c->arena, tn_value, MAX_BODY + 1);
+    tn_value *in = b.in;
     in[0] = onnx_has(c, 0) ? onnx_cast(c, onnx_in(c, 0), TN_I64) : onnx_const_ints(c, TN_I64, 0, 1, &most);
     in[0] = onnx_rank(in[0]) ? onnx_reshape(c, in[0], 0, NULL) : in[0];
     in[0] = onnx_call2(c, &tn_op_maximum, NULL, in[0], onnx_const_ints(c, TN_I64, 0, 1, &zero));
     in[1] = onnx_has(c, 1) ? bool_scalar(c, onnx_in(c, 1)) : onnx_const(c, TN_BOOL1, 1);
     for (uint32_t k = 0; k < n_carried; k++) in[k + 2] = onnx_in(c, k + 2);
     onnx_need_tensors(c, "carried value", n_carried, in + 2);
-    if (c->bad) return;
-    inner[0] = tn_val(tn_region_add_param(c->g, r, "i", tn_type_tensor(c->g->pool, TN_I64, 0, NULL, NULL)));
+    if (c->bad) return b;
+    b.inner[0] = tn_val(tn_region_add_param(c->g, b.r, "i", tn_type_tensor(c->g->pool, TN_I64, 0, NULL, NULL)));
     for (uint32_t k = 0; k < n_carried; k++)
-        inner[k + 2] = tn_val(tn_region_add_param(
-            c->g, r, tn_arena_printf(c->arena, "carried%u", (unsigned)k), tn_value_type(in[k + 2])));
-    c->im->r = r;
-    inner[1] = onnx_const(c, TN_BOOL1, 1); /* inside it holds */
-    c->bad = !onnx_body(c, g, r, n_carried + 2, inner, out) || c->bad;
-    onnx_need_tensors(c, "result", c->bad ? 0 : g->output.n, out);
-    out[0] = c->bad ? out[0] : bool_scalar(c, out[0]);
+        b.inner[k + 2] = tn_val(tn_region_add_param(
+            c->g, b.r, tn_arena_printf(c->arena, "carried%u", (unsigned)k), tn_value_type(in[k + 2])));
+    return b;
+}
+
+static void convert_body(onnx_conv *c, const onnx_graph *g, loop_body *b)
+{
+    uint32_t had = c->g->n_symbol;
+    tn_region *outer = c->im->r;
+    c->im->r = b->r;
+    b->n_out = (uint32_t)g->output.n;
+    b->inner[1] = onnx_const(c, TN_BOOL1, 1); /* inside it holds */
+    c->bad = !onnx_body(c, g, b->r, b->n_carried + 2, b->inner, b->out) || c->bad;
+    onnx_need_tensors(c, "result", c->bad ? 0 : b->n_out, b->out);
+    b->out[0] = c->bad ? b->out[0] : bool_scalar(c, b->out[0]);
     c->im->r = outer;
-    for (size_t k = n_carried + 1; k < g->output.n && !c->bad; k++)
-        if (has_newer(c, out[k], had))
+    for (uint32_t k = b->n_carried + 1; k < b->n_out && !c->bad; k++)
+        if (has_newer(c, b->out[k], had))
             refuse_loop(c, "the shapes of results that it collects depend on the iteration");
-    if (!c->bad && g->output.n > n_carried + 1u) attr.count = loop_count(c, in[0], in[1], out[0]);
+}
+
+/* The loop carries how many iterations there were, after its other values. */
+static void add_counter(onnx_conv *c, loop_body *b)
+{
+    tn_region *outer = c->im->r;
+    const tn_type *t = tn_type_tensor(c->g->pool, TN_I64, 0, NULL, NULL);
+    int64_t zero = 0, one = 1;
+    b->in[b->n_carried + 2] = onnx_const_ints(c, TN_I64, 0, 1, &zero);
+    (void)tn_region_add_param(c->g, b->r, "count", t);
+    c->im->r = b->r;
+    tn_value next = onnx_call2(c, &tn_op_add, NULL, b->inner[0], onnx_const_ints(c, TN_I64, 0, 1, &one));
+    c->im->r = outer;
+    for (uint32_t k = b->n_out++; k > b->n_carried + 1; k--) b->out[k] = b->out[k - 1];
+    b->out[++b->n_carried] = next;
+}
+
+static void loop_node(onnx_conv *c, const onnx_graph *g, uint32_t n_carried)
+{
+    tn_loop_attr attr = {{0}, false};
+    loop_body b = begin_body(c, n_carried);
+    if (!c->bad) convert_body(c, g, &b);
+    if (!c->bad && b.n_out > n_carried + 1) attr.count = loop_count(c, b.in[0], b.in[1], b.out[0], &attr.at_most);
+    if (!c->bad && attr.at_most) add_counter(c, &b);
     if (c->bad) return;
-    tn_region_set_results(c->g, r, (int)g->output.n, out);
-    tn_node *n = tn_node_new(c->g, c->im->r, NULL, &tn_op_loop, (int)n_carried + 2, in, (int)g->output.n - 1,
-                             &attr, c->loc);
-    tn_node_hold(c->g, n, 1, &r);
+    tn_region_set_results(c->g, b.r, (int)b.n_out, b.out);
+    tn_node *n = tn_node_new(c->g, c->im->r, NULL, &tn_op_loop, (int)b.n_carried + 2, b.in, (int)b.n_out - 1, &attr,
+                             c->loc);
+    tn_node_hold(c->g, n, 1, &b.r);
     c->bad = tn_infer_node(c->g, n) != TN_OK;
-    for (size_t k = 0; k < c->node->output.n && !c->bad; k++)
-        onnx_out(c, (uint32_t)k, (tn_value){n, (uint32_t)k});
+    tn_dims rows = {0};
+    if (!c->bad && attr.at_most) rows = onnx_bind(c, (tn_value){n, n_carried}, attr.count.at[0]);
+    for (uint32_t k = 0; k < c->node->output.n && !c->bad; k++) {
+        tn_value v = {n, k < n_carried ? k : k + b.n_carried - n_carried};
+        onnx_out(c, k, rows.n && k >= n_carried ? first_rows(c, v, rows) : v);
+    }
+}
+
+/* No iteration: nothing is collected; the body says what shapes it would have. */
+static void no_iteration(onnx_conv *c, const onnx_graph *g, uint32_t n_carried)
+{
+    const tn_expr *dim[ONNX_MAX_RANK + 1] = {tn_idx(c->pool, 0)};
+    for (uint32_t k = 0; k < n_carried && k < c->node->output.n; k++) onnx_out(c, k, onnx_in(c, k + 2));
+    if (c->node->output.n <= n_carried) return;
+    loop_body b = begin_body(c, n_carried);
+    if (!c->bad) convert_body(c, g, &b);
+    for (uint32_t k = n_carried; k < c->node->output.n && !c->bad; k++) {
+        const tn_type *t = onnx_type(b.out[k + 1]);
+        for (int d = 0; d < t->n; d++) dim[d + 1] = t->dim[d];
+        tn_broadcast_to_attr to = {tn_dims_make(c->arena, (uint32_t)t->n + 1, dim)};
+        onnx_out(c, k, onnx_call1(c, &tn_op_broadcast_to, &to, onnx_const(c, t->dtype, 0)));
+    }
+    tn_region_discard(c->g, b.r);
 }
 
 /* Trip count and condition before the first iteration; false: known only during the run, or too many to write them all
@@ -315,11 +391,12 @@ static bool loop_bounds(onnx_conv *c, const onnx_graph *g, int64_t *out_count, b
 {
     double count = -1, go = 1;
     *out_count = INT64_MAX;
-    if ((onnx_has(c, 0) && !onnx_scalar(c, onnx_in(c, 0), &count)) ||
-        (onnx_has(c, 1) && !onnx_scalar(c, onnx_in(c, 1), &go)))
-        return false;
-    if (onnx_has(c, 0)) *out_count = count < 0 ? 0 : count > (double)(1 << 30) ? 1 << 30 : (int64_t)count;
-    *out_go = go != 0;
+    bool counted = !onnx_has(c, 0) || onnx_scalar(c, onnx_in(c, 0), &count),
+         decided = !onnx_has(c, 1) || onnx_scalar(c, onnx_in(c, 1), &go);
+    if (onnx_has(c, 0) && counted) *out_count = count < 0 ? 0 : count > (double)(1 << 30) ? 1 << 30 : (int64_t)count;
+    *out_go = !decided || go != 0;
+    if (*out_count == 0 || !*out_go) return true;
+    if (!counted || !decided) return false;
     return *out_count == INT64_MAX ||
            (*out_count <= MAX_UNROLL && *out_count * (int64_t)g->node.n <= MAX_UNROLLED_NODES);
 }
@@ -337,7 +414,8 @@ static void loop(onnx_conv *c)
     size_t n_scan = c->bad ? 0 : g->output.n - 1 - n_carried;
     bool known = !c->bad && loop_bounds(c, g, &count, &go);
     if (!c->bad && !known) loop_node(c, g, n_carried);
-    if (!known) return;
+    if (known && (count == 0 || !go)) no_iteration(c, g, n_carried);
+    if (!known || count == 0 || !go) return;
     tn_value *in = TN_NEW_N(c->arena, tn_value, n_carried + 2), *out = TN_NEW_N(c->arena, tn_value, MAX_BODY);
     tn_vec(tn_value) scans = {0};
     for (uint32_t k = 0; k < n_carried; k++) in[k + 2] = onnx_in(c, k + 2);
@@ -360,8 +438,6 @@ static void loop(onnx_conv *c)
         for (size_t k = 0; k < n_scan; k++) tn_vec_push(&scans, out[1 + n_carried + k]);
     }
     for (size_t k = 0; k < c->node->output.n && !c->bad; k++) {
-        if (k >= n_carried && i == 0)
-            refuse_loop(c, "it has no iteration, so the shape of its results is not known");
         onnx_out(c, (uint32_t)k,
                  k < n_carried ? in[k + 2] : stacked(c, scans.at + (k - n_carried), i, n_scan, 0, false));
     }
