@@ -150,19 +150,43 @@ unsigned tn_cpu_base_mhz(void)
     return r[EAX] & 0xffff;
 }
 
-#else /* other ISAs: what their ABI guarantees */
+#else /* other ISAs: what the system's auxiliary vector says */
 
-#if defined(__aarch64__)
-static const char *const table[] = {"neon"};
-enum { ROWS = 1, ALWAYS = 1 };
+#if defined(__linux__)
+#include <sys/auxv.h>
 #else
-static const char *const table[] = {""}; /* no feature known */
-enum { ROWS = 1, ALWAYS = 0 };
+#define AT_HWCAP 16
+#define AT_HWCAP2 26
+static unsigned long getauxval(unsigned long type) { return type * 0; }
 #endif
 
-static const char *name_at(size_t i) { return table[i]; }
+/* Bits of HWCAP (Linux, uapi/asm/hwcap.h), from 64 on of HWCAP2. */
+static const struct { const char *name; uint8_t bit; } table[] = {
+#if defined(__aarch64__)
+    {"fp-armv8", 0}, {"neon", 1},      {"aes", 3},      {"sha2", 6},       {"crc", 7},     {"lse", 8},
+    {"fullfp16", 10}, {"rdm", 12},     {"sha3", 17},    {"dotprod", 20},   {"sve", 22},    {"fp16fml", 23},
+    {"sve2", 65},     {"i8mm", 64 + 13}, {"bf16", 64 + 14},
+#elif defined(__arm__)
+    {"vfp2", 6}, {"neon", 12}, {"vfp3", 13}, {"vfp4", 16}, {"fp16", 1}, {"d32", 19}, {"hwdiv-arm", 17}, {"crc", 64 + 4},
+#elif defined(__riscv)
+    {"a", 0}, {"c", 2}, {"d", 3}, {"f", 5}, {"m", 12}, {"v", 21},
+#else
+    {"", 63}, /* none is known */
+#endif
+};
+enum { ROWS = sizeof table / sizeof *table };
 
-tn_cpu_set tn_cpu_detect(void) { return (tn_cpu_set){ALWAYS}; }
+static const char *name_at(size_t i) { return table[i].name; }
+
+tn_cpu_set tn_cpu_detect(void)
+{
+    uint64_t cap[2] = {getauxval(AT_HWCAP), getauxval(AT_HWCAP2)};
+    tn_cpu_set set = {0};
+    for (size_t i = 0; i < ROWS; i++) {
+        set.bits |= (uint64_t)(cap[table[i].bit / 64] >> table[i].bit % 64 & 1) << i;
+    }
+    return set;
+}
 
 uint64_t tn_cpu_cache_bytes(unsigned level)
 {

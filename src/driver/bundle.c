@@ -129,11 +129,11 @@ static tn_status model_object(tn_workshop *w, enum tn_bundle_form form, const ch
     tn_status st = tn_file_write_temporary(b->ctx, source, text.at, text.n);
     tn_buf_deinit(&text);
     TN_TRY(st);
-    tn_tool_command c = {0};
+    tn_tool_command c;
+    TN_TRY(tn_command_begin(w, &c, TN_TOOL_AS));
     if (b->opt.cross_compiler)
-        WORDS(&c, b->opt.cross_compiler, "-c", "-o", *out, source);
-    else
-        WORDS(&c, "as", "-o", *out, source);
+        tn_command_add(&c, "-c");
+    WORDS(&c, "-o", *out, source);
     return tn_command_run(b, &c);
 }
 
@@ -144,11 +144,12 @@ static tn_status join(tn_workshop *w, uint32_t n, const char *const object[], co
     tn_build *b = w->b;
     const char *runtime;
     TN_TRY(find_runtime(b, &runtime));
-    tn_tool_command c = {0};
+    tn_tool_command c;
+    TN_TRY(tn_command_begin(w, &c, TN_TOOL_LD));
     if (b->opt.cross_compiler)
-        WORDS(&c, b->opt.cross_compiler, "-nostdlib", "-Wl,-r", "-o", out);
+        WORDS(&c, "-nostdlib", "-r", "-o", out);
     else
-        WORDS(&c, "ld", "-r", "-o", out);
+        WORDS(&c, "-r", "-o", out);
     WORDS(&c, "-u", "tenon_bundle_run"); /* all of face.c */
     for (uint32_t i = 0; i < n; i++)
         tn_command_add(&c, object[i]);
@@ -160,8 +161,8 @@ static tn_status join(tn_workshop *w, uint32_t n, const char *const object[], co
 static tn_status rename_face(tn_workshop *w, enum tn_bundle_form form, const char *in, const char *out)
 {
     tn_build *b = w->b;
-    tn_tool_command c = {0};
-    WORDS(&c, "objcopy");
+    tn_tool_command c;
+    TN_TRY(tn_command_begin(w, &c, TN_TOOL_OBJCOPY));
     for (int i = 0; i < N_FACE; i++) {
         const char *seen = seen_name(b, i);
         if (is_seen(b, i, form))
@@ -174,12 +175,13 @@ static tn_status rename_face(tn_workshop *w, enum tn_bundle_form form, const cha
 
 static tn_status link_library(tn_workshop *w, const char *in, const char *out)
 {
-    tn_tool_command c = {0};
+    tn_tool_command c;
+    TN_TRY(tn_command_begin(w, &c, TN_TOOL_LD));
     if (w->b->opt.cross_compiler)
-        WORDS(&c, w->b->opt.cross_compiler, "-shared", "-Wl,--build-id=none", "-Wl,--gc-sections",
+        WORDS(&c, "-shared", "-Wl,--build-id=none", "-Wl,--gc-sections",
               "-Wl,-Bsymbolic", "-Wl,-z,nodelete", "-o", out, in, "-lm");
     else
-        WORDS(&c, "ld", "-shared", "--build-id=none", "--gc-sections", "-Bsymbolic", "-z", "noexecstack",
+        WORDS(&c, "-shared", "--build-id=none", "--gc-sections", "-Bsymbolic", "-z", "noexecstack",
               "-z", "now", "-z", "nodelete", "-o", out, in, "--as-needed", "-l:libm.so.6", "-l:libc.so.6");
     return tn_command_run(w->b, &c);
 }
@@ -198,9 +200,10 @@ static tn_status make(tn_workshop *w, enum tn_bundle_form form, uint32_t n, cons
         return link_library(w, one, *out);
     }
     if (form == TN_BUNDLE_A) {
-        tn_tool_command c = {0};
+        tn_tool_command c;
         *out = tn_workshop_file(w, "model.a");
-        WORDS(&c, "ar", "rcsD", *out, one);
+        TN_TRY(tn_command_begin(w, &c, TN_TOOL_AR));
+        WORDS(&c, "rcsD", *out, one);
         return tn_command_run(w->b, &c);
     }
     return TN_OK;

@@ -3,16 +3,19 @@
 #include "driver/tool.h"
 
 /* cc (or --cross-compiler) on generated C: flags that keep its results those of the interpreter. */
-static void source_flags(tn_build *b, tn_tool_command *c)
+static tn_status source_command(tn_workshop *w, tn_tool_command *c)
 {
+    tn_build *b = w->b;
     static const char *const flags[] = {"-std=gnu17", "-O3", "-w", "-fPIC", "-ffreestanding",
                                         "-fno-math-errno", "-ffp-contract=off"};
-    tn_command_add(c, b->opt.cross_compiler ? b->opt.cross_compiler : "cc");
+    TN_TRY(tn_command_begin(w, c, TN_TOOL_CC));
     for (size_t i = 0; i < sizeof flags / sizeof *flags; i++)
         tn_command_add(c, flags[i]);
-    for (uint32_t i = 0; i < b->n_feature; i++)
+    bool x86 = tn_machine_knows(&b->machine, "sse2"); /* others want -march, which goes with the cross compiler */
+    for (uint32_t i = 0; x86 && i < b->n_feature; i++)
         tn_command_add(c, tn_arena_printf(&b->arena, "-m%s", b->feature[i]));
     tn_command_split(b, c, b->opt.cross_compiler_options);
+    return TN_OK;
 }
 
 /* ---- C to objects: what is not in the cache, by as many compilers at once as there are CPUs ---- */
@@ -38,7 +41,7 @@ static tn_status prepare(tn_workshop *w, const tn_code_cache *cache, const tn_bu
     tn_build *b = w->b;
     tn_buf had = {0};
     tn_status st = TN_OK;
-    source_flags(b, &j->command);
+    TN_TRY(source_command(w, &j->command));
     if (!b->opt.cross_compiler) {
         tn_code_cache_key(code, j->command.n, j->command.at, j->key);
         j->cached = cache->load(cache->user, j->key, &had);
@@ -105,20 +108,14 @@ tn_status tn_objects_write(tn_workshop *w, uint32_t n, const tn_buf code[], cons
     return TN_OK;
 }
 
-tn_status tn_link(tn_build *b, uint32_t n, const tn_buf code[], tn_buf *out_so)
+static tn_status link_objects(tn_workshop *w, uint32_t n, const char *const object[], const char *so)
 {
-    tn_workshop w;
-    tn_tool_command c = {0};
-    const char *object[TN_OBJECTS];
-    TN_TRY(tn_workshop_open(b, &w));
-    const char *so = tn_workshop_file(&w, "mod.so");
-    tn_status st = tn_objects_write(&w, n, code, object);
-    tn_command_add(&c, b->opt.cross_compiler ? b->opt.cross_compiler : "ld");
+    tn_tool_command c;
+    TN_TRY(tn_command_begin(w, &c, TN_TOOL_LD));
     tn_command_add(&c, "-shared");
-    if (b->opt.cross_compiler) {
+    if (w->b->opt.cross_compiler) {
         tn_command_add(&c, "-nostdlib");
         tn_command_add(&c, "-Wl,--build-id=none");
-        tn_command_split(b, &c, b->opt.cross_compiler_options);
     } else {
         tn_command_add(&c, "--build-id=none");
         tn_command_add(&c, "-z");
@@ -126,10 +123,20 @@ tn_status tn_link(tn_build *b, uint32_t n, const tn_buf code[], tn_buf *out_so)
     }
     tn_command_add(&c, "-o");
     tn_command_add(&c, so);
-    for (uint32_t i = 0; st == TN_OK && i < n; i++)
+    for (uint32_t i = 0; i < n; i++)
         tn_command_add(&c, object[i]);
+    return tn_command_run(w->b, &c);
+}
+
+tn_status tn_link(tn_build *b, uint32_t n, const tn_buf code[], tn_buf *out_so)
+{
+    tn_workshop w;
+    const char *object[TN_OBJECTS];
+    TN_TRY(tn_workshop_open(b, &w));
+    const char *so = tn_workshop_file(&w, "mod.so");
+    tn_status st = tn_objects_write(&w, n, code, object);
     if (st == TN_OK)
-        st = tn_command_run(b, &c);
+        st = link_objects(&w, n, object, so);
     if (st == TN_OK)
         st = tn_file_take(b, so, out_so);
     tn_workshop_close(&w);

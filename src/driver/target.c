@@ -48,7 +48,7 @@ static tn_status find_machine(tn_build *b, const options *o)
     if (b->opt.machine_file)
         TN_TRY(tn_machine_read(b->ctx, b->opt.machine_file, &b->machine));
     else if (o->mtriple)
-        b->machine = (tn_machine){.triple = o->mtriple, .cores = 1};
+        tn_machine_of_triple(b->ctx, o->mtriple, &b->machine);
     else
         TN_TRY(tn_machine_detect(b->ctx, &b->machine));
     if (o->mattr)
@@ -67,15 +67,19 @@ static tn_status find_machine(tn_build *b, const options *o)
     return TN_OK;
 }
 
-/* What generated code uses, and a package therefore needs. */
+/* What generated code uses, and a package therefore needs: of x86 this list, of others all that is known. */
 static void choose_features(tn_build *b)
 {
     static const char *const used[] = {
         "sse3", "ssse3", "sse4.1",  "sse4.2",   "avx",      "avx2",     "fma",      "f16c",
         "bmi",  "bmi2",  "avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl", "avx512vnni",
         "avxvnni"};
-    b->feature = TN_NEW_N(&b->arena, const char *, sizeof used / sizeof *used);
-    for (size_t i = 0; i < sizeof used / sizeof *used; i++)
+    b->feature = TN_NEW_N(&b->arena, const char *, sizeof used / sizeof *used + b->machine.n_feature);
+    bool x86 = tn_machine_knows(&b->machine, "sse2");
+    for (size_t k = 0; !x86 && k < b->machine.n_feature; k++)
+        if (tn_machine_knows(&b->machine, b->machine.feature[k]))
+            b->feature[b->n_feature++] = b->machine.feature[k];
+    for (size_t i = 0; x86 && i < sizeof used / sizeof *used; i++)
         for (size_t k = 0; k < b->machine.n_feature; k++)
             if (strcmp(used[i], b->machine.feature[k]) == 0)
                 b->feature[b->n_feature++] = used[i];

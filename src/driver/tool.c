@@ -3,6 +3,7 @@
 #include "driver/tool.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
@@ -60,14 +61,28 @@ void tn_command_split(tn_build *b, tn_tool_command *c, const char *text)
     }
 }
 
-tn_tool_end tn_command_wait(const tn_tool_command *c)
+/* output: the file that becomes its standard output, or NULL: ours. */
+static tn_tool_end run(const tn_tool_command *c, const char *output)
 {
     pid_t pid;
     tn_tool_end end = {0};
-    end.error = posix_spawnp(&pid, c->at[0], NULL, NULL, (char *const *)c->at, environ);
+    posix_spawn_file_actions_t actions;
+    end.error = posix_spawn_file_actions_init(&actions);
+    if (end.error)
+        return end;
+    if (output)
+        end.error = posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, output, O_WRONLY | O_CREAT, 0600);
+    if (!end.error)
+        end.error = posix_spawnp(&pid, c->at[0], &actions, NULL, (char *const *)c->at, environ);
+    posix_spawn_file_actions_destroy(&actions);
     while (!end.error && waitpid(pid, &end.status, 0) < 0 && errno == EINTR)
         ;
     return end;
+}
+
+tn_tool_end tn_command_wait(const tn_tool_command *c)
+{
+    return run(c, NULL);
 }
 
 tn_status tn_command_judge(tn_build *b, const tn_tool_command *c, tn_tool_end end)
@@ -93,6 +108,40 @@ tn_status tn_command_judge(tn_build *b, const tn_tool_command *c, tn_tool_end en
 tn_status tn_command_run(tn_build *b, const tn_tool_command *c)
 {
     return tn_command_judge(b, c, tn_command_wait(c));
+}
+
+/* What the cross compiler would call for a tool of that name. */
+static tn_status ask(tn_workshop *w, const char *name, const char **out)
+{
+    tn_build *b = w->b;
+    tn_tool_command c = {0};
+    tn_buf said = {0};
+    const char *file = tn_workshop_file(w, "%s.txt", name);
+    tn_command_add(&c, b->opt.cross_compiler);
+    tn_command_split(b, &c, b->opt.cross_compiler_options);
+    tn_command_add(&c, tn_arena_printf(&b->arena, "-print-prog-name=%s", name));
+    TN_TRY(tn_command_judge(b, &c, run(&c, file)));
+    tn_status st = tn_file_take(b, file, &said);
+    size_t n = strcspn(tn_buf_cstr(&said), "\n");
+    *out = n ? tn_arena_strndup(&b->arena, said.at, n) : name;
+    tn_buf_deinit(&said);
+    return st;
+}
+
+tn_status tn_command_begin(tn_workshop *w, tn_tool_command *c, enum tn_tool tool)
+{
+    static const char *const native[] = {"cc", "as", "ld", "ar", "objcopy"};
+    tn_build *b = w->b;
+    const char *program = native[tool];
+    *c = (tn_tool_command){0};
+    if (b->opt.cross_compiler && tool <= TN_TOOL_LD)
+        program = b->opt.cross_compiler;
+    else if (b->opt.cross_compiler)
+        TN_TRY(ask(w, native[tool], &program));
+    tn_command_add(c, program);
+    if (b->opt.cross_compiler && (tool == TN_TOOL_AS || tool == TN_TOOL_LD))
+        tn_command_split(b, c, b->opt.cross_compiler_options);
+    return TN_OK;
 }
 
 tn_status tn_file_take(tn_build *b, const char *path, tn_buf *out)

@@ -1,8 +1,8 @@
-/* Lists of features, "+avx2,-fma", and what x86 features need.
+/* Lists of features, "+avx2,-fma", and what features need.
  *
- * The table holds every x86 feature that is detected (base/cpu.c), each with those it cannot be without: LLVM's own
- * implications (X86.td of LLVM 19), so the features recorded in a package are those that LLVM compiles for. Other
- * architectures have no table: names are taken as they stand. */
+ * The tables hold every feature that is detected (base/cpu.c), each with those it cannot be without: LLVM's own
+ * implications (X86.td, AArch64Features.td, ARMFeatures.td, RISCVFeatures.td of LLVM 19), so the features recorded in
+ * a package are those that LLVM compiles for. */
 #include "machine/machine.h"
 
 #include <string.h>
@@ -70,49 +70,113 @@ static const feature x86[] = {
     { "amx-fp16",        "amx-tile" },
     { "amx-complex",     "amx-tile" },
 };
+static const feature aarch64[] = {
+    { "fp-armv8",        "" },
+    { "neon",            "fp-armv8" },
+    { "aes",             "neon" },
+    { "sha2",            "neon" },
+    { "sha3",            "sha2" },
+    { "crc",             "" },
+    { "lse",             "" },
+    { "rdm",             "neon" },
+    { "dotprod",         "neon" },
+    { "fullfp16",        "fp-armv8" },
+    { "fp16fml",         "fullfp16 neon" },
+    { "bf16",            "neon" },
+    { "i8mm",            "neon" },
+    { "sve",             "fullfp16" },
+    { "sve2",            "sve" },
+};
+static const feature arm[] = {
+    { "vfp2",            "" },
+    { "d32",             "" },
+    { "fp16",            "" },
+    { "vfp3",            "vfp2 d32" },
+    { "vfp4",            "vfp3 fp16" },
+    { "neon",            "vfp3" },
+    { "fp-armv8",        "vfp4" },
+    { "crc",             "" },
+    { "hwdiv-arm",       "" },
+    { "dotprod",         "neon" },
+    { "fullfp16",        "fp-armv8" },
+};
+static const feature riscv[] = {
+    { "m",               "" },
+    { "a",               "" },
+    { "f",               "" },
+    { "d",               "f" },
+    { "c",               "" },
+    { "v",               "d" },
+    { "zba",             "" },
+    { "zbb",             "" },
+    { "zbs",             "" },
+    { "zfhmin",          "f" },
+    { "zfh",             "zfhmin" },
+    { "zvfh",            "v zfhmin" },
+};
 /* clang-format on */
-enum { ROWS = sizeof x86 / sizeof *x86, NAME_MAX_BYTES = 24 };
+enum { ROWS = sizeof x86 / sizeof *x86, NAME_MAX_BYTES = 24 }; /* x86 has the longest table */
 
-static const char *const x86_64_base[] = {"cmov", "cx8", "mmx", "fxsr", "sse", "sse2"};
-enum { BASE = sizeof x86_64_base / sizeof *x86_64_base };
+/* Architectures by how triples begin, the first that fits; base: what all their machines have (of riscv: those that
+ * run Linux). */
+#define TABLE(rows) rows, sizeof rows / sizeof *rows
+static const struct arch {
+    const char *begins, *name;
+    const feature *row;
+    size_t n;
+    const char *base;
+} archs[] = {
+    {"x86_64", "x86", TABLE(x86), "cmov cx8 mmx fxsr sse sse2"},
+    {"i386", "x86", TABLE(x86), ""},
+    {"i486", "x86", TABLE(x86), ""},
+    {"i586", "x86", TABLE(x86), ""},
+    {"i686", "x86", TABLE(x86), ""},
+    {"aarch64", "AArch64", TABLE(aarch64), "fp-armv8 neon"},
+    {"arm64", "AArch64", TABLE(aarch64), "fp-armv8 neon"},
+    {"arm", "Arm", TABLE(arm), ""},
+    {"thumb", "Arm", TABLE(arm), ""},
+    {"riscv", "RISC-V", TABLE(riscv), "m a f d c"},
+    {"", NULL, NULL, 0, ""},
+};
 
-static bool is_x86_64(const tn_machine *m) { return strncmp(m->triple, "x86_64", 6) == 0; }
-
-static bool is_x86(const tn_machine *m)
+static const struct arch *arch_of(const tn_machine *m)
 {
-    const char *t = m->triple;
-    return is_x86_64(m) || (t[0] == 'i' && t[1] >= '3' && t[1] <= '6' && strncmp(t + 2, "86", 2) == 0);
+    const struct arch *a = archs;
+    while (strncmp(m->triple, a->begins, strlen(a->begins)) != 0) {
+        a++;
+    }
+    return a;
 }
 
-static const feature *find(const char *name, size_t n)
+static const feature *find(const struct arch *a, const char *name, size_t n)
 {
-    for (size_t i = 0; i < ROWS; i++) {
-        if (strlen(x86[i].name) == n && memcmp(x86[i].name, name, n) == 0) {
-            return &x86[i];
+    for (size_t i = 0; i < a->n; i++) {
+        if (strlen(a->row[i].name) == n && memcmp(a->row[i].name, name, n) == 0) {
+            return &a->row[i];
         }
     }
     return NULL;
 }
 
-/* The next feature that is needed, and the rest of the list; NULL at its end. */
-static const feature *next_need(const char **at)
+/* The next feature of a list, which moves on; NULL at its end. */
+static const feature *next_need(const struct arch *a, const char **at)
 {
     *at += strspn(*at, " ");
     size_t n = strcspn(*at, " ");
-    const feature *f = n ? find(*at, n) : NULL;
+    const feature *f = n ? find(a, *at, n) : NULL;
     *at += n;
     return f;
 }
 
-static bool implies(const char *name, const char *other)
+static bool implies(const struct arch *a, const char *name, const char *other)
 {
     if (strcmp(name, other) == 0) {
         return true;
     }
-    const feature *f = find(name, strlen(name)), *need;
+    const feature *f = find(a, name, strlen(name)), *need;
     const char *at = f ? f->needs : "";
-    while ((need = next_need(&at))) {
-        if (implies(need->name, other)) {
+    while ((need = next_need(a, &at))) {
+        if (implies(a, need->name, other)) {
             return true;
         }
     }
@@ -120,6 +184,7 @@ static bool implies(const char *name, const char *other)
 }
 
 typedef struct names {
+    const struct arch *arch;
     const char **at;
     size_t n;
 } names;
@@ -139,10 +204,19 @@ static void add(names *s, const char *name)
         return;
     }
     s->at[s->n++] = name;
-    const feature *f = find(name, strlen(name)), *need;
+    const feature *f = find(s->arch, name, strlen(name)), *need;
     const char *at = f ? f->needs : "";
-    while ((need = next_need(&at))) {
+    while ((need = next_need(s->arch, &at))) {
         add(s, need->name);
+    }
+}
+
+static void add_base(names *s)
+{
+    const feature *f;
+    const char *at = s->arch->base;
+    while ((f = next_need(s->arch, &at))) {
+        add(s, f->name);
     }
 }
 
@@ -150,7 +224,7 @@ static void drop(names *s, const char *name)
 {
     size_t kept = 0;
     for (size_t i = 0; i < s->n; i++) {
-        if (!implies(s->at[i], name)) {
+        if (!implies(s->arch, s->at[i], name)) {
             s->at[kept++] = s->at[i];
         }
     }
@@ -177,20 +251,27 @@ static size_t distance(const char *a, size_t n, const char *b)
     return row[m];
 }
 
-static tn_status unknown(tn_ctx *ctx, const char *name, size_t n)
+static tn_status unknown(tn_ctx *ctx, const struct arch *a, const char *name, size_t n)
 {
-    const char *best = x86[0].name;
-    for (size_t i = 1; i < ROWS; i++) {
-        if (distance(name, n, x86[i].name) < distance(name, n, best)) {
-            best = x86[i].name;
+    int shown = (int)(n < 60 ? n : 60);
+    if (!a->n) {
+        return tn_error(
+            ctx, "machine-E005", NULL,
+            "-mattr: no features of this architecture are known, so not \"%.*s\" either; leave it out", shown,
+            name);
+    }
+    const char *best = a->row[0].name;
+    for (size_t i = 1; i < a->n; i++) {
+        if (distance(name, n, a->row[i].name) < distance(name, n, best)) {
+            best = a->row[i].name;
         }
     }
-    return tn_error(ctx, "machine-E005", NULL, "-mattr: there is no x86 feature \"%.*s\"; the nearest known one is %s",
-                    (int)(n < 60 ? n : 60), name, best);
+    return tn_error(ctx, "machine-E005", NULL, "-mattr: there is no %s feature \"%.*s\"; the nearest known one is %s",
+                    a->name, shown, name, best);
 }
 
 /* One word of the list, with its sign. */
-static tn_status apply(tn_ctx *ctx, const tn_machine *m, names *s, const char *word, size_t n)
+static tn_status apply(tn_ctx *ctx, names *s, const char *word, size_t n)
 {
     if (n < 2 || (*word != '+' && *word != '-')) {
         return tn_error(ctx, "machine-E006", NULL,
@@ -198,14 +279,14 @@ static tn_status apply(tn_ctx *ctx, const tn_machine *m, names *s, const char *w
                         (int)(n < 60 ? n : 60), word);
     }
     bool plus = *word == '+';
-    const char *name = tn_intern_n(ctx, word + 1, n - 1);
-    if (is_x86(m) && !find(name, n - 1) && (plus || !lists(s, name))) { /* what a machine lists may be dropped */
-        return unknown(ctx, name, n - 1);
+    const char *name = tn_intern_n(ctx, word + 1, n - 1), *at = s->arch->base;
+    if (!find(s->arch, name, n - 1) && (plus || !lists(s, name))) { /* what a machine lists may be dropped */
+        return unknown(ctx, s->arch, name, n - 1);
     }
-    for (size_t i = 0; !plus && is_x86_64(m) && i < BASE; i++) {
-        if (strcmp(x86_64_base[i], name) == 0) {
-            return tn_error(ctx, "machine-E007", NULL, "-mattr: every x86-64 machine has %s; it cannot be dropped",
-                            name);
+    for (const feature *f; !plus && (f = next_need(s->arch, &at));) {
+        if (implies(s->arch, f->name, name)) {
+            return tn_error(ctx, "machine-E007", NULL, "-mattr: every %s machine has %s; it cannot be dropped",
+                            strcmp(s->arch->begins, "x86_64") == 0 ? "x86-64" : s->arch->name, name);
         }
     }
     if (plus) {
@@ -216,12 +297,32 @@ static tn_status apply(tn_ctx *ctx, const tn_machine *m, names *s, const char *w
     return TN_OK;
 }
 
+static names names_new(tn_ctx *ctx, const tn_machine *m, size_t more)
+{
+    const struct arch *a = arch_of(m);
+    return (names){a, TN_NEW_N(&ctx->arena, const char *, m->n_feature + more + ROWS), 0};
+}
+
+void tn_machine_of_triple(tn_ctx *ctx, const char *triple, tn_machine *out)
+{
+    *out = (tn_machine){.triple = triple, .cores = 1};
+    names s = names_new(ctx, out, 0);
+    add_base(&s);
+    out->feature = s.at;
+    out->n_feature = s.n;
+}
+
+bool tn_machine_knows(const tn_machine *m, const char *name)
+{
+    return find(arch_of(m), name, strlen(name)) != NULL;
+}
+
 tn_status tn_machine_attributes(tn_ctx *ctx, const char *list, tn_machine *m)
 {
     bool plus = *list == '+' || strstr(list, ",+");
-    names s = {TN_NEW_N(&ctx->arena, const char *, m->n_feature + strlen(list) + ROWS + BASE), 0};
-    for (size_t i = 0; plus && is_x86_64(m) && i < BASE; i++) {
-        add(&s, x86_64_base[i]);
+    names s = names_new(ctx, m, strlen(list));
+    if (plus) {
+        add_base(&s);
     }
     for (size_t i = 0; !plus && i < m->n_feature; i++) {
         s.at[s.n++] = m->feature[i];
@@ -229,7 +330,7 @@ tn_status tn_machine_attributes(tn_ctx *ctx, const char *list, tn_machine *m)
     while (*list) {
         size_t n = strcspn(list, ",");
         if (n) {
-            TN_TRY(apply(ctx, m, &s, list, n));
+            TN_TRY(apply(ctx, &s, list, n));
         }
         list += n + (list[n] == ',');
     }

@@ -41,10 +41,15 @@ TN_WARN_UNUSED tn_status tn_machine_detect_at(tn_ctx *ctx, const char *root, tn_
  * conservative formulae in derive.c. Needs triple; strings are kept, name becomes the triple if it is NULL. */
 void tn_machine_derive(tn_machine *m);
 
+/* One that has what every machine of the triple has, to be derived. */
+void tn_machine_of_triple(tn_ctx *ctx, const char *triple, tn_machine *out);
+/* Is it the name of a feature of m's architecture, whether m has it or not? */
+bool tn_machine_knows(const tn_machine *m, const char *name);
+
 /* Changes the features by a list "+avx2,+fma" or "-avx512f", and sets to 0 what follows from them (tn_machine_derive).
  * A list with a `+` begins with what every machine of the triple has, and m's own features go; one of `-` alone begins
- * with m's. +x brings what x needs, -x takes what needs x along. Errors: machine-E005 (x86: no such feature), -E006 (a
- * word without its sign), -E007 (-x of what every x86-64 machine has). */
+ * with m's. +x brings what x needs, -x takes what needs x along. Errors: machine-E005 (the architecture has no such
+ * feature), -E006 (a word without its sign), -E007 (-x of what every machine of the architecture has). */
 TN_WARN_UNUSED tn_status tn_machine_attributes(tn_ctx *ctx, const char *list, tn_machine *m);
 
 /* A JSON object of the members that tn_machine_print writes. Rates, peak_gflops may be absent (derived); all else must

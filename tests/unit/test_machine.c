@@ -296,12 +296,57 @@ static void attributes(void **state)
     tn_machine m = {.triple = "x86_64-linux-gnu"};
     assert_int_equal(tn_machine_attributes(&c, "+avx512vnii", &m), TN_FAIL);
     assert_non_null(strstr(c.diag[0].message, "the nearest known one is avx512vnni"));
-    m = (tn_machine){.triple = "aarch64-linux-gnu"}; /* without a table: names as they stand */
-    assert_int_equal(tn_machine_attributes(&c, "+dotprod,+crypto,-crypto", &m), TN_OK);
-    assert_int_equal(m.n_feature, 1);
-    assert_string_equal(m.feature[0], "dotprod");
     tn_ctx_deinit(&c);
 }
+
+/* Lists on machines of which only the triple is known: all that they have then, or the error. */
+static void attributes_of_triples(void **state)
+{
+    static const struct { const char *triple, *list, *has;
+    } row[] = {
+        {"x86_64-linux-gnu", "+sse3", "cmov cx8 mmx fxsr sse sse2 sse3"},
+        {"i686-linux-gnu", "+sse2", "sse2 sse"},
+        {"aarch64-linux-gnu", "", "fp-armv8 neon"},
+        {"aarch64-linux-gnu", "+sve2,+dotprod", "fp-armv8 neon sve2 sve fullfp16 dotprod"},
+        {"aarch64-linux-gnu", "+sve2,-fullfp16", "fp-armv8 neon"},
+        {"arm64-apple-ios", "+crc", "fp-armv8 neon crc"},
+        {"armv7-linux-gnueabihf", "+neon", "neon vfp3 vfp2 d32"},
+        {"thumbv7-none-eabi", "+vfp4,-d32", "vfp2 fp16"},
+        {"riscv64-linux-gnu", "", "m a f d c"},
+        {"riscv64-linux-gnu", "+v,+zfh", "m a f d c v zfh zfhmin"},
+        {"aarch64-linux-gnu", "-neon", "machine-E007 every AArch64 machine has neon"},
+        {"aarch64-linux-gnu", "-fp-armv8", "machine-E007 every AArch64 machine has fp-armv8"},
+        {"riscv64-linux-gnu", "-f", "machine-E007 every RISC-V machine has f"},
+        {"aarch64-linux-gnu", "+avx2",
+         "machine-E005 there is no AArch64 feature \"avx2\"; the nearest known one is sve2"},
+        {"armv7-linux-gnueabihf", "+sve", "machine-E005 there is no Arm feature \"sve\""},
+        {"riscv64-linux-gnu", "+neon", "machine-E005 there is no RISC-V feature \"neon\""},
+        {"powerpc64le-linux-gnu", "+vsx", "machine-E005 no features of this architecture are known"},
+        {"powerpc64le-linux-gnu", "", ""},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+        tn_ctx c;
+        tn_machine m;
+        char text[400] = "";
+        tn_ctx_init(&c);
+        tn_machine_of_triple(&c, row[i].triple, &m);
+        if (tn_machine_attributes(&c, row[i].list, &m) != TN_OK) {
+            assert_int_equal(strncmp(row[i].has, c.diag[0].id, 12), 0);
+            if (!strstr(c.diag[0].message, row[i].has + 13)) {
+                fail_msg("%s %s: %s", row[i].triple, row[i].list, c.diag[0].message);
+            }
+            tn_ctx_deinit(&c);
+            continue;
+        }
+        for (size_t k = 0; k < m.n_feature; k++) {
+            snprintf(text + strlen(text), sizeof text - strlen(text), "%s%s", k ? " " : "", m.feature[k]);
+        }
+        assert_string_equal(text, row[i].has);
+        tn_ctx_deinit(&c);
+    }
+}
+
 
 /* Every feature that this build can detect may be asked for. */
 static void attributes_of_detection(void **state)
@@ -330,7 +375,7 @@ int main(void)
         cmocka_unit_test(test_machines),        cmocka_unit_test(refusals),
         cmocka_unit_test(derivation),           cmocka_unit_test(detection_here),
         cmocka_unit_test(detection_from_sysfs), cmocka_unit_test(attributes),
-        cmocka_unit_test(attributes_of_detection),
+        cmocka_unit_test(attributes_of_detection), cmocka_unit_test(attributes_of_triples),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
