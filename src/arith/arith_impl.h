@@ -87,7 +87,14 @@ typedef struct tn_simp {
     tn_bnd b;
     int depth;    /* of rules; see TN_SIMP_DEPTH */
     bool proving; /* a proof is under way: another one inside it looks at intervals only */
+    int left;     /* what that proof may still spend, on sums and on rules alike; see prove.c */
 } tn_simp;
+
+/* Takes a unit of the proof under way. false: it has none left, so a rule must build its plain node. */
+static inline bool tn_simp_afford(tn_simp *c)
+{
+    return !c->proving || c->left-- > 0;
+}
 
 void tn_simp_open(tn_simp *c, tn_pool *p, const tn_facts *f, tn_memo *own); /* own: used if f has no memo */
 void tn_simp_close(tn_simp *c, tn_memo *own);

@@ -3,20 +3,22 @@
  * First the interval of a. Then a search in the manner of Fourier and Motzkin: every assumption b <= 0 that
  * shares an atom with a (same sign) cancels it, for m*a - k*b <= 0 with m, k > 0 implies a <= 0; quotients
  * give way to what bounds them, minima and maxima to their operands, and an assumption may be multiplied by
- * what is not negative. The search is cut at DEPTH steps and NODES sums, so a proof costs O(NODES * known);
- * what it asks on its way is answered by intervals alone. Assumptions are simplified once per state of the
- * facts, under the ranges alone (not under themselves).
+ * what is not negative. The search is cut at DEPTH steps and has WORK to spend: a unit for each sum it looks at
+ * and for each rule of the simplifier that it sets going. So a proof costs O(WORK * KNOWN_MAX) however many
+ * facts there are and however they are built, and the same on every machine; what it asks on its way is answered
+ * by intervals alone. Assumptions are simplified once per state of the facts, under the ranges alone (not under
+ * themselves).
  */
 #include "arith/arith_impl.h"
 #include "base/vec.h"
 
-enum { DEPTH = 5, NODES = 64, AND_DEPTH = 64 };
+enum { DEPTH = 5, WORK = 256, KNOWN_MAX = 128, AND_DEPTH = 64 };
 
 /* ---- what is known ---- */
 
 static void push_known(tn_memo *m, const tn_affine *a)
 {
-    if (a->n == 0)
+    if (a->n == 0 || m->n_known == KNOWN_MAX)
         return;
     if (m->n_known == m->cap_known)
         m->known = tn_vec_grow(m->known, m->n_known, 1, &m->cap_known, sizeof *m->known);
@@ -110,9 +112,7 @@ const tn_expr *tn_prove_held(tn_simp *c, const tn_expr *cond)
 
 /* ---- search ---- */
 
-typedef struct search { tn_simp *c; int left; } search;
-
-static bool prove(search *s, const tn_affine *a, int depth);
+static bool prove(tn_simp *c, const tn_affine *a, int depth);
 
 /* t = a with ca*atom(i) replaced by ca*x */
 static bool exchange(const tn_affine *a, int i, const tn_affine *x, tn_affine *t)
@@ -137,7 +137,7 @@ static void shrink(tn_affine *a)
 }
 
 /* Cancels term i of a with the known b <= 0 where b has that atom with the same sign. */
-static bool by_known(search *s, const tn_affine *a, int i, const tn_affine *b, int depth)
+static bool by_known(tn_simp *c, const tn_affine *a, int i, const tn_affine *b, int depth)
 {
     int64_t ka = a->term[i].coef, kb = tn_affine_coef(b, a->term[i].atom);
     tn_affine t = {0};
@@ -147,17 +147,16 @@ static bool by_known(search *s, const tn_affine *a, int i, const tn_affine *b, i
     if (!tn_affine_addmul(&t, a, m < 0 ? -m : m) || !tn_affine_addmul(&t, b, k < 0 ? k : -k))
         return false;
     shrink(&t);
-    return prove(s, &t, depth - 1);
+    return prove(c, &t, depth - 1);
 }
 
 /* Term i is ca*(x/k), k > 0 constant. Bounds x by a known b <= 0 first, so that the rounding of x/k is kept. */
-static bool by_quotient_of_known(search *s, const tn_affine *a, int i, const tn_affine *x, int depth)
+static bool by_quotient_of_known(tn_simp *c, const tn_affine *a, int i, const tn_affine *x, int depth)
 {
-    tn_simp *c = s->c;
     bool up = a->term[i].coef > 0;
-    for (size_t j = 0; j < c->m->n_known; j++) {
+    for (size_t j = 0; j < c->m->n_known && c->left > 0; j++) {
         const tn_affine *b = &c->m->known[j];
-        for (int n = 0; n < x->n; n++) {
+        for (int n = 0; n < x->n && c->left > 0; n++) {
             int64_t kx = x->term[n].coef, kb = tn_affine_coef(b, x->term[n].atom);
             if (kb == 0 || kx % kb != 0 || (kx / kb > 0) != up)
                 continue;
@@ -165,7 +164,7 @@ static bool by_quotient_of_known(search *s, const tn_affine *a, int i, const tn_
             if (!tn_affine_addmul(&y, b, -(kx / kb)))
                 continue;
             const tn_expr *e = tn_simp_div(c, tn_simp_sum(c, &y), a->term[i].atom->src[1]);
-            if (e != a->term[i].atom && tn_affine_raw(e, &q) && exchange(a, i, &q, &t) && prove(s, &t, depth - 1))
+            if (e != a->term[i].atom && tn_affine_raw(e, &q) && exchange(a, i, &q, &t) && prove(c, &t, depth - 1))
                 return true;
         }
     }
@@ -173,14 +172,14 @@ static bool by_quotient_of_known(search *s, const tn_affine *a, int i, const tn_
 }
 
 /* k*(x/k) <= x and x - k + 1 <= k*(x/k) */
-static bool by_quotient(search *s, const tn_affine *a, int i, int depth)
+static bool by_quotient(tn_simp *c, const tn_affine *a, int i, int depth)
 {
     const tn_expr *e = a->term[i].atom;
     int64_t k, ca = a->term[i].coef;
     tn_affine x, t = {0}, rest = *a;
     if (!tn_is_int(e->src[1], &k) || k <= 0 || !tn_affine_raw(e->src[0], &x))
         return false;
-    if (by_quotient_of_known(s, a, i, &x, depth))
+    if (by_quotient_of_known(c, a, i, &x, depth))
         return true;
     tn_affine_drop(&rest, i);
     if (ca < 0 && !tn_affine_addmul(&x, &(tn_affine){.c = 1}, 1 - k))
@@ -188,28 +187,28 @@ static bool by_quotient(search *s, const tn_affine *a, int i, int depth)
     if (!tn_affine_addmul(&t, &rest, k) || !tn_affine_addmul(&t, &x, ca))
         return false;
     shrink(&t);
-    return prove(s, &t, depth - 1);
+    return prove(c, &t, depth - 1);
 }
 
 /* x%y <= y - 1 for a symbolic y > 0 */
-static bool by_remainder(search *s, const tn_affine *a, int i, int depth)
+static bool by_remainder(tn_simp *c, const tn_affine *a, int i, int depth)
 {
     const tn_expr *e = a->term[i].atom;
     tn_affine y, t;
-    if (a->term[i].coef < 0 || e->src[1]->kind == TN_E_INT || tn_bounds_of(&s->c->b, e->src[1]).lo <= 0)
+    if (a->term[i].coef < 0 || e->src[1]->kind == TN_E_INT || tn_bounds_of(&c->b, e->src[1]).lo <= 0)
         return false;
     return tn_affine_raw(e->src[1], &y) && tn_affine_addmul(&y, &(tn_affine){.c = 1}, -1) &&
-           exchange(a, i, &y, &t) && prove(s, &t, depth - 1);
+           exchange(a, i, &y, &t) && prove(c, &t, depth - 1);
 }
 
 /* A minimum is at most either operand; where it is subtracted, both must do. */
-static bool by_minmax(search *s, const tn_affine *a, int i, int depth)
+static bool by_minmax(tn_simp *c, const tn_affine *a, int i, int depth)
 {
     const tn_expr *e = a->term[i].atom;
     bool either = (e->kind == TN_E_MIN) == (a->term[i].coef > 0);
     for (int n = 0; n < 2; n++) {
         tn_affine x, t;
-        bool ok = tn_affine_raw(e->src[n], &x) && exchange(a, i, &x, &t) && prove(s, &t, depth - 1);
+        bool ok = tn_affine_raw(e->src[n], &x) && exchange(a, i, &x, &t) && prove(c, &t, depth - 1);
         if (ok == either)
             return ok;
     }
@@ -218,10 +217,9 @@ static bool by_minmax(search *s, const tn_affine *a, int i, int depth)
 
 /* Term i is a product with a factor that a known b <= 0 bounds: uses b times the other factors, if they are >=
  * 0. */
-static bool by_product(search *s, const tn_affine *a, int i, int depth)
+static bool by_product(tn_simp *c, const tn_affine *a, int i, int depth)
 {
-    tn_simp *c = s->c;
-    for (size_t j = 0; j < c->m->n_known; j++) {
+    for (size_t j = 0; j < c->m->n_known && c->left > 0; j++) {
         const tn_affine *b = &c->m->known[j];
         for (int n = 0; n < b->n; n++) {
             const tn_expr *rest;
@@ -231,53 +229,51 @@ static bool by_product(search *s, const tn_affine *a, int i, int depth)
                 tn_bounds_of(&c->b, rest).lo < 0 || !tn_affine_term(&factor, rest, 1) ||
                 !tn_affine_product(c->p, b, &factor, &scaled))
                 continue;
-            if (by_known(s, a, i, &scaled, depth))
+            if (by_known(c, a, i, &scaled, depth))
                 return true;
         }
     }
     return false;
 }
 
-static bool by_term(search *s, const tn_affine *a, int i, int depth)
+static bool by_term(tn_simp *c, const tn_affine *a, int i, int depth)
 {
-    const tn_memo *m = s->c->m;
+    const tn_memo *m = c->m;
     switch (a->term[i].atom->kind) {
     case TN_E_MIN: case TN_E_MAX:
-        if (by_minmax(s, a, i, depth))
+        if (by_minmax(c, a, i, depth))
             return true;
         break;
     case TN_E_FLOORDIV:
-        if (by_quotient(s, a, i, depth))
+        if (by_quotient(c, a, i, depth))
             return true;
         break;
     case TN_E_MUL:
-        if (by_product(s, a, i, depth))
+        if (by_product(c, a, i, depth))
             return true;
         break;
     case TN_E_FLOORMOD:
-        if (by_remainder(s, a, i, depth))
+        if (by_remainder(c, a, i, depth))
             return true;
         break;
     default:
         break;
     }
-    for (size_t j = 0; j < m->n_known; j++) {
-        if (by_known(s, a, i, &m->known[j], depth))
+    for (size_t j = 0; j < m->n_known && c->left > 0; j++) {
+        if (by_known(c, a, i, &m->known[j], depth))
             return true;
     }
     return false;
 }
 
-static bool prove(search *s, const tn_affine *a, int depth)
+static bool prove(tn_simp *c, const tn_affine *a, int depth)
 {
-    if (tn_bounds_affine(&s->c->b, a).hi <= 0)
-        return true;
-    if (depth == 0)
+    if (!tn_simp_afford(c))
         return false;
-    for (int i = 0; i < a->n; i++) {
-        if (--s->left < 0)
-            return false;
-        if (by_term(s, a, i, depth))
+    if (tn_bounds_affine(&c->b, a).hi <= 0)
+        return true;
+    for (int i = 0; i < a->n && depth > 0; i++) {
+        if (by_term(c, a, i, depth))
             return true;
     }
     return false;
@@ -291,9 +287,9 @@ bool tn_prove_le0(tn_simp *c, const tn_affine *a)
         return false;
     if (c->f->n_cond + c->f->n_upper > 0)
         gather(c);
-    search s = {c, NODES};
     c->proving = true;
-    bool ok = prove(&s, a, DEPTH);
+    c->left = WORK;
+    bool ok = prove(c, a, DEPTH);
     c->proving = false;
     return ok;
 }

@@ -377,7 +377,8 @@ static const tn_expr *quotient(tn_simp *c, const tn_expr *x, const tn_expr *y, b
     tn_affine a, b;
     const tn_expr *r = NULL;
     enum tn_ek k = mod ? TN_E_FLOORMOD : TN_E_FLOORDIV;
-    if (tn_is_value(y, 0) || c->depth >= TN_SIMP_DEPTH || !tn_simp_affine(c, x, &a) || !tn_simp_affine(c, y, &b))
+    if (tn_is_value(y, 0) || c->depth >= TN_SIMP_DEPTH || !tn_simp_affine(c, x, &a) || !tn_simp_affine(c, y, &b) ||
+        !tn_simp_afford(c))
         return tn_simp_node2(c, k, TN_IDX, x, y);
     c->depth++;
     r = b.n == 0 ? by_constant(c, &a, b.c, mod) : by_symbol(c, &a, &b, y, mod);

@@ -199,7 +199,7 @@ void tn_simp_combine(tn_simp *c, tn_affine *a)
     if (a->n == 0 || (a->n == 1 && c->f->n_cond == 0) || c->depth >= TN_SIMP_DEPTH)
         return;
     c->depth++;
-    for (int i = 0; i < COMBINE_MAX && combine(c, a); i++)
+    for (int i = 0; i < COMBINE_MAX && tn_simp_afford(c) && combine(c, a); i++)
         continue;
     c->depth--;
 }
@@ -322,7 +322,7 @@ const tn_expr *tn_simp_minmax(tn_simp *c, enum tn_ek k, const tn_expr *a, const 
     int n = operands(k, b, in, operands(k, a, in, 0)), m = 0;
     if (a == b)
         return a;
-    if (n == LIST_MAX || c->depth >= TN_SIMP_DEPTH) /* some may be missing */
+    if (n == LIST_MAX || c->depth >= TN_SIMP_DEPTH || !tn_simp_afford(c)) /* some may be missing */
         return tn_simp_node2(c, k, TN_IDX, a, b);
     c->depth++;
     for (int i = 0; i < n; i++)
