@@ -84,7 +84,7 @@ else
         shift 2
         rm -rf out*
         : >syncs
-        FSYNC_LOG=$PWD/syncs FSYNC_SECONDS=5 FSYNC_AT=$number LD_PRELOAD=$PWD/slow.so tenon "$@" >said 2>&1 &
+        FSYNC_LOG=$PWD/syncs FSYNC_SECONDS=60 FSYNC_AT=$number LD_PRELOAD=$PWD/slow.so tenon "$@" >said 2>&1 &
         pid=$!
         while [ "$(wc -l <syncs)" -lt "$number" ] && kill -0 $pid 2>/dev/null; do sleep 0.02; done
         must "fsync $number of $*: a temporary is there" test -n "$(find . -name '*.tmp')"
