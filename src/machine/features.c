@@ -256,7 +256,7 @@ static tn_status unknown(tn_ctx *ctx, const struct arch *a, const char *name, si
     int shown = (int)(n < 60 ? n : 60);
     if (!a->n) {
         return tn_error(
-            ctx, "machine-E006", NULL,
+            ctx, "machine-E008", NULL,
             "-mattr: no features of this architecture are known, so not \"%.*s\" either; leave it out", shown,
             name);
     }

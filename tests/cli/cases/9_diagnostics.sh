@@ -27,7 +27,7 @@ TENON_LIBDIR=$work
 expect 4 "[driver-E053]" compile "$dense" --target c -o d.so
 TENON_LIBDIR=$old_lib
 expect 4 "[codegen-E007]" compile "$dense" --target "llvm -mtriple=pdp11-dec-none" -o d.tar
-expect 4 "[machine-E006]" compile "$dense" --target "llvm -mtriple=pdp11-dec-none -mattr=+none" -o d.tar
+expect 4 "[machine-E008]" compile "$dense" --target "llvm -mtriple=pdp11-dec-none -mattr=+none" -o d.tar
 expect 4 "[driver-E055]" compile "$dense" -o d.c
 for name in '1x' 'a b' 'x!' '' 'é' '-' "$(printf 'a%.0s' $(seq 101))"; do
     expect 4 "[driver-E059]" compile "$dense" -o d.tar --module-name="$name"
