@@ -348,6 +348,7 @@ tn_verdict rule_elementwise(tn_sched *s, const tn_machine *m)
 {
     derive d = {s, m, TN_DONE};
     tn_stmt *b[RULE_MAX_BLOCKS];
+    dv_squeeze(&d);
     int n = rule_blocks(s->func, b);
     bool turned = false;
     for (int i = 0; i < n; i++)

@@ -643,6 +643,7 @@ tn_verdict rule_reduce(tn_sched *s, const tn_machine *m)
     derive d = {s, m, TN_DONE};
     tn_stmt *b[RULE_MAX_BLOCKS];
     const char *name[2 * RULE_MAX_BLOCKS], *comment = NULL, *how = NULL;
+    dv_squeeze(&d);
     int n = rule_blocks(s->func, b), k = 0;
     for (int i = 0; i < n; i++) {
         name[k++] = b[i]->u.block.name;
