@@ -142,6 +142,14 @@ static const row rows[] = {
      "  %0 = nn.conv2d(%x, %w, padding=[1, 0, 1, 0], channels=24, kernel_size=[3, 6]);\n"
      "  %1 = nn.max_pool2d(%x, pool_size=[2, 6]);\n  (%0, %1)\n}\n",
      {"x float32 2 8 19 6", "w float32 24 8 3 6"}, 0, NULL},
+    {"quotients by 3, 5 and 6",
+     "def @main(%x: Tensor[(1, 36, 7, 23), float32], %y: Tensor[(1, 25, 4, w), float32]) {\n"
+     "  %0 = nn.depth_to_space(%x, block_size=3, mode=\"CRD\");\n  %1 = nn.depth_to_space(%y, block_size=5);\n"
+     "  %2 = nn.depth_to_space(%x, block_size=6);\n  (%0, %1, %2)\n}\n",
+     {"x float32 1 36 7 23", "y float32 1 25 4 2"}, 0, NULL},
+    {"quotients by 3 of bytes",
+     "def @main(%x: Tensor[(1, 9, 5, 200), uint8]) {\n  nn.depth_to_space(%x, block_size=3)\n}\n",
+     {"x uint8 1 9 5 200"}, 0, NULL},
     {"two symbols that must be equal",
      "def @main(%x: Tensor[(n, 3), float32], %y: Tensor[(m, 3), float32]) {\n"
      "  %0 = add(%x, %y);\n  %1 = nn.relu(%0);\n  multiply(%1, %y)\n}\n",
