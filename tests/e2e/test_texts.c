@@ -142,6 +142,11 @@ static const row rows[] = {
      "  %0 = nn.conv2d(%x, %w, padding=[1, 0, 1, 0], channels=24, kernel_size=[3, 6]);\n"
      "  %1 = nn.max_pool2d(%x, pool_size=[2, 6]);\n  (%0, %1)\n}\n",
      {"x float32 2 8 19 6", "w float32 24 8 3 6"}, 0, NULL},
+    {"running sums of rows",
+     "def @main(%x: Tensor[(2, 7, 33), float32], %y: Tensor[(n, 21), float32], %z: Tensor[(9), int32]) {\n"
+     "  %0 = cumsum(%x, axis=-1);\n  %1 = cumsum(%y, axis=1, exclusive=True, reverse=True);\n"
+     "  %2 = cumprod(%z, axis=0);\n  %3 = cumsum(%x, axis=0);\n  (%0, %1, %2, %3)\n}\n",
+     {"x float32 2 7 33", "y float32 6 21", "z int32 9"}, 0, NULL},
     {"quotients by 3, 5 and 6",
      "def @main(%x: Tensor[(1, 36, 7, 23), float32], %y: Tensor[(1, 25, 4, w), float32]) {\n"
      "  %0 = nn.depth_to_space(%x, block_size=3, mode=\"CRD\");\n  %1 = nn.depth_to_space(%y, block_size=5);\n"
