@@ -54,65 +54,61 @@ static tn_symbol_info *open_symbol(tn_graph *g, const tn_node *n, const tn_expr 
     return NULL;
 }
 
-/* What k * s + c = b says of s. */
-static void solve_for(tn_pool *p, const tn_expr **a, const tn_expr **b)
+/* From now on s is t, or the number v where t is NULL; false: out of its range. */
+static bool become(tn_graph *g, tn_symbol_info *s, tn_symbol_info *t, int64_t v)
 {
-    int64_t k, v, w;
-    while (tn_is_int(*b, &v) && (*a)->nsrc == 2 && tn_is_int((*a)->src[1], &k)) {
-        if ((*a)->kind == TN_E_ADD && tn_i64_sub(v, k, &w))
-            *b = tn_idx(p, w);
-        else if ((*a)->kind == TN_E_MUL && k != 0 && v % k == 0)
-            *b = tn_idx(p, v / k);
-        else
-            return;
-        *a = (*a)->src[0];
-    }
-}
-
-/* From now on symbol a is b, a number of its range or a symbol. */
-static bool settle(tn_graph *g, const tn_node *n, const tn_expr *a, const tn_expr *b)
-{
-    solve_for(g->pool, &a, &b);
-    tn_symbol_info *s = open_symbol(g, n, a), *t = open_symbol(g, n, b);
-    int64_t v;
-    if (!s || (!t && !(tn_is_int(b, &v) && v >= s->min && v <= s->max)))
+    const tn_expr *old = tn_sym(g->pool, s->name), *is = t ? tn_sym(g->pool, t->name) : tn_idx(g->pool, v);
+    if (t ? s->min > t->max || t->min > s->max : v < s->min || v > s->max)
         return false;
     if (t) {
-        if (s->min > t->max || t->min > s->max)
-            return false;
         t->min = s->min > t->min ? s->min : t->min;
         t->max = s->max < t->max ? s->max : t->max;
     }
     for (uint32_t i = 0; i < g->n_symbol; i++)
-        if (g->symbol[i].is == a)
-            g->symbol[i].is = b;
-    s->is = b;
+        if (g->symbol[i].is == old)
+            g->symbol[i].is = is;
+    s->is = is;
     return true;
 }
 
-/* a must be the lesser of itself and a number. */
-static bool settle_most(tn_graph *g, const tn_node *n, const tn_expr *a, const tn_expr *least)
+/* From k * s + c = 0 follows what s is, from k * s = k * t that they are one: the one that was there first. */
+static bool settle(tn_graph *g, const tn_node *n, const tn_expr *a, const tn_expr *b)
 {
-    for (int i = 0; i < 2 && least->kind == TN_E_MIN; i++) {
-        const tn_expr *same = least->src[i], *most = least->src[1 - i], *symbol = a;
-        int64_t v, over = 0;
-        if (a->kind == TN_E_ADD && tn_is_int(a->src[1], &over))
-            symbol = a->src[0];
-        tn_symbol_info *s = open_symbol(g, n, symbol);
-        if (!s || !tn_is_int(most, &v) || v - over < s->min || !tn_rule_dim_eq(g, same, a))
-            continue;
-        s->max = v - over < s->max ? v - over : s->max;
-        return true;
-    }
-    return false;
+    tn_affine zero;
+    if (!g->reading || !tn_affine_of(g->pool, tn_sub(g->pool, a, b), &zero) || zero.n < 1 || zero.n > 2)
+        return false;
+    int64_t k = zero.term[0].coef;
+    tn_symbol_info *s = open_symbol(g, n, zero.term[0].atom);
+    if (!s || zero.n == 1)
+        return s && zero.c % k == 0 && become(g, s, NULL, -(zero.c / k));
+    tn_symbol_info *t = open_symbol(g, n, zero.term[1].atom);
+    return t && zero.c == 0 && k + zero.term[1].coef == 0 && become(g, s < t ? t : s, s < t ? s : t, 0);
+}
+
+/* a must be the lesser, or the greater, of itself and a number; a is k * s + c. */
+static bool settle_limit(tn_graph *g, const tn_node *n, const tn_expr *a, const tn_expr *limit)
+{
+    bool least = limit->kind == TN_E_MIN;
+    tn_affine sum;
+    int64_t v;
+    if (!g->reading || (!least && limit->kind != TN_E_MAX) || !tn_is_int(limit->src[1], &v) ||
+        !tn_rule_dim_eq(g, limit->src[0], a) || !tn_affine_of(g->pool, a, &sum) || sum.n != 1 ||
+        sum.term[0].coef < 1 || !tn_i64_sub(v, sum.c, &v))
+        return false;
+    v = least ? tn_floordiv(v, sum.term[0].coef) : -tn_floordiv(-v, sum.term[0].coef);
+    tn_symbol_info *s = open_symbol(g, n, sum.term[0].atom);
+    if (!s || (least ? v < s->min : v > s->max))
+        return false;
+    s->max = least && v < s->max ? v : s->max;
+    s->min = !least && v > s->min ? v : s->min;
+    return true;
 }
 
 bool tn_rule_agree(tn_graph *g, const tn_node *n, const tn_expr *a, const tn_expr *b)
 {
     a = tn_simplify_extent(g, a);
     b = tn_simplify_extent(g, b);
-    return tn_rule_dim_eq(g, a, b) || settle(g, n, b, a) || settle(g, n, a, b) || settle_most(g, n, a, b) ||
-           settle_most(g, n, b, a);
+    return tn_rule_dim_eq(g, a, b) || settle(g, n, a, b) || settle_limit(g, n, a, b) || settle_limit(g, n, b, a);
 }
 
 /* ---- broadcasting ---- */
