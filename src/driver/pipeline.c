@@ -141,7 +141,6 @@ tn_status tn_stage_import(tn_build *b, const char *model)
     if (format && strcmp(format->name, "relay") == 0)
         TN_TRY(tn_params_read(b, model, &o.constant, &o.n_constant));
     TN_TRY(tn_import(&b->graph, model, &b->file, b->opt.model_format, &o));
-    TN_TRY(tn_relay_infer(&b->graph));
     if (!tn_graph_function(&b->graph, "main"))
         return tn_error(b->ctx, "relay-E200", &(tn_loc){.file = model}, "there is no function @main to run");
     b->seconds.import = tn_now() - start;
