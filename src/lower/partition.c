@@ -9,7 +9,7 @@
  * proved there. Conditions in what is left are not looked at again. */
 #include "lower/lower_impl.h"
 
-enum { MAX_TERMS = 16, MAX_SURE = 64, MAX_LOOPS = 64, SHORT = 8 /* turns of a loop not worth a cut in each task */ };
+enum { MAX_TERMS = 32, MAX_SURE = 64, MAX_LOOPS = 64, SHORT = 8 /* turns of a loop not worth a cut in each task */ };
 
 typedef struct {
     tn_func *f;
