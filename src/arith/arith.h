@@ -50,7 +50,7 @@ bool tn_linear(tn_pool *p, const tn_facts *f, const tn_expr *e, const tn_expr *v
 
 /* A sum of atoms: constant + sum coef[i] * atom[i] with integer coefficients; atoms are non-sums (variables,
  * symbols, products of them, divisions). Used to compare and to collect; at most TN_AFFINE_MAX atoms. */
-enum { TN_AFFINE_MAX = 32 };
+enum { TN_AFFINE_MAX = 64 };
 typedef struct tn_affine {
     int64_t c;
     int n;
