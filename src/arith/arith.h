@@ -81,4 +81,6 @@ typedef struct tn_rule_row { const char *name; unsigned domains; const char *bef
 extern const tn_rule_row tn_rules[];
 extern const size_t tn_n_rules;
 
+int64_t tn_gcd(int64_t a, int64_t b); /* of absolute values */
+
 #endif

@@ -61,7 +61,6 @@ void tn_affine_drop(tn_affine *a, int i);
 bool tn_affine_raw(const tn_expr *e, tn_affine *out);
 /* cond, a comparison of scalar indices by < or <=, as out <= 0. p NULL: raw. */
 bool tn_affine_cond(tn_pool *p, const tn_expr *cond, tn_affine *out);
-int64_t tn_gcd(int64_t a, int64_t b); /* of absolute values */
 int tn_expr_order(const tn_expr *a, const tn_expr *b); /* structural, the same in every run */
 
 /* ---- facts ---- */

@@ -284,5 +284,11 @@ tn_status tn_interpret(tn_build *b, const char *stage, int n_in, const tenon_ten
     TN_TRY(tn_stage_schedule(b));
     TN_TRY(tn_stage_lower(b));
     TN_TRY(tn_stage_program(b));
+    for (uint32_t i = 0; i < b->program.n_inst; i++)
+        if (b->program.inst[i].op != TN_INST_CALL)
+            return tn_error(b->ctx, "driver-E069", NULL,
+                            "%s: stage %s runs calls of kernels alone, not what decides or computes sizes during "
+                            "the run; use stage relay",
+                            b->program.inst[i].node, stage);
     return by_tir(b, stage, n_in, in, n_out, out);
 }

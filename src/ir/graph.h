@@ -53,7 +53,11 @@ struct tn_region {
  * the constant's type (layout applied). */
 typedef struct tn_blob { const void *at; size_t n; void (*release)(struct tn_blob *b); void *user; } tn_blob;
 
-typedef struct tn_symbol_info { const char *name; int64_t min, max; } tn_symbol_info;
+typedef struct tn_symbol_info {
+    const char *name;
+    int64_t min, max;
+    const tn_expr *is; /* what it was found to be while the model was read: a number, another symbol; NULL: itself */
+} tn_symbol_info;
 
 typedef struct tn_function {
     const char *name;         /* "main" */
@@ -69,6 +73,7 @@ typedef struct tn_graph {     /* a module */
     tn_function *func;        /* list, main first */
     uint32_t n_node;          /* next id */
     tn_symbol_info *symbol; uint32_t n_symbol, cap_symbol; /* symbols of the module with their ranges */
+    bool reading;             /* a model is being read: operators find out what symbols of its inputs are */
     tn_map named;             /* interned name of a symbol -> its number, of those looked up so far */
     tn_strmap fresh;          /* prefix -> the number that its next new symbol may have */
     tn_vec(tn_blob *) blob;   /* owned blobs, released by tn_graph_deinit */

@@ -23,14 +23,14 @@ static tn_status mask_infer(tn_graph *g, tn_node *n)
         for (int i = 0; i < t->n; i++) {
             const tn_expr *d = t->dim[t->n - 1 - i], *want = i < 4 ? x->dim[3 - i] : NULL;
             bool shorter = i == 0; /* keys beyond the mask are masked */
-            if (!want || (!shorter && !tn_is_value(d, 1) && !tn_rule_dim_eq(g, d, want)))
+            if (!want || (!shorter && !tn_is_value(d, 1) && !tn_rule_agree(g, n, d, want)))
                 return tn_rule_fail(g, n, "op-E005", "mask %s does not broadcast to scores %s",
                                     tn_rule_type_text(g, t), tn_rule_type_text(g, x));
         }
     }
     if (n->nin > LENGTHS && tn_in(n, LENGTHS).def) {
         TN_TRY(tn_rule_tensor(g, n, LENGTHS, 1, &t));
-        if (!tn_dtype_is_int(t->dtype) || !tn_rule_dim_eq(g, t->dim[0], x->dim[0]))
+        if (!tn_dtype_is_int(t->dtype) || !tn_rule_agree(g, n, t->dim[0], x->dim[0]))
             return tn_rule_fail(g, n, "op-E008",
                                 "lengths are %s, but must be one integer for each batch of %s",
                                 tn_rule_type_text(g, t), tn_rule_type_text(g, x));
@@ -189,7 +189,7 @@ static tn_status linear_infer(tn_graph *g, tn_node *n)
             bool group = i == QUERY && d == 2,
                  may_be_one = (i == DECAY && d == 3) || (i == BETA && (d == 1 || d == 3));
             if (group || (may_be_one && tn_is_value(t[i]->dim[d], 1)) ||
-                tn_rule_dim_eq(g, t[i]->dim[d], want[d]))
+                tn_rule_agree(g, n, t[i]->dim[d], want[d]))
                 continue;
             return tn_rule_fail(g, n, "op-E008", "%s is %s, but dimension %d must be %s",
                                 tn_rule_in_name(g, n, i), tn_rule_type_text(g, t[i]), d,

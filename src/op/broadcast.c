@@ -116,7 +116,7 @@ static tn_status bias_add_infer(tn_graph *g, tn_node *n)
     TN_TRY(tn_rule_number(g, n, 0));
     TN_TRY(tn_rule_same_dtype(g, n, 1));
     TN_TRY(tn_rule_axis(g, n, ((const tn_axis_attr *)n->attr)->axis, data->n, &axis));
-    if (!tn_rule_dim_eq(g, data->dim[axis], bias->dim[0]))
+    if (!tn_rule_agree(g, n, data->dim[axis], bias->dim[0]))
         return tn_rule_fail(g, n, "op-E008", "bias is %s, but data %s has %s elements along axis %d",
                             tn_rule_type_text(g, bias), tn_rule_type_text(g, data),
                             tn_rule_dim_text(g, data->dim[axis]), axis);
@@ -180,7 +180,9 @@ static tn_status broadcast_to_infer(tn_graph *g, tn_node *n)
                             (unsigned)a->shape.n, TN_RULE_MAX_RANK);
     const tn_type *want = tn_type_tensor(g->pool, t->dtype, (int)a->shape.n, a->shape.at, NULL);
     TN_TRY(tn_infer_broadcast(g, n, t, want, t->dtype, &both));
-    if (!tn_type_eq_logical(both, want))
+    bool fits = both->n == want->n;
+    for (int i = 0; i < want->n && fits; i++) fits = tn_rule_dim_eq(g, both->dim[i], want->dim[i]);
+    if (!fits)
         return tn_rule_fail(g, n, "op-E005", "%s cannot be repeated to %s", tn_rule_type_text(g, t),
                             tn_rule_type_text(g, want));
     return tn_rule_result(g, n, 0, t->dtype, both->n, both->dim);

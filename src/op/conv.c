@@ -55,7 +55,7 @@ static tn_status check_channels(tn_graph *g, const tn_node *n, const tn_conv2d_a
 {
     const tn_expr *groups = tn_idx(g->pool, a->groups);
     int64_t oc;
-    if (!tn_rule_dim_eq(g, data->dim[1], tn_mul(g->pool, weight->dim[1], groups)))
+    if (!tn_rule_agree(g, n, data->dim[1], tn_mul(g->pool, weight->dim[1], groups)))
         return tn_rule_fail(
             g, n, "op-E008", "data %s has %s channels, but weight %s takes %s in each of %lld groups",
             tn_rule_type_text(g, data), tn_rule_dim_text(g, data->dim[1]), tn_rule_type_text(g, weight),
@@ -63,11 +63,11 @@ static tn_status check_channels(tn_graph *g, const tn_node *n, const tn_conv2d_a
     if (tn_is_int(weight->dim[0], &oc) && oc % a->groups != 0)
         return tn_rule_fail(g, n, "op-E008", "%lld output channels are no multiple of %lld groups",
                             (long long)oc, (long long)a->groups);
-    if (a->channels && !tn_rule_dim_eq(g, weight->dim[0], tn_idx(g->pool, a->channels)))
+    if (a->channels && !tn_rule_agree(g, n, weight->dim[0], tn_idx(g->pool, a->channels)))
         return tn_rule_fail(g, n, "op-E008", "channels is %lld, but weight is %s", (long long)a->channels,
                             tn_rule_type_text(g, weight));
     for (uint32_t i = 0; i < a->kernel_size.n; i++)
-        if (!tn_rule_dim_eq(g, weight->dim[2 + i], tn_idx(g->pool, a->kernel_size.at[i])))
+        if (!tn_rule_agree(g, n, weight->dim[2 + i], tn_idx(g->pool, a->kernel_size.at[i])))
             return tn_rule_fail(g, n, "op-E008", "kernel_size[%u] is %lld, but weight is %s", (unsigned)i,
                                 (long long)a->kernel_size.at[i], tn_rule_type_text(g, weight));
     return TN_OK;
@@ -173,8 +173,8 @@ static tn_status conv3d_expand(tn_graph *g, tn_node *n, tn_value out[])
     b.kernel_layout = "OIHW";
     x = call(g, n, &tn_op_nn_depth_columns, &d, 1, &x);
     weight = call(g, n, &tn_op_transpose, &front, 1, &weight);
-    const tn_expr *flat[4] = {w->dim[0], tn_rule_simplify(g, tn_mul(p, w->dim[1], w->dim[2])), w->dim[3],
-                              w->dim[4]};
+    const tn_expr *flat[4] = {w->dim[0], tn_simplify_extent(g, tn_mul(p, w->dim[1], w->dim[2])), w->dim[3],
+                               w->dim[4]};
     weight = reshaped(g, n, weight, 4, flat);
     tn_value v = call(g, n, &tn_op_nn_conv2d, &b, 2, (const tn_value[]){x, weight});
     const tn_expr *apart[5] = {y->dim[0], y->dim[2], y->dim[1], y->dim[3], y->dim[4]};

@@ -52,7 +52,7 @@ static tn_status check_weight(tn_graph *g, const tn_node *n, const tn_conv_trans
                               const tn_type *data, const tn_type *weight)
 {
     int64_t ic, taps = 1;
-    if (!tn_rule_dim_eq(g, data->dim[1], weight->dim[0]))
+    if (!tn_rule_agree(g, n, data->dim[1], weight->dim[0]))
         return tn_rule_fail(g, n, "op-E008", "data %s has %s channels, but weight %s takes %s",
                             tn_rule_type_text(g, data), tn_rule_dim_text(g, data->dim[1]),
                             tn_rule_type_text(g, weight), tn_rule_dim_text(g, weight->dim[0]));
@@ -108,8 +108,8 @@ static tn_status transpose_infer(tn_graph *g, tn_node *n)
                 extent;
         const tn_expr *last = tn_sub(g->pool, data->dim[2 + i], tn_idx(g->pool, 1));
         dim[2 + i] =
-            tn_rule_simplify(g, tn_add(g->pool, tn_mul(g->pool, last, tn_idx(g->pool, a.strides.at[i])),
-                                       tn_idx(g->pool, extra)));
+            tn_simplify_extent(g, tn_add(g->pool, tn_mul(g->pool, last, tn_idx(g->pool, a.strides.at[i])),
+                                          tn_idx(g->pool, extra)));
         if (tn_is_int(dim[2 + i], &extent) && extent < 1)
             return tn_rule_fail(g, n, "op-E009",
                                 "dimension %d of the result would be %lld: of data %s, padding [%s, %s] leaves nothing",

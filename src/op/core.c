@@ -85,7 +85,7 @@ static const tn_type *bound_type(tn_graph *g, const binding *b, const tn_type *t
     }
     const tn_expr **dim = TN_NEW_N(g->arena, const tn_expr *, t->n);
     for (int i = 0; i < t->n; i++)
-        dim[i] = tn_rule_simplify(g, tn_subst(g->pool, t->dim[i], b->n, b->from, b->to));
+        dim[i] = tn_simplify_extent(g, tn_subst(g->pool, t->dim[i], b->n, b->from, b->to));
     return tn_type_tensor(g->pool, t->dtype, t->n, dim, t->layout);
 }
 

@@ -90,7 +90,7 @@ tn_status tn_rule_window(tn_graph *g, const tn_node *n, const tn_type *data, int
                          const tn_window *w, const tn_expr **out)
 {
     int64_t extent;
-    *out = tn_rule_simplify(g, tn_rule_window_extent(g->pool, data->dim[axis], kernel, w));
+    *out = tn_simplify_extent(g, tn_rule_window_extent(g->pool, data->dim[axis], kernel, w));
     if (!tn_is_int(*out, &extent) || extent >= 1) return TN_OK;
     return tn_rule_fail(g, n, "op-E009",
                         "the window of %s along dimension %d does not fit into data %s with padding [%s, %s]",

@@ -17,10 +17,10 @@ static tn_status dense_infer(tn_graph *g, tn_node *n)
     if (data->n < 1)
         return tn_rule_fail(g, n, "op-E003", "data must have at least 1 dimension, but is %s",
                             tn_rule_type_text(g, data));
-    if (!tn_rule_dim_eq(g, data->dim[data->n - 1], weight->dim[1]))
+    if (!tn_rule_agree(g, n, data->dim[data->n - 1], weight->dim[1]))
         return tn_rule_fail(g, n, "op-E008", "the last dimension of data %s must be the last of weight %s",
                             tn_rule_type_text(g, data), tn_rule_type_text(g, weight));
-    if (a->units && !tn_rule_dim_eq(g, weight->dim[0], tn_idx(g->pool, a->units)))
+    if (a->units && !tn_rule_agree(g, n, weight->dim[0], tn_idx(g->pool, a->units)))
         return tn_rule_fail(g, n, "op-E008", "units is %lld, but weight is %s", (long long)a->units,
                             tn_rule_type_text(g, weight));
     for (int i = 0; i < data->n - 1; i++)
@@ -103,10 +103,10 @@ static tn_status batch_matmul_infer(tn_graph *g, tn_node *n)
     tn_dtype dtype;
     TN_TRY(tn_rule_product(g, n, a->out_dtype, &dtype));
     const tn_expr *xb = x->dim[0], *yb = y->dim[0];
-    if (!tn_is_value(xb, 1) && !tn_is_value(yb, 1) && !tn_rule_dim_eq(g, xb, yb))
+    if (!tn_is_value(xb, 1) && !tn_is_value(yb, 1) && !tn_rule_agree(g, n, xb, yb))
         return tn_rule_fail(g, n, "op-E008", "batches of %s and %s differ", tn_rule_type_text(g, x),
                             tn_rule_type_text(g, y));
-    if (!tn_rule_dim_eq(g, x->dim[a->transpose_a ? 1 : 2], y->dim[a->transpose_b ? 2 : 1]))
+    if (!tn_rule_agree(g, n, x->dim[a->transpose_a ? 1 : 2], y->dim[a->transpose_b ? 2 : 1]))
         return tn_rule_fail(g, n, "op-E008",
                             "inner dimensions of %s and %s differ (transpose_a=%s, transpose_b=%s)",
                             tn_rule_type_text(g, x), tn_rule_type_text(g, y),

@@ -6,7 +6,7 @@ static tn_status det_infer(tn_graph *g, tn_node *n)
     const tn_type *t;
     TN_TRY(tn_rule_tensor(g, n, 0, -1, &t));
     TN_TRY(tn_rule_float(g, n, 0));
-    if (t->n < 2 || !tn_rule_dim_eq(g, t->dim[t->n - 1], t->dim[t->n - 2]))
+    if (t->n < 2 || !tn_rule_agree(g, n, t->dim[t->n - 1], t->dim[t->n - 2]))
         return tn_rule_fail(g, n, "op-E008", "the last two dimensions of %s must be those of a square matrix",
                             tn_rule_type_text(g, t));
     return tn_rule_result(g, n, 0, t->dtype, t->n - 2, t->dim);

@@ -179,8 +179,8 @@ static tn_status nms_infer(tn_graph *g, tn_node *n)
         if (i > 2 ? !tn_dtype_eq(t->dtype, box->dtype) : !tn_dtype_eq(t->dtype, TN_I64))
             return tn_rule_fail(g, n, "op-E011", "%s is %s", nms_in[i], tn_rule_type_text(g, t));
     }
-    if (!tn_is_value(box->dim[2], 4) || !tn_rule_dim_eq(g, box->dim[0], score->dim[0]) ||
-        !tn_rule_dim_eq(g, box->dim[1], score->dim[2]))
+    if (!tn_is_value(box->dim[2], 4) || !tn_rule_agree(g, n, box->dim[0], score->dim[0]) ||
+        !tn_rule_agree(g, n, box->dim[1], score->dim[2]))
         return tn_rule_fail(g, n, "op-E008",
                             "boxes are %s and scores %s, but must be (b, n, 4) and (b, classes, n)",
                             tn_rule_type_text(g, box), tn_rule_type_text(g, score));

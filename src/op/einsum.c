@@ -75,7 +75,7 @@ static tn_status note_extents(tn_graph *g, const tn_node *n, equation *e, int i)
         const tn_expr **have = &e->extent[e->in[i].label[k]], *d = t->dim[k];
         if (!*have || tn_is_value(*have, 1))
             *have = d;
-        else if (!tn_is_value(d, 1) && !tn_rule_dim_eq(g, *have, d))
+        else if (!tn_is_value(d, 1) && !tn_rule_agree(g, n, *have, d))
             return tn_rule_fail(g, n, "op-E008", "label %s is for extents %s and %s",
                                 label_name(g, e->in[i].label[k]), tn_rule_dim_text(g, *have), tn_rule_dim_text(g, d));
     }
@@ -293,7 +293,7 @@ static const tn_expr *extent_of(maker *m, const part *x, const term *t)
         for (int k = 0; k < x->t.n; k++)
             if (x->t.label[k] == t->label[i])
                 e = tn_mul(m->g->pool, e, tn_value_type(x->v)->dim[k]);
-    return tn_rule_simplify(m->g, e);
+    return tn_simplify_extent(m->g, e);
 }
 
 /* x as (batch, rows, depth). */

@@ -174,7 +174,7 @@ static tn_status gather_nd_infer(tn_graph *g, tn_node *n)
         return tn_rule_fail(g, n, "op-E008", "the last dimension of indices %s counts the dimensions of data %s",
                             tn_rule_type_text(g, indices), tn_rule_type_text(g, data));
     for (int i = 0; i < a->batch_dims; i++)
-        if (!tn_rule_dim_eq(g, data->dim[i], indices->dim[i]))
+        if (!tn_rule_agree(g, n, data->dim[i], indices->dim[i]))
             return tn_rule_fail(g, n, "op-E008", "batches differ: data is %s, indices are %s",
                                 tn_rule_type_text(g, data), tn_rule_type_text(g, indices));
     for (int i = 0; i < indices->n - 1; i++)
@@ -294,7 +294,7 @@ static tn_status reverse_infer(tn_graph *g, tn_node *n)
     TN_TRY(tn_rule_axis(g, n, a->batch_axis, t->n, &batch));
     if (seq == batch)
         return tn_rule_fail(g, n, "op-E007", "seq_axis and batch_axis are both %d", seq);
-    if (!tn_rule_dim_eq(g, lengths->dim[0], t->dim[batch]))
+    if (!tn_rule_agree(g, n, lengths->dim[0], t->dim[batch]))
         return tn_rule_fail(g, n, "op-E008", "seq_lengths is %s, but data %s has %s sequences along axis %d",
                             tn_rule_type_text(g, lengths), tn_rule_type_text(g, t),
                             tn_rule_dim_text(g, t->dim[batch]), batch);
@@ -352,10 +352,10 @@ static tn_status cache_infer(tn_graph *g, tn_node *n)
         return tn_rule_fail(g, n, "op-E007", "mode \"%s\" is not supported, only \"linear\" and \"circular\"",
                             a->mode ? a->mode : "None");
     for (int i = 0; i < t->n; i++)
-        if (i != axis && !tn_rule_dim_eq(g, t->dim[i], u->dim[i]))
+        if (i != axis && !tn_rule_agree(g, n, t->dim[i], u->dim[i]))
             return tn_rule_fail(g, n, "op-E008", "data %s and updates %s differ in dimension %d; only %d may",
                                 tn_rule_type_text(g, t), tn_rule_type_text(g, u), i, axis);
-    if (!tn_rule_dim_eq(g, w->dim[0], t->dim[0]))
+    if (!tn_rule_agree(g, n, w->dim[0], t->dim[0]))
         return tn_rule_fail(g, n, "op-E008", "write_indices is %s, but data is %s", tn_rule_type_text(g, w),
                             tn_rule_type_text(g, t));
     return tn_rule_result(g, n, 0, t->dtype, t->n, t->dim);

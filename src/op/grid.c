@@ -183,7 +183,7 @@ static tn_status grid_sample_infer(tn_graph *g, tn_node *n)
     if (a->layout && strcmp(a->layout, data->n == 4 ? "NCHW" : "NCDHW") != 0)
         return tn_rule_fail(g, n, "op-E010",
                             "layout \"%s\" is not supported; transpose the data to NCHW or NCDHW", a->layout);
-    if (!tn_rule_dim_eq(g, grid->dim[0], data->dim[0]) || !tn_is_value(grid->dim[data->n - 1], data->n - 2))
+    if (!tn_rule_agree(g, n, grid->dim[0], data->dim[0]) || !tn_is_value(grid->dim[data->n - 1], data->n - 2))
         return tn_rule_fail(g, n, "op-E008", "grid %s does not fit data %s", tn_rule_type_text(g, grid),
                             tn_rule_type_text(g, data));
     dim[0] = data->dim[0];
@@ -309,8 +309,8 @@ static tn_status check_deform(tn_graph *g, const tn_node *n, const tn_deform_att
         TN_TRY(tn_rule_tensor(g, n, i, 4, &m));
         TN_TRY(tn_rule_same_dtype(g, n, i));
         int64_t each = a->deformable_groups * kh * kw * (i == 1 ? 2 : 1);
-        if (!tn_rule_dim_eq(g, m->dim[0], x->dim[0]) || !tn_rule_dim_eq(g, m->dim[1], tn_idx(p, each)) ||
-            !tn_rule_dim_eq(g, m->dim[2], out[0]) || !tn_rule_dim_eq(g, m->dim[3], out[1]))
+        if (!tn_rule_agree(g, n, m->dim[0], x->dim[0]) || !tn_rule_agree(g, n, m->dim[1], tn_idx(p, each)) ||
+            !tn_rule_agree(g, n, m->dim[2], out[0]) || !tn_rule_agree(g, n, m->dim[3], out[1]))
             return tn_rule_fail(g, n, "op-E008", "%s %s must have %lld channels and the extents %s, %s",
                                 tn_rule_in_name(g, n, i), tn_rule_type_text(g, m), (long long)each,
                                 tn_rule_dim_text(g, out[0]), tn_rule_dim_text(g, out[1]));
@@ -366,8 +366,8 @@ static tn_status deform_expand(tn_graph *g, tn_node *n, tn_value out[])
     tn_pool *p = g->pool;
     const tn_expr *groups = tn_idx(p, a.groups), *taps = tn_mul(p, w->dim[2], w->dim[3]);
     const tn_expr *depth = tn_mul(p, w->dim[1], taps), *oc = tn_fdiv(p, w->dim[0], groups);
-    const tn_expr *batch = tn_rule_simplify(g, tn_mul(p, y->dim[0], groups)),
-                  *pixels = tn_rule_simplify(g, tn_mul(p, y->dim[2], y->dim[3]));
+    const tn_expr *batch = tn_simplify_extent(g, tn_mul(p, y->dim[0], groups)),
+                  *pixels = tn_simplify_extent(g, tn_mul(p, y->dim[2], y->dim[3]));
     const tn_value in[3] = {tn_in(n, 0), tn_in(n, 1), n->nin > 3 ? tn_in(n, 3) : (tn_value){0}};
     a.kernel_size = tn_dims_make(g->arena, 2, w->dim + 2);
     tn_value columns = call(g, n, &tn_op_nn_deform_columns, &a, in[2].def ? 3 : 2, in);

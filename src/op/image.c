@@ -405,7 +405,7 @@ static tn_status resample_infer(tn_graph *g, tn_node *n)
         if (n->nin < 2 || !tn_in(n, 1).def)
             return tn_rule_fail(g, n, "op-E001", "weights are None, but are required for this method");
         TN_TRY(tn_rule_tensor(g, n, 1, 2, &w));
-        if (!tn_is_value(w->dim[0], taps_of(a).count) || !tn_rule_dim_eq(g, w->dim[1], a->size.at[0]))
+        if (!tn_is_value(w->dim[0], taps_of(a).count) || !tn_rule_agree(g, n, w->dim[1], a->size.at[0]))
             return tn_rule_fail(
                 g, n, "op-E008", "weights are %s, but %d for each of %s positions are expected",
                 tn_rule_type_text(g, w), taps_of(a).count, tn_rule_dim_text(g, a->size.at[0]));

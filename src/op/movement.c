@@ -276,7 +276,7 @@ static tn_status concatenate_infer(tn_graph *g, tn_node *n)
         TN_TRY(tn_rule_tensor(g, n, k, first->n, &t));
         TN_TRY(tn_rule_same_dtype(g, n, k));
         for (int i = 0; i < first->n; i++)
-            if (i != axis && !tn_rule_dim_eq(g, t->dim[i], first->dim[i]))
+            if (i != axis && !tn_rule_agree(g, n, t->dim[i], first->dim[i]))
                 return tn_rule_fail(
                     g, n, "op-E008",
                     "operands 0 and %d, %s and %s, differ in dimension %d; only dimension %d may", k,

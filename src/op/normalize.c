@@ -178,7 +178,7 @@ static tn_status check_vectors(tn_graph *g, const tn_node *n, const tn_type *dat
     for (int i = 1; i < n->nin; i++) {
         TN_TRY(tn_rule_tensor(g, n, i, 1, &t));
         TN_TRY(tn_rule_same_dtype(g, n, i));
-        if (!tn_rule_dim_eq(g, t->dim[0], data->dim[axis]))
+        if (!tn_rule_agree(g, n, t->dim[0], data->dim[axis]))
             return tn_rule_fail(g, n, "op-E008", "%s is %s, but data %s has %s elements along axis %d",
                                 tn_rule_in_name(g, n, i), tn_rule_type_text(g, t), tn_rule_type_text(g, data),
                                 tn_rule_dim_text(g, data->dim[axis]), axis);

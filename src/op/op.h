@@ -41,7 +41,9 @@ TN_WARN_UNUSED tn_status tn_sink_transpose(tn_graph *g, tn_node *n, tn_value *ou
 TN_WARN_UNUSED tn_status tn_integer_form(tn_graph *g, tn_node *n, tn_value *out);
 /* What the record says, or, where it says nothing (AUTO), what follows from its flags and the nodes of its formula. */
 enum tn_precision tn_precision_of(tn_graph *g, const tn_node *n);
-/* Infers broadcasting of two shapes (numpy rules; different symbols are errors naming both). */
+/* An expression of extents, simplified with what is known of the module's symbols. */
+const tn_expr *tn_simplify_extent(tn_graph *g, const tn_expr *e);
+/* Infers broadcasting of two shapes (numpy rules; symbolic extents may be taken to be equal, which the run checks). */
 TN_WARN_UNUSED tn_status tn_infer_broadcast(tn_graph *g, const tn_node *n, const tn_type *a, const tn_type *b,
                                             tn_dtype t, const tn_type **out);
 

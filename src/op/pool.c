@@ -380,7 +380,7 @@ static tn_status unpool_infer(tn_graph *g, tn_node *n)
         return tn_rule_fail(g, n, "op-E007", "from has %u entries, shape has %u; both need 1 to %d",
                             (unsigned)a->from.n, (unsigned)a->shape.n, TN_RULE_MAX_RANK);
     for (int i = 0; i < data->n; i++)
-        if (!tn_rule_dim_eq(g, data->dim[i], at->dim[i]))
+        if (!tn_rule_agree(g, n, data->dim[i], at->dim[i]))
             return tn_rule_fail(g, n, "op-E008", "data %s and indices %s differ", tn_rule_type_text(g, data),
                                 tn_rule_type_text(g, at));
     for (uint32_t i = 0; i < a->from.n; i++) {

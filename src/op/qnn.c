@@ -80,7 +80,7 @@ static tn_status check_shape(tn_graph *g, const tn_node *n, int i, const tn_type
         return TN_OK;
     if (s->n == 1) {
         TN_TRY(tn_rule_axis(g, n, axis, t->n, &at));
-        if (tn_rule_dim_eq(g, s->dim[0], t->dim[at]))
+        if (tn_rule_agree(g, n, s->dim[0], t->dim[at]))
             return TN_OK;
     } else if (s->n == t->n) {
         TN_TRY(tn_infer_broadcast(g, n, t, s, t->dtype, &both));
@@ -346,7 +346,7 @@ static tn_status concatenate_infer(tn_graph *g, tn_node *n)
         TN_TRY(qnn_check_scale(g, n, k + i, t, -1));
         TN_TRY(qnn_check_zero(g, n, 2 * k + i, t, -1));
         for (int d = 0; d < first->n; d++)
-            if (d != axis && !tn_rule_dim_eq(g, t->dim[d], first->dim[d]))
+            if (d != axis && !tn_rule_agree(g, n, t->dim[d], first->dim[d]))
                 return tn_rule_fail(g, n, "op-E008", "operands 0 and %d, %s and %s, differ in dimension %d, not %d",
                                     i, tn_rule_type_text(g, first), tn_rule_type_text(g, t), d, axis);
         dim[axis] = i ? tn_add(g->pool, dim[axis], t->dim[axis]) : t->dim[axis];

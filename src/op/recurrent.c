@@ -136,7 +136,7 @@ static tn_status check_shape(tn_graph *g, const tn_node *n, int i, int rank, con
     if (i >= n->nin || !tn_in(n, i).def) return TN_OK;
     TN_TRY(tn_rule_tensor(g, n, i, rank, &t));
     for (int d = 0; d < rank; d++)
-        if (!tn_rule_dim_eq(g, t->dim[d], dim[d]) && t->dim[d]->kind != TN_E_SYM) /* else looked at in the run */
+        if (!tn_rule_agree(g, n, t->dim[d], dim[d]) && t->dim[d]->kind != TN_E_SYM) /* else looked at in the run */
             return tn_rule_fail(g, n, "op-E008", "%s is %s, but dimension %d must be %s",
                                 tn_rule_in_name(g, n, i), tn_rule_type_text(g, t), d,
                                 tn_rule_dim_text(g, dim[d]));

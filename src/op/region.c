@@ -39,7 +39,7 @@ static tn_status roi_align_infer(tn_graph *g, tn_node *n)
     if (!tn_dtype_eq(batch->dtype, TN_I64))
         return tn_rule_fail(g, n, "op-E011", "batch indices must be int64, but are %s; cast them",
                             tn_rule_dtype_text(g, batch->dtype));
-    if (!tn_is_value(rois->dim[1], 4) || !tn_rule_dim_eq(g, rois->dim[0], batch->dim[0]))
+    if (!tn_is_value(rois->dim[1], 4) || !tn_rule_agree(g, n, rois->dim[0], batch->dim[0]))
         return tn_rule_fail(g, n, "op-E008", "rois %s and batch indices %s do not fit",
                             tn_rule_type_text(g, rois), tn_rule_type_text(g, batch));
     if (a->sample_ratio < 0 || a->sample_ratio > 4096 || !a->mode ||
@@ -314,10 +314,10 @@ static tn_status col2im_infer(tn_graph *g, tn_node *n)
         blocks = tn_mul(g->pool, blocks, blocks_along(g->pool, &a, (int)i));
         dim[2 + i] = tn_idx(g->pool, a.image.at[i]);
     }
-    if (!tn_is_int(t->dim[1], &rows) || rows % taps != 0 || !tn_rule_dim_eq(g, t->dim[2], blocks))
+    if (!tn_is_int(t->dim[1], &rows) || rows % taps != 0 || !tn_rule_agree(g, n, t->dim[2], blocks))
         return tn_rule_fail(g, n, "op-E008", "data %s must have a multiple of %lld rows and %s columns",
                             tn_rule_type_text(g, t), (long long)taps,
-                            tn_rule_dim_text(g, tn_rule_simplify(g, blocks)));
+                            tn_rule_dim_text(g, tn_simplify_extent(g, blocks)));
     dim[0] = t->dim[0];
     dim[1] = tn_idx(g->pool, rows / taps);
     return tn_rule_result(g, n, 0, t->dtype, (int)dims + 2, dim);

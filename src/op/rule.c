@@ -1,8 +1,4 @@
-/* What type relations are written with: messages, operands, dimensions, attributes.
- *
- * A dimension is an index expression over symbols, simplified with their ranges. Two dimensions agree only if
- * that can be proved; everything else is an error that names both, never a guess.
- */
+/* What type relations are written with: messages, operands, results, attributes. */
 #include "op/rule.h"
 
 #include "base/size.h"
@@ -133,25 +129,6 @@ const tn_expr *tn_rule_times(tn_pool *p, tn_dtype t, const tn_expr *x, const tn_
 
 /* ---- dimensions ---- */
 
-const tn_expr *tn_rule_simplify(tn_graph *g, const tn_expr *e)
-{
-    if (e->nsrc == 0) return e;
-    tn_facts f;
-    tn_facts_init(&f);
-    for (uint32_t i = 0; i < g->n_symbol; i++)
-        tn_facts_range(&f, tn_sym(g->pool, g->symbol[i].name), g->symbol[i].min, g->symbol[i].max);
-    e = tn_simplify(g->pool, &f, e);
-    tn_facts_deinit(&f);
-    return e;
-}
-
-bool tn_rule_dim_eq(tn_graph *g, const tn_expr *a, const tn_expr *b)
-{
-    if (a == b) return true;
-    if (a->kind == TN_E_INT && b->kind == TN_E_INT) return false;
-    return tn_is_value(tn_rule_simplify(g, tn_sub(g->pool, a, b)), 0);
-}
-
 static bool is_symbol(const tn_expr *e, void *user)
 {
     (void)user;
@@ -165,7 +142,7 @@ tn_status tn_rule_result(tn_graph *g, tn_node *n, int out, tn_dtype t, int ndim,
         return tn_rule_fail(g, n, "op-E003", "the result would have %d dimensions; at most %d are supported",
                             ndim, TN_RULE_MAX_RANK);
     for (int i = 0; i < ndim; i++) {
-        d[i] = tn_rule_simplify(g, dim[i]);
+        d[i] = tn_simplify_extent(g, dim[i]);
         if (d[i]->kind == TN_E_INT && d[i]->u.i < 0)
             return tn_rule_fail(g, n, "op-E009", "dimension %d of the result would be %lld", i,
                                 (long long)d[i]->u.i);
@@ -231,7 +208,7 @@ bool tn_rule_pair_value(tn_graph *g, const tn_node *n, const tn_dims in[], const
         const tn_expr *e[] = {in[0].at[in[0].n == 1 ? 0 : i], in[1].at[in[1].n == 1 ? 0 : i]};
         if (divides(value) && tn_prove(g->pool, NULL, tn_lt(g->pool, tn_idx(g->pool, 0), e[1])) != 1)
             return false;
-        v[i] = tn_rule_simplify(g, tn_subst(g->pool, value, 2, operand, e));
+        v[i] = tn_simplify_extent(g, tn_subst(g->pool, value, 2, operand, e));
     }
     *out = (tn_dims){count, v};
     return true;
@@ -280,7 +257,7 @@ tn_status tn_rule_padding(tn_graph *g, const tn_node *n, tn_dims *at, uint32_t d
             (unsigned)at->n, (unsigned)dims, (unsigned)(2 * dims));
     for (uint32_t i = 0; i < 2 * dims; i++) {
         int64_t v;
-        all[i] = at->n == 0 ? tn_idx(g->pool, 0) : tn_rule_simplify(g, at->at[i % at->n]);
+        all[i] = at->n == 0 ? tn_idx(g->pool, 0) : tn_simplify_extent(g, at->at[i % at->n]);
         if (tn_is_int(all[i], &v) && (v < 0 || v > INT32_MAX))
             return tn_rule_fail(g, n, "op-E007", "padding[%u] is %lld; it must be in [0, 2^31)", (unsigned)i,
                                 (long long)v);
@@ -316,36 +293,4 @@ tn_status tn_rule_layout_is(tn_graph *g, const tn_node *n, const char *name, con
 const char *tn_rule_channels_first(int dims)
 {
     return dims == 1 ? "NCW" : dims == 2 ? "NCHW" : dims == 3 ? "NCDHW" : "";
-}
-
-/* ---- broadcasting ---- */
-
-/* One dimension of a broadcast; NULL if a and b do not fit. */
-static const tn_expr *broadcast_dim(tn_graph *g, const tn_expr *a, const tn_expr *b)
-{
-    if (tn_is_value(a, 1)) return b;
-    bool symbols = a->kind == TN_E_SYM && b->kind == TN_E_SYM; /* must be equal: checked when the program runs */
-    return tn_is_value(b, 1) || symbols || tn_rule_dim_eq(g, a, b) ? a : NULL;
-}
-
-tn_status tn_infer_broadcast(tn_graph *g, const tn_node *n, const tn_type *a, const tn_type *b, tn_dtype t,
-                             const tn_type **out)
-{
-    const tn_expr *dim[TN_RULE_MAX_RANK];
-    int rank = a->n > b->n ? a->n : b->n;
-    TN_ASSERT(rank <= TN_RULE_MAX_RANK);
-    for (int i = 0; i < rank; i++) {
-        int ia = i - (rank - a->n), ib = i - (rank - b->n);
-        const tn_expr *da = ia < 0 ? NULL : a->dim[ia], *db = ib < 0 ? NULL : b->dim[ib];
-        dim[i] = !da ? db : !db ? da : broadcast_dim(g, da, db);
-        if (dim[i]) continue;
-        bool symbolic = da->kind != TN_E_INT || db->kind != TN_E_INT;
-        return tn_rule_fail(g, n, symbolic ? "op-E006" : "op-E005",
-                            "shapes of %s and %s do not broadcast: dimension %s against %s%s",
-                            tn_rule_type_text(g, a), tn_rule_type_text(g, b), tn_rule_dim_text(g, da),
-                            tn_rule_dim_text(g, db),
-                            symbolic ? " is not known to be equal; give both the same symbol" : "");
-    }
-    *out = tn_type_tensor(g->pool, t, rank, dim, NULL);
-    return TN_OK;
 }

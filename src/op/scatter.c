@@ -70,7 +70,7 @@ static tn_status elements_infer(tn_graph *g, tn_node *n)
     bool fits = indices->n == t->n && updates->n == t->n;
     for (int i = 0; i < t->n && fits; i++) {
         int64_t have, want;
-        fits = tn_rule_dim_eq(g, indices->dim[i], updates->dim[i]) &&
+        fits = tn_rule_agree(g, n, indices->dim[i], updates->dim[i]) &&
                (i == axis || !tn_is_int(t->dim[i], &have) || !tn_is_int(indices->dim[i], &want) || want <= have);
     }
     if (!fits)
@@ -135,9 +135,9 @@ static tn_status nd_infer(tn_graph *g, tn_node *n)
     int outer = indices->n - 1, inner = t->n - (int)count;
     bool fits = updates->n == outer + inner;
     for (int i = 0; i < outer && fits; i++)
-        fits = tn_rule_dim_eq(g, updates->dim[i], indices->dim[i]);
+        fits = tn_rule_agree(g, n, updates->dim[i], indices->dim[i]);
     for (int i = 0; i < inner && fits; i++)
-        fits = tn_rule_dim_eq(g, updates->dim[outer + i], t->dim[count + i]);
+        fits = tn_rule_agree(g, n, updates->dim[outer + i], t->dim[count + i]);
     if (!fits)
         return tn_rule_fail(g, n, "op-E008", "data %s, indices %s and updates %s do not fit together",
                             tn_rule_type_text(g, t), tn_rule_type_text(g, indices), tn_rule_type_text(g, updates));

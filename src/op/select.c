@@ -108,8 +108,8 @@ static tn_status slice_normalise(tn_graph *g, tn_node *n, const tn_type *t)
     for (uint32_t i = 0; i < a->begin.n; i++) {
         axes[i] = a->axes.n ? (a->axes.at[i] + t->n) % t->n : (int64_t)i;
         step[i] = i < a->strides.n ? a->strides.at[i] : 1;
-        begin[i] = tn_rule_simplify(g, a->begin.at[i]);
-        end[i] = tn_rule_simplify(g, a->end.at[i]);
+        begin[i] = tn_simplify_extent(g, a->begin.at[i]);
+        end[i] = tn_simplify_extent(g, a->end.at[i]);
         if (step[i] == 0 || step[i] > INT32_MAX || step[i] < -INT32_MAX)
             return tn_rule_fail(g, n, "op-E007", "strides[%u] is %lld; it must not be 0, nor beyond 2^31",
                                 (unsigned)i, (long long)step[i]);
@@ -223,7 +223,7 @@ static tn_status set_infer(tn_graph *g, tn_node *n)
     TN_TRY(slice_normalise(g, n, t));
     slice_parts(g->pool, n->attr, t->n, t->dim, parts, step);
     for (int i = 0; i < t->n; i++) {
-        if (!tn_rule_dim_eq(g, parts[i].count, v->dim[i]))
+        if (!tn_rule_agree(g, n, parts[i].count, v->dim[i]))
             return tn_rule_fail(g, n, "op-E008", "the slice has %s elements along axis %d, but v is %s",
                                 tn_rule_dim_text(g, parts[i].count), i, tn_rule_type_text(g, v));
         if (step[i] < 0)

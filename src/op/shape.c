@@ -45,22 +45,34 @@ static void add_factors(factors *f, const tn_expr *e, int depth)
     }
 }
 
-/* a / b where that is exact; NULL if it is not known to be. */
-static const tn_expr *exact_quotient(tn_graph *g, factors *a, factors *b)
+static const tn_expr *product(tn_pool *p, const factors *f)
 {
-    const tn_expr *num = tn_idx(g->pool, 1), *den = num;
+    const tn_expr *e = tn_idx(p, 1);
+    for (int i = 0; i < f->n; i++)
+        e = f->at[i] ? tn_mul(p, e, f->at[i]) : e;
+    return e;
+}
+
+/* Two products without their common factors. */
+static void cancel(tn_pool *p, factors *a, factors *b, const tn_expr **num, const tn_expr **den)
+{
     for (int j = 0; j < b->n; j++)
         for (int i = 0; i < a->n; i++)
             if (b->at[j] && a->at[i] == b->at[j])
                 a->at[i] = b->at[j] = NULL;
-    for (int i = 0; i < a->n; i++)
-        num = a->at[i] ? tn_mul(g->pool, num, a->at[i]) : num;
-    for (int j = 0; j < b->n; j++)
-        den = b->at[j] ? tn_mul(g->pool, den, b->at[j]) : den;
+    *num = product(p, a);
+    *den = product(p, b);
+}
+
+/* a / b where that is exact; NULL if it is not known to be. */
+static const tn_expr *exact_quotient(tn_graph *g, factors *a, factors *b)
+{
+    const tn_expr *num, *den;
+    cancel(g->pool, a, b, &num, &den);
     if (tn_is_value(den, 0))
         return NULL;
-    const tn_expr *rest = tn_rule_simplify(g, tn_fmod(g->pool, num, den));
-    return tn_is_value(rest, 0) ? tn_rule_simplify(g, tn_fdiv(g->pool, num, den)) : NULL;
+    const tn_expr *rest = tn_simplify_extent(g, tn_fmod(g->pool, num, den));
+    return tn_is_value(rest, 0) ? tn_simplify_extent(g, tn_fdiv(g->pool, num, den)) : NULL;
 }
 
 /* Replaces 0 (keep the dimension, unless allowzero) and -1 (what is left) of newshape by dimensions. */
@@ -97,6 +109,23 @@ static tn_status resolve(tn_graph *g, const tn_node *n, const tn_type *t, const 
     return TN_OK;
 }
 
+/* Have two shapes equally many elements? Extents of 0 cancel nothing. */
+static bool same_elements(tn_graph *g, const tn_node *n, const tn_type *a, const tn_type *b)
+{
+    const tn_expr *had = tn_type_count(g->pool, a), *has = tn_type_count(g->pool, b);
+    factors have = {0}, want = {0};
+    if (!had || !has)
+        return false;
+    if (tn_rule_dim_eq(g, had, has))
+        return true;
+    for (int i = 0; i < a->n; i++)
+        add_factors(&have, a->dim[i], FACTOR_DEPTH);
+    for (int i = 0; i < b->n; i++)
+        add_factors(&want, b->dim[i], FACTOR_DEPTH);
+    cancel(g->pool, &have, &want, &had, &has);
+    return tn_rule_agree(g, n, had, has);
+}
+
 static tn_status reshape_infer(tn_graph *g, tn_node *n)
 {
     const tn_reshape_attr *a = n->attr;
@@ -108,8 +137,7 @@ static tn_status reshape_infer(tn_graph *g, tn_node *n)
                             (unsigned)a->newshape.n, TN_RULE_MAX_RANK);
     TN_TRY(resolve(g, n, t, dim));
     TN_TRY(tn_rule_result(g, n, 0, t->dtype, (int)a->newshape.n, dim));
-    const tn_expr *had = tn_type_count(g->pool, t), *has = tn_type_count(g->pool, n->type[0]);
-    if (!had || !has || !tn_rule_dim_eq(g, had, has))
+    if (!same_elements(g, n, t, n->type[0]))
         return tn_rule_fail(g, n, "op-E014",
                             "%s and the new shape %s do not have the same number of elements",
                             tn_rule_type_text(g, t), tn_rule_type_text(g, n->type[0]));

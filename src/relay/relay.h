@@ -17,6 +17,10 @@ size_t tn_relay_constants(const tn_graph *g, const tn_node **out, size_t max);
 
 /* Infers all types, in order; every failing node is reported (up to 20). */
 TN_WARN_UNUSED tn_status tn_relay_infer(tn_graph *g);
+/* Replaces symbols in the types and attributes of a region. */
+void tn_relay_rename(tn_graph *g, tn_region *r, uint32_t n, const tn_expr *const from[], const tn_expr *const to[]);
+/* Ends the reading of a model: writes what operators found its symbols to be into @main, and infers all types. */
+TN_WARN_UNUSED tn_status tn_relay_settle(tn_graph *g);
 /* Structure, dominance, types present and equal to what infer gives, layouts equal at calls and boundaries,
  * use lists. */
 TN_WARN_UNUSED tn_status tn_relay_verify(const tn_graph *g);

@@ -6,50 +6,9 @@
 #include <string.h>
 
 typedef struct {
-    tn_graph *g;
     uint32_t n;
     const tn_expr **from, **to;
 } renaming;
-
-static const tn_expr *renamed(const renaming *s, const tn_expr *e)
-{
-    return tn_simplify(s->g->pool, NULL, tn_subst(s->g->pool, e, (int)s->n, s->from, s->to));
-}
-
-static const tn_type *renamed_type(const renaming *s, const tn_type *t)
-{
-    if (!t || t->kind == TN_T_FUNC) return t;
-    if (t->kind == TN_T_TUPLE) {
-        const tn_type **field = TN_NEW_N(s->g->arena, const tn_type *, t->n);
-        for (int i = 0; i < t->n; i++) field[i] = renamed_type(s, t->field[i]);
-        return tn_type_tuple(s->g->pool, t->n, field);
-    }
-    const tn_expr **dim = TN_NEW_N(s->g->arena, const tn_expr *, t->n);
-    for (int d = 0; d < t->n; d++) dim[d] = renamed(s, t->dim[d]);
-    return tn_type_tensor(s->g->pool, t->dtype, t->n, dim, t->layout);
-}
-
-static void rename_node(const renaming *s, tn_node *n)
-{
-    for (int k = 0; k < n->nout; k++) n->type[k] = renamed_type(s, n->type[k]);
-    char *attr = NULL;
-    for (const tn_attr_field *f = n->attr ? n->op->attr : NULL; f && f->name; f++) {
-        if (f->kind != TN_A_DIMS) continue;
-        if (!attr) n->attr = attr = tn_arena_copy(s->g->arena, n->attr, n->op->attr_size, 16);
-        tn_dims *d = (tn_dims *)(void *)(attr + f->offset);
-        const tn_expr **at = TN_NEW_N(s->g->arena, const tn_expr *, d->n);
-        for (uint32_t i = 0; i < d->n; i++) at[i] = renamed(s, d->at[i]);
-        if (d->n) d->at = at;
-    }
-}
-
-static void rename_region(const renaming *s, tn_region *r)
-{
-    for (tn_node *n = r->first; n; n = n->next) {
-        rename_node(s, n);
-        for (int i = 0; i < n->nregion; i++) rename_region(s, n->region[i]);
-    }
-}
 
 /* What each symbol that only the `if` knows is in this branch. */
 static void collect(renaming *s, const tn_node *n, const tn_region *r)
@@ -76,7 +35,7 @@ tn_status tn_if_fold(tn_pass *p, tn_graph *g, tn_node *n)
         return tn_error(g->ctx, "transform-E001", n->loc,
                         "its condition is known, and that branch cannot run: %s", a->message);
     }
-    renaming s = {g, 0, NULL, NULL};
+    renaming s = {0, NULL, NULL};
     uint32_t dims = 0;
     for (int k = 0; k < n->nout; k++) dims += n->type[k]->n;
     s.from = TN_NEW_N(p->scratch, const tn_expr *, dims);
@@ -86,7 +45,7 @@ tn_status tn_if_fold(tn_pass *p, tn_graph *g, tn_node *n)
     for (uint16_t k = 0; k < n->nout; k++)
         tn_value_replace(g, (tn_value){n, k}, (tn_value){r->result[k].def, r->result[k].out});
     tn_node_remove(g, n);
-    for (tn_function *f = s.n ? g->func : NULL; f; f = f->next) rename_region(&s, f->body);
+    for (tn_function *f = s.n ? g->func : NULL; f; f = f->next) tn_relay_rename(g, f->body, s.n, s.from, s.to);
     p->changed = true;
     return TN_OK;
 }

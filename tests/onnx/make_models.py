@@ -230,6 +230,7 @@ def symbolic_cases():
     for n in (3, 6):
         yield f"slice_half_of_{n}", but_last, [np.arange(n, dtype=np.float32)], [np.array([2])], 17, [["n"]]
     yield from windows(rng)
+    yield from settled_cases()
     for n, width in ((5, 9), (8, 8), (10, 3)):
         x = rng.standard_normal((2, n, width)).astype(np.float32)
         crop = ("CenterCropPad", dict(axes=[1]))
@@ -282,6 +283,54 @@ def symbolic_cases():
     for n in (90, 37):
         x = rng.standard_normal((2, n, 3)).astype(np.float32)
         yield f"concat_20_slices_of_{n}", [*slices, join], [x], constants, 17, [[2, "n", 3]]
+
+
+def settled_cases():
+    """Symbols that an operator says are a number, another symbol or at most a number, and their shape is read before."""
+    rng = np.random.default_rng(13)
+    f = lambda *shape: rng.standard_normal(shape).astype(np.float32)
+    x, fixed, open_ = f(2, 9, 4), [["n", "T", 4]], [["n", "T", 4], ["m", "U", 4]]
+    yield "settled_add", ("Add", {}), [x], [f(9, 4)], 17, fixed
+    yield "settled_where", ("Where", dict(first=1)), [x, f(2, 9, 4)], [rng.random((9, 1)) > 0.5], 17, open_
+    yield "settled_reshape", ("Reshape", {}), [x], [np.array([2, 36])], 17, [[2, "T", 4]]
+    yield "settled_expand", ("Expand", {}), [x], [np.array([3, 2, 9, 4])], 17, fixed
+    yield "settled_concat", ("Concat", dict(axis=2)), [x], [f(2, 9, 3)], 17, fixed
+    yield "settled_concat_symbols", ("Concat", dict(axis=2)), [x, f(2, 9, 4)], [], 17, open_
+    yield "settled_conv", ("Conv", {}), [x], [f(5, 9, 1)], 17, fixed
+    yield "settled_gemm", ("Gemm", {}), [f(3, 6)], [f(6, 5)], 17, [["n", "T"]]
+    yield "settled_lstm", ("LSTM", dict(hidden_size=3)), [f(4, 2, 6)], [f(1, 12, 6), f(1, 12, 3)], 17, [["t", "n", "c"]]
+    yield "settled_matmul", ("MatMul", {}), [f(2, 3, 4), f(2, 4, 5)], [], 17, [["n", "T", "K"], ["m", "L", "w"]]
+    yield "settled_matmul_heads", ("MatMul", {}), [f(2, 9, 3, 4)], [f(1, 9, 4, 6)], 17, [["n", "T", 3, 4]]
+    ints = [np.array([v]) for v in (0, 1, 2)]
+    positions = [
+        helper.make_node("Shape", ["x0"], ["T"], start=1, end=2),
+        helper.make_node("Slice", ["c3", "c0", "T", "c1"], ["table"]),
+        helper.make_node("Add", ["x0", "table"], ["h"]),
+        helper.make_node("Transpose", ["h"], ["t"], perm=[0, 2, 1]),
+        helper.make_node("MatMul", ["h", "t"], ["scores"]),
+        helper.make_node("Slice", ["c4", "c0", "T", "c1"], ["rows"]),
+        helper.make_node("Slice", ["rows", "c0", "T", "c2"], ["mask"]),
+        helper.make_node("Where", ["mask", "scores", "c5"], ["y"]),
+    ]
+    tables = [f(1, 16, 4), np.tril(np.ones((1, 16, 16))) > 0, np.float32(-1e9)]
+    for n in (1, 7, 16):
+        yield f"positions_{n}_of_16", positions, [f(2, n, 4)], ints + tables, 17, [["n", "T", 4]]
+    last = [
+        helper.make_node("Shape", ["x0"], ["T"], start=1, end=2),
+        helper.make_node("Sub", ["T", "c0"], ["at"]),
+        helper.make_node("Slice", ["x0", "at", "T", "c0"], ["y"]),
+    ]
+    crop = [
+        helper.make_node("Conv", ["x0", "c0"], ["down"], strides=[2, 2], pads=[1, 1, 1, 1]),
+        helper.make_node("ConvTranspose", ["down", "c1"], ["up"], strides=[2, 2]),
+        helper.make_node("Shape", ["x0"], ["sizes"], start=2),
+        helper.make_node("Slice", ["up", "c2", "sizes", "c3"], ["cut"]),
+        helper.make_node("Add", ["cut", "x0"], ["y"]),
+    ]
+    kernels = [f(2, 2, 3, 3), f(2, 2, 2, 2), np.array([0, 0]), np.array([2, 3])]
+    for n, w in ((1, 5), (6, 8)):
+        yield f"last_of_{n}", last, [f(2, n, 3)], ints[1:2], 17, [[2, "T", 3]]
+        yield f"crop_{n}_{w}", crop, [f(1, 2, n, w)], kernels, 17, [[1, 2, "h", "w"]]
 
 
 def windows(rng):

@@ -340,7 +340,7 @@ static const refusal refusals[] = {
         "data must be integers of 8 or 16 bits"},
     {&tn_op_add, {"float32 4 3", "float32 2"}, "", "op-E005",
         "Tensor[(4, 3), float32] and Tensor[(2), float32] do not broadcast: dimension 3 against 2"},
-    {&tn_op_add, {"float32 n", "float32 4"}, "", "op-E006", "dimension n against 4"},
+    {&tn_op_add, {"float32 n", "float32 0"}, "", "op-E006", "dimension n against 0, which are never equal"},
     {&tn_op_nn_conv2d, {"float32 1 4 9 9", "float32 6 4 3 3"}, "strides=[0, 1]", "op-E007",
         "strides[0] is 0"},
     {&tn_op_nn_conv2d, {"float32 1 4 9 9", "float32 6 4 3 3"}, "padding=[1, 1, 1]", "op-E007",

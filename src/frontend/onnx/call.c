@@ -362,15 +362,7 @@ tn_value onnx_squeeze(onnx_conv *c, tn_value v, int64_t axis)
 
 const tn_expr *onnx_simplify(onnx_conv *c, const tn_expr *e)
 {
-    tn_facts f;
-    if (e->nsrc == 0)
-        return e;
-    tn_facts_init(&f);
-    for (uint32_t i = 0; i < c->g->n_symbol; i++)
-        tn_facts_range(&f, tn_sym(c->pool, c->g->symbol[i].name), c->g->symbol[i].min, c->g->symbol[i].max);
-    e = tn_simplify(c->pool, &f, e);
-    tn_facts_deinit(&f);
-    return e;
+    return tn_simplify_extent(c->g, e);
 }
 
 const tn_expr *onnx_product(onnx_conv *c, const tn_type *t, int from, int to)

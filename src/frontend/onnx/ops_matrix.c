@@ -90,7 +90,7 @@ static tn_value batch_matmul(onnx_conv *c, tn_value a, tn_value b, const onnx_ze
              : onnx_call2(c, &tn_op_nn_batch_matmul, &plain, a, b);
 }
 
-/* Leading dimensions of the product; NULL entries: they do not fit. */
+/* A leading dimension of the product, to which an operand that has another is broadcast; NULL: they do not fit. */
 static const tn_expr *batch_dim(onnx_conv *c, const tn_type *t, const tn_type *u, int i, int rank)
 {
     const tn_expr *one = tn_idx(c->pool, 1);
@@ -98,7 +98,11 @@ static const tn_expr *batch_dim(onnx_conv *c, const tn_type *t, const tn_type *u
                   *b = i < rank - u->n ? one : u->dim[i - (rank - u->n)];
     if (tn_is_value(a, 1))
         return b;
-    return a == b || tn_is_value(b, 1) || tn_is_value(onnx_simplify(c, tn_sub(c->pool, a, b)), 0) ? a : NULL;
+    if (a == b || tn_is_value(b, 1))
+        return a;
+    if (a->kind == TN_E_INT && b->kind == TN_E_INT)
+        return NULL;
+    return b->kind == TN_E_INT ? b : a;
 }
 
 /* v with its leading dimensions repeated to batch[0..rank-2) and then made one. */

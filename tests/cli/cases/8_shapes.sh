@@ -11,6 +11,31 @@ def @main(%output_0: Tensor[(n, 3), float32], %z: Tensor[(m, 3), float32]) {
   add(%output_0, %z) /* Add_7 */
 }
 END
+cat >nine.relay <<'END'
+#[version = "0.0.5"]
+def @main(%output_0: Tensor[(n, T), float32], %b: Tensor[(9), float32]) {
+  add(nn.relu(%output_0), %b)
+}
+END
+cat >most.relay <<'END'
+#[version = "0.0.5"]
+def @main(%output_0: Tensor[(n, T), float32], %b: Tensor[(2), float32]) {
+  %0 = strided_slice(%b, begin=[0], end=[T], strides=[1], axes=[0]);
+  add(%output_0, %0)
+}
+END
+cat >branch.relay <<'END'
+#[version = "0.0.5"]
+def @main(%output_0: Tensor[(n, T), float32], %b: Tensor[(9), float32]) {
+  %0 = sum(nn.relu(%output_0));
+  %1 = greater_equal(%0, 0f);
+  if (%1) {
+    sum(add(nn.relu(%output_0), %b)) /* Add_7 */
+  } else {
+    sum(%output_0)
+  }
+}
+END
 cat >window.relay <<'END'
 #[version = "0.0.5"]
 def @main(%x: Tensor[(1, 2, h, w), float32]) {
@@ -33,6 +58,14 @@ def @main(%output_0: Tensor[(4, c), float32]) {
   nn.group_norm(%output_0, %0, %0, num_groups=2) /* Norm_6 */
 }
 END
+cat >two.py <<'END'
+import struct, zipfile
+file = zipfile.ZipFile("four_five.npz", "w")
+for name, rows in ("output_0", 4), ("z", 5):
+    head = ("{'descr': '<f4', 'fortran_order': False, 'shape': (%d, 3), }" % rows).ljust(117) + "\n"
+    file.writestr(name + ".npy", b"\x93NUMPY\1\0" + struct.pack("<H", len(head)) + head.encode() + bytes(12 * rows))
+END
+must "arrays" python3 two.py
 expect 0 "" interpret rows.relay -o rows.npz
 for target in llvm c; do
     expect 0 "" compile few.relay -o few.tar --target $target
@@ -40,12 +73,21 @@ for target in llvm c; do
     expect 0 "" compile groups.relay -o groups.tar --target $target
     expect 4 "Norm_6: the channels are no multiple of 2 groups" run groups.tar -i rows.npz
     expect 0 "" compile equal.relay -o equal.tar --target $target
-    expect 4 "Add_7: dimension 0 is n in one operand and m in another; they must be equal" run equal.tar -i rows.npz
+    expect 4 "input \"z\": dimension 0 is 5, expected 4" run equal.tar -i four_five.npz
+    expect 0 "" compile nine.relay -o nine.tar --target $target
+    expect 4 "output_0 is float32[4, 3], but the model takes float32[n, 9]" run nine.tar -i rows.npz
+    expect 0 "" run nine.tar
+    expect 0 "" compile most.relay -o most.tar --target $target
+    expect 4 "input \"output_0\": dimension 1 (T) is 3, allowed are 1 to 2" run most.tar -i rows.npz
+    expect 0 "" compile branch.relay -o branch.tar --target $target
+    expect 4 "Add_7: dimension 1 is 9 in one operand and T in another; they must be equal" run branch.tar -i rows.npz
     expect 0 "" compile window.relay -o window.tar --target $target
     expect 4 "an input is too small for Pool_3: dimension 2 of its result would be -3, at least 0 is needed" run window.tar
 done
-expect 4 "they must be equal" interpret equal.relay -i rows.npz
-expect 4 "they must be equal" interpret equal.relay --stage flat -i rows.npz
+expect 4 "dimension 0 of parameter z is 5, it must be 4" interpret equal.relay -i four_five.npz
+expect 4 "input z: dimension 0 is 5, the model wants 4" interpret equal.relay --stage flat -i four_five.npz
+expect 4 "they must be equal" interpret branch.relay -i rows.npz
+expect 4 "stage flat runs calls of kernels alone, not what decides or computes sizes during the run; use stage relay [driver-E069]" interpret branch.relay --stage flat -i rows.npz
 expect 4 "an input is too small for Pool_3: dimension 2 of its result would be -3" interpret window.relay --stage flat
 expect 4 "" interpret window.relay --stage relay
 

@@ -1,0 +1,157 @@
+/* Extents: when two of them are equal, and what symbols are then.
+ *
+ * An extent is an index expression over symbols, simplified with what is known of them. While a model is read,
+ * operators whose operands must agree tell what the symbols of the model's inputs are: a number where one meets a
+ * number, one symbol where two meet, at most 64 where T meets min(T, 64). Only what runs whenever the model does tells
+ * that, so no node of a branch. Once the model is read, tn_relay_settle writes it into its types, so the run checks it
+ * where it takes the inputs. Everything else that cannot be proved is an error that names both extents; in a broadcast,
+ * it is looked at in the run (tn_rule_require_equal).
+ */
+#include "op/rule.h"
+
+#include "base/size.h"
+
+const tn_expr *tn_simplify_extent(tn_graph *g, const tn_expr *e)
+{
+    tn_facts f;
+    if (e->nsrc == 0 && e->kind != TN_E_SYM)
+        return e;
+    tn_facts_init(&f);
+    for (uint32_t i = 0; i < g->n_symbol; i++) {
+        const tn_symbol_info *s = &g->symbol[i];
+        const tn_expr *sym = tn_sym(g->pool, s->name);
+        if (s->is)
+            e = tn_subst(g->pool, e, 1, &sym, &s->is);
+        else
+            tn_facts_range(&f, sym, s->min, s->max);
+    }
+    e = e->nsrc ? tn_simplify(g->pool, &f, e) : e;
+    tn_facts_deinit(&f);
+    return e;
+}
+
+bool tn_rule_dim_eq(tn_graph *g, const tn_expr *a, const tn_expr *b)
+{
+    if (a == b) return true;
+    if (a->kind == TN_E_INT && b->kind == TN_E_INT) return false;
+    return tn_is_value(tn_simplify_extent(g, tn_sub(g->pool, a, b)), 0);
+}
+
+/* ---- what symbols are ---- */
+
+/* A symbol that the model's inputs bind, where it may be settled; else NULL. */
+static tn_symbol_info *open_symbol(tn_graph *g, const tn_node *n, const tn_expr *e)
+{
+    const tn_function *main = g->func;
+    if (!g->reading || e->kind != TN_E_SYM || !main || n->owner != main->body)
+        return NULL;
+    for (uint32_t i = 0; i < main->body->n_param; i++) {
+        const tn_type *t = main->body->param[i]->type[0];
+        for (int d = 0; t && t->kind == TN_T_TENSOR && d < t->n; d++)
+            if (tn_simplify_extent(g, t->dim[d]) == e)
+                return tn_graph_find_symbol(g, e->u.s);
+    }
+    return NULL;
+}
+
+/* From now on s is t, or the number v where t is NULL; false: out of its range. */
+static bool become(tn_graph *g, tn_symbol_info *s, tn_symbol_info *t, int64_t v)
+{
+    const tn_expr *old = tn_sym(g->pool, s->name), *is = t ? tn_sym(g->pool, t->name) : tn_idx(g->pool, v);
+    if (t ? s->min > t->max || t->min > s->max : v < s->min || v > s->max)
+        return false;
+    if (t) {
+        t->min = s->min > t->min ? s->min : t->min;
+        t->max = s->max < t->max ? s->max : t->max;
+    }
+    for (uint32_t i = 0; i < g->n_symbol; i++)
+        if (g->symbol[i].is == old)
+            g->symbol[i].is = is;
+    s->is = is;
+    return true;
+}
+
+/* From k * s + c = 0 follows what s is, from k * s = k * t that they are one: the one that was there first. */
+static bool settle(tn_graph *g, const tn_node *n, const tn_expr *a, const tn_expr *b)
+{
+    tn_affine zero;
+    if (!g->reading || !tn_affine_of(g->pool, tn_sub(g->pool, a, b), &zero) || zero.n < 1 || zero.n > 2)
+        return false;
+    int64_t k = zero.term[0].coef;
+    tn_symbol_info *s = open_symbol(g, n, zero.term[0].atom);
+    if (!s || zero.n == 1)
+        return s && zero.c % k == 0 && become(g, s, NULL, -(zero.c / k));
+    tn_symbol_info *t = open_symbol(g, n, zero.term[1].atom);
+    return t && zero.c == 0 && k + zero.term[1].coef == 0 && become(g, s < t ? t : s, s < t ? s : t, 0);
+}
+
+/* a must be the lesser, or the greater, of itself and a number; a is k * s + c. */
+static bool settle_limit(tn_graph *g, const tn_node *n, const tn_expr *a, const tn_expr *limit)
+{
+    bool least = limit->kind == TN_E_MIN;
+    tn_affine sum;
+    int64_t v;
+    if (!g->reading || (!least && limit->kind != TN_E_MAX) || !tn_is_int(limit->src[1], &v) ||
+        !tn_rule_dim_eq(g, limit->src[0], a) || !tn_affine_of(g->pool, a, &sum) || sum.n != 1 ||
+        sum.term[0].coef < 1 || !tn_i64_sub(v, sum.c, &v))
+        return false;
+    v = least ? tn_floordiv(v, sum.term[0].coef) : -tn_floordiv(-v, sum.term[0].coef);
+    tn_symbol_info *s = open_symbol(g, n, sum.term[0].atom);
+    if (!s || (least ? v < s->min : v > s->max))
+        return false;
+    s->max = least && v < s->max ? v : s->max;
+    s->min = !least && v > s->min ? v : s->min;
+    return true;
+}
+
+bool tn_rule_agree(tn_graph *g, const tn_node *n, const tn_expr *a, const tn_expr *b)
+{
+    a = tn_simplify_extent(g, a);
+    b = tn_simplify_extent(g, b);
+    return tn_rule_dim_eq(g, a, b) || settle(g, n, a, b) || settle_limit(g, n, a, b) || settle_limit(g, n, b, a);
+}
+
+/* ---- broadcasting ---- */
+
+/* Of two extents that are equal, the one that says more. */
+static const tn_expr *plainer(const tn_expr *a, const tn_expr *b)
+{
+    if (a->kind == TN_E_INT || b->kind == TN_E_INT)
+        return a->kind == TN_E_INT ? a : b;
+    return a->kind == TN_E_SYM || b->kind != TN_E_SYM ? a : b;
+}
+
+/* One dimension of a broadcast; NULL if a and b do not fit. */
+static const tn_expr *broadcast_dim(tn_graph *g, const tn_node *n, const tn_expr *a, const tn_expr *b)
+{
+    a = tn_simplify_extent(g, a);
+    b = tn_simplify_extent(g, b);
+    if (tn_is_value(a, 1) || tn_is_value(b, 1))
+        return tn_is_value(a, 1) ? b : a;
+    if (tn_rule_agree(g, n, a, b))
+        return tn_simplify_extent(g, plainer(a, b));
+    const tn_expr *equal = tn_simplify_extent(g, tn_eq(g->pool, a, b));
+    return tn_is_value(equal, 0) ? NULL : plainer(a, b);
+}
+
+tn_status tn_infer_broadcast(tn_graph *g, const tn_node *n, const tn_type *a, const tn_type *b, tn_dtype t,
+                             const tn_type **out)
+{
+    const tn_expr *dim[TN_RULE_MAX_RANK];
+    int rank = a->n > b->n ? a->n : b->n;
+    TN_ASSERT(rank <= TN_RULE_MAX_RANK);
+    for (int i = 0; i < rank; i++) {
+        int ia = i - (rank - a->n), ib = i - (rank - b->n);
+        const tn_expr *da = ia < 0 ? NULL : a->dim[ia], *db = ib < 0 ? NULL : b->dim[ib];
+        dim[i] = !da ? db : !db ? da : broadcast_dim(g, n, da, db);
+        if (dim[i]) continue;
+        bool symbolic = da->kind != TN_E_INT || db->kind != TN_E_INT;
+        return tn_rule_fail(g, n, symbolic ? "op-E006" : "op-E005",
+                            "shapes of %s and %s do not broadcast: dimension %s against %s%s",
+                            tn_rule_type_text(g, a), tn_rule_type_text(g, b), tn_rule_dim_text(g, da),
+                            tn_rule_dim_text(g, db),
+                            symbolic ? ", which are never equal" : "");
+    }
+    *out = tn_type_tensor(g->pool, t, rank, dim, NULL);
+    return TN_OK;
+}

@@ -1,0 +1,87 @@
+/* Symbols that turn out to be other extents: replaced in the types and attributes of a region. Linear in its nodes. */
+#include "relay/relay.h"
+
+typedef struct {
+    tn_graph *g;
+    uint32_t n;
+    const tn_expr *const *from, *const *to;
+} renaming;
+
+static const tn_expr *renamed(const renaming *s, const tn_expr *e)
+{
+    return tn_simplify(s->g->pool, NULL, tn_subst(s->g->pool, e, (int)s->n, s->from, s->to));
+}
+
+static const tn_type *renamed_type(const renaming *s, const tn_type *t)
+{
+    if (!t || t->kind == TN_T_FUNC) {
+        return t;
+    }
+    if (t->kind == TN_T_TUPLE) {
+        const tn_type **field = TN_NEW_N(s->g->arena, const tn_type *, t->n);
+        for (int i = 0; i < t->n; i++) { /* depth: that of types, bounded by who made them */
+            field[i] = renamed_type(s, t->field[i]);
+        }
+        return tn_type_tuple(s->g->pool, t->n, field);
+    }
+    const tn_expr **dim = TN_NEW_N(s->g->arena, const tn_expr *, t->n);
+    for (int d = 0; d < t->n; d++) {
+        dim[d] = renamed(s, t->dim[d]);
+    }
+    return tn_type_tensor(s->g->pool, t->dtype, t->n, dim, t->layout);
+}
+
+static void rename_node(const renaming *s, tn_node *n)
+{
+    char *attr = NULL;
+    for (int k = 0; k < n->nout; k++) {
+        n->type[k] = renamed_type(s, n->type[k]);
+    }
+    for (const tn_attr_field *f = n->attr ? n->op->attr : NULL; f && f->name; f++) {
+        if (f->kind != TN_A_DIMS) {
+            continue;
+        }
+        if (!attr) {
+            n->attr = attr = tn_arena_copy(s->g->arena, n->attr, n->op->attr_size, 16);
+        }
+        tn_dims *d = (tn_dims *)(void *)(attr + f->offset);
+        const tn_expr **at = TN_NEW_N(s->g->arena, const tn_expr *, d->n);
+        for (uint32_t i = 0; i < d->n; i++) {
+            at[i] = renamed(s, d->at[i]);
+        }
+        d->at = d->n ? at : d->at;
+    }
+}
+
+static void rename_region(const renaming *s, tn_region *r)
+{
+    for (tn_node *n = r->first; n; n = n->next) {
+        rename_node(s, n);
+        for (int i = 0; i < n->nregion; i++) { /* depth: bounded by the readers */
+            rename_region(s, n->region[i]);
+        }
+    }
+}
+
+void tn_relay_rename(tn_graph *g, tn_region *r, uint32_t n, const tn_expr *const from[], const tn_expr *const to[])
+{
+    rename_region(&(renaming){ g, n, from, to }, r);
+}
+
+tn_status tn_relay_settle(tn_graph *g)
+{
+    uint32_t n = 0;
+    const tn_expr **from = TN_NEW_N(g->arena, const tn_expr *, g->n_symbol),
+                  **to = TN_NEW_N(g->arena, const tn_expr *, g->n_symbol);
+    for (uint32_t i = 0; i < g->n_symbol; i++) {
+        if (g->symbol[i].is) {
+            from[n] = tn_sym(g->pool, g->symbol[i].name);
+            to[n++] = g->symbol[i].is;
+        }
+    }
+    g->reading = false;
+    if (n && g->func) {
+        tn_relay_rename(g, g->func->body, n, from, to);
+    }
+    return tn_relay_infer(g);
+}
