@@ -18,22 +18,6 @@ static void string(tn_buf *o, const char *s)
     tn_buf_char(o, '"');
 }
 
-/* Storage numbers, for readers that know of no offsets: inputs, constants and outputs have their own;
- * temporaries that the memory plan puts at one offset, of which no two live at once unless one is computed
- * over the other, share theirs. */
-static void number_storage(const tn_build *b, int64_t *storage)
-{
-    const tn_program_ir *p = &b->program;
-    int64_t n = 0;
-    for (uint32_t i = 0; i < p->n_slot; i++) {
-        uint32_t first = 0;
-        while (first < i && !(p->slot[i].kind == TN_SLOT_TEMP && p->slot[first].kind == TN_SLOT_TEMP &&
-                              p->slot[first].offset == p->slot[i].offset))
-            first++;
-        storage[i] = first < i ? storage[first] : n++;
-    }
-}
-
 static bool is_static(const tn_build *b)
 {
     bool calls = true;
@@ -54,14 +38,28 @@ static void write_shape(tn_build *b, const tn_slot_ir *s, tn_buf *o)
 
 typedef struct {
     tn_build *b;
-    int64_t *node_of, *storage;
+    int64_t *node_of, *storage; /* of slots; storage -1: not written yet */
     uint32_t n;
+    int64_t n_storage;
     tn_buf nodes, shapes, types, stores, offsets, args;
 } writer;
+
+/* The storage number of a slot, for readers that know of no offsets: inputs, constants and outputs have their own;
+ * temporaries that the memory plan puts at one offset, of which no two live at once unless one is computed over the
+ * other, share theirs. */
+static int64_t number_storage(writer *w, uint32_t slot)
+{
+    const tn_program_ir *p = &w->b->program;
+    for (uint32_t i = 0; i < p->n_slot && p->slot[slot].kind == TN_SLOT_TEMP; i++)
+        if (w->storage[i] >= 0 && p->slot[i].kind == TN_SLOT_TEMP && p->slot[i].offset == p->slot[slot].offset)
+            return w->storage[i];
+    return w->n_storage++;
+}
 
 static void add_entry(writer *w, uint32_t slot)
 {
     const tn_slot_ir *s = &w->b->program.slot[slot];
+    w->storage[slot] = number_storage(w, slot);
     const char *sep = w->n ? ", " : "";
     tn_buf_str(&w->shapes, sep);
     tn_buf_str(&w->types, sep);
@@ -125,7 +123,8 @@ tn_status tn_json_write(tn_build *b, tn_buf *out, bool *out_static)
     writer w = {.b = b,
                 .node_of = TN_NEW_N(&b->arena, int64_t, p->n_slot),
                 .storage = TN_NEW_N(&b->arena, int64_t, p->n_slot)};
-    number_storage(b, w.storage);
+    for (uint32_t i = 0; i < p->n_slot; i++)
+        w.storage[i] = -1;
     for (uint32_t i = 0; i < p->n_slot; i++)
         if (p->slot[i].kind == TN_SLOT_INPUT || p->slot[i].kind == TN_SLOT_CONST)
             null_node(&w, i);
