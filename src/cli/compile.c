@@ -103,8 +103,9 @@ static void print_details(const tenon_report *r)
                 {"outputs", r->output_bytes},
                 {"scratch", r->scratch_bytes}};
     char text[32];
-    printf("seconds: import %.3f, graph %.3f, tir %.3f, schedule %.3f, code %.3f, ", r->seconds_import,
-           r->seconds_graph, r->seconds_tir, r->seconds_schedule, r->seconds_codegen);
+    printf("seconds: import %.3f, graph %.3f, tir %.3f, schedule %.3f, lower %.3f, code %.3f, ",
+           r->seconds_import, r->seconds_graph, r->seconds_tir, r->seconds_schedule, r->seconds_lower,
+           r->seconds_codegen);
     if (r->seconds_cc > 0)
         printf("cc %.3f, ", r->seconds_cc);
     printf("package %.3f\n", r->seconds_package);

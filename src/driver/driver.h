@@ -67,7 +67,7 @@ typedef struct tn_build {
     struct tn_arena_plan *plan;    /* of the program's segments, from 0 */
     uint32_t n_in_place;           /* results that took an operand's memory */
     tn_unit unit;
-    struct { double import, graph, tir, schedule, codegen, cc, package; } seconds;
+    struct { double import, graph, tir, schedule, lower, codegen, cc, package; } seconds;
     tn_code_count objects;
 } tn_build;
 

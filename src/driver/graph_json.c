@@ -1,5 +1,5 @@
 /* mod.json: the graph of kernel calls in the format users know, for the graph executor. Only where every dimension is a
- * number. Shapes are physical, as kernels see them. */
+ * number. Shapes are physical, as kernels see them; memory is that of the program's plan. */
 #include "driver/driver.h"
 
 #include <string.h>
@@ -16,50 +16,6 @@ static void string(tn_buf *o, const char *s)
             tn_buf_char(o, *s);
     }
     tn_buf_char(o, '"');
-}
-
-/* Storage numbers: inputs, constants and outputs have their own; temporaries reuse those whose last reader is past, the
- * smallest that is large enough first, else the largest (it grows); one computed in place keeps its operand's. */
-static void assign_storage(const tn_build *b, tn_arena *a, int64_t *storage)
-{
-    const tn_program_ir *p = &b->program;
-    uint32_t *last = TN_NEW_N(a, uint32_t, p->n_slot);
-    int64_t *size = TN_NEW_N(a, int64_t, p->n_slot), n = 0;
-    bool *free_now = TN_NEW_N(a, bool, p->n_slot);
-    for (uint32_t i = 0; i < p->n_inst; i++)
-        for (uint32_t k = 0; k <= b->groups.at[p->inst[i].a].n_in; k++)
-            last[p->inst[i].operand[k]] = i;
-    for (uint32_t i = 0; i < p->n_slot; i++)
-        if (p->slot[i].kind != TN_SLOT_TEMP)
-            storage[i] = n++;
-    int64_t own = n;
-    for (uint32_t i = 0; i < p->n_inst; i++) {
-        const tn_inst_ir *x = &p->inst[i];
-        uint32_t n_in = b->groups.at[x->a].n_in, out = x->operand[n_in];
-        if (p->slot[out].kind == TN_SLOT_TEMP && p->slot[out].over >= 0) {
-            storage[out] = storage[p->slot[out].over]; /* stays taken */
-        } else if (p->slot[out].kind == TN_SLOT_TEMP) {
-            int64_t bytes = p->slot[out].bytes->u.i, best = -1;
-            for (int64_t s = own; s < n; s++) {
-                if (!free_now[s - own])
-                    continue;
-                bool fits = size[s - own] >= bytes, best_fits = best >= 0 && size[best - own] >= bytes;
-                if (best < 0 || (fits && (!best_fits || size[s - own] < size[best - own])) ||
-                    (!fits && !best_fits && size[s - own] > size[best - own]))
-                    best = s;
-            }
-            if (best < 0)
-                best = n++;
-            storage[out] = best;
-            free_now[best - own] = false;
-            size[best - own] = size[best - own] > bytes ? size[best - own] : bytes;
-        }
-        for (uint32_t k = 0; k < n_in; k++) {
-            uint32_t s = x->operand[k];
-            if (p->slot[s].kind == TN_SLOT_TEMP && last[s] == i && s != out && p->slot[out].over != (int64_t)s)
-                free_now[storage[s] - own] = true;
-        }
-    }
 }
 
 static bool is_static(const tn_build *b)
@@ -82,14 +38,28 @@ static void write_shape(tn_build *b, const tn_slot_ir *s, tn_buf *o)
 
 typedef struct {
     tn_build *b;
-    int64_t *node_of, *storage;
+    int64_t *node_of, *storage; /* of slots; storage -1: not written yet */
     uint32_t n;
-    tn_buf nodes, shapes, types, stores, args;
+    int64_t n_storage;
+    tn_buf nodes, shapes, types, stores, offsets, args;
 } writer;
+
+/* The storage number of a slot, for readers that know of no offsets: inputs, constants and outputs have their own;
+ * temporaries that the memory plan puts at one offset, of which no two live at once unless one is computed over the
+ * other, share theirs. */
+static int64_t number_storage(writer *w, uint32_t slot)
+{
+    const tn_program_ir *p = &w->b->program;
+    for (uint32_t i = 0; i < p->n_slot && p->slot[slot].kind == TN_SLOT_TEMP; i++)
+        if (w->storage[i] >= 0 && p->slot[i].kind == TN_SLOT_TEMP && p->slot[i].offset == p->slot[slot].offset)
+            return w->storage[i];
+    return w->n_storage++;
+}
 
 static void add_entry(writer *w, uint32_t slot)
 {
     const tn_slot_ir *s = &w->b->program.slot[slot];
+    w->storage[slot] = number_storage(w, slot);
     const char *sep = w->n ? ", " : "";
     tn_buf_str(&w->shapes, sep);
     tn_buf_str(&w->types, sep);
@@ -98,6 +68,7 @@ static void add_entry(writer *w, uint32_t slot)
     tn_dtype_print(s->dtype, false, &w->types);
     tn_buf_char(&w->types, '"');
     tn_buf_printf(&w->stores, "%s%lld", sep, (long long)w->storage[slot]);
+    tn_buf_printf(&w->offsets, "%s%lld", sep, s->kind == TN_SLOT_TEMP ? (long long)s->offset->u.i : -1);
     w->node_of[slot] = w->n++;
 }
 
@@ -110,14 +81,19 @@ static void null_node(writer *w, uint32_t slot)
     add_entry(w, slot);
 }
 
-static void op_node(writer *w, const char *func, const uint32_t *in, uint32_t n_in, uint32_t out)
+/* work: the slot of its work memory; NULL: it needs none. */
+static void op_node(writer *w, const char *func, const uint32_t *in, uint32_t n_in, uint32_t out,
+                    const tn_slot_ir *work)
 {
     tn_buf *o = &w->nodes;
     tn_buf_printf(o, "%s\n    {\"op\": \"tvm_op\", \"name\": ", w->n ? "," : "");
     string(o, tn_arena_printf(&w->b->arena, "%s_%u", func, w->n));
     tn_buf_str(o, ", \"attrs\": {\"func_name\": ");
     string(o, func);
-    tn_buf_printf(o, ", \"num_inputs\": \"%u\", \"num_outputs\": \"1\", \"flatten_data\": \"0\"}, \"inputs\": [", n_in);
+    tn_buf_printf(o, ", \"num_inputs\": \"%u\", \"num_outputs\": \"1\", \"flatten_data\": \"0\"", n_in);
+    if (work)
+        tn_buf_printf(o, ", \"work_offset\": \"%lld\"", (long long)work->offset->u.i);
+    tn_buf_str(o, "}, \"inputs\": [");
     for (uint32_t k = 0; k < n_in; k++)
         tn_buf_printf(o, "%s[%lld, 0, 0]", k ? ", " : "", (long long)w->node_of[in[k]]);
     tn_buf_str(o, "]}");
@@ -147,25 +123,28 @@ tn_status tn_json_write(tn_build *b, tn_buf *out, bool *out_static)
     writer w = {.b = b,
                 .node_of = TN_NEW_N(&b->arena, int64_t, p->n_slot),
                 .storage = TN_NEW_N(&b->arena, int64_t, p->n_slot)};
-    assign_storage(b, &b->arena, w.storage);
+    for (uint32_t i = 0; i < p->n_slot; i++)
+        w.storage[i] = -1;
     for (uint32_t i = 0; i < p->n_slot; i++)
         if (p->slot[i].kind == TN_SLOT_INPUT || p->slot[i].kind == TN_SLOT_CONST)
             null_node(&w, i);
     for (uint32_t i = 0; i < p->n_inst; i++) {
         const tn_inst_ir *x = &p->inst[i];
         uint32_t n_in = b->groups.at[x->a].n_in;
-        op_node(&w, b->groups.at[x->a].name, x->operand, n_in, x->operand[n_in]);
+        const tn_slot_ir *work = x->n_operand > n_in + 1 ? &p->slot[x->operand[n_in + 1]] : NULL;
+        op_node(&w, b->groups.at[x->a].name, x->operand, n_in, x->operand[n_in], work);
     }
     for (uint32_t i = 0; i < p->n_slot; i++)
         if (p->slot[i].kind == TN_SLOT_OUTPUT && p->slot[i].alias >= 0)
-            op_node(&w, "__copy", &(uint32_t){(uint32_t)p->slot[i].alias}, 1, i);
+            op_node(&w, "__copy", &(uint32_t){(uint32_t)p->slot[i].alias}, 1, i, NULL);
     tn_buf_printf(out, "{\n  \"nodes\": [%s\n  ],\n  \"arg_nodes\": [%s],\n", tn_buf_cstr(&w.nodes),
                   tn_buf_cstr(&w.args));
     heads(&w, out);
     tn_buf_printf(out,
                   "  \"attrs\": {\n    \"shape\": [\"list_shape\", [%s]],\n    \"storage_id\": "
-                  "[\"list_int\", [%s]],\n    \"dltype\": [\"list_str\", [%s]]\n  },\n  \"node_row_ptr\": [",
-                  tn_buf_cstr(&w.shapes), tn_buf_cstr(&w.stores), tn_buf_cstr(&w.types));
+                  "[\"list_int\", [%s]],\n    \"storage_offset\": [\"list_int\", [%s]],\n    \"dltype\": "
+                  "[\"list_str\", [%s]]\n  },\n  \"node_row_ptr\": [",
+                  tn_buf_cstr(&w.shapes), tn_buf_cstr(&w.stores), tn_buf_cstr(&w.offsets), tn_buf_cstr(&w.types));
     for (uint32_t i = 0; i <= w.n; i++)
         tn_buf_printf(out, "%s%u", i ? ", " : "", i);
     tn_buf_str(out, "]\n}\n");
@@ -173,6 +152,7 @@ tn_status tn_json_write(tn_build *b, tn_buf *out, bool *out_static)
     tn_buf_deinit(&w.shapes);
     tn_buf_deinit(&w.types);
     tn_buf_deinit(&w.stores);
+    tn_buf_deinit(&w.offsets);
     tn_buf_deinit(&w.args);
     return TN_OK;
 }

@@ -405,6 +405,6 @@ tn_status tn_stage_lower(tn_build *b)
             TN_TRY(lower_variant(b, g, v));
         }
     }
-    b->seconds.schedule += tn_now() - start;
+    b->seconds.lower = tn_now() - start;
     return TN_OK;
 }

@@ -116,6 +116,7 @@ static void fill_report(tenon *t, size_t bytes, tenon_report *r)
     r->seconds_graph = b->seconds.graph;
     r->seconds_tir = b->seconds.tir;
     r->seconds_schedule = b->seconds.schedule;
+    r->seconds_lower = b->seconds.lower;
     r->seconds_codegen = b->seconds.codegen;
     r->seconds_cc = b->seconds.cc;
     r->seconds_package = b->seconds.package;

@@ -37,6 +37,19 @@ void tn_contract_dots(tn_func *f, tn_stmt *loop, const struct tn_machine *m);
  * lanes outside the load's mask hold anything. NULL: a gather has to. */
 const tn_expr *tn_pattern_load(tn_func *f, const tn_facts *facts, const tn_expr *load, const tn_expr *var, int lanes);
 
+/* The columns of a tile of vectors (columns.c), made by statements before `before`. f, before and width, a power of two
+ * not below the number of rows, are given; a column has `width` elements, those beyond the rows are any. */
+enum { TN_MAX_ROWS = 64 }; /* and lanes of each */
+typedef struct tn_columns {
+    tn_func *f;
+    tn_stmt *before;
+    int width, live, each, n; /* lanes of a row that are used, a power of two; lanes of a vector, vectors */
+    const tn_expr *v[TN_MAX_ROWS];
+} tn_columns;
+/* by lane; one at least */
+void tn_columns_of(tn_columns *c, int rows, const tn_expr *const row[], const bool stored[]);
+const tn_expr *tn_column(const tn_columns *c, int lane); /* of a lane that is stored */
+
 /* The TIR polynomial of an intrinsic call (args already lowered); NULL if it has none for this dtype. */
 const tn_expr *tn_intrin_expand(tn_pool *p, enum tn_intrin f, tn_dtype t, const tn_expr *const arg[]);
 

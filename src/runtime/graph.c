@@ -2,9 +2,10 @@
  *
  * Each entry (output of a node) gets the slot of the same number; heads that are not computed by a kernel get
  * slots of their own behind. `__nop` only renames storage: its entry stands for its root, the entry it was
- * reshaped from. Steps: sizes of all entries, nodes, storage, heads, instructions. Time and memory O(bytes of
- * the json) but for the lookup of func_names, which is nodes times kernels. Nothing of the json is trusted;
- * what comes out is checked again by exe.c. */
+ * reshaped from. Memory is that of the json's plan, else each storage_id has its own. Steps: sizes of all
+ * entries, nodes, storage, heads, instructions. Time and memory O(bytes of the json) but for the lookup of
+ * func_names, which is nodes times kernels. Nothing of the json is trusted; what comes out is checked again
+ * by exe.c. */
 #include "runtime/graph.h"
 
 #include "base/size.h"
@@ -37,6 +38,8 @@ struct node {
     enum node_kind kind;
     uint32_t kernel;
     const tn_json *inputs;
+    int64_t work_offset; /* -1: its work memory has no place of its own */
+    uint32_t work;       /* its slot, where it has */
 };
 
 struct place { /* one storage_id */
@@ -50,13 +53,14 @@ struct reader {
     const tn_library *library;
     const tnr_params *params;
     tnr_error *err;
-    const tn_json *nodes, *heads, *row_ptr, *shape, *dltype, *storage_id;
+    const tn_json *nodes, *heads, *row_ptr, *shape, *dltype, *storage_id, *storage_offset;
     uint32_t n_entry, n_slot, n_operand;
     struct node *node;
     uint32_t *first;     /* n_node + 1: first entry of a node */
     uint32_t *root;      /* n_entry */
     uint32_t *storage;   /* n_entry */
     struct place *place; /* n_entry: ids are smaller */
+    tn_size *work_dim;   /* n_node: of the slots of work memory */
     char *name_at;
     tnr_graph *g;
 };
@@ -107,10 +111,31 @@ static const tn_json *attribute(const struct reader *r, const tn_json *attrs, co
     return &v->u.at[1];
 }
 
+/* A place in the arena. */
+static bool is_offset(int64_t v)
+{
+    return v >= 0 && v % 64 == 0 && v < INT64_MAX / 4;
+}
+
+/* The plan of the memory, where the json has one: the offset of each entry in one arena, -1 outside it. */
+static tnr_status read_offsets(struct reader *r, const tn_json *attrs)
+{
+    r->storage_offset = attribute(r, attrs, "storage_offset", "list_int");
+    if (tn_json_find(attrs, "storage_offset") && !r->storage_offset)
+        return bad_graph(r, "storage_offset must have one number for each output of each node");
+    for (uint32_t i = 0; r->storage_offset && i < r->n_entry; i++) {
+        const tn_json *v = &r->storage_offset->u.at[i];
+        if (!tn_json_is(v, TN_JSON_INT) || !(v->u.i == -1 || is_offset(v->u.i)))
+            return bad_graph(r, "a storage_offset is neither -1 nor a multiple of 64 that memory can have");
+    }
+    return TNR_OK;
+}
+
 static tnr_status read_top(struct reader *r, const tn_json *root)
 {
     static const char *const keys[] = {"nodes", "arg_nodes", "heads", "attrs", "node_row_ptr", "metadata"};
-    static const char *const attr_keys[] = {"shape", "dltype", "storage_id", "device_index", "storage_scope"};
+    static const char *const attr_keys[] = {"shape",        "dltype",        "storage_id",
+                                            "device_index", "storage_scope", "storage_offset"};
     if (!tn_json_is(root, TN_JSON_OBJECT) || !keys_known(root, keys, 6))
         return bad_graph(r, "must be an object of nodes, arg_nodes, heads, attrs, node_row_ptr and metadata");
     r->nodes = tn_json_find(root, "nodes");
@@ -120,8 +145,8 @@ static tnr_status read_top(struct reader *r, const tn_json *root)
     if (!tn_json_is(r->nodes, TN_JSON_ARRAY) || !tn_json_is(r->heads, TN_JSON_ARRAY) ||
         !tn_json_is(r->row_ptr, TN_JSON_ARRAY) || !tn_json_is(attrs, TN_JSON_OBJECT))
         return bad_graph(r, "nodes, heads, attrs or node_row_ptr is missing");
-    if (!keys_known(attrs, attr_keys, 5))
-        return bad_graph(r, "attrs may hold shape, dltype, storage_id, device_index and storage_scope");
+    if (!keys_known(attrs, attr_keys, 6))
+        return bad_graph(r, "attrs may hold shape, dltype, storage_id, storage_offset, device_index and storage_scope");
     if (r->row_ptr->n != (uint64_t)r->nodes->n + 1 ||
         !number(&r->row_ptr->u.at[r->nodes->n], 1u << 28, &r->n_entry))
         return bad_graph(r, "node_row_ptr must have one number more than there are nodes");
@@ -142,7 +167,7 @@ static tnr_status read_top(struct reader *r, const tn_json *root)
     for (uint32_t i = 0; scope && i < scope->n; i++)
         if (!tn_json_is_text(&scope->u.at[i], "global"))
             return bad_graph(r, "storage_scope names a scope other than global");
-    return TNR_OK;
+    return read_offsets(r, attrs);
 }
 
 /* ---- entries: type, shape, storage ---- */
@@ -215,6 +240,20 @@ static bool text_number_is(const tn_json *v, uint32_t n)
     return tn_json_is_text(v, text);
 }
 
+/* The string attribute as an offset; -1 where there is none. */
+static bool read_offset(const tn_json *v, int64_t *out)
+{
+    *out = -1;
+    if (!v) return true;
+    if (!tn_json_is(v, TN_JSON_STRING) || v->n == 0 || v->n > 18) return false;
+    *out = 0;
+    for (uint32_t i = 0; i < v->n; i++) {
+        if (v->u.s[i] < '0' || v->u.s[i] > '9') return false;
+        *out = *out * 10 + (v->u.s[i] - '0');
+    }
+    return is_offset(*out);
+}
+
 static bool find_kernel(const struct reader *r, const tn_json *name, uint32_t *out)
 {
     for (uint32_t k = 0; k < r->library->n_kernel; k++)
@@ -235,6 +274,8 @@ static tnr_status read_func(struct reader *r, uint32_t at, const tn_json *attrs,
         return bad(r, at, "attrs must hold func_name, and num_inputs and num_outputs that fit");
     if (!tn_json_is_text(tn_json_find(attrs, "flatten_data"), "0"))
         return bad(r, at, "flatten_data must be \"0\"");
+    if (!read_offset(tn_json_find(attrs, "work_offset"), &n->work_offset))
+        return bad(r, at, "work_offset must be a multiple of 64 that memory can have");
     n->kind = tn_json_is_text(func, "__nop")    ? NODE_NOP
               : tn_json_is_text(func, "__copy") ? NODE_COPY
                                                 : NODE_CALL;
@@ -388,36 +429,89 @@ static tnr_status read_heads(struct reader *r)
     return TNR_OK;
 }
 
-static tnr_status place_storage(struct reader *r)
+/* Each storage_id has memory of its own, for its largest value. */
+static tnr_status place_by_id(struct reader *r, size_t *total)
 {
-    size_t total = 0, work = 0, end;
+    size_t end;
     for (uint32_t s = 0; s < r->n_entry; s++) {
         struct place *p = &r->place[s];
-        p->offset = total;
+        p->offset = *total;
         if (p->direct || p->n_value == 0) continue;
-        if (!tn_size_add(total, (size_t)p->bytes, &end) || !tn_size_align(end, 64, &total) ||
-            total > INT64_MAX / 4)
+        if (!tn_size_add(*total, (size_t)p->bytes, &end) || !tn_size_align(end, 64, total) || *total > INT64_MAX / 4)
             return bad_graph(r, "its tensors are too large together");
-    }
-    for (uint32_t i = 0; i < r->nodes->n; i++) {
-        if (r->node[i].kind != NODE_CALL) continue;
-        const tn_kernel *k = &r->library->kernel[r->node[i].kernel];
-        int64_t v = tnr_variant_find(k, NULL);
-        int64_t bytes = v < 0 ? 0 : tnr_size_get(k->variant[v].work_bytes, NULL);
-        if (bytes < 0 || bytes > INT64_MAX / 4)
-            return bad(r, i, "its kernel asks for an impossible amount of work memory");
-        if ((size_t)bytes > work) work = (size_t)bytes;
     }
     for (uint32_t e = 0; e < r->n_entry; e++) {
         tn_slot *s = &r->g->slot[e];
         const struct place *p = &r->place[r->storage[e]];
-        if (r->root[e] != e) /* stands for its root: never used */
-            s->bytes.value = 0;
-        else if (s->kind == TN_SLOT_TEMP || s->kind == TN_SLOT_OUTPUT)
+        if (r->root[e] == e && (s->kind == TN_SLOT_TEMP || s->kind == TN_SLOT_OUTPUT))
             s->offset.value = p->direct ? -1 : (int64_t)p->offset;
     }
+    return TNR_OK;
+}
+
+/* The arena reaches over a slot; offsets and sizes are below 2^61. */
+static void reach(const tn_slot *s, size_t *total)
+{
+    size_t end = (size_t)(s->offset.value + s->bytes.value + 63) / 64 * 64;
+    *total = end > *total ? end : *total;
+}
+
+/* As the json's plan says. That no result lies over what it is computed from, exe.c checks. */
+static tnr_status place_by_offset(struct reader *r, size_t *total)
+{
+    for (uint32_t e = 0; e < r->n_entry; e++) {
+        tn_slot *s = &r->g->slot[e];
+        if (r->root[e] != e || (s->kind != TN_SLOT_TEMP && s->kind != TN_SLOT_OUTPUT)) continue;
+        s->offset.value = r->storage_offset->u.at[e].u.i;
+        if (s->offset.value >= 0)
+            reach(s, total);
+        else if (s->kind == TN_SLOT_TEMP)
+            return bad_graph(r, "a result that is no output has no storage_offset");
+    }
+    return TNR_OK;
+}
+
+/* Work memory of calls: where they say, else behind the arena. */
+static tnr_status place_work(struct reader *r, size_t *total, size_t *behind)
+{
+    for (uint32_t i = 0; i < r->nodes->n; i++) {
+        struct node *n = &r->node[i];
+        if (n->kind != NODE_CALL) continue;
+        const tn_kernel *k = &r->library->kernel[n->kernel];
+        int64_t v = tnr_variant_find(k, NULL);
+        int64_t bytes = v < 0 ? 0 : tnr_size_get(k->variant[v].work_bytes, NULL);
+        if (bytes < 0 || bytes > INT64_MAX / 4)
+            return bad(r, i, "its kernel asks for an impossible amount of work memory");
+        if (n->work_offset < 0) {
+            if ((size_t)bytes > *behind) *behind = (size_t)bytes;
+            continue;
+        }
+        r->work_dim[i].value = bytes;
+        n->work = r->n_slot++;
+        r->g->slot[n->work] = (tn_slot){.name = "",
+                                        .kind = TN_SLOT_TEMP,
+                                        .code = kDLUInt,
+                                        .bits = 8,
+                                        .ndim = 1,
+                                        .dim = &r->work_dim[i],
+                                        .bytes = {bytes, NULL},
+                                        .offset = {n->work_offset, NULL},
+                                        .alias = -1};
+        reach(&r->g->slot[n->work], total);
+    }
+    return TNR_OK;
+}
+
+static tnr_status place_storage(struct reader *r)
+{
+    size_t total = 0, behind = 0;
+    tnr_status status = r->storage_offset ? place_by_offset(r, &total) : place_by_id(r, &total);
+    if (!status) status = place_work(r, &total, &behind);
+    if (status) return status;
+    for (uint32_t e = 0; e < r->n_entry; e++)
+        if (r->root[e] != e) r->g->slot[e].bytes.value = 0; /* stands for its root: never used */
     r->g->program.work_offset.value = (int64_t)total;
-    r->g->program.arena_bytes.value = (int64_t)(total + work);
+    r->g->program.arena_bytes.value = (int64_t)(total + behind);
     return TNR_OK;
 }
 
@@ -442,6 +536,7 @@ static void write_instructions(struct reader *r)
             g->operand[at++] = r->root[entry];
         }
         for (uint32_t e = r->first[i]; e < r->first[i + 1]; e++) g->operand[at++] = e;
+        if (node->kind == NODE_CALL && node->work_offset >= 0) g->operand[at++] = node->work;
         in->n_operand = at - in->operand;
     }
     g->program.slot = g->slot;
@@ -457,7 +552,7 @@ static void write_instructions(struct reader *r)
 static tnr_status allocate(struct reader *r)
 {
     size_t n_dim = 0, names = (size_t)r->heads->n * OUTPUT_NAME;
-    size_t n_slot = (size_t)r->n_entry + r->heads->n, n_node = r->nodes->n, n_operand = r->n_entry;
+    size_t n_node = r->nodes->n, n_slot = (size_t)r->n_entry + r->heads->n + n_node, n_operand = r->n_entry + n_node;
     tnr_status status = count_dims(r, &n_dim);
     if (status) return status;
     for (uint32_t i = 0; i < n_node; i++) {
@@ -468,7 +563,7 @@ static tnr_status allocate(struct reader *r)
     }
     tnr_graph *g = r->g;
     g->slot = tnr_mem_new(n_slot, sizeof *g->slot);
-    g->dim = tnr_mem_new(n_dim, sizeof *g->dim);
+    g->dim = tnr_mem_new(n_dim + n_node, sizeof *g->dim);
     g->inst = tnr_mem_new(n_node, sizeof *g->inst);
     g->operand = tnr_mem_new(n_operand, sizeof *g->operand);
     g->head = tnr_mem_new(r->heads->n, sizeof *g->head);
@@ -483,6 +578,7 @@ static tnr_status allocate(struct reader *r)
     if (!g->slot || !g->dim || !g->inst || !g->operand || !g->head || !g->names || !r->node || !r->first ||
         !r->root || !r->storage || !r->place)
         return tnr_fail_memory(r->err, n_slot * sizeof *g->slot + n_dim * sizeof *g->dim + names);
+    r->work_dim = g->dim + n_dim;
     return TNR_OK;
 }
 

@@ -70,6 +70,20 @@ static void same_with(const job *j, tnr_module *m, int executor, int threads, co
     values_free(&have);
 }
 
+/* The bytes that a run takes, as the executor says. */
+static uint64_t peak_of(const job *j, tnr_module *m, int executor)
+{
+    tnr_instance *inst;
+    tnr_error err = {0};
+    uint64_t bytes = 0;
+    tnr_status status = tnr_instance_new(m, &(tnr_instance_options){.executor = executor}, &inst, &err);
+    if (!status) status = tnr_peak_bytes(inst, &bytes, &err);
+    if (status)
+        fail_job(j, "peak", err.message);
+    tnr_instance_free(inst);
+    return bytes;
+}
+
 static void check(const job *j)
 {
     char why[RUN_TEXT];
@@ -82,6 +96,9 @@ static void check(const job *j)
         if (tnr_module_has_executor(m, TNR_EXECUTOR_GRAPH))
             same_with(j, m, TNR_EXECUTOR_GRAPH, n, &want, "graph");
     }
+    if (tnr_module_has_executor(m, TNR_EXECUTOR_GRAPH) &&
+        peak_of(j, m, TNR_EXECUTOR_GRAPH) != peak_of(j, m, TNR_EXECUTOR_AOT))
+        fail_job(j, "peak", "the graph executor's is not that of the program");
     same_with(j, apart, TNR_EXECUTOR_AOT, 2, &want, "not in place");
     values_free(&want);
     tnr_module_release(m);

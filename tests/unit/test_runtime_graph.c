@@ -148,18 +148,53 @@ static void heads_of_every_kind(void **state)
     tnr_module_release(m);
 }
 
-/* ---- damage ---- */
-
-/* blob_toy_json with its first `from` replaced; freed by the caller. */
-static char *replaced(const char *from, const char *to)
+/* The json with its first `from` replaced; freed by the caller. */
+static char *replaced_in(const char *json, const char *from, const char *to)
 {
-    const char *at = strstr(blob_toy_json, from);
+    const char *at = strstr(json, from);
     if (!at) fail_msg("\"%s\" is not in the json", from);
-    size_t before = (size_t)(at - blob_toy_json), n = sizeof blob_toy_json + strlen(to);
+    size_t before = (size_t)(at - json), n = strlen(json) + strlen(to) + 1;
     char *s = malloc(n);
-    snprintf(s, n, "%.*s%s%s", (int)before, blob_toy_json, to, at + strlen(from));
+    snprintf(s, n, "%.*s%s%s", (int)before, json, to, at + strlen(from));
     return s;
 }
+
+static char *replaced(const char *from, const char *to)
+{
+    return replaced_in(blob_toy_json, from, to);
+}
+
+#define ONES "\"device_index\":[\"list_int\",[1,1,1,1,1,1,1,1,1,1,1]]"
+#define OFFSETS(list) "\"storage_offset\":[\"list_int\",[" list "]]"
+
+/* t1 and rows2 share bytes, which do not make their storage_ids one; sum's work memory lies over what is dead
+ * by then. */
+static void memory_is_planned_by_offsets(void **state)
+{
+    (void)state;
+    static const char before[] = "\"hash\":\"1234\"},\"inputs\":[[6,0,0]]},{\"op\":\"tvm_op\",\"name\":\"c\"";
+    static const char with[] = "\"work_offset\":\"128\"},\"inputs\":[[6,0,0]]},{\"op\":\"tvm_op\",\"name\":\"c\"";
+    for (int work = 0; work < 2; work++) {
+        tnr_module *m;
+        tnr_error err = {0};
+        tnr_memory memory;
+        toy_io io;
+        char *planned = replaced(ONES, OFFSETS("-1,-1,-1,-1,0,192,-1,-1,-1,64,-1"));
+        char *json = replaced_in(planned, before, work ? with : before);
+        assert_int_equal(open_json(&toy_static, json, strlen(json), &m, &err), TNR_OK);
+        toy_fill(&io, TOY_STATIC_N, 5);
+        tnr_instance *inst = run(m, TNR_EXECUTOR_GRAPH, &io);
+        assert_null(toy_differs(inst, &io));
+        assert_int_equal(tnr_memory_get(inst, &memory, NULL), TNR_OK);
+        assert_int_equal(memory.arena, work ? 384 : 384 + 24);
+        tnr_instance_free(inst);
+        tnr_module_release(m);
+        free(json);
+        free(planned);
+    }
+}
+
+/* ---- damage ---- */
 
 static void damage_has_words(void **state)
 {
@@ -180,7 +215,7 @@ static void damage_has_words(void **state)
         {"\"arg_nodes\":[0,1,2,3]", "\"arg_nodes\":[0,1,2,3,4]", args},
         {"\"heads\"", "\"metadata\"", "mod.json: nodes, heads, attrs or node_row_ptr is missing"},
         {"\"shape\"", "\"shapes\"",
-         "mod.json: attrs may hold shape, dltype, storage_id, device_index and storage_scope"},
+         "mod.json: attrs may hold shape, dltype, storage_id, storage_offset, device_index and storage_scope"},
         {"\"list_shape\"", "\"list_int\"",
          "mod.json: attrs must hold shape, dltype and storage_id, one for each output of each node"},
         {"[[6,8],[6,8],[8],[1],", "[[6,8],[6,8],[8],",
@@ -274,6 +309,39 @@ static void damage_has_words(void **state)
     free(json);
 }
 
+static void plans_that_cannot_be(void **state)
+{
+    (void)state;
+    static const char place[] =
+        "mod.json: a storage_offset is neither -1 nor a multiple of 64 that memory can have";
+    static const char work[] =
+        "mod.json: node 4 (a0): work_offset must be a multiple of 64 that memory can have";
+    const struct {
+        const char *from, *to, *message;
+    } row[] = {
+        {ONES, OFFSETS("-1,-1,-1,-1,0,192,-1,-1,-1,64"),
+         "mod.json: storage_offset must have one number for each output of each node"},
+        {ONES, OFFSETS("-1,-1,-1,-1,0,32,-1,-1,-1,64,-1"), place},
+        {ONES, OFFSETS("-1,-1,-1,-1,0,-64,-1,-1,-1,64,-1"), place},
+        {ONES, OFFSETS("-1,-1,-1,-1,0,9223372036854775744,-1,-1,-1,64,-1"), place},
+        {ONES, OFFSETS("-1,-1,-1,-1,0,-1,-1,-1,-1,64,-1"),
+         "mod.json: a result that is no output has no storage_offset"},
+        {ONES, OFFSETS("-1,-1,-1,-1,0,128,-1,-1,-1,64,-1"), NULL}, /* a1's result over what it reads */
+        {"\"hash\":\"1234\"", "\"work_offset\":\"32\"", work},
+        {"\"hash\":\"1234\"", "\"work_offset\":\"-64\"", work},
+    };
+    tn_library library = kernels_only();
+    tnr_module *m = NULL;
+    for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
+        tnr_error err = {0};
+        char *json = replaced(row[i].from, row[i].to);
+        tnr_status status = open_json(&library, json, strlen(json), &m, &err);
+        if (status != TNR_E_FORMAT || (row[i].message && strcmp(err.message, row[i].message) != 0))
+            fail_msg("row %zu: %d \"%s\"", i, status, err.message);
+        free(json);
+    }
+}
+
 static void executors_must_agree(void **state)
 {
     (void)state;
@@ -365,7 +433,9 @@ int main(void)
         cmocka_unit_test(both_executors_give_the_same_bits),
         cmocka_unit_test(runs_from_json_alone),
         cmocka_unit_test(heads_of_every_kind),
+        cmocka_unit_test(memory_is_planned_by_offsets),
         cmocka_unit_test(damage_has_words),
+        cmocka_unit_test(plans_that_cannot_be),
         cmocka_unit_test(executors_must_agree),
         cmocka_unit_test(inputs_may_come_in_another_order),
         cmocka_unit_test(every_prefix_is_an_error),

@@ -2,6 +2,7 @@
 expect 0 "exact peak memory: n*48 bytes" compile "$models/two.relay" -o two.tar
 expect 0 "two.tar: " compile "$models/two.relay" --output=two.tar --executor graph --runtime cpp -f so --target llvm
 expect 0 "seconds: import" compile "$models/fixed.relay" -v --output fixed.tar --target-llvm-num-cores 2 -O2
+expect 0 ", lower 0." compile "$models/fixed.relay" -v -o t.tar
 expect 0 "1 kernel for llvm -mcpu=native" compile "$models/fixed.relay" -o t.tar --target-llvm-mcpu=native
 expect 0 "for c " compile "$models/fixed.relay" -o c.tar --target c
 expect 0 "mod.params" verify two.tar
