@@ -422,7 +422,7 @@ static const refusal refusals[] = {
     {&tn_op_logical_and, {"int32 4", "int32 4"}, "", "op-E011", "must be bool"},
     {&tn_op_where, {"int32 4", "int32 4", "int32 4"}, "", "op-E011", "must be bool"},
     {&tn_op_add, {"bool 4", "bool 4"}, "", "op-E011", "bool"},
-    {&tn_op_reshape, {"float32 n 6"}, "newshape=[0, 4, -1]", "op-E014", "divide evenly"},
+    {&tn_op_reshape, {"float32 n 6"}, "newshape=[0, 4, -1]", "op-E014", "same number of elements"},
     {&tn_op_reshape, {"float32 4 6"}, "newshape=[5, 5]", "op-E014", "same number of elements"},
     {&tn_op_reshape, {"float32 4 6"}, "newshape=[-1, -1]", "op-E007", "newshape[1] is -1"},
     {&tn_op_transpose, {"float32 4 6"}, "axes=[0, 0]", "op-E007", "stands twice"},
