@@ -192,7 +192,7 @@ typedef struct tn_extent_attr { tn_dims extent; } tn_extent_attr; /* checked_ind
 typedef struct tn_gather_nd_attr { int64_t batch_dims; } tn_gather_nd_attr;
 /* scatter_elements, scatter_nd; reduction "update", "add", "mul", "min", "max" */
 typedef struct tn_scatter_attr { int64_t axis; const char *reduction; } tn_scatter_attr;
-typedef struct tn_one_hot_attr { int64_t depth, axis; } tn_one_hot_attr;
+typedef struct tn_one_hot_attr { tn_dims depth; int64_t axis; } tn_one_hot_attr;
 typedef struct tn_reverse_sequence_attr { int64_t seq_axis, batch_axis; } tn_reverse_sequence_attr;
 typedef struct tn_trilu_attr { bool upper; } tn_trilu_attr;
 typedef struct tn_eye_attr { tn_dims shape; int64_t k; tn_dtype dtype; } tn_eye_attr;
@@ -207,7 +207,7 @@ typedef struct tn_random_attr { /* uniform: low, high; normal: mean, deviation *
 typedef struct tn_tile_attr { tn_dims reps; } tn_tile_attr;
 typedef struct tn_tensor_scatter_attr { int64_t axis; const char *mode; } tn_tensor_scatter_attr;
 typedef struct tn_scan_attr { int64_t axis; bool exclusive, reverse; } tn_scan_attr; /* cumsum, cumprod */
-typedef struct tn_topk_attr { int64_t k, axis; bool is_ascend; tn_dtype dtype; } tn_topk_attr;
+typedef struct tn_topk_attr { tn_dims k; int64_t axis; bool is_ascend; tn_dtype dtype; } tn_topk_attr;
 /* argmax, argmin: one axis */
 typedef struct tn_arg_attr { int64_t axis; bool keepdims, select_last_index; tn_dtype dtype; } tn_arg_attr;
 /* qnn.quantize, dequantize, requantize (rounding, compute_dtype: requantize alone) */

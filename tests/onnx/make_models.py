@@ -334,6 +334,7 @@ def settled_cases():
     constants = [f(2, 2, 3, 3), np.array([2]), np.array([2, 3])]
     yield "settled_centre", centre, [f(1, 2, 3, 8)], constants, 17, [[1, 2, "h", "w"]]
     yield from reshape_cases(f)
+    yield from count_cases(f)
     for n, w in ((1, 5), (6, 8)):
         yield f"last_of_{n}", last, [f(2, n, 3)], ints[1:2], 17, [[2, "T", 3]]
         yield f"crop_{n}_{w}", crop, [f(1, 2, n, w)], kernels, 17, [[1, 2, "h", "w"]]
@@ -364,6 +365,24 @@ def reshape_cases(f):
         yield f"reshape_{n}_to_fixed", ("Reshape", {}), [f(n, 18 // n, 4)], [np.array([2, 36])], 17, [["n", "T", 4]]
         rest = ("Reshape", {})
         yield f"reshape_{n}_rest", rest, [f(n, 18 // n, 4)], [np.array([-1, 36])], 17, [["n", "T", 4]]
+
+
+def count_cases(f):
+    """How many elements TopK finds and OneHot makes: of a symbolic extent, and of the data."""
+    half = [
+        helper.make_node("Shape", ["x0"], ["T"], start=1),
+        helper.make_node("Div", ["T", "c0"], ["k"]),
+        helper.make_node("TopK", ["x0", "k"], ["y", "at"], axis=1),
+    ]
+    hot = [
+        helper.make_node("Shape", ["x0"], ["T"], start=1),
+        helper.make_node("OneHot", ["c0", "T", "c1"], ["y"], axis=0),
+    ]
+    for n in (1, 9, 90):
+        yield f"topk_half_of_{n}", half, [f(3, n)], [np.array([2])], 17, [["n", "T"]]
+        ints = [np.array([[0, 3, -1], [7, -9, 8]]), np.array([-1, 5], np.float32)]
+        yield f"one_hot_{n}", hot, [f(1, n)], ints, 17, [["n", "T"]]
+    yield "topk_data", ("TopK", dict(axis=0, outputs=2)), [f(5, 3), np.array([4])], [], 17, [["n", "T"], [1]]
 
 
 def windows(rng):

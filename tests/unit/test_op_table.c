@@ -474,6 +474,7 @@ static const refusal refusals[] = {
     {&tn_op_einsum, {"float32 4 5"}, "equation=\"ii\"", "op-E008", "label i"},
     {&tn_op_det, {"float32 4 5"}, "", "op-E008", "square"},
     {&tn_op_topk, {"float32 4"}, "k=5", "op-E007", "k is 5"},
+    {&tn_op_topk, {"float32 4"}, "k=[1, 2]", "op-E007", "k has 2 entries; one is expected"},
     {&tn_op_take, {"float32 9 5", "float32 3"}, "axis=0", "op-E011", "indices must be integers"},
     {&tn_op_take, {"float32 9 5", "int64 3"}, "axis=0, mode=\"fast\"", "op-E007", "fast"},
     {&tn_op_cast, {"float32 4"}, "dtype=\"float32x4\"", "op-E011", "float32x4"},

@@ -58,6 +58,12 @@ def @main(%output_0: Tensor[(4, c), float32]) {
   nn.group_norm(%output_0, %0, %0, num_groups=2) /* Norm_6 */
 }
 END
+cat >top.relay <<'END'
+#[version = "0.0.5"]
+def @main(%output_0: Tensor[(n, 3), float32]) {
+  topk(%output_0, k=[5], axis=0) /* TopK_9 */
+}
+END
 cat >windows.relay <<'END'
 #[version = "0.0.5"]
 def @main(%output_0: Tensor[(n, c), float32]) {
@@ -94,6 +100,9 @@ for target in llvm c; do
     expect 4 "input \"output_0\": dimension 1 (T) is 3, allowed are 1 to 2" run most.tar -i rows.npz
     expect 0 "" compile branch.relay -o branch.tar --target $target
     expect 4 "Add_7: dimension 1 is 9 in one operand and T in another; they must be equal" run branch.tar -i rows.npz
+    expect 0 "" compile top.relay -o top.tar --target $target
+    expect 0 "" run top.tar -i five.npz
+    expect 4 "TopK_9: k is 5, but dimension 0 has only n" run top.tar -i rows.npz
     expect 0 "" compile windows.relay -o windows.tar --target $target
     expect 0 "" run windows.tar -i rows.npz
     expect 4 "Reshape_8: an extent is 15, it must be 12" run windows.tar -i five.npz
