@@ -50,7 +50,7 @@ bool tn_linear(tn_pool *p, const tn_facts *f, const tn_expr *e, const tn_expr *v
 
 /* A sum of atoms: constant + sum coef[i] * atom[i] with integer coefficients; atoms are non-sums (variables,
  * symbols, products of them, divisions). Used to compare and to collect; at most TN_AFFINE_MAX atoms. */
-enum { TN_AFFINE_MAX = 32 };
+enum { TN_AFFINE_MAX = 64 };
 typedef struct tn_affine {
     int64_t c;
     int n;
@@ -80,5 +80,7 @@ enum { TN_DOM_INDEX = 1, TN_DOM_WRAP = 2, TN_DOM_BOOL = 4, TN_DOM_FLOAT = 8 };
 typedef struct tn_rule_row { const char *name; unsigned domains; const char *before, *after, *when; } tn_rule_row;
 extern const tn_rule_row tn_rules[];
 extern const size_t tn_n_rules;
+
+int64_t tn_gcd(int64_t a, int64_t b); /* of absolute values */
 
 #endif

@@ -61,7 +61,6 @@ void tn_affine_drop(tn_affine *a, int i);
 bool tn_affine_raw(const tn_expr *e, tn_affine *out);
 /* cond, a comparison of scalar indices by < or <=, as out <= 0. p NULL: raw. */
 bool tn_affine_cond(tn_pool *p, const tn_expr *cond, tn_affine *out);
-int64_t tn_gcd(int64_t a, int64_t b); /* of absolute values */
 int tn_expr_order(const tn_expr *a, const tn_expr *b); /* structural, the same in every run */
 
 /* ---- facts ---- */
@@ -76,6 +75,13 @@ tn_range tn_bounds_affine(const tn_bnd *b, const tn_affine *a);
 /* Next assumption from *at on that fixes x % m for a constant m > 0: x % m == r. */
 bool tn_bounds_residue(const tn_bnd *b, const tn_expr *x, size_t *at, int64_t *m, int64_t *r);
 tn_range tn_dtype_range(tn_dtype t); /* of a data integer or bool */
+
+/* k*x, k*min(x, at) or k*max(x, at) as a function of x: its slopes before and after `at`. */
+typedef struct tn_bend { int64_t at, k, before, after; } tn_bend;
+const tn_expr *tn_clipped(const tn_expr *e); /* the x of a min or max with a constant; NULL: e is none */
+tn_bend tn_bend_of(const tn_expr *x, const tn_expr *atom, int64_t k);
+tn_range tn_bends_range(int n, tn_bend s[], tn_range x); /* of their sum; n > 0; sorts s */
+
 static inline bool tn_range_is_point(tn_range r) { return r.lo == r.hi && r.lo != INT64_MIN && r.lo != INT64_MAX; }
 
 /* ---- the simplifier ---- */

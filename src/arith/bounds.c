@@ -1,9 +1,9 @@
 /* Interval analysis: the smallest interval that can be shown to hold an index or integer expression.
  *
  * INT64_MIN / INT64_MAX as an end means unbounded; results beyond int64 become unbounded. Sums go through
- * their affine form, so equal terms cancel before intervals are added. Assumptions of the form c*atom <= d
- * narrow that atom. Each distinct node is worked out once (memo); deeper than TN_BOUNDS_DEPTH counts as
- * unbounded.
+ * their affine form, so equal terms cancel before intervals are added; terms that clip one value at constants
+ * are taken together (clips.c). Assumptions of the form c*atom <= d narrow that atom. Each distinct node is
+ * worked out once (memo); deeper than TN_BOUNDS_DEPTH counts as unbounded.
  */
 #include "arith/arith_impl.h"
 #include "base/vec.h"
@@ -266,13 +266,42 @@ static tn_range leaf_range(const tn_bnd *b, const tn_expr *e)
     return tn_dtype_is_index(e->dtype) ? TN_NO_RANGE : tn_dtype_range(e->dtype);
 }
 
+static tn_range term_range(const tn_bnd *b, const tn_affine *a, int i, int depth)
+{
+    int64_t k = a->term[i].coef;
+    return r_mul(visit(b, a->term[i].atom, depth - 1), (tn_range){k, k});
+}
+
+/* The terms of a in x and in what clips it, which are left out of *rest. */
+static tn_range clipped_range(const tn_bnd *b, const tn_affine *a, const tn_expr *x, int depth, uint64_t *rest)
+{
+    tn_bend s[TN_AFFINE_MAX];
+    tn_range r = {0, 0};
+    int n = 0;
+    for (int i = 0; i < a->n; i++) {
+        const tn_expr *atom = a->term[i].atom;
+        if (atom != x && tn_clipped(atom) != x)
+            continue;
+        *rest &= ~(UINT64_C(1) << i);
+        s[n++] = tn_bend_of(x, atom, a->term[i].coef);
+        r = r_add(r, term_range(b, a, i, depth));
+    }
+    return n > 1 ? r_meet(r, tn_bends_range(n, s, visit(b, x, depth - 1))) : r;
+}
+
 static tn_range affine_range(const tn_bnd *b, const tn_affine *a, int depth)
 {
+    _Static_assert(TN_AFFINE_MAX <= 64, "a bit for each term");
+    uint64_t rest = UINT64_MAX;
     tn_range r = {a->c, a->c};
     for (int i = 0; i < a->n; i++) {
-        tn_range k = {a->term[i].coef, a->term[i].coef};
-        r = r_add(r, r_mul(visit(b, a->term[i].atom, depth - 1), k));
+        const tn_expr *x = rest >> i & 1 ? tn_clipped(a->term[i].atom) : NULL;
+        if (x)
+            r = r_add(r, clipped_range(b, a, x, depth, &rest));
     }
+    for (int i = 0; i < a->n; i++)
+        if (rest >> i & 1)
+            r = r_add(r, term_range(b, a, i, depth));
     return r;
 }
 

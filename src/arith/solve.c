@@ -162,7 +162,7 @@ bool tn_span(tn_pool *p, const tn_facts *f, const tn_expr *e, int n, const tn_ex
     tn_facts g;
     bool known = true;
     for (int i = 0; i < n; i++)
-        known &= has_loop(f, var[i], extent[i]);
+        known &= !uses(e, var[i]) || has_loop(f, var[i], extent[i]);
     if (known)
         return span(p, f, e, n, var, extent, out_lo, out_hi);
     with_loops(p, f, n, var, extent, &g);

@@ -22,3 +22,11 @@ int tn_words_find(const char *list, const char *word)
             return i;
     return -1;
 }
+
+bool tn_words_hold(const char *const *at, size_t n, const char *word)
+{
+    size_t i = 0;
+    while (i < n && strcmp(at[i], word) != 0)
+        i++;
+    return i < n;
+}

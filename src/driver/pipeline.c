@@ -315,9 +315,13 @@ static bool same_steps(const tn_sched *a, const tn_sched *b)
     return same;
 }
 
-/* Does 1 leave nothing of some extent, as of what a window of 5 is moved over? */
+/* Does 1 leave nothing of some extent, as of what a window of 5 is moved over, or fail a check, as channels in three
+ * groups do? */
 static bool is_impossible(const tn_func *f)
 {
+    for (const tn_stmt *s = f->body.first; s; s = s->next)
+        if (s->kind == TN_S_CHECK && tn_is_value(tn_simplify(f->pool, NULL, s->u.check.cond), 0))
+            return true;
     for (uint32_t i = 0; i < f->n_buffer; i++)
         for (int d = 0; d < f->buffer[i].ndim; d++)
             if (f->buffer[i].dim[d]->kind == TN_E_INT && f->buffer[i].dim[d]->u.i < 1)

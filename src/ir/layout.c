@@ -197,6 +197,32 @@ tn_status tn_layout_parse(tn_ctx *ctx, const char *text, const tn_loc *loc, cons
     return TN_OK;
 }
 
+const tn_layout *tn_layout_without(tn_ctx *ctx, const tn_layout *l, uint64_t drop)
+{
+    draft d = {.ctx = ctx, .whole = l->text};
+    int number[TN_LAYOUT_MAX_DIMS], ndim = 0, naxis = 0;
+    tn_status s = read_text(&d, l->text);
+    TN_ASSERT(s == TN_OK);
+    for (int i = 0; i < d.ndim; i++) {
+        number[i] = ndim;
+        if (!(drop >> i & 1))
+            d.letter[ndim++] = d.letter[i];
+    }
+    for (int i = 0; i < d.naxis; i++) {
+        tn_layout_axis a = d.axis[i];
+        if (drop >> a.dim & 1) {
+            TN_ASSERT(a.factor == 0);
+            continue;
+        }
+        d.axis_letter[naxis] = d.axis_letter[i];
+        d.axis[naxis++] = (tn_layout_axis){(uint8_t)number[a.dim], a.factor};
+    }
+    d.letter[ndim] = 0;
+    d.ndim = ndim;
+    d.naxis = naxis;
+    return is_identity(&d) ? NULL : intern(&d);
+}
+
 /* ---- the map ---- */
 
 /* Product of the factors that axis a strides over. */

@@ -33,6 +33,8 @@ void tn_layout_index(tn_pool *p, const tn_layout *l, int ndim, const tn_expr *co
 /* How far loads of logical dimension d may reach: its extent, and where a fill says what is there the cells
  * after it. */
 const tn_expr *tn_layout_readable(tn_pool *p, const tn_layout *l, int d, const tn_expr *extent);
+/* The layout of the other dimensions when those in `drop`, a set of bits, are left out: they have no factors. */
+const tn_layout *tn_layout_without(tn_ctx *ctx, const tn_layout *l, uint64_t drop);
 /* Logical dimensions, axes and the product of a dimension's factors are at most these. */
 enum { TN_LAYOUT_MAX_DIMS = 26, TN_LAYOUT_MAX_AXES = 64, TN_LAYOUT_MAX_FACTOR = 1 << 24 };
 static inline int tn_layout_naxis(const tn_layout *l, int ndim) { return l ? l->naxis : ndim; }

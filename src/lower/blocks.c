@@ -9,8 +9,6 @@
  */
 #include "lower/lower_impl.h"
 
-enum { MAX_TERMS = 32 };
-
 typedef struct {
     tn_func *f;
     const tn_stmt *block;
@@ -110,7 +108,7 @@ static const tn_expr *keep_inside(tn_pool *p, const tn_expr *e, void *user)
         return tn_subst(p, e, 1, &w->iter, &w->last);
     const tn_expr *mask = tn_load_mask(e), *other = tn_load_other(e);
     return tn_load(p, e->dtype, e->u.load.buffer, (int)e->u.load.n_index, e->src,
-                   mask ? tn_and(p, w->term, mask) : w->term, other ? other : tn_const(p, e->dtype, 0));
+                   tn_both(p, w->term, mask), other ? other : tn_const(p, e->dtype, 0));
 }
 
 /* Lanes next to each other must read next to each other: they are masked. */
@@ -168,7 +166,7 @@ static void place(const binding *b, tn_body *from, tn_stmt *at, int n_domain, co
     tn_pool *p = f->pool;
     const tn_expr *dom = tn_terms_join(p, n_domain, term), *all = dom ? bind(b, dom) : NULL;
     tn_stmt *next;
-    all = all && rest ? tn_and(p, all, rest) : all ? all : rest;
+    all = tn_both(p, all, rest);
     for (tn_stmt *s = from->first; s; s = next) {
         next = s->next;
         tn_stmt_remove(s);
@@ -194,7 +192,7 @@ static void lower_block(tn_func *f, tn_stmt *s)
     const tn_expr *mask = s->u.block.mask;
     s->u.block.mask = NULL;
     tn_stmt_facts(f, s, &b.facts);
-    const tn_expr *first = NULL, *dom[MAX_TERMS], *rest = NULL, *init_domain[MAX_TERMS];
+    const tn_expr *first = NULL, *dom[TN_MAX_TERMS], *rest = NULL, *init_domain[TN_MAX_TERMS];
     int n_domain = 0, n_init = 0;
     for (uint32_t i = 0; i < n; i++) {
         const tn_iter *it = &s->u.block.iter[i];
@@ -202,21 +200,21 @@ static void lower_block(tn_func *f, tn_stmt *s)
         b.to[i] = it->value;
         if (it->kind == TN_ITER_REDUCE) {
             const tn_expr *zero = tn_eq(p, it->value, tn_idx(p, 0));
-            first = first ? tn_and(p, first, zero) : zero;
-        } else if (s->u.block.init.first && n_init < MAX_TERMS &&
+            first = tn_both(p, first, zero);
+        } else if (s->u.block.init.first && n_init < TN_MAX_TERMS &&
                    tn_prove(p, &b.facts, tn_lt(p, tn_simplify(p, &b.facts, it->value), it->extent)) != 1) {
             init_domain[n_init++] = tn_lt(p, it->var, it->extent);
         }
     }
     if (mask) {
-        const tn_expr *term[MAX_TERMS];
-        int k = tn_terms(p, mask, MAX_TERMS, term);
+        const tn_expr *term[TN_MAX_TERMS];
+        int k = tn_terms(mask, term);
         for (int i = 0; i < k; i++) {
             const tn_expr *t = bind(&b, term[i]), *d = domain_term(p, s, term[i]);
             if (d)
                 dom[n_domain++] = d;
             else
-                rest = rest ? tn_and(p, rest, t) : t;
+                rest = tn_both(p, rest, t);
         }
     }
     place(&b, &s->u.block.init, s, n_init, init_domain, first);

@@ -13,7 +13,7 @@
 
 #include "machine/machine.h"
 
-enum { GROUP = 4, MAX_TERMS = 16 };
+enum { GROUP = 4 };
 
 typedef struct {
     tn_func *f;
@@ -26,7 +26,7 @@ typedef struct {
     const tn_expr *x, *w;   /* loads of uint8 and of int8 */
 } step;
 
-typedef struct { int n; const tn_expr *at[MAX_TERMS]; } terms;
+typedef struct { int n; const tn_expr *at[TN_MAX_TERMS]; } terms;
 
 static const tn_expr *widened(const tn_expr *e)
 {
@@ -114,7 +114,7 @@ static bool merge(tn_pool *p, const tn_expr *const cond[GROUP], terms *same, ter
     if (prefix(p, cond, rest))
         return true;
     for (int k = 0; k < GROUP; k++) {
-        t[k].n = cond[k] ? tn_terms(p, cond[k], MAX_TERMS, t[k].at) : 0;
+        t[k].n = cond[k] ? tn_terms(cond[k], t[k].at) : 0;
         if (t[k].n != t[0].n)
             return false;
     }
@@ -146,11 +146,6 @@ static bool place_fits(const dots *d, const tn_expr *index, bool one_place)
     return tn_linear(d->f->pool, NULL, index, d->var, &coef, &rest) && tn_is_value(coef, GROUP);
 }
 
-static const tn_expr *with(tn_pool *p, const tn_expr *mask, const tn_expr *term)
-{
-    return mask ? tn_and(p, mask, term) : term;
-}
-
 /* The four loads as one, as an int32, where `ends` (four lanes) holds; NULL: they do not fit. */
 static const tn_expr *joined(const dots *d, const tn_expr *const load[GROUP], bool one_place, const terms *ends)
 {
@@ -170,13 +165,13 @@ static const tn_expr *joined(const dots *d, const tn_expr *const load[GROUP], bo
         /* the lanes' mask may be what keeps x inside */
         if (same.at[i]->has_load || (one_place && varies && !tn_each(index, shares, (void *)same.at[i])))
             return NULL;
-        mask = with(p, mask, tn_splat(p, same.at[i], GROUP));
+        mask = tn_both(p, mask, tn_splat(p, same.at[i], GROUP));
     }
     for (int i = 0; i < rest.n + ends->n; i++) {
         const tn_expr *t = i < rest.n ? rest.at[i] : ends->at[i - rest.n];
         if (t->has_load || tn_uses(t, d->var))
             return NULL;
-        mask = with(p, mask, t);
+        mask = tn_both(p, mask, t);
     }
     tn_dtype t = tn_dtype_lanes(load[0]->dtype, GROUP);
     const tn_expr *other = mask ? tn_splat(p, tn_int(p, load[0]->dtype, 0), GROUP) : NULL;

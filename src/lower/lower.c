@@ -95,15 +95,14 @@ tn_status tn_lower_watched(tn_func *f, const struct tn_machine *m, const tn_lowe
 
 /* ---- conjunctions ---- */
 
-int tn_terms(tn_pool *p, const tn_expr *cond, int max, const tn_expr *out[])
+int tn_terms(const tn_expr *cond, const tn_expr *out[TN_MAX_TERMS])
 {
-    (void)p;
-    const tn_expr *todo[64];
+    const tn_expr *todo[TN_MAX_TERMS];
     int n = 0, k = 0;
     todo[k++] = cond;
     while (k > 0) {
         const tn_expr *e = todo[--k];
-        if (e->kind == TN_E_AND && k + 2 <= 64 && n + k + 2 <= max) {
+        if (e->kind == TN_E_AND && n + k + 2 <= TN_MAX_TERMS) {
             todo[k++] = e->src[1];
             todo[k++] = e->src[0];
         } else {
@@ -113,11 +112,16 @@ int tn_terms(tn_pool *p, const tn_expr *cond, int max, const tn_expr *out[])
     return n;
 }
 
+const tn_expr *tn_both(tn_pool *p, const tn_expr *a, const tn_expr *b)
+{
+    return a && b ? tn_and(p, a, b) : a ? a : b;
+}
+
 const tn_expr *tn_terms_join(tn_pool *p, int n, const tn_expr *const term[])
 {
     const tn_expr *e = NULL;
     for (int i = 0; i < n; i++)
-        e = e ? tn_and(p, e, term[i]) : term[i];
+        e = tn_both(p, e, term[i]);
     return e;
 }
 
@@ -148,6 +152,16 @@ bool tn_uses_defined(const tn_expr *e, const tn_map *defined)
     return !tn_each(e, is_outside, (tn_map *)(uintptr_t)defined);
 }
 
+static bool is_elsewhere(const tn_expr *e, void *buffer)
+{
+    return e->kind != TN_E_LOAD || e->u.load.buffer != *(const uint32_t *)buffer;
+}
+
+bool tn_loads_from(const tn_expr *e, uint32_t buffer)
+{
+    return e->has_load && !tn_each(e, is_elsewhere, &buffer);
+}
+
 static const tn_expr *mask_load(tn_pool *p, const tn_expr *e, void *user)
 {
     masker *m = user;
@@ -155,7 +169,7 @@ static const tn_expr *mask_load(tn_pool *p, const tn_expr *e, void *user)
         return NULL;
     const tn_expr *mask = tn_load_mask(e), *other = tn_load_other(e);
     return tn_load(p, e->dtype, e->u.load.buffer, (int)e->u.load.n_index, e->src,
-                   mask ? tn_and(p, m->cond, mask) : m->cond, other ? other : tn_const(p, e->dtype, 0));
+                   tn_both(p, m->cond, mask), other ? other : tn_const(p, e->dtype, 0));
 }
 
 const tn_expr *tn_mask_loads(tn_func *f, const tn_expr *e, const tn_expr *cond,

@@ -12,9 +12,15 @@ tn_lower_fn tn_lower_make_phases, tn_lower_blocks, tn_lower_simplify, tn_lower_t
 bool tn_note_definition(tn_stmt *s, void *user);
 /* Does e change with one of the variables in the map? */
 bool tn_uses_defined(const tn_expr *e, const tn_map *defined);
-/* Splits a conjunction into its terms; at most max (further ones stay joined in the last). */
-int tn_terms(tn_pool *p, const tn_expr *cond, int max, const tn_expr *out[]);
+/* Does e load from that buffer? */
+bool tn_loads_from(const tn_expr *e, uint32_t buffer);
+
+/* Splits a conjunction into its terms; returns how many. One of more than TN_MAX_TERMS keeps what is too much joined:
+ * such a term is no comparison that a pass knows, so a long condition costs speed where it is, nothing else. */
+enum { TN_MAX_TERMS = 32 };
+int tn_terms(const tn_expr *cond, const tn_expr *out[TN_MAX_TERMS]);
 const tn_expr *tn_terms_join(tn_pool *p, int n, const tn_expr *const term[]); /* NULL for n == 0 */
+const tn_expr *tn_both(tn_pool *p, const tn_expr *a, const tn_expr *b);       /* a and b; NULL says nothing */
 
 /* Adds `cond` to the mask of every load of e whose buffer `pick` accepts; other = 0 where there was no mask. */
 const tn_expr *tn_mask_loads(tn_func *f, const tn_expr *e, const tn_expr *cond,

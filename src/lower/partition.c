@@ -9,7 +9,7 @@
  * proved there. Conditions in what is left are not looked at again. */
 #include "lower/lower_impl.h"
 
-enum { MAX_TERMS = 16, MAX_SURE = 64, MAX_LOOPS = 64, SHORT = 8 /* turns of a loop not worth a cut in each task */ };
+enum { MAX_FULL = 32, MAX_SURE = 64, MAX_LOOPS = 64, SHORT = 8 /* turns of a loop not worth a cut in each task */ };
 
 typedef struct {
     tn_func *f;
@@ -20,8 +20,8 @@ typedef struct {
     const tn_map *left;                /* loops that are what a cut left */
     const tn_stmt *at;                 /* statement at hand */
     int n;
-    const tn_expr *full[MAX_TERMS];    /* conditions of a full part */
-    bool same[MAX_TERMS];              /* it is that of all lanes: where it fails, all terms behind it do */
+    const tn_expr *full[MAX_FULL];    /* conditions of a full part */
+    bool same[MAX_FULL];              /* it is that of all lanes: where it fails, all terms behind it do */
     int n_sure;                        /* what is known there */
     struct {
         const tn_expr *what, *is, *else_is; /* an expression, its value; and where the condition fails for all lanes */
@@ -99,7 +99,7 @@ static bool consider_term(search *w, const tn_expr *term, const tn_expr *what, c
         return false; /* never full, or nothing to be said */
     while (by < w->n && w->full[by] != c)
         by++;
-    if (known < 0 && by == MAX_TERMS)
+    if (known < 0 && by == MAX_FULL)
         return false;
     if (known < 0 && by == w->n) {
         w->full[w->n] = c;
@@ -125,10 +125,10 @@ static void consider_negated(search *w, const tn_expr *term)
 
 static void consider(search *w, const tn_expr *cond)
 {
-    const tn_expr *term[32], *yes = tn_bool(w->f->pool, true), *no = tn_bool(w->f->pool, false);
+    const tn_expr *term[TN_MAX_TERMS], *yes = tn_bool(w->f->pool, true), *no = tn_bool(w->f->pool, false);
     if (cond->has_load || !tn_dtype_is_bool(cond->dtype))
         return;
-    int n = tn_terms(w->f->pool, cond, 32, term);
+    int n = tn_terms(cond, term);
     for (int i = 0; i < n; i++) {
         bool known = false;
         for (int k = 0; k < w->n_sure; k++)
@@ -239,7 +239,7 @@ static void close_search(search *w)
 static const tn_expr *end_of(search *w, const tn_stmt *loop)
 {
     tn_pool *p = w->f->pool;
-    const tn_expr *var[MAX_LOOPS], *extent[MAX_LOOPS], *term[32], *end = loop->u.loop.extent;
+    const tn_expr *var[MAX_LOOPS], *extent[MAX_LOOPS], *term[TN_MAX_TERMS], *end = loop->u.loop.extent;
     int n = 0;
     const tn_stmt *s = loop;
     while (s->kind == TN_S_FOR && n < MAX_LOOPS && s->u.loop.body.first && !s->u.loop.body.first->next) {
@@ -251,7 +251,7 @@ static const tn_expr *end_of(search *w, const tn_stmt *loop)
     }
     if (s->kind != TN_S_IF || s->u.cond.other.first || s->u.cond.cond->has_load)
         return end;
-    int k = tn_terms(p, s->u.cond.cond, 32, term);
+    int k = tn_terms(s->u.cond.cond, term);
     for (int i = 0; i < k; i++) {
         const tn_expr *least, *most, *lo, *hi, *rest;
         if (!is_bound(term[i]))
@@ -360,7 +360,7 @@ static bool cut_once(tn_func *f, tn_stmt *s, tn_map *left)
 
 static void cut_loop(tn_func *f, tn_stmt *s, tn_map *left)
 {
-    for (int i = 0; i < MAX_TERMS && cut_once(f, s, left); i++)
+    for (int i = 0; i < MAX_FULL && cut_once(f, s, left); i++)
         ;
 }
 

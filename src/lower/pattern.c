@@ -17,7 +17,7 @@ typedef struct {
     int64_t width;           /* from the least offset to the largest, both counted */
 } pattern;
 
-static const tn_expr *in_lane(const pattern *x, const tn_expr *e, int lane)
+static const tn_expr *for_lane(const pattern *x, const tn_expr *e, int lane)
 {
     const tn_expr *value = tn_idx(x->p, lane);
     return tn_simplify(x->p, x->facts, tn_subst(x->p, e, 1, &x->var, &value));
@@ -28,7 +28,7 @@ static bool find_active(pattern *x, const tn_expr *mask)
 {
     x->first = -1;
     for (int l = 0; l < x->lanes; l++) {
-        int known = mask ? tn_prove(x->p, x->facts, in_lane(x, mask, l)) : 1;
+        int known = mask ? tn_prove(x->p, x->facts, for_lane(x, mask, l)) : 1;
         if (known < 0)
             return false;
         x->active[l] = known;
@@ -39,7 +39,7 @@ static bool find_active(pattern *x, const tn_expr *mask)
 
 static bool find_offsets(pattern *x, const tn_expr *index)
 {
-    const tn_expr *coef, *rest, *base = in_lane(x, index, x->first);
+    const tn_expr *coef, *rest, *base = for_lane(x, index, x->first);
     int64_t least = 0, most = 0, step = 0;
     bool linear = tn_linear(x->p, NULL, index, x->var, &coef, &rest) && tn_is_int(coef, &step);
     if (linear && x->lanes > 2 && step != -1)
@@ -49,7 +49,7 @@ static bool find_offsets(pattern *x, const tn_expr *index)
             continue;
         if (linear)
             x->at[l] = (l - from) * step;
-        else if (!tn_is_int(tn_simplify(x->p, x->facts, tn_sub(x->p, in_lane(x, index, l), base)), &x->at[l]))
+        else if (!tn_is_int(tn_simplify(x->p, x->facts, tn_sub(x->p, for_lane(x, index, l), base)), &x->at[l]))
             return false;
         x->first = x->at[l] < least ? l : x->first;
         least = x->at[l] < least ? x->at[l] : least;
@@ -91,7 +91,7 @@ const tn_expr *tn_pattern_load(tn_func *f, const tn_facts *facts, const tn_expr 
     int64_t wide = 2;
     while (2 * wide <= x.width && 2 * wide <= lanes)
         wide *= 2;
-    const tn_expr *base = in_lane(&x, index, x.first);
+    const tn_expr *base = for_lane(&x, index, x.first);
     for (int i = 0; i < (x.width > wide ? 2 : 1); i++) {
         const tn_expr *at = i ? tn_simplify(p, facts, tn_add(p, base, tn_idx(p, x.width - wide))) : base;
         part[i] = tn_load(p, tn_dtype_lanes(load->dtype, (uint16_t)wide), load->u.load.buffer, 1, &at, NULL, NULL);

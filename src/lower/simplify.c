@@ -61,8 +61,8 @@ static tn_stmt *loop(walk *w, tn_stmt *s, int depth)
  * lane because only one lane is left. */
 static void assume(walk *w, const tn_stmt *s, const tn_expr *cond)
 {
-    const tn_expr *term[32];
-    int n = cond->has_load ? 0 : tn_terms(w->f->pool, cond, 32, term);
+    const tn_expr *term[TN_MAX_TERMS];
+    int n = cond->has_load ? 0 : tn_terms(cond, term);
     for (int i = 0; i < n; i++) {
         bool lane = false;
         for (const tn_stmt *l = s; l; l = tn_stmt_parent(l))

@@ -8,26 +8,21 @@
  */
 #include "lower/lower_impl.h"
 
-enum { MAX_STRIDE = 4, MAX_TERMS = 16 };
+enum { MAX_STRIDE = 4 };
 
 typedef struct { tn_func *f; const tn_expr *load, *base; int lanes, stride; const tn_expr *mask; } strided;
-
-static const tn_expr *with(tn_pool *p, const tn_expr *mask, const tn_expr *term)
-{
-    return mask ? tn_and(p, mask, term) : term;
-}
 
 /* The mask of the elements from `start` on; *ok false: the load's mask is not of the kind understood. */
 static const tn_expr *mask_from(const strided *s, int start, bool *ok)
 {
     tn_pool *p = s->f->pool;
-    const tn_expr *term[MAX_TERMS], *mask = NULL, *one = tn_idx(p, 1);
-    int n = s->mask ? tn_terms(p, s->mask, MAX_TERMS, term) : 0;
+    const tn_expr *term[TN_MAX_TERMS], *mask = NULL, *one = tn_idx(p, 1);
+    int n = s->mask ? tn_terms(s->mask, term) : 0;
     uint16_t lanes = (uint16_t)s->lanes;
     for (int i = 0; i < n; i++) {
         const tn_expr *e = term[i];
         if (e->kind == TN_E_SPLAT) {
-            mask = with(p, mask, e);
+            mask = tn_both(p, mask, e);
             continue;
         }
         bool bounds = e->kind == TN_E_LT && e->src[0]->kind == TN_E_RAMP && tn_is_value(e->src[0]->src[1], 1) &&
@@ -39,7 +34,7 @@ static const tn_expr *mask_from(const strided *s, int start, bool *ok)
         /* lane l is read while a + l < b: elements up to stride * (b - a - 1) */
         const tn_expr *last = tn_sub(p, tn_sub(p, e->src[1]->src[0], e->src[0]->src[0]), one);
         const tn_expr *bound = tn_add(p, tn_mul(p, last, tn_idx(p, s->stride)), one);
-        mask = with(p, mask, tn_lt(p, tn_ramp(p, tn_idx(p, start), one, lanes),
+        mask = tn_both(p, mask, tn_lt(p, tn_ramp(p, tn_idx(p, start), one, lanes),
                                    tn_splat(p, tn_simplify(p, NULL, bound), lanes)));
     }
     return mask ? tn_simplify(p, NULL, mask) : NULL;

@@ -3,7 +3,6 @@
  * convolution turns into `for kh from max(0, ...) below min(3, ...)`. */
 #include "lower/lower_impl.h"
 
-enum { MAX_TERMS = 32 };
 typedef struct { tn_func *f; tn_facts facts; } walk;
 
 /* Replaces the loop's range by [lo, hi) inside its old one. */
@@ -56,12 +55,12 @@ static const tn_expr *pull(walk *w, tn_stmt *s)
     tn_stmt *inner = s->u.loop.body.first;
     if (!inner || inner != s->u.loop.body.last || inner->kind != TN_S_IF || inner->u.cond.other.first)
         return NULL;
-    const tn_expr *term[MAX_TERMS], *out = NULL, *keep = NULL;
-    int n = tn_terms(p, inner->u.cond.cond, MAX_TERMS, term);
+    const tn_expr *term[TN_MAX_TERMS], *out = NULL, *keep = NULL;
+    int n = tn_terms(inner->u.cond.cond, term);
     for (int i = 0; i < n; i++) {
         bool stays = term[i]->has_load || tn_uses(term[i], s->u.loop.var);
         const tn_expr **to = stays ? &keep : &out;
-        *to = *to ? tn_and(p, *to, term[i]) : term[i];
+        *to = tn_both(p, *to, term[i]);
     }
     const tn_expr *lo = NULL, *hi = NULL, *rest = keep;
     if (keep && s->u.loop.kind == TN_LOOP_SERIAL && !keep->has_load)

@@ -16,20 +16,20 @@
  */
 #include "lower/lower_impl.h"
 
-enum { MAX_ROWS = 64, MAX_ACROSS = 8, MAX_TERMS = 16, MAX_ROUNDS = 6 };
+enum { MAX_ROWS = 64, MAX_ACROSS = 8, MAX_ROUNDS = 6 };
 
 /* A store of the list, or what stands alone under its condition. */
 typedef struct { tn_stmt *at, *store; const tn_expr *base, *stride; uint16_t lanes; } scatter;
 
 /* What keeps a row from memory: terms that are the same in all lanes, scalar, and terms by lane. */
-typedef struct { int n_same, n_lane; const tn_expr *same[MAX_TERMS], *lane[MAX_TERMS]; } guard;
+typedef struct { int n_same, n_lane; const tn_expr *same[TN_MAX_TERMS], *lane[TN_MAX_TERMS]; } guard;
 
 typedef struct {
     tn_func *f;
     scatter s[MAX_ROWS * MAX_ACROSS];          /* row after row */
     int rows, across;                          /* tiles beside each other: their lanes go on */
     guard first[MAX_ACROSS];
-    bool counts[MAX_ACROSS][MAX_TERMS];        /* this term of the guard is `x + row < bound` */
+    bool counts[MAX_ACROSS][TN_MAX_TERMS];        /* this term of the guard is `x + row < bound` */
     const tn_expr *late[MAX_ACROSS];           /* one more term from row late_from on; NULL: none */
     int late_from[MAX_ACROSS];
 } tiles;
@@ -59,15 +59,15 @@ static bool is_apart(tn_pool *p, const tn_expr *a, const tn_expr *b, const tn_ex
 
 
 /* false: too many terms */
-static bool guard_of(tn_pool *p, const scatter *s, guard *out)
+static bool guard_of(const scatter *s, guard *out)
 {
-    const tn_expr *term[MAX_TERMS];
+    const tn_expr *term[TN_MAX_TERMS];
     const tn_expr *mask = s->store->u.store.mask;
     *out = (guard){0};
     if (s->at != s->store)
-        out->n_same = tn_terms(p, s->at->u.cond.cond, MAX_TERMS, out->same);
-    int n = mask ? tn_terms(p, mask, MAX_TERMS, term) : 0;
-    if (n + out->n_same > MAX_TERMS)
+        out->n_same = tn_terms(s->at->u.cond.cond, out->same);
+    int n = mask ? tn_terms(mask, term) : 0;
+    if (n + out->n_same > TN_MAX_TERMS)
         return false;
     for (int i = 0; i < n; i++) {
         if (term[i]->kind == TN_E_SPLAT)
@@ -127,7 +127,7 @@ static bool guard_fits(tiles *t, int tile, int row, const scatter *s)
 {
     tn_pool *p = t->f->pool;
     guard g, *first = &t->first[tile];
-    if (!guard_of(p, s, &g))
+    if (!guard_of(s, &g))
         return false;
     if (row == 1 && g.n_same == first->n_same + 1)
         put_back(t, first, &g);
@@ -153,12 +153,6 @@ static bool guard_fits(tiles *t, int tile, int row, const scatter *s)
     return true;
 }
 
-static bool is_elsewhere(const tn_expr *e, void *user)
-{
-    const tn_stmt *store = user;
-    return e->kind != TN_E_LOAD || e->u.load.buffer != store->u.store.buffer;
-}
-
 /* Is this scatter the one of that row and tile? */
 static bool belongs(tiles *t, const scatter *s, int row, int tile)
 {
@@ -166,7 +160,7 @@ static bool belongs(tiles *t, const scatter *s, int row, int tile)
     const scatter *o = &t->s[0];
     const tn_stmt *a = o->store, *b = s->store;
     if (a->u.store.buffer != b->u.store.buffer || s->stride != o->stride || s->lanes != o->lanes ||
-        !tn_each(b->u.store.value, is_elsewhere, s->store))
+        tn_loads_from(b->u.store.value, b->u.store.buffer))
         return false;
     tn_dtype it = o->base->dtype;
     const tn_expr *by = tn_add(p, tn_int(p, it, row), tn_mul(p, o->stride, tn_int(p, it, tile * (int64_t)o->lanes)));
@@ -179,10 +173,11 @@ static bool find_tiles(tiles *t)
     scatter *s = t->s;
     tn_stmt *next = s[0].at->next;
     t->rows = t->across = 1;
-    if (!guard_of(t->f->pool, &s[0], &t->first[0]) || !tn_each(s[0].store->u.store.value, is_elsewhere, s[0].store))
+    if (!guard_of(&s[0], &t->first[0]) ||
+        tn_loads_from(s[0].store->u.store.value, s[0].store->u.store.buffer))
         return false;
     while (t->across < MAX_ACROSS && read_scatter(t->f, next, &s[t->across]) &&
-           belongs(t, &s[t->across], 0, t->across) && guard_of(t->f->pool, &s[t->across], &t->first[t->across])) {
+           belongs(t, &s[t->across], 0, t->across) && guard_of(&s[t->across], &t->first[t->across])) {
         t->across++;
         next = next->next;
     }
@@ -295,11 +290,6 @@ static const tn_expr *in_lane(tn_pool *p, const tn_expr *e, int l)
     return tn_simplify(p, NULL, tn_rebuild(p, e, src));
 }
 
-static const tn_expr *with(tn_pool *p, const tn_expr *mask, const tn_expr *term)
-{
-    return mask ? tn_and(p, mask, term) : term;
-}
-
 /* The mask of a column over rows row .. row + width, of which `rows` are there. NULL: none. */
 static const tn_expr *column_mask(const tiles *t, int tile, int row, int rows, int width, const tn_expr *in_lane)
 {
@@ -312,11 +302,11 @@ static const tn_expr *column_mask(const tiles *t, int tile, int row, int rows, i
     for (int i = 0; i < g->n_same; i++) {
         const tn_expr *e = g->same[i];
         if (!t->counts[tile][i]) {
-            mask = with(p, mask, tn_splat(p, e, w));
+            mask = tn_both(p, mask, tn_splat(p, e, w));
             continue;
         }
         const tn_expr *x = tn_simplify(p, NULL, tn_add(p, e->src[0], tn_int(p, e->src[0]->dtype, row)));
-        mask = with(p, mask, tn_lt(p, tn_ramp(p, x, tn_int(p, x->dtype, 1), w), tn_splat(p, e->src[1], w)));
+        mask = tn_both(p, mask, tn_lt(p, tn_ramp(p, x, tn_int(p, x->dtype, 1), w), tn_splat(p, e->src[1], w)));
     }
     int always = t->late_from[tile] - row;
     if (t->late[tile] && always < rows) {
@@ -324,9 +314,9 @@ static const tn_expr *column_mask(const tiles *t, int tile, int row, int rows, i
         if (always > 0)
             late = tn_bin(p, TN_E_OR, late,
                           tn_lt(p, tn_ramp(p, tn_idx(p, 0), one, w), tn_splat(p, tn_idx(p, always), w)));
-        mask = with(p, mask, late);
+        mask = tn_both(p, mask, late);
     }
-    return tn_is_value(in_lane, 1) ? mask : with(p, mask, tn_splat(p, in_lane, w));
+    return tn_is_value(in_lane, 1) ? mask : tn_both(p, mask, tn_splat(p, in_lane, w));
 }
 
 static void store_columns(const tiles *t, int tile, int row, int rows, const network *w, const tn_expr *const cond[])

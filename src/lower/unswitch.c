@@ -6,21 +6,21 @@
  * Each IF takes at least one mask away from both its branches, so it ends. */
 #include "lower/lower_impl.h"
 
-enum { MAX_TERMS = 16, MAX_IFS = 64 };
+enum { MAX_IFS = 64 };
 
 typedef struct {
     tn_func *f;
     tn_map inside;                   /* variables defined in it, its own too */
     tn_facts facts;                  /* at its body */
     int n;
-    const tn_expr *term[MAX_TERMS];  /* conjuncts of the mask found */
+    const tn_expr *term[TN_MAX_TERMS];  /* conjuncts of the mask found */
 } search;
 
 /* The conjuncts of a mask that all lanes share and that are not known, in place of those found before. */
 static void take_mask(search *w, const tn_expr *mask)
 {
-    const tn_expr *term[MAX_TERMS], *open[MAX_TERMS];
-    int n = tn_terms(w->f->pool, mask, MAX_TERMS, term), k = 0;
+    const tn_expr *term[TN_MAX_TERMS], *open[TN_MAX_TERMS];
+    int n = tn_terms(mask, term), k = 0;
     for (int i = 0; i < n; i++) {
         if (term[i]->has_load || tn_uses_defined(term[i], &w->inside))
             continue;
@@ -63,8 +63,8 @@ static bool look_at_stmt(tn_stmt *s, void *user)
 
 static int count_held(const search *w, const tn_expr *cond)
 {
-    const tn_expr *term[64];
-    int n = tn_terms(w->f->pool, cond, 64, term), held = 0;
+    const tn_expr *term[TN_MAX_TERMS];
+    int n = tn_terms(cond, term), held = 0;
     for (int k = 0; k < w->n; k++) {
         bool found = false;
         for (int i = 0; i < n; i++)

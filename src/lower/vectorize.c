@@ -114,21 +114,21 @@ static const tn_expr *vector_load(vec *v, const tn_expr *e)
 static void split_mask(vec *v, const tn_expr *mask, uint16_t group, const tn_expr **own, const tn_expr **lanes)
 {
     tn_pool *p = v->f->pool;
-    const tn_expr *term[16], *inner[16];
-    int n = mask ? tn_terms(p, mask, 16, term) : 0;
+    const tn_expr *term[TN_MAX_TERMS], *inner[TN_MAX_TERMS];
+    int n = mask ? tn_terms(mask, term) : 0;
     *own = *lanes = NULL;
     for (int i = 0; i < n; i++) {
         if (!varies(v, term[i])) {
-            *own = *own ? tn_and(p, *own, term[i]) : term[i];
+            *own = tn_both(p, *own, term[i]);
             continue;
         }
-        int k = tn_terms(p, term[i]->src[0], 16, inner); /* a splat: dot.c saw to it */
+        int k = tn_terms(term[i]->src[0], inner); /* a splat: dot.c saw to it */
         for (int j = 0; j < k; j++) {
             const tn_expr *each = tn_splat(p, inner[j], group);
             if (varies(v, inner[j]))
-                *lanes = *lanes ? tn_and(p, *lanes, inner[j]) : inner[j];
+                *lanes = tn_both(p, *lanes, inner[j]);
             else
-                *own = *own ? tn_and(p, *own, each) : each;
+                *own = tn_both(p, *own, each);
         }
     }
 }
@@ -171,8 +171,8 @@ static const tn_expr *groups(vec *v, const tn_expr *load)
         const tn_expr *lane = tn_bin(p, TN_E_FLOORDIV, byte.var, k);
         mask = vector(&byte, tn_subst(p, lanes, 1, &v->var, &lane));
     }
-    const tn_expr *term[16];
-    int n = own ? tn_terms(p, own, 16, term) : 0;
+    const tn_expr *term[TN_MAX_TERMS];
+    int n = own ? tn_terms(own, term) : 0;
     for (int i = 0; i < n; i++) {
         const tn_expr *t = term[i]->kind == TN_E_SPLAT ? term[i]->src[0] : NULL;
         if (!t) /* an index that counts up within the group, below a bound */
@@ -259,12 +259,6 @@ static const tn_expr *combined(tn_func *f, tn_stmt *s, enum tn_ek k, const tn_ex
     return e;
 }
 
-static bool is_elsewhere(const tn_expr *e, void *user)
-{
-    const tn_stmt *s = user;
-    return e->kind != TN_E_LOAD || e->u.load.buffer != s->u.store.buffer;
-}
-
 /* acc op term, the same acc in all lanes: acc op all terms. NULL: it is not that. */
 static const tn_expr *reduced(vec *v, tn_stmt *s)
 {
@@ -276,7 +270,7 @@ static const tn_expr *reduced(vec *v, tn_stmt *s)
     for (int i = 0; i < 2; i++) {
         const tn_expr *acc = e->src[i];
         if (acc->kind != TN_E_LOAD || acc->u.load.buffer != s->u.store.buffer || tn_load_mask(acc) ||
-            acc->src[0] != s->u.store.index[0] || !tn_each(e->src[1 - i], is_elsewhere, s))
+            acc->src[0] != s->u.store.index[0] || tn_loads_from(e->src[1 - i], s->u.store.buffer))
             continue;
         src[i] = acc;
         src[1 - i] = combined(v->f, s, (enum tn_ek)e->kind, splat(v, vector(v, e->src[1 - i])));
@@ -335,7 +329,7 @@ static void branch(vec *v, tn_stmt *s, int depth)
     for (int i = 0; i < 2; i++) {
         const tn_expr *c = i ? tn_not(p, c0) : c0;
         v->mask = both(v, old_mask, vector(v, c));
-        v->cond = old_cond ? tn_and(p, old_cond, c) : c;
+        v->cond = tn_both(p, old_cond, c);
         tn_map_clear(&v->memo);
         body(v, part[i], depth + 1);
         v->mask = old_mask;

@@ -10,6 +10,7 @@
  * (VNNI, dotprod) do four times the float32 work an instruction; without them three instructions do that. avx512bf16
  * is no faster than fma where it was measured, so it counts for nothing.
  */
+#include "base/words.h"
 #include "machine/machine.h"
 
 #include <string.h>
@@ -55,12 +56,7 @@ static bool arch_is(const tn_machine *m, const char *arch)
 
 static bool lists(const tn_machine *m, const char *feature)
 {
-    for (size_t i = 0; i < m->n_feature; i++) {
-        if (strcmp(m->feature[i], feature) == 0) {
-            return true;
-        }
-    }
-    return false;
+    return tn_words_hold(m->feature, m->n_feature, feature);
 }
 
 bool tn_machine_has(const tn_machine *m, const char *feature)

@@ -3,6 +3,7 @@
  * The tables hold every feature that is detected (base/cpu.c), each with those it cannot be without: LLVM's own
  * implications (X86.td, AArch64Features.td, ARMFeatures.td, RISCVFeatures.td of LLVM 19), so the features recorded in
  * a package are those that LLVM compiles for. */
+#include "base/words.h"
 #include "machine/machine.h"
 
 #include <string.h>
@@ -189,18 +190,9 @@ typedef struct names {
     size_t n;
 } names;
 
-static bool lists(const names *s, const char *name)
-{
-    size_t i = 0;
-    while (i < s->n && strcmp(s->at[i], name) != 0) {
-        i++;
-    }
-    return i < s->n;
-}
-
 static void add(names *s, const char *name)
 {
-    if (lists(s, name)) {
+    if (tn_words_hold(s->at, s->n, name)) {
         return;
     }
     s->at[s->n++] = name;
@@ -280,7 +272,8 @@ static tn_status apply(tn_ctx *ctx, names *s, const char *word, size_t n)
     }
     bool plus = *word == '+';
     const char *name = tn_intern_n(ctx, word + 1, n - 1), *at = s->arch->base;
-    if (!find(s->arch, name, n - 1) && (plus || !lists(s, name))) { /* what a machine lists may be dropped */
+    /* what a machine lists may be dropped */
+    if (!find(s->arch, name, n - 1) && (plus || !tn_words_hold(s->at, s->n, name))) {
         return unknown(ctx, s->arch, name, n - 1);
     }
     for (const feature *f; !plus && (f = next_need(s->arch, &at));) {

@@ -1,8 +1,12 @@
 /* Running sums and products along an axis: cumsum, cumprod. What stands beside the axis are tasks; where the
- * axis is not the last one, vectors run along it, each step reading the result of the one before. */
+ * axis is not the last one, vectors run along it, each step reading the result of the one before; where it is, some
+ * rows run along together, so that a step of one need not wait for the step before it. */
 #include "op/code.h"
 
-enum { RUN = 64 /* elements of the last dimension that run along together */ };
+enum {
+    RUN = 64, /* elements of the last dimension that run along together */
+    ROWS = 4  /* rows of it, if it is the axis */
+};
 
 static tn_status scan_infer(tn_graph *g, tn_node *n)
 {
@@ -26,21 +30,23 @@ static void scan_body(tn_te *te, const tn_node *n, tn_tensor *const in[], tn_ten
     int axis = (int)(a->axis < 0 ? a->axis + t->ndim : a->axis);
     out[0] = t;
     const tn_expr *extent[TN_RULE_MAX_RANK], *var[TN_RULE_MAX_RANK], *neutral = tn_const(p, t->dtype, op == TN_E_MUL);
-    int n_extent = 0, rank = t->ndim;
-    int64_t each;
-    for (int i = 0; i < rank; i++) /* tasks: all positions but along the axis; of the last dimension, runs of RUN */
+    int n_extent = 0, rank = t->ndim, beside = axis < rank - 1 ? rank - 1 : rank - 2;
+    int64_t each, together = axis < rank - 1 ? RUN : ROWS;
+    for (int i = 0; i < rank; i++) /* tasks: all positions but along the axis; of the dimension beside it, runs */
         if (i != axis)
-            extent[n_extent++] = i == rank - 1 ? tn_ceildiv(p, t->dim[i], RUN) : t->dim[i];
-    tn_code_tasks(&c, n_extent, extent, var, tn_is_int(t->dim[axis], &each) ? each * (axis < rank - 1 ? RUN : 1) : 0);
+            extent[n_extent++] = i == beside ? tn_ceildiv(p, t->dim[i], together) : t->dim[i];
+    tn_code_tasks(&c, n_extent, extent, var, tn_is_int(t->dim[axis], &each) ? each * together : 0);
     for (int i = 0, k = 0; i < rank; i++)
         at[i] = i == axis ? NULL : var[k++];
     const tn_expr *k = tn_code_for(&c, "k", t->dim[axis]), *before = tn_sub(p, k, one),
                   *end = tn_sub(p, t->dim[axis], one);
-    if (axis < rank - 1) {
-        const tn_expr *first = tn_mul(p, at[rank - 1], tn_idx(p, RUN)), *left = tn_sub(p, t->dim[rank - 1], first);
-        bool whole = tn_is_int(t->dim[rank - 1], &each) && each % RUN == 0;
-        const tn_expr *length = whole ? tn_idx(p, RUN) : tn_min(p, left, tn_idx(p, RUN));
-        at[rank - 1] = tn_add(p, first, tn_code_vectors(&c, "i", length, t->dtype));
+    if (beside >= 0) {
+        const tn_expr *run = tn_idx(p, together), *first = tn_mul(p, at[beside], run),
+                      *left = tn_sub(p, t->dim[beside], first);
+        bool whole = tn_is_int(t->dim[beside], &each) && each % together == 0;
+        const tn_expr *length = whole ? run : tn_min(p, left, run);
+        at[beside] = tn_add(p, first, axis < rank - 1 ? tn_code_vectors(&c, "i", length, t->dtype)
+                                                       : tn_code_for(&c, "i", length));
     }
     at[axis] = a->reverse ? tn_sub(p, end, k) : k;
     for (int i = 0; i < t->ndim; i++)

@@ -76,7 +76,7 @@ tnr_status tnr_debug_step(tnr_instance *instance, tnr_profile_event *out_event, 
 /* ---- values by name ---- */
 
 /* Is `name` one of the names in "a, b, c"? */
-static bool lists(const char *names, const char *name)
+static bool is_among(const char *names, const char *name)
 {
     size_t n = strlen(name);
     for (const char *p = strstr(names, name); n && p; p = strstr(p + 1, name))
@@ -89,14 +89,15 @@ static bool lists(const char *names, const char *name)
 static bool is_result(const tnr_instance *inst, const tnr_profile_event *e, const char *name)
 {
     const tn_slot *s = &inst->exe->program->slot[e->slot[e->n_in]];
-    return lists(e->node, name) || (s->kind == TN_SLOT_OUTPUT && strcmp(s->name, name) == 0);
+    return is_among(e->node, name) || (s->kind == TN_SLOT_OUTPUT && strcmp(s->name, name) == 0);
 }
 
 static tnr_status no_kernel(const tnr_instance *inst, const char *name, bool done, tnr_error *err)
 {
     const tn_program *p = inst->exe->program;
     bool known = false;
-    for (uint32_t i = 0; i < p->n_inst; i++) known = known || (computes(&p->inst[i]) && lists(p->inst[i].node, name));
+    for (uint32_t i = 0; i < p->n_inst; i++)
+        known = known || (computes(&p->inst[i]) && is_among(p->inst[i].node, name));
     return tnr_fail(err, TNR_E_NAME, 0, "%s computes \"%.100s\"%s",
                     known && done ? "no kernel of this run" : "no kernel", name,
                     known ? "" : ": it is no node, input or output of the model, or its value was folded");

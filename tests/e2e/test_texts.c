@@ -121,6 +121,40 @@ static const row rows[] = {
      "def @main(%x: Tensor[(2, c, 40), float32], %s: Tensor[(c), float32]) {\n"
      "  %0 = nn.group_norm(%x, %s, %s, num_groups=3);\n  %1 = nn.instance_norm(%x, %s, %s);\n  (%0, %1)\n}\n",
      {"x float32 2 18 40", "s float32 18"}, 0, NULL},
+    {"images one pixel wide",
+     "def @main(%x: Tensor[(1, 32, 45, 1), float32], %w: Tensor[(32, 32, 5, 1), float32],\n"
+     "          %d: Tensor[(32, 1, 3, 1), float32]) {\n"
+     "  %0 = nn.conv2d(%x, %w, padding=[2, 0, 2, 0], channels=32, kernel_size=[5, 1]);\n"
+     "  %1 = nn.relu(%0);\n"
+     "  %2 = nn.conv2d(%1, %w, strides=[2, 1], dilation=[3, 1], padding=[7, 0, 4, 0], channels=32, "
+     "kernel_size=[5, 1]);\n"
+     "  %3 = nn.conv2d(%2, %d, padding=[1, 0, 1, 0], groups=32, channels=32, kernel_size=[3, 1]);\n"
+     "  %4 = nn.max_pool2d(%3, pool_size=[3, 1], padding=[1, 0, 1, 0]);\n"
+     "  %5 = nn.max_pool2d(%x, pool_size=[4, 1], strides=[3, 1], padding=[0, 0, 2, 0]);\n  (%4, %5)\n}\n",
+     {"x float32 1 32 45 1", "w float32 32 32 5 1", "d float32 32 1 3 1"}, 0, NULL},
+    {"images one pixel wide, of any height",
+     "def @main(%x: Tensor[(1, 16, t, 1), float32], %w: Tensor[(16, 16, 5, 1), float32]) {\n"
+     "  %0 = nn.conv2d(%x, %w, padding=[2, 0, 2, 0], channels=16, kernel_size=[5, 1]);\n"
+     "  nn.max_pool2d(%0, pool_size=[3, 1], padding=[1, 0, 1, 0])\n}\n",
+     {"x float32 1 16 37 1", "w float32 16 16 5 1"}, 0, NULL},
+    {"windows that leave one column",
+     "def @main(%x: Tensor[(2, 8, 19, 6), float32], %w: Tensor[(24, 8, 3, 6), float32]) {\n"
+     "  %0 = nn.conv2d(%x, %w, padding=[1, 0, 1, 0], channels=24, kernel_size=[3, 6]);\n"
+     "  %1 = nn.max_pool2d(%x, pool_size=[2, 6]);\n  (%0, %1)\n}\n",
+     {"x float32 2 8 19 6", "w float32 24 8 3 6"}, 0, NULL},
+    {"running sums of rows",
+     "def @main(%x: Tensor[(2, 7, 33), float32], %y: Tensor[(n, 21), float32], %z: Tensor[(9), int32]) {\n"
+     "  %0 = cumsum(%x, axis=-1);\n  %1 = cumsum(%y, axis=1, exclusive=True, reverse=True);\n"
+     "  %2 = cumprod(%z, axis=0);\n  %3 = cumsum(%x, axis=0);\n  (%0, %1, %2, %3)\n}\n",
+     {"x float32 2 7 33", "y float32 6 21", "z int32 9"}, 0, NULL},
+    {"quotients by 3, 5 and 6",
+     "def @main(%x: Tensor[(1, 36, 7, 23), float32], %y: Tensor[(1, 25, 4, w), float32]) {\n"
+     "  %0 = nn.depth_to_space(%x, block_size=3, mode=\"CRD\");\n  %1 = nn.depth_to_space(%y, block_size=5);\n"
+     "  %2 = nn.depth_to_space(%x, block_size=6);\n  (%0, %1, %2)\n}\n",
+     {"x float32 1 36 7 23", "y float32 1 25 4 2"}, 0, NULL},
+    {"quotients by 3 of bytes",
+     "def @main(%x: Tensor[(1, 9, 5, 200), uint8]) {\n  nn.depth_to_space(%x, block_size=3)\n}\n",
+     {"x uint8 1 9 5 200"}, 0, NULL},
     {"two symbols that must be equal",
      "def @main(%x: Tensor[(n, 3), float32], %y: Tensor[(m, 3), float32]) {\n"
      "  %0 = add(%x, %y);\n  %1 = nn.relu(%0);\n  multiply(%1, %y)\n}\n",

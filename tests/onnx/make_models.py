@@ -276,6 +276,13 @@ def symbolic_cases():
     for n in (3, 7, 8):
         yield f"split_halves_of_{n}", halves, [np.arange(n, dtype=np.float32)], [np.array([2])], 17, [["n"]]
         yield f"split_thirds_of_{n}", thirds, [np.arange(n, dtype=np.float32)], [], 18, [["n"]]
+    ends = np.sort(rng.permutation(88)[:40].reshape(20, 2))
+    slices = [helper.make_node("Slice", ["x0", f"c{2 * i}", f"c{2 * i + 1}", "c40"], [f"part{i}"]) for i in range(20)]
+    join = helper.make_node("Concat", [f"part{i}" for i in range(20)] + ["x0"], ["y"], axis=1)
+    constants = [ends.reshape(40)[i : i + 1] for i in range(40)] + [np.array([1])]
+    for n in (90, 37):
+        x = rng.standard_normal((2, n, 3)).astype(np.float32)
+        yield f"concat_20_slices_of_{n}", [*slices, join], [x], constants, 17, [[2, "n", 3]]
 
 
 def settled_cases():

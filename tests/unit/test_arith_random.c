@@ -219,6 +219,42 @@ static void test_assumptions(void **state)
     assert_true(met > 10000 && held > 600);
 }
 
+/* ---- sums of what clips one value: their interval is exact ---- */
+
+static void test_clips(void **state)
+{
+    (void)state;
+    world w;
+    gen g;
+    world_init(&w);
+    gen_init(&g, &w, 3);
+    tn_pool *p = &w.pool;
+    const tn_expr *x = g.var[0];
+    for (int i = 0; i < 3000; i++) {
+        const tn_expr *e = tn_idx(p, between(&g, -9, 9));
+        for (int64_t n = between(&g, 2, 6); n > 0; n--) {
+            const tn_expr *limit = tn_idx(p, between(&g, -12, 12)), *k = tn_idx(p, between(&g, -3, 3));
+            uint64_t kind = tn_rng_below(&g.rng, 5);
+            e = tn_add(p, e, tn_mul(p, kind == 0 ? x : kind < 3 ? tn_min(p, x, limit) : tn_max(p, x, limit), k));
+        }
+        int64_t lo = between(&g, -20, 20), hi = between(&g, lo, 20);
+        tn_range exact = {INT64_MAX, INT64_MIN};
+        for (int64_t v = lo; v <= hi; v++) {
+            point at = {{x}, {v}, 1};
+            tn_scalar y;
+            assert_true(eval_at(e, &at, &y));
+            exact.lo = y.i < exact.lo ? y.i : exact.lo;
+            exact.hi = y.i > exact.hi ? y.i : exact.hi;
+        }
+        tn_facts_range(&w.facts, x, lo, hi);
+        tn_range r = tn_bounds(&w.facts, e);
+        if (r.lo != exact.lo || r.hi != exact.hi)
+            fail_msg("%s for x in [%lld, %lld]: [%lld, %lld]", text_of(&w, e), (long long)lo, (long long)hi,
+                     (long long)r.lo, (long long)r.hi);
+    }
+    world_deinit(&w);
+}
+
 /* ---- data integers: they wrap, and nothing of index may leak ---- */
 
 static const tn_expr *data_expr(gen *g, tn_dtype t, const tn_expr *const var[2], int depth)
@@ -283,6 +319,6 @@ static void test_wrapping(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_random), cmocka_unit_test(test_assumptions),
-                                       cmocka_unit_test(test_wrapping)};
+                                       cmocka_unit_test(test_clips), cmocka_unit_test(test_wrapping)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -203,12 +203,42 @@ static void test_bounds(void **state)
         {"index(bitand(i32(i), 7i32))", 0, 7},
         {"index(i < 3)", 0, 1},
         {"abs(i - 5)", 0, 8},
+        {"min(i, 9) - min(i, 4)", 0, 5},
+        {"max(i, 9) - max(i, 4) - j", -4, 5},
+        {"i - min(i, 9)", 0, 4},
+        {"n - min(n, 9)", 0, INT32_MAX - 9},
     };
     text_world t;
     (void)state;
     text_init(&t, "i<14, j<5", NULL);
     for (size_t k = 0; k < sizeof bounds / sizeof *bounds; k++) {
         tn_range r = tn_bounds(&t.w.facts, text_parse(&t, bounds[k].e));
+        if (r.lo != bounds[k].lo || r.hi != bounds[k].hi)
+            fail_msg("%s: [%lld, %lld]", bounds[k].e, (long long)r.lo, (long long)r.hi);
+    }
+    text_deinit(&t);
+}
+
+/* Of i nothing is known. */
+static void test_unbounded(void **state)
+{
+    static const struct { const char *e; int64_t lo, hi;
+    } bounds[] = {
+        {"i - min(i, 4)", 0, INT64_MAX},
+        {"min(i, 4) - i", INT64_MIN, 0},
+        {"min(i, 4) - min(i, 9)", -5, 0},
+        {"max(i, 9) - max(i, 4)", 0, 5},
+        {"max(i, 4) - max(i, 9) + i", INT64_MIN, INT64_MAX},
+        {"min(i, 4) - max(i, 9)", INT64_MIN, -5},
+        {"min(i, 4) + max(i, 9) - i", 4, 9},
+        {"min(i, 4)*3 - min(i, 9)*2", INT64_MIN, 4},
+        {"min(i, 9000000000000000000) - min(i, -9000000000000000000)", INT64_MIN, INT64_MAX},
+    };
+    text_world t;
+    (void)state;
+    text_init(&t, "i<14", NULL);
+    for (size_t k = 0; k < sizeof bounds / sizeof *bounds; k++) {
+        tn_range r = tn_bounds(NULL, text_parse(&t, bounds[k].e));
         if (r.lo != bounds[k].lo || r.hi != bounds[k].hi)
             fail_msg("%s: [%lld, %lld]", bounds[k].e, (long long)r.lo, (long long)r.hi);
     }
@@ -307,7 +337,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_rows),         cmocka_unit_test(test_facts_change),
-        cmocka_unit_test(test_no_facts),     cmocka_unit_test(test_bounds),
+        cmocka_unit_test(test_no_facts),     cmocka_unit_test(test_bounds), cmocka_unit_test(test_unbounded),
         cmocka_unit_test(test_floats),       cmocka_unit_test(test_deep_and_shared),
         cmocka_unit_test(test_huge_numbers),
     };

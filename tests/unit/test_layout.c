@@ -111,6 +111,21 @@ static void only_a_fill_is_readable(void **state)
     assert_ptr_equal(tn_layout_readable(&w->pool, NULL, 0, extent), extent);
 }
 
+static void dimensions_are_left_out(void **state)
+{
+    static const struct { const char *text; uint64_t drop; const char *left; } rows[] = {
+        {"NCHW16c", 0xc, "NC16c"},     {"NCHW16c", 0x1, "CHW16c"}, {"NHWC:NCHW16c", 0x6, "NC16c"},
+        {"NCHW:NHWC", 0x4, "NCW:NWC"}, {"NCHW:NHWC", 0xc, NULL},   {"OIHW4i16o4i{fill=0}", 0x8, "OIH4i16o4i{fill=0}"},
+    };
+    world *w = *state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const tn_layout *left = tn_layout_without(&w->ctx, read(w, rows[i].text), rows[i].drop);
+        assert_ptr_equal(left, rows[i].left ? read(w, rows[i].left) : NULL);
+        if (left)
+            assert_string_equal(left->text, rows[i].left);
+    }
+}
+
 static void constant_extents_round_up(void **state)
 {
     world *w = *state;
@@ -241,6 +256,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(extents_and_indices, enter, leave),
         cmocka_unit_test_setup_teardown(only_a_fill_is_readable, enter, leave),
+        cmocka_unit_test_setup_teardown(dimensions_are_left_out, enter, leave),
         cmocka_unit_test_setup_teardown(constant_extents_round_up, enter, leave),
         cmocka_unit_test_setup_teardown(equal_layouts_are_one_pointer, enter, leave),
         cmocka_unit_test_setup_teardown(the_map_is_injective, enter, leave),

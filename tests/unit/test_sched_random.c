@@ -81,6 +81,19 @@ static const struct { const char *name, *text; int64_t sym[2]; } funcs[] = {
      "    block out(i: spatial, j: spatial):\n"
      "      out[i, j] = max(t[j, i], 0)\n"
      "}\n", {7}},
+    {"axes of one",
+     "func @ones(x: f32[n, 4, 6, 1, NCHW2c], w: f32[5, 1]) -> (out: f32[n, 1, 6, 1, NHWC:NWHC]) {\n"
+     "  buffer t: f32[n, 1, 6, 1]\n"
+     "  for i < n, j < 1, k < 6, l < 1, c < 4, r < 5, s < 1:\n"
+     "    block t(i: spatial, j: spatial, k: spatial, l: spatial, c: reduce, r: reduce, s: reduce) mask "
+     "2 <= k + r and k + r < 8 and 0 <= l + s and l + s < 1:\n"
+     "      init t[i, j, k, l] = 0\n"
+     "      t[i, j, k, l] = t[i, j, k, l] + x[i, c, k + r - 2, l + s] * w[r, s]\n"
+     "  for i < n, j < 1, k < 6, l < 1, s < 1:\n"
+     "    block out(i: spatial, j: spatial, k: spatial, l: spatial, s: reduce):\n"
+     "      init out[i, j, k, l] = 1\n"
+     "      out[i, j, k, l] = out[i, j, k, l] + t[i, j, k, l + s]\n"
+     "}\n", {3}},
 };
 /* clang-format on */
 
@@ -200,7 +213,7 @@ static tn_verdict random_prefetch(gen *g)
 static tn_verdict random_step(gen *g)
 {
     tn_ref v = some_loop(g), out[3];
-    switch (below(g, 17)) {
+    switch (below(g, 18)) {
     case 0:
     case 1:
         return name_loops(g);
@@ -230,6 +243,8 @@ static tn_verdict random_step(gen *g)
         return random_rfactor(g);
     case 15:
         return random_prefetch(g);
+    case 16:
+        return tn_sched_do(g->s, &(tn_step){.kind = TN_STEP_squeeze});
     default:
         return tn_sched_at(g->s, TN_STEP_reverse_compute_at, some_block(g), v);
     }

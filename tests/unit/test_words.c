@@ -32,11 +32,20 @@ static void words_come_in_order(void **state)
     assert_false(tn_words_next(&at, &word, &n));
 }
 
+static void words_are_held(void **state)
+{
+    static const char *const at[] = {"avx2", "fma"};
+    (void)state;
+    assert_true(tn_words_hold(at, 2, "avx2") && tn_words_hold(at, 2, "fma"));
+    assert_false(tn_words_hold(at, 1, "fma") || tn_words_hold(at, 2, "avx") || tn_words_hold(at, 2, ""));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(words_have_numbers),
         cmocka_unit_test(words_come_in_order),
+        cmocka_unit_test(words_are_held),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -13,6 +13,8 @@
  * Products of uint8 data and int8 weights that lie in groups of four input channels are summed by fours: one step of
  * the reduction is a group, which lowering makes one dot product (lower/dot.c).
  * A task is a group of rows of one panel of channels, of about 10 us.
+ * Where the rows of the output are one pixel wide, its columns may be taken for them: `ow` and `kw` are the loops along
+ * a column then. They make better tiles, but fewer tasks.
  */
 #include "schedule/rules/derive.h"
 
@@ -32,10 +34,12 @@ typedef struct {
     bool channels;               /* vectors of output channels */
     const char *weight;          /* the operand */
     bool turned;                 /* and the result is stored by pixels */
+    bool columns;                /* taken for rows */
     int64_t apart;               /* output channels of a group that reads its own input channels; 0: one group */
     int64_t width, stride, dilation, before; /* along a row: of the data, of the window; width -1: not known */
     tile tile;
     int64_t rows;                /* output rows of a task */
+    double speed;                /* peaks of a core that all cores reach together */
     int64_t first, last;         /* tiles of a row with taps outside the image */
     int64_t tiles;               /* of a row; -1: symbolic */
 } conv;
@@ -64,10 +68,17 @@ bool rule_window_matches(const tn_func *f, const tn_machine *m)
     return shaped_like(f, m, window_block(f), AXES - 1);
 }
 
+/* The position of an axis among those of images, where columns are taken for rows. */
+static int place(const conv *c, int which)
+{
+    static const int turned[AXES] = {N, C, OW, OH, IC, KW, KH};
+    return c->columns ? turned[which] : which;
+}
+
 /* The block's iteration of an axis; the window rule has no IC. */
 static const tn_iter *axis(const conv *c, const tn_stmt *b, int which)
 {
-    return &b->u.block.iter[which - (which > IC && !c->sums_channels)];
+    return &b->u.block.iter[place(c, which) - (which > IC && !c->sums_channels)];
 }
 
 typedef struct { derive *d; const tn_stmt *block; conv *c; bool grouped; int64_t weight_factor; } reader;
@@ -126,7 +137,9 @@ static void read_load(const tn_expr *load, void *user)
     int64_t before;
     if (load->u.load.n_index != 4)
         return;
-    if (!tn_uses(load->src[3], ow) && !tn_uses(load->src[3], axis(c, r->block, OH)->var) && load->src[0] == oc) {
+    int along = place(c, OW);
+    const tn_expr *at = load->src[along];
+    if (!tn_uses(at, ow) && !tn_uses(at, axis(c, r->block, OH)->var) && load->src[0] == oc) {
         int64_t by_fours = tn_dtype_eq(b->dtype, TN_I8) ? rule_grouped_factor(b, 0, 1, GROUP) : 0;
         c->fours = by_fours ? GROUP : 1;
         c->weight = b->name;
@@ -138,10 +151,10 @@ static void read_load(const tn_expr *load, void *user)
     r->grouped |= c->sums_channels ? tn_uses(load->src[1], oc) && !c->apart : load->src[1] != oc;
     c->block_in = channels_inside(c, rule_inner_factor(b, 1), c->extent[c->sums_channels ? IC : C]);
     tn_pool *p = r->d->s->func->pool;
-    if (coefficient(p, load->src[3], ow, &c->stride, &rest) && coefficient(p, rest, kw, &c->dilation, &rest) &&
+    if (coefficient(p, at, ow, &c->stride, &rest) && coefficient(p, rest, kw, &c->dilation, &rest) &&
         tn_is_int(tn_simplify(p, NULL, rest), &before)) {
         c->before = -before;
-        c->width = rule_extent(b->dim[3]);
+        c->width = rule_extent(b->dim[along]);
     }
 }
 
@@ -219,10 +232,11 @@ static int64_t rows_of_task(const derive *d, const conv *c, int64_t panels)
     return best;
 }
 
-static bool read_conv(derive *d, tn_stmt *b, conv *c)
+static bool read_conv(derive *d, tn_stmt *b, bool columns, conv *c)
 {
     const tn_func *f = d->s->func;
-    *c = (conv){.block = b->u.block.name, .width = -1, .fours = 1, .sums_channels = b->u.block.n_iter == AXES};
+    *c = (conv){.block = b->u.block.name, .width = -1, .fours = 1, .sums_channels = b->u.block.n_iter == AXES,
+                .columns = columns};
     for (int i = 0; i < AXES; i++)
         c->extent[i] = i == IC && !c->sums_channels ? 1 : rule_extent(axis(c, b, i)->extent);
     c->lanes = rule_lanes(d->m, rule_target(f, b)->dtype);
@@ -268,6 +282,17 @@ static void add_shuffles(const derive *d, conv *c, int64_t depth)
         c->tile.bound = "shuffles";
 }
 
+/* Cores that have a task, times what each reaches. */
+static double speed(const derive *d, const conv *c, int64_t panels)
+{
+    int64_t n = c->extent[N] < 0 ? 1 : c->extent[N], cores = (int64_t)d->m->cores,
+            tasks = c->extent[OH] < 0 ? cores : n * panels * (c->extent[OH] / c->rows);
+    double used = 1; /* of the lanes */
+    if (!c->channels && c->tiles > 0)
+        used = (double)c->extent[OW] / ((double)c->tiles * c->tile.nv * c->lanes);
+    return used * c->tile.efficiency * (double)(tasks < cores ? tasks : cores);
+}
+
 static void choose(derive *d, conv *c)
 {
     int64_t pixels = c->extent[OW], channels = c->extent[C], depth = 1;
@@ -286,7 +311,23 @@ static void choose(derive *d, conv *c)
         c->tile.rows--;
     int64_t vectors = (int64_t)c->tile.nv * c->lanes, panel = c->channels ? vectors : c->tile.rows;
     find_borders(c, c->channels ? c->tile.rows : vectors);
-    c->rows = rows_of_task(d, c, channels < 0 ? 1 : (channels + panel - 1) / panel);
+    int64_t panels = channels < 0 ? 1 : (channels + panel - 1) / panel;
+    c->rows = rows_of_task(d, c, panels);
+    c->speed = speed(d, c, panels);
+}
+
+static bool plan(derive *d, tn_stmt *b, conv *c)
+{
+    conv by_columns;
+    if (!read_conv(d, b, false, c))
+        return false;
+    choose(d, c);
+    if (c->extent[OW] != 1 || c->extent[OH] == 1 || !read_conv(d, b, true, &by_columns))
+        return true;
+    choose(d, &by_columns);
+    if (by_columns.speed >= c->speed && (c->channels || c->width == 1)) /* vectors of pixels lie in a row */
+        *c = by_columns;
+    return true;
 }
 
 /* ---- steps ---- */
@@ -316,11 +357,14 @@ static bool weights_are_far(const derive *d, const conv *c)
 /* Splits and orders the loops; the tile's three innermost loops are called r (rows), v (vectors), x (lanes). */
 static void tile_loops(derive *d, const conv *c)
 {
-    static const char *const all[AXES] = {"n", "c", "oh", "ow", "ic", "kh", "kw"}, *const window[] = {
-                                                                                       "n",  "c",  "oh",
-                                                                                       "ow", "kh", "kw"};
+    static const char *const axes[AXES] = {"n", "c", "oh", "ow", "ic", "kh", "kw"};
+    const char *name[AXES];
     int64_t vectors = (int64_t)c->tile.nv * c->lanes;
-    dv_loops(d, c->block, c->sums_channels ? all : window, c->sums_channels ? AXES : AXES - 1);
+    int n = 0;
+    for (int i = 0; i < AXES; i++)
+        if (i != IC || c->sums_channels)
+            name[n++] = axes[place(c, i)];
+    dv_loops(d, c->block, name, n);
     const char *rows = c->channels ? "wo r = split ow" : "co r = split c",
                *vector = c->channels ? "co v x = split c" : "wo v x = split ow";
     dv_do(d, "%s %d %d%s", vector, c->tile.nv, c->lanes, dv_tail(c->extent[c->channels ? C : OW], vectors));
@@ -363,7 +407,7 @@ static void tile_epilogue(derive *d, const conv *c, const char *last)
         dv_refuse(d, TN_REJECT_NEST);
         return;
     }
-    dv_do(d, "%s_ ec _ ew = loops \"%s\"", blanks(d, outer_loops(c)), last);
+    dv_do(d, "%s_ ec %s = loops \"%s\"", blanks(d, outer_loops(c)), c->columns ? "ew _" : "_ ew", last);
     dv_do(d, "ev ex = split %s %d", c->channels ? "ec" : "ew", c->lanes);
     dv_do(d, c->channels ? "reorder ev ew ex" : "reorder ec ev ex");
     dv_do(d, c->channels ? "unroll ev ew" : "unroll ec ev");
@@ -434,9 +478,8 @@ static tn_verdict derive_tiles(tn_sched *s, const tn_machine *m, tn_stmt *b, con
 {
     derive d = {s, m, TN_DONE};
     conv c;
-    if (!read_conv(&d, b, &c))
+    if (!plan(&d, b, &c))
         return TN_REJECT_NEST;
-    choose(&d, &c);
     predict(&d, name, &c);
     rule_others(&d, c.block);
     const char *last = rule_epilogue(&d, c.block);

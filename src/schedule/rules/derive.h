@@ -11,6 +11,8 @@ typedef struct derive { tn_sched *s; const tn_machine *m; tn_verdict v; } derive
 void dv_do(derive *d, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* The same for a step whose refusal is no reason to give up; true if it was done. */
 bool dv_try(derive *d, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* Takes axes of extent 1 out of the way of rules that ask for the innermost axis. */
+static inline void dv_squeeze(derive *d) { (void)dv_try(d, "squeeze"); }
 /* The trace's first line: which rule, what it predicts. */
 void dv_comment(derive *d, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* in the schedule's arena */

@@ -5,6 +5,9 @@
  * Trailing dimensions that every operand walks alike (or not at all) are one run of memory: they are fused
  * first, so that vectors cross the ends of short rows. So are rows that divide a vector where operands have rows too,
  * of up to twice that length: lanes then load a constant way apart, which lowering makes shuffles (lower/pattern.c).
+ *
+ * Where an index divides the innermost axis, as by 3 where three elements are one of an operand, so many vectors make a
+ * turn that each is at the same place of every turn: its quotients and remainders are then constants of its lanes.
  */
 #include "schedule/rules/elementwise.h"
 
@@ -13,7 +16,8 @@
 enum {
     TASK_BYTES = 16384, /* results of a task: long against the 0.3 us that handing it out takes, small against L1 */
     TASKS_A_CORE = 4,   /* so that cores finish together */
-    UNROLL = 4          /* vectors of one turn of the inner loop, where they divide it */
+    UNROLL = 4,         /* vectors of one turn of the inner loop, where they divide it */
+    MAX_PERIOD = 8      /* vectors of a turn that quotients ask for */
 };
 
 /* ---- the run of memory ---- */
@@ -161,10 +165,33 @@ static const char *named(nest *x, const char *base)
     return dv_text(x->d, "%s%s", x->prefix, base);
 }
 
-/* Vectors along `loop` of the given extent (-1: symbolic), which stays the innermost. */
-static void vectorize_run(nest *x, const char *loop, int64_t extent)
+typedef struct { const tn_expr *at; int64_t lanes, period; } quotients;
+
+static bool look_at_quotient(const tn_expr *e, void *user)
 {
-    int64_t lanes = x->lanes, task = TASK_BYTES / x->bytes / lanes;
+    quotients *q = user;
+    int64_t by;
+    if ((e->kind != TN_E_FLOORDIV && e->kind != TN_E_FLOORMOD) || !tn_is_int(e->src[1], &by) || by < 2 ||
+        by > MAX_PERIOD * q->lanes || !tn_uses(e->src[0], q->at))
+        return true;
+    int64_t turns = by / tn_gcd(by, q->lanes);
+    q->period *= turns / tn_gcd(q->period, turns);
+    return q->period <= MAX_PERIOD;
+}
+
+/* After how many vectors along an iteration the quotients of its lanes are the same again, but for what all lanes
+ * share. 1: always, or after too many. */
+static int64_t period(const nest *x, const tn_expr *at, int64_t lanes)
+{
+    quotients q = {at, lanes, 1};
+    const tn_stmt *store = tn_body_only(&x->block->u.block.body);
+    return store && tn_each(store->u.store.value, look_at_quotient, &q) ? q.period : 1;
+}
+
+/* Vectors along `loop` of the given extent (-1: symbolic), which stays the innermost. It is iteration `at`, or NULL. */
+static void vectorize_run(nest *x, const char *loop, int64_t extent, const tn_expr *at)
+{
+    int64_t lanes = x->lanes, task = TASK_BYTES / x->bytes / lanes, unroll = UNROLL;
     const char *o = named(x, "vo"), *m = named(x, "vm"), *u = named(x, "vu"), *v = named(x, "v");
     if (lanes < 2 || (extent >= 0 && extent < 2)) {
         rule_push_outer(x, loop, extent);
@@ -173,26 +200,28 @@ static void vectorize_run(nest *x, const char *loop, int64_t extent)
     }
     while (extent >= 0 && lanes / 2 >= extent) /* no wider than the run, rounded up to a power of two */
         lanes /= 2;
-    bool even = extent >= 0 && extent % (lanes * UNROLL) == 0;
+    int64_t turns = at ? period(x, at, lanes) : 1, vectors = extent < 0 ? -1 : (extent + lanes - 1) / lanes;
+    if (turns > 1)
+        unroll = vectors >= 0 && vectors < turns ? vectors : turns;
+    else if (extent >= 0 && extent < 2 * task * lanes && extent % (lanes * UNROLL) != 0)
+        unroll = 1;
+    int64_t step = unroll * lanes;
     if (extent < 0 || extent >= 2 * task * lanes) {
-        dv_do(x->d, "%s %s %s %s = split %s %lld %d %lld tail=mask", o, m, u, v, loop,
-              (long long)(task / UNROLL), UNROLL, (long long)lanes);
-        rule_push_outer(x, o, extent < 0 ? -1 : (extent + task * lanes - 1) / (task * lanes));
-        rule_push_outer(x, m, task / UNROLL);
-        x->unroll = u;
-        x->inner = UNROLL * lanes;
-    } else if (even) {
-        dv_do(x->d, "%s %s %s = split %s %d %lld", o, u, v, loop, UNROLL, (long long)lanes);
-        rule_push_outer(x, o, extent / (UNROLL * lanes));
-        x->unroll = u;
-        x->inner = UNROLL * lanes;
+        dv_do(x->d, "%s %s %s %s = split %s %lld %lld %lld tail=mask", o, m, u, v, loop, (long long)(task / unroll),
+              (long long)unroll, (long long)lanes);
+        int64_t more = task / unroll * step;
+        rule_push_outer(x, o, extent < 0 ? -1 : (extent + more - 1) / more);
+        rule_push_outer(x, m, task / unroll);
     } else {
-        dv_do(x->d, "%s %s = split %s %lld tail=mask", o, v, loop, (long long)lanes);
-        rule_push_outer(x, o, (extent + lanes - 1) / lanes);
-        if (extent % lanes != 0 && extent > lanes)
+        const char *by = unroll > 1 ? dv_text(x->d, "%s %s = split %s %lld", u, v, loop, (long long)unroll)
+                                    : dv_text(x->d, "%s = split %s", v, loop);
+        dv_do(x->d, "%s %s %lld%s", o, by, (long long)lanes, dv_tail(extent, step));
+        rule_push_outer(x, o, (extent + step - 1) / step);
+        if (extent % step != 0 && extent > step)
             x->peel = o;
-        x->inner = lanes;
     }
+    x->unroll = unroll > 1 ? u : NULL;
+    x->inner = step;
     x->vector = v;
 }
 
@@ -213,7 +242,7 @@ static void fuse_run(nest *x)
         run = named(x, "f");
         dv_do(x->d, "%s = fuse%s", run, all);
     }
-    vectorize_run(x, run, extent);
+    vectorize_run(x, run, extent, first < x->n - 1 ? NULL : x->block->u.block.iter[first].var);
 }
 
 /* The result is blocked: loops in the order of its physical axes, vectors along the innermost. */
@@ -254,7 +283,7 @@ static void follow_layout(nest *x, const tn_layout *l)
     }
     if (l->naxis > 1)
         dv_do(x->d, "reorder%s", order);
-    vectorize_run(x, inner, run);
+    vectorize_run(x, inner, run, NULL);
 }
 
 /* ---- tasks ---- */
@@ -348,6 +377,7 @@ tn_verdict rule_elementwise(tn_sched *s, const tn_machine *m)
 {
     derive d = {s, m, TN_DONE};
     tn_stmt *b[RULE_MAX_BLOCKS];
+    dv_squeeze(&d);
     int n = rule_blocks(s->func, b);
     bool turned = false;
     for (int i = 0; i < n; i++)

@@ -103,8 +103,7 @@ typedef struct {
     int ndim;
     bool is_reduction;
     uint16_t lanes;
-    const tn_func *func;
-    bool registers;                     /* it reads a buffer in registers */
+    const tn_expr *var[TN_MAX_LOOPS];   /* of a loop that is not cut */
 } inner;
 
 static void name_inner(rows *w, inner *x, const char *block, const char *prefix)
@@ -129,6 +128,7 @@ static void name_inner(rows *w, inner *x, const char *block, const char *prefix)
             continue;
         }
         name[i] = x->name[k] = dv_text(d, "%s%d", prefix, k);
+        x->var[k] = loop[i]->u.loop.var;
         x->extent[k] = rule_extent(loop[i]->u.loop.extent);
         x->reduces[k] = tn_loop_feeds(d->s, loop[i], b, TN_ITER_REDUCE);
         if (v >= 0 && tn_uses(b->u.block.iter[v].value, loop[i]->u.loop.var) && x->extent[k] != 1)
@@ -302,32 +302,58 @@ static void map_pairs(rows *w, const inner *x)
     dv_do(w->d, "vectorize %sx", p);
 }
 
+typedef struct {
+    tn_sched *s;
+    const inner *x;
+    const tn_stmt *block;
+    bool any;
+    uint64_t indices; /* the loops that index them */
+} register_reads;
+
 static void look_for_register(const tn_expr *load, void *user)
 {
-    inner *x = user;
-    x->registers |= x->func->buffer[load->u.load.buffer].scope == TN_SCOPE_REGISTER;
+    register_reads *r = user;
+    if (r->s->func->buffer[load->u.load.buffer].scope != TN_SCOPE_REGISTER)
+        return;
+    r->any = true;
+    for (uint32_t i = 0; i < load->u.load.n_index; i++) {
+        const tn_expr *at = tn_block_over_loops(r->s, r->block, load->src[i]);
+        for (int k = 0; k < r->x->n; k++)
+            if (tn_uses(at, r->x->var[k]))
+                r->indices |= (uint64_t)1 << k;
+    }
 }
 
-/* A block that reads registers has constant indices: every loop that is no vector is unrolled. */
-static void unroll_readers(rows *w, inner *x)
+/* Stores of the loops in the set, unrolled; more than MAX_UNROLLED: too many, or symbolic. */
+static int64_t unrolled(const inner *x, uint64_t set)
+{
+    int64_t n = 1;
+    for (int k = 0; k < x->n; k++)
+        if (set >> k & 1)
+            n = x->extent[k] < 0 || n > MAX_UNROLLED ? INT32_MAX : n * x->extent[k];
+    return n;
+}
+
+/* Registers have constant indices: of a block that reads them the loops that index them are unrolled, and all others
+ * that are no vectors where that is little. */
+static void unroll_readers(rows *w, const inner *x)
 {
     derive *d = w->d;
-    int64_t turns = 1;
-    tn_stmt *b = dv_ok(d) ? tn_func_block(d->s->func, x->block) : NULL;
-    if (!b)
+    register_reads r = {d->s, x, dv_ok(d) ? tn_func_block(d->s->func, x->block) : NULL, false, 0};
+    uint64_t set = 0;
+    if (r.block)
+        rule_loads(r.block, look_for_register, &r);
+    if (!r.any)
         return;
-    x->func = d->s->func;
-    rule_loads(b, look_for_register, x);
-    if (!x->registers)
-        return;
-    for (int k = 0; k < x->n; k++) {
-        bool one = x->extent[k] == 1 || k == x->vector;
-        turns = one ? turns : x->extent[k] < 0 || turns > MAX_UNROLLED ? INT32_MAX : turns * x->extent[k];
-    }
-    if (turns > MAX_UNROLLED)
-        dv_refuse(d, TN_REJECT_SCOPE);
     for (int k = 0; k < x->n; k++)
         if (k != x->vector && x->extent[k] != 1)
+            set |= (uint64_t)1 << k;
+    if (unrolled(x, set) > MAX_UNROLLED)
+        set &= r.indices;
+    if (unrolled(x, set) > MAX_UNROLLED)
+        dv_refuse(d, TN_REJECT_SCOPE);
+    for (int k = 0; k < x->n; k++)
+        if (set >> k & 1)
             dv_do(d, "unroll %s", x->name[k]);
 }
 
@@ -617,6 +643,7 @@ tn_verdict rule_reduce(tn_sched *s, const tn_machine *m)
     derive d = {s, m, TN_DONE};
     tn_stmt *b[RULE_MAX_BLOCKS];
     const char *name[2 * RULE_MAX_BLOCKS], *comment = NULL, *how = NULL;
+    dv_squeeze(&d);
     int n = rule_blocks(s->func, b), k = 0;
     for (int i = 0; i < n; i++) {
         name[k++] = b[i]->u.block.name;
