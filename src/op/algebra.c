@@ -242,6 +242,15 @@ static bool keeps_tail(const tn_type *a, const tn_type *b, const tn_type *small,
     return true;
 }
 
+/* v in another shape, of which a reshape or what the run has checked says that it has as many elements. */
+static tn_value reshaped(tn_graph *g, tn_node *n, tn_value v, const tn_type *to)
+{
+    tn_reshape_attr a = {.newshape = {to->n, to->dim}, .allowzero = true};
+    tn_extent_attr dyn;
+    return tn_reshape_known(g, n->owner, v, &a, &dyn.extent) ? call(g, n, &tn_op_reshape, 1, &v, &a)
+                                                            : call(g, n, &tn_op_dyn_reshape, 1, &v, &dyn);
+}
+
 /* f(reshape(x)) is reshape(f(x)) where f's other operands do not see the difference. */
 static tn_status sink_reshape(tn_graph *g, tn_node *n, tn_value *out)
 {
@@ -275,8 +284,7 @@ static tn_status sink_reshape(tn_graph *g, tn_node *n, tn_value *out)
             return TN_FAIL;
     }
     tn_value y = call(g, n, n->op, n->nin, in, n->attr);
-    tn_reshape_attr a = {.newshape = {n->type[0]->n, n->type[0]->dim}, .allowzero = true};
-    return y.def ? done(call(g, n, &tn_op_reshape, 1, &y, &a), out) : TN_FAIL;
+    return y.def ? done(reshaped(g, n, y, n->type[0]), out) : TN_FAIL;
 }
 
 tn_status tn_simplify_formula(tn_graph *g, tn_node *n, tn_value *out)
@@ -308,8 +316,7 @@ tn_status tn_simplify_shares(tn_graph *g, tn_node *n, tn_value *out)
     if (!(v.def->op->flags & TN_OP_SHARES))
         return TN_OK;
     v = tn_in(v.def, 0);
-    tn_reshape_attr a = {.newshape = {n->type[0]->n, n->type[0]->dim}, .allowzero = true};
-    return tn_type_eq(tn_value_type(v), n->type[0]) ? done(v, out) : done(call(g, n, &tn_op_reshape, 1, &v, &a), out);
+    return done(tn_type_eq(tn_value_type(v), n->type[0]) ? v : reshaped(g, n, v, n->type[0]), out);
 }
 
 /* ---- factors ---- */

@@ -226,7 +226,7 @@ static tn_status one_hot_infer(tn_graph *g, tn_node *n)
 {
     const tn_one_hot_attr *a = n->attr;
     const tn_type *t, *on;
-    const tn_expr *dim[TN_RULE_MAX_RANK + 1];
+    const tn_expr *dim[TN_RULE_MAX_RANK + 1], *depth;
     int axis, rank = 0;
     TN_TRY(tn_rule_tensor(g, n, 0, -1, &t));
     TN_TRY(integers(g, n, 0));
@@ -236,11 +236,10 @@ static tn_status one_hot_infer(tn_graph *g, tn_node *n)
         return tn_rule_fail(g, n, "op-E004", "on_value is %s but off_value is %s; cast one of them",
                             tn_rule_dtype_text(g, tn_in_type(n, 1)->dtype), tn_rule_dtype_text(g, on->dtype));
     TN_TRY(tn_rule_axis(g, n, a->axis, t->n + 1, &axis));
-    if (a->depth < 0 || a->depth > INT32_MAX)
-        return tn_rule_fail(g, n, "op-E007", "depth is %lld; it must be in [0, 2^31)", (long long)a->depth);
+    TN_TRY(tn_rule_extent(g, n, "depth", a->depth, &depth));
     for (int i = 0; i <= t->n; i++) {
         if (i == axis)
-            dim[rank++] = tn_idx(g->pool, a->depth);
+            dim[rank++] = depth;
         if (i < t->n)
             dim[rank++] = t->dim[i];
     }
@@ -258,7 +257,8 @@ static void one_hot_compute(tn_te *te, const tn_node *n, tn_tensor *const in[], 
     for (int i = 0; i < t->ndim; i++)
         if (i != axis)
             where[k++] = t->axis[i];
-    const tn_expr *at = tn_cast(p, TN_I64, tn_at(te, in[0], k, where)), *depth = tn_int(p, TN_I64, a->depth);
+    const tn_expr *at = tn_cast(p, TN_I64, tn_at(te, in[0], k, where)), 
+                  *depth = tn_cast(p, TN_I64, t->dim[axis]);
     at = tn_select(p, tn_lt(p, at, tn_int(p, TN_I64, 0)), tn_add(p, at, depth), at);
     const tn_expr *here = tn_eq(p, at, tn_cast(p, TN_I64, t->axis[axis]));
     tn_te_define(te, t, tn_select(p, here, tn_at(te, in[1], 0, NULL), tn_at(te, in[2], 0, NULL)));
@@ -267,7 +267,7 @@ static void one_hot_compute(tn_te *te, const tn_node *n, tn_tensor *const in[], 
 /* clang-format off */
 static const char *const one_hot_in[] = {"indices", "on_value", "off_value"};
 static const tn_attr_field one_hot_fields[] = {
-    {"depth", TN_A_I64, offsetof(tn_one_hot_attr, depth), NULL, "extent of the new axis"},
+    {"depth", TN_A_DIMS, offsetof(tn_one_hot_attr, depth), NULL, "extent of the new axis"},
     {"axis", TN_A_I64, offsetof(tn_one_hot_attr, axis), "-1", "where the new axis stands"},
     {0},
 };

@@ -104,6 +104,9 @@ typedef struct tn_axis_attr { int64_t axis; } tn_axis_attr;
 typedef struct tn_axes_attr { tn_ints axes; bool keepdims, exclude; } tn_axes_attr;
 /* inferred: no -1 left, and a 0 only with allowzero */
 typedef struct tn_reshape_attr { tn_dims newshape; bool allowzero; } tn_reshape_attr;
+/* Is it known whether data has as many elements as newshape says, so that `reshape` in region r decides? Else *out are
+ * the extents, which the run must check; -1 is rounded down. */
+bool tn_reshape_known(tn_graph *g, tn_region *r, tn_value data, const tn_reshape_attr *a, tn_dims *out);
 typedef struct tn_transpose_attr { tn_ints axes; } tn_transpose_attr;
 /* begin, end: clipped by infer where they and the extent are numbers */
 typedef struct tn_slice_attr { tn_dims begin, end; tn_ints strides, axes; } tn_slice_attr;
@@ -189,7 +192,7 @@ typedef struct tn_extent_attr { tn_dims extent; } tn_extent_attr; /* checked_ind
 typedef struct tn_gather_nd_attr { int64_t batch_dims; } tn_gather_nd_attr;
 /* scatter_elements, scatter_nd; reduction "update", "add", "mul", "min", "max" */
 typedef struct tn_scatter_attr { int64_t axis; const char *reduction; } tn_scatter_attr;
-typedef struct tn_one_hot_attr { int64_t depth, axis; } tn_one_hot_attr;
+typedef struct tn_one_hot_attr { tn_dims depth; int64_t axis; } tn_one_hot_attr;
 typedef struct tn_reverse_sequence_attr { int64_t seq_axis, batch_axis; } tn_reverse_sequence_attr;
 typedef struct tn_trilu_attr { bool upper; } tn_trilu_attr;
 typedef struct tn_eye_attr { tn_dims shape; int64_t k; tn_dtype dtype; } tn_eye_attr;
@@ -204,7 +207,7 @@ typedef struct tn_random_attr { /* uniform: low, high; normal: mean, deviation *
 typedef struct tn_tile_attr { tn_dims reps; } tn_tile_attr;
 typedef struct tn_tensor_scatter_attr { int64_t axis; const char *mode; } tn_tensor_scatter_attr;
 typedef struct tn_scan_attr { int64_t axis; bool exclusive, reverse; } tn_scan_attr; /* cumsum, cumprod */
-typedef struct tn_topk_attr { int64_t k, axis; bool is_ascend; tn_dtype dtype; } tn_topk_attr;
+typedef struct tn_topk_attr { tn_dims k; int64_t axis; bool is_ascend; tn_dtype dtype; } tn_topk_attr;
 /* argmax, argmin: one axis */
 typedef struct tn_arg_attr { int64_t axis; bool keepdims, select_last_index; tn_dtype dtype; } tn_arg_attr;
 /* qnn.quantize, dequantize, requantize (rounding, compute_dtype: requantize alone) */

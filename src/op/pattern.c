@@ -86,13 +86,13 @@ static tn_status arange_infer(tn_graph *g, tn_node *n)
 {
     const tn_arange_attr *a = n->attr;
     const tn_type *start, *step;
+    const tn_expr *count;
     TN_TRY(tn_rule_tensor(g, n, 0, 0, &start));
     TN_TRY(tn_rule_tensor(g, n, 1, 0, &step));
     TN_TRY(tn_rule_number(g, n, 0));
     TN_TRY(tn_rule_same_dtype(g, n, 1));
-    if (a->count.n != 1)
-        return tn_rule_fail(g, n, "op-E007", "count has %u entries; one is expected", (unsigned)a->count.n);
-    return tn_rule_result(g, n, 0, start->dtype, 1, a->count.at);
+    TN_TRY(tn_rule_extent(g, n, "count", a->count, &count));
+    return tn_rule_result(g, n, 0, start->dtype, 1, &count);
 }
 
 static void arange_compute(tn_te *te, const tn_node *n, tn_tensor *const in[], tn_tensor *out[])

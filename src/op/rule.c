@@ -158,6 +158,17 @@ tn_status tn_rule_result(tn_graph *g, tn_node *n, int out, tn_dtype t, int ndim,
     return TN_OK;
 }
 
+tn_status tn_rule_extent(tn_graph *g, const tn_node *n, const char *name, tn_dims at, const tn_expr **out)
+{
+    int64_t v;
+    if (at.n != 1)
+        return tn_rule_fail(g, n, "op-E007", "%s has %u entries; one is expected", name, (unsigned)at.n);
+    *out = tn_simplify_extent(g, at.at[0]);
+    if (tn_is_int(*out, &v) && (v < 0 || v > INT32_MAX))
+        return tn_rule_fail(g, n, "op-E007", "%s is %lld; it must be in [0, 2^31)", name, (long long)v);
+    return TN_OK;
+}
+
 tn_status tn_rule_elements(tn_graph *g, const tn_node *n, const tn_type *t, int axis)
 {
     const tn_type *result = n->type[0];

@@ -32,6 +32,9 @@ const char *tn_rule_in_name(tn_graph *g, const tn_node *n, int i);
 bool tn_rule_dim_eq(tn_graph *g, const tn_expr *a, const tn_expr *b);
 /* Extents that must be equal: are they, or may they be taken to be, as an input of the model then is (extent.c)? */
 bool tn_rule_agree(tn_graph *g, const tn_node *n, const tn_expr *a, const tn_expr *b);
+/* An attribute that is one extent; numbers must be in [0, 2^31). */
+TN_WARN_UNUSED tn_status tn_rule_extent(tn_graph *g, const tn_node *n, const char *name, tn_dims at,
+                                        const tn_expr **out);
 /* Sets output `out` to a tensor of these dims, simplified; they must be >= 0 and fit int64. */
 TN_WARN_UNUSED tn_status tn_rule_result(tn_graph *g, tn_node *n, int out, tn_dtype t, int ndim,
                                         const tn_expr *const dim[]);

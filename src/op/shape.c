@@ -64,49 +64,36 @@ static void cancel(tn_pool *p, factors *a, factors *b, const tn_expr **num, cons
     *den = product(p, b);
 }
 
-/* a / b where that is exact; NULL if it is not known to be. */
-static const tn_expr *exact_quotient(tn_graph *g, factors *a, factors *b)
+/* Replaces 0 (keep the dimension, unless allowzero) and -1 (what is left, rounded down) of newshape by dimensions.
+ * false: *wrong is the number of an entry that cannot stand there. */
+static bool resolve(tn_graph *g, const tn_type *t, const tn_reshape_attr *a, const tn_expr *dim[], uint32_t *wrong)
 {
-    const tn_expr *num, *den;
-    cancel(g->pool, a, b, &num, &den);
-    if (tn_is_value(den, 0))
-        return NULL;
-    const tn_expr *rest = tn_simplify_extent(g, tn_fmod(g->pool, num, den));
-    return tn_is_value(rest, 0) ? tn_simplify_extent(g, tn_fdiv(g->pool, num, den)) : NULL;
-}
-
-/* Replaces 0 (keep the dimension, unless allowzero) and -1 (what is left) of newshape by dimensions. */
-static tn_status resolve(tn_graph *g, const tn_node *n, const tn_type *t, const tn_expr *dim[])
-{
-    bool zero = ((const tn_reshape_attr *)n->attr)->allowzero;
-    tn_dims shape = ((const tn_reshape_attr *)n->attr)->newshape;
     factors have = {0}, want = {0};
+    const tn_expr *num, *den;
     int open = -1;
-    for (uint32_t i = 0; i < shape.n; i++) {
-        dim[i] = shape.at[i];
-        if (tn_is_value(dim[i], 0) && !zero && i < t->n)
+    for (uint32_t i = 0; i < a->newshape.n; i++) {
+        *wrong = i;
+        dim[i] = a->newshape.at[i];
+        if (tn_is_value(dim[i], 0) && !a->allowzero && i < t->n)
             dim[i] = t->dim[i];
         else if (tn_is_value(dim[i], -1) && open < 0)
             open = (int)i;
-        else if (dim[i]->kind == TN_E_INT && dim[i]->u.i < !zero)
-            return tn_rule_fail(g, n, "op-E007",
-                                "newshape[%u] is %lld; extents, 0 (keep, only where data has that dimension) "
-                                "and one -1 (the rest) are allowed",
-                                (unsigned)i, (long long)dim[i]->u.i);
+        else if (dim[i]->kind == TN_E_INT && dim[i]->u.i < !a->allowzero)
+            return false;
         if ((int)i != open)
             add_factors(&want, dim[i], FACTOR_DEPTH);
     }
     if (open < 0)
-        return TN_OK;
+        return true;
     for (int i = 0; i < t->n; i++)
         add_factors(&have, t->dim[i], FACTOR_DEPTH);
-    dim[open] = exact_quotient(g, &have, &want);
-    if (!dim[open])
-        return tn_rule_fail(
-            g, n, "op-E014",
-            "the elements of %s cannot be dealt out to newshape: they are not known to divide evenly",
-            tn_rule_type_text(g, t));
-    return TN_OK;
+    cancel(g->pool, &have, &want, &num, &den);
+    *wrong = (uint32_t)open;
+    if (tn_is_value(den, 0))
+        return false;
+    den = tn_max(g->pool, den, tn_idx(g->pool, 1)); /* h/2 may be 0, which the run refuses */
+    dim[open] = tn_simplify_extent(g, tn_fdiv(g->pool, num, den));
+    return true;
 }
 
 /* Have two shapes equally many elements? Extents of 0 cancel nothing. */
@@ -126,16 +113,36 @@ static bool same_elements(tn_graph *g, const tn_node *n, const tn_type *a, const
     return tn_rule_agree(g, n, had, has);
 }
 
+bool tn_reshape_known(tn_graph *g, tn_region *r, tn_value data, const tn_reshape_attr *a, tn_dims *out)
+{
+    tn_node n = {.op = &tn_op_reshape, .owner = r, .attr = a};
+    const tn_type *t = tn_value_type(data);
+    const tn_expr *dim[TN_RULE_MAX_RANK];
+    uint32_t wrong;
+    if (a->newshape.n > TN_RULE_MAX_RANK || t->kind != TN_T_TENSOR || !resolve(g, t, a, dim, &wrong))
+        return true; /* an error, whatever the extents are */
+    *out = tn_dims_make(g->arena, a->newshape.n, dim);
+    const tn_type *to = tn_type_tensor(g->pool, t->dtype, (int)out->n, dim, NULL);
+    const tn_expr *had = tn_type_count(g->pool, t), *has = tn_type_count(g->pool, to);
+    return !had || !has || same_elements(g, &n, t, to) ||
+           tn_is_value(tn_simplify_extent(g, tn_eq(g->pool, had, has)), 0);
+}
+
 static tn_status reshape_infer(tn_graph *g, tn_node *n)
 {
     const tn_reshape_attr *a = n->attr;
     const tn_type *t;
     const tn_expr *dim[TN_RULE_MAX_RANK];
+    uint32_t wrong;
     TN_TRY(tn_rule_tensor(g, n, 0, -1, &t));
     if (a->newshape.n > TN_RULE_MAX_RANK)
         return tn_rule_fail(g, n, "op-E003", "newshape has %u dimensions; at most %d are supported",
                             (unsigned)a->newshape.n, TN_RULE_MAX_RANK);
-    TN_TRY(resolve(g, n, t, dim));
+    if (!resolve(g, t, a, dim, &wrong))
+        return tn_rule_fail(g, n, "op-E007",
+                            "newshape[%u] is %lld; extents, 0 (keep, only where data has that dimension) "
+                            "and one -1 (the rest, but not beside an extent of 0) are allowed",
+                            (unsigned)wrong, (long long)a->newshape.at[wrong]->u.i);
     TN_TRY(tn_rule_result(g, n, 0, t->dtype, (int)a->newshape.n, dim));
     if (!same_elements(g, n, t, n->type[0]))
         return tn_rule_fail(g, n, "op-E014",

@@ -12,20 +12,21 @@ static tn_status topk_infer(tn_graph *g, tn_node *n)
 {
     const tn_topk_attr *a = n->attr;
     const tn_type *t;
-    const tn_expr *dim[TN_RULE_MAX_RANK];
-    int64_t extent;
+    const tn_expr *dim[TN_RULE_MAX_RANK], *count;
+    int64_t extent, k;
     int axis;
     TN_TRY(tn_rule_tensor(g, n, 0, -1, &t));
     TN_TRY(tn_rule_number(g, n, 0));
     TN_TRY(tn_rule_axis(g, n, a->axis, t->n, &axis));
-    if (a->k < 0 || (tn_is_int(t->dim[axis], &extent) && a->k > extent))
-        return tn_rule_fail(g, n, "op-E007", "k is %lld, but axis %d of %s has %s elements", (long long)a->k, axis,
+    TN_TRY(tn_rule_extent(g, n, "k", a->k, &count));
+    if (tn_is_int(t->dim[axis], &extent) && tn_is_int(count, &k) && k > extent)
+        return tn_rule_fail(g, n, "op-E007", "k is %lld, but axis %d of %s has %s elements", (long long)k, axis,
                             tn_rule_type_text(g, t), tn_rule_dim_text(g, t->dim[axis]));
     if (!tn_dtype_is_int(a->dtype) || a->dtype.bits < 32)
         return tn_rule_fail(g, n, "op-E011", "dtype must be int32 or int64, but is %s",
                             tn_rule_dtype_text(g, a->dtype));
     for (int i = 0; i < t->n; i++)
-        dim[i] = i == axis ? tn_idx(g->pool, a->k) : t->dim[i];
+        dim[i] = i == axis ? count : t->dim[i];
     return tn_rule_result(g, n, 0, a->dtype, t->n, dim);
 }
 
@@ -171,6 +172,21 @@ static void sort_all(sorter *s)
     put_out(s, o, place(s, list, o));
 }
 
+/* Where symbols decide it, the run checks that there are k elements. */
+static void require_enough(tn_te *te, const tn_expr *k, const tn_expr *extent, int axis)
+{
+    const tn_expr *fits = tn_le(te->pool, k, extent);
+    if (tn_prove(te->pool, NULL, fits) == 1)
+        return;
+    tn_buf text = {0};
+    tn_buf_str(&text, "k is ");
+    tn_expr_print(k, NULL, &text);
+    tn_buf_printf(&text, ", but dimension %d has only ", axis);
+    tn_expr_print(extent, NULL, &text);
+    tn_te_require(te, fits, tn_intern(te->func->ctx, tn_buf_cstr(&text)));
+    tn_buf_deinit(&text);
+}
+
 static void topk_body(tn_te *te, const tn_node *n, tn_tensor *const in[], tn_tensor *out[])
 {
     const tn_topk_attr *a = n->attr;
@@ -179,11 +195,12 @@ static void topk_body(tn_te *te, const tn_node *n, tn_tensor *const in[], tn_ten
     sorter s = {.c = tn_code_open(te, n, 0, "topk", &t), .te = te, .in = in[0], .ascend = a->is_ascend};
     tn_pool *p = te->pool;
     int k = 0;
-    int64_t extent;
+    int64_t extent, most = 0;
     s.out = out[0] = t;
     s.axis = (int)(a->axis < 0 ? a->axis + t->ndim : a->axis);
     s.extent = in[0]->dim[s.axis];
-    bool few = a->k <= FEW;
+    bool few = tn_is_int(t->dim[s.axis], &most) && most <= FEW;
+    require_enough(te, t->dim[s.axis], s.extent, s.axis);
     for (int i = 0; i < t->ndim; i++)
         if (i != s.axis) {
             outer[k++] = t->dim[i];
@@ -199,7 +216,7 @@ static void topk_body(tn_te *te, const tn_node *n, tn_tensor *const in[], tn_ten
     for (int i = 0; i < t->ndim; i++)
         s.row[i] = i == s.axis ? NULL : var[i > s.axis ? i - 1 : i];
     if (few)
-        select_few(&s, a->k);
+        select_few(&s, most);
     else
         sort_all(&s);
 }
@@ -207,7 +224,7 @@ static void topk_body(tn_te *te, const tn_node *n, tn_tensor *const in[], tn_ten
 /* clang-format off */
 static const char *const data_in[] = {"data"};
 static const tn_attr_field topk_fields[] = {
-    {"k", TN_A_I64, offsetof(tn_topk_attr, k), "1", "how many"},
+    {"k", TN_A_DIMS, offsetof(tn_topk_attr, k), "[1]", "how many"},
     {"axis", TN_A_I64, offsetof(tn_topk_attr, axis), "-1", "the axis that is searched"},
     {"is_ascend", TN_A_BOOL, offsetof(tn_topk_attr, is_ascend), "False", "the smallest instead of the largest"},
     {"dtype", TN_A_DTYPE, offsetof(tn_topk_attr, dtype), "\"int64\"", "type of the positions"},

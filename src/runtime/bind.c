@@ -166,7 +166,9 @@ static tnr_status check_copies(const tnr_instance *inst, tnr_error *err)
     for (uint32_t i = 0; i < p->n_slot; i++)
         if (p->slot[i].alias >= 0 && !tnr_slot_segment(p, i) &&
             inst->bytes[p->slot[i].alias] != inst->bytes[i])
-            return contradiction(&p->slot[i], i, "has another size than what it equals", err);
+            return tnr_fail(err, TNR_E_SHAPE, i,
+                            "%.120s: with these inputs a tensor of %" PRIu64 " bytes would be reshaped to %" PRIu64,
+                            p->slot[i].name, inst->bytes[p->slot[i].alias], inst->bytes[i]);
     for (uint32_t i = 0; i < p->n_inst; i++) {
         const uint32_t *op = p->operand + p->inst[i].operand;
         if (p->inst[i].op == TN_INST_COPY && !tnr_slot_segment(p, op[0]) && !tnr_slot_segment(p, op[1]) &&

@@ -328,9 +328,68 @@ def settled_cases():
         helper.make_node("Add", ["cut", "x0"], ["y"]),
     ]
     kernels = [f(2, 2, 3, 3), f(2, 2, 2, 2), np.array([0, 0]), np.array([2, 3])]
+    centre = [
+        helper.make_node("Conv", ["x0", "c0"], ["inner"]),
+        helper.make_node("Shape", ["x0"], ["outer_size"], start=2),
+        helper.make_node("Shape", ["inner"], ["inner_size"], start=2),
+        helper.make_node("Sub", ["outer_size", "inner_size"], ["more"]),
+        helper.make_node("Div", ["more", "c1"], ["from"]),
+        helper.make_node("Add", ["from", "inner_size"], ["to"]),
+        helper.make_node("Slice", ["x0", "from", "to", "c2"], ["cut"]),
+        helper.make_node("Concat", ["cut", "inner"], ["y"], axis=1),
+    ]
+    constants = [f(2, 2, 3, 3), np.array([2]), np.array([2, 3])]
+    yield "settled_centre", centre, [f(1, 2, 3, 8)], constants, 17, [[1, 2, "h", "w"]]
+    yield from reshape_cases(f)
+    yield from count_cases(f)
     for n, w in ((1, 5), (6, 8)):
         yield f"last_of_{n}", last, [f(2, n, 3)], ints[1:2], 17, [[2, "T", 3]]
         yield f"crop_{n}_{w}", crop, [f(1, 2, n, w)], kernels, 17, [[1, 2, "h", "w"]]
+
+
+def reshape_cases(f):
+    """Shapes of which only the run knows that they have as many elements."""
+    windows = [
+        helper.make_node("Shape", ["x0"], ["sizes"]),
+        helper.make_node("Split", ["sizes"], ["n", "height", "width", "c"], axis=0),
+        helper.make_node("Div", ["height", "c0"], ["h"]),
+        helper.make_node("Div", ["width", "c0"], ["w"]),
+        helper.make_node("Concat", ["n", "h", "c0", "w", "c0", "c"], ["to"], axis=0),
+        helper.make_node("Reshape", ["x0", "to"], ["cut"]),
+        helper.make_node("Transpose", ["cut"], ["turned"], perm=[0, 1, 3, 2, 4, 5]),
+        helper.make_node("Reshape", ["turned", "c1"], ["rows"]),
+        helper.make_node("Relu", ["rows"], ["each"]),
+        helper.make_node("Concat", ["n", "h", "w", "c0", "c0", "c"], ["back"], axis=0),
+        helper.make_node("Reshape", ["each", "back"], ["apart"]),
+        helper.make_node("Transpose", ["apart"], ["joined"], perm=[0, 1, 3, 2, 4, 5]),
+        helper.make_node("Reshape", ["joined", "sizes"], ["whole"]),
+        helper.make_node("Add", ["whole", "x0"], ["y"]),
+    ]
+    for h, w in ((8, 6), (2, 4)):
+        ints = [np.array([2]), np.array([-1, 4, 3])]
+        yield f"reshape_windows_{h}_{w}", windows, [f(2, h, w, 3)], ints, 17, [["n", "h", "w", 3]]
+    for n in (2, 9):
+        yield f"reshape_{n}_to_fixed", ("Reshape", {}), [f(n, 18 // n, 4)], [np.array([2, 36])], 17, [["n", "T", 4]]
+        rest = ("Reshape", {})
+        yield f"reshape_{n}_rest", rest, [f(n, 18 // n, 4)], [np.array([-1, 36])], 17, [["n", "T", 4]]
+
+
+def count_cases(f):
+    """How many elements TopK finds and OneHot makes: of a symbolic extent, and of the data."""
+    half = [
+        helper.make_node("Shape", ["x0"], ["T"], start=1),
+        helper.make_node("Div", ["T", "c0"], ["k"]),
+        helper.make_node("TopK", ["x0", "k"], ["y", "at"], axis=1),
+    ]
+    hot = [
+        helper.make_node("Shape", ["x0"], ["T"], start=1),
+        helper.make_node("OneHot", ["c0", "T", "c1"], ["y"], axis=0),
+    ]
+    for n in (1, 9, 90):
+        yield f"topk_half_of_{n}", half, [f(3, n)], [np.array([2])], 17, [["n", "T"]]
+        ints = [np.array([[0, 3, -1], [7, -9, 8]]), np.array([-1, 5], np.float32)]
+        yield f"one_hot_{n}", hot, [f(1, n)], ints, 17, [["n", "T"]]
+    yield "topk_data", ("TopK", dict(axis=0, outputs=2)), [f(5, 3), np.array([4])], [], 17, [["n", "T"], [1]]
 
 
 def windows(rng):

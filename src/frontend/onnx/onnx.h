@@ -144,6 +144,7 @@ tn_dims onnx_bind(onnx_conv *c, tn_value v, const tn_expr *most);
 tn_dims onnx_extents_in(onnx_conv *c, tn_value v, const char *what);
 /* true: a target was computed during the run, and the converter is done. */
 bool onnx_dynamic_reshape(onnx_conv *c, tn_value x, tn_value shape, bool allow_zero);
+tn_value onnx_reshape_to(onnx_conv *c, tn_value x, const tn_reshape_attr *a);
 bool onnx_dynamic_expand(onnx_conv *c, tn_value x, tn_value shape);
 bool onnx_dynamic_slice(onnx_conv *c, tn_value x, tn_value start, tn_value end, tn_value axes, tn_value steps);
 const tn_expr *onnx_dynamic_count(onnx_conv *c, const tn_value in[3]); /* of Range */

@@ -294,6 +294,26 @@ static tn_value fitted(onnx_conv *c, tn_value v, uint32_t n, bool front)
     return front ? joined(c, ones(c, n - have), v) : joined(c, v, ones(c, n - have));
 }
 
+/* x in another shape, where the run finds as many elements. */
+static tn_value checked_reshape(onnx_conv *c, tn_value x, tn_dims d)
+{
+    const tn_type *to = tn_type_tensor(c->pool, onnx_type(x)->dtype, (int)d.n, d.at, NULL);
+    const tn_expr *count = onnx_product(c, to, 0, to->n);
+    tn_bind_extent_attr same = {tn_dims_make(c->arena, 1, &count)};
+    tn_extent_attr a = {d};
+    tn_value had = onnx_rank(x) ? reduce(c, &tn_op_prod, shape_value(c, x), 0) : i64(c, 1);
+    (void)onnx_call1(c, &tn_op_bind_extent, &same, had);
+    return onnx_call1(c, &tn_op_dyn_reshape, &a, x);
+}
+
+tn_value onnx_reshape_to(onnx_conv *c, tn_value x, const tn_reshape_attr *a)
+{
+    tn_dims d;
+    if (c->bad || !x.def || tn_reshape_known(c->g, c->im->r, x, a, &d))
+        return onnx_call1(c, &tn_op_reshape, a, x);
+    return checked_reshape(c, x, d);
+}
+
 bool onnx_dynamic_reshape(onnx_conv *c, tn_value x, tn_value shape, bool allow_zero)
 {
     if (c->bad || !x.def || !unknown(c, shape) || onnx_rank(shape) != 1) return false;
@@ -308,14 +328,7 @@ bool onnx_dynamic_reshape(onnx_conv *c, tn_value x, tn_value shape, bool allow_z
     fixed = choose(c, onnx_call2(c, &tn_op_equal, NULL, fixed, zero), i64(c, 1), fixed);
     target = choose(c, open, onnx_call2(c, &tn_op_divide, NULL, all, fixed), target);
     tn_dims d = onnx_bind(c, target, NULL);
-    if (c->bad) return true;
-    const tn_expr *product = onnx_product(c, onnx_type(x), 0, onnx_rank(x)),
-                  **check = TN_NEW_N(c->arena, const tn_expr *, 1);
-    check[0] = product; /* the number of elements stays */
-    tn_bind_extent_attr same = {{1, check}};
-    (void)onnx_call1(c, &tn_op_bind_extent, &same, reduce(c, &tn_op_prod, target, 0));
-    tn_extent_attr a = {d};
-    onnx_out(c, 0, onnx_call1(c, &tn_op_dyn_reshape, &a, x));
+    onnx_out(c, 0, c->bad ? x : checked_reshape(c, x, d));
     return true;
 }
 

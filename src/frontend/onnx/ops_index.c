@@ -256,12 +256,12 @@ static tn_value part_of_two(onnx_conv *c, tn_value pair, int64_t i)
 static void one_hot(onnx_conv *c)
 {
     tn_value indices = onnx_in(c, 0), depth = onnx_in(c, 1), values = onnx_in(c, 2);
-    tn_one_hot_attr a = {0, onnx_attr_int(c, "axis", -1)};
+    tn_one_hot_attr a = {.axis = onnx_attr_int(c, "axis", -1)};
     double d;
     if (onnx_scalar(c, depth, &d)) /* of any number type */
-        a.depth = (int64_t)d;
+        a.depth = tn_make_dims(c->g, 1, &(int64_t){(int64_t)d});
     else
-        a.depth = onnx_int_in(c, depth, "the depth");
+        a.depth = onnx_extents_in(c, depth, "the depth");
     if (!tn_dtype_is_int(onnx_type(indices)->dtype))
         indices = onnx_cast(c, indices, TN_I64);
     tn_value in[3] = {indices, part_of_two(c, values, 1), part_of_two(c, values, 0)};
@@ -284,9 +284,9 @@ static void topk(onnx_conv *c)
     a.axis = onnx_axis(c, onnx_attr_int(c, "axis", -1), onnx_rank(x));
     if (c->opset < 10) {
         onnx_attr_need(c, "k");
-        a.k = onnx_attr_int(c, "k", 0);
+        a.k = tn_make_dims(c->g, 1, &(int64_t){onnx_attr_int(c, "k", 0)});
     } else {
-        a.k = onnx_int_in(c, onnx_in(c, 1), "K");
+        a.k = onnx_extents_in(c, onnx_in(c, 1), "K");
     }
     if (c->opset >= 11) {
         a.is_ascend = onnx_attr_int(c, "largest", 1) == 0;

@@ -25,7 +25,7 @@ static void reshape(onnx_conv *c)
         shape = (tn_dims){list.n, e};
     }
     tn_reshape_attr a = {tn_dims_make(c->arena, shape.n, shape.at), allow_zero};
-    onnx_out(c, 0, onnx_call1(c, &tn_op_reshape, &a, x));
+    onnx_out(c, 0, onnx_reshape_to(c, x, &a));
 }
 
 static void flatten(onnx_conv *c)

@@ -58,12 +58,31 @@ def @main(%output_0: Tensor[(4, c), float32]) {
   nn.group_norm(%output_0, %0, %0, num_groups=2) /* Norm_6 */
 }
 END
+cat >top.relay <<'END'
+#[version = "0.0.5"]
+def @main(%output_0: Tensor[(n, 3), float32]) {
+  topk(%output_0, k=[5], axis=0) /* TopK_9 */
+}
+END
+cat >windows.relay <<'END'
+#[version = "0.0.5"]
+def @main(%output_0: Tensor[(n, c), float32]) {
+  %0 = shape_of(%output_0, dtype="int64");
+  %1 = prod(%0, axis=[0]);
+  %2 = bind_extent(%1, extent=[2*(n/2)*c]) /* Reshape_8 */;
+  nn.relu(dyn.reshape(nn.relu(%output_0), extent=[n/2, 2, c]))
+}
+END
 cat >two.py <<'END'
 import struct, zipfile
-file = zipfile.ZipFile("four_five.npz", "w")
-for name, rows in ("output_0", 4), ("z", 5):
-    head = ("{'descr': '<f4', 'fortran_order': False, 'shape': (%d, 3), }" % rows).ljust(117) + "\n"
-    file.writestr(name + ".npy", b"\x93NUMPY\1\0" + struct.pack("<H", len(head)) + head.encode() + bytes(12 * rows))
+def write(path, arrays):
+    with zipfile.ZipFile(path, "w") as file:
+        for name, rows in arrays:
+            head = ("{'descr': '<f4', 'fortran_order': False, 'shape': (%d, 3), }" % rows).ljust(117) + "\n"
+            start = b"\x93NUMPY\1\0" + struct.pack("<H", len(head)) + head.encode()
+            file.writestr(name + ".npy", start + bytes(12 * rows))
+write("four_five.npz", [("output_0", 4), ("z", 5)])
+write("five.npz", [("output_0", 5)])
 END
 must "arrays" python3 two.py
 expect 0 "" interpret rows.relay -o rows.npz
@@ -81,6 +100,12 @@ for target in llvm c; do
     expect 4 "input \"output_0\": dimension 1 (T) is 3, allowed are 1 to 2" run most.tar -i rows.npz
     expect 0 "" compile branch.relay -o branch.tar --target $target
     expect 4 "Add_7: dimension 1 is 9 in one operand and T in another; they must be equal" run branch.tar -i rows.npz
+    expect 0 "" compile top.relay -o top.tar --target $target
+    expect 0 "" run top.tar -i five.npz
+    expect 4 "TopK_9: k is 5, but dimension 0 has only n" run top.tar -i rows.npz
+    expect 0 "" compile windows.relay -o windows.tar --target $target
+    expect 0 "" run windows.tar -i rows.npz
+    expect 4 "Reshape_8: an extent is 15, it must be 12" run windows.tar -i five.npz
     expect 0 "" compile window.relay -o window.tar --target $target
     expect 4 "an input is too small for Pool_3: dimension 2 of its result would be -3, at least 0 is needed" run window.tar
 done
