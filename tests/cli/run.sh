@@ -17,6 +17,8 @@ PATH=$bin:$PATH
 NO_COLOR=1 TMPDIR=$work/tmp
 export PATH NO_COLOR TMPDIR
 mkdir tmp
+# what the command was built with: __asan_init, __tsan_init or nothing
+sanitizer=$(nm "$bin/tenon" | grep -oE '__[at]san_init' | head -n 1)
 n_case=0 n_failed=0
 
 failed() {

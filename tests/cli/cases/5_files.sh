@@ -9,12 +9,16 @@ expect 0 "" run fixed.tar -o /dev/null
 must "a device stays a device" test -c /dev/null
 echo old >full/m.tar
 echo old >full/out.npz
-limited() { # no file may grow beyond 0 bytes
-    (ulimit -f 0 && tenon "$@") 2>said.limited
-    test $? = 4
-}
-must "a package that does not fit" limited compile "$models/fixed.relay" -o full/m.tar
-must "an archive that does not fit" limited run fixed.tar -o full/out.npz
+if [ "$sanitizer" = __tsan_init ]; then
+    echo "cli: built with the thread sanitizer: it writes a file of its own before main"
+else
+    limited() { # no file may grow beyond 0 bytes
+        (ulimit -f 0 && tenon "$@") 2>said.limited
+        test $? = 4
+    }
+    must "a package that does not fit" limited compile "$models/fixed.relay" -o full/m.tar
+    must "an archive that does not fit" limited run fixed.tar -o full/out.npz
+fi
 must "what was there stays, nothing is left" test "$(cat full/* | tr '\n' ' ') $(ls full | tr '\n' ' ')" = "old old  m.tar out.npz "
 
 # an interrupt while the linker runs
@@ -75,7 +79,7 @@ stop_anywhere HUP out.npz run wide.tar -o out.npz
 stop_anywhere TERM "out/*.npy|out/list.txt|out/index.json" run wide.tar --dump-outputs out
 
 # and the moment at which temporaries are certainly there: while the disk is waited for
-if nm "$bin/tenon" | grep -q __asan; then
+if [ "$sanitizer" ]; then
     echo "cli: built with sanitizers: nothing may be preloaded"
 else
     must "a slow disk" cc -shared -fPIC -o slow.so "$here/log_fsync.c"
