@@ -133,8 +133,9 @@ static const tn_expr *position(const axis_of *x, const tn_expr *at)
         if (x->out_const == 1) return f32(x, 0);
         const tn_expr *wide = x->out_const >= 0 ? x->out : tn_max(p, x->out, tn_idx(p, 2));
         const tn_expr *last = length(x, wide, 1);
-        if (x->in_const > 0 &&
-            x->a->scale > 0) /* ONNX counts with the product, whole or not; ONNX Runtime rounds it */
+        /* ONNX counts with the product, whole or not; ONNX Runtime rounds it. A scale that is but the rounded quotient
+         * of the extents means them: else the last position would lie before the last element. */
+        if (x->in_const > 0 && x->a->scale > 0 && x->a->scale != (double)((float)x->out_const / (float)x->in_const))
             last = f32(x, (double)x->in_const * x->a->scale - 1);
         return ratio(x, tn_mul(p, o, length(x, x->in, 1)), last);
     }

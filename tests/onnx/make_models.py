@@ -211,6 +211,15 @@ def edge_cases():
         image = rng.standard_normal((1, 2, 5, width)).astype(np.float32)
         pool = ("MaxPool", dict(kernel_shape=[2, 2], strides=[2, 2]))
         yield f"max_pool_width_{width}", pool, [image], [], 17, [[1, 2, 5, "w"]]
+    steps = rng.integers(0, 3, (1, 2, 4, 5, 7)).astype(np.float32)  # many are equal
+    for name, image, window in ("2d", steps[0], [3, 2]), ("3d", steps, [2, 3, 3]):
+        pool = ("MaxPool", dict(kernel_shape=window, storage_order=1, outputs=2))
+        yield f"max_pool_columns_{name}", pool, [image], [], 17, None
+    for mode in ("floor", "ceil", "round_prefer_ceil"):
+        corners = ("Resize", dict(mode="nearest", nearest_mode=mode, coordinate_transformation_mode="align_corners"))
+        for name, sizes in ("plain", [1, 2, 16, 9]), ("batch", [3, 2, 16, 9]):
+            image = rng.standard_normal((1, 2, 7, 5)).astype(np.float32)
+            yield f"resize_corners_{name}_{mode}", corners, [image], [np.float32([]), np.float32([]), np.array(sizes)], 18, None
     yield from symbolic_cases()
 
 
