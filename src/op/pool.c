@@ -126,18 +126,31 @@ static void max_pool_compute(tn_te *te, const tn_node *n, tn_tensor *const in[],
     reduce_window(te, n, in[0], out[0], TN_RED_MAX);
 }
 
-/* Position of an element of `in` among all, row by row, or with its spatial dimensions in reverse order. */
-static const tn_expr *flat_index(tn_pool *p, const tn_tensor *in, const tn_expr *const index[], bool reversed)
+/* Position of an element of `in` among all, row by row. */
+static const tn_expr *flat_index(tn_pool *p, const tn_tensor *in, const tn_expr *const index[])
 {
-    const tn_expr *flat = tn_add(p, tn_mul(p, index[0], in->dim[1]), index[1]);
-    for (int i = 2; i < in->ndim; i++) {
-        int d = reversed ? in->ndim + 1 - i : i;
-        flat = tn_add(p, tn_mul(p, flat, in->dim[d]), index[d]);
-    }
+    const tn_expr *flat = index[0];
+    for (int i = 1; i < in->ndim; i++)
+        flat = tn_add(p, tn_mul(p, flat, in->dim[i]), index[i]);
     return flat;
 }
 
-/* The first element that equals the maximum. */
+/* The same element's position where spatial dimensions are counted in reverse order: the first of them
+ * changes fastest. */
+static const tn_expr *reversed_index(tn_pool *p, const tn_tensor *in, const tn_expr *flat)
+{
+    const tn_expr *rest = flat, *digit[TN_RULE_MAX_RANK];
+    for (int i = in->ndim - 1; i >= 2; i--) {
+        const tn_expr *extent = tn_cast(p, TN_I64, in->dim[i]);
+        digit[i] = tn_fmod(p, rest, extent);
+        rest = tn_fdiv(p, rest, extent);
+    }
+    for (int i = in->ndim - 1; i >= 2; i--)
+        rest = tn_add(p, tn_mul(p, rest, tn_cast(p, TN_I64, in->dim[i])), digit[i]);
+    return rest;
+}
+
+/* The first element, row by row, that equals the maximum. */
 static void indices_compute(tn_te *te, const tn_node *n, tn_tensor *const in[], tn_tensor *out[])
 {
     const tn_pool2d_attr *a = n->attr;
@@ -146,15 +159,18 @@ static void indices_compute(tn_te *te, const tn_node *n, tn_tensor *const in[], 
     tn_tensor *largest =
         tn_te_new(te, "max_pool", in[0]->dtype, n->type[0]->n, n->type[0]->dim, axes_of(in[0]));
     reduce_window(te, n, in[0], largest, TN_RED_MAX);
-    tn_tensor *t = out[0] = tn_rule_out(te, n, 0, "max_pool_indices", "reduce", axes_of(in[0]));
+    tn_tensor *t = tn_rule_out(te, n, 0, "max_pool_indices", "reduce", axes_of(in[0]));
     reach x = reach_of(te, n, in[0], t);
     const tn_expr *zero = tn_const(p, in[0]->dtype, 0);
     const tn_expr *here = x.where ? tn_at_if(te, in[0], in[0]->ndim, x.index, x.where, zero)
                                   : tn_at(te, in[0], in[0]->ndim, x.index);
     const tn_expr *found = tn_rule_both(p, x.where, tn_eq(p, here, tn_at(te, largest, t->ndim, t->axis)));
-    const tn_expr *flat = tn_cast(p, TN_I64, flat_index(p, in[0], x.index, a->storage_order != 0));
-    const tn_expr *none = tn_int(p, TN_I64, INT64_MAX);
+    const tn_expr *flat = tn_cast(p, TN_I64, flat_index(p, in[0], x.index)), *none = tn_int(p, TN_I64, INT64_MAX);
     tn_te_reduce(te, t, TN_RED_MIN, tn_select(p, found, flat, none), NULL, NULL);
+    out[0] = t;
+    if (a->storage_order == 0) return;
+    out[0] = tn_rule_out(te, n, 0, "max_pool_columns", "reduce", axes_of(in[0]));
+    tn_te_define(te, out[0], reversed_index(p, in[0], tn_at(te, t, t->ndim, out[0]->axis)));
 }
 
 /* (sum of |x|^p)^(1/p); taps outside count as 0. */
