@@ -150,7 +150,7 @@ static const tn_expr *reversed_index(tn_pool *p, const tn_tensor *in, const tn_e
     return rest;
 }
 
-/* The first element, row by row, that equals the maximum. */
+/* The first element, row by row, that equals the maximum; the first NaN, if it is that. */
 static void indices_compute(tn_te *te, const tn_node *n, tn_tensor *const in[], tn_tensor *out[])
 {
     const tn_pool2d_attr *a = n->attr;
@@ -164,7 +164,9 @@ static void indices_compute(tn_te *te, const tn_node *n, tn_tensor *const in[], 
     const tn_expr *zero = tn_const(p, in[0]->dtype, 0);
     const tn_expr *here = x.where ? tn_at_if(te, in[0], in[0]->ndim, x.index, x.where, zero)
                                   : tn_at(te, in[0], in[0]->ndim, x.index);
-    const tn_expr *found = tn_rule_both(p, x.where, tn_eq(p, here, tn_at(te, largest, t->ndim, t->axis)));
+    const tn_expr *same = tn_eq(p, here, tn_at(te, largest, t->ndim, t->axis));
+    if (tn_dtype_is_float(in[0]->dtype)) same = tn_bin(p, TN_E_OR, same, tn_intrinsic1(p, TN_F_isnan, here));
+    const tn_expr *found = tn_rule_both(p, x.where, same);
     const tn_expr *flat = tn_cast(p, TN_I64, flat_index(p, in[0], x.index)), *none = tn_int(p, TN_I64, INT64_MAX);
     tn_te_reduce(te, t, TN_RED_MIN, tn_select(p, found, flat, none), NULL, NULL);
     out[0] = t;

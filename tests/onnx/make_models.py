@@ -215,6 +215,8 @@ def edge_cases():
     for name, image, window in ("2d", steps[0], [3, 2]), ("3d", steps, [2, 3, 3]):
         pool = ("MaxPool", dict(kernel_shape=window, storage_order=1, outputs=2))
         yield f"max_pool_columns_{name}", pool, [image], [], 17, None
+    holes = np.float32([[[1, np.nan, 3, -np.inf, np.nan]]])
+    yield "max_pool_where_nan", ("MaxPool", dict(kernel_shape=[1], outputs=2)), [holes], [], 17, None
     for mode in ("floor", "ceil", "round_prefer_ceil"):
         corners = ("Resize", dict(mode="nearest", nearest_mode=mode, coordinate_transformation_mode="align_corners"))
         for name, sizes in ("plain", [1, 2, 16, 9]), ("batch", [3, 2, 16, 9]):
