@@ -257,7 +257,7 @@ static void one_hot_compute(tn_te *te, const tn_node *n, tn_tensor *const in[], 
     for (int i = 0; i < t->ndim; i++)
         if (i != axis)
             where[k++] = t->axis[i];
-    const tn_expr *at = tn_cast(p, TN_I64, tn_at(te, in[0], k, where)), 
+    const tn_expr *at = tn_cast(p, TN_I64, tn_at(te, in[0], k, where)),
                   *depth = tn_cast(p, TN_I64, t->dim[axis]);
     at = tn_select(p, tn_lt(p, at, tn_int(p, TN_I64, 0)), tn_add(p, at, depth), at);
     const tn_expr *here = tn_eq(p, at, tn_cast(p, TN_I64, t->axis[axis]));

@@ -471,7 +471,7 @@ static const tn_attr_field deform_fields[] = {
     {"kernel_size", TN_A_DIMS, offsetof(tn_deform_attr, kernel_size), "[]", "nn.deform_columns: the window"},
     {0},
 };
-static const char *const deform_in[] = {"data", "offset", "weight", "mask"}, 
+static const char *const deform_in[] = {"data", "offset", "weight", "mask"},
                          *const columns_in[] = {"data", "offset", "mask"};
 
 const tn_op tn_op_nn_deformable_conv2d = {
