@@ -134,7 +134,7 @@ tn_status tn_import(tn_graph *g, const char *path, const tn_file *file, const ch
     if (!f->import)
         return tn_error(g->ctx, "frontend-E002", &(tn_loc){.file = path},
                         "%s models cannot be read yet; export the model to ONNX", f->title);
-    g->reading = true;
+    g->settles = true;
     TN_TRY(f->import(g, path, file, o));
     return tn_relay_settle(g);
 }

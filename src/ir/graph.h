@@ -73,7 +73,8 @@ typedef struct tn_graph {     /* a module */
     tn_function *func;        /* list, main first */
     uint32_t n_node;          /* next id */
     tn_symbol_info *symbol; uint32_t n_symbol, cap_symbol; /* symbols of the module with their ranges */
-    bool reading;             /* a model is being read: operators find out what symbols of its inputs are */
+    /* a model of one function is being read: operators find out what symbols of its inputs are */
+    bool settles;
     tn_map named;             /* interned name of a symbol -> its number, of those looked up so far */
     tn_strmap fresh;          /* prefix -> the number that its next new symbol may have */
     tn_vec(tn_blob *) blob;   /* owned blobs, released by tn_graph_deinit */

@@ -30,7 +30,8 @@ tn_tensor *tn_rule_sum(tn_te *te, const tn_node *n, const char *name, const char
                                  : NULL);
 }
 
-/* Different symbols are taken to be equal (tn_infer_broadcast), and looked at when they are known. */
+/* Extents that are not known to differ are taken to be equal (tn_infer_broadcast), and looked at when they
+ * are known. */
 void tn_rule_require_equal(tn_te *te, const tn_expr *a, const tn_expr *b, int dim)
 {
     tn_buf text = {0};

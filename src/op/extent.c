@@ -14,7 +14,11 @@
 const tn_expr *tn_simplify_extent(tn_graph *g, const tn_expr *e)
 {
     tn_facts f;
-    if (e->nsrc == 0 && e->kind != TN_E_SYM)
+    if (e->kind == TN_E_SYM) {
+        const tn_symbol_info *s = tn_graph_find_symbol(g, e->u.s);
+        return s && s->is ? s->is : e;
+    }
+    if (e->nsrc == 0)
         return e;
     tn_facts_init(&f);
     for (uint32_t i = 0; i < g->n_symbol; i++) {
@@ -25,7 +29,7 @@ const tn_expr *tn_simplify_extent(tn_graph *g, const tn_expr *e)
         else
             tn_facts_range(&f, sym, s->min, s->max);
     }
-    e = e->nsrc ? tn_simplify(g->pool, &f, e) : e;
+    e = tn_simplify(g->pool, &f, e);
     tn_facts_deinit(&f);
     return e;
 }
@@ -43,7 +47,7 @@ bool tn_rule_dim_eq(tn_graph *g, const tn_expr *a, const tn_expr *b)
 static tn_symbol_info *open_symbol(tn_graph *g, const tn_node *n, const tn_expr *e)
 {
     const tn_function *main = g->func;
-    if (!g->reading || e->kind != TN_E_SYM || !main || n->owner != main->body)
+    if (!g->settles || e->kind != TN_E_SYM || !main || n->owner != main->body)
         return NULL;
     for (uint32_t i = 0; i < main->body->n_param; i++) {
         const tn_type *t = main->body->param[i]->type[0];
@@ -75,7 +79,7 @@ static bool become(tn_graph *g, tn_symbol_info *s, tn_symbol_info *t, int64_t v)
 static bool settle(tn_graph *g, const tn_node *n, const tn_expr *a, const tn_expr *b)
 {
     tn_affine zero;
-    if (!g->reading || !tn_affine_of(g->pool, tn_sub(g->pool, a, b), &zero) || zero.n < 1 || zero.n > 2)
+    if (!g->settles || !tn_affine_of(g->pool, tn_sub(g->pool, a, b), &zero) || zero.n < 1 || zero.n > 2)
         return false;
     int64_t k = zero.term[0].coef;
     tn_symbol_info *s = open_symbol(g, n, zero.term[0].atom);
@@ -91,7 +95,7 @@ static bool settle_limit(tn_graph *g, const tn_node *n, const tn_expr *a, const 
     bool least = limit->kind == TN_E_MIN;
     tn_affine sum;
     int64_t v;
-    if (!g->reading || (!least && limit->kind != TN_E_MAX) || !tn_is_int(limit->src[1], &v) ||
+    if (!g->settles || (!least && limit->kind != TN_E_MAX) || !tn_is_int(limit->src[1], &v) ||
         !tn_rule_dim_eq(g, limit->src[0], a) || !tn_affine_of(g->pool, a, &sum) || sum.n != 1 ||
         sum.term[0].coef < 1 || !tn_i64_sub(v, sum.c, &v))
         return false;

@@ -96,7 +96,7 @@ static bool resolve(tn_graph *g, const tn_type *t, const tn_reshape_attr *a, con
     return true;
 }
 
-/* Have two shapes equally many elements? Extents of 0 cancel nothing. */
+/* Have two shapes equally many elements? An extent that may be 0 cancels, too: more is asked then than is needed. */
 static bool same_elements(tn_graph *g, const tn_node *n, const tn_type *a, const tn_type *b)
 {
     const tn_expr *had = tn_type_count(g->pool, a), *has = tn_type_count(g->pool, b);

@@ -130,7 +130,8 @@ static bool at_line(const parser *p)
 static tn_status check_declared(parser *p, const tn_type *declared, const tn_type *actual, const char *what,
                                 uint32_t line, uint32_t col)
 {
-    if (parse_type_fits(declared, actual)) {
+    if (parse_type_fits(declared, actual) ||
+        parse_type_fits(tn_relay_settled(p->g, declared), tn_relay_settled(p->g, actual))) {
         return TN_OK;
     }
     tn_buf a = { 0 }, b = { 0 };
@@ -564,13 +565,16 @@ static tn_status parse_header(parser *p, bool *out_end)
     return parse_expect(p, "]");
 }
 
-/* Notes where each `def` is. */
+/* Notes where each `def` is, and whether symbols may be settled: those of several functions, or of closures,
+ * have names in common and values of their own. */
 static tn_status scan(parser *p)
 {
     tn_lexer l = p->l;
     for (int depth = 0; l.tok != TN_TOK_END; tn_lex_next(&l)) {
         if (tn_lex_is(&l, "%")) {
             tn_lex_next(&l); /* a name, whatever it is */
+        } else if (tn_lex_is(&l, "fn")) {
+            p->g->settles = false;
         } else if (tn_lex_is(&l, "{")) {
             depth++;
         } else if (tn_lex_is(&l, "}")) {
@@ -596,6 +600,7 @@ static tn_status scan(parser *p)
                 }
             }
             tn_vec_push(&p->func, f);
+            p->g->settles &= p->func.n == 1;
         }
     }
     return l.failed ? TN_FAIL : TN_OK;

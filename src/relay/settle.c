@@ -68,7 +68,8 @@ void tn_relay_rename(tn_graph *g, tn_region *r, uint32_t n, const tn_expr *const
     rename_region(&(renaming){ g, n, from, to }, r);
 }
 
-tn_status tn_relay_settle(tn_graph *g)
+/* What has been found so far. */
+static renaming found(tn_graph *g)
 {
     uint32_t n = 0;
     const tn_expr **from = TN_NEW_N(g->arena, const tn_expr *, g->n_symbol),
@@ -79,9 +80,21 @@ tn_status tn_relay_settle(tn_graph *g)
             to[n++] = g->symbol[i].is;
         }
     }
-    g->reading = false;
-    if (n && g->func) {
-        tn_relay_rename(g, g->func->body, n, from, to);
+    return (renaming){ g, n, from, to };
+}
+
+const tn_type *tn_relay_settled(tn_graph *g, const tn_type *t)
+{
+    renaming s = found(g);
+    return s.n ? renamed_type(&s, t) : t;
+}
+
+tn_status tn_relay_settle(tn_graph *g)
+{
+    renaming s = found(g);
+    g->settles = false;
+    if (s.n && g->func) {
+        rename_region(&s, g->func->body);
     }
     return tn_relay_infer(g);
 }
