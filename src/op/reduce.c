@@ -100,7 +100,7 @@ REDUCE(min, TN_RED_MIN, "Smallest element over axes.")
 REDUCE(prod, TN_RED_PROD, "Product over axes.")
 
 /* ---- argmax, argmin: the extreme value, then the first (or last) position that holds it ----
- * Both are plain reductions, so they run in vectors. NaN never equals the extreme: it is passed over. */
+ * Both are plain reductions, so they run in vectors. NaN is the extreme where there is one, as NumPy has it. */
 
 static tn_status arg_infer(tn_graph *g, tn_node *n)
 {
@@ -145,7 +145,10 @@ static void arg_compute(tn_te *te, const tn_node *n, const tn_tensor *in, tn_ten
     tn_tensor *where = tn_te_new(te, "position", TN_I32, type->n, type->dim, type->n <= 4 ? "i j k l" : NULL);
     const tn_expr *k = tn_te_reduce_axis(te, where, "r", in->dim[axis]), *last = tn_sub(p, in->dim[axis], tn_idx(p, 1));
     arg_index(where, in->ndim, axis, a->keepdims, k, index);
-    const tn_expr *found = tn_eq(p, tn_at(te, in, in->ndim, index), tn_at(te, best, type->n, where->axis));
+    const tn_expr *here = tn_at(te, in, in->ndim, index);
+    const tn_expr *found = tn_eq(p, here, tn_at(te, best, type->n, where->axis));
+    if (tn_dtype_is_float(in->dtype))
+        found = tn_bin(p, TN_E_OR, found, tn_intrinsic1(p, TN_F_isnan, here));
     const tn_expr *none = a->select_last_index ? tn_int(p, TN_I32, 0) : tn_cast(p, TN_I32, last);
     tn_te_reduce(te, where, a->select_last_index ? TN_RED_MAX : TN_RED_MIN,
                  tn_select(p, found, tn_cast(p, TN_I32, k), none), NULL, none);
