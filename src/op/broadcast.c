@@ -181,11 +181,14 @@ static tn_status broadcast_to_infer(tn_graph *g, tn_node *n)
     const tn_type *want = tn_type_tensor(g->pool, t->dtype, (int)a->shape.n, a->shape.at, NULL);
     TN_TRY(tn_infer_broadcast(g, n, t, want, t->dtype, &both));
     bool fits = both->n == want->n;
-    for (int i = 0; i < want->n && fits; i++) fits = tn_rule_dim_eq(g, both->dim[i], want->dim[i]);
+    for (int i = 0; i < want->n && fits; i++) { /* else the run looks at them */
+        const tn_expr *same = tn_simplify_extent(g, tn_eq(g->pool, both->dim[i], want->dim[i]));
+        fits = tn_is_value(same, 1) || !(tn_is_value(same, 0) || tn_is_value(want->dim[i], 1));
+    }
     if (!fits)
         return tn_rule_fail(g, n, "op-E005", "%s cannot be repeated to %s", tn_rule_type_text(g, t),
                             tn_rule_type_text(g, want));
-    return tn_rule_result(g, n, 0, t->dtype, both->n, both->dim);
+    return tn_rule_result(g, n, 0, t->dtype, want->n, want->dim);
 }
 
 static void broadcast_to_compute(tn_te *te, const tn_node *n, tn_tensor *const in[], tn_tensor *out[])
