@@ -60,8 +60,7 @@ typedef struct tenon_report { /* what tenon_compile says about its work */
     uint32_t kernels, instructions;
     uint64_t constant_bytes, arena_bytes, input_bytes, output_bytes, scratch_bytes; /* 0 where symbolic */
     uint64_t package_bytes;
-    double seconds_import, seconds_graph, seconds_tir, seconds_schedule, seconds_lower, seconds_codegen,
-        seconds_package;
+    double seconds_import, seconds_graph, seconds_tir, seconds_schedule, seconds_codegen, seconds_package;
     double seconds_cc; /* of the C compiler, where the target is c */
     const char *memory;       /* the exact peak, a number or a formula in the symbols, as text */
     const char *target, *machine;
@@ -71,6 +70,7 @@ typedef struct tenon_report { /* what tenon_compile says about its work */
      * memory. */
     uint64_t plan_bytes, alive_bytes;
     uint32_t plan_smallest, in_place;
+    double seconds_lower; /* after the schedule: to flat TIR */
 } tenon_report;
 
 tenon *tenon_new(void); /* NULL: out of memory */

@@ -171,7 +171,7 @@ static void indices_compute(tn_te *te, const tn_node *n, tn_tensor *const in[], 
     tn_te_reduce(te, t, TN_RED_MIN, tn_select(p, found, flat, none), NULL, NULL);
     out[0] = t;
     if (a->storage_order == 0) return;
-    out[0] = tn_rule_out(te, n, 0, "max_pool_columns", "reduce", axes_of(in[0]));
+    out[0] = tn_rule_out(te, n, 0, "max_pool_columns", "elementwise", axes_of(in[0]));
     tn_te_define(te, out[0], reversed_index(p, in[0], tn_at(te, t, t->ndim, out[0]->axis)));
 }
 

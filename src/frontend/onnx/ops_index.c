@@ -259,7 +259,7 @@ static void one_hot(onnx_conv *c)
     tn_one_hot_attr a = {.axis = onnx_attr_int(c, "axis", -1)};
     double d;
     if (onnx_scalar(c, depth, &d)) /* of any number type */
-        a.depth = tn_make_dims(c->g, 1, &(int64_t){(int64_t)d});
+        a.depth = tn_make_dims(c->g, 1, &(int64_t){d >= 0 && d <= INT32_MAX ? (int64_t)d : -1});
     else
         a.depth = onnx_extents_in(c, depth, "the depth");
     if (!tn_dtype_is_int(onnx_type(indices)->dtype))
