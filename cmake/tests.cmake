@@ -147,3 +147,10 @@ if(TENON_SANITIZE MATCHES address AND CMAKE_C_COMPILER_ID MATCHES Clang)
         set_tests_properties(${label} PROPERTIES LABELS fuzz TIMEOUT ${test_seconds} ENVIRONMENT "${test_env}")
     endforeach()
 endif()
+
+# The longest begin first, so that no core waits for one at the end.
+foreach(label IN ITEMS cli e2e.nodes unit.driver_plan unit.codegen_equal unit.codegen_link e2e.texts)
+    if(TEST ${label})
+        set_tests_properties(${label} PROPERTIES COST 100)
+    endif()
+endforeach()

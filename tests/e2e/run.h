@@ -6,6 +6,8 @@
 #include "tenon/runtime.h"
 #include "tenon/tenon.h"
 
+#include "sanitized.h"
+
 #include <math.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -13,17 +15,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define RUN_SANITIZED 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define RUN_SANITIZED 1
-#endif
-#endif
-#ifndef RUN_SANITIZED
-#define RUN_SANITIZED 0
-#endif
 
 enum { RUN_TEXT = 1024, RUN_VALUES = 16 };
 
