@@ -1,6 +1,6 @@
 #ifndef TENON_TESTS_SANITIZED_H
 #define TENON_TESTS_SANITIZED_H
-/* RUN_SANITIZED: 1 in builds with a sanitizer, which are five to ten times as slow: long tests take fewer cases there. */
+/* RUN_SANITIZED: 1 in builds with a sanitizer, which are five to ten times as slow: long tests take fewer cases. */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define RUN_SANITIZED 1
 #elif defined(__has_feature)

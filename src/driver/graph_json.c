@@ -1,5 +1,6 @@
 /* mod.json: the graph of kernel calls in the format users know, for the graph executor. Only where every dimension is a
  * number. Shapes are physical, as kernels see them; memory is that of the program's plan. */
+#include "base/map.h"
 #include "driver/driver.h"
 
 #include <string.h>
@@ -38,28 +39,31 @@ static void write_shape(tn_build *b, const tn_slot_ir *s, tn_buf *o)
 
 typedef struct {
     tn_build *b;
-    int64_t *node_of, *storage; /* of slots; storage -1: not written yet */
+    int64_t *node_of; /* of slots */
+    tn_map storage;   /* from the offset of temporaries to their storage number */
     uint32_t n;
-    int64_t n_storage;
+    uint64_t n_storage;
     tn_buf nodes, shapes, types, stores, offsets, args;
 } writer;
 
 /* The storage number of a slot, for readers that know of no offsets: inputs, constants and outputs have their own;
  * temporaries that the memory plan puts at one offset, of which no two live at once unless one is computed over the
  * other, share theirs. */
-static int64_t number_storage(writer *w, uint32_t slot)
+static uint64_t number_storage(writer *w, const tn_slot_ir *s)
 {
-    const tn_program_ir *p = &w->b->program;
-    for (uint32_t i = 0; i < p->n_slot && p->slot[slot].kind == TN_SLOT_TEMP; i++)
-        if (w->storage[i] >= 0 && p->slot[i].kind == TN_SLOT_TEMP && p->slot[i].offset == p->slot[slot].offset)
-            return w->storage[i];
-    return w->n_storage++;
+    uint64_t number = w->n_storage;
+    if (s->kind == TN_SLOT_TEMP) {
+        if (tn_map_get(&w->storage, (uint64_t)s->offset->u.i, &number))
+            return number;
+        tn_map_put(&w->storage, (uint64_t)s->offset->u.i, number);
+    }
+    w->n_storage++;
+    return number;
 }
 
 static void add_entry(writer *w, uint32_t slot)
 {
     const tn_slot_ir *s = &w->b->program.slot[slot];
-    w->storage[slot] = number_storage(w, slot);
     const char *sep = w->n ? ", " : "";
     tn_buf_str(&w->shapes, sep);
     tn_buf_str(&w->types, sep);
@@ -67,7 +71,7 @@ static void add_entry(writer *w, uint32_t slot)
     tn_buf_char(&w->types, '"');
     tn_dtype_print(s->dtype, false, &w->types);
     tn_buf_char(&w->types, '"');
-    tn_buf_printf(&w->stores, "%s%lld", sep, (long long)w->storage[slot]);
+    tn_buf_printf(&w->stores, "%s%llu", sep, (unsigned long long)number_storage(w, s));
     tn_buf_printf(&w->offsets, "%s%lld", sep, s->kind == TN_SLOT_TEMP ? (long long)s->offset->u.i : -1);
     w->node_of[slot] = w->n++;
 }
@@ -120,11 +124,7 @@ tn_status tn_json_write(tn_build *b, tn_buf *out, bool *out_static)
     *out_static = is_static(b);
     if (!*out_static)
         return TN_OK;
-    writer w = {.b = b,
-                .node_of = TN_NEW_N(&b->arena, int64_t, p->n_slot),
-                .storage = TN_NEW_N(&b->arena, int64_t, p->n_slot)};
-    for (uint32_t i = 0; i < p->n_slot; i++)
-        w.storage[i] = -1;
+    writer w = {.b = b, .node_of = TN_NEW_N(&b->arena, int64_t, p->n_slot)};
     for (uint32_t i = 0; i < p->n_slot; i++)
         if (p->slot[i].kind == TN_SLOT_INPUT || p->slot[i].kind == TN_SLOT_CONST)
             null_node(&w, i);
@@ -148,6 +148,7 @@ tn_status tn_json_write(tn_build *b, tn_buf *out, bool *out_static)
     for (uint32_t i = 0; i <= w.n; i++)
         tn_buf_printf(out, "%s%u", i ? ", " : "", i);
     tn_buf_str(out, "]\n}\n");
+    tn_map_deinit(&w.storage);
     tn_buf_deinit(&w.nodes);
     tn_buf_deinit(&w.shapes);
     tn_buf_deinit(&w.types);

@@ -3,7 +3,9 @@
  *
  * What is established here (and relied on by bind.c and run.c): all indices are in range; operands of a call
  * are n_in + n_out slots and n_sym symbols; nothing writes to an input or a constant; every symbol is bound
- * by an input; constants exist and have the slot's type and size; sizes that are known now fit the arena. */
+ * by an input; constants exist and have the slot's type and size; sizes that are known now fit the arena;
+ * within a call, results and work memory are apart from what it reads, where offsets are known now. That a
+ * value is still there when a later call reads it is the planner's word. */
 #include "runtime/exe.h"
 
 #include "base/size.h"
@@ -182,9 +184,14 @@ static bool overlaps(const tn_program *p, uint32_t a, uint32_t b)
                                              : x->offset.value - y->offset.value < y->bytes.value;
 }
 
-/* A result overlaps no operand but those the kernel computes it over. */
-static tnr_status check_apart(const tn_program *p, const tn_kernel *k, const uint32_t *op, uint32_t at, tnr_error *err)
+/* A result overlaps no operand but those the kernel computes it over; work memory that the call names overlaps
+ * neither. O(inputs times outputs). */
+static tnr_status check_apart(const tn_program *p, const tn_kernel *k, const uint32_t *op, bool work,
+                              uint32_t at, tnr_error *err)
 {
+    for (uint32_t i = 0; work && i < k->n_in + k->n_out; i++)
+        if (overlaps(p, op[k->n_in + k->n_out + k->n_sym], op[i]))
+            return damaged(err, at, "work memory that overlaps an operand or a result of kernel", k->name);
     for (uint32_t o = 0; o < k->n_out; o++)
         for (uint32_t i = 0; i < k->n_in; i++) {
             uint32_t in = op[i], out = op[k->n_in + o];
@@ -214,7 +221,7 @@ static tnr_status check_call(tnr_exe *exe, const tn_inst *in, uint32_t at, tnr_e
         if (op[i] >= (i < n_arg ? p->n_slot : p->n_symbol) ||
             (i >= k->n_in && i < n_arg && !writable(p, op[i])))
             return damaged(err, at, "an operand out of range or not writable for kernel", k->name);
-    tnr_status status = check_apart(p, k, op, at, err);
+    tnr_status status = check_apart(p, k, op, work, at, err);
     for (uint32_t v = 0; v < k->n_variant && !status; v++)
         if (k->variant[v].scratch_bytes > exe->scratch_bytes)
             exe->scratch_bytes = (k->variant[v].scratch_bytes + 63) / 64 * 64;

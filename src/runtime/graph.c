@@ -276,6 +276,8 @@ static tnr_status read_func(struct reader *r, uint32_t at, const tn_json *attrs,
         return bad(r, at, "flatten_data must be \"0\"");
     if (!read_offset(tn_json_find(attrs, "work_offset"), &n->work_offset))
         return bad(r, at, "work_offset must be a multiple of 64 that memory can have");
+    if (n->work_offset >= 0 && !r->storage_offset)
+        return bad(r, at, "work_offset is a place in the plan that storage_offset gives, which attrs lack");
     n->kind = tn_json_is_text(func, "__nop")    ? NODE_NOP
               : tn_json_is_text(func, "__copy") ? NODE_COPY
                                                 : NODE_CALL;
@@ -456,7 +458,8 @@ static void reach(const tn_slot *s, size_t *total)
     *total = end > *total ? end : *total;
 }
 
-/* As the json's plan says. That no result lies over what it is computed from, exe.c checks. */
+/* As the json's plan says. That in each call results and work memory are apart from what it reads, exe.c
+ * checks. */
 static tnr_status place_by_offset(struct reader *r, size_t *total)
 {
     for (uint32_t e = 0; e < r->n_entry; e++) {
@@ -471,7 +474,7 @@ static tnr_status place_by_offset(struct reader *r, size_t *total)
     return TNR_OK;
 }
 
-/* Work memory of calls: where they say, else behind the arena. */
+/* Work memory of calls: where they say, which takes a plan by offsets; else behind the arena. */
 static tnr_status place_work(struct reader *r, size_t *total, size_t *behind)
 {
     for (uint32_t i = 0; i < r->nodes->n; i++) {

@@ -750,6 +750,63 @@ static void damage_is_found_when_symbols_are_bound(void **state)
                         "does not define");
 }
 
+/* The call of the sum (of bytes 0 to 192) names a temporary of 24 bytes as its work memory. */
+static tnr_status open_working(const fixture *f, int64_t work_at, int64_t rows_at, tnr_module **m,
+                               tnr_error *err)
+{
+    static tn_slot slot[TOY_STATIC_SLOTS + 1];
+    static tn_inst inst[6];
+    static uint32_t operand[27];
+    static tn_program program;
+    static tn_library library;
+    memcpy(slot, toy_static_slot, sizeof toy_static_slot);
+    memcpy(inst, toy_static_inst, sizeof inst);
+    memcpy(operand, toy_operand, sizeof operand);
+    slot[TOY_STATIC_SLOTS] = slot[TOY_ROWS2]; /* its size too is a row */
+    slot[TOY_STATIC_SLOTS].offset.value = work_at;
+    slot[TOY_ROWS].offset.value = rows_at;
+    operand[inst[3].operand + inst[3].n_operand++] = TOY_STATIC_SLOTS;
+    program = toy_static_program;
+    program.slot = slot;
+    program.n_slot++;
+    program.inst = inst;
+    program.operand = operand;
+    library = toy_static;
+    library.program = &program;
+    return open_library(&library, &f->params, m, err);
+}
+
+static void work_memory_is_apart_from_its_call(void **state)
+{
+    fixture *f = *state;
+    const struct {
+        int64_t work, rows;
+        bool apart;
+    } row[] = {{0, -1, false},    {128, -1, false}, {192, 192, false},
+               {256, 256, false}, {192, -1, true},  {192, 256, true}};
+    for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
+        tnr_module *m = NULL;
+        tnr_instance *inst;
+        toy_io io;
+        tnr_status status = open_working(f, row[i].work, row[i].rows, &m, &f->err);
+        if (!row[i].apart) {
+            expect(&f->err, status, TNR_E_FORMAT,
+                   "the program is damaged: work memory that overlaps an operand or a result of kernel "
+                   "\"tvmgen_default_fused_sum\"");
+            assert_int_equal(f->err.position, 3);
+            continue;
+        }
+        assert_int_equal(status, TNR_OK);
+        assert_int_equal(tnr_instance_new(m, NULL, &inst, NULL), TNR_OK);
+        toy_fill(&io, TOY_STATIC_N, 3);
+        assert_int_equal(toy_set(inst, &io, NULL), TNR_OK);
+        assert_int_equal(tnr_run(inst, NULL), TNR_OK);
+        assert_null(toy_differs(inst, &io));
+        tnr_instance_free(inst);
+        tnr_module_release(m);
+    }
+}
+
 /* ---- profile, floating point ---- */
 
 typedef struct profile {
@@ -859,6 +916,7 @@ int main(void)
         cmocka_unit_test(arguments_are_checked),
         cmocka_unit_test(damage_is_found_at_load),
         cmocka_unit_test(damage_is_found_when_symbols_are_bound),
+        cmocka_unit_test(work_memory_is_apart_from_its_call),
         cmocka_unit_test(profiles_every_instruction),
         cmocka_unit_test(an_instance_runs_once_at_a_time),
         cmocka_unit_test(floating_point_control_is_ours_and_given_back),

@@ -167,20 +167,27 @@ static char *replaced(const char *from, const char *to)
 #define ONES "\"device_index\":[\"list_int\",[1,1,1,1,1,1,1,1,1,1,1]]"
 #define OFFSETS(list) "\"storage_offset\":[\"list_int\",[" list "]]"
 
+/* Node s with a place for its work memory; freed by the caller. */
+static char *with_work(const char *json, const char *offset)
+{
+    static const char before[] = "\"hash\":\"1234\"},\"inputs\":[[6,0,0]]},{\"op\":\"tvm_op\",\"name\":\"c\"";
+    char to[128];
+    snprintf(to, sizeof to, "\"work_offset\":\"%s\"%s", offset, before + strlen("\"hash\":\"1234\""));
+    return replaced_in(json, before, to);
+}
+
 /* t1 and rows2 share bytes, which do not make their storage_ids one; sum's work memory lies over what is dead
  * by then. */
 static void memory_is_planned_by_offsets(void **state)
 {
     (void)state;
-    static const char before[] = "\"hash\":\"1234\"},\"inputs\":[[6,0,0]]},{\"op\":\"tvm_op\",\"name\":\"c\"";
-    static const char with[] = "\"work_offset\":\"128\"},\"inputs\":[[6,0,0]]},{\"op\":\"tvm_op\",\"name\":\"c\"";
     for (int work = 0; work < 2; work++) {
         tnr_module *m;
         tnr_error err = {0};
         tnr_memory memory;
         toy_io io;
         char *planned = replaced(ONES, OFFSETS("-1,-1,-1,-1,0,192,-1,-1,-1,64,-1"));
-        char *json = replaced_in(planned, before, work ? with : before);
+        char *json = work ? with_work(planned, "128") : strdup(planned);
         assert_int_equal(open_json(&toy_static, json, strlen(json), &m, &err), TNR_OK);
         toy_fill(&io, TOY_STATIC_N, 5);
         tnr_instance *inst = run(m, TNR_EXECUTOR_GRAPH, &io);
@@ -192,6 +199,37 @@ static void memory_is_planned_by_offsets(void **state)
         free(json);
         free(planned);
     }
+}
+
+/* Node s sums what lies in bytes 0 to 192 and writes 256 to 280. */
+static void work_memory_is_apart_from_its_call(void **state)
+{
+    (void)state;
+    static const char over[] =
+        "the program is damaged: work memory that overlaps an operand or a result of kernel "
+        "\"tvmgen_default_fused_sum\"";
+    const struct {
+        const char *offset, *message;
+    } row[] = {{"0", over}, {"128", over}, {"256", over}, {"192", ""}, {"320", ""}};
+    tn_library library = kernels_only();
+    char *planned = replaced(ONES, OFFSETS("-1,-1,-1,-1,0,192,0,-1,256,384,-1"));
+    for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
+        tnr_module *m;
+        tnr_error err = {0};
+        toy_io io;
+        char *json = with_work(planned, row[i].offset);
+        tnr_status status = open_json(&library, json, strlen(json), &m, &err);
+        assert_string_equal(err.message, row[i].message);
+        assert_int_equal(status, *row[i].message ? TNR_E_FORMAT : TNR_OK);
+        free(json);
+        if (status) continue;
+        toy_fill(&io, TOY_STATIC_N, 5);
+        tnr_instance *inst = run(m, TNR_EXECUTOR_GRAPH, &io);
+        assert_null(toy_differs(inst, &io));
+        tnr_instance_free(inst);
+        tnr_module_release(m);
+    }
+    free(planned);
 }
 
 /* ---- damage ---- */
@@ -329,6 +367,9 @@ static void plans_that_cannot_be(void **state)
         {ONES, OFFSETS("-1,-1,-1,-1,0,128,-1,-1,-1,64,-1"), NULL}, /* a1's result over what it reads */
         {"\"hash\":\"1234\"", "\"work_offset\":\"32\"", work},
         {"\"hash\":\"1234\"", "\"work_offset\":\"-64\"", work},
+        {"\"hash\":\"1234\"", "\"work_offset\":\"64\"",
+         "mod.json: node 4 (a0): work_offset is a place in the plan that storage_offset gives, which attrs "
+         "lack"},
     };
     tn_library library = kernels_only();
     tnr_module *m = NULL;
@@ -434,6 +475,7 @@ int main(void)
         cmocka_unit_test(runs_from_json_alone),
         cmocka_unit_test(heads_of_every_kind),
         cmocka_unit_test(memory_is_planned_by_offsets),
+        cmocka_unit_test(work_memory_is_apart_from_its_call),
         cmocka_unit_test(damage_has_words),
         cmocka_unit_test(plans_that_cannot_be),
         cmocka_unit_test(executors_must_agree),
