@@ -111,7 +111,7 @@ static tn_verdict check_arity(const tn_sched *s, const tn_step *t)
     const tn_step_info *k = &tn_steps[t->kind];
     if ((k->nin >= 0 && k->nin != t->nin) || (k->nin == -1 && t->nin == 0))
         return TN_REJECT_ARITY;
-    if (k->narg >= 0 && k->narg != t->narg)
+    if ((k->narg >= 0 && k->narg != t->narg) || (k->nout >= 0 && k->nout != t->nout))
         return TN_REJECT_ARITY;
     if (s->n_value + t->nout + 4u > UINT16_MAX)
         return TN_REJECT_ARITY;
