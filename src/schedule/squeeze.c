@@ -74,30 +74,13 @@ static void drop_iterations(tn_func *f, tn_stmt *block)
 
 /* ---- loops ---- */
 
-typedef struct { const tn_expr *var; bool used; } use;
-
-static const tn_expr *find_use(const tn_expr *e, void *user)
-{
-    use *u = user;
-    u->used |= tn_uses(e, u->var);
-    return e;
-}
-
-static bool find_uses(tn_stmt *x, void *user)
-{
-    tn_stmt_exprs(x, find_use, user);
-    return true;
-}
-
 /* A loop that runs once and that nothing asks for is what it holds. */
 static void drop_loop(tn_stmt *x, void *user)
 {
     look *w = user;
     if (x->kind != TN_S_FOR || x->u.loop.kind != TN_LOOP_SERIAL || !is_one(x->u.loop.extent))
         return;
-    use u = {x->u.loop.var, false};
-    tn_stmt_walk(&x->u.loop.body, find_uses, NULL, &u);
-    if (u.used)
+    if (tn_body_uses(&x->u.loop.body, x->u.loop.var))
         return;
     tn_body_move(x->list, x, &x->u.loop.body);
     tn_stmt_remove(x);

@@ -63,35 +63,14 @@ static const char *base_name(const number *c, const tn_expr *var)
     return (uint64_t)var->u.i < c->f->n_var ? c->f->var[var->u.i].name : tn_intern(c->f->ctx, "undefined");
 }
 
-typedef struct uses {
-    const tn_expr *var;
-    bool found;
-} uses;
-
-static const tn_expr *uses_expr(const tn_expr *e, void *user)
-{
-    uses *u = user;
-    u->found = u->found || tn_uses(e, u->var);
-    return e;
-}
-
-static bool uses_stmt(tn_stmt *s, void *user)
-{
-    uses *u = user;
-    if (!u->found) tn_stmt_exprs(s, uses_expr, user);
-    return !u->found;
-}
-
 /* Does the block use variable `old` of the original where its iteration variables are visible? Its statements are not
  * yet rewritten. */
 static bool used_inside(const number *c, tn_stmt *block, uint64_t old)
 {
     if (old >= c->f->n_var) return true;
-    uses u = {tn_var(c->g->pool, c->f->var[old].dtype, (uint32_t)old), false};
-    if (block->u.block.mask) uses_expr(block->u.block.mask, &u);
-    tn_stmt_walk(&block->u.block.init, uses_stmt, NULL, &u);
-    tn_stmt_walk(&block->u.block.body, uses_stmt, NULL, &u);
-    return u.found;
+    const tn_expr *var = tn_var(c->g->pool, c->f->var[old].dtype, (uint32_t)old), *mask = block->u.block.mask;
+    return (mask && tn_uses(mask, var)) || tn_body_uses(&block->u.block.init, var) ||
+           tn_body_uses(&block->u.block.body, var);
 }
 
 static bool symbol_named(const number *c, const char *name)

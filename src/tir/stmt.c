@@ -319,6 +319,32 @@ void tn_stmt_exprs(tn_stmt *s, const tn_expr *(*fn)(const tn_expr *e, void *user
     }
 }
 
+typedef struct uses {
+    const tn_expr *var;
+    bool found;
+} uses;
+
+static const tn_expr *uses_expr(const tn_expr *e, void *user)
+{
+    uses *u = user;
+    u->found = u->found || tn_uses(e, u->var);
+    return e;
+}
+
+static bool uses_stmt(tn_stmt *s, void *user)
+{
+    uses *u = user;
+    if (!u->found) tn_stmt_exprs(s, uses_expr, user);
+    return !u->found;
+}
+
+bool tn_body_uses(tn_body *b, const tn_expr *var)
+{
+    uses u = {var, false};
+    tn_stmt_walk(b, uses_stmt, NULL, &u);
+    return u.found;
+}
+
 typedef struct subst {
     tn_pool *pool;
     int n;
