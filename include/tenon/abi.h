@@ -1,17 +1,17 @@
 #ifndef TENON_ABI_H
 #define TENON_ABI_H
-/* What compiled code and the runtime agree on, and nothing else (docs/abi.md).
+/* The complete interface between compiled code and the runtime (docs/abi.md).
  *
- * mod.so of a package exports exactly one symbol, tenon_library_query. Everything is constant data and
- * functions reached from the tn_library it returns. Structs carry a version and reserved words: fields are never
- * moved or re-used within a version. Compiled code has no undefined symbols but memcpy and memset.
+ * The mod.so of a package exports exactly one symbol, tenon_library_query. Everything else is constant data and
+ * functions that are reached from the tn_library it returns. Structs carry a version and reserved words; within a
+ * version, fields are never moved or reused. The only undefined symbols of compiled code are memcpy and memset.
  *
  * Vocabulary
- *   symbol   a run-time dimension (batch, sequence length); call->sym[i], in elements
+ *   symbol   a dimension known at run time (batch, sequence length); call->sym[i], in elements
  *   size     a number known at compile time, or a function of the symbols
- *   kernel   one fused group; arguments are inputs then outputs
- *   variant  one way to run a kernel; the first whose guard holds is taken
- *   phase    part of a variant whose tasks may run in any order in parallel
+ *   kernel   one fused group; its arguments are the inputs, then the outputs
+ *   variant  one way to run a kernel; the first variant whose guard holds runs
+ *   phase    part of a variant; its tasks may run in parallel and in any order
  *   scratch  memory of one worker, 64-byte aligned, contents unspecified at the start of every task
  *   work     memory of one call, 64-byte aligned, shared by all tasks; lives through all phases and steps
  */
@@ -27,7 +27,7 @@ extern "C" {
 
 typedef int64_t tn_size_fn(const int64_t *sym);
 
-typedef struct tn_size { /* fn == NULL: value; else fn(sym) */
+typedef struct tn_size { /* the number is fn(sym), or value if fn is NULL */
     int64_t value;
     tn_size_fn *fn;
 } tn_size;
@@ -38,15 +38,15 @@ typedef struct tn_host { /* services the host offers to compiled code; none in v
 } tn_host;
 
 typedef struct tn_call { /* shared by all tasks of a call, read-only */
-    void *const *arg;    /* n_in inputs then n_out outputs; first element of each dense tensor */
+    void *const *arg;    /* the first element of each dense tensor: n_in inputs, then n_out outputs */
     const int64_t *sym;  /* the kernel's symbols; NULL if it has none */
     void *work;          /* NULL if the variant needs none */
     const tn_host *host; /* never NULL */
     void *reserved[2];
 } tn_call;
 
-/* Runs task `task` of step `step`. 0, or a positive status: 1 + index into the kernel's `check` texts
- * (a run-time check failed). Must not unwind. */
+/* Runs task `task` of step `step`. Returns 0, or 1 + an index into the kernel's `check` texts if a run-time check
+ * failed. Must not unwind. */
 typedef int32_t tn_phase_fn(const tn_call *call, uint32_t step, uint32_t task, void *scratch);
 
 enum tn_phase_flag { TN_PHASE_NO_BARRIER = 1 }; /* the next phase may start before this one has ended */
@@ -59,8 +59,8 @@ typedef struct tn_phase {
 } tn_phase;
 
 typedef struct tn_variant {
-    tn_size guard;         /* taken if non-zero */
-    tn_size steps;         /* the phase list runs this often, usually 1 */
+    tn_size guard;         /* the variant may run if this is not 0 */
+    tn_size steps;         /* how many times the list of phases runs, usually 1 */
     tn_size work_bytes;
     uint64_t scratch_bytes;
     const tn_phase *phase;
@@ -69,12 +69,12 @@ typedef struct tn_variant {
 
 typedef struct tn_kernel {
     const char *name;   /* as in mod.json func_name, e.g. "tvmgen_default_fused_nn_dense_nn_relu" */
-    const char *source; /* model nodes it computes, "Gemm_0, Relu_1"; for messages */
+    const char *source; /* the model nodes it computes, "Gemm_0, Relu_1"; for messages */
     const tn_variant *variant;
-    const char *const *check; /* texts of the run-time checks; n_check entries */
+    const char *const *check; /* texts of the n_check run-time checks */
     uint32_t n_variant, n_check;
     uint32_t n_in, n_out, n_sym;
-    uint32_t in_place; /* bit k: the output (the only one) may have the memory of input k; 0: it overlaps nothing */
+    uint32_t in_place; /* bit k: the single output may use the memory of input k; 0: no output overlaps anything */
 } tn_kernel;
 
 /* ---- the AOT program: constant instructions over slots and symbols ---- */
@@ -87,38 +87,38 @@ typedef struct tn_slot {
     uint8_t code, bits;  /* DLPack type code and bits; lanes is 1 */
     uint16_t ndim;
     const tn_size *dim;  /* ndim entries, logical shape, in elements */
-    const int32_t *bind; /* INPUT: per dimension the symbol it binds (first use), or -1: checked; else NULL */
-    tn_size bytes;       /* of the physical (laid out) value */
-    tn_size offset;      /* TEMP: in the arena, multiple of 64; OUTPUT: -1, or in the arena */
-    int64_t alias;       /* OUTPUT: the INPUT, CONST or OUTPUT slot it equals, to be copied at the end; else -1 */
+    const int32_t *bind; /* INPUT: for each dimension the symbol it binds (first use), or -1: only checked; else NULL */
+    tn_size bytes;       /* size of the physical (laid out) value */
+    tn_size offset;      /* TEMP: place in the arena, a multiple of 64; OUTPUT: place in the arena, or -1 */
+    int64_t alias;       /* OUTPUT: the INPUT, CONST or OUTPUT slot that is copied to it at the end; else -1 */
 } tn_slot;
 
 enum tn_inst_op {
-    TN_INST_CALL = 0, /* a: kernel, operands: slots (inputs then outputs), then the program symbols that are
-                              the kernel's symbols; then, maybe, a TEMP slot: the call's work memory */
+    TN_INST_CALL = 0, /* a: kernel; operands: slots (inputs, then outputs), then the program symbols that are
+                              the kernel's symbols, then optionally a TEMP slot with the call's work memory */
     TN_INST_COPY = 1, /* operands: from slot, to slot; equal bytes */
     TN_INST_FAIL = 2, /* a: index into text */
     TN_INST_JUMP = 3, /* a: instruction */
-    TN_INST_JUMP_FALSE = 4, /* a: instruction, operands: slot (bool scalar) */
-    TN_INST_BIND = 5,       /* a: symbol, one of the last n_late; operands: index into size, its value */
-    TN_INST_BIND_SLOT = 6,  /* a: the same; operands: slot of integers, element */
+    TN_INST_JUMP_FALSE = 4, /* a: instruction; operands: slot of a bool scalar */
+    TN_INST_BIND = 5,       /* a: symbol, one of the last n_late; operands: index into size, the symbol's value */
+    TN_INST_BIND_SLOT = 6,  /* a: symbol, one of the last n_late; operands: slot of integers, element */
     TN_INST_CHECK =
-        7, /* a: index into text; operands: slot of integers, element, index into size: both are equal */
-    TN_INST_JUMP_ZERO = 9,  /* a: instruction, operands: index into size; taken if that is 0 */
-    TN_INST_SET = 10,       /* operands: slot of one int64, index into size: it becomes that */
-    TN_INST_STORE = 11,     /* operands: from slot, to slot, index into size: row of `to`, as large as `from` */
-    TN_INST_PLAN = 8        /* a: segment, from 1: its slots get memory for the symbols as they are now */
+        7, /* a: index into text; operands: slot of integers, element, index into size; fails unless both are equal */
+    TN_INST_JUMP_ZERO = 9,  /* a: instruction; operands: index into size; jumps if that size is 0 */
+    TN_INST_SET = 10,       /* operands: slot of one int64, index into size; stores the size in the slot */
+    TN_INST_STORE = 11,     /* operands: from slot, to slot, index into size: a row of `to`, which has from's size */
+    TN_INST_PLAN = 8        /* a: segment, from 1; its slots get memory for the current values of the symbols */
 };
 
 typedef struct tn_inst {
     uint32_t op, a;
-    uint32_t operand, n_operand; /* range in program->operand */
-    const char *node;            /* model nodes, for messages and profiles */
+    uint32_t operand, n_operand; /* its range in program->operand */
+    const char *node;            /* names of model nodes, for messages and profiles */
 } tn_inst;
 
 typedef struct tn_symbol {
     const char *name; /* "n", "batch_size" */
-    int64_t min, max; /* inclusive range; checked when bound */
+    int64_t min, max; /* inclusive range, checked when the symbol is bound */
 } tn_symbol;
 
 typedef struct tn_program {
@@ -128,42 +128,42 @@ typedef struct tn_program {
     const uint32_t *operand;
     const char *const *text;
     uint32_t n_slot, n_symbol, n_inst, n_operand, n_text;
-    uint32_t n_late;     /* the last n_late symbols are bound by instructions, all others by inputs */
-    tn_size arena_bytes; /* exact: temporaries at their offsets, work memory */
-    tn_size work_offset; /* from here to the end of the arena: work memory of calls that name no slot for it */
-    /* What symbols bound during the run need; NULL and 0 where there are none. */
-    const tn_size *size;          /* of BIND and CHECK */
-    const tn_size *segment_bytes; /* arena of segment 1, 2, ... */
+    uint32_t n_late;     /* instructions bind the last n_late symbols; inputs bind all others */
+    tn_size arena_bytes; /* exact size: temporaries at their offsets, and work memory */
+    tn_size work_offset; /* work memory of calls that name no slot for it: from here to the end of the arena */
+    /* For symbols that are bound during the run; NULL and 0 if there are none. */
+    const tn_size *size;          /* what instructions refer to by index */
+    const tn_size *segment_bytes; /* size of the arena of segment 1, 2, ... */
     const uint32_t
-        *slot_segment; /* n_slot entries: 0, or the segment whose PLAN places the slot; offsets are in its
-                                     arena */
+        *slot_segment; /* n_slot entries: 0, or the segment whose PLAN places the slot and whose arena its offset
+                                     refers to */
     uint32_t n_size, n_segment;
 } tn_program;
 
 typedef struct tn_library {
-    uint32_t version;   /* TENON_ABI_VERSION it was built for */
+    uint32_t version;   /* the TENON_ABI_VERSION that the library was built for */
     uint32_t n_kernel;
     const tn_kernel *kernel;
     const tn_program *program;  /* NULL: kernels only */
     const char *producer;       /* "tenon 0.1.0" */
-    const char *target;         /* target text it was compiled for */
-    /* CPU features it needs, LLVM spelling ("avx512f"), each checked before the first call */
+    const char *target;         /* the target it was compiled for, as text */
+    /* the CPU features it needs, in LLVM's spelling ("avx512f"); all are checked before the first call */
     const char *const *feature;
     uint32_t n_feature, reserved0;
     void *reserved[4];
 } tn_library;
 
-/* NULL if the library needs a newer host than max_version. */
+/* Returns NULL if the library needs a newer host than max_version. */
 typedef const tn_library *tn_library_query_fn(uint32_t max_version);
 
-/* A self-contained model: its kernels and its weights. One of these stands behind the functions of the generated
- * header. A self-contained library exports no tenon_library_query, which two of them in one process would fight
- * over, but tvmgen_<module>_library, a tn_bundle_fn, whose name stands in the ELF note "Tenon" of type 2. */
+/* A self-contained model: its kernels and its weights. The functions of the generated header use one of these. A
+ * self-contained library does not export tenon_library_query, because two such libraries in one process would clash.
+ * It exports tvmgen_<module>_library, a tn_bundle_fn, and names it in the ELF note "Tenon" of type 2. */
 typedef struct tn_bundle {
     tn_library_query_fn *query;
     const void *params; /* the mod.params blob, 64-byte aligned */
     uint64_t params_bytes;
-    void *state;        /* of the runtime that is linked in; NULL at first */
+    void *state;        /* belongs to the linked-in runtime; NULL at first */
 } tn_bundle;
 typedef const tn_bundle *tn_bundle_fn(void);
 
