@@ -1,7 +1,7 @@
 /* What follows from features: registers, issue, rates. Conservative: a machine of that kind reaches these numbers.
  *
- * fma_ports: AVX-512 has two full-width ports for certain only on CPUs that have avx512fp16 as well (those come from
- * server designs); others may have one. AVX2 with fma and AdvSIMD: two.
+ * fma_ports: two for AVX-512, AVX2 with fma, and AdvSIMD. Some AVX-512 CPUs have one 512-bit port, but tiles that feed
+ * two also feed one, while tiles for one (28 rows of a single vector) may reach a fifth of the speed of two.
  * Bandwidths, in bytes per cycle of one core, from vector loads of b bytes: L1 b, L2 0.6 b, L3 at most 10,
  * memory at most 5.5 (line-fill buffers bound both, not the width). Measured on servers with b = 64 at 2.96 GHz:
  * 69, 42, 10, 5.4.
@@ -22,8 +22,7 @@ typedef struct simd {
 
 /* The first row whose architecture begins the triple and whose feature (NULL: any) is there. */
 static const simd simd_rows[] = {
-    {"x86_64", "avx512fp16", 512, 32, 2},
-    {"x86_64", "avx512f", 512, 32, 1},
+    {"x86_64", "avx512f", 512, 32, 2},
     {"x86_64", "fma", 256, 16, 2},
     {"x86_64", "avx", 256, 16, 1},
     {"x86_64", NULL, 128, 16, 1},
