@@ -1,8 +1,9 @@
 /* The AOT program of a fused module: slots, instructions, the memory plan and the exact peak.
  *
  * Every value is a slot. A group that only renames shapes (all operators share storage, row-major in and out) makes no
- * instruction: its result is its input's slot. A graph output is the slot of the node that computes it; an
- * output that is an input, a constant or another output is copied at the end (alias).
+ * instruction: its result is its input's slot. A graph output is the slot of the node that computes it where the two
+ * are equally large for all symbols and known at the same time; an output that is an input, a constant or another
+ * output is copied at the end (alias). Everything else is copied by an instruction, which compares sizes in the run.
  *
  * Slots whose size depends on symbols bound during the run are planned by segment: one arena for each place where such
  * symbols are bound, holding the slots for which these are the last ones to be known.
@@ -182,23 +183,75 @@ bool program_unplaced(const tn_maker *m, tn_value root)
            !tn_map_get(&m->slot, program_key(root), &known);
 }
 
+bool program_same_bytes(tn_maker *m, const tn_expr *a, const tn_expr *b)
+{
+    return a == b || tn_is_value(tn_simplify_extent(&m->b->graph, tn_sub(&m->b->pool, a, b)), 0);
+}
+
+const tn_expr *program_differ(tn_pool *p, const tn_expr *a, const tn_expr *b)
+{
+    return tn_select(p, tn_eq(p, a, b), tn_idx(p, 0), tn_idx(p, 1));
+}
+
+typedef struct {
+    const tn_type *t;
+    bool all;
+} symbols_of;
+
+static bool has_symbol(const tn_expr *e, void *user)
+{
+    symbols_of *s = user;
+    for (int d = 0; e->kind == TN_E_SYM && d < s->t->n; d++)
+        if (tn_uses(s->t->dim[d], e)) return true;
+    s->all = s->all && e->kind != TN_E_SYM;
+    return true;
+}
+
+bool program_holds(tn_maker *m, uint32_t slot, tn_value v)
+{
+    const tn_slot_ir *s = &m->slots.at[slot];
+    const tn_type *t = tn_value_type(v);
+    symbols_of known = {t, true};
+    for (int d = 0; d < s->ndim; d++) tn_each(s->dim[d], has_symbol, &known);
+    return known.all && tn_dtype_eq(s->dtype, t->dtype) && s->layout == t->layout &&
+           program_same_bytes(m, s->bytes, tn_simplify(&m->b->pool, NULL, tn_type_bytes(&m->b->pool, t)));
+}
+
 /* Output slots stand after the inputs in the model's order; the first output of a computed value is where it
  * is computed. Those whose extents are bound during the run get their segment when all symbols are known. */
-static tn_status add_outputs(tn_maker *m, const tn_region *r)
+static tn_status add_outputs(tn_maker *m, const tn_region *r, uint32_t slot[])
 {
     for (uint32_t i = 0; i < r->n_result; i++) {
         tn_value v = {r->result[i].def, r->result[i].out};
         TN_TRY(check_type(m, v.def, tn_value_type(v)));
-        uint32_t o = program_add_slot(m, TN_SLOT_OUTPUT, tn_arena_printf(&m->b->arena, "output_%u", i),
-                                      tn_value_type(v));
+        uint32_t o = slot[i] = program_add_slot(
+            m, TN_SLOT_OUTPUT, tn_arena_printf(&m->b->arena, "output_%u", i), tn_value_type(v));
         tn_value root = program_root(m, v);
+        if (!program_holds(m, o, root)) continue;
         if (program_unplaced(m, root)) {
             tn_map_put(&m->slot, program_key(root), o);
         } else {
             uint32_t from;
-            TN_TRY(program_slot_of(m, v, &from));
+            TN_TRY(program_slot_of(m, root, &from));
             m->slots.at[o].alias = from;
         }
+    }
+    return TN_OK;
+}
+
+/* Outputs that are not where their values are computed. */
+static tn_status copy_outputs(tn_maker *m, const tn_region *r, const uint32_t slot[])
+{
+    for (uint32_t i = 0; i < r->n_result; i++) {
+        tn_value v = {r->result[i].def, r->result[i].out};
+        uint32_t operand[2] = {0, slot[i]};
+        if (m->slots.at[slot[i]].alias >= 0) continue;
+        TN_TRY(program_slot_of(m, v, &operand[0]));
+        if (operand[0] == operand[1]) continue;
+        program_use(m, operand[0]);
+        program_use(m, operand[1]);
+        program_add_inst(m, TN_INST_COPY, 0, 2, operand,
+                         v.def->loc && v.def->loc->node ? v.def->loc->node : "");
     }
     return TN_OK;
 }
@@ -363,8 +416,10 @@ static tn_status make(tn_maker *m)
         TN_TRY(check_type(m, r->param[i], r->param[i]->type[0]));
         add_input(m, r->param[i]);
     }
-    TN_TRY(add_outputs(m, r));
+    uint32_t *output = TN_NEW_N(&b->arena, uint32_t, r->n_result);
+    TN_TRY(add_outputs(m, r, output));
     TN_TRY(program_region(m, r));
+    TN_TRY(copy_outputs(m, r, output));
     place_outputs(m);
     program_plan(m);
     finish(m);

@@ -31,6 +31,11 @@ uint32_t program_add_slot(tn_maker *m, enum tn_slot_kind kind, const char *name,
 TN_WARN_UNUSED tn_status program_slot_of(tn_maker *m, tn_value v, uint32_t *out);
 /* Is it computed by instructions still to come, so that they may write it wherever it is wanted? */
 bool program_unplaced(const tn_maker *m, tn_value root);
+/* Are two sizes equal for all symbols? Does slot hold just what v's type says, known no later than v is? */
+bool program_same_bytes(tn_maker *m, const tn_expr *a, const tn_expr *b);
+bool program_holds(tn_maker *m, uint32_t slot, tn_value v);
+/* 0 where a and b are equal, else 1: what the run looks at where that is not proved. */
+const tn_expr *program_differ(tn_pool *p, const tn_expr *a, const tn_expr *b);
 void program_use(tn_maker *m, uint32_t slot); /* by the instruction that comes next */
 /* Returns its number. operand is copied. */
 uint32_t program_add_inst(tn_maker *m, enum tn_inst_op op, uint32_t a, uint32_t n, const uint32_t *operand,

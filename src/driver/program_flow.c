@@ -64,12 +64,11 @@ static uint32_t new_symbols(tn_maker *m, const tn_node *n, joins *out)
 }
 
 /* Where the join's extents are the branch's own, the node that makes the result writes it to the join's slot. */
-static void compute_in_place(tn_maker *m, const tn_node *n, const tn_region *r, const uint32_t slot[])
+static void compute_in_place(tn_maker *m, const tn_region *r, const uint32_t slot[])
 {
     for (uint32_t k = 0; k < r->n_result; k++) {
         tn_value v = program_root(m, (tn_value){r->result[k].def, r->result[k].out});
-        if (program_unplaced(m, v) && tn_value_type(v)->layout == n->type[k]->layout &&
-            tn_type_bytes(&m->b->pool, tn_value_type(v)) == tn_type_bytes(&m->b->pool, n->type[k]))
+        if (program_unplaced(m, v) && program_holds(m, slot[k], v))
             tn_map_put(&m->slot, program_key(v), slot[k]);
     }
 }
@@ -89,7 +88,7 @@ static tn_status add_branch(tn_maker *m, const tn_node *n, const tn_region *r, c
                             uint32_t segment, const uint32_t slot[])
 {
     if (!slot || tn_region_fails(r)) return program_region(m, r);
-    compute_in_place(m, n, r, slot);
+    compute_in_place(m, r, slot);
     TN_TRY(program_region(m, r));
     for (size_t i = 0; i < j->n; i++) {
         const joined *x = &j->at[i];
@@ -309,22 +308,56 @@ static tn_status add_bind(tn_maker *m, const tn_node *n)
     return TN_OK;
 }
 
+/* ---- reshapes ---- */
+
+/* The run ends unless a and b, bytes of one value read as two types, are equal. */
+static void demand_equal(tn_maker *m, const tn_node *n, const tn_expr *a, const tn_expr *b)
+{
+    if (program_same_bytes(m, a, b)) return;
+    uint32_t size = add_size(m, program_differ(&m->b->pool, a, b));
+    program_add_inst(m, TN_INST_JUMP_ZERO, (uint32_t)m->insts.n + 2, 1, &size, where(n));
+    program_add_inst(m, TN_INST_FAIL, add_text(m, "a tensor would be reshaped to another number of elements"),
+                     0, NULL, where(n));
+}
+
+static const tn_expr *bytes_of(tn_maker *m, const tn_type *t)
+{
+    return tn_simplify(&m->b->pool, NULL, tn_type_bytes(&m->b->pool, t));
+}
+
+/* What is read in another shape must be as large: the slot of a value that is renamed, and what a kernel reshapes. */
+static void check_reshapes(tn_maker *m, const tn_node *call)
+{
+    const tn_node *fn = tn_group_fn(call);
+    if (tn_group_renames(call)) {
+        tn_value root = program_root(m, (tn_value){(tn_node *)call, 0});
+        demand_equal(m, call, bytes_of(m, tn_value_type(root)), bytes_of(m, call->type[0]));
+        return;
+    }
+    for (const tn_node *n = fn->region[0]->first; n; n = n->next)
+        if (n->op->flags & TN_OP_SHARES)
+            demand_equal(m, n, bytes_of(m, tn_type_relayout(m->b->graph.pool, tn_in_type(n, 0), NULL)),
+                         bytes_of(m, tn_type_relayout(m->b->graph.pool, n->type[0], NULL)));
+}
+
 /* ---- regions ---- */
 
 tn_status program_region(tn_maker *m, const tn_region *r)
 {
     for (const tn_node *n = r->first; n; n = n->next) {
-        if (tn_group_fn(n))
+        if (tn_group_fn(n)) {
+            check_reshapes(m, n);
             TN_TRY(program_add_call(m, n));
-        else if (n->op == &tn_op_if)
+        } else if (n->op == &tn_op_if) {
             TN_TRY(add_if(m, n));
-        else if (n->op == &tn_op_loop)
+        } else if (n->op == &tn_op_loop) {
             TN_TRY(add_loop(m, n));
-        else if (n->op == &tn_op_bind_extent)
+        } else if (n->op == &tn_op_bind_extent) {
             TN_TRY(add_bind(m, n));
-        else if (n->op == &tn_op_fail)
+        } else if (n->op == &tn_op_fail) {
             program_add_inst(m, TN_INST_FAIL, add_text(m, ((const tn_fail_attr *)n->attr)->message), 0, NULL,
                              where(n));
+        }
     }
     return TN_OK;
 }

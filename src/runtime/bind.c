@@ -173,7 +173,10 @@ static tnr_status check_copies(const tnr_instance *inst, tnr_error *err)
         const uint32_t *op = p->operand + p->inst[i].operand;
         if (p->inst[i].op == TN_INST_COPY && !tnr_slot_segment(p, op[0]) && !tnr_slot_segment(p, op[1]) &&
             inst->bytes[op[0]] != inst->bytes[op[1]])
-            return contradiction(&p->slot[op[1]], op[1], "has another size than what is copied to it", err);
+            return tnr_fail(err, TNR_E_SHAPE, i,
+                            "%.120s: with these inputs a tensor of %" PRIu64
+                            " bytes would be reshaped to %" PRIu64,
+                            p->inst[i].node, inst->bytes[op[0]], inst->bytes[op[1]]);
     }
     return TNR_OK;
 }

@@ -250,8 +250,9 @@ static tnr_status copy(tnr_instance *inst, uint32_t at, tnr_error *err)
     const tn_program *p = inst->exe->program;
     const uint32_t *op = p->operand + p->inst[at].operand;
     if (inst->bytes[op[0]] != inst->bytes[op[1]])
-        return tnr_fail(err, TNR_E_FORMAT, at, "%.110s: a copy between values of different sizes",
-                        p->inst[at].node);
+        return tnr_fail(err, TNR_E_CHECK, at,
+                        "%.110s: a tensor of %" PRIu64 " bytes would become one of %" PRIu64,
+                        p->inst[at].node, inst->bytes[op[0]], inst->bytes[op[1]]);
     if (inst->bytes[op[1]] > 0) /* slots may share storage */
         memmove(inst->ptr[op[1]], inst->ptr[op[0]], (size_t)inst->bytes[op[1]]);
     return TNR_OK;

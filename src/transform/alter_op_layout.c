@@ -3,8 +3,8 @@
  * One walk in execution order. Each operator is asked, through its record's layout rule, what it takes and gives when
  * offered what its inputs have now; where an input has another layout a `relayout` is put before it.
  * Relayouts of one value are shared and never stack: a relayout of a relayout starts at the original.
- * Function results are identity again. What relayouts constants is folded afterwards, but for layouts with a
- * fill, which is done at once.
+ * What enters an `if`, a loop or a call, and every region's results, are row-major again. What relayouts constants is
+ * folded afterwards, but for layouts with a fill, which is done at once.
  */
 #include "transform/alter.h"
 
@@ -56,13 +56,26 @@ static tn_status relayout(alter *a, tn_value v, const tn_layout *want, tn_region
     return TN_OK;
 }
 
+/* n reads its operands in these layouts. */
+static tn_status take(alter *a, tn_node *n, const tn_layout *const in[])
+{
+    for (int i = 0; i < n->nin; i++) {
+        tn_value v = tn_in(n, i), to;
+        if (!v.def) continue;
+        TN_TRY(relayout(a, v, in[i], n->owner, n, &to));
+        if (!tn_value_eq(v, to)) tn_use_set(a->g, &n->in[i], to);
+    }
+    return TN_OK;
+}
+
 static tn_status node(alter *a, tn_node *n)
 {
-    if (n->op->fuse == TN_FUSE_NONE || n->op->flags & TN_OP_RELAYOUT)
-        return TN_OK;
+    if (n->op->flags & TN_OP_RELAYOUT) return TN_OK;
     const tn_layout **in = TN_NEW_N(a->p->scratch, const tn_layout *, n->nin),
                     **out = TN_NEW_N(a->p->scratch, const tn_layout *, n->nout);
     tn_layout_query q = {.g = a->g, .machine = a->p->machine, .node = n, .in = in, .out = out};
+    if (n->op->fuse == TN_FUSE_NONE) /* if, loop, calls: what enters and leaves a region is row-major */
+        return take(a, n, in);
     for (int i = 0; i < n->nin; i++)
         in[i] = layout_of(tn_in(n, i));
     if (n->op->layout && a->ask(a->p, n, &q)) {
@@ -71,14 +84,7 @@ static tn_status node(alter *a, tn_node *n)
         for (int i = 0; i < n->nin; i++)
             in[i] = NULL;
     }
-    for (int i = 0; i < n->nin; i++) {
-        tn_value v = tn_in(n, i), to;
-        if (!v.def)
-            continue;
-        TN_TRY(relayout(a, v, in[i], n->owner, n, &to));
-        if (!tn_value_eq(v, to))
-            tn_use_set(a->g, &n->in[i], to);
-    }
+    TN_TRY(take(a, n, in));
     for (int k = 0; k < n->nout; k++)
         if (n->type[k]->kind == TN_T_TENSOR)
             n->type[k] = tn_type_relayout(a->g->pool, n->type[k], out[k]);

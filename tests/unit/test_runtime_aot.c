@@ -740,7 +740,8 @@ static void damage_is_found_when_symbols_are_bound(void **state)
         assert_int_equal(tnr_instance_new(m, NULL, &inst, NULL), TNR_OK);
         toy_fill(&io, 5, 1);
         assert_int_equal(toy_set(inst, &io, NULL), TNR_OK);
-        tnr_status want = damage[i] == late_alias ? TNR_E_SHAPE : TNR_E_FORMAT; /* no damage, but a wrong reshape */
+        bool reshape = damage[i] == late_alias || damage[i] == late_copy; /* what the inputs may cause */
+        tnr_status want = reshape ? TNR_E_SHAPE : TNR_E_FORMAT;
         if (tnr_run(inst, &f->err) != want) fail_msg("late damage %zu was not found", i);
         tnr_instance_free(inst);
         tnr_module_release(m);
