@@ -98,7 +98,8 @@ typedef struct
     size_t json_n;
     const void *params; /* NULL: no constants */
     size_t params_n;
-    void *reserved[2];
+    void *const *user;  /* library->n_kernel pointers: tn_call.user of each kernel; NULL: none */
+    void *reserved[1];
 } tnr_parts;
 
 /* The same checks and the same module from parts; all of them are borrowed until the module is gone. */
