@@ -42,7 +42,8 @@ typedef struct tn_call { /* shared by all tasks of a call, read-only */
     const int64_t *sym;  /* the kernel's symbols; NULL if it has none */
     void *work;          /* NULL if the variant needs none */
     const tn_host *host; /* never NULL */
-    void *reserved[2];
+    void *user;          /* what the host keeps for this kernel (tnr_parts.user); NULL for compiled code */
+    void *reserved[1];
 } tn_call;
 
 /* Runs task `task` of step `step`. Returns 0, or 1 + an index into the kernel's `check` texts if a run-time check

@@ -98,7 +98,8 @@ typedef struct
     size_t json_n;
     const void *params; /* NULL: no constants */
     size_t params_n;
-    void *reserved[2];
+    void *const *user;  /* library->n_kernel pointers: tn_call.user of each kernel; NULL: none */
+    void *reserved[1];
 } tnr_parts;
 
 /* Make a module from parts, with the same checks. All parts are borrowed for as long as the module lives. */

@@ -160,6 +160,12 @@ TN_WARN_UNUSED tn_status tn_opt(tn_build *b, const char *file, const char *passe
 /* interpret.c */
 /* the interpreter; compiled code for what would take it seconds */
 tn_eval_fn tn_eval_auto;
+TN_WARN_UNUSED tn_status tn_find_input(tn_build *b, const tn_node *param, int n_in, const tenon_tensor in[],
+                                       const tenon_tensor **out); /* type and rank fit; driver-E042, E043 */
+void tn_tensor_give(tenon_tensor *o, const char *name, tn_dtype t, int ndim, const int64_t dim[], void *data, size_t n);
+/* interpret_program.c: the program on the runtime, its kernels by the TIR interpreter. */
+TN_WARN_UNUSED tn_status tn_interpret_program(tn_build *b, const char *stage, int n_in, const tenon_tensor in[],
+                                              int *n_out, tenon_tensor **out);
 TN_WARN_UNUSED tn_status tn_interpret(tn_build *b, const char *stage, int n_in, const tenon_tensor in[],
                                       int *n_out, tenon_tensor **out);
 

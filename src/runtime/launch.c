@@ -57,7 +57,8 @@ tnr_status tnr_launch(const tnr_call_site *s, uint32_t *out_variant, tnr_error *
     if (steps < 0 || steps > UINT32_MAX) return corrupt(s, "steps", steps, err);
     if (work < 0 || (uint64_t)work > s->work_room)
         return corrupt(s, "bytes of work memory, more than planned", work, err);
-    tn_call call = {.arg = s->arg, .sym = s->sym, .work = work ? s->work : NULL, .host = &host};
+    tn_call call = {
+        .arg = s->arg, .sym = s->sym, .work = work ? s->work : NULL, .host = &host, .user = s->user};
     struct phase_run run = {
         .call = &call, .scratch = v->scratch_bytes ? s->scratch : NULL, .stride = s->scratch_stride};
     for (int64_t step = 0; step < steps; step++) {

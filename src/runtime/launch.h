@@ -11,6 +11,7 @@ typedef struct tnr_call_site {
     uint64_t position;       /* instruction; for messages */
     void *const *arg;        /* n_in + n_out */
     const int64_t *sym;      /* n_sym */
+    void *user;              /* tn_call.user */
     void *work;              /* 64-byte aligned */
     uint64_t work_room;      /* bytes at work */
     uint8_t *scratch; /* threads times scratch_stride bytes, 64-byte aligned; NULL if no kernel needs any */

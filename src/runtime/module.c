@@ -222,6 +222,7 @@ tnr_status tnr_module_open_parts(const tnr_parts *parts, tnr_module **out_module
     tnr_module *m = new_module(err);
     if (!m) return TNR_E_MEMORY;
     m->library = parts->library;
+    m->user = parts->user;
     tnr_status status = open_parts(m, (tnr_span){parts->json, parts->json_n},
                                    (tnr_span){parts->params, parts->params_n}, err);
     return finish(m, status, out_module);

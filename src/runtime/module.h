@@ -15,6 +15,7 @@ struct tnr_module {
     tnr_package package;
     tnr_shared_object object;
     const tn_library *library;
+    void *const *user;  /* tn_call.user of each kernel; NULL: none */
     tnr_params *params; /* never NULL */
     tnr_graph *graph;   /* NULL: no mod.json */
     tnr_exe exe[TNR_N_EXECUTOR];

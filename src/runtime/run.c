@@ -172,6 +172,7 @@ static tnr_status call(tnr_instance *inst, uint32_t at, uint32_t *out_variant, t
                           .position = at,
                           .arg = inst->arg,
                           .sym = k->n_sym ? inst->call_sym : NULL,
+                          .user = inst->module->user ? inst->module->user[in->a] : NULL,
                           .work = own    ? inst->ptr[work]
                                   : room ? inst->arena + inst->work_offset
                                          : NULL,

@@ -188,6 +188,19 @@ static const row rows[] = {
      "  %0 = nn.max_pool2d(%x, pool_size=[3, 3], padding=[1, 1, 1, 1]);\n"
      "  %1 = nn.relu(%0);\n  (%0, %1)\n}\n",
      {"x float32 1 5 30 31"}, 311, NULL},
+    {"a layer with many steps", /* so long that the Relay interpreter compiles it */
+     "def @main(%x: Tensor[(40, 1, 2048), float32], %r: Tensor[(4, 512, 512), float32]) {\n"
+     "  nn.recurrent(%x, %r * 0.002f, cell=\"lstm\")\n}\n",
+     {"x float32 40 1 2048", "r float32 4 512 512"}, 0, NULL},
+    {"a branch and a loop around kernels",
+     "def @main(%x: Tensor[(n, 6), float32], %w: Tensor[(6, 6), float32]) {\n"
+     "  %0 = nn.dense(%x, %w * 0.1f);\n"
+     "  %1 = less(sum(%0), 0f);\n"
+     "  %2 = if (%1) { (tanh(%0), %x) } else { (nn.relu(%0), %0 + %x) };\n"
+     "  %3 = loop (4i64, True, %2.0, count=[4]) (%i: int64, %a: Tensor[(n, 6), float32]) {\n"
+     "    %4 = nn.dense(%a, %w * 0.1f);\n    %5 = tanh(%4 + %2.1);\n    (True, %5, sum(%5, axis=[1]))\n  };\n"
+     "  (%3.0, %3.1)\n}\n",
+     {"x float32 5 6", "w float32 6 6"}, 0, NULL},
 };
 // clang-format on
 

@@ -16,6 +16,11 @@ expect 0 "warning: its then branch cannot be computed for the given shapes; a ru
 expect 0 "[onnx-W002]" compile "$flow/if_fail.onnx" -o f.tar
 expect 0 "" run f.tar --fill-mode zeros
 expect 4 "the then branch cannot run for the shapes it was compiled for" run f.tar --fill-mode ones
+expect 4 "[driver-E073]" interpret "$flow/if_fail.onnx" --stage flat --fill-mode ones
+for stage in relay tir tir-scheduled flat; do
+    expect 0 "output_0: int64[" interpret "$models/nonzero.onnx" --stage $stage
+done
+must "sizes that the run finds need compiled tables" sh -c "! TENON_LIBDIR=$work tenon interpret '$models/nonzero.onnx' --stage tir 2>&1 | grep -qv 'with the LLVM code generator, which is not installed; use stage relay \[driver-E069\]'"
 expect 4 "is control flow; use the aot executor" run f.tar --executor graph
 # Every intermediate as a file.
 expect 0 "" compile "$models/fixed.relay" -o dumped.tar
