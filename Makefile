@@ -27,7 +27,7 @@ demo:
 	@mkdir -p build/release
 	@cmake --preset release >build/release/configure.log 2>&1 || { cat build/release/configure.log; exit 1; }
 	@ninja -C build/release demo
-	@tools/demo
+	@tools/demo $(if $(EXPLAIN),--explain)
 
 test:
 	@tools/setup test

@@ -25,6 +25,8 @@ const char *tn_tensor_text(DLDataType type, int32_t ndim, const int64_t *shape, 
 
 /* fill.c. Bytes of one element, 0 for types that are not whole bytes. bool in either spelling has one. */
 size_t tn_element_bytes(DLDataType type);
+/* Element i of out becomes v, rounded (whole numbers: cut) to type, which must have room for it. */
+void tn_element_put(void *out, size_t i, DLDataType type, double v);
 /* count elements of out; returns 0, or 1 for a type it cannot make. */
 int tn_fill(void *out, DLDataType type, size_t count, const char *mode, uint64_t seed);
 /* The tensor as an array under `name` (not copied), its data where they are, but bfloat16 as float32 in fresh memory.

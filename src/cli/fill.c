@@ -27,20 +27,22 @@ size_t tn_element_bytes(DLDataType t)
     return is_bool(t) ? 1 : t.bits % 8 ? 0 : t.bits / 8u;
 }
 
-/* |v| <= 1: no overflow; to nearest, ties to even. */
+/* To nearest, ties to even; what is too large becomes infinite. */
 static uint16_t to_half(double v)
 {
     uint16_t sign = signbit(v) ? 0x8000 : 0;
     int e;
     double m = frexp(fabs(v), &e); /* v = m 2^e, 1/2 <= m < 1 */
+    if (v != v) return 0x7e00;
     if (m == 0)
         return sign;
+    if (e > 16) return sign | 0x7c00;
     if (e < -13)
         return (uint16_t)(sign | (uint16_t)nearbyint(ldexp(m, e + 24))); /* subnormal: units of 2^-24 */
     return (uint16_t)(sign | (uint16_t)(((e + 14) << 10) + (int)nearbyint(ldexp(m, 11)) - 1024));
 }
 
-static void put(void *out, size_t i, DLDataType t, double v)
+void tn_element_put(void *out, size_t i, DLDataType t, double v)
 {
     float f = (float)v;
     uint32_t bits;
@@ -86,7 +88,7 @@ int tn_fill(void *out, DLDataType type, size_t count, const char *mode, uint64_t
     for (size_t i = 0; i < count; i++) {
         uint64_t r = random ? next_random(&seed) : 0;
         double v = byte ? (double)(r >> 57) : (double)(r >> 11) * 0x1p-52 - 1;
-        put(out, i, type, random ? v : same);
+        tn_element_put(out, i, type, random ? v : same);
     }
     return 0;
 }

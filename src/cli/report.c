@@ -57,7 +57,7 @@ static double bfloat_value(uint16_t b)
     return (double)f;
 }
 
-static bool value_at(const DLTensor *t, size_t i, double *out)
+bool tn_value_at(const DLTensor *t, size_t i, double *out)
 {
     const void *at = (const char *)t->data + t->byte_offset;
     const bool is_signed = t->dtype.code == kDLInt;
@@ -104,7 +104,7 @@ int tn_print_top(const DLTensor *t, int n)
         return 1;
     for (size_t i = 0; i < count; i++) {
         r[i].at = i;
-        if (!value_at(t, i, &r[i].value)) {
+        if (!tn_value_at(t, i, &r[i].value)) {
             free(r);
             return 1;
         }

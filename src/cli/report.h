@@ -3,9 +3,13 @@
 /* What `tenon run` prints about a run, in the form that users of tvmc know. */
 #include "tenon/runtime.h"
 
+#include <stdbool.h>
+
 /* The table of --print-time over n means, in nanoseconds each; sorts `ns`. */
 void tn_print_times(int n, double ns[]);
 
+/* Element i of a tensor as a number; false for a type that has none. */
+bool tn_value_at(const DLTensor *t, size_t i, double *out);
 /* The largest n values of the first row of a tensor, with their places. Returns 0, or 1 for a type that has
  * no order. */
 int tn_print_top(const DLTensor *t, int n);

@@ -1,0 +1,35 @@
+/* Pictures: any bytes. What is accepted has the size it says, and can be resampled. */
+#include "cli/picture.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
+
+static void require(int holds)
+{
+    if (!holds) abort();
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
+{
+    char why[TN_PICTURE_WHY] = "";
+    tn_picture p;
+    tn_canvas c = {0};
+    if (tn_picture_decode(data, n, &p, why)) {
+        require(*why && strlen(why) < sizeof why && !p.at);
+        return 0;
+    }
+    require(p.width >= 1 && p.height >= 1 && (uint64_t)p.width * p.height <= TN_PICTURE_PIXELS);
+    require(p.channels >= 1 && p.channels <= 4 && (p.bits == 8 || p.bits == 16) && p.orientation <= 1);
+    if ((uint64_t)p.width * p.height < 1 << 20 && tn_canvas_alloc(&c, 5, 3) == 0) {
+        enum tn_filter f = (enum tn_filter)(n % 5);
+        tn_window w = {0, 0, p.width, p.height};
+        require(tn_resample(&p, w, f, 255, (tn_place){0, 0, 5, 3}, &c) == 0);
+        for (int i = 0; i < 45; i++) require(isfinite(c.rgb[i]));
+    }
+    free(c.rgb);
+    tn_picture_deinit(&p);
+    return 0;
+}
