@@ -23,7 +23,7 @@ def read(path):
 
 known, refused = set(), set()
 shells = {s: said("--completion", s) for s in ("bash", "zsh")}
-for command in ("compile", "run", "dump", "opt", "interpret", "check", "verify", "version"):
+for command in ("compile", "run", "dump", "opt", "interpret", "check", "verify", "image", "top", "version"):
     text = said(command, "--help")
     flags, _, later = text.partition("not supported yet (giving")
     here = set(re.findall(r"^  (?:-\w, )?--([a-z-]+)", flags, re.M))
