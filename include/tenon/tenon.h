@@ -72,6 +72,7 @@ typedef struct tenon_report { /* what tenon_compile says about its work */
     uint64_t plan_bytes, alive_bytes;
     uint32_t plan_smallest, in_place;
     double seconds_lower; /* from scheduled to flat TIR */
+    const char *features; /* CPU features that the code may use, separated by blanks */
 } tenon_report;
 
 tenon *tenon_new(void); /* NULL: out of memory */

@@ -103,6 +103,7 @@ static void print_details(const tenon_report *r)
                 {"outputs", r->output_bytes},
                 {"scratch", r->scratch_bytes}};
     char text[32];
+    printf("features: %s\n", r->features);
     printf("seconds: import %.3f, graph %.3f, tir %.3f, schedule %.3f, lower %.3f, code %.3f, ",
            r->seconds_import, r->seconds_graph, r->seconds_tir, r->seconds_schedule, r->seconds_lower,
            r->seconds_codegen);

@@ -10,9 +10,10 @@
 
 // clang-format off
 const tn_flag tn_model_flags[] = {
-    TN_OPTION_TEXT(target, "target", "TEXT", "llvm", "llvm or c, with -mattr=+avx2,+fma -mtriple=... -num-cores=N"),
-    TN_ROW_TEXT("target-llvm-mcpu", 0, "native", NULL,
-                "native alone; CPU names are not used, give features with -mattr"),
+    TN_OPTION_TEXT(target, "target", "TEXT", "llvm",
+                   "llvm or c, with -mcpu=... -mattr=+avx2,+fma -mtriple=... -num-cores=N"),
+    TN_ROW_TEXT("target-llvm-mcpu", 0, "CPU", NULL,
+                "compile for the features of this CPU: skylake-avx512, znver4, x86-64-v3, native"),
     TN_ROW_TEXT("target-llvm-mattr", 0, "FEATURES", NULL,
                 "exactly these features: +avx2,+fma; or all of the machine but: -avx512f"),
     TN_ROW_TEXT("target-llvm-mtriple", 0, "TRIPLE", NULL, "machine to compile for, such as aarch64-linux-gnu"),

@@ -93,6 +93,16 @@ static uint64_t number(const tn_expr *e)
     return e && tn_is_int(e, &v) ? (uint64_t)v : 0;
 }
 
+static const char *features_text(tn_build *b)
+{
+    tn_buf text = {0};
+    for (size_t i = 0; i < b->machine.n_feature; i++)
+        tn_buf_printf(&text, "%s%s", i ? " " : "", b->machine.feature[i]);
+    const char *s = tn_arena_strdup(&b->arena, tn_buf_cstr(&text));
+    tn_buf_deinit(&text);
+    return s;
+}
+
 static void fill_report(tenon *t, size_t bytes, tenon_report *r)
 {
     tn_build *b = &t->build;
@@ -126,6 +136,7 @@ static void fill_report(tenon *t, size_t bytes, tenon_report *r)
     r->objects_cached = atomic_load(&b->objects.loaded);
     r->target = b->target.text;
     r->machine = b->machine.name;
+    r->features = features_text(b);
 }
 
 int tenon_compile(tenon *t, const char *model, const tenon_options *o, const char *output, tenon_report *report)

@@ -40,19 +40,25 @@ static tn_status option(tn_build *b, const char *word, options *o)
         }
     return tn_error(
         b->ctx, "driver-E002", NULL,
-        "target option %s is not supported; known are -mcpu=native, -mattr=, -mtriple=, -num-cores=", word);
+        "target option %s is not supported; known are -mcpu=, -mattr=, -mtriple=, -num-cores=", word);
 }
 
 static tn_status find_machine(tn_build *b, const options *o)
 {
+    bool native = o->mcpu && strcmp(o->mcpu, "native") == 0;
+    const char *cpu = native ? NULL : o->mcpu;
+    if (native && o->mtriple && tn_target_is_foreign(o->mtriple))
+        return tn_error(b->ctx, "driver-E080", NULL,
+                        "-mcpu=native means this machine, but -mtriple=%s is another; name its CPU, or leave -mcpu out",
+                        o->mtriple);
     if (b->opt.machine_file)
         TN_TRY(tn_machine_read(b->ctx, b->opt.machine_file, &b->machine));
-    else if (o->mtriple)
+    else if (o->mtriple && !native)
         tn_machine_of_triple(b->ctx, o->mtriple, &b->machine);
     else
         TN_TRY(tn_machine_detect(b->ctx, &b->machine));
-    if (o->mattr)
-        TN_TRY(tn_machine_attributes(b->ctx, o->mattr, &b->machine));
+    if (cpu || o->mattr)
+        TN_TRY(tn_machine_attributes(b->ctx, cpu, o->mattr ? o->mattr : "", &b->machine));
     tn_machine_derive(&b->machine);
     b->target.triple = o->mtriple;
     if (b->opt.machine_file && !o->mtriple && tn_target_is_foreign(b->machine.triple))
@@ -117,9 +123,6 @@ tn_status tn_target_parse(tn_build *b)
                         word ? word : "\"\"");
     while ((word = next_word(b, &at)))
         TN_TRY(option(b, word, &o));
-    if (o.mcpu && strcmp(o.mcpu, "native") != 0)
-        return tn_error(b->ctx, "driver-E004", NULL,
-                        "-mcpu=%s: CPU names are not used; give the features with -mattr=+avx2,+fma", o.mcpu);
     TN_TRY(find_machine(b, &o));
     choose_features(b);
     return TN_OK;

@@ -1,4 +1,4 @@
-/* Lists of features, "+avx2,-fma", and what features need.
+/* Lists of features, "+avx2,-fma", CPU names as short forms of such lists, and what features need.
  *
  * The tables hold every feature that is detected (base/cpu.c), each with those it cannot be without: LLVM's own
  * implications (X86.td, AArch64Features.td, ARMFeatures.td, RISCVFeatures.td of LLVM 19), so the features recorded in
@@ -11,6 +11,18 @@
 typedef struct feature {
     const char *name, *needs; /* directly, blanks between */
 } feature;
+
+/* A row of cpus.def: names that mean the features of the CPU `from` ("": none) and more. */
+typedef struct cpu {
+    const char *arch, *names, *from, *more;
+} cpu;
+
+static const cpu cpus[] = {
+#define CPU(arch, names, from, more) {arch, names, from, more},
+#include "machine/cpus.def"
+#undef CPU
+};
+enum { CPUS = sizeof cpus / sizeof *cpus };
 
 /* clang-format off */
 static const feature x86[] = {
@@ -116,7 +128,7 @@ static const feature riscv[] = {
     { "zvfh",            "v zfhmin" },
 };
 /* clang-format on */
-enum { ROWS = sizeof x86 / sizeof *x86, NAME_MAX_BYTES = 24 }; /* x86 has the longest table */
+enum { ROWS = sizeof x86 / sizeof *x86, NAME_MAX_BYTES = 32 }; /* x86 has the longest table */
 
 /* Architectures by how triples begin, the first that fits; base: what all their machines have (of riscv: those that
  * run Linux). */
@@ -203,12 +215,30 @@ static void add(names *s, const char *name)
     }
 }
 
-static void add_base(names *s)
+static void add_words(names *s, const char *at)
 {
     const feature *f;
-    const char *at = s->arch->base;
     while ((f = next_need(s->arch, &at))) {
         add(s, f->name);
+    }
+}
+
+static void add_base(names *s) { add_words(s, s->arch->base); }
+
+static const cpu *cpu_find(const struct arch *a, const char *name)
+{
+    for (size_t i = 0; a->n && i < CPUS; i++) {
+        if (strcmp(cpus[i].arch, a->name) == 0 && tn_words_find(cpus[i].names, name) >= 0) {
+            return &cpus[i];
+        }
+    }
+    return NULL;
+}
+
+static void add_cpu(names *s, const cpu *c)
+{
+    for (; c; c = *c->from ? cpu_find(s->arch, c->from) : NULL) {
+        add_words(s, c->more);
     }
 }
 
@@ -241,6 +271,32 @@ static size_t distance(const char *a, size_t n, const char *b)
         }
     }
     return row[m];
+}
+
+static tn_status unknown_cpu(tn_ctx *ctx, const struct arch *a, const char *name)
+{
+    char best[NAME_MAX_BYTES + 1] = "";
+    tn_buf all = {0};
+    size_t length = strlen(name), least = 0;
+    for (size_t i = 0; a->n && i < CPUS; i++) {
+        const char *at = cpus[i].names, *word;
+        size_t n;
+        while (strcmp(cpus[i].arch, a->name) == 0 && tn_words_next(&at, &word, &n)) {
+            char known[NAME_MAX_BYTES + 1] = "";
+            memcpy(known, word, n);
+            size_t d = distance(name, length, known);
+            if (!*best || d < least) {
+                least = d;
+                memcpy(best, known, sizeof best);
+            }
+            tn_buf_printf(&all, " %s", known);
+        }
+    }
+    tn_status st = tn_error(ctx, "machine-E009", NULL,
+                            "-mcpu: unknown %s CPU \"%.60s\"; did you mean %s? Known CPUs: native generic%s",
+                            a->name, name, best, tn_buf_cstr(&all));
+    tn_buf_deinit(&all);
+    return st;
 }
 
 static tn_status unknown(tn_ctx *ctx, const struct arch *a, const char *name, size_t n)
@@ -310,16 +366,35 @@ bool tn_machine_knows(const tn_machine *m, const char *name)
     return find(arch_of(m), name, strlen(name)) != NULL;
 }
 
-tn_status tn_machine_attributes(tn_ctx *ctx, const char *list, tn_machine *m)
+/* Where a list begins: with what every machine of the triple has and the CPU's features, or with m's features. */
+static tn_status begin(tn_ctx *ctx, const char *name, bool plus, const tn_machine *m, names *s)
+{
+    if (name || plus) {
+        add_base(s);
+    } else {
+        memcpy(s->at, m->feature, m->n_feature * sizeof *m->feature);
+        s->n = m->n_feature;
+    }
+    if (!name || strcmp(name, "generic") == 0) {
+        return TN_OK;
+    }
+    const cpu *c = cpu_find(s->arch, name);
+    if (!s->arch->n) {
+        return tn_error(ctx, "machine-E010", NULL,
+                        "-mcpu: no CPUs of this architecture are known, so not \"%.60s\"; leave -mcpu out", name);
+    }
+    if (!c) {
+        return unknown_cpu(ctx, s->arch, name);
+    }
+    add_cpu(s, c);
+    return TN_OK;
+}
+
+tn_status tn_machine_attributes(tn_ctx *ctx, const char *cpu_name, const char *list, tn_machine *m)
 {
     bool plus = *list == '+' || strstr(list, ",+");
     names s = names_new(ctx, m, strlen(list));
-    if (plus) {
-        add_base(&s);
-    }
-    for (size_t i = 0; !plus && i < m->n_feature; i++) {
-        s.at[s.n++] = m->feature[i];
-    }
+    TN_TRY(begin(ctx, cpu_name, plus, m, &s));
     while (*list) {
         size_t n = strcspn(list, ",");
         if (n) {
@@ -329,7 +404,7 @@ tn_status tn_machine_attributes(tn_ctx *ctx, const char *list, tn_machine *m)
     }
     m->feature = s.at;
     m->n_feature = s.n;
-    m->name = plus ? NULL : m->name;
+    m->name = cpu_name ? cpu_name : plus ? NULL : m->name;
     m->vector_bits = m->n_vector_regs = m->fma_ports = 0;
     m->l1_gb_s = m->l2_gb_s = m->l3_gb_s = m->mem_gb_s = m->peak_gflops = 0;
     return TN_OK;

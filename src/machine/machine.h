@@ -46,11 +46,14 @@ void tn_machine_of_triple(tn_ctx *ctx, const char *triple, tn_machine *out);
 /* Is it the name of a feature of m's architecture, whether m has it or not? */
 bool tn_machine_knows(const tn_machine *m, const char *name);
 
-/* Changes the features by a list "+avx2,+fma" or "-avx512f", and sets to 0 what follows from them (tn_machine_derive).
- * A list with a `+` begins with what every machine of the triple has, and m's own features go; one of `-` alone begins
- * with m's. +x brings what x needs, -x takes what needs x along. Errors: machine-E005 (the architecture has no such
- * feature), -E006 (a word without its sign), -E007 (-x of what every machine of the architecture has). */
-TN_WARN_UNUSED tn_status tn_machine_attributes(tn_ctx *ctx, const char *list, tn_machine *m);
+/* Changes the features to those of a CPU and a list, and sets to 0 what follows from them (tn_machine_derive). The CPU
+ * (NULL: none) is a name that LLVM knows ("skylake-avx512", "generic") and stands for its features alone. The list is
+ * "+avx2,+fma", "-avx512f" or "". The features begin with what every machine of the triple has and the CPU's; without
+ * a CPU with the former where the list has a `+`, and with m's own where it has none. +x brings what x needs, -x takes
+ * what needs x along. Errors: machine-E005 (the architecture has no such feature), -E006 (a word without its sign),
+ * -E007 (-x of what every machine of the architecture has), -E009 (the architecture has no such CPU), -E010
+ * (no CPUs of the architecture are known). */
+TN_WARN_UNUSED tn_status tn_machine_attributes(tn_ctx *ctx, const char *cpu, const char *list, tn_machine *m);
 
 /* A JSON object of the members that tn_machine_print writes. Rates, peak_gflops may be absent (derived); all else must
  * be there, nothing else may. Errors: machine-E001 (not JSON), -E002 (unknown member), -E003 (missing member),

@@ -267,7 +267,7 @@ static void attributes(void **state)
         tn_machine m;
         tn_ctx_init(&c);
         load(&c, row[i].machine, &m);
-        tn_status st = tn_machine_attributes(&c, row[i].list, &m);
+        tn_status st = tn_machine_attributes(&c, NULL, row[i].list, &m);
         if (row[i].error) {
             assert_int_equal(st, TN_FAIL);
             assert_string_equal(c.diag[0].id, row[i].error);
@@ -294,7 +294,7 @@ static void attributes(void **state)
     tn_ctx c;
     tn_ctx_init(&c);
     tn_machine m = {.triple = "x86_64-linux-gnu"};
-    assert_int_equal(tn_machine_attributes(&c, "+avx512vnii", &m), TN_FAIL);
+    assert_int_equal(tn_machine_attributes(&c, NULL, "+avx512vnii", &m), TN_FAIL);
     assert_non_null(strstr(c.diag[0].message, "the nearest known one is avx512vnni"));
     tn_ctx_deinit(&c);
 }
@@ -331,7 +331,7 @@ static void attributes_of_triples(void **state)
         char text[400] = "";
         tn_ctx_init(&c);
         tn_machine_of_triple(&c, row[i].triple, &m);
-        if (tn_machine_attributes(&c, row[i].list, &m) != TN_OK) {
+        if (tn_machine_attributes(&c, NULL, row[i].list, &m) != TN_OK) {
             assert_int_equal(strncmp(row[i].has, c.diag[0].id, 12), 0);
             if (!strstr(c.diag[0].message, row[i].has + 13)) {
                 fail_msg("%s %s: %s", row[i].triple, row[i].list, c.diag[0].message);
@@ -348,6 +348,82 @@ static void attributes_of_triples(void **state)
 }
 
 
+/* What CPU names stand for, as clang -march and -mcpu say. */
+static void cpu_names(void **state)
+{
+    static const struct { const char *triple, *cpu, *list, *has, *lacks;
+    } row[] = {
+        {"x86_64-linux-gnu", "skylake-avx512", "", "sse2 avx2 fma f16c avx512f avx512bw avx512cd avx512dq avx512vl aes",
+         "avx512vnni amx-tile"},
+        {"x86_64-linux-gnu", "skx", "", "avx512vl", "avx512vnni"},
+        {"x86_64-linux-gnu", "skylake", "", "avx2 fma bmi2", "avx512f"},
+        {"x86_64-linux-gnu", "tigerlake", "", "avx512vnni avx512vbmi2", "avx512bf16"},
+        {"x86_64-linux-gnu", "broadwell", "", "avx2 fma adx", "avx512f clflushopt"},
+        {"x86_64-linux-gnu", "cascadelake", "", "avx512vnni", "avx512bf16 amx-int8"},
+        {"x86_64-linux-gnu", "icelake-server", "", "avx512vnni avx512vbmi gfni", "avx512bf16"},
+        {"x86_64-linux-gnu", "sapphirerapids", "", "amx-tile amx-int8 amx-bf16 avx512fp16 avxvnni", "amx-fp16"},
+        {"x86_64-linux-gnu", "core-avx2", "", "avx2 fma", "adx"},
+        {"x86_64-linux-gnu", "haswell", "", "avx2 fma", "adx"},
+        {"x86_64-linux-gnu", "znver1", "", "avx2 fma sha", "avx512f vaes"},
+        {"x86_64-linux-gnu", "znver4", "", "avx512vnni avx512bf16", "avxvnni avx512fp16"},
+        {"x86_64-linux-gnu", "znver5", "", "avx512vnni avx512bf16 avxvnni", "avx512fp16 amx-tile"},
+        {"x86_64-linux-gnu", "x86-64", "", "sse2", "sse3"},
+        {"x86_64-linux-gnu", "x86-64-v2", "", "sse4.2 popcnt", "avx"},
+        {"x86_64-linux-gnu", "x86-64-v3", "", "avx2 fma bmi2 movbe", "avx512f"},
+        {"x86_64-linux-gnu", "x86-64-v4", "", "avx512f avx512vl avx512bw", "avx512vnni"},
+        {"x86_64-linux-gnu", "generic", "", "sse2", "sse3"},
+        {"x86_64-linux-gnu", "skylake", "+avx512vnni", "avx512f avx512vnni clflushopt", "avx512bw"},
+        {"x86_64-linux-gnu", "znver4", "-avx512f", "avx2 vaes", "avx512f avx512vnni"},
+        {"aarch64-linux-gnu", "cortex-a72", "", "neon fp-armv8 aes crc", "dotprod lse"},
+        {"aarch64-linux-gnu", "neoverse-n1", "", "dotprod fullfp16 lse", "sve i8mm"},
+        {"aarch64-linux-gnu", "apple-m1", "", "dotprod fullfp16 fp16fml sha3", "i8mm"},
+        {"aarch64-linux-gnu", "neoverse-v2", "+aes", "sve2 i8mm bf16 aes", "sha3"},
+        {"armv7-linux-gnueabihf", "cortex-a9", "", "neon vfp3 fp16", "vfp4"},
+        {"riscv64-linux-gnu", "sifive-u74", "", "m a f d c", "v"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+        tn_ctx c;
+        tn_machine m;
+        tn_ctx_init(&c);
+        tn_machine_of_triple(&c, row[i].triple, &m);
+        assert_int_equal(tn_machine_attributes(&c, row[i].cpu, row[i].list, &m), TN_OK);
+        const char *const list[] = {row[i].lacks, row[i].has};
+        for (int has = 0; has < 2; has++) {
+            char text[200], *rest = text;
+            snprintf(text, sizeof text, "%s", list[has]);
+            for (char *name; (name = strtok_r(rest, " ", &rest));) {
+                if (tn_machine_has(&m, name) != has || !tn_machine_knows(&m, name)) {
+                    fail_msg("%s: %s is %sthere", row[i].cpu, name, has ? "not " : "");
+                }
+            }
+        }
+        assert_string_equal(m.name, row[i].cpu);
+        tn_ctx_deinit(&c);
+    }
+    static const struct { const char *triple, *cpu, *id, *text;
+    } wrong[] = {
+        {"x86_64-linux-gnu", "skylakx", "machine-E009",
+         "unknown x86 CPU \"skylakx\"; did you mean skylake? Known CPUs:"},
+        {"x86_64-linux-gnu", "cortex-a72", "machine-E009", " znver5"},
+        {"x86_64-linux-gnu", "", "machine-E009", "unknown x86 CPU \"\""},
+        {"aarch64-linux-gnu", "apple-m11", "machine-E009", "did you mean apple-a11?"},
+        {"powerpc64le-linux-gnu", "power9", "machine-E010", "no CPUs of this architecture"},
+    };
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        tn_ctx c;
+        tn_machine m;
+        tn_ctx_init(&c);
+        tn_machine_of_triple(&c, wrong[i].triple, &m);
+        assert_int_equal(tn_machine_attributes(&c, wrong[i].cpu, "", &m), TN_FAIL);
+        assert_string_equal(c.diag[0].id, wrong[i].id);
+        if (!strstr(c.diag[0].message, wrong[i].text)) {
+            fail_msg("%s: %s", wrong[i].cpu, c.diag[0].message);
+        }
+        tn_ctx_deinit(&c);
+    }
+}
+
 /* Every feature that this build can detect may be asked for. */
 static void attributes_of_detection(void **state)
 {
@@ -361,7 +437,7 @@ static void attributes_of_detection(void **state)
         char list[64];
         snprintf(list, sizeof list, "+%s", name[i]);
 #if defined(__x86_64__)
-        if (tn_machine_attributes(&c, list, &m) != TN_OK || !tn_machine_has(&m, name[i])) {
+        if (tn_machine_attributes(&c, NULL, list, &m) != TN_OK || !tn_machine_has(&m, name[i])) {
             fail_msg("%s", list);
         }
 #endif
@@ -376,6 +452,7 @@ int main(void)
         cmocka_unit_test(derivation),           cmocka_unit_test(detection_here),
         cmocka_unit_test(detection_from_sysfs), cmocka_unit_test(attributes),
         cmocka_unit_test(attributes_of_detection), cmocka_unit_test(attributes_of_triples),
+        cmocka_unit_test(cpu_names),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

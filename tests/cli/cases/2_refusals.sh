@@ -29,8 +29,6 @@ expect 4 "Error: --target as JSON is not supported yet" compile x.onnx --target 
 expect 4 "Error: --target-llvm-mattr is given, but --target is c" compile x.onnx --target c --target-llvm-mattr=+avx2
 expect 4 "Error: --disabled-pass: there is no pass Nonsense" compile x.onnx --disabled-pass FuseOps,Nonsense
 expect 4 "target cuda is not supported" compile "$models/two.relay" --target cuda
-expect 4 "CPU names are not used" compile "$models/two.relay" --target "llvm -mcpu=skylake-avx512"
-expect 4 "CPU names are not used" compile "$models/two.relay" --target-llvm-mcpu skylake
 expect 2 "--device tpu: choose from cpu" run x.tar --device tpu
 expect 2 "--opt-level 5: out of 0 .. 4" compile x.onnx -O5
 expect 2 "--dump-code hex: choose from relay, tir, ll, asm, c" compile x.onnx --dump-code relay,hex

@@ -22,6 +22,16 @@ if [ "$(uname -m)" = x86_64 ]; then
         vectors zmm none
         expect 0 "fma, f16c, avx512f, avx512vnni" verify t.tar
     done
+    # CPU names are short for their features
+    expect 0 "features: cmov cx8 mmx fxsr sse sse2 " compile "$dense" -v --target "llvm -mcpu=skylake-avx512" -o t.tar
+    must "the list is printed" sh -c "tenon compile '$dense' -v --target-llvm-mcpu haswell -o t.tar | grep '^features: .* avx2'"
+    vectors ymm zmm
+    expect 0 "" compile "$dense" --target "c -mcpu=x86-64-v2" -o t.tar
+    vectors xmm 'ymm|zmm'
+    expect 0 "" compile "$dense" --target "llvm -mcpu=cascadelake -mtriple=x86_64-linux-gnu" -o t.tar
+    expect 0 "avx512vl, avx512vnni" verify t.tar
+    expect 4 "unknown x86 CPU \"skylake-axv512\"; did you mean skylake-avx512? Known CPUs: native generic" \
+        compile "$dense" --target "llvm -mcpu=skylake-axv512" -o d.tar
     expect 4 "-mattr: there is no x86 feature \"avx512vnii\"; the nearest known one is avx512vnni [machine-E005]" \
         compile "$dense" --target "llvm -mattr=+avx512vnii" -o d.tar
     expect 4 "neither +FEATURE nor -FEATURE; write +avx2,+fma or -avx512f [machine-E006]" \

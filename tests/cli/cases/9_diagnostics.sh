@@ -1,7 +1,9 @@
 # Diagnostics of the driver by their ids, which never change their meaning.
 mkdir diagnostics && cd diagnostics || exit 1
 dense=$TENON_SOURCE_DIR/examples/models/dense.onnx
-expect 4 "[driver-E004]" compile "$dense" --target "llvm -mcpu=skylake"
+expect 4 "[driver-E080]" compile "$dense" --target "llvm -mcpu=native -mtriple=sparcv9-linux-gnu"
+expect 4 "[machine-E009]" compile "$dense" --target "llvm -mcpu=skylakx"
+expect 4 "[machine-E010]" compile "$dense" --target "llvm -mcpu=power9 -mtriple=powerpc64le-linux-gnu"
 expect 4 "[driver-E005]" compile "$dense" --input-shapes "x:[1,"
 expect 4 "[driver-E061]" compile "$dense" --pass-config relay.ToMixedPrecision.keep_orig_output_dtype=x
 expect 4 "[driver-E065]" compile "$dense" --mixed-precision --mixed-precision-ops nn.none -o d.tar
