@@ -5,6 +5,7 @@
 #include <string.h>
 
 #if defined(__linux__)
+#include <fcntl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 #endif
@@ -86,6 +87,25 @@ static const row table[] = {
 enum { ROWS = sizeof table / sizeof *table };
 _Static_assert((int)ROWS <= (int)TN_CPU_FEATURES, "a feature is a bit of tn_cpu_set");
 
+/* Features that generated code uses, by Linux's names. Every kernel since 4.16 knows all of them (those of amx: every
+ * kernel that saves tiles), so one that is not listed was switched off. */
+static const char *const listed[][2] = {
+    {"sse3", "pni"},           {"ssse3", "ssse3"},       {"sse4.1", "sse4_1"},     {"sse4.2", "sse4_2"},
+    {"avx", "avx"},            {"avx2", "avx2"},         {"fma", "fma"},           {"f16c", "f16c"},
+    {"bmi", "bmi1"},           {"bmi2", "bmi2"},         {"avx512f", "avx512f"},   {"avx512bw", "avx512bw"},
+    {"avx512cd", "avx512cd"},  {"avx512dq", "avx512dq"}, {"avx512vl", "avx512vl"}, {"avx512vnni", "avx512_vnni"},
+    {"amx-tile", "amx_tile"},  {"amx-int8", "amx_int8"}, {"amx-bf16", "amx_bf16"},
+};
+
+/* A feature whose name begins so needs another; in the order in which the loss of one goes on to others. */
+static const char *const family[][2] = {
+    {"ssse3", "sse3"},    {"sse4.1", "ssse3"}, {"sse4.2", "sse4.1"}, {"avx", "sse4.2"},      {"avx", "avx"},
+    {"fma", "avx"},       {"f16c", "avx"},     {"vaes", "avx"},      {"vpclmulqdq", "avx"},  {"avxvnni", "avx2"},
+    {"avxifma", "avx2"},  {"avxne", "avx2"},   {"avx512", "avx2"},   {"avx512", "fma"},      {"avx512", "f16c"},
+    {"avx512", "avx512f"}, {"avx512vbmi", "avx512bw"}, {"avx512bitalg", "avx512bw"}, {"avx512bf16", "avx512bw"},
+    {"avx512fp16", "avx512bw"}, {"avx512fp16", "avx512vl"}, {"avx512fp16", "avx512dq"}, {"amx", "amx-tile"},
+};
+
 static const char *name_at(size_t i) { return table[i].name; }
 
 static void cpuid(uint32_t leaf, uint32_t sub, uint32_t out[4])
@@ -105,6 +125,89 @@ static uint32_t xcr0(void)
     return low;
 }
 
+static void drop(tn_cpu_set *set, const char *name)
+{
+    for (size_t i = 0; i < ROWS; i++) {
+        if (strcmp(table[i].name, name) == 0) {
+            set->bits &= ~((uint64_t)1 << i);
+        }
+    }
+}
+
+/* Drops what lacks something it needs. */
+static void drop_orphans(tn_cpu_set *set)
+{
+    for (size_t k = 0; k < sizeof family / sizeof *family; k++) {
+        for (size_t i = 0; i < ROWS && !tn_cpu_set_has(*set, family[k][1]); i++) {
+            if (strncmp(table[i].name, family[k][0], strlen(family[k][0])) == 0) {
+                set->bits &= ~((uint64_t)1 << i);
+            }
+        }
+    }
+}
+
+static bool line_has(const char *line, size_t n, const char *flag)
+{
+    size_t length = strlen(flag);
+    for (size_t i = 0; i + length <= n; i++) {
+        bool whole = i > 0 && line[i - 1] == ' ' && (i + length == n || line[i + length] == ' ');
+        if (whole && memcmp(line + i, flag, length) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+tn_cpu_set tn_cpu_set_listed(tn_cpu_set set, const char *cpuinfo)
+{
+    static const char head[] = "\nflags\t";
+    const char *line = strstr(cpuinfo, head), *end = line ? strchr(line + 1, '\n') : NULL;
+    size_t n = end ? (size_t)(end - line) : 0;
+    if (!line_has(line, n, "fpu")) { /* cut, or not what Linux writes */
+        return set;
+    }
+    for (size_t i = 0; i < sizeof listed / sizeof *listed; i++) {
+        if (!line_has(line, n, listed[i][1])) {
+            drop(&set, listed[i][0]);
+        }
+    }
+    drop_orphans(&set);
+    return set;
+}
+
+#if defined(__linux__)
+static tn_cpu_set as_listed(tn_cpu_set set)
+{
+    char text[8192]; /* the first CPU takes about 2,500 bytes */
+    size_t n = 0;
+    ssize_t got = 1;
+    int fd = open("/proc/cpuinfo", O_RDONLY | O_CLOEXEC);
+    while (fd >= 0 && got > 0 && n < sizeof text - 1) {
+        got = read(fd, text + n, sizeof text - 1 - n);
+        n += got > 0 ? (size_t)got : 0;
+    }
+    if (fd >= 0) {
+        close(fd);
+    }
+    text[n] = '\0';
+    return tn_cpu_set_listed(set, text);
+}
+#else
+static tn_cpu_set as_listed(tn_cpu_set set) { return set; }
+#endif
+
+#if defined(__linux__) && defined(__x86_64__) && defined(SYS_arch_prctl)
+/* Whether a process may ask for the tile state; asks for nothing. */
+static bool may_have_tiles(void)
+{
+    enum { GET_SUPPORTED = 0x1021, XTILEDATA = 18 };
+    uint64_t mask = 0;
+    return syscall(SYS_arch_prctl, GET_SUPPORTED, &mask) == 0 && mask >> XTILEDATA & 1;
+}
+#else
+static bool may_have_tiles(void) { return false; }
+#endif
+
 tn_cpu_set tn_cpu_detect(void)
 {
     tn_cpu_set set = {0};
@@ -118,7 +221,11 @@ tn_cpu_set tn_cpu_detect(void)
         bool there = (r[table[i].reg] >> table[i].bit & 1) && (saved & table[i].saved) == table[i].saved;
         set.bits |= (uint64_t)there << i;
     }
-    return set;
+    if (tn_cpu_set_has(set, "amx-tile") && !may_have_tiles()) {
+        drop(&set, "amx-tile");
+    }
+    drop_orphans(&set);
+    return as_listed(set);
 }
 
 /* Leaves 4 and 0x8000001d have one format; a maker fills one of them. */
@@ -185,6 +292,12 @@ tn_cpu_set tn_cpu_detect(void)
     for (size_t i = 0; i < ROWS; i++) {
         set.bits |= (uint64_t)(cap[table[i].bit / 64] >> table[i].bit % 64 & 1) << i;
     }
+    return set;
+}
+
+tn_cpu_set tn_cpu_set_listed(tn_cpu_set set, const char *cpuinfo)
+{
+    (void)cpuinfo;
     return set;
 }
 

@@ -2,8 +2,10 @@
 #define TN_BASE_CPU_H
 /* Features of the CPU this process runs on, by LLVM's names ("avx512f", "amx-tile", "sse4.2", "neon").
  *
- * A feature counts only if the operating system saves its registers (XCR0). Nothing is allocated. Detection runs
- * cpuid, which a hypervisor may trap (microseconds): detect once, then ask the set. CPU models are never named.
+ * A feature counts only if the operating system saves its registers (XCR0). A feature that generated code uses counts
+ * only if the kernel lists it, too: clearcpuid=avx512f and errata switch features off that cpuid still reports.
+ * Nothing is allocated. Detection runs cpuid, which a hypervisor may trap (microseconds), and reads /proc/cpuinfo:
+ * detect once, then ask the set. CPU models are never named.
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -21,6 +23,10 @@ bool tn_cpu_set_has(tn_cpu_set set, const char *feature);
 enum { TN_CPU_FEATURES = 64 };
 size_t tn_cpu_set_names(tn_cpu_set set, const char **out_name, size_t room);
 bool tn_cpu_has(const char *feature); /* detects, then asks */
+/* The set without what the kernel switched off: `cpuinfo` is the text of /proc/cpuinfo; its first line of flags counts.
+ * A feature that generated code uses and that is not listed goes, and all that need it. A text without a whole
+ * line of flags changes nothing. */
+tn_cpu_set tn_cpu_set_listed(tn_cpu_set set, const char *cpuinfo);
 
 /* Linux lets a process use AMX tiles only after it asked once; threads inherit the leave. True if tiles may be used
  * from now on. Called before the first kernel that needs "amx-tile". */
