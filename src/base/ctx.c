@@ -144,15 +144,6 @@ void tn_diag_print_all(const tn_ctx *ctx, tn_buf *out)
     }
 }
 
-void tn_diag_soften(tn_ctx *ctx, size_t first)
-{
-    for (size_t i = first; i < ctx->n_diag; i++)
-        if (ctx->diag[i].severity == TN_ERROR) {
-            ctx->diag[i].severity = TN_WARNING;
-            ctx->n_error--;
-        }
-}
-
 void tn_diag_clear(tn_ctx *ctx)
 {
     ctx->n_diag = ctx->n_error = 0;

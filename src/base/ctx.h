@@ -66,8 +66,6 @@ tn_status tn_vreport(tn_ctx *ctx, enum tn_severity s, const char *id, const tn_l
 void tn_diag_print(const tn_diag *d, tn_buf *out);
 void tn_diag_print_all(const tn_ctx *ctx, tn_buf *out);
 void tn_diag_clear(tn_ctx *ctx);
-/* What failed was done in another way: the errors from number `first` on become warnings. */
-void tn_diag_soften(tn_ctx *ctx, size_t first);
 /* Takes back all reports from number `n` on (what was tried in vain). */
 void tn_diag_rewind(tn_ctx *ctx, size_t n);
 

@@ -18,9 +18,15 @@ typedef struct tn_target {
     uint32_t cores;                /* 0: the machine's */
 } tn_target;
 
+/* How a kernel is made, the best way first; a later one only where those before are refused: as a rule schedules it; as
+ * the loops it came from; with every operator a block of its own, as those loops. */
+enum tn_form { TN_FORM_SCHEDULED, TN_FORM_SERIAL, TN_FORM_PLAIN, TN_N_FORMS };
+
 typedef struct tn_group {          /* one kernel of the program */
     const char *name;              /* func_name */
     const char *source;
+    const tn_node *call;           /* the first of its calls */
+    uint8_t form;                  /* enum tn_form */
     tn_func *te;                   /* as the tensor expressions made it */
     uint32_t n_variant;
     const tn_expr *guard[2];

@@ -245,7 +245,7 @@ static tn_status add_group(tn_build *b, tn_pass *p, const tn_node *call, tn_strm
     tn_strmap_put(names, name, strlen(name), 1);
     tn_strmap_put(by_text, key, strlen(key), b->groups.n);
     f->name = name;
-    tn_group g = {.name = name, .source = f->source, .te = f, .n_in = f->n_param - 1, .n_out = 1};
+    tn_group g = {.name = name, .source = f->source, .te = f, .call = call, .n_in = f->n_param - 1, .n_out = 1};
     tn_vec_push(&b->calls, ((tn_call_site){call, (uint32_t)b->groups.n}));
     tn_vec_push(&b->groups, g);
     tn_progress_say(&b->opt, "tir", b->groups.n, 0);
@@ -354,16 +354,9 @@ static void schedule_group(tn_build *b, tn_group *g)
     g->n_variant = 2;
 }
 
-/* A variant that the rule made illegal runs as the plain loops it came from: slow, but right. */
-static tn_status run_serial(tn_build *b, tn_group *g, uint32_t v, size_t first_diag)
-{
-    tn_diag_soften(b->ctx, first_diag);
-    (void)tn_report(b->ctx, TN_WARNING, "driver-W001", NULL,
-                    "%s is not scheduled, because of what is said above: it will be slow; please report this model",
-                    g->name);
-    tn_rule_serial(&g->sched[v], g->base[v], &b->machine, &b->arena, &b->pool);
-    return tn_func_verify(g->sched[v].func);
-}
+/* ---- forms ----
+ * A kernel that a later door refuses is made again in a plainer form. What was said of the form before is for the
+ * authors, not for users: it goes away, and a warning names the model's nodes. */
 
 static tn_status lower_variant(tn_build *b, tn_group *g, uint32_t v)
 {
@@ -374,18 +367,71 @@ static tn_status lower_variant(tn_build *b, tn_group *g, uint32_t v)
     return tn_func_verify(f);
 }
 
+static tn_status make_plain(tn_build *b, tn_group *g)
+{
+    tn_pass p = tn_pass_context(b);
+    tn_func *f;
+    p.no_inlining = true;
+    TN_TRY(tn_lower_te(&p, &b->graph, g->call, g->name, &b->arena, &f));
+    tn_arena_reset(&b->scratch);
+    g->te = f;
+    return TN_OK;
+}
+
+static tn_status schedule_form(tn_build *b, tn_group *g)
+{
+    if (g->form == TN_FORM_SCHEDULED) {
+        schedule_group(b, g);
+    } else {
+        if (g->form == TN_FORM_PLAIN)
+            TN_TRY(make_plain(b, g));
+        g->n_variant = 1;
+        g->guard[0] = NULL;
+        g->base[0] = g->te;
+        tn_rule_serial(&g->sched[0], g->te, &b->machine, &b->arena, &b->pool);
+    }
+    for (uint32_t v = 0; v < g->n_variant; v++)
+        TN_TRY(tn_func_verify(g->sched[v].func));
+    return TN_OK;
+}
+
+static tn_status make_form(tn_build *b, tn_group *g, bool lower)
+{
+    if (g->n_variant == 0)
+        TN_TRY(schedule_form(b, g));
+    for (uint32_t v = 0; lower && v < g->n_variant; v++)
+        TN_TRY(lower_variant(b, g, v));
+    return TN_OK;
+}
+
+/* Makes the first form that nobody refuses, from the group's present one on. */
+static tn_status settle_form(tn_build *b, tn_group *g, bool lower)
+{
+    tn_loc loc = {.node = *g->source ? g->source : NULL};
+    int64_t refused = tn_pass_config_int(&b->pass_options, TN_CONFIG_REFUSE_FORMS);
+    size_t n_diag = b->ctx->n_diag;
+    uint8_t first = g->form;
+    while (g->form < refused || make_form(b, g, lower) != TN_OK) {
+        const char *id = b->ctx->n_diag > n_diag ? b->ctx->diag[b->ctx->n_diag - 1].id : "refused";
+        tn_diag_rewind(b->ctx, n_diag);
+        g->n_variant = 0;
+        if (++g->form == TN_N_FORMS)
+            return tn_error(b->ctx, "driver-E012", &loc,
+                            "internal error: Tenon cannot make code for this part of the model (%s, %s); "
+                            "please report it",
+                            g->name, id);
+    }
+    return g->form == first ? TN_OK
+                            : tn_report(b->ctx, TN_WARNING, "driver-W001", &loc,
+                                        "this part of the model runs as plain loops, which is slow; please report it");
+}
+
 tn_status tn_stage_schedule(tn_build *b)
 {
     double start = tn_now();
     for (size_t i = 0; i < b->groups.n; i++) {
-        tn_group *g = &b->groups.at[i];
         tn_progress_say(&b->opt, "schedule", i, b->groups.n);
-        schedule_group(b, g);
-        for (uint32_t v = 0; v < g->n_variant; v++) {
-            size_t n_diag = b->ctx->n_diag;
-            if (tn_func_verify(g->sched[v].func) != TN_OK)
-                TN_TRY(run_serial(b, g, v, n_diag));
-        }
+        TN_TRY(settle_form(b, &b->groups.at[i], false));
     }
     b->seconds.schedule = tn_now() - start;
     return TN_OK;
@@ -395,15 +441,8 @@ tn_status tn_stage_lower(tn_build *b)
 {
     double start = tn_now();
     for (size_t i = 0; i < b->groups.n; i++) {
-        tn_group *g = &b->groups.at[i];
         tn_progress_say(&b->opt, "lower", i, b->groups.n);
-        for (uint32_t v = 0; v < g->n_variant; v++) {
-            size_t n_diag = b->ctx->n_diag;
-            if (lower_variant(b, g, v) == TN_OK || g->sched[v].n_step == 0)
-                continue;
-            TN_TRY(run_serial(b, g, v, n_diag));
-            TN_TRY(lower_variant(b, g, v));
-        }
+        TN_TRY(settle_form(b, &b->groups.at[i], true));
     }
     b->seconds.lower = tn_now() - start;
     return TN_OK;

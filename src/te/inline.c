@@ -30,13 +30,12 @@ static const tn_expr *guard(tn_pool *p, const tn_expr *e, void *user)
 static const tn_expr *element_where(tn_pool *p, const tn_expr *value, const tn_expr *cond,
                                     const tn_expr *other)
 {
-    /* A plain read keeps one load instead of a load and a select. */
-    if (value->kind == TN_E_LOAD && (!tn_load_other(value) || tn_load_other(value) == other)) {
-        const tn_expr *mask = tn_load_mask(value);
-        return tn_load(p, value->dtype, value->u.load.buffer, (int)value->u.load.n_index, value->src,
-                       mask ? tn_and(p, mask, cond) : cond, other);
-    }
-    return tn_select(p, cond, tn_rewrite(p, value, guard, (void *)(uintptr_t)cond), other);
+    const tn_expr *guarded = tn_rewrite(p, value, guard, (void *)(uintptr_t)cond);
+    /* A plain read keeps one load instead of a load and a select; what its index reads has the condition, too. */
+    if (value->kind == TN_E_LOAD && (!tn_load_other(value) || tn_load_other(value) == other))
+        return tn_load(p, value->dtype, value->u.load.buffer, (int)value->u.load.n_index, guarded->src,
+                       tn_load_mask(guarded), other);
+    return tn_select(p, cond, guarded, other);
 }
 
 /* ---- expansion ----

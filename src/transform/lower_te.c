@@ -81,13 +81,15 @@ static tn_status define(tn_te *te, tn_graph *g, const tn_node *n, tn_tensor **of
 
 /* A tensor is inlined if it is defined by a plain expression and either moves data only, or each of its
  * elements is read once, or read element by element on every way to one tensor. */
-static void inline_all(tn_te *te, const tn_tensor *result, const bool *moves)
+static void inline_all(tn_te *te, const tn_tensor *result, const bool *moves, bool constants_only)
 {
     bool *pointwise = TN_NEW_N(te->arena, bool, te->func->n_buffer);
     tn_te_pointwise(te, pointwise);
     for (tn_tensor *t = te->first; t; t = t->next) {
         bool once = false;
         if (t->kind != TN_TENSOR_COMPUTE || t->reducer != TN_RED_NONE || t == result || t->inlined)
+            continue;
+        if (constants_only && (t->ndim != 0 || t->value->has_load))
             continue;
         int readers = tn_te_readers(te, t, &once);
         if (t->ndim == 0 || moves[t->buffer] || pointwise[t->buffer] || (readers == 1 && once))
@@ -135,7 +137,7 @@ tn_status tn_lower_te(tn_pass *p, tn_graph *g, const tn_node *call, const char *
     const tn_layout *layout = r->result[0].def->type[r->result[0].out]->layout;
     while (moves.n < te.func->n_buffer)
         tn_vec_push(&moves, false);
-    inline_all(&te, result, moves.at);
+    inline_all(&te, result, moves.at, p->no_inlining);
     tn_vec_deinit(&moves);
     result->source = joined_source(&te, r);
     *out = tn_te_finish(&te, 1, &result, &layout);

@@ -36,6 +36,7 @@ typedef struct tn_pass {
     int opt_level;                 /* 0..4 */
     const tn_pass_options *options; /* NULL: defaults */
     bool no_grouping;              /* FuseOps is disabled: one kernel for each operator */
+    bool no_inlining;              /* tn_lower_te makes a block of every operator */
     tn_eval_fn *eval; void *eval_user;   /* how constants are evaluated (interpreter or JIT) */
     bool changed;
 } tn_pass;

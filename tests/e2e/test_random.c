@@ -1,6 +1,7 @@
 /* Random small networks (random_model.h), static and with a symbolic batch: what the LLVM package computes is what the
  * Relay interpreter computes operator by operator, within RUN_TOLERANCE; both executors, some by the interpreter on
- * flat TIR and some C packages give the same bits. A failure prints the seed and the network.
+ * flat TIR and some C packages give the same bits. Some are compiled in plainer forms, too. A failure prints the seed
+ * and the network.
  *
  * Arguments: a seed, to run it alone. */
 #include <setjmp.h>
@@ -53,6 +54,19 @@ static bool same_by_flat(const char *path, const tenon_tensor *in, const values 
     return ok;
 }
 
+/* The kernels in a plainer form, as loops and with every operator apart: near `want`. */
+static bool near_in_form(const char *path, bool apart, const tenon_tensor *in, const values *want, char *why)
+{
+    const char *const forms[] = {apart ? "tenon.refuse_forms=2" : "tenon.refuse_forms=1", NULL};
+    tnr_module *m = NULL;
+    values have = {0};
+    bool ok = run_compile(path, &(tenon_options){.opt_level = 3, .pass_config = forms}, &m, why) &&
+              run_module(m, TNR_EXECUTOR_AOT, 1, 1, in, &have, why) && all_near(&have, want, 1, why);
+    values_free(&have);
+    tnr_module_release(m);
+    return ok;
+}
+
 static bool one_batch(tnr_module *m, const char *path, const tenon_tensor *in, uint64_t seed, char *why)
 {
     values want = {0}, have = {0}, again = {0};
@@ -67,6 +81,8 @@ static bool one_batch(tnr_module *m, const char *path, const tenon_tensor *in, u
         ok = same_by_flat(path, in, &have, why);
     if (ok && seed % 25 == 0)
         ok = same_by_c(path, in, &have, why);
+    if (ok && seed % 8 == 3)
+        ok = near_in_form(path, seed % 16 == 3, in, &want, why);
     values_free(&want);
     values_free(&have);
     return ok;

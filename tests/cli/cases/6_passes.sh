@@ -20,6 +20,14 @@ expect 4 "is not supported yet, only tir.lwp_max_depth=0" compile "$m" --pass-co
 expect 4 "must be a whole number" compile "$m" --pass-config relay.FuseOps.max_depth=deep
 expect 4 "must be 0, 1, true or false" compile "$m" --pass-config tir.noalias
 expect 4 "is not supported yet, only tir.usmp.enable=0" compile "$m" --pass-config tir.usmp.enable=1
+for forms in 1 2; do
+    expect 0 "warning: this part of the model runs as plain loops, which is slow; please report it [driver-W001]" \
+        compile "$models/fixed.relay" --pass-config tenon.refuse_forms=$forms -o plain.tar
+    expect 0 "" run plain.tar -i "$npz/xy.npz" -o plain.npz
+    must "form $forms: right" python3 "$here/look.py" plain.npz output_0 '<f4' '(1, 4)' 2 -1 4 -3
+done
+expect 4 "error: internal error: Tenon cannot make code for this part of the model (tvmgen_default_fused_add, refused); please report it [driver-E012]" \
+    compile "$models/fixed.relay" --pass-config tenon.refuse_forms=3 -o plain.tar
 expect 0 "// after FuseOps" compile "$m" --print-ir-after FuseOps -o p.tar
 expect 0 "# before Vectorize" compile "$m" --print-ir-before FoldConstant,Vectorize -o p.tar
 expect 0 "// after InferType" compile "$m" --print-ir-after all -o p.tar
