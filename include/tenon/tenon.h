@@ -139,6 +139,13 @@ int tenon_outputs_close(int n, tenon_output *const o[], int keep);
  * write files afterwards. Safe in a signal handler. */
 void tenon_outputs_drop(void);
 
+/* For programs that talk to people. */
+/* Bytes of the UTF-8 character at `text` that a terminal can show; 0 for a control byte, and for a byte that
+ * is no UTF-8. */
+size_t tenon_character(const char *text);
+/* For "did you mean": how many letters of word[0..n) are typed otherwise than in `name`; -1: too many to propose it. */
+int tenon_words_apart(const char *word, size_t n, const char *name);
+
 /* Names for listings, by index: stages, graph passes and loop passes; NULL after the last. */
 const char *tenon_stage_name(size_t i);
 const char *tenon_pass_name(size_t i, const char **out_doc);

@@ -1,6 +1,7 @@
 /* Byte buffer: capacity doubles and always leaves room for the NUL behind n. */
 #include "base/buf.h"
 
+#include "base/utf8.h"
 #include "base/vec.h"
 
 #include <float.h>
@@ -124,5 +125,17 @@ void tn_buf_real(tn_buf *b, double v, int single)
             tn_buf_char(b, '.');
             point = 1;
         }
+    }
+}
+
+void tn_buf_shown(tn_buf *b, const char *s)
+{
+    while (*s) {
+        size_t n = tn_utf8_shown(s);
+        if (n)
+            tn_buf_add(b, s, n);
+        else
+            tn_buf_printf(b, "\\x%02x", (unsigned char)*s);
+        s += n ? n : 1;
     }
 }

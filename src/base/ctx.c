@@ -95,25 +95,11 @@ tn_status tn_report(tn_ctx *ctx, enum tn_severity s, const char *id, const tn_lo
     return status;
 }
 
-/* Names come from hostile files: control characters are printed as \xNN, so a report stays one line
- * and cannot drive a terminal. */
-static void add_text(tn_buf *out, const char *s)
-{
-    for (; *s; s++) {
-        unsigned char c = (unsigned char)*s;
-        if (c < 0x20 || c == 0x7f) {
-            tn_buf_printf(out, "\\x%02x", c);
-        } else {
-            tn_buf_char(out, (char)c);
-        }
-    }
-}
-
 void tn_diag_print(const tn_diag *d, tn_buf *out)
 {
     static const char *const name[] = {[TN_NOTE] = "note", [TN_WARNING] = "warning", [TN_ERROR] = "error"};
     if (d->loc.file) {
-        add_text(out, d->loc.file);
+        tn_buf_shown(out, d->loc.file);
         if (d->loc.line) {
             tn_buf_printf(out, ":%u:%u", (unsigned)d->loc.line, (unsigned)d->loc.col);
         }
@@ -121,16 +107,16 @@ void tn_diag_print(const tn_diag *d, tn_buf *out)
     }
     if (d->loc.node || d->loc.op) {
         tn_buf_str(out, "node ");
-        add_text(out, d->loc.node ? d->loc.node : "(unnamed)");
+        tn_buf_shown(out, d->loc.node ? d->loc.node : "(unnamed)");
         if (d->loc.op) {
             tn_buf_str(out, " (");
-            add_text(out, d->loc.op);
+            tn_buf_shown(out, d->loc.op);
             tn_buf_char(out, ')');
         }
         tn_buf_str(out, ": ");
     }
     tn_buf_printf(out, "%s: ", name[d->severity]);
-    add_text(out, d->message);
+    tn_buf_shown(out, d->message);
     if (d->id) {
         tn_buf_printf(out, " [%s]", d->id);
     }

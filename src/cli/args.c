@@ -6,6 +6,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -59,7 +60,20 @@ static int ambiguous(const tn_command *c, const char *name, size_t n)
             memcpy(list + strlen(list), *list ? ", --" : "--", *list ? 5 : 3);
             memcpy(list + strlen(list), f->name, strlen(f->name) + 1);
         }
-    return tn_usage_error(c, "--%.*s could be %s", (int)n, name, list);
+    return tn_usage_error(c, "--%.*s is ambiguous: it could be %s", (int)n, name, list);
+}
+
+static int unknown_flag(const tn_command *c, const char *name, size_t n)
+{
+    tn_proposal p = tn_proposal_for(name, n);
+    int table;
+    for (const tn_flag *f = NULL; (f = each_flag(c, f, &table));)
+        if (!is_family(f))
+            tn_proposal_offer(&p, f->name);
+    if (p.best)
+        return tn_usage_error(c, "unknown flag --%.*s; did you mean --%s?", (int)n, name, p.best);
+    return tn_usage_error(c, "unknown flag --%.*s; run `%s%s%s --help` for the list", (int)n, name, tn_program_name(),
+                          *c->name ? " " : "", c->name);
 }
 
 /* The flag called name[0..n), or the only one that begins so. A family ("target-cuda-*") stands behind both. */
@@ -81,7 +95,7 @@ static int find_long(const tn_command *c, const char *name, size_t n, const tn_f
     if (count > 1)
         return ambiguous(c, name, n);
     *out = begins ? begins : family;
-    return *out ? TN_EXIT_OK : tn_usage_error(c, "there is no flag --%.*s", (int)n, name);
+    return *out ? TN_EXIT_OK : unknown_flag(c, name, n);
 }
 
 static const tn_flag *find_letter(const tn_command *c, char letter)
@@ -99,16 +113,18 @@ static bool is_switch(const tn_flag *f)
     return f->kind == TN_FLAG_SWITCH || f->kind == TN_FLAG_ALONE;
 }
 
-/* "so, mlf" of "so|mlf!" */
+/* "so, tar" of "so|mlf!|tar": what can be given now. */
 static void list_choices(const char *values, char *list, size_t room)
 {
     size_t n = 0;
-    for (; *values && n + 3 < room; values++)
-        if (*values == '|')
-            list[n++] = ',', list[n++] = ' ';
-        else if (*values != '!')
-            list[n++] = *values;
-    list[n] = 0;
+    *list = 0;
+    while (*values) {
+        int len = (int)strcspn(values, "|!");
+        if (values[len] != '!' && n < room)
+            n += (size_t)snprintf(list + n, room - n, "%s%.*s", n ? ", " : "", len, values);
+        values += len + (values[len] == '!');
+        values += *values == '|';
+    }
 }
 
 static int check_choice(const tn_command *c, const tn_flag *f, const char *text)
@@ -122,7 +138,7 @@ static int check_choice(const tn_command *c, const tn_flag *f, const char *text)
         return v[len] == '!' ? tn_error_print("--%s %s is not supported yet", f->name, text) : TN_EXIT_OK;
     }
     list_choices(f->values, list, sizeof list);
-    return tn_usage_error(c, "--%s %s: choose from %s", f->name, text, list);
+    return tn_usage_error(c, "--%s: unknown value \"%s\"; choose from %s", f->name, text, list);
 }
 
 static int check_int(const tn_command *c, const tn_flag *f, const char *text)
@@ -131,10 +147,11 @@ static int check_int(const tn_command *c, const tn_flag *f, const char *text)
     errno = 0;
     long v = strtol(text, &end, 10);
     if (!*text || *end)
-        return tn_usage_error(c, "--%s %s: not a whole number", f->name, text);
+        return tn_usage_error(c, "--%s takes a whole number, not \"%s\"", f->name, text);
     if (errno || v < f->low || v > f->high)
-        return f->high == INT_MAX ? tn_usage_error(c, "--%s %s: at least %d is needed", f->name, text, f->low)
-                                  : tn_usage_error(c, "--%s %s: out of %d .. %d", f->name, text, f->low, f->high);
+        return f->high == INT_MAX
+                   ? tn_usage_error(c, "--%s %s is out of range; give at least %d", f->name, text, f->low)
+                   : tn_usage_error(c, "--%s %s is out of range; give %d to %d", f->name, text, f->low, f->high);
     return TN_EXIT_OK;
 }
 
@@ -151,7 +168,8 @@ static int give(parser *p, const tn_flag *f, const char *text)
         return status;
     a->given[a->n_given++] = (struct tn_given){f, text};
     a->verbose += strcmp(f->name, "verbose") == 0;
-    a->help |= strcmp(f->name, "help") == 0;
+    a->help_all |= strcmp(f->name, "help-all") == 0;
+    a->help |= a->help_all || strcmp(f->name, "help") == 0;
     return TN_EXIT_OK;
 }
 
@@ -204,7 +222,8 @@ static int take_letters(parser *p, const char *word)
     for (; *word; word++) {
         const tn_flag *f = find_letter(c, *word);
         if (!f)
-            return tn_usage_error(c, "there is no flag -%c", *word);
+            return tn_usage_error(c, "unknown flag -%c; run `%s%s%s --help` for the list", *word, tn_program_name(),
+                                  *c->name ? " " : "", c->name);
         if (!is_switch(f))
             return take_value(p, f, word[1] ? word + 1 + (word[1] == '=') : NULL);
         int status = give(p, f, NULL);
@@ -218,9 +237,10 @@ static int take_operand(parser *p, const char *word)
 {
     const tn_command *c = p->args->command;
     if (!c->operand)
-        return tn_usage_error(c, "nothing is expected where %s stands", word);
+        return tn_usage_error(c, "unexpected argument \"%s\"; `%s` takes flags only", word, c->name);
     if (p->args->operand)
-        return tn_usage_error(c, "one %s is expected, but %s follows %s", c->operand, word, p->args->operand);
+        return tn_usage_error(c, "unexpected argument \"%s\"; `%s` takes one %s, and \"%s\" is it already",
+                              word, c->name, c->operand, p->args->operand);
     p->args->operand = word;
     return TN_EXIT_OK;
 }

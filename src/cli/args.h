@@ -53,14 +53,15 @@ typedef struct tn_command {
     const char *name, *operand; /* operand: what the one word without a flag is called; NULL: none is taken */
     int (*run)(const tn_args *args); /* returns an enum tn_exit; NULL: not supported yet */
     const tn_flag *flags[TN_COMMAND_TABLES]; /* NULL after the last */
-    const char *help;           /* one line */
+    const char *help;           /* one line; of a command that is not supported yet: what to do instead, or NULL */
+    const char *example;        /* words behind the program's name; NULL: none */
 } tn_command;
 
 struct tn_args { /* a parsed command line; texts point into argv */
     const tn_command *command;
     const char *operand; /* NULL: not given */
     int verbose;         /* how often -v was given, before and after the command's name */
-    bool help;
+    bool help, help_all;
     int n_given;
     struct tn_given { const tn_flag *flag; const char *text; } *given; /* in the order of the command line */
 };
@@ -83,10 +84,21 @@ const char *tn_args_at(const tn_args *args, const char *flag, int i); /* i-th on
 int tn_args_store(const tn_args *args, void *out, void *made[TN_ARGS_MADE]);
 
 /* help.c; `commands` ends with a row without a name */
-void tn_help_commands(const tn_command *commands, const tn_flag *flags, bool to_stderr);
-void tn_help_command(const tn_command *command);
+void tn_help_commands(const tn_command *commands, const tn_flag *flags, bool all, bool to_stderr);
+void tn_help_command(const tn_command *command, bool all); /* all: also what is known but not supported yet */
+const char *tn_program_name(void); /* "tvmc" if it was called so, else "tenon" */
+/* The usage, then "tenon: error: ..." on stderr; returns TN_EXIT_USAGE. */
 int tn_usage_error(const tn_command *command, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* "Error: ..." on stderr; returns TN_EXIT_ERROR. */
-int tn_error_print(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* "tenon: error: ..." on stderr, and so on. What a terminal cannot show is printed as \xNN. */
+int tn_error_print(const char *format, ...) __attribute__((format(printf, 1, 2))); /* returns TN_EXIT_ERROR */
+void tn_warning_print(const char *format, ...) __attribute__((format(printf, 1, 2)));
+void tn_note_print(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* The lines of tenon_messages; those without a place get the program's name before them. */
+void tn_messages_print(const char *text);
+
+/* "did you mean": the nearest of the names offered. */
+typedef struct tn_proposal { const char *word; size_t n; const char *best; int apart; } tn_proposal;
+tn_proposal tn_proposal_for(const char *word, size_t n); /* best stays NULL where no name is near */
+void tn_proposal_offer(tn_proposal *p, const char *name);
 
 #endif

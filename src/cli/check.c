@@ -12,10 +12,10 @@ int tn_check_command(const tn_args *args)
         int failed = tenon_check(m.session, args->operand, &m.options, &n);
         status = tn_model_messages(&m, failed);
         if (failed)
-            fprintf(stderr, "%s: %zu %s against compiling it\n", args->operand, n,
-                    n == 1 ? "thing stands" : "things stand");
+            fprintf(stderr, "%s: %zu %s compilation\n", args->operand, n,
+                    n == 1 ? "problem prevents" : "problems prevent");
         else
-            printf("%s: nothing stands against compiling it\n", args->operand);
+            printf("%s: can be compiled\n", args->operand);
     }
     tn_model_options_deinit(&m);
     return status;

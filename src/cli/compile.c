@@ -9,21 +9,24 @@
 
 // clang-format off
 const tn_flag tn_compile_flags[] = {
-    TN_ROW_TEXT("output", 'o', "PATH", "module.tar", "the package"),
+    TN_ROW_TEXT("output", 'o', "PATH", "module.tar",
+                "where the package goes; .so, .o, .a and .c make a self-contained library, object, archive or C "
+                "source"),
     TN_ROW_CHOICE("output-format", 'f', "so|mlf!", "so", "kind of package"),
-    TN_ROW_CHOICE("executor", 0, "graph|aot", NULL, "accepted; a package holds both"),
+    TN_ROW_CHOICE("executor", 0, "graph|aot", NULL, "accepted; a package holds both executors"),
     TN_ROW_CHOICE("runtime", 0, "cpp|crt!", "cpp", "accepted"),
     TN_OPTION_TEXT(cross_compiler, "cross-compiler", "COMMAND", NULL,
-                   "links mod.so instead of ld; compiles it instead of cc with --target c"),
+                   "link mod.so with this gcc or clang instead of ld; with --target c, compile it with this instead "
+                   "of cc"),
     TN_OPTION_TEXT(cross_compiler_options, "cross-compiler-options", "TEXT", NULL,
-                   "its further options, split at blanks"),
+                   "further options for it, separated by spaces"),
     TN_ROW_TEXT("dump-code", 0, "FORMATS", NULL,
-                "comma list of relay, tir, ll, asm, c: each written to <output>.<format>"),
-    TN_OPTION_SWITCH(print_pass_times, "print-pass-times", "time of each pass"),
+                "also write <output>.<format> for each of these, separated by commas: relay, tir, ll, asm, c"),
+    TN_OPTION_SWITCH(print_pass_times, "print-pass-times", "print the time of each pass"),
     TN_OPTION_TEXT(print_ir_before, "print-ir-before", "PASS,...", NULL,
-                   "the program before these passes, or before all"),
+                   "print the program before these passes, or before all"),
     TN_OPTION_TEXT(print_ir_after, "print-ir-after", "PASS,...", NULL,
-                   "the program after these passes, or after all"),
+                   "print the program after these passes, or after all"),
     {0},
 };
 
@@ -52,7 +55,9 @@ static int check_dumps(const tn_args *args)
     int n;
     for (; at && *at; at += *at == ',')
         if (next_dump(&at, &n) == N_DUMP)
-            return tn_usage_error(args->command, "--dump-code %.*s: choose from relay, tir, ll, asm, c", n, at - n);
+            return tn_usage_error(args->command,
+                                  "--dump-code: unknown format \"%.*s\"; choose from relay, tir, ll, asm, c",
+                                  n, at - n);
     return TN_EXIT_OK;
 }
 
@@ -67,7 +72,7 @@ static int write_dump(tn_model_options *m, const tn_args *args, int k)
         return tn_model_messages(m, failed);
     const char *output = tn_args_text(args, "output");
     if ((size_t)snprintf(path, sizeof path, "%s.%s", output, dumps[k].format) >= sizeof path)
-        return tn_error_print("%s: the name is too long", output);
+        return tn_error_print("%s: the file name is too long", output);
     return tn_output_write_text(path, text, params, n_params);
 }
 

@@ -8,19 +8,19 @@
 
 // clang-format off
 const tn_flag tn_dump_flags[] = {
-    TN_ROW_TEXT("stage", 0, "NAME", NULL, "which stage (--list names them)"),
+    TN_ROW_TEXT("stage", 0, "NAME", NULL, "stage to print (--list names them)"),
     TN_ROW_TEXT("output", 'o', "PATH", NULL,
-                "file instead of standard output; with relay stages, constants go to PATH.params"),
-    TN_ROW_ALONE("list", 0, "print the stages"),
+                "write to this file instead of standard output; the constants of relay stages go to PATH.params"),
+    TN_ROW_ALONE("list", 0, "list the stages"),
     {0},
 };
 
 const tn_flag tn_opt_flags[] = {
     TN_ROW(REPEAT, "pass", 0, "A,B,...", NULL,
-           "passes in order (--list names them); for TIR also Rule (the built-in schedule) and Schedule=FILE "
-           "(a trace); Verify", 0, 0),
-    TN_ROW_TEXT("output", 'o', "PATH", NULL, "file instead of standard output"),
-    TN_ROW_ALONE("list", 0, "print the passes"),
+           "passes to run, in order (--list names them); for TIR also Rule (the built-in schedule), Schedule=FILE "
+           "(a trace) and Verify", 0, 0),
+    TN_ROW_TEXT("output", 'o', "PATH", NULL, "write to this file instead of standard output"),
+    TN_ROW_ALONE("list", 0, "list the passes"),
     {0},
 };
 // clang-format on
@@ -52,6 +52,19 @@ static bool is_stage(const char *stage)
     return false;
 }
 
+static int unknown_stage(const tn_command *c, const char *stage)
+{
+    const char *name;
+    if (!stage)
+        return tn_usage_error(c, "--stage is missing; `%s dump --list` names the stages", tn_program_name());
+    tn_proposal p = tn_proposal_for(stage, strlen(stage));
+    for (size_t i = 0; (name = tenon_stage_name(i)); i++)
+        tn_proposal_offer(&p, name);
+    if (p.best)
+        return tn_usage_error(c, "unknown stage \"%s\"; did you mean %s?", stage, p.best);
+    return tn_usage_error(c, "unknown stage \"%s\"; `%s dump --list` names the stages", stage, tn_program_name());
+}
+
 static int dump(tn_model_options *m, const tn_args *args, const char *stage)
 {
     const char *text = NULL, *path = tn_args_text(args, "output");
@@ -71,8 +84,7 @@ int tn_dump_command(const tn_args *args)
     if (tn_args_count(args, "list"))
         return list_stages();
     if (!stage || !is_stage(stage))
-        return stage ? tn_usage_error(args->command, "--stage %s: `tenon dump --list` prints the stages", stage)
-                     : tn_usage_error(args->command, "--stage is missing");
+        return unknown_stage(args->command, stage);
     int status = tn_model_options_init(&m, args);
     tn_cleanup_begin(false);
     if (status == TN_EXIT_OK)

@@ -47,7 +47,7 @@ const char *tn_info_text(const tnr_tensor_info *info, char text[512])
 static int list_inputs(const maker *m)
 {
     char text[512];
-    fprintf(stderr, "The model takes:\n");
+    fprintf(stderr, "The model's inputs are:\n");
     for (uint32_t i = 0; i < m->feed->n; i++)
         fprintf(stderr, "    %s: %s\n", m->input[i].name, tn_info_text(&m->input[i], text));
     return TN_EXIT_ERROR;
@@ -140,12 +140,13 @@ static int choose_extent(maker *m, const tnr_tensor_info *info, int d, int64_t *
     if (s)
         return TN_EXIT_OK;
     if (name && !is_plain(name))
-        return tn_error_print("input %s has an extent that is computed from others; give it with --inputs", info->name);
+        return tn_error_print("input %s has a dimension that depends on other inputs; give it with --inputs",
+                              info->name);
     if (name) {
         m->symbol[m->n_symbol++] = (symbol){name, 1};
-        fprintf(stderr, "note: %s is taken as 1; no input given says otherwise\n", name);
+        tn_note_print("%s is taken as 1, since no input determines it", name);
     } else {
-        fprintf(stderr, "note: dimension %d of %s is taken as 1; it is not given\n", d, info->name);
+        tn_note_print("dimension %d of %s is taken as 1, since no input determines it", d, info->name);
     }
     return TN_EXIT_OK;
 }

@@ -9,10 +9,11 @@
 
 // clang-format off
 const tn_flag tn_interpret_flags[] = {
-    TN_ROW_CHOICE("stage", 0, "relay|tir|tir-scheduled|flat", "relay", "what is interpreted"),
-    TN_ROW_TEXT("inputs", 'i', "NPZ", NULL, "input arrays, under the inputs' names"),
-    TN_ROW_TEXT("outputs", 'o', "NPZ", NULL, "where the outputs go, as output_0, output_1, ..."),
-    TN_ROW_CHOICE("fill-mode", 0, "random|zeros|ones", "random", "inputs that --inputs does not give (fixed seed)"),
+    TN_ROW_CHOICE("stage", 0, "relay|tir|tir-scheduled|flat", "relay", "stage to interpret"),
+    TN_ROW_TEXT("inputs", 'i', "NPZ", NULL, "archive of input arrays, each under its input's name"),
+    TN_ROW_TEXT("outputs", 'o', "NPZ", NULL, "archive to write the outputs to, as output_0, output_1, ..."),
+    TN_ROW_CHOICE("fill-mode", 0, "random|zeros|ones", "random",
+            "values of inputs that --inputs does not give (random has a fixed seed)"),
     {0},
 };
 // clang-format on

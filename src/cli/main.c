@@ -11,36 +11,45 @@
 // clang-format off
 static const tn_command commands[] = {
     {"compile",   "FILE",    tn_compile_command,   {tn_compile_flags, tn_model_flags, tn_common_flags},
-     "compile a model to a package"},
+     "compile a model into a package", "compile model.onnx -o model.tar"},
     {"run",       "PATH",    tn_run_command,       {tn_run_flags, tn_common_flags},
-     "run a package (native code: run only what you trust)"},
+     "run a package (it is native code: run only packages you trust)",
+     "run model.tar --inputs in.npz --outputs out.npz --print-time"},
     {"dump",      "MODEL",   tn_dump_command,      {tn_dump_flags, tn_model_flags, tn_common_flags},
-     "print a model at one of the compiler's stages"},
+     "print a model at one of the compiler's stages", "dump model.onnx --stage relay"},
     {"opt",       "FILE",    tn_opt_command,       {tn_opt_flags, tn_model_flags, tn_common_flags},
-     "run passes over a Relay or TIR text file"},
+     "run passes over a Relay or TIR text file", "opt --pass=FoldConstant,FuseOps model.relay"},
     {"interpret", "MODEL",   tn_interpret_command, {tn_interpret_flags, tn_model_flags, tn_common_flags},
-     "evaluate a model with an interpreter"},
+     "evaluate a model with an interpreter (slow; for comparing results)",
+     "interpret model.onnx --stage relay --inputs in.npz --outputs expected.npz"},
     {"check",     "MODEL",   tn_check_command,     {tn_model_flags, tn_common_flags},
-     "list everything in a model that cannot be compiled"},
+     "list everything that prevents a model from compiling", "check model.onnx"},
     {"verify",    "PACKAGE", tn_verify_command,    {tn_common_flags},
-     "say what a package holds, without running it"},
+     "show what a package holds, without running it", "verify model.tar"},
     {"image",     "FILE",    tn_image_command,     {tn_image_flags, tn_common_flags},
-     "turn a picture into a model's input, or an output into a picture"},
+     "turn a picture into a model's input, or an output into a picture",
+     "image photo.jpg --size 224 -o in.npz"},
     {"top",       "NPZ",     tn_top_command,       {tn_top_flags, tn_common_flags},
-     "name the most likely classes in a classifier's output"},
+     "name the most likely classes in a classifier's output", "top out.npz --labels labels.txt"},
     {"version",   NULL,      tn_version_command,   {tn_common_flags},
-     "print the version"},
-    {.name = "tune"}, {.name = "micro"}, {.name = "compare"}, {.name = "rpc"},
+     "print the version", "version"},
+    {.name = "tune", .help =
+    "Tenon schedules kernels from a model of the machine, without tuning; leave this step out"},
+    {.name = "micro", .help = "`compile -o model.c --target c` writes C source for any C compiler"},
+    {.name = "compare"},
+    {.name = "rpc", .help = "copy the package to the other machine and use `run` there"},
     {0},
 };
 
 static const tn_flag main_flags[] = {
-    TN_ROW_TEXT("config", 0, "NAME", NULL, "JSON file of argument defaults: a path, or below TVM_CONFIGS_JSON_DIR"),
+    TN_ROW_TEXT("config", 0, "NAME", NULL,
+                "JSON file with defaults for flags: a path, or a name in the folder TVM_CONFIGS_JSON_DIR"),
     TN_ROW_CHOICE("completion", 0, "bash|zsh", NULL, "print a completion script"),
-    TN_ROW_TEXT("manual", 0, "PAGE", NULL, "print a manual page: tenon, or a command"),
-    TN_ROW_SWITCH("verbose", 'v', "say more; may be repeated"),
+    TN_ROW_TEXT("manual", 0, "PAGE", NULL, "print a manual page: tenon, or the name of a command"),
+    TN_ROW_SWITCH("verbose", 'v', "print more; may be repeated"),
     TN_ROW_ALONE("version", 0, "print the version"),
-    TN_ROW_ALONE("help", 'h', "print this"),
+    TN_ROW_ALONE("help", 'h', "print this help"),
+    TN_ROW_ALONE("help-all", 0, "print this help, and what tvmc has that is not supported yet"),
     {0},
 };
 // clang-format on
@@ -53,7 +62,7 @@ static int parse_and_run(const tn_command *c, int argc, char *const argv[], int 
     int status = tn_args_parse(&args, c, argc, argv);
     args.verbose += verbose;
     if (status == TN_EXIT_OK && args.help)
-        tn_help_command(c);
+        tn_help_command(c, args.help_all);
     else if (status == TN_EXIT_OK)
         status = c->run(&args);
     tn_args_deinit(&args);
@@ -66,8 +75,7 @@ static void warn_unknown(const char *config, const char *word)
     for (const tn_command *c = commands; c->name; c++)
         if (c->run && tn_args_accept(c, word, 0, NULL))
             return;
-    fprintf(stderr, "Warning: --config %s: no command has the flag %.*s; it is passed over\n", config,
-            (int)strcspn(word, "="), word);
+    tn_warning_print("--config %s: no command has a flag %.*s; it is ignored", config, (int)strcspn(word, "="), word);
 }
 
 /* The words of --config that the command takes, then its own, which win. */
@@ -91,10 +99,20 @@ static int run_configured(const tn_command *c, int argc, char *const argv[], int
         status = all ? parse_and_run(c, count, all, verbose) : tn_error_print("out of memory");
         free(all);
     } else {
-        fputs(t ? tenon_messages(t) : "out of memory\n", stderr);
+        tn_messages_print(t ? tenon_messages(t) : "error: out of memory\n");
     }
     tenon_free(t);
     return status;
+}
+
+static int unknown_command(const char *name)
+{
+    tn_proposal p = tn_proposal_for(name, strlen(name));
+    for (const tn_command *c = commands; c->name; c++)
+        tn_proposal_offer(&p, c->name);
+    if (p.best)
+        return tn_usage_error(&top, "unknown command \"%s\"; did you mean %s?", name, p.best);
+    return tn_usage_error(&top, "unknown command \"%s\"; run `%s --help` for the list", name, tn_program_name());
 }
 
 static int run_command(int argc, char *const argv[], const tn_args *before)
@@ -103,13 +121,10 @@ static int run_command(int argc, char *const argv[], const tn_args *before)
     const char *config = tn_args_text(before, "config");
     while (c->name && strcmp(c->name, argv[0]) != 0)
         c++;
-    if (!c->name) {
-        tn_help_commands(commands, main_flags, true);
-        fprintf(stderr, "tenon: error: there is no command %s\n", argv[0]);
-        return TN_EXIT_USAGE;
-    }
+    if (!c->name)
+        return unknown_command(argv[0]);
     if (!c->run)
-        return tn_error_print("%s is not supported yet", c->name);
+        return tn_error_print("%s is not supported yet%s%s", c->name, c->help ? "; " : "", c->help ? c->help : "");
     return config ? run_configured(c, argc - 1, argv + 1, before->verbose, config)
                   : parse_and_run(c, argc - 1, argv + 1, before->verbose);
 }
@@ -136,7 +151,7 @@ static int run_all(int argc, char *const argv[])
     if (status != TN_EXIT_OK) {
         /* said already */
     } else if (args.help) {
-        tn_help_commands(commands, main_flags, false);
+        tn_help_commands(commands, main_flags, args.help_all, false);
     } else if (tn_args_count(&args, "version")) {
         status = tn_version_command(&args);
     } else if (tn_args_count(&args, "completion")) {
@@ -144,7 +159,7 @@ static int run_all(int argc, char *const argv[])
     } else if (tn_args_count(&args, "manual")) {
         status = tn_manual_print(commands, main_flags, tn_args_text(&args, "manual"));
     } else if (n == argc) {
-        tn_help_commands(commands, main_flags, true);
+        tn_help_commands(commands, main_flags, false, true);
         status = TN_EXIT_NO_COMMAND;
     } else {
         status = run_command(argc - n, argv + n, &args);

@@ -11,38 +11,39 @@
 // clang-format off
 const tn_flag tn_model_flags[] = {
     TN_OPTION_TEXT(target, "target", "TEXT", "llvm",
-                   "llvm or c, with -mcpu=... -mattr=+avx2,+fma -mtriple=... -num-cores=N"),
+                   "llvm or c, then options: -mcpu=... -mattr=+avx2,+fma -mtriple=... -num-cores=N"),
     TN_ROW_TEXT("target-llvm-mcpu", 0, "CPU", NULL,
                 "compile for the features of this CPU: skylake-avx512, znver4, x86-64-v3, native"),
     TN_ROW_TEXT("target-llvm-mattr", 0, "FEATURES", NULL,
-                "exactly these features: +avx2,+fma; or all of the machine but: -avx512f"),
-    TN_ROW_TEXT("target-llvm-mtriple", 0, "TRIPLE", NULL, "machine to compile for, such as aarch64-linux-gnu"),
-    TN_ROW_INT("target-llvm-num-cores", 0, 1, 4096, NULL, "cores to schedule for"),
+                "+avx2,+fma: exactly these features; -avx512f: all of this machine except these"),
+    TN_ROW_TEXT("target-llvm-mtriple", 0, "TRIPLE", NULL, "system to compile for, such as aarch64-linux-gnu"),
+    TN_ROW_INT("target-llvm-num-cores", 0, 1, 4096, NULL, "number of cores to schedule for"),
     TN_OPTION_TEXT(machine_file, "machine", "FILE", NULL,
-                   "machine description (JSON) instead of the machine at hand"),
+                   "machine description (JSON) to use instead of this machine's"),
     TN_OPTION_TEXT(input_shapes, "input-shapes", "SHAPES", NULL,
                    "\"x:[1,3,224,224] y:[-1,10]\"; a dimension of 0 or less is symbolic"),
     TN_OPTION_CHOICE(model_format, "model-format", "onnx|relay|keras!|pb!|tflite!|pytorch!|paddle!|mxnet!", NULL,
-                     "guessed from the file's name and content if not given"),
-    TN_OPTION(INT, opt_level, "opt-level", 'O', "N", "3", "0 to 4", 0, 4),
+                     "format of the model; by default told from its content and name"),
+    TN_OPTION(INT, opt_level, "opt-level", 'O', "N", "3", "optimisation level, 0 to 4", 0, 4),
     TN_OPTION_TEXT(disabled_pass, "disabled-pass", "NAMES", NULL,
-                   "passes to leave out, separated by commas (tenon opt --list)"),
+                   "graph passes to leave out, separated by commas (`opt --list` names them)"),
     TN_OPTION_TEXT(module_name, "module-name", "NAME", "default", "prefix of the kernels' names"),
-    TN_OPTION_SWITCH(no_variants, "no-variants", "no second kernel variant for a symbolic dimension of 1"),
+    TN_OPTION_SWITCH(no_variants, "no-variants", "do not add kernel variants for a symbolic dimension of 1"),
     TN_OPTION_SWITCH(no_in_place, "no-in-place",
-                     "no result takes the memory of an operand that is read for the last time"),
+                     "never let a result reuse the memory of one of its operands"),
     TN_OPTION_WORDS(desired_layout, "desired-layout", "LAYOUT...",
-                    "NCHW, NHWC or DATA:KERNEL (NHWC:HWIO): convert to it; one for all operators or one for each"),
+                    "convert convolutions to NCHW, NHWC or DATA:KERNEL (NHWC:HWIO): one layout for all operators, or "
+                    "one each"),
     TN_OPTION_WORDS(desired_layout_ops, "desired-layout-ops", "OPERATOR...",
-                    "which operators; all that have a layout if not given"),
+                    "operators to convert; by default all that have a layout"),
     TN_OPTION_SWITCH(mixed_precision, "mixed-precision", "compute in 16-bit floats where that is safe"),
     TN_OPTION_WORDS(mixed_precision_ops, "mixed-precision-ops", "OPERATOR...",
-                    "operators to convert; those that gain if not given"),
+                    "operators to convert; by default those that gain from it"),
     TN_OPTION_CHOICE(mixed_precision_calculation_type, "mixed-precision-calculation-type", "float16|float32", "float16",
-                     "what they compute in"),
+                     "type in which they compute"),
     TN_OPTION_CHOICE(mixed_precision_acc_type, "mixed-precision-acc-type", "float16|float32", "float16",
-                     "what their sums are"),
-    TN_OPTION_REPEAT(pass_config, "pass-config", "KEY=VALUE", "configures a pass; may be repeated"),
+                     "type of their sums"),
+    TN_OPTION_REPEAT(pass_config, "pass-config", "KEY=VALUE", "configure a pass; may be repeated"),
     TN_ROW_REFUSED("tuning-records"),
     TN_ROW_REFUSED("dump-offloads"),
     TN_ROW_REFUSED("executor-graph-link-params"),
@@ -92,13 +93,15 @@ static int compose_target(tn_model_options *m, const tn_args *args)
     const char *target = m->options.target, *value[N_TARGET_OPTION];
     size_t room = strlen(target) + 1, n = strlen(target);
     if (target[strspn(target, " \t")] == '{' || (n > 5 && strcmp(target + n - 5, ".json") == 0))
-        return tn_error_print("--target as JSON is not supported yet");
+        return tn_error_print(
+            "--target as JSON is not supported yet; write it as text: --target \"llvm -mattr=+avx2\"");
     for (int i = 0; i < N_TARGET_OPTION; i++) {
         value[i] = tn_args_text(args, target_options[i].flag);
         if (value[i] && !is_llvm(target))
-            return tn_error_print("--%s is given, but --target is %s", target_options[i].flag, target);
+            return tn_error_print("--%s goes with --target llvm only, but --target is %s",
+                                  target_options[i].flag, target);
         if (value[i] && strchr(value[i], '"'))
-            return tn_error_print("--%s %s: a quote cannot be part of it", target_options[i].flag, value[i]);
+            return tn_error_print("--%s: the value must not contain a quote: %s", target_options[i].flag, value[i]);
         room += value[i] ? strlen(target_options[i].option) + strlen(value[i]) + 6 : 0;
     }
     m->target = malloc(room);
@@ -123,13 +126,24 @@ static bool is_pass(const char *name, size_t n)
     return false;
 }
 
+static int unknown_pass(const char *name, size_t n)
+{
+    const char *known, *doc;
+    tn_proposal p = tn_proposal_for(name, n);
+    for (size_t i = 0; (known = tenon_pass_name(i, &doc)); i++)
+        tn_proposal_offer(&p, known);
+    if (p.best)
+        return tn_error_print("--disabled-pass: unknown pass %.*s; did you mean %s?", (int)n, name, p.best);
+    return tn_error_print("--disabled-pass: unknown pass %.*s; `%s opt --list` names them", (int)n, name,
+                          tn_program_name());
+}
+
 static int check_passes(const char *list)
 {
     while (list && *list) {
         size_t n = strcspn(list, ",");
         if (!is_pass(list, n))
-            return tn_error_print("--disabled-pass: there is no pass %.*s; `tenon opt --list` names them", (int)n,
-                                  list);
+            return unknown_pass(list, n);
         list += n + (list[n] == ',');
     }
     return TN_EXIT_OK;
@@ -169,8 +183,8 @@ void tn_model_options_deinit(tn_model_options *m)
 int tn_model_messages(const tn_model_options *m, int failed)
 {
     const char *text = tenon_messages(m->session);
-    fputs(text, stderr);
+    tn_messages_print(text);
     if (failed && !*text)
-        tn_error_print("the compiler failed without saying why");
+        tn_error_print("the compiler failed without giving a reason; please report this");
     return failed ? TN_EXIT_ERROR : TN_EXIT_OK;
 }

@@ -5,8 +5,9 @@
 
 // clang-format off
 const tn_flag tn_common_flags[] = {
-    TN_ROW_SWITCH("verbose", 'v', "say more; may be repeated"),
-    TN_ROW_ALONE("help", 'h', "print this"),
+    TN_ROW_SWITCH("verbose", 'v', "print more; may be repeated"),
+    TN_ROW_ALONE("help", 'h', "print this help"),
+    TN_ROW_ALONE("help-all", 0, "print this help, and the flags of tvmc that are not supported yet"),
     {0},
 };
 // clang-format on
@@ -27,12 +28,11 @@ int tn_verify_command(const tn_args *args)
         return tn_error_print("out of memory");
     const char *text = NULL;
     int failed = tenon_verify(t, args->operand, &text);
-    fputs(tenon_messages(t), stderr);
+    tn_messages_print(tenon_messages(t));
     if (!failed)
-        printf("%s: a package\n%sNothing of it was run. Running it runs its native code (mod.so) with your "
-               "rights: run only what "
-               "you trust.\n",
-               args->operand, text);
+        printf("%s: a package\n%sNothing in it was run. `%s run` runs its native code with your rights: run only "
+               "packages you trust.\n",
+               args->operand, text, tn_program_name());
     tenon_free(t);
     return failed ? TN_EXIT_ERROR : TN_EXIT_OK;
 }

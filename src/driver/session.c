@@ -1,4 +1,6 @@
 /* The public compiler API (tenon/tenon.h): sessions over builds. */
+#include "base/utf8.h"
+#include "base/words.h"
 #include "driver/driver.h"
 
 #include <stdlib.h>
@@ -239,6 +241,16 @@ int tenon_verify(tenon *t, const char *package, const char **out_text)
 int tenon_config(tenon *t, const char *name, const char *const **out_words)
 {
     return end(t, tn_config_read(begin(t, NULL), name, out_words));
+}
+
+size_t tenon_character(const char *text)
+{
+    return tn_utf8_shown(text);
+}
+
+int tenon_words_apart(const char *word, size_t n, const char *name)
+{
+    return tn_words_apart(word, n, name);
 }
 
 const char *tenon_stage_name(size_t i)

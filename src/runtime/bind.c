@@ -41,8 +41,8 @@ static tnr_status bind_input(tnr_instance *inst, const tn_slot *slot, const tnr_
             inst->probe[s] = in->shape[d]; /* its range was checked when it was set */
         else if (inst->probe[s] != in->shape[d])
             return tnr_fail(err, TNR_E_SHAPE, 0,
-                            "input \"%.50s\": dimension %" PRIu32 " is %" PRId64 ", but it is %.40s and "
-                            "input \"%.50s\" has %.40s = %" PRId64,
+                            "input \"%.400s\": dimension %" PRIu32 " is %" PRId64 ", but it is %.400s and "
+                            "input \"%.400s\" has %.400s = %" PRId64,
                             slot->name, d, in->shape[d], symbol->name, binder(inst, s), symbol->name,
                             inst->probe[s]);
     }
@@ -61,8 +61,8 @@ static tnr_status check_dimensions(const tnr_instance *inst, uint32_t i, tnr_err
         char shape[TNR_SHAPE_TEXT];
         const tnr_tensor_info *info = tnr_module_input(inst->module, i);
         return tnr_fail(err, TNR_E_SHAPE, 0,
-                        "input \"%.60s\": dimension %" PRIu32 " is %" PRId64 ", expected %" PRId64
-                        ": its shape is %.80s, and other inputs fix the symbols",
+                        "input \"%.400s\": dimension %" PRIu32 " is %" PRId64 ", expected %" PRId64
+                        ": its shape is %.400s, and other inputs fix the symbols",
                         slot->name, d, in->shape[d], expected,
                         tnr_shape_print(info->ndim, info->shape, info->symbol, shape));
     }
@@ -77,13 +77,13 @@ tnr_status tnr_bind_symbols(tnr_instance *inst, bool need_all, tnr_error *err)
     for (uint32_t i = 0; i < x->n_input; i++) {
         const tn_slot *slot = &p->slot[x->input[i]];
         if (!inst->input[i].set && need_all)
-            return tnr_fail(err, TNR_E_STATE, 0, "input \"%.100s\" is not set", slot->name);
+            return tnr_fail(err, TNR_E_STATE, 0, "input \"%.400s\" is not set", slot->name);
         tnr_status status = inst->input[i].set ? bind_input(inst, slot, &inst->input[i], err) : TNR_OK;
         if (status) return status;
     }
     for (uint32_t s = 0; s < p->n_symbol - p->n_late; s++)
         if (inst->probe[s] < 0)
-            return tnr_fail(err, TNR_E_STATE, 0, "%.80s is not known yet: set an input that has it first",
+            return tnr_fail(err, TNR_E_STATE, 0, "%.400s is not known yet: set an input that has it first",
                             p->symbol[s].name);
     for (uint32_t i = 0; i < x->n_input; i++) {
         tnr_status status = inst->input[i].set ? check_dimensions(inst, i, err) : TNR_OK;
@@ -97,7 +97,7 @@ tnr_status tnr_bind_symbols(tnr_instance *inst, bool need_all, tnr_error *err)
 static tnr_status contradiction(const tn_slot *s, uint32_t at, const char *what, tnr_error *err)
 {
     return tnr_fail(err, TNR_E_FORMAT, at,
-                    "the program contradicts itself for these dimensions: slot %" PRIu32 " \"%.80s\" %s", at,
+                    "the program contradicts itself for these dimensions: slot %" PRIu32 " \"%.400s\" %s", at,
                     s->name, what);
 }
 
@@ -134,7 +134,7 @@ static tnr_status check_extents(const tnr_instance *inst, uint32_t at, tnr_error
         int64_t extent = tnr_size_get(s->dim[d], inst->sym);
         if (extent < 0)
             return tnr_fail(err, TNR_E_SHAPE, 0,
-                            "an input is too small for %.120s: dimension %" PRIu32 " of its result would be %" PRId64
+                            "an input is too small for %.400s: dimension %" PRIu32 " of its result would be %" PRId64
                             ", at least 0 is needed",
                             node_of(inst, s->alias >= 0 ? (uint32_t)s->alias : at), d, extent);
     }
@@ -167,7 +167,7 @@ static tnr_status check_copies(const tnr_instance *inst, tnr_error *err)
         if (p->slot[i].alias >= 0 && !tnr_slot_segment(p, i) &&
             inst->bytes[p->slot[i].alias] != inst->bytes[i])
             return tnr_fail(err, TNR_E_SHAPE, i,
-                            "%.120s: with these inputs a tensor of %" PRIu64 " bytes would be reshaped to %" PRIu64,
+                            "%.400s: with these inputs a tensor of %" PRIu64 " bytes would be reshaped to %" PRIu64,
                             p->slot[i].name, inst->bytes[p->slot[i].alias], inst->bytes[i]);
     for (uint32_t i = 0; i < p->n_inst; i++) {
         const uint32_t *op = p->operand + p->inst[i].operand;
@@ -251,7 +251,7 @@ tnr_status tnr_place_output(tnr_instance *inst, uint32_t i, tnr_error *err)
         memcmp(out->shape, r->shape, (size_t)info->ndim * sizeof *r->shape) != 0) {
         char have[TNR_SHAPE_TEXT], want[TNR_SHAPE_TEXT];
         return tnr_fail(err, TNR_E_SHAPE, 0,
-                        "the memory given for output \"%.40s\" has shape %.80s, this run makes %.80s",
+                        "the memory given for output \"%.400s\" has shape %.400s, this run makes %.400s",
                         info->name, tnr_shape_print(info->ndim, out->shape, NULL, have),
                         tnr_shape_print(info->ndim, r->shape, NULL, want));
     }
@@ -275,7 +275,7 @@ tnr_status tnr_plan(tnr_instance *inst, uint32_t segment, uint32_t at, tnr_error
     }
     int64_t bytes = tnr_size_get(p->segment_bytes[segment - 1], inst->sym);
     if (bytes < 0 || (uint64_t)bytes > SIZE_MAX / 2)
-        return tnr_fail(err, TNR_E_FORMAT, at, "%.110s: its results would take %" PRId64 " bytes",
+        return tnr_fail(err, TNR_E_FORMAT, at, "%.400s: its results would take %" PRId64 " bytes",
                         p->inst[at].node, bytes);
     tnr_status status = tnr_block_fit(block, (uint64_t)bytes, err);
     for (uint32_t i = 0; !status && i < p->n_slot; i++) {
@@ -309,7 +309,7 @@ static tnr_status refuse_empty(const tnr_instance *inst, uint32_t symbol, uint32
                                tnr_error *err)
 {
     return tnr_fail(err, TNR_E_SHAPE, 0,
-                    "input \"%.50s\": dimension %.40s is 0, and output \"%.50s\" %s: at least 1 is needed",
+                    "input \"%.400s\": dimension %.400s is 0, and output \"%.400s\" %s: at least 1 is needed",
                     binder(inst, (int32_t)symbol), inst->exe->program->symbol[symbol].name,
                     tnr_module_output(inst->module, output)->name, why);
 }

@@ -98,7 +98,7 @@ static tnr_status no_kernel(const tnr_instance *inst, const char *name, bool don
     bool known = false;
     for (uint32_t i = 0; i < p->n_inst; i++)
         known = known || (computes(&p->inst[i]) && is_among(p->inst[i].node, name));
-    return tnr_fail(err, TNR_E_NAME, 0, "%s computes \"%.100s\"%s",
+    return tnr_fail(err, TNR_E_NAME, 0, "%s computes \"%.400s\"%s",
                     known && done ? "no kernel of this run" : "no kernel", name,
                     known ? "" : ": it is no node, input or output of the model, or its value was folded");
 }

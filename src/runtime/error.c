@@ -1,47 +1,86 @@
-/* Errors: one formatted sentence in a fixed buffer, no allocation. */
+/* Errors: one formatted sentence in a fixed buffer, no allocation. Names and paths from files may be longer than the
+ * buffer; what the sentence says of them is not. So the longest word is cut in its middle, again and again,
+ * until all fits. */
 #include "runtime/error.h"
+
+#include "base/utf8.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
-/* Bytes of the UTF-8 character at s by its first byte, if all of them are there; else 0. */
-static size_t utf8_length(const unsigned char *s)
+enum { DRAFT = 2048, KEPT = 8 }; /* bytes of a sentence before it is cut; bytes at either end that a cut word keeps */
+static const char dots[] = "\xe2\x80\xa6";
+
+/* Writes what a terminal cannot show as \xNN, the rest as it is; returns the length. */
+static size_t clean(const char *from, char to[DRAFT])
 {
-    size_t n = s[0] < 0x80 ? 1 : s[0] < 0xC0 ? 0 : s[0] < 0xE0 ? 2 : s[0] < 0xF0 ? 3 : 4;
-    for (size_t i = 1; i < n; i++)
-        if ((s[i] & 0xC0) != 0x80) return 0;
-    return n;
+    size_t k = 0;
+    while (*from) {
+        size_t n = tn_utf8_shown(from);
+        if (k + 5 > DRAFT)
+            break;
+        if (n)
+            memcpy(to + k, from, n);
+        else
+            snprintf(to + k, 5, "\\x%02x", (unsigned char)*from);
+        k += n ? n : 4;
+        from += n ? n : 1;
+    }
+    to[k] = '\0';
+    return k;
 }
 
-/* Names come from files and are cut to fit: drop what is no whole character, and control bytes, which
- * terminals obey. */
-static void clean(char *text)
+static bool continues(char c)
 {
-    unsigned char *to = (unsigned char *)text;
-    for (const unsigned char *s = to; *s;) {
-        size_t n = utf8_length(s);
-        if (n == 0) {
-            s++;
-            continue;
+    return ((unsigned char)c & 0xC0) == 0x80;
+}
+
+/* Takes at least `excess` bytes, or all that can be spared, out of the middle of at[0..n); returns how many. */
+static size_t cut(char *at, size_t n, size_t excess)
+{
+    const size_t mark = sizeof dots - 1, spare = n > 2 * KEPT + mark ? n - 2 * KEPT : 0;
+    size_t gone = excess + mark < spare ? excess + mark : spare, from = (n - gone) / 2, to = from + gone;
+    if (!spare)
+        return 0;
+    while (continues(at[from]))
+        from--;
+    while (continues(at[to]))
+        to++;
+    memcpy(at + from, dots, mark);
+    memmove(at + from + mark, at + to, strlen(at + to) + 1);
+    return to - from - mark;
+}
+
+static void shorten(char *text, size_t n, size_t room)
+{
+    while (n >= room) {
+        size_t longest = 0, at = 0;
+        for (size_t i = 0, k; text[i]; i += k + strspn(text + i + k, " ")) {
+            k = strcspn(text + i, " ");
+            at = k > longest ? i : at;
+            longest = k > longest ? k : longest;
         }
-        memmove(to, s, n);
-        if (*to < 0x20 || *to == 0x7F) *to = '?';
-        to += n;
-        s += n;
+        size_t gone = cut(text + at, longest, n - room + 1);
+        if (!gone) /* no word is long: the sentence is */
+            gone = cut(text, n, n - room + 1);
+        n -= gone;
     }
-    *to = '\0';
 }
 
 tnr_status tnr_fail(tnr_error *err, int code, uint64_t position, const char *format, ...)
 {
+    char draft[DRAFT], text[DRAFT];
     if (!err) return code;
     va_list ap;
     va_start(ap, format);
-    vsnprintf(err->message, sizeof err->message, format, ap);
+    vsnprintf(draft, sizeof draft, format, ap);
     va_end(ap);
-    clean(err->message);
+    size_t n = clean(draft, text);
+    shorten(text, n, sizeof err->message);
+    memcpy(err->message, text, strlen(text) + 1);
     err->code = code;
     err->reserved0 = 0;
     err->position = position;

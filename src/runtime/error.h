@@ -4,9 +4,9 @@
  * where the trouble is known. */
 #include "tenon/runtime.h"
 
-/* Fill *err (NULL: nothing) and return code. Names in the text are cut by the caller's format ("%.60s") so
- * that
- * the end of the sentence survives; a character cut in half is dropped and control bytes become '?'. */
+/* Fills *err (NULL: nothing) and returns code. The longest words of a sentence that does not fit (names and paths from
+ * files) are cut in their middle, so its end survives; the format bounds each ("%.400s"). Control bytes and bytes that
+ * are not UTF-8 are written as \xNN. */
 TNR_CHECKED tnr_status tnr_fail(tnr_error *err, int code, uint64_t position, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 

@@ -25,7 +25,7 @@ DLDataType tnr_slot_dtype(const tn_slot *slot) { return (DLDataType){slot->code,
 
 static tnr_status damaged(tnr_error *err, uint64_t position, const char *what, const char *name)
 {
-    return tnr_fail(err, TNR_E_FORMAT, position, "the program is damaged: %s%s%.100s%s", what,
+    return tnr_fail(err, TNR_E_FORMAT, position, "the program is damaged: %s%s%.400s%s", what,
                     name ? " \"" : "", name ? name : "", name ? "\"" : "");
 }
 
@@ -131,11 +131,11 @@ static tnr_status find_constant(tnr_exe *exe, const tn_slot *s, uint32_t at, con
     DLTensor view;
     uint64_t bytes;
     if (!tnr_params_get(params, s->name, &view, &bytes))
-        return tnr_fail(err, TNR_E_FORMAT, at, "mod.params lacks the constant \"%.100s\"", s->name);
+        return tnr_fail(err, TNR_E_FORMAT, at, "mod.params lacks the constant \"%.400s\"", s->name);
     if (s->bytes.fn || (uint64_t)s->bytes.value != bytes || !tnr_dtype_same(tnr_slot_dtype(s), view.dtype)) {
         char want[24], have[24];
         return tnr_fail(err, TNR_E_FORMAT, at,
-                        "constant \"%.80s\" in mod.params is %s of %" PRIu64
+                        "constant \"%.400s\" in mod.params is %s of %" PRIu64
                         " bytes, the program expects %s of %" PRId64,
                         s->name, tnr_dtype_print(view.dtype, have, sizeof have), bytes,
                         tnr_dtype_print(tnr_slot_dtype(s), want, sizeof want), s->bytes.value);

@@ -292,7 +292,7 @@ static tnr_status read_func(struct reader *r, uint32_t at, const tn_json *attrs,
     if (k->n_in != n->inputs->n || k->n_out != n_out)
         return tnr_fail(r->err, TNR_E_FORMAT, at,
                         "mod.json: node %" PRIu32 " has %" PRIu32 " inputs and %" PRIu32
-                        " outputs, its kernel %.80s %" PRIu32 " and %" PRIu32,
+                        " outputs, its kernel %.400s %" PRIu32 " and %" PRIu32,
                         at, n->inputs->n, n_out, k->name, k->n_in, k->n_out);
     return k->n_sym == 0 ? TNR_OK
                          : bad(r, at, "its kernel has symbolic dimensions, which need the aot executor");
@@ -605,7 +605,7 @@ tnr_status tnr_graph_read(const char *json, size_t n, const tn_library *library,
     if (!doc.root) { /* its error texts are static: they outlive the document */
         tnr_status status = strcmp(doc.error, "out of memory") == 0
                                 ? tnr_fail_memory(err, n)
-                                : tnr_fail(err, TNR_E_FORMAT, doc.error_at, "mod.json: %.120s at byte %zu",
+                                : tnr_fail(err, TNR_E_FORMAT, doc.error_at, "mod.json: %.400s at byte %zu",
                                            doc.error, doc.error_at);
         tn_json_free(&doc);
         return status;

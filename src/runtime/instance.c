@@ -65,7 +65,7 @@ tnr_status tnr_instance_new(tnr_module *module, const tnr_instance_options *opti
     if (!module->has[o.executor] && o.executor == TNR_EXECUTOR_GRAPH && branch(module))
         return tnr_fail(
             err, TNR_E_EXECUTOR, 0,
-            "the graph executor cannot run this package: %.100s is control flow; use the aot executor",
+            "the graph executor cannot run this package: %.400s is control flow; use the aot executor",
             branch(module));
     if (!module->has[o.executor])
         return tnr_fail(
@@ -122,17 +122,17 @@ static tnr_status check_fit(const tnr_instance *inst, const char *what, const tn
     char have[TNR_SHAPE_TEXT], want[TNR_SHAPE_TEXT];
     if (!tnr_dtype_same(t->dtype, info->dtype)) {
         char have_type[24], want_type[24];
-        return tnr_fail(err, TNR_E_DTYPE, 0, "%s \"%.100s\" is %s, expected %s", what, info->name,
+        return tnr_fail(err, TNR_E_DTYPE, 0, "%s \"%.400s\" is %s, expected %s", what, info->name,
                         tnr_dtype_print(t->dtype, have_type, sizeof have_type),
                         tnr_dtype_print(info->dtype, want_type, sizeof want_type));
     }
     if (t->ndim != info->ndim || (t->ndim > 0 && !t->shape))
         return tnr_fail(
-            err, TNR_E_SHAPE, 0, "%s \"%.60s\" has %" PRId32 " dimensions, expected %" PRId32 ": %.90s", what,
+            err, TNR_E_SHAPE, 0, "%s \"%.400s\" has %" PRId32 " dimensions, expected %" PRId32 ": %.400s", what,
             info->name, t->ndim, info->ndim, tnr_shape_print(info->ndim, info->shape, info->symbol, want));
     for (int32_t d = 0; d < t->ndim; d++)
         if (t->shape[d] < 0 || (info->shape[d] >= 0 && t->shape[d] != info->shape[d]))
-            return tnr_fail(err, TNR_E_SHAPE, 0, "%s \"%.50s\" has shape %.80s, expected %.80s", what,
+            return tnr_fail(err, TNR_E_SHAPE, 0, "%s \"%.400s\" has shape %.400s, expected %.400s", what,
                             info->name, tnr_shape_print(t->ndim, t->shape, NULL, have),
                             tnr_shape_print(info->ndim, info->shape, info->symbol, want));
     for (int32_t d = 0; bind && d < t->ndim; d++) {
@@ -140,7 +140,7 @@ static tnr_status check_fit(const tnr_instance *inst, const char *what, const tn
         bool nothing = s && t->shape[d] == 0 && s->min == 1; /* an empty batch: bind.c sees what comes of it */
         if (s && !nothing && (t->shape[d] < s->min || t->shape[d] > s->max))
             return tnr_fail(err, TNR_E_SHAPE, 0,
-                            "%s \"%.60s\": dimension %" PRId32 " (%.60s) is %" PRId64 ", allowed are %" PRId64
+                            "%s \"%.400s\": dimension %" PRId32 " (%.400s) is %" PRId64 ", allowed are %" PRId64
                             " to %" PRId64,
                             what, info->name, d, s->name, t->shape[d], s->min, s->max);
     }

@@ -34,15 +34,15 @@ static tnr_status phase_failed(const tnr_call_site *s, int32_t status, tnr_error
 {
     const tn_kernel *k = s->kernel;
     if (status > 0 && (uint32_t)status <= k->n_check)
-        return tnr_fail(err, TNR_E_CHECK, s->position, "%.110s: %.130s", s->node, k->check[status - 1]);
+        return tnr_fail(err, TNR_E_CHECK, s->position, "%.400s: %.400s", s->node, k->check[status - 1]);
     return tnr_fail(err, TNR_E_FORMAT, s->position,
-                    "%.80s: kernel %.80s returned status %" PRId32 ", which it does not define", s->node,
+                    "%.400s: kernel %.400s returned status %" PRId32 ", which it does not define", s->node,
                     k->name, status);
 }
 
 static tnr_status corrupt(const tnr_call_site *s, const char *what, int64_t value, tnr_error *err)
 {
-    return tnr_fail(err, TNR_E_FORMAT, s->position, "%.60s: kernel %.80s asks for %" PRId64 " %s", s->node,
+    return tnr_fail(err, TNR_E_FORMAT, s->position, "%.400s: kernel %.400s asks for %" PRId64 " %s", s->node,
                     s->kernel->name, value, what);
 }
 
@@ -51,7 +51,7 @@ tnr_status tnr_launch(const tnr_call_site *s, uint32_t *out_variant, tnr_error *
     int64_t index = tnr_variant_find(s->kernel, s->sym);
     if (index < 0)
         return tnr_fail(err, TNR_E_FORMAT, s->position,
-                        "%.80s: kernel %.80s has no variant for these dimensions", s->node, s->kernel->name);
+                        "%.400s: kernel %.400s has no variant for these dimensions", s->node, s->kernel->name);
     const tn_variant *v = &s->kernel->variant[index];
     int64_t steps = tnr_size_get(v->steps, s->sym), work = tnr_size_get(v->work_bytes, s->sym);
     if (steps < 0 || steps > UINT32_MAX) return corrupt(s, "steps", steps, err);

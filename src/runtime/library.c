@@ -51,7 +51,7 @@ static tnr_status open_temp_file(const void *data, size_t n, tnr_shared_object *
     int len = snprintf(path, sizeof path, "%s/tenon-XXXXXX.so", dir && *dir ? dir : "/tmp");
     int fd = len > 0 && len < (int)sizeof path ? mkstemps(path, 3) : -1; /* mode 0600 */
     if (fd < 0)
-        return tnr_fail(err, TNR_E_IO, 0, "mod.so cannot be unpacked: no temporary file in %.120s: %s",
+        return tnr_fail(err, TNR_E_IO, 0, "mod.so cannot be unpacked: no temporary file in %.400s: %s",
                         dir && *dir ? dir : "/tmp", strerror(errno));
     bool written = write_all(fd, data, n);
     int error = errno;
@@ -63,7 +63,7 @@ static tnr_status open_temp_file(const void *data, size_t n, tnr_shared_object *
     unlink(path);
     if (!written) return tnr_fail(err, TNR_E_IO, 0, "mod.so cannot be unpacked: %s", strerror(error));
     if (!o->handle)
-        return tnr_fail(err, TNR_E_FORMAT, 0, "mod.so cannot be loaded: %.200s",
+        return tnr_fail(err, TNR_E_FORMAT, 0, "mod.so cannot be loaded: %.400s",
                         why ? why : "unknown reason");
     return TNR_OK;
 }
@@ -135,7 +135,7 @@ static tnr_status examine_file(const char *path, char entry[MAX_ENTRY], tnr_erro
     size_t n = fd >= 0 && fstat(fd, &st) == 0 && st.st_size > 0 ? (size_t)st.st_size : 0;
     void *at = n ? mmap(NULL, n, PROT_READ, MAP_PRIVATE, fd, 0) : MAP_FAILED;
     if (at == MAP_FAILED) {
-        status = tnr_fail(err, TNR_E_IO, 0, "cannot map %.160s: %s", path, strerror(errno));
+        status = tnr_fail(err, TNR_E_IO, 0, "cannot map %.400s: %s", path, strerror(errno));
     } else {
         status = examine(at, n, &e, err);
         bool named = !status && e.entry && e.entry_n < MAX_ENTRY;
@@ -176,7 +176,7 @@ tnr_status tnr_library_open_file(const char *path, tnr_shared_object *out_object
     free(real);
     if (!o.handle) {
         const char *why = dlerror();
-        return tnr_fail(err, TNR_E_FORMAT, 0, "%.80s cannot be loaded: %.150s", path, why ? why : "unknown reason");
+        return tnr_fail(err, TNR_E_FORMAT, 0, "%.400s cannot be loaded: %.400s", path, why ? why : "unknown reason");
     }
     tnr_status status = query_bundle(&o, entry, out_library, out_params, err);
     if (status)
@@ -207,7 +207,7 @@ tnr_status tnr_library_permit(const tn_library *library, tnr_error *err)
         if (!name) return tnr_fail(err, TNR_E_FORMAT, 0, "mod.so is damaged: a CPU feature without a name");
         if (!tn_cpu_set_has(cpu, name))
             return tnr_fail(err, TNR_E_CPU, 0,
-                            "this package needs CPU feature \"%.60s\", which this machine lacks", name);
+                            "this package needs CPU feature \"%.400s\", which this machine lacks", name);
         amx = amx || strcmp(name, "amx-tile") == 0;
     }
     if (amx && !tn_cpu_permit_tiles())

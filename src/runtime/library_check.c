@@ -52,7 +52,7 @@ tnr_status tnr_library_check(const tn_library *library, tnr_error *err)
             return tnr_fail(err, TNR_E_FORMAT, i, "mod.so is damaged: kernel %" PRIu32 " has no name", i);
         const char *fault = kernel_fault(k);
         if (fault)
-            return tnr_fail(err, TNR_E_FORMAT, i, "mod.so is damaged: kernel %.100s has %s", k->name, fault);
+            return tnr_fail(err, TNR_E_FORMAT, i, "mod.so is damaged: kernel %.400s has %s", k->name, fault);
     }
     return TNR_OK;
 }

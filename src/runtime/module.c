@@ -102,7 +102,7 @@ static tnr_status align_executors(tnr_module *m, tnr_error *err)
         while (j < g->n_input && strcmp(as[a->input[i]].name, gs[g->input[j]].name) != 0) j++;
         if (j == g->n_input || !same_tensor(&as[a->input[i]], &gs[g->input[j]]))
             return tnr_fail(err, TNR_E_FORMAT, 0,
-                            "input \"%.80s\" of mod.so's program is missing or differs in mod.json",
+                            "input \"%.400s\" of mod.so's program is missing or differs in mod.json",
                             as[a->input[i]].name);
         uint32_t t = g->input[i];
         g->input[i] = g->input[j];
@@ -110,7 +110,7 @@ static tnr_status align_executors(tnr_module *m, tnr_error *err)
     }
     for (uint32_t i = 0; i < a->n_output; i++)
         if (!same_tensor(&as[a->output[i]], &gs[g->output[i]]))
-            return tnr_fail(err, TNR_E_FORMAT, 0, "output \"%.80s\" of mod.so's program differs in mod.json",
+            return tnr_fail(err, TNR_E_FORMAT, 0, "output \"%.400s\" of mod.so's program differs in mod.json",
                             as[a->output[i]].name);
     return TNR_OK;
 }
@@ -339,6 +339,6 @@ tnr_status tnr_fail_name(const tnr_module *module, bool input, const char *name,
         }
         snprintf(list + at, sizeof list - at, "%s%s", i ? ", " : "", one);
     }
-    return tnr_fail(err, TNR_E_NAME, 0, "no %s is called \"%.60s\"; %ss are: %s", what,
+    return tnr_fail(err, TNR_E_NAME, 0, "no %s is called \"%.400s\"; %ss are: %s", what,
                     name ? name : "(null)", what, n ? list : "none");
 }

@@ -57,7 +57,7 @@ static tnr_status find_parts(const void *data, size_t n, tnr_package *p, tnr_err
         *part = (tnr_span){e.at, e.n};
     }
     if (tar.error)
-        return tnr_fail(err, TNR_E_FORMAT, tar.pos, "the package is no sound tar: %.120s at byte %zu",
+        return tnr_fail(err, TNR_E_FORMAT, tar.pos, "the package is no sound tar: %.400s at byte %zu",
                         tar.error, tar.pos);
     for (size_t i = 0; i < 3; i++)
         if (!row[i].part->at && row[i].part != &p->json)
@@ -91,11 +91,11 @@ static tnr_status take_file(int fd, size_t n, const char *path, bool read, tnr_p
         p->owned = tnr_mem_aligned(n);
         if (!p->owned) return tnr_fail_memory(err, n);
         if (!read_all(fd, p->owned, n))
-            return tnr_fail(err, TNR_E_IO, 0, "cannot read %.160s: %s", path, strerror(errno));
+            return tnr_fail(err, TNR_E_IO, 0, "cannot read %.400s: %s", path, strerror(errno));
         return TNR_OK;
     }
     void *at = mmap(NULL, n, PROT_READ, MAP_PRIVATE, fd, 0);
-    if (at == MAP_FAILED) return tnr_fail(err, TNR_E_IO, 0, "cannot map %.160s: %s", path, strerror(errno));
+    if (at == MAP_FAILED) return tnr_fail(err, TNR_E_IO, 0, "cannot map %.400s: %s", path, strerror(errno));
     (void)madvise(at, n, MADV_WILLNEED); /* the first run should not wait for the disk page by page */
     p->owned = at;
     p->mapped = true;
@@ -119,11 +119,11 @@ tnr_status tnr_package_open(const char *path, bool read, tnr_package *out_packag
     if (fd < 0 || fstat(fd, &st) != 0) {
         int error = errno;
         if (fd >= 0) close(fd);
-        return tnr_fail(err, TNR_E_IO, 0, "cannot open %.160s: %s", path, strerror(error));
+        return tnr_fail(err, TNR_E_IO, 0, "cannot open %.400s: %s", path, strerror(error));
     }
     tnr_status status = TNR_OK;
     if (!S_ISREG(st.st_mode) || st.st_size <= 0 || (uint64_t)st.st_size > SIZE_MAX / 2)
-        status = tnr_fail(err, TNR_E_IO, 0, "cannot open %.160s: not a file, or empty", path);
+        status = tnr_fail(err, TNR_E_IO, 0, "cannot open %.400s: not a file, or empty", path);
     p.n = status ? 0 : (size_t)st.st_size;
     if (!status) status = take_file(fd, p.n, path, read, &p, err);
     close(fd);

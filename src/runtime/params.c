@@ -215,7 +215,7 @@ static tnr_status index_names(tnr_params *p, tnr_error *err)
     tnr_sort_names(p->name, p->order, p->n);
     for (uint32_t i = 1; i < p->n; i++)
         if (strcmp(p->name[p->order[i - 1]], p->name[p->order[i]]) == 0)
-            return tnr_fail(err, TNR_E_FORMAT, 0, "mod.params is damaged: two tensors are called \"%.80s\"",
+            return tnr_fail(err, TNR_E_FORMAT, 0, "mod.params is damaged: two tensors are called \"%.400s\"",
                             p->name[p->order[i]]);
     return TNR_OK;
 }
@@ -308,6 +308,6 @@ tnr_status tnr_params_find(const tnr_params *params, const char *name, DLTensor 
     if (!params || !name || !out_view)
         return tnr_fail(err, TNR_E_ARG, 0, "tnr_params_find: an argument is NULL");
     if (!tnr_params_get(params, name, out_view, &bytes))
-        return tnr_fail(err, TNR_E_NAME, 0, "no parameter is called \"%.80s\"", name);
+        return tnr_fail(err, TNR_E_NAME, 0, "no parameter is called \"%.400s\"", name);
     return TNR_OK;
 }

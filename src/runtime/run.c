@@ -34,12 +34,12 @@ static tnr_status check_input_place(const tnr_instance *inst, uint32_t i, tnr_er
         inside = inside || overlap(in->data, in->bytes, inst->output[o].own, inst->output[o].own_room);
         if (out->set && overlap(in->data, in->bytes, out->data, out->bytes))
             return tnr_fail(err, TNR_E_LAYOUT, 0,
-                            "input \"%.80s\" overlaps the memory given for output \"%.80s\"", name,
+                            "input \"%.400s\" overlaps the memory given for output \"%.400s\"", name,
                             tnr_module_output(inst->module, o)->name);
     }
     if (inside)
         return tnr_fail(err, TNR_E_LAYOUT, 0,
-                        "input \"%.80s\" lies in the instance's own memory, which the run overwrites: "
+                        "input \"%.400s\" lies in the instance's own memory, which the run overwrites: "
                         "copy it out first, or give memory for that output",
                         name);
     return TNR_OK;
@@ -57,7 +57,7 @@ static tnr_status check_places(const tnr_instance *inst, tnr_error *err)
             if (inst->output_given[b].set && overlap(inst->output_given[a].data, inst->output_given[a].bytes,
                                                      inst->output_given[b].data, inst->output_given[b].bytes))
                 return tnr_fail(
-                    err, TNR_E_LAYOUT, 0, "the memory given for outputs \"%.80s\" and \"%.80s\" overlaps",
+                    err, TNR_E_LAYOUT, 0, "the memory given for outputs \"%.400s\" and \"%.400s\" overlaps",
                     tnr_module_output(inst->module, a)->name, tnr_module_output(inst->module, b)->name);
     return TNR_OK;
 }
@@ -195,7 +195,7 @@ static tnr_status read_extent(const tnr_instance *inst, uint32_t at, int64_t *ou
     uint32_t size = s->bits / 8u;
     const uint8_t *from = (const uint8_t *)inst->ptr[op[0]] + (size_t)op[1] * size;
     if ((uint64_t)(op[1] + 1) * size > inst->bytes[op[0]])
-        return tnr_fail(err, TNR_E_FORMAT, at, "%.110s: an extent is read where there is none",
+        return tnr_fail(err, TNR_E_FORMAT, at, "%.400s: an extent is read where there is none",
                         p->inst[at].node);
     if (s->code == kDLInt)
         *out = size == 8   ? *(const int64_t *)(const void *)from
@@ -227,12 +227,12 @@ static tnr_status bind_late(tnr_instance *inst, uint32_t at, tnr_error *err)
         int64_t want = tnr_size_get(p->size[op[2]], inst->sym);
         return v == want ? TNR_OK
                          : tnr_fail(err, TNR_E_CHECK, at,
-                                    "%.110s: an extent is %" PRId64 ", it must be %" PRId64 " (%.80s)",
+                                    "%.400s: an extent is %" PRId64 ", it must be %" PRId64 " (%.400s)",
                                     in->node, v, want, p->text[in->a]);
     }
     if (v < s->min || v > s->max)
         return tnr_fail(err, TNR_E_CHECK, at,
-                        "%.110s: an extent (%.40s) is %" PRId64 ", allowed are %" PRId64 " to %" PRId64,
+                        "%.400s: an extent (%.400s) is %" PRId64 ", allowed are %" PRId64 " to %" PRId64,
                         in->node, s->name, v, s->min, s->max);
     inst->sym[in->a] = v;
     return TNR_OK;
@@ -252,7 +252,7 @@ static tnr_status copy(tnr_instance *inst, uint32_t at, tnr_error *err)
     const uint32_t *op = p->operand + p->inst[at].operand;
     if (inst->bytes[op[0]] != inst->bytes[op[1]])
         return tnr_fail(err, TNR_E_CHECK, at,
-                        "%.110s: a tensor of %" PRIu64 " bytes would become one of %" PRIu64,
+                        "%.400s: a tensor of %" PRIu64 " bytes would become one of %" PRIu64,
                         p->inst[at].node, inst->bytes[op[0]], inst->bytes[op[1]]);
     if (inst->bytes[op[1]] > 0) /* slots may share storage */
         memmove(inst->ptr[op[1]], inst->ptr[op[0]], (size_t)inst->bytes[op[1]]);
@@ -272,7 +272,7 @@ static tnr_status write_slot(tnr_instance *inst, uint32_t at, tnr_error *err)
     }
     uint64_t row = inst->bytes[op[0]], all = inst->bytes[op[1]];
     if (v < 0 || (row > 0 && (uint64_t)v >= all / row))
-        return tnr_fail(err, TNR_E_CHECK, at, "%.110s: iteration %" PRId64 " is beyond the number that was known",
+        return tnr_fail(err, TNR_E_CHECK, at, "%.400s: iteration %" PRId64 " is beyond the number that was known",
                         in->node, v);
     if (row > 0) memcpy((uint8_t *)inst->ptr[op[1]] + (uint64_t)v * row, inst->ptr[op[0]], (size_t)row);
     return TNR_OK;
@@ -296,7 +296,7 @@ tnr_status tnr_instruction(tnr_instance *inst, uint32_t at, uint32_t *out_next, 
     case TN_INST_JUMP_ZERO:
         if (tnr_size_get(p->size[op[0]], inst->sym) == 0) *out_next = in->a;
         return TNR_OK;
-    case TN_INST_FAIL: return tnr_fail(err, TNR_E_CHECK, at, "%.110s: %.130s", in->node, p->text[in->a]);
+    case TN_INST_FAIL: return tnr_fail(err, TNR_E_CHECK, at, "%.400s: %.400s", in->node, p->text[in->a]);
     case TN_INST_JUMP_FALSE:
         if (!*(const uint8_t *)inst->ptr[op[0]]) *out_next = in->a;
         return TNR_OK;

@@ -129,27 +129,27 @@ tnr_status tnr_tensor_data(const DLTensor *t, const char *what, const char *name
 {
     uint64_t bytes;
     if (t->ndim < 0 || (t->ndim > 0 && !t->shape))
-        return tnr_fail(err, TNR_E_SHAPE, 0, "%s \"%.60s\" has no shape", what, name);
+        return tnr_fail(err, TNR_E_SHAPE, 0, "%s \"%.400s\" has no shape", what, name);
     if (t->device.device_type != kDLCPU && t->device.device_type != kDLCUDAHost)
         return tnr_fail(err, TNR_E_LAYOUT, 0,
-                        "%s \"%.60s\" is on device type %d; copy it to the CPU (1) first", what, name,
+                        "%s \"%.400s\" is on device type %d; copy it to the CPU (1) first", what, name,
                         (int)t->device.device_type);
     tnr_status status = tnr_tensor_bytes(t->dtype, t->ndim, t->shape, &bytes, err);
     if (status) return status;
     if (!dense(t)) {
         char shape[TNR_SHAPE_TEXT], strides[TNR_SHAPE_TEXT];
         return tnr_fail(err, TNR_E_LAYOUT, 0,
-                        "%s \"%.40s\" is strided: strides %.60s, shape %.60s; make it dense, "
+                        "%s \"%.400s\" is strided: strides %.400s, shape %.400s; make it dense, "
                         "row-major first",
                         what, name, tnr_shape_print(t->ndim, t->strides, NULL, strides),
                         tnr_shape_print(t->ndim, t->shape, NULL, shape));
     }
-    if (!t->data && bytes > 0) return tnr_fail(err, TNR_E_LAYOUT, 0, "%s \"%.60s\" has no data", what, name);
+    if (!t->data && bytes > 0) return tnr_fail(err, TNR_E_LAYOUT, 0, "%s \"%.400s\" has no data", what, name);
     uintptr_t address = (uintptr_t)t->data + (uintptr_t)t->byte_offset;
     uintptr_t align = t->dtype.bits >= 64 ? 8 : t->dtype.bits > 8 ? t->dtype.bits / 8u : 1;
     if (bytes > 0 && address % align != 0)
         return tnr_fail(err, TNR_E_LAYOUT, 0,
-                        "%s \"%.60s\" is misaligned: its data must start at a multiple of %u bytes", what,
+                        "%s \"%.400s\" is misaligned: its data must start at a multiple of %u bytes", what,
                         name, (unsigned)align);
     *out_data = (void *)address;
     *out_bytes = bytes;

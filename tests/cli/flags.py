@@ -25,8 +25,8 @@ known, refused = set(), set()
 shells = {s: said("--completion", s) for s in ("bash", "zsh")}
 for command in ("compile", "run", "dump", "opt", "interpret", "check", "verify", "image", "top", "version"):
     text = said(command, "--help")
-    flags, _, later = text.partition("not supported yet (giving")
-    here = set(re.findall(r"^  (?:-\w, )?--([a-z-]+)", flags, re.M))
+    later = said(command, "--help-all").partition("Flags of tvmc that are not supported yet")[2]
+    here = set(re.findall(r"^  (?:-\w, )?--([a-z-]+)", text, re.M))
     known |= here
     refused |= set(re.findall(r"--([a-z-]+)", later))
     manual = said("--manual", command).replace("\\-", "-")

@@ -52,7 +52,7 @@ refused() {
     command=$1 operand=$2
     shift 2
     name=$1
-    expect 4 "Error: ${name%%=*} is not supported yet" "$command" "$operand" "$@"
+    expect 4 "tenon: error: ${name%%=*} is not supported yet" "$command" "$operand" "$@"
 }
 
 [ $# -gt 0 ] || set -- "$here"/cases/*.sh

@@ -12,11 +12,11 @@
 
 const char *onnx_text(onnx_import *im, tn_pb_bytes s)
 {
-    char *text = tn_arena_strndup(&im->scratch, (const char *)s.at, s.n);
-    for (size_t i = 0; i < s.n; i++)
-        if ((unsigned char)text[i] < ' ' || text[i] == 0x7f)
-            text[i] = '?';
-    return tn_intern(im->g->ctx, text);
+    tn_buf b = {0};
+    tn_buf_shown(&b, tn_arena_strndup(&im->scratch, (const char *)s.at, s.n));
+    const char *text = tn_intern(im->g->ctx, tn_buf_cstr(&b));
+    tn_buf_deinit(&b);
+    return text;
 }
 
 void onnx_fail(onnx_conv *c, const char *id, const char *fmt, ...)

@@ -120,7 +120,7 @@ void onnx_convert(onnx_import *im, const onnx_node *n, const onnx_row *row, cons
 bool onnx_is_standard(tn_pb_bytes domain);
 const tn_loc *onnx_make_loc(onnx_import *im, const char *node, const char *op);
 
-/* ---- messages (names of files are untrusted: control characters become '?') ---- */
+/* ---- messages (names of files are untrusted: what cannot be shown becomes \xNN) ---- */
 void onnx_fail(onnx_conv *c, const char *id, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 const char *onnx_text(onnx_import *im, tn_pb_bytes s);              /* interned, printable */
 const char *onnx_type_text(onnx_conv *c, const tn_type *t);

@@ -17,26 +17,26 @@ for flag in --rpc-key --rpc-tracker --project-option --list-options; do
     refused run x.tar $flag
 done
 for device in cuda cl metal vulkan rocm micro; do
-    expect 4 "Error: --device $device is not supported yet" run x.tar --device $device
+    expect 4 "tenon: error: --device $device is not supported yet" run x.tar --device $device
 done
 for format in keras pb tflite pytorch paddle mxnet; do
-    expect 4 "Error: --model-format $format is not supported yet" compile x --model-format $format
+    expect 4 "tenon: error: --model-format $format is not supported yet" compile x --model-format $format
 done
-expect 4 "Error: --output-format mlf is not supported yet" compile x.onnx -f mlf
-expect 4 "Error: --runtime crt is not supported yet" compile x.onnx --runtime crt
-expect 4 "Error: --target as JSON is not supported yet" compile x.onnx --target '{"kind": "llvm"}'
-expect 4 "Error: --target as JSON is not supported yet" compile x.onnx --target llvm.json
-expect 4 "Error: --target-llvm-mattr is given, but --target is c" compile x.onnx --target c --target-llvm-mattr=+avx2
-expect 4 "Error: --disabled-pass: there is no pass Nonsense" compile x.onnx --disabled-pass FuseOps,Nonsense
+expect 4 "tenon: error: --output-format mlf is not supported yet" compile x.onnx -f mlf
+expect 4 "tenon: error: --runtime crt is not supported yet" compile x.onnx --runtime crt
+expect 4 "tenon: error: --target as JSON is not supported yet" compile x.onnx --target '{"kind": "llvm"}'
+expect 4 "tenon: error: --target as JSON is not supported yet" compile x.onnx --target llvm.json
+expect 4 "tenon: error: --target-llvm-mattr goes with --target llvm only, but --target is c" compile x.onnx --target c --target-llvm-mattr=+avx2
+expect 4 "tenon: error: --disabled-pass: unknown pass Nonsense" compile x.onnx --disabled-pass FuseOps,Nonsense
 expect 4 "target cuda is not supported" compile "$models/two.relay" --target cuda
-expect 2 "--device tpu: choose from cpu" run x.tar --device tpu
-expect 2 "--opt-level 5: out of 0 .. 4" compile x.onnx -O5
-expect 2 "--dump-code hex: choose from relay, tir, ll, asm, c" compile x.onnx --dump-code relay,hex
-expect 2 "--repeat 0: at least 1" run x.tar --repeat 0
-expect 2 "--threads 999: out of 1 .. 256" run x.tar --threads 999
+expect 2 "--device: unknown value \"tpu\"; choose from cpu" run x.tar --device tpu
+expect 2 "--opt-level 5 is out of range; give 0 to 4" compile x.onnx -O5
+expect 2 "--dump-code: unknown format \"hex\"; choose from relay, tir, ll, asm, c" compile x.onnx --dump-code relay,hex
+expect 2 "--repeat 0 is out of range; give at least 1" run x.tar --repeat 0
+expect 2 "--threads 999 is out of range; give 1 to 256" run x.tar --threads 999
 expect 2 "--print-top needs a value" run x.tar --print-top
-expect 2 "--print-top -1: at least 1" run x.tar --print-top -1
-expect 2 "--p could be --print-time, --print-top, --profile" run x.tar --p
+expect 2 "--print-top -1 is out of range; give at least 1" run x.tar --print-top -1
+expect 2 "--p is ambiguous: it could be --print-time, --print-top, --profile" run x.tar --p
 for command in dump opt interpret check; do # one list for all that take a model
     for flag in --tuning-records --workspace-pools --executor-aot-link-params; do
         refused $command x.onnx $flag=value

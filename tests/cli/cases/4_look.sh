@@ -1,7 +1,7 @@
 # dump, opt and interpret.
 expect 0 "relay-fused" dump --list
 expect 2 "--stage is missing" dump "$models/two.relay"
-expect 2 "--stage tirr: " dump "$models/two.relay" --stage tirr
+expect 2 "did you mean tir?" dump "$models/two.relay" --stage tirr
 for stage in $(tenon dump --list); do
     expect 0 "" dump "$models/two.relay" --stage "$stage"
     expect 0 "" dump "$models/two.relay" --stage="$stage" -o "dump.$stage"
@@ -24,5 +24,5 @@ expect 0 "output_0: float32[1, 4]" interpret "$models/fixed.relay"
 expect 0 "" interpret "$models/fixed.relay" -o same.npz
 must "inputs are made up as run does" cmp same.npz r1.npz
 expect 4 "the model has no input data" interpret "$models/fixed.relay" -i "$npz/unknown.npz"
-expect 2 "--stage ll: choose from relay, tir, tir-scheduled, flat" interpret "$models/fixed.relay" --stage ll
+expect 2 "--stage: unknown value \"ll\"; choose from relay, tir, tir-scheduled, flat" interpret "$models/fixed.relay" --stage ll
 expect 4 "no text of Relay or TIR" opt --pass=FoldConstant "$TENON_SOURCE_DIR/examples/models/dense.onnx"

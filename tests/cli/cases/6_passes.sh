@@ -34,4 +34,4 @@ expect 0 "// after InferType" compile "$m" --print-ir-after all -o p.tar
 expect 4 "--print-ir-after: there is no pass Nonsense" compile "$m" --print-ir-after Nonsense
 expect 0 "SimplifyInference" compile "$m" --print-pass-times -o p.tar
 expect 4 "" compile --desired-layout NHWC no-such-model.onnx
-expect 2 "--mixed-precision-acc-type int8: choose from" compile "$m" --mixed-precision-acc-type int8
+expect 2 "--mixed-precision-acc-type: unknown value \"int8\"; choose from" compile "$m" --mixed-precision-acc-type int8

@@ -80,9 +80,9 @@ expect 0 "llvm -num-cores=2" --config two.json compile "$model" -o two.tar
 expect 0 "" --config two run two.tar
 must "flags of other commands are passed over in silence" sh -c "! tenon --config two run two.tar 2>&1 >/dev/null | grep Warning"
 echo '{"opt_levell": 3, "bogus": {"a": 1}, "fill-mode": "ones"}' >configs/typing.json
-expect 0 "Warning: --config typing: no command has the flag --opt-levell; it is passed over" \
+expect 0 "tenon: warning: --config typing: no command has a flag --opt-levell; it is ignored" \
     --config typing compile "$model" -o two.tar
-expect 0 "no command has the flag --bogus" --config typing run two.tar
+expect 0 "no command has a flag --bogus" --config typing run two.tar
 expect 0 "" --config default run two.tar
 expect 4 "an object with \"kind\" is needed" --config unkind run two.tar
 expect 4 "no sound JSON" --config cut run two.tar

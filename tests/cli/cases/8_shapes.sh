@@ -158,6 +158,6 @@ END
 must "an array" python3 index.py
 for target in llvm c; do
     expect 0 "" compile lookup.onnx -o lookup.tar --target $target
-    expect 4 "Error: lookup.tar: y: Gather: an index is outside of [-5, 5)" run lookup.tar -i index.npz
+    expect 4 "tenon: error: lookup.tar: y: Gather: an index is outside of [-5, 5)" run lookup.tar -i index.npz
 done
 expect 4 "Gather: an index is outside of [-5, 5)" interpret lookup.onnx -i index.npz
