@@ -124,7 +124,8 @@ int tenon_verify(tenon *t, const char *package, const char **out_text);
 int tenon_config(tenon *t, const char *name, const char *const **out_words);
 
 /* Write the program's own output files as the compiler writes its files: the bytes go to a temporary file beside
- * `path`, which replaces `path` at the end. A pipe or a device is written directly. Error numbers are those of errno. */
+ * `path`, which replaces `path` at the end. A pipe or a device is written directly. Error numbers are those
+ * of errno. */
 enum { TENON_OUTPUTS = 8 };
 typedef struct tenon_output tenon_output;
 tenon_output *tenon_output_open(const char *path, int *out_error); /* NULL: *out_error says why */
