@@ -188,11 +188,6 @@ bool program_same_bytes(tn_maker *m, const tn_expr *a, const tn_expr *b)
     return a == b || tn_is_value(tn_simplify_extent(&m->b->graph, tn_sub(&m->b->pool, a, b)), 0);
 }
 
-const tn_expr *program_differ(tn_pool *p, const tn_expr *a, const tn_expr *b)
-{
-    return tn_select(p, tn_eq(p, a, b), tn_idx(p, 0), tn_idx(p, 1));
-}
-
 typedef struct {
     const tn_type *t;
     bool all;
@@ -366,9 +361,6 @@ static void finish(tn_maker *m)
 {
     tn_build *b = m->b;
     tn_program_ir *r = &b->program;
-    for (size_t i = 0; i < m->slots.n; i++)
-        if (m->slots.at[i].layout)
-            physical(m, &m->slots.at[i]);
     r->n_slot = (uint32_t)m->slots.n;
     r->slot = kept(b, m->slots.at, m->slots.n, sizeof *m->slots.at);
     r->n_inst = (uint32_t)m->insts.n;
@@ -392,6 +384,10 @@ static void finish(tn_maker *m)
         tn_flat *flat = tn_arena_copy(&b->arena, g->flat, sizeof g->flat, 8);
         b->kernel[i] = (tn_kernel_ir){g->name, g->source, g->n_in, g->n_out, g->n_variant, flat};
     }
+}
+
+static void make_unit(tn_build *b)
+{
     b->unit = (tn_unit){.ctx = b->ctx,
                         .name = b->opt.module_name ? b->opt.module_name : "default",
                         .producer = "tenon " TENON_VERSION,
@@ -400,7 +396,7 @@ static void finish(tn_maker *m)
                         .n_feature = b->n_feature,
                         .n_kernel = (uint32_t)b->groups.n,
                         .kernel = b->kernel,
-                        .program = r,
+                        .program = &b->program,
                         .note = tn_note_make(b)};
 }
 
@@ -423,6 +419,11 @@ static tn_status make(tn_maker *m)
     place_outputs(m);
     program_plan(m);
     finish(m);
+    TN_TRY(tn_program_verify(b->ctx, &b->pool, &b->program, (uint32_t)b->groups.n, b->kernel));
+    for (uint32_t i = 0; i < b->program.n_slot; i++)
+        if (m->slots.at[i].layout) physical(m, &m->slots.at[i]);
+    b->program.slot = kept(b, m->slots.at, m->slots.n, sizeof *m->slots.at);
+    make_unit(b);
     return TN_OK;
 }
 

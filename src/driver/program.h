@@ -3,6 +3,7 @@
 /* Inside of program making: program.c has slots and calls, program_flow.c control flow and symbols that are
  * bound during the run, program_memory.c the memory plan. */
 #include "driver/driver.h"
+#include "driver/program_verify.h"
 
 typedef struct program_symbol {
     tn_symbol s;
@@ -34,8 +35,6 @@ bool program_unplaced(const tn_maker *m, tn_value root);
 /* Are two sizes equal for all symbols? Does slot hold just what v's type says, known no later than v is? */
 bool program_same_bytes(tn_maker *m, const tn_expr *a, const tn_expr *b);
 bool program_holds(tn_maker *m, uint32_t slot, tn_value v);
-/* 0 where a and b are equal, else 1: what the run looks at where that is not proved. */
-const tn_expr *program_differ(tn_pool *p, const tn_expr *a, const tn_expr *b);
 void program_use(tn_maker *m, uint32_t slot); /* by the instruction that comes next */
 /* Returns its number. operand is copied. */
 uint32_t program_add_inst(tn_maker *m, enum tn_inst_op op, uint32_t a, uint32_t n, const uint32_t *operand,

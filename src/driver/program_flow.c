@@ -314,7 +314,7 @@ static tn_status add_bind(tn_maker *m, const tn_node *n)
 static void demand_equal(tn_maker *m, const tn_node *n, const tn_expr *a, const tn_expr *b)
 {
     if (program_same_bytes(m, a, b)) return;
-    uint32_t size = add_size(m, program_differ(&m->b->pool, a, b));
+    uint32_t size = add_size(m, tn_program_differ(&m->b->pool, a, b));
     program_add_inst(m, TN_INST_JUMP_ZERO, (uint32_t)m->insts.n + 2, 1, &size, where(n));
     program_add_inst(m, TN_INST_FAIL, add_text(m, "a tensor would be reshaped to another number of elements"),
                      0, NULL, where(n));
@@ -325,14 +325,20 @@ static const tn_expr *bytes_of(tn_maker *m, const tn_type *t)
     return tn_simplify(&m->b->pool, NULL, tn_type_bytes(&m->b->pool, t));
 }
 
-/* What is read in another shape must be as large: the slot of a value that is renamed, and what a kernel reshapes. */
+/* What is read in another shape must be as large: an operand whose slot holds a value of another shape, and what the
+ * kernel itself reshapes. */
 static void check_reshapes(tn_maker *m, const tn_node *call)
 {
     const tn_node *fn = tn_group_fn(call);
-    if (tn_group_renames(call)) {
-        tn_value root = program_root(m, (tn_value){(tn_node *)call, 0});
-        demand_equal(m, call, bytes_of(m, tn_value_type(root)), bytes_of(m, call->type[0]));
-        return;
+    uint64_t group = 0;
+    if (tn_group_renames(call)) return;
+    tn_map_get(&m->group, tn_map_key(call), &group);
+    const tn_group *g = &m->b->groups.at[group];
+    const tn_func *f = g->flat[g->n_variant - 1].func;
+    for (uint32_t i = 0; i < g->n_in + g->n_out; i++) {
+        tn_value v =
+            i < g->n_in ? program_root(m, tn_in(call, (int)i + 1)) : (tn_value){(tn_node *)call, i - g->n_in};
+        demand_equal(m, call, bytes_of(m, tn_value_type(v)), tn_parameter_bytes(&m->b->pool, f, i));
     }
     for (const tn_node *n = fn->region[0]->first; n; n = n->next)
         if (n->op->flags & TN_OP_SHARES)
