@@ -13,6 +13,7 @@
  *     LoadStrided    lanes a short stride apart are loads in a row and shuffles
  *     TransposeTiles scatters beside each other become contiguous stores of a transposed tile
  *     Registers      register buffers are indexed by constants, one vector an element
+ *     ChunkSums      long sums are added up in chunks (never in strict functions)
  *     LowerIntrin    exp, tanh ... become their polynomials
  *     LowerHalf      16-bit floats are computed in float32
  *     ContractFma    a*b + c becomes fma where the machine has it (never in strict functions)
@@ -39,6 +40,7 @@ const tn_lower_pass tn_lower_passes[] = {
     {"LoadStrided", "short strides are loads in a row and shuffles", tn_lower_strided},
     {"TransposeTiles", "scatters beside each other are stores of a transposed tile", tn_lower_transpose},
     {"Registers", "register buffers are indexed by constants", tn_lower_registers},
+    {"ChunkSums", "long sums are added up in chunks", tn_lower_chunk_sums},
     {"LowerIntrin", "exp, tanh ... become their polynomials", tn_lower_intrinsics},
     {"LowerHalf", "16-bit floats are computed in float32", tn_lower_half},
     {"ContractFma", "a*b + c becomes fma where the machine has it", tn_lower_contract},
