@@ -176,7 +176,9 @@ typedef struct tn_names {
     const char *(*var)(void *user, uint32_t number);     /* never NULL */
     const char *(*buffer)(void *user, uint32_t number);  /* never NULL */
     void *user;
+    bool (*alias)(void *user, const tn_expr *e, uint32_t *out_number); /* true: e prints as %number; NULL: none does */
 } tn_names;
 void tn_expr_print(const tn_expr *e, const tn_names *names, tn_buf *out); /* names may be NULL: v3, b1 */
+void tn_expr_print_brief(const tn_expr *e, const tn_names *names, tn_buf *out); /* a long text ends in `...` */
 
 #endif

@@ -2,7 +2,7 @@
  *
  * Constants other than index and bool carry a suffix with their dtype, so the text needs no context. Parentheses appear
  * only where precedence asks for them. An explicit stack holds what is still to be printed, so depth is
- * bounded by memory only; shared operands are repeated.
+ * bounded by memory only. Shared operands are repeated, unless the names have an alias for them.
  */
 #include "ir/expr.h"
 
@@ -215,6 +215,11 @@ static void print_expr(printer *pr, const tn_expr *e, int prec)
 {
     const tn_expr *b, *a = as_ceildiv(e, &b);
     infix in = infix_of(e);
+    uint32_t number;
+    if (pr->names && pr->names->alias && pr->names->alias(pr->names->user, e, &number)) {
+        tn_buf_printf(pr->out, "%%%u", number);
+        return;
+    }
     if (a) {
         tn_buf_str(pr->out, "ceildiv(");
         push_list(pr, 2, (const tn_expr *const[]){a, b}, ")");
@@ -233,11 +238,13 @@ static void print_expr(printer *pr, const tn_expr *e, int prec)
     push_expr(pr, e->src[0], in.prec == P_COMPARE ? in.prec + 1 : in.prec); /* comparisons do not chain */
 }
 
-void tn_expr_print(const tn_expr *e, const tn_names *names, tn_buf *out)
+/* Prints at least `most` bytes, or all. */
+static void print(const tn_expr *e, const tn_names *names, tn_buf *out, size_t most)
 {
     printer pr = {.names = names, .out = out};
+    size_t from = out->n;
     push_expr(&pr, e, P_ANY);
-    while (pr.todo.n > 0) {
+    while (pr.todo.n > 0 && out->n - from < most) {
         piece it = tn_vec_pop(&pr.todo);
         if (it.e)
             print_expr(&pr, it.e, it.prec);
@@ -246,5 +253,17 @@ void tn_expr_print(const tn_expr *e, const tn_names *names, tn_buf *out)
         else
             tn_buf_printf(out, "%u", it.number);
     }
+    if (pr.todo.n > 0)
+        tn_buf_str(out, "...");
     tn_vec_deinit(&pr.todo);
+}
+
+void tn_expr_print(const tn_expr *e, const tn_names *names, tn_buf *out)
+{
+    print(e, names, out, SIZE_MAX);
+}
+
+void tn_expr_print_brief(const tn_expr *e, const tn_names *names, tn_buf *out)
+{
+    print(e, names, out, 160);
 }

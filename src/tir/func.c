@@ -227,5 +227,5 @@ static const char *buffer_name(void *user, uint32_t number)
 
 void tn_func_names(const tn_func *f, tn_names *out)
 {
-    *out = (tn_names){var_name, buffer_name, (void *)(uintptr_t)f};
+    *out = (tn_names){.var = var_name, .buffer = buffer_name, .user = (void *)(uintptr_t)f};
 }

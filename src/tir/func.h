@@ -1,6 +1,7 @@
 #ifndef TN_TIR_FUNC_H
 #define TN_TIR_FUNC_H
 /* Shared by the files of tir/, not by other folders: names, and copying lists of statements. */
+#include "base/vec.h"
 #include "tir/tir.h"
 
 bool tn_tir_reserved(const char *name);                 /* a word of the text form */
@@ -19,6 +20,12 @@ void tn_stmt_facts_after(tn_pool *p, const tn_stmt *s, tn_facts *out);
 /* Nesting of statements that the recursive passes (printer, reader, verifier, interpreter) follow; dimensions
  * of a buffer. */
 enum { TN_TIR_DEPTH = 60, TN_TIR_DIMS = 32 };
+
+/* Expressions that stand several times in a statement's text and are too long to be repeated (alias.c): %0, %1, ... in
+ * an order in which each uses only earlier ones. */
+typedef struct tn_aliases { tn_map number; tn_vec(const tn_expr *) named; } tn_aliases;
+void tn_aliases_find(tn_aliases *a, const tn_stmt *s); /* replaces those found before */
+void tn_aliases_deinit(tn_aliases *a);
 
 /* The canonical copy of f, numbered as its text reads back; *out_names: printed name of each of its variables. */
 tn_func *tn_func_number(const tn_func *f, tn_arena *arena, tn_pool *pool, const char ***out_names);

@@ -52,10 +52,10 @@ static const char *buffer_name(void *user, uint32_t number)
 static tn_status explain(const vm *m)
 {
     const vm_site *site = &m->site.at[m->trapped];
-    const tn_names names = {var_name, buffer_name, (void *)(uintptr_t)m};
+    const tn_names names = {.var = var_name, .buffer = buffer_name, .user = (void *)(uintptr_t)m};
     const char *buffer = m->f->n_buffer ? m->f->buffer[site->buffer].name : "";
     tn_buf e = {0};
-    if (site->e) tn_expr_print(site->e, &names, &e);
+    if (site->e) tn_expr_print_brief(site->e, &names, &e);
     tn_status s;
     switch ((enum vm_trap)site->trap) {
     case VM_T_BOUND:

@@ -545,8 +545,27 @@ static tn_status parse_simple(parser *ps, tn_body *to)
     return end_line(ps);
 }
 
+/* %0: f32 = x * 2f; a name of the text: it stands for the expression up to the end of the list. */
+static tn_status parse_alias(parser *ps)
+{
+    int64_t number;
+    tn_dtype t;
+    const tn_expr *value;
+    TN_TRY(tn_lex_int(&ps->lex, 0, UINT32_MAX, &number));
+    TN_TRY(tn_lex_expect(&ps->lex, ":"));
+    TN_TRY(parse_dtype(ps, &t));
+    TN_TRY(tn_lex_expect(&ps->lex, "="));
+    TN_TRY(parse_typed(ps, t, "the value", &value));
+    tn_buf name = {0};
+    tn_buf_printf(&name, "%%%lld", (long long)number);
+    bind(ps, tn_intern(ps->ctx, tn_buf_cstr(&name)), value);
+    tn_buf_deinit(&name);
+    return end_line(ps);
+}
+
 static tn_status parse_stmt(parser *ps, tn_body *to)
 {
+    while (tn_lex_accept(&ps->lex, "%")) TN_TRY(parse_alias(ps));
     if (ps->depth >= TN_TIR_DEPTH)
         return tn_lex_fail(&ps->lex, "tir-E012", "statements are nested more than %d deep", TN_TIR_DEPTH);
     tn_status s;

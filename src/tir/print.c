@@ -17,6 +17,8 @@ typedef struct printer {
     const char *const *name; /* of variables */
     tn_names names;
     tn_buf *out;
+    tn_aliases alias; /* of the statement at hand; the first n_alias of them are defined */
+    size_t n_alias;
     size_t line; /* where the current line starts in out */
 } printer;
 
@@ -30,6 +32,15 @@ static const char *buffer_name(void *user, uint32_t number)
 {
     const printer *pr = user;
     return number < pr->f->n_buffer ? pr->f->buffer[number].name : "undefined";
+}
+
+static bool alias_of(void *user, const tn_expr *e, uint32_t *out_number)
+{
+    const printer *pr = user;
+    uint64_t number;
+    if (pr->n_alias == 0 || !tn_map_get(&pr->alias.number, e->id, &number) || number >= pr->n_alias) return false;
+    *out_number = (uint32_t)number;
+    return true;
 }
 
 static void str(printer *pr, const char *s) { tn_buf_str(pr->out, s); }
@@ -94,6 +105,20 @@ static void decl(printer *pr, const tn_stmt *s)
         expr(pr, b->work_offset);
     } else if (b->scratch_offset) {
         tn_buf_printf(pr->out, " at %" PRIu64, b->scratch_offset);
+    }
+}
+
+/* Lines before s that name what its text would repeat. */
+static void aliases(printer *pr, const tn_stmt *s, int indent)
+{
+    tn_aliases_find(&pr->alias, s);
+    for (pr->n_alias = 0; pr->n_alias < pr->alias.named.n; pr->n_alias++) {
+        const tn_expr *e = pr->alias.named.at[pr->n_alias];
+        tn_buf_printf(pr->out, "%%%zu: ", pr->n_alias);
+        tn_dtype_print(e->dtype, true, pr->out);
+        str(pr, " = ");
+        expr(pr, e);
+        newline(pr, indent);
     }
 }
 
@@ -177,7 +202,8 @@ static void block(printer *pr, const tn_stmt *s, int indent)
     if (init->first) {
         newline(pr, indent + 1);
         str(pr, "init");
-        if (init->first == init->last && init->first->kind == TN_S_STORE) {
+        tn_aliases_find(&pr->alias, init->first); /* with aliases it needs lines of its own */
+        if (init->first == init->last && init->first->kind == TN_S_STORE && pr->alias.named.n == 0) {
             tn_buf_char(pr->out, ' ');
             store(pr, init->first);
         } else {
@@ -234,6 +260,9 @@ static void branch(printer *pr, const tn_stmt *s, int indent)
 
 static void stmt(printer *pr, const tn_stmt *s, int indent)
 {
+    pr->n_alias = 0;
+    if (s->kind != TN_S_FOR && s->kind != TN_S_BLOCK) /* their heads define variables: no line can stand before */
+        aliases(pr, s, indent);
     switch (s->kind) {
     case TN_S_FOR: loops(pr, s, indent); break;
     case TN_S_BLOCK: block(pr, s, indent); break;
@@ -341,7 +370,7 @@ void tn_func_print(const tn_func *f, tn_buf *out)
     tn_pool_init(&pool, f->ctx, &arena, f->pool);
     printer pr = {.f = tn_func_number(f, &arena, &pool, &names), .out = out};
     pr.name = names;
-    pr.names = (tn_names){var_name, buffer_name, &pr};
+    pr.names = (tn_names){var_name, buffer_name, &pr, alias_of};
     pr.line = out->n;
     str(&pr, f->stage == TN_STAGE_FLAT ? "phase @" : "func @");
     str(&pr, f->name);
@@ -353,5 +382,6 @@ void tn_func_print(const tn_func *f, tn_buf *out)
     symbols(&pr);
     if (pr.f->body.first) list(&pr, &pr.f->body, 1);
     str(&pr, "\n}\n");
+    tn_aliases_deinit(&pr.alias);
     tn_arena_deinit(&arena);
 }

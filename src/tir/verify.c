@@ -84,7 +84,7 @@ static tn_buf text_of(const verifier *v, const tn_expr *e)
     tn_buf b = {0};
     tn_names names;
     tn_func_names(v->f, &names);
-    tn_expr_print(e, &names, &b);
+    tn_expr_print_brief(e, &names, &b);
     return b;
 }
 

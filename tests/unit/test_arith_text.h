@@ -50,7 +50,7 @@ static const tn_expr *text_parse(text_world *t, const char *text)
 
 static const char *text_print(text_world *t, const tn_expr *e)
 {
-    tn_names names = {text_var, text_var, t};
+    tn_names names = {.var = text_var, .buffer = text_var, .user = t};
     tn_buf b = {0};
     if (!e)
         return "none";
