@@ -19,9 +19,6 @@ target_link_options(tenon_compiler PRIVATE
     -Wl,--gc-sections -Wl,--version-script,${CMAKE_SOURCE_DIR}/cmake/tenon.map)
 install(TARGETS tenon_compiler LIBRARY DESTINATION lib)
 
-# What `make demo` needs of all this.
-add_custom_target(demo DEPENDS tenon upscale tenon_bundle)
-
 # Completion and manual pages
 set(share ${CMAKE_BINARY_DIR}/share)
 set(texts "")
@@ -42,6 +39,9 @@ foreach(command IN ITEMS compile run dump opt interpret check verify image top v
 endforeach()
 add_custom_target(texts ALL DEPENDS ${texts})
 install(DIRECTORY ${share}/ DESTINATION ${CMAKE_INSTALL_DATAROOTDIR})
+
+# What `make demo` builds: what the demonstration runs, and all that is installed, so that `cmake --install` works after it.
+add_custom_target(demo DEPENDS upscale tenon tenon_bundle tenon_compiler tenon_runtime tenon_runtime_static texts)
 
 # pkg-config and CMake package
 foreach(name IN ITEMS tenon tenon_runtime)

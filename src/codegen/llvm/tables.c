@@ -208,12 +208,22 @@ static void query(tn_lgen *g, LLVMValueRef library)
     LLVMBuildRet(g->b, LLVMBuildSelect(g->b, ok, library, null(g), ""));
 }
 
+/* Whether object files of the module are Mach-O, which has no sections of that name. */
+static bool is_macho(LLVMModuleRef m)
+{
+    static const char *const word[] = {"-apple", "-darwin", "-macos", "-ios", "macho"};
+    for (size_t i = 0; i < sizeof word / sizeof *word; i++)
+        if (strstr(LLVMGetTarget(m), word[i]))
+            return true;
+    return false;
+}
+
 /* What is inside, where readers of ELF files find it; kept although nothing refers to it. */
 static void note(tn_lgen *g)
 {
     tn_buf bytes = {0};
     tn_unit_note(g->unit, &bytes);
-    if (bytes.n) {
+    if (bytes.n && !is_macho(g->m)) {
         LLVMValueRef v = constant(g, LLVMConstStringInContext(g->c, bytes.at, (unsigned)bytes.n, 1), "note");
         LLVMSetLinkage(v, LLVMInternalLinkage);
         LLVMSetSection(v, ".note.tenon");

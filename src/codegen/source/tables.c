@@ -216,13 +216,14 @@ static void note(tab *t)
     tn_unit_note(t->g->unit, &bytes);
     if (bytes.n)
         tn_buf_printf(o,
+                      "#ifdef __ELF__\n"
                       "__attribute__((section(\".note.tenon\"), used, aligned(4))) static const unsigned "
                       "char tn_note[%zu] = {",
                       bytes.n);
     for (size_t i = 0; i < bytes.n; i++)
         tn_buf_printf(o, "%s%u,", i % 24 ? "" : "\n    ", (unsigned char)bytes.at[i]);
     if (bytes.n)
-        tn_buf_str(o, "\n};\n");
+        tn_buf_str(o, "\n};\n#endif\n");
     tn_buf_deinit(&bytes);
 }
 

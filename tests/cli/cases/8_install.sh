@@ -7,6 +7,17 @@ for file in bin/tenon bin/tvmc include/tenon/tenon.h include/tenon/runtime.h lib
     share/bash-completion/completions/tvmc share/zsh/site-functions/_tenon; do
     must "$file is installed" test -e "$work/prefix/$file"
 done
+if [ -e "$TENON_LIBDIR/../../build.ninja" ]; then
+    # what is installed from the build's folder is among what `make demo` builds
+    (cd "$TENON_LIBDIR/../.." && ninja -t inputs demo && ninja -t query demo) >inputs
+    build=$(cd "$TENON_LIBDIR/../.." && pwd)
+    grep -oE '"[^"]*"' "$build/cmake_install.cmake" | tr -d '"' | grep -E "^$build/(bin|lib)/.*(tenon|tvmc|\.so|\.a)$" |
+        sort -u | sed "s|^$build/||" >installed.txt
+    must "libraries and programs are installed" test "$(wc -l <installed.txt)" -ge 6
+    while read -r file; do
+        [ "$file" = bin/tvmc ] || must "make demo builds $file" grep -qxE " *$file(\.[0-9]+)?" inputs
+    done <installed.txt
+fi
 tenon --help | sed -n '/^commands:/,/^$/s/^  \([a-z]*\) .*/tenon-\1/p' >pages
 must "there are commands" grep -qx tenon-check pages
 for page in tenon tvmc $(cat pages); do
