@@ -19,8 +19,14 @@ static const row rows[] = {
     { "#[version = \"0.0.6\"]\n" MAIN("%x"),
       "t:1:13: error: version \"0.0.6\" of Relay text is not known: only \"0.0.5\" is read [relay-E002]" },
     { "#[flavour = \"x\"]\n" MAIN("%x"),
-      "t:1:3: error: unknown attribute of a module: #[version = \"0.0.5\"] and #[symbols = \"n in [1, "
-      "16]\"] are known [relay-E003]" },
+      "t:1:3: error: unknown attribute of a module: #[version = \"0.0.5\"], #[symbols = \"n in [1, "
+      "16]\"], #[outputs = [\"name\"]] and #[model = [\"key\", \"value\"]] are known [relay-E003]" },
+    { "#[outputs = [\"a\", \"b\"]]\n" MAIN("%x"),
+      "t: error: #[outputs] names 2 outputs, but @main has 1 results [relay-E056]" },
+    { "#[outputs = [\"a\", 1]]\n" MAIN("%x"), "t:1:19: error: expected a string, found `1` [ir-E001]" },
+    { "#[outputs = \"a\"]\n" MAIN("%x"), "t:1:13: error: expected `[`, found `a` [ir-E001]" },
+    { "#[model = [\"a\"]]\n" MAIN("%x"),
+      "t:1:16: error: #[model = [\"key\", \"value\"]] takes two strings [relay-E003]" },
     { "#[version = 5]\n" MAIN("%x"), "t:1:13: error: expected a string in quotes [relay-E003]" },
     { "#[symbols = \"n in [4, 3]\"]\n" MAIN("%x"),
       "a range is written `n in [least, most]`, this one is empty [relay-E004]" },
