@@ -150,8 +150,10 @@ typedef struct tn_library {
     const char *target;         /* the target it was compiled for, as text */
     /* the CPU features it needs, in LLVM's spelling ("avx512f"); all are checked before the first call */
     const char *const *feature;
-    uint32_t n_feature, reserved0;
-    void *reserved[4];
+    uint32_t n_feature;
+    uint32_t n_metadata;
+    const char *const *metadata; /* n_metadata times key, value: what the model says of itself */
+    void *reserved[3];
 } tn_library;
 
 /* Returns NULL if the library needs a newer host than max_version. */

@@ -122,7 +122,7 @@ enum tnr_executor { TNR_EXECUTOR_AOT = 0, TNR_EXECUTOR_GRAPH = 1 };
 int tnr_module_has_executor(const tnr_module *module, int executor);
 
 typedef struct tnr_tensor_info {
-    const char *name; /* outputs of packages that have only mod.json are "output_0", ... */
+    const char *name; /* the model's; outputs without a name are "output_0", ... */
     DLDataType dtype;
     int32_t ndim;
     const int64_t *shape; /* ndim extents; -1: symbolic */
@@ -138,9 +138,18 @@ TNR_CHECKED tnr_status tnr_input_info(const tnr_module *module, uint32_t index, 
 TNR_CHECKED tnr_status tnr_output_info(const tnr_module *module, uint32_t index, tnr_tensor_info *out_info,
                                        tnr_error *err);
 
-/* The index of a name, or -1. */
+/* The index of a name, or -1. Output N is also found as "output_N", unless an output has that name itself; so it is in
+ * every function that takes the name of an output. */
 int64_t tnr_input_find(const tnr_module *module, const char *name);
 int64_t tnr_output_find(const tnr_module *module, const char *name);
+
+/* What the model says of itself, as text in the model's order: "producer_name", "producer_version", "domain",
+ * "model_version", "doc_string", and "metadata_props.KEY" for each property of its own. Absent entries are left out.
+ * tnr_metadata: the value of the first entry with that key, or NULL. An index >= count is TNR_E_ARG. */
+uint32_t tnr_metadata_count(const tnr_module *module);
+TNR_CHECKED tnr_status tnr_metadata_at(const tnr_module *module, uint32_t index, const char **out_key,
+                                       const char **out_value, tnr_error *err);
+const char *tnr_metadata(const tnr_module *module, const char *key);
 
 typedef struct tnr_symbol_info {
     const char *name;

@@ -175,6 +175,22 @@ static int make_up(maker *m, uint32_t i, const char *mode)
     return TN_EXIT_OK;
 }
 
+/* Made-up values beside given ones are wrong answers that look right. */
+static int nothing_missing(const maker *m)
+{
+    uint32_t n = 0, k = 0;
+    for (uint32_t i = 0; i < m->feed->n; i++) n += !m->feed->array[i].data;
+    if (!n) return TN_EXIT_OK;
+    char *list = calloc(n, 80);
+    for (uint32_t i = 0, at = 0; list && i < m->feed->n; i++)
+        if (!m->feed->array[i].data)
+            at += (uint32_t)snprintf(list + at, 80, "%s%.70s", k++ ? ", " : "", m->input[i].name);
+    tn_error_print("%s: missing %s: %s; add %s, or let --fill-mode random make up what is missing", m->path,
+                   n == 1 ? "input" : "inputs", list ? list : "", n == 1 ? "it" : "them");
+    free(list);
+    return list_inputs(m);
+}
+
 static int make(maker *m, const char *npz, const char *mode)
 {
     tn_npz *z = NULL;
@@ -182,10 +198,10 @@ static int make(maker *m, const char *npz, const char *mode)
     if (z)
         status = take_arrays(m, z);
     tn_npz_free(z);
+    if (npz && !mode && status == TN_EXIT_OK) status = nothing_missing(m);
     for (uint32_t i = 0; i < m->feed->n && status == TN_EXIT_OK; i++) {
         m->feed->array[i].name = (char *)m->input[i].name;
-        if (!m->feed->array[i].data)
-            status = make_up(m, i, mode);
+        if (!m->feed->array[i].data) status = make_up(m, i, mode ? mode : "random");
     }
     return status;
 }

@@ -9,13 +9,14 @@ typedef struct tn_feed {
     tn_array *array; /* one per input, in the model's order, names not owned */
 } tn_feed;
 
-/* Takes `npz` (NULL: none) and fills what it lacks by `mode`: "random", "zeros" or "ones".
+/* Takes `npz` (NULL: none) and fills what it lacks by `mode`: "random", "zeros", "ones", or NULL: with an `npz`,
+ * nothing may be missing; without, "random".
  *
  *   input   what the model takes; symbolic extents (-1) are bound by the arrays given, else 1, which is said on stderr
  *   random  int8 and uint8: whole numbers in [0, 128); others: in (-1, 1), cast. SplitMix64 seeded with the
  *   input's index, so
  *           an input's values depend on its place, type and shape alone
- *   fails   printed: an array that is no input, or has another type or shape (the inputs are listed) */
+ *   fails   printed: an array that is no input, or has another type or shape; missing inputs (the inputs are listed) */
 int tn_feed_init(tn_feed *f, uint32_t n, const tnr_tensor_info input[], const char *npz, const char *mode);
 void tn_feed_deinit(tn_feed *f);
 

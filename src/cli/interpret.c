@@ -2,7 +2,9 @@
 #include "cli/cli.h"
 #include "cli/feed.h"
 #include "cli/output.h"
+#include "cli/report.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,8 +14,10 @@ const tn_flag tn_interpret_flags[] = {
     TN_ROW_CHOICE("stage", 0, "relay|tir|tir-scheduled|flat", "relay", "stage to interpret"),
     TN_ROW_TEXT("inputs", 'i', "NPZ", NULL, "archive of input arrays, each under its input's name"),
     TN_ROW_TEXT("outputs", 'o', "NPZ", NULL, "archive to write the outputs to, as output_0, output_1, ..."),
-    TN_ROW_CHOICE("fill-mode", 0, "random|zeros|ones", "random",
-            "values of inputs that --inputs does not give (random has a fixed seed)"),
+    TN_ROW_SWITCH("model-names", 0, "store outputs under the model's own names"),
+    TN_ROW_CHOICE("fill-mode", 0, "random|zeros|ones", NULL,
+            "values of inputs that --inputs does not give (fixed seed); random without --inputs"),
+    TN_ROW_INT("print-top", 0, 1, INT_MAX, NULL, "print the N largest values of output_0[0] and their indices"),
     {0},
 };
 // clang-format on
@@ -78,19 +82,22 @@ static void free_inputs(inputs *in)
     free(in->info);
 }
 
-static int save(const char *path, int n, const tenon_tensor out[])
+static DLTensor view(const tenon_tensor *t)
+{
+    return (DLTensor){
+        .data = t->data, .ndim = t->ndim, .dtype = {t->code, t->bits, 1}, .shape = (int64_t *)t->shape};
+}
+
+static int save(const char *path, bool own_names, int n, const tenon_tensor out[])
 {
     tn_npz_out *z;
     int status = tn_npz_create(path, &z);
     for (int k = 0; k < n && status == TN_EXIT_OK; k++) {
-        DLTensor t = {.data = out[k].data,
-                      .ndim = out[k].ndim,
-                      .dtype = {out[k].code, out[k].bits, 1},
-                      .shape = (int64_t *)out[k].shape};
+        DLTensor t = view(&out[k]);
         tn_array a = {0};
-        char name[24];
-        snprintf(name, sizeof name, "output_%d", k);
-        status = tn_array_of(name, &t, &a);
+        char number[24];
+        snprintf(number, sizeof number, "output_%d", k);
+        status = tn_array_of(own_names ? out[k].name : number, &t, &a);
         if (status == TN_EXIT_OK)
             status = tn_npz_add(z, &a);
         tn_array_drop(&a);
@@ -98,22 +105,30 @@ static int save(const char *path, int n, const tenon_tensor out[])
     return tn_npz_close(z, status);
 }
 
+/* Says what came out, as far as it is not saved. */
+static int show(const tn_args *args, int n, const tenon_tensor out[])
+{
+    char text[512];
+    int top = tn_args_count(args, "print-top") ? tn_args_int(args, "print-top") : 0;
+    for (int i = 0; i < n && !tn_args_text(args, "outputs"); i++)
+        printf("%s: %s\n", out[i].name,
+               tn_tensor_text((DLDataType){out[i].code, out[i].bits, 1}, out[i].ndim, out[i].shape, text));
+    if (!top || n == 0) return TN_EXIT_OK;
+    DLTensor first = view(&out[0]);
+    return tn_print_top(&first, top);
+}
+
 static int interpret(tn_model_options *m, const tn_args *args, inputs *in)
 {
     const char *path = tn_args_text(args, "outputs");
     const tenon_tensor *out = NULL;
-    char text[512];
     int n = 0, status = read_inputs(in, m, args);
     if (status == TN_EXIT_OK)
         status =
             tn_model_messages(m, tenon_interpret(m->session, args->operand, &m->options,
                                                  tn_args_text(args, "stage"), in->n, in->tensor, &n, &out));
-    if (status != TN_EXIT_OK)
-        return status;
-    for (int i = 0; i < n && !path; i++)
-        printf("output_%d: %s\n", i,
-               tn_tensor_text((DLDataType){out[i].code, out[i].bits, 1}, out[i].ndim, out[i].shape, text));
-    return path ? save(path, n, out) : status;
+    if (status == TN_EXIT_OK && path) status = save(path, tn_args_count(args, "model-names") > 0, n, out);
+    return status == TN_EXIT_OK ? show(args, n, out) : status;
 }
 
 int tn_interpret_command(const tn_args *args)

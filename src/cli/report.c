@@ -1,6 +1,9 @@
 /* --print-time and --print-top. */
 #include "cli/report.h"
 
+#include "cli/args.h"
+#include "cli/feed.h"
+
 #include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -92,7 +95,7 @@ static int by_rank(const void *a, const void *b)
     return (x->at > y->at) - (x->at < y->at);
 }
 
-int tn_print_top(const DLTensor *t, int n)
+static int print_top(const DLTensor *t, int n)
 {
     size_t count = 1;
     for (int d = t->ndim > 1; d < t->ndim; d++)
@@ -115,8 +118,16 @@ int tn_print_top(const DLTensor *t, int n)
         printf("%s%zu", i ? " " : "[[", r[i].at);
     printf("%s]\n", shown ? "" : "[[");
     for (size_t i = 0; i < shown; i++)
-        printf("%s%.8g", i ? " " : " [", r[i].value);
+        printf(isnan(r[i].value) ? "%snan" : "%s%.8g", i ? " " : " [", r[i].value);
     printf("%s]]\n", shown ? "" : " [");
     free(r);
     return 0;
+}
+
+int tn_print_top(const DLTensor *t, int n)
+{
+    char text[512];
+    if (!print_top(t, n)) return TN_EXIT_OK;
+    return tn_error_print("--print-top: output_0 is %s, which cannot be ranked",
+                          tn_tensor_text(t->dtype, t->ndim, t->shape, text));
 }

@@ -10,8 +10,7 @@ void tn_print_times(int n, double ns[]);
 
 /* Element i of a tensor as a number; false for a type that has none. */
 bool tn_value_at(const DLTensor *t, size_t i, double *out);
-/* The largest n values of the first row of a tensor, with their places. Returns 0, or 1 for a type that has
- * no order. */
+/* The largest n values of the first row of output 0, with their places; or an error for a type that has no order. */
 int tn_print_top(const DLTensor *t, int n);
 
 typedef struct tn_profile tn_profile; /* calls of one run, equal ones as one row */

@@ -14,8 +14,9 @@
 const tn_flag tn_run_flags[] = {
     TN_ROW_TEXT("inputs", 'i', "NPZ", NULL, "archive of input arrays, each under its input's name"),
     TN_ROW_TEXT("outputs", 'o', "NPZ", NULL, "archive to write the outputs to, as output_0, output_1, ..."),
-    TN_ROW_CHOICE("fill-mode", 0, "random|zeros|ones", "random",
-            "values of inputs that --inputs does not give (random has a fixed seed)"),
+    TN_ROW_SWITCH("model-names", 0, "store outputs under the model's own names"),
+    TN_ROW_CHOICE("fill-mode", 0, "random|zeros|ones", NULL,
+            "values of inputs that --inputs does not give (fixed seed); random without --inputs"),
     TN_ROW_CHOICE("device", 0, "cpu|cuda!|cl!|metal!|vulkan!|rocm!|micro!", "cpu", "device to run on"),
     TN_ROW_CHOICE("executor", 0, "aot|graph", NULL,
             "executor to use; by default aot if the package has it, else graph"),
@@ -205,13 +206,18 @@ static int dump_outputs(runner *r, const char *folder)
 static int save_outputs(runner *r, const char *path)
 {
     tn_npz_out *z;
+    bool own = tn_args_count(r->args, "model-names") > 0;
     int status = tn_npz_create(path, &z);
     for (uint32_t k = 0; k < tnr_output_count(r->module) && status == TN_EXIT_OK; k++) {
         DLTensor t;
         tn_array a = {0};
-        char name[24];
-        snprintf(name, sizeof name, "output_%u", (unsigned)k);
-        status = tnr_get_output_at(r->instance, k, &t, &r->err) ? fail(r) : tn_array_of(name, &t, &a);
+        char number[24];
+        tnr_tensor_info info;
+        snprintf(number, sizeof number, "output_%u", (unsigned)k);
+        status =
+            tnr_get_output_at(r->instance, k, &t, &r->err) || tnr_output_info(r->module, k, &info, &r->err)
+                ? fail(r)
+                : tn_array_of(own ? info.name : number, &t, &a);
         if (status == TN_EXIT_OK)
             status = tn_npz_add(z, &a);
         tn_array_drop(&a);
@@ -222,13 +228,7 @@ static int save_outputs(runner *r, const char *path)
 static int print_top(runner *r, int n)
 {
     DLTensor t;
-    char text[512];
-    if (tnr_get_output_at(r->instance, 0, &t, &r->err))
-        return fail(r);
-    if (tn_print_top(&t, n))
-        return tn_error_print("--print-top: output_0 is %s, which cannot be ranked",
-                              tn_tensor_text(t.dtype, t.ndim, t.shape, text));
-    return TN_EXIT_OK;
+    return tnr_get_output_at(r->instance, 0, &t, &r->err) ? fail(r) : tn_print_top(&t, n);
 }
 
 static int run(runner *r)

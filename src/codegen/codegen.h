@@ -3,6 +3,7 @@
 /* What every code generator takes: a unit of flat kernels and the AOT program; what it gives: text or bytes
  * that meet the runtime only through tenon/abi.h. A backend walks the same flat TIR in the same order; tables
  * indexed by expression and statement kind are complete by static assert. Output is deterministic. */
+#include "ir/metadata.h"
 #include "lower/lower.h"
 #include "tenon/abi.h"
 
@@ -45,6 +46,8 @@ typedef struct tn_unit {
     const char *const *feature; uint32_t n_feature;
     uint32_t n_kernel; const tn_kernel_ir *kernel;
     const tn_program_ir *program;   /* may be NULL */
+    uint32_t n_metadata;
+    const tn_metadata *metadata;    /* what the model says of itself */
     const char *note;               /* what is inside, for `verify`; an ELF note of the library. NULL: none */
     bool private;                   /* C: the query function is static, for text that goes on */
 } tn_unit;

@@ -68,7 +68,9 @@ typedef struct tn_build {
     const char **feature; uint32_t n_feature; /* code generation features, recorded in the package */
     tn_kernel_ir *kernel;
     tn_program_ir program;
-    const tn_node **constant; uint32_t n_constant;  /* CONST slots: "p0", "p1" ... */
+    const tn_node **constant;
+    uint32_t n_constant;           /* of the CONST slots, in their order */
+    const char **output_name;      /* of @main's results; unique */
     const tn_expr *peak;           /* exact peak bytes over the symbols */
     struct tn_arena_plan *plan;    /* of the program's segments, from 0 */
     uint32_t n_in_place;           /* results that took an operand's memory */
@@ -90,6 +92,10 @@ TN_WARN_UNUSED tn_status tn_target_check_library(tn_build *b, const tn_buf *so);
 
 /* pipeline.c: the stages, each taking the build one door further. */
 TN_WARN_UNUSED tn_status tn_stage_import(tn_build *b, const char *model);
+/* names.c: every input and output of @main gets a name of its own. */
+void tn_names_settle(tn_build *b);
+/* Constants are called by it and a number; no input is. */
+const char *tn_constant_prefix(tn_build *b);
 /* relay-E204 for each constant of a text that was read without its data and has at most so many elements. */
 tn_status tn_check_constants(tn_build *b, int64_t most);
 TN_WARN_UNUSED tn_status tn_stage_graph(tn_build *b);     /* graph passes: relay -> relay-fused */

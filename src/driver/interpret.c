@@ -150,8 +150,8 @@ static tn_status by_relay(tn_build *b, int n_in, const tenon_tensor in[], int *n
     *out = TN_NEW_N(&b->arena, tenon_tensor, r->n_result);
     for (uint32_t i = 0; i < r->n_result; i++) {
         void *copy = tn_arena_copy(&b->arena, result[i].at, result[i].n, 64);
-        tn_tensor_give(&(*out)[i], tn_arena_printf(&b->arena, "output_%u", i), result[i].dtype, result[i].ndim,
-             result[i].dim, copy, result[i].n);
+        tn_tensor_give(&(*out)[i], b->output_name[i], result[i].dtype, result[i].ndim, result[i].dim, copy,
+                       result[i].n);
         tn_tensor_value_deinit(&result[i]);
     }
     return TN_OK;

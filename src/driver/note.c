@@ -3,13 +3,29 @@
 #include "base/wire/elf.h"
 #include "driver/driver.h"
 
+#include <string.h>
+
+enum { LONGEST = 160 }; /* of a name or value as it is shown */
+
+/* One line of at most LONGEST bytes, in whole characters. */
+static void shown(const char *text, tn_buf *o)
+{
+    size_t n = strlen(text), k = n > LONGEST ? LONGEST : n;
+    while (k > 0 && k < n && ((unsigned char)text[k] & 0xC0) == 0x80) k--;
+    for (size_t i = 0; i < k; i++)
+        tn_buf_char(o, (unsigned char)text[i] < ' ' || text[i] == 0x7f ? ' ' : text[i]);
+    if (k < n) tn_buf_printf(o, "... (%zu bytes)", n);
+}
+
 static void list(tn_build *b, enum tn_slot_kind kind, const char *what, tn_buf *o)
 {
     for (uint32_t i = 0; i < b->program.n_slot; i++) {
         const tn_slot_ir *s = &b->program.slot[i];
         if (s->kind != kind)
             continue;
-        tn_buf_printf(o, "%-13s%s: ", what, s->name);
+        tn_buf_printf(o, "%-13s", what);
+        shown(s->name, o);
+        tn_buf_str(o, ": ");
         tn_dtype_print(s->dtype, false, o);
         tn_buf_str(o, " [");
         for (int d = 0; d < s->ndim; d++) {
@@ -17,6 +33,17 @@ static void list(tn_build *b, enum tn_slot_kind kind, const char *what, tn_buf *
             tn_expr_print(s->dim[d], NULL, o);
         }
         tn_buf_str(o, "]\n");
+    }
+}
+
+static void metadata(const tn_graph *g, tn_buf *o)
+{
+    for (size_t i = 0; i < g->metadata.n; i++) {
+        tn_buf_str(o, "model        ");
+        shown(g->metadata.at[i].key, o);
+        tn_buf_str(o, ": ");
+        shown(g->metadata.at[i].value, o);
+        tn_buf_char(o, '\n');
     }
 }
 
@@ -29,6 +56,7 @@ const char *tn_note_make(tn_build *b)
     for (uint32_t i = 0; i < b->n_feature; i++)
         tn_buf_printf(&o, "%s%s", i ? ", " : "", b->feature[i]);
     tn_buf_str(&o, b->n_feature ? "\n" : "any\n");
+    metadata(&b->graph, &o);
     list(b, TN_SLOT_INPUT, "input", &o);
     list(b, TN_SLOT_OUTPUT, "output", &o);
     tn_buf_printf(&o, "kernels      %u\npeak memory  ", (unsigned)b->groups.n);

@@ -123,8 +123,8 @@ static tn_status check_flow(tn_maker *m, const tn_region *r)
 
 static uint32_t constant_slot(tn_maker *m, const tn_node *c)
 {
-    uint32_t s =
-        program_add_slot(m, TN_SLOT_CONST, tn_arena_printf(&m->b->arena, "p%zu", m->constants.n), c->type[0]);
+    const char *name = tn_arena_printf(&m->b->arena, "%s%zu", m->constant_prefix, m->constants.n);
+    uint32_t s = program_add_slot(m, TN_SLOT_CONST, name, c->type[0]);
     tn_vec_push(&m->constants, c);
     return s;
 }
@@ -219,8 +219,7 @@ static tn_status add_outputs(tn_maker *m, const tn_region *r, uint32_t slot[])
     for (uint32_t i = 0; i < r->n_result; i++) {
         tn_value v = {r->result[i].def, r->result[i].out};
         TN_TRY(check_type(m, v.def, tn_value_type(v)));
-        uint32_t o = slot[i] = program_add_slot(
-            m, TN_SLOT_OUTPUT, tn_arena_printf(&m->b->arena, "output_%u", i), tn_value_type(v));
+        uint32_t o = slot[i] = program_add_slot(m, TN_SLOT_OUTPUT, m->b->output_name[i], tn_value_type(v));
         tn_value root = program_root(m, v);
         if (!program_holds(m, o, root)) continue;
         if (program_unplaced(m, root)) {
@@ -397,7 +396,9 @@ static void make_unit(tn_build *b)
                         .n_kernel = (uint32_t)b->groups.n,
                         .kernel = b->kernel,
                         .program = &b->program,
-                        .note = tn_note_make(b)};
+                        .note = tn_note_make(b),
+                        .n_metadata = (uint32_t)b->graph.metadata.n,
+                        .metadata = b->graph.metadata.at};
 }
 
 static tn_status make(tn_maker *m)
@@ -429,7 +430,7 @@ static tn_status make(tn_maker *m)
 
 tn_status tn_stage_program(tn_build *b)
 {
-    tn_maker m = {.b = b};
+    tn_maker m = {.b = b, .constant_prefix = tn_constant_prefix(b)};
     tn_status st = make(&m);
     tn_map_deinit(&m.root);
     tn_map_deinit(&m.slot);

@@ -23,6 +23,7 @@ typedef struct tn_maker {
     tn_vec(const char *) texts;
     tn_vec(const tn_expr *) sizes;
     uint32_t n_segment;
+    const char *constant_prefix;
 } tn_maker;
 
 uint64_t program_key(tn_value v);

@@ -29,6 +29,7 @@ void tn_graph_deinit(tn_graph *g)
         if (g->blob.at[i]->release)
             g->blob.at[i]->release(g->blob.at[i]);
     }
+    tn_vec_deinit(&g->metadata);
     tn_vec_deinit(&g->blob);
     tn_map_deinit(&g->named);
     tn_strmap_deinit(&g->fresh);

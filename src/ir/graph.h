@@ -8,6 +8,7 @@
  * op `var` at its head; graph inputs are the parameters of @main's region; constants are nodes of op `constant`.
  */
 #include "ir/attr.h"
+#include "ir/metadata.h"
 #include "ir/type.h"
 #include "base/vec.h"
 
@@ -77,6 +78,9 @@ typedef struct tn_graph {     /* a module */
     bool settles;
     tn_map named;             /* interned name of a symbol -> its number, of those looked up so far */
     tn_strmap fresh;          /* prefix -> the number that its next new symbol may have */
+    const char **result_name; /* what the model calls the results of @main */
+    uint32_t n_result_name;   /* as many as results, or 0: it does not say */
+    tn_vec(tn_metadata) metadata;
     tn_vec(tn_blob *) blob;   /* owned blobs, released by tn_graph_deinit */
     uint64_t room;            /* bytes that folding may yet add to the constants, if... */
     bool room_known;          /* ...it has begun */

@@ -535,7 +535,69 @@ static tn_status parse_symbols(parser *p, const char *text, size_t n, uint32_t l
                : tn_lex_fail(&l, "relay-E004", "expected `,` or the end of the symbols");
 }
 
-/* #[version = "0.0.5"], #[symbols = "n in [1, 16]"]; *out_end: the metadata section, where reading ends. */
+static tn_status parse_version(parser *p)
+{
+    if (p->l.n == 5 && !memcmp(p->l.text, "0.0.5", 5)) {
+        return TN_OK;
+    }
+    return tn_lex_fail(&p->l, "relay-E002", "version \"%.*s\" of Relay text is not supported; only \"0.0.5\" is",
+                       (int)(p->l.n < 32 ? p->l.n : 32), p->l.text);
+}
+
+/* ["a", "b"] */
+static tn_status parse_strings(parser *p, const char ***out, uint32_t *out_n)
+{
+    tn_vec(const char *) list = {0};
+    tn_status s = tn_lex_expect(&p->l, "[");
+    while (s == TN_OK) {
+        const char *text = tn_lex_string(&p->l);
+        if (text) {
+            tn_vec_push(&list, text);
+        }
+        s = text ? TN_OK : TN_FAIL;
+        if (s == TN_OK && !tn_lex_accept(&p->l, ",")) {
+            s = tn_lex_expect(&p->l, "]");
+            break;
+        }
+    }
+    *out = tn_arena_copy(p->g->arena, list.n ? (const void *)list.at : "", list.n * sizeof *list.at, 8);
+    *out_n = (uint32_t)list.n;
+    tn_vec_deinit(&list);
+    return s;
+}
+
+/* #[outputs = ["a", "b"]], #[model = ["key", "value"]] */
+static tn_status parse_model(parser *p, bool outputs)
+{
+    const char **list;
+    uint32_t n;
+    if (outputs) {
+        return parse_strings(p, &p->g->result_name, &p->g->n_result_name);
+    }
+    TN_TRY(parse_strings(p, &list, &n));
+    if (n != 2) {
+        return tn_lex_fail(&p->l, "relay-E003", "#[model = [\"key\", \"value\"]] takes two strings");
+    }
+    tn_vec_push(&p->g->metadata, ((tn_metadata){list[0], list[1]}));
+    return TN_OK;
+}
+
+/* #[version = "0.0.5"], #[symbols = "n in [1, 16]"] */
+static tn_status parse_text_header(parser *p, bool version)
+{
+    if (p->l.tok != TN_TOK_STRING) {
+        return tn_lex_fail(&p->l, "relay-E003", "expected a string in quotes");
+    }
+    tn_status s = version ? parse_version(p) : parse_symbols(p, p->l.text, p->l.n, p->l.tok_line);
+    if (s != TN_OK) {
+        p->l.failed = true;
+        return TN_FAIL;
+    }
+    parse_next(p);
+    return TN_OK;
+}
+
+/* *out_end: the metadata section, where reading ends. */
 static tn_status parse_header(parser *p, bool *out_end)
 {
     parse_next(p);
@@ -546,27 +608,16 @@ static tn_status parse_header(parser *p, bool *out_end)
             p->g->ctx, TN_WARNING, "relay-W001", parse_loc(p, p->l.tok_line, p->l.tok_col, NULL),
             "the metadata section is ignored; constants come from the .params file beside the text");
     }
-    bool version = tn_lex_is(&p->l, "version");
-    if (!version && !tn_lex_is(&p->l, "symbols")) {
+    bool version = tn_lex_is(&p->l, "version"), outputs = tn_lex_is(&p->l, "outputs"),
+         model = tn_lex_is(&p->l, "model");
+    if (!version && !outputs && !model && !tn_lex_is(&p->l, "symbols")) {
         return tn_lex_fail(&p->l, "relay-E003",
-                           "unknown attribute of a module; known are #[version = \"0.0.5\"] and #[symbols = "
-                           "\"n in [1, 16]\"]");
+                           "unknown attribute of a module; known are #[version = \"0.0.5\"], #[symbols = \"n in [1, 16]\"], "
+                           "#[outputs = [\"name\"]] and #[model = [\"key\", \"value\"]]");
     }
     parse_next(p);
     TN_TRY(parse_expect(p, "="));
-    if (p->l.tok != TN_TOK_STRING) {
-        return tn_lex_fail(&p->l, "relay-E003", "expected a string in quotes");
-    }
-    if (version && (p->l.n != 5 || memcmp(p->l.text, "0.0.5", 5))) {
-        return tn_lex_fail(&p->l, "relay-E002",
-                           "version \"%.*s\" of Relay text is not supported; only \"0.0.5\" is",
-                           (int)(p->l.n < 32 ? p->l.n : 32), p->l.text);
-    }
-    if (!version && parse_symbols(p, p->l.text, p->l.n, p->l.tok_line) != TN_OK) {
-        p->l.failed = true;
-        return TN_FAIL;
-    }
-    parse_next(p);
+    TN_TRY(outputs || model ? parse_model(p, outputs) : parse_text_header(p, version));
     return parse_expect(p, "]");
 }
 
@@ -710,6 +761,11 @@ static tn_status parse_module(parser *p)
         return TN_FAIL;
     }
     main_first(p->g);
+    if (p->g->n_result_name && p->g->n_result_name != p->g->func->body->n_result) {
+        return tn_error(p->g->ctx, "relay-E056", &(tn_loc){.file = p->file},
+                        "#[outputs] names %u outputs, but @%s has %u results", (unsigned)p->g->n_result_name,
+                        p->g->func->name, (unsigned)p->g->func->body->n_result);
+    }
     return TN_OK;
 }
 

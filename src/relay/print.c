@@ -505,6 +505,23 @@ static void print_symbols(const tn_graph *g, tn_buf *out)
     tn_buf_str(out, n ? "\"]\n" : "");
 }
 
+/* What the model calls its results, and says of itself. */
+static void print_model(const tn_graph *g, tn_buf *out)
+{
+    for (uint32_t i = 0; i < g->n_result_name; i++) {
+        tn_buf_str(out, i ? ", " : "#[outputs = [");
+        tn_text_quote(g->result_name[i], out);
+    }
+    tn_buf_str(out, g->n_result_name ? "]]\n" : "");
+    for (size_t i = 0; i < g->metadata.n; i++) {
+        tn_buf_str(out, "#[model = [");
+        tn_text_quote(g->metadata.at[i].key, out);
+        tn_buf_str(out, ", ");
+        tn_text_quote(g->metadata.at[i].value, out);
+        tn_buf_str(out, "]]\n");
+    }
+}
+
 static void printer_init(struct printer *p, const tn_graph *g, tn_buf *out)
 {
     *p = (struct printer){ .out = out, .pool = g->pool };
@@ -531,6 +548,7 @@ void tn_relay_print(const tn_graph *g, tn_buf *out)
     printer_init(&p, g, out);
     tn_buf_str(out, "#[version = \"0.0.5\"]\n");
     print_symbols(g, out);
+    print_model(g, out);
     for (const tn_function *f = g->func; f; f = f->next) {
         tn_buf_str(out, f == g->func ? "" : "\n");
         print_function(&p, f);

@@ -44,8 +44,12 @@ static const char *kernel_fault(const tn_kernel *k)
 tnr_status tnr_library_check(const tn_library *library, tnr_error *err)
 {
     if (!library->producer || !library->target || (library->n_kernel > 0 && !library->kernel) ||
-        library->n_kernel > MAX_COUNT || (library->n_feature > 0 && !library->feature))
+        library->n_kernel > MAX_COUNT || (library->n_feature > 0 && !library->feature) ||
+        library->n_metadata > MAX_COUNT || (library->n_metadata > 0 && !library->metadata))
         return tnr_fail(err, TNR_E_FORMAT, 0, "mod.so is damaged: its library record has missing tables");
+    for (uint32_t i = 0; i < 2 * library->n_metadata; i++)
+        if (!library->metadata[i])
+            return tnr_fail(err, TNR_E_FORMAT, i, "mod.so is damaged: metadata without a key or a value");
     for (uint32_t i = 0; i < library->n_kernel; i++) {
         const tn_kernel *k = &library->kernel[i];
         if (!k->name)

@@ -302,11 +302,46 @@ int64_t tnr_input_find(const tnr_module *module, const char *name)
     return -1;
 }
 
+/* N of "output_N", as printf writes it; -1: it is something else. */
+static int64_t numbered_output(const char *name)
+{
+    int64_t n = 0;
+    if (strncmp(name, "output_", 7) != 0 || !name[7] || (name[7] == '0' && name[8])) return -1;
+    for (const char *digit = name + 7; *digit; digit++) {
+        if (*digit < '0' || *digit > '9' || n > UINT32_MAX) return -1;
+        n = 10 * n + (*digit - '0');
+    }
+    return n;
+}
+
 int64_t tnr_output_find(const tnr_module *module, const char *name)
 {
     for (uint32_t i = 0; name && i < module->face->n_output; i++)
         if (strcmp(tnr_module_output(module, i)->name, name) == 0) return i;
-    return -1;
+    int64_t n = name ? numbered_output(name) : -1;
+    return n < module->face->n_output ? n : -1;
+}
+
+uint32_t tnr_metadata_count(const tnr_module *module) { return module->library->n_metadata; }
+
+tnr_status tnr_metadata_at(const tnr_module *module, uint32_t index, const char **out_key,
+                           const char **out_value, tnr_error *err)
+{
+    const tn_library *l = module->library;
+    if (index >= l->n_metadata || !out_key || !out_value)
+        return tnr_fail(err, TNR_E_ARG, 0, "no metadata %" PRIu32 ": there are %" PRIu32, index,
+                        l->n_metadata);
+    *out_key = l->metadata[2 * index];
+    *out_value = l->metadata[2 * index + 1];
+    return TNR_OK;
+}
+
+const char *tnr_metadata(const tnr_module *module, const char *key)
+{
+    const tn_library *l = module->library;
+    for (uint32_t i = 0; key && i < l->n_metadata; i++)
+        if (strcmp(l->metadata[2 * i], key) == 0) return l->metadata[2 * i + 1];
+    return NULL;
 }
 
 uint32_t tnr_symbol_count(const tnr_module *module)

@@ -18,10 +18,12 @@
 #include <string.h>
 #include <unistd.h>
 
-static const char model[] = "#[version = \"0.0.5\"]\n"
-                            "def @main(%x: Tensor[(3, 4), float32]) -> Tensor[(3, 2), float32] {\n"
-                            "  %0 = nn.dense(%x, meta[relay.Constant][0] /* w (2, 4) */, units=2);\n"
-                            "  nn.relu(add(%0, 0.5f))\n}\n";
+static const char model[] =
+    "#[version = \"0.0.5\"]\n#[outputs = [\"p\\nq\"]]\n"
+    "#[model = [\"producer_name\", \"a maker\"]]\n#[model = [\"metadata_props.k\", \"v\\n\\\"w\"]]\n"
+    "def @main(%x: Tensor[(3, 4), float32]) -> Tensor[(3, 2), float32] {\n"
+    "  %0 = nn.dense(%x, meta[relay.Constant][0] /* w (2, 4) */, units=2);\n"
+    "  nn.relu(add(%0, 0.5f))\n}\n";
 
 static char path_text[64], path_params[80], path_out[64];
 
@@ -137,6 +139,29 @@ static void bytes_are_reproducible(void **state)
 }
 
 /* Parameters are found by the names that mod.json gives their nodes; one holds the weights, in some layout. */
+/* The model's names, and what it says of itself. */
+static void check_description(const tnr_module *m)
+{
+    tnr_tensor_info info;
+    tnr_error err;
+    const char *key, *value;
+    assert_int_equal(tnr_output_info(m, 0, &info, &err), 0);
+    assert_string_equal(info.name, "p\nq");
+    assert_int_equal(tnr_output_find(m, "p\nq"), 0);
+    assert_int_equal(tnr_output_find(m, "output_0"), 0);
+    static const char *const none[] = {
+        "output_1", "output_", "output_00", "output_0x", "output_4294967296", "output_99999999999999999999",
+        "p",        ""};
+    for (size_t i = 0; i < sizeof none / sizeof *none; i++) assert_int_equal(tnr_output_find(m, none[i]), -1);
+    assert_int_equal(tnr_metadata_count(m), 2);
+    assert_int_equal(tnr_metadata_at(m, 1, &key, &value, &err), 0);
+    assert_string_equal(key, "metadata_props.k");
+    assert_string_equal(value, "v\n\"w");
+    assert_string_equal(tnr_metadata(m, "producer_name"), "a maker");
+    assert_null(tnr_metadata(m, "domain"));
+    assert_int_equal(tnr_metadata_at(m, 2, &key, &value, &err), TNR_E_ARG);
+}
+
 static void a_package_reads_back(void **state)
 {
     tnr_module *m = NULL;
@@ -171,6 +196,7 @@ static void a_package_reads_back(void **state)
     assert_true(weights >= 8);      /* a layout may pad, with zeros */
     assert_true(sum == -1);         /* of i/4 - 1 for i < 8 */
     assert_true(tnr_module_has_executor(m, TNR_EXECUTOR_GRAPH)); /* mod.json was read */
+    check_description(m);
     tnr_module_release(m);
     tn_buf_deinit(&a);
     tn_ctx_deinit(&ctx);

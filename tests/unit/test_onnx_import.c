@@ -32,7 +32,16 @@ static void take_overrides(char *text, overrides *o)
     }
 }
 
-/* The module's text without its first line, then all diagnostics. */
+/* Appends the module's text without its version and the names of its outputs. */
+static void add_module(model *m, tn_buf *out)
+{
+    for (const char *line = strchr(model_text(m), '\n') + 1, *end; *line; line = end) {
+        end = strchr(line, '\n') + 1;
+        if (strncmp(line, "#[outputs", 9) != 0) tn_buf_add(out, line, (size_t)(end - line));
+    }
+}
+
+/* The module's text, then all diagnostics. */
 static const char *import_text(model *m, char *text)
 {
     overrides o = {0};
@@ -45,8 +54,7 @@ static const char *import_text(model *m, char *text)
     if (s == TN_OK)
         s = tn_relay_verify(&m->g);
     assert_int_equal(s == TN_OK, m->ctx.n_error == 0);
-    if (s == TN_OK)
-        tn_buf_str(&out, strchr(model_text(m), '\n') + 1);
+    if (s == TN_OK) add_module(m, &out);
     tn_buf_str(&out, model_errors(m));
     const char *have = tn_arena_strdup(&m->arena, tn_buf_cstr(&out));
     tn_buf_deinit(&out);

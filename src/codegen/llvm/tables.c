@@ -243,14 +243,19 @@ void tn_l_tables(tn_lgen *g, LLVMValueRef *phase)
     tab t = {g, LLVMStructCreateNamed(g->c, "tn_size")};
     LLVMStructSetBody(t.size, (LLVMTypeRef[]){g->i64, g->ptr}, 2, 0);
     LLVMValueRef *kernels = TN_NEW_N(&g->arena, LLVMValueRef, u->n_kernel),
-                 *features = TN_NEW_N(&g->arena, LLVMValueRef, u->n_feature);
+                 *features = TN_NEW_N(&g->arena, LLVMValueRef, u->n_feature),
+                 *metadata = TN_NEW_N(&g->arena, LLVMValueRef, 2 * (size_t)u->n_metadata);
     for (uint32_t i = 0; i < u->n_kernel; i++)
         kernels[i] = kernel(&t, &u->kernel[i], &phase);
     for (uint32_t i = 0; i < u->n_feature; i++)
         features[i] = text(g, u->feature[i]);
+    for (uint32_t i = 0; i < u->n_metadata; i++) {
+        metadata[2 * i] = text(g, u->metadata[i].key);
+        metadata[2 * i + 1] = text(g, u->metadata[i].value);
+    }
     g->func = NULL;
-    LLVMValueRef none[4] = {null(g), null(g), null(g), null(g)};
-    LLVMValueRef f[10] = {u32(g, TENON_ABI_VERSION),
+    LLVMValueRef none[3] = {null(g), null(g), null(g)};
+    LLVMValueRef f[11] = {u32(g, TENON_ABI_VERSION),
                           u32(g, u->n_kernel),
                           u->n_kernel ? array(g, LLVMTypeOf(kernels[0]), kernels, u->n_kernel, "kernels")
                                       : null(g),
@@ -259,7 +264,8 @@ void tn_l_tables(tn_lgen *g, LLVMValueRef *phase)
                           text(g, u->target),
                           array(g, g->ptr, features, u->n_feature, "features"),
                           u32(g, u->n_feature),
-                          u32(g, 0),
-                          LLVMConstArray2(g->ptr, none, 4)};
-    query(g, constant(g, record(g, f, 10), "library"));
+                          u32(g, u->n_metadata),
+                          array(g, g->ptr, metadata, 2 * u->n_metadata, "metadata"),
+                          LLVMConstArray2(g->ptr, none, 3)};
+    query(g, constant(g, record(g, f, 11), "library"));
 }

@@ -11,7 +11,8 @@ static const char head[] =
     "#if defined(__clang__)\n#pragma STDC FP_CONTRACT OFF\n"
     "#if __has_builtin(__builtin_elementwise_fma)\n#define TN_FMA __builtin_elementwise_fma\n#endif\n"
     "#if __has_builtin(__builtin_elementwise_sqrt)\n#define TN_SQRT __builtin_elementwise_sqrt\n#endif\n"
-    "#else /* gcc 12 gives the masked loads of unrolled turns one mask; what pays as vectors is written as such */\n"
+    "#else /* gcc 12 gives the masked loads of unrolled turns one mask; what pays as vectors is written as "
+    "such */\n"
     "#pragma GCC optimize(\"fp-contract=off\", \"no-tree-loop-vectorize\")\n#endif\n"
     "#pragma GCC diagnostic ignored \"-Wpsabi\" /* nothing outside calls what has vectors */\n"
     "#if defined(TN_SQRT)\n#define tn_sqrtf(a) TN_SQRT(a)\n#define tn_sqrt(a) TN_SQRT(a)\n"
@@ -22,7 +23,8 @@ static const char head[] =
     "#define tn_sqrtf(a) __builtin_sqrtf(a)\n#define tn_sqrt(a) __builtin_sqrt(a)\n#endif\n"
     "typedef float tn_sse_s __attribute__((vector_size(16)));\n"
     "#define TN_INLINE static inline __attribute__((always_inline, unused))\n"
-    "#define TN_APART static __attribute__((noinline, unused)) /* inlined it would be the most of the code */\n"
+    "#define TN_APART static __attribute__((noinline, unused)) /* inlined it would be the most of the code "
+    "*/\n"
     "typedef __INT8_TYPE__ int8_t; typedef __INT16_TYPE__ int16_t; typedef __INT32_TYPE__ int32_t; typedef "
     "__INT64_TYPE__ int64_t;\n"
     "typedef __UINT8_TYPE__ uint8_t; typedef __UINT16_TYPE__ uint16_t; typedef __UINT32_TYPE__ uint32_t; "
@@ -52,8 +54,9 @@ static const char head[] =
     "n_segment; } tn_program;\n"
     "typedef struct { uint32_t version, n_kernel; const tn_kernel *kernel; const tn_program *program; const "
     "char *producer, *target;\n"
-    "                 const char *const *feature; uint32_t n_feature, reserved0; void *reserved[4]; } "
-    "tn_library;\n\n";
+    "                 const char *const *feature; uint32_t n_feature, n_metadata; const char *const "
+    "*metadata; "
+    "void *reserved[3]; } tn_library;\n\n";
 
 /* Arithmetic that C has no operator for. */
 static const char arithmetic[] =
@@ -116,11 +119,24 @@ static void phase(tn_cgen *g, const tn_flat *v, const tn_stmt *loop, const char 
         tn_buf_printf(&g->body, "TN_HIDDEN tn_phase_fn %s;\n", name);
 }
 
+/* Text of the model's inside a comment, which it must not end, and compilers warn of one inside another. */
+static void comment(tn_buf *out, const char *text)
+{
+    for (const char *c = text; *c; c++) {
+        bool mark = (c[0] == '*' && c[1] == '/') || (c[0] == '/' && c[1] == '*');
+        tn_buf_char(out, (unsigned char)*c < ' ' || *c == 0x7f ? '?' : *c);
+        if (mark) tn_buf_char(out, ' ');
+    }
+}
+
 static void kernel(tn_cgen *g, const tn_kernel_ir *k, bool here)
 {
     g->n_check = 0;
-    if (!g->part)
-        tn_buf_printf(&g->body, "/* %s: %s */\n", k->name, k->source && *k->source ? k->source : "no model node");
+    if (!g->part) {
+        tn_buf_printf(&g->body, "/* %s: ", k->name);
+        comment(&g->body, k->source && *k->source ? k->source : "no model node");
+        tn_buf_str(&g->body, " */\n");
+    }
     for (uint32_t v = 0; v < k->n_variant; v++) {
         const tn_func *f = k->variant[v].func;
         namer n = {f};

@@ -241,16 +241,24 @@ void tn_c_tables(tn_cgen *g)
         string(o, u->feature[i]);
         tn_buf_str(o, ", ");
     }
+    tn_buf_str(o, "0};\nstatic const char *const tn_metadata[] = {");
+    for (uint32_t i = 0; i < u->n_metadata; i++) {
+        string(o, u->metadata[i].key);
+        tn_buf_str(o, ", ");
+        string(o, u->metadata[i].value);
+        tn_buf_str(o, ", ");
+    }
     tn_buf_printf(o, "0};\nstatic const tn_library tn_the_library = {%u, %u, tn_kernels, %s, ",
                   TENON_ABI_VERSION, u->n_kernel, u->program ? "&tn_the_program" : "0");
     string(o, u->producer);
     tn_buf_str(o, ", ");
     string(o, u->target);
     tn_buf_printf(o,
-                  ", tn_features, %u, 0, {0}};\n\n%s const tn_library "
+                  ", tn_features, %u, %u, tn_metadata, {0}};\n\n%s const tn_library "
                   "*" TENON_QUERY_SYMBOL "(uint32_t max_version);\n%sconst tn_library *" TENON_QUERY_SYMBOL
                   "(uint32_t max_version)\n{\n    return %s ? &tn_the_library : 0;\n}\n",
-                  u->n_feature, u->private ? "static" : "__attribute__((visibility(\"default\")))",
+                  u->n_feature, u->n_metadata,
+                  u->private ? "static" : "__attribute__((visibility(\"default\")))",
                   u->private ? "static " : "",
                   TENON_ABI_VERSION ? "max_version >= tn_the_library.version" : "(void)max_version, 1");
     tn_buf_str(&g->body, tn_buf_cstr(o));

@@ -437,6 +437,7 @@ static tn_status add_outputs(onnx_import *im)
     const onnx_value_info *o = m->output.at;
     const tn_loc *loc = onnx_make_loc(im, NULL, NULL);
     tn_value *v = TN_NEW_N(&im->scratch, tn_value, m->output.n);
+    const char **name = TN_NEW_N(im->g->arena, const char *, m->output.n);
     tn_status s = TN_OK;
     if (!m->output.n)
         return tn_error(im->g->ctx, "onnx-E002", onnx_make_loc(im, NULL, NULL), "the model has no outputs");
@@ -458,11 +459,14 @@ static tn_status add_outputs(onnx_import *im)
                          "output \"%s\" is a sequence or an empty optional value; only tensors are supported",
                          onnx_text(im, o[i].name));
         v[i] = x ? x->v : (tn_value){0};
+        name[i] = onnx_text(im, o[i].name);
         if (v[i].def && !v[i].def->name)
-            v[i].def->name = onnx_text(im, o[i].name);
+            v[i].def->name = name[i];
     }
     if (s == TN_OK)
         tn_region_set_results(im->g, im->r, (int)m->output.n, v);
+    im->g->result_name = name;
+    im->g->n_result_name = (uint32_t)m->output.n;
     return s;
 }
 
@@ -500,6 +504,32 @@ static tn_status read_opset(onnx_import *im)
                     "the model uses opset %lld, which does not exist; it is damaged", (long long)im->opset);
 }
 
+/* Text of the model's own, which keeps its lines; what follows a NUL is not shown. */
+static void add_metadata(onnx_import *im, const char *key, tn_pb_bytes value)
+{
+    tn_ctx *ctx = im->g->ctx;
+    const char *text = tn_arena_strndup(&im->scratch, value.n ? (const char *)value.at : "", value.n);
+    if (*text)
+        tn_vec_push(&im->g->metadata, ((tn_metadata){tn_intern(ctx, key), tn_intern(ctx, text)}));
+}
+
+/* What the model says of itself. Keys of its own have a prefix, so that they never meet those of the format. */
+static void read_metadata(onnx_import *im, const onnx_model *m)
+{
+    const onnx_string_pair *prop = m->metadata_props.at;
+    add_metadata(im, "producer_name", m->producer_name);
+    add_metadata(im, "producer_version", m->producer_version);
+    add_metadata(im, "domain", m->domain);
+    if (m->model_version) {
+        char text[24];
+        int n = snprintf(text, sizeof text, "%lld", (long long)m->model_version);
+        add_metadata(im, "model_version", (tn_pb_bytes){(const uint8_t *)text, (size_t)n});
+    }
+    add_metadata(im, "doc_string", m->doc_string);
+    for (size_t i = 0; i < m->metadata_props.n; i++)
+        add_metadata(im, tn_arena_printf(&im->scratch, "metadata_props.%s", onnx_text(im, prop[i].key)), prop[i].value);
+}
+
 static tn_status import(onnx_import *im, const tn_file *file)
 {
     onnx_model *model = TN_NEW(&im->scratch, onnx_model);
@@ -513,6 +543,7 @@ static tn_status import(onnx_import *im, const tn_file *file)
         return tn_error(im->g->ctx, "onnx-E002", onnx_make_loc(im, NULL, NULL),
                         "the file has no graph; it is not an ONNX model, or it is damaged");
     TN_TRY(read_opset(im));
+    read_metadata(im, model);
     im->r = tn_graph_add_function(im->g, "main")->body;
     im->memory_start = onnx_memory(im);
     tn_status inputs = add_inputs(im), nodes = add_nodes(im);

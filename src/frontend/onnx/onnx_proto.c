@@ -128,8 +128,14 @@ static const tn_pb_msg function_msg = MESSAGE("FunctionProto", onnx_function, fu
 
 static const tn_pb_field model_fields[] = {
     FIELD(1,  INT,    0, onnx_model, ir_version, NULL),
+    FIELD(2,  BYTES,  0, onnx_model, producer_name, NULL),
+    FIELD(3,  BYTES,  0, onnx_model, producer_version, NULL),
+    FIELD(4,  BYTES,  0, onnx_model, domain, NULL),
+    FIELD(5,  INT,    0, onnx_model, model_version, NULL),
+    FIELD(6,  BYTES,  0, onnx_model, doc_string, NULL),
     FIELD(7,  MSG,    0, onnx_model, graph, &graph_msg),
     FIELD(8,  MSG,    1, onnx_model, opset_import, &opset_msg),
+    FIELD(14, MSG,    1, onnx_model, metadata_props, &pair_msg),
     FIELD(25, MSG,    1, onnx_model, functions, &function_msg),
 };
 const tn_pb_msg onnx_model_msg = MESSAGE("ModelProto", onnx_model, model_fields);

@@ -86,7 +86,9 @@ typedef struct onnx_function { /* FunctionProto: an operator of the model's own 
 } onnx_function;
 
 typedef struct onnx_model {       /* ModelProto */
-    int64_t ir_version;
+    int64_t ir_version, model_version;
+    tn_pb_bytes producer_name, producer_version, domain, doc_string;
+    tn_pb_array metadata_props;   /* onnx_string_pair */
     const onnx_graph *graph;
     tn_pb_array opset_import;     /* onnx_opset */
     tn_pb_array functions;        /* onnx_function */
