@@ -140,6 +140,11 @@ int tenon_outputs_close(int n, tenon_output *const o[], int keep);
 void tenon_outputs_drop(void);
 
 /* For programs that talk to people. */
+/* Says what a file is that was given where another kind belongs, and what to do: "in.npy is a single NumPy
+ * array (.npy), not an .npz archive of arrays; ...". *out_text NULL: it may well be what is wanted, or
+ * nothing is known about it. */
+enum tenon_wanted { TENON_WANTED_MODEL, TENON_WANTED_PACKAGE, TENON_WANTED_ARRAYS };
+int tenon_explain_file(tenon *t, const char *path, enum tenon_wanted wanted, const char **out_text);
 /* Bytes of the UTF-8 character at `text` that a terminal can show; 0 for a control byte, and for a byte that
  * is no UTF-8. */
 size_t tenon_character(const char *text);

@@ -20,8 +20,8 @@ extern const tn_flag tn_compile_flags[], tn_run_flags[], tn_dump_flags[], tn_opt
 extern const tn_flag tn_model_flags[];  /* model.c: how a model is read and compiled; compile, dump, opt, interpret */
 extern const tn_flag tn_common_flags[]; /* --verbose, --help */
 
-/* kind.c: is the file an object, archive or C text, which are for a compiler? Then says so, as an error. */
-bool tn_kind_refuse(const char *path);
+/* kind.c: is the file known to be another thing than what is wanted? Then says so, as an error. */
+bool tn_kind_refuse(const char *path, enum tenon_wanted wanted);
 
 /* ---- model.c ---- */
 

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 // clang-format off
 const tn_flag tn_compile_flags[] = {
@@ -85,6 +86,38 @@ static int write_dumps(tn_model_options *m, const tn_args *args)
     return status;
 }
 
+/* ---- the output's name ---- */
+
+/* Names that promise what is not made. Any other one without a form of its own is a package. */
+static int check_output(const tn_args *args)
+{
+    static const struct { const char *suffix, *why; } rows[] = {
+        {".exe", "tenon does not make programs; -o model.a or model.o can be linked into one"},
+        {".dll", "Windows libraries are not supported; -o model.so makes one for Linux"},
+        {".lib", "Windows libraries are not supported; -o model.a makes one for Linux"},
+        {".dylib", "macOS libraries are not supported; -o model.so makes one for Linux"},
+        {".wasm", "WebAssembly is not supported; -o model.c --target c makes C source"},
+        {".zip", "a package is an uncompressed tar; use -o model.tar"},
+        {".gz", "a package is an uncompressed tar; use -o model.tar"},
+        {".tgz", "a package is an uncompressed tar; use -o model.tar"},
+        {".h", "the header is written beside -o model.so, .o, .a or .c"},
+        {".onnx", "that is the name of a model; use -o model.tar"},
+        {".relay", "that is the name of a model; use -o model.tar"},
+        {".npz", "that is the name of an archive of arrays; use -o model.tar"},
+    };
+    const char *output = tn_args_text(args, "output");
+    size_t n = strlen(output);
+    if (strcmp(output, "-") == 0 || !n)
+        return tn_usage_error(args->command,
+                              "--output \"%s\": a package cannot go to standard output; name a file", output);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        size_t k = strlen(rows[i].suffix);
+        if (n >= k && strcasecmp(output + n - k, rows[i].suffix) == 0)
+            return tn_usage_error(args->command, "--output %s: %s", output, rows[i].why);
+    }
+    return TN_EXIT_OK;
+}
+
 /* ---- the report ---- */
 
 /* 4096 and smaller in bytes, more with a unit: "97.5 MiB". */
@@ -160,7 +193,9 @@ static int compile(tn_model_options *m, const tn_args *args)
 int tn_compile_command(const tn_args *args)
 {
     tn_model_options m;
-    int status = check_dumps(args);
+    int status = check_output(args);
+    if (status == TN_EXIT_OK)
+        status = check_dumps(args);
     if (status != TN_EXIT_OK)
         return status;
     status = tn_model_options_init(&m, args);

@@ -25,10 +25,10 @@ const tn_flag tn_opt_flags[] = {
 };
 // clang-format on
 
-/* Constants, if there are any, go beside the file; standard output does without. */
+/* Constants, if there are any, go beside the file; standard output, which "-" is too, does without. */
 static int write_text(const char *path, const char *text, const void *params, size_t n_params)
 {
-    if (path)
+    if (path && strcmp(path, "-") != 0)
         return tn_output_write_text(path, text, params, n_params);
     fputs(text, stdout);
     return TN_EXIT_OK;

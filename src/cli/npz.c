@@ -2,7 +2,7 @@
  * file's own length allows: deflate makes at most 1032 bytes of one, so memory stays bounded by what lies on
  * disk. */
 #include "cli/npz.h"
-#include "cli/args.h"
+#include "cli/cli.h"
 #include "cli/zip.h"
 
 #include <stdio.h>
@@ -149,8 +149,10 @@ static int open_zip(tn_npz *z)
 
 int tn_npz_open(const char *path, tn_npz **out)
 {
-    tn_npz *z = calloc(1, sizeof *z);
     *out = NULL;
+    if (tn_kind_refuse(path, TENON_WANTED_ARRAYS))
+        return TN_EXIT_ERROR;
+    tn_npz *z = calloc(1, sizeof *z);
     if (!z || !(z->path = strdup(path))) {
         free(z);
         return tn_error_print("out of memory");
@@ -241,6 +243,8 @@ int tn_npz_create(const char *path, tn_npz_out **out)
     *out = z;
     if (!z || !(z->path = strdup(path)))
         return tn_error_print("out of memory");
+    if (strcmp(path, "-") == 0)
+        return tn_error_print("--outputs -: an archive cannot go to standard output; name a file");
     z->to = tenon_output_open(path, &err);
     if (!z->to)
         return tn_output_report(path, err);

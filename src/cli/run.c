@@ -60,15 +60,8 @@ static int fail(const runner *r)
 /* A model given instead of its package is what most people meet first. */
 static int fail_open(const runner *r)
 {
-    static const char *const models[] = {".onnx", ".relay", ".tflite", ".pb", ".h5", ".keras", ".pt", ".pth"};
     const char *path = r->args->operand;
-    size_t n = strlen(path);
-    for (size_t i = 0; i < sizeof models / sizeof *models; i++) {
-        size_t k = strlen(models[i]);
-        if (r->err.code == TNR_E_FORMAT && n > k && strcmp(path + n - k, models[i]) == 0)
-            return tn_error_print("%s is a model, not a package: compile it first (tenon compile %s)", path, path);
-    }
-    if (r->err.code == TNR_E_FORMAT && tn_kind_refuse(path))
+    if (tn_kind_refuse(path, TENON_WANTED_PACKAGE))
         return TN_EXIT_ERROR;
     return r->err.code == TNR_E_IO ? fail(r) : tn_error_print("%s: %s", path, r->err.message);
 }

@@ -21,7 +21,7 @@ int tn_version_command(const tn_args *args)
 
 int tn_verify_command(const tn_args *args)
 {
-    if (tn_kind_refuse(args->operand))
+    if (tn_kind_refuse(args->operand, TENON_WANTED_PACKAGE))
         return TN_EXIT_ERROR;
     tenon *t = tenon_new();
     if (!t)

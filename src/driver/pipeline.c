@@ -135,7 +135,7 @@ tn_status tn_stage_import(tn_build *b, const char *model)
     tn_progress_say(&b->opt, "import", 0, 0);
     b->model = model;
     TN_TRY(parse_shapes(b, b->opt.input_shapes, &o));
-    TN_TRY(tn_file_map(b->ctx, model, &b->file));
+    TN_TRY(tn_import_map(b->ctx, model, &b->file));
     const tn_format *format = b->opt.model_format ? tn_format_find(b->opt.model_format)
                                                   : tn_format_guess(model, &b->file);
     if (format && strcmp(format->name, "relay") == 0)

@@ -2,6 +2,7 @@
 #include "base/utf8.h"
 #include "base/words.h"
 #include "driver/driver.h"
+#include "frontend/kind.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -241,6 +242,16 @@ int tenon_verify(tenon *t, const char *package, const char **out_text)
 int tenon_config(tenon *t, const char *name, const char *const **out_words)
 {
     return end(t, tn_config_read(begin(t, NULL), name, out_words));
+}
+
+int tenon_explain_file(tenon *t, const char *path, enum tenon_wanted wanted, const char **out_text)
+{
+    static const enum tn_kind_role role[] = {[TENON_WANTED_MODEL] = TN_KIND_MODEL,
+                                             [TENON_WANTED_PACKAGE] = TN_KIND_PACKAGE,
+                                             [TENON_WANTED_ARRAYS] = TN_KIND_ARRAYS};
+    (void)begin(t, NULL);
+    *out_text = tn_kind_explain(path, role[wanted], &t->text) ? tn_buf_cstr(&t->text) : NULL;
+    return end(t, TN_OK);
 }
 
 size_t tenon_character(const char *text)

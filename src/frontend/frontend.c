@@ -3,9 +3,11 @@
 #include "frontend/frontend.h"
 
 #include "base/wire/pb.h"
+#include "frontend/kind.h"
 #include "relay/relay.h"
 
 #include <string.h>
+#include <sys/stat.h>
 
 /* ---- looking at content ---- */
 
@@ -37,16 +39,6 @@ static bool sniff_relay(const uint8_t *at, size_t n)
     return begins(at, n, "#[version") || begins(at, n, "def @");
 }
 
-static bool sniff_tflite(const uint8_t *at, size_t n)
-{
-    return n >= 8 && memcmp(at + 4, "TFL3", 4) == 0;
-}
-
-static bool sniff_hdf5(const uint8_t *at, size_t n)
-{
-    return begins(at, n, "\x89HDF\r\n\x1a\n");
-}
-
 /* ---- Relay text ---- */
 
 static tn_status import_relay(tn_graph *g, const char *path, const tn_file *file, const tn_import_options *o)
@@ -65,15 +57,6 @@ static tn_status import_relay(tn_graph *g, const char *path, const tn_file *file
 const tn_format tn_formats[] = {
     {"onnx",       "ONNX",       SUFFIX(".onnx"),                               sniff_onnx,   tn_import_onnx},
     {"relay",      "Relay text", SUFFIX(".relay"),                              sniff_relay,  import_relay},
-    {"tflite",     "TFLite",     SUFFIX(".tflite"),                             sniff_tflite, NULL},
-    {"keras",      "Keras",      SUFFIX(".keras", ".h5", ".hdf5"),              sniff_hdf5,   NULL},
-    {"pb",         "TensorFlow", SUFFIX(".pb"),                                 NULL,         NULL},
-    {"pytorch",    "PyTorch",    SUFFIX(".pth", ".pt", ".pt2"),                 NULL,         NULL},
-    {"mxnet",      "MXNet",      SUFFIX("-symbol.json"),                        NULL,         NULL},
-    {"paddle",     "Paddle",     SUFFIX(".pdmodel"),                            NULL,         NULL},
-    {"coreml",     "Core ML",    SUFFIX(".mlmodel"),                            NULL,         NULL},
-    {"caffe",      "Caffe",      SUFFIX(".prototxt", ".caffemodel"),            NULL,         NULL},
-    {"darknet",    "Darknet",    SUFFIX(".cfg", ".weights"),                    NULL,         NULL},
 };
 // clang-format on
 const size_t tn_n_formats = sizeof tn_formats / sizeof *tn_formats;
@@ -97,11 +80,19 @@ static bool has_suffix(const char *path, const char *suffix)
     return n >= k;
 }
 
+const tn_format *tn_format_sniff(const uint8_t *at, size_t n)
+{
+    for (size_t i = 0; i < tn_n_formats; i++)
+        if (tn_formats[i].sniff(at, n))
+            return &tn_formats[i];
+    return NULL;
+}
+
 const tn_format *tn_format_guess(const char *path, const tn_file *file)
 {
-    for (size_t i = 0; file && i < tn_n_formats; i++)
-        if (tn_formats[i].sniff && tn_formats[i].sniff(file->at, file->n))
-            return &tn_formats[i];
+    const tn_format *seen = file ? tn_format_sniff(file->at, file->n) : NULL;
+    if (seen)
+        return seen;
     for (size_t i = 0; i < tn_n_formats; i++)
         for (const char *const *s = tn_formats[i].suffix; *s; s++)
             if (has_suffix(path, *s))
@@ -111,30 +102,49 @@ const tn_format *tn_format_guess(const char *path, const tn_file *file)
 
 static tn_status unknown_format(tn_graph *g, const char *path, const char *format)
 {
+    const tn_loc loc = {.file = path};
     tn_buf known = {0};
     for (size_t i = 0; i < tn_n_formats; i++)
-        if (tn_formats[i].import)
-            tn_buf_printf(&known, "%s%s", known.n ? ", " : "", tn_formats[i].name);
+        tn_buf_printf(&known, "%s%s", known.n ? ", " : "", tn_formats[i].name);
     tn_status s =
-        format ? tn_error(g->ctx, "frontend-E001", &(tn_loc){.file = path},
-                          "model format \"%s\" is not known; %s can be read", format, tn_buf_cstr(&known))
-               : tn_error(g->ctx, "frontend-E001", &(tn_loc){.file = path},
-                          "cannot tell the model's format from its content or its name; name it with "
-                          "--model-format (%s)",
+        format ? tn_error(g->ctx, "frontend-E001", &loc, "unknown model format \"%s\"; choose from %s",
+                          format, tn_buf_cstr(&known))
+               : tn_error(g->ctx, "frontend-E001", &loc,
+                          "neither its content nor its name tells the format of this file; if it is a model, "
+                          "name its format with --model-format (%s)",
                           tn_buf_cstr(&known));
     tn_buf_deinit(&known);
     return s;
 }
 
+/* A file that is known to be another thing than a model, whatever it is called. A text may still be one that is named
+ * as a format by the user. */
+static tn_status refuse_kind(tn_graph *g, const char *path, const tn_file *file, const char *format)
+{
+    const tn_kind *k = tn_format_sniff(file->at, file->n) ? NULL : tn_kind_of(path, file->at, file->n);
+    if (!k || k->role == TN_KIND_MODEL || (format && k->role == TN_KIND_TEXT))
+        return TN_OK;
+    return tn_error(g->ctx, "frontend-E002", &(tn_loc){.file = path}, "this is %s, not %s; %s", k->what,
+                    tn_kind_wanted(k), k->advice);
+}
+
 tn_status tn_import(tn_graph *g, const char *path, const tn_file *file, const char *format, const tn_import_options *o)
 {
+    TN_TRY(refuse_kind(g, path, file, format));
     const tn_format *f = format ? tn_format_find(format) : tn_format_guess(path, file);
     if (!f)
         return unknown_format(g, path, format);
-    if (!f->import)
-        return tn_error(g->ctx, "frontend-E002", &(tn_loc){.file = path},
-                        "%s models cannot be read yet; export the model to ONNX", f->title);
     g->settles = true;
     TN_TRY(f->import(g, path, file, o));
     return tn_relay_settle(g);
+}
+
+tn_status tn_import_map(tn_ctx *ctx, const char *path, tn_file *out_file)
+{
+    struct stat st;
+    if (stat(path, &st) != 0 || !S_ISDIR(st.st_mode))
+        return tn_file_map(ctx, path, out_file);
+    const tn_kind *k = tn_kind_of_folder(path);
+    return tn_error(ctx, "frontend-E002", &(tn_loc){.file = path}, "this is %s, not %s; %s", k->what, tn_kind_wanted(k),
+                    k->advice);
 }

@@ -22,8 +22,8 @@ typedef struct tn_format {
     const char *name;                          /* "onnx", as --model-format takes it */
     const char *title;                         /* "ONNX", for messages */
     const char *const *suffix;                 /* lower case, NULL-terminated */
-    bool (*sniff)(const uint8_t *at, size_t n); /* the content looks like it; NULL: cannot tell */
-    /* NULL: known by name only, refused. `o` may be NULL. */
+    bool (*sniff)(const uint8_t *at, size_t n); /* the content looks like it */
+    /* `o` may be NULL. */
     tn_status (*import)(tn_graph *g, const char *path, const tn_file *file, const tn_import_options *o);
 } tn_format;
 
@@ -31,13 +31,17 @@ extern const tn_format tn_formats[];
 extern const size_t tn_n_formats;
 
 const tn_format *tn_format_find(const char *name);                   /* NULL: none */
+const tn_format *tn_format_sniff(const uint8_t *at, size_t n);        /* by content alone; NULL: none */
 /* By content, then by suffix; NULL: neither tells. `file` may be NULL (suffix alone). */
 const tn_format *tn_format_guess(const char *path, const tn_file *file);
 
 /* Reads a model into the empty module g. format NULL: guessed. file must outlive g: weights point into it and may be
- * unaligned. Errors: frontend-E001 (unknown format), frontend-E002 (a format that cannot be read yet), the reader's. */
+ * unaligned. Errors: frontend-E001 (unknown format), frontend-E002 (known to be no model that can be read),
+ * the reader's. */
 TN_WARN_UNUSED tn_status tn_import(tn_graph *g, const char *path, const tn_file *file, const char *format,
                                    const tn_import_options *o);
+/* Maps the file of a model as tn_file_map does; a folder is frontend-E002, which says what it is. */
+TN_WARN_UNUSED tn_status tn_import_map(tn_ctx *ctx, const char *path, tn_file *out_file);
 TN_WARN_UNUSED tn_status tn_import_onnx(tn_graph *g, const char *path, const tn_file *file, const tn_import_options *o);
 
 #endif

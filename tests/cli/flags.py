@@ -23,7 +23,9 @@ def read(path):
 
 known, refused = set(), set()
 shells = {s: said("--completion", s) for s in ("bash", "zsh")}
-for command in ("compile", "run", "dump", "opt", "interpret", "check", "verify", "image", "top", "version"):
+commands = re.findall(r"^  ([a-z]+) ", said("--help").partition("flags:")[0], re.M)
+assert len(commands) >= 8, commands
+for command in commands:
     text = said(command, "--help")
     later = said(command, "--help-all").partition("Flags of tvmc that are not supported yet")[2]
     here = set(re.findall(r"^  (?:-\w, )?--([a-z-]+)", text, re.M))
