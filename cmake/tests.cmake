@@ -106,6 +106,12 @@ if(TARGET tenon AND TARGET tn_codegen_llvm AND PYTHON3)
     endif()
 endif()
 
+# The tutorial, done as its pages say. Programs of its readers are not instrumented.
+if(TARGET tenon AND TARGET tn_codegen_llvm AND PYTHON3 AND NOT TENON_SANITIZE)
+    add_test(NAME tutorial COMMAND ${PYTHON3} ${CMAKE_SOURCE_DIR}/tests/tutorial/run.py ${CMAKE_BINARY_DIR})
+    set_tests_properties(tutorial PROPERTIES TIMEOUT ${test_seconds} ENVIRONMENT "${test_env}")
+endif()
+
 # Files that promise more than they hold. Sanitizers need memory of their own.
 if(TARGET tenon AND TARGET tn_codegen_llvm AND PYTHON3 AND NOT TENON_SANITIZE)
     add_test(NAME hostile COMMAND ${PYTHON3} ${CMAKE_SOURCE_DIR}/tests/fuzz/hostile --bin ${CMAKE_BINARY_DIR}/bin)

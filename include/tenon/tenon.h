@@ -54,7 +54,8 @@ typedef struct tenon_options { /* zero-initialise; NULL or 0 means the default *
      * call it at once. NULL: not called. */
     void (*progress)(void *user, const char *stage, uint32_t done, uint32_t of);
     void *progress_user;
-    void *reserved[2];
+    const char *dump_format; /* tenon_dump of a graph: "svg", "dot" or "html", a picture; default "text" */
+    void *reserved[1];
 } tenon_options;
 
 typedef struct tenon_report { /* what tenon_compile says about its work */

@@ -1,4 +1,5 @@
 /* `tenon dump`: what stands behind each door. */
+#include "driver/chart.h"
 #include "driver/driver.h"
 
 #include <string.h>
@@ -134,6 +135,30 @@ static tn_status print_code(tn_build *b, int stage, tn_buf *out)
     return llvm->emit(&b->unit, &o, stage == LL ? TN_LLVM_LL : TN_LLVM_ASM, out);
 }
 
+/* The graph as a picture: "svg", "dot" or "html". */
+static void print_picture(tn_build *b, const char *stage, tn_buf *out)
+{
+    const char *format = b->opt.dump_format, *file = b->model ? b->model : "";
+    const char *base = strrchr(file, '/') ? strrchr(file, '/') + 1 : file;
+    tn_chart *c = tn_chart_make(&b->graph, &b->arena);
+    const char *title = tn_arena_printf(&b->arena, "%s  \xc2\xb7  %s", base, stage);
+    if (strcmp(format, "dot") == 0) {
+        tn_chart_dot(c, title, out);
+    } else {
+        tn_chart_layout(c, &b->arena);
+        (strcmp(format, "html") == 0 ? tn_chart_html : tn_chart_svg)(c, title, out);
+    }
+    tn_chart_deinit(c);
+}
+
+/* What `format` asks for: 0 text, 1 a picture, -1 neither. */
+static int is_picture(const char *format)
+{
+    if (!format || strcmp(format, "text") == 0)
+        return 0;
+    return strcmp(format, "svg") == 0 || strcmp(format, "dot") == 0 || strcmp(format, "html") == 0 ? 1 : -1;
+}
+
 tn_status tn_dump(tn_build *b, const char *model, const char *stage, tn_buf *out)
 {
     int s = 0;
@@ -144,12 +169,21 @@ tn_status tn_dump(tn_build *b, const char *model, const char *stage, tn_buf *out
                         "there is no stage %s; known are relay, relay-fused, tir, schedule, tir-scheduled, "
                         "flat, c, ll, asm, memory",
                         stage);
+    const int picture = is_picture(b->opt.dump_format);
+    if (picture < 0 || (picture && s > RELAY_FUSED))
+        return tn_error(b->ctx, "driver-E090", NULL,
+                        picture < 0 ? "there is no format %s; known are text, svg, dot and html"
+                                    : "stage %s is text only; svg, dot and html show relay and relay-fused",
+                        picture < 0 ? b->opt.dump_format : stage);
     TN_TRY(tn_target_parse(b));
     TN_TRY(tn_stage_import(b, model));
     if (s > RELAY)
         TN_TRY(tn_stage_graph(b));
     if (s <= RELAY_FUSED) {
-        tn_relay_print(&b->graph, out);
+        if (picture)
+            print_picture(b, stage, out);
+        else
+            tn_relay_print(&b->graph, out);
         return TN_OK;
     }
     TN_TRY(tn_stage_tir(b));

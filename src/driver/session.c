@@ -167,7 +167,8 @@ int tenon_dump(tenon *t, const char *model, const tenon_options *o, const char *
 {
     tn_build *b = begin(t, o);
     tn_status st = tn_dump(b, model, stage, &t->text);
-    if (st == TN_OK && out_params && strncmp(stage, "relay", 5) == 0) {
+    if (st == TN_OK && out_params && strncmp(stage, "relay", 5) == 0 &&
+        (!b->opt.dump_format || strcmp(b->opt.dump_format, "text") == 0)) {
         size_t n = tn_relay_constants(&b->graph, NULL, 0);
         const tn_node **c = TN_NEW_N(&b->arena, const tn_node *, n);
         const char **name = TN_NEW_N(&b->arena, const char *, n);
