@@ -161,7 +161,7 @@ tn_status tn_check_constants(tn_build *b, int64_t most)
         if (tn_is_int(tn_type_count(&b->pool, c[i]->type[0]), &count) && count > most)
             continue;
         (void)tn_error(b->ctx, "relay-E204", c[i]->loc,
-                       "the constant %s has no data: read the text together with its .params file",
+                       "the constant %s has no data; read the text together with its .params file",
                        c[i]->name ? c[i]->name : "(unnamed)");
     }
     return b->ctx->n_error == had ? TN_OK : TN_FAIL;

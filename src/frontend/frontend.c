@@ -53,7 +53,7 @@ static tn_status import_relay(tn_graph *g, const char *path, const tn_file *file
 {
     if (o && o->n_shape)
         return tn_error(g->ctx, "frontend-E003", &(tn_loc){.file = path},
-                        "the shapes of a Relay text are those of its text; change them there");
+                        "--input-shapes does not apply to Relay text; change the shapes in the text");
     return tn_relay_parse(g, path, (const char *)file->at, file->n, o ? o->constant : NULL, o ? o->n_constant : 0);
 }
 
@@ -119,8 +119,8 @@ static tn_status unknown_format(tn_graph *g, const char *path, const char *forma
         format ? tn_error(g->ctx, "frontend-E001", &(tn_loc){.file = path},
                           "model format \"%s\" is not known; %s can be read", format, tn_buf_cstr(&known))
                : tn_error(g->ctx, "frontend-E001", &(tn_loc){.file = path},
-                          "neither content nor suffix tells which format this "
-                          "model has; name it with --model-format (%s)",
+                          "cannot tell the model's format from its content or its name; name it with "
+                          "--model-format (%s)",
                           tn_buf_cstr(&known));
     tn_buf_deinit(&known);
     return s;

@@ -226,7 +226,8 @@ static tn_status bind(copier *c, const tn_region *from, const tn_value arg[], co
             } else {
                 tn_buf_str(&b, "None");
             }
-            tn_status s = tn_error(c->g->ctx, "relay-E049", loc, "argument %u of the call is %s, the function takes %s",
+            tn_status s = tn_error(c->g->ctx, "relay-E049", loc,
+                                   "argument %u of the call is %s, but the function takes %s",
                                    i % from->n_param, tn_buf_cstr(&b), tn_buf_cstr(&a));
             tn_buf_deinit(&a);
             tn_buf_deinit(&b);

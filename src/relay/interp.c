@@ -104,7 +104,7 @@ static tn_status read_use(interp *p, const tn_use *u, const tn_node *at, value *
         tn_status s = interp_type(p, t, d, v->t.dim, &bytes);
         if (s == TN_OK && (!d->blob || d->blob->n != bytes || (bytes && !d->blob->at))) {
             s = tn_error(p->g->ctx, "relay-E204", interp_where(at),
-                         "the constant %s has no data: read the text together with its .params file",
+                         "the constant %s has no data; read the text together with its .params file",
                          d->name ? d->name : "(unnamed)");
         }
         v->t.dtype = t->dtype;
@@ -119,7 +119,8 @@ static tn_status read_use(interp *p, const tn_use *u, const tn_node *at, value *
     }
     slot *s = find_slot(p, d, u->out);
     if (!s || !s->v) {
-        return tn_error(p->g->ctx, "relay-E210", interp_where(at), "a closure is called after what it uses has gone");
+        return tn_error(p->g->ctx, "relay-E210", interp_where(at),
+                        "a closure is called after a value that it uses is gone");
     }
     *out = value_retain(s->v);
     return TN_OK;
@@ -135,8 +136,8 @@ static tn_status check_size(interp *p, const tn_node *n, const tn_type *t, const
     if (v->kind == VALUE_TENSOR && v->t.n == bytes && tn_dtype_eq(v->t.dtype, t->dtype)) {
         return TN_OK;
     }
-    return tn_error(p->g->ctx, "relay-E209", interp_where(n), "an operand of %s has not the size of its type",
-                    n->op->name);
+    return tn_error(p->g->ctx, "relay-E209", interp_where(n),
+                    "an operand of %s does not have the size of its type", n->op->name);
 }
 
 static void add_symbols(interp *p, tn_func *f)
@@ -156,8 +157,8 @@ static tn_status run_func(interp *p, const tn_node *n, const tn_func *f, void *c
     for (uint32_t i = 0; i < f->n_symbol; i++) {
         if (!interp_symbol(p, f->symbol[i].name, &sym[i])) {
             return tn_error(p->g->ctx, "relay-E205", interp_where(n),
-                            "the dimension %s has no value here: a symbol is not bound, or the "
-                            "result is negative or too large",
+                            "the dimension %s has no value here: a symbol is unbound, or the result is "
+                            "negative or too large",
                             f->symbol[i].name);
         }
     }
@@ -350,7 +351,7 @@ static tn_status spread(interp *p, const tn_node *n, uint32_t n_res, value *res[
     }
     return ok ? TN_OK
               : tn_error(p->g->ctx, "relay-E209", interp_where(n),
-                         "a call has %d results, the function gives another number", n->nout);
+                         "a call expects %d results, but the function returns another number", n->nout);
 }
 
 static tn_status eval_call(interp *p, tn_node *n, value *const in[], value *out[])
@@ -358,12 +359,12 @@ static tn_status eval_call(interp *p, tn_node *n, value *const in[], value *out[
     tn_region *r = in[0]->kind == VALUE_CLOSURE ? in[0]->fn->region[0] : NULL;
     if (!r || r->n_param != (uint32_t)(n->nin - 1)) {
         return tn_error(p->g->ctx, "relay-E209", interp_where(n),
-                        "the first operand of a call is no function of as many parameters");
+                        "the first operand of a call is not a function with that number of parameters");
     }
     for (size_t i = 0; i < p->active.n; i++) {
         if (p->active.at[i] == r) {
             return tn_error(p->g->ctx, "relay-E210", interp_where(n),
-                            "a closure calls itself: recursion is not supported yet");
+                            "a closure calls itself; recursion is not supported yet");
         }
     }
     if (p->depth >= MAX_DEPTH) {
@@ -456,7 +457,7 @@ static tn_status eval_iteration(interp *p, tn_node *n, int64_t i, value *arg[], 
     for (uint32_t k = n_carried; k + 1 < r->n_result && s == TN_OK; k++) {
         const tn_tensor_value *row = &res[k + 1]->t;
         if (((size_t)i + 1) * row->n > out[k]->t.n) {
-            s = tn_error(p->g->ctx, "relay-E212", interp_where(n), "the loop goes on beyond its count");
+            s = tn_error(p->g->ctx, "relay-E212", interp_where(n), "the loop runs longer than its count");
         } else if (row->n) {
             memcpy((char *)out[k]->t.at + (size_t)i * row->n, row->at, row->n);
         }
@@ -488,8 +489,9 @@ static tn_status eval_loop(interp *p, tn_node *n, value *const in[], value *out[
     bool exact = n->nout > n_carried && !((const tn_loop_attr *)n->attr)->at_most;
     if (s == TN_OK && exact && interp_dim(p, n->type[n_carried]->dim[0], n, &rows) == TN_OK &&
         rows != i) {
-        s = tn_error(p->g->ctx, "relay-E212", interp_where(n), "the loop ends after %lld iterations, its count is %lld",
-                     (long long)i, (long long)rows);
+        s = tn_error(p->g->ctx, "relay-E212", interp_where(n),
+                     "the loop ends after %lld iterations, but its count is %lld", (long long)i,
+                     (long long)rows);
     }
     for (uint32_t k = 0; k < n_carried && arg; k++) {
         out[k] = s == TN_OK ? value_retain(arg[k + 1]) : NULL;
@@ -514,7 +516,7 @@ static tn_status eval_bind_extent(interp *p, const tn_node *n, value *in, value 
             TN_TRY(interp_dim(p, a->extent.at[i], n, &want));
         }
         if (v != want) {
-            return tn_error(p->g->ctx, "relay-E203", interp_where(n), "an extent is %lld, it must be %lld",
+            return tn_error(p->g->ctx, "relay-E203", interp_where(n), "an extent is %lld, but must be %lld",
                             (long long)v, (long long)want);
         }
     }
@@ -665,7 +667,7 @@ static tn_status flatten(interp *p, value *v, int n_out, tn_tensor_value out[], 
     }
     if (v->kind == VALUE_CLOSURE) {
         return tn_error(p->g->ctx, "relay-E206", NULL,
-                        "a function is among the results of @main: only tensors can be returned");
+                        "a result of @main is a function; only tensors can be returned");
     }
     int k = (*at)++;
     if (k >= n_out) {
@@ -714,7 +716,7 @@ static tn_status run_main(interp *p, tn_region *r, const tn_tensor_value in[], i
     }
     free(arg);
     if (s == TN_OK && n != n_out) {
-        s = tn_error(p->g->ctx, "relay-E201", NULL, "@main has %d results, %d are asked for", n, n_out);
+        s = tn_error(p->g->ctx, "relay-E201", NULL, "@main has %d results, but %d are requested", n, n_out);
     }
     return s;
 }
@@ -729,7 +731,8 @@ tn_status tn_relay_run(tn_graph *g, int n_in, const tn_tensor_value in[], int n_
         return tn_error(g->ctx, "relay-E200", NULL, "there is no function @main to run");
     }
     if (f->body->n_param != (uint32_t)n_in) {
-        return tn_error(g->ctx, "relay-E201", NULL, "@main takes %u inputs, %d are given", f->body->n_param, n_in);
+        return tn_error(g->ctx, "relay-E201", NULL, "@main takes %u inputs, but %d are given",
+                        f->body->n_param, n_in);
     }
     interp_init(&p, g, eval, eval_user);
     tn_status s = run_main(&p, f->body, in, n_out, out);

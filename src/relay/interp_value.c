@@ -122,10 +122,10 @@ tn_status interp_dim(interp *p, const tn_expr *e, const tn_node *n, int64_t *out
     if (!ok) {
         tn_buf b = { 0 };
         tn_expr_print(e, NULL, &b);
-        tn_status s = tn_error(p->g->ctx, "relay-E205", interp_where(n),
-                               "the dimension %s has no value here: a symbol is not bound, "
-                               "or the result is negative or too large",
-                               tn_buf_cstr(&b));
+        tn_status s = tn_error(
+            p->g->ctx, "relay-E205", interp_where(n),
+            "the dimension %s has no value here: a symbol is unbound, or the result is negative or too large",
+            tn_buf_cstr(&b));
         tn_buf_deinit(&b);
         return s;
     }
@@ -137,13 +137,14 @@ tn_status interp_type(interp *p, const tn_type *t, const tn_node *n, int64_t dim
 {
     if (t->kind != TN_T_TENSOR || t->n > TN_RELAY_MAX_RANK) {
         return tn_error(p->g->ctx, "relay-E206", interp_where(n),
-                        "only tensors of at most %d dimensions can be computed with", TN_RELAY_MAX_RANK);
+                        "tensors can have at most %d dimensions here", TN_RELAY_MAX_RANK);
     }
     for (int d = 0; d < t->n; d++) {
         TN_TRY(interp_dim(p, t->dim[d], n, &dim[d]));
     }
-    return tn_relay_bytes(t->dtype, t->n, dim, t->layout, out_bytes) ?
-               TN_OK : tn_error(p->g->ctx, "relay-E208", interp_where(n), "a value is larger than memory can be");
+    return tn_relay_bytes(t->dtype, t->n, dim, t->layout, out_bytes)
+               ? TN_OK
+               : tn_error(p->g->ctx, "relay-E208", interp_where(n), "a value is larger than any memory");
 }
 
 tn_status value_make_tensor(interp *p, const tn_type *t, const tn_node *n, value **out)
@@ -213,19 +214,19 @@ static tn_status check_param(interp *p, const tn_node *v, const value *arg)
     size_t bytes;
     if (arg->kind != VALUE_TENSOR || a->ndim != t->n || !tn_dtype_eq(a->dtype, t->dtype)) {
         return tn_error(p->g->ctx, "relay-E202", interp_where(v),
-                        "parameter %s is given a value of another rank or dtype", name);
+                        "the value for parameter %s has another rank or dtype", name);
     }
     TN_TRY(interp_type(p, t, v, dim, &bytes));
     for (int d = 0; d < t->n; d++) {
         if (dim[d] != a->dim[d]) {
             return tn_error(p->g->ctx, "relay-E203", interp_where(v),
-                            "dimension %d of parameter %s is %lld, it must be %lld", d, name,
+                            "dimension %d of parameter %s is %lld, but must be %lld", d, name,
                             (long long)a->dim[d], (long long)dim[d]);
         }
     }
     return bytes == a->n ? TN_OK
                          : tn_error(p->g->ctx, "relay-E202", interp_where(v),
-                                    "parameter %s needs %zu bytes, %zu are given", name, bytes, a->n);
+                                    "parameter %s needs %zu bytes, but %zu are given", name, bytes, a->n);
 }
 
 tn_status interp_bind_params(interp *p, const tn_region *r, value *const arg[])

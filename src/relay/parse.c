@@ -54,7 +54,7 @@ tn_status parse_error(parser *p, uint32_t line, uint32_t col, const char *id, co
 tn_status parse_enter(parser *p)
 {
     if (p->nest == PARSE_MAX_NEST) {
-        return tn_lex_fail(&p->l, "relay-E007", "nested more than %d deep: give parts a name, %%a = ...;",
+        return tn_lex_fail(&p->l, "relay-E007", "nested more than %d deep; name the parts, as in %%a = ...;",
                            PARSE_MAX_NEST);
     }
     p->nest++;
@@ -108,7 +108,7 @@ static tn_status parse_name(parser *p, const char **out)
     tn_lexer *l = &p->l;
     bool plain = l->tok == TN_TOK_IDENT && !memchr(l->text, '.', l->n);
     if (!plain && (l->tok != TN_TOK_INT || l->n_suffix)) {
-        return tn_lex_fail(l, "relay-E032", "after `%%` stands a name or a number");
+        return tn_lex_fail(l, "relay-E032", "expected a name or a number after `%%`");
     }
     *out = tn_intern_n(p->g->ctx, l->text, l->n);
     parse_next(p);
@@ -141,7 +141,7 @@ static tn_status check_declared(parser *p, const tn_type *declared, const tn_typ
     } else {
         tn_buf_str(&b, "unknown");
     }
-    tn_status s = parse_error(p, line, col, "relay-E050", "%s is declared %s, its type is %s", what,
+    tn_status s = parse_error(p, line, col, "relay-E050", "%s is declared as %s, but its type is %s", what,
                               tn_buf_cstr(&a), tn_buf_cstr(&b));
     tn_buf_deinit(&a);
     tn_buf_deinit(&b);
@@ -153,7 +153,8 @@ static tn_status define_line(parser *p, const char *name, pval v, const tn_type 
 {
     tn_value one;
     if (v.kind == PVAL_NONE) {
-        (void)parse_error(p, v.line, v.col, "relay-E033", "`None` stands only for an absent argument of a call");
+        (void)parse_error(p, v.line, v.col, "relay-E033",
+                          "`None` can only be an argument of a call, for an absent operand");
         v.kind = PVAL_BAD;
     }
     if (v.kind == PVAL_LIST) {
@@ -207,7 +208,7 @@ tn_status parse_block(parser *p, const char *end, pval *out)
 {
     for (;;) {
         if (p->n_error >= PARSE_MAX_ERRORS) {
-            return tn_lex_fail(&p->l, "relay-E008", "too many errors; the rest is not read");
+            return tn_lex_fail(&p->l, "relay-E008", "too many errors; reading stops here");
         }
         bool let = tn_lex_is(&p->l, "let");
         if (let || at_line(p)) {
@@ -215,8 +216,9 @@ tn_status parse_block(parser *p, const char *end, pval *out)
             continue;
         }
         if (*end && tn_lex_is(&p->l, end)) {
-            return tn_lex_fail(&p->l, "relay-E052",
-                               "the block has no result: its last expression has no `;` and no name");
+            return tn_lex_fail(
+                &p->l, "relay-E052",
+                "the block has no result; end it with an expression without `;` and without a name");
         }
         return parse_expr(p, out);
     }
@@ -246,8 +248,8 @@ static void check_bound(parser *p, uint32_t line, uint32_t col)
     for (size_t i = 0; i < p->bound.n; i++) {
         if (!p->bound.entry[i].value) {
             (void)parse_error(p, line, col, "relay-E016",
-                              "nothing binds '%s': an expression is checked, not solved, so one parameter "
-                              "must have '%s' itself as a dimension",
+                              "nothing binds '%s'; some parameter must have '%s' itself as a dimension, "
+                              "because expressions are checked, not solved",
                               p->bound.entry[i].key, p->bound.entry[i].key);
             tn_strmap_put(&p->bound, p->bound.entry[i].key, p->bound.entry[i].len, 1);
         }
@@ -281,7 +283,7 @@ static tn_status parse_param(parser *p, tn_region *r)
 static tn_status skip_def_attr(parser *p, const char *name)
 {
     (void)tn_report(p->g->ctx, TN_WARNING, "relay-W003", parse_loc(p, p->l.tok_line, p->l.tok_col, NULL),
-                    "the attribute %s of a global function is not used", name);
+                    "the attribute %s of a global function is ignored", name);
     for (int depth = 0; p->l.tok != TN_TOK_END; parse_next(p)) {
         if (tn_lex_is(&p->l, "[") || tn_lex_is(&p->l, "(")) {
             depth++;
@@ -368,7 +370,7 @@ tn_status parse_results(parser *p, tn_region *r, const pval *v, const tn_type *d
         }
         if (ok && !res[i].def) {
             ok = parse_error(p, v->line, v->col, "relay-E033",
-                             "`None` stands only for an absent argument of a call") == TN_OK;
+                             "`None` can only be an argument of a call, for an absent operand") == TN_OK;
         }
         if (!ok) {
             return TN_FAIL;
@@ -451,7 +453,7 @@ static tn_status parse_def(parser *p, pfunc *f)
     parse_next(p); /* name; the first scan has seen all three */
     if (tn_lex_is(&p->l, "[")) {
         return tn_lex_fail(&p->l, "relay-E021",
-                           "type parameters are not supported yet: write one function for each type");
+                           "type parameters are not supported yet; write one function for each type");
     }
     TN_TRY(parse_expect(p, "("));
     f->state = 1;
@@ -478,7 +480,8 @@ tn_status parse_global(parser *p, const char *name, uint32_t line, uint32_t col,
         return TN_OK;
     }
     if (p->func.at[i].state == 1) {
-        (void)parse_error(p, line, col, "relay-E025", "@%s calls itself: recursion is not supported yet", name);
+        (void)parse_error(p, line, col, "relay-E025", "@%s calls itself; recursion is not supported yet",
+                          name);
         return TN_OK;
     }
     if (p->func.at[i].state == 0) {
@@ -516,7 +519,8 @@ static tn_status parse_symbols(parser *p, const char *text, size_t n, uint32_t l
         TN_TRY(tn_lex_expect(&l, ","));
         TN_TRY(tn_lex_int(&l, 0, INT64_MAX, &max));
         if (max < min || strchr(name, '.')) {
-            return tn_lex_fail(&l, "relay-E004", "a range is written `n in [least, most]`, this one is empty");
+            return tn_lex_fail(&l, "relay-E004",
+                               "this range is empty; write `n in [least, most]` with least <= most");
         }
         TN_TRY(tn_lex_expect(&l, "]"));
         tn_symbol_info *s = tn_graph_symbol(p->g, name);
@@ -538,15 +542,15 @@ static tn_status parse_header(parser *p, bool *out_end)
     TN_TRY(parse_expect(p, "["));
     *out_end = tn_lex_is(&p->l, "metadata");
     if (*out_end) {
-        return tn_report(p->g->ctx, TN_WARNING, "relay-W001", parse_loc(p, p->l.tok_line, p->l.tok_col, NULL),
-                         "the metadata section is not read: constants come from the .params file beside the text");
+        return tn_report(
+            p->g->ctx, TN_WARNING, "relay-W001", parse_loc(p, p->l.tok_line, p->l.tok_col, NULL),
+            "the metadata section is ignored; constants come from the .params file beside the text");
     }
     bool version = tn_lex_is(&p->l, "version");
     if (!version && !tn_lex_is(&p->l, "symbols")) {
-        return tn_lex_fail(
-            &p->l, "relay-E003",
-            "unknown attribute of a module: #[version = \"0.0.5\"] and #[symbols = \"n in [1, 16]\"] "
-            "are known");
+        return tn_lex_fail(&p->l, "relay-E003",
+                           "unknown attribute of a module; known are #[version = \"0.0.5\"] and #[symbols = "
+                           "\"n in [1, 16]\"]");
     }
     parse_next(p);
     TN_TRY(parse_expect(p, "="));
@@ -554,7 +558,8 @@ static tn_status parse_header(parser *p, bool *out_end)
         return tn_lex_fail(&p->l, "relay-E003", "expected a string in quotes");
     }
     if (version && (p->l.n != 5 || memcmp(p->l.text, "0.0.5", 5))) {
-        return tn_lex_fail(&p->l, "relay-E002", "version \"%.*s\" of Relay text is not known: only \"0.0.5\" is read",
+        return tn_lex_fail(&p->l, "relay-E002",
+                           "version \"%.*s\" of Relay text is not supported; only \"0.0.5\" is",
                            (int)(p->l.n < 32 ? p->l.n : 32), p->l.text);
     }
     if (!version && parse_symbols(p, p->l.text, p->l.n, p->l.tok_line) != TN_OK) {
@@ -699,7 +704,7 @@ static tn_status parse_module(parser *p)
     TN_TRY(scan(p));
     TN_TRY(parse_items(p));
     if (!p->g->func) {
-        return tn_lex_fail(&p->l, "relay-E006", "there is no function in this text: write def @main(...) { ... }");
+        return tn_lex_fail(&p->l, "relay-E006", "this text has no function; write def @main(...) { ... }");
     }
     if (p->n_error) {
         return TN_FAIL;

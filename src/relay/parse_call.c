@@ -44,7 +44,8 @@ static tn_status parse_attribute(parser *p, const tn_op *op, void *attr, uint64_
         }
     }
     if (op && !f) {
-        (void)parse_error(p, line, col, "relay-E041", "%s has no attributes, so no %s", op->name, name);
+        (void)parse_error(p, line, col, "relay-E041", "%s has no attributes, so it cannot have %s", op->name,
+                          name);
     }
     parse_next(p);
     TN_TRY(parse_expect(p, "="));
@@ -272,7 +273,7 @@ tn_status parse_global_call(parser *p, pval *out)
         return s;
     }
     if (n != f->body->n_param) {
-        (void)parse_error(p, line, col, "relay-E045", "@%s takes %u arguments, %zu are given", name,
+        (void)parse_error(p, line, col, "relay-E045", "@%s takes %u arguments, but %zu are given", name,
                           f->body->n_param, n);
         return TN_OK;
     }
@@ -321,7 +322,7 @@ tn_status parse_fn(parser *p, pval *out)
     parse_next(p);
     if (tn_lex_is(&p->l, "[")) {
         return tn_lex_fail(&p->l, "relay-E021",
-                           "type parameters are not supported yet: write one function for each type");
+                           "type parameters are not supported yet; write one function for each type");
     }
     TN_TRY(parse_expect(p, "("));
     TN_TRY(tn_attr_init(p->g->pool, tn_op_fn.attr, tn_op_fn.attr_size, attr));

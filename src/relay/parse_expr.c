@@ -15,8 +15,9 @@ static const struct refused { const char *word, *id, *text;
     {"ref", "relay-E022", "references (`ref`) are not supported yet"},
     {"ref_read", "relay-E022", "references (`ref_read`) are not supported yet"},
     {"ref_write", "relay-E022", "references (`ref_write`) are not supported yet"},
-    {"let", "relay-E026", "`let` begins a line of its own: let %x = ...;"},
-    {"free_var", "relay-E027", "`free_var` stands before a bare expression; in a function write a parameter"},
+    {"let", "relay-E026", "`let` must begin a line of its own, as in let %x = ...;"},
+    {"free_var", "relay-E027",
+     "`free_var` can only precede a bare expression; in a function, write a parameter"},
 };
 
 pval pval_bad(uint32_t line, uint32_t col)
@@ -91,7 +92,8 @@ bool parse_value(parser *p, const pval *v, tn_value *out)
             return false;
         }
         if (item.kind == PVAL_NONE) {
-            (void)parse_error(p, v->line, v->col, "relay-E033", "`None` stands only for an absent argument of a call");
+            (void)parse_error(p, v->line, v->col, "relay-E033",
+                              "`None` can only be an argument of a call, for an absent operand");
             return false;
         }
     }
@@ -142,7 +144,7 @@ static tn_status parse_number(parser *p, bool minus, pval *out)
     tn_scalar v;
     if (!suffix_dtype(l->suffix, l->n_suffix, real, &t)) {
         return tn_lex_fail(l, "relay-E030",
-                           "unknown suffix '%.*s' of a number: use f, f64, f16, bf16, i8 ... i64, u8 ... u64",
+                           "unknown suffix '%.*s' of a number; use f, f64, f16, bf16, i8 ... i64, u8 ... u64",
                            (int)(l->n_suffix < 32 ? l->n_suffix : 32), l->suffix);
     }
     if (tn_dtype_is_float(t)) {
@@ -151,7 +153,7 @@ static tn_status parse_number(parser *p, bool minus, pval *out)
     } else {
         v.i = minus && l->i > 0 ? -l->i : l->i; /* a hexadecimal number may have come out negative */
         if (real || l->i < 0 || !fits(t, v.i)) {
-            return tn_lex_fail(l, "relay-E031", "%s%.*s is no value of its integer type", minus ? "-" : "",
+            return tn_lex_fail(l, "relay-E031", "%s%.*s does not fit its integer type", minus ? "-" : "",
                                (int)(l->n < 64 ? l->n : 64), l->text);
         }
     }
@@ -217,7 +219,7 @@ static tn_status constant_blob(parser *p, int64_t k, const tn_type *t, uint32_t 
     const tn_expr *e = tn_type_bytes(p->g->pool, t);
     *out = NULL;
     if (!e || !tn_is_int(e, &bytes)) {
-        return parse_error(p, line, col, "relay-E015", "this constant is larger than memory can be");
+        return parse_error(p, line, col, "relay-E015", "this constant is larger than any memory");
     }
     if (!p->constant) {
         return TN_OK;
@@ -225,8 +227,8 @@ static tn_status constant_blob(parser *p, int64_t k, const tn_type *t, uint32_t 
     if ((uint64_t)k >= p->n_constant || !p->constant[k] || p->constant[k]->n != (uint64_t)bytes) {
         size_t have = (uint64_t)k < p->n_constant && p->constant[k] ? p->constant[k]->n : 0;
         return parse_error(p, line, col, "relay-E034",
-                           "meta[relay.Constant][%lld] needs %lld bytes, the parameters hold %zu: "
-                           "use the .params file written with this text",
+                           "meta[relay.Constant][%lld] needs %lld bytes, but its parameter has %zu; use the "
+                           ".params file that was written with this text",
                            (long long)k, (long long)bytes, have);
     }
     *out = p->constant[k];
@@ -265,7 +267,7 @@ static tn_status parse_meta(parser *p, pval *out)
     parse_next(p);
     TN_TRY(parse_expect(p, "["));
     if (!tn_lex_is(&p->l, "relay.Constant")) {
-        return tn_lex_fail(&p->l, "relay-E035", "only meta[relay.Constant][k] is known here");
+        return tn_lex_fail(&p->l, "relay-E035", "only meta[relay.Constant][k] can stand here");
     }
     parse_next(p);
     TN_TRY(parse_expect(p, "]"));
@@ -289,7 +291,7 @@ static tn_status parse_meta(parser *p, pval *out)
     if (!c->type) {
         *out = pval_bad(line, col);
         (void)parse_error(p, line, col, "relay-E036",
-                          "the type of meta[relay.Constant][%lld] is not known: write it in a comment after "
+                          "the type of meta[relay.Constant][%lld] is unknown; write it in a comment after "
                           "it, as in /* name (256, 64) */",
                           (long long)k);
         return TN_OK;
@@ -310,7 +312,8 @@ pval parse_project(parser *p, const pval *v, uint32_t k, uint32_t line, uint32_t
     uint32_t n = many ? pval_n_items(v) : t && t->kind == TN_T_TUPLE ? t->n : 0;
     if (k >= n) {
         (void)parse_error(p, line, col, "relay-E037",
-                          n ? "there is no field %u: the tuple has %u" : "only a tuple has fields like .%u",
+                          n ? "there is no field %u; the tuple has %u fields"
+                            : "only a tuple has fields such as .%u",
                           k, n);
         return pval_bad(line, col);
     }
@@ -333,7 +336,8 @@ static tn_status project_text(parser *p, const char *s, size_t n, pval *v)
             k = k * 10 + (size_t)(s[used++] - '0');
         }
         if (!used || (used < n && s[used] != '.') || used + 1 == n || i == MAX_PROJECTIONS) {
-            return tn_lex_fail(&p->l, "relay-E037", "after a point stands the number of a field, as in %%0.1");
+            return tn_lex_fail(&p->l, "relay-E037",
+                               "expected the number of a field after the point, as in %%0.1");
         }
         *v = parse_project(p, v, (uint32_t)k, line, col);
         n -= used < n ? used + 1 : used;
@@ -346,7 +350,8 @@ static tn_status project_text(parser *p, const char *s, size_t n, pval *v)
 static tn_status parse_field(parser *p, pval *v)
 {
     if ((p->l.tok != TN_TOK_INT && p->l.tok != TN_TOK_REAL) || p->l.n_suffix) {
-        return tn_lex_fail(&p->l, "relay-E037", "after a point stands the number of a field, as in %%0.1");
+        return tn_lex_fail(&p->l, "relay-E037",
+                           "expected the number of a field after the point, as in %%0.1");
     }
     const char *s = p->l.text;
     size_t n = p->l.n;
@@ -362,7 +367,7 @@ static tn_status parse_local(parser *p, pval *out)
     uint32_t line = l->tok_line, col = l->tok_col;
     parse_next(p);
     if ((l->tok != TN_TOK_IDENT && l->tok != TN_TOK_INT) || (l->tok == TN_TOK_INT && l->n_suffix)) {
-        return tn_lex_fail(l, "relay-E032", "after `%%` stands a name or a number");
+        return tn_lex_fail(l, "relay-E032", "expected a name or a number after `%%`");
     }
     const char *dot = memchr(l->text, '.', l->n);
     size_t n = dot ? (size_t)(dot - l->text) : l->n;
@@ -452,7 +457,8 @@ static tn_status parse_word(parser *p, pval *out)
     tn_lexer ahead = p->l;
     tn_lex_next(&ahead);
     if (!tn_lex_is(&ahead, "(")) {
-        return tn_lex_fail(&p->l, "relay-E046", "'%.*s' is no value: values are %%names, constants and calls, op(...)",
+        return tn_lex_fail(&p->l, "relay-E046",
+                           "'%.*s' is not a value; values are %%names, constants and calls, op(...)",
                            (int)(p->l.n < 64 ? p->l.n : 64), p->l.text);
     }
     return parse_op_call(p, out);
@@ -466,7 +472,8 @@ static tn_status parse_primary(parser *p, pval *out)
     case TN_TOK_REAL: return parse_number(p, false, out);
     case TN_TOK_IDENT: return parse_word(p, out);
     case TN_TOK_PUNCT: break;
-    case TN_TOK_STRING: return tn_lex_fail(l, "relay-E046", "a string is no tensor: strings stand only for attributes");
+    case TN_TOK_STRING:
+        return tn_lex_fail(l, "relay-E046", "a string is not a tensor; strings can only be attributes");
     default: return tn_lex_fail(l, "relay-E047", "expected an expression, found the end of the text");
     }
     if (tn_lex_is(l, "%")) {

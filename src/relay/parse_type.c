@@ -80,10 +80,12 @@ static tn_status parse_dim(parser *p, const tn_expr **out)
     TN_TRY(tn_expr_parse(&p->l, p->g->pool, &scope, TN_IDX, out));
     const tn_expr *e = *out;
     if (!tn_dtype_eq(e->dtype, TN_IDX) || e->has_load) {
-        return parse_error(p, line, col, "relay-E010", "a dimension is an index expression of integers and symbols");
+        return parse_error(p, line, col, "relay-E010",
+                           "a dimension must be an index expression of integers and symbols");
     }
     if (e->kind == TN_E_INT && e->u.i < 0) {
-        return parse_error(p, line, col, "relay-E010", "a dimension is at least 0, this is %lld", (long long)e->u.i);
+        return parse_error(p, line, col, "relay-E010", "a dimension must be at least 0, but this is %lld",
+                           (long long)e->u.i);
     }
     if (e->kind == TN_E_SYM && p->dims == DIM_PARAM) {
         tn_strmap_put(&p->bound, e->u.s, strlen(e->u.s), 1);
@@ -134,8 +136,8 @@ static tn_status parse_layout(parser *p, int ndim, const tn_layout **out)
     const char *text = from && to > from ? tn_intern_n(p->g->ctx, from, (size_t)(to - from)) : "";
     TN_TRY(tn_layout_parse(p->g->ctx, text, parse_loc(p, line, col, NULL), out));
     if (*out && (*out)->ndim != ndim) {
-        return parse_error(p, line, col, "relay-E012", "layout %s is of %d dimensions, the tensor has %d", text,
-                           (*out)->ndim, ndim);
+        return parse_error(p, line, col, "relay-E012", "layout %s has %d dimensions, but the tensor has %d",
+                           text, (*out)->ndim, ndim);
     }
     return TN_OK;
 }
@@ -168,7 +170,7 @@ static tn_status parse_fields(parser *p, uint32_t *out_n, const tn_type ***out)
         s = v.n == MAX_FIELDS ? tn_lex_fail(&p->l, "relay-E013", "more than %d fields in one type", MAX_FIELDS) :
                                 parse_type(p, &t);
         if (s == TN_OK && !t) {
-            s = tn_lex_fail(&p->l, "relay-E013", "`_` inside a type cannot be inferred: write the type");
+            s = tn_lex_fail(&p->l, "relay-E013", "`_` inside a type cannot be inferred; write the type");
         }
         if (s == TN_OK) {
             tn_vec_push(&v, t);
@@ -201,14 +203,14 @@ static tn_status parse_func_type(parser *p, const tn_type **out)
     parse_next(p);
     if (tn_lex_is(&p->l, "[")) {
         return tn_lex_fail(&p->l, "relay-E021",
-                           "type parameters are not supported yet: write one function for each type");
+                           "type parameters are not supported yet; write one function for each type");
     }
     TN_TRY(parse_expect(p, "("));
     TN_TRY(parse_fields(p, &n, &param));
     TN_TRY(parse_expect(p, "->"));
     TN_TRY(parse_type(p, &result));
     if (!result) {
-        return tn_lex_fail(&p->l, "relay-E013", "`_` inside a type cannot be inferred: write the type");
+        return tn_lex_fail(&p->l, "relay-E013", "`_` inside a type cannot be inferred; write the type");
     }
     *out = tn_type_func(p->g->pool, (int)n, param, result);
     return TN_OK;
@@ -236,8 +238,8 @@ static tn_status parse_type_inner(parser *p, const tn_type **out)
     tn_lexer *l = &p->l;
     if (l->tok == TN_TOK_IDENT && !tn_dtype_parse(l->text, l->n, &t)) {
         return tn_lex_fail(l, "relay-E014",
-                           "unknown type '%.*s': tensors (Tensor[(2, 3), float32]), scalars (float32), "
-                           "tuples and fn types are supported, algebraic data types not yet",
+                           "unknown type '%.*s'; write a tensor (Tensor[(2, 3), float32]), a scalar "
+                           "(float32), a tuple or an fn type; algebraic data types are not supported yet",
                            (int)(l->n < 64 ? l->n : 64), l->text);
     }
     TN_TRY(parse_dtype(p, &t));
@@ -310,7 +312,8 @@ tn_status parse_constant_type(parser *p, const tn_annot_const *a, uint32_t line,
         TN_TRY(parse_type_of(p, text, strlen(text), line, col, out));
     }
     if (!*out || (*out)->kind != TN_T_TENSOR || !tn_type_dims_const(*out, NULL)) {
-        return parse_error(p, line, col, "relay-E015", "the type of a constant is a tensor of constant dimensions");
+        return parse_error(p, line, col, "relay-E015",
+                           "the type of a constant must be a tensor with constant dimensions");
     }
     return TN_OK;
 }

@@ -48,9 +48,9 @@ static void check_use(verifier *v, const tn_use *u, const tn_node *at)
     }
     v->n_use++;
     if (u->def->id >= v->g->n_node || v->node[u->def->id] != u->def || v->state[u->def->id] != VISIBLE) {
-        fail(v, at, "relay-E104", "a value is used where it is not defined before");
+        fail(v, at, "relay-E104", "a value is used before it is defined");
     } else if (u->out >= u->def->nout) {
-        fail(v, at, "relay-E104", "an output is used that its node does not have");
+        fail(v, at, "relay-E104", "a use refers to an output that its node does not have");
     }
 }
 
@@ -74,13 +74,13 @@ static void check_arity(verifier *v, const tn_node *n)
 static bool enter_node(verifier *v, const tn_region *r, const tn_node *n)
 {
     if (n->id >= v->g->n_node || v->node[n->id]) {
-        fail(v, n, "relay-E101", "a node stands twice in the lists, or its number is not its own");
+        fail(v, n, "relay-E101", "a node is in the lists twice, or its number belongs to another node");
         return false;
     }
     v->node[n->id] = n;
     if (n->owner != r || (n->next ? n->next->prev != n : r->last != n) ||
         (n->prev ? n->prev->next != n : r->first != n)) {
-        fail(v, n, "relay-E101", "the list of its region does not hold it properly");
+        fail(v, n, "relay-E101", "its region's list does not contain it correctly");
         return false;
     }
     return true;
@@ -97,7 +97,7 @@ static bool check_params(verifier *v, const tn_region *r)
     }
     for (; n; n = n->next) {
         if (tn_op_is(n, &tn_op_var)) {
-            fail(v, n, "relay-E102", "this node is no parameter of its region");
+            fail(v, n, "relay-E102", "this node is not a parameter of its region");
             return false;
         }
     }
@@ -125,7 +125,7 @@ static void report_type(verifier *v, const tn_node *n, const tn_type *have, cons
     v->n_fail++;
     tn_type_print(have, &a);
     tn_type_print(want, &b);
-    (void)tn_error(v->g->ctx, "relay-E106", n->loc, "%s has the type %s, inference gives %s", n->op->name,
+    (void)tn_error(v->g->ctx, "relay-E106", n->loc, "%s has the type %s, but inference gives %s", n->op->name,
                    tn_buf_cstr(&a), tn_buf_cstr(&b));
     tn_buf_deinit(&a);
     tn_buf_deinit(&b);
@@ -168,7 +168,7 @@ static void check_constant(verifier *v, const tn_node *n)
     if (!e || !tn_is_int(e, &bytes)) {
         fail(v, n, "relay-E109", "the size of a constant must be known");
     } else if (n->blob && n->blob->n != (uint64_t)bytes) {
-        fail(v, n, "relay-E109", "the data of a constant has not the size of its type");
+        fail(v, n, "relay-E109", "the data of a constant does not have the size of its type");
     }
 }
 
@@ -208,14 +208,14 @@ static void check_call(verifier *v, const tn_node *n)
     }
     for (int i = 1; i < n->nin; i++) {
         if (!layouts_equal(tn_in_type(n, i), f->field[i - 1])) {
-            fail(v, n, "relay-E108", "an argument has another layout than the parameter it is for");
+            fail(v, n, "relay-E108", "an argument and its parameter have different layouts");
         }
     }
     const tn_type *r = f->field[f->n - 1];
     for (int k = 0; k < n->nout; k++) {
         const tn_type *want = n->nout == 1 ? r : r->kind == TN_T_TUPLE && k < r->n ? r->field[k] : NULL;
         if (!layouts_equal(n->type[k], want)) {
-            fail(v, n, "relay-E108", "a result has another layout than the function returns");
+            fail(v, n, "relay-E108", "a result and the function's type have different layouts");
         }
     }
 }
@@ -266,7 +266,7 @@ static bool check_node(verifier *v, tn_node *n, int depth)
     }
     for (int i = 0; i < n->nregion; i++) {
         if (n->region[i]->holder != n || !check_region(v, n->region[i], depth + 1)) {
-            fail(v, n, "relay-E101", "a region is not properly held");
+            fail(v, n, "relay-E101", "a region does not belong to its node correctly");
             return false;
         }
     }
@@ -342,7 +342,7 @@ static void check_use_lists(verifier *v)
         }
     }
     if (listed != v->n_use && !v->n_fail) {
-        fail(v, NULL, "relay-E105", "a use is in no list");
+        fail(v, NULL, "relay-E105", "a use is missing from its list");
     }
 }
 

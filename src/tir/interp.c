@@ -70,12 +70,12 @@ static tn_status explain(const vm *m)
     case VM_T_CHECK: s = fail(m, "tir-E203", site->stmt, "%s", site->stmt->u.check.text); break;
     case VM_T_UNDEFINED:
         s = fail(m, "tir-E204", site->stmt,
-                 "%s has no value: an index overflows, a divisor is 0 or a shift is too far",
+                 "%s has no value: an index overflows, a divisor is 0, or a shift is out of range",
                  tn_buf_cstr(&e));
         break;
     default:
         s = fail(m, "tir-E205", site->stmt,
-                 "an iteration variable is bound to %s, which is %" PRId64 ", outside its extent",
+                 "an iteration variable is bound to %s, which is %" PRId64 " and so outside its extent",
                  tn_buf_cstr(&e), m->culprit);
         break;
     }
@@ -102,7 +102,7 @@ static tn_status count(vm *m, const tn_buffer *b, int64_t *out)
     int64_t n = b->dtype.lanes, extent;
     for (uint32_t d = 0; d < b->ndim; d++)
         if (!vm_constant(m, b->dim[d], &extent) || extent < 0)
-            return fail(m, "tir-E207", NULL, "extent %u of `%s` has no value from 0 on", d, b->name);
+            return fail(m, "tir-E207", NULL, "extent %u of `%s` is negative or has no value", d, b->name);
     tn_layout_dims(m->f->pool, b->layout, b->ndim, b->dim, dim);
     for (int d = 0; d < tn_layout_naxis(b->layout, b->ndim); d++)
         if (!vm_constant(m, dim[d], &extent) || !tn_i64_mul(n, extent, &n) || n > PTRDIFF_MAX / 16)
@@ -128,7 +128,7 @@ static tn_status place(vm *m, uint32_t buffer, void *const arg[])
     mem->at = calloc((size_t)mem->n + 1, tn_dtype_bytes(mem->dtype));
     mem->shadow = calloc((size_t)mem->n + 1, 1);
     if (!mem->at || !mem->shadow)
-        return fail(m, "tir-E207", NULL, "there is no memory for the %" PRId64 " elements of `%s`", mem->n,
+        return fail(m, "tir-E207", NULL, "not enough memory for the %" PRId64 " elements of `%s`", mem->n,
                     b->name);
     return TN_OK;
 }

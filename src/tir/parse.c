@@ -88,9 +88,9 @@ static tn_status new_name(parser *ps, bool hides, const char **out)
         const tn_expr *e = visible(ps, name);
         if (!tn_tir_is_name(name))
             return tn_lex_fail(&ps->lex, "tir-E003",
-                               "`%s` cannot be the name of a variable: it means something else", name);
+                               "`%s` cannot be the name of a variable, because it has another meaning", name);
         if (e && (e->kind == TN_E_SYM || !hides))
-            return tn_lex_fail(&ps->lex, "tir-E004", "`%s` is a %s here already: choose another name", name,
+            return tn_lex_fail(&ps->lex, "tir-E004", "`%s` is already a %s here; choose another name", name,
                                e->kind == TN_E_SYM ? "symbol" : "variable");
     }
     *out = tn_lex_ident(&ps->lex);
@@ -111,7 +111,7 @@ static tn_status parse_typed(parser *ps, tn_dtype want, const char *what, const 
     tn_buf got = {0}, wanted = {0};
     tn_dtype_print((*out)->dtype, true, &got);
     tn_dtype_print(want, true, &wanted);
-    tn_lex_fail(&at, "tir-E005", "%s must be %s, this is %s: cast it", what, tn_buf_cstr(&wanted),
+    tn_lex_fail(&at, "tir-E005", "%s must be %s, but this is %s; cast it", what, tn_buf_cstr(&wanted),
                 tn_buf_cstr(&got));
     tn_buf_deinit(&got);
     tn_buf_deinit(&wanted);
@@ -166,7 +166,7 @@ static tn_status parse_shape(parser *ps, tn_buffer *b, const tn_expr **dim)
             tn_lexer at = ps->lex;
             TN_TRY(parse_layout(ps, &b->layout));
             if (b->layout && b->layout->ndim != b->ndim)
-                return tn_lex_fail(&at, "tir-E009", "the layout is one of %d dimensions, `%s` has %d",
+                return tn_lex_fail(&at, "tir-E009", "the layout has %d dimensions, but `%s` has %d",
                                    b->layout->ndim, b->name, b->ndim);
             return tn_lex_expect(&ps->lex, "]");
         }
@@ -187,10 +187,10 @@ static tn_status parse_buffer(parser *ps, bool signature, tn_buffer *b, const tn
     b->name = tn_lex_ident(&ps->lex);
     if (!b->name) return TN_FAIL;
     if (!tn_tir_is_name(b->name))
-        return tn_lex_fail(&at, "tir-E003", "`%s` cannot be the name of a buffer: it means something else",
-                           b->name);
+        return tn_lex_fail(&at, "tir-E003",
+                           "`%s` cannot be the name of a buffer, because it has another meaning", b->name);
     if (find_buffer(ps, b->name, &other))
-        return tn_lex_fail(&at, "tir-E004", "there is a buffer `%s` already: choose another name", b->name);
+        return tn_lex_fail(&at, "tir-E004", "a buffer `%s` exists already; choose another name", b->name);
     TN_TRY(tn_lex_expect(&ps->lex, ":"));
     TN_TRY(parse_dtype(ps, &b->dtype));
     ps->signature = signature;
@@ -229,7 +229,7 @@ static tn_status parse_scope(parser *ps, uint8_t *out)
             *out = k;
             return TN_OK;
         }
-    return tn_lex_fail(&ps->lex, "tir-E010", "a buffer lives in global, local, register or tile");
+    return tn_lex_fail(&ps->lex, "tir-E010", "unknown scope; a buffer is in global, local, register or tile");
 }
 
 static tn_status parse_decl(parser *ps, tn_body *to)
@@ -331,13 +331,15 @@ static tn_status parse_iter(parser *ps, const tn_stmt *s, tn_iter *it, const cha
     if (tn_lex_accept(&ps->lex, "="))
         TN_TRY(parse_typed(ps, TN_IDX, "what an iteration variable is bound to", &it->value));
     else if ((it->value = visible(ps, *out_name)) == NULL || !tn_dtype_eq(it->value->dtype, TN_IDX))
-        return tn_lex_fail(&at, "tir-E013",
-                           "no loop variable `%s` is around the block: write `%s < extent: spatial = value`",
-                           *out_name, *out_name);
+        return tn_lex_fail(
+            &at, "tir-E013",
+            "no loop around the block has the variable `%s`; write `%s < extent: spatial = value`", *out_name,
+            *out_name);
     if (!it->extent && !(it->extent = loop_extent(s, it->value)))
-        return tn_lex_fail(&at, "tir-E013",
-                           "`%s` is not bound to a loop variable, so it needs an extent: `%s < extent: ...`",
-                           *out_name, *out_name);
+        return tn_lex_fail(
+            &at, "tir-E013",
+            "`%s` is not bound to a loop variable, so it needs an extent, as in `%s < extent: ...`",
+            *out_name, *out_name);
     return TN_OK;
 }
 
@@ -358,7 +360,7 @@ static tn_status parse_iters(parser *ps, tn_stmt *s)
         TN_TRY(parse_iter(ps, s, &it[n], &name[n]));
         for (uint32_t i = 0; i < n; i++)
             if (name[i] == name[n])
-                return tn_lex_fail(&at, "tir-E004", "the block has a variable `%s` already", name[n]);
+                return tn_lex_fail(&at, "tir-E004", "the block already has a variable `%s`", name[n]);
         n++;
     }
     s->u.block.n_iter = n;
@@ -380,7 +382,8 @@ static tn_status parse_block_body(parser *ps, tn_stmt *s)
     if (ps->lex.tok != TN_TOK_NEWLINE) return parse_stmt(ps, &s->u.block.body);
     tn_lex_next(&ps->lex);
     if (ps->lex.tok != TN_TOK_INDENT)
-        return tn_lex_fail(&ps->lex, "tir-E011", "expected indented statements (`pass` if there are none)");
+        return tn_lex_fail(&ps->lex, "tir-E011",
+                           "expected indented statements (write `pass` if there are none)");
     tn_lex_next(&ps->lex);
     if (tn_lex_accept(&ps->lex, "init")) {
         ps->depth++; /* it is indented twice */
@@ -404,11 +407,11 @@ static tn_status parse_block(parser *ps, tn_body *to)
     const char *name = tn_lex_ident(&ps->lex);
     if (!name) return TN_FAIL;
     if (!tn_tir_is_name(name))
-        return tn_lex_fail(&at, "tir-E003", "`%s` cannot be the name of a block: it means something else",
-                           name);
+        return tn_lex_fail(&at, "tir-E003",
+                           "`%s` cannot be the name of a block, because it has another meaning", name);
     tn_stmt *s = tn_stmt_block(ps->f, name, "", 0);
     if (s->u.block.name != name)
-        return tn_lex_fail(&at, "tir-E004", "there is a block `%s` already: choose another name", name);
+        return tn_lex_fail(&at, "tir-E004", "a block `%s` exists already; choose another name", name);
     tn_body_append(to, s);
     TN_TRY(parse_iters(ps, s));
     if (tn_lex_accept(&ps->lex, "mask")) TN_TRY(parse_typed(ps, TN_BOOL1, "a mask", &s->u.block.mask));
@@ -487,7 +490,7 @@ static tn_status parse_place(parser *ps, const char *what, uint32_t *buffer, con
     const char *name = tn_lex_ident(&ps->lex);
     if (!name) return TN_FAIL;
     if (!find_buffer(ps, name, buffer))
-        return tn_lex_fail(&at, "tir-E002", "`%s` is no %s that is declared before this line", name, what);
+        return tn_lex_fail(&at, "tir-E002", "`%s` is %s declared before this line", name, what);
     return parse_indices(ps, index, n, lanes);
 }
 
@@ -498,7 +501,7 @@ static tn_status parse_store(parser *ps, tn_body *to)
     uint32_t buffer;
     uint16_t lanes;
     int n = 0;
-    TN_TRY(parse_place(ps, "statement and no buffer", &buffer, index, &n, &lanes));
+    TN_TRY(parse_place(ps, "neither a statement nor a buffer", &buffer, index, &n, &lanes));
     TN_TRY(tn_lex_expect(&ps->lex, "="));
     tn_dtype t = ps->f->buffer[buffer].dtype;
     TN_TRY(parse_expr(ps, tn_dtype_lanes(t, 1), &value));
@@ -520,8 +523,9 @@ static tn_status parse_prefetch(parser *ps, tn_body *to)
     uint16_t lanes;
     int n = 0;
     tn_lexer at = ps->lex;
-    TN_TRY(parse_place(ps, "buffer", &buffer, index, &n, &lanes));
-    if (lanes != 1) return tn_lex_fail(&at, "tir-E005", "a prefetch asks for one element; it has %u lanes here", lanes);
+    TN_TRY(parse_place(ps, "not a buffer", &buffer, index, &n, &lanes));
+    if (lanes != 1)
+        return tn_lex_fail(&at, "tir-E005", "a prefetch takes one element, but this has %u lanes", lanes);
     tn_body_append(to, tn_stmt_prefetch(ps->f, buffer, n, index));
     return TN_OK;
 }
@@ -571,7 +575,7 @@ static tn_status parse_suite(parser *ps, tn_body *to)
         tn_lex_next(&ps->lex);
         if (ps->lex.tok != TN_TOK_INDENT)
             return tn_lex_fail(&ps->lex, "tir-E011",
-                               "expected indented statements (`pass` if there are none)");
+                               "expected indented statements (write `pass` if there are none)");
         tn_lex_next(&ps->lex);
         while (ps->lex.tok != TN_TOK_DEDENT && ps->lex.tok != TN_TOK_END) TN_TRY(parse_stmt(ps, to));
         tn_lex_next(&ps->lex);
@@ -604,10 +608,10 @@ static tn_status parse_symbols(parser *ps)
         if (!name) return TN_FAIL;
         if (!tn_tir_is_name(name))
             return tn_lex_fail(&at, "tir-E003",
-                               "`%s` cannot be the name of a symbol: it means something else", name);
+                               "`%s` cannot be the name of a symbol, because it has another meaning", name);
         for (uint32_t i = 0; i < n; i++)
             if (ps->f->symbol[i].name == name)
-                return tn_lex_fail(&at, "tir-E004", "the symbol `%s` is listed already", name);
+                return tn_lex_fail(&at, "tir-E004", "the symbol `%s` is listed twice", name);
         if (tn_lex_accept(&ps->lex, "in")) {
             TN_TRY(tn_lex_expect(&ps->lex, "["));
             TN_TRY(tn_lex_int(&ps->lex, INT64_MIN, INT64_MAX, &min));
@@ -672,7 +676,7 @@ tn_status tn_func_parse(tn_ctx *ctx, tn_arena *arena, tn_pool *pool, const char 
         tn_map_clear(&ps.name);
         tn_map_clear(&ps.buffer);
         if (*out_n == max)
-            s = tn_lex_fail(&ps.lex, "tir-E015", "at most %zu functions are read at once", max);
+            s = tn_lex_fail(&ps.lex, "tir-E015", "at most %zu functions can be read at once", max);
         else if ((s = parse_func(&ps, arena, &out_funcs[*out_n])) == TN_OK)
             ++*out_n;
     }

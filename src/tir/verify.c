@@ -199,7 +199,8 @@ static void check_bounds(verifier *v, uint32_t buffer, uint32_t d, const tn_expr
     if (!bad) return;
     v->outside++;
     tn_buf i = text_of(v, index), r = text_of(v, tn_simplify(p, &v->facts, bad)), n = text_of(v, dim);
-    fail(v, "tir-E120", "index %u of `%s`, %s, reaches %s, outside the extent %s; mask it or mend it", d,
+    fail(v, "tir-E120",
+         "index %u of `%s`, %s, reaches %s, outside the extent %s; mask the access or correct the index", d,
          b->name, i.at, r.at, n.at);
     tn_buf_deinit(&i);
     tn_buf_deinit(&r);
@@ -222,8 +223,7 @@ static bool check_visible(verifier *v, uint32_t buffer)
         return false;
     }
     if (b->scope != TN_SCOPE_GLOBAL && v->task[buffer] != v->parallel)
-        fail(v, "tir-E117", "`%s` is the memory of one task, but was declared outside this parallel loop",
-             b->name);
+        fail(v, "tir-E117", "`%s` belongs to one task, but is declared outside this parallel loop", b->name);
     return true;
 }
 
@@ -239,13 +239,13 @@ static void check_access(verifier *v, uint32_t buffer, uint32_t n, const tn_expr
     if (!check_visible(v, buffer)) return;
     const tn_buffer *b = &v->f->buffer[buffer];
     if (n != b->ndim) {
-        fail(v, "tir-E106", "`%s` has %u dimensions, the access has %u indices", b->name, b->ndim, n);
+        fail(v, "tir-E106", "`%s` has %u dimensions, but the access has %u indices", b->name, b->ndim, n);
         return;
     }
     tn_dtype element = tn_dtype_lanes(b->dtype, 1);
     if (!tn_dtype_eq(tn_dtype_lanes(t, 1), element) || (b->dtype.lanes > 1 && t.lanes != b->dtype.lanes)) {
         tn_buf has = text_of_dtype(b->dtype), got = text_of_dtype(t);
-        fail(v, "tir-E108", "`%s` holds %s, the access is of %s", b->name, has.at, got.at);
+        fail(v, "tir-E108", "`%s` holds %s, but the access has type %s", b->name, has.at, got.at);
         tn_buf_deinit(&has);
         tn_buf_deinit(&got);
     }
@@ -283,8 +283,7 @@ static void check_var(verifier *v, const tn_expr *e)
     if (!v->var[e->u.i])
         fail(v, "tir-E111", "the variable `%s` is not defined here", info->name);
     else if (!tn_dtype_eq(info->dtype, e->dtype))
-        fail(v, "tir-E111", "the variable `%s` is used with another type than it was defined with",
-             info->name);
+        fail(v, "tir-E111", "the variable `%s` is used with another type than in its definition", info->name);
 }
 
 static bool has_symbol(const tn_func *f, const char *name)
@@ -338,11 +337,11 @@ static bool check_index(verifier *v, const tn_expr *e, const char *what)
 static bool define_var(verifier *v, const tn_expr *var)
 {
     if (!var || var->kind != TN_E_VAR || (uint64_t)var->u.i >= v->f->n_var) {
-        fail(v, "tir-E111", "what it defines is no variable of the function");
+        fail(v, "tir-E111", "it does not define a variable of the function");
         return false;
     }
     if (v->var[var->u.i]) {
-        fail(v, "tir-E112", "the variable `%s` is defined here already", v->f->var[var->u.i].name);
+        fail(v, "tir-E112", "the variable `%s` is already defined here", v->f->var[var->u.i].name);
         return false;
     }
     v->var[var->u.i] = true;
@@ -374,10 +373,11 @@ static void check_parallel(verifier *v)
 {
     if (v->parallel)
         fail(v, "tir-E115",
-             "a parallel loop is inside another; only the outermost loop of a nest may be parallel");
+             "a parallel loop is inside another one; only the outermost loop of a nest may be parallel");
     else if (!blocks_stage(v) && v->loops > (one_loop(v->f) ? 1 : 0))
         fail(v, "tir-E115",
-             "a parallel loop is inside a loop; after lowering it is the outermost, or in that of the steps");
+             "a parallel loop is inside a loop; after lowering it must be the outermost one, or in the loop "
+             "of steps");
 }
 
 static void check_for(verifier *v, const tn_stmt *s)
@@ -386,7 +386,7 @@ static void check_for(verifier *v, const tn_stmt *s)
     uint32_t outer = v->parallel;
     size_t n_var = v->vars.n;
     if (kind >= TN_LOOP_COUNT || (!blocks_stage(v) && (kind == TN_LOOP_VECTOR || kind == TN_LOOP_UNROLLED)))
-        fail(v, "tir-E102", "after lowering a loop is serial or parallel, not %s",
+        fail(v, "tir-E102", "after lowering, a loop must be serial or parallel, not %s",
              kind < TN_LOOP_COUNT ? tn_loop_names[kind] : "unknown");
     if (kind == TN_LOOP_PARALLEL) {
         check_parallel(v);
@@ -422,13 +422,14 @@ static void check_iters(verifier *v, const tn_stmt *s)
         const tn_iter *it = &s->u.block.iter[i];
         if (define_var(v, it->var) && !tn_dtype_is_index(it->var->dtype))
             fail_dtype(v, "tir-E114", "the iteration variable", it->var, "index");
-        if (it->kind > TN_ITER_REDUCE) fail(v, "tir-E118", "an iteration is spatial or reduce");
+        if (it->kind > TN_ITER_REDUCE) fail(v, "tir-E118", "an iteration variable must be spatial or reduce");
     }
 }
 
 static void check_block_name(verifier *v, const tn_stmt *s)
 {
-    if (!tn_tir_is_name(s->u.block.name)) fail(v, "tir-E119", "`%s` is no name for a block", s->u.block.name);
+    if (!tn_tir_is_name(s->u.block.name))
+        fail(v, "tir-E119", "`%s` cannot be the name of a block", s->u.block.name);
     for (size_t i = 0; i < v->blocks.n; i++)
         if (strcmp(v->blocks.at[i], s->u.block.name) == 0) {
             fail(v, "tir-E119", "two blocks are called `%s`", s->u.block.name);
@@ -552,10 +553,11 @@ static void check_decl(verifier *v, const tn_stmt *s)
     if (b->param >= 0)
         fail(v, "tir-E105", "`%s` is a parameter; it needs no declaration", b->name);
     else if (v->buffer[buffer])
-        fail(v, "tir-E105", "`%s` is declared here already", b->name);
+        fail(v, "tir-E105", "`%s` is already declared here", b->name);
     if (b->scope == TN_SCOPE_GLOBAL && v->parallel)
         fail(v, "tir-E117",
-             "`%s` is memory of the whole call; declare it outside the parallel loop, or in local", b->name);
+             "`%s` belongs to the whole call; declare it outside the parallel loop, or in local memory",
+             b->name);
     if (b->work_offset) check_index(v, b->work_offset, "the offset");
     v->task[buffer] = v->parallel;
     v->buffer[buffer] = true;
@@ -569,14 +571,14 @@ static void check_prefetch(verifier *v, const tn_stmt *s)
     if (!check_visible(v, buffer)) return;
     const tn_buffer *b = &v->f->buffer[buffer];
     if (s->u.prefetch.n_index != b->ndim)
-        fail(v, "tir-E106", "`%s` has %u dimensions, the access has %u indices", b->name, b->ndim,
+        fail(v, "tir-E106", "`%s` has %u dimensions, but the access has %u indices", b->name, b->ndim,
              s->u.prefetch.n_index);
     if (b->scope != TN_SCOPE_GLOBAL)
-        fail(v, "tir-E124", "`%s` is %s memory; only global memory is fetched ahead", b->name,
+        fail(v, "tir-E124", "`%s` is in %s memory; only global memory can be prefetched", b->name,
              tn_scope_names[b->scope]);
     for (uint32_t i = 0; i < s->u.prefetch.n_index; i++)
         if (check_index(v, s->u.prefetch.index[i], "an index") && s->u.prefetch.index[i]->has_load)
-            fail(v, "tir-E124", "the index reads memory; only variables may stand in it");
+            fail(v, "tir-E124", "the index reads memory; it may only use variables");
 }
 
 static void check_stmt(verifier *v, const tn_stmt *s)
@@ -659,12 +661,12 @@ static void check_buffer(verifier *v, uint32_t i)
 {
     const tn_buffer *b = &v->f->buffer[i];
     bool flat = !blocks_stage(v);
-    if (!tn_tir_is_name(b->name)) fail(v, "tir-E103", "`%s` is no name for a buffer", b->name);
+    if (!tn_tir_is_name(b->name)) fail(v, "tir-E103", "`%s` cannot be the name of a buffer", b->name);
     for (uint32_t k = 0; k < i; k++)
         if (strcmp(v->f->buffer[k].name, b->name) == 0)
             fail(v, "tir-E103", "two buffers are called `%s`", b->name);
     if (b->scope >= TN_SCOPE_COUNT || (b->param >= 0 && b->scope != TN_SCOPE_GLOBAL))
-        fail(v, "tir-E103", "`%s` lives in no scope that it may have", b->name);
+        fail(v, "tir-E103", "`%s` is in a scope that is not allowed here", b->name);
     if (b->dtype.lanes == 0 || (b->dtype.lanes > 1 && (!flat || b->scope != TN_SCOPE_REGISTER)))
         fail(v, "tir-E103", "`%s` holds vectors; only registers do, after lowering", b->name);
     if (tn_dtype_is_index(b->dtype) || b->dtype.code == TN_HANDLE)
@@ -676,11 +678,10 @@ static void check_buffer(verifier *v, uint32_t i)
         return;
     }
     if (b->layout && b->layout->ndim != b->ndim)
-        fail(v, "tir-E103", "the layout of `%s` is one of %u dimensions, it has %u", b->name, b->layout->ndim,
+        fail(v, "tir-E103", "the layout of `%s` has %u dimensions, but it has %u", b->name, b->layout->ndim,
              b->ndim);
     if (b->layout && b->layout->fill == TN_FILL_VALUE && (b->param < 0 || b->written))
-        fail(v, "tir-E103", "the layout of `%s` promises a fill, which only what is computed before can have: an input",
-             b->name);
+        fail(v, "tir-E103", "the layout of `%s` has a fill; only an input can have one", b->name);
     check_dims(v, b);
 }
 
@@ -690,7 +691,7 @@ static void check_params(verifier *v)
     bool outputs = false;
     for (uint32_t i = 0; i < f->n_param; i++) {
         if (f->param[i] >= f->n_buffer || f->buffer[f->param[i]].param != (int32_t)i) {
-            fail(v, "tir-E103", "parameter %u is no buffer that knows so", i);
+            fail(v, "tir-E103", "parameter %u is not a buffer marked as a parameter", i);
             continue;
         }
         if (outputs && !f->buffer[f->param[i]].written)
@@ -704,7 +705,7 @@ static void check_symbols(verifier *v)
 {
     for (uint32_t i = 0; i < v->f->n_symbol; i++) {
         const tn_symbol_range *r = &v->f->symbol[i];
-        if (!tn_tir_is_name(r->name)) fail(v, "tir-E113", "`%s` is no name for a symbol", r->name);
+        if (!tn_tir_is_name(r->name)) fail(v, "tir-E113", "`%s` cannot be the name of a symbol", r->name);
         if (r->min > r->max) fail(v, "tir-E113", "the range of the symbol `%s` is empty", r->name);
         tn_facts_range(&v->facts, tn_sym(v->f->pool, r->name), r->min, r->max);
     }

@@ -73,7 +73,7 @@ static void unverified(void **state)
         if (n->op == &tn_op_call)
             n->type[0] = tn_type_tensor_i(&m.x.pool, TN_F32, 2, (int64_t[]){3, 3});
     assert_int_equal(tn_relay_run(&m.g, 1, &in, 1, &out, NULL, NULL), TN_FAIL);
-    assert_diag(&m.x, "error: an operand of exp has not the size of its type [relay-E209]");
+    assert_diag(&m.x, "error: an operand of exp does not have the size of its type [relay-E209]");
     module_deinit(&m);
 }
 

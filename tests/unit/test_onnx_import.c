@@ -206,9 +206,8 @@ static void unknown_formats_are_refused(void **state)
         {"m.h5", "tflite",
          "m.h5: error: TFLite models cannot be read yet; export the model to ONNX [frontend-E002]\n"},
         {"m.x", NULL,
-         "m.x: error: neither content nor suffix tells which format this model has; name it with "
-         "--model-format "
-         "(onnx, relay) [frontend-E001]\n"},
+         "m.x: error: cannot tell the model's format from its content or its name; name it with "
+         "--model-format (onnx, relay) [frontend-E001]\n"},
         {"m.x", "onx",
          "m.x: error: model format \"onx\" is not known; onnx, relay can be read [frontend-E001]\n"},
     };

@@ -17,23 +17,21 @@ typedef struct row { const char *text, *want; } row;
 static const row rows[] = {
     /* modules */
     { "#[version = \"0.0.6\"]\n" MAIN("%x"),
-      "t:1:13: error: version \"0.0.6\" of Relay text is not known: only \"0.0.5\" is read [relay-E002]" },
+      "t:1:13: error: version \"0.0.6\" of Relay text is not supported; only \"0.0.5\" is [relay-E002]" },
     { "#[flavour = \"x\"]\n" MAIN("%x"),
-      "t:1:3: error: unknown attribute of a module: #[version = \"0.0.5\"] and #[symbols = \"n in [1, "
-      "16]\"] are known [relay-E003]" },
+      "t:1:3: error: unknown attribute of a module; known are #[version = \"0.0.5\"] and #[symbols = \"n in [1, 16]\"] [relay-E003]" },
     { "#[version = 5]\n" MAIN("%x"), "t:1:13: error: expected a string in quotes [relay-E003]" },
     { "#[symbols = \"n in [4, 3]\"]\n" MAIN("%x"),
-      "a range is written `n in [least, most]`, this one is empty [relay-E004]" },
+      "this range is empty; write `n in [least, most]` with least <= most [relay-E004]" },
     { "#[symbols = \"n in [4, 5] m\"]\n" MAIN("%x"), "expected `,` or the end of the symbols [relay-E004]" },
     { MAIN("%x") "%y", "t:4:1: error: expected `def @name(...)` or the end, found '%' [relay-E005]" },
-    { "", "t:1:1: error: there is no function in this text: write def @main(...) { ... } [relay-E006]" },
+    { "", "t:1:1: error: this text has no function; write def @main(...) { ... } [relay-E006]" },
     { MAIN("%x") MAIN("%x"), "t:4:6: error: @main is defined twice [relay-E051]" },
     { "type List[A] { Cons(A, List[A]), Nil }\n" MAIN("%x"),
       "t:1:1: error: algebraic data types (`type`) are not supported yet [relay-E024]" },
     { "extern type Dict\n" MAIN("%x"), "t:1:1: error: `extern` declarations are not supported yet [relay-E028]" },
     { "def @id[A](%x: A) { %x }",
-      "t:1:8: error: type parameters are not supported yet: write one function for each type "
-      "[relay-E021]" },
+      "t:1:8: error: type parameters are not supported yet; write one function for each type [relay-E021]" },
     { "def main() { 1 }", "t:1:5: error: expected `@`, found `main` [ir-E001]" },
     /* what is not supported yet */
     { MAIN("if (%x) { 1 }"), "t:3:1: error: expected `else`, found `}` [ir-E001]" },
@@ -42,25 +40,22 @@ static const row rows[] = {
     { MAIN("%0 = ref(%x);\n%0"), "t:2:6: error: references (`ref`) are not supported yet [relay-E022]" },
     { MAIN("ref_read(%x)"), "t:2:1: error: references (`ref_read`) are not supported yet [relay-E022]" },
     { MAIN("ref_write(%x, %x)"), "t:2:1: error: references (`ref_write`) are not supported yet [relay-E022]" },
-    { MAIN("@main(%x)"), "t:2:1: error: @main calls itself: recursion is not supported yet [relay-E025]" },
+    { MAIN("@main(%x)"), "t:2:1: error: @main calls itself; recursion is not supported yet [relay-E025]" },
     { "def @main(%x: bool) { @f(%x) }\ndef @f(%x: bool) { @g(%x) }\ndef @g(%x: bool) { @f(%x) }\n",
-      "t:3:20: error: @f calls itself: recursion is not supported yet [relay-E025]" },
-    { MAIN("add(let %y = 1; %y, 1)"), "t:2:5: error: `let` begins a line of its own: let %x = ...; [relay-E026]" },
+      "t:3:20: error: @f calls itself; recursion is not supported yet [relay-E025]" },
+    { MAIN("add(let %y = 1; %y, 1)"), "t:2:5: error: `let` must begin a line of its own, as in let %x = ...; [relay-E026]" },
     { MAIN("%0 = free_var %y: bool;\n%x"),
-      "t:2:6: error: `free_var` stands before a bare expression; in a function write a parameter "
-      "[relay-E027]" },
+      "t:2:6: error: `free_var` can only precede a bare expression; in a function, write a parameter [relay-E027]" },
     { "def @main(%x: ref(float32)) { 1 }", "t:1:15: error: references (`ref`) are not supported yet [relay-E022]" },
     { "def @main(%f: fn [A](A) -> A) { 1 }",
-      "t:1:18: error: type parameters are not supported yet: write one function for each type "
-      "[relay-E021]" },
+      "t:1:18: error: type parameters are not supported yet; write one function for each type [relay-E021]" },
     { MAIN("%0 = fn [A](%y: A) { %y };\n%x"),
-      "t:2:9: error: type parameters are not supported yet: write one function for each type "
-      "[relay-E021]" },
+      "t:2:9: error: type parameters are not supported yet; write one function for each type [relay-E021]" },
     /* types */
     { "def @main(%x: Tensor[(-1, 4), float32]) { %x }",
-      "t:1:23: error: a dimension is at least 0, this is -1 [relay-E010]" },
+      "t:1:23: error: a dimension must be at least 0, but this is -1 [relay-E010]" },
     { "def @main(%x: Tensor[(n == 1, 4), float32]) { %x }",
-      "t:1:23: error: a dimension is an index expression of integers and symbols [relay-E010]" },
+      "t:1:23: error: a dimension must be an index expression of integers and symbols [relay-E010]" },
     { "def @main(%x: Tensor[(1, 4), float33]) { %x }",
       "t:1:30: error: expected the dtype of a tensor (float32, int8, bool, ...), found 'float33' "
       "[relay-E011]" },
@@ -68,68 +63,62 @@ static const row rows[] = {
       "t:1:30: error: expected the dtype of a tensor (float32, int8, bool, ...), found 'index' "
       "[relay-E011]" },
     { "def @main(%x: Tensor[(1, 4), float32, NCHW4c]) { %x }",
-      "t:1:39: error: layout NCHW4c is of 4 dimensions, the tensor has 2 [relay-E012]" },
-    { "def @main(%x: (float32, _)) { %x }", "`_` inside a type cannot be inferred: write the type [relay-E013]" },
+      "t:1:39: error: layout NCHW4c has 4 dimensions, but the tensor has 2 [relay-E012]" },
+    { "def @main(%x: (float32, _)) { %x }", "`_` inside a type cannot be inferred; write the type [relay-E013]" },
     { "def @main(%x: List[float32]) { %x }",
-      "t:1:15: error: unknown type 'List': tensors (Tensor[(2, 3), float32]), scalars (float32), "
-      "tuples and fn types are supported, algebraic data types not yet [relay-E014]" },
+      "t:1:15: error: unknown type 'List'; write a tensor (Tensor[(2, 3), float32]), a scalar (float32), a tuple or an fn type; algebraic data types are not supported yet [relay-E014]" },
     { "def @main(%x: Tensor[(4*h, 4), float32]) { %x }",
-      "nothing binds 'h': an expression is checked, not solved, so one parameter must have 'h' itself "
-      "as a dimension [relay-E016]" },
+      "nothing binds 'h'; some parameter must have 'h' itself as a dimension, because expressions are checked, not solved [relay-E016]" },
     { "def @main(%x) { %x }", "t:1:11: error: %x needs a type, as in %x: Tensor[(1, 3), float32] [relay-E053]" },
     { "def @main(%x: _) { %x }", "t:1:11: error: %x needs a type, as in %x: Tensor[(1, 3), float32] [relay-E053]" },
     { "def @main(%x: bool, %x: bool) { %x }", "t:1:21: error: %x is defined twice [relay-E051]" },
     { "def @main(%x: Tensor[(n, 4), float32]) -> Tensor[(m, 4), float32] { %x }", "t:1:51: error:" },
     { "def @main(%x: Tensor[(n, 4), float32]) -> Tensor[(n, 5), float32] { %x }",
-      "t:1:43: error: the result is declared Tensor[(n, 5), float32], its type is Tensor[(n, 4), "
-      "float32] [relay-E050]" },
+      "t:1:43: error: the result is declared as Tensor[(n, 5), float32], but its type is Tensor[(n, 4), float32] [relay-E050]" },
     { MAIN("let %y: Tensor[(?, 4), int32] = %x;\n%y"),
-      "t:2:33: error: the value is declared Tensor[(?, 4), int32], its type is Tensor[(n, 4), float32] "
-      "[relay-E050]" },
+      "t:2:33: error: the value is declared as Tensor[(?, 4), int32], but its type is Tensor[(n, 4), float32] [relay-E050]" },
     { MAIN("%0 = fn (%y: float32) -> int32 { %y };\n%x"),
-      "the result is declared int32, its type is float32 [relay-E050]" },
+      "the result is declared as int32, but its type is float32 [relay-E050]" },
     /* literals, constants */
     { MAIN("%x * 1q"),
-      "t:2:6: error: unknown suffix 'q' of a number: use f, f64, f16, bf16, i8 ... i64, u8 ... u64 "
-      "[relay-E030]" },
+      "t:2:6: error: unknown suffix 'q' of a number; use f, f64, f16, bf16, i8 ... i64, u8 ... u64 [relay-E030]" },
     { MAIN("%x * 1i7777"), "t:2:6: error: unknown suffix" },
-    { MAIN("%x * 300u8"), "t:2:6: error: 300 is no value of its integer type [relay-E031]" },
-    { MAIN("%x * -129i8"), "t:2:7: error: -129 is no value of its integer type [relay-E031]" },
-    { MAIN("%x * -1u64"), "t:2:7: error: -1 is no value of its integer type [relay-E031]" },
-    { MAIN("%x * 1.5i32"), "t:2:6: error: 1.5 is no value of its integer type [relay-E031]" },
-    { MAIN("%x * 99999999999"), "t:2:6: error: 99999999999 is no value of its integer type [relay-E031]" },
-    { MAIN("%x * 0xffffffffffffffffi64"), "is no value of its integer type [relay-E031]" },
-    { MAIN("meta[relay.attrs][0]"), "t:2:6: error: only meta[relay.Constant][k] is known here [relay-E035]" },
+    { MAIN("%x * 300u8"), "t:2:6: error: 300 does not fit its integer type [relay-E031]" },
+    { MAIN("%x * -129i8"), "t:2:7: error: -129 does not fit its integer type [relay-E031]" },
+    { MAIN("%x * -1u64"), "t:2:7: error: -1 does not fit its integer type [relay-E031]" },
+    { MAIN("%x * 1.5i32"), "t:2:6: error: 1.5 does not fit its integer type [relay-E031]" },
+    { MAIN("%x * 99999999999"), "t:2:6: error: 99999999999 does not fit its integer type [relay-E031]" },
+    { MAIN("%x * 0xffffffffffffffffi64"), "does not fit its integer type [relay-E031]" },
+    { MAIN("meta[relay.attrs][0]"), "t:2:6: error: only meta[relay.Constant][k] can stand here [relay-E035]" },
     { MAIN("meta[relay.Constant][x]"), "t:2:22: error: expected the number of a constant [relay-E035]" },
     { MAIN("%x + meta[relay.Constant][0]"),
-      "t:2:6: error: the type of meta[relay.Constant][0] is not known: write it in a comment after it, "
-      "as in /* name (256, 64) */ [relay-E036]" },
+      "t:2:6: error: the type of meta[relay.Constant][0] is unknown; write it in a comment after it, as in /* name (256, 64) */ [relay-E036]" },
     { MAIN("%x + meta[relay.Constant][0] /* w (n, 4) */"),
-      "the type of a constant is a tensor of constant dimensions [relay-E015]" },
+      "the type of a constant must be a tensor with constant dimensions [relay-E015]" },
     { MAIN("%x + meta[relay.Constant][0] /* ty=(float32, float32) */"),
-      "the type of a constant is a tensor of constant dimensions [relay-E015]" },
+      "the type of a constant must be a tensor with constant dimensions [relay-E015]" },
     { MAIN("%x + meta[relay.Constant][0] /* w (9223372036854775807, 3) */"),
-      "this constant is larger than memory can be [relay-E015]" },
+      "this constant is larger than any memory [relay-E015]" },
     { MAIN("%x + meta[relay.Constant][0] /* w (4) floot */"), "t:2:" },
     /* names, fields */
     { MAIN("%y"), "t:2:1: error: %y is not defined here [relay-E039]" },
     { MAIN("%0 = fn (%y: bool) { %1 = %y; %1 };\n%1"), "t:3:1: error: %1 is not defined here [relay-E039]" },
-    { MAIN("% = 1; %x"), "error: after `%` stands a name or a number [relay-E032]" },
-    { MAIN("%0x = 1; %x"), "error: after `%` stands a name or a number [relay-E032]" },
+    { MAIN("% = 1; %x"), "error: expected a name or a number after `%` [relay-E032]" },
+    { MAIN("%0x = 1; %x"), "error: expected a name or a number after `%` [relay-E032]" },
     { MAIN("%0 = %x;\n%0 = %x;\n%0"), "t:3:1: error: %0 is defined twice [relay-E051]" },
-    { MAIN("%x.0"), "t:2:4: error: only a tuple has fields like .0 [relay-E037]" },
-    { MAIN("%0 = (%x, %x);\n%0.2"), "t:3:4: error: there is no field 2: the tuple has 2 [relay-E037]" },
-    { MAIN("%0 = (%x, %x);\n%0.a"), "after a point stands the number of a field, as in %0.1 [relay-E037]" },
-    { MAIN("exp(%x).1"), "only a tuple has fields like .1 [relay-E037]" },
-    { MAIN("exp(%x).k"), "after a point stands the number of a field, as in %0.1 [relay-E037]" },
-    { MAIN("%0 = None;\n%0"), "t:2:6: error: `None` stands only for an absent argument of a call [relay-E033]" },
-    { MAIN("(%x, None)"), "`None` stands only for an absent argument of a call [relay-E033]" },
-    { MAIN("%0 = (%x, None); %x"), "`None` stands only for an absent argument of a call [relay-E033]" },
-    { MAIN("None"), "`None` stands only for an absent argument of a call [relay-E033]" },
+    { MAIN("%x.0"), "t:2:4: error: only a tuple has fields such as .0 [relay-E037]" },
+    { MAIN("%0 = (%x, %x);\n%0.2"), "t:3:4: error: there is no field 2; the tuple has 2 fields [relay-E037]" },
+    { MAIN("%0 = (%x, %x);\n%0.a"), "expected the number of a field after the point, as in %0.1 [relay-E037]" },
+    { MAIN("exp(%x).1"), "only a tuple has fields such as .1 [relay-E037]" },
+    { MAIN("exp(%x).k"), "expected the number of a field after the point, as in %0.1 [relay-E037]" },
+    { MAIN("%0 = None;\n%0"), "t:2:6: error: `None` can only be an argument of a call, for an absent operand [relay-E033]" },
+    { MAIN("(%x, None)"), "`None` can only be an argument of a call, for an absent operand [relay-E033]" },
+    { MAIN("%0 = (%x, None); %x"), "`None` can only be an argument of a call, for an absent operand [relay-E033]" },
+    { MAIN("None"), "`None` can only be an argument of a call, for an absent operand [relay-E033]" },
     /* calls */
     { MAIN("%x(%x)"), "t:2:1: error: only a function can be called [relay-E038]" },
     { MAIN("nn.leaky_relu(%x, alpha=0.1, alpha=0.2)"), "t:2:30: error: attribute alpha is given twice [relay-E040]" },
-    { MAIN("nn.relu(%x, alpha=0.1)"), "t:2:13: error: nn.relu has no attributes, so no alpha [relay-E041]" },
+    { MAIN("nn.relu(%x, alpha=0.1)"), "t:2:13: error: nn.relu has no attributes, so it cannot have alpha [relay-E041]" },
     { MAIN("nn.dense(%x, %x, unit=4)"), "ir-E020" },
     { MAIN("nn.rellu(%x)"), "t:2:1: error: unknown operator nn.rellu; did you mean nn.relu? [relay-E043]" },
     { MAIN("my.own.operator(%x, mode=\"fast\", k=[1, 2])"),
@@ -137,10 +126,9 @@ static const row rows[] = {
     { MAIN("tuple(%x)"), "t:2:1: error: unknown operator tuple" },
     { MAIN("cast(%x)"), "t:2:1: error: cast needs the attribute dtype [relay-E044]" },
     { MAIN("@f(%x)\n}\ndef @f(%a: bool, %b: bool) {\n%a"),
-      "t:2:1: error: @f takes 2 arguments, 1 are given [relay-E045]" },
+      "t:2:1: error: @f takes 2 arguments, but 1 are given [relay-E045]" },
     { MAIN("@f(%x)\n}\ndef @f(%a: bool) {\n%a"),
-      "t:2:1: error: argument 0 of the call is Tensor[(n, 4), float32], the function takes bool "
-      "[relay-E049]" },
+      "t:2:1: error: argument 0 of the call is Tensor[(n, 4), float32], but the function takes bool [relay-E049]" },
     { MAIN("@f(%x, %x)\n}\ndef @f(%a: Tensor[(k, 4), float32], %b: Tensor[(k + 1, 4), float32]) {\n%a"),
       "argument 1 of the call is" },
     { MAIN("@f(%x)"), "t:2:1: error: there is no function @f [relay-E048]" },
@@ -150,12 +138,12 @@ static const row rows[] = {
       "t:3:25: error: `q` is not known here; declare it before its use [ir-E003]" },
     { MAIN("%0 = fn (%y: float32) { %y };\n%0(%x)"), "op-E012" },
     { MAIN("%x + relu"),
-      "t:2:6: error: 'relu' is no value: values are %names, constants and calls, op(...) [relay-E046]" },
-    { MAIN("\"text\""), "t:2:1: error: a string is no tensor: strings stand only for attributes [relay-E046]" },
+      "t:2:6: error: 'relu' is not a value; values are %names, constants and calls, op(...) [relay-E046]" },
+    { MAIN("\"text\""), "t:2:1: error: a string is not a tensor; strings can only be attributes [relay-E046]" },
     { MAIN("%x + "), "t:3:1: error: expected an expression, found '}' [relay-E047]" },
     { "def @main() { 1 +", "expected an expression, found the end of the text [relay-E047]" },
     { MAIN("%0 = exp(%x);"),
-      "t:3:1: error: the block has no result: its last expression has no `;` and no name [relay-E052]" },
+      "t:3:1: error: the block has no result; end it with an expression without `;` and without a name [relay-E052]" },
     { MAIN("exp(%x); %x"), "t:2:8: error: expected `}`, found `;` [ir-E001]" },
     { MAIN("exp(%x"), "t:3:1: error: expected `)`, found `}` [ir-E001]" },
     { MAIN("exp()"), "op-E001" },
@@ -254,8 +242,8 @@ static void test_params(void **state)
         module m;
         module_open(&m);
         assert_int_equal(tn_relay_parse(&m.g, "t", text, sizeof text - 1, both, n), TN_FAIL);
-        assert_non_null(strstr(module_diag(&m), n == 1 ? "needs 16 bytes, the parameters hold 0"
-                                                       : "needs 16 bytes, the parameters hold 12"));
+        assert_non_null(strstr(module_diag(&m), n == 1 ? "needs 16 bytes, but its parameter has 0"
+                                                       : "needs 16 bytes, but its parameter has 12"));
         assert_string_equal(m.ctx.diag[0].id, "relay-E034");
         module_close(&m);
     }
@@ -270,10 +258,9 @@ static void test_warnings(void **state)
     assert_int_equal(tn_relay_parse(&m.g, "t", text, sizeof text - 1, NULL, 0), TN_OK);
     const char *all = module_diag(&m);
     assert_non_null(
-        strstr(all, "t:1:30: warning: the attribute Compiler of a global function is not used [relay-W003]"));
-    assert_non_null(
-        strstr(all, "t:2:3: warning: the metadata section is not read: constants come from the .params file "
-                    "beside the text [relay-W001]"));
+        strstr(all, "t:1:30: warning: the attribute Compiler of a global function is ignored [relay-W003]"));
+    assert_non_null(strstr(all, "t:2:3: warning: the metadata section is ignored; constants come from the "
+                                ".params file beside the text [relay-W001]"));
     assert_int_equal(m.ctx.n_diag, 3);
     module_close(&m);
 }

@@ -322,31 +322,31 @@ static void test_refused(void **state)
     } cases[] = {
         {"def @f() { 1f }", 0, 1, 0, 0, 0, "there is no function @main to run [relay-E200]"},
         {"def @main(%x: Tensor[(n, 2), float32]) { %x }", 0, 1, 2, 3, 2,
-         "@main takes 1 inputs, 0 are given [relay-E201]"},
+         "@main takes 1 inputs, but 0 are given [relay-E201]"},
         {"def @main(%x: Tensor[(n, 2), float32]) { (%x, %x) }", 1, 1, 2, 3, 2,
-         "@main has 2 results, 1 are asked for [relay-E201]"},
+         "@main has 2 results, but 1 are requested [relay-E201]"},
         {"def @main(%x: Tensor[(n, 2), float32]) { %x }", 1, 2, 2, 3, 2,
-         "@main has 1 results, 2 are asked for [relay-E201]"},
+         "@main has 1 results, but 2 are requested [relay-E201]"},
         {"def @main(%x: Tensor[(n, 2), float32]) { %x }", 1, 1, 1, 3, 0,
-         "parameter x is given a value of another rank or dtype [relay-E202]"},
+         "the value for parameter x has another rank or dtype [relay-E202]"},
         {"def @main(%x: Tensor[(n, 2), int32]) { %x }", 1, 1, 2, 3, 2,
-         "parameter x is given a value of another rank or dtype [relay-E202]"},
+         "the value for parameter x has another rank or dtype [relay-E202]"},
         {"def @main(%x: Tensor[(n, n), float32]) { %x }", 1, 1, 2, 3, 2,
-         "dimension 1 of parameter x is 2, it must be 3 [relay-E203]"},
+         "dimension 1 of parameter x is 2, but must be 3 [relay-E203]"},
         {"def @main(%x: Tensor[(n, 3), float32]) { %x }", 1, 1, 2, 3, 2,
-         "dimension 1 of parameter x is 2, it must be 3 [relay-E203]"},
+         "dimension 1 of parameter x is 2, but must be 3 [relay-E203]"},
         {"def @main(%x: Tensor[(n, n/3 + 2), float32]) { %x }", 1, 1, 2, 3, 2,
-         "dimension 1 of parameter x is 2, it must be 3 [relay-E203]"},
+         "dimension 1 of parameter x is 2, but must be 3 [relay-E203]"},
         {"def @main(%x: Tensor[(n, 2 - n), float32]) { %x }", 1, 1, 2, 3, 2,
-         "the dimension 2 - n has no value here: a symbol is not bound, or the result is negative or too large "
+         "the dimension 2 - n has no value here: a symbol is unbound, or the result is negative or too large "
          "[relay-E205]"},
         {"def @main(%x: Tensor[(n, 2), float32]) { %x + meta[relay.Constant][0] /* bias (2) */ }", 1, 1, 2, 3,
-         2, "the constant bias has no data: read the text together with its .params file [relay-E204]"},
+         2, "the constant bias has no data; read the text together with its .params file [relay-E204]"},
         {"def @main(%x: Tensor[(n, 2), float32]) { fn () { %x } }", 1, 1, 2, 3, 2,
-         "a function is among the results of @main: only tensors can be returned [relay-E206]"},
+         "a result of @main is a function; only tensors can be returned [relay-E206]"},
         {"def @main(%x: Tensor[(n, 2), float32]) { %f = fn () { %c = exp(%x); fn () { %c } }; %g = %f(); "
          "%g() }",
-         1, 1, 2, 3, 2, "a closure is called after what it uses has gone [relay-E210]"},
+         1, 1, 2, 3, 2, "a closure is called after a value that it uses is gone [relay-E210]"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         module m;
@@ -372,7 +372,7 @@ static void test_short_input(void **state)
     tn_tensor_value in = f32(x, 2, 3, 2), out;
     in.n = 20;
     assert_int_equal(tn_relay_run(&m.g, 1, &in, 1, &out, NULL, NULL), TN_FAIL);
-    assert_non_null(strstr(module_diag(&m), "parameter x needs 24 bytes, 20 are given [relay-E202]"));
+    assert_non_null(strstr(module_diag(&m), "parameter x needs 24 bytes, but 20 are given [relay-E202]"));
     in = f32(x, 2, INT64_MAX, 2);
     assert_int_equal(tn_relay_run(&m.g, 1, &in, 1, &out, NULL, NULL), TN_FAIL);
     module_close(&m);

@@ -95,7 +95,7 @@ const onnx_tensor *onnx_attr_tensor(onnx_conv *c, const char *name)
 {
     const onnx_attr *a = onnx_attr_find(c, name, ONNX_A_TENSOR);
     if (a && !a->t)
-        onnx_fail(c, "onnx-E006", "attribute %s holds no tensor; the model is damaged", name);
+        onnx_fail(c, "onnx-E006", "attribute %s does not hold a tensor; the model is damaged", name);
     return a ? a->t : NULL;
 }
 

@@ -234,8 +234,8 @@ tn_dims onnx_host_in(onnx_conv *c, tn_value v, const char *what)
         return d;
     if (v.def)
         onnx_fail(c, "onnx-E016",
-                  "%s is computed while the model runs, or is not a small integer tensor, but must be "
-                  "known when it is compiled; simplify the model so that it is a constant",
+                  "%s is computed at run time or is not a small integer tensor, but must be known at compile "
+                  "time; simplify the model so that it is a constant",
                   what);
     return (tn_dims){0, nothing};
 }

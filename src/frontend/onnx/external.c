@@ -26,7 +26,7 @@ static const char *bad_location(const char *s)
     if (*s == '/' || strchr(s, '\\') || (s[0] && s[1] == ':')) return "\"%s\" is not a path beside the model";
     for (const char *at = s; *at; at += strcspn(at, "/"), at += *at == '/')
         if (strcspn(at, "/") == 2 && at[0] == '.' && at[1] == '.')
-            return "\"%s\" leads out of the model's folder";
+            return "\"%s\" is outside the model's folder";
     return NULL;
 }
 
@@ -44,7 +44,7 @@ static const char *find_file(onnx_import *im, const char *location, const char *
     if (!path)
         *out_why = "there is no file \"%s\" beside the model";
     else if (strncmp(path, root, n) != 0 || (path[n] != '/' && n > 1))
-        *out_why = "\"%s\" is a link out of the model's folder";
+        *out_why = "\"%s\" is a link to a place outside the model's folder";
     else
         found = tn_arena_strdup(&im->scratch, path);
     free(root);
@@ -112,17 +112,17 @@ const tn_blob *onnx_external(onnx_import *im, const onnx_tensor *t, const char *
         else if (is(e[i].key, "length"))
             ok = number(e[i].value, &length);
         if (!ok)
-            return refuse(im, loc, name, "%s is no number; the model is damaged", onnx_text(im, e[i].key));
+            return refuse(im, loc, name, "%s is not a number; the model is damaged", onnx_text(im, e[i].key));
     }
     const tn_file *f = open_file(im, location, name, loc);
     if (!f) return NULL;
     if (length != bytes)
         return refuse(im, loc, name, "%s",
-                      tn_arena_printf(&im->scratch, "its dimensions ask for %zu bytes where %llu are given",
+                      tn_arena_printf(&im->scratch, "its dimensions need %zu bytes, but %llu are given",
                                       bytes, (unsigned long long)length));
     if (offset > f->n || length > f->n - offset)
         return refuse(im, loc, name, "%s",
-                      tn_arena_printf(&im->scratch, "bytes %llu to %llu of \"%s\" are not there: it has %zu",
+                      tn_arena_printf(&im->scratch, "bytes %llu to %llu of \"%s\" do not exist: it has %zu",
                                       (unsigned long long)offset, (unsigned long long)(offset + length),
                                       location, f->n));
     return tn_graph_blob_ref(im->g, f->at + offset, bytes);

@@ -17,8 +17,8 @@ tn_status onnx_define(onnx_import *im, tn_pb_bytes name, onnx_value v, const tn_
     uint64_t at = ONNX_NO_VALUE;
     if (!tn_strmap_get(&im->names, (const char *)name.at, name.n, &at)) at = ONNX_NO_VALUE;
     if (at != ONNX_NO_VALUE && at >= im->scope)
-        return tn_error(im->g->ctx, "onnx-E014", loc,
-                        "the name \"%s\" is given to two values; the model is damaged", onnx_text(im, name));
+        return tn_error(im->g->ctx, "onnx-E014", loc, "two values are called \"%s\"; the model is damaged",
+                        onnx_text(im, name));
     tn_vec_push(&im->undo, ((onnx_undo){name, at}));
     tn_strmap_put(&im->names, (const char *)name.at, name.n, im->value.n);
     tn_vec_push(&im->value, v);
@@ -159,8 +159,8 @@ void onnx_call_function(onnx_conv *c, const onnx_function *fn)
         const onnx_value *v = onnx_lookup(im, out[i]);
         result[i] = v ? *v : (onnx_value){.state = ONNX_BAD};
         if (!v && !im->stopped)
-            (void)tn_error(im->g->ctx, "onnx-E013", c->loc,
-                           "output \"%s\" of the function is computed by no node", onnx_text(im, out[i]));
+            (void)tn_error(im->g->ctx, "onnx-E013", c->loc, "no node computes output \"%s\" of the function",
+                           onnx_text(im, out[i]));
     }
     leave_function(im, &o);
     for (size_t i = 0; i < c->node->output.n; i++) {
@@ -216,11 +216,11 @@ static bool too_much(onnx_import *im, const tn_loc *loc)
          large = onnx_memory(im) - im->memory_start > im->memory_limit;
     if (!im->stopped && many)
         (void)tn_error(im->g->ctx, "onnx-E025", onnx_make_loc(im, NULL, NULL),
-                       "there are more than %d errors; the rest is not reported", MAX_ERRORS);
+                       "there are more than %d errors; only the first are reported", MAX_ERRORS);
     else if (!im->stopped && large)
         (void)tn_error(im->g->ctx, "onnx-E021", loc,
-                       "reading the model takes more than %zu bytes of memory, which is too much for its size; "
-                       "it is damaged",
+                       "reading the model takes more than %zu bytes of memory, too much for a file of its "
+                       "size; it is damaged",
                        im->memory_limit);
     im->stopped = im->stopped || many || large;
     return im->stopped;
@@ -240,7 +240,8 @@ const onnx_graph *onnx_attr_graph(onnx_conv *c, const char *name)
 {
     onnx_attr_need(c, name);
     const onnx_attr *a = onnx_attr_find(c, name, ONNX_A_GRAPH);
-    if (a && !a->g) onnx_fail(c, "onnx-E006", "attribute %s holds no graph; the model is damaged", name);
+    if (a && !a->g)
+        onnx_fail(c, "onnx-E006", "attribute %s does not hold a graph; the model is damaged", name);
     return a ? a->g : NULL;
 }
 
@@ -261,10 +262,8 @@ static bool body_results(onnx_import *im, const onnx_graph *g, const tn_loc *loc
     for (size_t i = 0; i < g->output.n; i++) {
         const onnx_value *v = onnx_lookup(im, o[i].name);
         if ((!v || v->state == ONNX_UNUSABLE) && !im->stopped)
-            (void)tn_error(
-                im->g->ctx, "onnx-E013", loc,
-                "output \"%s\" of its graph is computed by no node, or by one that is not supported",
-                onnx_text(im, o[i].name));
+            (void)tn_error(im->g->ctx, "onnx-E013", loc,
+                           "no supported node computes output \"%s\" of its graph", onnx_text(im, o[i].name));
         ok = ok && v && v->state == ONNX_OK && v->v.def;
         out[i] = v ? v->v : (tn_value){0};
     }
@@ -280,7 +279,7 @@ bool onnx_body(onnx_conv *c, const onnx_graph *g, tn_region *r, uint32_t n_in, c
     tn_region *outer = im->r;
     if (im->depth >= ONNX_MAX_DEPTH || g->input.n != n_in) {
         onnx_fail(c, "onnx-E028",
-                  "its graph has %zu inputs where %u are given, or graphs are nested more than %d deep",
+                  "its graph has %zu inputs but %u are given, or graphs are nested more than %d deep",
                   g->input.n, (unsigned)n_in, ONNX_MAX_DEPTH);
         return false;
     }

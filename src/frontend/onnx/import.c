@@ -243,8 +243,7 @@ static tn_status add_inputs(onnx_import *im)
     tn_status s = check_overrides(im, &names);
     if (m->sparse_initializer.n)
         s = tn_error(im->g->ctx, "onnx-E011", onnx_make_loc(im, NULL, NULL),
-                     "the model has sparse initializers, which are not supported; "
-                     "convert them to dense ones");
+                     "sparse initializers are not supported; convert them to dense ones");
     for (size_t i = 0; i < m->input.n; i++)
         if (!is_initializer(&names, v[i].name) && add_input(im, &v[i]) != TN_OK)
             s = TN_FAIL;
@@ -351,8 +350,8 @@ static bool operands_ready(onnx_import *im, const onnx_node *n, const tn_loc *lo
         const onnx_value *v = in[i].n ? onnx_lookup(im, in[i]) : NULL;
         if (in[i].n && !v)
             (void)tn_error(im->g->ctx, "onnx-E013", loc,
-                           "operand \"%s\" is not an input, an initializer or a result of a node "
-                           "before; the nodes are out of order, form a cycle or the model is damaged",
+                           "operand \"%s\" is not an input, an initializer or a result of an earlier node; "
+                           "the nodes are out of order or form a cycle, or the model is damaged",
                            onnx_text(im, in[i]));
         else if (v && v->state == ONNX_UNUSABLE)
             (void)tn_error(im->g->ctx, "onnx-E020", loc,
@@ -446,8 +445,7 @@ static tn_status add_outputs(onnx_import *im)
         if (!x && im->stopped)
             s = TN_FAIL;
         else if (!x)
-            s = tn_error(im->g->ctx, "onnx-E013", loc,
-                         "output \"%s\" is computed by no node; the model is damaged",
+            s = tn_error(im->g->ctx, "onnx-E013", loc, "no node computes output \"%s\"; the model is damaged",
                          onnx_text(im, o[i].name));
         else if (x->state == ONNX_UNUSABLE)
             s = tn_error(im->g->ctx, "onnx-E020", loc,
@@ -492,13 +490,14 @@ static tn_status read_opset(onnx_import *im)
         if (onnx_is_standard(o[i].domain))
             im->opset = o[i].version;
     if (im->opset > ONNX_OPSET_MAX)
-        (void)tn_report(im->g->ctx, TN_WARNING, "onnx-W001", onnx_make_loc(im, NULL, NULL),
-                        "the model is of opset %lld; its operators are read as those of opset %d, the newest known",
-                        (long long)im->opset, ONNX_OPSET_MAX);
+        (void)tn_report(
+            im->g->ctx, TN_WARNING, "onnx-W001", onnx_make_loc(im, NULL, NULL),
+            "the model uses opset %lld; its operators are read as those of opset %d, the newest one known",
+            (long long)im->opset, ONNX_OPSET_MAX);
     if (im->opset >= 1)
         return TN_OK;
     return tn_error(im->g->ctx, "onnx-E003", onnx_make_loc(im, NULL, NULL),
-                    "the model is of opset %lld, which does not exist; it is damaged", (long long)im->opset);
+                    "the model uses opset %lld, which does not exist; it is damaged", (long long)im->opset);
 }
 
 static tn_status import(onnx_import *im, const tn_file *file)
@@ -512,7 +511,7 @@ static tn_status import(onnx_import *im, const tn_file *file)
     im->model = model;
     if (!model->graph)
         return tn_error(im->g->ctx, "onnx-E002", onnx_make_loc(im, NULL, NULL),
-                        "the file holds no graph; it is not an ONNX model, or it is damaged");
+                        "the file has no graph; it is not an ONNX model, or it is damaged");
     TN_TRY(read_opset(im));
     im->r = tn_graph_add_function(im->g, "main")->body;
     im->memory_start = onnx_memory(im);

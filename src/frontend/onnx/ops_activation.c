@@ -125,7 +125,7 @@ static void crop(onnx_conv *c)
         end[i] = !sized && end[i] == 0 ? INT32_MAX : end[i];
         if (begin[i] < 0 || begin[i] > INT32_MAX ||
             (sized ? size.at[i] < 0 || end[i] > INT32_MAX : border.at[3 - i] < 0))
-            onnx_fail(c, "onnx-E009", "border and scale must not be negative, nor beyond 2^31");
+            onnx_fail(c, "onnx-E009", "border and scale must be in [0, 2^31]");
     }
     if (c->bad) return;
     tn_slice_attr s = {tn_make_dims(c->g, 2, begin), tn_make_dims(c->g, 2, end),

@@ -89,7 +89,7 @@ static void read_softmax_type(onnx_conv *c, attention *a)
     if (!onnx_dtype(c->im, type, "softmax_precision", c->loc, &a->softmax))
         c->bad = true;
     else if (!tn_dtype_is_float(a->softmax))
-        onnx_fail(c, "onnx-E009", "softmax_precision is %lld, which is no float type", (long long)type);
+        onnx_fail(c, "onnx-E009", "softmax_precision is %lld, which is not a float type", (long long)type);
 }
 
 static void read_attention(onnx_conv *c, attention *a)
@@ -108,12 +108,12 @@ static void read_attention(onnx_conv *c, attention *a)
     a->scale = onnx_has_attr(c, "scale") ? scale : 1 / sqrt((double)size);
     if (size < 1 || a->kv_heads < 1 || a->q_heads % a->kv_heads != 0 || a->mode < 0 || a->mode > 3)
         onnx_fail(c, "onnx-E009",
-                  "%lld heads of queries of size %lld, %lld of keys, or qk_matmul_output_mode %lld do "
-                  "not fit; the model is damaged",
+                  "%lld heads of queries of size %lld, %lld of keys, or qk_matmul_output_mode %lld do not "
+                  "match; the model is damaged",
                   (long long)a->q_heads, (long long)size, (long long)a->kv_heads, (long long)a->mode);
     if (onnx_has(c, PAST_K) != onnx_has(c, PAST_V) || (onnx_has(c, PAST_K) && onnx_has(c, LENGTHS)))
         onnx_fail(c, "onnx-E017",
-                  "past_key, past_value and nonpad_kv_seqlen do not go together; the model is damaged");
+                  "past_key, past_value and nonpad_kv_seqlen cannot be combined; the model is damaged");
     if (onnx_has(c, PAST_K) && !c->bad && onnx_rank(onnx_opt(c, PAST_K)) == 4)
         a->mask.past = tn_dims_make(c->arena, 1, &onnx_type(onnx_opt(c, PAST_K))->dim[2]);
     read_softmax_type(c, a);
@@ -296,7 +296,7 @@ static void check_rule(onnx_conv *c)
         onnx_fail(c, "onnx-E009", "update_rule is \"%s\"; linear, gated, delta and gated_delta are known",
                   rule);
     if (gated != onnx_has(c, 4) || delta != onnx_has(c, 5))
-        onnx_fail(c, "onnx-E017", "decay and beta do not fit update_rule %s; the model is damaged", rule);
+        onnx_fail(c, "onnx-E017", "decay and beta do not match update_rule %s; the model is damaged", rule);
 }
 
 static void linear_attention(onnx_conv *c)
@@ -308,7 +308,7 @@ static void linear_attention(onnx_conv *c)
     check_rule(c);
     if (!c->bad && (kv_heads < 1 || heads < kv_heads || heads % kv_heads != 0))
         onnx_fail(c, "onnx-E009",
-                  "q_num_heads %lld is no multiple of kv_num_heads %lld; the model is damaged",
+                  "q_num_heads %lld is not a multiple of kv_num_heads %lld; the model is damaged",
                   (long long)heads, (long long)kv_heads);
     tn_value beta = onnx_opt(c, 5), q = linear_operand(c, 0, heads);
     bool one_beta = beta.def && onnx_rank(beta) == 3 && tn_is_value(onnx_type(beta)->dim[2], 1);

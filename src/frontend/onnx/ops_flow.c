@@ -72,13 +72,13 @@ static void suggest_shapes(onnx_conv *c, const char *trouble)
         tn_buf_char(&b, ']');
     }
     if (b.n)
-        (void)tn_error(
-            c->g->ctx, "onnx-E026", c->loc,
-            "%s; its condition is not known before the run. Give the inputs fixed shapes, with numbers for "
-            "the names: --input-shapes \"%s\"",
-            trouble, tn_buf_cstr(&b));
+        (void)tn_error(c->g->ctx, "onnx-E026", c->loc,
+                       "%s; its condition is known only at run time. Give the inputs fixed shapes, with "
+                       "numbers in place of "
+                       "the names: --input-shapes \"%s\"",
+                       trouble, tn_buf_cstr(&b));
     else
-        (void)tn_error(c->g->ctx, "onnx-E026", c->loc, "%s; its condition is not known before the run",
+        (void)tn_error(c->g->ctx, "onnx-E026", c->loc, "%s; its condition is known only at run time",
                        trouble);
     tn_buf_deinit(&b);
     c->bad = true;
@@ -97,7 +97,7 @@ static void if_node(onnx_conv *c, tn_value condition, branch b[2])
     tn_node_hold(c->g, node, 2, (tn_region *[]){b[0].r, b[1].r});
     if (tn_infer_node(c->g, node) != TN_OK) {
         TN_ASSERT(c->g->ctx->n_error > 0);
-        if (c->g->ctx->n_error > had) suggest_shapes(c, "its branches do not agree");
+        if (c->g->ctx->n_error > had) suggest_shapes(c, "its branches differ");
         tn_node_remove(c->g, node);
         c->bad = true;
         return;
@@ -192,16 +192,16 @@ enum { MAX_UNROLL = 256, MAX_UNROLLED_NODES = 65536, MAX_BODY = 512, MAX_ROWS = 
 static void refuse_loop(onnx_conv *c, const char *why)
 {
     onnx_fail(c, "onnx-E029",
-              "%s; loops run whose carried values, and results that they collect, keep their shapes; others where the "
-              "number of iterations is known to the compiler, at most %d",
+              "%s; a loop must keep the shapes of its carried values and collected results, or have at most "
+              "%d iterations, a number known at compile time",
               why, MAX_UNROLL);
 }
 
 static bool too_long(onnx_conv *c, const onnx_graph *g, int64_t n)
 {
     if (n <= MAX_UNROLL && n * (int64_t)g->node.n <= MAX_UNROLLED_NODES) return false;
-    refuse_loop(
-        c, tn_arena_printf(c->arena, "it has %lld or more iterations of %zu nodes", (long long)n, g->node.n));
+    refuse_loop(c, tn_arena_printf(c->arena, "it has at least %lld iterations of %zu nodes", (long long)n,
+                                   g->node.n));
     return true;
 }
 
@@ -264,8 +264,12 @@ static tn_dims loop_count(onnx_conv *c, tn_value trip, tn_value go, tn_value goe
     double always = 0, most;
     *out_ends = !onnx_scalar(c, goes_on, &always) || always == 0;
     if (!onnx_has(c, 0) || (*out_ends && onnx_scalar(c, trip, &most) && most > MAX_ROWS)) {
-        refuse_loop(c, tn_arena_printf(c->arena, "it collects results without an M of at most %d, so how many is known "
-                                       "only when it ends", MAX_ROWS));
+        refuse_loop(
+            c,
+            tn_arena_printf(
+                c->arena,
+                "it collects results, but has no M of at most %d, so their number is known only when it ends",
+                MAX_ROWS));
         return (tn_dims){0};
     }
     const tn_value in[3] = {go, trip, onnx_const_ints(c, TN_I64, 0, 1, (int64_t[]){0})};
@@ -430,7 +434,7 @@ static void loop(onnx_conv *c)
                 tn_vec_deinit(&scans);
                 return;
             }
-            refuse_loop(c, "whether it goes on is computed while the model runs");
+            refuse_loop(c, "its condition is computed at run time");
         }
         go = !c->bad && next != 0;
         for (uint32_t k = 0; k < n_carried; k++) in[k + 2] = out[k + 1];
@@ -468,7 +472,7 @@ static int64_t scan_length(onnx_conv *c, const scan *s, const tn_value x[])
                       (long long)d);
         n = d;
     }
-    if (!c->bad && n <= 0) refuse_loop(c, "it has no iteration, so the shape of its results is not known");
+    if (!c->bad && n <= 0) refuse_loop(c, "it has no iterations, so the shape of its results is not known");
     return c->bad || too_long(c, s->g, n) ? 0 : n;
 }
 
@@ -500,7 +504,7 @@ static const int64_t *each_of(onnx_conv *c, const char *name, uint32_t n)
 {
     tn_ints list;
     if (onnx_attr_ints(c, name, &list) && list.n != n)
-        onnx_fail(c, "onnx-E009", "attribute %s has %u entries where %u are needed", name, (unsigned)list.n,
+        onnx_fail(c, "onnx-E009", "attribute %s has %u entries, but needs %u", name, (unsigned)list.n,
                   (unsigned)n);
     return !c->bad && list.n == n && n ? list.at : TN_NEW_N(c->arena, int64_t, n);
 }
@@ -516,7 +520,7 @@ static bool scan_begin(onnx_conv *c, scan *s, uint32_t first)
     if (n_in < 1 || n_state < 0 || (int64_t)s->g->output.n < n_state || s->g->output.n > MAX_BODY ||
         c->node->output.n > s->g->output.n)
         onnx_fail(c, "onnx-E017",
-                  "num_scan_inputs does not fit its operands or its body; the model is damaged");
+                  "num_scan_inputs does not match its operands or its body; the model is damaged");
     s->n_in = (uint32_t)n_in;
     s->n_state = (uint32_t)n_state;
     s->n_out = c->bad ? 0 : (uint32_t)(s->g->output.n - s->n_state);

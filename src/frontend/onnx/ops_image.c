@@ -28,8 +28,8 @@ static void center_crop_pad(onnx_conv *c)
     tn_dims shape = onnx_host_in(c, onnx_in(c, 1), "shape");
     for (int i = 0; i < 2 * rank; i++) width[i] = tn_idx(c->pool, 0);
     if (!c->bad && shape.n != (named ? axes.n : (uint32_t)rank))
-        onnx_fail(c, "onnx-E009", "shape has %u entries, but %u dimensions are cropped or padded",
-                  (unsigned)shape.n, named ? (unsigned)axes.n : (unsigned)rank);
+        onnx_fail(c, "onnx-E009", "shape has %u entries for %u dimensions to crop or pad", (unsigned)shape.n,
+                  named ? (unsigned)axes.n : (unsigned)rank);
     for (uint32_t i = 0; i < shape.n && !c->bad; i++) {
         int d = named ? onnx_axis(c, axes.at[i], rank) : (int)i;
         const tn_expr *more = tn_sub(c->pool, shape.at[i], onnx_type(x)->dim[d]), *zero = tn_idx(c->pool, 0);
@@ -141,7 +141,7 @@ static void deform_conv(onnx_conv *c)
     if (onnx_attr_ints(c, "kernel_shape", &kernel) && !c->bad)
         for (uint32_t i = 0; i < kernel.n && onnx_rank(in[2]) == 4; i++)
             if (kernel.n != 2 || !tn_is_value(onnx_type(in[2])->dim[2 + i], kernel.at[i]))
-                onnx_fail(c, "onnx-E009", "kernel_shape does not fit the weight %s; the model is damaged",
+                onnx_fail(c, "onnx-E009", "kernel_shape does not match the weight %s; the model is damaged",
                           onnx_type_text(c, onnx_type(in[2])));
     tn_value y = onnx_call(c, &tn_op_nn_deformable_conv2d, &a, in[3].def ? 4 : 3, in);
     tn_axis_attr channels = {1};

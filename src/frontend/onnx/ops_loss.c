@@ -34,7 +34,7 @@ static tn_value likelihood_loss(onnx_conv *c, tn_value p, tn_value target, tn_va
 {
     tn_dtype t = onnx_type(p)->dtype;
     if (onnx_rank(p) < 2 || onnx_rank(target) != onnx_rank(p) - 1)
-        onnx_fail(c, "onnx-E022", "%s and targets %s do not fit; the model is damaged",
+        onnx_fail(c, "onnx-E022", "%s and targets %s do not match; the model is damaged",
                   onnx_type_text(c, onnx_type(p)), onnx_type_text(c, onnx_type(target)));
     if (c->bad) return (tn_value){0};
     static const tn_expand_dims_attr class_axis = {1, 1};

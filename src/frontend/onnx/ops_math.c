@@ -25,7 +25,7 @@ tn_value onnx_second(onnx_conv *c, tn_value a)
     int at = onnx_axis(c, axis, onnx_rank(a));
     tn_expand_dims_attr e = {onnx_rank(b), onnx_rank(a) - at - onnx_rank(b)};
     if (e.num_newaxis < 0 && !c->bad)
-        onnx_fail(c, "onnx-E009", "axis %lld leaves no room for the %d dimensions of the second operand",
+        onnx_fail(c, "onnx-E009", "axis %lld is too large for the %d dimensions of the second operand",
                   (long long)axis, onnx_rank(b));
     return e.num_newaxis > 0 ? onnx_call1(c, &tn_op_expand_dims, &e, b) : b;
 }

@@ -42,7 +42,7 @@ static bool read_list(onnx_conv *c, const char *name, const window *w, uint32_t 
                   (unsigned)v.n, (unsigned)n, w->dims);
     for (uint32_t i = 0; i < n && !c->bad; i++) {
         if (v.at[i] < 0 || v.at[i] > INT32_MAX)
-            onnx_fail(c, "onnx-E009", "attribute %s has the entry %lld, which is not in [0, 2^31)", name,
+            onnx_fail(c, "onnx-E009", "attribute %s contains %lld, which is not in [0, 2^31)", name,
                       (long long)v.at[i]);
         out[i] = v.at[i];
     }
@@ -127,7 +127,7 @@ static void read_kernel(onnx_conv *c, tn_value weight, window *w)
     const tn_type *t = onnx_type(weight);
     int64_t given[MAX_SPATIAL];
     if (!c->bad && onnx_rank(weight) != w->dims + 2)
-        onnx_fail(c, "onnx-E022", "weight %s must have %d dimensions, as the data; the model is damaged",
+        onnx_fail(c, "onnx-E022", "weight %s must have %d dimensions, as the data has; the model is damaged",
                   onnx_type_text(c, t), w->dims + 2);
     for (int i = 0; i < w->dims && !c->bad; i++)
         if (!tn_is_int(t->dim[2 + i], &w->kernel[i]))
@@ -347,8 +347,8 @@ static tn_axes_attr spatial_axes(onnx_conv *c, tn_value x)
 {
     static const int64_t batch_and_channels[] = {0, 1};
     if (onnx_rank(x) < 3)
-        onnx_fail(c, "onnx-E022", "%s of %s has nothing to go over; the model is damaged", c->row->op,
-                  onnx_type_text(c, onnx_type(x)));
+        onnx_fail(c, "onnx-E022", "%s needs spatial dimensions, but its operand is %s; the model is damaged",
+                  c->row->op, onnx_type_text(c, onnx_type(x)));
     return (tn_axes_attr){tn_ints_make(c->arena, 2, batch_and_channels), true, true};
 }
 

@@ -361,7 +361,8 @@ static void qlinear_concat(onnx_conv *c)
     tn_value scale = onnx_in(c, 0), zero = onnx_in(c, 1);
     onnx_attr_need(c, "axis");
     if (count < 1 || count > MOST || onnx_n_in(c) != 2 + 3 * count)
-        onnx_fail(c, "onnx-E017", "%u operands are given, but it takes two and three for each of 1 to %d tensors",
+        onnx_fail(c, "onnx-E017",
+                  "%u operands are given, but it takes two, plus three for each of 1 to %d tensors",
                   (unsigned)onnx_n_in(c), MOST);
     if (c->bad)
         return;

@@ -9,8 +9,9 @@
 static int64_t seed(onnx_conv *c)
 {
     if (!onnx_has_attr(c, "seed"))
-        onnx_fail(c, "onnx-E009", "there is no attribute seed, so the numbers would differ in every run; a compiled "
-                                  "model gives the same ones each time: set a seed");
+        onnx_fail(
+            c, "onnx-E009",
+            "attribute seed is missing; a compiled model gives the same numbers in every run, so set a seed");
     unsigned char bits[8] = {0};
     tn_scalar_write(TN_F32, bits, (tn_scalar){.f = onnx_attr_float(c, "seed", 0)});
     return tn_scalar_read(TN_I32, bits).i;
@@ -69,9 +70,8 @@ static void multinomial(onnx_conv *c)
     tn_dtype to = result_type(c, TN_I32), wide = t->dtype.bits == 64 ? TN_F64 : TN_F32;
     if (!c->bad && (t->n != 2 || !tn_is_int(t->dim[1], &last) || last < 1 || samples < 1))
         onnx_fail(c, "onnx-E009",
-                  "the operand is %s and sample_size %lld; it must have rows of a known number of classes, "
-                  "and sample_size "
-                  "be at least 1",
+                  "the operand is %s and sample_size %lld; it needs rows with a known number of classes, and "
+                  "a sample_size of at least 1",
                   onnx_type_text(c, t), (long long)samples);
     int32_t from = (int32_t)seed(c);
     if (c->bad)

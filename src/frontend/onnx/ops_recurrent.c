@@ -101,7 +101,7 @@ static void check_shapes(onnx_conv *c, layer *l)
     if (!fits)
         onnx_fail(
             c, "onnx-E022",
-            "W %s, R %s, B and hidden_size do not fit %lld directions of %lld gates; the model is damaged",
+            "W %s, R %s, B and hidden_size do not match %lld directions of %lld gates; the model is damaged",
             onnx_type_text(c, onnx_type(w)), onnx_type_text(c, onnx_type(r)), (long long)l->directions,
             (long long)l->gates);
 }

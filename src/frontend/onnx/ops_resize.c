@@ -76,7 +76,7 @@ static const tn_expr *symbolic_size(onnx_conv *c, const tn_expr *extent, double 
     }
     onnx_fail(
         c, "onnx-E009",
-        "scale %g of a symbolic dimension is no quotient of small numbers; give the input a fixed shape",
+        "scale %g of a symbolic dimension is not a quotient of small numbers; give the input a fixed shape",
         scale);
     return extent;
 }

@@ -24,7 +24,8 @@ static tn_value make(onnx_conv *c, int64_t n, const tn_value at[])
 {
     for (int64_t i = 0; i < n && i <= LONGEST && !c->bad; i++)
         if (!at[i].def || onnx_is_sequence(at[i]))
-            onnx_fail(c, "onnx-E009", "element %lld is no tensor; sequences of tensors are supported", (long long)i);
+            onnx_fail(c, "onnx-E009", "element %lld is not a tensor; only sequences of tensors are supported",
+                      (long long)i);
     if (n > LONGEST)
         onnx_fail(c, "onnx-E009", "the sequence has %lld elements; at most %d are supported", (long long)n, LONGEST);
     if (c->bad)
@@ -130,8 +131,10 @@ static tn_ints part_sizes(onnx_conv *c, int64_t extent, bool *out_one)
     if (!*out_one)
         each = onnx_int_in(c, onnx_in(c, 1), "split");
     if (!c->bad && (each < 1 || extent / each > LONGEST))
-        onnx_fail(c, "onnx-E009", "parts of %lld of an extent of %lld: not at least 1, or more than %d parts",
-                  (long long)each, (long long)extent, LONGEST);
+        onnx_fail(c, "onnx-E009",
+                  "cannot split an extent of %lld into parts of %lld: a part needs at least 1 element, and "
+                  "there can be at most %d parts",
+                  (long long)extent, (long long)each, LONGEST);
     if (c->bad)
         return (tn_ints){0};
     count = extent / each + (extent % each != 0);
@@ -157,8 +160,9 @@ static void split(onnx_conv *c)
     tn_value *v = TN_NEW_N(c->arena, tn_value, (size_t)size.n + 1);
     for (uint32_t i = 0; i < size.n && !c->bad; i++) {
         if (size.at[i] < 0 || size.at[i] > extent - begin) {
-            onnx_fail(c, "onnx-E009", "split[%u] is %lld, which is more than is left of the axis, or negative",
-                      (unsigned)i, (long long)size.at[i]);
+            onnx_fail(c, "onnx-E009",
+                      "split[%u] is %lld, which is negative or more than the rest of the axis", (unsigned)i,
+                      (long long)size.at[i]);
             return;
         }
         v[i] = onnx_slice(c, x, axis, begin, begin + size.at[i]);
@@ -167,7 +171,8 @@ static void split(onnx_conv *c)
             v[i] = onnx_squeeze(c, v[i], axis);
     }
     if (!c->bad && begin != extent)
-        onnx_fail(c, "onnx-E009", "the parts have %lld elements of %lld", (long long)begin, (long long)extent);
+        onnx_fail(c, "onnx-E009", "the parts have %lld elements, but the axis has %lld", (long long)begin,
+                  (long long)extent);
     onnx_out(c, 0, make(c, size.n, v));
 }
 
@@ -206,7 +211,9 @@ static void map(onnx_conv *c)
         in[i] = onnx_in(c, i);
         each[i] = onnx_is_sequence(in[i]) ? elements(c, i, &k) : NULL;
         if (!c->bad && each[i] && k != n)
-            onnx_fail(c, "onnx-E009", "its sequences have %lld and %lld elements", (long long)n, (long long)k);
+            onnx_fail(c, "onnx-E009",
+                      "its sequences have %lld and %lld elements, but must have the same number",
+                      (long long)n, (long long)k);
     }
     for (int64_t e = 0; e < n && !c->bad; e++) {
         for (uint32_t i = 0; i < n_in; i++)
@@ -255,8 +262,8 @@ void onnx_check_sequences(onnx_conv *c)
     for (uint32_t i = 0; i < onnx_n_in(c) && !any; i++)
         if (onnx_is_sequence(onnx_opt(c, i)) && !(loop && i >= 2))
             onnx_fail(c, "onnx-E009",
-                      "operand %u is %s, which only the operators of sequences and optional values, Identity "
-                      "and Loop take",
+                      "operand %u is %s, which only Identity, Loop and the operators for sequences and "
+                      "optional values accept",
                       (unsigned)i, is_none(c, onnx_opt(c, i)) ? "an empty optional value" : "a sequence");
 }
 
@@ -265,8 +272,8 @@ void onnx_need_tensors(onnx_conv *c, const char *what, size_t n, const tn_value 
     for (size_t i = 0; i < n; i++)
         if (onnx_is_sequence(v[i]))
             onnx_fail(c, "onnx-E009",
-                      "%s %zu is a sequence; it must be a tensor where the number of iterations, or the "
-                      "condition, is known only during the run, and where results are collected",
+                      "%s %zu is a sequence; it must be a tensor if it is collected, or if the number of "
+                      "iterations or the condition is known only at run time",
                       what, i);
 }
 

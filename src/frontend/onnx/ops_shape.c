@@ -70,8 +70,7 @@ static void unsqueeze(onnx_conv *c)
         onnx_fail(c, "onnx-E022", "the result would have %d dimensions; at most %d are supported", rank, ONNX_MAX_RANK);
     for (uint32_t i = 0; i < axes.n && !c->bad; i++) {
         int at = onnx_axis(c, axes.at[i], rank);
-        if (fresh[at])
-            onnx_fail(c, "onnx-E009", "axis %d stands twice in axes; the model is damaged", at);
+        if (fresh[at]) onnx_fail(c, "onnx-E009", "axes contains axis %d twice; the model is damaged", at);
         fresh[at] = true;
     }
     for (int i = 0, n; i < rank && !c->bad; i += n + 1) { /* a run of new axes at once, from the front */
@@ -189,7 +188,7 @@ static void cast(onnx_conv *c)
     if (c->opset < 6) {
         const char *name = onnx_attr_string(c, "to", "");
         if (!c->bad && !onnx_dtype_by_name(name, &t))
-            onnx_fail(c, "onnx-E011", "the result is of type %s, which is not supported", name);
+            onnx_fail(c, "onnx-E011", "the result has type %s, which is not supported", name);
     } else if (!c->bad && !onnx_dtype(c->im, onnx_attr_int(c, "to", 0), "the result", c->loc, &t)) {
         c->bad = true;
     }

@@ -132,7 +132,8 @@ static int dft_axis(onnx_conv *c, int rank)
                                     : -2;
     int at = onnx_axis(c, axis, rank);
     if (!c->bad && at == rank - 1)
-        onnx_fail(c, "onnx-E009", "axis %lld is that of real and imaginary parts", (long long)axis);
+        onnx_fail(c, "onnx-E009", "axis %lld holds the real and imaginary parts; choose another one",
+                  (long long)axis);
     return at;
 }
 
@@ -190,7 +191,7 @@ static void stft(onnx_conv *c)
     tn_value y = onnx_call1(c, &tn_op_frame, &a, x);
     if (window.def && !c->bad) {
         if (onnx_rank(window) != 1 || onnx_type(window)->dim[0] != tn_idx(c->pool, a.length))
-            onnx_fail(c, "onnx-E022", "a window of %s does not fit frames of %lld",
+            onnx_fail(c, "onnx-E022", "a window of %s does not match frames of %lld",
                       onnx_type_text(c, onnx_type(window)), (long long)a.length);
         y = onnx_call2(c, &tn_op_multiply, NULL, y, onnx_unsqueeze(c, window, 1));
     }
@@ -236,10 +237,9 @@ static double hertz_in(onnx_conv *c, uint32_t i, const char *what)
 {
     double v = 0;
     if (!onnx_scalar(c, onnx_in(c, i), &v))
-        onnx_fail(c, "onnx-E016",
-                  "%s is computed while the model runs, but must be known when it is compiled", what);
+        onnx_fail(c, "onnx-E016", "%s is computed at run time, but must be known at compile time", what);
     else if (!(v >= 0 && v < 1e12))
-        onnx_fail(c, "onnx-E009", "%s is %g, which is no frequency", what, v);
+        onnx_fail(c, "onnx-E009", "%s is %g, which is not a frequency", what, v);
     return v;
 }
 

@@ -41,11 +41,11 @@ bool onnx_dtype(onnx_import *im, int64_t type, const char *what, const tn_loc *l
     }
     if (known)
         (void)tn_error(im->g->ctx, "onnx-E011", loc,
-                       "%s is of type %s, which is not supported; convert it to a float or integer type",
-                       what, types[type].name);
+                       "%s has type %s, which is not supported; convert it to a float or integer type", what,
+                       types[type].name);
     else
-        (void)tn_error(im->g->ctx, "onnx-E011", loc, "%s is of type %lld, which no known ONNX version has",
-                       what, (long long)type);
+        (void)tn_error(im->g->ctx, "onnx-E011", loc,
+                       "%s has type %lld, which no known version of ONNX defines", what, (long long)type);
     return false;
 }
 
@@ -182,12 +182,10 @@ tn_node *onnx_constant(onnx_import *im, const onnx_tensor *t, const char *name, 
     if (!blob)
         return refuse(
             im, loc, name,
-            tn_arena_printf(a,
-                            "its dimensions ask for %zu bytes (%zu of %s), but %zu bytes are given; the "
-                            "model is damaged",
-                            bytes, count, type->name,
-                            t->raw_data.n ? t->raw_data.n
-                                          : typed_count(t, type->storage) * tn_dtype_bytes(dtype)));
+            tn_arena_printf(
+                a, "its dimensions need %zu bytes (%zu of %s), but %zu bytes are given; the model is damaged",
+                bytes, count, type->name,
+                t->raw_data.n ? t->raw_data.n : typed_count(t, type->storage) * tn_dtype_bytes(dtype)));
     return tn_constant_new(im->g, im->r, NULL,
                            tn_type_tensor_i(im->g->pool, dtype, (int)t->dims.n, t->dims.at), blob, name);
 }

@@ -51,7 +51,7 @@ expect 4 "--disabled-pass: no program can be made without InferType; leave it ou
 expect 4 "[driver-E060]" compile "$models/two.relay" --pass-config relay.FuseOps.depth=1
 expect 4 "[driver-E062]" compile "$models/two.relay" --pass-config tir.usmp.enable=1
 expect 4 "there is no graph pass Nonsense; \`tenon opt --list\` names them [driver-E031]" opt --pass=Nonsense "$models/two.relay"
-expect 4 "fixed.relay: error: the shapes of a Relay text are those of its text; change them there [frontend-E003]" \
+expect 4 "fixed.relay: error: --input-shapes does not apply to Relay text; change the shapes in the text [frontend-E003]" \
     compile "$models/fixed.relay" --input-shapes "x:[1,4]" -o d.tar
 echo '{"opt-level": [1]}' >list.json
 expect 4 "list.json: error: \"opt-level\": text, a number, true or false, or an object is needed [driver-E056]" \
@@ -105,7 +105,7 @@ expect 4 "fail.relay:1:46: error: no luck [relay-E211]" interpret fail.relay --f
 
 echo 'def @main(%x: Tensor[(4), float32]) { add(%x, meta[relay.Constant][7] /* w (4) float32 */) }' >lost.relay
 for command in check compile; do
-    expect 4 "lost.relay:1:47: error: the constant w has no data: read the text together with its .params file [relay-E204]" \
+    expect 4 "lost.relay:1:47: error: the constant w has no data; read the text together with its .params file [relay-E204]" \
         $command lost.relay
 done
 
@@ -116,10 +116,10 @@ done
 
 # models
 for case in "deep:functions are nested more than 32 deep [onnx-E028]" \
-    "laughs:which is too much for its size; it is damaged [onnx-E021]" \
+    "laughs:too much for a file of its size; it is damaged [onnx-E021]" \
     "symbols:the inputs have more than 256 unknown dimensions; give them fixed shapes [onnx-E023]" \
-    "errors:there are more than 200 errors; the rest is not reported [onnx-E025]" \
-    "loop:others where the number of iterations is known to the compiler, at most 256 [onnx-E029]"; do
+    "errors:there are more than 200 errors; only the first are reported [onnx-E025]" \
+    "loop:or have at most 256 iterations, a number known at compile time [onnx-E029]"; do
     must "a model" python3 "$here/make_onnx.py" "${case%%:*}" "${case%%:*}.onnx"
     expect 4 "${case#*:}" compile "${case%%:*}.onnx" -o d.tar
     expect 4 "${case%%:*}.onnx: " compile "${case%%:*}.onnx" -o d.tar
@@ -128,7 +128,7 @@ must "a model" python3 "$here/make_onnx.py" newer newer.onnx
 must "a model" python3 "$here/make_onnx.py" squeeze squeeze.onnx
 expect 0 "dimension 0 of Tensor[(n, 1), float32] is kept, as it is not known to be 1; give the axes, or fixed shapes [onnx-W003]" \
     check squeeze.onnx
-expect 0 "newer.onnx: warning: the model is of opset 99; its operators are read as those of opset 28, the newest known [onnx-W001]" \
+expect 0 "newer.onnx: warning: the model uses opset 99; its operators are read as those of opset 28, the newest one known [onnx-W001]" \
     check newer.onnx
 expect 4 '--input-shapes "x:[n,3]" [onnx-E026]' check "$models/flow/if_shape.onnx"
 must "nothing is written" test ! -e d.tar -a ! -e d.so -a ! -e d.c
