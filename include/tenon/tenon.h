@@ -29,7 +29,7 @@ typedef struct tenon_options { /* zero-initialise; NULL or 0 means the default *
     /* "llvm" (this machine), "llvm -mattr=+avx2,+fma -num-cores=4", "c"; default "llvm" */
     const char *target;
     const char *machine_file;  /* JSON machine description instead of the machine at hand */
-    const char *input_shapes;  /* "x:[1,3,224,224] y:[-1,10]"; an extent <= 0 is symbolic */
+    const char *input_shapes;  /* "x:[1,3,224,224] y:[batch,-1]"; a name, or <= 0: symbolic */
     const char *model_format;  /* "onnx", "relay"; default: guessed from the file */
     const char *module_name;   /* "default": prefix of kernel names */
     const char *disabled_pass; /* pass names, separated by commas */

@@ -96,6 +96,9 @@ TN_WARN_UNUSED tn_status tn_stage_import(tn_build *b, const char *model);
 void tn_names_settle(tn_build *b);
 /* Constants are called by it and a number; no input is. */
 const char *tn_constant_prefix(tn_build *b);
+/* propose.c: after an import that failed for symbolic shapes, a note with shapes that work, if some are found. It tries
+ * for seconds at most. */
+void tn_propose_shapes(tn_build *b, const char *model);
 /* relay-E204 for each constant of a text that was read without its data and has at most so many elements. */
 tn_status tn_check_constants(tn_build *b, int64_t most);
 TN_WARN_UNUSED tn_status tn_stage_graph(tn_build *b);     /* graph passes: relay -> relay-fused */

@@ -92,7 +92,22 @@ void tn_build_deinit(tn_build *b)
 
 /* ---- import ---- */
 
-/* "name:[1, 3, -1] other:[2]" */
+/* " 3 " or " batch "; what stands behind it, NULL: it is neither. */
+static char *parse_dim(tn_build *b, const char *at, int64_t *out, const char **out_symbol)
+{
+    char *end = NULL;
+    at += strspn(at, " ");
+    size_t n = strspn(at, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_");
+    *out_symbol = NULL;
+    *out = strtoll(at, &end, 10);
+    if (n && !(*at >= '0' && *at <= '9')) {
+        *out_symbol = tn_intern_n(b->ctx, at, n);
+        end = (char *)(uintptr_t)at + n;
+    }
+    return end == at ? NULL : end + strspn(end, " ");
+}
+
+/* "name:[1, 3, -1] other:[batch, 2]" */
 static tn_status parse_shapes(tn_build *b, const char *text, tn_import_options *o)
 {
     tn_vec(tn_input_shape) shapes = {0};
@@ -103,22 +118,29 @@ static tn_status parse_shapes(tn_build *b, const char *text, tn_import_options *
             colon--;
         char *end = NULL;
         int64_t dim[8];
+        const char *symbol[8];
         uint32_t n = 0;
         bool ok = open && colon > text;
         for (const char *at = ok ? open + 1 : NULL; ok; at = end + 1) {
-            dim[n++] = strtoll(at, &end, 10);
-            end += strspn(end, " ");
-            ok = end != at && (*end == ',' || *end == ']') && (n < 8 || *end == ']');
+            end = parse_dim(b, at, &dim[n], &symbol[n]);
+            n++;
+            ok = end && (*end == ',' || *end == ']') && (n < 8 || *end == ']');
+            if (!ok)
+                break;
             if (*end == ']')
                 break;
         }
         if (!ok) {
             st = tn_error(b->ctx, "driver-E005", NULL,
-                          "--input-shapes: cannot read \"%s\"; write name:[1,3,224,224]", text);
+                          "--input-shapes: cannot read \"%s\"; write name:[1,3,224,224], or "
+                          "name:[batch,3,224,224] for a "
+                          "dimension that is known in the run only",
+                          text);
             break;
         }
         tn_input_shape s = {tn_intern_n(b->ctx, text, (size_t)(colon - text)), n,
-                            tn_arena_copy(&b->arena, dim, n * sizeof *dim, 8)};
+                            tn_arena_copy(&b->arena, dim, n * sizeof *dim, 8),
+                            tn_arena_copy(&b->arena, symbol, n * sizeof *symbol, 8)};
         tn_vec_push(&shapes, s);
         text = end + 1;
     }

@@ -73,7 +73,10 @@ static int end(tenon *t, tn_status st)
 /* Everything before machine code; the target is known. */
 static tn_status prepare(tn_build *b, const char *model)
 {
-    TN_TRY(tn_stage_import(b, model));
+    if (tn_stage_import(b, model) != TN_OK) {
+        tn_propose_shapes(b, model);
+        return TN_FAIL;
+    }
     TN_TRY(tn_check_constants(b, INT64_MAX));
     TN_TRY(tn_stage_graph(b));
     TN_TRY(tn_stage_tir(b));

@@ -8,7 +8,9 @@
 typedef struct tn_input_shape { /* replaces the shape of one model input */
     const char *name;
     uint32_t ndim;
-    const int64_t *dim;         /* <= 0: a fresh symbol */
+    const int64_t *dim;         /* <= 0: a symbol */
+    /* names of symbols, equal ones for one; NULL: all are fresh, an entry NULL: this one is */
+    const char *const *symbol;
 } tn_input_shape;
 
 typedef struct tn_import_options {

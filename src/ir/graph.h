@@ -75,6 +75,7 @@ typedef struct tn_graph {     /* a module */
     uint32_t n_node;          /* next id */
     tn_symbol_info *symbol; uint32_t n_symbol, cap_symbol; /* symbols of the module with their ranges */
     /* a model of one function is being read: operators find out what symbols of its inputs are */
+    bool wants_shapes; /* the import failed since an extent is symbolic: a fixed one may help */
     bool settles;
     tn_map named;             /* interned name of a symbol -> its number, of those looked up so far */
     tn_strmap fresh;          /* prefix -> the number that its next new symbol may have */

@@ -72,13 +72,32 @@ static const char *identifier(onnx_import *im, tn_pb_bytes s)
     return id;
 }
 
+/* Names that exporters write for want of one: "?", "None", "unk__17". */
+static bool says_nothing(tn_pb_bytes s)
+{
+    static const char *const word[] = {"?", "*", "-1", "None", "none", "Any", "unknown", "unk", "dynamic"};
+    size_t n = s.n;
+    while (n && s.at[n - 1] >= '0' && s.at[n - 1] <= '9') n--;
+    while (n > 3 && n < s.n && s.at[n - 1] == '_') n--; /* before a number alone */
+    for (size_t i = 0; i < sizeof word / sizeof *word; i++)
+        if ((strlen(word[i]) == n && memcmp(word[i], s.at, n) == 0) ||
+            (strlen(word[i]) == s.n && memcmp(word[i], s.at, s.n) == 0))
+            return true;
+    return n == 0 || s.n == 0;
+}
+
+static tn_pb_bytes bytes_of(const char *text)
+{
+    return (tn_pb_bytes){(const uint8_t *)text, strlen(text)};
+}
+
 /* The symbol of a dim_param, or the extent an override gave it. */
 static const tn_expr *named_dim(onnx_import *im, tn_pb_bytes param, const tn_loc *loc)
 {
     uint64_t at;
     if (tn_strmap_get(&im->symbols, (const char *)param.at, param.n, &at))
         return (const tn_expr *)(uintptr_t)at;
-    const tn_expr *e = new_symbol(im, identifier(im, param), loc);
+    const tn_expr *e = says_nothing(param) ? fresh_symbol(im, loc) : new_symbol(im, identifier(im, param), loc);
     tn_strmap_put(&im->symbols, (const char *)param.at, param.n, (uint64_t)(uintptr_t)e);
     return e;
 }
@@ -106,23 +125,32 @@ static int64_t extent_of(const onnx_dim *d)
     return d->dim_param.n ? -2 : -1;
 }
 
-/* One dimension; NULL: reported. */
-static const tn_expr *input_dim(onnx_import *im, const onnx_dim *d, const int64_t *override, const tn_loc *loc)
+/* Dimension i; o: what is given for the input, or NULL. NULL: reported. */
+static const tn_expr *input_dim(onnx_import *im, const onnx_dim *d, const tn_input_shape *o, size_t i,
+                                const tn_loc *loc)
 {
+    const int64_t *override = o ? &o->dim[i] : NULL;
     int64_t v = override ? *override : extent_of(d);
+    if (o && o->symbol && o->symbol[i])
+        return named_dim(im, bytes_of(o->symbol[i]), loc);
     if (v >= 0 && !(override && v == 0))
         return tn_idx(im->g->pool, v);
     return !override && v == -2 ? named_dim(im, d->dim_param, loc) : fresh_symbol(im, loc);
 }
 
-/* A name that an override fixes is fixed everywhere. */
+/* A name that an override fixes, or names anew, is so everywhere. */
 static void bind_names(onnx_import *im, const onnx_shape *s, const tn_input_shape *o)
 {
     const onnx_dim *d = s->dim.at;
-    for (size_t i = 0; i < s->dim.n && i < o->ndim; i++)
-        if (extent_of(&d[i]) == -2 && o->dim[i] > 0)
-            tn_strmap_put(&im->symbols, (const char *)d[i].dim_param.at, d[i].dim_param.n,
-                          (uint64_t)(uintptr_t)tn_idx(im->g->pool, o->dim[i]));
+    for (size_t i = 0; i < s->dim.n && i < o->ndim; i++) {
+        const tn_expr *e = NULL;
+        if (extent_of(&d[i]) == -2 && o->symbol && o->symbol[i])
+            e = named_dim(im, bytes_of(o->symbol[i]), onnx_make_loc(im, NULL, NULL));
+        else if (extent_of(&d[i]) == -2 && o->dim[i] > 0)
+            e = tn_idx(im->g->pool, o->dim[i]);
+        if (e)
+            tn_strmap_put(&im->symbols, (const char *)d[i].dim_param.at, d[i].dim_param.n, (uint64_t)(uintptr_t)e);
+    }
 }
 
 static tn_status input_dims(onnx_import *im, const onnx_value_info *v, const char *name, const tn_loc *loc,
@@ -142,7 +170,7 @@ static tn_status input_dims(onnx_import *im, const onnx_value_info *v, const cha
                         "input \"%s\" has %zu dimensions; at most %d are supported", name, n, ONNX_MAX_RANK);
     static const onnx_dim unknown;
     for (size_t i = 0; i < n; i++) {
-        dim[i] = input_dim(im, s ? (const onnx_dim *)s->dim.at + i : &unknown, o ? &o->dim[i] : NULL, loc);
+        dim[i] = input_dim(im, s ? (const onnx_dim *)s->dim.at + i : &unknown, o, i, loc);
         if (!dim[i])
             return TN_FAIL;
     }

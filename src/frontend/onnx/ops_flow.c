@@ -56,11 +56,12 @@ static void make_fail(onnx_conv *c, branch *b, const char *which)
     tn_region_set_results(c->g, b->r, 1, &(tn_value){n, 0});
 }
 
-/* What the user can do where only shapes are missing. */
+/* Where only shapes are missing: which inputs lack them. The driver looks for some that work. */
 static void suggest_shapes(onnx_conv *c, const char *trouble)
 {
     const tn_region *r = tn_graph_function(c->g, "main")->body;
     tn_buf b = {0};
+    c->g->wants_shapes = true;
     for (uint32_t i = 0; i < r->n_param; i++) {
         const tn_type *t = r->param[i]->type[0];
         if (tn_type_dims_const(t, NULL)) continue;
@@ -73,9 +74,7 @@ static void suggest_shapes(onnx_conv *c, const char *trouble)
     }
     if (b.n)
         (void)tn_error(c->g->ctx, "onnx-E026", c->loc,
-                       "%s; its condition is known only at run time. Give the inputs fixed shapes, with "
-                       "numbers in place of "
-                       "the names: --input-shapes \"%s\"",
+                       "%s; its condition is known only at run time. Give these inputs fixed shapes (--input-shapes): %s",
                        trouble, tn_buf_cstr(&b));
     else
         (void)tn_error(c->g->ctx, "onnx-E026", c->loc, "%s; its condition is known only at run time",

@@ -57,11 +57,14 @@ static int64_t span(onnx_conv *c, const window *w, int i)
     return c->bad ? 1 : s;
 }
 
+/* Before operator set 6 one pad for each dimension was written too (by Caffe2's exporter): the same on both sides. */
 static void read_pads(onnx_conv *c, window *w)
 {
     int64_t at[2 * MAX_SPATIAL] = {0};
-    if (!read_list(c, "pads", w, 2, at)) return;
-    for (int i = 0; i < 2 * w->dims; i++) w->pad[i] = tn_idx(c->pool, at[i]);
+    tn_ints v;
+    const bool both = c->opset < 6 && onnx_attr_ints(c, "pads", &v) && !c->bad && v.n == (uint32_t)w->dims;
+    if (!read_list(c, "pads", w, both ? 1 : 2, at)) return;
+    for (int i = 0; i < 2 * w->dims; i++) w->pad[i] = tn_idx(c->pool, at[both ? i % w->dims : i]);
 }
 
 /* `total` zeros, if it is more than none; an odd one goes after, or before. What is symbolic and may be less than none

@@ -4,4 +4,5 @@ printf 'def @main(%%x: Tensor[(4), float32]) {\n  %%0 = nn.dense(%%x, %%x);\n  %
 expect 4 "bad.relay: 2 problems prevent compilation" check bad.relay
 expect 4 "unknown operator frobnicate" check bad.relay
 expect 4 "nn.dense" check bad.relay
-expect 4 "is not an ONNX model" check "$npz/xy.npz" --model-format onnx
+printf "\377\376\377\376\377\376\377\376\377\376\377\376" >noise
+expect 4 "is not an ONNX model" check noise --model-format onnx

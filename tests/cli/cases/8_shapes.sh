@@ -161,3 +161,16 @@ for target in llvm c; do
     expect 4 "tenon: error: lookup.tar: y: Gather: an index is outside of [-5, 5)" run lookup.tar -i index.npz
 done
 expect 4 "Gather: an index is outside of [-5, 5)" interpret lookup.onnx -i index.npz
+# Names of symbols: given, shared between inputs, and found where the model's say nothing.
+for text in "x:[rows,64]" "x:[ rows , 64 ]"; do
+    expect 0 "%x: Tensor[(rows, 64), float32]" dump "$here/../../examples/models/dense.onnx" --stage relay --input-shapes "$text"
+done
+expect 4 "cannot read \"x:[a-b,64]\"" check "$here/../../examples/models/dense.onnx" --input-shapes "x:[a-b,64]"
+must "a model" python3 "$here/make_onnx.py" unnamed unnamed.onnx
+expect 0 "%x: Tensor[(d0, d1), float32] /* graph input */, %y: Tensor[(d0, d1), float32]" dump unnamed.onnx --stage relay
+expect 0 "%x: Tensor[(n, d0), float32] /* graph input */, %y: Tensor[(n, d0), float32]" dump unnamed.onnx --stage relay \
+    --input-shapes "x:[n,-1]"
+# Shapes that are proposed work when they are copied.
+expect 4 "note: with these shapes it can be compiled: tenon compile" check "$models/flow/if_shape.onnx"
+command=$(sed -n "s/.*it can be compiled: tenon \(.*\) \[driver-N001\]/\1/p" "$work/said")
+must "the proposal works" sh -c "tenon $command -o proposed.tar"

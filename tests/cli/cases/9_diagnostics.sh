@@ -37,7 +37,7 @@ for name in '1x' 'a b' 'x!' '' 'é' '-' "$(printf 'a%.0s' $(seq 101))"; do
 done
 must "nothing is written under such a name" test ! -e d.tar
 expect 0 "" compile "$dense" -o named.tar --module-name=_a1
-printf 'no tar at all' >no.tar
+printf '\377\376 no tar at all' >no.tar
 expect 4 "[driver-E050]" verify no.tar
 tar cf empty.tar -T /dev/null
 expect 4 "[driver-E051]" verify empty.tar
@@ -130,6 +130,6 @@ expect 0 "dimension 0 of Tensor[(n, 1), float32] is kept, as it is not known to 
     check squeeze.onnx
 expect 0 "newer.onnx: warning: the model uses opset 99; its operators are read as those of opset 28, the newest one known [onnx-W001]" \
     check newer.onnx
-expect 4 '--input-shapes "x:[n,3]" [onnx-E026]' check "$models/flow/if_shape.onnx"
+expect 4 '(--input-shapes): x:[n,3] [onnx-E026]' check "$models/flow/if_shape.onnx"
 must "nothing is written" test ! -e d.tar -a ! -e d.so -a ! -e d.c
 cd .. || exit 1
