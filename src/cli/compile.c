@@ -160,6 +160,22 @@ static void print_details(const tenon_report *r)
     printf("; %u result%s in place\n", (unsigned)r->in_place, r->in_place == 1 ? "" : "s");
 }
 
+/* "peak memory: 12.3 MiB", or a formula and an example. Exact bytes with -v. */
+static void print_memory(const tenon_report *r, int verbose)
+{
+    char text[32];
+    size_text(r->memory_bytes, text);
+    if (!*r->memory_symbols)
+        printf("peak memory: %s", text);
+    else if (verbose || strlen(r->memory) <= FORMULA_BYTES)
+        printf("peak memory: %s bytes (%s: %s)", r->memory, r->memory_symbols, text);
+    else
+        printf("peak memory: %s for %s (the formula: -v)", text, r->memory_symbols);
+    if (verbose && !*r->memory_symbols)
+        printf(" (%s bytes)", r->memory);
+    printf("\n");
+}
+
 static void print_report(const tenon_report *r, const char *output, int verbose)
 {
     char text[32];
@@ -169,10 +185,7 @@ static void print_report(const tenon_report *r, const char *output, int verbose)
     printf("\n");
     if (verbose)
         print_details(r);
-    if (strlen(r->memory) <= FORMULA_BYTES)
-        printf("exact peak memory: %s bytes\n", r->memory);
-    else
-        printf("exact peak memory: %.*s... bytes (all of it: tenon dump --stage memory)\n", FORMULA_BYTES, r->memory);
+    print_memory(r, verbose);
     printf("%s: %s\n", output, size_text(r->package_bytes, text));
 }
 

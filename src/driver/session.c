@@ -136,7 +136,11 @@ static void fill_report(tenon *t, size_t bytes, tenon_report *r)
     r->seconds_codegen = b->seconds.codegen;
     r->seconds_cc = b->seconds.cc;
     r->seconds_package = b->seconds.package;
-    tn_expr_print(b->peak, NULL, &t->text);
+    tn_buf symbols = {0};
+    r->memory_bytes = tn_peak_example(b, &symbols);
+    r->memory_symbols = tn_arena_strdup(&b->arena, tn_buf_cstr(&symbols));
+    tn_buf_deinit(&symbols);
+    tn_peak_print(b, &t->text);
     r->memory = tn_buf_cstr(&t->text);
     r->objects_made = atomic_load(&b->objects.made);
     r->objects_cached = atomic_load(&b->objects.loaded);
