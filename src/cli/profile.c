@@ -2,6 +2,7 @@
  * run. Bytes are those of all arguments, of all calls of the row; Nodes those of its first call. */
 #include "cli/feed.h"
 #include "cli/report.h"
+#include "cli/terminal.h"
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -136,11 +137,57 @@ static line make_line(const char *name, uint64_t ns, uint64_t total, const char 
                    strdup(nodes)}};
 }
 
+/* A cell in `width` columns; what does not fit loses its middle. */
+static void print_cell(const char *text, int width, bool left)
+{
+    int n = (int)strlen(text), keep = (width - 3) / 2;
+    if (n > width && width > 8)
+        printf("%.*s...%*s", width - 3 - keep, text, keep, text + n - keep);
+    else
+        printf(left ? "%-*s" : "%*s", width, text);
+}
+
+/* Width 0: the column is left out. */
 static void print_line(const line *l, const int width[N_COLUMN])
 {
-    for (int c = 0; c < N_COLUMN; c++)
-        printf(c ? "  %*s" : "%-*s", width[c], l->cell[c] ? l->cell[c] : "");
+    bool first = true;
+    for (int c = 0; c < N_COLUMN; c++) {
+        if (!width[c])
+            continue;
+        printf("%s", first ? "" : "  ");
+        print_cell(l->cell[c] ? l->cell[c] : "", width[c], first);
+        first = false;
+    }
     printf("\n");
+}
+
+static int total_width(const int width[N_COLUMN])
+{
+    int sum = -2;
+    for (int c = 0; c < N_COLUMN; c++)
+        sum += width[c] ? width[c] + 2 : 0;
+    return sum;
+}
+
+/* Leaves columns out, then shortens names, until a line has at most `most` characters. */
+static void fit(int width[N_COLUMN], int most)
+{
+    enum { NAME = 0, DEVICE = 3, SHAPES = 5, BYTES = 6, NODES_AT = 7, LEAST_NODES = 16, LEAST_NAME = 18 };
+    static const int out[] = {DEVICE, SHAPES, BYTES};
+    for (size_t i = 0; i < sizeof out / sizeof *out && total_width(width) > most; i++)
+        width[out[i]] = 0;
+    int over = total_width(width) - most, spare = width[NAME] > 2 * LEAST_NAME ? width[NAME] - 2 * LEAST_NAME : 0;
+    if (over > 0) {
+        int cut = over < spare ? over : spare;
+        width[NAME] -= cut;
+        over -= cut;
+    }
+    if (over > 0) {
+        width[NODES_AT] = width[NODES_AT] - over >= LEAST_NODES ? width[NODES_AT] - over : 0;
+        over = total_width(width) - most;
+    }
+    if (over > 0)
+        width[NAME] = width[NAME] - over > LEAST_NAME ? width[NAME] - over : LEAST_NAME;
 }
 
 static int by_time(const void *a, const void *b)
@@ -176,7 +223,7 @@ static void make_table(const tn_profile *p, uint64_t total, line *at)
     *at = make_line("Total", total, 0, "cpu0", 1, "", 0, "");
 }
 
-int tn_profile_print(tn_profile *p, uint64_t total, int threads, const char *executor)
+int tn_profile_print(tn_profile *p, uint64_t total, int threads, const char *executor, bool wide)
 {
     size_t n = p->n + 5;
     int width[N_COLUMN] = {0};
@@ -191,6 +238,9 @@ int tn_profile_print(tn_profile *p, uint64_t total, int threads, const char *exe
             int len = table[i].cell[c] ? (int)strlen(table[i].cell[c]) : 0;
             width[c] = len > width[c] ? len : width[c];
         }
+    int most = wide ? 0 : tn_terminal_width(stdout, 0);
+    if (most)
+        fit(width, most);
     for (size_t i = 0; i < n; i++) {
         print_line(&table[i], width);
         for (int c = 0; c < N_COLUMN; c++)

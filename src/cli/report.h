@@ -24,7 +24,8 @@ tnr_profile_fn tn_dump_add; /* user is the dump */
 int tn_dump_end(tn_dump *d); /* writes the lists */
 
 tnr_profile_fn tn_profile_add;    /* for tnr_profile_set; user is the profile */
-/* Prints the table; total: the wall time of the run, in nanoseconds. Returns 0, or 1 if memory ran out meanwhile. */
-int tn_profile_print(tn_profile *p, uint64_t total, int threads, const char *executor);
+/* Prints the table; total: the wall time of the run, in nanoseconds. wide: with all columns,
+ * whatever the terminal's width. Returns 0, or 1 if memory ran out meanwhile. */
+int tn_profile_print(tn_profile *p, uint64_t total, int threads, const char *executor, bool wide);
 
 #endif

@@ -28,6 +28,7 @@ const tn_flag tn_run_flags[] = {
     TN_ROW_SWITCH("end-to-end", 0, "include setting the inputs and copying the outputs in the times"),
     TN_ROW_INT("print-top", 0, 1, INT_MAX, NULL, "print the N largest values of output_0[0] and their indices"),
     TN_ROW_SWITCH("profile", 0, "run once more and print the time of each kernel"),
+    TN_ROW_SWITCH("wide", 0, "print all columns of --profile, whatever the terminal's width"),
     TN_ROW_TEXT("dump-outputs", 0, "DIR", NULL,
             "run once more and write what each kernel computes to this folder, as .npy files with a list"),
     TN_ROW_REFUSED("rpc-key"),
@@ -174,7 +175,8 @@ static int profile(runner *r)
     uint64_t total = now() - start;
     tnr_profile_set(r->instance, NULL, NULL);
     if (status == TN_EXIT_OK &&
-        tn_profile_print(p, total, tnr_threads_get(), r->executor == TNR_EXECUTOR_AOT ? "AOT" : "Graph"))
+        tn_profile_print(p, total, tnr_threads_get(), r->executor == TNR_EXECUTOR_AOT ? "AOT" : "Graph",
+                         tn_args_count(r->args, "wide") > 0))
         status = tn_error_print("out of memory for the profile");
     tn_profile_free(p);
     return status;

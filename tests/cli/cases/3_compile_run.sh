@@ -36,7 +36,7 @@ must "y takes the n of x" python3 "$here/look.py" x2.npz output_0 '<f4' '(2, 4)'
 must "and nothing is noted" sh -c "test -z \"\$(tenon run two.tar -i '$npz/x2.npz' --fill-mode random 2>&1)\""
 
 # wrong inputs: what is wrong, what was expected, what the inputs are
-expect 4 "the model has no input data" run two.tar -i "$npz/unknown.npz"
+expect 4 "the model has no input \"data\"" run two.tar -i "$npz/unknown.npz"
 expect 4 "    y: float32[n, 4]" run two.tar -i "$npz/unknown.npz"
 expect 4 "x is float64[1, 4], but the model takes float32[n, 4]" run two.tar -i "$npz/double.npz"
 expect 4 "x is float32[4], but the model takes float32[n, 4]" run two.tar -i "$npz/rank.npz"
@@ -58,6 +58,11 @@ expect 0 " [4 2 -1]]" run -i "$npz/xy.npz" fixed.tar --print-top=3
 expect 0 "Duration (us)  Percent  Device  Count  " run fixed.tar --profile
 expect 0 "float32[1, 4], float32[1, 4], float32[1, 4]" run fixed.tar --profile
 expect 0 "Number of threads: 1" run fixed.tar --profile --threads 1
+for columns in 50 80 120; do
+    must "the table fits $columns columns" sh -c \
+        'COLUMNS=$0 tenon run fixed.tar --profile | awk -v most=$0 "length(\$0) > most {print; bad = 1} END {exit bad}"' $columns
+done
+must "all columns on request" sh -c 'COLUMNS=50 tenon run fixed.tar --profile --wide | grep -q "Argument Shapes"'
 expect 0 "Executor: Graph" run fixed.tar --profile --executor graph
 
 # how far a compilation is: a line on a terminal, nothing of it elsewhere or in the end
