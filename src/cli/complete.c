@@ -30,21 +30,99 @@ static const tn_flag *next_flag(const tn_command *c, const tn_flag *f, int *tabl
     return f;
 }
 
+/* ---- values that are not in the tables of flags ---- */
+
+static void stages(void)
+{
+    const char *name;
+    for (size_t i = 0; (name = tenon_stage_name(i)); i++)
+        printf("%s%s", i ? " " : "", name);
+}
+
+static void passes(void)
+{
+    const char *name, *doc;
+    for (size_t i = 0; (name = tenon_pass_name(i, &doc)); i++)
+        printf("%s%s", i ? " " : "", name);
+}
+
+static const struct { const char *flag; void (*print)(void); const char *words;
+} named[] = {
+    {"stage", stages, NULL},
+    {"pass", passes, NULL},
+    {"disabled-pass", passes, NULL},
+    {"print-ir-before", passes, "all"},
+    {"print-ir-after", passes, "all"},
+    {"target", NULL, "llvm c"},
+    {"dump-code", NULL, "relay tir ll asm c"},
+    {"target-llvm-mcpu", NULL, "native"},
+    {"desired-layout", NULL, "NCHW NHWC"},
+};
+
+/* Prints the values of a flag; false: it takes any text, or a file. */
+static bool values(const tn_flag *f, bool print)
+{
+    if (f->kind == TN_FLAG_CHOICE) {
+        if (print)
+            words(f->values, " ");
+        return true;
+    }
+    for (size_t i = 0; i < sizeof named / sizeof *named; i++) {
+        if (strcmp(named[i].flag, f->name) != 0)
+            continue;
+        if (print && named[i].words)
+            printf("%s%s", named[i].words, named[i].print ? " " : "");
+        if (print && named[i].print)
+            named[i].print();
+        return true;
+    }
+    return false;
+}
+
+/* Endings of the files that a flag or a command's operand takes, "onnx|relay"; NULL: any. */
+static const char *endings(const char *name)
+{
+    static const struct { const char *name, *endings; } rows[] = {
+        {"inputs", "npz"},       {"outputs", "npz"},     {"machine", "json"},
+        {"config", "json"},      {"compile", "onnx|relay"}, {"dump", "onnx|relay"},
+        {"interpret", "onnx|relay"}, {"check", "onnx|relay"}, {"opt", "relay|tir"},
+        {"run", "tar|so"},       {"verify", "tar|so"},   {"top", "npz"},
+        {"labels", "txt"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (strcmp(rows[i].name, name) == 0)
+            return rows[i].endings;
+    return NULL;
+}
+
 /* ---- bash ---- */
+
+static void bash_flag(const tn_flag *f)
+{
+    const char *files = endings(f->name);
+    if (!values(f, false) && !files)
+        return;
+    printf("        --%s", f->name);
+    if (f->letter)
+        printf("|-%c", f->letter);
+    if (values(f, false)) {
+        printf(") words='");
+        values(f, true);
+        printf("' ;;\n");
+    } else {
+        printf(") files='%s' ;;\n", files);
+    }
+}
 
 static void bash_command(const tn_command *c)
 {
     int table;
-    printf("    %s)\n        case $previous in\n", c->name);
+    printf("    %s)\n", c->name);
+    if (endings(c->name))
+        printf("        files='%s'\n", endings(c->name));
+    printf("        case $previous in\n");
     for (const tn_flag *f = NULL; (f = next_flag(c, f, &table));)
-        if (f->kind == TN_FLAG_CHOICE) {
-            printf("        --%s", f->name);
-            if (f->letter)
-                printf("|-%c", f->letter);
-            printf(") words='");
-            words(f->values, " ");
-            printf("' ;;\n");
-        }
+        bash_flag(f);
     printf("        *) [[ $current == -* ]] && words='");
     for (const tn_flag *f = NULL; (f = next_flag(c, f, &table));)
         printf("--%s ", f->name);
@@ -54,9 +132,11 @@ static void bash_command(const tn_command *c)
 static void bash(const tn_command *commands)
 {
     printf("# bash completion for tenon and tvmc\n_tenon() {\n"
-           "    local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]} words= command= word\n"
+           "    local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]} words= files= "
+           "command= word\n"
            "    for word in \"${COMP_WORDS[@]:1:COMP_CWORD-1}\"; do\n"
-           "        [[ $word != -* ]] && { command=$word; break; }\n    done\n    case $command in\n    '') words='");
+           "        [[ $word != -* ]] && { command=$word; break; }\n    done\n    case $command in\n    '') "
+           "words='");
     for (const tn_command *c = commands; c->name; c++)
         if (c->run)
             printf("%s ", c->name);
@@ -65,6 +145,9 @@ static void bash(const tn_command *commands)
         if (c->run)
             bash_command(c);
     printf("    esac\n    COMPREPLY=($(compgen -W \"$words\" -- \"$current\"))\n"
+           "    [[ ${#COMPREPLY[@]} == 0 && -n $files ]] && COMPREPLY=($(compgen -f -- \"$current\" | grep "
+           "-E \"[.]($files)\\$\";\n"
+           "        compgen -d -- \"$current\"))\n"
            "    [[ ${#COMPREPLY[@]} == 0 && -n $command ]] && COMPREPLY=($(compgen -f -- \"$current\"))\n}\n"
            "complete -o filenames -F _tenon tenon tvmc\n");
 }
@@ -82,18 +165,27 @@ static void zsh_text(const char *text) /* inside '...[...]' */
             putchar(*text);
 }
 
+static void zsh_files(const char *endings_of)
+{
+    if (endings_of)
+        printf("_files -g \"*.(%s)\"", endings_of);
+    else
+        printf("_files");
+}
+
 static void zsh_flag(const tn_flag *f)
 {
     bool takes = f->kind != TN_FLAG_SWITCH && f->kind != TN_FLAG_ALONE;
     printf(" \\\n            '--%s%s[", f->name, takes ? "=" : "");
     zsh_text(f->help);
     printf("]");
-    if (f->kind == TN_FLAG_CHOICE) {
+    if (values(f, false)) {
         printf(":%s:(", f->name);
-        words(f->values, " ");
+        values(f, true);
         printf(")");
     } else if (takes) {
-        printf(":%s:_files", f->name);
+        printf(":%s:", f->name);
+        zsh_files(endings(f->name));
     }
     printf("'");
 }
@@ -116,7 +208,12 @@ static void zsh(const tn_command *commands)
         printf("    %s)\n        _arguments", c->name);
         for (const tn_flag *f = NULL; (f = next_flag(c, f, &table));)
             zsh_flag(f);
-        printf("%s ;;\n", c->operand ? " \\\n            '*:file:_files'" : "");
+        if (c->operand) {
+            printf(" \\\n            '*:file:");
+            zsh_files(endings(c->name));
+            printf("'");
+        }
+        printf(" ;;\n");
     }
     printf("    esac\n}\n_tenon \"$@\"\n");
 }

@@ -42,3 +42,15 @@ must "help without a command goes to stderr" sh -c 'test -z "$(tenon 2>/dev/null
 must "tvmc is the same" sh -c 'test "$(tvmc version)" = "$(tenon version)"'
 must "a full disk under stdout is an error" sh -c 'tenon compile --help >/dev/full; test $? = 4'
 must "flags, options and what is written about them are one list" python3 "$here/flags.py" "$here/../.."
+if command -v bash >/dev/null; then # what the shell proposes: stages, passes, files of the right kind
+    mkdir complete && : >complete/net.onnx && : >complete/net.tar && : >complete/in.npz
+    must "completion" bash -c 'cd complete && source <(tenon --completion bash)
+        words() { COMP_WORDS=("$@") COMP_CWORD=$(($# - 1)) COMPREPLY=() && _tenon && echo "${COMPREPLY[*]}"; }
+        set -e
+        test "$(words tenon comp)" = compile
+        test "$(words tenon dump --stage tir-)" = tir-scheduled
+        test "$(words tenon opt --pass FoldC)" = FoldConstant
+        test "$(words tenon compile n)" = net.onnx
+        test "$(words tenon run n)" = net.tar
+        test "$(words tenon run net.tar --inputs "")" = in.npz'
+fi
