@@ -74,7 +74,8 @@ typedef struct tenon_report { /* what tenon_compile says about its work */
     uint32_t plan_smallest, in_place;
     double seconds_lower; /* from scheduled to flat TIR */
     const char *features; /* CPU features that the code may use, separated by blanks */
-    uint64_t memory_bytes;      /* the peak where the symbols are as in memory_symbols, "n=1, m=1" ("": there are none) */
+    /* the peak where the symbols are as in memory_symbols, "n=1, m=1" ("": there are none) */
+    uint64_t memory_bytes;
     const char *memory_symbols;
 } tenon_report;
 

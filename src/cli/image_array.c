@@ -86,10 +86,9 @@ static bool find_extents(const tn_npy *t, const tn_pixels *p, extents *out)
 
 static void warn_values(const char *path, double largest, bool nan, double scale)
 {
-    if (nan) fprintf(stderr, "Warning: %s: values that are no numbers are drawn black\n", path);
+    if (nan) tn_warning_print("%s: values that are not numbers are drawn black", path);
     if (largest > 4 * 255 && scale * 255 < 1.5)
-        fprintf(stderr, "Warning: %s: values reach %.4g where 1 is white; --scale 1 may be meant\n", path,
-                largest * scale);
+        tn_warning_print("%s: values reach %.4g where 1 is white; did you mean --scale 1?", path, largest * scale);
 }
 
 static int draw(const tn_array *a, const void *data, const tn_pixels *p, const char *path, tn_canvas *out)

@@ -84,7 +84,7 @@ static int fit_labels(const char *path, labels *l, size_t classes)
 {
     if (!path || l->n == classes) return TN_EXIT_OK;
     if (l->n == classes + 1 && strstr(l->line[0], "background")) {
-        fprintf(stderr, "note: %s begins with \"%s\", a class that the model does not have; it is left out\n",
+        tn_note_print("%s begins with \"%s\", a class that the model does not have; it is left out",
                 path, l->line[0]);
         l->line++, l->n--;
         return TN_EXIT_OK;
@@ -127,7 +127,7 @@ static void print_row(ranked *r, size_t n, const tn_args *a, const labels *l)
     if (strcmp(how, "yes") == 0 || (strcmp(how, "auto") == 0 && !share)) {
         softmax(r, n);
         if (strcmp(how, "auto") == 0)
-            fprintf(stderr, "note: the values are scores, not probabilities: their softmax is shown\n");
+            tn_note_print("the values are scores, not probabilities; their softmax is shown");
         share = true;
     }
     qsort(r, n, sizeof *r, by_rank);
@@ -137,7 +137,7 @@ static void print_row(ranked *r, size_t n, const tn_args *a, const labels *l)
         else if (share)
             printf("%5.1f %%", 100 * r[i].value);
         else
-            printf("%12.6g", r[i].value);
+            printf(isnan(r[i].value) ? "         nan" : "%12.6g", r[i].value);
         if (l->line)
             printf("  %s\n", l->line[r[i].at]);
         else

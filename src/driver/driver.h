@@ -96,6 +96,8 @@ TN_WARN_UNUSED tn_status tn_stage_import(tn_build *b, const char *model);
 void tn_names_settle(tn_build *b);
 /* Constants are called by it and a number; no input is. */
 const char *tn_constant_prefix(tn_build *b);
+/* passes.c: "did you mean FoldConstant?", or where the names are listed. */
+const char *tn_pass_advice(tn_build *b, const char *name);
 /* propose.c: after an import that failed for symbolic shapes, a note with shapes that work, if some are found. It tries
  * for seconds at most. */
 void tn_propose_shapes(tn_build *b, const char *model);
@@ -132,8 +134,8 @@ const tn_expr *tn_plan_max(tn_pool *p, const tn_expr *a, const tn_expr *b);
 const tn_expr *tn_plan_memory(tn_graph *g, tn_arena *scratch, uint32_t n, tn_lifetime life[], bool *out_smallest);
 /* The most bytes alive at one instruction: no plan takes less. */
 const tn_expr *tn_plan_alive(tn_graph *g, uint32_t n, const tn_lifetime life[]);
-/* peak.c: the peak as a formula without max() inside of sums; its bytes where every symbol is 1, or its smallest (0: they
- * cannot be told), and these values: "n=1, m=2". */
+/* peak.c: the peak as a formula without max() inside of sums; its bytes where every symbol is 1, or its
+ * smallest (0: they cannot be told), and these values: "n=1, m=2". */
 void tn_peak_print(tn_build *b, tn_buf *out);
 uint64_t tn_peak_example(tn_build *b, tn_buf *out_symbols);
 int64_t tn_plan_nominal(tn_graph *g, const tn_expr *e); /* with the symbols' nominal values */

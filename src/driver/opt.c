@@ -49,7 +49,7 @@ static tn_status opt_relay(tn_build *b, const char *file, const char *passes, tn
         }
         if (!pass)
             return tn_error(b->ctx, "driver-E031", NULL,
-                            "there is no graph pass %s; `tenon opt --list` names them", name);
+                            "unknown graph pass %s; %s", name, tn_pass_advice(b, name));
         TN_TRY(tn_pass_run(&p, pass, &b->graph));
         TN_TRY(tn_relay_verify(&b->graph));
     }
@@ -187,7 +187,7 @@ static tn_status tir_pass(tn_build *b, tn_func **f, const char *name)
         return tn_func_verify(*f);
     }
     if (!pass)
-        return tn_error(b->ctx, "driver-E031", NULL, "there is no loop pass %s; `tenon opt --list` names them", name);
+        return tn_error(b->ctx, "driver-E031", NULL, "unknown loop pass %s; %s", name, tn_pass_advice(b, name));
     TN_TRY(pass->run(*f, &b->machine));
     return tn_func_verify(*f);
 }

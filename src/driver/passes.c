@@ -1,5 +1,6 @@
 /* What the command line says to passes: levels, disabled ones, configuration; and what it wants to see of them: their
  * input, their output, their times. */
+#include "base/words.h"
 #include "driver/driver.h"
 
 #include <string.h>
@@ -23,6 +24,15 @@ static bool listed(const char *list, const char *name)
     return false;
 }
 
+const char *tn_pass_advice(tn_build *b, const char *name)
+{
+    tn_nearest s = {.word = name, .n = strlen(name)};
+    const char *known, *doc;
+    for (size_t i = 0; (known = tenon_pass_name(i, &doc)); i++)
+        tn_nearest_offer(&s, known);
+    return s.best ? tn_arena_printf(&b->arena, "did you mean %s?", s.best) : "`tenon opt --list` names them";
+}
+
 static tn_status check_list(tn_build *b, const char *flag, const char *list, bool printing)
 {
     for (size_t n; list && *list; list += n + (list[n] == ',')) {
@@ -31,8 +41,8 @@ static tn_status check_list(tn_build *b, const char *flag, const char *list, boo
         if (printing && (strcmp(name, "all") == 0 || tn_lower_pass_find(name)))
             continue;
         if (!tn_pass_find(name))
-            return tn_error(b->ctx, "driver-E006", NULL, "%s: there is no pass %s; `tenon opt --list` names them", flag,
-                            name);
+            return tn_error(b->ctx, "driver-E006", NULL, "%s: unknown pass %s; %s", flag, name,
+                            tn_pass_advice(b, name));
         for (int i = 0; !printing && needed[i]; i++)
             if (strcmp(name, needed[i]) == 0)
                 return tn_error(b->ctx, "driver-E008", NULL,

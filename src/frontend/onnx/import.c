@@ -9,6 +9,7 @@
 #include "frontend/onnx/onnx.h"
 
 #include "base/size.h"
+#include "base/words.h"
 #include "ir/lex.h"
 
 #include <stdio.h>
@@ -330,6 +331,17 @@ static const onnx_row *find_row(tn_pb_bytes domain, tn_pb_bytes op, int64_t opse
     return NULL;
 }
 
+/* A name like one of ours is a slip of whoever wrote the model. */
+static const char *advice_for(onnx_import *im, const char *op)
+{
+    tn_nearest s = {.word = op, .n = strlen(op)};
+    for (size_t k = 0; k < N_TABLES; k++)
+        for (const onnx_row *r = tables[k].domain ? NULL : tables[k].rows; r && r->op; r++)
+            tn_nearest_offer(&s, r->op);
+    return s.best ? tn_arena_printf(&im->scratch, "did the exporter mean %s?", s.best)
+                  : "replace it by supported ones or export the model without it";
+}
+
 /* The version of a domain where the node stands: in a function, what that imports; 1 if nothing tells. An opset newer
  * than all that is known reads as the newest: whether an operator is known is its row's to say. */
 static int64_t opset_of(const onnx_import *im, tn_pb_bytes domain)
@@ -363,9 +375,8 @@ const onnx_row *onnx_row_of(onnx_import *im, const onnx_node *n, const tn_loc *l
                        onnx_text(im, n->domain));
     else
         (void)tn_error(im->g->ctx, "onnx-E004", loc,
-                       "operator %s (opset %lld) is not supported; replace it by supported ones or "
-                       "export the model without it",
-                       loc->op, (long long)opset);
+                       "operator %s (opset %lld) is not supported; %s", loc->op, (long long)opset,
+                       advice_for(im, loc->op));
     return NULL;
 }
 

@@ -74,7 +74,8 @@ static void suggest_shapes(onnx_conv *c, const char *trouble)
     }
     if (b.n)
         (void)tn_error(c->g->ctx, "onnx-E026", c->loc,
-                       "%s; its condition is known only at run time. Give these inputs fixed shapes (--input-shapes): %s",
+                       "%s; its condition is known only at run time. Give these inputs fixed shapes "
+                       "(--input-shapes): %s",
                        trouble, tn_buf_cstr(&b));
     else
         (void)tn_error(c->g->ctx, "onnx-E026", c->loc, "%s; its condition is known only at run time",

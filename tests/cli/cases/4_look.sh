@@ -13,7 +13,7 @@ expect 0 "def @main" opt dump.relay --pass=InferType
 expect 0 "" opt dump.relay --pass=InferType,SimplifyInference --pass=FuseOps -o opt.relay
 must "the passes ran" grep -q "def @main" opt.relay
 expect 0 "FuseOps" opt --list
-expect 4 "there is no graph pass Nonsense" opt dump.relay --pass Nonsense
+expect 4 "unknown graph pass Nonsense" opt dump.relay --pass Nonsense
 expect 0 "" compile "$models/fixed.relay" -o d.tar --dump-code relay,tir,ll,asm,c
 must "a file each" test -s d.tar.relay -a -f d.tar.relay.params -a -s d.tar.tir -a -s d.tar.ll -a -s d.tar.asm -a -s d.tar.c
 for stage in relay tir tir-scheduled flat; do
@@ -23,6 +23,6 @@ done
 expect 0 "output_0: float32[1, 4]" interpret "$models/fixed.relay"
 expect 0 "" interpret "$models/fixed.relay" -o same.npz
 must "inputs are made up as run does" cmp same.npz r1.npz
-expect 4 "the model has no input data" interpret "$models/fixed.relay" -i "$npz/unknown.npz"
+expect 4 "the model has no input \"data\"" interpret "$models/fixed.relay" -i "$npz/unknown.npz"
 expect 2 "--stage: unknown value \"ll\"; choose from relay, tir, tir-scheduled, flat" interpret "$models/fixed.relay" --stage ll
 expect 4 "no text of Relay or TIR" opt --pass=FoldConstant "$TENON_SOURCE_DIR/examples/models/dense.onnx"

@@ -71,9 +71,9 @@ must "an object has the names of its header" test "$(defined twice.o)" = "$(decl
 both so
 must "a library has the names of its header" test "$(defined -D twice.so)" = "$(declared twice.h)"
 for command in run verify; do
-    expect 4 "twice.o is an object, to be linked into a program: the header twice.h says" $command twice.o
-    expect 4 "twice.a is an archive of objects, to be linked into a program: the header twice.h" $command twice.a
-    expect 4 "twice.c is C text, to be compiled into a program: the header twice.h says" $command twice.c
+    expect 4 "twice.o is an object file (.o), not a package; link it into a program; the header beside it says" $command twice.o
+    expect 4 "twice.a is an archive of objects (.a), not a package; link it into a program; the header beside it says" $command twice.a
+    expect 4 "twice.c is C source that tenon made, not a package; compile it into a program; the header beside it says" $command twice.c
 done
 for m in twice square; do
     expect 0 "" run "$m.so" -o $m.npz --fill-mode ones
@@ -108,7 +108,7 @@ must "its library is cut" sh -c "head -c 6000 mod.so >cut.so && mv cut.so mod.so
 must "and packed again" tar cf cut.tar mod.so mod.params
 expect 4 "the library is damaged: it is cut" run cut.tar
 expect 4 "mod.so is damaged: it is cut" verify cut.tar
-expect 4 "is a model, not a package: compile it first" run "$examples/models/dense.onnx"
+expect 4 "is an ONNX model, not a package; compile it first" run "$examples/models/dense.onnx"
 for part in 'made by      tenon' 'target       llvm' 'CPU features ' 'input        x: float32 [n, 64]' 'kernels      1' 'peak memory  n*'; do
     expect 0 "$part" verify dense.tar
 done

@@ -31,7 +31,7 @@ expect 4 "error: internal error: Tenon cannot make code for this part of the mod
 expect 0 "// after FuseOps" compile "$m" --print-ir-after FuseOps -o p.tar
 expect 0 "# before Vectorize" compile "$m" --print-ir-before FoldConstant,Vectorize -o p.tar
 expect 0 "// after InferType" compile "$m" --print-ir-after all -o p.tar
-expect 4 "--print-ir-after: there is no pass Nonsense" compile "$m" --print-ir-after Nonsense
+expect 4 "--print-ir-after: unknown pass Nonsense" compile "$m" --print-ir-after Nonsense
 expect 0 "SimplifyInference" compile "$m" --print-pass-times -o p.tar
 expect 4 "" compile --desired-layout NHWC no-such-model.onnx
 expect 2 "--mixed-precision-acc-type: unknown value \"int8\"; choose from" compile "$m" --mixed-precision-acc-type int8

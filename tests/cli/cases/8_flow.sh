@@ -10,7 +10,7 @@ ln -s "$flow/d.bin" lin.bin
 expect 4 "is a link to a place outside the model's folder" compile link.onnx -o no.tar
 must "nothing is left of what was refused" test ! -e no.tar
 expect 4 "calls itself" compile "$flow/recursive.onnx" -o no.tar
-expect 4 'Give the inputs fixed shapes, with numbers in place of the names: --input-shapes "x:[n,3]"' check "$flow/if_shape.onnx"
+expect 4 'Give these inputs fixed shapes (--input-shapes): x:[n,3]' check "$flow/if_shape.onnx"
 expect 0 "" compile "$flow/if_shape.onnx" --input-shapes "x:[1,3]" -o s.tar
 expect 0 "warning: its then branch cannot be computed for the given shapes; a run that takes it will fail" compile "$flow/if_fail.onnx" -o f.tar
 expect 0 "[onnx-W002]" compile "$flow/if_fail.onnx" -o f.tar
@@ -18,7 +18,7 @@ expect 0 "" run f.tar --fill-mode zeros
 expect 4 "the then branch cannot run for the shapes it was compiled for" run f.tar --fill-mode ones
 expect 4 "[driver-E073]" interpret "$flow/if_fail.onnx" --stage flat --fill-mode ones
 for stage in relay tir tir-scheduled flat; do
-    expect 0 "output_0: int64[" interpret "$models/nonzero.onnx" --stage $stage
+    expect 0 "y: int64[" interpret "$models/nonzero.onnx" --stage $stage
 done
 must "sizes that the run finds need compiled tables" sh -c "! TENON_LIBDIR=$work tenon interpret '$models/nonzero.onnx' --stage tir 2>&1 | grep -qv 'with the LLVM code generator, which is not installed; use stage relay \[driver-E069\]'"
 expect 4 "is control flow; use the aot executor" run f.tar --executor graph
@@ -37,7 +37,7 @@ for e in json.load(open(sys.argv[1] + "/index.json")):
     n = struct.unpack("<H", data[8:10])[0]
     head = eval(data[10 : 10 + n])
     assert list(head["shape"]) == e["shape"] and len(data) - 10 - n == e["bytes"], e
-assert e["output"] == "output_0" and e["inputs"][0] == "0003_0.npy", e
+assert e["output"] == "Plus214_Output_0" and e["inputs"][0] == "0003_0.npy", e
 EOF
 expect 0 "  Bytes  " run mnist.tar --profile
 expect 4 "cannot make the folder" run dumped.tar --dump-outputs "$npz/xy.npz/x"

@@ -17,7 +17,7 @@ save("nan.npz", 1.0, float("nan"), 2.0)
 END
 expect 0 " 50.0 %  dog" top shares.npz --labels labels.txt -n 1
 expect 0 " 25.0 %  0" top shares.npz
-expect 0 "note: the values are scores, not probabilities: their softmax is shown" top scores.npz
+expect 0 "note: the values are scores, not probabilities; their softmax is shown" top scores.npz
 expect 0 " 87.6 %  dog" top scores.npz --labels labels.txt
 expect 0 "           3  dog" top scores.npz --labels labels.txt --softmax no
 expect 0 "it is left out" top shares.npz --labels labels4.txt
@@ -25,6 +25,6 @@ expect 0 " 50.0 %  dog" top shares.npz --labels labels4.txt
 expect 4 "labels2.txt has 2 names, but the array has 3 classes" top shares.npz --labels labels2.txt
 expect 4 "there is no array y" top shares.npz --name y
 expect 4 "none.txt: cannot read the file" top shares.npz --labels none.txt
-expect 4 "cat.png: cannot read it as .npz" top cat.png
+expect 4 "cat.png is a PNG picture, not an .npz archive of arrays" top cat.png
 expect 0 "2" top nan.npz --softmax no
 expect 4 "not a text of one name a line" top shares.npz --labels shares.npz

@@ -47,11 +47,11 @@ printf '\010\011garbage' >bad.onnx
 expect 4 "[onnx-E001]" compile bad.onnx -o d.tar
 
 # passes, flags, files of flags
-expect 4 "--print-ir-before: there is no pass Nonsense; \`tenon opt --list\` names them [driver-E006]" compile "$models/two.relay" --print-ir-before Nonsense
+expect 4 "--print-ir-before: unknown pass Nonsense; \`tenon opt --list\` names them [driver-E006]" compile "$models/two.relay" --print-ir-before Nonsense
 expect 4 "--disabled-pass: no program can be made without InferType; leave it out of the list [driver-E008]" compile "$models/two.relay" --disabled-pass InferType
 expect 4 "[driver-E060]" compile "$models/two.relay" --pass-config relay.FuseOps.depth=1
 expect 4 "[driver-E062]" compile "$models/two.relay" --pass-config tir.usmp.enable=1
-expect 4 "there is no graph pass Nonsense; \`tenon opt --list\` names them [driver-E031]" opt --pass=Nonsense "$models/two.relay"
+expect 4 "unknown graph pass Nonsense; \`tenon opt --list\` names them [driver-E031]" opt --pass=Nonsense "$models/two.relay"
 expect 4 "fixed.relay: error: --input-shapes does not apply to Relay text; change the shapes in the text [frontend-E003]" \
     compile "$models/fixed.relay" --input-shapes "x:[1,4]" -o d.tar
 echo '{"opt-level": [1]}' >list.json

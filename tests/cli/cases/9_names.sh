@@ -67,4 +67,4 @@ expect 4 "some.npz: missing input: p1" interpret plain.onnx -i some.npz
 expect 0 "" run plain.tar -i some.npz --fill-mode ones -o ones.npz
 expect 0 " nan]]" run plain.tar -i some.npz --fill-mode ones --print-top 3
 expect 0 "[[2 1 0]" interpret plain.onnx -i some.npz --fill-mode ones --print-top 3
-expect 4 "the model has no input p0" run described.tar -i some.npz --fill-mode ones
+expect 4 "the model has no input \"p0\"" run described.tar -i some.npz --fill-mode ones
