@@ -11,7 +11,7 @@
 #include <jerror.h>
 #include <jpeglib.h>
 
-enum { MAX_SCANS = 500, QUALITY = 95 };
+enum { MAX_SCANS = 100, QUALITY = 95 };
 
 typedef struct {
     struct jpeg_error_mgr base;
