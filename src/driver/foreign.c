@@ -171,7 +171,7 @@ tn_status tn_target_check_tools(tn_build *b, const char *output)
     if (!tn_target_is_foreign(triple))
         return TN_OK;
     return tn_error(b->ctx, "driver-E023", NULL,
-                    "%s is another machine than this one, whose own %s cannot make %s for it; give --cross-compiler, "
+                    "%s is not this machine, and the %s here cannot make %s for it; give --cross-compiler, "
                     "such as %s-linux-gnu-gcc%s",
                     triple, is_c ? "cc" : "ld", output, arch_of(machine_of(triple)),
                     is_c ? ", or write C text with -o model.c" : "");

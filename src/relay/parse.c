@@ -612,7 +612,8 @@ static tn_status parse_header(parser *p, bool *out_end)
          model = tn_lex_is(&p->l, "model");
     if (!version && !outputs && !model && !tn_lex_is(&p->l, "symbols")) {
         return tn_lex_fail(&p->l, "relay-E003",
-                           "unknown attribute of a module; known are #[version = \"0.0.5\"], #[symbols = \"n in [1, 16]\"], "
+                           "unknown attribute of a module; known are #[version = \"0.0.5\"], #[symbols = \"n in "
+                           "[1, 16]\"], "
                            "#[outputs = [\"name\"]] and #[model = [\"key\", \"value\"]]");
     }
     parse_next(p);

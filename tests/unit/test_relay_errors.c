@@ -50,7 +50,8 @@ static const row rows[] = {
     { MAIN("@main(%x)"), "t:2:1: error: @main calls itself; recursion is not supported yet [relay-E025]" },
     { "def @main(%x: bool) { @f(%x) }\ndef @f(%x: bool) { @g(%x) }\ndef @g(%x: bool) { @f(%x) }\n",
       "t:3:20: error: @f calls itself; recursion is not supported yet [relay-E025]" },
-    { MAIN("add(let %y = 1; %y, 1)"), "t:2:5: error: `let` must begin a line of its own, as in let %x = ...; [relay-E026]" },
+    { MAIN("add(let %y = 1; %y, 1)"), "t:2:5: error: `let` must begin a line of its own, as in let %x = ...; "
+                                      "[relay-E026]" },
     { MAIN("%0 = free_var %y: bool;\n%x"),
       "t:2:6: error: `free_var` can only precede a bare expression; in a function, write a parameter [relay-E027]" },
     { "def @main(%x: ref(float32)) { 1 }", "t:1:15: error: references (`ref`) are not supported yet [relay-E022]" },
@@ -73,17 +74,21 @@ static const row rows[] = {
       "t:1:39: error: layout NCHW4c has 4 dimensions, but the tensor has 2 [relay-E012]" },
     { "def @main(%x: (float32, _)) { %x }", "`_` inside a type cannot be inferred; write the type [relay-E013]" },
     { "def @main(%x: List[float32]) { %x }",
-      "t:1:15: error: unknown type 'List'; write a tensor (Tensor[(2, 3), float32]), a scalar (float32), a tuple or an fn type; algebraic data types are not supported yet [relay-E014]" },
+      "t:1:15: error: unknown type 'List'; write a tensor (Tensor[(2, 3), float32]), a scalar (float32), a "
+      "tuple or an fn type; algebraic data types are not supported yet [relay-E014]" },
     { "def @main(%x: Tensor[(4*h, 4), float32]) { %x }",
-      "nothing binds 'h'; some parameter must have 'h' itself as a dimension, because expressions are checked, not solved [relay-E016]" },
+      "nothing binds 'h'; some parameter must have 'h' itself as a dimension, because expressions are checked, "
+      "not solved [relay-E016]" },
     { "def @main(%x) { %x }", "t:1:11: error: %x needs a type, as in %x: Tensor[(1, 3), float32] [relay-E053]" },
     { "def @main(%x: _) { %x }", "t:1:11: error: %x needs a type, as in %x: Tensor[(1, 3), float32] [relay-E053]" },
     { "def @main(%x: bool, %x: bool) { %x }", "t:1:21: error: %x is defined twice [relay-E051]" },
     { "def @main(%x: Tensor[(n, 4), float32]) -> Tensor[(m, 4), float32] { %x }", "t:1:51: error:" },
     { "def @main(%x: Tensor[(n, 4), float32]) -> Tensor[(n, 5), float32] { %x }",
-      "t:1:43: error: the result is declared as Tensor[(n, 5), float32], but its type is Tensor[(n, 4), float32] [relay-E050]" },
+      "t:1:43: error: the result is declared as Tensor[(n, 5), float32], but its type is Tensor[(n, 4), "
+      "float32] [relay-E050]" },
     { MAIN("let %y: Tensor[(?, 4), int32] = %x;\n%y"),
-      "t:2:33: error: the value is declared as Tensor[(?, 4), int32], but its type is Tensor[(n, 4), float32] [relay-E050]" },
+      "t:2:33: error: the value is declared as Tensor[(?, 4), int32], but its type is Tensor[(n, 4), float32] "
+      "[relay-E050]" },
     { MAIN("%0 = fn (%y: float32) -> int32 { %y };\n%x"),
       "the result is declared as int32, but its type is float32 [relay-E050]" },
     /* literals, constants */
@@ -99,7 +104,8 @@ static const row rows[] = {
     { MAIN("meta[relay.attrs][0]"), "t:2:6: error: only meta[relay.Constant][k] can stand here [relay-E035]" },
     { MAIN("meta[relay.Constant][x]"), "t:2:22: error: expected the number of a constant [relay-E035]" },
     { MAIN("%x + meta[relay.Constant][0]"),
-      "t:2:6: error: the type of meta[relay.Constant][0] is unknown; write it in a comment after it, as in /* name (256, 64) */ [relay-E036]" },
+      "t:2:6: error: the type of meta[relay.Constant][0] is unknown; write it in a comment after it, as in /* "
+      "name (256, 64) */ [relay-E036]" },
     { MAIN("%x + meta[relay.Constant][0] /* w (n, 4) */"),
       "the type of a constant must be a tensor with constant dimensions [relay-E015]" },
     { MAIN("%x + meta[relay.Constant][0] /* ty=(float32, float32) */"),
@@ -118,14 +124,16 @@ static const row rows[] = {
     { MAIN("%0 = (%x, %x);\n%0.a"), "expected the number of a field after the point, as in %0.1 [relay-E037]" },
     { MAIN("exp(%x).1"), "only a tuple has fields such as .1 [relay-E037]" },
     { MAIN("exp(%x).k"), "expected the number of a field after the point, as in %0.1 [relay-E037]" },
-    { MAIN("%0 = None;\n%0"), "t:2:6: error: `None` can only be an argument of a call, for an absent operand [relay-E033]" },
+    { MAIN("%0 = None;\n%0"), "t:2:6: error: `None` can only be an argument of a call, for an absent operand "
+                              "[relay-E033]" },
     { MAIN("(%x, None)"), "`None` can only be an argument of a call, for an absent operand [relay-E033]" },
     { MAIN("%0 = (%x, None); %x"), "`None` can only be an argument of a call, for an absent operand [relay-E033]" },
     { MAIN("None"), "`None` can only be an argument of a call, for an absent operand [relay-E033]" },
     /* calls */
     { MAIN("%x(%x)"), "t:2:1: error: only a function can be called [relay-E038]" },
     { MAIN("nn.leaky_relu(%x, alpha=0.1, alpha=0.2)"), "t:2:30: error: attribute alpha is given twice [relay-E040]" },
-    { MAIN("nn.relu(%x, alpha=0.1)"), "t:2:13: error: nn.relu has no attributes, so it cannot have alpha [relay-E041]" },
+    { MAIN("nn.relu(%x, alpha=0.1)"), "t:2:13: error: nn.relu has no attributes, so it cannot have alpha "
+                                      "[relay-E041]" },
     { MAIN("nn.dense(%x, %x, unit=4)"), "ir-E020" },
     { MAIN("nn.rellu(%x)"), "t:2:1: error: unknown operator nn.rellu; did you mean nn.relu? [relay-E043]" },
     { MAIN("my.own.operator(%x, mode=\"fast\", k=[1, 2])"),

@@ -97,7 +97,7 @@ if [ "$(uname -m)" = x86_64 ]; then
                 compile "$dense" --target "$target -mtriple=aarch64-linux-gnu" -o $out
         done
     done
-    expect 4 "aarch64-linux-gnu is another machine than this one, whose own cc cannot make d.tar for it" \
+    expect 4 "aarch64-linux-gnu is not this machine, and the cc here cannot make d.tar for it" \
         compile "$dense" --target "c -mtriple=aarch64-linux-gnu" -o d.tar
     expect 4 "cc made mod.so for x86_64 (ELF machine 62), but the target is aarch64-linux-gnu" \
         compile "$dense" --target "c -mtriple=aarch64-linux-gnu" --cross-compiler cc -o d.tar
