@@ -235,11 +235,15 @@ static void nms_body(tn_te *te, const tn_node *n, tn_tensor *const in[], tn_tens
     const tn_expr *enough = tn_lt(p, tn_at(te, in[4], 0, NULL), tn_at(te, in[1], 3, index));
     tn_code_store(&c, alive, 3, index, tn_cast(p, TN_I32, enough));
     c.at = task;
+    tn_code_store(&c, best, 1, &zero, tn_int(p, TN_I32, 0));
     const tn_expr *k = tn_code_for(&c, "k", boxes), *slot[3] = {v[0], v[1], k};
     tn_body *turn = c.at;
+    const tn_expr *found = tn_le(p, tn_int(p, TN_I32, 0), tn_code_load(&c, best, 1, &zero)); /* else none is left */
+    const tn_expr *wanted = tn_lt(p, tn_cast(p, TN_I64, k), tn_at(te, in[2], 0, NULL));
+    const tn_expr *go = tn_code_let(&c, "go", tn_and(p, found, wanted));
     tn_code_store(&c, best, 1, &zero, tn_int(p, TN_I32, -1));
     tn_code_store(&c, top, 1, &zero, tn_flt(p, t, 0));
-    tn_code_if(&c, tn_lt(p, tn_cast(p, TN_I64, k), tn_at(te, in[2], 0, NULL)));
+    tn_code_if(&c, go);
     index[2] = i = tn_code_for(&c, "j", boxes);
     const tn_expr *score = tn_code_let(&c, "score", tn_at(te, in[1], 3, index));
     const tn_expr *first = tn_lt(p, tn_code_load(&c, best, 1, &zero), tn_int(p, TN_I32, 0));
