@@ -1,8 +1,9 @@
 /* topk: where the k largest (or smallest) elements along an axis are, in order; equal ones in order of their positions.
+ * sort_rows: the order of a matrix's rows, compared by their first elements that differ.
  *
  * Each row is a task. Few of many are kept in a sorted list that an element enters only if it beats the last of them:
  * O(n + m*k), m being how many do. Otherwise the positions are sorted by merging runs of 1, 2, 4, ... from one list to
- * another and back (stable): O(n log n). NaN counts as beyond +inf.
+ * another and back (stable): O(n log n), for rows of m elements O(n m log n). NaN counts as beyond +inf.
  */
 #include "op/code.h"
 
@@ -36,6 +37,7 @@ typedef struct sorter {
     const tn_tensor *in, *out;
     bool ascend;
     int axis;
+    const tn_expr *width;   /* sort_rows: elements of a row; NULL: single elements are sorted */
     const tn_expr *row[TN_RULE_MAX_RANK], *number; /* the indices of this row; its number */
     const tn_expr *extent;
     uint32_t lists;         /* two lists of positions a row */
@@ -58,6 +60,24 @@ static const tn_expr *beats(sorter *s, const tn_expr *a, const tn_expr *b)
         return more;
     const tn_expr *x = tn_intrinsic1(p, TN_F_isnan, a), *y = tn_intrinsic1(p, TN_F_isnan, b);
     return tn_bin(p, TN_E_OR, more, s->ascend ? tn_and(p, y, tn_not(p, x)) : tn_and(p, x, tn_not(p, y)));
+}
+
+/* The same of two rows, by a loop before this place. */
+static const tn_expr *row_beats(sorter *s, const tn_expr *a, const tn_expr *b)
+{
+    tn_pool *p = s->c.p;
+    const tn_expr *zero = tn_idx(p, 0), *one = tn_idx(p, 1), *open = tn_int(p, TN_I32, 0);
+    tn_body *here = s->c.at;
+    /* 1: a, 2: b, 0: alike so far */
+    uint32_t first = tn_code_buffer(&s->c, "first", TN_I32, 1, &one, TN_SCOPE_REGISTER);
+    tn_code_store(&s->c, first, 1, &zero, open);
+    s->row[1] = tn_code_for(&s->c, "k", s->width);
+    tn_code_if(&s->c, tn_eq(p, tn_code_load(&s->c, first, 1, &zero), open));
+    const tn_expr *x = tn_code_let(&s->c, "x", element(s, a)), *y = tn_code_let(&s->c, "y", element(s, b));
+    const tn_expr *later = tn_select(p, beats(s, y, x), tn_int(p, TN_I32, 2), open);
+    tn_code_store(&s->c, first, 1, &zero, tn_select(p, beats(s, x, y), tn_int(p, TN_I32, 1), later));
+    s->c.at = here;
+    return tn_eq(p, tn_code_load(&s->c, first, 1, &zero), tn_int(p, TN_I32, 1));
 }
 
 static const tn_expr *place(sorter *s, const tn_expr *list, const tn_expr *at)
@@ -126,7 +146,8 @@ static void merge_step(sorter *s, uint32_t cursor, const tn_expr *from, const tn
         side[k] = tn_code_let(&s->c, k ? "right" : "left", tn_cast(p, TN_IDX, tn_code_load(&s->c, cursor, 1, &at[k])));
     const tn_expr *a = tn_code_let(&s->c, "a", place(s, from, tn_min(p, side[0], last))),
                   *b = tn_code_let(&s->c, "b", place(s, from, tn_min(p, side[1], last)));
-    const tn_expr *wins = tn_and(p, tn_lt(p, side[1], end), beats(s, element(s, b), element(s, a)));
+    const tn_expr *better = s->width ? row_beats(s, b, a) : beats(s, element(s, b), element(s, a));
+    const tn_expr *wins = tn_and(p, tn_lt(p, side[1], end), better);
     const tn_expr *right = tn_code_let(&s->c, "take", tn_bin(p, TN_E_OR, tn_le(p, middle, side[0]), wins));
     put(s, tn_sub(p, one, from), to, tn_select(p, right, b, a));
     for (int k = 0; k < 2; k++) {
@@ -236,5 +257,38 @@ const tn_op tn_op_topk = {
     .attr_size = sizeof(tn_topk_attr), .attr = topk_fields,
     .nin = 1, .min_in = 1, .nout = 1, .fuse = TN_FUSE_OPAQUE, .in_name = data_in,
     .infer = topk_infer, .body = topk_body,
+};
+/* clang-format on */
+
+/* ---- sort_rows ---- */
+
+static tn_status rows_infer(tn_graph *g, tn_node *n)
+{
+    const tn_type *t;
+    TN_TRY(tn_rule_tensor(g, n, 0, 2, &t));
+    TN_TRY(tn_rule_number(g, n, 0));
+    return tn_rule_result(g, n, 0, TN_I64, 1, t->dim);
+}
+
+static void rows_body(tn_te *te, const tn_node *n, tn_tensor *const in[], tn_tensor *out[])
+{
+    tn_tensor *t;
+    sorter s = {.c = tn_code_open(te, n, 0, "sort_rows", &t), .te = te, .in = in[0], .ascend = true};
+    tn_pool *p = te->pool;
+    const tn_expr *size[3] = {tn_idx(p, 2), tn_idx(p, 1), in[0]->dim[0]};
+    s.out = out[0] = t;
+    s.extent = in[0]->dim[0];
+    s.row[1] = s.number = tn_idx(p, 0);
+    s.width = tn_is_value(in[0]->dim[1], 1) ? NULL : in[0]->dim[1];
+    s.lists = tn_code_buffer(&s.c, "lists", TN_I32, 3, size, TN_SCOPE_GLOBAL);
+    tn_code_tasks(&s.c, 0, NULL, NULL, 0);
+    sort_all(&s);
+}
+
+/* clang-format off */
+const tn_op tn_op_sort_rows = {
+    .name = "sort_rows", .doc = "Positions of a matrix's rows in ascending order, equal ones in order; NaN comes last.",
+    .nin = 1, .min_in = 1, .nout = 1, .fuse = TN_FUSE_OPAQUE, .in_name = data_in,
+    .infer = rows_infer, .body = rows_body,
 };
 /* clang-format on */

@@ -49,6 +49,10 @@ static const row rows[] = {
      "  %4 = round(%3 * 0.01f);\n"
      "  cast(%4 + 3f, dtype=\"uint8\")\n}\n",
      {"x uint8 1 3 11 11"}, 0, NULL},
+    {"rows in order",
+     "def @main(%x: Tensor[(37, 3), float32], %y: Tensor[(50, 1), int32], %z: Tensor[(0, 4), float32]) {\n"
+     "  (sort_rows(%x), sort_rows(%y), sort_rows(%z))\n}\n",
+     {"x float32 37 3", "y int32 50 1", "z float32 0 4"}, 5, NULL},
     {"rows of bytes",
      "def @main(%x: Tensor[(5, 64), uint8]) {\n"
      "  %0 = arange(0, 37, count=[2560]);\n"

@@ -129,6 +129,33 @@ static void topk_orders(void **state)
             }
 }
 
+/* Rows are compared by their first difference; equal ones stay in order, NaN is beyond all. */
+static void rows_are_sorted(void **state)
+{
+    (void)state;
+    static const int width[] = {1, 2, 5};
+    enum { N = 70 };
+    for (size_t w = 0; w < sizeof width / sizeof *width; w++) {
+        env e;
+        env_init(&e);
+        int m = width[w];
+        const char *type = tn_arena_printf(&e.arena, "float32 %d %d", N, m);
+        float *x = floats(&e, N * m, w);
+        int64_t out[N];
+        for (int j = 0; j < N * m; j++)
+            x[j] = j % 17 == 3 ? NAN : floorf(x[j] * 2);
+        run_node(&e, node(&e, &tn_op_sort_rows, 1, &type, ""), (const void *[]){x}, out, NULL);
+        for (int i = 1; i < N; i++) {
+            const float *a = x + out[i - 1] * m, *b = x + out[i] * m;
+            int k = 0;
+            while (k < m && (a[k] == b[k] || (isnan(a[k]) && isnan(b[k]))))
+                k++;
+            assert_true(k == m ? out[i - 1] < out[i] : a[k] < b[k] || isnan(b[k]));
+        }
+        env_deinit(&e);
+    }
+}
+
 /* A symbolic extent sorts by as many levels as it needs. */
 static void topk_of_symbolic_rows(void **state)
 {
@@ -330,7 +357,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(wrong_indices_fail),    cmocka_unit_test(scatter_fails_on_wrong_indices),
         cmocka_unit_test(scatters_combine),      cmocka_unit_test(topk_orders),
-        cmocka_unit_test(topk_of_symbolic_rows), cmocka_unit_test(scans_run),
+        cmocka_unit_test(topk_of_symbolic_rows), cmocka_unit_test(rows_are_sorted), cmocka_unit_test(scans_run),
         cmocka_unit_test(remainders),            cmocka_unit_test(integer_pairs),
         cmocka_unit_test(pads_continue),         cmocka_unit_test(slices_are_set),
         cmocka_unit_test(random_numbers),

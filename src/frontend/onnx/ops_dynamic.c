@@ -160,66 +160,84 @@ static void compress(onnx_conv *c)
     onnx_out(c, 0, take(c, x, positions(c, condition), axis));
 }
 
-/* ---- Unique: by comparing all pairs, O(n^2) ---- */
+/* ---- Unique ----
+ * The rows (slices along the axis) are sorted, so equal ones stand beside each other, the first of the model
+ * first. All in O(n log n) time and O(n) memory. NaN equals NaN and comes last. */
 
-/* Rows of x (slices along the axis) as (n, m). */
+/* Rows of x as (n, m). */
 static tn_value rows_of(onnx_conv *c, tn_value x, int axis)
 {
     int64_t perm[ONNX_MAX_RANK], k = 0;
     int rank = onnx_rank(x);
+    tn_dtype t = onnx_type(x)->dtype;
     perm[k++] = axis;
     for (int i = 0; i < rank; i++)
         if (i != axis) perm[k++] = i;
+    if (tn_dtype_is_bool(t)) x = onnx_cast(c, x, TN_U8);
+    if (tn_dtype_is_float(t) && t.bits < 32) x = onnx_cast(c, x, TN_F32);
     x = axis ? onnx_transpose(c, x, rank, perm) : x;
     const tn_expr *dim[2] = {onnx_type(x)->dim[0], onnx_product(c, onnx_type(x), 1, rank)};
     return c->bad ? x : onnx_reshape(c, x, 2, dim);
 }
 
-/* bool (n, n): row i equals row j; and row j comes before row i in order. */
-static void compare_rows(onnx_conv *c, tn_value rows, tn_value *out_same, tn_value *out_less)
+static tn_value plus(onnx_conv *c, tn_value v, int64_t by) { return onnx_call2(c, &tn_op_add, NULL, v, i64(c, by)); }
+
+/* bool (n): does row i of the sorted rows differ from the one before? */
+static tn_value starts_run(onnx_conv *c, tn_value rows, tn_value number)
 {
-    tn_scan_attr before = {2, true, false};
-    tn_value a = expand(c, rows, 1), b = expand(c, rows, 0); /* (n, 1, m), (1, n, m) */
-    tn_value same = onnx_cast(c, onnx_call2(c, &tn_op_equal, NULL, a, b), TN_I64);
-    tn_value less = onnx_cast(c, onnx_call2(c, &tn_op_less, NULL, b, a), TN_I64);
-    tn_value so_far = onnx_call1(c, &tn_op_cumprod, &before, same);
-    *out_same = onnx_cast(c, reduce(c, &tn_op_min, same, 2), TN_BOOL1);
-    *out_less = /* at one place at most; a row without elements is less than none */
-        onnx_cast(c, reduce(c, &tn_op_sum, onnx_call2(c, &tn_op_multiply, NULL, less, so_far), 2), TN_BOOL1);
+    tn_value before = take(c, rows, plus(c, number, -1), 0),
+             differ = onnx_call2(c, &tn_op_not_equal, NULL, rows, before);
+    if (tn_dtype_is_float(onnx_type(rows)->dtype)) {
+        tn_value one = onnx_call2(c, &tn_op_equal, NULL, rows, rows),
+                 other = onnx_call2(c, &tn_op_equal, NULL, before, before);
+        differ = onnx_call2(c, &tn_op_logical_and, NULL, differ, onnx_call2(c, &tn_op_logical_or, NULL, one, other));
+    }
+    tn_value differences = reduce(c, &tn_op_sum, onnx_cast(c, differ, TN_I32), 1); /* of a row without elements 0 */
+    return onnx_call2(c, &tn_op_logical_or, NULL, onnx_cast(c, differences, TN_BOOL1),
+                      onnx_call2(c, &tn_op_equal, NULL, number, i64(c, 0)));
+}
+
+/* out[at[i]] = v[i], at being a permutation */
+static tn_value permuted(onnx_conv *c, tn_value at, tn_value v)
+{
+    tn_scatter_attr a = {0, "update"};
+    return onnx_call(c, &tn_op_scatter_elements, &a, 3, (const tn_value[]){v, at, v});
+}
+
+/* How many hold up to each position, but for the first that does. */
+static tn_value rank_of(onnx_conv *c, tn_value condition)
+{
+    tn_scan_attr a = {0, false, false};
+    return plus(c, onnx_call1(c, &tn_op_cumsum, &a, onnx_cast(c, condition, TN_I64)), -1);
 }
 
 static void unique(onnx_conv *c)
 {
-    tn_value x = onnx_in(c, 0), same, less;
+    tn_value x = onnx_in(c, 0);
     bool along = onnx_has_attr(c, "axis"), sorted = onnx_attr_int(c, "sorted", 1) != 0;
     int64_t given = onnx_attr_int(c, "axis", 0);
-    tn_arg_attr first = {1, false, false, TN_I64};
     if (c->bad) return;
     x = along ? x : flat(c, x);
     int axis = along ? onnx_axis(c, given, onnx_rank(x)) : 0;
-    tn_dtype t = onnx_type(x)->dtype;
-    bool narrow = tn_dtype_is_float(t) && t.bits < 32;
-    compare_rows(c, rows_of(c, narrow ? onnx_cast(c, x, TN_F32) : x, axis), &same, &less);
+    tn_value rows = c->bad ? x : rows_of(c, x, axis);
     if (c->bad) return;
-    const tn_expr *n = onnx_type(same)->dim[0];
-    tn_value number = onnx_count_up(c, n);
-    tn_value rep =
-        onnx_call1(c, &tn_op_argmax, &first, onnx_cast(c, same, TN_I64)); /* the first that is equal */
-    tn_value is_first = onnx_call2(c, &tn_op_equal, NULL, rep, number);
-    if (!sorted) /* order of appearance: j before i */
-        less = onnx_call2(c, &tn_op_less, NULL, expand(c, number, 0), expand(c, number, 1));
-    tn_value counted = onnx_call2(c, &tn_op_logical_and, NULL, less, expand(c, is_first, 0));
-    tn_value rank = reduce(c, &tn_op_sum, onnx_cast(c, counted, TN_I64), 1);
-    tn_value firsts = positions(c, is_first);
+    tn_value number = onnx_count_up(c, onnx_type(rows)->dim[0]), order = onnx_call1(c, &tn_op_sort_rows, NULL, rows);
+    tn_value starts = starts_run(c, take(c, rows, order, 0), number), run = permuted(c, order, rank_of(c, starts));
+    tn_value from = positions(c, starts);
     if (c->bad) return;
-    tn_value place = onnx_count_up(c, onnx_type(firsts)->dim[0]);
-    tn_value hit =
-        onnx_call2(c, &tn_op_equal, NULL, expand(c, place, 1), expand(c, take(c, rank, firsts, 0), 0));
-    tn_value order = onnx_call1(c, &tn_op_argmax, &first, onnx_cast(c, hit, TN_I64));
-    tn_value index = take(c, firsts, order, 0), inverse = take(c, rank, rep, 0);
-    tn_value members = onnx_call2(c, &tn_op_equal, NULL, expand(c, place, 1), expand(c, inverse, 0));
+    tn_value place = onnx_count_up(c, onnx_type(from)->dim[0]), next = take(c, from, plus(c, place, 1), 0);
+    tn_value is_last = onnx_call2(c, &tn_op_equal, NULL, next, from), n = onnx_extent_of(c, rows, 0);
+    tn_value count = onnx_call2(c, &tn_op_subtract, NULL, choose(c, is_last, n, next), from);
+    tn_value index = take(c, order, from, 0), inverse = run;
+    if (!sorted) { /* by first appearance */
+        tn_value is_first = permuted(c, order, starts), rank = rank_of(c, is_first);
+        inverse = take(c, rank, take(c, index, run, 0), 0);
+        tn_value back = take(c, rank, index, 0); /* of a run: where it goes */
+        index = permuted(c, back, index);
+        count = permuted(c, back, count);
+    }
     onnx_out(c, 0, take(c, x, index, axis));
-    const tn_value rest[3] = {index, inverse, reduce(c, &tn_op_sum, onnx_cast(c, members, TN_I64), 1)};
+    const tn_value rest[3] = {index, inverse, count};
     for (uint32_t i = 1; i < 4 && i < c->node->output.n; i++) onnx_out(c, i, rest[i - 1]);
 }
 
