@@ -1,0 +1,133 @@
+/* Pairs of operators, one behind the other and twice: what they fuse to must not grow by multiplication. The measure is
+ * not time but text: the text of a kernel's blocks names what it would repeat, so it is as long as the kernel has
+ * distinct expressions. Of some pairs, and of all where TENON_SLOW is set, the flat text is measured too, and the
+ * package computes what the Relay interpreter does. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "e2e/run.h"
+
+enum { SIDE = 6, TIR_LIMIT = 12 << 10, FLAT_LIMIT = 160 << 10, FLAT_STEP = 17, RUN_STEP = 61 };
+
+/* $ is the operand, float32 (6, 6), and so is the result. */
+static const char *const forms[] = {
+    "nn.relu($)",
+    "sigmoid($)",
+    "tanh($)",
+    "exp(negative(abs($)))",
+    "nn.hardswish($)",
+    "nn.mish($)",
+    "nn.gelu($)",
+    "nn.gelu_tanh($)",
+    "nn.selu($)",
+    "mod($, 2f)",
+    "floor_mod($, 1.5f)",
+    "power(abs($), 0.7f)",
+    "sin($)",
+    "multiply($, $)",
+    "where(less($, 0f), exp($), $)",
+    "cast(cast($, dtype=\"float16\"), dtype=\"float32\")",
+    "trilu($, 0)",
+    "transpose($, axes=[1, 0])",
+    "strided_slice(concatenate(($, negative($))), begin=[3, 0], end=[9, 6])",
+    "strided_slice(nn.pad($, pad_width=[2, 0, 0, 2], pad_mode=\"reflect\"), begin=[1, 1], end=[7, 7])",
+    "take($, arange(5, -1, count=[6]), axis=0)",
+    "gather($, cast(clip($, a_min=0f, a_max=5f), dtype=\"int64\"), axis=1)",
+    "nn.softmax($)",
+    "add($, sum($, axis=[0], keepdims=True))",
+    "cumsum($, axis=1)",
+    "gather($, topk($, k=[6]), axis=1)",
+};
+enum { N_FORMS = sizeof forms / sizeof *forms };
+
+static char *apply(char *at, int value, int to, const char *form)
+{
+    at += sprintf(at, "  %%%d = ", to);
+    for (const char *c = form; *c; c++) {
+        if (*c != '$')
+            *at++ = *c;
+        else
+            at += value < 0 ? sprintf(at, "%%x") : sprintf(at, "%%%d", value);
+    }
+    return at + sprintf(at, ";\n");
+}
+
+static const char *write_pair(int a, int b)
+{
+    static char path[64];
+    char text[4096], *at = text;
+    snprintf(path, sizeof path, "pair-%d.relay", (int)getpid());
+    at += sprintf(at, "#[version = \"0.0.5\"]\ndef @main(%%x: Tensor[(%d, %d), float32]) {\n", SIDE, SIDE);
+    for (int i = 0; i < 4; i++)
+        at = apply(at, i - 1, i, forms[i % 2 ? b : a]);
+    sprintf(at, "  nn.relu(%%3)\n}\n");
+    FILE *f = fopen(path, "wb");
+    assert_non_null(f);
+    assert_true(fputs(text, f) >= 0);
+    assert_int_equal(fclose(f), 0);
+    return path;
+}
+
+static bool is_short(const char *path, const char *stage, size_t limit, char *why)
+{
+    const char *text = "";
+    tenon *t = tenon_new();
+    bool ok = tenon_dump(t, path, &(tenon_options){.opt_level = 3}, stage, &text, NULL, NULL) == 0;
+    if (!ok)
+        run_fail(why, "%.900s", tenon_messages(t));
+    else if (*tenon_messages(t))
+        ok = run_fail(why, "says %.900s", tenon_messages(t));
+    else if (strlen(text) > limit)
+        ok = run_fail(why, "%s: %zu bytes, more than %zu", stage, strlen(text), limit);
+    tenon_free(t);
+    return ok;
+}
+
+static bool runs(const char *path, char *why)
+{
+    float x[SIDE * SIDE];
+    tenon_tensor in = {.name = "x", .code = 2, .bits = 32, .ndim = 2, .shape = {SIDE, SIDE}};
+    in.data = x;
+    in.bytes = sizeof x;
+    tenon_options o = {.opt_level = 3};
+    tnr_module *m = NULL;
+    values want = {0}, have = {0};
+    for (int i = 0; i < SIDE * SIDE; i++)
+        x[i] = (float)(i * 7 % 23) / 8 - 1.3f;
+    bool ok = run_interpreter(path, &o, "relay", 1, &in, &want, why) && run_compile(path, &o, &m, why) &&
+              run_module(m, TNR_EXECUTOR_AOT, 1, 1, &in, &have, why) && all_near(&have, &want, 1, why);
+    values_free(&want);
+    values_free(&have);
+    tnr_module_release(m);
+    return ok;
+}
+
+static void pairs_stay_small(void **state)
+{
+    (void)state;
+    bool slow = getenv("TENON_SLOW") != NULL;
+    int failed = 0;
+    for (int k = 0; k < N_FORMS * N_FORMS; k++) {
+        char why[RUN_TEXT] = "";
+        const char *path = write_pair(k / N_FORMS, k % N_FORMS);
+        bool ok = is_short(path, "tir", TIR_LIMIT, why);
+        if (ok && (slow || k % FLAT_STEP == 0))
+            ok = is_short(path, "flat", FLAT_LIMIT, why);
+        if (ok && (slow || k % RUN_STEP == 0))
+            ok = runs(path, why);
+        if (!ok)
+            print_error("%s, %s: %s\n", forms[k / N_FORMS], forms[k % N_FORMS], why);
+        failed += !ok;
+        unlink(path);
+    }
+    assert_int_equal(failed, 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(pairs_stay_small)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
