@@ -281,9 +281,10 @@ static void manual_head(const char *name, const char *help)
 
 static void manual_tail(void)
 {
-    printf(".SH EXIT STATUS\n0: done; 2: the command line is wrong; 4: an error, or a flag that is known but "
-           "not supported yet.\n"
-           ".SH SEE ALSO\ntenon(1); docs/cli.md of the distribution has it all.\n");
+    printf(".SH EXIT STATUS\n0 on success; 2 if the command line is wrong; 4 after any other error, or for a "
+           "flag that is "
+           "known but not supported yet.\n"
+           ".SH SEE ALSO\ntenon(1); docs/cli.md of the distribution describes every command.\n");
 }
 
 static void manual_command(const tn_command *c)
@@ -298,6 +299,11 @@ static void manual_command(const tn_command *c)
     printf(".\n.SH FLAGS\n");
     for (const tn_flag *f = NULL; (f = next_flag(c, f, &table));)
         manual_flag(f);
+    if (c->example) {
+        printf(".SH EXAMPLE\n.nf\ntenon ");
+        roff(c->example);
+        printf("\n.fi\n");
+    }
     manual_tail();
 }
 
@@ -313,7 +319,7 @@ int tn_manual_print(const tn_command *commands, const tn_flag *flags, const char
         return TN_EXIT_OK;
     }
     if (strcmp(page, "tenon") != 0)
-        return tn_error_print("--manual %s: there is no such page", page);
+        return tn_error_print("--manual: unknown page \"%s\"; give tenon, tvmc or the name of a command", page);
     manual_head("tenon", "deep-learning compiler");
     printf("\\fBtenon\\fR [\\fB\\-v\\fR] \\fIcommand\\fR [\\fIflags\\fR] ...\n.SH COMMANDS\n");
     for (const tn_command *c = commands; c->name; c++)

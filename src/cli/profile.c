@@ -140,11 +140,14 @@ static line make_line(const char *name, uint64_t ns, uint64_t total, const char 
 /* A cell in `width` columns; what does not fit loses its middle. */
 static void print_cell(const char *text, int width, bool left)
 {
-    int n = (int)strlen(text), keep = (width - 3) / 2;
-    if (n > width && width > 8)
-        printf("%.*s...%*s", width - 3 - keep, text, keep, text + n - keep);
-    else
+    int n = (int)strlen(text), to = n - (width - 3) / 2, from = width - 3 - (n - to);
+    if (n > width && width > 8) {
+        while (from > 0 && (text[from] & 0xC0) == 0x80) from--; /* not within a character */
+        while (text[to] && (text[to] & 0xC0) == 0x80) to++;
+        printf("%.*s...%s", from, text, text + to);
+    } else {
         printf(left ? "%-*s" : "%*s", width, text);
+    }
 }
 
 /* Width 0: the column is left out. */

@@ -13,10 +13,11 @@
 
 // clang-format off
 const tn_flag tn_top_flags[] = {
-    TN_ROW_TEXT("labels", 0, "FILE", NULL, "names of the classes, one a line"),
-    TN_ROW_INT("number", 'n', 1, INT_MAX, "5", "how many classes"),
-    TN_ROW_TEXT("name", 0, "NAME", NULL, "which array of the file (default: its only one)"),
-    TN_ROW_CHOICE("softmax", 0, "auto|yes|no", "auto", "turn scores into probabilities; auto: where they are none yet"),
+    TN_ROW_TEXT("labels", 0, "FILE", NULL, "names of the classes, one per line"),
+    TN_ROW_INT("number", 'n', 1, INT_MAX, "5", "number of classes to print"),
+    TN_ROW_TEXT("name", 0, "NAME", NULL, "array to rank (default: the only one of the file)"),
+    TN_ROW_CHOICE("softmax", 0, "auto|yes|no", "auto",
+                  "turn scores into probabilities; auto does so unless they are already"),
     {0},
 };
 // clang-format on

@@ -219,6 +219,8 @@ static int kind_by_content(const char *path, const uint8_t *at, size_t n)
         return kind_of_tar(at, n);
     if (begins(at, n, "\177ELF"))
         return kind_of_elf(at, n);
+    if (n > 26 && begins(at, n, "BM") && u32(at + 6) == 0)
+        return BITMAP;
     if (is_safetensors(at, n))
         return SAFETENSORS;
     return is_text(at, n) ? kind_of_text(at, n) : kind_of_protobuf(path, at, n);

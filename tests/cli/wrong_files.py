@@ -59,6 +59,7 @@ write("config.json", '{"hidden_size": 768}')
 write("notes.txt", "How to compile the model\n")
 write("x.npy", npy())
 write("photo.jpg", b"\xff\xd8\xff\xe0\x00\x10JFIF\0" + b"\0" * 64)
+write("picture.bmp", b"BM" + struct.pack("<IHHI", 70, 0, 0, 54) + b"\x28" + b"\0" * 55)
 write("photo.png", b"\x89PNG\r\n\x1a\n" + b"\0" * 64)
 with tarfile.open("zoo.tar.gz", "w:gz") as t:
     t.add(model, "zoo/model.onnx")

@@ -45,7 +45,7 @@ must "flags, options and what is written about them are one list" python3 "$here
 if command -v bash >/dev/null; then # what the shell proposes: stages, passes, files of the right kind
     mkdir complete && : >complete/net.onnx && : >complete/net.tar && : >complete/in.npz
     must "completion" bash -c 'cd complete && source <(tenon --completion bash)
-        words() { COMP_WORDS=("$@") COMP_CWORD=$(($# - 1)) COMPREPLY=() && _tenon && echo "${COMPREPLY[*]}"; }
+        words() { COMP_WORDS=("$@") COMP_CWORD=$(($# - 1)) COMPREPLY=(); _tenon; echo "${COMPREPLY[*]}"; }
         set -e
         test "$(words tenon comp)" = compile
         test "$(words tenon dump --stage tir-)" = tir-scheduled

@@ -102,4 +102,4 @@ unset TVM_CONFIGS_JSON_DIR
 for page in tenon compile run; do
     expect 0 ".SH FLAGS" --manual $page
 done
-expect 4 "there is no such page" --manual nothing
+expect 4 "--manual: unknown page" --manual nothing

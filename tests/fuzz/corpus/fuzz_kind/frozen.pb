@@ -1,0 +1,5 @@
+
+
+xPlaceholder
+
+xPlaceholder
