@@ -11,7 +11,8 @@
 
 const char *const tn_family_names[] = {"input, output", "convolution, matrix, pool", "elementwise", "reduce",
                                        "move",          "layout",           "control",     "other"};
-enum { LINE_MAX = 46, TUPLES_MAX = 16 };
+/* A closure is drawn wherever it is called, and tuples may hold tuples: both are bounded. */
+enum { LINE_MAX = 46, VISITS_MAX = 5000 };
 
 typedef struct { tn_chart *chart; uint32_t box; } place;
 typedef struct {
@@ -20,7 +21,7 @@ typedef struct {
     place *at;          /* by node id; chart NULL: not drawn */
     tn_map seen;        /* edges of which the label is drawn already */
     int depth;
-    uint32_t n_kernel;
+    uint32_t n_kernel, n_box, n_chart, n_visit;
 } maker;
 
 static void add_region(maker *m, tn_chart *c, const tn_region *r, bool params);
@@ -160,8 +161,9 @@ static uint8_t family(const tn_node *n)
 
 /* ---- boxes ---- */
 
-static uint32_t add_box(tn_chart *c, const tn_chart_box *b)
+static uint32_t add_box(maker *m, tn_chart *c, const tn_chart_box *b)
 {
+    m->n_box++;
     tn_vec_push(&c->box, *b);
     return (uint32_t)c->box.n - 1;
 }
@@ -169,6 +171,7 @@ static uint32_t add_box(tn_chart *c, const tn_chart_box *b)
 static tn_chart *add_inner(maker *m, tn_chart *c, uint32_t box)
 {
     tn_chart *inner = TN_NEW(m->arena, tn_chart);
+    inner->id = ++m->n_chart;
     inner->outer = c;
     inner->holder = box;
     c->box.at[box].inner = inner;
@@ -178,37 +181,49 @@ static tn_chart *add_inner(maker *m, tn_chart *c, uint32_t box)
 /* ---- lines ---- */
 
 /* A value read by a box of c; it comes from a box of c or of a chart around it, and leads to what holds the reader. */
-static void connect(maker *m, tn_chart *c, uint32_t box, tn_value v, int tuples)
+static void follow(maker *m, tn_chart *c, uint32_t box, tn_value v)
 {
-    if (!v.def || tn_op_is(v.def, &tn_op_constant) || tuples > TUPLES_MAX)
+    if (!v.def || tn_op_is(v.def, &tn_op_constant) || ++m->n_visit > VISITS_MAX)
         return;
     const place *p = &m->at[v.def->id];
     if (!p->chart) { /* a tuple, or a field of one */
         for (int i = 0; i < v.def->nin; i++)
-            connect(m, c, box, tn_in(v.def, i), tuples + 1);
+            follow(m, c, box, tn_in(v.def, i));
         return;
     }
     for (; c && c != p->chart; c = c->outer)
         box = c->holder;
     if (!c || p->box >= box)
         return;
-    uint64_t edge = tn_hash_u64(tn_hash_u64(tn_map_key(c), p->box), box), value = tn_hash_u64(v.def->id, v.out), known;
+    uint64_t edge = tn_hash_u64(tn_hash_u64(c->id, p->box), box), value = tn_hash_u64(v.def->id, v.out), known;
     if (tn_map_get(&m->seen, tn_hash_u64(edge, value), &known))
         return;
     tn_map_put(&m->seen, tn_hash_u64(edge, value), 1);
-    tn_chart_edge e = {.from = p->box, .to = box, .label = shape_text(m, tn_value_type(v))};
-    e.labelled = !tn_map_get(&m->seen, value, &known) || known != tn_map_key(c);
-    tn_map_put(&m->seen, value, tn_map_key(c));
+    const char *label = shorten(m, shape_text(m, tn_value_type(v)));
+    tn_chart_edge e = {.from = p->box, .to = box, .label = label ? label : ""};
+    e.labelled = !tn_map_get(&m->seen, value, &known) || known != c->id;
+    tn_map_put(&m->seen, value, c->id);
     tn_vec_push(&c->edge, e);
 }
 
+static void connect(maker *m, tn_chart *c, uint32_t box, tn_value v)
+{
+    m->n_visit = 0;
+    follow(m, c, box, v);
+}
+
 /* ---- nodes ---- */
+
+static bool may_nest(const maker *m)
+{
+    return m->depth < TN_RELAY_MAX_NEST && m->n_box / 4 <= m->g->n_node;
+}
 
 static void add_port(maker *m, tn_chart *c, const tn_node *n, const char *name, const tn_type *t)
 {
     tn_chart_box b = {.title = shorten(m, name), .family = TN_FAMILY_PORT};
     b.tip = tn_arena_printf(m->arena, "%s\n%s", name, shape_text(m, t));
-    uint32_t k = add_box(c, &b);
+    uint32_t k = add_box(m, c, &b);
     if (n)
         m->at[n->id] = (place){c, k};
 }
@@ -229,10 +244,10 @@ static void add_call(maker *m, tn_chart *c, const tn_node *n)
     const char *constants = constants_text(m, n, 1);
     b.tip = tip_text(m, n, "", constants);
     b.line[0] = shorten(m, constants);
-    uint32_t k = add_box(c, &b);
+    uint32_t k = add_box(m, c, &b);
     for (int i = 1; i < n->nin; i++)
-        connect(m, c, k, tn_in(n, i), 0);
-    if (known && m->depth < TN_RELAY_MAX_NEST)
+        connect(m, c, k, tn_in(n, i));
+    if (known && may_nest(m))
         add_region(m, add_inner(m, c, k), fn->region[0], !group);
     m->at[n->id] = (place){c, k};
 }
@@ -245,15 +260,15 @@ static void add_operator(maker *m, tn_chart *c, const tn_node *n)
         b.line[0] = shorten(m, *attrs ? short_attrs(m, attrs) : constants);
         b.line[1] = *attrs ? shorten(m, constants) : NULL;
     }
-    uint32_t k = add_box(c, &b);
+    uint32_t k = add_box(m, c, &b);
     for (int i = 0; i < n->nin; i++)
-        connect(m, c, k, tn_in(n, i), 0);
-    tn_chart *inner = n->nregion && m->depth < TN_RELAY_MAX_NEST ? add_inner(m, c, k) : NULL;
+        connect(m, c, k, tn_in(n, i));
+    tn_chart *inner = n->nregion && may_nest(m) ? add_inner(m, c, k) : NULL;
     for (int i = 0; i < n->nregion && inner; i++) {
         tn_chart *branch = inner;
         if (n->nregion > 1) {
             tn_chart_box part = {.title = i ? "else" : "then", .tip = "", .family = TN_FAMILY_CONTROL};
-            branch = add_inner(m, inner, add_box(inner, &part));
+            branch = add_inner(m, inner, add_box(m, inner, &part));
         }
         add_region(m, branch, n->region[i], true);
     }
@@ -286,7 +301,7 @@ tn_chart *tn_chart_make(const tn_graph *g, tn_arena *a)
     for (uint32_t i = 0; i < r->n_result; i++) {
         tn_value v = {r->result[i].def, r->result[i].out};
         add_port(&m, c, NULL, r->n_result > 1 ? tn_arena_printf(a, "output %u", i) : "output", tn_value_type(v));
-        connect(&m, c, (uint32_t)c->box.n - 1, v, 0);
+        connect(&m, c, (uint32_t)c->box.n - 1, v);
     }
     tn_map_deinit(&m.seen);
     return c;

@@ -39,6 +39,7 @@ struct tn_chart {
     tn_vec(tn_chart_edge) edge;
     tn_chart *outer;           /* the chart that has the box around this one; NULL: the whole */
     uint32_t holder;           /* that box */
+    uint32_t id;               /* from 0, as they were made */
     double width, height;
 };
 

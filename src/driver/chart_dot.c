@@ -6,7 +6,7 @@
 static const char *const fill[] = {"white",   "#dbe7ff", "#dcf5e4", "#eadffb",
                                    "#fff1cf", "#e8ecf1", "#fde2ea", "#ffe3d6"};
 
-typedef struct { tn_buf *out; uint32_t next; tn_map first; } printer; /* chart -> number of its first box */
+typedef struct { tn_buf *out; uint32_t next; tn_map first; } printer; /* id of a chart -> number of its first box */
 
 static void quote(const char *text, tn_buf *out)
 {
@@ -23,7 +23,7 @@ static void quote(const char *text, tn_buf *out)
 static uint64_t number(const printer *p, const tn_chart *c, uint32_t box)
 {
     uint64_t first = 0;
-    tn_map_get(&p->first, tn_map_key(c), &first);
+    tn_map_get(&p->first, c->id, &first);
     return first + box;
 }
 
@@ -39,7 +39,7 @@ static uint64_t anchor(const printer *p, const tn_chart *c, uint32_t box, bool l
 
 static void print_boxes(printer *p, const tn_chart *c, int indent)
 {
-    tn_map_put(&p->first, tn_map_key(c), p->next);
+    tn_map_put(&p->first, c->id, p->next);
     uint32_t first = p->next;
     p->next += (uint32_t)c->box.n;
     for (uint32_t i = 0; i < c->box.n; i++) {

@@ -317,7 +317,7 @@ static void place_boxes(layout *l)
         b->y = l->top[v->rank];
     }
     c->width = right - left + 2 * margin;
-    c->height = y - gap_y + margin;
+    c->height = y - (l->n_rank ? gap_y : 0) + margin;
 }
 
 /* ---- lines ---- */
