@@ -132,7 +132,7 @@ static void test_refused(void **state)
     static const struct { const char *file, *says; } rows[] = {
         {"big_endian.npz", "x.npy: big-endian element type '>f4' is not supported"},
         {"text.npz", "x.npy: element type '<U3' is not supported"},
-        {"make.py", "cannot read it as .npz"},
+        {"make.py", "is a text file, not an .npz archive"},
         {"absent.npz", "cannot read it as .npz: No such file"},
     };
     // clang-format on
