@@ -227,7 +227,7 @@ static tnr_status bind_late(tnr_instance *inst, uint32_t at, tnr_error *err)
         int64_t want = tnr_size_get(p->size[op[2]], inst->sym);
         return v == want ? TNR_OK
                          : tnr_fail(err, TNR_E_CHECK, at,
-                                    "%.400s: an extent is %" PRId64 ", it must be %" PRId64 " (%.400s)",
+                                    "%.400s: an extent is %" PRId64 ", but must be %" PRId64 " (%.400s)",
                                     in->node, v, want, p->text[in->a]);
     }
     if (v < s->min || v > s->max)
