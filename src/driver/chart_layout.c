@@ -21,7 +21,7 @@ typedef struct {
 } vertex;
 typedef struct { uint32_t from, to; } arc; /* vertices of neighbouring rows */
 
-enum { NONE = UINT32_MAX };
+#define NONE UINT32_MAX
 typedef struct {
     tn_chart *c;
     tn_vec(vertex) v;              /* the boxes, then the points */
