@@ -165,10 +165,18 @@ const tnr_params *tnr_module_params(const tnr_module *module);
 
 /* ---- instances ---- */
 
+enum tnr_instance_flag {
+    /* A debug run: every input, output and temporary has memory of its own between two guards, which are looked at
+     * after each instruction; what was written outside of a value is TNR_E_CHECK and names node, kernel and
+     * slot. Memory begins as NaN. Slow, and takes as much memory as all values together. */
+    TNR_INSTANCE_CHECK = 1
+};
+
 typedef struct tnr_instance_options { /* zero-initialise; NULL means all defaults */
     int32_t executor;                 /* enum tnr_executor */
     int32_t threads; /* number of threads in a run, the caller included; 0: as many as the pool has */
-    void *reserved[3];
+    uintptr_t flags; /* enum tnr_instance_flag; others are TNR_E_ARG */
+    void *reserved[2];
 } tnr_instance_options;
 
 /* Make an executor with its own arena. It shares the weights and retains the module.

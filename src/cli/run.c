@@ -29,6 +29,7 @@ const tn_flag tn_run_flags[] = {
     TN_ROW_INT("print-top", 0, 1, INT_MAX, NULL, "print the N largest values of output_0[0] and their indices"),
     TN_ROW_SWITCH("profile", 0, "run once more and print the time of each kernel"),
     TN_ROW_SWITCH("wide", 0, "print all columns of --profile, whatever the terminal's width"),
+    TN_ROW_SWITCH("check", 0, "guard the memory of each value; an error names the kernel that writes outside (slow)"),
     TN_ROW_TEXT("dump-outputs", 0, "DIR", NULL,
             "run once more and write what each kernel computes to this folder, as .npy files with a list"),
     TN_ROW_REFUSED("rpc-key"),
@@ -86,7 +87,8 @@ static int open_package(runner *r)
         r->executor = TNR_EXECUTOR_GRAPH;
     if (tn_args_count(r->args, "threads") && tnr_threads_set(tn_args_int(r->args, "threads"), &r->err))
         return fail(r);
-    tnr_instance_options o = {.executor = r->executor};
+    tnr_instance_options o = {.executor = r->executor,
+                              .flags = tn_args_count(r->args, "check") ? TNR_INSTANCE_CHECK : 0};
     return tnr_instance_new(r->module, &o, &r->instance, &r->err) ? fail(r) : TN_EXIT_OK;
 }
 

@@ -77,7 +77,7 @@ tn_symbol_info *tn_graph_symbol(tn_graph *g, const char *name)
         g->symbol = s;
         g->cap_symbol = cap;
     }
-    g->symbol[g->n_symbol] = (tn_symbol_info){tn_intern(g->ctx, name), 1, INT32_MAX, NULL};
+    g->symbol[g->n_symbol] = (tn_symbol_info){.name = tn_intern(g->ctx, name), .min = 1, .max = INT32_MAX};
     return &g->symbol[g->n_symbol++];
 }
 

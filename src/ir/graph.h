@@ -58,6 +58,8 @@ typedef struct tn_symbol_info {
     const char *name;
     int64_t min, max;
     const tn_expr *is; /* what it was found to be while the model was read: a number, another symbol; NULL: itself */
+    const tn_loc *because; /* where that, or a narrower range, was found out; valid if `told` */
+    bool told;
 } tn_symbol_info;
 
 typedef struct tn_function {

@@ -247,8 +247,9 @@ static tn_value reshaped(tn_graph *g, tn_node *n, tn_value v, const tn_type *to)
 {
     tn_reshape_attr a = {.newshape = {to->n, to->dim}, .allowzero = true};
     tn_extent_attr dyn;
-    return tn_reshape_known(g, n->owner, v, &a, &dyn.extent) ? call(g, n, &tn_op_reshape, 1, &v, &a)
-                                                            : call(g, n, &tn_op_dyn_reshape, 1, &v, &dyn);
+    return tn_reshape_known(g, n->owner, v, &a, n->loc, &dyn.extent)
+               ? call(g, n, &tn_op_reshape, 1, &v, &a)
+               : call(g, n, &tn_op_dyn_reshape, 1, &v, &dyn);
 }
 
 /* f(reshape(x)) is reshape(f(x)) where f's other operands do not see the difference. */

@@ -58,8 +58,8 @@ static tn_symbol_info *open_symbol(tn_graph *g, const tn_node *n, const tn_expr 
     return NULL;
 }
 
-/* From now on s is t, or the number v where t is NULL; false: out of its range. */
-static bool become(tn_graph *g, tn_symbol_info *s, tn_symbol_info *t, int64_t v)
+/* From now on s is t, or the number v where t is NULL, as n tells; false: out of its range. */
+static bool become(tn_graph *g, const tn_node *n, tn_symbol_info *s, tn_symbol_info *t, int64_t v)
 {
     const tn_expr *old = tn_sym(g->pool, s->name), *is = t ? tn_sym(g->pool, t->name) : tn_idx(g->pool, v);
     if (t ? s->min > t->max || t->min > s->max : v < s->min || v > s->max)
@@ -72,6 +72,8 @@ static bool become(tn_graph *g, tn_symbol_info *s, tn_symbol_info *t, int64_t v)
         if (g->symbol[i].is == old)
             g->symbol[i].is = is;
     s->is = is;
+    s->because = n->loc;
+    s->told = true;
     return true;
 }
 
@@ -83,10 +85,9 @@ static bool settle(tn_graph *g, const tn_node *n, const tn_expr *a, const tn_exp
         return false;
     int64_t k = zero.term[0].coef;
     tn_symbol_info *s = open_symbol(g, n, zero.term[0].atom);
-    if (!s || zero.n == 1)
-        return s && zero.c % k == 0 && become(g, s, NULL, -(zero.c / k));
+    if (!s || zero.n == 1) return s && zero.c % k == 0 && become(g, n, s, NULL, -(zero.c / k));
     tn_symbol_info *t = open_symbol(g, n, zero.term[1].atom);
-    return t && zero.c == 0 && k + zero.term[1].coef == 0 && become(g, s < t ? t : s, s < t ? s : t, 0);
+    return t && zero.c == 0 && k + zero.term[1].coef == 0 && become(g, n, s < t ? t : s, s < t ? s : t, 0);
 }
 
 /* a must be the lesser, or the greater, of itself and a number; a is k * s + c. */
@@ -103,6 +104,10 @@ static bool settle_limit(tn_graph *g, const tn_node *n, const tn_expr *a, const 
     tn_symbol_info *s = open_symbol(g, n, sum.term[0].atom);
     if (!s || (least ? v < s->min : v > s->max))
         return false;
+    if (least ? v < s->max : v > s->min) {
+        s->because = n->loc;
+        s->told = true;
+    }
     s->max = least && v < s->max ? v : s->max;
     s->min = !least && v > s->min ? v : s->min;
     return true;

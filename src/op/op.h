@@ -106,7 +106,8 @@ typedef struct tn_axes_attr { tn_ints axes; bool keepdims, exclude; } tn_axes_at
 typedef struct tn_reshape_attr { tn_dims newshape; bool allowzero; } tn_reshape_attr;
 /* Is it known whether data has as many elements as newshape says, so that `reshape` in region r decides? Else *out are
  * the extents, which the run must check; -1 is rounded down. */
-bool tn_reshape_known(tn_graph *g, tn_region *r, tn_value data, const tn_reshape_attr *a, tn_dims *out);
+bool tn_reshape_known(tn_graph *g, tn_region *r, tn_value data, const tn_reshape_attr *a, const tn_loc *loc,
+                      tn_dims *out);
 typedef struct tn_transpose_attr { tn_ints axes; } tn_transpose_attr;
 /* begin, end: clipped by infer where they and the extent are numbers */
 typedef struct tn_slice_attr { tn_dims begin, end; tn_ints strides, axes; } tn_slice_attr;

@@ -113,9 +113,10 @@ static bool same_elements(tn_graph *g, const tn_node *n, const tn_type *a, const
     return tn_rule_agree(g, n, had, has);
 }
 
-bool tn_reshape_known(tn_graph *g, tn_region *r, tn_value data, const tn_reshape_attr *a, tn_dims *out)
+bool tn_reshape_known(tn_graph *g, tn_region *r, tn_value data, const tn_reshape_attr *a, const tn_loc *loc,
+                      tn_dims *out)
 {
-    tn_node n = {.op = &tn_op_reshape, .owner = r, .attr = a};
+    tn_node n = {.op = &tn_op_reshape, .owner = r, .attr = a, .loc = loc};
     const tn_type *t = tn_value_type(data);
     const tn_expr *dim[TN_RULE_MAX_RANK];
     uint32_t wrong;

@@ -89,10 +89,47 @@ const tn_type *tn_relay_settled(tn_graph *g, const tn_type *t)
     return s.n ? renamed_type(&s, t) : t;
 }
 
+/* The model's input that has a symbol as a dimension of its own, and which; NULL: none, it is no input's. */
+static const tn_node *input_of(const tn_graph *g, const tn_expr *symbol, int *out_dim)
+{
+    for (uint32_t i = 0; g->func && i < g->func->body->n_param; i++) {
+        const tn_node *x = g->func->body->param[i];
+        const tn_type *t = x->type[0];
+        for (*out_dim = 0; t && t->kind == TN_T_TENSOR && *out_dim < t->n; ++*out_dim)
+            if (t->dim[*out_dim] == symbol) return x;
+    }
+    return NULL;
+}
+
+/* Whoever compiles the model hears now what its runs will demand. */
+static void tell(tn_graph *g, const tn_symbol_info *s)
+{
+    int d, d2;
+    int64_t v;
+    const tn_node *x = input_of(g, tn_sym(g->pool, s->name), &d), *y = s->is ? input_of(g, s->is, &d2) : NULL;
+    if (!x) return;
+    const char *only = s->is && tn_is_int(s->is, &v)
+                           ? tn_arena_printf(g->arena, "%lld", (long long)v)
+                           : tn_arena_printf(g->arena, "%lld to %lld", (long long)s->min, (long long)s->max);
+    if (!s->is || s->is->kind == TN_E_INT)
+        (void)tn_report(g->ctx, TN_WARNING, "relay-W004", s->because,
+                        "dimension %d (%s) of input \"%s\" can only be %s, because of this node; a run with another is "
+                        "refused",
+                        d, s->name, x->name, only);
+    else if (y)
+        (void)tn_report(
+            g->ctx, TN_NOTE, "relay-N001", s->because,
+            "dimension %d (%s) of input \"%s\" must equal dimension %d (%s) of input \"%s\", because of "
+            "this node",
+            d, s->name, x->name, d2, s->is->u.s, y->name);
+}
+
 tn_status tn_relay_settle(tn_graph *g)
 {
     renaming s = found(g);
     g->settles = false;
+    for (uint32_t i = 0; i < g->n_symbol; i++)
+        if (g->symbol[i].told) tell(g, &g->symbol[i]);
     if (s.n && g->func) {
         rename_region(&s, g->func->body);
     }

@@ -4,6 +4,7 @@
 
 #include "base/size.h"
 #include "runtime/error.h"
+#include "runtime/guard.h"
 #include "runtime/launch.h"
 #include "runtime/mem.h"
 #include "runtime/pool.h"
@@ -59,7 +60,8 @@ tnr_status tnr_instance_new(tnr_module *module, const tnr_instance_options *opti
                             tnr_instance **out_instance, tnr_error *err)
 {
     tnr_instance_options o = options ? *options : (tnr_instance_options){0};
-    if (!module || !out_instance || o.threads < 0 || o.executor < 0 || o.executor >= TNR_N_EXECUTOR)
+    if (!module || !out_instance || o.threads < 0 || o.executor < 0 || o.executor >= TNR_N_EXECUTOR ||
+        (o.flags & ~(uintptr_t)TNR_INSTANCE_CHECK))
         return tnr_fail(err, TNR_E_ARG, 0,
                         "tnr_instance_new: module or out_instance is NULL, or an option out of range");
     if (!module->has[o.executor] && o.executor == TNR_EXECUTOR_GRAPH && branch(module))
@@ -80,6 +82,7 @@ tnr_status tnr_instance_new(tnr_module *module, const tnr_instance_options *opti
     inst->exe = &module->exe[o.executor];
     inst->threads_wanted = o.threads;
     tnr_status status = allocate(inst, err);
+    if (!status && (o.flags & TNR_INSTANCE_CHECK)) status = tnr_guard_new(inst, err);
     if (status)
         tnr_instance_free(inst);
     else
@@ -90,6 +93,7 @@ tnr_status tnr_instance_new(tnr_module *module, const tnr_instance_options *opti
 void tnr_instance_free(tnr_instance *instance)
 {
     if (!instance) return;
+    tnr_guard_free(instance);
     for (uint32_t i = 0; instance->output && i < instance->exe->n_output; i++)
         tnr_mem_free(instance->output[i].own);
     void *const block[] = {instance->input,    instance->output_given, instance->output,

@@ -48,6 +48,8 @@ struct tnr_instance {
     uint32_t threads; /* scratch is for so many */
     uint8_t *scratch;
 
+    struct tnr_guarded *guard; /* n_slot, of a debug run (guard.h); else NULL */
+
     bool ran;          /* the last run succeeded: outputs may be looked at */
     bool stepping;     /* a run stands between two instructions (debug.c) */
     uint32_t step;     /* the next one */

@@ -3,6 +3,7 @@
  * run. */
 #include "runtime/error.h"
 #include "runtime/floating.h"
+#include "runtime/guard.h"
 #include "runtime/instance.h"
 #include "runtime/launch.h"
 #include "runtime/mem.h"
@@ -242,6 +243,7 @@ static tnr_status plan(tnr_instance *inst, uint32_t at, tnr_error *err)
 {
     uint32_t segment = inst->exe->program->inst[at].a;
     tnr_status status = tnr_plan(inst, segment, at, err);
+    if (!status && inst->guard) status = tnr_guard_place(inst, segment, err);
     if (!status) set_views(inst, segment);
     return status;
 }
@@ -278,7 +280,8 @@ static tnr_status write_slot(tnr_instance *inst, uint32_t at, tnr_error *err)
     return TNR_OK;
 }
 
-tnr_status tnr_instruction(tnr_instance *inst, uint32_t at, uint32_t *out_next, uint32_t *out_variant, tnr_error *err)
+static tnr_status instruction(tnr_instance *inst, uint32_t at, uint32_t *out_next, uint32_t *out_variant,
+                              tnr_error *err)
 {
     const tn_program *p = inst->exe->program;
     const tn_inst *in = &p->inst[at];
@@ -304,6 +307,13 @@ tnr_status tnr_instruction(tnr_instance *inst, uint32_t at, uint32_t *out_next, 
     }
 }
 
+tnr_status tnr_instruction(tnr_instance *inst, uint32_t at, uint32_t *out_next, uint32_t *out_variant,
+                           tnr_error *err)
+{
+    tnr_status status = instruction(inst, at, out_next, out_variant, err);
+    return status || !inst->guard ? status : tnr_guard_look(inst, at, err);
+}
+
 static tnr_status walk(tnr_instance *inst, tnr_error *err)
 {
     const tn_program *p = inst->exe->program;
@@ -324,6 +334,7 @@ tnr_status tnr_prepare(tnr_instance *inst, bool views, tnr_error *err)
     if (!status) status = tnr_bind(inst, err);
     if (!status) status = place_tensors(inst, err);
     if (!status && inst->empty) return TNR_OK;
+    if (!status && inst->guard) status = tnr_guard_place(inst, 0, err);
     if (!status) status = tnr_bind_threads(inst, err);
     if (!status && views) status = make_views(inst, err);
     return status;

@@ -189,22 +189,28 @@ static inline bool take_outputs(tnr_instance *instance, uint32_t n, values *out,
 }
 
 /* One run by a new instance; inputs are taken by name. */
-static inline bool run_module(tnr_module *m, int executor, int threads, int n_in, const tenon_tensor in[], values *out,
-                              char *why)
+static inline bool run_options(tnr_module *m, const tnr_instance_options *o, int n_in,
+                               const tenon_tensor in[], values *out, char *why)
 {
     static const char *const names[] = {"aot", "graph"};
-    tnr_instance_options o = {.executor = executor, .threads = threads};
     tnr_instance *instance = NULL;
     tnr_error err = {0};
     out->n = 0;
-    bool ok = !tnr_instance_new(m, &o, &instance, &err);
+    bool ok = !tnr_instance_new(m, o, &instance, &err);
     for (int i = 0; ok && i < n_in; i++) {
         DLTensor t = dl_tensor(&in[i]);
         ok = !tnr_set_input(instance, in[i].name, &t, &err);
     }
     ok = ok && !tnr_run(instance, &err) && take_outputs(instance, tnr_output_count(m), out, &err);
     tnr_instance_free(instance);
-    return ok ? true : run_fail(why, "%s, %d threads: %s", names[executor], threads, err.message);
+    return ok ? true : run_fail(why, "%s, %d threads: %s", names[o->executor], o->threads, err.message);
+}
+
+static inline bool run_module(tnr_module *m, int executor, int threads, int n_in, const tenon_tensor in[],
+                              values *out, char *why)
+{
+    return run_options(m, &(tnr_instance_options){.executor = executor, .threads = threads}, n_in, in, out,
+                       why);
 }
 
 #endif

@@ -202,7 +202,7 @@ static void make(program *p, uint64_t seed)
     tn_buf_str(&p->text, p->n_result == 1 ? ",)\n}\n" : ")\n}\n");
 }
 
-/* One run of the package against the interpreter. */
+/* One run of the package, whose memory is guarded, against the interpreter. */
 static bool one_run(program *p, const char *path, tnr_module *m, int level, char *why)
 {
     static float x[4 * 32 * HEIGHT * WIDTH];
@@ -224,8 +224,9 @@ static bool one_run(program *p, const char *path, tnr_module *m, int level, char
     };
     values want = {0}, have = {0};
     tenon_options o = {.opt_level = level};
+    tnr_instance_options guarded = {.threads = 2, .flags = TNR_INSTANCE_CHECK};
     bool ok = run_interpreter(path, &o, "relay", 4, in, &want, why) &&
-              run_module(m, TNR_EXECUTOR_AOT, 2, 4, in, &have, why) && all_near(&have, &want, 1, why);
+              run_options(m, &guarded, 4, in, &have, why) && all_near(&have, &want, 1, why);
     values_free(&want);
     values_free(&have);
     return ok;

@@ -593,6 +593,16 @@ static int32_t phase_returns_9(const tn_call *call, uint32_t step, uint32_t task
     return 9;
 }
 
+static int32_t phase_writes_before(const tn_call *call, uint32_t step, uint32_t task, void *scratch)
+{
+    (void)step, (void)scratch;
+    if (task == 0) ((uint8_t *)call->arg[3])[-3] = 0;
+    return 0;
+}
+
+DAMAGE(late_nothing, (void)t)
+DAMAGE(stray_write, t->phase[0].run = phase_writes_before)
+
 /* These only show once the symbols are bound. */
 DAMAGE(late_bytes, t->slot[TOY_T1].bytes = (tn_size){0, returns_minus_1})
 DAMAGE(late_io, t->slot[TOY_X].bytes = (tn_size){0, returns_8})
@@ -722,6 +732,34 @@ static void damage_is_found_at_load(void **state)
     assert_string_equal(f->err.message,
                         "the program is damaged: an operand out of range or not writable for kernel "
                         "\"tvmgen_default_fused_add_multiply\"");
+}
+
+/* A kernel that writes outside of its result is named. */
+static void guards_show_stray_writes(void **state)
+{
+    fixture *f = *state;
+    tables t;
+    tnr_module *m;
+    tnr_instance *inst;
+    toy_io io;
+    for (int check = 0; check < 2; check++) {
+        assert_int_equal(open_damaged(f, stray_write, &t, &m, &f->err), TNR_OK);
+        if (!check) { /* a run as it should be is not disturbed by guards */
+            tnr_module_release(m);
+            assert_int_equal(open_damaged(f, late_nothing, &t, &m, &f->err), TNR_OK);
+        }
+        tnr_instance_options o = {.flags = TNR_INSTANCE_CHECK};
+        assert_int_equal(tnr_instance_new(m, &o, &inst, &f->err), TNR_OK);
+        toy_fill(&io, 5, 1);
+        assert_int_equal(toy_set(inst, &io, NULL), TNR_OK);
+        assert_int_equal(tnr_run(inst, &f->err), check ? TNR_E_CHECK : TNR_OK);
+        tnr_instance_free(inst);
+        tnr_module_release(m);
+    }
+    assert_non_null(
+        strstr(f->err.message, "Add_0, Mul_0: tvmgen_default_fused_add_multiply wrote 3 bytes before slot "));
+    assert_int_equal(tnr_instance_new(f->module, &(tnr_instance_options){.flags = 2}, &inst, &f->err),
+                     TNR_E_ARG);
 }
 
 static void damage_is_found_when_symbols_are_bound(void **state)
@@ -917,6 +955,7 @@ int main(void)
         cmocka_unit_test(arguments_are_checked),
         cmocka_unit_test(damage_is_found_at_load),
         cmocka_unit_test(damage_is_found_when_symbols_are_bound),
+        cmocka_unit_test(guards_show_stray_writes),
         cmocka_unit_test(work_memory_is_apart_from_its_call),
         cmocka_unit_test(profiles_every_instruction),
         cmocka_unit_test(an_instance_runs_once_at_a_time),

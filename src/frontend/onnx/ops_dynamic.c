@@ -327,7 +327,7 @@ static tn_value checked_reshape(onnx_conv *c, tn_value x, tn_dims d)
 tn_value onnx_reshape_to(onnx_conv *c, tn_value x, const tn_reshape_attr *a)
 {
     tn_dims d;
-    if (c->bad || !x.def || tn_reshape_known(c->g, c->im->r, x, a, &d))
+    if (c->bad || !x.def || tn_reshape_known(c->g, c->im->r, x, a, c->loc, &d))
         return onnx_call1(c, &tn_op_reshape, a, x);
     return checked_reshape(c, x, d);
 }

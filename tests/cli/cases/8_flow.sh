@@ -29,6 +29,8 @@ must "each kernel's result is a file of NumPy" sh -c 'for f in values/*.npy; do 
 must "the list names them" grep -q "0000_0.npy.*float32.*tvmgen_default_fused" values/list.txt
 must "the index names its inputs" grep -q '"file": "0000_0.npy".*"dtype": "float32", "shape": .*"inputs": \["x", "y"' values/index.json
 expect 0 "" compile "$here/../../examples/models/mnist_cntk.onnx" -o mnist.tar
+expect 0 "" run mnist.tar --check
+expect 0 "" run mnist.tar --check --executor graph
 expect 0 "" run mnist.tar --dump-outputs blocks
 must "shapes are those in memory, files have them" python3 - blocks <<'EOF'
 import json, struct, sys

@@ -1,0 +1,83 @@
+/* Guards around slots. The pattern is a NaN in float32, float16 and bfloat16, so that what is read before it is written
+ * shows in results, and no number that kernels are likely to write. */
+#include "runtime/guard.h"
+
+#include "runtime/error.h"
+#include "runtime/mem.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+typedef struct tnr_guarded {
+    uint8_t *block; /* guard, value, guard; NULL: no memory of its own */
+    uint64_t bytes; /* of the value */
+} tnr_guarded;
+
+static uint8_t pattern(uint64_t i) { return i % 2 ? 0xff : 0xa5; }
+
+tnr_status tnr_guard_new(tnr_instance *inst, tnr_error *err)
+{
+    inst->guard = tnr_mem_new(inst->exe->program->n_slot, sizeof *inst->guard);
+    return inst->guard ? TNR_OK : tnr_fail_memory(err, inst->exe->program->n_slot * sizeof *inst->guard);
+}
+
+void tnr_guard_free(tnr_instance *inst)
+{
+    for (uint32_t i = 0; inst->guard && i < inst->exe->program->n_slot; i++)
+        tnr_mem_free(inst->guard[i].block);
+    tnr_mem_free(inst->guard);
+}
+
+static tnr_status place(tnr_instance *inst, uint32_t slot, tnr_error *err)
+{
+    tnr_guarded *g = &inst->guard[slot];
+    const tn_slot *s = &inst->exe->program->slot[slot];
+    uint64_t bytes = inst->bytes[slot], all = bytes + 2u * TNR_GUARD_BYTES;
+    if (!g->block || g->bytes != bytes) {
+        tnr_mem_free(g->block);
+        g->block = tnr_mem_aligned((size_t)all);
+        if (!g->block) return tnr_fail_memory(err, all);
+        g->bytes = bytes;
+    }
+    for (uint64_t i = 0; i < all; i++) g->block[i] = pattern(i);
+    if (s->kind == TN_SLOT_INPUT && bytes > 0)
+        memcpy(g->block + TNR_GUARD_BYTES, inst->ptr[slot], (size_t)bytes);
+    inst->ptr[slot] = g->block + TNR_GUARD_BYTES;
+    return TNR_OK;
+}
+
+tnr_status tnr_guard_place(tnr_instance *inst, uint32_t segment, tnr_error *err)
+{
+    const tn_program *p = inst->exe->program;
+    tnr_status status = TNR_OK;
+    for (uint32_t i = 0; !status && i < p->n_slot; i++)
+        if (tnr_slot_segment(p, i) == segment && p->slot[i].kind != TN_SLOT_CONST && p->slot[i].alias < 0)
+            status = place(inst, i, err);
+    return status;
+}
+
+static tnr_status damaged(const tnr_instance *inst, uint32_t slot, uint64_t byte, uint32_t at, tnr_error *err)
+{
+    const tnr_exe *x = inst->exe;
+    const tn_inst *in = &x->program->inst[at];
+    const tnr_guarded *g = &inst->guard[slot];
+    bool before = byte < TNR_GUARD_BYTES;
+    return tnr_fail(err, TNR_E_CHECK, at,
+                    "%.60s: %.70s wrote %" PRIu64 " bytes %s slot %" PRIu32 " \"%.40s\" of %" PRIu64 " bytes",
+                    in->node, in->op == TN_INST_CALL ? x->library->kernel[in->a].name : "the program",
+                    before ? TNR_GUARD_BYTES - byte : byte - TNR_GUARD_BYTES - g->bytes + 1,
+                    before ? "before" : "behind", slot, x->program->slot[slot].name, g->bytes);
+}
+
+tnr_status tnr_guard_look(const tnr_instance *inst, uint32_t at, tnr_error *err)
+{
+    for (uint32_t i = 0; i < inst->exe->program->n_slot; i++) {
+        const tnr_guarded *g = &inst->guard[i];
+        for (uint64_t k = 0; g->block && k < TNR_GUARD_BYTES; k++) {
+            uint64_t behind = g->bytes + TNR_GUARD_BYTES + k;
+            if (g->block[k] != pattern(k)) return damaged(inst, i, k, at, err);
+            if (g->block[behind] != pattern(behind)) return damaged(inst, i, behind, at, err);
+        }
+    }
+    return TNR_OK;
+}
