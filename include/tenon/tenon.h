@@ -82,6 +82,9 @@ typedef struct tenon_report { /* what tenon_compile says about its work */
 tenon *tenon_new(void); /* NULL: out of memory */
 void tenon_free(tenon *t);
 const char *tenon_version(void);
+/* What this build is (commit, LLVM) and the machine as the compiler sees it, with the origin of each number, as
+ * lines of text; and the machine as JSON, which `machine_file` reads. Valid until the next call. Returns 0, or 1. */
+int tenon_about(tenon *t, const char **out_text, const char **out_machine);
 /* All diagnostics of the last call, one per line; "" if there were none. */
 const char *tenon_messages(const tenon *t);
 

@@ -257,9 +257,51 @@ unsigned tn_cpu_base_mhz(void)
     return r[EAX] & 0xffff;
 }
 
+void tn_cpu_name(char out[TN_CPU_NAME_BYTES])
+{
+    char text[TN_CPU_NAME_BYTES] = "";
+    size_t n = 0;
+    for (uint32_t i = 0; i < 3; i++) {
+        uint32_t r[4];
+        cpuid(0x80000002 + i, 0, r);
+        memcpy(text + i * sizeof r, r, sizeof r);
+    }
+    for (const char *s = text; *s; s++) {
+        bool blank = *s == ' ' && (n == 0 || s[1] == ' ' || !s[1]);
+        if (*s >= ' ' && *s <= '~' && !blank) {
+            out[n++] = *s;
+        }
+    }
+    out[n] = '\0';
+}
+
+static uint64_t mix(uint64_t hash, uint32_t v) { return (hash ^ v) * 0x100000001b3u; } /* FNV-1a, by words */
+
+uint64_t tn_cpu_identity(void)
+{
+    static const uint32_t leaf[] = {0, 0x80000002, 0x80000003, 0x80000004};
+    uint64_t hash = 0xcbf29ce484222325u;
+    uint32_t r[4];
+    for (size_t i = 0; i < sizeof leaf / sizeof *leaf; i++) {
+        cpuid(leaf[i], 0, r);
+        for (size_t k = 0; k < 4; k++) {
+            hash = mix(hash, r[k]);
+        }
+    }
+    cpuid(1, 0, r);
+    hash = mix(hash, r[EAX]); /* family, model, stepping; the rest tells of the core this thread is on */
+    if (r[ECX] >> 31) {       /* a hypervisor, by its name; not a leaf that __get_cpuid_count allows */
+        __cpuid(0x40000000, r[EAX], r[EBX], r[ECX], r[EDX]);
+        hash = mix(mix(mix(hash, r[EBX]), r[ECX]), r[EDX]);
+    }
+    uint64_t set = tn_cpu_detect().bits;
+    return mix(mix(hash, (uint32_t)set), (uint32_t)(set >> 32));
+}
+
 #else /* other ISAs: what the system's auxiliary vector says */
 
 #if defined(__linux__)
+#include <fcntl.h>
 #include <sys/auxv.h>
 #else
 #define AT_HWCAP 16
@@ -308,6 +350,25 @@ uint64_t tn_cpu_cache_bytes(unsigned level)
 }
 
 unsigned tn_cpu_base_mhz(void) { return 0; }
+
+void tn_cpu_name(char out[TN_CPU_NAME_BYTES]) { out[0] = '\0'; }
+
+uint64_t tn_cpu_identity(void)
+{
+    uint64_t hash = tn_cpu_detect().bits * 0x9e3779b97f4a7c15u;
+#if defined(__linux__)
+    char text[64]; /* of Arm: which core, by its maker's number */
+    int fd = open("/sys/devices/system/cpu/cpu0/regs/identification/midr_el1", O_RDONLY | O_CLOEXEC);
+    ssize_t n = fd >= 0 ? read(fd, text, sizeof text) : 0;
+    for (ssize_t i = 0; i < n; i++) {
+        hash = (hash ^ (unsigned char)text[i]) * 0x100000001b3u;
+    }
+    if (fd >= 0) {
+        close(fd);
+    }
+#endif
+    return hash;
+}
 #endif
 
 bool tn_cpu_set_has(tn_cpu_set set, const char *feature)

@@ -34,6 +34,11 @@ bool tn_cpu_permit_tiles(void);
 
 /* Bytes of the data or unified cache of a level (1, 2, 3) from cpuid; 0: unknown. */
 uint64_t tn_cpu_cache_bytes(unsigned level);
+/* What the CPU calls itself, for people; "" where it does not say. */
+enum { TN_CPU_NAME_BYTES = 49 };
+void tn_cpu_name(char out[TN_CPU_NAME_BYTES]);
+/* A number that machines with different CPUs, or under different hypervisors, do not share. */
+uint64_t tn_cpu_identity(void);
 /* Base clock in MHz from cpuid; 0: unknown. */
 unsigned tn_cpu_base_mhz(void);
 

@@ -5,6 +5,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -96,4 +98,31 @@ tn_status tn_file_write_temporary(tn_ctx *ctx, const char *path, const void *dat
         err = tn_outputs_close(1, (tn_output *const[]){&o}, true);
     }
     return tn_file_report(ctx, path, err);
+}
+
+bool tn_cache_path(const char *name, char *out, size_t room)
+{
+    const char *off = getenv("TENON_CACHE"), *xdg = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+    int n = -1;
+    if (off && (strcmp(off, "off") == 0 || strcmp(off, "0") == 0))
+        return false;
+    if (xdg && xdg[0] == '/') /* the specification: others are to be ignored */
+        n = snprintf(out, room, "%s/tenon/%s", xdg, name);
+    else if (home && home[0] == '/')
+        n = snprintf(out, room, "%s/.cache/tenon/%s", home, name);
+    return n > 0 && (size_t)n < room;
+}
+
+void tn_folders_make(const char *path)
+{
+    char folder[4096];
+    size_t n = strlen(path);
+    if (n >= sizeof folder)
+        return;
+    memcpy(folder, path, n + 1);
+    for (char *at = folder + 1; (at = strchr(at, '/')); at++) {
+        *at = 0;
+        mkdir(folder, 0700);
+        *at = '/';
+    }
 }

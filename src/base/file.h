@@ -19,6 +19,11 @@ typedef struct tn_file_part { const char *path; const void *data; size_t n; } tn
 TN_WARN_UNUSED tn_status tn_files_write(tn_ctx *ctx, int n, const tn_file_part part[]);
 /* A file that is read once and removed: written where it lies, without waiting for the disk. base-E003. */
 TN_WARN_UNUSED tn_status tn_file_write_temporary(tn_ctx *ctx, const char *path, const void *data, size_t n);
+/* The path of a file of that name in the cache folder, $XDG_CACHE_HOME/tenon or ~/.cache/tenon. False: there is no such
+ * folder, TENON_CACHE=off forbids it, or the path is longer than `room` bytes. */
+bool tn_cache_path(const char *name, char *out, size_t room);
+/* Makes the folders that the path of a file needs, for this user alone; whether that worked shows when it is opened. */
+void tn_folders_make(const char *path);
 /* TN_OK for err 0, else base-E003: cannot write `path`, for that reason. */
 TN_WARN_UNUSED tn_status tn_file_report(tn_ctx *ctx, const char *path, int err);
 

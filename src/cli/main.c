@@ -31,8 +31,8 @@ static const tn_command commands[] = {
      "image photo.jpg --size 224 -o in.npz"},
     {"top",       "NPZ",     tn_top_command,       {tn_top_flags, tn_common_flags},
      "name the most likely classes in a classifier's output", "top out.npz --labels labels.txt"},
-    {"version",   NULL,      tn_version_command,   {tn_common_flags},
-     "print the version", "version"},
+    {"version",   NULL,      tn_version_command,   {tn_version_flags, tn_common_flags},
+     "print the version; with -v also the commit, LLVM, the CPU and the machine model", "version -v"},
     {.name = "tune", .help =
     "Tenon schedules kernels from a model of the machine, without tuning; leave this step out"},
     {.name = "micro", .help = "`compile -o model.c --target c` writes C source for any C compiler"},
@@ -153,7 +153,7 @@ static int run_all(int argc, char *const argv[])
     } else if (args.help) {
         tn_help_commands(commands, main_flags, args.help_all, false);
     } else if (tn_args_count(&args, "version")) {
-        status = tn_version_command(&args);
+        status = tn_version_print(args.verbose, false);
     } else if (tn_args_count(&args, "completion")) {
         status = tn_completion_print(commands, tn_args_text(&args, "completion"));
     } else if (tn_args_count(&args, "manual")) {

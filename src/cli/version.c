@@ -12,11 +12,32 @@ const tn_flag tn_common_flags[] = {
 };
 // clang-format on
 
+const tn_flag tn_version_flags[] = {
+    TN_ROW_SWITCH("print-machine", 0, "print the description of this machine that `--machine` reads (JSON)"),
+    {0},
+};
+
 int tn_version_command(const tn_args *args)
 {
-    (void)args;
-    printf("tenon %s\n", tenon_version());
-    return TN_EXIT_OK;
+    return tn_version_print(args->verbose, tn_args_count(args, "print-machine") > 0);
+}
+
+int tn_version_print(int verbose, bool machine)
+{
+    if (!machine)
+        printf("tenon %s\n", tenon_version());
+    if (!machine && !verbose)
+        return TN_EXIT_OK;
+    tenon *t = tenon_new();
+    const char *about, *json;
+    if (!t)
+        return tn_error_print("out of memory");
+    int failed = tenon_about(t, &about, &json);
+    tn_messages_print(tenon_messages(t));
+    if (!failed)
+        fputs(machine ? json : about, stdout);
+    tenon_free(t);
+    return failed ? TN_EXIT_ERROR : TN_EXIT_OK;
 }
 
 int tn_verify_command(const tn_args *args)

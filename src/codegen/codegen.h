@@ -84,6 +84,7 @@ typedef struct tn_llvm_api {        /* the shared object's only export: const tn
     /* Compiles a unit into this process; library: what tenon_library_query would return. */
     tn_status (*jit)(const tn_unit *u, const tn_llvm_options *o, tn_jit **out_jit, const tn_library **out_library);
     void (*jit_free)(tn_jit *j);
+    void (*llvm_version)(unsigned out[3]);
 } tn_llvm_api;
 /* The folder of what Tenon opens or links while it works: $TENON_LIBDIR, else ../lib/tenon beside this program's (or
  * library's) folder. */

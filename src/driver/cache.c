@@ -27,26 +27,8 @@ static const uint64_t LIMIT = 512u << 20;
 /* The folder, or "" where there is none. */
 static void folder(char out[PATH_BYTES])
 {
-    const char *off = getenv("TENON_CACHE"), *xdg = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
-    out[0] = 0;
-    if (off && (strcmp(off, "off") == 0 || strcmp(off, "0") == 0))
-        return;
-    int n = -1;
-    if (xdg && xdg[0] == '/') /* the specification: others are to be ignored */
-        n = snprintf(out, PATH_BYTES, "%s/tenon/kernels", xdg);
-    else if (home && home[0] == '/')
-        n = snprintf(out, PATH_BYTES, "%s/.cache/tenon/kernels", home);
-    if (n < 0 || n > PATH_BYTES - 128)
+    if (!tn_cache_path("kernels", out, PATH_BYTES - 128))
         out[0] = 0;
-}
-
-static void make_folders(char *path)
-{
-    for (char *at = path + 1; (at = strchr(at, '/')); at++) {
-        *at = 0;
-        mkdir(path, 0700); /* there already, or the file cannot be opened later */
-        *at = '/';
-    }
 }
 
 /* <folder>/ab/cdef....o; false: no cache. */
@@ -187,7 +169,7 @@ static void save(void *user, const uint8_t key[32], const tn_buf *code)
     say(count);
     if (!place(key, path))
         return;
-    make_folders(path);
+    tn_folders_make(path);
     if (tn_output_open_private(&o, path))
         return;
     digest(code->at, code->n, hash);

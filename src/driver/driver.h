@@ -90,6 +90,9 @@ bool tn_target_is_foreign(const char *triple);
 TN_WARN_UNUSED tn_status tn_target_check_tools(tn_build *b, const char *output);
 TN_WARN_UNUSED tn_status tn_target_check_library(tn_build *b, const tn_buf *so);
 
+/* about.c: this build and this machine, as text, and the machine as JSON (machine.h). */
+TN_WARN_UNUSED tn_status tn_about(tn_ctx *ctx, tn_buf *out_text, tn_buf *out_machine);
+
 /* pipeline.c: the stages, each taking the build one door further. */
 TN_WARN_UNUSED tn_status tn_stage_import(tn_build *b, const char *model);
 /* names.c: every input and output of @main gets a name of its own. */

@@ -70,6 +70,17 @@ static int end(tenon *t, tn_status st)
     return st == TN_OK && t->ctx.n_error == 0 ? 0 : 1;
 }
 
+int tenon_about(tenon *t, const char **out_text, const char **out_machine)
+{
+    reset(t);
+    tn_status st = tn_about(&t->ctx, &t->text, &t->params);
+    if (out_text)
+        *out_text = tn_buf_cstr(&t->text);
+    if (out_machine)
+        *out_machine = tn_buf_cstr(&t->params);
+    return end(t, st);
+}
+
 /* Everything before machine code; the target is known. */
 static tn_status prepare(tn_build *b, const char *model)
 {

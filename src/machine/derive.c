@@ -89,6 +89,22 @@ static void default_real(double *field, double v) { *field = *field > 0 ? *field
 
 static void default_u32(uint32_t *field, uint32_t v) { *field = *field ? *field : v; }
 
+double tn_machine_flops_a_cycle(const tn_machine *m)
+{
+    return m->vector_bits / 32.0 * m->fma_ports * (tn_machine_has(m, "fma") ? 2 : 1);
+}
+
+static double int8_gops(const tn_machine *m)
+{
+    if (tn_machine_has(m, "amx-int8")) {
+        return 0.9 * 2048 * m->clock_ghz;
+    }
+    bool dot =
+        tn_machine_has(m, "avx512vnni") || tn_machine_has(m, "avxvnni") || tn_machine_has(m, "dotprod");
+    bool bytes = tn_machine_has(m, "avx2") || tn_machine_has(m, "avx512bw");
+    return m->peak_gflops * (dot ? 4 : bytes ? 4.0 / 3 : 1);
+}
+
 void tn_machine_derive(tn_machine *m)
 {
     const simd *s = simd_of(m);
@@ -107,27 +123,12 @@ void tn_machine_derive(tn_machine *m)
     default_real(&m->l2_gb_s, 0.6 * vector_bytes * m->clock_ghz);
     default_real(&m->l3_gb_s, least(10, 0.5 * vector_bytes) * m->clock_ghz);
     default_real(&m->mem_gb_s, least(5.5, 0.4 * vector_bytes) * m->clock_ghz);
-    default_real(&m->peak_gflops,
-                 m->vector_bits / 32.0 * m->fma_ports * (tn_machine_has(m, "fma") ? 2 : 1) * m->clock_ghz);
+    default_real(&m->peak_gflops, tn_machine_flops_a_cycle(m) * m->clock_ghz);
+    default_real(&m->int8_gops, int8_gops(m));
+    default_real(&m->bf16_gflops, tn_machine_has(m, "amx-bf16") ? 0.9 * 1024 * m->clock_ghz : 0);
 }
 
 bool tn_machine_dot4(const tn_machine *m)
 {
     return tn_machine_has(m, "avx512vnni") || tn_machine_has(m, "avxvnni") || tn_machine_has(m, "avx2");
-}
-
-double tn_machine_int8_gops(const tn_machine *m)
-{
-    if (tn_machine_has(m, "amx-int8")) {
-        return 0.9 * 2048 * m->clock_ghz;
-    }
-    bool dot =
-        tn_machine_has(m, "avx512vnni") || tn_machine_has(m, "avxvnni") || tn_machine_has(m, "dotprod");
-    bool bytes = tn_machine_has(m, "avx2") || tn_machine_has(m, "avx512bw");
-    return m->peak_gflops * (dot ? 4 : bytes ? 4.0 / 3 : 1);
-}
-
-double tn_machine_bf16_gflops(const tn_machine *m)
-{
-    return tn_machine_has(m, "amx-bf16") ? 0.9 * 1024 * m->clock_ghz : 0;
 }

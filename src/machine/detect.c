@@ -1,9 +1,11 @@
-/* The machine at hand: features from cpuid, caches and topology from sysfs (cpuid where that is silent), the clock from
- * the first source that does not change with the load. Nothing is timed. */
+/* The machine at hand: features from cpuid, caches and topology from sysfs (cpuid where that is silent), the clock and
+ * arithmetic rates by measurement (where that is impossible, the first source of a clock that does not change with the
+ * load). */
 #include "machine/machine.h"
 
 #include "base/cpu.h"
 #include "base/thread.h"
+#include "machine/measure.h"
 
 #include <math.h>
 #include <sched.h>
@@ -166,17 +168,49 @@ static double cpuinfo_mhz(const char *root)
     return mhz;
 }
 
-/* In steps of 0.1 GHz, so that a source that wavers does not. 0: unknown. */
-static double clock_ghz(const char *root)
+typedef struct clock_source {
+    const char *from;
+    double mhz;
+} clock_source;
+
+/* The first that is known, in steps of 0.1 GHz. A base frequency is far from what a core that is alone runs at, and
+ * /proc/cpuinfo may tell that of the time stamp counter. 0: unknown. */
+static void find_clock(const char *root, double measured_ghz, tn_machine *m)
 {
-    double mhz = read_number(root, CPU0 "cpufreq/base_frequency") / 1000;
-    mhz = mhz > 0 ? mhz : tn_cpu_base_mhz();
-    mhz = mhz > 0 ? mhz : read_number(root, CPU0 "cpufreq/cpuinfo_max_freq") / 1000;
-    mhz = mhz > 0 ? mhz : cpuinfo_mhz(root);
-    return mhz >= 50 && mhz < 20000 ? floor(mhz / 100 + 0.5) / 10 : 0;
+    const clock_source source[] = {
+        {"measured", measured_ghz * 1000},
+        {"sysfs, base_frequency", read_number(root, CPU0 "cpufreq/base_frequency") / 1000},
+        {"cpuid, base frequency", tn_cpu_base_mhz()},
+        {"sysfs, cpuinfo_max_freq", read_number(root, CPU0 "cpufreq/cpuinfo_max_freq") / 1000},
+        {"/proc/cpuinfo", cpuinfo_mhz(root)},
+    };
+    for (size_t i = 0; i < sizeof source / sizeof *source; i++) {
+        if (source[i].mhz >= 50 && source[i].mhz < 20000) {
+            m->clock_ghz = floor(source[i].mhz / 100 + 0.5) / 10;
+            m->clock_from = source[i].from;
+            return;
+        }
+    }
 }
 
-tn_status tn_machine_detect_at(tn_ctx *ctx, const char *root, tn_machine *out)
+/* To three digits, so that what is printed promises no more than was measured. */
+static double rounded(double v)
+{
+    double unit = v > 0 ? pow(10, floor(log10(v)) - 2) : 1;
+    return floor(v / unit + 0.5) * unit;
+}
+
+/* bfloat16 counts only if its dot product is clearly faster than float32. */
+static void set_rates(const tn_rates *r, tn_machine *m)
+{
+    bool amx = tn_machine_has(m, "amx-tile"); /* by formula: tiles need leave to be measured */
+    m->peak_gflops = rounded(r->fma_gflops);
+    m->int8_gops = amx ? 0 : rounded(r->dot_gops);
+    m->bf16_gflops = amx || r->bf16_gflops < 1.2 * r->fma_gflops ? 0 : rounded(r->bf16_gflops);
+    m->rates_from = r->fma_gflops > 0 ? "measured" : NULL;
+}
+
+static void detect(tn_ctx *ctx, const char *root, const tn_rates *rates, tn_machine *out)
 {
     const char *name[TN_CPU_FEATURES];
     size_t n = tn_cpu_set_names(tn_cpu_detect(), name, TN_CPU_FEATURES);
@@ -188,13 +222,27 @@ tn_status tn_machine_detect_at(tn_ctx *ctx, const char *root, tn_machine *out)
         .feature = feature,
         .n_feature = n,
         .cores = cores(root),
-        .clock_ghz = clock_ghz(root),
         .l1_bytes = cache(root, 1),
         .l2_bytes = cache(root, 2),
         .l3_bytes = cache(root, 3),
     };
+    set_rates(rates, out);
+    find_clock(root, rates->clock_ghz, out);
     tn_machine_derive(out);
+}
+
+tn_status tn_machine_detect_at(tn_ctx *ctx, const char *root, tn_machine *out)
+{
+    detect(ctx, root, &(tn_rates){0}, out);
     return TN_OK;
 }
 
-tn_status tn_machine_detect(tn_ctx *ctx, tn_machine *out) { return tn_machine_detect_at(ctx, "", out); }
+tn_status tn_machine_detect(tn_ctx *ctx, tn_machine *out)
+{
+    tn_rates rates;
+    if (!tn_rates_get(&rates)) {
+        rates = (tn_rates){0};
+    }
+    detect(ctx, "", &rates, out);
+    return TN_OK;
+}

@@ -406,6 +406,7 @@ tn_status tn_machine_attributes(tn_ctx *ctx, const char *cpu_name, const char *l
     m->n_feature = s.n;
     m->name = cpu_name ? cpu_name : plus ? NULL : m->name;
     m->vector_bits = m->n_vector_regs = m->fma_ports = 0;
-    m->l1_gb_s = m->l2_gb_s = m->l3_gb_s = m->mem_gb_s = m->peak_gflops = 0;
+    m->l1_gb_s = m->l2_gb_s = m->l3_gb_s = m->mem_gb_s = m->peak_gflops = m->int8_gops = m->bf16_gflops = 0;
+    m->rates_from = NULL;
     return TN_OK;
 }

@@ -5,7 +5,9 @@
  * Detected here, read from a JSON file (--machine FILE), or derived from a triple and features (cross compilation).
  * Decisions ask for features, sizes and rates; `name` is for people alone and CPU models are known nowhere.
  * Rates are those of one core that runs alone, so they are comparable with each other; totals multiply by cores up
- * to what is shared. Detected numbers never come from timing: the same machine gives the same code every time.
+ * to what is shared. Clock and the arithmetic rates of the machine at hand are measured (measure.h), so they waver a
+ * little: reports and choices between algorithms that differ much may use them. A schedule must not, since the same
+ * machine gives the same code every time; it counts cycles (tn_machine_flops_a_cycle).
  *
  *   peak_gflops = vector_bits/32 * fma_ports * (2 with fused multiply-add, else 1) * clock_ghz      float32
  */
@@ -20,21 +22,24 @@ typedef struct tn_machine {
     const char *triple;         /* as LLVM writes it, "x86_64-unknown-linux-gnu" */
     const char *const *feature; /* n_feature names in LLVM's spelling, "avx512f" */
     size_t n_feature;
+    const char *clock_from, *rates_from; /* for people: how these are known; NULL: by a formula */
     uint32_t cores;       /* physical ones that may be used, >= 1 */
     uint32_t vector_bits; /* of one vector register, a power of two >= 32 */
     uint32_t n_vector_regs;
-    uint32_t fma_ports;                         /* vector multiply-adds (or multiplies) issued per cycle */
+    uint32_t fma_ports;                         /* vector multiply-adds a cycle that tiles provide for */
     double clock_ghz;                           /* sustained */
     uint64_t l1_bytes, l2_bytes;                /* data, of one core; 0: none */
     uint64_t l3_bytes;                          /* of all cores together; 0: none */
     double l1_gb_s, l2_gb_s, l3_gb_s, mem_gb_s; /* 10^9 bytes/s one core reads, data being in that level */
     double peak_gflops; /* 10^9 float32 operations/s of one core; a multiply-add is two */
+    double int8_gops;   /* the same of the best integer dot product of bytes */
+    double bf16_gflops; /* and of bfloat16; 0 where converting to float32 is no slower */
 } tn_machine;
 
-/* The machine this process runs on. Strings live in ctx. Never fails for want of information: what the system does
- * not tell is assumed, on the low side. */
+/* The machine this process runs on. Strings live in ctx. Never fails for want of information: what neither the system
+ * nor a measurement tells is assumed, on the low side. */
 TN_WARN_UNUSED tn_status tn_machine_detect(tn_ctx *ctx, tn_machine *out);
-/* The same with /sys and /proc below `root` ("" is the real ones). */
+/* The same with /sys and /proc below `root` ("" is the real ones), and nothing measured. */
 TN_WARN_UNUSED tn_status tn_machine_detect_at(tn_ctx *ctx, const char *root, tn_machine *out);
 
 /* Fills every field that is 0 from the others: registers from triple and features, caches, clock and rates by the
@@ -55,7 +60,7 @@ bool tn_machine_knows(const tn_machine *m, const char *name);
  * (no CPUs of the architecture are known). */
 TN_WARN_UNUSED tn_status tn_machine_attributes(tn_ctx *ctx, const char *cpu, const char *list, tn_machine *m);
 
-/* A JSON object of the members that tn_machine_print writes. Rates, peak_gflops may be absent (derived); all else must
+/* A JSON object of the members that tn_machine_print writes. Rates may be absent (derived); all else must
  * be there, nothing else may. Errors: machine-E001 (not JSON), -E002 (unknown member), -E003 (missing member),
  * -E004 (wrong kind or range). */
 TN_WARN_UNUSED tn_status tn_machine_read(tn_ctx *ctx, const char *path, tn_machine *out);
@@ -68,9 +73,7 @@ bool tn_machine_has(const tn_machine *m, const char *feature);
 
 /* Has instructions that make dot products of four bytes (uint8 times int8 into int32) worth their layout. */
 bool tn_machine_dot4(const tn_machine *m);
-/* Operations/s (10^9, one core, a multiply-add is two) of the best integer and bfloat16 dot product instructions;
- * bfloat16 is 0 where converting to float32 is no slower. Formulae in derive.c. */
-double tn_machine_int8_gops(const tn_machine *m);
-double tn_machine_bf16_gflops(const tn_machine *m);
+/* float32 operations a cycle of one core, by fma_ports; the same in every process. */
+double tn_machine_flops_a_cycle(const tn_machine *m);
 
 #endif

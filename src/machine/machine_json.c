@@ -35,6 +35,8 @@ static const member members[] = {
     { "l3_gb_s",          REAL,  true,  AT(l3_gb_s),       1e-6, 1e9 },
     { "mem_gb_s",         REAL,  true,  AT(mem_gb_s),      1e-6, 1e9 },
     { "peak_gflops",      REAL,  true,  AT(peak_gflops),   1e-6, 1e9 },
+    { "int8_gops",        REAL,  true,  AT(int8_gops),     1e-6, 1e9 },
+    { "bf16_gflops",      REAL,  true,  AT(bf16_gflops),   0,    1e9 },
 };
 /* clang-format on */
 enum { MEMBERS = sizeof members / sizeof *members, FEATURES_MAX = 1024, NAME_BYTES_MAX = 200 };
@@ -179,6 +181,8 @@ tn_status tn_machine_parse(tn_ctx *ctx, const char *file, const char *text, size
     }
     tn_json_free(&d);
     if (status == TN_OK) {
+        out->clock_from = "the machine description";
+        out->rates_from = out->peak_gflops > 0 ? out->clock_from : NULL;
         tn_machine_derive(out);
     }
     return status;

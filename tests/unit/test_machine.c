@@ -2,6 +2,7 @@
 #include "base/cpu.h"
 #include "base/thread.h"
 #include "machine/machine.h"
+#include "machine/measure.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -11,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include <cmocka.h>
 
 static void equal(const tn_machine *a, const tn_machine *b)
@@ -62,8 +64,8 @@ static void test_machines(void **state)
         assert_int_equal(tn_machine_has(&m, "avx512f"), row[i].avx512);
         assert_int_equal(tn_machine_has(&m, "amx-tile"), strcmp(row[i].name, "amx") == 0);
         assert_true(m.peak_gflops == row[i].peak);
-        assert_true(tn_machine_int8_gops(&m) == row[i].int8);
-        assert_int_equal(tn_machine_bf16_gflops(&m) > 0, tn_machine_has(&m, "amx-bf16"));
+        assert_true(m.int8_gops == row[i].int8);
+        assert_int_equal(m.bf16_gflops > 0, tn_machine_has(&m, "amx-bf16"));
         assert_true(m.l1_bytes == row[i].l1 && m.l2_bytes == row[i].l2 && m.l3_bytes == row[i].l3);
         assert_true(m.l1_gb_s > m.l2_gb_s && m.l2_gb_s > m.l3_gb_s && m.l3_gb_s > m.mem_gb_s &&
                     m.mem_gb_s > 0);
@@ -175,8 +177,8 @@ static void derivation(void **state)
     static const char *const amx[] = {"avx512f", "avx512fp16", "amx-tile", "amx-int8", "amx-bf16"};
     tn_machine m = {.triple = "x86_64", .feature = amx, .n_feature = 5, .clock_ghz = 3};
     tn_machine_derive(&m);
-    assert_true(fabs(tn_machine_bf16_gflops(&m) - 2764.8) < 1e-6 &&
-                fabs(tn_machine_int8_gops(&m) - 5529.6) < 1e-6);
+    assert_true(fabs(m.bf16_gflops - 2764.8) < 1e-6 &&
+                fabs(m.int8_gops - 5529.6) < 1e-6);
 }
 
 static void detection_here(void **state)
@@ -445,6 +447,42 @@ static void attributes_of_detection(void **state)
     tn_ctx_deinit(&c);
 }
 
+/* Rates that were measured: sound, kept, and measured again where what is kept is damaged. */
+static void measured_rates(void **state)
+{
+    (void)state;
+    tn_rates a, b, c;
+    char dir[] = "tn-rates-XXXXXX", cwd[3000], path[4096], command[8192];
+    const char *old = getenv("XDG_CACHE_HOME");
+    char *saved = old ? strdup(old) : NULL;
+    if (!tn_rates_measure(&a)) {
+        free(saved);
+        skip();
+    }
+    assert_true(a.clock_ghz > 0.05 && a.clock_ghz < 20 && a.fma_gflops >= 0);
+    assert_non_null(mkdtemp(dir));
+    assert_non_null(getcwd(cwd, sizeof cwd));
+    snprintf(path, sizeof path, "%s/%s", cwd, dir);
+    setenv("XDG_CACHE_HOME", path, 1);
+    assert_true(tn_rates_get(&a) && tn_rates_get(&b));
+    assert_memory_equal(&a, &b, sizeof a); /* the second is the file's */
+    static const char *const damage[] = {
+        "printf x | dd of=$f bs=1 seek=20 conv=notrunc 2>/dev/null", ": >$f", "printf x >>$f", "rm $f; mkdir $f",
+        "rm -r %s/tenon; : >%s/tenon", /* the folder cannot be made */
+    };
+    for (size_t i = 0; i < sizeof damage / sizeof *damage; i++) {
+        snprintf(command, sizeof command, "f=$(ls -d %s/tenon/rates-*); ", path);
+        size_t n = strlen(command);
+        snprintf(command + n, sizeof command - n, damage[i], path, path);
+        assert_int_equal(system(command), 0);
+        assert_true(tn_rates_get(&c) && c.clock_ghz > 0.05);
+    }
+    snprintf(command, sizeof command, "rm -r %s", path);
+    assert_int_equal(system(command), 0);
+    assert_int_equal(saved ? setenv("XDG_CACHE_HOME", saved, 1) : unsetenv("XDG_CACHE_HOME"), 0);
+    free(saved);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -452,7 +490,7 @@ int main(void)
         cmocka_unit_test(derivation),           cmocka_unit_test(detection_here),
         cmocka_unit_test(detection_from_sysfs), cmocka_unit_test(attributes),
         cmocka_unit_test(attributes_of_detection), cmocka_unit_test(attributes_of_triples),
-        cmocka_unit_test(cpu_names),
+        cmocka_unit_test(cpu_names),            cmocka_unit_test(measured_rates),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,6 +6,7 @@
 #include "base/thread.h"
 
 #include <llvm-c/Analysis.h>
+#include <llvm-c/Core.h>
 #include <llvm-c/Error.h>
 #include <llvm-c/LLJIT.h>
 #include <llvm-c/Orc.h>
@@ -426,9 +427,11 @@ static tn_status jit(const tn_unit *u, const tn_llvm_options *o, tn_jit **out_ji
     return TN_OK;
 }
 
+static void llvm_version(unsigned out[3]) { LLVMGetVersion(&out[0], &out[1], &out[2]); }
+
 const tn_llvm_api *tenon_llvm(void);
 const tn_llvm_api *tenon_llvm(void)
 {
-    static const tn_llvm_api api = {TN_LLVM_INTERFACE, emit, objects, jit, jit_free};
+    static const tn_llvm_api api = {TN_LLVM_INTERFACE, emit, objects, jit, jit_free, llvm_version};
     return &api;
 }

@@ -21,7 +21,7 @@
 #include <string.h>
 
 enum { N, C, OH, OW, IC, KH, KW, AXES };
-enum { GROUP = 4, TASK_US = 10, TASKS_A_CORE = 4, MAX_UNROLLED_TILES = 8 };
+enum { GROUP = 4, TASK_CYCLES = 27500, TASKS_A_CORE = 4, MAX_UNROLLED_TILES = 8 };
 
 typedef struct {
     const char *block;
@@ -212,7 +212,7 @@ static void find_borders(conv *c, int64_t pixels)
     c->last = c->tiles - (free > c->first ? free : c->first);
 }
 
-/* Rows of a task: about TASK_US of work, but enough tasks for all cores; a divisor, so that no row is masked.
+/* Rows of a task: about TASK_CYCLES of work, but enough tasks for all cores; a divisor, so that no row is masked.
  * O(sqrt(rows)). */
 static int64_t rows_of_task(const derive *d, const conv *c, int64_t panels)
 {
@@ -220,12 +220,12 @@ static int64_t rows_of_task(const derive *d, const conv *c, int64_t panels)
     double work = 2.0 * c->tile.rows * c->tile.nv * c->lanes * (double)(c->tiles < 0 ? 1 : c->tiles);
     for (int i = IC; i <= KW; i++)
         work *= c->extent[i] < 0 ? 1 : (double)c->extent[i];
-    double rate = d->m->peak_gflops * 1e3 * 4 / c->bytes * c->tile.efficiency; /* operations in a us */
+    double rate = tn_machine_flops_a_cycle(d->m) * 4 / c->bytes * c->tile.efficiency; /* operations in a cycle */
     rate *= (double)c->fours;
     for (int64_t i = 1; i <= oh / i; i++)
         for (int k = 0; k < 2 && oh % i == 0; k++) {
             int64_t r = k ? oh / i : i;
-            if (r > best && work * (double)r <= 2 * TASK_US * rate &&
+            if (r > best && work * (double)r <= 2 * TASK_CYCLES * rate &&
                 n * panels * (oh / r) >= TASKS_A_CORE * (int64_t)d->m->cores)
                 best = r;
         }

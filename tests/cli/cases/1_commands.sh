@@ -42,6 +42,7 @@ must "help without a command goes to stderr" sh -c 'test -z "$(tenon 2>/dev/null
 must "tvmc is the same" sh -c 'test "$(tvmc version)" = "$(tenon version)"'
 must "a full disk under stdout is an error" sh -c 'tenon compile --help >/dev/full; test $? = 4'
 must "flags, options and what is written about them are one list" python3 "$here/flags.py" "$here/../.."
+<<<<<<< HEAD
 if command -v bash >/dev/null; then # what the shell proposes: stages, passes, files of the right kind
     mkdir complete && : >complete/net.onnx && : >complete/net.tar && : >complete/in.npz
     must "completion" bash -c 'cd complete && source <(tenon --completion bash)
@@ -54,3 +55,24 @@ if command -v bash >/dev/null; then # what the shell proposes: stages, passes, f
         test "$(words tenon run n)" = net.tar
         test "$(words tenon run net.tar --inputs "")" = in.npz'
 fi
+=======
+
+# what was built, and the machine it sees; the description reads back
+expect 0 "commit      " version -v
+expect 0 "LLVM        19." version -v
+expect 0 "features    " --version -v
+must "where numbers come from" sh -c "tenon version -v | grep -E '^clock .* GHz \((measured|sysfs|cpuid|/proc|assumed)' && tenon version -v | grep '^float32 .* GFLOP/s a core ('"
+must "version alone is one line" test "$(tenon version | wc -l)" = 1
+tenon version --print-machine >machine.json
+expect 0 "" compile "$TENON_SOURCE_DIR/examples/models/dense.onnx" --machine machine.json -o m.tar
+must "without a cache the machine is measured" sh -c "TENON_CACHE=off tenon version -v | grep '^clock '"
+# another clock and other rates make the same bytes: measurements waver
+sed 's/"clock_ghz": [0-9.]*/"clock_ghz": 1.7/; s/"\(peak_gflops\|int8_gops\|mem_gb_s\|l3_gb_s\)": [0-9.]*/"\1": 7/' machine.json >slow.json
+must "the descriptions differ" sh -c "! cmp -s machine.json slow.json"
+for model in mnist_cntk super_resolution; do
+    for json in machine slow; do
+        SOURCE_DATE_EPOCH=0 tenon compile "$TENON_SOURCE_DIR/examples/models/$model.onnx" --machine $json.json -o $json.tar >/dev/null
+    done
+    must "rates do not change $model" cmp machine.tar slow.tar
+done
+>>>>>>> 852df0b (cli: show commit, LLVM, CPU and machine in version -v)
