@@ -33,7 +33,7 @@ install(TARGETS tenon_runtime tenon_runtime_static LIBRARY DESTINATION lib ARCHI
 # libtenon_bundle.a: the same and src/runtime/bundle, which the driver links into self-contained libraries. Never
 # instrumented: what it ends up in is the user's.
 file(GLOB bundle_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/runtime/*.c ${CMAKE_SOURCE_DIR}/src/runtime/bundle/*.c)
-foreach(name IN ITEMS cpu cpu_count thread utf8 wire/elf wire/json wire/tar)
+foreach(name IN ITEMS cpu cpu_count sha256 thread utf8 wire/elf wire/json wire/sum wire/tar)
     list(APPEND bundle_sources ${CMAKE_SOURCE_DIR}/src/base/${name}.c)
 endforeach()
 add_library(tenon_bundle STATIC ${bundle_sources})

@@ -66,7 +66,9 @@ const char *tnr_version(void);
 /* ---- modules ---- */
 
 enum tnr_module_flag {
-    TNR_MODULE_READ = 1, /* read the file instead of mapping it; the file may then change while the module lives */
+    TNR_MODULE_READ =
+        1, /* read the file instead of mapping it; the file may then change while the module lives */
+    TNR_MODULE_CHECK_WEIGHTS = 4, /* compare the weights with their checksum, which reads all of them */
     TNR_MODULE_TEMP_FILE = 2 /* open mod.so through a temporary file even where memfd works (for tests) */
 };
 

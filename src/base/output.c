@@ -5,6 +5,7 @@
  * for the others, having told them that it is over. It is the one state of base that is not a constant: a
  * handler has no other way to reach anything. */
 #include "base/output.h"
+#include "base/sha256.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -169,6 +170,9 @@ void tn_output_add(tn_output *o, const void *data, size_t n)
 void tn_sink_add(tn_sink *s, const void *data, size_t n)
 {
     s->n += n;
+    if (s->sum) {
+        tn_sha256_add(s->sum, data, n);
+    }
     if (s->output) {
         tn_output_add(s->output, data, n);
     } else if (s->buf) {

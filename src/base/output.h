@@ -31,8 +31,14 @@ int tn_output_finish(tn_output *o);
  * one has an error, all are removed. Returns 0 or the first error. */
 int tn_outputs_close(int n, tn_output *const o[], bool keep);
 
-/* Where bytes go, piece by piece: to an output, a buffer, or nowhere but into the count. */
-typedef struct tn_sink { tn_output *output; tn_buf *buf; uint64_t n; } tn_sink;
+/* Where bytes go, piece by piece: to an output, a buffer, or nowhere but into the count; into `sum` too, if
+ * it is given. */
+typedef struct tn_sink {
+    tn_output *output;
+    tn_buf *buf;
+    struct tn_sha256 *sum;
+    uint64_t n;
+} tn_sink;
 void tn_sink_add(tn_sink *s, const void *data, size_t n);
 
 /* For a process that is about to end. Safe in a signal handler. */

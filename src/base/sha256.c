@@ -1,6 +1,7 @@
 /* SHA-256 as FIPS 180-4 defines it, section 6.2. */
 #include "base/sha256.h"
 
+#include <stdbool.h>
 #include <string.h>
 
 static const uint32_t k[64] = {
@@ -26,22 +27,64 @@ static void schedule(const uint8_t *p, uint32_t w[64])
     }
 }
 
+/* The processor's own instructions: ten times as fast. */
+#if defined(__x86_64__)
+#include <cpuid.h>
+#include <immintrin.h>
+
+static bool has_instructions(void)
+{
+    unsigned a, b, c, d;
+    return __get_cpuid_count(7, 0, &a, &b, &c, &d) && (b >> 29 & 1) && __get_cpuid(1, &a, &b, &c, &d) &&
+           (c >> 19 & 1); /* SHA, SSE4.1 */
+}
+
+/* Intel SHA Extensions, July 2013. The state is kept as ABEF and CDGH. */
+__attribute__((target("sha,sse4.1"))) static void take_blocks_fast(tn_sha256 *s, const uint8_t *p, size_t n)
+{
+    const __m128i order = _mm_set_epi64x(0x0c0d0e0f08090a0b, 0x0405060700010203);
+    __m128i abcd = _mm_shuffle_epi32(_mm_loadu_si128((const __m128i *)s->h), 0xb1);
+    __m128i efgh = _mm_shuffle_epi32(_mm_loadu_si128((const __m128i *)(s->h + 4)), 0x1b);
+    __m128i x = _mm_alignr_epi8(abcd, efgh, 8), y = _mm_blend_epi16(efgh, abcd, 0xf0), w[4];
+    for (; n > 0; n--, p += 64) {
+        __m128i x0 = x, y0 = y;
+        for (int i = 0; i < 16; i++) {
+            __m128i *m = &w[i & 3], *last = &w[(i + 3) & 3];
+            if (i < 4)
+                *m = _mm_shuffle_epi8(_mm_loadu_si128((const __m128i *)(p + 16 * i)), order);
+            else
+                *m = _mm_sha256msg2_epu32(_mm_add_epi32(_mm_sha256msg1_epu32(*m, w[(i + 1) & 3]),
+                                                        _mm_alignr_epi8(*last, w[(i + 2) & 3], 4)),
+                                          *last);
+            __m128i t = _mm_add_epi32(*m, _mm_loadu_si128((const __m128i *)(k + 4 * i)));
+            y = _mm_sha256rnds2_epu32(y, x, t);
+            x = _mm_sha256rnds2_epu32(x, y, _mm_shuffle_epi32(t, 0x0e));
+        }
+        x = _mm_add_epi32(x, x0);
+        y = _mm_add_epi32(y, y0);
+    }
+    __m128i feba = _mm_shuffle_epi32(x, 0x1b), dchg = _mm_shuffle_epi32(y, 0xb1);
+    _mm_storeu_si128((__m128i *)s->h, _mm_blend_epi16(feba, dchg, 0xf0));
+    _mm_storeu_si128((__m128i *)(s->h + 4), _mm_alignr_epi8(dchg, feba, 8));
+}
+#else
+static bool has_instructions(void) { return false; }
+static void take_blocks_fast(tn_sha256 *s, const uint8_t *p, size_t n) { (void)s, (void)p, (void)n; }
+#endif
+
 static void take_block(tn_sha256 *s, const uint8_t *p)
 {
-    uint32_t w[64], v[8];
+    uint32_t w[64], *v = s->h, a = v[0], b = v[1], c = v[2], d = v[3], e = v[4], f = v[5], g = v[6], h = v[7];
     schedule(p, w);
-    memcpy(v, s->h, sizeof v);
     for (int t = 0; t < 64; t++) {
-        uint32_t e = v[4], a = v[0];
-        uint32_t x = v[7] + (rotated(e, 6) ^ rotated(e, 11) ^ rotated(e, 25)) + ((e & v[5]) ^ (~e & v[6])) +
-                     k[t] + w[t];
-        uint32_t y = (rotated(a, 2) ^ rotated(a, 13) ^ rotated(a, 22)) + ((a & v[1]) ^ (a & v[2]) ^ (v[1] & v[2]));
-        memmove(v + 1, v, 7 * sizeof *v);
-        v[4] += x;
-        v[0] = x + y;
+        uint32_t x =
+            h + (rotated(e, 6) ^ rotated(e, 11) ^ rotated(e, 25)) + ((e & f) ^ (~e & g)) + k[t] + w[t];
+        uint32_t y = (rotated(a, 2) ^ rotated(a, 13) ^ rotated(a, 22)) + ((a & b) ^ (a & c) ^ (b & c));
+        h = g, g = f, f = e, e = d + x;
+        d = c, c = b, b = a, a = x + y;
     }
-    for (int i = 0; i < 8; i++)
-        s->h[i] += v[i];
+    v[0] += a, v[1] += b, v[2] += c, v[3] += d;
+    v[4] += e, v[5] += f, v[6] += g, v[7] += h;
 }
 
 void tn_sha256_init(tn_sha256 *s)
@@ -63,6 +106,12 @@ void tn_sha256_add(tn_sha256 *s, const void *data, size_t n)
         if (have + part < 64)
             return;
         take_block(s, s->block);
+    }
+    size_t whole = n / 64;
+    if (whole > 4 && has_instructions()) { /* cpuid is slow */
+        take_blocks_fast(s, p, whole);
+        p += 64 * whole;
+        n %= 64;
     }
     for (; n >= 64; p += 64, n -= 64)
         take_block(s, p);

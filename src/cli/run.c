@@ -17,6 +17,7 @@ const tn_flag tn_run_flags[] = {
     TN_ROW_SWITCH("model-names", 0, "store outputs under the model's own names"),
     TN_ROW_CHOICE("fill-mode", 0, "random|zeros|ones", NULL,
             "values of inputs that --inputs does not give (fixed seed); random without --inputs"),
+    TN_ROW_SWITCH("verify-weights", 0, "compare the weights with their checksum before running"),
     TN_ROW_CHOICE("device", 0, "cpu|cuda!|cl!|metal!|vulkan!|rocm!|micro!", "cpu", "device to run on"),
     TN_ROW_CHOICE("executor", 0, "aot|graph", NULL,
             "executor to use; by default aot if the package has it, else graph"),
@@ -80,8 +81,9 @@ static uint64_t now(void)
 static int open_package(runner *r)
 {
     const char *executor = tn_args_text(r->args, "executor");
-    if (tnr_module_open(r->args->operand, NULL, &r->module, &r->err))
-        return fail_open(r);
+    tnr_module_options how = {.flags =
+                                  tn_args_count(r->args, "verify-weights") ? TNR_MODULE_CHECK_WEIGHTS : 0};
+    if (tnr_module_open(r->args->operand, &how, &r->module, &r->err)) return fail_open(r);
     r->executor = TNR_EXECUTOR_AOT;
     if (executor ? strcmp(executor, "graph") == 0 : !tnr_module_has_executor(r->module, TNR_EXECUTOR_AOT))
         r->executor = TNR_EXECUTOR_GRAPH;

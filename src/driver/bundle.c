@@ -6,11 +6,15 @@
  *   .c   no object: the kernels' C source with the weights as an array, for the user's compiler and libtenon_bundle.a
  *
  * The header (header.c) lies beside the file under the same name. */
+#include "base/wire/sum.h"
 #include "driver/tool.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum { LARGE = 1 << 30 };         /* weights apart from code */
@@ -80,10 +84,14 @@ static void words(tn_tool_command *c, int n, const char *const word[])
 
 /* ---- the model as an object: kernels, weights, and how a library is opened ---- */
 
-/* Note "Tenon" of type 2: the function by which the runtime opens a library. */
-static void entry_note(tn_build *b, tn_buf *text)
+/* Notes "Tenon" of type 2, the function by which the runtime opens a library, and 3, room for checksums. */
+static void add_notes(tn_build *b, tn_buf *text)
 {
     const char *name = seen_name(b, N_FACE - 1);
+    tn_buf_printf(text,
+                  "    .section .note.tenon.sum,\"a\",%%note\n    .balign 4\n    .4byte 6, %d, 3\n"
+                  "    .ascii \"Tenon\\0\\0\\0\"\n    .zero %d\n",
+                  TN_SUM_NOTE, TN_SUM_NOTE);
     tn_buf_printf(text,
                   "    .section .note.tenon.entry,\"a\",%%note\n    .balign 4\n    .4byte 6, %zu, 2\n"
                   "    .ascii \"Tenon\\0\\0\\0%s\"\n    .balign 4\n",
@@ -124,8 +132,7 @@ static tn_status model_object(tn_workshop *w, enum tn_bundle_form form, const ch
                   large ? ".lrodata.tenon_weights,\"al\",%progbits" : ".rodata.tenon_weights,\"a\",%progbits");
     quoted(&text, params);
     tn_buf_str(&text, "    .section .note.GNU-stack,\"\",%progbits\n");
-    if (form == TN_BUNDLE_SO)
-        entry_note(b, &text);
+    if (form == TN_BUNDLE_SO) add_notes(b, &text);
     tn_status st = tn_file_write_temporary(b->ctx, source, text.at, text.n);
     tn_buf_deinit(&text);
     TN_TRY(st);
@@ -281,12 +288,35 @@ static tn_status write_source(tn_build *b, uint32_t n, const tn_buf code[], cons
     return st;
 }
 
+/* The linked library gets its checksums. */
+static tn_status seal(tn_workshop *w, const char *path)
+{
+    tn_file params = {0};
+    tn_elf e;
+    int fd = open(path, O_RDWR | O_CLOEXEC);
+    struct stat st = {0};
+    bool known = fd >= 0 && fstat(fd, &st) == 0;
+    size_t n = (size_t)st.st_size;
+    void *at = known ? mmap(NULL, n, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0) : MAP_FAILED;
+    tn_status mapped = tn_file_map(w->b->ctx, tn_workshop_file(w, "mod.params"), &params);
+    bool ok = at != MAP_FAILED && mapped == TN_OK && !tn_elf_read(at, n, &e);
+    const uint8_t *weights = ok ? memmem(at, n, params.at, params.n) : NULL;
+    ok = weights && tn_sum_write(at, n, &e, (uint64_t)(weights - (const uint8_t *)at), params.n);
+    if (at != MAP_FAILED) munmap(at, n);
+    if (fd >= 0) close(fd);
+    tn_file_unmap(&params);
+    return ok ? TN_OK
+              : tn_error(w->b->ctx, "driver-E095", NULL,
+                         "the linked library has no room for its checksums; is it made by another linker?");
+}
+
 static tn_status write_object(tn_workshop *w, enum tn_bundle_form form, uint32_t n, const tn_buf code[],
                               const char *output, size_t *out_bytes)
 {
     const char *path;
     tn_file made = {0};
     TN_TRY(make(w, form, n, code, &path));
+    if (form == TN_BUNDLE_SO) TN_TRY(seal(w, path));
     TN_TRY(tn_file_map(w->b->ctx, path, &made));
     tn_status st = write_both(w->b, form, output, made.at, *out_bytes = made.n);
     tn_file_unmap(&made);

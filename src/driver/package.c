@@ -1,5 +1,7 @@
-/* The package: an uncompressed tar with exactly mod.so, mod.json (where the graph is static) and mod.params;
+/* The package: an uncompressed tar with exactly mod.so, mod.json (where the graph is static), mod.params and mod.sum;
  * the bytes depend on the model and the options alone (SOURCE_DATE_EPOCH is honoured). */
+#include "base/sha256.h"
+#include "base/wire/sum.h"
 #include "base/wire/tar.h"
 #include "driver/driver.h"
 
@@ -31,19 +33,43 @@ void tn_params_make(tn_build *b, tn_sink *out)
     tn_params_write(b->n_constant, name, b->constant, out);
 }
 
+static void add_sum(tn_buf *sums, const char *name, tn_sha256 *sum)
+{
+    uint8_t digest[32];
+    char text[65];
+    tn_sha256_end(sum, digest);
+    tn_sum_text(digest, text);
+    tn_buf_printf(sums, "%s  %s\n", text, name);
+}
+
+static void add_file(tn_buf *tar, tn_buf *sums, const char *name, const tn_buf *file)
+{
+    tn_sha256 sum;
+    tn_sha256_init(&sum);
+    tn_sha256_add(&sum, file->at, file->n);
+    add_sum(sums, name, &sum);
+    tn_tar_add(tar, name, file->at, file->n, mtime());
+}
+
 /* The weights are most of a package: they go from where they are into the file. */
-static tn_status stream_tar(tn_build *b, tn_buf *tar, const char *output, size_t *out_bytes)
+static tn_status stream_tar(tn_build *b, tn_buf *tar, tn_buf *sums, const char *output, size_t *out_bytes)
 {
     tn_output o;
+    tn_sha256 sum;
     tn_sink size = {0}, to = {.output = &o};
     int err = tn_output_open(&o, output);
     if (!err) {
         tn_params_make(b, &size);
         tn_tar_begin(tar, "mod.params", size.n, mtime());
         tn_sink_add(&to, tar->at, tar->n);
+        tn_sha256_init(&sum);
+        to.sum = &sum;
         tn_params_make(b, &to);
+        to.sum = NULL;
+        add_sum(sums, "mod.params", &sum);
         tn_buf_clear(tar);
         tn_tar_fill(tar, size.n);
+        tn_tar_add(tar, "mod.sum", sums->at, sums->n, mtime());
         tn_tar_end(tar);
         tn_sink_add(&to, tar->at, tar->n);
         *out_bytes = to.n;
@@ -54,7 +80,7 @@ static tn_status stream_tar(tn_build *b, tn_buf *tar, const char *output, size_t
 
 static tn_status write_tar(tn_build *b, uint32_t n, const tn_buf code[], const char *output, size_t *out_bytes)
 {
-    tn_buf so = {0}, json = {0}, tar = {0};
+    tn_buf so = {0}, json = {0}, tar = {0}, sums = {0};
     bool is_static = false;
     tn_status st = tn_link(b, n, code, &so);
     if (st == TN_OK)
@@ -62,14 +88,14 @@ static tn_status write_tar(tn_build *b, uint32_t n, const tn_buf code[], const c
     if (st == TN_OK)
         st = tn_json_write(b, &json, &is_static);
     if (st == TN_OK) {
-        tn_tar_add(&tar, "mod.so", so.at, so.n, mtime());
-        if (is_static)
-            tn_tar_add(&tar, "mod.json", json.at, json.n, mtime());
-        st = stream_tar(b, &tar, output, out_bytes);
+        add_file(&tar, &sums, "mod.so", &so);
+        if (is_static) add_file(&tar, &sums, "mod.json", &json);
+        st = stream_tar(b, &tar, &sums, output, out_bytes);
     }
     tn_buf_deinit(&so);
     tn_buf_deinit(&json);
     tn_buf_deinit(&tar);
+    tn_buf_deinit(&sums);
     return st;
 }
 

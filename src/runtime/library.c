@@ -3,6 +3,7 @@
 
 #include "base/cpu.h"
 #include "base/wire/elf.h"
+#include "base/wire/sum.h"
 #include "runtime/error.h"
 
 #include <dlfcn.h>
@@ -125,8 +126,19 @@ tnr_status tnr_library_open(const void *data, size_t n, bool temp_file, tnr_shar
     return status;
 }
 
+static tnr_status check_sums(const void *data, size_t n, const tn_elf *e, uint32_t flags, tnr_error *err)
+{
+    bool code = tn_sum_check_code(data, n, e) != TN_SUM_WRONG;
+    if (code && (!(flags & TNR_MODULE_CHECK_WEIGHTS) || tn_sum_check_weights(data, n, e) != TN_SUM_WRONG))
+        return TNR_OK;
+    return tnr_fail(err, TNR_E_FORMAT, 0,
+                    "the library is damaged: its %s do not match their checksum; copy it again or compile "
+                    "the model again",
+                    code ? "weights" : "contents");
+}
+
 /* entry: the name of the function it is opened by, "" if there is none. */
-static tnr_status examine_file(const char *path, char entry[MAX_ENTRY], tnr_error *err)
+static tnr_status examine_file(const char *path, uint32_t flags, char entry[MAX_ENTRY], tnr_error *err)
 {
     struct stat st;
     tn_elf e;
@@ -138,6 +150,7 @@ static tnr_status examine_file(const char *path, char entry[MAX_ENTRY], tnr_erro
         status = tnr_fail(err, TNR_E_IO, 0, "cannot map %.400s: %s", path, strerror(errno));
     } else {
         status = examine(at, n, &e, err);
+        if (!status) status = check_sums(at, n, &e, flags, err);
         bool named = !status && e.entry && e.entry_n < MAX_ENTRY;
         memcpy(entry, named ? e.entry : "", named ? e.entry_n : 0);
         entry[named ? e.entry_n : 0] = 0;
@@ -164,12 +177,12 @@ static tnr_status query_bundle(tnr_shared_object *o, const char *entry, const tn
     return query(b->query, out_library, err);
 }
 
-tnr_status tnr_library_open_file(const char *path, tnr_shared_object *out_object, const tn_library **out_library,
-                                 tnr_span *out_params, tnr_error *err)
+tnr_status tnr_library_open_file(const char *path, uint32_t flags, tnr_shared_object *out_object,
+                                 const tn_library **out_library, tnr_span *out_params, tnr_error *err)
 {
     char entry[MAX_ENTRY] = "";
     tnr_shared_object o = {.fd = -1};
-    tnr_status whole = examine_file(path, entry, err);
+    tnr_status whole = examine_file(path, flags, entry, err);
     if (whole) return whole;
     char *real = realpath(path, NULL); /* a name without a slash would be searched for elsewhere */
     o.handle = real ? dlopen(real, RTLD_LOCAL | RTLD_NOW) : NULL;

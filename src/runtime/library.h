@@ -16,8 +16,9 @@ TNR_CHECKED tnr_status tnr_library_open(const void *data, size_t n, bool temp_fi
                                         tnr_shared_object *out_object, const tn_library **out_library,
                                         tnr_error *err);
 /* A self-contained library (`compile -o model.so`): opened where it lies; its weights. */
-TNR_CHECKED tnr_status tnr_library_open_file(const char *path, tnr_shared_object *out_object,
-                                             const tn_library **out_library, tnr_span *out_params, tnr_error *err);
+TNR_CHECKED tnr_status tnr_library_open_file(const char *path, uint32_t flags, tnr_shared_object *out_object,
+                                             const tn_library **out_library, tnr_span *out_params,
+                                             tnr_error *err);
 void tnr_library_close(tnr_shared_object *object);
 
 /* Version and CPU features; asks the kernel for AMX state if a feature needs it. Runs nothing of the

@@ -185,17 +185,18 @@ static tnr_status open_package(const char *path, tnr_span data, const tnr_module
                                tnr_module **out_module, tnr_error *err)
 {
     uint32_t flags = options ? options->flags : 0;
-    if (!out_module || (!path && !data.at) || (flags & ~(uint32_t)(TNR_MODULE_READ | TNR_MODULE_TEMP_FILE)))
+    if (!out_module || (!path && !data.at) ||
+        (flags & ~(uint32_t)(TNR_MODULE_READ | TNR_MODULE_TEMP_FILE | TNR_MODULE_CHECK_WEIGHTS)))
         return tnr_fail(err, TNR_E_ARG, 0, "tnr_module_open: an argument is NULL or a flag is unknown");
     tnr_module *m = new_module(err);
     if (!m) return TNR_E_MEMORY;
     if (path && tnr_package_is_library(path)) {
         tnr_span params = {0};
-        tnr_status opened = tnr_library_open_file(path, &m->object, &m->library, &params, err);
+        tnr_status opened = tnr_library_open_file(path, flags, &m->object, &m->library, &params, err);
         return finish(m, opened ? opened : open_parts(m, (tnr_span){0}, params, err), out_module);
     }
-    tnr_status status = path ? tnr_package_open(path, flags & TNR_MODULE_READ, &m->package, err)
-                             : tnr_package_open_memory(data.at, data.n, &m->package, err);
+    tnr_status status = path ? tnr_package_open(path, flags, &m->package, err)
+                             : tnr_package_open_memory(data.at, data.n, flags, &m->package, err);
     if (!status)
         status = tnr_library_open(m->package.so.at, m->package.so.n, flags & TNR_MODULE_TEMP_FILE, &m->object,
                                   &m->library, err);

@@ -1,6 +1,7 @@
 /* Package files: a tar with mod.so, mod.params and, where the graph is static, mod.json; nothing else. */
 #include "runtime/package.h"
 
+#include "base/wire/sum.h"
 #include "base/wire/tar.h"
 #include "runtime/error.h"
 #include "runtime/mem.h"
@@ -38,7 +39,7 @@ static tnr_status find_parts(const void *data, size_t n, tnr_package *p, tnr_err
     struct {
         const char *name;
         tnr_span *part;
-    } row[] = {{"mod.so", &p->so}, {"mod.json", &p->json}, {"mod.params", &p->params}};
+    } row[] = {{"mod.so", &p->so}, {"mod.json", &p->json}, {"mod.params", &p->params}, {"mod.sum", &p->sum}};
     tn_tar tar = tn_tar_open(data, n);
     tn_tar_entry e;
     while (tn_tar_next(&tar, &e) == 1) {
@@ -47,7 +48,7 @@ static tnr_status find_parts(const void *data, size_t n, tnr_package *p, tnr_err
             e.name += 2;
             e.name_n -= 2;
         }
-        for (size_t i = 0; i < 3; i++)
+        for (size_t i = 0; i < 4; i++)
             if (strlen(row[i].name) == e.name_n && memcmp(row[i].name, e.name, e.name_n) == 0)
                 part = row[i].part;
         if (!part) return unexpected(&e, err);
@@ -60,15 +61,43 @@ static tnr_status find_parts(const void *data, size_t n, tnr_package *p, tnr_err
         return tnr_fail(err, TNR_E_FORMAT, tar.pos, "the package is no sound tar: %.400s at byte %zu",
                         tar.error, tar.pos);
     for (size_t i = 0; i < 3; i++)
-        if (!row[i].part->at && row[i].part != &p->json)
+        if (!row[i].part->at && (row[i].part == &p->so || row[i].part == &p->params))
             return tnr_fail(err, TNR_E_FORMAT, 0, "this is no package: it lacks %s", row[i].name);
     return TNR_OK;
 }
 
-tnr_status tnr_package_open_memory(const void *data, size_t n, tnr_package *out_package, tnr_error *err)
+/* Packages of older versions have no checksums. */
+static tnr_status check_sums(const tnr_package *p, uint32_t flags, tnr_error *err)
+{
+    const struct {
+        const char *name;
+        tnr_span part;
+        bool asked;
+    } row[] = {{"mod.so", p->so, true},
+               {"mod.json", p->json, p->json.at != NULL},
+               {"mod.params", p->params, (flags & TNR_MODULE_CHECK_WEIGHTS) != 0}};
+    for (size_t i = 0; i < 3 && p->sum.at; i++)
+        if (row[i].asked &&
+            tn_sum_check(p->sum.at, p->sum.n, row[i].name, row[i].part.at, row[i].part.n) != TN_SUM_RIGHT)
+            return tnr_fail(
+                err, TNR_E_FORMAT, 0,
+                "the package is damaged: %s does not match its checksum in mod.sum; copy the package again "
+                "or compile the model again",
+                row[i].name);
+    return TNR_OK;
+}
+
+static tnr_status read_tar(const void *data, size_t n, uint32_t flags, tnr_package *p, tnr_error *err)
+{
+    tnr_status status = find_parts(data, n, p, err);
+    return status ? status : check_sums(p, flags, err);
+}
+
+tnr_status tnr_package_open_memory(const void *data, size_t n, uint32_t flags, tnr_package *out_package,
+                                   tnr_error *err)
 {
     tnr_package p = {.n = n};
-    tnr_status status = find_parts(data, n, &p, err);
+    tnr_status status = read_tar(data, n, flags, &p, err);
     if (!status) *out_package = p;
     return status;
 }
@@ -111,7 +140,7 @@ bool tnr_package_is_library(const char *path)
     return elf;
 }
 
-tnr_status tnr_package_open(const char *path, bool read, tnr_package *out_package, tnr_error *err)
+tnr_status tnr_package_open(const char *path, uint32_t flags, tnr_package *out_package, tnr_error *err)
 {
     struct stat st;
     tnr_package p = {0};
@@ -125,9 +154,9 @@ tnr_status tnr_package_open(const char *path, bool read, tnr_package *out_packag
     if (!S_ISREG(st.st_mode) || st.st_size <= 0 || (uint64_t)st.st_size > SIZE_MAX / 2)
         status = tnr_fail(err, TNR_E_IO, 0, "cannot open %.400s: not a file, or empty", path);
     p.n = status ? 0 : (size_t)st.st_size;
-    if (!status) status = take_file(fd, p.n, path, read, &p, err);
+    if (!status) status = take_file(fd, p.n, path, flags & TNR_MODULE_READ, &p, err);
     close(fd);
-    if (!status) status = find_parts(p.owned, p.n, &p, err);
+    if (!status) status = read_tar(p.owned, p.n, flags, &p, err);
     if (status)
         tnr_package_close(&p);
     else

@@ -14,15 +14,17 @@ typedef struct tnr_package {
     void *owned; /* NULL: borrowed */
     size_t n;
     bool mapped;               /* owned by munmap, else by tnr_mem_free */
-    tnr_span so, json, params; /* mod.so and mod.params are never absent after success */
+    tnr_span so, json, params, sum; /* mod.so and mod.params are never absent after success */
 } tnr_package;
 
 /* Does the file begin as a shared object does? */
 bool tnr_package_is_library(const char *path);
-TNR_CHECKED tnr_status tnr_package_open(const char *path, bool read, tnr_package *out_package,
+/* flags: enum tnr_module_flag. Checksums of code and mod.json are checked where the package has them, those
+ * of the weights if asked for. */
+TNR_CHECKED tnr_status tnr_package_open(const char *path, uint32_t flags, tnr_package *out_package,
                                         tnr_error *err);
-TNR_CHECKED tnr_status tnr_package_open_memory(const void *data, size_t n, tnr_package *out_package,
-                                               tnr_error *err);
+TNR_CHECKED tnr_status tnr_package_open_memory(const void *data, size_t n, uint32_t flags,
+                                               tnr_package *out_package, tnr_error *err);
 void tnr_package_close(tnr_package *package);
 
 #endif

@@ -1,5 +1,6 @@
 /* Looking into ELF files; every offset is checked against the file's size before it is used. */
 #include "base/wire/elf.h"
+#include "base/wire/sum.h"
 
 #include <elf.h>
 #include <stdbool.h>
@@ -31,6 +32,8 @@ static void find_note(span f, const Elf64_Phdr *p, tn_elf *out)
         } else if (ours && h.n_type == 2) {
             out->entry = (const char *)f.at + data;
             out->entry_n = h.n_descsz;
+        } else if (ours && h.n_type == 3 && h.n_descsz == TN_SUM_NOTE) {
+            out->sum = f.at + data;
         }
         at = next;
     }
