@@ -135,16 +135,19 @@ static void masked_softmax_compute(tn_te *te, const tn_node *n, tn_tensor *const
 {
     tn_pool *p = te->pool;
     tn_tensor *x = in[0], *t = out[0] = tn_rule_out(te, n, 0, "softmax", "softmax", NULL);
-    const tn_expr *zero = tn_flt(p, t->dtype, 0), *none = tn_flt(p, t->dtype, -(double)INFINITY);
+    tn_dtype acc = tn_rule_accumulator(x->dtype);
+    const tn_expr *zero = tn_flt(p, acc, 0), *none = tn_flt(p, acc, -(double)INFINITY);
     tn_tensor *largest = reduce_last(te, "softmax_max", x, TN_RED_MAX);
-    tn_tensor *e = tn_rule_out(te, n, 0, "softmax_exp", "softmax", NULL);
-    const tn_expr *top = tn_at(te, largest, x->ndim - 1, e->axis);
+    tn_tensor *e = tn_te_new(te, "softmax_exp", acc, x->ndim, x->dim, x->ndim <= 4 ? "i j k l" : NULL);
+    const tn_expr *top = tn_cast(p, acc, tn_at(te, largest, x->ndim - 1, e->axis));
     top = tn_select(p, tn_eq(p, top, none), zero, top);
-    tn_te_define(te, e, tn_intrinsic1(p, TN_F_exp, tn_sub(p, tn_at(te, x, x->ndim, e->axis), top)));
+    const tn_expr *at = tn_cast(p, acc, tn_at(te, x, x->ndim, e->axis));
+    tn_te_define(te, e, tn_intrinsic1(p, TN_F_exp, tn_sub(p, at, top)));
     tn_tensor *sum = reduce_last(te, "softmax_sum", e, TN_RED_SUM);
     const tn_expr *s = tn_at(te, sum, x->ndim - 1, t->axis);
-    s = tn_select(p, tn_eq(p, s, zero), tn_flt(p, t->dtype, 1), s);
-    tn_te_define(te, t, tn_bin(p, TN_E_DIV, tn_at(te, e, x->ndim, t->axis), s));
+    s = tn_select(p, tn_eq(p, s, zero), tn_flt(p, acc, 1), s);
+    const tn_expr *v = tn_bin(p, TN_E_DIV, tn_at(te, e, x->ndim, t->axis), s);
+    tn_te_define(te, t, tn_cast(p, t->dtype, v));
 }
 
 /* clang-format off */

@@ -14,13 +14,13 @@ static tn_status softmax_infer(tn_graph *g, tn_node *n)
 }
 
 /* A tensor of in's dims without `axis`. */
-static tn_tensor *without_axis(tn_te *te, const tn_tensor *in, int axis, const char *name)
+static tn_tensor *without_axis(tn_te *te, const tn_tensor *in, tn_dtype t, int axis, const char *name)
 {
     const tn_expr *dim[TN_RULE_MAX_RANK];
     int n = 0;
     for (int i = 0; i < in->ndim; i++)
         if (i != axis) dim[n++] = in->dim[i];
-    return tn_te_new(te, name, in->dtype, n, dim, n <= 4 ? "i j k l" : NULL);
+    return tn_te_new(te, name, t, n, dim, n <= 4 ? "i j k l" : NULL);
 }
 
 /* Element of b, which lacks `axis`, at index[] of the whole. */
@@ -29,6 +29,15 @@ static const tn_expr *at_rest(tn_te *te, const tn_tensor *b, int axis, const tn_
     const tn_expr *rest[TN_RULE_MAX_RANK];
     for (int i = 0; i < b->ndim; i++) rest[i] = index[i + (i >= axis)];
     return tn_at(te, b, b->ndim, rest);
+}
+
+/* x - largest at index[], in the dtype that sums have */
+static const tn_expr *below_largest(tn_te *te, const tn_tensor *x, const tn_tensor *largest, int axis,
+                                    const tn_expr *const index[])
+{
+    tn_dtype acc = tn_rule_accumulator(x->dtype);
+    return tn_sub(te->pool, tn_cast(te->pool, acc, tn_at(te, x, x->ndim, index)),
+                  tn_cast(te->pool, acc, at_rest(te, largest, axis, index)));
 }
 
 /* r(rest) := reduction of x over axis. */
@@ -46,15 +55,16 @@ static void softmax_compute(tn_te *te, const tn_node *n, tn_tensor *const in[], 
     tn_tensor *x = in[0];
     int64_t a = ((const tn_axis_attr *)n->attr)->axis;
     int axis = (int)(a < 0 ? a + x->ndim : a);
+    tn_dtype acc = tn_rule_accumulator(x->dtype);
     tn_tensor *t = out[0] = tn_rule_out(te, n, 0, "softmax", "softmax", NULL);
-    tn_tensor *largest = without_axis(te, x, axis, "softmax_max"),
-              *sum = without_axis(te, x, axis, "softmax_sum");
-    tn_tensor *e = tn_rule_out(te, n, 0, "softmax_exp", "softmax", NULL);
+    tn_tensor *largest = without_axis(te, x, x->dtype, axis, "softmax_max"),
+              *sum = without_axis(te, x, acc, axis, "softmax_sum");
+    tn_tensor *e = tn_te_new(te, "softmax_exp", acc, x->ndim, x->dim, x->ndim <= 4 ? "i j k l" : NULL);
     reduce_axis(te, largest, x, axis, TN_RED_MAX);
-    const tn_expr *shifted = tn_sub(p, tn_at(te, x, x->ndim, e->axis), at_rest(te, largest, axis, e->axis));
-    tn_te_define(te, e, tn_intrinsic1(p, TN_F_exp, shifted));
+    tn_te_define(te, e, tn_intrinsic1(p, TN_F_exp, below_largest(te, x, largest, axis, e->axis)));
     reduce_axis(te, sum, e, axis, TN_RED_SUM);
-    tn_te_define(te, t, tn_bin(p, TN_E_DIV, tn_at(te, e, x->ndim, t->axis), at_rest(te, sum, axis, t->axis)));
+    const tn_expr *v = tn_bin(p, TN_E_DIV, tn_at(te, e, x->ndim, t->axis), at_rest(te, sum, axis, t->axis));
+    tn_te_define(te, t, tn_cast(p, t->dtype, v));
 }
 
 /* clang-format off */
@@ -86,19 +96,19 @@ static void log_softmax_compute(tn_te *te, const tn_node *n, tn_tensor *const in
     tn_tensor *x = in[0];
     int axis = softmax_axis(n, x);
     te->tag = "softmax";
-    tn_tensor *largest = without_axis(te, x, axis, "softmax_max"),
-              *sum = without_axis(te, x, axis, "softmax_sum");
+    tn_dtype acc = tn_rule_accumulator(x->dtype);
+    tn_tensor *largest = without_axis(te, x, x->dtype, axis, "softmax_max"),
+              *sum = without_axis(te, x, acc, axis, "softmax_sum");
     reduce_axis(te, largest, x, axis, TN_RED_MAX);
     const tn_expr *index[TN_RULE_MAX_RANK];
     for (int i = 0; i < x->ndim; i++)
         index[i] = i == axis ? tn_te_reduce_axis(te, sum, "r", x->dim[i]) : sum->axis[i - (i > axis)];
-    const tn_expr *shifted = tn_sub(p, tn_at(te, x, x->ndim, index), at_rest(te, largest, axis, index));
-    tn_te_sum(te, sum, tn_intrinsic1(p, TN_F_exp, shifted), NULL);
-    tn_tensor *shift = without_axis(te, x, axis, "softmax_log");
+    tn_te_sum(te, sum, tn_intrinsic1(p, TN_F_exp, below_largest(te, x, largest, axis, index)), NULL);
+    tn_tensor *shift = without_axis(te, x, acc, axis, "softmax_log");
     tn_te_define(te, shift, tn_intrinsic1(p, TN_F_log, tn_at(te, sum, sum->ndim, shift->axis)));
     tn_tensor *t = out[0] = tn_rule_out(te, n, 0, "log_softmax", "softmax", NULL);
-    const tn_expr *v = tn_sub(p, tn_at(te, x, x->ndim, t->axis), at_rest(te, largest, axis, t->axis));
-    tn_te_define(te, t, tn_sub(p, v, at_rest(te, shift, axis, t->axis)));
+    const tn_expr *v = below_largest(te, x, largest, axis, t->axis);
+    tn_te_define(te, t, tn_cast(p, t->dtype, tn_sub(p, v, at_rest(te, shift, axis, t->axis))));
 }
 
 /* ---- nn.hardmax: 1 at the first largest element ---- */
@@ -110,7 +120,7 @@ static void hardmax_compute(tn_te *te, const tn_node *n, tn_tensor *const in[], 
     int axis = softmax_axis(n, x);
     const tn_expr *index[TN_RULE_MAX_RANK];
     te->tag = "softmax";
-    tn_tensor *largest = without_axis(te, x, axis, "hardmax_max");
+    tn_tensor *largest = without_axis(te, x, x->dtype, axis, "hardmax_max");
     reduce_axis(te, largest, x, axis, TN_RED_MAX);
     tn_tensor *first = tn_te_new(te, "hardmax_first", TN_I32, largest->ndim, largest->dim, NULL);
     for (int i = 0; i < x->ndim; i++)

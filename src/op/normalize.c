@@ -1,9 +1,10 @@
 /* Normalisation by moments of the data: nn.instance_norm, nn.group_norm, nn.layer_norm, nn.rms_norm.
  *
- * A row is what one mean is taken of. The variance is the mean square of what differs from the mean (two passes), as
- * ONNX Runtime computes it; both are computed in float32 at least. All of it is one kernel: sums, then the elements
- * while the row is near. Sums over large images go in two steps, lines first, so that there are tasks enough where
- * batch and channels are few.
+ * A row is what one mean is taken of. The variance is the mean square of what differs from the mean (two passes);
+ * both are computed in float32 at least. Where the mean is large against the deviation its rounding matters:
+ * nn.layer_norm and nn.group_norm also take the mean of what differs from it, which corrects both moments. All of it is
+ * one kernel: sums, then the elements while the row is near. Sums over large images go in two steps, lines first, so
+ * that there are tasks enough where batch and channels are few.
  */
 #include "op/rule.h"
 
@@ -149,18 +150,33 @@ static tn_tensor *row_mean(const rows *r)
     return mean;
 }
 
-/* 1 / sqrt(mean square + epsilon) at the row of index[] of a tensor of squares' sums */
-static const tn_expr *inverse(const rows *r, const tn_expr *square_sum, double epsilon)
+/* The mean of what differs from the mean: what rounding it lost. */
+static tn_tensor *row_residue(const rows *r, const tn_tensor *mean)
+{
+    tn_tensor *sum = row_sum(r, "rest", mean, false), *t = row_tensor(r, "residue", "elementwise", false);
+    tn_te_define(r->te, t, by_count(r, tn_at(r->te, sum, t->ndim, t->axis)));
+    return t;
+}
+
+/* 1 / sqrt(variance + epsilon) */
+static const tn_expr *inverse(const rows *r, const tn_expr *variance, double epsilon)
 {
     tn_pool *p = r->te->pool;
-    const tn_expr *v = tn_add(p, by_count(r, square_sum), tn_flt(p, r->acc, epsilon));
+    const tn_expr *v = tn_add(p, variance, tn_flt(p, r->acc, epsilon));
     return tn_bin(p, TN_E_DIV, tn_flt(p, r->acc, 1), tn_intrinsic1(p, TN_F_sqrt, v));
 }
 
-static tn_tensor *row_inverse(const rows *r, const tn_tensor *square_sum, double epsilon)
+/* The same of the mean square, less the square of the residue (NULL: none). */
+static tn_tensor *row_inverse(const rows *r, const tn_tensor *square_sum, const tn_tensor *residue, double epsilon)
 {
+    tn_pool *p = r->te->pool;
     tn_tensor *t = row_tensor(r, "inverse", "elementwise", false);
-    tn_te_define(r->te, t, inverse(r, tn_at(r->te, square_sum, t->ndim, t->axis), epsilon));
+    const tn_expr *v = by_count(r, tn_at(r->te, square_sum, t->ndim, t->axis));
+    if (residue) {
+        const tn_expr *d = tn_at(r->te, residue, t->ndim, t->axis);
+        v = tn_max(p, tn_sub(p, v, tn_mul(p, d, d)), tn_flt(p, r->acc, 0));
+    }
+    tn_te_define(r->te, t, inverse(r, v, epsilon));
     return t;
 }
 
@@ -227,7 +243,7 @@ static void instance_norm_compute(tn_te *te, const tn_node *n, tn_tensor *const 
     tn_tensor *mean = row_mean(&r), *squares = row_sum(&r, "squares", mean, true);
     tn_tensor *scale = row_tensor(&r, "scale", "elementwise", false),
               *shift = row_tensor(&r, "shift", "elementwise", false);
-    const tn_expr *s = inverse(&r, tn_at(te, squares, 2, scale->axis), a->epsilon);
+    const tn_expr *s = inverse(&r, by_count(&r, tn_at(te, squares, 2, scale->axis)), a->epsilon);
     tn_te_define(te, scale, a->scale ? tn_mul(p, s, wide_at1(&r, in[1], scale->axis[1])) : s);
     const tn_expr *back = tn_mul(p, tn_at(te, mean, 2, shift->axis), tn_at(te, scale, 2, shift->axis));
     const tn_expr *zero = tn_flt(p, r.acc, 0);
@@ -244,10 +260,12 @@ static void normalised(rows *r, const tn_node *n, tn_tensor *const in[], tn_tens
     const tn_norm_attr *a = n->attr;
     tn_te *te = r->te;
     tn_pool *p = te->pool;
-    tn_tensor *mean = centred ? row_mean(r) : NULL;
-    tn_tensor *inv = row_inverse(r, row_sum(r, "squares", mean, true), a->epsilon);
+    tn_tensor *mean = centred ? row_mean(r) : NULL, *residue = centred ? row_residue(r, mean) : NULL;
+    tn_tensor *inv = row_inverse(r, row_sum(r, "squares", mean, true), residue, a->epsilon);
     tn_tensor *t = out[0] = tn_rule_out(te, n, 0, name, "elementwise", NULL);
-    const tn_expr *v = tn_mul(p, term(r, mean, false, t->axis), at_row(r, inv, t->axis, false));
+    const tn_expr *v = term(r, mean, false, t->axis);
+    if (centred) v = tn_sub(p, v, at_row(r, residue, t->axis, false));
+    v = tn_mul(p, v, at_row(r, inv, t->axis, false));
     if (a->scale) v = tn_mul(p, v, wide_at1(r, in[1], t->axis[axis]));
     if (centred && a->center) v = tn_add(p, v, wide_at1(r, in[2], t->axis[axis]));
     tn_te_define(te, t, tn_cast(p, t->dtype, v));

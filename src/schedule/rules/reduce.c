@@ -581,7 +581,13 @@ static int phase(derive *d, int number, int n, const char *const block[], const 
     while (moved < n && dv_ok(d) && belongs_to_row(&w, block, moved) &&
            dv_try(d, "reverse_compute_at \"%s\" %s", block[moved], w.row))
         moved++;
-    schedule_blocks(&w, moved, block);
+    const char *own[2] = {block[0], NULL};
+    if (moved == 1 && moved < n && w.beside && dv_try(d, "cache_write \"%s\" global", block[0])) {
+        /* later phases read the result: it is summed in registers and copied */
+        own[1] = dv_text(d, "%s.out", block[0]);
+        dv_do(d, "reverse_compute_at \"%s\" %s", own[1], w.row);
+    }
+    schedule_blocks(&w, own[1] ? 2 : moved, own[1] ? own : block);
     for (int i = 0; i < moved && dv_ok(d); i++) /* values that only pass between blocks of the row stay near */
         if (!rule_reduces(tn_func_block(d->s->func, block[i])))
             dv_try(d, "set_scope \"%s\" local", block[i]);
@@ -613,15 +619,26 @@ static const char *cut_into_rows(derive *d, const char *block, const char *prefi
     }
     if (all * tn_dtype_bytes(rule_target(d->s->func, b)->dtype) < ROW_BYTES)
         return NULL;
-    for (int i = 0; i < n; i++)
-        if (i != at)
-            rest = dv_text(d, "%s %s", rest, name[i]);
+    for (int i = 0; i < n; i++) /* loops stay in the order of the block's iterations */
+        rest = dv_text(d, "%s %s", rest, i == at ? dv_text(d, "%sk", prefix) : name[i]);
     int64_t most = TASKS_A_CORE * (int64_t)d->m->cores, parts = longest < most ? longest : most;
     dv_loops(d, block, name, n);
     dv_do(d, "%sc %sk = split %s %lld", prefix, prefix, name[at], (long long)((longest + parts - 1) / parts));
-    dv_do(d, "reorder %sc%s %sk", prefix, rest, prefix);
+    dv_do(d, "reorder %sc%s", prefix, rest);
     dv_do(d, "%sp = rfactor \"%s\" %sc", prefix, block, prefix);
     return dv_text(d, "%s.rf", block);
+}
+
+/* The same as it is: one task. */
+static void sum_to_one(derive *d, const char *block, const char *prefix)
+{
+    int n = tn_sched_n_loops(d->s, block);
+    const char *name[TN_MAX_LOOPS];
+    for (int i = 0; i < n; i++)
+        name[i] = dv_text(d, "%sr%d", prefix, i);
+    dv_loops(d, block, name, n);
+    if (n > 0)
+        dv_do(d, "decompose_reduction \"%s\" %s", block, name[0]);
 }
 
 bool rule_reduce_matches(const tn_func *f, const tn_machine *m)
@@ -659,6 +676,8 @@ tn_verdict rule_reduce(tn_sched *s, const tn_machine *m)
             part = cut_into_rows(&d, name[i], dv_text(&d, "p%d_", i));
             if (part && dv_ok(&d))
                 phase(&d, i + RULE_MAX_BLOCKS, 1, &part, &how);
+            else if (dv_ok(&d))
+                sum_to_one(&d, name[i], dv_text(&d, "p%d_", i));
             comment = comment ? comment : how ? how : "one element";
             i++;
         } else if (rule_reduces(block)) {
