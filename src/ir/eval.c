@@ -293,6 +293,9 @@ static double call_double(uint32_t id, double x, double y)
     case TN_F_tanh: return tanh(x);
     case TN_F_sigmoid: return 1 / (1 + exp(-x));
     case TN_F_erf: return erf(x);
+    case TN_F_expm1: return expm1(x);
+    case TN_F_log1p: return log1p(x);
+    case TN_F_ncdf: return 0.5 * erfc(-x * 0.70710678118654752440);
     case TN_F_pow: return pow(x, y);
     case TN_F_sin: return sin(x);
     case TN_F_cos: return cos(x);

@@ -1,4 +1,4 @@
-/* LowerIntrin: exp, log, tanh, sigmoid, erf, pow, sin and their kin become TIR arithmetic, so every executor
+/* LowerIntrin: exp, log, tanh, sigmoid, erf, ncdf, pow, sin and their kin become TIR arithmetic, so every executor
  * computes the same bits; so do floor, ceil, trunc and round where the machine has no instruction for them
  * and they would be calls. Trigonometric functions are in trig.c, inverse and hyperbolic ones in inverse.c,
  * pow in pow.c.
@@ -14,6 +14,7 @@
  *             exp   log   tanh  sigmoid  erf   pow   sin   cos   tan   others
  *   float32   1.1   0.9   1.3   2.1      1.2   0.6   1.9   1.9   0.6   0.6    with fma: exp 0.9
  *   float64   1.2   0.9   1.4   2.3      1.2   0.9   2.6   2.6   4.0   2.3    with fma: exp 0.9
+ * expm1 and log1p: 1.4, 1.2 (float64: 1.9, 1.1); ncdf: 7.4 (15.2), mostly from the quotient u.
  * 16-bit floats go through float32. Denormals, infinities, NaN and signed zeros are those of C's functions.
  */
 #include "lower/intrin_gen.h"
@@ -37,22 +38,36 @@ static const double exp64[] = {1,
                                0x1.28ad7d4533b10p-22,
                                0x1.ad7f7cc403e95p-26};
 
-/* For x between about -104 and 89 (float64: -746 and 710), or NaN. Adding 1.5 * 2^23 (2^52) rounds to a
- * multiple that is then found in the low bits; the biased exponent is added with it. `whole`: the result may
- * be outside the normal range, so the scaling by 2^n takes two steps, of which only the second may round. */
-ex tn_gen_exp(const gen *g, ex x, bool whole, int down)
+/* x - n ln 2 for n = round(x / ln 2); *t: n + magic, where n is in the low bits. */
+static ex reduce_exp(const gen *g, ex x, ex rest, double magic, ex *t)
 {
-    const int man = g->wide ? 52 : 23, bias = g->wide ? 1023 : 127;
-    const double magic = (g->wide ? 0x1.8p52 : 0x1.8p23) + (whole ? 2 * bias : bias) - down;
-    ex t = add(g, mul(g, x, k(g, 0x1.71547652b82fep+0)), k(g, magic)), n = sub(g, t, k(g, magic));
+    ex all = rest ? add(g, x, rest) : x;
+    *t = add(g, mul(g, all, k(g, 0x1.71547652b82fep+0)), k(g, magic));
+    ex n = sub(g, *t, k(g, magic));
     ex r = add(g, x, mul(g, n, k(g, g->wide ? -0x1.62e42fefa4p-1 : -0x1.62e4p-1)));
     r = add(g, r, mul(g, n, k(g, g->wide ? 0x1.8432a1b0e2634p-43 : -0x1.7f7d1cf79abcap-20)));
+    return rest ? add(g, r, rest) : r;
+}
+
+/* e^(x + rest), rest much smaller than x, or NULL. For x between about -104 and 89 (float64: -746 and 710), or NaN.
+ * Adding 1.5 * 2^23 (2^52) rounds to a multiple that is then found in the low bits; the biased exponent is added with
+ * it. `whole`: the result may be outside the normal range, so the scaling by 2^n takes two steps, of which only the
+ * second may round. */
+static ex exp_of_sum(const gen *g, ex x, ex rest, bool whole, int down)
+{
+    const int man = g->wide ? 52 : 23, bias = g->wide ? 1023 : 127;
+    ex t, r = reduce_exp(g, x, rest, (g->wide ? 0x1.8p52 : 0x1.8p23) + (whole ? 2 * bias : bias) - down, &t);
     ex p = g->wide ? POLY(g, r, exp64) : POLY(g, r, exp32), b = bits(g, t);
     if (!whole)
         return mul(g, p, real(g, tn_bin(g->p, TN_E_SHL, b, ki(g, man))));
-    ex half = tn_bin(g->p, TN_E_SHR, b, ki(g, 1)), rest = sub(g, b, half);
+    ex half = tn_bin(g->p, TN_E_SHR, b, ki(g, 1)), more = sub(g, b, half);
     p = mul(g, p, real(g, tn_bin(g->p, TN_E_SHL, half, ki(g, man))));
-    return mul(g, p, real(g, tn_bin(g->p, TN_E_SHL, rest, ki(g, man))));
+    return mul(g, p, real(g, tn_bin(g->p, TN_E_SHL, more, ki(g, man))));
+}
+
+ex tn_gen_exp(const gen *g, ex x, bool whole, int down)
+{
+    return exp_of_sum(g, x, NULL, whole, down);
 }
 
 /* min and max keep a NaN that is their first operand. */
@@ -60,6 +75,36 @@ static ex lower_exp(const gen *g, ex x)
 {
     ex above = tn_min(g->p, x, k(g, g->wide ? 710 : 89));
     return tn_gen_exp(g, tn_max(g->p, above, k(g, g->wide ? -746 : -104)), true, 0);
+}
+
+/* (e^r - 1 - r) / r^2 on |r| <= ln 2 / 2 */
+static const double expm1_32[] = {0x1p-1,       0x1.555556p-3,  0x1.5554e8p-5,
+                                  0x1.1110e0p-7, 0x1.6d43b0p-10, 0x1.a1256cp-13};
+static const double expm1_64[] = {0x1p-1,
+                                  0x1.5555555555555p-3,
+                                  0x1.5555555555557p-5,
+                                  0x1.1111111111111p-7,
+                                  0x1.6c16c16c15a48p-10,
+                                  0x1.a01a01a01969bp-13,
+                                  0x1.a01a01a9f72adp-16,
+                                  0x1.71de3a5aaefb9p-19,
+                                  0x1.27e4d3f50d87fp-22,
+                                  0x1.ae642c5c1fa33p-26,
+                                  0x1.1f7f6aa421dd8p-29,
+                                  0x1.61bff1c64f494p-33};
+
+/* 2^n (e^r - 1) + (2^n - 1), both with half of 2^n, which does not overflow before the result does. Below 2^-28 (2^-55)
+ * e^x - 1 is x. */
+static ex lower_expm1(const gen *g, ex x)
+{
+    const int man = g->wide ? 52 : 23;
+    const double magic = (g->wide ? 0x1.8p52 + 1023 : 0x1.8p23 + 127) - 1;
+    ex c = tn_max(g->p, tn_min(g->p, x, k(g, g->wide ? 710 : 89)), k(g, g->wide ? -50 : -30));
+    ex t, r = reduce_exp(g, c, NULL, magic, &t);
+    ex half = real(g, tn_bin(g->p, TN_E_SHL, bits(g, t), ki(g, man)));
+    ex q = g->wide ? POLY(g, r, expm1_64) : POLY(g, r, expm1_32);
+    ex y = add(g, mul(g, half, add(g, r, mul(g, mul(g, r, r), q))), sub(g, half, k(g, 0.5)));
+    return tn_select(g->p, tn_lt(g->p, mag(g, x), k(g, g->wide ? 0x1p-55 : 0x1p-28)), x, mul(g, y, k(g, 2)));
 }
 
 /* 1 / (1 + e^-x) with e^-|x|, which cannot overflow: where x < 0 it is e^-|x| / (1 + e^-|x|). */
@@ -108,6 +153,15 @@ ex tn_gen_log(const gen *g, ex x)
     r = tn_select(g->p, tn_lt(g->p, x, k(g, INFINITY)), r, x); /* inf and NaN */
     ex low = tn_select(g->p, tn_eq(g->p, x, k(g, 0)), k(g, -INFINITY), k(g, NAN));
     return tn_select(g->p, tn_le(g->p, x, k(g, 0)), low, r);
+}
+
+/* log(1 + u), with what 1 + u loses put back. */
+ex tn_gen_log1p(const gen *g, ex u)
+{
+    ex w = add(g, u, k(g, 1)), lost = quo(g, sub(g, u, sub(g, w, k(g, 1))), w);
+    ex finite = tn_and(g->p, tn_lt(g->p, k(g, 0), w), tn_lt(g->p, u, k(g, INFINITY)));
+    ex y = add(g, tn_gen_log(g, w), tn_select(g->p, finite, lost, k(g, 0)));
+    return tn_select(g->p, tn_lt(g->p, mag(g, u), k(g, g->wide ? 0x1p-55 : 0x1p-28)), u, y);
 }
 
 /* ---- tanh: x + x^3 P(x^2) near 0, else 1 - 2 / (e^2x + 1) ---- */
@@ -162,6 +216,33 @@ static ex lower_erf(const gen *g, ex x)
     return with_sign(g, tn_select(g->p, tn_lt(g->p, a, k(g, g->wide ? 1 : 0.9375)), near, far), x);
 }
 
+/* ---- the normal distribution: e^(-x^2/2) R(|x|) below 0, what is left of 1 above ----
+ * R over u = (|x| - c) / (|x| + c), from 0 to where the result is 0 */
+
+/* c = 4, |x| <= 14.6 */
+static const double ncdf32[] = {0x1.82b4bcp-4,   -0x1.5cf97cp-3,  0x1.fd751ap-4,  -0x1.25b6aap-4,
+                                0x1.f9b020p-6,   -0x1.1645a8p-7,  0x1.0a5120p-11, 0x1.4f6940p-11,
+                                -0x1.8a30d6p-13, -0x1.9aae8ap-15, 0x1.cbdf92p-16, 0x1.1fda72p-17};
+/* c = 6, |x| <= 39.5 */
+static const double ncdf64[] = {
+    0x1.095608c7b15f1p-4,  -0x1.f89d2352c0350p-4,  0x1.b17c5d341b130p-4,  -0x1.4f7cb52484d08p-4,
+    0x1.d17ec9c71a5b9p-5,  -0x1.1f2ab2c410bb8p-5,  0x1.3718190f1f222p-6,  -0x1.21e148812c9f3p-7,
+    0x1.bffea21294fbep-9,  -0x1.09ab9f8369883p-10, 0x1.7a44fac27f158p-13, 0x1.9f35c54ab1a24p-17,
+    -0x1.5816f20736a55p-16, 0x1.70213c129f615p-18, 0x1.ffc907122178ap-22, -0x1.8084d0b2d1ff5p-21,
+    0x1.eb452baf0a7f7p-24, 0x1.0890506805c55p-24,  -0x1.b61d9f6f94a71p-26, -0x1.2a45d82a90af7p-28,
+    0x1.0f5e36c95b296p-28, 0x1.f3dae80d5b50bp-32,  -0x1.fa35d0d15c6c0p-32, -0x1.d7b3948d6c991p-34};
+
+/* x^2 loses digits that the exponential would show: it is the exact square of x's upper half and a rest. */
+static ex lower_ncdf(const gen *g, ex x)
+{
+    ex a = tn_min(g->p, mag(g, x), k(g, g->wide ? 39.5 : 14.6));
+    ex h = real(g, tn_bin(g->p, TN_E_BITAND, bits(g, a), ki(g, g->wide ? -(INT64_C(1) << 32) : -4096)));
+    ex square = mul(g, mul(g, h, h), k(g, -0.5)), rest = mul(g, mul(g, sub(g, a, h), add(g, a, h)), k(g, -0.5));
+    ex c = k(g, g->wide ? 6 : 4), u = quo(g, sub(g, a, c), add(g, a, c));
+    ex below = mul(g, exp_of_sum(g, square, rest, true, 0), g->wide ? POLY(g, u, ncdf64) : POLY(g, u, ncdf32));
+    return tn_select(g->p, tn_lt(g->p, k(g, 0), x), sub(g, k(g, 1), below), below);
+}
+
 /* ---- by way of float64 ---- */
 
 static ex lower_inverse(const gen *g, enum tn_intrin f, ex x)
@@ -206,6 +287,9 @@ const tn_expr *tn_intrin_expand(tn_pool *p, enum tn_intrin f, tn_dtype t, const 
     case TN_F_tanh: return lower_tanh(&g, arg[0]);
     case TN_F_sigmoid: return lower_sigmoid(&g, arg[0]);
     case TN_F_erf: return lower_erf(&g, arg[0]);
+    case TN_F_expm1: return lower_expm1(&g, arg[0]);
+    case TN_F_log1p: return tn_gen_log1p(&g, arg[0]);
+    case TN_F_ncdf: return lower_ncdf(&g, arg[0]);
     case TN_F_pow: return tn_gen_pow(&g, arg[0], arg[1]);
     case TN_F_sin: return tn_gen_wave(&g, arg[0], 0);
     case TN_F_cos: return tn_gen_wave(&g, arg[0], 1);

@@ -53,6 +53,7 @@ static inline ex flip_sign(const gen *g, ex a, ex x)
 /* e^x * 2^-down; whole: results outside of the normal range too. */
 ex tn_gen_exp(const gen *g, ex x, bool whole, int down);
 ex tn_gen_log(const gen *g, ex x);
+ex tn_gen_log1p(const gen *g, ex u);
 /* A positive finite x as 2^e (1 + f), sqrt(1/2) <= 1 + f < sqrt(2). */
 ex tn_gen_log_parts(const gen *g, ex x, ex *f);
 /* sin for quadrant 0, cos for 1. */

@@ -103,18 +103,11 @@ static ex cosh_of(const gen *d, ex x)
     return add(d, h, quo(d, k(d, 0.25), h));
 }
 
-/* log(1 + u), with what 1 + u loses put back. */
-static ex log_plus_one(const gen *d, ex u)
-{
-    ex w = add(d, u, k(d, 1)), lost = quo(d, sub(d, u, sub(d, w, k(d, 1))), w);
-    return add(d, tn_gen_log(d, w), tn_select(d->p, tn_lt(d->p, u, k(d, INFINITY)), lost, k(d, 0)));
-}
-
 /* Above 2^60 asinh and acosh are log(2a), and a^2 might overflow. */
 static ex log_of_sum(const gen *d, ex a, ex u)
 {
     ex huge = tn_lt(d->p, k(d, 0x1p60), a);
-    return add(d, log_plus_one(d, tn_select(d->p, huge, a, u)),
+    return add(d, tn_gen_log1p(d, tn_select(d->p, huge, a, u)),
                tn_select(d->p, huge, k(d, 0x1.62e42fefa39efp-1), k(d, 0)));
 }
 
@@ -135,7 +128,7 @@ static ex acosh_of(const gen *d, ex x)
 static ex atanh_of(const gen *d, ex x)
 {
     ex a = mag(d, x), near = ODD(d, a, mul(d, a, a), atanh64);
-    ex far = mul(d, log_plus_one(d, quo(d, mul(d, a, k(d, 2)), sub(d, k(d, 1), a))), k(d, 0.5));
+    ex far = mul(d, tn_gen_log1p(d, quo(d, mul(d, a, k(d, 2)), sub(d, k(d, 1), a))), k(d, 0.5));
     return with_sign(d, tn_select(d->p, tn_lt(d->p, a, k(d, 0.5)), near, far), x);
 }
 

@@ -166,13 +166,37 @@ static const char *short_name(const char *name)
     return dot ? dot + 1 : name;
 }
 
+static bool count_roundings(const tn_expr *e, void *user)
+{
+    int *n = user;
+    *n += e->kind == TN_E_ADD || e->kind == TN_E_SUB || e->kind == TN_E_MUL || e->kind == TN_E_DIV ||
+          (e->kind == TN_E_CALL && e->u.call.id != TN_F_abs);
+    return true;
+}
+
+/* The formula over operands of 16-bit floats: in float32, rounded once, unless it rounds once at most anyway. */
+static const tn_expr *formula_of_half(tn_te *te, tn_graph *g, const tn_node *n, tn_dtype t, const tn_expr *operand[])
+{
+    int roundings = 0;
+    const tn_expr *e = read_formula(g->ctx, te->pool, n, t, operand), *wide[3];
+    tn_each(e, count_roundings, &roundings);
+    if (roundings + (n->op->attr != NULL) < 2)
+        return e;
+    for (int i = 0; i < n->nin; i++)
+        wide[i] = tn_dtype_eq(operand[i]->dtype, t) ? tn_cast(te->pool, TN_F32, operand[i]) : operand[i];
+    return tn_cast(te->pool, n->type[0]->dtype, read_formula(g->ctx, te->pool, n, TN_F32, wide));
+}
+
 tn_status tn_define_formula(tn_te *te, tn_graph *g, const tn_node *n, tn_tensor *const in[], tn_tensor *out[])
 {
     const tn_expr *operand[3];
     tn_tensor *t = out[0] = tn_rule_out(te, n, 0, short_name(n->op->name), "elementwise", NULL);
     for (int i = 0; i < n->nin; i++)
         operand[i] = tn_rule_at_broadcast(te, in[i], t);
-    tn_te_define(te, t, read_formula(g->ctx, te->pool, n, in[n->nin - 1]->dtype, operand));
+    tn_dtype type = in[n->nin - 1]->dtype;
+    bool half = tn_dtype_is_float(type) && type.bits == 16;
+    tn_te_define(te, t, half ? formula_of_half(te, g, n, type, operand)
+                             : read_formula(g->ctx, te->pool, n, type, operand));
     return TN_OK;
 }
 
