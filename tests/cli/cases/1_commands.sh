@@ -42,7 +42,6 @@ must "help without a command goes to stderr" sh -c 'test -z "$(tenon 2>/dev/null
 must "tvmc is the same" sh -c 'test "$(tvmc version)" = "$(tenon version)"'
 must "a full disk under stdout is an error" sh -c 'tenon compile --help >/dev/full; test $? = 4'
 must "flags, options and what is written about them are one list" python3 "$here/flags.py" "$here/../.."
-<<<<<<< HEAD
 if command -v bash >/dev/null; then # what the shell proposes: stages, passes, files of the right kind
     mkdir complete && : >complete/net.onnx && : >complete/net.tar && : >complete/in.npz
     must "completion" bash -c 'cd complete && source <(tenon --completion bash)
@@ -55,7 +54,6 @@ if command -v bash >/dev/null; then # what the shell proposes: stages, passes, f
         test "$(words tenon run n)" = net.tar
         test "$(words tenon run net.tar --inputs "")" = in.npz'
 fi
-=======
 
 # what was built, and the machine it sees; the description reads back
 expect 0 "commit      " version -v
@@ -75,4 +73,3 @@ for model in mnist_cntk super_resolution; do
     done
     must "rates do not change $model" cmp machine.tar slow.tar
 done
->>>>>>> 852df0b (cli: show commit, LLVM, CPU and machine in version -v)
