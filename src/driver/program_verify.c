@@ -11,12 +11,15 @@
 #include "base/map.h"
 #include "base/vec.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 enum { SAMPLES = 3 };
 
 typedef tn_vec(uint32_t) numbers;
+
+typedef struct {
+    int64_t from, to; /* both 0: no memory of an arena, or no bytes */
+} extent;
 
 typedef struct {
     tn_ctx *ctx;
@@ -28,10 +31,11 @@ typedef struct {
     tn_facts facts;
     uint32_t slot0, segment0, size0, words; /* where the bits of each kind begin */
     uint64_t *now;
-    uint64_t **before; /* per instruction, and the end: what is known there; NULL: no way there yet */
-    numbers *depends;  /* per symbol: slots whose size names it */
-    numbers *shares;   /* per slot: those with which it shares memory */
-    numbers *collects; /* per instruction a loop begins at: slots that get rows in that loop */
+    uint64_t **before;      /* per instruction, and the end: what is known there; NULL: no way there yet */
+    numbers *depends;       /* per symbol: slots whose size names it */
+    extent *place[SAMPLES]; /* per slot: its bytes of its segment's arena */
+    uint64_t *held;         /* the bits of slots that have such a place */
+    numbers *collects;      /* per instruction a loop begins at: slots that get rows in that loop */
     uint32_t at;
     bool checks, failed; /* the last round reports */
 } verifier;
@@ -153,9 +157,23 @@ static void need_bound(verifier *v, const tn_expr *e, uint32_t slot)
 
 /* ---- slots ---- */
 
+/* Do a and b, which may be one slot, have a byte in common? */
+static bool shares(const verifier *v, uint32_t a, uint32_t b)
+{
+    if (v->r->slot[a].segment != v->r->slot[b].segment) return false;
+    for (int k = 0; k < SAMPLES; k++)
+        if (v->place[k][a].from < v->place[k][b].to && v->place[k][b].from < v->place[k][a].to) return true;
+    return false;
+}
+
+/* Few slots hold a value at a time: looking at those costs less than lists of all pairs, which are quadratic. */
 static void write_slot(verifier *v, uint32_t s)
 {
-    for (size_t i = 0; i < v->shares[s].n; i++) drop(v, v->slot0 + v->shares[s].at[i]);
+    for (uint32_t w = v->slot0 / 64; w < v->words; w++)
+        for (uint64_t bits = v->now[w] & v->held[w]; bits; bits &= bits - 1) {
+            uint32_t i = w * 64 + (uint32_t)__builtin_ctzll(bits) - v->slot0;
+            if (shares(v, s, i)) drop(v, v->slot0 + i);
+        }
     add(v, v->slot0 + s);
 }
 
@@ -212,14 +230,12 @@ static void call_argument(verifier *v, const tn_inst_ir *x, const tn_kernel_ir *
 /* A result lies over an operand only where the kernel was made for that. */
 static void call_apart(verifier *v, const tn_inst_ir *x, const tn_kernel_ir *k, uint32_t out)
 {
-    const numbers *shared = &v->shares[out];
     for (uint32_t i = 0; i < k->n_in; i++)
-        for (size_t j = 0; j < shared->n; j++)
-            if (shared->at[j] == x->operand[i] &&
-                !(i < 32 && k->n_out == 1 && k->variant[0].in_place >> i & 1))
-                fault(v, " is a result that lies over an operand", out);
-    for (uint32_t i = 0; i < k->n_in; i++)
-        if (x->operand[i] == out) fault(v, " is operand and result of one call", out);
+        if (x->operand[i] == out)
+            fault(v, " is operand and result of one call", out);
+        else if (shares(v, out, x->operand[i]) &&
+                 !(i < 32 && k->n_out == 1 && k->variant[0].in_place >> i & 1))
+            fault(v, " is a result that lies over an operand", out);
 }
 
 static bool call_operands(verifier *v, const tn_inst_ir *x)
@@ -251,9 +267,7 @@ static void call(verifier *v, const tn_inst_ir *x)
         uint32_t work = x->operand[n_arg + n_sym];
         need_writable(v, work);
         for (uint32_t i = 0; v->checks && i < n_arg; i++)
-            for (size_t j = 0; j < v->shares[work].n; j++)
-                if (v->shares[work].at[j] == x->operand[i])
-                    fault(v, " is work memory that lies over an operand", work);
+            if (shares(v, work, x->operand[i])) fault(v, " is work memory that lies over an operand", work);
         write_slot(v, work);
         drop(v, v->slot0 + work);
     }
@@ -486,41 +500,20 @@ static int64_t value(verifier *v, const tn_expr *e, int sample)
                                                                                                          : -1;
 }
 
-typedef struct {
-    uint32_t slot, segment;
-    int64_t from, to;
-} extent;
-
-static int by_place(const void *a, const void *b)
+static void place_slots(verifier *v)
 {
-    const extent *x = a, *y = b;
-    if (x->segment != y->segment) return x->segment < y->segment ? -1 : 1;
-    return x->from != y->from ? (x->from < y->from ? -1 : 1) : (x->slot > y->slot) - (x->slot < y->slot);
-}
-
-static void share(verifier *v, uint32_t a, uint32_t b)
-{
-    for (size_t i = 0; i < v->shares[a].n; i++)
-        if (v->shares[a].at[i] == b) return;
-    tn_vec_push(&v->shares[a], b);
-    tn_vec_push(&v->shares[b], a);
-}
-
-/* Which slots overlap for one choice of the symbols. */
-static void find_shared(verifier *v, int sample)
-{
-    extent *x = TN_NEW_N(&v->arena, extent, v->r->n_slot);
-    uint32_t n = 0;
+    v->held = TN_NEW_N(&v->arena, uint64_t, v->words);
+    for (int k = 0; k < SAMPLES; k++) v->place[k] = TN_NEW_N(&v->arena, extent, v->r->n_slot);
     for (uint32_t i = 0; i < v->r->n_slot; i++) {
         const tn_slot_ir *s = &v->r->slot[i];
-        int64_t at = s->kind == TN_SLOT_TEMP || s->kind == TN_SLOT_OUTPUT ? value(v, s->offset, sample) : -1,
-                bytes = at < 0 ? 0 : value(v, s->bytes, sample);
-        if (bytes > 0) x[n++] = (extent){i, s->segment, at, at + bytes};
+        if (s->kind != TN_SLOT_TEMP && s->kind != TN_SLOT_OUTPUT) continue;
+        for (int k = 0; k < SAMPLES; k++) {
+            int64_t at = value(v, s->offset, k), bytes = at < 0 ? 0 : value(v, s->bytes, k);
+            if (bytes <= 0) continue;
+            v->place[k][i] = (extent){at, at + bytes};
+            v->held[(v->slot0 + i) / 64] |= 1ull << (v->slot0 + i) % 64;
+        }
     }
-    qsort(x, n, sizeof *x, by_place);
-    for (uint32_t i = 0; i < n; i++)
-        for (uint32_t j = i + 1; j < n && x[j].segment == x[i].segment && x[j].from < x[i].to; j++)
-            share(v, x[i].slot, x[j].slot);
 }
 
 /* What a loop collects lives from its begin, however many rows there are: the run counts them. */
@@ -550,7 +543,6 @@ static void prepare(verifier *v)
     v->now = TN_NEW_N(&v->arena, uint64_t, v->words);
     v->before = TN_NEW_N(&v->arena, uint64_t *, r->n_inst + 2);
     v->depends = TN_NEW_N(&v->arena, numbers, r->n_symbol);
-    v->shares = TN_NEW_N(&v->arena, numbers, r->n_slot);
     v->collects = TN_NEW_N(&v->arena, numbers, r->n_inst + 2);
     find_collected(v);
     for (uint32_t i = 0; i < r->n_slot && r->n_late; i++) {
@@ -558,7 +550,7 @@ static void prepare(verifier *v)
         for (int d = 0; d < r->slot[i].ndim; d++)
             tn_each(r->slot[i].dim[d], note_symbol, &(mentions){v, i, true});
     }
-    for (int k = 0; k < (r->n_symbol ? SAMPLES : 1); k++) find_shared(v, k);
+    place_slots(v);
 }
 
 tn_status tn_program_verify(tn_ctx *ctx, tn_pool *p, const tn_program_ir *program, uint32_t n_kernel,
@@ -568,7 +560,6 @@ tn_status tn_program_verify(tn_ctx *ctx, tn_pool *p, const tn_program_ir *progra
     prepare(&v);
     analyse(&v);
     for (uint32_t s = 0; s < program->n_symbol; s++) tn_vec_deinit(&v.depends[s]);
-    for (uint32_t i = 0; i < program->n_slot; i++) tn_vec_deinit(&v.shares[i]);
     for (uint32_t i = 0; i < program->n_inst + 2; i++) tn_vec_deinit(&v.collects[i]);
     tn_facts_deinit(&v.facts);
     tn_arena_deinit(&v.arena);

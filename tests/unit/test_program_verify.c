@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -169,26 +170,33 @@ static tn_status verify(copy *c, char says[512])
     return s;
 }
 
-static void broken_programs_are_found(void **state)
+/* Up to the program of a Relay text. */
+static void make(tn_build *b, tn_ctx *ctx, const char *text)
 {
-    (void)state;
-    char path[64], says[512];
-    tn_ctx ctx;
-    tn_build b;
-    int failed = 0;
+    char path[64];
+    tn_status (*const stage[])(tn_build *) = {tn_stage_graph, tn_stage_tir, tn_stage_schedule, tn_stage_lower,
+                                              tn_stage_program};
     snprintf(path, sizeof path, "program-%d.relay", (int)getpid());
     FILE *f = fopen(path, "w");
     assert_non_null(f);
-    fputs(model, f);
+    fputs(text, f);
     assert_int_equal(fclose(f), 0);
-    tn_ctx_init(&ctx);
-    tn_build_init(&b, &ctx, &(tenon_options){.opt_level = 3});
-    assert_int_equal(tn_target_parse(&b), TN_OK);
-    tn_status (*const stage[])(tn_build *) = {tn_stage_graph, tn_stage_tir, tn_stage_schedule, tn_stage_lower,
-                                              tn_stage_program};
-    assert_int_equal(tn_stage_import(&b, path), TN_OK);
-    for (size_t i = 0; i < sizeof stage / sizeof *stage; i++) assert_int_equal(stage[i](&b), TN_OK);
+    tn_ctx_init(ctx);
+    tn_build_init(b, ctx, &(tenon_options){.opt_level = 3});
+    assert_int_equal(tn_target_parse(b), TN_OK);
+    assert_int_equal(tn_stage_import(b, path), TN_OK);
+    for (size_t i = 0; i < sizeof stage / sizeof *stage; i++) assert_int_equal(stage[i](b), TN_OK);
     unlink(path);
+}
+
+static void broken_programs_are_found(void **state)
+{
+    (void)state;
+    char says[512];
+    tn_ctx ctx;
+    tn_build b;
+    int failed = 0;
+    make(&b, &ctx, model);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         copy c = copy_of(&b);
         assert_int_equal(verify(&c, says), TN_OK);
@@ -203,9 +211,32 @@ static void broken_programs_are_found(void **state)
     tn_ctx_deinit(&ctx);
 }
 
+/* In a chain, every second slot lies in the same place: work for each pair of those would take minutes. */
+static void long_programs_are_quick(void **state)
+{
+    (void)state;
+    enum { N = 6000 };
+    tn_ctx ctx;
+    tn_build b;
+    char *text = malloc(N * 40u + 200), *at = text;
+    assert_non_null(text);
+    at += sprintf(
+        at, "#[version = \"0.0.5\"]\ndef @main(%%x: Tensor[(2, 3), float32]) {\n  %%0 = nn.softmax(%%x);\n");
+    for (int i = 1; i < N; i++) at += sprintf(at, "  %%%d = nn.softmax(%%%d);\n", i, i - 1);
+    sprintf(at, "  %%%d\n}\n", N - 1);
+    make(&b, &ctx, text);
+    double start = tn_now();
+    assert_int_equal(tn_program_verify(&ctx, &b.pool, &b.program, (uint32_t)b.groups.n, b.kernel), TN_OK);
+    assert_true(tn_now() - start < 5);
+    tn_build_deinit(&b);
+    tn_ctx_deinit(&ctx);
+    free(text);
+}
+
 /* driver-E070 */
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(broken_programs_are_found)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(broken_programs_are_found),
+                                       cmocka_unit_test(long_programs_are_quick)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
