@@ -12,7 +12,8 @@
  *       acc[0] = acc[0] + part[0]
  *
  * for all elements that the loop, with the loops inside it, does nothing with but add to them: registers, and memory at
- * an address that does not change. Loops are looked at from the inside out, and the loop over the chunks once more, so
+ * an address that does not change. A part of a register gets the masks of the additions, which may change inside the
+ * loop, as those of padding do. Loops are looked at from the inside out, and the loop over the chunks once more, so
  * very long sums have several levels. A sum known to have at most MOST terms stays as it is. Nothing happens in strict
  * functions.
  *
@@ -28,7 +29,7 @@ enum {
 
 typedef struct {
     const tn_expr *load;   /* of the element */
-    const tn_expr *mask;   /* of its stores, or NULL */
+    const tn_expr *mask;   /* in memory: of all its stores, or NULL */
     int64_t weight;        /* additions a turn */
     uint32_t part;         /* the register that sums a chunk */
 } element;
@@ -47,6 +48,11 @@ typedef struct {
 static tn_buffer *buffer_of(const sums *x, const tn_expr *load)
 {
     return &x->f->buffer[load->u.load.buffer];
+}
+
+static bool is_register(const sums *x, const tn_expr *load)
+{
+    return buffer_of(x, load)->scope == TN_SCOPE_REGISTER;
 }
 
 /* ---- which elements are summed ---- */
@@ -102,8 +108,8 @@ static bool is_fixed(const sums *x, const tn_expr *e)
 
 static bool fits(const sums *x, const tn_stmt *store, const tn_expr *load, bool certain)
 {
-    if (buffer_of(x, load)->scope == TN_SCOPE_REGISTER)
-        return !store->u.store.mask && begins_before(x, load);
+    if (is_register(x, load))
+        return !tn_load_mask(load) && begins_before(x, load);
     return certain && is_fixed(x, load->src[0]) && is_fixed(x, store->u.store.mask);
 }
 
@@ -119,10 +125,10 @@ static void add_element(sums *x, const tn_stmt *store, const tn_expr *load, int6
             x->element = more;
         }
         tn_map_put(&x->number, tn_map_key(load), at = x->n);
-        x->element[x->n++] = (element){.load = load, .mask = store->u.store.mask};
+        x->element[x->n++] = (element){.load = load, .mask = is_register(x, load) ? NULL : store->u.store.mask};
     }
     element *e = &x->element[at];
-    if (e->mask != store->u.store.mask)
+    if (!is_register(x, load) && e->mask != store->u.store.mask)
         tn_map_put(&x->other, load->u.load.buffer, 1);
     e->weight = e->weight + times < INT32_MAX ? e->weight + times : INT32_MAX;
 }
@@ -191,7 +197,7 @@ static int64_t choose(sums *x)
             continue;
         tn_map_put(&x->number, tn_map_key(e.load), n);
         x->element[n++] = e;
-        in_memory += buffer_of(x, e.load)->scope != TN_SCOPE_REGISTER;
+        in_memory += !is_register(x, e.load);
         weight = e.weight > weight ? e.weight : weight;
     }
     x->n = n;
@@ -223,13 +229,13 @@ static const tn_expr *part_load(const sums *x, const element *e)
     return tn_load(x->f->pool, e->load->dtype, e->part, 1, &zero, NULL, NULL);
 }
 
-static tn_stmt *part_store(const sums *x, const element *e, const tn_expr *v)
+static tn_stmt *part_store(const sums *x, const element *e, const tn_expr *v, const tn_expr *mask)
 {
     const tn_expr *zero = tn_idx(x->f->pool, 0);
-    return tn_stmt_store(x->f, e->part, 1, &zero, v, NULL);
+    return tn_stmt_store(x->f, e->part, 1, &zero, v, mask);
 }
 
-/* Sums go to the parts. */
+/* Sums go to the parts: under their own masks if they went to registers; else one mask holds for the whole loop. */
 static void redirect(tn_stmt *s, void *user)
 {
     sums *x = user;
@@ -238,7 +244,8 @@ static void redirect(tn_stmt *s, void *user)
     if (own < 0 || !tn_map_get(&x->number, tn_map_key(s->u.store.value->src[own]), &at))
         return;
     const element *e = &x->element[at];
-    tn_stmt_replace(s, part_store(x, e, tn_add(x->f->pool, s->u.store.value->src[1 - own], part_load(x, e))));
+    const tn_expr *sum = tn_add(x->f->pool, s->u.store.value->src[1 - own], part_load(x, e));
+    tn_stmt_replace(s, part_store(x, e, sum, is_register(x, e->load) ? s->u.store.mask : NULL));
 }
 
 static void split_loop(sums *x, int64_t turns)
@@ -273,7 +280,7 @@ static void make_chunks(sums *x, int64_t turns)
         const element *e = &x->element[i];
         const tn_expr *index = e->load->src[0], *sum = tn_add(p, e->load, part_load(x, e));
         tn_body_insert(body, first, tn_stmt_decl(x->f, e->part));
-        tn_body_insert(body, first, part_store(x, e, tn_const(p, e->load->dtype, 0)));
+        tn_body_insert(body, first, part_store(x, e, tn_const(p, e->load->dtype, 0), NULL));
         tn_body_append(body, tn_stmt_store(x->f, e->load->u.load.buffer, 1, &index, sum, e->mask));
     }
 }
