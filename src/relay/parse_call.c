@@ -2,6 +2,8 @@
  * fn (...) { ... }, if (...) { ... } else { ... }. */
 #include "relay/parse.h"
 
+#include "base/words.h"
+
 #include <string.h>
 
 /* name= comes next: an attribute, not an argument. */
@@ -139,30 +141,6 @@ static tn_value *arg_values(parser *p, const pvals *args, bool any_number, size_
     return ok ? in : NULL;
 }
 
-static size_t distance(const char *a, const char *b)
-{
-    enum { MAX = 40 };
-    size_t row[MAX + 1], n = strlen(b), m = strlen(a);
-    if (n > MAX || m > MAX) {
-        return MAX;
-    }
-    for (size_t j = 0; j <= n; j++) {
-        row[j] = j;
-    }
-    for (size_t i = 1; i <= m; i++) {
-        size_t corner = row[0];
-        row[0] = i;
-        for (size_t j = 1; j <= n; j++) {
-            size_t up = row[j], best = corner + (a[i - 1] != b[j - 1]);
-            best = up + 1 < best ? up + 1 : best;
-            best = row[j - 1] + 1 < best ? row[j - 1] + 1 : best;
-            corner = up;
-            row[j] = best;
-        }
-    }
-    return row[n];
-}
-
 /* Operators that have a notation of their own and are not called by name. */
 static bool has_notation(const tn_op *op)
 {
@@ -172,21 +150,19 @@ static bool has_notation(const tn_op *op)
 
 static const tn_op *find_op(parser *p, const char *name, uint32_t line, uint32_t col)
 {
-    const tn_op *op = tn_ops_find(name), *near = NULL;
+    const tn_op *op = tn_ops_find(name);
     if (op && !has_notation(op)) {
         return op;
     }
-    size_t best = 4;
+    tn_nearest near = {.word = name, .n = strlen(name)};
     for (size_t i = 0; i < tn_ops_count(); i++) {
-        size_t d = has_notation(tn_ops_at(i)) ? best : distance(name, tn_ops_at(i)->name);
-        if (d < best) {
-            best = d;
-            near = tn_ops_at(i);
+        if (!has_notation(tn_ops_at(i))) {
+            tn_nearest_offer(&near, tn_ops_at(i)->name);
         }
     }
     (void)parse_error(p, line, col, "relay-E043",
-                      near ? "unknown operator %s; did you mean %s?" : "unknown operator %s", name,
-                      near ? near->name : "");
+                      near.best ? "unknown operator %s; did you mean %s?" : "unknown operator %s", name,
+                      near.best ? near.best : "");
     return NULL;
 }
 
