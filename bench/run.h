@@ -77,7 +77,7 @@ static inline kernel compile(bench *x, const char *text, const char *trace)
     if (tn_func_verify(s.func) != TN_OK || tn_lower(s.func, &x->machine, flat) != TN_OK)
         bench_fail(x, "lowering failed");
     tn_kernel_ir *k = TN_NEW(&x->arena, tn_kernel_ir);
-    *k = (tn_kernel_ir){f->name, "", 0, 0, 1, flat};
+    *k = (tn_kernel_ir){.name = f->name, .source = "", .n_variant = 1, .variant = flat};
     for (uint32_t i = 0; i < f->n_param; i++)
         *(f->buffer[f->param[i]].written ? &k->n_out : &k->n_in) += 1;
     tn_unit u = {.ctx = &x->ctx, .name = "bench", .producer = "bench", .target = "llvm", .feature = x->machine.feature,

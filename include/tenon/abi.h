@@ -78,6 +78,11 @@ typedef struct tn_kernel {
     uint32_t in_place; /* bit k: the single output may use the memory of input k; 0: no output overlaps anything */
 } tn_kernel;
 
+/* The arithmetic of one call of a kernel; a multiply-add counts 2 (docs/cli.md, "Arithmetic", says what counts). */
+typedef struct tn_operations {
+    tn_size floats, bfloat16, integers; /* bfloat16: multiply-adds of bfloat16 values; integers: of integers */
+} tn_operations;
+
 /* ---- the AOT program: constant instructions over slots and symbols ---- */
 
 enum tn_slot_kind { TN_SLOT_INPUT, TN_SLOT_OUTPUT, TN_SLOT_CONST, TN_SLOT_TEMP };
@@ -153,7 +158,8 @@ typedef struct tn_library {
     uint32_t n_feature;
     uint32_t n_metadata;
     const char *const *metadata; /* n_metadata times key, value: what the model says of itself */
-    void *reserved[3];
+    const tn_operations *operations; /* n_kernel entries; NULL: not known */
+    void *reserved[2];
 } tn_library;
 
 /* Returns NULL if the library needs a newer host than max_version. */
@@ -175,7 +181,7 @@ _Static_assert(sizeof(void *) != 8 ||
                    (sizeof(tn_size) == 16 && sizeof(tn_call) == 48 && sizeof(tn_phase) == 32 &&
                     sizeof(tn_variant) == 72 && sizeof(tn_kernel) == 56 && sizeof(tn_slot) == 72 &&
                     sizeof(tn_inst) == 24 && sizeof(tn_symbol) == 24 && sizeof(tn_library) == 88 &&
-                    sizeof(tn_program) == 128),
+                    sizeof(tn_program) == 128 && sizeof(tn_operations) == 48),
                "ABI structs must not change size within a version");
 #endif
 

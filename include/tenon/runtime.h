@@ -250,6 +250,12 @@ typedef struct tnr_memory { /* in bytes; exact for the bound dimensions */
 TNR_CHECKED tnr_status tnr_memory_get(tnr_instance *instance, tnr_memory *out_memory, tnr_error *err);
 TNR_CHECKED tnr_status tnr_peak_bytes(tnr_instance *instance, uint64_t *out_bytes, tnr_error *err);
 
+typedef struct tnr_operations { /* arithmetic; a multiply-add counts 2 */
+    uint64_t floats;            /* of floating-point numbers, except the following */
+    uint64_t bfloat16;          /* multiply-adds of bfloat16 values */
+    uint64_t integers;          /* multiply-adds of integers */
+} tnr_operations;
+
 typedef struct tnr_profile_event { /* valid during the callback */
     const char *node;              /* names of model nodes, "Gemm_0, Relu_1" */
     const char *kernel;            /* name of the kernel function; "__copy" for a copy */
@@ -260,6 +266,7 @@ typedef struct tnr_profile_event { /* valid during the callback */
     const DLTensor *arg; /* n_in + n_out views. Inputs and outputs of the model have their own shapes, other values the
                             shape they have in memory (blocks of channels). A result may overlap an argument. */
     const uint32_t *slot; /* the slots of these n_in + n_out values */
+    tnr_operations operations; /* 0 for a copy, and in packages of a tenon that did not count them */
 } tnr_profile_event;
 
 /* Called on the running thread after each instruction. It must not call functions on that instance. */

@@ -85,6 +85,12 @@ const char *tenon_version(void);
 /* What this build is (commit, LLVM) and the machine as the compiler sees it, with the origin of each number, as
  * lines of text; and the machine as JSON, which `machine_file` reads. Valid until the next call. Returns 0, or 1. */
 int tenon_about(tenon *t, const char **out_text, const char **out_machine);
+typedef struct tenon_rates { /* 10^9 operations/s of one core of this machine, at best; a multiply-add is two */
+    double float32, bfloat16, int8; /* bfloat16, int8: of multiply-adds; no less than float32 */
+    uint32_t cores;
+} tenon_rates;
+/* What this machine can do. Measures the processor for some milliseconds if no call did before, on disk too. */
+int tenon_machine_rates(tenon *t, tenon_rates *out);
 /* All diagnostics of the last call, one per line; "" if there were none. */
 const char *tenon_messages(const tenon *t);
 

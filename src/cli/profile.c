@@ -13,6 +13,7 @@ typedef struct {
     char *name, *shapes, *nodes; /* heap */
     uint64_t ns, bytes;
     uint32_t count;
+    tnr_operations operations; /* of all calls */
 } row;
 
 struct tn_profile {
@@ -21,7 +22,8 @@ struct tn_profile {
     bool failed; /* out of memory: the table would lack rows */
 };
 
-enum { N_COLUMN = 8, NODES = 60 /* characters of a list of nodes */ };
+enum { NODES = 60 /* characters of a list of nodes */ };
+enum { NAME, DURATION, PERCENT, DEVICE, COUNT, SPEED, PEAK, SHAPES, BYTES, NODES_AT, N_COLUMN };
 typedef struct { char *cell[N_COLUMN]; } line; /* cells are heap texts */
 
 tn_profile *tn_profile_new(void)
@@ -62,6 +64,13 @@ static uint64_t bytes_of(const tnr_profile_event *e)
     return sum;
 }
 
+static void add_operations(tnr_operations *sum, tnr_operations o)
+{
+    sum->floats += o.floats;
+    sum->bfloat16 += o.bfloat16;
+    sum->integers += o.integers;
+}
+
 static bool add_row(tn_profile *p, const tnr_profile_event *e, char *shapes)
 {
     if (p->n == p->room) {
@@ -72,7 +81,7 @@ static bool add_row(tn_profile *p, const tnr_profile_event *e, char *shapes)
         p->rows = more;
         p->room = room;
     }
-    row r = {strdup(e->kernel), shapes, strdup(e->node), e->nanoseconds, bytes_of(e), 1};
+    row r = {strdup(e->kernel), shapes, strdup(e->node), e->nanoseconds, bytes_of(e), 1, e->operations};
     if (!r.name || !r.nodes) {
         free(r.name);
         free(r.nodes);
@@ -93,6 +102,7 @@ void tn_profile_add(void *user, const tnr_profile_event *e)
             p->rows[i].ns += e->nanoseconds;
             p->rows[i].bytes += bytes_of(e);
             p->rows[i].count++;
+            add_operations(&p->rows[i].operations, e->operations);
             free(shapes);
             return;
         }
@@ -128,13 +138,35 @@ static char *whole(uint64_t v)
     return text;
 }
 
-static line make_line(const char *name, uint64_t ns, uint64_t total, const char *device, uint64_t count,
-                      const char *shapes, uint64_t bytes, const char *nodes)
+/* 10^9 operations/s; the share of the time in which the cores would have done them at best. "-": no arithmetic, or
+ * none that is known. */
+static void add_speed(line *l, const tnr_operations *o, uint64_t ns, const tn_profile_run *run)
 {
-    return (line){{strdup(name), amount((double)ns / 1e3),
-                   total ? amount(100.0 * (double)ns / (double)total) : strdup(""), strdup(device),
-                   count ? whole(count) : strdup(""), strdup(shapes), bytes ? whole(bytes) : strdup(""),
-                   strdup(nodes)}};
+    const tenon_rates *r = &run->rates;
+    double n = (double)o->floats + (double)o->bfloat16 + (double)o->integers, least = 0;
+    if (r->float32 > 0) {
+        uint32_t cores = (uint32_t)run->threads < r->cores ? (uint32_t)run->threads : r->cores;
+        least = ((double)o->floats / r->float32 + (double)o->bfloat16 / r->bfloat16 +
+                 (double)o->integers / r->int8) /
+                cores;
+    }
+    l->cell[SPEED] = n > 0 && ns ? amount(n / (double)ns) : strdup("-");
+    l->cell[PEAK] = least > 0 && ns ? amount(100 * least / (double)ns) : strdup("-");
+}
+
+/* share: whether the row has a share of the whole run */
+static line make_line(const row *r, const tn_profile_run *run, bool share, const char *device)
+{
+    line l = {{[NAME] = strdup(r->name),
+               [DURATION] = amount((double)r->ns / 1e3),
+               [PERCENT] = share && run->total ? amount(100.0 * (double)r->ns / (double)run->total) : strdup(""),
+               [DEVICE] = strdup(device),
+               [COUNT] = r->count ? whole(r->count) : strdup(""),
+               [SHAPES] = strdup(r->shapes),
+               [BYTES] = r->bytes ? whole(r->bytes) : strdup(""),
+               [NODES_AT] = strdup(r->nodes)}};
+    add_speed(&l, &r->operations, r->ns, run);
+    return l;
 }
 
 /* A cell in `width` columns; what does not fit loses its middle. */
@@ -175,8 +207,8 @@ static int total_width(const int width[N_COLUMN])
 /* Leaves columns out, then shortens names, until a line has at most `most` characters. */
 static void fit(int width[N_COLUMN], int most)
 {
-    enum { NAME = 0, DEVICE = 3, SHAPES = 5, BYTES = 6, NODES_AT = 7, LEAST_NODES = 16, LEAST_NAME = 18 };
-    static const int out[] = {DEVICE, SHAPES, BYTES};
+    enum { LEAST_NODES = 16, LEAST_NAME = 18 };
+    static const int out[] = {DEVICE, SHAPES, BYTES}, last[] = {SPEED, PEAK};
     for (size_t i = 0; i < sizeof out / sizeof *out && total_width(width) > most; i++)
         width[out[i]] = 0;
     int over = total_width(width) - most, spare = width[NAME] > 2 * LEAST_NAME ? width[NAME] - 2 * LEAST_NAME : 0;
@@ -191,6 +223,8 @@ static void fit(int width[N_COLUMN], int most)
     }
     if (over > 0)
         width[NAME] = width[NAME] - over > LEAST_NAME ? width[NAME] - over : LEAST_NAME;
+    for (size_t i = 0; i < sizeof last / sizeof *last && total_width(width) > most; i++)
+        width[last[i]] = 0;
 }
 
 static int by_time(const void *a, const void *b)
@@ -203,30 +237,40 @@ static int by_time(const void *a, const void *b)
 }
 
 /* Heading, one line a row, a rule, the sum, what is between the kernels, the whole. */
-static void make_table(const tn_profile *p, uint64_t total, line *at)
+static void make_table(const tn_profile *p, const tn_profile_run *run, line *at)
 {
-    static const char *const head[] = {"Name", "Duration (us)", "Percent", "Device", "Count", "Argument Shapes",
-                                       "Bytes", "Nodes"};
-    uint64_t sum = 0, calls = 0, bytes = 0;
+    static const char *const head[] = {"Name", "Duration (us)", "Percent", "Device", "Count", "GFLOP/s", "% of Peak",
+                                       "Argument Shapes", "Bytes", "Nodes"};
+    row sum = {.name = (char[]){"Sum"}, .shapes = (char[]){""}, .nodes = (char[]){""}};
     for (int c = 0; c < N_COLUMN; c++)
         at->cell[c] = strdup(head[c]);
     at++;
     for (size_t i = 0; i < p->n; i++) {
         const row *r = &p->rows[i];
-        *at++ = make_line(r->name, r->ns, total, "cpu0", r->count, r->shapes, r->bytes, r->nodes);
-        sum += r->ns;
-        calls += r->count;
-        bytes += r->bytes;
+        *at++ = make_line(r, run, true, "cpu0");
+        sum.ns += r->ns;
+        sum.count += r->count;
+        sum.bytes += r->bytes;
+        add_operations(&sum.operations, r->operations);
     }
     for (int c = 0; c < N_COLUMN; c++)
         at->cell[c] = strdup(c ? "" : "----------");
     at++;
-    *at++ = make_line("Sum", sum, total, "", calls, "", bytes, "");
-    *at++ = make_line("Launching", total > sum ? total - sum : 0, total, "", 0, "", 0, "");
-    *at = make_line("Total", total, 0, "cpu0", 1, "", 0, "");
+    *at++ = make_line(&sum, run, true, "");
+    row between = sum, whole_run = sum;
+    between.name = (char[]){"Launching"};
+    between.ns = run->total > sum.ns ? run->total - sum.ns : 0;
+    between.count = 0;
+    between.bytes = whole_run.bytes = 0;
+    between.operations = (tnr_operations){0};
+    *at++ = make_line(&between, run, true, "");
+    whole_run.name = (char[]){"Total"};
+    whole_run.ns = run->total;
+    whole_run.count = 1;
+    *at = make_line(&whole_run, run, false, "cpu0");
 }
 
-int tn_profile_print(tn_profile *p, uint64_t total, int threads, const char *executor, bool wide)
+int tn_profile_print(tn_profile *p, const tn_profile_run *run)
 {
     size_t n = p->n + 5;
     int width[N_COLUMN] = {0};
@@ -235,13 +279,13 @@ int tn_profile_print(tn_profile *p, uint64_t total, int threads, const char *exe
         return 1;
     if (p->n)
         qsort(p->rows, p->n, sizeof *p->rows, by_time);
-    make_table(p, total, table);
+    make_table(p, run, table);
     for (size_t i = 0; i < n; i++)
         for (int c = 0; c < N_COLUMN; c++) {
             int len = table[i].cell[c] ? (int)strlen(table[i].cell[c]) : 0;
             width[c] = len > width[c] ? len : width[c];
         }
-    int most = wide ? 0 : tn_terminal_width(stdout, 0);
+    int most = run->wide ? 0 : tn_terminal_width(stdout, 0);
     if (most)
         fit(width, most);
     for (size_t i = 0; i < n; i++) {
@@ -250,6 +294,7 @@ int tn_profile_print(tn_profile *p, uint64_t total, int threads, const char *exe
             free(table[i].cell[c]);
     }
     free(table);
-    printf("\nConfiguration\n-------------\nNumber of threads: %d\nExecutor: %s\n", threads, executor);
+    printf("\nConfiguration\n-------------\nNumber of threads: %d\nExecutor: %s\n", run->threads,
+           run->executor);
     return 0;
 }

@@ -2,6 +2,7 @@
 #define TN_CLI_REPORT_H
 /* What `tenon run` prints about a run, in the form that users of tvmc know. */
 #include "tenon/runtime.h"
+#include "tenon/tenon.h"
 
 #include <stdbool.h>
 
@@ -24,8 +25,15 @@ tnr_profile_fn tn_dump_add; /* user is the dump */
 int tn_dump_end(tn_dump *d); /* writes the lists */
 
 tnr_profile_fn tn_profile_add;    /* for tnr_profile_set; user is the profile */
-/* Prints the table; total: the wall time of the run, in nanoseconds. wide: with all columns,
- * whatever the terminal's width. Returns 0, or 1 if memory ran out meanwhile. */
-int tn_profile_print(tn_profile *p, uint64_t total, int threads, const char *executor, bool wide);
+typedef struct tn_profile_run {
+    uint64_t total; /* wall time, in nanoseconds */
+    int threads;
+    const char *executor;
+    tenon_rates rates; /* of this machine; all 0: unknown */
+    bool wide;         /* with all columns, whatever the terminal's width */
+} tn_profile_run;
+
+/* Prints the table. Returns 0, or 1 if memory ran out meanwhile. */
+int tn_profile_print(tn_profile *p, const tn_profile_run *run);
 
 #endif

@@ -168,6 +168,16 @@ static int measure(runner *r)
     return status;
 }
 
+static tenon_rates machine_rates(void)
+{
+    tenon_rates rates = {0};
+    tenon *t = tenon_new();
+    if (!t || tenon_machine_rates(t, &rates))
+        rates = (tenon_rates){0};
+    tenon_free(t);
+    return rates;
+}
+
 static int profile(runner *r)
 {
     tn_profile *p = tn_profile_new();
@@ -176,11 +186,13 @@ static int profile(runner *r)
     tnr_profile_set(r->instance, tn_profile_add, p);
     uint64_t start = now();
     int status = run_once(r, false);
-    uint64_t total = now() - start;
+    tn_profile_run about = {.total = now() - start,
+                            .threads = tnr_threads_get(),
+                            .executor = r->executor == TNR_EXECUTOR_AOT ? "AOT" : "Graph",
+                            .wide = tn_args_count(r->args, "wide") > 0};
     tnr_profile_set(r->instance, NULL, NULL);
-    if (status == TN_EXIT_OK &&
-        tn_profile_print(p, total, tnr_threads_get(), r->executor == TNR_EXECUTOR_AOT ? "AOT" : "Graph",
-                         tn_args_count(r->args, "wide") > 0))
+    about.rates = machine_rates();
+    if (status == TN_EXIT_OK && tn_profile_print(p, &about))
         status = tn_error_print("out of memory for the profile");
     tn_profile_free(p);
     return status;

@@ -7,12 +7,14 @@
 #include "lower/lower.h"
 #include "tenon/abi.h"
 
+enum { TN_OPERATIONS_FLOAT, TN_OPERATIONS_BFLOAT16, TN_OPERATIONS_INTEGER, TN_N_OPERATIONS };
 typedef struct tn_kernel_ir {
     const char *name;               /* C identifier, func_name of mod.json */
     const char *source;             /* model nodes */
     uint32_t n_in, n_out;
     /* all with the same parameters and symbols (first one's order counts) */
     uint32_t n_variant; const tn_flat *variant;
+    const tn_expr *operations[TN_N_OPERATIONS]; /* fields of tn_operations; NULL: 0 */
 } tn_kernel_ir;
 
 /* The AOT program with sizes as expressions over `symbol` (see tn_program, tn_slot, tn_inst for the meaning). */

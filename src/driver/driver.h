@@ -135,6 +135,8 @@ typedef struct tn_lifetime {
 const tn_expr *tn_plan_max(tn_pool *p, const tn_expr *a, const tn_expr *b);
 /* out_smallest (may be NULL): no plan takes less for the nominal values. */
 const tn_expr *tn_plan_memory(tn_graph *g, tn_arena *scratch, uint32_t n, tn_lifetime life[], bool *out_smallest);
+/* operations.c: the arithmetic of one call, over the symbols; 0 where the length of a loop is known in the run only. */
+void tn_operations_count(const tn_func *f, const tn_expr *out[TN_N_OPERATIONS]);
 /* The most bytes alive at one instruction: no plan takes less. */
 const tn_expr *tn_plan_alive(tn_graph *g, uint32_t n, const tn_lifetime life[]);
 /* peak.c: the peak as a formula without max() inside of sums; its bytes where every symbol is 1, or its

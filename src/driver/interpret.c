@@ -70,7 +70,7 @@ static tn_status run_compiled(tn_build *b, const tn_llvm_api *llvm, const tn_fun
     const tn_library *lib;
     flat->strict = true;
     TN_TRY(tn_lower(flat, &b->machine, &variant));
-    tn_kernel_ir kernel = {"reference", f->source, f->n_param - 1, 1, 1, &variant};
+    tn_kernel_ir kernel = {"reference", f->source, f->n_param - 1, 1, 1, &variant, {0}};
     tn_unit unit = {.ctx = b->ctx,
                     .name = "reference",
                     .producer = "tenon",

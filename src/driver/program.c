@@ -381,7 +381,8 @@ static void finish(tn_maker *m)
     for (size_t i = 0; i < b->groups.n; i++) {
         const tn_group *g = &b->groups.at[i];
         tn_flat *flat = tn_arena_copy(&b->arena, g->flat, sizeof g->flat, 8);
-        b->kernel[i] = (tn_kernel_ir){g->name, g->source, g->n_in, g->n_out, g->n_variant, flat};
+        b->kernel[i] = (tn_kernel_ir){g->name, g->source, g->n_in, g->n_out, g->n_variant, flat, {0}};
+        tn_operations_count(g->te, b->kernel[i].operations);
     }
 }
 

@@ -81,6 +81,19 @@ int tenon_about(tenon *t, const char **out_text, const char **out_machine)
     return end(t, st);
 }
 
+int tenon_machine_rates(tenon *t, tenon_rates *out)
+{
+    reset(t);
+    tn_machine m;
+    tn_status st = tn_machine_detect(&t->ctx, &m);
+    if (st == TN_OK)
+        *out = (tenon_rates){.float32 = m.peak_gflops,
+                             .bfloat16 = m.bf16_gflops > m.peak_gflops ? m.bf16_gflops : m.peak_gflops,
+                             .int8 = m.int8_gops > m.peak_gflops ? m.int8_gops : m.peak_gflops,
+                             .cores = m.cores};
+    return end(t, st);
+}
+
 /* Everything before machine code; the target is known. */
 static tn_status prepare(tn_build *b, const char *model)
 {

@@ -129,6 +129,19 @@ uint64_t tnr_now(void)
     return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
+static uint64_t positive(int64_t n) { return n > 0 ? (uint64_t)n : 0; }
+
+/* inst->call_sym: those of this call. */
+static tnr_operations operations_of(const tnr_instance *inst, const tn_inst *in)
+{
+    const tn_operations *all = inst->exe->library->operations;
+    if (in->op != TN_INST_CALL || !all) return (tnr_operations){0};
+    return (tnr_operations){.floats = positive(tnr_size_get(all[in->a].floats, inst->call_sym)),
+                            .bfloat16 = positive(tnr_size_get(all[in->a].bfloat16, inst->call_sym)),
+                            .integers = positive(tnr_size_get(all[in->a].integers, inst->call_sym))};
+}
+
+/* Of the instruction that ran last. */
 void tnr_event(tnr_instance *inst, uint32_t at, uint32_t variant, uint64_t nanoseconds, tnr_profile_event *out)
 {
     const tn_inst *in = &inst->exe->program->inst[at];
@@ -142,7 +155,8 @@ void tnr_event(tnr_instance *inst, uint32_t at, uint32_t variant, uint64_t nanos
                                .n_in = k ? k->n_in : 1,
                                .n_out = k ? k->n_out : 1,
                                .arg = inst->arg_view,
-                               .slot = op};
+                               .slot = op,
+                               .operations = operations_of(inst, in)};
     for (uint32_t i = 0; i < out->n_in + out->n_out; i++) inst->arg_view[i] = inst->view[op[i]];
 }
 

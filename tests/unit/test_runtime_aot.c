@@ -897,6 +897,40 @@ static void profiles_every_instruction(void **state)
     tnr_instance_free(inst);
 }
 
+static int64_t eight_a_row(const int64_t *sym)
+{
+    return 8 * sym[0];
+}
+
+static void on_event_add(void *user, const tnr_profile_event *e)
+{
+    const tnr_operations *o = &e->operations;
+    uint64_t *sum = user, n[] = {o->floats, o->bfloat16, o->integers};
+    for (int i = 0; i < 3; i++) sum[i] += n[i];
+}
+
+static void profiles_arithmetic(void **state)
+{
+    fixture *f = *state;
+    tn_operations operations[3] = {{.floats = {0, eight_a_row}, .integers = {5, NULL}},
+                                   {.floats = {-1, NULL}, .bfloat16 = {-1, NULL}}}; /* below 0: none */
+    tn_library library = toy_symbolic;
+    library.operations = operations;
+    tnr_module *m;
+    tnr_instance *inst;
+    uint64_t sum[3] = {0};
+    toy_io io;
+    assert_int_equal(open_library(&library, &f->params, &m, NULL), TNR_OK);
+    assert_int_equal(tnr_instance_new(m, NULL, &inst, NULL), TNR_OK);
+    tnr_profile_set(inst, on_event_add, sum);
+    toy_fill(&io, 9, 5);
+    assert_int_equal(toy_set(inst, &io, NULL), TNR_OK);
+    assert_int_equal(tnr_run(inst, NULL), TNR_OK);
+    assert_true(sum[0] > 0 && sum[0] % 72 == 0 && sum[1] == 0 && sum[2] == sum[0] / 72 * 5);
+    tnr_instance_free(inst);
+    tnr_module_release(m);
+}
+
 static void on_event_run_again(void *user, const tnr_profile_event *e)
 {
     tnr_error err;
@@ -958,6 +992,7 @@ int main(void)
         cmocka_unit_test(guards_show_stray_writes),
         cmocka_unit_test(work_memory_is_apart_from_its_call),
         cmocka_unit_test(profiles_every_instruction),
+        cmocka_unit_test(profiles_arithmetic),
         cmocka_unit_test(an_instance_runs_once_at_a_time),
         cmocka_unit_test(floating_point_control_is_ours_and_given_back),
     };

@@ -118,6 +118,16 @@ static LLVMValueRef kernel(tab *t, const tn_kernel_ir *k, LLVMValueRef **phase)
     return record(g, f, 10);
 }
 
+static LLVMValueRef operations(tab *t, const tn_kernel_ir *k)
+{
+    const tn_func *f = k->variant[0].func;
+    const char *const *sym = symbols_of(t->g, f);
+    LLVMValueRef row[TN_N_OPERATIONS];
+    for (int i = 0; i < TN_N_OPERATIONS; i++)
+        row[i] = size(t, k->operations[i], 0, f->n_symbol, sym);
+    return record(t->g, row, TN_N_OPERATIONS);
+}
+
 static LLVMValueRef slot(tab *t, const tn_slot_ir *s, uint32_t ns, const char *const *sym)
 {
     tn_lgen *g = t->g;
@@ -243,6 +253,7 @@ void tn_l_tables(tn_lgen *g, LLVMValueRef *phase)
     tab t = {g, LLVMStructCreateNamed(g->c, "tn_size")};
     LLVMStructSetBody(t.size, (LLVMTypeRef[]){g->i64, g->ptr}, 2, 0);
     LLVMValueRef *kernels = TN_NEW_N(&g->arena, LLVMValueRef, u->n_kernel),
+                 *work = TN_NEW_N(&g->arena, LLVMValueRef, u->n_kernel),
                  *features = TN_NEW_N(&g->arena, LLVMValueRef, u->n_feature),
                  *metadata = TN_NEW_N(&g->arena, LLVMValueRef, 2 * (size_t)u->n_metadata);
     for (uint32_t i = 0; i < u->n_kernel; i++)
@@ -254,8 +265,10 @@ void tn_l_tables(tn_lgen *g, LLVMValueRef *phase)
         metadata[2 * i + 1] = text(g, u->metadata[i].value);
     }
     g->func = NULL;
-    LLVMValueRef none[3] = {null(g), null(g), null(g)};
-    LLVMValueRef f[11] = {u32(g, TENON_ABI_VERSION),
+    for (uint32_t i = 0; i < u->n_kernel; i++)
+        work[i] = operations(&t, &u->kernel[i]);
+    LLVMValueRef none[2] = {null(g), null(g)};
+    LLVMValueRef f[12] = {u32(g, TENON_ABI_VERSION),
                           u32(g, u->n_kernel),
                           u->n_kernel ? array(g, LLVMTypeOf(kernels[0]), kernels, u->n_kernel, "kernels")
                                       : null(g),
@@ -266,6 +279,8 @@ void tn_l_tables(tn_lgen *g, LLVMValueRef *phase)
                           u32(g, u->n_feature),
                           u32(g, u->n_metadata),
                           array(g, g->ptr, metadata, 2 * u->n_metadata, "metadata"),
-                          LLVMConstArray2(g->ptr, none, 3)};
-    query(g, constant(g, record(g, f, 11), "library"));
+                          u->n_kernel ? array(g, LLVMTypeOf(work[0]), work, u->n_kernel, "operations")
+                                      : null(g),
+                          LLVMConstArray2(g->ptr, none, 2)};
+    query(g, constant(g, record(g, f, 12), "library"));
 }

@@ -42,6 +42,7 @@ static const char head[] =
     "uint64_t n_phase; } tn_variant;\n"
     "typedef struct { const char *name, *source; const tn_variant *variant; const char *const *check; "
     "uint32_t n_variant, n_check, n_in, n_out, n_sym, in_place; } tn_kernel;\n"
+    "typedef struct { tn_size floats, bfloat16, integers; } tn_operations;\n"
     "typedef struct { const char *name; uint32_t kind; uint8_t code, bits; uint16_t ndim; const tn_size "
     "*dim; const int32_t *bind; tn_size bytes, offset; int64_t alias; } tn_slot;\n"
     "typedef struct { uint32_t op, a, operand, n_operand; const char *node; } tn_inst;\n"
@@ -56,7 +57,7 @@ static const char head[] =
     "char *producer, *target;\n"
     "                 const char *const *feature; uint32_t n_feature, n_metadata; const char *const "
     "*metadata; "
-    "void *reserved[3]; } tn_library;\n\n";
+    "const tn_operations *operations; void *reserved[2]; } tn_library;\n\n";
 
 /* Arithmetic that C has no operator for. */
 static const char arithmetic[] =

@@ -107,6 +107,25 @@ static void kernels(tab *t)
     tn_buf_deinit(&rows);
 }
 
+static void operations(tab *t)
+{
+    const tn_unit *u = t->g->unit;
+    tn_buf *o = &t->tables, rows = {0};
+    for (uint32_t i = 0; i < u->n_kernel; i++) {
+        const tn_kernel_ir *k = &u->kernel[i];
+        const tn_func *f = k->n_variant ? k->variant[0].func : NULL;
+        const char *const *sym = f ? symbols_of(t->g, f) : NULL;
+        for (int c = 0; c < TN_N_OPERATIONS; c++) {
+            tn_buf_str(&rows, c ? ", " : "    {");
+            size(t, k->operations[c], 0, f ? f->n_symbol : 0, sym, &rows);
+        }
+        tn_buf_str(&rows, "},\n");
+    }
+    tn_buf_printf(o, "static const tn_operations tn_all_operations[] = {\n%s};\n",
+                  rows.n ? tn_buf_cstr(&rows) : "    {{0, 0}, {0, 0}, {0, 0}}\n");
+    tn_buf_deinit(&rows);
+}
+
 static void slots(tab *t, const tn_program_ir *p, const char *const *sym)
 {
     tn_buf *o = &t->tables, rows = {0};
@@ -233,6 +252,7 @@ void tn_c_tables(tn_cgen *g)
     const tn_unit *u = g->unit;
     note(&t);
     kernels(&t);
+    operations(&t);
     if (u->program)
         program(&t, u->program);
     tn_buf *o = &t.tables;
@@ -254,7 +274,7 @@ void tn_c_tables(tn_cgen *g)
     tn_buf_str(o, ", ");
     string(o, u->target);
     tn_buf_printf(o,
-                  ", tn_features, %u, %u, tn_metadata, {0}};\n\n%s const tn_library "
+                  ", tn_features, %u, %u, tn_metadata, tn_all_operations, {0}};\n\n%s const tn_library "
                   "*" TENON_QUERY_SYMBOL "(uint32_t max_version);\n%sconst tn_library *" TENON_QUERY_SYMBOL
                   "(uint32_t max_version)\n{\n    return %s ? &tn_the_library : 0;\n}\n",
                   u->n_feature, u->n_metadata,

@@ -55,7 +55,13 @@ expect 0 "Execution time summary:" run fixed.tar --print-time --repeat 3 --numbe
 expect 0 " mean (ms)   median (ms)    max (ms)     min (ms)     std (ms)  " run fixed.tar --print-time
 expect 0 "[[2 0 1]" run -i "$npz/xy.npz" fixed.tar --print-top 3
 expect 0 " [4 2 -1]]" run -i "$npz/xy.npz" fixed.tar --print-top=3
-expect 0 "Duration (us)  Percent  Device  Count  " run fixed.tar --profile
+expect 0 "Duration (us)  Percent  Device  Count  GFLOP/s  % of Peak  " run fixed.tar --profile
+must "a kernel with arithmetic has its speed" sh -c \
+    'tenon run fixed.tar --profile | grep -Eq "cpu0 +1 +[0-9]+[.][0-9]+ +[0-9]+[.][0-9]+ +float32"'
+sed 's/add/maximum/' "$models/fixed.relay" >maximum.relay
+expect 0 "" compile maximum.relay -o maximum.tar
+must "a kernel without arithmetic has none" sh -c \
+    'tenon run maximum.tar --profile | grep -Eq "cpu0 +1 +- +- +float32"'
 expect 0 "float32[1, 4], float32[1, 4], float32[1, 4]" run fixed.tar --profile
 expect 0 "Number of threads: 1" run fixed.tar --profile --threads 1
 for columns in 50 80 120; do
