@@ -131,8 +131,10 @@ typedef struct tn_lifetime {
     uint32_t first, last; /* it is alive at these instructions and all between */
     const tn_expr *offset;
 } tn_lifetime;
+/* The ranges that the module's symbols have: some may be 0. The caller releases them. */
+void tn_plan_facts(const tn_graph *g, tn_facts *out);
 /* The larger, decided where one is that for all symbols. */
-const tn_expr *tn_plan_max(tn_pool *p, const tn_expr *a, const tn_expr *b);
+const tn_expr *tn_plan_max(tn_pool *p, const tn_facts *f, const tn_expr *a, const tn_expr *b);
 /* out_smallest (may be NULL): no plan takes less for the nominal values. */
 const tn_expr *tn_plan_memory(tn_graph *g, tn_arena *scratch, uint32_t n, tn_lifetime life[], bool *out_smallest);
 /* operations.c: the arithmetic of one call, over the symbols; 0 where the length of a loop is known in the run only. */

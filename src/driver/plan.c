@@ -170,11 +170,11 @@ static bool search(const tn_lifetime *life, tn_arena *scratch, uint32_t n, item 
  * through roundings: floordiv(e, c) lies between (e - (c - 1))/c and e/c. */
 
 /* Proves 0 <= e, every quotient replaced by its worst value, all times their common divisor. */
-static bool never_negative(tn_pool *p, const tn_expr *e)
+static bool never_negative(tn_pool *p, const tn_facts *f, const tn_expr *e)
 {
     tn_affine a;
     int64_t all = 1, c;
-    if (!tn_affine_of(p, tn_simplify(p, NULL, e), &a))
+    if (!tn_affine_of(p, tn_simplify(p, f, e), &a))
         return false;
     for (int i = 0; i < a.n; i++)
         if (a.term[i].atom->kind == TN_E_FLOORDIV && tn_is_int(a.term[i].atom->src[1], &c) && c > 0 && all % c != 0 &&
@@ -189,48 +189,60 @@ static bool never_negative(tn_pool *p, const tn_expr *e)
         }
         sum = tn_add(p, sum, tn_mul(p, k, atom));
     }
-    return tn_prove(p, NULL, tn_le(p, tn_idx(p, 0), tn_simplify(p, NULL, sum))) == 1;
+    return tn_prove(p, f, tn_le(p, tn_idx(p, 0), tn_simplify(p, f, sum))) == 1;
 }
 
 enum { MAX_DEPTH = 8 };
 
 /* a >= b for all symbols? */
-static bool at_least(tn_pool *p, const tn_expr *a, const tn_expr *b, int depth)
+static bool at_least(tn_pool *p, const tn_facts *f, const tn_expr *a, const tn_expr *b, int depth)
 {
     if (depth > MAX_DEPTH)
         return false;
     if (b->kind == TN_E_MAX)
-        return at_least(p, a, b->src[0], depth + 1) && at_least(p, a, b->src[1], depth + 1);
+        return at_least(p, f, a, b->src[0], depth + 1) && at_least(p, f, a, b->src[1], depth + 1);
     if (a->kind == TN_E_MAX)
-        return at_least(p, a->src[0], b, depth + 1) || at_least(p, a->src[1], b, depth + 1);
-    return never_negative(p, tn_sub(p, a, b));
+        return at_least(p, f, a->src[0], b, depth + 1) || at_least(p, f, a->src[1], b, depth + 1);
+    return never_negative(p, f, tn_sub(p, a, b));
 }
 
-const tn_expr *tn_plan_max(tn_pool *p, const tn_expr *a, const tn_expr *b)
+void tn_plan_facts(const tn_graph *g, tn_facts *out)
+{
+    tn_facts_init(out);
+    for (uint32_t i = 0; i < g->n_symbol; i++)
+        tn_facts_range(out, tn_sym(g->pool, g->symbol[i].name), g->symbol[i].min, g->symbol[i].max);
+}
+
+const tn_expr *tn_plan_max(tn_pool *p, const tn_facts *f, const tn_expr *a, const tn_expr *b)
 {
     if (a->kind == TN_E_INT && b->kind == TN_E_INT)
         return tn_max(p, a, b);
-    if (at_least(p, a, b, 0))
+    if (at_least(p, f, a, b, 0))
         return a;
-    return at_least(p, b, a, 0) ? b : tn_max(p, a, b);
+    return at_least(p, f, b, a, 0) ? b : tn_max(p, a, b);
 }
 
 const tn_expr *tn_plan_alive(tn_graph *g, uint32_t n, const tn_lifetime life[])
 {
     const tn_expr *most = tn_idx(g->pool, 0);
+    tn_facts f;
+    tn_plan_facts(g, &f);
     for (uint32_t k = 0; k < n; k++) {
         const tn_expr *sum = tn_idx(g->pool, 0);
         for (uint32_t j = 0; j < n; j++)
             sum = alive_at(&life[j], life[k].first) ? tn_add(g->pool, sum, life[j].bytes) : sum;
-        most = tn_plan_max(g->pool, most, tn_simplify(g->pool, NULL, sum));
+        most = tn_plan_max(g->pool, &f, most, tn_simplify(g->pool, &f, sum));
     }
+    tn_facts_deinit(&f);
     return most;
 }
 
 const tn_expr *tn_plan_memory(tn_graph *g, tn_arena *scratch, uint32_t n, tn_lifetime life[], bool *out_smallest)
 {
     tn_pool *p = g->pool;
+    tn_facts f;
     item *t = TN_NEW_N(scratch, item, n);
+    tn_plan_facts(g, &f);
     for (uint32_t i = 0; i < n; i++) {
         life[i].bytes = aligned(p, life[i].bytes);
         t[i] = (item){i, tn_plan_nominal(g, life[i].bytes), 0};
@@ -245,9 +257,11 @@ const tn_expr *tn_plan_memory(tn_graph *g, tn_arena *scratch, uint32_t n, tn_lif
         x->offset = tn_idx(p, 0);
         for (uint32_t j = 0; j < k; j++)
             if (overlap(x, &life[t[j].i]))
-                x->offset = tn_plan_max(p, x->offset, tn_add(p, life[t[j].i].offset, life[t[j].i].bytes));
-        x->offset = tn_simplify(p, NULL, x->offset);
-        total = tn_plan_max(p, total, tn_simplify(p, NULL, tn_add(p, x->offset, x->bytes)));
+                x->offset = tn_plan_max(p, &f, x->offset, tn_add(p, life[t[j].i].offset, life[t[j].i].bytes));
+        x->offset = tn_simplify(p, &f, x->offset);
+        total = tn_plan_max(p, &f, total, tn_simplify(p, &f, tn_add(p, x->offset, x->bytes)));
     }
-    return tn_simplify(p, NULL, total);
+    total = tn_simplify(p, &f, total);
+    tn_facts_deinit(&f);
+    return total;
 }

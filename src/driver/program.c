@@ -294,11 +294,14 @@ static uint32_t work_slot(tn_maker *m, const tn_expr *bytes)
 static const tn_expr *work_of(tn_maker *m, const tn_group *g)
 {
     const tn_expr *most = NULL;
+    tn_facts f;
+    tn_plan_facts(&m->b->graph, &f);
     for (uint32_t v = 0; v < g->n_variant; v++) {
         const tn_expr *e = g->flat[v].work_bytes;
         if (!tn_is_value(e, 0))
-            most = most ? tn_plan_max(&m->b->pool, most, e) : e;
+            most = most ? tn_plan_max(&m->b->pool, &f, most, e) : e;
     }
+    tn_facts_deinit(&f);
     return most;
 }
 

@@ -13,7 +13,7 @@
 
 #include <string.h>
 
-enum { SAMPLES = 3 };
+enum { SAMPLES = 4 };
 
 typedef tn_vec(uint32_t) numbers;
 
@@ -482,11 +482,11 @@ typedef struct {
 
 static const tn_expr *with_value(tn_pool *p, const tn_expr *e, void *user)
 {
-    static const int64_t base[SAMPLES] = {1, 7, 64};
+    static const int64_t base[SAMPLES] = {0, 1, 7, 64};
     const values *x = user;
     for (uint32_t s = 0; e->kind == TN_E_SYM && s < x->v->r->n_symbol; s++) {
         const tn_symbol *y = &x->v->r->symbol[s];
-        int64_t n = base[x->sample] + (x->sample ? s % 5 : 0);
+        int64_t n = base[x->sample] + (x->sample > 1 ? s % 5 : 0);
         if (y->name == e->u.s) return tn_idx(p, n < y->min ? y->min : n > y->max ? y->max : n);
     }
     return NULL;
@@ -496,8 +496,8 @@ static int64_t value(verifier *v, const tn_expr *e, int sample)
 {
     int64_t n = -1;
     if (!e || tn_is_int(e, &n)) return n;
-    return tn_is_int(tn_simplify(v->p, NULL, tn_rewrite(v->p, e, with_value, &(values){v, sample})), &n) ? n
-                                                                                                         : -1;
+    e = tn_rewrite(v->p, e, with_value, &(values){v, sample});
+    return tn_is_int(tn_simplify(v->p, &v->facts, e), &n) ? n : -1;
 }
 
 static void place_slots(verifier *v)

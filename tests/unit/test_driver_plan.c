@@ -29,6 +29,7 @@ static void plan_init(plan *x)
     tn_graph_init(&x->g, &x->ctx, &x->arena, &x->pool);
     tn_graph_symbol(&x->g, "n")->max = 1000;
     tn_graph_symbol(&x->g, "m")->max = 1000;
+    tn_graph_symbol(&x->g, "m")->min = 0;
 }
 
 static void plan_deinit(plan *x)
@@ -110,6 +111,8 @@ static void random_plans(bool symbolic, double allowed)
             check_plan(&x, total, 1, 1);
             check_plan(&x, total, 1, 1000);
             check_plan(&x, total, 777, 2);
+            check_plan(&x, total, 1, 0);
+            check_plan(&x, total, 777, 0);
         }
         int64_t least = bound(&x, NOMINAL, NOMINAL);
         if (least)
