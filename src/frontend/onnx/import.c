@@ -601,6 +601,7 @@ tn_status tn_import_onnx(tn_graph *g, const char *path, const tn_file *file, con
         im.memory_limit = SIZE_MAX;
     tn_arena_init(&im.scratch, g->arena->oom, g->arena->oom_user);
     tn_status s = import(&im, file);
+    tn_vec_deinit(&im.region);
     tn_vec_deinit(&im.value);
     tn_vec_deinit(&im.host);
     tn_vec_deinit(&im.undo);

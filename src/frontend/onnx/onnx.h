@@ -46,6 +46,7 @@ typedef struct onnx_data_file { const char *location; tn_file *file; } onnx_data
 typedef struct onnx_import {
     tn_graph *g;
     tn_region *r;            /* where nodes go: body of @main, or a branch */
+    tn_vec(tn_region *) region; /* of branches and bodies, in the order of their making; a node may hold them */
     const char *file;        /* interned */
     const onnx_model *model;
     const tn_import_options *options;

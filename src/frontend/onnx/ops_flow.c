@@ -5,6 +5,23 @@
 
 #include <string.h>
 
+static tn_region *region_new(onnx_conv *c)
+{
+    tn_region *r = tn_region_new(c->g, NULL);
+    tn_vec_push(&c->im->region, r);
+    return r;
+}
+
+/* Empties the regions that were made from number `from` on and that no node holds: what was begun there will not be
+ * finished, but its nodes use values outside. */
+static void discard_regions(onnx_conv *c, size_t from)
+{
+    while (c->im->region.n > from) {
+        tn_region *r = tn_vec_pop(&c->im->region);
+        if (!r->holder) tn_region_discard(c->g, r);
+    }
+}
+
 /* ---- If ---- */
 
 typedef struct branch {
@@ -26,8 +43,8 @@ static void inline_branch(onnx_conv *c, const onnx_graph *g)
 static void convert_branch(onnx_conv *c, branch *b)
 {
     tn_ctx *ctx = c->g->ctx;
-    size_t from = ctx->n_diag;
-    b->r = tn_region_new(c->g, NULL);
+    size_t from = ctx->n_diag, regions = c->im->region.n;
+    b->r = region_new(c);
     b->out = TN_NEW_N(c->arena, tn_value, b->g->output.n);
     b->ok = onnx_body(c, b->g, b->r, 0, NULL, b->out);
     b->why = "";
@@ -38,7 +55,10 @@ static void convert_branch(onnx_conv *c, branch *b)
                 tn_arena_printf(c->arena, "node %s: %s", d->loc.node ? d->loc.node : "(unnamed)", d->message);
             break;
         }
-    if (b->ok) tn_region_set_results(c->g, b->r, (int)b->g->output.n, b->out);
+    if (b->ok)
+        tn_region_set_results(c->g, b->r, (int)b->g->output.n, b->out);
+    else
+        discard_regions(c, regions); /* its own, and those of loops and branches in it */
 }
 
 /* The branch cannot be computed for these shapes: taking it ends the run. */
@@ -50,7 +70,6 @@ static void make_fail(onnx_conv *c, branch *b, const char *which)
         c->g->ctx, TN_WARNING, "onnx-W002", c->loc,
         "its %s branch cannot be computed for the given shapes; a run that takes it will fail: %s", which,
         b->why);
-    tn_region_discard(c->g, b->r);
     tn_node *n = tn_make_call(c->g, b->r, NULL, &tn_op_fail, 0, NULL, &a, c->loc);
     TN_ASSERT(n);
     tn_region_set_results(c->g, b->r, 1, &(tn_value){n, 0});
@@ -301,7 +320,7 @@ typedef struct loop_body { /* of a loop that is being made; lists of values have
 static loop_body begin_body(onnx_conv *c, uint32_t n_carried)
 {
     int64_t most = INT64_MAX, zero = 0;
-    loop_body b = {.r = tn_region_new(c->g, NULL), .n_carried = n_carried};
+    loop_body b = {.r = region_new(c), .n_carried = n_carried};
     b.in = TN_NEW_N(c->arena, tn_value, n_carried + 3);
     b.inner = TN_NEW_N(c->arena, tn_value, n_carried + 2);
     b.out = TN_NEW_N(c->arena, tn_value, MAX_BODY + 1);
