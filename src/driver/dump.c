@@ -166,8 +166,8 @@ tn_status tn_dump(tn_build *b, const char *model, const char *stage, tn_buf *out
         s++;
     if (!tn_stage_names[s])
         return tn_error(b->ctx, "driver-E030", NULL,
-                        "there is no stage %s; known are relay, relay-fused, tir, schedule, tir-scheduled, "
-                        "flat, c, ll, asm, memory",
+                        "unknown stage %s; use relay, relay-fused, tir, schedule, tir-scheduled, flat, c, "
+                        "ll, asm or memory",
                         stage);
     const int picture = is_picture(b->opt.dump_format);
     if (picture < 0 || (picture && s > RELAY_FUSED))

@@ -284,8 +284,8 @@ static tn_status add_groups(tn_build *b, tn_pass *p, const tn_region *r, tn_strm
             TN_TRY(add_group(b, p, n, by_text, names));
         else if (n->op == &tn_op_call)
             return tn_error(b->ctx, "driver-E007", n->loc,
-                            "the call of a function that is a value cannot be compiled; call one by its name, @f(...), "
-                            "or write its body in its place");
+                            "a call of a function value cannot be compiled; call a function by its name, "
+                            "@f(...), or write its body in place of the call");
         else
             TN_ASSERT(n->op->fuse == TN_FUSE_NONE); /* FuseOps leaves none, disabled or not */
         tn_arena_reset(&b->scratch);

@@ -105,7 +105,7 @@ static tn_status pad_mode(tn_graph *g, const tn_node *n, const tn_type *t)
     for (int i = 0; i < 4; i++)
         known |= a->pad_mode && strcmp(a->pad_mode, pad_modes[i]) == 0;
     if (!known)
-        return tn_rule_fail(g, n, "op-E007", "pad_mode \"%s\" is not known; constant, edge, reflect and wrap are",
+        return tn_rule_fail(g, n, "op-E007", "unknown pad_mode \"%s\"; use constant, edge, reflect or wrap",
                             a->pad_mode ? a->pad_mode : "None");
     for (int i = 0; i < t->n && a->pad_mode[0] != 'c'; i++) {
         const tn_expr *before = a->pad_width.at[2 * i], *after = a->pad_width.at[2 * i + 1], *left = t->dim[i];
@@ -139,7 +139,7 @@ static tn_status pad_infer(tn_graph *g, tn_node *n)
             const tn_expr *width = a->pad_width.at[2 * i + k];
             int64_t v;
             if (tn_is_int(width, &v) && (v < -INT32_MAX || v > INT32_MAX))
-                return tn_rule_fail(g, n, "op-E007", "pad_width of dimension %d is out of (-2^31, 2^31)", i);
+                return tn_rule_fail(g, n, "op-E007", "pad_width of dimension %d is outside (-2^31, 2^31)", i);
             dim[i] = tn_add(g->pool, dim[i], width);
         }
     }

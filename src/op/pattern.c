@@ -128,7 +128,7 @@ static const tn_attr_field arange_fields[] = {
 };
 
 const tn_op tn_op_arange = {
-    .name = "arange", .doc = "start + i * step for i below count; 16-bit floats are computed in float32.",
+    .name = "arange", .doc = "start + i * step for i below count; computes 16-bit floats in float32.",
     .attr_size = sizeof(tn_arange_attr), .attr = arange_fields,
     .nin = 2, .min_in = 2, .nout = 1, .flags = TN_OP_HOST_INDEX, .fuse = TN_FUSE_INJECTIVE, .in_name = arange_in,
     .infer = arange_infer, .compute = arange_compute, .shape_value = arange_value,

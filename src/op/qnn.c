@@ -87,7 +87,7 @@ static tn_status check_shape(tn_graph *g, const tn_node *n, int i, const tn_type
         if (tn_type_eq_logical(both, t))
             return TN_OK;
     }
-    return tn_rule_fail(g, n, "op-E008", "%s is %s, which is neither one number nor a vector along axis %lld of %s",
+    return tn_rule_fail(g, n, "op-E008", "%s is %s, but must be one number or a vector along axis %lld of %s",
                         tn_rule_in_name(g, n, i), tn_rule_type_text(g, s), (long long)axis,
                         tn_rule_type_text(g, t));
 }

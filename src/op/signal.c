@@ -374,7 +374,7 @@ static tn_status ngram_infer(tn_graph *g, tn_node *n)
         int64_t end = i + 1 < a->counts.n ? a->counts.at[i + 1] : items;
         if (a->counts.at[i] < 0 || end < a->counts.at[i] || end > items ||
             (end - a->counts.at[i]) % (i + 1) != 0)
-            return tn_rule_fail(g, n, "op-E007", "counts[%u] is %lld, which does not fit a pool of %lld",
+            return tn_rule_fail(g, n, "op-E007", "counts[%u] is %lld, which does not match a pool of %lld",
                                 (unsigned)i, (long long)a->counts.at[i], (long long)items);
         grams += (end - a->counts.at[i]) / (i + 1);
     }

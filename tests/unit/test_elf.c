@@ -63,7 +63,7 @@ static void damage_is_refused(void **state)
     tn_elf out;
     file f = sound();
     f.e.e_type = ET_EXEC;
-    assert_string_equal(tn_elf_read(&f, sizeof f, &out), "it is no shared object");
+    assert_string_equal(tn_elf_read(&f, sizeof f, &out), "it is not a shared object");
     f = sound();
     f.e.e_ident[EI_CLASS] = ELFCLASS32;
     assert_non_null(tn_elf_read(&f, sizeof f, &out));
@@ -78,7 +78,7 @@ static void damage_is_refused(void **state)
     assert_non_null(tn_elf_read(&f, sizeof f, &out));
     f = sound();
     f.p[0].p_type = PT_NULL;
-    assert_string_equal(tn_elf_read(&f, sizeof f, &out), "it has nothing to load");
+    assert_string_equal(tn_elf_read(&f, sizeof f, &out), "it has no loadable segment");
     f = sound();
     f.note.h.n_descsz = UINT32_MAX; /* a note that does not fit is no note */
     assert_null(tn_elf_read(&f, sizeof f, &out));

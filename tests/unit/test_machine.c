@@ -89,12 +89,11 @@ static void refusals(void **state)
     static const struct {
         const char *text, *line;
     } row[] = {
-        {"{\n  \"name\": x}",
-         "f.json:2:11: error: not a JSON text: a value is expected here [machine-E001]\n"},
-        {"", "f.json:1:1: error: not a JSON text: the text ends where a value is expected [machine-E001]\n"},
-        {"[]", "f.json: error: a machine is a JSON object; this is another value [machine-E001]\n"},
-        {FULL ", \"l1_byte\": 3}", "f.json: error: unknown member \"l1_byte\"; remove it or see docs for the "
-                                   "known ones [machine-E002]\n"},
+        {"{\n  \"name\": x}", "f.json:2:11: error: not valid JSON: expected a value [machine-E001]\n"},
+        {"", "f.json:1:1: error: not valid JSON: the text ends instead of a value [machine-E001]\n"},
+        {"[]", "f.json: error: a machine description must be a JSON object [machine-E001]\n"},
+        {FULL ", \"l1_byte\": 3}",
+         "f.json: error: unknown member \"l1_byte\"; remove it, or correct its name [machine-E002]\n"},
         {HEAD "\"vector_bits\": 128, " MID "\"l1_gb_s\": 1}",
          "f.json: error: member \"l3_bytes\" is missing; add it [machine-E003]\n"},
         {HEAD "\"vector_bits\": 100, " MID "\"l3_bytes\": 3}",

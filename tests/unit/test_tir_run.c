@@ -387,7 +387,7 @@ static void traps(void **state)
         {"  out[0] = shl(x[0], x[1] + 40)\n", "has no value"},
         {"  out[0] = i32(index(i64(x[0])*1000000000000000000)*1000)\n", "has no value"},
         {"  for i < 8:\n    block b(j < 6: spatial = i) mask x[0] > 0:\n      out[j] = 1\n",
-         "block `b`: an iteration variable is bound to i, which is 6 and so outside its extent [tir-E205]"},
+         "block `b`: an iteration variable is bound to i, which is 6, outside its extent [tir-E205]"},
         {"  for i < 5:\n    out[i*4611686018427387904%8] = 1\n", "has no value"},
         {"  block b(j < 9: spatial = index(x[0]) - 2):\n    out[j] = 1\n",
          "index 0 of `out` is 8, outside the extent 8"},
