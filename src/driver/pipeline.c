@@ -164,7 +164,7 @@ tn_status tn_stage_import(tn_build *b, const char *model)
         TN_TRY(tn_params_read(b, model, &o.constant, &o.n_constant));
     TN_TRY(tn_import(&b->graph, model, &b->file, b->opt.model_format, &o));
     if (!tn_graph_function(&b->graph, "main"))
-        return tn_error(b->ctx, "relay-E200", &(tn_loc){.file = model}, "there is no function @main to run");
+        return tn_error(b->ctx, "relay-E200", &(tn_loc){.file = model}, "there is no function @main");
     tn_names_settle(b);
     b->seconds.import = tn_now() - start;
     return TN_OK;

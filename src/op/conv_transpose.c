@@ -397,7 +397,7 @@ const tn_op tn_op_nn_conv_transpose_weight = {
     .infer = weight_infer, .compute = weight_compute,
 };
 const tn_op tn_op_nn_interleave_phases = {
-    .name = "nn.interleave_phases", .doc = "Puts the phases of a transposed convolution beside each other.",
+    .name = "nn.interleave_phases", .doc = "Interleaves the phases of a transposed convolution.",
     .attr_size = sizeof(tn_phases_attr), .attr = phases_fields,
     .nin = 1, .min_in = 1, .nout = 1, .flags = TN_OP_INDEX_MAP, .fuse = TN_FUSE_INJECTIVE, .in_name = phases_in,
     .infer = interleave_infer, .layout = interleave_layout, .compute = interleave_compute,

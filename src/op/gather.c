@@ -268,7 +268,7 @@ static void one_hot_compute(tn_te *te, const tn_node *n, tn_tensor *const in[], 
 static const char *const one_hot_in[] = {"indices", "on_value", "off_value"};
 static const tn_attr_field one_hot_fields[] = {
     {"depth", TN_A_DIMS, offsetof(tn_one_hot_attr, depth), NULL, "extent of the new axis"},
-    {"axis", TN_A_I64, offsetof(tn_one_hot_attr, axis), "-1", "where the new axis stands"},
+    {"axis", TN_A_I64, offsetof(tn_one_hot_attr, axis), "-1", "position of the new axis"},
     {0},
 };
 

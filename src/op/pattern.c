@@ -32,7 +32,8 @@ static void trilu_compute(tn_te *te, const tn_node *n, tn_tensor *const in[], tn
 
 /* clang-format off */
 static const tn_attr_field trilu_fields[] = {
-    {"upper", TN_A_BOOL, offsetof(tn_trilu_attr, upper), "True", "what is above the k-th diagonal stays, else below"},
+    {"upper", TN_A_BOOL, offsetof(tn_trilu_attr, upper), "True", "keeps what is above the k-th diagonal; "
+                                                                 "otherwise what is below"},
     {0},
 };
 

@@ -447,11 +447,11 @@ static const char *const binary_in[] = {"lhs", "rhs", "lhs_scale", "lhs_zero_poi
         .infer = binary_infer, .expand = id##_expand, \
     };
 static const tn_attr_field concatenate_fields[] = {
-    {"axis", TN_A_I64, offsetof(tn_axis_attr, axis), "0", "along which they lie behind each other"},
+    {"axis", TN_A_I64, offsetof(tn_axis_attr, axis), "0", "the axis along which they are concatenated"},
     {0},
 };
 const tn_op tn_op_qnn_concatenate = {
-    .name = "qnn.concatenate", .doc = "Quantised tensors behind each other along one axis, on one scale.",
+    .name = "qnn.concatenate", .doc = "Concatenates quantised tensors along one axis, on one scale.",
     .attr_size = sizeof(tn_axis_attr), .attr = concatenate_fields,
     .nin = -1, .min_in = 5, .nout = 1, .fuse = TN_FUSE_OPAQUE,
     .infer = concatenate_infer, .expand = concatenate_expand,

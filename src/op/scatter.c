@@ -110,7 +110,7 @@ static void elements_body(tn_te *te, const tn_node *n, tn_tensor *const in[], tn
 static const tn_attr_field elements_fields[] = {
     {"axis", TN_A_I64, offsetof(tn_scatter_attr, axis), "0", "the axis that indices are for"},
     {"reduction", TN_A_STR, offsetof(tn_scatter_attr, reduction), "\"update\"",
-        "how an update meets what is there: update, add, mul, min, max"},
+        "how an update combines with the old value: update, add, mul, min, max"},
     {0},
 };
 
@@ -177,7 +177,7 @@ static void nd_body(tn_te *te, const tn_node *n, tn_tensor *const in[], tn_tenso
 /* clang-format off */
 static const tn_attr_field nd_fields[] = {
     {"reduction", TN_A_STR, offsetof(tn_scatter_attr, reduction), "\"update\"",
-        "how an update meets what is there: update, add, mul, min, max"},
+        "how an update combines with the old value: update, add, mul, min, max"},
     {0},
 };
 

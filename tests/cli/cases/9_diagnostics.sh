@@ -111,7 +111,7 @@ done
 
 echo 'def @mine(%x: Tensor[(4), float32]) { exp(%x) }' >mine.relay
 for command in check compile interpret "dump --stage relay" "dump --stage c"; do
-    expect 4 "mine.relay: error: there is no function @main to run [relay-E200]" $command mine.relay
+    expect 4 "mine.relay: error: there is no function @main [relay-E200]" $command mine.relay
 done
 
 # models
