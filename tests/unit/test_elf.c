@@ -90,7 +90,7 @@ static void versions(void **state)
     static const struct { const char *note, *says; } row[] = {
         {"made by tenon 0.1.0, kernel ABI 3\ntarget llvm\n", NULL},
         {"made by tenon 0.1.0, kernel ABI 0", NULL},
-        {"made by tenon 9.0.0, kernel ABI 4\n", "ABI version 4, and this tenon knows up to 3; update tenon"},
+        {"made by tenon 9.0.0, kernel ABI 4\n", "ABI version 4, but this version supports up to 3; update Tenon"},
         {"x, kernel ABI 99999999999999999999\n", "made by a newer tenon"},
         {"made by tenon 0.1.0\ntarget, kernel ABI 3\n", "made by an older tenon"},
         {"x, kernel ABI \n", "made by an older tenon"},

@@ -313,7 +313,7 @@ static void every_kernel_infers_and_defines(void **state)
 /* clang-format off */
 typedef struct refusal { const tn_op *op; const char *in[9], *attrs, *id, *says; } refusal;
 static const refusal refusals[] = {
-    {&tn_op_add, {"float32 4"}, "", "op-E001", "add: 1 operands given; it takes exactly 2"},
+    {&tn_op_add, {"float32 4"}, "", "op-E001", "add: 1 operands are given, but it takes exactly 2"},
     {&tn_op_nn_conv2d, {"float32 4 4", "float32 6 4 3 3"}, "", "op-E003",
         "data must have 4 dimensions, but is Tensor[(4, 4), float32]"},
     {&tn_op_add, {"float32 4", "float64 4"}, "", "op-E004", "float32 but operand 1 is float64"},
@@ -386,7 +386,7 @@ static const refusal refusals[] = {
     {&tn_op_nn_conv1d, {"float32 1 4 9", "float32 6 4 3"}, "data_layout=\"NWC\"", "op-E010", "NWC"},
     {&tn_op_nn_conv2d_transpose, {"float32 1 4 9 9", "float32 3 4 3 3"}, "", "op-E008", "has 4 channels"},
     {&tn_op_nn_conv2d_transpose, {"float32 1 4 9 9", "float32 4 4 3 3"}, "groups=3", "op-E008",
-        "no multiple of 3 groups"},
+        "not a multiple of 3 groups"},
     {&tn_op_nn_conv1d_transpose, {"float32 1 4 1", "float32 4 4 3"}, "padding=[2]", "op-E009",
      "padding [2, 2] leaves nothing"},
     {&tn_op_nn_interleave_phases, {"float32 1 12 5 5"}, "strides=[2, 2], skip=[1, 0], size=[10, 10]", "op-E008",
@@ -402,7 +402,7 @@ static const refusal refusals[] = {
     {&tn_op_image_resize2d, {"float32 1 3 8 8"}, "size=[4, 4], method=\"area\"", "op-E007", "method is \"area\""},
     {&tn_op_image_resample, {"float32 1 3"}, "axis=1, size=[5], scale=2, method=\"cubic\"", "op-E001",
         "weights are None"},
-    {&tn_op_image_grid_sample, {"float32 1 3 8 8", "float32 1 4 4 3"}, "", "op-E008", "does not fit data"},
+    {&tn_op_image_grid_sample, {"float32 1 3 8 8", "float32 1 4 4 3"}, "", "op-E008", "does not match data"},
     {&tn_op_image_affine_grid, {"float32 1 2 3"}, "target_shape=[4, 4, 4]", "op-E008", "do not fit"},
     {&tn_op_nn_deformable_conv2d, {"float32 1 4 9 9", "float32 1 17 7 7", "float32 6 4 3 3"}, "", "op-E008",
         "must have 18 channels"},
@@ -412,7 +412,7 @@ static const refusal refusals[] = {
     {&tn_op_nn_depth_to_space, {"float32 1 6 4 4"}, "block_size=2", "op-E008", "no multiple of 4"},
     {&tn_op_nn_space_to_depth, {"float32 1 6 4 5"}, "block_size=2", "op-E008", "no multiple of block_size 2"},
     {&tn_op_nn_max_pool2d, {"float32 1 4 1 9"}, "pool_size=[2, 2]", "op-E009", "the window of 2 along dimension 2"},
-    {&tn_op_sum, {"float32 4 4"}, "axis=[2]", "op-E007", "axis 2 is outside of [-2, 2)"},
+    {&tn_op_sum, {"float32 4 4"}, "axis=[2]", "op-E007", "axis 2 is outside [-2, 2)"},
     {&tn_op_sum, {"float32 4 4"}, "axis=[1, -1]", "op-E007", "axis 1 stands twice"},
     {&tn_op_nn_softmax, {"int32 4 4"}, "", "op-E011", "data must be a float tensor, but is int32"},
     {&tn_op_mean, {"int8 4"}, "", "op-E011", "integers of 32 bits or more, but is int8"},

@@ -343,7 +343,7 @@ static void damage_has_words(void **state)
     assert_int_equal(open_json(&library, json, strlen(json), &m, &err), TNR_E_FORMAT);
     assert_string_equal(
         err.message,
-        "constant \"p1\" in mod.params is float32 of 4 bytes, the program expects float32 of 32");
+        "constant \"p1\" in mod.params is float32 of 4 bytes, but the program expects float32 of 32");
     free(json);
 }
 
@@ -390,7 +390,7 @@ static void executors_must_agree(void **state)
          "input \"x\" of mod.so's program is missing or differs in mod.json"},
         {"\"int32\"", "\"uint32\"", "input \"idx\" of mod.so's program is missing or differs in mod.json"},
         {",[0,0,0]],\"attrs\"", "],\"attrs\"",
-         "mod.json has 3 inputs and 4 outputs, mod.so's program 3 and 5"},
+         "mod.json has 3 inputs and 4 outputs, but mod.so's program has 3 and 5"},
         {"[[6,0,0],[7,0,0],", "[[7,0,0],[6,0,0],", "output \"sum\" of mod.so's program differs in mod.json"},
     };
     tnr_module *m = NULL;

@@ -75,11 +75,11 @@ rm -f weights.*
 
 # texts that no package can be made of
 echo 'def @main(%x: float32) { %f = fn (%y: float32) { exp(%y) }; %f(%x) }' >value.relay
-expect 4 "value.relay:1:61: error: the call of a function that is a value cannot be compiled; call one by its name" \
+expect 4 "value.relay:1:61: error: a call of a function value cannot be compiled; call a function by its name" \
     compile value.relay -o d.tar
 expect 4 "[driver-E007]" compile value.relay -o d.tar
 echo 'def @main(%x: (float32, int8)) { %x.0 }' >tuple.relay
-expect 4 "tuple.relay:1:11: error: only tensors can go into and out of a package, an if or a loop, but not (float32, int8)" \
+expect 4 "tuple.relay:1:11: error: only tensors can enter or leave a package, an if or a loop, not (float32, int8)" \
     compile tuple.relay -o d.tar
 cat >flow.relay <<'END'
 def @main(%x: float32, %c: bool) {
@@ -87,7 +87,7 @@ def @main(%x: float32, %c: bool) {
   %f.0
 }
 END
-expect 4 "but not fn (float32) -> float32; give the parts of a tuple one by one [driver-E010]" compile flow.relay -o d.tar
+expect 4 "not fn (float32) -> float32; pass the parts of a tuple one by one [driver-E010]" compile flow.relay -o d.tar
 echo 'def @main(%x: Tensor[(4), int4]) { add(%x, %x) }' >int4.relay
 expect 4 "found 'int4' [relay-E011]" compile int4.relay -o d.tar
 {
