@@ -13,7 +13,7 @@ must "every riscv that runs Linux has floats" test "$(asm riscv64-linux-gnu 'fad
 must "arm without neon" test "$(asm armv6-linux-gnueabihf 'vld1\.')" = 0
 must "arm with neon" test "$(asm 'armv6-linux-gnueabihf -mattr=+neon,+vfp4' 'vld1\.')" -gt 0
 must "aarch64 has neon" test "$(asm aarch64-linux-gnu 'v[0-9]+\.4s')" -gt 0
-expect 4 "unknown AArch64 feature \"svee\"; did you mean sve [machine-E005]" \
+expect 4 "unknown AArch64 feature \"svee\"; did you mean sve? [machine-E005]" \
     dump "$dense" --stage asm --target "llvm -mtriple=aarch64-linux-gnu -mattr=+svee"
 expect 4 "unknown RISC-V feature \"avx2\"" dump "$dense" --stage asm --target "llvm -mtriple=riscv64-linux-gnu -mattr=+avx2"
 expect 4 "unknown Arm feature \"sve\"" dump "$dense" --stage c --target "c -mtriple=armv7-linux-gnueabihf -mattr=+sve"
