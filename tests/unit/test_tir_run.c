@@ -392,7 +392,7 @@ static void traps(void **state)
         {"  block b(j < 9: spatial = index(x[0]) - 2):\n    out[j] = 1\n",
          "index 0 of `out` is 8, outside the extent 8"},
         {"  block b(j < 9: spatial = min(index(x[0]) - 20, 3)):\n    out[0] = 1\n",
-         "which is -10 and so outside its extent [tir-E205]"},
+         "which is -10, outside its extent [tir-E205]"},
         {"  buffer t: i32[n - 6]\n  pass\n", "extent 0 of `t` is negative or has no value [tir-E207]"},
         {"  buffer t: i32[n*1000000000000, 1000000000000]\n  pass\n", "`t` is too large [tir-E207]"},
     };
