@@ -136,7 +136,7 @@ static tnr_status check_fit(const tnr_instance *inst, const char *what, const tn
             info->name, t->ndim, info->ndim, tnr_shape_print(info->ndim, info->shape, info->symbol, want));
     for (int32_t d = 0; d < t->ndim; d++)
         if (t->shape[d] < 0 || (info->shape[d] >= 0 && t->shape[d] != info->shape[d]))
-            return tnr_fail(err, TNR_E_SHAPE, 0, "%s \"%.400s\" has shape %.400s, expected %.400s", what,
+            return tnr_fail(err, TNR_E_SHAPE, 0, "%s \"%.400s\" has shape %.400s, but must have %.400s", what,
                             info->name, tnr_shape_print(t->ndim, t->shape, NULL, have),
                             tnr_shape_print(info->ndim, info->shape, info->symbol, want));
     for (int32_t d = 0; bind && d < t->ndim; d++) {

@@ -91,11 +91,11 @@ static void versions(void **state)
         {"made by tenon 0.1.0, kernel ABI 3\ntarget llvm\n", NULL},
         {"made by tenon 0.1.0, kernel ABI 0", NULL},
         {"made by tenon 9.0.0, kernel ABI 4\n", "ABI version 4, but this version supports up to 3; update Tenon"},
-        {"x, kernel ABI 99999999999999999999\n", "made by a newer tenon"},
-        {"made by tenon 0.1.0\ntarget, kernel ABI 3\n", "made by an older tenon"},
-        {"x, kernel ABI \n", "made by an older tenon"},
-        {"x, kernel ABI 3x\n", "made by an older tenon"},
-        {"", "made by an older tenon"},
+        {"x, kernel ABI 99999999999999999999\n", "a newer version of Tenon made it"},
+        {"made by tenon 0.1.0\ntarget, kernel ABI 3\n", "an older version of Tenon made it"},
+        {"x, kernel ABI \n", "an older version of Tenon made it"},
+        {"x, kernel ABI 3x\n", "an older version of Tenon made it"},
+        {"", "an older version of Tenon made it"},
     };
     char text[200];
     (void)state;

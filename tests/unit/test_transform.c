@@ -220,7 +220,7 @@ static void test_configuration(void **state)
         {"relay.FuseOps.max_depth=3x", "must be a whole number"},
         {"tir.disable_assert=yes", "must be 0, 1, true or false"},
         {"tir.disable_assert=1", "is not supported yet, only tir.disable_assert=0"},
-        {"", "there is no key"},
+        {"", "unknown key"},
     };
     module m;
     module_open(&m);
