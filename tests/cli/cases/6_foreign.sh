@@ -17,7 +17,7 @@ expect 4 "unknown AArch64 feature \"svee\"; did you mean sve? [machine-E005]" \
     dump "$dense" --stage asm --target "llvm -mtriple=aarch64-linux-gnu -mattr=+svee"
 expect 4 "unknown RISC-V feature \"avx2\"" dump "$dense" --stage asm --target "llvm -mtriple=riscv64-linux-gnu -mattr=+avx2"
 expect 4 "unknown Arm feature \"sve\"" dump "$dense" --stage c --target "c -mtriple=armv7-linux-gnueabihf -mattr=+sve"
-expect 4 "every AArch64 machine has neon; it cannot be dropped [machine-E007]" \
+expect 4 "every AArch64 machine has neon; it cannot be removed [machine-E007]" \
     dump "$dense" --stage asm --target "llvm -mtriple=aarch64-linux-gnu -mattr=-neon"
 expect 4 "no features of this architecture are known" \
     dump "$dense" --stage asm --target "llvm -mtriple=powerpc64le-linux-gnu -mattr=+vsx"

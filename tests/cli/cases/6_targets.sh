@@ -36,7 +36,7 @@ if [ "$(uname -m)" = x86_64 ]; then
         compile "$dense" --target "llvm -mattr=+avx512vnii" -o d.tar
     expect 4 "neither +FEATURE nor -FEATURE; write +avx2,+fma or -avx512f [machine-E006]" \
         compile "$dense" --target-llvm-mattr avx2 -o d.tar
-    expect 4 "every x86-64 machine has sse2; it cannot be dropped [machine-E007]" \
+    expect 4 "every x86-64 machine has sse2; it cannot be removed [machine-E007]" \
         compile "$dense" --target "c -mattr=-sse2" -o d.tar
 fi
 
