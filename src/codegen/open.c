@@ -51,7 +51,7 @@ tn_status tn_llvm_open(tn_ctx *ctx, const tn_llvm_api **out)
         st = !ctx ? TN_FAIL
                   : tn_error(ctx, "codegen-E013", NULL,
                              "%s belongs to another build of Tenon; set TENON_LIBDIR to the folder of this "
-                             "one's, or unset it",
+                             "build, or unset it",
                              tn_buf_cstr(&path));
     tn_buf_deinit(&path);
     return st;

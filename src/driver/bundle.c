@@ -69,8 +69,8 @@ static tn_status find_runtime(tn_build *b, const char **out)
     if (access(*out, R_OK) == 0)
         return TN_OK;
     return tn_error(b->ctx, "driver-E053", NULL,
-                    "%s: %s; a self-contained library needs the runtime for its machine; install tenon's libraries "
-                    "(TENON_LIBDIR names their folder) or write a .tar or .c",
+                    "%s: %s; a self-contained library needs the runtime for its machine; install Tenon's "
+                    "libraries (TENON_LIBDIR names their folder), or write a .tar or .c",
                     *out, strerror(errno));
 }
 
@@ -279,7 +279,7 @@ static tn_status write_source(tn_build *b, uint32_t n, const tn_buf code[], cons
 {
     tn_buf text = {0};
     if (b->target.kind != TN_TARGET_C)
-        return tn_error(b->ctx, "driver-E055", NULL, "%s: C source is what --target c gives; add it", output);
+        return tn_error(b->ctx, "driver-E055", NULL, "%s: C source needs --target c; add it", output);
     TN_ASSERT(n == 1); /* all of the unit is one text */
     tn_status st = make_source(b, &code[0], &text);
     if (st == TN_OK)

@@ -50,8 +50,7 @@ static tn_status kinds(reader *r, const char *what, const tn_json *key, const tn
 {
     const tn_json *kind = tn_json_find(o, "kind");
     tn_buf w = {0};
-    if (!tn_json_is(kind, TN_JSON_STRING))
-        return fail(r, "an object with \"kind\" is needed", key);
+    if (!tn_json_is(kind, TN_JSON_STRING)) return fail(r, "expected an object with \"kind\"", key);
     tn_buf_printf(names, "%s%.*s", names->n ? ", " : "", (int)kind->n, kind->u.s);
     for (uint32_t i = 0; i < o->n; i++) {
         const tn_json *k = &o->u.at[2 * i], *v = k + 1;
@@ -62,7 +61,7 @@ static tn_status kinds(reader *r, const char *what, const tn_json *key, const tn
         tn_buf_char(&w, '=');
         if (!value(v, &w)) {
             tn_buf_deinit(&w);
-            return fail(r, "text, a number or true or false is needed", k);
+            return fail(r, "expected a text, a number, true or false", k);
         }
         push(r, &w);
     }
@@ -94,7 +93,7 @@ static tn_status pairs(reader *r, const tn_json *key, const tn_json *o)
         tn_buf_str(&w, "--");
         flag(key, &w);
         tn_buf_printf(&w, "=%.*s=", (int)k->n, k->u.s);
-        st = value(k + 1, &w) ? TN_OK : fail(r, "text, a number or true or false is needed", k);
+        st = value(k + 1, &w) ? TN_OK : fail(r, "expected a text, a number, true or false", k);
         push(r, &w);
     }
     tn_buf_deinit(&w);
@@ -111,7 +110,7 @@ static tn_status scalar(reader *r, const tn_json *key, const tn_json *v)
     flag(key, &w);
     if (v->kind != TN_JSON_BOOL) {
         tn_buf_char(&w, '=');
-        st = value(v, &w) ? TN_OK : fail(r, "text, a number, true or false, or an object is needed", key);
+        st = value(v, &w) ? TN_OK : fail(r, "expected a text, a number, true, false or an object", key);
     }
     if (st == TN_OK)
         push(r, &w);
@@ -137,11 +136,11 @@ static tn_status read_file(reader *r)
     tn_json_doc doc = tn_json_read((const char *)f.at, f.n);
     tn_status st = TN_OK;
     if (doc.error)
-        st = tn_error(r->b->ctx, "driver-E057", &(tn_loc){.file = r->path}, "no sound JSON: %s at byte %zu", doc.error,
-                      doc.error_at);
+        st = tn_error(r->b->ctx, "driver-E057", &(tn_loc){.file = r->path}, "not valid JSON: %s at byte %zu",
+                      doc.error, doc.error_at);
     else if (doc.root->kind != TN_JSON_OBJECT)
         st = tn_error(r->b->ctx, "driver-E057", &(tn_loc){.file = r->path},
-                      "an object of flags is needed, as {\"opt-level\": 3}");
+                      "expected an object of flags, such as {\"opt-level\": 3}");
     for (uint32_t i = 0; st == TN_OK && i < doc.root->n; i++)
         st = member(r, &doc.root->u.at[2 * i], &doc.root->u.at[2 * i + 1]);
     tn_json_free(&doc);
@@ -173,7 +172,7 @@ tn_status tn_config_read(tn_build *b, const char *name, const char *const **out_
         st = read_file(&r);
     else if (strcmp(name, "default") != 0) /* which is what there is anyway */
         st = tn_error(b->ctx, "driver-E058", NULL,
-                      "--config %s: there is neither %s nor such a file below TVM_CONFIGS_JSON_DIR", name, name);
+                      "--config %s: no file %s, here or below TVM_CONFIGS_JSON_DIR", name, name);
     const char **words = TN_NEW_N(&b->arena, const char *, r.words.n + 1);
     for (size_t i = 0; i < r.words.n; i++)
         words[i] = r.words.at[i];

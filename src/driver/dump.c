@@ -166,13 +166,13 @@ tn_status tn_dump(tn_build *b, const char *model, const char *stage, tn_buf *out
         s++;
     if (!tn_stage_names[s])
         return tn_error(b->ctx, "driver-E030", NULL,
-                        "there is no stage %s; known are relay, relay-fused, tir, schedule, tir-scheduled, "
-                        "flat, c, ll, asm, memory",
+                        "unknown stage %s; use relay, relay-fused, tir, schedule, tir-scheduled, flat, c, "
+                        "ll, asm or memory",
                         stage);
     const int picture = is_picture(b->opt.dump_format);
     if (picture < 0 || (picture && s > RELAY_FUSED))
         return tn_error(b->ctx, "driver-E090", NULL,
-                        picture < 0 ? "there is no format %s; known are text, svg, dot and html"
+                        picture < 0 ? "unknown format %s; use text, svg, dot or html"
                                     : "stage %s is text only; svg, dot and html show relay and relay-fused",
                         picture < 0 ? b->opt.dump_format : stage);
     TN_TRY(tn_target_parse(b));

@@ -82,8 +82,8 @@ static void symbols(tn_build *b, tn_buf *o)
                           (long long)p->symbol[i].max);
         else
             tn_buf_printf(o,
-                          "    int64_t %s; /* found by the run: set what results have room for, read what is "
-                          "there */\n",
+                          "    int64_t %s; /* set by the run: pass in the size that results have room for, read the "
+                          "actual size */\n",
                           name[i]);
     tn_buf_str(o, "};\n\n");
     tn_strmap_deinit(&taken);
@@ -93,9 +93,9 @@ static void functions(tn_build *b, enum tn_bundle_form form, tn_buf *o)
 {
     const char *m = b->unit.name;
     bool symbolic = b->program.n_symbol > 0;
-    tn_buf_str(o, "/* Runs the model once: 0, or a code whose sentence tvmgen_..._error() gives. Tensors are "
-                  "dense, row-major and\n"
-                  " * aligned to their elements. May be called from several threads at once. */\n");
+    tn_buf_str(o, "/* Runs the model once. Returns 0, or an error code: tvmgen_..._error() then says why.\n"
+                  " * Tensors must be dense, row-major and aligned to their elements. Several threads may call this\n"
+                  " * at once. */\n");
     tn_buf_printf(o,
                   "int32_t tvmgen_%s_run%s(const struct tvmgen_%s_inputs *inputs, const struct "
                   "tvmgen_%s_outputs *outputs%s%s%s);\n\n",
@@ -105,20 +105,22 @@ static void functions(tn_build *b, enum tn_bundle_form form, tn_buf *o)
                                       : ",\n    const struct tvmgen_",
                   symbolic ? m : "", symbolic ? "_symbols *symbols" : "");
     tn_buf_printf(o,
-                  "/* What the last call of this thread that failed ran into. */\nconst "
+                  "/* Says why the last failed call of this thread failed. */\nconst "
                   "char *tvmgen_%s_error(void);\n\n",
                   m);
     tn_buf_printf(o,
-                  "/* Threads of all later runs, the caller included; 0: TVM_NUM_THREADS, else the cores at "
-                  "hand. */\nint32_t tvmgen_%s_threads(int32_t n);\n\n",
+                  "/* Sets the number of threads of later runs, the caller included. 0: TVM_NUM_THREADS, else the\n"
+                  " * available cores. */\nint32_t tvmgen_%s_threads(int32_t n);\n\n",
                   m);
     tn_buf_printf(o,
-                  "/* Frees memory and threads; a later run starts anew. Not while one runs. */\nvoid "
+                  "/* Frees memory and threads. A later run allocates them again. Must not be called during a run. "
+                  "*/\nvoid "
                   "tvmgen_%s_free(void);\n",
                   m);
     if (form == TN_BUNDLE_SO)
-        tn_buf_printf(o, "\n/* By this tenon's runtime opens the file (tnr_module_open). */\nconst struct tn_bundle "
-                         "*tvmgen_%s_library(void);\n",
+        tn_buf_printf(o,
+                      "\n/* Tenon's runtime (tnr_module_open) opens the file through this function. */\n"
+                      "const struct tn_bundle *tvmgen_%s_library(void);\n",
                       m);
 }
 

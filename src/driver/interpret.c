@@ -53,7 +53,7 @@ static tn_status launch(tn_build *b, const tn_kernel *k, const char *node, void 
     uint32_t variant;
     tn_status st = TN_OK;
     if (!site.work || !site.scratch)
-        st = tn_error(b->ctx, "relay-E208", &(tn_loc){.op = k->source}, "there is not enough memory for a value");
+        st = tn_error(b->ctx, "relay-E208", &(tn_loc){.op = k->source}, "not enough memory for a value");
     else if (tnr_launch(&site, &variant, &err))
         st = tn_error(b->ctx, "tir-E203", NULL, "%s", err.message);
     free(site.work);
@@ -101,9 +101,9 @@ static tn_status wrong_type(tn_build *b, const tn_node *param, const tenon_tenso
     tn_buf want = {0}, have = {0};
     tn_type_print(param->type[0], &want);
     tn_dtype_print((tn_dtype){x->code, x->bits, 1}, false, &have);
-    tn_status st = tn_error(b->ctx, "driver-E042", param->loc,
-                            "input %s must be %s, but %d dimensions of %s are given", param->name, tn_buf_cstr(&want),
-                            (int)x->ndim, tn_buf_cstr(&have));
+    tn_status st =
+        tn_error(b->ctx, "driver-E042", param->loc, "input %s must be %s, but has %d dimensions of %s",
+                 param->name, tn_buf_cstr(&want), (int)x->ndim, tn_buf_cstr(&have));
     tn_buf_deinit(&want);
     tn_buf_deinit(&have);
     return st;
@@ -164,7 +164,7 @@ tn_status tn_interpret(tn_build *b, const char *stage, int n_in, const tenon_ten
         return by_relay(b, n_in, in, n_out, out);
     if (strcmp(stage, "tir") != 0 && strcmp(stage, "tir-scheduled") != 0 && strcmp(stage, "flat") != 0)
         return tn_error(b->ctx, "driver-E045", NULL,
-                        "no interpreter runs stage %s; use relay, tir, tir-scheduled or flat", stage);
+                        "stage %s cannot be interpreted; use relay, tir, tir-scheduled or flat", stage);
     b->opt.no_in_place = b->opt.no_in_place || strcmp(stage, "flat") != 0; /* it is flat TIR that permits it */
     TN_TRY(tn_stage_graph(b));
     TN_TRY(tn_stage_tir(b));

@@ -123,8 +123,8 @@ static tn_status make_slot(machine *m, uint32_t at, tn_slot *out)
         dim[d] = size(m, s->dim[d]);
         if (dim[d].value < 0)
             return tn_error(m->b->ctx, "driver-E046", NULL,
-                            "an input is too small for %s: dimension %d of its result would be %lld, at least 0 is "
-                            "needed",
+                            "an input is too small for %s: dimension %d of its result would be %lld, but "
+                            "must be at least 0",
                             node_of(m, s->alias >= 0 ? (uint32_t)s->alias : at), d, (long long)dim[d].value);
     }
     *out = (tn_slot){.name = s->name,
@@ -169,8 +169,8 @@ static tn_status compile_program(machine *m, tn_program *out)
     unit.kernel = NULL;
     if (tn_llvm_open(NULL, &m->llvm) != TN_OK)
         return tn_error(b->ctx, "driver-E069", NULL,
-                        "the run finds sizes that stage %s can compute only with the LLVM code generator, which is not "
-                        "installed; use stage relay",
+                        "stage %s needs the LLVM code generator for sizes that the run computes, but it is "
+                        "not installed; use stage relay",
                         m->stage);
     TN_TRY(m->llvm->jit(&unit, &(tn_llvm_options){.opt_level = 0}, &m->jit, &lib));
     *out = *lib->program;
@@ -217,8 +217,9 @@ static tn_status bind_inputs(machine *m, int n_in, const tenon_tensor in[], cons
         for (int d = 0; d < p->slot[i].ndim; d++)
             if (program_value(m, p->slot[i].dim[d]) != given[i]->shape[d])
                 return tn_error(m->b->ctx, "driver-E044", r->param[i]->loc,
-                                "input %s: dimension %d is %lld, the model wants %lld", r->param[i]->name, d,
-                                (long long)given[i]->shape[d], (long long)program_value(m, p->slot[i].dim[d]));
+                                "input %s: dimension %d is %lld, but the model needs %lld", r->param[i]->name,
+                                d, (long long)given[i]->shape[d],
+                                (long long)program_value(m, p->slot[i].dim[d]));
     }
     return TN_OK;
 }

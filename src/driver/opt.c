@@ -146,7 +146,8 @@ static tn_status replay(tn_build *b, const funcs *all, variants *now, const char
     now->n = find_sections(all, f->name, &copy, now->of, &any);
     if (any && now->n == 0)
         return tn_error(b->ctx, "driver-E034", &(tn_loc){.file = path},
-                        "there is no section \"# %s\" for this function, but for others; dump the schedules again",
+                        "the trace has sections for other functions, but no \"# %s\" for this one; dump the "
+                        "schedules again",
                         f->name);
     if (!any) {
         now->n = 1;
@@ -259,7 +260,7 @@ tn_status tn_opt(tn_build *b, const char *file, const char *passes, tn_buf *out)
     TN_TRY(tn_file_map(b->ctx, file, &b->file));
     if (memchr(b->file.at, 0, b->file.n < 4096 ? b->file.n : 4096))
         return tn_error(b->ctx, "driver-E035", &(tn_loc){.file = file},
-                        "no text of Relay or TIR; of a model, `tenon dump --stage relay -o FILE` makes one");
+                        "not a Relay or TIR text; `tenon dump --stage relay -o FILE` makes one from a model");
     size_t n = strlen(file);
     bool relay = is_relay(&b->file) || (n > 6 && strcmp(file + n - 6, ".relay") == 0);
     return relay ? opt_relay(b, file, passes, out) : opt_tir(b, file, passes, out);

@@ -46,7 +46,7 @@ static tn_status check_list(tn_build *b, const char *flag, const char *list, boo
         for (int i = 0; !printing && needed[i]; i++)
             if (strcmp(name, needed[i]) == 0)
                 return tn_error(b->ctx, "driver-E008", NULL,
-                                "%s: no program can be made without %s; leave it out of the list", flag,
+                                "%s: a program cannot be made without %s; remove it from the list", flag,
                                 name);
     }
     return TN_OK;

@@ -164,7 +164,7 @@ tn_status tn_stage_import(tn_build *b, const char *model)
         TN_TRY(tn_params_read(b, model, &o.constant, &o.n_constant));
     TN_TRY(tn_import(&b->graph, model, &b->file, b->opt.model_format, &o));
     if (!tn_graph_function(&b->graph, "main"))
-        return tn_error(b->ctx, "relay-E200", &(tn_loc){.file = model}, "there is no function @main to run");
+        return tn_error(b->ctx, "relay-E200", &(tn_loc){.file = model}, "there is no function @main");
     tn_names_settle(b);
     b->seconds.import = tn_now() - start;
     return TN_OK;
@@ -284,8 +284,8 @@ static tn_status add_groups(tn_build *b, tn_pass *p, const tn_region *r, tn_strm
             TN_TRY(add_group(b, p, n, by_text, names));
         else if (n->op == &tn_op_call)
             return tn_error(b->ctx, "driver-E007", n->loc,
-                            "the call of a function that is a value cannot be compiled; call one by its name, @f(...), "
-                            "or write its body in its place");
+                            "a call of a function value cannot be compiled; call a function by its name, "
+                            "@f(...), or write its body in place of the call");
         else
             TN_ASSERT(n->op->fuse == TN_FUSE_NONE); /* FuseOps leaves none, disabled or not */
         tn_arena_reset(&b->scratch);

@@ -103,8 +103,8 @@ static tn_status check_type(tn_maker *m, const tn_node *n, const tn_type *t)
     tn_buf b = {0};
     if (t) tn_type_print(t, &b);
     tn_status s = tn_error(m->b->ctx, "driver-E010", n->loc,
-                           "only tensors can go into and out of a package, an if or a loop, but not %s; give the parts "
-                           "of a tuple one by one",
+                           "only tensors can enter or leave a package, an if or a loop, not %s; pass the "
+                           "parts of a tuple one by one",
                            tn_buf_cstr(&b));
     tn_buf_deinit(&b);
     return s;

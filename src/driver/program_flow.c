@@ -255,7 +255,7 @@ static void check_count(looper *l)
     jump_unless(l, tn_eq(&m->b->pool, l->i, l->n->type[l->r->n_param - 1]->dim[0]), &wrong);
     uint32_t over = program_add_inst(m, TN_INST_JUMP, 0, 0, NULL, where(l->n));
     m->insts.at[wrong].a = (uint32_t)m->insts.n;
-    program_add_inst(m, TN_INST_FAIL, add_text(m, "the loop ended before the number of iterations that was known"), 0,
+    program_add_inst(m, TN_INST_FAIL, add_text(m, "the loop ended before its known number of iterations"), 0,
                      NULL, where(l->n));
     m->insts.at[over].a = (uint32_t)m->insts.n;
 }
@@ -316,8 +316,8 @@ static void demand_equal(tn_maker *m, const tn_node *n, const tn_expr *a, const 
     if (program_same_bytes(m, a, b)) return;
     uint32_t size = add_size(m, tn_program_differ(&m->b->pool, a, b));
     program_add_inst(m, TN_INST_JUMP_ZERO, (uint32_t)m->insts.n + 2, 1, &size, where(n));
-    program_add_inst(m, TN_INST_FAIL, add_text(m, "a tensor would be reshaped to another number of elements"),
-                     0, NULL, where(n));
+    program_add_inst(m, TN_INST_FAIL, add_text(m, "a reshape would change the number of elements"), 0, NULL,
+                     where(n));
 }
 
 static const tn_expr *bytes_of(tn_maker *m, const tn_type *t)

@@ -48,9 +48,10 @@ static tn_status find_machine(tn_build *b, const options *o)
     bool native = o->mcpu && strcmp(o->mcpu, "native") == 0;
     const char *cpu = native ? NULL : o->mcpu;
     if (native && o->mtriple && tn_target_is_foreign(o->mtriple))
-        return tn_error(b->ctx, "driver-E080", NULL,
-                        "-mcpu=native means this machine, but -mtriple=%s is another; name its CPU, or leave -mcpu out",
-                        o->mtriple);
+        return tn_error(
+            b->ctx, "driver-E080", NULL,
+            "-mcpu=native means this machine, but -mtriple=%s is another one; name its CPU, or remove -mcpu",
+            o->mtriple);
     if (b->opt.machine_file)
         TN_TRY(tn_machine_read(b->ctx, b->opt.machine_file, &b->machine));
     else if (o->mtriple && !native)
@@ -100,11 +101,10 @@ static tn_status check_module_name(tn_build *b)
     size_t n = s ? strspn(s, letters) : 1;
     if (!s || (n && !s[n] && n <= MOST && !memchr(letters + sizeof letters - 1 - DIGITS, s[0], DIGITS)))
         return TN_OK;
-    return tn_error(
-        b->ctx, "driver-E059", NULL,
-        "--module-name \"%.100s\": a name is made of letters, digits and _, does not begin with a digit, and "
-        "has at most %d characters, since C functions are called by it",
-        s, MOST);
+    return tn_error(b->ctx, "driver-E059", NULL,
+                    "--module-name \"%.100s\": a name must consist of letters, digits and _, must not begin "
+                    "with a digit, and can have at most %d characters, because C functions carry it",
+                    s, MOST);
 }
 
 tn_status tn_target_parse(tn_build *b)

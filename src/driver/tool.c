@@ -96,11 +96,11 @@ tn_status tn_command_judge(tn_build *b, const tn_tool_command *c, tn_tool_end en
     if (number == SIGINT || number == SIGTERM || number == SIGHUP) /* sent to all of us: let it end this process, too */
         nanosleep(&(struct timespec){.tv_sec = 1}, NULL);
     if (number)
-        return tn_error(b->ctx, "driver-E022", NULL, "%s was ended by signal %d on the generated code", c->at[0],
-                        number);
+        return tn_error(b->ctx, "driver-E022", NULL,
+                        "%s was killed by signal %d while it compiled the generated code", c->at[0], number);
     if (!WIFEXITED(end.status) || WEXITSTATUS(end.status))
         return tn_error(b->ctx, "driver-E022", NULL,
-                        "%s failed on the generated code (exit status %d); its own message stands above", c->at[0],
+                        "%s failed on the generated code (exit status %d); see its message above", c->at[0],
                         WEXITSTATUS(end.status));
     return TN_OK;
 }

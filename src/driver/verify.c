@@ -8,8 +8,7 @@
 /* The note comes from a file that is not trusted: control characters are not passed on. */
 static void print_note(const tn_elf *e, tn_buf *out)
 {
-    if (!e->note)
-        tn_buf_str(out, "it does not say what is inside (made by an older tenon)\n");
+    if (!e->note) tn_buf_str(out, "it does not describe its contents (made by an older version of Tenon)\n");
     for (size_t i = 0; i < e->note_n; i++) {
         uint8_t c = e->note[i];
         tn_buf_char(out, c == '\n' || (c >= 32 && c != 127) ? (char)c : '?');
@@ -88,7 +87,7 @@ static tn_status look_at_tar(tn_build *b, const char *file, tn_buf *out)
                         "not a package: %s; give the .tar or .so that compile wrote", tar.error);
     if (!so.at || !params)
         return tn_error(b->ctx, "driver-E051", &(tn_loc){.file = file},
-                        "not a package: mod.so or mod.params is missing; compile the model again");
+                        "not a package: mod.so or mod.params is missing; give the .tar that compile wrote");
     TN_TRY(look(b, file, "mod.so", so.at, so.n, out)); /* for whom it is says more than that it was changed */
     return check_tar(b, file, &sum, out);
 }

@@ -88,7 +88,7 @@ static tn_status read_dtype(tn_lexer *l, tn_dtype *out)
     if (l->tok != TN_TOK_IDENT && l->tok != TN_TOK_STRING)
         return tn_lex_expected(l, "a type name such as \"float32\"");
     if (l->n > 0 && !tn_dtype_parse(l->text, l->n, out))
-        return tn_lex_fail(l, "ir-E021", "`%.*s` is no type; write float32, int64 or the like",
+        return tn_lex_fail(l, "ir-E021", "`%.*s` is not a type; write float32, int64 or the like",
                            (int)(l->n < 40 ? l->n : 40), l->text);
     tn_lex_next(l);
     return TN_OK;
@@ -195,7 +195,7 @@ static tn_status unknown(tn_lexer *l, const tn_attr_field *table, const char *na
     tn_buf b = {0};
     for (const tn_attr_field *f = table; f && f->name; f++)
         tn_buf_printf(&b, "%s%s", f == table ? "" : ", ", f->name);
-    tn_status s = tn_lex_fail(l, "ir-E020", "there is no attribute `%s` here; known are: %s", name,
+    tn_status s = tn_lex_fail(l, "ir-E020", "unknown attribute `%s`; known are: %s", name,
                               b.n ? tn_buf_cstr(&b) : "none");
     tn_buf_deinit(&b);
     return s;

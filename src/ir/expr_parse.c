@@ -84,14 +84,15 @@ static tn_status settle(parser *ps, value *v, tn_dtype t)
         return TN_OK;
     }
     if (v->real)
-        return fail_at(
-            ps, v, "ir-E005",
-            "a real number stands where an integer is wanted; write an integer or add the suffix f");
+        return fail_at(ps, v, "ir-E005",
+                       "expected an integer, found a real number; write an integer or add the suffix f");
     if (!is_whole(t))
-        return fail_at(ps, v, "ir-E005", "a number stands where a bool is wanted; write true, false or a comparison");
+        return fail_at(ps, v, "ir-E005",
+                       "expected a bool, found a number; write true, false or a comparison");
     v->e = tn_int(ps->p, t, v->i);
     if (v->e->u.i != v->i)
-        return fail_at(ps, v, "ir-E005", "this number does not fit the type of the other operand; write a smaller one");
+        return fail_at(ps, v, "ir-E005",
+                       "this number is too large for the type of the other operand; write a smaller one");
     return TN_OK;
 }
 
@@ -112,7 +113,7 @@ static tn_status unify(parser *ps, int n, value v[], tn_dtype want)
             v[i].e = tn_splat(ps->p, v[i].e, lanes);
         if (!tn_dtype_eq(v[i].e->dtype, tn_dtype_lanes(t, lanes)))
             return fail_at(ps, &v[i], "ir-E005",
-                           "this operand has another type than its neighbour; convert one, as in f32(x)");
+                           "the operands have different types; convert one, as in f32(x)");
     }
     return TN_OK;
 }
@@ -181,7 +182,7 @@ static tn_status parse_number(parser *ps, bool minus, value *out)
     if (l->n_suffix == 1 && *l->suffix == 'f')
         t = TN_F32;
     else if (l->n_suffix > 0 && (!tn_dtype_parse(l->suffix, l->n_suffix, &t) || t.lanes != 1 || !is_numeric(t)))
-        return tn_lex_fail(l, "ir-E002", "the suffix `%.*s` is no type; write f, f64, i32 or the like",
+        return tn_lex_fail(l, "ir-E002", "the suffix `%.*s` is not a type; write f, f64, i32 or the like",
                            (int)(l->n_suffix < 40 ? l->n_suffix : 40), l->suffix);
     if (l->n_suffix > 0) {
         out->real |= tn_dtype_is_float(t); /* -0f is not the integer 0 */
@@ -266,7 +267,8 @@ static tn_status parse_load(parser *ps, uint32_t buffer, tn_dtype t, value *out)
         TN_TRY(parse_index(ps, &v));
         index[n++] = v.e;
         if (v.e->dtype.lanes > 1 && lanes > 1 && v.e->dtype.lanes != lanes)
-            return fail_at(ps, &v, "ir-E005", "this index has another number of lanes than the one before");
+            return fail_at(ps, &v, "ir-E005",
+                           "this index and the one before have different numbers of lanes");
         lanes = v.e->dtype.lanes > 1 ? v.e->dtype.lanes : lanes;
         if (!tn_lex_accept(l, ","))
             break;
@@ -298,7 +300,7 @@ static tn_status parse_mask(parser *ps, value *out)
         return fail_at(ps, &mask, "ir-E005", "a mask must be a bool with the lanes of the load");
     if (!tn_dtype_eq(tn_dtype_lanes(other.e->dtype, 1), tn_dtype_lanes(t, 1)) ||
         (other.e->dtype.lanes != 1 && other.e->dtype.lanes != t.lanes))
-        return fail_at(ps, &other, "ir-E005", "what follows `else` must have the type of the load");
+        return fail_at(ps, &other, "ir-E005", "the value after `else` must have the type of the load");
     out->e = tn_load(ps->p, t, e->u.load.buffer, (int)e->u.load.n_index, e->src, mask.e, other.e);
     return TN_OK;
 }
@@ -338,8 +340,9 @@ static tn_status parse_cast(parser *ps, tn_dtype t, value *out)
     if (t.lanes == 1)
         t.lanes = in.lanes;
     if (in.code == TN_HANDLE || t.code == TN_HANDLE || (in.lanes != 1 && in.lanes != t.lanes))
-        return fail_at(ps, &v, "ir-E005",
-                       "this cannot be converted to that type; lanes must agree, handles stay handles");
+        return fail_at(
+            ps, &v, "ir-E005",
+            "this value cannot be converted to that type; lanes must agree, and handles stay handles");
     v.e = in.lanes == 1 ? tn_splat(ps->p, v.e, t.lanes) : v.e;
     out->e = tn_dtype_eq(v.e->dtype, t) ? v.e : tn_expr_make(ps->p, TN_E_CAST, t, no_payload, 1, &v.e);
     return TN_OK;
@@ -351,7 +354,8 @@ static tn_status parse_bitcast(parser *ps, value *out)
     tn_dtype t;
     value v;
     if (l->tok != TN_TOK_IDENT || !tn_dtype_parse(l->text, l->n, &t))
-        return tn_lex_fail(l, "ir-E006", "bitcast takes a type first, as in bitcast(i32, x)");
+        return tn_lex_fail(l, "ir-E006",
+                           "the first argument of bitcast must be a type, as in bitcast(i32, x)");
     tn_lex_next(l);
     TN_TRY(comma(ps));
     TN_TRY(parse_args(ps, 1, TN_IDX, &v));
@@ -361,7 +365,8 @@ static tn_status parse_bitcast(parser *ps, value *out)
     tn_dtype in = v.e->dtype;
     bool data = (tn_dtype_is_int(in) || tn_dtype_is_float(in)) && (tn_dtype_is_int(t) || tn_dtype_is_float(t));
     if (!data || (uint32_t)in.bits * in.lanes != (uint32_t)t.bits * t.lanes)
-        return fail_at(ps, &v, "ir-E005", "bitcast is between integers and floats of the same total size");
+        return fail_at(ps, &v, "ir-E005",
+                       "bitcast converts between integers and floats of the same total size");
     out->e = tn_dtype_eq(in, t) ? v.e : tn_expr_make(ps->p, TN_E_BITCAST, t, no_payload, 1, &v.e);
     return TN_OK;
 }
@@ -421,7 +426,7 @@ static tn_status parse_pattern(parser *ps, int all, uint8_t lane[], int *n)
         if (count > 1 && tn_lex_accept(l, ":"))
             TN_TRY(tn_lex_int(l, 0, all, &step));
         if (from + (count - 1) * step >= all || *n + count > TN_MAX_SHUFFLED)
-            return tn_lex_fail(l, "ir-E006", "these are more lanes than the operands of shuffle have");
+            return tn_lex_fail(l, "ir-E006", "shuffle selects more lanes than its operands have");
         for (int64_t i = 0; i < count; i++)
             lane[(*n)++] = (uint8_t)(from + i * step);
     } while (tn_lex_accept(l, ","));
@@ -532,7 +537,7 @@ static tn_status parse_function(parser *ps, const char *name, tn_dtype want, val
         if (word_is(name, tn_intrins[f].name))
             return parse_intrin(ps, (enum tn_intrin)f, want, out);
     }
-    return tn_lex_fail(ps->l, "ir-E003", "there is no function `%s`; see docs/tir.md for those there are", name);
+    return tn_lex_fail(ps->l, "ir-E003", "unknown function `%s`; docs/tir.md lists the known ones", name);
 }
 
 /* ---- the ladder ---- */
@@ -541,7 +546,7 @@ static tn_status unknown_name(parser *ps, const value *at, const char *name)
 {
     ps->l->tok_line = at->line;
     ps->l->tok_col = at->col;
-    return tn_lex_fail(ps->l, "ir-E003", "`%s` is not known here; declare it before its use", name);
+    return tn_lex_fail(ps->l, "ir-E003", "`%s` is unknown here; declare it before its use", name);
 }
 
 /* An identifier, or the rest of %name (sigil): function call, load or name. */

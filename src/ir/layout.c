@@ -49,7 +49,8 @@ static tn_status add_axis(draft *d, char c, uint32_t factor)
     char capital = (char)(c >= 'a' ? c - 'a' + 'A' : c);
     const char *at = memchr(d->letter, capital, (size_t)d->ndim);
     if (!at)
-        return refuse(d, "every letter needs a capital among its axes and, if there is a colon, before it");
+        return refuse(
+            d, "every small letter needs its capital among the axes and, if there is a colon, before it");
     if (d->naxis == TN_LAYOUT_MAX_AXES)
         return refuse(d, "it has more than 64 axes");
     d->axis[d->naxis] = (tn_layout_axis){(uint8_t)(at - d->letter), factor};

@@ -90,7 +90,7 @@ static bool skip_comment(tn_lexer *l)
     while (l->at < l->end && !(peek(l, 0) == '*' && peek(l, 1) == '/'))
         step(l);
     if (l->at == l->end)
-        tn_lex_fail(l, "ir-E002", "this comment has no end; close it with */");
+        tn_lex_fail(l, "ir-E002", "this comment is not terminated; close it with */");
     else
         steps(l, 2);
     return true;
@@ -137,7 +137,8 @@ static bool indentation(tn_lexer *l, uint32_t width)
     }
     if (l->indent[l->n_indent - 1] != width) {
         tn_lex_fail(l, "ir-E007",
-                    "this line is indented like no line around it; indent it like the block it belongs to");
+                    "the indentation of this line matches no enclosing block; indent it like the block it "
+                    "belongs to");
         return true;
     }
     l->pending_dedent--;
@@ -240,7 +241,7 @@ static void lex_hex(tn_lexer *l)
     size_t n = 2;
     for (; hex_value(peek(l, n)) >= 0; n++) {
         if (v >> 60) {
-            tn_lex_fail(l, "ir-E002", "this number does not fit 64 bits; write a smaller one");
+            tn_lex_fail(l, "ir-E002", "this number does not fit into 64 bits; write a smaller one");
             return;
         }
         v = v << 4 | (uint64_t)hex_value(peek(l, n));
@@ -296,7 +297,7 @@ static void lex_quoted(tn_lexer *l)
     while (l->at + n < l->end && l->at[n] != '"' && l->at[n] != '\n')
         n += l->at[n] == '\\' && l->at + n + 1 < l->end && l->at[n + 1] != '\n' ? 2 : 1;
     if (peek(l, n) != '"') {
-        tn_lex_fail(l, "ir-E002", "this string has no end on its line; close it with \"");
+        tn_lex_fail(l, "ir-E002", "this string is not terminated on its line; close it with \"");
         return;
     }
     l->tok = TN_TOK_STRING;
@@ -311,8 +312,7 @@ static void lex_punct(tn_lexer *l)
     char c = *l->at;
     size_t n = 1;
     if (c <= ' ' || c > '~') {
-        tn_lex_fail(l, "ir-E002",
-                    "byte 0x%02x is not part of the language outside strings and comments; remove it",
+        tn_lex_fail(l, "ir-E002", "byte 0x%02x is not allowed outside strings and comments; remove it",
                     (unsigned char)c);
         return;
     }
@@ -459,7 +459,8 @@ const char *tn_lex_string(tn_lexer *l)
         char c = l->text[i];
         size_t used = c == '\\' ? unescape(l->text + i + 1, l->n - i - 1, &c) : 0;
         if (l->text[i] == '\0' || (l->text[i] == '\\' && used == 0)) {
-            tn_lex_fail(l, "ir-E002", "a string knows the escapes \\\" \\\\ \\n \\t \\r and \\x01 to \\xff only");
+            tn_lex_fail(l, "ir-E002",
+                        "unknown escape in a string; known are \\\" \\\\ \\n \\t \\r and \\x01 to \\xff");
             ok = false;
         }
         i += used;
@@ -489,7 +490,7 @@ tn_status tn_lex_int(tn_lexer *l, int64_t min, int64_t max, int64_t *out)
 tn_status tn_lex_enter(tn_lexer *l)
 {
     if (l->depth == MAX_DEPTH)
-        return tn_lex_fail(l, "ir-E004", "nested more than %d deep; bind parts to names", MAX_DEPTH);
+        return tn_lex_fail(l, "ir-E004", "nested more than %d levels deep; bind parts to names", MAX_DEPTH);
     l->depth++;
     return TN_OK;
 }

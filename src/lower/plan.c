@@ -9,8 +9,8 @@ typedef struct { tn_func *f; tn_status status; } plan;
 
 static tn_status too_large(tn_func *f, const tn_buffer *b)
 {
-    return tn_error(f->ctx, "lower-E004", NULL, "%s: local buffer %s has no constant size that fits memory",
-                    f->name, b->name);
+    return tn_error(f->ctx, "lower-E004", NULL,
+                    "%s: the size of local buffer %s must be constant and fit into memory", f->name, b->name);
 }
 
 /* Places one buffer at `at`; returns where the next may begin. */

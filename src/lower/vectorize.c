@@ -295,7 +295,8 @@ static void store(vec *v, tn_stmt *s)
         if (value->dtype.lanes > 1 || (mask && mask->dtype.lanes > 1))
             v->status =
                 tn_error(v->f->ctx, "lower-E001", NULL,
-                         "%s: lanes of a vector loop store to one element; do not vectorize it", v->f->name);
+                         "%s: several lanes of a vector loop store to the same element; do not vectorize it",
+                         v->f->name);
         return;
     }
     s->u.store.index[0] = offset(v, index);
@@ -392,10 +393,10 @@ bool tn_vector_loop_fits(const tn_stmt *loop)
 static tn_status vectorize_loop(tn_func *f, tn_stmt *s, const struct tn_machine *m)
 {
     if (!tn_vector_loop_fits(s))
-        return tn_error(
-            f->ctx, "lower-E006", NULL,
-            "%s: vector loop `%s` holds what lanes cannot do together; unroll it (pass Unroll does)", f->name,
-            f->var[s->u.loop.var->u.i].name);
+        return tn_error(f->ctx, "lower-E006", NULL,
+                        "%s: vector loop `%s` contains a statement that lanes cannot execute together; "
+                        "unroll it (pass Unroll does)",
+                        f->name, f->var[s->u.loop.var->u.i].name);
     tn_contract_dots(f, s, m);
     vec v = {.f = f, .var = s->u.loop.var, .lanes = (uint16_t)s->u.loop.extent->u.i};
     tn_stmt_facts(f, s, &v.facts);

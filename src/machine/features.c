@@ -303,10 +303,8 @@ static tn_status unknown(tn_ctx *ctx, const struct arch *a, const char *name, si
 {
     int shown = (int)(n < 60 ? n : 60);
     if (!a->n) {
-        return tn_error(
-            ctx, "machine-E008", NULL,
-            "-mattr: no features of this architecture are known, so not \"%.*s\" either; leave it out", shown,
-            name);
+        return tn_error(ctx, "machine-E008", NULL,
+                        "-mattr: no features of this architecture are known; remove \"%.*s\"", shown, name);
     }
     const char *best = a->row[0].name;
     for (size_t i = 1; i < a->n; i++) {
@@ -314,7 +312,7 @@ static tn_status unknown(tn_ctx *ctx, const struct arch *a, const char *name, si
             best = a->row[i].name;
         }
     }
-    return tn_error(ctx, "machine-E005", NULL, "-mattr: there is no %s feature \"%.*s\"; the nearest known one is %s",
+    return tn_error(ctx, "machine-E005", NULL, "-mattr: unknown %s feature \"%.*s\"; did you mean %s?",
                     a->name, shown, name, best);
 }
 
@@ -334,7 +332,8 @@ static tn_status apply(tn_ctx *ctx, names *s, const char *word, size_t n)
     }
     for (const feature *f; !plus && (f = next_need(s->arch, &at));) {
         if (implies(s->arch, f->name, name)) {
-            return tn_error(ctx, "machine-E007", NULL, "-mattr: every %s machine has %s; it cannot be dropped",
+            return tn_error(ctx, "machine-E007", NULL,
+                            "-mattr: every %s machine has %s; it cannot be removed",
                             strcmp(s->arch->begins, "x86_64") == 0 ? "x86-64" : s->arch->name, name);
         }
     }
@@ -381,7 +380,7 @@ static tn_status begin(tn_ctx *ctx, const char *name, bool plus, const tn_machin
     const cpu *c = cpu_find(s->arch, name);
     if (!s->arch->n) {
         return tn_error(ctx, "machine-E010", NULL,
-                        "-mcpu: no CPUs of this architecture are known, so not \"%.60s\"; leave -mcpu out", name);
+                        "-mcpu: no CPUs of this architecture are known; remove \"%.60s\"", name);
     }
     if (!c) {
         return unknown_cpu(ctx, s->arch, name);

@@ -143,8 +143,8 @@ static tn_status read_members(tn_ctx *ctx, const tn_loc *loc, const tn_json *roo
             s = read_member(ctx, loc, m, key + 1, out);
         } else {
             int n = key->n < 80 ? (int)key->n : 80;
-            s = tn_error(ctx, "machine-E002", loc,
-                         "unknown member \"%.*s\"; remove it or see docs for the known ones", n, key->u.s);
+            s = tn_error(ctx, "machine-E002", loc, "unknown member \"%.*s\"; remove it, or correct its name",
+                         n, key->u.s);
         }
         status = s == TN_OK ? status : s;
     }
@@ -173,9 +173,9 @@ tn_status tn_machine_parse(tn_ctx *ctx, const char *file, const char *text, size
                 loc.col = 0;
             }
         }
-        status = tn_error(ctx, "machine-E001", &loc, "not a JSON text: %s", d.error);
+        status = tn_error(ctx, "machine-E001", &loc, "not valid JSON: %s", d.error);
     } else if (!tn_json_is(d.root, TN_JSON_OBJECT)) {
-        status = tn_error(ctx, "machine-E001", &loc, "a machine is a JSON object; this is another value");
+        status = tn_error(ctx, "machine-E001", &loc, "a machine description must be a JSON object");
     } else {
         status = read_members(ctx, &loc, d.root, out);
     }

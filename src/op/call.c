@@ -41,8 +41,8 @@ static tn_status check_inputs(tn_graph *g, const tn_node *n)
     if (n->nin < op->min_in || (op->nin >= 0 && n->nin > op->nin)) {
         const char *want = op->nin < 0 ? "at least" : op->nin == op->min_in ? "exactly" : "from";
         const char *top = op->nin > op->min_in ? tn_arena_printf(g->arena, " to %d", op->nin) : "";
-        return tn_rule_fail(g, n, "op-E001", "%d operands given; it takes %s %d%s", n->nin, want, op->min_in,
-                            top);
+        return tn_rule_fail(g, n, "op-E001", "%d operands are given, but it takes %s %d%s", n->nin, want,
+                            op->min_in, top);
     }
     for (int i = 0; i < n->nin; i++) {
         tn_value v = tn_in(n, i);

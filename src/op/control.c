@@ -52,7 +52,7 @@ static tn_status check_agree(tn_graph *g, const tn_node *n, uint32_t k, const tn
     if (tensors ? a->n == b->n && tn_dtype_eq(a->dtype, b->dtype) : tn_type_eq_logical(a, b)) return TN_OK;
     return tn_rule_fail(
         g, n, "op-E019",
-        "result %u is %s if the condition holds and %s else; they must agree in type and rank", (unsigned)k,
+        "result %u is %s if the condition holds, else %s; both must have the same type and rank", (unsigned)k,
         tn_rule_type_text(g, a), tn_rule_type_text(g, b));
 }
 
@@ -95,8 +95,8 @@ static tn_status join_types(tn_graph *g, tn_node *n, tn_dims had, const tn_expr 
 static tn_status one_branch(tn_graph *g, tn_node *n, const tn_region *r)
 {
     if (r->n_result != n->nout)
-        return tn_rule_fail(g, n, "op-E019", "the branch has %u results, %u are used", (unsigned)r->n_result,
-                            (unsigned)n->nout);
+        return tn_rule_fail(g, n, "op-E019", "the branch has %u results, but %u are used",
+                            (unsigned)r->n_result, (unsigned)n->nout);
     for (uint32_t k = 0; k < n->nout; k++) n->type[k] = result_type(r, k);
     return TN_OK;
 }
@@ -109,7 +109,8 @@ static tn_status if_infer(tn_graph *g, tn_node *n)
     bool no_then = tn_region_fails(n->region[0]), no_else = tn_region_fails(n->region[1]);
     if (no_then || no_else) return one_branch(g, n, n->region[no_then && !no_else]);
     if (n->region[0]->n_result != n->nout || n->region[1]->n_result != n->nout)
-        return tn_rule_fail(g, n, "op-E019", "the branches have %u and %u results; they must have as many",
+        return tn_rule_fail(g, n, "op-E019",
+                            "the branches have %u and %u results, but must have the same number",
                             (unsigned)n->region[0]->n_result, (unsigned)n->region[1]->n_result);
     uint32_t n_join = 0;
     for (uint32_t k = 0; k < n->nout; k++) n_join += result_type(n->region[0], k)->n;
@@ -118,7 +119,7 @@ static tn_status if_infer(tn_graph *g, tn_node *n)
     TN_TRY(join_types(g, n, a->join, join, &n_join, &differs));
     if (a->join.n ? a->join.n != n_join : differs) {
         if (a->join.n)
-            return tn_rule_fail(g, n, "op-E007", "join has %u entries, the results have %u dimensions",
+            return tn_rule_fail(g, n, "op-E007", "join has %u entries, but the results have %u dimensions",
                                 (unsigned)a->join.n, (unsigned)n_join);
         tn_if_attr made = {{n_join, join}};
         tn_rule_set_attr(g, n, &made);
@@ -151,7 +152,7 @@ static tn_status loop_carried(tn_graph *g, tn_node *n, const tn_region *r)
         const tn_type *t = r->param[k]->type[0], *from = tn_in_type(n, (int)k + 1), *to = result_type(r, k);
         if (!from || !to || !tn_type_eq_logical(t, from) || !tn_type_eq_logical(t, to))
             return tn_rule_fail(g, n, "op-E020",
-                                "carried value %u begins as %s and goes on as %s; its type must not change",
+                                "carried value %u starts as %s and becomes %s; its type must not change",
                                 (unsigned)k - 1, from ? tn_rule_type_text(g, from) : "None",
                                 to ? tn_rule_type_text(g, to) : "None");
         n->type[k - 1] = t;
@@ -202,10 +203,10 @@ static tn_status loop_infer(tn_graph *g, tn_node *n)
                  tn_dtype_is_bool(next->dtype);
     if (!flags || !tn_dtype_eq(trip->dtype, TN_I64) || r->n_param != (uint32_t)n->nin - 1 ||
         r->n_result != n->nout + 1u || r->n_result < r->n_param)
-        return tn_rule_fail(g, n, "op-E020", "its operands and its body do not fit each other");
+        return tn_rule_fail(g, n, "op-E020", "its operands do not match its body");
     TN_TRY(loop_carried(g, n, r));
     if (r->n_result > r->n_param && a->count.n != 1)
-        return tn_rule_fail(g, n, "op-E007", "count is needed where results are collected");
+        return tn_rule_fail(g, n, "op-E007", "count is required if results are collected");
     for (uint32_t k = r->n_param; k < r->n_result; k++) {
         const tn_type *t = result_type(r, k);
         const tn_expr *dim[TN_RULE_MAX_RANK] = {a->count.at[0]};
@@ -215,11 +216,10 @@ static tn_status loop_infer(tn_graph *g, tn_node *n)
         for (int d = 0; d < t->n; d++) {
             dim[d + 1] = t->dim[d];
             if (t->dim[d]->kind != TN_E_INT && binds(r, t->dim[d]))
-                return tn_rule_fail(
-                    g, n, "op-E020",
-                    "collected value %u is %s, of which dimension %d is known in an iteration only; all "
-                    "must have the same extents",
-                    (unsigned)(k - r->n_param), tn_rule_type_text(g, t), d);
+                return tn_rule_fail(g, n, "op-E020",
+                                    "collected value %u is %s, whose dimension %d differs between "
+                                    "iterations; all iterations must have the same extents",
+                                    (unsigned)(k - r->n_param), tn_rule_type_text(g, t), d);
         }
         TN_TRY(tn_rule_result(g, n, (int)k - 1, t->dtype, t->n + 1, dim));
     }
@@ -276,7 +276,7 @@ static tn_status bind_extent_infer(tn_graph *g, tn_node *n)
                             "the operand must be a list of integers of known length, but is %s",
                             tn_rule_type_text(g, t));
     if (a->extent.n && a->extent.n != (uint64_t)count)
-        return tn_rule_fail(g, n, "op-E007", "extent has %u entries, the operand %lld elements",
+        return tn_rule_fail(g, n, "op-E007", "extent has %u entries, but the operand has %lld elements",
                             (unsigned)a->extent.n, (long long)count);
     n->type[0] = t;
     if (a->extent.n) return TN_OK;

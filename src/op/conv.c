@@ -61,7 +61,7 @@ static tn_status check_channels(tn_graph *g, const tn_node *n, const tn_conv2d_a
             tn_rule_type_text(g, data), tn_rule_dim_text(g, data->dim[1]), tn_rule_type_text(g, weight),
             tn_rule_dim_text(g, weight->dim[1]), (long long)a->groups);
     if (tn_is_int(weight->dim[0], &oc) && oc % a->groups != 0)
-        return tn_rule_fail(g, n, "op-E008", "%lld output channels are no multiple of %lld groups",
+        return tn_rule_fail(g, n, "op-E008", "%lld output channels are not a multiple of %lld groups",
                             (long long)oc, (long long)a->groups);
     if (a->channels && !tn_rule_agree(g, n, weight->dim[0], tn_idx(g->pool, a->channels)))
         return tn_rule_fail(g, n, "op-E008", "channels is %lld, but weight is %s", (long long)a->channels,
@@ -192,7 +192,7 @@ static tn_status depths_infer(tn_graph *g, tn_node *n)
     TN_TRY(tn_rule_tensor(g, n, 0, 5, &t));
     if (a->taps.n != 1 || a->size.n != 1 || !tn_is_int(a->taps.at[0], &taps) || taps < 1 || a->stride < 1 ||
         a->dilation < 1 || a->before.n != 1 || a->groups < 1 || !tn_is_int(t->dim[1], &c) || c % a->groups != 0)
-        return tn_rule_fail(g, n, "op-E007", "stride, dilation, taps, size or groups do not fit %s",
+        return tn_rule_fail(g, n, "op-E007", "stride, dilation, taps, size or groups do not match %s",
                             tn_rule_type_text(g, t));
     const tn_expr *dim[4] = {tn_mul(g->pool, t->dim[0], a->size.at[0]),
                              tn_mul(g->pool, t->dim[1], a->taps.at[0]), t->dim[3], t->dim[4]};

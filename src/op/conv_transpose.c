@@ -57,7 +57,7 @@ static tn_status check_weight(tn_graph *g, const tn_node *n, const tn_conv_trans
                             tn_rule_type_text(g, data), tn_rule_dim_text(g, data->dim[1]),
                             tn_rule_type_text(g, weight), tn_rule_dim_text(g, weight->dim[0]));
     if (!tn_is_int(weight->dim[0], &ic) || ic % a->groups != 0)
-        return tn_rule_fail(g, n, "op-E008", "%s input channels are no multiple of %lld groups",
+        return tn_rule_fail(g, n, "op-E008", "%s input channels are not a multiple of %lld groups",
                             tn_rule_dim_text(g, weight->dim[0]), (long long)a->groups);
     for (int i = 1; i < weight->n; i++)
         if (!tn_is_int(weight->dim[i], &taps) || taps < 1 || taps > INT32_MAX)
@@ -257,7 +257,7 @@ static tn_status check_phases(tn_graph *g, const tn_node *n, const tn_phases_att
     return ok ? TN_OK
               : tn_rule_fail(
                     g, n, "op-E007",
-                    "strides, dilation, skip or groups do not fit %s; at most 4096 phases are supported",
+                    "strides, dilation, skip or groups do not match %s; at most 4096 phases are supported",
                     tn_rule_type_text(g, tn_in_type(n, 0)));
 }
 
@@ -397,7 +397,7 @@ const tn_op tn_op_nn_conv_transpose_weight = {
     .infer = weight_infer, .compute = weight_compute,
 };
 const tn_op tn_op_nn_interleave_phases = {
-    .name = "nn.interleave_phases", .doc = "Puts the phases of a transposed convolution beside each other.",
+    .name = "nn.interleave_phases", .doc = "Interleaves the phases of a transposed convolution.",
     .attr_size = sizeof(tn_phases_attr), .attr = phases_fields,
     .nin = 1, .min_in = 1, .nout = 1, .flags = TN_OP_INDEX_MAP, .fuse = TN_FUSE_INJECTIVE, .in_name = phases_in,
     .infer = interleave_infer, .layout = interleave_layout, .compute = interleave_compute,

@@ -112,7 +112,8 @@ static tn_status call_infer(tn_graph *g, tn_node *n)
         return TN_OK;
     }
     if (result->kind != TN_T_TUPLE || result->n != n->nout)
-        return tn_rule_fail(g, n, "op-E012", "%d results expected of %s", n->nout, tn_rule_type_text(g, f));
+        return tn_rule_fail(g, n, "op-E012", "%d results are expected from %s", n->nout,
+                            tn_rule_type_text(g, f));
     for (int i = 0; i < n->nout; i++)
         n->type[i] = result->field[i];
     return TN_OK;
@@ -187,9 +188,10 @@ static tn_status relayout_infer(tn_graph *g, tn_node *n)
         return tn_rule_fail(g, n, "op-E010", "layout %s has %d dimensions, but the operand is %s",
                             a->dst_layout, l->ndim, tn_rule_type_text(g, t));
     if (l && l->fill == TN_FILL_VALUE && !tn_op_is(tn_in(n, 0).def, &tn_op_constant))
-        return tn_rule_fail(g, n, "op-E010",
-                            "layout %s has a fill, which only a constant can have: no kernel writes it",
-                            a->dst_layout);
+        return tn_rule_fail(
+            g, n, "op-E010",
+            "layout %s has a fill, but only a constant can have one, because no kernel writes fills",
+            a->dst_layout);
     n->type[0] = tn_type_relayout(g->pool, t, l);
     return TN_OK;
 }

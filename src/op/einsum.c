@@ -47,7 +47,7 @@ static tn_status read_term(tn_graph *g, const tn_node *n, const char *at, const 
             continue;
         }
         if (letter(*at) < 0)
-            return tn_rule_fail(g, n, "op-E007", "equation \"%s\": '%c' is not understood",
+            return tn_rule_fail(g, n, "op-E007", "equation \"%s\": '%c' is not allowed",
                                 ((const tn_einsum_attr *)n->attr)->equation, *at);
         full = letters++ >= TN_RULE_MAX_RANK;
         if (!full)
@@ -57,7 +57,8 @@ static tn_status read_term(tn_graph *g, const tn_node *n, const char *at, const 
     }
     int more = first < 0 ? 0 : dots >= 0 ? dots : rank - t->n;
     if (full || more < 0 || t->n + more > TN_RULE_MAX_RANK || (rank >= 0 && t->n + more != rank))
-        return tn_rule_fail(g, n, "op-E007", "equation \"%s\": a term has %d labels, its operand %d dimensions",
+        return tn_rule_fail(g, n, "op-E007",
+                            "equation \"%s\": a term has %d labels, but its operand has %d dimensions",
                             ((const tn_einsum_attr *)n->attr)->equation, letters, rank);
     if (more)
         memmove(t->label + first + more, t->label + first, (size_t)(t->n - first) * sizeof *t->label);
@@ -76,8 +77,9 @@ static tn_status note_extents(tn_graph *g, const tn_node *n, equation *e, int i)
         if (!*have || tn_is_value(*have, 1))
             *have = d;
         else if (!tn_is_value(d, 1) && !tn_rule_agree(g, n, *have, d))
-            return tn_rule_fail(g, n, "op-E008", "label %s is for extents %s and %s",
-                                label_name(g, e->in[i].label[k]), tn_rule_dim_text(g, *have), tn_rule_dim_text(g, d));
+            return tn_rule_fail(g, n, "op-E008", "label %s stands for different extents, %s and %s",
+                                label_name(g, e->in[i].label[k]), tn_rule_dim_text(g, *have),
+                                tn_rule_dim_text(g, d));
     }
     return TN_OK;
 }
@@ -122,7 +124,7 @@ static tn_status read_output(tn_graph *g, const tn_node *n, equation *e, const c
     for (int i = 0; i < e->out.n; i++)
         for (int k = 0; k <= i; k++)
             if (!e->extent[e->out.label[i]] || (k < i && e->out.label[k] == e->out.label[i]))
-                return tn_rule_fail(g, n, "op-E007", "label %s of the result stands twice there, or in no operand",
+                return tn_rule_fail(g, n, "op-E007", "label %s appears twice in the result, or in no operand",
                                     label_name(g, e->out.label[i]));
     return TN_OK;
 }
@@ -162,8 +164,10 @@ static tn_status einsum_infer(tn_graph *g, tn_node *n)
                 if (e->in[i].label[k] == e->in[i].label[j] &&
                     (tn_in_type(n, i)->dim[k] != tn_in_type(n, i)->dim[j] ||
                      tn_in_type(n, i)->dim[k]->kind != TN_E_INT))
-                    return tn_rule_fail(g, n, "op-E008", "label %s stands twice for one operand, whose dimensions "
-                                        "must be fixed and equal", label_name(g, e->in[i].label[k]));
+                    return tn_rule_fail(
+                        g, n, "op-E008",
+                        "label %s appears twice for one operand, so these dimensions must be fixed and equal",
+                        label_name(g, e->in[i].label[k]));
     for (int i = 0; i < e->out.n; i++)
         dim[i] = e->extent[e->out.label[i]];
     return tn_rule_result(g, n, 0, tn_in_type(n, 0)->dtype, e->out.n, dim);

@@ -51,9 +51,9 @@ static const char *range_text(tn_te *te, const tn_node *n, tn_dims extent)
     int64_t most;
     const char *op = n->loc && n->loc->op ? n->loc->op : "gather";
     if (extent.n == 1 && tn_is_int(extent.at[0], &most))
-        return tn_arena_printf(te->arena, "%s: an index is outside of [%lld, %lld)", op, (long long)-most,
+        return tn_arena_printf(te->arena, "%s: an index is outside [%lld, %lld)", op, (long long)-most,
                                (long long)most);
-    return tn_arena_printf(te->arena, "%s: an index is outside of the data", op);
+    return tn_arena_printf(te->arena, "%s: an index is outside the data", op);
 }
 
 static void checked_body(tn_te *te, const tn_node *n, tn_tensor *const in[], tn_tensor *out[])
@@ -268,7 +268,7 @@ static void one_hot_compute(tn_te *te, const tn_node *n, tn_tensor *const in[], 
 static const char *const one_hot_in[] = {"indices", "on_value", "off_value"};
 static const tn_attr_field one_hot_fields[] = {
     {"depth", TN_A_DIMS, offsetof(tn_one_hot_attr, depth), NULL, "extent of the new axis"},
-    {"axis", TN_A_I64, offsetof(tn_one_hot_attr, axis), "-1", "where the new axis stands"},
+    {"axis", TN_A_I64, offsetof(tn_one_hot_attr, axis), "-1", "position of the new axis"},
     {0},
 };
 

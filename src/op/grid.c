@@ -184,7 +184,7 @@ static tn_status grid_sample_infer(tn_graph *g, tn_node *n)
         return tn_rule_fail(g, n, "op-E010",
                             "layout \"%s\" is not supported; transpose the data to NCHW or NCDHW", a->layout);
     if (!tn_rule_agree(g, n, grid->dim[0], data->dim[0]) || !tn_is_value(grid->dim[data->n - 1], data->n - 2))
-        return tn_rule_fail(g, n, "op-E008", "grid %s does not fit data %s", tn_rule_type_text(g, grid),
+        return tn_rule_fail(g, n, "op-E008", "grid %s does not match data %s", tn_rule_type_text(g, grid),
                             tn_rule_type_text(g, data));
     dim[0] = data->dim[0];
     dim[1] = data->dim[1];
@@ -225,7 +225,7 @@ static tn_status affine_grid_infer(tn_graph *g, tn_node *n)
     TN_TRY(tn_rule_tensor(g, n, 0, 3, &t));
     TN_TRY(tn_rule_float(g, n, 0));
     if ((dims != 2 && dims != 3) || !tn_is_value(t->dim[1], dims) || !tn_is_value(t->dim[2], dims + 1))
-        return tn_rule_fail(g, n, "op-E008", "data %s and a target_shape of %d entries do not fit",
+        return tn_rule_fail(g, n, "op-E008", "data %s does not match a target_shape of %d entries",
                             tn_rule_type_text(g, t), dims);
     dim[0] = t->dim[0];
     for (int i = 0; i < dims; i++) dim[1 + i] = a->target_shape.at[i];
@@ -301,7 +301,7 @@ static tn_status check_deform(tn_graph *g, const tn_node *n, const tn_deform_att
     if (ic % a->groups || oc % a->groups || ic % a->deformable_groups ||
         !tn_is_value(w->dim[1], ic / a->groups))
         return tn_rule_fail(g, n, "op-E008",
-                            "data %s, weight %s, %lld groups and %lld deformable_groups do not fit",
+                            "data %s, weight %s, %lld groups and %lld deformable_groups do not match",
                             tn_rule_type_text(g, x), tn_rule_type_text(g, w), (long long)a->groups,
                             (long long)a->deformable_groups);
     for (int i = 1; i < n->nin; i += 2) { /* offset: two for each tap, mask: one */

@@ -76,7 +76,7 @@ static tn_status transpose_simplify(tn_graph *g, tn_node *n, tn_value *out)
 /* clang-format off */
 static const tn_attr_field transpose_fields[] = {
     {"axes", TN_A_INTS, offsetof(tn_transpose_attr, axes), "None",
-        "which dimension of data stands where; None: reversed"},
+        "order of data's dimensions in the result; None: reversed"},
     {0},
 };
 
@@ -105,7 +105,7 @@ static tn_status pad_mode(tn_graph *g, const tn_node *n, const tn_type *t)
     for (int i = 0; i < 4; i++)
         known |= a->pad_mode && strcmp(a->pad_mode, pad_modes[i]) == 0;
     if (!known)
-        return tn_rule_fail(g, n, "op-E007", "pad_mode \"%s\" is not known; constant, edge, reflect and wrap are",
+        return tn_rule_fail(g, n, "op-E007", "unknown pad_mode \"%s\"; use constant, edge, reflect or wrap",
                             a->pad_mode ? a->pad_mode : "None");
     for (int i = 0; i < t->n && a->pad_mode[0] != 'c'; i++) {
         const tn_expr *before = a->pad_width.at[2 * i], *after = a->pad_width.at[2 * i + 1], *left = t->dim[i];
@@ -139,7 +139,7 @@ static tn_status pad_infer(tn_graph *g, tn_node *n)
             const tn_expr *width = a->pad_width.at[2 * i + k];
             int64_t v;
             if (tn_is_int(width, &v) && (v < -INT32_MAX || v > INT32_MAX))
-                return tn_rule_fail(g, n, "op-E007", "pad_width of dimension %d is out of (-2^31, 2^31)", i);
+                return tn_rule_fail(g, n, "op-E007", "pad_width of dimension %d is outside (-2^31, 2^31)", i);
             dim[i] = tn_add(g->pool, dim[i], width);
         }
     }
@@ -246,7 +246,7 @@ static const char *const pad_in[] = {"data", "pad_value"};
 static const tn_attr_field pad_fields[] = {
     {"pad_width", TN_A_DIMS, offsetof(tn_pad_attr, pad_width), NULL,
         "before and after each dimension; negative: cut off"},
-    {"pad_value", TN_A_F64, offsetof(tn_pad_attr, pad_value), "0", "what stands there, unless it is an operand"},
+    {"pad_value", TN_A_F64, offsetof(tn_pad_attr, pad_value), "0", "the padding value, unless it is an operand"},
     {"pad_mode", TN_A_STR, offsetof(tn_pad_attr, pad_mode), "\"constant\"",
         "or \"edge\" (the nearest element), \"reflect\" (mirrored at the ends), \"wrap\" (the other end)"},
     {0},
@@ -404,12 +404,12 @@ static tn_status concatenate_simplify(tn_graph *g, tn_node *n, tn_value *out)
 
 /* clang-format off */
 static const tn_attr_field concatenate_fields[] = {
-    {"axis", TN_A_I64, offsetof(tn_axis_attr, axis), "0", "the axis along which they stand"},
+    {"axis", TN_A_I64, offsetof(tn_axis_attr, axis), "0", "the axis along which they are concatenated"},
     {0},
 };
 
 const tn_op tn_op_concatenate = {
-    .name = "concatenate", .doc = "Tensors behind each other along one axis.",
+    .name = "concatenate", .doc = "Concatenates tensors along one axis.",
     .attr_size = sizeof(tn_axis_attr), .attr = concatenate_fields,
     .nin = -1, .min_in = 1, .nout = 1, .flags = TN_OP_INDEX_MAP | TN_OP_HOST_INDEX, .fuse = TN_FUSE_INJECTIVE,
     .infer = concatenate_infer, .layout = concatenate_layout, .compute = concatenate_compute,

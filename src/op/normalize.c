@@ -48,7 +48,8 @@ static void set_groups(rows *r, tn_te *te, const tn_tensor *x, int64_t groups)
     r->group = tn_fdiv(p, channels, r->groups);
     if (channels->kind == TN_E_INT)
         return;
-    const char *text = tn_arena_printf(te->arena, "the channels are no multiple of %lld groups", (long long)groups);
+    const char *text =
+        tn_arena_printf(te->arena, "the channels are not a multiple of %lld groups", (long long)groups);
     tn_te_require(te, tn_eq(p, tn_fmod(p, channels, r->groups), tn_idx(p, 0)), tn_intern(te->func->ctx, text));
     r->group = tn_max(p, r->group, tn_idx(p, 1));
 }

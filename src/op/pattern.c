@@ -32,7 +32,8 @@ static void trilu_compute(tn_te *te, const tn_node *n, tn_tensor *const in[], tn
 
 /* clang-format off */
 static const tn_attr_field trilu_fields[] = {
-    {"upper", TN_A_BOOL, offsetof(tn_trilu_attr, upper), "True", "what is above the k-th diagonal stays, else below"},
+    {"upper", TN_A_BOOL, offsetof(tn_trilu_attr, upper), "True", "keeps what is above the k-th diagonal; "
+                                                                 "otherwise what is below"},
     {0},
 };
 
@@ -128,7 +129,7 @@ static const tn_attr_field arange_fields[] = {
 };
 
 const tn_op tn_op_arange = {
-    .name = "arange", .doc = "start + i * step for i below count; 16-bit floats are computed in float32.",
+    .name = "arange", .doc = "start + i * step for i below count; computes 16-bit floats in float32.",
     .attr_size = sizeof(tn_arange_attr), .attr = arange_fields,
     .nin = 2, .min_in = 2, .nout = 1, .flags = TN_OP_HOST_INDEX, .fuse = TN_FUSE_INJECTIVE, .in_name = arange_in,
     .infer = arange_infer, .compute = arange_compute, .shape_value = arange_value,

@@ -439,7 +439,7 @@ static void unpool_body(tn_te *te, const tn_node *n, tn_tensor *const in[], tn_t
     tn_body_append(b, tn_stmt_let(te->func, flat, tn_cast(p, TN_IDX, tn_at(te, in[1], in[1]->ndim, index))));
     for (int i = 0; i < rank; i++) all = tn_mul(p, all, a->from.at[i]);
     const tn_expr *inside = tn_and(p, tn_le(p, tn_idx(p, 0), flat), tn_lt(p, flat, all)), *rest = flat;
-    tn_body_append(b, tn_stmt_check(te->func, inside, "nn.max_unpool: an index lies outside of the result"));
+    tn_body_append(b, tn_stmt_check(te->func, inside, "nn.max_unpool: an index is outside the result"));
     for (int i = rank - 1; i >= 0; i--) {
         to[i] = i ? tn_fmod(p, rest, a->from.at[i]) : rest;
         rest = tn_fdiv(p, rest, a->from.at[i]);

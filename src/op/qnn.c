@@ -87,7 +87,7 @@ static tn_status check_shape(tn_graph *g, const tn_node *n, int i, const tn_type
         if (tn_type_eq_logical(both, t))
             return TN_OK;
     }
-    return tn_rule_fail(g, n, "op-E008", "%s is %s, which is neither one number nor a vector along axis %lld of %s",
+    return tn_rule_fail(g, n, "op-E008", "%s is %s, but must be one number or a vector along axis %lld of %s",
                         tn_rule_in_name(g, n, i), tn_rule_type_text(g, s), (long long)axis,
                         tn_rule_type_text(g, t));
 }
@@ -447,11 +447,11 @@ static const char *const binary_in[] = {"lhs", "rhs", "lhs_scale", "lhs_zero_poi
         .infer = binary_infer, .expand = id##_expand, \
     };
 static const tn_attr_field concatenate_fields[] = {
-    {"axis", TN_A_I64, offsetof(tn_axis_attr, axis), "0", "along which they lie behind each other"},
+    {"axis", TN_A_I64, offsetof(tn_axis_attr, axis), "0", "the axis along which they are concatenated"},
     {0},
 };
 const tn_op tn_op_qnn_concatenate = {
-    .name = "qnn.concatenate", .doc = "Quantised tensors behind each other along one axis, on one scale.",
+    .name = "qnn.concatenate", .doc = "Concatenates quantised tensors along one axis, on one scale.",
     .attr_size = sizeof(tn_axis_attr), .attr = concatenate_fields,
     .nin = -1, .min_in = 5, .nout = 1, .fuse = TN_FUSE_OPAQUE,
     .infer = concatenate_infer, .expand = concatenate_expand,

@@ -16,7 +16,7 @@ static tn_status random_infer(tn_graph *g, tn_node *n)
     if (!tn_dtype_is_float(a->dtype))
         return tn_rule_fail(g, n, "op-E011", "dtype must be a float type, but is %s", tn_rule_dtype_text(g, a->dtype));
     if (!a->distribution || (strcmp(a->distribution, "uniform") != 0 && strcmp(a->distribution, "normal") != 0))
-        return tn_rule_fail(g, n, "op-E007", "distribution \"%s\" is not known, only \"uniform\" and \"normal\"",
+        return tn_rule_fail(g, n, "op-E007", "unknown distribution \"%s\"; use \"uniform\" or \"normal\"",
                             a->distribution ? a->distribution : "None");
     if (a->shape.n > TN_RULE_MAX_RANK)
         return tn_rule_fail(g, n, "op-E003", "shape has %u dimensions; at most %d are supported", (unsigned)a->shape.n,

@@ -157,7 +157,8 @@ static tn_status recurrent_infer(tn_graph *g, tn_node *n)
         return tn_rule_fail(g, n, "op-E007", "cell is \"%s\"; rnn, gru and lstm are known",
                             a->cell ? a->cell : "");
     if (!read_activations(a, cell, f))
-        return tn_rule_fail(g, n, "op-E007", "activations are \"%s\", but a cell of %s takes %d known ones",
+        return tn_rule_fail(g, n, "op-E007",
+                            "activations are \"%s\", but a cell of type %s takes %d of the known ones",
                             a->activations, a->cell, cells[cell].n_activation);
     TN_TRY(tn_rule_tensor(g, n, X, 3, &x));
     TN_TRY(tn_rule_tensor(g, n, R, 3, &r));

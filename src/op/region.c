@@ -40,7 +40,7 @@ static tn_status roi_align_infer(tn_graph *g, tn_node *n)
         return tn_rule_fail(g, n, "op-E011", "batch indices must be int64, but are %s; cast them",
                             tn_rule_dtype_text(g, batch->dtype));
     if (!tn_is_value(rois->dim[1], 4) || !tn_rule_agree(g, n, rois->dim[0], batch->dim[0]))
-        return tn_rule_fail(g, n, "op-E008", "rois %s and batch indices %s do not fit",
+        return tn_rule_fail(g, n, "op-E008", "rois %s and batch indices %s do not match",
                             tn_rule_type_text(g, rois), tn_rule_type_text(g, batch));
     if (a->sample_ratio < 0 || a->sample_ratio > 4096 || !a->mode ||
         (strcmp(a->mode, "avg") != 0 && strcmp(a->mode, "max") != 0))
@@ -169,7 +169,7 @@ static void roi_align_body(tn_te *te, const tn_node *n, tn_tensor *const in[], t
     tn_pool *p = b.p;
     bool largest = b.a->mode[0] == 'm';
     check_batch(&b, tn_cast(p, TN_IDX, tn_at1(te, in[2], b.v[0])),
-                "vision.roi_align: a batch index is outside of the data");
+                "vision.roi_align: a batch index is outside the data");
     side rows = align_side(&b, te, in[1], 0), columns = align_side(&b, te, in[1], 1);
     const tn_expr *first = largest ? number(&b, -3.4028234663852886e38) : number(&b, 0);
     put(&b, first);
@@ -228,7 +228,7 @@ static void roi_pool_body(tn_te *te, const tn_node *n, tn_tensor *const in[], tn
     tn_pool *p = b.p;
     const tn_expr *from[2], *count[2];
     check_batch(&b, integral(&b, tn_cast(p, b.t, tn_at2(te, in[1], b.v[0], tn_idx(p, 0)))),
-                "vision.roi_pool: a batch index is outside of the data");
+                "vision.roi_pool: a batch index is outside the data");
     for (int k = 0; k < 2; k++) pool_side(&b, te, in[1], k, &from[k], &count[k]);
     const tn_expr *empty =
         tn_bin(p, TN_E_OR, tn_eq(p, count[0], tn_idx(p, 0)), tn_eq(p, count[1], tn_idx(p, 0)));
@@ -388,7 +388,7 @@ static tn_status depth_to_space_infer(tn_graph *g, tn_node *n)
     TN_TRY(check_depth(g, n, &t));
     int64_t b = a->block_size;
     if (!tn_is_int(t->dim[1], &c) || c % (b * b) != 0)
-        return tn_rule_fail(g, n, "op-E008", "channels of %s are no multiple of %lld",
+        return tn_rule_fail(g, n, "op-E008", "channels of %s are not a multiple of %lld",
                             tn_rule_type_text(g, t), (long long)(b * b));
     const tn_expr *k = tn_idx(g->pool, b);
     const tn_expr *dim[4] = {t->dim[0], tn_idx(g->pool, c / (b * b)), tn_mul(g->pool, t->dim[2], k),
@@ -421,7 +421,7 @@ static tn_status space_to_depth_infer(tn_graph *g, tn_node *n)
     const tn_expr *k = tn_idx(g->pool, a->block_size);
     for (int i = 2; i < 4; i++)
         if (tn_is_int(t->dim[i], &e) && e % a->block_size != 0)
-            return tn_rule_fail(g, n, "op-E008", "dimension %d of %s is no multiple of block_size %lld", i,
+            return tn_rule_fail(g, n, "op-E008", "dimension %d of %s is not a multiple of block_size %lld", i,
                                 tn_rule_type_text(g, t), (long long)a->block_size);
     const tn_expr *dim[4] = {t->dim[0], tn_mul(g->pool, t->dim[1], tn_mul(g->pool, k, k)),
                              tn_fdiv(g->pool, t->dim[2], k), tn_fdiv(g->pool, t->dim[3], k)};

@@ -182,8 +182,8 @@ tn_status tn_rule_elements(tn_graph *g, const tn_node *n, const tn_type *t, int 
 tn_status tn_rule_axis(tn_graph *g, const tn_node *n, int64_t axis, int rank, int *out)
 {
     if (axis < -rank || axis >= rank)
-        return tn_rule_fail(g, n, "op-E007", "axis %lld is outside of [%d, %d) for %s", (long long)axis,
-                            -rank, rank, tn_rule_type_text(g, tn_in_type(n, 0)));
+        return tn_rule_fail(g, n, "op-E007", "axis %lld is outside [%d, %d) for %s", (long long)axis, -rank,
+                            rank, tn_rule_type_text(g, tn_in_type(n, 0)));
     *out = (int)(axis < 0 ? axis + rank : axis);
     return TN_OK;
 }
@@ -194,7 +194,7 @@ tn_status tn_rule_axes(tn_graph *g, const tn_node *n, tn_ints axes, int rank, bo
     for (uint32_t i = 0; i < axes.n; i++) {
         int a = 0;
         TN_TRY(tn_rule_axis(g, n, axes.at[i], rank, &a));
-        if (out[a]) return tn_rule_fail(g, n, "op-E007", "axis %d stands twice in the list of axes", a);
+        if (out[a]) return tn_rule_fail(g, n, "op-E007", "axis %d appears twice in the list of axes", a);
         out[a] = true;
     }
     return TN_OK;

@@ -24,7 +24,7 @@ static tn_status scatter_operands(tn_graph *g, const tn_node *n, const char *red
     for (size_t i = 0; i < sizeof reductions / sizeof *reductions; i++)
         known |= reduction && strcmp(reduction, reductions[i]) == 0;
     if (!known)
-        return tn_rule_fail(g, n, "op-E007", "reduction \"%s\" is not known; update, add, mul, min and max are",
+        return tn_rule_fail(g, n, "op-E007", "unknown reduction \"%s\"; use update, add, mul, min or max",
                             reduction ? reduction : "None");
     return strcmp(reduction, "update") == 0 ? TN_OK : tn_rule_number(g, n, 0);
 }
@@ -54,7 +54,7 @@ static const tn_expr *checked(tn_code *c, const tn_expr *value, const tn_expr *e
     tn_pool *p = c->p;
     const tn_expr *at = tn_code_let(c, "index", tn_cast(p, TN_IDX, value));
     tn_code_check(c, tn_and(p, tn_le(p, tn_sub(p, tn_idx(p, 0), extent), at), tn_lt(p, at, extent)),
-                  tn_arena_printf(c->te->arena, "%s: an index is outside of the data", c->name));
+                  tn_arena_printf(c->te->arena, "%s: an index is outside the data", c->name));
     return tn_code_let(c, "at", tn_select(p, tn_lt(p, at, tn_idx(p, 0)), tn_add(p, at, extent), at));
 }
 
@@ -74,8 +74,9 @@ static tn_status elements_infer(tn_graph *g, tn_node *n)
                (i == axis || !tn_is_int(t->dim[i], &have) || !tn_is_int(indices->dim[i], &want) || want <= have);
     }
     if (!fits)
-        return tn_rule_fail(g, n, "op-E008", "data %s, indices %s and updates %s do not fit together",
-                            tn_rule_type_text(g, t), tn_rule_type_text(g, indices), tn_rule_type_text(g, updates));
+        return tn_rule_fail(g, n, "op-E008", "data %s, indices %s and updates %s do not match",
+                            tn_rule_type_text(g, t), tn_rule_type_text(g, indices),
+                            tn_rule_type_text(g, updates));
     return tn_rule_result(g, n, 0, t->dtype, t->n, t->dim);
 }
 
@@ -109,7 +110,7 @@ static void elements_body(tn_te *te, const tn_node *n, tn_tensor *const in[], tn
 static const tn_attr_field elements_fields[] = {
     {"axis", TN_A_I64, offsetof(tn_scatter_attr, axis), "0", "the axis that indices are for"},
     {"reduction", TN_A_STR, offsetof(tn_scatter_attr, reduction), "\"update\"",
-        "how an update meets what is there: update, add, mul, min, max"},
+        "how an update combines with the old value: update, add, mul, min, max"},
     {0},
 };
 
@@ -139,8 +140,9 @@ static tn_status nd_infer(tn_graph *g, tn_node *n)
     for (int i = 0; i < inner && fits; i++)
         fits = tn_rule_agree(g, n, updates->dim[outer + i], t->dim[count + i]);
     if (!fits)
-        return tn_rule_fail(g, n, "op-E008", "data %s, indices %s and updates %s do not fit together",
-                            tn_rule_type_text(g, t), tn_rule_type_text(g, indices), tn_rule_type_text(g, updates));
+        return tn_rule_fail(g, n, "op-E008", "data %s, indices %s and updates %s do not match",
+                            tn_rule_type_text(g, t), tn_rule_type_text(g, indices),
+                            tn_rule_type_text(g, updates));
     return tn_rule_result(g, n, 0, t->dtype, t->n, t->dim);
 }
 
@@ -175,7 +177,7 @@ static void nd_body(tn_te *te, const tn_node *n, tn_tensor *const in[], tn_tenso
 /* clang-format off */
 static const tn_attr_field nd_fields[] = {
     {"reduction", TN_A_STR, offsetof(tn_scatter_attr, reduction), "\"update\"",
-        "how an update meets what is there: update, add, mul, min, max"},
+        "how an update combines with the old value: update, add, mul, min, max"},
     {0},
 };
 

@@ -81,7 +81,7 @@ static tn_status slice_lengths(tn_graph *g, const tn_node *n, const tn_slice_att
     if (a->begin.n > (uint32_t)rank || (a->axes.n && a->axes.n != a->begin.n) || a->strides.n > a->begin.n)
         return tn_rule_fail(
             g, n, "op-E007",
-            "begin, end, strides and axes have %u, %u, %u and %u entries, which does not fit %s",
+            "begin, end, strides and axes have %u, %u, %u and %u entries, which does not match %s",
             (unsigned)a->begin.n, (unsigned)a->end.n, (unsigned)a->strides.n, (unsigned)a->axes.n,
             tn_rule_type_text(g, tn_in_type(n, 0)));
     return TN_OK;
@@ -111,7 +111,7 @@ static tn_status slice_normalise(tn_graph *g, tn_node *n, const tn_type *t)
         begin[i] = tn_simplify_extent(g, a->begin.at[i]);
         end[i] = tn_simplify_extent(g, a->end.at[i]);
         if (step[i] == 0 || step[i] > INT32_MAX || step[i] < -INT32_MAX)
-            return tn_rule_fail(g, n, "op-E007", "strides[%u] is %lld; it must not be 0, nor beyond 2^31",
+            return tn_rule_fail(g, n, "op-E007", "strides[%u] is %lld; it must not be 0 or beyond 2^31",
                                 (unsigned)i, (long long)step[i]);
         if (tn_is_int(t->dim[axes[i]], &extent)) {
             begin[i] = clipped(g, begin[i], extent, step[i]);

@@ -159,7 +159,7 @@ static tn_status reshape_infer(tn_graph *g, tn_node *n)
 /* clang-format off */
 static const tn_attr_field reshape_fields[] = {
     {"newshape", TN_A_DIMS, offsetof(tn_reshape_attr, newshape), NULL,
-        "extents; 0 keeps a dimension, -1 takes what is left"},
+        "extents; 0 keeps a dimension, -1 takes the rest"},
     {"allowzero", TN_A_BOOL, offsetof(tn_reshape_attr, allowzero), "False", "0 is an extent of 0"},
     {0},
 };
@@ -194,7 +194,7 @@ static tn_status expand_dims_infer(tn_graph *g, tn_node *n)
 
 /* clang-format off */
 static const tn_attr_field expand_dims_fields[] = {
-    {"axis", TN_A_I64, offsetof(tn_expand_dims_attr, axis), NULL, "where the first new dimension stands"},
+    {"axis", TN_A_I64, offsetof(tn_expand_dims_attr, axis), NULL, "position of the first new dimension"},
     {"num_newaxis", TN_A_I64, offsetof(tn_expand_dims_attr, num_newaxis), "1", "how many"},
     {0},
 };

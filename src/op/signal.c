@@ -374,7 +374,7 @@ static tn_status ngram_infer(tn_graph *g, tn_node *n)
         int64_t end = i + 1 < a->counts.n ? a->counts.at[i + 1] : items;
         if (a->counts.at[i] < 0 || end < a->counts.at[i] || end > items ||
             (end - a->counts.at[i]) % (i + 1) != 0)
-            return tn_rule_fail(g, n, "op-E007", "counts[%u] is %lld, which does not fit a pool of %lld",
+            return tn_rule_fail(g, n, "op-E007", "counts[%u] is %lld, which does not match a pool of %lld",
                                 (unsigned)i, (long long)a->counts.at[i], (long long)items);
         grams += (end - a->counts.at[i]) / (i + 1);
     }
@@ -477,7 +477,7 @@ static const tn_attr_field ngram_fields[] = {
     {"units", TN_A_I64, offsetof(tn_ngram_attr, units), NULL, "elements of a result row"},
     {"min", TN_A_I64, offsetof(tn_ngram_attr, min), "1", "shortest n-gram that counts"},
     {"max", TN_A_I64, offsetof(tn_ngram_attr, max), "1", "longest n-gram that counts"},
-    {"skip", TN_A_I64, offsetof(tn_ngram_attr, skip), "0", "tokens that may stand between those of an n-gram"},
+    {"skip", TN_A_I64, offsetof(tn_ngram_attr, skip), "0", "number of tokens allowed between those of an n-gram"},
     {"counts", TN_A_INTS, offsetof(tn_ngram_attr, counts), NULL, "where n-grams of 1, 2, ... tokens begin in the pool"},
     {"mode", TN_A_STR, offsetof(tn_ngram_attr, mode), "\"TF\"",
         "counts (TF), weights where not 0 (IDF), or both (TFIDF)"},

@@ -83,7 +83,7 @@ tnr_status tnr_bind_symbols(tnr_instance *inst, bool need_all, tnr_error *err)
     }
     for (uint32_t s = 0; s < p->n_symbol - p->n_late; s++)
         if (inst->probe[s] < 0)
-            return tnr_fail(err, TNR_E_STATE, 0, "%.400s is not known yet: set an input that has it first",
+            return tnr_fail(err, TNR_E_STATE, 0, "%.400s is not known yet; first set an input that has it",
                             p->symbol[s].name);
     for (uint32_t i = 0; i < x->n_input; i++) {
         tnr_status status = inst->input[i].set ? check_dimensions(inst, i, err) : TNR_OK;
@@ -134,8 +134,8 @@ static tnr_status check_extents(const tnr_instance *inst, uint32_t at, tnr_error
         int64_t extent = tnr_size_get(s->dim[d], inst->sym);
         if (extent < 0)
             return tnr_fail(err, TNR_E_SHAPE, 0,
-                            "an input is too small for %.400s: dimension %" PRIu32 " of its result would be %" PRId64
-                            ", at least 0 is needed",
+                            "an input is too small for %.400s: dimension %" PRIu32
+                            " of its result would be %" PRId64 ", but must be at least 0",
                             node_of(inst, s->alias >= 0 ? (uint32_t)s->alias : at), d, extent);
     }
     return TNR_OK;
@@ -151,7 +151,7 @@ static tnr_status size_slot(tnr_instance *inst, uint32_t at, uint64_t arena_byte
         return contradiction(s, at, "has a size that does not fit its shape", err);
     if (s->kind == TN_SLOT_TEMP || s->kind == TN_SLOT_OUTPUT) offset = tnr_size_get(s->offset, inst->sym);
     if (offset < (s->kind == TN_SLOT_TEMP ? 0 : -1) || (offset > 0 && offset % 64 != 0))
-        return contradiction(s, at, "has an offset that is negative or no multiple of 64", err);
+        return contradiction(s, at, "has an offset that is negative or not a multiple of 64", err);
     if (offset >= 0 && (!tn_i64_add(offset, bytes, &end) || (uint64_t)end > arena_bytes))
         return contradiction(s, at, "does not fit into the arena", err);
     inst->bytes[at] = (uint64_t)bytes;
@@ -250,10 +250,11 @@ tnr_status tnr_place_output(tnr_instance *inst, uint32_t i, tnr_error *err)
     if (out->set && info->ndim > 0 &&
         memcmp(out->shape, r->shape, (size_t)info->ndim * sizeof *r->shape) != 0) {
         char have[TNR_SHAPE_TEXT], want[TNR_SHAPE_TEXT];
-        return tnr_fail(err, TNR_E_SHAPE, 0,
-                        "the memory given for output \"%.400s\" has shape %.400s, this run makes %.400s",
-                        info->name, tnr_shape_print(info->ndim, out->shape, NULL, have),
-                        tnr_shape_print(info->ndim, r->shape, NULL, want));
+        return tnr_fail(
+            err, TNR_E_SHAPE, 0,
+            "the memory given for output \"%.400s\" has shape %.400s, but this run produces %.400s",
+            info->name, tnr_shape_print(info->ndim, out->shape, NULL, have),
+            tnr_shape_print(info->ndim, r->shape, NULL, want));
     }
     if (inst->offset[slot] < 0 && !out->set) {
         tnr_status status = fit(&r->own, &r->own_room, inst->bytes[slot], err);

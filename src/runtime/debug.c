@@ -46,7 +46,7 @@ static tnr_status step(tnr_instance *inst, tnr_profile_event *out_event, int *ou
     uint32_t at, variant = 0;
     uint64_t ns = 0;
     if (!inst->stepping)
-        return tnr_fail(err, TNR_E_STATE, 0, "no stepped run stands: call tnr_debug_begin first");
+        return tnr_fail(err, TNR_E_STATE, 0, "no stepped run is active; call tnr_debug_begin first");
     tnr_status status = advance(inst, &at, &variant, &ns, err);
     if (status) {
         inst->stepping = false;
@@ -98,9 +98,10 @@ static tnr_status no_kernel(const tnr_instance *inst, const char *name, bool don
     bool known = false;
     for (uint32_t i = 0; i < p->n_inst; i++)
         known = known || (computes(&p->inst[i]) && is_among(p->inst[i].node, name));
-    return tnr_fail(err, TNR_E_NAME, 0, "%s computes \"%.400s\"%s",
-                    known && done ? "no kernel of this run" : "no kernel", name,
-                    known ? "" : ": it is no node, input or output of the model, or its value was folded");
+    return tnr_fail(
+        err, TNR_E_NAME, 0, "%s computes \"%.400s\"%s", known && done ? "no kernel of this run" : "no kernel",
+        name,
+        known ? "" : ": it is not a node, input or output of the model, or it was folded into a constant");
 }
 
 tnr_status tnr_debug_value(tnr_instance *instance, const char *name, DLTensor *out_view, tnr_error *err)

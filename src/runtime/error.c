@@ -89,5 +89,5 @@ tnr_status tnr_fail(tnr_error *err, int code, uint64_t position, const char *for
 
 tnr_status tnr_fail_memory(tnr_error *err, uint64_t bytes)
 {
-    return tnr_fail(err, TNR_E_MEMORY, 0, "out of memory: %" PRIu64 " bytes could not be allocated", bytes);
+    return tnr_fail(err, TNR_E_MEMORY, 0, "out of memory: cannot allocate %" PRIu64 " bytes", bytes);
 }

@@ -51,14 +51,14 @@ static tnr_status check_tables(const tn_program *p, tnr_error *err)
     for (uint32_t i = 0; i < p->n_text; i++)
         if (!p->text[i]) return damaged(err, i, "a missing text", NULL);
     if (p->n_late > p->n_symbol)
-        return damaged(err, 0, "more symbols are bound during the run than there are", NULL);
+        return damaged(err, 0, "more symbols are bound during the run than exist", NULL);
     for (uint32_t i = 0; i < p->n_slot && p->n_segment; i++)
         if (p->slot_segment[i] > p->n_segment)
-            return damaged(err, i, "a slot in a segment that is not there", NULL);
+            return damaged(err, i, "a slot in a segment that does not exist", NULL);
     if (p->n_symbol == 0 && (p->arena_bytes.fn || p->work_offset.fn))
-        return damaged(err, 0, "an arena size that depends on symbols, of which there are none", NULL);
+        return damaged(err, 0, "an arena size depends on symbols, but there are none", NULL);
     if (!p->work_offset.fn && (p->work_offset.value < 0 || p->work_offset.value % 64 != 0))
-        return damaged(err, 0, "the work memory's offset is negative or no multiple of 64", NULL);
+        return damaged(err, 0, "the work memory's offset is negative or not a multiple of 64", NULL);
     if (!p->arena_bytes.fn && (p->arena_bytes.value < 0 || (uint64_t)p->arena_bytes.value > SIZE_MAX / 2))
         return damaged(err, 0, "the arena's size is out of range", NULL);
     return TNR_OK;
@@ -77,9 +77,9 @@ static tnr_status check_slot_size(const tn_program *p, const tn_slot *s, uint32_
         shape[d] = s->dim[d].fn ? 0 : s->dim[d].value;
     }
     if ((!fixed || s->bytes.fn || s->offset.fn) && p->n_symbol == 0)
-        return damaged(err, at, "a size that depends on symbols, of which there are none, in slot", s->name);
+        return damaged(err, at, "a size depends on symbols, but there are none, in slot", s->name);
     if (tnr_tensor_bytes(tnr_slot_dtype(s), s->ndim, shape, &bytes, NULL))
-        return damaged(err, at, "type or shape make no sense in slot", s->name);
+        return damaged(err, at, "invalid type or shape in slot", s->name);
     if (s->bytes.fn) return TNR_OK;
     if (s->bytes.value < 0 || (uint64_t)s->bytes.value > SIZE_MAX / 2)
         return damaged(err, at, "byte count out of range in slot", s->name);
@@ -98,14 +98,16 @@ static tnr_status check_slot_place(const tn_program *p, const tn_slot *s, uint32
         const tn_slot *of = &p->slot[s->alias];
         if (of->kind == TN_SLOT_TEMP || s->alias == (int64_t)at ||
             (of->kind == TN_SLOT_OUTPUT && of->alias >= 0))
-            return damaged(err, at, "an output that equals no input, constant or plain output:", s->name);
+            return damaged(
+                err, at,
+                "an output is an alias of neither an input, a constant nor a plain output:", s->name);
         if (!of->bytes.fn && !s->bytes.fn && of->bytes.value != s->bytes.value)
             return damaged(err, at, "an alias of another size:", s->name);
     }
     if (s->kind == TN_SLOT_INPUT || s->kind == TN_SLOT_CONST || s->offset.fn) return TNR_OK;
     if (s->kind == TN_SLOT_OUTPUT && s->offset.value == -1) return TNR_OK;
     if (s->offset.value < 0 || s->offset.value % 64 != 0)
-        return damaged(err, at, "arena offset is negative or no multiple of 64 in slot", s->name);
+        return damaged(err, at, "arena offset is negative or not a multiple of 64 in slot", s->name);
     if (p->n_segment && p->slot_segment[at]) return TNR_OK; /* checked when it is planned */
     if (!s->bytes.fn && !p->arena_bytes.fn &&
         (!tn_size_add((size_t)s->offset.value, (size_t)s->bytes.value, &end) ||
@@ -119,7 +121,7 @@ static tnr_status check_bind(const tn_program *p, const tn_slot *s, uint32_t at,
     for (uint32_t d = 0; s->kind == TN_SLOT_INPUT && d < s->ndim; d++) {
         int32_t b = s->bind ? s->bind[d] : -1;
         if (b < -1 || b >= (int64_t)(p->n_symbol - p->n_late))
-            return damaged(err, at, "binds a symbol that is not there: input", s->name);
+            return damaged(err, at, "binds a symbol that does not exist: input", s->name);
         if (b >= 0) bound[b] = true;
     }
     return TNR_OK;
@@ -136,7 +138,7 @@ static tnr_status find_constant(tnr_exe *exe, const tn_slot *s, uint32_t at, con
         char want[24], have[24];
         return tnr_fail(err, TNR_E_FORMAT, at,
                         "constant \"%.400s\" in mod.params is %s of %" PRIu64
-                        " bytes, the program expects %s of %" PRId64,
+                        " bytes, but the program expects %s of %" PRId64,
                         s->name, tnr_dtype_print(view.dtype, have, sizeof have), bytes,
                         tnr_dtype_print(tnr_slot_dtype(s), want, sizeof want), s->bytes.value);
     }
@@ -208,7 +210,7 @@ static tnr_status check_call(tnr_exe *exe, const tn_inst *in, uint32_t at, tnr_e
 {
     const tn_program *p = exe->program;
     if (in->a >= exe->library->n_kernel)
-        return damaged(err, at, "a call of a kernel that is not there", NULL);
+        return damaged(err, at, "a call of a kernel that does not exist", NULL);
     const tn_kernel *k = &exe->library->kernel[in->a];
     const uint32_t *op = p->operand + in->operand;
     uint64_t n_arg = (uint64_t)k->n_in + k->n_out;
@@ -216,7 +218,7 @@ static tnr_status check_call(tnr_exe *exe, const tn_inst *in, uint32_t at, tnr_e
     if (in->n_operand != n_arg + k->n_sym && !work)
         return damaged(err, at, "wrong number of operands for kernel", k->name);
     if (work && (op[n_arg + k->n_sym] >= p->n_slot || p->slot[op[n_arg + k->n_sym]].kind != TN_SLOT_TEMP))
-        return damaged(err, at, "work memory that is no temporary for kernel", k->name);
+        return damaged(err, at, "work memory that is not a temporary for kernel", k->name);
     for (uint64_t i = 0; i < n_arg + k->n_sym; i++)
         if (op[i] >= (i < n_arg ? p->n_slot : p->n_symbol) ||
             (i >= k->n_in && i < n_arg && !writable(p, op[i])))
@@ -244,11 +246,12 @@ static tnr_status check_loop(const tn_program *p, const tn_inst *in, uint32_t at
 {
     const uint32_t *op = p->operand + in->operand;
     uint32_t n = in->op == TN_INST_JUMP_ZERO ? 1 : in->op == TN_INST_SET ? 2 : 3;
-    if (in->n_operand != n || op[n - 1] >= p->n_size) return damaged(err, at, "a size that is not there at", in->node);
+    if (in->n_operand != n || op[n - 1] >= p->n_size)
+        return damaged(err, at, "a size that does not exist at", in->node);
     if (in->op == TN_INST_JUMP_ZERO)
         return in->a <= p->n_inst ? TNR_OK : damaged(err, at, "a jump out of the program at", in->node);
     for (uint32_t i = 0; i + 1 < n; i++)
-        if (op[i] >= p->n_slot) return damaged(err, at, "a slot that is not there at", in->node);
+        if (op[i] >= p->n_slot) return damaged(err, at, "a slot that does not exist at", in->node);
     const tn_slot *to = &p->slot[op[n - 2]];
     if (!writable(p, op[n - 2]) || (in->op == TN_INST_SET && (to->bytes.fn || to->bytes.value != 8)))
         return damaged(err, at, "a slot that cannot be written at", in->node);
@@ -265,17 +268,17 @@ static tnr_status check_late(const tn_program *p, const tn_inst *in, uint32_t at
          reads = in->op != TN_INST_BIND && in->op != TN_INST_PLAN;
     if (in->n_operand != n_operand[in->op]) return damaged(err, at, "wrong number of operands at", in->node);
     if (binds && (in->a >= p->n_symbol || in->a < p->n_symbol - p->n_late))
-        return damaged(err, at, "binds a symbol that is not there, or an input's, at", in->node);
+        return damaged(err, at, "binds a symbol that does not exist, or an input's, at", in->node);
     if (in->op == TN_INST_PLAN && (in->a == 0 || in->a > p->n_segment))
-        return damaged(err, at, "plans a segment that is not there at", in->node);
+        return damaged(err, at, "plans a segment that does not exist at", in->node);
     if (in->op == TN_INST_CHECK && in->a >= p->n_text)
-        return damaged(err, at, "a text that is not there at", in->node);
+        return damaged(err, at, "a text that does not exist at", in->node);
     if (in->op != TN_INST_PLAN && !reads && op[0] >= p->n_size)
-        return damaged(err, at, "a size that is not there at", in->node);
+        return damaged(err, at, "a size that does not exist at", in->node);
     if (in->op == TN_INST_CHECK && op[2] >= p->n_size)
-        return damaged(err, at, "a size that is not there at", in->node);
+        return damaged(err, at, "a size that does not exist at", in->node);
     if (reads && (op[0] >= p->n_slot || (p->slot[op[0]].code != kDLInt && p->slot[op[0]].code != kDLUInt)))
-        return damaged(err, at, "an extent from a slot that holds no integers at", in->node);
+        return damaged(err, at, "an extent from a slot without integers at", in->node);
     return TNR_OK;
 }
 
@@ -290,11 +293,11 @@ static tnr_status check_inst(tnr_exe *exe, uint32_t at, tnr_error *err)
     case TN_INST_CALL: return check_call(exe, in, at, err);
     case TN_INST_COPY: return check_copy(p, in, at, err);
     case TN_INST_FAIL:
-        return in->a < p->n_text ? TNR_OK : damaged(err, at, "a text that is not there at", in->node);
+        return in->a < p->n_text ? TNR_OK : damaged(err, at, "a text that does not exist at", in->node);
     case TN_INST_JUMP_FALSE:
         if (in->n_operand != 1 || p->operand[in->operand] >= p->n_slot ||
             p->slot[p->operand[in->operand]].bytes.fn || p->slot[p->operand[in->operand]].bytes.value != 1)
-            return damaged(err, at, "a condition that is no bool scalar at", in->node);
+            return damaged(err, at, "a condition that is not a bool scalar at", in->node);
         return in->a <= p->n_inst ? TNR_OK : damaged(err, at, "a jump out of the program at", in->node);
     case TN_INST_JUMP:
         return in->a <= p->n_inst ? TNR_OK : damaged(err, at, "a jump out of the program at", in->node);

@@ -126,7 +126,7 @@ static tnr_status read_offsets(struct reader *r, const tn_json *attrs)
     for (uint32_t i = 0; r->storage_offset && i < r->n_entry; i++) {
         const tn_json *v = &r->storage_offset->u.at[i];
         if (!tn_json_is(v, TN_JSON_INT) || !(v->u.i == -1 || is_offset(v->u.i)))
-            return bad_graph(r, "a storage_offset is neither -1 nor a multiple of 64 that memory can have");
+            return bad_graph(r, "a storage_offset is neither -1 nor a valid multiple of 64");
     }
     return TNR_OK;
 }
@@ -178,7 +178,7 @@ static tnr_status count_dims(const struct reader *r, size_t *out_dims)
     for (uint32_t e = 0; e < r->n_entry; e++) {
         const tn_json *s = &r->shape->u.at[e];
         if (!tn_json_is(s, TN_JSON_ARRAY) || s->n > MAX_NDIM)
-            return bad_graph(r, "a shape is no list of at most 64 numbers");
+            return bad_graph(r, "a shape is not a list of at most 64 numbers");
         n += s->n;
     }
     *out_dims = n;
@@ -195,12 +195,12 @@ static tnr_status read_entries(struct reader *r)
         DLDataType t;
         for (uint32_t d = 0; d < shape->n; d++) {
             if (!tn_json_is(&shape->u.at[d], TN_JSON_INT) || shape->u.at[d].u.i < 0)
-                return bad_graph(r, "a dimension is no number, or negative");
+                return bad_graph(r, "a dimension is negative or not a number");
             extent[d] = shape->u.at[d].u.i;
             dim[d] = (tn_size){extent[d], NULL};
         }
         if (!tn_json_is(type, TN_JSON_STRING) || !tnr_dtype_parse(type->u.s, type->n, &t))
-            return bad_graph(r, "dltype holds a type this runtime does not know");
+            return bad_graph(r, "dltype contains an unknown type");
         if (tnr_tensor_bytes(t, (int32_t)shape->n, extent, &bytes, NULL) || bytes > INT64_MAX / 4)
             return bad_graph(r, "a tensor is too large");
         if (!number(&r->storage_id->u.at[e], r->n_entry, &r->storage[e]))
@@ -275,9 +275,9 @@ static tnr_status read_func(struct reader *r, uint32_t at, const tn_json *attrs,
     if (!tn_json_is_text(tn_json_find(attrs, "flatten_data"), "0"))
         return bad(r, at, "flatten_data must be \"0\"");
     if (!read_offset(tn_json_find(attrs, "work_offset"), &n->work_offset))
-        return bad(r, at, "work_offset must be a multiple of 64 that memory can have");
+        return bad(r, at, "work_offset must be a valid multiple of 64");
     if (n->work_offset >= 0 && !r->storage_offset)
-        return bad(r, at, "work_offset is a place in the plan that storage_offset gives, which attrs lack");
+        return bad(r, at, "work_offset needs storage_offset, which is missing from attrs");
     n->kind = tn_json_is_text(func, "__nop")    ? NODE_NOP
               : tn_json_is_text(func, "__copy") ? NODE_COPY
                                                 : NODE_CALL;
@@ -305,7 +305,7 @@ static tnr_status read_null(struct reader *r, uint32_t at, const tn_json *name)
     uint64_t bytes;
     if (r->node[at].inputs->n != 0 || r->first[at + 1] - r->first[at] != 1)
         return bad(r, at, "a null node has no inputs and one output");
-    if (memchr(name->u.s, 0, name->n)) return bad(r, at, "its name holds a zero byte");
+    if (memchr(name->u.s, 0, name->n)) return bad(r, at, "its name contains a zero byte");
     memcpy(r->name_at, name->u.s, name->n);
     s->name = r->name_at; /* the pool is zeroed: terminated */
     r->name_at += name->n + 1;
@@ -345,7 +345,7 @@ static tnr_status read_nodes(struct reader *r, const tn_json *root)
     for (uint32_t i = 0; i <= n; i++)
         if (!number(&r->row_ptr->u.at[i], (uint64_t)r->n_entry + 1, &r->first[i]) ||
             (i == 0 && r->first[0] != 0) || (i > 0 && r->first[i] < r->first[i - 1]))
-            return bad_graph(r, "node_row_ptr must begin with 0 and not fall");
+            return bad_graph(r, "node_row_ptr must begin with 0 and must not decrease");
     const tn_json *args = tn_json_find(root, "arg_nodes");
     if (!tn_json_is(args, TN_JSON_ARRAY)) return bad_graph(r, "arg_nodes is missing");
     for (uint32_t i = 0; i < n; i++) {
@@ -440,7 +440,7 @@ static tnr_status place_by_id(struct reader *r, size_t *total)
         p->offset = *total;
         if (p->direct || p->n_value == 0) continue;
         if (!tn_size_add(*total, (size_t)p->bytes, &end) || !tn_size_align(end, 64, total) || *total > INT64_MAX / 4)
-            return bad_graph(r, "its tensors are too large together");
+            return bad_graph(r, "its tensors together are too large");
     }
     for (uint32_t e = 0; e < r->n_entry; e++) {
         tn_slot *s = &r->g->slot[e];
@@ -469,7 +469,7 @@ static tnr_status place_by_offset(struct reader *r, size_t *total)
         if (s->offset.value >= 0)
             reach(s, total);
         else if (s->kind == TN_SLOT_TEMP)
-            return bad_graph(r, "a result that is no output has no storage_offset");
+            return bad_graph(r, "a result that is not an output has no storage_offset");
     }
     return TNR_OK;
 }
@@ -484,7 +484,7 @@ static tnr_status place_work(struct reader *r, size_t *total, size_t *behind)
         int64_t v = tnr_variant_find(k, NULL);
         int64_t bytes = v < 0 ? 0 : tnr_size_get(k->variant[v].work_bytes, NULL);
         if (bytes < 0 || bytes > INT64_MAX / 4)
-            return bad(r, i, "its kernel asks for an impossible amount of work memory");
+            return bad(r, i, "its kernel needs an impossible amount of work memory");
         if (n->work_offset < 0) {
             if ((size_t)bytes > *behind) *behind = (size_t)bytes;
             continue;

@@ -136,7 +136,7 @@ static tnr_status check_fit(const tnr_instance *inst, const char *what, const tn
             info->name, t->ndim, info->ndim, tnr_shape_print(info->ndim, info->shape, info->symbol, want));
     for (int32_t d = 0; d < t->ndim; d++)
         if (t->shape[d] < 0 || (info->shape[d] >= 0 && t->shape[d] != info->shape[d]))
-            return tnr_fail(err, TNR_E_SHAPE, 0, "%s \"%.400s\" has shape %.400s, expected %.400s", what,
+            return tnr_fail(err, TNR_E_SHAPE, 0, "%s \"%.400s\" has shape %.400s, but must have %.400s", what,
                             info->name, tnr_shape_print(t->ndim, t->shape, NULL, have),
                             tnr_shape_print(info->ndim, info->shape, info->symbol, want));
     for (int32_t d = 0; bind && d < t->ndim; d++) {
@@ -144,8 +144,8 @@ static tnr_status check_fit(const tnr_instance *inst, const char *what, const tn
         bool nothing = s && t->shape[d] == 0 && s->min == 1; /* an empty batch: bind.c sees what comes of it */
         if (s && !nothing && (t->shape[d] < s->min || t->shape[d] > s->max))
             return tnr_fail(err, TNR_E_SHAPE, 0,
-                            "%s \"%.400s\": dimension %" PRId32 " (%.400s) is %" PRId64 ", allowed are %" PRId64
-                            " to %" PRId64,
+                            "%s \"%.400s\": dimension %" PRId32 " (%.400s) is %" PRId64
+                            ", but must be from %" PRId64 " to %" PRId64,
                             what, info->name, d, s->name, t->shape[d], s->min, s->max);
     }
     return TNR_OK;
@@ -212,8 +212,7 @@ tnr_status tnr_get_output_at(tnr_instance *instance, uint32_t index, DLTensor *o
     if (!instance || !out_view || index >= instance->exe->n_output)
         return tnr_fail(err, TNR_E_ARG, 0, "tnr_get_output: out_view is NULL, or no output %" PRIu32, index);
     if (!instance->ran)
-        return tnr_fail(err, TNR_E_STATE, 0,
-                        "there is no output yet: no run has succeeded since the last change");
+        return tnr_fail(err, TNR_E_STATE, 0, "no output yet: no run has succeeded since the last change");
     const tnr_tensor_info *info = tnr_module_output(instance->module, index);
     *out_view = (DLTensor){.data = instance->output[index].at,
                            .device = {kDLCPU, 0},

@@ -80,7 +80,7 @@ static tnr_status examine(const void *data, size_t n, tn_elf *out, tnr_error *er
                         out->machine, tn_elf_machine());
     char text[200];
     why = tn_elf_refuse(out, TENON_ABI_VERSION, text);
-    return why ? tnr_fail(err, TNR_E_VERSION, 0, "the library cannot be run: %s", why) : TNR_OK;
+    return why ? tnr_fail(err, TNR_E_VERSION, 0, "the library cannot run: %s", why) : TNR_OK;
 }
 
 union code { /* C has no cast from an object pointer to a function */
@@ -94,8 +94,8 @@ static tnr_status query(tn_library_query_fn *ask, const tn_library **out_library
     const tn_library *library = ask(TENON_ABI_VERSION);
     if (!library)
         return tnr_fail(err, TNR_E_VERSION, 0,
-                        "this package needs a newer runtime: its kernels speak an ABI above "
-                        "version %u; update tenon or compile the model again",
+                        "this package needs a newer runtime: its kernels use an ABI above version %u; update "
+                        "Tenon or compile the model again",
                         TENON_ABI_VERSION);
     *out_library = library;
     return TNR_OK;
@@ -107,7 +107,7 @@ static tnr_status query_package(tnr_shared_object *o, const tn_library **out_lib
     if (!symbol.object)
         return tnr_fail(err, TNR_E_VERSION, 0,
                         "mod.so has no symbol " TENON_QUERY_SYMBOL
-                        ": it was not made by tenon; compile the model again");
+                        ": Tenon did not make it; compile the model again");
     return query(symbol.query, out_library, err);
 }
 
@@ -166,12 +166,12 @@ static tnr_status query_bundle(tnr_shared_object *o, const char *entry, const tn
     union code symbol = {.object = *entry ? dlsym(o->handle, entry) : NULL};
     if (!symbol.object && dlsym(o->handle, TENON_QUERY_SYMBOL))
         return tnr_fail(err, TNR_E_FORMAT, 0,
-                        "this library holds kernels without their weights, as mod.so of a package does: open "
-                        "the package");
+                        "this library contains kernels without weights, like the mod.so of a package; open "
+                        "the package instead");
     if (!symbol.object)
         return tnr_fail(err, TNR_E_FORMAT, 0,
-                        "this library holds no model for tenon to run: it was not made by tenon, or by an older "
-                        "version; compile the model again");
+                        "this library contains no model: it was not made by Tenon, or by an older version of "
+                        "it; compile the model again");
     const tn_bundle *b = symbol.bundle();
     *out_params = (tnr_span){b->params, (size_t)b->params_bytes};
     return query(b->query, out_library, err);
@@ -210,8 +210,8 @@ tnr_status tnr_library_permit(const tn_library *library, tnr_error *err)
 {
     if (library->version > TENON_ABI_VERSION)
         return tnr_fail(err, TNR_E_VERSION, 0,
-                        "this package speaks kernel ABI version %" PRIu32 ", this runtime %u; update "
-                        "tenon or compile the model again",
+                        "this package uses kernel ABI version %" PRIu32
+                        ", but this runtime %u; update Tenon or compile the model again",
                         library->version, TENON_ABI_VERSION);
     bool amx = false;
     tn_cpu_set cpu = tn_cpu_detect();
@@ -225,7 +225,7 @@ tnr_status tnr_library_permit(const tn_library *library, tnr_error *err)
     }
     if (amx && !tn_cpu_permit_tiles())
         return tnr_fail(err, TNR_E_CPU, 0,
-                        "this package needs CPU feature \"amx-tile\", which this system does not let "
-                        "the process use");
+                        "this package needs CPU feature \"amx-tile\", which this system does not allow the "
+                        "process to use");
     return TNR_OK;
 }

@@ -94,8 +94,8 @@ static tnr_status align_executors(tnr_module *m, tnr_error *err)
     const tn_slot *as = a->program->slot, *gs = g->program->slot;
     if (a->n_input != g->n_input || a->n_output != g->n_output)
         return tnr_fail(err, TNR_E_FORMAT, 0,
-                        "mod.json has %" PRIu32 " inputs and %" PRIu32 " outputs, mod.so's program %" PRIu32
-                        " and %" PRIu32,
+                        "mod.json has %" PRIu32 " inputs and %" PRIu32
+                        " outputs, but mod.so's program has %" PRIu32 " and %" PRIu32,
                         g->n_input, g->n_output, a->n_input, a->n_output);
     for (uint32_t i = 0; i < a->n_input; i++) {
         uint32_t j = i;
@@ -145,7 +145,7 @@ static tnr_status open_programs(tnr_module *m, tnr_span json, tnr_error *err)
     if (status) return status;
     if (!m->has[TNR_EXECUTOR_AOT] && !m->has[TNR_EXECUTOR_GRAPH])
         return tnr_fail(err, TNR_E_FORMAT, 0,
-                        "the package holds kernels only: neither a program in mod.so nor mod.json");
+                        "the package contains only kernels: it has neither mod.json nor a program in mod.so");
     if (m->has[TNR_EXECUTOR_AOT] && m->has[TNR_EXECUTOR_GRAPH]) status = align_executors(m, err);
     m->face = &m->exe[m->has[TNR_EXECUTOR_AOT] ? TNR_EXECUTOR_AOT : TNR_EXECUTOR_GRAPH];
     return status ? status : describe_all(m, err);

@@ -26,11 +26,10 @@ static tnr_status unexpected(const tn_tar_entry *e, tnr_error *err)
     };
     for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
         if (strlen(known[i].name) == e->name_n && memcmp(known[i].name, e->name, e->name_n) == 0)
-            return tnr_fail(err, TNR_E_FORMAT, e->offset, "this package cannot be run: it holds %s: %s",
+            return tnr_fail(err, TNR_E_FORMAT, e->offset, "this package cannot be run: it contains %s: %s",
                             known[i].name, known[i].why);
     return tnr_fail(err, TNR_E_FORMAT, e->offset,
-                    "this is no package: a tar of mod.so, mod.json and mod.params has no "
-                    "\"%.*s\"",
+                    "not a package: a package is a tar of mod.so, mod.json and mod.params, without \"%.*s\"",
                     (int)(e->name_n < 80 ? e->name_n : 80), e->name);
 }
 
@@ -53,16 +52,16 @@ static tnr_status find_parts(const void *data, size_t n, tnr_package *p, tnr_err
                 part = row[i].part;
         if (!part) return unexpected(&e, err);
         if (part->at)
-            return tnr_fail(err, TNR_E_FORMAT, e.offset, "the package is damaged: it holds \"%.*s\" twice",
+            return tnr_fail(err, TNR_E_FORMAT, e.offset, "the package is damaged: it contains \"%.*s\" twice",
                             (int)e.name_n, e.name);
         *part = (tnr_span){e.at, e.n};
     }
     if (tar.error)
-        return tnr_fail(err, TNR_E_FORMAT, tar.pos, "the package is no sound tar: %.400s at byte %zu",
+        return tnr_fail(err, TNR_E_FORMAT, tar.pos, "the package is not a valid tar file: %.400s at byte %zu",
                         tar.error, tar.pos);
     for (size_t i = 0; i < 3; i++)
         if (!row[i].part->at && (row[i].part == &p->so || row[i].part == &p->params))
-            return tnr_fail(err, TNR_E_FORMAT, 0, "this is no package: it lacks %s", row[i].name);
+            return tnr_fail(err, TNR_E_FORMAT, 0, "not a package: %s is missing", row[i].name);
     return TNR_OK;
 }
 

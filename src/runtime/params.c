@@ -69,8 +69,8 @@ static uint64_t get(const uint8_t *p, int bytes)
 
 static tnr_status cut(const struct walk *w, size_t at, tnr_error *err)
 {
-    return tnr_fail(err, TNR_E_FORMAT, at, "mod.params ends early: %zu bytes, more needed at byte %zu", w->n,
-                    at);
+    return tnr_fail(err, TNR_E_FORMAT, at,
+                    "mod.params is cut short: it has %zu bytes, but more are needed at byte %zu", w->n, at);
 }
 
 static tnr_status bad(size_t at, const char *what, tnr_error *err)
@@ -83,7 +83,7 @@ static tnr_status walk_begin(struct walk *w, const uint8_t *data, size_t n, tnr_
 {
     *w = (struct walk){.data = data, .n = n, .name_at = 24};
     if (n < 24) return cut(w, n, err);
-    if (get(data, 8) != BLOB_MAGIC) return bad(0, "no parameter list (magic number)", err);
+    if (get(data, 8) != BLOB_MAGIC) return bad(0, "not a parameter list (wrong magic number)", err);
     if (get(data + 8, 8) != 0) return bad(8, "reserved word is not 0", err);
     w->count = get(data + 16, 8);
     if (w->count > n / MIN_ENTRY || w->count > UINT32_MAX)
@@ -113,14 +113,14 @@ static tnr_status walk_next(struct walk *w, struct raw *r, tnr_error *err)
     size_t at = w->tensor_at;
     const uint8_t *p = w->data + at;
     if (w->n - at < 32) return cut(w, at, err);
-    if (get(p, 8) != TENSOR_MAGIC) return bad(at, "no tensor (magic number)", err);
+    if (get(p, 8) != TENSOR_MAGIC) return bad(at, "not a tensor (wrong magic number)", err);
     if (get(p + 8, 8) != 0) return bad(at + 8, "reserved word is not 0", err);
     if (get(p + 16, 4) != kDLCPU) return bad(at + 16, "a tensor that is not on the CPU", err);
     uint32_t ndim = (uint32_t)get(p + 24, 4);
     r->dtype = (DLDataType){p[28], p[29], (uint16_t)get(p + 30, 2)};
     if (ndim > MAX_NDIM) return bad(at + 24, "more than 64 dimensions", err);
     if (r->dtype.lanes != 1 || r->dtype.code == kDLOpaqueHandle)
-        return bad(at + 28, "an element type that parameters cannot have", err);
+        return bad(at + 28, "an element type that is not allowed for parameters", err);
     r->ndim = (int32_t)ndim;
     r->shape = p + 32;
     at += 32;

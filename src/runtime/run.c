@@ -210,7 +210,7 @@ static tnr_status read_extent(const tnr_instance *inst, uint32_t at, int64_t *ou
     uint32_t size = s->bits / 8u;
     const uint8_t *from = (const uint8_t *)inst->ptr[op[0]] + (size_t)op[1] * size;
     if ((uint64_t)(op[1] + 1) * size > inst->bytes[op[0]])
-        return tnr_fail(err, TNR_E_FORMAT, at, "%.400s: an extent is read where there is none",
+        return tnr_fail(err, TNR_E_FORMAT, at, "%.400s: an extent is read from a place that has none",
                         p->inst[at].node);
     if (s->code == kDLInt)
         *out = size == 8   ? *(const int64_t *)(const void *)from
@@ -247,7 +247,7 @@ static tnr_status bind_late(tnr_instance *inst, uint32_t at, tnr_error *err)
     }
     if (v < s->min || v > s->max)
         return tnr_fail(err, TNR_E_CHECK, at,
-                        "%.400s: an extent (%.400s) is %" PRId64 ", allowed are %" PRId64 " to %" PRId64,
+                        "%.400s: an extent (%.400s) is %" PRId64 ", but must be from %" PRId64 " to %" PRId64,
                         in->node, s->name, v, s->min, s->max);
     inst->sym[in->a] = v;
     return TNR_OK;
@@ -288,8 +288,9 @@ static tnr_status write_slot(tnr_instance *inst, uint32_t at, tnr_error *err)
     }
     uint64_t row = inst->bytes[op[0]], all = inst->bytes[op[1]];
     if (v < 0 || (row > 0 && (uint64_t)v >= all / row))
-        return tnr_fail(err, TNR_E_CHECK, at, "%.400s: iteration %" PRId64 " is beyond the number that was known",
-                        in->node, v);
+        return tnr_fail(err, TNR_E_CHECK, at,
+                        "%.400s: iteration %" PRId64 " is beyond the known number of iterations", in->node,
+                        v);
     if (row > 0) memcpy((uint8_t *)inst->ptr[op[1]] + (uint64_t)v * row, inst->ptr[op[0]], (size_t)row);
     return TNR_OK;
 }
@@ -358,7 +359,7 @@ tnr_status tnr_enter(tnr_instance *instance, const char *function, tnr_error *er
 {
     if (!instance) return tnr_fail(err, TNR_E_ARG, 0, "%s: instance is NULL", function);
     if (atomic_exchange_explicit(&instance->running, 1, memory_order_acquire))
-        return tnr_fail(err, TNR_E_STATE, 0, "the instance is running already; make one instance per thread");
+        return tnr_fail(err, TNR_E_STATE, 0, "the instance is already running; make one instance per thread");
     return TNR_OK;
 }
 

@@ -75,7 +75,7 @@ static tn_status explain(const vm *m)
         break;
     default:
         s = fail(m, "tir-E205", site->stmt,
-                 "an iteration variable is bound to %s, which is %" PRId64 " and so outside its extent",
+                 "an iteration variable is bound to %s, which is %" PRId64 ", outside its extent",
                  tn_buf_cstr(&e), m->culprit);
         break;
     }

@@ -48,7 +48,7 @@ static tn_status unknown(tn_ctx *ctx, const char *text, int n)
     tn_buf b = {0};
     for (int i = 0; i < TN_N_CONFIG; i++)
         tn_buf_printf(&b, "%s%s", i ? ", " : "", rows[i].key);
-    tn_status s = tn_error(ctx, "driver-E060", NULL, "--pass-config: there is no key %.*s; known are %s", n, text,
+    tn_status s = tn_error(ctx, "driver-E060", NULL, "--pass-config: unknown key %.*s; known are %s", n, text,
                            tn_buf_cstr(&b));
     tn_buf_deinit(&b);
     return s;

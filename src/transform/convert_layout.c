@@ -47,8 +47,8 @@ static tn_status check(tn_pass *p)
         pair w = split_pair(p->ctx, word, k);
         if (tn_words_find("NCHW NHWC", w.data) < 0 || tn_words_find("default OIHW HWIO OHWI HWOI", w.kernel) < 0)
             return tn_error(p->ctx, "driver-E067", NULL,
-                            "--desired-layout %.*s: NCHW or NHWC is expected, and behind a colon OIHW, HWIO, "
-                            "OHWI or HWOI",
+                            "--desired-layout %.*s: expected NCHW or NHWC, optionally followed by a colon "
+                            "and OIHW, HWIO, OHWI or HWOI",
                             (int)k, word);
     }
     if (o->desired_layout_ops && i > 1 && i != n)

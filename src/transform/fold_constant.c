@@ -113,8 +113,9 @@ static bool has_room(folder *f, const tn_node *n)
         return true; /* what extents are computed from is always known */
     if (more > f->g->room) {
         (void)tn_report(f->g->ctx, TN_WARNING, "driver-W002", n->loc,
-                        "what %s makes of constants, %" PRIu64 " bytes, is computed in each run: the constants of the "
-                        "model would become larger than %d times what they are and %d MiB",
+                        "the result of %s on constants, %" PRIu64
+                        " bytes, is computed in each run; otherwise the model's constants would exceed %d "
+                        "times their size and %d MiB",
                         n->op->name, out, ROOM_FACTOR + 1, ROOM >> 20);
         return false;
     }

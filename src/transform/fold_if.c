@@ -33,7 +33,7 @@ tn_status tn_if_fold(tn_pass *p, tn_graph *g, tn_node *n)
     if (tn_region_fails(r)) {
         const tn_fail_attr *a = r->result[0].def->attr;
         return tn_error(g->ctx, "transform-E001", n->loc,
-                        "its condition is known, and that branch cannot run: %s", a->message);
+                        "its condition is known, and the branch that it selects cannot run: %s", a->message);
     }
     renaming s = {0, NULL, NULL};
     uint32_t dims = 0;

@@ -67,7 +67,8 @@ static tn_status check_names(const mixer *m)
     while (tn_words_next(&at, &s, &n))
         if (!tn_ops_find(tn_intern_n(m->g->ctx, s, n)))
             return tn_error(m->g->ctx, "driver-E065", NULL,
-                            "--mixed-precision-ops: there is no operator %.*s; names are as in nn.conv2d", (int)n, s);
+                            "--mixed-precision-ops: unknown operator %.*s; write names such as nn.conv2d",
+                            (int)n, s);
     return TN_OK;
 }
 

@@ -171,8 +171,9 @@ static void bad_text_is_refused(void **state)
     tn_diag_clear(&w->ctx);
     sample s;
     assert_int_equal(read_all(w, ", unit=3", &s), TN_FAIL);
-    assert_string_equal(w->ctx.diag[0].message, "there is no attribute `unit` here; known are: units, alpha, "
-                                                "keepdims, mode, dtype, axes, shape, names");
+    assert_string_equal(
+        w->ctx.diag[0].message,
+        "unknown attribute `unit`; known are: units, alpha, keepdims, mode, dtype, axes, shape, names");
 }
 
 static void random_sample(world *w, tn_rng *r, sample *s)

@@ -129,7 +129,8 @@ static void foreign_code(void **state)
         fail_msg("%s", diags(&x));
     tn_llvm_options o = {.triple = "riscv32-unknown-elf"};
     assert_int_equal(llvm->jit(&u, &o, &jit, &library), TN_FAIL);
-    assert_diag(&x, "default: its code cannot be run in this process: it is for another machine [codegen-E010]");
+    assert_diag(&x,
+                "default: this process cannot run its code: the code is for another machine [codegen-E010]");
     fixture_deinit(&x);
 }
 
@@ -159,9 +160,8 @@ static void names(void **state)
     snprintf(model, sizeof model, "./names_%d.relay", (int)getpid());
     write_text(model, "def @main(%x: Tensor[(n, 2), float32]) { exp(%x) }\n");
     expect(tenon_dump(t, model, NULL, "hex", &text, NULL, NULL), t,
-           "there is no stage hex; known are relay, relay-fused, tir, schedule, tir-scheduled, flat, c, ll, "
-           "asm, memory "
-           "[driver-E030]");
+           "unknown stage hex; use relay, relay-fused, tir, schedule, tir-scheduled, flat, c, ll, asm or "
+           "memory [driver-E030]");
     expect(tenon_dump(t, model, &o, "tir", &text, NULL, NULL), t,
            "float8: float16 or float32 is expected [driver-E063]");
     unlink(model);
@@ -191,14 +191,14 @@ static void inputs(void **state)
     expect(tenon_interpret(t, model, NULL, "flat", 1, &other, &n_out, &out), t,
            "error: input x is missing; give it a value [driver-E043]");
     expect(tenon_interpret(t, model, NULL, "flat", 1, &wide, &n_out, &out), t,
-           "error: input x must be Tensor[(n, 4), float32], but 2 dimensions of float64 are given [driver-E042]");
+           "error: input x must be Tensor[(n, 4), float32], but has 2 dimensions of float64 [driver-E042]");
     expect(tenon_interpret(t, model, NULL, "flat", 1, &flat, &n_out, &out), t,
-           "error: input x: dimension 1 is 5, the model wants 4 [driver-E044]");
+           "error: input x: dimension 1 is 5, but the model needs 4 [driver-E044]");
     expect(tenon_interpret(t, model, NULL, "ll", 1, &good, &n_out, &out), t,
-           "no interpreter runs stage ll; use relay, tir, tir-scheduled or flat [driver-E045]");
+           "stage ll cannot be interpreted; use relay, tir, tir-scheduled or flat [driver-E045]");
     expect(tenon_interpret(t, model, NULL, "flat", 1, &few, &n_out, &out), t,
-           "error: an input is too small for tvmgen_default_fused_nn_max_pool2d: dimension 0 of its result would be "
-           "-1, at least 0 is needed [driver-E046]");
+           "error: an input is too small for tvmgen_default_fused_nn_max_pool2d: dimension 0 of its result "
+           "would be -1, but must be at least 0 [driver-E046]");
     assert_int_equal(tenon_interpret(t, model, NULL, "flat", 1, &good, &n_out, &out), 0);
     unlink(model);
     tenon_free(t);

@@ -63,7 +63,7 @@ static void damage_is_refused(void **state)
     tn_elf out;
     file f = sound();
     f.e.e_type = ET_EXEC;
-    assert_string_equal(tn_elf_read(&f, sizeof f, &out), "it is no shared object");
+    assert_string_equal(tn_elf_read(&f, sizeof f, &out), "it is not a shared object");
     f = sound();
     f.e.e_ident[EI_CLASS] = ELFCLASS32;
     assert_non_null(tn_elf_read(&f, sizeof f, &out));
@@ -78,7 +78,7 @@ static void damage_is_refused(void **state)
     assert_non_null(tn_elf_read(&f, sizeof f, &out));
     f = sound();
     f.p[0].p_type = PT_NULL;
-    assert_string_equal(tn_elf_read(&f, sizeof f, &out), "it has nothing to load");
+    assert_string_equal(tn_elf_read(&f, sizeof f, &out), "it has no loadable segment");
     f = sound();
     f.note.h.n_descsz = UINT32_MAX; /* a note that does not fit is no note */
     assert_null(tn_elf_read(&f, sizeof f, &out));
@@ -90,12 +90,12 @@ static void versions(void **state)
     static const struct { const char *note, *says; } row[] = {
         {"made by tenon 0.1.0, kernel ABI 3\ntarget llvm\n", NULL},
         {"made by tenon 0.1.0, kernel ABI 0", NULL},
-        {"made by tenon 9.0.0, kernel ABI 4\n", "ABI version 4, and this tenon knows up to 3; update tenon"},
-        {"x, kernel ABI 99999999999999999999\n", "made by a newer tenon"},
-        {"made by tenon 0.1.0\ntarget, kernel ABI 3\n", "made by an older tenon"},
-        {"x, kernel ABI \n", "made by an older tenon"},
-        {"x, kernel ABI 3x\n", "made by an older tenon"},
-        {"", "made by an older tenon"},
+        {"made by tenon 9.0.0, kernel ABI 4\n", "ABI version 4, but this version supports up to 3; update Tenon"},
+        {"x, kernel ABI 99999999999999999999\n", "a newer version of Tenon made it"},
+        {"made by tenon 0.1.0\ntarget, kernel ABI 3\n", "an older version of Tenon made it"},
+        {"x, kernel ABI \n", "an older version of Tenon made it"},
+        {"x, kernel ABI 3x\n", "an older version of Tenon made it"},
+        {"", "an older version of Tenon made it"},
     };
     char text[200];
     (void)state;

@@ -33,7 +33,7 @@ static void wrong_indices_fail(void **state)
         for (int k = 0; k < 4 && row[i].good; k++)
             assert_int_equal(out[k], row[i].index[k] < 0 ? row[i].index[k] + 5 : row[i].index[k]);
         if (!row[i].good)
-            assert_non_null(strstr(env_errors(&e), "an index is outside of [-5, 5)"));
+            assert_non_null(strstr(env_errors(&e), "an index is outside [-5, 5)"));
         env_deinit(&e);
     }
 }
@@ -54,7 +54,7 @@ static void scatter_fails_on_wrong_indices(void **state)
         REQUIRE(&e, tn_func_run(f, (void *[]){x, good, u, out}, NULL) == TN_OK);
         assert_true(out[4] == 2 && out[0] == 0); /* the last update stays */
         assert_int_equal(tn_func_run(f, (void *[]){x, bad, u, out}, NULL), TN_FAIL);
-        assert_non_null(strstr(env_errors(&e), "an index is outside of the data"));
+        assert_non_null(strstr(env_errors(&e), "an index is outside the data"));
         env_deinit(&e);
     }
 }

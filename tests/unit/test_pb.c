@@ -62,8 +62,8 @@ static void cursor_refuses(void **state)
         {BYTES(0x88, 0x80, 0x80, 0x80, 0x10, 0), "a field number is out of range"},
         {BYTES(0x0e, 0), "unknown wire type"},
         {BYTES(0x0f, 0), "unknown wire type"},
-        {BYTES(0x0c), "a group ends that was not begun"},
-        {BYTES(0x0b, 0x14), "a group ends that was not begun"},
+        {BYTES(0x0c), "a group ends without a beginning"},
+        {BYTES(0x0b, 0x14), "a group ends without a beginning"},
         {BYTES(0x0b, 0x08, 0x01), "the message ends inside a number"},
     };
     for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
@@ -202,16 +202,15 @@ static void table_refuses(void **state)
         size_t n;
         const char *error, *path;
     } row[] = {
-        {BYTES(0x0a, 0), "a field has another wire type than its declaration", "Tree.i"},
-        {BYTES(0x22, 0, 0x20, 0), "a field has another wire type than its declaration", "Tree.s"},
+        {BYTES(0x0a, 0), "a field has the wrong wire type", "Tree.i"},
+        {BYTES(0x22, 0, 0x20, 0), "a field has the wrong wire type", "Tree.s"},
         {BYTES(0x15, 0, 0), "the message ends inside a number", "Tree"},
         {BYTES(0x3a, 3, 0, 0, 0), "a packed field ends inside an element", "Tree.floats"},
         {BYTES(0x42, 4, 0, 0, 0, 0), "a packed field ends inside an element", "Tree.8"},
         {BYTES(0x32, 2, 1, 0x80), "a packed field ends inside an element", "Tree.ints"},
         {BYTES(0x32, 11, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 1),
          "a number has more than 64 bits", "Tree.ints"},
-        {BYTES(0x52, 4, 0x2a, 2, 0x10, 1), "a field has another wire type than its declaration",
-         "Tree.kids.one.f"},
+        {BYTES(0x52, 4, 0x2a, 2, 0x10, 1), "a field has the wrong wire type", "Tree.kids.one.f"},
         {BYTES(0x52, 1, 0x08), "the message ends inside a number", "Tree.kids"},
     };
     for (size_t i = 0; i < sizeof row / sizeof *row; i++) {

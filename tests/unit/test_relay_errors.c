@@ -150,7 +150,7 @@ static const row rows[] = {
     { "def @main(%n: int64, %c: bool, %x: float32) {\n"
       "%0 = if (%c) { %1 = bind_extent(%n, extent=[q]); %x } else { %x };\n"
       "broadcast_to(%0, shape=[q])\n}",
-      "t:3:25: error: `q` is not known here; declare it before its use [ir-E003]" },
+      "t:3:25: error: `q` is unknown here; declare it before its use [ir-E003]" },
     { MAIN("%0 = fn (%y: float32) { %y };\n%0(%x)"), "op-E012" },
     { MAIN("%x + relu"),
       "t:2:6: error: 'relu' is not a value; values are %names, constants and calls, op(...) [relay-E046]" },

@@ -148,7 +148,7 @@ static void memory_is_exact(void **state)
     toy_io io;
     assert_int_equal(tnr_threads_set(3, NULL), TNR_OK);
     expect(&f->err, tnr_memory_get(inst, &m, &f->err), TNR_E_STATE,
-           "n is not known yet: set an input that has it first");
+           "n is not known yet; first set an input that has it");
     toy_fill(&io, 7, 1);
     assert_int_equal(toy_set(inst, &io, NULL), TNR_OK);
     assert_int_equal(tnr_memory_get(inst, &m, &f->err), TNR_OK);
@@ -190,12 +190,12 @@ static void callers_memory_is_written_directly(void **state)
     assert_memory_equal(copy, rows, sizeof rows);
     c.shape = eight;
     expect(&f->err, tnr_copy_output(inst, "rows", &c, &f->err), TNR_E_SHAPE,
-           "output \"rows\" has shape [8], expected [7]");
+           "output \"rows\" has shape [8], but must have [7]");
 
     toy_fill(&io, 6, 3); /* other dimensions: the memory no longer fits */
     assert_int_equal(toy_set(inst, &io, NULL), TNR_OK);
     expect(&f->err, tnr_run(inst, &f->err), TNR_E_SHAPE,
-           "the memory given for output \"sum\" has shape [7, 8], this run makes [6, 8]");
+           "the memory given for output \"sum\" has shape [7, 8], but this run produces [6, 8]");
     assert_int_equal(tnr_get_output(inst, "rows", &view, &f->err), TNR_E_STATE);
     assert_int_equal(tnr_set_output(inst, "sum", NULL, NULL), TNR_OK);
     assert_int_equal(tnr_set_output(inst, "rows", NULL, NULL), TNR_OK);
@@ -273,11 +273,12 @@ static void bad_tensors_are_refused_by_name(void **state)
          "input \"x\" has 3 dimensions, expected 2: [n, 8]"},
         {"x", toy_tensor(data, 2, 32, 2, NULL), TNR_E_SHAPE,
          "input \"x\" has 2 dimensions, expected 2: [n, 8]"},
-        {"x", toy_tensor(data, 2, 32, 2, wide), TNR_E_SHAPE, "input \"x\" has shape [2, 9], expected [n, 8]"},
+        {"x", toy_tensor(data, 2, 32, 2, wide), TNR_E_SHAPE,
+         "input \"x\" has shape [2, 9], but must have [n, 8]"},
         {"x", toy_tensor(data, 2, 32, 2, minus), TNR_E_SHAPE,
-         "input \"x\" has shape [-1, 8], expected [n, 8]"},
+         "input \"x\" has shape [-1, 8], but must have [n, 8]"},
         {"x", toy_tensor(data, 2, 32, 2, many), TNR_E_SHAPE,
-         "input \"x\": dimension 0 (n) is 4097, allowed are 1 to 4096"},
+         "input \"x\": dimension 0 (n) is 4097, but must be from 1 to 4096"},
         {"x", toy_tensor(data, 2, 32, 2, none), TNR_OK, ""},
         {"x",
          {data, {1, 0}, 2, {2, 32, 1}, ok, swapped, 0},
@@ -380,7 +381,7 @@ static void an_empty_batch_gives_empty_outputs(void **state)
     assert_int_equal(done, 1);
     assert_int_equal(tnr_set_output(inst, "sum", &given, NULL), TNR_OK);
     expect(&f->err, tnr_run(inst, &f->err), TNR_E_SHAPE,
-           "the memory given for output \"sum\" has shape [1, 8], this run makes [0, 8]");
+           "the memory given for output \"sum\" has shape [1, 8], but this run produces [0, 8]");
     tnr_instance_free(inst);
 }
 
@@ -419,7 +420,7 @@ static void a_failing_check_names_node_and_text(void **state)
     toy_fill(&io, 7, 5);
     assert_int_equal(toy_set(inst, &io, NULL), TNR_OK);
     expect(&f->err, tnr_get_output_at(inst, 0, &v, &f->err), TNR_E_STATE,
-           "there is no output yet: no run has succeeded since the last change");
+           "no output yet: no run has succeeded since the last change");
     io.idx[0] = 7;
     expect(&f->err, tnr_run(inst, &f->err), TNR_E_CHECK, "Gather_0: index out of range");
     assert_int_equal(f->err.position, 6);
@@ -936,7 +937,7 @@ static void on_event_run_again(void *user, const tnr_profile_event *e)
     tnr_error err;
     (void)e;
     assert_int_equal(tnr_run(user, &err), TNR_E_STATE);
-    assert_string_equal(err.message, "the instance is running already; make one instance per thread");
+    assert_string_equal(err.message, "the instance is already running; make one instance per thread");
 }
 
 static void an_instance_runs_once_at_a_time(void **state)

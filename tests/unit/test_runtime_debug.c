@@ -76,7 +76,7 @@ static void a_step_needs_a_beginning(void **state)
     tnr_profile_event e;
     int done = 0;
     assert_int_equal(tnr_debug_step(f->inst, &e, &done, &f->err), TNR_E_STATE);
-    assert_string_equal(f->err.message, "no stepped run stands: call tnr_debug_begin first");
+    assert_string_equal(f->err.message, "no stepped run is active; call tnr_debug_begin first");
     assert_int_equal(tnr_debug_step(f->inst, NULL, &done, NULL), TNR_E_ARG);
     assert_int_equal(tnr_debug_begin(NULL, NULL), TNR_E_ARG);
     /* another run, and another input, end a stepped one */
@@ -107,9 +107,8 @@ static void values_have_names(void **state)
     assert_int_equal(tnr_debug_value(f->inst, "echo", &v, NULL), TNR_OK); /* an output that is copied at the end */
     assert_memory_equal(v.data, f->io.x, 56 * sizeof(float));
     assert_int_equal(tnr_debug_value(f->inst, "Mul", &v, &f->err), TNR_E_NAME);
-    assert_string_equal(f->err.message,
-                        "no kernel computes \"Mul\": it is no node, input or output of the model, or its "
-                        "value was folded");
+    assert_string_equal(f->err.message, "no kernel computes \"Mul\": it is not a node, input or output of "
+                                        "the model, or it was folded into a constant");
     f->io.flag = 0; /* the other branch */
     assert_int_equal(tnr_debug_value(f->inst, "Gather_0", &v, &f->err), TNR_E_NAME);
     assert_string_equal(f->err.message, "no kernel of this run computes \"Gather_0\"");

@@ -241,7 +241,7 @@ static void damage_has_words(void **state)
         "mod.json: must be an object of nodes, arg_nodes, heads, attrs, node_row_ptr and metadata";
     static const char args[] = "mod.json: arg_nodes must list the null nodes in order";
     static const char input[] = "mod.json: node 4 (a0): an input is not the output of an earlier node";
-    static const char rising[] = "mod.json: node_row_ptr must begin with 0 and not fall";
+    static const char rising[] = "mod.json: node_row_ptr must begin with 0 and must not decrease";
     const struct {
         const char *from, *to, *message;
     } row[] = {
@@ -253,7 +253,8 @@ static void damage_has_words(void **state)
         {"\"arg_nodes\":[0,1,2,3]", "\"arg_nodes\":[0,1,2,3,4]", args},
         {"\"heads\"", "\"metadata\"", "mod.json: nodes, heads, attrs or node_row_ptr is missing"},
         {"\"shape\"", "\"shapes\"",
-         "mod.json: attrs may hold shape, dltype, storage_id, storage_offset, device_index and storage_scope"},
+         "mod.json: attrs may hold shape, dltype, storage_id, storage_offset, device_index and "
+         "storage_scope"},
         {"\"list_shape\"", "\"list_int\"",
          "mod.json: attrs must hold shape, dltype and storage_id, one for each output of each node"},
         {"[[6,8],[6,8],[8],[1],", "[[6,8],[6,8],[8],",
@@ -273,14 +274,14 @@ static void damage_has_words(void **state)
          "mod.json: node 1 (y): a null node has no inputs and one "
          "output"},
         {"[[6,8],[6,8],[8],[1],", "[[6,8],[6,8],[8],7,",
-         "mod.json: a shape is no list of at most 64 numbers"},
+         "mod.json: a shape is not a list of at most 64 numbers"},
         {"[[6,8],[6,8],[8],[1],", "[[6,8],[6,-8],[8],[1],",
-         "mod.json: a dimension is no number, or negative"},
+         "mod.json: a dimension is negative or not a number"},
         {"[[6,8],[6,8],[8],[1],", "[[6,8],[6,8.5],[8],[1],",
-         "mod.json: a dimension is no number, or negative"},
+         "mod.json: a dimension is negative or not a number"},
         {"[[6,8],[6,8],[8],[1],", "[[9223372036854775807,8],[6,8],[8],[1],",
          "mod.json: a tensor is too large"},
-        {"\"int32\"", "\"int33\"", "mod.json: dltype holds a type this runtime does not know"},
+        {"\"int32\"", "\"int33\"", "mod.json: dltype contains an unknown type"},
         {"[0,1,2,3,4,5,4,4,6,5,7]", "[0,1,2,3,4,5,4,4,6,5,11]",
          "mod.json: a storage_id is negative or larger than the number of values"},
         {"[0,1,2,3,4,5,4,4,6,5,7]", "[0,1,2,3,4,5,4,6,6,5,7]",
@@ -297,8 +298,7 @@ static void damage_has_words(void **state)
          "mod.json: node 0: must have op, name and inputs, and may "
          "have attrs and control_deps"},
         {"\"op\":\"null\",\"name\":\"x\"", "\"op\":\"null\",\"name\":\"x\\u0000\"",
-         "mod.json: node 0 (x): its name holds a zero "
-         "byte"},
+         "mod.json: node 0 (x): its name contains a zero byte"},
         {"\"name\":\"a0\"", "\"nam\":\"a0\"",
          "mod.json: node 4: must have op, name and inputs, and may have attrs and "
          "control_deps"},
@@ -343,17 +343,15 @@ static void damage_has_words(void **state)
     assert_int_equal(open_json(&library, json, strlen(json), &m, &err), TNR_E_FORMAT);
     assert_string_equal(
         err.message,
-        "constant \"p1\" in mod.params is float32 of 4 bytes, the program expects float32 of 32");
+        "constant \"p1\" in mod.params is float32 of 4 bytes, but the program expects float32 of 32");
     free(json);
 }
 
 static void plans_that_cannot_be(void **state)
 {
     (void)state;
-    static const char place[] =
-        "mod.json: a storage_offset is neither -1 nor a multiple of 64 that memory can have";
-    static const char work[] =
-        "mod.json: node 4 (a0): work_offset must be a multiple of 64 that memory can have";
+    static const char place[] = "mod.json: a storage_offset is neither -1 nor a valid multiple of 64";
+    static const char work[] = "mod.json: node 4 (a0): work_offset must be a valid multiple of 64";
     const struct {
         const char *from, *to, *message;
     } row[] = {
@@ -363,13 +361,12 @@ static void plans_that_cannot_be(void **state)
         {ONES, OFFSETS("-1,-1,-1,-1,0,-64,-1,-1,-1,64,-1"), place},
         {ONES, OFFSETS("-1,-1,-1,-1,0,9223372036854775744,-1,-1,-1,64,-1"), place},
         {ONES, OFFSETS("-1,-1,-1,-1,0,-1,-1,-1,-1,64,-1"),
-         "mod.json: a result that is no output has no storage_offset"},
+         "mod.json: a result that is not an output has no storage_offset"},
         {ONES, OFFSETS("-1,-1,-1,-1,0,128,-1,-1,-1,64,-1"), NULL}, /* a1's result over what it reads */
         {"\"hash\":\"1234\"", "\"work_offset\":\"32\"", work},
         {"\"hash\":\"1234\"", "\"work_offset\":\"-64\"", work},
         {"\"hash\":\"1234\"", "\"work_offset\":\"64\"",
-         "mod.json: node 4 (a0): work_offset is a place in the plan that storage_offset gives, which attrs "
-         "lack"},
+         "mod.json: node 4 (a0): work_offset needs storage_offset, which is missing from attrs"},
     };
     tn_library library = kernels_only();
     tnr_module *m = NULL;
@@ -393,7 +390,7 @@ static void executors_must_agree(void **state)
          "input \"x\" of mod.so's program is missing or differs in mod.json"},
         {"\"int32\"", "\"uint32\"", "input \"idx\" of mod.so's program is missing or differs in mod.json"},
         {",[0,0,0]],\"attrs\"", "],\"attrs\"",
-         "mod.json has 3 inputs and 4 outputs, mod.so's program 3 and 5"},
+         "mod.json has 3 inputs and 4 outputs, but mod.so's program has 3 and 5"},
         {"[[6,0,0],[7,0,0],", "[[7,0,0],[6,0,0],", "output \"sum\" of mod.so's program differs in mod.json"},
     };
     tnr_module *m = NULL;

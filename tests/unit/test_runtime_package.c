@@ -275,12 +275,13 @@ static void libraries_that_may_not_run_are_refused(void **state)
         {"-DTOY_FEATURE=\"avx9000\"", TNR_E_CPU,
          "this package needs CPU feature \"avx9000\", which this machine lacks"},
         {"-DTOY_NEWER", TNR_E_VERSION,
-         "this package needs a newer runtime: its kernels speak an ABI above version 0; update tenon or "
+         "this package needs a newer runtime: its kernels use an ABI above version 0; update Tenon or "
          "compile the model again"},
         {"-DTOY_VERSION=3", TNR_E_VERSION,
-         "this package speaks kernel ABI version 3, this runtime 0; update tenon or compile the model again"},
+         "this package uses kernel ABI version 3, but this runtime 0; update Tenon or compile the model "
+         "again"},
         {"-DTOY_FOREIGN", TNR_E_VERSION,
-         "mod.so has no symbol tenon_library_query: it was not made by tenon; compile the model again"},
+         "mod.so has no symbol tenon_library_query: Tenon did not make it; compile the model again"},
     };
     for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
         blob so = build("refused.so", row[i].define);
@@ -301,21 +302,20 @@ static void files_that_are_no_packages_are_refused(void **state)
         const char *name[3];
         const char *message;
     } row[] = {
-        {{"mod.so"}, "this is no package: it lacks mod.params"},
-        {{"mod.params", "mod.json"}, "this is no package: it lacks mod.so"},
-        {{"mod.so", "mod.params", "mod.so"}, "the package is damaged: it holds \"mod.so\" twice"},
+        {{"mod.so"}, "not a package: mod.params is missing"},
+        {{"mod.params", "mod.json"}, "not a package: mod.so is missing"},
+        {{"mod.so", "mod.params", "mod.so"}, "the package is damaged: it contains \"mod.so\" twice"},
         {{"readme.txt"},
-         "this is no package: a tar of mod.so, mod.json and mod.params has no \"readme.txt\""},
+         "not a package: a package is a tar of mod.so, mod.json and mod.params, without \"readme.txt\""},
         {{"lib.so"},
-         "this package cannot be run: it holds lib.so: it is a package for the VM executor, which this "
+         "this package cannot be run: it contains lib.so: it is a package for the VM executor, which this "
          "runtime does not have"},
         {{"mod.tar"},
-         "this package cannot be run: it holds mod.tar: its code is object files; compile it with "
+         "this package cannot be run: it contains mod.tar: its code is object files; compile it with "
          "--output-format so"},
         {{"./metadata.json"},
-         "this package cannot be run: it holds metadata.json: it is a model library (MLF) for "
-         "microcontrollers, which is built "
-         "into firmware, not run"},
+         "this package cannot be run: it contains metadata.json: it is a model library (MLF) for "
+         "microcontrollers, which is built into firmware, not run"},
     };
     for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
         blob b = {0};

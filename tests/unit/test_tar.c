@@ -108,18 +108,17 @@ static void headers(void **state)
         const char *error;
     } row[] = {
         {0, "y", 1, 0, "not a tar archive, or damaged: a header's checksum is wrong"},
-        {257, "vstar", 5, 1, "a tar header that is not ustar"},
-        {124, "0000000zzzz", 11, 1, "a tar header with a size that is no number"},
-        {124, "            ", 12, 1, "a tar header with a size that is no number"},
+        {257, "vstar", 5, 1, "a tar header is not in the ustar format"},
+        {124, "0000000zzzz", 11, 1, "a tar header has an invalid size"},
+        {124, "            ", 12, 1, "a tar header has an invalid size"},
         {124, "77777777777", 11, 1, "the archive is cut short"},
-        {124, "\x80\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff", 12, 1,
-         "a tar header with a size that is no number"},
+        {124, "\x80\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff", 12, 1, "a tar header has an invalid size"},
         {124, "\x80\0\0\0\xff\xff\xff\xff\xff\xff\xff\xff", 12, 1, "the archive is cut short"},
-        {156, "1", 1, 1, "an entry that is neither a file nor a directory"},
-        {156, "2", 1, 1, "an entry that is neither a file nor a directory"},
-        {156, "3", 1, 1, "an entry that is neither a file nor a directory"},
-        {345, "dir", 3, 1, "a name in two parts (ustar prefix); write the archive with --format=pax or gnu"},
-        {0, "\0\0", 2, 1, "an entry without a proper name"},
+        {156, "1", 1, 1, "an entry is neither a file nor a directory"},
+        {156, "2", 1, 1, "an entry is neither a file nor a directory"},
+        {156, "3", 1, 1, "an entry is neither a file nor a directory"},
+        {345, "dir", 3, 1, "a name has two parts (ustar prefix); write the archive with --format=pax or gnu"},
+        {0, "\0\0", 2, 1, "an entry has no valid name"},
         {156, "x", 1, 1, "a malformed pax record"},
         {124, "\x80\0\0\0\0\0\0\0\0\0\0\x03", 12, 1, NULL}, /* GNU's binary size */
         {156, "\0", 1, 1, NULL},                            /* the old mark of a file */
@@ -164,8 +163,8 @@ static void pax_records(void **state)
         {"16 size=9999999\n", NULL, "the archive is cut short", 0},
         {"24 GNU.sparse.name=sparse\n", NULL, "a malformed pax record", 0},
         {"26 GNU.sparse.name=sparse\n", NULL, "sparse files are not supported", 0},
-        {"8 path=\n", NULL, "an entry without a proper name", 0},
-        {"12 path=a\0c\n", NULL, "an entry without a proper name", 0},
+        {"8 path=\n", NULL, "an entry has no valid name", 0},
+        {"12 path=a\0c\n", NULL, "an entry has no valid name", 0},
         {"99 path=x\n", NULL, "a malformed pax record", 0},
         {"x path=x\n", NULL, "a malformed pax record", 0},
         {"5 ab\n", NULL, "a malformed pax record", 0},
@@ -209,7 +208,7 @@ static void same_name_twice(void **state)
     tn_tar_entry e;
     const char *error;
     assert_int_equal(tn_tar_find(b.at, b.n, "a", &e, &error), 0);
-    assert_string_equal(error, "the archive holds the same name twice");
+    assert_string_equal(error, "the archive contains the same name twice");
     assert_int_equal(tn_tar_find(b.at, b.n, "b", &e, &error), 1);
     assert_memory_equal(e.at, "3", 1);
     tn_buf_deinit(&b);

@@ -215,12 +215,12 @@ static void test_configuration(void **state)
 {
     (void)state;
     static const struct { const char *text, *says; } bad[] = {
-        {"relay.FuseOps.max_dept=3", "there is no key relay.FuseOps.max_dept; known are relay.FuseOps.max_depth"},
+        {"relay.FuseOps.max_dept=3", "unknown key relay.FuseOps.max_dept; known are relay.FuseOps.max_depth"},
         {"relay.FuseOps.max_depth", "must be a whole number"},
         {"relay.FuseOps.max_depth=3x", "must be a whole number"},
         {"tir.disable_assert=yes", "must be 0, 1, true or false"},
         {"tir.disable_assert=1", "is not supported yet, only tir.disable_assert=0"},
-        {"", "there is no key"},
+        {"", "unknown key"},
     };
     module m;
     module_open(&m);

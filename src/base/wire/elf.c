@@ -46,7 +46,7 @@ static const char *read_segments(span f, const Elf64_Ehdr *e, tn_elf *out)
         Elf64_Phdr p;
         memcpy(&p, f.at + e->e_phoff + (uint64_t)i * sizeof p, sizeof p);
         if (p.p_type != PT_NULL && !within(f, p.p_offset, p.p_filesz))
-            return "it is cut: a segment lies beyond its end";
+            return "it is cut short: a segment lies beyond its end";
         if (p.p_type == PT_LOAD && (p.p_memsz < p.p_filesz || p.p_vaddr + p.p_memsz < p.p_vaddr))
             return "a segment's sizes contradict each other";
         loads |= p.p_type == PT_LOAD;
@@ -54,7 +54,7 @@ static const char *read_segments(span f, const Elf64_Ehdr *e, tn_elf *out)
         if (p.p_type == PT_NOTE)
             find_note(f, &p, out);
     }
-    return loads && dynamic ? NULL : "it has nothing to load";
+    return loads && dynamic ? NULL : "it has no loadable segment";
 }
 
 const char *tn_elf_read(const void *data, size_t n, tn_elf *out)
@@ -67,13 +67,12 @@ const char *tn_elf_read(const void *data, size_t n, tn_elf *out)
     memcpy(&e, data, sizeof e);
     if (e.e_ident[EI_CLASS] != ELFCLASS64 || e.e_ident[EI_DATA] != ELFDATA2LSB)
         return "it is not for a 64-bit little-endian machine";
-    if (e.e_type != ET_DYN)
-        return "it is no shared object";
+    if (e.e_type != ET_DYN) return "it is not a shared object";
     out->machine = e.e_machine;
     if (e.e_phentsize != sizeof(Elf64_Phdr) || !within(f, e.e_phoff, (uint64_t)e.e_phnum * sizeof(Elf64_Phdr)))
-        return "it is cut: its program headers lie beyond its end";
+        return "it is cut short: its program headers lie beyond its end";
     if (e.e_shoff && !within(f, e.e_shoff, (uint64_t)e.e_shnum * e.e_shentsize))
-        return "it is cut: its section headers lie beyond its end";
+        return "it is cut short: its section headers lie beyond its end";
     return read_segments(f, &e, out);
 }
 
@@ -103,14 +102,15 @@ const char *tn_elf_refuse(const tn_elf *e, uint32_t newest, char text[200])
         return NULL;
     }
     if (!stated_abi(e, &abi)) {
-        return "it was made by an older tenon, which does not say what ABI its kernels speak; compile the model again";
+        return "an older version of Tenon made it, without an ABI version for its kernels; compile the model "
+               "again";
     }
     if (abi <= newest) {
         return NULL;
     }
     snprintf(text, 200,
-             "it was made by a newer tenon: its kernels speak ABI version %llu, and this tenon knows up to %u; update "
-             "tenon or compile the model again",
+             "a newer version of Tenon made it: its kernels use ABI version %llu, but this version supports "
+             "up to %u; update Tenon or compile the model again",
              (unsigned long long)abi, (unsigned)newest);
     return text;
 }

@@ -124,7 +124,7 @@ static bool unicode_escape(reader *r, char **out)
             low = hex4(r);
         }
         if (low < 0xdc00 || low > 0xdfff) {
-            return fail(r, "a surrogate without its pair", at);
+            return fail(r, "a surrogate without its partner", at);
         }
         c = 0x10000 + ((c - 0xd800) << 10) + (low - 0xdc00);
     }
@@ -156,7 +156,7 @@ static bool string(reader *r, tn_json *v)
     char *out = NULL;
     for (;;) {
         if (r->p == r->end) {
-            return fail(r, "a string does not end", start - 1);
+            return fail(r, "a string is not terminated", start - 1);
         }
         if (*r->p == '"') {
             break;
@@ -372,7 +372,7 @@ static bool word(reader *r, const char *text, tn_json value)
 {
     size_t n = strlen(text);
     if ((size_t)(r->end - r->p) < n || memcmp(r->p, text, n) != 0) {
-        return fail(r, "a value is expected here", r->p);
+        return fail(r, "expected a value", r->p);
     }
     r->p += n;
     r->stack[r->n_stack++] = value;
@@ -390,7 +390,7 @@ static bool scalar(reader *r)
         if (*r->p == '-' || digit(r)) {
             return number(r, &r->stack[r->n_stack++]);
         }
-        return fail(r, "a value is expected here", r->p);
+        return fail(r, "expected a value", r->p);
     }
 }
 
@@ -398,14 +398,14 @@ static bool key(reader *r)
 {
     skip_space(r);
     if (r->p == r->end || *r->p != '"') {
-        return fail(r, "a key in quotes is expected here", r->p);
+        return fail(r, "expected a key in quotes", r->p);
     }
     if (!string(r, &r->stack[r->n_stack++])) {
         return false;
     }
     skip_space(r);
     if (r->p == r->end || *r->p != ':') {
-        return fail(r, "a ':' is expected here", r->p);
+        return fail(r, "expected a ':'", r->p);
     }
     r->p++;
     return true;
@@ -423,8 +423,7 @@ static bool after_value(reader *r)
             return !f.object || key(r);
         }
         if (r->p == r->end || *r->p != close) {
-            return fail(r, f.object ? "a ',' or '}' is expected here" : "a ',' or ']' is expected here",
-                        r->p);
+            return fail(r, f.object ? "expected a ',' or '}'" : "expected a ',' or ']'", r->p);
         }
         if (!close_container(r)) {
             return false;
@@ -438,7 +437,7 @@ static bool value(reader *r)
 {
     skip_space(r);
     if (r->p == r->end) {
-        return fail(r, "the text ends where a value is expected", r->p);
+        return fail(r, "the text ends instead of a value", r->p);
     }
     if (*r->p != '[' && *r->p != '{') {
         return scalar(r) && after_value(r);

@@ -100,7 +100,7 @@ static bool skip_group(tn_pb *r, uint32_t field)
             open[depth++] = field;
         } else if (wire == WIRE_END) {
             if (open[--depth] != field) {
-                return fail(r, "a group ends that was not begun");
+                return fail(r, "a group ends without a beginning");
             }
         } else if (!payload(r, wire)) {
             return false;
@@ -131,7 +131,7 @@ bool tn_pb_next(tn_pb *r)
             continue;
         }
         if (wire == WIRE_END) {
-            return fail(r, "a group ends that was not begun");
+            return fail(r, "a group ends without a beginning");
         }
         r->field = field;
         r->value = 0;

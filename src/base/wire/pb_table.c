@@ -205,7 +205,7 @@ static bool count_fields(reader *r, const target *t, tn_pb_bytes data)
                 return fail(r, t, f, "a packed field ends inside an element");
             }
         } else if (!wire_fits(f, c.wire)) {
-            return fail(r, t, f, "a field has another wire type than its declaration");
+            return fail(r, t, f, "a field has the wrong wire type");
         }
         if (f->repeated) {
             ((tn_pb_array *)(void *)(t->out + f->offset))->n += n;

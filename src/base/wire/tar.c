@@ -89,11 +89,11 @@ static const uint8_t *header(tn_tar *t, size_t *out_n)
         return NULL;
     }
     if (memcmp(h + MAGIC_AT, "ustar", 5) != 0) {
-        fail(t, "a tar header that is not ustar");
+        fail(t, "a tar header is not in the ustar format");
         return NULL;
     }
     if (!number(h + SIZE_AT, 12, &size)) {
-        fail(t, "a tar header with a size that is no number");
+        fail(t, "a tar header has an invalid size");
         return NULL;
     }
     *out_n = (size_t)size;
@@ -182,10 +182,10 @@ static bool file_entry(tn_tar *t, const uint8_t *h, size_t n, const extension *x
     const char *name = x->name ? x->name : (const char *)h;
     size_t name_n = x->name ? x->name_n : length(h, NAME);
     if (!x->name && h[PREFIX_AT] && memcmp(h + MAGIC_AT, "ustar\0", 6) == 0) {
-        return fail(t, "a name in two parts (ustar prefix); write the archive with --format=pax or gnu");
+        return fail(t, "a name has two parts (ustar prefix); write the archive with --format=pax or gnu");
     }
     if (name_n == 0 || memchr(name, 0, name_n)) {
-        return fail(t, "an entry without a proper name");
+        return fail(t, "an entry has no valid name");
     }
     if (x->has_size) {
         if (x->size > t->n) {
@@ -204,7 +204,7 @@ static bool file_entry(tn_tar *t, const uint8_t *h, size_t n, const extension *x
 static bool end_mark(tn_tar *t)
 {
     if (t->n - t->pos < 2 * BLOCK || !all_zero(t->data + t->pos, 2 * BLOCK)) {
-        return fail(t, "the archive is cut short: it has no end mark");
+        return fail(t, "the archive is cut short: its end mark is missing");
     }
     t->done = 1;
     return false;
@@ -244,7 +244,7 @@ int tn_tar_next(tn_tar *t, tn_tar_entry *out_entry)
             x.name = (const char *)body;
             x.name_n = length(body, n);
             break;
-        default: return fail(t, "an entry that is neither a file nor a directory");
+        default: return fail(t, "an entry is neither a file nor a directory");
         }
         if (!advance(t, n)) {
             return 0;
@@ -266,7 +266,7 @@ int tn_tar_find(const void *data, size_t n, const char *name, tn_tar_entry *out_
             continue;
         }
         if (found) {
-            *out_error = "the archive holds the same name twice";
+            *out_error = "the archive contains the same name twice";
             return 0;
         }
         found = 1;

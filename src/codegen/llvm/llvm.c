@@ -118,7 +118,8 @@ static tn_status machine_for(tn_ctx *ctx, const tn_llvm_options *o, const char *
 static void no_code(tn_lgen *g, const char *why)
 {
     tn_l_fail(g, "codegen-E009",
-              tn_arena_printf(&g->arena, "LLVM cannot make code for this target; choose another: %.300s", why));
+              tn_arena_printf(&g->arena,
+                              "LLVM cannot generate code for this target; choose another one: %.300s", why));
 }
 
 /* What LLVM would print before it ends the process: the target cannot do what the module asks for. */
@@ -363,7 +364,7 @@ static tn_status objects(const tn_unit *u, const tn_llvm_options *o, uint32_t ma
 
 static tn_status no_jit(const tn_unit *u, const char *why)
 {
-    return tn_error(u->ctx, "codegen-E010", NULL, "%s: its code cannot be run in this process: %s", u->name, why);
+    return tn_error(u->ctx, "codegen-E010", NULL, "%s: this process cannot run its code: %s", u->name, why);
 }
 
 static tn_status orc_error(const tn_unit *u, LLVMErrorRef e)
@@ -400,8 +401,7 @@ static tn_status jit(const tn_unit *u, const tn_llvm_options *o, tn_jit **out_ji
     tn_buf object = {0};
     LLVMOrcLLJITRef lljit = NULL;
     LLVMOrcExecutorAddress at = 0;
-    if (o && o->triple)
-        return no_jit(u, "it is for another machine");
+    if (o && o->triple) return no_jit(u, "the code is for another machine");
     tn_status st = emit(u, o, TN_LLVM_OBJECT, &object);
     if (st != TN_OK) {
         tn_buf_deinit(&object);

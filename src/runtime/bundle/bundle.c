@@ -39,7 +39,7 @@ static tnr_status make_state(tn_bundle *b, tnr_error *err)
     if (!s) return tnr_fail_memory(err, sizeof *s);
     if (pthread_key_create(&s->message, tnr_mem_free)) {
         tnr_mem_free(s);
-        return tnr_fail(err, TNR_E_MEMORY, 0, "the process has no thread-local key left");
+        return tnr_fail(err, TNR_E_MEMORY, 0, "the process has no free thread-local key");
     }
     b->state = s;
     return TNR_OK;
@@ -49,7 +49,7 @@ static tnr_status open_locked(tn_bundle *b, tnr_error *err)
 {
     const tn_library *library = b->query(TENON_ABI_VERSION);
     if (!library)
-        return tnr_fail(err, TNR_E_VERSION, 0, "the kernels speak a newer ABI than the runtime linked in");
+        return tnr_fail(err, TNR_E_VERSION, 0, "the kernels use a newer ABI than the linked runtime");
     tnr_status status = b->state ? TNR_OK : make_state(b, err);
     state *s = b->state;
     if (status || s->module) return status;
@@ -117,7 +117,7 @@ static tnr_status give(tnr_instance *instance, const tn_program *p, void *const 
         if (status) return status;
         if (n > room || (n && !out[at]))
             return tnr_fail(err, TNR_E_SHAPE, 0,
-                            "result %s has %llu bytes, but the symbols given say that there is room for %llu",
+                            "result %s has %llu bytes, but the given symbols provide room for %llu",
                             p->slot[i].name, (unsigned long long)n, (unsigned long long)(out[at] ? room : 0));
         if (n) memcpy(out[at], (const char *)t.data + t.byte_offset, (size_t)n);
         at++;
@@ -133,7 +133,7 @@ static tnr_status run(tn_bundle *b, tnr_instance *instance, void *const *in, voi
     const tn_program *p = b->query(TENON_ABI_VERSION)->program;
     uint32_t n_in = 0, n_out = 0;
     if (p->n_symbol && !sym)
-        return tnr_fail(err, TNR_E_ARG, 0, "the model has symbolic dimensions: give their sizes");
+        return tnr_fail(err, TNR_E_ARG, 0, "the model has symbolic dimensions; give their sizes");
     for (uint32_t i = 0; i < p->n_slot; i++) {
         const tn_slot *s = &p->slot[i];
         tnr_status status = TNR_OK;

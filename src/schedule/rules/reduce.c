@@ -481,7 +481,7 @@ static void make_rows(rows *w, const char *block)
         dv_do(d, "reorder%s%s%s", outer, reduce, inside);
     make_tasks(w, n, name, e, n_rows, row);
     w->comment = w->pairs ? "vectors across rows of two"
-                 : v < 0 ? "scalars" : v < n ? "vectors beside the reduction" : "vectors along the reduction";
+                 : v < 0 ? "scalars" : v < n ? "vectors across the reduction" : "vectors along the reduction";
 }
 
 /* What a block reads of the blocks before it in its phase, which the row holds one turn of. */

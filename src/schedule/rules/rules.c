@@ -24,7 +24,7 @@ const tn_rule_info tn_rule_infos[] = {
      rule_window_matches, rule_window},
     {"elementwise", "no reduction: tasks of vectors along contiguous memory",
      rule_elementwise_matches, rule_elementwise},
-    {"reduce",      "any reduction: rows as tasks, what follows a row computed while it is near",
+    {"reduce",      "any reduction: rows as tasks; what follows a row is computed while the row is in cache",
      rule_reduce_matches, rule_reduce},
     {"serial",      "the function as it is", always, serial},
 };

@@ -13,11 +13,11 @@ must "every riscv that runs Linux has floats" test "$(asm riscv64-linux-gnu 'fad
 must "arm without neon" test "$(asm armv6-linux-gnueabihf 'vld1\.')" = 0
 must "arm with neon" test "$(asm 'armv6-linux-gnueabihf -mattr=+neon,+vfp4' 'vld1\.')" -gt 0
 must "aarch64 has neon" test "$(asm aarch64-linux-gnu 'v[0-9]+\.4s')" -gt 0
-expect 4 "there is no AArch64 feature \"svee\"; the nearest known one is sve [machine-E005]" \
+expect 4 "unknown AArch64 feature \"svee\"; did you mean sve? [machine-E005]" \
     dump "$dense" --stage asm --target "llvm -mtriple=aarch64-linux-gnu -mattr=+svee"
-expect 4 "there is no RISC-V feature \"avx2\"" dump "$dense" --stage asm --target "llvm -mtriple=riscv64-linux-gnu -mattr=+avx2"
-expect 4 "there is no Arm feature \"sve\"" dump "$dense" --stage c --target "c -mtriple=armv7-linux-gnueabihf -mattr=+sve"
-expect 4 "every AArch64 machine has neon; it cannot be dropped [machine-E007]" \
+expect 4 "unknown RISC-V feature \"avx2\"" dump "$dense" --stage asm --target "llvm -mtriple=riscv64-linux-gnu -mattr=+avx2"
+expect 4 "unknown Arm feature \"sve\"" dump "$dense" --stage c --target "c -mtriple=armv7-linux-gnueabihf -mattr=+sve"
+expect 4 "every AArch64 machine has neon; it cannot be removed [machine-E007]" \
     dump "$dense" --stage asm --target "llvm -mtriple=aarch64-linux-gnu -mattr=-neon"
 expect 4 "no features of this architecture are known" \
     dump "$dense" --stage asm --target "llvm -mtriple=powerpc64le-linux-gnu -mattr=+vsx"

@@ -95,9 +95,9 @@ expect 0 "tenon: warning: --config typing: no command has a flag --opt-levell; i
     --config typing compile "$model" -o two.tar
 expect 0 "no command has a flag --bogus" --config typing run two.tar
 expect 0 "" --config default run two.tar
-expect 4 "an object with \"kind\" is needed" --config unkind run two.tar
-expect 4 "no sound JSON" --config cut run two.tar
-expect 4 "there is neither three" --config three run two.tar
+expect 4 "expected an object with \"kind\"" --config unkind run two.tar
+expect 4 "not valid JSON" --config cut run two.tar
+expect 4 "no file three, here or below TVM_CONFIGS_JSON_DIR" --config three run two.tar
 unset TVM_CONFIGS_JSON_DIR
 for page in tenon compile run; do
     expect 0 ".SH FLAGS" --manual $page

@@ -107,10 +107,10 @@ for target in llvm c; do
     expect 0 "" run windows.tar -i rows.npz
     expect 4 "Reshape_8: an extent is 15, but must be 12" run windows.tar -i five.npz
     expect 0 "" compile window.relay -o window.tar --target $target
-    expect 4 "an input is too small for Pool_3: dimension 2 of its result would be -3, at least 0 is needed" run window.tar
+    expect 4 "an input is too small for Pool_3: dimension 2 of its result would be -3, but must be at least 0" run window.tar
 done
 expect 4 "dimension 0 of parameter z is 5, but must be 4" interpret equal.relay -i four_five.npz
-expect 4 "input z: dimension 0 is 5, the model wants 4" interpret equal.relay --stage flat -i four_five.npz
+expect 4 "input z: dimension 0 is 5, but the model needs 4" interpret equal.relay --stage flat -i four_five.npz
 expect 4 "they must be equal" interpret branch.relay -i rows.npz --fill-mode random
 expect 4 "they must be equal [tir-E203]" interpret branch.relay --stage flat -i rows.npz --fill-mode random
 expect 4 "an input is too small for Pool_3: dimension 2 of its result would be -3" interpret window.relay --stage flat
@@ -158,9 +158,9 @@ END
 must "an array" python3 index.py
 for target in llvm c; do
     expect 0 "" compile lookup.onnx -o lookup.tar --target $target
-    expect 4 "tenon: error: lookup.tar: y: Gather: an index is outside of [-5, 5)" run lookup.tar -i index.npz
+    expect 4 "tenon: error: lookup.tar: y: Gather: an index is outside [-5, 5)" run lookup.tar -i index.npz
 done
-expect 4 "Gather: an index is outside of [-5, 5)" interpret lookup.onnx -i index.npz
+expect 4 "Gather: an index is outside [-5, 5)" interpret lookup.onnx -i index.npz
 # Names of symbols: given, shared between inputs, and found where the model's say nothing.
 for text in "x:[rows,64]" "x:[ rows , 64 ]"; do
     expect 0 "%x: Tensor[(rows, 64), float32]" dump "$here/../../examples/models/dense.onnx" --stage relay --input-shapes "$text"

@@ -48,21 +48,21 @@ expect 4 "[onnx-E001]" compile bad.onnx -o d.tar
 
 # passes, flags, files of flags
 expect 4 "--print-ir-before: unknown pass Nonsense; \`tenon opt --list\` names them [driver-E006]" compile "$models/two.relay" --print-ir-before Nonsense
-expect 4 "--disabled-pass: no program can be made without InferType; leave it out of the list [driver-E008]" compile "$models/two.relay" --disabled-pass InferType
+expect 4 "--disabled-pass: a program cannot be made without InferType; remove it from the list [driver-E008]" compile "$models/two.relay" --disabled-pass InferType
 expect 4 "[driver-E060]" compile "$models/two.relay" --pass-config relay.FuseOps.depth=1
 expect 4 "[driver-E062]" compile "$models/two.relay" --pass-config tir.usmp.enable=1
 expect 4 "unknown graph pass Nonsense; \`tenon opt --list\` names them [driver-E031]" opt --pass=Nonsense "$models/two.relay"
 expect 4 "fixed.relay: error: --input-shapes does not apply to Relay text; change the shapes in the text [frontend-E003]" \
     compile "$models/fixed.relay" --input-shapes "x:[1,4]" -o d.tar
 echo '{"opt-level": [1]}' >list.json
-expect 4 "list.json: error: \"opt-level\": text, a number, true or false, or an object is needed [driver-E056]" \
+expect 4 "list.json: error: \"opt-level\": expected a text, a number, true, false or an object [driver-E056]" \
     --config list.json compile "$dense"
 echo '{"opt-level":' >cut.json
-expect 4 "cut.json: error: no sound JSON: the text ends where a value is expected at byte 14 [driver-E057]" \
+expect 4 "cut.json: error: not valid JSON: the text ends instead of a value at byte 14 [driver-E057]" \
     --config cut.json compile "$dense"
 
 # targets and packages
-expect 4 "LLVM cannot make code for this target; choose another: " dump "$dense" --stage asm --target "llvm -mtriple=bpfel"
+expect 4 "LLVM cannot generate code for this target; choose another one: " dump "$dense" --stage asm --target "llvm -mtriple=bpfel"
 expect 4 "stack arguments are not supported [codegen-E009]" dump "$dense" --stage asm --target "llvm -mtriple=bpfel"
 expect 0 "" compile "$models/fixed.relay" -o whole.tar
 must "a package to damage" sh -c 'tar xf whole.tar && printf garbage | dd of=mod.so conv=notrunc 2>/dev/null && tar cf odd.tar mod.so mod.params'
@@ -75,11 +75,11 @@ rm -f weights.*
 
 # texts that no package can be made of
 echo 'def @main(%x: float32) { %f = fn (%y: float32) { exp(%y) }; %f(%x) }' >value.relay
-expect 4 "value.relay:1:61: error: the call of a function that is a value cannot be compiled; call one by its name" \
+expect 4 "value.relay:1:61: error: a call of a function value cannot be compiled; call a function by its name" \
     compile value.relay -o d.tar
 expect 4 "[driver-E007]" compile value.relay -o d.tar
 echo 'def @main(%x: (float32, int8)) { %x.0 }' >tuple.relay
-expect 4 "tuple.relay:1:11: error: only tensors can go into and out of a package, an if or a loop, but not (float32, int8)" \
+expect 4 "tuple.relay:1:11: error: only tensors can enter or leave a package, an if or a loop, not (float32, int8)" \
     compile tuple.relay -o d.tar
 cat >flow.relay <<'END'
 def @main(%x: float32, %c: bool) {
@@ -87,7 +87,7 @@ def @main(%x: float32, %c: bool) {
   %f.0
 }
 END
-expect 4 "but not fn (float32) -> float32; give the parts of a tuple one by one [driver-E010]" compile flow.relay -o d.tar
+expect 4 "not fn (float32) -> float32; pass the parts of a tuple one by one [driver-E010]" compile flow.relay -o d.tar
 echo 'def @main(%x: Tensor[(4), int4]) { add(%x, %x) }' >int4.relay
 expect 4 "found 'int4' [relay-E011]" compile int4.relay -o d.tar
 {
@@ -99,7 +99,7 @@ expect 4 "found 'int4' [relay-E011]" compile int4.relay -o d.tar
 } >deep.relay
 expect 4 "deep.relay:66:1: error: calls or expansions are nested more than 64 deep [relay-E207]" interpret deep.relay --fill-mode ones
 echo 'def @main(%x: float32) { broadcast_to(%x, shape=[1000000000, 1000000]) }' >large.relay
-expect 4 "large.relay:1:26: error: there is not enough memory for a value [relay-E208]" interpret large.relay
+expect 4 "large.relay:1:26: error: not enough memory for a value [relay-E208]" interpret large.relay
 echo 'def @main(%c: bool, %x: float32) { if (%c) { fail(message="no luck") } else { %x } }' >fail.relay
 expect 4 "fail.relay:1:46: error: no luck [relay-E211]" interpret fail.relay --fill-mode ones
 
@@ -111,7 +111,7 @@ done
 
 echo 'def @mine(%x: Tensor[(4), float32]) { exp(%x) }' >mine.relay
 for command in check compile interpret "dump --stage relay" "dump --stage c"; do
-    expect 4 "mine.relay: error: there is no function @main to run [relay-E200]" $command mine.relay
+    expect 4 "mine.relay: error: there is no function @main [relay-E200]" $command mine.relay
 done
 
 # models

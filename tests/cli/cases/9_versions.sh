@@ -28,18 +28,18 @@ both_refuse() { # TEXT FILE...: by both commands, in one line
 }
 note "kernel ABI $newest" "kernel ABI 7" now.so newer.so
 note "kernel ABI $newest" "kernel ABI 7" mod.so m && mv m mod.so && tar cf newer.tar mod.so mod.json mod.params
-both_refuse "made by a newer tenon: its kernels speak ABI version 7, and this tenon knows up to $newest; update tenon or compile the model again" \
+both_refuse "a newer version of Tenon made it: its kernels use ABI version 7, but this version supports up to $newest; update Tenon or compile the model again" \
     newer.so newer.tar
 note "kernel ABI $newest" "kernel abi $newest" now.so older.so
 note "kernel ABI 7" "kernel abi 7" mod.so m && mv m mod.so && tar cf older.tar mod.so mod.json mod.params
-both_refuse "made by an older tenon, which does not say what ABI its kernels speak; compile the model again" older.so older.tar
+both_refuse "an older version of Tenon made it, without an ABI version for its kernels; compile the model again" older.so older.tar
 
 expect 4 "[driver-E064]" verify newer.tar
 
 # weights of another format, and a graph that is none
 tar xf now.tar
 must "other weights" sh -c "printf '\\001' | dd of=mod.params bs=1 conv=notrunc 2>/dev/null && tar cf weights.tar mod.so mod.params"
-expect 4 "mod.params is damaged: no parameter list" run weights.tar
+expect 4 "mod.params is damaged: not a parameter list" run weights.tar
 must "run says so in one line" test "$(wc -l <"$work/said")" = 1
 tar xf now.tar
 must "another graph" sh -c "sed 's/\"node_row_ptr\"/\"node_row_ptr_v2\"/' mod.json >m && mv m mod.json && tar cf graph.tar mod.so mod.json mod.params"
