@@ -44,7 +44,7 @@ value *value_new(enum value_kind kind)
 
 tn_status interp_no_memory(interp *p, const tn_node *n)
 {
-    return tn_error(p->g->ctx, "relay-E208", interp_where(n), "there is not enough memory for a value");
+    return tn_error(p->g->ctx, "relay-E208", interp_where(n), "not enough memory for a value");
 }
 
 tn_status value_make_tuple(interp *p, const tn_node *at, uint32_t n, value *const field[], value **out)

@@ -1,5 +1,4 @@
-/* The AOT executor over hand-written tables: results, symbols, errors, caller's memory, profile, damaged
- * programs. */
+/* The AOT executor on hand-written tables: results, symbols, errors, caller's memory, profile, damage. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
