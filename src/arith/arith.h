@@ -36,8 +36,8 @@ void tn_facts_release(tn_facts *f, tn_facts_mark mark);
 
 /* Smallest interval known to hold e (index or integer). */
 tn_range tn_bounds(const tn_facts *f, const tn_expr *e);
-/* Simplifies; facts may be NULL (then symbols are in [1, 2^31-1], variables unbounded). Same value wherever
- * facts hold. */
+/* Simplifies; facts may be NULL. A symbol without a range is in [0, 2^31-1], since some may be 0; a variable is
+ * unbounded. Same value wherever facts hold. */
 const tn_expr *tn_simplify(tn_pool *p, const tn_facts *f, const tn_expr *e);
 /* 1: cond is true, 0: false, -1: not known. */
 int tn_prove(tn_pool *p, const tn_facts *f, const tn_expr *cond);

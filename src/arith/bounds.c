@@ -262,7 +262,7 @@ static tn_range leaf_range(const tn_bnd *b, const tn_expr *e)
     if (tn_map_get(&b->f->range, tn_map_key(e), &i))
         return b->f->at[i];
     if (e->kind == TN_E_SYM)
-        return (tn_range){1, INT32_MAX};
+        return (tn_range){0, INT32_MAX};
     return tn_dtype_is_index(e->dtype) ? TN_NO_RANGE : tn_dtype_range(e->dtype);
 }
 

@@ -63,8 +63,11 @@ static const char *text_print(text_world *t, const tn_expr *e)
 /* loops: "name<extent, ..." in order; assumed: a condition or NULL. */
 static void text_init(text_world *t, const char *loops, const char *assumed)
 {
+    static const char *const positive[] = {"n", "m", "s", "h", "w", "W"};
     memset(t, 0, sizeof *t);
     world_init(&t->w);
+    for (size_t i = 0; i < sizeof positive / sizeof *positive; i++)
+        tn_facts_range(&t->w.facts, tn_sym(&t->w.pool, positive[i]), 1, INT32_MAX);
     for (const char *at = loops; *at;) {
         const char *lt = strchr(at, '<'), *end = at;
         for (int depth = 0; *end && (*end != ',' || depth > 0); end++)
