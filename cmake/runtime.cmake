@@ -5,10 +5,14 @@ if(NOT TN_HAS_runtime)
     return()
 endif()
 
-# What runs once, at load, or to find a fault, is compiled to be small: the runtime stays below 100 KB.
+# What runs once, at load, for an instance or to find a fault, is compiled to be small: the runtime stays below 100 KB
+# (tools/symbols). Nothing unwinds through it in a running program; debuggers have tables of their own (-g).
 if(CMAKE_BUILD_TYPE STREQUAL Release)
-    foreach(name IN ITEMS debug error exe graph library library_check module package params sort)
-        set_property(SOURCE ${CMAKE_SOURCE_DIR}/src/runtime/${name}.c APPEND PROPERTY COMPILE_OPTIONS -Os)
+    foreach(name IN ITEMS runtime/cpus runtime/debug runtime/error runtime/exe runtime/graph runtime/guard runtime/instance
+            runtime/library runtime/library_check runtime/module runtime/package runtime/params runtime/sort base/cpu
+            base/cpu_count base/utf8 base/wire/elf base/wire/json base/wire/tar)
+        set_property(SOURCE ${CMAKE_SOURCE_DIR}/src/${name}.c APPEND PROPERTY
+            COMPILE_OPTIONS -Os -fno-asynchronous-unwind-tables)
     endforeach()
 endif()
 
