@@ -128,7 +128,7 @@ static const feature riscv[] = {
     { "zvfh",            "v zfhmin" },
 };
 /* clang-format on */
-enum { ROWS = sizeof x86 / sizeof *x86, NAME_MAX_BYTES = 32 }; /* x86 has the longest table */
+enum { ROWS = sizeof x86 / sizeof *x86 }; /* x86 has the longest table */
 
 /* Architectures by how triples begin, the first that fits; base: what all their machines have (of riscv: those that
  * run Linux). */
@@ -253,48 +253,23 @@ static void drop(names *s, const char *name)
     s->n = kept;
 }
 
-/* Levenshtein's distance to a known name, row by row. */
-static size_t distance(const char *a, size_t n, const char *b)
-{
-    size_t row[NAME_MAX_BYTES + 1], m = strlen(b);
-    for (size_t j = 0; j <= m; j++) {
-        row[j] = j;
-    }
-    for (size_t i = 1; i <= n; i++) {
-        size_t diagonal = row[0];
-        row[0] = i;
-        for (size_t j = 1; j <= m; j++) {
-            size_t replaced = diagonal + (a[i - 1] != b[j - 1]), least = row[j] + 1;
-            diagonal = row[j];
-            least = row[j - 1] + 1 < least ? row[j - 1] + 1 : least;
-            row[j] = replaced < least ? replaced : least;
-        }
-    }
-    return row[m];
-}
-
 static tn_status unknown_cpu(tn_ctx *ctx, const struct arch *a, const char *name)
 {
-    char best[NAME_MAX_BYTES + 1] = "";
+    tn_nearest near = {.word = name, .n = strlen(name)};
     tn_buf all = {0};
-    size_t length = strlen(name), least = 0;
     for (size_t i = 0; a->n && i < CPUS; i++) {
         const char *at = cpus[i].names, *word;
         size_t n;
         while (strcmp(cpus[i].arch, a->name) == 0 && tn_words_next(&at, &word, &n)) {
-            char known[NAME_MAX_BYTES + 1] = "";
-            memcpy(known, word, n);
-            size_t d = distance(name, length, known);
-            if (!*best || d < least) {
-                least = d;
-                memcpy(best, known, sizeof best);
-            }
+            const char *known = tn_intern_n(ctx, word, n);
+            tn_nearest_offer(&near, known);
             tn_buf_printf(&all, " %s", known);
         }
     }
     tn_status st = tn_error(ctx, "machine-E009", NULL,
-                            "-mcpu: unknown %s CPU \"%.60s\"; did you mean %s? Known CPUs: native generic%s",
-                            a->name, name, best, tn_buf_cstr(&all));
+                            "-mcpu: unknown %s CPU \"%.60s\"%s%s%s Known CPUs: native generic%s", a->name, name,
+                            near.best ? "; did you mean " : "", near.best ? near.best : "", near.best ? "?" : ".",
+                            tn_buf_cstr(&all));
     tn_buf_deinit(&all);
     return st;
 }
@@ -306,14 +281,13 @@ static tn_status unknown(tn_ctx *ctx, const struct arch *a, const char *name, si
         return tn_error(ctx, "machine-E008", NULL,
                         "-mattr: no features of this architecture are known; remove \"%.*s\"", shown, name);
     }
-    const char *best = a->row[0].name;
-    for (size_t i = 1; i < a->n; i++) {
-        if (distance(name, n, a->row[i].name) < distance(name, n, best)) {
-            best = a->row[i].name;
-        }
+    tn_nearest near = {.word = name, .n = n};
+    for (size_t i = 0; i < a->n; i++) {
+        tn_nearest_offer(&near, a->row[i].name);
     }
-    return tn_error(ctx, "machine-E005", NULL, "-mattr: unknown %s feature \"%.*s\"; did you mean %s?",
-                    a->name, shown, name, best);
+    return tn_error(ctx, "machine-E005", NULL, "-mattr: unknown %s feature \"%.*s\"%s%s%s", a->name, shown, name,
+                    near.best ? "; did you mean " : "; use LLVM's names", near.best ? near.best : "",
+                    near.best ? "?" : "");
 }
 
 /* One word of the list, with its sign. */
