@@ -27,6 +27,34 @@ static const char *next_word(tn_build *b, const char **at)
     return r;
 }
 
+/* Options of TVM's target strings that this compiler has no use for. The first list changes nothing: TVM picks
+ * schedules and names logs by them. The others ask for something that would be missing. */
+static tn_status foreign_option(tn_build *b, const char *word, const char *name, size_t n, const char *value)
+{
+    static const char *const idle[] = {"device", "model", "keys"};
+    static const struct { const char *name, *instead; } refused[] = {
+        {"libs", "kernels are generated, never taken from a library; leave it out"},
+        {"runtime", "a package runs on Tenon's runtime; leave it out"},
+        {"system-lib", "-o NAME.a makes a library that is linked into the program; leave it out"},
+        {"link-params", "parameters are always part of what compile makes; leave it out"},
+    };
+    for (size_t i = 0; i < sizeof idle / sizeof *idle && value; i++)
+        if (strlen(idle[i]) == n && memcmp(idle[i], name, n) == 0) {
+            (void)tn_report(b->ctx, TN_NOTE, "driver-N002", NULL,
+                            "target option %.100s is ignored: schedules follow the machine (-mcpu=, -mattr=)", word);
+            return TN_OK;
+        }
+    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++)
+        if (strlen(refused[i].name) == n && memcmp(refused[i].name, name, n) == 0)
+            return value && (!*value || strcmp(value, "0") == 0)
+                       ? TN_OK
+                       : tn_error(b->ctx, "driver-E094", NULL, "target option %.100s is not supported: %s", word,
+                                  refused[i].instead);
+    return tn_error(
+        b->ctx, "driver-E002", NULL,
+        "target option %s is not supported; known are -mcpu=, -mattr=, -mtriple=, -num-cores=", word);
+}
+
 static tn_status option(tn_build *b, const char *word, options *o)
 {
     const struct { const char *name; const char **to; } known[] = {
@@ -38,9 +66,7 @@ static tn_status option(tn_build *b, const char *word, options *o)
             *known[i].to = eq + 1;
             return TN_OK;
         }
-    return tn_error(
-        b->ctx, "driver-E002", NULL,
-        "target option %s is not supported; known are -mcpu=, -mattr=, -mtriple=, -num-cores=", word);
+    return foreign_option(b, word, name, *word == '-' ? n : 0, eq ? eq + 1 : NULL);
 }
 
 static tn_status find_machine(tn_build *b, const options *o)

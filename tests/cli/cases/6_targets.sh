@@ -40,6 +40,18 @@ if [ "$(uname -m)" = x86_64 ]; then
         compile "$dense" --target "c -mattr=-sse2" -o d.tar
 fi
 
+# Options of TVM's target strings: what changes nothing is ignored with a note, what asks for something else is refused.
+for option in -device=arm_cpu -model=rk3399 -keys=arm_cpu,cpu; do
+    expect 0 "note: target option $option is ignored: schedules follow the machine (-mcpu=, -mattr=) [driver-N002]" \
+        compile "$dense" --target "llvm $option" -o t.tar
+done
+expect 0 "" compile "$dense" --target "llvm -libs= -link-params=0 -system-lib=0" -o t.tar
+for option in -libs=mkl -runtime=c -system-lib -link-params=1; do
+    expect 4 "target option $option is not supported: " compile "$dense" --target "llvm $option" -o d.tar
+    expect 4 "[driver-E094]" compile "$dense" --target "llvm $option" -o d.tar
+done
+expect 4 "[driver-E002]" compile "$dense" --target "llvm -device" -o d.tar
+
 # Triples: what Tenon does not compile for is refused before anything is compiled, in any form; the kernels can be seen.
 while read -r triple why; do
     refusal="target $triple is not supported: it is $why, and"
