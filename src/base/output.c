@@ -1,5 +1,10 @@
 /* Writing output files.
  *
+ * A temporary file is locked (flock) until it has its place or is gone. The names are the same for all processes, so
+ * the next one that writes to a place finds what a killed one left there: a file without a lock, which it removes. Who
+ * made a file and who removes one both look, lock held, whether the name still stands for it. Where a file system has
+ * no locks, what a killed process left stays.
+ *
  * The list is an array of names that live until their file has its place. It changes, and files are made and renamed,
  * only between begin_change and end_change: no signal handler runs on that thread meanwhile, and tn_outputs_drop waits
  * for the others, having told them that it is over. It is the one state of base that is not a constant: a
@@ -16,6 +21,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -70,7 +76,50 @@ static bool list_name(char *from, char *to)
     return false;
 }
 
-/* A new file of that name (mkstemp would ignore the umask). */
+/* Does the name stand for that open file? */
+static bool stands_for(const char *name, int fd)
+{
+    struct stat it, there;
+    return fstat(fd, &it) == 0 && lstat(name, &there) == 0 && it.st_dev == there.st_dev &&
+           it.st_ino == there.st_ino;
+}
+
+/* Removes a file of this user that nobody has locked: whoever made it was killed. */
+static bool remove_left(const char *name)
+{
+    struct stat st;
+    int fd = open(name, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    if (fd < 0) {
+        return false;
+    }
+    bool gone = fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_uid == geteuid() &&
+                flock(fd, LOCK_EX | LOCK_NB) == 0 && stands_for(name, fd) && unlink(name) == 0;
+    close(fd);
+    return gone;
+}
+
+/* A new file of that name (mkstemp would ignore the umask), locked where there are locks; EEXIST: another has it. */
+static int create(tn_output *o, mode_t mode)
+{
+    const int flags = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC;
+    o->fd = open(o->temporary, flags, mode);
+    int err = o->fd < 0 ? errno : 0;
+    if (err == EEXIST && remove_left(o->temporary)) {
+        o->fd = open(o->temporary, flags, mode);
+        err = o->fd < 0 ? errno : 0;
+    }
+    if (err) {
+        return err;
+    }
+    bool taken = flock(o->fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+    if (taken || !stands_for(o->temporary, o->fd)) { /* by one that removes it, before it was locked */
+        close(o->fd);
+        o->fd = -1;
+        return EEXIST;
+    }
+    return 0;
+}
+
 static int make(tn_output *o, mode_t mode)
 {
     sigset_t old;
@@ -80,8 +129,7 @@ static int make(tn_output *o, mode_t mode)
     if (!end && !list_name(NULL, o->temporary)) {
         err = EMFILE;
     } else if (!end) {
-        o->fd = open(o->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
-        err = o->fd < 0 ? errno : 0;
+        err = create(o, mode);
         if (err) {
             (void)list_name(o->temporary, NULL);
         }
@@ -90,17 +138,29 @@ static int make(tn_output *o, mode_t mode)
     return end ? wait_for_the_end() : err;
 }
 
+static char *temporary_name(const char *place, unsigned i)
+{
+    size_t room = strlen(place) + 48;
+    char *name = malloc(room);
+    if (name) {
+        snprintf(name, room, "%s.tenon-%u.tmp", place, i);
+    }
+    return name;
+}
+
 static int open_beside(tn_output *o, mode_t mode)
 {
-    size_t room = strlen(o->place) + 48;
     int err = EEXIST;
-    o->temporary = malloc(room);
-    if (!o->temporary) {
-        return ENOMEM;
+    unsigned i = 0;
+    for (; i < TRIES && err == EEXIST; i++) {
+        free(o->temporary);
+        o->temporary = temporary_name(o->place, i);
+        err = o->temporary ? make(o, mode) : ENOMEM;
     }
-    for (unsigned i = 0; i < TRIES && err == EEXIST; i++) {
-        snprintf(o->temporary, room, "%s.%ld-%u.tmp", o->place, (long)getpid(), i);
-        err = make(o, mode);
+    for (bool more = !err; more; i++) { /* what several killed processes left */
+        char *name = temporary_name(o->place, i);
+        more = name && remove_left(name);
+        free(name);
     }
     return err;
 }
@@ -109,14 +169,14 @@ static void forget(tn_output *o)
 {
     free(o->temporary);
     free(o->place);
-    *o = (tn_output){.fd = -1};
+    *o = (tn_output){.fd = -1, .lock = -1};
 }
 
 int tn_output_open(tn_output *o, const char *path)
 {
     struct stat st;
     int err = 0;
-    *o = (tn_output){.fd = -1, .durable = true};
+    *o = (tn_output){.fd = -1, .lock = -1, .durable = true};
     bool there = stat(path, &st) == 0;
     if (!there && lstat(path, &st) == 0) {
         return ENOENT; /* a link to nothing: such as /dev/stdout where that is closed */
@@ -138,7 +198,7 @@ int tn_output_open(tn_output *o, const char *path)
 
 int tn_output_open_private(tn_output *o, const char *path)
 {
-    *o = (tn_output){.fd = -1, .place = strdup(path)};
+    *o = (tn_output){.fd = -1, .lock = -1, .place = strdup(path)};
     int err = o->place ? open_beside(o, 0600) : ENOMEM;
     if (err) {
         forget(o);
@@ -148,7 +208,7 @@ int tn_output_open_private(tn_output *o, const char *path)
 
 int tn_output_open_temporary(tn_output *o, const char *path)
 {
-    *o = (tn_output){.fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600)};
+    *o = (tn_output){.fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600), .lock = -1};
     return o->fd < 0 ? errno : 0;
 }
 
@@ -188,6 +248,9 @@ int tn_output_finish(tn_output *o)
     if (!o->error && o->temporary && o->durable && fsync(o->fd) != 0) {
         o->error = errno;
     }
+    if (o->temporary) {
+        o->lock = fcntl(o->fd, F_DUPFD_CLOEXEC, 0); /* keeps the lock until the file has its place */
+    }
     if (close(o->fd) != 0 && !o->error) {
         o->error = errno;
     }
@@ -203,6 +266,9 @@ static int settle(tn_output *o, bool keep)
         unlink(o->temporary);
     }
     (void)list_name(o->temporary, NULL);
+    if (o->lock >= 0) {
+        close(o->lock);
+    }
     return err;
 }
 

@@ -1,7 +1,8 @@
 #ifndef TN_BASE_OUTPUT_H
 #define TN_BASE_OUTPUT_H
 /* Output files that are there whole or not at all: the bytes go piece by piece to a temporary file beside the place,
- * which takes the place at the end. What is no regular file (a pipe, a device) is written directly.
+ * which takes the place at the end. What a killed process left is removed by the next one that writes to the same
+ * place. What is no regular file (a pipe, a device) is written directly.
  *
  * The process lists what it is writing. Whoever ends it (a signal) lets tn_outputs_drop remove that; from
  * then on no file is made or takes its place, so nothing is left whatever the moment.
@@ -14,6 +15,7 @@
 
 typedef struct tn_output {
     int fd, error;          /* error: the first, which makes the file one that is not kept */
+    int lock;               /* the temporary file, finished; -1: not yet, or none */
     bool durable;           /* the file is on the disk before it takes its place */
     char *place, *temporary; /* heap; temporary NULL: written directly */
 } tn_output;

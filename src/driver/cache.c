@@ -121,10 +121,10 @@ static void list_folder(const char *root, int first, entries *all, uint64_t *sum
     snprintf(path, sizeof path, "%s/%02x", root, (unsigned)first & 255);
     DIR *d = opendir(path);
     for (struct dirent *e; d && (e = readdir(d));) {
-        if (e->d_name[0] == '.' || strlen(e->d_name) > 70 || fstatat(dirfd(d), e->d_name, &st, 0) != 0)
+        if (e->d_name[0] == '.' || strlen(e->d_name) > 76 || fstatat(dirfd(d), e->d_name, &st, 0) != 0)
             continue;
         entry x = {st.st_mtim, (uint64_t)st.st_size, ""};
-        snprintf(x.name, sizeof x.name, "%02x/%.70s", (unsigned)first & 255, e->d_name);
+        snprintf(x.name, sizeof x.name, "%02x/%.76s", (unsigned)first & 255, e->d_name);
         *sum += x.bytes;
         tn_vec_push(all, x);
     }

@@ -12,6 +12,7 @@ int fsync(int fd)
     if (to >= 0 && write(to, "fsync\n", 6) == 6)
         close(to);
     if (at && seconds && ++number == atoi(at))
-        sleep((unsigned)atoi(seconds));
+        for (unsigned left = (unsigned)atoi(seconds); left > 0;)
+            left = sleep(left); /* a signal's handler ends it early */
     return fdatasync(fd);
 }

@@ -105,5 +105,25 @@ else
     stop_in_fsync 1 "./out " run wide.tar --dump-outputs out
     stop_in_fsync 1 "" dump wide.relay --stage relay -o out.relay
     stop_in_fsync 1 "" interpret wide.relay -o out.npz
+
+    # A killed process cleans nothing up: the next one that writes to the place does, but leaves what a living one writes.
+    write_slowly() { # NUMBER: of the temporary file that waits for the disk
+        : >syncs
+        FSYNC_LOG=$PWD/syncs FSYNC_SECONDS=60 FSYNC_AT=1 LD_PRELOAD=$PWD/slow.so tenon interpret wide.relay -o out.npz &
+        pid=$!
+        while [ ! -s syncs ] && kill -0 $pid 2>/dev/null; do sleep 0.02; done
+        must "a temporary file is there" test -e "out.npz.tenon-$1.tmp"
+    }
+    rm -rf out*
+    write_slowly 0
+    first=$pid
+    write_slowly 1
+    expect 0 "" interpret wide.relay -o out.npz
+    must "those of living processes stay" test -e out.npz.tenon-0.tmp -a -e out.npz.tenon-1.tmp
+    kill -KILL $first $pid
+    wait $first $pid 2>/dev/null
+    must "killed, they leave their files" test -e out.npz.tenon-0.tmp -a -e out.npz.tenon-1.tmp
+    expect 0 "" interpret wide.relay -o out.npz
+    must "the next one removes what they left" test "$(echo out*)" = out.npz
 fi
 cd .. || exit 1
