@@ -10,7 +10,11 @@
 #include <string.h>
 
 struct machine;
-typedef struct { struct machine *m; const tn_group *group; } kernel;
+typedef struct kernel {
+    struct machine *m;
+    const tn_group *group;
+    const char **symbol; /* names, in the order of a call */
+} kernel;
 
 typedef struct machine {
     tn_build *b;
@@ -53,11 +57,8 @@ static tn_size size(machine *m, const tn_expr *e)
 static const tn_func *function(const kernel *k, const int64_t sym[])
 {
     const tn_group *g = k->group;
-    const char **name = TN_NEW_N(&k->m->b->arena, const char *, g->te->n_symbol);
     uint32_t v = 0;
-    for (uint32_t i = 0; i < g->te->n_symbol; i++)
-        name[i] = g->te->symbol[i].name;
-    while (g->guard[v] && v + 1 < g->n_variant && !value(k->m->b, g->guard[v], g->te->n_symbol, name, sym))
+    while (g->guard[v] && v + 1 < g->n_variant && !value(k->m->b, g->guard[v], g->te->n_symbol, k->symbol, sym))
         v++;
     if (strcmp(k->m->stage, "tir") == 0)
         return g->te;
@@ -83,7 +84,9 @@ static const tn_kernel *make_kernels(machine *m)
     m->user = TN_NEW_N(&b->arena, void *, b->groups.n);
     for (uint32_t i = 0; i < b->groups.n; i++) {
         const tn_group *g = &b->groups.at[i];
-        m->kernel[i] = (kernel){m, g};
+        m->kernel[i] = (kernel){m, g, TN_NEW_N(&b->arena, const char *, g->te->n_symbol)};
+        for (uint32_t n = 0; n < g->te->n_symbol; n++)
+            m->kernel[i].symbol[n] = g->te->symbol[n].name;
         m->user[i] = &m->kernel[i];
         k[i] = (tn_kernel){.name = g->name,
                            .source = g->source,

@@ -69,14 +69,22 @@ static tnr_status damaged(const tnr_instance *inst, uint32_t slot, uint64_t byte
                     before ? "before" : "behind", slot, x->program->slot[slot].name, g->bytes);
 }
 
+/* Is the guard that begins at byte `from` of a block as it was made? */
+static bool is_whole(const uint8_t *block, uint64_t from)
+{
+    const uint8_t *at = block + from;
+    return at[0] == pattern(from) && at[1] == pattern(from + 1) && !memcmp(at, at + 2, TNR_GUARD_BYTES - 2);
+}
+
 tnr_status tnr_guard_look(const tnr_instance *inst, uint32_t at, tnr_error *err)
 {
     for (uint32_t i = 0; i < inst->exe->program->n_slot; i++) {
         const tnr_guarded *g = &inst->guard[i];
-        for (uint64_t k = 0; g->block && k < TNR_GUARD_BYTES; k++) {
-            uint64_t behind = g->bytes + TNR_GUARD_BYTES + k;
+        const uint64_t end = g->bytes + TNR_GUARD_BYTES;
+        if (!g->block || (is_whole(g->block, 0) && is_whole(g->block, end))) continue;
+        for (uint64_t k = 0; k < TNR_GUARD_BYTES; k++) {
             if (g->block[k] != pattern(k)) return damaged(inst, i, k, at, err);
-            if (g->block[behind] != pattern(behind)) return damaged(inst, i, behind, at, err);
+            if (g->block[end + k] != pattern(end + k)) return damaged(inst, i, end + k, at, err);
         }
     }
     return TNR_OK;
