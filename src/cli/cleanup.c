@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -24,10 +25,12 @@ static struct {
     bool on;
     volatile sig_atomic_t signal; /* 0: none yet */
     char *tmp, *old_tmp;          /* our folder in TMPDIR, NULL: none; what TMPDIR was */
+    int lock;                     /* the folder, locked while the process lives */
 } cleanup;
 
 static const int caught[] = {SIGINT, SIGTERM, SIGHUP};
-enum { N_CAUGHT = sizeof caught / sizeof *caught, MAX_DEPTH = 4, TRIES = 100 };
+enum { N_CAUGHT = sizeof caught / sizeof *caught, MAX_DEPTH = 4, TRIES = 100, MAX_READ = 10000 };
+#define FOLDER "tenon-work-" /* and six letters of mkdtemp */
 
 static void on_signal(int number)
 {
@@ -82,12 +85,66 @@ static void *wait_for_signal(void *unused)
     return unused;
 }
 
+/* The folder, locked, if that name stands for one of this user that nobody has locked; else -1. */
+static int lock_folder(const char *name)
+{
+    struct stat it, there;
+    int fd = open(name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (fd >= 0 && (fstat(fd, &it) != 0 || it.st_uid != geteuid() || flock(fd, LOCK_EX | LOCK_NB) != 0 ||
+                    lstat(name, &there) != 0 || it.st_dev != there.st_dev || it.st_ino != there.st_ino)) {
+        close(fd);
+        fd = -1;
+    }
+    return fd;
+}
+
+/* Folders of processes that were killed: theirs are not locked any more. A large TMPDIR is not read to its end. */
+static void remove_left_folders(const char *tmp)
+{
+    char name[4096];
+    DIR *d = opendir(tmp);
+    struct dirent *e;
+    for (int i = 0; d && i < MAX_READ && (e = readdir(d)); i++) {
+        size_t n = sizeof FOLDER - 1;
+        if (strncmp(e->d_name, FOLDER, n) != 0 || strlen(e->d_name) != n + 6 ||
+            (size_t)snprintf(name, sizeof name, "%s/%s", tmp, e->d_name) >= sizeof name)
+            continue;
+        int fd = lock_folder(name);
+        if (fd >= 0) {
+            remove_folder(name, 0);
+            close(fd);
+        }
+    }
+    if (d)
+        closedir(d);
+}
+
+/* A new folder. Before it is locked another process may take it for one that was left: then there is another. Without
+ * a lock, where the file system has none, no process removes it. */
+static bool make_folder(const char *tmp, char *name, size_t room)
+{
+    struct stat st;
+    for (int i = 0; i < TRIES; i++) {
+        if ((size_t)snprintf(name, room, "%s/%sXXXXXX", tmp, FOLDER) >= room || !mkdtemp(name))
+            return false;
+        cleanup.lock = lock_folder(name);
+        int fd = cleanup.lock < 0 ? open(name, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+        bool lockless = fd >= 0 && flock(fd, LOCK_SH | LOCK_NB) != 0 && errno != EWOULDBLOCK;
+        if (fd >= 0)
+            close(fd);
+        if ((cleanup.lock >= 0 || lockless) && stat(name, &st) == 0)
+            return true;
+    }
+    return false;
+}
+
 static void make_private_tmp(void)
 {
     const char *tmp = getenv("TMPDIR");
     char name[256];
     tmp = tmp && *tmp ? tmp : "/tmp";
-    if ((size_t)snprintf(name, sizeof name, "%s/tenon-XXXXXX", tmp) >= sizeof name || !mkdtemp(name))
+    remove_left_folders(tmp);
+    if (!make_folder(tmp, name, sizeof name))
         return; /* who needs a temporary file will say that there is no place for it */
     cleanup.tmp = strdup(name);
     cleanup.old_tmp = strdup(tmp);
@@ -135,6 +192,8 @@ void tn_cleanup_end(void)
     sem_destroy(&cleanup.wake);
     if (cleanup.tmp) {
         rmdir(cleanup.tmp);
+        if (cleanup.lock >= 0)
+            close(cleanup.lock);
         setenv("TMPDIR", cleanup.old_tmp ? cleanup.old_tmp : "/tmp", 1);
     }
     free(cleanup.tmp);

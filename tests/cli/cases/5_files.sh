@@ -41,6 +41,24 @@ for signal in TERM HUP; do
     must "$signal leaves no temporaries" test -z "$(ls "$TMPDIR")$(ls stopped.tar* 2>/dev/null)"
 done
 
+# Killed, it leaves its folder; the next process removes that, but none of a living one.
+linking() { # starts a compilation that waits for its linker
+    rm -f started
+    tenon compile "$models/fixed.relay" -o stopped.tar --cross-compiler ./slow_ld >said 2>&1 &
+    pid=$!
+    while [ ! -e started ] && kill -0 $pid 2>/dev/null; do sleep 0.05; done
+}
+linking
+expect 0 "" compile "$models/fixed.relay" -o killed.tar
+must "the folder of a living process stays" test "$(ls "$TMPDIR" | wc -l)" = 1
+kill -KILL $pid
+wait $pid 2>/dev/null
+must "a killed process leaves its folder" test "$(ls "$TMPDIR" | wc -l)" = 1
+mkdir "$TMPDIR/tenon-other"
+expect 0 "" compile "$models/fixed.relay" -o killed.tar
+must "the next one removes it and nothing else" test "$(ls "$TMPDIR")" = tenon-other
+rmdir "$TMPDIR/tenon-other"
+
 # A signal at any moment: what is being written goes, what is written stays whole. Each command is stopped at eight moments
 # of the time it takes, and ends of itself or by the signal; then there is no temporary, and each file is whole or absent.
 mkdir any && cd any || exit 1
