@@ -49,6 +49,17 @@ static const row rows[] = {
      "  %4 = round(%3 * 0.01f);\n"
      "  cast(%4 + 3f, dtype=\"uint8\")\n}\n",
      {"x uint8 1 3 11 11"}, 0, NULL},
+    {"attention over a cache that is empty yet",
+     "#[version = \"0.0.5\"]\n"
+     "#[symbols = \"past in [0, 16]\"]\n"
+     "def @main(%q: Tensor[(2, s, 4), float32], %past: Tensor[(2, past, 4), float32],\n"
+     "          %k: Tensor[(2, s, 4), float32]) {\n"
+     "  %0 = concatenate((%past, %k), axis=1);\n"
+     "  %1 = transpose(%0, axes=[0, 2, 1]);\n"
+     "  %2 = nn.batch_matmul(%q, %1, transpose_b=False);\n"
+     "  %3 = nn.softmax(%2, axis=2);\n"
+     "  (%0, nn.batch_matmul(%3, %0, transpose_b=False), sum(%past, axis=[1]), nn.relu(%past))\n}\n",
+     {"q float32 2 3 4", "past float32 2 0 4", "k float32 2 3 4"}, 0, NULL},
     {"rows in order",
      "def @main(%x: Tensor[(37, 3), float32], %y: Tensor[(50, 1), int32], %z: Tensor[(0, 4), float32]) {\n"
      "  (sort_rows(%x), sort_rows(%y), sort_rows(%z))\n}\n",
