@@ -128,15 +128,48 @@ static tn_status refuse_kind(tn_graph *g, const char *path, const tn_file *file,
                     tn_kind_wanted(k), k->advice);
 }
 
+static tn_status import_with(tn_graph *g, const tn_format *f, const char *path, const tn_file *file,
+                             const tn_import_options *o)
+{
+    g->settles = true;
+    TN_TRY(f->import(g, path, file, o));
+    return tn_relay_settle(g);
+}
+
+static void empty_graph(tn_graph *g)
+{
+    const tn_graph old = *g;
+    tn_graph_deinit(g);
+    tn_graph_init(g, old.ctx, old.arena, old.pool);
+}
+
+/* Reads the model once more with symbols that begin at 0. If an operator refuses that, they begin at 1 after all, and a
+ * run says that 0 is too small. */
+static tn_status import_from_zero(tn_graph *g, const tn_format *f, const char *path, const tn_file *file,
+                                  const tn_import_options *o, const char *const *symbol, size_t n)
+{
+    tn_import_options zero = o ? *o : (tn_import_options){0};
+    size_t n_diag = g->ctx->n_diag;
+    zero.from_zero = symbol;
+    zero.n_from_zero = n;
+    empty_graph(g);
+    if (import_with(g, f, path, file, &zero) == TN_OK)
+        return TN_OK;
+    tn_diag_rewind(g->ctx, n_diag);
+    empty_graph(g);
+    return import_with(g, f, path, file, o);
+}
+
 tn_status tn_import(tn_graph *g, const char *path, const tn_file *file, const char *format, const tn_import_options *o)
 {
+    const char **symbol;
     TN_TRY(refuse_kind(g, path, file, format));
     const tn_format *f = format ? tn_format_find(format) : tn_format_guess(path, file);
     if (!f)
         return unknown_format(g, path, format);
-    g->settles = true;
-    TN_TRY(f->import(g, path, file, o));
-    return tn_relay_settle(g);
+    TN_TRY(import_with(g, f, path, file, o));
+    size_t n = f->import == import_relay ? 0 : tn_find_zero_symbols(g, &symbol); /* a text declares its ranges */
+    return n ? import_from_zero(g, f, path, file, o, symbol, n) : TN_OK;
 }
 
 tn_status tn_import_map(tn_ctx *ctx, const char *path, tn_file *out_file)

@@ -18,6 +18,8 @@ typedef struct tn_import_options {
     size_t n_shape;
     const tn_blob *const *constant; /* of a Relay text: from the .params file beside it, by index; NULL: none there */
     size_t n_constant;
+    const char *const *from_zero;              /* symbols whose range begins at 0; all others begin at 1 */
+    size_t n_from_zero;
 } tn_import_options;
 
 typedef struct tn_format {
@@ -39,11 +41,14 @@ const tn_format *tn_format_guess(const char *path, const tn_file *file);
 
 /* Reads a model into the empty module g. format NULL: guessed. file must outlive g: weights point into it and may be
  * unaligned. Errors: frontend-E001 (unknown format), frontend-E002 (known to be no model that can be read),
- * the reader's. */
+ * the reader's. Where dimensions of the inputs may be 0, the model is read once more, with ranges that begin at 0. */
 TN_WARN_UNUSED tn_status tn_import(tn_graph *g, const char *path, const tn_file *file, const char *format,
                                    const tn_import_options *o);
 /* Maps the file of a model as tn_file_map does; a folder is frontend-E002, which says what it is. */
 TN_WARN_UNUSED tn_status tn_import_map(tn_ctx *ctx, const char *path, tn_file *out_file);
+/* The symbols of the inputs of an imported module for which 0 is a size as any other: some result has the symbol in
+ * its shape, and none of these is empty where it is 0. Returns their number; *out lies in g's arena. */
+size_t tn_find_zero_symbols(tn_graph *g, const char ***out);
 TN_WARN_UNUSED tn_status tn_import_onnx(tn_graph *g, const char *path, const tn_file *file, const tn_import_options *o);
 
 #endif

@@ -134,6 +134,11 @@ MODELS = {
     "unnamed": lambda path: model(graph([node("Add", ["x", "y"], ["z"])],
                                         [value(n, FLOAT, ["None", "unk__7"]) for n in "xy"],
                                         [value("z", FLOAT, ["None", "unk__7"])])),
+    "cache": lambda path: model(graph(
+        [node("Concat", ["past", "x"], ["present"], axis=0), node("Softmax", ["present"], ["weights"], axis=0),
+         node("Relu", ["x"], ["y"])],
+        [value("past", FLOAT, ["p", 3]), value("x", FLOAT, ["n", 3])],
+        [value("present", FLOAT, ["t", 3]), value("weights", FLOAT, ["t", 3]), value("y", FLOAT, ["n", 3])])),
     "lookup": lambda path: gather(path, 5, 2, 0, [0, 3]),
     "weights": lambda path: gather(path, 9 << 20, 1, 0, [0, 5]),
     "huge_dims": lambda path: declared([2**31 - 1, 2**31 - 1]),

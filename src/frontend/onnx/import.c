@@ -45,7 +45,10 @@ static const tn_expr *new_symbol(onnx_import *im, const char *want, const tn_loc
                NULL;
     for (int k = 2; symbol_taken(im, name); k++)
         name = tn_arena_printf(&im->scratch, "%s_%d", want, k);
-    return tn_sym(im->g->pool, tn_graph_symbol(im->g, name)->name);
+    tn_symbol_info *symbol = tn_graph_symbol(im->g, name);
+    if (im->options && tn_words_hold(im->options->from_zero, im->options->n_from_zero, name))
+        symbol->min = 0;
+    return tn_sym(im->g->pool, symbol->name);
 }
 
 static const tn_expr *fresh_symbol(onnx_import *im, const tn_loc *loc)
