@@ -104,7 +104,7 @@ static void fault(verifier *v, const char *what, uint32_t slot)
         slot < v->r->n_slot ? slot_text(v, slot) : "", what);
 }
 
-enum { NO_SLOT = UINT32_MAX };
+static const uint32_t NO_SLOT = UINT32_MAX;
 
 /* Is operand k there, below n? */
 static bool within(verifier *v, uint32_t i, uint32_t n, const char *what)
