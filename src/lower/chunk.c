@@ -14,7 +14,7 @@
  * for all elements that the loop, with the loops inside it, does nothing with but add to them: registers, and memory at
  * an address that does not change. A part of a register gets the masks of the additions, which may change inside the
  * loop, as those of padding do. Loops are looked at from the inside out, and the loop over the chunks once more, so
- * very long sums have several levels. A sum known to have at most MOST terms stays as it is. Nothing happens in strict
+ * very long sums have several levels. A sum known to have at most SHORT terms stays as it is. Nothing happens in strict
  * functions.
  *
  * A turn of the loop may add to an element several times; its weight says how often, and a chunk is counted in
@@ -24,6 +24,7 @@
 
 enum {
     LEAST = 128, USUAL = 256, MOST = 384, /* additions of a chunk */
+    SHORT = 512,                          /* additions of a sum that needs no chunks */
     MAX_IN_MEMORY = 24                    /* elements in memory that one loop sums in registers */
 };
 
@@ -156,7 +157,7 @@ static int64_t most_turns(const sums *x, const tn_stmt *loop)
     tn_stmt_facts(x->f, loop, &facts);
     tn_range r = tn_bounds(&facts, loop->u.loop.extent);
     tn_facts_deinit(&facts);
-    return r.hi < MOST ? r.hi : 1;
+    return r.hi < SHORT ? r.hi : 1;
 }
 
 /* times: how often the list runs in one turn of the loop; certain: always at least once */
@@ -296,7 +297,7 @@ static bool chunk_loop(tn_func *f, tn_stmt *loop)
     int64_t weight = x.refused ? 0 : choose(&x);
     bool known = tn_is_int(loop->u.loop.extent, &turns), is_long = false;
     if (weight > 0)
-        is_long = (known ? turns : most_turns(&x, loop) == 1 ? MOST + 1 : most_turns(&x, loop)) > MOST / weight;
+        is_long = (known ? turns : most_turns(&x, loop) == 1 ? SHORT + 1 : most_turns(&x, loop)) > SHORT / weight;
     if (is_long)
         make_chunks(&x, chunk_turns(turns, weight));
     tn_map_deinit(&x.number);
