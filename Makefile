@@ -2,7 +2,6 @@
 .PHONY: all release debug asan tsan demo test check test-slow fuzz-smoke golden format install clean help
 
 PREFIX ?= /usr/local
-FORMAT_BASE ?= HEAD
 
 all: release
 
@@ -13,7 +12,7 @@ help:
 	@echo 'make test-slow   the rest: debug build, thread sanitizer, tests named *_slow, fuzzing'
 	@echo 'make fuzz-smoke  each fuzz target for FUZZ_SECONDS (60)'
 	@echo 'make golden      rewrite the generated CHECK lines of golden tests; review the diff'
-	@echo 'make format      clang-format the lines changed since FORMAT_BASE (HEAD), wrap what is too long'
+	@echo 'make format      clang-format the C files, wrap comments that are too long'
 	@echo 'make release     build into build/release; also debug, asan, tsan'
 	@echo 'make install     install the release build into PREFIX (/usr/local)'
 
@@ -51,8 +50,8 @@ golden: release
 	@tools/golden
 
 format:
-	@git clang-format --quiet --extensions c,h $(FORMAT_BASE) || true
 	@tools/wrap
+	@tools/lint --format
 
 install: release
 	cmake --install build/release --prefix $(PREFIX)

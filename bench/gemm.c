@@ -11,7 +11,11 @@
 
 #include <math.h>
 
-typedef struct { int64_t m, n, k; int panel; float *a, *w, *out; } gemm;
+typedef struct {
+    int64_t m, n, k;
+    int panel;
+    float *a, *w, *out;
+} gemm;
 
 static size_t weight_at(const gemm *g, int64_t n, int64_t k)
 {
@@ -79,7 +83,8 @@ int main(int argc, char **argv)
     double compiled = seconds() - start;
     peak p = peak_of(&x);
     void *arg[3] = {g.a, g.w, g.out};
-    double *time = malloc(runs * sizeof *time), top = 0, flops = 2.0 * (double)g.m * (double)g.n * (double)g.k;
+    double *time = malloc(runs * sizeof *time), top = 0,
+           flops = 2.0 * (double)g.m * (double)g.n * (double)g.k;
     for (size_t i = 0; i < runs; i++) {
         if (i % 8 == 0)
             top = fmax(top, peak_run(&p));

@@ -14,11 +14,17 @@
 typedef struct kernel {
     tn_jit *jit;
     const tn_variant *variant;
-    const char *trace;          /* text */
+    const char *trace; /* text */
     void *scratch, *work;
 } kernel;
 
-typedef struct bench { tn_ctx ctx; tn_arena arena; tn_pool pool; tn_machine machine; const tn_llvm_api *llvm; } bench;
+typedef struct bench {
+    tn_ctx ctx;
+    tn_arena arena;
+    tn_pool pool;
+    tn_machine machine;
+    const tn_llvm_api *llvm;
+} bench;
 
 _Noreturn static inline void bench_fail(bench *x, const char *what)
 {
@@ -59,7 +65,8 @@ static inline kernel compile(bench *x, const char *text, const char *trace)
 {
     tn_func *f;
     size_t n;
-    if (tn_func_parse(&x->ctx, &x->arena, &x->pool, "bench.tir", text, strlen(text), &f, 1, &n) != TN_OK || n != 1)
+    if (tn_func_parse(&x->ctx, &x->arena, &x->pool, "bench.tir", text, strlen(text), &f, 1, &n) != TN_OK ||
+        n != 1)
         bench_fail(x, text);
     tn_sched s;
     if (trace) {
@@ -80,8 +87,14 @@ static inline kernel compile(bench *x, const char *text, const char *trace)
     *k = (tn_kernel_ir){.name = f->name, .source = "", .n_variant = 1, .variant = flat};
     for (uint32_t i = 0; i < f->n_param; i++)
         *(f->buffer[f->param[i]].written ? &k->n_out : &k->n_in) += 1;
-    tn_unit u = {.ctx = &x->ctx, .name = "bench", .producer = "bench", .target = "llvm", .feature = x->machine.feature,
-                 .n_feature = (uint32_t)x->machine.n_feature, .n_kernel = 1, .kernel = k};
+    tn_unit u = {.ctx = &x->ctx,
+                 .name = "bench",
+                 .producer = "bench",
+                 .target = "llvm",
+                 .feature = x->machine.feature,
+                 .n_feature = (uint32_t)x->machine.n_feature,
+                 .n_kernel = 1,
+                 .kernel = k};
     tn_llvm_options o = {.opt_level = 3};
     const tn_library *lib;
     kernel out = {.trace = tn_arena_strdup(&x->arena, tn_buf_cstr(&b))};
@@ -117,7 +130,11 @@ static inline void run(const kernel *k, void *const *arg, const int64_t *sym)
 /* ---- the peak: independent multiply-adds on registers ---- */
 
 enum { PEAK_STEPS = 20000, PEAK_CHAINS = 12 };
-typedef struct peak { kernel k; void *arg[3]; double flops; } peak;
+typedef struct peak {
+    kernel k;
+    void *arg[3];
+    double flops;
+} peak;
 
 static inline peak peak_of(bench *x)
 {
@@ -168,7 +185,9 @@ static inline int by_value(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-typedef struct stats { double min, median; } stats; /* seconds */
+typedef struct stats {
+    double min, median;
+} stats; /* seconds */
 
 static inline stats stats_of(double *t, size_t n)
 {

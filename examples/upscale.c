@@ -15,7 +15,9 @@
 
 enum { IN = 224, OUT = 672, HEAD = 54 };
 
-typedef struct { float y[OUT * OUT], cb[OUT * OUT], cr[OUT * OUT]; } planes; /* the first n*n of each, row by row */
+typedef struct {
+    float y[OUT * OUT], cb[OUT * OUT], cr[OUT * OUT];
+} planes; /* the first n*n of each, row by row */
 
 static uint32_t u32(const uint8_t *p)
 {
@@ -30,13 +32,15 @@ static int read_bmp(const char *path, planes *out)
     size_t n = f ? fread(data, 1, sizeof data, f) : 0;
     if (f)
         fclose(f);
-    if (n < HEAD || memcmp(data, "BM", 2) != 0 || u32(data + 18) != IN || u32(data + 22) != IN || data[28] != 24)
+    if (n < HEAD || memcmp(data, "BM", 2) != 0 || u32(data + 18) != IN || u32(data + 22) != IN ||
+        data[28] != 24)
         return fprintf(stderr, "%s: not a 224 x 224 picture in 24-bit BMP\n", path), 1;
     size_t start = u32(data + 10);
     if (start > n || n - start < IN * IN * 3)
         return fprintf(stderr, "%s: cut short\n", path), 1;
     for (int i = 0; i < IN * IN; i++) {
-        const uint8_t *p = data + start + (size_t)((IN - 1 - i / IN) * IN + i % IN) * 3; /* rows stand bottom up */
+        const uint8_t *p =
+            data + start + (size_t)((IN - 1 - i / IN) * IN + i % IN) * 3; /* rows stand bottom up */
         float b = p[0] / 255.0f, g = p[1] / 255.0f, r = p[2] / 255.0f;
         out->y[i] = 0.299f * r + 0.587f * g + 0.114f * b;
         out->cb[i] = (b - out->y[i]) * 0.564f;
@@ -53,15 +57,13 @@ static void enlarge(const float *in, float *out)
         u = u < 0 ? 0 : u > IN - 1 ? IN - 1 : u;
         int y = (int)v, x = (int)u, down = y < IN - 1 ? IN : 0, right = x < IN - 1;
         const float *p = in + y * IN + x;
-        float a = p[0] + (u - (float)x) * (p[right] - p[0]), b = p[down] + (u - (float)x) * (p[down + right] - p[down]);
+        float a = p[0] + (u - (float)x) * (p[right] - p[0]),
+              b = p[down] + (u - (float)x) * (p[down + right] - p[down]);
         out[i] = a + (v - (float)y) * (b - a);
     }
 }
 
-static uint8_t byte(float v)
-{
-    return v <= 0 ? 0 : v >= 1 ? 255 : (uint8_t)(v * 255 + 0.5f);
-}
+static uint8_t byte(float v) { return v <= 0 ? 0 : v >= 1 ? 255 : (uint8_t)(v * 255 + 0.5f); }
 
 static int write_bmp(const char *path, const planes *p)
 {
@@ -100,11 +102,14 @@ static int run(const char *package, planes *small, planes *large)
     tnr_error err;
     uint64_t peak = 0;
     int64_t in_shape[] = {1, 1, IN, IN}, out_shape[] = {1, 1, OUT, OUT};
-    DLTensor x = {.data = small->y, .device = {kDLCPU, 0}, .ndim = 4, .dtype = {kDLFloat, 32, 1}, .shape = in_shape};
-    DLTensor y = {.data = large->y, .device = {kDLCPU, 0}, .ndim = 4, .dtype = {kDLFloat, 32, 1}, .shape = out_shape};
+    DLTensor x = {
+        .data = small->y, .device = {kDLCPU, 0}, .ndim = 4, .dtype = {kDLFloat, 32, 1}, .shape = in_shape};
+    DLTensor y = {
+        .data = large->y, .device = {kDLCPU, 0}, .ndim = 4, .dtype = {kDLFloat, 32, 1}, .shape = out_shape};
     double best = 1e9;
-    int bad = tnr_module_open(package, NULL, &module, &err) || tnr_instance_new(module, NULL, &instance, &err) ||
-              tnr_set_input_at(instance, 0, &x, &err) || tnr_set_output_at(instance, 0, &y, &err);
+    int bad = tnr_module_open(package, NULL, &module, &err) ||
+              tnr_instance_new(module, NULL, &instance, &err) || tnr_set_input_at(instance, 0, &x, &err) ||
+              tnr_set_output_at(instance, 0, &y, &err);
     for (int i = 0; i < 11 && !bad; i++) {
         double start = milliseconds();
         bad = tnr_run(instance, &err);

@@ -60,8 +60,8 @@ typedef struct tn_phase {
 } tn_phase;
 
 typedef struct tn_variant {
-    tn_size guard;         /* the variant may run if this is not 0 */
-    tn_size steps;         /* how many times the list of phases runs, usually 1 */
+    tn_size guard; /* the variant may run if this is not 0 */
+    tn_size steps; /* how many times the list of phases runs, usually 1 */
     tn_size work_bytes;
     uint64_t scratch_bytes;
     const tn_phase *phase;
@@ -75,12 +75,14 @@ typedef struct tn_kernel {
     const char *const *check; /* texts of the n_check run-time checks */
     uint32_t n_variant, n_check;
     uint32_t n_in, n_out, n_sym;
-    uint32_t in_place; /* bit k: the single output may use the memory of input k; 0: no output overlaps anything */
+    uint32_t
+        in_place; /* bit k: the single output may use the memory of input k; 0: no output overlaps anything */
 } tn_kernel;
 
 /* The arithmetic of one call of a kernel; a multiply-add counts 2 (docs/cli.md, "Arithmetic", says what counts). */
 typedef struct tn_operations {
-    tn_size floats, bfloat16, integers; /* bfloat16: multiply-adds of bfloat16 values; integers: of integers */
+    tn_size floats, bfloat16,
+        integers; /* bfloat16: multiply-adds of bfloat16 values; integers: of integers */
 } tn_operations;
 
 /* ---- the AOT program: constant instructions over slots and symbols ---- */
@@ -88,15 +90,16 @@ typedef struct tn_operations {
 enum tn_slot_kind { TN_SLOT_INPUT, TN_SLOT_OUTPUT, TN_SLOT_CONST, TN_SLOT_TEMP };
 
 typedef struct tn_slot {
-    const char *name;    /* graph input/output name; CONST: entry of mod.params; TEMP: "" */
-    uint32_t kind;       /* enum tn_slot_kind */
-    uint8_t code, bits;  /* DLPack type code and bits; lanes is 1 */
+    const char *name;   /* graph input/output name; CONST: entry of mod.params; TEMP: "" */
+    uint32_t kind;      /* enum tn_slot_kind */
+    uint8_t code, bits; /* DLPack type code and bits; lanes is 1 */
     uint16_t ndim;
-    const tn_size *dim;  /* ndim entries, logical shape, in elements */
-    const int32_t *bind; /* INPUT: for each dimension the symbol it binds (first use), or -1: only checked; else NULL */
-    tn_size bytes;       /* size of the physical (laid out) value */
-    tn_size offset;      /* TEMP: place in the arena, a multiple of 64; OUTPUT: place in the arena, or -1 */
-    int64_t alias;       /* OUTPUT: the INPUT, CONST or OUTPUT slot that is copied to it at the end; else -1 */
+    const tn_size *dim; /* ndim entries, logical shape, in elements */
+    const int32_t
+        *bind; /* INPUT: for each dimension the symbol it binds (first use), or -1: only checked; else NULL */
+    tn_size bytes;  /* size of the physical (laid out) value */
+    tn_size offset; /* TEMP: place in the arena, a multiple of 64; OUTPUT: place in the arena, or -1 */
+    int64_t alias;  /* OUTPUT: the INPUT, CONST or OUTPUT slot that is copied to it at the end; else -1 */
 } tn_slot;
 
 enum tn_inst_op {
@@ -106,14 +109,15 @@ enum tn_inst_op {
     TN_INST_FAIL = 2, /* a: index into text */
     TN_INST_JUMP = 3, /* a: instruction */
     TN_INST_JUMP_FALSE = 4, /* a: instruction; operands: slot of a bool scalar */
-    TN_INST_BIND = 5,       /* a: symbol, one of the last n_late; operands: index into size, the symbol's value */
-    TN_INST_BIND_SLOT = 6,  /* a: symbol, one of the last n_late; operands: slot of integers, element */
+    TN_INST_BIND = 5, /* a: symbol, one of the last n_late; operands: index into size, the symbol's value */
+    TN_INST_BIND_SLOT = 6, /* a: symbol, one of the last n_late; operands: slot of integers, element */
     TN_INST_CHECK =
         7, /* a: index into text; operands: slot of integers, element, index into size; fails unless both are equal */
-    TN_INST_JUMP_ZERO = 9,  /* a: instruction; operands: index into size; jumps if that size is 0 */
-    TN_INST_SET = 10,       /* operands: slot of one int64, index into size; stores the size in the slot */
-    TN_INST_STORE = 11,     /* operands: from slot, to slot, index into size: a row of `to`, which has from's size */
-    TN_INST_PLAN = 8        /* a: segment, from 1; its slots get memory for the current values of the symbols */
+    TN_INST_JUMP_ZERO = 9, /* a: instruction; operands: index into size; jumps if that size is 0 */
+    TN_INST_SET = 10,      /* operands: slot of one int64, index into size; stores the size in the slot */
+    TN_INST_STORE =
+        11,          /* operands: from slot, to slot, index into size: a row of `to`, which has from's size */
+    TN_INST_PLAN = 8 /* a: segment, from 1; its slots get memory for the current values of the symbols */
 };
 
 typedef struct tn_inst {
@@ -136,28 +140,29 @@ typedef struct tn_program {
     uint32_t n_slot, n_symbol, n_inst, n_operand, n_text;
     uint32_t n_late;     /* instructions bind the last n_late symbols; inputs bind all others */
     tn_size arena_bytes; /* exact size: temporaries at their offsets, and work memory */
-    tn_size work_offset; /* work memory of calls that name no slot for it: from here to the end of the arena */
+    tn_size
+        work_offset; /* work memory of calls that name no slot for it: from here to the end of the arena */
     /* For symbols that are bound during the run; NULL and 0 if there are none. */
     const tn_size *size;          /* what instructions refer to by index */
     const tn_size *segment_bytes; /* size of the arena of segment 1, 2, ... */
-    const uint32_t
-        *slot_segment; /* n_slot entries: 0, or the segment whose PLAN places the slot and whose arena its offset
+    const uint32_t *
+        slot_segment; /* n_slot entries: 0, or the segment whose PLAN places the slot and whose arena its offset
                                      refers to */
     uint32_t n_size, n_segment;
 } tn_program;
 
 typedef struct tn_library {
-    uint32_t version;   /* the TENON_ABI_VERSION that the library was built for */
+    uint32_t version; /* the TENON_ABI_VERSION that the library was built for */
     uint32_t n_kernel;
     const tn_kernel *kernel;
-    const tn_program *program;  /* NULL: kernels only */
-    const char *producer;       /* "tenon 0.1.0" */
-    const char *target;         /* the target it was compiled for, as text */
+    const tn_program *program; /* NULL: kernels only */
+    const char *producer;      /* "tenon 0.1.0" */
+    const char *target;        /* the target it was compiled for, as text */
     /* the CPU features it needs, in LLVM's spelling ("avx512f"); all are checked before the first call */
     const char *const *feature;
     uint32_t n_feature;
     uint32_t n_metadata;
-    const char *const *metadata; /* n_metadata times key, value: what the model says of itself */
+    const char *const *metadata;     /* n_metadata times key, value: what the model says of itself */
     const tn_operations *operations; /* n_kernel entries; NULL: not known */
     void *reserved[2];
 } tn_library;
@@ -172,7 +177,7 @@ typedef struct tn_bundle {
     tn_library_query_fn *query;
     const void *params; /* the mod.params blob, 64-byte aligned */
     uint64_t params_bytes;
-    void *state;        /* belongs to the linked-in runtime; NULL at first */
+    void *state; /* belongs to the linked-in runtime; NULL at first */
 } tn_bundle;
 typedef const tn_bundle *tn_bundle_fn(void);
 

@@ -34,18 +34,18 @@ typedef int tnr_status;
 
 enum tnr_code {
     TNR_OK = 0,
-    TNR_E_ARG = 1,      /* an argument is invalid (NULL, index out of range, unknown option) */
-    TNR_E_MEMORY = 2,   /* an allocation failed */
-    TNR_E_IO = 3,       /* a file cannot be opened, read or mapped */
-    TNR_E_FORMAT = 4,   /* a package, its JSON, its parameters or its tables are damaged or not understood */
-    TNR_E_VERSION = 5,  /* the package needs a newer ABI, or names none */
-    TNR_E_CPU = 6,      /* this machine lacks a CPU feature the package needs */
-    TNR_E_NAME = 7,     /* no input, output or parameter has that name */
-    TNR_E_DTYPE = 8,    /* a tensor does not have the expected element type */
-    TNR_E_SHAPE = 9,    /* a tensor's rank or dimensions do not match, or contradict those of another tensor */
-    TNR_E_LAYOUT = 10,  /* a tensor is strided, misaligned, on a device, overlapping, or without data */
-    TNR_E_STATE = 11,   /* called at the wrong time (input missing, not run yet, running in another thread) */
-    TNR_E_CHECK = 12,   /* a run-time check of the model failed; the message names the node */
+    TNR_E_ARG = 1,     /* an argument is invalid (NULL, index out of range, unknown option) */
+    TNR_E_MEMORY = 2,  /* an allocation failed */
+    TNR_E_IO = 3,      /* a file cannot be opened, read or mapped */
+    TNR_E_FORMAT = 4,  /* a package, its JSON, its parameters or its tables are damaged or not understood */
+    TNR_E_VERSION = 5, /* the package needs a newer ABI, or names none */
+    TNR_E_CPU = 6,     /* this machine lacks a CPU feature the package needs */
+    TNR_E_NAME = 7,    /* no input, output or parameter has that name */
+    TNR_E_DTYPE = 8,   /* a tensor does not have the expected element type */
+    TNR_E_SHAPE = 9,   /* a tensor's rank or dimensions do not match, or contradict those of another tensor */
+    TNR_E_LAYOUT = 10, /* a tensor is strided, misaligned, on a device, overlapping, or without data */
+    TNR_E_STATE = 11,  /* called at the wrong time (input missing, not run yet, running in another thread) */
+    TNR_E_CHECK = 12,  /* a run-time check of the model failed; the message names the node */
     TNR_E_EXECUTOR = 13 /* the requested executor cannot run the package */
 };
 
@@ -56,7 +56,8 @@ typedef struct tnr_error {
     char message[256]; /* one sentence, NUL-terminated, without partial characters or control bytes */
 } tnr_error;
 
-typedef struct tnr_module tnr_module;     /* a loaded package: code, program, weights; immutable, reference-counted */
+typedef struct tnr_module
+    tnr_module; /* a loaded package: code, program, weights; immutable, reference-counted */
 typedef struct tnr_instance tnr_instance; /* one executor for a module, with its arena, inputs and outputs */
 typedef struct tnr_params tnr_params;     /* named tensors, read from a mod.params blob */
 
@@ -100,7 +101,7 @@ typedef struct
     size_t json_n;
     const void *params; /* NULL: no constants */
     size_t params_n;
-    void *const *user;  /* library->n_kernel pointers: tn_call.user of each kernel; NULL: none */
+    void *const *user; /* library->n_kernel pointers: tn_call.user of each kernel; NULL: none */
     void *reserved[1];
 } tnr_parts;
 
@@ -263,9 +264,10 @@ typedef struct tnr_profile_event { /* valid during the callback */
     uint32_t index;                /* number of the instruction */
     uint32_t variant;              /* the variant of the kernel that ran */
     uint32_t n_in, n_out;
-    const DLTensor *arg; /* n_in + n_out views. Inputs and outputs of the model have their own shapes, other values the
+    const DLTensor
+        *arg; /* n_in + n_out views. Inputs and outputs of the model have their own shapes, other values the
                             shape they have in memory (blocks of channels). A result may overlap an argument. */
-    const uint32_t *slot; /* the slots of these n_in + n_out values */
+    const uint32_t *slot;      /* the slots of these n_in + n_out values */
     tnr_operations operations; /* 0 for a copy, and in packages of a tenon that did not count them */
 } tnr_profile_event;
 
@@ -296,20 +298,21 @@ TNR_CHECKED tnr_status tnr_debug_step(tnr_instance *instance, tnr_profile_event 
  * For a node, *out_view is the result of the kernel that computes it, which may include later nodes fused with it. The
  * stepped run then stands right after that kernel. *out_view is valid until the next call on this instance.
  *   fails  TNR_E_NAME (no kernel computes it, or none did in this run), or as tnr_run does */
-TNR_CHECKED tnr_status tnr_debug_value(tnr_instance *instance, const char *name, DLTensor *out_view, tnr_error *err);
+TNR_CHECKED tnr_status tnr_debug_value(tnr_instance *instance, const char *name, DLTensor *out_view,
+                                       tnr_error *err);
 
 typedef struct tnr_kernel_info { /* one kernel call or copy of the program */
-    const char *node;   /* names of model nodes, "Gemm_0, Relu_1" */
-    const char *kernel; /* name of the kernel function; "__copy" for a copy */
-    uint32_t index;     /* number of the instruction, as in tnr_profile_event */
+    const char *node;            /* names of model nodes, "Gemm_0, Relu_1" */
+    const char *kernel;          /* name of the kernel function; "__copy" for a copy */
+    uint32_t index;              /* number of the instruction, as in tnr_profile_event */
     uint32_t n_in, n_out;
     const uint32_t *slot; /* n_in + n_out slots; valid as long as the module */
 } tnr_kernel_info;
 
 /* The kernel calls and copies of the program, in program order. An index >= count is TNR_E_ARG. */
 uint32_t tnr_kernel_count(const tnr_instance *instance);
-TNR_CHECKED tnr_status tnr_kernel_info_get(const tnr_instance *instance, uint32_t index, tnr_kernel_info *out_info,
-                                           tnr_error *err);
+TNR_CHECKED tnr_status tnr_kernel_info_get(const tnr_instance *instance, uint32_t index,
+                                           tnr_kernel_info *out_info, tnr_error *err);
 
 /* The name of the input, output or parameter in a slot; "" for other values and for a slot that does not exist. */
 const char *tnr_slot_name(const tnr_instance *instance, uint32_t slot);

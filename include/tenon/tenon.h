@@ -28,25 +28,26 @@ typedef struct tenon tenon; /* a session: messages and the last result */
 typedef struct tenon_options { /* zero-initialise; NULL or 0 means the default */
     /* "llvm" (this machine), "llvm -mattr=+avx2,+fma -num-cores=4", "c"; default "llvm" */
     const char *target;
-    const char *machine_file;  /* JSON machine description instead of the machine at hand */
-    const char *input_shapes;  /* "x:[1,3,224,224] y:[batch,-1]"; a name, or <= 0: symbolic */
-    const char *model_format;  /* "onnx", "relay"; default: guessed from the file */
-    const char *module_name;   /* "default": prefix of kernel names */
-    const char *disabled_pass; /* pass names, separated by commas */
+    const char *machine_file;           /* JSON machine description instead of the machine at hand */
+    const char *input_shapes;           /* "x:[1,3,224,224] y:[batch,-1]"; a name, or <= 0: symbolic */
+    const char *model_format;           /* "onnx", "relay"; default: guessed from the file */
+    const char *module_name;            /* "default": prefix of kernel names */
+    const char *disabled_pass;          /* pass names, separated by commas */
     const char *cross_compiler;         /* linker driver for mod.so instead of ld (or cc for target c) */
     const char *cross_compiler_options; /* split on spaces */
-    int opt_level;             /* 1..4; 0: the default, 3; TENON_O0: nothing is optimised */
-    int no_variants;           /* 1: no specialised variant for dimension 1 */
-    const char *const *pass_config;    /* "key=value" texts, NULL after the last */
-    const char *desired_layout;        /* "NHWC", "NCHW" or "DATA:KERNEL"; one for all operators, or one for each */
-    const char *desired_layout_ops;    /* "nn.conv2d ..." */
-    int mixed_precision;               /* 1: run ToMixedPrecision */
-    const char *mixed_precision_ops;   /* "nn.conv2d nn.dense" */
+    int opt_level;                      /* 1..4; 0: the default, 3; TENON_O0: nothing is optimised */
+    int no_variants;                    /* 1: no specialised variant for dimension 1 */
+    const char *const *pass_config;     /* "key=value" texts, NULL after the last */
+    const char *desired_layout; /* "NHWC", "NCHW" or "DATA:KERNEL"; one for all operators, or one for each */
+    const char *desired_layout_ops;                                          /* "nn.conv2d ..." */
+    int mixed_precision;                                                     /* 1: run ToMixedPrecision */
+    const char *mixed_precision_ops;                                         /* "nn.conv2d nn.dense" */
     const char *mixed_precision_calculation_type, *mixed_precision_acc_type; /* "float16", "float32" */
     const char *print_ir_before, *print_ir_after; /* print IR around passes: names by commas, or "all" */
-    int print_pass_times;              /* 1: print a table of passes at the end of a compilation */
-    int no_in_place;                   /* 1: never reuse an operand's memory for a result */
-    void (*print)(void *user, const char *text);  /* receives what these options print; NULL: nothing is printed */
+    int print_pass_times;                         /* 1: print a table of passes at the end of a compilation */
+    int no_in_place;                              /* 1: never reuse an operand's memory for a result */
+    void (*print)(void *user,
+                  const char *text); /* receives what these options print; NULL: nothing is printed */
     void *print_user;
     /* Progress of tenon_compile. `stage` is a static string: "import", "graph", "tir", "schedule", "lower", "code" or
      * "package". `done` of `of` units are finished (kernels in tir, schedule and lower); `of` is 0 while the total is
@@ -63,8 +64,8 @@ typedef struct tenon_report { /* what tenon_compile says about its work */
     uint64_t constant_bytes, arena_bytes, input_bytes, output_bytes, scratch_bytes; /* 0 where symbolic */
     uint64_t package_bytes;
     double seconds_import, seconds_graph, seconds_tir, seconds_schedule, seconds_codegen, seconds_package;
-    double seconds_cc; /* time of the C compiler, if the target is c */
-    const char *memory;       /* the exact peak as text: a number, or a formula in the symbols */
+    double seconds_cc;  /* time of the C compiler, if the target is c */
+    const char *memory; /* the exact peak as text: a number, or a formula in the symbols */
     const char *target, *machine;
     uint32_t objects_made, objects_cached; /* kernels compiled now, and taken from the kernel cache */
     /* plan_bytes is the size of the arenas, alive_bytes a lower bound for any plan, both with every symbol at 4 (or its
@@ -85,7 +86,8 @@ const char *tenon_version(void);
 /* What this build is (commit, LLVM) and the machine as the compiler sees it, with the origin of each number, as
  * lines of text; and the machine as JSON, which `machine_file` reads. Valid until the next call. Returns 0, or 1. */
 int tenon_about(tenon *t, const char **out_text, const char **out_machine);
-typedef struct tenon_rates { /* 10^9 operations/s of one core of this machine, at best; a multiply-add is two */
+typedef struct
+    tenon_rates { /* 10^9 operations/s of one core of this machine, at best; a multiply-add is two */
     double float32, bfloat16, int8; /* bfloat16, int8: of multiply-adds; no less than float32 */
     uint32_t cores;
 } tenon_rates;
@@ -96,7 +98,8 @@ const char *tenon_messages(const tenon *t);
 
 /* Compile a model to a package: a tar with mod.so, mod.params and, if the graph is static, mod.json. `report` may
  * be NULL. */
-int tenon_compile(tenon *t, const char *model, const tenon_options *o, const char *output, tenon_report *report);
+int tenon_compile(tenon *t, const char *model, const tenon_options *o, const char *output,
+                  tenon_report *report);
 
 /* Print one stage: "relay", "relay-fused", "tir", "schedule", "tir-scheduled", "flat", "c", "ll", "asm", "memory".
  * The session owns *out_text. In "relay" and "relay-fused", constants appear as meta[...]; *out_params receives
@@ -113,7 +116,7 @@ int tenon_opt(tenon *t, const char *file, const char *passes, const tenon_option
 
 typedef struct tenon_tensor { /* dense, row-major */
     const char *name;
-    uint8_t code, bits;        /* DLPack type code and bits */
+    uint8_t code, bits; /* DLPack type code and bits */
     int32_t ndim;
     int64_t shape[8];
     void *data;
@@ -167,7 +170,8 @@ int tenon_words_apart(const char *word, size_t n, const char *name);
 /* Names for listings, by index: stages, graph passes and loop passes; NULL after the last. */
 const char *tenon_stage_name(size_t i);
 const char *tenon_pass_name(size_t i, const char **out_doc);
-int tenon_pass_level(size_t i); /* the lowest optimisation level at which a graph pass runs; -1: a loop pass */
+int tenon_pass_level(
+    size_t i); /* the lowest optimisation level at which a graph pass runs; -1: a loop pass */
 
 #ifdef __cplusplus
 }

@@ -43,10 +43,7 @@ static int order(const tn_expr *a, const tn_expr *b, int depth)
     return r;
 }
 
-int tn_expr_order(const tn_expr *a, const tn_expr *b)
-{
-    return order(a, b, 32);
-}
+int tn_expr_order(const tn_expr *a, const tn_expr *b) { return order(a, b, 32); }
 
 /* *x += a * b */
 static bool fma_ok(int64_t *x, int64_t a, int64_t b)
@@ -58,10 +55,7 @@ static bool fma_ok(int64_t *x, int64_t a, int64_t b)
     return true;
 }
 
-void tn_affine_drop(tn_affine *a, int i)
-{
-    a->term[i] = a->term[--a->n];
-}
+void tn_affine_drop(tn_affine *a, int i) { a->term[i] = a->term[--a->n]; }
 
 bool tn_affine_term(tn_affine *a, const tn_expr *atom, int64_t coef)
 {
@@ -97,10 +91,9 @@ bool tn_affine_addmul(tn_affine *a, const tn_affine *b, int64_t k)
 
 int64_t tn_affine_coef(const tn_affine *a, const tn_expr *atom)
 {
-    for (int i = 0; i < a->n; i++) {
+    for (int i = 0; i < a->n; i++)
         if (a->term[i].atom == atom)
             return a->term[i].coef;
-    }
     return 0;
 }
 
@@ -199,7 +192,11 @@ static bool is_sum(const tn_expr *e)
     return e->kind == TN_E_ADD || e->kind == TN_E_SUB || e->kind == TN_E_MUL || e->kind == TN_E_INT;
 }
 
-typedef struct walk { tn_pool *p; tn_affine *out; int left, depth; } walk;
+typedef struct walk {
+    tn_pool *p;
+    tn_affine *out;
+    int left, depth;
+} walk;
 
 static bool collect(walk *w, const tn_expr *e, int64_t scale);
 
@@ -222,7 +219,10 @@ static bool collect_product(walk *w, const tn_expr *e, int64_t scale)
 /* out += scale * e, taking sums apart with an explicit stack. */
 static bool collect(walk *w, const tn_expr *e, int64_t scale)
 {
-    struct { const tn_expr *e; int64_t k; } stack[STACK_MAX];
+    struct {
+        const tn_expr *e;
+        int64_t k;
+    } stack[STACK_MAX];
     int n = 0;
     int64_t k = scale;
     for (;;) {
@@ -246,8 +246,9 @@ static bool collect(walk *w, const tn_expr *e, int64_t scale)
             e = e->src[first ? 1 : 0];
             continue;
         }
-        if (e->kind == TN_E_INT ? !fma_ok(&w->out->c, e->u.i, k)
-                                : e->kind == TN_E_MUL ? !collect_product(w, e, k) : !tn_affine_term(w->out, e, k))
+        if (e->kind == TN_E_INT   ? !fma_ok(&w->out->c, e->u.i, k)
+            : e->kind == TN_E_MUL ? !collect_product(w, e, k)
+                                  : !tn_affine_term(w->out, e, k))
             return false;
         if (n == 0)
             return true;
@@ -256,10 +257,7 @@ static bool collect(walk *w, const tn_expr *e, int64_t scale)
     }
 }
 
-static bool is_scalar_index(const tn_expr *e)
-{
-    return e->dtype.code == TN_INDEX && e->dtype.lanes == 1;
-}
+static bool is_scalar_index(const tn_expr *e) { return e->dtype.code == TN_INDEX && e->dtype.lanes == 1; }
 
 bool tn_affine_of(tn_pool *p, const tn_expr *e, tn_affine *out)
 {
@@ -269,10 +267,7 @@ bool tn_affine_of(tn_pool *p, const tn_expr *e, tn_affine *out)
     return is_scalar_index(e) && collect(&w, e, 1);
 }
 
-bool tn_affine_raw(const tn_expr *e, tn_affine *out)
-{
-    return tn_affine_of(NULL, e, out);
-}
+bool tn_affine_raw(const tn_expr *e, tn_affine *out) { return tn_affine_of(NULL, e, out); }
 
 bool tn_affine_cond(tn_pool *p, const tn_expr *cond, tn_affine *out)
 {

@@ -9,28 +9,37 @@
  */
 #include "ir/expr.h"
 
-typedef struct tn_range { int64_t lo, hi; } tn_range; /* inclusive; INT64_MIN / INT64_MAX: unbounded */
+typedef struct tn_range {
+    int64_t lo, hi;
+} tn_range; /* inclusive; INT64_MIN / INT64_MAX: unbounded */
 
 /* What is known about leaves: ranges of variables and symbols, and conditions that hold. Scratch; borrowed
  * expressions: facts die before the pool whose expressions they saw, and belong to one thread at a time. */
 typedef struct tn_facts {
-    tn_map range;                      /* expression id key (tn_map_key of the leaf) -> index into `at` */
-    tn_range *at; size_t n, cap;
-    const tn_expr **cond; size_t n_cond, cap_cond;   /* assumed true */
+    tn_map range; /* expression id key (tn_map_key of the leaf) -> index into `at` */
+    tn_range *at;
+    size_t n, cap;
+    const tn_expr **cond;
+    size_t n_cond, cap_cond; /* assumed true */
     /* symbolic upper bounds: leaf <= expr (e.g. loop var i <= n - 1) */
-    struct { const tn_expr *leaf, *max; } *upper; size_t n_upper, cap_upper;
+    struct {
+        const tn_expr *leaf, *max;
+    } *upper;
+    size_t n_upper, cap_upper;
     struct tn_memo *memo; /* what was already worked out under these facts; forgotten when they change */
 } tn_facts;
 
 void tn_facts_init(tn_facts *f);
 void tn_facts_deinit(tn_facts *f);
-void tn_facts_range(tn_facts *f, const tn_expr *leaf, int64_t lo, int64_t hi);      /* VAR or SYM; replaces */
+void tn_facts_range(tn_facts *f, const tn_expr *leaf, int64_t lo, int64_t hi); /* VAR or SYM; replaces */
 /* 0 <= var < extent, which may be symbolic; replaces what was known of var. */
 void tn_facts_loop(tn_pool *p, tn_facts *f, const tn_expr *var, const tn_expr *extent);
-void tn_facts_assume(tn_facts *f, const tn_expr *cond);                             /* bool, true from here on */
+void tn_facts_assume(tn_facts *f, const tn_expr *cond); /* bool, true from here on */
 /* Assumptions and upper bounds made so far, and what was made since then dropped again. A loop's bounds hold
  * in its body alone: behind it `i <= n - 1` would say that n is at least 1. */
-typedef struct tn_facts_mark { size_t n_cond, n_upper; } tn_facts_mark;
+typedef struct tn_facts_mark {
+    size_t n_cond, n_upper;
+} tn_facts_mark;
 tn_facts_mark tn_facts_here(const tn_facts *f);
 void tn_facts_release(tn_facts *f, tn_facts_mark mark);
 
@@ -77,7 +86,11 @@ void tn_solve_bounds(tn_pool *p, const tn_facts *f, const tn_expr *cond, const t
  * are equal in every listed domain wherever `when` holds and before is defined, and the simplifier brings both
  * to the same expression. */
 enum { TN_DOM_INDEX = 1, TN_DOM_WRAP = 2, TN_DOM_BOOL = 4, TN_DOM_FLOAT = 8 };
-typedef struct tn_rule_row { const char *name; unsigned domains; const char *before, *after, *when; } tn_rule_row;
+typedef struct tn_rule_row {
+    const char *name;
+    unsigned domains;
+    const char *before, *after, *when;
+} tn_rule_row;
 extern const tn_rule_row tn_rules[];
 extern const size_t tn_n_rules;
 

@@ -10,7 +10,7 @@
 #include "base/size.h"
 
 enum {
-    TN_SIMP_DEPTH = 16,   /* of rules calling rules */
+    TN_SIMP_DEPTH = 16,    /* of rules calling rules */
     TN_BOUNDS_DEPTH = 128, /* of expressions looked into by bounds; deeper is unbounded */
     TN_MEMO_SMALL = 32,
     TN_MEMO_LIMIT = 1 << 17, /* entries; a fuller memo is forgotten at the next call */
@@ -34,10 +34,16 @@ typedef struct tn_memo {
     uint32_t cap, n, gen;
     bool has_tight, has_known;
     /* intervals of atoms that assumptions give, for tn_bounds */
-    struct { const tn_expr *atom; tn_range range; } *tight; size_t n_tight, cap_tight;
+    struct {
+        const tn_expr *atom;
+        tn_range range;
+    } *tight;
+    size_t n_tight, cap_tight;
     /* assumptions and symbolic upper bounds as affine <= 0, and every assumption simplified, for proofs */
-    tn_affine *known; size_t n_known, cap_known;
-    const tn_expr **held; size_t n_held, cap_held;
+    tn_affine *known;
+    size_t n_known, cap_known;
+    const tn_expr **held;
+    size_t n_held, cap_held;
     tn_memo_entry small[TN_MEMO_SMALL];
 } tn_memo;
 
@@ -45,7 +51,7 @@ void tn_memo_init(tn_memo *m);
 void tn_memo_deinit(tn_memo *m);
 void tn_memo_clear(tn_memo *m);
 tn_memo_entry *tn_memo_find(const tn_memo *m, const tn_expr *key); /* NULL: absent */
-tn_memo_entry *tn_memo_at(tn_memo *m, const tn_expr *key);         /* inserts; valid until the next insertion */
+tn_memo_entry *tn_memo_at(tn_memo *m, const tn_expr *key); /* inserts; valid until the next insertion */
 
 /* ---- affine forms ---- */
 
@@ -53,7 +59,7 @@ tn_memo_entry *tn_memo_at(tn_memo *m, const tn_expr *key);         /* inserts; v
 bool tn_affine_term(tn_affine *a, const tn_expr *atom, int64_t coef);
 bool tn_affine_addmul(tn_affine *a, const tn_affine *b, int64_t k);
 bool tn_affine_product(tn_pool *p, const tn_affine *a, const tn_affine *b, tn_affine *out);
-int64_t tn_affine_coef(const tn_affine *a, const tn_expr *atom);               /* 0: absent */
+int64_t tn_affine_coef(const tn_affine *a, const tn_expr *atom); /* 0: absent */
 /* atom / by as a product without remainder; *out NULL: 1. false: not a factor. */
 bool tn_atom_divide(tn_pool *p, const tn_expr *atom, const tn_expr *by, const tn_expr **out);
 void tn_affine_drop(tn_affine *a, int i);
@@ -65,11 +71,15 @@ int tn_expr_order(const tn_expr *a, const tn_expr *b); /* structural, the same i
 
 /* ---- facts ---- */
 
-void tn_facts_upper(tn_facts *f, const tn_expr *leaf, const tn_expr *max); /* leaf <= max, besides what is known */
+void tn_facts_upper(tn_facts *f, const tn_expr *leaf,
+                    const tn_expr *max); /* leaf <= max, besides what is known */
 
 /* ---- intervals ---- */
 
-typedef struct tn_bnd { const tn_facts *f; tn_memo *m; } tn_bnd;
+typedef struct tn_bnd {
+    const tn_facts *f;
+    tn_memo *m;
+} tn_bnd;
 tn_range tn_bounds_of(const tn_bnd *b, const tn_expr *e);
 tn_range tn_bounds_affine(const tn_bnd *b, const tn_affine *a);
 /* Next assumption from *at on that fixes x % m for a constant m > 0: x % m == r. */
@@ -77,12 +87,17 @@ bool tn_bounds_residue(const tn_bnd *b, const tn_expr *x, size_t *at, int64_t *m
 tn_range tn_dtype_range(tn_dtype t); /* of a data integer or bool */
 
 /* k*x, k*min(x, at) or k*max(x, at) as a function of x: its slopes before and after `at`. */
-typedef struct tn_bend { int64_t at, k, before, after; } tn_bend;
+typedef struct tn_bend {
+    int64_t at, k, before, after;
+} tn_bend;
 const tn_expr *tn_clipped(const tn_expr *e); /* the x of a min or max with a constant; NULL: e is none */
 tn_bend tn_bend_of(const tn_expr *x, const tn_expr *atom, int64_t k);
 tn_range tn_bends_range(int n, tn_bend s[], tn_range x); /* of their sum; n > 0; sorts s */
 
-static inline bool tn_range_is_point(tn_range r) { return r.lo == r.hi && r.lo != INT64_MIN && r.lo != INT64_MAX; }
+static inline bool tn_range_is_point(tn_range r)
+{
+    return r.lo == r.hi && r.lo != INT64_MIN && r.lo != INT64_MAX;
+}
 
 /* ---- the simplifier ---- */
 
@@ -97,16 +112,14 @@ typedef struct tn_simp {
 } tn_simp;
 
 /* Takes a unit of the proof under way. false: it has none left, so a rule must build its plain node. */
-static inline bool tn_simp_afford(tn_simp *c)
-{
-    return !c->proving || c->left-- > 0;
-}
+static inline bool tn_simp_afford(tn_simp *c) { return !c->proving || c->left-- > 0; }
 
 void tn_simp_open(tn_simp *c, tn_pool *p, const tn_facts *f, tn_memo *own); /* own: used if f has no memo */
 void tn_simp_close(tn_simp *c, tn_memo *own);
 const tn_expr *tn_simp_run(tn_simp *c, const tn_expr *root);
 
-static inline const tn_expr *tn_simp_node2(tn_simp *c, enum tn_ek k, tn_dtype t, const tn_expr *a, const tn_expr *b)
+static inline const tn_expr *tn_simp_node2(tn_simp *c, enum tn_ek k, tn_dtype t, const tn_expr *a,
+                                           const tn_expr *b)
 {
     return tn_expr_make(c->p, k, t, (tn_payload){0}, 2, (const tn_expr *const[]){a, b});
 }
@@ -132,7 +145,8 @@ const tn_expr *tn_simp_wrap(tn_simp *c, const tn_expr *e, const tn_expr *const s
 const tn_expr *tn_simp_float(tn_simp *c, const tn_expr *e, const tn_expr *const s[]);
 const tn_expr *tn_simp_cast(tn_simp *c, const tn_expr *e, const tn_expr *const s[]);
 const tn_expr *tn_simp_vector(tn_simp *c, const tn_expr *e, const tn_expr *const s[]);
-const tn_expr *tn_simp_wrap_minmax(tn_simp *c, enum tn_ek k, const tn_expr *a, const tn_expr *b); /* never NULL */
+const tn_expr *tn_simp_wrap_minmax(tn_simp *c, enum tn_ek k, const tn_expr *a,
+                                   const tn_expr *b); /* never NULL */
 /* One scalar node over simplified operands. */
 const tn_expr *tn_simp_scalar(tn_simp *c, const tn_expr *e, const tn_expr *const s[]);
 

@@ -12,10 +12,7 @@ static const tn_facts no_facts;
 
 /* ---- arithmetic on ends, with infinities ---- */
 
-static bool inf(int64_t x)
-{
-    return x == INT64_MIN || x == INT64_MAX;
-}
+static bool inf(int64_t x) { return x == INT64_MIN || x == INT64_MAX; }
 
 static int64_t add_lo(int64_t a, int64_t b)
 {
@@ -29,10 +26,7 @@ static int64_t add_hi(int64_t a, int64_t b)
     return a == INT64_MAX || b == INT64_MAX || !tn_i64_add(a, b, &r) ? INT64_MAX : r;
 }
 
-static int64_t neg(int64_t a)
-{
-    return a == INT64_MIN ? INT64_MAX : a == INT64_MAX ? INT64_MIN : -a;
-}
+static int64_t neg(int64_t a) { return a == INT64_MIN ? INT64_MAX : a == INT64_MAX ? INT64_MIN : -a; }
 
 static int64_t mul_end(int64_t a, int64_t b)
 {
@@ -52,27 +46,15 @@ static int64_t div_end(int64_t a, int64_t b)
     return inf(a) ? a : tn_floordiv(a, b);
 }
 
-static int64_t min64(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
+static int64_t min64(int64_t a, int64_t b) { return a < b ? a : b; }
 
-static int64_t max64(int64_t a, int64_t b)
-{
-    return a > b ? a : b;
-}
+static int64_t max64(int64_t a, int64_t b) { return a > b ? a : b; }
 
 /* ---- on intervals ---- */
 
-static tn_range r_add(tn_range a, tn_range b)
-{
-    return (tn_range){add_lo(a.lo, b.lo), add_hi(a.hi, b.hi)};
-}
+static tn_range r_add(tn_range a, tn_range b) { return (tn_range){add_lo(a.lo, b.lo), add_hi(a.hi, b.hi)}; }
 
-static tn_range r_neg(tn_range a)
-{
-    return (tn_range){neg(a.hi), neg(a.lo)};
-}
+static tn_range r_neg(tn_range a) { return (tn_range){neg(a.hi), neg(a.lo)}; }
 
 static tn_range r_corners(tn_range a, tn_range b, int64_t (*fn)(int64_t, int64_t))
 {
@@ -80,15 +62,9 @@ static tn_range r_corners(tn_range a, tn_range b, int64_t (*fn)(int64_t, int64_t
     return (tn_range){min64(min64(w, x), min64(y, z)), max64(max64(w, x), max64(y, z))};
 }
 
-static tn_range r_mul(tn_range a, tn_range b)
-{
-    return r_corners(a, b, mul_end);
-}
+static tn_range r_mul(tn_range a, tn_range b) { return r_corners(a, b, mul_end); }
 
-static tn_range r_join(tn_range a, tn_range b)
-{
-    return (tn_range){min64(a.lo, b.lo), max64(a.hi, b.hi)};
-}
+static tn_range r_join(tn_range a, tn_range b) { return (tn_range){min64(a.lo, b.lo), max64(a.hi, b.hi)}; }
 
 static tn_range r_meet(tn_range a, tn_range b)
 {
@@ -198,8 +174,8 @@ static void tighten_by(tn_memo *m, const tn_expr *cond, int depth)
         tighten_by(m, cond->src[1], depth - 1);
     } else if (cond->kind == TN_E_EQ && tn_dtype_eq(cond->src[0]->dtype, TN_IDX)) {
         tn_affine b;
-        if (tn_affine_raw(cond->src[0], &a) && tn_affine_raw(cond->src[1], &b) && tn_affine_addmul(&a, &b, -1) &&
-            a.n == 1) {
+        if (tn_affine_raw(cond->src[0], &a) && tn_affine_raw(cond->src[1], &b) &&
+            tn_affine_addmul(&a, &b, -1) && a.n == 1) {
             tighten_le(m, a.term[0].atom, a.term[0].coef, a.c);
             tighten_le(m, a.term[0].atom, -a.term[0].coef, -a.c);
         }
@@ -229,10 +205,9 @@ static tn_range tight_range(const tn_bnd *b, const tn_expr *e, tn_range r)
         return r;
     if (!m->has_tight)
         gather_tight(b);
-    for (size_t i = 0; i < m->n_tight; i++) {
+    for (size_t i = 0; i < m->n_tight; i++)
         if (m->tight[i].atom == e)
             return r_meet(r, m->tight[i].range);
-    }
     return r;
 }
 
@@ -273,7 +248,8 @@ static tn_range term_range(const tn_bnd *b, const tn_affine *a, int i, int depth
 }
 
 /* The terms of a in x and in what clips it, which are left out of *rest. */
-static tn_range clipped_range(const tn_bnd *b, const tn_affine *a, const tn_expr *x, int depth, uint64_t *rest)
+static tn_range clipped_range(const tn_bnd *b, const tn_affine *a, const tn_expr *x, int depth,
+                              uint64_t *rest)
 {
     tn_bend s[TN_AFFINE_MAX];
     tn_range r = {0, 0};
@@ -305,10 +281,7 @@ static tn_range affine_range(const tn_bnd *b, const tn_affine *a, int depth)
     return r;
 }
 
-static bool reaches_minus_one(tn_range r)
-{
-    return r.lo <= -1 && r.hi >= -1;
-}
+static bool reaches_minus_one(tn_range r) { return r.lo <= -1 && r.hi >= -1; }
 
 static tn_range shift_range(enum tn_ek k, tn_range a, tn_range s)
 {
@@ -338,15 +311,13 @@ static tn_range binary_range(enum tn_ek k, tn_range x, tn_range y)
     case TN_E_MIN: return (tn_range){min64(x.lo, y.lo), min64(x.hi, y.hi)};
     case TN_E_MAX: return (tn_range){max64(x.lo, y.lo), max64(x.hi, y.hi)};
     case TN_E_BITAND: return bitand_range(x, y);
-    case TN_E_SHL: case TN_E_SHR: return shift_range(k, x, y);
+    case TN_E_SHL:
+    case TN_E_SHR: return shift_range(k, x, y);
     default: return TN_NO_RANGE;
     }
 }
 
-static bool integral(tn_dtype t)
-{
-    return tn_dtype_is_index(t) || tn_dtype_is_int(t) || tn_dtype_is_bool(t);
-}
+static bool integral(tn_dtype t) { return tn_dtype_is_index(t) || tn_dtype_is_int(t) || tn_dtype_is_bool(t); }
 
 /* A data integer wraps unless its exact result fits: the exact interval, if it lies within the dtype, else all
  * of it. The lone trap of division, min / -1, does not fit either. */
@@ -368,10 +339,8 @@ static tn_range node_range(const tn_bnd *b, const tn_expr *e, int depth)
         if (!integral(e->src[0]->dtype))
             return tn_dtype_is_index(e->dtype) ? TN_NO_RANGE : tn_dtype_range(e->dtype);
         return fitted(e->dtype, visit(b, e->src[0], depth - 1));
-    case TN_E_SELECT:
-        return r_join(visit(b, e->src[1], depth - 1), visit(b, e->src[2], depth - 1));
-    case TN_E_SPLAT:
-        return visit(b, e->src[0], depth - 1);
+    case TN_E_SELECT: return r_join(visit(b, e->src[1], depth - 1), visit(b, e->src[2], depth - 1));
+    case TN_E_SPLAT: return visit(b, e->src[0], depth - 1);
     case TN_E_SHUFFLE:
         return r_join(visit(b, e->src[0], depth - 1), visit(b, e->src[e->nsrc - 1], depth - 1));
     case TN_E_RAMP:
@@ -381,8 +350,7 @@ static tn_range node_range(const tn_bnd *b, const tn_expr *e, int depth)
     case TN_E_CALL:
         x = e->u.call.id == TN_F_abs ? visit(b, e->src[0], depth - 1) : TN_NO_RANGE;
         return fitted(e->dtype, (tn_range){x.lo >= 0 ? x.lo : x.hi < 0 ? neg(x.hi) : 0, r_magnitude(x).hi});
-    default:
-        break;
+    default: break;
     }
     if (e->nsrc != 2 || e->kind == TN_E_LOAD || !tn_dtype_eq(e->src[0]->dtype, e->dtype) ||
         tn_dtype_is_bool(e->dtype))
@@ -395,7 +363,8 @@ static tn_range node_range(const tn_bnd *b, const tn_expr *e, int depth)
         tn_dtype_is_int(e->dtype) && x.lo == INT64_MIN && reaches_minus_one(y))
         return TN_NO_RANGE;
     tn_range r = binary_range(e->kind, x, y);
-    if (e->kind >= TN_E_FLOORDIV && e->kind <= TN_E_TRUNCMOD && !tn_dtype_is_index(e->dtype) && y.lo <= 0 && y.hi >= 0)
+    if (e->kind >= TN_E_FLOORDIV && e->kind <= TN_E_TRUNCMOD && !tn_dtype_is_index(e->dtype) && y.lo <= 0 &&
+        y.hi >= 0)
         r = (tn_range){min64(r.lo, 0), max64(r.hi, 0)}; /* by 0 they give 0 */
     return fitted(e->dtype, r);
 }
@@ -425,15 +394,9 @@ static tn_range visit(const tn_bnd *b, const tn_expr *e, int depth)
     return r;
 }
 
-tn_range tn_bounds_of(const tn_bnd *b, const tn_expr *e)
-{
-    return visit(b, e, TN_BOUNDS_DEPTH);
-}
+tn_range tn_bounds_of(const tn_bnd *b, const tn_expr *e) { return visit(b, e, TN_BOUNDS_DEPTH); }
 
-tn_range tn_bounds_affine(const tn_bnd *b, const tn_affine *a)
-{
-    return affine_range(b, a, TN_BOUNDS_DEPTH);
-}
+tn_range tn_bounds_affine(const tn_bnd *b, const tn_affine *a) { return affine_range(b, a, TN_BOUNDS_DEPTH); }
 
 tn_range tn_bounds(const tn_facts *f, const tn_expr *e)
 {

@@ -5,10 +5,7 @@
  */
 #include "arith/arith_impl.h"
 
-static bool is_finite(int64_t x)
-{
-    return x != INT64_MIN && x != INT64_MAX;
-}
+static bool is_finite(int64_t x) { return x != INT64_MIN && x != INT64_MAX; }
 
 const tn_expr *tn_clipped(const tn_expr *e)
 {
@@ -44,15 +41,18 @@ static bool add(int64_t *sum, int64_t a, int64_t b)
 }
 
 /* The sum's value and slope from `at` on, and its slope before all bends. */
-typedef struct { int64_t at, value, slope, first; } place;
+typedef struct {
+    int64_t at, value, slope, first;
+} place;
 
 static bool start(int n, const tn_bend s[], int64_t at, place *out)
 {
     *out = (place){.at = at};
     for (int i = 0; i < n; i++) {
         int64_t by, slope = at < s[i].at ? s[i].before : s[i].after;
-        if (!tn_i64_sub(at, s[i].at, &by) || !add(&out->value, s[i].k, s[i].at) || !add(&out->value, slope, by) ||
-            !tn_i64_add(out->slope, slope, &out->slope) || !tn_i64_add(out->first, s[i].before, &out->first))
+        if (!tn_i64_sub(at, s[i].at, &by) || !add(&out->value, s[i].k, s[i].at) ||
+            !add(&out->value, slope, by) || !tn_i64_add(out->slope, slope, &out->slope) ||
+            !tn_i64_add(out->first, s[i].before, &out->first))
             return false;
     }
     return true;

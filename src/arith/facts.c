@@ -39,10 +39,9 @@ static void changed(tn_facts *f)
 static void drop_upper(tn_facts *f, const tn_expr *leaf)
 {
     size_t n = 0;
-    for (size_t i = 0; i < f->n_upper; i++) {
+    for (size_t i = 0; i < f->n_upper; i++)
         if (f->upper[i].leaf != leaf)
             f->upper[n++] = f->upper[i];
-    }
     f->n_upper = n;
 }
 
@@ -89,10 +88,7 @@ void tn_facts_assume(tn_facts *f, const tn_expr *cond)
     f->cond[f->n_cond++] = cond;
 }
 
-tn_facts_mark tn_facts_here(const tn_facts *f)
-{
-    return (tn_facts_mark){f->n_cond, f->n_upper};
-}
+tn_facts_mark tn_facts_here(const tn_facts *f) { return (tn_facts_mark){f->n_cond, f->n_upper}; }
 
 void tn_facts_release(tn_facts *f, tn_facts_mark mark)
 {

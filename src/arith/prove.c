@@ -104,7 +104,8 @@ const tn_expr *tn_prove_held(tn_simp *c, const tn_expr *cond)
         if ((h->kind == TN_E_NOT && h->src[0] == cond) || (cond->kind == TN_E_NOT && cond->src[0] == h) ||
             (h->kind == TN_E_NE && cond->kind == TN_E_EQ && h->src[0] == cond->src[0] &&
              h->src[1] == cond->src[1]) ||
-            (h->kind == TN_E_EQ && cond->kind == TN_E_NE && h->src[0] == cond->src[0] && h->src[1] == cond->src[1]))
+            (h->kind == TN_E_EQ && cond->kind == TN_E_NE && h->src[0] == cond->src[0] &&
+             h->src[1] == cond->src[1]))
             return tn_bool(c->p, false);
     }
     return NULL;
@@ -164,7 +165,8 @@ static bool by_quotient_of_known(tn_simp *c, const tn_affine *a, int i, const tn
             if (!tn_affine_addmul(&y, b, -(kx / kb)))
                 continue;
             const tn_expr *e = tn_simp_div(c, tn_simp_sum(c, &y), a->term[i].atom->src[1]);
-            if (e != a->term[i].atom && tn_affine_raw(e, &q) && exchange(a, i, &q, &t) && prove(c, &t, depth - 1))
+            if (e != a->term[i].atom && tn_affine_raw(e, &q) && exchange(a, i, &q, &t) &&
+                prove(c, &t, depth - 1))
                 return true;
         }
     }
@@ -240,7 +242,8 @@ static bool by_term(tn_simp *c, const tn_affine *a, int i, int depth)
 {
     const tn_memo *m = c->m;
     switch (a->term[i].atom->kind) {
-    case TN_E_MIN: case TN_E_MAX:
+    case TN_E_MIN:
+    case TN_E_MAX:
         if (by_minmax(c, a, i, depth))
             return true;
         break;
@@ -256,13 +259,11 @@ static bool by_term(tn_simp *c, const tn_affine *a, int i, int depth)
         if (by_remainder(c, a, i, depth))
             return true;
         break;
-    default:
-        break;
+    default: break;
     }
-    for (size_t j = 0; j < m->n_known && c->left > 0; j++) {
+    for (size_t j = 0; j < m->n_known && c->left > 0; j++)
         if (by_known(c, a, i, &m->known[j], depth))
             return true;
-    }
     return false;
 }
 
@@ -272,10 +273,9 @@ static bool prove(tn_simp *c, const tn_affine *a, int depth)
         return false;
     if (tn_bounds_affine(&c->b, a).hi <= 0)
         return true;
-    for (int i = 0; i < a->n && depth > 0; i++) {
+    for (int i = 0; i < a->n && depth > 0; i++)
         if (by_term(c, a, i, depth))
             return true;
-    }
     return false;
 }
 
@@ -312,6 +312,7 @@ bool tn_equal(tn_pool *p, const tn_facts *f, const tn_expr *a, const tn_expr *b)
     if (!tn_dtype_eq(a->dtype, b->dtype))
         return false;
     if (tn_dtype_eq(a->dtype, TN_IDX))
-        return tn_is_value(tn_simplify(p, f, tn_sub(p, a, b)), 0) || tn_simplify(p, f, a) == tn_simplify(p, f, b);
+        return tn_is_value(tn_simplify(p, f, tn_sub(p, a, b)), 0) ||
+               tn_simplify(p, f, a) == tn_simplify(p, f, b);
     return tn_simplify(p, f, a) == tn_simplify(p, f, b);
 }

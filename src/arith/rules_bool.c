@@ -13,19 +13,20 @@ const tn_expr *tn_simp_not(tn_simp *c, const tn_expr *a)
 {
     tn_affine d, n = {.c = 1};
     switch (a->kind) {
-    case TN_E_INT:
-        return tn_bool(c->p, a->u.i == 0);
-    case TN_E_NOT:
-        return a->src[0];
-    case TN_E_EQ: case TN_E_NE:
+    case TN_E_INT: return tn_bool(c->p, a->u.i == 0);
+    case TN_E_NOT: return a->src[0];
+    case TN_E_EQ:
+    case TN_E_NE:
         return tn_simp_node2(c, a->kind == TN_E_EQ ? TN_E_NE : TN_E_EQ, a->dtype, a->src[0], a->src[1]);
-    case TN_E_LT: case TN_E_LE:
+    case TN_E_LT:
+    case TN_E_LE:
         if (tn_dtype_is_float(a->src[0]->dtype))
             break; /* NaN: neither way */
         if (tn_affine_cond(NULL, a, &d) && tn_affine_addmul(&n, &d, -1))
             return tn_simp_le0(c, &n);
         return tn_simp_node2(c, a->kind == TN_E_LT ? TN_E_LE : TN_E_LT, a->dtype, a->src[1], a->src[0]);
-    case TN_E_AND: case TN_E_OR:
+    case TN_E_AND:
+    case TN_E_OR:
         if (c->depth >= TN_SIMP_DEPTH)
             break;
         c->depth++;
@@ -33,8 +34,7 @@ const tn_expr *tn_simp_not(tn_simp *c, const tn_expr *a)
         x = tn_simp_junction(c, a->kind == TN_E_AND ? TN_E_OR : TN_E_AND, x, y);
         c->depth--;
         return x;
-    default:
-        break;
+    default: break;
     }
     return tn_expr_make(c->p, TN_E_NOT, a->dtype, (tn_payload){0}, 1, &a);
 }
@@ -154,11 +154,11 @@ const tn_expr *tn_simp_select(tn_simp *c, const tn_expr *cond, const tn_expr *a,
         return tn_simp_select(c, cond->src[0], b, a);
     if (tn_dtype_eq(a->dtype, TN_BOOL1)) {
         if (a->kind == TN_E_INT)
-            return tn_simp_junction(c, a->u.i != 0 ? TN_E_OR : TN_E_AND, a->u.i != 0 ? cond : tn_simp_not(c, cond),
-                                    b);
+            return tn_simp_junction(c, a->u.i != 0 ? TN_E_OR : TN_E_AND,
+                                    a->u.i != 0 ? cond : tn_simp_not(c, cond), b);
         if (b->kind == TN_E_INT)
-            return tn_simp_junction(c, b->u.i != 0 ? TN_E_OR : TN_E_AND, b->u.i != 0 ? tn_simp_not(c, cond) : cond,
-                                    a);
+            return tn_simp_junction(c, b->u.i != 0 ? TN_E_OR : TN_E_AND,
+                                    b->u.i != 0 ? tn_simp_not(c, cond) : cond, a);
     }
     const tn_expr *r = select_minmax(c, cond, a, b);
     if (r)

@@ -7,10 +7,7 @@
  */
 #include "arith/arith_impl.h"
 
-static int64_t abs64(int64_t x)
-{
-    return x < 0 ? -x : x;
-}
+static int64_t abs64(int64_t x) { return x < 0 ? -x : x; }
 
 static int64_t gcd_of(const tn_affine *a)
 {
@@ -55,7 +52,8 @@ static bool drop_digits(tn_simp *c, tn_affine *a)
         if (pre[j] <= 1)
             continue;
         tn_range r = tn_bounds_affine(&c->b, &tail);
-        if (r.lo == INT64_MIN || r.hi == INT64_MAX || tn_floordiv(-r.lo, pre[j]) != tn_floordiv(-r.hi, pre[j]))
+        if (r.lo == INT64_MIN || r.hi == INT64_MAX ||
+            tn_floordiv(-r.lo, pre[j]) != tn_floordiv(-r.hi, pre[j]))
             continue;
         a->n = j;
         a->c = -tn_floordiv(-r.lo, pre[j]);
@@ -85,8 +83,8 @@ static bool multiply_out(tn_affine *a)
         int64_t k;
         tn_affine x, r = *a, out = {0};
         bool up = a->term[i].coef == 1;
-        if (q->kind != TN_E_FLOORDIV || !(up || a->term[i].coef == -1) || !tn_is_int(q->src[1], &k) || k <= 0 ||
-            !tn_affine_raw(q->src[0], &x))
+        if (q->kind != TN_E_FLOORDIV || !(up || a->term[i].coef == -1) || !tn_is_int(q->src[1], &k) ||
+            k <= 0 || !tn_affine_raw(q->src[0], &x))
             continue;
         tn_affine_drop(&r, i);
         if (tn_affine_addmul(&out, &r, k) && tn_affine_addmul(&out, &x, up ? 1 : -1) &&
@@ -111,10 +109,9 @@ static int decide_le0(tn_simp *c, const tn_affine *a)
 static const tn_expr *side(tn_simp *c, const tn_affine *a, bool positive, int64_t k)
 {
     tn_affine s = {.c = k};
-    for (int i = 0; i < a->n; i++) {
+    for (int i = 0; i < a->n; i++)
         if ((a->term[i].coef > 0) == positive)
             tn_affine_term(&s, a->term[i].atom, abs64(a->term[i].coef)); /* distinct atoms: cannot fail */
-    }
     return tn_affine_expr(c->p, &s);
 }
 
@@ -193,7 +190,8 @@ static int split_digits(tn_simp *c, tn_affine *a, tn_affine *low)
         int64_t v = tn_floordiv(r.hi, pre[j]), first = -tn_floordiv(-r.lo, pre[j]);
         if (v < first)
             return 2;
-        if (v != first || !tn_i64_mul(v, pre[j], &t) || !tn_i64_sub(low->c, t, &low->c) || low->c == INT64_MIN)
+        if (v != first || !tn_i64_mul(v, pre[j], &t) || !tn_i64_sub(low->c, t, &low->c) ||
+            low->c == INT64_MIN)
             continue;
         a->n = j;
         a->c = v;

@@ -146,16 +146,24 @@ const tn_expr *tn_simp_wrap(tn_simp *c, const tn_expr *e, const tn_expr *const s
 {
     enum tn_ek k = e->kind;
     switch (k) {
-    case TN_E_ADD: case TN_E_SUB: return wrap_sum(c, k, s[0], s[1]);
+    case TN_E_ADD:
+    case TN_E_SUB: return wrap_sum(c, k, s[0], s[1]);
     case TN_E_MUL: return wrap_mul(c, s[0], s[1]);
     case TN_E_FLOORDIV:
     case TN_E_FLOORMOD:
     case TN_E_TRUNCDIV:
     case TN_E_TRUNCMOD: return wrap_div(c, k, s[0], s[1]);
-    case TN_E_BITAND: case TN_E_BITOR: case TN_E_BITXOR: return wrap_bits(c, k, s[0], s[1]);
-    case TN_E_SHL: case TN_E_SHR: return tn_is_value(s[1], 0) ? s[0] : NULL;
-    case TN_E_MIN: case TN_E_MAX: return tn_simp_wrap_minmax(c, k, s[0], s[1]);
-    case TN_E_EQ: case TN_E_NE: case TN_E_LT: case TN_E_LE: return wrap_compare(c, k, s[0], s[1]);
+    case TN_E_BITAND:
+    case TN_E_BITOR:
+    case TN_E_BITXOR: return wrap_bits(c, k, s[0], s[1]);
+    case TN_E_SHL:
+    case TN_E_SHR: return tn_is_value(s[1], 0) ? s[0] : NULL;
+    case TN_E_MIN:
+    case TN_E_MAX: return tn_simp_wrap_minmax(c, k, s[0], s[1]);
+    case TN_E_EQ:
+    case TN_E_NE:
+    case TN_E_LT:
+    case TN_E_LE: return wrap_compare(c, k, s[0], s[1]);
     default: return NULL;
     }
 }
@@ -164,34 +172,27 @@ const tn_expr *tn_simp_wrap(tn_simp *c, const tn_expr *e, const tn_expr *const s
 
 static bool is_float(const tn_expr *e, double v)
 {
-    return e->kind == TN_E_FLOAT && e->u.f == v && (v != 0 || __builtin_signbit(e->u.f) == __builtin_signbit(v));
+    return e->kind == TN_E_FLOAT && e->u.f == v &&
+           (v != 0 || __builtin_signbit(e->u.f) == __builtin_signbit(v));
 }
 
 const tn_expr *tn_simp_float(tn_simp *c, const tn_expr *e, const tn_expr *const s[])
 {
     (void)c;
     switch (e->kind) {
-    case TN_E_MUL:
-        return is_float(s[1], 1) ? s[0] : is_float(s[0], 1) ? s[1] : NULL;
-    case TN_E_DIV:
-        return is_float(s[1], 1) ? s[0] : NULL;
-    case TN_E_ADD:
-        return is_float(s[1], -0.0) ? s[0] : is_float(s[0], -0.0) ? s[1] : NULL;
-    case TN_E_SUB:
-        return is_float(s[1], 0.0) ? s[0] : NULL;
-    case TN_E_MIN: case TN_E_MAX:
-        return s[0] == s[1] ? s[0] : NULL;
-    default:
-        return NULL;
+    case TN_E_MUL: return is_float(s[1], 1) ? s[0] : is_float(s[0], 1) ? s[1] : NULL;
+    case TN_E_DIV: return is_float(s[1], 1) ? s[0] : NULL;
+    case TN_E_ADD: return is_float(s[1], -0.0) ? s[0] : is_float(s[0], -0.0) ? s[1] : NULL;
+    case TN_E_SUB: return is_float(s[1], 0.0) ? s[0] : NULL;
+    case TN_E_MIN:
+    case TN_E_MAX: return s[0] == s[1] ? s[0] : NULL;
+    default: return NULL;
     }
 }
 
 /* ---- conversions ---- */
 
-static bool is_wrapping(tn_dtype t)
-{
-    return tn_dtype_is_int(t) && t.lanes == 1;
-}
+static bool is_wrapping(tn_dtype t) { return tn_dtype_is_int(t) && t.lanes == 1; }
 
 static bool fits(tn_range r, tn_dtype t)
 {
@@ -211,8 +212,8 @@ static const tn_expr *cast_of_cast(tn_simp *c, tn_dtype t, const tn_expr *inner)
     if (!from_integer || !(is_wrapping(mid) || tn_dtype_eq(mid, TN_IDX)) ||
         !(is_wrapping(t) || tn_dtype_eq(t, TN_IDX)))
         return NULL;
-    bool kept =
-        tn_dtype_eq(mid, TN_IDX) ? !(from.code == TN_UINT && from.bits == 64) : fits(tn_bounds_of(&c->b, x), mid);
+    bool kept = tn_dtype_eq(mid, TN_IDX) ? !(from.code == TN_UINT && from.bits == 64)
+                                         : fits(tn_bounds_of(&c->b, x), mid);
     bool modular = is_wrapping(t) && is_wrapping(mid) && mid.bits >= t.bits && !tn_dtype_is_bool(from);
     if (!kept && !modular)
         return NULL;

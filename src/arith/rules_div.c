@@ -75,10 +75,9 @@ static bool take_low(split *s, int from, int64_t g, int64_t q)
     int64_t t;
     if (!tn_i64_mul(q, g, &t) || !tn_i64_sub(s->core.c, t, &low.c) || low.c == INT64_MIN)
         return false;
-    for (int i = from; i < s->core.n; i++) {
+    for (int i = from; i < s->core.n; i++)
         if (!tn_affine_term(&low, s->core.term[i].atom, s->core.term[i].coef))
             return false;
-    }
     if (!tn_affine_addmul(&s->low, &low, s->g))
         return false;
     s->core.n = from;
@@ -150,10 +149,7 @@ static bool split_by(tn_simp *c, const tn_affine *x, int64_t k, split *s)
 
 /* ---- quotient and remainder of a core ---- */
 
-static const tn_expr *sum_of(tn_simp *c, const tn_affine *a)
-{
-    return tn_affine_expr(c->p, a);
-}
+static const tn_expr *sum_of(tn_simp *c, const tn_affine *a) { return tn_affine_expr(c->p, a); }
 
 static bool divide(tn_simp *c, const tn_affine *y, tn_affine *r, tn_affine *q);
 
@@ -186,7 +182,8 @@ static const tn_expr *nested_quotient(tn_simp *c, const tn_affine *core, const t
 {
     tn_affine z, m;
     const tn_expr *atom = core->n == 1 && core->term[0].coef == 1 ? core->term[0].atom : NULL;
-    if (!atom || (atom->kind != TN_E_FLOORDIV && atom->kind != TN_E_FLOORMOD) || tn_bounds_of(&c->b, y).lo <= 0)
+    if (!atom || (atom->kind != TN_E_FLOORDIV && atom->kind != TN_E_FLOORMOD) ||
+        tn_bounds_of(&c->b, y).lo <= 0)
         return NULL;
     if (atom->kind == TN_E_FLOORMOD)
         return core->c == 0 ? quotient_of_remainder(c, atom, y) : NULL;
@@ -259,10 +256,9 @@ static const tn_expr *by_constant(tn_simp *c, const tn_affine *x, int64_t k, boo
 static bool divide(tn_simp *c, const tn_affine *y, tn_affine *r, tn_affine *q)
 {
     int lead = 0;
-    for (int i = 1; i < y->n; i++) {
+    for (int i = 1; i < y->n; i++)
         if (tn_expr_order(y->term[i].atom, y->term[lead].atom) < 0)
             lead = i;
-    }
     *q = (tn_affine){0};
     for (int round = 0; round < TN_AFFINE_MAX; round++) {
         tn_affine one = {0}, prod;
@@ -286,7 +282,7 @@ static bool within(tn_simp *c, const tn_affine *r, const tn_affine *y)
 {
     tn_affine t = {0};
     if (r->n == 0 && r->c == 0)
-        return true; /* y is not 0 */
+        return true;                                          /* y is not 0 */
     if (!tn_affine_addmul(&t, r, -1) || !tn_prove_le0(c, &t)) /* 0 <= r */
         return false;
     t = *r;
@@ -348,7 +344,8 @@ static const tn_expr *cancel(tn_simp *c, tn_affine *x, tn_affine *y)
     return NULL;
 }
 
-static const tn_expr *by_symbol(tn_simp *c, const tn_affine *x, const tn_affine *y, const tn_expr *ye, bool mod)
+static const tn_expr *by_symbol(tn_simp *c, const tn_affine *x, const tn_affine *y, const tn_expr *ye,
+                                bool mod)
 {
     tn_affine r = *x, q, part, a = *x, b = *y;
     const tn_expr *common = cancel(c, &a, &b);
@@ -377,8 +374,8 @@ static const tn_expr *quotient(tn_simp *c, const tn_expr *x, const tn_expr *y, b
     tn_affine a, b;
     const tn_expr *r = NULL;
     enum tn_ek k = mod ? TN_E_FLOORMOD : TN_E_FLOORDIV;
-    if (tn_is_value(y, 0) || c->depth >= TN_SIMP_DEPTH || !tn_simp_affine(c, x, &a) || !tn_simp_affine(c, y, &b) ||
-        !tn_simp_afford(c))
+    if (tn_is_value(y, 0) || c->depth >= TN_SIMP_DEPTH || !tn_simp_affine(c, x, &a) ||
+        !tn_simp_affine(c, y, &b) || !tn_simp_afford(c))
         return tn_simp_node2(c, k, TN_IDX, x, y);
     c->depth++;
     r = b.n == 0 ? by_constant(c, &a, b.c, mod) : by_symbol(c, &a, &b, y, mod);
@@ -391,7 +388,4 @@ const tn_expr *tn_simp_div(tn_simp *c, const tn_expr *x, const tn_expr *y)
     return quotient(c, x, y, false);
 }
 
-const tn_expr *tn_simp_mod(tn_simp *c, const tn_expr *x, const tn_expr *y)
-{
-    return quotient(c, x, y, true);
-}
+const tn_expr *tn_simp_mod(tn_simp *c, const tn_expr *x, const tn_expr *y) { return quotient(c, x, y, true); }

@@ -87,10 +87,9 @@ static bool may_combine(const tn_affine *a, int i, const tn_affine *x, const tn_
         return true;
     if (!tn_i64_mul(m, y->c, &mk) || mk == 0)
         return false;
-    for (int t = 0; t < a->n; t++) {
+    for (int t = 0; t < a->n; t++)
         if (t != i && a->term[t].coef % mk == 0)
             return true;
-    }
     return false;
 }
 
@@ -100,7 +99,8 @@ static bool combine_mod(tn_simp *c, tn_affine *a, int i)
     const tn_expr *mod = a->term[i].atom, *quot;
     int64_t m = a->term[i].coef;
     tn_affine x, y, q, yq, from;
-    if (!tn_simp_affine(c, mod->src[0], &x) || !tn_simp_affine(c, mod->src[1], &y) || !may_combine(a, i, &x, &y))
+    if (!tn_simp_affine(c, mod->src[0], &x) || !tn_simp_affine(c, mod->src[1], &y) ||
+        !may_combine(a, i, &x, &y))
         return false;
     quot = tn_simp_div(c, mod->src[0], mod->src[1]);
     if (!tn_simp_affine(c, quot, &q) || !tn_affine_product(c->p, &y, &q, &yq))
@@ -166,7 +166,8 @@ static bool combine_minmax(tn_simp *c, tn_affine *a, int i)
     const tn_expr *e = a->term[i].atom;
     int64_t k = a->term[i].coef;
     tn_affine rest = *a, x, y;
-    if ((k != 1 && k != -1) || a->n < 2 || !tn_simp_affine(c, e->src[0], &x) || !tn_simp_affine(c, e->src[1], &y))
+    if ((k != 1 && k != -1) || a->n < 2 || !tn_simp_affine(c, e->src[0], &x) ||
+        !tn_simp_affine(c, e->src[1], &y))
         return false;
     int before = x.n + y.n;
     tn_affine_drop(&rest, i);
@@ -184,8 +185,10 @@ static bool combine(tn_simp *c, tn_affine *a)
         bool done = false;
         switch (a->term[i].atom->kind) {
         case TN_E_FLOORMOD: done = combine_mod(c, a, i); break;
-        case TN_E_FLOORDIV: case TN_E_MUL: done = combine_div(c, a, i); break;
-        case TN_E_MIN: case TN_E_MAX: done = combine_minmax(c, a, i); break;
+        case TN_E_FLOORDIV:
+        case TN_E_MUL: done = combine_div(c, a, i); break;
+        case TN_E_MIN:
+        case TN_E_MAX: done = combine_minmax(c, a, i); break;
         default: break;
         }
         if (done)

@@ -6,7 +6,9 @@
  */
 #include "arith/arith_impl.h"
 
-typedef struct line { const tn_expr *base, *stride; } line; /* lane l holds base + l*stride; index */
+typedef struct line {
+    const tn_expr *base, *stride;
+} line; /* lane l holds base + l*stride; index */
 
 static bool line_of(tn_simp *c, const tn_expr *e, line *out)
 {
@@ -98,7 +100,10 @@ static const tn_expr *by_lines(tn_simp *c, const tn_expr *e, const tn_expr *cons
     case TN_E_MUL: return line_mul(c, a, b, lanes);
     case TN_E_FLOORDIV: return line_div(c, false, a, b, lanes);
     case TN_E_FLOORMOD: return line_div(c, true, a, b, lanes);
-    case TN_E_EQ: case TN_E_NE: case TN_E_LT: case TN_E_LE: return line_compare(c, e->kind, a, b, lanes);
+    case TN_E_EQ:
+    case TN_E_NE:
+    case TN_E_LT:
+    case TN_E_LE: return line_compare(c, e->kind, a, b, lanes);
     default: return NULL;
     }
 }
@@ -147,17 +152,15 @@ const tn_expr *tn_simp_vector(tn_simp *c, const tn_expr *e, const tn_expr *const
     if (r)
         return r;
     switch (e->kind) {
-    case TN_E_AND: case TN_E_OR:
-        return bool_lanes(e->kind, s[0], s[1]);
-    case TN_E_SELECT:
-        return splat_of(s[0], 1) ? s[1] : splat_of(s[0], 0) ? s[2] : s[1] == s[2] ? s[1] : NULL;
+    case TN_E_AND:
+    case TN_E_OR: return bool_lanes(e->kind, s[0], s[1]);
+    case TN_E_SELECT: return splat_of(s[0], 1) ? s[1] : splat_of(s[0], 0) ? s[2] : s[1] == s[2] ? s[1] : NULL;
     case TN_E_MUL:
         if (tn_dtype_is_float(e->dtype) && s[1]->kind == TN_E_SPLAT && s[1]->src[0]->kind == TN_E_FLOAT &&
             s[1]->src[0]->u.f == 1)
             return s[0];
         break;
-    default:
-        break;
+    default: break;
     }
     return by_lines(c, e, s);
 }

@@ -35,10 +35,7 @@ void tn_simp_close(tn_simp *c, tn_memo *own)
         tn_memo_deinit(own);
 }
 
-static bool is_index(const tn_expr *e)
-{
-    return tn_dtype_eq(e->dtype, TN_IDX);
-}
+static bool is_index(const tn_expr *e) { return tn_dtype_eq(e->dtype, TN_IDX); }
 
 static bool is_sum(const tn_expr *e)
 {
@@ -50,7 +47,8 @@ static bool is_sum(const tn_expr *e)
 static const tn_expr *index_node(tn_simp *c, const tn_expr *e, const tn_expr *const s[])
 {
     switch (e->kind) {
-    case TN_E_ADD: case TN_E_SUB: {
+    case TN_E_ADD:
+    case TN_E_SUB: {
         tn_affine a, b;
         if (tn_simp_affine(c, s[0], &a) && tn_simp_affine(c, s[1], &b) &&
             tn_affine_addmul(&a, &b, e->kind == TN_E_ADD ? 1 : -1))
@@ -60,8 +58,10 @@ static const tn_expr *index_node(tn_simp *c, const tn_expr *e, const tn_expr *co
     case TN_E_MUL: return tn_simp_mul(c, s[0], s[1]);
     case TN_E_FLOORDIV: return tn_simp_div(c, s[0], s[1]);
     case TN_E_FLOORMOD: return tn_simp_mod(c, s[0], s[1]);
-    case TN_E_TRUNCDIV: case TN_E_TRUNCMOD: return tn_simp_trunc(c, e->kind, s[0], s[1]);
-    case TN_E_MIN: case TN_E_MAX: return tn_simp_minmax(c, e->kind, s[0], s[1]);
+    case TN_E_TRUNCDIV:
+    case TN_E_TRUNCMOD: return tn_simp_trunc(c, e->kind, s[0], s[1]);
+    case TN_E_MIN:
+    case TN_E_MAX: return tn_simp_minmax(c, e->kind, s[0], s[1]);
     default: return NULL;
     }
 }
@@ -79,9 +79,13 @@ static const tn_expr *bool_equality(tn_simp *c, enum tn_ek k, const tn_expr *a, 
 static const tn_expr *bool_node(tn_simp *c, const tn_expr *e, const tn_expr *const s[])
 {
     switch (e->kind) {
-    case TN_E_AND: case TN_E_OR: return tn_simp_junction(c, e->kind, s[0], s[1]);
+    case TN_E_AND:
+    case TN_E_OR: return tn_simp_junction(c, e->kind, s[0], s[1]);
     case TN_E_NOT: return tn_simp_not(c, s[0]);
-    case TN_E_EQ: case TN_E_NE: case TN_E_LT: case TN_E_LE:
+    case TN_E_EQ:
+    case TN_E_NE:
+    case TN_E_LT:
+    case TN_E_LE:
         if (is_index(s[0]))
             return tn_simp_compare(c, e->kind, s[0], s[1]);
         if (tn_dtype_is_bool(s[0]->dtype))
@@ -170,8 +174,14 @@ static const tn_expr *finish(tn_simp *c, const tn_expr *e)
 
 /* ---- the walk ---- */
 
-typedef struct frame { const tn_expr *e; bool ready; } frame;
-typedef struct stack { frame small[STACK_SMALL], *at; size_t n, cap; } stack;
+typedef struct frame {
+    const tn_expr *e;
+    bool ready;
+} frame;
+typedef struct stack {
+    frame small[STACK_SMALL], *at;
+    size_t n, cap;
+} stack;
 
 static void push(stack *s, const tn_expr *e, bool ready)
 {
@@ -226,11 +236,10 @@ static void push_operands(tn_simp *c, stack *s, const tn_expr *e)
 static const tn_expr *sum_node(tn_simp *c, const tn_affine *raw)
 {
     tn_affine out = {.c = raw->c}, part;
-    for (int i = 0; i < raw->n; i++) {
+    for (int i = 0; i < raw->n; i++)
         if (!tn_simp_affine(c, known(c, raw->term[i].atom), &part) ||
             !tn_affine_addmul(&out, &part, raw->term[i].coef))
             return NULL;
-    }
     return tn_simp_sum(c, &out);
 }
 

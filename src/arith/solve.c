@@ -11,10 +11,7 @@
 
 enum { SPAN_DEPTH = 64, PARTS = 64, SOLVE_DEPTH = 8 };
 
-static bool uses(const tn_expr *e, const tn_expr *var)
-{
-    return e->nsrc == 0 ? e == var : tn_uses(e, var);
-}
+static bool uses(const tn_expr *e, const tn_expr *var) { return e->nsrc == 0 ? e == var : tn_uses(e, var); }
 
 /* ---- linear form ---- */
 
@@ -56,15 +53,9 @@ bool tn_linear(tn_pool *p, const tn_facts *f, const tn_expr *e, const tn_expr *v
 
 enum { NONE = 0, UP = 1, DOWN = -1, MIXED = 2 }; /* how a variable pushes an expression */
 
-static int both(int a, int b)
-{
-    return a == b || b == NONE ? a : a == NONE ? b : MIXED;
-}
+static int both(int a, int b) { return a == b || b == NONE ? a : a == NONE ? b : MIXED; }
 
-static int turned(int d)
-{
-    return d == MIXED ? MIXED : -d;
-}
+static int turned(int d) { return d == MIXED ? MIXED : -d; }
 
 /* d as seen through a factor or divisor e that does not depend on the variable. */
 static int scaled(const tn_facts *f, int d, const tn_expr *e, bool strict)
@@ -102,10 +93,13 @@ static int direction(const tn_facts *f, const tn_expr *e, const tn_expr *var, in
     if (d[0] == NONE && d[1] == NONE)
         return NONE;
     switch (e->kind) {
-    case TN_E_ADD: case TN_E_MIN: case TN_E_MAX: return both(d[0], d[1]);
+    case TN_E_ADD:
+    case TN_E_MIN:
+    case TN_E_MAX: return both(d[0], d[1]);
     case TN_E_SUB: return both(d[0], turned(d[1]));
     case TN_E_MUL: return direction_mul(f, e, d[0], d[1]);
-    case TN_E_FLOORDIV: case TN_E_TRUNCDIV: return d[1] == NONE ? scaled(f, d[0], e->src[1], true) : MIXED;
+    case TN_E_FLOORDIV:
+    case TN_E_TRUNCDIV: return d[1] == NONE ? scaled(f, d[0], e->src[1], true) : MIXED;
     default: return MIXED;
     }
 }
@@ -115,8 +109,8 @@ static bool has_loop(const tn_facts *f, const tn_expr *var, const tn_expr *exten
 {
     uint64_t i;
     int64_t n;
-    return f && tn_map_get(&f->range, tn_map_key(var), &i) && tn_is_int(extent, &n) && n > 0 && f->at[i].lo == 0 &&
-           f->at[i].hi == n - 1;
+    return f && tn_map_get(&f->range, tn_map_key(var), &i) && tn_is_int(extent, &n) && n > 0 &&
+           f->at[i].lo == 0 && f->at[i].hi == n - 1;
 }
 
 /* A copy of f (may be NULL) in which the variables run over their extents. */
@@ -179,10 +173,7 @@ typedef struct solver {
     const tn_expr *var, *lo, *hi, *rest; /* lo <= var < hi; NULL: none */
 } solver;
 
-static void also(solver *s, const tn_expr *cond)
-{
-    s->rest = s->rest ? tn_and(s->p, s->rest, cond) : cond;
-}
+static void also(solver *s, const tn_expr *cond) { s->rest = s->rest ? tn_and(s->p, s->rest, cond) : cond; }
 
 static void bound(solver *s, const tn_expr *lo, const tn_expr *hi)
 {
@@ -233,7 +224,8 @@ static bool solve_quotient(solver *s, const tn_affine *a, int i, int depth)
     if (!tn_is_int(e->src[1], &d) || d <= 0 || !tn_affine_raw(e->src[0], &x))
         return false;
     tn_affine_drop(&rest, i);
-    const tn_expr *r = k > 0 ? sum(s, &rest, -1) : tn_add(s->p, tn_affine_expr(s->p, &rest), tn_idx(s->p, -k - 1));
+    const tn_expr *r =
+        k > 0 ? sum(s, &rest, -1) : tn_add(s->p, tn_affine_expr(s->p, &rest), tn_idx(s->p, -k - 1));
     if (!r || !tn_affine_raw(tn_simplify(s->p, s->f, tn_fdiv(s->p, r, tn_idx(s->p, k > 0 ? k : -k))), &q))
         return false;
     if (k > 0) /* x - d*q - d + 1 <= 0 */
@@ -284,7 +276,8 @@ static bool solve_le0(solver *s, const tn_affine *a, int depth)
         return false;
     switch (a->term[at].atom->kind) {
     case TN_E_FLOORDIV: return solve_quotient(s, a, at, depth);
-    case TN_E_MIN: case TN_E_MAX: return solve_minmax(s, a, at, depth);
+    case TN_E_MIN:
+    case TN_E_MAX: return solve_minmax(s, a, at, depth);
     default: return false;
     }
 }
@@ -295,12 +288,14 @@ static bool solve_eq(solver *s, const tn_expr *cond)
     tn_affine a, b, coef, rest;
     tn_pool *p = s->p;
     if (cond->kind != TN_E_EQ || !tn_affine_raw(cond->src[0], &a) || !tn_affine_raw(cond->src[1], &b) ||
-        !tn_affine_addmul(&a, &b, -1) || !split_linear(p, &a, s->var, &coef, &rest) || coef.n > 0 || coef.c == 0)
+        !tn_affine_addmul(&a, &b, -1) || !split_linear(p, &a, s->var, &coef, &rest) || coef.n > 0 ||
+        coef.c == 0)
         return false;
     const tn_expr *r = sum(s, &rest, coef.c > 0 ? -1 : 1), *k = tn_idx(p, coef.c > 0 ? coef.c : -coef.c);
     if (!r)
         return false;
-    const tn_expr *q = tn_fdiv(p, r, k), *exact = tn_simplify(p, s->f, tn_eq(p, tn_fmod(p, r, k), tn_idx(p, 0)));
+    const tn_expr *q = tn_fdiv(p, r, k),
+                  *exact = tn_simplify(p, s->f, tn_eq(p, tn_fmod(p, r, k), tn_idx(p, 0)));
     bound(s, q, tn_add(p, q, tn_idx(p, 1)));
     if (!tn_is_value(exact, 1))
         also(s, exact);

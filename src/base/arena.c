@@ -25,9 +25,8 @@ static uint8_t *payload(tn_arena_block *b) { return (uint8_t *)(b + 1); }
 
 _Noreturn static void out_of_memory(const tn_arena *a, size_t bytes)
 {
-    if (a->oom) {
+    if (a->oom)
         a->oom(a->oom_user, bytes);
-    }
     fprintf(stderr, "tenon: out of memory (%zu bytes)\n", bytes);
     exit(4);
 }
@@ -35,13 +34,11 @@ _Noreturn static void out_of_memory(const tn_arena *a, size_t bytes)
 static tn_arena_block *block_new(const tn_arena *a, size_t size)
 {
     size_t total;
-    if (!tn_size_add(size, sizeof(tn_arena_block) + ALIGN_MAX, &total)) {
+    if (!tn_size_add(size, sizeof(tn_arena_block) + ALIGN_MAX, &total))
         out_of_memory(a, size);
-    }
     uint8_t *m = calloc(1, total);
-    if (!m) {
+    if (!m)
         out_of_memory(a, size);
-    }
     size_t off = (ALIGN_MAX - ((uintptr_t)m & (ALIGN_MAX - 1))) & (ALIGN_MAX - 1);
     tn_arena_block *b = (tn_arena_block *)(void *)(m + off);
     b->memory = m;
@@ -64,9 +61,8 @@ void tn_arena_reset(tn_arena *a)
 {
     tn_arena_block *b = a->head;
     a->used_bytes = 0;
-    if (!b) {
+    if (!b)
         return;
-    }
     free_list(b->next);
     b->next = NULL;
     if (b->size > BLOCK_MAX) {
@@ -123,31 +119,27 @@ void *tn_arena_alloc(tn_arena *a, size_t bytes, size_t align)
 void *tn_arena_array(tn_arena *a, size_t n, size_t size, size_t align)
 {
     size_t bytes;
-    if (!tn_size_mul(n, size, &bytes)) {
+    if (!tn_size_mul(n, size, &bytes))
         out_of_memory(a, SIZE_MAX);
-    }
     return tn_arena_alloc(a, bytes, align);
 }
 
 void *tn_arena_copy(tn_arena *a, const void *src, size_t bytes, size_t align)
 {
     void *p = tn_arena_alloc(a, bytes, align);
-    if (bytes) {
+    if (bytes)
         memcpy(p, src, bytes);
-    }
     return p;
 }
 
 char *tn_arena_strndup(tn_arena *a, const char *s, size_t n)
 {
     size_t bytes;
-    if (!tn_size_add(n, 1, &bytes)) {
+    if (!tn_size_add(n, 1, &bytes))
         out_of_memory(a, n);
-    }
     char *p = tn_arena_alloc(a, bytes, 1);
-    if (n) {
+    if (n)
         memcpy(p, s, n);
-    }
     return p;
 }
 
@@ -160,9 +152,8 @@ char *tn_arena_vprintf(tn_arena *a, const char *fmt, va_list ap)
     int n = vsnprintf(NULL, 0, fmt, ap);
     size_t len = n < 0 ? 0 : (size_t)n;
     char *p = tn_arena_alloc(a, len + 1, 1);
-    if (n > 0) {
+    if (n > 0)
         vsnprintf(p, len + 1, fmt, again);
-    }
     va_end(again);
     return p;
 }

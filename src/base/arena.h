@@ -16,9 +16,9 @@ typedef struct tn_arena_block tn_arena_block;
 typedef void tn_oom_fn(void *user, size_t bytes);
 
 typedef struct tn_arena {
-    tn_arena_block *head;  /* newest block */
-    size_t used_bytes;     /* handed out since the last reset */
-    tn_oom_fn *oom;        /* may be NULL */
+    tn_arena_block *head; /* newest block */
+    size_t used_bytes;    /* handed out since the last reset */
+    tn_oom_fn *oom;       /* may be NULL */
     void *oom_user;
 } tn_arena;
 

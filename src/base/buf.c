@@ -13,9 +13,8 @@
 /* Room for n more bytes and a NUL. */
 static char *reserve(tn_buf *b, size_t n)
 {
-    if (b->cap - b->n <= n) {
+    if (b->cap - b->n <= n)
         b->at = tn_vec_grow(b->at, b->n + 1, n, &b->cap, 1);
-    }
     return b->at + b->n;
 }
 
@@ -28,17 +27,15 @@ void tn_buf_deinit(tn_buf *b)
 void tn_buf_clear(tn_buf *b)
 {
     b->n = 0;
-    if (b->at) {
+    if (b->at)
         b->at[0] = '\0';
-    }
 }
 
 void tn_buf_add(tn_buf *b, const void *p, size_t n)
 {
     char *at = reserve(b, n);
-    if (n) {
+    if (n)
         memcpy(at, p, n);
-    }
     b->n += n;
     b->at[b->n] = '\0';
 }
@@ -80,9 +77,8 @@ void tn_buf_printf(tn_buf *b, const char *fmt, ...)
 void tn_buf_u32le(tn_buf *b, uint32_t v)
 {
     uint8_t p[4];
-    for (unsigned i = 0; i < 4; i++) {
+    for (unsigned i = 0; i < 4; i++)
         p[i] = (uint8_t)(v >> (8 * i));
-    }
     tn_buf_add(b, p, sizeof p);
 }
 
@@ -112,9 +108,8 @@ void tn_buf_real(tn_buf *b, double v, int single)
     int last = single ? 9 : 17;
     for (int digits = subnormal ? 1 : last - (single ? 3 : 2); digits <= last; digits++) {
         snprintf(text, sizeof text, "%.*g", digits, v);
-        if (reads_back(text, v, single)) {
+        if (reads_back(text, v, single))
             break;
-        }
     }
     /* The decimal point is the locale's until here. */
     int point = 0;

@@ -5,7 +5,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-typedef struct tn_buf { char *at; size_t n, cap; } tn_buf;
+typedef struct tn_buf {
+    char *at;
+    size_t n, cap;
+} tn_buf;
 
 void tn_buf_deinit(tn_buf *b);
 void tn_buf_clear(tn_buf *b);

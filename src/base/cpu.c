@@ -90,20 +90,43 @@ _Static_assert((int)ROWS <= (int)TN_CPU_FEATURES, "a feature is a bit of tn_cpu_
 /* Features that generated code uses, by Linux's names. Every kernel since 4.16 knows all of them (those of amx: every
  * kernel that saves tiles), so one that is not listed was switched off. */
 static const char *const listed[][2] = {
-    {"sse3", "pni"},           {"ssse3", "ssse3"},       {"sse4.1", "sse4_1"},     {"sse4.2", "sse4_2"},
-    {"avx", "avx"},            {"avx2", "avx2"},         {"fma", "fma"},           {"f16c", "f16c"},
-    {"bmi", "bmi1"},           {"bmi2", "bmi2"},         {"avx512f", "avx512f"},   {"avx512bw", "avx512bw"},
-    {"avx512cd", "avx512cd"},  {"avx512dq", "avx512dq"}, {"avx512vl", "avx512vl"}, {"avx512vnni", "avx512_vnni"},
-    {"amx-tile", "amx_tile"},  {"amx-int8", "amx_int8"}, {"amx-bf16", "amx_bf16"},
+    {"sse3", "pni"},          {"ssse3", "ssse3"},
+    {"sse4.1", "sse4_1"},     {"sse4.2", "sse4_2"},
+    {"avx", "avx"},           {"avx2", "avx2"},
+    {"fma", "fma"},           {"f16c", "f16c"},
+    {"bmi", "bmi1"},          {"bmi2", "bmi2"},
+    {"avx512f", "avx512f"},   {"avx512bw", "avx512bw"},
+    {"avx512cd", "avx512cd"}, {"avx512dq", "avx512dq"},
+    {"avx512vl", "avx512vl"}, {"avx512vnni", "avx512_vnni"},
+    {"amx-tile", "amx_tile"}, {"amx-int8", "amx_int8"},
+    {"amx-bf16", "amx_bf16"},
 };
 
 /* A feature whose name begins so needs another; in the order in which the loss of one goes on to others. */
 static const char *const family[][2] = {
-    {"ssse3", "sse3"},    {"sse4.1", "ssse3"}, {"sse4.2", "sse4.1"}, {"avx", "sse4.2"},      {"avx", "avx"},
-    {"fma", "avx"},       {"f16c", "avx"},     {"vaes", "avx"},      {"vpclmulqdq", "avx"},  {"avxvnni", "avx2"},
-    {"avxifma", "avx2"},  {"avxne", "avx2"},   {"avx512", "avx2"},   {"avx512", "fma"},      {"avx512", "f16c"},
-    {"avx512", "avx512f"}, {"avx512vbmi", "avx512bw"}, {"avx512bitalg", "avx512bw"}, {"avx512bf16", "avx512bw"},
-    {"avx512fp16", "avx512bw"}, {"avx512fp16", "avx512vl"}, {"avx512fp16", "avx512dq"}, {"amx", "amx-tile"},
+    {"ssse3", "sse3"},
+    {"sse4.1", "ssse3"},
+    {"sse4.2", "sse4.1"},
+    {"avx", "sse4.2"},
+    {"avx", "avx"},
+    {"fma", "avx"},
+    {"f16c", "avx"},
+    {"vaes", "avx"},
+    {"vpclmulqdq", "avx"},
+    {"avxvnni", "avx2"},
+    {"avxifma", "avx2"},
+    {"avxne", "avx2"},
+    {"avx512", "avx2"},
+    {"avx512", "fma"},
+    {"avx512", "f16c"},
+    {"avx512", "avx512f"},
+    {"avx512vbmi", "avx512bw"},
+    {"avx512bitalg", "avx512bw"},
+    {"avx512bf16", "avx512bw"},
+    {"avx512fp16", "avx512bw"},
+    {"avx512fp16", "avx512vl"},
+    {"avx512fp16", "avx512dq"},
+    {"amx", "amx-tile"},
 };
 
 static const char *name_at(size_t i) { return table[i].name; }
@@ -118,31 +141,26 @@ static uint32_t xcr0(void)
 {
     uint32_t r[4], low, high;
     cpuid(1, 0, r);
-    if (!(r[ECX] >> 27 & 1)) { /* OSXSAVE */
+    if (!(r[ECX] >> 27 & 1)) /* OSXSAVE */
         return 0;
-    }
     __asm__ volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
     return low;
 }
 
 static void drop(tn_cpu_set *set, const char *name)
 {
-    for (size_t i = 0; i < ROWS; i++) {
-        if (strcmp(table[i].name, name) == 0) {
+    for (size_t i = 0; i < ROWS; i++)
+        if (strcmp(table[i].name, name) == 0)
             set->bits &= ~((uint64_t)1 << i);
-        }
-    }
 }
 
 /* Drops what lacks something it needs. */
 static void drop_orphans(tn_cpu_set *set)
 {
     for (size_t k = 0; k < sizeof family / sizeof *family; k++) {
-        for (size_t i = 0; i < ROWS && !tn_cpu_set_has(*set, family[k][1]); i++) {
-            if (strncmp(table[i].name, family[k][0], strlen(family[k][0])) == 0) {
+        for (size_t i = 0; i < ROWS && !tn_cpu_set_has(*set, family[k][1]); i++)
+            if (strncmp(table[i].name, family[k][0], strlen(family[k][0])) == 0)
                 set->bits &= ~((uint64_t)1 << i);
-            }
-        }
     }
 }
 
@@ -151,9 +169,8 @@ static bool line_has(const char *line, size_t n, const char *flag)
     size_t length = strlen(flag);
     for (size_t i = 0; i + length <= n; i++) {
         bool whole = i > 0 && line[i - 1] == ' ' && (i + length == n || line[i + length] == ' ');
-        if (whole && memcmp(line + i, flag, length) == 0) {
+        if (whole && memcmp(line + i, flag, length) == 0)
             return true;
-        }
     }
     return false;
 }
@@ -163,14 +180,11 @@ tn_cpu_set tn_cpu_set_listed(tn_cpu_set set, const char *cpuinfo)
     static const char head[] = "\nflags\t";
     const char *line = strstr(cpuinfo, head), *end = line ? strchr(line + 1, '\n') : NULL;
     size_t n = end ? (size_t)(end - line) : 0;
-    if (!line_has(line, n, "fpu")) { /* cut, or not what Linux writes */
+    if (!line_has(line, n, "fpu")) /* cut, or not what Linux writes */
         return set;
-    }
-    for (size_t i = 0; i < sizeof listed / sizeof *listed; i++) {
-        if (!line_has(line, n, listed[i][1])) {
+    for (size_t i = 0; i < sizeof listed / sizeof *listed; i++)
+        if (!line_has(line, n, listed[i][1]))
             drop(&set, listed[i][0]);
-        }
-    }
     drop_orphans(&set);
     return set;
 }
@@ -186,9 +200,8 @@ static tn_cpu_set as_listed(tn_cpu_set set)
         got = read(fd, text + n, sizeof text - 1 - n);
         n += got > 0 ? (size_t)got : 0;
     }
-    if (fd >= 0) {
+    if (fd >= 0)
         close(fd);
-    }
     text[n] = '\0';
     return tn_cpu_set_listed(set, text);
 }
@@ -221,9 +234,8 @@ tn_cpu_set tn_cpu_detect(void)
         bool there = (r[table[i].reg] >> table[i].bit & 1) && (saved & table[i].saved) == table[i].saved;
         set.bits |= (uint64_t)there << i;
     }
-    if (tn_cpu_set_has(set, "amx-tile") && !may_have_tiles()) {
+    if (tn_cpu_set_has(set, "amx-tile") && !may_have_tiles())
         drop(&set, "amx-tile");
-    }
     drop_orphans(&set);
     return as_listed(set);
 }
@@ -237,9 +249,8 @@ uint64_t tn_cpu_cache_bytes(unsigned level)
             uint32_t r[4];
             cpuid(leaf[k], sub, r);
             unsigned type = r[EAX] & 0x1f; /* 1 data, 2 instruction, 3 unified */
-            if (type == 0) {
+            if (type == 0)
                 break;
-            }
             if (type != 2 && (r[EAX] >> 5 & 7) == level) {
                 uint64_t ways = (r[EBX] >> 22) + 1, parts = (r[EBX] >> 12 & 0x3ff) + 1,
                          line = (r[EBX] & 0xfff) + 1;
@@ -268,9 +279,8 @@ void tn_cpu_name(char out[TN_CPU_NAME_BYTES])
     }
     for (const char *s = text; *s; s++) {
         bool blank = *s == ' ' && (n == 0 || s[1] == ' ' || !s[1]);
-        if (*s >= ' ' && *s <= '~' && !blank) {
+        if (*s >= ' ' && *s <= '~' && !blank)
             out[n++] = *s;
-        }
     }
     out[n] = '\0';
 }
@@ -284,9 +294,8 @@ uint64_t tn_cpu_identity(void)
     uint32_t r[4];
     for (size_t i = 0; i < sizeof leaf / sizeof *leaf; i++) {
         cpuid(leaf[i], 0, r);
-        for (size_t k = 0; k < 4; k++) {
+        for (size_t k = 0; k < 4; k++)
             hash = mix(hash, r[k]);
-        }
     }
     cpuid(1, 0, r);
     hash = mix(hash, r[EAX]); /* family, model, stepping; the rest tells of the core this thread is on */
@@ -310,13 +319,17 @@ static unsigned long getauxval(unsigned long type) { return type * 0; }
 #endif
 
 /* Bits of HWCAP (Linux, uapi/asm/hwcap.h), from 64 on of HWCAP2. */
-static const struct { const char *name; uint8_t bit; } table[] = {
+static const struct {
+    const char *name;
+    uint8_t bit;
+} table[] = {
 #if defined(__aarch64__)
-    {"fp-armv8", 0}, {"neon", 1},      {"aes", 3},      {"sha2", 6},       {"crc", 7},     {"lse", 8},
-    {"fullfp16", 10}, {"rdm", 12},     {"sha3", 17},    {"dotprod", 20},   {"sve", 22},    {"fp16fml", 23},
-    {"sve2", 65},     {"i8mm", 64 + 13}, {"bf16", 64 + 14},
+    {"fp-armv8", 0}, {"neon", 1},      {"aes", 3},   {"sha2", 6},       {"crc", 7},
+    {"lse", 8},      {"fullfp16", 10}, {"rdm", 12},  {"sha3", 17},      {"dotprod", 20},
+    {"sve", 22},     {"fp16fml", 23},  {"sve2", 65}, {"i8mm", 64 + 13}, {"bf16", 64 + 14},
 #elif defined(__arm__)
-    {"vfp2", 6}, {"neon", 12}, {"vfp3", 13}, {"vfp4", 16}, {"fp16", 1}, {"d32", 19}, {"hwdiv-arm", 17}, {"crc", 64 + 4},
+    {"vfp2", 6}, {"neon", 12}, {"vfp3", 13},      {"vfp4", 16},
+    {"fp16", 1}, {"d32", 19},  {"hwdiv-arm", 17}, {"crc", 64 + 4},
 #elif defined(__riscv)
     {"a", 0}, {"c", 2}, {"d", 3}, {"f", 5}, {"m", 12}, {"v", 21},
 #else
@@ -331,9 +344,8 @@ tn_cpu_set tn_cpu_detect(void)
 {
     uint64_t cap[2] = {getauxval(AT_HWCAP), getauxval(AT_HWCAP2)};
     tn_cpu_set set = {0};
-    for (size_t i = 0; i < ROWS; i++) {
+    for (size_t i = 0; i < ROWS; i++)
         set.bits |= (uint64_t)(cap[table[i].bit / 64] >> table[i].bit % 64 & 1) << i;
-    }
     return set;
 }
 
@@ -360,12 +372,10 @@ uint64_t tn_cpu_identity(void)
     char text[64]; /* of Arm: which core, by its maker's number */
     int fd = open("/sys/devices/system/cpu/cpu0/regs/identification/midr_el1", O_RDONLY | O_CLOEXEC);
     ssize_t n = fd >= 0 ? read(fd, text, sizeof text) : 0;
-    for (ssize_t i = 0; i < n; i++) {
+    for (ssize_t i = 0; i < n; i++)
         hash = (hash ^ (unsigned char)text[i]) * 0x100000001b3u;
-    }
-    if (fd >= 0) {
+    if (fd >= 0)
         close(fd);
-    }
 #endif
     return hash;
 }
@@ -373,11 +383,9 @@ uint64_t tn_cpu_identity(void)
 
 bool tn_cpu_set_has(tn_cpu_set set, const char *feature)
 {
-    for (size_t i = 0; i < ROWS; i++) {
-        if (strcmp(name_at(i), feature) == 0) {
+    for (size_t i = 0; i < ROWS; i++)
+        if (strcmp(name_at(i), feature) == 0)
             return set.bits >> i & 1;
-        }
-    }
     return false;
 }
 
@@ -386,9 +394,8 @@ size_t tn_cpu_set_names(tn_cpu_set set, const char **out_name, size_t room)
     size_t n = 0;
     for (size_t i = 0; i < ROWS; i++) {
         if (set.bits >> i & 1) {
-            if (n < room) {
+            if (n < room)
                 out_name[n] = name_at(i);
-            }
             n++;
         }
     }

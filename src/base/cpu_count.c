@@ -20,12 +20,10 @@ static bool read_text(const char *path, char *out, size_t room)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     size_t n = 0;
-    if (fd < 0) {
+    if (fd < 0)
         return false;
-    }
-    for (ssize_t k; n < room - 1 && (k = read(fd, out + n, room - 1 - n)) > 0;) {
+    for (ssize_t k; n < room - 1 && (k = read(fd, out + n, room - 1 - n)) > 0;)
         n += (size_t)k;
-    }
     close(fd);
     out[n] = '\0';
     return n > 0;
@@ -37,9 +35,8 @@ static double limit_v2(const char *dir)
     char path[PATH_BYTES + LINE_BYTES], text[LINE_BYTES];
     long long quota, period;
     snprintf(path, sizeof path, "%s/cpu.max", dir);
-    if (!read_text(path, text, sizeof text) || sscanf(text, "%lld %lld", &quota, &period) != 2) {
+    if (!read_text(path, text, sizeof text) || sscanf(text, "%lld %lld", &quota, &period) != 2)
         return 0;
-    }
     return quota > 0 && period > 0 ? (double)quota / (double)period : 0;
 }
 
@@ -62,9 +59,8 @@ static double smallest(char *dir, size_t root_n, double (*limit)(const char *dir
         double v = limit(dir);
         least = v > 0 && (least <= 0 || v < least) ? v : least;
         char *slash = strrchr(dir, '/');
-        if (!slash || (size_t)(slash - dir) < root_n) {
+        if (!slash || (size_t)(slash - dir) < root_n)
             return least;
-        }
         *slash = '\0';
     }
 }
@@ -75,9 +71,8 @@ static bool has_cpu(const char *list, size_t n)
     for (const char *p = list, *end = list + n; p < end;) {
         const char *comma = memchr(p, ',', (size_t)(end - p));
         size_t len = (size_t)((comma ? comma : end) - p);
-        if (len == 3 && memcmp(p, "cpu", 3) == 0) {
+        if (len == 3 && memcmp(p, "cpu", 3) == 0)
             return true;
-        }
         p += len + 1;
     }
     return false;
@@ -87,27 +82,22 @@ double tn_cpu_quota(const char *proc_cgroup, const char *root)
 {
     char text[PATH_BYTES], dir[PATH_BYTES];
     double least = 0;
-    if (!read_text(proc_cgroup, text, sizeof text)) {
+    if (!read_text(proc_cgroup, text, sizeof text))
         return 0;
-    }
     /* "0::/user.slice/x" (v2), "4:cpu,cpuacct:/docker/1f" (v1: mounted at root/cpu,cpuacct and root/cpu) */
     for (char *line = text, *next; line; line = next) {
         next = strchr(line, '\n');
-        if (next) {
+        if (next)
             *next++ = '\0';
-        }
         char *list = strchr(line, ':'), *path = list ? strchr(list + 1, ':') : NULL;
-        if (!path || path[1] != '/') {
+        if (!path || path[1] != '/')
             continue;
-        }
         bool v2 = path == list + 1, v1 = has_cpu(list + 1, (size_t)(path - list - 1));
-        if (!v2 && !v1) {
+        if (!v2 && !v1)
             continue;
-        }
         int n = snprintf(dir, sizeof dir, "%s%s%s", root, v2 ? "" : "/cpu", path + 1);
-        if (n < 0 || (size_t)n >= sizeof dir) {
+        if (n < 0 || (size_t)n >= sizeof dir)
             continue;
-        }
         double v = smallest(dir, strlen(root) + (v2 ? 0 : 4), v2 ? limit_v2 : limit_v1);
         least = v > 0 && (least <= 0 || v < least) ? v : least;
     }
@@ -121,9 +111,8 @@ static unsigned affinity(void)
         size_t bytes = CPU_ALLOC_SIZE((size_t)bits);
         int n = set && sched_getaffinity(0, bytes, set) == 0 ? CPU_COUNT_S(bytes, set) : 0;
         CPU_FREE(set);
-        if (n > 0) {
+        if (n > 0)
             return (unsigned)n;
-        }
     }
     return 1;
 }

@@ -27,12 +27,10 @@ void tn_ctx_deinit(tn_ctx *ctx)
 const char *tn_intern_n(tn_ctx *ctx, const char *s, size_t n)
 {
     uint64_t found;
-    if (!s) {
+    if (!s)
         return NULL;
-    }
-    if (tn_strmap_get(&ctx->strings, s, n, &found)) {
+    if (tn_strmap_get(&ctx->strings, s, n, &found))
         return (const char *)(uintptr_t)found;
-    }
     const char *copy = tn_arena_strndup(&ctx->arena, s, n);
     tn_strmap_put(&ctx->strings, copy, n, tn_map_key(copy));
     return copy;
@@ -74,12 +72,10 @@ tn_status tn_vreport(tn_ctx *ctx, enum tn_severity s, const char *id, const tn_l
         d.loc.op = tn_intern(ctx, loc->op);
     }
     uint64_t h = diag_hash(&d), at;
-    if (tn_map_get(&ctx->seen, h, &at) && at < ctx->n_diag && diag_equal(&ctx->diag[at], &d)) {
+    if (tn_map_get(&ctx->seen, h, &at) && at < ctx->n_diag && diag_equal(&ctx->diag[at], &d))
         return status;
-    }
-    if (ctx->n_diag == ctx->cap_diag) {
+    if (ctx->n_diag == ctx->cap_diag)
         ctx->diag = tn_vec_grow(ctx->diag, ctx->n_diag, 1, &ctx->cap_diag, sizeof *ctx->diag);
-    }
     tn_map_put(&ctx->seen, h, ctx->n_diag);
     ctx->diag[ctx->n_diag++] = d;
     ctx->n_error += s == TN_ERROR;
@@ -100,9 +96,8 @@ void tn_diag_print(const tn_diag *d, tn_buf *out)
     static const char *const name[] = {[TN_NOTE] = "note", [TN_WARNING] = "warning", [TN_ERROR] = "error"};
     if (d->loc.file) {
         tn_buf_shown(out, d->loc.file);
-        if (d->loc.line) {
+        if (d->loc.line)
             tn_buf_printf(out, ":%u:%u", (unsigned)d->loc.line, (unsigned)d->loc.col);
-        }
         tn_buf_str(out, ": ");
     }
     if (d->loc.node || d->loc.op) {
@@ -117,17 +112,15 @@ void tn_diag_print(const tn_diag *d, tn_buf *out)
     }
     tn_buf_printf(out, "%s: ", name[d->severity]);
     tn_buf_shown(out, d->message);
-    if (d->id) {
+    if (d->id)
         tn_buf_printf(out, " [%s]", d->id);
-    }
     tn_buf_char(out, '\n');
 }
 
 void tn_diag_print_all(const tn_ctx *ctx, tn_buf *out)
 {
-    for (size_t i = 0; i < ctx->n_diag; i++) {
+    for (size_t i = 0; i < ctx->n_diag; i++)
         tn_diag_print(&ctx->diag[i], out);
-    }
 }
 
 void tn_diag_clear(tn_ctx *ctx)
@@ -138,9 +131,8 @@ void tn_diag_clear(tn_ctx *ctx)
 
 void tn_diag_rewind(tn_ctx *ctx, size_t n)
 {
-    while (ctx->n_diag > n) {
+    while (ctx->n_diag > n)
         ctx->n_error -= ctx->diag[--ctx->n_diag].severity == TN_ERROR;
-    }
 }
 
 _Noreturn void tn_assert_failed(const char *expr, const char *file, int line)

@@ -18,33 +18,38 @@ typedef int tn_status; /* TN_OK or TN_FAIL; the reason is in ctx->diag */
 #define TN_OK 0
 #define TN_FAIL 1
 #define TN_WARN_UNUSED __attribute__((warn_unused_result))
-#define TN_TRY(call) do { tn_status tn_s_ = (call); if (tn_s_ != TN_OK) return tn_s_; } while (0)
+#define TN_TRY(call) \
+    do { \
+        tn_status tn_s_ = (call); \
+        if (tn_s_ != TN_OK) \
+            return tn_s_; \
+    } while (0)
 
 enum tn_severity { TN_NOTE, TN_WARNING, TN_ERROR };
 
 /* Where a thing came from. Any field may be NULL or 0. Interned per ctx: pointers live as long as it. */
 typedef struct tn_loc {
-    const char *file; /* model or text file */
-    const char *node; /* model node, e.g. "Gemm_0"; text files: NULL */
-    const char *op;   /* operator as the model names it, e.g. "Gemm" */
+    const char *file;   /* model or text file */
+    const char *node;   /* model node, e.g. "Gemm_0"; text files: NULL */
+    const char *op;     /* operator as the model names it, e.g. "Gemm" */
     uint32_t line, col; /* 1-based, text files only */
 } tn_loc;
 
 typedef struct tn_diag {
     enum tn_severity severity;
-    const char *id;      /* stable, never reused, e.g. "onnx-E012" */
+    const char *id; /* stable, never reused, e.g. "onnx-E012" */
     tn_loc loc;
     const char *message; /* one sentence: the trouble and what to do */
 } tn_diag;
 
 typedef struct tn_ctx {
-    tn_arena arena;       /* interned strings, locations, diagnostics */
+    tn_arena arena; /* interned strings, locations, diagnostics */
     tn_strmap strings;
-    tn_strmap layouts;    /* ir/layout: structure -> its one tn_layout, in arena */
-    tn_diag *diag;        /* in order of report */
+    tn_strmap layouts; /* ir/layout: structure -> its one tn_layout, in arena */
+    tn_diag *diag;     /* in order of report */
     size_t n_diag, cap_diag;
-    size_t n_error;       /* reports with TN_ERROR */
-    tn_map seen;          /* hash of a report -> its number + 1: repeats are dropped */
+    size_t n_error; /* reports with TN_ERROR */
+    tn_map seen;    /* hash of a report -> its number + 1: repeats are dropped */
 } tn_ctx;
 
 void tn_ctx_init(tn_ctx *ctx);
@@ -58,8 +63,8 @@ const char *tn_intern_n(tn_ctx *ctx, const char *s, size_t n);
  * at the same place is recorded once. */
 tn_status tn_report(tn_ctx *ctx, enum tn_severity s, const char *id, const tn_loc *loc, const char *fmt, ...)
     __attribute__((format(printf, 5, 6)));
-tn_status tn_vreport(tn_ctx *ctx, enum tn_severity s, const char *id, const tn_loc *loc, const char *fmt, va_list ap)
-    __attribute__((format(printf, 5, 0)));
+tn_status tn_vreport(tn_ctx *ctx, enum tn_severity s, const char *id, const tn_loc *loc, const char *fmt,
+                     va_list ap) __attribute__((format(printf, 5, 0)));
 #define tn_error(ctx, id, loc, ...) tn_report((ctx), TN_ERROR, (id), (loc), __VA_ARGS__)
 
 /* One line: "model.onnx: node Gemm_0 (Gemm): error: message [onnx-E012]" or "f.relay:3:7: error: ...". */

@@ -24,9 +24,8 @@ tn_status tn_file_map(tn_ctx *ctx, const char *path, tn_file *out_file)
     tn_loc loc = {.file = path};
     *out_file = (tn_file){.at = empty};
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a pipe without a writer must not hang us */
-    if (fd < 0) {
+    if (fd < 0)
         return open_failed(ctx, path, errno);
-    }
     struct stat st;
     if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode)) {
         close(fd);
@@ -37,11 +36,10 @@ tn_status tn_file_map(tn_ctx *ctx, const char *path, tn_file *out_file)
         bool fits = (uintmax_t)st.st_size <= SIZE_MAX;
         errno = EFBIG;
         void *p = fits ? mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0) : MAP_FAILED;
-        if (p == MAP_FAILED) {
+        if (p == MAP_FAILED)
             status = open_failed(ctx, path, errno);
-        } else {
+        else
             *out_file = (tn_file){.at = p, .n = (size_t)st.st_size, .mapped = 1};
-        }
     }
     close(fd);
     return status;
@@ -50,14 +48,14 @@ tn_status tn_file_map(tn_ctx *ctx, const char *path, tn_file *out_file)
 void tn_file_cool(const tn_file *f)
 {
     if (f->mapped)
-        (void)madvise((void *)(uintptr_t)f->at, f->n, MADV_DONTNEED); /* read-only: they come back from the file */
+        (void)madvise((void *)(uintptr_t)f->at, f->n,
+                      MADV_DONTNEED); /* read-only: they come back from the file */
 }
 
 void tn_file_unmap(tn_file *f)
 {
-    if (f->mapped) {
+    if (f->mapped)
         munmap((void *)(uintptr_t)f->at, f->n);
-    }
     *f = (tn_file){0};
 }
 

@@ -3,7 +3,11 @@
 /* Files: read-only mapping, and writing that leaves either the whole new file or the old state (base/output.h). */
 #include "base/ctx.h"
 
-typedef struct tn_file { const uint8_t *at; size_t n; int mapped; } tn_file; /* n bytes; at != NULL even when n == 0 */
+typedef struct tn_file {
+    const uint8_t *at;
+    size_t n;
+    int mapped;
+} tn_file; /* n bytes; at != NULL even when n == 0 */
 
 /* Maps `path` (a regular file). Errors: base-E001 (cannot open), base-E002 (not a regular file). */
 TN_WARN_UNUSED tn_status tn_file_map(tn_ctx *ctx, const char *path, tn_file *out_file);
@@ -15,7 +19,11 @@ void tn_file_cool(const tn_file *f);
 TN_WARN_UNUSED tn_status tn_file_write(tn_ctx *ctx, const char *path, const void *data, size_t n);
 /* Several that belong together: all or none. */
 enum { TN_FILE_PARTS = 4 };
-typedef struct tn_file_part { const char *path; const void *data; size_t n; } tn_file_part;
+typedef struct tn_file_part {
+    const char *path;
+    const void *data;
+    size_t n;
+} tn_file_part;
 TN_WARN_UNUSED tn_status tn_files_write(tn_ctx *ctx, int n, const tn_file_part part[]);
 /* A file that is read once and removed: written where it lies, without waiting for the disk. base-E003. */
 TN_WARN_UNUSED tn_status tn_file_write_temporary(tn_ctx *ctx, const char *path, const void *data, size_t n);

@@ -27,9 +27,8 @@ uint64_t tn_hash_bytes(const void *p, size_t n, uint64_t seed)
     while (n) {
         size_t k = n < 8 ? n : 8;
         uint64_t w = 0;
-        for (size_t i = 0; i < k; i++) {
+        for (size_t i = 0; i < k; i++)
             w |= (uint64_t)s[i] << (8 * i); /* little-endian on every machine */
-        }
         h = tn_hash_u64(h, w);
         s += k;
         n -= k;
@@ -40,9 +39,8 @@ uint64_t tn_hash_bytes(const void *p, size_t n, uint64_t seed)
 /* Makes `index` large enough for one more entry; true if it was replaced by an empty one. */
 static bool index_grow(uint32_t **index, size_t *nindex, size_t n)
 {
-    if (2 * (n + 1) <= *nindex) {
+    if (2 * (n + 1) <= *nindex)
         return false;
-    }
     size_t want = *nindex ? *nindex * 2 : 16;
     uint32_t *fresh = n < UINT32_MAX ? calloc(want, sizeof *fresh) : NULL;
     if (!fresh) {
@@ -58,9 +56,8 @@ static bool index_grow(uint32_t **index, size_t *nindex, size_t n)
 static void index_add(uint32_t *index, size_t nindex, uint64_t hash, size_t entry)
 {
     size_t i = (size_t)hash & (nindex - 1);
-    while (index[i]) {
+    while (index[i])
         i = (i + 1) & (nindex - 1);
-    }
     index[i] = (uint32_t)entry + 1;
 }
 
@@ -70,14 +67,12 @@ static uint64_t hash_str(const char *key, size_t len) { return tn_hash_bytes(key
 
 static tn_map_entry *map_find(const tn_map *m, uint64_t key)
 {
-    if (!m->nindex) {
+    if (!m->nindex)
         return NULL;
-    }
     for (size_t i = (size_t)hash_key(key) & (m->nindex - 1); m->index[i]; i = (i + 1) & (m->nindex - 1)) {
         tn_map_entry *e = &m->entry[m->index[i] - 1];
-        if (e->key == key) {
+        if (e->key == key)
             return e;
-        }
     }
     return NULL;
 }
@@ -91,9 +86,8 @@ void tn_map_deinit(tn_map *m)
 
 void tn_map_clear(tn_map *m)
 {
-    if (m->nindex) {
+    if (m->nindex)
         memset(m->index, 0, m->nindex * sizeof *m->index);
-    }
     m->n = 0;
 }
 
@@ -104,14 +98,11 @@ void tn_map_put(tn_map *m, uint64_t key, uint64_t value)
         e->value = value;
         return;
     }
-    if (m->n == m->cap) {
+    if (m->n == m->cap)
         m->entry = tn_vec_grow(m->entry, m->n, 1, &m->cap, sizeof *m->entry);
-    }
-    if (index_grow(&m->index, &m->nindex, m->n)) {
-        for (size_t i = 0; i < m->n; i++) {
+    if (index_grow(&m->index, &m->nindex, m->n))
+        for (size_t i = 0; i < m->n; i++)
             index_add(m->index, m->nindex, hash_key(m->entry[i].key), i);
-        }
-    }
     index_add(m->index, m->nindex, hash_key(key), m->n);
     m->entry[m->n++] = (tn_map_entry){key, value};
 }
@@ -119,23 +110,20 @@ void tn_map_put(tn_map *m, uint64_t key, uint64_t value)
 bool tn_map_get(const tn_map *m, uint64_t key, uint64_t *out_value)
 {
     const tn_map_entry *e = map_find(m, key);
-    if (e) {
+    if (e)
         *out_value = e->value;
-    }
     return e != NULL;
 }
 
 static tn_strmap_entry *strmap_find(const tn_strmap *m, const char *key, size_t len)
 {
-    if (!m->nindex) {
+    if (!m->nindex)
         return NULL;
-    }
     for (size_t i = (size_t)hash_str(key, len) & (m->nindex - 1); m->index[i];
          i = (i + 1) & (m->nindex - 1)) {
         tn_strmap_entry *e = &m->entry[m->index[i] - 1];
-        if (e->len == len && (len == 0 || memcmp(e->key, key, len) == 0)) {
+        if (e->len == len && (len == 0 || memcmp(e->key, key, len) == 0))
             return e;
-        }
     }
     return NULL;
 }
@@ -154,14 +142,11 @@ void tn_strmap_put(tn_strmap *m, const char *key, size_t len, uint64_t value)
         e->value = value;
         return;
     }
-    if (m->n == m->cap) {
+    if (m->n == m->cap)
         m->entry = tn_vec_grow(m->entry, m->n, 1, &m->cap, sizeof *m->entry);
-    }
-    if (index_grow(&m->index, &m->nindex, m->n)) {
-        for (size_t i = 0; i < m->n; i++) {
+    if (index_grow(&m->index, &m->nindex, m->n))
+        for (size_t i = 0; i < m->n; i++)
             index_add(m->index, m->nindex, hash_str(m->entry[i].key, m->entry[i].len), i);
-        }
-    }
     index_add(m->index, m->nindex, hash_str(key, len), m->n);
     m->entry[m->n++] = (tn_strmap_entry){key, len, value};
 }
@@ -169,8 +154,7 @@ void tn_strmap_put(tn_strmap *m, const char *key, size_t len, uint64_t value)
 bool tn_strmap_get(const tn_strmap *m, const char *key, size_t len, uint64_t *out_value)
 {
     const tn_strmap_entry *e = strmap_find(m, key, len);
-    if (e) {
+    if (e)
         *out_value = e->value;
-    }
     return e != NULL;
 }

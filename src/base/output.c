@@ -54,14 +54,12 @@ static int wait_for_the_end(void)
 void tn_outputs_drop(void)
 {
     atomic_store(&over, true);
-    while (atomic_load(&changing)) {
+    while (atomic_load(&changing))
         poll(NULL, 0, 1);
-    }
     for (size_t i = 0; i < MOST; i++) {
         char *name = atomic_load(&listed[i]);
-        if (name) {
+        if (name)
             unlink(name);
-        }
     }
 }
 
@@ -69,9 +67,8 @@ static bool list_name(char *from, char *to)
 {
     for (size_t i = 0; i < MOST; i++) {
         char *was = from;
-        if (atomic_compare_exchange_strong(&listed[i], &was, to)) {
+        if (atomic_compare_exchange_strong(&listed[i], &was, to))
             return true;
-        }
     }
     return false;
 }
@@ -89,9 +86,8 @@ static bool remove_left(const char *name)
 {
     struct stat st;
     int fd = open(name, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-    if (fd < 0) {
+    if (fd < 0)
         return false;
-    }
     bool gone = fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_uid == geteuid() &&
                 flock(fd, LOCK_EX | LOCK_NB) == 0 && stands_for(name, fd) && unlink(name) == 0;
     close(fd);
@@ -108,9 +104,8 @@ static int create(tn_output *o, mode_t mode)
         o->fd = open(o->temporary, flags, mode);
         err = o->fd < 0 ? errno : 0;
     }
-    if (err) {
+    if (err)
         return err;
-    }
     bool taken = flock(o->fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
     if (taken || !stands_for(o->temporary, o->fd)) { /* by one that removes it, before it was locked */
         close(o->fd);
@@ -130,9 +125,8 @@ static int make(tn_output *o, mode_t mode)
         err = EMFILE;
     } else if (!end) {
         err = create(o, mode);
-        if (err) {
+        if (err)
             (void)list_name(o->temporary, NULL);
-        }
     }
     end_change(&old);
     return end ? wait_for_the_end() : err;
@@ -142,9 +136,8 @@ static char *temporary_name(const char *place, unsigned i)
 {
     size_t room = strlen(place) + 48;
     char *name = malloc(room);
-    if (name) {
+    if (name)
         snprintf(name, room, "%s.tenon-%u.tmp", place, i);
-    }
     return name;
 }
 
@@ -178,21 +171,19 @@ int tn_output_open(tn_output *o, const char *path)
     int err = 0;
     *o = (tn_output){.fd = -1, .lock = -1, .durable = true};
     bool there = stat(path, &st) == 0;
-    if (!there && lstat(path, &st) == 0) {
+    if (!there && lstat(path, &st) == 0)
         return ENOENT; /* a link to nothing: such as /dev/stdout where that is closed */
-    }
-    if (there && S_ISDIR(st.st_mode)) {
+    if (there && S_ISDIR(st.st_mode))
         return EISDIR;
-    }
     if (there && !S_ISREG(st.st_mode)) {
         o->fd = open(path, O_WRONLY | O_CLOEXEC);
         return o->fd < 0 ? errno : 0;
     }
-    o->place = there ? realpath(path, NULL) : strdup(path); /* through a symbolic link: replace what it names */
+    o->place =
+        there ? realpath(path, NULL) : strdup(path); /* through a symbolic link: replace what it names */
     err = o->place ? open_beside(o, 0666) : errno;
-    if (err) {
+    if (err)
         forget(o);
-    }
     return err;
 }
 
@@ -200,9 +191,8 @@ int tn_output_open_private(tn_output *o, const char *path)
 {
     *o = (tn_output){.fd = -1, .lock = -1, .place = strdup(path)};
     int err = o->place ? open_beside(o, 0600) : ENOMEM;
-    if (err) {
+    if (err)
         forget(o);
-    }
     return err;
 }
 
@@ -217,9 +207,8 @@ void tn_output_add(tn_output *o, const void *data, size_t n)
     const char *at = data;
     while (n && !o->error) {
         ssize_t k = write(o->fd, at, n < SSIZE_MAX ? n : SSIZE_MAX);
-        if (k < 0 && errno != EINTR) {
+        if (k < 0 && errno != EINTR)
             o->error = errno;
-        }
         if (k > 0) {
             at += k;
             n -= (size_t)k;
@@ -230,30 +219,24 @@ void tn_output_add(tn_output *o, const void *data, size_t n)
 void tn_sink_add(tn_sink *s, const void *data, size_t n)
 {
     s->n += n;
-    if (s->sum) {
+    if (s->sum)
         tn_sha256_add(s->sum, data, n);
-    }
-    if (s->output) {
+    if (s->output)
         tn_output_add(s->output, data, n);
-    } else if (s->buf) {
+    else if (s->buf)
         tn_buf_add(s->buf, data, n);
-    }
 }
 
 int tn_output_finish(tn_output *o)
 {
-    if (o->fd < 0) {
+    if (o->fd < 0)
         return o->error;
-    }
-    if (!o->error && o->temporary && o->durable && fsync(o->fd) != 0) {
+    if (!o->error && o->temporary && o->durable && fsync(o->fd) != 0)
         o->error = errno;
-    }
-    if (o->temporary) {
+    if (o->temporary)
         o->lock = fcntl(o->fd, F_DUPFD_CLOEXEC, 0); /* keeps the lock until the file has its place */
-    }
-    if (close(o->fd) != 0 && !o->error) {
+    if (close(o->fd) != 0 && !o->error)
         o->error = errno;
-    }
     o->fd = -1;
     return o->error;
 }
@@ -262,13 +245,11 @@ int tn_output_finish(tn_output *o)
 static int settle(tn_output *o, bool keep)
 {
     int err = keep && rename(o->temporary, o->place) != 0 ? errno : 0;
-    if (!keep || err) {
+    if (!keep || err)
         unlink(o->temporary);
-    }
     (void)list_name(o->temporary, NULL);
-    if (o->lock >= 0) {
+    if (o->lock >= 0)
         close(o->lock);
-    }
     return err;
 }
 
@@ -287,11 +268,9 @@ int tn_outputs_close(int n, tn_output *const o[], bool keep)
         err = err ? err : mine;
     }
     end_change(&old);
-    if (end) {
+    if (end)
         return wait_for_the_end(); /* the names stay listed */
-    }
-    for (int i = 0; i < n; i++) {
+    for (int i = 0; i < n; i++)
         forget(o[i]);
-    }
     return err;
 }

@@ -14,9 +14,9 @@
 #include <stddef.h>
 
 typedef struct tn_output {
-    int fd, error;          /* error: the first, which makes the file one that is not kept */
-    int lock;               /* the temporary file, finished; -1: not yet, or none */
-    bool durable;           /* the file is on the disk before it takes its place */
+    int fd, error;           /* error: the first, which makes the file one that is not kept */
+    int lock;                /* the temporary file, finished; -1: not yet, or none */
+    bool durable;            /* the file is on the disk before it takes its place */
     char *place, *temporary; /* heap; temporary NULL: written directly */
 } tn_output;
 

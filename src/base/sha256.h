@@ -4,7 +4,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-typedef struct tn_sha256 { uint32_t h[8]; uint64_t n; uint8_t block[64]; } tn_sha256;
+typedef struct tn_sha256 {
+    uint32_t h[8];
+    uint64_t n;
+    uint8_t block[64];
+} tn_sha256;
 
 void tn_sha256_init(tn_sha256 *s);
 void tn_sha256_add(tn_sha256 *s, const void *data, size_t n);

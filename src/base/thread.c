@@ -23,9 +23,8 @@ static void work(job *j, unsigned id)
 {
     for (;;) {
         size_t i = atomic_fetch_add_explicit(&j->next, 1, memory_order_relaxed);
-        if (i >= j->n) {
+        if (i >= j->n)
             return;
-        }
         j->fn(j->user, i, id);
     }
 }
@@ -48,13 +47,11 @@ void tn_parallel_for(size_t n, unsigned threads, void (*fn)(void *user, size_t i
     threads = threads > n ? (unsigned)n : threads;
     while (n_thread < threads) {
         w[n_thread] = (worker){&j, n_thread};
-        if (pthread_create(&thread[n_thread], NULL, start, &w[n_thread]) != 0) {
+        if (pthread_create(&thread[n_thread], NULL, start, &w[n_thread]) != 0)
             break; /* the others take its share */
-        }
         n_thread++;
     }
     work(&j, 0);
-    while (--n_thread > 0) {
+    while (--n_thread > 0)
         pthread_join(thread[n_thread], NULL);
-    }
 }

@@ -12,9 +12,8 @@ void *tn_vec_grow(void *at, size_t n, size_t more, size_t *cap, size_t size)
     bool fits = tn_size_add(n, more, &need);
     size_t want = *cap > SIZE_MAX / 2 ? SIZE_MAX : *cap * 2;
     want = want < 8 ? 8 : want;
-    if (fits && want < need) {
+    if (fits && want < need)
         want = need;
-    }
     void *p = fits && tn_size_mul(want, size, &bytes) ? realloc(at, bytes) : NULL;
     if (!p) {
         fprintf(stderr, "tenon: out of memory (a vector of %zu + %zu elements of %zu bytes)\n", n, more,

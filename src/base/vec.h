@@ -8,13 +8,19 @@
  */
 #include <stddef.h>
 
-#define tn_vec(T) struct { T *at; size_t n, cap; }
+#define tn_vec(T) \
+    struct { \
+        T *at; \
+        size_t n, cap; \
+    }
 
 /* Grows *at (elements of `size` bytes) so that n + more fit; used through the macros. */
 void *tn_vec_grow(void *at, size_t n, size_t more, size_t *cap, size_t size);
 
 #define tn_vec_reserve(v, more) \
-    ((v)->at = (v)->n + (more) <= (v)->cap ? (v)->at : tn_vec_grow((v)->at, (v)->n, (more), &(v)->cap, sizeof *(v)->at))
+    ((v)->at = (v)->n + (more) <= (v)->cap \
+                   ? (v)->at \
+                   : tn_vec_grow((v)->at, (v)->n, (more), &(v)->cap, sizeof *(v)->at))
 #define tn_vec_push(v, value) (tn_vec_reserve((v), 1), (void)((v)->at[(v)->n++] = (value)))
 #define tn_vec_last(v) ((v)->at[(v)->n - 1])
 #define tn_vec_pop(v) ((v)->at[--(v)->n])

@@ -36,10 +36,7 @@ bool tn_words_hold(const char *const *at, size_t n, const char *word)
 
 enum { LONGEST = 63 }; /* letters of a word that is worth a proposal */
 
-static int letter(char c)
-{
-    return c == '_' ? '-' : tolower((unsigned char)c);
-}
+static int letter(char c) { return c == '_' ? '-' : tolower((unsigned char)c); }
 
 /* Damerau 1964, Levenshtein 1966: rows of the table of distances between beginnings; a swap looks two rows back. */
 static int distance(const char *a, size_t n, const char *b, size_t m)

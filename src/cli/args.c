@@ -20,7 +20,7 @@ typedef struct { /* where parsing stands */
 
 static const tn_flag *each_flag(const tn_command *c, const tn_flag *f, int *table)
 {
-    f = f ? f + 1 : c->flags[*table = 0];
+    f = f ? f + 1 : c->flags[ *table = 0];
     while (f && !f->name)
         f = ++*table < TN_COMMAND_TABLES ? c->flags[*table] : NULL;
     return f;
@@ -29,7 +29,8 @@ static const tn_flag *each_flag(const tn_command *c, const tn_flag *f, int *tabl
 static bool looks_like_number(const char *s)
 {
     char *end;
-    if (*s != '-' || !strchr("0123456789.", s[1]) || !s[1]) return false;
+    if (*s != '-' || !strchr("0123456789.", s[1]) || !s[1])
+        return false;
     strtod(s, &end);
     return *end == 0;
 }
@@ -41,10 +42,7 @@ static bool is_flag(const parser *p, const char *word)
 
 /* ---- finding the row ---- */
 
-static bool is_family(const tn_flag *f)
-{
-    return f->name[strlen(f->name) - 1] == '*';
-}
+static bool is_family(const tn_flag *f) { return f->name[strlen(f->name) - 1] == '*'; }
 
 static bool begins_with(const tn_flag *f, const char *name, size_t n)
 {
@@ -72,8 +70,8 @@ static int unknown_flag(const tn_command *c, const char *name, size_t n)
             tn_proposal_offer(&p, f->name);
     if (p.best)
         return tn_usage_error(c, "unknown flag --%.*s; did you mean --%s?", (int)n, name, p.best);
-    return tn_usage_error(c, "unknown flag --%.*s; run `%s%s%s --help` for the list", (int)n, name, tn_program_name(),
-                          *c->name ? " " : "", c->name);
+    return tn_usage_error(c, "unknown flag --%.*s; run `%s%s%s --help` for the list", (int)n, name,
+                          tn_program_name(), *c->name ? " " : "", c->name);
 }
 
 /* The flag called name[0..n), or the only one that begins so. A family ("target-cuda-*") stands behind both. */
@@ -102,16 +100,14 @@ static const tn_flag *find_letter(const tn_command *c, char letter)
 {
     int table;
     for (const tn_flag *f = NULL; (f = each_flag(c, f, &table));)
-        if (f->letter == letter) return f;
+        if (f->letter == letter)
+            return f;
     return NULL;
 }
 
 /* ---- values ---- */
 
-static bool is_switch(const tn_flag *f)
-{
-    return f->kind == TN_FLAG_SWITCH || f->kind == TN_FLAG_ALONE;
-}
+static bool is_switch(const tn_flag *f) { return f->kind == TN_FLAG_SWITCH || f->kind == TN_FLAG_ALONE; }
 
 /* "so, tar" of "so|mlf!|tar": what can be given now. */
 static void list_choices(const char *values, char *list, size_t room)
@@ -151,7 +147,8 @@ static int check_int(const tn_command *c, const tn_flag *f, const char *text)
     if (errno || v < f->low || v > f->high)
         return f->high == INT_MAX
                    ? tn_usage_error(c, "--%s %s is out of range; give at least %d", f->name, text, f->low)
-                   : tn_usage_error(c, "--%s %s is out of range; give %d to %d", f->name, text, f->low, f->high);
+                   : tn_usage_error(c, "--%s %s is out of range; give %d to %d", f->name, text, f->low,
+                                    f->high);
     return TN_EXIT_OK;
 }
 
@@ -222,8 +219,8 @@ static int take_letters(parser *p, const char *word)
     for (; *word; word++) {
         const tn_flag *f = find_letter(c, *word);
         if (!f)
-            return tn_usage_error(c, "unknown flag -%c; run `%s%s%s --help` for the list", *word, tn_program_name(),
-                                  *c->name ? " " : "", c->name);
+            return tn_usage_error(c, "unknown flag -%c; run `%s%s%s --help` for the list", *word,
+                                  tn_program_name(), *c->name ? " " : "", c->name);
         if (!is_switch(f))
             return take_value(p, f, word[1] ? word + 1 + (word[1] == '=') : NULL);
         int status = give(p, f, NULL);
@@ -260,7 +257,8 @@ static int take_word(parser *p)
 static bool operand_optional(const tn_args *a)
 {
     for (int i = 0; i < a->n_given; i++)
-        if (a->given[i].flag->kind == TN_FLAG_ALONE) return true;
+        if (a->given[i].flag->kind == TN_FLAG_ALONE)
+            return true;
     return false;
 }
 
@@ -302,7 +300,8 @@ static const tn_flag *flag_at(const tn_args *args, const char *name)
     int table;
     const tn_flag *f = NULL;
     while ((f = each_flag(args->command, f, &table)))
-        if (strcmp(f->name, name) == 0) break;
+        if (strcmp(f->name, name) == 0)
+            break;
     assert(f && "a flag of this command");
     return f;
 }
@@ -310,14 +309,12 @@ static const tn_flag *flag_at(const tn_args *args, const char *name)
 static const char *text_of(const tn_args *args, const tn_flag *f)
 {
     for (int i = args->n_given; i-- > 0;)
-        if (args->given[i].flag == f) return args->given[i].text;
+        if (args->given[i].flag == f)
+            return args->given[i].text;
     return f->fallback;
 }
 
-const char *tn_args_text(const tn_args *args, const char *flag)
-{
-    return text_of(args, flag_at(args, flag));
-}
+const char *tn_args_text(const tn_args *args, const char *flag) { return text_of(args, flag_at(args, flag)); }
 
 static int int_of(const tn_args *args, const tn_flag *f)
 {
@@ -325,10 +322,7 @@ static int int_of(const tn_args *args, const tn_flag *f)
     return text ? (int)strtol(text, NULL, 10) : 0;
 }
 
-int tn_args_int(const tn_args *args, const char *flag)
-{
-    return int_of(args, flag_at(args, flag));
-}
+int tn_args_int(const tn_args *args, const char *flag) { return int_of(args, flag_at(args, flag)); }
 
 static int count_of(const tn_args *args, const tn_flag *f)
 {
@@ -338,16 +332,14 @@ static int count_of(const tn_args *args, const tn_flag *f)
     return n;
 }
 
-int tn_args_count(const tn_args *args, const char *flag)
-{
-    return count_of(args, flag_at(args, flag));
-}
+int tn_args_count(const tn_args *args, const char *flag) { return count_of(args, flag_at(args, flag)); }
 
 const char *tn_args_at(const tn_args *args, const char *flag, int k)
 {
     const tn_flag *f = flag_at(args, flag);
     for (int i = 0; i < args->n_given; i++)
-        if (args->given[i].flag == f && k-- == 0) return args->given[i].text;
+        if (args->given[i].flag == f && k-- == 0)
+            return args->given[i].text;
     return NULL;
 }
 
@@ -400,9 +392,7 @@ static int store(const tn_args *args, const tn_flag *f, char *place, void **made
         number = f->kind == TN_FLAG_INT ? int_of(args, f) : count_of(args, f) > 0;
         memcpy(place, &number, sizeof number);
         break;
-    default:
-        text = text_of(args, f);
-        memcpy(place, &text, sizeof text);
+    default: text = text_of(args, f); memcpy(place, &text, sizeof text);
     }
     return 0;
 }

@@ -18,26 +18,29 @@ int tn_version_print(int verbose, bool machine); /* machine: its description alo
 
 extern const tn_flag tn_compile_flags[], tn_run_flags[], tn_dump_flags[], tn_opt_flags[],
     tn_interpret_flags[], tn_image_flags[], tn_top_flags[];
-extern const tn_flag tn_model_flags[];  /* model.c: how a model is read and compiled; compile, dump, opt, interpret */
+extern const tn_flag
+    tn_model_flags[]; /* model.c: how a model is read and compiled; compile, dump, opt, interpret */
 extern const tn_flag tn_version_flags[];
 extern const tn_flag tn_common_flags[]; /* --verbose, --help */
 
 /* kind.c: is the file known to be another thing than what is wanted? Then says so, as an error. */
-bool tn_kind_refuse(const char *path, enum tenon_wanted wanted);
+bool tn_file_refuse(const char *path, enum tenon_wanted wanted);
 
 /* ---- model.c ---- */
 
 /* Rows of flags that are options of the compiler: the value goes to that member of tenon_options. This is the one place
  * where a flag and an option meet. */
-#define TN_OPTION(kind, member, name, letter, values, fallback, help, low, high)                                  \
+#define TN_OPTION(kind, member, name, letter, values, fallback, help, low, high) \
     TN_STORED(kind, tenon_options, member, name, letter, values, fallback, help, low, high)
 #define TN_OPTION_SWITCH(member, name, help) TN_OPTION(SWITCH, member, name, 0, NULL, NULL, help, 0, 0)
 #define TN_OPTION_TEXT(member, name, values, fallback, help) \
     TN_OPTION(TEXT, member, name, 0, values, fallback, help, 0, 0)
-#define TN_OPTION_CHOICE(member, name, values, fallback, help)                                                    \
+#define TN_OPTION_CHOICE(member, name, values, fallback, help) \
     TN_OPTION(CHOICE, member, name, 0, values, fallback, help, 0, 0)
-#define TN_OPTION_WORDS(member, name, values, help) TN_OPTION(WORDS, member, name, 0, values, NULL, help, 0, 0)
-#define TN_OPTION_REPEAT(member, name, values, help) TN_OPTION(REPEAT, member, name, 0, values, NULL, help, 0, 0)
+#define TN_OPTION_WORDS(member, name, values, help) \
+    TN_OPTION(WORDS, member, name, 0, values, NULL, help, 0, 0)
+#define TN_OPTION_REPEAT(member, name, values, help) \
+    TN_OPTION(REPEAT, member, name, 0, values, NULL, help, 0, 0)
 
 typedef struct tn_model_options { /* a command's options of the compiler, and a session to use them with */
     tenon *session;

@@ -68,7 +68,8 @@ static int write_dump(tn_model_options *m, const tn_args *args, int k)
     const void *params = NULL;
     size_t n_params = 0;
     char path[4096];
-    int failed = tenon_dump(m->session, args->operand, &m->options, dumps[k].stage, &text, &params, &n_params);
+    int failed =
+        tenon_dump(m->session, args->operand, &m->options, dumps[k].stage, &text, &params, &n_params);
     if (failed)
         return tn_model_messages(m, failed);
     const char *output = tn_args_text(args, "output");
@@ -91,7 +92,9 @@ static int write_dumps(tn_model_options *m, const tn_args *args)
 /* Names that promise what is not made. Any other one without a form of its own is a package. */
 static int check_output(const tn_args *args)
 {
-    static const struct { const char *suffix, *why; } rows[] = {
+    static const struct {
+        const char *suffix, *why;
+    } rows[] = {
         {".exe", "tenon does not make programs; -o model.a or model.o can be linked into one"},
         {".dll", "Windows libraries are not supported; -o model.so makes one for Linux"},
         {".lib", "Windows libraries are not supported; -o model.a makes one for Linux"},
@@ -134,7 +137,9 @@ static const char *size_text(uint64_t bytes, char text[32])
 
 static void print_details(const tenon_report *r)
 {
-    const struct { const char *name; uint64_t bytes;
+    const struct {
+        const char *name;
+        uint64_t bytes;
     } part[] = {{"constants", r->constant_bytes},
                 {"workspace", r->arena_bytes},
                 {"inputs", r->input_bytes},
@@ -149,7 +154,8 @@ static void print_details(const tenon_report *r)
         printf("cc %.3f, ", r->seconds_cc);
     printf("package %.3f\n", r->seconds_package);
     if (r->objects_made + r->objects_cached)
-        printf("code: %u objects made, %u from the cache\n", (unsigned)r->objects_made, (unsigned)r->objects_cached);
+        printf("code: %u objects made, %u from the cache\n", (unsigned)r->objects_made,
+               (unsigned)r->objects_cached);
     printf("program: %u instructions", (unsigned)r->instructions);
     for (size_t i = 0; i < sizeof part / sizeof *part; i++)
         if (part[i].bytes) /* 0: none, or symbolic */

@@ -23,7 +23,7 @@ static void words(const char *values, const char *between)
 static const tn_flag *next_flag(const tn_command *c, const tn_flag *f, int *table)
 {
     do {
-        f = f ? f + 1 : c->flags[*table = 0];
+        f = f ? f + 1 : c->flags[ *table = 0];
         while (f && !f->name)
             f = ++*table < TN_COMMAND_TABLES ? c->flags[*table] : NULL;
     } while (f && (f->refused || !f->help));
@@ -46,7 +46,10 @@ static void passes(void)
         printf("%s%s", i ? " " : "", name);
 }
 
-static const struct { const char *flag; void (*print)(void); const char *words;
+static const struct {
+    const char *flag;
+    void (*print)(void);
+    const char *words;
 } named[] = {
     {"stage", stages, NULL},
     {"pass", passes, NULL},
@@ -82,11 +85,13 @@ static bool values(const tn_flag *f, bool print)
 /* Endings of the files that a flag or a command's operand takes, "onnx|relay"; NULL: any. */
 static const char *endings(const char *name)
 {
-    static const struct { const char *name, *endings; } rows[] = {
-        {"inputs", "npz"},       {"outputs", "npz"},     {"machine", "json"},
-        {"config", "json"},      {"compile", "onnx|relay"}, {"dump", "onnx|relay"},
-        {"interpret", "onnx|relay"}, {"check", "onnx|relay"}, {"opt", "relay|tir"},
-        {"run", "tar|so"},       {"verify", "tar|so"},   {"top", "npz"},
+    static const struct {
+        const char *name, *endings;
+    } rows[] = {
+        {"inputs", "npz"},           {"outputs", "npz"},        {"machine", "json"},
+        {"config", "json"},          {"compile", "onnx|relay"}, {"dump", "onnx|relay"},
+        {"interpret", "onnx|relay"}, {"check", "onnx|relay"},   {"opt", "relay|tir"},
+        {"run", "tar|so"},           {"verify", "tar|so"},      {"top", "npz"},
         {"labels", "txt"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
@@ -319,7 +324,8 @@ int tn_manual_print(const tn_command *commands, const tn_flag *flags, const char
         return TN_EXIT_OK;
     }
     if (strcmp(page, "tenon") != 0)
-        return tn_error_print("--manual: unknown page \"%s\"; give tenon, tvmc or the name of a command", page);
+        return tn_error_print("--manual: unknown page \"%s\"; give tenon, tvmc or the name of a command",
+                              page);
     manual_head("tenon", "deep-learning compiler");
     printf("\\fBtenon\\fR [\\fB\\-v\\fR] \\fIcommand\\fR [\\fIflags\\fR] ...\n.SH COMMANDS\n");
     for (const tn_command *c = commands; c->name; c++)

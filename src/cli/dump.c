@@ -50,7 +50,8 @@ static bool is_stage(const char *stage)
 {
     const char *name;
     for (size_t i = 0; (name = tenon_stage_name(i)); i++)
-        if (strcmp(name, stage) == 0) return true;
+        if (strcmp(name, stage) == 0)
+            return true;
     return false;
 }
 
@@ -64,7 +65,8 @@ static int unknown_stage(const tn_command *c, const char *stage)
         tn_proposal_offer(&p, name);
     if (p.best)
         return tn_usage_error(c, "unknown stage \"%s\"; did you mean %s?", stage, p.best);
-    return tn_usage_error(c, "unknown stage \"%s\"; `%s dump --list` names the stages", stage, tn_program_name());
+    return tn_usage_error(c, "unknown stage \"%s\"; `%s dump --list` names the stages", stage,
+                          tn_program_name());
 }
 
 static int dump(tn_model_options *m, const tn_args *args, const char *stage)

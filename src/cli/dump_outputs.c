@@ -40,8 +40,8 @@ tn_dump *tn_dump_new(const char *folder, const tnr_instance *of)
 {
     tn_dump *d = calloc(1, sizeof *d);
     if (!d || (mkdir(folder, 0777) != 0 && errno != EEXIST)) {
-        (void)tn_error_print(d ? "--dump-outputs: cannot make the folder %s: %s" : "out of memory for %s: %s", folder,
-                             strerror(errno));
+        (void)tn_error_print(d ? "--dump-outputs: cannot make the folder %s: %s" : "out of memory for %s: %s",
+                             folder, strerror(errno));
         free(d);
         return NULL;
     }
@@ -98,7 +98,7 @@ static char *file_of(tn_dump *d, uint32_t slot)
 {
     if (slot >= d->n_slot) {
         uint32_t n = slot + 64;
-        char (*more)[32] = realloc(d->file, n * sizeof *more);
+        char(*more)[32] = realloc(d->file, n * sizeof *more);
         if (!more)
             return NULL;
         memset(more + d->n_slot, 0, (n - d->n_slot) * sizeof *more);

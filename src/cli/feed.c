@@ -7,7 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-typedef struct { const char *name; int64_t value; } symbol;
+typedef struct {
+    const char *name;
+    int64_t value;
+} symbol;
 typedef struct {
     tn_feed *feed;
     const tnr_tensor_info *input;
@@ -55,10 +58,7 @@ static int list_inputs(const maker *m)
 
 /* ---- what the file has ---- */
 
-static DLDataType array_type(const tn_array *a)
-{
-    return (DLDataType){a->type.code, a->type.bits, 1};
-}
+static DLDataType array_type(const tn_array *a) { return (DLDataType){a->type.code, a->type.bits, 1}; }
 
 static bool same_type(DLDataType a, DLDataType b)
 {
@@ -72,7 +72,8 @@ static bool same_shape(const tn_array *a, const tnr_tensor_info *info)
     if (a->type.ndim != info->ndim)
         return false;
     for (int d = 0; d < info->ndim; d++)
-        if (info->shape[d] >= 0 && info->shape[d] != a->type.shape[d]) return false;
+        if (info->shape[d] >= 0 && info->shape[d] != a->type.shape[d])
+            return false;
     return true;
 }
 
@@ -86,8 +87,8 @@ static int match(const maker *m, const tn_array *a, uint32_t *out)
         tn_proposal p = tn_proposal_for(a->name, strlen(a->name));
         for (uint32_t k = 0; k < m->feed->n; k++)
             tn_proposal_offer(&p, m->input[k].name);
-        tn_error_print("%s: the model has no input \"%s\"%s%s%s", m->path, a->name, p.best ? "; did you mean \"" : "",
-                       p.best ? p.best : "", p.best ? "\"?" : "");
+        tn_error_print("%s: the model has no input \"%s\"%s%s%s", m->path, a->name,
+                       p.best ? "; did you mean \"" : "", p.best ? p.best : "", p.best ? "\"?" : "");
         return list_inputs(m);
     }
     const tnr_tensor_info *info = &m->input[i];
@@ -102,14 +103,12 @@ static int match(const maker *m, const tn_array *a, uint32_t *out)
 static const symbol *find_symbol(const maker *m, const char *name)
 {
     for (size_t i = 0; i < m->n_symbol; i++)
-        if (strcmp(m->symbol[i].name, name) == 0) return &m->symbol[i];
+        if (strcmp(m->symbol[i].name, name) == 0)
+            return &m->symbol[i];
     return NULL;
 }
 
-static bool is_plain(const char *name)
-{
-    return name && strcmp(name, "?") != 0;
-}
+static bool is_plain(const char *name) { return name && strcmp(name, "?") != 0; }
 
 /* The extents of an array bind the symbols that stand there. Contradictions are the executor's to report. */
 static void bind(maker *m, const tnr_tensor_info *info, const int64_t *shape)
@@ -183,8 +182,10 @@ static int make_up(maker *m, uint32_t i, const char *mode)
 static int nothing_missing(const maker *m)
 {
     uint32_t n = 0, k = 0;
-    for (uint32_t i = 0; i < m->feed->n; i++) n += !m->feed->array[i].data;
-    if (!n) return TN_EXIT_OK;
+    for (uint32_t i = 0; i < m->feed->n; i++)
+        n += !m->feed->array[i].data;
+    if (!n)
+        return TN_EXIT_OK;
     char *list = calloc(n, 80);
     for (uint32_t i = 0, at = 0; list && i < m->feed->n; i++)
         if (!m->feed->array[i].data)
@@ -202,10 +203,12 @@ static int make(maker *m, const char *npz, const char *mode)
     if (z)
         status = take_arrays(m, z);
     tn_npz_free(z);
-    if (npz && !mode && status == TN_EXIT_OK) status = nothing_missing(m);
+    if (npz && !mode && status == TN_EXIT_OK)
+        status = nothing_missing(m);
     for (uint32_t i = 0; i < m->feed->n && status == TN_EXIT_OK; i++) {
         m->feed->array[i].name = (char *)m->input[i].name;
-        if (!m->feed->array[i].data) status = make_up(m, i, mode ? mode : "random");
+        if (!m->feed->array[i].data)
+            status = make_up(m, i, mode ? mode : "random");
     }
     return status;
 }

@@ -33,10 +33,12 @@ static uint16_t to_half(double v)
     uint16_t sign = signbit(v) ? 0x8000 : 0;
     int e;
     double m = frexp(fabs(v), &e); /* v = m 2^e, 1/2 <= m < 1 */
-    if (v != v) return 0x7e00;
+    if (v != v)
+        return 0x7e00;
     if (m == 0)
         return sign;
-    if (e > 16) return sign | 0x7c00;
+    if (e > 16)
+        return sign | 0x7c00;
     if (e < -13)
         return (uint16_t)(sign | (uint16_t)nearbyint(ldexp(m, e + 24))); /* subnormal: units of 2^-24 */
     return (uint16_t)(sign | (uint16_t)(((e + 14) << 10) + (int)nearbyint(ldexp(m, 11)) - 1024));

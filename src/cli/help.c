@@ -66,8 +66,8 @@ static void print_flag(const page *p, const tn_flag *f)
     else if (f->values)
         n += fprintf(to, " %s", f->values);
     char text[512];
-    snprintf(text, sizeof text, "%s%s%s%s", f->help, f->fallback ? " (default: " : "", f->fallback ? f->fallback : "",
-             f->fallback ? ")" : "");
+    snprintf(text, sizeof text, "%s%s%s%s", f->help, f->fallback ? " (default: " : "",
+             f->fallback ? f->fallback : "", f->fallback ? ")" : "");
     if (n >= p->column - 1)
         n = fprintf(to, "\n") - 1;
     fprintf(to, "%*s", p->column - n, "");
@@ -168,7 +168,8 @@ static void put_title(const char *severity)
 {
     const bool colours = tn_terminal_coloured(stderr);
     const char *colour = strcmp(severity, "error") == 0 ? "\033[1;31m" : "\033[1;35m";
-    fprintf(stderr, "%s: %s%s:%s ", tn_program_name(), colours ? colour : "", severity, colours ? "\033[0m" : "");
+    fprintf(stderr, "%s: %s%s:%s ", tn_program_name(), colours ? colour : "", severity,
+            colours ? "\033[0m" : "");
 }
 
 static void say(const char *severity, const char *format, va_list list)
@@ -225,7 +226,8 @@ void tn_messages_print(const char *text)
         size_t n = strcspn(text, "\n"), skip = 0;
         for (size_t i = 0; i < sizeof severity / sizeof *severity; i++) {
             size_t k = strlen(severity[i]);
-            if (strncmp(text, severity[i], k) == 0 && strncmp(text + k, ": ", 2) == 0) { /* no place before it */
+            if (strncmp(text, severity[i], k) == 0 &&
+                strncmp(text + k, ": ", 2) == 0) { /* no place before it */
                 put_title(severity[i]);
                 skip = k + 2;
             }
@@ -237,10 +239,7 @@ void tn_messages_print(const char *text)
 
 /* ---- did you mean ---- */
 
-tn_proposal tn_proposal_for(const char *word, size_t n)
-{
-    return (tn_proposal){.word = word, .n = n};
-}
+tn_proposal tn_proposal_for(const char *word, size_t n) { return (tn_proposal){.word = word, .n = n}; }
 
 void tn_proposal_offer(tn_proposal *p, const char *name)
 {

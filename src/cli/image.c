@@ -53,7 +53,8 @@ static int choice(const tn_args *a, const char *flag, const char *const names[])
 {
     const char *text = tn_args_text(a, flag);
     int i = 0;
-    while (text && names[i] && strcmp(names[i], text) != 0) i++;
+    while (text && names[i] && strcmp(names[i], text) != 0)
+        i++;
     return i;
 }
 
@@ -61,11 +62,13 @@ static int choice(const tn_args *a, const char *flag, const char *const names[])
 static bool read_number(const char *text, char **end, double *out)
 {
     *out = strtod(text, end);
-    if (*end == text) return false;
+    if (*end == text)
+        return false;
     if (**end == '/') {
         const char *below = *end + 1;
         double by = strtod(below, end);
-        if (*end == below) return false;
+        if (*end == below)
+            return false;
         *out /= by;
     }
     return isfinite(*out);
@@ -87,7 +90,8 @@ static int read_three(const job *j, const char *flag, double out[3])
     char *at = (char *)(uintptr_t)text;
     int n = 0;
     for (bool more = true; more && n < 3; n++) {
-        if (!read_number(at, &at, &out[n])) break;
+        if (!read_number(at, &at, &out[n]))
+            break;
         more = *at == ',';
         at += more;
     }
@@ -95,7 +99,8 @@ static int read_three(const job *j, const char *flag, double out[3])
         return tn_usage_error(j->args->command,
                               "--%s %s: one number or three are needed, such as 0.485,0.456,0.406", flag,
                               text);
-    for (; n < 3; n++) out[n] = out[0];
+    for (; n < 3; n++)
+        out[n] = out[0];
     return TN_EXIT_OK;
 }
 
@@ -104,9 +109,11 @@ static int read_size(job *j)
     const char *text = tn_args_text(j->args, "size");
     unsigned w = 0, h = 0;
     char end;
-    if (!text) return TN_EXIT_OK;
+    if (!text)
+        return TN_EXIT_OK;
     int n = sscanf(text, "%5ux%5u%c", &w, &h, &end);
-    if (n == 1 && sscanf(text, "%5u%c", &w, &end) == 1) h = w, n = 2;
+    if (n == 1 && sscanf(text, "%5u%c", &w, &end) == 1)
+        h = w, n = 2;
     if (n != 2 || *text == '-' || w < 1 || h < 1 || w > TN_PICTURE_SIDE || h > TN_PICTURE_SIDE)
         return tn_usage_error(j->args->command,
                               "--size %s: pixels are needed, as in 224 or 640x480 (width x height)", text);
@@ -135,11 +142,16 @@ static int read_flags(job *j)
                      .code = code[type],
                      .bits = bits[type]};
     int status = read_size(j);
-    if (status == TN_EXIT_OK) status = read_one(j, "crop", 0.01, 1, &j->crop);
-    if (status == TN_EXIT_OK) status = read_one(j, "scale", 1e-9, 1e9, &p->scale);
-    if (status == TN_EXIT_OK) status = read_one(j, "background", 0, 255, &background);
-    if (status == TN_EXIT_OK) status = read_three(j, "mean", p->mean);
-    if (status == TN_EXIT_OK) status = read_three(j, "std", p->std);
+    if (status == TN_EXIT_OK)
+        status = read_one(j, "crop", 0.01, 1, &j->crop);
+    if (status == TN_EXIT_OK)
+        status = read_one(j, "scale", 1e-9, 1e9, &p->scale);
+    if (status == TN_EXIT_OK)
+        status = read_one(j, "background", 0, 255, &background);
+    if (status == TN_EXIT_OK)
+        status = read_three(j, "mean", p->mean);
+    if (status == TN_EXIT_OK)
+        status = read_three(j, "std", p->std);
     for (int k = 0; k < 3 && status == TN_EXIT_OK; k++)
         if (p->std[k] == 0)
             status =
@@ -157,15 +169,19 @@ static int read_all(FILE *f, const char *path, size_t room, uint8_t **out, size_
     size_t n = 0, k = 1;
     while (at && k && n < MAX_FILE) {
         n += k = fread(at + n, 1, room - n, f);
-        if (n < room) continue;
+        if (n < room)
+            continue;
         uint8_t *more = realloc(at, room *= 2);
-        if (!more) free(at);
+        if (!more)
+            free(at);
         at = more;
     }
-    if (!at) return tn_error_print("%s: out of memory", path);
+    if (!at)
+        return tn_error_print("%s: out of memory", path);
     *out = at;
     *out_n = n;
-    if (ferror(f)) return tn_error_print("%s: cannot read the file: %s", path, strerror(errno));
+    if (ferror(f))
+        return tn_error_print("%s: cannot read the file: %s", path, strerror(errno));
     return n < MAX_FILE ? TN_EXIT_OK : tn_error_print("%s: too large for a picture", path);
 }
 
@@ -175,7 +191,8 @@ static int slurp(const char *path, uint8_t **out, size_t *out_n)
     FILE *f = fopen(path, "rb");
     *out = NULL;
     *out_n = 0;
-    if (!f) return tn_error_print("%s: cannot read the file: %s", path, strerror(errno));
+    if (!f)
+        return tn_error_print("%s: cannot read the file: %s", path, strerror(errno));
     fstat(fileno(f), &st);
     size_t room = S_ISREG(st.st_mode) && st.st_size < MAX_FILE ? (size_t)st.st_size + 1 : 1 << 20;
     int status = read_all(f, path, room, out, out_n);
@@ -224,13 +241,15 @@ static int load(const job *j, const char *path, uint32_t width, uint32_t height,
     tn_window w;
     tn_place at;
     int status = read_picture(path, &p);
-    if (status != TN_EXIT_OK) return status;
+    if (status != TN_EXIT_OK)
+        return status;
     if (!width) {
         width = (uint32_t)fmax(1, nearbyint(p.width * j->crop));
         height = (uint32_t)fmax(1, nearbyint(p.height * j->crop));
     }
     bool failed = tn_canvas_alloc(out, width, height) != 0;
-    for (size_t i = 0; i < 3 * (size_t)width * height && !failed; i++) out->rgb[i] = j->background;
+    for (size_t i = 0; i < 3 * (size_t)width * height && !failed; i++)
+        out->rgb[i] = j->background;
     if (!failed) {
         choose_window(j, &p, out, &w, &at);
         failed = tn_resample(&p, w, j->filter, j->background, at, out) != 0;
@@ -257,7 +276,8 @@ static int take_color(const job *j, const char *path, tn_canvas *c)
     for (size_t i = 0; i < (size_t)c->width * c->height && status == TN_EXIT_OK; i++) {
         float *pixel = c->rgb + 3 * i, *from = other.rgb + 3 * i;
         float change = tn_luma(pixel) - tn_luma(from);
-        for (int k = 0; k < 3; k++) pixel[k] = from[k] + change;
+        for (int k = 0; k < 3; k++)
+            pixel[k] = from[k] + change;
     }
     free(other.rgb);
     return status;
@@ -270,7 +290,8 @@ static int put_beside(const job *j, const char *path, tn_canvas *c)
     tn_picture p;
     const uint32_t gap = 8;
     int status = read_picture(path, &p);
-    if (status != TN_EXIT_OK) return status;
+    if (status != TN_EXIT_OK)
+        return status;
     uint32_t width = (uint32_t)fmax(1, nearbyint((double)p.width * c->height / p.height));
     tn_picture_deinit(&p);
     if (width > TN_PICTURE_SIDE || c->width + gap + width > TN_PICTURE_SIDE ||
@@ -281,13 +302,15 @@ static int put_beside(const job *j, const char *path, tn_canvas *c)
     for (uint32_t y = 0; y < c->height && status == TN_EXIT_OK; y++) {
         float *row = both.rgb + 3 * (size_t)y * both.width;
         memcpy(row, left.rgb + 3 * (size_t)y * width, 3 * (size_t)width * sizeof *row);
-        for (uint32_t x = 0; x < 3 * gap; x++) row[3 * width + x] = 255;
+        for (uint32_t x = 0; x < 3 * gap; x++)
+            row[3 * width + x] = 255;
         memcpy(row + 3 * (size_t)(width + gap), c->rgb + 3 * (size_t)y * c->width,
                3 * (size_t)c->width * sizeof *row);
     }
     free(left.rgb);
     free(status == TN_EXIT_OK ? c->rgb : both.rgb);
-    if (status == TN_EXIT_OK) *c = both;
+    if (status == TN_EXIT_OK)
+        *c = both;
     return status;
 }
 
@@ -301,7 +324,8 @@ static int write_array(const job *j, const tn_canvas *c, const char *path)
     int status = tn_image_to_array(c, &j->pixels, name ? name : "input", &a);
     if (status == TN_EXIT_OK) {
         status = tn_npz_create(path, &z);
-        if (status == TN_EXIT_OK) status = tn_npz_add(z, &a);
+        if (status == TN_EXIT_OK)
+            status = tn_npz_add(z, &a);
         status = tn_npz_close(z, status);
     }
     tn_array_drop(&a);
@@ -335,7 +359,8 @@ static int convert(const job *j, const char *output, tn_canvas *c)
         status = take_color(j, tn_args_text(a, "color-of"), c);
     for (int i = tn_args_count(a, "beside"); i > 0 && status == TN_EXIT_OK; i--)
         status = put_beside(j, tn_args_at(a, "beside", i - 1), c);
-    if (status == TN_EXIT_OK) status = to_array ? write_array(j, c, output) : write_picture(c, output);
+    if (status == TN_EXIT_OK)
+        status = to_array ? write_array(j, c, output) : write_picture(c, output);
     return status;
 }
 
@@ -346,14 +371,17 @@ int tn_image_command(const tn_args *args)
     bool known = false;
     job j = {.args = args};
     tn_canvas c = {0};
-    if (!output) return tn_usage_error(args->command, "--output is missing");
-    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) known |= ends_with(output, kinds[i]);
+    if (!output)
+        return tn_usage_error(args->command, "--output is missing");
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        known |= ends_with(output, kinds[i]);
     if (!known)
         return tn_usage_error(args->command, "--output %s: the name has to end in .npz, .png, .jpg or .bmp",
                               output);
     int status = read_flags(&j);
     tn_cleanup_begin(false);
-    if (status == TN_EXIT_OK) status = convert(&j, output, &c);
+    if (status == TN_EXIT_OK)
+        status = convert(&j, output, &c);
     tn_cleanup_end();
     free(c.rgb);
     return status;

@@ -46,15 +46,19 @@ int tn_image_to_array(const tn_canvas *c, const tn_pixels *p, const char *name, 
     const uint32_t channels = p->colors == TN_COLORS_GRAY ? 1 : 3;
     int d = 0;
     *out = (tn_array){.name = (char *)name, .type = {.code = p->code, .bits = p->bits}};
-    if (p->batch) out->type.shape[d++] = 1;
-    if (!p->last) out->type.shape[d++] = channels;
+    if (p->batch)
+        out->type.shape[d++] = 1;
+    if (!p->last)
+        out->type.shape[d++] = channels;
     out->type.shape[d++] = c->height;
     out->type.shape[d++] = c->width;
-    if (p->last) out->type.shape[d++] = channels;
+    if (p->last)
+        out->type.shape[d++] = channels;
     out->type.ndim = d;
     out->type.data_bytes = (size_t)c->width * c->height * channels * (p->bits / 8u);
     out->data = tn_array_alloc(out->type.data_bytes);
-    if (!out->data) return tn_error_print("out of memory");
+    if (!out->data)
+        return tn_error_print("out of memory");
     fill(c, p, channels, out->data);
     return TN_EXIT_OK;
 }
@@ -73,7 +77,8 @@ static bool is_channels(int64_t n) { return n == 1 || n == 3; }
 static bool find_extents(const tn_npy *t, const tn_pixels *p, extents *out)
 {
     const int64_t *s = t->shape + (t->ndim > 3 ? t->ndim - 3 : 0);
-    if (t->ndim < 2) return false;
+    if (t->ndim < 2)
+        return false;
     if (t->ndim == 2)
         *out = (extents){1, s[0], s[1], false};
     else if (p->guess ? is_channels(s[0]) : !p->last)
@@ -86,9 +91,11 @@ static bool find_extents(const tn_npy *t, const tn_pixels *p, extents *out)
 
 static void warn_values(const char *path, double largest, bool nan, double scale)
 {
-    if (nan) tn_warning_print("%s: values that are not numbers are drawn black", path);
+    if (nan)
+        tn_warning_print("%s: values that are not numbers are drawn black", path);
     if (largest > 4 * 255 && scale * 255 < 1.5)
-        tn_warning_print("%s: values reach %.4g where 1 is white; did you mean --scale 1?", path, largest * scale);
+        tn_warning_print("%s: values reach %.4g where 1 is white; did you mean --scale 1?", path,
+                         largest * scale);
 }
 
 static int draw(const tn_array *a, const void *data, const tn_pixels *p, const char *path, tn_canvas *out)
@@ -128,8 +135,10 @@ int tn_npz_pick(const tn_npz *z, const char *path, const char *name, int *out)
 {
     const int n = tn_npz_count(z);
     for (*out = 0; *out < n; ++*out)
-        if (name ? strcmp(tn_npz_at(z, *out)->name, name) == 0 : n == 1) return TN_EXIT_OK;
-    if (n == 0) return tn_error_print("%s: the archive is empty", path);
+        if (name ? strcmp(tn_npz_at(z, *out)->name, name) == 0 : n == 1)
+            return TN_EXIT_OK;
+    if (n == 0)
+        return tn_error_print("%s: the archive is empty", path);
     name ? tn_error_print("%s: there is no array %s; it has:", path, name)
          : tn_error_print("%s: there are %d arrays; choose one with --name:", path, n);
     for (int i = 0; i < n; i++) {
@@ -146,9 +155,12 @@ int tn_image_from_npz(const char *path, const char *name, const tn_pixels *p, tn
     tn_npz *z = NULL;
     void *data = NULL;
     int k = 0, status = tn_npz_open(path, &z);
-    if (status == TN_EXIT_OK) status = tn_npz_pick(z, path, name, &k);
-    if (status == TN_EXIT_OK) status = tn_npz_read(z, k, &data);
-    if (status == TN_EXIT_OK) status = draw(tn_npz_at(z, k), data, p, path, out);
+    if (status == TN_EXIT_OK)
+        status = tn_npz_pick(z, path, name, &k);
+    if (status == TN_EXIT_OK)
+        status = tn_npz_read(z, k, &data);
+    if (status == TN_EXIT_OK)
+        status = draw(tn_npz_at(z, k), data, p, path, out);
     free(data);
     tn_npz_free(z);
     return status;

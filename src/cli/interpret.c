@@ -113,7 +113,8 @@ static int show(const tn_args *args, int n, const tenon_tensor out[])
     for (int i = 0; i < n && !tn_args_text(args, "outputs"); i++)
         printf("%s: %s\n", out[i].name,
                tn_tensor_text((DLDataType){out[i].code, out[i].bits, 1}, out[i].ndim, out[i].shape, text));
-    if (!top || n == 0) return TN_EXIT_OK;
+    if (!top || n == 0)
+        return TN_EXIT_OK;
     DLTensor first = view(&out[0]);
     return tn_print_top(&first, top);
 }
@@ -127,7 +128,8 @@ static int interpret(tn_model_options *m, const tn_args *args, inputs *in)
         status =
             tn_model_messages(m, tenon_interpret(m->session, args->operand, &m->options,
                                                  tn_args_text(args, "stage"), in->n, in->tensor, &n, &out));
-    if (status == TN_EXIT_OK && path) status = save(path, tn_args_count(args, "model-names") > 0, n, out);
+    if (status == TN_EXIT_OK && path)
+        status = save(path, tn_args_count(args, "model-names") > 0, n, out);
     return status == TN_EXIT_OK ? show(args, n, out) : status;
 }
 

@@ -75,7 +75,8 @@ static void warn_unknown(const char *config, const char *word)
     for (const tn_command *c = commands; c->name; c++)
         if (c->run && tn_args_accept(c, word, 0, NULL))
             return;
-    tn_warning_print("--config %s: no command has a flag %.*s; it is ignored", config, (int)strcspn(word, "="), word);
+    tn_warning_print("--config %s: no command has a flag %.*s; it is ignored", config,
+                     (int)strcspn(word, "="), word);
 }
 
 /* The words of --config that the command takes, then its own, which win. */
@@ -112,7 +113,8 @@ static int unknown_command(const char *name)
         tn_proposal_offer(&p, c->name);
     if (p.best)
         return tn_usage_error(&top, "unknown command \"%s\"; did you mean %s?", name, p.best);
-    return tn_usage_error(&top, "unknown command \"%s\"; run `%s --help` for the list", name, tn_program_name());
+    return tn_usage_error(&top, "unknown command \"%s\"; run `%s --help` for the list", name,
+                          tn_program_name());
 }
 
 static int run_command(int argc, char *const argv[], const tn_args *before)
@@ -124,7 +126,8 @@ static int run_command(int argc, char *const argv[], const tn_args *before)
     if (!c->name)
         return unknown_command(argv[0]);
     if (!c->run)
-        return tn_error_print("%s is not supported yet%s%s", c->name, c->help ? "; " : "", c->help ? c->help : "");
+        return tn_error_print("%s is not supported yet%s%s", c->name, c->help ? "; " : "",
+                              c->help ? c->help : "");
     return config ? run_configured(c, argc - 1, argv + 1, before->verbose, config)
                   : parse_and_run(c, argc - 1, argv + 1, before->verbose);
 }

@@ -101,7 +101,8 @@ static int compose_target(tn_model_options *m, const tn_args *args)
             return tn_error_print("--%s goes with --target llvm only, but --target is %s",
                                   target_options[i].flag, target);
         if (value[i] && strchr(value[i], '"'))
-            return tn_error_print("--%s: the value must not contain a quote: %s", target_options[i].flag, value[i]);
+            return tn_error_print("--%s: the value must not contain a quote: %s", target_options[i].flag,
+                                  value[i]);
         room += value[i] ? strlen(target_options[i].option) + strlen(value[i]) + 6 : 0;
     }
     m->target = malloc(room);
@@ -122,7 +123,8 @@ static bool is_pass(const char *name, size_t n)
 {
     const char *known, *doc;
     for (size_t i = 0; (known = tenon_pass_name(i, &doc)); i++)
-        if (strlen(known) == n && memcmp(known, name, n) == 0) return true;
+        if (strlen(known) == n && memcmp(known, name, n) == 0)
+            return true;
     return false;
 }
 
@@ -149,10 +151,7 @@ static int check_passes(const char *list)
     return TN_EXIT_OK;
 }
 
-static void print(void *user, const char *text)
-{
-    fputs(text, user);
-}
+static void print(void *user, const char *text) { fputs(text, user); }
 
 int tn_model_options_init(tn_model_options *m, const tn_args *args)
 {

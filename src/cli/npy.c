@@ -130,7 +130,8 @@ static bool refuse_type(cursor *c, const char *what, const char *descr, int n)
         if (name[i] < ' ' || name[i] > '~')
             name[i] = '?';
     name[k] = 0;
-    snprintf(c->text, 128, "%s '%s' is not supported; save it as a plain little-endian number type", what, name);
+    snprintf(c->text, 128, "%s '%s' is not supported; save it as a plain little-endian number type", what,
+             name);
     c->why = c->text;
     return false;
 }

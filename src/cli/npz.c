@@ -21,10 +21,7 @@ struct tn_npz {
     tn_array *array; /* names and headers; data stay NULL */
 };
 
-void *tn_array_alloc(size_t n)
-{
-    return n > SIZE_MAX - 128 ? NULL : aligned_alloc(64, (n + 64) / 64 * 64);
-}
+void *tn_array_alloc(size_t n) { return n > SIZE_MAX - 128 ? NULL : aligned_alloc(64, (n + 64) / 64 * 64); }
 
 void tn_array_drop(tn_array *a)
 {
@@ -150,7 +147,7 @@ static int open_zip(tn_npz *z)
 int tn_npz_open(const char *path, tn_npz **out)
 {
     *out = NULL;
-    if (tn_kind_refuse(path, TENON_WANTED_ARRAYS))
+    if (tn_file_refuse(path, TENON_WANTED_ARRAYS))
         return TN_EXIT_ERROR;
     tn_npz *z = calloc(1, sizeof *z);
     if (!z || !(z->path = strdup(path))) {
@@ -165,15 +162,9 @@ int tn_npz_open(const char *path, tn_npz **out)
     return status;
 }
 
-int tn_npz_count(const tn_npz *z)
-{
-    return z->n;
-}
+int tn_npz_count(const tn_npz *z) { return z->n; }
 
-const tn_array *tn_npz_at(const tn_npz *z, int i)
-{
-    return &z->array[i];
-}
+const tn_array *tn_npz_at(const tn_npz *z, int i) { return &z->array[i]; }
 
 /* Replaces column-major data by a row-major copy. */
 static int to_rows(const tn_array *a, void **data)

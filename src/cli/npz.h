@@ -11,7 +11,7 @@ typedef struct tn_npz tn_npz; /* an archive opened for reading */
 typedef struct tn_array {
     char *name; /* heap */
     tn_npy type;
-    void *data; /* heap, 64-aligned, type.data_bytes (at least 1); NULL: not read */
+    void *data;    /* heap, 64-aligned, type.data_bytes (at least 1); NULL: not read */
     bool borrowed; /* the data are another's */
 } tn_array;
 void tn_array_drop(tn_array *a); /* frees the data, if they are the array's own */

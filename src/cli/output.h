@@ -7,7 +7,11 @@
 
 /* Writes all of n files (at most TENON_OUTPUTS) or none. Returns TN_EXIT_OK, or prints why not and returns
  * TN_EXIT_ERROR; what was at their places is then as before. */
-typedef struct tn_output_part { const char *path; const void *data; size_t n; } tn_output_part;
+typedef struct tn_output_part {
+    const char *path;
+    const void *data;
+    size_t n;
+} tn_output_part;
 int tn_outputs_write(int n, const tn_output_part part[]);
 int tn_output_write(const char *path, const void *data, size_t n);
 /* And "<path>.params" with it, where there are any. */

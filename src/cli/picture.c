@@ -17,7 +17,8 @@ int tn_picture_fail(char why[TN_PICTURE_WHY], const char *format, ...)
 
 int tn_picture_alloc(tn_picture *p, char why[TN_PICTURE_WHY])
 {
-    if (p->width == 0 || p->height == 0) return tn_picture_fail(why, "the picture has no pixels");
+    if (p->width == 0 || p->height == 0)
+        return tn_picture_fail(why, "the picture has no pixels");
     if (p->width > TN_PICTURE_SIDE || p->height > TN_PICTURE_SIDE ||
         (uint64_t)p->width * p->height > TN_PICTURE_PIXELS)
         return tn_picture_fail(why, "the picture claims %u x %u pixels; at most %d million pixels are read",
@@ -36,11 +37,13 @@ void tn_picture_deinit(tn_picture *p)
 
 uint8_t tn_exif_orientation(const uint8_t *at, size_t n)
 {
-    if (n < 8 || (memcmp(at, "II*\0", 4) != 0 && memcmp(at, "MM\0*", 4) != 0)) return 0;
+    if (n < 8 || (memcmp(at, "II*\0", 4) != 0 && memcmp(at, "MM\0*", 4) != 0))
+        return 0;
     const int big = at[0] == 'M';
 #define U16(p) (big ? (uint32_t)(p)[0] << 8 | (p)[1] : (uint32_t)(p)[1] << 8 | (p)[0])
     size_t start = big ? U16(at + 4) << 16 | U16(at + 6) : U16(at + 6) << 16 | U16(at + 4);
-    if (start > n - 2) return 0;
+    if (start > n - 2)
+        return 0;
     size_t count = U16(at + start);
     for (size_t i = 0; i < count && n - start - 2 >= 12 * (i + 1); i++) {
         const uint8_t *entry = at + start + 2 + 12 * i; /* tag, type (3: 16 bits), count, value */
@@ -71,10 +74,13 @@ static size_t pixel_at(const tn_picture *p, uint32_t x, uint32_t y)
 
 static int turn(tn_picture *p, char why[TN_PICTURE_WHY])
 {
-    if (p->orientation <= 1) return 0;
+    if (p->orientation <= 1)
+        return 0;
     tn_picture up = *p;
-    if (p->orientation >= 5) up.width = p->height, up.height = p->width;
-    if (tn_picture_alloc(&up, why)) return 1;
+    if (p->orientation >= 5)
+        up.width = p->height, up.height = p->width;
+    if (tn_picture_alloc(&up, why))
+        return 1;
     const size_t pixel = (size_t)p->channels * (p->bits / 8u);
     for (uint32_t y = 0; y < up.height; y++)
         for (uint32_t x = 0; x < up.width; x++)
@@ -122,7 +128,8 @@ int tn_picture_decode(const void *at, size_t n, tn_picture *out, char why[TN_PIC
     else
         failed = refuse(at, n, why);
     failed = failed || turn(out, why);
-    if (failed) tn_picture_deinit(out);
+    if (failed)
+        tn_picture_deinit(out);
     return failed;
 }
 

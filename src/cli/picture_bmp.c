@@ -52,7 +52,8 @@ static int read_layout(const uint8_t *b, size_t n, tn_picture *out, layout *l, c
 int tn_picture_bmp(const void *at, size_t n, tn_picture *out, char why[TN_PICTURE_WHY])
 {
     layout l = {0};
-    if (read_layout(at, n, out, &l, why) || tn_picture_alloc(out, why)) return 1;
+    if (read_layout(at, n, out, &l, why) || tn_picture_alloc(out, why))
+        return 1;
     uint8_t *to = out->at;
     for (uint32_t y = 0; y < out->height; y++) {
         const uint8_t *row = l.pixels + l.stride * (l.top_down ? y : out->height - 1 - y);
@@ -60,7 +61,8 @@ int tn_picture_bmp(const void *at, size_t n, tn_picture *out, char why[TN_PICTUR
             const uint8_t *p = row + (size_t)x * (l.bits / 8);
             if (l.bits == 8 && *p >= l.colours)
                 return tn_picture_fail(why, "a pixel has no colour in the palette");
-            if (l.bits == 8) p = l.palette + 4 * (size_t)*p;
+            if (l.bits == 8)
+                p = l.palette + 4 * (size_t)*p;
             to[0] = p[2], to[1] = p[1], to[2] = p[0];
         }
     }
@@ -73,10 +75,12 @@ int tn_picture_to_bmp(const tn_canvas *c, uint8_t **out, size_t *out_n)
     const size_t n = start + stride * c->height;
     const uint32_t field[] = {(uint32_t)n, 0, (uint32_t)start, INFO, c->width, c->height, 1 | 24 << 16, 0};
     uint8_t *b = calloc(1, n);
-    if (!b) return 1;
+    if (!b)
+        return 1;
     memcpy(b, "BM", 2);
     for (size_t i = 0; i < sizeof field / sizeof *field; i++)
-        for (unsigned k = 0; k < 4; k++) b[2 + 4 * i + k] = (uint8_t)(field[i] >> 8 * k);
+        for (unsigned k = 0; k < 4; k++)
+            b[2 + 4 * i + k] = (uint8_t)(field[i] >> 8 * k);
     for (uint32_t y = 0; y < c->height; y++) {
         uint8_t *row = b + start + stride * (c->height - 1 - y);
         tn_canvas_row(c, y, row);

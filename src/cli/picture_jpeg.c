@@ -66,7 +66,8 @@ static void from_cmyk(uint8_t *row, uint32_t width, const uint8_t *in, int inver
     for (uint32_t x = 0; x < width; x++)
         for (int k = 0; k < 3; k++) {
             int ink = in[4 * x + (unsigned)k], black = in[4 * x + 3];
-            if (!inverted) ink = 255 - ink, black = 255 - black;
+            if (!inverted)
+                ink = 255 - ink, black = 255 - black;
             row[3 * x + (unsigned)k] = (uint8_t)((ink * black + 127) / 255);
         }
 }
@@ -84,15 +85,18 @@ static int decode(struct jpeg_decompress_struct *j, const void *at, size_t n, tn
     out->channels = j->jpeg_color_space == JCS_GRAYSCALE ? 1 : 3;
     out->bits = 8;
     out->orientation = find_orientation(j);
-    if (tn_picture_alloc(out, why)) return 1;
+    if (tn_picture_alloc(out, why))
+        return 1;
     j->out_color_space = cmyk ? JCS_CMYK : out->channels == 1 ? JCS_GRAYSCALE : JCS_RGB;
     j->dct_method = JDCT_ISLOW;
     jpeg_start_decompress(j);
-    if (cmyk && !(*row = malloc((size_t)out->width * 4))) return tn_picture_fail(why, "out of memory");
+    if (cmyk && !(*row = malloc((size_t)out->width * 4)))
+        return tn_picture_fail(why, "out of memory");
     while (j->output_scanline < out->height) {
         uint8_t *to = (uint8_t *)out->at + (size_t)j->output_scanline * out->width * out->channels;
         jpeg_read_scanlines(j, cmyk ? row : &to, 1);
-        if (cmyk) from_cmyk(to, out->width, *row, j->saw_Adobe_marker);
+        if (cmyk)
+            from_cmyk(to, out->width, *row, j->saw_Adobe_marker);
     }
     jpeg_finish_decompress(j);
     return 0;
@@ -105,7 +109,8 @@ int tn_picture_jpeg(const void *at, size_t n, tn_picture *out, char why[TN_PICTU
     errors e = {.why = why};
     uint8_t **row = calloc(1, sizeof *row);
     volatile int failed = 1; /* survives a jump */
-    if (!row) return tn_picture_fail(why, "out of memory");
+    if (!row)
+        return tn_picture_fail(why, "out of memory");
     j.err = catch_errors(&e);
     if (setjmp(e.back) == 0) {
         jpeg_create_decompress(&j);

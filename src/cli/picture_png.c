@@ -26,7 +26,8 @@ static void ignore(png_structp png, const char *message) { (void)png, (void)mess
 static void take(png_structp png, png_bytep out, size_t n)
 {
     source *s = png_get_io_ptr(png);
-    if (n > s->left) png_error(png, "the file is cut short");
+    if (n > s->left)
+        png_error(png, "the file is cut short");
     memcpy(out, s->at, n);
     s->at += n;
     s->left -= n;
@@ -50,14 +51,17 @@ static int decode(png_structp png, png_infop info, size_t file_bytes, tn_picture
         return tn_picture_fail(why, "the picture claims %u x %u pixels, but the file is too short for them",
                                out->width, out->height);
     png_set_expand(png);
-    if (png_get_bit_depth(png, info) == 16 && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__) png_set_swap(png);
+    if (png_get_bit_depth(png, info) == 16 && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__)
+        png_set_swap(png);
     png_set_interlace_handling(png);
     png_read_update_info(png, info);
     out->channels = png_get_channels(png, info);
     out->bits = png_get_bit_depth(png, info);
     out->orientation = find_orientation(png, info);
-    if (tn_picture_alloc(out, why)) return 1;
-    if (!(*rows = calloc(out->height, sizeof **rows))) return tn_picture_fail(why, "out of memory");
+    if (tn_picture_alloc(out, why))
+        return 1;
+    if (!(*rows = calloc(out->height, sizeof **rows)))
+        return tn_picture_fail(why, "out of memory");
     for (uint32_t y = 0; y < out->height; y++)
         (*rows)[y] = (png_bytep)out->at + (size_t)y * png_get_rowbytes(png, info);
     png_read_image(png, *rows);
@@ -83,7 +87,8 @@ int tn_picture_png(const void *at, size_t n, tn_picture *out, char why[TN_PICTUR
         failed = 1;
     }
     png_destroy_read_struct(&png, &info, NULL);
-    if (rows) free(*rows);
+    if (rows)
+        free(*rows);
     free(rows);
     return failed;
 }
@@ -101,7 +106,8 @@ static void put(png_structp png, png_bytep data, size_t n)
     if (s->n + n > s->room) {
         size_t room = 2 * (s->n + n);
         uint8_t *at = realloc(s->at, room);
-        if (!at) png_error(png, "out of memory");
+        if (!at)
+            png_error(png, "out of memory");
         s->at = at;
         s->room = room;
     }

@@ -24,12 +24,11 @@ struct tn_profile {
 
 enum { NODES = 60 /* characters of a list of nodes */ };
 enum { NAME, DURATION, PERCENT, DEVICE, COUNT, SPEED, PEAK, SHAPES, BYTES, NODES_AT, N_COLUMN };
-typedef struct { char *cell[N_COLUMN]; } line; /* cells are heap texts */
+typedef struct {
+    char *cell[N_COLUMN];
+} line; /* cells are heap texts */
 
-tn_profile *tn_profile_new(void)
-{
-    return calloc(1, sizeof(tn_profile));
-}
+tn_profile *tn_profile_new(void) { return calloc(1, sizeof(tn_profile)); }
 
 void tn_profile_free(tn_profile *p)
 {
@@ -49,7 +48,8 @@ static char *shapes_text(const tnr_profile_event *e)
     size_t n = 0;
     FILE *to = open_memstream(&all, &n);
     for (uint32_t i = 0; to && i < e->n_in + e->n_out; i++)
-        fprintf(to, "%s%s", i ? ", " : "", tn_tensor_text(e->arg[i].dtype, e->arg[i].ndim, e->arg[i].shape, one));
+        fprintf(to, "%s%s", i ? ", " : "",
+                tn_tensor_text(e->arg[i].dtype, e->arg[i].ndim, e->arg[i].shape, one));
     if (to)
         fclose(to);
     return all;
@@ -157,14 +157,15 @@ static void add_speed(line *l, const tnr_operations *o, uint64_t ns, const tn_pr
 /* share: whether the row has a share of the whole run */
 static line make_line(const row *r, const tn_profile_run *run, bool share, const char *device)
 {
-    line l = {{[NAME] = strdup(r->name),
-               [DURATION] = amount((double)r->ns / 1e3),
-               [PERCENT] = share && run->total ? amount(100.0 * (double)r->ns / (double)run->total) : strdup(""),
-               [DEVICE] = strdup(device),
-               [COUNT] = r->count ? whole(r->count) : strdup(""),
-               [SHAPES] = strdup(r->shapes),
-               [BYTES] = r->bytes ? whole(r->bytes) : strdup(""),
-               [NODES_AT] = strdup(r->nodes)}};
+    line l = {
+        {[NAME] = strdup(r->name),
+         [DURATION] = amount((double)r->ns / 1e3),
+         [PERCENT] = share && run->total ? amount(100.0 * (double)r->ns / (double)run->total) : strdup(""),
+         [DEVICE] = strdup(device),
+         [COUNT] = r->count ? whole(r->count) : strdup(""),
+         [SHAPES] = strdup(r->shapes),
+         [BYTES] = r->bytes ? whole(r->bytes) : strdup(""),
+         [NODES_AT] = strdup(r->nodes)}};
     add_speed(&l, &r->operations, r->ns, run);
     return l;
 }
@@ -174,8 +175,10 @@ static void print_cell(const char *text, int width, bool left)
 {
     int n = (int)strlen(text), to = n - (width - 3) / 2, from = width - 3 - (n - to);
     if (n > width && width > 8) {
-        while (from > 0 && (text[from] & 0xC0) == 0x80) from--; /* not within a character */
-        while (text[to] && (text[to] & 0xC0) == 0x80) to++;
+        while (from > 0 && (text[from] & 0xC0) == 0x80)
+            from--; /* not within a character */
+        while (text[to] && (text[to] & 0xC0) == 0x80)
+            to++;
         printf("%.*s...%s", from, text, text + to);
     } else {
         printf(left ? "%-*s" : "%*s", width, text);
@@ -211,7 +214,8 @@ static void fit(int width[N_COLUMN], int most)
     static const int out[] = {DEVICE, SHAPES, BYTES}, last[] = {SPEED, PEAK};
     for (size_t i = 0; i < sizeof out / sizeof *out && total_width(width) > most; i++)
         width[out[i]] = 0;
-    int over = total_width(width) - most, spare = width[NAME] > 2 * LEAST_NAME ? width[NAME] - 2 * LEAST_NAME : 0;
+    int over = total_width(width) - most,
+        spare = width[NAME] > 2 * LEAST_NAME ? width[NAME] - 2 * LEAST_NAME : 0;
     if (over > 0) {
         int cut = over < spare ? over : spare;
         width[NAME] -= cut;
@@ -239,8 +243,8 @@ static int by_time(const void *a, const void *b)
 /* Heading, one line a row, a rule, the sum, what is between the kernels, the whole. */
 static void make_table(const tn_profile *p, const tn_profile_run *run, line *at)
 {
-    static const char *const head[] = {"Name", "Duration (us)", "Percent", "Device", "Count", "GFLOP/s", "% of Peak",
-                                       "Argument Shapes", "Bytes", "Nodes"};
+    static const char *const head[] = {"Name",    "Duration (us)", "Percent",         "Device", "Count",
+                                       "GFLOP/s", "% of Peak",     "Argument Shapes", "Bytes",  "Nodes"};
     row sum = {.name = (char[]){"Sum"}, .shapes = (char[]){""}, .nodes = (char[]){""}};
     for (int c = 0; c < N_COLUMN; c++)
         at->cell[c] = strdup(head[c]);

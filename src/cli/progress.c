@@ -36,9 +36,11 @@ static void put(tn_progress *p, const char *line)
 /* What is counted in a stage. */
 static const char *unit(const char *stage)
 {
-    static const char *const row[][2] = {
-        {"graph", " passes"}, {"tir", " kernels"}, {"schedule", " kernels"},
-        {"lower", " kernels"}, {"code", " objects"}};
+    static const char *const row[][2] = {{"graph", " passes"},
+                                         {"tir", " kernels"},
+                                         {"schedule", " kernels"},
+                                         {"lower", " kernels"},
+                                         {"code", " objects"}};
     for (size_t i = 0; i < sizeof row / sizeof *row; i++)
         if (strcmp(row[i][0], stage) == 0)
             return row[i][1];
@@ -59,7 +61,8 @@ static void show(tn_progress *p)
         snprintf(count, sizeof count, " %u", (unsigned)done);
     }
     unsigned seconds = (unsigned)((p->shown - p->start) / 1000000000u);
-    int n = snprintf(line, sizeof line, "%.60s: %s%s%s", p->model, p->stage, count, *count ? unit(p->stage) : "");
+    int n =
+        snprintf(line, sizeof line, "%.60s: %s%s%s", p->model, p->stage, count, *count ? unit(p->stage) : "");
     if (seconds)
         snprintf(line + n, sizeof line - (size_t)n, "  %u s", seconds);
     put(p, line);

@@ -11,8 +11,8 @@
 typedef struct tn_progress {
     const char *model;
     tenon_options *options; /* that report here */
-    pthread_t clock; /* writes the line again now and then, for the seconds */
-    pthread_mutex_t lock; /* stages of several threads, and the clock */
+    pthread_t clock;        /* writes the line again now and then, for the seconds */
+    pthread_mutex_t lock;   /* stages of several threads, and the clock */
     pthread_cond_t over;
     bool on, ended;
     uint64_t start, shown; /* nanoseconds; shown: when the line was last written, 0: never */

@@ -18,7 +18,8 @@ static int by_value(const void *a, const void *b)
 
 static void print_centred(const char *text, int width, const char *after)
 {
-    int n = (int)strlen(text), left = n < width ? (width - n) / 2 : 0, right = n < width ? width - n - left : 0;
+    int n = (int)strlen(text), left = n < width ? (width - n) / 2 : 0,
+        right = n < width ? width - n - left : 0;
     printf("%*s%s%*s%s", left, "", text, right, "", after);
 }
 
@@ -85,7 +86,10 @@ bool tn_value_at(const DLTensor *t, size_t i, double *out)
     return t->dtype.lanes == 1;
 }
 
-typedef struct { double value; size_t at; } ranked;
+typedef struct {
+    double value;
+    size_t at;
+} ranked;
 
 static int by_rank(const void *a, const void *b)
 {
@@ -127,7 +131,8 @@ static int print_top(const DLTensor *t, int n)
 int tn_print_top(const DLTensor *t, int n)
 {
     char text[512];
-    if (!print_top(t, n)) return TN_EXIT_OK;
+    if (!print_top(t, n))
+        return TN_EXIT_OK;
     return tn_error_print("--print-top: output_0 is %s, which cannot be ranked",
                           tn_tensor_text(t->dtype, t->ndim, t->shape, text));
 }

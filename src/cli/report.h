@@ -21,10 +21,10 @@ void tn_profile_free(tn_profile *p);
 /* dump_outputs.c: NULL or a code where something was printed. */
 typedef struct tn_dump tn_dump;
 tn_dump *tn_dump_new(const char *folder, const tnr_instance *of);
-tnr_profile_fn tn_dump_add; /* user is the dump */
+tnr_profile_fn tn_dump_add;  /* user is the dump */
 int tn_dump_end(tn_dump *d); /* writes the lists */
 
-tnr_profile_fn tn_profile_add;    /* for tnr_profile_set; user is the profile */
+tnr_profile_fn tn_profile_add; /* for tnr_profile_set; user is the profile */
 typedef struct tn_profile_run {
     uint64_t total; /* wall time, in nanoseconds */
     int threads;

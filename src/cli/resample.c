@@ -26,10 +26,14 @@ static const double support[] = {0.5, 0.5, 1, 2, 3};
 static double filter_at(enum tn_filter f, double x)
 {
     const double a = -0.5, z = fabs(x);
-    if (f == TN_FILTER_BOX) return x > -0.5 && x <= 0.5;
-    if (z >= support[f]) return 0;
-    if (f == TN_FILTER_BILINEAR) return 1 - z;
-    if (f == TN_FILTER_LANCZOS) return sinc(x) * sinc(x / 3);
+    if (f == TN_FILTER_BOX)
+        return x > -0.5 && x <= 0.5;
+    if (z >= support[f])
+        return 0;
+    if (f == TN_FILTER_BILINEAR)
+        return 1 - z;
+    if (f == TN_FILTER_LANCZOS)
+        return sinc(x) * sinc(x / 3);
     return z < 1 ? ((a + 2) * z - (a + 3)) * z * z + 1 : (((z - 5) * z + 8) * z - 4) * a;
 }
 
@@ -51,7 +55,8 @@ static void weigh(taps *t, uint32_t i, enum tn_filter f, double centre, double w
     double sum = 0, radius = support[f] * widen;
     uint32_t low = (uint32_t)clamp(floor(centre - radius + 0.5), 0, n - 1);
     uint32_t high = (uint32_t)clamp(floor(centre + radius + 0.5), low + 1, n);
-    if (f == TN_FILTER_NEAREST) low = (uint32_t)clamp(floor(centre), 0, n - 1), high = low + 1;
+    if (f == TN_FILTER_NEAREST)
+        low = (uint32_t)clamp(floor(centre), 0, n - 1), high = low + 1;
     float *w = t->weight + t->first[i];
     t->start[i] = low;
     t->count[i] = high - low;
@@ -67,7 +72,8 @@ static int taps_init(taps *t, enum tn_filter f, double start, double length, uin
     size_t each = (size_t)clamp(2 * support[f] * widen + 3, 1, n_source + 3.0);
     *t = (taps){n, malloc(n * sizeof *t->start), malloc(n * sizeof *t->count), malloc(n * sizeof *t->first),
                 malloc(n * each * sizeof *t->weight)};
-    if (!t->start || !t->count || !t->first || !t->weight) return 1;
+    if (!t->start || !t->count || !t->first || !t->weight)
+        return 1;
     for (uint32_t i = 0; i < n; i++) {
         t->first[i] = i * each;
         weigh(t, i, f, start + (i + 0.5) * scale, widen, n_source);
@@ -108,7 +114,8 @@ static void narrow(const taps *t, const float *row, float *out)
 
 static void add(const float *row, float weight, uint32_t width, float *out)
 {
-    for (size_t i = 0; i < 3 * (size_t)width; i++) out[i] += weight * row[i];
+    for (size_t i = 0; i < 3 * (size_t)width; i++)
+        out[i] += weight * row[i];
 }
 
 static void resample(const tn_picture *from, const taps t[2], float ground, tn_place at, tn_canvas *to,
@@ -116,8 +123,10 @@ static void resample(const tn_picture *from, const taps t[2], float ground, tn_p
 {
     float *thin = row + 3 * (size_t)from->width;
     for (uint32_t y = t[1].start[0], j = 0; y < from->height && j < at.height; y++) {
-        while (j < at.height && t[1].start[j] + t[1].count[j] <= y) j++;
-        if (j == at.height || t[1].start[j] > y) continue;
+        while (j < at.height && t[1].start[j] + t[1].count[j] <= y)
+            j++;
+        if (j == at.height || t[1].start[j] > y)
+            continue;
         fetch(from, y, ground, row);
         narrow(&t[0], row, thin);
         for (uint32_t i = j; i < at.height && t[1].start[i] <= y; i++)
@@ -137,7 +146,8 @@ int tn_resample(const tn_picture *from, tn_window w, enum tn_filter filter, floa
     for (uint32_t y = 0; y < at.height && !failed; y++)
         memset(to->rgb + 3 * ((size_t)(at.y + y) * to->width + at.x), 0,
                3 * (size_t)at.width * sizeof *to->rgb);
-    if (!failed) resample(from, t, ground, at, to, row);
+    if (!failed)
+        resample(from, t, ground, at, to, row);
     taps_deinit(&t[0]);
     taps_deinit(&t[1]);
     free(row);

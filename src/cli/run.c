@@ -48,7 +48,7 @@ typedef struct {
     int executor; /* enum tnr_executor */
     tn_feed feed;
     tnr_tensor_info *info; /* of the inputs */
-    void *copy; /* of an output, --end-to-end */
+    void *copy;            /* of an output, --end-to-end */
     tnr_error err;
 } runner;
 
@@ -64,7 +64,7 @@ static int fail(const runner *r)
 static int fail_open(const runner *r)
 {
     const char *path = r->args->operand;
-    if (tn_kind_refuse(path, TENON_WANTED_PACKAGE))
+    if (tn_file_refuse(path, TENON_WANTED_PACKAGE))
         return TN_EXIT_ERROR;
     return r->err.code == TNR_E_IO ? fail(r) : tn_error_print("%s: %s", path, r->err.message);
 }
@@ -83,7 +83,8 @@ static int open_package(runner *r)
     const char *executor = tn_args_text(r->args, "executor");
     tnr_module_options how = {.flags =
                                   tn_args_count(r->args, "verify-weights") ? TNR_MODULE_CHECK_WEIGHTS : 0};
-    if (tnr_module_open(r->args->operand, &how, &r->module, &r->err)) return fail_open(r);
+    if (tnr_module_open(r->args->operand, &how, &r->module, &r->err))
+        return fail_open(r);
     r->executor = TNR_EXECUTOR_AOT;
     if (executor ? strcmp(executor, "graph") == 0 : !tnr_module_has_executor(r->module, TNR_EXECUTOR_AOT))
         r->executor = TNR_EXECUTOR_GRAPH;
@@ -116,7 +117,8 @@ static int feed(runner *r)
     if (!r->info)
         return tn_error_print("out of memory");
     for (uint32_t i = 0; i < n; i++)
-        if (tnr_input_info(r->module, i, &r->info[i], &r->err)) return fail(r);
+        if (tnr_input_info(r->module, i, &r->info[i], &r->err))
+            return fail(r);
     int status = tn_feed_init(&r->feed, n, r->info, tn_args_text(r->args, "inputs"),
                               tn_args_text(r->args, "fill-mode"));
     return status == TN_EXIT_OK ? set_inputs(r) : status;

@@ -42,14 +42,17 @@ static int read_text(const char *path, char **out)
     while (at) {
         size_t k = fread(at + n, 1, room - n, f);
         n += k;
-        if (k == 0 || n > 64u << 20) break;
+        if (k == 0 || n > 64u << 20)
+            break;
         char *more = n == room ? realloc(at, 2 * room + 1) : at;
         room = n == room ? 2 * room : room;
-        if (!more) free(at);
+        if (!more)
+            free(at);
         at = more;
     }
     int error = f ? (ferror(f) ? EIO : 0) : errno;
-    if (f) fclose(f);
+    if (f)
+        fclose(f);
     *out = at;
     if (error || (at && memchr(at, 0, n))) {
         free(at);
@@ -57,18 +60,22 @@ static int read_text(const char *path, char **out)
         return error ? tn_error_print("%s: cannot read the file: %s", path, strerror(error))
                      : tn_error_print("%s: not a text of one name a line", path);
     }
-    if (at) at[n] = 0;
+    if (at)
+        at[n] = 0;
     return at ? TN_EXIT_OK : tn_error_print("out of memory");
 }
 
 static int read_labels(const char *path, labels *out)
 {
     int status = path ? read_text(path, &out->text) : TN_EXIT_OK;
-    if (!path || status != TN_EXIT_OK) return status;
+    if (!path || status != TN_EXIT_OK)
+        return status;
     size_t room = 1;
-    for (const char *c = out->text; *c; c++) room += *c == '\n';
+    for (const char *c = out->text; *c; c++)
+        room += *c == '\n';
     out->line = calloc(room, sizeof *out->line);
-    if (!out->line) return tn_error_print("out of memory");
+    if (!out->line)
+        return tn_error_print("out of memory");
     for (char *at = out->text; *at;) {
         size_t n = strcspn(at, "\n"), last = n && at[n - 1] == '\r' ? n - 1 : n;
         bool more = at[n] != 0;
@@ -83,10 +90,11 @@ static int read_labels(const char *path, labels *out)
  * class "background" that most models do not have. */
 static int fit_labels(const char *path, labels *l, size_t classes)
 {
-    if (!path || l->n == classes) return TN_EXIT_OK;
+    if (!path || l->n == classes)
+        return TN_EXIT_OK;
     if (l->n == classes + 1 && strstr(l->line[0], "background")) {
-        tn_note_print("%s begins with \"%s\", a class that the model does not have; it is left out",
-                path, l->line[0]);
+        tn_note_print("%s begins with \"%s\", a class that the model does not have; it is left out", path,
+                      l->line[0]);
         l->line++, l->n--;
         return TN_EXIT_OK;
     }
@@ -107,7 +115,8 @@ static bool are_probabilities(const ranked *r, size_t n)
 {
     double sum = 0;
     for (size_t i = 0; i < n; i++) {
-        if (!(r[i].value >= 0 && r[i].value <= 1.001)) return false;
+        if (!(r[i].value >= 0 && r[i].value <= 1.001))
+            return false;
         sum += r[i].value;
     }
     return fabs(sum - 1) < 0.01;
@@ -116,9 +125,12 @@ static bool are_probabilities(const ranked *r, size_t n)
 static void softmax(ranked *r, size_t n)
 {
     double largest = -INFINITY, sum = 0;
-    for (size_t i = 0; i < n; i++) largest = r[i].value > largest ? r[i].value : largest;
-    for (size_t i = 0; i < n; i++) sum += r[i].value = exp(r[i].value - largest);
-    for (size_t i = 0; i < n; i++) r[i].value /= sum;
+    for (size_t i = 0; i < n; i++)
+        largest = r[i].value > largest ? r[i].value : largest;
+    for (size_t i = 0; i < n; i++)
+        sum += r[i].value = exp(r[i].value - largest);
+    for (size_t i = 0; i < n; i++)
+        r[i].value /= sum;
 }
 
 static void print_row(ranked *r, size_t n, const tn_args *a, const labels *l)
@@ -156,21 +168,25 @@ static int print_all(const tn_args *a, const tn_array *array, void *data, labels
                   .dtype = {array->type.code, array->type.bits, 1},
                   .shape = (int64_t *)(uintptr_t)array->type.shape};
     int last = t.ndim - 1;
-    while (last > 0 && t.shape[last] == 1) last--;
+    while (last > 0 && t.shape[last] == 1)
+        last--;
     size_t rows = 1, n = last >= 0 ? (size_t)t.shape[last] : 0;
-    for (int d = 0; d < last; d++) rows *= (size_t)t.shape[d];
+    for (int d = 0; d < last; d++)
+        rows *= (size_t)t.shape[d];
     if (n < 2 || rows == 0)
         return tn_error_print("%s is %s: there are no classes to rank", array->name,
                               tn_tensor_text(t.dtype, t.ndim, t.shape, text));
     int status = fit_labels(path, l, n);
     ranked *r = status == TN_EXIT_OK ? malloc(n * sizeof *r) : NULL;
-    if (status == TN_EXIT_OK && !r) return tn_error_print("out of memory");
+    if (status == TN_EXIT_OK && !r)
+        return tn_error_print("out of memory");
     for (size_t i = 0; i < rows && r; i++) {
         for (size_t k = 0; k < n; k++) {
             r[k].at = k;
             tn_value_at(&t, i * n + k, &r[k].value);
         }
-        if (rows > 1) printf("%s%zu:\n", i ? "\n" : "", i);
+        if (rows > 1)
+            printf("%s%zu:\n", i ? "\n" : "", i);
         print_row(r, n, a, l);
     }
     free(r);
@@ -184,10 +200,14 @@ int tn_top_command(const tn_args *args)
     void *data = NULL;
     int k = 0, status = read_labels(tn_args_text(args, "labels"), &l);
     const char **line = l.line;
-    if (status == TN_EXIT_OK) status = tn_npz_open(args->operand, &z);
-    if (status == TN_EXIT_OK) status = tn_npz_pick(z, args->operand, tn_args_text(args, "name"), &k);
-    if (status == TN_EXIT_OK) status = tn_npz_read(z, k, &data);
-    if (status == TN_EXIT_OK) status = print_all(args, tn_npz_at(z, k), data, &l);
+    if (status == TN_EXIT_OK)
+        status = tn_npz_open(args->operand, &z);
+    if (status == TN_EXIT_OK)
+        status = tn_npz_pick(z, args->operand, tn_args_text(args, "name"), &k);
+    if (status == TN_EXIT_OK)
+        status = tn_npz_read(z, k, &data);
+    if (status == TN_EXIT_OK)
+        status = print_all(args, tn_npz_at(z, k), data, &l);
     free(data);
     tn_npz_free(z);
     free(line);

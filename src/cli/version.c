@@ -42,7 +42,7 @@ int tn_version_print(int verbose, bool machine)
 
 int tn_verify_command(const tn_args *args)
 {
-    if (tn_kind_refuse(args->operand, TENON_WANTED_PACKAGE))
+    if (tn_file_refuse(args->operand, TENON_WANTED_PACKAGE))
         return TN_EXIT_ERROR;
     tenon *t = tenon_new();
     if (!t)
@@ -51,7 +51,8 @@ int tn_verify_command(const tn_args *args)
     int failed = tenon_verify(t, args->operand, &text);
     tn_messages_print(tenon_messages(t));
     if (!failed)
-        printf("%s: a package\n%sNothing in it was run. `%s run` runs its native code with your rights: run only "
+        printf("%s: a package\n%sNothing in it was run. `%s run` runs its native code with your rights: run "
+               "only "
                "packages you trust.\n",
                args->operand, text, tn_program_name());
     tenon_free(t);

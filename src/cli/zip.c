@@ -5,14 +5,27 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LOCAL = 0x04034b50, CENTRAL = 0x02014b50, END = 0x06054b50, END64 = 0x06064b50, LOCATOR64 = 0x07064b50 };
+enum {
+    LOCAL = 0x04034b50,
+    CENTRAL = 0x02014b50,
+    END = 0x06054b50,
+    END64 = 0x06064b50,
+    LOCATOR64 = 0x07064b50
+};
 enum { PLAIN = 20, ZIP64 = 45, UNIX = 3 << 8, UTF8 = 1 << 11, FIRST_DAY = 1 << 5 | 1 /* 1 January 1980 */ };
 enum { RECORD = 128 };
 #define MAX32 0xffffffffu
 #define READABLE (0100644u << 16)
 
-typedef struct { uint8_t at[RECORD]; size_t n; } record;
-typedef struct { char *name; uint64_t bytes, offset; uint32_t crc; } entry;
+typedef struct {
+    uint8_t at[RECORD];
+    size_t n;
+} record;
+typedef struct {
+    char *name;
+    uint64_t bytes, offset;
+    uint32_t crc;
+} entry;
 
 struct tn_zip {
     tenon_output *to;
@@ -57,7 +70,8 @@ static uint32_t checksum(const tn_zip *z, uint32_t c, const uint8_t *at, size_t 
     for (; n >= 8; at += 8, n -= 8) {
         uint32_t low = c ^ ((uint32_t)at[3] << 24 | (uint32_t)at[2] << 16 | (uint32_t)at[1] << 8 | at[0]);
         c = z->table[7][low & 255] ^ z->table[6][low >> 8 & 255] ^ z->table[5][low >> 16 & 255] ^
-            z->table[4][low >> 24] ^ z->table[3][at[4]] ^ z->table[2][at[5]] ^ z->table[1][at[6]] ^ z->table[0][at[7]];
+            z->table[4][low >> 24] ^ z->table[3][at[4]] ^ z->table[2][at[5]] ^ z->table[1][at[6]] ^
+            z->table[0][at[7]];
     }
     for (; n; at++, n--)
         c = c >> 8 ^ z->table[0][(c ^ *at) & 255];
@@ -72,10 +86,7 @@ static uint16_t flags(const char *name)
     return 0;
 }
 
-static bool is_large(uint64_t v)
-{
-    return v >= MAX32;
-}
+static bool is_large(uint64_t v) { return v >= MAX32; }
 
 /* What both headers of an entry say, from the version that is needed to the name's length. */
 static void describe(record *r, const entry *e, uint64_t version)

@@ -7,7 +7,10 @@
 #include <stdint.h>
 
 typedef struct tn_zip tn_zip;
-typedef struct tn_zip_piece { const void *at; size_t n; } tn_zip_piece;
+typedef struct tn_zip_piece {
+    const void *at;
+    size_t n;
+} tn_zip_piece;
 
 tn_zip *tn_zip_new(tenon_output *to); /* NULL: out of memory. `to` stays the caller's. */
 /* An entry of n pieces; returns 0, or 1: out of memory. Errors of writing are the output's. */

@@ -9,30 +9,44 @@
 
 enum { TN_OPERATIONS_FLOAT, TN_OPERATIONS_BFLOAT16, TN_OPERATIONS_INTEGER, TN_N_OPERATIONS };
 typedef struct tn_kernel_ir {
-    const char *name;               /* C identifier, func_name of mod.json */
-    const char *source;             /* model nodes */
+    const char *name;   /* C identifier, func_name of mod.json */
+    const char *source; /* model nodes */
     uint32_t n_in, n_out;
     /* all with the same parameters and symbols (first one's order counts) */
-    uint32_t n_variant; const tn_flat *variant;
+    uint32_t n_variant;
+    const tn_flat *variant;
     const tn_expr *operations[TN_N_OPERATIONS]; /* fields of tn_operations; NULL: 0 */
 } tn_kernel_ir;
 
 /* The AOT program with sizes as expressions over `symbol` (see tn_program, tn_slot, tn_inst for the meaning). */
 typedef struct tn_slot_ir {
-    const char *name; uint32_t kind; tn_dtype dtype; uint16_t ndim;
-    const tn_expr *const *dim; const int32_t *bind;
-    const tn_layout *layout;        /* of the physical value; mod.json has physical shapes */
-    const tn_expr *bytes, *offset;  /* offset NULL: -1 */
+    const char *name;
+    uint32_t kind;
+    tn_dtype dtype;
+    uint16_t ndim;
+    const tn_expr *const *dim;
+    const int32_t *bind;
+    const tn_layout *layout;       /* of the physical value; mod.json has physical shapes */
+    const tn_expr *bytes, *offset; /* offset NULL: -1 */
     int64_t alias;
     uint32_t segment;
-    int64_t over;                   /* TEMP: the slot whose memory it takes, being computed from it in place; else -1 */
+    int64_t over; /* TEMP: the slot whose memory it takes, being computed from it in place; else -1 */
 } tn_slot_ir;
-typedef struct tn_inst_ir { uint32_t op, a; uint32_t n_operand; const uint32_t *operand; const char *node; } tn_inst_ir;
+typedef struct tn_inst_ir {
+    uint32_t op, a;
+    uint32_t n_operand;
+    const uint32_t *operand;
+    const char *node;
+} tn_inst_ir;
 typedef struct tn_program_ir {
-    uint32_t n_slot; const tn_slot_ir *slot;
-    uint32_t n_symbol; const tn_symbol *symbol;
-    uint32_t n_inst; const tn_inst_ir *inst;
-    uint32_t n_text; const char *const *text;
+    uint32_t n_slot;
+    const tn_slot_ir *slot;
+    uint32_t n_symbol;
+    const tn_symbol *symbol;
+    uint32_t n_inst;
+    const tn_inst_ir *inst;
+    uint32_t n_text;
+    const char *const *text;
     const tn_expr *arena_bytes, *work_offset;
     uint32_t n_late; /* of the symbols, the last ones */
     uint32_t n_size;
@@ -43,15 +57,17 @@ typedef struct tn_program_ir {
 
 typedef struct tn_unit {
     tn_ctx *ctx;
-    const char *name;               /* module name, "default" */
-    const char *producer, *target;  /* for the library header */
-    const char *const *feature; uint32_t n_feature;
-    uint32_t n_kernel; const tn_kernel_ir *kernel;
-    const tn_program_ir *program;   /* may be NULL */
+    const char *name;              /* module name, "default" */
+    const char *producer, *target; /* for the library header */
+    const char *const *feature;
+    uint32_t n_feature;
+    uint32_t n_kernel;
+    const tn_kernel_ir *kernel;
+    const tn_program_ir *program; /* may be NULL */
     uint32_t n_metadata;
-    const tn_metadata *metadata;    /* what the model says of itself */
-    const char *note;               /* what is inside, for `verify`; an ELF note of the library. NULL: none */
-    bool private;                   /* C: the query function is static, for text that goes on */
+    const tn_metadata *metadata; /* what the model says of itself */
+    const char *note;            /* what is inside, for `verify`; an ELF note of the library. NULL: none */
+    bool private;                /* C: the query function is static, for text that goes on */
 } tn_unit;
 
 /* ---- C (codegen/source) ---- */
@@ -70,21 +86,23 @@ typedef struct tn_code_cache {
     void (*save)(void *user, const uint8_t key[32], const tn_buf *code);
 } tn_code_cache;
 typedef struct tn_llvm_options {
-    const char *triple;             /* NULL: this machine */
-    const char *features;           /* LLVM feature string "+avx2,+fma"; NULL: from unit->feature */
-    int opt_level;                  /* 0..3, of the machine code generator */
-    const tn_code_cache *cache;     /* for `objects`; NULL: none */
+    const char *triple;         /* NULL: this machine */
+    const char *features;       /* LLVM feature string "+avx2,+fma"; NULL: from unit->feature */
+    int opt_level;              /* 0..3, of the machine code generator */
+    const tn_code_cache *cache; /* for `objects`; NULL: none */
 } tn_llvm_options;
 enum tn_llvm_form { TN_LLVM_LL, TN_LLVM_ASM, TN_LLVM_OBJECT };
 typedef struct tn_jit tn_jit;
-typedef struct tn_llvm_api {        /* the shared object's only export: const tn_llvm_api *tenon_llvm(void) */
-    uint32_t version;               /* TN_LLVM_INTERFACE, a number of the headers it was built with */
+typedef struct tn_llvm_api { /* the shared object's only export: const tn_llvm_api *tenon_llvm(void) */
+    uint32_t version;        /* TN_LLVM_INTERFACE, a number of the headers it was built with */
     tn_status (*emit)(const tn_unit *u, const tn_llvm_options *o, enum tn_llvm_form form, tn_buf *out);
     /* Objects of a unit, to be linked together: the tables, then the kernels in at most max - 1; which kernel goes
      * where depends on the unit and max alone. The caller frees out[0..*out_n). */
-    tn_status (*objects)(const tn_unit *u, const tn_llvm_options *o, uint32_t max, tn_buf out[], uint32_t *out_n);
+    tn_status (*objects)(const tn_unit *u, const tn_llvm_options *o, uint32_t max, tn_buf out[],
+                         uint32_t *out_n);
     /* Compiles a unit into this process; library: what tenon_library_query would return. */
-    tn_status (*jit)(const tn_unit *u, const tn_llvm_options *o, tn_jit **out_jit, const tn_library **out_library);
+    tn_status (*jit)(const tn_unit *u, const tn_llvm_options *o, tn_jit **out_jit,
+                     const tn_library **out_library);
     void (*jit_free)(tn_jit *j);
     void (*llvm_version)(unsigned out[3]);
 } tn_llvm_api;

@@ -13,7 +13,8 @@ static void own_folder(char out[4096])
     Dl_info self;
     ssize_t n = readlink("/proc/self/exe", out, 4095);
     out[n > 0 ? n : 0] = 0;
-    if (dladdr(&here, &self) && self.dli_fname && strstr(self.dli_fname, ".so") && strlen(self.dli_fname) < 4096)
+    if (dladdr(&here, &self) && self.dli_fname && strstr(self.dli_fname, ".so") &&
+        strlen(self.dli_fname) < 4096)
         memcpy(out, self.dli_fname, strlen(self.dli_fname) + 1);
     char *slash = strrchr(out, '/');
     *(slash ? slash : out) = 0;

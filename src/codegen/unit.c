@@ -39,7 +39,10 @@ const tn_stmt *tn_flat_first_check(const tn_stmt *loop)
     return s;
 }
 
-typedef struct { uint32_t n, max; const char **out; } check_list;
+typedef struct {
+    uint32_t n, max;
+    const char **out;
+} check_list;
 
 static bool add_check(tn_stmt *s, void *user)
 {

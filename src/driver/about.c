@@ -30,7 +30,8 @@ static void bytes_text(tn_buf *out, uint64_t bytes)
     if (!bytes)
         tn_buf_str(out, "none");
     else
-        tn_buf_printf(out, "%llu %s", (unsigned long long)(mebi ? bytes >> 20 : bytes >> 10), mebi ? "MiB" : "KiB");
+        tn_buf_printf(out, "%llu %s", (unsigned long long)(mebi ? bytes >> 20 : bytes >> 10),
+                      mebi ? "MiB" : "KiB");
 }
 
 static void caches_line(const tn_machine *m, tn_buf *out)
@@ -47,7 +48,8 @@ static void caches_line(const tn_machine *m, tn_buf *out)
 static void machine_lines(const tn_machine *m, tn_buf *out)
 {
     static const char formula[] = "from the features and the clock";
-    const char *rates = m->rates_from ? m->rates_from : formula, *clock = m->clock_from ? m->clock_from : "assumed";
+    const char *rates = m->rates_from ? m->rates_from : formula,
+               *clock = m->clock_from ? m->clock_from : "assumed";
     bool tiles = tn_machine_has(m, "amx-tile");
     const rate row[] = {
         {"clock", m->clock_ghz, "GHz", clock},
@@ -60,8 +62,9 @@ static void machine_lines(const tn_machine *m, tn_buf *out)
         {"memory", m->mem_gb_s, "GB/s a core", formula},
     };
     tn_buf_printf(out, "cores       %u (sysfs and the process's affinity)\n", m->cores);
-    tn_buf_printf(out, "vectors     %u bits, %u registers, tiles for %u multiply-adds a cycle (from the features)\n",
-                  m->vector_bits, m->n_vector_regs, m->fma_ports);
+    tn_buf_printf(
+        out, "vectors     %u bits, %u registers, tiles for %u multiply-adds a cycle (from the features)\n",
+        m->vector_bits, m->n_vector_regs, m->fma_ports);
     caches_line(m, out);
     for (size_t i = 0; i < sizeof row / sizeof *row; i++)
         if (row[i].value > 0)

@@ -22,7 +22,9 @@ enum { LARGEST_TEXT = 32 << 20 }; /* weights as C text: six characters a byte */
 
 /* The functions of the header: tenon_bundle_<name> in the archive, tvmgen_<module>_<name> for users. Only those that
  * the header declares for this model and form are kept (is_seen). */
-static const struct { const char *name, *result, *params, *call; } face[] = {
+static const struct {
+    const char *name, *result, *params, *call;
+} entry[] = {
     {"run", "int32_t", "const void *inputs, const void *outputs", "run(&tn_model, inputs, outputs, 0)"},
     {"run_symbolic", "int32_t", "const void *inputs, const void *outputs, int64_t *symbols",
      "run(&tn_model, inputs, outputs, symbols)"},
@@ -31,24 +33,26 @@ static const struct { const char *name, *result, *params, *call; } face[] = {
     {"free", "void", "void", "free(&tn_model)"},
     {"library", NULL, NULL, NULL}, /* the runtime opens a .so by it */
 };
-enum { N_FACE = sizeof face / sizeof *face };
+enum { N_ENTRY = sizeof entry / sizeof *entry };
 
 static bool is_seen(const tn_build *b, int i, enum tn_bundle_form form)
 {
-    if (strcmp(face[i].name, "library") == 0)
+    if (strcmp(entry[i].name, "library") == 0)
         return form == TN_BUNDLE_SO;
-    return strcmp(face[i].name, b->program.n_symbol ? "run" : "run_symbolic") != 0;
+    return strcmp(entry[i].name, b->program.n_symbol ? "run" : "run_symbolic") != 0;
 }
 
 static const char *seen_name(tn_build *b, int i)
 {
-    return tn_arena_printf(&b->arena, "tvmgen_%s_%s", b->unit.name, face[i].name);
+    return tn_arena_printf(&b->arena, "tvmgen_%s_%s", b->unit.name, entry[i].name);
 }
 
 enum tn_bundle_form tn_bundle_form_of(const char *output)
 {
-    static const struct { const char *suffix; enum tn_bundle_form form; } row[] = {
-        {".so", TN_BUNDLE_SO}, {".o", TN_BUNDLE_O}, {".a", TN_BUNDLE_A}, {".c", TN_BUNDLE_C}};
+    static const struct {
+        const char *suffix;
+        enum tn_bundle_form form;
+    } row[] = {{".so", TN_BUNDLE_SO}, {".o", TN_BUNDLE_O}, {".a", TN_BUNDLE_A}, {".c", TN_BUNDLE_C}};
     size_t n = strlen(output);
     for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
         size_t k = strlen(row[i].suffix);
@@ -63,8 +67,8 @@ static tn_status find_runtime(tn_build *b, const char **out)
 {
     tn_buf dir = {0};
     tn_library_folder(&dir);
-    *out = tn_arena_printf(&b->arena, "%s%s%s/libtenon_bundle.a", tn_buf_cstr(&dir), b->target.triple ? "/" : "",
-                           b->target.triple ? b->target.triple : "");
+    *out = tn_arena_printf(&b->arena, "%s%s%s/libtenon_bundle.a", tn_buf_cstr(&dir),
+                           b->target.triple ? "/" : "", b->target.triple ? b->target.triple : "");
     tn_buf_deinit(&dir);
     if (access(*out, R_OK) == 0)
         return TN_OK;
@@ -79,15 +83,16 @@ static void words(tn_tool_command *c, int n, const char *const word[])
     for (int i = 0; i < n; i++)
         tn_command_add(c, word[i]);
 }
-#define WORDS(c, ...)                                                                                             \
-    words(c, sizeof((const char *const[]){__VA_ARGS__}) / sizeof(const char *), (const char *const[]){__VA_ARGS__})
+#define WORDS(c, ...) \
+    words(c, sizeof((const char *const[]){__VA_ARGS__}) / sizeof(const char *), \
+          (const char *const[]){__VA_ARGS__})
 
 /* ---- the model as an object: kernels, weights, and how a library is opened ---- */
 
 /* Notes "Tenon" of type 2, the function by which the runtime opens a library, and 3, room for checksums. */
 static void add_notes(tn_build *b, tn_buf *text)
 {
-    const char *name = seen_name(b, N_FACE - 1);
+    const char *name = seen_name(b, N_ENTRY - 1);
     tn_buf_printf(text,
                   "    .section .note.tenon.sum,\"a\",%%note\n    .balign 4\n    .4byte 6, %d, 3\n"
                   "    .ascii \"Tenon\\0\\0\\0\"\n    .zero %d\n",
@@ -111,14 +116,14 @@ static void quoted(tn_buf *text, const char *path)
 }
 
 /* The assembler copies the weights, at the alignment the runtime needs. */
-static tn_status model_object(tn_workshop *w, enum tn_bundle_form form, const char **out)
+static tn_status model_object(tn_workdir *w, enum tn_bundle_form form, const char **out)
 {
     tn_build *b = w->b;
     tn_buf text = {0};
     tn_output file;
     tn_sink blob = {.output = &file};
-    const char *params = tn_workshop_file(w, "mod.params"), *source = tn_workshop_file(w, "weights.s");
-    *out = tn_workshop_file(w, "weights.o");
+    const char *params = tn_workdir_file(w, "mod.params"), *source = tn_workdir_file(w, "weights.s");
+    *out = tn_workdir_file(w, "weights.o");
     TN_TRY(tn_file_report(b->ctx, params, tn_output_open_temporary(&file, params)));
     tn_params_make(b, &blob);
     TN_TRY(tn_file_report(b->ctx, params, tn_outputs_close(1, (tn_output *const[]){&file}, true)));
@@ -129,10 +134,12 @@ static tn_status model_object(tn_workshop *w, enum tn_bundle_form form, const ch
                   "tenon_bundle_model:\n    .8byte " TENON_QUERY_SYMBOL ", weights, %llu, 0\n"
                   "    .section %s\n    .balign 64\nweights:\n    .incbin ",
                   (unsigned long long)blob.n,
-                  large ? ".lrodata.tenon_weights,\"al\",%progbits" : ".rodata.tenon_weights,\"a\",%progbits");
+                  large ? ".lrodata.tenon_weights,\"al\",%progbits"
+                        : ".rodata.tenon_weights,\"a\",%progbits");
     quoted(&text, params);
     tn_buf_str(&text, "    .section .note.GNU-stack,\"\",%progbits\n");
-    if (form == TN_BUNDLE_SO) add_notes(b, &text);
+    if (form == TN_BUNDLE_SO)
+        add_notes(b, &text);
     tn_status st = tn_file_write_temporary(b->ctx, source, text.at, text.n);
     tn_buf_deinit(&text);
     TN_TRY(st);
@@ -146,7 +153,8 @@ static tn_status model_object(tn_workshop *w, enum tn_bundle_form form, const ch
 
 /* ---- one object ---- */
 
-static tn_status join(tn_workshop *w, uint32_t n, const char *const object[], const char *model, const char *out)
+static tn_status join(tn_workdir *w, uint32_t n, const char *const object[], const char *model,
+                      const char *out)
 {
     tn_build *b = w->b;
     const char *runtime;
@@ -157,7 +165,7 @@ static tn_status join(tn_workshop *w, uint32_t n, const char *const object[], co
         WORDS(&c, "-nostdlib", "-r", "-o", out);
     else
         WORDS(&c, "-r", "-o", out);
-    WORDS(&c, "-u", "tenon_bundle_run"); /* all of face.c */
+    WORDS(&c, "-u", "tenon_bundle_run"); /* all of entry.c */
     for (uint32_t i = 0; i < n; i++)
         tn_command_add(&c, object[i]);
     WORDS(&c, model, runtime);
@@ -165,50 +173,51 @@ static tn_status join(tn_workshop *w, uint32_t n, const char *const object[], co
 }
 
 /* The names of the header, and no other global one. */
-static tn_status rename_face(tn_workshop *w, enum tn_bundle_form form, const char *in, const char *out)
+static tn_status rename_entries(tn_workdir *w, enum tn_bundle_form form, const char *in, const char *out)
 {
     tn_build *b = w->b;
     tn_tool_command c;
     TN_TRY(tn_command_begin(w, &c, TN_TOOL_OBJCOPY));
-    for (int i = 0; i < N_FACE; i++) {
+    for (int i = 0; i < N_ENTRY; i++) {
         const char *seen = seen_name(b, i);
         if (is_seen(b, i, form))
-            WORDS(&c, "--redefine-sym", tn_arena_printf(&b->arena, "tenon_bundle_%s=%s", face[i].name, seen),
+            WORDS(&c, "--redefine-sym", tn_arena_printf(&b->arena, "tenon_bundle_%s=%s", entry[i].name, seen),
                   "--keep-global-symbol", seen);
     }
     WORDS(&c, in, out);
     return tn_command_run(b, &c);
 }
 
-static tn_status link_library(tn_workshop *w, const char *in, const char *out)
+static tn_status link_library(tn_workdir *w, const char *in, const char *out)
 {
     tn_tool_command c;
     TN_TRY(tn_command_begin(w, &c, TN_TOOL_LD));
     if (w->b->opt.cross_compiler)
-        WORDS(&c, "-shared", "-Wl,--build-id=none", "-Wl,--gc-sections",
-              "-Wl,-Bsymbolic", "-Wl,-z,nodelete", "-o", out, in, "-lm");
+        WORDS(&c, "-shared", "-Wl,--build-id=none", "-Wl,--gc-sections", "-Wl,-Bsymbolic", "-Wl,-z,nodelete",
+              "-o", out, in, "-lm");
     else
-        WORDS(&c, "-shared", "--build-id=none", "--gc-sections", "-Bsymbolic", "-z", "noexecstack",
-              "-z", "now", "-z", "nodelete", "-o", out, in, "--as-needed", "-l:libm.so.6", "-l:libc.so.6");
+        WORDS(&c, "-shared", "--build-id=none", "--gc-sections", "-Bsymbolic", "-z", "noexecstack", "-z",
+              "now", "-z", "nodelete", "-o", out, in, "--as-needed", "-l:libm.so.6", "-l:libc.so.6");
     return tn_command_run(w->b, &c);
 }
 
-static tn_status make(tn_workshop *w, enum tn_bundle_form form, uint32_t n, const tn_buf code[], const char **out)
+static tn_status make(tn_workdir *w, enum tn_bundle_form form, uint32_t n, const tn_buf code[],
+                      const char **out)
 {
-    const char *object[TN_OBJECTS], *model, *joined = tn_workshop_file(w, "joined.o");
-    const char *one = tn_workshop_file(w, "model.o");
+    const char *object[TN_OBJECTS], *model, *joined = tn_workdir_file(w, "joined.o");
+    const char *one = tn_workdir_file(w, "model.o");
     TN_TRY(tn_objects_write(w, n, code, object));
     TN_TRY(model_object(w, form, &model));
     TN_TRY(join(w, n, object, model, joined));
-    TN_TRY(rename_face(w, form, joined, one));
+    TN_TRY(rename_entries(w, form, joined, one));
     *out = one;
     if (form == TN_BUNDLE_SO) {
-        *out = tn_workshop_file(w, "model.so");
+        *out = tn_workdir_file(w, "model.so");
         return link_library(w, one, *out);
     }
     if (form == TN_BUNDLE_A) {
         tn_tool_command c;
-        *out = tn_workshop_file(w, "model.a");
+        *out = tn_workdir_file(w, "model.a");
         TN_TRY(tn_command_begin(w, &c, TN_TOOL_AR));
         WORDS(&c, "rcsD", *out, one);
         return tn_command_run(w->b, &c);
@@ -220,7 +229,8 @@ static tn_status make(tn_workshop *w, enum tn_bundle_form form, uint32_t n, cons
 
 /* tn_bundle of tenon/abi.h and runtime/bundle/bundle.h. */
 static const char bundle_types[] =
-    "typedef struct { const tn_library *(*query)(uint32_t); const void *params; uint64_t params_bytes; void *state; } "
+    "typedef struct { const tn_library *(*query)(uint32_t); const void *params; uint64_t params_bytes; void "
+    "*state; } "
     "tn_bundle;\n"
     "int32_t tnr_bundle_run(tn_bundle *b, const void *inputs, const void *outputs, int64_t *symbols);\n"
     "int32_t tnr_bundle_threads(tn_bundle *b, int32_t n);\n"
@@ -238,21 +248,22 @@ static tn_status make_source(tn_build *b, const tn_buf *code, tn_buf *out)
                         LARGEST_TEXT >> 20);
     }
     tn_buf_add(out, code->at, code->n);
-    tn_buf_printf(out,
-                  "\n/* The weights (mod.params) and the functions of the header, all other names being local; link "
-                  "libtenon_bundle.a,\n * libm and pthreads. */\n"
-                  "static const unsigned char tn_weights[%zu] __attribute__((aligned(64))) = {",
-                  blob.n ? blob.n : 1);
+    tn_buf_printf(
+        out,
+        "\n/* The weights (mod.params) and the functions of the header, all other names being local; link "
+        "libtenon_bundle.a,\n * libm and pthreads. */\n"
+        "static const unsigned char tn_weights[%zu] __attribute__((aligned(64))) = {",
+        blob.n ? blob.n : 1);
     for (size_t i = 0; i < blob.n; i++)
         tn_buf_printf(out, "%s%u,", i % 32 ? "" : "\n    ", (unsigned char)blob.at[i]);
     tn_buf_printf(out, "%s};\n%sstatic tn_bundle tn_model = {" TENON_QUERY_SYMBOL ", tn_weights, %zu, 0};\n",
                   blob.n ? "\n" : "0", bundle_types, blob.n);
-    for (int i = 0; i < N_FACE; i++)
+    for (int i = 0; i < N_ENTRY; i++)
         if (is_seen(b, i, TN_BUNDLE_C)) {
             const char *name = seen_name(b, i);
-            tn_buf_printf(out, "\n%s %s(%s);\n%s %s(%s)\n{\n    %stnr_bundle_%s;\n}\n", face[i].result, name,
-                          face[i].params, face[i].result, name, face[i].params,
-                          strcmp(face[i].result, "void") == 0 ? "" : "return ", face[i].call);
+            tn_buf_printf(out, "\n%s %s(%s);\n%s %s(%s)\n{\n    %stnr_bundle_%s;\n}\n", entry[i].result, name,
+                          entry[i].params, entry[i].result, name, entry[i].params,
+                          strcmp(entry[i].result, "void") == 0 ? "" : "return ", entry[i].call);
         }
     tn_buf_deinit(&blob);
     return TN_OK;
@@ -265,17 +276,19 @@ static const char *header_path(tn_build *b, const char *output)
     return tn_arena_printf(&b->arena, "%.*s.h", (int)(strrchr(output, '.') - output), output);
 }
 
-static tn_status write_both(tn_build *b, enum tn_bundle_form form, const char *output, const void *data, size_t n)
+static tn_status write_both(tn_build *b, enum tn_bundle_form form, const char *output, const void *data,
+                            size_t n)
 {
     tn_buf header = {0};
     tn_bundle_header(b, form, &header);
-    tn_status s = tn_files_write(b->ctx, 2, (tn_file_part[]){{output, data, n},
-                                                             {header_path(b, output), header.at, header.n}});
+    tn_status s = tn_files_write(
+        b->ctx, 2, (tn_file_part[]){{output, data, n}, {header_path(b, output), header.at, header.n}});
     tn_buf_deinit(&header);
     return s;
 }
 
-static tn_status write_source(tn_build *b, uint32_t n, const tn_buf code[], const char *output, size_t *out_bytes)
+static tn_status write_source(tn_build *b, uint32_t n, const tn_buf code[], const char *output,
+                              size_t *out_bytes)
 {
     tn_buf text = {0};
     if (b->target.kind != TN_TARGET_C)
@@ -289,7 +302,7 @@ static tn_status write_source(tn_build *b, uint32_t n, const tn_buf code[], cons
 }
 
 /* The linked library gets its checksums. */
-static tn_status seal(tn_workshop *w, const char *path)
+static tn_status seal(tn_workdir *w, const char *path)
 {
     tn_file params = {0};
     tn_elf e;
@@ -298,39 +311,42 @@ static tn_status seal(tn_workshop *w, const char *path)
     bool known = fd >= 0 && fstat(fd, &st) == 0;
     size_t n = (size_t)st.st_size;
     void *at = known ? mmap(NULL, n, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0) : MAP_FAILED;
-    tn_status mapped = tn_file_map(w->b->ctx, tn_workshop_file(w, "mod.params"), &params);
+    tn_status mapped = tn_file_map(w->b->ctx, tn_workdir_file(w, "mod.params"), &params);
     bool ok = at != MAP_FAILED && mapped == TN_OK && !tn_elf_read(at, n, &e);
     const uint8_t *weights = ok ? memmem(at, n, params.at, params.n) : NULL;
     ok = weights && tn_sum_write(at, n, &e, (uint64_t)(weights - (const uint8_t *)at), params.n);
-    if (at != MAP_FAILED) munmap(at, n);
-    if (fd >= 0) close(fd);
+    if (at != MAP_FAILED)
+        munmap(at, n);
+    if (fd >= 0)
+        close(fd);
     tn_file_unmap(&params);
     return ok ? TN_OK
               : tn_error(w->b->ctx, "driver-E095", NULL,
                          "the linked library has no room for its checksums; is it made by another linker?");
 }
 
-static tn_status write_object(tn_workshop *w, enum tn_bundle_form form, uint32_t n, const tn_buf code[],
+static tn_status write_object(tn_workdir *w, enum tn_bundle_form form, uint32_t n, const tn_buf code[],
                               const char *output, size_t *out_bytes)
 {
     const char *path;
     tn_file made = {0};
     TN_TRY(make(w, form, n, code, &path));
-    if (form == TN_BUNDLE_SO) TN_TRY(seal(w, path));
+    if (form == TN_BUNDLE_SO)
+        TN_TRY(seal(w, path));
     TN_TRY(tn_file_map(w->b->ctx, path, &made));
     tn_status st = write_both(w->b, form, output, made.at, *out_bytes = made.n);
     tn_file_unmap(&made);
     return st;
 }
 
-tn_status tn_bundle_write(tn_build *b, enum tn_bundle_form form, uint32_t n, const tn_buf code[], const char *output,
-                          size_t *out_bytes)
+tn_status tn_bundle_write(tn_build *b, enum tn_bundle_form form, uint32_t n, const tn_buf code[],
+                          const char *output, size_t *out_bytes)
 {
-    tn_workshop w;
+    tn_workdir w;
     if (form == TN_BUNDLE_C)
         return write_source(b, n, code, output, out_bytes);
-    TN_TRY(tn_workshop_open(b, &w));
+    TN_TRY(tn_workdir_open(b, &w));
     tn_status st = write_object(&w, form, n, code, output, out_bytes);
-    tn_workshop_close(&w);
+    tn_workdir_close(&w);
     return st;
 }

@@ -98,7 +98,8 @@ static bool load(void *user, const uint8_t key[32], tn_buf *out)
     ok = at && read_all(fd, at, n) && sound(at, n);
     if (ok) {
         tn_buf_add(out, at + HEAD, n - HEAD);
-        futimens(fd, (const struct timespec[2]){{.tv_nsec = UTIME_NOW}, {.tv_nsec = UTIME_NOW}}); /* used just now */
+        futimens(fd, (const struct timespec[2]){{.tv_nsec = UTIME_NOW},
+                                                {.tv_nsec = UTIME_NOW}}); /* used just now */
         atomic_fetch_add(&count->loaded, 1);
         say(count);
     } else {
@@ -111,7 +112,11 @@ static bool load(void *user, const uint8_t key[32], tn_buf *out)
 
 /* ---- keeping it small ---- */
 
-typedef struct { struct timespec used; uint64_t bytes; char name[80]; } entry;
+typedef struct {
+    struct timespec used;
+    uint64_t bytes;
+    char name[80];
+} entry;
 typedef tn_vec(entry) entries;
 
 static void list_folder(const char *root, int first, entries *all, uint64_t *sum)
@@ -200,7 +205,8 @@ void tn_code_cache_key(const tn_buf *text, int n, const char *const word[], uint
     struct stat st;
     tn_sha256 s;
     tn_sha256_init(&s);
-    if (find_program(word[0], path) && stat(path, &st) == 0) /* another version of the compiler makes other code */
+    if (find_program(word[0], path) &&
+        stat(path, &st) == 0) /* another version of the compiler makes other code */
         snprintf(id, sizeof id, "%llu %lld %lld.%ld", (unsigned long long)st.st_ino, (long long)st.st_size,
                  (long long)st.st_mtim.tv_sec, st.st_mtim.tv_nsec);
     tn_sha256_add(&s, id, strlen(id) + 1);
@@ -210,7 +216,4 @@ void tn_code_cache_key(const tn_buf *text, int n, const char *const word[], uint
     tn_sha256_end(&s, out);
 }
 
-tn_code_cache tn_code_cache_open(tn_code_count *count)
-{
-    return (tn_code_cache){count, load, save};
-}
+tn_code_cache tn_code_cache_open(tn_code_count *count) { return (tn_code_cache){count, load, save}; }

@@ -9,17 +9,21 @@
 
 #include <string.h>
 
-const char *const tn_family_names[] = {"input, output", "convolution, matrix, pool", "elementwise", "reduce",
-                                       "move",          "layout",           "control",     "other"};
+const char *const tn_family_names[] = {
+    "input, output", "convolution, matrix, pool", "elementwise", "reduce", "move", "layout", "control",
+    "other"};
 /* A closure is drawn wherever it is called, and tuples may hold tuples: both are bounded. */
 enum { LINE_MAX = 46, VISITS_MAX = 5000 };
 
-typedef struct { tn_chart *chart; uint32_t box; } place;
+typedef struct {
+    tn_chart *chart;
+    uint32_t box;
+} place;
 typedef struct {
     const tn_graph *g;
     tn_arena *arena;
-    place *at;          /* by node id; chart NULL: not drawn */
-    tn_map seen;        /* edges of which the label is drawn already */
+    place *at;   /* by node id; chart NULL: not drawn */
+    tn_map seen; /* edges of which the label is drawn already */
     int depth;
     uint32_t n_kernel, n_box, n_chart, n_visit;
 } maker;
@@ -102,7 +106,8 @@ static const char *constant_text(maker *m, const tn_node *n)
 {
     const tn_type *t = n->type ? n->type[0] : NULL;
     tn_buf b = {0};
-    if (!t || t->kind != TN_T_TENSOR || t->n || !n->blob || !n->blob->at || n->blob->n < tn_dtype_bytes(t->dtype))
+    if (!t || t->kind != TN_T_TENSOR || t->n || !n->blob || !n->blob->at ||
+        n->blob->n < tn_dtype_bytes(t->dtype))
         return shape_text(m, t);
     tn_scalar v = tn_scalar_read(t->dtype, n->blob->at);
     if (tn_dtype_is_float(t->dtype))
@@ -195,7 +200,8 @@ static void follow(maker *m, tn_chart *c, uint32_t box, tn_value v)
         box = c->holder;
     if (!c || p->box >= box)
         return;
-    uint64_t edge = tn_hash_u64(tn_hash_u64(c->id, p->box), box), value = tn_hash_u64(v.def->id, v.out), known;
+    uint64_t edge = tn_hash_u64(tn_hash_u64(c->id, p->box), box), value = tn_hash_u64(v.def->id, v.out),
+             known;
     if (tn_map_get(&m->seen, tn_hash_u64(edge, value), &known))
         return;
     tn_map_put(&m->seen, tn_hash_u64(edge, value), 1);
@@ -214,10 +220,7 @@ static void connect(maker *m, tn_chart *c, uint32_t box, tn_value v)
 
 /* ---- nodes ---- */
 
-static bool may_nest(const maker *m)
-{
-    return m->depth < TN_RELAY_MAX_NEST && m->n_box / 4 <= m->g->n_node;
-}
+static bool may_nest(const maker *m) { return m->depth < TN_RELAY_MAX_NEST && m->n_box / 4 <= m->g->n_node; }
 
 static void add_port(maker *m, tn_chart *c, const tn_node *n, const char *name, const tn_type *t)
 {
@@ -230,7 +233,8 @@ static void add_port(maker *m, tn_chart *c, const tn_node *n, const char *name, 
 
 static const char *kernel_title(maker *m, const tn_node *call)
 {
-    return tn_group_renames(call) ? "no kernel: same data" : tn_arena_printf(m->arena, "kernel %u", ++m->n_kernel);
+    return tn_group_renames(call) ? "no kernel: same data"
+                                  : tn_arena_printf(m->arena, "kernel %u", ++m->n_kernel);
 }
 
 /* The call of a closure: a frame around what it does. */
@@ -300,7 +304,8 @@ tn_chart *tn_chart_make(const tn_graph *g, tn_arena *a)
     add_region(&m, c, r, true);
     for (uint32_t i = 0; i < r->n_result; i++) {
         tn_value v = {r->result[i].def, r->result[i].out};
-        add_port(&m, c, NULL, r->n_result > 1 ? tn_arena_printf(a, "output %u", i) : "output", tn_value_type(v));
+        add_port(&m, c, NULL, r->n_result > 1 ? tn_arena_printf(a, "output %u", i) : "output",
+                 tn_value_type(v));
         connect(&m, c, (uint32_t)c->box.n - 1, v);
     }
     tn_map_deinit(&m.seen);

@@ -7,39 +7,48 @@
 #include "ir/graph.h"
 
 enum tn_family { /* of operators; decides a box's colour */
-    TN_FAMILY_PORT, TN_FAMILY_CONTRACT, TN_FAMILY_MATH, TN_FAMILY_REDUCE, TN_FAMILY_MOVE, TN_FAMILY_LAYOUT,
-    TN_FAMILY_CONTROL, TN_FAMILY_OTHER, TN_FAMILY_COUNT
+                 TN_FAMILY_PORT,
+                 TN_FAMILY_CONTRACT,
+                 TN_FAMILY_MATH,
+                 TN_FAMILY_REDUCE,
+                 TN_FAMILY_MOVE,
+                 TN_FAMILY_LAYOUT,
+                 TN_FAMILY_CONTROL,
+                 TN_FAMILY_OTHER,
+                 TN_FAMILY_COUNT
 };
 extern const char *const tn_family_names[TN_FAMILY_COUNT];
 
 typedef struct tn_chart tn_chart;
 typedef struct tn_chart_box {
     const char *title;
-    const char *line[2];       /* below it; NULL: none */
-    const char *tip;           /* everything about it, lines separated by \n */
-    uint8_t family;            /* enum tn_family */
-    tn_chart *inner;           /* NULL, or what the box is a frame around */
-    uint32_t rank;             /* row in the chart, from 0 */
+    const char *line[2];        /* below it; NULL: none */
+    const char *tip;            /* everything about it, lines separated by \n */
+    uint8_t family;             /* enum tn_family */
+    tn_chart *inner;            /* NULL, or what the box is a frame around */
+    uint32_t rank;              /* row in the chart, from 0 */
     double x, y, width, height; /* left, top: in the chart */
 } tn_chart_box;
 
-typedef struct tn_chart_point { double x, y; } tn_chart_point;
+typedef struct tn_chart_point {
+    double x, y;
+} tn_chart_point;
 typedef struct tn_chart_edge { /* from < to: boxes are in execution order */
     uint32_t from, to;
-    const char *label;         /* the value's shape */
-    bool labelled;             /* the label is drawn, at `at`: once for each value */
-    bool far;                  /* too long to be drawn: a stub at its end */
+    const char *label; /* the value's shape */
+    bool labelled;     /* the label is drawn, at `at`: once for each value */
+    bool far;          /* too long to be drawn: a stub at its end */
     tn_chart_point label_at;
     uint32_t n_point;
-    tn_chart_point *point;     /* straight from 0 to 1, curved to 2, straight to 3, ... */
+    tn_chart_point *point; /* straight from 0 to 1, curved to 2, straight to 3, ... */
 } tn_chart_edge;
 
 struct tn_chart {
     tn_vec(tn_chart_box) box;
     tn_vec(tn_chart_edge) edge;
-    tn_chart *outer;           /* the chart that has the box around this one; NULL: the whole */
-    uint32_t holder;           /* that box */
-    uint32_t id;               /* from 0, as they were made */
+    tn_chart *outer; /* the chart that has the box around this one; NULL: the whole */
+    uint32_t holder; /* that box */
+    uint32_t id;     /* from 0, as they were made */
     double width, height;
 };
 

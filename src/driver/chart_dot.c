@@ -6,7 +6,11 @@
 static const char *const fill[] = {"white",   "#dbe7ff", "#dcf5e4", "#eadffb",
                                    "#fff1cf", "#e8ecf1", "#fde2ea", "#ffe3d6"};
 
-typedef struct { tn_buf *out; uint32_t next; tn_map first; } printer; /* id of a chart -> number of its first box */
+typedef struct {
+    tn_buf *out;
+    uint32_t next;
+    tn_map first;
+} printer; /* id of a chart -> number of its first box */
 
 static void quote(const char *text, tn_buf *out)
 {
@@ -88,10 +92,11 @@ void tn_chart_dot(const tn_chart *c, const char *title, tn_buf *out)
     printer p = {.out = out};
     tn_buf_str(out, "digraph model {\n  label=\"");
     quote(title, out);
-    tn_buf_str(out, "\"; labelloc=t; compound=true; bgcolor=\"#fafbfd\"; fontname=\"Helvetica\"\n"
-                    "  node [shape=box, style=\"rounded,filled\", fontname=\"Helvetica\", fontsize=11, "
-                    "color=\"#64748b\"]\n"
-                    "  edge [fontname=\"Helvetica\", fontsize=9, color=\"#94a3b8\", fontcolor=\"#64748b\"]\n");
+    tn_buf_str(out,
+               "\"; labelloc=t; compound=true; bgcolor=\"#fafbfd\"; fontname=\"Helvetica\"\n"
+               "  node [shape=box, style=\"rounded,filled\", fontname=\"Helvetica\", fontsize=11, "
+               "color=\"#64748b\"]\n"
+               "  edge [fontname=\"Helvetica\", fontsize=9, color=\"#94a3b8\", fontcolor=\"#64748b\"]\n");
     print_boxes(&p, c, 2);
     print_edges(&p, c);
     tn_buf_str(out, "}\n");

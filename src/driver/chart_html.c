@@ -1,8 +1,7 @@
 /* A placed chart as one HTML page: the SVG, moved with the mouse, and a field that finds operators. */
 #include "driver/chart.h"
 
-static const char head[] =
-    "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>";
+static const char head[] = "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>";
 static const char middle[] =
     "</title><style>\n"
     "html,body{margin:0;height:100%;background:#fafbfd;overflow:hidden;font:13px "

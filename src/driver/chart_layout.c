@@ -14,21 +14,23 @@ enum { MAX_POINTS = 60000, FAR_ROWS = 24, ORDER_SWEEPS = 12 };
 static const double gap_x = 26, gap_y = 44, margin = 18, thread = 12, frame_head = 14, stem = 17;
 
 typedef struct {
-    double width, x, key;          /* x: of its middle */
-    uint32_t box;                  /* NONE: a point of a line */
-    uint32_t rank, at;             /* row, place in it */
+    double width, x, key;            /* x: of its middle */
+    uint32_t box;                    /* NONE: a point of a line */
+    uint32_t rank, at;               /* row, place in it */
     uint32_t up, n_up, down, n_down; /* neighbours, in `near` */
 } vertex;
-typedef struct { uint32_t from, to; } arc; /* vertices of neighbouring rows */
+typedef struct {
+    uint32_t from, to;
+} arc; /* vertices of neighbouring rows */
 
 #define NONE UINT32_MAX
 typedef struct {
     tn_chart *c;
-    tn_vec(vertex) v;              /* the boxes, then the points */
+    tn_vec(vertex) v; /* the boxes, then the points */
     tn_vec(arc) arc;
     uint32_t *near;
-    uint32_t *chain, *chain_n;     /* by box: its first point and how many it has */
-    uint32_t *longest;             /* by box: the line that goes through all of them */
+    uint32_t *chain, *chain_n;         /* by box: its first point and how many it has */
+    uint32_t *longest;                 /* by box: the line that goes through all of them */
     uint32_t n_rank, *row, *row_start; /* vertices by row, in order */
     double *top, *row_height;
 } layout;
@@ -217,7 +219,10 @@ static double mean_at(const layout *l, const vertex *v, bool up, bool column)
     return n ? sum / all : column ? v->x : v->at;
 }
 
-typedef struct { double key; uint32_t at, vertex; } sorted;
+typedef struct {
+    double key;
+    uint32_t at, vertex;
+} sorted;
 
 static int by_key(const void *a, const void *b)
 {
@@ -252,7 +257,10 @@ static void order_rows(layout *l)
 
 /* ---- columns ---- */
 
-typedef struct { double sum, weight; uint32_t n; } pool;
+typedef struct {
+    double sum, weight;
+    uint32_t n;
+} pool;
 
 /* Moves a row's vertices as near to where they want to be as their order and widths allow. */
 static void place_row(layout *l, uint32_t r, bool up, pool *p)
@@ -390,5 +398,6 @@ void tn_chart_layout(tn_chart *c, tn_arena *a)
     tn_vec_deinit(&l.v);
     tn_vec_deinit(&l.arc);
     free(l.near);
-    free(l.chain), free(l.chain_n), free(l.longest), free(l.row), free(l.row_start), free(l.top), free(l.row_height);
+    free(l.chain), free(l.chain_n), free(l.longest), free(l.row), free(l.row_start), free(l.top),
+        free(l.row_height);
 }

@@ -4,9 +4,12 @@
 #include <string.h>
 
 static const char style[] =
-    "text{font-family:'Inter','Segoe UI','Helvetica Neue',Helvetica,Arial,'Liberation Sans',sans-serif;fill:#1f2a37}\n"
-    ".t{font-size:13px;font-weight:600}.l{font-size:11px;fill:#516072}.s{font-size:10px;fill:#64748b;stroke:#fff;"
-    "stroke-width:3px;stroke-linejoin:round;paint-order:stroke}.h{font-size:11px;font-weight:600;fill:#64748b}\n"
+    "text{font-family:'Inter','Segoe UI','Helvetica Neue',Helvetica,Arial,'Liberation "
+    "Sans',sans-serif;fill:#1f2a37}\n"
+    ".t{font-size:13px;font-weight:600}.l{font-size:11px;fill:#516072}.s{font-size:10px;fill:#64748b;stroke:#"
+    "fff;"
+    "stroke-width:3px;stroke-linejoin:round;paint-order:stroke}.h{font-size:11px;font-weight:600;fill:#"
+    "64748b}\n"
     ".e{fill:none;stroke:#94a3b8;stroke-width:1.4}.far{stroke-dasharray:3 3}.a{fill:#94a3b8}\n"
     ".b{stroke-width:1.2}.g{fill:#fff;stroke:#c3cedd;stroke-width:1.2}\n"
     ".f0{fill:#fff;stroke:#475569}.f1{fill:#dbe7ff;stroke:#5b84e0}.f2{fill:#dcf5e4;stroke:#4caf75}"
@@ -15,7 +18,7 @@ static const char style[] =
 
 void tn_chart_escape(const char *text, tn_buf *out)
 {
-    for (; *text; text++) {
+    for (; *text; text++)
         if (*text == '<')
             tn_buf_str(out, "&lt;");
         else if (*text == '&')
@@ -24,7 +27,6 @@ void tn_chart_escape(const char *text, tn_buf *out)
             tn_buf_str(out, "&quot;");
         else if (*text == '\n' || (unsigned char)*text >= ' ')
             tn_buf_char(out, *text);
-    }
 }
 
 static void text_at(double x, double y, const char *class, const char *text, tn_buf *out)
@@ -44,8 +46,8 @@ static void print_edge(const tn_chart_edge *e, double x, double y, tn_buf *out)
         if (p[i].x == p[i - 1].x)
             tn_buf_printf(out, "L%.1f %.1f", x + p[i].x, y + p[i].y);
         else
-            tn_buf_printf(out, "C%.1f %.1f %.1f %.1f %.1f %.1f", x + p[i - 1].x, y + p[i - 1].y + bend, x + p[i].x,
-                          y + p[i].y - bend, x + p[i].x, y + p[i].y);
+            tn_buf_printf(out, "C%.1f %.1f %.1f %.1f %.1f %.1f", x + p[i - 1].x, y + p[i - 1].y + bend,
+                          x + p[i].x, y + p[i].y - bend, x + p[i].x, y + p[i].y);
     }
     tn_buf_printf(out, "\"/><path class=\"a\" d=\"M%.1f %.1fl-4 -7h8z\"/>\n", x + end->x, y + end->y);
 }
@@ -57,15 +59,19 @@ static void print_box(const tn_chart_box *b, double x, double y, tn_buf *out)
     const double left = x + b->x, top = y + b->y, middle = left + b->width / 2;
     tn_buf_str(out, "<g class=\"n\"><title>");
     tn_chart_escape(b->tip, out);
-    tn_buf_printf(out, "</title><rect class=\"%s%d\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\" rx=\"%d\"/>",
-                  b->inner ? "g k" : "b f", b->family, left, top, b->width, b->height,
-                  b->inner ? 10 : b->family == TN_FAMILY_PORT ? 14 : 6);
+    tn_buf_printf(
+        out, "</title><rect class=\"%s%d\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\" rx=\"%d\"/>",
+        b->inner ? "g k" : "b f", b->family, left, top, b->width, b->height,
+        b->inner                      ? 10
+        : b->family == TN_FAMILY_PORT ? 14
+                                      : 6);
     if (b->inner) {
         text_at(left + 12, top + 16, "h", b->title, out);
         if (b->line[0])
             text_at(left + 22 + tn_chart_text_width(b->title, TN_CHART_LINE), top + 16, "s", b->line[0], out);
         tn_buf_str(out, "</g>\n");
-        print_chart(b->inner, left + (b->width - b->inner->width) / 2, top + b->height - b->inner->height, out);
+        print_chart(b->inner, left + (b->width - b->inner->width) / 2, top + b->height - b->inner->height,
+                    out);
         return;
     }
     text_at(middle, top + 18.5, "t", b->title, out);
@@ -83,7 +89,8 @@ static void print_chart(const tn_chart *c, double x, double y, tn_buf *out)
         print_box(&c->box.at[i], x, y, out);
     for (size_t i = 0; i < c->edge.n; i++)
         if (c->edge.at[i].labelled)
-            text_at(x + c->edge.at[i].label_at.x, y + c->edge.at[i].label_at.y, "s", c->edge.at[i].label, out);
+            text_at(x + c->edge.at[i].label_at.x, y + c->edge.at[i].label_at.y, "s", c->edge.at[i].label,
+                    out);
 }
 
 static void print_legend(double x, double y, tn_buf *out)

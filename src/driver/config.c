@@ -12,12 +12,16 @@
 #include <string.h>
 #include <unistd.h>
 
-typedef struct { tn_build *b; const char *path; tn_vec(const char *) words; } reader;
+typedef struct {
+    tn_build *b;
+    const char *path;
+    tn_vec(const char *) words;
+} reader;
 
 static tn_status fail(reader *r, const char *what, const tn_json *key)
 {
-    return tn_error(r->b->ctx, "driver-E056", &(tn_loc){.file = r->path}, "\"%.*s\": %s", key ? (int)key->n : 0,
-                    key ? key->u.s : "", what);
+    return tn_error(r->b->ctx, "driver-E056", &(tn_loc){.file = r->path}, "\"%.*s\": %s",
+                    key ? (int)key->n : 0, key ? key->u.s : "", what);
 }
 
 /* A name of JSON as a flag's: '_' is '-'. */
@@ -50,7 +54,8 @@ static tn_status kinds(reader *r, const char *what, const tn_json *key, const tn
 {
     const tn_json *kind = tn_json_find(o, "kind");
     tn_buf w = {0};
-    if (!tn_json_is(kind, TN_JSON_STRING)) return fail(r, "expected an object with \"kind\"", key);
+    if (!tn_json_is(kind, TN_JSON_STRING))
+        return fail(r, "expected an object with \"kind\"", key);
     tn_buf_printf(names, "%s%.*s", names->n ? ", " : "", (int)kind->n, kind->u.s);
     for (uint32_t i = 0; i < o->n; i++) {
         const tn_json *k = &o->u.at[2 * i], *v = k + 1;
@@ -149,7 +154,7 @@ static tn_status read_file(reader *r)
 }
 
 /* The name itself, or below $TVM_CONFIGS_JSON_DIR; ".json" is added where it lacks. NULL: neither. */
-static const char *find(tn_build *b, const char *name)
+static const char *find_config(tn_build *b, const char *name)
 {
     const char *dir = getenv("TVM_CONFIGS_JSON_DIR"), *places[3][2] = {{"", ""}, {dir, "/"}, {dir, "/host/"}};
     size_t n = strlen(name);
@@ -166,7 +171,7 @@ static const char *find(tn_build *b, const char *name)
 
 tn_status tn_config_read(tn_build *b, const char *name, const char *const **out_words)
 {
-    reader r = {.b = b, .path = find(b, name)};
+    reader r = {.b = b, .path = find_config(b, name)};
     tn_status st = TN_OK;
     if (r.path)
         st = read_file(&r);

@@ -13,28 +13,29 @@
 enum tn_target_kind { TN_TARGET_LLVM, TN_TARGET_C };
 typedef struct tn_target {
     enum tn_target_kind kind;
-    const char *text;              /* as given */
-    const char *triple;            /* NULL: this machine */
-    uint32_t cores;                /* 0: the machine's */
+    const char *text;   /* as given */
+    const char *triple; /* NULL: this machine */
+    uint32_t cores;     /* 0: the machine's */
 } tn_target;
 
 /* How a kernel is made, the best way first; a later one only where those before are refused: as a rule schedules it; as
  * the loops it came from; with every operator a block of its own, as those loops. */
 enum tn_form { TN_FORM_SCHEDULED, TN_FORM_SERIAL, TN_FORM_PLAIN, TN_N_FORMS };
 
-typedef struct tn_group {          /* one kernel of the program */
-    const char *name;              /* func_name */
+typedef struct tn_group { /* one kernel of the program */
+    const char *name;     /* func_name */
     const char *source;
-    const tn_node *call;           /* the first of its calls */
-    uint8_t form;                  /* enum tn_form */
-    tn_func *te;                   /* as the tensor expressions made it */
+    const tn_node *call; /* the first of its calls */
+    uint8_t form;        /* enum tn_form */
+    tn_func *te;         /* as the tensor expressions made it */
     uint32_t n_variant;
     const tn_expr *guard[2];
-    const tn_func *base[2];        /* what sched starts from: te, or te for dimension 1 */
+    const tn_func *base[2]; /* what sched starts from: te, or te for dimension 1 */
     tn_sched sched[2];
     tn_flat flat[2];
     uint32_t n_in, n_out;
-    uint32_t in_place, in_place_known; /* bit k: the output may lie over input k; whether that was looked at */
+    uint32_t in_place,
+        in_place_known; /* bit k: the output may lie over input k; whether that was looked at */
 } tn_group;
 
 typedef struct tn_call_site {
@@ -57,25 +58,29 @@ typedef struct tn_build {
     tn_machine machine;
     tn_target target;
     tenon_options opt;
-    tn_pass_options pass_options;  /* from opt, by tn_passes_init */
-    struct tn_pass_time *pass_time; uint32_t n_pass_time; /* in order of the first run */
+    tn_pass_options pass_options; /* from opt, by tn_passes_init */
+    struct tn_pass_time *pass_time;
+    uint32_t n_pass_time; /* in order of the first run */
     const char *model;
-    tn_file params_file;         /* constants of a Relay text, mapped; they point into it */
+    tn_file params_file; /* constants of a Relay text, mapped; they point into it */
     struct tnr_params *params;
     tn_file file;
     tn_vec(tn_group) groups;
-    tn_vec(tn_call_site) calls;    /* in execution order */
-    const char **feature; uint32_t n_feature; /* code generation features, recorded in the package */
+    tn_vec(tn_call_site) calls; /* in execution order */
+    const char **feature;
+    uint32_t n_feature; /* code generation features, recorded in the package */
     tn_kernel_ir *kernel;
     tn_program_ir program;
     const tn_node **constant;
-    uint32_t n_constant;           /* of the CONST slots, in their order */
-    const char **output_name;      /* of @main's results; unique */
-    const tn_expr *peak;           /* exact peak bytes over the symbols */
-    struct tn_arena_plan *plan;    /* of the program's segments, from 0 */
-    uint32_t n_in_place;           /* results that took an operand's memory */
+    uint32_t n_constant;        /* of the CONST slots, in their order */
+    const char **output_name;   /* of @main's results; unique */
+    const tn_expr *peak;        /* exact peak bytes over the symbols */
+    struct tn_arena_plan *plan; /* of the program's segments, from 0 */
+    uint32_t n_in_place;        /* results that took an operand's memory */
     tn_unit unit;
-    struct { double import, graph, tir, schedule, lower, codegen, cc, package; } seconds;
+    struct {
+        double import, graph, tir, schedule, lower, codegen, cc, package;
+    } seconds;
     tn_code_count objects;
 } tn_build;
 
@@ -106,23 +111,27 @@ const char *tn_pass_advice(tn_build *b, const char *name);
 void tn_propose_shapes(tn_build *b, const char *model);
 /* relay-E204 for each constant of a text that was read without its data and has at most so many elements. */
 tn_status tn_check_constants(tn_build *b, int64_t most);
-TN_WARN_UNUSED tn_status tn_stage_graph(tn_build *b);     /* graph passes: relay -> relay-fused */
-TN_WARN_UNUSED tn_status tn_stage_tir(tn_build *b);       /* groups -> TIR functions, equal ones once */
+TN_WARN_UNUSED tn_status tn_stage_graph(tn_build *b); /* graph passes: relay -> relay-fused */
+TN_WARN_UNUSED tn_status tn_stage_tir(tn_build *b);   /* groups -> TIR functions, equal ones once */
 TN_WARN_UNUSED tn_status tn_stage_schedule(tn_build *b);
 TN_WARN_UNUSED tn_status tn_stage_lower(tn_build *b);
-TN_WARN_UNUSED tn_status tn_stage_program(tn_build *b);   /* AOT program, memory plan (program.c, plan.c) */
-extern const char *const tn_graph_pipeline[];             /* pass names in order, NULL-terminated */
+TN_WARN_UNUSED tn_status tn_stage_program(tn_build *b); /* AOT program, memory plan (program.c, plan.c) */
+extern const char *const tn_graph_pipeline[];           /* pass names in order, NULL-terminated */
 
 /* passes.c: what the options say to passes, and one pass run as they say. */
-typedef struct tn_pass_time { const char *name; uint32_t runs; double seconds; } tn_pass_time;
-TN_WARN_UNUSED tn_status tn_passes_init(tn_build *b);     /* reads the options; driver-E006, E06x */
+typedef struct tn_pass_time {
+    const char *name;
+    uint32_t runs;
+    double seconds;
+} tn_pass_time;
+TN_WARN_UNUSED tn_status tn_passes_init(tn_build *b); /* reads the options; driver-E006, E06x */
 tn_pass tn_pass_context(tn_build *b);
 /* Graph pass: unless disabled or above the level. */
 TN_WARN_UNUSED tn_status tn_pass_step(tn_build *b, tn_pass *p, const char *name);
 TN_WARN_UNUSED tn_status tn_lower_step(tn_build *b, tn_func *f, tn_flat *out);
 /* Does the call of a group only rename the shape of one dense value? Then it makes no kernel. */
 bool tn_group_renames(const tn_node *call);
-void tn_passes_report(tn_build *b);                       /* the times, if asked for */
+void tn_passes_report(tn_build *b); /* the times, if asked for */
 
 /* plan.c: offsets for n temporaries with sizes and lifetimes; all 64-aligned, valid for every symbol value,
  * tight for the nominal one. Returns the bytes of the arena. */
@@ -136,7 +145,8 @@ void tn_plan_facts(const tn_graph *g, tn_facts *out);
 /* The larger, decided where one is that for all symbols. */
 const tn_expr *tn_plan_max(tn_pool *p, const tn_facts *f, const tn_expr *a, const tn_expr *b);
 /* out_smallest (may be NULL): no plan takes less for the nominal values. */
-const tn_expr *tn_plan_memory(tn_graph *g, tn_arena *scratch, uint32_t n, tn_lifetime life[], bool *out_smallest);
+const tn_expr *tn_plan_memory(tn_graph *g, tn_arena *scratch, uint32_t n, tn_lifetime life[],
+                              bool *out_smallest);
 /* operations.c: the arithmetic of one call, over the symbols; 0 where the length of a loop is known in the run only. */
 void tn_operations_count(const tn_func *f, const tn_expr *out[TN_N_OPERATIONS]);
 /* The most bytes alive at one instruction: no plan takes less. */
@@ -148,11 +158,15 @@ uint64_t tn_peak_example(tn_build *b, tn_buf *out_symbols);
 int64_t tn_plan_nominal(tn_graph *g, const tn_expr *e); /* with the symbols' nominal values */
 
 /* What the plan of one arena came to: segment 0, then those whose symbols are bound during the run. */
-typedef struct tn_arena_plan { const tn_expr *bytes, *alive; bool smallest; } tn_arena_plan;
+typedef struct tn_arena_plan {
+    const tn_expr *bytes, *alive;
+    bool smallest;
+} tn_arena_plan;
 
 /* package.c and the files of a package. */
 /* The constants of a Relay text by index, from "<file>.params" if that is there; they live as long as b. */
-TN_WARN_UNUSED tn_status tn_params_read(tn_build *b, const char *file, const tn_blob *const **out, size_t *out_n);
+TN_WARN_UNUSED tn_status tn_params_read(tn_build *b, const char *file, const tn_blob *const **out,
+                                        size_t *out_n);
 void tn_params_write(uint32_t n, const char *const name[], const tn_node *const constant[], tn_sink *out);
 TN_WARN_UNUSED tn_status tn_json_write(tn_build *b, tn_buf *out, bool *out_static);
 /* Code by the target's generator: n objects, or one C file, which do not depend on the machine that compiles. */
@@ -169,15 +183,15 @@ TN_WARN_UNUSED tn_status tn_package_write(tn_build *b, const char *output, size_
 /* bundle.c: one file with kernels, weights and the runtime, and its header beside it. */
 enum tn_bundle_form { TN_BUNDLE_NONE, TN_BUNDLE_SO, TN_BUNDLE_O, TN_BUNDLE_A, TN_BUNDLE_C };
 enum tn_bundle_form tn_bundle_form_of(const char *output);
-TN_WARN_UNUSED tn_status tn_bundle_write(tn_build *b, enum tn_bundle_form form, uint32_t n, const tn_buf code[],
-                                         const char *output, size_t *out_bytes);
-const char *tn_note_make(tn_build *b);           /* note.c: what `verify` shows of a library */
+TN_WARN_UNUSED tn_status tn_bundle_write(tn_build *b, enum tn_bundle_form form, uint32_t n,
+                                         const tn_buf code[], const char *output, size_t *out_bytes);
+const char *tn_note_make(tn_build *b); /* note.c: what `verify` shows of a library */
 /* Lists a package without running any of it (verify.c). driver-E05x. */
 TN_WARN_UNUSED tn_status tn_verify(tn_build *b, const char *package, tn_buf *out);
 void tn_bundle_header(tn_build *b, enum tn_bundle_form form, tn_buf *out); /* header.c: the C declarations */
 
 /* dump.c: takes the build as far as the stage needs and prints it. */
-extern const char *const tn_stage_names[];                /* NULL-terminated */
+extern const char *const tn_stage_names[]; /* NULL-terminated */
 TN_WARN_UNUSED tn_status tn_dump(tn_build *b, const char *model, const char *stage, tn_buf *out);
 /* config.c: driver-E06x */
 TN_WARN_UNUSED tn_status tn_config_read(tn_build *b, const char *name, const char *const **out_words);
@@ -190,10 +204,11 @@ TN_WARN_UNUSED tn_status tn_opt(tn_build *b, const char *file, const char *passe
 tn_eval_fn tn_eval_auto;
 TN_WARN_UNUSED tn_status tn_find_input(tn_build *b, const tn_node *param, int n_in, const tenon_tensor in[],
                                        const tenon_tensor **out); /* type and rank fit; driver-E042, E043 */
-void tn_tensor_give(tenon_tensor *o, const char *name, tn_dtype t, int ndim, const int64_t dim[], void *data, size_t n);
+void tn_tensor_give(tenon_tensor *o, const char *name, tn_dtype t, int ndim, const int64_t dim[], void *data,
+                    size_t n);
 /* interpret_program.c: the program on the runtime, its kernels by the TIR interpreter. */
-TN_WARN_UNUSED tn_status tn_interpret_program(tn_build *b, const char *stage, int n_in, const tenon_tensor in[],
-                                              int *n_out, tenon_tensor **out);
+TN_WARN_UNUSED tn_status tn_interpret_program(tn_build *b, const char *stage, int n_in,
+                                              const tenon_tensor in[], int *n_out, tenon_tensor **out);
 TN_WARN_UNUSED tn_status tn_interpret(tn_build *b, const char *stage, int n_in, const tenon_tensor in[],
                                       int *n_out, tenon_tensor **out);
 

@@ -91,7 +91,8 @@ static void print_memory(tn_build *b, tn_buf *out)
             tn_buf_printf(out, " copy of slot %lld", (long long)s->alias);
         if (s->over >= 0)
             tn_buf_printf(out, " over slot %lld", (long long)s->over);
-        if (s->segment) tn_buf_printf(out, " in segment %u", s->segment);
+        if (s->segment)
+            tn_buf_printf(out, " in segment %u", s->segment);
         tn_buf_char(out, '\n');
     }
 }
@@ -99,8 +100,8 @@ static void print_memory(tn_build *b, tn_buf *out)
 /* The program, one instruction a line; sizes as they are written. */
 static void print_program(const tn_build *b, tn_buf *out)
 {
-    static const char *const names[] = {"call", "copy",      "fail",  "jump", "jump-false",
-                                        "bind", "bind-slot", "check", "plan", "jump-zero", "set", "store"};
+    static const char *const names[] = {"call",      "copy",  "fail", "jump",      "jump-false", "bind",
+                                        "bind-slot", "check", "plan", "jump-zero", "set",        "store"};
     const tn_program_ir *p = &b->program;
     for (uint32_t i = 0; i < p->n_inst; i++) {
         const tn_inst_ir *x = &p->inst[i];

@@ -161,11 +161,12 @@ tn_status tn_target_check_tools(tn_build *b, const char *output)
     const char *triple = b->target.triple, *why = triple ? obstacle(triple) : NULL;
     bool is_c = b->target.kind == TN_TARGET_C;
     if (why)
-        return tn_error(b->ctx, "driver-E081", NULL,
-                        "target %s is not supported: it is %s, and Tenon compiles for Linux on 64-bit little-endian "
-                        "machines (x86_64, aarch64, riscv64, loongarch64, powerpc64le); to see the kernels alone, use "
-                        "`tenon dump --stage c`",
-                        triple, why);
+        return tn_error(
+            b->ctx, "driver-E081", NULL,
+            "target %s is not supported: it is %s, and Tenon compiles for Linux on 64-bit little-endian "
+            "machines (x86_64, aarch64, riscv64, loongarch64, powerpc64le); to see the kernels alone, use "
+            "`tenon dump --stage c`",
+            triple, why);
     if (!triple || b->opt.cross_compiler || (is_c && tn_bundle_form_of(output) == TN_BUNDLE_C))
         return TN_OK;
     if (!tn_target_is_foreign(triple))

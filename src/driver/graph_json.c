@@ -22,7 +22,8 @@ static void string(tn_buf *o, const char *s)
 static bool is_static(const tn_build *b)
 {
     bool calls = true;
-    for (uint32_t i = 0; i < b->program.n_inst; i++) calls = calls && b->program.inst[i].op == TN_INST_CALL;
+    for (uint32_t i = 0; i < b->program.n_inst; i++)
+        calls = calls && b->program.inst[i].op == TN_INST_CALL;
     return calls && b->program.n_symbol == 0;
 }
 
@@ -144,7 +145,8 @@ tn_status tn_json_write(tn_build *b, tn_buf *out, bool *out_static)
                   "  \"attrs\": {\n    \"shape\": [\"list_shape\", [%s]],\n    \"storage_id\": "
                   "[\"list_int\", [%s]],\n    \"storage_offset\": [\"list_int\", [%s]],\n    \"dltype\": "
                   "[\"list_str\", [%s]]\n  },\n  \"node_row_ptr\": [",
-                  tn_buf_cstr(&w.shapes), tn_buf_cstr(&w.stores), tn_buf_cstr(&w.offsets), tn_buf_cstr(&w.types));
+                  tn_buf_cstr(&w.shapes), tn_buf_cstr(&w.stores), tn_buf_cstr(&w.offsets),
+                  tn_buf_cstr(&w.types));
     for (uint32_t i = 0; i <= w.n; i++)
         tn_buf_printf(out, "%s%u", i ? ", " : "", i);
     tn_buf_str(out, "]\n}\n");

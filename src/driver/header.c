@@ -4,20 +4,29 @@
 
 #include <string.h>
 
-typedef struct { tn_build *b; tn_buf *o; enum tn_slot_kind kind; const tn_slot_ir **slot; uint32_t n; } face;
+typedef struct {
+    tn_build *b;
+    tn_buf *o;
+    enum tn_slot_kind kind;
+    const tn_slot_ir **slot;
+    uint32_t n;
+} member_list;
 
 static const char *slot_name(const void *user, uint32_t i)
 {
-    return ((const face *)user)->slot[i]->name;
+    return ((const member_list *)user)->slot[i]->name;
 }
 
 static const char *c_type(tn_dtype t)
 {
-    static const struct { tn_dtype t; const char *name; } row[] = {
-        {{TN_FLOAT, 32, 1}, "float"},    {{TN_FLOAT, 64, 1}, "double"},   {{TN_FLOAT, 16, 1}, "uint16_t"},
-        {{TN_BFLOAT, 16, 1}, "uint16_t"}, {{TN_BOOL, 8, 1}, "uint8_t"},    {{TN_INT, 8, 1}, "int8_t"},
-        {{TN_INT, 16, 1}, "int16_t"},    {{TN_INT, 32, 1}, "int32_t"},    {{TN_INT, 64, 1}, "int64_t"},
-        {{TN_UINT, 8, 1}, "uint8_t"},    {{TN_UINT, 16, 1}, "uint16_t"},  {{TN_UINT, 32, 1}, "uint32_t"},
+    static const struct {
+        tn_dtype t;
+        const char *name;
+    } row[] = {
+        {{TN_FLOAT, 32, 1}, "float"},     {{TN_FLOAT, 64, 1}, "double"},  {{TN_FLOAT, 16, 1}, "uint16_t"},
+        {{TN_BFLOAT, 16, 1}, "uint16_t"}, {{TN_BOOL, 8, 1}, "uint8_t"},   {{TN_INT, 8, 1}, "int8_t"},
+        {{TN_INT, 16, 1}, "int16_t"},     {{TN_INT, 32, 1}, "int32_t"},   {{TN_INT, 64, 1}, "int64_t"},
+        {{TN_UINT, 8, 1}, "uint8_t"},     {{TN_UINT, 16, 1}, "uint16_t"}, {{TN_UINT, 32, 1}, "uint32_t"},
         {{TN_UINT, 64, 1}, "uint64_t"},
     };
     for (size_t i = 0; i < sizeof row / sizeof *row; i++)
@@ -38,7 +47,7 @@ static void shape(const tn_slot_ir *s, tn_buf *o)
     tn_buf_str(o, "]");
 }
 
-static void collect(face *f)
+static void collect(member_list *f)
 {
     const tn_program_ir *p = &f->b->program;
     f->slot = TN_NEW_N(&f->b->arena, const tn_slot_ir *, p->n_slot);
@@ -49,13 +58,14 @@ static void collect(face *f)
 
 static void structure(tn_build *b, tn_buf *o, enum tn_slot_kind kind, const char *what)
 {
-    face f = {.b = b, .o = o, .kind = kind};
+    member_list f = {.b = b, .o = o, .kind = kind};
     collect(&f);
     tn_strmap taken = {0};
     const char **name = tn_unique_names(&b->arena, f.n, slot_name, &f, &taken);
     tn_buf_printf(o, "struct tvmgen_%s_%s {\n", b->unit.name, what);
     for (uint32_t i = 0; i < f.n; i++) {
-        tn_buf_printf(o, "    %s%s *%s; /* ", kind == TN_SLOT_INPUT ? "const " : "", c_type(f.slot[i]->dtype), name[i]);
+        tn_buf_printf(o, "    %s%s *%s; /* ", kind == TN_SLOT_INPUT ? "const " : "", c_type(f.slot[i]->dtype),
+                      name[i]);
         shape(f.slot[i], o);
         tn_buf_str(o, " */\n");
     }
@@ -81,10 +91,11 @@ static void symbols(tn_build *b, tn_buf *o)
             tn_buf_printf(o, "    int64_t %s; /* %lld to %lld */\n", name[i], (long long)p->symbol[i].min,
                           (long long)p->symbol[i].max);
         else
-            tn_buf_printf(o,
-                          "    int64_t %s; /* set by the run: pass in the size that results have room for, read the "
-                          "actual size */\n",
-                          name[i]);
+            tn_buf_printf(
+                o,
+                "    int64_t %s; /* set by the run: pass in the size that results have room for, read the "
+                "actual size */\n",
+                name[i]);
     tn_buf_str(o, "};\n\n");
     tn_strmap_deinit(&taken);
 }
@@ -93,14 +104,16 @@ static void functions(tn_build *b, enum tn_bundle_form form, tn_buf *o)
 {
     const char *m = b->unit.name;
     bool symbolic = b->program.n_symbol > 0;
-    tn_buf_str(o, "/* Runs the model once. Returns 0, or an error code: tvmgen_..._error() then says why.\n"
-                  " * Tensors must be dense, row-major and aligned to their elements. Several threads may call this\n"
-                  " * at once. */\n");
+    tn_buf_str(
+        o,
+        "/* Runs the model once. Returns 0, or an error code: tvmgen_..._error() then says why.\n"
+        " * Tensors must be dense, row-major and aligned to their elements. Several threads may call this\n"
+        " * at once. */\n");
     tn_buf_printf(o,
                   "int32_t tvmgen_%s_run%s(const struct tvmgen_%s_inputs *inputs, const struct "
                   "tvmgen_%s_outputs *outputs%s%s%s);\n\n",
                   m, symbolic ? "_symbolic" : "", m, m,
-                  !symbolic            ? ""
+                  !symbolic           ? ""
                   : b->program.n_late ? ",\n    struct tvmgen_"
                                       : ",\n    const struct tvmgen_",
                   symbolic ? m : "", symbolic ? "_symbols *symbols" : "");
@@ -108,15 +121,17 @@ static void functions(tn_build *b, enum tn_bundle_form form, tn_buf *o)
                   "/* Says why the last failed call of this thread failed. */\nconst "
                   "char *tvmgen_%s_error(void);\n\n",
                   m);
-    tn_buf_printf(o,
-                  "/* Sets the number of threads of later runs, the caller included. 0: TVM_NUM_THREADS, else the\n"
-                  " * available cores. */\nint32_t tvmgen_%s_threads(int32_t n);\n\n",
-                  m);
-    tn_buf_printf(o,
-                  "/* Frees memory and threads. A later run allocates them again. Must not be called during a run. "
-                  "*/\nvoid "
-                  "tvmgen_%s_free(void);\n",
-                  m);
+    tn_buf_printf(
+        o,
+        "/* Sets the number of threads of later runs, the caller included. 0: TVM_NUM_THREADS, else the\n"
+        " * available cores. */\nint32_t tvmgen_%s_threads(int32_t n);\n\n",
+        m);
+    tn_buf_printf(
+        o,
+        "/* Frees memory and threads. A later run allocates them again. Must not be called during a run. "
+        "*/\nvoid "
+        "tvmgen_%s_free(void);\n",
+        m);
     if (form == TN_BUNDLE_SO)
         tn_buf_printf(o,
                       "\n/* Tenon's runtime (tnr_module_open) opens the file through this function. */\n"

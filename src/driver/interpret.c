@@ -7,7 +7,9 @@
 
 /* ---- evaluating one function: interpreted, or compiled where that would take seconds ---- */
 
-typedef struct { double count, scale; } work;
+typedef struct {
+    double count, scale;
+} work;
 
 static bool enter(tn_stmt *s, void *user)
 {
@@ -36,7 +38,8 @@ static bool is_long(const tn_func *f)
 }
 
 /* By the runtime's launcher, on this thread: variants, steps and phases are its business. */
-static tn_status launch(tn_build *b, const tn_kernel *k, const char *node, void *const arg[], const int64_t sym[])
+static tn_status launch(tn_build *b, const tn_kernel *k, const char *node, void *const arg[],
+                        const int64_t sym[])
 {
     int64_t v = tnr_variant_find(k, sym), bytes = v < 0 ? 0 : tnr_size_get(k->variant[v].work_bytes, sym);
     uint64_t scratch = v < 0 ? 0 : (k->variant[v].scratch_bytes + 63) / 64 * 64;
@@ -110,7 +113,7 @@ static tn_status wrong_type(tn_build *b, const tn_node *param, const tenon_tenso
 }
 
 tn_status tn_find_input(tn_build *b, const tn_node *param, int n_in, const tenon_tensor in[],
-                            const tenon_tensor **out)
+                        const tenon_tensor **out)
 {
     const tn_type *t = param->type[0];
     for (int i = 0; i < n_in; i++) {
@@ -124,7 +127,8 @@ tn_status tn_find_input(tn_build *b, const tn_node *param, int n_in, const tenon
     return tn_error(b->ctx, "driver-E043", param->loc, "input %s is missing; give it a value", param->name);
 }
 
-void tn_tensor_give(tenon_tensor *o, const char *name, tn_dtype t, int ndim, const int64_t dim[], void *data, size_t n)
+void tn_tensor_give(tenon_tensor *o, const char *name, tn_dtype t, int ndim, const int64_t dim[], void *data,
+                    size_t n)
 {
     *o = (tenon_tensor){.name = name, .code = t.code, .bits = t.bits, .ndim = ndim, .data = data, .bytes = n};
     memcpy(o->shape, dim, (size_t)ndim * sizeof *dim);
@@ -165,7 +169,8 @@ tn_status tn_interpret(tn_build *b, const char *stage, int n_in, const tenon_ten
     if (strcmp(stage, "tir") != 0 && strcmp(stage, "tir-scheduled") != 0 && strcmp(stage, "flat") != 0)
         return tn_error(b->ctx, "driver-E045", NULL,
                         "stage %s cannot be interpreted; use relay, tir, tir-scheduled or flat", stage);
-    b->opt.no_in_place = b->opt.no_in_place || strcmp(stage, "flat") != 0; /* it is flat TIR that permits it */
+    b->opt.no_in_place =
+        b->opt.no_in_place || strcmp(stage, "flat") != 0; /* it is flat TIR that permits it */
     TN_TRY(tn_stage_graph(b));
     TN_TRY(tn_stage_tir(b));
     TN_TRY(tn_stage_schedule(b));

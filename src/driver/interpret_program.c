@@ -23,12 +23,13 @@ typedef struct machine {
     kernel *kernel; /* by group */
     void **user;    /* pointers to them */
     const tn_llvm_api *llvm;
-    tn_jit *jit;    /* of the program's tables; NULL: they are made here */
+    tn_jit *jit; /* of the program's tables; NULL: they are made here */
 } machine;
 
 static int64_t value(tn_build *b, const tn_expr *e, uint32_t n, const char *const name[], const int64_t sym[])
 {
-    const tn_expr **from = TN_NEW_N(&b->scratch, const tn_expr *, n), **to = TN_NEW_N(&b->scratch, const tn_expr *, n);
+    const tn_expr **from = TN_NEW_N(&b->scratch, const tn_expr *, n),
+                  **to = TN_NEW_N(&b->scratch, const tn_expr *, n);
     for (uint32_t i = 0; i < n; i++) {
         from[i] = tn_sym(&b->pool, name[i]);
         to[i] = tn_idx(&b->pool, sym[i]);
@@ -47,10 +48,7 @@ static int64_t program_value(machine *m, const tn_expr *e)
     return value(m->b, e, p->n_symbol, name, m->sym);
 }
 
-static tn_size size(machine *m, const tn_expr *e)
-{
-    return (tn_size){.value = program_value(m, e)};
-}
+static tn_size size(machine *m, const tn_expr *e) { return (tn_size){.value = program_value(m, e)}; }
 
 /* ---- kernels ---- */
 
@@ -58,7 +56,8 @@ static const tn_func *function(const kernel *k, const int64_t sym[])
 {
     const tn_group *g = k->group;
     uint32_t v = 0;
-    while (g->guard[v] && v + 1 < g->n_variant && !value(k->m->b, g->guard[v], g->te->n_symbol, k->symbol, sym))
+    while (g->guard[v] && v + 1 < g->n_variant &&
+           !value(k->m->b, g->guard[v], g->te->n_symbol, k->symbol, sym))
         v++;
     if (strcmp(k->m->stage, "tir") == 0)
         return g->te;
@@ -76,7 +75,8 @@ static int32_t run(const tn_call *call, uint32_t step, uint32_t task, void *scra
 static const tn_kernel *make_kernels(machine *m)
 {
     static const tn_phase phase = {.run = run, .tasks = {.value = 1}};
-    static const tn_variant variant = {.guard = {.value = 1}, .steps = {.value = 1}, .phase = &phase, .n_phase = 1};
+    static const tn_variant variant = {
+        .guard = {.value = 1}, .steps = {.value = 1}, .phase = &phase, .n_phase = 1};
     static const char *const check[] = {"the interpreter has reported what failed"};
     tn_build *b = m->b;
     tn_kernel *k = TN_NEW_N(&b->arena, tn_kernel, b->groups.n);
@@ -256,13 +256,14 @@ static bool run_instance(machine *m, tnr_instance *x, const tenon_tensor *const 
     return true;
 }
 
-static bool run_library(machine *m, const tn_library *lib, const tn_buf *params, const tenon_tensor *const given[],
-                        int *n_out, tenon_tensor **out, tnr_error *err)
+static bool run_library(machine *m, const tn_library *lib, const tn_buf *params,
+                        const tenon_tensor *const given[], int *n_out, tenon_tensor **out, tnr_error *err)
 {
     tnr_module *module = NULL;
     tnr_instance *x = NULL;
     bool ok = !tnr_module_open_parts(
-        &(tnr_parts){.library = lib, .params = params->at, .params_n = params->n, .user = m->user}, &module, err);
+        &(tnr_parts){.library = lib, .params = params->at, .params_n = params->n, .user = m->user}, &module,
+        err);
     if (ok) {
         *n_out = (int)tnr_output_count(module);
         *out = TN_NEW_N(&m->b->arena, tenon_tensor, *n_out);

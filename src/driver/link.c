@@ -3,15 +3,16 @@
 #include "driver/tool.h"
 
 /* cc (or --cross-compiler) on generated C: flags that keep its results those of the interpreter. */
-static tn_status source_command(tn_workshop *w, tn_tool_command *c)
+static tn_status source_command(tn_workdir *w, tn_tool_command *c)
 {
     tn_build *b = w->b;
-    static const char *const flags[] = {"-std=gnu17", "-O3", "-w", "-fPIC", "-ffreestanding",
-                                        "-fno-math-errno", "-ffp-contract=off"};
+    static const char *const flags[] = {
+        "-std=gnu17", "-O3", "-w", "-fPIC", "-ffreestanding", "-fno-math-errno", "-ffp-contract=off"};
     TN_TRY(tn_command_begin(w, c, TN_TOOL_CC));
     for (size_t i = 0; i < sizeof flags / sizeof *flags; i++)
         tn_command_add(c, flags[i]);
-    bool x86 = tn_machine_knows(&b->machine, "sse2"); /* others want -march, which goes with the cross compiler */
+    bool x86 =
+        tn_machine_knows(&b->machine, "sse2"); /* others want -march, which goes with the cross compiler */
     for (uint32_t i = 0; x86 && i < b->n_feature; i++)
         tn_command_add(c, tn_arena_printf(&b->arena, "-m%s", b->feature[i]));
     tn_command_split(b, c, b->opt.cross_compiler_options);
@@ -35,8 +36,8 @@ static void compile(void *user, size_t i, unsigned worker)
 }
 
 /* A compiler that the user names may be a script, whose file says nothing about what it runs: not cached. */
-static tn_status prepare(tn_workshop *w, const tn_code_cache *cache, const tn_buf *code, uint32_t i, const char *object,
-                         job *j)
+static tn_status prepare(tn_workdir *w, const tn_code_cache *cache, const tn_buf *code, uint32_t i,
+                         const char *object, job *j)
 {
     tn_build *b = w->b;
     tn_buf had = {0};
@@ -49,7 +50,7 @@ static tn_status prepare(tn_workshop *w, const tn_code_cache *cache, const tn_bu
     if (j->cached) {
         st = tn_file_write_temporary(b->ctx, object, had.at, had.n);
     } else {
-        const char *source = tn_workshop_file(w, "mod%u.c", i);
+        const char *source = tn_workdir_file(w, "mod%u.c", i);
         tn_command_add(&j->command, "-c");
         tn_command_add(&j->command, "-o");
         tn_command_add(&j->command, object);
@@ -75,7 +76,7 @@ static tn_status finish(tn_build *b, const tn_code_cache *cache, const char *obj
     return st;
 }
 
-static tn_status compile_all(tn_workshop *w, uint32_t n, const tn_buf code[], const char *const object[])
+static tn_status compile_all(tn_workdir *w, uint32_t n, const tn_buf code[], const char *const object[])
 {
     tn_build *b = w->b;
     tn_code_cache cache = tn_code_cache_open(&b->objects);
@@ -92,11 +93,11 @@ static tn_status compile_all(tn_workshop *w, uint32_t n, const tn_buf code[], co
     return TN_OK;
 }
 
-tn_status tn_objects_write(tn_workshop *w, uint32_t n, const tn_buf code[], const char *out_path[])
+tn_status tn_objects_write(tn_workdir *w, uint32_t n, const tn_buf code[], const char *out_path[])
 {
     tn_build *b = w->b;
     for (uint32_t i = 0; i < n; i++)
-        out_path[i] = tn_workshop_file(w, "mod%u.o", i);
+        out_path[i] = tn_workdir_file(w, "mod%u.o", i);
     if (b->target.kind == TN_TARGET_C) {
         double start = tn_now();
         tn_status st = compile_all(w, n, code, out_path);
@@ -108,7 +109,7 @@ tn_status tn_objects_write(tn_workshop *w, uint32_t n, const tn_buf code[], cons
     return TN_OK;
 }
 
-static tn_status link_objects(tn_workshop *w, uint32_t n, const char *const object[], const char *so)
+static tn_status link_objects(tn_workdir *w, uint32_t n, const char *const object[], const char *so)
 {
     tn_tool_command c;
     TN_TRY(tn_command_begin(w, &c, TN_TOOL_LD));
@@ -130,15 +131,15 @@ static tn_status link_objects(tn_workshop *w, uint32_t n, const char *const obje
 
 tn_status tn_link(tn_build *b, uint32_t n, const tn_buf code[], tn_buf *out_so)
 {
-    tn_workshop w;
+    tn_workdir w;
     const char *object[TN_OBJECTS];
-    TN_TRY(tn_workshop_open(b, &w));
-    const char *so = tn_workshop_file(&w, "mod.so");
+    TN_TRY(tn_workdir_open(b, &w));
+    const char *so = tn_workdir_file(&w, "mod.so");
     tn_status st = tn_objects_write(&w, n, code, object);
     if (st == TN_OK)
         st = link_objects(&w, n, object, so);
     if (st == TN_OK)
         st = tn_file_take(b, so, out_so);
-    tn_workshop_close(&w);
+    tn_workdir_close(&w);
     return st;
 }

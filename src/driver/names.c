@@ -16,7 +16,8 @@ static void settle(tn_build *b, uint32_t n, const char **name, const char *what)
 {
     tn_strmap taken = {0}, wanted = {0};
     for (uint32_t i = 0; i < n; i++) {
-        if (!name[i] || !*name[i]) name[i] = tn_arena_printf(&b->arena, "%s_%u", what, i);
+        if (!name[i] || !*name[i])
+            name[i] = tn_arena_printf(&b->arena, "%s_%u", what, i);
         tn_strmap_put(&wanted, name[i], strlen(name[i]), i);
     }
     for (uint32_t i = 0; i < n; i++) {
@@ -36,11 +37,14 @@ void tn_names_settle(tn_build *b)
     tn_region *r = tn_graph_function(g, "main")->body;
     const char **in = TN_NEW_N(&b->arena, const char *, r->n_param),
                **out = TN_NEW_N(&b->arena, const char *, r->n_result);
-    for (uint32_t i = 0; i < r->n_param; i++) in[i] = r->param[i]->name;
-    for (uint32_t i = 0; i < r->n_result && g->n_result_name == r->n_result; i++) out[i] = g->result_name[i];
+    for (uint32_t i = 0; i < r->n_param; i++)
+        in[i] = r->param[i]->name;
+    for (uint32_t i = 0; i < r->n_result && g->n_result_name == r->n_result; i++)
+        out[i] = g->result_name[i];
     settle(b, r->n_param, in, "input");
     settle(b, r->n_result, out, "output");
-    for (uint32_t i = 0; i < r->n_param; i++) r->param[i]->name = in[i];
+    for (uint32_t i = 0; i < r->n_param; i++)
+        r->param[i]->name = in[i];
     g->n_result_name = g->n_result_name == r->n_result ? r->n_result : 0;
     b->output_name = out;
 }

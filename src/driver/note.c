@@ -11,10 +11,12 @@ enum { LONGEST = 160 }; /* of a name or value as it is shown */
 static void shown(const char *text, tn_buf *o)
 {
     size_t n = strlen(text), k = n > LONGEST ? LONGEST : n;
-    while (k > 0 && k < n && ((unsigned char)text[k] & 0xC0) == 0x80) k--;
+    while (k > 0 && k < n && ((unsigned char)text[k] & 0xC0) == 0x80)
+        k--;
     for (size_t i = 0; i < k; i++)
         tn_buf_char(o, (unsigned char)text[i] < ' ' || text[i] == 0x7f ? ' ' : text[i]);
-    if (k < n) tn_buf_printf(o, "... (%zu bytes)", n);
+    if (k < n)
+        tn_buf_printf(o, "... (%zu bytes)", n);
 }
 
 static void list(tn_build *b, enum tn_slot_kind kind, const char *what, tn_buf *o)

@@ -12,12 +12,11 @@ static bool is_relay(const tn_file *f)
     for (; s + sizeof mark - 1 <= end; s++) {
         if (memcmp(s, mark, sizeof mark - 1) == 0)
             return true;
-        if (*s == '/' || *s == '#') { /* skip a comment line */
+        if (*s == '/' || *s == '#') /* skip a comment line */
             while (s < end && *s != '\n')
                 s++;
-        } else if (*s != ' ' && *s != '\n' && *s != '\t' && *s != '\r') {
+        else if (*s != ' ' && *s != '\n' && *s != '\t' && *s != '\r')
             return false;
-        }
     }
     return false;
 }
@@ -48,8 +47,8 @@ static tn_status opt_relay(tn_build *b, const char *file, const char *passes, tn
             continue;
         }
         if (!pass)
-            return tn_error(b->ctx, "driver-E031", NULL,
-                            "unknown graph pass %s; %s", name, tn_pass_advice(b, name));
+            return tn_error(b->ctx, "driver-E031", NULL, "unknown graph pass %s; %s", name,
+                            tn_pass_advice(b, name));
         TN_TRY(tn_pass_run(&p, pass, &b->graph));
         TN_TRY(tn_relay_verify(&b->graph));
     }
@@ -60,7 +59,11 @@ static tn_status opt_relay(tn_build *b, const char *file, const char *passes, tn
 /* ---- schedules ----
  * A dump of schedules has a section for each kernel and variant, which begins with a heading line,
  * "# name: model nodes (where n == 1)". A file without a heading is one schedule for every function. */
-typedef struct section { const char *heading, *at; size_t n_heading, n; uint32_t line; } section;
+typedef struct section {
+    const char *heading, *at;
+    size_t n_heading, n;
+    uint32_t line;
+} section;
 
 /* Does the line name the kernel as a heading does? */
 static bool is_heading(const char *at, size_t n, const char *name)
@@ -72,8 +75,16 @@ static bool is_heading(const char *at, size_t n, const char *name)
 
 /* The functions of a file, in order; f[i] as it stands now in up to two variants. */
 enum { MAX_FUNCS = 1024, MAX_VARIANTS = 2 };
-typedef struct variants { int n; tn_func *f[MAX_VARIANTS]; section of[MAX_VARIANTS]; } variants;
-typedef struct funcs { size_t n; tn_func *first[MAX_FUNCS]; variants now[MAX_FUNCS]; } funcs;
+typedef struct variants {
+    int n;
+    tn_func *f[MAX_VARIANTS];
+    section of[MAX_VARIANTS];
+} variants;
+typedef struct funcs {
+    size_t n;
+    tn_func *first[MAX_FUNCS];
+    variants now[MAX_FUNCS];
+} funcs;
 
 static bool is_any_heading(const funcs *all, const char *at, size_t n)
 {
@@ -120,7 +131,8 @@ static bool is_for_one(const section *x, const tn_func *f)
            memcmp(x->heading + x->n_heading - n, tail, (size_t)n) == 0;
 }
 
-static tn_status replay_section(tn_build *b, const tn_func *f, const section *x, const char *path, tn_func **out)
+static tn_status replay_section(tn_build *b, const tn_func *f, const section *x, const char *path,
+                                tn_func **out)
 {
     tn_sched s;
     uint32_t line = 0;
@@ -163,8 +175,8 @@ static tn_status replay(tn_build *b, const funcs *all, variants *now, const char
 /* Simplify, and the passes after the one that makes functions flat. */
 static bool is_for_flat(const char *name, const tn_lower_pass *pass)
 {
-    return strcmp(name, "Simplify") == 0 || (pass ? pass > tn_lower_pass_find("Vectorize") :
-                                             strcmp(name, "Lower") != 0 && strcmp(name, "Rule") != 0);
+    return strcmp(name, "Simplify") == 0 || (pass ? pass > tn_lower_pass_find("Vectorize")
+                                                  : strcmp(name, "Lower") != 0 && strcmp(name, "Rule") != 0);
 }
 
 static tn_status tir_pass(tn_build *b, tn_func **f, const char *name)
@@ -174,8 +186,8 @@ static tn_status tir_pass(tn_build *b, tn_func **f, const char *name)
     if (strcmp(name, "Verify") == 0)
         return TN_OK;
     if ((*f)->stage == TN_STAGE_FLAT && !is_for_flat(name, pass))
-        return tn_error(b->ctx, "driver-E036", NULL, "%s: %s works on functions (func) that are not lowered yet",
-                        (*f)->name, name);
+        return tn_error(b->ctx, "driver-E036", NULL,
+                        "%s: %s works on functions (func) that are not lowered yet", (*f)->name, name);
     if (strcmp(name, "Rule") == 0) {
         tn_sched *s = TN_NEW(&b->arena, tn_sched);
         tn_rule_apply(s, *f, &b->machine, &b->arena, &b->pool);
@@ -188,7 +200,8 @@ static tn_status tir_pass(tn_build *b, tn_func **f, const char *name)
         return tn_func_verify(*f);
     }
     if (!pass)
-        return tn_error(b->ctx, "driver-E031", NULL, "unknown loop pass %s; %s", name, tn_pass_advice(b, name));
+        return tn_error(b->ctx, "driver-E031", NULL, "unknown loop pass %s; %s", name,
+                        tn_pass_advice(b, name));
     TN_TRY(pass->run(*f, &b->machine));
     return tn_func_verify(*f);
 }
@@ -234,8 +247,8 @@ static void print_variants(const variants *now, const section *gap, bool first, 
 static tn_status opt_tir(tn_build *b, const char *file, const char *passes, tn_buf *out)
 {
     funcs *all = TN_NEW(&b->arena, funcs);
-    TN_TRY(tn_func_parse(b->ctx, &b->arena, &b->pool, file, (const char *)b->file.at, b->file.n, all->first, MAX_FUNCS,
-                         &all->n));
+    TN_TRY(tn_func_parse(b->ctx, &b->arena, &b->pool, file, (const char *)b->file.at, b->file.n, all->first,
+                         MAX_FUNCS, &all->n));
     section *gap = TN_NEW_N(&b->arena, section, all->n);
     find_gaps(&b->file, all->n, gap);
     for (size_t i = 0; i < all->n; i++) {

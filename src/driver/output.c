@@ -5,7 +5,9 @@
 #include <errno.h>
 #include <stdlib.h>
 
-struct tenon_output { tn_output o; };
+struct tenon_output {
+    tn_output o;
+};
 
 tenon_output *tenon_output_open(const char *path, int *out_error)
 {
@@ -17,15 +19,9 @@ tenon_output *tenon_output_open(const char *path, int *out_error)
     return NULL;
 }
 
-void tenon_output_add(tenon_output *x, const void *data, size_t n)
-{
-    tn_output_add(&x->o, data, n);
-}
+void tenon_output_add(tenon_output *x, const void *data, size_t n) { tn_output_add(&x->o, data, n); }
 
-int tenon_output_finish(tenon_output *x)
-{
-    return tn_output_finish(&x->o);
-}
+int tenon_output_finish(tenon_output *x) { return tn_output_finish(&x->o); }
 
 int tenon_outputs_close(int n, tenon_output *const x[], int keep)
 {
@@ -38,7 +34,4 @@ int tenon_outputs_close(int n, tenon_output *const x[], int keep)
     return err;
 }
 
-void tenon_outputs_drop(void)
-{
-    tn_outputs_drop();
-}
+void tenon_outputs_drop(void) { tn_outputs_drop(); }

@@ -17,7 +17,8 @@ tn_status tn_code_make(tn_build *b, tn_buf code[TN_OBJECTS], uint32_t *out_n)
 {
     *out_n = 1;
     if (b->target.kind == TN_TARGET_C)
-        return b->unit.private ? tn_emit_c(&b->unit, code) : tn_emit_c_parts(&b->unit, TN_OBJECTS, code, out_n);
+        return b->unit.private ? tn_emit_c(&b->unit, code)
+                               : tn_emit_c_parts(&b->unit, TN_OBJECTS, code, out_n);
     const tn_llvm_api *llvm;
     tn_code_cache cache = tn_code_cache_open(&b->objects);
     tn_llvm_options o = {.triple = b->target.triple, .opt_level = b->opt.opt_level, .cache = &cache};
@@ -29,7 +30,8 @@ void tn_params_make(tn_build *b, tn_sink *out)
 {
     const char **name = TN_NEW_N(&b->arena, const char *, b->n_constant);
     for (uint32_t i = 0, k = 0; i < b->program.n_slot; i++)
-        if (b->program.slot[i].kind == TN_SLOT_CONST) name[k++] = b->program.slot[i].name;
+        if (b->program.slot[i].kind == TN_SLOT_CONST)
+            name[k++] = b->program.slot[i].name;
     tn_params_write(b->n_constant, name, b->constant, out);
 }
 
@@ -78,7 +80,8 @@ static tn_status stream_tar(tn_build *b, tn_buf *tar, tn_buf *sums, const char *
     return tn_file_report(b->ctx, output, err);
 }
 
-static tn_status write_tar(tn_build *b, uint32_t n, const tn_buf code[], const char *output, size_t *out_bytes)
+static tn_status write_tar(tn_build *b, uint32_t n, const tn_buf code[], const char *output,
+                           size_t *out_bytes)
 {
     tn_buf so = {0}, json = {0}, tar = {0}, sums = {0};
     bool is_static = false;
@@ -89,7 +92,8 @@ static tn_status write_tar(tn_build *b, uint32_t n, const tn_buf code[], const c
         st = tn_json_write(b, &json, &is_static);
     if (st == TN_OK) {
         add_file(&tar, &sums, "mod.so", &so);
-        if (is_static) add_file(&tar, &sums, "mod.json", &json);
+        if (is_static)
+            add_file(&tar, &sums, "mod.json", &json);
         st = stream_tar(b, &tar, &sums, output, out_bytes);
     }
     tn_buf_deinit(&so);

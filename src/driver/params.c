@@ -15,10 +15,7 @@ static void name(tn_buf *out, const char *s)
     tn_buf_str(out, s);
 }
 
-static size_t header_bytes(int ndim)
-{
-    return 8 + 8 + 4 + 4 + 4 + 4 + 8 * (size_t)ndim + 8;
-}
+static size_t header_bytes(int ndim) { return 8 + 8 + 4 + 4 + 4 + 4 + 8 * (size_t)ndim + 8; }
 
 static void header(tn_buf *out, tn_dtype t, int ndim, const int64_t dim[], uint64_t bytes)
 {
@@ -80,7 +77,8 @@ void tn_params_write(uint32_t n, const char *const names[], const tn_node *const
     for (uint32_t i = 0; i < n; i++) {
         int64_t dim[64];
         int ndim = physical_dims(constant[i], dim);
-        size_t at = (size_t)(out->n - start) + header_bytes(1) + header_bytes(ndim), fill = (64 - at % 64) % 64;
+        size_t at = (size_t)(out->n - start) + header_bytes(1) + header_bytes(ndim),
+               fill = (64 - at % 64) % 64;
         header(&b, TN_U8, 1, (int64_t[]){(int64_t)fill}, fill);
         tn_buf_fill(&b, 0, fill);
         header(&b, constant[i]->type[0]->dtype, ndim, dim, constant[i]->blob->n);
@@ -105,7 +103,8 @@ tn_status tn_params_read(tn_build *b, const char *file, const tn_blob *const **o
     for (*out_n = 0; *out_n < n; ++*out_n) {
         DLTensor view;
         uint64_t bytes;
-        if (tnr_params_find(b->params, tn_arena_printf(&b->arena, "relay.Constant.%zu", *out_n), &view, &err) ||
+        if (tnr_params_find(b->params, tn_arena_printf(&b->arena, "relay.Constant.%zu", *out_n), &view,
+                            &err) ||
             tnr_tensor_bytes(view.dtype, view.ndim, view.shape, &bytes, &err))
             break;
         tn_blob *blob = TN_NEW(&b->arena, tn_blob);

@@ -171,7 +171,10 @@ tn_status tn_pass_step(tn_build *b, tn_pass *p, const char *name)
     return TN_OK;
 }
 
-typedef struct { tn_build *b; double start; } watcher;
+typedef struct {
+    tn_build *b;
+    double start;
+} watcher;
 
 static void watch(void *user, const tn_lower_pass *pass, const tn_func *f, bool after)
 {

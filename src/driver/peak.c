@@ -16,7 +16,8 @@ static void add_term(terms *t, const tn_expr *e)
 {
     e = tn_simplify(t->pool, NULL, e);
     for (int i = 0; i < t->n; i++)
-        if (t->term[i] == e) return;
+        if (t->term[i] == e)
+            return;
     t->full |= t->n == MOST_TERMS;
     if (!t->full)
         t->term[t->n++] = e;
@@ -65,10 +66,7 @@ typedef struct {
     bool *used; /* by the symbol's number */
 } example;
 
-static int64_t smallest(const tn_symbol_info *s)
-{
-    return s->min > 1 || s->max < 1 ? s->min : 1;
-}
+static int64_t smallest(const tn_symbol_info *s) { return s->min > 1 || s->max < 1 ? s->min : 1; }
 
 static const tn_expr *with_smallest(tn_pool *p, const tn_expr *e, void *user)
 {

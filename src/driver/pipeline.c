@@ -19,31 +19,31 @@
 const char *const tn_graph_pipeline[] = {
     "InferType",
     "FakeQuantizationToInteger", /* quantised networks compute on integers */
-    "DynamicToStatic",         /* extents known now are attributes */
+    "DynamicToStatic",           /* extents known now are attributes */
     "Legalize",
-    "SimplifyInference",       /* operators with an expansion are gone */
-    "FoldConstant",            /* nothing that depends on constants only is left to run time */
+    "SimplifyInference", /* operators with an expansion are gone */
+    "FoldConstant",      /* nothing that depends on constants only is left to run time */
     "EliminateCommonSubexpr",
     "DeadCodeElimination",
     "CombineParallelConv2D",
     "CombineParallelDense",
     "CombineParallelBatchMatmul",
     "FoldConstant",
-    "SimplifyExpr",            /* no identities; elementwise operators stand before transposes and reshapes */
+    "SimplifyExpr", /* no identities; elementwise operators stand before transposes and reshapes */
     "FoldConstant",
-    "FoldScaleAxis",           /* batch normalisation is in the weights */
+    "FoldScaleAxis", /* batch normalisation is in the weights */
     "FoldConstant",
-    "ToMixedPrecision",        /* if asked for */
+    "ToMixedPrecision", /* if asked for */
     "SimplifyExpr",
     "CanonicalizeOps",
     "FoldConstant",
     "EliminateCommonSubexpr",
-    "CanonicalizeCast",        /* casts are part of what reads them */
+    "CanonicalizeCast", /* casts are part of what reads them */
     "DeadCodeElimination",
-    "ChooseAlgorithm",         /* each operator is the algorithm that will run */
-    "ConvertLayout",           /* if asked for */
-    "AlterOpLayout",           /* values have physical layouts */
-    "FoldConstant",            /* weights lie in the order their kernel reads them */
+    "ChooseAlgorithm", /* each operator is the algorithm that will run */
+    "ConvertLayout",   /* if asked for */
+    "AlterOpLayout",   /* values have physical layouts */
+    "FoldConstant",    /* weights lie in the order their kernel reads them */
     "DeadCodeElimination",
     "FuseOps", /* each call is one kernel */
     "DeadCodeElimination",
@@ -144,7 +144,8 @@ static tn_status parse_shapes(tn_build *b, const char *text, tn_import_options *
         tn_vec_push(&shapes, s);
         text = end + 1;
     }
-    o->shape = tn_arena_copy(&b->arena, shapes.n ? (void *)shapes.at : (void *)"", shapes.n * sizeof *shapes.at, 8);
+    o->shape =
+        tn_arena_copy(&b->arena, shapes.n ? (void *)shapes.at : (void *)"", shapes.n * sizeof *shapes.at, 8);
     o->n_shape = shapes.n;
     tn_vec_deinit(&shapes);
     return st;
@@ -158,8 +159,8 @@ tn_status tn_stage_import(tn_build *b, const char *model)
     b->model = model;
     TN_TRY(parse_shapes(b, b->opt.input_shapes, &o));
     TN_TRY(tn_import_map(b->ctx, model, &b->file));
-    const tn_format *format = b->opt.model_format ? tn_format_find(b->opt.model_format)
-                                                  : tn_format_guess(model, &b->file);
+    const tn_format *format =
+        b->opt.model_format ? tn_format_find(b->opt.model_format) : tn_format_guess(model, &b->file);
     if (format && strcmp(format->name, "relay") == 0)
         TN_TRY(tn_params_read(b, model, &o.constant, &o.n_constant));
     TN_TRY(tn_import(&b->graph, model, &b->file, b->opt.model_format, &o));
@@ -211,12 +212,13 @@ tn_status tn_stage_graph(tn_build *b)
 
 /* ---- groups ---- */
 
-static tn_function *main_of(tn_build *b)
-{
-    return tn_graph_function(&b->graph, "main");
-}
+static tn_function *main_of(tn_build *b) { return tn_graph_function(&b->graph, "main"); }
 
-typedef struct { tn_vec(const char *) was; size_t at; bool restore; } sources;
+typedef struct {
+    tn_vec(const char *) was;
+    size_t at;
+    bool restore;
+} sources;
 
 static bool swap_source(tn_stmt *s, void *user)
 {
@@ -268,7 +270,8 @@ static tn_status add_group(tn_build *b, tn_pass *p, const tn_node *call, tn_strm
     tn_strmap_put(names, name, strlen(name), 1);
     tn_strmap_put(by_text, key, strlen(key), b->groups.n);
     f->name = name;
-    tn_group g = {.name = name, .source = f->source, .te = f, .call = call, .n_in = f->n_param - 1, .n_out = 1};
+    tn_group g = {
+        .name = name, .source = f->source, .te = f, .call = call, .n_in = f->n_param - 1, .n_out = 1};
     tn_vec_push(&b->calls, ((tn_call_site){call, (uint32_t)b->groups.n}));
     tn_vec_push(&b->groups, g);
     tn_progress_say(&b->opt, "tir", b->groups.n, 0);
@@ -444,9 +447,10 @@ static tn_status settle_form(tn_build *b, tn_group *g, bool lower)
                             "please report it",
                             g->name, id);
     }
-    return g->form == first ? TN_OK
-                            : tn_report(b->ctx, TN_WARNING, "driver-W001", &loc,
-                                        "this part of the model runs as plain loops, which is slow; please report it");
+    return g->form == first
+               ? TN_OK
+               : tn_report(b->ctx, TN_WARNING, "driver-W001", &loc,
+                           "this part of the model runs as plain loops, which is slow; please report it");
 }
 
 tn_status tn_stage_schedule(tn_build *b)

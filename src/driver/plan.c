@@ -37,7 +37,10 @@ static const tn_expr *aligned(tn_pool *p, const tn_expr *e)
     return tn_simplify(p, NULL, tn_mul(p, tn_ceildiv(p, e, 64), tn_idx(p, 64)));
 }
 
-typedef struct { uint32_t i; int64_t bytes, at; } item;
+typedef struct {
+    uint32_t i;
+    int64_t bytes, at;
+} item;
 
 static int by_size(const void *a, const void *b)
 {
@@ -63,7 +66,8 @@ static int64_t first_fit(const tn_lifetime *life, const item *t, uint32_t k)
     for (bool moved = true; moved;) {
         moved = false;
         for (uint32_t j = 0; j < k; j++)
-            if (overlap(&life[t[k].i], &life[t[j].i]) && at < t[j].at + t[j].bytes && t[j].at < at + t[k].bytes) {
+            if (overlap(&life[t[k].i], &life[t[j].i]) && at < t[j].at + t[j].bytes &&
+                t[j].at < at + t[k].bytes) {
                 at = t[j].at + t[j].bytes;
                 moved = true;
             }
@@ -82,10 +86,7 @@ static int64_t place(const tn_lifetime *life, item *t, uint32_t n)
     return total;
 }
 
-static bool alive_at(const tn_lifetime *l, uint32_t at)
-{
-    return l->first <= at && at <= l->last;
-}
+static bool alive_at(const tn_lifetime *l, uint32_t at) { return l->first <= at && at <= l->last; }
 
 /* The most bytes alive at once, which is where something begins: no plan takes less. */
 static int64_t most_alive(const tn_lifetime *life, const item *t, uint32_t n)
@@ -177,8 +178,8 @@ static bool never_negative(tn_pool *p, const tn_facts *f, const tn_expr *e)
     if (!tn_affine_of(p, tn_simplify(p, f, e), &a))
         return false;
     for (int i = 0; i < a.n; i++)
-        if (a.term[i].atom->kind == TN_E_FLOORDIV && tn_is_int(a.term[i].atom->src[1], &c) && c > 0 && all % c != 0 &&
-            (__builtin_mul_overflow(all, c, &all) || all > INT32_MAX))
+        if (a.term[i].atom->kind == TN_E_FLOORDIV && tn_is_int(a.term[i].atom->src[1], &c) && c > 0 &&
+            all % c != 0 && (__builtin_mul_overflow(all, c, &all) || all > INT32_MAX))
             return false;
     const tn_expr *sum = tn_mul(p, tn_idx(p, a.c), tn_idx(p, all));
     for (int i = 0; i < a.n; i++) {
@@ -237,7 +238,8 @@ const tn_expr *tn_plan_alive(tn_graph *g, uint32_t n, const tn_lifetime life[])
     return most;
 }
 
-const tn_expr *tn_plan_memory(tn_graph *g, tn_arena *scratch, uint32_t n, tn_lifetime life[], bool *out_smallest)
+const tn_expr *tn_plan_memory(tn_graph *g, tn_arena *scratch, uint32_t n, tn_lifetime life[],
+                              bool *out_smallest)
 {
     tn_pool *p = g->pool;
     tn_facts f;

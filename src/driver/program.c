@@ -44,7 +44,8 @@ bool tn_group_renames(const tn_node *call)
 int32_t program_symbol_index(const tn_maker *m, const char *name)
 {
     for (size_t i = 0; i < m->symbols.n; i++)
-        if (m->symbols.at[i].s.name == name) return (int32_t)i;
+        if (m->symbols.at[i].s.name == name)
+            return (int32_t)i;
     return -1;
 }
 
@@ -57,7 +58,8 @@ static bool look_at(const tn_expr *e, void *user)
 {
     latest *l = user;
     int32_t s = e->kind == TN_E_SYM ? program_symbol_index(l->m, e->u.s) : -1;
-    if (s >= 0 && l->m->symbols.at[s].segment > l->segment) l->segment = l->m->symbols.at[s].segment;
+    if (s >= 0 && l->m->symbols.at[s].segment > l->segment)
+        l->segment = l->m->symbols.at[s].segment;
     return true;
 }
 
@@ -73,7 +75,8 @@ uint32_t program_add_slot(tn_maker *m, enum tn_slot_kind kind, const char *name,
                     .over = -1};
     latest l = {m, 0};
     s.bytes = tn_simplify(&m->b->pool, NULL, tn_type_bytes(&m->b->pool, t));
-    for (int d = 0; d < t->n; d++) tn_each(t->dim[d], look_at, &l);
+    for (int d = 0; d < t->n; d++)
+        tn_each(t->dim[d], look_at, &l);
     s.segment = l.segment;
     tn_vec_push(&m->slots, s);
     tn_vec_push(&m->life, ((tn_lifetime){.bytes = s.bytes, .first = UINT32_MAX}));
@@ -88,7 +91,8 @@ static void add_input(tn_maker *m, const tn_node *param)
     int32_t *bind = TN_NEW_N(&m->b->arena, int32_t, t->n);
     for (int d = 0; d < t->n; d++) {
         bind[d] = -1;
-        if (t->dim[d]->kind != TN_E_SYM || program_symbol_index(m, t->dim[d]->u.s) >= 0) continue;
+        if (t->dim[d]->kind != TN_E_SYM || program_symbol_index(m, t->dim[d]->u.s) >= 0)
+            continue;
         const tn_symbol_info *info = tn_graph_symbol(&m->b->graph, t->dim[d]->u.s);
         bind[d] = (int32_t)m->symbols.n;
         tn_vec_push(&m->symbols, ((program_symbol){{t->dim[d]->u.s, info->min, info->max}, 0}));
@@ -99,9 +103,11 @@ static void add_input(tn_maker *m, const tn_node *param)
 
 static tn_status check_type(tn_maker *m, const tn_node *n, const tn_type *t)
 {
-    if (t && t->kind == TN_T_TENSOR) return TN_OK;
+    if (t && t->kind == TN_T_TENSOR)
+        return TN_OK;
     tn_buf b = {0};
-    if (t) tn_type_print(t, &b);
+    if (t)
+        tn_type_print(t, &b);
     tn_status s = tn_error(m->b->ctx, "driver-E010", n->loc,
                            "only tensors can enter or leave a package, an if or a loop, not %s; pass the "
                            "parts of a tuple one by one",
@@ -114,9 +120,12 @@ static tn_status check_type(tn_maker *m, const tn_node *n, const tn_type *t)
 static tn_status check_flow(tn_maker *m, const tn_region *r)
 {
     for (const tn_node *n = r->first; n; n = n->next) {
-        if (n->op != &tn_op_if && n->op != &tn_op_loop) continue;
-        for (uint16_t k = 0; k < n->nout; k++) TN_TRY(check_type(m, n, n->type[k]));
-        for (int i = 0; i < n->nregion; i++) TN_TRY(check_flow(m, n->region[i]));
+        if (n->op != &tn_op_if && n->op != &tn_op_loop)
+            continue;
+        for (uint16_t k = 0; k < n->nout; k++)
+            TN_TRY(check_type(m, n, n->type[k]));
+        for (int i = 0; i < n->nregion; i++)
+            TN_TRY(check_flow(m, n->region[i]));
     }
     return TN_OK;
 }
@@ -164,7 +173,8 @@ static void root_field(tn_maker *m, const tn_node *n)
 static void find_roots(tn_maker *m, const tn_region *r)
 {
     for (const tn_node *n = r->first; n; n = n->next) {
-        for (int i = 0; i < n->nregion && n->op != &tn_op_fn; i++) find_roots(m, n->region[i]);
+        for (int i = 0; i < n->nregion && n->op != &tn_op_fn; i++)
+            find_roots(m, n->region[i]);
         if (tn_group_fn(n) && tn_group_renames(n))
             set_root(m, n, 0, tn_in(n, 1));
         else if (n->op == &tn_op_bind_extent)
@@ -197,7 +207,8 @@ static bool has_symbol(const tn_expr *e, void *user)
 {
     symbols_of *s = user;
     for (int d = 0; e->kind == TN_E_SYM && d < s->t->n; d++)
-        if (tn_uses(s->t->dim[d], e)) return true;
+        if (tn_uses(s->t->dim[d], e))
+            return true;
     s->all = s->all && e->kind != TN_E_SYM;
     return true;
 }
@@ -207,7 +218,8 @@ bool program_holds(tn_maker *m, uint32_t slot, tn_value v)
     const tn_slot_ir *s = &m->slots.at[slot];
     const tn_type *t = tn_value_type(v);
     symbols_of known = {t, true};
-    for (int d = 0; d < s->ndim; d++) tn_each(s->dim[d], has_symbol, &known);
+    for (int d = 0; d < s->ndim; d++)
+        tn_each(s->dim[d], has_symbol, &known);
     return known.all && tn_dtype_eq(s->dtype, t->dtype) && s->layout == t->layout &&
            program_same_bytes(m, s->bytes, tn_simplify(&m->b->pool, NULL, tn_type_bytes(&m->b->pool, t)));
 }
@@ -221,7 +233,8 @@ static tn_status add_outputs(tn_maker *m, const tn_region *r, uint32_t slot[])
         TN_TRY(check_type(m, v.def, tn_value_type(v)));
         uint32_t o = slot[i] = program_add_slot(m, TN_SLOT_OUTPUT, m->b->output_name[i], tn_value_type(v));
         tn_value root = program_root(m, v);
-        if (!program_holds(m, o, root)) continue;
+        if (!program_holds(m, o, root))
+            continue;
         if (program_unplaced(m, root)) {
             tn_map_put(&m->slot, program_key(root), o);
         } else {
@@ -239,9 +252,11 @@ static tn_status copy_outputs(tn_maker *m, const tn_region *r, const uint32_t sl
     for (uint32_t i = 0; i < r->n_result; i++) {
         tn_value v = {r->result[i].def, r->result[i].out};
         uint32_t operand[2] = {0, slot[i]};
-        if (m->slots.at[slot[i]].alias >= 0) continue;
+        if (m->slots.at[slot[i]].alias >= 0)
+            continue;
         TN_TRY(program_slot_of(m, v, &operand[0]));
-        if (operand[0] == operand[1]) continue;
+        if (operand[0] == operand[1])
+            continue;
         program_use(m, operand[0]);
         program_use(m, operand[1]);
         program_add_inst(m, TN_INST_COPY, 0, 2, operand,
@@ -255,7 +270,8 @@ static void place_outputs(tn_maker *m)
     for (size_t i = 0; i < m->slots.n; i++) {
         tn_slot_ir *s = &m->slots.at[i];
         latest l = {m, 0};
-        for (int d = 0; s->kind == TN_SLOT_OUTPUT && d < s->ndim; d++) tn_each(s->dim[d], look_at, &l);
+        for (int d = 0; s->kind == TN_SLOT_OUTPUT && d < s->ndim; d++)
+            tn_each(s->dim[d], look_at, &l);
         s->segment = s->kind == TN_SLOT_OUTPUT ? l.segment : s->segment;
     }
 }
@@ -284,7 +300,8 @@ uint32_t program_add_inst(tn_maker *m, enum tn_inst_op op, uint32_t a, uint32_t 
 static uint32_t work_slot(tn_maker *m, const tn_expr *bytes)
 {
     tn_pool *p = &m->b->pool;
-    uint32_t s = program_add_slot(m, TN_SLOT_TEMP, "", tn_type_tensor(m->b->graph.pool, TN_U8, 1, &bytes, NULL));
+    uint32_t s =
+        program_add_slot(m, TN_SLOT_TEMP, "", tn_type_tensor(m->b->graph.pool, TN_U8, 1, &bytes, NULL));
     m->slots.at[s].bytes = tn_simplify(p, NULL, bytes);
     program_use(m, s);
     return s;
@@ -308,7 +325,8 @@ static const tn_expr *work_of(tn_maker *m, const tn_group *g)
 tn_status program_add_call(tn_maker *m, const tn_node *call)
 {
     uint64_t group = 0, known;
-    if (tn_group_renames(call)) return TN_OK;
+    if (tn_group_renames(call))
+        return TN_OK;
     tn_map_get(&m->group, tn_map_key(call), &group);
     const tn_group *g = &m->b->groups.at[group];
     uint32_t n_in = (uint32_t)call->nin - 1, ns = g->te->n_symbol, k = 0;
@@ -426,7 +444,8 @@ static tn_status make(tn_maker *m)
     finish(m);
     TN_TRY(tn_program_verify(b->ctx, &b->pool, &b->program, (uint32_t)b->groups.n, b->kernel));
     for (uint32_t i = 0; i < b->program.n_slot; i++)
-        if (m->slots.at[i].layout) physical(m, &m->slots.at[i]);
+        if (m->slots.at[i].layout)
+            physical(m, &m->slots.at[i]);
     b->program.slot = kept(b, m->slots.at, m->slots.n, sizeof *m->slots.at);
     make_unit(b);
     return TN_OK;

@@ -55,7 +55,8 @@ static uint32_t new_symbols(tn_maker *m, const tn_node *n, joins *out)
     for (uint32_t k = 0; k < n->nout; k++) {
         const tn_type *t = n->type[k];
         for (int d = 0; t->kind == TN_T_TENSOR && d < t->n; d++) {
-            if (t->dim[d]->kind != TN_E_SYM || program_symbol_index(m, t->dim[d]->u.s) >= 0) continue;
+            if (t->dim[d]->kind != TN_E_SYM || program_symbol_index(m, t->dim[d]->u.s) >= 0)
+                continue;
             segment = segment ? segment : ++m->n_segment;
             tn_vec_push(out, ((joined){t->dim[d], add_symbol(m, t->dim[d]->u.s, segment), k, d}));
         }
@@ -77,7 +78,8 @@ static tn_status copy_result(tn_maker *m, const tn_node *n, tn_value v, uint32_t
 {
     uint32_t operand[2] = {0, to};
     TN_TRY(program_slot_of(m, v, &operand[0]));
-    if (operand[0] == to) return TN_OK;
+    if (operand[0] == to)
+        return TN_OK;
     program_use(m, operand[0]);
     program_use(m, to);
     program_add_inst(m, TN_INST_COPY, 0, 2, operand, where(n));
@@ -87,7 +89,8 @@ static tn_status copy_result(tn_maker *m, const tn_node *n, tn_value v, uint32_t
 static tn_status add_branch(tn_maker *m, const tn_node *n, const tn_region *r, const joins *j,
                             uint32_t segment, const uint32_t slot[])
 {
-    if (!slot || tn_region_fails(r)) return program_region(m, r);
+    if (!slot || tn_region_fails(r))
+        return program_region(m, r);
     compute_in_place(m, r, slot);
     TN_TRY(program_region(m, r));
     for (size_t i = 0; i < j->n; i++) {
@@ -97,7 +100,8 @@ static tn_status add_branch(tn_maker *m, const tn_node *n, const tn_region *r, c
         uint32_t size = add_size(m, e);
         program_add_inst(m, TN_INST_BIND, x->symbol, 1, &size, where(n));
     }
-    if (segment) add_plan(m, segment, n);
+    if (segment)
+        add_plan(m, segment, n);
     for (uint32_t k = 0; k < n->nout; k++)
         TN_TRY(copy_result(m, n, (tn_value){r->result[k].def, r->result[k].out}, slot[k]));
     return TN_OK;
@@ -273,7 +277,8 @@ static tn_status add_loop(tn_maker *m, const tn_node *n)
     TN_TRY(program_region(m, l.r));
     TN_TRY(end_iteration(&l));
     uint32_t back = program_add_inst(m, TN_INST_JUMP, head, 0, NULL, where(n));
-    for (size_t s = 0; s < m->life.n; s++) /* what the body reads from before is there in the last iteration too */
+    for (size_t s = 0; s < m->life.n;
+         s++) /* what the body reads from before is there in the last iteration too */
         if (m->life.at[s].first <= head && m->life.at[s].last >= head)
             m->life.at[s].last = back;
     m->insts.at[done[0]].a = m->insts.at[done[1]].a = (uint32_t)m->insts.n;
@@ -304,7 +309,8 @@ static tn_status add_bind(tn_maker *m, const tn_node *n)
                          operand, where(n));
         tn_buf_deinit(&b);
     }
-    if (segment) add_plan(m, segment, n);
+    if (segment)
+        add_plan(m, segment, n);
     return TN_OK;
 }
 
@@ -313,7 +319,8 @@ static tn_status add_bind(tn_maker *m, const tn_node *n)
 /* The run ends unless a and b, bytes of one value read as two types, are equal. */
 static void demand_equal(tn_maker *m, const tn_node *n, const tn_expr *a, const tn_expr *b)
 {
-    if (program_same_bytes(m, a, b)) return;
+    if (program_same_bytes(m, a, b))
+        return;
     uint32_t size = add_size(m, tn_program_differ(&m->b->pool, a, b));
     program_add_inst(m, TN_INST_JUMP_ZERO, (uint32_t)m->insts.n + 2, 1, &size, where(n));
     program_add_inst(m, TN_INST_FAIL, add_text(m, "a reshape would change the number of elements"), 0, NULL,
@@ -331,7 +338,8 @@ static void check_reshapes(tn_maker *m, const tn_node *call)
 {
     const tn_node *fn = tn_group_fn(call);
     uint64_t group = 0;
-    if (tn_group_renames(call)) return;
+    if (tn_group_renames(call))
+        return;
     tn_map_get(&m->group, tn_map_key(call), &group);
     const tn_group *g = &m->b->groups.at[group];
     const tn_func *f = g->flat[g->n_variant - 1].func;

@@ -119,7 +119,8 @@ static things things_of(const tn_maker *m, uint32_t segment, bool in_place)
             if (on == UINT32_MAX)
                 continue;
             t.of.at[i] = on;
-            t.life.at[on].last = t.life.at[on].last > m->life.at[i].last ? t.life.at[on].last : m->life.at[i].last;
+            t.life.at[on].last =
+                t.life.at[on].last > m->life.at[i].last ? t.life.at[on].last : m->life.at[i].last;
         }
     }
     return t;

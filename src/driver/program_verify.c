@@ -49,7 +49,8 @@ const tn_expr *tn_parameter_bytes(tn_pool *p, const tn_func *f, uint32_t i)
 {
     const tn_buffer *b = &f->buffer[f->param[i]];
     const tn_expr *n = tn_idx(p, tn_dtype_bytes(b->dtype));
-    for (int d = 0; d < b->ndim; d++) n = tn_mul(p, n, b->dim[d]);
+    for (int d = 0; d < b->ndim; d++)
+        n = tn_mul(p, n, b->dim[d]);
     return tn_simplify(p, NULL, n);
 }
 
@@ -88,7 +89,8 @@ static void fault(verifier *v, const char *what, uint32_t slot)
 {
     static const char *const names[] = {"CALL",      "COPY",  "FAIL", "JUMP",      "JUMP_FALSE", "BIND",
                                         "BIND_SLOT", "CHECK", "PLAN", "JUMP_ZERO", "SET",        "STORE"};
-    if (v->failed || !v->checks) return;
+    if (v->failed || !v->checks)
+        return;
     v->failed = true;
     bool inside = v->at < v->r->n_inst;
     uint32_t op = inside ? v->r->inst[v->at].op : 0;
@@ -109,7 +111,8 @@ static const uint32_t NO_SLOT = UINT32_MAX;
 /* Is operand k there, below n? */
 static bool within(verifier *v, uint32_t i, uint32_t n, const char *what)
 {
-    if (i >= n) fault(v, what, NO_SLOT);
+    if (i >= n)
+        fault(v, what, NO_SLOT);
     return i < n;
 }
 
@@ -117,10 +120,12 @@ static bool within(verifier *v, uint32_t i, uint32_t n, const char *what)
 
 static bool equal(verifier *v, const tn_expr *a, const tn_expr *b)
 {
-    if (a == b || tn_equal(v->p, &v->facts, a, b)) return true;
+    if (a == b || tn_equal(v->p, &v->facts, a, b))
+        return true;
     const tn_expr *x = tn_program_differ(v->p, a, b), *y = tn_program_differ(v->p, b, a);
     for (uint32_t i = 0; i < v->r->n_size; i++)
-        if ((v->r->size[i] == x || v->r->size[i] == y) && has(v, v->size0 + i)) return true;
+        if ((v->r->size[i] == x || v->r->size[i] == y) && has(v, v->size0 + i))
+            return true;
     return false;
 }
 
@@ -134,7 +139,8 @@ static bool note_symbol(const tn_expr *e, void *user)
 {
     mentions *m = user;
     for (uint32_t s = 0; e->kind == TN_E_SYM && s < m->v->r->n_symbol; s++)
-        if (m->v->r->symbol[s].name == e->u.s) tn_vec_push(&m->v->depends[s], m->slot);
+        if (m->v->r->symbol[s].name == e->u.s)
+            tn_vec_push(&m->v->depends[s], m->slot);
     return true;
 }
 
@@ -151,8 +157,10 @@ static bool is_bound(const tn_expr *e, void *user)
 static void need_bound(verifier *v, const tn_expr *e, uint32_t slot)
 {
     mentions m = {v, slot, true};
-    if (e->kind != TN_E_INT) tn_each(e, is_bound, &m);
-    if (!m.bound) fault(v, " names a size of symbols that are not bound yet", slot);
+    if (e->kind != TN_E_INT)
+        tn_each(e, is_bound, &m);
+    if (!m.bound)
+        fault(v, " names a size of symbols that are not bound yet", slot);
 }
 
 /* ---- slots ---- */
@@ -160,9 +168,11 @@ static void need_bound(verifier *v, const tn_expr *e, uint32_t slot)
 /* Do a and b, which may be one slot, have a byte in common? */
 static bool shares(const verifier *v, uint32_t a, uint32_t b)
 {
-    if (v->r->slot[a].segment != v->r->slot[b].segment) return false;
+    if (v->r->slot[a].segment != v->r->slot[b].segment)
+        return false;
     for (int k = 0; k < SAMPLES; k++)
-        if (v->place[k][a].from < v->place[k][b].to && v->place[k][b].from < v->place[k][a].to) return true;
+        if (v->place[k][a].from < v->place[k][b].to && v->place[k][b].from < v->place[k][a].to)
+            return true;
     return false;
 }
 
@@ -172,14 +182,16 @@ static void write_slot(verifier *v, uint32_t s)
     for (uint32_t w = v->slot0 / 64; w < v->words; w++)
         for (uint64_t bits = v->now[w] & v->held[w]; bits; bits &= bits - 1) {
             uint32_t i = w * 64 + (uint32_t)__builtin_ctzll(bits) - v->slot0;
-            if (shares(v, s, i)) drop(v, v->slot0 + i);
+            if (shares(v, s, i))
+                drop(v, v->slot0 + i);
         }
     add(v, v->slot0 + s);
 }
 
 static void need_written(verifier *v, uint32_t s)
 {
-    if (!has(v, v->slot0 + s)) fault(v, " is read where it does not hold its value", s);
+    if (!has(v, v->slot0 + s))
+        fault(v, " is read where it does not hold its value", s);
 }
 
 static void need_writable(verifier *v, uint32_t s)
@@ -240,7 +252,8 @@ static void call_apart(verifier *v, const tn_inst_ir *x, const tn_kernel_ir *k, 
 
 static bool call_operands(verifier *v, const tn_inst_ir *x)
 {
-    if (!within(v, x->a, v->n_kernel, "there is no such kernel")) return false;
+    if (!within(v, x->a, v->n_kernel, "there is no such kernel"))
+        return false;
     const tn_kernel_ir *k = &v->kernel[x->a];
     uint32_t n_arg = k->n_in + k->n_out, n_sym = k->variant[0].func->n_symbol;
     if (k->variant[0].func->n_param != n_arg || x->n_operand < n_arg + n_sym ||
@@ -257,25 +270,30 @@ static bool call_operands(verifier *v, const tn_inst_ir *x)
 
 static void call(verifier *v, const tn_inst_ir *x)
 {
-    if (!call_operands(v, x)) return;
+    if (!call_operands(v, x))
+        return;
     const tn_kernel_ir *k = &v->kernel[x->a];
     uint32_t n_arg = k->n_in + k->n_out, n_sym = k->variant[0].func->n_symbol;
-    for (uint32_t i = 0; v->checks && i < n_arg; i++) call_argument(v, x, k, i);
+    for (uint32_t i = 0; v->checks && i < n_arg; i++)
+        call_argument(v, x, k, i);
     for (uint32_t i = n_arg; v->checks && i < n_arg + n_sym; i++)
         need_bound(v, tn_sym(v->p, v->r->symbol[x->operand[i]].name), NO_SLOT);
     if (x->n_operand > n_arg + n_sym) {
         uint32_t work = x->operand[n_arg + n_sym];
         need_writable(v, work);
         for (uint32_t i = 0; v->checks && i < n_arg; i++)
-            if (shares(v, work, x->operand[i])) fault(v, " is work memory that lies over an operand", work);
+            if (shares(v, work, x->operand[i]))
+                fault(v, " is work memory that lies over an operand", work);
         write_slot(v, work);
         drop(v, v->slot0 + work);
     }
     for (uint32_t o = k->n_in; o < n_arg; o++) {
-        if (v->checks) call_apart(v, x, k, x->operand[o]);
+        if (v->checks)
+            call_apart(v, x, k, x->operand[o]);
         write_slot(v, x->operand[o]);
     }
-    for (uint32_t o = k->n_in; o < n_arg; o++) need_written(v, x->operand[o]); /* two results apart */
+    for (uint32_t o = k->n_in; o < n_arg; o++)
+        need_written(v, x->operand[o]); /* two results apart */
 }
 
 static void copy(verifier *v, const tn_inst_ir *x)
@@ -289,7 +307,8 @@ static void copy(verifier *v, const tn_inst_ir *x)
     int64_t a, b;
     need_written(v, x->operand[0]);
     need_writable(v, x->operand[1]);
-    if (!same_kind(from, to)) fault(v, " gets a copy of a value of another type or layout", x->operand[1]);
+    if (!same_kind(from, to))
+        fault(v, " gets a copy of a value of another type or layout", x->operand[1]);
     if (tn_is_int(from->bytes, &a) && tn_is_int(to->bytes, &b) && a != b) /* others are compared in the run */
         fault(v, " gets a copy of another size", x->operand[1]);
     write_slot(v, x->operand[1]);
@@ -323,7 +342,8 @@ static void set(verifier *v, const tn_inst_ir *x)
     }
     need_writable(v, x->operand[0]);
     need_bound(v, v->r->size[x->operand[1]], NO_SLOT);
-    if (!tn_is_value(v->r->slot[x->operand[0]].bytes, 8)) fault(v, " is no int64", x->operand[0]);
+    if (!tn_is_value(v->r->slot[x->operand[0]].bytes, 8))
+        fault(v, " is no int64", x->operand[0]);
     write_slot(v, x->operand[0]);
 }
 
@@ -338,7 +358,8 @@ static void read_extent(verifier *v, const tn_inst_ir *x)
     need_written(v, x->operand[0]);
     if (!tn_dtype_is_int(v->r->slot[x->operand[0]].dtype) || v->r->slot[x->operand[0]].layout)
         fault(v, " holds no integers", x->operand[0]);
-    if (n == 3) need_bound(v, v->r->size[x->operand[2]], NO_SLOT);
+    if (n == 3)
+        need_bound(v, v->r->size[x->operand[2]], NO_SLOT);
 }
 
 static void bind(verifier *v, const tn_inst_ir *x)
@@ -357,10 +378,12 @@ static void bind(verifier *v, const tn_inst_ir *x)
     for (size_t i = 0; i < v->depends[x->a].n; i++) {
         uint32_t s = v->depends[x->a].at[i], segment = v->r->slot[s].segment;
         drop(v, v->slot0 + s);
-        if (segment) drop(v, v->segment0 + segment - 1);
+        if (segment)
+            drop(v, v->segment0 + segment - 1);
     }
     for (uint32_t i = 0; i < v->r->n_size; i++)
-        if (has(v, v->size0 + i) && tn_uses(v->r->size[i], symbol)) drop(v, v->size0 + i);
+        if (has(v, v->size0 + i) && tn_uses(v->r->size[i], symbol))
+            drop(v, v->size0 + i);
     add(v, x->a);
 }
 
@@ -372,7 +395,8 @@ static void plan(verifier *v, const tn_inst_ir *x)
     }
     need_bound(v, v->r->segment_bytes[x->a - 1], NO_SLOT);
     for (uint32_t i = 0; i < v->r->n_slot; i++) {
-        if (v->r->slot[i].segment != x->a) continue;
+        if (v->r->slot[i].segment != x->a)
+            continue;
         need_bound(v, v->r->slot[i].bytes, i);
         drop(v, v->slot0 + i);
     }
@@ -381,7 +405,8 @@ static void plan(verifier *v, const tn_inst_ir *x)
 
 static void condition(verifier *v, const tn_inst_ir *x)
 {
-    if (x->n_operand != 1 || !within(v, x->operand[0], v->r->n_slot, "there is no such slot")) return;
+    if (x->n_operand != 1 || !within(v, x->operand[0], v->r->n_slot, "there is no such slot"))
+        return;
     need_written(v, x->operand[0]);
     if (!tn_dtype_is_bool(v->r->slot[x->operand[0]].dtype) ||
         !tn_is_value(v->r->slot[x->operand[0]].bytes, 1))
@@ -398,11 +423,14 @@ static bool jump(verifier *v, const tn_inst_ir *x)
         fault(v, "it jumps out of the program, or looks at no size", NO_SLOT);
         return false;
     }
-    if (size) need_bound(v, v->r->size[x->operand[0]], NO_SLOT);
+    if (size)
+        need_bound(v, v->r->size[x->operand[0]], NO_SLOT);
     bool was = size && has(v, v->size0 + x->operand[0]);
-    if (size) add(v, v->size0 + x->operand[0]);
+    if (size)
+        add(v, v->size0 + x->operand[0]);
     bool changed = flow(v, x->a);
-    if (size && !was) drop(v, v->size0 + x->operand[0]);
+    if (size && !was)
+        drop(v, v->size0 + x->operand[0]);
     return changed;
 }
 
@@ -440,8 +468,10 @@ static void check_slots(verifier *v)
     const tn_program_ir *r = v->r;
     for (uint32_t i = 0; i < r->n_slot; i++) {
         const tn_slot_ir *s = &r->slot[i];
-        if (s->kind <= TN_SLOT_OUTPUT && s->layout) fault(v, " is the model's, but not row-major", i);
-        if (s->kind != TN_SLOT_OUTPUT) continue;
+        if (s->kind <= TN_SLOT_OUTPUT && s->layout)
+            fault(v, " is the model's, but not row-major", i);
+        if (s->kind != TN_SLOT_OUTPUT)
+            continue;
         need_bound(v, s->bytes, i);
         if (s->alias >= (int64_t)r->n_slot) {
             fault(v, " is an alias of nothing", i);
@@ -459,16 +489,21 @@ static void check_slots(verifier *v)
 
 static void analyse(verifier *v)
 {
-    for (uint32_t s = 0; s < v->r->n_symbol - v->r->n_late; s++) add(v, s);
+    for (uint32_t s = 0; s < v->r->n_symbol - v->r->n_late; s++)
+        add(v, s);
     for (uint32_t i = 0; i < v->r->n_slot; i++)
-        if (v->r->slot[i].kind == TN_SLOT_INPUT || v->r->slot[i].kind == TN_SLOT_CONST) add(v, v->slot0 + i);
+        if (v->r->slot[i].kind == TN_SLOT_INPUT || v->r->slot[i].kind == TN_SLOT_CONST)
+            add(v, v->slot0 + i);
     flow(v, 0);
     for (bool changed = true; changed && !v->failed;) {
         changed = false;
-        for (v->at = 0; v->at < v->r->n_inst; v->at++) changed = (v->before[v->at] && step(v)) || changed;
-        if (!changed && !v->checks) changed = v->checks = true; /* once more, to report */
+        for (v->at = 0; v->at < v->r->n_inst; v->at++)
+            changed = (v->before[v->at] && step(v)) || changed;
+        if (!changed && !v->checks)
+            changed = v->checks = true; /* once more, to report */
     }
-    if (v->failed || !v->before[v->r->n_inst]) return;
+    if (v->failed || !v->before[v->r->n_inst])
+        return;
     memcpy(v->now, v->before[v->r->n_inst], v->words * sizeof *v->now);
     check_slots(v);
 }
@@ -487,7 +522,8 @@ static const tn_expr *with_value(tn_pool *p, const tn_expr *e, void *user)
     for (uint32_t s = 0; e->kind == TN_E_SYM && s < x->v->r->n_symbol; s++) {
         const tn_symbol *y = &x->v->r->symbol[s];
         int64_t n = base[x->sample] + (x->sample > 1 ? s % 5 : 0);
-        if (y->name == e->u.s) return tn_idx(p, n < y->min ? y->min : n > y->max ? y->max : n);
+        if (y->name == e->u.s)
+            return tn_idx(p, n < y->min ? y->min : n > y->max ? y->max : n);
     }
     return NULL;
 }
@@ -495,7 +531,8 @@ static const tn_expr *with_value(tn_pool *p, const tn_expr *e, void *user)
 static int64_t value(verifier *v, const tn_expr *e, int sample)
 {
     int64_t n = -1;
-    if (!e || tn_is_int(e, &n)) return n;
+    if (!e || tn_is_int(e, &n))
+        return n;
     e = tn_rewrite(v->p, e, with_value, &(values){v, sample});
     return tn_is_int(tn_simplify(v->p, &v->facts, e), &n) ? n : -1;
 }
@@ -503,13 +540,16 @@ static int64_t value(verifier *v, const tn_expr *e, int sample)
 static void place_slots(verifier *v)
 {
     v->held = TN_NEW_N(&v->arena, uint64_t, v->words);
-    for (int k = 0; k < SAMPLES; k++) v->place[k] = TN_NEW_N(&v->arena, extent, v->r->n_slot);
+    for (int k = 0; k < SAMPLES; k++)
+        v->place[k] = TN_NEW_N(&v->arena, extent, v->r->n_slot);
     for (uint32_t i = 0; i < v->r->n_slot; i++) {
         const tn_slot_ir *s = &v->r->slot[i];
-        if (s->kind != TN_SLOT_TEMP && s->kind != TN_SLOT_OUTPUT) continue;
+        if (s->kind != TN_SLOT_TEMP && s->kind != TN_SLOT_OUTPUT)
+            continue;
         for (int k = 0; k < SAMPLES; k++) {
             int64_t at = value(v, s->offset, k), bytes = at < 0 ? 0 : value(v, s->bytes, k);
-            if (bytes <= 0) continue;
+            if (bytes <= 0)
+                continue;
             v->place[k][i] = (extent){at, at + bytes};
             v->held[(v->slot0 + i) / 64] |= 1ull << (v->slot0 + i) % 64;
         }
@@ -559,8 +599,10 @@ tn_status tn_program_verify(tn_ctx *ctx, tn_pool *p, const tn_program_ir *progra
     verifier v = {.ctx = ctx, .p = p, .r = program, .kernel = kernel, .n_kernel = n_kernel};
     prepare(&v);
     analyse(&v);
-    for (uint32_t s = 0; s < program->n_symbol; s++) tn_vec_deinit(&v.depends[s]);
-    for (uint32_t i = 0; i < program->n_inst + 2; i++) tn_vec_deinit(&v.collects[i]);
+    for (uint32_t s = 0; s < program->n_symbol; s++)
+        tn_vec_deinit(&v.depends[s]);
+    for (uint32_t i = 0; i < program->n_inst + 2; i++)
+        tn_vec_deinit(&v.collects[i]);
     tn_facts_deinit(&v.facts);
     tn_arena_deinit(&v.arena);
     return v.failed ? TN_FAIL : TN_OK;

@@ -24,7 +24,8 @@ static bool find_symbols(unknowns *u)
             int k = 0;
             if (t->dim[d]->kind == TN_E_INT)
                 continue;
-            while (k < u->n && u->symbol[k] != t->dim[d]) k++;
+            while (k < u->n && u->symbol[k] != t->dim[d])
+                k++;
             if (t->dim[d]->kind != TN_E_SYM || k == MOST_SYMBOLS)
                 return false;
             u->symbol[k] = t->dim[d];
@@ -71,7 +72,8 @@ static bool works(const tn_build *b, const char *model, const tn_buf *shapes)
 /* Try number `at`: false after the last. */
 static bool next_values(const unknowns *u, int at, int64_t value[MOST_SYMBOLS])
 {
-    const int n = (int)(sizeof values / sizeof *values), each = u->n + 1, v = (at - 1) / each, which = (at - 1) % each;
+    const int n = (int)(sizeof values / sizeof *values), each = u->n + 1, v = (at - 1) / each,
+              which = (at - 1) % each;
     for (int k = 0; k < u->n; k++)
         value[k] = 1;
     if (at == 0)
@@ -115,8 +117,8 @@ void tn_propose_shapes(tn_build *b, const char *model)
         tn_buf word = {0};
         print_word(tn_buf_cstr(&shapes), &word);
         (void)tn_report(b->ctx, TN_NOTE, "driver-N001", &(tn_loc){.file = model},
-                        "with these shapes it can be compiled: tenon compile %s --input-shapes %s", tn_buf_cstr(&path),
-                        tn_buf_cstr(&word));
+                        "with these shapes it can be compiled: tenon compile %s --input-shapes %s",
+                        tn_buf_cstr(&path), tn_buf_cstr(&word));
         tn_buf_deinit(&word);
     }
     tn_buf_deinit(&shapes);

@@ -2,7 +2,7 @@
 #include "base/utf8.h"
 #include "base/words.h"
 #include "driver/driver.h"
-#include "frontend/kind.h"
+#include "frontend/file_kind.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -46,15 +46,9 @@ void tenon_free(tenon *t)
     free(t);
 }
 
-const char *tenon_version(void)
-{
-    return TENON_VERSION;
-}
+const char *tenon_version(void) { return TENON_VERSION; }
 
-const char *tenon_messages(const tenon *t)
-{
-    return tn_buf_cstr(&t->messages);
-}
+const char *tenon_messages(const tenon *t) { return tn_buf_cstr(&t->messages); }
 
 static tn_build *begin(tenon *t, const tenon_options *o)
 {
@@ -173,7 +167,8 @@ static void fill_report(tenon *t, size_t bytes, tenon_report *r)
     r->features = features_text(b);
 }
 
-int tenon_compile(tenon *t, const char *model, const tenon_options *o, const char *output, tenon_report *report)
+int tenon_compile(tenon *t, const char *model, const tenon_options *o, const char *output,
+                  tenon_report *report)
 {
     size_t bytes = 0;
     tn_status st = compile(begin(t, o), model, output, &bytes);
@@ -278,23 +273,17 @@ int tenon_config(tenon *t, const char *name, const char *const **out_words)
 
 int tenon_explain_file(tenon *t, const char *path, enum tenon_wanted wanted, const char **out_text)
 {
-    static const enum tn_kind_role role[] = {[TENON_WANTED_MODEL] = TN_KIND_MODEL,
-                                             [TENON_WANTED_PACKAGE] = TN_KIND_PACKAGE,
-                                             [TENON_WANTED_ARRAYS] = TN_KIND_ARRAYS};
+    static const enum tn_file_kind_role role[] = {[TENON_WANTED_MODEL] = TN_FILE_KIND_MODEL,
+                                                  [TENON_WANTED_PACKAGE] = TN_FILE_KIND_PACKAGE,
+                                                  [TENON_WANTED_ARRAYS] = TN_FILE_KIND_ARRAYS};
     (void)begin(t, NULL);
-    *out_text = tn_kind_explain(path, role[wanted], &t->text) ? tn_buf_cstr(&t->text) : NULL;
+    *out_text = tn_file_kind_explain(path, role[wanted], &t->text) ? tn_buf_cstr(&t->text) : NULL;
     return end(t, TN_OK);
 }
 
-size_t tenon_character(const char *text)
-{
-    return tn_utf8_shown(text);
-}
+size_t tenon_character(const char *text) { return tn_utf8_shown(text); }
 
-int tenon_words_apart(const char *word, size_t n, const char *name)
-{
-    return tn_words_apart(word, n, name);
-}
+int tenon_words_apart(const char *word, size_t n, const char *name) { return tn_words_apart(word, n, name); }
 
 const char *tenon_stage_name(size_t i)
 {
@@ -304,10 +293,7 @@ const char *tenon_stage_name(size_t i)
     return NULL;
 }
 
-int tenon_pass_level(size_t i)
-{
-    return i < tn_n_passes ? tn_passes[i].opt_level : -1;
-}
+int tenon_pass_level(size_t i) { return i < tn_n_passes ? tn_passes[i].opt_level : -1; }
 
 const char *tenon_pass_name(size_t i, const char **out_doc)
 {

@@ -5,7 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-typedef struct { const char *mcpu, *mattr, *mtriple, *cores; } options;
+typedef struct {
+    const char *mcpu, *mattr, *mtriple, *cores;
+} options;
 
 /* Splits on blanks; quotes protect them. Returns the next word (in the arena) or NULL. */
 static const char *next_word(tn_build *b, const char **at)
@@ -32,7 +34,9 @@ static const char *next_word(tn_build *b, const char **at)
 static tn_status foreign_option(tn_build *b, const char *word, const char *name, size_t n, const char *value)
 {
     static const char *const idle[] = {"device", "model", "keys"};
-    static const struct { const char *name, *instead; } refused[] = {
+    static const struct {
+        const char *name, *instead;
+    } refused[] = {
         {"libs", "kernels are generated, never taken from a library; leave it out"},
         {"runtime", "a package runs on Tenon's runtime; leave it out"},
         {"system-lib", "-o NAME.a makes a library that is linked into the program; leave it out"},
@@ -41,15 +45,16 @@ static tn_status foreign_option(tn_build *b, const char *word, const char *name,
     for (size_t i = 0; i < sizeof idle / sizeof *idle && value; i++)
         if (strlen(idle[i]) == n && memcmp(idle[i], name, n) == 0) {
             (void)tn_report(b->ctx, TN_NOTE, "driver-N002", NULL,
-                            "target option %.100s is ignored: schedules follow the machine (-mcpu=, -mattr=)", word);
+                            "target option %.100s is ignored: schedules follow the machine (-mcpu=, -mattr=)",
+                            word);
             return TN_OK;
         }
     for (size_t i = 0; i < sizeof refused / sizeof *refused; i++)
         if (strlen(refused[i].name) == n && memcmp(refused[i].name, name, n) == 0)
             return value && (!*value || strcmp(value, "0") == 0)
                        ? TN_OK
-                       : tn_error(b->ctx, "driver-E094", NULL, "target option %.100s is not supported: %s", word,
-                                  refused[i].instead);
+                       : tn_error(b->ctx, "driver-E094", NULL, "target option %.100s is not supported: %s",
+                                  word, refused[i].instead);
     return tn_error(
         b->ctx, "driver-E002", NULL,
         "target option %s is not supported; known are -mcpu=, -mattr=, -mtriple=, -num-cores=", word);
@@ -57,7 +62,10 @@ static tn_status foreign_option(tn_build *b, const char *word, const char *name,
 
 static tn_status option(tn_build *b, const char *word, options *o)
 {
-    const struct { const char *name; const char **to; } known[] = {
+    const struct {
+        const char *name;
+        const char **to;
+    } known[] = {
         {"mcpu", &o->mcpu}, {"mattr", &o->mattr}, {"mtriple", &o->mtriple}, {"num-cores", &o->cores}};
     const char *name = word + strspn(word, "-"), *eq = strchr(name, '=');
     size_t n = eq ? (size_t)(eq - name) : strlen(name);
@@ -94,7 +102,8 @@ static tn_status find_machine(tn_build *b, const options *o)
         char *end;
         long n = strtol(o->cores, &end, 10);
         if (*end || n < 1 || n > 4096)
-            return tn_error(b->ctx, "driver-E003", NULL, "-num-cores=%s is not a number from 1 to 4096", o->cores);
+            return tn_error(b->ctx, "driver-E003", NULL, "-num-cores=%s is not a number from 1 to 4096",
+                            o->cores);
         b->machine.cores = (uint32_t)n;
     }
     return TN_OK;
@@ -104,9 +113,8 @@ static tn_status find_machine(tn_build *b, const options *o)
 static void choose_features(tn_build *b)
 {
     static const char *const used[] = {
-        "sse3", "ssse3", "sse4.1",  "sse4.2",   "avx",      "avx2",     "fma",      "f16c",
-        "bmi",  "bmi2",  "avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl", "avx512vnni",
-        "avxvnni"};
+        "sse3", "ssse3",   "sse4.1",   "sse4.2",   "avx",      "avx2",     "fma",        "f16c",   "bmi",
+        "bmi2", "avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl", "avx512vnni", "avxvnni"};
     b->feature = TN_NEW_N(&b->arena, const char *, sizeof used / sizeof *used + b->machine.n_feature);
     bool x86 = tn_machine_knows(&b->machine, "sse2");
     for (size_t k = 0; !x86 && k < b->machine.n_feature; k++)

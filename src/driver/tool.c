@@ -15,18 +15,19 @@
 
 extern char **environ;
 
-tn_status tn_workshop_open(tn_build *b, tn_workshop *w)
+tn_status tn_workdir_open(tn_build *b, tn_workdir *w)
 {
     const char *tmp = getenv("TMPDIR");
-    *w = (tn_workshop){.b = b};
+    *w = (tn_workdir){.b = b};
     int n = snprintf(w->dir, sizeof w->dir, "%s/tenon-XXXXXX", tmp && *tmp ? tmp : "/tmp");
     if (n < 0 || (size_t)n >= sizeof w->dir || !mkdtemp(w->dir))
-        return tn_error(b->ctx, "driver-E020", NULL, "cannot make a temporary folder in %s (TMPDIR names another): %s",
+        return tn_error(b->ctx, "driver-E020", NULL,
+                        "cannot make a temporary folder in %s (TMPDIR names another): %s",
                         tmp && *tmp ? tmp : "/tmp", strerror(errno));
     return TN_OK;
 }
 
-void tn_workshop_close(tn_workshop *w)
+void tn_workdir_close(tn_workdir *w)
 {
     for (size_t i = 0; i < w->files.n; i++)
         unlink(w->files.at[i]);
@@ -34,7 +35,7 @@ void tn_workshop_close(tn_workshop *w)
     tn_vec_deinit(&w->files);
 }
 
-const char *tn_workshop_file(tn_workshop *w, const char *fmt, ...)
+const char *tn_workdir_file(tn_workdir *w, const char *fmt, ...)
 {
     va_list ap;
     va_start(ap, fmt);
@@ -71,7 +72,8 @@ static tn_tool_end run(const tn_tool_command *c, const char *output)
     if (end.error)
         return end;
     if (output)
-        end.error = posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, output, O_WRONLY | O_CREAT, 0600);
+        end.error =
+            posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, output, O_WRONLY | O_CREAT, 0600);
     if (!end.error)
         end.error = posix_spawnp(&pid, c->at[0], &actions, NULL, (char *const *)c->at, environ);
     posix_spawn_file_actions_destroy(&actions);
@@ -80,10 +82,7 @@ static tn_tool_end run(const tn_tool_command *c, const char *output)
     return end;
 }
 
-tn_tool_end tn_command_wait(const tn_tool_command *c)
-{
-    return run(c, NULL);
-}
+tn_tool_end tn_command_wait(const tn_tool_command *c) { return run(c, NULL); }
 
 tn_status tn_command_judge(tn_build *b, const tn_tool_command *c, tn_tool_end end)
 {
@@ -93,7 +92,8 @@ tn_status tn_command_judge(tn_build *b, const tn_tool_command *c, tn_tool_end en
             "cannot run %s: %s; install it (binutils or gcc) or name another with --cross-compiler", c->at[0],
             strerror(end.error));
     int number = WIFSIGNALED(end.status) ? WTERMSIG(end.status) : 0;
-    if (number == SIGINT || number == SIGTERM || number == SIGHUP) /* sent to all of us: let it end this process, too */
+    if (number == SIGINT || number == SIGTERM ||
+        number == SIGHUP) /* sent to all of us: let it end this process, too */
         nanosleep(&(struct timespec){.tv_sec = 1}, NULL);
     if (number)
         return tn_error(b->ctx, "driver-E022", NULL,
@@ -111,12 +111,12 @@ tn_status tn_command_run(tn_build *b, const tn_tool_command *c)
 }
 
 /* What the cross compiler would call for a tool of that name. */
-static tn_status ask(tn_workshop *w, const char *name, const char **out)
+static tn_status ask(tn_workdir *w, const char *name, const char **out)
 {
     tn_build *b = w->b;
     tn_tool_command c = {0};
     tn_buf said = {0};
-    const char *file = tn_workshop_file(w, "%s.txt", name);
+    const char *file = tn_workdir_file(w, "%s.txt", name);
     tn_command_add(&c, b->opt.cross_compiler);
     tn_command_split(b, &c, b->opt.cross_compiler_options);
     tn_command_add(&c, tn_arena_printf(&b->arena, "-print-prog-name=%s", name));
@@ -128,7 +128,7 @@ static tn_status ask(tn_workshop *w, const char *name, const char **out)
     return st;
 }
 
-tn_status tn_command_begin(tn_workshop *w, tn_tool_command *c, enum tn_tool tool)
+tn_status tn_command_begin(tn_workdir *w, tn_tool_command *c, enum tn_tool tool)
 {
     static const char *const native[] = {"cc", "as", "ld", "ar", "objcopy"};
     tn_build *b = w->b;

@@ -8,7 +8,8 @@
 /* The note comes from a file that is not trusted: control characters are not passed on. */
 static void print_note(const tn_elf *e, tn_buf *out)
 {
-    if (!e->note) tn_buf_str(out, "it does not describe its contents (made by an older version of Tenon)\n");
+    if (!e->note)
+        tn_buf_str(out, "it does not describe its contents (made by an older version of Tenon)\n");
     for (size_t i = 0; i < e->note_n; i++) {
         uint8_t c = e->note[i];
         tn_buf_char(out, c == '\n' || (c >= 32 && c != 127) ? (char)c : '?');
@@ -50,10 +51,12 @@ static tn_status check_tar(tn_build *b, const char *file, const tn_tar_entry *su
     tn_tar tar = tn_tar_open(b->file.at, b->file.n);
     while (sum->at && tn_tar_next(&tar, &e)) {
         char name[16] = "";
-        if (e.at == sum->at) continue;
+        if (e.at == sum->at)
+            continue;
         memcpy(name, e.name,
                e.name_n < sizeof name - 1 ? e.name_n : sizeof name - 1); /* a longer one is no file of ours */
-        if (tn_sum_check(sum->at, sum->n, name, e.at, e.n) != TN_SUM_RIGHT) return damaged(b, file, name);
+        if (tn_sum_check(sum->at, sum->n, name, e.at, e.n) != TN_SUM_RIGHT)
+            return damaged(b, file, name);
     }
     say_checked(sum->at != NULL, out);
     return TN_OK;
@@ -62,8 +65,10 @@ static tn_status check_tar(tn_build *b, const char *file, const tn_tar_entry *su
 static tn_status check_library(tn_build *b, const char *file, tn_buf *out)
 {
     tn_elf e;
-    if (tn_elf_read(b->file.at, b->file.n, &e)) return TN_OK; /* to be reported by who looks at it */
-    if (tn_sum_check_code(b->file.at, b->file.n, &e) == TN_SUM_WRONG) return damaged(b, file, "the library");
+    if (tn_elf_read(b->file.at, b->file.n, &e))
+        return TN_OK; /* to be reported by who looks at it */
+    if (tn_sum_check_code(b->file.at, b->file.n, &e) == TN_SUM_WRONG)
+        return damaged(b, file, "the library");
     if (tn_sum_check_weights(b->file.at, b->file.n, &e) == TN_SUM_WRONG)
         return damaged(b, file, "the data of the weights");
     say_checked(e.sum != NULL, out);
@@ -79,7 +84,8 @@ static tn_status look_at_tar(tn_build *b, const char *file, tn_buf *out)
         tn_buf_printf(out, "%-12.*s %zu bytes\n", (int)e.name_n, e.name, e.n);
         if (e.name_n == 6 && memcmp(e.name, "mod.so", 6) == 0)
             so = e;
-        if (e.name_n == 7 && memcmp(e.name, "mod.sum", 7) == 0) sum = e;
+        if (e.name_n == 7 && memcmp(e.name, "mod.sum", 7) == 0)
+            sum = e;
         params |= e.name_n == 10 && memcmp(e.name, "mod.params", 10) == 0;
     }
     if (tar.error)

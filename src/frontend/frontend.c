@@ -3,7 +3,7 @@
 #include "frontend/frontend.h"
 
 #include "base/wire/pb.h"
-#include "frontend/kind.h"
+#include "frontend/file_kind.h"
 #include "relay/relay.h"
 
 #include <string.h>
@@ -46,7 +46,8 @@ static tn_status import_relay(tn_graph *g, const char *path, const tn_file *file
     if (o && o->n_shape)
         return tn_error(g->ctx, "frontend-E003", &(tn_loc){.file = path},
                         "--input-shapes does not apply to Relay text; change the shapes in the text");
-    return tn_relay_parse(g, path, (const char *)file->at, file->n, o ? o->constant : NULL, o ? o->n_constant : 0);
+    return tn_relay_parse(g, path, (const char *)file->at, file->n, o ? o->constant : NULL,
+                          o ? o->n_constant : 0);
 }
 
 /* ---- the table ---- */
@@ -121,11 +122,12 @@ static tn_status unknown_format(tn_graph *g, const char *path, const char *forma
  * as a format by the user. */
 static tn_status refuse_kind(tn_graph *g, const char *path, const tn_file *file, const char *format)
 {
-    const tn_kind *k = tn_format_sniff(file->at, file->n) ? NULL : tn_kind_of(path, file->at, file->n);
-    if (!k || k->role == TN_KIND_MODEL || (format && k->role == TN_KIND_TEXT))
+    const tn_file_kind *k =
+        tn_format_sniff(file->at, file->n) ? NULL : tn_file_kind_of(path, file->at, file->n);
+    if (!k || k->role == TN_FILE_KIND_MODEL || (format && k->role == TN_FILE_KIND_TEXT))
         return TN_OK;
     return tn_error(g->ctx, "frontend-E002", &(tn_loc){.file = path}, "this is %s, not %s; %s", k->what,
-                    tn_kind_wanted(k), k->advice);
+                    tn_file_kind_wanted(k), k->advice);
 }
 
 static tn_status import_with(tn_graph *g, const tn_format *f, const char *path, const tn_file *file,
@@ -160,7 +162,8 @@ static tn_status import_from_zero(tn_graph *g, const tn_format *f, const char *p
     return import_with(g, f, path, file, o);
 }
 
-tn_status tn_import(tn_graph *g, const char *path, const tn_file *file, const char *format, const tn_import_options *o)
+tn_status tn_import(tn_graph *g, const char *path, const tn_file *file, const char *format,
+                    const tn_import_options *o)
 {
     const char **symbol;
     TN_TRY(refuse_kind(g, path, file, format));
@@ -168,7 +171,8 @@ tn_status tn_import(tn_graph *g, const char *path, const tn_file *file, const ch
     if (!f)
         return unknown_format(g, path, format);
     TN_TRY(import_with(g, f, path, file, o));
-    size_t n = f->import == import_relay ? 0 : tn_find_zero_symbols(g, &symbol); /* a text declares its ranges */
+    size_t n =
+        f->import == import_relay ? 0 : tn_find_zero_symbols(g, &symbol); /* a text declares its ranges */
     return n ? import_from_zero(g, f, path, file, o, symbol, n) : TN_OK;
 }
 
@@ -177,7 +181,7 @@ tn_status tn_import_map(tn_ctx *ctx, const char *path, tn_file *out_file)
     struct stat st;
     if (stat(path, &st) != 0 || !S_ISDIR(st.st_mode))
         return tn_file_map(ctx, path, out_file);
-    const tn_kind *k = tn_kind_of_folder(path);
-    return tn_error(ctx, "frontend-E002", &(tn_loc){.file = path}, "this is %s, not %s; %s", k->what, tn_kind_wanted(k),
-                    k->advice);
+    const tn_file_kind *k = tn_file_kind_of_folder(path);
+    return tn_error(ctx, "frontend-E002", &(tn_loc){.file = path}, "this is %s, not %s; %s", k->what,
+                    tn_file_kind_wanted(k), k->advice);
 }

@@ -8,7 +8,7 @@
 typedef struct tn_input_shape { /* replaces the shape of one model input */
     const char *name;
     uint32_t ndim;
-    const int64_t *dim;         /* <= 0: a symbol */
+    const int64_t *dim; /* <= 0: a symbol */
     /* names of symbols, equal ones for one; NULL: all are fresh, an entry NULL: this one is */
     const char *const *symbol;
 } tn_input_shape;
@@ -16,16 +16,17 @@ typedef struct tn_input_shape { /* replaces the shape of one model input */
 typedef struct tn_import_options {
     const tn_input_shape *shape;
     size_t n_shape;
-    const tn_blob *const *constant; /* of a Relay text: from the .params file beside it, by index; NULL: none there */
+    const tn_blob *const
+        *constant; /* of a Relay text: from the .params file beside it, by index; NULL: none there */
     size_t n_constant;
-    const char *const *from_zero;              /* symbols whose range begins at 0; all others begin at 1 */
+    const char *const *from_zero; /* symbols whose range begins at 0; all others begin at 1 */
     size_t n_from_zero;
 } tn_import_options;
 
 typedef struct tn_format {
-    const char *name;                          /* "onnx", as --model-format takes it */
-    const char *title;                         /* "ONNX", for messages */
-    const char *const *suffix;                 /* lower case, NULL-terminated */
+    const char *name;                           /* "onnx", as --model-format takes it */
+    const char *title;                          /* "ONNX", for messages */
+    const char *const *suffix;                  /* lower case, NULL-terminated */
     bool (*sniff)(const uint8_t *at, size_t n); /* the content looks like it */
     /* `o` may be NULL. */
     tn_status (*import)(tn_graph *g, const char *path, const tn_file *file, const tn_import_options *o);
@@ -34,8 +35,8 @@ typedef struct tn_format {
 extern const tn_format tn_formats[];
 extern const size_t tn_n_formats;
 
-const tn_format *tn_format_find(const char *name);                   /* NULL: none */
-const tn_format *tn_format_sniff(const uint8_t *at, size_t n);        /* by content alone; NULL: none */
+const tn_format *tn_format_find(const char *name);             /* NULL: none */
+const tn_format *tn_format_sniff(const uint8_t *at, size_t n); /* by content alone; NULL: none */
 /* By content, then by suffix; NULL: neither tells. `file` may be NULL (suffix alone). */
 const tn_format *tn_format_guess(const char *path, const tn_file *file);
 
@@ -49,6 +50,7 @@ TN_WARN_UNUSED tn_status tn_import_map(tn_ctx *ctx, const char *path, tn_file *o
 /* The symbols of the inputs of an imported module for which 0 is a size as any other: some result has the symbol in
  * its shape, and none of these is empty where it is 0. Returns their number; *out lies in g's arena. */
 size_t tn_find_zero_symbols(tn_graph *g, const char ***out);
-TN_WARN_UNUSED tn_status tn_import_onnx(tn_graph *g, const char *path, const tn_file *file, const tn_import_options *o);
+TN_WARN_UNUSED tn_status tn_import_onnx(tn_graph *g, const char *path, const tn_file *file,
+                                        const tn_import_options *o);
 
 #endif

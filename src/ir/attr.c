@@ -11,7 +11,7 @@ typedef union any { /* a field, seen through its table row */
     double f;
     bool b;
     const char *s;
-    const tn_expr *e;        /* element of DIMS */
+    const tn_expr *e; /* element of DIMS */
     tn_dtype t;
     tn_ints ints;
     tn_dims dims;
@@ -95,14 +95,17 @@ static tn_status read_dtype(tn_lexer *l, tn_dtype *out)
 }
 
 /* One element of a list. */
-static tn_status read_element(tn_lexer *l, tn_pool *p, const tn_scope_fns *scope, enum tn_attr_kind k, any *out)
+static tn_status read_element(tn_lexer *l, tn_pool *p, const tn_scope_fns *scope, enum tn_attr_kind k,
+                              any *out)
 {
     if (k == TN_A_INTS)
         return tn_lex_int(l, INT64_MIN, INT64_MAX, &out->i);
     if (k == TN_A_STRS)
         return (out->s = tn_lex_string(l)) ? TN_OK : TN_FAIL;
     TN_TRY(tn_expr_parse(l, p, scope, TN_IDX, &out->e));
-    return tn_dtype_eq(out->e->dtype, TN_IDX) ? TN_OK : tn_lex_fail(l, "ir-E021", "a dimension must be of type index");
+    return tn_dtype_eq(out->e->dtype, TN_IDX)
+               ? TN_OK
+               : tn_lex_fail(l, "ir-E021", "a dimension must be of type index");
 }
 
 static void finish_list(tn_pool *p, enum tn_attr_kind k, uint32_t n, const any *at, any *out)
@@ -110,14 +113,13 @@ static void finish_list(tn_pool *p, enum tn_attr_kind k, uint32_t n, const any *
     int64_t *ints = k == TN_A_INTS ? TN_NEW_N(p->arena, int64_t, n) : NULL;
     const tn_expr **dims = k == TN_A_DIMS ? TN_NEW_N(p->arena, const tn_expr *, n) : NULL;
     const char **strs = k == TN_A_STRS ? TN_NEW_N(p->arena, const char *, n) : NULL;
-    for (uint32_t i = 0; i < n; i++) {
+    for (uint32_t i = 0; i < n; i++)
         if (ints)
             ints[i] = at[i].i;
         else if (dims)
             dims[i] = at[i].e;
         else
             strs[i] = at[i].s;
-    }
     if (ints)
         out->ints = (tn_ints){n, ints};
     else if (dims)
@@ -162,7 +164,9 @@ static tn_status read_value(tn_lexer *l, tn_pool *p, const tn_scope_fns *scope, 
     case TN_A_BOOL: return read_bool(l, &out->b);
     case TN_A_STR: return (out->s = tn_lex_string(l)) ? TN_OK : TN_FAIL;
     case TN_A_DTYPE: return read_dtype(l, &out->t);
-    case TN_A_INTS: case TN_A_DIMS: case TN_A_STRS: return read_list(l, p, scope, k, out);
+    case TN_A_INTS:
+    case TN_A_DIMS:
+    case TN_A_STRS: return read_list(l, p, scope, k, out);
     }
     return TN_FAIL;
 }
@@ -271,16 +275,15 @@ static void print_value(enum tn_attr_kind k, const any *v, tn_buf *out)
         tn_dtype_print(v->t, false, out);
         tn_buf_char(out, '"');
         break;
-    case TN_A_INTS: case TN_A_DIMS: case TN_A_STRS: print_list(k, v, out); break;
+    case TN_A_INTS:
+    case TN_A_DIMS:
+    case TN_A_STRS: print_list(k, v, out); break;
     }
 }
 
 /* ---- comparing ---- */
 
-static bool str_eq(const char *a, const char *b)
-{
-    return a == b || (a && b && strcmp(a, b) == 0);
-}
+static bool str_eq(const char *a, const char *b) { return a == b || (a && b && strcmp(a, b) == 0); }
 
 static bool element_eq(enum tn_attr_kind k, const any *a, const any *b, uint32_t i)
 {
@@ -293,7 +296,8 @@ static bool value_eq(enum tn_attr_kind k, const any *a, const any *b)
 {
     uint32_t n = list_count(k, a);
     switch (k) {
-    case TN_A_I64: case TN_A_F64: return a->i == b->i; /* bits: NaN equals itself, -0 is not 0 */
+    case TN_A_I64:
+    case TN_A_F64: return a->i == b->i; /* bits: NaN equals itself, -0 is not 0 */
     case TN_A_BOOL: return a->b == b->b;
     case TN_A_STR: return str_eq(a->s, b->s);
     case TN_A_DTYPE: return tn_dtype_eq(a->t, b->t);
@@ -301,10 +305,9 @@ static bool value_eq(enum tn_attr_kind k, const any *a, const any *b)
     }
     if (n != list_count(k, b) || is_none(k, a) != is_none(k, b))
         return false;
-    for (uint32_t i = 0; i < n; i++) {
+    for (uint32_t i = 0; i < n; i++)
         if (!element_eq(k, a, b, i))
             return false;
-    }
     return true;
 }
 
@@ -342,16 +345,14 @@ bool tn_attr_fixed(const tn_attr_field *table, const void *attr)
     return true;
 }
 
-static uint64_t hash_string(const char *s)
-{
-    return s ? tn_hash_bytes(s, strlen(s), 1) : 0;
-}
+static uint64_t hash_string(const char *s) { return s ? tn_hash_bytes(s, strlen(s), 1) : 0; }
 
 static uint64_t hash_value(enum tn_attr_kind k, const any *v)
 {
     uint64_t h = (uint64_t)list_count(k, v) << 1 | is_none(k, v);
     switch (k) {
-    case TN_A_I64: case TN_A_F64: return (uint64_t)v->i;
+    case TN_A_I64:
+    case TN_A_F64: return (uint64_t)v->i;
     case TN_A_BOOL: return v->b;
     case TN_A_STR: return hash_string(v->s);
     case TN_A_DTYPE: return (uint64_t)v->t.code | (uint64_t)v->t.bits << 8 | (uint64_t)v->t.lanes << 16;

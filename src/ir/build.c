@@ -20,10 +20,7 @@ const tn_expr *tn_int(tn_pool *p, tn_dtype t, int64_t v)
     return tn_splat(p, tn_expr_make(p, TN_E_INT, one, u, 0, NULL), t.lanes);
 }
 
-const tn_expr *tn_idx(tn_pool *p, int64_t v)
-{
-    return tn_int(p, TN_IDX, v);
-}
+const tn_expr *tn_idx(tn_pool *p, int64_t v) { return tn_int(p, TN_IDX, v); }
 
 const tn_expr *tn_flt(tn_pool *p, tn_dtype t, double v)
 {
@@ -41,10 +38,7 @@ const tn_expr *tn_const(tn_pool *p, tn_dtype t, double v)
     return tn_int(p, t, tn_eval_cast(TN_F64, tn_dtype_lanes(t, 1), (tn_scalar){.f = v}).i);
 }
 
-const tn_expr *tn_bool(tn_pool *p, bool v)
-{
-    return tn_int(p, TN_BOOL1, v);
-}
+const tn_expr *tn_bool(tn_pool *p, bool v) { return tn_int(p, TN_BOOL1, v); }
 
 const tn_expr *tn_sym(tn_pool *p, const char *name)
 {
@@ -85,7 +79,8 @@ static const tn_expr *constant_of(tn_pool *p, tn_dtype t, tn_scalar v)
     return tn_dtype_is_float(t) ? tn_flt(p, t, v.f) : tn_int(p, t, v.i);
 }
 
-const tn_expr *tn_fold(tn_pool *p, enum tn_ek k, tn_dtype t, tn_payload u, int nsrc, const tn_expr *const src[])
+const tn_expr *tn_fold(tn_pool *p, enum tn_ek k, tn_dtype t, tn_payload u, int nsrc,
+                       const tn_expr *const src[])
 {
     tn_scalar in[3], out;
     if (nsrc < 1 || nsrc > 3 || k == TN_E_LOAD || k == TN_E_RAMP || k == TN_E_SPLAT || k == TN_E_SHUFFLE)
@@ -112,10 +107,7 @@ const tn_expr *tn_fold(tn_pool *p, enum tn_ek k, tn_dtype t, tn_payload u, int n
 
 /* ---- identities ---- */
 
-static bool compares(enum tn_ek k)
-{
-    return k == TN_E_EQ || k == TN_E_NE || k == TN_E_LT || k == TN_E_LE;
-}
+static bool compares(enum tn_ek k) { return k == TN_E_EQ || k == TN_E_NE || k == TN_E_LT || k == TN_E_LE; }
 
 /* (x op c1) op c2 with op + or *: x op (c1 op c2). NULL if it is not that, or c1 op c2 overflows. */
 static const tn_expr *reassociate(tn_pool *p, enum tn_ek k, const tn_expr *a, const tn_expr *b)
@@ -139,13 +131,21 @@ static const tn_expr *whole_identity(tn_pool *p, enum tn_ek k, const tn_expr *a,
     case TN_E_ADD: return is_whole(b, 0) ? a : reassociate(p, k, a, b);
     case TN_E_MUL: return is_whole(b, 1) ? a : is_whole(b, 0) ? b : reassociate(p, k, a, b);
     case TN_E_SUB: return is_whole(b, 0) ? a : a == b ? tn_int(p, a->dtype, 0) : NULL;
-    case TN_E_FLOORDIV: case TN_E_TRUNCDIV: return is_whole(b, 1) ? a : NULL;
-    case TN_E_FLOORMOD: case TN_E_TRUNCMOD: return is_whole(b, 1) ? tn_int(p, a->dtype, 0) : NULL;
-    case TN_E_BITOR: case TN_E_BITXOR: case TN_E_SHL: case TN_E_SHR: return is_whole(b, 0) ? a : NULL;
+    case TN_E_FLOORDIV:
+    case TN_E_TRUNCDIV: return is_whole(b, 1) ? a : NULL;
+    case TN_E_FLOORMOD:
+    case TN_E_TRUNCMOD: return is_whole(b, 1) ? tn_int(p, a->dtype, 0) : NULL;
+    case TN_E_BITOR:
+    case TN_E_BITXOR:
+    case TN_E_SHL:
+    case TN_E_SHR: return is_whole(b, 0) ? a : NULL;
     case TN_E_BITAND: return is_whole(b, 0) ? b : NULL;
-    case TN_E_MIN: case TN_E_MAX: return a == b ? a : NULL;
-    case TN_E_EQ: case TN_E_LE: return a == b ? tn_int(p, tn_dtype_lanes(TN_BOOL1, a->dtype.lanes), 1) : NULL;
-    case TN_E_NE: case TN_E_LT: return a == b ? tn_int(p, tn_dtype_lanes(TN_BOOL1, a->dtype.lanes), 0) : NULL;
+    case TN_E_MIN:
+    case TN_E_MAX: return a == b ? a : NULL;
+    case TN_E_EQ:
+    case TN_E_LE: return a == b ? tn_int(p, tn_dtype_lanes(TN_BOOL1, a->dtype.lanes), 1) : NULL;
+    case TN_E_NE:
+    case TN_E_LT: return a == b ? tn_int(p, tn_dtype_lanes(TN_BOOL1, a->dtype.lanes), 0) : NULL;
     default: return NULL;
     }
 }
@@ -156,8 +156,10 @@ static const tn_expr *real_identity(enum tn_ek k, const tn_expr *a, const tn_exp
     switch (k) {
     case TN_E_ADD: return is_real(b, -0.0) ? a : NULL;
     case TN_E_SUB: return is_real(b, 0.0) ? a : NULL;
-    case TN_E_MUL: case TN_E_DIV: return is_real(b, 1) ? a : NULL;
-    case TN_E_MIN: case TN_E_MAX: return a == b ? a : NULL;
+    case TN_E_MUL:
+    case TN_E_DIV: return is_real(b, 1) ? a : NULL;
+    case TN_E_MIN:
+    case TN_E_MAX: return a == b ? a : NULL;
     default: return NULL;
     }
 }
@@ -374,7 +376,10 @@ const tn_expr *tn_rebuild(tn_pool *p, const tn_expr *e, const tn_expr *const src
 {
     tn_dtype element = tn_dtype_lanes(e->dtype, 1);
     switch (e->kind) {
-    case TN_E_INT: case TN_E_FLOAT: case TN_E_SYM: case TN_E_VAR: return e;
+    case TN_E_INT:
+    case TN_E_FLOAT:
+    case TN_E_SYM:
+    case TN_E_VAR: return e;
     case TN_E_NOT: return tn_not(p, src[0]);
     case TN_E_SELECT: return tn_select(p, src[0], src[1], src[2]);
     case TN_E_CAST: return tn_cast(p, element, src[0]);

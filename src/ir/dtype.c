@@ -6,13 +6,13 @@
 
 typedef struct row {
     uint8_t code;
-    uint8_t fixed_bits;             /* the only width, not spelt out; 0: the width follows the name */
+    uint8_t fixed_bits; /* the only width, not spelt out; 0: the width follows the name */
     const char *long_name, *short_name;
 } row;
 
 static const row rows[] = {
-    {TN_BFLOAT, 0, "bfloat", "bf"}, {TN_FLOAT, 0, "float", "f"},    {TN_INT, 0, "int", "i"},
-    {TN_UINT, 0, "uint", "u"},      {TN_BOOL, 8, "bool", "bool"},   {TN_INDEX, 64, "index", "index"},
+    {TN_BFLOAT, 0, "bfloat", "bf"},      {TN_FLOAT, 0, "float", "f"},  {TN_INT, 0, "int", "i"},
+    {TN_UINT, 0, "uint", "u"},           {TN_BOOL, 8, "bool", "bool"}, {TN_INDEX, 64, "index", "index"},
     {TN_HANDLE, 64, "handle", "handle"},
 };
 enum { N_ROWS = sizeof rows / sizeof *rows };
@@ -82,11 +82,10 @@ static bool parse_as(const row *r, const char *name, const char *s, const char *
 
 bool tn_dtype_parse(const char *s, size_t n, tn_dtype *out)
 {
-    for (int i = 0; i < N_ROWS; i++) {
+    for (int i = 0; i < N_ROWS; i++)
         if (parse_as(&rows[i], rows[i].long_name, s, s + n, out) ||
             parse_as(&rows[i], rows[i].short_name, s, s + n, out))
             return true;
-    }
     return false;
 }
 

@@ -33,7 +33,9 @@ static double double_of_bits(uint64_t u)
 }
 
 /* An IEEE format of `exp` exponent and `man` mantissa bits. */
-typedef struct format { int exp, man; } format;
+typedef struct format {
+    int exp, man;
+} format;
 
 static format format_of(tn_dtype t)
 {
@@ -99,10 +101,7 @@ static double from_f32(float f)
     return widen(u, (format){8, 23});
 }
 
-float tn_half_to_float(uint16_t h)
-{
-    return to_f32(widen(h, (format){5, 10}));
-}
+float tn_half_to_float(uint16_t h) { return to_f32(widen(h, (format){5, 10})); }
 
 uint16_t tn_float_to_half(float f)
 {
@@ -120,10 +119,7 @@ static double round_float(tn_dtype t, double d)
 
 /* ---- integers ---- */
 
-static bool is_unsigned(tn_dtype t)
-{
-    return t.code == TN_UINT || t.code == TN_BOOL;
-}
+static bool is_unsigned(tn_dtype t) { return t.code == TN_UINT || t.code == TN_BOOL; }
 
 static int64_t wrap(tn_dtype t, uint64_t v)
 {
@@ -172,14 +168,17 @@ tn_scalar tn_eval_cast(tn_dtype from, tn_dtype to, tn_scalar v)
     bool from_float = tn_dtype_is_float(from), to_float = tn_dtype_is_float(to);
     if (from_float)
         return to_float ? (tn_scalar){.f = round_float(to, v.f)} : (tn_scalar){.i = float_to_int(to, v.f)};
-    return to_float ? (tn_scalar){.f = int_to_float(from, to, v.i)} : (tn_scalar){.i = wrap(to, (uint64_t)v.i)};
+    return to_float ? (tn_scalar){.f = int_to_float(from, to, v.i)}
+                    : (tn_scalar){.i = wrap(to, (uint64_t)v.i)};
 }
 
 /* Sum, difference or product; false where an index overflows. */
 static bool int_sum(enum tn_ek k, tn_dtype t, int64_t a, int64_t b, int64_t *out)
 {
     if (tn_dtype_is_index(t))
-        return k == TN_E_ADD ? tn_i64_add(a, b, out) : k == TN_E_SUB ? tn_i64_sub(a, b, out) : tn_i64_mul(a, b, out);
+        return k == TN_E_ADD   ? tn_i64_add(a, b, out)
+               : k == TN_E_SUB ? tn_i64_sub(a, b, out)
+                               : tn_i64_mul(a, b, out);
     uint64_t x = (uint64_t)a, y = (uint64_t)b;
     *out = wrap(t, k == TN_E_ADD ? x + y : k == TN_E_SUB ? x - y : x * y);
     return true;
@@ -233,25 +232,40 @@ static int64_t dot4us(int64_t acc, int64_t a, int64_t b)
     return wrap(TN_I32, (uint64_t)acc);
 }
 
-static bool int_op(enum tn_ek k, tn_dtype t, tn_payload u, tn_dtype in_t, const tn_scalar in[], tn_scalar *out)
+static bool int_op(enum tn_ek k, tn_dtype t, tn_payload u, tn_dtype in_t, const tn_scalar in[],
+                   tn_scalar *out)
 {
     bool two = tn_eks[k].nsrc > 1 || (k == TN_E_CALL && tn_intrins[u.call.id].nargs > 1);
     int64_t a = in[0].i, b = two ? in[1].i : 0, r = 0;
     switch (k) {
-    case TN_E_ADD: case TN_E_SUB: case TN_E_MUL: if (!int_sum(k, t, a, b, &r)) return false; break;
-    case TN_E_FLOORDIV: case TN_E_FLOORMOD: case TN_E_TRUNCDIV: case TN_E_TRUNCMOD:
+    case TN_E_ADD:
+    case TN_E_SUB:
+    case TN_E_MUL:
+        if (!int_sum(k, t, a, b, &r))
+            return false;
+        break;
+    case TN_E_FLOORDIV:
+    case TN_E_FLOORMOD:
+    case TN_E_TRUNCDIV:
+    case TN_E_TRUNCMOD:
         if (!int_quotient(k, t, a, b, &r))
             return false;
         break;
-    case TN_E_SHL: case TN_E_SHR: if (!int_shift(k, t, a, b, &r)) return false; break;
+    case TN_E_SHL:
+    case TN_E_SHR:
+        if (!int_shift(k, t, a, b, &r))
+            return false;
+        break;
     case TN_E_MIN: r = int_less(t, b, a) ? b : a; break;
     case TN_E_MAX: r = int_less(t, a, b) ? b : a; break;
     case TN_E_EQ: r = a == b; break;
     case TN_E_NE: r = a != b; break;
     case TN_E_LT: r = int_less(in_t, a, b); break;
     case TN_E_LE: r = !int_less(in_t, b, a); break;
-    case TN_E_AND: case TN_E_BITAND: r = a & b; break;
-    case TN_E_OR: case TN_E_BITOR: r = a | b; break;
+    case TN_E_AND:
+    case TN_E_BITAND: r = a & b; break;
+    case TN_E_OR:
+    case TN_E_BITOR: r = a | b; break;
     case TN_E_BITXOR: r = a ^ b; break;
     case TN_E_NOT: r = !a; break;
     case TN_E_CALL:
@@ -392,7 +406,9 @@ tn_scalar tn_scalar_read(tn_dtype t, const void *p)
 
 static uint64_t memory_bits(tn_dtype t, tn_scalar v)
 {
-    return !tn_dtype_is_float(t) ? (uint64_t)v.i : t.bits == 64 ? bits_of_double(v.f) : narrow(v.f, format_of(t));
+    return !tn_dtype_is_float(t) ? (uint64_t)v.i
+           : t.bits == 64        ? bits_of_double(v.f)
+                                 : narrow(v.f, format_of(t));
 }
 
 void tn_scalar_write(tn_dtype t, void *p, tn_scalar v)
@@ -404,7 +420,8 @@ void tn_scalar_write(tn_dtype t, void *p, tn_scalar v)
         b[i] = (uint8_t)(u >> (8 * i));
 }
 
-bool tn_eval_op(enum tn_ek k, tn_dtype t, tn_payload u, tn_dtype in_t, int n, const tn_scalar in[], tn_scalar *out)
+bool tn_eval_op(enum tn_ek k, tn_dtype t, tn_payload u, tn_dtype in_t, int n, const tn_scalar in[],
+                tn_scalar *out)
 {
     if (k == TN_E_INT || k == TN_E_FLOAT) {
         *out = k == TN_E_INT ? (tn_scalar){.i = u.i} : (tn_scalar){.f = u.f};

@@ -43,10 +43,7 @@ static bool is_const(const tn_expr *e)
     return e->kind == TN_E_INT || e->kind == TN_E_FLOAT;
 }
 
-static int cmp_u64(uint64_t a, uint64_t b)
-{
-    return (a > b) - (a < b);
-}
+static int cmp_u64(uint64_t a, uint64_t b) { return (a > b) - (a < b); }
 
 static int cmp_payload(const tn_expr *a, const tn_expr *b)
 {
@@ -90,29 +87,23 @@ static bool in_order(const tn_expr *a, const tn_expr *b)
 
 /* ---- dtype rules ---- */
 
-static bool numeric(tn_dtype t)
-{
-    return tn_dtype_is_float(t) || tn_dtype_is_int(t) || tn_dtype_is_index(t);
-}
+static bool numeric(tn_dtype t) { return tn_dtype_is_float(t) || tn_dtype_is_int(t) || tn_dtype_is_index(t); }
 
-static bool integral(tn_dtype t)
-{
-    return tn_dtype_is_int(t) || tn_dtype_is_index(t);
-}
+static bool integral(tn_dtype t) { return tn_dtype_is_int(t) || tn_dtype_is_index(t); }
 
 static bool all_have(tn_dtype t, int n, const tn_expr *const src[])
 {
-    for (int i = 0; i < n; i++) {
+    for (int i = 0; i < n; i++)
         if (!tn_dtype_eq(src[i]->dtype, t))
             return false;
-    }
     return true;
 }
 
 static bool is_canonical(tn_dtype t, tn_scalar v)
 {
     tn_scalar w = tn_eval_cast(t, t, v);
-    return memcmp(&v, &w, sizeof v) == 0 && !(tn_dtype_is_float(t) && v.f != v.f && w.i != 0x7ff8000000000000);
+    return memcmp(&v, &w, sizeof v) == 0 &&
+           !(tn_dtype_is_float(t) && v.f != v.f && w.i != 0x7ff8000000000000);
 }
 
 static bool call_ok(tn_dtype t, tn_payload u, int nsrc, const tn_expr *const src[])
@@ -132,10 +123,9 @@ static bool load_ok(tn_dtype t, tn_payload u, int nsrc, const tn_expr *const src
     int n = (int)u.load.n_index;
     if (u.load.n_index > 250 || (nsrc != n && nsrc != n + 2))
         return false;
-    for (int i = 0; i < n; i++) {
+    for (int i = 0; i < n; i++)
         if (!integral(src[i]->dtype) || src[i]->dtype.lanes != src[0]->dtype.lanes)
             return false;
-    }
     if (n > 0 && src[0]->dtype.lanes != 1 && src[0]->dtype.lanes != t.lanes)
         return false;
     return nsrc == n || (tn_dtype_eq(src[n]->dtype, tn_dtype_lanes(TN_BOOL1, t.lanes)) &&
@@ -150,7 +140,8 @@ static bool shuffle_ok(tn_dtype t, tn_payload u, int nsrc, const tn_expr *const 
     for (const char *l = u.lanes; *l; l++)
         if ((uint8_t)*l > all)
             return false;
-    return all_have(src[0]->dtype, nsrc, src) && tn_dtype_eq(tn_dtype_lanes(t, 1), tn_dtype_lanes(src[0]->dtype, 1));
+    return all_have(src[0]->dtype, nsrc, src) &&
+           tn_dtype_eq(tn_dtype_lanes(t, 1), tn_dtype_lanes(src[0]->dtype, 1));
 }
 
 static bool dtype_ok(enum tn_ek k, tn_dtype t, tn_payload u, int nsrc, const tn_expr *const src[])
@@ -164,14 +155,27 @@ static bool dtype_ok(enum tn_ek k, tn_dtype t, tn_payload u, int nsrc, const tn_
     case TN_E_FLOAT: return tn_dtype_is_float(t) && t.lanes == 1 && is_canonical(t, (tn_scalar){.f = u.f});
     case TN_E_SYM: return tn_dtype_eq(t, TN_IDX);
     case TN_E_VAR: return u.i >= 0 && u.i <= UINT32_MAX;
-    case TN_E_ADD: case TN_E_SUB: case TN_E_MUL: case TN_E_MIN: case TN_E_MAX: return kept && numeric(t);
-    case TN_E_DIV: case TN_E_FMA: return kept && tn_dtype_is_float(t);
-    case TN_E_FLOORDIV: case TN_E_FLOORMOD: case TN_E_TRUNCDIV: case TN_E_TRUNCMOD: return kept && integral(t);
-    case TN_E_EQ: case TN_E_NE: return to_bool && (numeric(in) || tn_dtype_is_bool(in));
-    case TN_E_LT: case TN_E_LE: return to_bool && numeric(in);
-    case TN_E_AND: case TN_E_OR: case TN_E_NOT: return kept && tn_dtype_is_bool(t);
+    case TN_E_ADD:
+    case TN_E_SUB:
+    case TN_E_MUL:
+    case TN_E_MIN:
+    case TN_E_MAX: return kept && numeric(t);
+    case TN_E_DIV:
+    case TN_E_FMA: return kept && tn_dtype_is_float(t);
+    case TN_E_FLOORDIV:
+    case TN_E_FLOORMOD:
+    case TN_E_TRUNCDIV:
+    case TN_E_TRUNCMOD: return kept && integral(t);
+    case TN_E_EQ:
+    case TN_E_NE: return to_bool && (numeric(in) || tn_dtype_is_bool(in));
+    case TN_E_LT:
+    case TN_E_LE: return to_bool && numeric(in);
+    case TN_E_AND:
+    case TN_E_OR:
+    case TN_E_NOT: return kept && tn_dtype_is_bool(t);
     case TN_E_SELECT: return all_have(t, 2, src + 1) && tn_dtype_eq(in, tn_dtype_lanes(TN_BOOL1, t.lanes));
-    case TN_E_CAST: return in.lanes == t.lanes && in.code != TN_HANDLE && t.code != TN_HANDLE && !tn_dtype_eq(in, t);
+    case TN_E_CAST:
+        return in.lanes == t.lanes && in.code != TN_HANDLE && t.code != TN_HANDLE && !tn_dtype_eq(in, t);
     case TN_E_BITCAST:
         return (uint32_t)in.bits * in.lanes == (uint32_t)t.bits * t.lanes && !tn_dtype_eq(in, t) &&
                (tn_dtype_is_float(in) || tn_dtype_is_int(in)) && (tn_dtype_is_float(t) || tn_dtype_is_int(t));
@@ -208,8 +212,8 @@ static uint32_t hash_of(enum tn_ek k, tn_dtype t, tn_payload u, int nsrc, const 
 static bool matches(const tn_expr *e, uint32_t hash, enum tn_ek k, tn_dtype t, tn_payload u, int nsrc,
                     const tn_expr *const src[])
 {
-    return e->hash == hash && e->kind == k && e->nsrc == nsrc && tn_dtype_eq(e->dtype, t) && e->u.bits == u.bits &&
-           (nsrc == 0 || memcmp(e->src, src, (size_t)nsrc * sizeof *src) == 0);
+    return e->hash == hash && e->kind == k && e->nsrc == nsrc && tn_dtype_eq(e->dtype, t) &&
+           e->u.bits == u.bits && (nsrc == 0 || memcmp(e->src, src, (size_t)nsrc * sizeof *src) == 0);
 }
 
 static void grow(tn_pool *p)
@@ -253,7 +257,8 @@ static const tn_expr *insert(tn_pool *p, uint32_t hash, enum tn_ek k, tn_dtype t
     return e;
 }
 
-const tn_expr *tn_expr_make(tn_pool *p, enum tn_ek k, tn_dtype t, tn_payload u, int nsrc, const tn_expr *const src[])
+const tn_expr *tn_expr_make(tn_pool *p, enum tn_ek k, tn_dtype t, tn_payload u, int nsrc,
+                            const tn_expr *const src[])
 {
     TN_ASSERT((unsigned)k < TN_E_COUNT && nsrc >= 0 && nsrc <= UINT8_MAX);
     TN_ASSERT(tn_eks[k].nsrc < 0 || tn_eks[k].nsrc == nsrc);
@@ -268,10 +273,9 @@ const tn_expr *tn_expr_make(tn_pool *p, enum tn_ek k, tn_dtype t, tn_payload u, 
     for (const tn_pool *q = p; q; q = q->parent) {
         if (q->cap == 0)
             continue;
-        for (uint32_t at = hash & (q->cap - 1); q->slot[at]; at = (at + 1) & (q->cap - 1)) {
+        for (uint32_t at = hash & (q->cap - 1); q->slot[at]; at = (at + 1) & (q->cap - 1))
             if (matches(q->slot[at], hash, k, t, u, nsrc, src))
                 return q->slot[at];
-        }
     }
     return insert(p, hash, k, t, u, nsrc, src);
 }
@@ -280,10 +284,16 @@ const tn_expr *tn_expr_make(tn_pool *p, enum tn_ek k, tn_dtype t, tn_payload u, 
 static tn_dtype dtype_over(const tn_expr *e, const tn_expr *const src[], uint16_t lanes)
 {
     switch (e->kind) {
-    case TN_E_CAST: case TN_E_EQ: case TN_E_NE: case TN_E_LT: case TN_E_LE: return tn_dtype_lanes(e->dtype, lanes);
+    case TN_E_CAST:
+    case TN_E_EQ:
+    case TN_E_NE:
+    case TN_E_LT:
+    case TN_E_LE: return tn_dtype_lanes(e->dtype, lanes);
     case TN_E_CALL: return tn_intrins[e->u.call.id].to_bool ? tn_dtype_lanes(TN_BOOL1, lanes) : src[0]->dtype;
     case TN_E_SELECT: return src[1]->dtype;
-    case TN_E_RAMP: case TN_E_SPLAT: case TN_E_SHUFFLE: return tn_dtype_lanes(src[0]->dtype, e->dtype.lanes);
+    case TN_E_RAMP:
+    case TN_E_SPLAT:
+    case TN_E_SHUFFLE: return tn_dtype_lanes(src[0]->dtype, e->dtype.lanes);
     case TN_E_BITCAST: {
         uint32_t bits = (uint32_t)src[0]->dtype.bits * src[0]->dtype.lanes;
         return tn_dtype_lanes(e->dtype, (uint16_t)(bits / e->dtype.bits));

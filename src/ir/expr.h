@@ -24,30 +24,42 @@ enum tn_intrin {
     TN_F_COUNT
 };
 
-typedef struct tn_intrin_info { const char *name; uint8_t nargs, poly, to_bool; const char *doc; } tn_intrin_info;
+typedef struct tn_intrin_info {
+    const char *name;
+    uint8_t nargs, poly, to_bool;
+    const char *doc;
+} tn_intrin_info;
 extern const tn_intrin_info tn_intrins[TN_F_COUNT];
-typedef struct tn_ek_info { const char *name; int8_t nsrc; uint8_t commutes; } tn_ek_info;
+typedef struct tn_ek_info {
+    const char *name;
+    int8_t nsrc;
+    uint8_t commutes;
+} tn_ek_info;
 extern const tn_ek_info tn_eks[TN_E_COUNT];
 
 typedef union tn_payload {
-    int64_t i;                                       /* INT, VAR */
-    double f;                                        /* FLOAT */
-    const char *s;                                   /* SYM: interned in ctx */
-    const char *lanes;                               /* SHUFFLE: interned in ctx, a byte a lane, lane number + 1 */
-    struct { uint32_t buffer, n_index; } load;       /* LOAD */
-    struct { uint32_t id, reserved0; } call;         /* CALL: enum tn_intrin */
+    int64_t i;         /* INT, VAR */
+    double f;          /* FLOAT */
+    const char *s;     /* SYM: interned in ctx */
+    const char *lanes; /* SHUFFLE: interned in ctx, a byte a lane, lane number + 1 */
+    struct {
+        uint32_t buffer, n_index;
+    } load; /* LOAD */
+    struct {
+        uint32_t id, reserved0;
+    } call; /* CALL: enum tn_intrin */
     uint64_t bits;
 } tn_payload;
 
 typedef struct tn_expr tn_expr;
 struct tn_expr {
-    uint8_t kind;        /* enum tn_ek */
+    uint8_t kind; /* enum tn_ek */
     uint8_t nsrc;
-    uint8_t has_load;    /* this or an operand is a LOAD */
+    uint8_t has_load; /* this or an operand is a LOAD */
     uint8_t reserved0;
     tn_dtype dtype;
-    uint32_t id;         /* dense in its pool; operands have smaller ids */
-    uint32_t hash;       /* structural, stable across runs */
+    uint32_t id;   /* dense in its pool; operands have smaller ids */
+    uint32_t hash; /* structural, stable across runs */
     tn_payload u;
     const tn_expr *src[];
 };
@@ -64,7 +76,8 @@ typedef struct tn_pool {
 void tn_pool_init(tn_pool *p, tn_ctx *ctx, tn_arena *arena, const tn_pool *parent);
 
 /* The one constructor: interns, orders commuting operands, asserts the kind's dtype rules. No simplification. */
-const tn_expr *tn_expr_make(tn_pool *p, enum tn_ek k, tn_dtype t, tn_payload u, int nsrc, const tn_expr *const src[]);
+const tn_expr *tn_expr_make(tn_pool *p, enum tn_ek k, tn_dtype t, tn_payload u, int nsrc,
+                            const tn_expr *const src[]);
 /* The same kind, dtype and payload with other operands (dtype lanes follow the operands). */
 const tn_expr *tn_expr_with(tn_pool *p, const tn_expr *e, const tn_expr *const src[]);
 
@@ -72,9 +85,9 @@ const tn_expr *tn_expr_with(tn_pool *p, const tn_expr *e, const tn_expr *const s
  * fold constants and identities that hold in every domain (x+0, x*1, x*0 for index), so that what is built
  * reads well. */
 const tn_expr *tn_int(tn_pool *p, tn_dtype t, int64_t v);
-const tn_expr *tn_idx(tn_pool *p, int64_t v);                 /* tn_int(p, TN_IDX, v) */
-const tn_expr *tn_flt(tn_pool *p, tn_dtype t, double v);      /* rounded to t */
-const tn_expr *tn_const(tn_pool *p, tn_dtype t, double v);    /* tn_int or tn_flt as t asks */
+const tn_expr *tn_idx(tn_pool *p, int64_t v);              /* tn_int(p, TN_IDX, v) */
+const tn_expr *tn_flt(tn_pool *p, tn_dtype t, double v);   /* rounded to t */
+const tn_expr *tn_const(tn_pool *p, tn_dtype t, double v); /* tn_int or tn_flt as t asks */
 const tn_expr *tn_bool(tn_pool *p, bool v);
 const tn_expr *tn_sym(tn_pool *p, const char *name);
 const tn_expr *tn_var(tn_pool *p, tn_dtype t, uint32_t number);
@@ -107,9 +120,18 @@ static inline const tn_expr *tn_max(tn_pool *p, const tn_expr *a, const tn_expr 
 {
     return tn_bin(p, TN_E_MAX, a, b);
 }
-static inline const tn_expr *tn_lt(tn_pool *p, const tn_expr *a, const tn_expr *b) { return tn_bin(p, TN_E_LT, a, b); }
-static inline const tn_expr *tn_le(tn_pool *p, const tn_expr *a, const tn_expr *b) { return tn_bin(p, TN_E_LE, a, b); }
-static inline const tn_expr *tn_eq(tn_pool *p, const tn_expr *a, const tn_expr *b) { return tn_bin(p, TN_E_EQ, a, b); }
+static inline const tn_expr *tn_lt(tn_pool *p, const tn_expr *a, const tn_expr *b)
+{
+    return tn_bin(p, TN_E_LT, a, b);
+}
+static inline const tn_expr *tn_le(tn_pool *p, const tn_expr *a, const tn_expr *b)
+{
+    return tn_bin(p, TN_E_LE, a, b);
+}
+static inline const tn_expr *tn_eq(tn_pool *p, const tn_expr *a, const tn_expr *b)
+{
+    return tn_bin(p, TN_E_EQ, a, b);
+}
 static inline const tn_expr *tn_and(tn_pool *p, const tn_expr *a, const tn_expr *b)
 {
     return tn_bin(p, TN_E_AND, a, b);
@@ -141,7 +163,10 @@ const tn_expr *tn_shuffle(tn_pool *p, const tn_expr *a, const tn_expr *b, int n,
 /* The same for lanes from, from + step, ... */
 const tn_expr *tn_lanes(tn_pool *p, const tn_expr *a, const tn_expr *b, int from, int n, int step);
 
-static inline bool tn_is_int(const tn_expr *e, int64_t *out) { return e->kind == TN_E_INT && (*out = e->u.i, true); }
+static inline bool tn_is_int(const tn_expr *e, int64_t *out)
+{
+    return e->kind == TN_E_INT && (*out = e->u.i, true);
+}
 /* Is this certainly no NaN? */
 static inline bool tn_never_nan(const tn_expr *e)
 {
@@ -159,7 +184,8 @@ struct tn_map;
  * notes in it what each node under root became. */
 const tn_expr *tn_rewrite_memo(tn_pool *p, const tn_expr *root, struct tn_map *memo);
 /* Replaces variables: (from[i] -> to[i]); from are VAR or SYM expressions. Rebuilds through the builders. */
-const tn_expr *tn_subst(tn_pool *p, const tn_expr *e, int n, const tn_expr *const from[], const tn_expr *const to[]);
+const tn_expr *tn_subst(tn_pool *p, const tn_expr *e, int n, const tn_expr *const from[],
+                        const tn_expr *const to[]);
 /* Rebuilds one node with new operands through the builders (so constants fold). */
 const tn_expr *tn_rebuild(tn_pool *p, const tn_expr *e, const tn_expr *const src[]);
 /* Visits every distinct node once, operands first; return false to stop. */
@@ -168,17 +194,20 @@ bool tn_uses(const tn_expr *e, const tn_expr *leaf); /* leaf occurs in e */
 
 /* One constant-folding step on operands that are all INT/FLOAT constants (SPLAT of one included); NULL if it cannot
  * (division by zero, index overflow, non-constant). The interpreter uses the same arithmetic (ir/eval.h). */
-const tn_expr *tn_fold(tn_pool *p, enum tn_ek k, tn_dtype t, tn_payload u, int nsrc, const tn_expr *const src[]);
+const tn_expr *tn_fold(tn_pool *p, enum tn_ek k, tn_dtype t, tn_payload u, int nsrc,
+                       const tn_expr *const src[]);
 
 /* Text. Infix for + - * == != < <= and or; floordiv of index prints `a/b`, floormod `a%b`, ceildiv(a, b) as such;
  * other kinds as mnemonic(args). Names of variables and buffers come from `names`. */
 typedef struct tn_names {
-    const char *(*var)(void *user, uint32_t number);     /* never NULL */
-    const char *(*buffer)(void *user, uint32_t number);  /* never NULL */
+    const char *(*var)(void *user, uint32_t number);    /* never NULL */
+    const char *(*buffer)(void *user, uint32_t number); /* never NULL */
     void *user;
-    bool (*alias)(void *user, const tn_expr *e, uint32_t *out_number); /* true: e prints as %number; NULL: none does */
+    bool (*alias)(void *user, const tn_expr *e,
+                  uint32_t *out_number); /* true: e prints as %number; NULL: none does */
 } tn_names;
 void tn_expr_print(const tn_expr *e, const tn_names *names, tn_buf *out); /* names may be NULL: v3, b1 */
-void tn_expr_print_brief(const tn_expr *e, const tn_names *names, tn_buf *out); /* a long text ends in `...` */
+void tn_expr_print_brief(const tn_expr *e, const tn_names *names,
+                         tn_buf *out); /* a long text ends in `...` */
 
 #endif

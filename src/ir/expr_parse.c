@@ -25,16 +25,21 @@ typedef struct value {
     bool real;
     int64_t i;
     double r64, r32;
-    uint32_t line, col;  /* where it begins */
+    uint32_t line, col; /* where it begins */
 } value;
 
-typedef struct binary { const char *text; int prec; enum tn_ek k; bool swap; } binary;
+typedef struct binary {
+    const char *text;
+    int prec;
+    enum tn_ek k;
+    bool swap;
+} binary;
 
 static const binary binaries[] = {
-    {"or", P_OR, TN_E_OR, false},      {"and", P_AND, TN_E_AND, false},  {"==", P_COMPARE, TN_E_EQ, false},
-    {"!=", P_COMPARE, TN_E_NE, false}, {"<", P_COMPARE, TN_E_LT, false}, {"<=", P_COMPARE, TN_E_LE, false},
-    {">", P_COMPARE, TN_E_LT, true},   {">=", P_COMPARE, TN_E_LE, true}, {"+", P_ADD, TN_E_ADD, false},
-    {"-", P_ADD, TN_E_SUB, false},     {"*", P_MUL, TN_E_MUL, false},    {"/", P_MUL, TN_E_FLOORDIV, false},
+    {"or", P_OR, TN_E_OR, false},       {"and", P_AND, TN_E_AND, false},  {"==", P_COMPARE, TN_E_EQ, false},
+    {"!=", P_COMPARE, TN_E_NE, false},  {"<", P_COMPARE, TN_E_LT, false}, {"<=", P_COMPARE, TN_E_LE, false},
+    {">", P_COMPARE, TN_E_LT, true},    {">=", P_COMPARE, TN_E_LE, true}, {"+", P_ADD, TN_E_ADD, false},
+    {"-", P_ADD, TN_E_SUB, false},      {"*", P_MUL, TN_E_MUL, false},    {"/", P_MUL, TN_E_FLOORDIV, false},
     {"%", P_MUL, TN_E_FLOORMOD, false},
 };
 
@@ -46,10 +51,9 @@ static tn_status parse_primary(parser *ps, tn_dtype want, value *out);
 bool tn_lex_reserved(const char *word)
 {
     static const char *const words[] = {"and", "or", "not", "true", "false", "inf", "nan", "mask", "else"};
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         if (strcmp(word, words[i]) == 0)
             return true;
-    }
     return false;
 }
 
@@ -67,10 +71,7 @@ static bool is_numeric(tn_dtype t)
     return tn_dtype_is_float(t) || tn_dtype_is_int(t) || tn_dtype_is_index(t);
 }
 
-static bool is_whole(tn_dtype t)
-{
-    return tn_dtype_is_int(t) || tn_dtype_is_index(t);
-}
+static bool is_whole(tn_dtype t) { return tn_dtype_is_int(t) || tn_dtype_is_index(t); }
 
 /* Gives a bare literal the (scalar) dtype t; anything else stays. */
 static tn_status settle(parser *ps, value *v, tn_dtype t)
@@ -80,7 +81,8 @@ static tn_status settle(parser *ps, value *v, tn_dtype t)
         return TN_OK;
     if (tn_dtype_is_float(t)) {
         double r = v->real ? (t.bits == 32 ? v->r32 : v->r64) : 0;
-        v->e = v->real ? tn_flt(ps->p, t, r) : tn_flt(ps->p, t, tn_eval_cast(TN_I64, t, (tn_scalar){.i = v->i}).f);
+        v->e = v->real ? tn_flt(ps->p, t, r)
+                       : tn_flt(ps->p, t, tn_eval_cast(TN_I64, t, (tn_scalar){.i = v->i}).f);
         return TN_OK;
     }
     if (v->real)
@@ -125,23 +127,28 @@ static const char *complaint(enum tn_ek k, tn_dtype t)
     case TN_E_AND:
     case TN_E_OR:
     case TN_E_NOT: return tn_dtype_is_bool(t) ? NULL : "this operator takes bool operands; compare first";
-    case TN_E_EQ: case TN_E_NE: return is_numeric(t) || tn_dtype_is_bool(t) ? NULL : "handles cannot be compared";
+    case TN_E_EQ:
+    case TN_E_NE: return is_numeric(t) || tn_dtype_is_bool(t) ? NULL : "handles cannot be compared";
     case TN_E_DIV:
     case TN_E_FMA: return tn_dtype_is_float(t) ? NULL : "this operator takes floats; convert, as in f32(x)";
-    case TN_E_FLOORDIV: case TN_E_FLOORMOD: case TN_E_TRUNCDIV: case TN_E_TRUNCMOD:
+    case TN_E_FLOORDIV:
+    case TN_E_FLOORMOD:
+    case TN_E_TRUNCDIV:
+    case TN_E_TRUNCMOD:
         return is_whole(t)
                    ? NULL
                    : "this operator takes integers or index; divide floats with / and reduce them with floor";
-    case TN_E_BITAND: case TN_E_BITOR: case TN_E_BITXOR: case TN_E_SHL: case TN_E_SHR:
+    case TN_E_BITAND:
+    case TN_E_BITOR:
+    case TN_E_BITXOR:
+    case TN_E_SHL:
+    case TN_E_SHR:
         return tn_dtype_is_int(t) ? NULL : "this operator takes data integers; convert, as in i32(x)";
     default: return is_numeric(t) ? NULL : "this operator takes numbers, not bool; convert, as in i32(x)";
     }
 }
 
-static bool compares(enum tn_ek k)
-{
-    return k == TN_E_EQ || k == TN_E_NE || k == TN_E_LT || k == TN_E_LE;
-}
+static bool compares(enum tn_ek k) { return k == TN_E_EQ || k == TN_E_NE || k == TN_E_LT || k == TN_E_LE; }
 
 /* A node of an operator kind over n operands of one dtype. */
 static tn_status make_op(parser *ps, enum tn_ek k, int n, value v[], tn_dtype want, value *out)
@@ -162,10 +169,7 @@ static tn_status make_op(parser *ps, enum tn_ek k, int n, value v[], tn_dtype wa
 
 /* ---- literals and names ---- */
 
-static value value_here(const parser *ps)
-{
-    return (value){.line = ps->l->tok_line, .col = ps->l->tok_col};
-}
+static value value_here(const parser *ps) { return (value){.line = ps->l->tok_line, .col = ps->l->tok_col}; }
 
 static tn_status parse_number(parser *ps, bool minus, value *out)
 {
@@ -181,7 +185,8 @@ static tn_status parse_number(parser *ps, bool minus, value *out)
     }
     if (l->n_suffix == 1 && *l->suffix == 'f')
         t = TN_F32;
-    else if (l->n_suffix > 0 && (!tn_dtype_parse(l->suffix, l->n_suffix, &t) || t.lanes != 1 || !is_numeric(t)))
+    else if (l->n_suffix > 0 &&
+             (!tn_dtype_parse(l->suffix, l->n_suffix, &t) || t.lanes != 1 || !is_numeric(t)))
         return tn_lex_fail(l, "ir-E002", "the suffix `%.*s` is not a type; write f, f64, i32 or the like",
                            (int)(l->n_suffix < 40 ? l->n_suffix : 40), l->suffix);
     if (l->n_suffix > 0) {
@@ -307,15 +312,9 @@ static tn_status parse_mask(parser *ps, value *out)
 
 /* ---- functions ---- */
 
-static bool word_is(const char *name, const char *word)
-{
-    return strcmp(name, word) == 0;
-}
+static bool word_is(const char *name, const char *word) { return strcmp(name, word) == 0; }
 
-static tn_status comma(parser *ps)
-{
-    return tn_lex_expect(ps->l, ",");
-}
+static tn_status comma(parser *ps) { return tn_lex_expect(ps->l, ","); }
 
 /* n arguments separated by commas, up to `)`, which stays. */
 static tn_status parse_args(parser *ps, int n, tn_dtype want, value v[])
@@ -363,7 +362,8 @@ static tn_status parse_bitcast(parser *ps, value *out)
         return fail_at(ps, &v, "ir-E005",
                        "bitcast needs to know the type of this number; add a suffix, as in 1f or 1i32");
     tn_dtype in = v.e->dtype;
-    bool data = (tn_dtype_is_int(in) || tn_dtype_is_float(in)) && (tn_dtype_is_int(t) || tn_dtype_is_float(t));
+    bool data =
+        (tn_dtype_is_int(in) || tn_dtype_is_float(in)) && (tn_dtype_is_int(t) || tn_dtype_is_float(t));
     if (!data || (uint32_t)in.bits * in.lanes != (uint32_t)t.bits * t.lanes)
         return fail_at(ps, &v, "ir-E005",
                        "bitcast converts between integers and floats of the same total size");
@@ -444,7 +444,8 @@ static tn_status parse_shuffle(parser *ps, tn_dtype want, value *out)
         v[n] = value_here(ps);
         TN_TRY(parse_prec(ps, P_ANY, want, &v[n]));
         if (!v[n].e || v[n].e->dtype.lanes < 2 || (n && !tn_dtype_eq(v[0].e->dtype, v[n].e->dtype)))
-            return fail_at(ps, &v[n], "ir-E005", "shuffle takes one vector or two of the same type, then lanes");
+            return fail_at(ps, &v[n], "ir-E005",
+                           "shuffle takes one vector or two of the same type, then lanes");
         TN_TRY(comma(ps));
     } while (++n < 2 && ps->l->tok != TN_TOK_INT);
     tn_dtype t = v[0].e->dtype;
@@ -505,10 +506,9 @@ static tn_status parse_intrin(parser *ps, enum tn_intrin f, tn_dtype want, value
 /* Operator kinds that may be called by their mnemonic; TN_E_COUNT if `name` is none. */
 static enum tn_ek kind_named(const char *name)
 {
-    for (int k = TN_E_ADD; k <= TN_E_FMA; k++) {
+    for (int k = TN_E_ADD; k <= TN_E_FMA; k++)
         if (word_is(name, tn_eks[k].name) && k != TN_E_CAST)
             return (enum tn_ek)k;
-    }
     return TN_E_COUNT;
 }
 
@@ -533,10 +533,9 @@ static tn_status parse_function(parser *ps, const char *name, tn_dtype want, val
         return parse_shuffle(ps, want, out);
     if (word_is(name, "ceildiv"))
         return parse_ceildiv(ps, want, out);
-    for (int f = 0; f < TN_F_COUNT; f++) {
+    for (int f = 0; f < TN_F_COUNT; f++)
         if (word_is(name, tn_intrins[f].name))
             return parse_intrin(ps, (enum tn_intrin)f, want, out);
-    }
     return tn_lex_fail(ps->l, "ir-E003", "unknown function `%s`; docs/tir.md lists the known ones", name);
 }
 
@@ -566,7 +565,8 @@ static tn_status parse_name(parser *ps, bool sigil, tn_dtype want, value *out)
         TN_TRY(parse_function(ps, name, want, out));
         return tn_lex_expect(l, ")");
     }
-    if (tn_lex_is(l, "[") && ps->scope && ps->scope->buffer && ps->scope->buffer(ps->scope->user, name, &buffer, &t))
+    if (tn_lex_is(l, "[") && ps->scope && ps->scope->buffer &&
+        ps->scope->buffer(ps->scope->user, name, &buffer, &t))
         return parse_load(ps, buffer, t, out);
     out->e = ps->scope && ps->scope->name ? ps->scope->name(ps->scope->user, name) : NULL;
     return out->e ? TN_OK : unknown_name(ps, out, name);
@@ -614,10 +614,9 @@ static tn_status parse_primary(parser *ps, tn_dtype want, value *out)
 
 static const binary *binary_here(const tn_lexer *l)
 {
-    for (size_t i = 0; i < sizeof binaries / sizeof *binaries; i++) {
+    for (size_t i = 0; i < sizeof binaries / sizeof *binaries; i++)
         if (tn_lex_is(l, binaries[i].text))
             return &binaries[i];
-    }
     return NULL;
 }
 
@@ -629,7 +628,10 @@ static tn_status parse_prec(parser *ps, int prec, tn_dtype want, value *out)
     TN_TRY(parse_primary(ps, want, &v[0]));
     while ((op = binary_here(ps->l)) != NULL && op->prec >= prec) {
         bool known = v[0].e && is_numeric(v[0].e->dtype);
-        tn_dtype context = known ? v[0].e->dtype : op->prec < P_COMPARE ? TN_BOOL1 : is_numeric(want) ? want : TN_IDX;
+        tn_dtype context = known                  ? v[0].e->dtype
+                           : op->prec < P_COMPARE ? TN_BOOL1
+                           : is_numeric(want)     ? want
+                                                  : TN_IDX;
         uint32_t line = v[0].line, col = v[0].col;
         tn_lex_next(ps->l);
         v[1] = value_here(ps);
@@ -650,7 +652,8 @@ static tn_status parse_prec(parser *ps, int prec, tn_dtype want, value *out)
     return TN_OK;
 }
 
-tn_status tn_expr_parse(tn_lexer *l, tn_pool *p, const tn_scope_fns *scope, tn_dtype want, const tn_expr **out)
+tn_status tn_expr_parse(tn_lexer *l, tn_pool *p, const tn_scope_fns *scope, tn_dtype want,
+                        const tn_expr **out)
 {
     parser ps = {l, p, scope};
     uint32_t depth = l->depth;

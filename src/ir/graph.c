@@ -25,10 +25,9 @@ void tn_graph_init(tn_graph *g, tn_ctx *ctx, tn_arena *arena, tn_pool *pool)
 
 void tn_graph_deinit(tn_graph *g)
 {
-    for (size_t i = 0; i < g->blob.n; i++) {
+    for (size_t i = 0; i < g->blob.n; i++)
         if (g->blob.at[i]->release)
             g->blob.at[i]->release(g->blob.at[i]);
-    }
     tn_vec_deinit(&g->metadata);
     tn_vec_deinit(&g->blob);
     tn_map_deinit(&g->named);
@@ -83,10 +82,7 @@ tn_symbol_info *tn_graph_symbol(tn_graph *g, const char *name)
 
 /* ---- constant data ---- */
 
-static void free_memory(tn_blob *b)
-{
-    free(b->user);
-}
+static void free_memory(tn_blob *b) { free(b->user); }
 
 tn_blob *tn_graph_blob(tn_graph *g, size_t n, void **out_at)
 {
@@ -184,10 +180,7 @@ void tn_use_set(tn_graph *g, tn_use *u, tn_value v)
     link_use(u, v);
 }
 
-bool tn_value_eq(tn_value a, tn_value b)
-{
-    return a.def == b.def && (!a.def || a.out == b.out);
-}
+bool tn_value_eq(tn_value a, tn_value b) { return a.def == b.def && (!a.def || a.out == b.out); }
 
 void tn_value_replace(tn_graph *g, tn_value from, tn_value to)
 {
@@ -280,8 +273,8 @@ static void link_node(tn_node *n, tn_region *r, tn_node *before)
         r->last = n;
 }
 
-tn_node *tn_node_new(tn_graph *g, tn_region *r, tn_node *before, const tn_op *op, int nin, const tn_value in[],
-                     int nout, const void *attr, const tn_loc *loc)
+tn_node *tn_node_new(tn_graph *g, tn_region *r, tn_node *before, const tn_op *op, int nin,
+                     const tn_value in[], int nout, const void *attr, const tn_loc *loc)
 {
     TN_ASSERT(nin >= 0 && nin <= UINT16_MAX && nout >= 0 && nout <= UINT16_MAX);
     tn_node *n = tn_arena_alloc(g->arena, sizeof *n + (size_t)nin * sizeof *n->in, _Alignof(tn_node));
@@ -293,7 +286,8 @@ tn_node *tn_node_new(tn_graph *g, tn_region *r, tn_node *before, const tn_op *op
     n->type = TN_NEW_N(g->arena, const tn_type *, (size_t)nout);
     n->users = TN_NEW_N(g->arena, tn_use *, (size_t)nout);
     if (op->attr_size > 0)
-        n->attr = attr ? tn_arena_copy(g->arena, attr, op->attr_size, 16) : tn_arena_alloc(g->arena, op->attr_size, 16);
+        n->attr = attr ? tn_arena_copy(g->arena, attr, op->attr_size, 16)
+                       : tn_arena_alloc(g->arena, op->attr_size, 16);
     for (int i = 0; i < nin; i++) {
         n->in[i].user = n;
         n->in[i].slot = (uint32_t)i;
@@ -343,10 +337,9 @@ static void drop_param(tn_node *n)
 {
     tn_region *r = n->owner;
     uint32_t kept = 0;
-    for (uint32_t i = 0; i < r->n_param; i++) {
+    for (uint32_t i = 0; i < r->n_param; i++)
         if (r->param[i] != n)
             r->param[kept++] = r->param[i];
-    }
     r->n_param = kept;
 }
 
@@ -373,7 +366,8 @@ static void drop_uses(tn_node *n)
 void tn_region_discard(tn_graph *g, tn_region *r)
 {
     tn_region_set_results(g, r, 0, NULL);
-    for (tn_node *n = r->first; n; n = n->next) drop_uses(n);
+    for (tn_node *n = r->first; n; n = n->next)
+        drop_uses(n);
     r->first = r->last = NULL;
     r->n_param = 0;
 }

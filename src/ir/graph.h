@@ -17,65 +17,75 @@ typedef struct tn_node tn_node;
 typedef struct tn_region tn_region;
 
 typedef struct tn_use {
-    tn_node *def;             /* NULL: absent optional input, printed None */
-    uint32_t out;             /* which output of def */
-    tn_node *user;            /* NULL: a region result */
-    tn_region *region;        /* region result: its region */
-    uint32_t slot;            /* index in user->in or region->result */
+    tn_node *def;               /* NULL: absent optional input, printed None */
+    uint32_t out;               /* which output of def */
+    tn_node *user;              /* NULL: a region result */
+    tn_region *region;          /* region result: its region */
+    uint32_t slot;              /* index in user->in or region->result */
     struct tn_use *prev, *next; /* other uses of the same output */
 } tn_use;
 
-typedef struct tn_value { tn_node *def; uint32_t out; } tn_value; /* def NULL: absent */
+typedef struct tn_value {
+    tn_node *def;
+    uint32_t out;
+} tn_value; /* def NULL: absent */
 
 struct tn_node {
-    const tn_op *op;          /* never NULL */
-    uint32_t id;              /* dense per graph, never reused */
+    const tn_op *op; /* never NULL */
+    uint32_t id;     /* dense per graph, never reused */
     uint16_t nin, nout, nregion;
-    const void *attr;         /* op->attr_size bytes; NULL if 0 */
-    const tn_type **type;     /* nout entries; NULL until inferred */
-    const tn_loc *loc;        /* model node it came from; NULL: made up */
-    const char *name;         /* VAR: parameter name; CONSTANT: weight name; else NULL or a hint */
+    const void *attr;           /* op->attr_size bytes; NULL if 0 */
+    const tn_type **type;       /* nout entries; NULL until inferred */
+    const tn_loc *loc;          /* model node it came from; NULL: made up */
+    const char *name;           /* VAR: parameter name; CONSTANT: weight name; else NULL or a hint */
     const struct tn_blob *blob; /* CONSTANT: its data; else NULL */
     tn_region *owner, **region;
-    tn_use **users;           /* nout heads */
+    tn_use **users; /* nout heads */
     tn_node *prev, *next;
     tn_use in[];
 };
 
 struct tn_region {
-    tn_node *holder;          /* node it belongs to; NULL: function body */
-    tn_node *first, *last;    /* parameters (op var) first */
+    tn_node *holder;       /* node it belongs to; NULL: function body */
+    tn_node *first, *last; /* parameters (op var) first */
     uint32_t n_param, n_result;
     tn_node **param;
-    tn_use *result;           /* n_result uses */
+    tn_use *result; /* n_result uses */
 };
 
 /* Constant data: reference into a mapped file or owned memory; shared, never copied by arenas. Physical bytes of
  * the constant's type (layout applied). */
-typedef struct tn_blob { const void *at; size_t n; void (*release)(struct tn_blob *b); void *user; } tn_blob;
+typedef struct tn_blob {
+    const void *at;
+    size_t n;
+    void (*release)(struct tn_blob *b);
+    void *user;
+} tn_blob;
 
 typedef struct tn_symbol_info {
     const char *name;
     int64_t min, max;
-    const tn_expr *is; /* what it was found to be while the model was read: a number, another symbol; NULL: itself */
+    const tn_expr
+        *is; /* what it was found to be while the model was read: a number, another symbol; NULL: itself */
     const tn_loc *because; /* where that, or a narrower range, was found out; valid if `told` */
     bool told;
 } tn_symbol_info;
 
 typedef struct tn_function {
-    const char *name;         /* "main" */
+    const char *name; /* "main" */
     tn_region *body;
-    const tn_type *result_type;  /* as declared, or NULL */
+    const tn_type *result_type; /* as declared, or NULL */
     struct tn_function *next;
 } tn_function;
 
-typedef struct tn_graph {     /* a module */
+typedef struct tn_graph { /* a module */
     tn_ctx *ctx;
     tn_arena *arena;
     tn_pool *pool;
-    tn_function *func;        /* list, main first */
-    uint32_t n_node;          /* next id */
-    tn_symbol_info *symbol; uint32_t n_symbol, cap_symbol; /* symbols of the module with their ranges */
+    tn_function *func; /* list, main first */
+    uint32_t n_node;   /* next id */
+    tn_symbol_info *symbol;
+    uint32_t n_symbol, cap_symbol; /* symbols of the module with their ranges */
     /* a model of one function is being read: operators find out what symbols of its inputs are */
     bool wants_shapes; /* the import failed since an extent is symbolic: a fixed one may help */
     bool settles;
@@ -84,14 +94,14 @@ typedef struct tn_graph {     /* a module */
     const char **result_name; /* what the model calls the results of @main */
     uint32_t n_result_name;   /* as many as results, or 0: it does not say */
     tn_vec(tn_metadata) metadata;
-    tn_vec(tn_blob *) blob;   /* owned blobs, released by tn_graph_deinit */
-    uint64_t room;            /* bytes that folding may yet add to the constants, if... */
-    bool room_known;          /* ...it has begun */
+    tn_vec(tn_blob *) blob; /* owned blobs, released by tn_graph_deinit */
+    uint64_t room;          /* bytes that folding may yet add to the constants, if... */
+    bool room_known;        /* ...it has begun */
 } tn_graph;
 
 void tn_graph_init(tn_graph *g, tn_ctx *ctx, tn_arena *arena, tn_pool *pool);
-void tn_graph_deinit(tn_graph *g); /* releases blobs; memory is the arena's */
-tn_function *tn_graph_function(tn_graph *g, const char *name);  /* NULL: none */
+void tn_graph_deinit(tn_graph *g);                             /* releases blobs; memory is the arena's */
+tn_function *tn_graph_function(tn_graph *g, const char *name); /* NULL: none */
 tn_function *tn_graph_add_function(tn_graph *g, const char *name);
 /* Declares or finds a symbol; default range [1, 2^31 - 1]. Valid until the next symbol is declared. */
 tn_symbol_info *tn_graph_find_symbol(tn_graph *g, const char *name); /* NULL: not declared */
@@ -112,14 +122,14 @@ void tn_region_set_results(tn_graph *g, tn_region *r, int n, const tn_value v[])
 
 /* Creates a node before `before` (NULL: at the end of region r). attr (op->attr_size bytes) is copied. Types are not
  * inferred here: relay's builder does both. */
-tn_node *tn_node_new(tn_graph *g, tn_region *r, tn_node *before, const tn_op *op, int nin, const tn_value in[],
-                     int nout, const void *attr, const tn_loc *loc);
-void tn_node_remove(tn_graph *g, tn_node *n);       /* no uses may be left; also drops its regions */
+tn_node *tn_node_new(tn_graph *g, tn_region *r, tn_node *before, const tn_op *op, int nin,
+                     const tn_value in[], int nout, const void *attr, const tn_loc *loc);
+void tn_node_remove(tn_graph *g, tn_node *n); /* no uses may be left; also drops its regions */
 void tn_node_move(tn_graph *g, tn_node *n, tn_region *r, tn_node *before);
 tn_node *tn_constant_new(tn_graph *g, tn_region *r, tn_node *before, const tn_type *type, const tn_blob *blob,
                          const char *name);
-void tn_use_set(tn_graph *g, tn_use *u, tn_value v);                 /* rewires one use */
-void tn_value_replace(tn_graph *g, tn_value from, tn_value to);      /* rewires all uses */
+void tn_use_set(tn_graph *g, tn_use *u, tn_value v);            /* rewires one use */
+void tn_value_replace(tn_graph *g, tn_value from, tn_value to); /* rewires all uses */
 static inline tn_value tn_val(tn_node *n) { return (tn_value){n, 0}; }
 static inline tn_value tn_in(const tn_node *n, int i) { return (tn_value){n->in[i].def, n->in[i].out}; }
 static inline const tn_type *tn_value_type(tn_value v) { return v.def ? v.def->type[v.out] : NULL; }

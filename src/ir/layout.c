@@ -12,7 +12,7 @@
 typedef struct draft {
     tn_ctx *ctx;
     const tn_loc *loc;
-    const char *whole;           /* the text, for messages */
+    const char *whole; /* the text, for messages */
     char letter[TN_LAYOUT_MAX_DIMS + 1];
     int ndim, naxis;
     tn_layout_axis axis[TN_LAYOUT_MAX_AXES];
@@ -26,10 +26,7 @@ static tn_status refuse(draft *d, const char *why)
     return tn_error(d->ctx, "ir-E010", d->loc, "layout \"%.80s\": %s", d->whole, why);
 }
 
-static bool is_capital(char c)
-{
-    return c >= 'A' && c <= 'Z';
-}
+static bool is_capital(char c) { return c >= 'A' && c <= 'Z'; }
 
 /* Adds the capitals of [s, end) to the logical dimensions; false if one comes twice. */
 static bool add_dims(draft *d, const char *s, const char *end)
@@ -82,10 +79,9 @@ static tn_status read_axes(draft *d, const char *s, const char *end)
         if (product[dim] > TN_LAYOUT_MAX_FACTOR)
             return refuse(d, "the factors of a dimension multiply to more than 2^24");
     }
-    for (int i = 0; i < d->ndim; i++) {
+    for (int i = 0; i < d->ndim; i++)
         if (outer[i] != 1)
             return refuse(d, "each dimension needs its capital exactly once among the axes");
-    }
     return TN_OK;
 }
 
@@ -108,10 +104,9 @@ static tn_status read_text(draft *d, const char *text)
     const char *brace = strchr(text, '{'), *end = brace ? brace : text + strlen(text),
                *colon = memchr(text, ':', (size_t)(end - text));
     const char *axes = colon ? colon + 1 : text;
-    for (const char *s = text; colon && s < colon; s++) {
+    for (const char *s = text; colon && s < colon; s++)
         if (!is_capital(*s))
             return refuse(d, "only capitals stand before the colon");
-    }
     if (!add_dims(d, text, colon ? colon : end))
         return refuse(d, "a dimension is named twice");
     if (d->ndim == 0)
@@ -131,19 +126,15 @@ static bool is_identity(const draft *d)
 }
 
 /* Only factors leave cells outside the logical shape. */
-static bool pads(const draft *d)
-{
-    return d->naxis > d->ndim;
-}
+static bool pads(const draft *d) { return d->naxis > d->ndim; }
 
 static void print_text(const draft *d, tn_buf *out)
 {
     int seen = 0;
     bool ordered = true;
-    for (int i = 0; i < d->naxis; i++) {
+    for (int i = 0; i < d->naxis; i++)
         if (d->axis[i].factor == 0)
             ordered &= d->axis[i].dim == seen++;
-    }
     if (!ordered)
         tn_buf_printf(out, "%s:", d->letter);
     for (int i = 0; i < d->naxis; i++) {
@@ -173,7 +164,8 @@ static const tn_layout *intern(const draft *d)
         l->naxis = (uint8_t)d->naxis;
         l->fill = d->filled ? TN_FILL_VALUE : TN_FILL_ANY;
         l->fill_value = d->fill;
-        l->axis = tn_arena_copy(&d->ctx->arena, d->axis, (size_t)d->naxis * sizeof *d->axis, _Alignof(tn_layout_axis));
+        l->axis = tn_arena_copy(&d->ctx->arena, d->axis, (size_t)d->naxis * sizeof *d->axis,
+                                _Alignof(tn_layout_axis));
         print_text(d, &text);
         l->text = tn_intern_n(d->ctx, text.at, text.n);
         found = tn_map_key(l);
@@ -230,27 +222,27 @@ const tn_layout *tn_layout_without(tn_ctx *ctx, const tn_layout *l, uint64_t dro
 static int64_t stride(const tn_layout *l, int a)
 {
     int64_t s = 1;
-    for (int i = l->axis[a].factor == 0 ? 0 : a + 1; i < l->naxis; i++) {
+    for (int i = l->axis[a].factor == 0 ? 0 : a + 1; i < l->naxis; i++)
         if (l->axis[i].dim == l->axis[a].dim && l->axis[i].factor > 0)
             s *= l->axis[i].factor;
-    }
     return s;
 }
 
-void tn_layout_dims(tn_pool *p, const tn_layout *l, int ndim, const tn_expr *const dim[], const tn_expr **out_dim)
+void tn_layout_dims(tn_pool *p, const tn_layout *l, int ndim, const tn_expr *const dim[],
+                    const tn_expr **out_dim)
 {
     TN_ASSERT(!l || l->ndim == ndim);
-    for (int a = 0; a < tn_layout_naxis(l, ndim); a++) {
+    for (int a = 0; a < tn_layout_naxis(l, ndim); a++)
         if (!l)
             out_dim[a] = dim[a];
         else if (l->axis[a].factor > 0)
             out_dim[a] = tn_idx(p, l->axis[a].factor);
         else
             out_dim[a] = tn_ceildiv(p, dim[l->axis[a].dim], stride(l, a));
-    }
 }
 
-void tn_layout_index(tn_pool *p, const tn_layout *l, int ndim, const tn_expr *const index[], const tn_expr **out_index)
+void tn_layout_index(tn_pool *p, const tn_layout *l, int ndim, const tn_expr *const index[],
+                     const tn_expr **out_index)
 {
     TN_ASSERT(!l || l->ndim == ndim);
     for (int a = 0; a < tn_layout_naxis(l, ndim); a++) {
@@ -266,9 +258,8 @@ void tn_layout_index(tn_pool *p, const tn_layout *l, int ndim, const tn_expr *co
 const tn_expr *tn_layout_readable(tn_pool *p, const tn_layout *l, int d, const tn_expr *extent)
 {
     int64_t block = 1;
-    for (int a = 0; l && l->fill == TN_FILL_VALUE && a < l->naxis; a++) {
+    for (int a = 0; l && l->fill == TN_FILL_VALUE && a < l->naxis; a++)
         if (l->axis[a].dim == d && l->axis[a].factor > 0)
             block *= l->axis[a].factor;
-    }
     return block == 1 ? extent : tn_mul(p, tn_ceildiv(p, extent, block), tn_idx(p, block));
 }

@@ -14,22 +14,27 @@
  */
 #include "ir/expr.h"
 
-typedef struct tn_layout_axis { uint8_t dim; uint32_t factor; } tn_layout_axis;
+typedef struct tn_layout_axis {
+    uint8_t dim;
+    uint32_t factor;
+} tn_layout_axis;
 enum tn_fill { TN_FILL_ANY, TN_FILL_VALUE };
 typedef struct tn_layout {
-    uint8_t ndim, naxis;         /* logical dimensions; physical axes */
-    uint8_t fill;                /* enum tn_fill */
+    uint8_t ndim, naxis; /* logical dimensions; physical axes */
+    uint8_t fill;        /* enum tn_fill */
     double fill_value;
-    const tn_layout_axis *axis;  /* naxis */
-    const char *text;            /* canonical, interned */
+    const tn_layout_axis *axis; /* naxis */
+    const char *text;           /* canonical, interned */
 } tn_layout;
 
 /* NULL and ir-E010 on bad text; *out NULL for the identity ("NCHW"). */
 tn_status tn_layout_parse(tn_ctx *ctx, const char *text, const tn_loc *loc, const tn_layout **out);
 /* Physical extents out_dim[naxis] (ndim when layout is NULL) of logical dims. */
-void tn_layout_dims(tn_pool *p, const tn_layout *l, int ndim, const tn_expr *const dim[], const tn_expr **out_dim);
+void tn_layout_dims(tn_pool *p, const tn_layout *l, int ndim, const tn_expr *const dim[],
+                    const tn_expr **out_dim);
 /* Physical indices of a logical index. */
-void tn_layout_index(tn_pool *p, const tn_layout *l, int ndim, const tn_expr *const index[], const tn_expr **out_index);
+void tn_layout_index(tn_pool *p, const tn_layout *l, int ndim, const tn_expr *const index[],
+                     const tn_expr **out_index);
 /* How far loads of logical dimension d may reach: its extent, and where a fill says what is there the cells
  * after it. */
 const tn_expr *tn_layout_readable(tn_pool *p, const tn_layout *l, int d, const tn_expr *extent);

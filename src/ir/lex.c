@@ -6,29 +6,23 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_DEPTH = 256, MAX_INDENT = sizeof ((tn_lexer *)0)->indent / sizeof(uint32_t) };
+enum { MAX_DEPTH = 256, MAX_INDENT = sizeof((tn_lexer *)0)->indent / sizeof(uint32_t) };
 
 /* ---- characters ---- */
 
-static bool is_digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
+static bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 static int hex_value(char c)
 {
-    return is_digit(c) ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+    return is_digit(c)            ? c - '0'
+           : c >= 'a' && c <= 'f' ? c - 'a' + 10
+           : c >= 'A' && c <= 'F' ? c - 'A' + 10
+                                  : -1;
 }
 
-static bool is_name_start(char c)
-{
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
-}
+static bool is_name_start(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
 
-static bool is_name(char c)
-{
-    return is_name_start(c) || is_digit(c);
-}
+static bool is_name(char c) { return is_name_start(c) || is_digit(c); }
 
 /* The character `ahead` of the read position, '\0' past the end. */
 static char peek(const tn_lexer *l, size_t ahead)
@@ -177,7 +171,8 @@ static bool end_line(tn_lexer *l)
 {
     if (l->at < l->end && *l->at != '\n')
         return false;
-    bool done = l->at == l->end && (l->tok == TN_TOK_NEWLINE || l->tok == TN_TOK_DEDENT || l->tok == TN_TOK_END);
+    bool done =
+        l->at == l->end && (l->tok == TN_TOK_NEWLINE || l->tok == TN_TOK_DEDENT || l->tok == TN_TOK_END);
     if (done)
         return false;
     set_token(l, TN_TOK_NEWLINE);
@@ -226,10 +221,9 @@ bool tn_text_real(const char *s, size_t n, bool single, double *out)
 static void lex_suffix(tn_lexer *l)
 {
     size_t n = 0;
-    if (is_name_start(peek(l, 0))) {
+    if (is_name_start(peek(l, 0)))
         while (is_name(peek(l, n)))
             n++;
-    }
     l->suffix = l->at;
     l->n_suffix = n;
     steps(l, n);
@@ -316,10 +310,9 @@ static void lex_punct(tn_lexer *l)
                     (unsigned char)c);
         return;
     }
-    for (size_t i = 0; i < sizeof two / sizeof *two; i++) {
+    for (size_t i = 0; i < sizeof two / sizeof *two; i++)
         if (c == two[i][0] && peek(l, 1) == two[i][1])
             n = 2;
-    }
     if (c == '(' || c == '[')
         l->bracket++;
     else if ((c == ')' || c == ']') && l->bracket > 0)
@@ -346,7 +339,8 @@ static void lex_token(tn_lexer *l, bool after_percent)
 
 void tn_lex_next(tn_lexer *l)
 {
-    bool sigil = l->tok == TN_TOK_PUNCT && l->n == 1 && (*l->text == '%' || (*l->text == '.' && l->after_sigil));
+    bool sigil =
+        l->tok == TN_TOK_PUNCT && l->n == 1 && (*l->text == '%' || (*l->text == '.' && l->after_sigil));
     bool adjacent = l->text && l->text + l->n == l->at;
     if (l->failed) {
         l->tok = TN_TOK_END;
@@ -406,12 +400,15 @@ bool tn_lex_accept(tn_lexer *l, const char *text)
 tn_status tn_lex_expected(tn_lexer *l, const char *what)
 {
     static const char *const names[] = {
-        [TN_TOK_END] = "the end of the text", [TN_TOK_NEWLINE] = "the end of the line",
-        [TN_TOK_INDENT] = "a deeper indentation", [TN_TOK_DEDENT] = "the end of the block",
+        [TN_TOK_END] = "the end of the text",
+        [TN_TOK_NEWLINE] = "the end of the line",
+        [TN_TOK_INDENT] = "a deeper indentation",
+        [TN_TOK_DEDENT] = "the end of the block",
     };
     if (l->tok < sizeof names / sizeof *names && names[l->tok])
         return tn_lex_fail(l, "ir-E001", "expected %s, found %s", what, names[l->tok]);
-    return tn_lex_fail(l, "ir-E001", "expected %s, found `%.*s`", what, (int)(l->n < 60 ? l->n : 60), l->text);
+    return tn_lex_fail(l, "ir-E001", "expected %s, found `%.*s`", what, (int)(l->n < 60 ? l->n : 60),
+                       l->text);
 }
 
 tn_status tn_lex_expect(tn_lexer *l, const char *text)
@@ -495,10 +492,7 @@ tn_status tn_lex_enter(tn_lexer *l)
     return TN_OK;
 }
 
-void tn_lex_leave(tn_lexer *l)
-{
-    l->depth--;
-}
+void tn_lex_leave(tn_lexer *l) { l->depth--; }
 
 double tn_lex_real(const tn_lexer *l, tn_dtype t)
 {

@@ -5,8 +5,15 @@
 #include "ir/expr.h"
 
 enum tn_tok {
-    TN_TOK_END, TN_TOK_IDENT, TN_TOK_INT, TN_TOK_REAL, TN_TOK_STRING, TN_TOK_PUNCT,
-    TN_TOK_NEWLINE, TN_TOK_INDENT, TN_TOK_DEDENT
+    TN_TOK_END,
+    TN_TOK_IDENT,
+    TN_TOK_INT,
+    TN_TOK_REAL,
+    TN_TOK_STRING,
+    TN_TOK_PUNCT,
+    TN_TOK_NEWLINE,
+    TN_TOK_INDENT,
+    TN_TOK_DEDENT
 };
 
 typedef struct tn_lexer {
@@ -15,16 +22,19 @@ typedef struct tn_lexer {
     uint32_t line, col;
     /* current token */
     enum tn_tok tok;
-    const char *text; size_t n;       /* slice of the input; STRING: without quotes */
+    const char *text;
+    size_t n; /* slice of the input; STRING: without quotes */
     uint32_t tok_line, tok_col;
-    int64_t i; double r;              /* INT, REAL (i saturates with an error) */
-    const char *suffix; size_t n_suffix; /* letters right after a number: "f", "i64", "f16" */
-    bool layout;                      /* emit NEWLINE, INDENT, DEDENT (TIR); else white space only */
+    int64_t i;
+    double r; /* INT, REAL (i saturates with an error) */
+    const char *suffix;
+    size_t n_suffix; /* letters right after a number: "f", "i64", "f16" */
+    bool layout;     /* emit NEWLINE, INDENT, DEDENT (TIR); else white space only */
     uint32_t indent[64], n_indent, pending_dedent;
-    uint32_t bracket;                 /* open ( and [: no NEWLINE inside them */
-    uint32_t depth;                   /* nesting of expressions, types ... */
-    bool line_start, after_sigil;     /* layout: between lines; inside `%0.1` */
-    bool failed;                      /* an error was reported; the token is END from then on */
+    uint32_t bracket;             /* open ( and [: no NEWLINE inside them */
+    uint32_t depth;               /* nesting of expressions, types ... */
+    bool line_start, after_sigil; /* layout: between lines; inside `%0.1` */
+    bool failed;                  /* an error was reported; the token is END from then on */
 } tn_lexer;
 
 /* Punctuation is the longest of: -> => == != <= >= << >> and single characters. Comments: // to the end of line,
@@ -36,20 +46,23 @@ typedef struct tn_lexer {
  * token), ir-E007 (indentation). */
 void tn_lex_init(tn_lexer *l, tn_ctx *ctx, const char *file, const char *text, size_t n, bool layout);
 void tn_lex_next(tn_lexer *l);
-bool tn_lex_is(const tn_lexer *l, const char *text);       /* current token is this punctuation or identifier */
-bool tn_lex_accept(tn_lexer *l, const char *text);         /* ... and moves on */
-tn_status tn_lex_expect(tn_lexer *l, const char *text);    /* ir-E001 otherwise */
-tn_status tn_lex_expected(tn_lexer *l, const char *what);  /* ir-E001: expected `what`, found the current token */
-tn_status tn_lex_fail(tn_lexer *l, const char *id, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
-const char *tn_lex_ident(tn_lexer *l);                     /* interned; NULL and error if not an identifier */
+bool tn_lex_is(const tn_lexer *l, const char *text);    /* current token is this punctuation or identifier */
+bool tn_lex_accept(tn_lexer *l, const char *text);      /* ... and moves on */
+tn_status tn_lex_expect(tn_lexer *l, const char *text); /* ir-E001 otherwise */
+tn_status tn_lex_expected(tn_lexer *l,
+                          const char *what); /* ir-E001: expected `what`, found the current token */
+tn_status tn_lex_fail(tn_lexer *l, const char *id, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+const char *tn_lex_ident(tn_lexer *l); /* interned; NULL and error if not an identifier */
 
 /* interned value of a STRING, escapes resolved; NULL and error */
 const char *tn_lex_string(tn_lexer *l);
-tn_status tn_lex_int(tn_lexer *l, int64_t min, int64_t max, int64_t *out); /* plain integer with optional -; ir-E001 */
+tn_status tn_lex_int(tn_lexer *l, int64_t min, int64_t max,
+                     int64_t *out); /* plain integer with optional -; ir-E001 */
 /* tn_lex_enter counts a level of nesting; ir-E004 beyond 256. Call tn_lex_leave after success. */
 tn_status tn_lex_enter(tn_lexer *l);
 void tn_lex_leave(tn_lexer *l);
-void tn_text_quote(const char *s, tn_buf *out);            /* as a STRING token */
+void tn_text_quote(const char *s, tn_buf *out); /* as a STRING token */
 /* Value of the current INT or REAL token, read as float for float32, else as double. */
 double tn_lex_real(const tn_lexer *l, tn_dtype t);
 
@@ -74,6 +87,7 @@ typedef struct tn_scope_fns {
  * bitcast(f32, e), ramp(e, stride, lanes), splat(e, lanes), ceildiv(a, b), mnemonics of expr.def and
  * functions of intrin.def. `/` and `%` are floordiv and floormod, on floats `/` is div. Errors: ir-E001 to
  * ir-E006. */
-tn_status tn_expr_parse(tn_lexer *l, tn_pool *p, const tn_scope_fns *scope, tn_dtype want, const tn_expr **out);
+tn_status tn_expr_parse(tn_lexer *l, tn_pool *p, const tn_scope_fns *scope, tn_dtype want,
+                        const tn_expr **out);
 
 #endif

@@ -9,8 +9,13 @@ typedef struct tn_tensor tn_tensor;
 struct tn_machine;
 
 enum tn_fuse { /* how an operator takes part in fusion */
-    TN_FUSE_ELEMWISE, TN_FUSE_BROADCAST, TN_FUSE_INJECTIVE, TN_FUSE_REDUCE, TN_FUSE_ANCHOR, TN_FUSE_OPAQUE,
-    TN_FUSE_NONE /* constants, variables, functions, calls: not kernels */
+               TN_FUSE_ELEMWISE,
+               TN_FUSE_BROADCAST,
+               TN_FUSE_INJECTIVE,
+               TN_FUSE_REDUCE,
+               TN_FUSE_ANCHOR,
+               TN_FUSE_OPAQUE,
+               TN_FUSE_NONE /* constants, variables, functions, calls: not kernels */
 };
 
 enum tn_op_flag {
@@ -30,10 +35,10 @@ enum tn_op_flag {
  * on the result. */
 enum tn_scale {
     TN_SCALE_NONE,
-    TN_SCALE_FACTOR,  /* f is the product of its two operands */
-    TN_SCALE_PASS,    /* f(s * x) = s * f(x): they are on the other side along *other */
-    TN_SCALE_SUM,     /* f(s * x, s * y, ...) = s * f(x, y, ...); operand 1 has them along *other if that is >= 0 */
-    TN_SCALE_WEIGHT   /* operand 1 takes them, along its axis *other */
+    TN_SCALE_FACTOR, /* f is the product of its two operands */
+    TN_SCALE_PASS,   /* f(s * x) = s * f(x): they are on the other side along *other */
+    TN_SCALE_SUM, /* f(s * x, s * y, ...) = s * f(x, y, ...); operand 1 has them along *other if that is >= 0 */
+    TN_SCALE_WEIGHT /* operand 1 takes them, along its axis *other */
 };
 
 /* Siblings that read one tensor become one call (CombineParallel...): their operands 1 joined along weight_axis, the
@@ -42,14 +47,15 @@ enum tn_combine_kind { TN_COMBINE_CONV2D, TN_COMBINE_DENSE, TN_COMBINE_BATCH_MAT
 typedef struct tn_combine {
     enum tn_combine_kind kind;
     int weight_axis, out_axis;
-    int count_offset;          /* of an int64_t attribute with the extent of out_axis, which becomes 0; -1: none */
+    int count_offset; /* of an int64_t attribute with the extent of out_axis, which becomes 0; -1: none */
 } tn_combine;
 
-enum tn_precision {            /* ToMixedPrecision */
-    TN_PRECISION_AUTO,         /* index maps and plain arithmetic follow their operands, all else keeps its dtype */
-    TN_PRECISION_LOW,          /* gains from 16-bit floats */
-    TN_PRECISION_FOLLOW,       /* 16-bit if its operands are */
-    TN_PRECISION_KEEP          /* needs the range or the digits */
+enum tn_precision { /* ToMixedPrecision */
+                    /* index maps and plain arithmetic follow their operands, all else keeps its dtype */
+                    TN_PRECISION_AUTO,
+                    TN_PRECISION_LOW,    /* gains from 16-bit floats */
+                    TN_PRECISION_FOLLOW, /* 16-bit if its operands are */
+                    TN_PRECISION_KEEP    /* needs the range or the digits */
 };
 
 /* Layout negotiation (AlterOpLayout). `in` and `out` come filled with what neighbours offer (NULL: identity); the rule
@@ -58,8 +64,9 @@ typedef struct tn_layout_query {
     tn_graph *g;
     const struct tn_machine *machine;
     const tn_node *node;
-    const tn_layout **in, **out;   /* nin, nout entries */
-    const char *desired, *desired_kernel; /* what a user asks for ("NHWC", "HWIO" or "default"); NULL: nothing */
+    const tn_layout **in, **out; /* nin, nout entries */
+    const char *desired,
+        *desired_kernel; /* what a user asks for ("NHWC", "HWIO" or "default"); NULL: nothing */
 } tn_layout_query;
 
 typedef struct tn_alternative { /* another algorithm for the same operator */
@@ -72,32 +79,34 @@ typedef struct tn_alternative { /* another algorithm for the same operator */
 } tn_alternative;
 
 struct tn_op {
-    const char *name;       /* "nn.conv2d" */
-    const char *doc;        /* one sentence */
+    const char *name; /* "nn.conv2d" */
+    const char *doc;  /* one sentence */
     uint16_t attr_size;
-    const tn_attr_field *attr;    /* NULL-terminated table, or NULL */
-    int8_t nin;             /* -1: any number (at least min_in) */
-    int8_t min_in;          /* optional inputs are the last ones */
-    int8_t nout;            /* -1: decided by infer from attributes through nout_of */
-    uint8_t flags;          /* enum tn_op_flag */
-    uint8_t precision;      /* enum tn_precision */
-    uint8_t nregion;        /* how many regions its nodes hold */
+    const tn_attr_field *attr; /* NULL-terminated table, or NULL */
+    int8_t nin;                /* -1: any number (at least min_in) */
+    int8_t min_in;             /* optional inputs are the last ones */
+    int8_t nout;               /* -1: decided by infer from attributes through nout_of */
+    uint8_t flags;             /* enum tn_op_flag */
+    uint8_t precision;         /* enum tn_precision */
+    uint8_t nregion;           /* how many regions its nodes hold */
     enum tn_fuse fuse;
-    const char *const *in_name;   /* nin names for messages, or NULL */
+    const char *const *in_name; /* nin names for messages, or NULL */
 
-    int (*nout_of)(const void *attr);              /* only if nout < 0 */
+    int (*nout_of)(const void *attr); /* only if nout < 0 */
     /* Type relation: reads input types, sets node->type[]; errors name node->loc. */
     tn_status (*infer)(tn_graph *g, tn_node *node);
-    void (*layout)(tn_layout_query *q);            /* NULL: identity everywhere */
+    void (*layout)(tn_layout_query *q); /* NULL: identity everywhere */
 
     /* Exactly one of the four definitions (none for TN_FUSE_NONE operators). */
-    const char *formula;    /* elementwise: scalar text over x (or a, b, c; broadcast) and attribute names */
+    const char *formula; /* elementwise: scalar text over x (or a, b, c; broadcast) and attribute names */
     void (*compute)(tn_te *te, const tn_node *node, tn_tensor *const in[], tn_tensor *out[]);
-    tn_status (*expand)(tn_graph *g, tn_node *node, tn_value out[]); /* into simpler operators, placed before node */
+    tn_status (*expand)(tn_graph *g, tn_node *node,
+                        tn_value out[]); /* into simpler operators, placed before node */
     void (*body)(tn_te *te, const tn_node *node, tn_tensor *const in[], tn_tensor *out[]);
 
     tn_status (*grad)(tn_graph *g, tn_node *node, const tn_value out_grad[], tn_value in_grad[]);
-    const tn_alternative *alternative; uint8_t n_alternative;
+    const tn_alternative *alternative;
+    uint8_t n_alternative;
     /* Integer shape arithmetic: index expressions of outputs from those of inputs; NULL where not applicable. */
     bool (*shape_value)(tn_graph *g, const tn_node *node, const tn_dims in[], tn_dims out[]);
 
@@ -110,13 +119,13 @@ struct tn_op {
     tn_status (*legalize)(tn_graph *g, tn_node *node, const struct tn_machine *m, tn_value *out);
     /* Operands but the first are constants: the same with attributes in their place. */
     tn_status (*to_static)(tn_graph *g, tn_node *node, tn_value *out);
-    const char *layouts;       /* data layouts that users may ask for, "NCHW NHWC"; NULL: none (ConvertLayout) */
+    const char *layouts; /* data layouts that users may ask for, "NCHW NHWC"; NULL: none (ConvertLayout) */
     enum tn_scale (*scale)(const tn_node *node, bool forward, bool positive, int axis, int *other);
     bool (*combine)(const tn_node *node, tn_combine *out);
     /* attr (a copy of the node's) becomes that of the call over data whose dimensions have not been transposed by
      * axes, so that the call's result transposed by axes is the node's. */
     bool (*permute)(tn_graph *g, const tn_node *node, const int64_t axes[], void *attr);
-    const struct tn_op *fast;  /* the same, faster and less exact (FastMath) */
+    const struct tn_op *fast; /* the same, faster and less exact (FastMath) */
 };
 
 /* The two records that graphs make nodes of themselves; with all others in op/. */

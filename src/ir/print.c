@@ -13,10 +13,18 @@
 /* Binding strength; the parser has the same ladder. */
 enum { P_ANY, P_OR, P_AND, P_COMPARE, P_ADD, P_MUL, P_PRIMARY };
 
-typedef struct infix { const char *text; int prec; } infix;
+typedef struct infix {
+    const char *text;
+    int prec;
+} infix;
 
 /* Pieces still to be printed, last first: an expression in a context of strength prec, else text, else a number. */
-typedef struct piece { const tn_expr *e; int prec; const char *text; uint32_t number; } piece;
+typedef struct piece {
+    const tn_expr *e;
+    int prec;
+    const char *text;
+    uint32_t number;
+} piece;
 
 typedef struct printer {
     tn_vec(piece) todo;
@@ -37,21 +45,16 @@ static infix infix_of(const tn_expr *e)
     case TN_E_ADD: return (infix){" + ", P_ADD};
     case TN_E_SUB: return (infix){" - ", P_ADD};
     case TN_E_MUL: return (infix){spaced ? " * " : "*", P_MUL};
-    case TN_E_DIV: case TN_E_FLOORDIV: return (infix){spaced ? " / " : "/", P_MUL};
+    case TN_E_DIV:
+    case TN_E_FLOORDIV: return (infix){spaced ? " / " : "/", P_MUL};
     case TN_E_FLOORMOD: return (infix){spaced ? " % " : "%", P_MUL};
     default: return (infix){NULL, P_PRIMARY};
     }
 }
 
-static void push_text(printer *pr, const char *text)
-{
-    tn_vec_push(&pr->todo, ((piece){.text = text}));
-}
+static void push_text(printer *pr, const char *text) { tn_vec_push(&pr->todo, ((piece){.text = text})); }
 
-static void push_number(printer *pr, uint32_t n)
-{
-    tn_vec_push(&pr->todo, ((piece){.number = n}));
-}
+static void push_number(printer *pr, uint32_t n) { tn_vec_push(&pr->todo, ((piece){.number = n})); }
 
 static void push_expr(printer *pr, const tn_expr *e, int prec)
 {
@@ -75,7 +78,8 @@ static void print_int(const tn_expr *e, tn_buf *out)
         tn_buf_str(out, e->u.i ? "true" : "false");
         return;
     }
-    if (e->u.i == INT64_MIN || (e->dtype.code == TN_UINT && e->u.i < 0)) /* beyond what decimal literals hold */
+    if (e->u.i == INT64_MIN ||
+        (e->dtype.code == TN_UINT && e->u.i < 0)) /* beyond what decimal literals hold */
         tn_buf_printf(out, "0x%llx", (unsigned long long)e->u.i);
     else
         tn_buf_printf(out, "%lld", (long long)e->u.i);
@@ -153,11 +157,14 @@ static void print_call(printer *pr, const char *name, const tn_expr *e)
 /* Lanes in a row as `from:count`, evenly spaced ones as `from:count:step`, others one by one. */
 static void push_lanes(printer *pr, const char *lanes, int n)
 {
-    struct { int from, count, step; } run[TN_MAX_SHUFFLED];
+    struct {
+        int from, count, step;
+    } run[TN_MAX_SHUFFLED];
     int k = 0;
     for (int i = 0; i < n; k++) {
         int step = i + 1 < n ? (uint8_t)lanes[i + 1] - (uint8_t)lanes[i] : -1, count = 1;
-        while (step >= 0 && i + count < n && (uint8_t)lanes[i + count] - (uint8_t)lanes[i + count - 1] == step)
+        while (step >= 0 && i + count < n &&
+               (uint8_t)lanes[i + count] - (uint8_t)lanes[i + count - 1] == step)
             count++;
         count = count > 2 || count == n ? count : 1;
         run[k].from = (uint8_t)lanes[i] - 1;
@@ -188,14 +195,16 @@ static void print_primary(printer *pr, const tn_expr *e)
     case TN_E_VAR: print_var(pr, (uint32_t)e->u.i); break;
     case TN_E_LOAD: print_load(pr, e); break;
     case TN_E_CALL: print_call(pr, tn_intrins[e->u.call.id].name, e); break;
-    case TN_E_CAST: case TN_E_BITCAST:
+    case TN_E_CAST:
+    case TN_E_BITCAST:
         if (e->kind == TN_E_BITCAST)
             tn_buf_str(pr->out, "bitcast(");
         tn_dtype_print(e->dtype, true, pr->out);
         tn_buf_str(pr->out, e->kind == TN_E_CAST ? "(" : ", ");
         push_list(pr, 1, e->src, ")");
         break;
-    case TN_E_RAMP: case TN_E_SPLAT:
+    case TN_E_RAMP:
+    case TN_E_SPLAT:
         tn_buf_printf(pr->out, "%s(", tn_eks[e->kind].name);
         push_text(pr, ")");
         push_number(pr, e->dtype.lanes);
@@ -258,12 +267,6 @@ static void print(const tn_expr *e, const tn_names *names, tn_buf *out, size_t m
     tn_vec_deinit(&pr.todo);
 }
 
-void tn_expr_print(const tn_expr *e, const tn_names *names, tn_buf *out)
-{
-    print(e, names, out, SIZE_MAX);
-}
+void tn_expr_print(const tn_expr *e, const tn_names *names, tn_buf *out) { print(e, names, out, SIZE_MAX); }
 
-void tn_expr_print_brief(const tn_expr *e, const tn_names *names, tn_buf *out)
-{
-    print(e, names, out, 160);
-}
+void tn_expr_print_brief(const tn_expr *e, const tn_names *names, tn_buf *out) { print(e, names, out, 160); }

@@ -6,7 +6,10 @@
 
 #include "base/vec.h"
 
-typedef struct frame { const tn_expr *e; int next; } frame;
+typedef struct frame {
+    const tn_expr *e;
+    int next;
+} frame;
 typedef tn_vec(frame) stack;
 
 /* Steps to the next expression whose operands are all done; NULL at the end. `done` holds the ids finished. */
@@ -32,10 +35,7 @@ static const tn_expr *next_ready(stack *s, const tn_map *done)
     return NULL;
 }
 
-static const tn_expr *of_value(uint64_t v)
-{
-    return (const tn_expr *)(uintptr_t)v;
-}
+static const tn_expr *of_value(uint64_t v) { return (const tn_expr *)(uintptr_t)v; }
 
 /* New operands of e from the memo; false if none differs. */
 static bool operands(const tn_map *memo, const tn_expr *e, const tn_expr **out)
@@ -54,7 +54,8 @@ static bool operands(const tn_map *memo, const tn_expr *e, const tn_expr **out)
 typedef const tn_expr *over_fn(tn_pool *p, const tn_expr *e, const tn_expr *const src[]);
 
 /* memo may hold replacements already. `over` puts changed operands in place, `rule` (or NULL) comes after it. */
-static const tn_expr *walk(tn_pool *p, const tn_expr *root, tn_map *memo, over_fn *over, tn_rule *rule, void *user)
+static const tn_expr *walk(tn_pool *p, const tn_expr *root, tn_map *memo, over_fn *over, tn_rule *rule,
+                           void *user)
 {
     const tn_expr *src[UINT8_MAX], *e;
     stack s = {0};
@@ -86,7 +87,8 @@ const tn_expr *tn_rewrite_memo(tn_pool *p, const tn_expr *root, tn_map *memo)
     return walk(p, root, memo, tn_expr_with, NULL, NULL);
 }
 
-const tn_expr *tn_subst(tn_pool *p, const tn_expr *e, int n, const tn_expr *const from[], const tn_expr *const to[])
+const tn_expr *tn_subst(tn_pool *p, const tn_expr *e, int n, const tn_expr *const from[],
+                        const tn_expr *const to[])
 {
     tn_map memo = {0};
     for (int i = 0; i < n; i++) {

@@ -15,7 +15,8 @@ static tn_type *new_type(tn_pool *p, enum tn_type_kind kind, int n)
     return t;
 }
 
-const tn_type *tn_type_tensor(tn_pool *p, tn_dtype t, int ndim, const tn_expr *const dim[], const tn_layout *layout)
+const tn_type *tn_type_tensor(tn_pool *p, tn_dtype t, int ndim, const tn_expr *const dim[],
+                              const tn_layout *layout)
 {
     tn_type *r = new_type(p, TN_T_TENSOR, ndim);
     TN_ASSERT(!layout || layout->ndim == ndim);
@@ -77,7 +78,9 @@ static bool eq_shallow(const tn_type *a, const tn_type *b, bool layouts)
 
 static bool eq(const tn_type *a, const tn_type *b, bool layouts)
 {
-    typedef struct pair { const tn_type *a, *b; } pair;
+    typedef struct pair {
+        const tn_type *a, *b;
+    } pair;
     tn_vec(pair) todo = {0};
     bool same = true;
     tn_vec_push(&todo, ((pair){a, b}));
@@ -93,15 +96,9 @@ static bool eq(const tn_type *a, const tn_type *b, bool layouts)
     return same;
 }
 
-bool tn_type_eq(const tn_type *a, const tn_type *b)
-{
-    return eq(a, b, true);
-}
+bool tn_type_eq(const tn_type *a, const tn_type *b) { return eq(a, b, true); }
 
-bool tn_type_eq_logical(const tn_type *a, const tn_type *b)
-{
-    return eq(a, b, false);
-}
+bool tn_type_eq_logical(const tn_type *a, const tn_type *b) { return eq(a, b, false); }
 
 /* ---- sizes ---- */
 
@@ -156,7 +153,10 @@ const tn_expr *tn_type_bytes(tn_pool *p, const tn_type *t)
 
 /* ---- text ---- */
 
-typedef struct piece { const tn_type *t; const char *text; } piece;
+typedef struct piece {
+    const tn_type *t;
+    const char *text;
+} piece;
 typedef tn_vec(piece) pieces;
 
 static void print_tensor(const tn_type *t, tn_buf *out)

@@ -7,22 +7,23 @@ enum tn_type_kind { TN_T_TENSOR, TN_T_TUPLE, TN_T_FUNC };
 typedef struct tn_type tn_type;
 struct tn_type {
     uint8_t kind;
-    uint16_t n;                     /* TENSOR: rank; TUPLE: fields; FUNC: parameters + 1 result */
-    tn_dtype dtype;                 /* TENSOR */
-    const tn_layout *layout;        /* TENSOR; NULL identity */
-    const tn_expr *const *dim;      /* TENSOR: n index expressions */
-    const tn_type *const *field;    /* TUPLE, FUNC (result last) */
+    uint16_t n;                  /* TENSOR: rank; TUPLE: fields; FUNC: parameters + 1 result */
+    tn_dtype dtype;              /* TENSOR */
+    const tn_layout *layout;     /* TENSOR; NULL identity */
+    const tn_expr *const *dim;   /* TENSOR: n index expressions */
+    const tn_type *const *field; /* TUPLE, FUNC (result last) */
 };
 
-const tn_type *tn_type_tensor(tn_pool *p, tn_dtype t, int ndim, const tn_expr *const dim[], const tn_layout *layout);
+const tn_type *tn_type_tensor(tn_pool *p, tn_dtype t, int ndim, const tn_expr *const dim[],
+                              const tn_layout *layout);
 /* constant dims, identity layout */
 const tn_type *tn_type_tensor_i(tn_pool *p, tn_dtype t, int ndim, const int64_t dim[]);
 const tn_type *tn_type_tuple(tn_pool *p, int n, const tn_type *const field[]);
 const tn_type *tn_type_func(tn_pool *p, int n_param, const tn_type *const param[], const tn_type *result);
 const tn_type *tn_type_relayout(tn_pool *p, const tn_type *t, const tn_layout *layout);
-bool tn_type_eq(const tn_type *a, const tn_type *b);             /* layouts included */
-bool tn_type_eq_logical(const tn_type *a, const tn_type *b);     /* layouts ignored */
-bool tn_type_dims_const(const tn_type *t, int64_t *out_dim);     /* all dims INT; out_dim may be NULL */
+bool tn_type_eq(const tn_type *a, const tn_type *b);         /* layouts included */
+bool tn_type_eq_logical(const tn_type *a, const tn_type *b); /* layouts ignored */
+bool tn_type_dims_const(const tn_type *t, int64_t *out_dim); /* all dims INT; out_dim may be NULL */
 /* Number of logical elements / bytes of the physical value, as index expressions (checked when constant: returns
  * NULL on overflow of int64; a product with a 0 is 0). */
 const tn_expr *tn_type_count(tn_pool *p, const tn_type *t);

@@ -12,9 +12,9 @@
 typedef struct {
     tn_func *f;
     const tn_stmt *block;
-    const tn_expr **from, **to;   /* iteration variables and their values */
+    const tn_expr **from, **to; /* iteration variables and their values */
     int n;
-    tn_facts facts;               /* at the block, its mask aside */
+    tn_facts facts; /* at the block, its mask aside */
 } binding;
 
 static const tn_expr *bind(const binding *b, const tn_expr *e)
@@ -107,8 +107,8 @@ static const tn_expr *keep_inside(tn_pool *p, const tn_expr *e, void *user)
     if (w->last && tn_each(e, is_iteration, user))
         return tn_subst(p, e, 1, &w->iter, &w->last);
     const tn_expr *mask = tn_load_mask(e), *other = tn_load_other(e);
-    return tn_load(p, e->dtype, e->u.load.buffer, (int)e->u.load.n_index, e->src,
-                   tn_both(p, w->term, mask), other ? other : tn_const(p, e->dtype, 0));
+    return tn_load(p, e->dtype, e->u.load.buffer, (int)e->u.load.n_index, e->src, tn_both(p, w->term, mask),
+                   other ? other : tn_const(p, e->dtype, 0));
 }
 
 /* Lanes next to each other must read next to each other: they are masked. */
@@ -188,7 +188,8 @@ static void lower_block(tn_func *f, tn_stmt *s)
 {
     tn_pool *p = f->pool;
     uint32_t n = s->u.block.n_iter;
-    binding b = {f, s, TN_NEW_N(f->arena, const tn_expr *, n), TN_NEW_N(f->arena, const tn_expr *, n), .n = (int)n};
+    binding b = {f, s, TN_NEW_N(f->arena, const tn_expr *, n), TN_NEW_N(f->arena, const tn_expr *, n),
+                 .n = (int)n};
     const tn_expr *mask = s->u.block.mask;
     s->u.block.mask = NULL;
     tn_stmt_facts(f, s, &b.facts);

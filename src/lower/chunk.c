@@ -23,16 +23,18 @@
 #include "lower/lower_impl.h"
 
 enum {
-    LEAST = 128, USUAL = 256, MOST = 384, /* additions of a chunk */
-    SHORT = 512,                          /* additions of a sum that needs no chunks */
-    MAX_IN_MEMORY = 24                    /* elements in memory that one loop sums in registers */
+    LEAST = 128,
+    USUAL = 256,
+    MOST = 384,        /* additions of a chunk */
+    SHORT = 512,       /* additions of a sum that needs no chunks */
+    MAX_IN_MEMORY = 24 /* elements in memory that one loop sums in registers */
 };
 
 typedef struct {
-    const tn_expr *load;   /* of the element */
-    const tn_expr *mask;   /* in memory: of all its stores, or NULL */
-    int64_t weight;        /* additions a turn */
-    uint32_t part;         /* the register that sums a chunk */
+    const tn_expr *load; /* of the element */
+    const tn_expr *mask; /* in memory: of all its stores, or NULL */
+    int64_t weight;      /* additions a turn */
+    uint32_t part;       /* the register that sums a chunk */
 } element;
 
 typedef struct {
@@ -40,16 +42,13 @@ typedef struct {
     tn_stmt *loop;
     element *element;
     uint32_t n, cap;
-    tn_map number;         /* load -> number of its element */
-    tn_map other;          /* buffers that are accessed otherwise */
-    tn_map inside;         /* variables defined by the loop and inside it */
+    tn_map number; /* load -> number of its element */
+    tn_map other;  /* buffers that are accessed otherwise */
+    tn_map inside; /* variables defined by the loop and inside it */
     bool refused;
 } sums;
 
-static tn_buffer *buffer_of(const sums *x, const tn_expr *load)
-{
-    return &x->f->buffer[load->u.load.buffer];
-}
+static tn_buffer *buffer_of(const sums *x, const tn_expr *load) { return &x->f->buffer[load->u.load.buffer]; }
 
 static bool is_register(const sums *x, const tn_expr *load)
 {
@@ -60,7 +59,8 @@ static bool is_register(const sums *x, const tn_expr *load)
 
 static bool same_element(const tn_stmt *store, const tn_expr *e)
 {
-    return e->kind == TN_E_LOAD && e->u.load.buffer == store->u.store.buffer && e->src[0] == store->u.store.index[0] &&
+    return e->kind == TN_E_LOAD && e->u.load.buffer == store->u.store.buffer &&
+           e->src[0] == store->u.store.index[0] &&
            (!tn_load_mask(e) || tn_load_mask(e) == store->u.store.mask);
 }
 
@@ -126,7 +126,8 @@ static void add_element(sums *x, const tn_stmt *store, const tn_expr *load, int6
             x->element = more;
         }
         tn_map_put(&x->number, tn_map_key(load), at = x->n);
-        x->element[x->n++] = (element){.load = load, .mask = is_register(x, load) ? NULL : store->u.store.mask};
+        x->element[x->n++] =
+            (element){.load = load, .mask = is_register(x, load) ? NULL : store->u.store.mask};
     }
     element *e = &x->element[at];
     if (!is_register(x, load) && e->mask != store->u.store.mask)
@@ -219,7 +220,11 @@ static int64_t chunk_turns(int64_t turns, int64_t weight)
 static uint32_t part_register(sums *x, const tn_expr *load)
 {
     const tn_expr *one = tn_idx(x->f->pool, 1);
-    tn_buffer b = {.name = "part", .dtype = load->dtype, .ndim = 1, .dim = &one, .scope = TN_SCOPE_REGISTER,
+    tn_buffer b = {.name = "part",
+                   .dtype = load->dtype,
+                   .ndim = 1,
+                   .dim = &one,
+                   .scope = TN_SCOPE_REGISTER,
                    .param = -1};
     return tn_func_add_buffer(x->f, &b);
 }
@@ -257,8 +262,8 @@ static void split_loop(sums *x, int64_t turns)
                   *first = tn_mul(p, c, tn_idx(p, turns)), *at = tn_add(p, first, k);
     int64_t known;
     bool equal = tn_is_int(n, &known) && known % turns == 0;
-    tn_stmt *inner = tn_stmt_for(x->f, k, equal ? tn_idx(p, turns) : tn_min(p, tn_idx(p, turns), tn_sub(p, n, first)),
-                                 TN_LOOP_SERIAL);
+    tn_stmt *inner = tn_stmt_for(
+        x->f, k, equal ? tn_idx(p, turns) : tn_min(p, tn_idx(p, turns), tn_sub(p, n, first)), TN_LOOP_SERIAL);
     tn_body_move(&inner->u.loop.body, NULL, &l->u.loop.body);
     for (tn_stmt *s = inner->u.loop.body.first; s; s = s->next)
         tn_stmt_subst(x->f, s, 1, &k, &at);
@@ -297,7 +302,9 @@ static bool chunk_loop(tn_func *f, tn_stmt *loop)
     int64_t weight = x.refused ? 0 : choose(&x);
     bool known = tn_is_int(loop->u.loop.extent, &turns), is_long = false;
     if (weight > 0)
-        is_long = (known ? turns : most_turns(&x, loop) == 1 ? SHORT + 1 : most_turns(&x, loop)) > SHORT / weight;
+        is_long = (known                       ? turns
+                   : most_turns(&x, loop) == 1 ? SHORT + 1
+                                               : most_turns(&x, loop)) > SHORT / weight;
     if (is_long)
         make_chunks(&x, chunk_turns(turns, weight));
     tn_map_deinit(&x.number);

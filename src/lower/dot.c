@@ -21,12 +21,15 @@ typedef struct {
 } dots;
 
 typedef struct {
-    tn_stmt *at, *store;    /* the statement of the list; itself, or what stands under its condition */
-    const tn_expr *cond;    /* NULL: none */
-    const tn_expr *x, *w;   /* loads of uint8 and of int8 */
+    tn_stmt *at, *store;  /* the statement of the list; itself, or what stands under its condition */
+    const tn_expr *cond;  /* NULL: none */
+    const tn_expr *x, *w; /* loads of uint8 and of int8 */
 } step;
 
-typedef struct { int n; const tn_expr *at[TN_MAX_TERMS]; } terms;
+typedef struct {
+    int n;
+    const tn_expr *at[TN_MAX_TERMS];
+} terms;
 
 static const tn_expr *widened(const tn_expr *e)
 {
@@ -71,10 +74,7 @@ static bool differ_by(tn_pool *p, const tn_expr *a, const tn_expr *b, int64_t k)
     return tn_is_value(tn_simplify(p, NULL, tn_sub(p, b, a)), k);
 }
 
-static bool is_false(const tn_expr *e)
-{
-    return e->kind == TN_E_INT && e->u.i == 0;
-}
+static bool is_false(const tn_expr *e) { return e->kind == TN_E_INT && e->u.i == 0; }
 
 /* ---- four conditions as one of four lanes ---- */
 
@@ -84,7 +84,8 @@ static const tn_expr *counting(tn_pool *p, const tn_expr *const t[GROUP])
     if (t[0]->kind != TN_E_LT)
         return NULL;
     for (int k = 1; k < GROUP; k++)
-        if (t[k]->kind != TN_E_LT || t[k]->src[1] != t[0]->src[1] || !differ_by(p, t[0]->src[0], t[k]->src[0], k))
+        if (t[k]->kind != TN_E_LT || t[k]->src[1] != t[0]->src[1] ||
+            !differ_by(p, t[0]->src[0], t[k]->src[0], k))
             return NULL;
     const tn_expr *at = t[0]->src[0];
     return tn_lt(p, tn_ramp(p, at, tn_int(p, at->dtype, 1), GROUP), tn_splat(p, t[0]->src[1], GROUP));
@@ -130,10 +131,7 @@ static bool merge(tn_pool *p, const tn_expr *const cond[GROUP], terms *same, ter
 
 /* ---- loads ---- */
 
-static bool shares(const tn_expr *e, void *user)
-{
-    return !(e->kind == TN_E_VAR && tn_uses(user, e));
-}
+static bool shares(const tn_expr *e, void *user) { return !(e->kind == TN_E_VAR && tn_uses(user, e)); }
 
 /* Do the lanes read x from one place, and w GROUP apart? */
 static bool place_fits(const dots *d, const tn_expr *index, bool one_place)
@@ -147,7 +145,8 @@ static bool place_fits(const dots *d, const tn_expr *index, bool one_place)
 }
 
 /* The four loads as one, as an int32, where `ends` (four lanes) holds; NULL: they do not fit. */
-static const tn_expr *joined(const dots *d, const tn_expr *const load[GROUP], bool one_place, const terms *ends)
+static const tn_expr *joined(const dots *d, const tn_expr *const load[GROUP], bool one_place,
+                             const terms *ends)
 {
     tn_pool *p = d->f->pool;
     const tn_expr *mask = NULL, *own[GROUP], *index = load[0]->src[0];
@@ -194,8 +193,10 @@ static void put(const dots *d, step s[GROUP], const tn_expr *x, const tn_expr *w
 {
     tn_pool *p = d->f->pool;
     tn_stmt *store = s[0].store;
-    const tn_expr *arg[3] = {tn_load(p, TN_I32, store->u.store.buffer, 1, store->u.store.index, NULL, NULL), x, w};
-    store->u.store.value = tn_expr_make(p, TN_E_CALL, TN_I32, (tn_payload){.call = {.id = TN_F_dot4us}}, 3, arg);
+    const tn_expr *arg[3] = {tn_load(p, TN_I32, store->u.store.buffer, 1, store->u.store.index, NULL, NULL),
+                             x, w};
+    store->u.store.value =
+        tn_expr_make(p, TN_E_CALL, TN_I32, (tn_payload){.call = {.id = TN_F_dot4us}}, 3, arg);
     for (int k = 1; k < GROUP; k++)
         tn_stmt_remove(s[k].at);
     if (!s[0].cond)

@@ -1,7 +1,10 @@
 /* Flatten: layouts are applied and every buffer becomes one-dimensional, row-major over its physical extents. */
 #include "lower/lower_impl.h"
 
-typedef struct { tn_func *f; const tn_buffer *old; } flat;
+typedef struct {
+    tn_func *f;
+    const tn_buffer *old;
+} flat;
 
 static const tn_expr *offset(flat *w, uint32_t buffer, const tn_expr *const *index)
 {
@@ -44,9 +47,9 @@ static bool flatten_stmt(tn_stmt *s, void *user)
         s->u.store.n_index = 1;
     }
     if (s->kind == TN_S_PREFETCH) {
-        s->u.prefetch.index =
-            tn_arena_copy(w->f->arena, (const tn_expr *[]){offset(w, s->u.prefetch.buffer, s->u.prefetch.index)},
-                          sizeof(tn_expr *), 8);
+        s->u.prefetch.index = tn_arena_copy(
+            w->f->arena, (const tn_expr *[]){offset(w, s->u.prefetch.buffer, s->u.prefetch.index)},
+            sizeof(tn_expr *), 8);
         s->u.prefetch.n_index = 1;
     }
     return true;

@@ -12,16 +12,22 @@
 #include <string.h>
 
 typedef const tn_expr *ex;
-typedef struct { tn_func *f; bool native; } half;   /* native: the machine converts float16 */
+typedef struct {
+    tn_func *f;
+    bool native;
+} half; /* native: the machine converts float16 */
 
-static bool is_half(tn_dtype t)
+static bool is_half(tn_dtype t) { return tn_dtype_is_float(t) && t.bits == 16; }
+
+static ex u32(tn_pool *p, ex a, int64_t v)
 {
-    return tn_dtype_is_float(t) && t.bits == 16;
+    return tn_int(p, tn_dtype_lanes(TN_DT(TN_UINT, 32), a->dtype.lanes), v);
 }
-
-static ex u32(tn_pool *p, ex a, int64_t v) { return tn_int(p, tn_dtype_lanes(TN_DT(TN_UINT, 32), a->dtype.lanes), v); }
 static ex op(tn_pool *p, enum tn_ek k, ex a, int64_t v) { return tn_bin(p, k, a, tn_int(p, a->dtype, v)); }
-static ex as_real(tn_pool *p, ex bits) { return tn_bitcast(p, tn_dtype_lanes(TN_F32, bits->dtype.lanes), bits); }
+static ex as_real(tn_pool *p, ex bits)
+{
+    return tn_bitcast(p, tn_dtype_lanes(TN_F32, bits->dtype.lanes), bits);
+}
 
 static ex as_bits(tn_pool *p, ex a)
 {
@@ -31,10 +37,7 @@ static ex as_bits(tn_pool *p, ex a)
 /* ---- to float32 ---- */
 
 /* The bits of a 16-bit float as u32. */
-static ex wide_bits(tn_pool *p, ex a)
-{
-    return tn_cast(p, TN_DT(TN_UINT, 32), as_bits(p, a));
-}
+static ex wide_bits(tn_pool *p, ex a) { return tn_cast(p, TN_DT(TN_UINT, 32), as_bits(p, a)); }
 
 static ex from_float16(tn_pool *p, ex a)
 {
@@ -78,7 +81,8 @@ static ex to_bfloat16(tn_pool *p, tn_dtype t, ex a)
 static ex to_float16(tn_pool *p, tn_dtype t, ex a)
 {
     ex b = as_bits(p, a), m = op(p, TN_E_BITAND, b, 0x7fffffff);
-    ex sum = tn_add(p, as_real(p, m), tn_flt(p, a->dtype, 0.5)), tiny = op(p, TN_E_SUB, as_bits(p, sum), 0x3f000000);
+    ex sum = tn_add(p, as_real(p, m), tn_flt(p, a->dtype, 0.5)),
+       tiny = op(p, TN_E_SUB, as_bits(p, sum), 0x3f000000);
     ex normal = op(p, TN_E_SUB, round_bits(p, m, 13), 0x1c000);
     ex r = tn_select(p, tn_lt(p, m, u32(p, m, 0x38800000)), tiny, normal);
     r = tn_select(p, tn_lt(p, m, u32(p, m, 0x47800000)), r, u32(p, m, 0x7c00));

@@ -79,9 +79,10 @@ static const tn_expr *resolved(prover *x, const tn_expr *e)
 static int64_t lanes_left(const tn_expr *mask, int64_t lanes)
 {
     int64_t first, stride, end;
-    if (!mask || mask->kind != TN_E_LT || mask->src[0]->kind != TN_E_RAMP || mask->src[1]->kind != TN_E_SPLAT ||
-        !tn_is_int(mask->src[0]->src[0], &first) || !tn_is_int(mask->src[0]->src[1], &stride) || stride != 1 ||
-        !tn_is_int(mask->src[1]->src[0], &end) || first < 0 || end <= first || end - first > lanes)
+    if (!mask || mask->kind != TN_E_LT || mask->src[0]->kind != TN_E_RAMP ||
+        mask->src[1]->kind != TN_E_SPLAT || !tn_is_int(mask->src[0]->src[0], &first) ||
+        !tn_is_int(mask->src[0]->src[1], &stride) || stride != 1 || !tn_is_int(mask->src[1]->src[0], &end) ||
+        first < 0 || end <= first || end - first > lanes)
         return lanes;
     return end - first;
 }
@@ -284,10 +285,10 @@ typedef struct {
     prover *x;
     unknown v[2 * MAX_TERM];
     int64_t least[2 * MAX_TERM + 1], most[2 * MAX_TERM + 1]; /* of the sum from i on */
-    int n, last_common; /* terms; one behind the last common one */
-    int64_t lo, hi; /* of the sum */
-    bool moved;     /* only solutions in another iteration of a common loop */
-    bool free;      /* some common loop changes nothing in either index */
+    int n, last_common;                                      /* terms; one behind the last common one */
+    int64_t lo, hi;                                          /* of the sum */
+    bool moved; /* only solutions in another iteration of a common loop */
+    bool free;  /* some common loop changes nothing in either index */
 } equation;
 
 static bool contains(const place *outer, const place *p)
@@ -314,7 +315,7 @@ static bool put(equation *e, int64_t coef, int64_t lo, int64_t hi, bool common)
     return true;
 }
 
-static bool find(equation *e, int i, int64_t sum, bool moved)
+static bool find_equal_sum(equation *e, int i, int64_t sum, bool moved)
 {
     if (e->moved && !moved && i >= e->last_common)
         return false; /* nothing to come makes it another iteration */
@@ -325,10 +326,9 @@ static bool find(equation *e, int i, int64_t sum, bool moved)
     int64_t from = a >= 0 ? (a + c - 1) / c : -(-a / c), to = b >= 0 ? b / c : -((-b + c - 1) / c);
     from = from > v->lo ? from : v->lo;
     to = to < v->hi ? to : v->hi;
-    for (int64_t k = from; k <= to; k++) {
-        if (--e->x->budget < 0 || find(e, i + 1, sum + c * k, moved || (v->common && k != 0)))
+    for (int64_t k = from; k <= to; k++)
+        if (--e->x->budget < 0 || find_equal_sum(e, i + 1, sum + c * k, moved || (v->common && k != 0)))
             return true;
-    }
     return false;
 }
 
@@ -407,7 +407,7 @@ static bool same_form(const access *a, const access *b)
 static bool solvable(prover *x, const access *l, const access *s, const place *common, bool moved)
 {
     equation e = {.x = x};
-    return !set_up(&e, l, s, common, moved) || find(&e, 0, 0, e.free);
+    return !set_up(&e, l, s, common, moved) || find_equal_sum(&e, 0, 0, e.free);
 }
 
 /* met: distances of loads and stores of the first store's form that were looked at. */
@@ -451,7 +451,11 @@ bool tn_flat_in_place(tn_func *f, uint32_t input)
     bool one = f->n_param >= 2 && input + 1 < f->n_param && !f->buffer[f->param[f->n_param - 2]].written;
     if (!one || !tn_dtype_eq(in->dtype, out->dtype) || !tn_equal(f->pool, NULL, in->dim[0], out->dim[0]))
         return false;
-    prover x = {.f = f, .p = f->pool, .in = f->param[input], .out = f->param[f->n_param - 1], .next_var = f->n_var,
+    prover x = {.f = f,
+                .p = f->pool,
+                .in = f->param[input],
+                .out = f->param[f->n_param - 1],
+                .next_var = f->n_var,
                 .budget = BUDGET};
     tn_facts_init(&x.facts);
     for (uint32_t i = 0; i < f->n_symbol; i++)

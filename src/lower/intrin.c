@@ -24,7 +24,8 @@
 
 /* ---- exp: x = n ln 2 + r with |r| <= ln 2 / 2, e^x = 2^n p(r) ---- */
 
-static const double exp32[] = {1, 1, 0x1.fffffcp-2, 0x1.55548cp-3, 0x1.555858p-5, 0x1.123d8ap-7, 0x1.6abe6ep-10};
+static const double exp32[] = {
+    1, 1, 0x1.fffffcp-2, 0x1.55548cp-3, 0x1.555858p-5, 0x1.123d8ap-7, 0x1.6abe6ep-10};
 static const double exp64[] = {1,
                                1,
                                0x1.000000000000ap-1,
@@ -65,10 +66,7 @@ static ex exp_of_sum(const gen *g, ex x, ex rest, bool whole, int down)
     return mul(g, p, real(g, tn_bin(g->p, TN_E_SHL, more, ki(g, man))));
 }
 
-ex tn_gen_exp(const gen *g, ex x, bool whole, int down)
-{
-    return exp_of_sum(g, x, NULL, whole, down);
-}
+ex tn_gen_exp(const gen *g, ex x, bool whole, int down) { return exp_of_sum(g, x, NULL, whole, down); }
 
 /* min and max keep a NaN that is their first operand. */
 static ex lower_exp(const gen *g, ex x)
@@ -78,7 +76,7 @@ static ex lower_exp(const gen *g, ex x)
 }
 
 /* (e^r - 1 - r) / r^2 on |r| <= ln 2 / 2 */
-static const double expm1_32[] = {0x1p-1,       0x1.555556p-3,  0x1.5554e8p-5,
+static const double expm1_32[] = {0x1p-1,        0x1.555556p-3,  0x1.5554e8p-5,
                                   0x1.1110e0p-7, 0x1.6d43b0p-10, 0x1.a1256cp-13};
 static const double expm1_64[] = {0x1p-1,
                                   0x1.5555555555555p-3,
@@ -118,11 +116,12 @@ static ex lower_sigmoid(const gen *g, ex x)
 /* ---- log: x = 2^e m with sqrt(1/2) <= m < sqrt(2), f = m - 1 ---- */
 
 /* log(1 + f) = f - f^2/2 + f^3 P(f) */
-static const double log32[] = {0x1.555548p-2, -0x1.000006p-2, 0x1.99a4b6p-3, -0x1.555c4ep-3, 0x1.23376ap-3,
-                               -0x1.fc220ap-4, 0x1.e6f052p-4, -0x1.de3bdep-4, 0x1.145780p-4};
+static const double log32[] = {0x1.555548p-2,  -0x1.000006p-2, 0x1.99a4b6p-3,  -0x1.555c4ep-3, 0x1.23376ap-3,
+                               -0x1.fc220ap-4, 0x1.e6f052p-4,  -0x1.de3bdep-4, 0x1.145780p-4};
 /* log(1 + f) = 2s + s R(s^2), s = f / (2 + f), 2s = f - s f; R(z) = z times this */
-static const double log64[] = {0x1.5555555555592p-1, 0x1.999999997ff08p-2, 0x1.24924941e2f34p-2, 0x1.c71c521286beep-3,
-                               0x1.74663d61b9da8p-3, 0x1.39a1db0e09e2ap-3, 0x1.2f0456be3800ap-3};
+static const double log64[] = {0x1.5555555555592p-1, 0x1.999999997ff08p-2, 0x1.24924941e2f34p-2,
+                               0x1.c71c521286beep-3, 0x1.74663d61b9da8p-3, 0x1.39a1db0e09e2ap-3,
+                               0x1.2f0456be3800ap-3};
 
 /* Takes a positive finite x apart: *f, and e as a float. */
 ex tn_gen_log_parts(const gen *g, ex x, ex *f)
@@ -225,21 +224,23 @@ static const double ncdf32[] = {0x1.82b4bcp-4,   -0x1.5cf97cp-3,  0x1.fd751ap-4,
                                 -0x1.8a30d6p-13, -0x1.9aae8ap-15, 0x1.cbdf92p-16, 0x1.1fda72p-17};
 /* c = 6, |x| <= 39.5 */
 static const double ncdf64[] = {
-    0x1.095608c7b15f1p-4,  -0x1.f89d2352c0350p-4,  0x1.b17c5d341b130p-4,  -0x1.4f7cb52484d08p-4,
-    0x1.d17ec9c71a5b9p-5,  -0x1.1f2ab2c410bb8p-5,  0x1.3718190f1f222p-6,  -0x1.21e148812c9f3p-7,
-    0x1.bffea21294fbep-9,  -0x1.09ab9f8369883p-10, 0x1.7a44fac27f158p-13, 0x1.9f35c54ab1a24p-17,
-    -0x1.5816f20736a55p-16, 0x1.70213c129f615p-18, 0x1.ffc907122178ap-22, -0x1.8084d0b2d1ff5p-21,
-    0x1.eb452baf0a7f7p-24, 0x1.0890506805c55p-24,  -0x1.b61d9f6f94a71p-26, -0x1.2a45d82a90af7p-28,
-    0x1.0f5e36c95b296p-28, 0x1.f3dae80d5b50bp-32,  -0x1.fa35d0d15c6c0p-32, -0x1.d7b3948d6c991p-34};
+    0x1.095608c7b15f1p-4,   -0x1.f89d2352c0350p-4,  0x1.b17c5d341b130p-4,   -0x1.4f7cb52484d08p-4,
+    0x1.d17ec9c71a5b9p-5,   -0x1.1f2ab2c410bb8p-5,  0x1.3718190f1f222p-6,   -0x1.21e148812c9f3p-7,
+    0x1.bffea21294fbep-9,   -0x1.09ab9f8369883p-10, 0x1.7a44fac27f158p-13,  0x1.9f35c54ab1a24p-17,
+    -0x1.5816f20736a55p-16, 0x1.70213c129f615p-18,  0x1.ffc907122178ap-22,  -0x1.8084d0b2d1ff5p-21,
+    0x1.eb452baf0a7f7p-24,  0x1.0890506805c55p-24,  -0x1.b61d9f6f94a71p-26, -0x1.2a45d82a90af7p-28,
+    0x1.0f5e36c95b296p-28,  0x1.f3dae80d5b50bp-32,  -0x1.fa35d0d15c6c0p-32, -0x1.d7b3948d6c991p-34};
 
 /* x^2 loses digits that the exponential would show: it is the exact square of x's upper half and a rest. */
 static ex lower_ncdf(const gen *g, ex x)
 {
     ex a = tn_min(g->p, mag(g, x), k(g, g->wide ? 39.5 : 14.6));
     ex h = real(g, tn_bin(g->p, TN_E_BITAND, bits(g, a), ki(g, g->wide ? -(INT64_C(1) << 32) : -4096)));
-    ex square = mul(g, mul(g, h, h), k(g, -0.5)), rest = mul(g, mul(g, sub(g, a, h), add(g, a, h)), k(g, -0.5));
+    ex square = mul(g, mul(g, h, h), k(g, -0.5)),
+       rest = mul(g, mul(g, sub(g, a, h), add(g, a, h)), k(g, -0.5));
     ex c = k(g, g->wide ? 6 : 4), u = quo(g, sub(g, a, c), add(g, a, c));
-    ex below = mul(g, exp_of_sum(g, square, rest, true, 0), g->wide ? POLY(g, u, ncdf64) : POLY(g, u, ncdf32));
+    ex below =
+        mul(g, exp_of_sum(g, square, rest, true, 0), g->wide ? POLY(g, u, ncdf64) : POLY(g, u, ncdf32));
     return tn_select(g->p, tn_lt(g->p, k(g, 0), x), sub(g, k(g, 1), below), below);
 }
 
@@ -294,17 +295,26 @@ const tn_expr *tn_intrin_expand(tn_pool *p, enum tn_intrin f, tn_dtype t, const 
     case TN_F_sin: return tn_gen_wave(&g, arg[0], 0);
     case TN_F_cos: return tn_gen_wave(&g, arg[0], 1);
     case TN_F_tan: return tn_gen_tan(&g, arg[0]);
-    case TN_F_asin: case TN_F_acos: case TN_F_atan: case TN_F_sinh: case TN_F_cosh:
-    case TN_F_asinh: case TN_F_acosh: case TN_F_atanh: return lower_inverse(&g, f, arg[0]);
-    case TN_F_floor: case TN_F_ceil: case TN_F_trunc: case TN_F_round: return lower_whole(&g, f, arg[0]);
+    case TN_F_asin:
+    case TN_F_acos:
+    case TN_F_atan:
+    case TN_F_sinh:
+    case TN_F_cosh:
+    case TN_F_asinh:
+    case TN_F_acosh:
+    case TN_F_atanh: return lower_inverse(&g, f, arg[0]);
+    case TN_F_floor:
+    case TN_F_ceil:
+    case TN_F_trunc:
+    case TN_F_round: return lower_whole(&g, f, arg[0]);
     default: return NULL;
     }
 }
 
 typedef struct {
     tn_func *f;
-    bool no_rounding;   /* the machine cannot round to whole numbers */
-    bool large;         /* something was put in that is too large without names for what it uses twice */
+    bool no_rounding; /* the machine cannot round to whole numbers */
+    bool large;       /* something was put in that is too large without names for what it uses twice */
 } walk;
 
 static const tn_expr *expand(tn_pool *p, const tn_expr *e, void *user)
@@ -318,7 +328,8 @@ static const tn_expr *expand(tn_pool *p, const tn_expr *e, void *user)
     if (f == TN_F_abs && tn_dtype_is_index(e->dtype))
         return tn_max(p, e->src[0], tn_sub(p, tn_int(p, e->dtype, 0), e->src[0]));
     if (!tn_intrins[f].poly)
-        return w->no_rounding && f >= TN_F_floor && f <= TN_F_round ? tn_intrin_expand(p, f, e->dtype, e->src) : NULL;
+        return w->no_rounding && f >= TN_F_floor && f <= TN_F_round ? tn_intrin_expand(p, f, e->dtype, e->src)
+                                                                    : NULL;
     const tn_expr *r = tn_intrin_expand(p, f, e->dtype, e->src);
     TN_ASSERT(r);
     w->large |= f >= TN_F_pow;
@@ -343,5 +354,6 @@ tn_status tn_lower_intrinsics(tn_func *f, const struct tn_machine *m)
     bool x86 = strncmp(m->triple, "x86", 3) == 0 || (m->triple[0] == 'i' && strstr(m->triple, "86-"));
     walk w = {f, x86 && !tn_machine_has(m, "sse4.1"), false};
     tn_stmt_walk(&f->body, expand_stmt, NULL, &w);
-    return w.large ? tn_lower_share(f, m) : TN_OK; /* else its text would be that of a tree, with millions of nodes */
+    return w.large ? tn_lower_share(f, m)
+                   : TN_OK; /* else its text would be that of a tree, with millions of nodes */
 }

@@ -7,8 +7,8 @@ typedef const tn_expr *ex;
 
 typedef struct {
     tn_pool *p;
-    tn_dtype t, it;    /* float32 or float64 with lanes, and the signed integer of its width */
-    bool wide;         /* float64 */
+    tn_dtype t, it; /* float32 or float64 with lanes, and the signed integer of its width */
+    bool wide;      /* float64 */
 } gen;
 
 static inline ex k(const gen *g, double c) { return tn_flt(g->p, g->t, c); }
@@ -41,13 +41,15 @@ static inline ex poly(const gen *g, ex x, int n, const double c[])
 /* a, which is not negative, with the sign of x. */
 static inline ex with_sign(const gen *g, ex a, ex x)
 {
-    return real(g, tn_bin(g->p, TN_E_BITOR, bits(g, a), tn_bin(g->p, TN_E_BITAND, bits(g, x), ki(g, sign_bit(g)))));
+    return real(
+        g, tn_bin(g->p, TN_E_BITOR, bits(g, a), tn_bin(g->p, TN_E_BITAND, bits(g, x), ki(g, sign_bit(g)))));
 }
 
 /* a with the sign of x flipped in: a is turned round where x is negative. */
 static inline ex flip_sign(const gen *g, ex a, ex x)
 {
-    return real(g, tn_bin(g->p, TN_E_BITXOR, bits(g, a), tn_bin(g->p, TN_E_BITAND, bits(g, x), ki(g, sign_bit(g)))));
+    return real(
+        g, tn_bin(g->p, TN_E_BITXOR, bits(g, a), tn_bin(g->p, TN_E_BITAND, bits(g, x), ki(g, sign_bit(g)))));
 }
 
 /* e^x * 2^-down; whole: results outside of the normal range too. */

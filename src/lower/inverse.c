@@ -9,26 +9,26 @@
 #include <math.h>
 
 /* [0, tan^2(pi/8)] */
-static const double atan64[] = {
-    -0x1.5555555555555p-2, 0x1.9999999999953p-3, -0x1.249249248d7e6p-3, 0x1.c71c71c3045bap-4,
-    -0x1.745d165de250bp-4, 0x1.3b1392d7e8f74p-4, -0x1.110e87e6a8722p-4, 0x1.e19a10824a50bp-5,
-    -0x1.ac7a7bd8f05c0p-5, 0x1.74dd67f0d3109p-5, -0x1.1b32a3266af2ep-5, 0x1.0ad10221730d6p-6};
+static const double atan64[] = {-0x1.5555555555555p-2, 0x1.9999999999953p-3,  -0x1.249249248d7e6p-3,
+                                0x1.c71c71c3045bap-4,  -0x1.745d165de250bp-4, 0x1.3b1392d7e8f74p-4,
+                                -0x1.110e87e6a8722p-4, 0x1.e19a10824a50bp-5,  -0x1.ac7a7bd8f05c0p-5,
+                                0x1.74dd67f0d3109p-5,  -0x1.1b32a3266af2ep-5, 0x1.0ad10221730d6p-6};
 /* [0, 1/4] */
-static const double asin64[] = {
-    0x1.5555555555556p-3, 0x1.3333333332ecap-4, 0x1.6db6db6e31f13p-5, 0x1.f1c71c1db0623p-6,
-    0x1.6e8bb1c8209a2p-6, 0x1.1c4d35cf95421p-6, 0x1.c9cf07674736ap-7, 0x1.782651caa6547p-7,
-    0x1.52420b04b37bep-7, 0x1.65a9c4dfcf8b2p-8, 0x1.1d189408314eep-6, -0x1.e6aaa8a0a04ccp-7,
-    0x1.d72b2bc8155f8p-6};
+static const double asin64[] = {0x1.5555555555556p-3, 0x1.3333333332ecap-4, 0x1.6db6db6e31f13p-5,
+                                0x1.f1c71c1db0623p-6, 0x1.6e8bb1c8209a2p-6, 0x1.1c4d35cf95421p-6,
+                                0x1.c9cf07674736ap-7, 0x1.782651caa6547p-7, 0x1.52420b04b37bep-7,
+                                0x1.65a9c4dfcf8b2p-8, 0x1.1d189408314eep-6, -0x1.e6aaa8a0a04ccp-7,
+                                0x1.d72b2bc8155f8p-6};
 /* [0, 1/4] */
-static const double atanh64[] = {
-    0x1.5555555555555p-2, 0x1.9999999999ad1p-3, 0x1.249249247e911p-3, 0x1.c71c71d6cc5d1p-4,
-    0x1.745d1406b992ep-4, 0x1.3b1417e6e07dfp-4, 0x1.1108e26d64a6dp-4, 0x1.e2c342108eb1fp-5,
-    0x1.a6c53053bf30cp-5, 0x1.bdcd3cefa72cep-5, 0x1.92cc88a36f708p-7, 0x1.15aa7698edf42p-3,
-    -0x1.27f230f3831a3p-3, 0x1.b016cba23eee4p-3};
+static const double atanh64[] = {0x1.5555555555555p-2,  0x1.9999999999ad1p-3, 0x1.249249247e911p-3,
+                                 0x1.c71c71d6cc5d1p-4,  0x1.745d1406b992ep-4, 0x1.3b1417e6e07dfp-4,
+                                 0x1.1108e26d64a6dp-4,  0x1.e2c342108eb1fp-5, 0x1.a6c53053bf30cp-5,
+                                 0x1.bdcd3cefa72cep-5,  0x1.92cc88a36f708p-7, 0x1.15aa7698edf42p-3,
+                                 -0x1.27f230f3831a3p-3, 0x1.b016cba23eee4p-3};
 /* [0, 1] */
-static const double sinh64[] = {
-    0x1.5555555555555p-3, 0x1.1111111111111p-7, 0x1.a01a01a01a001p-13, 0x1.71de3a556f96cp-19,
-    0x1.ae6456792a77fp-26, 0x1.612467ccb2260p-33, 0x1.ae777c36fd5b6p-41, 0x1.99f0806c2628dp-49};
+static const double sinh64[] = {0x1.5555555555555p-3,  0x1.1111111111111p-7,  0x1.a01a01a01a001p-13,
+                                0x1.71de3a556f96cp-19, 0x1.ae6456792a77fp-26, 0x1.612467ccb2260p-33,
+                                0x1.ae777c36fd5b6p-41, 0x1.99f0806c2628dp-49};
 
 static const double half_pi = 0x1.921fb54442d18p+0, half_pi_low = 0x1.1a62633145c07p-54;
 
@@ -55,7 +55,9 @@ static ex atan_of(const gen *d, ex x)
 }
 
 /* asin a, a <= 1/2, is s + p; above, asin a = pi/2 - 2 asin s with s = sqrt((1 - a)/2). */
-typedef struct { ex s, p, large; } arc;
+typedef struct {
+    ex s, p, large;
+} arc;
 
 static arc arc_of(const gen *d, ex a)
 {
@@ -85,10 +87,7 @@ static ex acos_of(const gen *d, ex x)
 }
 
 /* e^a / 2 does not overflow before sinh and cosh do. */
-static ex half_exp(const gen *d, ex a)
-{
-    return tn_gen_exp(d, tn_min(d->p, a, k(d, 711)), true, 1);
-}
+static ex half_exp(const gen *d, ex a) { return tn_gen_exp(d, tn_min(d->p, a, k(d, 711)), true, 1); }
 
 static ex sinh_of(const gen *d, ex x)
 {
@@ -115,7 +114,8 @@ static ex root(const gen *d, ex a) { return tn_intrinsic1(d->p, TN_F_sqrt, a); }
 
 static ex asinh_of(const gen *d, ex x)
 {
-    ex a = mag(d, x), z = mul(d, a, a), u = add(d, quo(d, z, add(d, root(d, add(d, z, k(d, 1))), k(d, 1))), a);
+    ex a = mag(d, x), z = mul(d, a, a),
+       u = add(d, quo(d, z, add(d, root(d, add(d, z, k(d, 1))), k(d, 1))), a);
     return with_sign(d, log_of_sum(d, a, u), x);
 }
 

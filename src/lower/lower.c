@@ -39,7 +39,8 @@ const tn_lower_pass tn_lower_passes[] = {
     {"Vectorize", "turns vector loops into vector expressions", tn_lower_vectorize},
     {"Simplify", "", tn_lower_simplify},
     {"LoadStrided", "turns loads with short strides into contiguous loads and shuffles", tn_lower_strided},
-    {"TransposeTiles", "turns adjacent scatters into contiguous stores of a transposed tile", tn_lower_transpose},
+    {"TransposeTiles", "turns adjacent scatters into contiguous stores of a transposed tile",
+     tn_lower_transpose},
     {"Registers", "gives register buffers constant indices", tn_lower_registers},
     {"ChunkSums", "adds up long sums in chunks", tn_lower_chunk_sums},
     {"LowerIntrin", "replaces exp, tanh and the like by polynomials", tn_lower_intrinsics},
@@ -171,8 +172,8 @@ static const tn_expr *mask_load(tn_pool *p, const tn_expr *e, void *user)
     if (e->kind != TN_E_LOAD || (m->pick && !m->pick(m->f, e, m->user)))
         return NULL;
     const tn_expr *mask = tn_load_mask(e), *other = tn_load_other(e);
-    return tn_load(p, e->dtype, e->u.load.buffer, (int)e->u.load.n_index, e->src,
-                   tn_both(p, m->cond, mask), other ? other : tn_const(p, e->dtype, 0));
+    return tn_load(p, e->dtype, e->u.load.buffer, (int)e->u.load.n_index, e->src, tn_both(p, m->cond, mask),
+                   other ? other : tn_const(p, e->dtype, 0));
 }
 
 const tn_expr *tn_mask_loads(tn_func *f, const tn_expr *e, const tn_expr *cond,

@@ -21,11 +21,11 @@ const tn_lower_pass *tn_lower_pass_find(const char *name);
 
 /* One way to run a kernel. */
 typedef struct tn_flat {
-    tn_func *func;                /* flat stage */
-    const tn_expr *guard;         /* index, over the function's symbols: taken if non-zero; NULL: always */
-    const tn_expr *work_bytes;    /* index over symbols */
+    tn_func *func;             /* flat stage */
+    const tn_expr *guard;      /* index, over the function's symbols: taken if non-zero; NULL: always */
+    const tn_expr *work_bytes; /* index over symbols */
     uint64_t scratch_bytes;
-    uint32_t in_place;            /* bit k: calls have the output over input k, so code may not take them to be apart */
+    uint32_t in_place; /* bit k: calls have the output over input k, so code may not take them to be apart */
 } tn_flat;
 
 /* May the output of flat f, its only one, lie over input number `input`, byte for byte? Then the function

@@ -5,9 +5,9 @@
 
 typedef tn_status tn_lower_fn(tn_func *f, const struct tn_machine *m);
 tn_lower_fn tn_lower_make_phases, tn_lower_blocks, tn_lower_simplify, tn_lower_tighten, tn_lower_partition,
-    tn_lower_unswitch, tn_lower_flatten, tn_lower_vectorize, tn_lower_unroll, tn_lower_registers, tn_lower_chunk_sums,
-    tn_lower_transpose, tn_lower_strided, tn_lower_intrinsics, tn_lower_half, tn_lower_contract, tn_lower_share,
-    tn_lower_plan;
+    tn_lower_unswitch, tn_lower_flatten, tn_lower_vectorize, tn_lower_unroll, tn_lower_registers,
+    tn_lower_chunk_sums, tn_lower_transpose, tn_lower_strided, tn_lower_intrinsics, tn_lower_half,
+    tn_lower_contract, tn_lower_share, tn_lower_plan;
 
 /* Adds the variables that loops and lets of s and below define to the map `user`; for tn_stmt_walk. */
 bool tn_note_definition(tn_stmt *s, void *user);
@@ -36,7 +36,8 @@ void tn_contract_dots(tn_func *f, tn_stmt *loop, const struct tn_machine *m);
 
 /* What `lanes` lanes of a vector loop over `var` load (flat, scalar form), where contiguous loads and a shuffle do it;
  * lanes outside the load's mask hold anything. NULL: a gather has to. */
-const tn_expr *tn_pattern_load(tn_func *f, const tn_facts *facts, const tn_expr *load, const tn_expr *var, int lanes);
+const tn_expr *tn_pattern_load(tn_func *f, const tn_facts *facts, const tn_expr *load, const tn_expr *var,
+                               int lanes);
 
 /* The columns of a tile of vectors (columns.c), made by statements before `before`. f, before and width, a power of two
  * not below the number of rows, are given; a column has `width` elements, those beyond the rows are any. */

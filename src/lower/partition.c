@@ -9,32 +9,35 @@
  * proved there. Conditions in what is left are not looked at again. */
 #include "lower/lower_impl.h"
 
-enum { MAX_FULL = 32, MAX_SURE = 64, MAX_LOOPS = 64, SHORT = 8 /* turns of a loop not worth a cut in each task */ };
+enum {
+    MAX_FULL = 32,
+    MAX_SURE = 64,
+    MAX_LOOPS = 64,
+    SHORT = 8 /* turns of a loop not worth a cut in each task */
+};
 
 typedef struct {
     tn_func *f;
-    const tn_stmt *part;               /* loop whose body is written twice */
-    bool cuts;                         /* the loop itself is to be cut; else an IF stands in its body */
-    tn_facts facts;                    /* in its body */
-    tn_map inside;                     /* variables defined in its body */
-    const tn_map *left;                /* loops that are what a cut left */
-    const tn_stmt *at;                 /* statement at hand */
+    const tn_stmt *part; /* loop whose body is written twice */
+    bool cuts;           /* the loop itself is to be cut; else an IF stands in its body */
+    tn_facts facts;      /* in its body */
+    tn_map inside;       /* variables defined in its body */
+    const tn_map *left;  /* loops that are what a cut left */
+    const tn_stmt *at;   /* statement at hand */
     int n;
-    const tn_expr *full[MAX_FULL];    /* conditions of a full part */
-    bool same[MAX_FULL];              /* it is that of all lanes: where it fails, all terms behind it do */
-    int n_sure;                        /* what is known there */
+    const tn_expr *full[MAX_FULL]; /* conditions of a full part */
+    bool same[MAX_FULL];           /* it is that of all lanes: where it fails, all terms behind it do */
+    int n_sure;                    /* what is known there */
     struct {
-        const tn_expr *what, *is, *else_is; /* an expression, its value; and where the condition fails for all lanes */
-        int by;                             /* the condition it hangs on; -1: none */
+        const tn_expr *what, *is,
+            *else_is; /* an expression, its value; and where the condition fails for all lanes */
+        int by;       /* the condition it hangs on; -1: none */
     } sure[MAX_SURE];
-    int chosen;                        /* the condition that made the cut; -1: all */
+    int chosen; /* the condition that made the cut; -1: all */
 } search;
 
 /* Does e change within the body? */
-static bool moves(search *w, const tn_expr *e)
-{
-    return tn_uses_defined(e, &w->inside);
-}
+static bool moves(search *w, const tn_expr *e) { return tn_uses_defined(e, &w->inside); }
 
 static bool is_bound(const tn_expr *term)
 {
@@ -259,8 +262,8 @@ static const tn_expr *end_of(search *w, const tn_stmt *loop)
         const tn_expr *d = tn_simplify(p, &w->facts, tn_sub(p, term[i]->src[0], term[i]->src[1]));
         if (!tn_span(p, &w->facts, d, n, var, extent, &least, &most) || moves(w, least))
             continue;
-        tn_solve_bounds(p, &w->facts, tn_bin(p, (enum tn_ek)term[i]->kind, least, tn_idx(p, 0)), loop->u.loop.var, &lo,
-                        &hi, &rest);
+        tn_solve_bounds(p, &w->facts, tn_bin(p, (enum tn_ek)term[i]->kind, least, tn_idx(p, 0)),
+                        loop->u.loop.var, &lo, &hi, &rest);
         if (hi && !lo && !rest)
             end = tn_min(p, end, hi);
     }
@@ -421,7 +424,8 @@ static bool body(tn_func *f, tn_body *b, const tn_map *left, int depth)
         bool inside = false;
         for (int i = 0; i < n; i++)
             inside |= body(f, in[i], left, depth + 1);
-        if (!inside && s->kind == TN_S_FOR && (declares_register(f, in[0]) || s->u.loop.kind == TN_LOOP_PARALLEL))
+        if (!inside && s->kind == TN_S_FOR &&
+            (declares_register(f, in[0]) || s->u.loop.kind == TN_LOOP_PARALLEL))
             inside = partition(f, s, left);
         done |= inside;
     }

@@ -12,9 +12,9 @@ typedef struct {
     const tn_expr *var;
     int lanes;
     bool active[MAX_LANES];
-    int64_t at[MAX_LANES];   /* of active lanes, relative to that of lane `first` */
-    int first;               /* active lane of the least offset */
-    int64_t width;           /* from the least offset to the largest, both counted */
+    int64_t at[MAX_LANES]; /* of active lanes, relative to that of lane `first` */
+    int first;             /* active lane of the least offset */
+    int64_t width;         /* from the least offset to the largest, both counted */
 } pattern;
 
 static const tn_expr *for_lane(const pattern *x, const tn_expr *e, int lane)
@@ -49,7 +49,8 @@ static bool find_offsets(pattern *x, const tn_expr *index)
             continue;
         if (linear)
             x->at[l] = (l - from) * step;
-        else if (!tn_is_int(tn_simplify(x->p, x->facts, tn_sub(x->p, for_lane(x, index, l), base)), &x->at[l]))
+        else if (!tn_is_int(tn_simplify(x->p, x->facts, tn_sub(x->p, for_lane(x, index, l), base)),
+                            &x->at[l]))
             return false;
         x->first = x->at[l] < least ? l : x->first;
         least = x->at[l] < least ? x->at[l] : least;
@@ -76,7 +77,8 @@ static bool without_gaps(const pattern *x)
     return all;
 }
 
-const tn_expr *tn_pattern_load(tn_func *f, const tn_facts *facts, const tn_expr *load, const tn_expr *var, int lanes)
+const tn_expr *tn_pattern_load(tn_func *f, const tn_facts *facts, const tn_expr *load, const tn_expr *var,
+                               int lanes)
 {
     tn_pool *p = f->pool;
     const tn_expr *mask = tn_load_mask(load), *index = load->src[0], *part[2] = {NULL, NULL};
@@ -94,7 +96,8 @@ const tn_expr *tn_pattern_load(tn_func *f, const tn_facts *facts, const tn_expr 
     const tn_expr *base = for_lane(&x, index, x.first);
     for (int i = 0; i < (x.width > wide ? 2 : 1); i++) {
         const tn_expr *at = i ? tn_simplify(p, facts, tn_add(p, base, tn_idx(p, x.width - wide))) : base;
-        part[i] = tn_load(p, tn_dtype_lanes(load->dtype, (uint16_t)wide), load->u.load.buffer, 1, &at, NULL, NULL);
+        part[i] =
+            tn_load(p, tn_dtype_lanes(load->dtype, (uint16_t)wide), load->u.load.buffer, 1, &at, NULL, NULL);
     }
     for (int l = 0; l < lanes; l++) {
         int64_t at = x.active[l] ? x.at[l] : 0;

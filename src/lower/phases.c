@@ -65,7 +65,8 @@ tn_status tn_lower_make_phases(tn_func *f, const struct tn_machine *m)
             open = NULL;
         } else {
             if (!open) {
-                open = tn_stmt_for(f, tn_func_add_var(f, "task", TN_IDX), tn_idx(f->pool, 1), TN_LOOP_PARALLEL);
+                open =
+                    tn_stmt_for(f, tn_func_add_var(f, "task", TN_IDX), tn_idx(f->pool, 1), TN_LOOP_PARALLEL);
                 tn_body_insert(list, s, open);
                 first = first ? first : open;
             }

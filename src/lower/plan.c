@@ -5,7 +5,10 @@
 
 #include "base/size.h"
 
-typedef struct { tn_func *f; tn_status status; } plan;
+typedef struct {
+    tn_func *f;
+    tn_status status;
+} plan;
 
 static tn_status too_large(tn_func *f, const tn_buffer *b)
 {

@@ -11,8 +11,8 @@
 /* ---- float32 ---- */
 
 /* log2((1 + s) / (1 - s)) / s over s^2, and 2^r */
-static const double log2_64[] = {0x1.71547652b8251p+1, 0x1.ec709dc53c78bp-1, 0x1.2776c2932f2dap-1, 0x1.a61a2ed2b376dp-2,
-                                 0x1.47955526617dap-2, 0x1.21b0f50b4abb8p-2};
+static const double log2_64[] = {0x1.71547652b8251p+1, 0x1.ec709dc53c78bp-1, 0x1.2776c2932f2dap-1,
+                                 0x1.a61a2ed2b376dp-2, 0x1.47955526617dap-2, 0x1.21b0f50b4abb8p-2};
 static const double exp2_64[] = {1,
                                  0x1.62e431178e9e1p-1,
                                  0x1.ebfbe2c513443p-3,
@@ -40,14 +40,21 @@ static ex exp2_wide(const gen *d, ex x)
 /* ---- float64 ---- */
 
 /* ((3/2) log((1 + s) / (1 - s)) / s - 3 - s^2) / s^4 over s^2 */
-static const double logpow64[] = {
-    0x1.3333333333332p-1, 0x1.b6db6db6de8a4p-2, 0x1.555555477460fp-2, 0x1.1745e8144889dp-2,
-    0x1.d87c3cd6ddc56p-3, 0x1.a4dcc21f66a0dp-3};
+static const double logpow64[] = {0x1.3333333333332p-1, 0x1.b6db6db6de8a4p-2, 0x1.555555477460fp-2,
+                                  0x1.1745e8144889dp-2, 0x1.d87c3cd6ddc56p-3, 0x1.a4dcc21f66a0dp-3};
 /* e^r on |r| <= ln 2 / 2 */
-static const double exp64[] = {
-    1, 1, 0x1.000000000000ap-1, 0x1.55555555554fap-3, 0x1.555555555086cp-5, 0x1.1111111127c0bp-7,
-    0x1.6c16c1842dd4ep-10, 0x1.a01a012a4f8c9p-13, 0x1.a0199a0199d90p-16, 0x1.71df2557af3eep-19,
-    0x1.28ad7d4533b10p-22, 0x1.ad7f7cc403e95p-26};
+static const double exp64[] = {1,
+                               1,
+                               0x1.000000000000ap-1,
+                               0x1.55555555554fap-3,
+                               0x1.555555555086cp-5,
+                               0x1.1111111127c0bp-7,
+                               0x1.6c16c1842dd4ep-10,
+                               0x1.a01a012a4f8c9p-13,
+                               0x1.a0199a0199d90p-16,
+                               0x1.71df2557af3eep-19,
+                               0x1.28ad7d4533b10p-22,
+                               0x1.ad7f7cc403e95p-26};
 
 /* a without its lower 32 bits: products of two such are exact */
 static ex upper(const gen *d, ex a)
@@ -55,13 +62,16 @@ static ex upper(const gen *d, ex a)
     return real(d, tn_bin(d->p, TN_E_BITAND, bits(d, a), ki(d, -(INT64_C(1) << 32))));
 }
 
-typedef struct { ex h, l; } two;   /* h + l, h without its lower 32 bits */
+typedef struct {
+    ex h, l;
+} two; /* h + l, h without its lower 32 bits */
 
 /* log2 of a positive finite a. */
 static two log2_of(const gen *d, ex a)
 {
     tn_pool *p = d->p;
-    ex f, e = tn_gen_log_parts(d, a, &f), m = add(d, f, k(d, 1)), less = tn_lt(p, m, k(d, 0x1.bb67ae8584caap-1));
+    ex f, e = tn_gen_log_parts(d, a, &f), m = add(d, f, k(d, 1)),
+          less = tn_lt(p, m, k(d, 0x1.bb67ae8584caap-1));
     m = tn_select(p, less, mul(d, m, k(d, 2)), m);
     e = tn_select(p, less, sub(d, e, k(d, 1)), e);
     ex more = tn_lt(p, k(d, 0x1.3988e1409212ep+0), m), b = tn_select(p, more, k(d, 1.5), k(d, 1));
@@ -90,10 +100,12 @@ static ex exp2_of(const gen *d, ex h, ex l)
     ex t = add(d, add(d, h, l), k(d, magic)), b = bits(d, t);
     h = sub(d, h, sub(d, t, k(d, magic)));
     ex a = upper(d, add(d, h, l)), u = mul(d, a, k(d, 0x1.62e42p-1));
-    ex v = add(d, mul(d, sub(d, l, sub(d, a, h)), k(d, 0x1.62e42fefa39efp-1)), mul(d, a, k(d, 0x1.fdf473de6af28p-22)));
+    ex v = add(d, mul(d, sub(d, l, sub(d, a, h)), k(d, 0x1.62e42fefa39efp-1)),
+               mul(d, a, k(d, 0x1.fdf473de6af28p-22)));
     ex z = add(d, u, v), w = sub(d, v, sub(d, z, u)), y = POLY(d, z, exp64);
     y = add(d, y, mul(d, y, w));
-    ex half = tn_bin(d->p, TN_E_SHR, b, ki(d, 1)), rest = sub(d, b, half); /* in two steps, for results not normal */
+    ex half = tn_bin(d->p, TN_E_SHR, b, ki(d, 1)),
+       rest = sub(d, b, half); /* in two steps, for results not normal */
     y = mul(d, y, real(d, tn_bin(d->p, TN_E_SHL, half, ki(d, 52))));
     return mul(d, y, real(d, tn_bin(d->p, TN_E_SHL, rest, ki(d, 52))));
 }
@@ -102,9 +114,11 @@ static ex exp2_of(const gen *d, ex h, ex l)
 static ex power(const gen *d, ex a, ex y)
 {
     tn_pool *p = d->p;
-    ex c = tn_max(p, tn_min(p, y, k(d, 0x1p65)), k(d, -0x1p65)); /* |log2 a| > 2^-53: it overflows all the same */
+    ex c = tn_max(p, tn_min(p, y, k(d, 0x1p65)),
+                  k(d, -0x1p65)); /* |log2 a| > 2^-53: it overflows all the same */
     two g = log2_of(d, a);
-    ex yh = upper(d, c), l = add(d, mul(d, sub(d, c, yh), g.h), mul(d, c, g.l)), h = mul(d, yh, g.h), z = add(d, l, h);
+    ex yh = upper(d, c), l = add(d, mul(d, sub(d, c, yh), g.h), mul(d, c, g.l)), h = mul(d, yh, g.h),
+       z = add(d, l, h);
     ex over = tn_lt(p, k(d, 1100), z), under = tn_lt(p, z, k(d, -1100));
     h = tn_select(p, over, k(d, 1100), tn_select(p, under, k(d, -1100), h));
     l = tn_select(p, over, k(d, 0), tn_select(p, under, k(d, 0), l));
@@ -124,11 +138,12 @@ ex tn_gen_pow(const gen *g, ex x, ex y)
     ex a = tn_cast(p, TN_F64, mag(g, x)), wy = tn_cast(p, TN_F64, y);
     ex r = g->wide ? power(&d, a, wy) : tn_cast(p, TN_F32, exp2_wide(&d, mul(&d, wy, log2_wide(&d, a))));
     ex half = mul(g, y, k(g, 0.5)), zero = k(g, 0), one = k(g, 1);
-    ex broken = tn_bin(p, TN_E_NE, tn_intrinsic1(p, TN_F_floor, y), y);              /* no integer (or NaN) */
+    ex broken = tn_bin(p, TN_E_NE, tn_intrinsic1(p, TN_F_floor, y), y); /* no integer (or NaN) */
     ex odd = tn_and(p, tn_not(p, broken), tn_bin(p, TN_E_NE, tn_intrinsic1(p, TN_F_floor, half), half));
     ex none = tn_and(p, tn_and(p, tn_lt(p, x, zero), broken), tn_bin(p, TN_E_NE, x, k(g, -INFINITY)));
     ex minus = tn_bin(p, TN_E_BITAND, bits(g, x), ki(g, sign_bit(g)));
-    r = tn_select(p, none, k(g, NAN), real(g, tn_bin(p, TN_E_BITXOR, bits(g, r), tn_select(p, odd, minus, ki(g, 0)))));
+    r = tn_select(p, none, k(g, NAN),
+                  real(g, tn_bin(p, TN_E_BITXOR, bits(g, r), tn_select(p, odd, minus, ki(g, 0)))));
     ex flat = tn_and(p, tn_eq(p, mag(g, x), one), tn_eq(p, mag(g, y), k(g, INFINITY))); /* (+-1)^(+-inf) */
     ex unit = tn_bin(p, TN_E_OR, tn_bin(p, TN_E_OR, tn_eq(p, x, one), tn_eq(p, y, zero)), flat);
     return tn_select(p, unit, one, r);

@@ -6,18 +6,18 @@
 
 /* References to expressions, from edges and statement slots. */
 typedef struct {
-    tn_map uses;              /* expression -> number */
-    tn_map counted;           /* expressions whose edges are counted */
+    tn_map uses;    /* expression -> number */
+    tn_map counted; /* expressions whose edges are counted */
 } census;
 
 typedef struct {
     tn_func *f;
-    census list, one;         /* of the whole list, of the statement at hand */
-    tn_map data;              /* expression -> 1 + whether it computes with data, not indices alone */
-    tn_map done;              /* expression -> what stands for it in the rest of the list */
-    tn_map local;             /* the same, for the statement at hand only: what reads buffers stored to here */
-    tn_map stored;            /* buffers stored to in this list */
-    tn_stmt *at;              /* statement being rewritten */
+    census list, one; /* of the whole list, of the statement at hand */
+    tn_map data;      /* expression -> 1 + whether it computes with data, not indices alone */
+    tn_map done;      /* expression -> what stands for it in the rest of the list */
+    tn_map local;     /* the same, for the statement at hand only: what reads buffers stored to here */
+    tn_map stored;    /* buffers stored to in this list */
+    tn_stmt *at;      /* statement being rewritten */
 } share;
 
 static bool is_leaf(const tn_expr *e)
@@ -133,10 +133,7 @@ static bool note_stores(tn_stmt *s, void *user)
     return true;
 }
 
-static bool straight(const tn_stmt *s)
-{
-    return s->kind == TN_S_STORE || s->kind == TN_S_LET;
-}
+static bool straight(const tn_stmt *s) { return s->kind == TN_S_STORE || s->kind == TN_S_LET; }
 
 static void body(tn_func *f, tn_body *b, int depth)
 {

@@ -2,7 +2,10 @@
  * statements go away. */
 #include "lower/lower_impl.h"
 
-typedef struct { tn_func *f; tn_facts facts; } walk;
+typedef struct {
+    tn_func *f;
+    tn_facts facts;
+} walk;
 
 /* A mask that is decided goes away. */
 static const tn_expr *clean_load(tn_pool *p, const tn_expr *e, void *user)
@@ -66,7 +69,8 @@ static void assume(walk *w, const tn_stmt *s, const tn_expr *cond)
     for (int i = 0; i < n; i++) {
         bool lane = false;
         for (const tn_stmt *l = s; l; l = tn_stmt_parent(l))
-            lane |= l->kind == TN_S_FOR && l->u.loop.kind == TN_LOOP_VECTOR && tn_uses(term[i], l->u.loop.var);
+            lane |=
+                l->kind == TN_S_FOR && l->u.loop.kind == TN_LOOP_VECTOR && tn_uses(term[i], l->u.loop.var);
         if (!lane)
             tn_facts_assume(&w->facts, term[i]);
     }
@@ -96,10 +100,8 @@ static tn_stmt *statement(walk *w, tn_stmt *s, int depth)
     tn_stmt *next = s->next;
     tn_stmt_exprs(s, simplify, w);
     switch (s->kind) {
-    case TN_S_FOR:
-        return loop(w, s, depth);
-    case TN_S_IF:
-        return branch(w, s, depth);
+    case TN_S_FOR: return loop(w, s, depth);
+    case TN_S_IF: return branch(w, s, depth);
     case TN_S_STORE:
         if (s->u.store.mask && s->u.store.mask->kind == TN_E_INT) {
             if (!s->u.store.mask->u.i)
@@ -112,8 +114,7 @@ static tn_stmt *statement(walk *w, tn_stmt *s, int depth)
         if (tn_prove(w->f->pool, &w->facts, s->u.check.cond) == 1)
             tn_stmt_remove(s);
         return next;
-    default:
-        return next;
+    default: return next;
     }
 }
 

@@ -10,7 +10,12 @@
 
 enum { MAX_STRIDE = 4 };
 
-typedef struct { tn_func *f; const tn_expr *load, *base; int lanes, stride; const tn_expr *mask; } strided;
+typedef struct {
+    tn_func *f;
+    const tn_expr *load, *base;
+    int lanes, stride;
+    const tn_expr *mask;
+} strided;
 
 /* The mask of the elements from `start` on; *ok false: the load's mask is not of the kind understood. */
 static const tn_expr *mask_from(const strided *s, int start, bool *ok)
@@ -25,8 +30,9 @@ static const tn_expr *mask_from(const strided *s, int start, bool *ok)
             mask = tn_both(p, mask, e);
             continue;
         }
-        bool bounds = e->kind == TN_E_LT && e->src[0]->kind == TN_E_RAMP && tn_is_value(e->src[0]->src[1], 1) &&
-                      e->src[1]->kind == TN_E_SPLAT && tn_dtype_is_index(e->src[1]->src[0]->dtype);
+        bool bounds = e->kind == TN_E_LT && e->src[0]->kind == TN_E_RAMP &&
+                      tn_is_value(e->src[0]->src[1], 1) && e->src[1]->kind == TN_E_SPLAT &&
+                      tn_dtype_is_index(e->src[1]->src[0]->dtype);
         if (!bounds) {
             *ok = false;
             return NULL;
@@ -34,8 +40,9 @@ static const tn_expr *mask_from(const strided *s, int start, bool *ok)
         /* lane l is read while a + l < b: elements up to stride * (b - a - 1) */
         const tn_expr *last = tn_sub(p, tn_sub(p, e->src[1]->src[0], e->src[0]->src[0]), one);
         const tn_expr *bound = tn_add(p, tn_mul(p, last, tn_idx(p, s->stride)), one);
-        mask = tn_both(p, mask, tn_lt(p, tn_ramp(p, tn_idx(p, start), one, lanes),
-                                   tn_splat(p, tn_simplify(p, NULL, bound), lanes)));
+        mask = tn_both(p, mask,
+                       tn_lt(p, tn_ramp(p, tn_idx(p, start), one, lanes),
+                             tn_splat(p, tn_simplify(p, NULL, bound), lanes)));
     }
     return mask ? tn_simplify(p, NULL, mask) : NULL;
 }
@@ -54,8 +61,8 @@ static const tn_expr *rewrite(tn_pool *p, const tn_expr *e, void *user)
 {
     tn_func *f = user;
     int64_t stride;
-    if (e->kind != TN_E_LOAD || e->src[0]->kind != TN_E_RAMP || !tn_is_int(e->src[0]->src[1], &stride) || stride < 2 ||
-        stride > MAX_STRIDE)
+    if (e->kind != TN_E_LOAD || e->src[0]->kind != TN_E_RAMP || !tn_is_int(e->src[0]->src[1], &stride) ||
+        stride < 2 || stride > MAX_STRIDE)
         return NULL;
     const tn_buffer *b = &f->buffer[e->u.load.buffer];
     int lanes = e->dtype.lanes, span = (lanes - 1) * (int)stride + 1;
@@ -70,7 +77,9 @@ static const tn_expr *rewrite(tn_pool *p, const tn_expr *e, void *user)
         uint8_t lane[TN_MAX_SHUFFLED];
         for (int l = 0; l < lanes; l++) { /* r holds the lanes of the vectors before */
             int at = l * (int)stride;
-            lane[l] = (uint8_t)(at < k * lanes ? (k == 1 ? at : l) : at < start + lanes ? lanes + at - start : l);
+            lane[l] = (uint8_t)(at < k * lanes       ? (k == 1 ? at : l)
+                                : at < start + lanes ? lanes + at - start
+                                                     : l);
         }
         r = k == 0 || !ok ? v : tn_shuffle(p, r, v, lanes, lane);
     }

@@ -3,7 +3,10 @@
  * convolution turns into `for kh from max(0, ...) below min(3, ...)`. */
 #include "lower/lower_impl.h"
 
-typedef struct { tn_func *f; tn_facts facts; } walk;
+typedef struct {
+    tn_func *f;
+    tn_facts facts;
+} walk;
 
 /* Replaces the loop's range by [lo, hi) inside its old one. */
 static void set_bounds(walk *w, tn_stmt *s, const tn_expr *lo, const tn_expr *hi)

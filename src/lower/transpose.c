@@ -17,10 +17,17 @@
 enum { MAX_ACROSS = 8 };
 
 /* A store of the list, or what stands alone under its condition. */
-typedef struct { tn_stmt *at, *store; const tn_expr *base, *stride; uint16_t lanes; } scatter;
+typedef struct {
+    tn_stmt *at, *store;
+    const tn_expr *base, *stride;
+    uint16_t lanes;
+} scatter;
 
 /* What keeps a row from memory: terms that are the same in all lanes, scalar, and terms by lane. */
-typedef struct { int n_same, n_lane; const tn_expr *same[TN_MAX_TERMS], *lane[TN_MAX_TERMS]; } terms;
+typedef struct {
+    int n_same, n_lane;
+    const tn_expr *same[TN_MAX_TERMS], *lane[TN_MAX_TERMS];
+} terms;
 
 /* What keeps the rows of a tile from memory: the terms of the first one; of these some count rows, `x < bound` there is
  * `x + r < bound` in row r; and one term more that the rows from late_from on have. */
@@ -33,8 +40,8 @@ typedef struct {
 
 typedef struct {
     tn_func *f;
-    scatter s[TN_MAX_ROWS * MAX_ACROSS];       /* row after row */
-    int rows, across;                          /* tiles beside each other: their lanes go on */
+    scatter s[TN_MAX_ROWS * MAX_ACROSS]; /* row after row */
+    int rows, across;                    /* tiles beside each other: their lanes go on */
     guard guard[MAX_ACROSS];
 } tiles;
 
@@ -51,12 +58,11 @@ static bool terms_of(const scatter *s, terms *out)
     int n = mask ? tn_terms(mask, term) : 0;
     if (n + out->n_same > TN_MAX_TERMS)
         return false;
-    for (int i = 0; i < n; i++) {
+    for (int i = 0; i < n; i++)
         if (term[i]->kind == TN_E_SPLAT)
             out->same[out->n_same++] = term[i]->src[0];
         else
             out->lane[out->n_lane++] = term[i];
-    }
     return true;
 }
 
@@ -185,7 +191,8 @@ static bool belongs(tiles *t, const scatter *s, int row, int tile)
         tn_loads_from(b->u.store.value, b->u.store.buffer))
         return false;
     tn_dtype it = o->base->dtype;
-    const tn_expr *by = tn_add(p, tn_int(p, it, row), tn_mul(p, o->stride, tn_int(p, it, tile * (int64_t)o->lanes)));
+    const tn_expr *by =
+        tn_add(p, tn_int(p, it, row), tn_mul(p, o->stride, tn_int(p, it, tile * (int64_t)o->lanes)));
     return is_apart(p, o->base, s->base, by);
 }
 
@@ -247,7 +254,8 @@ static const tn_expr *in_lane(tn_pool *p, const tn_expr *e, int l)
 }
 
 /* The mask of a column over rows row .. row + width, of which `rows` are there. NULL: none. */
-static const tn_expr *column_mask(const tiles *t, int tile, int row, int rows, int width, const tn_expr *in_lane)
+static const tn_expr *column_mask(const tiles *t, int tile, int row, int rows, int width,
+                                  const tn_expr *in_lane)
 {
     tn_pool *p = t->f->pool;
     const guard *g = &t->guard[tile];
@@ -262,7 +270,8 @@ static const tn_expr *column_mask(const tiles *t, int tile, int row, int rows, i
             continue;
         }
         const tn_expr *x = tn_simplify(p, NULL, tn_add(p, e->src[0], tn_int(p, e->src[0]->dtype, row)));
-        mask = tn_both(p, mask, tn_lt(p, tn_ramp(p, x, tn_int(p, x->dtype, 1), w), tn_splat(p, e->src[1], w)));
+        mask =
+            tn_both(p, mask, tn_lt(p, tn_ramp(p, x, tn_int(p, x->dtype, 1), w), tn_splat(p, e->src[1], w)));
     }
     int always = g->late_from - row;
     if (g->late && always < rows) {
@@ -275,7 +284,8 @@ static const tn_expr *column_mask(const tiles *t, int tile, int row, int rows, i
     return tn_is_value(in_lane, 1) ? mask : tn_both(p, mask, tn_splat(p, in_lane, w));
 }
 
-static void store_columns(const tiles *t, int tile, int row, int rows, const tn_columns *c, const tn_expr *const cond[])
+static void store_columns(const tiles *t, int tile, int row, int rows, const tn_columns *c,
+                          const tn_expr *const cond[])
 {
     tn_pool *p = t->f->pool;
     const scatter *s = &t->s[row * t->across + tile];
@@ -351,7 +361,7 @@ static bool replace(tn_func *f, tn_stmt *s, tiles *t, tn_stmt **next)
     return true;
 }
 
-static void find(tn_func *f, tn_body *b, tiles *t, int depth)
+static void transpose_list(tn_func *f, tn_body *b, tiles *t, int depth)
 {
     TN_ASSERT(depth < 512);
     tn_stmt *next;
@@ -362,13 +372,13 @@ static void find(tn_func *f, tn_body *b, tiles *t, int depth)
         if ((s->kind == TN_S_STORE || s->kind == TN_S_IF) && replace(f, s, t, &next))
             continue;
         for (int i = 0; i < n; i++)
-            find(f, in[i], t, depth + 1);
+            transpose_list(f, in[i], t, depth + 1);
     }
 }
 
 tn_status tn_lower_transpose(tn_func *f, const struct tn_machine *m)
 {
     (void)m;
-    find(f, &f->body, TN_NEW(f->arena, tiles), 0);
+    transpose_list(f, &f->body, TN_NEW(f->arena, tiles), 0);
     return TN_OK;
 }

@@ -11,8 +11,8 @@
 
 #include <math.h>
 
-static const double sin32[] = {1, -0x1.555546p-3, 0x1.110776p-7, -0x1.9952f6p-13};          /* sin(r) / r over r^2 */
-static const double cos32[] = {1, -0.5, 0x1.55554ap-5, -0x1.6c0c28p-10, 0x1.99e80ap-16};    /* over r^2 */
+static const double sin32[] = {1, -0x1.555546p-3, 0x1.110776p-7, -0x1.9952f6p-13}; /* sin(r) / r over r^2 */
+static const double cos32[] = {1, -0.5, 0x1.55554ap-5, -0x1.6c0c28p-10, 0x1.99e80ap-16}; /* over r^2 */
 static const double sin64[] = {1,
                                -0x1.5555555555548p-3,
                                0x1.111111110f730p-7,
@@ -36,12 +36,15 @@ static const uint32_t two_over_pi_wide[] = {
     0x046bea5d, 0x768909d3, 0x38e04d68, 0xbefc8273, 0x23ac7306, 0xa673e939, 0x08bf177b, 0xf250763f,
     0xf12fffbc, 0x0b301fde, 0x5e2316b4, 0x14da3eda, 0x6cfd9e4f, 0x96136e9e, 0x8c7ecd3c, 0xbfd45aea,
     0x4f758fd7, 0xcbe2f67a, 0x0e73ef14, 0xa525d4d7, 0xf6bf623f, 0x1aba10ac, 0x06608df8};
-static const uint32_t two_over_pi[] = {
-    0x00000028, 0xbe60db93, 0x91054a7f, 0x09d5f47d, 0x4d377036, 0xd8a5664f, 0x10e4107f, 0x9458eaf7};
+static const uint32_t two_over_pi[] = {0x00000028, 0xbe60db93, 0x91054a7f, 0x09d5f47d,
+                                       0x4d377036, 0xd8a5664f, 0x10e4107f, 0x9458eaf7};
 
 /* ---- integers of 64 bits ---- */
 
-typedef struct { tn_pool *p; tn_dtype t; } whole;
+typedef struct {
+    tn_pool *p;
+    tn_dtype t;
+} whole;
 
 static ex num(const whole *w, uint64_t v) { return tn_int(w->p, w->t, (int64_t)v); }
 static ex shl(const whole *w, ex a, int n) { return tn_bin(w->p, TN_E_SHL, a, num(w, (uint64_t)n)); }
@@ -67,7 +70,8 @@ static void window(const whole *w, bool wide, ex at, int n, ex out[])
 {
     ex word[39];
     const uint32_t *v = wide ? two_over_pi_wide : two_over_pi;
-    const int top = wide ? 5 : 2, total = wide ? 39 : 8; /* the highest bit of the word number is set for 2^top alone */
+    const int top = wide ? 5 : 2,
+              total = wide ? 39 : 8; /* the highest bit of the word number is set for 2^top alone */
     for (int i = 0; i < total; i++)
         word[i] = num(w, v[i]);
     ex last = bit_set(w, at, 5 + top);
@@ -140,10 +144,7 @@ static ex sin_near(const gen *g, ex r, ex z)
     return mul(g, r, g->wide ? POLY(g, z, sin64) : POLY(g, z, sin32));
 }
 
-static ex cos_near(const gen *g, ex z)
-{
-    return g->wide ? POLY(g, z, cos64) : POLY(g, z, cos32);
-}
+static ex cos_near(const gen *g, ex z) { return g->wide ? POLY(g, z, cos64) : POLY(g, z, cos32); }
 
 static ex finite_only(const gen *g, ex x, ex r)
 {

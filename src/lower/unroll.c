@@ -6,7 +6,10 @@
 
 enum { MAX_STATEMENTS = 1 << 15, MAX_LETS = 16 };
 
-typedef struct { tn_func *f; int64_t made; } unroller;
+typedef struct {
+    tn_func *f;
+    int64_t made;
+} unroller;
 
 static bool count_one(tn_stmt *s, void *user)
 {
@@ -68,7 +71,7 @@ static bool few_definitions(const tn_body *b)
     return n < MAX_LETS;
 }
 
-static void find(unroller *u, tn_body *b, int depth)
+static void unroll_list(unroller *u, tn_body *b, int depth)
 {
     TN_ASSERT(depth < 512);
     tn_stmt *next;
@@ -77,7 +80,7 @@ static void find(unroller *u, tn_body *b, int depth)
         tn_body *in[2];
         int n = tn_stmt_bodies(s, in);
         for (int i = 0; i < n; i++)
-            find(u, in[i], depth + 1);
+            unroll_list(u, in[i], depth + 1);
         if (s->kind != TN_S_FOR)
             continue;
         if (s->u.loop.kind == TN_LOOP_VECTOR && !tn_vector_loop_fits(s))
@@ -98,7 +101,11 @@ static void find(unroller *u, tn_body *b, int depth)
 
 /* ---- register indices that lanes alone may vary ---- */
 
-typedef struct { tn_func *f; const tn_stmt *at; tn_status status; } checker;
+typedef struct {
+    tn_func *f;
+    const tn_stmt *at;
+    tn_status status;
+} checker;
 
 static bool is_lane(const tn_stmt *s, const tn_expr *var)
 {
@@ -116,9 +123,10 @@ static bool check_leaf(const tn_expr *e, void *user)
 
 static tn_status varying(const tn_func *f, const tn_buffer *b)
 {
-    return tn_error(f->ctx, "lower-E003", NULL,
-                    "%s: register buffer %s is indexed by a value that is not constant; unroll the loops around it",
-                    f->name, b->name);
+    return tn_error(
+        f->ctx, "lower-E003", NULL,
+        "%s: register buffer %s is indexed by a value that is not constant; unroll the loops around it",
+        f->name, b->name);
 }
 
 static void check_index(checker *c, uint32_t buffer, const tn_expr *index)
@@ -160,7 +168,7 @@ tn_status tn_lower_unroll(tn_func *f, const struct tn_machine *m)
     (void)m;
     unroller u = {f, 0};
     checker c = {f, NULL, TN_OK};
-    find(&u, &f->body, 0);
+    unroll_list(&u, &f->body, 0);
     tn_stmt_walk(&f->body, check_stmt, NULL, &c);
     return c.status;
 }
@@ -169,8 +177,8 @@ tn_status tn_lower_unroll(tn_func *f, const struct tn_machine *m)
 
 typedef struct {
     tn_func *f;
-    uint16_t *lanes;         /* per buffer: lanes of every access; 0: not seen; 1: scalar, or not alike */
-    bool *wide;              /* per buffer: some access is a vector */
+    uint16_t *lanes; /* per buffer: lanes of every access; 0: not seen; 1: scalar, or not alike */
+    bool *wide;      /* per buffer: some access is a vector */
     tn_status status;
 } usage;
 
@@ -221,7 +229,8 @@ static const tn_expr *widen_load(tn_pool *p, const tn_expr *e, void *user)
     if (e->kind != TN_E_LOAD || u->f->buffer[e->u.load.buffer].scope != TN_SCOPE_REGISTER)
         return NULL;
     uint16_t lanes = u->lanes[e->u.load.buffer];
-    const tn_expr *at = tn_idx(p, lanes > 1 ? e->src[0]->u.i / lanes : e->src[0]->u.i), *mask = tn_load_mask(e);
+    const tn_expr *at = tn_idx(p, lanes > 1 ? e->src[0]->u.i / lanes : e->src[0]->u.i),
+                  *mask = tn_load_mask(e);
     if (at == e->src[0] && !mask)
         return NULL;
     const tn_expr *r = tn_load(p, e->dtype, e->u.load.buffer, 1, &at, NULL, NULL);

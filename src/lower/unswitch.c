@@ -10,10 +10,10 @@ enum { MAX_IFS = 64 };
 
 typedef struct {
     tn_func *f;
-    tn_map inside;                   /* variables defined in it, its own too */
-    tn_facts facts;                  /* at its body */
+    tn_map inside;  /* variables defined in it, its own too */
+    tn_facts facts; /* at its body */
     int n;
-    const tn_expr *term[TN_MAX_TERMS];  /* conjuncts of the mask found */
+    const tn_expr *term[TN_MAX_TERMS]; /* conjuncts of the mask found */
 } search;
 
 /* The conjuncts of a mask that all lanes share and that are not known, in place of those found before. */

@@ -8,13 +8,13 @@
 
 typedef struct {
     tn_func *f;
-    const tn_expr *var;      /* the loop's */
+    const tn_expr *var; /* the loop's */
     uint16_t lanes;
-    const tn_expr *mask;     /* conditions around, vector of bool; NULL: none */
-    const tn_expr *cond;     /* the same before vectorisation */
-    tn_map memo;             /* expression -> its vector form under `mask` */
-    tn_map lets;             /* variable of a LET that varies by lane -> the vector variable */
-    tn_facts facts;          /* at the loop: of what is around it, not of the conditions inside */
+    const tn_expr *mask; /* conditions around, vector of bool; NULL: none */
+    const tn_expr *cond; /* the same before vectorisation */
+    tn_map memo;         /* expression -> its vector form under `mask` */
+    tn_map lets;         /* variable of a LET that varies by lane -> the vector variable */
+    tn_facts facts;      /* at the loop: of what is around it, not of the conditions inside */
     tn_status status;
 } vec;
 
@@ -33,10 +33,7 @@ static bool is_fixed(const tn_expr *e, void *user)
 }
 
 /* Does e differ from lane to lane? */
-static bool varies(vec *v, const tn_expr *e)
-{
-    return !tn_each(e, is_fixed, v);
-}
+static bool varies(vec *v, const tn_expr *e) { return !tn_each(e, is_fixed, v); }
 
 static const tn_expr *both(vec *v, const tn_expr *a, const tn_expr *b)
 {
@@ -75,9 +72,11 @@ static const tn_expr *uniform_load(vec *v, const tn_expr *e)
         const tn_expr *whole = tn_load(p, e->dtype, e->u.load.buffer, 1, e->src, NULL, NULL);
         return tn_select(p, vector(v, own), whole, vector(v, tn_load_other(e)));
     }
-    const tn_expr *mask = both(v, own ? vector(v, own) : NULL, v->mask), *at = tn_splat(p, e->src[0], v->lanes);
+    const tn_expr *mask = both(v, own ? vector(v, own) : NULL, v->mask),
+                  *at = tn_splat(p, e->src[0], v->lanes);
     const tn_expr *other = own ? vector(v, tn_load_other(e)) : tn_const(p, e->dtype, 0);
-    return tn_load(p, tn_dtype_lanes(e->dtype, v->lanes), e->u.load.buffer, 1, &at, splat(v, mask), splat(v, other));
+    return tn_load(p, tn_dtype_lanes(e->dtype, v->lanes), e->u.load.buffer, 1, &at, splat(v, mask),
+                   splat(v, other));
 }
 
 /* The scalar offset of a contiguous access, or the offsets of all lanes. */
@@ -85,7 +84,8 @@ static const tn_expr *offset(vec *v, const tn_expr *index)
 {
     tn_pool *p = v->f->pool;
     const tn_expr *coef, *rest;
-    if (index->has_load || !tn_linear(p, NULL, index, v->var, &coef, &rest) || varies(v, rest) || varies(v, coef))
+    if (index->has_load || !tn_linear(p, NULL, index, v->var, &coef, &rest) || varies(v, rest) ||
+        varies(v, coef))
         return vector(v, index);
     return tn_is_value(coef, 1) ? rest : tn_ramp(p, rest, coef, v->lanes);
 }
@@ -100,18 +100,21 @@ static const tn_expr *vector_load(vec *v, const tn_expr *e)
     if (at->dtype.lanes > 1 && !v->mask)
         whole = tn_pattern_load(v->f, &v->facts, e, v->var, v->lanes);
     if (whole)
-        return own ? tn_select(p, splat(v, vector(v, own)), whole, splat(v, vector(v, tn_load_other(e)))) : whole;
-    bool near = v->f->buffer[e->u.load.buffer].scope == TN_SCOPE_REGISTER; /* whole elements: no mask needed */
+        return own ? tn_select(p, splat(v, vector(v, own)), whole, splat(v, vector(v, tn_load_other(e))))
+                   : whole;
+    bool near =
+        v->f->buffer[e->u.load.buffer].scope == TN_SCOPE_REGISTER; /* whole elements: no mask needed */
     const tn_expr *mask = both(v, own ? vector(v, own) : NULL, near ? NULL : v->mask);
     const tn_expr *other = own ? vector(v, tn_load_other(e)) : tn_const(p, e->dtype, 0);
-    return tn_load(p, tn_dtype_lanes(e->dtype, v->lanes), e->u.load.buffer, 1, &at, mask ? splat(v, mask) : NULL,
-                   mask ? splat(v, other) : NULL);
+    return tn_load(p, tn_dtype_lanes(e->dtype, v->lanes), e->u.load.buffer, 1, &at,
+                   mask ? splat(v, mask) : NULL, mask ? splat(v, other) : NULL);
 }
 
 /* ---- bytes that lanes read in groups (dot.c): an int32 that is a load of a few bytes ---- */
 
 /* The group's mask in two: `own` is the same for all lanes; `lanes` is what differs, as a scalar condition. */
-static void split_mask(vec *v, const tn_expr *mask, uint16_t group, const tn_expr **own, const tn_expr **lanes)
+static void split_mask(vec *v, const tn_expr *mask, uint16_t group, const tn_expr **own,
+                       const tn_expr **lanes)
 {
     tn_pool *p = v->f->pool;
     const tn_expr *term[TN_MAX_TERMS], *inner[TN_MAX_TERMS];
@@ -138,7 +141,8 @@ static const tn_expr *bits(vec *v, const tn_expr *load, uint16_t lanes)
     return tn_expr_make(v->f->pool, TN_E_BITCAST, tn_dtype_lanes(TN_I32, lanes), (tn_payload){0}, 1, &load);
 }
 
-static const tn_expr *load_bytes(vec *v, const tn_expr *load, uint16_t lanes, const tn_expr *at, const tn_expr *mask)
+static const tn_expr *load_bytes(vec *v, const tn_expr *load, uint16_t lanes, const tn_expr *at,
+                                 const tn_expr *mask)
 {
     tn_pool *p = v->f->pool;
     tn_dtype t = tn_dtype_lanes(load->dtype, lanes);
@@ -165,7 +169,8 @@ static const tn_expr *groups(vec *v, const tn_expr *load)
     const tn_expr *coef, *rest, *own, *lanes, *mask = NULL, *k = tn_idx(p, group);
     bool linear = tn_linear(p, NULL, load->src[0], v->var, &coef, &rest);
     TN_ASSERT(linear && tn_is_value(coef, group));
-    vec byte = {.f = v->f, .var = tn_func_add_var(v->f, "byte", TN_IDX), .lanes = (uint16_t)(v->lanes * group)};
+    vec byte = {
+        .f = v->f, .var = tn_func_add_var(v->f, "byte", TN_IDX), .lanes = (uint16_t)(v->lanes * group)};
     split_mask(v, tn_load_mask(load), group, &own, &lanes);
     if (lanes) {
         const tn_expr *lane = tn_bin(p, TN_E_FLOORDIV, byte.var, k);
@@ -188,7 +193,8 @@ static const tn_expr *groups(vec *v, const tn_expr *load)
 
 static bool is_group(const tn_expr *e)
 {
-    return e->kind == TN_E_BITCAST && e->dtype.lanes == 1 && e->src[0]->dtype.lanes > 1 && e->src[0]->kind == TN_E_LOAD;
+    return e->kind == TN_E_BITCAST && e->dtype.lanes == 1 && e->src[0]->dtype.lanes > 1 &&
+           e->src[0]->kind == TN_E_LOAD;
 }
 
 /* A sum or product of a ramp and a scalar is a ramp. */
@@ -263,8 +269,8 @@ static const tn_expr *combined(tn_func *f, tn_stmt *s, enum tn_ek k, const tn_ex
 static const tn_expr *reduced(vec *v, tn_stmt *s)
 {
     const tn_expr *e = s->u.store.value, *src[2];
-    bool associates = e->kind == TN_E_ADD || e->kind == TN_E_MUL || e->kind == TN_E_MAX || e->kind == TN_E_MIN ||
-                      e->kind == TN_E_AND || e->kind == TN_E_OR;
+    bool associates = e->kind == TN_E_ADD || e->kind == TN_E_MUL || e->kind == TN_E_MAX ||
+                      e->kind == TN_E_MIN || e->kind == TN_E_AND || e->kind == TN_E_OR;
     if (!associates || v->mask || s->u.store.mask || v->f->strict)
         return NULL;
     for (int i = 0; i < 2; i++) {
@@ -348,34 +354,30 @@ static void body(vec *v, tn_body *b, int depth)
     for (tn_stmt *s = b->first; s; s = next) {
         next = s->next;
         switch (s->kind) {
-        case TN_S_STORE:
-            store(v, s);
-            break;
-        case TN_S_IF:
-            branch(v, s, depth);
-            break;
-        case TN_S_FOR:
-            body(v, &s->u.loop.body, depth + 1);
-            break;
-        case TN_S_LET:
-            let(v, s);
-            break;
-        default:
-            TN_ASSERT(!"a statement that tn_vector_loop_fits refuses");
+        case TN_S_STORE: store(v, s); break;
+        case TN_S_IF: branch(v, s, depth); break;
+        case TN_S_FOR: body(v, &s->u.loop.body, depth + 1); break;
+        case TN_S_LET: let(v, s); break;
+        default: TN_ASSERT(!"a statement that tn_vector_loop_fits refuses");
         }
     }
 }
 
-typedef struct { const tn_expr *var; bool lets, bad; } fitness;
+typedef struct {
+    const tn_expr *var;
+    bool lets, bad;
+} fitness;
 
 static bool try_stmt(tn_stmt *s, void *user)
 {
     fitness *w = user;
     w->lets |= s->kind == TN_S_LET;
-    w->bad |= s->kind == TN_S_CHECK || s->kind == TN_S_BUFFER || s->kind == TN_S_BLOCK || s->kind == TN_S_PREFETCH;
+    w->bad |=
+        s->kind == TN_S_CHECK || s->kind == TN_S_BUFFER || s->kind == TN_S_BLOCK || s->kind == TN_S_PREFETCH;
     if (s->kind == TN_S_FOR) {
         const tn_expr *n = s->u.loop.extent;
-        w->bad |= s->u.loop.kind == TN_LOOP_VECTOR || n->has_load || tn_uses(n, w->var) || (w->lets && n->nsrc > 0);
+        w->bad |=
+            s->u.loop.kind == TN_LOOP_VECTOR || n->has_load || tn_uses(n, w->var) || (w->lets && n->nsrc > 0);
     }
     return !w->bad;
 }
@@ -409,7 +411,7 @@ static tn_status vectorize_loop(tn_func *f, tn_stmt *s, const struct tn_machine 
     return v.status;
 }
 
-static tn_status find(tn_func *f, const struct tn_machine *m, tn_body *b, int depth)
+static tn_status vectorize_list(tn_func *f, const struct tn_machine *m, tn_body *b, int depth)
 {
     TN_ASSERT(depth < 512);
     tn_stmt *next;
@@ -418,7 +420,7 @@ static tn_status find(tn_func *f, const struct tn_machine *m, tn_body *b, int de
         tn_body *in[2];
         int n = tn_stmt_bodies(s, in);
         for (int i = 0; i < n; i++)
-            TN_TRY(find(f, m, in[i], depth + 1));
+            TN_TRY(vectorize_list(f, m, in[i], depth + 1));
         if (s->kind == TN_S_FOR && s->u.loop.kind == TN_LOOP_VECTOR)
             TN_TRY(vectorize_loop(f, s, m));
     }
@@ -457,7 +459,7 @@ static bool settle_stmt(tn_stmt *s, void *user)
 
 tn_status tn_lower_vectorize(tn_func *f, const struct tn_machine *m)
 {
-    TN_TRY(find(f, m, &f->body, 0));
+    TN_TRY(vectorize_list(f, m, &f->body, 0));
     tn_stmt_walk(&f->body, settle_stmt, NULL, f);
     f->stage = TN_STAGE_FLAT; /* no unrolled or vector loop, no register index that varies is left */
     return TN_OK;

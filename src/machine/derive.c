@@ -60,26 +60,21 @@ static bool lists(const tn_machine *m, const char *feature)
 
 bool tn_machine_has(const tn_machine *m, const char *feature)
 {
-    if (lists(m, feature)) {
+    if (lists(m, feature))
         return true;
-    }
-    if (strcmp(feature, "fma") != 0) {
+    if (strcmp(feature, "fma") != 0)
         return false;
-    }
-    for (size_t i = 0; i < sizeof fma_rows / sizeof *fma_rows; i++) {
-        if (arch_is(m, fma_rows[i].arch) && (!fma_rows[i].feature || lists(m, fma_rows[i].feature))) {
+    for (size_t i = 0; i < sizeof fma_rows / sizeof *fma_rows; i++)
+        if (arch_is(m, fma_rows[i].arch) && (!fma_rows[i].feature || lists(m, fma_rows[i].feature)))
             return true;
-        }
-    }
     return false;
 }
 
 static const simd *simd_of(const tn_machine *m)
 {
     const simd *r = simd_rows;
-    while (!arch_is(m, r->arch) || (r->feature && !lists(m, r->feature))) {
+    while (!arch_is(m, r->arch) || (r->feature && !lists(m, r->feature)))
         r++; /* the last row fits all */
-    }
     return r;
 }
 
@@ -96,9 +91,8 @@ double tn_machine_flops_a_cycle(const tn_machine *m)
 
 static double int8_gops(const tn_machine *m)
 {
-    if (tn_machine_has(m, "amx-int8")) {
+    if (tn_machine_has(m, "amx-int8"))
         return 0.9 * 2048 * m->clock_ghz;
-    }
     bool dot =
         tn_machine_has(m, "avx512vnni") || tn_machine_has(m, "avxvnni") || tn_machine_has(m, "dotprod");
     bool bytes = tn_machine_has(m, "avx2") || tn_machine_has(m, "avx512bw");

@@ -44,12 +44,10 @@ static bool read_line(const char *root, const char *path, char out[TEXT_BYTES])
     int n = snprintf(full, sizeof full, "%s%s", root, path);
     FILE *f = n > 0 && (size_t)n < sizeof full ? fopen(full, "r") : NULL;
     bool got = f && fgets(out, TEXT_BYTES, f);
-    if (f) {
+    if (f)
         fclose(f);
-    }
-    if (got) {
+    if (got)
         out[strcspn(out, "\n")] = '\0';
-    }
     return got;
 }
 
@@ -66,15 +64,12 @@ static unsigned list_count(const char *s, unsigned *out_first)
     while (*s) {
         char *end;
         unsigned long a = strtoul(s, &end, 10), b = a;
-        if (end == s) {
+        if (end == s)
             return 0;
-        }
-        if (*end == '-') {
+        if (*end == '-')
             b = strtoul(end + 1, &end, 10);
-        }
-        if (b < a || b > 1 << 20) {
+        if (b < a || b > 1 << 20)
             return 0;
-        }
         *out_first = count ? *out_first : (unsigned)a;
         count += (unsigned)(b - a) + 1;
         s = *end == ',' ? end + 1 : end;
@@ -105,13 +100,11 @@ static uint64_t sysfs_cache(const char *root, double level)
         char path[TEXT_BYTES], text[TEXT_BYTES];
         snprintf(path, sizeof path, CPU0 "cache/index%u/level", i);
         double l = read_number(root, path);
-        if (l <= 0) {
+        if (l <= 0)
             return 0;
-        }
         snprintf(path, sizeof path, CPU0 "cache/index%u/type", i);
-        if (l < level || l > level || !read_line(root, path, text) || strcmp(text, "Instruction") == 0) {
+        if (l < level || l > level || !read_line(root, path, text) || strcmp(text, "Instruction") == 0)
             continue;
-        }
         snprintf(path, sizeof path, CPU0 "cache/index%u/size", i);
         uint64_t bytes = read_line(root, path, text) ? cache_size(text) : 0;
         snprintf(path, sizeof path, CPU0 "cache/index%u/shared_cpu_list", i);
@@ -133,19 +126,16 @@ static uint32_t cores(const char *root)
     cpu_set_t usable, seen;
     unsigned n = 0, limit = tn_cpu_count();
     CPU_ZERO(&seen);
-    if (sched_getaffinity(0, sizeof usable, &usable) != 0) {
+    if (sched_getaffinity(0, sizeof usable, &usable) != 0)
         return limit;
-    }
     for (unsigned cpu = 0; cpu < CPU_SETSIZE; cpu++) {
         char path[TEXT_BYTES];
         unsigned first;
-        if (!CPU_ISSET(cpu, &usable)) {
+        if (!CPU_ISSET(cpu, &usable))
             continue;
-        }
         snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu%u/topology/thread_siblings_list", cpu);
-        if (!list_file(root, path, &first) || first >= CPU_SETSIZE) {
+        if (!list_file(root, path, &first) || first >= CPU_SETSIZE)
             first = cpu;
-        }
         n += !CPU_ISSET(first, &seen);
         CPU_SET(first, &seen);
     }
@@ -162,9 +152,8 @@ static double cpuinfo_mhz(const char *root)
         const char *colon = strncmp(line, "cpu MHz", 7) == 0 ? strchr(line, ':') : NULL;
         mhz = colon ? strtod(colon + 1, NULL) : 0;
     }
-    if (f) {
+    if (f)
         fclose(f);
-    }
     return mhz;
 }
 
@@ -240,9 +229,8 @@ tn_status tn_machine_detect_at(tn_ctx *ctx, const char *root, tn_machine *out)
 tn_status tn_machine_detect(tn_ctx *ctx, tn_machine *out)
 {
     tn_rates rates;
-    if (!tn_rates_get(&rates)) {
+    if (!tn_rates_get(&rates))
         rates = (tn_rates){0};
-    }
     detect(ctx, "", &rates, out);
     return TN_OK;
 }

@@ -155,19 +155,16 @@ static const struct arch {
 static const struct arch *arch_of(const tn_machine *m)
 {
     const struct arch *a = archs;
-    while (strncmp(m->triple, a->begins, strlen(a->begins)) != 0) {
+    while (strncmp(m->triple, a->begins, strlen(a->begins)) != 0)
         a++;
-    }
     return a;
 }
 
-static const feature *find(const struct arch *a, const char *name, size_t n)
+static const feature *find_feature(const struct arch *a, const char *name, size_t n)
 {
-    for (size_t i = 0; i < a->n; i++) {
-        if (strlen(a->row[i].name) == n && memcmp(a->row[i].name, name, n) == 0) {
+    for (size_t i = 0; i < a->n; i++)
+        if (strlen(a->row[i].name) == n && memcmp(a->row[i].name, name, n) == 0)
             return &a->row[i];
-        }
-    }
     return NULL;
 }
 
@@ -176,23 +173,20 @@ static const feature *next_need(const struct arch *a, const char **at)
 {
     *at += strspn(*at, " ");
     size_t n = strcspn(*at, " ");
-    const feature *f = n ? find(a, *at, n) : NULL;
+    const feature *f = n ? find_feature(a, *at, n) : NULL;
     *at += n;
     return f;
 }
 
 static bool implies(const struct arch *a, const char *name, const char *other)
 {
-    if (strcmp(name, other) == 0) {
+    if (strcmp(name, other) == 0)
         return true;
-    }
-    const feature *f = find(a, name, strlen(name)), *need;
+    const feature *f = find_feature(a, name, strlen(name)), *need;
     const char *at = f ? f->needs : "";
-    while ((need = next_need(a, &at))) {
-        if (implies(a, need->name, other)) {
+    while ((need = next_need(a, &at)))
+        if (implies(a, need->name, other))
             return true;
-        }
-    }
     return false;
 }
 
@@ -204,52 +198,44 @@ typedef struct names {
 
 static void add(names *s, const char *name)
 {
-    if (tn_words_hold(s->at, s->n, name)) {
+    if (tn_words_hold(s->at, s->n, name))
         return;
-    }
     s->at[s->n++] = name;
-    const feature *f = find(s->arch, name, strlen(name)), *need;
+    const feature *f = find_feature(s->arch, name, strlen(name)), *need;
     const char *at = f ? f->needs : "";
-    while ((need = next_need(s->arch, &at))) {
+    while ((need = next_need(s->arch, &at)))
         add(s, need->name);
-    }
 }
 
 static void add_words(names *s, const char *at)
 {
     const feature *f;
-    while ((f = next_need(s->arch, &at))) {
+    while ((f = next_need(s->arch, &at)))
         add(s, f->name);
-    }
 }
 
 static void add_base(names *s) { add_words(s, s->arch->base); }
 
 static const cpu *cpu_find(const struct arch *a, const char *name)
 {
-    for (size_t i = 0; a->n && i < CPUS; i++) {
-        if (strcmp(cpus[i].arch, a->name) == 0 && tn_words_find(cpus[i].names, name) >= 0) {
+    for (size_t i = 0; a->n && i < CPUS; i++)
+        if (strcmp(cpus[i].arch, a->name) == 0 && tn_words_find(cpus[i].names, name) >= 0)
             return &cpus[i];
-        }
-    }
     return NULL;
 }
 
 static void add_cpu(names *s, const cpu *c)
 {
-    for (; c; c = *c->from ? cpu_find(s->arch, c->from) : NULL) {
+    for (; c; c = *c->from ? cpu_find(s->arch, c->from) : NULL)
         add_words(s, c->more);
-    }
 }
 
 static void drop(names *s, const char *name)
 {
     size_t kept = 0;
-    for (size_t i = 0; i < s->n; i++) {
-        if (!implies(s->arch, s->at[i], name)) {
+    for (size_t i = 0; i < s->n; i++)
+        if (!implies(s->arch, s->at[i], name))
             s->at[kept++] = s->at[i];
-        }
-    }
     s->n = kept;
 }
 
@@ -267,9 +253,9 @@ static tn_status unknown_cpu(tn_ctx *ctx, const struct arch *a, const char *name
         }
     }
     tn_status st = tn_error(ctx, "machine-E009", NULL,
-                            "-mcpu: unknown %s CPU \"%.60s\"%s%s%s Known CPUs: native generic%s", a->name, name,
-                            near.best ? "; did you mean " : "", near.best ? near.best : "", near.best ? "?" : ".",
-                            tn_buf_cstr(&all));
+                            "-mcpu: unknown %s CPU \"%.60s\"%s%s%s Known CPUs: native generic%s", a->name,
+                            name, near.best ? "; did you mean " : "", near.best ? near.best : "",
+                            near.best ? "?" : ".", tn_buf_cstr(&all));
     tn_buf_deinit(&all);
     return st;
 }
@@ -282,11 +268,10 @@ static tn_status unknown(tn_ctx *ctx, const struct arch *a, const char *name, si
                         "-mattr: no features of this architecture are known; remove \"%.*s\"", shown, name);
     }
     tn_nearest near = {.word = name, .n = n};
-    for (size_t i = 0; i < a->n; i++) {
+    for (size_t i = 0; i < a->n; i++)
         tn_nearest_offer(&near, a->row[i].name);
-    }
-    return tn_error(ctx, "machine-E005", NULL, "-mattr: unknown %s feature \"%.*s\"%s%s%s", a->name, shown, name,
-                    near.best ? "; did you mean " : "; use LLVM's names", near.best ? near.best : "",
+    return tn_error(ctx, "machine-E005", NULL, "-mattr: unknown %s feature \"%.*s\"%s%s%s", a->name, shown,
+                    name, near.best ? "; did you mean " : "; use LLVM's names", near.best ? near.best : "",
                     near.best ? "?" : "");
 }
 
@@ -301,9 +286,8 @@ static tn_status apply(tn_ctx *ctx, names *s, const char *word, size_t n)
     bool plus = *word == '+';
     const char *name = tn_intern_n(ctx, word + 1, n - 1), *at = s->arch->base;
     /* what a machine lists may be dropped */
-    if (!find(s->arch, name, n - 1) && (plus || !tn_words_hold(s->at, s->n, name))) {
+    if (!find_feature(s->arch, name, n - 1) && (plus || !tn_words_hold(s->at, s->n, name)))
         return unknown(ctx, s->arch, name, n - 1);
-    }
     for (const feature *f; !plus && (f = next_need(s->arch, &at));) {
         if (implies(s->arch, f->name, name)) {
             return tn_error(ctx, "machine-E007", NULL,
@@ -311,11 +295,10 @@ static tn_status apply(tn_ctx *ctx, names *s, const char *word, size_t n)
                             strcmp(s->arch->begins, "x86_64") == 0 ? "x86-64" : s->arch->name, name);
         }
     }
-    if (plus) {
+    if (plus)
         add(s, name);
-    } else {
+    else
         drop(s, name);
-    }
     return TN_OK;
 }
 
@@ -336,7 +319,7 @@ void tn_machine_of_triple(tn_ctx *ctx, const char *triple, tn_machine *out)
 
 bool tn_machine_knows(const tn_machine *m, const char *name)
 {
-    return find(arch_of(m), name, strlen(name)) != NULL;
+    return find_feature(arch_of(m), name, strlen(name)) != NULL;
 }
 
 /* Where a list begins: with what every machine of the triple has and the CPU's features, or with m's features. */
@@ -348,17 +331,15 @@ static tn_status begin(tn_ctx *ctx, const char *name, bool plus, const tn_machin
         memcpy(s->at, m->feature, m->n_feature * sizeof *m->feature);
         s->n = m->n_feature;
     }
-    if (!name || strcmp(name, "generic") == 0) {
+    if (!name || strcmp(name, "generic") == 0)
         return TN_OK;
-    }
     const cpu *c = cpu_find(s->arch, name);
     if (!s->arch->n) {
         return tn_error(ctx, "machine-E010", NULL,
                         "-mcpu: no CPUs of this architecture are known; remove \"%.60s\"", name);
     }
-    if (!c) {
+    if (!c)
         return unknown_cpu(ctx, s->arch, name);
-    }
     add_cpu(s, c);
     return TN_OK;
 }
@@ -370,9 +351,8 @@ tn_status tn_machine_attributes(tn_ctx *ctx, const char *cpu_name, const char *l
     TN_TRY(begin(ctx, cpu_name, plus, m, &s));
     while (*list) {
         size_t n = strcspn(list, ",");
-        if (n) {
+        if (n)
             TN_TRY(apply(ctx, &s, list, n));
-        }
         list += n + (list[n] == ',');
     }
     m->feature = s.at;

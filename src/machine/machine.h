@@ -23,8 +23,8 @@ typedef struct tn_machine {
     const char *const *feature; /* n_feature names in LLVM's spelling, "avx512f" */
     size_t n_feature;
     const char *clock_from, *rates_from; /* for people: how these are known; NULL: by a formula */
-    uint32_t cores;       /* physical ones that may be used, >= 1 */
-    uint32_t vector_bits; /* of one vector register, a power of two >= 32 */
+    uint32_t cores;                      /* physical ones that may be used, >= 1 */
+    uint32_t vector_bits;                /* of one vector register, a power of two >= 32 */
     uint32_t n_vector_regs;
     uint32_t fma_ports;                         /* vector multiply-adds a cycle that tiles provide for */
     double clock_ghz;                           /* sustained */

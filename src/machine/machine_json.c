@@ -55,28 +55,23 @@ static bool name_char(char c, bool feature)
 /* A short text of printable ASCII; features in lower case, as LLVM spells them. */
 static bool is_name(const tn_json *v, bool feature)
 {
-    if (!tn_json_is(v, TN_JSON_STRING) || v->n == 0 || v->n > NAME_BYTES_MAX) {
+    if (!tn_json_is(v, TN_JSON_STRING) || v->n == 0 || v->n > NAME_BYTES_MAX)
         return false;
-    }
-    for (uint32_t i = 0; i < v->n; i++) {
-        if (!name_char(v->u.s[i], feature)) {
+    for (uint32_t i = 0; i < v->n; i++)
+        if (!name_char(v->u.s[i], feature))
             return false;
-        }
-    }
     return true;
 }
 
 static tn_status read_names(tn_ctx *ctx, const tn_loc *loc, const member *m, const tn_json *v,
                             tn_machine *out)
 {
-    if (!tn_json_is(v, TN_JSON_ARRAY) || v->n > FEATURES_MAX) {
+    if (!tn_json_is(v, TN_JSON_ARRAY) || v->n > FEATURES_MAX)
         return wrong(ctx, loc, m, "an array of feature names");
-    }
     const char **name = TN_NEW_N(&ctx->arena, const char *, v->n);
     for (uint32_t i = 0; i < v->n; i++) {
-        if (!is_name(&v->u.at[i], true)) {
+        if (!is_name(&v->u.at[i], true))
             return wrong(ctx, loc, m, "an array of feature names in LLVM's spelling, such as \"avx512f\"");
-        }
         name[i] = tn_intern_n(ctx, v->u.at[i].u.s, v->u.at[i].n);
     }
     out->feature = name;
@@ -87,21 +82,19 @@ static tn_status read_names(tn_ctx *ctx, const tn_loc *loc, const member *m, con
 static tn_status read_number(tn_ctx *ctx, const tn_loc *loc, const member *m, const tn_json *v, void *at)
 {
     bool whole = tn_json_is(v, TN_JSON_INT);
-    if (!whole && (m->kind != REAL || !tn_json_is(v, TN_JSON_REAL))) {
+    if (!whole && (m->kind != REAL || !tn_json_is(v, TN_JSON_REAL)))
         return wrong(ctx, loc, m, m->kind == REAL ? "a number" : "an integer");
-    }
     double r = whole ? (double)v->u.i : v->u.r;
     if (!(r >= m->min && r <= m->max)) {
         return tn_error(ctx, "machine-E004", loc, "member \"%s\" must be from %g to %g", m->key, m->min,
                         m->max);
     }
-    if (m->kind == REAL) {
+    if (m->kind == REAL)
         *(double *)at = r;
-    } else if (m->kind == U64) {
+    else if (m->kind == U64)
         *(uint64_t *)at = (uint64_t)v->u.i;
-    } else {
+    else
         *(uint32_t *)at = (uint32_t)v->u.i;
-    }
     return TN_OK;
 }
 
@@ -111,9 +104,8 @@ static tn_status read_member(tn_ctx *ctx, const tn_loc *loc, const member *m, co
     void *at = (char *)out + m->offset;
     switch (m->kind) {
     case TEXT:
-        if (!is_name(v, false)) {
+        if (!is_name(v, false))
             return wrong(ctx, loc, m, "a short text");
-        }
         *(const char **)at = tn_intern_n(ctx, v->u.s, v->n);
         return TN_OK;
     case NAMES: return read_names(ctx, loc, m, v, out);
@@ -123,11 +115,9 @@ static tn_status read_member(tn_ctx *ctx, const tn_loc *loc, const member *m, co
 
 static const member *member_find(const tn_json *key)
 {
-    for (size_t i = 0; i < MEMBERS; i++) {
-        if (tn_json_is_text(key, members[i].key)) {
+    for (size_t i = 0; i < MEMBERS; i++)
+        if (tn_json_is_text(key, members[i].key))
             return &members[i];
-        }
-    }
     return NULL;
 }
 
@@ -148,14 +138,11 @@ static tn_status read_members(tn_ctx *ctx, const tn_loc *loc, const tn_json *roo
         }
         status = s == TN_OK ? status : s;
     }
-    for (size_t i = 0; i < MEMBERS; i++) {
-        if (!members[i].derived && !tn_json_find(root, members[i].key)) {
+    for (size_t i = 0; i < MEMBERS; i++)
+        if (!members[i].derived && !tn_json_find(root, members[i].key))
             status = tn_error(ctx, "machine-E003", loc, "member \"%s\" is missing; add it", members[i].key);
-        }
-    }
-    if (status == TN_OK && (out->vector_bits & (out->vector_bits - 1)) != 0) {
+    if (status == TN_OK && (out->vector_bits & (out->vector_bits - 1)) != 0)
         status = tn_error(ctx, "machine-E004", loc, "member \"vector_bits\" must be a power of two");
-    }
     return status;
 }
 
@@ -202,9 +189,8 @@ static void print_text(tn_buf *out, const char *s)
 {
     tn_buf_char(out, '"');
     for (; *s; s++) {
-        if (*s == '"' || *s == '\\') {
+        if (*s == '"' || *s == '\\')
             tn_buf_char(out, '\\');
-        }
         tn_buf_char(out, *s); /* names are printable ASCII */
     }
     tn_buf_char(out, '"');

@@ -45,19 +45,19 @@ static void chain(long turns)
 
 #define LINE(op, reg, i) op " %%" reg "12, %%" reg "13, %%" reg #i "\n\t"
 #define ZERO(i) "vpxor %%xmm" #i ", %%xmm" #i ", %%xmm" #i "\n\t"
-#define LOOP(name, op, reg)                                                                                          \
-    static void name(long turns)                                                                                     \
-    {                                                                                                                \
-        __asm__ volatile(                                                                                            \
-            ZERO(0) ZERO(1) ZERO(2) ZERO(3) ZERO(4) ZERO(5) ZERO(6) ZERO(7) ZERO(8) ZERO(9) ZERO(10) ZERO(11)        \
-            ZERO(12) ZERO(13) "1:\n\t"                                                                               \
-            LINE(op, reg, 0) LINE(op, reg, 1) LINE(op, reg, 2) LINE(op, reg, 3) LINE(op, reg, 4) LINE(op, reg, 5)    \
-            LINE(op, reg, 6) LINE(op, reg, 7) LINE(op, reg, 8) LINE(op, reg, 9) LINE(op, reg, 10) LINE(op, reg, 11)  \
-            "decq %0\n\tjnz 1b\n\tvzeroupper"                                                                        \
-            : "+r"(turns)                                                                                            \
-            :                                                                                                        \
-            : "cc", "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9", "xmm10",         \
-              "xmm11", "xmm12", "xmm13");                                                                            \
+#define LOOP(name, op, reg) \
+    static void name(long turns) \
+    { \
+        __asm__ volatile(ZERO(0) ZERO(1) ZERO(2) ZERO(3) ZERO(4) ZERO(5) ZERO(6) ZERO(7) ZERO(8) ZERO(9) \
+                             ZERO(10) ZERO(11) ZERO(12) ZERO(13) "1:\n\t" LINE(op, reg, 0) LINE(op, reg, 1) \
+                                 LINE(op, reg, 2) LINE(op, reg, 3) LINE(op, reg, 4) LINE(op, reg, 5) \
+                                     LINE(op, reg, 6) LINE(op, reg, 7) LINE(op, reg, 8) LINE(op, reg, 9) \
+                                         LINE(op, reg, 10) \
+                                             LINE(op, reg, 11) "decq %0\n\tjnz 1b\n\tvzeroupper" \
+                         : "+r"(turns) \
+                         : \
+                         : "cc", "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", \
+                           "xmm9", "xmm10", "xmm11", "xmm12", "xmm13"); \
     }
 LOOP(fma_ymm, "vfmadd231ps", "ymm")
 LOOP(fma_zmm, "vfmadd231ps", "zmm")
@@ -85,12 +85,13 @@ static void chain(long turns)
 
 static void fma_neon(long turns)
 {
-    __asm__ volatile(".irp i, 0, 1, 2, 3, 4, 5, 6, 7, 16, 17, 18, 19, 20, 21\n\tmovi v\\i\\().4s, #0\n\t.endr\n1:\n\t"
-                     ".irp i, 0, 1, 2, 3, 4, 5, 6, 7, 16, 17, 18, 19\n\tfmla v\\i\\().4s, v20.4s, v21.4s\n\t.endr\n\t"
-                     "subs %0, %0, #1\n\tb.ne 1b"
-                     : "+r"(turns)
-                     :
-                     : "cc", "v0", "v1", "v2", "v3", "v4", "v5", "v6", "v7", "v16", "v17", "v18", "v19", "v20", "v21");
+    __asm__ volatile(
+        ".irp i, 0, 1, 2, 3, 4, 5, 6, 7, 16, 17, 18, 19, 20, 21\n\tmovi v\\i\\().4s, #0\n\t.endr\n1:\n\t"
+        ".irp i, 0, 1, 2, 3, 4, 5, 6, 7, 16, 17, 18, 19\n\tfmla v\\i\\().4s, v20.4s, v21.4s\n\t.endr\n\t"
+        "subs %0, %0, #1\n\tb.ne 1b"
+        : "+r"(turns)
+        :
+        : "cc", "v0", "v1", "v2", "v3", "v4", "v5", "v6", "v7", "v16", "v17", "v18", "v19", "v20", "v21");
 }
 
 static const kind kinds[] = {
@@ -137,7 +138,8 @@ bool tn_rates_measure(tn_rates *out)
     *out = (tn_rates){0};
     double *const field[] = {&out->clock_ghz, &out->fma_gflops, &out->dot_gops, &out->bf16_gflops};
     for (size_t k = 0; k < KINDS; k++) {
-        double rate = usable[k] && least[k] > 0 ? kinds[k].work * (double)kinds[k].turns / least[k] * 1e-9 : 0;
+        double rate =
+            usable[k] && least[k] > 0 ? kinds[k].work * (double)kinds[k].turns / least[k] * 1e-9 : 0;
         if (rate > *field[kinds[k].what])
             *field[kinds[k].what] = rate;
     }

@@ -5,8 +5,9 @@
 #include <stdbool.h>
 
 typedef struct tn_rates {
-    double clock_ghz;                         /* of one busy core */
-    double fma_gflops, dot_gops, bf16_gflops; /* 10^9 operations/s of one core, multiply-add: two; 0: not measured */
+    double clock_ghz; /* of one busy core */
+    double fma_gflops, dot_gops,
+        bf16_gflops; /* 10^9 operations/s of one core, multiply-add: two; 0: not measured */
 } tn_rates;
 
 /* False on architectures without kernels to measure, and where the results make no sense. 3 ms. */

@@ -23,10 +23,7 @@ static tn_status done(tn_value v, tn_value *out)
     return v.def ? TN_OK : TN_FAIL;
 }
 
-static bool is_constant(tn_value v)
-{
-    return v.def && v.def->op == &tn_op_constant && v.def->blob;
-}
+static bool is_constant(tn_value v) { return v.def && v.def->op == &tn_op_constant && v.def->blob; }
 
 bool tn_rule_uniform(tn_value v, double *out)
 {
@@ -62,12 +59,12 @@ tn_status tn_simplify_same_type(tn_graph *g, tn_node *n, tn_value *out)
 
 static const struct {
     const tn_op *op;
-    int side;                  /* the operand that is neutral */
+    int side; /* the operand that is neutral */
     double value;
-    bool negative_zero;        /* for floats it is -0: x + 0 turns -0 into 0, x + -0 does not */
+    bool negative_zero; /* for floats it is -0: x + 0 turns -0 into 0, x + -0 does not */
 } neutral[] = {
-    {&tn_op_multiply, 0, 1, false},    {&tn_op_multiply, 1, 1, false}, {&tn_op_divide, 1, 1, false},
-    {&tn_op_add, 0, 0, true},          {&tn_op_add, 1, 0, true},       {&tn_op_subtract, 1, 0, false},
+    {&tn_op_multiply, 0, 1, false},    {&tn_op_multiply, 1, 1, false},    {&tn_op_divide, 1, 1, false},
+    {&tn_op_add, 0, 0, true},          {&tn_op_add, 1, 0, true},          {&tn_op_subtract, 1, 0, false},
     {&tn_op_logical_and, 0, 1, false}, {&tn_op_logical_and, 1, 1, false}, {&tn_op_logical_or, 0, 0, false},
     {&tn_op_logical_or, 1, 0, false},
 };
@@ -100,7 +97,8 @@ static bool drop_neutral(const tn_node *n, tn_value *out)
 static bool collapse_twice(const tn_node *n, tn_value *out)
 {
     static const tn_op *const involution[] = {&tn_op_negative, &tn_op_logical_not};
-    static const tn_op *const idempotent[] = {&tn_op_nn_relu, &tn_op_abs, &tn_op_floor, &tn_op_ceil, &tn_op_round};
+    static const tn_op *const idempotent[] = {&tn_op_nn_relu, &tn_op_abs, &tn_op_floor, &tn_op_ceil,
+                                              &tn_op_round};
     const tn_node *d = n->in[0].def;
     if (n->nin != 1 || !d || d->op != n->op)
         return false;
@@ -135,8 +133,8 @@ static tn_status shrink_uniform(tn_graph *g, tn_node *n, tn_value *out)
         TN_ASSERT(n->nin <= 3);
         for (int k = 0; k < n->nin; k++)
             in[k] = tn_in(n, k);
-        in[i] = tn_val(tn_make_constant(g, n->owner, n, tn_in_type(n, i)->dtype, 0, NULL, n->in[i].def->blob->at,
-                                        n->in[i].def->name));
+        in[i] = tn_val(tn_make_constant(g, n->owner, n, tn_in_type(n, i)->dtype, 0, NULL,
+                                        n->in[i].def->blob->at, n->in[i].def->name));
         return done(call(g, n, n->op, n->nin, in, n->attr), out);
     }
     return TN_OK;
@@ -148,7 +146,8 @@ static tn_status join_factors(tn_graph *g, tn_node *n, tn_value *out)
     for (int i = 0; i < 2 && n->op == &tn_op_multiply; i++) {
         tn_value inner = tn_in(n, 1 - i);
         double a, b;
-        if (!inner.def || inner.def->op != n->op || tn_value_n_uses(inner) != 1 || !tn_rule_uniform(tn_in(n, i), &b))
+        if (!inner.def || inner.def->op != n->op || tn_value_n_uses(inner) != 1 ||
+            !tn_rule_uniform(tn_in(n, i), &b))
             continue;
         for (int k = 0; k < 2; k++) {
             tn_dtype t = n->type[0]->dtype;
@@ -166,7 +165,8 @@ static tn_status join_factors(tn_graph *g, tn_node *n, tn_value *out)
 
 static bool same_axes(const tn_node *a, const tn_node *b)
 {
-    const tn_ints *x = &((const tn_transpose_attr *)a->attr)->axes, *y = &((const tn_transpose_attr *)b->attr)->axes;
+    const tn_ints *x = &((const tn_transpose_attr *)a->attr)->axes,
+                  *y = &((const tn_transpose_attr *)b->attr)->axes;
     return x->n == y->n && memcmp(x->at, y->at, x->n * sizeof *x->at) == 0;
 }
 
@@ -183,7 +183,8 @@ static const tn_node *common_transpose(const tn_node *n)
     for (int i = 0; i < n->nin; i++) {
         tn_value v = tn_in(n, i);
         bool full = v.def && tn_value_type(v)->n == n->type[0]->n;
-        if (full && v.def->op == &tn_op_transpose && tn_value_n_uses(v) == 1 && (!first || same_axes(first, v.def)))
+        if (full && v.def->op == &tn_op_transpose && tn_value_n_uses(v) == 1 &&
+            (!first || same_axes(first, v.def)))
             first = first ? first : v.def;
         else if (v.def && (full || (n->op->flags & TN_OP_BROADCASTS)) && !is_constant(v))
             return NULL;
@@ -261,8 +262,8 @@ static tn_status sink_reshape(tn_graph *g, tn_node *n, tn_value *out)
     TN_ASSERT(n->nin <= 3);
     for (int i = 0; i < n->nin; i++) {
         tn_value v = in[i] = tn_in(n, i);
-        if (v.def->op->flags & TN_OP_SHARES && tn_value_n_uses(v) == 1 && same_dims(tn_value_type(v), n->type[0]) &&
-            (!inner || tn_type_eq(inner, tn_in_type(v.def, 0)))) {
+        if (v.def->op->flags & TN_OP_SHARES && tn_value_n_uses(v) == 1 &&
+            same_dims(tn_value_type(v), n->type[0]) && (!inner || tn_type_eq(inner, tn_in_type(v.def, 0)))) {
             in[i] = tn_in(v.def, 0);
             inner = tn_value_type(in[i]);
         }

@@ -24,17 +24,15 @@ static tn_status pair_infer(tn_graph *g, tn_node *n, enum takes takes)
     return tn_rule_result(g, n, 0, t->dtype, both->n, both->dim);
 }
 
-static void pair_compute(tn_te *te, const tn_node *n, tn_tensor *const in[], tn_tensor *out[], const char *name,
-                         definition *define)
+static void pair_compute(tn_te *te, const tn_node *n, tn_tensor *const in[], tn_tensor *out[],
+                         const char *name, definition *define)
 {
     tn_tensor *t = out[0] = tn_rule_out(te, n, 0, name, "elementwise", NULL);
-    tn_te_define(te, t, define(te->pool, tn_rule_at_broadcast(te, in[0], t), tn_rule_at_broadcast(te, in[1], t)));
+    tn_te_define(te, t,
+                 define(te->pool, tn_rule_at_broadcast(te, in[0], t), tn_rule_at_broadcast(te, in[1], t)));
 }
 
-static const tn_expr *zero_of(tn_pool *p, const tn_expr *like)
-{
-    return tn_const(p, like->dtype, 0);
-}
+static const tn_expr *zero_of(tn_pool *p, const tn_expr *like) { return tn_const(p, like->dtype, 0); }
 
 static const tn_expr *intrinsic(tn_pool *p, enum tn_intrin f, const tn_expr *a)
 {
@@ -62,7 +60,9 @@ static const tn_expr *floor_divide(tn_pool *p, const tn_expr *a, const tn_expr *
 
 static int rounds_of(tn_dtype t)
 {
-    return t.bits == 64 ? 4 : t.bits == 16 && t.code == TN_FLOAT ? 2 : 13; /* |a / b| < 2^40 of float16, else 2^278 */
+    return t.bits == 64                         ? 4
+           : t.bits == 16 && t.code == TN_FLOAT ? 2
+                                                : 13; /* |a / b| < 2^40 of float16, else 2^278 */
 }
 
 static const tn_expr *keep_bits(tn_pool *p, const tn_expr *x, int dropped)
@@ -121,7 +121,8 @@ static const tn_expr *shifted(tn_pool *p, enum tn_ek k, const tn_expr *a, const 
 {
     tn_dtype t = a->dtype;
     const tn_expr *zero = zero_of(p, a), *bits = tn_int(p, t, t.bits), *last = tn_int(p, t, t.bits - 1);
-    const tn_expr *inside = t.code == TN_UINT ? tn_lt(p, b, bits) : tn_and(p, tn_le(p, zero, b), tn_lt(p, b, bits));
+    const tn_expr *inside =
+        t.code == TN_UINT ? tn_lt(p, b, bits) : tn_and(p, tn_le(p, zero, b), tn_lt(p, b, bits));
     const tn_expr *gone = k == TN_E_SHR && t.code == TN_INT ? tn_bin(p, TN_E_SHR, a, last) : zero;
     return tn_select(p, inside, tn_bin(p, k, a, tn_bin(p, TN_E_BITAND, b, last)), gone);
 }

@@ -19,7 +19,8 @@ static tn_status mask_infer(tn_graph *g, tn_node *n)
         return tn_rule_fail(g, n, "op-E007", "past has %u entries; it takes one", (unsigned)a->past.n);
     if (n->nin > MASK && tn_in(n, MASK).def) {
         TN_TRY(tn_rule_tensor(g, n, MASK, -1, &t));
-        if (!tn_dtype_is_bool(t->dtype)) TN_TRY(tn_rule_same_dtype(g, n, MASK));
+        if (!tn_dtype_is_bool(t->dtype))
+            TN_TRY(tn_rule_same_dtype(g, n, MASK));
         for (int i = 0; i < t->n; i++) {
             const tn_expr *d = t->dim[t->n - 1 - i], *want = i < 4 ? x->dim[3 - i] : NULL;
             bool shorter = i == 0; /* keys beyond the mask are masked */
@@ -48,7 +49,8 @@ static const tn_expr *mask_at(tn_te *te, const tn_tensor *m, const tn_tensor *ou
         bool one = tn_is_value(m->dim[i], 1) && !tn_is_value(out->dim[d], 1);
         index[i] = one && d < 3 ? tn_idx(p, 0) : out->axis[d];
     }
-    if (!last || last == out->dim[3]) return tn_at(te, m, m->ndim, index);
+    if (!last || last == out->dim[3])
+        return tn_at(te, m, m->ndim, index);
     const tn_expr *masked =
         tn_dtype_is_bool(m->dtype) ? tn_bool(p, false) : tn_flt(p, m->dtype, -(double)INFINITY);
     return tn_at_if(te, m, m->ndim, index, tn_lt(p, out->axis[3], last), masked);
@@ -70,10 +72,14 @@ static void mask_compute(tn_te *te, const tn_node *n, tn_tensor *const in[], tn_
         offset = tn_sub(p, length, t->dim[2]);
     }
     const tn_expr *at = tn_add(p, t->axis[2], offset);
-    if (a->causal) allowed = tn_rule_both(p, allowed, tn_le(p, key, at));
-    if (a->left >= 0) allowed = tn_rule_both(p, allowed, tn_le(p, tn_sub(p, at, key), tn_idx(p, a->left)));
-    if (a->right >= 0) allowed = tn_rule_both(p, allowed, tn_le(p, tn_sub(p, key, at), tn_idx(p, a->right)));
-    if (length) allowed = tn_rule_both(p, allowed, tn_lt(p, key, length));
+    if (a->causal)
+        allowed = tn_rule_both(p, allowed, tn_le(p, key, at));
+    if (a->left >= 0)
+        allowed = tn_rule_both(p, allowed, tn_le(p, tn_sub(p, at, key), tn_idx(p, a->left)));
+    if (a->right >= 0)
+        allowed = tn_rule_both(p, allowed, tn_le(p, tn_sub(p, key, at), tn_idx(p, a->right)));
+    if (length)
+        allowed = tn_rule_both(p, allowed, tn_lt(p, key, length));
     if (n->nin > MASK && in[MASK]) {
         const tn_expr *m = mask_at(te, in[MASK], t);
         bool is_bool = tn_dtype_is_bool(m->dtype);
@@ -123,7 +129,8 @@ static tn_tensor *reduce_last(tn_te *te, const char *name, const tn_tensor *x, e
     const tn_expr *index[TN_RULE_MAX_RANK];
     int n = x->ndim - 1;
     tn_tensor *r = tn_te_new(te, name, x->dtype, n, x->dim, n <= 4 ? "i j k l" : NULL);
-    for (int i = 0; i < n; i++) index[i] = r->axis[i];
+    for (int i = 0; i < n; i++)
+        index[i] = r->axis[i];
     index[n] = tn_te_reduce_axis(te, r, "r", x->dim[n]);
     tn_te_reduce(te, r, how, tn_at(te, x, x->ndim, index), NULL, NULL);
     return r;
@@ -174,7 +181,8 @@ static tn_status linear_infer(tn_graph *g, tn_node *n)
     const tn_type *t[N_LINEAR] = {0};
     int64_t keys, values;
     for (int i = 0; i < N_LINEAR; i++) {
-        if (!has(n, i)) continue;
+        if (!has(n, i))
+            continue;
         TN_TRY(tn_rule_tensor(g, n, i, 4, &t[i]));
         TN_TRY(tn_rule_float(g, n, i));
     }
@@ -219,7 +227,8 @@ static const tn_expr *read(linear *w, int i, const tn_expr *step, const tn_expr 
     const tn_tensor *t = w->in[i];
     const tn_expr *index[4] = {w->b, w->h, step, at};
     for (int d = 0; d < 4; d++)
-        if (tn_is_value(t->dim[d], 1)) index[d] = tn_idx(p, 0);
+        if (tn_is_value(t->dim[d], 1))
+            index[d] = tn_idx(p, 0);
     return tn_cast(p, TN_F32, tn_at(w->c.te, t, 4, index));
 }
 
@@ -292,7 +301,8 @@ static void new_value(linear *w)
     const tn_expr *zero = tn_idx(p, 0), *m = lanes(w, "m");
     set2(w, w->v, zero, m, read_lane(w, VALUE, w->t, m));
     w->c.at = back;
-    if (!w->in[BETA]) return;
+    if (!w->in[BETA])
+        return;
     const tn_expr *k = tn_code_for(&w->c, "k", w->keys);
     m = lanes(w, "m");
     set2(w, w->v, zero, m,
@@ -334,7 +344,8 @@ static void linear_body(tn_te *te, const tn_node *n, tn_tensor *const in[], tn_t
     tn_pool *p = te->pool;
     w.c = tn_code_open(te, n, 0, "linear_attention", &w.out);
     out[0] = w.out;
-    for (int i = 0; i < n->nin; i++) w.in[i] = in[i];
+    for (int i = 0; i < n->nin; i++)
+        w.in[i] = in[i];
     w.keys = in[KEY]->dim[3];
     w.values = in[VALUE]->dim[3]->u.i;
     w.padded = tn_idx(p, (w.values + LANES - 1) / LANES * LANES);
@@ -348,7 +359,8 @@ static void linear_body(tn_te *te, const tn_node *n, tn_tensor *const in[], tn_t
     tn_body *whole = w.c.at;
     start(&w);
     w.t = tn_code_for(&w.c, "t", in[KEY]->dim[2]);
-    if (w.in[DECAY]) decay(&w);
+    if (w.in[DECAY])
+        decay(&w);
     new_value(&w);
     write_and_read(&w);
     w.c.at = whole;

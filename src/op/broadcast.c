@@ -80,7 +80,8 @@ static tn_status reinterpret_infer(tn_graph *g, tn_node *n)
     const tn_cast_attr *a = n->attr;
     const tn_type *t;
     TN_TRY(tn_rule_tensor(g, n, 0, -1, &t));
-    if (a->dtype.lanes != 1 || tn_dtype_is_index(a->dtype) || tn_dtype_bytes(a->dtype) != tn_dtype_bytes(t->dtype))
+    if (a->dtype.lanes != 1 || tn_dtype_is_index(a->dtype) ||
+        tn_dtype_bytes(a->dtype) != tn_dtype_bytes(t->dtype))
         return tn_rule_fail(g, n, "op-E011", "data is %s, so dtype must be as wide, but is %s",
                             tn_rule_dtype_text(g, t->dtype), tn_rule_dtype_text(g, a->dtype));
     return tn_rule_result(g, n, 0, a->dtype, t->n, t->dim);

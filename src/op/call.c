@@ -14,10 +14,7 @@ static const tn_op *const records[] = {
 };
 /* clang-format on */
 
-size_t tn_ops_count(void)
-{
-    return sizeof records / sizeof *records;
-}
+size_t tn_ops_count(void) { return sizeof records / sizeof *records; }
 
 const tn_op *tn_ops_at(size_t i)
 {

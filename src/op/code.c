@@ -76,7 +76,8 @@ const tn_expr *tn_code_vectors(tn_code *c, const char *name, const tn_expr *exte
     if (lanes < 2)
         return tn_code_for(c, name, extent);
     const tn_expr *width = tn_idx(p, lanes), *outer = tn_code_for(c, name, tn_ceildiv(p, extent, lanes));
-    const tn_expr *lane = loop(c, "lane", width, TN_LOOP_VECTOR), *at = tn_add(p, tn_mul(p, outer, width), lane);
+    const tn_expr *lane = loop(c, "lane", width, TN_LOOP_VECTOR),
+                  *at = tn_add(p, tn_mul(p, outer, width), lane);
     if (!known || count % lanes != 0)
         tn_code_if(c, tn_lt(p, at, extent));
     return at;
@@ -116,7 +117,8 @@ void tn_code_store(tn_code *c, uint32_t buffer, int n, const tn_expr *const inde
 
 void tn_code_fill(tn_code *c, const tn_tensor *t, const tn_expr *value)
 {
-    tn_stmt *block = tn_stmt_block(c->f, tn_arena_printf(c->te->arena, "%s_start", c->name), "injective", t->ndim);
+    tn_stmt *block =
+        tn_stmt_block(c->f, tn_arena_printf(c->te->arena, "%s_start", c->name), "injective", t->ndim);
     tn_body *back = c->at;
     block->u.block.source = c->te->source;
     for (int i = 0; i < t->ndim; i++) {
@@ -135,7 +137,4 @@ static bool add_symbol(const tn_expr *e, void *user)
     return true;
 }
 
-void tn_code_symbols(tn_te *te, const tn_expr *e)
-{
-    tn_each(e, add_symbol, te->func);
-}
+void tn_code_symbols(tn_te *te, const tn_expr *e) { tn_each(e, add_symbol, te->func); }

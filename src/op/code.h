@@ -8,8 +8,8 @@ typedef struct tn_code {
     tn_te *te;
     tn_pool *p;
     tn_func *f;
-    tn_body *at;              /* where the next statement goes */
-    const char *name;         /* of the operator, for blocks and buffers */
+    tn_body *at;      /* where the next statement goes */
+    const char *name; /* of the operator, for blocks and buffers */
 } tn_code;
 
 /* Opens output `out` of the node as an extern tensor *t and stands at the beginning of its body. */

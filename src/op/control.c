@@ -17,7 +17,8 @@ const tn_expr *tn_fresh_symbol(tn_graph *g, const char *prefix, int64_t min, int
     uint64_t k = 0;
     prefix = tn_intern(g->ctx, prefix); /* the map does not copy it */
     (void)tn_strmap_get(&g->fresh, prefix, strlen(prefix), &k);
-    do snprintf(name, sizeof name, "%.16s%u", prefix, (unsigned)k++);
+    do
+        snprintf(name, sizeof name, "%.16s%u", prefix, (unsigned)k++);
     while (tn_graph_find_symbol(g, name)); /* a model may have a name of this form */
     tn_strmap_put(&g->fresh, prefix, strlen(prefix), k);
     tn_symbol_info *s = tn_graph_symbol(g, name);
@@ -41,7 +42,8 @@ static const tn_type *result_type(const tn_region *r, uint32_t k)
 static tn_status check_condition(tn_graph *g, const tn_node *n)
 {
     const tn_type *c = tn_in_type(n, 0);
-    if (c->kind == TN_T_TENSOR && c->n == 0 && tn_dtype_is_bool(c->dtype)) return TN_OK;
+    if (c->kind == TN_T_TENSOR && c->n == 0 && tn_dtype_is_bool(c->dtype))
+        return TN_OK;
     return tn_rule_fail(g, n, "op-E018", "the condition must be one bool, but is %s",
                         tn_rule_type_text(g, c));
 }
@@ -49,7 +51,8 @@ static tn_status check_condition(tn_graph *g, const tn_node *n)
 static tn_status check_agree(tn_graph *g, const tn_node *n, uint32_t k, const tn_type *a, const tn_type *b)
 {
     bool tensors = a->kind == TN_T_TENSOR && b->kind == TN_T_TENSOR;
-    if (tensors ? a->n == b->n && tn_dtype_eq(a->dtype, b->dtype) : tn_type_eq_logical(a, b)) return TN_OK;
+    if (tensors ? a->n == b->n && tn_dtype_eq(a->dtype, b->dtype) : tn_type_eq_logical(a, b))
+        return TN_OK;
     return tn_rule_fail(
         g, n, "op-E019",
         "result %u is %s if the condition holds, else %s; both must have the same type and rank", (unsigned)k,
@@ -60,8 +63,10 @@ static tn_status check_agree(tn_graph *g, const tn_node *n, uint32_t k, const tn
 static const tn_expr *join_dim(tn_graph *g, const tn_expr *a, const tn_expr *b)
 {
     int64_t x, y;
-    if (tn_rule_dim_eq(g, a, b)) return a;
-    if (!tn_is_int(a, &x) || !tn_is_int(b, &y)) return tn_fresh_symbol(g, "j", 0, INT32_MAX);
+    if (tn_rule_dim_eq(g, a, b))
+        return a;
+    if (!tn_is_int(a, &x) || !tn_is_int(b, &y))
+        return tn_fresh_symbol(g, "j", 0, INT32_MAX);
     return tn_fresh_symbol(g, "j", x < y ? x : y, x < y ? y : x);
 }
 
@@ -97,7 +102,8 @@ static tn_status one_branch(tn_graph *g, tn_node *n, const tn_region *r)
     if (r->n_result != n->nout)
         return tn_rule_fail(g, n, "op-E019", "the branch has %u results, but %u are used",
                             (unsigned)r->n_result, (unsigned)n->nout);
-    for (uint32_t k = 0; k < n->nout; k++) n->type[k] = result_type(r, k);
+    for (uint32_t k = 0; k < n->nout; k++)
+        n->type[k] = result_type(r, k);
     return TN_OK;
 }
 
@@ -107,13 +113,15 @@ static tn_status if_infer(tn_graph *g, tn_node *n)
     TN_ASSERT(n->nregion == 2);
     TN_TRY(check_condition(g, n));
     bool no_then = tn_region_fails(n->region[0]), no_else = tn_region_fails(n->region[1]);
-    if (no_then || no_else) return one_branch(g, n, n->region[no_then && !no_else]);
+    if (no_then || no_else)
+        return one_branch(g, n, n->region[no_then && !no_else]);
     if (n->region[0]->n_result != n->nout || n->region[1]->n_result != n->nout)
         return tn_rule_fail(g, n, "op-E019",
                             "the branches have %u and %u results, but must have the same number",
                             (unsigned)n->region[0]->n_result, (unsigned)n->region[1]->n_result);
     uint32_t n_join = 0;
-    for (uint32_t k = 0; k < n->nout; k++) n_join += result_type(n->region[0], k)->n;
+    for (uint32_t k = 0; k < n->nout; k++)
+        n_join += result_type(n->region[0], k)->n;
     const tn_expr **join = TN_NEW_N(g->arena, const tn_expr *, n_join);
     bool differs = false;
     TN_TRY(join_types(g, n, a->join, join, &n_join, &differs));
@@ -168,7 +176,8 @@ static bool joins(const tn_node *n, const tn_expr *e)
         for (int i = 0; i < 2; i++) {
             const tn_type *b = tn_region_fails(n->region[i]) ? t : result_type(n->region[i], k);
             for (int d = 0; t->kind == TN_T_TENSOR && d < t->n; d++)
-                if (t->dim[d]->kind == TN_E_SYM && t->dim[d] != b->dim[d] && tn_uses(e, t->dim[d])) return true;
+                if (t->dim[d]->kind == TN_E_SYM && t->dim[d] != b->dim[d] && tn_uses(e, t->dim[d]))
+                    return true;
         }
     }
     return false;
@@ -179,13 +188,16 @@ static bool binds(const tn_region *r, const tn_expr *e)
 {
     for (const tn_node *n = r->first; n; n = n->next) {
         for (int i = 0; i < n->nregion; i++)
-            if (binds(n->region[i], e)) return true;
-        if (n->op == &tn_op_if && joins(n, e)) return true;
+            if (binds(n->region[i], e))
+                return true;
+        if (n->op == &tn_op_if && joins(n, e))
+            return true;
         bool own = (n->op->flags & TN_OP_BINDS) && n->op != &tn_op_if;
         for (const tn_attr_field *f = own ? n->op->attr : NULL; f && f->name; f++) {
             const tn_dims *d = (const tn_dims *)(const void *)((const char *)n->attr + f->offset);
             for (uint32_t i = 0; f->kind == TN_A_DIMS && i < d->n; i++)
-                if (d->at[i]->kind == TN_E_SYM && tn_uses(e, d->at[i])) return true;
+                if (d->at[i]->kind == TN_E_SYM && tn_uses(e, d->at[i]))
+                    return true;
         }
     }
     return false;
@@ -279,9 +291,11 @@ static tn_status bind_extent_infer(tn_graph *g, tn_node *n)
         return tn_rule_fail(g, n, "op-E007", "extent has %u entries, but the operand has %lld elements",
                             (unsigned)a->extent.n, (long long)count);
     n->type[0] = t;
-    if (a->extent.n) return TN_OK;
+    if (a->extent.n)
+        return TN_OK;
     const tn_expr **made = TN_NEW_N(g->arena, const tn_expr *, (size_t)count);
-    for (int64_t i = 0; i < count; i++) made[i] = tn_fresh_symbol(g, "u", 0, INT32_MAX);
+    for (int64_t i = 0; i < count; i++)
+        made[i] = tn_fresh_symbol(g, "u", 0, INT32_MAX);
     tn_bind_extent_attr named = {{(uint32_t)count, made}};
     tn_rule_set_attr(g, n, &named);
     return TN_OK;

@@ -44,7 +44,8 @@ static tn_status normalise(tn_graph *g, tn_node *n, tn_conv2d_attr *a)
     uint32_t dims = (uint32_t)n_spatial(n);
     TN_TRY(check_layouts(g, n, a));
     TN_TRY(tn_rule_steps(g, n, &a->strides, &a->dilation, &a->padding, dims));
-    if (a->kernel_size.n) TN_TRY(tn_rule_ints(g, n, "kernel_size", &a->kernel_size, dims, 1, 1));
+    if (a->kernel_size.n)
+        TN_TRY(tn_rule_ints(g, n, "kernel_size", &a->kernel_size, dims, 1, 1));
     TN_TRY(tn_rule_groups(g, n, "groups", a->groups));
     tn_rule_set_attr(g, n, a);
     return TN_OK;
@@ -106,7 +107,8 @@ static bool is_depthwise(const tn_node *n)
 static const tn_expr *data_channel(tn_pool *p, const tn_node *n, const tn_expr *oc, const tn_expr *ic)
 {
     const tn_conv2d_attr *a = n->attr;
-    if (a->groups == 1) return ic;
+    if (a->groups == 1)
+        return ic;
     const tn_expr *oc_in_group = tn_fdiv(p, n->type[0]->dim[1], tn_idx(p, a->groups));
     const tn_expr *group = tn_fdiv(p, oc, oc_in_group);
     return tn_add(p, tn_mul(p, group, tn_in_type(n, 1)->dim[1]), ic);
@@ -136,7 +138,8 @@ static void conv2d_compute(tn_te *te, const tn_node *n, tn_tensor *const in[], t
 static tn_value call(tn_graph *g, tn_node *n, const tn_op *op, const void *attr, int nin, const tn_value in[])
 {
     for (int i = 0; i < nin; i++)
-        if (!in[i].def) return (tn_value){0};
+        if (!in[i].def)
+            return (tn_value){0};
     return tn_val(tn_make_call(g, n->owner, n, op, nin, in, attr, n->loc));
 }
 
@@ -174,7 +177,7 @@ static tn_status conv3d_expand(tn_graph *g, tn_node *n, tn_value out[])
     x = call(g, n, &tn_op_nn_depth_columns, &d, 1, &x);
     weight = call(g, n, &tn_op_transpose, &front, 1, &weight);
     const tn_expr *flat[4] = {w->dim[0], tn_simplify_extent(g, tn_mul(p, w->dim[1], w->dim[2])), w->dim[3],
-                               w->dim[4]};
+                              w->dim[4]};
     weight = reshaped(g, n, weight, 4, flat);
     tn_value v = call(g, n, &tn_op_nn_conv2d, &b, 2, (const tn_value[]){x, weight});
     const tn_expr *apart[5] = {y->dim[0], y->dim[2], y->dim[1], y->dim[3], y->dim[4]};
@@ -191,7 +194,8 @@ static tn_status depths_infer(tn_graph *g, tn_node *n)
     int64_t c, taps;
     TN_TRY(tn_rule_tensor(g, n, 0, 5, &t));
     if (a->taps.n != 1 || a->size.n != 1 || !tn_is_int(a->taps.at[0], &taps) || taps < 1 || a->stride < 1 ||
-        a->dilation < 1 || a->before.n != 1 || a->groups < 1 || !tn_is_int(t->dim[1], &c) || c % a->groups != 0)
+        a->dilation < 1 || a->before.n != 1 || a->groups < 1 || !tn_is_int(t->dim[1], &c) ||
+        c % a->groups != 0)
         return tn_rule_fail(g, n, "op-E007", "stride, dilation, taps, size or groups do not match %s",
                             tn_rule_type_text(g, t));
     const tn_expr *dim[4] = {tn_mul(g->pool, t->dim[0], a->size.at[0]),
@@ -233,17 +237,20 @@ static tn_status conv1d_expand(tn_graph *g, tn_node *n, tn_value out[])
     tn_value in[2];
     b.strides = with_row(g, a->strides);
     b.dilation = with_row(g, a->dilation);
-    b.padding = tn_dims_make(g->arena, 4, (const tn_expr *const[]){none, a->padding.at[0], none, a->padding.at[1]});
+    b.padding =
+        tn_dims_make(g->arena, 4, (const tn_expr *const[]){none, a->padding.at[0], none, a->padding.at[1]});
     b.kernel_size = with_row(g, a->kernel_size);
     b.data_layout = b.out_layout = "NCHW";
     b.kernel_layout = "OIHW";
     for (int i = 0; i < 2; i++) {
         tn_value v = tn_in(n, i);
         in[i] = tn_val(tn_make_call(g, n->owner, n, &tn_op_expand_dims, 1, &v, &row, n->loc));
-        if (!in[i].def) return TN_FAIL;
+        if (!in[i].def)
+            return TN_FAIL;
     }
     tn_value y = tn_val(tn_make_call(g, n->owner, n, &tn_op_nn_conv2d, 2, in, &b, n->loc));
-    if (!y.def) return TN_FAIL;
+    if (!y.def)
+        return TN_FAIL;
     out[0] = tn_val(tn_make_call(g, n->owner, n, &tn_op_squeeze, 1, &y, &drop, n->loc));
     return out[0].def ? TN_OK : TN_FAIL;
 }
@@ -274,20 +281,23 @@ static void conv2d_layout(tn_layout_query *q)
     const tn_node *n = q->node;
     const tn_conv2d_attr *a = n->attr;
     if (q->desired ? strcmp(q->desired, "NHWC") == 0 : is_channels_last(q->in[0])) {
-        const tn_layout *last = tn_rule_layout(q->g, "NCHW:NHWC"); /* not before: a structure keeps its first text */
+        const tn_layout *last =
+            tn_rule_layout(q->g, "NCHW:NHWC"); /* not before: a structure keeps its first text */
         bool named = q->desired_kernel && strcmp(q->desired_kernel, "default") != 0;
         const char *kernel = named ? q->desired_kernel : "HWIO";
         bool packed = q->desired_kernel || !q->in[1]; /* what was asked for before stays */
         q->in[0] = q->out[0] = last;
         if (packed)
-            q->in[1] = tn_op_is(tn_in(n, 1).def, &tn_op_constant) ? tn_rule_layout(q->g, "OIHW:%s", kernel) : NULL;
+            q->in[1] =
+                tn_op_is(tn_in(n, 1).def, &tn_op_constant) ? tn_rule_layout(q->g, "OIHW:%s", kernel) : NULL;
         return;
     }
     int lanes = (int)(q->machine->vector_bits / 32);
     bool depthwise = is_depthwise(n), packs = tn_op_is(tn_in(n, 1).def, &tn_op_constant);
     int64_t ic = 0, oc = 0, width = 0;
     q->in[0] = q->in[1] = q->out[0] = NULL;
-    if (!tn_is_int(tn_in_type(n, 0)->dim[1], &ic) || !tn_is_int(n->type[0]->dim[1], &oc) || lanes < 2) return;
+    if (!tn_is_int(tn_in_type(n, 0)->dim[1], &ic) || !tn_is_int(n->type[0]->dim[1], &oc) || lanes < 2)
+        return;
     bool whole = a->groups == 1 || oc / a->groups % lanes == 0; /* no block holds channels of two groups */
     bool whole_in = whole && (a->groups == 1 || ic / a->groups % lanes == 0);
     bool blocks_in = ic >= lanes && (depthwise ? oc == ic : whole_in);
@@ -296,15 +306,20 @@ static void conv2d_layout(tn_layout_query *q)
         blocks_in = false; /* vectors of pixels: most lanes of channels would be empty, in every tap */
     bool blocks_out = depthwise ? blocks_in : whole && oc >= lanes / 2;
     bool fours = tn_rule_by_fours(q) && a->groups == 1 && packs, few = fours && !blocks_in && blocks_out;
-    if (blocks_in) q->in[0] = tn_rule_layout(q->g, "NCHW%dc", lanes);
-    if (few) q->in[0] = tn_rule_layout(q->g, "NCHW4c");
-    if (blocks_out) q->out[0] = tn_rule_layout(q->g, "NCHW%dc", lanes);
-    if (!packs || !(blocks_in || blocks_out)) return;
+    if (blocks_in)
+        q->in[0] = tn_rule_layout(q->g, "NCHW%dc", lanes);
+    if (few)
+        q->in[0] = tn_rule_layout(q->g, "NCHW4c");
+    if (blocks_out)
+        q->out[0] = tn_rule_layout(q->g, "NCHW%dc", lanes);
+    if (!packs || !(blocks_in || blocks_out))
+        return;
     if (few)
         q->in[1] = tn_rule_weight_layout(q, 1, "OIHW%do4i", lanes);
     else if (fours && blocks_in)
         q->in[1] = tn_rule_weight_layout(q, 1, "OIHW%di%do4i", lanes / 4, lanes);
-    if (few || (fours && blocks_in)) return;
+    if (few || (fours && blocks_in))
+        return;
     q->in[1] = blocks_in && !depthwise ? tn_rule_weight_layout(q, 1, "OIHW%di%do", lanes, lanes)
                                        : tn_rule_weight_layout(q, 1, "OIHW%do", lanes);
 }

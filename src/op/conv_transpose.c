@@ -27,7 +27,8 @@ static tn_status check_layouts(tn_graph *g, const tn_node *n, const tn_conv_tran
     int dims = n_spatial(n);
     const char *data = tn_rule_channels_first(dims);
     TN_TRY(tn_rule_layout_is(g, n, "data_layout", a->data_layout, data, "data"));
-    if (!a->kernel_layout || strcmp(a->kernel_layout, named[dims - 1]) != 0) /* the older name of the same order */
+    if (!a->kernel_layout ||
+        strcmp(a->kernel_layout, named[dims - 1]) != 0) /* the older name of the same order */
         TN_TRY(tn_rule_layout_is(g, n, "kernel_layout", a->kernel_layout, kernel[dims - 1], "weight"));
     return tn_rule_layout_is(g, n, "out_layout", a->out_layout, data, "result");
 }
@@ -42,7 +43,8 @@ static tn_status normalise(tn_graph *g, tn_node *n, tn_conv_transpose_attr *a)
         if (a->padding.at[i]->kind != TN_E_INT)
             return tn_rule_fail(g, n, "op-E007", "padding[%u] is %s; it must be a number", (unsigned)i,
                                 tn_rule_dim_text(g, a->padding.at[i]));
-    if (a->kernel_size.n) TN_TRY(tn_rule_ints(g, n, "kernel_size", &a->kernel_size, dims, 1, 1));
+    if (a->kernel_size.n)
+        TN_TRY(tn_rule_ints(g, n, "kernel_size", &a->kernel_size, dims, 1, 1));
     TN_TRY(tn_rule_groups(g, n, "groups", a->groups));
     tn_rule_set_attr(g, n, a);
     return TN_OK;
@@ -103,18 +105,18 @@ static tn_status transpose_infer(tn_graph *g, tn_node *n)
     dim[0] = data->dim[0];
     dim[1] = tn_mul(g->pool, weight->dim[1], tn_idx(g->pool, a.groups));
     for (int i = 0; i < dims; i++) {
-        int64_t extra =
-                    reach(&a, weight, i) + a.output_padding.at[i] - pad_at(&a, i) - pad_at(&a, dims + i),
+        int64_t extra = reach(&a, weight, i) + a.output_padding.at[i] - pad_at(&a, i) - pad_at(&a, dims + i),
                 extent;
         const tn_expr *last = tn_sub(g->pool, data->dim[2 + i], tn_idx(g->pool, 1));
         dim[2 + i] =
             tn_simplify_extent(g, tn_add(g->pool, tn_mul(g->pool, last, tn_idx(g->pool, a.strides.at[i])),
-                                          tn_idx(g->pool, extra)));
+                                         tn_idx(g->pool, extra)));
         if (tn_is_int(dim[2 + i], &extent) && extent < 1)
-            return tn_rule_fail(g, n, "op-E009",
-                                "dimension %d of the result would be %lld: of data %s, padding [%s, %s] leaves nothing",
-                                2 + i, (long long)extent, tn_rule_type_text(g, data),
-                                tn_rule_dim_text(g, a.padding.at[i]), tn_rule_dim_text(g, a.padding.at[dims + i]));
+            return tn_rule_fail(
+                g, n, "op-E009",
+                "dimension %d of the result would be %lld: of data %s, padding [%s, %s] leaves nothing",
+                2 + i, (long long)extent, tn_rule_type_text(g, data), tn_rule_dim_text(g, a.padding.at[i]),
+                tn_rule_dim_text(g, a.padding.at[dims + i]));
     }
     return tn_rule_result(g, n, 0, data->dtype, dims + 2, dim);
 }
@@ -130,8 +132,7 @@ static int64_t floor_div(int64_t a, int64_t b) { return a / b - (a % b < 0); }
 
 static plan plan_of(const tn_conv_transpose_attr *a, const tn_type *weight, int i, int dims)
 {
-    int64_t s = a->strides.at[i], d = reach(a, weight, i), taps = (d + s - 1) / s,
-            left = pad_at(a, i) / s;
+    int64_t s = a->strides.at[i], d = reach(a, weight, i), taps = (d + s - 1) / s, left = pad_at(a, i) / s;
     plan p = {.before = taps - 1 - left, .skip = pad_at(a, i) - left * s};
     if (p.before < 0) { /* begin later than there is padding to leave out */
         p.skip -= p.before * s;
@@ -145,7 +146,8 @@ static plan plan_of(const tn_conv_transpose_attr *a, const tn_type *weight, int 
 static tn_value call(tn_graph *g, tn_node *n, const tn_op *op, const void *attr, tn_value x, tn_value y)
 {
     tn_value in[2] = {x, y};
-    if (!x.def || (op->min_in > 1 && !y.def)) return (tn_value){0};
+    if (!x.def || (op->min_in > 1 && !y.def))
+        return (tn_value){0};
     return tn_val(tn_make_call(g, n->owner, n, op, op->min_in, in, attr, n->loc));
 }
 
@@ -241,7 +243,8 @@ TRANSPOSE(3d, "[1, 1, 1]", "[0, 0, 0]", "[0, 0, 0, 0, 0, 0]", "\"NCDHW\"", "\"IO
 static int64_t n_phases(const tn_phases_attr *a)
 {
     int64_t n = 1;
-    for (uint32_t i = 0; i < a->strides.n; i++) n *= a->strides.at[i];
+    for (uint32_t i = 0; i < a->strides.n; i++)
+        n *= a->strides.at[i];
     return n;
 }
 
@@ -310,7 +313,8 @@ static void weight_compute(tn_te *te, const tn_node *n, tn_tensor *const in[], t
         const tn_expr *at = tn_add(p, tn_mul(p, tap, tn_idx(p, a->strides.at[i])), phase[i]);
         int64_t d = a->dilation.n ? a->dilation.at[i] : 1;
         index[2 + i] = tn_fdiv(p, at, tn_idx(p, d));
-        if (d > 1) where = tn_rule_both(p, where, tn_eq(p, tn_fmod(p, at, tn_idx(p, d)), tn_idx(p, 0)));
+        if (d > 1)
+            where = tn_rule_both(p, where, tn_eq(p, tn_fmod(p, at, tn_idx(p, d)), tn_idx(p, 0)));
         where = tn_rule_both(p, where, tn_lt(p, index[2 + i], in[0]->dim[2 + i]));
     }
     tn_te_define(te, t, tn_at_if(te, in[0], t->ndim, index, where, tn_const(p, t->dtype, 0)));
@@ -375,7 +379,8 @@ static void interleave_layout(tn_layout_query *q)
     const tn_phases_attr *a = q->node->attr;
     int64_t oc;
     uint32_t block = tn_rule_channel_block(q->in[0]);
-    if (!block || !tn_is_int(q->node->type[0]->dim[1], &oc) || (oc / a->groups) % block != 0) q->in[0] = NULL;
+    if (!block || !tn_is_int(q->node->type[0]->dim[1], &oc) || (oc / a->groups) % block != 0)
+        q->in[0] = NULL;
     q->out[0] = q->in[0];
 }
 

@@ -43,7 +43,10 @@ const tn_op tn_op_fn = {
 /* ---- calls ---- */
 
 /* Symbols of a function's parameters that stand for other dimensions at a call. */
-typedef struct binding { int n; const tn_expr *from[64], *to[64]; } binding;
+typedef struct binding {
+    int n;
+    const tn_expr *from[64], *to[64];
+} binding;
 
 static bool bind_dim(tn_graph *g, binding *b, const tn_expr *param, const tn_expr *arg)
 {
@@ -202,10 +205,7 @@ static void relayout_compute(tn_te *te, const tn_node *n, tn_tensor *const in[],
     tn_te_define(te, t, tn_at(te, in[0], t->ndim, t->axis));
 }
 
-static void relayout_layout(tn_layout_query *q)
-{
-    q->out[0] = q->node->type[0]->layout; /* takes any */
-}
+static void relayout_layout(tn_layout_query *q) { q->out[0] = q->node->type[0]->layout; /* takes any */ }
 
 /* clang-format off */
 static const tn_attr_field relayout_fields[] = {

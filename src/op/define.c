@@ -44,7 +44,8 @@ void tn_rule_require_equal(tn_te *te, const tn_expr *a, const tn_expr *b, int di
     tn_buf_deinit(&text);
 }
 
-const tn_expr *tn_rule_within(tn_te *te, const tn_expr *at, const tn_expr *count, const tn_expr *extent, int dim)
+const tn_expr *tn_rule_within(tn_te *te, const tn_expr *at, const tn_expr *count, const tn_expr *extent,
+                              int dim)
 {
     tn_pool *p = te->pool;
     const tn_expr *fits = tn_le(p, count, extent);
@@ -84,7 +85,8 @@ const tn_expr *tn_rule_window_extent(tn_pool *p, const tn_expr *in, const tn_exp
     if (!w->ceil_mode)
         return tn_add(p, tn_fdiv(p, last, stride), one);
     const tn_expr *n = tn_add(p, tn_ceildiv(p, last, w->stride), one);
-    return tn_min(p, n, tn_add(p, tn_fdiv(p, tn_add(p, in, tn_add(p, w->before, tn_idx(p, -1))), stride), one));
+    return tn_min(p, n,
+                  tn_add(p, tn_fdiv(p, tn_add(p, in, tn_add(p, w->before, tn_idx(p, -1))), stride), one));
 }
 
 tn_status tn_rule_window(tn_graph *g, const tn_node *n, const tn_type *data, int axis, const tn_expr *kernel,
@@ -92,18 +94,20 @@ tn_status tn_rule_window(tn_graph *g, const tn_node *n, const tn_type *data, int
 {
     int64_t extent;
     *out = tn_simplify_extent(g, tn_rule_window_extent(g->pool, data->dim[axis], kernel, w));
-    if (!tn_is_int(*out, &extent) || extent >= 1) return TN_OK;
+    if (!tn_is_int(*out, &extent) || extent >= 1)
+        return TN_OK;
     return tn_rule_fail(g, n, "op-E009",
                         "the window of %s along dimension %d does not fit into data %s with padding [%s, %s]",
-                        tn_rule_dim_text(g, kernel), axis, tn_rule_type_text(g, data), tn_rule_dim_text(g, w->before),
-                        tn_rule_dim_text(g, w->after));
+                        tn_rule_dim_text(g, kernel), axis, tn_rule_type_text(g, data),
+                        tn_rule_dim_text(g, w->before), tn_rule_dim_text(g, w->after));
 }
 
 void tn_rule_require_window(tn_te *te, const tn_tensor *t, int axis)
 {
     if (t->dim[axis]->kind == TN_E_INT) /* else it was refused (op-E009) */
         return;
-    const char *text = tn_arena_printf(te->arena, "the window does not fit into dimension %d of the data", axis);
+    const char *text =
+        tn_arena_printf(te->arena, "the window does not fit into dimension %d of the data", axis);
     tn_te_require(te, tn_le(te->pool, tn_idx(te->pool, 1), t->dim[axis]), tn_intern(te->func->ctx, text));
 }
 
@@ -136,7 +140,10 @@ const tn_expr *tn_rule_window_inside(tn_pool *p, const tn_expr *index, const tn_
 /* Walks two lists of dimensions from the left in groups of equal element counts. Each group's row-major
  * position is computed from the output's axes and taken apart into input indices, so untouched axes pass
  * through as they are. */
-typedef struct run { int first, end; const tn_expr *count; } run; /* dims [first, end) and their product */
+typedef struct run {
+    int first, end;
+    const tn_expr *count;
+} run; /* dims [first, end) and their product */
 
 static void extend(tn_pool *p, run *r, const tn_expr *const dim[])
 {

@@ -157,7 +157,8 @@ static tn_status batch_matmul_legalize(tn_graph *g, tn_node *n, const struct tn_
 
 static bool batch_matmul_combine(const tn_node *n, tn_combine *out)
 {
-    *out = (tn_combine){TN_COMBINE_BATCH_MATMUL, ((const tn_matmul_attr *)n->attr)->transpose_b ? 1 : 2, 2, -1};
+    *out =
+        (tn_combine){TN_COMBINE_BATCH_MATMUL, ((const tn_matmul_attr *)n->attr)->transpose_b ? 1 : 2, 2, -1};
     return true;
 }
 

@@ -12,7 +12,11 @@ static tn_status det_infer(tn_graph *g, tn_node *n)
     return tn_rule_result(g, n, 0, t->dtype, t->n - 2, t->dim);
 }
 
-typedef struct matrix { tn_code c; const tn_expr *number, *size; uint32_t at, pivot, det; } matrix;
+typedef struct matrix {
+    tn_code c;
+    const tn_expr *number, *size;
+    uint32_t at, pivot, det;
+} matrix;
 
 static const tn_expr *cell(matrix *m, const tn_expr *i, const tn_expr *j)
 {
@@ -34,7 +38,8 @@ static void find_pivot(matrix *m, const tn_expr *k)
     tn_body *back = m->c.at;
     tn_code_store(&m->c, m->pivot, 1, &zero, tn_cast(p, TN_I32, k));
     const tn_expr *i = tn_add(p, tn_code_for(&m->c, "i", tn_sub(p, m->size, k)), k);
-    const tn_expr *best = tn_intrinsic1(p, TN_F_abs, cell(m, row, k)), *x = tn_intrinsic1(p, TN_F_abs, cell(m, i, k));
+    const tn_expr *best = tn_intrinsic1(p, TN_F_abs, cell(m, row, k)),
+                  *x = tn_intrinsic1(p, TN_F_abs, cell(m, i, k));
     const tn_expr *better = tn_code_let(&m->c, "better", tn_lt(p, best, x));
     tn_code_if(&m->c, better);
     tn_code_store(&m->c, m->pivot, 1, &zero, tn_cast(p, TN_I32, i));
@@ -47,7 +52,8 @@ static void eliminate(matrix *m, const tn_expr *k)
     tn_dtype t = m->c.f->buffer[m->at].dtype;
     const tn_expr *zero = tn_idx(p, 0), *one = tn_idx(p, 1), *none = tn_flt(p, t, 0);
     find_pivot(m, k);
-    const tn_expr *row = tn_code_let(&m->c, "row", tn_cast(p, TN_IDX, tn_code_load(&m->c, m->pivot, 1, &zero)));
+    const tn_expr *row =
+        tn_code_let(&m->c, "row", tn_cast(p, TN_IDX, tn_code_load(&m->c, m->pivot, 1, &zero)));
     const tn_expr *det = tn_code_load(&m->c, m->det, 1, &zero), *flip = tn_mul(p, det, tn_flt(p, t, -1));
     const tn_expr *pivot = tn_code_let(&m->c, "p", cell(m, row, k)), *same = tn_eq(p, row, k);
     tn_code_store(&m->c, m->det, 1, &zero, tn_mul(p, tn_select(p, same, det, flip), pivot));

@@ -196,7 +196,8 @@ static rectangle box_at(tn_te *te, const tn_tensor *box, const tn_expr *b, const
     tn_pool *p = te->pool;
     const tn_expr *v[4];
     rectangle r;
-    for (int k = 0; k < 4; k++) v[k] = tn_at3(te, box, b, i, tn_idx(p, k));
+    for (int k = 0; k < 4; k++)
+        v[k] = tn_at3(te, box, b, i, tn_idx(p, k));
     for (int k = 0; k < 2; k++) {
         const tn_expr *half = tn_mul(p, v[k + 2], tn_flt(p, v[k]->dtype, 0.5));
         r.low[k] = center ? tn_sub(p, v[k], half) : tn_min(p, v[k], v[k + 2]);
@@ -238,7 +239,8 @@ static void nms_body(tn_te *te, const tn_node *n, tn_tensor *const in[], tn_tens
     tn_code_store(&c, best, 1, &zero, tn_int(p, TN_I32, 0));
     const tn_expr *k = tn_code_for(&c, "k", boxes), *slot[3] = {v[0], v[1], k};
     tn_body *turn = c.at;
-    const tn_expr *found = tn_le(p, tn_int(p, TN_I32, 0), tn_code_load(&c, best, 1, &zero)); /* else none is left */
+    const tn_expr *found =
+        tn_le(p, tn_int(p, TN_I32, 0), tn_code_load(&c, best, 1, &zero)); /* else none is left */
     const tn_expr *wanted = tn_lt(p, tn_cast(p, TN_I64, k), tn_at(te, in[2], 0, NULL));
     const tn_expr *go = tn_code_let(&c, "go", tn_and(p, found, wanted));
     tn_code_store(&c, best, 1, &zero, tn_int(p, TN_I32, -1));

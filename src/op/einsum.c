@@ -12,7 +12,10 @@
 
 enum { MAX_TERMS = 16, N_LETTERS = 52, MAX_LABELS = N_LETTERS + TN_RULE_MAX_RANK };
 
-typedef struct term { int n; int label[TN_RULE_MAX_RANK]; } term;
+typedef struct term {
+    int n;
+    int label[TN_RULE_MAX_RANK];
+} term;
 typedef struct equation {
     int n_in;
     term in[MAX_TERMS], out;
@@ -34,7 +37,8 @@ static int letter(char c)
 }
 
 /* One term up to `end`; the ellipsis is `dots` dimensions (< 0: as many as the rank leaves). */
-static tn_status read_term(tn_graph *g, const tn_node *n, const char *at, const char *end, int rank, int dots, term *t)
+static tn_status read_term(tn_graph *g, const tn_node *n, const char *at, const char *end, int rank, int dots,
+                           term *t)
 {
     int letters = 0, first = -1; /* where the ellipsis stands */
     bool full = false;
@@ -145,7 +149,8 @@ static tn_status read_equation(tn_graph *g, const tn_node *n, equation *e)
         at = comma ? comma + 1 : NULL;
     }
     if (e->n_in != n->nin || e->n_in > MAX_TERMS)
-        return tn_rule_fail(g, n, "op-E007", "equation \"%s\" is for %d operands, but %d are given (at most %d)", text,
+        return tn_rule_fail(g, n, "op-E007",
+                            "equation \"%s\" is for %d operands, but %d are given (at most %d)", text,
                             e->n_in, n->nin, MAX_TERMS);
     return read_output(g, n, e, arrow);
 }
@@ -175,8 +180,15 @@ static tn_status einsum_infer(tn_graph *g, tn_node *n)
 
 /* ---- expanding: a part is a value whose dimensions have labels ---- */
 
-typedef struct part { tn_value v; term t; } part;
-typedef struct maker { tn_graph *g; tn_node *n; bool bad; } maker;
+typedef struct part {
+    tn_value v;
+    term t;
+} part;
+typedef struct maker {
+    tn_graph *g;
+    tn_node *n;
+    bool bad;
+} maker;
 
 static tn_value call(maker *m, const tn_op *op, const void *attr, int nin, const tn_value in[])
 {

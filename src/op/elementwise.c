@@ -11,7 +11,12 @@
 
 /* ---- reading formulas ---- */
 
-typedef struct names { tn_pool *pool; const tn_node *node; tn_dtype t; const tn_expr *const *operand; } names;
+typedef struct names {
+    tn_pool *pool;
+    const tn_node *node;
+    tn_dtype t;
+    const tn_expr *const *operand;
+} names;
 
 static const tn_expr *resolve(void *user, const char *name)
 {
@@ -43,23 +48,19 @@ static const tn_expr *read_formula(tn_ctx *ctx, tn_pool *pool, const tn_node *n,
 
 /* ---- what a formula takes ---- */
 
-typedef struct demands { bool logic, is_float, is_int, number; } demands;
+typedef struct demands {
+    bool logic, is_float, is_int, number;
+} demands;
 
 /* select's condition, as the first operand, is not of the dtype of the others. */
-static bool has_condition(const tn_op *op)
-{
-    return strncmp(op->formula, "select(a,", 9) == 0;
-}
+static bool has_condition(const tn_op *op) { return strncmp(op->formula, "select(a,", 9) == 0; }
 
 static bool is_logic(const tn_op *op)
 {
     return strstr(op->formula, "not ") || strstr(op->formula, " and ") || strstr(op->formula, " or ");
 }
 
-static bool is_bitwise(const tn_op *op)
-{
-    return strncmp(op->formula, "bit", 3) == 0;
-}
+static bool is_bitwise(const tn_op *op) { return strncmp(op->formula, "bit", 3) == 0; }
 
 static bool scan_node(const tn_expr *e, void *user)
 {
@@ -175,7 +176,8 @@ static bool count_roundings(const tn_expr *e, void *user)
 }
 
 /* The formula over operands of 16-bit floats: in float32, rounded once, unless it rounds once at most anyway. */
-static const tn_expr *formula_of_half(tn_te *te, tn_graph *g, const tn_node *n, tn_dtype t, const tn_expr *operand[])
+static const tn_expr *formula_of_half(tn_te *te, tn_graph *g, const tn_node *n, tn_dtype t,
+                                      const tn_expr *operand[])
 {
     int roundings = 0;
     const tn_expr *e = read_formula(g->ctx, te->pool, n, t, operand), *wide[3];
@@ -195,8 +197,9 @@ tn_status tn_define_formula(tn_te *te, tn_graph *g, const tn_node *n, tn_tensor 
         operand[i] = tn_rule_at_broadcast(te, in[i], t);
     tn_dtype type = in[n->nin - 1]->dtype;
     bool half = tn_dtype_is_float(type) && type.bits == 16;
-    tn_te_define(te, t, half ? formula_of_half(te, g, n, type, operand)
-                             : read_formula(g->ctx, te->pool, n, type, operand));
+    tn_te_define(te, t,
+                 half ? formula_of_half(te, g, n, type, operand)
+                      : read_formula(g->ctx, te->pool, n, type, operand));
     return TN_OK;
 }
 
@@ -209,7 +212,8 @@ static bool formula_shape_value(tn_graph *g, const tn_node *n, const tn_dims in[
     bool here = false;
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         here |= strcmp(n->op->formula, known[i]) == 0;
-    return here && tn_rule_pair_value(g, n, in, read_formula(g->ctx, g->pool, n, TN_IDX, operand), operand, out);
+    return here &&
+           tn_rule_pair_value(g, n, in, read_formula(g->ctx, g->pool, n, TN_IDX, operand), operand, out);
 }
 
 /* ---- attribute tables; a row names one ---- */

@@ -36,8 +36,10 @@ const tn_expr *tn_simplify_extent(tn_graph *g, const tn_expr *e)
 
 bool tn_rule_dim_eq(tn_graph *g, const tn_expr *a, const tn_expr *b)
 {
-    if (a == b) return true;
-    if (a->kind == TN_E_INT && b->kind == TN_E_INT) return false;
+    if (a == b)
+        return true;
+    if (a->kind == TN_E_INT && b->kind == TN_E_INT)
+        return false;
     return tn_is_value(tn_simplify_extent(g, tn_sub(g->pool, a, b)), 0);
 }
 
@@ -85,7 +87,8 @@ static bool settle(tn_graph *g, const tn_node *n, const tn_expr *a, const tn_exp
         return false;
     int64_t k = zero.term[0].coef;
     tn_symbol_info *s = open_symbol(g, n, zero.term[0].atom);
-    if (!s || zero.n == 1) return s && zero.c % k == 0 && become(g, n, s, NULL, -(zero.c / k));
+    if (!s || zero.n == 1)
+        return s && zero.c % k == 0 && become(g, n, s, NULL, -(zero.c / k));
     tn_symbol_info *t = open_symbol(g, n, zero.term[1].atom);
     return t && zero.c == 0 && k + zero.term[1].coef == 0 && become(g, n, s < t ? t : s, s < t ? s : t, 0);
 }
@@ -117,7 +120,8 @@ bool tn_rule_agree(tn_graph *g, const tn_node *n, const tn_expr *a, const tn_exp
 {
     a = tn_simplify_extent(g, a);
     b = tn_simplify_extent(g, b);
-    return tn_rule_dim_eq(g, a, b) || settle(g, n, a, b) || settle_limit(g, n, a, b) || settle_limit(g, n, b, a);
+    return tn_rule_dim_eq(g, a, b) || settle(g, n, a, b) || settle_limit(g, n, a, b) ||
+           settle_limit(g, n, b, a);
 }
 
 /* ---- broadcasting ---- */
@@ -153,13 +157,13 @@ tn_status tn_infer_broadcast(tn_graph *g, const tn_node *n, const tn_type *a, co
         int ia = i - (rank - a->n), ib = i - (rank - b->n);
         const tn_expr *da = ia < 0 ? NULL : a->dim[ia], *db = ib < 0 ? NULL : b->dim[ib];
         dim[i] = !da ? db : !db ? da : broadcast_dim(g, n, da, db);
-        if (dim[i]) continue;
+        if (dim[i])
+            continue;
         bool symbolic = da->kind != TN_E_INT || db->kind != TN_E_INT;
         return tn_rule_fail(g, n, symbolic ? "op-E006" : "op-E005",
                             "shapes of %s and %s do not broadcast: dimension %s against %s%s",
                             tn_rule_type_text(g, a), tn_rule_type_text(g, b), tn_rule_dim_text(g, da),
-                            tn_rule_dim_text(g, db),
-                            symbolic ? ", which are never equal" : "");
+                            tn_rule_dim_text(g, db), symbolic ? ", which are never equal" : "");
     }
     *out = tn_type_tensor(g->pool, t, rank, dim, NULL);
     return TN_OK;

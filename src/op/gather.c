@@ -31,8 +31,10 @@ static tn_status checked_infer(tn_graph *g, tn_node *n)
     TN_TRY(integers(g, n, 0));
     if (a->extent.n < 1 || a->extent.n > TN_RULE_MAX_RANK ||
         (a->extent.n > 1 && (t->n < 1 || !tn_is_value(t->dim[t->n - 1], a->extent.n))))
-        return tn_rule_fail(g, n, "op-E007", "extent has %u entries; one, or one for each entry of the last dimension "
-                            "of %s is expected", (unsigned)a->extent.n, tn_rule_type_text(g, t));
+        return tn_rule_fail(g, n, "op-E007",
+                            "extent has %u entries; one, or one for each entry of the last dimension "
+                            "of %s is expected",
+                            (unsigned)a->extent.n, tn_rule_type_text(g, t));
     return tn_rule_result(g, n, 0, t->dtype, t->n, t->dim);
 }
 
@@ -73,7 +75,8 @@ static void checked_body(tn_te *te, const tn_node *n, tn_tensor *const in[], tn_
     tn_code_check(&c, tn_and(p, tn_le(p, tn_sub(p, tn_idx(p, 0), extent), index), tn_lt(p, index, extent)),
                   range_text(te, n, a->extent));
     const tn_expr *front = tn_add(p, value, tn_cast(p, t->dtype, extent));
-    tn_code_store(&c, t->buffer, t->ndim, at, tn_select(p, tn_lt(p, value, tn_int(p, t->dtype, 0)), front, value));
+    tn_code_store(&c, t->buffer, t->ndim, at,
+                  tn_select(p, tn_lt(p, value, tn_int(p, t->dtype, 0)), front, value));
 }
 
 static bool checked_value(tn_graph *g, const tn_node *n, const tn_dims in[], tn_dims out[])
@@ -169,9 +172,11 @@ static tn_status gather_nd_infer(tn_graph *g, tn_node *n)
     TN_TRY(integers(g, n, 1));
     if (a->batch_dims < 0 || a->batch_dims >= indices->n || a->batch_dims > data->n)
         return tn_rule_fail(g, n, "op-E007", "batch_dims is %lld, but data is %s and indices are %s",
-                            (long long)a->batch_dims, tn_rule_type_text(g, data), tn_rule_type_text(g, indices));
+                            (long long)a->batch_dims, tn_rule_type_text(g, data),
+                            tn_rule_type_text(g, indices));
     if (!tn_is_int(indices->dim[indices->n - 1], &count) || count > data->n - a->batch_dims)
-        return tn_rule_fail(g, n, "op-E008", "the last dimension of indices %s counts the dimensions of data %s",
+        return tn_rule_fail(g, n, "op-E008",
+                            "the last dimension of indices %s counts the dimensions of data %s",
                             tn_rule_type_text(g, indices), tn_rule_type_text(g, data));
     for (int i = 0; i < a->batch_dims; i++)
         if (!tn_rule_agree(g, n, data->dim[i], indices->dim[i]))

@@ -68,15 +68,18 @@ static tn_tensor *position(const sampler *s, const tn_tensor *grid, int k)
     const tn_expr *index[2 + MAX_SPATIAL];
     s->te->tag = "injective";
     tn_tensor *t = tn_te_new(s->te, "position", s->t, s->dims + 1, grid->dim, NULL);
-    for (int i = 0; i <= s->dims; i++) index[i] = t->axis[i];
+    for (int i = 0; i <= s->dims; i++)
+        index[i] = t->axis[i];
     index[s->dims + 1] = tn_idx(p, s->dims - 1 - k); /* x comes first */
     const tn_expr *g = tn_add(p, tn_cast(p, s->t, tn_at(s->te, grid, s->dims + 2, index)), number(s, 1)), *x;
     if (s->a->align_corners)
         x = tn_mul(p, quotient(p, g, number(s, 2)), extent(s, k, -1));
     else
         x = quotient(p, tn_sub(p, tn_mul(p, g, extent(s, k, 0)), number(s, 1)), number(s, 2));
-    if (strcmp(s->a->method, "nearest") == 0) x = tn_intrinsic1(p, TN_F_round, x);
-    bool near = strcmp(s->a->method, "bicubic") != 0; /* a cubic's pixels are looked for around the position itself */
+    if (strcmp(s->a->method, "nearest") == 0)
+        x = tn_intrinsic1(p, TN_F_round, x);
+    bool near =
+        strcmp(s->a->method, "bicubic") != 0; /* a cubic's pixels are looked for around the position itself */
     if (near && pads(s, "border"))
         x = tn_min(p, tn_max(p, x, number(s, 0)), extent(s, k, -1));
     else if (near && pads(s, "reflection"))
@@ -125,8 +128,10 @@ static const tn_expr *interpolate(const sampler *s, const tn_expr *const axis[],
 {
     tn_pool *p = s->p;
     const tn_expr *at[1 + MAX_SPATIAL] = {axis[0]}, *sum = NULL;
-    if (k == s->dims) return pixel(s, axis, x);
-    for (int i = 0; i < s->dims; i++) at[1 + i] = axis[2 + i];
+    if (k == s->dims)
+        return pixel(s, axis, x);
+    for (int i = 0; i < s->dims; i++)
+        at[1 + i] = axis[2 + i];
     const tn_expr *pos = tn_at(s->te, s->position[k], s->dims + 1, at);
     if (strcmp(s->a->method, "nearest") == 0) {
         x[k] = pos;
@@ -152,7 +157,8 @@ static void grid_sample_compute(tn_te *te, const tn_node *n, tn_tensor *const in
                  .dims = in[0]->ndim - 2,
                  .t = tn_rule_accumulator(in[0]->dtype)};
     const tn_expr *x[MAX_SPATIAL];
-    for (int k = 0; k < s.dims; k++) s.position[k] = position(&s, in[1], k);
+    for (int k = 0; k < s.dims; k++)
+        s.position[k] = position(&s, in[1], k);
     tn_tensor *t = out[0] = tn_rule_out(te, n, 0, "grid_sample", "injective", NULL);
     tn_te_define(te, t, tn_cast(te->pool, t->dtype, interpolate(&s, (const tn_expr *const *)t->axis, x, 0)));
 }
@@ -188,9 +194,11 @@ static tn_status grid_sample_infer(tn_graph *g, tn_node *n)
                             tn_rule_type_text(g, data));
     dim[0] = data->dim[0];
     dim[1] = data->dim[1];
-    for (int i = 2; i < data->n; i++) dim[i] = grid->dim[i - 1];
+    for (int i = 2; i < data->n; i++)
+        dim[i] = grid->dim[i - 1];
     TN_TRY(tn_rule_result(g, n, 0, data->dtype, data->n, dim));
-    for (int i = 2; i < data->n; i++) TN_TRY(tn_rule_elements(g, n, data, i));
+    for (int i = 2; i < data->n; i++)
+        TN_TRY(tn_rule_elements(g, n, data, i));
     return TN_OK;
 }
 
@@ -228,7 +236,8 @@ static tn_status affine_grid_infer(tn_graph *g, tn_node *n)
         return tn_rule_fail(g, n, "op-E008", "data %s does not match a target_shape of %d entries",
                             tn_rule_type_text(g, t), dims);
     dim[0] = t->dim[0];
-    for (int i = 0; i < dims; i++) dim[1 + i] = a->target_shape.at[i];
+    for (int i = 0; i < dims; i++)
+        dim[1 + i] = a->target_shape.at[i];
     dim[1 + dims] = tn_idx(g->pool, dims);
     return tn_rule_result(g, n, 0, t->dtype, dims + 2, dim);
 }
@@ -305,7 +314,8 @@ static tn_status check_deform(tn_graph *g, const tn_node *n, const tn_deform_att
                             tn_rule_type_text(g, x), tn_rule_type_text(g, w), (long long)a->groups,
                             (long long)a->deformable_groups);
     for (int i = 1; i < n->nin; i += 2) { /* offset: two for each tap, mask: one */
-        if (i == 3 && !tn_in(n, 3).def) break;
+        if (i == 3 && !tn_in(n, 3).def)
+            break;
         TN_TRY(tn_rule_tensor(g, n, i, 4, &m));
         TN_TRY(tn_rule_same_dtype(g, n, i));
         int64_t each = a->deformable_groups * kh * kw * (i == 1 ? 2 : 1);
@@ -349,7 +359,8 @@ static tn_status deform_infer(tn_graph *g, tn_node *n)
 static tn_value call(tn_graph *g, tn_node *n, const tn_op *op, const void *attr, int nin, const tn_value in[])
 {
     for (int i = 0; i < nin && i < op->min_in; i++)
-        if (!in[i].def) return (tn_value){0};
+        if (!in[i].def)
+            return (tn_value){0};
     return tn_val(tn_make_call(g, n->owner, n, op, nin, in, attr, n->loc));
 }
 

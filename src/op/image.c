@@ -35,17 +35,18 @@ static const char *const roundings[] = {
 enum method { NEAREST, LINEAR, CUBIC };
 static const char *const methods[] = {"nearest_neighbor", "linear", "cubic", NULL};
 
-static int find(const char *const list[], const char *name)
+static int name_index(const char *const list[], const char *name)
 {
     for (int i = 0; name && list[i]; i++)
-        if (strcmp(list[i], name) == 0) return i;
+        if (strcmp(list[i], name) == 0)
+            return i;
     return -1;
 }
 
 static tn_status check_name(tn_graph *g, const tn_node *n, const char *what, const char *const list[],
                             const char *name)
 {
-    return find(list, name) >= 0
+    return name_index(list, name) >= 0
                ? TN_OK
                : tn_rule_fail(g, n, "op-E007", "%s is \"%s\"; known are \"%s\", \"%s\", \"%s\" and others",
                               what, name ? name : "", list[0], list[1], list[2]);
@@ -104,7 +105,8 @@ static const tn_expr *crop(const axis_of *x, const tn_expr *o)
     const tn_expr *start = f32(x, x->a->roi_start), *end = f32(x, x->a->roi_end), *last = length(x, x->in, 1);
     const tn_expr *middle = tn_mul(p, tn_mul(p, f32(x, 0.5), tn_add(p, start, end)), last);
     const tn_expr *range = tn_mul(p, tn_mul(p, o, tn_sub(p, end, start)), last);
-    if (x->out_const == 1) return middle;
+    if (x->out_const == 1)
+        return middle;
     const tn_expr *at = tn_add(p, tn_mul(p, start, last), ratio(x, range, length(x, x->out, 1)));
     return x->out_const >= 0 ? at : tn_select(p, tn_lt(p, tn_idx(p, 1), x->out), at, middle);
 }
@@ -123,19 +125,22 @@ static const tn_expr *position(const axis_of *x, const tn_expr *at)
 {
     tn_pool *p = x->p;
     const tn_expr *o = tn_cast(p, TN_F32, at);
-    switch (find(coordinates, x->a->coordinate_transformation_mode)) {
+    switch (name_index(coordinates, x->a->coordinate_transformation_mode)) {
     case ASYMMETRIC: return ratio(x, o, scale_of(x));
     case TF_HALF_PIXEL: return ratio(x, tn_add(p, o, f32(x, 0.5)), scale_of(x));
     case PYTORCH_HALF_PIXEL:
-        if (x->out_const >= 0) return x->out_const > 1 ? half_pixel(x, o) : f32(x, 0);
+        if (x->out_const >= 0)
+            return x->out_const > 1 ? half_pixel(x, o) : f32(x, 0);
         return tn_select(p, tn_lt(p, tn_idx(p, 1), x->out), half_pixel(x, o), f32(x, 0));
     case ALIGN_CORNERS: {
-        if (x->out_const == 1) return f32(x, 0);
+        if (x->out_const == 1)
+            return f32(x, 0);
         const tn_expr *wide = x->out_const >= 0 ? x->out : tn_max(p, x->out, tn_idx(p, 2));
         const tn_expr *last = length(x, wide, 1);
         /* ONNX counts with the product, whole or not; ONNX Runtime rounds it. A scale that is but the rounded quotient
          * of the extents means them: else the last position would lie before the last element. */
-        if (x->in_const > 0 && x->a->scale > 0 && x->a->scale != (double)((float)x->out_const / (float)x->in_const))
+        if (x->in_const > 0 && x->a->scale > 0 &&
+            x->a->scale != (double)((float)x->out_const / (float)x->in_const))
             last = f32(x, (double)x->in_const * x->a->scale - 1);
         return ratio(x, tn_mul(p, o, length(x, x->in, 1)), last);
     }
@@ -157,14 +162,15 @@ static const tn_expr *as_index(const axis_of *x, const tn_expr *integral)
 
 static bool extrapolates(const axis_of *x)
 {
-    return find(coordinates, x->a->coordinate_transformation_mode) == CROP;
+    return name_index(coordinates, x->a->coordinate_transformation_mode) == CROP;
 }
 
 /* value, or the extrapolation value where the position lies outside of the data. */
 static const tn_expr *extrapolate(const axis_of *x, const tn_expr *at, const tn_expr *value)
 {
     tn_pool *p = x->p;
-    if (!extrapolates(x)) return value;
+    if (!extrapolates(x))
+        return value;
     const tn_expr *pos = position(x, at);
     const tn_expr *outside = tn_bin(p, TN_E_OR, tn_lt(p, pos, f32(x, 0)), tn_lt(p, length(x, x->in, 1), pos));
     return tn_select(p, outside, tn_const(p, value->dtype, x->a->extrapolation_value), value);
@@ -177,10 +183,12 @@ static const tn_expr *integer_nearest(const axis_of *x, const tn_expr *o)
 {
     tn_pool *p = x->p;
     int64_t k = integer_scale(x);
-    int round = find(roundings, x->a->rounding_method),
-        mode = find(coordinates, x->a->coordinate_transformation_mode);
-    if (!k) return NULL;
-    if (mode == ASYMMETRIC && (round == FLOOR || round == SIMPLE)) return tn_fdiv(p, o, tn_idx(p, k));
+    int round = name_index(roundings, x->a->rounding_method),
+        mode = name_index(coordinates, x->a->coordinate_transformation_mode);
+    if (!k)
+        return NULL;
+    if (mode == ASYMMETRIC && (round == FLOOR || round == SIMPLE))
+        return tn_fdiv(p, o, tn_idx(p, k));
     if ((mode == HALF_PIXEL || (mode == PYTORCH_HALF_PIXEL && x->out_const > 1)) &&
         (round == ROUND || round == PREFER_FLOOR || round == PREFER_CEIL))
         return tn_fdiv(p, o, tn_idx(p, k));
@@ -196,7 +204,7 @@ static const tn_expr *rounded(const axis_of *x, const tn_expr *pos)
     tn_pool *p = x->p;
     const tn_expr *low = tn_intrinsic1(p, TN_F_floor, pos), *part = tn_sub(p, pos, low);
     const tn_expr *high = tn_add(p, low, f32(x, 1));
-    switch (find(roundings, x->a->rounding_method)) {
+    switch (name_index(roundings, x->a->rounding_method)) {
     case FLOOR: return low;
     case CEIL: return tn_intrinsic1(p, TN_F_ceil, pos);
     case SIMPLE: return x->a->scale > 0 && x->a->scale < 1 ? tn_intrinsic1(p, TN_F_ceil, pos) : low;
@@ -214,7 +222,8 @@ static int attr_axis(const tn_node *n)
 static const tn_expr *element(tn_te *te, const tn_tensor *in, const tn_tensor *t, int axis, const tn_expr *at)
 {
     const tn_expr *index[TN_RULE_MAX_RANK];
-    for (int i = 0; i < t->ndim; i++) index[i] = i == axis ? at : t->axis[i];
+    for (int i = 0; i < t->ndim; i++)
+        index[i] = i == axis ? at : t->axis[i];
     return tn_at(te, in, t->ndim, index);
 }
 
@@ -274,7 +283,7 @@ typedef struct taps {
 
 static taps taps_of(const tn_resample_attr *a)
 {
-    int reach = find(methods, a->method) == CUBIC ? 2 : 1;
+    int reach = name_index(methods, a->method) == CUBIC ? 2 : 1;
     double s = a->antialias && a->scale < 1 ? a->scale : 1;
     int first = (int)floor(-reach / s) + 1;
     return (taps){first, 2 - 2 * first, s, a->antialias || a->cubic_exclude};
@@ -294,8 +303,9 @@ static const tn_expr *raw_weight(const axis_of *x, const taps *t, const tn_expr 
     const tn_expr *pos = position(x, o), *low = tn_intrinsic1(p, TN_F_floor, pos);
     const tn_expr *d = tn_add(p, tn_cast(p, TN_F32, tap), f32(x, t->first));
     d = tn_intrinsic1(p, TN_F_abs, tn_mul(p, tn_sub(p, d, tn_sub(p, pos, low)), f32(x, t->shrink)));
-    const tn_expr *v = find(methods, x->a->method) == CUBIC ? cubic_weight(x, d) : linear_weight(x, d);
-    if (!x->a->cubic_exclude) return v;
+    const tn_expr *v = name_index(methods, x->a->method) == CUBIC ? cubic_weight(x, d) : linear_weight(x, d);
+    if (!x->a->cubic_exclude)
+        return v;
     const tn_expr *i = tap_at(x, t, o, tap);
     return tn_select(p, tn_and(p, tn_le(p, tn_idx(p, 0), i), tn_lt(p, i, x->in)), v, f32(x, 0));
 }
@@ -305,7 +315,8 @@ static const tn_expr *weight_sum(tn_te *te, const axis_of *x, const taps *t, con
     tn_pool *p = te->pool;
     const tn_expr *sum = raw_weight(x, t, tn_idx(p, 0), o);
     if (t->count <= UNROLLED_SUM) {
-        for (int i = 1; i < t->count; i++) sum = tn_add(p, sum, raw_weight(x, t, tn_idx(p, i), o));
+        for (int i = 1; i < t->count; i++)
+            sum = tn_add(p, sum, raw_weight(x, t, tn_idx(p, i), o));
         return sum;
     }
     te->tag = "reduce";
@@ -343,7 +354,8 @@ static void weighted(tn_te *te, const axis_of *x, const tn_node *n, tn_tensor *o
     tn_tensor *sum = NULL;
     if (t.count > UNROLLED_TAPS) {
         te->tag = "reduce";
-        sum = tn_te_new(te, "resample_sum", tn_rule_accumulator(in[0]->dtype), n->type[0]->n, n->type[0]->dim, NULL);
+        sum = tn_te_new(te, "resample_sum", tn_rule_accumulator(in[0]->dtype), n->type[0]->n, n->type[0]->dim,
+                        NULL);
         const tn_expr *tap = tn_te_reduce_axis(te, sum, "k", tn_idx(p, t.count));
         tn_te_sum(te, sum, term(te, x, &t, in[1], sum, in[0], k, tap), NULL);
     }
@@ -359,7 +371,7 @@ static void weighted(tn_te *te, const axis_of *x, const tn_node *n, tn_tensor *o
 /* Linear weights are worked out where they are used; all others are an operand. */
 static bool needs_weights(const tn_resample_attr *a)
 {
-    return find(methods, a->method) == CUBIC || (a->antialias && a->scale < 1);
+    return name_index(methods, a->method) == CUBIC || (a->antialias && a->scale < 1);
 }
 
 static void resample_compute(tn_te *te, const tn_node *n, tn_tensor *const in[], tn_tensor *out[])
@@ -399,7 +411,8 @@ static tn_status resample_infer(tn_graph *g, tn_node *n)
     const tn_expr *dim[TN_RULE_MAX_RANK];
     int axis;
     TN_TRY(tn_rule_tensor(g, n, 0, -1, &t));
-    if (n->op != &tn_op_image_nearest) TN_TRY(tn_rule_float(g, n, 0));
+    if (n->op != &tn_op_image_nearest)
+        TN_TRY(tn_rule_float(g, n, 0));
     TN_TRY(tn_rule_axis(g, n, a->axis, t->n, &axis));
     TN_TRY(check_attr(g, n, a));
     if (n->op == &tn_op_image_resample && needs_weights(a)) {
@@ -411,7 +424,8 @@ static tn_status resample_infer(tn_graph *g, tn_node *n)
                 g, n, "op-E008", "weights are %s, but %d for each of %s positions are expected",
                 tn_rule_type_text(g, w), taps_of(a).count, tn_rule_dim_text(g, a->size.at[0]));
     }
-    for (int i = 0; i < t->n; i++) dim[i] = i == axis ? a->size.at[0] : t->dim[i];
+    for (int i = 0; i < t->n; i++)
+        dim[i] = i == axis ? a->size.at[0] : t->dim[i];
     TN_TRY(tn_rule_result(g, n, 0, t->dtype, t->n, dim));
     return tn_rule_elements(g, n, t, axis);
 }
@@ -429,8 +443,10 @@ static tn_status weights_infer(tn_graph *g, tn_node *n)
 /* Channel blocks pass where another axis than theirs is resampled. */
 static void resample_layout(tn_layout_query *q)
 {
-    if (attr_axis(q->node) < 2) q->in[0] = NULL;
-    if (q->node->nin > 1) q->in[1] = NULL;
+    if (attr_axis(q->node) < 2)
+        q->in[0] = NULL;
+    if (q->node->nin > 1)
+        q->in[1] = NULL;
     tn_layout_channel_block(q);
 }
 
@@ -484,9 +500,11 @@ const tn_op tn_op_image_weights = {
 static double exact_scale(tn_graph *g, const tn_expr *from, const tn_expr *to)
 {
     int64_t a, b;
-    if (tn_is_int(from, &a) && tn_is_int(to, &b)) return a > 0 ? (double)((float)b / (float)a) : 0;
+    if (tn_is_int(from, &a) && tn_is_int(to, &b))
+        return a > 0 ? (double)((float)b / (float)a) : 0;
     for (int64_t k = 1; k <= MAX_SCALE; k++)
-        if (tn_rule_dim_eq(g, to, tn_mul(g->pool, from, tn_idx(g->pool, k)))) return (double)k;
+        if (tn_rule_dim_eq(g, to, tn_mul(g->pool, from, tn_idx(g->pool, k))))
+            return (double)k;
     return 0;
 }
 
@@ -499,7 +517,7 @@ static tn_value call1(tn_graph *g, tn_region *r, tn_node *before, const tn_op *o
 /* Whether positions and extent stay as they are. */
 static bool is_identity(const tn_resample_attr *a, const tn_type *t)
 {
-    int mode = find(coordinates, a->coordinate_transformation_mode);
+    int mode = name_index(coordinates, a->coordinate_transformation_mode);
     return a->scale == 1 && a->axis >= 0 && a->axis < t->n && a->size.at[0] == t->dim[a->axis] &&
            mode != CROP && mode != TF_HALF_PIXEL;
 }
@@ -507,16 +525,18 @@ static bool is_identity(const tn_resample_attr *a, const tn_type *t)
 static tn_value resample(tn_graph *g, tn_region *r, tn_node *before, tn_value v, tn_resample_attr *a,
                          const tn_loc *loc)
 {
-    bool nearest = find(methods, a->method) == NEAREST;
+    bool nearest = name_index(methods, a->method) == NEAREST;
     tn_value in[2] = {v};
-    if (!v.def) return v;
+    if (!v.def)
+        return v;
     if (!nearest && needs_weights(a)) {
         tn_resample_attr w = *a;
         w.extent = tn_dims_make(g->arena, 1, &tn_value_type(v)->dim[a->axis]);
         bool known = w.extent.at[0]->kind == TN_E_INT &&
                      w.size.at[0]->kind == TN_E_INT; /* else the data brings symbols */
         in[1] = tn_val(tn_make_call(g, r, before, &tn_op_image_weights, known ? 0 : 1, &v, &w, loc));
-        if (!in[1].def) return in[1];
+        if (!in[1].def)
+            return in[1];
     }
     return tn_val(tn_make_call(g, r, before, nearest ? &tn_op_image_nearest : &tn_op_image_resample,
                                in[1].def ? 2 : 1, in, a, loc));
@@ -527,7 +547,7 @@ tn_value tn_make_resample(tn_graph *g, tn_region *r, tn_node *before, tn_value v
 {
     tn_resample_attr a[TN_RULE_MAX_RANK];
     const tn_type *type = tn_value_type(v);
-    bool nearest = n > 0 && find(methods, at[0].method) == NEAREST, done[TN_RULE_MAX_RANK] = {false};
+    bool nearest = n > 0 && name_index(methods, at[0].method) == NEAREST, done[TN_RULE_MAX_RANK] = {false};
     tn_cast_attr to_wide = {TN_F32}, back = {type->dtype};
     bool rounds = false; /* filtered integers, as ONNX has it */
     TN_ASSERT(n <= TN_RULE_MAX_RANK);
@@ -539,15 +559,18 @@ tn_value tn_make_resample(tn_graph *g, tn_region *r, tn_node *before, tn_value v
             a[i].scale = exact_scale(g, type->dim[a[i].axis], a[i].size.at[0]);
         done[i] = is_identity(&a[i], type);
     }
-    if (casts) v = call1(g, r, before, &tn_op_cast, &to_wide, v, loc);
+    if (casts)
+        v = call1(g, r, before, &tn_op_cast, &to_wide, v, loc);
     for (int pass = 0; pass < 2; pass++) /* shrinking axes, then growing ones from the last */
         for (int i = n - 1; i >= 0; i--) {
-            if (done[i] || (pass == 0 && !(a[i].scale < 1))) continue;
+            if (done[i] || (pass == 0 && !(a[i].scale < 1)))
+                continue;
             done[i] = true;
             rounds = rounds || (a[i].antialias && tn_dtype_is_int(type->dtype));
             v = resample(g, r, before, v, &a[i], loc);
         }
-    if (rounds && v.def) v = call1(g, r, before, &tn_op_round, NULL, v, loc);
+    if (rounds && v.def)
+        v = call1(g, r, before, &tn_op_round, NULL, v, loc);
     return casts ? call1(g, r, before, &tn_op_cast, &back, v, loc) : v;
 }
 
@@ -572,7 +595,7 @@ static tn_status resize_infer(tn_graph *g, tn_node *n)
     TN_TRY(check_name(g, n, "method", methods, a->method));
     if (a->rounding_method && a->rounding_method[0])
         TN_TRY(check_name(g, n, "rounding_method", roundings, a->rounding_method));
-    if (find(coordinates, a->coordinate_transformation_mode) == CROP)
+    if (name_index(coordinates, a->coordinate_transformation_mode) == CROP)
         return tn_rule_fail(g, n, "op-E007",
                             "coordinate_transformation_mode \"tf_crop_and_resize\" needs a region; "
                             "use image.resample for each axis");
@@ -581,9 +604,11 @@ static tn_status resize_infer(tn_graph *g, tn_node *n)
                             dims);
     dim[0] = t->dim[0];
     dim[1] = t->dim[1];
-    for (int i = 0; i < dims; i++) dim[2 + i] = a->size.at[i];
+    for (int i = 0; i < dims; i++)
+        dim[2 + i] = a->size.at[i];
     TN_TRY(tn_rule_result(g, n, 0, t->dtype, dims + 2, dim));
-    for (int i = 0; i < dims; i++) TN_TRY(tn_rule_elements(g, n, t, 2 + i));
+    for (int i = 0; i < dims; i++)
+        TN_TRY(tn_rule_elements(g, n, t, 2 + i));
     return TN_OK;
 }
 

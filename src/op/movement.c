@@ -108,7 +108,8 @@ static tn_status pad_mode(tn_graph *g, const tn_node *n, const tn_type *t)
         return tn_rule_fail(g, n, "op-E007", "unknown pad_mode \"%s\"; use constant, edge, reflect or wrap",
                             a->pad_mode ? a->pad_mode : "None");
     for (int i = 0; i < t->n && a->pad_mode[0] != 'c'; i++) {
-        const tn_expr *before = a->pad_width.at[2 * i], *after = a->pad_width.at[2 * i + 1], *left = t->dim[i];
+        const tn_expr *before = a->pad_width.at[2 * i], *after = a->pad_width.at[2 * i + 1],
+                      *left = t->dim[i];
         int64_t rest;
         if (a->pad_mode[0] == 'w')
             left = tn_sub(g->pool, left, tn_add(g->pool, cut_off(g->pool, before), cut_off(g->pool, after)));
@@ -154,7 +155,8 @@ static const tn_expr *magnitude(tn_pool *p, const tn_expr *e)
 
 /* Position at (which may be outside of [0, extent), by a width of `w` at the most) of an axis that goes on beyond its
  * ends. */
-static const tn_expr *continued(tn_pool *p, char mode, const tn_expr *at, const tn_expr *extent, const tn_window *w)
+static const tn_expr *continued(tn_pool *p, char mode, const tn_expr *at, const tn_expr *extent,
+                                const tn_window *w)
 {
     const tn_expr *zero = tn_idx(p, 0), *one = tn_idx(p, 1), *last = tn_sub(p, extent, one);
     int64_t n, before, after;
@@ -175,7 +177,8 @@ static const tn_expr *continued(tn_pool *p, char mode, const tn_expr *at, const 
 /* An axis that is cut at one end goes on, at the other, with what is left of it. */
 static const tn_expr *wrapped(tn_pool *p, const tn_expr *at, const tn_expr *extent, const tn_window *w)
 {
-    const tn_expr *first = cut_off(p, w->before), *left = tn_sub(p, extent, tn_add(p, first, cut_off(p, w->after)));
+    const tn_expr *first = cut_off(p, w->before),
+                  *left = tn_sub(p, extent, tn_add(p, first, cut_off(p, w->after)));
     if (left->kind != TN_E_INT)
         left = tn_max(p, left, tn_idx(p, 1));
     at = tn_sub(p, at, first);
@@ -202,7 +205,7 @@ static void pad_compute(tn_te *te, const tn_node *n, tn_tensor *const in[], tn_t
         else
             inside = tn_rule_both(p, inside, here);
     }
-    const tn_expr *fill = n->nin > 1 && in[1]             ? tn_at(te, in[1], 0, NULL)
+    const tn_expr *fill = n->nin > 1 && in[1]          ? tn_at(te, in[1], 0, NULL)
                           : tn_dtype_is_bool(t->dtype) ? tn_bool(p, a->pad_value != 0)
                                                        : tn_const(p, t->dtype, a->pad_value);
     tn_te_define(

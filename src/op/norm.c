@@ -19,7 +19,8 @@ static tn_tensor *without_axis(tn_te *te, const tn_tensor *in, tn_dtype t, int a
     const tn_expr *dim[TN_RULE_MAX_RANK];
     int n = 0;
     for (int i = 0; i < in->ndim; i++)
-        if (i != axis) dim[n++] = in->dim[i];
+        if (i != axis)
+            dim[n++] = in->dim[i];
     return tn_te_new(te, name, t, n, dim, n <= 4 ? "i j k l" : NULL);
 }
 
@@ -27,7 +28,8 @@ static tn_tensor *without_axis(tn_te *te, const tn_tensor *in, tn_dtype t, int a
 static const tn_expr *at_rest(tn_te *te, const tn_tensor *b, int axis, const tn_expr *const index[])
 {
     const tn_expr *rest[TN_RULE_MAX_RANK];
-    for (int i = 0; i < b->ndim; i++) rest[i] = index[i + (i >= axis)];
+    for (int i = 0; i < b->ndim; i++)
+        rest[i] = index[i + (i >= axis)];
     return tn_at(te, b, b->ndim, rest);
 }
 
@@ -173,7 +175,8 @@ static void lrn_compute(tn_te *te, const tn_node *n, tn_tensor *const in[], tn_t
     const tn_expr *index[TN_RULE_MAX_RANK];
     te->tag = "reduce";
     tn_tensor *sum = tn_te_new(te, "lrn_sum", acc, x->ndim, x->dim, x->ndim <= 4 ? "i j k l" : NULL);
-    tn_window w = {.stride = 1, .dilation = 1, .before = tn_idx(p, (a->size - 1) / 2), .after = tn_idx(p, a->size / 2)};
+    tn_window w = {
+        .stride = 1, .dilation = 1, .before = tn_idx(p, (a->size - 1) / 2), .after = tn_idx(p, a->size / 2)};
     const tn_expr *tap = tn_te_reduce_axis(te, sum, "r", tn_idx(p, a->size));
     for (int i = 0; i < x->ndim; i++)
         index[i] = i == axis ? tn_rule_window_index(p, sum->axis[i], tap, &w) : sum->axis[i];
@@ -232,7 +235,8 @@ static tn_status batch_norm_infer(tn_graph *g, tn_node *n)
 static tn_value apply(tn_graph *g, tn_node *n, const tn_op *op, tn_value a, tn_value b, const void *attr)
 {
     tn_value in[2] = {a, b};
-    if (!a.def || (op->nin > 1 && !b.def)) return (tn_value){0};
+    if (!a.def || (op->nin > 1 && !b.def))
+        return (tn_value){0};
     return tn_val(tn_make_call(g, n->owner, n, op, op->nin, in, attr, n->loc));
 }
 
@@ -247,7 +251,8 @@ static tn_status batch_norm_expand(tn_graph *g, tn_node *n, tn_value out[])
                                  .num_newaxis = data->n - 1 - (a->axis < 0 ? a->axis + data->n : a->axis)};
     tn_value eps = tn_val(tn_make_scalar(g, n->owner, n, data->dtype, a->epsilon));
     tn_value s = apply(g, n, &tn_op_rsqrt, apply(g, n, &tn_op_add, var, eps, NULL), none, NULL);
-    if (a->scale) s = apply(g, n, &tn_op_multiply, s, gamma, NULL);
+    if (a->scale)
+        s = apply(g, n, &tn_op_multiply, s, gamma, NULL);
     tn_value shift = apply(g, n, &tn_op_multiply, mean, s, NULL);
     shift = a->center ? apply(g, n, &tn_op_subtract, beta, shift, NULL)
                       : apply(g, n, &tn_op_negative, shift, none, NULL);

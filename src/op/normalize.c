@@ -28,9 +28,11 @@ static bool is_large(const rows *r)
     int64_t d, all = 1;
     int n = 0;
     for (int i = 0; i < r->x->ndim; i++) {
-        if (!r->reduced[i]) continue;
+        if (!r->reduced[i])
+            continue;
         n++;
-        if (!tn_is_int(r->x->dim[i], &d)) return false;
+        if (!tn_is_int(r->x->dim[i], &d))
+            return false;
         all = all > LARGE_IMAGE ? all : all * d;
     }
     return n > 1 && all >= LARGE_IMAGE;
@@ -50,7 +52,8 @@ static void set_groups(rows *r, tn_te *te, const tn_tensor *x, int64_t groups)
         return;
     const char *text =
         tn_arena_printf(te->arena, "the channels are not a multiple of %lld groups", (long long)groups);
-    tn_te_require(te, tn_eq(p, tn_fmod(p, channels, r->groups), tn_idx(p, 0)), tn_intern(te->func->ctx, text));
+    tn_te_require(te, tn_eq(p, tn_fmod(p, channels, r->groups), tn_idx(p, 0)),
+                  tn_intern(te->func->ctx, text));
     r->group = tn_max(p, r->group, tn_idx(p, 1));
 }
 
@@ -62,7 +65,8 @@ static void rows_init(rows *r, tn_te *te, const tn_tensor *x, int64_t groups)
     set_groups(r, te, x, groups);
     r->count = r->group ? r->group : tn_idx(te->pool, 1);
     for (int i = 0; i < x->ndim; i++)
-        if (r->reduced[i]) r->count = tn_mul(te->pool, r->count, x->dim[i]);
+        if (r->reduced[i])
+            r->count = tn_mul(te->pool, r->count, x->dim[i]);
     r->lines = is_large(r);
 }
 
@@ -71,7 +75,8 @@ static int row_dims(const rows *r, bool lines, const tn_expr *dim[])
     int n = 0;
     bool first = lines;
     for (int i = 0; i < r->x->ndim; i++) {
-        if (r->reduced[i] && !first) continue;
+        if (r->reduced[i] && !first)
+            continue;
         first = first && !r->reduced[i];
         dim[n++] = i == 1 && r->group ? r->groups : r->x->dim[i];
     }
@@ -93,7 +98,8 @@ static const tn_expr *at_row(const rows *r, const tn_tensor *t, const tn_expr *c
     int n = 0;
     bool first = lines;
     for (int i = 0; i < r->x->ndim; i++) {
-        if (r->reduced[i] && !first) continue;
+        if (r->reduced[i] && !first)
+            continue;
         first = first && !r->reduced[i];
         row[n++] = i == 1 && r->group ? tn_fdiv(r->te->pool, index[1], r->group) : index[i];
     }
@@ -105,7 +111,8 @@ static const tn_expr *term(const rows *r, const tn_tensor *mean, bool square, co
 {
     tn_pool *p = r->te->pool;
     const tn_expr *v = tn_cast(p, r->acc, tn_at(r->te, r->x, r->x->ndim, index));
-    if (mean) v = tn_sub(p, v, at_row(r, mean, index, false));
+    if (mean)
+        v = tn_sub(p, v, at_row(r, mean, index, false));
     return square ? tn_mul(p, v, v) : v;
 }
 
@@ -130,7 +137,8 @@ static tn_tensor *row_sum(const rows *r, const char *name, const tn_tensor *mean
                               tn_te_reduce_axis(te, t, "c", r->group));
     }
     tn_te_sum(te, t, term(r, mean, square, index), NULL);
-    if (!r->lines) return t;
+    if (!r->lines)
+        return t;
     tn_tensor *all = row_tensor(r, tn_arena_printf(te->arena, "%s_all", name), "reduce", false);
     const tn_expr *from[MAX_ROW_DIMS];
     for (int i = 0; i < t->ndim; i++)
@@ -168,7 +176,8 @@ static const tn_expr *inverse(const rows *r, const tn_expr *variance, double eps
 }
 
 /* The same of the mean square, less the square of the residue (NULL: none). */
-static tn_tensor *row_inverse(const rows *r, const tn_tensor *square_sum, const tn_tensor *residue, double epsilon)
+static tn_tensor *row_inverse(const rows *r, const tn_tensor *square_sum, const tn_tensor *residue,
+                              double epsilon)
 {
     tn_pool *p = r->te->pool;
     tn_tensor *t = row_tensor(r, "inverse", "elementwise", false);
@@ -239,7 +248,8 @@ static void instance_norm_compute(tn_te *te, const tn_node *n, tn_tensor *const 
     const tn_norm_attr *a = n->attr;
     tn_pool *p = te->pool;
     rows r = {0};
-    for (int i = 2; i < in[0]->ndim; i++) r.reduced[i] = true;
+    for (int i = 2; i < in[0]->ndim; i++)
+        r.reduced[i] = true;
     rows_init(&r, te, in[0], 0);
     tn_tensor *mean = row_mean(&r), *squares = row_sum(&r, "squares", mean, true);
     tn_tensor *scale = row_tensor(&r, "scale", "elementwise", false),
@@ -265,10 +275,13 @@ static void normalised(rows *r, const tn_node *n, tn_tensor *const in[], tn_tens
     tn_tensor *inv = row_inverse(r, row_sum(r, "squares", mean, true), residue, a->epsilon);
     tn_tensor *t = out[0] = tn_rule_out(te, n, 0, name, "elementwise", NULL);
     const tn_expr *v = term(r, mean, false, t->axis);
-    if (centred) v = tn_sub(p, v, at_row(r, residue, t->axis, false));
+    if (centred)
+        v = tn_sub(p, v, at_row(r, residue, t->axis, false));
     v = tn_mul(p, v, at_row(r, inv, t->axis, false));
-    if (a->scale) v = tn_mul(p, v, wide_at1(r, in[1], t->axis[axis]));
-    if (centred && a->center) v = tn_add(p, v, wide_at1(r, in[2], t->axis[axis]));
+    if (a->scale)
+        v = tn_mul(p, v, wide_at1(r, in[1], t->axis[axis]));
+    if (centred && a->center)
+        v = tn_add(p, v, wide_at1(r, in[2], t->axis[axis]));
     tn_te_define(te, t, tn_cast(p, t->dtype, v));
 }
 
@@ -276,7 +289,8 @@ static void group_norm_compute(tn_te *te, const tn_node *n, tn_tensor *const in[
 {
     const tn_norm_attr *a = n->attr;
     rows r = {0};
-    for (int i = 2; i < in[0]->ndim; i++) r.reduced[i] = true;
+    for (int i = 2; i < in[0]->ndim; i++)
+        r.reduced[i] = true;
     rows_init(&r, te, in[0], a->num_groups);
     normalised(&r, n, in, out, "group_norm", 1, true);
 }

@@ -14,7 +14,8 @@ static tn_status trilu_infer(tn_graph *g, tn_node *n)
         return tn_rule_fail(g, n, "op-E003", "data must have at least 2 dimensions, but is %s",
                             tn_rule_type_text(g, t));
     if (!tn_dtype_is_int(k->dtype))
-        return tn_rule_fail(g, n, "op-E011", "k must be an integer, but is %s", tn_rule_dtype_text(g, k->dtype));
+        return tn_rule_fail(g, n, "op-E011", "k must be an integer, but is %s",
+                            tn_rule_dtype_text(g, k->dtype));
     return tn_rule_result(g, n, 0, t->dtype, t->n, t->dim);
 }
 
@@ -22,7 +23,8 @@ static void trilu_compute(tn_te *te, const tn_node *n, tn_tensor *const in[], tn
 {
     tn_pool *p = te->pool;
     tn_tensor *t = out[0] = tn_rule_out(te, n, 0, "trilu", "elementwise", NULL);
-    const tn_expr *row = tn_cast(p, TN_I64, t->axis[t->ndim - 2]), *column = tn_cast(p, TN_I64, t->axis[t->ndim - 1]);
+    const tn_expr *row = tn_cast(p, TN_I64, t->axis[t->ndim - 2]),
+                  *column = tn_cast(p, TN_I64, t->axis[t->ndim - 1]);
     const tn_expr *k = tn_cast(p, TN_I64, tn_at(te, in[1], 0, NULL)), *distance = tn_sub(p, column, row);
     bool upper = ((const tn_trilu_attr *)n->attr)->upper;
     const tn_expr *stays = upper ? tn_le(p, k, distance) : tn_le(p, distance, k);
@@ -146,8 +148,8 @@ static tn_status tile_infer(tn_graph *g, tn_node *n)
     TN_TRY(tn_rule_tensor(g, n, 0, -1, &t));
     int reps = (int)a->reps.n, rank = reps > t->n ? reps : t->n;
     if (a->reps.n > TN_RULE_MAX_RANK)
-        return tn_rule_fail(g, n, "op-E003", "reps has %u entries; at most %d are supported", (unsigned)a->reps.n,
-                            TN_RULE_MAX_RANK);
+        return tn_rule_fail(g, n, "op-E003", "reps has %u entries; at most %d are supported",
+                            (unsigned)a->reps.n, TN_RULE_MAX_RANK);
     for (int i = 0; i < rank; i++) {
         int from = i - (rank - t->n), by = i - (rank - reps);
         const tn_expr *extent = from < 0 ? tn_idx(g->pool, 1) : t->dim[from];

@@ -28,12 +28,14 @@ static tn_status normalise(tn_graph *g, tn_node *n, tn_pool2d_attr *a)
     int dims = n_spatial(n);
     uint32_t count = (uint32_t)dims;
     TN_TRY(tn_rule_layout_is(g, n, "layout", a->layout, tn_rule_channels_first(dims), "data"));
-    if (!a->pool_size.n) return tn_rule_fail(g, n, "op-E007", "pool_size is not given");
+    if (!a->pool_size.n)
+        return tn_rule_fail(g, n, "op-E007", "pool_size is not given");
     TN_TRY(tn_rule_ints(g, n, "pool_size", &a->pool_size, count, 1, 1));
     TN_TRY(tn_rule_steps(g, n, &a->strides, &a->dilation, &a->padding, count));
     for (int i = 0; i < 2 * dims; i++) { /* else there were windows without any element */
         int64_t pad;
-        if (tn_is_int(a->padding.at[i], &pad) && pad > (a->pool_size.at[i % dims] - 1) * a->dilation.at[i % dims])
+        if (tn_is_int(a->padding.at[i], &pad) &&
+            pad > (a->pool_size.at[i % dims] - 1) * a->dilation.at[i % dims])
             return tn_rule_fail(g, n, "op-E007", "padding[%d] is %lld; it must be smaller than the window", i,
                                 (long long)pad);
     }
@@ -165,12 +167,15 @@ static void indices_compute(tn_te *te, const tn_node *n, tn_tensor *const in[], 
     const tn_expr *here = x.where ? tn_at_if(te, in[0], in[0]->ndim, x.index, x.where, zero)
                                   : tn_at(te, in[0], in[0]->ndim, x.index);
     const tn_expr *same = tn_eq(p, here, tn_at(te, largest, t->ndim, t->axis));
-    if (tn_dtype_is_float(in[0]->dtype)) same = tn_bin(p, TN_E_OR, same, tn_intrinsic1(p, TN_F_isnan, here));
+    if (tn_dtype_is_float(in[0]->dtype))
+        same = tn_bin(p, TN_E_OR, same, tn_intrinsic1(p, TN_F_isnan, here));
     const tn_expr *found = tn_rule_both(p, x.where, same);
-    const tn_expr *flat = tn_cast(p, TN_I64, flat_index(p, in[0], x.index)), *none = tn_int(p, TN_I64, INT64_MAX);
+    const tn_expr *flat = tn_cast(p, TN_I64, flat_index(p, in[0], x.index)),
+                  *none = tn_int(p, TN_I64, INT64_MAX);
     tn_te_reduce(te, t, TN_RED_MIN, tn_select(p, found, flat, none), NULL, NULL);
     out[0] = t;
-    if (a->storage_order == 0) return;
+    if (a->storage_order == 0)
+        return;
     out[0] = tn_rule_out(te, n, 0, "max_pool_columns", "elementwise", axes_of(in[0]));
     tn_te_define(te, out[0], reversed_index(p, in[0], tn_at(te, t, t->ndim, out[0]->axis)));
 }
@@ -219,13 +224,15 @@ static const tn_expr *window_count(tn_pool *p, const tn_node *n, tn_dtype t, con
     const tn_expr *count = tn_const(p, t, 1);
     for (int i = 0; i < in->ndim - 2; i++) {
         tn_window w = window_of(a, i);
-        bool cut = w.ceil_mode || (!a->count_include_pad && (tn_rule_may_pad(w.before) || tn_rule_may_pad(w.after)));
+        bool cut =
+            w.ceil_mode || (!a->count_include_pad && (tn_rule_may_pad(w.before) || tn_rule_may_pad(w.after)));
         const tn_expr *taps = tn_idx(p, a->pool_size.at[i]), *low = tn_idx(p, 0), *high = in->dim[2 + i];
         if (a->count_include_pad) {
             low = tn_sub(p, low, w.before);
             high = tn_add(p, high, w.after);
         }
-        if (cut) taps = taps_between(p, out->axis[2 + i], a->pool_size.at[i], &w, low, high);
+        if (cut)
+            taps = taps_between(p, out->axis[2 + i], a->pool_size.at[i], &w, low, high);
         count = tn_mul(p, count, tn_cast(p, t, taps));
     }
     return count;
@@ -320,7 +327,8 @@ static tn_status global_result(tn_graph *g, tn_node *n)
     TN_TRY(tn_rule_layout_is(g, n, "layout", a->layout, tn_rule_channels_first(2), "data"));
     const tn_expr *one = tn_idx(g->pool, 1), *dim[4] = {data->dim[0], data->dim[1], one, one};
     TN_TRY(tn_rule_result(g, n, 0, data->dtype, 4, dim));
-    for (int i = 2; i < 4; i++) TN_TRY(tn_rule_elements(g, n, data, i));
+    for (int i = 2; i < 4; i++)
+        TN_TRY(tn_rule_elements(g, n, data, i));
     return TN_OK;
 }
 
@@ -437,7 +445,8 @@ static void unpool_body(tn_te *te, const tn_node *n, tn_tensor *const in[], tn_t
     b = loops(te, &t->body, in[0]->ndim, in[0]->dim, index);
     const tn_expr *flat = tn_func_add_var(te->func, "at", TN_IDX);
     tn_body_append(b, tn_stmt_let(te->func, flat, tn_cast(p, TN_IDX, tn_at(te, in[1], in[1]->ndim, index))));
-    for (int i = 0; i < rank; i++) all = tn_mul(p, all, a->from.at[i]);
+    for (int i = 0; i < rank; i++)
+        all = tn_mul(p, all, a->from.at[i]);
     const tn_expr *inside = tn_and(p, tn_le(p, tn_idx(p, 0), flat), tn_lt(p, flat, all)), *rest = flat;
     tn_body_append(b, tn_stmt_check(te->func, inside, "nn.max_unpool: an index is outside the result"));
     for (int i = rank - 1; i >= 0; i--) {

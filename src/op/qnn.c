@@ -211,10 +211,7 @@ static tn_status dequantize_expand(tn_graph *g, tn_node *n, tn_value out[])
 
 /* ---- qnn.requantize ---- */
 
-static bool is_default(const char *s)
-{
-    return !s || !s[0] || strcmp(s, "None") == 0;
-}
+static bool is_default(const char *s) { return !s || !s[0] || strcmp(s, "None") == 0; }
 
 static tn_status requantize_infer(tn_graph *g, tn_node *n)
 {
@@ -222,7 +219,8 @@ static tn_status requantize_infer(tn_graph *g, tn_node *n)
     TN_TRY(qnn_check_data(g, n, 0, true));
     const tn_type *t = tn_in_type(n, 0);
     if (!is_default(a->rounding) && strcmp(a->rounding, "TONEAREST") != 0)
-        return tn_rule_fail(g, n, "op-E007", "rounding \"%s\" is not supported; only \"TONEAREST\" (ties to even) is",
+        return tn_rule_fail(g, n, "op-E007",
+                            "rounding \"%s\" is not supported; only \"TONEAREST\" (ties to even) is",
                             a->rounding);
     if (!is_default(a->compute_dtype) && strcmp(a->compute_dtype, "float32") != 0)
         return tn_rule_fail(g, n, "op-E007", "compute_dtype \"%s\" is not supported; only \"float32\" is",
@@ -320,19 +318,17 @@ static tn_status leaky_relu_expand(tn_graph *g, tn_node *n, tn_value out[])
 }
 
 /* All data, all scales, all zero points, output scale and zero point */
-static int n_joined(const tn_node *n)
-{
-    return (n->nin - 2) / 3;
-}
+static int n_joined(const tn_node *n) { return (n->nin - 2) / 3; }
 
 static tn_status concatenate_infer(tn_graph *g, tn_node *n)
 {
     int k = n_joined(n);
     if (n->nin < 5 || n->nin != 3 * k + 2)
-        return tn_rule_fail(g, n, "op-E001",
-                            "%d operands given; it takes three for each tensor (all data, all scales, all zero "
-                            "points) and two for the result",
-                            n->nin);
+        return tn_rule_fail(
+            g, n, "op-E001",
+            "%d operands given; it takes three for each tensor (all data, all scales, all zero "
+            "points) and two for the result",
+            n->nin);
     const tn_type *first = tn_in_type(n, 0), *t;
     const tn_expr *dim[TN_RULE_MAX_RANK];
     int axis;
@@ -347,8 +343,9 @@ static tn_status concatenate_infer(tn_graph *g, tn_node *n)
         TN_TRY(qnn_check_zero(g, n, 2 * k + i, t, -1));
         for (int d = 0; d < first->n; d++)
             if (d != axis && !tn_rule_agree(g, n, t->dim[d], first->dim[d]))
-                return tn_rule_fail(g, n, "op-E008", "operands 0 and %d, %s and %s, differ in dimension %d, not %d",
-                                    i, tn_rule_type_text(g, first), tn_rule_type_text(g, t), d, axis);
+                return tn_rule_fail(g, n, "op-E008",
+                                    "operands 0 and %d, %s and %s, differ in dimension %d, not %d", i,
+                                    tn_rule_type_text(g, first), tn_rule_type_text(g, t), d, axis);
         dim[axis] = i ? tn_add(g->pool, dim[axis], t->dim[axis]) : t->dim[axis];
     }
     TN_TRY(qnn_check_pair(g, n, 3 * k, first, -1));
@@ -358,7 +355,8 @@ static tn_status concatenate_infer(tn_graph *g, tn_node *n)
 static tn_status concatenate_expand(tn_graph *g, tn_node *n, tn_value out[])
 {
     int k = n_joined(n);
-    tn_value *part = TN_NEW_N(g->arena, tn_value, (size_t)k), scale = tn_in(n, 3 * k), zero = tn_in(n, 3 * k + 1);
+    tn_value *part = TN_NEW_N(g->arena, tn_value, (size_t)k), scale = tn_in(n, 3 * k),
+             zero = tn_in(n, 3 * k + 1);
     tn_qnn_attr a = {.axis = -1, .out_dtype = n->type[0]->dtype};
     for (int i = 0; i < k; i++) {
         tn_value in[] = {tn_in(n, i), tn_in(n, k + i), tn_in(n, 2 * k + i), scale, zero};
@@ -403,10 +401,7 @@ static tn_status linear(tn_graph *g, tn_node *n, const tn_op *op, tn_value out[]
     return give(to_integers(g, n, y, tn_in(n, 7), -1, n->type[0]->dtype), out);
 }
 
-static tn_status add_expand(tn_graph *g, tn_node *n, tn_value out[])
-{
-    return linear(g, n, &tn_op_add, out);
-}
+static tn_status add_expand(tn_graph *g, tn_node *n, tn_value out[]) { return linear(g, n, &tn_op_add, out); }
 
 static tn_status subtract_expand(tn_graph *g, tn_node *n, tn_value out[])
 {

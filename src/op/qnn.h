@@ -33,7 +33,8 @@ tn_status qnn_dense_shifted(tn_graph *g, tn_node *n, tn_value out[]);
 
 /* Operands i (scales) and i + 1 (zero point), for data with the dims of t. */
 TN_WARN_UNUSED tn_status qnn_check_pair(tn_graph *g, const tn_node *n, int i, const tn_type *t, int64_t axis);
-TN_WARN_UNUSED tn_status qnn_check_scale(tn_graph *g, const tn_node *n, int i, const tn_type *t, int64_t axis);
+TN_WARN_UNUSED tn_status qnn_check_scale(tn_graph *g, const tn_node *n, int i, const tn_type *t,
+                                         int64_t axis);
 TN_WARN_UNUSED tn_status qnn_check_zero(tn_graph *g, const tn_node *n, int i, const tn_type *t, int64_t axis);
 /* Operand i holds quantised numbers: integers of 8 or 16 bits (`wide`: or int32). */
 TN_WARN_UNUSED tn_status qnn_check_data(tn_graph *g, const tn_node *n, int i, bool wide);

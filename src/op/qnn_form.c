@@ -13,7 +13,10 @@
 #include <string.h>
 
 /* scale * (q - zero), scales along axis; q absent: none */
-typedef struct affine { tn_value q, scale, zero; int64_t axis; } affine;
+typedef struct affine {
+    tn_value q, scale, zero;
+    int64_t axis;
+} affine;
 
 static bool is_scalar(tn_value v)
 {
@@ -27,13 +30,11 @@ static affine affine_of(tn_value v)
     static const affine none;
     if (!v.def || v.def->op != &tn_op_qnn_dequantize || !tn_dtype_eq(v.def->type[0]->dtype, TN_F32))
         return none;
-    return (affine){tn_in(v.def, 0), tn_in(v.def, 1), tn_in(v.def, 2), ((const tn_qnn_attr *)v.def->attr)->axis};
+    return (affine){tn_in(v.def, 0), tn_in(v.def, 1), tn_in(v.def, 2),
+                    ((const tn_qnn_attr *)v.def->attr)->axis};
 }
 
-static bool one_scale(affine a)
-{
-    return a.q.def && is_scalar(a.scale) && is_scalar(a.zero);
-}
+static bool one_scale(affine a) { return a.q.def && is_scalar(a.scale) && is_scalar(a.zero); }
 
 static bool is_byte(tn_value q)
 {
@@ -56,7 +57,8 @@ static bool same(tn_value a, tn_value b, bool near)
         return true;
     bool equal = near && tn_dtype_eq(t, TN_F32);
     for (size_t i = 0; equal && i + 4 <= x->n; i += 4) {
-        double p = tn_scalar_read(t, (const char *)x->at + i).f, q = tn_scalar_read(t, (const char *)y->at + i).f;
+        double p = tn_scalar_read(t, (const char *)x->at + i).f,
+               q = tn_scalar_read(t, (const char *)y->at + i).f;
         equal = fabs(p - q) <= 4e-7 * fabs(p);
     }
     return equal;
@@ -64,8 +66,8 @@ static bool same(tn_value a, tn_value b, bool near)
 
 static bool same_grid(affine a, affine b)
 {
-    return tn_dtype_eq(tn_value_type(a.q)->dtype, tn_value_type(b.q)->dtype) && same(a.scale, b.scale, false) &&
-           same(a.zero, b.zero, false);
+    return tn_dtype_eq(tn_value_type(a.q)->dtype, tn_value_type(b.q)->dtype) &&
+           same(a.scale, b.scale, false) && same(a.zero, b.zero, false);
 }
 
 static bool number(tn_value v, double *out)
@@ -91,7 +93,8 @@ static tn_value regrid(tn_graph *g, tn_node *n, affine a, affine to, tn_dtype t)
 {
     tn_qnn_attr attr = {.axis = a.axis, .out_dtype = t};
     tn_value in[] = {a.q, a.scale, a.zero, to.scale, to.zero};
-    if (tn_dtype_eq(tn_value_type(a.q)->dtype, t) && same(a.scale, to.scale, false) && same(a.zero, to.zero, false))
+    if (tn_dtype_eq(tn_value_type(a.q)->dtype, t) && same(a.scale, to.scale, false) &&
+        same(a.zero, to.zero, false))
         return a.q;
     return qnn_call(g, n, &tn_op_qnn_requantize, &attr, 5, in);
 }
@@ -99,8 +102,8 @@ static tn_value regrid(tn_graph *g, tn_node *n, affine a, affine to, tn_dtype t)
 /* Moves data of one operand, so that it may be done before or after quantising. */
 static bool moves(const tn_node *n)
 {
-    return n->nin == 1 && n->nout == 1 && (n->op->flags & (TN_OP_INDEX_MAP | TN_OP_SHARES)) && n->op != &tn_op_nn_pad &&
-           n->op != &tn_op_relayout;
+    return n->nin == 1 && n->nout == 1 && (n->op->flags & (TN_OP_INDEX_MAP | TN_OP_SHARES)) &&
+           n->op != &tn_op_nn_pad && n->op != &tn_op_relayout;
 }
 
 /* A constant where n may read it. */
@@ -122,7 +125,8 @@ static bool wanted(tn_graph *g, tn_node *n, affine *out, tn_dtype *out_dtype)
         if (to->op == &tn_op_qnn_quantize && u->slot == 0) {
             *out = (affine){tn_val(to), tn_in(to, 1), tn_in(to, 2), -1};
             *out_dtype = to->type[0]->dtype;
-            if (!one_scale(*out) || out->scale.def->op != &tn_op_constant || out->zero.def->op != &tn_op_constant)
+            if (!one_scale(*out) || out->scale.def->op != &tn_op_constant ||
+                out->zero.def->op != &tn_op_constant)
                 return false;
             out->scale = before(g, n, out->scale);
             out->zero = before(g, n, out->zero);
@@ -151,9 +155,10 @@ static affine product_grid(tn_graph *g, tn_node *n, affine x, affine w, int64_t 
     double a, b;
     const tn_blob *blob = w.scale.def->blob;
     int64_t dim[1] = {1};
-    affine y = {.zero = tn_val(tn_make_scalar(g, n->owner, n, TN_I32, 0)), .axis = is_scalar(w.scale) ? -1 : axis};
-    bool known = number(x.scale, &a) && w.scale.def->op == &tn_op_constant && blob && tn_value_type(w.scale)->n <= 1 &&
-                 tn_dtype_eq(tn_value_type(w.scale)->dtype, TN_F32) &&
+    affine y = {.zero = tn_val(tn_make_scalar(g, n->owner, n, TN_I32, 0)),
+                .axis = is_scalar(w.scale) ? -1 : axis};
+    bool known = number(x.scale, &a) && w.scale.def->op == &tn_op_constant && blob &&
+                 tn_value_type(w.scale)->n <= 1 && tn_dtype_eq(tn_value_type(w.scale)->dtype, TN_F32) &&
                  (tn_value_type(w.scale)->n == 0 || tn_is_int(tn_value_type(w.scale)->dim[0], &dim[0]));
     if (!known) {
         tn_squeeze_attr all = {{0}};
@@ -202,7 +207,8 @@ static tn_value batch_matmul_form(tn_graph *g, tn_node *n)
 {
     tn_matmul_attr a = *(const tn_matmul_attr *)n->attr;
     a.out_dtype = TN_I32;
-    return one_scale(affine_of(tn_in(n, 1))) ? product_form(g, n, &tn_op_qnn_batch_matmul, &a, -1) : (tn_value){0};
+    return one_scale(affine_of(tn_in(n, 1))) ? product_form(g, n, &tn_op_qnn_batch_matmul, &a, -1)
+                                             : (tn_value){0};
 }
 
 /* A bias on the grid of the sums is added to them; another stays real. */
@@ -210,8 +216,8 @@ static tn_value bias_add_form(tn_graph *g, tn_node *n)
 {
     affine x = affine_of(tn_in(n, 0)), b = affine_of(tn_in(n, 1));
     bool fits = x.q.def && b.q.def && tn_dtype_eq(tn_value_type(x.q)->dtype, TN_I32) &&
-                tn_dtype_eq(tn_value_type(b.q)->dtype, TN_I32) && qnn_is_zero(x.zero) && qnn_is_zero(b.zero) &&
-                same(x.scale, b.scale, true);
+                tn_dtype_eq(tn_value_type(b.q)->dtype, TN_I32) && qnn_is_zero(x.zero) &&
+                qnn_is_zero(b.zero) && same(x.scale, b.scale, true);
     if (!fits)
         return (tn_value){0};
     tn_value in[] = {x.q, b.q};
@@ -224,9 +230,11 @@ static tn_value relu_form(tn_graph *g, tn_node *n)
     if (!one_scale(x) && !(x.q.def && qnn_is_zero(x.zero)))
         return (tn_value){0};
     tn_dtype t = tn_value_type(x.q)->dtype;
-    tn_value zero = qnn_is_zero(x.zero) ? tn_val(tn_make_scalar(g, n->owner, n, t, 0)) : qnn_cast(g, n, x.zero, t);
+    tn_value zero =
+        qnn_is_zero(x.zero) ? tn_val(tn_make_scalar(g, n->owner, n, t, 0)) : qnn_cast(g, n, x.zero, t);
     zero = qnn_spread(g, n, zero, 0, 1);
-    return real(g, n, t.code == TN_UINT && qnn_is_zero(x.zero) ? x.q : qnn_call2(g, n, &tn_op_maximum, x.q, zero), x);
+    return real(
+        g, n, t.code == TN_UINT && qnn_is_zero(x.zero) ? x.q : qnn_call2(g, n, &tn_op_maximum, x.q, zero), x);
 }
 
 /* quantise(limit(x)) = limit(quantise(x)) with quantised limits */
@@ -236,7 +244,8 @@ static tn_value clip_form(tn_graph *g, tn_node *n)
     affine x = affine_of(tn_in(n, 0)), to;
     tn_dtype t;
     double scale, zero;
-    if (!x.q.def || !wanted(g, n, &to, &t) || t.bits != 8 || !number(to.scale, &scale) || !number(to.zero, &zero))
+    if (!x.q.def || !wanted(g, n, &to, &t) || t.bits != 8 || !number(to.scale, &scale) ||
+        !number(to.zero, &zero))
         return (tn_value){0};
     double least = t.code == TN_UINT ? 0 : -128, most = least + 255;
     tn_clip_attr limits = {rint((double)((float)a->a_min / (float)scale)) + zero,
@@ -294,21 +303,16 @@ static tn_value binary_form(tn_graph *g, tn_node *n, const tn_op *op)
     tn_qnn_binary_attr attr = {-1, -1};
     if (!one_scale(x) || !one_scale(y) || !wanted(g, n, &to, &t))
         return (tn_value){0};
-    if (!is_byte(x.q) || !tn_dtype_eq(tn_value_type(x.q)->dtype, t) || !tn_dtype_eq(tn_value_type(y.q)->dtype, t))
+    if (!is_byte(x.q) || !tn_dtype_eq(tn_value_type(x.q)->dtype, t) ||
+        !tn_dtype_eq(tn_value_type(y.q)->dtype, t))
         return (tn_value){0};
     tn_value in[] = {x.q, y.q, x.scale, x.zero, y.scale, y.zero, to.scale, to.zero};
     return real(g, n, qnn_call(g, n, op, &attr, 8, in), to);
 }
 
-static tn_value add_form(tn_graph *g, tn_node *n)
-{
-    return binary_form(g, n, &tn_op_qnn_add);
-}
+static tn_value add_form(tn_graph *g, tn_node *n) { return binary_form(g, n, &tn_op_qnn_add); }
 
-static tn_value multiply_form(tn_graph *g, tn_node *n)
-{
-    return binary_form(g, n, &tn_op_qnn_mul);
-}
+static tn_value multiply_form(tn_graph *g, tn_node *n) { return binary_form(g, n, &tn_op_qnn_mul); }
 
 /* Scales follow the axis they run along. */
 static tn_value transpose_form(tn_graph *g, tn_node *n)

@@ -27,10 +27,7 @@ static tn_status check_operands(tn_graph *g, const tn_node *n, int64_t data_axis
     return qnn_check_scale(g, n, WEIGHT_SCALE, w, weight_axis);
 }
 
-static tn_value as_int32(tn_graph *g, tn_node *n, tn_value v)
-{
-    return qnn_cast(g, n, v, TN_I32);
-}
+static tn_value as_int32(tn_graph *g, tn_node *n, tn_value v) { return qnn_cast(g, n, v, TN_I32); }
 
 /* v - zero in int16, or in int8 where that is known to hold it. */
 static tn_value without_zero(tn_graph *g, tn_node *n, tn_value v, tn_value zero, int64_t axis)
@@ -49,7 +46,8 @@ static tn_value without_zero(tn_graph *g, tn_node *n, tn_value v, tn_value zero,
 }
 
 /* Sum over the given axes, in int32. */
-static tn_value sum_over(tn_graph *g, tn_node *n, tn_value v, uint32_t count, const int64_t axes[], bool keepdims)
+static tn_value sum_over(tn_graph *g, tn_node *n, tn_value v, uint32_t count, const int64_t axes[],
+                         bool keepdims)
 {
     tn_axes_attr a = {tn_ints_make(g->arena, count, axes), keepdims, false};
     return qnn_call1(g, n, &tn_op_sum, &a, as_int32(g, n, v));
@@ -196,8 +194,8 @@ enum { SHIFT = 128 };
 
 bool qnn_shifts(const tn_node *n, const struct tn_machine *m)
 {
-    bool bytes = tn_dtype_eq(tn_in_type(n, DATA)->dtype, TN_I8) && tn_dtype_eq(tn_in_type(n, WEIGHT)->dtype, TN_I8) &&
-                 tn_dtype_eq(n->type[0]->dtype, TN_I32);
+    bool bytes = tn_dtype_eq(tn_in_type(n, DATA)->dtype, TN_I8) &&
+                 tn_dtype_eq(tn_in_type(n, WEIGHT)->dtype, TN_I8) && tn_dtype_eq(n->type[0]->dtype, TN_I32);
     bool whole = n->op != &tn_op_nn_conv2d || ((const tn_conv2d_attr *)n->attr)->groups == 1;
     return bytes && whole && tn_op_is(tn_in(n, WEIGHT).def, &tn_op_constant) && tn_machine_dot4(m);
 }

@@ -14,25 +14,26 @@ static tn_status random_infer(tn_graph *g, tn_node *n)
 {
     const tn_random_attr *a = n->attr;
     if (!tn_dtype_is_float(a->dtype))
-        return tn_rule_fail(g, n, "op-E011", "dtype must be a float type, but is %s", tn_rule_dtype_text(g, a->dtype));
-    if (!a->distribution || (strcmp(a->distribution, "uniform") != 0 && strcmp(a->distribution, "normal") != 0))
+        return tn_rule_fail(g, n, "op-E011", "dtype must be a float type, but is %s",
+                            tn_rule_dtype_text(g, a->dtype));
+    if (!a->distribution ||
+        (strcmp(a->distribution, "uniform") != 0 && strcmp(a->distribution, "normal") != 0))
         return tn_rule_fail(g, n, "op-E007", "unknown distribution \"%s\"; use \"uniform\" or \"normal\"",
                             a->distribution ? a->distribution : "None");
     if (a->shape.n > TN_RULE_MAX_RANK)
-        return tn_rule_fail(g, n, "op-E003", "shape has %u dimensions; at most %d are supported", (unsigned)a->shape.n,
-                            TN_RULE_MAX_RANK);
+        return tn_rule_fail(g, n, "op-E003", "shape has %u dimensions; at most %d are supported",
+                            (unsigned)a->shape.n, TN_RULE_MAX_RANK);
     return tn_rule_result(g, n, 0, a->dtype, (int)a->shape.n, a->shape.at);
 }
 
-static const tn_expr *word(tn_pool *p, uint64_t v)
-{
-    return tn_int(p, TN_DT(TN_UINT, 64), (int64_t)v);
-}
+static const tn_expr *word(tn_pool *p, uint64_t v) { return tn_int(p, TN_DT(TN_UINT, 64), (int64_t)v); }
 
 static const tn_expr *mixed(tn_pool *p, const tn_expr *z)
 {
-    static const struct { int shift; uint64_t factor; } step[] = {
-        {30, UINT64_C(0xbf58476d1ce4e5b9)}, {27, UINT64_C(0x94d049bb133111eb)}, {31, 0}};
+    static const struct {
+        int shift;
+        uint64_t factor;
+    } step[] = {{30, UINT64_C(0xbf58476d1ce4e5b9)}, {27, UINT64_C(0x94d049bb133111eb)}, {31, 0}};
     for (int i = 0; i < 3; i++) {
         z = tn_bin(p, TN_E_BITXOR, z, tn_bin(p, TN_E_SHR, z, word(p, (uint64_t)step[i].shift)));
         z = step[i].factor ? tn_mul(p, z, word(p, step[i].factor)) : z;
@@ -44,7 +45,8 @@ static const tn_expr *mixed(tn_pool *p, const tn_expr *z)
 static const tn_expr *fraction(tn_pool *p, tn_dtype t, const tn_expr *z, bool half)
 {
     int bits = t.bits == 64 ? 52 : 23;
-    const tn_expr *k = tn_cast(p, t, tn_cast(p, TN_I64, tn_bin(p, TN_E_SHR, z, word(p, (uint64_t)(64 - bits)))));
+    const tn_expr *k =
+        tn_cast(p, t, tn_cast(p, TN_I64, tn_bin(p, TN_E_SHR, z, word(p, (uint64_t)(64 - bits)))));
     k = half ? tn_add(p, k, tn_flt(p, t, 0.5)) : k;
     return tn_mul(p, k, tn_flt(p, t, 1.0 / (double)(INT64_C(1) << bits)));
 }

@@ -87,13 +87,15 @@ static bool read_activation(const char **text, chosen *out)
     for (size_t i = 0; i < sizeof activations / sizeof *activations; i++)
         if (strlen(activations[i].name) == n && memcmp(activations[i].name, s, n) == 0)
             *out = (chosen){&activations[i], activations[i].alpha, activations[i].beta};
-    if (n == 0 || !out->of) return false;
+    if (n == 0 || !out->of)
+        return false;
     s += n;
     double *value[] = {&out->alpha, &out->beta};
     for (int k = 0; k < 2 && *s == ':'; k++) {
         char *end;
         *value[k] = strtod(s + 1, &end);
-        if (end == s + 1) return false;
+        if (end == s + 1)
+            return false;
         s = end;
     }
     *text = s;
@@ -116,7 +118,8 @@ static const cell_info cells[N_CELLS] = {
 static int cell_of(const tn_recurrent_attr *a)
 {
     for (int i = 0; i < N_CELLS; i++)
-        if (a->cell && strcmp(a->cell, cells[i].name) == 0) return i;
+        if (a->cell && strcmp(a->cell, cells[i].name) == 0)
+            return i;
     return -1;
 }
 
@@ -124,7 +127,8 @@ static bool read_activations(const tn_recurrent_attr *a, int cell, chosen out[3]
 {
     const char *text = a->activations && a->activations[0] ? a->activations : cells[cell].activations;
     for (int i = 0; i < cells[cell].n_activation; i++)
-        if (!read_activation(&text, &out[i])) return false;
+        if (!read_activation(&text, &out[i]))
+            return false;
     return text[strspn(text, " ")] == 0;
 }
 
@@ -133,14 +137,17 @@ static bool read_activations(const tn_recurrent_attr *a, int cell, chosen out[3]
 static tn_status check_shape(tn_graph *g, const tn_node *n, int i, int rank, const tn_expr *const dim[])
 {
     const tn_type *t;
-    if (i >= n->nin || !tn_in(n, i).def) return TN_OK;
+    if (i >= n->nin || !tn_in(n, i).def)
+        return TN_OK;
     TN_TRY(tn_rule_tensor(g, n, i, rank, &t));
     for (int d = 0; d < rank; d++)
-        if (!tn_rule_agree(g, n, t->dim[d], dim[d]) && t->dim[d]->kind != TN_E_SYM) /* else looked at in the run */
+        if (!tn_rule_agree(g, n, t->dim[d], dim[d]) &&
+            t->dim[d]->kind != TN_E_SYM) /* else looked at in the run */
             return tn_rule_fail(g, n, "op-E008", "%s is %s, but dimension %d must be %s",
                                 tn_rule_in_name(g, n, i), tn_rule_type_text(g, t), d,
                                 tn_rule_dim_text(g, dim[d]));
-    if (i != LENS) return tn_rule_same_dtype(g, n, i);
+    if (i != LENS)
+        return tn_rule_same_dtype(g, n, i);
     return tn_dtype_is_int(t->dtype)
                ? TN_OK
                : tn_rule_fail(g, n, "op-E011", "%s must be integers, but is %s; cast it",
@@ -291,7 +298,8 @@ static void emit(body *b, const tn_expr *step, const tn_expr *m, const tn_expr *
 /* How many steps row m has; NULL: all. */
 static const tn_expr *length_of(body *b, const tn_expr *m)
 {
-    if (!b->in[LENS]) return NULL;
+    if (!b->in[LENS])
+        return NULL;
     const tn_expr *row = row_of(b, m);
     return tn_cast(b->p, TN_IDX, tn_at(b->te, b->in[LENS], 1, &row));
 }
@@ -302,9 +310,11 @@ static const tn_expr *place(body *b, const tn_expr *length)
 {
     tn_pool *p = b->p;
     const tn_expr *last = tn_sub(p, length ? length : b->steps, tn_idx(p, 1));
-    if (!b->a->reverse) return b->time;
+    if (!b->a->reverse)
+        return b->time;
     const tn_expr *back = tn_sub(p, last, b->time);
-    if (!length) return back;
+    if (!length)
+        return back;
     back = tn_min(p, tn_max(p, back, tn_idx(p, 0)), tn_sub(p, b->steps, tn_idx(p, 1)));
     return tn_select(p, tn_lt(p, b->time, length), back, b->time);
 }
@@ -371,7 +381,8 @@ static tile multiply(body *b, const char *name, int first, int n, const tn_expr 
     tn_body *back = b->at;
     const tn_expr *unit, *k = NULL;
     for (int pass = 0; pass < 2; pass++) {
-        if (pass) k = loop_n(b, "k", b->units, TN_LOOP_SERIAL);
+        if (pass)
+            k = loop_n(b, "k", b->units, TN_LOOP_SERIAL);
         const tn_expr *g = loop_n(b, "g", n, TN_LOOP_UNROLLED), *gate = tn_add(p, g, tn_idx(p, first));
         const tn_expr *m = loop_n(b, "m", b->rows, TN_LOOP_UNROLLED),
                       *v = loop_n(b, "v", b->nv, TN_LOOP_UNROLLED);
@@ -420,7 +431,8 @@ static const tn_expr *sum_of(body *b, const tile *t, const spot *s, int gate)
 static const tn_expr *peep(body *b, const tn_expr *sum, int which, const spot *s, const tn_expr *cell)
 {
     const tn_expr *index[] = {tn_idx(b->p, which), s->unit};
-    if (!b->in[PEEP]) return sum;
+    if (!b->in[PEEP])
+        return sum;
     return tn_add(b->p, sum, tn_mul(b->p, read(b, PEEP, 2, index, s->unit), cell));
 }
 
@@ -436,7 +448,8 @@ static void keep_last(body *b, const spot *s, const tn_expr *length, const tn_ex
         b->at = &runs->u.cond.then;
     }
     emit(b, b->steps, s->m, s->unit, h);
-    if (c) emit(b, tn_add(p, b->steps, tn_idx(p, 1)), s->m, s->unit, c);
+    if (c)
+        emit(b, tn_add(p, b->steps, tn_idx(p, 1)), s->m, s->unit, c);
     b->at = back;
 }
 
@@ -451,7 +464,8 @@ static void finish(body *b, const spot *s, const tn_expr *h, const tn_expr *c)
         h = tn_select(p, runs, h, get(b, b->h, s->m, s->unit));
         c = c ? tn_select(p, runs, c, get(b, b->c, s->m, s->unit)) : NULL;
     }
-    if (c) c = named(b, "c", c);
+    if (c)
+        c = named(b, "c", c);
     h = named(b, "h", h);
     emit(b, place(b, length), s->m, s->unit, length ? y : h);
     if (b->large) {
@@ -459,7 +473,8 @@ static void finish(body *b, const spot *s, const tn_expr *h, const tn_expr *c)
         return;
     }
     set(b, b->next, s->m, s->unit, h);
-    if (c) set(b, b->c, s->m, s->unit, c);
+    if (c)
+        set(b, b->c, s->m, s->unit, c);
 }
 
 static void lstm_gates(body *b, const tile *t, const spot *s)
@@ -494,7 +509,8 @@ static void gru_gates(body *b, const tile *t, const spot *s)
 {
     tn_pool *p = b->p;
     const tn_expr *sum = sum_of(b, t, s, 2);
-    if (b->in[RBIAS]) sum = tn_add(p, sum, read(b, RBIAS, 1, &s->unit, s->unit));
+    if (b->in[RBIAS])
+        sum = tn_add(p, sum, read(b, RBIAS, 1, &s->unit, s->unit));
     const tn_expr *z = activate(b, 0, tn_add(p, sum_of(b, t, s, 0), data_at(b, tn_idx(p, 0), s->m, s->unit)));
     const tn_expr *r = activate(b, 0, tn_add(p, sum_of(b, t, s, 1), data_at(b, tn_idx(p, 1), s->m, s->unit)));
     const tn_expr *n = activate(b, 1, tn_add(p, data_at(b, tn_idx(p, 2), s->m, s->unit), tn_mul(p, r, sum)));
@@ -584,7 +600,8 @@ static const tn_expr *place_before(body *b, const tn_expr *m)
     tn_pool *p = b->p;
     const tn_expr *length = length_of(b, m), *now = place(b, length), *one_step = tn_idx(p, 1);
     const tn_expr *at = b->a->reverse ? tn_add(p, now, one_step) : tn_sub(p, now, one_step);
-    if (b->a->reverse && length) at = tn_select(p, tn_lt(p, b->time, length), at, tn_sub(p, now, one_step));
+    if (b->a->reverse && length)
+        at = tn_select(p, tn_lt(p, b->time, length), at, tn_sub(p, now, one_step));
     return tn_max(p, tn_min(p, at, tn_sub(p, b->steps, one_step)), tn_idx(p, 0));
 }
 
@@ -603,7 +620,8 @@ static const tn_expr *open_tile(body *b)
     tile_loops l = all_units(b, "u");
     load_state(b, b->h, H0, l.row, l.unit, place_before(b, l.row));
     b->at = l.back;
-    if (b->cell != CELL_LSTM) return base;
+    if (b->cell != CELL_LSTM)
+        return base;
     b->c = memory(b, "cell_state", TN_SCOPE_LOCAL, b->rows, b->padded);
     l.row = loop_n(b, "m", b->rows, TN_LOOP_UNROLLED);
     const tn_expr *v = loop_n(b, "v", b->nv, TN_LOOP_UNROLLED), *x = loop_n(b, "l", b->lanes, TN_LOOP_VECTOR);
@@ -691,10 +709,12 @@ static void choose_tile(body *b)
     int most = l && l->naxis == 4 && l->axis[3].dim == 1 ? (int)l->axis[3].factor : MAX_LANES;
     int64_t batch;
     b->lanes = most;
-    while (b->lanes > 2 && b->lanes / 2 >= b->units) b->lanes /= 2;
+    while (b->lanes > 2 && b->lanes / 2 >= b->units)
+        b->lanes /= 2;
     b->padded = (b->units + b->lanes - 1) / b->lanes * b->lanes;
     b->rows = most >= 16 ? MAX_ROWS : MAX_ROWS / 2;
-    while (tn_is_int(b->batch, &batch) && b->rows > 1 && b->rows / 2 >= batch) b->rows /= 2;
+    while (tn_is_int(b->batch, &batch) && b->rows > 1 && b->rows / 2 >= batch)
+        b->rows /= 2;
     b->nv = b->rows == 1 && b->padded / b->lanes % 2 == 0 ? 2 : 1;
 }
 
@@ -712,7 +732,8 @@ static void require_batch(const body *b)
 static void recurrent_body(tn_te *te, const tn_node *n, tn_tensor *const in[], tn_tensor *out[])
 {
     tn_tensor *given[N_IN] = {0}, *t = out[0] = tn_rule_out(te, n, 0, "recurrent", "recurrent", NULL);
-    for (int i = 0; i < n->nin; i++) given[i] = in[i];
+    for (int i = 0; i < n->nin; i++)
+        given[i] = in[i];
     body b = {.te = te, .f = te->func, .p = te->pool, .a = n->attr, .in = given, .out = t};
     b.cell = (enum cell_kind)cell_of(b.a);
     (void)read_activations(b.a, b.cell, b.act);
@@ -746,7 +767,8 @@ static void recurrent_body(tn_te *te, const tn_node *n, tn_tensor *const in[], t
     one_step(&b);
     b.at = whole;
     last_state(&b, b.h, 0);
-    if (b.cell == CELL_LSTM) last_state(&b, b.c, 1);
+    if (b.cell == CELL_LSTM)
+        last_state(&b, b.c, 1);
     tn_te_extern(te, t);
 }
 
@@ -754,10 +776,12 @@ static void recurrent_body(tn_te *te, const tn_node *n, tn_tensor *const in[], t
 static void recurrent_layout(tn_layout_query *q)
 {
     int lanes = (int)(q->machine->vector_bits / 32);
-    for (int i = 0; i < q->node->nin; i++) q->in[i] = NULL;
+    for (int i = 0; i < q->node->nin; i++)
+        q->in[i] = NULL;
     q->out[0] = NULL;
     lanes = lanes > MAX_LANES ? MAX_LANES : lanes;
-    if (lanes >= 2) q->in[R] = tn_rule_weight_layout(q, R, "GNK%dn", lanes);
+    if (lanes >= 2)
+        q->in[R] = tn_rule_weight_layout(q, R, "GNK%dn", lanes);
 }
 
 /* clang-format off */

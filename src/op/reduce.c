@@ -22,12 +22,11 @@ static tn_status reduce_infer(tn_graph *g, tn_node *n)
     TN_TRY(tn_rule_tensor(g, n, 0, -1, &t));
     TN_TRY(tn_rule_number(g, n, 0));
     TN_TRY(reduced_axes(g, n, a, t->n, reduced));
-    for (int i = 0; i < t->n; i++) {
+    for (int i = 0; i < t->n; i++)
         if (!reduced[i])
             dim[rank++] = t->dim[i];
         else if (a->keepdims)
             dim[rank++] = tn_idx(g->pool, 1);
-    }
     return tn_rule_result(g, n, 0, t->dtype, rank, dim);
 }
 
@@ -139,11 +138,13 @@ static void arg_compute(tn_te *te, const tn_node *n, const tn_tensor *in, tn_ten
     const tn_type *type = n->type[0];
     int axis = (int)(a->axis < 0 ? a->axis + in->ndim : a->axis);
     te->tag = "reduce";
-    tn_tensor *best = tn_te_new(te, "extreme", in->dtype, type->n, type->dim, type->n <= 4 ? "i j k l" : NULL);
+    tn_tensor *best =
+        tn_te_new(te, "extreme", in->dtype, type->n, type->dim, type->n <= 4 ? "i j k l" : NULL);
     arg_index(best, in->ndim, axis, a->keepdims, tn_te_reduce_axis(te, best, "r", in->dim[axis]), index);
     tn_te_reduce(te, best, r, tn_at(te, in, in->ndim, index), NULL, NULL);
     tn_tensor *where = tn_te_new(te, "position", TN_I32, type->n, type->dim, type->n <= 4 ? "i j k l" : NULL);
-    const tn_expr *k = tn_te_reduce_axis(te, where, "r", in->dim[axis]), *last = tn_sub(p, in->dim[axis], tn_idx(p, 1));
+    const tn_expr *k = tn_te_reduce_axis(te, where, "r", in->dim[axis]),
+                  *last = tn_sub(p, in->dim[axis], tn_idx(p, 1));
     arg_index(where, in->ndim, axis, a->keepdims, k, index);
     const tn_expr *here = tn_at(te, in, in->ndim, index);
     const tn_expr *found = tn_eq(p, here, tn_at(te, best, type->n, where->axis));

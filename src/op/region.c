@@ -21,7 +21,8 @@ static tn_status roi_result(tn_graph *g, tn_node *n, const tn_type *data, const 
     const tn_expr *dim[4] = {count, data->dim[1], tn_idx(g->pool, a->pooled_size.at[0]),
                              tn_idx(g->pool, a->pooled_size.at[1])};
     TN_TRY(tn_rule_result(g, n, 0, data->dtype, 4, dim));
-    for (int i = 0; i < 4; i++) TN_TRY(tn_rule_elements(g, n, data, i));
+    for (int i = 0; i < 4; i++)
+        TN_TRY(tn_rule_elements(g, n, data, i));
     return TN_OK;
 }
 
@@ -229,7 +230,8 @@ static void roi_pool_body(tn_te *te, const tn_node *n, tn_tensor *const in[], tn
     const tn_expr *from[2], *count[2];
     check_batch(&b, integral(&b, tn_cast(p, b.t, tn_at2(te, in[1], b.v[0], tn_idx(p, 0)))),
                 "vision.roi_pool: a batch index is outside the data");
-    for (int k = 0; k < 2; k++) pool_side(&b, te, in[1], k, &from[k], &count[k]);
+    for (int k = 0; k < 2; k++)
+        pool_side(&b, te, in[1], k, &from[k], &count[k]);
     const tn_expr *empty =
         tn_bin(p, TN_E_OR, tn_eq(p, count[0], tn_idx(p, 0)), tn_eq(p, count[1], tn_idx(p, 0)));
     put(&b, tn_select(p, empty, number(&b, 0), number(&b, -3.4028234663852886e38)));
@@ -337,7 +339,8 @@ static void col2im_compute(tn_te *te, const tn_node *n, tn_tensor *const in[], t
         at = tn_sub(p, at, tn_mul(p, tap, tn_idx(p, a->dilation.at[i])));
         const tn_expr *block = tn_fdiv(p, at, s), *count = blocks_along(p, a, i);
         const tn_expr *inside = tn_and(p, tn_le(p, zero, block), tn_lt(p, block, count));
-        if (a->strides.at[i] > 1) inside = tn_and(p, inside, tn_eq(p, tn_fmod(p, at, s), zero));
+        if (a->strides.at[i] > 1)
+            inside = tn_and(p, inside, tn_eq(p, tn_fmod(p, at, s), zero));
         where = tn_rule_both(p, where, inside);
         row = tn_add(p, tn_mul(p, row, tn_idx(p, a->block.at[i])), tap);
         column = tn_add(p, tn_mul(p, column, count), block);

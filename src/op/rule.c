@@ -69,7 +69,8 @@ tn_status tn_rule_tensor(tn_graph *g, const tn_node *n, int i, int rank, const t
 tn_status tn_rule_same_dtype(tn_graph *g, const tn_node *n, int i)
 {
     const tn_type *a = tn_in_type(n, 0), *b = tn_in_type(n, i);
-    if (tn_dtype_eq(a->dtype, b->dtype)) return TN_OK;
+    if (tn_dtype_eq(a->dtype, b->dtype))
+        return TN_OK;
     return tn_rule_fail(g, n, "op-E004", "%s is %s but %s is %s; cast one of them", tn_rule_in_name(g, n, 0),
                         tn_rule_dtype_text(g, a->dtype), tn_rule_in_name(g, n, i),
                         tn_rule_dtype_text(g, b->dtype));
@@ -97,7 +98,8 @@ tn_status tn_rule_number(tn_graph *g, const tn_node *n, int i)
 tn_status tn_rule_countable(tn_graph *g, const tn_node *n, int i)
 {
     tn_dtype t = tn_in_type(n, i)->dtype;
-    if (tn_dtype_is_float(t) || (tn_dtype_is_int(t) && t.bits >= 32)) return TN_OK;
+    if (tn_dtype_is_float(t) || (tn_dtype_is_int(t) && t.bits >= 32))
+        return TN_OK;
     return refuse_dtype(g, n, i, "a tensor of floats, or of integers of 32 bits or more");
 }
 
@@ -173,10 +175,12 @@ tn_status tn_rule_elements(tn_graph *g, const tn_node *n, const tn_type *t, int 
 {
     const tn_type *result = n->type[0];
     bool wanted = tn_is_value(t->dim[axis], 0);
-    for (int i = 0; i < result->n && wanted; i++) wanted = !tn_is_value(result->dim[i], 0);
-    return wanted ? tn_rule_fail(g, n, "op-E009", "%s has no elements along axis %d, but the result %s has some",
-                                 tn_rule_type_text(g, t), axis, tn_rule_type_text(g, result))
-                  : TN_OK;
+    for (int i = 0; i < result->n && wanted; i++)
+        wanted = !tn_is_value(result->dim[i], 0);
+    return wanted
+               ? tn_rule_fail(g, n, "op-E009", "%s has no elements along axis %d, but the result %s has some",
+                              tn_rule_type_text(g, t), axis, tn_rule_type_text(g, result))
+               : TN_OK;
 }
 
 tn_status tn_rule_axis(tn_graph *g, const tn_node *n, int64_t axis, int rank, int *out)
@@ -194,7 +198,8 @@ tn_status tn_rule_axes(tn_graph *g, const tn_node *n, tn_ints axes, int rank, bo
     for (uint32_t i = 0; i < axes.n; i++) {
         int a = 0;
         TN_TRY(tn_rule_axis(g, n, axes.at[i], rank, &a));
-        if (out[a]) return tn_rule_fail(g, n, "op-E007", "axis %d appears twice in the list of axes", a);
+        if (out[a])
+            return tn_rule_fail(g, n, "op-E007", "axis %d appears twice in the list of axes", a);
         out[a] = true;
     }
     return TN_OK;
@@ -204,15 +209,16 @@ tn_status tn_rule_axes(tn_graph *g, const tn_node *n, tn_ints axes, int rank, bo
 
 static bool divides(const tn_expr *e)
 {
-    return e->kind == TN_E_FLOORDIV || e->kind == TN_E_FLOORMOD || e->kind == TN_E_TRUNCDIV || e->kind == TN_E_TRUNCMOD;
+    return e->kind == TN_E_FLOORDIV || e->kind == TN_E_FLOORMOD || e->kind == TN_E_TRUNCDIV ||
+           e->kind == TN_E_TRUNCMOD;
 }
 
 bool tn_rule_pair_value(tn_graph *g, const tn_node *n, const tn_dims in[], const tn_expr *value,
                         const tn_expr *const operand[2], tn_dims *out)
 {
     uint32_t count = in[0].n > in[1].n ? in[0].n : in[1].n;
-    if (!tn_dtype_is_int(tn_in_type(n, 0)->dtype) || !in[0].at || !in[1].at || (in[0].n != count && in[0].n != 1) ||
-        (in[1].n != count && in[1].n != 1))
+    if (!tn_dtype_is_int(tn_in_type(n, 0)->dtype) || !in[0].at || !in[1].at ||
+        (in[0].n != count && in[0].n != 1) || (in[1].n != count && in[1].n != 1))
         return false;
     const tn_expr **v = TN_NEW_N(g->arena, const tn_expr *, count);
     for (uint32_t i = 0; i < count; i++) {
@@ -248,11 +254,13 @@ tn_status tn_rule_ints(tn_graph *g, const tn_node *n, const char *name, tn_ints 
     int64_t all[TN_RULE_MAX_RANK];
     TN_ASSERT(count <= TN_RULE_MAX_RANK);
     TN_TRY(check_range(g, n, name, *at, min));
-    if (at->n == count) return TN_OK;
+    if (at->n == count)
+        return TN_OK;
     if (at->n > 1)
         return tn_rule_fail(g, n, "op-E007", "%s has %u values; %u are expected", name, (unsigned)at->n,
                             (unsigned)count);
-    for (uint32_t i = 0; i < count; i++) all[i] = at->n ? at->at[0] : def;
+    for (uint32_t i = 0; i < count; i++)
+        all[i] = at->n ? at->at[0] : def;
     *at = tn_ints_make(g->arena, count, all);
     return TN_OK;
 }
@@ -287,18 +295,19 @@ tn_status tn_rule_steps(tn_graph *g, const tn_node *n, tn_ints *strides, tn_ints
 
 tn_status tn_rule_groups(tn_graph *g, const tn_node *n, const char *name, int64_t groups)
 {
-    return groups >= 1 && groups <= INT32_MAX ? TN_OK
-                                              : tn_rule_fail(g, n, "op-E007", "%s is %lld; it must be in [1, 2^31)",
-                                                             name, (long long)groups);
+    return groups >= 1 && groups <= INT32_MAX
+               ? TN_OK
+               : tn_rule_fail(g, n, "op-E007", "%s is %lld; it must be in [1, 2^31)", name,
+                              (long long)groups);
 }
 
-tn_status tn_rule_layout_is(tn_graph *g, const tn_node *n, const char *name, const char *given, const char *want,
-                            const char *what)
+tn_status tn_rule_layout_is(tn_graph *g, const tn_node *n, const char *name, const char *given,
+                            const char *want, const char *what)
 {
     return !given || !given[0] || strcmp(given, want) == 0
                ? TN_OK
-               : tn_rule_fail(g, n, "op-E010", "%s \"%s\" is not supported, only \"%s\"; transpose the %s", name,
-                              given, want, what);
+               : tn_rule_fail(g, n, "op-E010", "%s \"%s\" is not supported, only \"%s\"; transpose the %s",
+                              name, given, want, what);
 }
 
 const char *tn_rule_channels_first(int dims)

@@ -79,14 +79,16 @@ tn_dtype tn_rule_accumulator(tn_dtype t);
  * fit t; else t. */
 tn_dtype tn_rule_sum_dtype(tn_dtype t);
 /* The same in that dtype, for such a sum. */
-tn_tensor *tn_rule_sum(tn_te *te, const tn_node *n, const char *name, const char *tag, const char *axis_names);
+tn_tensor *tn_rule_sum(tn_te *te, const tn_node *n, const char *name, const char *tag,
+                       const char *axis_names);
 /* x * y in dtype t. */
 const tn_expr *tn_rule_times(tn_pool *p, tn_dtype t, const tn_expr *x, const tn_expr *y);
 /* Fails the run unless dimension `dim` is equal in two operands; nothing where that is known. */
 void tn_rule_require_equal(tn_te *te, const tn_expr *a, const tn_expr *b, int dim);
 /* `at`, which counts `count` positions, along an axis of data of a known or unknown `extent`: where that may be less,
  * the run fails if it is. */
-const tn_expr *tn_rule_within(tn_te *te, const tn_expr *at, const tn_expr *count, const tn_expr *extent, int dim);
+const tn_expr *tn_rule_within(tn_te *te, const tn_expr *at, const tn_expr *count, const tn_expr *extent,
+                              int dim);
 /* Element of t that out's axes read by broadcasting. */
 const tn_expr *tn_rule_at_broadcast(tn_te *te, const tn_tensor *t, const tn_tensor *out);
 /* One axis of a sliding window: pad `before` and `after`; ceil_mode: a last, partial window counts if it
@@ -118,7 +120,7 @@ void tn_rule_reshape_index(tn_te *te, int n_from, const tn_expr *const from[], c
 /* ---- layouts ---- */
 /* Sums of products of uint8 data (operand 0) and int8 weights, where the machine adds them by fours. */
 bool tn_rule_by_fours(const tn_layout_query *q);
-void tn_layout_same(tn_layout_query *q);      /* elementwise and broadcast */
+void tn_layout_same(tn_layout_query *q); /* elementwise and broadcast */
 /* Is it no more than another order of the dimensions? */
 bool tn_rule_permutes(const tn_layout *l);
 void tn_layout_channel_block(tn_layout_query *q); /* NCHW{c}c through, else identity */
@@ -137,13 +139,16 @@ bool tn_rule_pair_value(tn_graph *g, const tn_node *n, const tn_dims in[], const
 
 /* ---- what passes ask (algebra.c) ---- */
 tn_status tn_simplify_formula(tn_graph *g, tn_node *n, tn_value *out);
-tn_status tn_simplify_shares(tn_graph *g, tn_node *n, tn_value *out);    /* reshape and its like */
-tn_status tn_simplify_same_type(tn_graph *g, tn_node *n, tn_value *out); /* operand 0, where its type is the result's */
+tn_status tn_simplify_shares(tn_graph *g, tn_node *n, tn_value *out); /* reshape and its like */
+tn_status tn_simplify_same_type(tn_graph *g, tn_node *n,
+                                tn_value *out); /* operand 0, where its type is the result's */
 enum tn_scale tn_scale_formula(const tn_node *n, bool forward, bool positive, int axis, int *other);
-enum tn_scale tn_scale_channels(const tn_node *n, bool forward, bool positive, int axis, int *other); /* pooling */
+enum tn_scale tn_scale_channels(const tn_node *n, bool forward, bool positive, int axis,
+                                int *other); /* pooling */
 enum tn_scale tn_scale_largest(const tn_node *n, bool forward, bool positive, int axis, int *other);
 bool tn_permute_elementwise(tn_graph *g, const tn_node *n, const int64_t axes[], void *attr);
-bool tn_permute_axis(tn_graph *g, const tn_node *n, const int64_t axes[], void *attr); /* attr is a tn_axis_attr */
+bool tn_permute_axis(tn_graph *g, const tn_node *n, const int64_t axes[],
+                     void *attr); /* attr is a tn_axis_attr */
 /* The one value of a constant whose elements are all alike, or of a scalar. */
 bool tn_rule_uniform(tn_value v, double *out);
 

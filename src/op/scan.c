@@ -26,13 +26,16 @@ static void scan_body(tn_te *te, const tn_node *n, tn_tensor *const in[], tn_ten
     tn_tensor *t;
     tn_code c = tn_code_open(te, n, 0, name, &t);
     tn_pool *p = c.p;
-    const tn_expr *at[TN_RULE_MAX_RANK], *last[TN_RULE_MAX_RANK], *from[TN_RULE_MAX_RANK], *one = tn_idx(p, 1);
+    const tn_expr *at[TN_RULE_MAX_RANK], *last[TN_RULE_MAX_RANK], *from[TN_RULE_MAX_RANK],
+        *one = tn_idx(p, 1);
     int axis = (int)(a->axis < 0 ? a->axis + t->ndim : a->axis);
     out[0] = t;
-    const tn_expr *extent[TN_RULE_MAX_RANK], *var[TN_RULE_MAX_RANK], *neutral = tn_const(p, t->dtype, op == TN_E_MUL);
+    const tn_expr *extent[TN_RULE_MAX_RANK], *var[TN_RULE_MAX_RANK],
+        *neutral = tn_const(p, t->dtype, op == TN_E_MUL);
     int n_extent = 0, rank = t->ndim, beside = axis < rank - 1 ? rank - 1 : rank - 2;
     int64_t each, together = axis < rank - 1 ? RUN : ROWS;
-    for (int i = 0; i < rank; i++) /* tasks: all positions but along the axis; of the dimension beside it, runs */
+    for (int i = 0; i < rank;
+         i++) /* tasks: all positions but along the axis; of the dimension beside it, runs */
         if (i != axis)
             extent[n_extent++] = i == beside ? tn_ceildiv(p, t->dim[i], together) : t->dim[i];
     tn_code_tasks(&c, n_extent, extent, var, tn_is_int(t->dim[axis], &each) ? each * together : 0);
@@ -45,8 +48,9 @@ static void scan_body(tn_te *te, const tn_node *n, tn_tensor *const in[], tn_ten
                       *left = tn_sub(p, t->dim[beside], first);
         bool whole = tn_is_int(t->dim[beside], &each) && each % together == 0;
         const tn_expr *length = whole ? run : tn_min(p, left, run);
-        at[beside] = tn_add(p, first, axis < rank - 1 ? tn_code_vectors(&c, "i", length, t->dtype)
-                                                       : tn_code_for(&c, "i", length));
+        at[beside] = tn_add(p, first,
+                            axis < rank - 1 ? tn_code_vectors(&c, "i", length, t->dtype)
+                                            : tn_code_for(&c, "i", length));
     }
     at[axis] = a->reverse ? tn_sub(p, end, k) : k;
     for (int i = 0; i < t->ndim; i++)
@@ -55,8 +59,8 @@ static void scan_body(tn_te *te, const tn_node *n, tn_tensor *const in[], tn_ten
     from[axis] = a->exclusive ? last[axis] : at[axis];
     const tn_expr *inner = tn_lt(p, tn_idx(p, 0), k);
     const tn_expr *sum = tn_load(p, t->dtype, t->buffer, t->ndim, last, inner, neutral);
-    const tn_expr *term = a->exclusive ? tn_at_if(te, in[0], t->ndim, from, inner, neutral)
-                                       : tn_at(te, in[0], t->ndim, from);
+    const tn_expr *term =
+        a->exclusive ? tn_at_if(te, in[0], t->ndim, from, inner, neutral) : tn_at(te, in[0], t->ndim, from);
     tn_code_store(&c, t->buffer, t->ndim, at, tn_bin(p, op, sum, term));
 }
 

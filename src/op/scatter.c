@@ -70,8 +70,9 @@ static tn_status elements_infer(tn_graph *g, tn_node *n)
     bool fits = indices->n == t->n && updates->n == t->n;
     for (int i = 0; i < t->n && fits; i++) {
         int64_t have, want;
-        fits = tn_rule_agree(g, n, indices->dim[i], updates->dim[i]) &&
-               (i == axis || !tn_is_int(t->dim[i], &have) || !tn_is_int(indices->dim[i], &want) || want <= have);
+        fits =
+            tn_rule_agree(g, n, indices->dim[i], updates->dim[i]) &&
+            (i == axis || !tn_is_int(t->dim[i], &have) || !tn_is_int(indices->dim[i], &want) || want <= have);
     }
     if (!fits)
         return tn_rule_fail(g, n, "op-E008", "data %s, indices %s and updates %s do not match",
@@ -83,7 +84,8 @@ static tn_status elements_infer(tn_graph *g, tn_node *n)
 static void elements_body(tn_te *te, const tn_node *n, tn_tensor *const in[], tn_tensor *out[])
 {
     const tn_scatter_attr *a = n->attr;
-    const tn_expr *at[TN_RULE_MAX_RANK], *extent[TN_RULE_MAX_RANK], *var[TN_RULE_MAX_RANK], *to[TN_RULE_MAX_RANK];
+    const tn_expr *at[TN_RULE_MAX_RANK], *extent[TN_RULE_MAX_RANK], *var[TN_RULE_MAX_RANK],
+        *to[TN_RULE_MAX_RANK];
     tn_tensor *t;
     tn_code c = tn_code_open(te, n, 0, "scatter_elements", &t);
     int axis = (int)(a->axis < 0 ? a->axis + t->ndim : a->axis), k = 0;
@@ -103,7 +105,8 @@ static void elements_body(tn_te *te, const tn_node *n, tn_tensor *const in[], tn
     }
     to[axis] = checked(&c, tn_at(te, in[1], t->ndim, at), t->dim[axis]);
     const tn_expr *old = tn_code_load(&c, t->buffer, t->ndim, to);
-    tn_code_store(&c, t->buffer, t->ndim, to, combined(c.p, a->reduction, old, tn_at(te, in[2], t->ndim, at)));
+    tn_code_store(&c, t->buffer, t->ndim, to,
+                  combined(c.p, a->reduction, old, tn_at(te, in[2], t->ndim, at)));
 }
 
 /* clang-format off */
@@ -131,7 +134,8 @@ static tn_status nd_infer(tn_graph *g, tn_node *n)
     TN_TRY(scatter_operands(g, n, a->reduction));
     const tn_type *t = tn_in_type(n, 0), *indices = tn_in_type(n, 1), *updates = tn_in_type(n, 2);
     if (indices->n < 1 || !tn_is_int(indices->dim[indices->n - 1], &count) || count > t->n)
-        return tn_rule_fail(g, n, "op-E008", "the last dimension of indices %s counts the dimensions of data %s",
+        return tn_rule_fail(g, n, "op-E008",
+                            "the last dimension of indices %s counts the dimensions of data %s",
                             tn_rule_type_text(g, indices), tn_rule_type_text(g, t));
     int outer = indices->n - 1, inner = t->n - (int)count;
     bool fits = updates->n == outer + inner;
@@ -170,7 +174,8 @@ static void nd_body(tn_te *te, const tn_node *n, tn_tensor *const in[], tn_tenso
                                          : tn_code_vectors(&c, "r", extent, t->dtype);
         from[outer + i] = to[count + i] = v;
     }
-    const tn_expr *old = tn_code_load(&c, t->buffer, t->ndim, to), *update = tn_at(te, in[2], outer + inner, from);
+    const tn_expr *old = tn_code_load(&c, t->buffer, t->ndim, to),
+                  *update = tn_at(te, in[2], outer + inner, from);
     tn_code_store(&c, t->buffer, t->ndim, to, combined(c.p, a->reduction, old, update));
 }
 

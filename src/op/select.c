@@ -10,10 +10,7 @@
  * be expressions of symbols, which mean what their values do.
  */
 
-static int64_t clip(int64_t v, int64_t low, int64_t high)
-{
-    return v < low ? low : v > high ? high : v;
-}
+static int64_t clip(int64_t v, int64_t low, int64_t high) { return v < low ? low : v > high ? high : v; }
 
 static int64_t clip_begin(int64_t v, int64_t extent, int64_t step)
 {
@@ -28,12 +25,11 @@ static int64_t slice_count(int64_t begin, int64_t end, int64_t step)
     return way <= 0 ? 0 : (way - 1) / pace + 1;
 }
 
-typedef struct part { const tn_expr *begin, *count; } part; /* of one axis, index */
+typedef struct part {
+    const tn_expr *begin, *count;
+} part; /* of one axis, index */
 
-static part whole_part(tn_pool *p, const tn_expr *extent)
-{
-    return (part){tn_idx(p, 0), extent};
-}
+static part whole_part(tn_pool *p, const tn_expr *extent) { return (part){tn_idx(p, 0), extent}; }
 
 /* A position along extent n, clipped to [low, high]; numbers of INT32_MAX and beyond mean an end. */
 static const tn_expr *position(tn_pool *p, const tn_expr *at, const tn_expr *n, const tn_expr *low,
@@ -53,7 +49,8 @@ static const tn_expr *position(tn_pool *p, const tn_expr *at, const tn_expr *n, 
 }
 
 /* Begin and end stay inside [0, n], with a negative step inside [-1, n - 1]. */
-static part symbolic_part(tn_pool *p, const tn_expr *n, const tn_expr *begin, const tn_expr *end, int64_t step)
+static part symbolic_part(tn_pool *p, const tn_expr *n, const tn_expr *begin, const tn_expr *end,
+                          int64_t step)
 {
     const tn_expr *low = tn_idx(p, step > 0 ? 0 : -1), *high = step > 0 ? n : tn_add(p, n, tn_idx(p, -1));
     const tn_expr *b = position(p, begin, n, low, high), *e = position(p, end, n, low, high);
@@ -63,7 +60,8 @@ static part symbolic_part(tn_pool *p, const tn_expr *n, const tn_expr *begin, co
     return (part){b, tn_ceildiv(p, way, step > 0 ? step : -step)};
 }
 
-static part slice_part(tn_pool *p, const tn_expr *extent, const tn_expr *begin, const tn_expr *end, int64_t step)
+static part slice_part(tn_pool *p, const tn_expr *extent, const tn_expr *begin, const tn_expr *end,
+                       int64_t step)
 {
     int64_t n, b, e;
     if (!tn_is_int(extent, &n) || !tn_is_int(begin, &b) || !tn_is_int(end, &e))
@@ -251,7 +249,8 @@ static void set_compute(tn_te *te, const tn_node *n, tn_tensor *const in[], tn_t
             inside = tn_and(p, inside, tn_eq(p, tn_fmod(p, from, pace), zero));
     }
     const tn_expr *old = tn_at(te, in[0], t->ndim, t->axis);
-    tn_te_define(te, t, inside ? tn_at_if(te, in[1], t->ndim, index, inside, old) : tn_at(te, in[1], t->ndim, index));
+    tn_te_define(
+        te, t, inside ? tn_at_if(te, in[1], t->ndim, index, inside, old) : tn_at(te, in[1], t->ndim, index));
 }
 
 /* clang-format off */

@@ -33,7 +33,10 @@ static const char *const data_in[] = {"data"};
 
 /* Factors of a product of dimensions; equal ones of two products cancel, whatever they are. */
 enum { FACTOR_DEPTH = 3, MAX_FACTORS = TN_RULE_MAX_RANK << FACTOR_DEPTH };
-typedef struct factors { int n; const tn_expr *at[MAX_FACTORS]; } factors;
+typedef struct factors {
+    int n;
+    const tn_expr *at[MAX_FACTORS];
+} factors;
 
 static void add_factors(factors *f, const tn_expr *e, int depth)
 {
@@ -66,7 +69,8 @@ static void cancel(tn_pool *p, factors *a, factors *b, const tn_expr **num, cons
 
 /* Replaces 0 (keep the dimension, unless allowzero) and -1 (what is left, rounded down) of newshape by dimensions.
  * false: *wrong is the number of an entry that cannot stand there. */
-static bool resolve(tn_graph *g, const tn_type *t, const tn_reshape_attr *a, const tn_expr *dim[], uint32_t *wrong)
+static bool resolve(tn_graph *g, const tn_type *t, const tn_reshape_attr *a, const tn_expr *dim[],
+                    uint32_t *wrong)
 {
     factors have = {0}, want = {0};
     const tn_expr *num, *den;

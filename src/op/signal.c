@@ -152,7 +152,8 @@ static const tn_expr *part_at(dft *d, const tn_expr *row, const tn_expr *k, int6
 {
     tn_pool *p = d->c.p;
     const tn_expr *index[] = {row, k, tn_idx(p, part)}, *zero = tn_const(p, d->in->dtype, 0);
-    if (part == 1 && tn_is_value(d->in->dim[2], 1)) return tn_const(p, d->t, 0);
+    if (part == 1 && tn_is_value(d->in->dim[2], 1))
+        return tn_const(p, d->t, 0);
     return tn_cast(p, d->t, tn_at_if(d->c.te, d->in, 3, index, tn_lt(p, k, d->in->dim[1]), zero));
 }
 
@@ -165,7 +166,8 @@ static void load(dft *d, const tn_expr *k, bool upper)
     const tn_expr *row = tn_min(p, tn_add(p, d->first, l), tn_sub(p, d->in->dim[0], tn_idx(p, 1)));
     const tn_expr *from = upper ? tn_sub(p, tn_idx(p, d->n), k) : k;
     complex_expr v = {part_at(d, row, from, 0), part_at(d, row, from, 1)};
-    if (d->a->inverse && !upper) v.im = tn_sub(p, tn_const(p, d->t, 0), v.im);
+    if (d->a->inverse && !upper)
+        v.im = tn_sub(p, tn_const(p, d->t, 0), v.im);
     set(d, d->buffer[0], k, l, v);
     d->c.at = back;
 }
@@ -178,7 +180,8 @@ static void load_rows(dft *d)
     int64_t low = mirrored ? d->n / 2 + 1 : d->n;
     load(d, tn_code_for(&d->c, "k", tn_idx(p, low)), false);
     d->c.at = back;
-    if (d->n > low) load(d, tn_add(p, tn_code_for(&d->c, "k", tn_idx(p, d->n - low)), tn_idx(p, low)), true);
+    if (d->n > low)
+        load(d, tn_add(p, tn_code_for(&d->c, "k", tn_idx(p, d->n - low)), tn_idx(p, low)), true);
     d->c.at = back;
 }
 
@@ -233,7 +236,8 @@ static void radix_2(dft *d, const stage *s)
     tn_pool *p = d->c.p;
     const tn_expr *l = lane_loop(d);
     complex_expr x[2];
-    for (int64_t b = 0; b < 2; b++) x[b] = c_let(d, "x", get(d, s->from, from_at(d, s, tn_idx(p, b)), l));
+    for (int64_t b = 0; b < 2; b++)
+        x[b] = c_let(d, "x", get(d, s->from, from_at(d, s, tn_idx(p, b)), l));
     finish(d, s, tn_idx(p, 0), l, c_add(p, x[0], x[1]));
     finish(d, s, tn_idx(p, 1), l, c_sub(p, x[0], x[1]));
 }
@@ -243,7 +247,8 @@ static void radix_4(dft *d, const stage *s)
     tn_pool *p = d->c.p;
     const tn_expr *l = lane_loop(d);
     complex_expr x[4];
-    for (int64_t b = 0; b < 4; b++) x[b] = c_let(d, "x", get(d, s->from, from_at(d, s, tn_idx(p, b)), l));
+    for (int64_t b = 0; b < 4; b++)
+        x[b] = c_let(d, "x", get(d, s->from, from_at(d, s, tn_idx(p, b)), l));
     complex_expr e = c_let(d, "e", c_add(p, x[0], x[2])), f = c_let(d, "f", c_sub(p, x[0], x[2]));
     complex_expr g = c_let(d, "g", c_add(p, x[1], x[3])), h = c_let(d, "h", c_sub(p, x[1], x[3]));
     complex_expr turned = {h.im, tn_sub(p, tn_const(p, d->t, 0), h.re)}; /* -i h */
@@ -310,8 +315,10 @@ static int lanes_for(const dft *d)
 {
     int lanes = d->t.bits == 64 ? 8 : 16;
     int64_t rows;
-    while (lanes > 1 && tn_is_int(d->in->dim[0], &rows) && lanes / 2 >= rows) lanes /= 2;
-    while (lanes > 4 && d->n * lanes > 1 << 18) lanes /= 2;
+    while (lanes > 1 && tn_is_int(d->in->dim[0], &rows) && lanes / 2 >= rows)
+        lanes /= 2;
+    while (lanes > 4 && d->n * lanes > 1 << 18)
+        lanes /= 2;
     return lanes;
 }
 
@@ -464,7 +471,8 @@ static void ngram_body(tn_te *te, const tn_node *n, tn_tensor *const in[], tn_te
             count_size(&w, size, w.a->counts.at[i], count, id);
         id += count;
     }
-    if (strcmp(w.a->mode, "TF") == 0) return;
+    if (strcmp(w.a->mode, "TF") == 0)
+        return;
     const tn_expr *u = tn_code_for(&w.c, "u", units), *sum = sum_at(&w, u);
     const tn_expr *weight =
         n->nin > WEIGHTS && in[WEIGHTS] ? tn_at1(te, in[WEIGHTS], u) : tn_flt(p, TN_F32, 1);

@@ -21,8 +21,8 @@ static tn_status topk_infer(tn_graph *g, tn_node *n)
     TN_TRY(tn_rule_axis(g, n, a->axis, t->n, &axis));
     TN_TRY(tn_rule_extent(g, n, "k", a->k, &count));
     if (tn_is_int(t->dim[axis], &extent) && tn_is_int(count, &k) && k > extent)
-        return tn_rule_fail(g, n, "op-E007", "k is %lld, but axis %d of %s has %s elements", (long long)k, axis,
-                            tn_rule_type_text(g, t), tn_rule_dim_text(g, t->dim[axis]));
+        return tn_rule_fail(g, n, "op-E007", "k is %lld, but axis %d of %s has %s elements", (long long)k,
+                            axis, tn_rule_type_text(g, t), tn_rule_dim_text(g, t->dim[axis]));
     if (!tn_dtype_is_int(a->dtype) || a->dtype.bits < 32)
         return tn_rule_fail(g, n, "op-E011", "dtype must be int32 or int64, but is %s",
                             tn_rule_dtype_text(g, a->dtype));
@@ -37,10 +37,10 @@ typedef struct sorter {
     const tn_tensor *in, *out;
     bool ascend;
     int axis;
-    const tn_expr *width;   /* sort_rows: elements of a row; NULL: single elements are sorted */
+    const tn_expr *width; /* sort_rows: elements of a row; NULL: single elements are sorted */
     const tn_expr *row[TN_RULE_MAX_RANK], *number; /* the indices of this row; its number */
     const tn_expr *extent;
-    uint32_t lists;         /* two lists of positions a row */
+    uint32_t lists; /* two lists of positions a row */
 } sorter;
 
 static const tn_expr *element(sorter *s, const tn_expr *position)
@@ -106,7 +106,8 @@ static const tn_expr *out_at(sorter *s, const tn_expr *at, const tn_expr *there)
     const tn_expr *index[TN_RULE_MAX_RANK], *none = there ? tn_int(s->c.p, s->out->dtype, 0) : NULL;
     for (int i = 0; i < s->out->ndim; i++)
         index[i] = i == s->axis ? at : s->row[i];
-    return tn_cast(s->c.p, TN_IDX, tn_load(s->c.p, s->out->dtype, s->out->buffer, s->out->ndim, index, there, none));
+    return tn_cast(s->c.p, TN_IDX,
+                   tn_load(s->c.p, s->out->dtype, s->out->buffer, s->out->ndim, index, there, none));
 }
 
 /* The sorted list grows in the result itself. Where an element goes is counted first (those that it does not beat), so
@@ -117,7 +118,8 @@ static void select_few(sorter *s, int64_t k)
     const tn_expr *one = tn_idx(p, 1), *last = tn_idx(p, k - 1);
     uint32_t rank = tn_code_buffer(&s->c, "rank", TN_I32, 1, &one, TN_SCOPE_REGISTER);
     const tn_expr *zero = tn_idx(p, 0), *i = tn_code_for(&s->c, "i", s->extent), *most = tn_idx(p, k);
-    const tn_expr *x = tn_code_let(&s->c, "x", element(s, i)), *have = tn_code_let(&s->c, "have", tn_min(p, i, most));
+    const tn_expr *x = tn_code_let(&s->c, "x", element(s, i)),
+                  *have = tn_code_let(&s->c, "have", tn_min(p, i, most));
     const tn_expr *worst = out_at(s, tn_sub(p, have, one), tn_lt(p, zero, have));
     tn_code_if(&s->c, tn_bin(p, TN_E_OR, tn_lt(p, have, most), beats(s, x, element(s, worst))));
     tn_body *inside = s->c.at;
@@ -137,13 +139,15 @@ static void select_few(sorter *s, int64_t k)
 
 /* One step of a merge: of what stands at the cursors the better element goes to `to`. A run that is used up reads an
  * element that is not its own, but the conditions look at the cursors first. */
-static void merge_step(sorter *s, uint32_t cursor, const tn_expr *from, const tn_expr *middle, const tn_expr *end,
-                       const tn_expr *to)
+static void merge_step(sorter *s, uint32_t cursor, const tn_expr *from, const tn_expr *middle,
+                       const tn_expr *end, const tn_expr *to)
 {
     tn_pool *p = s->c.p;
-    const tn_expr *at[2] = {tn_idx(p, 0), tn_idx(p, 1)}, *one = at[1], *last = tn_sub(p, s->extent, one), *side[2];
+    const tn_expr *at[2] = {tn_idx(p, 0), tn_idx(p, 1)}, *one = at[1], *last = tn_sub(p, s->extent, one),
+                  *side[2];
     for (int k = 0; k < 2; k++)
-        side[k] = tn_code_let(&s->c, k ? "right" : "left", tn_cast(p, TN_IDX, tn_code_load(&s->c, cursor, 1, &at[k])));
+        side[k] = tn_code_let(&s->c, k ? "right" : "left",
+                              tn_cast(p, TN_IDX, tn_code_load(&s->c, cursor, 1, &at[k])));
     const tn_expr *a = tn_code_let(&s->c, "a", place(s, from, tn_min(p, side[0], last))),
                   *b = tn_code_let(&s->c, "b", place(s, from, tn_min(p, side[1], last)));
     const tn_expr *better = s->width ? row_beats(s, b, a) : beats(s, element(s, b), element(s, a));
@@ -152,8 +156,9 @@ static void merge_step(sorter *s, uint32_t cursor, const tn_expr *from, const tn
     put(s, tn_sub(p, one, from), to, tn_select(p, right, b, a));
     for (int k = 0; k < 2; k++) {
         const tn_expr *next = tn_add(p, side[k], one);
-        tn_code_store(&s->c, cursor, 1, &at[k],
-                      tn_cast(p, TN_I32, k ? tn_select(p, right, next, side[k]) : tn_select(p, right, side[k], next)));
+        tn_code_store(
+            &s->c, cursor, 1, &at[k],
+            tn_cast(p, TN_I32, k ? tn_select(p, right, next, side[k]) : tn_select(p, right, side[k], next)));
     }
 }
 
@@ -176,10 +181,12 @@ static void sort_all(sorter *s)
     s->c.at = row;
     const tn_expr *level = tn_code_for(&s->c, "level", tn_idx(p, levels)), *from = tn_fmod(p, level, two);
     const tn_expr *power = tn_bin(p, TN_E_SHL, tn_int(p, TN_I64, 1), tn_cast(p, TN_I64, level));
-    const tn_expr *width = tn_code_let(&s->c, "width", tn_cast(p, TN_IDX, power)), *pair = tn_mul(p, width, two);
+    const tn_expr *width = tn_code_let(&s->c, "width", tn_cast(p, TN_IDX, power)),
+                  *pair = tn_mul(p, width, two);
     tn_code_if(&s->c, tn_lt(p, width, n));
     tn_code_store(&s->c, result, 1, &at[0], tn_cast(p, TN_I32, tn_sub(p, one, from)));
-    const tn_expr *runs = tn_fdiv(p, tn_sub(p, tn_add(p, n, pair), one), pair), *run = tn_code_for(&s->c, "run", runs);
+    const tn_expr *runs = tn_fdiv(p, tn_sub(p, tn_add(p, n, pair), one), pair),
+                  *run = tn_code_for(&s->c, "run", runs);
     const tn_expr *first = tn_code_let(&s->c, "first", tn_mul(p, run, pair));
     const tn_expr *middle = tn_code_let(&s->c, "middle", tn_min(p, tn_add(p, first, width), n));
     const tn_expr *end = tn_code_let(&s->c, "end", tn_min(p, tn_add(p, first, pair), n));
@@ -188,7 +195,8 @@ static void sort_all(sorter *s)
     const tn_expr *step = tn_code_for(&s->c, "step", tn_sub(p, end, first));
     merge_step(s, cursor, from, middle, end, tn_add(p, first, step));
     s->c.at = row;
-    const tn_expr *list = tn_code_let(&s->c, "list", tn_cast(p, TN_IDX, tn_code_load(&s->c, result, 1, &at[0])));
+    const tn_expr *list =
+        tn_code_let(&s->c, "list", tn_cast(p, TN_IDX, tn_code_load(&s->c, result, 1, &at[0])));
     const tn_expr *o = tn_code_for(&s->c, "o", s->out->dim[s->axis]);
     put_out(s, o, place(s, list, o));
 }

@@ -23,11 +23,15 @@ const char *tn_annot_source(tn_ctx *ctx, const char *s, size_t n);
 void tn_annot_param(tn_ctx *ctx, const char *s, size_t n, const char **out_name, const char **out_source);
 /* A constant's comment. The type is given as a slice of text: dims "(256, 64)", dtype, layout; n_* 0: not told. */
 typedef struct tn_annot_const {
-    const char *name;                    /* interned; NULL: none */
-    const char *type; size_t n_type;     /* TVM's ty=...: a whole type, else: */
-    const char *dims; size_t n_dims;     /* "(256, 64)" */
-    const char *dtype; size_t n_dtype;
-    const char *layout; size_t n_layout;
+    const char *name; /* interned; NULL: none */
+    const char *type;
+    size_t n_type; /* TVM's ty=...: a whole type, else: */
+    const char *dims;
+    size_t n_dims; /* "(256, 64)" */
+    const char *dtype;
+    size_t n_dtype;
+    const char *layout;
+    size_t n_layout;
 } tn_annot_const;
 bool tn_annot_constant(tn_ctx *ctx, const char *s, size_t n, tn_annot_const *out); /* false: tells no shape */
 

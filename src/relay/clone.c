@@ -6,8 +6,8 @@
 
 typedef struct copier {
     tn_graph *g;
-    tn_map node;                    /* old node -> new node of the same outputs */
-    tn_map param;                   /* old parameter -> index of its argument */
+    tn_map node;  /* old node -> new node of the same outputs */
+    tn_map param; /* old parameter -> index of its argument */
     const tn_value *arg;
     int n_sym, cap_sym; /* symbols of the function and what they are here */
     const tn_expr **from, **to;
@@ -15,22 +15,19 @@ typedef struct copier {
 
 static const tn_type *subst_type(copier *c, const tn_type *t)
 {
-    if (!c->n_sym || !t) {
+    if (!c->n_sym || !t)
         return t;
-    }
     tn_arena *a = c->g->arena;
     tn_pool *pool = c->g->pool;
     if (t->kind == TN_T_TENSOR) {
         const tn_expr **dim = TN_NEW_N(a, const tn_expr *, t->n);
-        for (int d = 0; d < t->n; d++) {
+        for (int d = 0; d < t->n; d++)
             dim[d] = tn_subst(pool, t->dim[d], c->n_sym, c->from, c->to);
-        }
         return tn_type_tensor(pool, t->dtype, t->n, dim, t->layout);
     }
     const tn_type **field = TN_NEW_N(a, const tn_type *, t->n);
-    for (int i = 0; i < t->n; i++) { /* depth: that of types, bounded by who made them */
+    for (int i = 0; i < t->n; i++) /* depth: that of types, bounded by who made them */
         field[i] = subst_type(c, t->field[i]);
-    }
     return t->kind == TN_T_TUPLE ? tn_type_tuple(pool, t->n, field)
                                  : tn_type_func(pool, t->n - 1, field, field[t->n - 1]);
 }
@@ -60,9 +57,8 @@ static void rename_bound(copier *c, const tn_node *n)
         const tn_dims *d = (const tn_dims *)(const void *)((const char *)n->attr + f->offset);
         for (uint32_t i = 0; f->kind == TN_A_DIMS && i < d->n; i++) {
             bool known = d->at[i]->kind != TN_E_SYM;
-            for (int k = 0; k < c->n_sym && !known; k++) {
+            for (int k = 0; k < c->n_sym && !known; k++)
                 known = c->from[k] == d->at[i];
-            }
             if (!known) {
                 const tn_symbol_info s = *tn_graph_symbol(c->g, d->at[i]->u.s);
                 add_symbol(c, d->at[i], tn_fresh_symbol(c->g, "u", s.min, s.max));
@@ -75,19 +71,16 @@ static void rename_bound(copier *c, const tn_node *n)
 static const void *subst_attr(copier *c, const tn_node *n)
 {
     const tn_attr_field *f = n->op->attr;
-    if (!f || !n->attr || !c->n_sym) {
+    if (!f || !n->attr || !c->n_sym)
         return n->attr;
-    }
     char *attr = tn_arena_copy(c->g->arena, n->attr, n->op->attr_size, 16);
     for (; f->name; f++) {
-        if (f->kind != TN_A_DIMS) {
+        if (f->kind != TN_A_DIMS)
             continue;
-        }
         tn_dims *d = (tn_dims *)(void *)(attr + f->offset);
         const tn_expr **at = TN_NEW_N(c->g->arena, const tn_expr *, d->n);
-        for (uint32_t i = 0; i < d->n; i++) {
+        for (uint32_t i = 0; i < d->n; i++)
             at[i] = tn_subst(c->g->pool, d->at[i], c->n_sym, c->from, c->to);
-        }
         d->at = at;
     }
     return attr;
@@ -96,15 +89,12 @@ static const void *subst_attr(copier *c, const tn_node *n)
 static tn_value copied(const copier *c, tn_value v)
 {
     uint64_t at;
-    if (!v.def) {
+    if (!v.def)
         return v;
-    }
-    if (tn_map_get(&c->param, tn_map_key(v.def), &at)) {
+    if (tn_map_get(&c->param, tn_map_key(v.def), &at))
         return c->arg[at];
-    }
-    if (tn_map_get(&c->node, tn_map_key(v.def), &at)) {
-        return (tn_value){ (tn_node *)(uintptr_t)at, v.out };
-    }
+    if (tn_map_get(&c->node, tn_map_key(v.def), &at))
+        return (tn_value){(tn_node *)(uintptr_t)at, v.out};
     return v; /* an outer value */
 }
 
@@ -121,9 +111,8 @@ static tn_status copy_region(copier *c, const tn_region *from, tn_node *holder, 
     }
     TN_TRY(copy_nodes(c, from, r, depth));
     tn_value *res = TN_NEW_N(c->g->arena, tn_value, from->n_result);
-    for (uint32_t i = 0; i < from->n_result; i++) {
-        res[i] = copied(c, (tn_value){ from->result[i].def, from->result[i].out });
-    }
+    for (uint32_t i = 0; i < from->n_result; i++)
+        res[i] = copied(c, (tn_value){from->result[i].def, from->result[i].out});
     tn_region_set_results(c->g, r, (int)from->n_result, res);
     return TN_OK;
 }
@@ -132,9 +121,8 @@ static void copy_layouts(copier *c, const tn_node *old, tn_node *n)
 {
     for (int k = 0; k < n->nout && old->type; k++) {
         const tn_type *t = old->type[k];
-        if (t && t->kind == TN_T_TENSOR && t->layout && n->type[k] && n->type[k]->kind == TN_T_TENSOR) {
+        if (t && t->kind == TN_T_TENSOR && t->layout && n->type[k] && n->type[k]->kind == TN_T_TENSOR)
             n->type[k] = tn_type_relayout(c->g->pool, n->type[k], t->layout);
-        }
     }
 }
 
@@ -143,29 +131,24 @@ static tn_status copy_node(copier *c, tn_node *old, tn_region *to, int depth)
     tn_graph *g = c->g;
     tn_node *n;
     tn_value *in = TN_NEW_N(g->arena, tn_value, old->nin);
-    for (int i = 0; i < old->nin; i++) {
+    for (int i = 0; i < old->nin; i++)
         in[i] = copied(c, tn_in(old, i));
-    }
     rename_bound(c, old);
     if (tn_op_is(old, &tn_op_constant)) {
         n = tn_constant_new(g, to, NULL, old->type[0], old->blob, old->name);
         n->loc = old->loc;
     } else if (old->nregion) {
-        for (int i = 0; i < old->nregion; i++) {
-            for (const tn_node *inner = old->region[i]->first; inner; inner = inner->next) {
+        for (int i = 0; i < old->nregion; i++)
+            for (const tn_node *inner = old->region[i]->first; inner; inner = inner->next)
                 rename_bound(c, inner);
-            }
-        }
         n = tn_node_new(g, to, NULL, old->op, old->nin, in, old->nout, subst_attr(c, old), old->loc);
-        for (int i = 0; i < old->nregion; i++) {
+        for (int i = 0; i < old->nregion; i++)
             TN_TRY(copy_region(c, old->region[i], n, depth + 1));
-        }
         TN_TRY(tn_infer_node(g, n));
     } else {
         n = tn_make_call(g, to, NULL, old->op, old->nin, in, subst_attr(c, old), old->loc);
-        if (!n) {
+        if (!n)
             return TN_FAIL;
-        }
     }
     copy_layouts(c, old, n);
     tn_map_put(&c->node, tn_map_key(old), tn_map_key(n));
@@ -175,24 +158,21 @@ static tn_status copy_node(copier *c, tn_node *old, tn_region *to, int depth)
 static tn_status copy_nodes(copier *c, const tn_region *from, tn_region *to, int depth)
 {
     if (depth > TN_RELAY_MAX_NEST) {
-        return tn_error(c->g->ctx, "relay-E107", NULL, "closures are nested more than %d deep", TN_RELAY_MAX_NEST);
+        return tn_error(c->g->ctx, "relay-E107", NULL, "closures are nested more than %d deep",
+                        TN_RELAY_MAX_NEST);
     }
-    for (tn_node *n = from->first; n; n = n->next) {
-        if (!tn_op_is(n, &tn_op_var)) {
+    for (tn_node *n = from->first; n; n = n->next)
+        if (!tn_op_is(n, &tn_op_var))
             TN_TRY(copy_node(c, n, to, depth));
-        }
-    }
     return TN_OK;
 }
 
 /* One dimension of a parameter against the argument's: a symbol takes its value at first sight. */
 static bool bind_dim(copier *c, const tn_expr *param, const tn_expr *arg)
 {
-    for (int i = 0; i < c->n_sym; i++) {
-        if (c->from[i] == param) {
+    for (int i = 0; i < c->n_sym; i++)
+        if (c->from[i] == param)
             return tn_equal(c->g->pool, NULL, c->to[i], arg);
-        }
-    }
     if (param->kind == TN_E_SYM) {
         add_symbol(c, param, arg);
         return true;
@@ -203,13 +183,11 @@ static bool bind_dim(copier *c, const tn_expr *param, const tn_expr *arg)
 /* Symbols are bound by all parameters before expressions of them are compared. */
 static bool bind_type(copier *c, const tn_type *param, const tn_type *arg, bool symbols)
 {
-    if (!arg || param->kind != TN_T_TENSOR || arg->kind != TN_T_TENSOR) {
+    if (!arg || param->kind != TN_T_TENSOR || arg->kind != TN_T_TENSOR)
         return arg && tn_type_eq(param, arg);
-    }
     bool ok = param->n == arg->n && tn_dtype_eq(param->dtype, arg->dtype) && param->layout == arg->layout;
-    for (int d = 0; d < param->n && ok; d++) {
+    for (int d = 0; d < param->n && ok; d++)
         ok = (param->dim[d]->kind == TN_E_SYM) != symbols || bind_dim(c, param->dim[d], arg->dim[d]);
-    }
     return ok;
 }
 
@@ -219,13 +197,12 @@ static tn_status bind(copier *c, const tn_region *from, const tn_value arg[], co
         const tn_node *v = from->param[i % from->n_param];
         const tn_type *t = tn_value_type(arg[i % from->n_param]);
         if (!bind_type(c, v->type[0], t, i < from->n_param)) {
-            tn_buf a = { 0 }, b = { 0 };
+            tn_buf a = {0}, b = {0};
             tn_type_print(v->type[0], &a);
-            if (t) {
+            if (t)
                 tn_type_print(t, &b);
-            } else {
+            else
                 tn_buf_str(&b, "None");
-            }
             tn_status s = tn_error(c->g->ctx, "relay-E049", loc,
                                    "argument %u of the call is %s, but the function takes %s",
                                    i % from->n_param, tn_buf_cstr(&b), tn_buf_cstr(&a));
@@ -237,18 +214,16 @@ static tn_status bind(copier *c, const tn_region *from, const tn_value arg[], co
     return TN_OK;
 }
 
-tn_status tn_relay_inline(tn_graph *g, const tn_region *from, tn_region *to, const tn_value arg[], const tn_loc *loc,
-                          tn_value out[])
+tn_status tn_relay_inline(tn_graph *g, const tn_region *from, tn_region *to, const tn_value arg[],
+                          const tn_loc *loc, tn_value out[])
 {
-    copier c = { .g = g, .arg = arg };
+    copier c = {.g = g, .arg = arg};
     tn_status s = bind(&c, from, arg, loc);
-    for (uint32_t i = 0; i < from->n_param; i++) {
+    for (uint32_t i = 0; i < from->n_param; i++)
         tn_map_put(&c.param, tn_map_key(from->param[i]), i);
-    }
     s = s == TN_OK ? copy_nodes(&c, from, to, 0) : s;
-    for (uint32_t i = 0; i < from->n_result && s == TN_OK; i++) {
-        out[i] = copied(&c, (tn_value){ from->result[i].def, from->result[i].out });
-    }
+    for (uint32_t i = 0; i < from->n_result && s == TN_OK; i++)
+        out[i] = copied(&c, (tn_value){from->result[i].def, from->result[i].out});
     tn_map_deinit(&c.node);
     tn_map_deinit(&c.param);
     return s;

@@ -31,9 +31,8 @@ static uint32_t count_uses(const tn_node *n, uint32_t out)
     uint32_t left = 0;
     for (const tn_use *u = n->users[out]; u; u = u->next) {
         const tn_region *at = u->user ? u->user->owner : u->region;
-        if (at != n->owner) {
+        if (at != n->owner)
             return PINNED;
-        }
         left += left < PINNED - 1;
     }
     return left;
@@ -43,11 +42,10 @@ static void store(interp *p, const tn_node *n, uint32_t out, value *v)
 {
     slot *s = find_slot(p, n, out);
     s->left = count_uses(n, out);
-    if (s->left) {
+    if (s->left)
         s->v = v;
-    } else {
+    else
         value_release(v);
-    }
 }
 
 static void drop_use(interp *p, const tn_use *u, const tn_region *at)
@@ -64,13 +62,11 @@ static void open_slots(interp *p, const tn_region *r)
     uint64_t at;
     for (const tn_node *n = r->first; n; n = n->next) {
         bool none = tn_op_is(n, &tn_op_constant) || tn_op_is(n, &tn_op_fn);
-        if (none || tn_map_get(&p->index, tn_map_key(n), &at)) {
+        if (none || tn_map_get(&p->index, tn_map_key(n), &at))
             continue;
-        }
         tn_map_put(&p->index, tn_map_key(n), p->slot.n);
-        for (int k = 0; k < n->nout; k++) {
-            tn_vec_push(&p->slot, (slot){ 0 });
-        }
+        for (int k = 0; k < n->nout; k++)
+            tn_vec_push(&p->slot, (slot){0});
     }
 }
 
@@ -91,9 +87,8 @@ static tn_status read_use(interp *p, const tn_use *u, const tn_node *at, value *
     tn_node *d = u->def;
     if (tn_op_is(d, &tn_op_fn) || tn_op_is(d, &tn_op_constant)) {
         value *v = value_new(tn_op_is(d, &tn_op_fn) ? VALUE_CLOSURE : VALUE_TENSOR);
-        if (!v) {
+        if (!v)
             return interp_no_memory(p, at);
-        }
         *out = v;
         if (v->kind == VALUE_CLOSURE) {
             v->fn = d;
@@ -133,9 +128,8 @@ static tn_status check_size(interp *p, const tn_node *n, const tn_type *t, const
     int64_t dim[TN_RELAY_MAX_RANK];
     size_t bytes;
     TN_TRY(interp_type(p, t, n, dim, &bytes));
-    if (v->kind == VALUE_TENSOR && v->t.n == bytes && tn_dtype_eq(v->t.dtype, t->dtype)) {
+    if (v->kind == VALUE_TENSOR && v->t.n == bytes && tn_dtype_eq(v->t.dtype, t->dtype))
         return TN_OK;
-    }
     return tn_error(p->g->ctx, "relay-E209", interp_where(n),
                     "an operand of %s does not have the size of its type", n->op->name);
 }
@@ -145,9 +139,8 @@ static void add_symbols(interp *p, tn_func *f)
     for (uint32_t i = 0; i < p->g->n_symbol; i++) {
         const tn_symbol_info *s = &p->g->symbol[i];
         int64_t v;
-        if (interp_symbol(p, s->name, &v)) {
+        if (interp_symbol(p, s->name, &v))
             tn_func_add_symbol(f, s->name, s->min, s->max);
-        }
     }
 }
 
@@ -200,14 +193,12 @@ static tn_status eval_compute(interp *p, tn_node *n, value *const in[], value *o
 /* The same value in the layout of type `to`. Takes over *v. */
 static tn_status change_layout(interp *p, const tn_node *n, const tn_type *from, const tn_type *to, value **v)
 {
-    if (from->layout == to->layout) {
+    if (from->layout == to->layout)
         return TN_OK;
-    }
     TN_TRY(check_size(p, n, from, *v));
     value *r = value_new(VALUE_TENSOR);
-    if (!r) {
+    if (!r)
         return interp_no_memory(p, n);
-    }
     if (tn_relay_relayout(p->g->ctx, &(*v)->t, from->layout, to->layout, &r->t) != TN_OK) {
         value_release(r);
         return TN_FAIL;
@@ -255,15 +246,13 @@ static tn_status expand_alone(interp *p, tn_node *n, tn_graph *sg, tn_region **o
     tn_value *in = TN_NEW_N(sg->arena, tn_value, n->nin), *out = TN_NEW_N(sg->arena, tn_value, n->nout);
     for (int i = 0; i < n->nin; i++) {
         const tn_node *d = n->in[i].def;
-        if (d && !tn_op_is(d, &tn_op_constant)) {
+        if (d && !tn_op_is(d, &tn_op_constant))
             in[i] = tn_val(tn_region_add_param(sg, body, NULL, tn_in_type(n, i)));
-        }
     }
     for (int i = 0; i < n->nin; i++) {
         const tn_node *d = n->in[i].def;
-        if (d && tn_op_is(d, &tn_op_constant)) {
+        if (d && tn_op_is(d, &tn_op_constant))
             in[i] = tn_val(tn_constant_new(sg, body, NULL, d->type[0], d->blob, d->name));
-        }
     }
     tn_node *copy = tn_node_new(sg, body, NULL, n->op, n->nin, in, n->nout, n->attr, n->loc);
     memcpy(copy->type, n->type, n->nout * sizeof *n->type);
@@ -276,15 +265,14 @@ static tn_status expand_alone(interp *p, tn_node *n, tn_graph *sg, tn_region **o
 
 static void interp_init(interp *p, tn_graph *g, tn_eval_fn *eval, void *user)
 {
-    *p = (interp){ .g = g, .eval = eval ? eval : tn_eval_interp, .user = user };
+    *p = (interp){.g = g, .eval = eval ? eval : tn_eval_interp, .user = user};
     tn_arena_init(&p->scratch, g->arena->oom, g->arena->oom_user);
 }
 
 static void interp_deinit(interp *p)
 {
-    for (size_t i = 0; i < p->slot.n; i++) {
+    for (size_t i = 0; i < p->slot.n; i++)
         value_release(p->slot.at[i].v);
-    }
     tn_vec_deinit(&p->slot);
     tn_vec_deinit(&p->sym);
     tn_vec_deinit(&p->active);
@@ -302,9 +290,8 @@ static tn_status eval_expanded(interp *p, tn_node *n, value *const in[], value *
     tn_graph_init(&sg, p->g->ctx, &arena, p->g->pool);
     interp_init(&sub, &sg, p->eval, p->user);
     sub.depth = p->depth + 1;
-    for (size_t i = 0; i < p->sym.n; i++) {
+    for (size_t i = 0; i < p->sym.n; i++)
         tn_vec_push(&sub.sym, p->sym.at[i]);
-    }
     tn_status s = sub.depth > MAX_DEPTH
                       ? tn_error(p->g->ctx, "relay-E207", interp_where(n),
                                  "calls or expansions are nested more than %d deep", MAX_DEPTH)
@@ -312,15 +299,13 @@ static tn_status eval_expanded(interp *p, tn_node *n, value *const in[], value *
     if (s == TN_OK) {
         value **arg = TN_NEW_N(&arena, value *, n->nin);
         uint32_t n_arg = 0;
-        for (int i = 0; i < n->nin; i++) {
-            if (in[i] && !tn_op_is(n->in[i].def, &tn_op_constant)) {
+        for (int i = 0; i < n->nin; i++)
+            if (in[i] && !tn_op_is(n->in[i].def, &tn_op_constant))
                 arg[n_arg++] = in[i];
-            }
-        }
         s = eval_region(&sub, body, arg, out);
     }
     for (int k = 0; k < n->nout && s == TN_OK; k++) {
-        const tn_type *made = tn_value_type((tn_value){ body->result[k].def, body->result[k].out });
+        const tn_type *made = tn_value_type((tn_value){body->result[k].def, body->result[k].out});
         s = change_layout(p, n, made, n->type[k], &out[k]);
     }
     interp_deinit(&sub);
@@ -338,17 +323,14 @@ static tn_status spread(interp *p, const tn_node *n, uint32_t n_res, value *res[
         memcpy(out, n_res ? (const void *)res : out, n_res * sizeof *res);
         return TN_OK;
     }
-    if (n->nout == 1) {
+    if (n->nout == 1)
         return value_make_tuple(p, n, n_res, res, &out[0]);
-    }
     value *t = n_res == 1 ? res[0] : NULL;
     bool ok = t && t->kind == VALUE_TUPLE && t->n == n->nout;
-    for (int k = 0; k < n->nout && ok; k++) {
+    for (int k = 0; k < n->nout && ok; k++)
         out[k] = value_retain(t->field[k]);
-    }
-    for (uint32_t i = 0; i < n_res; i++) {
+    for (uint32_t i = 0; i < n_res; i++)
         value_release(res[i]);
-    }
     return ok ? TN_OK
               : tn_error(p->g->ctx, "relay-E209", interp_where(n),
                          "a call expects %d results, but the function returns another number", n->nout);
@@ -372,9 +354,8 @@ static tn_status eval_call(interp *p, tn_node *n, value *const in[], value *out[
                         "calls or expansions are nested more than %d deep", MAX_DEPTH);
     }
     value **res = calloc(r->n_result + 1, sizeof *res);
-    if (!res) {
+    if (!res)
         return interp_no_memory(p, n);
-    }
     p->depth++;
     tn_vec_push(&p->active, r);
     tn_status s = eval_region(p, r, in + 1, res);
@@ -397,11 +378,9 @@ static void bind_results(interp *p, const tn_node *n, value *const out[])
 {
     for (int k = 0; k < n->nout; k++) {
         const tn_type *t = n->type[k];
-        for (int d = 0; t->kind == TN_T_TENSOR && d < t->n; d++) {
-            if (t->dim[d]->kind == TN_E_SYM) {
+        for (int d = 0; t->kind == TN_T_TENSOR && d < t->n; d++)
+            if (t->dim[d]->kind == TN_E_SYM)
                 give_symbol(p, t->dim[d], out[k]->t.dim[d]);
-            }
-        }
     }
 }
 
@@ -409,9 +388,8 @@ static tn_status eval_if(interp *p, tn_node *n, value *const in[], value *out[])
 {
     tn_region *r = n->region[*(const unsigned char *)in[0]->t.at ? 0 : 1];
     value **res = calloc((size_t)r->n_result + 1, sizeof *res);
-    if (!res) {
+    if (!res)
         return interp_no_memory(p, n);
-    }
     tn_status s = p->depth < MAX_DEPTH
                       ? TN_OK
                       : tn_error(p->g->ctx, "relay-E207", interp_where(n),
@@ -431,9 +409,8 @@ static tn_status eval_if(interp *p, tn_node *n, value *const in[], value *out[])
 static tn_status number_value(interp *p, const tn_node *n, int64_t i, value **out)
 {
     value *v = *out = value_new(VALUE_TENSOR);
-    if (!v || !(v->t.at = tn_tensor_value_memory(sizeof i))) {
+    if (!v || !(v->t.at = tn_tensor_value_memory(sizeof i)))
         return interp_no_memory(p, n);
-    }
     v->t.dtype = TN_I64;
     v->t.n = sizeof i;
     memcpy(v->t.at, &i, sizeof i);
@@ -456,16 +433,14 @@ static tn_status eval_iteration(interp *p, tn_node *n, int64_t i, value *arg[], 
     }
     for (uint32_t k = n_carried; k + 1 < r->n_result && s == TN_OK; k++) {
         const tn_tensor_value *row = &res[k + 1]->t;
-        if (((size_t)i + 1) * row->n > out[k]->t.n) {
+        if (((size_t)i + 1) * row->n > out[k]->t.n)
             s = tn_error(p->g->ctx, "relay-E212", interp_where(n), "the loop runs longer than its count");
-        } else if (row->n) {
+        else if (row->n)
             memcpy((char *)out[k]->t.at + (size_t)i * row->n, row->at, row->n);
-        }
     }
     *go = s == TN_OK && *(const unsigned char *)res[0]->t.at;
-    for (uint32_t k = 0; res && k < r->n_result; k++) {
+    for (uint32_t k = 0; res && k < r->n_result; k++)
         value_release(res[k]);
-    }
     free(res);
     return s;
 }
@@ -477,18 +452,14 @@ static tn_status eval_loop(interp *p, tn_node *n, value *const in[], value *out[
     bool go = *(const unsigned char *)in[1]->t.at;
     value **arg = calloc(n_carried + 1u, sizeof *arg);
     tn_status s = arg ? TN_OK : interp_no_memory(p, n);
-    for (uint32_t k = n_carried; k < n->nout && s == TN_OK; k++) {
+    for (uint32_t k = n_carried; k < n->nout && s == TN_OK; k++)
         s = value_make_tensor(p, n->type[k], n, &out[k]);
-    }
-    for (uint32_t k = 0; k < n_carried && arg; k++) {
+    for (uint32_t k = 0; k < n_carried && arg; k++)
         arg[k + 1] = value_retain(in[k + 2]);
-    }
-    for (; s == TN_OK && go && i < trip; i++) {
+    for (; s == TN_OK && go && i < trip; i++)
         s = eval_iteration(p, n, i, arg, out, &go);
-    }
     bool exact = n->nout > n_carried && !((const tn_loop_attr *)n->attr)->at_most;
-    if (s == TN_OK && exact && interp_dim(p, n->type[n_carried]->dim[0], n, &rows) == TN_OK &&
-        rows != i) {
+    if (s == TN_OK && exact && interp_dim(p, n->type[n_carried]->dim[0], n, &rows) == TN_OK && rows != i) {
         s = tn_error(p->g->ctx, "relay-E212", interp_where(n),
                      "the loop ends after %lld iterations, but its count is %lld", (long long)i,
                      (long long)rows);
@@ -510,11 +481,10 @@ static tn_status eval_bind_extent(interp *p, const tn_node *n, value *in, value 
     for (uint32_t i = 0; i < a->extent.n; i++) {
         int64_t v = tn_scalar_read(t, (const char *)in->t.at + (size_t)i * tn_dtype_bytes(t)).i, want = v;
         int64_t known;
-        if (a->extent.at[i]->kind == TN_E_SYM && !interp_symbol(p, a->extent.at[i]->u.s, &known)) {
+        if (a->extent.at[i]->kind == TN_E_SYM && !interp_symbol(p, a->extent.at[i]->u.s, &known))
             TN_TRY(interp_bind(p, a->extent.at[i]->u.s, v, n));
-        } else {
+        else
             TN_TRY(interp_dim(p, a->extent.at[i], n, &want));
-        }
         if (v != want) {
             return tn_error(p->g->ctx, "relay-E203", interp_where(n), "an extent is %lld, but must be %lld",
                             (long long)v, (long long)want);
@@ -527,13 +497,11 @@ static tn_status eval_bind_extent(interp *p, const tn_node *n, value *in, value 
 
 static tn_status eval_with(interp *p, tn_node *n, value *in[], value *out[])
 {
-    if (tn_op_is(n, &tn_op_call)) {
+    if (tn_op_is(n, &tn_op_call))
         return eval_call(p, n, in, out);
-    }
     if (tn_op_is(n, &tn_op_tuple)) {
-        for (int i = 0; i < n->nin; i++) {
+        for (int i = 0; i < n->nin; i++)
             value_retain(in[i]);
-        }
         return value_make_tuple(p, n, n->nin, in, &out[0]);
     }
     if (tn_op_is(n, &tn_op_tuple_get)) {
@@ -542,15 +510,12 @@ static tn_status eval_with(interp *p, tn_node *n, value *in[], value *out[])
         out[0] = value_retain(in[0]->field[k]);
         return TN_OK;
     }
-    if (tn_op_is(n, &tn_op_if)) {
+    if (tn_op_is(n, &tn_op_if))
         return eval_if(p, n, in, out);
-    }
-    if (tn_op_is(n, &tn_op_loop)) {
+    if (tn_op_is(n, &tn_op_loop))
         return eval_loop(p, n, in, out);
-    }
-    if (tn_op_is(n, &tn_op_bind_extent)) {
+    if (tn_op_is(n, &tn_op_bind_extent))
         return eval_bind_extent(p, n, in[0], &out[0]);
-    }
     if (tn_op_is(n, &tn_op_fail)) {
         return tn_error(p->g->ctx, "relay-E211", interp_where(n), "%s",
                         ((const tn_fail_attr *)n->attr)->message);
@@ -571,15 +536,12 @@ static tn_status eval_node(interp *p, tn_node *n, value *out[])
 {
     value **in = calloc((size_t)n->nin + 1, sizeof *in);
     tn_status s = in ? TN_OK : interp_no_memory(p, n);
-    for (int i = 0; i < n->nin && s == TN_OK; i++) {
-        if (n->in[i].def) {
+    for (int i = 0; i < n->nin && s == TN_OK; i++)
+        if (n->in[i].def)
             s = read_use(p, &n->in[i], n, &in[i]);
-        }
-    }
     s = s == TN_OK ? eval_with(p, n, in, out) : s;
-    for (int i = 0; i < n->nin && in; i++) {
+    for (int i = 0; i < n->nin && in; i++)
         value_release(in[i]);
-    }
     free(in);
     for (int k = 0; k < n->nout && s != TN_OK; k++) {
         value_release(out[k]);
@@ -591,19 +553,16 @@ static tn_status eval_node(interp *p, tn_node *n, value *out[])
 static tn_status eval_lines(interp *p, tn_region *r)
 {
     for (tn_node *n = r->first; n; n = n->next) {
-        if (tn_op_is(n, &tn_op_var) || tn_op_is(n, &tn_op_constant) || tn_op_is(n, &tn_op_fn)) {
+        if (tn_op_is(n, &tn_op_var) || tn_op_is(n, &tn_op_constant) || tn_op_is(n, &tn_op_fn))
             continue;
-        }
         value **out = calloc((size_t)n->nout + 1, sizeof *out);
         tn_status s = out ? eval_node(p, n, out) : interp_no_memory(p, n);
-        for (int k = 0; k < n->nout && s == TN_OK; k++) {
+        for (int k = 0; k < n->nout && s == TN_OK; k++)
             store(p, n, (uint32_t)k, out[k]);
-        }
         free(out);
         TN_TRY(s);
-        for (int i = 0; i < n->nin; i++) {
+        for (int i = 0; i < n->nin; i++)
             drop_use(p, &n->in[i], r);
-        }
     }
     return TN_OK;
 }
@@ -618,13 +577,11 @@ static tn_status eval_region(interp *p, tn_region *r, value *const arg[], value 
         return s;
     }
     open_slots(p, r);
-    for (uint32_t i = 0; i < r->n_param; i++) {
+    for (uint32_t i = 0; i < r->n_param; i++)
         store(p, r->param[i], 0, value_retain(arg[i]));
-    }
     s = eval_lines(p, r);
-    for (uint32_t i = 0; i < r->n_result && s == TN_OK; i++) {
+    for (uint32_t i = 0; i < r->n_result && s == TN_OK; i++)
         s = read_use(p, &r->result[i], r->holder, &out[i]);
-    }
     for (uint32_t i = 0; i < r->n_result && s != TN_OK; i++) {
         value_release(out[i]);
         out[i] = NULL;
@@ -649,7 +606,7 @@ static tn_status take_tensor(interp *p, const value *v, const tn_node *n, tn_ten
     out->borrowed = false;
     out->at = tn_tensor_value_memory(v->t.n);
     if (!out->at) {
-        *out = (tn_tensor_value){ 0 };
+        *out = (tn_tensor_value){0};
         return interp_no_memory(p, n);
     }
     memcpy(out->at, v->t.at, v->t.n);
@@ -660,9 +617,8 @@ static tn_status take_tensor(interp *p, const value *v, const tn_node *n, tn_ten
 static tn_status flatten(interp *p, value *v, int n_out, tn_tensor_value out[], int *at)
 {
     if (v->kind == VALUE_TUPLE) {
-        for (uint32_t i = 0; i < v->n; i++) { /* depth: that of types */
+        for (uint32_t i = 0; i < v->n; i++) /* depth: that of types */
             TN_TRY(flatten(p, v->field[i], n_out, out, at));
-        }
         return TN_OK;
     }
     if (v->kind == VALUE_CLOSURE) {
@@ -670,9 +626,8 @@ static tn_status flatten(interp *p, value *v, int n_out, tn_tensor_value out[], 
                         "a result of @main is a function; only tensors can be returned");
     }
     int k = (*at)++;
-    if (k >= n_out) {
+    if (k >= n_out)
         return TN_OK; /* counted by the caller */
-    }
     if (v->refs == 1 && !v->t.borrowed) {
         out[k] = v->t;
         v->t.borrowed = true;
@@ -695,29 +650,25 @@ static tn_status eval_main(interp *p, tn_region *r, const tn_tensor_value in[], 
     return s == TN_OK ? eval_region(p, r, arg, res) : s;
 }
 
-static tn_status run_main(interp *p, tn_region *r, const tn_tensor_value in[], int n_out, tn_tensor_value out[])
+static tn_status run_main(interp *p, tn_region *r, const tn_tensor_value in[], int n_out,
+                          tn_tensor_value out[])
 {
     size_t n_value = (size_t)r->n_param + r->n_result;
     value **arg = calloc(n_value + 1, sizeof *arg);
-    if (!arg) {
+    if (!arg)
         return interp_no_memory(p, NULL);
-    }
     value **res = arg + r->n_param;
     tn_status s = eval_main(p, r, in, arg, res);
-    for (uint32_t i = 0; i < r->n_param; i++) {
+    for (uint32_t i = 0; i < r->n_param; i++)
         value_release(arg[i]);
-    }
     int n = 0;
-    for (uint32_t i = 0; i < r->n_result && s == TN_OK; i++) {
+    for (uint32_t i = 0; i < r->n_result && s == TN_OK; i++)
         s = flatten(p, res[i], n_out, out, &n);
-    }
-    for (uint32_t i = 0; i < r->n_result; i++) {
+    for (uint32_t i = 0; i < r->n_result; i++)
         value_release(res[i]);
-    }
     free(arg);
-    if (s == TN_OK && n != n_out) {
+    if (s == TN_OK && n != n_out)
         s = tn_error(p->g->ctx, "relay-E201", NULL, "@main has %d results, but %d are requested", n, n_out);
-    }
     return s;
 }
 
@@ -727,9 +678,8 @@ tn_status tn_relay_run(tn_graph *g, int n_in, const tn_tensor_value in[], int n_
     interp p;
     tn_function *f = tn_graph_function(g, "main");
     memset(out, 0, (size_t)n_out * sizeof *out);
-    if (!f) {
+    if (!f)
         return tn_error(g->ctx, "relay-E200", NULL, "there is no function @main");
-    }
     if (f->body->n_param != (uint32_t)n_in) {
         return tn_error(g->ctx, "relay-E201", NULL, "@main takes %u inputs, but %d are given",
                         f->body->n_param, n_in);
@@ -737,13 +687,13 @@ tn_status tn_relay_run(tn_graph *g, int n_in, const tn_tensor_value in[], int n_
     interp_init(&p, g, eval, eval_user);
     tn_status s = run_main(&p, f->body, in, n_out, out);
     interp_deinit(&p);
-    for (int i = 0; i < n_out && s != TN_OK; i++) {
+    for (int i = 0; i < n_out && s != TN_OK; i++)
         tn_tensor_value_deinit(&out[i]);
-    }
     return s;
 }
 
-tn_status tn_relay_eval_node(tn_graph *g, tn_node *n, tn_tensor_value out[], tn_eval_fn *eval, void *eval_user)
+tn_status tn_relay_eval_node(tn_graph *g, tn_node *n, tn_tensor_value out[], tn_eval_fn *eval,
+                             void *eval_user)
 {
     interp p;
     interp_init(&p, g, eval, eval_user);
@@ -758,9 +708,8 @@ tn_status tn_relay_eval_node(tn_graph *g, tn_node *n, tn_tensor_value out[], tn_
     }
     for (int k = 0; k < n->nout && kept; k++) {
         value_release(kept[k]);
-        if (s != TN_OK) {
+        if (s != TN_OK)
             tn_tensor_value_deinit(&out[k]);
-        }
     }
     free(kept);
     interp_deinit(&p);

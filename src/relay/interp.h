@@ -9,36 +9,43 @@ enum value_kind { VALUE_TENSOR, VALUE_TUPLE, VALUE_CLOSURE };
 typedef struct value value;
 struct value {
     uint32_t refs;
-    uint8_t kind;             /* enum value_kind */
-    tn_tensor_value t;        /* TENSOR */
-    uint32_t n; value **field; /* TUPLE */
-    tn_node *fn;              /* CLOSURE: what it captures is in the slots of the regions around it */
+    uint8_t kind;      /* enum value_kind */
+    tn_tensor_value t; /* TENSOR */
+    uint32_t n;
+    value **field; /* TUPLE */
+    tn_node *fn;   /* CLOSURE: what it captures is in the slots of the regions around it */
 };
 
 /* An output of a node that has been evaluated. */
-typedef struct slot { value *v; uint32_t left; } slot; /* left: uses to come; PINNED: until the region ends */
+typedef struct slot {
+    value *v;
+    uint32_t left;
+} slot; /* left: uses to come; PINNED: until the region ends */
 #define PINNED UINT32_MAX
 
-typedef struct binding { const char *name; int64_t value; } binding;
+typedef struct binding {
+    const char *name;
+    int64_t value;
+} binding;
 
 typedef struct interp {
     tn_graph *g;
     tn_eval_fn *eval;
     void *user;
-    tn_map index;             /* node -> its first slot */
+    tn_map index; /* node -> its first slot */
     tn_vec(slot) slot;
     tn_vec(binding) sym;
-    tn_arena scratch;         /* of one operator */
+    tn_arena scratch;                 /* of one operator */
     tn_vec(const tn_region *) active; /* calls under way: a closure's region at most once */
-    int depth;                /* calls and expansions under way */
+    int depth;                        /* calls and expansions under way */
 } interp;
 
-const tn_loc *interp_where(const tn_node *n);                 /* n may be NULL */
+const tn_loc *interp_where(const tn_node *n); /* n may be NULL */
 tn_status interp_no_memory(interp *p, const tn_node *n);
 
 value *value_retain(value *v);
-void value_release(value *v);                                 /* NULL: nothing */
-value *value_new(enum value_kind kind);                       /* one reference; NULL: no memory */
+void value_release(value *v);           /* NULL: nothing */
+value *value_new(enum value_kind kind); /* one reference; NULL: no memory */
 /* A tuple of n fields; takes over their references, also when it fails. */
 tn_status value_make_tuple(interp *p, const tn_node *at, uint32_t n, value *const field[], value **out);
 /* A zeroed tensor of type t under the bindings. */

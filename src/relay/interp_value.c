@@ -6,10 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-const tn_loc *interp_where(const tn_node *n)
-{
-    return n ? n->loc : NULL;
-}
+const tn_loc *interp_where(const tn_node *n) { return n ? n->loc : NULL; }
 
 /* ---- values ---- */
 
@@ -21,12 +18,10 @@ value *value_retain(value *v)
 
 void value_release(value *v)
 {
-    if (!v || --v->refs) {
+    if (!v || --v->refs)
         return;
-    }
-    for (uint32_t i = 0; i < v->n; i++) { /* depth: that of types */
+    for (uint32_t i = 0; i < v->n; i++) /* depth: that of types */
         value_release(v->field[i]);
-    }
     free(v->field);
     tn_tensor_value_deinit(&v->t);
     free(v);
@@ -52,9 +47,8 @@ tn_status value_make_tuple(interp *p, const tn_node *at, uint32_t n, value *cons
     value *v = value_new(VALUE_TUPLE);
     value **copy = calloc(n ? n : 1, sizeof *copy);
     if (!v || !copy) {
-        for (uint32_t i = 0; i < n; i++) {
+        for (uint32_t i = 0; i < n; i++)
             value_release(field[i]);
-        }
         free(copy);
         value_release(v);
         return interp_no_memory(p, at);
@@ -79,12 +73,16 @@ bool interp_symbol(const interp *p, const char *name, int64_t *out)
     return false;
 }
 
-typedef struct dim_eval { const interp *p; tn_map value; bool ok; } dim_eval;
+typedef struct dim_eval {
+    const interp *p;
+    tn_map value;
+    bool ok;
+} dim_eval;
 
 static bool eval_one(const tn_expr *e, void *user)
 {
     dim_eval *d = user;
-    tn_scalar in[4], r = { .i = 0 };
+    tn_scalar in[4], r = {.i = 0};
     uint64_t at;
     bool whole = tn_dtype_is_index(e->dtype) || tn_dtype_is_bool(e->dtype);
     d->ok = d->ok && whole && !e->has_load && e->nsrc <= 4;
@@ -92,18 +90,16 @@ static bool eval_one(const tn_expr *e, void *user)
         d->ok = tn_map_get(&d->value, tn_map_key(e->src[i]), &at);
         in[i].i = (int64_t)at;
     }
-    if (!d->ok) {
+    if (!d->ok)
         return false;
-    }
-    if (e->kind == TN_E_INT) {
+    if (e->kind == TN_E_INT)
         r.i = e->u.i;
-    } else if (e->kind == TN_E_SYM) {
+    else if (e->kind == TN_E_SYM)
         d->ok = interp_symbol(d->p, e->u.s, &r.i);
-    } else if (e->kind == TN_E_SELECT) {
+    else if (e->kind == TN_E_SELECT)
         r.i = in[0].i ? in[1].i : in[2].i;
-    } else {
+    else
         d->ok = e->nsrc && tn_eval_op((enum tn_ek)e->kind, e->dtype, e->u, e->src[0]->dtype, e->nsrc, in, &r);
-    }
     tn_map_put(&d->value, tn_map_key(e), (uint64_t)r.i);
     return d->ok;
 }
@@ -115,12 +111,12 @@ tn_status interp_dim(interp *p, const tn_expr *e, const tn_node *n, int64_t *out
         *out = e->u.i;
         return TN_OK;
     }
-    dim_eval d = { .p = p, .ok = true };
+    dim_eval d = {.p = p, .ok = true};
     tn_each(e, eval_one, &d);
     bool ok = d.ok && tn_map_get(&d.value, tn_map_key(e), &at) && (int64_t)at >= 0;
     tn_map_deinit(&d.value);
     if (!ok) {
-        tn_buf b = { 0 };
+        tn_buf b = {0};
         tn_expr_print(e, NULL, &b);
         tn_status s = tn_error(
             p->g->ctx, "relay-E205", interp_where(n),
@@ -139,9 +135,8 @@ tn_status interp_type(interp *p, const tn_type *t, const tn_node *n, int64_t dim
         return tn_error(p->g->ctx, "relay-E206", interp_where(n),
                         "tensors can have at most %d dimensions here", TN_RELAY_MAX_RANK);
     }
-    for (int d = 0; d < t->n; d++) {
+    for (int d = 0; d < t->n; d++)
         TN_TRY(interp_dim(p, t->dim[d], n, &dim[d]));
-    }
     return tn_relay_bytes(t->dtype, t->n, dim, t->layout, out_bytes)
                ? TN_OK
                : tn_error(p->g->ctx, "relay-E208", interp_where(n), "a value is larger than any memory");
@@ -150,9 +145,8 @@ tn_status interp_type(interp *p, const tn_type *t, const tn_node *n, int64_t dim
 tn_status value_make_tensor(interp *p, const tn_type *t, const tn_node *n, value **out)
 {
     value *v = value_new(VALUE_TENSOR);
-    if (!v) {
+    if (!v)
         return interp_no_memory(p, n);
-    }
     tn_status s = interp_type(p, t, n, v->t.dim, &v->t.n);
     if (s == TN_OK) {
         v->t.dtype = t->dtype;
@@ -172,12 +166,10 @@ tn_status value_borrow(interp *p, const tn_node *n, const void *at, value *v)
 {
     v->t.borrowed = at && (uintptr_t)at % 64 == 0;
     v->t.at = v->t.borrowed ? (void *)at : tn_tensor_value_memory(v->t.n);
-    if (!v->t.at) {
+    if (!v->t.at)
         return interp_no_memory(p, n);
-    }
-    if (!v->t.borrowed && at && v->t.n) {
+    if (!v->t.borrowed && at && v->t.n)
         memcpy(v->t.at, at, v->t.n);
-    }
     return TN_OK;
 }
 
@@ -191,17 +183,15 @@ tn_status interp_bind(interp *p, const char *name, int64_t v, const tn_node *at)
                             (long long)s->min, (long long)s->max);
         }
     }
-    tn_vec_push(&p->sym, ((binding){ name, v }));
+    tn_vec_push(&p->sym, ((binding){name, v}));
     return TN_OK;
 }
 
 static bool bound_since(const interp *p, size_t from, const char *name)
 {
-    for (size_t i = from; i < p->sym.n; i++) {
-        if (!strcmp(p->sym.at[i].name, name)) {
+    for (size_t i = from; i < p->sym.n; i++)
+        if (!strcmp(p->sym.at[i].name, name))
             return true;
-        }
-    }
     return false;
 }
 
@@ -234,16 +224,14 @@ tn_status interp_bind_params(interp *p, const tn_region *r, value *const arg[])
     size_t from = p->sym.n;
     for (uint32_t i = 0; i < r->n_param; i++) {
         const tn_type *t = r->param[i]->type[0];
-        for (int d = 0; t->kind == TN_T_TENSOR && d < t->n && arg[i]->kind == VALUE_TENSOR && d < arg[i]->t.ndim; d++) {
-            if (t->dim[d]->kind == TN_E_SYM && !bound_since(p, from, t->dim[d]->u.s)) {
+        for (int d = 0;
+             t->kind == TN_T_TENSOR && d < t->n && arg[i]->kind == VALUE_TENSOR && d < arg[i]->t.ndim; d++) {
+            if (t->dim[d]->kind == TN_E_SYM && !bound_since(p, from, t->dim[d]->u.s))
                 TN_TRY(interp_bind(p, t->dim[d]->u.s, arg[i]->t.dim[d], r->param[i]));
-            }
         }
     }
-    for (uint32_t i = 0; i < r->n_param; i++) {
-        if (r->param[i]->type[0]->kind == TN_T_TENSOR) {
+    for (uint32_t i = 0; i < r->n_param; i++)
+        if (r->param[i]->type[0]->kind == TN_T_TENSOR)
             TN_TRY(check_param(p, r->param[i], arg[i]));
-        }
-    }
     return TN_OK;
 }

@@ -18,9 +18,8 @@ void parse_next(parser *p)
 
 bool parse_accept(parser *p, const char *text)
 {
-    if (!tn_lex_is(&p->l, text)) {
+    if (!tn_lex_is(&p->l, text))
         return false;
-    }
     parse_next(p);
     return true;
 }
@@ -33,16 +32,15 @@ tn_status parse_expect(parser *p, const char *text)
 const tn_loc *parse_loc(parser *p, uint32_t line, uint32_t col, const char *node)
 {
     tn_loc *l = TN_NEW(p->g->arena, tn_loc);
-    *l = (tn_loc){ .file = p->file, .node = node, .line = line, .col = col };
+    *l = (tn_loc){.file = p->file, .node = node, .line = line, .col = col};
     return l;
 }
 
 tn_status parse_error(parser *p, uint32_t line, uint32_t col, const char *id, const char *fmt, ...)
 {
-    if (p->l.failed) {
+    if (p->l.failed)
         return TN_FAIL;
-    }
-    tn_loc l = { .file = p->file, .line = line, .col = col };
+    tn_loc l = {.file = p->file, .line = line, .col = col};
     va_list ap;
     va_start(ap, fmt);
     tn_status s = tn_vreport(p->g->ctx, TN_ERROR, id, &l, fmt, ap);
@@ -71,7 +69,7 @@ bool parse_annot(parser *p, const char **out_text, size_t *out_n)
 
 void parse_open(parser *p, pscope *s, tn_region *r)
 {
-    *s = (pscope){ .up = p->scope, .region = r };
+    *s = (pscope){.up = p->scope, .region = r};
     p->scope = s;
 }
 
@@ -107,9 +105,8 @@ static tn_status parse_name(parser *p, const char **out)
 {
     tn_lexer *l = &p->l;
     bool plain = l->tok == TN_TOK_IDENT && !memchr(l->text, '.', l->n);
-    if (!plain && (l->tok != TN_TOK_INT || l->n_suffix)) {
+    if (!plain && (l->tok != TN_TOK_INT || l->n_suffix))
         return tn_lex_fail(l, "relay-E032", "expected a name or a number after `%%`");
-    }
     *out = tn_intern_n(p->g->ctx, l->text, l->n);
     parse_next(p);
     return TN_OK;
@@ -119,9 +116,8 @@ static tn_status parse_name(parser *p, const char **out)
 static bool at_line(const parser *p)
 {
     tn_lexer ahead = p->l;
-    if (!tn_lex_is(&ahead, "%")) {
+    if (!tn_lex_is(&ahead, "%"))
         return false;
-    }
     tn_lex_next(&ahead);
     tn_lex_next(&ahead);
     return tn_lex_is(&ahead, "=");
@@ -134,13 +130,12 @@ static tn_status check_declared(parser *p, const tn_type *declared, const tn_typ
         parse_type_fits(tn_relay_settled(p->g, declared), tn_relay_settled(p->g, actual))) {
         return TN_OK;
     }
-    tn_buf a = { 0 }, b = { 0 };
+    tn_buf a = {0}, b = {0};
     tn_type_print(declared, &a);
-    if (actual) {
+    if (actual)
         tn_type_print(actual, &b);
-    } else {
+    else
         tn_buf_str(&b, "unknown");
-    }
     tn_status s = parse_error(p, line, col, "relay-E050", "%s is declared as %s, but its type is %s", what,
                               tn_buf_cstr(&a), tn_buf_cstr(&b));
     tn_buf_deinit(&a);
@@ -162,14 +157,13 @@ static tn_status define_line(parser *p, const char *name, pval v, const tn_type 
         v.v = one;
         const char *s;
         size_t n;
-        const char *source = v.kind == PVAL_ONE && parse_annot(p, &s, &n) ? tn_annot_source(p->g->ctx, s, n) : NULL;
-        if (source) {
+        const char *source =
+            v.kind == PVAL_ONE && parse_annot(p, &s, &n) ? tn_annot_source(p->g->ctx, s, n) : NULL;
+        if (source)
             one.def->loc = parse_loc(p, v.line, v.col, source);
-        }
     }
-    if (v.kind == PVAL_ONE && declared) {
+    if (v.kind == PVAL_ONE && declared)
         (void)check_declared(p, declared, tn_value_type(v.v), "the value", v.line, v.col);
-    }
     parse_define(p, name, v);
     return TN_OK;
 }
@@ -182,9 +176,8 @@ static tn_status parse_line(parser *p, bool let)
     pval v;
     if (let) {
         parse_next(p);
-        if (!tn_lex_is(&p->l, "%")) {
+        if (!tn_lex_is(&p->l, "%"))
             return parse_expect(p, "%");
-        }
     }
     uint32_t line = p->l.tok_line, col = p->l.tok_col;
     parse_next(p);
@@ -196,9 +189,8 @@ static tn_status parse_line(parser *p, bool let)
         TN_TRY(s);
     }
     TN_TRY(parse_expect(p, "="));
-    if (!let && tn_strmap_get(&p->scope->name, name, strlen(name), &seen)) {
+    if (!let && tn_strmap_get(&p->scope->name, name, strlen(name), &seen))
         (void)parse_error(p, line, col, "relay-E051", "%%%s is defined twice", name);
-    }
     TN_TRY(parse_expr(p, &v));
     TN_TRY(define_line(p, name, v, declared));
     return parse_expect(p, ";");
@@ -207,9 +199,8 @@ static tn_status parse_line(parser *p, bool let)
 tn_status parse_block(parser *p, const char *end, pval *out)
 {
     for (;;) {
-        if (p->n_error >= PARSE_MAX_ERRORS) {
+        if (p->n_error >= PARSE_MAX_ERRORS)
             return tn_lex_fail(&p->l, "relay-E008", "too many errors; reading stops here");
-        }
         bool let = tn_lex_is(&p->l, "let");
         if (let || at_line(p)) {
             TN_TRY(parse_line(p, let));
@@ -226,20 +217,19 @@ tn_status parse_block(parser *p, const char *end, pval *out)
 
 /* ---- functions ---- */
 
-static void add_param(parser *p, tn_region *r, const char *name, const tn_type *t, uint32_t line, uint32_t col)
+static void add_param(parser *p, tn_region *r, const char *name, const tn_type *t, uint32_t line,
+                      uint32_t col)
 {
     const char *s, *own = NULL, *source = NULL;
     size_t n;
     uint64_t seen;
-    if (parse_annot(p, &s, &n)) {
+    if (parse_annot(p, &s, &n))
         tn_annot_param(p->g->ctx, s, n, &own, &source);
-    }
     tn_node *v = tn_region_add_param(p->g, r, own ? own : name, t);
     v->loc = parse_loc(p, line, col, source);
-    if (tn_strmap_get(&p->scope->name, name, strlen(name), &seen)) {
+    if (tn_strmap_get(&p->scope->name, name, strlen(name), &seen))
         (void)parse_error(p, line, col, "relay-E051", "%%%s is defined twice", name);
-    }
-    parse_define(p, name, (pval){ .kind = PVAL_ONE, .v = tn_val(v), .line = line, .col = col });
+    parse_define(p, name, (pval){.kind = PVAL_ONE, .v = tn_val(v), .line = line, .col = col});
 }
 
 /* Symbols that a parameter mentions inside an expression (4*h) must be a dimension of their own somewhere. */
@@ -272,7 +262,7 @@ static tn_status parse_param(parser *p, tn_region *r)
     if (!t) {
         (void)parse_error(p, line, col, "relay-E053",
                           "%%%s needs a type, as in %%%s: Tensor[(1, 3), float32]", name, name);
-        parse_define(p, name, (pval){ .kind = PVAL_BAD, .line = line, .col = col });
+        parse_define(p, name, (pval){.kind = PVAL_BAD, .line = line, .col = col});
         return TN_OK;
     }
     add_param(p, r, name, t, line, col);
@@ -284,15 +274,13 @@ static tn_status skip_def_attr(parser *p, const char *name)
 {
     (void)tn_report(p->g->ctx, TN_WARNING, "relay-W003", parse_loc(p, p->l.tok_line, p->l.tok_col, NULL),
                     "the attribute %s of a global function is ignored", name);
-    for (int depth = 0; p->l.tok != TN_TOK_END; parse_next(p)) {
-        if (tn_lex_is(&p->l, "[") || tn_lex_is(&p->l, "(")) {
+    for (int depth = 0; p->l.tok != TN_TOK_END; parse_next(p))
+        if (tn_lex_is(&p->l, "[") || tn_lex_is(&p->l, "("))
             depth++;
-        } else if (depth && (tn_lex_is(&p->l, "]") || tn_lex_is(&p->l, ")"))) {
+        else if (depth && (tn_lex_is(&p->l, "]") || tn_lex_is(&p->l, ")")))
             depth--;
-        } else if (!depth && (tn_lex_is(&p->l, ",") || tn_lex_is(&p->l, ")"))) {
+        else if (!depth && (tn_lex_is(&p->l, ",") || tn_lex_is(&p->l, ")")))
             break;
-        }
-    }
     return TN_OK;
 }
 
@@ -304,13 +292,13 @@ tn_status parse_params(parser *p, tn_region *r, tn_fn_attr *fn)
             const char *name = tn_lex_ident(&p->l);
             TN_TRY(parse_expect(p, "="));
             tn_scope_fns scope = parse_dims_scope(p);
-            TN_TRY(fn ? tn_attr_parse(&p->l, p->g->pool, &scope, tn_op_fn.attr, name, fn) : skip_def_attr(p, name));
+            TN_TRY(fn ? tn_attr_parse(&p->l, p->g->pool, &scope, tn_op_fn.attr, name, fn)
+                      : skip_def_attr(p, name));
         } else {
             TN_TRY(parse_param(p, r));
         }
-        if (!parse_accept(p, ",")) {
+        if (!parse_accept(p, ","))
             break;
-        }
     }
     check_bound(p, line, col);
     return parse_expect(p, ")");
@@ -321,9 +309,8 @@ static const tn_type *results_type(parser *p, uint32_t n, const tn_value v[])
     const tn_type **field = TN_NEW_N(&p->scratch, const tn_type *, n);
     for (uint32_t i = 0; i < n; i++) {
         field[i] = tn_value_type(v[i]);
-        if (!field[i]) {
+        if (!field[i])
             return NULL;
-        }
     }
     return n == 1 ? field[0] : tn_type_tuple(p->g->pool, (int)n, field);
 }
@@ -334,9 +321,8 @@ static const tn_node *returned_tuple(const tn_region *r, const pval *v)
 {
     const tn_node *d = v->kind == PVAL_ONE ? v->v.def : NULL;
     const tn_node *last = r->last;
-    while (last && tn_op_is(last, &tn_op_constant)) {
+    while (last && tn_op_is(last, &tn_op_constant))
         last = last->prev;
-    }
     bool alone = d && d == last && tn_op_is(d, &tn_op_tuple) && d->nin > 1 && tn_value_n_uses(v->v) == 0;
     return alone ? d : NULL;
 }
@@ -346,12 +332,12 @@ static void take_layout(parser *p, tn_value v, const tn_type *declared)
 {
     const tn_type *t = tn_value_type(v);
     bool fits = t && t->kind == TN_T_TENSOR && declared->kind == TN_T_TENSOR && t->n == declared->n;
-    if (fits && declared->layout && !tn_op_is(v.def, &tn_op_var) && !tn_op_is(v.def, &tn_op_constant)) {
+    if (fits && declared->layout && !tn_op_is(v.def, &tn_op_var) && !tn_op_is(v.def, &tn_op_constant))
         v.def->type[v.out] = tn_type_relayout(p->g->pool, t, declared->layout);
-    }
 }
 
-tn_status parse_results(parser *p, tn_region *r, const pval *v, const tn_type *declared, uint32_t line, uint32_t col)
+tn_status parse_results(parser *p, tn_region *r, const pval *v, const tn_type *declared, uint32_t line,
+                        uint32_t col)
 {
     const tn_node *tuple = returned_tuple(r, v);
     uint32_t n = v->kind == PVAL_NODE ? v->v.def->nout : v->kind == PVAL_LIST ? v->n : tuple ? tuple->nin : 1;
@@ -361,35 +347,32 @@ tn_status parse_results(parser *p, tn_region *r, const pval *v, const tn_type *d
     for (uint32_t i = 0; i < n; i++) {
         pval item = v->kind == PVAL_LIST && split ? v->item[i] : *v;
         bool ok = true;
-        if (tuple) {
+        if (tuple)
             res[i] = tn_in(tuple, (int)i);
-        } else if (v->kind == PVAL_NODE) {
-            res[i] = (tn_value){ v->v.def, i };
-        } else {
+        else if (v->kind == PVAL_NODE)
+            res[i] = (tn_value){v->v.def, i};
+        else
             ok = parse_value(p, &item, &res[i]);
-        }
         if (ok && !res[i].def) {
             ok = parse_error(p, v->line, v->col, "relay-E033",
                              "`None` can only be an argument of a call, for an absent operand") == TN_OK;
         }
-        if (!ok) {
+        if (!ok)
             return TN_FAIL;
-        }
     }
     for (uint32_t i = 0; declared && r->holder && i < n; i++) {
         bool several = declared->kind == TN_T_TUPLE && n > 1 && i < declared->n;
         take_layout(p, res[i], several ? declared->field[i] : declared);
     }
     tn_region_set_results(p->g, r, (int)n, res);
-    if (tuple) {
+    if (tuple)
         tn_vec_push(&p->opened, v->v.def);
-    }
     return check_declared(p, declared, results_type(p, n, res), "the result", line, col);
 }
 
 static void drop_opened(parser *p, size_t from)
 {
-    tn_map seen = { 0 };
+    tn_map seen = {0};
     uint64_t at;
     for (size_t i = from; i < p->opened.n; i++) {
         tn_node *t = p->opened.at[i];
@@ -422,14 +405,20 @@ static tn_status parse_def_inside(parser *p, tn_function *f)
 }
 
 /* What belongs to the function being read, kept while another one is read. */
-typedef struct saved { pscope *scope; tn_region *body; tn_strmap bound; enum dim_mode dims; size_t n_opened; } saved;
+typedef struct saved {
+    pscope *scope;
+    tn_region *body;
+    tn_strmap bound;
+    enum dim_mode dims;
+    size_t n_opened;
+} saved;
 
 static saved enter_function(parser *p, tn_region *body)
 {
-    saved s = { p->scope, p->body, p->bound, p->dims, p->opened.n };
+    saved s = {p->scope, p->body, p->bound, p->dims, p->opened.n};
     p->scope = NULL;
     p->body = body;
-    p->bound = (tn_strmap){ 0 };
+    p->bound = (tn_strmap){0};
     p->dims = DIM_USE;
     return s;
 }
@@ -472,9 +461,8 @@ tn_status parse_global(parser *p, const char *name, uint32_t line, uint32_t col,
 {
     size_t i = 0;
     *out = NULL;
-    while (i < p->func.n && strcmp(p->func.at[i].name, name)) {
+    while (i < p->func.n && strcmp(p->func.at[i].name, name))
         i++;
-    }
     if (i == p->func.n) {
         (void)parse_error(p, line, col, "relay-E048", "there is no function @%s", name);
         return TN_OK;
@@ -510,9 +498,8 @@ static tn_status parse_symbols(parser *p, const char *text, size_t n, uint32_t l
     while (l.tok != TN_TOK_END) {
         const char *name = tn_lex_ident(&l);
         int64_t min, max;
-        if (!name) {
+        if (!name)
             return TN_FAIL;
-        }
         TN_TRY(tn_lex_expect(&l, "in"));
         TN_TRY(tn_lex_expect(&l, "["));
         TN_TRY(tn_lex_int(&l, 0, INT64_MAX, &min));
@@ -526,9 +513,8 @@ static tn_status parse_symbols(parser *p, const char *text, size_t n, uint32_t l
         tn_symbol_info *s = tn_graph_symbol(p->g, name);
         s->min = min;
         s->max = max;
-        if (!tn_lex_accept(&l, ",")) {
+        if (!tn_lex_accept(&l, ","))
             break;
-        }
     }
     return l.tok == TN_TOK_END && !l.failed
                ? TN_OK
@@ -537,10 +523,10 @@ static tn_status parse_symbols(parser *p, const char *text, size_t n, uint32_t l
 
 static tn_status parse_version(parser *p)
 {
-    if (p->l.n == 5 && !memcmp(p->l.text, "0.0.5", 5)) {
+    if (p->l.n == 5 && !memcmp(p->l.text, "0.0.5", 5))
         return TN_OK;
-    }
-    return tn_lex_fail(&p->l, "relay-E002", "version \"%.*s\" of Relay text is not supported; only \"0.0.5\" is",
+    return tn_lex_fail(&p->l, "relay-E002",
+                       "version \"%.*s\" of Relay text is not supported; only \"0.0.5\" is",
                        (int)(p->l.n < 32 ? p->l.n : 32), p->l.text);
 }
 
@@ -551,9 +537,8 @@ static tn_status parse_strings(parser *p, const char ***out, uint32_t *out_n)
     tn_status s = tn_lex_expect(&p->l, "[");
     while (s == TN_OK) {
         const char *text = tn_lex_string(&p->l);
-        if (text) {
+        if (text)
             tn_vec_push(&list, text);
-        }
         s = text ? TN_OK : TN_FAIL;
         if (s == TN_OK && !tn_lex_accept(&p->l, ",")) {
             s = tn_lex_expect(&p->l, "]");
@@ -571,13 +556,11 @@ static tn_status parse_model(parser *p, bool outputs)
 {
     const char **list;
     uint32_t n;
-    if (outputs) {
+    if (outputs)
         return parse_strings(p, &p->g->result_name, &p->g->n_result_name);
-    }
     TN_TRY(parse_strings(p, &list, &n));
-    if (n != 2) {
+    if (n != 2)
         return tn_lex_fail(&p->l, "relay-E003", "#[model = [\"key\", \"value\"]] takes two strings");
-    }
     tn_vec_push(&p->g->metadata, ((tn_metadata){list[0], list[1]}));
     return TN_OK;
 }
@@ -585,9 +568,8 @@ static tn_status parse_model(parser *p, bool outputs)
 /* #[version = "0.0.5"], #[symbols = "n in [1, 16]"] */
 static tn_status parse_text_header(parser *p, bool version)
 {
-    if (p->l.tok != TN_TOK_STRING) {
+    if (p->l.tok != TN_TOK_STRING)
         return tn_lex_fail(&p->l, "relay-E003", "expected a string in quotes");
-    }
     tn_status s = version ? parse_version(p) : parse_symbols(p, p->l.text, p->l.n, p->l.tok_line);
     if (s != TN_OK) {
         p->l.failed = true;
@@ -611,10 +593,11 @@ static tn_status parse_header(parser *p, bool *out_end)
     bool version = tn_lex_is(&p->l, "version"), outputs = tn_lex_is(&p->l, "outputs"),
          model = tn_lex_is(&p->l, "model");
     if (!version && !outputs && !model && !tn_lex_is(&p->l, "symbols")) {
-        return tn_lex_fail(&p->l, "relay-E003",
-                           "unknown attribute of a module; known are #[version = \"0.0.5\"], #[symbols = \"n in "
-                           "[1, 16]\"], "
-                           "#[outputs = [\"name\"]] and #[model = [\"key\", \"value\"]]");
+        return tn_lex_fail(
+            &p->l, "relay-E003",
+            "unknown attribute of a module; known are #[version = \"0.0.5\"], #[symbols = \"n in "
+            "[1, 16]\"], "
+            "#[outputs = [\"name\"]] and #[model = [\"key\", \"value\"]]");
     }
     parse_next(p);
     TN_TRY(parse_expect(p, "="));
@@ -639,23 +622,19 @@ static tn_status scan(parser *p)
         } else if (depth <= 0 && tn_lex_is(&l, "#")) {
             tn_lexer ahead = l;
             tn_lex_next(&ahead);
-            if (tn_lex_accept(&ahead, "[") && tn_lex_is(&ahead, "metadata")) {
+            if (tn_lex_accept(&ahead, "[") && tn_lex_is(&ahead, "metadata"))
                 break;
-            }
         } else if (depth <= 0 && tn_lex_is(&l, "def")) {
-            pfunc f = { .at = l };
+            pfunc f = {.at = l};
             tn_lex_next(&l);
             TN_TRY(tn_lex_is(&l, "@") ? TN_OK : tn_lex_expect(&l, "@"));
             tn_lex_next(&l);
-            if (l.tok != TN_TOK_IDENT) {
+            if (l.tok != TN_TOK_IDENT)
                 return tn_lex_ident(&l) ? TN_OK : TN_FAIL;
-            }
             f.name = tn_intern_n(p->g->ctx, l.text, l.n);
-            for (size_t i = 0; i < p->func.n; i++) {
-                if (p->func.at[i].name == f.name) {
+            for (size_t i = 0; i < p->func.n; i++)
+                if (p->func.at[i].name == f.name)
                     return tn_lex_fail(&l, "relay-E051", "@%s is defined twice", f.name);
-                }
-            }
             tn_vec_push(&p->func, f);
             p->g->settles &= p->func.n == 1;
         }
@@ -668,20 +647,17 @@ static tn_status parse_next_def(parser *p)
 {
     for (size_t i = 0; i < p->func.n; i++) {
         pfunc *f = &p->func.at[i];
-        if (f->at.text != p->l.text) {
+        if (f->at.text != p->l.text)
             continue;
-        }
-        if (f->state == 0) {
+        if (f->state == 0)
             return parse_def(p, f);
-        }
         int depth = 0;
         do { /* over its body */
             depth += tn_lex_is(&p->l, "{") ? 1 : tn_lex_is(&p->l, "}") ? -1 : 0;
             bool closed = depth == 0 && tn_lex_is(&p->l, "}");
             parse_next(p);
-            if (closed) {
+            if (closed)
                 break;
-            }
         } while (p->l.tok != TN_TOK_END);
         return TN_OK;
     }
@@ -704,9 +680,8 @@ static tn_status parse_bare(parser *p)
     }
     check_bound(p, line, col);
     s = s == TN_OK ? parse_block(p, "", &v) : s;
-    if (s == TN_OK) {
+    if (s == TN_OK)
         (void)parse_results(p, f->body, &v, NULL, line, col);
-    }
     parse_close(p);
     leave_function(p, &was);
     return s;
@@ -750,17 +725,14 @@ static void main_first(tn_graph *g)
 
 static tn_status parse_module(parser *p)
 {
-    if (p->l.failed) {
+    if (p->l.failed)
         return TN_FAIL;
-    }
     TN_TRY(scan(p));
     TN_TRY(parse_items(p));
-    if (!p->g->func) {
+    if (!p->g->func)
         return tn_lex_fail(&p->l, "relay-E006", "this text has no function; write def @main(...) { ... }");
-    }
-    if (p->n_error) {
+    if (p->n_error)
         return TN_FAIL;
-    }
     main_first(p->g);
     if (p->g->n_result_name && p->g->n_result_name != p->g->func->body->n_result) {
         return tn_error(p->g->ctx, "relay-E056", &(tn_loc){.file = p->file},
@@ -770,8 +742,8 @@ static tn_status parse_module(parser *p)
     return TN_OK;
 }
 
-tn_status tn_relay_parse(tn_graph *g, const char *file, const char *text, size_t n, const tn_blob *const *constant,
-                         size_t n_constant)
+tn_status tn_relay_parse(tn_graph *g, const char *file, const char *text, size_t n,
+                         const tn_blob *const *constant, size_t n_constant)
 {
     parser p = {.g = g,
                 .file = tn_intern(g->ctx, file ? file : "<text>"),

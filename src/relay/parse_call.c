@@ -10,9 +10,8 @@
 static bool at_attribute(const parser *p)
 {
     tn_lexer ahead = p->l;
-    if (ahead.tok != TN_TOK_IDENT) {
+    if (ahead.tok != TN_TOK_IDENT)
         return false;
-    }
     tn_lex_next(&ahead);
     return tn_lex_is(&ahead, "=");
 }
@@ -20,15 +19,13 @@ static bool at_attribute(const parser *p)
 /* Skips one attribute value. */
 static tn_status skip_value(parser *p)
 {
-    for (int depth = 0; p->l.tok != TN_TOK_END; parse_next(p)) {
-        if (tn_lex_is(&p->l, "(") || tn_lex_is(&p->l, "[")) {
+    for (int depth = 0; p->l.tok != TN_TOK_END; parse_next(p))
+        if (tn_lex_is(&p->l, "(") || tn_lex_is(&p->l, "["))
             depth++;
-        } else if (depth && (tn_lex_is(&p->l, ")") || tn_lex_is(&p->l, "]"))) {
+        else if (depth && (tn_lex_is(&p->l, ")") || tn_lex_is(&p->l, "]")))
             depth--;
-        } else if (!depth && (tn_lex_is(&p->l, ",") || tn_lex_is(&p->l, ")"))) {
+        else if (!depth && (tn_lex_is(&p->l, ",") || tn_lex_is(&p->l, ")")))
             return TN_OK;
-        }
-    }
     return parse_expect(p, ")");
 }
 
@@ -39,9 +36,8 @@ static tn_status parse_attribute(parser *p, const tn_op *op, void *attr, uint64_
     const char *name = tn_intern_n(p->g->ctx, p->l.text, p->l.n);
     for (int i = 0; f && f[i].name; i++) {
         if (!strcmp(f[i].name, name) && i < 64) {
-            if (*seen >> i & 1) {
+            if (*seen >> i & 1)
                 return tn_lex_fail(&p->l, "relay-E040", "attribute %s is given twice", name);
-            }
             *seen |= (uint64_t)1 << i;
         }
     }
@@ -51,25 +47,21 @@ static tn_status parse_attribute(parser *p, const tn_op *op, void *attr, uint64_
     }
     parse_next(p);
     TN_TRY(parse_expect(p, "="));
-    if (!f) {
+    if (!f)
         return skip_value(p);
-    }
     tn_scope_fns scope = parse_dims_scope(p);
     bool binds = op->flags & TN_OP_BINDS;
     uint32_t known = p->g->n_symbol;
     p->dims = binds ? DIM_PARAM : p->dims;
     tn_status s = tn_attr_parse(&p->l, p->g->pool, &scope, f, name, attr);
     p->dims = binds ? DIM_USE : p->dims;
-    for (uint32_t i = known; binds && i < p->g->n_symbol; i++) {
+    for (uint32_t i = known; binds && i < p->g->n_symbol; i++)
         p->g->symbol[i].min = 0; /* what data gives may be nothing */
-    }
     for (; binds && s == TN_OK && f->name; f++) {
         const tn_dims *d = (const tn_dims *)(const void *)((const char *)attr + f->offset);
-        for (uint32_t i = 0; f->kind == TN_A_DIMS && i < d->n; i++) {
-            if (d->at[i]->kind == TN_E_SYM) {
+        for (uint32_t i = 0; f->kind == TN_A_DIMS && i < d->n; i++)
+            if (d->at[i]->kind == TN_E_SYM)
                 tn_strmap_put(&p->bound, d->at[i]->u.s, strlen(d->at[i]->u.s), 1);
-            }
-        }
     }
     return s;
 }
@@ -80,18 +72,16 @@ static tn_status parse_args(parser *p, const tn_op *op, void *attr, bool attrs, 
     TN_TRY(parse_expect(p, "("));
     while (!tn_lex_is(&p->l, ")")) {
         pval v;
-        if (args->n == PARSE_MAX_ARGS) {
+        if (args->n == PARSE_MAX_ARGS)
             return tn_lex_fail(&p->l, "relay-E042", "a call has at most %d arguments", PARSE_MAX_ARGS);
-        }
         if (attrs && at_attribute(p)) {
             TN_TRY(parse_attribute(p, op, attr, seen));
         } else {
             TN_TRY(parse_expr(p, &v));
             tn_vec_push(args, v);
         }
-        if (!parse_accept(p, ",")) {
+        if (!parse_accept(p, ","))
             break;
-        }
     }
     return parse_expect(p, ")");
 }
@@ -103,16 +93,14 @@ static bool flatten(parser *p, const pval *v, tn_value **in, size_t *n, size_t c
     if (v->kind == PVAL_LIST || v->kind == PVAL_NODE || (t && t->kind == TN_T_TUPLE)) {
         uint32_t m = t ? t->n : pval_n_items(v);
         bool made = t && tn_op_is(v->v.def, &tn_op_tuple);
-        if (made) {
+        if (made)
             tn_vec_push(&p->opened, v->v.def);
-        }
         for (uint32_t i = 0; i < m && *n < cap; i++) {
             pval item = made ? (pval){.kind = PVAL_ONE, .v = tn_in(v->v.def, (int)i)}
                         : t  ? parse_project(p, v, i, v->line, v->col)
                              : pval_item(v, i);
-            if (!parse_value(p, &item, &(*in)[(*n)++])) {
+            if (!parse_value(p, &item, &(*in)[(*n)++]))
                 return false;
-            }
         }
         return true;
     }
@@ -122,20 +110,22 @@ static bool flatten(parser *p, const pval *v, tn_value **in, size_t *n, size_t c
 static size_t count_values(const pval *v)
 {
     const tn_type *t = v->kind == PVAL_ONE ? tn_value_type(v->v) : NULL;
-    return v->kind == PVAL_LIST || v->kind == PVAL_NODE ? pval_n_items(v) : t && t->kind == TN_T_TUPLE ? t->n : 1;
+    return v->kind == PVAL_LIST || v->kind == PVAL_NODE ? pval_n_items(v)
+           : t && t->kind == TN_T_TUPLE                 ? t->n
+                                                        : 1;
 }
 
 /* The values of arguments in scratch memory; NULL: one of them is bad. */
 static tn_value *arg_values(parser *p, const pvals *args, bool any_number, size_t *out_n)
 {
     size_t cap = 0, n = 0;
-    for (size_t i = 0; i < args->n; i++) {
+    for (size_t i = 0; i < args->n; i++)
         cap += any_number ? count_values(&args->at[i]) : 1;
-    }
     tn_value *in = TN_NEW_N(&p->scratch, tn_value, cap);
     bool ok = cap <= PARSE_MAX_ARGS;
     for (size_t i = 0; i < args->n && cap <= PARSE_MAX_ARGS; i++) {
-        ok = (any_number ? flatten(p, &args->at[i], &in, &n, cap) : parse_value(p, &args->at[i], &in[n++])) && ok;
+        ok = (any_number ? flatten(p, &args->at[i], &in, &n, cap) : parse_value(p, &args->at[i], &in[n++])) &&
+             ok;
     }
     *out_n = n;
     return ok ? in : NULL;
@@ -151,15 +141,12 @@ static bool has_notation(const tn_op *op)
 static const tn_op *find_op(parser *p, const char *name, uint32_t line, uint32_t col)
 {
     const tn_op *op = tn_ops_find(name);
-    if (op && !has_notation(op)) {
+    if (op && !has_notation(op))
         return op;
-    }
     tn_nearest near = {.word = name, .n = strlen(name)};
-    for (size_t i = 0; i < tn_ops_count(); i++) {
-        if (!has_notation(tn_ops_at(i))) {
+    for (size_t i = 0; i < tn_ops_count(); i++)
+        if (!has_notation(tn_ops_at(i)))
             tn_nearest_offer(&near, tn_ops_at(i)->name);
-        }
-    }
     (void)parse_error(p, line, col, "relay-E043",
                       near.best ? "unknown operator %s; did you mean %s?" : "unknown operator %s", name,
                       near.best ? near.best : "");
@@ -170,7 +157,8 @@ static tn_status required_given(parser *p, const tn_op *op, uint64_t seen, uint3
 {
     for (int i = 0; op->attr && op->attr[i].name && i < 64; i++) {
         if (!op->attr[i].def && !(seen >> i & 1)) {
-            return parse_error(p, line, col, "relay-E044", "%s needs the attribute %s", op->name, op->attr[i].name);
+            return parse_error(p, line, col, "relay-E044", "%s needs the attribute %s", op->name,
+                               op->attr[i].name);
         }
     }
     return TN_OK;
@@ -182,20 +170,18 @@ tn_status parse_op_call(parser *p, pval *out)
     const char *name = tn_intern_n(p->g->ctx, p->l.text, p->l.n);
     const tn_op *op = find_op(p, name, line, col);
     void *attr = op ? tn_arena_alloc(&p->scratch, op->attr_size, 16) : NULL;
-    pvals args = { 0 };
+    pvals args = {0};
     uint64_t seen = 0;
     size_t n;
     *out = pval_bad(line, col);
-    if (op && op->attr) {
+    if (op && op->attr)
         TN_TRY(tn_attr_init(p->g->pool, op->attr, op->attr_size, attr));
-    }
     parse_next(p);
     tn_status s = parse_args(p, op, attr, true, &args, &seen);
     if (s == TN_OK && op && required_given(p, op, seen, line, col) == TN_OK) {
         tn_value *in = arg_values(p, &args, op->nin < 0, &n);
-        if (in) {
+        if (in)
             *out = parse_node(p, op, (int)n, in, op->attr ? attr : NULL, line, col);
-        }
     }
     tn_vec_deinit(&args);
     return s;
@@ -205,14 +191,13 @@ tn_status parse_op_call(parser *p, pval *out)
 tn_status parse_apply(parser *p, pval *callee)
 {
     uint32_t line = callee->line, col = callee->col;
-    pvals args = { 0 };
+    pvals args = {0};
     size_t n = 0;
     tn_value f, *in = NULL;
     tn_status s = parse_args(p, NULL, NULL, false, &args, NULL);
     bool ok = s == TN_OK && parse_value(p, callee, &f);
-    if (ok) {
+    if (ok)
         in = arg_values(p, &args, false, &n);
-    }
     tn_vec_deinit(&args);
     pval r = pval_bad(line, col);
     const tn_type *t = in && f.def ? tn_value_type(f) : NULL;
@@ -233,21 +218,19 @@ tn_status parse_global_call(parser *p, pval *out)
 {
     uint32_t line = p->l.tok_line, col = p->l.tok_col;
     tn_function *f = NULL;
-    pvals args = { 0 };
+    pvals args = {0};
     size_t n = 0;
     *out = pval_bad(line, col);
     parse_next(p);
     const char *name = tn_lex_ident(&p->l);
-    if (!name) {
+    if (!name)
         return TN_FAIL;
-    }
     TN_TRY(parse_global(p, name, line, col, &f));
     tn_status s = parse_args(p, NULL, NULL, false, &args, NULL);
     tn_value *in = s == TN_OK && f ? arg_values(p, &args, false, &n) : NULL;
     tn_vec_deinit(&args);
-    if (!in) {
+    if (!in)
         return s;
-    }
     if (n != f->body->n_param) {
         (void)parse_error(p, line, col, "relay-E045", "@%s takes %u arguments, but %zu are given", name,
                           f->body->n_param, n);
@@ -260,10 +243,9 @@ tn_status parse_global_call(parser *p, pval *out)
         return TN_OK;
     }
     pval *item = TN_NEW_N(&p->scratch, pval, m);
-    for (uint32_t i = 0; i < m; i++) {
-        item[i] = (pval){ .kind = PVAL_ONE, .v = res[i], .line = line, .col = col };
-    }
-    *out = m == 1 ? item[0] : (pval){ .kind = PVAL_LIST, .n = m, .item = item, .line = line, .col = col };
+    for (uint32_t i = 0; i < m; i++)
+        item[i] = (pval){.kind = PVAL_ONE, .v = res[i], .line = line, .col = col};
+    *out = m == 1 ? item[0] : (pval){.kind = PVAL_LIST, .n = m, .item = item, .line = line, .col = col};
     return TN_OK;
 }
 
@@ -302,7 +284,8 @@ tn_status parse_fn(parser *p, pval *out)
     }
     TN_TRY(parse_expect(p, "("));
     TN_TRY(tn_attr_init(p->g->pool, tn_op_fn.attr, tn_op_fn.attr_size, attr));
-    tn_node *n = tn_node_new(p->g, p->scope->region, NULL, &tn_op_fn, 0, NULL, 1, attr, parse_loc(p, line, col, NULL));
+    tn_node *n =
+        tn_node_new(p->g, p->scope->region, NULL, &tn_op_fn, 0, NULL, 1, attr, parse_loc(p, line, col, NULL));
     tn_region *r = tn_region_new(p->g, n);
     parse_open(p, &scope, r);
     tn_status s = parse_fn_inside(p, r, attr, &ok);
@@ -310,11 +293,10 @@ tn_status parse_fn(parser *p, pval *out)
     n->attr = attr;
     TN_TRY(s);
     TN_TRY(parse_expect(p, "}"));
-    if (ok && tn_infer_node(p->g, n) != TN_OK) {
+    if (ok && tn_infer_node(p->g, n) != TN_OK)
         p->n_error++;
-    } else if (ok) {
+    else if (ok)
         *out = pval_one(n, line, col);
-    }
     return TN_OK;
 }
 
@@ -323,9 +305,8 @@ tn_status parse_fn(parser *p, pval *out)
 /* Symbols that a branch or a body binds have a value in it alone. */
 static void forget_symbols(parser *p, size_t from)
 {
-    for (size_t i = from; i < p->bound.n; i++) {
+    for (size_t i = from; i < p->bound.n; i++)
         p->bound.entry[i].value = 2;
-    }
 }
 
 /* { block } as a region that stands alone; *out_ok: its results are typed. */
@@ -353,9 +334,8 @@ static tn_status parse_condition(parser *p, tn_if_attr *attr, tn_value *out, boo
     TN_TRY(parse_expect(p, "("));
     TN_TRY(parse_expr(p, &c));
     *out_ok = c.kind != PVAL_NONE && parse_value(p, &c, out);
-    while (parse_accept(p, ",")) {
+    while (parse_accept(p, ","))
         TN_TRY(at_attribute(p) ? parse_attribute(p, &tn_op_if, attr, &seen) : parse_expect(p, "join"));
-    }
     return parse_expect(p, ")");
 }
 
@@ -373,18 +353,16 @@ tn_status parse_if(parser *p, pval *out)
     TN_TRY(parse_branch(p, r[0], &ok_then));
     TN_TRY(parse_expect(p, "else"));
     TN_TRY(parse_branch(p, r[1], &ok_else));
-    if (!ok || !ok_then || !ok_else) {
+    if (!ok || !ok_then || !ok_else)
         return TN_OK;
-    }
     int n_out = (int)r[tn_region_fails(r[0])]->n_result;
     tn_node *n =
         tn_node_new(g, p->scope->region, NULL, &tn_op_if, 1, &c, n_out, &attr, parse_loc(p, line, col, NULL));
     tn_node_hold(g, n, 2, r);
-    if (tn_infer_node(g, n) == TN_OK) {
+    if (tn_infer_node(g, n) == TN_OK)
         *out = pval_one(n, line, col);
-    } else {
+    else
         p->n_error++;
-    }
     return TN_OK;
 }
 
@@ -394,10 +372,10 @@ tn_status parse_loop(parser *p, pval *out)
 {
     uint32_t line = p->l.tok_line, col = p->l.tok_col;
     tn_graph *g = p->g;
-    tn_loop_attr attr = { { 0 }, false };
+    tn_loop_attr attr = {{0}, false};
     tn_region *r = tn_region_new(g, NULL);
     uint64_t seen = 0;
-    pvals args = { 0 };
+    pvals args = {0};
     pscope scope;
     pval v;
     size_t n_in = 0;
@@ -419,16 +397,14 @@ tn_status parse_loop(parser *p, pval *out)
     forget_symbols(p, n_bound);
     TN_TRY(s);
     TN_TRY(parse_expect(p, "}"));
-    if (!ok) {
+    if (!ok)
         return TN_OK;
-    }
-    tn_node *n = tn_node_new(g, p->scope->region, NULL, &tn_op_loop, (int)n_in, in, (int)r->n_result - 1, &attr,
-                             parse_loc(p, line, col, NULL));
+    tn_node *n = tn_node_new(g, p->scope->region, NULL, &tn_op_loop, (int)n_in, in, (int)r->n_result - 1,
+                             &attr, parse_loc(p, line, col, NULL));
     tn_node_hold(g, n, 1, &r);
-    if (tn_infer_node(g, n) == TN_OK) {
+    if (tn_infer_node(g, n) == TN_OK)
         *out = pval_one(n, line, col);
-    } else {
+    else
         p->n_error++;
-    }
     return TN_OK;
 }

@@ -9,7 +9,8 @@
 enum { MAX_PROJECTIONS = 16 };
 
 /* What users of the reference system write and this reader knows but cannot take yet. */
-static const struct refused { const char *word, *id, *text;
+static const struct refused {
+    const char *word, *id, *text;
 } refused[] = {
     {"match", "relay-E024", "`match` and algebraic data types are not supported yet"},
     {"ref", "relay-E022", "references (`ref`) are not supported yet"},
@@ -20,14 +21,11 @@ static const struct refused { const char *word, *id, *text;
      "`free_var` can only precede a bare expression; in a function, write a parameter"},
 };
 
-pval pval_bad(uint32_t line, uint32_t col)
-{
-    return (pval){ .kind = PVAL_BAD, .line = line, .col = col };
-}
+pval pval_bad(uint32_t line, uint32_t col) { return (pval){.kind = PVAL_BAD, .line = line, .col = col}; }
 
 pval pval_one(tn_node *n, uint32_t line, uint32_t col)
 {
-    return (pval){ .kind = n->nout == 1 ? PVAL_ONE : PVAL_NODE, .v = tn_val(n), .line = line, .col = col };
+    return (pval){.kind = n->nout == 1 ? PVAL_ONE : PVAL_NODE, .v = tn_val(n), .line = line, .col = col};
 }
 
 /* Gives a node made since there were `first` nodes the source that the comment after it names. A comment is for the
@@ -38,20 +36,20 @@ static void annotate(parser *p, const pval *v, uint32_t first)
     size_t n;
     bool made = (v->kind == PVAL_ONE || v->kind == PVAL_NODE) && v->v.def->id >= first &&
                 !tn_op_is(v->v.def, &tn_op_constant);
-    if (!made || !parse_annot(p, &s, &n) || s == p->annot_used) {
+    if (!made || !parse_annot(p, &s, &n) || s == p->annot_used)
         return;
-    }
     p->annot_used = s;
     const char *source = tn_annot_source(p->g->ctx, s, n);
-    if (source) {
+    if (source)
         v->v.def->loc = parse_loc(p, v->line, v->col, source);
-    }
 }
 
 /* A node of op over in[], typed; bad after an error. */
-pval parse_node(parser *p, const tn_op *op, int n, const tn_value in[], const void *attr, uint32_t line, uint32_t col)
+pval parse_node(parser *p, const tn_op *op, int n, const tn_value in[], const void *attr, uint32_t line,
+                uint32_t col)
 {
-    tn_node *node = tn_make_call(p->g, p->scope->region, NULL, op, n, in, attr, parse_loc(p, line, col, NULL));
+    tn_node *node =
+        tn_make_call(p->g, p->scope->region, NULL, op, n, in, attr, parse_loc(p, line, col, NULL));
     if (!node) {
         p->n_error++;
         return pval_bad(line, col);
@@ -61,25 +59,20 @@ pval parse_node(parser *p, const tn_op *op, int n, const tn_value in[], const vo
 
 /* ---- values ---- */
 
-uint32_t pval_n_items(const pval *v)
-{
-    return v->kind == PVAL_NODE ? v->v.def->nout : v->n;
-}
+uint32_t pval_n_items(const pval *v) { return v->kind == PVAL_NODE ? v->v.def->nout : v->n; }
 
 pval pval_item(const pval *v, uint32_t i)
 {
-    if (v->kind == PVAL_LIST) {
+    if (v->kind == PVAL_LIST)
         return v->item[i];
-    }
-    return (pval){ .kind = PVAL_ONE, .v = { v->v.def, i }, .line = v->line, .col = v->col };
+    return (pval){.kind = PVAL_ONE, .v = {v->v.def, i}, .line = v->line, .col = v->col};
 }
 
 bool parse_value(parser *p, const pval *v, tn_value *out)
 {
-    *out = (tn_value){ 0 };
-    if (v->kind == PVAL_BAD || v->kind == PVAL_NONE) {
+    *out = (tn_value){0};
+    if (v->kind == PVAL_BAD || v->kind == PVAL_NONE)
         return v->kind == PVAL_NONE;
-    }
     if (v->kind == PVAL_ONE) {
         *out = v->v;
         return true;
@@ -88,9 +81,8 @@ bool parse_value(parser *p, const pval *v, tn_value *out)
     tn_value *in = TN_NEW_N(&p->scratch, tn_value, n);
     for (uint32_t i = 0; i < n; i++) {
         pval item = pval_item(v, i);
-        if (!parse_value(p, &item, &in[i])) {
+        if (!parse_value(p, &item, &in[i]))
             return false;
-        }
         if (item.kind == PVAL_NONE) {
             (void)parse_error(p, v->line, v->col, "relay-E033",
                               "`None` can only be an argument of a call, for an absent operand");
@@ -106,7 +98,7 @@ bool parse_value(parser *p, const pval *v, tn_value *out)
 
 static pval scalar(parser *p, tn_dtype t, tn_scalar v, uint32_t line, uint32_t col)
 {
-    unsigned char data[8] = { 0 };
+    unsigned char data[8] = {0};
     tn_scalar_write(t, data, v);
     return pval_one(tn_make_constant(p->g, p->scope->region, NULL, t, 0, NULL, data, NULL), line, col);
 }
@@ -128,9 +120,8 @@ static bool suffix_dtype(const char *s, size_t n, bool real, tn_dtype *out)
 
 static bool fits(tn_dtype t, int64_t i)
 {
-    if (t.bits == 64) {
+    if (t.bits == 64)
         return t.code == TN_INT || i >= 0;
-    }
     int64_t half = (int64_t)1 << (t.bits - 1);
     return t.code == TN_INT ? i >= -half && i < half : i >= 0 && i < 2 * half;
 }
@@ -165,18 +156,16 @@ static tn_status parse_number(parser *p, bool minus, pval *out)
 /* True, False, inff, nanf64 ...: an identifier that is a literal. */
 static bool word_literal(const tn_lexer *l, tn_dtype *t, tn_scalar *v)
 {
-    if (l->tok != TN_TOK_IDENT) {
+    if (l->tok != TN_TOK_IDENT)
         return false;
-    }
     if (tn_lex_is(l, "True") || tn_lex_is(l, "False")) {
         *t = TN_BOOL1;
         v->i = l->n == 4;
         return true;
     }
     bool inf = l->n > 3 && !memcmp(l->text, "inf", 3), nan = l->n > 3 && !memcmp(l->text, "nan", 3);
-    if ((!inf && !nan) || !suffix_dtype(l->text + 3, l->n - 3, true, t) || !tn_dtype_is_float(*t)) {
+    if ((!inf && !nan) || !suffix_dtype(l->text + 3, l->n - 3, true, t) || !tn_dtype_is_float(*t))
         return false;
-    }
     v->f = inf ? (double)INFINITY : (double)NAN;
     return true;
 }
@@ -189,41 +178,37 @@ static pconst *meta_entry(parser *p, int64_t k)
     if (!tn_map_get(&p->meta_index, (uint64_t)k, &at)) {
         at = p->meta.n;
         tn_map_put(&p->meta_index, (uint64_t)k, at);
-        tn_vec_push(&p->meta, (pconst){ 0 });
+        tn_vec_push(&p->meta, (pconst){0});
     }
     return &p->meta.at[at];
 }
 
 static bool in_scope(const parser *p, const tn_region *r)
 {
-    for (const pscope *s = p->scope; s; s = s->up) {
-        if (s->region == r) {
+    for (const pscope *s = p->scope; s; s = s->up)
+        if (s->region == r)
             return true;
-        }
-    }
     return false;
 }
 
 static tn_node *first_line(const tn_region *r)
 {
     tn_node *n = r->first;
-    while (n && tn_op_is(n, &tn_op_var)) {
+    while (n && tn_op_is(n, &tn_op_var))
         n = n->next;
-    }
     return n;
 }
 
-static tn_status constant_blob(parser *p, int64_t k, const tn_type *t, uint32_t line, uint32_t col, const tn_blob **out)
+static tn_status constant_blob(parser *p, int64_t k, const tn_type *t, uint32_t line, uint32_t col,
+                               const tn_blob **out)
 {
     int64_t bytes = -1;
     const tn_expr *e = tn_type_bytes(p->g->pool, t);
     *out = NULL;
-    if (!e || !tn_is_int(e, &bytes)) {
+    if (!e || !tn_is_int(e, &bytes))
         return parse_error(p, line, col, "relay-E015", "this constant is larger than any memory");
-    }
-    if (!p->constant) {
+    if (!p->constant)
         return TN_OK;
-    }
     if ((uint64_t)k >= p->n_constant || !p->constant[k] || p->constant[k]->n != (uint64_t)bytes) {
         size_t have = (uint64_t)k < p->n_constant && p->constant[k] ? p->constant[k]->n : 0;
         return parse_error(p, line, col, "relay-E034",
@@ -241,9 +226,8 @@ static tn_status use_constant(parser *p, int64_t k, uint32_t line, uint32_t col,
 {
     pconst *c = meta_entry(p, k);
     if (c->node && c->body == p->body) {
-        if (!in_scope(p, c->node->owner)) {
+        if (!in_scope(p, c->node->owner))
             tn_node_move(p->g, c->node, p->body, first_line(p->body));
-        }
         *out = pval_one(c->node, line, col);
         return TN_OK;
     }
@@ -266,16 +250,14 @@ static tn_status parse_meta(parser *p, pval *out)
     size_t n;
     parse_next(p);
     TN_TRY(parse_expect(p, "["));
-    if (!tn_lex_is(&p->l, "relay.Constant")) {
+    if (!tn_lex_is(&p->l, "relay.Constant"))
         return tn_lex_fail(&p->l, "relay-E035", "only meta[relay.Constant][k] can stand here");
-    }
     parse_next(p);
     TN_TRY(parse_expect(p, "]"));
     TN_TRY(parse_expect(p, "["));
     int64_t k = p->l.i;
-    if (p->l.tok != TN_TOK_INT || p->l.n_suffix) {
+    if (p->l.tok != TN_TOK_INT || p->l.n_suffix)
         return tn_lex_fail(&p->l, "relay-E035", "expected the number of a constant");
-    }
     parse_next(p);
     TN_TRY(parse_expect(p, "]"));
     tn_annot_const a;
@@ -304,9 +286,8 @@ static tn_status parse_meta(parser *p, pval *out)
 /* v.k */
 pval parse_project(parser *p, const pval *v, uint32_t k, uint32_t line, uint32_t col)
 {
-    if (v->kind == PVAL_BAD) {
+    if (v->kind == PVAL_BAD)
         return pval_bad(line, col);
-    }
     bool many = v->kind == PVAL_NODE || v->kind == PVAL_LIST;
     const tn_type *t = v->kind == PVAL_ONE ? tn_value_type(v->v) : NULL;
     uint32_t n = many ? pval_n_items(v) : t && t->kind == TN_T_TUPLE ? t->n : 0;
@@ -322,7 +303,7 @@ pval parse_project(parser *p, const pval *v, uint32_t k, uint32_t line, uint32_t
         r.line = line, r.col = col;
         return r;
     }
-    tn_tuple_get_attr attr = { .index = k };
+    tn_tuple_get_attr attr = {.index = k};
     return parse_node(p, &tn_op_tuple_get, 1, &v->v, &attr, line, col);
 }
 
@@ -332,9 +313,8 @@ static tn_status project_text(parser *p, const char *s, size_t n, pval *v)
     uint32_t line = p->l.tok_line, col = p->l.tok_col;
     for (int i = 0; n; i++) {
         size_t k = 0, used = 0;
-        while (used < n && s[used] >= '0' && s[used] <= '9' && used < 9) {
+        while (used < n && s[used] >= '0' && s[used] <= '9' && used < 9)
             k = k * 10 + (size_t)(s[used++] - '0');
-        }
         if (!used || (used < n && s[used] != '.') || used + 1 == n || i == MAX_PROJECTIONS) {
             return tn_lex_fail(&p->l, "relay-E037",
                                "expected the number of a field after the point, as in %%0.1");
@@ -366,9 +346,8 @@ static tn_status parse_local(parser *p, pval *out)
     tn_lexer *l = &p->l;
     uint32_t line = l->tok_line, col = l->tok_col;
     parse_next(p);
-    if ((l->tok != TN_TOK_IDENT && l->tok != TN_TOK_INT) || (l->tok == TN_TOK_INT && l->n_suffix)) {
+    if ((l->tok != TN_TOK_IDENT && l->tok != TN_TOK_INT) || (l->tok == TN_TOK_INT && l->n_suffix))
         return tn_lex_fail(l, "relay-E032", "expected a name or a number after `%%`");
-    }
     const char *dot = memchr(l->text, '.', l->n);
     size_t n = dot ? (size_t)(dot - l->text) : l->n;
     const char *name = tn_intern_n(p->g->ctx, l->text, n);
@@ -377,9 +356,8 @@ static tn_status parse_local(parser *p, pval *out)
         (void)parse_error(p, line, col, "relay-E039", "%%%s is not defined here", name);
     }
     out->line = line, out->col = col;
-    if (dot) {
+    if (dot)
         TN_TRY(project_text(p, dot + 1, l->n - n - 1, out));
-    }
     parse_next(p);
     return TN_OK;
 }
@@ -390,7 +368,7 @@ static tn_status parse_local(parser *p, pval *out)
 static tn_status parse_parens(parser *p, pval *out)
 {
     uint32_t line = p->l.tok_line, col = p->l.tok_col;
-    pvals v = { 0 };
+    pvals v = {0};
     bool tuple = true;
     tn_status s = TN_OK;
     parse_next(p);
@@ -412,12 +390,11 @@ static tn_status parse_parens(parser *p, pval *out)
     if (s == TN_OK && !tuple) {
         *out = v.at[0];
     } else if (s == TN_OK) {
-        *out = (pval){ .kind = PVAL_LIST, .n = (uint32_t)v.n, .line = line, .col = col };
+        *out = (pval){.kind = PVAL_LIST, .n = (uint32_t)v.n, .line = line, .col = col};
         out->item = TN_NEW_N(&p->scratch, pval, v.n);
         memcpy(out->item, v.n ? v.at : (void *)out->item, v.n * sizeof *v.at);
-        for (size_t i = 0; i < v.n; i++) {
+        for (size_t i = 0; i < v.n; i++)
             out->kind = v.at[i].kind == PVAL_BAD ? PVAL_BAD : out->kind;
-        }
     }
     tn_vec_deinit(&v);
     return s;
@@ -434,26 +411,20 @@ static tn_status parse_word(parser *p, pval *out)
         return TN_OK;
     }
     if (parse_accept(p, "None")) {
-        *out = (pval){ .kind = PVAL_NONE, .line = line, .col = col };
+        *out = (pval){.kind = PVAL_NONE, .line = line, .col = col};
         return TN_OK;
     }
-    if (tn_lex_is(&p->l, "meta")) {
+    if (tn_lex_is(&p->l, "meta"))
         return parse_meta(p, out);
-    }
-    if (tn_lex_is(&p->l, "fn")) {
+    if (tn_lex_is(&p->l, "fn"))
         return parse_fn(p, out);
-    }
-    if (tn_lex_is(&p->l, "if")) {
+    if (tn_lex_is(&p->l, "if"))
         return parse_if(p, out);
-    }
-    if (tn_lex_is(&p->l, "loop")) {
+    if (tn_lex_is(&p->l, "loop"))
         return parse_loop(p, out);
-    }
-    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
-        if (tn_lex_is(&p->l, refused[i].word)) {
+    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++)
+        if (tn_lex_is(&p->l, refused[i].word))
             return tn_lex_fail(&p->l, refused[i].id, "%s", refused[i].text);
-        }
-    }
     tn_lexer ahead = p->l;
     tn_lex_next(&ahead);
     if (!tn_lex_is(&ahead, "(")) {
@@ -476,15 +447,12 @@ static tn_status parse_primary(parser *p, pval *out)
         return tn_lex_fail(l, "relay-E046", "a string is not a tensor; strings can only be attributes");
     default: return tn_lex_fail(l, "relay-E047", "expected an expression, found the end of the text");
     }
-    if (tn_lex_is(l, "%")) {
+    if (tn_lex_is(l, "%"))
         return parse_local(p, out);
-    }
-    if (tn_lex_is(l, "(")) {
+    if (tn_lex_is(l, "("))
         return parse_parens(p, out);
-    }
-    if (tn_lex_is(l, "@")) {
+    if (tn_lex_is(l, "@"))
         return parse_global_call(p, out);
-    }
     return tn_lex_fail(l, "relay-E047", "expected an expression, found '%.*s'", (int)l->n, l->text);
 }
 
@@ -495,45 +463,44 @@ static tn_status parse_postfix(parser *p, pval *out)
     for (;;) {
         annotate(p, out, first);
         first = first == UINT32_MAX ? p->g->n_node : first;
-        if (parse_accept(p, ".")) {
+        if (parse_accept(p, "."))
             TN_TRY(parse_field(p, out));
-        } else if (tn_lex_is(&p->l, "(")) {
+        else if (tn_lex_is(&p->l, "("))
             TN_TRY(parse_apply(p, out));
-        } else {
+        else
             return TN_OK;
-        }
     }
 }
 
 /* ---- operators ---- */
 
-static const struct infix { const char *text; int level; const tn_op *op; } infixes[] = {
-    { "*", 4, &tn_op_multiply },   { "/", 4, &tn_op_divide },        { "+", 3, &tn_op_add },
-    { "-", 3, &tn_op_subtract },   { "<", 2, &tn_op_less },          { "<=", 2, &tn_op_less_equal },
-    { ">", 2, &tn_op_greater },    { ">=", 2, &tn_op_greater_equal }, { "==", 1, &tn_op_equal },
-    { "!=", 1, &tn_op_not_equal },
+static const struct infix {
+    const char *text;
+    int level;
+    const tn_op *op;
+} infixes[] = {
+    {"*", 4, &tn_op_multiply},   {"/", 4, &tn_op_divide},         {"+", 3, &tn_op_add},
+    {"-", 3, &tn_op_subtract},   {"<", 2, &tn_op_less},           {"<=", 2, &tn_op_less_equal},
+    {">", 2, &tn_op_greater},    {">=", 2, &tn_op_greater_equal}, {"==", 1, &tn_op_equal},
+    {"!=", 1, &tn_op_not_equal},
 };
 
 static const struct infix *infix_at(const parser *p)
 {
-    for (size_t i = 0; i < sizeof infixes / sizeof *infixes; i++) {
-        if (p->l.tok == TN_TOK_PUNCT && tn_lex_is(&p->l, infixes[i].text)) {
+    for (size_t i = 0; i < sizeof infixes / sizeof *infixes; i++)
+        if (p->l.tok == TN_TOK_PUNCT && tn_lex_is(&p->l, infixes[i].text))
             return &infixes[i];
-        }
-    }
     return NULL;
 }
 
 static tn_status parse_unary(parser *p, pval *out)
 {
     uint32_t line = p->l.tok_line, col = p->l.tok_col;
-    if (!tn_lex_is(&p->l, "-")) {
+    if (!tn_lex_is(&p->l, "-"))
         return parse_postfix(p, out);
-    }
     parse_next(p);
-    if (p->l.tok == TN_TOK_INT || p->l.tok == TN_TOK_REAL) {
+    if (p->l.tok == TN_TOK_INT || p->l.tok == TN_TOK_REAL)
         return parse_number(p, true, out);
-    }
     tn_dtype t;
     tn_scalar s;
     if (word_literal(&p->l, &t, &s) && tn_dtype_is_float(t)) {
@@ -546,7 +513,8 @@ static tn_status parse_unary(parser *p, pval *out)
     TN_TRY(parse_unary(p, out));
     p->nest--;
     tn_value v;
-    *out = parse_value(p, out, &v) ? parse_node(p, &tn_op_negative, 1, &v, NULL, line, col) : pval_bad(line, col);
+    *out = parse_value(p, out, &v) ? parse_node(p, &tn_op_negative, 1, &v, NULL, line, col)
+                                   : pval_bad(line, col);
     return TN_OK;
 }
 
@@ -575,8 +543,7 @@ tn_status parse_expr(parser *p, pval *out)
     TN_TRY(parse_enter(p));
     tn_status s = parse_infix(p, 1, out);
     p->nest--;
-    if (s == TN_OK) {
+    if (s == TN_OK)
         annotate(p, out, first);
-    }
     return s;
 }

@@ -14,12 +14,10 @@ static const tn_expr *dim_name(void *user, const char *name)
     parser *p = user;
     uint64_t at;
     if (!tn_strmap_get(&p->bound, name, strlen(name), &at) || at == 2) {
-        if (p->dims == DIM_CHECK && tn_graph_find_symbol(p->g, name)) {
+        if (p->dims == DIM_CHECK && tn_graph_find_symbol(p->g, name))
             return tn_sym(p->g->pool, name); /* the body may bind it during the run */
-        }
-        if (p->dims != DIM_PARAM) {
+        if (p->dims != DIM_PARAM)
             return NULL;
-        }
         const char *kept = tn_intern(p->g->ctx, name);
         tn_strmap_put(&p->bound, kept, strlen(kept), 0);
         tn_graph_symbol(p->g, kept);
@@ -27,19 +25,15 @@ static const tn_expr *dim_name(void *user, const char *name)
     return tn_sym(p->g->pool, name);
 }
 
-tn_scope_fns parse_dims_scope(parser *p)
-{
-    return (tn_scope_fns){ .name = dim_name, .user = p };
-}
+tn_scope_fns parse_dims_scope(parser *p) { return (tn_scope_fns){.name = dim_name, .user = p}; }
 
 /* The first number k so that no identifier d<k> or above is in the text. */
 static int64_t count_fresh(const parser *p)
 {
     int64_t next = 0;
     for (const char *c = p->text; c < p->text_end; c++) {
-        if (*c != 'd') {
+        if (*c != 'd')
             continue;
-        }
         int64_t k = 0;
         int digits = 0;
         while (c + 1 < p->text_end && c[1] >= '0' && c[1] <= '9' && digits < 9) {
@@ -53,12 +47,10 @@ static int64_t count_fresh(const parser *p)
 
 static const tn_expr *fresh_dim(parser *p)
 {
-    if (p->dims == DIM_CHECK) {
+    if (p->dims == DIM_CHECK)
         return tn_sym(p->g->pool, tn_intern(p->g->ctx, any_dim));
-    }
-    if (p->fresh < 0) {
+    if (p->fresh < 0)
         p->fresh = count_fresh(p);
-    }
     char name[32];
     do {
         snprintf(name, sizeof name, "d%lld", (long long)p->fresh++);
@@ -87,9 +79,8 @@ static tn_status parse_dim(parser *p, const tn_expr **out)
         return parse_error(p, line, col, "relay-E010", "a dimension must be at least 0, but this is %lld",
                            (long long)e->u.i);
     }
-    if (e->kind == TN_E_SYM && p->dims == DIM_PARAM) {
+    if (e->kind == TN_E_SYM && p->dims == DIM_PARAM)
         tn_strmap_put(&p->bound, e->u.s, strlen(e->u.s), 1);
-    }
     return TN_OK;
 }
 
@@ -99,14 +90,12 @@ static tn_status parse_shape(parser *p, int *out_n, const tn_expr **dim)
     int n = 0;
     TN_TRY(parse_expect(p, "("));
     while (!tn_lex_is(&p->l, ")")) {
-        if (n == MAX_RANK) {
+        if (n == MAX_RANK)
             return tn_lex_fail(&p->l, "relay-E010", "a tensor has at most %d dimensions", MAX_RANK);
-        }
         TN_TRY(parse_dim(p, &dim[n]));
         n++;
-        if (!parse_accept(p, ",")) {
+        if (!parse_accept(p, ","))
             break;
-        }
     }
     *out_n = n;
     return parse_expect(p, ")");
@@ -115,9 +104,10 @@ static tn_status parse_shape(parser *p, int *out_n, const tn_expr **dim)
 static tn_status parse_dtype(parser *p, tn_dtype *out)
 {
     tn_lexer *l = &p->l;
-    if (l->tok != TN_TOK_IDENT || !tn_dtype_parse(l->text, l->n, out) || out->lanes != 1 || tn_dtype_is_index(*out) ||
-        out->code == TN_HANDLE) {
-        return tn_lex_fail(l, "relay-E011", "expected the dtype of a tensor (float32, int8, bool, ...), found '%.*s'",
+    if (l->tok != TN_TOK_IDENT || !tn_dtype_parse(l->text, l->n, out) || out->lanes != 1 ||
+        tn_dtype_is_index(*out) || out->code == TN_HANDLE) {
+        return tn_lex_fail(l, "relay-E011",
+                           "expected the dtype of a tensor (float32, int8, bool, ...), found '%.*s'",
                            (int)(l->n < 64 ? l->n : 64), l->text ? l->text : "");
     }
     parse_next(p);
@@ -152,9 +142,8 @@ static tn_status parse_tensor(parser *p, const tn_type **out)
     TN_TRY(parse_shape(p, &n, dim));
     TN_TRY(parse_expect(p, ","));
     TN_TRY(parse_dtype(p, &t));
-    if (parse_accept(p, ",")) {
+    if (parse_accept(p, ","))
         TN_TRY(parse_layout(p, n, &layout));
-    }
     TN_TRY(parse_expect(p, "]"));
     *out = tn_type_tensor(p->g->pool, t, n, dim, layout);
     return TN_OK;
@@ -163,25 +152,25 @@ static tn_status parse_tensor(parser *p, const tn_type **out)
 /* "(A, B)" after its bracket; fields are collected into a scratch array. */
 static tn_status parse_fields(parser *p, uint32_t *out_n, const tn_type ***out)
 {
-    tn_vec(const tn_type *) v = { 0 };
+    tn_vec(const tn_type *) v = {0};
     tn_status s = TN_OK;
     while (s == TN_OK && !tn_lex_is(&p->l, ")")) {
         const tn_type *t = NULL;
-        s = v.n == MAX_FIELDS ? tn_lex_fail(&p->l, "relay-E013", "more than %d fields in one type", MAX_FIELDS) :
-                                parse_type(p, &t);
-        if (s == TN_OK && !t) {
+        s = v.n == MAX_FIELDS
+                ? tn_lex_fail(&p->l, "relay-E013", "more than %d fields in one type", MAX_FIELDS)
+                : parse_type(p, &t);
+        if (s == TN_OK && !t)
             s = tn_lex_fail(&p->l, "relay-E013", "`_` inside a type cannot be inferred; write the type");
-        }
         if (s == TN_OK) {
             tn_vec_push(&v, t);
-            if (!parse_accept(p, ",")) {
+            if (!parse_accept(p, ","))
                 break;
-            }
         }
     }
     s = s == TN_OK ? parse_expect(p, ")") : s;
     *out_n = (uint32_t)v.n;
-    *out = tn_arena_copy(&p->scratch, v.n ? (const void *)v.at : "", v.n * sizeof *v.at, _Alignof(const tn_type *));
+    *out = tn_arena_copy(&p->scratch, v.n ? (const void *)v.at : "", v.n * sizeof *v.at,
+                         _Alignof(const tn_type *));
     tn_vec_deinit(&v);
     return s;
 }
@@ -209,9 +198,8 @@ static tn_status parse_func_type(parser *p, const tn_type **out)
     TN_TRY(parse_fields(p, &n, &param));
     TN_TRY(parse_expect(p, "->"));
     TN_TRY(parse_type(p, &result));
-    if (!result) {
+    if (!result)
         return tn_lex_fail(&p->l, "relay-E013", "`_` inside a type cannot be inferred; write the type");
-    }
     *out = tn_type_func(p->g->pool, (int)n, param, result);
     return TN_OK;
 }
@@ -219,22 +207,18 @@ static tn_status parse_func_type(parser *p, const tn_type **out)
 static tn_status parse_type_inner(parser *p, const tn_type **out)
 {
     tn_dtype t;
-    if (tn_lex_is(&p->l, "(")) {
+    if (tn_lex_is(&p->l, "("))
         return parse_tuple_type(p, out);
-    }
-    if (tn_lex_is(&p->l, "fn")) {
+    if (tn_lex_is(&p->l, "fn"))
         return parse_func_type(p, out);
-    }
-    if (parse_accept(p, "Tensor")) {
+    if (parse_accept(p, "Tensor"))
         return parse_tensor(p, out);
-    }
     if (parse_accept(p, "_")) {
         *out = NULL;
         return TN_OK;
     }
-    if (tn_lex_is(&p->l, "ref")) {
+    if (tn_lex_is(&p->l, "ref"))
         return tn_lex_fail(&p->l, "relay-E022", "references (`ref`) are not supported yet");
-    }
     tn_lexer *l = &p->l;
     if (l->tok == TN_TOK_IDENT && !tn_dtype_parse(l->text, l->n, &t)) {
         return tn_lex_fail(l, "relay-E014",
@@ -263,29 +247,25 @@ static bool dim_fits(const tn_expr *declared, const tn_expr *actual)
 
 bool parse_type_fits(const tn_type *declared, const tn_type *actual)
 {
-    if (!declared || declared == actual) {
+    if (!declared || declared == actual)
         return true;
-    }
-    if (!actual || declared->kind != actual->kind || declared->n != actual->n) {
+    if (!actual || declared->kind != actual->kind || declared->n != actual->n)
         return false;
-    }
     if (declared->kind == TN_T_TENSOR) {
         bool fits = tn_dtype_eq(declared->dtype, actual->dtype) && declared->layout == actual->layout;
-        for (int d = 0; d < declared->n && fits; d++) {
+        for (int d = 0; d < declared->n && fits; d++)
             fits = dim_fits(declared->dim[d], actual->dim[d]);
-        }
         return fits;
     }
-    for (int i = 0; i < declared->n; i++) { /* depth: bounded by what the parser accepts */
-        if (!parse_type_fits(declared->field[i], actual->field[i])) {
+    for (int i = 0; i < declared->n; i++) /* depth: bounded by what the parser accepts */
+        if (!parse_type_fits(declared->field[i], actual->field[i]))
             return false;
-        }
-    }
     return true;
 }
 
 /* Reads a type from other text than the module's: the annotation of what stands at line and col. */
-static tn_status parse_type_of(parser *p, const char *text, size_t n, uint32_t line, uint32_t col, const tn_type **out)
+static tn_status parse_type_of(parser *p, const char *text, size_t n, uint32_t line, uint32_t col,
+                               const tn_type **out)
 {
     tn_lexer saved = p->l;
     const char *saved_end = p->prev_end;
@@ -301,7 +281,8 @@ static tn_status parse_type_of(parser *p, const char *text, size_t n, uint32_t l
     return s;
 }
 
-tn_status parse_constant_type(parser *p, const tn_annot_const *a, uint32_t line, uint32_t col, const tn_type **out)
+tn_status parse_constant_type(parser *p, const tn_annot_const *a, uint32_t line, uint32_t col,
+                              const tn_type **out)
 {
     if (a->type) {
         TN_TRY(parse_type_of(p, a->type, a->n_type, line, col, out));

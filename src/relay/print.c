@@ -15,14 +15,14 @@
 struct printer {
     tn_buf *out;
     tn_pool *pool;
-    tn_arena scratch;              /* names */
-    tn_map number;                 /* node -> line number */
-    tn_map constant;               /* node -> k of meta[relay.Constant][k] */
+    tn_arena scratch;               /* names */
+    tn_map number;                  /* node -> line number */
+    tn_map constant;                /* node -> k of meta[relay.Constant][k] */
     tn_vec(const tn_node *) listed; /* constants by k */
-    size_t n_shown;                /* constants whose annotation is printed */
+    size_t n_shown;                 /* constants whose annotation is printed */
     uint32_t counter;
-    tn_map name;                   /* parameter node -> its printed name */
-    tn_strmap visible;             /* parameter names in scope: 1, out of it: 0 */
+    tn_map name;       /* parameter node -> its printed name */
+    tn_strmap visible; /* parameter names in scope: 1, out of it: 0 */
     int indent;
 };
 
@@ -33,17 +33,15 @@ static void print_region(struct printer *p, const tn_region *r);
 /* Appends the text of a float that reads back to the same bits; the suffix tells the dtype. */
 static void literal_float(tn_dtype t, double v, tn_buf *out)
 {
-    if (isinf(v)) {
+    if (isinf(v))
         tn_buf_str(out, v < 0 ? "-inf" : "inf");
-    } else if (isnan(v)) {
+    else if (isnan(v))
         tn_buf_str(out, "nan");
-    } else {
+    else
         tn_buf_real(out, v, t.bits <= 32);
-    }
     tn_buf_str(out, t.code == TN_BFLOAT ? "bf" : "f");
-    if (t.code == TN_BFLOAT || t.bits != 32) {
+    if (t.code == TN_BFLOAT || t.bits != 32)
         tn_buf_printf(out, "%u", t.bits);
-    }
 }
 
 static bool literal_dtype(tn_dtype t)
@@ -57,39 +55,35 @@ static bool literal_dtype(tn_dtype t)
 static bool literal(const tn_node *n, tn_buf *out)
 {
     const tn_type *t = n->type ? n->type[0] : NULL;
-    if (!t || t->kind != TN_T_TENSOR || t->n || t->layout || !n->blob || !n->blob->at || !literal_dtype(t->dtype) ||
-        n->blob->n < tn_dtype_bytes(t->dtype)) {
+    if (!t || t->kind != TN_T_TENSOR || t->n || t->layout || !n->blob || !n->blob->at ||
+        !literal_dtype(t->dtype) || n->blob->n < tn_dtype_bytes(t->dtype)) {
         return false;
     }
     tn_dtype d = t->dtype;
     tn_scalar v = tn_scalar_read(d, n->blob->at);
-    if (tn_dtype_is_float(d) && isnan(v.f)) {
+    if (tn_dtype_is_float(d) && isnan(v.f))
         v.f = (double)NAN; /* other NaNs have no literal */
-    }
     unsigned char back[8];
     tn_scalar_write(d, back, v);
-    if (memcmp(back, n->blob->at, tn_dtype_bytes(d))) {
+    if (memcmp(back, n->blob->at, tn_dtype_bytes(d)))
         return false;
-    }
     if (tn_dtype_is_bool(d)) {
         tn_buf_str(out, v.i ? "True" : "False");
     } else if (tn_dtype_is_float(d)) {
         literal_float(d, v.f, out);
     } else {
-        if (v.i == INT64_MIN || (d.code == TN_UINT && v.i < 0)) {
+        if (v.i == INT64_MIN || (d.code == TN_UINT && v.i < 0))
             return false;
-        }
         tn_buf_printf(out, "%lld", (long long)v.i);
-        if (!tn_dtype_eq(d, TN_I32)) {
+        if (!tn_dtype_eq(d, TN_I32))
             tn_buf_printf(out, "%c%u", d.code == TN_UINT ? 'u' : 'i', d.bits);
-        }
     }
     return true;
 }
 
 static bool is_literal(const tn_node *n)
 {
-    tn_buf b = { 0 };
+    tn_buf b = {0};
     bool r = literal(n, &b);
     tn_buf_deinit(&b);
     return r;
@@ -99,15 +93,13 @@ static bool is_literal(const tn_node *n)
 static void constant_comment(struct printer *p, const tn_node *n)
 {
     const tn_type *t = n->type ? n->type[0] : NULL;
-    if (!t || t->kind != TN_T_TENSOR) {
+    if (!t || t->kind != TN_T_TENSOR)
         return;
-    }
     tn_buf_str(p->out, " /* ");
     if (n->name && n->name[0]) {
         bool clash = !strncmp(n->name, "ty=", 3);
-        if (clash) {
+        if (clash)
             tn_buf_str(p->out, "\\x74");
-        }
         tn_annot_escape(p->out, n->name + (clash ? 1 : 0), "");
         tn_buf_char(p->out, ' ');
     }
@@ -121,18 +113,16 @@ static void constant_comment(struct printer *p, const tn_node *n)
         tn_buf_char(p->out, ' ');
         tn_dtype_print(t->dtype, false, p->out);
     }
-    if (t->layout) {
+    if (t->layout)
         tn_buf_printf(p->out, " in %s", t->layout->text);
-    }
     tn_buf_str(p->out, " */");
 }
 
 static void print_constant(struct printer *p, const tn_node *n)
 {
     uint64_t k = 0;
-    if (literal(n, p->out)) {
+    if (literal(n, p->out))
         return;
-    }
     tn_map_get(&p->constant, tn_map_key(n), &k);
     tn_buf_printf(p->out, "meta[relay.Constant][%llu]", (unsigned long long)k);
     if (k == p->n_shown) {
@@ -143,21 +133,17 @@ static void print_constant(struct printer *p, const tn_node *n)
 
 /* ---- numbering ---- */
 
-static bool is_line(const tn_node *n)
-{
-    return !tn_op_is(n, &tn_op_var) && !tn_op_is(n, &tn_op_constant);
-}
+static bool is_line(const tn_node *n) { return !tn_op_is(n, &tn_op_var) && !tn_op_is(n, &tn_op_constant); }
 
 /* The node whose expression ends the region instead of having a line: the last one, if it is the result and that
  * alone. */
 static const tn_node *bare_result(const tn_region *r)
 {
     const tn_node *n = r->last;
-    while (n && tn_op_is(n, &tn_op_constant)) {
+    while (n && tn_op_is(n, &tn_op_constant))
         n = n->prev;
-    }
     bool bare = n && is_line(n) && r->n_result == 1 && r->result[0].def == n && n->nout == 1 &&
-                tn_value_n_uses((tn_value){ (tn_node *)n, 0 }) == 1;
+                tn_value_n_uses((tn_value){(tn_node *)n, 0}) == 1;
     return bare ? n : NULL;
 }
 
@@ -173,27 +159,21 @@ static void number_use(struct printer *p, const tn_use *u)
 
 static void number_region(struct printer *p, const tn_region *r, int depth)
 {
-    if (depth > TN_RELAY_MAX_NEST) {
+    if (depth > TN_RELAY_MAX_NEST)
         return;
-    }
     const tn_node *bare = bare_result(r);
     for (const tn_node *n = r->first; n; n = n->next) {
-        if (!is_line(n)) {
+        if (!is_line(n))
             continue;
-        }
-        for (int i = 0; i < n->nin; i++) {
+        for (int i = 0; i < n->nin; i++)
             number_use(p, &n->in[i]);
-        }
-        for (int i = 0; i < n->nregion; i++) {
+        for (int i = 0; i < n->nregion; i++)
             number_region(p, n->region[i], depth + 1);
-        }
-        if (n != bare) {
+        if (n != bare)
             tn_map_put(&p->number, tn_map_key(n), p->counter++);
-        }
     }
-    for (uint32_t i = 0; i < r->n_result; i++) {
+    for (uint32_t i = 0; i < r->n_result; i++)
         number_use(p, &r->result[i]);
-    }
 }
 
 /* ---- values ---- */
@@ -204,14 +184,14 @@ static const char *unique_name(struct printer *p, const tn_node *n)
     const char *name = n->name && n->name[0] ? n->name : "p";
     char *id = tn_arena_printf(&p->scratch, "%s%s", name[0] >= '0' && name[0] <= '9' ? "v" : "", name);
     for (char *c = id; *c; c++) {
-        bool ok = (*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') || (*c >= '0' && *c <= '9') || *c == '_';
+        bool ok =
+            (*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') || (*c >= '0' && *c <= '9') || *c == '_';
         *c = ok ? *c : '_';
     }
     const char *free_name = id;
     uint64_t taken = 0;
-    for (uint32_t k = 1; tn_strmap_get(&p->visible, free_name, strlen(free_name), &taken) && taken; k++) {
+    for (uint32_t k = 1; tn_strmap_get(&p->visible, free_name, strlen(free_name), &taken) && taken; k++)
         free_name = tn_arena_printf(&p->scratch, "%s_%u", id, k);
-    }
     tn_strmap_put(&p->visible, free_name, strlen(free_name), 1);
     tn_map_put(&p->name, tn_map_key(n), (uint64_t)(uintptr_t)free_name);
     return free_name;
@@ -230,9 +210,8 @@ static void print_value(struct printer *p, tn_value v)
     } else {
         tn_map_get(&p->number, tn_map_key(v.def), &at);
         tn_buf_printf(p->out, "%%%llu", (unsigned long long)at);
-        if (v.def->nout != 1) {
+        if (v.def->nout != 1)
             tn_buf_printf(p->out, ".%u", (unsigned)v.out);
-        }
     }
 }
 
@@ -253,10 +232,9 @@ static void print_line(struct printer *p, int indent)
 /* Attributes follow arguments, so their text begins with ", "; without arguments it must not. */
 static void print_attrs(struct printer *p, const tn_node *n, bool first)
 {
-    if (!n->op->attr || !n->attr) {
+    if (!n->op->attr || !n->attr)
         return;
-    }
-    tn_buf b = { 0 };
+    tn_buf b = {0};
     tn_attr_print(p->pool, n->op->attr, n->attr, &b);
     tn_buf_str(p->out, tn_buf_cstr(&b) + (first && b.n >= 2 ? 2 : 0));
     tn_buf_deinit(&b);
@@ -267,14 +245,12 @@ static void print_attrs(struct printer *p, const tn_node *n, bool first)
 static void source_comment(struct printer *p, const tn_node *n)
 {
     const char *s = n->loc ? n->loc->node : NULL;
-    if (!s || !s[0]) {
+    if (!s || !s[0])
         return;
-    }
     tn_buf_str(p->out, " /* ");
     bool clash = !strncmp(s, "ty=", 3) || !strncmp(s, "span=", 5);
-    if (clash) {
+    if (clash)
         tn_buf_printf(p->out, "\\x%02x", (unsigned char)s[0]);
-    }
     tn_annot_escape(p->out, s + (clash ? 1 : 0), "");
     tn_buf_str(p->out, " */");
 }
@@ -324,9 +300,8 @@ static void hide_params(struct printer *p, const tn_region *r)
 static bool layout_in(const tn_type *t)
 {
     bool found = t->kind == TN_T_TENSOR && t->layout;
-    for (int i = 0; t->kind == TN_T_TUPLE && i < t->n; i++) {
+    for (int i = 0; t->kind == TN_T_TUPLE && i < t->n; i++)
         found = found || layout_in(t->field[i]);
-    }
     return found;
 }
 
@@ -408,11 +383,10 @@ static void print_expr(struct printer *p, const tn_node *n)
     } else {
         tn_buf_printf(p->out, "%s(", n->op->name);
         bool list = n->op->nin < 0; /* operators over any number of tensors take one tuple, as in TVM */
-        if (list) {
+        if (list)
             print_tuple(p, n);
-        } else {
+        else
             print_inputs(p, n, 0);
-        }
         print_attrs(p, n, !list && n->nin == 0);
         tn_buf_char(p->out, ')');
     }
@@ -429,9 +403,8 @@ static void print_region(struct printer *p, const tn_region *r)
     p->indent++;
     const tn_node *bare = bare_result(r);
     for (const tn_node *n = r->first; n; n = n->next) {
-        if (!is_line(n) || n == bare) {
+        if (!is_line(n) || n == bare)
             continue;
-        }
         uint64_t k = 0;
         tn_map_get(&p->number, tn_map_key(n), &k);
         print_line(p, p->indent);
@@ -443,12 +416,12 @@ static void print_region(struct printer *p, const tn_region *r)
     if (bare) {
         print_expr(p, bare);
     } else if (r->n_result == 1) {
-        print_value(p, (tn_value){ r->result[0].def, r->result[0].out });
+        print_value(p, (tn_value){r->result[0].def, r->result[0].out});
     } else {
         tn_buf_char(p->out, '(');
         for (uint32_t i = 0; i < r->n_result; i++) {
             tn_buf_str(p->out, i ? ", " : "");
-            print_value(p, (tn_value){ r->result[i].def, r->result[i].out });
+            print_value(p, (tn_value){r->result[i].def, r->result[i].out});
         }
         tn_buf_char(p->out, ')');
     }
@@ -475,7 +448,7 @@ static void print_result_type(struct printer *p, const tn_function *f)
     tn_buf_str(p->out, r->n_result == 1 ? " -> " : " -> (");
     for (uint32_t i = 0; i < r->n_result; i++) {
         tn_buf_str(p->out, i ? ", " : "");
-        tn_type_print(tn_value_type((tn_value){ r->result[i].def, r->result[i].out }), p->out);
+        tn_type_print(tn_value_type((tn_value){r->result[i].def, r->result[i].out}), p->out);
     }
     tn_buf_str(p->out, r->n_result == 1 ? "" : ")");
 }
@@ -498,8 +471,8 @@ static void print_symbols(const tn_graph *g, tn_buf *out)
     for (uint32_t i = 0; i < g->n_symbol; i++) {
         const tn_symbol_info *s = &g->symbol[i];
         if (s->min != TN_SYMBOL_MIN || s->max != TN_SYMBOL_MAX) {
-            tn_buf_printf(out, "%s%s in [%lld, %lld]", n++ ? ", " : "#[symbols = \"", s->name, (long long)s->min,
-                          (long long)s->max);
+            tn_buf_printf(out, "%s%s in [%lld, %lld]", n++ ? ", " : "#[symbols = \"", s->name,
+                          (long long)s->min, (long long)s->max);
         }
     }
     tn_buf_str(out, n ? "\"]\n" : "");
@@ -524,7 +497,7 @@ static void print_model(const tn_graph *g, tn_buf *out)
 
 static void printer_init(struct printer *p, const tn_graph *g, tn_buf *out)
 {
-    *p = (struct printer){ .out = out, .pool = g->pool };
+    *p = (struct printer){.out = out, .pool = g->pool};
     tn_arena_init(&p->scratch, NULL, NULL);
     for (const tn_function *f = g->func; f; f = f->next) {
         p->counter = 0;
@@ -561,9 +534,8 @@ size_t tn_relay_constants(const tn_graph *g, const tn_node **out, size_t max)
     struct printer p;
     printer_init(&p, g, NULL);
     size_t n = p.listed.n;
-    for (size_t i = 0; i < n && i < max; i++) {
+    for (size_t i = 0; i < n && i < max; i++)
         out[i] = p.listed.at[i];
-    }
     printer_deinit(&p);
     return n;
 }

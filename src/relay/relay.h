@@ -18,7 +18,8 @@ size_t tn_relay_constants(const tn_graph *g, const tn_node **out, size_t max);
 /* Infers all types, in order; every failing node is reported (up to 20). */
 TN_WARN_UNUSED tn_status tn_relay_infer(tn_graph *g);
 /* Replaces symbols in the types and attributes of a region. */
-void tn_relay_rename(tn_graph *g, tn_region *r, uint32_t n, const tn_expr *const from[], const tn_expr *const to[]);
+void tn_relay_rename(tn_graph *g, tn_region *r, uint32_t n, const tn_expr *const from[],
+                     const tn_expr *const to[]);
 /* t with the extents that its symbols were found to be while the model is read. */
 const tn_type *tn_relay_settled(tn_graph *g, const tn_type *t);
 /* Ends the reading of a model: writes what operators found its symbols to be into @main, and infers all types. */

@@ -14,41 +14,34 @@ static const tn_expr *renamed(const renaming *s, const tn_expr *e)
 
 static const tn_type *renamed_type(const renaming *s, const tn_type *t)
 {
-    if (!t || t->kind == TN_T_FUNC) {
+    if (!t || t->kind == TN_T_FUNC)
         return t;
-    }
     if (t->kind == TN_T_TUPLE) {
         const tn_type **field = TN_NEW_N(s->g->arena, const tn_type *, t->n);
-        for (int i = 0; i < t->n; i++) { /* depth: that of types, bounded by who made them */
+        for (int i = 0; i < t->n; i++) /* depth: that of types, bounded by who made them */
             field[i] = renamed_type(s, t->field[i]);
-        }
         return tn_type_tuple(s->g->pool, t->n, field);
     }
     const tn_expr **dim = TN_NEW_N(s->g->arena, const tn_expr *, t->n);
-    for (int d = 0; d < t->n; d++) {
+    for (int d = 0; d < t->n; d++)
         dim[d] = renamed(s, t->dim[d]);
-    }
     return tn_type_tensor(s->g->pool, t->dtype, t->n, dim, t->layout);
 }
 
 static void rename_node(const renaming *s, tn_node *n)
 {
     char *attr = NULL;
-    for (int k = 0; k < n->nout; k++) {
+    for (int k = 0; k < n->nout; k++)
         n->type[k] = renamed_type(s, n->type[k]);
-    }
     for (const tn_attr_field *f = n->attr ? n->op->attr : NULL; f && f->name; f++) {
-        if (f->kind != TN_A_DIMS) {
+        if (f->kind != TN_A_DIMS)
             continue;
-        }
-        if (!attr) {
+        if (!attr)
             n->attr = attr = tn_arena_copy(s->g->arena, n->attr, n->op->attr_size, 16);
-        }
         tn_dims *d = (tn_dims *)(void *)(attr + f->offset);
         const tn_expr **at = TN_NEW_N(s->g->arena, const tn_expr *, d->n);
-        for (uint32_t i = 0; i < d->n; i++) {
+        for (uint32_t i = 0; i < d->n; i++)
             at[i] = renamed(s, d->at[i]);
-        }
         d->at = d->n ? at : d->at;
     }
 }
@@ -57,15 +50,15 @@ static void rename_region(const renaming *s, tn_region *r)
 {
     for (tn_node *n = r->first; n; n = n->next) {
         rename_node(s, n);
-        for (int i = 0; i < n->nregion; i++) { /* depth: bounded by the readers */
+        for (int i = 0; i < n->nregion; i++) /* depth: bounded by the readers */
             rename_region(s, n->region[i]);
-        }
     }
 }
 
-void tn_relay_rename(tn_graph *g, tn_region *r, uint32_t n, const tn_expr *const from[], const tn_expr *const to[])
+void tn_relay_rename(tn_graph *g, tn_region *r, uint32_t n, const tn_expr *const from[],
+                     const tn_expr *const to[])
 {
-    rename_region(&(renaming){ g, n, from, to }, r);
+    rename_region(&(renaming){g, n, from, to}, r);
 }
 
 /* What has been found so far. */
@@ -80,7 +73,7 @@ static renaming found(tn_graph *g)
             to[n++] = g->symbol[i].is;
         }
     }
-    return (renaming){ g, n, from, to };
+    return (renaming){g, n, from, to};
 }
 
 const tn_type *tn_relay_settled(tn_graph *g, const tn_type *t)
@@ -96,7 +89,8 @@ static const tn_node *input_of(const tn_graph *g, const tn_expr *symbol, int *ou
         const tn_node *x = g->func->body->param[i];
         const tn_type *t = x->type[0];
         for (*out_dim = 0; t && t->kind == TN_T_TENSOR && *out_dim < t->n; ++*out_dim)
-            if (t->dim[*out_dim] == symbol) return x;
+            if (t->dim[*out_dim] == symbol)
+                return x;
     }
     return NULL;
 }
@@ -107,15 +101,17 @@ static void tell(tn_graph *g, const tn_symbol_info *s)
     int d, d2;
     int64_t v;
     const tn_node *x = input_of(g, tn_sym(g->pool, s->name), &d), *y = s->is ? input_of(g, s->is, &d2) : NULL;
-    if (!x) return;
+    if (!x)
+        return;
     const char *only = s->is && tn_is_int(s->is, &v)
                            ? tn_arena_printf(g->arena, "%lld", (long long)v)
                            : tn_arena_printf(g->arena, "%lld to %lld", (long long)s->min, (long long)s->max);
     if (!s->is || s->is->kind == TN_E_INT)
-        (void)tn_report(g->ctx, TN_WARNING, "relay-W004", s->because,
-                        "dimension %d (%s) of input \"%s\" can only be %s, because of this node; a run with another is "
-                        "refused",
-                        d, s->name, x->name, only);
+        (void)tn_report(
+            g->ctx, TN_WARNING, "relay-W004", s->because,
+            "dimension %d (%s) of input \"%s\" can only be %s, because of this node; a run with another is "
+            "refused",
+            d, s->name, x->name, only);
     else if (y)
         (void)tn_report(
             g->ctx, TN_NOTE, "relay-N001", s->because,
@@ -129,9 +125,9 @@ tn_status tn_relay_settle(tn_graph *g)
     renaming s = found(g);
     g->settles = false;
     for (uint32_t i = 0; i < g->n_symbol; i++)
-        if (g->symbol[i].told) tell(g, &g->symbol[i]);
-    if (s.n && g->func) {
+        if (g->symbol[i].told)
+            tell(g, &g->symbol[i]);
+    if (s.n && g->func)
         rename_region(&s, g->func->body);
-    }
     return tn_relay_infer(g);
 }

@@ -15,11 +15,11 @@ enum { MAX_REPORTS = 20 };
 
 typedef struct verifier {
     tn_graph *g;
-    const tn_node **node;    /* by id */
-    uint8_t *state;          /* enum state, by id */
-    uint64_t n_use;          /* uses with a definition, counted at the users */
+    const tn_node **node; /* by id */
+    uint8_t *state;       /* enum state, by id */
+    uint64_t n_use;       /* uses with a definition, counted at the users */
     tn_arena scratch;
-    size_t n_fail;           /* the context counts equal reports once */
+    size_t n_fail; /* the context counts equal reports once */
 } verifier;
 
 static void fail(verifier *v, const tn_node *n, const char *id, const char *text)
@@ -29,29 +29,21 @@ static void fail(verifier *v, const tn_node *n, const char *id, const char *text
                    n ? (unsigned)n->id : 0);
 }
 
-static bool done(const verifier *v)
-{
-    return v->n_fail >= MAX_REPORTS;
-}
+static bool done(const verifier *v) { return v->n_fail >= MAX_REPORTS; }
 
 /* ---- structure ---- */
 
-static bool known(const verifier *v, const tn_node *n)
-{
-    return n->id < v->g->n_node && v->node[n->id] == n;
-}
+static bool known(const verifier *v, const tn_node *n) { return n->id < v->g->n_node && v->node[n->id] == n; }
 
 static void check_use(verifier *v, const tn_use *u, const tn_node *at)
 {
-    if (!u->def) {
+    if (!u->def)
         return;
-    }
     v->n_use++;
-    if (u->def->id >= v->g->n_node || v->node[u->def->id] != u->def || v->state[u->def->id] != VISIBLE) {
+    if (u->def->id >= v->g->n_node || v->node[u->def->id] != u->def || v->state[u->def->id] != VISIBLE)
         fail(v, at, "relay-E104", "a value is used before it is defined");
-    } else if (u->out >= u->def->nout) {
+    else if (u->out >= u->def->nout)
         fail(v, at, "relay-E104", "a use refers to an output that its node does not have");
-    }
 }
 
 static void check_arity(verifier *v, const tn_node *n)
@@ -60,15 +52,12 @@ static void check_arity(verifier *v, const tn_node *n)
     bool in = n->nin >= op->min_in && (op->nin < 0 || n->nin <= op->nin);
     bool out = op->nout < 0 ? !op->nout_of || n->nout == op->nout_of(n->attr) : n->nout == op->nout;
     bool regions = n->nregion == op->nregion;
-    for (int i = 0; i < op->min_in && i < n->nin; i++) {
+    for (int i = 0; i < op->min_in && i < n->nin; i++)
         in = in && n->in[i].def;
-    }
-    if (!in || !out || !regions) {
+    if (!in || !out || !regions)
         fail(v, n, "relay-E103", "the number of operands, results or regions is not what the operator takes");
-    }
-    if (op->attr_size && !n->attr) {
+    if (op->attr_size && !n->attr)
         fail(v, n, "relay-E111", "the attributes are missing");
-    }
 }
 
 static bool enter_node(verifier *v, const tn_region *r, const tn_node *n)
@@ -91,7 +80,8 @@ static bool check_params(verifier *v, const tn_region *r)
     const tn_node *n = r->first;
     for (uint32_t i = 0; i < r->n_param; i++, n = n->next) {
         if (!n || r->param[i] != n || !tn_op_is(n, &tn_op_var)) {
-            fail(v, r->holder, "relay-E102", "the parameters of a region are not the first nodes of its list");
+            fail(v, r->holder, "relay-E102",
+                 "the parameters of a region are not the first nodes of its list");
             return false;
         }
     }
@@ -108,20 +98,19 @@ static bool check_params(verifier *v, const tn_region *r)
 
 static bool same_dims(tn_pool *p, const tn_type *a, const tn_type *b)
 {
-    if (a->kind != b->kind || a->n != b->n) {
+    if (a->kind != b->kind || a->n != b->n)
         return false;
-    }
     bool same = true;
     for (int i = 0; i < a->n && same; i++) {
-        same = a->kind == TN_T_TENSOR ? a->dim[i] == b->dim[i] || tn_equal(p, NULL, a->dim[i], b->dim[i]) :
-                                        same_dims(p, a->field[i], b->field[i]);
+        same = a->kind == TN_T_TENSOR ? a->dim[i] == b->dim[i] || tn_equal(p, NULL, a->dim[i], b->dim[i])
+                                      : same_dims(p, a->field[i], b->field[i]);
     }
     return same && (a->kind != TN_T_TENSOR || tn_dtype_eq(a->dtype, b->dtype));
 }
 
 static void report_type(verifier *v, const tn_node *n, const tn_type *have, const tn_type *want)
 {
-    tn_buf a = { 0 }, b = { 0 };
+    tn_buf a = {0}, b = {0};
     v->n_fail++;
     tn_type_print(have, &a);
     tn_type_print(want, &b);
@@ -140,22 +129,18 @@ static void check_types(verifier *v, tn_node *n)
             return;
         }
     }
-    for (int i = 0; i < n->nin; i++) {
-        if (n->in[i].def && (n->in[i].out >= n->in[i].def->nout || !tn_in_type(n, i))) {
+    for (int i = 0; i < n->nin; i++)
+        if (n->in[i].def && (n->in[i].out >= n->in[i].def->nout || !tn_in_type(n, i)))
             return; /* reported where it is defined */
-        }
-    }
     const tn_type **kept = tn_arena_copy(&v->scratch, n->nout ? (const void *)n->type : "",
                                          n->nout * sizeof *kept, _Alignof(tn_type *));
     const void *attr = n->attr;
     if (tn_infer_node(v->g, n) != TN_OK) {
         v->n_fail++;
     } else {
-        for (int k = 0; k < n->nout; k++) {
-            if (!n->type[k] || !same_dims(v->g->pool, kept[k], n->type[k])) {
+        for (int k = 0; k < n->nout; k++)
+            if (!n->type[k] || !same_dims(v->g->pool, kept[k], n->type[k]))
                 report_type(v, n, kept[k], n->type[k] ? n->type[k] : kept[k]);
-            }
-        }
     }
     memcpy(n->type, kept, n->nout * sizeof *kept);
     n->attr = attr;
@@ -165,58 +150,46 @@ static void check_constant(verifier *v, const tn_node *n)
 {
     int64_t bytes;
     const tn_expr *e = n->type && n->type[0] ? tn_type_bytes(v->g->pool, n->type[0]) : NULL;
-    if (!e || !tn_is_int(e, &bytes)) {
+    if (!e || !tn_is_int(e, &bytes))
         fail(v, n, "relay-E109", "the size of a constant must be known");
-    } else if (n->blob && n->blob->n != (uint64_t)bytes) {
+    else if (n->blob && n->blob->n != (uint64_t)bytes)
         fail(v, n, "relay-E109", "the data of a constant does not have the size of its type");
-    }
 }
 
 /* ---- layouts ---- */
 
-static const tn_layout *layout_of(const tn_type *t)
-{
-    return t && t->kind == TN_T_TENSOR ? t->layout : NULL;
-}
+static const tn_layout *layout_of(const tn_type *t) { return t && t->kind == TN_T_TENSOR ? t->layout : NULL; }
 
 static bool layouts_equal(const tn_type *a, const tn_type *b)
 {
     bool fields = a && b && a->kind == b->kind && a->kind != TN_T_TENSOR && a->n == b->n;
-    for (int i = 0; fields && i < a->n; i++) {
-        if (!layouts_equal(a->field[i], b->field[i])) {
+    for (int i = 0; fields && i < a->n; i++)
+        if (!layouts_equal(a->field[i], b->field[i]))
             return false;
-        }
-    }
     return layout_of(a) == layout_of(b);
 }
 
 static bool has_layout(const tn_type *t)
 {
-    for (int i = 0; t && t->kind == TN_T_TUPLE && i < t->n; i++) {
-        if (has_layout(t->field[i])) {
+    for (int i = 0; t && t->kind == TN_T_TUPLE && i < t->n; i++)
+        if (has_layout(t->field[i]))
             return true;
-        }
-    }
     return layout_of(t);
 }
 
 static void check_call(verifier *v, const tn_node *n)
 {
     const tn_type *f = n->nin && n->in[0].def ? tn_in_type(n, 0) : NULL;
-    if (!f || f->kind != TN_T_FUNC || f->n != n->nin) {
+    if (!f || f->kind != TN_T_FUNC || f->n != n->nin)
         return; /* inference reports it */
-    }
-    for (int i = 1; i < n->nin; i++) {
-        if (!layouts_equal(tn_in_type(n, i), f->field[i - 1])) {
+    for (int i = 1; i < n->nin; i++)
+        if (!layouts_equal(tn_in_type(n, i), f->field[i - 1]))
             fail(v, n, "relay-E108", "an argument and its parameter have different layouts");
-        }
-    }
     const tn_type *r = f->field[f->n - 1];
     for (int k = 0; k < n->nout; k++) {
         const tn_type *want = n->nout == 1 ? r : r->kind == TN_T_TUPLE && k < r->n ? r->field[k] : NULL;
-        if (!layouts_equal(n->type[k], want)) {
+        if (!layouts_equal(n->type[k], want))
             fail(v, n, "relay-E108", "a result and the function's type have different layouts");
-        }
     }
 }
 
@@ -227,12 +200,10 @@ static void check_group(verifier *v, const tn_node *fn)
     for (const tn_node *n = r->first; n; n = n->next) {
         for (int k = 0; k < n->nout && !tn_op_is(n, &tn_op_var); k++) {
             bool result = false;
-            for (uint32_t i = 0; i < r->n_result; i++) {
+            for (uint32_t i = 0; i < r->n_result; i++)
                 result = result || (r->result[i].def == n && r->result[i].out == (uint32_t)k);
-            }
-            if (!result && n->type && has_layout(n->type[k])) {
+            if (!result && n->type && has_layout(n->type[k]))
                 fail(v, n, "relay-E108", "a value inside a group has a layout");
-            }
         }
     }
 }
@@ -240,16 +211,13 @@ static void check_group(verifier *v, const tn_node *fn)
 /* Parameters and results of functions and of the regions of control flow are row-major. */
 static void check_boundary(verifier *v, const tn_region *r)
 {
-    for (uint32_t i = 0; i < r->n_param; i++) {
-        if (r->param[i]->type && has_layout(r->param[i]->type[0])) {
+    for (uint32_t i = 0; i < r->n_param; i++)
+        if (r->param[i]->type && has_layout(r->param[i]->type[0]))
             fail(v, r->param[i], "relay-E108", "a parameter of a function or a region has a layout");
-        }
-    }
     for (uint32_t i = 0; i < r->n_result; i++) {
         const tn_node *d = r->result[i].def;
-        if (d && d->type && r->result[i].out < d->nout && has_layout(d->type[r->result[i].out])) {
+        if (d && d->type && r->result[i].out < d->nout && has_layout(d->type[r->result[i].out]))
             fail(v, d, "relay-E108", "a result of a function or a region has a layout");
-        }
     }
 }
 
@@ -261,30 +229,24 @@ static bool check_node(verifier *v, tn_node *n, int depth)
 {
     size_t errors = v->n_fail; /* what is broken is not inferred */
     check_arity(v, n);
-    for (int i = 0; i < n->nin; i++) {
+    for (int i = 0; i < n->nin; i++)
         check_use(v, &n->in[i], n);
-    }
     for (int i = 0; i < n->nregion; i++) {
         if (n->region[i]->holder != n || !check_region(v, n->region[i], depth + 1)) {
             fail(v, n, "relay-E101", "a region does not belong to its node correctly");
             return false;
         }
     }
-    if (tn_op_is(n, &tn_op_constant)) {
+    if (tn_op_is(n, &tn_op_constant))
         check_constant(v, n);
-    }
-    if (errors == v->n_fail) {
+    if (errors == v->n_fail)
         check_types(v, n);
-    }
-    if (tn_op_is(n, &tn_op_call)) {
+    if (tn_op_is(n, &tn_op_call))
         check_call(v, n);
-    }
-    for (int i = 0; i < n->nregion && !tn_op_is(n, &tn_op_fn); i++) {
+    for (int i = 0; i < n->nregion && !tn_op_is(n, &tn_op_fn); i++)
         check_boundary(v, n->region[i]);
-    }
-    if (tn_op_is(n, &tn_op_fn) && n->nregion == 1 && n->attr && ((const tn_fn_attr *)n->attr)->Primitive) {
+    if (tn_op_is(n, &tn_op_fn) && n->nregion == 1 && n->attr && ((const tn_fn_attr *)n->attr)->Primitive)
         check_group(v, n);
-    }
     v->state[n->id] = VISIBLE;
     return true;
 }
@@ -295,31 +257,25 @@ static bool check_region(verifier *v, const tn_region *r, int depth)
         fail(v, r->holder, "relay-E107", "closures are nested too deep");
         return false;
     }
-    if (!check_params(v, r)) {
+    if (!check_params(v, r))
         return false;
-    }
-    for (tn_node *n = r->first; n; n = n->next) {
-        if (done(v) || !enter_node(v, r, n) || !check_node(v, n, depth)) {
+    for (tn_node *n = r->first; n; n = n->next)
+        if (done(v) || !enter_node(v, r, n) || !check_node(v, n, depth))
             return false;
-        }
-    }
     for (uint32_t i = 0; i < r->n_result; i++) {
-        if (!r->result[i].def) {
+        if (!r->result[i].def)
             fail(v, r->holder, "relay-E104", "a result is absent");
-        }
         check_use(v, &r->result[i], r->holder);
     }
-    for (const tn_node *n = r->first; n; n = n->next) {
+    for (const tn_node *n = r->first; n; n = n->next)
         v->state[n->id] = GONE;
-    }
     return true;
 }
 
 static bool use_in_place(const verifier *v, const tn_use *u)
 {
-    if (u->user) {
+    if (u->user)
         return known(v, u->user) && u->slot < u->user->nin && &u->user->in[u->slot] == u;
-    }
     return u->region && u->slot < u->region->n_result && &u->region->result[u->slot] == u;
 }
 
@@ -341,9 +297,8 @@ static void check_use_lists(verifier *v)
             }
         }
     }
-    if (listed != v->n_use && !v->n_fail) {
+    if (listed != v->n_use && !v->n_fail)
         fail(v, NULL, "relay-E105", "a use is missing from its list");
-    }
 }
 
 static void check_function(verifier *v, const tn_function *f)
@@ -354,24 +309,21 @@ static void check_function(verifier *v, const tn_function *f)
             (void)tn_error(v->g->ctx, "relay-E110", NULL, "there are two functions @%s", f->name);
         }
     }
-    if (check_region(v, f->body, 0)) {
+    if (check_region(v, f->body, 0))
         check_boundary(v, f->body);
-    }
 }
 
 tn_status tn_relay_verify(const tn_graph *g)
 {
     /* Inference writes types; they are put back, so the caller's graph is the same afterwards. */
-    verifier v = { .g = (tn_graph *)g };
+    verifier v = {.g = (tn_graph *)g};
     tn_arena_init(&v.scratch, g->arena->oom, g->arena->oom_user);
     v.node = TN_NEW_N(&v.scratch, const tn_node *, g->n_node);
     v.state = TN_NEW_N(&v.scratch, uint8_t, g->n_node);
-    for (const tn_function *f = g->func; f && !done(&v); f = f->next) {
+    for (const tn_function *f = g->func; f && !done(&v); f = f->next)
         check_function(&v, f);
-    }
-    if (!v.n_fail) {
+    if (!v.n_fail)
         check_use_lists(&v);
-    }
     tn_arena_deinit(&v.scratch);
     return v.n_fail ? TN_FAIL : TN_OK;
 }

@@ -26,7 +26,8 @@ static const char *binder(const tnr_instance *inst, int32_t s)
     for (uint32_t i = 0; i < x->n_input; i++) {
         const tn_slot *slot = &x->program->slot[x->input[i]];
         for (uint32_t d = 0; inst->input[i].set && slot->bind && d < slot->ndim; d++)
-            if (slot->bind[d] == s) return slot->name;
+            if (slot->bind[d] == s)
+                return slot->name;
     }
     return "";
 }
@@ -35,7 +36,8 @@ static tnr_status bind_input(tnr_instance *inst, const tn_slot *slot, const tnr_
 {
     for (uint32_t d = 0; slot->bind && d < slot->ndim; d++) {
         int32_t s = slot->bind[d];
-        if (s < 0) continue;
+        if (s < 0)
+            continue;
         const tn_symbol *symbol = &inst->exe->program->symbol[s];
         if (inst->probe[s] < 0)
             inst->probe[s] = in->shape[d]; /* its range was checked when it was set */
@@ -57,7 +59,8 @@ static tnr_status check_dimensions(const tnr_instance *inst, uint32_t i, tnr_err
     for (uint32_t d = 0; d < slot->ndim; d++) {
         int64_t expected =
             slot->bind && slot->bind[d] >= 0 ? in->shape[d] : tnr_size_get(slot->dim[d], inst->probe);
-        if (in->shape[d] == expected) continue;
+        if (in->shape[d] == expected)
+            continue;
         char shape[TNR_SHAPE_TEXT];
         const tnr_tensor_info *info = tnr_module_input(inst->module, i);
         return tnr_fail(err, TNR_E_SHAPE, 0,
@@ -73,13 +76,15 @@ tnr_status tnr_bind_symbols(tnr_instance *inst, bool need_all, tnr_error *err)
 {
     const tnr_exe *x = inst->exe;
     const tn_program *p = x->program;
-    for (uint32_t s = 0; s < p->n_symbol; s++) inst->probe[s] = -1;
+    for (uint32_t s = 0; s < p->n_symbol; s++)
+        inst->probe[s] = -1;
     for (uint32_t i = 0; i < x->n_input; i++) {
         const tn_slot *slot = &p->slot[x->input[i]];
         if (!inst->input[i].set && need_all)
             return tnr_fail(err, TNR_E_STATE, 0, "input \"%.400s\" is not set", slot->name);
         tnr_status status = inst->input[i].set ? bind_input(inst, slot, &inst->input[i], err) : TNR_OK;
-        if (status) return status;
+        if (status)
+            return status;
     }
     for (uint32_t s = 0; s < p->n_symbol - p->n_late; s++)
         if (inst->probe[s] < 0)
@@ -87,7 +92,8 @@ tnr_status tnr_bind_symbols(tnr_instance *inst, bool need_all, tnr_error *err)
                             p->symbol[s].name);
     for (uint32_t i = 0; i < x->n_input; i++) {
         tnr_status status = inst->input[i].set ? check_dimensions(inst, i, err) : TNR_OK;
-        if (status) return status;
+        if (status)
+            return status;
     }
     return TNR_OK;
 }
@@ -106,7 +112,8 @@ static bool bytes_fit_shape(const tnr_instance *inst, const tn_slot *s, uint64_t
 {
     int64_t shape[64]; /* exe.c refuses more dimensions */
     uint64_t dense;
-    for (uint32_t d = 0; d < s->ndim; d++) shape[d] = tnr_size_get(s->dim[d], inst->sym);
+    for (uint32_t d = 0; d < s->ndim; d++)
+        shape[d] = tnr_size_get(s->dim[d], inst->sym);
     return tnr_tensor_bytes(tnr_slot_dtype(s), s->ndim, shape, &dense, NULL) == TNR_OK && dense == bytes;
 }
 
@@ -117,11 +124,13 @@ static const char *node_of(const tnr_instance *inst, uint32_t slot)
     for (uint32_t i = 0; i < p->n_inst; i++) {
         const uint32_t *op = p->operand + p->inst[i].operand;
         uint32_t n_slot = p->inst[i].n_operand;
-        if (p->inst[i].op != TN_INST_CALL) continue;
+        if (p->inst[i].op != TN_INST_CALL)
+            continue;
         const tn_kernel *k = &inst->exe->library->kernel[p->inst[i].a];
         n_slot = n_slot < k->n_in + k->n_out ? n_slot : k->n_in + k->n_out;
         for (uint32_t j = 0; j < n_slot; j++)
-            if (op[j] == slot) return p->inst[i].node;
+            if (op[j] == slot)
+                return p->inst[i].node;
     }
     return p->slot[slot].name;
 }
@@ -146,10 +155,12 @@ static tnr_status size_slot(tnr_instance *inst, uint32_t at, uint64_t arena_byte
 {
     const tn_slot *s = &inst->exe->program->slot[at];
     int64_t bytes = tnr_size_get(s->bytes, inst->sym), offset = -1, end;
-    if (bytes < 0) return contradiction(s, at, "has a negative size", err);
+    if (bytes < 0)
+        return contradiction(s, at, "has a negative size", err);
     if (s->kind <= TN_SLOT_OUTPUT && !bytes_fit_shape(inst, s, (uint64_t)bytes))
         return contradiction(s, at, "has a size that does not fit its shape", err);
-    if (s->kind == TN_SLOT_TEMP || s->kind == TN_SLOT_OUTPUT) offset = tnr_size_get(s->offset, inst->sym);
+    if (s->kind == TN_SLOT_TEMP || s->kind == TN_SLOT_OUTPUT)
+        offset = tnr_size_get(s->offset, inst->sym);
     if (offset < (s->kind == TN_SLOT_TEMP ? 0 : -1) || (offset > 0 && offset % 64 != 0))
         return contradiction(s, at, "has an offset that is negative or not a multiple of 64", err);
     if (offset >= 0 && (!tn_i64_add(offset, bytes, &end) || (uint64_t)end > arena_bytes))
@@ -167,7 +178,8 @@ static tnr_status check_copies(const tnr_instance *inst, tnr_error *err)
         if (p->slot[i].alias >= 0 && !tnr_slot_segment(p, i) &&
             inst->bytes[p->slot[i].alias] != inst->bytes[i])
             return tnr_fail(err, TNR_E_SHAPE, i,
-                            "%.400s: with these inputs a tensor of %" PRIu64 " bytes would be reshaped to %" PRIu64,
+                            "%.400s: with these inputs a tensor of %" PRIu64
+                            " bytes would be reshaped to %" PRIu64,
                             p->slot[i].name, inst->bytes[p->slot[i].alias], inst->bytes[i]);
     for (uint32_t i = 0; i < p->n_inst; i++) {
         const uint32_t *op = p->operand + p->inst[i].operand;
@@ -186,7 +198,8 @@ static tnr_status size_all(tnr_instance *inst, tnr_error *err)
     const tn_program *p = inst->exe->program;
     for (uint32_t i = 0; i < p->n_slot; i++) {
         tnr_status status = tnr_slot_segment(p, i) ? TNR_OK : check_extents(inst, i, err);
-        if (status) return status;
+        if (status)
+            return status;
     }
     int64_t arena = tnr_size_get(p->arena_bytes, inst->sym), work = tnr_size_get(p->work_offset, inst->sym);
     if (arena < 0 || (uint64_t)arena > SIZE_MAX / 2 || work < 0 || work % 64 != 0)
@@ -197,9 +210,11 @@ static tnr_status size_all(tnr_instance *inst, tnr_error *err)
     inst->arena_bytes = (uint64_t)arena;
     inst->work_offset = (uint64_t)work;
     for (uint32_t i = 0; i < p->n_slot; i++) {
-        if (tnr_slot_segment(p, i)) continue;
+        if (tnr_slot_segment(p, i))
+            continue;
         tnr_status status = size_slot(inst, i, inst->arena_bytes, err);
-        if (status) return status;
+        if (status)
+            return status;
     }
     return check_copies(inst, err);
 }
@@ -209,11 +224,13 @@ static tnr_status size_all(tnr_instance *inst, tnr_error *err)
 /* Make *at hold n bytes. Grows when too small; shrinks only when four times too large. */
 static tnr_status fit(void **at, uint64_t *room, uint64_t n, tnr_error *err)
 {
-    if (*at && n <= *room && n >= *room / 4) return TNR_OK;
+    if (*at && n <= *room && n >= *room / 4)
+        return TNR_OK;
     tnr_mem_free(*at); /* first, so that old and new do not add up */
     *room = 0;
     *at = tnr_mem_aligned((size_t)n);
-    if (!*at) return tnr_fail_memory(err, n);
+    if (!*at)
+        return tnr_fail_memory(err, n);
     *room = n;
     return TNR_OK;
 }
@@ -230,7 +247,8 @@ static tnr_status place_all(tnr_instance *inst, tnr_error *err)
     void *arena = inst->arena;
     tnr_status status = fit(&arena, &inst->arena_room, inst->arena_bytes, err);
     inst->arena = arena;
-    if (status) return status;
+    if (status)
+        return status;
     for (uint32_t i = 0; i < p->n_slot; i++)
         inst->ptr[i] = inst->offset[i] >= 0 ? inst->arena + inst->offset[i] : x->fixed[i];
     for (uint32_t i = 0; i < x->n_output; i++) {
@@ -258,9 +276,11 @@ tnr_status tnr_place_output(tnr_instance *inst, uint32_t i, tnr_error *err)
     }
     if (inst->offset[slot] < 0 && !out->set) {
         tnr_status status = fit(&r->own, &r->own_room, inst->bytes[slot], err);
-        if (status) return status;
+        if (status)
+            return status;
     }
-    if (inst->offset[slot] < 0) inst->ptr[slot] = out->set ? out->data : r->own;
+    if (inst->offset[slot] < 0)
+        inst->ptr[slot] = out->set ? out->data : r->own;
     r->at = out->set ? out->data : inst->ptr[slot];
     return TNR_OK;
 }
@@ -272,7 +292,8 @@ tnr_status tnr_plan(tnr_instance *inst, uint32_t segment, uint32_t at, tnr_error
     tnr_block *block = &inst->segment[segment - 1];
     for (uint32_t i = 0; i < p->n_slot; i++) {
         tnr_status status = p->slot_segment[i] == segment ? check_extents(inst, i, err) : TNR_OK;
-        if (status) return status;
+        if (status)
+            return status;
     }
     int64_t bytes = tnr_size_get(p->segment_bytes[segment - 1], inst->sym);
     if (bytes < 0 || (uint64_t)bytes > SIZE_MAX / 2)
@@ -280,14 +301,17 @@ tnr_status tnr_plan(tnr_instance *inst, uint32_t segment, uint32_t at, tnr_error
                         p->inst[at].node, bytes);
     tnr_status status = tnr_block_fit(block, (uint64_t)bytes, err);
     for (uint32_t i = 0; !status && i < p->n_slot; i++) {
-        if (p->slot_segment[i] != segment) continue;
+        if (p->slot_segment[i] != segment)
+            continue;
         status = size_slot(inst, i, (uint64_t)bytes, err);
         inst->ptr[i] = inst->offset[i] >= 0 ? (uint8_t *)block->at + inst->offset[i] : NULL;
     }
     for (uint32_t i = 0; !status && i < x->n_output; i++) {
         const tn_slot *s = &p->slot[x->output[i]];
-        if (p->slot_segment[x->output[i]] != segment) continue;
-        for (uint32_t d = 0; d < s->ndim; d++) inst->output[i].shape[d] = tnr_size_get(s->dim[d], inst->sym);
+        if (p->slot_segment[x->output[i]] != segment)
+            continue;
+        for (uint32_t d = 0; d < s->ndim; d++)
+            inst->output[i].shape[d] = tnr_size_get(s->dim[d], inst->sym);
         status = tnr_place_output(inst, i, err);
     }
     return status;
@@ -300,7 +324,8 @@ bool tnr_has_empty_symbol(const tnr_instance *inst, uint32_t *out_symbol)
     const tn_program *p = inst->exe->program;
     for (uint32_t s = 0; s < p->n_symbol - p->n_late; s++)
         if (inst->probe[s] == 0 && p->symbol[s].min > 0) {
-            if (out_symbol) *out_symbol = s;
+            if (out_symbol)
+                *out_symbol = s;
             return true;
         }
     return false;
@@ -327,11 +352,13 @@ static tnr_status bind_empty(tnr_instance *inst, uint32_t symbol, tnr_error *err
             return refuse_empty(inst, symbol, i, "has a shape that depends on data", err);
         for (uint32_t d = 0; d < s->ndim; d++) {
             int64_t extent = tnr_size_get(s->dim[d], inst->probe);
-            if (extent < 0) return refuse_empty(inst, symbol, i, "would have a negative extent", err);
+            if (extent < 0)
+                return refuse_empty(inst, symbol, i, "would have a negative extent", err);
             inst->output[i].shape[d] = extent;
             empty = empty || extent == 0;
         }
-        if (!empty) return refuse_empty(inst, symbol, i, "would not be empty", err);
+        if (!empty)
+            return refuse_empty(inst, symbol, i, "would not be empty", err);
         inst->bytes[x->output[i]] = 0;
         inst->offset[x->output[i]] = -1;
     }
@@ -343,7 +370,8 @@ tnr_status tnr_bind(tnr_instance *inst, tnr_error *err)
     const tn_program *p = inst->exe->program;
     size_t n = (p->n_symbol - p->n_late) * sizeof *inst->sym;
     tnr_status status = tnr_bind_symbols(inst, true, err);
-    if (status) return status;
+    if (status)
+        return status;
     uint32_t symbol = 0;
     inst->empty = tnr_has_empty_symbol(inst, &symbol);
     if (inst->empty) {
@@ -354,8 +382,10 @@ tnr_status tnr_bind(tnr_instance *inst, tnr_error *err)
         inst->bound = false;
         memcpy(inst->sym, inst->probe, n);
         status = size_all(inst, err);
-        if (!status) status = place_all(inst, err);
-        if (status) return status;
+        if (!status)
+            status = place_all(inst, err);
+        if (status)
+            return status;
         inst->bound = true;
     }
     return TNR_OK;
@@ -375,7 +405,8 @@ tnr_status tnr_bind_threads(tnr_instance *inst, tnr_error *err)
     if (each > 0 && (!inst->scratch || threads != inst->threads)) {
         tnr_mem_free(inst->scratch);
         inst->scratch = tn_size_mul((size_t)each, threads, &bytes) ? tnr_mem_aligned(bytes) : NULL;
-        if (!inst->scratch) return tnr_fail_memory(err, each * threads);
+        if (!inst->scratch)
+            return tnr_fail_memory(err, each * threads);
     }
     inst->threads = threads;
     return TNR_OK;

@@ -14,12 +14,15 @@
 static bool read_text(const char *path, char *text, size_t n)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0) return false;
+    if (fd < 0)
+        return false;
     size_t have = 0;
     for (;;) {
         ssize_t got = read(fd, text + have, n - 1 - have);
-        if (got < 0 && errno == EINTR) continue;
-        if (got <= 0) break;
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got <= 0)
+            break;
         have += (size_t)got;
     }
     close(fd);
@@ -33,13 +36,17 @@ static bool core_counted(int cpu, const cpu_set_t *mask)
 {
     char path[96], list[256];
     snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu%d/topology/thread_siblings_list", cpu);
-    if (!read_text(path, list, sizeof list)) return false;
+    if (!read_text(path, list, sizeof list))
+        return false;
     for (char *at = list; *at >= '0' && *at <= '9';) {
         long first = strtol(at, &at, 10), last = first;
-        if (*at == '-') last = strtol(at + 1, &at, 10);
+        if (*at == '-')
+            last = strtol(at + 1, &at, 10);
         for (long c = first; c <= last && c < cpu; c++)
-            if (c < CPU_SETSIZE && CPU_ISSET((size_t)c, mask)) return true;
-        if (*at == ',') at++;
+            if (c < CPU_SETSIZE && CPU_ISSET((size_t)c, mask))
+                return true;
+        if (*at == ',')
+            at++;
     }
     return false;
 }
@@ -53,7 +60,8 @@ int32_t tnr_cpus_affinity(void)
     }
     int32_t cores = 0;
     for (int cpu = 0; cpu < CPU_SETSIZE; cpu++)
-        if (CPU_ISSET((size_t)cpu, &mask) && !core_counted(cpu, &mask)) cores++;
+        if (CPU_ISSET((size_t)cpu, &mask) && !core_counted(cpu, &mask))
+            cores++;
     return cores > 0 ? cores : 1;
 }
 
@@ -64,7 +72,8 @@ int32_t tnr_cpus_environment(void)
         const char *text = getenv(name[i]);
         char *end;
         long n = text ? strtol(text, &end, 10) : 0;
-        if (text && end != text && (*end == '\0' || *end == ',') && n >= 1 && n <= 65535) return (int32_t)n;
+        if (text && end != text && (*end == '\0' || *end == ',') && n >= 1 && n <= 65535)
+            return (int32_t)n;
     }
     return 0;
 }

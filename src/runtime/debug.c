@@ -14,16 +14,19 @@ static bool computes(const tn_inst *in) { return in->op == TN_INST_CALL || in->o
 tnr_status tnr_debug_begin(tnr_instance *instance, tnr_error *err)
 {
     tnr_status status = tnr_enter(instance, "tnr_debug_begin", err);
-    if (status) return status;
+    if (status)
+        return status;
     status = tnr_prepare(instance, true, err);
     instance->stepping = !status;
-    instance->step = instance->empty ? instance->exe->program->n_inst : 0; /* empty: all outputs are, nothing runs */
+    instance->step =
+        instance->empty ? instance->exe->program->n_inst : 0; /* empty: all outputs are, nothing runs */
     tnr_leave(instance);
     return status;
 }
 
 /* Runs up to the end of the next kernel; *out_at: its instruction, or n_inst where none was left. */
-static tnr_status advance(tnr_instance *inst, uint32_t *out_at, uint32_t *out_variant, uint64_t *out_ns, tnr_error *err)
+static tnr_status advance(tnr_instance *inst, uint32_t *out_at, uint32_t *out_variant, uint64_t *out_ns,
+                          tnr_error *err)
 {
     const tn_program *p = inst->exe->program;
     tnr_status status = TNR_OK;
@@ -34,7 +37,8 @@ static tnr_status advance(tnr_instance *inst, uint32_t *out_at, uint32_t *out_va
         uint64_t start = tnr_now();
         status = tnr_instruction(inst, at, &inst->step, out_variant, err);
         *out_ns = tnr_now() - start;
-        if (computes(&p->inst[at])) *out_at = at;
+        if (computes(&p->inst[at]))
+            *out_at = at;
     }
     tnr_pool_idle();
     tnr_floating_restore(callers);
@@ -67,7 +71,8 @@ tnr_status tnr_debug_step(tnr_instance *instance, tnr_profile_event *out_event, 
     if (!out_event || !out_done)
         return tnr_fail(err, TNR_E_ARG, 0, "tnr_debug_step: out_event or out_done is NULL");
     tnr_status status = tnr_enter(instance, "tnr_debug_step", err);
-    if (status) return status;
+    if (status)
+        return status;
     status = step(instance, out_event, out_done, err);
     tnr_leave(instance);
     return status;
@@ -108,9 +113,11 @@ tnr_status tnr_debug_value(tnr_instance *instance, const char *name, DLTensor *o
 {
     int done = 0;
     tnr_profile_event e;
-    if (!name || !out_view) return tnr_fail(err, TNR_E_ARG, 0, "tnr_debug_value: name or out_view is NULL");
+    if (!name || !out_view)
+        return tnr_fail(err, TNR_E_ARG, 0, "tnr_debug_value: name or out_view is NULL");
     tnr_status status = tnr_debug_begin(instance, err);
-    if (status) return status;
+    if (status)
+        return status;
     for (uint32_t i = 0; i < instance->exe->n_input; i++)
         if (strcmp(instance->exe->program->slot[instance->exe->input[i]].name, name) == 0) {
             *out_view = instance->view[instance->exe->input[i]];
@@ -121,8 +128,10 @@ tnr_status tnr_debug_value(tnr_instance *instance, const char *name, DLTensor *o
             *out_view = e.arg[e.n_in];
             return TNR_OK;
         }
-    if (status) return status;
-    if (tnr_output_find(instance->module, name) >= 0) return tnr_get_output(instance, name, out_view, err);
+    if (status)
+        return status;
+    if (tnr_output_find(instance->module, name) >= 0)
+        return tnr_get_output(instance, name, out_view, err);
     return no_kernel(instance, name, true, err);
 }
 
@@ -131,16 +140,19 @@ tnr_status tnr_debug_value(tnr_instance *instance, const char *name, DLTensor *o
 uint32_t tnr_kernel_count(const tnr_instance *instance)
 {
     uint32_t n = 0;
-    for (uint32_t i = 0; i < instance->exe->program->n_inst; i++) n += computes(&instance->exe->program->inst[i]);
+    for (uint32_t i = 0; i < instance->exe->program->n_inst; i++)
+        n += computes(&instance->exe->program->inst[i]);
     return n;
 }
 
-tnr_status tnr_kernel_info_get(const tnr_instance *instance, uint32_t index, tnr_kernel_info *out_info, tnr_error *err)
+tnr_status tnr_kernel_info_get(const tnr_instance *instance, uint32_t index, tnr_kernel_info *out_info,
+                               tnr_error *err)
 {
     const tn_program *p = instance ? instance->exe->program : NULL;
     for (uint32_t i = 0, n = 0; p && out_info && i < p->n_inst; i++) {
         const tn_inst *in = &p->inst[i];
-        if (!computes(in) || n++ < index) continue;
+        if (!computes(in) || n++ < index)
+            continue;
         const tn_kernel *k = in->op == TN_INST_CALL ? &instance->exe->library->kernel[in->a] : NULL;
         *out_info = (tnr_kernel_info){.node = in->node,
                                       .kernel = k ? k->name : "__copy",
@@ -150,7 +162,8 @@ tnr_status tnr_kernel_info_get(const tnr_instance *instance, uint32_t index, tnr
                                       .slot = p->operand + in->operand};
         return TNR_OK;
     }
-    return tnr_fail(err, TNR_E_ARG, 0, "tnr_kernel_info_get: out_info is NULL, or there is no such kernel call");
+    return tnr_fail(err, TNR_E_ARG, 0,
+                    "tnr_kernel_info_get: out_info is NULL, or there is no such kernel call");
 }
 
 const char *tnr_slot_name(const tnr_instance *instance, uint32_t slot)

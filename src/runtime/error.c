@@ -11,7 +11,10 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { DRAFT = 2048, KEPT = 8 }; /* bytes of a sentence before it is cut; bytes at either end that a cut word keeps */
+enum {
+    DRAFT = 2048,
+    KEPT = 8
+}; /* bytes of a sentence before it is cut; bytes at either end that a cut word keeps */
 static const char dots[] = "\xe2\x80\xa6";
 
 /* Writes what a terminal cannot show as \xNN, the rest as it is; returns the length. */
@@ -33,10 +36,7 @@ static size_t clean(const char *from, char to[DRAFT])
     return k;
 }
 
-static bool continues(char c)
-{
-    return ((unsigned char)c & 0xC0) == 0x80;
-}
+static bool continues(char c) { return ((unsigned char)c & 0xC0) == 0x80; }
 
 /* Takes at least `excess` bytes, or all that can be spared, out of the middle of at[0..n); returns how many. */
 static size_t cut(char *at, size_t n, size_t excess)
@@ -73,7 +73,8 @@ static void shorten(char *text, size_t n, size_t room)
 tnr_status tnr_fail(tnr_error *err, int code, uint64_t position, const char *format, ...)
 {
     char draft[DRAFT], text[DRAFT];
-    if (!err) return code;
+    if (!err)
+        return code;
     va_list ap;
     va_start(ap, format);
     vsnprintf(draft, sizeof draft, format, ap);

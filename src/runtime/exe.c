@@ -49,7 +49,8 @@ static tnr_status check_tables(const tn_program *p, tnr_error *err)
         if (!p->symbol[i].name || p->symbol[i].min < 0 || p->symbol[i].max < p->symbol[i].min)
             return damaged(err, i, "a symbol without a name or with an empty range", NULL);
     for (uint32_t i = 0; i < p->n_text; i++)
-        if (!p->text[i]) return damaged(err, i, "a missing text", NULL);
+        if (!p->text[i])
+            return damaged(err, i, "a missing text", NULL);
     if (p->n_late > p->n_symbol)
         return damaged(err, 0, "more symbols are bound during the run than exist", NULL);
     for (uint32_t i = 0; i < p->n_slot && p->n_segment; i++)
@@ -80,7 +81,8 @@ static tnr_status check_slot_size(const tn_program *p, const tn_slot *s, uint32_
         return damaged(err, at, "a size depends on symbols, but there are none, in slot", s->name);
     if (tnr_tensor_bytes(tnr_slot_dtype(s), s->ndim, shape, &bytes, NULL))
         return damaged(err, at, "invalid type or shape in slot", s->name);
-    if (s->bytes.fn) return TNR_OK;
+    if (s->bytes.fn)
+        return TNR_OK;
     if (s->bytes.value < 0 || (uint64_t)s->bytes.value > SIZE_MAX / 2)
         return damaged(err, at, "byte count out of range in slot", s->name);
     if (fixed && s->kind <= TN_SLOT_OUTPUT && (uint64_t)s->bytes.value != bytes)
@@ -104,11 +106,14 @@ static tnr_status check_slot_place(const tn_program *p, const tn_slot *s, uint32
         if (!of->bytes.fn && !s->bytes.fn && of->bytes.value != s->bytes.value)
             return damaged(err, at, "an alias of another size:", s->name);
     }
-    if (s->kind == TN_SLOT_INPUT || s->kind == TN_SLOT_CONST || s->offset.fn) return TNR_OK;
-    if (s->kind == TN_SLOT_OUTPUT && s->offset.value == -1) return TNR_OK;
+    if (s->kind == TN_SLOT_INPUT || s->kind == TN_SLOT_CONST || s->offset.fn)
+        return TNR_OK;
+    if (s->kind == TN_SLOT_OUTPUT && s->offset.value == -1)
+        return TNR_OK;
     if (s->offset.value < 0 || s->offset.value % 64 != 0)
         return damaged(err, at, "arena offset is negative or not a multiple of 64 in slot", s->name);
-    if (p->n_segment && p->slot_segment[at]) return TNR_OK; /* checked when it is planned */
+    if (p->n_segment && p->slot_segment[at])
+        return TNR_OK; /* checked when it is planned */
     if (!s->bytes.fn && !p->arena_bytes.fn &&
         (!tn_size_add((size_t)s->offset.value, (size_t)s->bytes.value, &end) ||
          (int64_t)end > p->arena_bytes.value))
@@ -122,7 +127,8 @@ static tnr_status check_bind(const tn_program *p, const tn_slot *s, uint32_t at,
         int32_t b = s->bind ? s->bind[d] : -1;
         if (b < -1 || b >= (int64_t)(p->n_symbol - p->n_late))
             return damaged(err, at, "binds a symbol that does not exist: input", s->name);
-        if (b >= 0) bound[b] = true;
+        if (b >= 0)
+            bound[b] = true;
     }
     return TNR_OK;
 }
@@ -155,15 +161,22 @@ static tnr_status check_slots(tnr_exe *exe, const tnr_params *params, bool *boun
         if (!s->name || s->kind > TN_SLOT_TEMP)
             return damaged(err, i, "a slot without a name or of no known kind", NULL);
         tnr_status status = check_slot_size(p, s, i, err);
-        if (!status) status = check_slot_place(p, s, i, err);
-        if (!status) status = check_bind(p, s, i, bound, err);
-        if (!status && s->kind == TN_SLOT_CONST) status = find_constant(exe, s, i, params, err);
-        if (status) return status;
-        if (s->kind == TN_SLOT_INPUT) exe->input[exe->n_input++] = i;
-        if (s->kind == TN_SLOT_OUTPUT) exe->output[exe->n_output++] = i;
+        if (!status)
+            status = check_slot_place(p, s, i, err);
+        if (!status)
+            status = check_bind(p, s, i, bound, err);
+        if (!status && s->kind == TN_SLOT_CONST)
+            status = find_constant(exe, s, i, params, err);
+        if (status)
+            return status;
+        if (s->kind == TN_SLOT_INPUT)
+            exe->input[exe->n_input++] = i;
+        if (s->kind == TN_SLOT_OUTPUT)
+            exe->output[exe->n_output++] = i;
     }
     for (uint32_t i = 0; i < p->n_symbol - p->n_late; i++)
-        if (!bound[i]) return damaged(err, i, "no input binds the symbol", p->symbol[i].name);
+        if (!bound[i])
+            return damaged(err, i, "no input binds the symbol", p->symbol[i].name);
     return TNR_OK;
 }
 
@@ -251,7 +264,8 @@ static tnr_status check_loop(const tn_program *p, const tn_inst *in, uint32_t at
     if (in->op == TN_INST_JUMP_ZERO)
         return in->a <= p->n_inst ? TNR_OK : damaged(err, at, "a jump out of the program at", in->node);
     for (uint32_t i = 0; i + 1 < n; i++)
-        if (op[i] >= p->n_slot) return damaged(err, at, "a slot that does not exist at", in->node);
+        if (op[i] >= p->n_slot)
+            return damaged(err, at, "a slot that does not exist at", in->node);
     const tn_slot *to = &p->slot[op[n - 2]];
     if (!writable(p, op[n - 2]) || (in->op == TN_INST_SET && (to->bytes.fn || to->bytes.value != 8)))
         return damaged(err, at, "a slot that cannot be written at", in->node);
@@ -266,7 +280,8 @@ static tnr_status check_late(const tn_program *p, const tn_inst *in, uint32_t at
     const uint32_t *op = p->operand + in->operand;
     bool binds = in->op == TN_INST_BIND || in->op == TN_INST_BIND_SLOT,
          reads = in->op != TN_INST_BIND && in->op != TN_INST_PLAN;
-    if (in->n_operand != n_operand[in->op]) return damaged(err, at, "wrong number of operands at", in->node);
+    if (in->n_operand != n_operand[in->op])
+        return damaged(err, at, "wrong number of operands at", in->node);
     if (binds && (in->a >= p->n_symbol || in->a < p->n_symbol - p->n_late))
         return damaged(err, at, "binds a symbol that does not exist, or an input's, at", in->node);
     if (in->op == TN_INST_PLAN && (in->a == 0 || in->a > p->n_segment))
@@ -288,7 +303,8 @@ static tnr_status check_inst(tnr_exe *exe, uint32_t at, tnr_error *err)
     const tn_inst *in = &p->inst[at];
     if (!in->node || in->operand > p->n_operand || in->n_operand > p->n_operand - in->operand)
         return damaged(err, at, "an instruction whose operands are out of range", NULL);
-    if (in->n_operand > exe->max_operand) exe->max_operand = in->n_operand;
+    if (in->n_operand > exe->max_operand)
+        exe->max_operand = in->n_operand;
     switch (in->op) {
     case TN_INST_CALL: return check_call(exe, in, at, err);
     case TN_INST_COPY: return check_copy(p, in, at, err);
@@ -316,7 +332,8 @@ static tnr_status check_inst(tnr_exe *exe, uint32_t at, tnr_error *err)
 static tnr_status check_names(const tn_program *p, const uint32_t *slot, uint32_t n, const char **name,
                               uint32_t *order, tnr_error *err)
 {
-    for (uint32_t i = 0; i < n; i++) name[i] = p->slot[slot[i]].name;
+    for (uint32_t i = 0; i < n; i++)
+        name[i] = p->slot[slot[i]].name;
     tnr_sort_names(name, order, n);
     for (uint32_t i = 1; i < n; i++)
         if (strcmp(name[order[i - 1]], name[order[i]]) == 0)
@@ -329,7 +346,8 @@ tnr_status tnr_exe_init(tnr_exe *exe, const tn_library *library, const tn_progra
 {
     *exe = (tnr_exe){.library = library, .program = program};
     tnr_status status = check_tables(program, err);
-    if (status) return status;
+    if (status)
+        return status;
     uint32_t n = program->n_slot;
     exe->input = tnr_mem_new(n, sizeof *exe->input);
     exe->output = tnr_mem_new(n, sizeof *exe->output);
@@ -339,14 +357,19 @@ tnr_status tnr_exe_init(tnr_exe *exe, const tn_library *library, const tn_progra
     uint32_t *order = tnr_mem_new(n, sizeof *order);
     if (!exe->input || !exe->output || !exe->fixed || !bound || !name || !order)
         status = tnr_fail_memory(err, (uint64_t)n * 32);
-    if (!status) status = check_slots(exe, params, bound, err);
-    for (uint32_t i = 0; !status && i < program->n_inst; i++) status = check_inst(exe, i, err);
-    if (!status) status = check_names(program, exe->input, exe->n_input, name, order, err);
-    if (!status) status = check_names(program, exe->output, exe->n_output, name, order, err);
+    if (!status)
+        status = check_slots(exe, params, bound, err);
+    for (uint32_t i = 0; !status && i < program->n_inst; i++)
+        status = check_inst(exe, i, err);
+    if (!status)
+        status = check_names(program, exe->input, exe->n_input, name, order, err);
+    if (!status)
+        status = check_names(program, exe->output, exe->n_output, name, order, err);
     tnr_mem_free(bound);
     tnr_mem_free(name);
     tnr_mem_free(order);
-    if (status) tnr_exe_deinit(exe);
+    if (status)
+        tnr_exe_deinit(exe);
     return status;
 }
 

@@ -70,7 +70,8 @@ struct reader {
 /* An integer in [0, limit). */
 static bool number(const tn_json *v, uint64_t limit, uint32_t *out)
 {
-    if (!tn_json_is(v, TN_JSON_INT) || v->u.i < 0 || (uint64_t)v->u.i >= limit) return false;
+    if (!tn_json_is(v, TN_JSON_INT) || v->u.i < 0 || (uint64_t)v->u.i >= limit)
+        return false;
     *out = (uint32_t)v->u.i;
     return true;
 }
@@ -94,8 +95,10 @@ static bool keys_known(const tn_json *object, const char *const *key, size_t n)
 {
     for (uint32_t i = 0; i < object->n; i++) {
         bool known = false;
-        for (size_t k = 0; k < n; k++) known = known || tn_json_is_text(&object->u.at[2 * i], key[k]);
-        if (!known) return false;
+        for (size_t k = 0; k < n; k++)
+            known = known || tn_json_is_text(&object->u.at[2 * i], key[k]);
+        if (!known)
+            return false;
     }
     return true;
 }
@@ -112,10 +115,7 @@ static const tn_json *attribute(const struct reader *r, const tn_json *attrs, co
 }
 
 /* A place in the arena. */
-static bool is_offset(int64_t v)
-{
-    return v >= 0 && v % 64 == 0 && v < INT64_MAX / 4;
-}
+static bool is_offset(int64_t v) { return v >= 0 && v % 64 == 0 && v < INT64_MAX / 4; }
 
 /* The plan of the memory, where the json has one: the offset of each entry in one arena, -1 outside it. */
 static tnr_status read_offsets(struct reader *r, const tn_json *attrs)
@@ -146,7 +146,8 @@ static tnr_status read_top(struct reader *r, const tn_json *root)
         !tn_json_is(r->row_ptr, TN_JSON_ARRAY) || !tn_json_is(attrs, TN_JSON_OBJECT))
         return bad_graph(r, "nodes, heads, attrs or node_row_ptr is missing");
     if (!keys_known(attrs, attr_keys, 6))
-        return bad_graph(r, "attrs may hold shape, dltype, storage_id, storage_offset, device_index and storage_scope");
+        return bad_graph(
+            r, "attrs may hold shape, dltype, storage_id, storage_offset, device_index and storage_scope");
     if (r->row_ptr->n != (uint64_t)r->nodes->n + 1 ||
         !number(&r->row_ptr->u.at[r->nodes->n], 1u << 28, &r->n_entry))
         return bad_graph(r, "node_row_ptr must have one number more than there are nodes");
@@ -244,11 +245,14 @@ static bool text_number_is(const tn_json *v, uint32_t n)
 static bool read_offset(const tn_json *v, int64_t *out)
 {
     *out = -1;
-    if (!v) return true;
-    if (!tn_json_is(v, TN_JSON_STRING) || v->n == 0 || v->n > 18) return false;
+    if (!v)
+        return true;
+    if (!tn_json_is(v, TN_JSON_STRING) || v->n == 0 || v->n > 18)
+        return false;
     *out = 0;
     for (uint32_t i = 0; i < v->n; i++) {
-        if (v->u.s[i] < '0' || v->u.s[i] > '9') return false;
+        if (v->u.s[i] < '0' || v->u.s[i] > '9')
+            return false;
         *out = *out * 10 + (v->u.s[i] - '0');
     }
     return is_offset(*out);
@@ -305,7 +309,8 @@ static tnr_status read_null(struct reader *r, uint32_t at, const tn_json *name)
     uint64_t bytes;
     if (r->node[at].inputs->n != 0 || r->first[at + 1] - r->first[at] != 1)
         return bad(r, at, "a null node has no inputs and one output");
-    if (memchr(name->u.s, 0, name->n)) return bad(r, at, "its name contains a zero byte");
+    if (memchr(name->u.s, 0, name->n))
+        return bad(r, at, "its name contains a zero byte");
     memcpy(r->name_at, name->u.s, name->n);
     s->name = r->name_at; /* the pool is zeroed: terminated */
     r->name_at += name->n + 1;
@@ -331,7 +336,8 @@ static tnr_status read_node(struct reader *r, uint32_t at)
     for (uint32_t i = 0; attrs && i < (tn_json_is(attrs, TN_JSON_OBJECT) ? attrs->n : 0); i++)
         if (!tn_json_is(&attrs->u.at[2 * i + 1], TN_JSON_STRING))
             return bad(r, at, "the values of attrs must be strings");
-    if (tn_json_is_text(tn_json_find(v, "op"), "null")) return read_null(r, at, name);
+    if (tn_json_is_text(tn_json_find(v, "op"), "null"))
+        return read_null(r, at, name);
     if (!tn_json_is_text(tn_json_find(v, "op"), "tvm_op") || !tn_json_is(attrs, TN_JSON_OBJECT))
         return bad(r, at, "op must be null, or tvm_op with attrs");
     uint32_t n_out = r->first[at + 1] - r->first[at];
@@ -347,12 +353,15 @@ static tnr_status read_nodes(struct reader *r, const tn_json *root)
             (i == 0 && r->first[0] != 0) || (i > 0 && r->first[i] < r->first[i - 1]))
             return bad_graph(r, "node_row_ptr must begin with 0 and must not decrease");
     const tn_json *args = tn_json_find(root, "arg_nodes");
-    if (!tn_json_is(args, TN_JSON_ARRAY)) return bad_graph(r, "arg_nodes is missing");
+    if (!tn_json_is(args, TN_JSON_ARRAY))
+        return bad_graph(r, "arg_nodes is missing");
     for (uint32_t i = 0; i < n; i++) {
         uint32_t arg;
         tnr_status status = read_node(r, i);
-        if (status) return status;
-        if (r->node[i].kind != NODE_NULL) continue;
+        if (status)
+            return status;
+        if (r->node[i].kind != NODE_NULL)
+            continue;
         if (n_null >= args->n || !number(&args->u.at[n_null], n, &arg) || arg != i)
             return bad_graph(r, "arg_nodes must list the null nodes in order");
         n_null++;
@@ -383,7 +392,8 @@ static tnr_status read_storage(struct reader *r)
                 r->root[e] = r->root[from];
             } else {
                 p->n_value++;
-                if (bytes_of(r, e) > p->bytes) p->bytes = bytes_of(r, e);
+                if (bytes_of(r, e) > p->bytes)
+                    p->bytes = bytes_of(r, e);
             }
         }
     for (uint32_t i = 0; i < r->nodes->n; i++)
@@ -426,7 +436,8 @@ static tnr_status read_heads(struct reader *r)
             uint32_t entry;
             if (!reference(r, &r->heads->u.at[h], r->nodes->n, &entry))
                 return bad_graph(r, "a head is not the output of a node");
-            if ((r->root[entry] != entry) == reshaped) make_output(r, h, entry);
+            if ((r->root[entry] != entry) == reshaped)
+                make_output(r, h, entry);
         }
     return TNR_OK;
 }
@@ -438,8 +449,10 @@ static tnr_status place_by_id(struct reader *r, size_t *total)
     for (uint32_t s = 0; s < r->n_entry; s++) {
         struct place *p = &r->place[s];
         p->offset = *total;
-        if (p->direct || p->n_value == 0) continue;
-        if (!tn_size_add(*total, (size_t)p->bytes, &end) || !tn_size_align(end, 64, total) || *total > INT64_MAX / 4)
+        if (p->direct || p->n_value == 0)
+            continue;
+        if (!tn_size_add(*total, (size_t)p->bytes, &end) || !tn_size_align(end, 64, total) ||
+            *total > INT64_MAX / 4)
             return bad_graph(r, "its tensors together are too large");
     }
     for (uint32_t e = 0; e < r->n_entry; e++) {
@@ -464,7 +477,8 @@ static tnr_status place_by_offset(struct reader *r, size_t *total)
 {
     for (uint32_t e = 0; e < r->n_entry; e++) {
         tn_slot *s = &r->g->slot[e];
-        if (r->root[e] != e || (s->kind != TN_SLOT_TEMP && s->kind != TN_SLOT_OUTPUT)) continue;
+        if (r->root[e] != e || (s->kind != TN_SLOT_TEMP && s->kind != TN_SLOT_OUTPUT))
+            continue;
         s->offset.value = r->storage_offset->u.at[e].u.i;
         if (s->offset.value >= 0)
             reach(s, total);
@@ -479,14 +493,16 @@ static tnr_status place_work(struct reader *r, size_t *total, size_t *behind)
 {
     for (uint32_t i = 0; i < r->nodes->n; i++) {
         struct node *n = &r->node[i];
-        if (n->kind != NODE_CALL) continue;
+        if (n->kind != NODE_CALL)
+            continue;
         const tn_kernel *k = &r->library->kernel[n->kernel];
         int64_t v = tnr_variant_find(k, NULL);
         int64_t bytes = v < 0 ? 0 : tnr_size_get(k->variant[v].work_bytes, NULL);
         if (bytes < 0 || bytes > INT64_MAX / 4)
             return bad(r, i, "its kernel needs an impossible amount of work memory");
         if (n->work_offset < 0) {
-            if ((size_t)bytes > *behind) *behind = (size_t)bytes;
+            if ((size_t)bytes > *behind)
+                *behind = (size_t)bytes;
             continue;
         }
         r->work_dim[i].value = bytes;
@@ -509,10 +525,13 @@ static tnr_status place_storage(struct reader *r)
 {
     size_t total = 0, behind = 0;
     tnr_status status = r->storage_offset ? place_by_offset(r, &total) : place_by_id(r, &total);
-    if (!status) status = place_work(r, &total, &behind);
-    if (status) return status;
+    if (!status)
+        status = place_work(r, &total, &behind);
+    if (status)
+        return status;
     for (uint32_t e = 0; e < r->n_entry; e++)
-        if (r->root[e] != e) r->g->slot[e].bytes.value = 0; /* stands for its root: never used */
+        if (r->root[e] != e)
+            r->g->slot[e].bytes.value = 0; /* stands for its root: never used */
     r->g->program.work_offset.value = (int64_t)total;
     r->g->program.arena_bytes.value = (int64_t)(total + behind);
     return TNR_OK;
@@ -526,7 +545,8 @@ static void write_instructions(struct reader *r)
     uint32_t at = 0, n = 0;
     for (uint32_t i = 0; i < r->nodes->n; i++) {
         const struct node *node = &r->node[i];
-        if (node->kind < NODE_COPY) continue;
+        if (node->kind < NODE_COPY)
+            continue;
         const tn_kernel *k = node->kind == NODE_COPY ? NULL : &r->library->kernel[node->kernel];
         tn_inst *in = &g->inst[n++];
         *in = (tn_inst){.op = node->kind == NODE_COPY ? TN_INST_COPY : TN_INST_CALL,
@@ -538,8 +558,10 @@ static void write_instructions(struct reader *r)
             (void)reference(r, &node->inputs->u.at[k_in], i, &entry);
             g->operand[at++] = r->root[entry];
         }
-        for (uint32_t e = r->first[i]; e < r->first[i + 1]; e++) g->operand[at++] = e;
-        if (node->kind == NODE_CALL && node->work_offset >= 0) g->operand[at++] = node->work;
+        for (uint32_t e = r->first[i]; e < r->first[i + 1]; e++)
+            g->operand[at++] = e;
+        if (node->kind == NODE_CALL && node->work_offset >= 0)
+            g->operand[at++] = node->work;
         in->n_operand = at - in->operand;
     }
     g->program.slot = g->slot;
@@ -555,9 +577,11 @@ static void write_instructions(struct reader *r)
 static tnr_status allocate(struct reader *r)
 {
     size_t n_dim = 0, names = (size_t)r->heads->n * OUTPUT_NAME;
-    size_t n_node = r->nodes->n, n_slot = (size_t)r->n_entry + r->heads->n + n_node, n_operand = r->n_entry + n_node;
+    size_t n_node = r->nodes->n, n_slot = (size_t)r->n_entry + r->heads->n + n_node,
+           n_operand = r->n_entry + n_node;
     tnr_status status = count_dims(r, &n_dim);
-    if (status) return status;
+    if (status)
+        return status;
     for (uint32_t i = 0; i < n_node; i++) {
         const tn_json *name = tn_json_find(&r->nodes->u.at[i], "name");
         const tn_json *inputs = tn_json_find(&r->nodes->u.at[i], "inputs");
@@ -588,13 +612,20 @@ static tnr_status allocate(struct reader *r)
 static tnr_status read_graph(struct reader *r, const tn_json *root)
 {
     tnr_status status = read_top(r, root);
-    if (!status) status = allocate(r);
-    if (!status) status = read_entries(r);
-    if (!status) status = read_nodes(r, root);
-    if (!status) status = read_storage(r);
-    if (!status) status = read_heads(r);
-    if (!status) status = place_storage(r);
-    if (!status) write_instructions(r);
+    if (!status)
+        status = allocate(r);
+    if (!status)
+        status = read_entries(r);
+    if (!status)
+        status = read_nodes(r, root);
+    if (!status)
+        status = read_storage(r);
+    if (!status)
+        status = read_heads(r);
+    if (!status)
+        status = place_storage(r);
+    if (!status)
+        write_instructions(r);
     return status;
 }
 
@@ -631,7 +662,8 @@ const uint32_t *tnr_graph_heads(const tnr_graph *graph) { return graph->head; }
 
 void tnr_graph_free(tnr_graph *graph)
 {
-    if (!graph) return;
+    if (!graph)
+        return;
     tnr_mem_free(graph->slot);
     tnr_mem_free(graph->dim);
     tnr_mem_free(graph->inst);

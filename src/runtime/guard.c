@@ -36,10 +36,12 @@ static tnr_status place(tnr_instance *inst, uint32_t slot, tnr_error *err)
     if (!g->block || g->bytes != bytes) {
         tnr_mem_free(g->block);
         g->block = tnr_mem_aligned((size_t)all);
-        if (!g->block) return tnr_fail_memory(err, all);
+        if (!g->block)
+            return tnr_fail_memory(err, all);
         g->bytes = bytes;
     }
-    for (uint64_t i = 0; i < all; i++) g->block[i] = pattern(i);
+    for (uint64_t i = 0; i < all; i++)
+        g->block[i] = pattern(i);
     if (s->kind == TN_SLOT_INPUT && bytes > 0)
         memcpy(g->block + TNR_GUARD_BYTES, inst->ptr[slot], (size_t)bytes);
     inst->ptr[slot] = g->block + TNR_GUARD_BYTES;
@@ -81,10 +83,13 @@ tnr_status tnr_guard_look(const tnr_instance *inst, uint32_t at, tnr_error *err)
     for (uint32_t i = 0; i < inst->exe->program->n_slot; i++) {
         const tnr_guarded *g = &inst->guard[i];
         const uint64_t end = g->bytes + TNR_GUARD_BYTES;
-        if (!g->block || (is_whole(g->block, 0) && is_whole(g->block, end))) continue;
+        if (!g->block || (is_whole(g->block, 0) && is_whole(g->block, end)))
+            continue;
         for (uint64_t k = 0; k < TNR_GUARD_BYTES; k++) {
-            if (g->block[k] != pattern(k)) return damaged(inst, i, k, at, err);
-            if (g->block[end + k] != pattern(end + k)) return damaged(inst, i, end + k, at, err);
+            if (g->block[k] != pattern(k))
+                return damaged(inst, i, k, at, err);
+            if (g->block[end + k] != pattern(end + k))
+                return damaged(inst, i, end + k, at, err);
         }
     }
     return TNR_OK;

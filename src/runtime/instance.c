@@ -20,8 +20,10 @@ static tnr_status allocate(tnr_instance *inst, tnr_error *err)
     const tnr_exe *x = inst->exe;
     const tn_program *p = x->program;
     size_t n_dim = 0;
-    for (uint32_t i = 0; i < x->n_input; i++) n_dim += p->slot[x->input[i]].ndim;
-    for (uint32_t i = 0; i < x->n_output; i++) n_dim += 2u * p->slot[x->output[i]].ndim;
+    for (uint32_t i = 0; i < x->n_input; i++)
+        n_dim += p->slot[x->input[i]].ndim;
+    for (uint32_t i = 0; i < x->n_output; i++)
+        n_dim += 2u * p->slot[x->output[i]].ndim;
     inst->input = tnr_mem_new(x->n_input, sizeof *inst->input);
     inst->output_given = tnr_mem_new(x->n_output, sizeof *inst->output_given);
     inst->output = tnr_mem_new(x->n_output, sizeof *inst->output);
@@ -38,7 +40,8 @@ static tnr_status allocate(tnr_instance *inst, tnr_error *err)
         !inst->bytes || !inst->offset || !inst->ptr || !inst->arg || !inst->call_sym || !inst->segment)
         return tnr_fail_memory(err, n_dim * 8 + (size_t)p->n_slot * 24);
     int64_t *shape = inst->shapes;
-    for (uint32_t i = 0; i < x->n_input; shape += p->slot[x->input[i++]].ndim) inst->input[i].shape = shape;
+    for (uint32_t i = 0; i < x->n_input; shape += p->slot[x->input[i++]].ndim)
+        inst->input[i].shape = shape;
     for (uint32_t i = 0; i < x->n_output; i++) {
         inst->output_given[i].shape = shape;
         inst->output[i].shape = shape + p->slot[x->output[i]].ndim;
@@ -52,7 +55,8 @@ static const char *branch(const tnr_module *module)
 {
     const tn_program *p = module->has[TNR_EXECUTOR_AOT] ? module->exe[TNR_EXECUTOR_AOT].program : NULL;
     for (uint32_t i = 0; p && i < p->n_inst; i++)
-        if (p->inst[i].op == TN_INST_JUMP_FALSE) return p->inst[i].node;
+        if (p->inst[i].op == TN_INST_JUMP_FALSE)
+            return p->inst[i].node;
     return NULL;
 }
 
@@ -76,13 +80,15 @@ tnr_status tnr_instance_new(tnr_module *module, const tnr_instance_options *opti
                 ? "the graph executor cannot run this package: it has no mod.json (the model is not static)"
                 : "the aot executor cannot run this package: mod.so has no program; use the graph executor");
     tnr_instance *inst = tnr_mem_new(1, sizeof *inst);
-    if (!inst) return tnr_fail_memory(err, sizeof *inst);
+    if (!inst)
+        return tnr_fail_memory(err, sizeof *inst);
     tnr_module_retain(module);
     inst->module = module;
     inst->exe = &module->exe[o.executor];
     inst->threads_wanted = o.threads;
     tnr_status status = allocate(inst, err);
-    if (!status && (o.flags & TNR_INSTANCE_CHECK)) status = tnr_guard_new(inst, err);
+    if (!status && (o.flags & TNR_INSTANCE_CHECK))
+        status = tnr_guard_new(inst, err);
     if (status)
         tnr_instance_free(inst);
     else
@@ -92,7 +98,8 @@ tnr_status tnr_instance_new(tnr_module *module, const tnr_instance_options *opti
 
 void tnr_instance_free(tnr_instance *instance)
 {
-    if (!instance) return;
+    if (!instance)
+        return;
     tnr_guard_free(instance);
     for (uint32_t i = 0; instance->output && i < instance->exe->n_output; i++)
         tnr_mem_free(instance->output[i].own);
@@ -104,7 +111,8 @@ void tnr_instance_free(tnr_instance *instance)
                            instance->arg_view, instance->segment};
     for (uint32_t i = 0; instance->segment && i < instance->exe->program->n_segment; i++)
         tnr_mem_free(instance->segment[i].at);
-    for (size_t i = 0; i < sizeof block / sizeof block[0]; i++) tnr_mem_free(block[i]);
+    for (size_t i = 0; i < sizeof block / sizeof block[0]; i++)
+        tnr_mem_free(block[i]);
     tnr_module_release(instance->module);
     tnr_mem_free(instance);
 }
@@ -131,9 +139,10 @@ static tnr_status check_fit(const tnr_instance *inst, const char *what, const tn
                         tnr_dtype_print(info->dtype, want_type, sizeof want_type));
     }
     if (t->ndim != info->ndim || (t->ndim > 0 && !t->shape))
-        return tnr_fail(
-            err, TNR_E_SHAPE, 0, "%s \"%.400s\" has %" PRId32 " dimensions, expected %" PRId32 ": %.400s", what,
-            info->name, t->ndim, info->ndim, tnr_shape_print(info->ndim, info->shape, info->symbol, want));
+        return tnr_fail(err, TNR_E_SHAPE, 0,
+                        "%s \"%.400s\" has %" PRId32 " dimensions, expected %" PRId32 ": %.400s", what,
+                        info->name, t->ndim, info->ndim,
+                        tnr_shape_print(info->ndim, info->shape, info->symbol, want));
     for (int32_t d = 0; d < t->ndim; d++)
         if (t->shape[d] < 0 || (info->shape[d] >= 0 && t->shape[d] != info->shape[d]))
             return tnr_fail(err, TNR_E_SHAPE, 0, "%s \"%.400s\" has shape %.400s, but must have %.400s", what,
@@ -141,7 +150,8 @@ static tnr_status check_fit(const tnr_instance *inst, const char *what, const tn
                             tnr_shape_print(info->ndim, info->shape, info->symbol, want));
     for (int32_t d = 0; bind && d < t->ndim; d++) {
         const tn_symbol *s = bind[d] < 0 ? NULL : &inst->exe->program->symbol[bind[d]];
-        bool nothing = s && t->shape[d] == 0 && s->min == 1; /* an empty batch: bind.c sees what comes of it */
+        bool nothing =
+            s && t->shape[d] == 0 && s->min == 1; /* an empty batch: bind.c sees what comes of it */
         if (s && !nothing && (t->shape[d] < s->min || t->shape[d] > s->max))
             return tnr_fail(err, TNR_E_SHAPE, 0,
                             "%s \"%.400s\": dimension %" PRId32 " (%.400s) is %" PRId64
@@ -157,12 +167,15 @@ static tnr_status give(tnr_instance *inst, const char *what, const tnr_tensor_in
     void *data;
     uint64_t bytes;
     tnr_status status = check_fit(inst, what, info, bind, t, err);
-    if (!status) status = tnr_tensor_data(t, what, info->name, &data, &bytes, err);
-    if (status) return status;
+    if (!status)
+        status = tnr_tensor_data(t, what, info->name, &data, &bytes, err);
+    if (status)
+        return status;
     to->data = data;
     to->bytes = bytes;
     to->set = true;
-    if (t->ndim > 0) memcpy(to->shape, t->shape, (size_t)t->ndim * sizeof *t->shape);
+    if (t->ndim > 0)
+        memcpy(to->shape, t->shape, (size_t)t->ndim * sizeof *t->shape);
     return TNR_OK;
 }
 
@@ -191,7 +204,8 @@ tnr_status tnr_set_output_at(tnr_instance *instance, uint32_t index, const DLTen
     if (tensor) {
         tnr_status status =
             give(instance, "output", tnr_module_output(instance->module, index), NULL, tensor, to, err);
-        if (status) return status;
+        if (status)
+            return status;
     }
     to->set = tensor != NULL;
     instance->ran = instance->stepping = false; /* views of the last run end here */
@@ -234,15 +248,18 @@ tnr_status tnr_copy_output_at(tnr_instance *instance, uint32_t index, const DLTe
     DLTensor from;
     tnr_status status = tensor ? tnr_get_output_at(instance, index, &from, err)
                                : tnr_fail(err, TNR_E_ARG, 0, "tnr_copy_output: tensor is NULL");
-    if (status) return status;
+    if (status)
+        return status;
     tnr_tensor_info info = *tnr_module_output(instance->module, index);
     info.shape = from.shape; /* of this run: nothing symbolic is left */
     info.symbol = NULL;
     void *to;
     uint64_t bytes;
     status = check_fit(instance, "output", &info, NULL, tensor, err);
-    if (!status) status = tnr_tensor_data(tensor, "output", info.name, &to, &bytes, err);
-    if (!status && bytes > 0) memmove(to, from.data, (size_t)bytes);
+    if (!status)
+        status = tnr_tensor_data(tensor, "output", info.name, &to, &bytes, err);
+    if (!status && bytes > 0)
+        memmove(to, from.data, (size_t)bytes);
     return status;
 }
 
@@ -257,14 +274,17 @@ tnr_status tnr_copy_output(tnr_instance *instance, const char *name, const DLTen
 
 tnr_status tnr_memory_get(tnr_instance *instance, tnr_memory *out_memory, tnr_error *err)
 {
-    if (!instance || !out_memory) return tnr_fail(err, TNR_E_ARG, 0, "tnr_memory_get: an argument is NULL");
+    if (!instance || !out_memory)
+        return tnr_fail(err, TNR_E_ARG, 0, "tnr_memory_get: an argument is NULL");
     tnr_status status = tnr_bind_symbols(instance, false, err);
-    if (status) return status;
+    if (status)
+        return status;
     const tnr_exe *x = instance->exe;
     const tn_program *p = x->program;
     if (tnr_has_empty_symbol(instance, NULL)) { /* nothing is run */
         *out_memory = (tnr_memory){.constants = x->constant_bytes};
-        for (uint32_t i = 0; i < x->n_input; i++) out_memory->inputs += instance->input[i].bytes;
+        for (uint32_t i = 0; i < x->n_input; i++)
+            out_memory->inputs += instance->input[i].bytes;
         return TNR_OK;
     }
     for (uint32_t i = p->n_symbol - p->n_late; i < p->n_symbol; i++)
@@ -278,7 +298,8 @@ tnr_status tnr_memory_get(tnr_instance *instance, tnr_memory *out_memory, tnr_er
         if (instance->output_given[i].set || tnr_size_get(s->offset, sym) < 0)
             m.outputs += (uint64_t)tnr_size_get(s->bytes, sym);
     }
-    for (uint32_t i = 0; i < p->n_segment; i++) m.arena += (uint64_t)tnr_size_get(p->segment_bytes[i], sym);
+    for (uint32_t i = 0; i < p->n_segment; i++)
+        m.arena += (uint64_t)tnr_size_get(p->segment_bytes[i], sym);
     m.scratch = x->scratch_bytes * tnr_instance_threads(instance);
     *out_memory = m;
     return TNR_OK;
@@ -289,6 +310,7 @@ tnr_status tnr_peak_bytes(tnr_instance *instance, uint64_t *out_bytes, tnr_error
     tnr_memory m;
     tnr_status status = out_bytes ? tnr_memory_get(instance, &m, err)
                                   : tnr_fail(err, TNR_E_ARG, 0, "tnr_peak_bytes: out_bytes is NULL");
-    if (!status) *out_bytes = m.constants + m.arena + m.inputs + m.outputs + m.scratch;
+    if (!status)
+        *out_bytes = m.constants + m.arena + m.inputs + m.outputs + m.scratch;
     return status;
 }

@@ -43,7 +43,7 @@ struct tnr_instance {
     int64_t *offset;      /* n_slot; -1: not in the arena */
     uint8_t *arena;
     uint64_t arena_room, arena_bytes, work_offset;
-    tnr_block *segment;  /* n_segment: arenas of what is sized during the run */
+    tnr_block *segment; /* n_segment: arenas of what is sized during the run */
 
     uint32_t threads; /* scratch is for so many */
     uint8_t *scratch;
@@ -95,9 +95,10 @@ TNR_CHECKED tnr_status tnr_bind_threads(tnr_instance *inst, tnr_error *err);
 TNR_CHECKED tnr_status tnr_enter(tnr_instance *inst, const char *function, tnr_error *err);
 void tnr_leave(tnr_instance *inst);
 TNR_CHECKED tnr_status tnr_prepare(tnr_instance *inst, bool views, tnr_error *err);
-TNR_CHECKED tnr_status tnr_instruction(tnr_instance *inst, uint32_t at, uint32_t *out_next, uint32_t *out_variant,
-                                       tnr_error *err);
-void tnr_event(tnr_instance *inst, uint32_t at, uint32_t variant, uint64_t nanoseconds, tnr_profile_event *out);
+TNR_CHECKED tnr_status tnr_instruction(tnr_instance *inst, uint32_t at, uint32_t *out_next,
+                                       uint32_t *out_variant, tnr_error *err);
+void tnr_event(tnr_instance *inst, uint32_t at, uint32_t variant, uint64_t nanoseconds,
+               tnr_profile_event *out);
 void tnr_deliver(tnr_instance *inst);
 uint64_t tnr_now(void);
 

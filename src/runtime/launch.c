@@ -26,7 +26,8 @@ static int32_t run_task(void *context, uint32_t task, uint32_t member)
 int64_t tnr_variant_find(const tn_kernel *kernel, const int64_t *sym)
 {
     for (uint32_t v = 0; v < kernel->n_variant; v++)
-        if (tnr_size_get(kernel->variant[v].guard, sym) != 0) return v;
+        if (tnr_size_get(kernel->variant[v].guard, sym) != 0)
+            return v;
     return -1;
 }
 
@@ -51,10 +52,12 @@ tnr_status tnr_launch(const tnr_call_site *s, uint32_t *out_variant, tnr_error *
     int64_t index = tnr_variant_find(s->kernel, s->sym);
     if (index < 0)
         return tnr_fail(err, TNR_E_FORMAT, s->position,
-                        "%.400s: kernel %.400s has no variant for these dimensions", s->node, s->kernel->name);
+                        "%.400s: kernel %.400s has no variant for these dimensions", s->node,
+                        s->kernel->name);
     const tn_variant *v = &s->kernel->variant[index];
     int64_t steps = tnr_size_get(v->steps, s->sym), work = tnr_size_get(v->work_bytes, s->sym);
-    if (steps < 0 || steps > UINT32_MAX) return corrupt(s, "steps", steps, err);
+    if (steps < 0 || steps > UINT32_MAX)
+        return corrupt(s, "steps", steps, err);
     if (work < 0 || (uint64_t)work > s->work_room)
         return corrupt(s, "bytes of work memory, more than planned", work, err);
     tn_call call = {
@@ -65,10 +68,12 @@ tnr_status tnr_launch(const tnr_call_site *s, uint32_t *out_variant, tnr_error *
         run.step = (uint32_t)step;
         for (uint64_t p = 0; p < v->n_phase; p++) {
             int64_t tasks = tnr_size_get(v->phase[p].tasks, s->sym);
-            if (tasks < 0 || tasks > UINT32_MAX) return corrupt(s, "tasks", tasks, err);
+            if (tasks < 0 || tasks > UINT32_MAX)
+                return corrupt(s, "tasks", tasks, err);
             run.run = v->phase[p].run;
             int32_t status = tnr_pool_run((uint32_t)tasks, s->threads, run_task, &run);
-            if (status) return phase_failed(s, status, err);
+            if (status)
+                return phase_failed(s, status, err);
         }
     }
     *out_variant = (uint32_t)index;

@@ -23,8 +23,10 @@ static bool write_all(int fd, const uint8_t *data, size_t n)
 {
     while (n > 0) {
         ssize_t done = write(fd, data, n < (1u << 30) ? n : 1u << 30);
-        if (done < 0 && errno == EINTR) continue;
-        if (done <= 0) return false;
+        if (done < 0 && errno == EINTR)
+            continue;
+        if (done <= 0)
+            return false;
         data += done;
         n -= (size_t)done;
     }
@@ -39,8 +41,10 @@ static bool open_memfd(const void *data, size_t n, tnr_shared_object *o)
         snprintf(path, sizeof path, "/proc/self/fd/%d", o->fd);
         o->handle = dlopen(path, RTLD_LOCAL | RTLD_NOW);
     }
-    if (o->handle) return true;
-    if (o->fd >= 0) close(o->fd);
+    if (o->handle)
+        return true;
+    if (o->fd >= 0)
+        close(o->fd);
     o->fd = -1;
     return false;
 }
@@ -62,7 +66,8 @@ static tnr_status open_temp_file(const void *data, size_t n, tnr_shared_object *
         why = o->handle ? NULL : dlerror();
     }
     unlink(path);
-    if (!written) return tnr_fail(err, TNR_E_IO, 0, "mod.so cannot be unpacked: %s", strerror(error));
+    if (!written)
+        return tnr_fail(err, TNR_E_IO, 0, "mod.so cannot be unpacked: %s", strerror(error));
     if (!o->handle)
         return tnr_fail(err, TNR_E_FORMAT, 0, "mod.so cannot be loaded: %.400s",
                         why ? why : "unknown reason");
@@ -73,7 +78,8 @@ static tnr_status open_temp_file(const void *data, size_t n, tnr_shared_object *
 static tnr_status examine(const void *data, size_t n, tn_elf *out, tnr_error *err)
 {
     const char *why = tn_elf_read(data, n, out);
-    if (why) return tnr_fail(err, TNR_E_FORMAT, 0, "the library is damaged: %s; compile the model again", why);
+    if (why)
+        return tnr_fail(err, TNR_E_FORMAT, 0, "the library is damaged: %s; compile the model again", why);
     if (tn_elf_machine() && out->machine != tn_elf_machine())
         return tnr_fail(err, TNR_E_CPU, 0,
                         "this package is for another kind of machine (ELF machine %u, this one is %u)",
@@ -117,8 +123,10 @@ tnr_status tnr_library_open(const void *data, size_t n, bool temp_file, tnr_shar
     tn_elf e;
     tnr_shared_object o = {.fd = -1};
     tnr_status status = examine(data, n, &e, err);
-    if (!status && (temp_file || !open_memfd(data, n, &o))) status = open_temp_file(data, n, &o, err);
-    if (!status) status = query_package(&o, out_library, err);
+    if (!status && (temp_file || !open_memfd(data, n, &o)))
+        status = open_temp_file(data, n, &o, err);
+    if (!status)
+        status = query_package(&o, out_library, err);
     if (status)
         tnr_library_close(&o);
     else
@@ -150,13 +158,15 @@ static tnr_status examine_file(const char *path, uint32_t flags, char entry[MAX_
         status = tnr_fail(err, TNR_E_IO, 0, "cannot map %.400s: %s", path, strerror(errno));
     } else {
         status = examine(at, n, &e, err);
-        if (!status) status = check_sums(at, n, &e, flags, err);
+        if (!status)
+            status = check_sums(at, n, &e, flags, err);
         bool named = !status && e.entry && e.entry_n < MAX_ENTRY;
         memcpy(entry, named ? e.entry : "", named ? e.entry_n : 0);
         entry[named ? e.entry_n : 0] = 0;
         munmap(at, n);
     }
-    if (fd >= 0) close(fd);
+    if (fd >= 0)
+        close(fd);
     return status;
 }
 
@@ -183,13 +193,15 @@ tnr_status tnr_library_open_file(const char *path, uint32_t flags, tnr_shared_ob
     char entry[MAX_ENTRY] = "";
     tnr_shared_object o = {.fd = -1};
     tnr_status whole = examine_file(path, flags, entry, err);
-    if (whole) return whole;
+    if (whole)
+        return whole;
     char *real = realpath(path, NULL); /* a name without a slash would be searched for elsewhere */
     o.handle = real ? dlopen(real, RTLD_LOCAL | RTLD_NOW) : NULL;
     free(real);
     if (!o.handle) {
         const char *why = dlerror();
-        return tnr_fail(err, TNR_E_FORMAT, 0, "%.400s cannot be loaded: %.400s", path, why ? why : "unknown reason");
+        return tnr_fail(err, TNR_E_FORMAT, 0, "%.400s cannot be loaded: %.400s", path,
+                        why ? why : "unknown reason");
     }
     tnr_status status = query_bundle(&o, entry, out_library, out_params, err);
     if (status)
@@ -201,8 +213,10 @@ tnr_status tnr_library_open_file(const char *path, uint32_t flags, tnr_shared_ob
 
 void tnr_library_close(tnr_shared_object *object)
 {
-    if (object->handle) dlclose(object->handle);
-    if (object->fd >= 0) close(object->fd);
+    if (object->handle)
+        dlclose(object->handle);
+    if (object->fd >= 0)
+        close(object->fd);
     *object = (tnr_shared_object){.fd = -1};
 }
 
@@ -217,7 +231,8 @@ tnr_status tnr_library_permit(const tn_library *library, tnr_error *err)
     tn_cpu_set cpu = tn_cpu_detect();
     for (uint32_t i = 0; library->feature && i < library->n_feature; i++) {
         const char *name = library->feature[i];
-        if (!name) return tnr_fail(err, TNR_E_FORMAT, 0, "mod.so is damaged: a CPU feature without a name");
+        if (!name)
+            return tnr_fail(err, TNR_E_FORMAT, 0, "mod.so is damaged: a CPU feature without a name");
         if (!tn_cpu_set_has(cpu, name))
             return tnr_fail(err, TNR_E_CPU, 0,
                             "this package needs CPU feature \"%.400s\", which this machine lacks", name);

@@ -15,10 +15,14 @@ static bool in_range(tn_size s, int64_t min, int64_t max)
 
 static const char *variant_fault(const tn_variant *v)
 {
-    if ((v->n_phase > 0 && !v->phase) || v->n_phase > MAX_COUNT) return "a variant without phases";
-    if (!in_range(v->steps, 0, UINT32_MAX)) return "a variant whose steps are out of range";
-    if (!in_range(v->work_bytes, 0, INT64_MAX)) return "a variant with a negative work size";
-    if (v->scratch_bytes > MAX_COUNT) return "a variant whose scratch is out of range";
+    if ((v->n_phase > 0 && !v->phase) || v->n_phase > MAX_COUNT)
+        return "a variant without phases";
+    if (!in_range(v->steps, 0, UINT32_MAX))
+        return "a variant whose steps are out of range";
+    if (!in_range(v->work_bytes, 0, INT64_MAX))
+        return "a variant with a negative work size";
+    if (v->scratch_bytes > MAX_COUNT)
+        return "a variant whose scratch is out of range";
     for (uint64_t p = 0; p < v->n_phase; p++)
         if (!v->phase[p].run || !in_range(v->phase[p].tasks, 0, UINT32_MAX))
             return "a phase without a function or with a task count out of range";
@@ -27,16 +31,21 @@ static const char *variant_fault(const tn_variant *v)
 
 static const char *kernel_fault(const tn_kernel *k)
 {
-    if (!k->source) return "no source text";
-    if (!k->variant || k->n_variant == 0 || k->n_variant > MAX_COUNT) return "no variants";
+    if (!k->source)
+        return "no source text";
+    if (!k->variant || k->n_variant == 0 || k->n_variant > MAX_COUNT)
+        return "no variants";
     if (k->n_in > MAX_COUNT || k->n_out > MAX_COUNT || k->n_sym > MAX_COUNT)
         return "argument counts out of range";
-    if (k->n_check > MAX_COUNT || (k->n_check > 0 && !k->check)) return "no check texts";
+    if (k->n_check > MAX_COUNT || (k->n_check > 0 && !k->check))
+        return "no check texts";
     for (uint32_t i = 0; i < k->n_check; i++)
-        if (!k->check[i]) return "a missing check text";
+        if (!k->check[i])
+            return "a missing check text";
     for (uint32_t v = 0; v < k->n_variant; v++) {
         const char *fault = variant_fault(&k->variant[v]);
-        if (fault) return fault;
+        if (fault)
+            return fault;
     }
     return NULL;
 }

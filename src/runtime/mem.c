@@ -14,7 +14,8 @@ void *tnr_mem_new(size_t count, size_t size) { return calloc(count ? count : 1, 
 void *tnr_mem_aligned(size_t n)
 {
     size_t align = n >= HUGE_FROM ? HUGE_PAGE : LINE, bytes;
-    if (!tn_size_align(n ? n : 1, align, &bytes)) return NULL;
+    if (!tn_size_align(n ? n : 1, align, &bytes))
+        return NULL;
     void *p = aligned_alloc(align, bytes);
 #ifdef MADV_HUGEPAGE
     if (p && align == HUGE_PAGE)

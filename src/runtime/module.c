@@ -19,7 +19,8 @@ const char *tnr_version(void) { return TENON_VERSION; }
  * sym: scratch. */
 static const char *dimension_symbol(const tn_program *p, tn_size d, int64_t *sym)
 {
-    for (uint32_t s = 0; s < p->n_symbol; s++) sym[s] = p->symbol[s].min;
+    for (uint32_t s = 0; s < p->n_symbol; s++)
+        sym[s] = p->symbol[s].min;
     int64_t base = d.fn(sym);
     const char *name = NULL;
     for (uint32_t s = 0; s < p->n_symbol; s++) {
@@ -33,8 +34,10 @@ static const char *dimension_symbol(const tn_program *p, tn_size d, int64_t *sym
             equal = equal && v == point[i];
         }
         sym[s] = min;
-        if (moves && (!equal || name)) return "?";
-        if (moves) name = p->symbol[s].name;
+        if (moves && (!equal || name))
+            return "?";
+        if (moves)
+            name = p->symbol[s].name;
     }
     return name ? name : "?";
 }
@@ -53,11 +56,13 @@ static void describe(const tn_program *p, const tn_slot *s, int64_t *shape, cons
 
 static tnr_status describe_all(tnr_module *m, tnr_error *err)
 {
-    const tnr_exe *x = m->face;
+    const tnr_exe *x = m->described;
     const tn_program *p = x->program;
     size_t n_dim = 0, n = (size_t)x->n_input + x->n_output;
-    for (uint32_t i = 0; i < x->n_input; i++) n_dim += p->slot[x->input[i]].ndim;
-    for (uint32_t i = 0; i < x->n_output; i++) n_dim += p->slot[x->output[i]].ndim;
+    for (uint32_t i = 0; i < x->n_input; i++)
+        n_dim += p->slot[x->input[i]].ndim;
+    for (uint32_t i = 0; i < x->n_output; i++)
+        n_dim += p->slot[x->output[i]].ndim;
     m->info = tnr_mem_new(n, sizeof *m->info);
     m->info_shape = tnr_mem_new(n_dim, sizeof *m->info_shape);
     m->info_symbol = tnr_mem_new(n_dim, sizeof *m->info_symbol);
@@ -79,9 +84,11 @@ static tnr_status describe_all(tnr_module *m, tnr_error *err)
 
 static bool same_tensor(const tn_slot *a, const tn_slot *b)
 {
-    if (a->ndim != b->ndim || !tnr_dtype_same(tnr_slot_dtype(a), tnr_slot_dtype(b))) return false;
+    if (a->ndim != b->ndim || !tnr_dtype_same(tnr_slot_dtype(a), tnr_slot_dtype(b)))
+        return false;
     for (uint32_t d = 0; d < a->ndim; d++)
-        if (a->dim[d].fn || b->dim[d].fn || a->dim[d].value != b->dim[d].value) return false;
+        if (a->dim[d].fn || b->dim[d].fn || a->dim[d].value != b->dim[d].value)
+            return false;
     return true;
 }
 
@@ -99,7 +106,8 @@ static tnr_status align_executors(tnr_module *m, tnr_error *err)
                         g->n_input, g->n_output, a->n_input, a->n_output);
     for (uint32_t i = 0; i < a->n_input; i++) {
         uint32_t j = i;
-        while (j < g->n_input && strcmp(as[a->input[i]].name, gs[g->input[j]].name) != 0) j++;
+        while (j < g->n_input && strcmp(as[a->input[i]].name, gs[g->input[j]].name) != 0)
+            j++;
         if (j == g->n_input || !same_tensor(&as[a->input[i]], &gs[g->input[j]]))
             return tnr_fail(err, TNR_E_FORMAT, 0,
                             "input \"%.400s\" of mod.so's program is missing or differs in mod.json",
@@ -121,7 +129,8 @@ static tnr_status open_params(tnr_module *m, tnr_span params, tnr_error *err)
 {
     static const uint8_t empty[32] = {0xB7, 0x9C, 0x04, 0x05,
                                       0x4F, 0x8D, 0xE5, 0xF7}; /* magic, then zeros: no tensors */
-    if (!params.at) params = (tnr_span){empty, sizeof empty};
+    if (!params.at)
+        params = (tnr_span){empty, sizeof empty};
     return tnr_params_open(params.at, params.n, &m->params, err);
 }
 
@@ -142,20 +151,24 @@ static tnr_status open_programs(tnr_module *m, tnr_span json, tnr_error *err)
             memcpy(g->output, tnr_graph_heads(m->graph), g->n_output * sizeof *g->output);
         m->has[TNR_EXECUTOR_GRAPH] = !status;
     }
-    if (status) return status;
+    if (status)
+        return status;
     if (!m->has[TNR_EXECUTOR_AOT] && !m->has[TNR_EXECUTOR_GRAPH])
         return tnr_fail(err, TNR_E_FORMAT, 0,
                         "the package contains only kernels: it has neither mod.json nor a program in mod.so");
-    if (m->has[TNR_EXECUTOR_AOT] && m->has[TNR_EXECUTOR_GRAPH]) status = align_executors(m, err);
-    m->face = &m->exe[m->has[TNR_EXECUTOR_AOT] ? TNR_EXECUTOR_AOT : TNR_EXECUTOR_GRAPH];
+    if (m->has[TNR_EXECUTOR_AOT] && m->has[TNR_EXECUTOR_GRAPH])
+        status = align_executors(m, err);
+    m->described = &m->exe[m->has[TNR_EXECUTOR_AOT] ? TNR_EXECUTOR_AOT : TNR_EXECUTOR_GRAPH];
     return status ? status : describe_all(m, err);
 }
 
 static tnr_status open_parts(tnr_module *m, tnr_span json, tnr_span params, tnr_error *err)
 {
     tnr_status status = tnr_library_permit(m->library, err);
-    if (!status) status = tnr_library_check(m->library, err);
-    if (!status) status = open_params(m, params, err);
+    if (!status)
+        status = tnr_library_check(m->library, err);
+    if (!status)
+        status = open_params(m, params, err);
     return status ? status : open_programs(m, json, err);
 }
 
@@ -189,7 +202,8 @@ static tnr_status open_package(const char *path, tnr_span data, const tnr_module
         (flags & ~(uint32_t)(TNR_MODULE_READ | TNR_MODULE_TEMP_FILE | TNR_MODULE_CHECK_WEIGHTS)))
         return tnr_fail(err, TNR_E_ARG, 0, "tnr_module_open: an argument is NULL or a flag is unknown");
     tnr_module *m = new_module(err);
-    if (!m) return TNR_E_MEMORY;
+    if (!m)
+        return TNR_E_MEMORY;
     if (path && tnr_package_is_library(path)) {
         tnr_span params = {0};
         tnr_status opened = tnr_library_open_file(path, flags, &m->object, &m->library, &params, err);
@@ -200,7 +214,8 @@ static tnr_status open_package(const char *path, tnr_span data, const tnr_module
     if (!status)
         status = tnr_library_open(m->package.so.at, m->package.so.n, flags & TNR_MODULE_TEMP_FILE, &m->object,
                                   &m->library, err);
-    if (!status) status = open_parts(m, m->package.json, m->package.params, err);
+    if (!status)
+        status = open_parts(m, m->package.json, m->package.params, err);
     return finish(m, status, out_module);
 }
 
@@ -221,7 +236,8 @@ tnr_status tnr_module_open_parts(const tnr_parts *parts, tnr_module **out_module
     if (!parts || !parts->library || !out_module)
         return tnr_fail(err, TNR_E_ARG, 0, "tnr_module_open_parts: parts, library or out_module is NULL");
     tnr_module *m = new_module(err);
-    if (!m) return TNR_E_MEMORY;
+    if (!m)
+        return TNR_E_MEMORY;
     m->library = parts->library;
     m->user = parts->user;
     tnr_status status = open_parts(m, (tnr_span){parts->json, parts->json_n},
@@ -236,8 +252,10 @@ void tnr_module_retain(tnr_module *module)
 
 void tnr_module_release(tnr_module *module)
 {
-    if (!module || atomic_fetch_sub_explicit(&module->references, 1, memory_order_acq_rel) != 1) return;
-    for (int i = 0; i < TNR_N_EXECUTOR; i++) tnr_exe_deinit(&module->exe[i]);
+    if (!module || atomic_fetch_sub_explicit(&module->references, 1, memory_order_acq_rel) != 1)
+        return;
+    for (int i = 0; i < TNR_N_EXECUTOR; i++)
+        tnr_exe_deinit(&module->exe[i]);
     tnr_mem_free(module->info);
     tnr_mem_free(module->info_shape);
     tnr_mem_free(module->info_symbol);
@@ -254,7 +272,7 @@ const char *tnr_module_producer(const tnr_module *module) { return module->libra
 
 const char *tnr_module_target(const tnr_module *module) { return module->library->target; }
 
-uint64_t tnr_module_constant_bytes(const tnr_module *module) { return module->face->constant_bytes; }
+uint64_t tnr_module_constant_bytes(const tnr_module *module) { return module->described->constant_bytes; }
 
 int tnr_module_has_executor(const tnr_module *module, int executor)
 {
@@ -263,9 +281,9 @@ int tnr_module_has_executor(const tnr_module *module, int executor)
 
 const tnr_params *tnr_module_params(const tnr_module *module) { return module->params; }
 
-uint32_t tnr_input_count(const tnr_module *module) { return module->face->n_input; }
+uint32_t tnr_input_count(const tnr_module *module) { return module->described->n_input; }
 
-uint32_t tnr_output_count(const tnr_module *module) { return module->face->n_output; }
+uint32_t tnr_output_count(const tnr_module *module) { return module->described->n_output; }
 
 const tnr_tensor_info *tnr_module_input(const tnr_module *module, uint32_t index)
 {
@@ -274,14 +292,14 @@ const tnr_tensor_info *tnr_module_input(const tnr_module *module, uint32_t index
 
 const tnr_tensor_info *tnr_module_output(const tnr_module *module, uint32_t index)
 {
-    return &module->info[module->face->n_input + index];
+    return &module->info[module->described->n_input + index];
 }
 
 tnr_status tnr_input_info(const tnr_module *module, uint32_t index, tnr_tensor_info *out_info, tnr_error *err)
 {
-    if (index >= module->face->n_input || !out_info)
+    if (index >= module->described->n_input || !out_info)
         return tnr_fail(err, TNR_E_ARG, 0, "no input %" PRIu32 ": there are %" PRIu32, index,
-                        module->face->n_input);
+                        module->described->n_input);
     *out_info = *tnr_module_input(module, index);
     return TNR_OK;
 }
@@ -289,17 +307,18 @@ tnr_status tnr_input_info(const tnr_module *module, uint32_t index, tnr_tensor_i
 tnr_status tnr_output_info(const tnr_module *module, uint32_t index, tnr_tensor_info *out_info,
                            tnr_error *err)
 {
-    if (index >= module->face->n_output || !out_info)
+    if (index >= module->described->n_output || !out_info)
         return tnr_fail(err, TNR_E_ARG, 0, "no output %" PRIu32 ": there are %" PRIu32, index,
-                        module->face->n_output);
+                        module->described->n_output);
     *out_info = *tnr_module_output(module, index);
     return TNR_OK;
 }
 
 int64_t tnr_input_find(const tnr_module *module, const char *name)
 {
-    for (uint32_t i = 0; name && i < module->face->n_input; i++)
-        if (strcmp(tnr_module_input(module, i)->name, name) == 0) return i;
+    for (uint32_t i = 0; name && i < module->described->n_input; i++)
+        if (strcmp(tnr_module_input(module, i)->name, name) == 0)
+            return i;
     return -1;
 }
 
@@ -307,9 +326,11 @@ int64_t tnr_input_find(const tnr_module *module, const char *name)
 static int64_t numbered_output(const char *name)
 {
     int64_t n = 0;
-    if (strncmp(name, "output_", 7) != 0 || !name[7] || (name[7] == '0' && name[8])) return -1;
+    if (strncmp(name, "output_", 7) != 0 || !name[7] || (name[7] == '0' && name[8]))
+        return -1;
     for (const char *digit = name + 7; *digit; digit++) {
-        if (*digit < '0' || *digit > '9' || n > UINT32_MAX) return -1;
+        if (*digit < '0' || *digit > '9' || n > UINT32_MAX)
+            return -1;
         n = 10 * n + (*digit - '0');
     }
     return n;
@@ -317,10 +338,11 @@ static int64_t numbered_output(const char *name)
 
 int64_t tnr_output_find(const tnr_module *module, const char *name)
 {
-    for (uint32_t i = 0; name && i < module->face->n_output; i++)
-        if (strcmp(tnr_module_output(module, i)->name, name) == 0) return i;
+    for (uint32_t i = 0; name && i < module->described->n_output; i++)
+        if (strcmp(tnr_module_output(module, i)->name, name) == 0)
+            return i;
     int64_t n = name ? numbered_output(name) : -1;
-    return n < module->face->n_output ? n : -1;
+    return n < module->described->n_output ? n : -1;
 }
 
 uint32_t tnr_metadata_count(const tnr_module *module) { return module->library->n_metadata; }
@@ -341,19 +363,20 @@ const char *tnr_metadata(const tnr_module *module, const char *key)
 {
     const tn_library *l = module->library;
     for (uint32_t i = 0; key && i < l->n_metadata; i++)
-        if (strcmp(l->metadata[2 * i], key) == 0) return l->metadata[2 * i + 1];
+        if (strcmp(l->metadata[2 * i], key) == 0)
+            return l->metadata[2 * i + 1];
     return NULL;
 }
 
 uint32_t tnr_symbol_count(const tnr_module *module)
 {
-    return module->face->program->n_symbol - module->face->program->n_late;
+    return module->described->program->n_symbol - module->described->program->n_late;
 }
 
 tnr_status tnr_symbol_info_get(const tnr_module *module, uint32_t index, tnr_symbol_info *out_info,
                                tnr_error *err)
 {
-    const tn_program *p = module->face->program;
+    const tn_program *p = module->described->program;
     if (index >= p->n_symbol - p->n_late || !out_info)
         return tnr_fail(err, TNR_E_ARG, 0, "no symbol %" PRIu32 ": there are %" PRIu32, index,
                         p->n_symbol - p->n_late);
@@ -365,7 +388,7 @@ tnr_status tnr_fail_name(const tnr_module *module, bool input, const char *name,
 {
     const char *what = input ? "input" : "output";
     char list[128] = "";
-    uint32_t n = input ? module->face->n_input : module->face->n_output;
+    uint32_t n = input ? module->described->n_input : module->described->n_output;
     for (uint32_t i = 0; i < n; i++) {
         const char *one = (input ? tnr_module_input(module, i) : tnr_module_output(module, i))->name;
         size_t at = strlen(list);

@@ -20,8 +20,8 @@ struct tnr_module {
     tnr_graph *graph;   /* NULL: no mod.json */
     tnr_exe exe[TNR_N_EXECUTOR];
     bool has[TNR_N_EXECUTOR]; /* input i and output i are the same ones in every executor */
-    const tnr_exe *face;      /* the executor that describes inputs and outputs: AOT if there is one */
-    tnr_tensor_info *info;    /* face->n_input inputs, then face->n_output outputs */
+    const tnr_exe *described; /* the executor that describes inputs and outputs: AOT if there is one */
+    tnr_tensor_info *info;    /* described->n_input inputs, then described->n_output outputs */
     int64_t *info_shape;
     const char **info_symbol;
 };

@@ -50,7 +50,8 @@ static tnr_status find_parts(const void *data, size_t n, tnr_package *p, tnr_err
         for (size_t i = 0; i < 4; i++)
             if (strlen(row[i].name) == e.name_n && memcmp(row[i].name, e.name, e.name_n) == 0)
                 part = row[i].part;
-        if (!part) return unexpected(&e, err);
+        if (!part)
+            return unexpected(&e, err);
         if (part->at)
             return tnr_fail(err, TNR_E_FORMAT, e.offset, "the package is damaged: it contains \"%.*s\" twice",
                             (int)e.name_n, e.name);
@@ -97,7 +98,8 @@ tnr_status tnr_package_open_memory(const void *data, size_t n, uint32_t flags, t
 {
     tnr_package p = {.n = n};
     tnr_status status = read_tar(data, n, flags, &p, err);
-    if (!status) *out_package = p;
+    if (!status)
+        *out_package = p;
     return status;
 }
 
@@ -105,8 +107,10 @@ static bool read_all(int fd, uint8_t *to, size_t n)
 {
     while (n > 0) {
         ssize_t got = read(fd, to, n < (1u << 30) ? n : 1u << 30);
-        if (got < 0 && errno == EINTR) continue;
-        if (got <= 0) return false;
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got <= 0)
+            return false;
         to += got;
         n -= (size_t)got;
     }
@@ -117,13 +121,15 @@ static tnr_status take_file(int fd, size_t n, const char *path, bool read, tnr_p
 {
     if (read) {
         p->owned = tnr_mem_aligned(n);
-        if (!p->owned) return tnr_fail_memory(err, n);
+        if (!p->owned)
+            return tnr_fail_memory(err, n);
         if (!read_all(fd, p->owned, n))
             return tnr_fail(err, TNR_E_IO, 0, "cannot read %.400s: %s", path, strerror(errno));
         return TNR_OK;
     }
     void *at = mmap(NULL, n, PROT_READ, MAP_PRIVATE, fd, 0);
-    if (at == MAP_FAILED) return tnr_fail(err, TNR_E_IO, 0, "cannot map %.400s: %s", path, strerror(errno));
+    if (at == MAP_FAILED)
+        return tnr_fail(err, TNR_E_IO, 0, "cannot map %.400s: %s", path, strerror(errno));
     (void)madvise(at, n, MADV_WILLNEED); /* the first run should not wait for the disk page by page */
     p->owned = at;
     p->mapped = true;
@@ -135,7 +141,8 @@ bool tnr_package_is_library(const char *path)
     char magic[4];
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     bool elf = fd >= 0 && read(fd, magic, sizeof magic) == sizeof magic && memcmp(magic, "\177ELF", 4) == 0;
-    if (fd >= 0) close(fd);
+    if (fd >= 0)
+        close(fd);
     return elf;
 }
 
@@ -146,16 +153,19 @@ tnr_status tnr_package_open(const char *path, uint32_t flags, tnr_package *out_p
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0 || fstat(fd, &st) != 0) {
         int error = errno;
-        if (fd >= 0) close(fd);
+        if (fd >= 0)
+            close(fd);
         return tnr_fail(err, TNR_E_IO, 0, "cannot open %.400s: %s", path, strerror(error));
     }
     tnr_status status = TNR_OK;
     if (!S_ISREG(st.st_mode) || st.st_size <= 0 || (uint64_t)st.st_size > SIZE_MAX / 2)
         status = tnr_fail(err, TNR_E_IO, 0, "cannot open %.400s: not a file, or empty", path);
     p.n = status ? 0 : (size_t)st.st_size;
-    if (!status) status = take_file(fd, p.n, path, flags & TNR_MODULE_READ, &p, err);
+    if (!status)
+        status = take_file(fd, p.n, path, flags & TNR_MODULE_READ, &p, err);
     close(fd);
-    if (!status) status = read_tar(p.owned, p.n, flags, &p, err);
+    if (!status)
+        status = read_tar(p.owned, p.n, flags, &p, err);
     if (status)
         tnr_package_close(&p);
     else

@@ -13,7 +13,7 @@ typedef struct tnr_span {
 typedef struct tnr_package {
     void *owned; /* NULL: borrowed */
     size_t n;
-    bool mapped;               /* owned by munmap, else by tnr_mem_free */
+    bool mapped;                    /* owned by munmap, else by tnr_mem_free */
     tnr_span so, json, params, sum; /* mod.so and mod.params are never absent after success */
 } tnr_package;
 

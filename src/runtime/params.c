@@ -63,7 +63,8 @@ struct raw { /* one entry as it lies in the blob */
 static uint64_t get(const uint8_t *p, int bytes)
 {
     uint64_t v = 0;
-    for (int i = bytes; i-- > 0;) v = v << 8 | p[i];
+    for (int i = bytes; i-- > 0;)
+        v = v << 8 | p[i];
     return v;
 }
 
@@ -82,22 +83,29 @@ static tnr_status bad(size_t at, const char *what, tnr_error *err)
 static tnr_status walk_begin(struct walk *w, const uint8_t *data, size_t n, tnr_error *err)
 {
     *w = (struct walk){.data = data, .n = n, .name_at = 24};
-    if (n < 24) return cut(w, n, err);
-    if (get(data, 8) != BLOB_MAGIC) return bad(0, "not a parameter list (wrong magic number)", err);
-    if (get(data + 8, 8) != 0) return bad(8, "reserved word is not 0", err);
+    if (n < 24)
+        return cut(w, n, err);
+    if (get(data, 8) != BLOB_MAGIC)
+        return bad(0, "not a parameter list (wrong magic number)", err);
+    if (get(data + 8, 8) != 0)
+        return bad(8, "reserved word is not 0", err);
     w->count = get(data + 16, 8);
     if (w->count > n / MIN_ENTRY || w->count > UINT32_MAX)
         return bad(16, "more tensors than bytes for them", err);
     size_t at = 24;
     for (uint64_t k = 0; k < w->count; k++) {
-        if (n - at < 8) return cut(w, at, err);
+        if (n - at < 8)
+            return cut(w, at, err);
         uint64_t len = get(data + at, 8);
         at += 8;
-        if (len > n - at) return cut(w, at, err);
+        if (len > n - at)
+            return cut(w, at, err);
         at += (size_t)len;
     }
-    if (n - at < 8) return cut(w, at, err);
-    if (get(data + at, 8) != w->count) return bad(at, "number of tensors differs from number of names", err);
+    if (n - at < 8)
+        return cut(w, at, err);
+    if (get(data + at, 8) != w->count)
+        return bad(at, "number of tensors differs from number of names", err);
     w->tensor_at = at + 8;
     return TNR_OK;
 }
@@ -107,33 +115,42 @@ static tnr_status walk_next(struct walk *w, struct raw *r, tnr_error *err)
 {
     r->name_n = (size_t)get(w->data + w->name_at, 8);
     r->name = w->data + w->name_at + 8;
-    if (memchr(r->name, 0, r->name_n)) return bad(w->name_at, "a name with a zero byte", err);
+    if (memchr(r->name, 0, r->name_n))
+        return bad(w->name_at, "a name with a zero byte", err);
     w->name_at += 8 + r->name_n;
 
     size_t at = w->tensor_at;
     const uint8_t *p = w->data + at;
-    if (w->n - at < 32) return cut(w, at, err);
-    if (get(p, 8) != TENSOR_MAGIC) return bad(at, "not a tensor (wrong magic number)", err);
-    if (get(p + 8, 8) != 0) return bad(at + 8, "reserved word is not 0", err);
-    if (get(p + 16, 4) != kDLCPU) return bad(at + 16, "a tensor that is not on the CPU", err);
+    if (w->n - at < 32)
+        return cut(w, at, err);
+    if (get(p, 8) != TENSOR_MAGIC)
+        return bad(at, "not a tensor (wrong magic number)", err);
+    if (get(p + 8, 8) != 0)
+        return bad(at + 8, "reserved word is not 0", err);
+    if (get(p + 16, 4) != kDLCPU)
+        return bad(at + 16, "a tensor that is not on the CPU", err);
     uint32_t ndim = (uint32_t)get(p + 24, 4);
     r->dtype = (DLDataType){p[28], p[29], (uint16_t)get(p + 30, 2)};
-    if (ndim > MAX_NDIM) return bad(at + 24, "more than 64 dimensions", err);
+    if (ndim > MAX_NDIM)
+        return bad(at + 24, "more than 64 dimensions", err);
     if (r->dtype.lanes != 1 || r->dtype.code == kDLOpaqueHandle)
         return bad(at + 28, "an element type that is not allowed for parameters", err);
     r->ndim = (int32_t)ndim;
     r->shape = p + 32;
     at += 32;
-    if (w->n - at < 8 * (size_t)ndim + 8) return cut(w, at, err);
+    if (w->n - at < 8 * (size_t)ndim + 8)
+        return cut(w, at, err);
     int64_t shape[MAX_NDIM];
-    for (uint32_t d = 0; d < ndim; d++) shape[d] = (int64_t)get(r->shape + 8 * d, 8);
+    for (uint32_t d = 0; d < ndim; d++)
+        shape[d] = (int64_t)get(r->shape + 8 * d, 8);
     at += 8 * (size_t)ndim;
     r->bytes = get(w->data + at, 8);
     uint64_t expected;
     if (tnr_tensor_bytes(r->dtype, r->ndim, shape, &expected, NULL) || expected != r->bytes)
         return bad(at, "byte count that does not fit the shape", err);
     at += 8;
-    if (r->bytes > w->n - at) return cut(w, w->n, err);
+    if (r->bytes > w->n - at)
+        return cut(w, w->n, err);
     r->data = w->data + at;
     w->tensor_at = at + (size_t)r->bytes;
     return TNR_OK;
@@ -145,7 +162,8 @@ static bool is_filler(const struct raw *r)
     if (r->name_n < 6 || memcmp(r->name, "__pad", 5) != 0 || r->dtype.code != kDLUInt || r->dtype.bits != 8)
         return false;
     for (size_t i = 5; i < r->name_n; i++)
-        if (r->name[i] < '0' || r->name[i] > '9') return false;
+        if (r->name[i] < '0' || r->name[i] > '9')
+            return false;
     return true;
 }
 
@@ -162,8 +180,10 @@ static tnr_status count(struct walk w, struct totals *out, tnr_error *err)
     for (uint64_t k = 0; k < w.count; k++) {
         struct raw r;
         tnr_status status = walk_next(&w, &r, err);
-        if (status) return status;
-        if (is_filler(&r)) continue;
+        if (status)
+            return status;
+        if (is_filler(&r))
+            continue;
         t.n++;
         t.name_bytes += r.name_n + 1;
         t.dims += (size_t)r.ndim;
@@ -174,7 +194,8 @@ static tnr_status count(struct walk w, struct totals *out, tnr_error *err)
                 return tnr_fail_memory(err, r.bytes);
         }
     }
-    if (w.tensor_at != w.n) return bad(w.tensor_at, "bytes after the last tensor", err);
+    if (w.tensor_at != w.n)
+        return bad(w.tensor_at, "bytes after the last tensor", err);
     *out = t;
     return TNR_OK;
 }
@@ -188,13 +209,16 @@ static void fill(struct walk w, tnr_params *p)
     struct entry *e = p->entry;
     for (uint64_t k = 0; k < w.count; k++) {
         struct raw r;
-        if (walk_next(&w, &r, NULL)) return;
-        if (is_filler(&r)) continue;
+        if (walk_next(&w, &r, NULL))
+            return;
+        if (is_filler(&r))
+            continue;
         *e = (struct entry){.name = name, .bytes = r.bytes, .shape = shape, .ndim = r.ndim, .dtype = r.dtype};
         memcpy(name, r.name, r.name_n);
         name[r.name_n] = '\0';
         name += r.name_n + 1;
-        for (int32_t d = 0; d < r.ndim; d++) *shape++ = (int64_t)get(r.shape + 8 * d, 8);
+        for (int32_t d = 0; d < r.ndim; d++)
+            *shape++ = (int64_t)get(r.shape + 8 * d, 8);
         union { /* views are read-only by contract, DLTensor has no const */
             const uint8_t *from;
             void *to;
@@ -227,10 +251,13 @@ tnr_status tnr_params_open(const void *data, size_t n, tnr_params **out_params, 
     if (!data || !out_params)
         return tnr_fail(err, TNR_E_ARG, 0, "tnr_params_open: data or out_params is NULL");
     tnr_status status = walk_begin(&w, data, n, err);
-    if (!status) status = count(w, &t, err);
-    if (status) return status;
+    if (!status)
+        status = count(w, &t, err);
+    if (status)
+        return status;
     tnr_params *p = tnr_mem_new(1, sizeof *p);
-    if (!p) return tnr_fail_memory(err, sizeof *p);
+    if (!p)
+        return tnr_fail_memory(err, sizeof *p);
     p->n = t.n;
     p->entry = tnr_mem_new(t.n, sizeof *p->entry);
     p->name = tnr_mem_new(t.n, sizeof *p->name);
@@ -253,7 +280,8 @@ tnr_status tnr_params_open(const void *data, size_t n, tnr_params **out_params, 
 
 void tnr_params_free(tnr_params *params)
 {
-    if (!params) return;
+    if (!params)
+        return;
     tnr_mem_free(params->entry);
     tnr_mem_free(params->name);
     tnr_mem_free(params->order);
@@ -297,7 +325,8 @@ tnr_status tnr_params_at(const tnr_params *params, uint32_t index, const char **
     if (!params || !out_view || index >= params->n)
         return tnr_fail(err, TNR_E_ARG, 0, "no parameter %" PRIu32 ": there are %" PRIu32, index,
                         tnr_params_count(params));
-    if (out_name) *out_name = params->entry[index].name;
+    if (out_name)
+        *out_name = params->entry[index].name;
     *out_view = view(&params->entry[index]);
     return TNR_OK;
 }

@@ -103,14 +103,17 @@ static int64_t now_ns(void)
 /* Poll until *word differs from seen; false when the patience is over. */
 static bool poll_change(atomic_uint *word, uint32_t seen)
 {
-    if (!atomic_load_explicit(&pool.spin, memory_order_relaxed)) return atomic_load(word) != seen;
+    if (!atomic_load_explicit(&pool.spin, memory_order_relaxed))
+        return atomic_load(word) != seen;
     for (int64_t start = now_ns();;) {
         for (int i = 0; i < POLLS_PER_CLOCK; i++) {
-            if (atomic_load_explicit(word, memory_order_acquire) != seen) return true;
+            if (atomic_load_explicit(word, memory_order_acquire) != seen)
+                return true;
             relax();
         }
         int64_t patience = atomic_load_explicit(&pool.busy, memory_order_relaxed) ? SPIN_BUSY_NS : SPIN_NS;
-        if (now_ns() - start > patience) return false;
+        if (now_ns() - start > patience)
+            return false;
     }
 }
 
@@ -129,7 +132,8 @@ static void work_on(struct job *j, uint32_t member)
 {
     while (!atomic_load_explicit(&j->failed, memory_order_relaxed)) {
         uint32_t c = atomic_fetch_add_explicit(&j->next, 1, memory_order_relaxed);
-        if (c >= j->n_chunk) return;
+        if (c >= j->n_chunk)
+            return;
         uint32_t begin = c * j->chunk, left = j->n_task - begin, n = left < j->chunk ? left : j->chunk;
         for (uint32_t i = 0; i < n; i++) {
             int32_t status = j->fn(j->context, begin + i, member);
@@ -144,13 +148,16 @@ static void work_on(struct job *j, uint32_t member)
 /* Look into a job and help if there is something to do. */
 static void visit(struct job *j)
 {
-    if (!atomic_load_explicit(&j->open, memory_order_relaxed)) return;
+    if (!atomic_load_explicit(&j->open, memory_order_relaxed))
+        return;
     atomic_fetch_add(&j->visitors, 1);
     if (atomic_load(&j->open) && atomic_load_explicit(&j->next, memory_order_relaxed) < j->n_chunk) {
         uint32_t member = 1 + atomic_fetch_add(&j->joined, 1);
-        if (member < j->limit) work_on(j, member);
+        if (member < j->limit)
+            work_on(j, member);
     }
-    if (atomic_fetch_sub(&j->visitors, 1) == 1 && atomic_load(&j->waiting)) futex_wake(&j->visitors, 1);
+    if (atomic_fetch_sub(&j->visitors, 1) == 1 && atomic_load(&j->waiting))
+        futex_wake(&j->visitors, 1);
 }
 
 static void *worker_main(void *argument)
@@ -162,7 +169,8 @@ static void *worker_main(void *argument)
         for (uint32_t i = 0; i < JOBS;
              i++) /* begin elsewhere each, so that concurrent jobs share the workers */
             visit(&pool.job[(self + i) % JOBS]);
-        if (atomic_load(&pool.stop) || poll_change(&pool.epoch, seen)) continue;
+        if (atomic_load(&pool.stop) || poll_change(&pool.epoch, seen))
+            continue;
         atomic_fetch_add(&pool.sleepers, 1);
         futex_wait(&pool.epoch, seen);
         atomic_fetch_sub(&pool.sleepers, 1);
@@ -226,7 +234,8 @@ static void start_workers(void)
     if (!pool.hooked) {
         reset_jobs();
         pool.hooked = pthread_atfork(before_fork, after_fork_parent, after_fork_child) == 0;
-        if (!pool.hooked) wanted = 1; /* workers that a child would wait for in vain are worse than none */
+        if (!pool.hooked)
+            wanted = 1; /* workers that a child would wait for in vain are worse than none */
     }
     sigset_t all, old;
     sigfillset(&all); /* signals are the host program's business: its own threads take them */
@@ -245,7 +254,8 @@ static void stop_workers(void)
     atomic_store(&pool.stop, 1);
     atomic_fetch_add(&pool.epoch, 1);
     futex_wake(&pool.epoch, INT_MAX);
-    for (uint32_t i = 0; i < pool.n_worker; i++) pthread_join(pool.worker[i], NULL);
+    for (uint32_t i = 0; i < pool.n_worker; i++)
+        pthread_join(pool.worker[i], NULL);
     pool.n_worker = 0;
     atomic_store(&pool.started, 0);
     atomic_store(&pool.stop, 0);
@@ -285,7 +295,8 @@ static uint32_t workers(void)
     if (n == 0) {
         (void)tnr_threads_get();
         pthread_mutex_lock(&pool.lock);
-        if (atomic_load(&pool.started) == 0) start_workers();
+        if (atomic_load(&pool.started) == 0)
+            start_workers();
         n = atomic_load(&pool.started);
         pthread_mutex_unlock(&pool.lock);
     }
@@ -306,7 +317,8 @@ static struct job *take_job(void)
 {
     for (int i = 0; i < JOBS; i++) {
         uint32_t is_free = 0;
-        if (atomic_compare_exchange_strong(&pool.job[i].taken, &is_free, 1)) return &pool.job[i];
+        if (atomic_compare_exchange_strong(&pool.job[i].taken, &is_free, 1))
+            return &pool.job[i];
     }
     return NULL;
 }
@@ -314,9 +326,11 @@ static struct job *take_job(void)
 static void wait_visitors(struct job *j)
 {
     for (uint32_t v; (v = atomic_load(&j->visitors)) != 0;) {
-        if (poll_change(&j->visitors, v)) continue;
+        if (poll_change(&j->visitors, v))
+            continue;
         atomic_store(&j->waiting, 1);
-        if ((v = atomic_load(&j->visitors)) != 0) futex_wait(&j->visitors, v);
+        if ((v = atomic_load(&j->visitors)) != 0)
+            futex_wait(&j->visitors, v);
         atomic_store(&j->waiting, 0);
     }
 }
@@ -325,7 +339,8 @@ static int32_t run_alone(uint32_t n_task, tnr_task_fn *fn, void *context)
 {
     for (uint32_t t = 0; t < n_task; t++) {
         int32_t status = fn(context, t, 0);
-        if (status) return status;
+        if (status)
+            return status;
     }
     return 0;
 }
@@ -334,8 +349,10 @@ int32_t tnr_pool_run(uint32_t n_task, uint32_t limit, tnr_task_fn *fn, void *con
 {
     uint32_t helpers = n_task > 1 && limit > 1 ? workers() : 0;
     struct job *j = helpers ? take_job() : NULL;
-    if (!j) return run_alone(n_task, fn, context);
-    if (helpers > limit - 1) helpers = limit - 1;
+    if (!j)
+        return run_alone(n_task, fn, context);
+    if (helpers > limit - 1)
+        helpers = limit - 1;
     uint32_t chunk = n_task / ((helpers + 1) * CHUNKS_PER_MEMBER);
     j->chunk = chunk ? chunk : 1;
     j->n_chunk = n_task / j->chunk + (n_task % j->chunk != 0);

@@ -51,7 +51,8 @@ static tnr_status check_places(const tnr_instance *inst, tnr_error *err)
     const tnr_exe *x = inst->exe;
     for (uint32_t i = 0; i < x->n_input; i++) {
         tnr_status status = inst->input[i].set ? check_input_place(inst, i, err) : TNR_OK;
-        if (status) return status;
+        if (status)
+            return status;
     }
     for (uint32_t a = 0; a < x->n_output; a++)
         for (uint32_t b = a + 1; b < x->n_output && inst->output_given[a].set; b++)
@@ -68,9 +69,11 @@ static tnr_status place_tensors(tnr_instance *inst, tnr_error *err)
 {
     const tnr_exe *x = inst->exe;
     tnr_status status = TNR_OK;
-    for (uint32_t i = 0; i < x->n_input; i++) inst->ptr[x->input[i]] = inst->input[i].data;
+    for (uint32_t i = 0; i < x->n_input; i++)
+        inst->ptr[x->input[i]] = inst->input[i].data;
     for (uint32_t i = 0; !status && i < x->n_output; i++)
-        if (!tnr_slot_segment(x->program, x->output[i])) status = tnr_place_output(inst, i, err);
+        if (!tnr_slot_segment(x->program, x->output[i]))
+            status = tnr_place_output(inst, i, err);
     return status;
 }
 
@@ -82,7 +85,8 @@ void tnr_deliver(tnr_instance *inst)
         const tn_slot *s = &x->program->slot[x->output[i]];
         const void *from = inst->ptr[s->alias >= 0 ? s->alias : (int64_t)x->output[i]];
         uint64_t bytes = inst->bytes[x->output[i]];
-        if (from != inst->output[i].at && bytes > 0) memcpy(inst->output[i].at, from, (size_t)bytes);
+        if (from != inst->output[i].at && bytes > 0)
+            memcpy(inst->output[i].at, from, (size_t)bytes);
     }
     inst->ran = true;
 }
@@ -94,7 +98,8 @@ static void set_views(tnr_instance *inst, uint32_t segment)
 {
     const tn_program *p = inst->exe->program;
     for (uint32_t i = 0; inst->view && i < p->n_slot; i++) {
-        if (tnr_slot_segment(p, i) != segment) continue;
+        if (tnr_slot_segment(p, i) != segment)
+            continue;
         inst->view[i].data = inst->ptr[i];
         for (uint32_t d = 0; d < p->slot[i].ndim; d++)
             inst->view[i].shape[d] = tnr_size_get(p->slot[i].dim[d], inst->sym);
@@ -105,10 +110,14 @@ static tnr_status make_views(tnr_instance *inst, tnr_error *err)
 {
     const tn_program *p = inst->exe->program;
     size_t n_dim = 0;
-    for (uint32_t i = 0; i < p->n_slot; i++) n_dim += p->slot[i].ndim;
-    if (!inst->view) inst->view = tnr_mem_new(p->n_slot, sizeof *inst->view);
-    if (!inst->view_shape) inst->view_shape = tnr_mem_new(n_dim, sizeof *inst->view_shape);
-    if (!inst->arg_view) inst->arg_view = tnr_mem_new(inst->exe->max_operand, sizeof *inst->arg_view);
+    for (uint32_t i = 0; i < p->n_slot; i++)
+        n_dim += p->slot[i].ndim;
+    if (!inst->view)
+        inst->view = tnr_mem_new(p->n_slot, sizeof *inst->view);
+    if (!inst->view_shape)
+        inst->view_shape = tnr_mem_new(n_dim, sizeof *inst->view_shape);
+    if (!inst->arg_view)
+        inst->arg_view = tnr_mem_new(inst->exe->max_operand, sizeof *inst->arg_view);
     if (!inst->view || !inst->view_shape || !inst->arg_view)
         return tnr_fail_memory(err, p->n_slot * sizeof *inst->view + n_dim * 8);
     int64_t *shape = inst->view_shape;
@@ -135,14 +144,16 @@ static uint64_t positive(int64_t n) { return n > 0 ? (uint64_t)n : 0; }
 static tnr_operations operations_of(const tnr_instance *inst, const tn_inst *in)
 {
     const tn_operations *all = inst->exe->library->operations;
-    if (in->op != TN_INST_CALL || !all) return (tnr_operations){0};
+    if (in->op != TN_INST_CALL || !all)
+        return (tnr_operations){0};
     return (tnr_operations){.floats = positive(tnr_size_get(all[in->a].floats, inst->call_sym)),
                             .bfloat16 = positive(tnr_size_get(all[in->a].bfloat16, inst->call_sym)),
                             .integers = positive(tnr_size_get(all[in->a].integers, inst->call_sym))};
 }
 
 /* Of the instruction that ran last. */
-void tnr_event(tnr_instance *inst, uint32_t at, uint32_t variant, uint64_t nanoseconds, tnr_profile_event *out)
+void tnr_event(tnr_instance *inst, uint32_t at, uint32_t variant, uint64_t nanoseconds,
+               tnr_profile_event *out)
 {
     const tn_inst *in = &inst->exe->program->inst[at];
     const uint32_t *op = inst->exe->program->operand + in->operand;
@@ -157,7 +168,8 @@ void tnr_event(tnr_instance *inst, uint32_t at, uint32_t variant, uint64_t nanos
                                .arg = inst->arg_view,
                                .slot = op,
                                .operations = operations_of(inst, in)};
-    for (uint32_t i = 0; i < out->n_in + out->n_out; i++) inst->arg_view[i] = inst->view[op[i]];
+    for (uint32_t i = 0; i < out->n_in + out->n_out; i++)
+        inst->arg_view[i] = inst->view[op[i]];
 }
 
 static void report(tnr_instance *inst, uint32_t at, uint32_t variant, uint64_t nanoseconds)
@@ -178,9 +190,11 @@ static tnr_status call(tnr_instance *inst, uint32_t at, uint32_t *out_variant, t
     const tn_kernel *k = &x->library->kernel[in->a];
     const uint32_t *op = x->program->operand + in->operand;
     uint32_t n_arg = k->n_in + k->n_out;
-    for (uint32_t i = 0; i < n_arg; i++) inst->arg[i] = inst->ptr[op[i]];
-    for (uint32_t i = 0; i < k->n_sym; i++) inst->call_sym[i] = inst->sym[op[n_arg + i]];
-    bool room = inst->work_offset < inst->arena_bytes, own = in->n_operand > n_arg + k->n_sym;
+    for (uint32_t i = 0; i < n_arg; i++)
+        inst->arg[i] = inst->ptr[op[i]];
+    for (uint32_t i = 0; i < k->n_sym; i++)
+        inst->call_sym[i] = inst->sym[op[n_arg + i]];
+    bool room = inst->work_offset<inst->arena_bytes, own = in->n_operand> n_arg + k->n_sym;
     uint32_t work = own ? op[n_arg + k->n_sym] : 0;
     tnr_call_site site = {.kernel = k,
                           .node = in->node,
@@ -219,7 +233,7 @@ static tnr_status read_extent(const tnr_instance *inst, uint32_t at, int64_t *ou
                            : *(const int8_t *)from;
     else
         *out = size == 8   ? *(const int64_t *)(const void *)from
-               : size == 4 ? (int64_t) * (const uint32_t *)(const void *)from
+               : size == 4 ? (int64_t)*(const uint32_t *)(const void *)from
                : size == 2 ? *(const uint16_t *)(const void *)from
                            : *from;
     return TNR_OK;
@@ -237,7 +251,8 @@ static tnr_status bind_late(tnr_instance *inst, uint32_t at, tnr_error *err)
         v = tnr_size_get(p->size[op[0]], inst->sym);
     else
         status = read_extent(inst, at, &v, err);
-    if (status) return status;
+    if (status)
+        return status;
     if (!s) {
         int64_t want = tnr_size_get(p->size[op[2]], inst->sym);
         return v == want ? TNR_OK
@@ -257,8 +272,10 @@ static tnr_status plan(tnr_instance *inst, uint32_t at, tnr_error *err)
 {
     uint32_t segment = inst->exe->program->inst[at].a;
     tnr_status status = tnr_plan(inst, segment, at, err);
-    if (!status && inst->guard) status = tnr_guard_place(inst, segment, err);
-    if (!status) set_views(inst, segment);
+    if (!status && inst->guard)
+        status = tnr_guard_place(inst, segment, err);
+    if (!status)
+        set_views(inst, segment);
     return status;
 }
 
@@ -291,7 +308,8 @@ static tnr_status write_slot(tnr_instance *inst, uint32_t at, tnr_error *err)
         return tnr_fail(err, TNR_E_CHECK, at,
                         "%.400s: iteration %" PRId64 " is beyond the known number of iterations", in->node,
                         v);
-    if (row > 0) memcpy((uint8_t *)inst->ptr[op[1]] + (uint64_t)v * row, inst->ptr[op[0]], (size_t)row);
+    if (row > 0)
+        memcpy((uint8_t *)inst->ptr[op[1]] + (uint64_t)v * row, inst->ptr[op[0]], (size_t)row);
     return TNR_OK;
 }
 
@@ -312,11 +330,13 @@ static tnr_status instruction(tnr_instance *inst, uint32_t at, uint32_t *out_nex
     case TN_INST_SET:
     case TN_INST_STORE: return write_slot(inst, at, err);
     case TN_INST_JUMP_ZERO:
-        if (tnr_size_get(p->size[op[0]], inst->sym) == 0) *out_next = in->a;
+        if (tnr_size_get(p->size[op[0]], inst->sym) == 0)
+            *out_next = in->a;
         return TNR_OK;
     case TN_INST_FAIL: return tnr_fail(err, TNR_E_CHECK, at, "%.400s: %.400s", in->node, p->text[in->a]);
     case TN_INST_JUMP_FALSE:
-        if (!*(const uint8_t *)inst->ptr[op[0]]) *out_next = in->a;
+        if (!*(const uint8_t *)inst->ptr[op[0]])
+            *out_next = in->a;
         return TNR_OK;
     default: /* TN_INST_JUMP: exe.c let no other pass */ *out_next = in->a; return TNR_OK;
     }
@@ -336,8 +356,10 @@ static tnr_status walk(tnr_instance *inst, tnr_error *err)
         uint64_t start = inst->profile ? tnr_now() : 0;
         uint32_t variant = 0;
         tnr_status status = tnr_instruction(inst, at, &next, &variant, err);
-        if (status) return status;
-        if (inst->profile && p->inst[at].op <= TN_INST_COPY) report(inst, at, variant, tnr_now() - start);
+        if (status)
+            return status;
+        if (inst->profile && p->inst[at].op <= TN_INST_COPY)
+            report(inst, at, variant, tnr_now() - start);
     }
     return TNR_OK;
 }
@@ -346,32 +368,37 @@ tnr_status tnr_prepare(tnr_instance *inst, bool views, tnr_error *err)
 {
     inst->ran = inst->stepping = false;
     tnr_status status = check_places(inst, err);
-    if (!status) status = tnr_bind(inst, err);
-    if (!status) status = place_tensors(inst, err);
-    if (!status && inst->empty) return TNR_OK;
-    if (!status && inst->guard) status = tnr_guard_place(inst, 0, err);
-    if (!status) status = tnr_bind_threads(inst, err);
-    if (!status && views) status = make_views(inst, err);
+    if (!status)
+        status = tnr_bind(inst, err);
+    if (!status)
+        status = place_tensors(inst, err);
+    if (!status && inst->empty)
+        return TNR_OK;
+    if (!status && inst->guard)
+        status = tnr_guard_place(inst, 0, err);
+    if (!status)
+        status = tnr_bind_threads(inst, err);
+    if (!status && views)
+        status = make_views(inst, err);
     return status;
 }
 
 tnr_status tnr_enter(tnr_instance *instance, const char *function, tnr_error *err)
 {
-    if (!instance) return tnr_fail(err, TNR_E_ARG, 0, "%s: instance is NULL", function);
+    if (!instance)
+        return tnr_fail(err, TNR_E_ARG, 0, "%s: instance is NULL", function);
     if (atomic_exchange_explicit(&instance->running, 1, memory_order_acquire))
         return tnr_fail(err, TNR_E_STATE, 0, "the instance is already running; make one instance per thread");
     return TNR_OK;
 }
 
-void tnr_leave(tnr_instance *instance)
-{
-    atomic_store_explicit(&instance->running, 0, memory_order_release);
-}
+void tnr_leave(tnr_instance *instance) { atomic_store_explicit(&instance->running, 0, memory_order_release); }
 
 tnr_status tnr_run(tnr_instance *instance, tnr_error *err)
 {
     tnr_status status = tnr_enter(instance, "tnr_run", err);
-    if (status) return status;
+    if (status)
+        return status;
     status = tnr_prepare(instance, instance->profile != NULL, err);
     if (!status && !instance->empty) {
         tnr_floating callers = tnr_floating_default();
@@ -380,7 +407,8 @@ tnr_status tnr_run(tnr_instance *instance, tnr_error *err)
         tnr_pool_idle();
         tnr_floating_restore(callers);
     }
-    if (!status) tnr_deliver(instance);
+    if (!status)
+        tnr_deliver(instance);
     tnr_leave(instance);
     return status;
 }

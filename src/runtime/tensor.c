@@ -28,14 +28,16 @@ bool tnr_dtype_same(DLDataType a, DLDataType b)
 
 char *tnr_dtype_print(DLDataType dtype, char *buffer, size_t n)
 {
-    if (n == 0) return buffer;
+    if (n == 0)
+        return buffer;
     if (is_bool(dtype)) {
         snprintf(buffer, n, "bool");
         return buffer;
     }
     const char *name = "unknown";
     for (int i = 0; i < N_DTYPE; i++)
-        if (dtype_names[i].code == dtype.code) name = dtype_names[i].name;
+        if (dtype_names[i].code == dtype.code)
+            name = dtype_names[i].name;
     if (dtype.lanes == 1)
         snprintf(buffer, n, "%s%u", name, (unsigned)dtype.bits);
     else
@@ -51,13 +53,16 @@ bool tnr_dtype_parse(const char *text, size_t n, DLDataType *out_dtype)
     }
     for (int i = 0; i < N_DTYPE; i++) {
         size_t len = strlen(dtype_names[i].name);
-        if (n <= len || n > len + 3 || memcmp(text, dtype_names[i].name, len) != 0) continue;
+        if (n <= len || n > len + 3 || memcmp(text, dtype_names[i].name, len) != 0)
+            continue;
         unsigned bits = 0;
         for (size_t k = len; k < n; k++) {
-            if (text[k] < '0' || text[k] > '9') return false;
+            if (text[k] < '0' || text[k] > '9')
+                return false;
             bits = bits * 10 + (unsigned)(text[k] - '0');
         }
-        if (bits == 0 || bits > 128 || (bits & (bits - 1)) != 0) return false;
+        if (bits == 0 || bits > 128 || (bits & (bits - 1)) != 0)
+            return false;
         *out_dtype = (DLDataType){dtype_names[i].code, (uint8_t)bits, 1};
         return true;
     }
@@ -72,7 +77,8 @@ tnr_status tnr_tensor_bytes(DLDataType dtype, int32_t ndim, const int64_t *shape
                         dtype.lanes);
     int64_t bits = is_bool(dtype) ? 8 : (int64_t)dtype.bits * dtype.lanes;
     for (int32_t d = 0; d < ndim; d++)
-        if (shape[d] < 0) return tnr_fail(err, TNR_E_SHAPE, 0, "dimension %d is %" PRId64, d, shape[d]);
+        if (shape[d] < 0)
+            return tnr_fail(err, TNR_E_SHAPE, 0, "dimension %d is %" PRId64, d, shape[d]);
     for (int32_t d = 0; d < ndim; d++)
         if (shape[d] == 0) { /* empty, even where the other extents would overflow */
             *out_bytes = 0;
@@ -116,10 +122,13 @@ static bool dense(const DLTensor *t)
 {
     int64_t expected = 1;
     for (int32_t d = 0; d < t->ndim; d++)
-        if (t->shape[d] == 0) return true;
+        if (t->shape[d] == 0)
+            return true;
     for (int32_t d = t->ndim; t->strides && d-- > 0;) {
-        if (t->shape[d] != 1 && t->strides[d] != expected) return false;
-        if (!tn_i64_mul(expected, t->shape[d], &expected)) return false;
+        if (t->shape[d] != 1 && t->strides[d] != expected)
+            return false;
+        if (!tn_i64_mul(expected, t->shape[d], &expected))
+            return false;
     }
     return true;
 }
@@ -135,7 +144,8 @@ tnr_status tnr_tensor_data(const DLTensor *t, const char *what, const char *name
                         "%s \"%.400s\" is on device type %d; copy it to the CPU (1) first", what, name,
                         (int)t->device.device_type);
     tnr_status status = tnr_tensor_bytes(t->dtype, t->ndim, t->shape, &bytes, err);
-    if (status) return status;
+    if (status)
+        return status;
     if (!dense(t)) {
         char shape[TNR_SHAPE_TEXT], strides[TNR_SHAPE_TEXT];
         return tnr_fail(err, TNR_E_LAYOUT, 0,
@@ -144,7 +154,8 @@ tnr_status tnr_tensor_data(const DLTensor *t, const char *what, const char *name
                         what, name, tnr_shape_print(t->ndim, t->strides, NULL, strides),
                         tnr_shape_print(t->ndim, t->shape, NULL, shape));
     }
-    if (!t->data && bytes > 0) return tnr_fail(err, TNR_E_LAYOUT, 0, "%s \"%.400s\" has no data", what, name);
+    if (!t->data && bytes > 0)
+        return tnr_fail(err, TNR_E_LAYOUT, 0, "%s \"%.400s\" has no data", what, name);
     uintptr_t address = (uintptr_t)t->data + (uintptr_t)t->byte_offset;
     uintptr_t align = t->dtype.bits >= 64 ? 8 : t->dtype.bits > 8 ? t->dtype.bits / 8u : 1;
     if (bytes > 0 && address % align != 0)

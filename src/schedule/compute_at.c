@@ -6,14 +6,16 @@
 
 enum { MAX_WRITERS = 4, MAX_SOURCES = 4, MAX_DIMS = 16 };
 
-typedef struct { const tn_expr *lo, *extent; } span; /* of one dimension in one turn of the loop */
+typedef struct {
+    const tn_expr *lo, *extent;
+} span; /* of one dimension in one turn of the loop */
 
 /* A buffer that the consumer reads and that is made under the loop. */
 typedef struct {
     uint32_t buffer, ndim;
-    tn_stmt *writer[MAX_WRITERS];  /* blocks under the loop that store to it, the last one finishes it */
+    tn_stmt *writer[MAX_WRITERS]; /* blocks under the loop that store to it, the last one finishes it */
     int n_writer;
-    bool outside;                  /* others store to it elsewhere */
+    bool outside; /* others store to it elsewhere */
     span dim[MAX_DIMS];
 } source;
 
@@ -22,13 +24,11 @@ typedef struct {
     tn_stmt *consumer, *loop;
     source src[MAX_SOURCES];
     int n_src;
-    const span *iter[TN_MAX_LOOPS]; /* how far each of the consumer's iterations runs; NULL: over its whole domain */
+    const span
+        *iter[TN_MAX_LOOPS]; /* how far each of the consumer's iterations runs; NULL: over its whole domain */
 } move;
 
-static tn_stmt *finisher(const source *x)
-{
-    return x->writer[x->n_writer - 1];
-}
+static tn_stmt *finisher(const source *x) { return x->writer[x->n_writer - 1]; }
 
 static bool reads(tn_sched *s, const tn_stmt *block, uint32_t buffer)
 {
@@ -96,7 +96,8 @@ static bool box_of(tn_sched *s, const tn_stmt *loop, const tn_stmt *writer, uint
                    uint32_t *out_ndim, span out[MAX_DIMS])
 {
     const tn_stmt *store = writer->u.block.body.first;
-    if (!store || store->kind != TN_S_STORE || store->u.store.buffer != buffer || store->u.store.n_index > MAX_DIMS)
+    if (!store || store->kind != TN_S_STORE || store->u.store.buffer != buffer ||
+        store->u.store.n_index > MAX_DIMS)
         return false;
     *out_ndim = store->u.store.n_index;
     for (uint32_t d = 0; d < *out_ndim; d++) {
@@ -166,7 +167,11 @@ static tn_verdict find_region(const move *m, source *x)
 
 /* ---- the consumer ---- */
 
-typedef struct { move *m; const source *x; bool ok; } match;
+typedef struct {
+    move *m;
+    const source *x;
+    bool ok;
+} match;
 
 static int own_iteration(const tn_stmt *b, const tn_expr *e)
 {
@@ -185,13 +190,12 @@ static bool match_load(const tn_expr *e, void *user)
         return true;
     for (uint32_t d = 0; d < e->u.load.n_index && w->ok; d++) {
         int i = own_iteration(m->consumer, e->src[d]);
-        if (i < 0) {
+        if (i < 0)
             w->ok = tn_is_value(e->src[d], 0) && tn_is_value(w->x->dim[d].extent, 1);
-        } else if (m->iter[i]) {
+        else if (m->iter[i])
             w->ok = same_span(m->s->func->pool, m->iter[i], &w->x->dim[d]);
-        } else {
+        else
             m->iter[i] = &w->x->dim[d];
-        }
     }
     return w->ok;
 }
@@ -215,7 +219,8 @@ static tn_verdict match_reads(move *m)
             return TN_REJECT_REGION;
     }
     for (uint32_t i = 0; i < m->consumer->u.block.n_iter; i++)
-        if (m->iter[i] && m->consumer->u.block.iter[i].kind == TN_ITER_REDUCE && !tn_is_value(m->iter[i]->lo, 0))
+        if (m->iter[i] && m->consumer->u.block.iter[i].kind == TN_ITER_REDUCE &&
+            !tn_is_value(m->iter[i]->lo, 0))
             return TN_REJECT_REDUCE; /* a reduction in pieces, whose first might not come first */
     return TN_DONE;
 }
@@ -270,7 +275,8 @@ static tn_verdict check_terms(const move *m)
         int n = tn_loop_terms(producer, TN_MAX_TERMS, term);
         for (int i = 0; i < n; i++)
             for (const tn_stmt *l = tn_stmt_parent(producer); l && l != m->loop; l = tn_stmt_parent(l))
-                if (l->kind == TN_S_FOR && tn_uses(term[i], l->u.loop.var) && !ends_sums(m, producer, term[i]))
+                if (l->kind == TN_S_FOR && tn_uses(term[i], l->u.loop.var) &&
+                    !ends_sums(m, producer, term[i]))
                     return TN_REJECT_MASK;
         if (n < 0)
             return TN_REJECT_MASK;

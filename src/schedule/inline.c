@@ -5,8 +5,8 @@ typedef struct {
     tn_sched *s;
     uint32_t buffer;
     const tn_stmt *block;
-    const tn_expr *value;      /* over the block's iteration variables */
-    const tn_expr *mask;       /* conditions for loads inside `value` now */
+    const tn_expr *value; /* over the block's iteration variables */
+    const tn_expr *mask;  /* conditions for loads inside `value` now */
 } inliner;
 
 /* Adds the reader's mask to every load of the inlined value: what the reader must not touch, it still does not. */
@@ -16,8 +16,8 @@ static const tn_expr *guard_load(tn_pool *p, const tn_expr *e, void *user)
     if (e->kind != TN_E_LOAD)
         return NULL;
     const tn_expr *old = tn_load_mask(e), *other = tn_load_other(e);
-    return tn_load(p, e->dtype, e->u.load.buffer, (int)e->u.load.n_index, e->src, old ? tn_and(p, mask, old) : mask,
-                   other ? other : tn_const(p, e->dtype, 0));
+    return tn_load(p, e->dtype, e->u.load.buffer, (int)e->u.load.n_index, e->src,
+                   old ? tn_and(p, mask, old) : mask, other ? other : tn_const(p, e->dtype, 0));
 }
 
 static const tn_expr *inline_load(tn_pool *p, const tn_expr *e, void *user)
@@ -82,7 +82,8 @@ static bool reads_global(const tn_expr *e, void *user)
 static tn_verdict inlinable(tn_sched *s, const tn_stmt *b)
 {
     const tn_stmt *store = tn_body_only(&b->u.block.body);
-    if (!store || store->kind != TN_S_STORE || store->u.store.mask || b->u.block.mask || b->u.block.init.first)
+    if (!store || store->kind != TN_S_STORE || store->u.store.mask || b->u.block.mask ||
+        b->u.block.init.first)
         return TN_REJECT_REDUCE;
     for (uint32_t i = 0; i < b->u.block.n_iter; i++)
         if (b->u.block.iter[i].kind != TN_ITER_SPATIAL)

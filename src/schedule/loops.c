@@ -18,7 +18,11 @@ tn_verdict tn_do_loops(tn_sched *s, tn_step *t)
     return TN_DONE;
 }
 
-typedef struct { int n; int64_t factor[8], product; int tail; } split_args;
+typedef struct {
+    int n;
+    int64_t factor[8], product;
+    int tail;
+} split_args;
 
 static tn_verdict split_read(const tn_step *t, split_args *a)
 {
@@ -43,16 +47,18 @@ static tn_verdict split_read(const tn_step *t, split_args *a)
     return a->n > 0 && t->nout == a->n + 1 ? TN_DONE : TN_REJECT_ARITY;
 }
 
-static void guard_block(tn_stmt *block, void *user)
-{
-    tn_block_guard_domain(user, block);
-}
+static void guard_block(tn_stmt *block, void *user) { tn_block_guard_domain(user, block); }
 
 /* Turns of a split loop beyond its old extent are masked. Where such a turn falls outside the domain of a
  * spatial iteration (the loop runs over a whole one, or over several fused, of which it is the outermost) the
  * domain's guard does it. Else the condition on the loop joins the mask; but an init runs whatever the mask,
  * so then there must be none. */
-typedef struct { tn_sched *s; const tn_stmt *loop; const tn_expr *cond; bool legal; } tail;
+typedef struct {
+    tn_sched *s;
+    const tn_stmt *loop;
+    const tn_expr *cond;
+    bool legal;
+} tail;
 
 static bool guarded_by_domain(const tail *t, const tn_stmt *block)
 {
@@ -164,9 +170,10 @@ tn_verdict tn_do_split(tn_sched *s, tn_step *t)
     const tn_expr *sum = tn_idx(p, 0);
     int64_t stride = a.product;
     for (int k = 0; k <= a.n; k++) {
-        const char *name = t->out_name && strcmp(t->out_name[k], "_") != 0
-                               ? t->out_name[k]
-                               : tn_arena_printf(s->arena, "%s%s", tn_sched_var_name(s, old), split_suffix(k, a.n + 1));
+        const char *name =
+            t->out_name && strcmp(t->out_name[k], "_") != 0
+                ? t->out_name[k]
+                : tn_arena_printf(s->arena, "%s%s", tn_sched_var_name(s, old), split_suffix(k, a.n + 1));
         const tn_expr *var = tn_func_add_var(f, name, TN_IDX);
         nest[k] = tn_stmt_for(f, var, k ? tn_idx(p, a.factor[k - 1]) : outer, TN_LOOP_SERIAL);
         sum = tn_add(p, sum, tn_mul(p, var, tn_idx(p, stride)));
@@ -184,7 +191,11 @@ tn_verdict tn_do_split(tn_sched *s, tn_step *t)
     return TN_DONE;
 }
 
-typedef struct { tn_sched *s; const tn_step *t; bool mixed; } mix;
+typedef struct {
+    tn_sched *s;
+    const tn_step *t;
+    bool mixed;
+} mix;
 
 /* Every loop feeds spatial iterations alone or reduce iterations alone: an init would not come first otherwise. */
 static void look_for_mix(tn_stmt *block, void *user)
@@ -259,7 +270,11 @@ static void count_blocks(tn_stmt *block, void *user)
     ++*(int *)user;
 }
 
-typedef struct { tn_sched *s; const tn_stmt *loop; bool reduce; } feed;
+typedef struct {
+    tn_sched *s;
+    const tn_stmt *loop;
+    bool reduce;
+} feed;
 
 static void feeds_reduce(tn_stmt *block, void *user)
 {
@@ -347,8 +362,10 @@ static tn_verdict lanes_reduce(tn_sched *s, tn_stmt *l)
     tn_stmt *b = tn_body_only(&l->u.loop.body);
     if (!b || b->kind != TN_S_BLOCK || !tn_loop_feeds(s, l, b, TN_ITER_REDUCE))
         return tn_turns_independent(s, l);
-    bool decomposed = !b->u.block.init.first && !b->u.block.mask, spatial = tn_loop_feeds(s, l, b, TN_ITER_SPATIAL);
-    return !s->func->strict && decomposed && !spatial && tn_update_operand(b) >= 0 ? TN_DONE : TN_REJECT_REDUCE;
+    bool decomposed = !b->u.block.init.first && !b->u.block.mask,
+         spatial = tn_loop_feeds(s, l, b, TN_ITER_SPATIAL);
+    return !s->func->strict && decomposed && !spatial && tn_update_operand(b) >= 0 ? TN_DONE
+                                                                                   : TN_REJECT_REDUCE;
 }
 
 static tn_verdict mark(tn_sched *s, tn_step *t, enum tn_loop_kind kind)

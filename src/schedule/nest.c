@@ -3,12 +3,12 @@
 
 #include <string.h>
 
-tn_stmt *tn_body_only(const tn_body *b)
-{
-    return b->first && b->first == b->last ? b->first : NULL;
-}
+tn_stmt *tn_body_only(const tn_body *b) { return b->first && b->first == b->last ? b->first : NULL; }
 
-typedef struct { void (*fn)(tn_stmt *, void *); void *user; } each_block;
+typedef struct {
+    void (*fn)(tn_stmt *, void *);
+    void *user;
+} each_block;
 
 static bool visit_block(tn_stmt *s, void *user)
 {
@@ -29,7 +29,10 @@ void tn_each_block(tn_stmt *root, void (*fn)(tn_stmt *block, void *user), void *
     }
 }
 
-typedef struct { uint32_t buffer; bool found; } load_search;
+typedef struct {
+    uint32_t buffer;
+    bool found;
+} load_search;
 
 static bool is_load_of(const tn_expr *e, void *user)
 {
@@ -46,7 +49,13 @@ static const tn_expr *search_loads(const tn_expr *e, void *user)
     return e;
 }
 
-typedef struct { uint32_t buffer; bool writes; int n, max; tn_stmt **out; tn_stmt *block; } access_search;
+typedef struct {
+    uint32_t buffer;
+    bool writes;
+    int n, max;
+    tn_stmt **out;
+    tn_stmt *block;
+} access_search;
 
 static bool visit_access(tn_stmt *s, void *user)
 {
@@ -88,7 +97,10 @@ int64_t tn_block_target(const tn_stmt *block)
     return target;
 }
 
-typedef struct { uint32_t buffer; tn_stmt *found; } decl_search;
+typedef struct {
+    uint32_t buffer;
+    tn_stmt *found;
+} decl_search;
 
 static bool visit_decl(tn_stmt *s, void *user)
 {
@@ -152,7 +164,7 @@ void tn_block_guard_domain(tn_sched *s, tn_stmt *block)
     tn_pool *p = s->func->pool;
     tn_facts facts;
     const tn_expr *mask = block->u.block.mask;
-    block->u.block.mask = NULL;             /* facts must come from the loops alone */
+    block->u.block.mask = NULL; /* facts must come from the loops alone */
     tn_stmt_facts(s->func, block, &facts);
     block->u.block.mask = mask;
     for (uint32_t i = 0; i < block->u.block.n_iter; i++) {
@@ -230,10 +242,7 @@ static bool own_variable(const tn_stmt *block, const tn_expr *e)
     return false;
 }
 
-static bool only_own(const tn_expr *e, void *user)
-{
-    return e->kind != TN_E_VAR || own_variable(user, e);
-}
+static bool only_own(const tn_expr *e, void *user) { return e->kind != TN_E_VAR || own_variable(user, e); }
 
 int tn_loop_terms(const tn_stmt *block, int max, const tn_expr *out[])
 {
@@ -284,7 +293,8 @@ bool tn_twin_legal(tn_sched *s, tn_stmt *block, const tn_stmt *home, const tn_st
             return false; /* its result is not whole before that loop ends */
     for (const tn_stmt *l = block; l != top;) {
         l = tn_stmt_parent(l);
-        bool spatial = tn_loop_feeds(s, l, block, TN_ITER_SPATIAL), reduce = tn_loop_feeds(s, l, block, TN_ITER_REDUCE);
+        bool spatial = tn_loop_feeds(s, l, block, TN_ITER_SPATIAL),
+             reduce = tn_loop_feeds(s, l, block, TN_ITER_REDUCE);
         if (l == skip || (!spatial && !reduce && tn_is_value(l->u.loop.extent, 1)))
             continue;
         if (spatial == reduce || l->u.loop.kind != TN_LOOP_SERIAL)

@@ -70,7 +70,11 @@ static bool find_buffer(ahead *a, const char *name)
 }
 
 /* Loops and how often they turn, innermost first. */
-typedef struct { int n; const tn_stmt *loop[TN_MAX_LOOPS]; int64_t turns; } nest;
+typedef struct {
+    int n;
+    const tn_stmt *loop[TN_MAX_LOOPS];
+    int64_t turns;
+} nest;
 
 static bool add_loop(nest *x, const tn_stmt *loop)
 {
@@ -157,8 +161,8 @@ static tn_verdict ask(const ahead *a)
     tn_func *f = a->s->func;
     tn_pool *p = f->pool;
     nest idle, inside;
-    if (!collect(a, a->at, a->over, false, &idle) || !collect(a, tn_stmt_parent(a->block), a->at, true, &inside) ||
-        inside.turns > MAX_TURNS)
+    if (!collect(a, a->at, a->over, false, &idle) ||
+        !collect(a, tn_stmt_parent(a->block), a->at, true, &inside) || inside.turns > MAX_TURNS)
         return TN_REJECT_REGION;
     int64_t each = turns_a_line(a, &inside);
     if (each == 0)

@@ -4,7 +4,11 @@
 #include <string.h>
 
 /* inner: the loops the init runs over too; once: those of one turn that feed nothing. */
-typedef struct { tn_stmt *block, *loop; int n, n_once; tn_stmt *inner[TN_MAX_LOOPS], *once[TN_MAX_LOOPS]; } split_off;
+typedef struct {
+    tn_stmt *block, *loop;
+    int n, n_once;
+    tn_stmt *inner[TN_MAX_LOOPS], *once[TN_MAX_LOOPS];
+} split_off;
 
 static bool in_terms(const tn_stmt *block, const tn_expr *var)
 {
@@ -63,7 +67,8 @@ static tn_stmt *make_init(tn_sched *s, split_off *d)
     int n = 0;
     for (uint32_t i = 0; i < b->u.block.n_iter; i++)
         n += b->u.block.iter[i].kind == TN_ITER_SPATIAL;
-    tn_stmt *init = tn_stmt_block(f, tn_arena_printf(s->arena, "%s.init", b->u.block.name), b->u.block.tag, n);
+    tn_stmt *init =
+        tn_stmt_block(f, tn_arena_printf(s->arena, "%s.init", b->u.block.name), b->u.block.tag, n);
     init->u.block.source = b->u.block.source;
     const tn_expr *from[TN_MAX_LOOPS], *to[TN_MAX_LOOPS];
     int k = 0;
@@ -85,7 +90,8 @@ static tn_stmt *make_init(tn_sched *s, split_off *d)
 tn_verdict tn_do_decompose_reduction(tn_sched *s, tn_step *t)
 {
     tn_func *f = s->func;
-    split_off d = {.block = t->arg[0].s ? tn_func_block(f, t->arg[0].s) : NULL, .loop = tn_sched_loop(s, t->in[0])};
+    split_off d = {.block = t->arg[0].s ? tn_func_block(f, t->arg[0].s) : NULL,
+                   .loop = tn_sched_loop(s, t->in[0])};
     if (!d.block)
         return TN_REJECT_NAME;
     tn_verdict v = check(s, &d);

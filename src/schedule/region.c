@@ -7,8 +7,8 @@ typedef struct {
     const tn_stmt *home;
     uint32_t buffer;
     tn_box *out;
-    tn_stmt *block;            /* of the access at hand */
-    bool reads;                /* which accesses are looked at */
+    tn_stmt *block; /* of the access at hand */
+    bool reads;     /* which accesses are looked at */
     bool ok;
 } visitor;
 
@@ -32,7 +32,8 @@ static bool masked_beyond(visitor *v, const tn_expr *index, const tn_expr *lo, c
 }
 
 /* How much of [0, extent) an access really touches: an iteration of the block's own stays below its extent. */
-static const tn_expr *clipped(const visitor *v, const tn_expr *index, const tn_expr *lo, const tn_expr *extent)
+static const tn_expr *clipped(const visitor *v, const tn_expr *index, const tn_expr *lo,
+                              const tn_expr *extent)
 {
     int64_t a, b;
     for (uint32_t i = 0; i < v->block->u.block.n_iter && tn_is_value(lo, 0); i++) {
@@ -146,7 +147,11 @@ bool tn_turn_box(tn_sched *s, const tn_stmt *home, uint32_t buffer, tn_box *out)
 
 /* ---- turns in any order ---- */
 
-typedef struct { tn_sched *s; tn_stmt *loop; bool reduce, fed; } feed;
+typedef struct {
+    tn_sched *s;
+    tn_stmt *loop;
+    bool reduce, fed;
+} feed;
 
 static void look_at_block(tn_stmt *block, void *user)
 {

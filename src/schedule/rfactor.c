@@ -17,10 +17,11 @@
 
 typedef struct {
     tn_stmt *block, *loop, *home; /* home: the last reduction comes inside it, or NULL */
-    int iter;                  /* the reduce iteration that the loop feeds */
-    int64_t turns;             /* of the loop */
-    const tn_expr *value;      /* what the iteration's rest is bound to; NULL: nothing is left */
-    int64_t step, rest;        /* k = l * step + rest, or l + rest * turns (rest: its extent; -1: the latter, ceil) */
+    int iter;                     /* the reduce iteration that the loop feeds */
+    int64_t turns;                /* of the loop */
+    const tn_expr *value;         /* what the iteration's rest is bound to; NULL: nothing is left */
+    int64_t step,
+        rest; /* k = l * step + rest, or l + rest * turns (rest: its extent; -1: the latter, ceil) */
     int64_t buffer;
 } factoring;
 
@@ -45,8 +46,8 @@ int tn_update_operand(const tn_stmt *block)
     if (!store || store->kind != TN_S_STORE || store->u.store.mask || store->u.store.value->nsrc != 2)
         return -1;
     const tn_expr *v = store->u.store.value;
-    bool associates = v->kind == TN_E_ADD || v->kind == TN_E_MUL || v->kind == TN_E_MAX || v->kind == TN_E_MIN ||
-                      v->kind == TN_E_AND || v->kind == TN_E_OR;
+    bool associates = v->kind == TN_E_ADD || v->kind == TN_E_MUL || v->kind == TN_E_MAX ||
+                      v->kind == TN_E_MIN || v->kind == TN_E_AND || v->kind == TN_E_OR;
     int own = is_own_load(v->src[0], store) ? 0 : is_own_load(v->src[1], store) ? 1 : -1;
     uint32_t buffer = store->u.store.buffer;
     return associates && own >= 0 && tn_each(v->src[1 - own], other_reads, &buffer) ? own : -1;
@@ -63,8 +64,9 @@ static tn_verdict check_update(const factoring *x)
     int neutral = k == TN_E_MUL;
     if (k != TN_E_ADD && k != TN_E_MUL)
         return TN_DONE; /* idempotent */
-    return tn_is_value(first, neutral) || (first->kind == TN_E_FLOAT && first->u.f == neutral) ? TN_DONE
-                                                                                             : TN_REJECT_REDUCE;
+    return tn_is_value(first, neutral) || (first->kind == TN_E_FLOAT && first->u.f == neutral)
+               ? TN_DONE
+               : TN_REJECT_REDUCE;
 }
 
 /* How the loop enters its iteration: as the inner part (step 1) or the outer part of it. */
@@ -225,7 +227,8 @@ static void make_partial(tn_sched *s, const factoring *x, uint32_t part)
         index[d] = store->u.store.index[d];
     index[store->u.store.n_index] = l;
     const tn_expr *v = store->u.store.value, *term = v->src[is_own_load(v->src[0], store) ? 1 : 0];
-    const tn_expr *acc = tn_load(p, f->buffer[part].dtype, part, (int)store->u.store.n_index + 1, index, NULL, NULL);
+    const tn_expr *acc =
+        tn_load(p, f->buffer[part].dtype, part, (int)store->u.store.n_index + 1, index, NULL, NULL);
     bool first = is_own_load(v->src[0], store);
     for (int i = 0; i < 2; i++) {
         part_of[i]->u.store.buffer = part;
@@ -243,8 +246,9 @@ static void make_partial(tn_sched *s, const factoring *x, uint32_t part)
 tn_verdict tn_do_rfactor(tn_sched *s, tn_step *t)
 {
     tn_func *f = s->func;
-    factoring x = {.block = t->arg[0].s ? tn_func_block(f, t->arg[0].s) : NULL, .loop = tn_sched_loop(s, t->in[0]),
-                    .home = t->nin > 1 ? tn_sched_loop(s, t->in[1]) : NULL};
+    factoring x = {.block = t->arg[0].s ? tn_func_block(f, t->arg[0].s) : NULL,
+                   .loop = tn_sched_loop(s, t->in[0]),
+                   .home = t->nin > 1 ? tn_sched_loop(s, t->in[1]) : NULL};
     if (t->nin > 2)
         return TN_REJECT_ARITY;
     if (!x.block)

@@ -51,10 +51,7 @@ static void *grown(tn_arena *a, const void *at, uint32_t n, uint32_t *cap, size_
     return p;
 }
 
-tn_stmt *tn_sched_loop(const tn_sched *s, tn_ref v)
-{
-    return v < s->n_value ? s->loop[v] : NULL;
-}
+tn_stmt *tn_sched_loop(const tn_sched *s, tn_ref v) { return v < s->n_value ? s->loop[v] : NULL; }
 
 void tn_sched_consume(tn_sched *s, const tn_stmt *loop)
 {
@@ -63,10 +60,7 @@ void tn_sched_consume(tn_sched *s, const tn_stmt *loop)
             s->loop[v] = NULL;
 }
 
-const char *tn_sched_var_name(tn_sched *s, const tn_expr *var)
-{
-    return s->func->var[var->u.i].name;
-}
+const char *tn_sched_var_name(tn_sched *s, const tn_expr *var) { return s->func->var[var->u.i].name; }
 
 static bool name_taken(const tn_sched *s, const char *name)
 {
@@ -162,7 +156,8 @@ tn_verdict tn_sched_loops(tn_sched *s, const char *block, uint16_t n, tn_ref out
     return tn_sched_do(s, &t);
 }
 
-tn_verdict tn_sched_split(tn_sched *s, tn_ref loop, int n_factor, const int64_t factor[], int tail, tn_ref out[])
+tn_verdict tn_sched_split(tn_sched *s, tn_ref loop, int n_factor, const int64_t factor[], int tail,
+                          tn_ref out[])
 {
     tn_arg arg[10] = {0};
     if (n_factor < 1 || n_factor > 8)

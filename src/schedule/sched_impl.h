@@ -14,7 +14,7 @@ enum { TN_MAX_LOOPS = 64 };
 tn_stmt *tn_sched_loop(const tn_sched *s, tn_ref v);
 /* A new value for loop; its name is the step's k-th name or derived from the loop variable. */
 tn_ref tn_sched_value(tn_sched *s, const tn_step *t, int k, tn_stmt *loop);
-void tn_sched_consume(tn_sched *s, const tn_stmt *loop);  /* values naming loop become dead */
+void tn_sched_consume(tn_sched *s, const tn_stmt *loop); /* values naming loop become dead */
 const tn_arg *tn_step_key(const tn_step *t, const char *key);
 const char *tn_sched_var_name(tn_sched *s, const tn_expr *var);
 
@@ -26,14 +26,15 @@ void tn_each_block(tn_stmt *root, void (*fn)(tn_stmt *block, void *user), void *
 int tn_blocks_accessing(tn_body *b, uint32_t buffer, bool writes, int max, tn_stmt *out[]);
 /* The buffer that a block's body stores to (its single target), or -1. */
 int64_t tn_block_target(const tn_stmt *block);
-tn_stmt *tn_decl_of(tn_func *f, uint32_t buffer);         /* its BUFFER statement; NULL for parameters */
+tn_stmt *tn_decl_of(tn_func *f, uint32_t buffer); /* its BUFFER statement; NULL for parameters */
 
 /* Does loop's variable feed a reduce (or spatial) iteration of block? */
 bool tn_loop_feeds(tn_sched *s, const tn_stmt *loop, const tn_stmt *block, enum tn_iter_kind kind);
 /* Adds `iter.var < iter.extent` to the block's mask for every iteration whose value is not proved below its extent. */
 void tn_block_guard_domain(tn_sched *s, tn_stmt *block);
 void tn_block_add_mask(tn_sched *s, tn_stmt *block, const tn_expr *cond);
-void tn_block_require(tn_sched *s, tn_stmt *block, const tn_expr *cond); /* the same, unless it is a term already */
+void tn_block_require(tn_sched *s, tn_stmt *block,
+                      const tn_expr *cond); /* the same, unless it is a term already */
 
 /* The outermost loop (or the block itself) of the perfect nest around block, inside `home` (NULL: the function). */
 tn_stmt *tn_nest_top(tn_stmt *block, const tn_stmt *home);
@@ -48,8 +49,8 @@ static inline tn_stmt *tn_top_of(tn_stmt *s)
  * its nest that feed them. `extra` further iterations come after them, to be filled by the caller. */
 typedef struct tn_twin {
     tn_stmt *block, *top;
-    int n;                                    /* spatial iterations */
-    const tn_expr *old[64], *fresh[64];       /* their variables: of the given block, of the new one */
+    int n;                              /* spatial iterations */
+    const tn_expr *old[64], *fresh[64]; /* their variables: of the given block, of the new one */
 } tn_twin;
 /* Can it be made? Every loop of the nest but `skip` feeds spatial iterations alone or reduce iterations alone. */
 bool tn_twin_legal(tn_sched *s, tn_stmt *block, const tn_stmt *home, const tn_stmt *skip);
@@ -70,12 +71,13 @@ bool tn_region_1d(tn_sched *s, const tn_stmt *outer, const tn_stmt *at, const tn
 enum { TN_BOX_DIMS = 16 };
 typedef struct tn_box {
     uint32_t ndim;
-    const tn_expr *lo[TN_BOX_DIMS], *written[TN_BOX_DIMS];   /* over the loops around home's body */
+    const tn_expr *lo[TN_BOX_DIMS], *written[TN_BOX_DIMS]; /* over the loops around home's body */
     /* masked reads beyond what is written included; NULL: not known */
     const tn_expr *extent[TN_BOX_DIMS];
     bool any;
 } tn_box;
-bool tn_turn_box(tn_sched *s, const tn_stmt *home, uint32_t buffer, tn_box *out); /* false: not so, or not affine */
+bool tn_turn_box(tn_sched *s, const tn_stmt *home, uint32_t buffer,
+                 tn_box *out); /* false: not so, or not affine */
 /* May the turns of a loop run in any order, or at once? */
 tn_verdict tn_turns_independent(tn_sched *s, tn_stmt *loop);
 /* The block's one store is acc = acc op term, op associative, and term does not read acc: which operand acc is. -1: it

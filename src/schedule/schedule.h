@@ -16,17 +16,17 @@
 
 typedef enum tn_verdict {
     TN_DONE,
-    TN_REJECT_ARITY,    /* wrong number of loops or arguments */
-    TN_REJECT_NAME,     /* no such block, buffer, value or scope */
-    TN_REJECT_LOOP,     /* a loop that is gone, bound, or not where the step needs it */
-    TN_REJECT_FACTOR,   /* factor not positive, or product not allowed */
-    TN_REJECT_NEST,     /* loops are not one perfect nest, or have other statements between them */
-    TN_REJECT_DEPEND,   /* would change the order of dependent iterations */
-    TN_REJECT_REDUCE,   /* a reduction axis where a spatial one is needed, or the other way round */
-    TN_REJECT_REGION,   /* a region that is not constant, not affine, or not covered */
-    TN_REJECT_SCOPE,    /* illegal memory scope */
-    TN_REJECT_MASK,     /* a mask that cannot be handled (trapping, or not neutral) */
-    TN_REJECT_TEXT      /* trace text that does not parse */
+    TN_REJECT_ARITY,  /* wrong number of loops or arguments */
+    TN_REJECT_NAME,   /* no such block, buffer, value or scope */
+    TN_REJECT_LOOP,   /* a loop that is gone, bound, or not where the step needs it */
+    TN_REJECT_FACTOR, /* factor not positive, or product not allowed */
+    TN_REJECT_NEST,   /* loops are not one perfect nest, or have other statements between them */
+    TN_REJECT_DEPEND, /* would change the order of dependent iterations */
+    TN_REJECT_REDUCE, /* a reduction axis where a spatial one is needed, or the other way round */
+    TN_REJECT_REGION, /* a region that is not constant, not affine, or not covered */
+    TN_REJECT_SCOPE,  /* illegal memory scope */
+    TN_REJECT_MASK,   /* a mask that cannot be handled (trapping, or not neutral) */
+    TN_REJECT_TEXT    /* trace text that does not parse */
 } tn_verdict;
 extern const char *const tn_verdict_texts[];
 
@@ -36,32 +36,42 @@ enum tn_step_kind {
 #undef STEP
     TN_STEP_COUNT
 };
-typedef struct tn_step_info { const char *name; int8_t nin, narg, nout; uint8_t random; const char *doc; } tn_step_info;
+typedef struct tn_step_info {
+    const char *name;
+    int8_t nin, narg, nout;
+    uint8_t random;
+    const char *doc;
+} tn_step_info;
 extern const tn_step_info tn_steps[TN_STEP_COUNT];
 
 /* guard: block mask from the start; mask: full tile, stores masked; exact: refused unless the factor divides
  * */
 enum { TN_TAIL_GUARD, TN_TAIL_MASK, TN_TAIL_EXACT };
 
-typedef uint16_t tn_ref;      /* a value number in the trace, never a pointer */
-typedef struct tn_arg { const char *key; const char *s; int64_t i; } tn_arg; /* s NULL: integer; key NULL: positional */
+typedef uint16_t tn_ref; /* a value number in the trace, never a pointer */
+typedef struct tn_arg {
+    const char *key;
+    const char *s;
+    int64_t i;
+} tn_arg; /* s NULL: integer; key NULL: positional */
 typedef struct tn_step {
-    uint8_t kind;             /* enum tn_step_kind */
+    uint8_t kind; /* enum tn_step_kind */
     uint16_t nin, narg, nout;
     const tn_ref *in;
     const tn_arg *arg;
-    tn_ref *out;              /* filled by the step */
+    tn_ref *out;                 /* filled by the step */
     const char *const *out_name; /* names of the values made (nout entries), or NULL: derived */
 } tn_step;
 
 typedef struct tn_sched {
-    tn_func *func;            /* being edited; the schedule's own clone */
-    tn_arena *arena;          /* candidate arena: trace, tables, statements */
-    tn_stmt **loop;           /* by tn_ref; NULL: consumed */
-    const char **value_name;  /* by tn_ref, unique, for text */
+    tn_func *func;           /* being edited; the schedule's own clone */
+    tn_arena *arena;         /* candidate arena: trace, tables, statements */
+    tn_stmt **loop;          /* by tn_ref; NULL: consumed */
+    const char **value_name; /* by tn_ref, unique, for text */
     uint32_t n_value, cap_value;
-    tn_step *step; uint32_t n_step, cap_step;
-    const char *comment;      /* first line of the text: which rule, prediction; or NULL */
+    tn_step *step;
+    uint32_t n_step, cap_step;
+    const char *comment; /* first line of the text: which rule, prediction; or NULL */
 } tn_sched;
 
 /* s works on a clone of f in `arena`, with `pool` (child of f->pool or f->pool). */
@@ -73,9 +83,10 @@ tn_verdict tn_sched_do(tn_sched *s, tn_step *t);
 /* Typed wrappers: all go through tn_sched_do. */
 /* all loops around block, outermost first; n must match */
 tn_verdict tn_sched_loops(tn_sched *s, const char *block, uint16_t n, tn_ref out[]);
-int tn_sched_n_loops(const tn_sched *s, const char *block);                            /* -1: no such block */
+int tn_sched_n_loops(const tn_sched *s, const char *block); /* -1: no such block */
 /* factors are the inner extents, outermost first; out has n_factor + 1 loops */
-tn_verdict tn_sched_split(tn_sched *s, tn_ref loop, int n_factor, const int64_t factor[], int tail, tn_ref out[]);
+tn_verdict tn_sched_split(tn_sched *s, tn_ref loop, int n_factor, const int64_t factor[], int tail,
+                          tn_ref out[]);
 tn_verdict tn_sched_fuse(tn_sched *s, int n, const tn_ref loop[], tn_ref *out);
 tn_verdict tn_sched_reorder(tn_sched *s, int n, const tn_ref loop[]);
 /* vectorize, unroll, parallel */
@@ -97,11 +108,13 @@ typedef struct tn_rule_info {
     bool (*matches)(const tn_func *f, const struct tn_machine *m); /* by block tags and shapes */
     tn_verdict (*derive)(tn_sched *s, const struct tn_machine *m);
 } tn_rule_info;
-extern const tn_rule_info tn_rule_infos[];   /* rules/rules.c: most specific first; the last matches everything */
+extern const tn_rule_info
+    tn_rule_infos[]; /* rules/rules.c: most specific first; the last matches everything */
 extern const size_t tn_n_rule_infos;
 /* Picks the first rule that matches and is not refused; the last one (serial) never is. s is initialised here. */
 void tn_rule_apply(tn_sched *s, const tn_func *f, const struct tn_machine *m, tn_arena *arena, tn_pool *pool);
 /* The last rule, for a function that the chosen one made illegal. */
-void tn_rule_serial(tn_sched *s, const tn_func *f, const struct tn_machine *m, tn_arena *arena, tn_pool *pool);
+void tn_rule_serial(tn_sched *s, const tn_func *f, const struct tn_machine *m, tn_arena *arena,
+                    tn_pool *pool);
 
 #endif

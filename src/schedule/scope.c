@@ -40,7 +40,8 @@ static bool writes_box(const tn_stmt *b)
     for (uint32_t d = 0; d < store->u.store.n_index; d++) {
         bool own = tn_is_value(store->u.store.index[d], 0);
         for (uint32_t i = 0; i < b->u.block.n_iter; i++)
-            own |= b->u.block.iter[i].kind == TN_ITER_SPATIAL && b->u.block.iter[i].var == store->u.store.index[d];
+            own |= b->u.block.iter[i].kind == TN_ITER_SPATIAL &&
+                   b->u.block.iter[i].var == store->u.store.index[d];
         if (!own)
             return false;
     }
@@ -59,10 +60,12 @@ tn_verdict tn_do_cache_write(tn_sched *s, tn_step *t)
         return TN_REJECT_ARITY;
     if (home && !tn_stmt_inside(b, home))
         return TN_REJECT_LOOP;
-    if (scope != TN_SCOPE_GLOBAL) /* a whole tensor is in global memory first; set_scope moves and shrinks it */
+    if (scope !=
+        TN_SCOPE_GLOBAL) /* a whole tensor is in global memory first; set_scope moves and shrinks it */
         return TN_REJECT_SCOPE;
     int64_t target = tn_block_target(b);
-    if (target < 0 || !writes_box(b) || tn_blocks_accessing(&f->body, (uint32_t)target, true, 2, writer) != 1 ||
+    if (target < 0 || !writes_box(b) ||
+        tn_blocks_accessing(&f->body, (uint32_t)target, true, 2, writer) != 1 ||
         f->buffer[target].scope != TN_SCOPE_GLOBAL)
         return TN_REJECT_REGION;
     if (!tn_twin_legal(s, b, home, NULL))
@@ -85,9 +88,9 @@ tn_verdict tn_do_cache_write(tn_sched *s, tn_step *t)
 typedef struct {
     tn_sched *s;
     uint32_t buffer;
-    tn_stmt *home;                 /* loop whose body will hold the buffer; NULL: function body */
-    tn_box at;                  /* what one turn of home touches */
-    tn_stmt *block;                /* block of the access at hand */
+    tn_stmt *home;  /* loop whose body will hold the buffer; NULL: function body */
+    tn_box at;      /* what one turn of home touches */
+    tn_stmt *block; /* block of the access at hand */
 } mover;
 
 static void shift_index(mover *m, const tn_expr *const *index, const tn_expr **out)
@@ -96,7 +99,8 @@ static void shift_index(mover *m, const tn_expr *const *index, const tn_expr **o
     tn_facts facts;
     tn_stmt_facts(m->s->func, m->block, &facts);
     for (uint32_t d = 0; d < m->at.ndim; d++)
-        out[d] = tn_simplify(p, &facts, tn_sub(p, tn_block_over_loops(m->s, m->block, index[d]), m->at.lo[d]));
+        out[d] =
+            tn_simplify(p, &facts, tn_sub(p, tn_block_over_loops(m->s, m->block, index[d]), m->at.lo[d]));
     tn_facts_deinit(&facts);
 }
 

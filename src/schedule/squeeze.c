@@ -8,12 +8,12 @@
 
 enum { MAX_DIMS = 64 };
 
-typedef struct { tn_sched *s; bool any; } look;
+typedef struct {
+    tn_sched *s;
+    bool any;
+} look;
 
-static bool is_one(const tn_expr *extent)
-{
-    return tn_is_value(extent, 1);
-}
+static bool is_one(const tn_expr *extent) { return tn_is_value(extent, 1); }
 
 /* ---- iterations ---- */
 
@@ -142,8 +142,9 @@ static bool squeeze_stmt(tn_stmt *x, void *user)
         x->u.store.n_index = keep_indices(dropped_dims(&b[x->u.store.buffer]), x->u.store.n_index,
                                           (const tn_expr *const *)x->u.store.index, x->u.store.index);
     if (x->kind == TN_S_PREFETCH)
-        x->u.prefetch.n_index = keep_indices(dropped_dims(&b[x->u.prefetch.buffer]), x->u.prefetch.n_index,
-                                             (const tn_expr *const *)x->u.prefetch.index, x->u.prefetch.index);
+        x->u.prefetch.n_index =
+            keep_indices(dropped_dims(&b[x->u.prefetch.buffer]), x->u.prefetch.n_index,
+                         (const tn_expr *const *)x->u.prefetch.index, x->u.prefetch.index);
     return true;
 }
 

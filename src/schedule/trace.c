@@ -39,7 +39,11 @@ void tn_trace_print(const tn_sched *s, tn_buf *out)
 }
 
 enum { MAX_WORDS = 64 };
-typedef struct { const char *at; size_t n; bool quoted; } word;
+typedef struct {
+    const char *at;
+    size_t n;
+    bool quoted;
+} word;
 
 /* Splits a line into words; `#` ends it; quoted words keep their inside. -1: unbalanced quote or too many. */
 static int split_words(const char *line, size_t n, word out[MAX_WORDS])

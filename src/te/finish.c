@@ -13,7 +13,8 @@ static const tn_expr *acc_update(tn_pool *p, enum tn_reducer r, const tn_expr *a
     switch (r) {
     case TN_RED_SUM: return tn_add(p, acc, term);
     case TN_RED_PROD: return tn_mul(p, acc, term);
-    case TN_RED_MAX: return tn_max(p, acc, term); /* in this order, only the term is asked whether it is NaN */
+    case TN_RED_MAX:
+        return tn_max(p, acc, term); /* in this order, only the term is asked whether it is NaN */
     case TN_RED_MIN: return tn_min(p, acc, term);
     case TN_RED_ANY: return tn_bin(p, TN_E_OR, acc, term);
     case TN_RED_ALL: return tn_and(p, acc, term);
@@ -101,7 +102,8 @@ static void emit(tn_te *te, tn_tensor *t)
     block->u.block.mask = t->where;
     const tn_expr *value = t->value;
     if (t->reducer != TN_RED_NONE) {
-        const tn_expr *acc = tn_load(te->pool, f->buffer[t->buffer].dtype, t->buffer, t->ndim, t->axis, NULL, NULL);
+        const tn_expr *acc =
+            tn_load(te->pool, f->buffer[t->buffer].dtype, t->buffer, t->ndim, t->axis, NULL, NULL);
         value = acc_update(te->pool, (enum tn_reducer)t->reducer, acc, value);
         tn_body_append(&block->u.block.init, tn_stmt_store(f, t->buffer, t->ndim, t->axis, t->init, NULL));
     }

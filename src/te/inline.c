@@ -44,7 +44,10 @@ static const tn_expr *element_where(tn_pool *p, const tn_expr *value, const tn_e
  * reads are expanded in turn. One memo serves a whole construction, so a chain of n tensors costs O(n), and the
  * stack is explicit, so it may be long.
  */
-typedef struct pending { const tn_expr *e, *value; bool opened; } pending; /* value: of a read, in the reader's terms */
+typedef struct pending {
+    const tn_expr *e, *value;
+    bool opened;
+} pending; /* value: of a read, in the reader's terms */
 typedef tn_vec(pending) todo;
 
 static const tn_expr *expanded(const tn_te *te, const tn_expr *e)
@@ -175,9 +178,17 @@ void tn_te_expand(tn_te *te)
 /* ---- readers ---- */
 
 /* One tensor that reads another: how many different reads, and the last of them. */
-struct tn_te_reader { const tn_tensor *who; int n; const tn_expr *load; tn_te_reader *next; };
+struct tn_te_reader {
+    const tn_tensor *who;
+    int n;
+    const tn_expr *load;
+    tn_te_reader *next;
+};
 
-typedef struct noting { tn_te *te; const tn_tensor *who; } noting;
+typedef struct noting {
+    tn_te *te;
+    const tn_tensor *who;
+} noting;
 
 static bool note_load(const tn_expr *e, void *user)
 {
@@ -239,7 +250,12 @@ static void make_index(tn_te *te)
  * symbolic stride is answered with "not known".
  */
 enum { KNOWN_MAX = 64 };
-typedef struct known { tn_pool *pool; const tn_facts *facts; int n; const tn_expr *at[KNOWN_MAX]; } known;
+typedef struct known {
+    tn_pool *pool;
+    const tn_facts *facts;
+    int n;
+    const tn_expr *at[KNOWN_MAX];
+} known;
 
 static bool is_known(const known *k, const tn_expr *e)
 {
@@ -357,7 +373,8 @@ static bool reads_own_element(const tn_te_reader *r, const tn_tensor *t)
 void tn_te_pointwise(tn_te *te, bool *out)
 {
     tn_vec(tn_tensor *) order = {0};
-    const tn_tensor **home = TN_NEW_N(te->arena, const tn_tensor *, te->func->n_buffer); /* where all ways end */
+    const tn_tensor **home =
+        TN_NEW_N(te->arena, const tn_tensor *, te->func->n_buffer); /* where all ways end */
     make_index(te);
     for (tn_tensor *t = te->first; t; t = t->next)
         tn_vec_push(&order, t);

@@ -139,10 +139,7 @@ static const tn_expr *neutral(tn_pool *p, enum tn_reducer r, tn_dtype t)
 }
 
 /* The type its elements have in memory: for sums of narrow floats that of the accumulator. */
-static tn_dtype stored(const tn_te *te, const tn_tensor *t)
-{
-    return te->func->buffer[t->buffer].dtype;
-}
+static tn_dtype stored(const tn_te *te, const tn_tensor *t) { return te->func->buffer[t->buffer].dtype; }
 
 /* A term in float32; a product is multiplied there too, so that it is not rounded before it is added. */
 static const tn_expr *widened(tn_pool *p, const tn_expr *term)
@@ -181,10 +178,7 @@ const tn_expr *tn_at(tn_te *te, const tn_tensor *t, int n, const tn_expr *const 
     return tn_cast(te->pool, t->dtype, tn_load(te->pool, stored(te, t), t->buffer, n, index, NULL, NULL));
 }
 
-const tn_expr *tn_at1(tn_te *te, const tn_tensor *t, const tn_expr *a)
-{
-    return tn_at(te, t, 1, &a);
-}
+const tn_expr *tn_at1(tn_te *te, const tn_tensor *t, const tn_expr *a) { return tn_at(te, t, 1, &a); }
 
 const tn_expr *tn_at2(tn_te *te, const tn_tensor *t, const tn_expr *a, const tn_expr *b)
 {

@@ -20,24 +20,28 @@ enum { TN_TE_MAX_REDUCE = 8 };
 typedef struct tn_tensor tn_tensor;
 typedef struct tn_te tn_te;
 typedef struct tn_te_reader tn_te_reader;
-typedef struct tn_te_check { const tn_expr *cond; const char *text; struct tn_te_check *next; } tn_te_check;
+typedef struct tn_te_check {
+    const tn_expr *cond;
+    const char *text;
+    struct tn_te_check *next;
+} tn_te_check;
 struct tn_tensor {
-    uint8_t kind;                 /* enum tn_tensor_kind */
-    uint32_t buffer;              /* number in te->func */
+    uint8_t kind;    /* enum tn_tensor_kind */
+    uint32_t buffer; /* number in te->func */
     tn_dtype dtype;
     uint16_t ndim;
     const tn_expr *const *dim;
-    const tn_expr **axis;         /* ndim VARs: the element being defined */
+    const tn_expr **axis; /* ndim VARs: the element being defined */
     uint32_t n_reduce;
     const tn_expr *raxis[TN_TE_MAX_REDUCE], *rextent[TN_TE_MAX_REDUCE];
-    uint8_t reducer;              /* enum tn_reducer */
-    const tn_expr *value;         /* over axis (and raxis): the element, or the term of the reduction */
-    const tn_expr *where;         /* reduction terms count only where this holds; NULL: always */
-    const tn_expr *init;          /* neutral element, or the initial value (over axis) */
-    tn_body body;                 /* EXTERN: statements that define the whole tensor */
-    const char *tag, *source;     /* for the block */
-    bool inlined;                 /* replaced in its readers; makes no block */
-    tn_tensor *next;              /* in order of definition */
+    uint8_t reducer;          /* enum tn_reducer */
+    const tn_expr *value;     /* over axis (and raxis): the element, or the term of the reduction */
+    const tn_expr *where;     /* reduction terms count only where this holds; NULL: always */
+    const tn_expr *init;      /* neutral element, or the initial value (over axis) */
+    tn_body body;             /* EXTERN: statements that define the whole tensor */
+    const char *tag, *source; /* for the block */
+    bool inlined;             /* replaced in its readers; makes no block */
+    tn_tensor *next;          /* in order of definition */
 };
 
 struct tn_te {
@@ -45,13 +49,13 @@ struct tn_te {
     tn_arena *arena;
     tn_pool *pool;
     tn_tensor *first, *last;
-    const char *tag, *source;     /* given to tensors made from here on */
+    const char *tag, *source;        /* given to tensors made from here on */
     tn_te_check *check, **check_end; /* what must hold for the symbols, in order; end NULL: none yet */
-    struct {                      /* by buffer: its tensor, who reads it; made when `last` was the last tensor */
+    struct { /* by buffer: its tensor, who reads it; made when `last` was the last tensor */
         tn_tensor **of, *last;
         tn_te_reader **reader;
     } index;
-    tn_map *expansion;            /* of tn_te_expand: expression id -> without reads of inlined tensors */
+    tn_map *expansion; /* of tn_te_expand: expression id -> without reads of inlined tensors */
 };
 
 void tn_te_init(tn_te *te, tn_ctx *ctx, tn_arena *arena, tn_pool *pool, const char *name);

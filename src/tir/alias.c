@@ -7,8 +7,9 @@
  */
 #include "tir/func.h"
 
-enum { TREE_LIMIT = 256, /* nodes of a statement's text that may repeat freely */
-       SMALL = 8         /* nodes that are repeated rather than named */
+enum {
+    TREE_LIMIT = 256, /* nodes of a statement's text that may repeat freely */
+    SMALL = 8         /* nodes that are repeated rather than named */
 };
 
 static uint64_t get(const tn_map *m, const tn_expr *e)
@@ -18,13 +19,17 @@ static uint64_t get(const tn_map *m, const tn_expr *e)
     return v;
 }
 
-typedef struct count { tn_map tree; uint64_t total; } count;
+typedef struct count {
+    tn_map tree;
+    uint64_t total;
+} count;
 
 static bool count_tree(const tn_expr *e, void *user)
 {
     count *c = user;
     uint64_t n = 1;
-    for (int i = 0; i < e->nsrc && n <= TREE_LIMIT; i++) n += get(&c->tree, e->src[i]);
+    for (int i = 0; i < e->nsrc && n <= TREE_LIMIT; i++)
+        n += get(&c->tree, e->src[i]);
     tn_map_put(&c->tree, e->id, n);
     return n <= TREE_LIMIT;
 }
@@ -32,7 +37,8 @@ static bool count_tree(const tn_expr *e, void *user)
 static const tn_expr *count_slot(const tn_expr *e, void *user)
 {
     count *c = user;
-    if (c->total <= TREE_LIMIT) c->total += tn_each(e, count_tree, c) ? get(&c->tree, e) : TREE_LIMIT + 1;
+    if (c->total <= TREE_LIMIT)
+        c->total += tn_each(e, count_tree, c) ? get(&c->tree, e) : TREE_LIMIT + 1;
     return e;
 }
 
@@ -44,15 +50,20 @@ static bool repeats(tn_stmt *s)
     return c.total > TREE_LIMIT;
 }
 
-typedef struct naming { tn_aliases *a; tn_map uses, size, seen; } naming;
+typedef struct naming {
+    tn_aliases *a;
+    tn_map uses, size, seen;
+} naming;
 
 static bool count_uses(const tn_expr *e, void *user)
 {
     naming *n = user;
     uint64_t seen;
-    if (tn_map_get(&n->seen, e->id, &seen)) return true;
+    if (tn_map_get(&n->seen, e->id, &seen))
+        return true;
     tn_map_put(&n->seen, e->id, 1);
-    for (int i = 0; i < e->nsrc; i++) tn_map_put(&n->uses, e->src[i]->id, get(&n->uses, e->src[i]) + 1);
+    for (int i = 0; i < e->nsrc; i++)
+        tn_map_put(&n->uses, e->src[i]->id, get(&n->uses, e->src[i]) + 1);
     return true;
 }
 
@@ -68,8 +79,10 @@ static bool name_shared(const tn_expr *e, void *user)
 {
     naming *n = user;
     uint64_t size = 1, known;
-    if (tn_map_get(&n->size, e->id, &known)) return true;
-    for (int i = 0; i < e->nsrc; i++) size += get(&n->size, e->src[i]);
+    if (tn_map_get(&n->size, e->id, &known))
+        return true;
+    for (int i = 0; i < e->nsrc; i++)
+        size += get(&n->size, e->src[i]);
     if (size >= SMALL && get(&n->uses, e) > 1) {
         tn_map_put(&n->a->number, e->id, n->a->named.n);
         tn_vec_push(&n->a->named, e);
@@ -91,7 +104,8 @@ void tn_aliases_find(tn_aliases *a, const tn_stmt *s)
     naming n = {.a = a};
     tn_map_clear(&a->number);
     tn_vec_clear(&a->named);
-    if (!repeats(at)) return;
+    if (!repeats(at))
+        return;
     tn_stmt_exprs(at, count_uses_in, &n);
     tn_stmt_exprs(at, name_in, &n);
     tn_map_deinit(&n.uses);

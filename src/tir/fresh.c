@@ -1,7 +1,10 @@
 /* Copies of subtrees that own their buffers, and renaming of buffers: what peeling and tail partition need. */
 #include "tir/tir.h"
 
-typedef struct { tn_func *f; uint32_t from, to; } renamer;
+typedef struct {
+    tn_func *f;
+    uint32_t from, to;
+} renamer;
 
 static const tn_expr *rename_load(tn_pool *p, const tn_expr *e, void *user)
 {
@@ -43,13 +46,19 @@ void tn_stmt_rename_buffer(tn_func *f, tn_stmt *root, uint32_t from, uint32_t to
 }
 
 enum { MAX_DECLS = 64 };
-typedef struct { tn_func *f; const char *suffix; uint32_t buffer[MAX_DECLS]; int n; } copier;
+typedef struct {
+    tn_func *f;
+    const char *suffix;
+    uint32_t buffer[MAX_DECLS];
+    int n;
+} copier;
 
 static bool freshen(tn_stmt *x, void *user)
 {
     copier *c = user;
     if (x->kind == TN_S_BLOCK)
-        x->u.block.name = tn_func_block_name(c->f, tn_arena_printf(c->f->arena, "%s%s", x->u.block.name, c->suffix));
+        x->u.block.name =
+            tn_func_block_name(c->f, tn_arena_printf(c->f->arena, "%s%s", x->u.block.name, c->suffix));
     if (x->kind == TN_S_BUFFER && c->n < MAX_DECLS)
         c->buffer[c->n++] = x->u.decl.buffer;
     return true;

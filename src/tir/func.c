@@ -15,14 +15,15 @@ const char *const tn_scope_names[TN_SCOPE_COUNT] = {"global", "local", "register
 const char *const tn_loop_names[TN_LOOP_COUNT] = {"", "parallel", "vector", "unrolled"};
 
 /* Words that start a statement. Those of expressions are known to the lexer. */
-static const char *const reserved[] = {"for", "parallel", "vector", "unrolled", "block", "init",   "buffer",
-                                       "if",  "else",     "let",    "check",    "pass",  "symbols",
-                                       "prefetch"};
+static const char *const reserved[] = {"for",   "parallel", "vector",  "unrolled", "block",
+                                       "init",  "buffer",   "if",      "else",     "let",
+                                       "check", "pass",     "symbols", "prefetch"};
 
 bool tn_tir_reserved(const char *name)
 {
     for (size_t i = 0; i < sizeof reserved / sizeof *reserved; i++)
-        if (strcmp(name, reserved[i]) == 0) return true;
+        if (strcmp(name, reserved[i]) == 0)
+            return true;
     return tn_lex_reserved(name);
 }
 
@@ -33,23 +34,29 @@ static bool name_char(char c) { return letter(c) || (c >= '0' && c <= '9'); }
 bool tn_tir_is_name(const char *name)
 {
     size_t n = strlen(name);
-    if (n == 0 || !letter(name[0]) || !name_char(name[n - 1]) || tn_tir_reserved(name)) return false;
+    if (n == 0 || !letter(name[0]) || !name_char(name[n - 1]) || tn_tir_reserved(name))
+        return false;
     for (size_t i = 1; i < n; i++)
-        if (!name_char(name[i]) && !(name[i] == '.' && name[i - 1] != '.')) return false;
+        if (!name_char(name[i]) && !(name[i] == '.' && name[i - 1] != '.'))
+            return false;
     return true;
 }
 
 const char *tn_tir_name(tn_ctx *ctx, const char *name)
 {
-    if (!name || !*name) name = "v";
-    if (tn_tir_is_name(name)) return tn_intern(ctx, name);
+    if (!name || !*name)
+        name = "v";
+    if (tn_tir_is_name(name))
+        return tn_intern(ctx, name);
     tn_buf b = {0};
-    if (!letter(*name)) tn_buf_char(&b, '_');
+    if (!letter(*name))
+        tn_buf_char(&b, '_');
     for (const char *c = name; *c; c++) {
         bool dot = *c == '.' && c != name && c[-1] != '.' && c[1];
         tn_buf_char(&b, name_char(*c) || dot ? *c : '_');
     }
-    if (tn_tir_reserved(b.at)) tn_buf_char(&b, '_');
+    if (tn_tir_reserved(b.at))
+        tn_buf_char(&b, '_');
     const char *s = tn_intern(ctx, b.at);
     tn_buf_deinit(&b);
     return s;
@@ -60,12 +67,16 @@ const char *tn_tir_name(tn_ctx *ctx, const char *name)
 bool tn_tir_layout_like(const char *s, size_t n)
 {
     size_t groups = 0;
-    if (n == 0 || s[0] < 'A' || s[0] > 'Z') return false;
+    if (n == 0 || s[0] < 'A' || s[0] > 'Z')
+        return false;
     for (size_t i = 1; i < n; i++) {
-        if (s[i] >= 'A' && s[i] <= 'Z') continue;
+        if (s[i] >= 'A' && s[i] <= 'Z')
+            continue;
         size_t digits = i;
-        while (i < n && s[i] >= '0' && s[i] <= '9') i++;
-        if (i == digits || i == n || s[i] < 'a' || s[i] > 'z') return false;
+        while (i < n && s[i] >= '0' && s[i] <= '9')
+            i++;
+        if (i == digits || i == n || s[i] < 'a' || s[i] > 'z')
+            return false;
         groups++;
     }
     return groups > 0;
@@ -86,11 +97,13 @@ const char *tn_tir_suffixed(tn_ctx *ctx, const char *name, uint32_t k)
 /* Doubles an arena array when full; the old one is left to the arena. */
 static void *grow(tn_arena *a, void *at, uint32_t n, uint32_t *cap, size_t size, size_t align)
 {
-    if (n < *cap) return at;
+    if (n < *cap)
+        return at;
     uint32_t want = *cap ? *cap * 2 : 8;
     TN_ASSERT(want > *cap);
     void *to = tn_arena_array(a, want, size, align);
-    if (n) memcpy(to, at, n * size);
+    if (n)
+        memcpy(to, at, n * size);
     *cap = want;
     return to;
 }
@@ -116,14 +129,16 @@ static const tn_expr *const *copy_dims(tn_arena *a, const tn_expr *const *dim, u
 static bool buffer_named(const tn_func *f, const char *name)
 {
     for (uint32_t i = 0; i < f->n_buffer; i++)
-        if (f->buffer[i].name == name) return true;
+        if (f->buffer[i].name == name)
+            return true;
     return false;
 }
 
 uint32_t tn_func_add_buffer(tn_func *f, const tn_buffer *b)
 {
     const char *base = tn_tir_name(f->ctx, b->name), *name = base;
-    for (uint32_t k = 1; buffer_named(f, name); k++) name = tn_tir_suffixed(f->ctx, base, k);
+    for (uint32_t k = 1; buffer_named(f, name); k++)
+        name = tn_tir_suffixed(f->ctx, base, k);
     GROW(f, f->buffer, f->n_buffer, f->cap_buffer);
     tn_buffer *to = &f->buffer[f->n_buffer];
     *to = *b;
@@ -138,7 +153,8 @@ void tn_func_add_param(tn_func *f, uint32_t buffer, bool written)
 {
     TN_ASSERT(buffer < f->n_buffer && f->buffer[buffer].param < 0);
     uint32_t cap = f->n_param; /* no field for it: full at every power of two from 8 on */
-    if (f->n_param && (f->n_param < 8 || (f->n_param & (f->n_param - 1)) != 0)) cap = f->n_param + 1;
+    if (f->n_param && (f->n_param < 8 || (f->n_param & (f->n_param - 1)) != 0))
+        cap = f->n_param + 1;
     GROW(f, f->param, f->n_param, cap);
     f->buffer[buffer].param = (int32_t)f->n_param;
     f->buffer[buffer].written = written;
@@ -162,7 +178,8 @@ void tn_func_add_symbol(tn_func *f, const char *name, int64_t min, int64_t max)
 {
     name = tn_intern(f->ctx, name);
     for (uint32_t i = 0; i < f->n_symbol; i++)
-        if (f->symbol[i].name == name) return;
+        if (f->symbol[i].name == name)
+            return;
     GROW(f, f->symbol, f->n_symbol, f->cap_symbol);
     f->symbol[f->n_symbol++] = (tn_symbol_range){name, min, max};
 }
@@ -172,8 +189,10 @@ const char *tn_func_block_name(tn_func *f, const char *name)
     const char *base = tn_tir_name(f->ctx, name), *got = base;
     for (uint32_t k = 1;; k++) {
         uint32_t i = 0;
-        while (i < f->n_block_name && f->block_name[i] != got) i++;
-        if (i == f->n_block_name) break;
+        while (i < f->n_block_name && f->block_name[i] != got)
+            i++;
+        if (i == f->n_block_name)
+            break;
         got = tn_tir_suffixed(f->ctx, base, k);
     }
     GROW(f, f->block_name, f->n_block_name, f->cap_block_name);

@@ -23,7 +23,10 @@ enum { TN_TIR_DEPTH = 60, TN_TIR_DIMS = 32 };
 
 /* Expressions that stand several times in a statement's text and are too long to be repeated (alias.c): %0, %1, ... in
  * an order in which each uses only earlier ones. */
-typedef struct tn_aliases { tn_map number; tn_vec(const tn_expr *) named; } tn_aliases;
+typedef struct tn_aliases {
+    tn_map number;
+    tn_vec(const tn_expr *) named;
+} tn_aliases;
 void tn_aliases_find(tn_aliases *a, const tn_stmt *s); /* replaces those found before */
 void tn_aliases_deinit(tn_aliases *a);
 

@@ -67,7 +67,8 @@ static const char *base_name(const number *c, const tn_expr *var)
  * yet rewritten. */
 static bool used_inside(const number *c, tn_stmt *block, uint64_t old)
 {
-    if (old >= c->f->n_var) return true;
+    if (old >= c->f->n_var)
+        return true;
     const tn_expr *var = tn_var(c->g->pool, c->f->var[old].dtype, (uint32_t)old), *mask = block->u.block.mask;
     return (mask && tn_uses(mask, var)) || tn_body_uses(&block->u.block.init, var) ||
            tn_body_uses(&block->u.block.body, var);
@@ -76,14 +77,16 @@ static bool used_inside(const number *c, tn_stmt *block, uint64_t old)
 static bool symbol_named(const number *c, const char *name)
 {
     for (uint32_t i = 0; i < c->f->n_symbol; i++)
-        if (c->f->symbol[i].name == name) return true;
+        if (c->f->symbol[i].name == name)
+            return true;
     return false;
 }
 
 static bool named_since(const number *c, const char *name, size_t mark)
 {
     for (size_t i = mark; i < c->undo.n; i++)
-        if (c->undo.at[i].name && c->undo.at[i].key == tn_map_key(name)) return true;
+        if (c->undo.at[i].name && c->undo.at[i].key == tn_map_key(name))
+            return true;
     return false;
 }
 
@@ -96,7 +99,8 @@ static const tn_expr *define(number *c, const tn_expr *old, tn_stmt *block, cons
         uint64_t owner = get(&c->name, tn_map_key(name));
         bool may_hide = block && (k == 1 || (value && (uint64_t)value->u.i == owner - 1));
         bool hides = owner && may_hide && !named_since(c, name, mark) && !used_inside(c, block, owner - 1);
-        if ((!owner || hides) && !symbol_named(c, name)) break;
+        if ((!owner || hides) && !symbol_named(c, name))
+            break;
         name = tn_tir_suffixed(c->f->ctx, base, k);
     }
     const tn_expr *var = new_var(c, old, name);
@@ -152,7 +156,8 @@ static void block(number *c, tn_stmt *s)
     }
     for (uint32_t i = 0; i < s->u.block.n_iter; i++)
         s->u.block.iter[i].var = define(c, s->u.block.iter[i].var, s, bound[i], mark);
-    if (s->u.block.mask) s->u.block.mask = rewrite(s->u.block.mask, c);
+    if (s->u.block.mask)
+        s->u.block.mask = rewrite(s->u.block.mask, c);
     c->depth++;
     list(c, &s->u.block.init);
     c->depth--;
@@ -191,7 +196,8 @@ static void list(number *c, tn_body *b)
     const size_t mark = c->undo.n;
     if (c->depth < TN_TIR_DEPTH) {
         c->depth++;
-        for (tn_stmt *s = b->first; s; s = s->next) stmt(c, s);
+        for (tn_stmt *s = b->first; s; s = s->next)
+            stmt(c, s);
         c->depth--;
     } else {
         *b = (tn_body){.owner = b->owner};
@@ -201,12 +207,14 @@ static void list(number *c, tn_body *b)
 
 static void number_buffer(number *c, uint32_t old)
 {
-    if (old < c->f->n_buffer && c->buffer[old] == UINT32_MAX) c->buffer[old] = c->n_buffer++;
+    if (old < c->f->n_buffer && c->buffer[old] == UINT32_MAX)
+        c->buffer[old] = c->n_buffer++;
 }
 
 static bool number_decl(tn_stmt *s, void *user)
 {
-    if (s->kind == TN_S_BUFFER) number_buffer(user, s->u.decl.buffer);
+    if (s->kind == TN_S_BUFFER)
+        number_buffer(user, s->u.decl.buffer);
     return true;
 }
 
@@ -215,12 +223,15 @@ static void number_buffers(number *c)
 {
     const tn_func *f = c->f;
     c->buffer = TN_NEW_N(c->g->arena, uint32_t, f->n_buffer);
-    for (uint32_t i = 0; i < f->n_buffer; i++) c->buffer[i] = UINT32_MAX;
+    for (uint32_t i = 0; i < f->n_buffer; i++)
+        c->buffer[i] = UINT32_MAX;
     for (int written = 0; written < 2; written++)
         for (uint32_t i = 0; i < f->n_param; i++)
-            if (f->buffer[f->param[i]].written == (written == 1)) number_buffer(c, f->param[i]);
+            if (f->buffer[f->param[i]].written == (written == 1))
+                number_buffer(c, f->param[i]);
     tn_stmt_walk(&c->g->body, number_decl, NULL, c);
-    for (uint32_t i = 0; i < f->n_buffer; i++) number_buffer(c, i);
+    for (uint32_t i = 0; i < f->n_buffer; i++)
+        number_buffer(c, i);
 }
 
 static void copy_buffers(number *c)
@@ -232,11 +243,14 @@ static void copy_buffers(number *c)
         tn_buffer *b = &g->buffer[c->buffer[i]];
         *b = f->buffer[i];
         const tn_expr **dim = TN_NEW_N(g->arena, const tn_expr *, b->ndim);
-        for (uint32_t d = 0; d < b->ndim; d++) dim[d] = rewrite(b->dim[d], c);
+        for (uint32_t d = 0; d < b->ndim; d++)
+            dim[d] = rewrite(b->dim[d], c);
         b->dim = dim;
-        if (b->work_offset) b->work_offset = rewrite(b->work_offset, c);
+        if (b->work_offset)
+            b->work_offset = rewrite(b->work_offset, c);
     }
-    for (uint32_t i = 0; i < f->n_param; i++) g->param[i] = c->buffer[f->param[i]];
+    for (uint32_t i = 0; i < f->n_param; i++)
+        g->param[i] = c->buffer[f->param[i]];
 }
 
 tn_func *tn_func_number(const tn_func *f, tn_arena *arena, tn_pool *pool, const char ***out_names)

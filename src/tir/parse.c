@@ -43,7 +43,8 @@ static const tn_expr *scope_name(void *user, const char *name)
     parser *ps = user;
     name = tn_intern(ps->ctx, name);
     const tn_expr *e = visible(ps, name);
-    if (e || !ps->signature || !tn_tir_is_name(name)) return e;
+    if (e || !ps->signature || !tn_tir_is_name(name))
+        return e;
     tn_func_add_symbol(ps->f, name, 1, INT32_MAX);
     e = tn_sym(ps->pool, name);
     tn_map_put(&ps->name, tn_map_key(name), tn_map_key(e));
@@ -61,7 +62,8 @@ static bool find_buffer(const parser *ps, const char *name, uint32_t *out)
 static bool scope_buffer(void *user, const char *name, uint32_t *out_number, tn_dtype *out_dtype)
 {
     parser *ps = user;
-    if (!find_buffer(ps, tn_intern(ps->ctx, name), out_number)) return false;
+    if (!find_buffer(ps, tn_intern(ps->ctx, name), out_number))
+        return false;
     *out_dtype = ps->f->buffer[*out_number].dtype;
     return true;
 }
@@ -107,7 +109,8 @@ static tn_status parse_typed(parser *ps, tn_dtype want, const char *what, const 
 {
     tn_lexer at = ps->lex;
     TN_TRY(parse_expr(ps, want, out));
-    if (tn_dtype_eq((*out)->dtype, want)) return TN_OK;
+    if (tn_dtype_eq((*out)->dtype, want))
+        return TN_OK;
     tn_buf got = {0}, wanted = {0};
     tn_dtype_print((*out)->dtype, true, &got);
     tn_dtype_print(want, true, &wanted);
@@ -137,9 +140,11 @@ static tn_status parse_dtype(parser *ps, tn_dtype *out)
 /* Is the current token the start of a layout: one word like NK32n at the end, or a word before a colon or brace? */
 static bool at_layout(const parser *ps)
 {
-    if (ps->lex.tok != TN_TOK_IDENT) return false;
+    if (ps->lex.tok != TN_TOK_IDENT)
+        return false;
     const char *next = ps->lex.text + ps->lex.n;
-    while (next < ps->lex.end && *next == ' ') next++;
+    while (next < ps->lex.end && *next == ' ')
+        next++;
     char c = next < ps->lex.end ? *next : '\0';
     return c == ':' || c == '{' || (c == ']' && tn_tir_layout_like(ps->lex.text, ps->lex.n));
 }
@@ -149,10 +154,12 @@ static tn_status parse_layout(parser *ps, const tn_layout **out)
 {
     const char *from = ps->lex.text, *to = from;
     tn_loc loc = {.file = tn_intern(ps->ctx, ps->lex.file), .line = ps->lex.tok_line, .col = ps->lex.tok_col};
-    while (to < ps->lex.end && *to != ']' && *to != '\n') to++;
+    while (to < ps->lex.end && *to != ']' && *to != '\n')
+        to++;
     while (ps->lex.tok != TN_TOK_END && ps->lex.tok != TN_TOK_NEWLINE && ps->lex.text < to)
         tn_lex_next(&ps->lex);
-    if (ps->lex.failed) return TN_FAIL;
+    if (ps->lex.failed)
+        return TN_FAIL;
     return tn_layout_parse(ps->ctx, tn_intern_n(ps->ctx, from, (size_t)(to - from)), &loc, out);
 }
 
@@ -161,7 +168,8 @@ static tn_status parse_shape(parser *ps, tn_buffer *b, const tn_expr **dim)
     TN_TRY(tn_lex_expect(&ps->lex, "["));
     b->dim = dim;
     for (bool first = true; !tn_lex_accept(&ps->lex, "]"); first = false) {
-        if (!first) TN_TRY(tn_lex_expect(&ps->lex, ","));
+        if (!first)
+            TN_TRY(tn_lex_expect(&ps->lex, ","));
         if (at_layout(ps)) {
             tn_lexer at = ps->lex;
             TN_TRY(parse_layout(ps, &b->layout));
@@ -185,7 +193,8 @@ static tn_status parse_buffer(parser *ps, bool signature, tn_buffer *b, const tn
     int64_t slack = 0;
     tn_lexer at = ps->lex;
     b->name = tn_lex_ident(&ps->lex);
-    if (!b->name) return TN_FAIL;
+    if (!b->name)
+        return TN_FAIL;
     if (!tn_tir_is_name(b->name))
         return tn_lex_fail(&at, "tir-E003",
                            "`%s` cannot be the name of a buffer, because it has another meaning", b->name);
@@ -197,7 +206,8 @@ static tn_status parse_buffer(parser *ps, bool signature, tn_buffer *b, const tn
     tn_status s = parse_shape(ps, b, dim);
     ps->signature = false;
     TN_TRY(s);
-    if (tn_lex_accept(&ps->lex, "slack")) TN_TRY(tn_lex_int(&ps->lex, 0, UINT32_MAX, &slack));
+    if (tn_lex_accept(&ps->lex, "slack"))
+        TN_TRY(tn_lex_int(&ps->lex, 0, UINT32_MAX, &slack));
     b->slack = (uint32_t)slack;
     return TN_OK;
 }
@@ -215,7 +225,8 @@ static tn_status parse_params(parser *ps, bool written)
     for (bool first = true; !tn_lex_accept(&ps->lex, ")"); first = false) {
         const tn_expr *dim[TN_TIR_DIMS];
         tn_buffer b = {.param = -1};
-        if (!first) TN_TRY(tn_lex_expect(&ps->lex, ","));
+        if (!first)
+            TN_TRY(tn_lex_expect(&ps->lex, ","));
         TN_TRY(parse_buffer(ps, true, &b, dim));
         tn_func_add_param(ps->f, add_buffer(ps, &b), written);
     }
@@ -238,7 +249,8 @@ static tn_status parse_decl(parser *ps, tn_body *to)
     tn_buffer b = {.param = -1};
     int64_t at = 0;
     TN_TRY(parse_buffer(ps, false, &b, dim));
-    if (tn_lex_accept(&ps->lex, "in")) TN_TRY(parse_scope(ps, &b.scope));
+    if (tn_lex_accept(&ps->lex, "in"))
+        TN_TRY(parse_scope(ps, &b.scope));
     if (tn_lex_accept(&ps->lex, "at")) {
         if (b.scope == TN_SCOPE_GLOBAL)
             TN_TRY(parse_typed(ps, TN_IDX, "an offset", &b.work_offset));
@@ -272,7 +284,8 @@ static tn_status parse_loop_kind(parser *ps, uint8_t *kind)
 {
     *kind = TN_LOOP_SERIAL;
     for (uint8_t k = 1; k < TN_LOOP_COUNT; k++)
-        if (tn_lex_accept(&ps->lex, tn_loop_names[k])) *kind = k;
+        if (tn_lex_accept(&ps->lex, tn_loop_names[k]))
+            *kind = k;
     return tn_lex_expect(&ps->lex, "for");
 }
 
@@ -291,7 +304,8 @@ static tn_status parse_for(parser *ps, tn_body *to)
         if (!first && ps->depth++ >= TN_TIR_DEPTH) /* parse_stmt counted the first */
             return tn_lex_fail(&ps->lex, "tir-E012", "statements are nested more than %d deep", TN_TIR_DEPTH);
         TN_TRY(new_name(ps, false, &name));
-        if (tn_lex_accept(&ps->lex, ":")) TN_TRY(parse_dtype(ps, &t));
+        if (tn_lex_accept(&ps->lex, ":"))
+            TN_TRY(parse_dtype(ps, &t));
         TN_TRY(tn_lex_expect(&ps->lex, "<"));
         TN_TRY(parse_typed(ps, t, "an extent", &extent));
         const tn_expr *var = tn_func_add_var(ps->f, name, t);
@@ -311,7 +325,8 @@ static tn_status parse_for(parser *ps, tn_body *to)
 static const tn_expr *loop_extent(const tn_stmt *s, const tn_expr *var)
 {
     for (const tn_stmt *p = tn_stmt_parent(s); p; p = tn_stmt_parent(p))
-        if (p->kind == TN_S_FOR && p->u.loop.var == var) return p->u.loop.extent;
+        if (p->kind == TN_S_FOR && p->u.loop.var == var)
+            return p->u.loop.extent;
     return NULL;
 }
 
@@ -321,7 +336,8 @@ static tn_status parse_iter(parser *ps, const tn_stmt *s, tn_iter *it, const cha
 {
     tn_lexer at = ps->lex;
     TN_TRY(new_name(ps, true, out_name));
-    if (tn_lex_accept(&ps->lex, "<")) TN_TRY(parse_typed(ps, TN_IDX, "an extent", &it->extent));
+    if (tn_lex_accept(&ps->lex, "<"))
+        TN_TRY(parse_typed(ps, TN_IDX, "an extent", &it->extent));
     TN_TRY(tn_lex_expect(&ps->lex, ":"));
     it->kind = tn_lex_is(&ps->lex, "reduce") ? TN_ITER_REDUCE : TN_ITER_SPATIAL;
     if (it->kind == TN_ITER_REDUCE)
@@ -354,7 +370,8 @@ static tn_status parse_iters(parser *ps, tn_stmt *s)
     while (!tn_lex_accept(&ps->lex, ")")) {
         if (n == MAX_ITER)
             return tn_lex_fail(&ps->lex, "tir-E014", "a block has at most %d iteration variables", MAX_ITER);
-        if (n) TN_TRY(tn_lex_expect(&ps->lex, ","));
+        if (n)
+            TN_TRY(tn_lex_expect(&ps->lex, ","));
         tn_lexer at = ps->lex;
         it[n] = (tn_iter){0};
         TN_TRY(parse_iter(ps, s, &it[n], &name[n]));
@@ -379,7 +396,8 @@ static tn_status parse_simple(parser *ps, tn_body *to);
 /* What follows the head of a block: `init` first, then statements. */
 static tn_status parse_block_body(parser *ps, tn_stmt *s)
 {
-    if (ps->lex.tok != TN_TOK_NEWLINE) return parse_stmt(ps, &s->u.block.body);
+    if (ps->lex.tok != TN_TOK_NEWLINE)
+        return parse_stmt(ps, &s->u.block.body);
     tn_lex_next(&ps->lex);
     if (ps->lex.tok != TN_TOK_INDENT)
         return tn_lex_fail(&ps->lex, "tir-E011",
@@ -405,7 +423,8 @@ static tn_status parse_block(parser *ps, tn_body *to)
     size_t mark = ps->undo.n;
     tn_lexer at = ps->lex;
     const char *name = tn_lex_ident(&ps->lex);
-    if (!name) return TN_FAIL;
+    if (!name)
+        return TN_FAIL;
     if (!tn_tir_is_name(name))
         return tn_lex_fail(&at, "tir-E003",
                            "`%s` cannot be the name of a block, because it has another meaning", name);
@@ -414,9 +433,12 @@ static tn_status parse_block(parser *ps, tn_body *to)
         return tn_lex_fail(&at, "tir-E004", "a block `%s` exists already; choose another name", name);
     tn_body_append(to, s);
     TN_TRY(parse_iters(ps, s));
-    if (tn_lex_accept(&ps->lex, "mask")) TN_TRY(parse_typed(ps, TN_BOOL1, "a mask", &s->u.block.mask));
-    if (tn_lex_accept(&ps->lex, "tag")) TN_TRY(parse_string(ps, &s->u.block.tag));
-    if (tn_lex_accept(&ps->lex, "source")) TN_TRY(parse_string(ps, &s->u.block.source));
+    if (tn_lex_accept(&ps->lex, "mask"))
+        TN_TRY(parse_typed(ps, TN_BOOL1, "a mask", &s->u.block.mask));
+    if (tn_lex_accept(&ps->lex, "tag"))
+        TN_TRY(parse_string(ps, &s->u.block.tag));
+    if (tn_lex_accept(&ps->lex, "source"))
+        TN_TRY(parse_string(ps, &s->u.block.source));
     TN_TRY(tn_lex_expect(&ps->lex, ":"));
     TN_TRY(parse_block_body(ps, s));
     unbind(ps, mark);
@@ -430,7 +452,8 @@ static tn_status parse_if(parser *ps, tn_body *to)
     tn_stmt *s = tn_stmt_if(ps->f, cond);
     tn_body_append(to, s);
     TN_TRY(parse_suite(ps, &s->u.cond.then));
-    if (tn_lex_accept(&ps->lex, "else")) TN_TRY(parse_suite(ps, &s->u.cond.other));
+    if (tn_lex_accept(&ps->lex, "else"))
+        TN_TRY(parse_suite(ps, &s->u.cond.other));
     return TN_OK;
 }
 
@@ -467,10 +490,13 @@ static tn_status parse_indices(parser *ps, const tn_expr **index, int *out_n, ui
     *out_lanes = 1;
     TN_TRY(tn_lex_expect(&ps->lex, "["));
     while (!tn_lex_is(&ps->lex, "]") && !tn_lex_is(&ps->lex, ":")) {
-        if (n == TN_TIR_DIMS) return tn_lex_fail(&ps->lex, "tir-E009", "more than %d indices", TN_TIR_DIMS);
-        if (n) TN_TRY(tn_lex_expect(&ps->lex, ","));
+        if (n == TN_TIR_DIMS)
+            return tn_lex_fail(&ps->lex, "tir-E009", "more than %d indices", TN_TIR_DIMS);
+        if (n)
+            TN_TRY(tn_lex_expect(&ps->lex, ","));
         TN_TRY(parse_expr(ps, TN_IDX, &index[n]));
-        if (index[n]->dtype.lanes > 1) *out_lanes = index[n]->dtype.lanes;
+        if (index[n]->dtype.lanes > 1)
+            *out_lanes = index[n]->dtype.lanes;
         n++;
     }
     if (tn_lex_accept(&ps->lex, ":")) {
@@ -488,7 +514,8 @@ static tn_status parse_place(parser *ps, const char *what, uint32_t *buffer, con
 {
     tn_lexer at = ps->lex;
     const char *name = tn_lex_ident(&ps->lex);
-    if (!name) return TN_FAIL;
+    if (!name)
+        return TN_FAIL;
     if (!find_buffer(ps, name, buffer))
         return tn_lex_fail(&at, "tir-E002", "`%s` is %s declared before this line", name, what);
     return parse_indices(ps, index, n, lanes);
@@ -506,10 +533,12 @@ static tn_status parse_store(parser *ps, tn_body *to)
     tn_dtype t = ps->f->buffer[buffer].dtype;
     TN_TRY(parse_expr(ps, tn_dtype_lanes(t, 1), &value));
     lanes = t.lanes > lanes ? t.lanes : lanes;
-    if (value->dtype.lanes == 1) value = tn_splat(ps->pool, value, lanes);
+    if (value->dtype.lanes == 1)
+        value = tn_splat(ps->pool, value, lanes);
     if (tn_lex_accept(&ps->lex, "mask")) {
         TN_TRY(parse_expr(ps, TN_BOOL1, &mask));
-        if (mask->dtype.lanes == 1) mask = tn_splat(ps->pool, mask, lanes);
+        if (mask->dtype.lanes == 1)
+            mask = tn_splat(ps->pool, mask, lanes);
     }
     tn_body_append(to, tn_stmt_store(ps->f, buffer, n, index, value, mask));
     return TN_OK;
@@ -565,7 +594,8 @@ static tn_status parse_alias(parser *ps)
 
 static tn_status parse_stmt(parser *ps, tn_body *to)
 {
-    while (tn_lex_accept(&ps->lex, "%")) TN_TRY(parse_alias(ps));
+    while (tn_lex_accept(&ps->lex, "%"))
+        TN_TRY(parse_alias(ps));
     if (ps->depth >= TN_TIR_DEPTH)
         return tn_lex_fail(&ps->lex, "tir-E012", "statements are nested more than %d deep", TN_TIR_DEPTH);
     tn_status s;
@@ -596,7 +626,8 @@ static tn_status parse_suite(parser *ps, tn_body *to)
             return tn_lex_fail(&ps->lex, "tir-E011",
                                "expected indented statements (write `pass` if there are none)");
         tn_lex_next(&ps->lex);
-        while (ps->lex.tok != TN_TOK_DEDENT && ps->lex.tok != TN_TOK_END) TN_TRY(parse_stmt(ps, to));
+        while (ps->lex.tok != TN_TOK_DEDENT && ps->lex.tok != TN_TOK_END)
+            TN_TRY(parse_stmt(ps, to));
         tn_lex_next(&ps->lex);
     }
     unbind(ps, mark);
@@ -610,8 +641,10 @@ static void put_symbol(parser *ps, const char *name, int64_t min, int64_t max, u
     tn_func *f = ps->f;
     tn_func_add_symbol(f, name, min, max);
     uint32_t i = 0;
-    while (f->symbol[i].name != name) i++;
-    for (; i > at; i--) f->symbol[i] = f->symbol[i - 1];
+    while (f->symbol[i].name != name)
+        i++;
+    for (; i > at; i--)
+        f->symbol[i] = f->symbol[i - 1];
     f->symbol[at] = (tn_symbol_range){name, min, max};
     tn_map_put(&ps->name, tn_map_key(name), tn_map_key(tn_sym(ps->pool, name)));
 }
@@ -624,7 +657,8 @@ static tn_status parse_symbols(parser *ps)
         tn_lexer at = ps->lex;
         int64_t min = 1, max = INT32_MAX;
         const char *name = tn_lex_ident(&ps->lex);
-        if (!name) return TN_FAIL;
+        if (!name)
+            return TN_FAIL;
         if (!tn_tir_is_name(name))
             return tn_lex_fail(&at, "tir-E003",
                                "`%s` cannot be the name of a symbol, because it has another meaning", name);
@@ -646,11 +680,14 @@ static tn_status parse_symbols(parser *ps)
 static tn_status parse_body(parser *ps)
 {
     TN_TRY(tn_lex_expect(&ps->lex, "{"));
-    if (tn_lex_accept(&ps->lex, "}")) return TN_OK;
-    if (ps->lex.tok == TN_TOK_NEWLINE) tn_lex_next(&ps->lex);
+    if (tn_lex_accept(&ps->lex, "}"))
+        return TN_OK;
+    if (ps->lex.tok == TN_TOK_NEWLINE)
+        tn_lex_next(&ps->lex);
     if (ps->lex.tok == TN_TOK_INDENT) {
         tn_lex_next(&ps->lex);
-        if (tn_lex_accept(&ps->lex, "symbols")) TN_TRY(parse_symbols(ps));
+        if (tn_lex_accept(&ps->lex, "symbols"))
+            TN_TRY(parse_symbols(ps));
         while (ps->lex.tok != TN_TOK_DEDENT && ps->lex.tok != TN_TOK_END)
             TN_TRY(parse_stmt(ps, &ps->f->body));
         tn_lex_next(&ps->lex);
@@ -666,14 +703,17 @@ static tn_status parse_func(parser *ps, tn_arena *arena, tn_func **out)
     tn_lex_next(&ps->lex);
     TN_TRY(tn_lex_expect(&ps->lex, "@"));
     const char *name = tn_lex_ident(&ps->lex);
-    if (!name) return TN_FAIL;
+    if (!name)
+        return TN_FAIL;
     ps->f = tn_func_new(ps->ctx, arena, ps->pool, name);
     ps->f->name = name;
     ps->f->stage = flat ? TN_STAGE_FLAT : TN_STAGE_BLOCKS;
     TN_TRY(parse_params(ps, false));
-    if (tn_lex_accept(&ps->lex, "->")) TN_TRY(parse_params(ps, true));
+    if (tn_lex_accept(&ps->lex, "->"))
+        TN_TRY(parse_params(ps, true));
     ps->f->strict = tn_lex_accept(&ps->lex, "strict");
-    if (tn_lex_accept(&ps->lex, "source")) TN_TRY(parse_string(ps, &ps->f->source));
+    if (tn_lex_accept(&ps->lex, "source"))
+        TN_TRY(parse_string(ps, &ps->f->source));
     TN_TRY(parse_body(ps));
     *out = ps->f;
     return TN_OK;
@@ -687,8 +727,10 @@ tn_status tn_func_parse(tn_ctx *ctx, tn_arena *arena, tn_pool *pool, const char 
     parser ps = {.ctx = ctx, .pool = pool};
     tn_lex_init(&ps.lex, ctx, file, text, n, true);
     while (s == TN_OK && !ps.lex.failed) {
-        while (ps.lex.tok == TN_TOK_NEWLINE) tn_lex_next(&ps.lex);
-        if (ps.lex.tok == TN_TOK_END) break;
+        while (ps.lex.tok == TN_TOK_NEWLINE)
+            tn_lex_next(&ps.lex);
+        if (ps.lex.tok == TN_TOK_END)
+            break;
         ps.scope = (tn_scope_fns){scope_name, scope_buffer, &ps};
         ps.depth = 0;
         tn_vec_clear(&ps.undo);

@@ -38,7 +38,8 @@ static bool alias_of(void *user, const tn_expr *e, uint32_t *out_number)
 {
     const printer *pr = user;
     uint64_t number;
-    if (pr->n_alias == 0 || !tn_map_get(&pr->alias.number, e->id, &number) || number >= pr->n_alias) return false;
+    if (pr->n_alias == 0 || !tn_map_get(&pr->alias.number, e->id, &number) || number >= pr->n_alias)
+        return false;
     *out_number = (uint32_t)number;
     return true;
 }
@@ -87,7 +88,8 @@ static void buffer_type(printer *pr, const tn_buffer *b)
         str(pr, b->layout->text);
     }
     tn_buf_char(pr->out, ']');
-    if (b->slack) tn_buf_printf(pr->out, " slack %" PRIu32, b->slack);
+    if (b->slack)
+        tn_buf_printf(pr->out, " slack %" PRIu32, b->slack);
 }
 
 static void decl(printer *pr, const tn_stmt *s)
@@ -99,7 +101,8 @@ static void decl(printer *pr, const tn_stmt *s)
     }
     const tn_buffer *b = &pr->f->buffer[s->u.decl.buffer];
     buffer_type(pr, b);
-    if (b->scope != TN_SCOPE_GLOBAL) tn_buf_printf(pr->out, " in %s", tn_scope_names[b->scope]);
+    if (b->scope != TN_SCOPE_GLOBAL)
+        tn_buf_printf(pr->out, " in %s", tn_scope_names[b->scope]);
     if (b->work_offset) {
         str(pr, " at ");
         expr(pr, b->work_offset);
@@ -159,7 +162,8 @@ static void list(printer *pr, const tn_body *b, int indent);
 static const tn_stmt *loop_of(const tn_stmt *s, const tn_expr *v)
 {
     for (const tn_stmt *p = tn_stmt_parent(s); p; p = tn_stmt_parent(p))
-        if (p->kind == TN_S_FOR && p->u.loop.var == v) return p;
+        if (p->kind == TN_S_FOR && p->u.loop.var == v)
+            return p;
     return NULL;
 }
 
@@ -211,7 +215,8 @@ static void block(printer *pr, const tn_stmt *s, int indent)
             list(pr, init, indent + 2);
         }
     }
-    if (s->u.block.body.first || !init->first) list(pr, &s->u.block.body, indent + 1);
+    if (s->u.block.body.first || !init->first)
+        list(pr, &s->u.block.body, indent + 1);
 }
 
 /* A loop and the loops that are alone in it: one line as long as it fits. */
@@ -261,7 +266,8 @@ static void branch(printer *pr, const tn_stmt *s, int indent)
 static void stmt(printer *pr, const tn_stmt *s, int indent)
 {
     pr->n_alias = 0;
-    if (s->kind != TN_S_FOR && s->kind != TN_S_BLOCK) /* their heads define variables: no line can stand before */
+    if (s->kind != TN_S_FOR &&
+        s->kind != TN_S_BLOCK) /* their heads define variables: no line can stand before */
         aliases(pr, s, indent);
     switch (s->kind) {
     case TN_S_FOR: loops(pr, s, indent); break;
@@ -305,7 +311,8 @@ static void params(printer *pr, bool written)
     bool first = true;
     for (uint32_t i = 0; i < pr->f->n_param; i++) {
         const tn_buffer *b = &pr->f->buffer[pr->f->param[i]];
-        if (b->written != written) continue;
+        if (b->written != written)
+            continue;
         str(pr, first ? written ? " -> (" : "(" : ", ");
         buffer_type(pr, b);
         first = false;
@@ -324,9 +331,11 @@ typedef struct order {
 static bool next_symbol(const tn_expr *e, void *user)
 {
     order *o = user;
-    if (e->kind != TN_E_SYM) return true;
+    if (e->kind != TN_E_SYM)
+        return true;
     uint32_t i = 0;
-    while (i < o->f->n_symbol && o->f->symbol[i].name != e->u.s) i++;
+    while (i < o->f->n_symbol && o->f->symbol[i].name != e->u.s)
+        i++;
     if (i == o->n)
         o->n++;
     else if (i > o->n)
@@ -344,20 +353,23 @@ static bool plain_symbols(const tn_func *f)
             for (uint32_t d = 0; b->written == (written == 1) && d < b->ndim; d++)
                 tn_each(b->dim[d], next_symbol, &o);
         }
-    for (uint32_t i = 0; i < f->n_symbol; i++) o.same = o.same && default_range(&f->symbol[i]);
+    for (uint32_t i = 0; i < f->n_symbol; i++)
+        o.same = o.same && default_range(&f->symbol[i]);
     return o.same && o.n == f->n_symbol;
 }
 
 static void symbols(printer *pr)
 {
-    if (pr->f->n_symbol == 0 || plain_symbols(pr->f)) return;
+    if (pr->f->n_symbol == 0 || plain_symbols(pr->f))
+        return;
     newline(pr, 1);
     str(pr, "symbols ");
     for (uint32_t i = 0; i < pr->f->n_symbol; i++) {
         const tn_symbol_range *r = &pr->f->symbol[i];
         str(pr, i ? ", " : "");
         str(pr, r->name);
-        if (!default_range(r)) tn_buf_printf(pr->out, " in [%" PRId64 ", %" PRId64 "]", r->min, r->max);
+        if (!default_range(r))
+            tn_buf_printf(pr->out, " in [%" PRId64 ", %" PRId64 "]", r->min, r->max);
     }
 }
 
@@ -380,7 +392,8 @@ void tn_func_print(const tn_func *f, tn_buf *out)
     labelled(&pr, " source ", f->source);
     str(&pr, " {");
     symbols(&pr);
-    if (pr.f->body.first) list(&pr, &pr.f->body, 1);
+    if (pr.f->body.first)
+        list(&pr, &pr.f->body, 1);
     str(&pr, "\n}\n");
     tn_aliases_deinit(&pr.alias);
     tn_arena_deinit(&arena);

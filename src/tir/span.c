@@ -56,7 +56,8 @@ static span sum(enum tn_ek k, tn_dtype t, span a, span b)
     bool fits = k == TN_E_ADD   ? tn_i64_add(a.lo, b.lo, &s.lo) && tn_i64_add(a.hi, b.hi, &s.hi)
                 : k == TN_E_SUB ? tn_i64_sub(a.lo, b.hi, &s.lo) && tn_i64_sub(a.hi, b.lo, &s.hi)
                                 : product(a, b, &s);
-    if (fits && s.lo >= all.lo && s.hi <= all.hi && !is_u64(t)) return s;
+    if (fits && s.lo >= all.lo && s.hi <= all.hi && !is_u64(t))
+        return s;
     all.safe = !tn_dtype_is_index(t);
     return all;
 }
@@ -66,7 +67,8 @@ static span quotient(enum tn_ek k, tn_dtype t, span a, span b)
     span s = span_limits(t);
     s.safe = !tn_dtype_is_index(t) || ((b.lo > 0 || b.hi < 0) && (b.hi < -1 || b.lo > -1));
     bool floors = k == TN_E_FLOORDIV || k == TN_E_FLOORMOD || a.lo >= 0;
-    if (b.lo <= 0 || !floors || is_u64(t)) return s;
+    if (b.lo <= 0 || !floors || is_u64(t))
+        return s;
     if (k == TN_E_FLOORMOD || k == TN_E_TRUNCMOD) {
         bool below = a.lo >= 0 && a.hi < b.lo;
         s.lo = below ? a.lo : 0;
@@ -104,9 +106,11 @@ static span compared(enum tn_ek k, span a, span b)
 static span converted(tn_dtype t, tn_dtype from, span a)
 {
     span s = span_limits(t);
-    if (!whole(from)) return s;
+    if (!whole(from))
+        return s;
     s.safe = !tn_dtype_is_index(t) || !is_u64(from) || a.lo >= 0;
-    if (tn_dtype_is_bool(t)) return (span){a.lo > 0 || a.hi < 0, a.lo != 0 || a.hi != 0, true};
+    if (tn_dtype_is_bool(t))
+        return (span){a.lo > 0 || a.hi < 0, a.lo != 0 || a.hi != 0, true};
     if (a.lo >= s.lo && a.hi <= s.hi) {
         s.lo = a.lo;
         s.hi = a.hi;
@@ -123,7 +127,8 @@ static bool computed(const tn_expr *e, const span in[], span *out)
     if (e->nsrc == 0 || e->nsrc > 3 || e->dtype.lanes != 1 || e->kind == TN_E_SELECT || e->kind == TN_E_LOAD)
         return false;
     for (int i = 0; i < e->nsrc; i++) {
-        if (!whole(e->src[i]->dtype) || e->src[i]->dtype.lanes != 1 || !point(in[i])) return false;
+        if (!whole(e->src[i]->dtype) || e->src[i]->dtype.lanes != 1 || !point(in[i]))
+            return false;
         v[i].i = in[i].lo;
     }
     if (!tn_eval_op(e->kind, e->dtype, e->u, e->src[0]->dtype, e->nsrc, v, &r)) {
@@ -139,7 +144,8 @@ static span of_op(const tn_expr *e, const span in[])
 {
     tn_dtype t = e->dtype, from = e->nsrc ? e->src[0]->dtype : t;
     span s;
-    if (computed(e, in, &s)) return s;
+    if (computed(e, in, &s))
+        return s;
     switch (e->kind) {
     case TN_E_ADD:
     case TN_E_SUB:
@@ -168,7 +174,8 @@ static span of_op(const tn_expr *e, const span in[])
         return s;
     case TN_E_BITAND:
         s = span_limits(t);
-        if (in[0].lo >= 0 && in[1].lo >= 0) s = (span){0, min2(in[0].hi, in[1].hi), true};
+        if (in[0].lo >= 0 && in[1].lo >= 0)
+            s = (span){0, min2(in[0].hi, in[1].hi), true};
         return s;
     case TN_E_RAMP: return sum(TN_E_ADD, t, in[0], sum(TN_E_MUL, t, in[1], (span){0, t.lanes - 1, true}));
     case TN_E_SPLAT: return in[0];
@@ -184,16 +191,19 @@ static span of_op(const tn_expr *e, const span in[])
 static span leaf(const spans *c, const tn_expr *e)
 {
     span s = span_limits(e->dtype);
-    if (e->kind == TN_E_INT) s.lo = s.hi = e->u.i;
+    if (e->kind == TN_E_INT)
+        s.lo = s.hi = e->u.i;
     for (uint32_t i = 0; e->kind == TN_E_SYM && i < c->n_symbol; i++)
-        if (c->symbol[i].name == e->u.s) s.lo = s.hi = c->value[i];
+        if (c->symbol[i].name == e->u.s)
+            s.lo = s.hi = c->value[i];
     return s;
 }
 
 static bool known(const spans *c, const tn_expr *e, span *out)
 {
     uint64_t i;
-    if (!tn_map_get(&c->memo, e->id, &i)) return false;
+    if (!tn_map_get(&c->memo, e->id, &i))
+        return false;
     *out = c->at.at[i];
     return true;
 }
@@ -228,9 +238,11 @@ span spans_of(spans *c, const tn_expr *root)
                 tn_vec_push(&c->todo, e->src[i]);
                 missing++;
             }
-        if (missing) continue;
+        if (missing)
+            continue;
         s = n ? of_op(e, in) : leaf(c, e);
-        for (int i = 0; i < n; i++) s.safe = s.safe && in[i].safe;
+        for (int i = 0; i < n; i++)
+            s.safe = s.safe && in[i].safe;
         s.safe = s.safe && e->kind != TN_E_LOAD;
         spans_set(c, e, s);
         c->todo.n--;

@@ -15,7 +15,8 @@ tn_stmt *tn_stmt_new(tn_func *f, enum tn_sk kind)
     s->kind = (uint8_t)kind;
     tn_body *body[2];
     int n = tn_stmt_bodies(s, body);
-    for (int i = 0; i < n; i++) body[i]->owner = s;
+    for (int i = 0; i < n; i++)
+        body[i]->owner = s;
     return s;
 }
 
@@ -32,7 +33,8 @@ tn_stmt *tn_stmt_for(tn_func *f, const tn_expr *var, const tn_expr *extent, enum
 static const tn_expr **copy_exprs(tn_func *f, const tn_expr *const *at, uint32_t n)
 {
     const tn_expr **to = TN_NEW_N(f->arena, const tn_expr *, n);
-    if (n) memcpy(to, at, n * sizeof *to);
+    if (n)
+        memcpy(to, at, n * sizeof *to);
     return to;
 }
 
@@ -154,7 +156,8 @@ void tn_body_move(tn_body *to, tn_stmt *before, tn_body *from)
 bool tn_stmt_inside(const tn_stmt *s, const tn_stmt *ancestor)
 {
     for (const tn_stmt *p = tn_stmt_parent(s); p; p = tn_stmt_parent(p))
-        if (p == ancestor) return true;
+        if (p == ancestor)
+            return true;
     return false;
 }
 
@@ -183,7 +186,8 @@ static tn_stmt *first_after(tn_stmt *owner, const tn_body *list)
         while (i < n && body[i++] != list)
             ;
     for (; i < n; i++)
-        if (body[i]->first) return body[i]->first;
+        if (body[i]->first)
+            return body[i]->first;
     return NULL;
 }
 
@@ -197,8 +201,10 @@ void tn_stmt_walk(tn_body *b, bool (*enter)(tn_stmt *s, void *user), void (*leav
         while (!to) {
             tn_body *list = s->list; /* leave may unlink s */
             tn_stmt *next = s->next, *owner = list->owner;
-            if (leave) leave(s, user);
-            if (!next && list == b) return;
+            if (leave)
+                leave(s, user);
+            if (!next && list == b)
+                return;
             to = next ? next : first_after(owner, list);
             s = owner;
         }
@@ -222,7 +228,8 @@ static tn_stmt *clone_one(tn_func *f, const tn_stmt *s)
         c->u.block.mask = s->u.block.mask;
         c->u.block.n_iter = s->u.block.n_iter;
         c->u.block.iter = TN_NEW_N(f->arena, tn_iter, s->u.block.n_iter);
-        if (s->u.block.n_iter) memcpy(c->u.block.iter, s->u.block.iter, s->u.block.n_iter * sizeof(tn_iter));
+        if (s->u.block.n_iter)
+            memcpy(c->u.block.iter, s->u.block.iter, s->u.block.n_iter * sizeof(tn_iter));
         break;
     case TN_S_STORE:
         c->u.store = s->u.store;
@@ -248,7 +255,8 @@ static tn_body *same_list(tn_stmt *owner, tn_stmt *copy, const tn_body *list)
     int n = tn_stmt_bodies(owner, a);
     tn_stmt_bodies(copy, b);
     for (int i = 0; i < n; i++)
-        if (a[i] == list) return b[i];
+        if (a[i] == list)
+            return b[i];
     return NULL;
 }
 
@@ -260,10 +268,12 @@ void tn_body_clone(tn_func *f, tn_body *dst, const tn_body *src)
         tn_stmt *c = clone_one(f, s);
         tn_body_append(d, c);
         tn_stmt *to = first_after((tn_stmt *)(uintptr_t)s, NULL), *owner = (tn_stmt *)(uintptr_t)s, *copy = c;
-        if (to) d = same_list(owner, copy, to->list);
+        if (to)
+            d = same_list(owner, copy, to->list);
         while (!to) {
             const tn_body *list = s->list;
-            if ((to = s->next) != NULL || list == src) break;
+            if ((to = s->next) != NULL || list == src)
+                break;
             owner = list->owner;
             copy = d->owner;
             to = first_after(owner, list);
@@ -284,13 +294,15 @@ tn_stmt *tn_stmt_clone(tn_func *f, const tn_stmt *s)
     tn_body *from[2], *to[2];
     int n = tn_stmt_bodies((tn_stmt *)(uintptr_t)s, from);
     tn_stmt_bodies(c, to);
-    for (int i = 0; i < n; i++) tn_body_clone(f, to[i], from[i]);
+    for (int i = 0; i < n; i++)
+        tn_body_clone(f, to[i], from[i]);
     return c;
 }
 
 static void slot(const tn_expr **e, const tn_expr *(*fn)(const tn_expr *e, void *user), void *user)
 {
-    if (*e) *e = fn(*e, user);
+    if (*e)
+        *e = fn(*e, user);
 }
 
 void tn_stmt_exprs(tn_stmt *s, const tn_expr *(*fn)(const tn_expr *e, void *user), void *user)
@@ -305,7 +317,8 @@ void tn_stmt_exprs(tn_stmt *s, const tn_expr *(*fn)(const tn_expr *e, void *user
         slot(&s->u.block.mask, fn, user);
         break;
     case TN_S_STORE:
-        for (uint32_t i = 0; i < s->u.store.n_index; i++) slot(&s->u.store.index[i], fn, user);
+        for (uint32_t i = 0; i < s->u.store.n_index; i++)
+            slot(&s->u.store.index[i], fn, user);
         slot(&s->u.store.value, fn, user);
         slot(&s->u.store.mask, fn, user);
         break;
@@ -313,7 +326,8 @@ void tn_stmt_exprs(tn_stmt *s, const tn_expr *(*fn)(const tn_expr *e, void *user
     case TN_S_LET: slot(&s->u.let.value, fn, user); break;
     case TN_S_CHECK: slot(&s->u.check.cond, fn, user); break;
     case TN_S_PREFETCH:
-        for (uint32_t i = 0; i < s->u.prefetch.n_index; i++) slot(&s->u.prefetch.index[i], fn, user);
+        for (uint32_t i = 0; i < s->u.prefetch.n_index; i++)
+            slot(&s->u.prefetch.index[i], fn, user);
         break;
     default: break;
     }
@@ -334,7 +348,8 @@ static const tn_expr *uses_expr(const tn_expr *e, void *user)
 static bool uses_stmt(tn_stmt *s, void *user)
 {
     uses *u = user;
-    if (!u->found) tn_stmt_exprs(s, uses_expr, user);
+    if (!u->found)
+        tn_stmt_exprs(s, uses_expr, user);
     return !u->found;
 }
 
@@ -369,7 +384,8 @@ void tn_stmt_subst(tn_func *f, tn_stmt *s, int n, const tn_expr *const from[], c
     subst_stmt(s, &u);
     tn_body *body[2];
     int nb = tn_stmt_bodies(s, body);
-    for (int i = 0; i < nb; i++) tn_stmt_walk(body[i], subst_stmt, NULL, &u);
+    for (int i = 0; i < nb; i++)
+        tn_stmt_walk(body[i], subst_stmt, NULL, &u);
 }
 
 typedef struct find {
@@ -380,7 +396,8 @@ typedef struct find {
 static bool find_block(tn_stmt *s, void *user)
 {
     find *u = user;
-    if (!u->found && s->kind == TN_S_BLOCK && strcmp(s->u.block.name, u->name) == 0) u->found = s;
+    if (!u->found && s->kind == TN_S_BLOCK && strcmp(s->u.block.name, u->name) == 0)
+        u->found = s;
     return !u->found;
 }
 
@@ -394,26 +411,31 @@ tn_stmt *tn_func_block(tn_func *f, const char *name)
 int tn_stmt_loops(tn_stmt *s, int max, tn_stmt *out[])
 {
     int n = 0;
-    for (tn_stmt *p = tn_stmt_parent(s); p; p = tn_stmt_parent(p)) n += p->kind == TN_S_FOR;
+    for (tn_stmt *p = tn_stmt_parent(s); p; p = tn_stmt_parent(p))
+        n += p->kind == TN_S_FOR;
     int k = n;
     for (tn_stmt *p = tn_stmt_parent(s); p; p = tn_stmt_parent(p))
-        if (p->kind == TN_S_FOR && --k < max) out[k] = p;
+        if (p->kind == TN_S_FOR && --k < max)
+            out[k] = p;
     return n < max ? n : max;
 }
 
 /* A condition with a load may stop holding at the next store, so it is no fact. */
 static void assume(tn_facts *out, const tn_expr *cond)
 {
-    if (cond && !cond->has_load) tn_facts_assume(out, cond);
+    if (cond && !cond->has_load)
+        tn_facts_assume(out, cond);
 }
 
 static void facts_let(tn_pool *p, const tn_stmt *s, tn_facts *out)
 {
     const tn_expr *var = s->u.let.var, *value = s->u.let.value;
-    if (var->dtype.lanes != 1 || (!tn_dtype_is_index(var->dtype) && !tn_dtype_is_int(var->dtype))) return;
+    if (var->dtype.lanes != 1 || (!tn_dtype_is_index(var->dtype) && !tn_dtype_is_int(var->dtype)))
+        return;
     tn_range r = tn_bounds(out, value);
     tn_facts_range(out, var, r.lo, r.hi);
-    if (!value->has_load) tn_facts_assume(out, tn_eq(p, var, value));
+    if (!value->has_load)
+        tn_facts_assume(out, tn_eq(p, var, value));
 }
 
 /* Iteration variables are in their domains; in init the mask may not hold, and a reduce variable is 0. */
@@ -426,7 +448,8 @@ static void facts_block(tn_pool *p, const tn_stmt *s, bool in_body, tn_facts *ou
         else
             tn_facts_range(out, it->var, 0, 0);
     }
-    if (in_body) assume(out, s->u.block.mask);
+    if (in_body)
+        assume(out, s->u.block.mask);
 }
 
 void tn_stmt_facts_enter(tn_pool *p, const tn_stmt *s, const tn_body *in, tn_facts *out)
@@ -450,7 +473,8 @@ void tn_stmt_facts_after(tn_pool *p, const tn_stmt *s, tn_facts *out)
 void tn_stmt_facts(tn_func *f, const tn_stmt *s, tn_facts *out)
 {
     tn_vec(const tn_stmt *) path = {0}; /* s, its parent, ... */
-    for (const tn_stmt *p = s; p; p = tn_stmt_parent(p)) tn_vec_push(&path, p);
+    for (const tn_stmt *p = s; p; p = tn_stmt_parent(p))
+        tn_vec_push(&path, p);
     tn_facts_init(out);
     for (uint32_t i = 0; i < f->n_symbol; i++)
         tn_facts_range(out, tn_sym(f->pool, f->symbol[i].name), f->symbol[i].min, f->symbol[i].max);
@@ -458,7 +482,8 @@ void tn_stmt_facts(tn_func *f, const tn_stmt *s, tn_facts *out)
         const tn_stmt *at = path.at[i];
         for (const tn_stmt *b = at->list ? at->list->first : at; b != at; b = b->next)
             tn_stmt_facts_after(f->pool, b, out);
-        if (i) tn_stmt_facts_enter(f->pool, at, path.at[i - 1]->list, out);
+        if (i)
+            tn_stmt_facts_enter(f->pool, at, path.at[i - 1]->list, out);
     }
     tn_vec_deinit(&path);
 }

@@ -59,14 +59,17 @@ static void fail(verifier *v, const char *id, const char *fmt, ...)
     tn_buf b = {0};
     va_list ap;
     const char *node = v->f->source;
-    if (v->faults++ >= MAX_FAULTS) return;
+    if (v->faults++ >= MAX_FAULTS)
+        return;
     tn_buf_printf(&b, "@%s", v->f->name);
     if (v->at) {
         const tn_stmt *block = v->at;
-        while (block && block->kind != TN_S_BLOCK) block = tn_stmt_parent(block);
+        while (block && block->kind != TN_S_BLOCK)
+            block = tn_stmt_parent(block);
         tn_buf_str(&b, ", ");
         describe(v, v->at, &b);
-        if (block && block != v->at) tn_buf_printf(&b, " in block `%s`", block->u.block.name);
+        if (block && block != v->at)
+            tn_buf_printf(&b, " in block `%s`", block->u.block.name);
         node = block && *block->u.block.source ? block->u.block.source : node;
     }
     tn_buf_str(&b, ": ");
@@ -110,17 +113,20 @@ static bool sound(const verifier *v) { return v->faults == v->outside; }
 
 static void enter_facts(verifier *v, const tn_stmt *s, const tn_body *in)
 {
-    if (sound(v)) tn_stmt_facts_enter(v->f->pool, s, in, &v->facts);
+    if (sound(v))
+        tn_stmt_facts_enter(v->f->pool, s, in, &v->facts);
 }
 
 static void facts_after(verifier *v, const tn_stmt *s)
 {
-    if (sound(v)) tn_stmt_facts_after(v->f->pool, s, &v->facts);
+    if (sound(v))
+        tn_stmt_facts_after(v->f->pool, s, &v->facts);
 }
 
 static void assume(verifier *v, const tn_expr *mask)
 {
-    if (sound(v) && mask && mask->dtype.lanes == 1 && !mask->has_load) tn_facts_assume(&v->facts, mask);
+    if (sound(v) && mask && mask->dtype.lanes == 1 && !mask->has_load)
+        tn_facts_assume(&v->facts, mask);
 }
 
 static bool blocks_stage(const verifier *v) { return v->f->stage == TN_STAGE_BLOCKS; }
@@ -130,7 +136,8 @@ static const tn_stmt *definer(const tn_stmt *s, const tn_expr *var, const tn_ite
 {
     *out_iter = NULL;
     for (const tn_stmt *p = tn_stmt_parent(s); p; p = tn_stmt_parent(p)) {
-        if (p->kind == TN_S_FOR && p->u.loop.var == var) return p;
+        if (p->kind == TN_S_FOR && p->u.loop.var == var)
+            return p;
         for (uint32_t i = 0; p->kind == TN_S_BLOCK && i < p->u.block.n_iter; i++)
             if (p->u.block.iter[i].var == var) {
                 *out_iter = &p->u.block.iter[i];
@@ -149,7 +156,8 @@ static const tn_expr *corner(verifier *v, const tn_expr *e, bool largest)
         tn_affine a;
         const tn_expr *var = NULL;
         int64_t coef = 0;
-        if (!tn_affine_of(p, e, &a)) return NULL;
+        if (!tn_affine_of(p, e, &a))
+            return NULL;
         for (int i = 0; i < a.n && !var; i++) {
             if (a.term[i].atom->kind == TN_E_VAR) {
                 var = a.term[i].atom;
@@ -158,16 +166,20 @@ static const tn_expr *corner(verifier *v, const tn_expr *e, bool largest)
                 return NULL;
             }
         }
-        if (!var) return e;
+        if (!var)
+            return e;
         const tn_iter *it;
         const tn_stmt *d = definer(v->at, var, &it);
         const tn_expr *to = it ? it->value : NULL;
-        if (!d) return NULL;
+        if (!d)
+            return NULL;
         if (!it) {
             const tn_expr *extent = d->u.loop.extent;
             for (const tn_stmt *q = tn_stmt_parent(d); q; q = tn_stmt_parent(q))
-                if (q->kind == TN_S_FOR && tn_uses(extent, q->u.loop.var)) return NULL;
-            if (tn_prove(p, &v->facts, tn_le(p, tn_idx(p, 1), extent)) != 1) return NULL;
+                if (q->kind == TN_S_FOR && tn_uses(extent, q->u.loop.var))
+                    return NULL;
+            if (tn_prove(p, &v->facts, tn_le(p, tn_idx(p, 1), extent)) != 1)
+                return NULL;
             to = (coef > 0) == largest ? tn_sub(p, extent, tn_idx(p, 1)) : tn_idx(p, 0);
         }
         e = tn_subst(p, e, 1, &var, &to);
@@ -178,15 +190,18 @@ static const tn_expr *corner(verifier *v, const tn_expr *e, bool largest)
 static void check_bounds(verifier *v, uint32_t buffer, uint32_t d, const tn_expr *index, const tn_expr *dim,
                          bool guarded)
 {
-    if (!sound(v) || v->dead) return;
+    if (!sound(v) || v->dead)
+        return;
     tn_pool *p = v->f->pool;
     const tn_buffer *b = &v->f->buffer[buffer];
     const tn_expr *bad = NULL;
     const tn_expr *inside = tn_and(p, tn_le(p, tn_idx(p, 0), index), tn_lt(p, index, dim));
     int known = tn_prove(p, &v->facts, inside);
-    if (known == 1) return;
+    if (known == 1)
+        return;
     /* behind a condition that never holds, any index is good (a window all in padding) */
-    if (guarded || v->guards || v->never) return;
+    if (guarded || v->guards || v->never)
+        return;
     if (known == 0) {
         bad = index;
     } else if (!index->has_load) {
@@ -196,7 +211,8 @@ static void check_bounds(verifier *v, uint32_t buffer, uint32_t d, const tn_expr
         else if (lo && tn_prove(p, &v->facts, tn_le(p, tn_idx(p, 0), lo)) == 0)
             bad = lo;
     }
-    if (!bad) return;
+    if (!bad)
+        return;
     v->outside++;
     tn_buf i = text_of(v, index), r = text_of(v, tn_simplify(p, &v->facts, bad)), n = text_of(v, dim);
     fail(v, "tir-E120",
@@ -236,7 +252,8 @@ static bool index_dtype(const verifier *v, tn_dtype t)
 static void check_access(verifier *v, uint32_t buffer, uint32_t n, const tn_expr *const index[], tn_dtype t,
                          bool load, bool guarded)
 {
-    if (!check_visible(v, buffer)) return;
+    if (!check_visible(v, buffer))
+        return;
     const tn_buffer *b = &v->f->buffer[buffer];
     if (n != b->ndim) {
         fail(v, "tir-E106", "`%s` has %u dimensions, but the access has %u indices", b->name, b->ndim, n);
@@ -260,7 +277,8 @@ static void check_access(verifier *v, uint32_t buffer, uint32_t n, const tn_expr
             fail_dtype(v, "tir-E116", "the register index", index[d], "a constant after unrolling");
         else if (blocks_stage(v) && lanes == 1)
             check_bounds(v, buffer, d, index[d],
-                         load ? tn_layout_readable(v->f->pool, b->layout, (int)d, b->dim[d]) : b->dim[d], guarded);
+                         load ? tn_layout_readable(v->f->pool, b->layout, (int)d, b->dim[d]) : b->dim[d],
+                         guarded);
     }
 }
 
@@ -289,7 +307,8 @@ static void check_var(verifier *v, const tn_expr *e)
 static bool has_symbol(const tn_func *f, const char *name)
 {
     for (uint32_t i = 0; i < f->n_symbol; i++)
-        if (f->symbol[i].name == name) return true;
+        if (f->symbol[i].name == name)
+            return true;
     return false;
 }
 
@@ -326,8 +345,10 @@ static void check_bool(verifier *v, const tn_expr *e, uint16_t lanes, const char
 /* index; in the flat stage any integer will do. */
 static bool check_index(verifier *v, const tn_expr *e, const char *what)
 {
-    if (!check_expr(v, e, what)) return false;
-    if (index_dtype(v, e->dtype) && e->dtype.lanes == 1) return true;
+    if (!check_expr(v, e, what))
+        return false;
+    if (index_dtype(v, e->dtype) && e->dtype.lanes == 1)
+        return true;
     fail_dtype(v, "tir-E114", what, e, "index");
     return false;
 }
@@ -352,8 +373,10 @@ static bool define_var(verifier *v, const tn_expr *var)
 
 static void undefine(verifier *v, size_t n_var, size_t n_buffer)
 {
-    while (v->vars.n > n_var) v->var[tn_vec_pop(&v->vars)] = false;
-    while (v->buffers.n > n_buffer) v->buffer[tn_vec_pop(&v->buffers)] = false;
+    while (v->vars.n > n_var)
+        v->var[tn_vec_pop(&v->vars)] = false;
+    while (v->buffers.n > n_buffer)
+        v->buffer[tn_vec_pop(&v->buffers)] = false;
 }
 
 /* ---- statements ---- */
@@ -395,7 +418,8 @@ static void check_for(verifier *v, const tn_stmt *s)
     bool typed = check_index(v, s->u.loop.extent, "the extent"), never = false;
     tn_facts_mark mark = tn_facts_here(&v->facts);
     if (typed && sound(v) && tn_dtype_is_index(s->u.loop.extent->dtype))
-        never = tn_prove(v->f->pool, &v->facts, tn_le(v->f->pool, tn_idx(v->f->pool, 1), s->u.loop.extent)) == 0;
+        never =
+            tn_prove(v->f->pool, &v->facts, tn_le(v->f->pool, tn_idx(v->f->pool, 1), s->u.loop.extent)) == 0;
     if (define_var(v, s->u.loop.var) && typed) {
         if (!tn_dtype_eq(s->u.loop.var->dtype, s->u.loop.extent->dtype))
             fail_dtype(v, "tir-E114", "the loop variable", s->u.loop.var, "of the extent's type");
@@ -422,7 +446,8 @@ static void check_iters(verifier *v, const tn_stmt *s)
         const tn_iter *it = &s->u.block.iter[i];
         if (define_var(v, it->var) && !tn_dtype_is_index(it->var->dtype))
             fail_dtype(v, "tir-E114", "the iteration variable", it->var, "index");
-        if (it->kind > TN_ITER_REDUCE) fail(v, "tir-E118", "an iteration variable must be spatial or reduce");
+        if (it->kind > TN_ITER_REDUCE)
+            fail(v, "tir-E118", "an iteration variable must be spatial or reduce");
     }
 }
 
@@ -451,7 +476,8 @@ static bool never_runs(const verifier *v, const tn_stmt *s)
 static void check_domain(verifier *v, const tn_stmt *s)
 {
     tn_pool *p = v->f->pool;
-    if (v->never) return;
+    if (v->never)
+        return;
     for (uint32_t i = 0; i < s->u.block.n_iter; i++) {
         const tn_iter *it = &s->u.block.iter[i];
         const tn_expr *bad = NULL,
@@ -463,7 +489,8 @@ static void check_domain(verifier *v, const tn_stmt *s)
                  (bad = corner(v, it->value, true)) != NULL &&
                  tn_prove(p, &v->facts, tn_lt(p, bad, it->extent)) != 0)
             bad = NULL;
-        if (!bad) continue;
+        if (!bad)
+            continue;
         v->outside++;
         tn_buf value = text_of(v, tn_simplify(p, &v->facts, bad)), extent = text_of(v, it->extent);
         fail(v, "tir-E121", "iteration variable `%s` reaches %s, outside its extent %s; mask the block",
@@ -479,9 +506,11 @@ static void check_block(verifier *v, const tn_stmt *s)
     tn_facts_mark mark = tn_facts_here(&v->facts);
     check_block_name(v, s);
     check_iters(v, s);
-    if (s->u.block.mask) check_bool(v, s->u.block.mask, 1, "the mask");
+    if (s->u.block.mask)
+        check_bool(v, s->u.block.mask, 1, "the mask");
     bool around = v->dead, dead = around || (sound(v) && never_runs(v, s));
-    if (sound(v) && !dead) check_domain(v, s);
+    if (sound(v) && !dead)
+        check_domain(v, s);
     enter_facts(v, s, &s->u.block.init);
     int guards = v->guards;
     v->guards += s->u.block.mask != NULL;
@@ -505,8 +534,10 @@ static void check_store(verifier *v, const tn_stmt *s)
     const tn_expr *value = s->u.store.value, *mask = s->u.store.mask;
     uint32_t buffer = s->u.store.buffer;
     for (uint32_t i = 0; i < s->u.store.n_index; i++)
-        if (!check_expr(v, s->u.store.index[i], "an index")) return;
-    if (!check_expr(v, value, "the value")) return;
+        if (!check_expr(v, s->u.store.index[i], "an index"))
+            return;
+    if (!check_expr(v, value, "the value"))
+        return;
     tn_facts_mark mark = tn_facts_here(&v->facts);
     if (mask) {
         check_bool(v, mask, value->dtype.lanes, "the mask");
@@ -535,7 +566,8 @@ static void check_if(verifier *v, const tn_stmt *s)
 static void check_let(verifier *v, const tn_stmt *s)
 {
     bool ok = check_expr(v, s->u.let.value, "the value");
-    if (!define_var(v, s->u.let.var) || !ok) return;
+    if (!define_var(v, s->u.let.var) || !ok)
+        return;
     if (!tn_dtype_eq(s->u.let.var->dtype, s->u.let.value->dtype))
         fail_dtype(v, "tir-E122", "the value", s->u.let.value, "of the variable's type");
     else
@@ -558,7 +590,8 @@ static void check_decl(verifier *v, const tn_stmt *s)
         fail(v, "tir-E117",
              "`%s` belongs to the whole call; declare it outside the parallel loop, or in local memory",
              b->name);
-    if (b->work_offset) check_index(v, b->work_offset, "the offset");
+    if (b->work_offset)
+        check_index(v, b->work_offset, "the offset");
     v->task[buffer] = v->parallel;
     v->buffer[buffer] = true;
     tn_vec_push(&v->buffers, buffer);
@@ -568,7 +601,8 @@ static void check_decl(verifier *v, const tn_stmt *s)
 static void check_prefetch(verifier *v, const tn_stmt *s)
 {
     uint32_t buffer = s->u.prefetch.buffer;
-    if (!check_visible(v, buffer)) return;
+    if (!check_visible(v, buffer))
+        return;
     const tn_buffer *b = &v->f->buffer[buffer];
     if (s->u.prefetch.n_index != b->ndim)
         fail(v, "tir-E106", "`%s` has %u dimensions, but the access has %u indices", b->name, b->ndim,
@@ -647,7 +681,8 @@ static void check_dims(verifier *v, const tn_buffer *b)
 {
     for (uint32_t d = 0; d < b->ndim; d++) {
         int64_t n;
-        if (!check_index(v, b->dim[d], "an extent")) continue;
+        if (!check_index(v, b->dim[d], "an extent"))
+            continue;
         if (!tn_each(b->dim[d], constant_or_symbol, NULL))
             fail(v, "tir-E104", "extent %u of `%s` is not made of constants and symbols", d, b->name);
         else if (tn_is_int(b->dim[d], &n) ? n < 0
@@ -661,7 +696,8 @@ static void check_buffer(verifier *v, uint32_t i)
 {
     const tn_buffer *b = &v->f->buffer[i];
     bool flat = !blocks_stage(v);
-    if (!tn_tir_is_name(b->name)) fail(v, "tir-E103", "`%s` cannot be the name of a buffer", b->name);
+    if (!tn_tir_is_name(b->name))
+        fail(v, "tir-E103", "`%s` cannot be the name of a buffer", b->name);
     for (uint32_t k = 0; k < i; k++)
         if (strcmp(v->f->buffer[k].name, b->name) == 0)
             fail(v, "tir-E103", "two buffers are called `%s`", b->name);
@@ -705,8 +741,10 @@ static void check_symbols(verifier *v)
 {
     for (uint32_t i = 0; i < v->f->n_symbol; i++) {
         const tn_symbol_range *r = &v->f->symbol[i];
-        if (!tn_tir_is_name(r->name)) fail(v, "tir-E113", "`%s` cannot be the name of a symbol", r->name);
-        if (r->min > r->max) fail(v, "tir-E113", "the range of the symbol `%s` is empty", r->name);
+        if (!tn_tir_is_name(r->name))
+            fail(v, "tir-E113", "`%s` cannot be the name of a symbol", r->name);
+        if (r->min > r->max)
+            fail(v, "tir-E113", "the range of the symbol `%s` is empty", r->name);
         tn_facts_range(&v->facts, tn_sym(v->f->pool, r->name), r->min, r->max);
     }
 }
@@ -721,7 +759,8 @@ tn_status tn_func_verify(const tn_func *f)
     v.task = TN_NEW_N(&arena, uint32_t, f->n_buffer);
     tn_facts_init(&v.facts);
     check_symbols(&v);
-    for (uint32_t i = 0; i < f->n_buffer; i++) check_buffer(&v, i);
+    for (uint32_t i = 0; i < f->n_buffer; i++)
+        check_buffer(&v, i);
     check_params(&v);
     check_list(&v, &f->body);
     tn_facts_deinit(&v.facts);

@@ -8,8 +8,17 @@
  */
 #include "transform/alter.h"
 
-typedef struct { tn_value from; const tn_layout *layout; tn_value to; } known;
-typedef struct { tn_pass *p; tn_graph *g; tn_alter_ask *ask; tn_vec(known) made; } alter;
+typedef struct {
+    tn_value from;
+    const tn_layout *layout;
+    tn_value to;
+} known;
+typedef struct {
+    tn_pass *p;
+    tn_graph *g;
+    tn_alter_ask *ask;
+    tn_vec(known) made;
+} alter;
 
 static const tn_layout *layout_of(tn_value v)
 {
@@ -29,7 +38,8 @@ static tn_status lay_out(alter *a, tn_node *n, const char *name, tn_value *out)
     return TN_OK;
 }
 
-static tn_status relayout(alter *a, tn_value v, const tn_layout *want, tn_region *r, tn_node *before, tn_value *out)
+static tn_status relayout(alter *a, tn_value v, const tn_layout *want, tn_region *r, tn_node *before,
+                          tn_value *out)
 {
     *out = v;
     if (layout_of(v) == want)
@@ -61,16 +71,19 @@ static tn_status take(alter *a, tn_node *n, const tn_layout *const in[])
 {
     for (int i = 0; i < n->nin; i++) {
         tn_value v = tn_in(n, i), to;
-        if (!v.def) continue;
+        if (!v.def)
+            continue;
         TN_TRY(relayout(a, v, in[i], n->owner, n, &to));
-        if (!tn_value_eq(v, to)) tn_use_set(a->g, &n->in[i], to);
+        if (!tn_value_eq(v, to))
+            tn_use_set(a->g, &n->in[i], to);
     }
     return TN_OK;
 }
 
 static tn_status node(alter *a, tn_node *n)
 {
-    if (n->op->flags & TN_OP_RELAYOUT) return TN_OK;
+    if (n->op->flags & TN_OP_RELAYOUT)
+        return TN_OK;
     const tn_layout **in = TN_NEW_N(a->p->scratch, const tn_layout *, n->nin),
                     **out = TN_NEW_N(a->p->scratch, const tn_layout *, n->nout);
     tn_layout_query q = {.g = a->g, .machine = a->p->machine, .node = n, .in = in, .out = out};
@@ -78,12 +91,11 @@ static tn_status node(alter *a, tn_node *n)
         return take(a, n, in);
     for (int i = 0; i < n->nin; i++)
         in[i] = layout_of(tn_in(n, i));
-    if (n->op->layout && a->ask(a->p, n, &q)) {
+    if (n->op->layout && a->ask(a->p, n, &q))
         n->op->layout(&q);
-    } else {
+    else
         for (int i = 0; i < n->nin; i++)
             in[i] = NULL;
-    }
     TN_TRY(take(a, n, in));
     for (int k = 0; k < n->nout; k++)
         if (n->type[k]->kind == TN_T_TENSOR)
@@ -137,7 +149,4 @@ static bool everything(const tn_pass *p, const tn_node *n, tn_layout_query *q)
     return true;
 }
 
-tn_status tn_pass_AlterOpLayout(tn_pass *p, tn_graph *g)
-{
-    return tn_alter_layouts(p, g, everything);
-}
+tn_status tn_pass_AlterOpLayout(tn_pass *p, tn_graph *g) { return tn_alter_layouts(p, g, everything); }

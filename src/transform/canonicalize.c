@@ -19,16 +19,13 @@ static tn_status canonicalize(tn_pass *p, tn_graph *g, tn_region *r)
     return TN_OK;
 }
 
-tn_status tn_pass_CanonicalizeOps(tn_pass *p, tn_graph *g)
-{
-    return tn_pass_regions(p, g, canonicalize);
-}
+tn_status tn_pass_CanonicalizeOps(tn_pass *p, tn_graph *g) { return tn_pass_regions(p, g, canonicalize); }
 
 /* Storing the result costs more than computing it again: it is no narrower than what it is made of. */
 static bool worth_copying(const tn_node *n)
 {
-    return (n->op->flags & TN_OP_CHEAP) && n->nin == 1 && n->nout == 1 && n->in[0].def->op != &tn_op_constant &&
-           n->type[0]->dtype.bits >= tn_in_type(n, 0)->dtype.bits;
+    return (n->op->flags & TN_OP_CHEAP) && n->nin == 1 && n->nout == 1 &&
+           n->in[0].def->op != &tn_op_constant && n->type[0]->dtype.bits >= tn_in_type(n, 0)->dtype.bits;
 }
 
 static tn_status duplicate(tn_pass *p, tn_graph *g, tn_region *r)
@@ -52,7 +49,4 @@ static tn_status duplicate(tn_pass *p, tn_graph *g, tn_region *r)
     return TN_OK;
 }
 
-tn_status tn_pass_CanonicalizeCast(tn_pass *p, tn_graph *g)
-{
-    return tn_pass_regions(p, g, duplicate);
-}
+tn_status tn_pass_CanonicalizeCast(tn_pass *p, tn_graph *g) { return tn_pass_regions(p, g, duplicate); }

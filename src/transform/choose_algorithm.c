@@ -57,7 +57,4 @@ static tn_status region(tn_pass *p, tn_graph *g, tn_region *r)
     return TN_OK;
 }
 
-tn_status tn_pass_ChooseAlgorithm(tn_pass *p, tn_graph *g)
-{
-    return tn_pass_regions(p, g, region);
-}
+tn_status tn_pass_ChooseAlgorithm(tn_pass *p, tn_graph *g) { return tn_pass_regions(p, g, region); }

@@ -55,7 +55,8 @@ static void gather(combiner *c, tn_node *first)
     tn_combine how;
     c->n = 0;
     for (tn_node *m = first; m && c->n < MAX_BRANCHES; m = m->next)
-        if (tn_value_eq(tn_in(m, 0), tn_in(first, 0)) && combinable(m, c->how.kind, &how) && alike(first, m, &c->how))
+        if (tn_value_eq(tn_in(m, 0), tn_in(first, 0)) && combinable(m, c->how.kind, &how) &&
+            alike(first, m, &c->how))
             c->branch[c->n++] = m;
 }
 
@@ -130,8 +131,8 @@ static tn_status follow(combiner *c, tn_node *const at[], tn_node *before, tn_va
             if (!in[k].def)
                 return TN_FAIL;
         }
-        *y = tn_val(tn_make_call(c->g, before->owner, before, reader[0]->op, reader[0]->nin, in, reader[0]->attr,
-                                 reader[0]->loc));
+        *y = tn_val(tn_make_call(c->g, before->owner, before, reader[0]->op, reader[0]->nin, in,
+                                 reader[0]->attr, reader[0]->loc));
         if (!y->def)
             return TN_FAIL;
         memcpy(here, reader, sizeof here);
@@ -141,9 +142,10 @@ static tn_status follow(combiner *c, tn_node *const at[], tn_node *before, tn_va
         TN_ASSERT(tn_is_int(here[i]->type[0]->dim[out_axis], &count));
         int64_t end = begin + count;
         tn_arena *a = c->g->arena;
-        tn_slice_attr s = {tn_make_dims(c->g, 1, &begin), tn_make_dims(c->g, 1, &end), tn_ints_make(a, 1, &step),
-                           tn_ints_make(a, 1, &out_axis)};
-        tn_node *part = tn_make_call(c->g, before->owner, before, &tn_op_strided_slice, 1, y, &s, here[i]->loc);
+        tn_slice_attr s = {tn_make_dims(c->g, 1, &begin), tn_make_dims(c->g, 1, &end),
+                           tn_ints_make(a, 1, &step), tn_ints_make(a, 1, &out_axis)};
+        tn_node *part =
+            tn_make_call(c->g, before->owner, before, &tn_op_strided_slice, 1, y, &s, here[i]->loc);
         if (!part)
             return TN_FAIL;
         tn_value_replace(c->g, tn_val(here[i]), tn_val(part));
@@ -203,7 +205,10 @@ static tn_status region(tn_pass *p, tn_graph *g, tn_region *r, enum tn_combine_k
 
 static tn_status conv2d(tn_pass *p, tn_graph *g, tn_region *r) { return region(p, g, r, TN_COMBINE_CONV2D); }
 static tn_status dense(tn_pass *p, tn_graph *g, tn_region *r) { return region(p, g, r, TN_COMBINE_DENSE); }
-static tn_status matmul(tn_pass *p, tn_graph *g, tn_region *r) { return region(p, g, r, TN_COMBINE_BATCH_MATMUL); }
+static tn_status matmul(tn_pass *p, tn_graph *g, tn_region *r)
+{
+    return region(p, g, r, TN_COMBINE_BATCH_MATMUL);
+}
 
 /* What was joined stays behind unused. */
 static tn_status run(tn_pass *p, tn_graph *g, tn_region_fn *fn)

@@ -35,11 +35,12 @@ typedef struct scope {
     tn_map seen;
 } scope;
 
-static tn_node *find(const scope *s, uint64_t h)
+static tn_node *find_equal(const scope *s, uint64_t h)
 {
     uint64_t at;
     for (; s; s = s->up)
-        if (tn_map_get(&s->seen, h, &at)) return (tn_node *)(uintptr_t)at;
+        if (tn_map_get(&s->seen, h, &at))
+            return (tn_node *)(uintptr_t)at;
     return NULL;
 }
 
@@ -49,10 +50,12 @@ static void region(tn_pass *p, tn_graph *g, tn_region *r, scope *up)
     tn_node *next;
     for (tn_node *n = r->first; n; n = next) {
         next = n->next;
-        for (int i = 0; i < n->nregion; i++) region(p, g, n->region[i], n->op == &tn_op_fn ? NULL : &s);
-        if (!mergeable(n)) continue;
+        for (int i = 0; i < n->nregion; i++)
+            region(p, g, n->region[i], n->op == &tn_op_fn ? NULL : &s);
+        if (!mergeable(n))
+            continue;
         uint64_t h = hash(n);
-        tn_node *first = find(&s, h);
+        tn_node *first = find_equal(&s, h);
         if (!first) {
             tn_map_put(&s.seen, h, tn_map_key(n));
         } else if (equal(first, n)) {
@@ -67,6 +70,7 @@ static void region(tn_pass *p, tn_graph *g, tn_region *r, scope *up)
 
 tn_status tn_pass_EliminateCommonSubexpr(tn_pass *p, tn_graph *g)
 {
-    for (tn_function *f = g->func; f; f = f->next) region(p, g, f->body, NULL);
+    for (tn_function *f = g->func; f; f = f->next)
+        region(p, g, f->body, NULL);
     return TN_OK;
 }

@@ -66,8 +66,8 @@ tn_status tn_pass_configure(tn_ctx *ctx, tn_pass_options *o, const char *text)
         return unknown(ctx, text, (int)n);
     const char *v = text[n] ? text + n + 1 : "";
     if (!text[n] || !read_value(rows[i].type, v, &value))
-        return tn_error(ctx, "driver-E061", NULL, "--pass-config %s: the value of %s must be %s", text, rows[i].key,
-                        types[rows[i].type]);
+        return tn_error(ctx, "driver-E061", NULL, "--pass-config %s: the value of %s must be %s", text,
+                        rows[i].key, types[rows[i].type]);
     (void)read_value(rows[i].type, rows[i].def, &def);
     bool same = rows[i].type == STR ? strcmp(v, rows[i].def) == 0 : value == def;
     if (rows[i].support == FIXED && !same)

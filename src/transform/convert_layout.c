@@ -10,7 +10,9 @@
 
 #include <string.h>
 
-typedef struct { const char *data, *kernel; } pair;
+typedef struct {
+    const char *data, *kernel;
+} pair;
 
 static pair split_pair(tn_ctx *ctx, const char *s, size_t n)
 {
@@ -45,7 +47,8 @@ static tn_status check(tn_pass *p)
     }
     for (at = o->desired_layout; tn_words_next(&at, &word, &k); i++) {
         pair w = split_pair(p->ctx, word, k);
-        if (tn_words_find("NCHW NHWC", w.data) < 0 || tn_words_find("default OIHW HWIO OHWI HWOI", w.kernel) < 0)
+        if (tn_words_find("NCHW NHWC", w.data) < 0 ||
+            tn_words_find("default OIHW HWIO OHWI HWOI", w.kernel) < 0)
             return tn_error(p->ctx, "driver-E067", NULL,
                             "--desired-layout %.*s: expected NCHW or NHWC, optionally followed by a colon "
                             "and OIHW, HWIO, OHWI or HWOI",

@@ -23,7 +23,8 @@ typedef struct {
 
 static bool is_constant(const tn_node *d)
 {
-    return d->op == &tn_op_constant && d->blob; /* one of a text that was read without its data stays as it is */
+    return d->op == &tn_op_constant &&
+           d->blob; /* one of a text that was read without its data stays as it is */
 }
 
 static bool is_derived(const folder *f, const tn_node *d)
@@ -40,7 +41,8 @@ static bool evaluable(const tn_node *n)
     if (!tn_attr_fixed(n->op->attr, n->attr))
         return false;
     for (int k = 0; k < n->nout; k++)
-        if (!n->type || !n->type[k] || n->type[k]->kind != TN_T_TENSOR || !tn_type_dims_const(n->type[k], NULL))
+        if (!n->type || !n->type[k] || n->type[k]->kind != TN_T_TENSOR ||
+            !tn_type_dims_const(n->type[k], NULL))
             return false;
     return true;
 }
@@ -222,7 +224,4 @@ static tn_status region(tn_pass *p, tn_graph *g, tn_region *r)
     return st;
 }
 
-tn_status tn_pass_FoldConstant(tn_pass *p, tn_graph *g)
-{
-    return tn_pass_regions(p, g, region);
-}
+tn_status tn_pass_FoldConstant(tn_pass *p, tn_graph *g) { return tn_pass_regions(p, g, region); }

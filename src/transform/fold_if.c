@@ -17,8 +17,10 @@ static void collect(renaming *s, const tn_node *n, const tn_region *r)
         const tn_type *t = n->type[k], *b = tn_value_type((tn_value){r->result[k].def, r->result[k].out});
         for (int d = 0; t->kind == TN_T_TENSOR && d < t->n; d++) {
             bool known = t->dim[d]->kind != TN_E_SYM || t->dim[d] == b->dim[d];
-            for (uint32_t i = 0; i < s->n && !known; i++) known = s->from[i] == t->dim[d];
-            if (known) continue;
+            for (uint32_t i = 0; i < s->n && !known; i++)
+                known = s->from[i] == t->dim[d];
+            if (known)
+                continue;
             s->from[s->n] = t->dim[d];
             s->to[s->n++] = b->dim[d];
         }
@@ -28,7 +30,8 @@ static void collect(renaming *s, const tn_node *n, const tn_region *r)
 tn_status tn_if_fold(tn_pass *p, tn_graph *g, tn_node *n)
 {
     const tn_node *c = n->in[0].def;
-    if (c->op != &tn_op_constant || !c->blob || c->blob->n != 1) return TN_OK;
+    if (c->op != &tn_op_constant || !c->blob || c->blob->n != 1)
+        return TN_OK;
     tn_region *r = n->region[*(const unsigned char *)c->blob->at ? 0 : 1];
     if (tn_region_fails(r)) {
         const tn_fail_attr *a = r->result[0].def->attr;
@@ -37,15 +40,18 @@ tn_status tn_if_fold(tn_pass *p, tn_graph *g, tn_node *n)
     }
     renaming s = {0, NULL, NULL};
     uint32_t dims = 0;
-    for (int k = 0; k < n->nout; k++) dims += n->type[k]->n;
+    for (int k = 0; k < n->nout; k++)
+        dims += n->type[k]->n;
     s.from = TN_NEW_N(p->scratch, const tn_expr *, dims);
     s.to = TN_NEW_N(p->scratch, const tn_expr *, dims);
     collect(&s, n, r);
-    while (r->first) tn_node_move(g, r->first, n->owner, n);
+    while (r->first)
+        tn_node_move(g, r->first, n->owner, n);
     for (uint16_t k = 0; k < n->nout; k++)
         tn_value_replace(g, (tn_value){n, k}, (tn_value){r->result[k].def, r->result[k].out});
     tn_node_remove(g, n);
-    for (tn_function *f = s.n ? g->func : NULL; f; f = f->next) tn_relay_rename(g, f->body, s.n, s.from, s.to);
+    for (tn_function *f = s.n ? g->func : NULL; f; f = f->next)
+        tn_relay_rename(g, f->body, s.n, s.from, s.to);
     p->changed = true;
     return TN_OK;
 }

@@ -24,17 +24,14 @@ typedef struct scaler {
     tn_node *product;
     const tn_op *multiply;
     tn_dtype dtype;
-    int64_t n;                   /* factors */
+    int64_t n; /* factors */
     const double *factor;
     bool positive, nonzero;
 } scaler;
 
 /* ---- factors ---- */
 
-static bool is_constant(const tn_node *d)
-{
-    return d && d->op == &tn_op_constant && !d->type[0]->layout;
-}
+static bool is_constant(const tn_node *d) { return d && d->op == &tn_op_constant && !d->type[0]->layout; }
 
 /* The one dimension of extent > 1 of a constant that multiplies t, as an axis of t; -1: none (a single factor);
  * -2: several. */
@@ -63,7 +60,8 @@ static bool in_range(tn_dtype t, tn_magnitude c, double f, enum use use)
     double largest = tn_dtype_largest(t), smallest = tn_dtype_smallest(t);
     f = fabs(f);
     if (use == ADDEND_APART)
-        return f <= largest && f >= smallest && c.most * f <= largest / 64 && (f >= 1 || c.least * f >= smallest);
+        return f <= largest && f >= smallest && c.most * f <= largest / 64 &&
+               (f >= 1 || c.least * f >= smallest);
     if (c.most <= 0 || f <= 0)
         return true;
     return c.most * f <= largest / 2 && (use == ADDEND || f >= 1 || c.most * f >= smallest);
@@ -91,7 +89,8 @@ static bool fits(const scaler *s, const tn_node *c, int axis, enum use use)
     for (int64_t k = 0; at < end; at += (size_t)inner * size, k = (k + 1) % channels)
         tn_magnitude_add(&r[k], t->dtype, at, inner);
     for (int64_t i = 0; i < s->n; i++)
-        if (!in_range(t->dtype, r[channels > 1 ? i : 0], use == ADDEND_APART ? 1 / s->factor[i] : s->factor[i], use))
+        if (!in_range(t->dtype, r[channels > 1 ? i : 0],
+                      use == ADDEND_APART ? 1 / s->factor[i] : s->factor[i], use))
             return false;
     return true;
 }
@@ -120,11 +119,13 @@ static tn_value factors(scaler *s, tn_node *before, int rank, int axis, bool inv
     size_t size = tn_dtype_bytes(s->dtype);
     char *at = tn_arena_alloc(s->p->scratch, (size_t)s->n * size, 16);
     for (int64_t i = 0; i < s->n; i++)
-        tn_scalar_write(s->dtype, at + (size_t)i * size,
-                        tn_eval_cast(TN_F64, s->dtype, (tn_scalar){.f = inverse ? 1 / s->factor[i] : s->factor[i]}));
+        tn_scalar_write(
+            s->dtype, at + (size_t)i * size,
+            tn_eval_cast(TN_F64, s->dtype, (tn_scalar){.f = inverse ? 1 / s->factor[i] : s->factor[i]}));
     for (int i = 0; i < rank - axis; i++)
         dim[i] = i ? 1 : s->n;
-    return tn_val(tn_make_constant(s->g, before->owner, before, s->dtype, s->n == 1 ? 0 : rank - axis, dim, at, NULL));
+    return tn_val(
+        tn_make_constant(s->g, before->owner, before, s->dtype, s->n == 1 ? 0 : rank - axis, dim, at, NULL));
 }
 
 /* Operand i of n is multiplied by the factors along its axis; the new product stands before n, in time for all. */
@@ -163,8 +164,7 @@ static bool may_go_back(const scaler *s, const tn_node *user, int i, int axis, i
         return false;
     const tn_node *d = v.def;
     switch (ask(s, d, false, axis, &other)) {
-    case TN_SCALE_PASS:
-        return may_go_back(s, d, 0, other, depth - 1);
+    case TN_SCALE_PASS: return may_go_back(s, d, 0, other, depth - 1);
     case TN_SCALE_WEIGHT:
         return d->nin > 1 && is_constant(d->in[1].def) && fits(s, d->in[1].def, other, WEIGHT);
     case TN_SCALE_SUM:
@@ -176,8 +176,7 @@ static bool may_go_back(const scaler *s, const tn_node *user, int i, int axis, i
                 return false;
         }
         return true;
-    default:
-        return false;
+    default: return false;
     }
 }
 
@@ -185,10 +184,8 @@ static tn_status go_back(scaler *s, tn_node *d, int axis)
 {
     int other;
     switch (ask(s, d, false, axis, &other)) {
-    case TN_SCALE_PASS:
-        return go_back(s, d->in[0].def, other);
-    case TN_SCALE_WEIGHT:
-        return scale_operand(s, d, 1, tn_in_type(d, 1)->n, other, false);
+    case TN_SCALE_PASS: return go_back(s, d->in[0].def, other);
+    case TN_SCALE_WEIGHT: return scale_operand(s, d, 1, tn_in_type(d, 1)->n, other, false);
     default:
         for (int k = 0; k < d->nin; k++) {
             bool apart = k == 1 && other >= 0;
@@ -228,8 +225,7 @@ static bool may_go_on(const scaler *s, tn_value v, int axis, int depth)
                 return false;
             break;
         }
-        default:
-            return false;
+        default: return false;
         }
     }
     return readers > 0;
@@ -242,16 +238,13 @@ static tn_status go_on(scaler *s, tn_value v, int axis)
         int other;
         next = u->next;
         switch (ask(s, n, true, axis, &other)) {
-        case TN_SCALE_PASS:
-            TN_TRY(go_on(s, tn_val(n), other));
-            break;
-        case TN_SCALE_WEIGHT:
-            TN_TRY(scale_operand(s, n, 1, tn_in_type(n, 1)->n, other, false));
-            break;
+        case TN_SCALE_PASS: TN_TRY(go_on(s, tn_val(n), other)); break;
+        case TN_SCALE_WEIGHT: TN_TRY(scale_operand(s, n, 1, tn_in_type(n, 1)->n, other, false)); break;
         default: {
             int k = 1 - (int)u->slot;
             bool apart = k == 1 && other >= 0;
-            TN_TRY(scale_operand(s, n, k, apart ? tn_in_type(n, k)->n : n->type[0]->n, apart ? other : axis, true));
+            TN_TRY(scale_operand(s, n, k, apart ? tn_in_type(n, k)->n : n->type[0]->n, apart ? other : axis,
+                                 true));
             TN_TRY(go_on(s, tn_val(n), axis));
         }
         }
@@ -265,7 +258,8 @@ static tn_status go_on(scaler *s, tn_value v, int axis)
 static bool is_product(scaler *s, tn_node *n, int *data, int *axis)
 {
     int other;
-    if (n->nin != 2 || n->nout != 1 || !n->op->scale || n->op->scale(n, false, false, 0, &other) != TN_SCALE_FACTOR)
+    if (n->nin != 2 || n->nout != 1 || !n->op->scale ||
+        n->op->scale(n, false, false, 0, &other) != TN_SCALE_FACTOR)
         return false;
     s->product = n;
     s->multiply = n->op;
@@ -341,15 +335,9 @@ static tn_status forward(tn_pass *p, tn_graph *g, tn_region *r)
     return TN_OK;
 }
 
-tn_status tn_pass_BackwardFoldScaleAxis(tn_pass *p, tn_graph *g)
-{
-    return tn_pass_regions(p, g, backward);
-}
+tn_status tn_pass_BackwardFoldScaleAxis(tn_pass *p, tn_graph *g) { return tn_pass_regions(p, g, backward); }
 
-tn_status tn_pass_ForwardFoldScaleAxis(tn_pass *p, tn_graph *g)
-{
-    return tn_pass_regions(p, g, forward);
-}
+tn_status tn_pass_ForwardFoldScaleAxis(tn_pass *p, tn_graph *g) { return tn_pass_regions(p, g, forward); }
 
 tn_status tn_pass_FoldScaleAxis(tn_pass *p, tn_graph *g)
 {

@@ -24,27 +24,27 @@
 enum { MAX_SHARED = 4 };
 
 typedef struct group {
-    struct group *into;      /* merged into this one; NULL: itself */
-    bool anchor;             /* holds an anchor, a reduction or an opaque operator */
-    bool closed;             /* nothing joins any more */
-    uint32_t n;              /* nodes */
-    uint32_t shared;         /* values inside with several readers */
-    uint32_t order;          /* of `last` in the region */
-    tn_node *last;           /* the latest node, whose result is the group's */
-    tn_node *head, *tail;    /* list of its nodes, by fuser.next */
-    tn_node **member;        /* n nodes in execution order, once all groups are made */
-    uint32_t n_member;       /* so many are in it */
+    struct group *into;   /* merged into this one; NULL: itself */
+    bool anchor;          /* holds an anchor, a reduction or an opaque operator */
+    bool closed;          /* nothing joins any more */
+    uint32_t n;           /* nodes */
+    uint32_t shared;      /* values inside with several readers */
+    uint32_t order;       /* of `last` in the region */
+    tn_node *last;        /* the latest node, whose result is the group's */
+    tn_node *head, *tail; /* list of its nodes, by fuser.next */
+    tn_node **member;     /* n nodes in execution order, once all groups are made */
+    uint32_t n_member;    /* so many are in it */
 } group;
 
 typedef struct {
     tn_pass *p;
     tn_graph *g;
-    group **of;              /* by node id */
-    tn_node **next;          /* by node id: in the list of its group */
+    group **of;     /* by node id */
+    tn_node **next; /* by node id: in the list of its group */
     uint32_t max_depth;
 } fuser;
 
-static group *find(group *x)
+static group *group_of(group *x)
 {
     while (x && x->into) {
         if (x->into->into)
@@ -64,10 +64,7 @@ static bool same_shape(const tn_type *a, const tn_type *b)
     return true;
 }
 
-static bool one_element(const tn_type *t)
-{
-    return t->kind == TN_T_TENSOR && t->n == 0;
-}
+static bool one_element(const tn_type *t) { return t->kind == TN_T_TENSOR && t->n == 0; }
 
 static bool is_pointwise(const tn_node *n)
 {
@@ -78,7 +75,7 @@ static bool is_pointwise(const tn_node *n)
 static bool read_in(const fuser *f, tn_value v, const group *mine)
 {
     for (const tn_use *u = v.def->users[v.out]; u; u = u->next)
-        if (!u->user || u->user->owner != v.def->owner || find(f->of[u->user->id]) != mine)
+        if (!u->user || u->user->owner != v.def->owner || group_of(f->of[u->user->id]) != mine)
             return false;
     return true;
 }
@@ -87,10 +84,10 @@ static bool read_in(const fuser *f, tn_value v, const group *mine)
 static group *producer(fuser *f, const tn_node *n, int i)
 {
     tn_value v = tn_in(n, i);
-    const group *mine = find(f->of[n->id]);
+    const group *mine = group_of(f->of[n->id]);
     if (!v.def || v.def->owner != n->owner || v.def->nout != 1)
         return NULL;
-    group *x = find(f->of[v.def->id]);
+    group *x = group_of(f->of[v.def->id]);
     if (!x || x == mine || x->closed || x->last != v.def || !read_in(f, v, mine))
         return NULL;
     bool shared = tn_value_n_uses(v) != 1;
@@ -173,7 +170,12 @@ static void join(fuser *f, tn_node *n, group *mine)
 
 /* ---- making the functions ---- */
 
-typedef struct { tn_value *outer; tn_node **param; int n; tn_region *r; } made;
+typedef struct {
+    tn_value *outer;
+    tn_node **param;
+    int n;
+    tn_region *r;
+} made;
 
 static tn_node *param_for(fuser *f, made *m, tn_value v)
 {
@@ -181,7 +183,8 @@ static tn_node *param_for(fuser *f, made *m, tn_value v)
         if (tn_value_eq(m->outer[i], v))
             return m->param[i];
     m->outer[m->n] = v;
-    m->param[m->n] = tn_region_add_param(f->g, m->r, tn_arena_printf(f->g->arena, "p%d", m->n), tn_value_type(v));
+    m->param[m->n] =
+        tn_region_add_param(f->g, m->r, tn_arena_printf(f->g->arena, "p%d", m->n), tn_value_type(v));
     return m->param[m->n++];
 }
 
@@ -246,7 +249,7 @@ static void list_members(fuser *f, tn_node *const node[], size_t n)
 {
     tn_node **room = TN_NEW_N(f->p->scratch, tn_node *, n);
     for (size_t i = 0; i < n; i++) {
-        group *x = find(f->of[node[i]->id]);
+        group *x = group_of(f->of[node[i]->id]);
         if (!x->member) {
             x->member = room;
             room += x->n;
@@ -266,7 +269,8 @@ static tn_status region(fuser *f, tn_region *r)
         mine->n = 1;
         mine->order = (uint32_t)nodes.n;
         mine->last = mine->head = mine->tail = n;
-        mine->anchor = n->op->fuse == TN_FUSE_ANCHOR || n->op->fuse == TN_FUSE_REDUCE || n->op->fuse == TN_FUSE_OPAQUE;
+        mine->anchor =
+            n->op->fuse == TN_FUSE_ANCHOR || n->op->fuse == TN_FUSE_REDUCE || n->op->fuse == TN_FUSE_OPAQUE;
         f->of[n->id] = mine;
         if (f->p->opt_level > 0 && !f->p->no_grouping)
             join(f, n, mine);
@@ -275,7 +279,7 @@ static tn_status region(fuser *f, tn_region *r)
     list_members(f, nodes.at, nodes.n);
     tn_status s = TN_OK;
     for (size_t i = 0; i < nodes.n && s == TN_OK; i++) {
-        group *x = find(f->of[nodes.at[i]->id]);
+        group *x = group_of(f->of[nodes.at[i]->id]);
         if (x->last == nodes.at[i])
             s = build(f, x, x->member);
     }
@@ -287,11 +291,10 @@ static tn_status fuse_region(tn_pass *p, tn_graph *g, tn_region *r)
 {
     int64_t depth = tn_pass_config_int(p->options, TN_CONFIG_FUSE_MAX_DEPTH);
     fuser f = {p, g, TN_NEW_N(p->scratch, group *, g->n_node), TN_NEW_N(p->scratch, tn_node *, g->n_node),
-               depth < 1 ? 1 : depth > UINT32_MAX ? UINT32_MAX : (uint32_t)depth};
+               depth < 1            ? 1
+               : depth > UINT32_MAX ? UINT32_MAX
+                                    : (uint32_t)depth};
     return region(&f, r);
 }
 
-tn_status tn_pass_FuseOps(tn_pass *p, tn_graph *g)
-{
-    return tn_pass_regions(p, g, fuse_region);
-}
+tn_status tn_pass_FuseOps(tn_pass *p, tn_graph *g) { return tn_pass_regions(p, g, fuse_region); }

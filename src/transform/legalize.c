@@ -19,10 +19,7 @@ static tn_status legalize(tn_pass *p, tn_graph *g, tn_region *r)
     return TN_OK;
 }
 
-tn_status tn_pass_Legalize(tn_pass *p, tn_graph *g)
-{
-    return tn_pass_regions(p, g, legalize);
-}
+tn_status tn_pass_Legalize(tn_pass *p, tn_graph *g) { return tn_pass_regions(p, g, legalize); }
 
 static bool constant_extents(const tn_node *n)
 {

@@ -74,7 +74,8 @@ static tn_status define(tn_te *te, tn_graph *g, const tn_node *n, tn_tensor **of
         in[i] = n->in[i].def ? of[n->in[i].def->id] : NULL;
     te->source = n->loc && n->loc->node ? n->loc->node : "";
     TN_TRY(tn_define_node(te, g, n, in, out));
-    TN_ASSERT(n->nout == 1); /* values of a group are single: FuseOps keeps multi-output operators at its end */
+    TN_ASSERT(n->nout ==
+              1); /* values of a group are single: FuseOps keeps multi-output operators at its end */
     of[n->id] = out[0];
     return TN_OK;
 }
@@ -113,7 +114,8 @@ static const char *joined_source(tn_te *te, const tn_region *r)
     return s;
 }
 
-tn_status tn_lower_te(tn_pass *p, tn_graph *g, const tn_node *call, const char *name, tn_arena *arena, tn_func **out)
+tn_status tn_lower_te(tn_pass *p, tn_graph *g, const tn_node *call, const char *name, tn_arena *arena,
+                      tn_func **out)
 {
     const tn_region *r = tn_group_fn(call)->region[0];
     tn_te te;

@@ -12,16 +12,16 @@ enum tn_config { /* rows of config.def */
 #define CONFIG(id, key, type, def, known) TN_CONFIG_##id,
 #include "transform/config.def"
 #undef CONFIG
-    TN_N_CONFIG
+                 TN_N_CONFIG
 };
 typedef struct tn_pass_options {
-    const char *config[TN_N_CONFIG];      /* values as given; NULL: not given */
-    const char *desired_layout;           /* ConvertLayout: "NHWC", "NHWC:HWIO"; one for all or one each operator,
+    const char *config[TN_N_CONFIG]; /* values as given; NULL: not given */
+    const char *desired_layout;      /* ConvertLayout: "NHWC", "NHWC:HWIO"; one for all or one each operator,
                                            * blanks between; NULL: the pass does nothing */
-    const char *desired_layout_ops;       /* operators, blanks between; NULL: all that can */
-    bool mixed_precision;                 /* ToMixedPrecision runs */
-    const char *mixed_precision_ops;      /* operators that shall be lowered; NULL: what the records say */
-    tn_dtype calculation_type, acc_type;  /* zero: float16 */
+    const char *desired_layout_ops;  /* operators, blanks between; NULL: all that can */
+    bool mixed_precision;            /* ToMixedPrecision runs */
+    const char *mixed_precision_ops; /* operators that shall be lowered; NULL: what the records say */
+    tn_dtype calculation_type, acc_type; /* zero: float16 */
 } tn_pass_options;
 /* Takes "key=value"; driver-E060 unknown key (lists the known ones), E061 value of another type, E062 known but not
  * supported with this value. */
@@ -31,24 +31,30 @@ int64_t tn_pass_config_int(const tn_pass_options *o, enum tn_config key);
 
 typedef struct tn_pass {
     tn_ctx *ctx;
-    tn_arena *scratch;             /* reset after each pass */
+    tn_arena *scratch; /* reset after each pass */
     const struct tn_machine *machine;
-    int opt_level;                 /* 0..4 */
+    int opt_level;                  /* 0..4 */
     const tn_pass_options *options; /* NULL: defaults */
-    bool no_grouping;              /* FuseOps is disabled: one kernel for each operator */
-    bool no_inlining;              /* tn_lower_te makes a block of every operator */
-    tn_eval_fn *eval; void *eval_user;   /* how constants are evaluated (interpreter or JIT) */
+    bool no_grouping;               /* FuseOps is disabled: one kernel for each operator */
+    bool no_inlining;               /* tn_lower_te makes a block of every operator */
+    tn_eval_fn *eval;
+    void *eval_user; /* how constants are evaluated (interpreter or JIT) */
     bool changed;
 } tn_pass;
 
 typedef tn_status tn_pass_fn(tn_pass *p, tn_graph *g);
-typedef struct tn_pass_info { const char *name; int opt_level; tn_pass_fn *run; const char *doc; } tn_pass_info;
+typedef struct tn_pass_info {
+    const char *name;
+    int opt_level;
+    tn_pass_fn *run;
+    const char *doc;
+} tn_pass_info;
 extern const tn_pass_info tn_passes[];
 extern const size_t tn_n_passes;
 #define PASS(name, level, doc) tn_pass_fn tn_pass_##name;
 #include "transform/passes.def"
 #undef PASS
-const tn_pass_info *tn_pass_find(const char *name);  /* NULL: unknown */
+const tn_pass_info *tn_pass_find(const char *name); /* NULL: unknown */
 /* Runs one pass, verifies the module in debug builds. */
 TN_WARN_UNUSED tn_status tn_pass_run(tn_pass *p, const tn_pass_info *pass, tn_graph *g);
 

@@ -6,7 +6,11 @@
 
 enum { MAX_WALKS = 32 };
 
-typedef struct { tn_pass *p; tn_graph *g; tn_vec(tn_node *) todo; } simplifier;
+typedef struct {
+    tn_pass *p;
+    tn_graph *g;
+    tn_vec(tn_node *) todo;
+} simplifier;
 
 /* Removes n and what only it used. */
 static void drop(simplifier *s, tn_node *n)
@@ -64,7 +68,4 @@ static tn_status region(tn_pass *p, tn_graph *g, tn_region *r)
     return st;
 }
 
-tn_status tn_pass_SimplifyExpr(tn_pass *p, tn_graph *g)
-{
-    return tn_pass_regions(p, g, region);
-}
+tn_status tn_pass_SimplifyExpr(tn_pass *p, tn_graph *g) { return tn_pass_regions(p, g, region); }

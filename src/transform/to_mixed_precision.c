@@ -20,15 +20,12 @@ enum { MAX_IN = 256, MAX_ATTR = 256, MAX_DEPTH = 8 };
 typedef struct mixer {
     tn_pass *p;
     tn_graph *g;
-    tn_map low;                /* value -> index + 1 in made */
+    tn_map low; /* value -> index + 1 in made */
     tn_vec(tn_value) made;
     tn_dtype calc, acc;
 } mixer;
 
-static uint64_t key(tn_value v)
-{
-    return (uint64_t)v.def->id << 16 | v.out;
-}
+static uint64_t key(tn_value v) { return (uint64_t)v.def->id << 16 | v.out; }
 
 static tn_value low_of(const mixer *m, tn_value v)
 {
@@ -76,7 +73,8 @@ static tn_status check_names(const mixer *m)
 
 static bool is_moved(tn_value v, int depth)
 {
-    return depth > 0 && v.def->op != &tn_op_constant && (v.def->op->flags & TN_OP_INDEX_MAP) && v.def->nin > 0;
+    return depth > 0 && v.def->op != &tn_op_constant && (v.def->op->flags & TN_OP_INDEX_MAP) &&
+           v.def->nin > 0;
 }
 
 /* A constant, or one that is only moved about. */
@@ -200,10 +198,7 @@ static tn_status region(mixer *m, tn_region *r)
 
 /* Is v the low value cast back, or that value itself? Then the low one can be the result; that of a parameter is made
  * for those who read it, and stays theirs. */
-static bool is_copy(const tn_node *v, const tn_node *low)
-{
-    return v->op == &tn_op_cast || v->op == low->op;
-}
+static bool is_copy(const tn_node *v, const tn_node *low) { return v->op == &tn_op_cast || v->op == low->op; }
 
 static tn_status function(mixer *m, tn_function *f)
 {

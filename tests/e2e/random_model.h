@@ -42,7 +42,8 @@ static inline int channels(random_model *g)
 static inline int64_t elements(const shape *s)
 {
     int64_t n = 1;
-    for (int d = 1; d < s->ndim; d++) n *= s->dim[d];
+    for (int d = 1; d < s->ndim; d++)
+        n *= s->dim[d];
     return n;
 }
 
@@ -64,7 +65,8 @@ static inline int vector(random_model *g, int64_t n)
 /* Begins the next value's node: `node Op ` is followed by operands and attributes that the caller prints. */
 static inline bool give(random_model *g, shape s)
 {
-    if (elements(&s) < 1 || elements(&s) > MODEL_ELEMENTS || g->n == MODEL_VALUES) return false;
+    if (elements(&s) < 1 || elements(&s) > MODEL_ELEMENTS || g->n == MODEL_VALUES)
+        return false;
     g->value[g->n++] = s;
     return true;
 }
@@ -89,17 +91,20 @@ static inline bool conv(random_model *g, int x)
         int64_t reach = (kernel[d] - 1) * dilation + 1;
         pad[d] = below(g, 2) ? kernel[d] / 2 : below(g, 2);
         pad[d + 2] = below(g, 4) ? pad[d] : below(g, 3);
-        if (s.dim[d + 2] + pad[d] + pad[d + 2] < reach) return false;
+        if (s.dim[d + 2] + pad[d] + pad[d + 2] < reach)
+            return false;
         out.dim[d + 2] = (s.dim[d + 2] + pad[d] + pad[d + 2] - reach) / stride + 1;
     }
     out.dim[1] = k;
     int64_t fan = c / groups * kernel[0] * kernel[1];
-    if (fan * elements(&out) > MODEL_WORK || !give(g, out)) return false;
+    if (fan * elements(&out) > MODEL_WORK || !give(g, out))
+        return false;
     snprintf(dims, sizeof dims, "%lld %lld %d %d", (long long)k, (long long)(c / groups), kernel[0],
              kernel[1]);
     int w = weight(g, dims, 1.5 / sqrt((double)fan)), bias = below(g, 3) ? vector(g, k) : -1;
     tn_buf_printf(&g->text, "node Conv v%d,w%d", x, w);
-    if (bias >= 0) tn_buf_printf(&g->text, ",w%d", bias);
+    if (bias >= 0)
+        tn_buf_printf(&g->text, ",w%d", bias);
     tn_buf_printf(&g->text, " -> v%d strides=[%d,%d] dilations=[%d,%d] pads=[%d,%d,%d,%d] group=%lld\n",
                   g->n - 1, stride, stride, dilation, dilation, pad[0], pad[1], pad[2], pad[3],
                   (long long)groups);
@@ -111,10 +116,12 @@ static inline bool pool(random_model *g, int x)
     shape s = g->value[x], out = s;
     int kernel = between(g, 2, 3), stride = between(g, 1, 3), pad = below(g, 2);
     for (int d = 2; d < 4; d++) {
-        if (s.dim[d] + 2 * pad < kernel) return false;
+        if (s.dim[d] + 2 * pad < kernel)
+            return false;
         out.dim[d] = (s.dim[d] + 2 * pad - kernel) / stride + 1;
     }
-    if (!give(g, out)) return false;
+    if (!give(g, out))
+        return false;
     bool average = below(g, 2);
     tn_buf_printf(&g->text, "node %s v%d -> v%d kernel_shape=[%d,%d] strides=[%d,%d] pads=[%d,%d,%d,%d]",
                   average ? "AveragePool" : "MaxPool", x, g->n - 1, kernel, kernel, stride, stride, pad, pad,
@@ -126,10 +133,12 @@ static inline bool pool(random_model *g, int x)
 static inline bool normalise(random_model *g, int x)
 {
     int64_t c = g->value[x].dim[1];
-    if (!give(g, g->value[x])) return false;
+    if (!give(g, g->value[x]))
+        return false;
     int scale = vector(g, c), bias = vector(g, c), mean = vector(g, c), variance = g->n_weight++;
     tn_buf_printf(&g->text, "init w%d float %lld =", variance, (long long)c);
-    for (int64_t i = 0; i < c; i++) tn_buf_printf(&g->text, " %.2f", 0.5 + tn_rng_unit(&g->r));
+    for (int64_t i = 0; i < c; i++)
+        tn_buf_printf(&g->text, " %.2f", 0.5 + tn_rng_unit(&g->r));
     tn_buf_printf(&g->text, "\nnode BatchNormalization v%d,w%d,w%d,w%d,w%d -> v%d epsilon=0.001\n", x, scale,
                   bias, mean, variance, g->n - 1);
     return true;
@@ -143,7 +152,8 @@ static inline bool elementwise(random_model *g, int x)
     static const char *const attrs[] = {
         "", "", "", "", "", "", "", " alpha=0.2", " alpha=0.7", " min=-0.5 max=0.8", "", "", ""};
     int i = below(g, (int)(sizeof ops / sizeof *ops));
-    if (!give(g, g->value[x])) return false;
+    if (!give(g, g->value[x]))
+        return false;
     tn_buf_printf(&g->text, "node %s v%d -> v%d%s\n", ops[i], x, g->n - 1, attrs[i]);
     return true;
 }
@@ -151,7 +161,8 @@ static inline bool elementwise(random_model *g, int x)
 static inline bool same_shape(const shape *a, const shape *b, int but)
 {
     bool same = a->ndim == b->ndim;
-    for (int d = 1; same && d < a->ndim; d++) same = d == but || a->dim[d] == b->dim[d];
+    for (int d = 1; same && d < a->ndim; d++)
+        same = d == but || a->dim[d] == b->dim[d];
     return same;
 }
 
@@ -161,7 +172,8 @@ static inline int partner(random_model *g, int x, int but)
     int first = below(g, g->n);
     for (int i = 0; i < g->n; i++) {
         int y = (first + i) % g->n;
-        if (y != x && same_shape(&g->value[x], &g->value[y], but)) return y;
+        if (y != x && same_shape(&g->value[x], &g->value[y], but))
+            return y;
     }
     return x;
 }
@@ -170,7 +182,8 @@ static inline bool residual(random_model *g, int x)
 {
     static const char *const ops[] = {"Add", "Add", "Add", "Sub", "Mul", "Max", "Min"};
     int y = partner(g, x, -1);
-    if (!give(g, g->value[x])) return false;
+    if (!give(g, g->value[x]))
+        return false;
     tn_buf_printf(&g->text, "node %s v%d,v%d -> v%d\n", ops[below(g, 7)], x, y, g->n - 1);
     return true;
 }
@@ -182,7 +195,8 @@ static inline bool broadcast(random_model *g, int x)
     shape s = g->value[x];
     char dims[64];
     int kind = below(g, 3);
-    if (!give(g, s)) return false;
+    if (!give(g, s))
+        return false;
     if (kind == 0)
         snprintf(dims, sizeof dims, "1");
     else if (s.ndim == 2)
@@ -202,9 +216,11 @@ static inline bool concatenate(random_model *g, int x)
     int axis = between(g, 1, g->value[x].ndim - 1), y = partner(g, x, axis), three = below(g, 3) == 0;
     shape out = g->value[x];
     out.dim[axis] = g->value[x].dim[axis] * (1 + three) + g->value[y].dim[axis];
-    if (!give(g, out)) return false;
+    if (!give(g, out))
+        return false;
     tn_buf_printf(&g->text, "node Concat v%d,v%d", x, y);
-    if (three) tn_buf_printf(&g->text, ",v%d", x);
+    if (three)
+        tn_buf_printf(&g->text, ",v%d", x);
     tn_buf_printf(&g->text, " -> v%d axis=%d\n", g->n - 1, axis);
     return true;
 }
@@ -217,7 +233,8 @@ static inline bool slice(random_model *g, int x)
     bool back = below(g, 3) == 0; /* counted from the end */
     int64_t whole = out.dim[axis];
     out.dim[axis] = end - start;
-    if (!give(g, out)) return false;
+    if (!give(g, out))
+        return false;
     tn_buf_printf(&g->text, "node Slice v%d -> v%d axes=[%d] starts=[%lld] ends=[%lld]\n", x, g->n - 1, axis,
                   (long long)(back && start ? start - whole : start),
                   (long long)(end == whole && below(g, 2) ? INT32_MAX : end));
@@ -229,7 +246,8 @@ static inline bool transpose(random_model *g, int x)
     static const int perms[][3] = {{1, 3, 2}, {2, 3, 1}, {3, 1, 2}, {3, 2, 1}, {2, 1, 3}};
     const int *p = perms[below(g, 5)];
     shape s = g->value[x], out = {4, {0, s.dim[p[0]], s.dim[p[1]], s.dim[p[2]]}};
-    if (!give(g, out)) return false;
+    if (!give(g, out))
+        return false;
     tn_buf_printf(&g->text, "node Transpose v%d -> v%d perm=[0,%d,%d,%d]\n", x, g->n - 1, p[0], p[1], p[2]);
     return true;
 }
@@ -238,8 +256,10 @@ static inline bool pad(random_model *g, int x)
 {
     shape out = g->value[x];
     int p[4];
-    for (int i = 0; i < 4; i++) out.dim[2 + i % 2] += p[i] = below(g, 3);
-    if (!give(g, out)) return false;
+    for (int i = 0; i < 4; i++)
+        out.dim[2 + i % 2] += p[i] = below(g, 3);
+    if (!give(g, out))
+        return false;
     tn_buf_printf(&g->text, "node Pad v%d -> v%d pads=[0,0,%d,%d,0,0,%d,%d] mode='constant' value=%.1f\n", x,
                   g->n - 1, p[0], p[1], p[2], p[3], below(g, 2) ? 0.0 : 0.5);
     return true;
@@ -254,7 +274,8 @@ static inline bool reduce(random_model *g, int x)
         out.dim[2] = out.dim[3] = 1;
     else
         out.dim[kind] = 1;
-    if (!give(g, out)) return false;
+    if (!give(g, out))
+        return false;
     if (kind == 0 && op == 0)
         tn_buf_printf(&g->text, "node GlobalAveragePool v%d -> v%d\n", x, g->n - 1);
     else
@@ -268,7 +289,8 @@ static inline bool reduce(random_model *g, int x)
 static inline bool flatten(random_model *g, int x)
 {
     shape out = {2, {0, elements(&g->value[x])}};
-    if (!give(g, out)) return false;
+    if (!give(g, out))
+        return false;
     tn_buf_printf(&g->text, "node Flatten v%d -> v%d axis=1\n", x, g->n - 1);
     return true;
 }
@@ -278,7 +300,8 @@ static inline bool shuffle(random_model *g, int x)
 {
     shape s = g->value[x], out = {4, {0, s.dim[1] / 4, s.dim[2] * 2, s.dim[3] * 2}};
     long long c = out.dim[1], h = s.dim[2], w = s.dim[3];
-    if (s.dim[1] % 4 || !give(g, out)) return false;
+    if (s.dim[1] % 4 || !give(g, out))
+        return false;
     int k = g->n_weight++, y = g->n - 1;
     tn_buf_printf(&g->text,
                   "init w%da int64 6 = 0 %lld 2 2 %lld %lld\ninit w%db int64 4 = 0 %lld %lld %lld\n", k, c, h,
@@ -296,7 +319,8 @@ static inline bool dense(random_model *g, int x)
     char dims[64];
     bool gemm = out.ndim == 2 && below(g, 3), turned = below(g, 2);
     out.dim[out.ndim - 1] = k;
-    if (f * elements(&out) > MODEL_WORK || !give(g, out)) return false;
+    if (f * elements(&out) > MODEL_WORK || !give(g, out))
+        return false;
     snprintf(dims, sizeof dims, "%lld %lld", (long long)(gemm && turned ? k : f),
              (long long)(gemm && turned ? f : k));
     int w = weight(g, dims, 1.5 / sqrt((double)f)), bias = vector(g, k);
@@ -309,7 +333,8 @@ static inline bool dense(random_model *g, int x)
 
 static inline bool softmax(random_model *g, int x)
 {
-    if (!give(g, g->value[x])) return false;
+    if (!give(g, g->value[x]))
+        return false;
     tn_buf_printf(&g->text, "node Softmax v%d -> v%d axis=1\n", x, g->n - 1);
     return true;
 }
@@ -332,20 +357,26 @@ static inline void random_model_make(random_model *g, uint64_t seed, const char 
 {
     *g = (random_model){.r = {seed}, .batch = batch, .n = 1};
     shape in = {4, {0, channels(g), between(g, 1, 14), between(g, 1, 14)}};
-    if (below(g, 4) == 0) in = (shape){2, {0, between(g, 1, 70)}};
+    if (below(g, 4) == 0)
+        in = (shape){2, {0, between(g, 1, 70)}};
     g->value[0] = in;
     tn_buf_printf(&g->text, "opset 9\ninput v0 float %s", batch);
-    for (int d = 1; d < in.ndim; d++) tn_buf_printf(&g->text, " %lld", (long long)in.dim[d]);
+    for (int d = 1; d < in.ndim; d++)
+        tn_buf_printf(&g->text, " %lld", (long long)in.dim[d]);
     tn_buf_char(&g->text, '\n');
     int total = 0, count = between(g, 1, 9);
-    for (size_t i = 0; i < sizeof random_ops / sizeof *random_ops; i++) total += random_ops[i].weight;
+    for (size_t i = 0; i < sizeof random_ops / sizeof *random_ops; i++)
+        total += random_ops[i].weight;
     for (int tries = 0; g->n <= count && tries < 200; tries++) {
         int x = below(g, 3) ? g->n - 1 : below(g, g->n), pick = below(g, total), i = 0;
-        while (pick >= random_ops[i].weight) pick -= random_ops[i++].weight;
-        if (g->value[x].ndim == 4 ? random_ops[i].planes : random_ops[i].rows) random_ops[i].add(g, x);
+        while (pick >= random_ops[i].weight)
+            pick -= random_ops[i++].weight;
+        if (g->value[x].ndim == 4 ? random_ops[i].planes : random_ops[i].rows)
+            random_ops[i].add(g, x);
     }
     tn_buf_printf(&g->text, "output v%d\n", g->n - 1);
-    if (g->n > 2 && below(g, 3) == 0) tn_buf_printf(&g->text, "output v%d\n", between(g, 1, g->n - 2));
+    if (g->n > 2 && below(g, 3) == 0)
+        tn_buf_printf(&g->text, "output v%d\n", between(g, 1, g->n - 2));
 }
 
 #endif

@@ -23,7 +23,10 @@ enum { RUN_TEXT = 1024, RUN_VALUES = 16 };
 #define RUN_TOLERANCE 1e-4
 #define RUN_FLOOR 0.01
 
-typedef struct values { int n; tenon_tensor at[RUN_VALUES]; } values;
+typedef struct values {
+    int n;
+    tenon_tensor at[RUN_VALUES];
+} values;
 
 __attribute__((format(printf, 2, 3))) static inline bool run_fail(char *why, const char *format, ...)
 {
@@ -179,7 +182,8 @@ static inline bool take_outputs(tnr_instance *instance, uint32_t n, values *out,
         if (tnr_get_output_at(instance, i, &view, err) ||
             tnr_tensor_bytes(view.dtype, view.ndim, view.shape, &bytes, err))
             return false;
-        tenon_tensor t = {.code = view.dtype.code, .bits = view.dtype.bits, .ndim = view.ndim, .bytes = bytes};
+        tenon_tensor t = {
+            .code = view.dtype.code, .bits = view.dtype.bits, .ndim = view.ndim, .bytes = bytes};
         for (int d = 0; d < view.ndim; d++)
             t.shape[d] = view.shape[d];
         t.data = view.data;

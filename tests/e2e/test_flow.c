@@ -76,12 +76,14 @@ static void operate(program *p, const char *x, char out[24])
 
 static void keep(program *p, const char *name)
 {
-    if (p->n_value < MAX_VALUE) memmove(p->value[p->n_value++], name, strlen(name) + 1);
+    if (p->n_value < MAX_VALUE)
+        memmove(p->value[p->n_value++], name, strlen(name) + 1);
 }
 
 static void show(program *p, const char *name)
 {
-    if (p->depth == 0 && p->n_result < 12) memmove(p->result[p->n_result++], name, strlen(name) + 1);
+    if (p->depth == 0 && p->n_result < 12)
+        memmove(p->result[p->n_result++], name, strlen(name) + 1);
 }
 
 static const char *any(program *p) { return p->value[below(p, p->n_value)]; }
@@ -93,13 +95,16 @@ static void reshapes(program *p)
     line(p, r, "dyn.reshape(%s, extent=[u, v])", any(p));
     show(p, r);
     for (int k = below(p, 3); k > 0; k--) {
-        if (below(p, 2)) line(p, r, "nn.relu(%s)", r);
+        if (below(p, 2))
+            line(p, r, "nn.relu(%s)", r);
         line(p, r, below(p, 2) ? "dyn.reshape(%s, extent=[v, u])" : "reshape(%s, newshape=[u * v])", r);
-        if (below(p, 2)) show(p, r);
+        if (below(p, 2))
+            show(p, r);
     }
     if (below(p, 2)) {
         line(p, r, "dyn.reshape(%s, extent=[%s, %d, %d, %d])", r, p->batch, p->channels, HEIGHT, WIDTH);
-        if (below(p, 2)) show(p, r);
+        if (below(p, 2))
+            show(p, r);
         keep(p, r);
     }
 }
@@ -128,8 +133,10 @@ static void loop(program *p)
     char next[24];
     snprintf(next, sizeof next, "%s", p->value[p->n_value - 1]);
     tn_buf_printf(&p->text, "%*s(True, %s", 2 * p->depth + 2, "", two && below(p, 2) ? b : next);
-    if (two) tn_buf_printf(&p->text, ", %s", below(p, 2) ? a : next);
-    if (rows) tn_buf_printf(&p->text, ", %s", any(p));
+    if (two)
+        tn_buf_printf(&p->text, ", %s", below(p, 2) ? a : next);
+    if (rows)
+        tn_buf_printf(&p->text, ", %s", any(p));
     p->depth--;
     tn_buf_printf(&p->text, ")\n%*s};\n", 2 * p->depth + 2, "");
     p->n_value = known;
@@ -137,7 +144,8 @@ static void loop(program *p)
     for (int k = 0; k <= two + rows; k++) {
         snprintf(part, sizeof part, two + rows ? "%.16s.%d" : "%.16s", out, k);
         show(p, part);
-        if (k <= two) keep(p, part);
+        if (k <= two)
+            keep(p, part);
     }
 }
 
@@ -149,7 +157,8 @@ static void branch(program *p)
     tn_buf_printf(&p->text, "%*s%s = if (%%c) {\n", 2 * p->depth + 2, "", out);
     for (int k = 0; k < 2; k++) {
         p->depth++;
-        if (below(p, 4)) steps(p, 1 + below(p, 2));
+        if (below(p, 4))
+            steps(p, 1 + below(p, 2));
         tn_buf_printf(&p->text, "%*s(%s, %s)\n", 2 * p->depth + 2, "", p->value[p->n_value - 1], any(p));
         p->depth--;
         p->n_value = known;
@@ -198,7 +207,8 @@ static void make(program *p, uint64_t seed)
     forms[below(p, 3)](p);
     show(p, any(p));
     tn_buf_str(&p->text, "  (");
-    for (int k = 0; k < p->n_result; k++) tn_buf_printf(&p->text, "%s%s", k ? ", " : "", p->result[k]);
+    for (int k = 0; k < p->n_result; k++)
+        tn_buf_printf(&p->text, "%s%s", k ? ", " : "", p->result[k]);
     tn_buf_str(&p->text, p->n_result == 1 ? ",)\n}\n" : ")\n}\n");
 }
 
@@ -209,7 +219,8 @@ static bool one_run(program *p, const char *path, tnr_module *m, int level, char
     int64_t n = *p->batch == 'n' ? 1 + below(p, 3) : 2, all = n * p->channels * HEIGHT * WIDTH;
     int64_t split = (const int64_t[]){1, 2, 5, 10, 30}[below(p, 5)], s[2] = {split, all / split}, t = 3;
     uint8_t c = (uint8_t)below(p, 2);
-    for (int64_t i = 0; i < all; i++) x[i] = (float)(2 * tn_rng_unit(&p->r) - 1);
+    for (int64_t i = 0; i < all; i++)
+        x[i] = (float)(2 * tn_rng_unit(&p->r) - 1);
     const tenon_tensor in[] = {
         {.name = "x",
          .code = 2,
@@ -244,7 +255,8 @@ static bool one_program(uint64_t seed, program *p, char *why)
     fputs(tn_buf_cstr(&p->text), f);
     assert_int_equal(fclose(f), 0);
     bool ok = run_compile(path, &(tenon_options){.opt_level = level}, &m, why);
-    for (int i = 0; ok && i < 2; i++) ok = one_run(p, path, m, level, why);
+    for (int i = 0; ok && i < 2; i++)
+        ok = one_run(p, path, m, level, why);
     tnr_module_release(m);
     unlink(path);
     return ok;

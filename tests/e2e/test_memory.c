@@ -48,8 +48,8 @@ static tnr_module *compile(const job *j, bool in_place)
         fail_job(j, "compile", why);
     }
     if (!r.plan_smallest && (double)r.plan_bytes > 1.05 * (double)r.alive_bytes)
-        fail_msg("%s: the plan takes %llu bytes, %llu are alive at once", j->path, (unsigned long long)r.plan_bytes,
-                 (unsigned long long)r.alive_bytes);
+        fail_msg("%s: the plan takes %llu bytes, %llu are alive at once", j->path,
+                 (unsigned long long)r.plan_bytes, (unsigned long long)r.alive_bytes);
     tenon_free(t);
     if (tnr_module_open(path, NULL, &m, &err))
         fail_job(j, "open", err.message);
@@ -57,7 +57,8 @@ static tnr_module *compile(const job *j, bool in_place)
     return m;
 }
 
-static void same_with(const job *j, tnr_module *m, int executor, int threads, const values *want, const char *what)
+static void same_with(const job *j, tnr_module *m, int executor, int threads, const values *want,
+                      const char *what)
 {
     char why[RUN_TEXT], text[64];
     values have;
@@ -77,7 +78,8 @@ static uint64_t peak_of(const job *j, tnr_module *m, int executor)
     tnr_error err = {0};
     uint64_t bytes = 0;
     tnr_status status = tnr_instance_new(m, &(tnr_instance_options){.executor = executor}, &inst, &err);
-    if (!status) status = tnr_peak_bytes(inst, &bytes, &err);
+    if (!status)
+        status = tnr_peak_bytes(inst, &bytes, &err);
     if (status)
         fail_job(j, "peak", err.message);
     tnr_instance_free(inst);
@@ -159,8 +161,11 @@ static void shared(const char *name, const char *shapes)
     }
     for (; n < tn_npz_count(z) && n < INPUTS; n++) {
         const tn_array *e = tn_npz_at(z, n);
-        in[n] = (tenon_tensor){.name = tn_arena_strdup(&m.arena, e->name), .code = e->type.code, .bits = e->type.bits,
-                               .ndim = e->type.ndim, .bytes = e->type.data_bytes};
+        in[n] = (tenon_tensor){.name = tn_arena_strdup(&m.arena, e->name),
+                               .code = e->type.code,
+                               .bits = e->type.bits,
+                               .ndim = e->type.ndim,
+                               .bytes = e->type.data_bytes};
         for (int d = 0; d < in[n].ndim; d++)
             in[n].shape[d] = e->type.shape[d];
         assert_int_equal(tn_npz_read(z, n, &in[n].data), 0);
@@ -172,11 +177,11 @@ static void shared(const char *name, const char *shapes)
     model_deinit(&m);
 }
 
-#define SHARED(name, shapes)                                                                                           \
-    static void name(void **state)                                                                                     \
-    {                                                                                                                  \
-        (void)state;                                                                                                   \
-        shared(#name, shapes);                                                                                         \
+#define SHARED(name, shapes) \
+    static void name(void **state) \
+    { \
+        (void)state; \
+        shared(#name, shapes); \
     }
 SHARED(face_rfb_320, NULL)
 SHARED(gtcrn_simple, NULL)
@@ -202,7 +207,8 @@ static bool read_slot(const char *line, slot s[SLOTS])
     unsigned i;
     long long at, over, bytes;
     char kind[16];
-    if (sscanf(line, "slot %u %15s %lld at %lld over slot %lld", &i, kind, &bytes, &at, &over) == 5 && i < SLOTS)
+    if (sscanf(line, "slot %u %15s %lld at %lld over slot %lld", &i, kind, &bytes, &at, &over) == 5 &&
+        i < SLOTS)
         s[i] = (slot){bytes, at, over, -1, -1, true};
     else if (sscanf(line, "slot %u %15s %lld at %lld", &i, kind, &bytes, &at) == 4 && i < SLOTS)
         s[i] = (slot){bytes, at, -1, -1, -1, true};

@@ -48,7 +48,8 @@ typedef struct loaded { /* a row with its data */
 
 static tenon_tensor from_npy(model *m, const char *name)
 {
-    tn_tensor_value v = read_npy(m, source_path(m, tn_arena_printf(&m->arena, "tests/onnx/expected/%s.npy", name)));
+    tn_tensor_value v =
+        read_npy(m, source_path(m, tn_arena_printf(&m->arena, "tests/onnx/expected/%s.npy", name)));
     tenon_tensor t = {.code = v.dtype.code, .bits = v.dtype.bits, .ndim = v.ndim, .data = v.at, .bytes = v.n};
     for (int d = 0; d < v.ndim; d++)
         t.shape[d] = v.dim[d];
@@ -62,7 +63,8 @@ static void read_npz(const char *path, values *out)
     for (int i = 0; i < tn_npz_count(z); i++) {
         const tn_npy *type = &tn_npz_at(z, i)->type;
         tenon_tensor *t = &out->at[out->n++];
-        *t = (tenon_tensor){.code = type->code, .bits = type->bits, .ndim = type->ndim, .bytes = type->data_bytes};
+        *t = (tenon_tensor){
+            .code = type->code, .bits = type->bits, .ndim = type->ndim, .bytes = type->data_bytes};
         for (int d = 0; d < type->ndim; d++)
             t->shape[d] = type->shape[d];
         assert_int_equal(tn_npz_read(z, i, &t->data), 0);
@@ -73,7 +75,8 @@ static void read_npz(const char *path, values *out)
 /* x[i] = ((i * 7919) % 1009) / 1009 */
 static tenon_tensor make_picture(model *m, int n)
 {
-    tenon_tensor t = {.code = 2, .bits = 32, .ndim = 4, .shape = {n, 1, 224, 224}, .bytes = (size_t)n * 224 * 224 * 4};
+    tenon_tensor t = {
+        .code = 2, .bits = 32, .ndim = 4, .shape = {n, 1, 224, 224}, .bytes = (size_t)n * 224 * 224 * 4};
     float *x = tn_arena_alloc(&m->arena, t.bytes, 64);
     for (int64_t i = 0; i < (int64_t)n * 224 * 224; i++)
         x[i] = (float)((i * 7919) % 1009) / 1009.0f;
@@ -85,12 +88,14 @@ static void load_shared(loaded *l)
 {
     model *m = &l->home;
     const char *shared = getenv("TENON_SHARED_MODELS");
-    const char *stem = shared ? tn_arena_printf(&m->arena, "%s/onnx/%s", shared, l->row->file)
-                              : source_path(m, tn_arena_printf(&m->arena, "../shared/models/onnx/%s", l->row->file));
+    const char *stem =
+        shared ? tn_arena_printf(&m->arena, "%s/onnx/%s", shared, l->row->file)
+               : source_path(m, tn_arena_printf(&m->arena, "../shared/models/onnx/%s", l->row->file));
     values in = {0};
     l->path = tn_arena_printf(&m->arena, "%s.onnx", stem);
     if (access(l->path, R_OK) != 0) {
-        print_message("skipped: %s is not there; TENON_SHARED_MODELS names the folder of shared models\n", l->path);
+        print_message("skipped: %s is not there; TENON_SHARED_MODELS names the folder of shared models\n",
+                      l->path);
         model_deinit(m);
         skip();
     }

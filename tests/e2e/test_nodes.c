@@ -27,8 +27,11 @@ static void read_values(model *m, const char *folder, const char *what, values *
     out->n = nodes_values(m, folder, what, v);
     for (int i = 0; i < out->n; i++) {
         tenon_tensor *t = &out->at[i];
-        *t = (tenon_tensor){
-            .code = v[i].dtype.code, .bits = v[i].dtype.bits, .ndim = v[i].ndim, .data = v[i].at, .bytes = v[i].n};
+        *t = (tenon_tensor){.code = v[i].dtype.code,
+                            .bits = v[i].dtype.bits,
+                            .ndim = v[i].ndim,
+                            .data = v[i].at,
+                            .bytes = v[i].n};
         for (int d = 0; d < v[i].ndim; d++)
             t->shape[d] = v[i].dim[d];
     }
@@ -82,7 +85,8 @@ static bool run_node(model *m, tnr_module *module, const char *folder, char *why
 /* Is the error that of late.txt, "lower-E005 pow of ..."? */
 static bool is_late(model *m, const char *late, const char *why)
 {
-    return late[0] && strstr(why, tn_arena_printf(&m->arena, "[%.*s]", (int)strcspn(late, " "), late)) != NULL;
+    return late[0] &&
+           strstr(why, tn_arena_printf(&m->arena, "[%.*s]", (int)strcspn(late, " "), late)) != NULL;
 }
 
 /* Compiles and runs one; *refused where compiling said no. */

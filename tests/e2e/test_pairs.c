@@ -48,12 +48,11 @@ enum { N_FORMS = sizeof forms / sizeof *forms };
 static char *apply(char *at, int value, int to, const char *form)
 {
     at += sprintf(at, "  %%%d = ", to);
-    for (const char *c = form; *c; c++) {
+    for (const char *c = form; *c; c++)
         if (*c != '$')
             *at++ = *c;
         else
             at += value < 0 ? sprintf(at, "%%x") : sprintf(at, "%%%d", value);
-    }
     return at + sprintf(at, ";\n");
 }
 
@@ -128,7 +127,8 @@ static void pairs_stay_small(void **state)
     int failed = 0;
     for (int k = 0; k < N_FORMS * N_FORMS; k++) {
         int a = k / N_FORMS, b = k % N_FORMS;
-        failed += !is_small(4, (const int[]){a, b, a, b}, slow || k % FLAT_STEP == 0, slow || k % RUN_STEP == 0);
+        failed +=
+            !is_small(4, (const int[]){a, b, a, b}, slow || k % FLAT_STEP == 0, slow || k % RUN_STEP == 0);
     }
     assert_int_equal(failed, 0);
 }
@@ -149,6 +149,7 @@ static void chains_stay_small(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(pairs_stay_small), cmocka_unit_test(chains_stay_small)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(pairs_stay_small),
+                                       cmocka_unit_test(chains_stay_small)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -11,7 +11,12 @@
 
 enum { K = 16384, C = 512, ROW = 4096, LINES = 33 };
 
-typedef struct operand { const char *name; int ndim; int64_t shape[4]; double offset; } operand;
+typedef struct operand {
+    const char *name;
+    int ndim;
+    int64_t shape[4];
+    double offset;
+} operand;
 typedef void want_fn(const float *const in[], double *out);
 typedef struct row {
     const char *name, *text;
@@ -105,7 +110,9 @@ static tenon_tensor make_input(const operand *o, uint64_t seed)
     for (size_t i = 0; i < n; i++) {
         double sum = o->offset;
         for (int k = 0; k < 3; k++) /* about normal, deviation 1 */
-            sum += ((double)((seed = seed * 6364136223846793005u + 1442695040888963407u) >> 40) * 0x1p-24 - 0.5) * 2;
+            sum += ((double)((seed = seed * 6364136223846793005u + 1442695040888963407u) >> 40) * 0x1p-24 -
+                    0.5) *
+                   2;
         x[i] = (float)sum;
     }
     t.data = x;

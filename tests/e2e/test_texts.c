@@ -236,7 +236,9 @@ static void fill(tenon_tensor *t, int nan_step)
         bool is_nan = nan_step && i % (size_t)nan_step == (size_t)nan_step / 2;
         switch (t->code << 8 | t->bits) {
         case 2 << 8 | 32: ((float *)t->data)[i] = is_nan ? NAN : (float)v / 4; break;
-        case 2 << 8 | 16: ((uint16_t *)t->data)[i] = (uint16_t)(is_nan ? 0x7e00 : 0x3c00 + (v & 7) * 64); break;
+        case 2 << 8 | 16:
+            ((uint16_t *)t->data)[i] = (uint16_t)(is_nan ? 0x7e00 : 0x3c00 + (v & 7) * 64);
+            break;
         case 2 << 8 | 64: ((double *)t->data)[i] = is_nan ? (double)NAN : v / 4.0; break;
         case 0 << 8 | 16:
         case 1 << 8 | 16: ((int16_t *)t->data)[i] = (int16_t)(v * 900); break;
@@ -280,7 +282,8 @@ static const char *write_model(const char *text)
     return path;
 }
 
-static bool package(const char *path, const char *target, int n_in, const tenon_tensor in[], values *out, char *why)
+static bool package(const char *path, const char *target, int n_in, const tenon_tensor in[], values *out,
+                    char *why)
 {
     tnr_module *m = NULL;
     tenon_options o = {.target = target, .opt_level = 3};
@@ -310,7 +313,8 @@ static bool is_refused(const char *path, const char *because, char *why)
     tnr_module *m = NULL;
     bool compiled = run_compile(path, NULL, &m, said);
     tnr_module_release(m);
-    return !compiled && strstr(said, because) ? true : run_fail(why, "compiled, or refused otherwise: %.900s", said);
+    return !compiled && strstr(said, because) ? true
+                                              : run_fail(why, "compiled, or refused otherwise: %.900s", said);
 }
 
 static void texts_agree(void **state)
@@ -336,7 +340,7 @@ static void texts_agree(void **state)
 static void casts_agree(void **state)
 {
     (void)state;
-    static const char *const types[] = {"int8",   "int16",  "int32",   "int64",   "uint8", "uint16",
+    static const char *const types[] = {"int8",   "int16",  "int32",   "int64",   "uint8",  "uint16",
                                         "uint32", "uint64", "float16", "float32", "float64"};
     enum { N = sizeof types / sizeof *types };
     for (int from = 0; from < N; from++) {

@@ -11,7 +11,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 static void look(const uint8_t *data, size_t n)
 {
     tn_elf e;
-    if (tn_elf_read(data, n, &e) == NULL && e.note && (e.note < data || e.note_n > n || e.note > data + n - e.note_n))
+    if (tn_elf_read(data, n, &e) == NULL && e.note &&
+        (e.note < data || e.note_n > n || e.note > data + n - e.note_n))
         abort();
     if (tn_elf_read(data, n, &e) == NULL)
         (void)(tn_sum_check_code(data, n, &e) + tn_sum_check_weights(data, n, &e));

@@ -10,7 +10,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 
 static void require(int holds)
 {
-    if (!holds) abort();
+    if (!holds)
+        abort();
 }
 
 /* mod.params with p0, float32 [8] */

@@ -9,9 +9,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 
 static void require(int holds)
 {
-    if (!holds) {
+    if (!holds)
         abort();
-    }
 }
 
 static uint64_t touched;
@@ -21,14 +20,11 @@ static void walk(const tn_json *v, unsigned depth, size_t *budget)
 {
     require(depth <= TN_JSON_DEPTH);
     require((*budget)-- > 0); /* no more values than bytes */
-    if (v->kind == TN_JSON_STRING) {
-        for (uint32_t i = 0; i < v->n; i++) {
+    if (v->kind == TN_JSON_STRING)
+        for (uint32_t i = 0; i < v->n; i++)
             touched += (uint8_t)v->u.s[i]; /* the sanitizer checks where it lies */
-        }
-    }
-    if (v->kind == TN_JSON_REAL) {
+    if (v->kind == TN_JSON_REAL)
         require(v->u.r - v->u.r == 0);
-    }
     uint32_t n = v->kind == TN_JSON_OBJECT ? 2 * v->n : v->kind == TN_JSON_ARRAY ? v->n : 0;
     for (uint32_t i = 0; i < n; i++) {
         require(v->kind == TN_JSON_ARRAY || i % 2 || v->u.at[i].kind == TN_JSON_STRING);

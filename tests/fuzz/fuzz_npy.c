@@ -9,7 +9,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 
 static void require(int holds)
 {
-    if (!holds) abort();
+    if (!holds)
+        abort();
 }
 
 static void round_trip(const tn_npy *a)
@@ -33,7 +34,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
         require(why && *why && strlen(why) < 128);
         return 0;
     }
-    require(a.header_bytes <= n && a.header_bytes <= TN_NPY_HEADER_MAX && a.ndim >= 0 && a.ndim <= TN_NPY_DIMS);
+    require(a.header_bytes <= n && a.header_bytes <= TN_NPY_HEADER_MAX && a.ndim >= 0 &&
+            a.ndim <= TN_NPY_DIMS);
     size_t bytes = a.bits / 8u;
     for (int d = 0; d < a.ndim; d++) {
         require(a.shape[d] >= 0);

@@ -7,7 +7,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 
 static void require(int holds)
 {
-    if (!holds) abort();
+    if (!holds)
+        abort();
 }
 
 static uint64_t touched;

@@ -36,18 +36,16 @@ enum { DEPTH = 40, MEMORY = 1 << 20 };
 
 static void require(int holds)
 {
-    if (!holds) {
+    if (!holds)
         abort();
-    }
 }
 
 static uint64_t touched;
 
 static void touch(tn_pb_bytes b)
 {
-    for (size_t i = 0; i < b.n; i++) {
+    for (size_t i = 0; i < b.n; i++)
         touched += b.at[i];
-    }
 }
 
 static void walk(const tree *t, unsigned depth)
@@ -55,19 +53,16 @@ static void walk(const tree *t, unsigned depth)
     require(depth < DEPTH);
     touch(t->s);
     const tn_pb_bytes *text = t->texts.at;
-    for (size_t i = 0; i < t->texts.n; i++) {
+    for (size_t i = 0; i < t->texts.n; i++)
         touch(text[i]);
-    }
     touch((tn_pb_bytes){t->ints.at, t->ints.n * sizeof(int64_t)});
     touch((tn_pb_bytes){t->floats.at, t->floats.n * sizeof(float)});
     touch((tn_pb_bytes){t->doubles.at, t->doubles.n * sizeof(double)});
     const tree *kid = t->kids.at;
-    for (size_t i = 0; i < t->kids.n; i++) {
+    for (size_t i = 0; i < t->kids.n; i++)
         walk(&kid[i], depth + 1);
-    }
-    if (t->one) {
+    if (t->one)
         walk(t->one, depth + 1);
-    }
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
@@ -77,9 +72,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     tn_pb c = tn_pb_open(data, n);
     while (tn_pb_next(&c)) {
         require(c.at >= data && c.at <= data + n);
-        if (c.wire == TN_PB_LEN) {
+        if (c.wire == TN_PB_LEN)
             require(c.bytes.at >= data && c.bytes.n <= n && c.bytes.at + c.bytes.n == c.at);
-        }
         last = c.field == 1 ? (c.wire == TN_PB_I32 ? (int32_t)(uint32_t)c.value : tn_pb_int(&c)) : last;
         ints += c.field == 6 && c.wire != TN_PB_LEN;
     }

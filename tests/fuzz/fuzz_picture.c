@@ -9,7 +9,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 
 static void require(int holds)
 {
-    if (!holds) abort();
+    if (!holds)
+        abort();
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
@@ -27,7 +28,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
         enum tn_filter f = (enum tn_filter)(n % 5);
         tn_window w = {0, 0, p.width, p.height};
         require(tn_resample(&p, w, f, 255, (tn_place){0, 0, 5, 3}, &c) == 0);
-        for (int i = 0; i < 45; i++) require(isfinite(c.rgb[i]));
+        for (int i = 0; i < 45; i++)
+            require(isfinite(c.rgb[i]));
     }
     free(c.rgb);
     tn_picture_deinit(&p);

@@ -8,7 +8,12 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 
-typedef struct module { tn_ctx ctx; tn_arena arena; tn_pool pool; tn_graph g; } module;
+typedef struct module {
+    tn_ctx ctx;
+    tn_arena arena;
+    tn_pool pool;
+    tn_graph g;
+} module;
 
 static void module_open(module *m)
 {
@@ -27,7 +32,7 @@ static void module_close(module *m)
 
 static void fail(module *m, const char *what, const tn_buf *text)
 {
-    tn_buf b = { 0 };
+    tn_buf b = {0};
     tn_diag_print_all(&m->ctx, &b);
     fprintf(stderr, "%s\n%s\n%s", what, tn_buf_cstr(text), tn_buf_cstr(&b));
     abort();
@@ -39,14 +44,12 @@ static int read_print(const char *text, size_t n, tn_buf *out, const tn_buf *sho
     module m;
     module_open(&m);
     int read = tn_relay_parse(&m.g, "fuzz", text, n, NULL, 0) == TN_OK;
-    if (read != (m.ctx.n_error == 0)) {
+    if (read != (m.ctx.n_error == 0))
         fail(&m, "the status is not what was reported", shown);
-    }
     if (read) {
         tn_relay_print(&m.g, out);
-        if (tn_relay_verify(&m.g) != TN_OK) {
+        if (tn_relay_verify(&m.g) != TN_OK)
             fail(&m, "does not verify", out);
-        }
     } else if (shown->n) {
         fail(&m, "what was printed does not read back", shown);
     }
@@ -56,7 +59,7 @@ static int read_print(const char *text, size_t n, tn_buf *out, const tn_buf *sho
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
-    tn_buf first = { 0 }, second = { 0 }, none = { 0 };
+    tn_buf first = {0}, second = {0}, none = {0};
     module m;
     if (read_print((const char *)data, n, &first, &none)) {
         read_print(first.at, first.n, &second, &first);

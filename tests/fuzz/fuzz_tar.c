@@ -11,9 +11,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 
 static void require(int holds)
 {
-    if (!holds) {
+    if (!holds)
         abort();
-    }
 }
 
 /* Puts right checksum and magic of every block that is not zero. */
@@ -27,11 +26,10 @@ static void repair(uint8_t *data, size_t n)
             sum += h[i];
             any |= h[i] != ' ' && h[i];
         }
-        if (!any) {
+        if (!any)
             memset(h + 148, 0, 8);
-        } else if (memcmp(h + 257, "ustar", 5) == 0) {
+        else if (memcmp(h + 257, "ustar", 5) == 0)
             snprintf((char *)h + 148, 8, "%06o", sum);
-        }
     }
 }
 
@@ -72,24 +70,21 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     if (n) {
         memcpy(copy, data, n);
         n--;
-        if (data[n] & 1) {
+        if (data[n] & 1)
             repair(copy, n);
-        }
     }
     tn_tar t = tn_tar_open(copy, n);
     while (tn_tar_next(&t, &next)) {
         check_entry(copy, n, &next);
-        if (count < MAX) {
+        if (count < MAX)
             e[count++] = next;
-        }
     }
     round_trip(e, count);
     if (count) {
         char *name = strndup(e[0].name, e[0].name_n);
         const char *error;
-        if (tn_tar_find(copy, n, name, &next, &error)) {
+        if (tn_tar_find(copy, n, name, &next, &error))
             require(!t.error && next.at == e[0].at);
-        }
         free(name);
     }
     free(copy);

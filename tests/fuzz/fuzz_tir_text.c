@@ -9,7 +9,11 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 
 enum { MAX_FUNC = 4 };
-typedef struct reader { tn_ctx ctx; tn_arena arena; tn_pool pool; } reader;
+typedef struct reader {
+    tn_ctx ctx;
+    tn_arena arena;
+    tn_pool pool;
+} reader;
 
 static void reader_open(reader *r)
 {
@@ -40,8 +44,10 @@ static bool read_print(const char *text, size_t n, tn_buf *out, const tn_buf *sh
     size_t count;
     reader_open(&r);
     bool read = tn_func_parse(&r.ctx, &r.arena, &r.pool, "fuzz", text, n, f, MAX_FUNC, &count) == TN_OK;
-    if (read != (r.ctx.n_error == 0)) give_up(&r, "the status is not what was reported", shown);
-    if (!read && shown->n) give_up(&r, "what was printed does not read back", shown);
+    if (read != (r.ctx.n_error == 0))
+        give_up(&r, "the status is not what was reported", shown);
+    if (!read && shown->n)
+        give_up(&r, "what was printed does not read back", shown);
     for (size_t i = 0; read && i < count; i++) {
         size_t errors = r.ctx.n_error;
         tn_func_print(tn_func_clone(f[i], &r.arena, &r.pool), out);

@@ -19,7 +19,12 @@ static const char text[] = "func @f(A: f32[n, 12], W: f32[20, 12]) -> (out: f32[
                            "      out[i, j] = max(acc[i, j], 0f)\n"
                            "}\n";
 
-typedef struct { tn_ctx ctx; tn_arena arena; tn_pool pool; tn_func *f; } world;
+typedef struct {
+    tn_ctx ctx;
+    tn_arena arena;
+    tn_pool pool;
+    tn_func *f;
+} world;
 
 static void open_world(world *w)
 {
@@ -62,7 +67,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     if (tn_trace_replay(&again, trace.n ? trace.at : "", trace.n, &line) != TN_DONE)
         abort();
     print_both(&again, &trace2, &func2);
-    if (strcmp(tn_buf_cstr(&trace), tn_buf_cstr(&trace2)) != 0 || strcmp(tn_buf_cstr(&func), tn_buf_cstr(&func2)) != 0)
+    if (strcmp(tn_buf_cstr(&trace), tn_buf_cstr(&trace2)) != 0 ||
+        strcmp(tn_buf_cstr(&func), tn_buf_cstr(&func2)) != 0)
         abort();
     tn_buf_deinit(&trace);
     tn_buf_deinit(&func);

@@ -10,7 +10,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-typedef struct env { tn_ctx ctx; tn_arena arena; tn_pool pool; tn_graph g; tn_region *body; } env;
+typedef struct env {
+    tn_ctx ctx;
+    tn_arena arena;
+    tn_pool pool;
+    tn_graph g;
+    tn_region *body;
+} env;
 
 static inline void env_init(env *e)
 {

@@ -12,7 +12,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-typedef struct model { tn_ctx ctx; tn_arena arena; tn_pool pool; tn_graph g; tn_file file; } model;
+typedef struct model {
+    tn_ctx ctx;
+    tn_arena arena;
+    tn_pool pool;
+    tn_graph g;
+    tn_file file;
+} model;
 
 static inline void model_init(model *m)
 {
@@ -81,9 +87,9 @@ static inline tn_file model_map(model *m, const char *path)
 static inline tn_dtype model_dtype(uint64_t type)
 {
     static const tn_dtype dtype[] = {
-        [1] = {TN_FLOAT, 32, 1}, [2] = {TN_UINT, 8, 1},   [3] = {TN_INT, 8, 1},    [4] = {TN_UINT, 16, 1},
-        [5] = {TN_INT, 16, 1},   [6] = {TN_INT, 32, 1},   [7] = {TN_INT, 64, 1},   [9] = {TN_BOOL, 8, 1},
-        [10] = {TN_FLOAT, 16, 1}, [11] = {TN_FLOAT, 64, 1}, [12] = {TN_UINT, 32, 1}, [13] = {TN_UINT, 64, 1},
+        [1] = {TN_FLOAT, 32, 1},   [2] = {TN_UINT, 8, 1},    [3] = {TN_INT, 8, 1},    [4] = {TN_UINT, 16, 1},
+        [5] = {TN_INT, 16, 1},     [6] = {TN_INT, 32, 1},    [7] = {TN_INT, 64, 1},   [9] = {TN_BOOL, 8, 1},
+        [10] = {TN_FLOAT, 16, 1},  [11] = {TN_FLOAT, 64, 1}, [12] = {TN_UINT, 32, 1}, [13] = {TN_UINT, 64, 1},
         [16] = {TN_BFLOAT, 16, 1},
     };
     assert_true(type < sizeof dtype / sizeof *dtype && dtype[type].bits != 0);
@@ -113,15 +119,12 @@ static inline tn_tensor_value read_pb(model *m, const char *path)
                 v.dim[v.ndim++] = (int64_t)d;
             }
             break;
-        case 2:
-            v.dtype = model_dtype(r.value);
-            break;
+        case 2: v.dtype = model_dtype(r.value); break;
         case 9:
             v.n = r.bytes.n;
             v.at = tn_arena_copy(&m->arena, r.bytes.at, r.bytes.n, 64);
             break;
-        default:
-            break;
+        default: break;
         }
     }
     if (!v.at)
@@ -139,7 +142,8 @@ static inline tn_tensor_value read_npy(model *m, const char *path)
     assert_non_null(strstr(text, "'descr': '<f4'"));
     assert_non_null(strstr(text, "'fortran_order': False"));
     const char *at = strstr(text, "'shape': (");
-    tn_tensor_value v = {.dtype = TN_F32, .borrowed = true, .n = f.n - header, .at = (char *)(uintptr_t)f.at + header};
+    tn_tensor_value v = {
+        .dtype = TN_F32, .borrowed = true, .n = f.n - header, .at = (char *)(uintptr_t)f.at + header};
     assert_non_null(at);
     for (at += strlen("'shape': ("); *at && *at != ')'; at++)
         if (*at >= '0' && *at <= '9')
@@ -170,7 +174,8 @@ static inline const char *differs(model *m, const tn_tensor_value *have, const t
                                    (long long)want->dim[i]);
     for (size_t i = 0; i < have->n / tn_dtype_bytes(have->dtype); i++) {
         double a = element(have, i), b = element(want, i);
-        if (!(fabs(a - b) <= absolute + relative * fabs(b)) && !(isnan(a) && isnan(b)) && !(isinf(b) && a == b))
+        if (!(fabs(a - b) <= absolute + relative * fabs(b)) && !(isnan(a) && isnan(b)) &&
+            !(isinf(b) && a == b))
             return tn_arena_printf(&m->arena, "element %zu is %.9g, not %.9g", i, a, b);
     }
     return NULL;

@@ -9,11 +9,11 @@
 enum { NODES_MAX = 4000, NODES_VALUES = 16 };
 
 typedef struct nodes {
-    char *name[NODES_MAX];      /* in order */
+    char *name[NODES_MAX]; /* in order */
     int n;
-    const char *unsupported;    /* the texts of unsupported.txt and late.txt */
+    const char *unsupported; /* the texts of unsupported.txt and late.txt */
     const char *late;
-    bool all;                   /* no TENON_NODES */
+    bool all; /* no TENON_NODES */
 } nodes;
 
 static inline int nodes_by_name(const void *a, const void *b)
@@ -35,8 +35,7 @@ static inline nodes *nodes_read(model *home)
     DIR *d = opendir(source_path(home, "tests/onnx/node"));
     assert_non_null(d);
     for (struct dirent *e; (e = readdir(d)) != NULL;) {
-        if (e->d_name[0] == '.' ||
-            (pick && !strstr(e->d_name, pick)))
+        if (e->d_name[0] == '.' || (pick && !strstr(e->d_name, pick)))
             continue;
         assert_true(l->n < NODES_MAX);
         l->name[l->n++] = (char *)(uintptr_t)tn_arena_strdup(&home->arena, e->d_name);

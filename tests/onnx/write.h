@@ -54,10 +54,7 @@ static inline void pb_bytes(tn_buf *b, unsigned field, const void *at, size_t n)
         tn_buf_add(b, at, n);
 }
 
-static inline void pb_text(tn_buf *b, unsigned field, const char *s)
-{
-    pb_bytes(b, field, s, strlen(s));
-}
+static inline void pb_text(tn_buf *b, unsigned field, const char *s) { pb_bytes(b, field, s, strlen(s)); }
 
 /* Appends and releases a message. */
 static inline void pb_message(tn_buf *b, unsigned field, tn_buf *inner)
@@ -68,7 +65,12 @@ static inline void pb_message(tn_buf *b, unsigned field, tn_buf *inner)
 
 /* ---- types ---- */
 
-typedef struct write_type { const char *name; int number; tn_dtype dtype; unsigned typed_field; } write_type;
+typedef struct write_type {
+    const char *name;
+    int number;
+    tn_dtype dtype;
+    unsigned typed_field;
+} write_type;
 
 static inline const write_type *write_type_of(const char *name)
 {
@@ -89,7 +91,11 @@ static inline const write_type *write_type_of(const char *name)
 
 /* ---- lines ---- */
 
-typedef struct words { char text[1024]; char *at[128]; int n; } words;
+typedef struct words {
+    char text[1024];
+    char *at[128];
+    int n;
+} words;
 
 /* Splits at blanks, but not inside < >. */
 static inline void split_words(words *w, const char *line, size_t n)
@@ -138,7 +144,8 @@ static inline void write_raw(tn_buf *t, const write_type *type, int n, char *con
     for (int i = 0; i < n; i++) {
         char element[8];
         bool real = tn_dtype_is_float(type->dtype);
-        tn_scalar v = real ? (tn_scalar){.f = strtod(value[i], NULL)} : (tn_scalar){.i = strtoll(value[i], NULL, 10)};
+        tn_scalar v =
+            real ? (tn_scalar){.f = strtod(value[i], NULL)} : (tn_scalar){.i = strtoll(value[i], NULL, 10)};
         tn_scalar_write(type->dtype, element, v);
         tn_buf_add(&raw, element, tn_dtype_bytes(type->dtype));
     }

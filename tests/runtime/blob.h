@@ -17,19 +17,23 @@ static inline void blob_put(blob *b, const void *data, size_t n)
     if (b->n + n > b->room) {
         size_t room = (2 * (b->n + n) + 4095) / 4096 * 4096;
         uint8_t *at = aligned_alloc(4096, room);
-        if (!at) abort();
-        if (b->n) memcpy(at, b->at, b->n);
+        if (!at)
+            abort();
+        if (b->n)
+            memcpy(at, b->at, b->n);
         free(b->at);
         b->at = at;
         b->room = room;
     }
-    if (n) memcpy(b->at + b->n, data, n);
+    if (n)
+        memcpy(b->at + b->n, data, n);
     b->n += n;
 }
 
 static inline void blob_int(blob *b, uint64_t v, int bytes)
 {
-    for (int i = 0; i < bytes; i++) blob_put(b, &(uint8_t){(uint8_t)(v >> (8 * i))}, 1);
+    for (int i = 0; i < bytes; i++)
+        blob_put(b, &(uint8_t){(uint8_t)(v >> (8 * i))}, 1);
 }
 
 typedef struct blob_tensor {
@@ -63,7 +67,8 @@ static inline void blob_tensor_put(blob *b, const blob_tensor *t)
     blob_int(b, t->code, 1);
     blob_int(b, t->bits, 1);
     blob_int(b, 1, 2);
-    for (int d = 0; d < t->ndim; d++) blob_int(b, (uint64_t)t->shape[d], 8);
+    for (int d = 0; d < t->ndim; d++)
+        blob_int(b, (uint64_t)t->shape[d], 8);
     blob_int(b, t->bytes, 8);
     blob_put(b, t->data, t->bytes);
 }
@@ -73,7 +78,8 @@ static inline blob blob_params(const blob_tensor *t, size_t n)
 {
     blob b = {0};
     blob_params_names(&b, t, n);
-    for (size_t i = 0; i < n; i++) blob_tensor_put(&b, &t[i]);
+    for (size_t i = 0; i < n; i++)
+        blob_tensor_put(&b, &t[i]);
     return b;
 }
 
@@ -112,7 +118,8 @@ static inline void blob_tar_file(blob *b, const char *name, const void *data, si
     h[156] = '0';
     memcpy(h + 257, "ustar\00000", 8);
     unsigned sum = 0;
-    for (int i = 0; i < 512; i++) sum += (unsigned char)h[i];
+    for (int i = 0; i < 512; i++)
+        sum += (unsigned char)h[i];
     snprintf(h + 148, 8, "%06o", sum);
     blob_put(b, h, 512);
     blob_put(b, data, n);

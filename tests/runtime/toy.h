@@ -46,7 +46,8 @@ static int32_t toy_add(const tn_call *call, uint32_t step, uint32_t task, void *
     float *out = (float *)call->arg[3] + task * TOY_COLUMNS;
     (void)step;
     (void)scratch;
-    for (int j = 0; j < TOY_COLUMNS; j++) out[j] = a[j] + b[j];
+    for (int j = 0; j < TOY_COLUMNS; j++)
+        out[j] = a[j] + b[j];
     return 0;
 }
 
@@ -55,10 +56,13 @@ static int32_t toy_scale(const tn_call *call, uint32_t step, uint32_t task, void
     const float *w = (const float *)call->arg[2];
     float *out = (float *)call->arg[3], *row = (float *)scratch;
     (void)step;
-    if ((uintptr_t)scratch % 64 != 0 || (uintptr_t)w % 64 != 0) return TOY_CHECK_ALIGN;
+    if ((uintptr_t)scratch % 64 != 0 || (uintptr_t)w % 64 != 0)
+        return TOY_CHECK_ALIGN;
     for (int64_t i = 2 * (int64_t)task; i < 2 * (int64_t)task + 2 && i < toy_n(call->sym); i++) {
-        for (int j = 0; j < TOY_COLUMNS; j++) row[j] = out[i * TOY_COLUMNS + j] * w[j];
-        for (int j = 0; j < TOY_COLUMNS; j++) out[i * TOY_COLUMNS + j] = row[j];
+        for (int j = 0; j < TOY_COLUMNS; j++)
+            row[j] = out[i * TOY_COLUMNS + j] * w[j];
+        for (int j = 0; j < TOY_COLUMNS; j++)
+            out[i * TOY_COLUMNS + j] = row[j];
     }
     return 0;
 }
@@ -76,9 +80,11 @@ static int32_t toy_row_sum(const tn_call *call, uint32_t step, uint32_t task, vo
     const float *a = (const float *)call->arg[0] + task * TOY_COLUMNS;
     float *work = (float *)call->work, sum = step ? work[task] : 0;
     (void)scratch;
-    for (int j = 0; j < TOY_COLUMNS; j++) sum += a[j];
+    for (int j = 0; j < TOY_COLUMNS; j++)
+        sum += a[j];
     work[task] = sum;
-    if (step == 2) ((float *)call->arg[1])[task] = sum;
+    if (step == 2)
+        ((float *)call->arg[1])[task] = sum;
     return 0;
 }
 
@@ -90,19 +96,14 @@ static int32_t toy_pick(const tn_call *call, uint32_t step, uint32_t task, void 
     (void)step;
     (void)task;
     (void)scratch;
-    if (i < 0 || i >= toy_n(call->sym)) return TOY_CHECK_INDEX;
+    if (i < 0 || i >= toy_n(call->sym))
+        return TOY_CHECK_INDEX;
     *(float *)call->arg[2] = ((const float *)call->arg[0])[i];
     return 0;
 }
 
-#define TOY_FIXED(v) \
-    { \
-        (v), NULL \
-    }
-#define TOY_FN(f) \
-    { \
-        0, (f) \
-    }
+#define TOY_FIXED(v) {(v), NULL}
+#define TOY_FN(f) {0, (f)}
 
 static const tn_phase toy_phase_one[] = {{toy_one_row, TOY_FIXED(1), 0, 0}};
 static const tn_phase toy_phase_many[] = {{toy_add, TOY_FN(toy_n), TN_PHASE_NO_BARRIER * 0, 0},
@@ -124,18 +125,10 @@ static const char *const toy_check[] = {"index out of range", "misaligned memory
 
 #define TOY_KERNELS(n_sym) \
     { \
-        {"tvmgen_default_fused_add_multiply", \
-         "Add_0, Mul_0", \
-         toy_variant_add, \
-         toy_check, \
-         2, \
-         2, \
-         3, \
-         1, \
-         n_sym, \
+        {"tvmgen_default_fused_add_multiply", "Add_0, Mul_0", toy_variant_add, toy_check, 2, 2, 3, 1, n_sym, \
          0}, \
-            {"tvmgen_default_fused_sum", "ReduceSum_0", toy_variant_sum, NULL, 1, 0, 1, 1, n_sym, 0}, \
-            {"tvmgen_default_fused_take", "Gather_0", toy_variant_pick, toy_check, 1, 1, 2, 1, n_sym, 0}, \
+        {"tvmgen_default_fused_sum", "ReduceSum_0", toy_variant_sum, NULL, 1, 0, 1, 1, n_sym, 0}, \
+        {"tvmgen_default_fused_take", "Gather_0", toy_variant_pick, toy_check, 1, 1, 2, 1, n_sym, 0}, \
     }
 
 static const tn_kernel toy_symbolic_kernel[] = TOY_KERNELS(1);

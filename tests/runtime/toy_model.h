@@ -37,11 +37,13 @@ static inline void toy_fill(toy_io *io, int64_t n, uint32_t seed)
         float rows = 0;
         for (int64_t j = 0; j < 8; j++) {
             float t = io->x[i * 8 + j];
-            for (int k = 0; k < 3; k++) t = (t + io->y[i * 8 + j]) * blob_p0[j];
+            for (int k = 0; k < 3; k++)
+                t = (t + io->y[i * 8 + j]) * blob_p0[j];
             io->sum[i * 8 + j] = t;
         }
         for (int k = 0; k < 3; k++)
-            for (int64_t j = 0; j < 8; j++) rows += io->sum[i * 8 + j];
+            for (int64_t j = 0; j < 8; j++)
+                rows += io->sum[i * 8 + j];
         io->rows[i] = rows;
     }
     io->picked = io->rows[io->idx[0]];
@@ -61,8 +63,10 @@ static inline tnr_status toy_set(tnr_instance *inst, toy_io *io, tnr_error *err)
     DLTensor idx = toy_tensor(io->idx, kDLInt, 32, 1, io->one),
              flag = toy_tensor(&io->flag, kDLBool, 8, 0, NULL);
     tnr_status status = tnr_set_input(inst, "x", &x, err);
-    if (!status) status = tnr_set_input(inst, "y", &y, err);
-    if (!status) status = tnr_set_input(inst, "idx", &idx, err);
+    if (!status)
+        status = tnr_set_input(inst, "y", &y, err);
+    if (!status)
+        status = tnr_set_input(inst, "idx", &idx, err);
     if (!status && tnr_input_find(tnr_instance_module(inst), "flag") >= 0)
         status = tnr_set_input(inst, "flag", &flag, err);
     return status;
@@ -73,10 +77,13 @@ static inline const char *toy_output_differs(tnr_instance *inst, uint32_t i, int
                                              const int64_t *shape, const void *data, size_t bytes)
 {
     DLTensor v;
-    if (tnr_get_output_at(inst, i, &v, NULL)) return "no output";
-    if (v.ndim != ndim || v.strides || v.byte_offset) return "rank or strides";
+    if (tnr_get_output_at(inst, i, &v, NULL))
+        return "no output";
+    if (v.ndim != ndim || v.strides || v.byte_offset)
+        return "rank or strides";
     for (int32_t d = 0; d < ndim; d++)
-        if (v.shape[d] != shape[d]) return "shape";
+        if (v.shape[d] != shape[d])
+            return "shape";
     return memcmp(v.data, data, bytes) ? "bytes" : NULL;
 }
 

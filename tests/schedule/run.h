@@ -12,7 +12,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-typedef struct bench { tn_ctx ctx; tn_arena arena; tn_pool pool; tn_build build; bool built; } bench;
+typedef struct bench {
+    tn_ctx ctx;
+    tn_arena arena;
+    tn_pool pool;
+    tn_build build;
+    bool built;
+} bench;
 
 static inline void bench_init(bench *x)
 {
@@ -44,7 +50,8 @@ static inline tn_func *read_func(bench *x, const char *text)
 {
     tn_func *f = NULL;
     size_t n;
-    if (tn_func_parse(&x->ctx, &x->arena, &x->pool, "t.tir", text, strlen(text), &f, 1, &n) != TN_OK || n != 1)
+    if (tn_func_parse(&x->ctx, &x->arena, &x->pool, "t.tir", text, strlen(text), &f, 1, &n) != TN_OK ||
+        n != 1)
         fail_msg("%s\n%s", text, diags(x));
     if (tn_func_verify(f) != TN_OK)
         fail_msg("%s\n%s", text, diags(x));
@@ -110,8 +117,8 @@ static inline uint32_t read_groups(bench *x, const char *relay, const char *mach
     machine_named(x, machine, &b->machine);
     size_t n;
     const tn_blob *const *blob = constants(x, relay, &n);
-    if (tn_relay_parse(&b->graph, "t.relay", relay, strlen(relay), blob, n) != TN_OK || tn_stage_graph(b) != TN_OK ||
-        tn_stage_tir(b) != TN_OK)
+    if (tn_relay_parse(&b->graph, "t.relay", relay, strlen(relay), blob, n) != TN_OK ||
+        tn_stage_graph(b) != TN_OK || tn_stage_tir(b) != TN_OK)
         fail_msg("%s\n%s", relay, diags(x));
     return (uint32_t)b->groups.n;
 }
@@ -130,7 +137,8 @@ static inline size_t buffer_bytes(const tn_func *f, uint32_t buffer, const int64
     tn_layout_dims(f->pool, b->layout, b->ndim, b->dim, dim);
     for (int d = 0; d < tn_layout_naxis(b->layout, b->ndim); d++) {
         int64_t v = 0;
-        assert_true(tn_is_int(tn_simplify(f->pool, NULL, tn_subst(f->pool, dim[d], (int)f->n_symbol, from, to)), &v));
+        assert_true(
+            tn_is_int(tn_simplify(f->pool, NULL, tn_subst(f->pool, dim[d], (int)f->n_symbol, from, to)), &v));
         n *= (size_t)v;
     }
     return n;

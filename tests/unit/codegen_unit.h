@@ -36,7 +36,11 @@ typedef struct equal_case {
     bool special, fails;
 } equal_case;
 
-typedef struct case_list { tn_arena arena; int n; equal_case at[MAX_CASES]; } case_list;
+typedef struct case_list {
+    tn_arena arena;
+    int n;
+    equal_case at[MAX_CASES];
+} case_list;
 
 /* ---- reading the files ---- */
 
@@ -169,26 +173,26 @@ static inline void cases_init(case_list *l)
     tn_ctx_deinit(&ctx);
 }
 
-static inline void cases_deinit(case_list *l)
-{
-    tn_arena_deinit(&l->arena);
-}
+static inline void cases_deinit(case_list *l) { tn_arena_deinit(&l->arena); }
 
 /* ---- one unit of them ---- */
 
-typedef struct block_names { tn_buf *out; int lanes, n; } block_names;
+typedef struct block_names {
+    tn_buf *out;
+    int lanes, n;
+} block_names;
 
 static inline bool cut_block(tn_stmt *s, void *user)
 {
     block_names *b = user;
     if (s->kind == TN_S_BLOCK) {
         int k = b->n++;
-        tn_buf_printf(b->out, "i%d = loops \"%s\"\no%d v%d = split i%d %d tail=mask\nvectorize v%d\nparallel o%d\n", k,
-                      s->u.block.name, k, k, k, b->lanes, k, k);
+        tn_buf_printf(b->out,
+                      "i%d = loops \"%s\"\no%d v%d = split i%d %d tail=mask\nvectorize v%d\nparallel o%d\n",
+                      k, s->u.block.name, k, k, k, b->lanes, k, k);
     }
     return true;
 }
-
 
 /* Print, parse, print gives the same text; the verifier agrees. */
 static inline void check_form(fixture *x, const equal_case *c, const char *who, const tn_func *f)

@@ -11,11 +11,9 @@
 
 static int all_zero(const uint8_t *p, size_t n)
 {
-    for (size_t i = 0; i < n; i++) {
-        if (p[i]) {
+    for (size_t i = 0; i < n; i++)
+        if (p[i])
             return 0;
-        }
-    }
     return 1;
 }
 
@@ -38,11 +36,9 @@ static void aligned_zeroed_and_disjoint(void **state)
             memset(p[i], (int)(i + 1), n[i]);
             sum += n[i] ? n[i] : 1;
         }
-        for (size_t i = 0; i < 200; i++) {
-            for (size_t k = 0; k < n[i]; k++) {
+        for (size_t i = 0; i < 200; i++)
+            for (size_t k = 0; k < n[i]; k++)
                 assert_int_equal(p[i][k], (uint8_t)(i + 1));
-            }
-        }
         assert_int_equal(a.used_bytes, sum);
         tn_arena_reset(&a);
         assert_int_equal(a.used_bytes, 0);
@@ -94,16 +90,14 @@ static void exhaustion_calls_the_handler(void **state)
     tn_arena a;
     tn_arena_init(&a, leave, &e);
     volatile int reached = 0;
-    if (setjmp(e.out) == 0) {
+    if (setjmp(e.out) == 0)
         tn_arena_array(&a, SIZE_MAX / 2, 3, 8);
-    } else {
+    else
         reached++;
-    }
-    if (setjmp(e.out) == 0) {
+    if (setjmp(e.out) == 0)
         tn_arena_alloc(&a, SIZE_MAX - 8, 8);
-    } else {
+    else
         reached++;
-    }
     assert_int_equal(reached, 2);
     assert_int_equal(e.bytes, SIZE_MAX - 8);
     assert_non_null(TN_NEW(&a, double)); /* still usable */

@@ -140,8 +140,8 @@ static void test_rows(void **state)
         bool right = status == rows[i].status &&
                      (status ? strstr(got, rows[i].shows) != NULL : strcmp(got, rows[i].shows) == 0);
         if (!right)
-            fail_msg("row %zu (%s): status %d, \"%s\"; wanted %d, \"%s\"", i, rows[i].word[0] ? rows[i].word[0] : "",
-                     status, got, rows[i].status, rows[i].shows);
+            fail_msg("row %zu (%s): status %d, \"%s\"; wanted %d, \"%s\"", i,
+                     rows[i].word[0] ? rows[i].word[0] : "", status, got, rows[i].status, rows[i].shows);
         if (status == TN_EXIT_USAGE)
             assert_true(strncmp(said, "usage: tenon make [flags] FILE\ntenon: error: ", 44) == 0);
         tn_args_deinit(&a);
@@ -167,7 +167,12 @@ static void test_values(void **state)
     tn_args_deinit(&a);
 }
 
-typedef struct { const char *name, *kind, *words; const char *const *list; int level, quick; char end; } values;
+typedef struct {
+    const char *name, *kind, *words;
+    const char *const *list;
+    int level, quick;
+    char end;
+} values;
 
 static const tn_flag stored[] = {
     TN_STORED(TEXT, values, name, "name", 'n', "NAME", NULL, "what", 0, 0),

@@ -35,7 +35,11 @@ static void world_deinit(world *w)
 }
 
 /* Values of leaves. */
-typedef struct point { const tn_expr *leaf[16]; int64_t value[16]; int n; } point;
+typedef struct point {
+    const tn_expr *leaf[16];
+    int64_t value[16];
+    int n;
+} point;
 
 /* false: undefined here (division by zero, overflow). Scalars without loads. */
 static bool eval_at(const tn_expr *e, const point *at, tn_scalar *out)
@@ -46,16 +50,14 @@ static bool eval_at(const tn_expr *e, const point *at, tn_scalar *out)
         return true;
     }
     if (e->nsrc == 0) {
-        for (int i = 0; i < at->n; i++) {
+        for (int i = 0; i < at->n; i++)
             if (at->leaf[i] == e)
                 return out->i = at->value[i], true;
-        }
         fail_msg("leaf without a value");
     }
-    for (int i = 0; i < e->nsrc; i++) {
+    for (int i = 0; i < e->nsrc; i++)
         if (!eval_at(e->src[i], at, &in[i]))
             return false;
-    }
     if (e->kind == TN_E_SELECT) {
         *out = in[0].i ? in[1] : in[2];
         return true;

@@ -35,7 +35,8 @@ static const tn_expr *bool_expr(gen *g, int depth)
     tn_pool *p = &g->w->pool;
     uint64_t k = tn_rng_below(&g->rng, depth > 1 ? 8 : 5);
     if (k < 5)
-        return tn_bin(p, compare[tn_rng_below(&g->rng, 4)], index_expr(g, depth - 1), index_expr(g, depth - 1));
+        return tn_bin(p, compare[tn_rng_below(&g->rng, 4)], index_expr(g, depth - 1),
+                      index_expr(g, depth - 1));
     const tn_expr *a = bool_expr(g, depth - 1);
     if (k == 7)
         return tn_not(p, a);
@@ -44,8 +45,8 @@ static const tn_expr *bool_expr(gen *g, int depth)
 
 static const tn_expr *index_expr(gen *g, int depth)
 {
-    static const enum tn_ek binary[] = {TN_E_ADD, TN_E_ADD, TN_E_SUB, TN_E_MUL, TN_E_FLOORDIV, TN_E_FLOORMOD,
-                                        TN_E_MIN, TN_E_MAX, TN_E_TRUNCDIV, TN_E_TRUNCMOD};
+    static const enum tn_ek binary[] = {TN_E_ADD,      TN_E_ADD, TN_E_SUB, TN_E_MUL,      TN_E_FLOORDIV,
+                                        TN_E_FLOORMOD, TN_E_MIN, TN_E_MAX, TN_E_TRUNCDIV, TN_E_TRUNCMOD};
     tn_pool *p = &g->w->pool;
     if (depth <= 0)
         return tn_rng_below(&g->rng, 4) == 0 ? constant(g) : g->var[tn_rng_below(&g->rng, VARS + 1)];
@@ -166,8 +167,8 @@ static void test_random(void **state)
         }
         world_deinit(&w);
     }
-    printf("%d of %d simplified, %d conditions decided, %d changed when simplified again\n", smaller, EXPRESSIONS,
-           proved, changed);
+    printf("%d of %d simplified, %d conditions decided, %d changed when simplified again\n", smaller,
+           EXPRESSIONS, proved, changed);
     assert_true(smaller > EXPRESSIONS / 2);
     assert_true(proved > EXPRESSIONS / 40);
     assert_true(changed * 100 <= EXPRESSIONS);
@@ -235,7 +236,12 @@ static void test_clips(void **state)
         for (int64_t n = between(&g, 2, 6); n > 0; n--) {
             const tn_expr *limit = tn_idx(p, between(&g, -12, 12)), *k = tn_idx(p, between(&g, -3, 3));
             uint64_t kind = tn_rng_below(&g.rng, 5);
-            e = tn_add(p, e, tn_mul(p, kind == 0 ? x : kind < 3 ? tn_min(p, x, limit) : tn_max(p, x, limit), k));
+            e = tn_add(p, e,
+                       tn_mul(p,
+                              kind == 0  ? x
+                              : kind < 3 ? tn_min(p, x, limit)
+                                         : tn_max(p, x, limit),
+                              k));
         }
         int64_t lo = between(&g, -20, 20), hi = between(&g, lo, 20);
         tn_range exact = {INT64_MAX, INT64_MIN};
@@ -259,9 +265,10 @@ static void test_clips(void **state)
 
 static const tn_expr *data_expr(gen *g, tn_dtype t, const tn_expr *const var[2], int depth)
 {
-    static const enum tn_ek binary[] = {
-        TN_E_ADD, TN_E_SUB,    TN_E_MUL,   TN_E_FLOORDIV, TN_E_FLOORMOD, TN_E_TRUNCDIV, TN_E_TRUNCMOD, TN_E_MIN,
-        TN_E_MAX, TN_E_BITAND, TN_E_BITOR, TN_E_BITXOR,   TN_E_ADD,      TN_E_MUL,      TN_E_SHL,      TN_E_SHR};
+    static const enum tn_ek binary[] = {TN_E_ADD,      TN_E_SUB,      TN_E_MUL,      TN_E_FLOORDIV,
+                                        TN_E_FLOORMOD, TN_E_TRUNCDIV, TN_E_TRUNCMOD, TN_E_MIN,
+                                        TN_E_MAX,      TN_E_BITAND,   TN_E_BITOR,    TN_E_BITXOR,
+                                        TN_E_ADD,      TN_E_MUL,      TN_E_SHL,      TN_E_SHR};
     static const enum tn_ek compare[] = {TN_E_LT, TN_E_LE, TN_E_EQ, TN_E_NE};
     tn_pool *p = &g->w->pool;
     if (depth <= 0)
@@ -297,8 +304,10 @@ static void test_wrapping(void **state)
             tn_range r = tn_bounds(NULL, e);
             changed += s != e;
             for (int x = 0; x < 256; x++) {
-                point at = {{var[0], var[1]}, {tn_eval_cast(TN_I64, t, (tn_scalar){.i = x % 16}).i,
-                                               tn_eval_cast(TN_I64, t, (tn_scalar){.i = x / 16}).i}, 2};
+                point at = {{var[0], var[1]},
+                            {tn_eval_cast(TN_I64, t, (tn_scalar){.i = x % 16}).i,
+                             tn_eval_cast(TN_I64, t, (tn_scalar){.i = x / 16}).i},
+                            2};
                 tn_scalar a, b;
                 if (!eval_at(e, &at, &a))
                     continue;

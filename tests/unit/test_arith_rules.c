@@ -98,10 +98,9 @@ static void describe(const row_check *r, const point *at, char *out, size_t n)
 {
     size_t used = 0;
     for (int i = 0; i < at->n && used < n; i++) {
-        for (int k = 0; k < NAMES; k++) {
+        for (int k = 0; k < NAMES; k++)
             if (r->leaf[k] == at->leaf[i])
                 used += (size_t)snprintf(out + used, n - used, "%s=%lld ", names[k], (long long)at->value[i]);
-        }
     }
 }
 
@@ -118,21 +117,23 @@ static void check_point(row_check *r, point *at)
     if (ok && x.i == y.i)
         return;
     describe(r, at, where, sizeof where);
-    fail_msg("%s: `%s` is %lld, `%s` is %lld%s at %s", r->row->name, r->row->before, (long long)x.i, r->row->after,
-             (long long)y.i, ok ? "" : " (undefined)", where);
+    fail_msg("%s: `%s` is %lld, `%s` is %lld%s at %s", r->row->name, r->row->before, (long long)x.i,
+             r->row->after, (long long)y.i, ok ? "" : " (undefined)", where);
 }
 
 /* ---- the simplifier does it ---- */
 
-typedef struct constants { const row_check *r; const point *at; } constants;
+typedef struct constants {
+    const row_check *r;
+    const point *at;
+} constants;
 
 static const tn_expr *put_constant(tn_pool *p, const tn_expr *e, void *user)
 {
     const constants *k = user;
-    for (int i = 0; i < k->at->n; i++) {
+    for (int i = 0; i < k->at->n; i++)
         if (k->at->leaf[i] == e)
             return tn_dtype_is_float(e->dtype) ? NULL : tn_int(p, e->dtype, k->at->value[i]);
-    }
     return NULL;
 }
 
@@ -211,8 +212,11 @@ static void check_row(world *w, const tn_rule_row *row, tn_dtype t)
 
 static void test_rules(void **state)
 {
-    static const struct { unsigned domain; tn_dtype t; } domains[] = {
-        {TN_DOM_INDEX, {TN_INDEX, 64, 1}}, {TN_DOM_WRAP, {TN_INT, 4, 1}}, {TN_DOM_WRAP, {TN_UINT, 4, 1}},
+    static const struct {
+        unsigned domain;
+        tn_dtype t;
+    } domains[] = {
+        {TN_DOM_INDEX, {TN_INDEX, 64, 1}}, {TN_DOM_WRAP, {TN_INT, 4, 1}},     {TN_DOM_WRAP, {TN_UINT, 4, 1}},
         {TN_DOM_BOOL, {TN_BOOL, 8, 1}},    {TN_DOM_FLOAT, {TN_FLOAT, 32, 1}},
     };
     (void)state;
@@ -233,10 +237,9 @@ static void test_rules(void **state)
 static void test_names(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < tn_n_rules; i++) {
+    for (size_t i = 0; i < tn_n_rules; i++)
         for (size_t j = 0; j < i; j++)
             assert_string_not_equal(tn_rules[i].name, tn_rules[j].name);
-    }
 }
 
 int main(void)

@@ -2,7 +2,9 @@
  * flattened offsets, masks and padding. */
 #include "test_arith_text.h"
 
-typedef struct row { const char *loops, *assumed, *before, *after; } row;
+typedef struct row {
+    const char *loops, *assumed, *before, *after;
+} row;
 
 static const row rows[] = {
     /* layouts: c = co*16 + ci */
@@ -180,7 +182,9 @@ static void test_no_facts(void **state)
 
 static void test_bounds(void **state)
 {
-    static const struct { const char *e; int64_t lo, hi;
+    static const struct {
+        const char *e;
+        int64_t lo, hi;
     } bounds[] = {
         {"i", 0, 13},
         {"i*3 - j", -4, 39},
@@ -223,7 +227,9 @@ static void test_bounds(void **state)
 /* Of i nothing is known. */
 static void test_unbounded(void **state)
 {
-    static const struct { const char *e; int64_t lo, hi;
+    static const struct {
+        const char *e;
+        int64_t lo, hi;
     } bounds[] = {
         {"i - min(i, 4)", 0, INT64_MAX},
         {"min(i, 4) - i", INT64_MIN, 0},
@@ -250,7 +256,8 @@ static void test_unbounded(void **state)
 
 static void test_floats(void **state)
 {
-    static const struct { const char *before, *after;
+    static const struct {
+        const char *before, *after;
     } same[] = {
         {"f32(i)*1f", "f32(i)"},
         {"f32(i) + 0f", "f32(i) + 0f"},
@@ -294,7 +301,8 @@ static void test_deep_and_shared(void **state)
     }
     for (int i = 0; i < 200; i++) /* 2^200 paths */
         q = tn_fdiv(p, tn_add(p, tn_mul(p, q, tn_idx(p, 3)), q), tn_idx(p, 3));
-    assert_ptr_equal(tn_simplify(p, &w.facts, e), tn_add(p, tn_mul(p, v, tn_idx(p, 10001)), tn_idx(p, 10000)));
+    assert_ptr_equal(tn_simplify(p, &w.facts, e),
+                     tn_add(p, tn_mul(p, v, tn_idx(p, 10001)), tn_idx(p, 10000)));
     assert_ptr_equal(tn_simplify(p, &w.facts, m), tn_min(p, v, tn_idx(p, 1)));
     assert_ptr_equal(tn_simplify(p, &w.facts, y), y);
     assert_non_null(tn_simplify(p, NULL, q));
@@ -337,9 +345,13 @@ static void test_huge_numbers(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_rows),         cmocka_unit_test(test_facts_change),
-        cmocka_unit_test(test_no_facts),     cmocka_unit_test(test_bounds), cmocka_unit_test(test_unbounded),
-        cmocka_unit_test(test_floats),       cmocka_unit_test(test_deep_and_shared),
+        cmocka_unit_test(test_rows),
+        cmocka_unit_test(test_facts_change),
+        cmocka_unit_test(test_no_facts),
+        cmocka_unit_test(test_bounds),
+        cmocka_unit_test(test_unbounded),
+        cmocka_unit_test(test_floats),
+        cmocka_unit_test(test_deep_and_shared),
         cmocka_unit_test(test_huge_numbers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

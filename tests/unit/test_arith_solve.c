@@ -133,7 +133,8 @@ static void test_span_without_facts(void **state)
     text_init(&t, "x<64", NULL);
     tn_pool *p = &t.w.pool;
     sixteen = tn_idx(p, 16);
-    const tn_expr *v = tn_var(p, TN_IDX, 9), *e = tn_fmod(p, tn_add(p, tn_mul(p, t.var[0], sixteen), v), sixteen);
+    const tn_expr *v = tn_var(p, TN_IDX, 9),
+                  *e = tn_fmod(p, tn_add(p, tn_mul(p, t.var[0], sixteen), v), sixteen);
     assert_true(tn_span(p, NULL, e, 1, &v, &sixteen, &lo, &hi));
     assert_true(tn_is_value(lo, 0) && tn_is_value(hi, 15));
     text_deinit(&t);
@@ -141,12 +142,16 @@ static void test_span_without_facts(void **state)
 
 /* ---- tn_solve_bounds ---- */
 
-typedef struct solve_row { const char *loops, *cond, *var, *lo, *hi, *rest; } solve_row;
+typedef struct solve_row {
+    const char *loops, *cond, *var, *lo, *hi, *rest;
+} solve_row;
 
 static const solve_row solves[] = {
     {"oh<112, kh<7", "0 <= oh*2 + kh - 3 and oh*2 + kh - 3 < 224", "kh", "3 - oh*2", "227 - oh*2", "none"},
-    {"oh<112, kh<7", "0 <= oh*2 + kh - 3 and oh*2 + kh - 3 < 224", "oh", "(4 - kh)/2", "(226 - kh)/2 + 1", "none"},
-    {"oh<56, kh<3", "0 <= oh + kh*2 - 2 and oh + kh*2 - 2 < 56", "kh", "(3 - oh)/2", "(57 - oh)/2 + 1", "none"},
+    {"oh<112, kh<7", "0 <= oh*2 + kh - 3 and oh*2 + kh - 3 < 224", "oh", "(4 - kh)/2", "(226 - kh)/2 + 1",
+     "none"},
+    {"oh<56, kh<3", "0 <= oh + kh*2 - 2 and oh + kh*2 - 2 < 56", "kh", "(3 - oh)/2", "(57 - oh)/2 + 1",
+     "none"},
     {"oh<56, kh<3", "0 <= oh + kh*2 - 2 and oh + kh*2 - 2 < 56", "oh", "2 - kh*2", "58 - kh*2", "none"},
     {"ow<W, kw<3", "0 <= ow + kw - 1 and ow + kw - 1 < W", "kw", "1 - ow", "W - ow + 1", "none"},
     {"ow<W, kw<3", "0 <= ow + kw - 1 and ow + kw - 1 < W", "ow", "1 - kw", "W - kw + 1", "none"},
@@ -172,7 +177,8 @@ static void test_solve(void **state)
         text_world t;
         const tn_expr *lo, *hi, *rest;
         text_init(&t, r->loops, NULL);
-        tn_solve_bounds(&t.w.pool, &t.w.facts, text_parse(&t, r->cond), text_parse(&t, r->var), &lo, &hi, &rest);
+        tn_solve_bounds(&t.w.pool, &t.w.facts, text_parse(&t, r->cond), text_parse(&t, r->var), &lo, &hi,
+                        &rest);
         if (!same(&t, lo, r->lo) || !same(&t, hi, r->hi) || !same(&t, rest, r->rest))
             fail_msg("%s for %s: %s <= %s < %s, rest %s", r->cond, r->var, text_print(&t, lo), r->var,
                      text_print(&t, hi), text_print(&t, rest));
@@ -204,8 +210,8 @@ static void check_masks(text_world *t, const tn_expr *cond, const tn_expr *var)
             assert_true(eval_at(cond, &at, &m) && at_point(lo, &at, -100, &l) && at_point(hi, &at, 100, &h) &&
                         at_point(rest, &at, 1, &r));
             if ((l <= v && v < h && r) != (m.i != 0))
-                fail_msg("%s at %lld, %lld: %s .. %s, rest %s", text_print(t, cond), (long long)y, (long long)k,
-                         text_print(t, lo), text_print(t, hi), text_print(t, rest));
+                fail_msg("%s at %lld, %lld: %s .. %s, rest %s", text_print(t, cond), (long long)y,
+                         (long long)k, text_print(t, lo), text_print(t, hi), text_print(t, rest));
         }
     }
 }
@@ -219,8 +225,8 @@ static void test_masks(void **state)
                 char text[200];
                 text_world t;
                 text_init(&t, "oh<9, kh<5", NULL);
-                snprintf(text, sizeof text, "0 <= oh*%d + kh*%d - %d and oh*%d + kh*%d - %d < 8", s, d, pad, s, d,
-                         pad);
+                snprintf(text, sizeof text, "0 <= oh*%d + kh*%d - %d and oh*%d + kh*%d - %d < 8", s, d, pad,
+                         s, d, pad);
                 const tn_expr *cond = text_parse(&t, text);
                 check_masks(&t, cond, t.var[0]);
                 check_masks(&t, cond, t.var[1]);
@@ -237,8 +243,9 @@ static void test_masks(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_linear), cmocka_unit_test(test_affine), cmocka_unit_test(test_span),
-        cmocka_unit_test(test_span_without_facts), cmocka_unit_test(test_solve), cmocka_unit_test(test_masks),
+        cmocka_unit_test(test_linear), cmocka_unit_test(test_affine),
+        cmocka_unit_test(test_span),   cmocka_unit_test(test_span_without_facts),
+        cmocka_unit_test(test_solve),  cmocka_unit_test(test_masks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -19,10 +19,9 @@ typedef struct text_world {
 static const tn_expr *text_name(void *user, const char *name)
 {
     text_world *t = user;
-    for (int i = 0; i < t->n; i++) {
+    for (int i = 0; i < t->n; i++)
         if (strcmp(name, t->name[i]) == 0)
             return t->var[i];
-    }
     return tn_sym(&t->w.pool, name);
 }
 
@@ -82,9 +81,6 @@ static void text_init(text_world *t, const char *loops, const char *assumed)
         tn_facts_assume(&t->w.facts, text_parse(t, assumed));
 }
 
-static void text_deinit(text_world *t)
-{
-    world_deinit(&t->w);
-}
+static void text_deinit(text_world *t) { world_deinit(&t->w); }
 
 #endif

@@ -105,7 +105,9 @@ static void defaults_are_not_printed(void **state)
 
 static void text_reads_and_prints(void **state)
 {
-    static const struct { const char *text, *printed; } rows[] = {
+    static const struct {
+        const char *text, *printed;
+    } rows[] = {
         {", units=3", ", units=3"},
         {", units=-9223372036854775807, alpha=1", ", units=-9223372036854775807, alpha=1"},
         {", alpha=-1.5e-3, keepdims=True", ", units=0, alpha=-0.0015, keepdims=True"},
@@ -138,7 +140,8 @@ static void text_reads_and_prints(void **state)
 
 static void bad_text_is_refused(void **state)
 {
-    static const struct { const char *text, *id;
+    static const struct {
+        const char *text, *id;
     } rows[] = {
         {", unit=3", "ir-E020"},
         {", units=x", "ir-E001"},

@@ -96,9 +96,8 @@ static void reals_read_back(void **state)
         memcpy(&v, &bits, sizeof v);
         uint32_t low = (uint32_t)bits;
         memcpy(&f, &low, sizeof f);
-        if (!isfinite(v) || !isfinite(f)) {
+        if (!isfinite(v) || !isfinite(f))
             continue;
-        }
         tn_buf_clear(&b);
         tn_buf_real(&b, v, 0);
         back = strtod(b.at, NULL);
@@ -114,9 +113,8 @@ static void reals_read_back(void **state)
 static void reals_ignore_the_locale(void **state)
 {
     (void)state;
-    if (!setlocale(LC_NUMERIC, "de_DE.UTF-8") && !setlocale(LC_NUMERIC, "fr_FR.UTF-8")) {
+    if (!setlocale(LC_NUMERIC, "de_DE.UTF-8") && !setlocale(LC_NUMERIC, "fr_FR.UTF-8"))
         skip(); /* no such locale installed */
-    }
     tn_buf b = {0};
     tn_buf_real(&b, 0.5, 0);
     setlocale(LC_NUMERIC, "C");

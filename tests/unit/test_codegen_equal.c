@@ -20,12 +20,16 @@ enum { MAX_ARGS = 24, PAGE = 4096 };
 
 typedef struct arg {
     tn_dtype dtype;
-    int64_t n;              /* elements */
+    int64_t n; /* elements */
     size_t bytes, mapped;
-    uint8_t *map, *at;      /* at ends where the forbidden page begins */
+    uint8_t *map, *at; /* at ends where the forbidden page begins */
 } arg;
 
-typedef struct args { int n; arg a[MAX_ARGS]; void *at[MAX_ARGS]; } args;
+typedef struct args {
+    int n;
+    arg a[MAX_ARGS];
+    void *at[MAX_ARGS];
+} args;
 
 static int64_t evaluate(const tn_func *f, const tn_expr *e, const int64_t sym[])
 {
@@ -118,7 +122,8 @@ static bool close_enough(tn_dtype t, tn_scalar want, tn_scalar got, double tol)
 }
 
 /* tol < 0: the same bits, but a NaN may be any. */
-static void compare(const char *name, const char *who, const tn_func *f, const args *want, const args *got, double tol)
+static void compare(const char *name, const char *who, const tn_func *f, const args *want, const args *got,
+                    double tol)
 {
     for (int i = 0; i < want->n; i++) {
         const arg *a = &want->a[i], *b = &got->a[i];
@@ -140,7 +145,8 @@ static void compare(const char *name, const char *who, const tn_func *f, const a
 
 /* ---- lowering, each pass checked ---- */
 
-static void interpret(fixture *x, const equal_case *c, const char *who, const tn_func *f, args *a, const int64_t sym[])
+static void interpret(fixture *x, const equal_case *c, const char *who, const tn_func *f, args *a,
+                      const int64_t sym[])
 {
     tn_diag_clear(&x->ctx);
     tn_status st = tn_func_run(f, a->at, sym);
@@ -149,8 +155,8 @@ static void interpret(fixture *x, const equal_case *c, const char *who, const tn
                  diags(x), printed(x, f));
 }
 
-static void check_meaning(fixture *x, const equal_case *c, const char *who, const tn_func *f, args want[MAX_ROWS],
-                          const tn_func *flat, bool exact)
+static void check_meaning(fixture *x, const equal_case *c, const char *who, const tn_func *f,
+                          args want[MAX_ROWS], const tn_func *flat, bool exact)
 {
     for (int r = 0; r < c->n_row; r++) {
         args a;
@@ -197,10 +203,7 @@ static void lower_case(fixture *x, const equal_case *c, const tn_machine *m, tn_
 
 /* ---- running compiled kernels ---- */
 
-static int64_t size_of(tn_size s, const int64_t *sym)
-{
-    return s.fn ? s.fn(sym) : s.value;
-}
+static int64_t size_of(tn_size s, const int64_t *sym) { return s.fn ? s.fn(sym) : s.value; }
 
 /* Tasks run last to first: they may not depend on each other. */
 static int32_t launch(const tn_kernel *k, void *const *at, const int64_t *sym)
@@ -228,7 +231,8 @@ static int32_t launch(const tn_kernel *k, void *const *at, const int64_t *sym)
     return status;
 }
 
-static void check_library(fixture *x, const case_list *l, const char *who, const tn_library *lib, const tn_flat *flat)
+static void check_library(fixture *x, const case_list *l, const char *who, const tn_library *lib,
+                          const tn_flat *flat)
 {
     assert_int_equal(lib->n_kernel, l->n);
     for (int i = 0; i < l->n; i++) {
@@ -351,6 +355,7 @@ static void test_plain_machine(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_this_machine), cmocka_unit_test(test_plain_machine)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_this_machine),
+                                       cmocka_unit_test(test_plain_machine)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

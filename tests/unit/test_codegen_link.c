@@ -29,8 +29,8 @@ static void assert_undefined(const char *who, const char *object)
     FILE *p = popen(command, "r");
     assert_non_null(p);
     while (fgets(line, sizeof line, p))
-        if (sscanf(line, " U %127s", name) == 1 && strcmp(name, "memcpy") != 0 && strcmp(name, "memset") != 0 &&
-            strcmp(name, "_GLOBAL_OFFSET_TABLE_") != 0)
+        if (sscanf(line, " U %127s", name) == 1 && strcmp(name, "memcpy") != 0 &&
+            strcmp(name, "memset") != 0 && strcmp(name, "_GLOBAL_OFFSET_TABLE_") != 0)
             fail_msg("%s: the object needs %s", who, name);
     assert_int_equal(pclose(p), 0);
 }

@@ -21,15 +21,13 @@ static void names_and_bits_agree(void **state)
     for (size_t i = 0; i < n_all; i++) {
         assert_true(tn_cpu_set_has(all, name[i]));
         assert_false(tn_cpu_set_has(none, name[i]));
-        for (size_t k = 0; k < i; k++) {
+        for (size_t k = 0; k < i; k++)
             assert_string_not_equal(name[i], name[k]);
-        }
     }
     assert_int_equal(tn_cpu_set_names(none, name, 0), 0);
     size_t n = tn_cpu_set_names(here, name, TN_CPU_FEATURES);
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; i < n; i++)
         assert_true(tn_cpu_has(name[i]));
-    }
     assert_false(tn_cpu_has("no-such-feature"));
     assert_false(tn_cpu_has(""));
 }
@@ -52,9 +50,8 @@ static void implications(void **state)
         {"sse4.1", "ssse3"},
     };
     tn_cpu_set s = tn_cpu_detect();
-    for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+    for (size_t i = 0; i < sizeof row / sizeof *row; i++)
         assert_true(!tn_cpu_set_has(s, row[i][0]) || tn_cpu_set_has(s, row[i][1]));
-    }
 #if defined(__x86_64__)
     assert_true(tn_cpu_set_has(s, "sse2")); /* part of the ABI */
 #elif defined(__aarch64__)
@@ -70,9 +67,8 @@ static bool kernel_lists(const char *name)
     FILE *f = fopen("/proc/cpuinfo", "r");
     static char line[16384];
     char flag[32];
-    if (!f) {
+    if (!f)
         return true;
-    }
     while (fgets(line, sizeof line - 1, f) && strncmp(line, "flags", 5) != 0) {}
     fclose(f);
     line[strcspn(line, "\n")] = ' ';
@@ -86,7 +82,7 @@ static void agrees_with_the_compiler(void **state)
     (void)state;
     tn_cpu_set s = tn_cpu_detect();
     __builtin_cpu_init();
-#define SAME(name, flag)                                          \
+#define SAME(name, flag) \
     if (tn_cpu_set_has(s, name) != !!__builtin_cpu_supports(name)) \
     assert_false(tn_cpu_set_has(s, name) || kernel_lists(flag))
     SAME("sse3", "pni");
@@ -121,20 +117,18 @@ static void agrees_with_the_kernel(void **state)
 {
     (void)state;
     static const char *const row[][2] = {
-        {"sse4.2", "sse4_2"},     {"avx", "avx"},           {"avx2", "avx2"},           {"fma", "fma"},
-        {"f16c", "f16c"},         {"bmi2", "bmi2"},         {"avx512f", "avx512f"},     {"avx512bw", "avx512bw"},
-        {"avx512cd", "avx512cd"}, {"avx512dq", "avx512dq"}, {"avx512vl", "avx512vl"},   {"avx512vnni", "avx512_vnni"},
+        {"sse4.2", "sse4_2"},     {"avx", "avx"},           {"avx2", "avx2"},
+        {"fma", "fma"},           {"f16c", "f16c"},         {"bmi2", "bmi2"},
+        {"avx512f", "avx512f"},   {"avx512bw", "avx512bw"}, {"avx512cd", "avx512cd"},
+        {"avx512dq", "avx512dq"}, {"avx512vl", "avx512vl"}, {"avx512vnni", "avx512_vnni"},
         {"amx-tile", "amx_tile"}, {"amx-int8", "amx_int8"}, {"amx-bf16", "amx_bf16"},
     };
     tn_cpu_set s = tn_cpu_detect();
-    if (access("/proc/cpuinfo", R_OK) != 0) {
+    if (access("/proc/cpuinfo", R_OK) != 0)
         skip();
-    }
-    for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
-        if (tn_cpu_set_has(s, row[i][0]) != kernel_lists(row[i][1])) {
+    for (size_t i = 0; i < sizeof row / sizeof *row; i++)
+        if (tn_cpu_set_has(s, row[i][0]) != kernel_lists(row[i][1]))
             fail_msg("%s: cpuid and /proc/cpuinfo differ", row[i][0]);
-        }
-    }
 }
 
 /* A kernel that switched features off: what it does not list goes, with all that needs it. */
@@ -145,20 +139,24 @@ static void the_kernel_switches_off(void **state)
 #define AVX " avx f16c fma avx2 bmi1 bmi2"
 #define AVX512 " avx512f avx512dq avx512cd avx512bw avx512vl avx512_vnni"
 #define AMX " amx_bf16 amx_tile amx_int8"
-    static const struct { const char *cpuinfo, *has, *lacks;
+    static const struct {
+        const char *cpuinfo, *has, *lacks;
     } row[] = {
         {"processor\t: 0\nflags\t\t: " SSE AVX AVX512 AMX "\n",
-         "avx512f avx512vnni avx512fp16 avxvnni amx-int8 rdseed vaes", ""}, /* rdseed is not listed and not used */
+         "avx512f avx512vnni avx512fp16 avxvnni amx-int8 rdseed vaes",
+         ""}, /* rdseed is not listed and not used */
         {"processor\t: 0\nflags\t\t: " SSE AVX "\nbugs\t\t: avx512f\nflags\t\t: " SSE AVX AVX512 "\n",
-         "avx2 fma f16c avxvnni", "avx512f avx512vl avx512vnni avx512bf16 avx512fp16 amx-tile amx-bf16 amx-fp16"},
+         "avx2 fma f16c avxvnni",
+         "avx512f avx512vl avx512vnni avx512bf16 avx512fp16 amx-tile amx-bf16 amx-fp16"},
         {"\nflags\t\t: " SSE AVX " avx512f avx512dq avx512cd avx512vl avx512_vnni\n",
          "avx512f avx512vnni avx512ifma", "avx512bw avx512bf16 avx512vbmi2 avx512fp16"},
         {"\nflags\t\t: " SSE AVX AVX512 " amx_tile amx_bf16\n", "amx-tile amx-bf16", "amx-int8"},
-        {"\nflags\t\t: " SSE " f16c fma avx2" AVX512 "\n", "sse4.2", "avx avx2 fma f16c avx512f avxvnni vaes"},
+        {"\nflags\t\t: " SSE " f16c fma avx2" AVX512 "\n", "sse4.2",
+         "avx avx2 fma f16c avx512f avxvnni vaes"},
         {"\nflags\t\t: fpu sse2\n", "sse2 popcnt", "sse3 ssse3 sse4.2 avx avx512f"},
         {"", "avx512f amx-tile", ""},
-        {"\nflags\t\t: fpu sse2 pni", "avx512f amx-tile", ""},   /* cut off in mid-line */
-        {"\nFeatures\t: fp asimd\n", "avx512f amx-tile", ""},    /* another architecture */
+        {"\nflags\t\t: fpu sse2 pni", "avx512f amx-tile", ""},    /* cut off in mid-line */
+        {"\nFeatures\t: fp asimd\n", "avx512f amx-tile", ""},     /* another architecture */
         {"\nflags\t\t: \nbugs\t: fpu\n", "avx512f amx-tile", ""}, /* nothing is listed */
     };
     for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
@@ -167,11 +165,9 @@ static void the_kernel_switches_off(void **state)
         for (int has = 0; has < 2; has++) {
             char text[200], *rest = text;
             snprintf(text, sizeof text, "%s", list[has]);
-            for (char *name; (name = strtok_r(rest, " ", &rest));) {
-                if (tn_cpu_set_has(s, name) != has) {
+            for (char *name; (name = strtok_r(rest, " ", &rest));)
+                if (tn_cpu_set_has(s, name) != has)
                     fail_msg("row %zu: %s is %sthere", i, name, has ? "not " : "");
-                }
-            }
         }
     }
 }
@@ -190,13 +186,10 @@ static void caches_are_plausible(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(names_and_bits_agree),
-        cmocka_unit_test(implications),
+        cmocka_unit_test(names_and_bits_agree),     cmocka_unit_test(implications),
 #if defined(__x86_64__)
-        cmocka_unit_test(agrees_with_the_compiler),
-        cmocka_unit_test(agrees_with_the_kernel),
-        cmocka_unit_test(the_kernel_switches_off),
-        cmocka_unit_test(caches_are_plausible),
+        cmocka_unit_test(agrees_with_the_compiler), cmocka_unit_test(agrees_with_the_kernel),
+        cmocka_unit_test(the_kernel_switches_off),  cmocka_unit_test(caches_are_plausible),
 #endif
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -5,7 +5,10 @@
 #include "tenon/tenon.h"
 #include "transform/pass.h"
 
-typedef struct module { fixture x; tn_graph g; } module;
+typedef struct module {
+    fixture x;
+    tn_graph g;
+} module;
 
 static void module_init(module *m, const char *text)
 {
@@ -65,10 +68,13 @@ static void unverified(void **state)
 {
     (void)state;
     float x[6] = {0};
-    tn_tensor_value in = {.dtype = TN_F32, .ndim = 2, .dim = {3, 2}, .at = x, .n = sizeof x, .borrowed = true}, out;
+    tn_tensor_value in =
+                        {.dtype = TN_F32, .ndim = 2, .dim = {3, 2}, .at = x, .n = sizeof x, .borrowed = true},
+                    out;
     module m;
-    module_init(&m, "def @main(%x: Tensor[(n, 2), float32]) { %f = fn (%y: Tensor[(n, 2), float32]) { exp(%y) }; "
-                    "exp(%f(%x)) }");
+    module_init(&m,
+                "def @main(%x: Tensor[(n, 2), float32]) { %f = fn (%y: Tensor[(n, 2), float32]) { exp(%y) }; "
+                "exp(%f(%x)) }");
     for (tn_node *n = tn_graph_function(&m.g, "main")->body->first; n; n = n->next)
         if (n->op == &tn_op_call)
             n->type[0] = tn_type_tensor_i(&m.x.pool, TN_F32, 2, (int64_t[]){3, 3});
@@ -85,11 +91,14 @@ static tn_unit raw(fixture *x, const char *body, tn_flat *flat, tn_kernel_ir *ke
     static char text[512];
     snprintf(text, sizeof text,
              "phase @f(x: f32[8]) -> (y: f32[8]) {\n  parallel for i < 8:\n    y[i] = %s\n}\n", body);
-    *flat = (tn_flat){.func = read_func(x, text),
-                      .scratch_bytes = 64,
-                      .work_bytes = tn_idx(&x->pool, 0)};
-    *kernel = (tn_kernel_ir){.name = "f", .source = "", .n_in = 1, .n_out = 1, .n_variant = 1, .variant = flat};
-    return (tn_unit){.ctx = &x->ctx, .name = "default", .producer = "tenon test", .target = "llvm", .n_kernel = 1,
+    *flat = (tn_flat){.func = read_func(x, text), .scratch_bytes = 64, .work_bytes = tn_idx(&x->pool, 0)};
+    *kernel =
+        (tn_kernel_ir){.name = "f", .source = "", .n_in = 1, .n_out = 1, .n_variant = 1, .variant = flat};
+    return (tn_unit){.ctx = &x->ctx,
+                     .name = "default",
+                     .producer = "tenon test",
+                     .target = "llvm",
+                     .n_kernel = 1,
                      .kernel = kernel};
 }
 
@@ -108,7 +117,8 @@ static void not_lowered(void **state)
     if (tn_llvm_open(&x.ctx, &llvm) != TN_OK)
         fail_msg("%s", diags(&x));
     assert_int_equal(llvm->emit(&u, NULL, TN_LLVM_LL, &out), TN_FAIL);
-    assert_diag(&x, "error: f: exp of this type has no form in LLVM; lower the function first [codegen-E004]");
+    assert_diag(&x,
+                "error: f: exp of this type has no form in LLVM; lower the function first [codegen-E004]");
     tn_buf_deinit(&out);
     fixture_deinit(&x);
 }
@@ -170,8 +180,13 @@ static void names(void **state)
 
 static tenon_tensor tensor(const char *name, int bits, int64_t rows, int64_t columns, void *data)
 {
-    return (tenon_tensor){.name = name, .code = 2, .bits = (uint8_t)bits, .ndim = 2, .shape = {rows, columns},
-                          .data = data, .bytes = (size_t)(rows * columns * bits / 8)};
+    return (tenon_tensor){.name = name,
+                          .code = 2,
+                          .bits = (uint8_t)bits,
+                          .ndim = 2,
+                          .shape = {rows, columns},
+                          .data = data,
+                          .bytes = (size_t)(rows * columns * bits / 8)};
 }
 
 static void inputs(void **state)
@@ -183,8 +198,9 @@ static void inputs(void **state)
     const tenon_tensor *out;
     tenon *t = tenon_new();
     snprintf(model, sizeof model, "./inputs_%d.relay", (int)getpid());
-    write_text(model, "def @main(%x: Tensor[(n, 4), float32]) {\n"
-                      "  squeeze(nn.max_pool2d(expand_dims(%x, axis=0, num_newaxis=2), pool_size=[3, 1]))\n}\n");
+    write_text(model,
+               "def @main(%x: Tensor[(n, 4), float32]) {\n"
+               "  squeeze(nn.max_pool2d(expand_dims(%x, axis=0, num_newaxis=2), pool_size=[3, 1]))\n}\n");
     tenon_tensor good = tensor("x", 32, 3, 4, data), other = tensor("y", 32, 3, 4, data),
                  wide = tensor("x", 64, 3, 4, data), flat = tensor("x", 32, 3, 5, data),
                  few = tensor("x", 32, 1, 4, data);

@@ -96,10 +96,7 @@ static int leave(void **state)
     return 0;
 }
 
-static tn_buf compiled(const char *target)
-{
-    return compiled_at(target, 3);
-}
+static tn_buf compiled(const char *target) { return compiled_at(target, 3); }
 
 static bool equal(const tn_buf *a, const tn_buf *b)
 {
@@ -152,7 +149,8 @@ static void check_description(const tnr_module *m)
     static const char *const none[] = {
         "output_1", "output_", "output_00", "output_0x", "output_4294967296", "output_99999999999999999999",
         "p",        ""};
-    for (size_t i = 0; i < sizeof none / sizeof *none; i++) assert_int_equal(tnr_output_find(m, none[i]), -1);
+    for (size_t i = 0; i < sizeof none / sizeof *none; i++)
+        assert_int_equal(tnr_output_find(m, none[i]), -1);
     assert_int_equal(tnr_metadata_count(m), 2);
     assert_int_equal(tnr_metadata_at(m, 1, &key, &value, &err), 0);
     assert_string_equal(key, "metadata_props.k");
@@ -193,8 +191,8 @@ static void a_package_reads_back(void **state)
             sum += (double)((const float *)v.data)[k];
         weights += n;
     }
-    assert_true(weights >= 8);      /* a layout may pad, with zeros */
-    assert_true(sum == -1);         /* of i/4 - 1 for i < 8 */
+    assert_true(weights >= 8);                                   /* a layout may pad, with zeros */
+    assert_true(sum == -1);                                      /* of i/4 - 1 for i < 8 */
     assert_true(tnr_module_has_executor(m, TNR_EXECUTOR_GRAPH)); /* mod.json was read */
     check_description(m);
     tnr_module_release(m);
@@ -271,10 +269,8 @@ static void zero_is_the_default(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(zeros_are_the_defaults),
-        cmocka_unit_test(bytes_are_reproducible),
-        cmocka_unit_test(a_package_reads_back),
-        cmocka_unit_test(targets),
+        cmocka_unit_test(zeros_are_the_defaults), cmocka_unit_test(bytes_are_reproducible),
+        cmocka_unit_test(a_package_reads_back),   cmocka_unit_test(targets),
         cmocka_unit_test(zero_is_the_default),
     };
     return cmocka_run_group_tests(tests, enter, leave);

@@ -99,12 +99,14 @@ static void random_plans(bool symbolic, double allowed)
         plan_init(&x);
         x.n = (uint32_t)tn_rng_below(&r, MAX_LIVE + 1);
         for (uint32_t i = 0; i < x.n; i++) {
-            x.life[i] = (tn_lifetime){.bytes = random_size(&x, &r, symbolic), .first = (uint32_t)tn_rng_below(&r, 30)};
+            x.life[i] = (tn_lifetime){.bytes = random_size(&x, &r, symbolic),
+                                      .first = (uint32_t)tn_rng_below(&r, 30)};
             x.life[i].last = x.life[i].first + (uint32_t)tn_rng_below(&r, 8);
         }
         bool smallest;
         const tn_expr *total = tn_plan_memory(&x.g, &x.arena, x.n, x.life, &smallest);
-        assert_int_equal(at(&x, tn_plan_alive(&x.g, x.n, x.life), NOMINAL, NOMINAL), bound(&x, NOMINAL, NOMINAL));
+        assert_int_equal(at(&x, tn_plan_alive(&x.g, x.n, x.life), NOMINAL, NOMINAL),
+                         bound(&x, NOMINAL, NOMINAL));
         assert_int_equal(smallest, at(&x, total, NOMINAL, NOMINAL) == bound(&x, NOMINAL, NOMINAL));
         check_plan(&x, total, NOMINAL, NOMINAL);
         if (symbolic) {
@@ -145,8 +147,8 @@ static void a_chain_needs_two_buffers(void **state)
     plan_init(&x);
     x.n = 10;
     for (uint32_t i = 0; i < x.n; i++)
-        x.life[i] = (tn_lifetime){.bytes = tn_mul(&x.pool, tn_sym(&x.pool, "n"), tn_idx(&x.pool, 256)), .first = i,
-                                  .last = i + 1};
+        x.life[i] = (tn_lifetime){
+            .bytes = tn_mul(&x.pool, tn_sym(&x.pool, "n"), tn_idx(&x.pool, 256)), .first = i, .last = i + 1};
     const tn_expr *total = tn_plan_memory(&x.g, &x.arena, x.n, x.life, NULL);
     check_plan(&x, total, 3, 1);
     assert_int_equal(at(&x, total, 3, 1), 2 * 3 * 256);

@@ -9,7 +9,9 @@
 #include <string.h>
 #include <cmocka.h>
 
-static const struct { tn_dtype t; const char *long_name, *short_name;
+static const struct {
+    tn_dtype t;
+    const char *long_name, *short_name;
 } rows[] = {
     {{TN_FLOAT, 32, 1}, "float32", "f32"},    {{TN_FLOAT, 16, 8}, "float16x8", "f16x8"},
     {{TN_FLOAT, 64, 1}, "float64", "f64"},    {{TN_BFLOAT, 16, 1}, "bfloat16", "bf16"},
@@ -41,17 +43,15 @@ static void names_go_both_ways(void **state)
 
 static void other_text_is_no_dtype(void **state)
 {
-    static const char *const bad[] = {"",     "f",     "float", "f8",           "f33",     "f128",
-                                      "i3",   "i0",    "i65",   "bf32",         "bool8",   "index64",
-                                      "f32x", "f32x0", "f32x1", "f32x65536",    "f32x4x4", "f032",
-                                      "f32 ", " f32",  "F32",   "i99999999999", "x4",      "int4",
-                                      "uint1", "i2"};
+    static const char *const bad[] = {
+        "",     "f",     "float",   "f8",           "f33",   "f128",  "i3",        "i0",      "i65",
+        "bf32", "bool8", "index64", "f32x",         "f32x0", "f32x1", "f32x65536", "f32x4x4", "f032",
+        "f32 ", " f32",  "F32",     "i99999999999", "x4",    "int4",  "uint1",     "i2"};
     tn_dtype t = {7, 7, 7};
     (void)state;
-    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
         if (tn_dtype_parse(bad[i], strlen(bad[i]), &t))
             fail_msg("\"%s\" was read", bad[i]);
-    }
     assert_int_equal(t.code, 7);
 }
 

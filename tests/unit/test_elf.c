@@ -11,11 +11,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-typedef struct { Elf64_Ehdr e; Elf64_Phdr p[3]; struct { Elf64_Nhdr h; char name[8], text[8]; } note; } file;
+typedef struct {
+    Elf64_Ehdr e;
+    Elf64_Phdr p[3];
+    struct {
+        Elf64_Nhdr h;
+        char name[8], text[8];
+    } note;
+} file;
 
 static file sound(void)
 {
-    file f = {.e = {.e_type = ET_DYN, .e_machine = 62, .e_phoff = offsetof(file, p), .e_phnum = 3,
+    file f = {.e = {.e_type = ET_DYN,
+                    .e_machine = 62,
+                    .e_phoff = offsetof(file, p),
+                    .e_phnum = 3,
                     .e_phentsize = sizeof(Elf64_Phdr)},
               .p = {{.p_type = PT_LOAD, .p_filesz = sizeof f, .p_memsz = sizeof f},
                     {.p_type = PT_DYNAMIC},
@@ -87,10 +97,13 @@ static void damage_is_refused(void **state)
 
 static void versions(void **state)
 {
-    static const struct { const char *note, *says; } row[] = {
+    static const struct {
+        const char *note, *says;
+    } row[] = {
         {"made by tenon 0.1.0, kernel ABI 3\ntarget llvm\n", NULL},
         {"made by tenon 0.1.0, kernel ABI 0", NULL},
-        {"made by tenon 9.0.0, kernel ABI 4\n", "ABI version 4, but this version supports up to 3; update Tenon"},
+        {"made by tenon 9.0.0, kernel ABI 4\n",
+         "ABI version 4, but this version supports up to 3; update Tenon"},
         {"x, kernel ABI 99999999999999999999\n", "a newer version of Tenon made it"},
         {"made by tenon 0.1.0\ntarget, kernel ABI 3\n", "an older version of Tenon made it"},
         {"x, kernel ABI \n", "an older version of Tenon made it"},

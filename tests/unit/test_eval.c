@@ -54,10 +54,7 @@ static double fma3(tn_dtype t, double a, double b, double c)
     return r.f;
 }
 
-static bool same(double a, double b)
-{
-    return (a != a && b != b) || (a == b && signbit(a) == signbit(b));
-}
+static bool same(double a, double b) { return (a != a && b != b) || (a == b && signbit(a) == signbit(b)); }
 
 /* ---- integers ---- */
 
@@ -105,7 +102,8 @@ static void check_8_bits(bool is_signed)
         for (int a = lo; a < lo + 256; a++) {
             for (int b = lo; b < lo + 256; b++) {
                 int64_t got = 99999;
-                bool ok = eval_i(k, is_signed ? I8 : TN_U8, a, b, &got), well = defined(k, is_signed, a, b, &want);
+                bool ok = eval_i(k, is_signed ? I8 : TN_U8, a, b, &got),
+                     well = defined(k, is_signed, a, b, &want);
                 if (k < TN_E_EQ || k > TN_E_LE)
                     want = is_signed ? (int8_t)(uint8_t)want : (uint8_t)want;
                 if (ok != well || (ok && got != want) || (!ok && got != 99999))
@@ -124,7 +122,11 @@ static void integers_wrap_at_8_bits(void **state)
 
 static void integers_wrap_at_their_width(void **state)
 {
-    static const struct { enum tn_ek k; tn_dtype t; int64_t a, b, r; } rows[] = {
+    static const struct {
+        enum tn_ek k;
+        tn_dtype t;
+        int64_t a, b, r;
+    } rows[] = {
         {TN_E_ADD, {TN_INT, 32, 1}, INT32_MAX, 1, INT32_MIN},
         {TN_E_MUL, {TN_INT, 32, 1}, 65536, 65536, 0},
         {TN_E_SUB, {TN_UINT, 32, 1}, 0, 1, UINT32_MAX},
@@ -132,7 +134,7 @@ static void integers_wrap_at_their_width(void **state)
         {TN_E_MUL, {TN_INT, 64, 1}, INT64_MAX, 2, -2},
         {TN_E_FLOORDIV, {TN_INT, 64, 1}, INT64_MIN, -1, INT64_MIN},
         {TN_E_TRUNCMOD, {TN_INT, 64, 1}, INT64_MIN, -1, 0},
-        {TN_E_SUB, {TN_UINT, 64, 1}, 0, 1, -1},           /* 2^64 - 1 */
+        {TN_E_SUB, {TN_UINT, 64, 1}, 0, 1, -1}, /* 2^64 - 1 */
         {TN_E_FLOORDIV, {TN_UINT, 64, 1}, -1, 2, INT64_MAX},
         {TN_E_FLOORMOD, {TN_UINT, 64, 1}, -1, 10, 5},
         {TN_E_LT, {TN_UINT, 64, 1}, 1, -1, 1},
@@ -152,15 +154,27 @@ static void integers_wrap_at_their_width(void **state)
 
 static void index_is_exact_or_undefined(void **state)
 {
-    static const struct { enum tn_ek k; int64_t a, b; bool ok; int64_t r; } rows[] = {
-        {TN_E_ADD, INT64_MAX, 1, false, 0},          {TN_E_ADD, INT64_MAX, -1, true, INT64_MAX - 1},
-        {TN_E_SUB, INT64_MIN, 1, false, 0},          {TN_E_MUL, INT64_C(1) << 32, INT64_C(1) << 31, false, 0},
+    static const struct {
+        enum tn_ek k;
+        int64_t a, b;
+        bool ok;
+        int64_t r;
+    } rows[] = {
+        {TN_E_ADD, INT64_MAX, 1, false, 0},
+        {TN_E_ADD, INT64_MAX, -1, true, INT64_MAX - 1},
+        {TN_E_SUB, INT64_MIN, 1, false, 0},
+        {TN_E_MUL, INT64_C(1) << 32, INT64_C(1) << 31, false, 0},
         {TN_E_MUL, INT64_C(1) << 31, INT64_C(1) << 31, true, INT64_C(1) << 62},
-        {TN_E_FLOORDIV, INT64_MIN, -1, false, 0},    {TN_E_TRUNCDIV, INT64_MIN, -1, false, 0},
-        {TN_E_FLOORMOD, INT64_MIN, -1, true, 0},     {TN_E_FLOORDIV, 1, 0, false, 0},
-        {TN_E_FLOORMOD, 1, 0, false, 0},             {TN_E_FLOORDIV, -7, 2, true, -4},
-        {TN_E_TRUNCDIV, -7, 2, true, -3},            {TN_E_FLOORMOD, -7, 2, true, 1},
-        {TN_E_FLOORMOD, 7, -2, true, -1},            {TN_E_TRUNCMOD, -7, 2, true, -1},
+        {TN_E_FLOORDIV, INT64_MIN, -1, false, 0},
+        {TN_E_TRUNCDIV, INT64_MIN, -1, false, 0},
+        {TN_E_FLOORMOD, INT64_MIN, -1, true, 0},
+        {TN_E_FLOORDIV, 1, 0, false, 0},
+        {TN_E_FLOORMOD, 1, 0, false, 0},
+        {TN_E_FLOORDIV, -7, 2, true, -4},
+        {TN_E_TRUNCDIV, -7, 2, true, -3},
+        {TN_E_FLOORMOD, -7, 2, true, 1},
+        {TN_E_FLOORMOD, 7, -2, true, -1},
+        {TN_E_TRUNCMOD, -7, 2, true, -1},
     };
     (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
@@ -172,7 +186,8 @@ static void index_is_exact_or_undefined(void **state)
     assert_false(tn_eval_op(TN_E_CAST, TN_IDX, none, U64, 1, &big, &r));
     assert_false(tn_eval_op(TN_E_CALL, TN_IDX, (tn_payload){.call = {.id = TN_F_abs}}, TN_IDX, 1,
                             &(tn_scalar){.i = INT64_MIN}, &r));
-    assert_true(tn_eval_op(TN_E_CALL, I8, (tn_payload){.call = {.id = TN_F_abs}}, I8, 1, &(tn_scalar){.i = -128}, &r));
+    assert_true(tn_eval_op(TN_E_CALL, I8, (tn_payload){.call = {.id = TN_F_abs}}, I8, 1,
+                           &(tn_scalar){.i = -128}, &r));
     assert_int_equal(r.i, -128);
 }
 
@@ -268,10 +283,7 @@ static double half_reference(wide n)
     return neg ? -d : d;
 }
 
-static wide scaled(double half) /* a float16 in units of 2^-24 */
-{
-    return (wide)(half * 0x1p24);
-}
+static wide scaled(double half) /* a float16 in units of 2^-24 */ { return (wide)(half * 0x1p24); }
 
 static double random_half(tn_rng *r)
 {
@@ -341,7 +353,8 @@ static void dots_of_bytes(void **state)
 {
     (void)state;
     assert_int_equal(dot(5, 0x04030201, 0x01010101), 15);
-    assert_int_equal(dot(0, (int32_t)0xffffffffu, (int32_t)0x80808080u), -4 * 255 * 128); /* uint8 times int8 */
+    assert_int_equal(dot(0, (int32_t)0xffffffffu, (int32_t)0x80808080u),
+                     -4 * 255 * 128); /* uint8 times int8 */
     assert_int_equal(dot(0, 0x000000ff, 0x0000007f), 255 * 127);
     assert_int_equal(dot(0, (int32_t)0xff000000u, 0x02000000), 510);
     assert_int_equal(dot(INT32_MAX, 1, 1), INT32_MIN); /* wraps */
@@ -349,21 +362,26 @@ static void dots_of_bytes(void **state)
 
 static void intrinsics(void **state)
 {
-    static const struct { enum tn_intrin f; double x, r; } rows[] = {
-        {TN_F_exp, 0, 1},        {TN_F_exp, -INFINITY, 0},   {TN_F_exp, INFINITY, INFINITY}, {TN_F_log, 1, 0},
-        {TN_F_log, 0, -INFINITY}, {TN_F_log, -1, NAN},       {TN_F_tanh, -0.0, -0.0},        {TN_F_tanh, 100, 1},
-        {TN_F_sigmoid, 0, 0.5},  {TN_F_sigmoid, -1000, 0},   {TN_F_erf, 0, 0},               {TN_F_erf, 10, 1},
-        {TN_F_sin, 0, 0},        {TN_F_cos, 0, 1},           {TN_F_sqrt, 4, 2},              {TN_F_sqrt, -1, NAN},
-        {TN_F_sqrt, -0.0, -0.0}, {TN_F_abs, -0.0, 0},        {TN_F_abs, -3.5, 3.5},          {TN_F_floor, -1.5, -2},
-        {TN_F_ceil, -1.5, -1},   {TN_F_ceil, -0.5, -0.0},    {TN_F_trunc, 1.75, 1},          {TN_F_trunc, -1.75, -1},
-        {TN_F_round, 0.5, 0},    {TN_F_round, 1.5, 2},       {TN_F_round, 2.5, 2},           {TN_F_round, -0.5, -0.0},
+    static const struct {
+        enum tn_intrin f;
+        double x, r;
+    } rows[] = {
+        {TN_F_exp, 0, 1},         {TN_F_exp, -INFINITY, 0}, {TN_F_exp, INFINITY, INFINITY},
+        {TN_F_log, 1, 0},         {TN_F_log, 0, -INFINITY}, {TN_F_log, -1, NAN},
+        {TN_F_tanh, -0.0, -0.0},  {TN_F_tanh, 100, 1},      {TN_F_sigmoid, 0, 0.5},
+        {TN_F_sigmoid, -1000, 0}, {TN_F_erf, 0, 0},         {TN_F_erf, 10, 1},
+        {TN_F_sin, 0, 0},         {TN_F_cos, 0, 1},         {TN_F_sqrt, 4, 2},
+        {TN_F_sqrt, -1, NAN},     {TN_F_sqrt, -0.0, -0.0},  {TN_F_abs, -0.0, 0},
+        {TN_F_abs, -3.5, 3.5},    {TN_F_floor, -1.5, -2},   {TN_F_ceil, -1.5, -1},
+        {TN_F_ceil, -0.5, -0.0},  {TN_F_trunc, 1.75, 1},    {TN_F_trunc, -1.75, -1},
+        {TN_F_round, 0.5, 0},     {TN_F_round, 1.5, 2},     {TN_F_round, 2.5, 2},
+        {TN_F_round, -0.5, -0.0},
     };
     const tn_dtype types[] = {TN_F32, TN_F64, TN_F16, BF16};
     (void)state;
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         for (int t = 0; t < 4; t++)
             assert_true(same(call(rows[i].f, types[t], rows[i].x, 0), rows[i].r));
-    }
     assert_true(same(call(TN_F_pow, TN_F32, 2, 10), 1024));
     assert_true(same(call(TN_F_exp, TN_F32, 1, 0), (double)2.71828183f));
     assert_true(same(call(TN_F_exp, TN_F16, 20, 0), INFINITY));
@@ -381,7 +399,10 @@ static void intrinsics(void **state)
 
 static void floats_convert_to_integers(void **state)
 {
-    static const struct { tn_dtype t; double x; int64_t r;
+    static const struct {
+        tn_dtype t;
+        double x;
+        int64_t r;
     } rows[] = {
         {{TN_INT, 8, 1}, 3.99, 3},
         {{TN_INT, 8, 1}, -3.99, -3},
@@ -414,7 +435,11 @@ static void floats_convert_to_integers(void **state)
 
 static void integers_convert(void **state)
 {
-    static const struct { tn_dtype from, to; int64_t x; double r; } rows[] = {
+    static const struct {
+        tn_dtype from, to;
+        int64_t x;
+        double r;
+    } rows[] = {
         {{TN_INT, 64, 1}, {TN_FLOAT, 32, 1}, 16777217, 16777216},
         {{TN_INT, 64, 1}, {TN_FLOAT, 32, 1}, 16777219, 16777220},
         {{TN_INT, 64, 1}, {TN_FLOAT, 32, 1}, -16777217, -16777216},
@@ -481,19 +506,26 @@ static void memory_is_little_endian_and_exact(void **state)
     assert_true(same(tn_scalar_read(BF16, (uint8_t[]){0xc0, 0xbf}).f, -1.5));
     tn_scalar x = {.f = 1}, y;
     assert_true(tn_eval_op(TN_E_BITCAST, TN_I32, none, TN_F32, 1, &x, &y) && y.i == 0x3f800000);
-    assert_true(tn_eval_op(TN_E_BITCAST, TN_F16, none, U16, 1, &(tn_scalar){.i = 0xc000}, &y) && same(y.f, -2));
+    assert_true(tn_eval_op(TN_E_BITCAST, TN_F16, none, U16, 1, &(tn_scalar){.i = 0xc000}, &y) &&
+                same(y.f, -2));
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(integers_wrap_at_8_bits),      cmocka_unit_test(integers_wrap_at_their_width),
-        cmocka_unit_test(index_is_exact_or_undefined),  cmocka_unit_test(logic),
-        cmocka_unit_test(min_and_max_are_comparisons_that_keep_nan),  cmocka_unit_test(float32_is_computed_in_float),
-        cmocka_unit_test(float16_is_rounded_once),      cmocka_unit_test(halves_convert_both_ways),
+        cmocka_unit_test(integers_wrap_at_8_bits),
+        cmocka_unit_test(integers_wrap_at_their_width),
+        cmocka_unit_test(index_is_exact_or_undefined),
+        cmocka_unit_test(logic),
+        cmocka_unit_test(min_and_max_are_comparisons_that_keep_nan),
+        cmocka_unit_test(float32_is_computed_in_float),
+        cmocka_unit_test(float16_is_rounded_once),
+        cmocka_unit_test(halves_convert_both_ways),
         cmocka_unit_test(intrinsics),
-        cmocka_unit_test(dots_of_bytes),                   cmocka_unit_test(floats_convert_to_integers),
-        cmocka_unit_test(integers_convert),             cmocka_unit_test(floats_convert_to_floats),
+        cmocka_unit_test(dots_of_bytes),
+        cmocka_unit_test(floats_convert_to_integers),
+        cmocka_unit_test(integers_convert),
+        cmocka_unit_test(floats_convert_to_floats),
         cmocka_unit_test(memory_is_little_endian_and_exact),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

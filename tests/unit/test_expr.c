@@ -88,10 +88,7 @@ static const tn_expr *parse_as(tn_pool *p, const char *text, tn_dtype want)
     return e;
 }
 
-static const tn_expr *parse(tn_pool *p, const char *text)
-{
-    return parse_as(p, text, TN_IDX);
-}
+static const tn_expr *parse(tn_pool *p, const char *text) { return parse_as(p, text, TN_IDX); }
 
 static void assert_prints(const tn_expr *e, const char *text)
 {
@@ -208,7 +205,9 @@ static const tn_expr *build_again(tn_pool *p, const tn_expr *e, void *user)
 
 static void builders_fold(void **state)
 {
-    static const struct { const char *build, *result, *want; } rows[] = {
+    static const struct {
+        const char *build, *result, *want;
+    } rows[] = {
         {"n + 0", "n", "index"},
         {"0 + n", "n", "index"},
         {"n*1", "n", "index"},
@@ -273,7 +272,10 @@ static void builders_splat_scalars(void **state)
 
 /* ---- walks ---- */
 
-typedef struct counts { int visits; const tn_expr *last; } counts;
+typedef struct counts {
+    int visits;
+    const tn_expr *last;
+} counts;
 
 static bool count(const tn_expr *e, void *user)
 {
@@ -316,7 +318,8 @@ static void rewrite_sees_rewritten_operands(void **state)
 {
     tn_pool *p = &((world *)*state)->pool;
     int rules = 0;
-    assert_prints(tn_rewrite(p, parse(p, "(3 + n)*(3 + n) - 7/2"), double_constants, &rules), "(n + 6)*(n + 6) - 14/4");
+    assert_prints(tn_rewrite(p, parse(p, "(3 + n)*(3 + n) - 7/2"), double_constants, &rules),
+                  "(n + 6)*(n + 6) - 14/4");
     assert_int_equal(rules, 8); /* 3, n, 3 + n, its square, 7, 2, 7/2, the difference */
 }
 
@@ -337,7 +340,8 @@ static void subst_replaces_at_once(void **state)
 static void text_reads_well(void **state)
 {
     /* what is written, what is printed ("" the same) */
-    static const struct { const char *text, *printed, *want;
+    static const struct {
+        const char *text, *printed, *want;
     } rows[] = {
         {"(n + 1)*4 - (n - m)*2/n", "", "index"},
         {"n - (m - 1)", "", "index"},
@@ -392,7 +396,9 @@ static void text_reads_well(void **state)
 
 static void bad_text_is_refused(void **state)
 {
-    static const struct { const char *text, *id, *want; } rows[] = {
+    static const struct {
+        const char *text, *id, *want;
+    } rows[] = {
         {"", "ir-E001", "index"},
         {"n +", "ir-E001", "index"},
         {"(n", "ir-E001", "index"},
@@ -488,12 +494,12 @@ static void nesting_is_bounded(void **state)
 
 /* ---- random expressions ---- */
 
-typedef struct gen { tn_pool *p; tn_rng rng; } gen;
+typedef struct gen {
+    tn_pool *p;
+    tn_rng rng;
+} gen;
 
-static uint32_t pick(gen *g, uint32_t n)
-{
-    return (uint32_t)tn_rng_below(&g->rng, n);
-}
+static uint32_t pick(gen *g, uint32_t n) { return (uint32_t)tn_rng_below(&g->rng, n); }
 
 static const tn_expr *random_expr(gen *g, tn_dtype t, int depth);
 
@@ -501,7 +507,8 @@ static const tn_expr *random_leaf(gen *g, tn_dtype t)
 {
     static const double reals[] = {0.0,   -0.0,     1,         -1.5, 0.1,     1e30,   -1e-30,
                                    65504, INFINITY, -INFINITY, NAN,  3.0e-45, 1e-310, 16777217};
-    static const int64_t wholes[] = {0, 1, -1, 7, 127, -128, 255, INT32_MAX, INT32_MIN, INT64_MAX, INT64_MIN, 65536};
+    static const int64_t wholes[] = {0,   1,         -1,        7,         127,       -128,
+                                     255, INT32_MAX, INT32_MIN, INT64_MAX, INT64_MIN, 65536};
     tn_dtype one = tn_dtype_lanes(t, 1);
     if (t.lanes > 1)
         return tn_splat(g->p, random_leaf(g, one), t.lanes);
@@ -520,7 +527,8 @@ static const tn_expr *random_leaf(gen *g, tn_dtype t)
     return tn_int(g->p, t, wholes[pick(g, sizeof wholes / sizeof *wholes)]);
 }
 
-static const tn_expr *random_node(gen *g, enum tn_ek k, tn_dtype t, tn_payload u, int n, const tn_dtype in[], int depth)
+static const tn_expr *random_node(gen *g, enum tn_ek k, tn_dtype t, tn_payload u, int n, const tn_dtype in[],
+                                  int depth)
 {
     const tn_expr *src[8];
     for (int i = 0; i < n; i++)
@@ -541,7 +549,8 @@ static const tn_expr *random_load(gen *g, tn_dtype t, int depth)
     bool masked = pick(g, 2);
     in[n] = tn_dtype_lanes(TN_BOOL1, t.lanes);
     in[n + 1] = t;
-    return random_node(g, TN_E_LOAD, t, (tn_payload){.load = {buffer, (uint32_t)n}}, masked ? n + 2 : n, in, depth);
+    return random_node(g, TN_E_LOAD, t, (tn_payload){.load = {buffer, (uint32_t)n}}, masked ? n + 2 : n, in,
+                       depth);
 }
 
 static const tn_expr *random_shuffle(gen *g, tn_dtype t, int depth)

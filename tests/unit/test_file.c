@@ -25,9 +25,8 @@ static int up(void **state)
     fixture *f = calloc(1, sizeof *f);
     tn_ctx_init(&f->ctx);
     snprintf(f->dir, sizeof f->dir, "tn-file-XXXXXX");
-    if (!mkdtemp(f->dir)) {
+    if (!mkdtemp(f->dir))
         return -1;
-    }
     snprintf(f->path, sizeof f->path, "%s/a", f->dir);
     *state = f;
     return 0;
@@ -37,9 +36,8 @@ static int entries(const char *dir)
 {
     DIR *d = opendir(dir);
     int n = 0;
-    for (struct dirent *e; (e = readdir(d));) {
+    for (struct dirent *e; (e = readdir(d));)
         n += e->d_name[0] != '.';
-    }
     closedir(d);
     return n;
 }
@@ -108,9 +106,8 @@ static void refusals(void **state)
     assert_int_equal(tn_file_map(&f->ctx, f->path, &m), TN_FAIL); /* must not wait for a writer */
     static const char *const id[] = {"base-E001", "base-E002", "base-E003", "base-E003", "base-E002"};
     assert_int_equal(f->ctx.n_diag, 5);
-    for (size_t i = 0; i < 5; i++) {
+    for (size_t i = 0; i < 5; i++)
         assert_string_equal(f->ctx.diag[i].id, id[i]);
-    }
     assert_string_equal(f->ctx.diag[0].loc.file, missing);
     assert_int_equal(entries(f->dir), 1);
 }

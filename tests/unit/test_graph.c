@@ -164,7 +164,9 @@ static void random_edit(editor *e)
     tn_value v[3];
     tn_node *n = e->n ? e->live[tn_rng_below(&e->rng, (uint64_t)e->n)] : NULL;
     switch (tn_rng_below(&e->rng, 8)) {
-    case 0: case 1: case 2:
+    case 0:
+    case 1:
+    case 2:
         if (e->n < MAX_LIVE)
             add_node(e);
         break;

@@ -123,11 +123,10 @@ static void numbers(void **state)
         tn_json_doc d = read_exact(row[i].text, strlen(row[i].text), &copy);
         assert_non_null(d.root);
         assert_true(tn_json_is(d.root, row[i].whole ? TN_JSON_INT : TN_JSON_REAL));
-        if (row[i].whole) {
+        if (row[i].whole)
             assert_int_equal(d.root->u.i, row[i].i);
-        } else {
+        else
             assert_memory_equal(&d.root->u.r, &row[i].r, sizeof(double));
-        }
         tn_json_free(&d);
         free(copy);
     }
@@ -203,9 +202,8 @@ static void depth_is_bounded(void **state)
     char *text = malloc(N);
     for (int object = 0; object < 2; object++) {
         memset(text, '[', N);
-        for (int i = 0; object && i + 5 <= N; i += 5) {
+        for (int i = 0; object && i + 5 <= N; i += 5)
             memcpy(text + i, "{\"a\":", 5);
-        }
         tn_json_doc d = tn_json_read(text, N);
         assert_string_equal(d.error, "nested too deeply");
         assert_int_equal(d.error_at, TN_JSON_DEPTH * (object ? 5 : 1));

@@ -52,7 +52,10 @@ static void print_all(int n, const tn_expr *const e[], tn_buf *out)
 static void extents_and_indices(void **state)
 {
     /* logical dims are symbols a, b, c, d; indices v0, v1, v2, v3 */
-    static const struct { const char *text; int ndim; const char *printed, *dims, *index;
+    static const struct {
+        const char *text;
+        int ndim;
+        const char *printed, *dims, *index;
     } rows[] = {
         {"NCHW16c", 4, "NCHW16c", "a, ceildiv(b, 16), c, d, 16", "v0, v1/16, v2, v3, v1%16"},
         {"NK32n", 2, "NK32n", "ceildiv(a, 32), b, 32", "v0/32, v1, v0%32"},
@@ -92,12 +95,13 @@ static void extents_and_indices(void **state)
 
 static void only_a_fill_is_readable(void **state)
 {
-    static const struct { const char *text; int d; int64_t extent, readable; } rows[] = {
-        {"NC16c", 1, 30, 30},
-        {"NC16c{fill=0}", 1, 30, 32},
-        {"NC16c{fill=0}", 0, 30, 30},
-        {"NC4c4c{fill=1}", 1, 33, 48},
-        {"NC16c{fill=0}", 1, 32, 32},
+    static const struct {
+        const char *text;
+        int d;
+        int64_t extent, readable;
+    } rows[] = {
+        {"NC16c", 1, 30, 30},          {"NC16c{fill=0}", 1, 30, 32}, {"NC16c{fill=0}", 0, 30, 30},
+        {"NC4c4c{fill=1}", 1, 33, 48}, {"NC16c{fill=0}", 1, 32, 32},
     };
     world *w = *state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
@@ -113,9 +117,14 @@ static void only_a_fill_is_readable(void **state)
 
 static void dimensions_are_left_out(void **state)
 {
-    static const struct { const char *text; uint64_t drop; const char *left; } rows[] = {
-        {"NCHW16c", 0xc, "NC16c"},     {"NCHW16c", 0x1, "CHW16c"}, {"NHWC:NCHW16c", 0x6, "NC16c"},
-        {"NCHW:NHWC", 0x4, "NCW:NWC"}, {"NCHW:NHWC", 0xc, NULL},   {"OIHW4i16o4i{fill=0}", 0x8, "OIH4i16o4i{fill=0}"},
+    static const struct {
+        const char *text;
+        uint64_t drop;
+        const char *left;
+    } rows[] = {
+        {"NCHW16c", 0xc, "NC16c"},      {"NCHW16c", 0x1, "CHW16c"},
+        {"NHWC:NCHW16c", 0x6, "NC16c"}, {"NCHW:NHWC", 0x4, "NCW:NWC"},
+        {"NCHW:NHWC", 0xc, NULL},       {"OIHW4i16o4i{fill=0}", 0x8, "OIH4i16o4i{fill=0}"},
     };
     world *w = *state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
@@ -159,7 +168,8 @@ static void equal_layouts_are_one_pointer(void **state)
     assert_true(read(w, "NC16c{fill=0.5}")->fill_value == 0.5);
     assert_int_equal(read(w, "NC16c")->fill, TN_FILL_ANY);
     for (int i = 0; i < 2; i++) /* printed text reads back */
-        assert_ptr_equal(read(w, read(w, "NHWC:NCHW4c8n{fill=-1.5}")->text), read(w, "NHWC:NCHW4c8n{fill=-1.5}"));
+        assert_ptr_equal(read(w, read(w, "NHWC:NCHW4c8n{fill=-1.5}")->text),
+                         read(w, "NHWC:NCHW4c8n{fill=-1.5}"));
 }
 
 static int64_t value_at(world *w, const tn_expr *e, int n, const tn_expr *const var[], const int64_t v[])

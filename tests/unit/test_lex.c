@@ -56,7 +56,9 @@ static void check(tn_ctx *ctx, const char *text, bool layout, const char *want)
 
 static void tokens(void **state)
 {
-    static const struct { const char *text, *want; } rows[] = {
+    static const struct {
+        const char *text, *want;
+    } rows[] = {
         {"", ""},
         {"a b_1 _c", "i:a i:b_1 i:_c"},
         {"nn.conv2d(%x)", "i:nn.conv2d p:( p:% i:x p:)"},
@@ -91,7 +93,9 @@ static void tokens(void **state)
 
 static void layout(void **state)
 {
-    static const struct { const char *text, *want; } rows[] = {
+    static const struct {
+        const char *text, *want;
+    } rows[] = {
         {"", ""},
         {"\n\n  \n# c\n", ""},
         {"a", "i:a NL"},
@@ -155,7 +159,10 @@ static void strings_go_both_ways(void **state)
 
 static void integers_have_a_range(void **state)
 {
-    static const struct { const char *text; int64_t v; bool ok;
+    static const struct {
+        const char *text;
+        int64_t v;
+        bool ok;
     } rows[] = {
         {"5", 5, true},   {"-7", -7, true}, {"8", 0, false},   {"-8", 0, false},
         {"1f", 0, false}, {"x", 0, false},  {"1.0", 0, false},

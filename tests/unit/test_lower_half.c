@@ -70,7 +70,8 @@ static void test_narrowing(void **state)
             target = halves[h];
             build(*state, cast_x, from, from, &p);
             for (uint32_t b = 0; b < 0x10000; b++) {
-                double x = half_value(halves[h], b).f, next = half_value(halves[h], b + 1).f, mid = x + (next - x) / 2;
+                double x = half_value(halves[h], b).f, next = half_value(halves[h], b + 1).f,
+                       mid = x + (next - x) / 2;
                 if (isnan(x))
                     continue;
                 double at[] = {x, mid, nextafter(mid, INFINITY), nextafter(mid, -INFINITY), x * 1.0001};
@@ -93,7 +94,8 @@ static void test_integers(void **state)
         target = halves[h];
         build(*state, cast_x, TN_I32, TN_I32, &p);
         for (int i = 0; i < 100000; i++)
-            check(&p, TN_I32, halves[h], (tn_scalar){.i = (int32_t)(tn_rng_next(&r) >> tn_rng_below(&r, 32))});
+            check(&p, TN_I32, halves[h],
+                  (tn_scalar){.i = (int32_t)(tn_rng_next(&r) >> tn_rng_below(&r, 32))});
     }
 }
 
@@ -105,8 +107,10 @@ static const tn_expr *smaller(tn_pool *p, const tn_expr *const a[]) { return tn_
 /* float16 arithmetic is what one rounding of the exact result gives. */
 static void test_arithmetic(void **state)
 {
-    static const struct { const tn_expr *(*make)(tn_pool *p, const tn_expr *const arg[]); enum tn_ek kind; } row[] = {
-        {sum, TN_E_ADD}, {product, TN_E_MUL}, {ratio, TN_E_DIV}, {smaller, TN_E_MIN}};
+    static const struct {
+        const tn_expr *(*make)(tn_pool *p, const tn_expr *const arg[]);
+        enum tn_ek kind;
+    } row[] = {{sum, TN_E_ADD}, {product, TN_E_MUL}, {ratio, TN_E_DIV}, {smaller, TN_E_MIN}};
     static program p;
     tn_rng r = {9};
     for (size_t k = 0; k < sizeof row / sizeof *row; k++) {
@@ -118,7 +122,8 @@ static void test_arithmetic(void **state)
             assert_true(tn_eval_op(row[k].kind, halves[0], (tn_payload){0}, halves[0], 2, in, &want));
             tn_scalar got = program_run(&p, in[0], in[1]);
             if (!same(halves[0], got, want))
-                fail_msg("operation %zu of %a and %a gives %a instead of %a", k, in[0].f, in[1].f, got.f, want.f);
+                fail_msg("operation %zu of %a and %a gives %a instead of %a", k, in[0].f, in[1].f, got.f,
+                         want.f);
         }
     }
 }

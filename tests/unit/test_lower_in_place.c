@@ -110,8 +110,9 @@ static void test_two_inputs(void **state)
     (void)state;
     fixture x;
     fixture_init(&x);
-    tn_func *f = read_func(&x, "phase @f(a: f32[16], b: f32[16]) -> (out: f32[16]) {\n  parallel for t < 16:\n"
-                               "    out[t] = a[t] + b[15 - t]\n}\n");
+    tn_func *f =
+        read_func(&x, "phase @f(a: f32[16], b: f32[16]) -> (out: f32[16]) {\n  parallel for t < 16:\n"
+                      "    out[t] = a[t] + b[15 - t]\n}\n");
     assert_true(tn_flat_in_place(f, 0));
     assert_false(tn_flat_in_place(f, 1));
     fixture_deinit(&x);
@@ -139,7 +140,8 @@ static void write_index(writer *w)
     for (int l = w->n_loop - 1; l >= 0; l--) {
         int coef = below(w, 8) ? c : below(w, 9);
         if (l == 0 && below(w, 4) == 0)
-            tn_buf_printf(&w->out, " + %s/2*%d + %s%%2*%d", w->task, 2 * coef, w->task, below(w, 3) ? coef : c);
+            tn_buf_printf(&w->out, " + %s/2*%d + %s%%2*%d", w->task, 2 * coef, w->task,
+                          below(w, 3) ? coef : c);
         else
             tn_buf_printf(&w->out, " + %s*%d", l ? names[l] : w->task, coef);
         c *= w->extent[l];
@@ -200,8 +202,8 @@ static const char *write_func(writer *w, uint64_t seed, bool reversed)
     snprintf(last, sizeof last, "(%d - t)", w->extent[0] - 1);
     w->task = reversed ? last : "t";
     tn_buf_clear(&w->out);
-    tn_buf_printf(&w->out, "phase @f(a: f32[%d]) -> (out: f32[%d]) {\n  parallel for t < %d:\n", ELEMENTS, ELEMENTS,
-                  w->extent[0]);
+    tn_buf_printf(&w->out, "phase @f(a: f32[%d]) -> (out: f32[%d]) {\n  parallel for t < %d:\n", ELEMENTS,
+                  ELEMENTS, w->extent[0]);
     write_list(w);
     tn_buf_str(&w->out, "}\n");
     return tn_buf_cstr(&w->out);

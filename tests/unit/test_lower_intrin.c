@@ -13,7 +13,8 @@ static tn_status build(world *w, enum tn_intrin f, tn_dtype t, bool fma, program
     tn_func *fn = tn_func_new(&w->ctx, &w->arena, &w->pool, "f");
     tn_machine m = machine_with(fma);
     program_init(out, fn, t, t);
-    return program_lower(fn, tn_intrinsic(&w->pool, f, tn_intrins[f].nargs, out->arg), tn_lower_intrinsics, &m, out);
+    return program_lower(fn, tn_intrinsic(&w->pool, f, tn_intrins[f].nargs, out->arg), tn_lower_intrinsics,
+                         &m, out);
 }
 
 static double run(program *p, double x, double y)
@@ -71,7 +72,7 @@ static double ulps(tn_dtype t, double got, long double want)
 
 typedef struct row {
     enum tn_intrin f;
-    double lo, hi, limit32, limit64;   /* samples, error in ulp allowed */
+    double lo, hi, limit32, limit64; /* samples, error in ulp allowed */
 } row;
 
 static const row rows[] = {
@@ -331,7 +332,8 @@ static void test_whole(void **state)
             assert_int_equal(build(*state, (enum tn_intrin)f, wide ? TN_F64 : TN_F32, false, &p), TN_OK);
             assert_true(p.n > 8);
             for (int i = 0; i < 20000; i++) {
-                double x = i < N_CORNER ? corner[i] : ldexp(tn_rng_unit(&rng) - 0.5, (int)tn_rng_below(&rng, 56));
+                double x =
+                    i < N_CORNER ? corner[i] : ldexp(tn_rng_unit(&rng) - 0.5, (int)tn_rng_below(&rng, 56));
                 x = i % 7 ? x : floor(x) + 0.5;
                 x = wide ? x : (double)(float)x;
                 double got = run(&p, x, 0), w = want[f - TN_F_floor](x);

@@ -20,9 +20,8 @@ static void equal(const tn_machine *a, const tn_machine *b)
     assert_string_equal(a->name, b->name);
     assert_string_equal(a->triple, b->triple);
     assert_int_equal(a->n_feature, b->n_feature);
-    for (size_t i = 0; i < a->n_feature; i++) {
+    for (size_t i = 0; i < a->n_feature; i++)
         assert_string_equal(a->feature[i], b->feature[i]);
-    }
     size_t from = offsetof(tn_machine, cores);
     assert_memory_equal((const char *)a + from, (const char *)b + from, sizeof *a - from);
 }
@@ -32,9 +31,8 @@ static void load(tn_ctx *c, const char *name, tn_machine *out)
     const char *root = getenv("TENON_SOURCE_DIR");
     char path[4096];
     snprintf(path, sizeof path, "%s/tests/machines/%s.json", root ? root : ".", name);
-    if (tn_machine_read(c, path, out) != TN_OK) {
+    if (tn_machine_read(c, path, out) != TN_OK)
         fail_msg("%s: %s", path, c->diag[0].message);
-    }
 }
 
 static void test_machines(void **state)
@@ -157,9 +155,8 @@ static void derivation(void **state)
     };
     for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
         tn_machine m = {.triple = row[i].triple, .feature = row[i].feature};
-        while (m.n_feature < 3 && row[i].feature[m.n_feature]) {
+        while (m.n_feature < 3 && row[i].feature[m.n_feature])
             m.n_feature++;
-        }
         tn_machine_derive(&m);
         assert_int_equal(m.vector_bits, row[i].bits);
         assert_int_equal(m.n_vector_regs, row[i].regs);
@@ -176,8 +173,7 @@ static void derivation(void **state)
     static const char *const amx[] = {"avx512f", "avx512fp16", "amx-tile", "amx-int8", "amx-bf16"};
     tn_machine m = {.triple = "x86_64", .feature = amx, .n_feature = 5, .clock_ghz = 3};
     tn_machine_derive(&m);
-    assert_true(fabs(m.bf16_gflops - 2764.8) < 1e-6 &&
-                fabs(m.int8_gops - 5529.6) < 1e-6);
+    assert_true(fabs(m.bf16_gflops - 2764.8) < 1e-6 && fabs(m.int8_gops - 5529.6) < 1e-6);
 }
 
 static void detection_here(void **state)
@@ -193,9 +189,8 @@ static void detection_here(void **state)
     assert_in_range(m.l1_bytes, 4096, 1 << 20);
     assert_true(m.l2_bytes == 0 || m.l2_bytes >= m.l1_bytes);
     assert_true(m.clock_ghz >= 0.1 && m.clock_ghz < 20);
-    for (size_t i = 0; i < m.n_feature; i++) {
+    for (size_t i = 0; i < m.n_feature; i++)
         assert_true(tn_cpu_has(m.feature[i]));
-    }
 #if defined(__x86_64__)
     assert_int_equal(m.vector_bits, tn_cpu_has("avx512f") ? 512 : tn_cpu_has("avx") ? 256 : 128);
 #endif
@@ -249,9 +244,11 @@ static void attributes(void **state)
         const char *machine, *list, *has, *lacks, *error;
         uint32_t bits;
     } row[] = {
-        {"avx512", "+avx2,+fma", "sse4.2 avx avx2 fma sse2 cx8", "avx512f avx512vl avx512vnni f16c bmi", NULL, 256},
+        {"avx512", "+avx2,+fma", "sse4.2 avx avx2 fma sse2 cx8", "avx512f avx512vl avx512vnni f16c bmi", NULL,
+         256},
         {"generic", "+avx512vnni", "avx512f avx2 fma f16c sse4.1", "avx512bw avx512vl", NULL, 512},
-        {"avx512", "-avx512f", "avx2 fma f16c popcnt", "avx512f avx512bw avx512cd avx512vl avx512vnni", NULL, 256},
+        {"avx512", "-avx512f", "avx2 fma f16c popcnt", "avx512f avx512bw avx512cd avx512vl avx512vnni", NULL,
+         256},
         {"avx512", "-avx", "sse4.2 popcnt", "avx avx2 fma f16c avx512f", NULL, 128},
         {"avx512", "+avx512bw,-avx2,+fma", "fma avx sse3", "avx2 avx512f avx512bw", NULL, 256},
         {"avx512", "+sse4.1", "sse4.1 ssse3", "sse4.2 avx popcnt", NULL, 128},
@@ -281,11 +278,9 @@ static void attributes(void **state)
         for (int has = 0; has < 2; has++) {
             char text[200], *rest = text;
             snprintf(text, sizeof text, "%s", list[has]);
-            for (char *name; (name = strtok_r(rest, " ", &rest));) {
-                if (tn_machine_has(&m, name) != has) {
+            for (char *name; (name = strtok_r(rest, " ", &rest));)
+                if (tn_machine_has(&m, name) != has)
                     fail_msg("%s: %s is %sthere", row[i].list, name, has ? "not " : "");
-                }
-            }
         }
         assert_int_equal(m.vector_bits, row[i].bits);
         assert_int_equal(m.n_vector_regs, row[i].bits == 512 ? 32 : 16);
@@ -303,7 +298,8 @@ static void attributes(void **state)
 /* Lists on machines of which only the triple is known: all that they have then, or the error. */
 static void attributes_of_triples(void **state)
 {
-    static const struct { const char *triple, *list, *has;
+    static const struct {
+        const char *triple, *list, *has;
     } row[] = {
         {"x86_64-linux-gnu", "+sse3", "cmov cx8 mmx fxsr sse sse2 sse3"},
         {"i686-linux-gnu", "+sse2", "sse2 sse"},
@@ -318,10 +314,8 @@ static void attributes_of_triples(void **state)
         {"aarch64-linux-gnu", "-neon", "machine-E007 every AArch64 machine has neon"},
         {"aarch64-linux-gnu", "-fp-armv8", "machine-E007 every AArch64 machine has fp-armv8"},
         {"riscv64-linux-gnu", "-f", "machine-E007 every RISC-V machine has f"},
-        {"aarch64-linux-gnu", "+avx2",
-         "machine-E005 unknown AArch64 feature \"avx2\"; use LLVM's names"},
-        {"aarch64-linux-gnu", "+svee2",
-         "machine-E005 unknown AArch64 feature \"svee2\"; did you mean sve2?"},
+        {"aarch64-linux-gnu", "+avx2", "machine-E005 unknown AArch64 feature \"avx2\"; use LLVM's names"},
+        {"aarch64-linux-gnu", "+svee2", "machine-E005 unknown AArch64 feature \"svee2\"; did you mean sve2?"},
         {"armv7-linux-gnueabihf", "+sve", "machine-E005 unknown Arm feature \"sve\""},
         {"riscv64-linux-gnu", "+neon", "machine-E005 unknown RISC-V feature \"neon\""},
         {"powerpc64le-linux-gnu", "+vsx", "machine-E008 no features of this architecture are known"},
@@ -336,35 +330,34 @@ static void attributes_of_triples(void **state)
         tn_machine_of_triple(&c, row[i].triple, &m);
         if (tn_machine_attributes(&c, NULL, row[i].list, &m) != TN_OK) {
             assert_int_equal(strncmp(row[i].has, c.diag[0].id, 12), 0);
-            if (!strstr(c.diag[0].message, row[i].has + 13)) {
+            if (!strstr(c.diag[0].message, row[i].has + 13))
                 fail_msg("%s %s: %s", row[i].triple, row[i].list, c.diag[0].message);
-            }
             tn_ctx_deinit(&c);
             continue;
         }
-        for (size_t k = 0; k < m.n_feature; k++) {
+        for (size_t k = 0; k < m.n_feature; k++)
             snprintf(text + strlen(text), sizeof text - strlen(text), "%s%s", k ? " " : "", m.feature[k]);
-        }
         assert_string_equal(text, row[i].has);
         tn_ctx_deinit(&c);
     }
 }
 
-
 /* What CPU names stand for, as clang -march and -mcpu say. */
 static void cpu_names(void **state)
 {
-    static const struct { const char *triple, *cpu, *list, *has, *lacks;
+    static const struct {
+        const char *triple, *cpu, *list, *has, *lacks;
     } row[] = {
-        {"x86_64-linux-gnu", "skylake-avx512", "", "sse2 avx2 fma f16c avx512f avx512bw avx512cd avx512dq avx512vl aes",
-         "avx512vnni amx-tile"},
+        {"x86_64-linux-gnu", "skylake-avx512", "",
+         "sse2 avx2 fma f16c avx512f avx512bw avx512cd avx512dq avx512vl aes", "avx512vnni amx-tile"},
         {"x86_64-linux-gnu", "skx", "", "avx512vl", "avx512vnni"},
         {"x86_64-linux-gnu", "skylake", "", "avx2 fma bmi2", "avx512f"},
         {"x86_64-linux-gnu", "tigerlake", "", "avx512vnni avx512vbmi2", "avx512bf16"},
         {"x86_64-linux-gnu", "broadwell", "", "avx2 fma adx", "avx512f clflushopt"},
         {"x86_64-linux-gnu", "cascadelake", "", "avx512vnni", "avx512bf16 amx-int8"},
         {"x86_64-linux-gnu", "icelake-server", "", "avx512vnni avx512vbmi gfni", "avx512bf16"},
-        {"x86_64-linux-gnu", "sapphirerapids", "", "amx-tile amx-int8 amx-bf16 avx512fp16 avxvnni", "amx-fp16"},
+        {"x86_64-linux-gnu", "sapphirerapids", "", "amx-tile amx-int8 amx-bf16 avx512fp16 avxvnni",
+         "amx-fp16"},
         {"x86_64-linux-gnu", "core-avx2", "", "avx2 fma", "adx"},
         {"x86_64-linux-gnu", "haswell", "", "avx2 fma", "adx"},
         {"x86_64-linux-gnu", "znver1", "", "avx2 fma sha", "avx512f vaes"},
@@ -395,16 +388,15 @@ static void cpu_names(void **state)
         for (int has = 0; has < 2; has++) {
             char text[200], *rest = text;
             snprintf(text, sizeof text, "%s", list[has]);
-            for (char *name; (name = strtok_r(rest, " ", &rest));) {
-                if (tn_machine_has(&m, name) != has || !tn_machine_knows(&m, name)) {
+            for (char *name; (name = strtok_r(rest, " ", &rest));)
+                if (tn_machine_has(&m, name) != has || !tn_machine_knows(&m, name))
                     fail_msg("%s: %s is %sthere", row[i].cpu, name, has ? "not " : "");
-                }
-            }
         }
         assert_string_equal(m.name, row[i].cpu);
         tn_ctx_deinit(&c);
     }
-    static const struct { const char *triple, *cpu, *id, *text;
+    static const struct {
+        const char *triple, *cpu, *id, *text;
     } wrong[] = {
         {"x86_64-linux-gnu", "skylakx", "machine-E009",
          "unknown x86 CPU \"skylakx\"; did you mean skylake? Known CPUs:"},
@@ -420,9 +412,8 @@ static void cpu_names(void **state)
         tn_machine_of_triple(&c, wrong[i].triple, &m);
         assert_int_equal(tn_machine_attributes(&c, wrong[i].cpu, "", &m), TN_FAIL);
         assert_string_equal(c.diag[0].id, wrong[i].id);
-        if (!strstr(c.diag[0].message, wrong[i].text)) {
+        if (!strstr(c.diag[0].message, wrong[i].text))
             fail_msg("%s: %s", wrong[i].cpu, c.diag[0].message);
-        }
         tn_ctx_deinit(&c);
     }
 }
@@ -440,9 +431,8 @@ static void attributes_of_detection(void **state)
         char list[64];
         snprintf(list, sizeof list, "+%s", name[i]);
 #if defined(__x86_64__)
-        if (tn_machine_attributes(&c, NULL, list, &m) != TN_OK || !tn_machine_has(&m, name[i])) {
+        if (tn_machine_attributes(&c, NULL, list, &m) != TN_OK || !tn_machine_has(&m, name[i]))
             fail_msg("%s", list);
-        }
 #endif
     }
     tn_ctx_deinit(&c);
@@ -468,7 +458,10 @@ static void measured_rates(void **state)
     assert_true(tn_rates_get(&a) && tn_rates_get(&b));
     assert_memory_equal(&a, &b, sizeof a); /* the second is the file's */
     static const char *const damage[] = {
-        "printf x | dd of=$f bs=1 seek=20 conv=notrunc 2>/dev/null", ": >$f", "printf x >>$f", "rm $f; mkdir $f",
+        "printf x | dd of=$f bs=1 seek=20 conv=notrunc 2>/dev/null",
+        ": >$f",
+        "printf x >>$f",
+        "rm $f; mkdir $f",
         "rm -r %s/tenon; : >%s/tenon", /* the folder cannot be made */
     };
     for (size_t i = 0; i < sizeof damage / sizeof *damage; i++) {
@@ -487,11 +480,16 @@ static void measured_rates(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_machines),        cmocka_unit_test(refusals),
-        cmocka_unit_test(derivation),           cmocka_unit_test(detection_here),
-        cmocka_unit_test(detection_from_sysfs), cmocka_unit_test(attributes),
-        cmocka_unit_test(attributes_of_detection), cmocka_unit_test(attributes_of_triples),
-        cmocka_unit_test(cpu_names),            cmocka_unit_test(measured_rates),
+        cmocka_unit_test(test_machines),
+        cmocka_unit_test(refusals),
+        cmocka_unit_test(derivation),
+        cmocka_unit_test(detection_here),
+        cmocka_unit_test(detection_from_sysfs),
+        cmocka_unit_test(attributes),
+        cmocka_unit_test(attributes_of_detection),
+        cmocka_unit_test(attributes_of_triples),
+        cmocka_unit_test(cpu_names),
+        cmocka_unit_test(measured_rates),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

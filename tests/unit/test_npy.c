@@ -172,7 +172,8 @@ static void test_print(void **state)
 static void test_print_as_numpy(void **state)
 {
     static const tn_npy array = {.code = kDLFloat, .bits = 32, .ndim = 2, .shape = {1, 3}};
-    static const char want[] = "\x93NUMPY\x01\x00\x76\x00{'descr': '<f4', 'fortran_order': False, 'shape': (1, 3), }";
+    static const char want[] =
+        "\x93NUMPY\x01\x00\x76\x00{'descr': '<f4', 'fortran_order': False, 'shape': (1, 3), }";
     char bytes[1024];
     (void)state;
     assert_int_equal(tn_npy_print(&array, bytes), 128);
@@ -185,7 +186,8 @@ static void test_print_as_numpy(void **state)
 static void column_major_becomes_row_major(void **state)
 {
     (void)state;
-    const tn_npy a = {.code = 0, .bits = 16, .column_major = 1, .ndim = 3, .shape = {2, 3, 2}, .data_bytes = 24};
+    const tn_npy a = {
+        .code = 0, .bits = 16, .column_major = 1, .ndim = 3, .shape = {2, 3, 2}, .data_bytes = 24};
     const int16_t in[12] = {0, 100, 10, 110, 20, 120, 1, 101, 11, 111, 21, 121};
     int16_t out[12];
     tn_npy_row_major(&a, in, out);

@@ -31,7 +31,8 @@ static int open_quietly(const char *path, tn_npz **z, char said[1024])
     dup2(fileno(f), 2);
     int status = tn_npz_open(path, z);
     void *data = NULL;
-    for (int i = 0; status == TN_EXIT_OK && i < tn_npz_count(*z); i++) { /* what opens may still hold damaged data */
+    for (int i = 0; status == TN_EXIT_OK && i < tn_npz_count(*z);
+         i++) { /* what opens may still hold damaged data */
         status = tn_npz_read(*z, i, &data);
         free(data);
     }
@@ -47,7 +48,8 @@ static int open_quietly(const char *path, tn_npz **z, char said[1024])
 static const tn_array *find(const tn_npz *z, const char *name, int *out_i)
 {
     for (*out_i = 0; *out_i < tn_npz_count(z); ++*out_i)
-        if (strcmp(tn_npz_at(z, *out_i)->name, name) == 0) return tn_npz_at(z, *out_i);
+        if (strcmp(tn_npz_at(z, *out_i)->name, name) == 0)
+            return tn_npz_at(z, *out_i);
     fail_msg("no array %s", name);
     return NULL;
 }
@@ -181,7 +183,10 @@ static void write_two(const char *path)
     float x[4] = {1, -2, 3, -4};
     int64_t y[1] = {-5};
     tn_array a[2] = {
-        {"output_0", {.code = kDLFloat, .bits = 32, .ndim = 2, .shape = {1, 4}, .data_bytes = sizeof x}, x, true},
+        {"output_0",
+         {.code = kDLFloat, .bits = 32, .ndim = 2, .shape = {1, 4}, .data_bytes = sizeof x},
+         x,
+         true},
         {"output_1", {.code = kDLInt, .bits = 64, .ndim = 0, .data_bytes = sizeof y}, y, true},
     };
     assert_int_equal(write_arrays(path, 2, a), TN_EXIT_OK);
@@ -285,8 +290,12 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_zip),
-        cmocka_unit_test(test_numpy_stored), cmocka_unit_test(test_numpy_deflated), cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_bytes),        cmocka_unit_test(test_round_trip),     cmocka_unit_test(test_damaged),
+        cmocka_unit_test(test_numpy_stored),
+        cmocka_unit_test(test_numpy_deflated),
+        cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_bytes),
+        cmocka_unit_test(test_round_trip),
+        cmocka_unit_test(test_damaged),
     };
     setenv("NO_COLOR", "1", 1);
     return cmocka_run_group_tests(tests, NULL, NULL);

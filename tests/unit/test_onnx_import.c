@@ -11,7 +11,12 @@
 #include "onnx/model.h"
 #include "onnx/write.h"
 
-typedef struct overrides { tn_input_shape shape[4]; int64_t dim[4][8]; char name[4][32]; size_t n; } overrides;
+typedef struct overrides {
+    tn_input_shape shape[4];
+    int64_t dim[4][8];
+    char name[4][32];
+    size_t n;
+} overrides;
 
 /* Takes override lines out of the model text. */
 static void take_overrides(char *text, overrides *o)
@@ -37,7 +42,8 @@ static void add_module(model *m, tn_buf *out)
 {
     for (const char *line = strchr(model_text(m), '\n') + 1, *end; *line; line = end) {
         end = strchr(line, '\n') + 1;
-        if (strncmp(line, "#[outputs", 9) != 0) tn_buf_add(out, line, (size_t)(end - line));
+        if (strncmp(line, "#[outputs", 9) != 0)
+            tn_buf_add(out, line, (size_t)(end - line));
     }
 }
 
@@ -54,7 +60,8 @@ static const char *import_text(model *m, char *text)
     if (s == TN_OK)
         s = tn_relay_verify(&m->g);
     assert_int_equal(s == TN_OK, m->ctx.n_error == 0);
-    if (s == TN_OK) add_module(m, &out);
+    if (s == TN_OK)
+        add_module(m, &out);
     tn_buf_str(&out, model_errors(m));
     const char *have = tn_arena_strdup(&m->arena, tn_buf_cstr(&out));
     tn_buf_deinit(&out);
@@ -67,7 +74,8 @@ static int check_cases(const char *file, tn_buf *rewritten)
     model_init(&home);
     int wrong = 0, n = 0;
     tn_file f = model_map(&home, source_path(&home, file));
-    for (char *at = tn_arena_strndup(&home.arena, (const char *)f.at, f.n), *next; at && *at; at = next, n++) {
+    for (char *at = tn_arena_strndup(&home.arena, (const char *)f.at, f.n), *next; at && *at;
+         at = next, n++) {
         char *end = strstr(at, "\n---\n"), *arrow = strstr(at, "\n=>\n");
         assert_non_null(end);
         assert_true(arrow && arrow < end);
@@ -177,7 +185,11 @@ static void formats_are_guessed(void **state)
 {
     (void)state;
     tn_buf onnx = write_model("opset 13\ninput x float 1\nnode Relu x -> y\noutput y\n");
-    const struct { const char *path, *content; size_t n; const char *format; } row[] = {
+    const struct {
+        const char *path, *content;
+        size_t n;
+        const char *format;
+    } row[] = {
         {"m.onnx", "", 0, "onnx"},
         {"M.ONNX", "", 0, "onnx"},
         {"model.bin", onnx.at, onnx.n, "onnx"},
@@ -201,16 +213,19 @@ static void formats_are_guessed(void **state)
 static void unknown_formats_are_refused(void **state)
 {
     (void)state;
-    const struct { const char *path, *format, *content, *text;
+    const struct {
+        const char *path, *format, *content, *text;
     } row[] = {
         {"m.h5", NULL, "\x89HDF\r\n\x1a\n....",
          "m.h5: error: this is an HDF5 file (a Keras model or its weights), not a model that can be read; "
          "export it from Keras: model.export(\"model.onnx\", format=\"onnx\") [frontend-E002]\n"},
         {"m.onnx", "onnx", "<html>", /* whatever it is called */
-         "m.onnx: error: this is an HTML page, not a model; the download fetched a web page: use the link to the "
+         "m.onnx: error: this is an HTML page, not a model; the download fetched a web page: use the link to "
+         "the "
          "file itself [frontend-E002]\n"},
         {"m.x", NULL, "\xff\xff\xff\xff",
-         "m.x: error: neither its content nor its name tells the format of this file; if it is a model, name its "
+         "m.x: error: neither its content nor its name tells the format of this file; if it is a model, name "
+         "its "
          "format with --model-format (onnx, relay) [frontend-E001]\n"},
         {"m.x", "onx", "\xff\xff\xff\xff",
          "m.x: error: unknown model format \"onx\"; choose from onnx, relay [frontend-E001]\n"},

@@ -73,8 +73,9 @@ static void super_resolution_has_a_symbolic_batch(void **state)
     model m;
     read_example(&m, "super_resolution.onnx");
     const char *text = model_text(&m);
-    assert_non_null(strstr(text, "def @main(%input: Tensor[(batch_size, 1, 224, 224), float32] /* graph input */)"
-                                 " -> Tensor[(batch_size, 1, 672, 672), float32] {"));
+    assert_non_null(strstr(text,
+                           "def @main(%input: Tensor[(batch_size, 1, 224, 224), float32] /* graph input */)"
+                           " -> Tensor[(batch_size, 1, 672, 672), float32] {"));
     assert_non_null(strstr(text, "newshape=[batch_size, 1, 3, 3, 224, 224]"));
     assert_int_equal(m.g.blob.n, 0);
     assert_true(m.arena.used_bytes < 64 << 10);
@@ -98,7 +99,8 @@ static void face_detector_is_read(void **state)
     const char *path = shared ? tn_arena_printf(&m.arena, "%s/onnx/face_rfb_320.onnx", shared)
                               : source_path(&m, "../shared/models/onnx/face_rfb_320.onnx");
     if (access(path, R_OK) != 0) {
-        print_message("skipped: %s is not there; TENON_SHARED_MODELS names the folder of shared models\n", path);
+        print_message("skipped: %s is not there; TENON_SHARED_MODELS names the folder of shared models\n",
+                      path);
         model_deinit(&m);
         skip();
     }

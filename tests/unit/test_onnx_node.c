@@ -33,7 +33,8 @@ static const char *one_test(model *m, const char *name, bool listed, bool *refus
         assert_true(m->ctx.n_error > 0);
         return listed ? NULL : model_errors(m);
     }
-    return listed ? "is listed in unsupported.txt, but is read: take it off the list" : compute_test(m, folder);
+    return listed ? "is listed in unsupported.txt, but is read: take it off the list"
+                  : compute_test(m, folder);
 }
 
 static void node_tests_pass_or_are_refused(void **state)

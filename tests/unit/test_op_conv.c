@@ -10,7 +10,9 @@
 /* ---- convolution ---- */
 
 /* pad: top left bottom right */
-typedef struct conv { int n, ic, h, w, oc, kh, kw, groups, stride[2], dil[2], pad[4]; } conv;
+typedef struct conv {
+    int n, ic, h, w, oc, kh, kw, groups, stride[2], dil[2], pad[4];
+} conv;
 
 static int extent(int in, int k, int stride, int dil, int pads)
 {

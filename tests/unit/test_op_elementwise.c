@@ -9,30 +9,12 @@
 
 /* ---- one operand ---- */
 
-static double sigmoid(double x)
-{
-    return 1 / (1 + exp(-x));
-}
-static double relu(double x)
-{
-    return x > 0 ? x : 0;
-}
-static double leaky(double x)
-{
-    return x >= 0 ? x : 0.25 * x;
-}
-static double clipped(double x)
-{
-    return x < -0.5 ? -0.5 : x > 0.75 ? 0.75 : x;
-}
-static double rsqrt_of(double x)
-{
-    return 1 / sqrt(x);
-}
-static double negative_of(double x)
-{
-    return -x;
-}
+static double sigmoid(double x) { return 1 / (1 + exp(-x)); }
+static double relu(double x) { return x > 0 ? x : 0; }
+static double leaky(double x) { return x >= 0 ? x : 0.25 * x; }
+static double clipped(double x) { return x < -0.5 ? -0.5 : x > 0.75 ? 0.75 : x; }
+static double rsqrt_of(double x) { return 1 / sqrt(x); }
+static double negative_of(double x) { return -x; }
 static double hard_sigmoid(double x)
 {
     double y = 0.25 * x + 0.5;
@@ -43,10 +25,7 @@ static double hardswish(double x)
     double y = x / 6 + 0.5;
     return x * (y < 0 ? 0 : y > 1 ? 1 : y);
 }
-static double elu(double x)
-{
-    return x < 0 ? 1.5 * (exp(x) - 1) : x;
-}
+static double elu(double x) { return x < 0 ? 1.5 * (exp(x) - 1) : x; }
 
 /* clang-format off */
 typedef struct unary { const tn_op *op; const char *attrs; double (*want)(double); bool positive; } unary;
@@ -118,26 +97,11 @@ static void nan_stays(void **state)
 
 /* ---- two operands, broadcast ---- */
 
-static double plus(double a, double b)
-{
-    return a + b;
-}
-static double minus(double a, double b)
-{
-    return a - b;
-}
-static double times(double a, double b)
-{
-    return a * b;
-}
-static double over(double a, double b)
-{
-    return a / b;
-}
-static double slope(double a, double b)
-{
-    return a < 0 ? b * a : a;
-}
+static double plus(double a, double b) { return a + b; }
+static double minus(double a, double b) { return a - b; }
+static double times(double a, double b) { return a * b; }
+static double over(double a, double b) { return a / b; }
+static double slope(double a, double b) { return a < 0 ? b * a : a; }
 
 /* clang-format off */
 typedef struct binary { const tn_op *op; double (*want)(double, double); } binary;

@@ -20,7 +20,10 @@ static tn_node *node(env *e, const tn_op *op, int n, const char *const types[], 
 static void wrong_indices_fail(void **state)
 {
     (void)state;
-    static const struct { int64_t index[4]; bool good; } row[] = {
+    static const struct {
+        int64_t index[4];
+        bool good;
+    } row[] = {
         {{0, 4, -5, 2}, true}, {{0, 5, 1, 2}, false}, {{0, 1, 2, -6}, false}, {{INT64_MAX, 0, 0, 0}, false}};
     for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
         env e;
@@ -75,7 +78,11 @@ static void scatters_combine(void **state)
         memcpy(want, x, sizeof x);
         for (int i = 0; i < 8; i++) {
             int32_t *w = &want[(at[i] < 0 ? at[i] + 3 : at[i]) * 4 + i % 4], v = u[i];
-            *w = r == 0 ? v : r == 1 ? *w + v : r == 2 ? *w * v : r == 3 ? (v < *w ? v : *w) : (v > *w ? v : *w);
+            *w = r == 0   ? v
+                 : r == 1 ? *w + v
+                 : r == 2 ? *w * v
+                 : r == 3 ? (v < *w ? v : *w)
+                          : (v > *w ? v : *w);
         }
         tn_node *n = node(&e, &tn_op_scatter_elements, 3, types,
                           tn_arena_printf(&e.arena, "axis=0, reduction=\"%s\"", name[r]));
@@ -226,7 +233,8 @@ static void remainders(void **state)
         for (int i = 0; i < N; i++) {
             float r = fmodf(a[i], b[i]), want = floored && r != 0 && (r < 0) != (b[i] < 0) ? r + b[i] : r;
             if (!(out[i] == want || (isnan(out[i]) && isnan(want))))
-                fail_msg("%s(%g, %g) is %.9g, expected %.9g", floored ? "floor_mod" : "mod", a[i], b[i], out[i], want);
+                fail_msg("%s(%g, %g) is %.9g, expected %.9g", floored ? "floor_mod" : "mod", a[i], b[i],
+                         out[i], want);
         }
         env_deinit(&e);
     }
@@ -308,10 +316,12 @@ static void random_numbers(void **state)
         for (int seed = 0; seed < 2; seed++) {
             env e;
             env_init(&e);
-            run_node(&e, node(&e, &tn_op_random, 0, NULL,
-                              tn_arena_printf(&e.arena, "shape=[%d], low=%d, high=3, seed=%d, distribution=\"%s\"", N,
-                                              normal ? 1 : -1, seed, normal ? "normal" : "uniform")),
-                     NULL, x[seed], NULL);
+            run_node(
+                &e,
+                node(&e, &tn_op_random, 0, NULL,
+                     tn_arena_printf(&e.arena, "shape=[%d], low=%d, high=3, seed=%d, distribution=\"%s\"", N,
+                                     normal ? 1 : -1, seed, normal ? "normal" : "uniform")),
+                NULL, x[seed], NULL);
             env_deinit(&e);
         }
         for (int i = 0; i < N; i++) {
@@ -343,9 +353,10 @@ static void slices_are_set(void **state)
             for (int k = 0; k < n; k++)
                 want[r * 10 + begin + k * row[i][2]] = v[r * n + k];
         const char *types[] = {"float32 2 10", tn_arena_printf(&e.arena, "float32 2 %d", n)};
-        run_node(&e, node(&e, &tn_op_strided_set, 2, types,
-                          tn_arena_printf(&e.arena, "begin=[%d], end=[%d], strides=[%d], axes=[-1]", row[i][0],
-                                          row[i][1], row[i][2])),
+        run_node(&e,
+                 node(&e, &tn_op_strided_set, 2, types,
+                      tn_arena_printf(&e.arena, "begin=[%d], end=[%d], strides=[%d], axes=[-1]", row[i][0],
+                                      row[i][1], row[i][2])),
                  (const void *[]){x, v}, out, NULL);
         assert_memory_equal(out, want, sizeof want);
         env_deinit(&e);
@@ -355,11 +366,17 @@ static void slices_are_set(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(wrong_indices_fail),    cmocka_unit_test(scatter_fails_on_wrong_indices),
-        cmocka_unit_test(scatters_combine),      cmocka_unit_test(topk_orders),
-        cmocka_unit_test(topk_of_symbolic_rows), cmocka_unit_test(rows_are_sorted), cmocka_unit_test(scans_run),
-        cmocka_unit_test(remainders),            cmocka_unit_test(integer_pairs),
-        cmocka_unit_test(pads_continue),         cmocka_unit_test(slices_are_set),
+        cmocka_unit_test(wrong_indices_fail),
+        cmocka_unit_test(scatter_fails_on_wrong_indices),
+        cmocka_unit_test(scatters_combine),
+        cmocka_unit_test(topk_orders),
+        cmocka_unit_test(topk_of_symbolic_rows),
+        cmocka_unit_test(rows_are_sorted),
+        cmocka_unit_test(scans_run),
+        cmocka_unit_test(remainders),
+        cmocka_unit_test(integer_pairs),
+        cmocka_unit_test(pads_continue),
+        cmocka_unit_test(slices_are_set),
         cmocka_unit_test(random_numbers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -169,8 +169,8 @@ static void dense_bias_relu_is_two_blocks(void **state)
     tn_te te;
     tn_tensor *x, *w, *b, *dense, *bias, *relu;
     env_init(&e);
-    tn_node *nd = node_of(&e, &tn_op_nn_dense, 2, (const char *const[]){"float32 n 64", "float32 256 64"},
-        "");
+    tn_node *nd =
+        node_of(&e, &tn_op_nn_dense, 2, (const char *const[]){"float32 n 64", "float32 256 64"}, "");
     REQUIRE(&e, nd);
     tn_value in[] = {tn_val(nd), operand(&e, "float32 256")};
     tn_node *nb = tn_make_call(&e.g, e.body, NULL, &tn_op_nn_bias_add, 2, in, NULL, NULL);
@@ -191,17 +191,18 @@ static void dense_bias_relu_is_two_blocks(void **state)
     REQUIRE(&e, tn_func_verify(f) == TN_OK);
     tn_buf text = {0};
     tn_func_print(f, &text);
-    assert_string_equal(text.at,
+    assert_string_equal(
+        text.at,
         "func @dense_bias_relu(A: f32[n, 64], W: f32[256, 64, NK32n], b: f32[256]) -> (out: f32[n, 256]) {\n"
-                                 "  buffer dense: f32[n, 256]\n"
-                                 "  for i < n, j < 256, k < 64:\n"
-                                 "    block dense(i: spatial, j: spatial, k: reduce) tag \"dense\" source \"Gemm_0\":\n"
-                                 "      init dense[i, j] = 0f\n"
-                                 "      dense[i, j] = W[j, k] * A[i, k] + dense[i, j]\n"
-                                 "  for i < n, j < 256:\n"
-                                 "    block out(i: spatial, j: spatial) tag \"elementwise\" source \"Gemm_0\":\n"
-                                 "      out[i, j] = max(dense[i, j] + b[j], 0f)\n"
-                                 "}\n");
+        "  buffer dense: f32[n, 256]\n"
+        "  for i < n, j < 256, k < 64:\n"
+        "    block dense(i: spatial, j: spatial, k: reduce) tag \"dense\" source \"Gemm_0\":\n"
+        "      init dense[i, j] = 0f\n"
+        "      dense[i, j] = W[j, k] * A[i, k] + dense[i, j]\n"
+        "  for i < n, j < 256:\n"
+        "    block out(i: spatial, j: spatial) tag \"elementwise\" source \"Gemm_0\":\n"
+        "      out[i, j] = max(dense[i, j] + b[j], 0f)\n"
+        "}\n");
     tn_buf_deinit(&text);
     env_deinit(&e);
 }

@@ -118,7 +118,9 @@ static void transpose_permutes(void **state)
 
 /* ---- strided_slice ---- */
 
-typedef struct slice { int64_t begin, end, step; } slice;
+typedef struct slice {
+    int64_t begin, end, step;
+} slice;
 
 /* numpy's slice.indices */
 static int slice_reference(slice s, int n, int out[64])
@@ -164,9 +166,9 @@ static void slices_follow_numpy(void **state)
 static void slices_of_symbolic_extents(void **state)
 {
     (void)state;
-    static const slice row[] = {{0, 4, 1},  {1, INT64_MAX, 1}, {-3, INT64_MAX, 1}, {0, -1, 1},
-                                {2, -2, 3}, {5, 8, 1},         {-4, -1, 2},
-                                {-1, INT64_MIN, -1}, {-3, INT64_MIN, -2}, {5, 1, -1}, {4, -4, -3}};
+    static const slice row[] = {
+        {0, 4, 1},   {1, INT64_MAX, 1},   {-3, INT64_MAX, 1},  {0, -1, 1}, {2, -2, 3}, {5, 8, 1},
+        {-4, -1, 2}, {-1, INT64_MIN, -1}, {-3, INT64_MIN, -2}, {5, 1, -1}, {4, -4, -3}};
     for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
         env e;
         env_init(&e);

@@ -34,7 +34,7 @@ typedef struct row {
     const char *attrs;
     double (*want)(double);
     double half, single; /* units in the last place that float16 and float32 may be off */
-    double least;        /* float32 arguments below are left out: factors that are not normal numbers cost digits */
+    double least; /* float32 arguments below are left out: factors that are not normal numbers cost digits */
 } row;
 
 /* clang-format off */
@@ -95,7 +95,9 @@ static void apply(const row *r, const char *type, const void *x, void *out)
 static double of_half(uint16_t bits)
 {
     int e = bits >> 10 & 31, man = bits & 1023;
-    double v = e == 31 ? (man ? (double)NAN : (double)INFINITY) : e ? ldexp(1024 + man, e - 25) : ldexp(man, -24);
+    double v = e == 31 ? (man ? (double)NAN : (double)INFINITY)
+               : e     ? ldexp(1024 + man, e - 25)
+                       : ldexp(man, -24);
     return bits >> 15 ? -v : v;
 }
 
@@ -132,7 +134,8 @@ static void float32_of_all_sizes(void **state)
         for (int t = 0; t < turns; t++) {
             for (int k = 0; k < N; k++) {
                 double u = tn_rng_unit(&rng), v = tn_rng_unit(&rng);
-                x[k] = (float)(k % 2 ? 40 * u - 20 : ldexp(u < 0.5 ? -1 - v : 1 + v, (int)(254 * u * 2) % 254 - 126));
+                x[k] = (float)(k % 2 ? 40 * u - 20
+                                     : ldexp(u < 0.5 ? -1 - v : 1 + v, (int)(254 * u * 2) % 254 - 126));
             }
             x[0] = NAN;
             x[1] = -0.0f;
@@ -154,6 +157,7 @@ static void float32_of_all_sizes(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(every_float16), cmocka_unit_test(float32_of_all_sizes)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(every_float16),
+                                       cmocka_unit_test(float32_of_all_sizes)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -13,17 +13,15 @@
 
 enum { MOST = 1024 };
 
-typedef struct tensor { bool is_signed; int n; uint8_t at[MOST]; } tensor;
+typedef struct tensor {
+    bool is_signed;
+    int n;
+    uint8_t at[MOST];
+} tensor;
 
-static int get(const tensor *t, int i)
-{
-    return t->is_signed ? (int8_t)t->at[i] : t->at[i];
-}
+static int get(const tensor *t, int i) { return t->is_signed ? (int8_t)t->at[i] : t->at[i]; }
 
-static const char *dtype(const tensor *t)
-{
-    return t->is_signed ? "int8" : "uint8";
-}
+static const char *dtype(const tensor *t) { return t->is_signed ? "int8" : "uint8"; }
 
 static uint32_t seed = 1;
 
@@ -51,8 +49,11 @@ static void run(const char *text, const tensor *x, int ndim, const int64_t dim[]
         all[i] = &blob[i];
     }
     module_open(&m);
-    tn_tensor_value in = {.dtype = x->is_signed ? TN_I8 : TN_U8, .ndim = (uint16_t)ndim, .at = (void *)x->at,
-                          .n = (size_t)x->n, .borrowed = true};
+    tn_tensor_value in = {.dtype = x->is_signed ? TN_I8 : TN_U8,
+                          .ndim = (uint16_t)ndim,
+                          .at = (void *)x->at,
+                          .n = (size_t)x->n,
+                          .borrowed = true};
     memcpy(in.dim, dim, (size_t)ndim * sizeof *dim);
     if (tn_relay_parse(&m.g, "t", text, strlen(text), all, (size_t)n_const) != TN_OK ||
         tn_relay_run(&m.g, 1, &in, 1, out, NULL, NULL) != TN_OK)
@@ -87,7 +88,8 @@ static void conv_case(bool xs, bool ws, int groups, int pad, int zx_at, bool zw_
     zx.at[0] = (uint8_t)zeros[zx_at];
     snprintf(text, sizeof text,
              "def @main(%%x: Tensor[(1, 4, 5, 6), %s]) {\n"
-             "  qnn.conv2d(%%x, meta[relay.Constant][0] /* (6, %d, 3, 3) %s */, meta[relay.Constant][1] /* () %s */, "
+             "  qnn.conv2d(%%x, meta[relay.Constant][0] /* (6, %d, 3, 3) %s */, meta[relay.Constant][1] /* "
+             "() %s */, "
              "meta[relay.Constant][2] /* %s %s */, 1f, 1f, strides=[1, 2], padding=[%d], groups=%d)\n}\n",
              dtype(&x), ic, dtype(&w), dtype(&x), zw_vector ? "(6)" : "()", dtype(&w), pad, groups);
     for (int o = 0; o < O; o++)
@@ -160,16 +162,20 @@ static void products_are_exact(void **state)
 static void rounding_is_to_even(void **state)
 {
     (void)state;
-    static const struct { float x; int i8, u8; } rows[] = {
-        {0.5f, 3, 3}, {1.5f, 5, 5}, {2.5f, 5, 5}, {-0.5f, 3, 3}, {-1.5f, 1, 1}, {-3.0f, 0, 0}, {-3.6f, -1, 0},
-        {1e9f, 127, 255}, {-1e9f, -128, 0}, {130, 127, 133},
+    static const struct {
+        float x;
+        int i8, u8;
+    } rows[] = {
+        {0.5f, 3, 3},  {1.5f, 5, 5},   {2.5f, 5, 5},     {-0.5f, 3, 3},    {-1.5f, 1, 1},
+        {-3.0f, 0, 0}, {-3.6f, -1, 0}, {1e9f, 127, 255}, {-1e9f, -128, 0}, {130, 127, 133},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         for (int is_signed = 0; is_signed < 2; is_signed++) {
             char text[256];
             float x = rows[i].x * 0.25f;
             module m;
-            tn_tensor_value in = {.dtype = TN_F32, .ndim = 1, .dim = {1}, .at = &x, .n = 4, .borrowed = true}, out;
+            tn_tensor_value in = {.dtype = TN_F32, .ndim = 1, .dim = {1}, .at = &x, .n = 4, .borrowed = true},
+                            out;
             snprintf(text, sizeof text,
                      "def @main(%%x: Tensor[(1), float32]) { qnn.quantize(%%x, 0.25f, 3, out_dtype=\"%s\") }",
                      is_signed ? "int8" : "uint8");
@@ -187,7 +193,10 @@ static void rounding_is_to_even(void **state)
 static void real_operators_round_once(void **state)
 {
     (void)state;
-    static const struct { const char *call; int kind; } rows[] = {
+    static const struct {
+        const char *call;
+        int kind;
+    } rows[] = {
         {"qnn.add(%x, %x, 0.5f, 3, 0.5f, 3, 0.75f, 10)", 0},
         {"qnn.mul(%x, %x, 0.5f, 3, 0.25f, 1, 8f, 10)", 1},
         {"qnn.concatenate((%x, %x), (0.5f, 0.75f), (3, 10), 0.75f, 10)", 3},

@@ -66,7 +66,8 @@ static void gru(const row *w, const tn_recurrent_attr *a, const data *d, const f
             a->linear_before_reset ? r[u] * (product(w, d, h, NULL, 2, u) + bias) : product(w, d, h, r, 2, u);
         n[u] = tanh(clipped(a, (double)x[2 * k + u] + s));
     }
-    for (int u = 0; u < k; u++) h[u] = (1 - z[u]) * n[u] + z[u] * h[u];
+    for (int u = 0; u < k; u++)
+        h[u] = (1 - z[u]) * n[u] + z[u] * h[u];
 }
 
 static void lstm(const row *w, const tn_recurrent_attr *a, const data *d, const float *x, double *h,
@@ -76,8 +77,10 @@ static void lstm(const row *w, const tn_recurrent_attr *a, const data *d, const 
     int k = w->units;
     for (int u = 0; u < k; u++) {
         double s[4], p[3];
-        for (int g = 0; g < 4; g++) s[g] = (double)x[g * k + u] + product(w, d, h, NULL, g, u);
-        for (int g = 0; g < 3; g++) p[g] = w->peepholes ? (double)d->peep[g * k + u] : 0;
+        for (int g = 0; g < 4; g++)
+            s[g] = (double)x[g * k + u] + product(w, d, h, NULL, g, u);
+        for (int g = 0; g < 3; g++)
+            p[g] = w->peepholes ? (double)d->peep[g * k + u] : 0;
         double i = sigmoid(clipped(a, s[0] + p[0] * c[u]));
         double f = a->input_forget ? 1 - i : sigmoid(clipped(a, s[2] + p[2] * c[u]));
         c[u] = f * c[u] + i * tanh(clipped(a, s[3]));
@@ -126,7 +129,8 @@ static void reference(const row *w, const tn_recurrent_attr *a, int gates, data 
 
 static void fill(tn_rng *r, float *out, size_t n)
 {
-    for (size_t i = 0; i < n; i++) out[i] = (float)((double)tn_rng_below(r, 2001) / 1000 - 1);
+    for (size_t i = 0; i < n; i++)
+        out[i] = (float)((double)tn_rng_below(r, 2001) / 1000 - 1);
 }
 
 static void fill_all(const row *w, data *d)
@@ -139,7 +143,8 @@ static void fill_all(const row *w, data *d)
     fill(&r, d->c, sizeof d->c / sizeof *d->c);
     fill(&r, d->peep, sizeof d->peep / sizeof *d->peep);
     fill(&r, d->bias, sizeof d->bias / sizeof *d->bias);
-    for (int b = 0; b < w->batch; b++) d->length[b] = 1 + b % w->steps;
+    for (int b = 0; b < w->batch; b++)
+        d->length[b] = 1 + b % w->steps;
 }
 
 /* An operand, or None. */

@@ -26,7 +26,8 @@ static const row rows[] = { /* given: elements of a row, which is cut or filled 
 
 static void fill(tn_rng *r, float *out, size_t n)
 {
-    for (size_t i = 0; i < n; i++) out[i] = (float)(tn_rng_unit(r) * 2 - 1);
+    for (size_t i = 0; i < n; i++)
+        out[i] = (float)(tn_rng_unit(r) * 2 - 1);
 }
 
 /* Part of element k of a row as the transform sees it: cut, filled up, or completed to a real result's spectrum. */
@@ -35,7 +36,8 @@ static double element(const row *w, const float *x, int k, int part)
     int parts = w->is_complex ? 2 : 1;
     bool upper = w->inverse && w->onesided && k > w->n / 2;
     k = upper ? w->n - k : k;
-    if (k >= w->given || part >= parts) return 0;
+    if (k >= w->given || part >= parts)
+        return 0;
     double v = (double)x[k * parts + part];
     return upper && part ? -v : v;
 }
@@ -106,7 +108,8 @@ static void linear_attention_follows_its_recurrence(void **state)
     tn_rng r = {5};
     env e;
     env_init(&e);
-    for (int i = 0; i < 6; i++) fill(&r, data[i], n[i] / sizeof(float));
+    for (int i = 0; i < 6; i++)
+        fill(&r, data[i], n[i] / sizeof(float));
     tn_node *node = node_of(&e, &tn_op_nn_linear_attention, 6, in, "scale=0.5");
     REQUIRE(&e, node);
     run_node(&e, node, (const void *const *)data, got, NULL);
@@ -120,9 +123,11 @@ static void linear_attention_follows_its_recurrence(void **state)
                 s[i / VALUES][i % VALUES] *= exp((double)decay[(h * STEPS + t) * KEYS + i / VALUES]);
             for (int m = 0; m < VALUES; m++) {
                 double kept = 0;
-                for (int i = 0; i < KEYS; i++) kept += s[i][m] * (double)key[i];
+                for (int i = 0; i < KEYS; i++)
+                    kept += s[i][m] * (double)key[i];
                 double write = (double)beta[t] * ((double)v[(h * STEPS + t) * VALUES + m] - kept);
-                for (int i = 0; i < KEYS; i++) s[i][m] += (double)key[i] * write;
+                for (int i = 0; i < KEYS; i++)
+                    s[i][m] += (double)key[i] * write;
                 for (int g = 0; g < GROUP; g++) {
                     double want = 0;
                     for (int i = 0; i < KEYS; i++)

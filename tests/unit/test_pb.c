@@ -281,9 +281,8 @@ static void amplification_is_bounded(void **state)
 {
     (void)state;
     tn_buf b = {0};
-    for (int i = 0; i < 1000000; i++) {
+    for (int i = 0; i < 1000000; i++)
         tn_buf_add(&b, "\x52\0", 2);
-    }
     tn_arena a;
     tn_arena_init(&a, NULL, NULL);
     tree t = {0};

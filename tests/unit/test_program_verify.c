@@ -40,7 +40,8 @@ typedef struct {
 static uint32_t find(const copy *c, enum tn_inst_op op, uint32_t k)
 {
     for (uint32_t i = 0; i < c->r.n_inst; i++)
-        if (c->inst[i].op == op && k-- == 0) return i;
+        if (c->inst[i].op == op && k-- == 0)
+            return i;
     fail_msg("no such instruction");
     return 0;
 }
@@ -48,7 +49,8 @@ static uint32_t find(const copy *c, enum tn_inst_op op, uint32_t k)
 static uint32_t find_slot(const copy *c, enum tn_slot_kind kind, uint32_t k)
 {
     for (uint32_t i = 0; i < c->r.n_slot; i++)
-        if (c->slot[i].kind == (uint32_t)kind && k-- == 0) return i;
+        if (c->slot[i].kind == (uint32_t)kind && k-- == 0)
+            return i;
     fail_msg("no such slot");
     return 0;
 }
@@ -110,7 +112,8 @@ static void over_live(copy *c) /* every temporary of the arena at 0 */
 static void alias(copy *c)
 {
     for (uint32_t i = 0; i < c->r.n_slot; i++)
-        if (c->slot[i].alias >= 0) larger(c, i);
+        if (c->slot[i].alias >= 0)
+            larger(c, i);
 }
 static void jump(copy *c) { c->inst[find(c, TN_INST_JUMP, 0)].a = c->r.n_inst + 7; }
 static void kernel(copy *c) { c->inst[find(c, TN_INST_CALL, 0)].a = 99; }
@@ -185,7 +188,8 @@ static void make(tn_build *b, tn_ctx *ctx, const char *text)
     tn_build_init(b, ctx, &(tenon_options){.opt_level = 3});
     assert_int_equal(tn_target_parse(b), TN_OK);
     assert_int_equal(tn_stage_import(b, path), TN_OK);
-    for (size_t i = 0; i < sizeof stage / sizeof *stage; i++) assert_int_equal(stage[i](b), TN_OK);
+    for (size_t i = 0; i < sizeof stage / sizeof *stage; i++)
+        assert_int_equal(stage[i](b), TN_OK);
     unlink(path);
 }
 
@@ -222,7 +226,8 @@ static void long_programs_are_quick(void **state)
     assert_non_null(text);
     at += sprintf(
         at, "#[version = \"0.0.5\"]\ndef @main(%%x: Tensor[(2, 3), float32]) {\n  %%0 = nn.softmax(%%x);\n");
-    for (int i = 1; i < N; i++) at += sprintf(at, "  %%%d = nn.softmax(%%%d);\n", i, i - 1);
+    for (int i = 1; i < N; i++)
+        at += sprintf(at, "  %%%d = nn.softmax(%%%d);\n", i, i - 1);
     sprintf(at, "  %%%d\n}\n", N - 1);
     make(&b, &ctx, text);
     double start = tn_now();

@@ -10,7 +10,7 @@ typedef struct module {
     tn_arena arena;
     tn_pool pool;
     tn_graph g;
-    tn_buf text;   /* what module_print and module_diag gave last */
+    tn_buf text; /* what module_print and module_diag gave last */
 } module;
 
 static inline void module_open(module *m)
@@ -50,9 +50,8 @@ static inline void module_read(module *m, const char *text)
     module_open(m);
     tn_status s = tn_relay_parse(&m->g, "t.relay", text, strlen(text), NULL, 0);
     s = s == TN_OK ? tn_relay_verify(&m->g) : s;
-    if (s != TN_OK) {
+    if (s != TN_OK)
         fail_msg("%s\n%s", text, module_diag(m));
-    }
 }
 
 #endif

@@ -11,7 +11,9 @@
 
 #define MAIN(body) "def @main(%x: Tensor[(n, 4), float32]) {\n" body "\n}\n"
 
-typedef struct row { const char *text, *want; } row;
+typedef struct row {
+    const char *text, *want;
+} row;
 
 /* clang-format off */
 static const row rows[] = {
@@ -213,30 +215,28 @@ static void test_limits(void **state)
 {
     (void)state;
     static const char *const parts[][3] = {
-        { "def @main() {\n", "%x;\n", "relay-E008" },
-        { "def @main(%x: float32) {\n", "exp(", "relay-E007" },
-        { "def @main(%x: float32) {\n", "(", "relay-E007" },
-        { "def @main(%x: float32) {\n", "- ", "relay-E007" },
-        { "def @main(%x: float32) {\n", "fn () { ", "relay-E007" },
-        { "def @main(%x: ", "(", "relay-E007" },
-        { "def @main(%x: ", "fn (", "relay-E007" },
-        { "def @main(%x: float32) { exp(", "%x, ", "relay-E042" },
-        { "def @main(%x: float32) { (", "%x, ", "relay-E042" },
-        { "def @main(%x: (", "bool, ", "relay-E013" },
-        { "def @main(%x: Tensor[(", "1, ", "relay-E010" },
+        {"def @main() {\n", "%x;\n", "relay-E008"},
+        {"def @main(%x: float32) {\n", "exp(", "relay-E007"},
+        {"def @main(%x: float32) {\n", "(", "relay-E007"},
+        {"def @main(%x: float32) {\n", "- ", "relay-E007"},
+        {"def @main(%x: float32) {\n", "fn () { ", "relay-E007"},
+        {"def @main(%x: ", "(", "relay-E007"},
+        {"def @main(%x: ", "fn (", "relay-E007"},
+        {"def @main(%x: float32) { exp(", "%x, ", "relay-E042"},
+        {"def @main(%x: float32) { (", "%x, ", "relay-E042"},
+        {"def @main(%x: (", "bool, ", "relay-E013"},
+        {"def @main(%x: Tensor[(", "1, ", "relay-E010"},
     };
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
-        tn_buf b = { 0 };
+        tn_buf b = {0};
         module m;
         module_open(&m);
         tn_buf_str(&b, parts[i][0]);
-        for (int k = 0; k < 100000; k++) {
-            if (i == 0) {
+        for (int k = 0; k < 100000; k++)
+            if (i == 0)
                 tn_buf_printf(&b, "%%%d = exp(%%y%d);\n", k, k);
-            } else {
+            else
                 tn_buf_str(&b, parts[i][1]);
-            }
-        }
         assert_int_equal(tn_relay_parse(&m.g, "t", b.at, b.n, NULL, 0), TN_FAIL);
         assert_non_null(strstr(module_diag(&m), parts[i][2]));
         assert_true(m.ctx.n_error <= 21);
@@ -250,9 +250,9 @@ static void test_params(void **state)
 {
     (void)state;
     static const char text[] = MAIN("%x + meta[relay.Constant][1] /* w (4) */");
-    float w[3] = { 0 };
-    tn_blob blob = { .at = w, .n = sizeof w };
-    const tn_blob *both[2] = { &blob, &blob };
+    float w[3] = {0};
+    tn_blob blob = {.at = w, .n = sizeof w};
+    const tn_blob *both[2] = {&blob, &blob};
     for (size_t n = 1; n <= 2; n++) {
         module m;
         module_open(&m);
@@ -267,7 +267,8 @@ static void test_params(void **state)
 static void test_warnings(void **state)
 {
     (void)state;
-    static const char text[] = "def @main(%x: bool, Compiler=\"dnnl\", shape=[1, (2)]) { %x }\n#[metadata]\n{ }{{";
+    static const char text[] =
+        "def @main(%x: bool, Compiler=\"dnnl\", shape=[1, (2)]) { %x }\n#[metadata]\n{ }{{";
     module m;
     module_open(&m);
     assert_int_equal(tn_relay_parse(&m.g, "t", text, sizeof text - 1, NULL, 0), TN_OK);

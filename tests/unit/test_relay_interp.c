@@ -14,32 +14,29 @@
 /* A float32 tensor over data of the test. */
 static tn_tensor_value f32(float *at, int ndim, int64_t a, int64_t b)
 {
-    tn_tensor_value v = { .dtype = TN_F32, .ndim = (uint16_t)ndim, .dim = { a, b }, .at = at, .borrowed = true };
+    tn_tensor_value v = {.dtype = TN_F32, .ndim = (uint16_t)ndim, .dim = {a, b}, .at = at, .borrowed = true};
     v.n = sizeof *at * (size_t)(ndim > 0 ? a : 1) * (size_t)(ndim > 1 ? b : 1);
     return v;
 }
 
 static void run(module *m, int n_in, const tn_tensor_value in[], int n_out, tn_tensor_value out[])
 {
-    if (tn_relay_run(&m->g, n_in, in, n_out, out, NULL, NULL) != TN_OK) {
+    if (tn_relay_run(&m->g, n_in, in, n_out, out, NULL, NULL) != TN_OK)
         fail_msg("%s\n", module_diag(m));
-    }
 }
 
 static void expect(const tn_tensor_value *v, const float want[], size_t n)
 {
     assert_true(tn_dtype_eq(v->dtype, TN_F32));
     assert_int_equal(v->n, n * sizeof *want);
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; i < n; i++)
         assert_float_equal(((const float *)v->at)[i], want[i], 1e-5f);
-    }
 }
 
 static void drop(int n, tn_tensor_value out[])
 {
-    for (int i = 0; i < n; i++) {
+    for (int i = 0; i < n; i++)
         tn_tensor_value_deinit(&out[i]);
-    }
 }
 
 /* dense + bias + relu with n = 1, 2, 7 rows in one compilation */
@@ -51,11 +48,11 @@ static void test_symbolic(void **state)
     static const char text[] = "#[symbols = \"n in [1, 7]\"]\ndef @main(%x: Tensor[(n, 2), float32]) {\n"
                                "  nn.relu(nn.bias_add(nn.dense(%x, meta[relay.Constant][0] /* w (3, 2) */), "
                                "meta[relay.Constant][1] /* b (3) */))\n}\n";
-    float w[6] = { 1, 2, 3, 4, -5, -6 }, b[3] = { 0.5f, -10, 0 };
-    tn_blob blob[2] = { { .at = w, .n = sizeof w }, { .at = b, .n = sizeof b } };
-    const tn_blob *all[2] = { &blob[0], &blob[1] };
+    float w[6] = {1, 2, 3, 4, -5, -6}, b[3] = {0.5f, -10, 0};
+    tn_blob blob[2] = {{.at = w, .n = sizeof w}, {.at = b, .n = sizeof b}};
+    const tn_blob *all[2] = {&blob[0], &blob[1]};
     assert_int_equal(tn_relay_parse(&m.g, "t", text, sizeof text - 1, all, 2), TN_OK);
-    static const int64_t sizes[] = { 1, 2, 7, 1 };
+    static const int64_t sizes[] = {1, 2, 7, 1};
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         float x[14], want[21];
         for (int64_t r = 0; r < sizes[i]; r++) {
@@ -68,14 +65,15 @@ static void test_symbolic(void **state)
         uint32_t n_expr = m.pool.n;
         size_t used = m.arena.used_bytes;
         run(&m, 1, &in, 1, &out);
-        assert_true(i == 0 || (m.pool.n == n_expr && m.arena.used_bytes == used)); /* another n leaves nothing behind */
+        assert_true(i == 0 ||
+                    (m.pool.n == n_expr && m.arena.used_bytes == used)); /* another n leaves nothing behind */
         assert_int_equal(out.ndim, 2);
         assert_int_equal(out.dim[0], sizes[i]);
         assert_int_equal(out.dim[1], 3);
         expect(&out, want, (size_t)(3 * sizes[i]));
         tn_tensor_value_deinit(&out);
     }
-    float x[16] = { 0 };
+    float x[16] = {0};
     tn_tensor_value in = f32(x, 2, 8, 2), out;
     assert_int_equal(tn_relay_run(&m.g, 1, &in, 1, &out, NULL, NULL), TN_FAIL);
     assert_non_null(strstr(module_diag(&m), "n is 8, outside its range [1, 7] [relay-E203]"));
@@ -131,24 +129,22 @@ static const struct row { const char *body; int n; struct { int n; float at[12];
 static void test_rows(void **state)
 {
     (void)state;
-    float x[6] = { 1, 2, 3, 4, 5, 6 }, y[2] = { 10, 20 };
-    tn_tensor_value in[2] = { f32(x, 2, 3, 2), f32(y, 1, 2, 0) };
+    float x[6] = {1, 2, 3, 4, 5, 6}, y[2] = {10, 20};
+    tn_tensor_value in[2] = {f32(x, 2, 3, 2), f32(y, 1, 2, 0)};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         const char *name = strstr(rows[i].body, "double(%x)") ? "Tensor[(n, 2), float32]" : NULL;
-        tn_buf text = { 0 };
+        tn_buf text = {0};
         module m;
         tn_buf_printf(&text, "def @main(%%x: Tensor[(n, 2), float32], %%y: Tensor[(2), float32]) {\n%s\n}\n",
                       rows[i].body);
-        if (name) {
+        if (name)
             tn_buf_str(&text, "def @double(%x: Tensor[(k, 2), float32]) { %x + %x }\n");
-        }
         module_read(&m, tn_buf_cstr(&text));
         tn_tensor_value out[4];
         print_message("%s\n", rows[i].body);
         run(&m, 2, in, rows[i].n, out);
-        for (int k = 0; k < rows[i].n; k++) {
+        for (int k = 0; k < rows[i].n; k++)
             expect(&out[k], rows[i].want[k].at, (size_t)rows[i].want[k].n);
-        }
         drop(rows[i].n, out);
         tn_buf_deinit(&text);
         module_close(&m);
@@ -158,7 +154,9 @@ static void test_rows(void **state)
 /* ---- memory ---- */
 
 /* Heap in use at each operator; nothing is computed. (Under a sanitizer the C library reports 0.) */
-typedef struct watch { size_t calls, least, most; } watch;
+typedef struct watch {
+    size_t calls, least, most;
+} watch;
 
 static tn_status watching(const tn_func *f, void *const arg[], const int64_t sym[], void *user)
 {
@@ -177,13 +175,12 @@ static void test_bounded(void **state)
 {
     (void)state;
     enum { N = 1 << 18, CHAIN = 2000 };
-    tn_buf text = { 0 };
+    tn_buf text = {0};
     module m;
-    watch w = { 0 };
+    watch w = {0};
     tn_buf_printf(&text, "def @main(%%x: Tensor[(%d), float32]) {\n%%0 = exp(%%x);\n", N);
-    for (int i = 1; i < CHAIN; i++) {
+    for (int i = 1; i < CHAIN; i++)
         tn_buf_printf(&text, "%%%d = %s(%%%d);\n", i, i % 3 ? "nn.relu" : "exp", i - 1);
-    }
     tn_buf_printf(&text, "%%%d\n}\n", CHAIN - 1);
     module_read(&m, tn_buf_cstr(&text));
     float *x = calloc(N, sizeof *x);
@@ -202,9 +199,8 @@ static void test_bounded(void **state)
 static tn_node *find(module *m, const tn_op *op)
 {
     tn_node *n = m->g.func->body->first;
-    while (n && n->op != op) {
+    while (n && n->op != op)
         n = n->next;
-    }
     return n;
 }
 
@@ -218,25 +214,25 @@ static void test_eval_node(void **state)
         "  %1 = relayout(meta[relay.Constant][0], dst_layout=\"AB3a\");\n"
         "  %2 = fn (%a: Tensor[(2, 2), float32], Primitive=1) { (%a, %a * 2f) };\n"
         "  %3 = %2(meta[relay.Constant][0]);\n  (%0, %1, %3.1)\n}\n";
-    float a[4] = { 1, 2, 3, 4 }, b[2] = { 4, 4 };
-    tn_blob blob[2] = { { .at = a, .n = sizeof a }, { .at = b, .n = sizeof b } };
-    const tn_blob *all[2] = { &blob[0], &blob[1] };
+    float a[4] = {1, 2, 3, 4}, b[2] = {4, 4};
+    tn_blob blob[2] = {{.at = a, .n = sizeof a}, {.at = b, .n = sizeof b}};
+    const tn_blob *all[2] = {&blob[0], &blob[1]};
     module m;
     tn_tensor_value out[3];
     module_open(&m);
     assert_int_equal(tn_relay_parse(&m.g, "t", text, sizeof text - 1, all, 2), TN_OK);
     assert_int_equal(tn_relay_eval_node(&m.g, find(&m, &tn_op_nn_batch_norm), out, NULL, NULL), TN_OK);
-    expect(&out[0], (float[]){ -2, 0, 2, 4 }, 4);
+    expect(&out[0], (float[]){-2, 0, 2, 4}, 4);
     expect(&out[1], b, 2);
     expect(&out[2], b, 2);
     drop(3, out);
     assert_int_equal(tn_relay_eval_node(&m.g, find(&m, &tn_op_relayout), out, NULL, NULL), TN_OK);
     assert_int_equal(out[0].dim[0], 2);
-    expect(&out[0], (float[]){ 1, 3, 0, 2, 4, 0 }, 6); /* [A/3, B, 3 of a] */
+    expect(&out[0], (float[]){1, 3, 0, 2, 4, 0}, 6); /* [A/3, B, 3 of a] */
     drop(1, out);
     assert_int_equal(tn_relay_eval_node(&m.g, find(&m, &tn_op_call), out, NULL, NULL), TN_OK);
     expect(&out[0], a, 4);
-    expect(&out[1], (float[]){ 2, 4, 6, 8 }, 4);
+    expect(&out[1], (float[]){2, 4, 6, 8}, 4);
     drop(2, out);
     module_close(&m);
 }
@@ -247,7 +243,10 @@ static void test_eval_node(void **state)
 static void test_relayout(void **state)
 {
     (void)state;
-    static const struct { const char *layout; int ndim; int64_t dim[4];
+    static const struct {
+        const char *layout;
+        int ndim;
+        int64_t dim[4];
     } cases[] = {
         {"BA", 2, {3, 5}},
         {"AB4a", 2, {6, 3}},
@@ -274,14 +273,12 @@ static void test_relayout(void **state)
             n *= (size_t)v.dim[d];
             dim[d] = tn_idx(&m.pool, v.dim[d]);
         }
-        for (size_t k = 0; k < n; k++) {
+        for (size_t k = 0; k < n; k++)
             data[k] = (int16_t)(k + 1);
-        }
         v.n = n * sizeof *data;
         tn_layout_dims(&m.pool, l, nd, dim, phys);
-        for (int a = 0; a < na; a++) {
+        for (int a = 0; a < na; a++)
             want_bytes *= (size_t)phys[a]->u.i;
-        }
         assert_true(tn_relay_bytes(v.dtype, nd, v.dim, l, &bytes));
         assert_int_equal(bytes, want_bytes);
         assert_int_equal(tn_relay_relayout(&m.ctx, &v, NULL, l, &to), TN_OK);
@@ -294,14 +291,12 @@ static void test_relayout(void **state)
                 rest /= (size_t)v.dim[d];
             }
             tn_layout_index(&m.pool, l, nd, index, at);
-            for (int a = 0; a < na; a++) {
+            for (int a = 0; a < na; a++)
                 offset = offset * (size_t)phys[a]->u.i + (size_t)at[a]->u.i;
-            }
             assert_int_equal(((int16_t *)to.at)[offset], data[k]);
         }
-        for (size_t k = 0; k < bytes / sizeof *data; k++) {
+        for (size_t k = 0; k < bytes / sizeof *data; k++)
             sum += (size_t)((int16_t *)to.at)[k];
-        }
         assert_int_equal(sum, n * (n + 1) / 2); /* the rest is 0 */
         assert_int_equal(tn_relay_relayout(&m.ctx, &to, l, NULL, &back), TN_OK);
         assert_int_equal(back.n, v.n);
@@ -317,8 +312,13 @@ static void test_relayout(void **state)
 static void test_refused(void **state)
 {
     (void)state;
-    float x[6] = { 0 };
-    static const struct { const char *text; int n_in, n_out; int ndim; int64_t a, b; const char *want;
+    float x[6] = {0};
+    static const struct {
+        const char *text;
+        int n_in, n_out;
+        int ndim;
+        int64_t a, b;
+        const char *want;
     } cases[] = {
         {"def @f() { 1f }", 0, 1, 0, 0, 0, "there is no function @main [relay-E200]"},
         {"def @main(%x: Tensor[(n, 2), float32]) { %x }", 0, 1, 2, 3, 2,
@@ -354,9 +354,8 @@ static void test_refused(void **state)
         tn_tensor_value in = f32(x, cases[i].ndim, cases[i].a, cases[i].b), out[2];
         int status = tn_relay_run(&m.g, cases[i].n_in, &in, cases[i].n_out, out, NULL, NULL);
         assert_int_equal(status, TN_FAIL);
-        if (!strstr(module_diag(&m), cases[i].want)) {
+        if (!strstr(module_diag(&m), cases[i].want))
             fail_msg("%s\nwant: %s\ngot:  %s", cases[i].text, cases[i].want, module_diag(&m));
-        }
         assert_null(out[0].at);
         module_close(&m);
     }
@@ -366,7 +365,7 @@ static void test_refused(void **state)
 static void test_short_input(void **state)
 {
     (void)state;
-    float x[6] = { 0 };
+    float x[6] = {0};
     module m;
     module_read(&m, "def @main(%x: Tensor[(n, 2), float32]) { %x }");
     tn_tensor_value in = f32(x, 2, 3, 2), out;
@@ -388,18 +387,19 @@ static tn_status refusing(const tn_func *f, void *const arg[], const int64_t sym
 static void test_eval_fails(void **state)
 {
     (void)state;
-    float x[6] = { 0 }, y[2] = { 0 };
+    float x[6] = {0}, y[2] = {0};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        tn_buf text = { 0 };
+        tn_buf text = {0};
         module m;
-        tn_buf_printf(&text, "def @main(%%x: Tensor[(n, 2), float32], %%y: Tensor[(2), float32]) {\n%s\n}\n"
-                      "def @double(%%x: Tensor[(k, 2), float32]) { %%x + %%x }\n", rows[i].body);
+        tn_buf_printf(&text,
+                      "def @main(%%x: Tensor[(n, 2), float32], %%y: Tensor[(2), float32]) {\n%s\n}\n"
+                      "def @double(%%x: Tensor[(k, 2), float32]) { %%x + %%x }\n",
+                      rows[i].body);
         module_read(&m, tn_buf_cstr(&text));
-        tn_tensor_value in[2] = { f32(x, 2, 3, 2), f32(y, 1, 2, 0) }, out[4];
+        tn_tensor_value in[2] = {f32(x, 2, 3, 2), f32(y, 1, 2, 0)}, out[4];
         tn_status s = tn_relay_run(&m.g, 2, in, rows[i].n, out, refusing, NULL);
-        if (s == TN_OK) {
+        if (s == TN_OK)
             drop(rows[i].n, out); /* nothing to compute: %x and relayouts */
-        }
         tn_buf_deinit(&text);
         module_close(&m);
     }
@@ -408,8 +408,8 @@ static void test_eval_fails(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_symbolic), cmocka_unit_test(test_rows),     cmocka_unit_test(test_bounded),
-        cmocka_unit_test(test_eval_node), cmocka_unit_test(test_relayout), cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_symbolic),    cmocka_unit_test(test_rows),       cmocka_unit_test(test_bounded),
+        cmocka_unit_test(test_eval_node),   cmocka_unit_test(test_relayout),   cmocka_unit_test(test_refused),
         cmocka_unit_test(test_short_input), cmocka_unit_test(test_eval_fails),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -26,14 +26,11 @@ static const char text[] =
 static tn_node *find(module *m, const tn_op *op)
 {
     for (tn_node *n = m->g.func->body->first; n; n = n->next) {
-        if (n->op == op) {
+        if (n->op == op)
             return n;
-        }
-        for (tn_node *i = n->nregion ? n->region[0]->first : NULL; i; i = i->next) {
-            if (i->op == op && op != &tn_op_var) {
+        for (tn_node *i = n->nregion ? n->region[0]->first : NULL; i; i = i->next)
+            if (i->op == op && op != &tn_op_var)
                 return i;
-            }
-        }
     }
     return NULL;
 }
@@ -55,10 +52,13 @@ static void late_param(module *m) { find(m, &tn_op_exp)->op = &tn_op_var; }
 static void fewer_params(module *m) { m->g.func->body->n_param--; }
 static void swapped_params(module *m) { m->g.func->body->param[0] = m->g.func->body->param[1]; }
 static void too_many_inputs(module *m) { find(m, &tn_op_reshape)->op = &tn_op_add; }
-static void absent_input(module *m) { tn_use_set(&m->g, &find(m, &tn_op_exp)->in[0], (tn_value){ 0 }); }
+static void absent_input(module *m) { tn_use_set(&m->g, &find(m, &tn_op_exp)->in[0], (tn_value){0}); }
 static void no_region(module *m) { find(m, &tn_op_fn)->nregion = 0; }
 static void no_attributes(module *m) { find(m, &tn_op_reshape)->attr = NULL; }
-static void use_before(module *m) { tn_use_set(&m->g, &find(m, &tn_op_exp)->in[0], tn_val(find(m, &tn_op_reshape))); }
+static void use_before(module *m)
+{
+    tn_use_set(&m->g, &find(m, &tn_op_exp)->in[0], tn_val(find(m, &tn_op_reshape)));
+}
 static void use_of_inner(module *m)
 {
     tn_use_set(&m->g, &find(m, &tn_op_reshape)->in[0], tn_val(find(m, &tn_op_nn_dense)));
@@ -68,13 +68,24 @@ static void use_of_other(module *m)
     tn_use_set(&m->g, &find(m, &tn_op_exp)->in[0], tn_val(m->g.func->next->body->param[0]));
 }
 static void use_of_no_output(module *m) { find(m, &tn_op_exp)->in[0].out = 3; }
-static void absent_result(module *m) { tn_use_set(&m->g, &m->g.func->body->result[0], (tn_value){ 0 }); }
+static void absent_result(module *m) { tn_use_set(&m->g, &m->g.func->body->result[0], (tn_value){0}); }
 static void use_unlisted(module *m) { m->g.func->body->param[1]->users[0] = NULL; }
-static void use_misplaced(module *m) { tn_use *u = m->g.func->body->param[1]->users[0]; u->prev = u; }
-static void list_cycle(module *m) { tn_use *u = m->g.func->body->param[0]->users[0]; u->next = u; }
+static void use_misplaced(module *m)
+{
+    tn_use *u = m->g.func->body->param[1]->users[0];
+    u->prev = u;
+}
+static void list_cycle(module *m)
+{
+    tn_use *u = m->g.func->body->param[0]->users[0];
+    u->next = u;
+}
 static void type_missing(module *m) { find(m, &tn_op_exp)->type[0] = NULL; }
-static void type_other(module *m) { find(m, &tn_op_reshape)->type[0] = f32(m, 2, (int64_t[]){ 4, 4 }, NULL); }
-static void layout_argument(module *m) { find(m, &tn_op_constant)->type[0] = f32(m, 2, (int64_t[]){ 256, 64 }, NULL); }
+static void type_other(module *m) { find(m, &tn_op_reshape)->type[0] = f32(m, 2, (int64_t[]){4, 4}, NULL); }
+static void layout_argument(module *m)
+{
+    find(m, &tn_op_constant)->type[0] = f32(m, 2, (int64_t[]){256, 64}, NULL);
+}
 static void layout_result(module *m)
 {
     tn_node *c = find(m, &tn_op_call);
@@ -108,32 +119,59 @@ static void constant_size(module *m)
     void *at;
     find(m, &tn_op_constant)->blob = tn_graph_blob(&m->g, 12, &at);
 }
-static void constant_symbolic(module *m) { find(m, &tn_op_constant)->type[0] = m->g.func->body->param[0]->type[0]; }
+static void constant_symbolic(module *m)
+{
+    find(m, &tn_op_constant)->type[0] = m->g.func->body->param[0]->type[0];
+}
 static void same_name(module *m) { m->g.func->next->name = "main"; }
 static void deep(module *m)
 {
     tn_region *r = m->g.func->body;
     for (int i = 0; i < 200; i++) {
-        tn_fn_attr attr = { 0 };
+        tn_fn_attr attr = {0};
         tn_node *n = tn_node_new(&m->g, r, NULL, &tn_op_fn, 0, NULL, 1, &attr, NULL);
         r = tn_region_new(&m->g, n);
         tn_region_set_results(&m->g, r, 0, NULL);
     }
 }
 
-static const struct row { const char *name, *id; void (*harm)(module *m); } rows[] = {
-#define ROW(id, f) { #f, id, f }
-    ROW("relay-E101", number_taken),    ROW("relay-E101", number_large),    ROW("relay-E101", wrong_owner),
-    ROW("relay-E101", broken_list),     ROW("relay-E101", broken_end),      ROW("relay-E101", wrong_holder),
-    ROW("relay-E102", late_param),      ROW("relay-E102", fewer_params),    ROW("relay-E102", swapped_params),
-    ROW("relay-E103", too_many_inputs), ROW("relay-E103", absent_input),    ROW("relay-E103", no_region),
-    ROW("relay-E104", use_before),      ROW("relay-E104", use_of_inner),    ROW("relay-E104", use_of_other),
-    ROW("relay-E104", use_of_no_output), ROW("relay-E104", absent_result),  ROW("relay-E105", use_unlisted),
-    ROW("relay-E105", use_misplaced),   ROW("relay-E105", list_cycle),      ROW("relay-E106", type_missing),
-    ROW("relay-E106", type_other),      ROW("relay-E107", deep),            ROW("relay-E108", layout_argument),
-    ROW("relay-E108", layout_result),   ROW("relay-E108", layout_inside),   ROW("relay-E108", layout_parameter),
-    ROW("relay-E108", layout_returned), ROW("relay-E109", constant_size),   ROW("relay-E109", constant_symbolic),
-    ROW("relay-E110", same_name),       ROW("relay-E111", no_attributes),
+static const struct row {
+    const char *name, *id;
+    void (*harm)(module *m);
+} rows[] = {
+#define ROW(id, f) {#f, id, f}
+    ROW("relay-E101", number_taken),
+    ROW("relay-E101", number_large),
+    ROW("relay-E101", wrong_owner),
+    ROW("relay-E101", broken_list),
+    ROW("relay-E101", broken_end),
+    ROW("relay-E101", wrong_holder),
+    ROW("relay-E102", late_param),
+    ROW("relay-E102", fewer_params),
+    ROW("relay-E102", swapped_params),
+    ROW("relay-E103", too_many_inputs),
+    ROW("relay-E103", absent_input),
+    ROW("relay-E103", no_region),
+    ROW("relay-E104", use_before),
+    ROW("relay-E104", use_of_inner),
+    ROW("relay-E104", use_of_other),
+    ROW("relay-E104", use_of_no_output),
+    ROW("relay-E104", absent_result),
+    ROW("relay-E105", use_unlisted),
+    ROW("relay-E105", use_misplaced),
+    ROW("relay-E105", list_cycle),
+    ROW("relay-E106", type_missing),
+    ROW("relay-E106", type_other),
+    ROW("relay-E107", deep),
+    ROW("relay-E108", layout_argument),
+    ROW("relay-E108", layout_result),
+    ROW("relay-E108", layout_inside),
+    ROW("relay-E108", layout_parameter),
+    ROW("relay-E108", layout_returned),
+    ROW("relay-E109", constant_size),
+    ROW("relay-E109", constant_symbolic),
+    ROW("relay-E110", same_name),
+    ROW("relay-E111", no_attributes),
 #undef ROW
 };
 
@@ -148,11 +186,11 @@ static void test_broken(void **state)
         rows[i].harm(&m);
         tn_status first = tn_relay_verify(&m.g), again = tn_relay_verify(&m.g);
         bool found = false;
-        for (size_t k = 0; k < m.ctx.n_diag; k++) {
+        for (size_t k = 0; k < m.ctx.n_diag; k++)
             found = found || !strcmp(m.ctx.diag[k].id, rows[i].id);
-        }
         if (first == TN_OK || again == TN_OK || !found) {
-            print_error("%s: want %s, got %d %d\n%s", rows[i].name, rows[i].id, first, again, module_diag(&m));
+            print_error("%s: want %s, got %d %d\n%s", rows[i].name, rows[i].id, first, again,
+                        module_diag(&m));
             n_wrong++;
         }
         module_close(&m);
@@ -166,7 +204,7 @@ static void test_sound(void **state)
     (void)state;
     module m;
     module_read(&m, text);
-    tn_buf before = { 0 };
+    tn_buf before = {0};
     tn_relay_print(&m.g, &before);
     const tn_node *r = find(&m, &tn_op_reshape);
     const tn_type *type = r->type[0];
@@ -187,7 +225,8 @@ static void test_source(void **state)
     module_read(&m, text);
     type_missing(&m);
     assert_int_equal(tn_relay_verify(&m.g), TN_FAIL);
-    assert_non_null(strstr(module_diag(&m), "t.relay:2:8: node first: error: the type is missing (exp, number "));
+    assert_non_null(
+        strstr(module_diag(&m), "t.relay:2:8: node first: error: the type is missing (exp, number "));
     module_close(&m);
 }
 

@@ -1,4 +1,5 @@
-/* The AOT executor on hand-written tables: results, symbols, errors, caller's memory, profile, damage. */
+/* The AOT executor on hand-written tables: results, symbols, errors, caller's memory, profile, damage.
+ * lint: long file because the cases share the tables of one hand-written library. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -335,7 +336,8 @@ static void an_empty_batch_gives_empty_outputs(void **state)
     int64_t none[] = {0, 8}, one[] = {1, 8};
     float data[8];
     toy_io io;
-    DLTensor x = toy_tensor(NULL, kDLFloat, 32, 2, none), view, given = toy_tensor(data, kDLFloat, 32, 2, one);
+    DLTensor x = toy_tensor(NULL, kDLFloat, 32, 2, none), view,
+             given = toy_tensor(data, kDLFloat, 32, 2, one);
     tnr_instance *inst = instance(f);
     tnr_module *m;
     tnr_memory memory;
@@ -344,8 +346,9 @@ static void an_empty_batch_gives_empty_outputs(void **state)
     toy_fill(&io, 2, 1);
     assert_int_equal(toy_set(inst, &io, NULL), TNR_OK);
     assert_int_equal(tnr_set_input(inst, "x", &x, NULL), TNR_OK);
-    expect(&f->err, tnr_run(inst, &f->err), TNR_E_SHAPE,
-           "input \"y\": dimension 0 is 2, expected 0: its shape is [n, 8], and other inputs fix the symbols");
+    expect(
+        &f->err, tnr_run(inst, &f->err), TNR_E_SHAPE,
+        "input \"y\": dimension 0 is 2, expected 0: its shape is [n, 8], and other inputs fix the symbols");
     assert_int_equal(tnr_set_input(inst, "y", &x, NULL), TNR_OK);
     expect(&f->err, tnr_run(inst, &f->err), TNR_E_SHAPE,
            "input \"x\": dimension n is 0, and output \"picked\" would not be empty: at least 1 is needed");
@@ -596,7 +599,8 @@ static int32_t phase_returns_9(const tn_call *call, uint32_t step, uint32_t task
 static int32_t phase_writes_before(const tn_call *call, uint32_t step, uint32_t task, void *scratch)
 {
     (void)step, (void)scratch;
-    if (task == 0) ((uint8_t *)call->arg[3])[-3] = 0;
+    if (task == 0)
+        ((uint8_t *)call->arg[3])[-3] = 0;
     return 0;
 }
 
@@ -780,7 +784,8 @@ static void damage_is_found_when_symbols_are_bound(void **state)
         assert_int_equal(toy_set(inst, &io, NULL), TNR_OK);
         bool reshape = damage[i] == late_alias || damage[i] == late_copy; /* what the inputs may cause */
         tnr_status want = reshape ? TNR_E_SHAPE : TNR_E_FORMAT;
-        if (tnr_run(inst, &f->err) != want) fail_msg("late damage %zu was not found", i);
+        if (tnr_run(inst, &f->err) != want)
+            fail_msg("late damage %zu was not found", i);
         tnr_instance_free(inst);
         tnr_module_release(m);
     }
@@ -897,16 +902,14 @@ static void profiles_every_instruction(void **state)
     tnr_instance_free(inst);
 }
 
-static int64_t eight_a_row(const int64_t *sym)
-{
-    return 8 * sym[0];
-}
+static int64_t eight_a_row(const int64_t *sym) { return 8 * sym[0]; }
 
 static void on_event_add(void *user, const tnr_profile_event *e)
 {
     const tnr_operations *o = &e->operations;
     uint64_t *sum = user, n[] = {o->floats, o->bfloat16, o->integers};
-    for (int i = 0; i < 3; i++) sum[i] += n[i];
+    for (int i = 0; i < 3; i++)
+        sum[i] += n[i];
 }
 
 static void profiles_arithmetic(void **state)

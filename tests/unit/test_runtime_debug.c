@@ -22,7 +22,8 @@ typedef struct fixture {
 
 static tnr_status open_library(const tn_library *library, const blob *params, tnr_module **m, tnr_error *err)
 {
-    return tnr_module_open_parts(&(tnr_parts){.library = library, .params = params->at, .params_n = params->n}, m, err);
+    return tnr_module_open_parts(
+        &(tnr_parts){.library = library, .params = params->at, .params_n = params->n}, m, err);
 }
 
 static int setup(void **state)
@@ -46,9 +47,12 @@ static int teardown(void **state)
 
 static void steps_give_what_a_run_gives(void **state)
 {
-    static const char *const kernels[] = {"tvmgen_default_fused_add_multiply", "tvmgen_default_fused_add_multiply",
-                                          "tvmgen_default_fused_add_multiply", "tvmgen_default_fused_sum",
-                                          "__copy", "tvmgen_default_fused_take"};
+    static const char *const kernels[] = {"tvmgen_default_fused_add_multiply",
+                                          "tvmgen_default_fused_add_multiply",
+                                          "tvmgen_default_fused_add_multiply",
+                                          "tvmgen_default_fused_sum",
+                                          "__copy",
+                                          "tvmgen_default_fused_take"};
     fixture *f = *state;
     tnr_profile_event e;
     DLTensor view;
@@ -104,7 +108,8 @@ static void values_have_names(void **state)
     assert_ptr_equal(v.data, f->io.x);
     assert_int_equal(tnr_debug_value(f->inst, "picked", &v, NULL), TNR_OK);
     assert_memory_equal(v.data, &f->io.picked, 4);
-    assert_int_equal(tnr_debug_value(f->inst, "echo", &v, NULL), TNR_OK); /* an output that is copied at the end */
+    assert_int_equal(tnr_debug_value(f->inst, "echo", &v, NULL),
+                     TNR_OK); /* an output that is copied at the end */
     assert_memory_equal(v.data, f->io.x, 56 * sizeof(float));
     assert_int_equal(tnr_debug_value(f->inst, "Mul", &v, &f->err), TNR_E_NAME);
     assert_string_equal(f->err.message, "no kernel computes \"Mul\": it is not a node, input or output of "
@@ -161,9 +166,10 @@ static void results_lie_over_operands_where_kernels_allow_it(void **state)
     tnr_instance *inst = NULL;
     toy_fill(&f->io, TOY_STATIC_N, 3);
     assert_int_equal(open_over(f, 0, 0, &m), TNR_E_FORMAT);
-    assert_string_equal(f->err.message,
-                        "the program is damaged: a result that overlaps an operand of kernel \"tvmgen_default_fused_"
-                        "add_multiply\"");
+    assert_string_equal(
+        f->err.message,
+        "the program is damaged: a result that overlaps an operand of kernel \"tvmgen_default_fused_"
+        "add_multiply\"");
     assert_int_equal(f->err.position, 2);
     assert_int_equal(open_over(f, 2, 0, &m), TNR_E_FORMAT);  /* another operand */
     assert_int_equal(open_over(f, 1, 64, &m), TNR_E_FORMAT); /* not at the same place */

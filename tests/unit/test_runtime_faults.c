@@ -42,7 +42,8 @@ static void *took(void *p)
 
 static bool fault(void)
 {
-    if (!counting || left < 0 || left-- > 0) return false;
+    if (!counting || left < 0 || left-- > 0)
+        return false;
     errno = ENOMEM;
     return true;
 }
@@ -74,14 +75,18 @@ static tnr_status whole_life(const tnr_parts *parts, int executor, toy_io *io, t
     tnr_instance *inst = NULL;
     int events = 0;
     tnr_status status = tnr_module_open_parts(parts, &m, err);
-    if (!status) status = tnr_instance_new(m, &(tnr_instance_options){.executor = executor}, &inst, err);
-    if (!status) status = toy_set(inst, io, err);
-    if (!status) status = tnr_run(inst, err);
+    if (!status)
+        status = tnr_instance_new(m, &(tnr_instance_options){.executor = executor}, &inst, err);
+    if (!status)
+        status = toy_set(inst, io, err);
+    if (!status)
+        status = tnr_run(inst, err);
     if (!status) {
         tnr_profile_set(inst, on_event, &events);
         status = tnr_run(inst, err);
     }
-    if (!status) *differs = events ? toy_differs(inst, io) : "no events";
+    if (!status)
+        *differs = events ? toy_differs(inst, io) : "no events";
     tnr_instance_free(inst);
     tnr_module_release(m);
     return status;
@@ -104,7 +109,8 @@ static void survives(const tnr_parts *parts, int executor, toy_io *io)
         counting = false;
         left = -1;
         assert_int_equal(status, over ? TNR_OK : TNR_E_MEMORY);
-        if (over) break;
+        if (over)
+            break;
     }
     assert_int_equal(tnr_run(inst, NULL), TNR_OK);
     assert_null(toy_differs(inst, io));

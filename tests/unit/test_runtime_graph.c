@@ -33,9 +33,12 @@ static tnr_instance *run(tnr_module *m, int executor, toy_io *io)
     tnr_instance *inst;
     tnr_error err = {0};
     tnr_status status = tnr_instance_new(m, &(tnr_instance_options){.executor = executor}, &inst, &err);
-    if (!status) status = toy_set(inst, io, &err);
-    if (!status) status = tnr_run(inst, &err);
-    if (status) fail_msg("%s", err.message);
+    if (!status)
+        status = toy_set(inst, io, &err);
+    if (!status)
+        status = tnr_run(inst, &err);
+    if (status)
+        fail_msg("%s", err.message);
     return inst;
 }
 
@@ -132,9 +135,11 @@ static void heads_of_every_kind(void **state)
     tnr_status status = open_json(&library, json, sizeof json - 1, &m, &err);
     assert_string_equal(err.message, "");
     assert_int_equal(status, TNR_OK);
-    for (int i = 0; i < 48; i++) x[i] = (float)i;
+    for (int i = 0; i < 48; i++)
+        x[i] = (float)i;
     for (int k = 0; k < 3; k++)
-        for (int i = 0; i < 48; i++) rows[i / 8] += x[i];
+        for (int i = 0; i < 48; i++)
+            rows[i / 8] += x[i];
     assert_int_equal(
         tnr_instance_new(m, &(tnr_instance_options){.executor = TNR_EXECUTOR_GRAPH}, &inst, NULL), TNR_OK);
     assert_int_equal(tnr_set_input(inst, "x", &t, NULL), TNR_OK);
@@ -152,17 +157,15 @@ static void heads_of_every_kind(void **state)
 static char *replaced_in(const char *json, const char *from, const char *to)
 {
     const char *at = strstr(json, from);
-    if (!at) fail_msg("\"%s\" is not in the json", from);
+    if (!at)
+        fail_msg("\"%s\" is not in the json", from);
     size_t before = (size_t)(at - json), n = strlen(json) + strlen(to) + 1;
     char *s = malloc(n);
     snprintf(s, n, "%.*s%s%s", (int)before, json, to, at + strlen(from));
     return s;
 }
 
-static char *replaced(const char *from, const char *to)
-{
-    return replaced_in(blob_toy_json, from, to);
-}
+static char *replaced(const char *from, const char *to) { return replaced_in(blob_toy_json, from, to); }
 
 #define ONES "\"device_index\":[\"list_int\",[1,1,1,1,1,1,1,1,1,1,1]]"
 #define OFFSETS(list) "\"storage_offset\":[\"list_int\",[" list "]]"
@@ -222,7 +225,8 @@ static void work_memory_is_apart_from_its_call(void **state)
         assert_string_equal(err.message, row[i].message);
         assert_int_equal(status, *row[i].message ? TNR_E_FORMAT : TNR_OK);
         free(json);
-        if (status) continue;
+        if (status)
+            continue;
         toy_fill(&io, TOY_STATIC_N, 5);
         tnr_instance *inst = run(m, TNR_EXECUTOR_GRAPH, &io);
         assert_null(toy_differs(inst, &io));

@@ -28,8 +28,10 @@ static blob read_file(const char *path)
     blob b = {0};
     uint8_t buffer[4096];
     FILE *f = fopen(path, "rb");
-    for (size_t n; f && (n = fread(buffer, 1, sizeof buffer, f)) > 0;) blob_put(&b, buffer, n);
-    if (f) fclose(f);
+    for (size_t n; f && (n = fread(buffer, 1, sizeof buffer, f)) > 0;)
+        blob_put(&b, buffer, n);
+    if (f)
+        fclose(f);
     return b;
 }
 
@@ -61,10 +63,12 @@ static blob so_symbolic, so_static;
 static int setup(void **state)
 {
     (void)state;
-    if (!mkdtemp(dir)) return 1;
+    if (!mkdtemp(dir))
+        return 1;
     so_symbolic = build("symbolic.so", NULL);
     so_static = build("static.so", "-DTOY_STATIC");
-    if (!so_symbolic.n) printf("SKIPPED: no C compiler (cc) to build shared objects with\n");
+    if (!so_symbolic.n)
+        printf("SKIPPED: no C compiler (cc) to build shared objects with\n");
     return 0;
 }
 
@@ -83,7 +87,8 @@ static blob package(const blob *so, const char *json, int aligned)
 {
     blob b = {0}, params = blob_toy_params(aligned);
     blob_tar_file(&b, "mod.so", so->at, so->n);
-    if (json) blob_tar_file(&b, "mod.json", json, strlen(json));
+    if (json)
+        blob_tar_file(&b, "mod.json", json, strlen(json));
     blob_tar_file(&b, "mod.params", params.at, params.n);
     blob_tar_end(&b);
     free(params.at);
@@ -116,7 +121,8 @@ static void run_and_check(tnr_module *m, int executor, int64_t n)
 static void opens_from_file_and_memory_in_every_way(void **state)
 {
     (void)state;
-    if (!so_symbolic.n) skip();
+    if (!so_symbolic.n)
+        skip();
     char path[64];
     snprintf(path, sizeof path, "%s/model.tar", dir);
     setenv("TMPDIR", dir, 1);
@@ -152,7 +158,8 @@ static void opens_from_file_and_memory_in_every_way(void **state)
 static void modules_do_not_mix(void **state)
 {
     (void)state;
-    if (!so_symbolic.n) skip();
+    if (!so_symbolic.n)
+        skip();
     blob a = package(&so_symbolic, NULL, 1), b = package(&so_static, blob_toy_json, 1);
     tnr_module *m[4];
     for (int round = 0; round < 3; round++) {
@@ -203,7 +210,8 @@ static void *run_many(void *context)
 static void four_threads_run_one_module(void **state)
 {
     (void)state;
-    if (!so_symbolic.n) skip();
+    if (!so_symbolic.n)
+        skip();
     blob a = package(&so_symbolic, NULL, 1), b = package(&so_static, blob_toy_json, 0);
     tnr_module *m[2];
     assert_int_equal(tnr_threads_set(3, NULL), TNR_OK);
@@ -230,7 +238,8 @@ static void four_threads_run_one_module(void **state)
 static void a_module_survives_fork(void **state)
 {
     (void)state;
-    if (!so_symbolic.n) skip();
+    if (!so_symbolic.n)
+        skip();
     blob a = package(&so_symbolic, NULL, 1);
     tnr_module *m;
     assert_int_equal(tnr_threads_set(3, NULL), TNR_OK);
@@ -266,7 +275,8 @@ static void expect_refusal(const blob *b, int code, const char *message)
 static void libraries_that_may_not_run_are_refused(void **state)
 {
     (void)state;
-    if (!so_symbolic.n) skip();
+    if (!so_symbolic.n)
+        skip();
     const struct {
         const char *define;
         int code;
@@ -319,7 +329,8 @@ static void files_that_are_no_packages_are_refused(void **state)
     };
     for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
         blob b = {0};
-        for (int k = 0; k < 3 && row[i].name[k]; k++) blob_tar_file(&b, row[i].name[k], junk.at, junk.n);
+        for (int k = 0; k < 3 && row[i].name[k]; k++)
+            blob_tar_file(&b, row[i].name[k], junk.at, junk.n);
         blob_tar_end(&b);
         expect_refusal(&b, TNR_E_FORMAT, row[i].message);
         free(b.at);
@@ -343,7 +354,8 @@ static void files_that_are_no_packages_are_refused(void **state)
 static void truncated_packages_are_refused(void **state)
 {
     (void)state;
-    if (!so_symbolic.n) skip();
+    if (!so_symbolic.n)
+        skip();
     blob b = package(&so_static, blob_toy_json, 1);
     for (size_t n = 0; n < b.n - 512; n += n % 512 < 4 ? 1 : n % 512 == 4 ? 500 : 4) {
         tnr_module *m = NULL;

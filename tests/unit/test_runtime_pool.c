@@ -31,9 +31,11 @@ typedef struct job {
 static int32_t count_task(void *context, uint32_t task, uint32_t member)
 {
     job *j = context;
-    if (member >= j->limit || atomic_fetch_add(&j->active[member], 1) != 0) atomic_fetch_add(&j->clashes, 1);
+    if (member >= j->limit || atomic_fetch_add(&j->active[member], 1) != 0)
+        atomic_fetch_add(&j->clashes, 1);
     atomic_fetch_add(&j->done[task], 1);
-    if (member < j->limit) atomic_fetch_sub(&j->active[member], 1);
+    if (member < j->limit)
+        atomic_fetch_sub(&j->active[member], 1);
     return task >= j->fail_from ? (int32_t)(1 + task % 100) : 0;
 }
 
@@ -44,7 +46,8 @@ static int faults(uint32_t n, uint32_t limit)
     j->fail_from = UINT32_MAX;
     j->limit = limit;
     int bad = tnr_pool_run(n, limit, count_task, j) != 0;
-    for (uint32_t i = 0; i < n; i++) bad += atomic_load(&j->done[i]) != 1;
+    for (uint32_t i = 0; i < n; i++)
+        bad += atomic_load(&j->done[i]) != 1;
     bad += atomic_load(&j->clashes);
     free(j);
     return bad;
@@ -57,7 +60,8 @@ static void every_task_runs_once(void **state)
     for (int32_t threads = 1; threads <= 8; threads++) {
         assert_int_equal(tnr_threads_set(threads, NULL), TNR_OK);
         for (size_t i = 0; i < sizeof n / sizeof n[0]; i++)
-            for (uint32_t limit = 1; limit <= 9; limit += 4) assert_int_equal(faults(n[i], limit), 0);
+            for (uint32_t limit = 1; limit <= 9; limit += 4)
+                assert_int_equal(faults(n[i], limit), 0);
     }
 }
 
@@ -72,7 +76,8 @@ static void the_lowest_failure_wins(void **state)
             memset(j->done, 0, sizeof j->done);
             j->fail_from = first;
             assert_int_equal(tnr_pool_run(3000, 8, count_task, j), 1 + first % 100);
-            for (uint32_t i = 0; i <= first; i++) assert_int_equal(atomic_load(&j->done[i]), 1);
+            for (uint32_t i = 0; i <= first; i++)
+                assert_int_equal(atomic_load(&j->done[i]), 1);
         }
     }
     free(j);
@@ -90,13 +95,15 @@ static void jobs_nest(void **state)
     (void)state;
     atomic_int bad = 0;
     assert_int_equal(tnr_threads_set(4, NULL), TNR_OK);
-    for (int i = 0; i < 20; i++) assert_int_equal(tnr_pool_run(30, 4, nest, &bad), 0);
+    for (int i = 0; i < 20; i++)
+        assert_int_equal(tnr_pool_run(30, 4, nest, &bad), 0);
     assert_int_equal(atomic_load(&bad), 0);
 }
 
 static void *submit(void *context)
 {
-    for (int i = 0; i < 200; i++) atomic_fetch_add((atomic_int *)context, faults((uint32_t)i, 4));
+    for (int i = 0; i < 200; i++)
+        atomic_fetch_add((atomic_int *)context, faults((uint32_t)i, 4));
     return NULL;
 }
 
@@ -106,10 +113,12 @@ static void many_threads_submit_at_once(void **state)
     atomic_int bad = 0;
     pthread_t t[12]; /* more than there are slots for jobs */
     assert_int_equal(tnr_threads_set(4, NULL), TNR_OK);
-    for (int i = 0; i < 12; i++) assert_int_equal(pthread_create(&t[i], NULL, submit, &bad), 0);
+    for (int i = 0; i < 12; i++)
+        assert_int_equal(pthread_create(&t[i], NULL, submit, &bad), 0);
     for (int32_t n = 1; n < 7; n++) /* and the pool changes its size meanwhile */
         assert_int_equal(tnr_threads_set(n, NULL), TNR_OK);
-    for (int i = 0; i < 12; i++) pthread_join(t[i], NULL);
+    for (int i = 0; i < 12; i++)
+        pthread_join(t[i], NULL);
     assert_int_equal(atomic_load(&bad), 0);
 }
 
@@ -132,7 +141,8 @@ static void a_fork_has_a_pool_of_its_own(void **state)
         pid_t child = fork();
         if (child == 0) {
             int bad = tnr_threads_get() != 4;
-            for (int k = 0; k < 50; k++) bad += faults(200, 4);
+            for (int k = 0; k < 50; k++)
+                bad += faults(200, 4);
             bad += tnr_threads_set(1, NULL) != TNR_OK;
             _exit(bad ? 1 : 0);
         }
@@ -162,8 +172,10 @@ static void environment_gives_the_number(void **state)
     for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
         unsetenv("TVM_NUM_THREADS");
         unsetenv("OMP_NUM_THREADS");
-        if (row[i].tvm) setenv("TVM_NUM_THREADS", row[i].tvm, 1);
-        if (row[i].omp) setenv("OMP_NUM_THREADS", row[i].omp, 1);
+        if (row[i].tvm)
+            setenv("TVM_NUM_THREADS", row[i].tvm, 1);
+        if (row[i].omp)
+            setenv("OMP_NUM_THREADS", row[i].omp, 1);
         assert_int_equal(tnr_cpus_environment(), row[i].n);
     }
     setenv("TVM_NUM_THREADS", "3", 1);

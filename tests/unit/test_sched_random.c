@@ -97,12 +97,14 @@ static const struct { const char *name, *text; int64_t sym[2]; } funcs[] = {
 };
 /* clang-format on */
 
-typedef struct { tn_sched *s; tn_rng r; const char *block[32]; int n_block; } gen;
+typedef struct {
+    tn_sched *s;
+    tn_rng r;
+    const char *block[32];
+    int n_block;
+} gen;
 
-static int below(gen *g, int n)
-{
-    return n > 0 ? (int)(tn_rng_next(&g->r) >> 33) % n : 0;
-}
+static int below(gen *g, int n) { return n > 0 ? (int)(tn_rng_next(&g->r) >> 33) % n : 0; }
 
 static bool note_block(tn_stmt *x, void *user)
 {
@@ -206,7 +208,8 @@ static tn_verdict random_prefetch(gen *g)
         return TN_REJECT_NEST;
     int over = below(g, n - 1), at = over + 1 + below(g, n - over - 1);
     tn_arg arg = {.s = f->buffer[f->param[below(g, (int)f->n_param)]].name};
-    tn_step t = {.kind = TN_STEP_prefetch, .nin = 2, .in = (tn_ref[]){chain[over], chain[at]}, .narg = 1, .arg = &arg};
+    tn_step t = {
+        .kind = TN_STEP_prefetch, .nin = 2, .in = (tn_ref[]){chain[over], chain[at]}, .narg = 1, .arg = &arg};
     return tn_sched_do(g->s, &t);
 }
 
@@ -215,38 +218,25 @@ static tn_verdict random_step(gen *g)
     tn_ref v = some_loop(g), out[3];
     switch (below(g, 18)) {
     case 0:
-    case 1:
-        return name_loops(g);
+    case 1: return name_loops(g);
     case 2:
     case 3:
-    case 4:
-        return random_split(g);
-    case 5:
-        return random_reorder(g, true);
+    case 4: return random_split(g);
+    case 5: return random_reorder(g, true);
     case 6:
-    case 7:
-        return random_reorder(g, false);
-    case 8:
-        return tn_sched_mark(g->s, below(g, 2) ? TN_STEP_vectorize : TN_STEP_parallel, 1, &v);
-    case 9:
-        return tn_sched_mark(g->s, TN_STEP_unroll, 1, &v);
-    case 10:
-        return tn_sched_peel(g->s, v, below(g, 3), below(g, 3), out);
-    case 11:
-        return tn_sched_block(g->s, TN_STEP_compute_inline, some_block(g), NULL);
-    case 12:
-        return tn_sched_at(g->s, TN_STEP_decompose_reduction, some_block(g), v);
+    case 7: return random_reorder(g, false);
+    case 8: return tn_sched_mark(g->s, below(g, 2) ? TN_STEP_vectorize : TN_STEP_parallel, 1, &v);
+    case 9: return tn_sched_mark(g->s, TN_STEP_unroll, 1, &v);
+    case 10: return tn_sched_peel(g->s, v, below(g, 3), below(g, 3), out);
+    case 11: return tn_sched_block(g->s, TN_STEP_compute_inline, some_block(g), NULL);
+    case 12: return tn_sched_at(g->s, TN_STEP_decompose_reduction, some_block(g), v);
     case 13:
         return below(g, 2) ? tn_sched_cache_write(g->s, some_block(g), "global")
                            : tn_sched_block(g->s, TN_STEP_set_scope, some_block(g), "local");
-    case 14:
-        return random_rfactor(g);
-    case 15:
-        return random_prefetch(g);
-    case 16:
-        return tn_sched_do(g->s, &(tn_step){.kind = TN_STEP_squeeze});
-    default:
-        return tn_sched_at(g->s, TN_STEP_reverse_compute_at, some_block(g), v);
+    case 14: return random_rfactor(g);
+    case 15: return random_prefetch(g);
+    case 16: return tn_sched_do(g->s, &(tn_step){.kind = TN_STEP_squeeze});
+    default: return tn_sched_at(g->s, TN_STEP_reverse_compute_at, some_block(g), v);
     }
 }
 

@@ -26,7 +26,9 @@ static void hash(const char *text, size_t n, size_t piece, char hex[65])
 static void known_texts(void **state)
 {
     (void)state;
-    static const struct { const char *text, *hex; } row[] = {
+    static const struct {
+        const char *text, *hex;
+    } row[] = {
         {"", "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"},
         {"abc", "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"},
         {"abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq",

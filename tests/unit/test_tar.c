@@ -36,9 +36,8 @@ static void round_trip(void **state)
         {name100, "exactly a hundred", 17},
     };
     tn_buf b = {0};
-    for (size_t i = 0; i < 5; i++) {
+    for (size_t i = 0; i < 5; i++)
         tn_tar_add(&b, row[i].name, row[i].data, row[i].n, 1234567890);
-    }
     tn_tar_end(&b);
     assert_int_equal(b.n % 512, 0);
     tn_tar t = tn_tar_open(b.at, b.n);
@@ -51,9 +50,8 @@ static void round_trip(void **state)
         assert_int_equal(e.n, row[i].n);
         assert_int_equal(e.offset % 512, 0);
         assert_ptr_equal(e.at, (uint8_t *)b.at + e.offset);
-        if (e.n) {
+        if (e.n)
             assert_memory_equal(e.at, row[i].data, e.n);
-        }
         assert_int_equal(tn_tar_find(b.at, b.n, row[i].name, &e, &error), 1);
         assert_int_equal(e.n, row[i].n);
     }
@@ -91,9 +89,8 @@ static void seal(char *h)
 {
     unsigned sum = 0;
     memset(h + 148, ' ', 8);
-    for (int i = 0; i < 512; i++) {
+    for (int i = 0; i < 512; i++)
         sum += (uint8_t)h[i];
-    }
     snprintf(h + 148, 8, "%06o", sum);
 }
 
@@ -129,15 +126,13 @@ static void headers(void **state)
         tn_tar_add(&b, "x", "abc", 3, 0);
         tn_tar_end(&b);
         memcpy(b.at + row[i].at, row[i].bytes, row[i].n);
-        if (row[i].sealed) {
+        if (row[i].sealed)
             seal(b.at);
-        }
         tn_tar t = tn_tar_open(b.at, b.n);
         tn_tar_entry e;
         int n = 0;
-        while (tn_tar_next(&t, &e)) {
+        while (tn_tar_next(&t, &e))
             n++;
-        }
         if (row[i].error) {
             assert_string_equal(t.error, row[i].error);
         } else {
@@ -218,9 +213,8 @@ static void same_name_twice(void **state)
 static void agrees_with_tar(void **state)
 {
     (void)state;
-    if (system("command -v tar >/dev/null 2>&1") != 0) {
+    if (system("command -v tar >/dev/null 2>&1") != 0)
         skip();
-    }
     char dir[] = "tn-tar-XXXXXX", command[512], line[512];
     assert_non_null(mkdtemp(dir));
     tn_ctx c;

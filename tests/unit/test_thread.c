@@ -26,9 +26,8 @@ typedef struct {
 static void count(void *user, size_t i, unsigned worker)
 {
     tally *t = user;
-    if (worker >= (t->threads ? t->threads : 1) || atomic_fetch_add(&t->busy[worker], 1) != 0) {
+    if (worker >= (t->threads ? t->threads : 1) || atomic_fetch_add(&t->busy[worker], 1) != 0)
         atomic_fetch_add(&t->bad, 1); /* one worker is in one call at a time */
-    }
     atomic_fetch_add(&t->times[i], 1);
     atomic_fetch_sub(&t->busy[worker], 1);
 }
@@ -47,9 +46,8 @@ static void every_index_once(void **state)
         t->threads = row[k].threads;
         tn_parallel_for(row[k].n, row[k].threads, count, t);
         assert_int_equal(t->bad, 0);
-        for (size_t i = 0; i < 5000; i++) {
+        for (size_t i = 0; i < 5000; i++)
             assert_int_equal(t->times[i], i < row[k].n);
-        }
         free(t);
     }
 }
@@ -65,9 +63,8 @@ static void inline_for_one_thread(void **state)
     (void)state;
     pid_t id[4] = {0};
     tn_parallel_for(4, 1, note_thread, id);
-    for (int i = 0; i < 4; i++) {
+    for (int i = 0; i < 4; i++)
         assert_int_equal(id[i], gettid());
-    }
 }
 
 static void honours_affinity(void **state)
@@ -77,9 +74,8 @@ static void honours_affinity(void **state)
     assert_int_equal(sched_getaffinity(0, sizeof old, &old), 0);
     assert_in_range(tn_cpu_count(), 1, (unsigned)CPU_COUNT(&old));
     size_t cpu = 0;
-    while (!CPU_ISSET(cpu, &old)) {
+    while (!CPU_ISSET(cpu, &old))
         cpu++;
-    }
     CPU_ZERO(&one);
     CPU_SET(cpu, &one);
     assert_int_equal(sched_setaffinity(0, sizeof one, &one), 0);

@@ -32,7 +32,8 @@ static void fill(memory m[5], uint64_t seed)
 static bool same_floats(const memory *a, const memory *b)
 {
     for (int k = 0; k < BYTES / 4; k++)
-        if (a->i[k] != b->i[k] && !(isnan(a->f[k]) && isnan(b->f[k]))) return false;
+        if (a->i[k] != b->i[k] && !(isnan(a->f[k]) && isnan(b->f[k])))
+            return false;
     return true;
 }
 
@@ -91,7 +92,8 @@ static tn_func *product_func(fixture *x, const product *t, int order, int varian
     tn_buf b = {0}, value = {0};
     const char *l = left[variant % 4], *r = right[variant / 4 % 4], *y = at[variant / 16 % 4];
     bool init = variant / 64 % 2 != 0;
-    if (strcmp(r, right[3]) == 0 && strcmp(t->type, t->sum) != 0) r = right[0];
+    if (strcmp(r, right[3]) == 0 && strcmp(t->type, t->sum) != 0)
+        r = right[0];
     tn_buf_printf(&value, t->value, y, l, r);
     tn_buf_printf(
         &b,
@@ -150,7 +152,8 @@ enum { N_REAL = sizeof reals / sizeof *reals, N_WHOLE = sizeof wholes / sizeof *
 
 static tn_scalar sample(tn_dtype t, int i)
 {
-    if (tn_dtype_is_float(t)) return tn_eval_cast(TN_F64, t, (tn_scalar){.f = reals[i % N_REAL]});
+    if (tn_dtype_is_float(t))
+        return tn_eval_cast(TN_F64, t, (tn_scalar){.f = reals[i % N_REAL]});
     return tn_eval_cast(TN_I64, t, (tn_scalar){.i = wholes[i % N_WHOLE]});
 }
 
@@ -176,13 +179,15 @@ static tn_func *op_func(fixture *x, enum tn_ek k, tn_payload u, tn_dtype t, tn_d
             f, &(tn_buffer){.name = names[i], .dtype = held, .ndim = 1, .dim = dim, .param = -1});
         tn_func_add_param(f, b, false);
         src[i] = tn_load(p, tn_dtype_lanes(held, lanes), b, 1, &zero, NULL, NULL);
-        if (index_in) src[i] = tn_cast(p, tn_dtype_lanes(TN_IDX, lanes), src[i]);
+        if (index_in)
+            src[i] = tn_cast(p, tn_dtype_lanes(TN_IDX, lanes), src[i]);
     }
     uint32_t o = tn_func_add_buffer(
         f, &(tn_buffer){.name = "o", .dtype = index_out ? TN_I64 : t, .ndim = 1, .dim = dim, .param = -1});
     tn_func_add_param(f, o, true);
     const tn_expr *e = tn_expr_make(p, k, tn_dtype_lanes(t, lanes), u, n, src);
-    if (index_out) e = tn_cast(p, tn_dtype_lanes(TN_I64, lanes), e);
+    if (index_out)
+        e = tn_cast(p, tn_dtype_lanes(TN_I64, lanes), e);
     tn_body_append(&f->body, tn_stmt_store(f, o, 1, &zero, e, NULL));
     return f;
 }
@@ -257,7 +262,8 @@ static void operations_are_those_of_eval(void **state)
         for (int d = 0; d < N_ALL; d++) {
             enum tn_ek k = row[i].k;
             bool compares = k == TN_E_EQ || k == TN_E_NE || k == TN_E_LT || k == TN_E_LE;
-            if (!(row[i].classes & class_of(all[d]))) continue;
+            if (!(row[i].classes & class_of(all[d])))
+                continue;
             for (uint16_t lanes = 1; lanes <= 8; lanes = (uint16_t)(lanes + 7))
                 check_op(k, (tn_payload){0}, compares ? TN_BOOL1 : all[d], all[d], tn_eks[k].nsrc, lanes);
         }
@@ -268,7 +274,8 @@ static void conversions_are_those_of_eval(void **state)
     (void)state;
     for (int a = 0; a < N_ALL; a++)
         for (int b = 0; b < N_ALL; b++) {
-            if (a == b) continue;
+            if (a == b)
+                continue;
             for (uint16_t lanes = 1; lanes <= 4; lanes = (uint16_t)(lanes + 3)) {
                 check_op(TN_E_CAST, (tn_payload){0}, all[b], all[a], 1, lanes);
                 if (all[a].bits == all[b].bits && (class_of(all[a]) | class_of(all[b])) <= 3)
@@ -313,9 +320,11 @@ static void meaning(void **state)
          {5, 5, 5, 5, 6, 6}},
         {"  for i < 8:\n    block b(j < 6: spatial = i) mask j < 6:\n      out[j] = i32(j)\n",
          {0, 1, 2, 3, 4, 5}},
-        {"  for i < 8:\n    block b(j < 6: spatial = i) mask j < 5:\n      init out[j] = 9\n      out[j] = 10\n",
+        {"  for i < 8:\n    block b(j < 6: spatial = i) mask j < 5:\n      init out[j] = 9\n      out[j] = "
+         "10\n",
          {10, 10, 10, 10, 10, 9}},
-        {"  for i < 8, k < 2:\n    block b(j < 3: spatial = i - 2, k: reduce) mask 9 < i:\n      init out[j + 4] = 9\n",
+        {"  for i < 8, k < 2:\n    block b(j < 3: spatial = i - 2, k: reduce) mask 9 < i:\n      init out[j "
+         "+ 4] = 9\n",
          {0, 0, 0, 0, 9, 9, 9}},
         {"  for i < 3:\n    let t: i32 = x[i]\n    out[0] = out[0] + t\n    let u: i32 = out[0]\n    out[1] "
          "= u\n    out[0] = 50\n"
@@ -354,9 +363,11 @@ static void meaning(void **state)
         int32_t in[8] = {10, 11, 12, 13, 14, 15, 16, 17}, out[8] = {0};
         void *arg[] = {in, out};
         int64_t n = 5;
-        if (tn_func_run(read_func(&x, b.at), arg, &n) != TN_OK) fail_msg("%s%s", b.at, diags(&x));
+        if (tn_func_run(read_func(&x, b.at), arg, &n) != TN_OK)
+            fail_msg("%s%s", b.at, diags(&x));
         for (int k = 0; k < 8; k++)
-            if (out[k] != row[i].out[k]) fail_msg("%sout[%d] is %d, not %d", b.at, k, out[k], row[i].out[k]);
+            if (out[k] != row[i].out[k])
+                fail_msg("%sout[%d] is %d, not %d", b.at, k, out[k], row[i].out[k]);
         tn_buf_deinit(&b);
         fixture_deinit(&x);
     }
@@ -405,9 +416,11 @@ static void traps(void **state)
         void *arg[] = {in, out};
         int64_t n = 5;
         tn_func *f = read_func(&x, b.at);
-        if (tn_func_verify(f) != TN_OK) fail_msg("%s%s", b.at, diags(&x));
+        if (tn_func_verify(f) != TN_OK)
+            fail_msg("%s%s", b.at, diags(&x));
         assert_int_equal(tn_func_run(f, arg, &n), TN_FAIL);
-        if (!strstr(diags(&x), row[i].what)) fail_msg("%sno `%s` in %s", b.at, row[i].what, diags(&x));
+        if (!strstr(diags(&x), row[i].what))
+            fail_msg("%sno `%s` in %s", b.at, row[i].what, diags(&x));
         tn_buf_deinit(&b);
         fixture_deinit(&x);
     }
@@ -529,7 +542,8 @@ static void a_matrix_product_is_fast_enough(void **state)
     assert_int_equal(tn_func_run(f, (void *[]){a, b, c}, &n), TN_OK);
     t = seconds() - t;
     float want = 0;
-    for (int k = 0; k < 128; k++) want += a[3 * 128 + k] * b[k * 128 + 9];
+    for (int k = 0; k < 128; k++)
+        want += a[3 * 128 + k] * b[k * 128 + 9];
     assert_true(c[3 * 128 + 9] == want);
     printf("interpreter: %.0f M multiply-adds a second\n", 128 * 128 * 128 / t / 1e6);
 #if defined(__OPTIMIZE__) && !defined(__SANITIZE_ADDRESS__) && !defined(TN_DEBUG)

@@ -92,7 +92,8 @@ static void a_walk_enters_and_leaves_in_program_order(void **state)
 static void drop_stores(tn_stmt *s, void *user)
 {
     (void)user;
-    if (s->kind == TN_S_STORE) tn_stmt_remove(s);
+    if (s->kind == TN_S_STORE)
+        tn_stmt_remove(s);
 }
 
 static void leave_may_unlink(void **state)
@@ -143,7 +144,8 @@ static void lists_are_edited_in_place(void **state)
     fixture_init(&x);
     tn_func *f = tn_func_new(&x.ctx, &x.arena, &x.pool, "f");
     tn_stmt *s[5];
-    for (int i = 0; i < 5; i++) s[i] = tn_stmt_new(f, TN_S_IF);
+    for (int i = 0; i < 5; i++)
+        s[i] = tn_stmt_new(f, TN_S_IF);
     tn_body_append(&f->body, s[0]);
     tn_body_append(&f->body, s[2]);
     tn_body_insert(&f->body, s[2], s[1]);

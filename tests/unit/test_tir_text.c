@@ -23,7 +23,8 @@ static bool matches(const char *line, size_t n, const char *pattern, size_t len)
         const char *gap = memmem(pattern, len, "{{.*}}", 6);
         size_t piece = gap ? (size_t)(gap - pattern) : len;
         const char *found = memmem(at, (size_t)(end - at), pattern, piece);
-        if (!found) return false;
+        if (!found)
+            return false;
         at = found + piece;
         pattern += piece + (gap ? 6 : 0);
         len -= piece + (gap ? 6 : 0);
@@ -43,8 +44,10 @@ static void check_lines(const char *name, const char *file, const char *out)
         size_t len = strcspn(c, "\n"), n = 0;
         for (;; at += n + 1) {
             n = strcspn(at, "\n");
-            if (matches(at, n, c, len)) break;
-            if (next || !at[n]) fail_msg("%s: no line `%.*s` in\n%s", name, (int)len, c, out);
+            if (matches(at, n, c, len))
+                break;
+            if (next || !at[n])
+                fail_msg("%s: no line `%.*s` in\n%s", name, (int)len, c, out);
         }
         at += n + 1;
         checks++;
@@ -64,9 +67,12 @@ static void run_file(fixture *x, const char *name, tn_buf *out, bool *ok)
     tn_buf_deinit(&path);
     *ok =
         tn_func_parse(&x->ctx, &x->arena, &x->pool, name, (const char *)file.at, file.n, f, 16, &n) == TN_OK;
-    for (size_t i = 0; i < n; i++) *ok = tn_func_verify(f[i]) == TN_OK && *ok;
-    for (size_t i = 0; *ok && i < n; i++) tn_func_print(f[i], out);
-    if (!*ok) tn_diag_print_all(&x->ctx, out);
+    for (size_t i = 0; i < n; i++)
+        *ok = tn_func_verify(f[i]) == TN_OK && *ok;
+    for (size_t i = 0; *ok && i < n; i++)
+        tn_func_print(f[i], out);
+    if (!*ok)
+        tn_diag_print_all(&x->ctx, out);
     tn_buf text = {0};
     tn_buf_add(&text, file.at, file.n);
     check_lines(name, text.at, tn_buf_cstr(out));
@@ -83,7 +89,8 @@ static void golden_files(void **state)
     assert_non_null(d);
     for (struct dirent *e; (e = readdir(d)) != NULL;) {
         const char *dot = strrchr(e->d_name, '.');
-        if (!dot || strcmp(dot, ".tir") != 0) continue;
+        if (!dot || strcmp(dot, ".tir") != 0)
+            continue;
         fixture x;
         tn_buf out = {0};
         bool ok;
@@ -95,7 +102,8 @@ static void golden_files(void **state)
             tn_buf again = {0};
             assert_int_equal(tn_func_parse(&x.ctx, &x.arena, &x.pool, "again", out.at, out.n, f, 16, &count),
                              TN_OK);
-            for (size_t i = 0; i < count; i++) tn_func_print(f[i], &again);
+            for (size_t i = 0; i < count; i++)
+                tn_func_print(f[i], &again);
             assert_string_equal(again.at, out.at);
             tn_buf_deinit(&again);
         }
@@ -145,7 +153,8 @@ static void reading_refuses(void **state)
     for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
         fixture x;
         fixture_init(&x);
-        if (try_read(&x, row[i].text)) fail_msg("read: %s", row[i].text);
+        if (try_read(&x, row[i].text))
+            fail_msg("read: %s", row[i].text);
         if (!strstr(diags(&x), row[i].id) || strncmp(diags(&x), row[i].where, strlen(row[i].where)) != 0)
             fail_msg("%s: want %s %s, got %s", row[i].text, row[i].where, row[i].id, diags(&x));
         fixture_deinit(&x);
@@ -162,11 +171,14 @@ static void nesting_is_bounded(void **state)
             tn_buf b = {0};
             fixture_init(&x);
             tn_buf_str(&b, "func @f() {\n  ");
-            for (int i = 0; i < depth; i++) tn_buf_printf(&b, piece[k], i);
+            for (int i = 0; i < depth; i++)
+                tn_buf_printf(&b, piece[k], i);
             tn_buf_str(&b, "pass\n}\n");
             tn_func *f = try_read(&x, b.at);
-            if ((f != NULL) != (depth == 50)) fail_msg("depth %d: %.200s", depth, diags(&x));
-            if (!f) assert_diag(&x, "tir-E012");
+            if ((f != NULL) != (depth == 50))
+                fail_msg("depth %d: %.200s", depth, diags(&x));
+            if (!f)
+                assert_diag(&x, "tir-E012");
             tn_buf_deinit(&b);
             fixture_deinit(&x);
         }
@@ -179,7 +191,8 @@ static void blocks_have_few_variables(void **state)
     tn_buf b = {0};
     fixture_init(&x);
     tn_buf_str(&b, "func @f() {\n  block b(");
-    for (int i = 0; i < 65; i++) tn_buf_printf(&b, "%sv%d < 2: spatial = 0", i ? ", " : "", i);
+    for (int i = 0; i < 65; i++)
+        tn_buf_printf(&b, "%sv%d < 2: spatial = 0", i ? ", " : "", i);
     tn_buf_str(&b, "):\n    pass\n}\n");
     assert_null(try_read(&x, b.at));
     assert_diag(&x, "a block has at most 64 iteration variables [tir-E014]");
@@ -223,8 +236,10 @@ static void spellings(void **state)
         tn_buf_printf(&in, "func @f(B: f32[n], Z: f32[NC8c, 1]) {\n  %s\n}\n", row[i].in);
         tn_buf_printf(&want, "func @f(B: f32[n], Z: f32[NC8c, 1]) {\n  %s\n}\n", row[i].out);
         tn_func *f = try_read(&x, in.at);
-        if ((f != NULL) != (row[i].out != NULL)) fail_msg("%s: %s", in.at, diags(&x));
-        if (f) assert_string_equal(printed(&x, f), want.at);
+        if ((f != NULL) != (row[i].out != NULL))
+            fail_msg("%s: %s", in.at, diags(&x));
+        if (f)
+            assert_string_equal(printed(&x, f), want.at);
         tn_buf_deinit(&in);
         tn_buf_deinit(&want);
         fixture_deinit(&x);
@@ -240,12 +255,14 @@ static void names_in_print(void **state)
     tn_func *f = read_func(
         &x, "func @f(B: f32[n, 9]) {\n  for a < 2, b < 3:\n    block q(c: spatial = a, d: spatial = b):\n"
             "      B[c, a + d] = 1\n  for e < 2:\n    B[e, e] = 2\n}\n");
-    for (uint32_t i = 0; i < f->n_var; i++) f->var[i].name = "i";
+    for (uint32_t i = 0; i < f->n_var; i++)
+        f->var[i].name = "i";
     assert_string_equal(printed(&x, f),
                         "func @f(B: f32[n, 9]) {\n  for i < 2, i_1 < 3:\n"
                         "    block q(i_2: spatial = i, i_1: spatial):\n      B[i_2, i_1 + i] = 1f\n"
                         "  for i < 2:\n    B[i, i] = 2f\n}\n");
-    for (uint32_t i = 0; i < f->n_var; i++) f->var[i].name = tn_intern(&x.ctx, "n");
+    for (uint32_t i = 0; i < f->n_var; i++)
+        f->var[i].name = tn_intern(&x.ctx, "n");
     assert_non_null(strstr(printed(&x, f), "for n_1 < 2, n_2 < 3:"));
     fixture_deinit(&x);
 }
@@ -270,7 +287,8 @@ static void symbols_print_when_they_must(void **state)
         tn_buf_printf(&b, "func @f(A: f32[n]) -> (B: f32[m]) {\n%s}\n", row[i].in);
         const char *out = printed(&x, read_func(&x, b.at)), *found = strstr(out, "  symbols");
         assert_int_equal(found != NULL, row[i].line != NULL);
-        if (found) assert_memory_equal(found, row[i].line, strlen(row[i].line));
+        if (found)
+            assert_memory_equal(found, row[i].line, strlen(row[i].line));
         tn_buf_deinit(&b);
         fixture_deinit(&x);
     }

@@ -116,28 +116,30 @@ static void faults_of_builders(void **state)
         void (*break_it)(tn_func *f);
         const char *id;
     } row[] = {
-        {broken_link, "tir-E101"},       {wrong_list, "tir-E101"},        {unknown_kind, "tir-E101"},
-        {no_value, "tir-E101"},          {too_deep, "tir-E101"},          {bad_stage, "tir-E102"},
-        {equal_buffers, "tir-E103"},     {bad_buffer_name, "tir-E103"},   {no_such_buffer, "tir-E103"},
-        {vector_buffer, "tir-E103"},     {index_buffer, "tir-E103"},      {local_param, "tir-E103"},
-        {forgetful_param, "tir-E103"},   {output_first, "tir-E103"},      {filled_output, "tir-E103"},
-        {declared_param, "tir-E105"},
-        {variable_escapes, "tir-E111"},  {iteration_escapes, "tir-E111"}, {let_escapes, "tir-E111"},
-        {no_such_variable, "tir-E111"},  {other_type, "tir-E111"},        {defined_twice, "tir-E112"},
-        {unknown_symbol, "tir-E113"},    {empty_range, "tir-E113"},       {reserved_symbol, "tir-E113"},
-        {float_extent, "tir-E114"},      {float_variable, "tir-E114"},    {float_mask, "tir-E109"},
-        {bad_iter_kind, "tir-E118"},     {equal_blocks, "tir-E119"},      {bad_block_name, "tir-E119"},
-        {let_of_other_type, "tir-E122"}, {parallel_in_loop, "tir-E115"},  {global_in_task, "tir-E117"},
-        {symbolic_register, "tir-E116"},
+        {broken_link, "tir-E101"},     {wrong_list, "tir-E101"},        {unknown_kind, "tir-E101"},
+        {no_value, "tir-E101"},        {too_deep, "tir-E101"},          {bad_stage, "tir-E102"},
+        {equal_buffers, "tir-E103"},   {bad_buffer_name, "tir-E103"},   {no_such_buffer, "tir-E103"},
+        {vector_buffer, "tir-E103"},   {index_buffer, "tir-E103"},      {local_param, "tir-E103"},
+        {forgetful_param, "tir-E103"}, {output_first, "tir-E103"},      {filled_output, "tir-E103"},
+        {declared_param, "tir-E105"},  {variable_escapes, "tir-E111"},  {iteration_escapes, "tir-E111"},
+        {let_escapes, "tir-E111"},     {no_such_variable, "tir-E111"},  {other_type, "tir-E111"},
+        {defined_twice, "tir-E112"},   {unknown_symbol, "tir-E113"},    {empty_range, "tir-E113"},
+        {reserved_symbol, "tir-E113"}, {float_extent, "tir-E114"},      {float_variable, "tir-E114"},
+        {float_mask, "tir-E109"},      {bad_iter_kind, "tir-E118"},     {equal_blocks, "tir-E119"},
+        {bad_block_name, "tir-E119"},  {let_of_other_type, "tir-E122"}, {parallel_in_loop, "tir-E115"},
+        {global_in_task, "tir-E117"},  {symbolic_register, "tir-E116"},
     };
     for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
         fixture x;
         fixture_init(&x);
         tn_func *f = small(&x);
-        if (tn_func_verify(f) != TN_OK) fail_msg("%s", diags(&x));
+        if (tn_func_verify(f) != TN_OK)
+            fail_msg("%s", diags(&x));
         row[i].break_it(f);
-        if (tn_func_verify(f) == TN_OK) fail_msg("row %d, %s, passed", (int)i, row[i].id);
-        if (!strstr(diags(&x), row[i].id)) fail_msg("row %d: no %s in %s", (int)i, row[i].id, diags(&x));
+        if (tn_func_verify(f) == TN_OK)
+            fail_msg("row %d, %s, passed", (int)i, row[i].id);
+        if (!strstr(diags(&x), row[i].id))
+            fail_msg("row %d: no %s in %s", (int)i, row[i].id, diags(&x));
         fixture_deinit(&x);
     }
 }
@@ -161,8 +163,8 @@ static void faults_are_limited(void **state)
 static void what_is_invalid_prints(void **state)
 {
     (void)state;
-    static void (*const row[])(tn_func * f) = {variable_escapes, no_such_variable, no_such_buffer,
-                                               unknown_symbol,   defined_twice,    too_deep};
+    static void (*const row[])(tn_func *f) = {variable_escapes, no_such_variable, no_such_buffer,
+                                              unknown_symbol,   defined_twice,    too_deep};
     for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
         fixture x;
         fixture_init(&x);

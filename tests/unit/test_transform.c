@@ -15,9 +15,15 @@
 
 enum { MAX_IN = 4, MAX_OUT = 4, MAX_CONST = 8 };
 
-typedef struct { const char *name, *passes, *text, *gone; double tolerance; const tn_pass_options *options; } row;
+typedef struct {
+    const char *name, *passes, *text, *gone;
+    double tolerance;
+    const tn_pass_options *options;
+} row;
 
-#define CONV "%0 = nn.conv2d(%x, meta[relay.Constant][0] /* ty=Tensor[(6, 4, 3, 3), float32] */, padding=[1, 1, 1, 1]);"
+#define CONV \
+    "%0 = nn.conv2d(%x, meta[relay.Constant][0] /* ty=Tensor[(6, 4, 3, 3), float32] */, padding=[1, 1, 1, " \
+    "1]);"
 #define SCALE "meta[relay.Constant][1] /* ty=Tensor[(6, 1, 1), float32] */"
 
 static const row rows[] = {
@@ -47,8 +53,10 @@ static const row rows[] = {
      "multiply", 1e-5, NULL},
     {"siblings", "CombineParallelConv2D,CombineParallelDense,FoldConstant",
      "def @main(%x: Tensor[(1, 4, 6, 5), float32], %y: Tensor[(3, 5), float32]) {" CONV
-     "%1 = nn.conv2d(%x, meta[relay.Constant][1] /* ty=Tensor[(2, 4, 3, 3), float32] */, padding=[1, 1, 1, 1]);"
-     "%2 = nn.conv2d(%x, meta[relay.Constant][2] /* ty=Tensor[(5, 4, 3, 3), float32] */, padding=[1, 1, 1, 1]);"
+     "%1 = nn.conv2d(%x, meta[relay.Constant][1] /* ty=Tensor[(2, 4, 3, 3), float32] */, padding=[1, 1, 1, "
+     "1]);"
+     "%2 = nn.conv2d(%x, meta[relay.Constant][2] /* ty=Tensor[(5, 4, 3, 3), float32] */, padding=[1, 1, 1, "
+     "1]);"
      "%3 = add(%0, meta[relay.Constant][3] /* ty=Tensor[(6, 1, 1), float32] */);"
      "%4 = add(%1, meta[relay.Constant][4] /* ty=Tensor[(2, 1, 1), float32] */);"
      "%5 = add(%2, meta[relay.Constant][5] /* ty=Tensor[(5, 1, 1), float32] */);"
@@ -141,7 +149,11 @@ static void run_passes(module *m, const row *r)
     char name[64];
     tn_arena_init(&scratch, NULL, NULL);
     tn_machine_derive(&machine);
-    tn_pass p = {.ctx = &m->ctx, .scratch = &scratch, .machine = &machine, .opt_level = 4, .options = r->options,
+    tn_pass p = {.ctx = &m->ctx,
+                 .scratch = &scratch,
+                 .machine = &machine,
+                 .opt_level = 4,
+                 .options = r->options,
                  .eval = tn_eval_interp};
     for (const char *at = r->passes; *at; at += *at == ',') {
         size_t n = strcspn(at, ",");
@@ -196,10 +208,12 @@ static void test_left_alone(void **state)
         {"a negative factor at relu", "FoldScaleAxis",
          "def @main(%x: Tensor[(1, 4, 6, 5), float32]) {" CONV "multiply(nn.relu(%0), -2f) }", NULL, 0, NULL},
         {"a result of the module", "FoldScaleAxis",
-         "def @main(%x: Tensor[(1, 4, 6, 5), float32]) {" CONV "%1 = multiply(%0, 2f); (%0, %1) }", NULL, 0, NULL},
+         "def @main(%x: Tensor[(1, 4, 6, 5), float32]) {" CONV "%1 = multiply(%0, 2f); (%0, %1) }", NULL, 0,
+         NULL},
         {"two siblings", "CombineParallelConv2D",
          "def @main(%x: Tensor[(1, 4, 6, 5), float32]) {" CONV
-         "%1 = nn.conv2d(%x, meta[relay.Constant][0]); (%0, %1) }", NULL, 0, NULL},
+         "%1 = nn.conv2d(%x, meta[relay.Constant][0]); (%0, %1) }",
+         NULL, 0, NULL},
     };
     for (size_t k = 0; k < sizeof kept / sizeof *kept; k++) {
         module m;
@@ -214,7 +228,9 @@ static void test_left_alone(void **state)
 static void test_configuration(void **state)
 {
     (void)state;
-    static const struct { const char *text, *says; } bad[] = {
+    static const struct {
+        const char *text, *says;
+    } bad[] = {
         {"relay.FuseOps.max_dept=3", "unknown key relay.FuseOps.max_dept; known are relay.FuseOps.max_depth"},
         {"relay.FuseOps.max_depth", "must be a whole number"},
         {"relay.FuseOps.max_depth=3x", "must be a whole number"},

@@ -16,15 +16,13 @@ static void vector_grows_and_pops(void **state)
 {
     (void)state;
     tn_vec(int) v = {0};
-    for (int i = 0; i < 1000; i++) {
+    for (int i = 0; i < 1000; i++)
         tn_vec_push(&v, i);
-    }
     assert_int_equal(v.n, 1000);
     assert_int_equal(tn_vec_last(&v), 999);
     assert_int_equal(tn_vec_pop(&v), 999);
-    for (int i = 0; i < 999; i++) {
+    for (int i = 0; i < 999; i++)
         assert_int_equal(v.at[i], i);
-    }
     tn_vec_clear(&v);
     tn_vec_reserve(&v, 5000);
     assert_true(v.n == 0 && v.cap >= 5000);

@@ -10,10 +10,20 @@
 
 static void words_have_numbers(void **state)
 {
-    static const struct { const char *list, *word; int at; } rows[] = {
-        {"NCHW NHWC", "NCHW", 0}, {"NCHW NHWC", "NHWC", 1}, {"NCHW NHWC", "NHW", -1}, {"NCHW NHWC", "HWC", -1},
-        {" a  b ", "b", 1},       {"aa a", "a", 1},         {"", "a", -1},           {NULL, "a", -1},
-        {"a b", "a b", -1},       {"a", "", -1},
+    static const struct {
+        const char *list, *word;
+        int at;
+    } rows[] = {
+        {"NCHW NHWC", "NCHW", 0},
+        {"NCHW NHWC", "NHWC", 1},
+        {"NCHW NHWC", "NHW", -1},
+        {"NCHW NHWC", "HWC", -1},
+        {" a  b ", "b", 1},
+        {"aa a", "a", 1},
+        {"", "a", -1},
+        {NULL, "a", -1},
+        {"a b", "a b", -1},
+        {"a", "", -1},
     };
     (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
@@ -42,11 +52,25 @@ static void words_are_held(void **state)
 
 static void near_words_are_proposed(void **state)
 {
-    static const struct { const char *word, *name; int apart; } rows[] = {
-        {"opt-level", "opt-level", 0},  {"opt_level", "opt-level", 0}, {"optt-level", "opt-level", 1},
-        {"otp-level", "opt-level", 1},  {"foldconstant", "FoldConstant", 0}, {"FoldConstnat", "FoldConstant", 1},
-        {"conv2d", "nn.conv2d", 1},     {"comp", "compile", -1}, {"compil", "compile", 1}, {"so", "tar", -1},
-        {"avx512", "avx512f", 1},        {"", "a", -1}, {"a", "", -1}, {"nonsense", "no-variants", -1}, {"a.", "b.", 1},
+    static const struct {
+        const char *word, *name;
+        int apart;
+    } rows[] = {
+        {"opt-level", "opt-level", 0},
+        {"opt_level", "opt-level", 0},
+        {"optt-level", "opt-level", 1},
+        {"otp-level", "opt-level", 1},
+        {"foldconstant", "FoldConstant", 0},
+        {"FoldConstnat", "FoldConstant", 1},
+        {"conv2d", "nn.conv2d", 1},
+        {"comp", "compile", -1},
+        {"compil", "compile", 1},
+        {"so", "tar", -1},
+        {"avx512", "avx512f", 1},
+        {"", "a", -1},
+        {"a", "", -1},
+        {"nonsense", "no-variants", -1},
+        {"a.", "b.", 1},
     };
     (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {

@@ -52,7 +52,8 @@ static inline tn_func *try_read(fixture *x, const char *text)
 static inline tn_func *read_func(fixture *x, const char *text)
 {
     tn_func *f = try_read(x, text);
-    if (!f) fail_msg("%s\n%s", text, diags(x));
+    if (!f)
+        fail_msg("%s\n%s", text, diags(x));
     return f;
 }
 
@@ -66,7 +67,8 @@ static inline const char *printed(fixture *x, const tn_func *f)
 
 static inline void assert_diag(fixture *x, const char *part)
 {
-    if (!strstr(diags(x), part)) fail_msg("no `%s` in: %s", part, diags(x));
+    if (!strstr(diags(x), part))
+        fail_msg("no `%s` in: %s", part, diags(x));
 }
 
 #endif

@@ -73,7 +73,8 @@ static inline int random_access(random_func *r, uint32_t b, int depth, const tn_
     const tn_buffer *buf = &r->f->buffer[b];
     for (uint32_t d = 0; d < buf->ndim; d++) {
         out[d] = random_index(r, depth);
-        if (pick(r, 200)) out[d] = tn_bin(p, TN_E_FLOORMOD, out[d], buf->dim[d]);
+        if (pick(r, 200))
+            out[d] = tn_bin(p, TN_E_FLOORMOD, out[d], buf->dim[d]);
     }
     return buf->ndim;
 }
@@ -84,8 +85,10 @@ static inline const tn_expr *random_load(random_func *r, tn_dtype t, int depth)
     uint32_t b[8];
     int n = 0;
     for (int i = 0; i < r->n_buffer; i++)
-        if (tn_dtype_eq(r->f->buffer[r->buffer[i]].dtype, t) && r->written[i]) b[n++] = r->buffer[i];
-    if (n == 0) return tn_const(r->f->pool, t, 2);
+        if (tn_dtype_eq(r->f->buffer[r->buffer[i]].dtype, t) && r->written[i])
+            b[n++] = r->buffer[i];
+    if (n == 0)
+        return tn_const(r->f->pool, t, 2);
     b[0] = b[pick(r, n)];
     if (pick(r, 6) == 0) {
         mask = random_bool(r, depth - 1);
@@ -151,7 +154,8 @@ static inline void random_store(random_func *r, tn_body *to)
     const tn_expr *index[8];
     int i = pick(r, r->n_buffer);
     uint32_t b = r->buffer[i];
-    if (r->f->buffer[b].param >= 0 && !r->f->buffer[b].written) return;
+    if (r->f->buffer[b].param >= 0 && !r->f->buffer[b].written)
+        return;
     int n = random_access(r, b, 2, index);
     tn_dtype t = r->f->buffer[b].dtype;
     tn_body_append(
@@ -165,7 +169,8 @@ static inline void random_buffer(random_func *r, tn_body *to)
     static const tn_dtype dt[] = {
         {TN_FLOAT, 32, 1}, {TN_INT, 32, 1}, {TN_INT, 8, 1}, {TN_FLOAT, 16, 1}, {TN_UINT, 8, 1}};
     const tn_expr *dim[2] = {tn_idx(p, 1 + pick(r, 5)), pick(r, 2) ? tn_sym(p, "n") : tn_idx(p, 3)};
-    if (r->n_buffer == 8) return;
+    if (r->n_buffer == 8)
+        return;
     uint32_t b = tn_func_add_buffer(
         r->f, &(tn_buffer){.name = "t", .dtype = dt[pick(r, 5)], .ndim = 2, .dim = dim, .param = -1});
     tn_body_append(to, tn_stmt_decl(r->f, b));
@@ -205,7 +210,8 @@ static inline void random_block(random_func *r, tn_body *to, int depth)
         r->extent[r->n_var] = NULL;
         r->var[r->n_var++] = s->u.block.iter[i].var;
     }
-    if (pick(r, 2)) random_store(r, &s->u.block.init);
+    if (pick(r, 2))
+        random_store(r, &s->u.block.init);
     random_list(r, &s->u.block.body, depth - 1);
     r->n_var = n_var;
 }
@@ -238,7 +244,8 @@ static inline void random_stmt(random_func *r, tn_body *to, int depth)
         tn_stmt *s = tn_stmt_if(r->f, random_bool(r, 2));
         tn_body_append(to, s);
         random_list(r, &s->u.cond.then, depth - 1);
-        if (pick(r, 2)) random_list(r, &s->u.cond.other, depth - 1);
+        if (pick(r, 2))
+            random_list(r, &s->u.cond.other, depth - 1);
         break;
     }
     case 5: {
@@ -250,7 +257,8 @@ static inline void random_stmt(random_func *r, tn_body *to, int depth)
     }
     case 6: random_buffer(r, to); break;
     case 7:
-        if (!pick(r, 8)) tn_body_append(to, tn_stmt_check(r->f, random_bool(r, 1), "a \"check\"\n"));
+        if (!pick(r, 8))
+            tn_body_append(to, tn_stmt_check(r->f, random_bool(r, 1), "a \"check\"\n"));
         break;
     default: random_store(r, to); break;
     }
@@ -259,7 +267,8 @@ static inline void random_stmt(random_func *r, tn_body *to, int depth)
 static inline void random_list(random_func *r, tn_body *to, int depth)
 {
     int n_var = r->n_var, n_buffer = r->n_buffer;
-    for (int i = 1 + pick(r, 3); i > 0; i--) random_stmt(r, to, depth);
+    for (int i = 1 + pick(r, 3); i > 0; i--)
+        random_stmt(r, to, depth);
     r->n_var = n_var;
     r->n_buffer = n_buffer;
 }
@@ -298,7 +307,8 @@ static inline tn_func *random_function(fixture *x, uint64_t seed)
         r.written[i] = true;
     }
     r.n_buffer = 5;
-    for (int i = 0; i < 3; i++) random_list(&r, &r.f->body, 4);
+    for (int i = 0; i < 3; i++)
+        random_list(&r, &r.f->body, 4);
     return r.f;
 }
 

@@ -59,12 +59,14 @@ static inline tn_scalar ref_load(reference *r, const tn_expr *e)
     uint32_t b = e->u.load.buffer;
     tn_scalar other = {0};
     bool on = true;
-    for (uint32_t d = 0; d < e->u.load.n_index; d++) index[d] = ref_int(r, e->src[d]);
+    for (uint32_t d = 0; d < e->u.load.n_index; d++)
+        index[d] = ref_int(r, e->src[d]);
     if (tn_load_mask(e)) {
         on = ref_int(r, tn_load_mask(e)) != 0;
         other = ref_eval(r, tn_load_other(e));
     }
-    if (!on || r->trapped) return other;
+    if (!on || r->trapped)
+        return other;
     int64_t at = ref_element(r, b, e->u.load.n_index, index);
     if (at < 0 || (r->written[b] && !r->written[b][at])) {
         r->trapped = true;
@@ -76,18 +78,22 @@ static inline tn_scalar ref_load(reference *r, const tn_expr *e)
 static inline tn_scalar ref_eval(reference *r, const tn_expr *e)
 {
     tn_scalar in[3] = {{0}}, out = {0};
-    if (r->trapped) return out;
+    if (r->trapped)
+        return out;
     switch (e->kind) {
     case TN_E_VAR: return r->var[e->u.i];
     case TN_E_SYM:
         for (uint32_t i = 0; i < r->f->n_symbol; i++)
-            if (r->f->symbol[i].name == e->u.s) return (tn_scalar){.i = r->sym[i]};
+            if (r->f->symbol[i].name == e->u.s)
+                return (tn_scalar){.i = r->sym[i]};
         abort();
     case TN_E_LOAD: return ref_load(r, e);
     default: break;
     }
-    for (int i = 0; i < e->nsrc; i++) in[i] = ref_eval(r, e->src[i]);
-    if (e->kind == TN_E_SELECT) return in[in[0].i ? 1 : 2];
+    for (int i = 0; i < e->nsrc; i++)
+        in[i] = ref_eval(r, e->src[i]);
+    if (e->kind == TN_E_SELECT)
+        return in[in[0].i ? 1 : 2];
     if (r->trapped ||
         !tn_eval_op(e->kind, e->dtype, e->u, e->nsrc ? e->src[0]->dtype : e->dtype, e->nsrc, in, &out))
         r->trapped = true;
@@ -105,26 +111,33 @@ static inline void ref_block(reference *r, const tn_stmt *s)
         bool inside = value[i].i >= 0 && value[i].i < ref_int(r, s->u.block.iter[i].extent);
         first = first && (s->u.block.iter[i].kind == TN_ITER_SPATIAL ? inside : value[i].i == 0);
     }
-    for (uint32_t i = 0; i < s->u.block.n_iter; i++) r->var[s->u.block.iter[i].var->u.i] = value[i];
-    if (first) ref_list(r, &s->u.block.init);
-    if (s->u.block.mask) on = ref_int(r, s->u.block.mask) != 0;
+    for (uint32_t i = 0; i < s->u.block.n_iter; i++)
+        r->var[s->u.block.iter[i].var->u.i] = value[i];
+    if (first)
+        ref_list(r, &s->u.block.init);
+    if (s->u.block.mask)
+        on = ref_int(r, s->u.block.mask) != 0;
     for (uint32_t i = 0; on && !r->trapped && i < s->u.block.n_iter; i++)
         r->trapped = value[i].i < 0 || value[i].i >= ref_int(r, s->u.block.iter[i].extent) || r->trapped;
-    if (on) ref_list(r, &s->u.block.body);
+    if (on)
+        ref_list(r, &s->u.block.body);
 }
 
 static inline void ref_store(reference *r, const tn_stmt *s)
 {
     int64_t index[8];
     uint32_t b = s->u.store.buffer;
-    for (uint32_t d = 0; d < s->u.store.n_index; d++) index[d] = ref_int(r, s->u.store.index[d]);
+    for (uint32_t d = 0; d < s->u.store.n_index; d++)
+        index[d] = ref_int(r, s->u.store.index[d]);
     tn_scalar v = ref_eval(r, s->u.store.value);
     bool on = s->u.store.mask ? ref_int(r, s->u.store.mask) != 0 : true;
     int64_t at = on && !r->trapped ? ref_element(r, b, s->u.store.n_index, index) : -1;
-    if (at < 0) return;
+    if (at < 0)
+        return;
     tn_dtype t = r->f->buffer[b].dtype;
     tn_scalar_write(t, r->data[b] + (size_t)at * tn_dtype_bytes(t), v);
-    if (r->written[b]) r->written[b][at] = true;
+    if (r->written[b])
+        r->written[b][at] = true;
 }
 
 static inline void ref_stmt(reference *r, const tn_stmt *s)
@@ -154,7 +167,8 @@ static inline void ref_stmt(reference *r, const tn_stmt *s)
 
 static inline void ref_list(reference *r, const tn_body *b)
 {
-    for (const tn_stmt *s = b->first; s && !r->trapped; s = s->next) ref_stmt(r, s);
+    for (const tn_stmt *s = b->first; s && !r->trapped; s = s->next)
+        ref_stmt(r, s);
 }
 
 /* true: it ran to its end. */
@@ -164,7 +178,8 @@ static inline bool ref_run(tn_func *f, void *const arg[], const int64_t sym[])
     assert_true(f->n_var <= 1024 && f->n_buffer <= 64);
     r->f = f;
     r->sym = sym;
-    for (uint32_t i = 0; i < f->n_param; i++) r->data[f->param[i]] = arg[i];
+    for (uint32_t i = 0; i < f->n_param; i++)
+        r->data[f->param[i]] = arg[i];
     ref_list(r, &f->body);
     for (uint32_t i = 0; i < f->n_buffer; i++)
         if (f->buffer[i].param < 0) {

@@ -7,12 +7,12 @@
 #include <stdio.h>
 #include <string.h>
 
-typedef struct { const uint8_t *at; size_t n; } span;
+typedef struct {
+    const uint8_t *at;
+    size_t n;
+} span;
 
-static bool within(span f, uint64_t offset, uint64_t bytes)
-{
-    return offset <= f.n && bytes <= f.n - offset;
-}
+static bool within(span f, uint64_t offset, uint64_t bytes) { return offset <= f.n && bytes <= f.n - offset; }
 
 /* Notes of one segment: name and data are padded to 4 bytes. */
 static void find_note(span f, const Elf64_Phdr *p, tn_elf *out)
@@ -67,9 +67,11 @@ const char *tn_elf_read(const void *data, size_t n, tn_elf *out)
     memcpy(&e, data, sizeof e);
     if (e.e_ident[EI_CLASS] != ELFCLASS64 || e.e_ident[EI_DATA] != ELFDATA2LSB)
         return "it is not for a 64-bit little-endian machine";
-    if (e.e_type != ET_DYN) return "it is not a shared object";
+    if (e.e_type != ET_DYN)
+        return "it is not a shared object";
     out->machine = e.e_machine;
-    if (e.e_phentsize != sizeof(Elf64_Phdr) || !within(f, e.e_phoff, (uint64_t)e.e_phnum * sizeof(Elf64_Phdr)))
+    if (e.e_phentsize != sizeof(Elf64_Phdr) ||
+        !within(f, e.e_phoff, (uint64_t)e.e_phnum * sizeof(Elf64_Phdr)))
         return "it is cut short: its program headers lie beyond its end";
     if (e.e_shoff && !within(f, e.e_shoff, (uint64_t)e.e_shnum * e.e_shentsize))
         return "it is cut short: its section headers lie beyond its end";
@@ -81,16 +83,14 @@ static bool stated_abi(const tn_elf *e, uint64_t *out)
 {
     const uint8_t *line = memchr(e->note, '\n', e->note_n), *at;
     size_t n = line ? (size_t)(line - e->note) : e->note_n, mark = sizeof TN_ELF_ABI - 1, i = 0;
-    while (i + mark < n && memcmp(e->note + i, TN_ELF_ABI, mark) != 0) {
+    while (i + mark < n && memcmp(e->note + i, TN_ELF_ABI, mark) != 0)
         i++;
-    }
     at = e->note + i + mark;
     *out = 0;
     for (; i + mark < n && *at >= '0' && *at <= '9'; i++, at++) {
         *out = *out > UINT32_MAX ? *out : *out * 10 + (uint64_t)(*at - '0');
-        if (i + mark + 1 == n) {
+        if (i + mark + 1 == n)
             return true;
-        }
     }
     return false;
 }
@@ -98,16 +98,14 @@ static bool stated_abi(const tn_elf *e, uint64_t *out)
 const char *tn_elf_refuse(const tn_elf *e, uint32_t newest, char text[200])
 {
     uint64_t abi;
-    if (!e->note) {
+    if (!e->note)
         return NULL;
-    }
     if (!stated_abi(e, &abi)) {
         return "an older version of Tenon made it, without an ABI version for its kernels; compile the model "
                "again";
     }
-    if (abi <= newest) {
+    if (abi <= newest)
         return NULL;
-    }
     snprintf(text, 200,
              "a newer version of Tenon made it: its kernels use ABI version %llu, but this version supports "
              "up to %u; update Tenon or compile the model again",

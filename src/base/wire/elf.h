@@ -11,8 +11,8 @@ typedef struct tn_elf {
     /* the note of type 2: the function a self-contained library is opened by, not terminated; or NULL */
     const char *entry;
     size_t entry_n;
-    const uint8_t *sum;  /* data of the note of type 3, TN_SUM_NOTE bytes (sum.h); or NULL */
-    uint16_t machine;    /* e_machine: 62 x86-64, 183 AArch64, ... */
+    const uint8_t *sum; /* data of the note of type 3, TN_SUM_NOTE bytes (sum.h); or NULL */
+    uint16_t machine;   /* e_machine: 62 x86-64, 183 AArch64, ... */
 } tn_elf;
 
 /* NULL: a little-endian 64-bit shared object whose tables and segments lie within the n bytes; else why not. */

@@ -43,9 +43,8 @@ static bool fail(reader *r, const char *error, const char *at)
 
 static void skip_space(reader *r)
 {
-    while (r->p < r->end && (*r->p == ' ' || *r->p == '\n' || *r->p == '\r' || *r->p == '\t')) {
+    while (r->p < r->end && (*r->p == ' ' || *r->p == '\n' || *r->p == '\r' || *r->p == '\t'))
         r->p++;
-    }
 }
 
 /* ---- strings ---- */
@@ -57,19 +56,15 @@ static size_t utf8(const char *at, const char *end)
     size_t room = (size_t)(end - at);
     uint8_t low = 0x80, high = 0xbf;
     size_t n = p[0] < 0x80 ? 1 : p[0] < 0xc2 ? 0 : p[0] < 0xe0 ? 2 : p[0] < 0xf0 ? 3 : p[0] < 0xf5 ? 4 : 0;
-    if (n <= 1 || n > room) {
+    if (n <= 1 || n > room)
         return n == 1 ? 1 : 0;
-    }
     low = p[0] == 0xe0 ? 0xa0 : p[0] == 0xf0 ? 0x90 : low;
     high = p[0] == 0xed ? 0x9f : p[0] == 0xf4 ? 0x8f : high;
-    if (p[1] < low || p[1] > high) {
+    if (p[1] < low || p[1] > high)
         return 0;
-    }
-    for (size_t i = 2; i < n; i++) {
-        if (p[i] < 0x80 || p[i] > 0xbf) {
+    for (size_t i = 2; i < n; i++)
+        if (p[i] < 0x80 || p[i] > 0xbf)
             return 0;
-        }
-    }
     return n;
 }
 
@@ -77,18 +72,16 @@ static size_t utf8(const char *at, const char *end)
 static int32_t hex4(reader *r)
 {
     int32_t v = 0;
-    if (r->end - r->p < 4) {
+    if (r->end - r->p < 4)
         return -1;
-    }
     for (int i = 0; i < 4; i++) {
         char c = r->p[i];
         int d = c >= '0' && c <= '9'   ? c - '0'
                 : c >= 'a' && c <= 'f' ? c - 'a' + 10
                 : c >= 'A' && c <= 'F' ? c - 'A' + 10
                                        : -1;
-        if (d < 0) {
+        if (d < 0)
             return -1;
-        }
         v = v * 16 + d;
     }
     r->p += 4;
@@ -103,9 +96,8 @@ static char *put_utf8(char *out, uint32_t c)
     }
     unsigned tails = c < 0x800 ? 1 : c < 0x10000 ? 2 : 3;
     *out++ = (char)(uint8_t)((0xff00u >> (tails + 1)) | (c >> (6 * tails)));
-    while (tails--) {
+    while (tails--)
         *out++ = (char)(uint8_t)(0x80u | ((c >> (6 * tails)) & 0x3fu));
-    }
     return out;
 }
 
@@ -114,18 +106,16 @@ static bool unicode_escape(reader *r, char **out)
 {
     const char *at = r->p;
     int32_t c = hex4(r);
-    if (c < 0) {
+    if (c < 0)
         return fail(r, "\\u needs four hex digits", at);
-    }
     if (c >= 0xd800 && c < 0xe000) {
         int32_t low = -1;
         if (c < 0xdc00 && r->end - r->p >= 2 && r->p[0] == '\\' && r->p[1] == 'u') {
             r->p += 2;
             low = hex4(r);
         }
-        if (low < 0xdc00 || low > 0xdfff) {
+        if (low < 0xdc00 || low > 0xdfff)
             return fail(r, "a surrogate without its partner", at);
-        }
         c = 0x10000 + ((c - 0xd800) << 10) + (low - 0xdc00);
     }
     *out = put_utf8(*out, (uint32_t)c);
@@ -155,15 +145,12 @@ static bool string(reader *r, tn_json *v)
     const char *start = ++r->p;
     char *out = NULL;
     for (;;) {
-        if (r->p == r->end) {
+        if (r->p == r->end)
             return fail(r, "a string is not terminated", start - 1);
-        }
-        if (*r->p == '"') {
+        if (*r->p == '"')
             break;
-        }
-        if ((uint8_t)*r->p < 0x20) {
+        if ((uint8_t)*r->p < 0x20)
             return fail(r, "a control character in a string", r->p);
-        }
         if (*r->p == '\\') {
             if (!out) {
                 out = r->text;
@@ -171,15 +158,13 @@ static bool string(reader *r, tn_json *v)
                 out += r->p - start;
             }
             r->p++;
-            if (!escape(r, &out)) {
+            if (!escape(r, &out))
                 return false;
-            }
             continue;
         }
         size_t n = utf8(r->p, r->end);
-        if (!n) {
+        if (!n)
             return fail(r, "a string is not UTF-8", r->p);
-        }
         if (out) {
             memcpy(out, r->p, n);
             out += n;
@@ -202,12 +187,10 @@ static bool digit(const reader *r) { return r->p < r->end && *r->p >= '0' && *r-
 
 static bool digits(reader *r)
 {
-    if (!digit(r)) {
+    if (!digit(r))
         return fail(r, "a number needs a digit here", r->p);
-    }
-    while (digit(r)) {
+    while (digit(r))
         r->p++;
-    }
     return true;
 }
 
@@ -215,9 +198,8 @@ static bool digits(reader *r)
 static bool real(const char *text, double *out)
 {
     locale_t c = newlocale(LC_ALL_MASK, "C", (locale_t)0);
-    if (!c) {
+    if (!c)
         return false;
-    }
     *out = strtod_l(text, NULL, c);
     freelocale(c);
     return true;
@@ -229,13 +211,11 @@ static bool integer(const char *s, const char *end, int64_t *out)
     int64_t v = 0;
     for (s += minus; s < end; s++) {
         int d = *s - '0';
-        if (__builtin_mul_overflow(v, 10, &v) || __builtin_sub_overflow(v, d, &v)) {
+        if (__builtin_mul_overflow(v, 10, &v) || __builtin_sub_overflow(v, d, &v))
             return false;
-        }
     }
-    if (!minus && v == INT64_MIN) {
+    if (!minus && v == INT64_MIN)
         return false;
-    }
     *out = minus ? v : -v;
     return !(minus && v == 0); /* -0 is a real */
 }
@@ -247,42 +227,36 @@ static bool number(reader *r, tn_json *v)
     r->p += *r->p == '-';
     if (r->p < r->end && *r->p == '0') {
         r->p++;
-        if (digit(r)) {
+        if (digit(r))
             return fail(r, "a number has a leading zero", start);
-        }
     } else if (!digits(r)) {
         return false;
     }
     if (r->p < r->end && *r->p == '.') {
         whole = false;
         r->p++;
-        if (!digits(r)) {
+        if (!digits(r))
             return false;
-        }
     }
     if (r->p < r->end && (*r->p == 'e' || *r->p == 'E')) {
         whole = false;
         r->p++;
         r->p += r->p < r->end && (*r->p == '+' || *r->p == '-');
-        if (!digits(r)) {
+        if (!digits(r))
             return false;
-        }
     }
     *v = (tn_json){.kind = TN_JSON_INT};
-    if (whole && integer(start, r->p, &v->u.i)) {
+    if (whole && integer(start, r->p, &v->u.i))
         return true;
-    }
     char text[NUMBER_MAX + 1];
     size_t n = (size_t)(r->p - start);
-    if (n > NUMBER_MAX) {
+    if (n > NUMBER_MAX)
         return fail(r, "a number is too long", start);
-    }
     memcpy(text, start, n);
     text[n] = '\0';
     v->kind = TN_JSON_REAL;
-    if (!real(text, &v->u.r)) {
+    if (!real(text, &v->u.r))
         return fail(r, "out of memory", start);
-    }
     return v->u.r - v->u.r == 0 ? true : fail(r, "a number is too large for a double", start);
 }
 
@@ -298,11 +272,9 @@ static int compare_keys(const tn_json *a, const tn_json *b)
 static bool few_keys_unique(const tn_json *member, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
-        for (size_t j = 0; j < i; j++) {
-            if (compare_keys(&member[2 * i], &member[2 * j]) == 0) {
+        for (size_t j = 0; j < i; j++)
+            if (compare_keys(&member[2 * i], &member[2 * j]) == 0)
                 return false;
-            }
-        }
     }
     return true;
 }
@@ -310,13 +282,11 @@ static bool few_keys_unique(const tn_json *member, size_t n)
 /* Sorts the numbers 0..n-1 by key, bottom up; equal neighbours are duplicates. */
 static bool keys_unique(reader *r, const tn_json *member, size_t n)
 {
-    if (n <= FEW_KEYS) {
+    if (n <= FEW_KEYS)
         return few_keys_unique(member, n);
-    }
     uint32_t *from = r->sort, *to = r->sort + n;
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; i < n; i++)
         from[i] = (uint32_t)i;
-    }
     for (size_t width = 1; width < n; width *= 2) {
         for (size_t lo = 0; lo < n; lo += 2 * width) {
             size_t mid = lo + width < n ? lo + width : n, hi = mid + width < n ? mid + width : n;
@@ -330,19 +300,16 @@ static bool keys_unique(reader *r, const tn_json *member, size_t n)
         from = to;
         to = t;
     }
-    for (size_t i = 1; i < n; i++) {
-        if (compare_keys(&member[2 * from[i - 1]], &member[2 * from[i]]) == 0) {
+    for (size_t i = 1; i < n; i++)
+        if (compare_keys(&member[2 * from[i - 1]], &member[2 * from[i]]) == 0)
             return false;
-        }
-    }
     return true;
 }
 
 static bool open_container(reader *r)
 {
-    if (r->depth == TN_JSON_DEPTH) {
+    if (r->depth == TN_JSON_DEPTH)
         return fail(r, "nested too deeply", r->p);
-    }
     r->open[r->depth++] = (frame){.first = r->n_stack, .object = *r->p == '{'};
     r->p++;
     return true;
@@ -353,9 +320,8 @@ static bool close_container(reader *r)
     frame f = r->open[--r->depth];
     size_t n = r->n_stack - f.first;
     const tn_json *at = r->tree + r->n_tree;
-    if (f.object && !keys_unique(r, r->stack + f.first, n / 2)) {
+    if (f.object && !keys_unique(r, r->stack + f.first, n / 2))
         return fail(r, "an object has the same key twice", r->p);
-    }
     memcpy(r->tree + r->n_tree, r->stack + f.first, n * sizeof *r->stack);
     r->n_tree += n;
     r->n_stack = f.first;
@@ -371,9 +337,8 @@ static bool close_container(reader *r)
 static bool word(reader *r, const char *text, tn_json value)
 {
     size_t n = strlen(text);
-    if ((size_t)(r->end - r->p) < n || memcmp(r->p, text, n) != 0) {
+    if ((size_t)(r->end - r->p) < n || memcmp(r->p, text, n) != 0)
         return fail(r, "expected a value", r->p);
-    }
     r->p += n;
     r->stack[r->n_stack++] = value;
     return true;
@@ -387,9 +352,8 @@ static bool scalar(reader *r)
     case 'f': return word(r, "false", (tn_json){.kind = TN_JSON_BOOL});
     case 'n': return word(r, "null", (tn_json){.kind = TN_JSON_NULL});
     default:
-        if (*r->p == '-' || digit(r)) {
+        if (*r->p == '-' || digit(r))
             return number(r, &r->stack[r->n_stack++]);
-        }
         return fail(r, "expected a value", r->p);
     }
 }
@@ -397,16 +361,13 @@ static bool scalar(reader *r)
 static bool key(reader *r)
 {
     skip_space(r);
-    if (r->p == r->end || *r->p != '"') {
+    if (r->p == r->end || *r->p != '"')
         return fail(r, "expected a key in quotes", r->p);
-    }
-    if (!string(r, &r->stack[r->n_stack++])) {
+    if (!string(r, &r->stack[r->n_stack++]))
         return false;
-    }
     skip_space(r);
-    if (r->p == r->end || *r->p != ':') {
+    if (r->p == r->end || *r->p != ':')
         return fail(r, "expected a ':'", r->p);
-    }
     r->p++;
     return true;
 }
@@ -422,12 +383,10 @@ static bool after_value(reader *r)
             r->p++;
             return !f.object || key(r);
         }
-        if (r->p == r->end || *r->p != close) {
+        if (r->p == r->end || *r->p != close)
             return fail(r, f.object ? "expected a ',' or '}'" : "expected a ',' or ']'", r->p);
-        }
-        if (!close_container(r)) {
+        if (!close_container(r))
             return false;
-        }
     }
     return true;
 }
@@ -436,34 +395,28 @@ static bool after_value(reader *r)
 static bool value(reader *r)
 {
     skip_space(r);
-    if (r->p == r->end) {
+    if (r->p == r->end)
         return fail(r, "the text ends instead of a value", r->p);
-    }
-    if (*r->p != '[' && *r->p != '{') {
+    if (*r->p != '[' && *r->p != '{')
         return scalar(r) && after_value(r);
-    }
     bool object = *r->p == '{';
-    if (!open_container(r)) {
+    if (!open_container(r))
         return false;
-    }
     skip_space(r);
-    if (r->p < r->end && *r->p == (object ? '}' : ']')) {
+    if (r->p < r->end && *r->p == (object ? '}' : ']'))
         return close_container(r) && after_value(r);
-    }
     return !object || key(r);
 }
 
 static bool document(reader *r)
 {
     do {
-        if (!value(r)) {
+        if (!value(r))
             return false;
-        }
     } while (r->depth);
     skip_space(r);
-    if (r->p != r->end) {
+    if (r->p != r->end)
         return fail(r, "text follows the value", r->p);
-    }
     r->tree[r->n_tree++] = r->stack[0];
     return true;
 }
@@ -538,14 +491,11 @@ void tn_json_free(tn_json_doc *doc)
 
 const tn_json *tn_json_find(const tn_json *object, const char *key)
 {
-    if (!tn_json_is(object, TN_JSON_OBJECT)) {
+    if (!tn_json_is(object, TN_JSON_OBJECT))
         return NULL;
-    }
-    for (uint32_t i = 0; i < object->n; i++) {
-        if (tn_json_is_text(&object->u.at[2 * i], key)) {
+    for (uint32_t i = 0; i < object->n; i++)
+        if (tn_json_is_text(&object->u.at[2 * i], key))
             return &object->u.at[2 * i + 1];
-        }
-    }
     return NULL;
 }
 

@@ -11,26 +11,32 @@
 
 enum { TN_JSON_DEPTH = 128 };
 enum tn_json_kind {
-    TN_JSON_NULL, TN_JSON_BOOL, TN_JSON_INT, TN_JSON_REAL, TN_JSON_STRING, TN_JSON_ARRAY, TN_JSON_OBJECT
+    TN_JSON_NULL,
+    TN_JSON_BOOL,
+    TN_JSON_INT,
+    TN_JSON_REAL,
+    TN_JSON_STRING,
+    TN_JSON_ARRAY,
+    TN_JSON_OBJECT
 };
 
 typedef struct tn_json tn_json;
 struct tn_json {
     enum tn_json_kind kind;
-    uint32_t n;             /* bytes of a string, elements of an array, members of an object */
+    uint32_t n; /* bytes of a string, elements of an array, members of an object */
     union {
         bool b;
         int64_t i;
         double r;
-        const char *s;      /* not NUL-terminated */
-        const tn_json *at;  /* ARRAY: n elements; OBJECT: 2n values, key (STRING) then value */
+        const char *s;     /* not NUL-terminated */
+        const tn_json *at; /* ARRAY: n elements; OBJECT: 2n values, key (STRING) then value */
     } u;
 };
 
 typedef struct tn_json_doc {
-    const tn_json *root;   /* NULL after failure */
-    const char *error;     /* static text; NULL on success */
-    size_t error_at;       /* byte offset of the trouble */
+    const tn_json *root; /* NULL after failure */
+    const char *error;   /* static text; NULL on success */
+    size_t error_at;     /* byte offset of the trouble */
     void *memory;
 } tn_json_doc;
 

@@ -16,13 +16,11 @@ static bool varint(tn_pb *r, uint64_t *out)
 {
     uint64_t v = 0;
     for (unsigned shift = 0; shift < 70; shift += 7) {
-        if (r->at == r->end) {
+        if (r->at == r->end)
             return fail(r, "the message ends inside a number");
-        }
         uint8_t b = *r->at++;
-        if (shift == 63 && b > 1) {
+        if (shift == 63 && b > 1)
             return fail(r, "a number has more than 64 bits");
-        }
         v |= (uint64_t)(b & 0x7f) << shift;
         if (b < 0x80) {
             *out = v;
@@ -34,13 +32,11 @@ static bool varint(tn_pb *r, uint64_t *out)
 
 static bool fixed(tn_pb *r, size_t bytes, uint64_t *out)
 {
-    if ((size_t)(r->end - r->at) < bytes) {
+    if ((size_t)(r->end - r->at) < bytes)
         return fail(r, "the message ends inside a number");
-    }
     uint64_t v = 0;
-    for (size_t i = 0; i < bytes; i++) {
+    for (size_t i = 0; i < bytes; i++)
         v |= (uint64_t)r->at[i] << (8 * i);
-    }
     r->at += bytes;
     *out = v;
     return true;
@@ -49,12 +45,10 @@ static bool fixed(tn_pb *r, size_t bytes, uint64_t *out)
 static bool tag(tn_pb *r, uint32_t *out_field, unsigned *out_wire)
 {
     uint64_t t;
-    if (!varint(r, &t)) {
+    if (!varint(r, &t))
         return false;
-    }
-    if (t >> 3 == 0 || t >> 3 > FIELD_MAX) {
+    if (t >> 3 == 0 || t >> 3 > FIELD_MAX)
         return fail(r, "a field number is out of range");
-    }
     *out_field = (uint32_t)(t >> 3);
     *out_wire = (unsigned)(t & 7);
     return true;
@@ -69,12 +63,10 @@ static bool payload(tn_pb *r, unsigned wire)
     case TN_PB_I64: return fixed(r, 8, &r->value);
     case TN_PB_I32: return fixed(r, 4, &r->value);
     case TN_PB_LEN:
-        if (!varint(r, &n)) {
+        if (!varint(r, &n))
             return false;
-        }
-        if (n > (uint64_t)(r->end - r->at)) {
+        if (n > (uint64_t)(r->end - r->at))
             return fail(r, "a field is longer than its message");
-        }
         r->bytes = (tn_pb_bytes){r->at, (size_t)n};
         r->at += (size_t)n;
         return true;
@@ -90,18 +82,15 @@ static bool skip_group(tn_pb *r, uint32_t field)
     open[depth++] = field;
     while (depth) {
         unsigned wire;
-        if (!tag(r, &field, &wire)) {
+        if (!tag(r, &field, &wire))
             return false;
-        }
         if (wire == WIRE_GROUP) {
-            if (depth == GROUP_DEPTH) {
+            if (depth == GROUP_DEPTH)
                 return fail(r, "groups are nested too deeply");
-            }
             open[depth++] = field;
         } else if (wire == WIRE_END) {
-            if (open[--depth] != field) {
+            if (open[--depth] != field)
                 return fail(r, "a group ends without a beginning");
-            }
         } else if (!payload(r, wire)) {
             return false;
         }
@@ -121,24 +110,20 @@ bool tn_pb_next(tn_pb *r)
     while (r->at < r->end) {
         uint32_t field;
         unsigned wire;
-        if (!tag(r, &field, &wire)) {
+        if (!tag(r, &field, &wire))
             return false;
-        }
         if (wire == WIRE_GROUP) {
-            if (!skip_group(r, field)) {
+            if (!skip_group(r, field))
                 return false;
-            }
             continue;
         }
-        if (wire == WIRE_END) {
+        if (wire == WIRE_END)
             return fail(r, "a group ends without a beginning");
-        }
         r->field = field;
         r->value = 0;
         r->bytes = (tn_pb_bytes){r->end, 0};
-        if (!payload(r, wire)) {
+        if (!payload(r, wire))
             return false;
-        }
         r->wire = (enum tn_pb_wire)wire;
         return true;
     }

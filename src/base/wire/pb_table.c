@@ -44,21 +44,17 @@ static bool fail(reader *r, const target *t, const tn_pb_field *f, const char *e
 {
     const tn_pb_field *chain[DEPTH_MAX + 2];
     size_t n = 0;
-    if (f) {
+    if (f)
         chain[n++] = f;
-    }
-    for (const place *p = &t->at; p && p->field; p = p->up) {
+    for (const place *p = &t->at; p && p->field; p = p->up)
         chain[n++] = p->field;
-    }
     tn_buf b = {0};
     tn_buf_str(&b, r->root->name);
-    while (n--) {
-        if (chain[n]->name) {
+    while (n--)
+        if (chain[n]->name)
             tn_buf_printf(&b, ".%s", chain[n]->name);
-        } else {
+        else
             tn_buf_printf(&b, ".%u", (unsigned)chain[n]->number);
-        }
-    }
     r->path = tn_arena_strndup(r->arena, b.at, b.n);
     r->error = error;
     tn_buf_deinit(&b);
@@ -68,9 +64,8 @@ static bool fail(reader *r, const target *t, const tn_pb_field *f, const char *e
 static void *take(reader *r, size_t n, size_t size)
 {
     size_t bytes;
-    if (!tn_size_mul(n, size, &bytes) || bytes > r->left) {
+    if (!tn_size_mul(n, size, &bytes) || bytes > r->left)
         return NULL;
-    }
     r->left -= bytes;
     return tn_arena_alloc(r->arena, bytes, alignof(max_align_t));
 }
@@ -126,9 +121,8 @@ static bool packed_count(const tn_pb_field *f, tn_pb_bytes b, size_t *out)
         return b.n % size == 0;
     }
     size_t n = 0;
-    for (size_t i = 0; i < b.n; i++) {
+    for (size_t i = 0; i < b.n; i++)
         n += b.at[i] < 0x80; /* the last byte of a varint */
-    }
     *out = n;
     return b.n == 0 || b.at[b.n - 1] < 0x80;
 }
@@ -153,18 +147,15 @@ static void store(const tn_pb_field *f, const tn_pb *c, void *at)
 static bool packed_fill(const tn_pb_field *f, tn_pb_bytes b, tn_pb_array *a)
 {
     size_t size = element_size(f);
-    if (b.n == 0) {
+    if (b.n == 0)
         return true; /* there may be no array */
-    }
     if (f->type != TN_PB_T_INT) {
         uint8_t *to = (uint8_t *)a->at + size * a->n;
         a->n += b.n / size;
-        for (size_t i = 0; BIG_ENDIAN_HOST && i < b.n; i++) {
+        for (size_t i = 0; BIG_ENDIAN_HOST && i < b.n; i++)
             to[i] = b.at[i - i % size + size - 1 - i % size];
-        }
-        if (!BIG_ENDIAN_HOST) {
+        if (!BIG_ENDIAN_HOST)
             memcpy(to, b.at, b.n);
-        }
         return true;
     }
     int64_t *out = a->at;
@@ -174,9 +165,8 @@ static bool packed_fill(const tn_pb_field *f, tn_pb_bytes b, tn_pb_array *a)
         uint8_t byte;
         do {
             byte = b.at[i++];
-            if (shift > 63 || (shift == 63 && byte > 1)) {
+            if (shift > 63 || (shift == 63 && byte > 1))
                 return false;
-            }
             v |= (uint64_t)(byte & 0x7f) << shift;
             shift += 7;
         } while (byte >= 0x80);
@@ -196,14 +186,12 @@ static bool count_fields(reader *r, const target *t, tn_pb_bytes data)
     uint32_t hint = 0;
     while (tn_pb_next(&c)) {
         const tn_pb_field *f = field_find(t->msg, c.field, &hint);
-        if (!f) {
+        if (!f)
             continue;
-        }
         size_t n = 1;
         if (is_packed(f, &c)) {
-            if (!packed_count(f, c.bytes, &n)) {
+            if (!packed_count(f, c.bytes, &n))
                 return fail(r, t, f, "a packed field ends inside an element");
-            }
         } else if (!wire_fits(f, c.wire)) {
             return fail(r, t, f, "a field has the wrong wire type");
         }
@@ -222,13 +210,11 @@ static bool make_arrays(reader *r, const target *t)
     for (uint32_t i = 0; i < t->msg->n_field; i++) {
         const tn_pb_field *f = &t->msg->field[i];
         tn_pb_array *a = (tn_pb_array *)(void *)(t->out + f->offset);
-        if (!f->repeated || a->n == 0) {
+        if (!f->repeated || a->n == 0)
             continue;
-        }
         a->at = take(r, a->n, element_size(f));
-        if (!a->at) {
+        if (!a->at)
             return fail(r, t, f, too_much);
-        }
         a->n = 0;
     }
     return true;
@@ -239,13 +225,11 @@ static bool concatenate(reader *r, const target *t, const tn_pb_field *f, tn_pb_
 {
     size_t n = 0;
     tn_pb c = tn_pb_open(data.at, data.n);
-    while (tn_pb_next(&c)) {
+    while (tn_pb_next(&c))
         n += c.field == f->number ? c.bytes.n : 0; /* at most data.n in all */
-    }
     uint8_t *at = take(r, n, 1);
-    if (!at) {
+    if (!at)
         return fail(r, t, f, too_much);
-    }
     *out = (tn_pb_bytes){at, n};
     c = tn_pb_open(data.at, data.n);
     while (tn_pb_next(&c)) {
@@ -261,9 +245,8 @@ static bool fill(reader *r, const target *t, tn_pb_bytes data);
 
 static bool read_msg(reader *r, const target *t, tn_pb_bytes data)
 {
-    if (t->depth >= r->depth_max) {
+    if (t->depth >= r->depth_max)
         return fail(r, t, NULL, "messages are nested too deeply");
-    }
     return count_fields(r, t, data) && make_arrays(r, t) && fill(r, t, data);
 }
 
@@ -272,16 +255,13 @@ static bool read_single(reader *r, const target *t, const tn_pb_field *f, const 
 {
     void **slot = (void **)(void *)(t->out + f->offset);
     tn_pb_bytes all = c->bytes;
-    if (*slot != seen_once && *slot != seen_again) {
+    if (*slot != seen_once && *slot != seen_again)
         return true; /* merged when it was met first */
-    }
-    if (*slot == seen_again && !concatenate(r, t, f, data, &all)) {
+    if (*slot == seen_again && !concatenate(r, t, f, data, &all))
         return false;
-    }
     *slot = take(r, 1, f->msg->size);
-    if (!*slot) {
+    if (!*slot)
         return fail(r, t, f, too_much);
-    }
     return read_msg(r, &(target){f->msg, *slot, {&t->at, f}, t->depth + 1}, all);
 }
 
@@ -292,23 +272,20 @@ static bool fill(reader *r, const target *t, tn_pb_bytes data)
     uint32_t hint = 0;
     while (tn_pb_next(&c)) {
         const tn_pb_field *f = field_find(t->msg, c.field, &hint);
-        if (!f) {
+        if (!f)
             continue;
-        }
         uint8_t *at = t->out + f->offset;
         if (!f->repeated) {
-            if (f->type != TN_PB_T_MSG) {
+            if (f->type != TN_PB_T_MSG)
                 store(f, &c, at);
-            } else if (!read_single(r, t, f, &c, data)) {
+            else if (!read_single(r, t, f, &c, data))
                 return false;
-            }
             continue;
         }
         tn_pb_array *a = (tn_pb_array *)(void *)at;
         if (is_packed(f, &c)) {
-            if (!packed_fill(f, c.bytes, a)) {
+            if (!packed_fill(f, c.bytes, a))
                 return fail(r, t, f, "a number has more than 64 bits");
-            }
             continue;
         }
         uint8_t *element = (uint8_t *)a->at + element_size(f) * a->n++;
@@ -329,8 +306,7 @@ const char *tn_pb_read(struct tn_arena *a, const tn_pb_msg *msg, const void *dat
     r.depth_max = limits ? limits->depth : r.depth_max;
     r.depth_max = r.depth_max > DEPTH_MAX ? DEPTH_MAX : r.depth_max;
     *out_path = "";
-    if (!read_msg(&r, &(target){.msg = msg, .out = out}, (tn_pb_bytes){data, n})) {
+    if (!read_msg(&r, &(target){.msg = msg, .out = out}, (tn_pb_bytes){data, n}))
         *out_path = r.path;
-    }
     return r.error;
 }

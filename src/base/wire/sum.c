@@ -50,7 +50,8 @@ enum tn_sum tn_sum_check(const void *list, size_t list_n, const char *name, cons
 static uint64_t number(const uint8_t *at)
 {
     uint64_t v = 0;
-    for (int i = 8; i-- > 0;) v = v << 8 | at[i];
+    for (int i = 8; i-- > 0;)
+        v = v << 8 | at[i];
     return v;
 }
 
@@ -59,8 +60,10 @@ static void add_range(tn_sha256 *s, const uint8_t *file, uint64_t from, uint64_t
                       const uint64_t hole[3][2])
 {
     for (int i = 0; i < 3; i++) {
-        if (hole[i][1] <= from || hole[i][0] >= to) continue;
-        if (hole[i][0] > from) tn_sha256_add(s, file + from, (size_t)(hole[i][0] - from));
+        if (hole[i][1] <= from || hole[i][0] >= to)
+            continue;
+        if (hole[i][0] > from)
+            tn_sha256_add(s, file + from, (size_t)(hole[i][0] - from));
         from = hole[i][1] < to ? hole[i][1] : to;
     }
     tn_sha256_add(s, file + from, (size_t)(to - from));
@@ -83,8 +86,10 @@ static bool code_digest(const uint8_t *file, size_t n, const tn_elf *e, uint8_t 
     for (uint32_t i = 0; i < h.e_phnum; i++) {
         Elf64_Phdr p;
         memcpy(&p, file + h.e_phoff + (uint64_t)i * sizeof p, sizeof p);
-        if (p.p_type != PT_LOAD) continue;
-        if (p.p_filesz > room) return false;
+        if (p.p_type != PT_LOAD)
+            continue;
+        if (p.p_filesz > room)
+            return false;
         room -= p.p_filesz;
         add_range(&s, file, p.p_offset, p.p_offset + p.p_filesz, hole);
     }
@@ -104,8 +109,10 @@ static bool is_placed(const void *file, size_t n, const tn_elf *e)
 enum tn_sum tn_sum_check_code(const void *file, size_t n, const tn_elf *e)
 {
     uint8_t digest[32];
-    if (!e->sum) return TN_SUM_ABSENT;
-    if (!is_placed(file, n, e)) return TN_SUM_WRONG;
+    if (!e->sum)
+        return TN_SUM_ABSENT;
+    if (!is_placed(file, n, e))
+        return TN_SUM_WRONG;
     return code_digest(file, n, e, digest) && memcmp(digest, e->sum + 48, 32) == 0 ? TN_SUM_RIGHT
                                                                                    : TN_SUM_WRONG;
 }
@@ -113,8 +120,10 @@ enum tn_sum tn_sum_check_code(const void *file, size_t n, const tn_elf *e)
 enum tn_sum tn_sum_check_weights(const void *file, size_t n, const tn_elf *e)
 {
     uint8_t digest[32];
-    if (!e->sum) return TN_SUM_ABSENT;
-    if (!is_placed(file, n, e)) return TN_SUM_WRONG;
+    if (!e->sum)
+        return TN_SUM_ABSENT;
+    if (!is_placed(file, n, e))
+        return TN_SUM_WRONG;
     digest_of((const uint8_t *)file + number(e->sum), (size_t)number(e->sum + 8), digest);
     return memcmp(digest, e->sum + 16, 32) == 0 ? TN_SUM_RIGHT : TN_SUM_WRONG;
 }
@@ -126,7 +135,8 @@ bool tn_sum_write(void *file, size_t n, const tn_elf *e, uint64_t weights, uint6
         out[i] = (uint8_t)(weights >> 8 * i);
         out[8 + i] = (uint8_t)(weights_n >> 8 * i);
     }
-    if (!out || !is_placed(file, n, e)) return false;
+    if (!out || !is_placed(file, n, e))
+        return false;
     digest_of((const uint8_t *)file + weights, (size_t)weights_n, out + 16);
     return code_digest(file, n, e, out + 48);
 }

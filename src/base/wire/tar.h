@@ -10,20 +10,26 @@
  */
 #include "base/buf.h"
 
-typedef struct tn_tar { const uint8_t *data; size_t n, pos; const char *error; int done; } tn_tar;
+typedef struct tn_tar {
+    const uint8_t *data;
+    size_t n, pos;
+    const char *error;
+    int done;
+} tn_tar;
 typedef struct tn_tar_entry {
     const char *name; /* name_n bytes, not NUL-terminated, never empty */
     size_t name_n;
-    size_t offset;    /* of the file's bytes in the archive, a multiple of 512 */
+    size_t offset; /* of the file's bytes in the archive, a multiple of 512 */
     const uint8_t *at;
     size_t n;
 } tn_tar_entry;
 
 tn_tar tn_tar_open(const void *data, size_t n);
-int tn_tar_next(tn_tar *t, tn_tar_entry *out_entry);            /* 1: an entry; 0: end, or t->error set */
+int tn_tar_next(tn_tar *t, tn_tar_entry *out_entry); /* 1: an entry; 0: end, or t->error set */
 /* 1: found, 0: absent, or *out_error set. Walks the whole archive: a name that occurs twice is an error. A leading
  * "./" in the archive is ignored. */
-int tn_tar_find(const void *data, size_t n, const char *name, tn_tar_entry *out_entry, const char **out_error);
+int tn_tar_find(const void *data, size_t n, const char *name, tn_tar_entry *out_entry,
+                const char **out_error);
 
 /* Writing: header and data appended to out, mode 0644, owner 0, mtime as given; deterministic.
  * name: not empty, without NUL. */

@@ -12,9 +12,8 @@ enum { BLOCK = 512, NAME_MAX_USTAR = 100 };
 static void octal(char *field, size_t n, uint64_t v)
 {
     field[n - 1] = '\0';
-    for (size_t i = n - 1; i-- > 0; v >>= 3) {
+    for (size_t i = n - 1; i-- > 0; v >>= 3)
         field[i] = (char)('0' + (char)(v & 7));
-    }
 }
 
 static void header(tn_buf *out, const char *name, char type, uint64_t size, uint64_t mtime)
@@ -36,17 +35,13 @@ static void header(tn_buf *out, const char *name, char type, uint64_t size, uint
     octal(h + 329, 8, 0);
     octal(h + 337, 8, 0);
     uint64_t sum = 0;
-    for (size_t i = 0; i < BLOCK; i++) {
+    for (size_t i = 0; i < BLOCK; i++)
         sum += (uint8_t)h[i];
-    }
     octal(h + 148, 7, sum); /* six digits, NUL, space */
     tn_buf_add(out, h, BLOCK);
 }
 
-void tn_tar_fill(tn_buf *out, size_t n)
-{
-    tn_buf_fill(out, '\0', (BLOCK - n % BLOCK) % BLOCK);
-}
+void tn_tar_fill(tn_buf *out, size_t n) { tn_buf_fill(out, '\0', (BLOCK - n % BLOCK) % BLOCK); }
 
 /* "length key=value\n", where length counts itself. */
 static void record(tn_buf *out, const char *key, const char *value)
@@ -65,9 +60,8 @@ void tn_tar_begin(tn_buf *out, const char *name, size_t n, uint64_t mtime)
     bool big = (uint64_t)n > SIZE_MAX_USTAR, is_long = strlen(name) > NAME_MAX_USTAR;
     if (big || is_long) {
         tn_buf x = {0};
-        if (is_long) {
+        if (is_long)
             record(&x, "path", name);
-        }
         if (big) {
             char text[32];
             snprintf(text, sizeof text, "%zu", n);

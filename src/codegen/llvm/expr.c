@@ -15,10 +15,7 @@ void tn_l_fail(tn_lgen *g, const char *id, const char *text)
     g->fail_text = tn_arena_printf(&g->arena, "%s: %s", g->func ? g->func->name : g->unit->name, text);
 }
 
-LLVMValueRef tn_l_int(tn_lgen *g, int64_t v)
-{
-    return LLVMConstInt(g->i64, (unsigned long long)v, 1);
-}
+LLVMValueRef tn_l_int(tn_lgen *g, int64_t v) { return LLVMConstInt(g->i64, (unsigned long long)v, 1); }
 
 static LLVMTypeRef scalar_type(tn_lgen *g, tn_dtype t)
 {
@@ -43,7 +40,8 @@ LLVMTypeRef tn_l_memory_type(tn_lgen *g, tn_dtype t)
     return t.lanes == 1 ? s : LLVMVectorType(s, t.lanes);
 }
 
-LLVMValueRef tn_l_intrinsic(tn_lgen *g, const char *name, int n_type, LLVMTypeRef type[], int n, LLVMValueRef arg[])
+LLVMValueRef tn_l_intrinsic(tn_lgen *g, const char *name, int n_type, LLVMTypeRef type[], int n,
+                            LLVMValueRef arg[])
 {
     unsigned id = LLVMLookupIntrinsicID(name, strlen(name));
     LLVMValueRef fn = LLVMGetIntrinsicDeclaration(g->m, id, type, (size_t)n_type);
@@ -55,7 +53,8 @@ static LLVMValueRef splat(tn_lgen *g, LLVMValueRef v, uint16_t lanes)
 {
     LLVMTypeRef t = LLVMVectorType(LLVMTypeOf(v), lanes);
     LLVMValueRef one = LLVMBuildInsertElement(g->b, LLVMGetPoison(t), v, LLVMConstInt(g->i32, 0, 0), "");
-    return LLVMBuildShuffleVector(g->b, one, LLVMGetPoison(t), LLVMConstNull(LLVMVectorType(g->i32, lanes)), "");
+    return LLVMBuildShuffleVector(g->b, one, LLVMGetPoison(t), LLVMConstNull(LLVMVectorType(g->i32, lanes)),
+                                  "");
 }
 
 static LLVMValueRef constant(tn_lgen *g, tn_dtype t, int64_t i, double f)
@@ -85,7 +84,10 @@ LLVMValueRef tn_l_to_memory(tn_lgen *g, tn_dtype t, LLVMValueRef v)
 
 /* A division that traps nowhere: 1 stands for a divisor of 0 or -1, `zero` and `neg` say where (NULL: nowhere). Index
  * divisors are neither, and most constants are not. */
-typedef struct { LLVMValueRef a, b, safe, zero, neg; bool is_signed; } division;
+typedef struct {
+    LLVMValueRef a, b, safe, zero, neg;
+    bool is_signed;
+} division;
 
 static division divide(tn_lgen *g, const tn_expr *e, LLVMValueRef a, LLVMValueRef b)
 {
@@ -107,9 +109,11 @@ static division divide(tn_lgen *g, const tn_expr *e, LLVMValueRef a, LLVMValueRe
  * next integer by 1 / |b| at least, more than half a unit in the last place of the quotient. */
 static LLVMValueRef divide_as_floats(tn_lgen *g, tn_dtype t, const division *v)
 {
-    LLVMTypeRef f = tn_l_type(g, tn_dtype_lanes(t.bits <= 16 ? TN_F32 : TN_F64, t.lanes)), i = LLVMTypeOf(v->a);
+    LLVMTypeRef f = tn_l_type(g, tn_dtype_lanes(t.bits <= 16 ? TN_F32 : TN_F64, t.lanes)),
+                i = LLVMTypeOf(v->a);
     LLVMValueRef a = v->is_signed ? LLVMBuildSIToFP(g->b, v->a, f, "") : LLVMBuildUIToFP(g->b, v->a, f, "");
-    LLVMValueRef b = v->is_signed ? LLVMBuildSIToFP(g->b, v->safe, f, "") : LLVMBuildUIToFP(g->b, v->safe, f, "");
+    LLVMValueRef b =
+        v->is_signed ? LLVMBuildSIToFP(g->b, v->safe, f, "") : LLVMBuildUIToFP(g->b, v->safe, f, "");
     LLVMValueRef q = LLVMBuildFDiv(g->b, a, b, "");
     return v->is_signed ? LLVMBuildFPToSI(g->b, q, i, "") : LLVMBuildFPToUI(g->b, q, i, "");
 }
@@ -153,8 +157,9 @@ static LLVMValueRef floor_div(tn_lgen *g, const tn_expr *e, LLVMValueRef a, LLVM
     if (!v.is_signed)
         return mod ? raw_remainder(g, e, &v) : quotient(g, e, &v);
     LLVMValueRef r = raw_remainder(g, e, &v), zero = LLVMConstNull(t);
-    LLVMValueRef odd = LLVMBuildAnd(g->b, LLVMBuildICmp(g->b, LLVMIntNE, r, zero, ""),
-                                    LLVMBuildICmp(g->b, LLVMIntSLT, LLVMBuildXor(g->b, r, b, ""), zero, ""), "");
+    LLVMValueRef odd =
+        LLVMBuildAnd(g->b, LLVMBuildICmp(g->b, LLVMIntNE, r, zero, ""),
+                     LLVMBuildICmp(g->b, LLVMIntSLT, LLVMBuildXor(g->b, r, b, ""), zero, ""), "");
     if (mod)
         return LLVMBuildSelect(g->b, odd, LLVMBuildAdd(g->b, r, b, ""), r, "");
     return LLVMBuildAdd(g->b, quotient(g, e, &v), LLVMBuildSExt(g->b, odd, t, ""), "");
@@ -185,7 +190,8 @@ static LLVMValueRef compare(tn_lgen *g, const tn_expr *e, enum tn_ek k, LLVMValu
 }
 
 /* One instruction (x86: vmaxps b, a) and, of floats where b may be NaN, a blend that only waits for b. */
-static LLVMValueRef min_or_max(tn_lgen *g, const tn_expr *e, LLVMValueRef second, LLVMValueRef a, LLVMValueRef b)
+static LLVMValueRef min_or_max(tn_lgen *g, const tn_expr *e, LLVMValueRef second, LLVMValueRef a,
+                               LLVMValueRef b)
 {
     LLVMValueRef r = LLVMBuildSelect(g->b, second, b, a, "");
     if (!tn_dtype_is_float(e->dtype) || tn_never_nan(e->src[1]))
@@ -208,12 +214,18 @@ static LLVMValueRef binary(tn_lgen *g, const tn_expr *e, LLVMValueRef a, LLVMVal
     case TN_E_TRUNCMOD: return trunc_div(g, e, a, b, true);
     case TN_E_MIN: return min_or_max(g, e, compare(g, e, TN_E_LT, b, a), a, b);
     case TN_E_MAX: return min_or_max(g, e, compare(g, e, TN_E_LT, a, b), a, b);
-    case TN_E_EQ: case TN_E_NE: case TN_E_LT: case TN_E_LE: return compare(g, e, (enum tn_ek)e->kind, a, b);
-    case TN_E_AND: case TN_E_BITAND: return LLVMBuildAnd(bd, a, b, "");
-    case TN_E_OR: case TN_E_BITOR: return LLVMBuildOr(bd, a, b, "");
+    case TN_E_EQ:
+    case TN_E_NE:
+    case TN_E_LT:
+    case TN_E_LE: return compare(g, e, (enum tn_ek)e->kind, a, b);
+    case TN_E_AND:
+    case TN_E_BITAND: return LLVMBuildAnd(bd, a, b, "");
+    case TN_E_OR:
+    case TN_E_BITOR: return LLVMBuildOr(bd, a, b, "");
     case TN_E_BITXOR: return LLVMBuildXor(bd, a, b, "");
     case TN_E_SHL: return LLVMBuildShl(bd, a, b, "");
-    case TN_E_SHR: return e->dtype.code == TN_UINT ? LLVMBuildLShr(bd, a, b, "") : LLVMBuildAShr(bd, a, b, "");
+    case TN_E_SHR:
+        return e->dtype.code == TN_UINT ? LLVMBuildLShr(bd, a, b, "") : LLVMBuildAShr(bd, a, b, "");
     default: return NULL;
     }
 }
@@ -237,7 +249,8 @@ static LLVMValueRef cast(tn_lgen *g, const tn_expr *e, LLVMValueRef v)
 {
     tn_dtype from = e->src[0]->dtype, to = e->dtype;
     LLVMTypeRef t = tn_l_type(g, to), ft = tn_l_type(g, from);
-    bool ff = tn_dtype_is_float(from), tf = tn_dtype_is_float(to), uf = from.code == TN_UINT || from.code == TN_BOOL;
+    bool ff = tn_dtype_is_float(from), tf = tn_dtype_is_float(to),
+         uf = from.code == TN_UINT || from.code == TN_BOOL;
     if (tn_dtype_is_bool(to))
         return ff ? LLVMBuildFCmp(g->b, LLVMRealUNE, v, LLVMConstNull(ft), "")
                   : LLVMBuildICmp(g->b, LLVMIntNE, v, LLVMConstNull(ft), "");
@@ -280,7 +293,10 @@ static bool has_feature(const tn_lgen *g, const char *name)
     return false;
 }
 
-typedef struct { uint16_t lanes; const char *call, *feature, *other; } vendor; /* one of the features */
+typedef struct {
+    uint16_t lanes;
+    const char *call, *feature, *other;
+} vendor; /* one of the features */
 
 static const char *vendor_call(const tn_lgen *g, const vendor *v, size_t n, uint16_t lanes)
 {
@@ -331,8 +347,8 @@ static LLVMValueRef dot4us(tn_lgen *g, const tn_expr *e, LLVMValueRef a[3])
 static LLVMValueRef call(tn_lgen *g, const tn_expr *e, LLVMValueRef a)
 {
     static const char *const name[TN_F_COUNT] = {
-        [TN_F_sqrt] = "llvm.sqrt", [TN_F_abs] = "llvm.fabs", [TN_F_floor] = "llvm.floor", [TN_F_ceil] = "llvm.ceil",
-        [TN_F_trunc] = "llvm.trunc", [TN_F_round] = "llvm.roundeven"};
+        [TN_F_sqrt] = "llvm.sqrt", [TN_F_abs] = "llvm.fabs",    [TN_F_floor] = "llvm.floor",
+        [TN_F_ceil] = "llvm.ceil", [TN_F_trunc] = "llvm.trunc", [TN_F_round] = "llvm.roundeven"};
     tn_dtype t = e->src[0]->dtype;
     LLVMTypeRef type = tn_l_type(g, t);
     if (e->u.call.id == TN_F_isnan)
@@ -445,7 +461,8 @@ static LLVMValueRef vector_load(tn_lgen *g, const tn_expr *e, LLVMTypeRef mt)
                                             g->buffer[b], &i, 1, "")
                             : tn_l_address(g, e->dtype, b, at);
     LLVMValueRef m = mask ? tn_l_expr(g, mask) : splat(g, LLVMConstInt(g->i1, 1, 0), e->dtype.lanes);
-    LLVMValueRef other = mask ? tn_l_to_memory(g, e->dtype, tn_l_expr(g, tn_load_other(e))) : LLVMGetPoison(mt);
+    LLVMValueRef other =
+        mask ? tn_l_to_memory(g, e->dtype, tn_l_expr(g, tn_load_other(e))) : LLVMGetPoison(mt);
     LLVMTypeRef types[2] = {mt, gather ? LLVMVectorType(g->ptr, e->dtype.lanes) : g->ptr};
     LLVMValueRef arg[4] = {p, LLVMConstInt(g->i32, bytes, 0), m, other};
     return from_memory(
@@ -487,7 +504,8 @@ static LLVMValueRef ramp(tn_lgen *g, const tn_expr *e)
     TN_ASSERT(n <= 64);
     for (int i = 0; i < n; i++)
         lane[i] = LLVMConstInt(s, (unsigned)i, 0);
-    LLVMValueRef step = LLVMBuildMul(g->b, LLVMConstVector(lane, n), splat(g, tn_l_expr(g, e->src[1]), n), "");
+    LLVMValueRef step =
+        LLVMBuildMul(g->b, LLVMConstVector(lane, n), splat(g, tn_l_expr(g, e->src[1]), n), "");
     return LLVMBuildAdd(g->b, splat(g, tn_l_expr(g, e->src[0]), n), step, "");
 }
 
@@ -498,7 +516,8 @@ static LLVMValueRef shuffle(tn_lgen *g, const tn_expr *e, LLVMValueRef a, LLVMVa
     for (int i = 0; i < n; i++)
         lane[i] = LLVMConstInt(g->i32, (uint8_t)e->u.lanes[i] - 1u, 0);
     if (n > 1)
-        return LLVMBuildShuffleVector(g->b, a, b ? b : LLVMGetPoison(LLVMTypeOf(a)), LLVMConstVector(lane, n), "");
+        return LLVMBuildShuffleVector(g->b, a, b ? b : LLVMGetPoison(LLVMTypeOf(a)), LLVMConstVector(lane, n),
+                                      "");
     unsigned at = (uint8_t)e->u.lanes[0] - 1u;
     return LLVMBuildExtractElement(g->b, at < each ? a : b, LLVMConstInt(g->i32, at % each, 0), "");
 }

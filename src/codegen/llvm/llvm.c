@@ -90,7 +90,8 @@ static void emit_unit(tn_lgen *g)
     TN_ASSERT(g->status != TN_OK || !LLVMVerifyModule(g->m, LLVMPrintMessageAction, NULL));
 }
 
-static tn_status machine_for(tn_ctx *ctx, const tn_llvm_options *o, const char *features, LLVMTargetMachineRef *out)
+static tn_status machine_for(tn_ctx *ctx, const tn_llvm_options *o, const char *features,
+                             LLVMTargetMachineRef *out)
 {
     char *host = LLVMGetDefaultTargetTriple(), *message = NULL;
     const char *triple = o->triple ? o->triple : host;
@@ -195,7 +196,12 @@ static void print_module(tn_lgen *g, LLVMTargetMachineRef tm, enum tn_llvm_form 
 /* ---- parts: kernels are compiled in parallel, each part a module of its own ---- */
 
 enum { MAX_PARTS = 64 };
-typedef struct { uint64_t load; uint8_t index; bool keyed; uint8_t key[32]; } part;
+typedef struct {
+    uint64_t load;
+    uint8_t index;
+    bool keyed;
+    uint8_t key[32];
+} part;
 typedef struct {
     const tn_llvm_options *o;
     enum tn_llvm_form form;
@@ -203,11 +209,11 @@ typedef struct {
     LLVMTargetMachineRef tm[MAX_PARTS];
     part part[MAX_PARTS]; /* in the order of work: the largest first */
     tn_buf *out;
-} crew;
+} part_jobs;
 
 static void work(void *user, size_t k, unsigned worker)
 {
-    crew *c = user;
+    part_jobs *c = user;
     const part *p = &c->part[k];
     tn_lgen *g = &c->g[p->index];
     tn_buf *out = &c->out[p->index];
@@ -294,7 +300,8 @@ static void make_key(const tn_unit *u, const uint8_t *part_of, const tn_sha256 *
     tn_buf_deinit(&text);
 }
 
-static const uint8_t *make_parts(crew *c, tn_arena *a, const tn_unit *u, uint32_t n_part, const char *features)
+static const uint8_t *make_parts(part_jobs *c, tn_arena *a, const tn_unit *u, uint32_t n_part,
+                                 const char *features)
 {
     c->part[0] = (part){0};
     if (n_part < 2)
@@ -310,7 +317,7 @@ static const uint8_t *make_parts(crew *c, tn_arena *a, const tn_unit *u, uint32_
     return part_of;
 }
 
-static tn_status start(crew *c, tn_arena *arena, const tn_unit *u, uint32_t n_part, const char *features)
+static tn_status start(part_jobs *c, tn_arena *arena, const tn_unit *u, uint32_t n_part, const char *features)
 {
     const uint8_t *part_of = make_parts(c, arena, u, n_part, features);
     for (uint32_t i = 0; i < n_part; i++) {
@@ -326,7 +333,7 @@ static tn_status emit_parts(const tn_unit *u, const tn_llvm_options *o, enum tn_
 {
     tn_arena arena;
     tn_arena_init(&arena, NULL, NULL);
-    crew *c = TN_NEW(&arena, crew);
+    part_jobs *c = TN_NEW(&arena, part_jobs);
     const char *features = feature_text(&arena, u, o);
     c->o = o;
     c->form = form;
@@ -351,7 +358,8 @@ static tn_status emit(const tn_unit *u, const tn_llvm_options *o, enum tn_llvm_f
     return emit_parts(u, o ? o : &defaults, form, 1, out);
 }
 
-static tn_status objects(const tn_unit *u, const tn_llvm_options *o, uint32_t max, tn_buf out[], uint32_t *out_n)
+static tn_status objects(const tn_unit *u, const tn_llvm_options *o, uint32_t max, tn_buf out[],
+                         uint32_t *out_n)
 {
     o = o ? o : &defaults;
     max = max > MAX_PARTS ? MAX_PARTS : max;
@@ -396,12 +404,14 @@ static LLVMErrorRef add_object(LLVMOrcLLJITRef jit, const tn_buf *object)
         jit, lib, LLVMCreateMemoryBufferWithMemoryRangeCopy(object->at, object->n, "unit"));
 }
 
-static tn_status jit(const tn_unit *u, const tn_llvm_options *o, tn_jit **out_jit, const tn_library **out_library)
+static tn_status jit(const tn_unit *u, const tn_llvm_options *o, tn_jit **out_jit,
+                     const tn_library **out_library)
 {
     tn_buf object = {0};
     LLVMOrcLLJITRef lljit = NULL;
     LLVMOrcExecutorAddress at = 0;
-    if (o && o->triple) return no_jit(u, "the code is for another machine");
+    if (o && o->triple)
+        return no_jit(u, "the code is for another machine");
     tn_status st = emit(u, o, TN_LLVM_OBJECT, &object);
     if (st != TN_OK) {
         tn_buf_deinit(&object);

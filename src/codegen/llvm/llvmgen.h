@@ -6,7 +6,10 @@
 
 #include <llvm-c/Core.h>
 
-typedef struct tn_lvalue { LLVMValueRef v; uint32_t region; } tn_lvalue;
+typedef struct tn_lvalue {
+    LLVMValueRef v;
+    uint32_t region;
+} tn_lvalue;
 
 typedef struct tn_lgen {
     const tn_unit *unit;
@@ -15,41 +18,43 @@ typedef struct tn_lgen {
     LLVMModuleRef m;
     LLVMBuilderRef b;
     LLVMTypeRef i1, i8, i16, i32, i64, f32, f64, ptr, tvoid;
-    const char *features;          /* target-features of every function */
+    const char *features; /* target-features of every function */
     /* the function being emitted */
     const tn_func *func;
     LLVMValueRef fn;
-    LLVMValueRef *buffer;          /* base pointer by number (GLOBAL, LOCAL) */
-    LLVMValueRef **element;        /* REGISTER: an alloca per element */
-    LLVMValueRef *var;             /* by variable number */
-    LLVMValueRef sym;              /* i64 pointer to the symbols */
-    LLVMValueRef *symbol;          /* loaded symbols; by position in func->symbol */
-    const char *const *symbol_name; uint32_t n_symbol;
-    tn_map memo;                   /* expression with a load -> value, within one statement */
-    tn_map pure;                   /* other expression, or base address -> 1 + position in `known` */
+    LLVMValueRef *buffer;   /* base pointer by number (GLOBAL, LOCAL) */
+    LLVMValueRef **element; /* REGISTER: an alloca per element */
+    LLVMValueRef *var;      /* by variable number */
+    LLVMValueRef sym;       /* i64 pointer to the symbols */
+    LLVMValueRef *symbol;   /* loaded symbols; by position in func->symbol */
+    const char *const *symbol_name;
+    uint32_t n_symbol;
+    tn_map memo; /* expression with a load -> value, within one statement */
+    tn_map pure; /* other expression, or base address -> 1 + position in `known` */
     tn_vec(tn_lvalue) known;
-    tn_vec(bool) alive;            /* by region: a list of statements whose values may still be used */
+    tn_vec(bool) alive; /* by region: a list of statements whose values may still be used */
     uint32_t region;
     uint32_t n_check;
-    uint32_t n_size;               /* size functions made */
-    const uint8_t *part_of;        /* kernel -> part; NULL: one module holds all */
+    uint32_t n_size;        /* size functions made */
+    const uint8_t *part_of; /* kernel -> part; NULL: one module holds all */
     uint8_t part;
     const char *fail_id, *fail_text; /* first failure; reported once all parts are done */
     tn_status status;
 } tn_lgen;
 
-LLVMTypeRef tn_l_type(tn_lgen *g, tn_dtype t);       /* in registers: bool is i1 */
-LLVMTypeRef tn_l_memory_type(tn_lgen *g, tn_dtype t);/* in memory: bool is i8 */
+LLVMTypeRef tn_l_type(tn_lgen *g, tn_dtype t);        /* in registers: bool is i1 */
+LLVMTypeRef tn_l_memory_type(tn_lgen *g, tn_dtype t); /* in memory: bool is i8 */
 LLVMValueRef tn_l_expr(tn_lgen *g, const tn_expr *e);
 /* Values without loads are kept while the list they were made in lasts. Returns the region to go back to. */
 uint32_t tn_l_region_enter(tn_lgen *g);
 void tn_l_region_leave(tn_lgen *g, uint32_t back);
-void tn_l_forget(tn_lgen *g);                        /* all values: a new function begins */
+void tn_l_forget(tn_lgen *g); /* all values: a new function begins */
 /* Address of an element at a scalar offset: accesses that differ by a constant share their base. */
 LLVMValueRef tn_l_address(tn_lgen *g, tn_dtype t, uint32_t buffer, const tn_expr *at);
 LLVMValueRef tn_l_to_memory(tn_lgen *g, tn_dtype t, LLVMValueRef v);
-LLVMValueRef tn_l_intrinsic(tn_lgen *g, const char *name, int n_type, LLVMTypeRef type[], int n, LLVMValueRef arg[]);
-LLVMValueRef tn_l_int(tn_lgen *g, int64_t v);        /* i64 constant */
+LLVMValueRef tn_l_intrinsic(tn_lgen *g, const char *name, int n_type, LLVMTypeRef type[], int n,
+                            LLVMValueRef arg[]);
+LLVMValueRef tn_l_int(tn_lgen *g, int64_t v); /* i64 constant */
 void tn_l_function_attributes(tn_lgen *g, LLVMValueRef fn);
 /* Emits phase `loop` of v; returns the function of type tn_phase_fn. */
 LLVMValueRef tn_l_phase(tn_lgen *g, const tn_flat *v, const tn_stmt *loop, const char *name);

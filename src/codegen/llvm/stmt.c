@@ -44,14 +44,16 @@ static void vector_store(tn_lgen *g, const tn_stmt *s, LLVMValueRef v)
     bool scatter = at->dtype.lanes > 1;
     unsigned bytes = tn_dtype_bytes(tn_dtype_lanes(t, 1));
     LLVMValueRef i = scatter ? tn_l_expr(g, at) : NULL;
-    LLVMValueRef p = scatter ? LLVMBuildGEP2(g->b, tn_l_memory_type(g, tn_dtype_lanes(t, 1)), g->buffer[b], &i, 1, "")
-                             : tn_l_address(g, t, b, at);
+    LLVMValueRef p =
+        scatter ? LLVMBuildGEP2(g->b, tn_l_memory_type(g, tn_dtype_lanes(t, 1)), g->buffer[b], &i, 1, "")
+                : tn_l_address(g, t, b, at);
     if (!mask && !scatter) {
         LLVMSetAlignment(LLVMBuildStore(g->b, v, p), bytes);
         return;
     }
     LLVMTypeRef types[2] = {tn_l_memory_type(g, t), scatter ? LLVMVectorType(g->ptr, t.lanes) : g->ptr};
-    LLVMValueRef arg[4] = {v, p, LLVMConstInt(g->i32, bytes, 0), mask ? tn_l_expr(g, mask) : all_lanes(g, t.lanes)};
+    LLVMValueRef arg[4] = {v, p, LLVMConstInt(g->i32, bytes, 0),
+                           mask ? tn_l_expr(g, mask) : all_lanes(g, t.lanes)};
     tn_l_intrinsic(g, scatter ? "llvm.masked.scatter" : "llvm.masked.store", 2, types, 4, arg);
 }
 
@@ -71,7 +73,8 @@ static void store(tn_lgen *g, const tn_stmt *s)
     if (g->func->buffer[b].scope == TN_SCOPE_REGISTER) {
         LLVMValueRef p = g->element[b][s->u.store.index[0]->u.i], v = tn_l_expr(g, s->u.store.value);
         if (mask)
-            v = LLVMBuildSelect(g->b, tn_l_expr(g, mask), v, LLVMBuildLoad2(g->b, tn_l_type(g, t), p, ""), "");
+            v = LLVMBuildSelect(g->b, tn_l_expr(g, mask), v, LLVMBuildLoad2(g->b, tn_l_type(g, t), p, ""),
+                                "");
         LLVMBuildStore(g->b, v, p);
         return;
     }
@@ -185,7 +188,10 @@ static void list(tn_lgen *g, const tn_body *b)
             tn_map_clear(&g->memo);
             g->var[s->u.let.var->u.i] = tn_l_expr(g, s->u.let.value);
             break;
-        case TN_S_FOR: tn_map_clear(&g->memo); loop(g, s); break;
+        case TN_S_FOR:
+            tn_map_clear(&g->memo);
+            loop(g, s);
+            break;
         case TN_S_IF: branch(g, s); break;
         case TN_S_CHECK: check(g, s); break;
         case TN_S_PREFETCH: prefetch(g, s); break;
@@ -256,7 +262,8 @@ static LLVMValueRef emit_body(tn_lgen *g, const tn_flat *v, const tn_stmt *at, c
     g->var = TN_NEW_N(&g->arena, LLVMValueRef, f->n_var);
     for (uint32_t i = 0; i < n; i++) {
         g->buffer[number[i]] = LLVMGetParam(g->fn, i);
-        LLVMSetValueName2(LLVMGetParam(g->fn, i), f->buffer[number[i]].name, strlen(f->buffer[number[i]].name));
+        LLVMSetValueName2(LLVMGetParam(g->fn, i), f->buffer[number[i]].name,
+                          strlen(f->buffer[number[i]].name));
         if (i >= f->n_param || tn_flat_apart(v, i))
             attribute(g, g->fn, i + 1, "noalias");
         if (!f->buffer[number[i]].written && f->buffer[number[i]].param >= 0)

@@ -3,7 +3,10 @@
 
 #include <string.h>
 
-typedef struct { tn_lgen *g; LLVMTypeRef size; } tab;
+typedef struct {
+    tn_lgen *g;
+    LLVMTypeRef size;
+} tab;
 
 static LLVMValueRef u32(tn_lgen *g, uint64_t v) { return LLVMConstInt(g->i32, v, 0); }
 
@@ -20,7 +23,8 @@ static LLVMValueRef constant(tn_lgen *g, LLVMValueRef v, const char *name)
 
 static LLVMValueRef text(tn_lgen *g, const char *s)
 {
-    LLVMValueRef v = constant(g, LLVMConstStringInContext(g->c, s ? s : "", (unsigned)strlen(s ? s : ""), 0), "text");
+    LLVMValueRef v =
+        constant(g, LLVMConstStringInContext(g->c, s ? s : "", (unsigned)strlen(s ? s : ""), 0), "text");
     LLVMSetUnnamedAddress(v, LLVMGlobalUnnamedAddr);
     return v;
 }
@@ -36,7 +40,8 @@ static LLVMValueRef record(tn_lgen *g, LLVMValueRef *v, unsigned n)
     return LLVMConstStructInContext(g->c, v, n, 0);
 }
 
-static LLVMValueRef size(tab *t, const tn_expr *e, int64_t absent, uint32_t n_symbol, const char *const *symbol)
+static LLVMValueRef size(tab *t, const tn_expr *e, int64_t absent, uint32_t n_symbol,
+                         const char *const *symbol)
 {
     tn_lgen *g = t->g;
     int64_t v = absent;
@@ -52,7 +57,8 @@ static LLVMValueRef size(tab *t, const tn_expr *e, int64_t absent, uint32_t n_sy
         g->n_symbol = n_symbol;
         g->symbol = TN_NEW_N(&g->arena, LLVMValueRef, n_symbol);
         for (uint32_t i = 0; i < n_symbol; i++) {
-            LLVMValueRef k = tn_l_int(g, i), p = LLVMBuildInBoundsGEP2(g->b, g->i64, LLVMGetParam(g->fn, 0), &k, 1, "");
+            LLVMValueRef k = tn_l_int(g, i),
+                         p = LLVMBuildInBoundsGEP2(g->b, g->i64, LLVMGetParam(g->fn, 0), &k, 1, "");
             g->symbol[i] = LLVMBuildLoad2(g->b, g->i64, p, symbol[i]);
         }
         LLVMBuildRet(g->b, tn_l_expr(g, e));
@@ -131,7 +137,8 @@ static LLVMValueRef operations(tab *t, const tn_kernel_ir *k)
 static LLVMValueRef slot(tab *t, const tn_slot_ir *s, uint32_t ns, const char *const *sym)
 {
     tn_lgen *g = t->g;
-    LLVMValueRef *dim = TN_NEW_N(&g->arena, LLVMValueRef, s->ndim), *bind = TN_NEW_N(&g->arena, LLVMValueRef, s->ndim);
+    LLVMValueRef *dim = TN_NEW_N(&g->arena, LLVMValueRef, s->ndim),
+                 *bind = TN_NEW_N(&g->arena, LLVMValueRef, s->ndim);
     for (int d = 0; d < s->ndim; d++) {
         dim[d] = size(t, s->dim[d], 0, ns, sym);
         bind[d] = s->bind ? u32(g, (uint32_t)s->bind[d]) : NULL;
@@ -153,7 +160,8 @@ static LLVMValueRef sizes(tab *t, uint32_t n, const tn_expr *const *e, uint32_t 
                           const char *name)
 {
     LLVMValueRef *row = TN_NEW_N(&t->g->arena, LLVMValueRef, n);
-    for (uint32_t i = 0; i < n; i++) row[i] = size(t, e[i], 0, ns, sym);
+    for (uint32_t i = 0; i < n; i++)
+        row[i] = size(t, e[i], 0, ns, sym);
     return array(t->g, t->size, row, n, name);
 }
 
@@ -171,7 +179,8 @@ static LLVMValueRef program(tab *t, const tn_program_ir *p)
     LLVMValueRef *texts = TN_NEW_N(&g->arena, LLVMValueRef, p->n_text);
     for (uint32_t i = 0; i < p->n_symbol; i++) {
         sym[i] = p->symbol[i].name;
-        LLVMValueRef f[3] = {text(g, p->symbol[i].name), tn_l_int(g, p->symbol[i].min), tn_l_int(g, p->symbol[i].max)};
+        LLVMValueRef f[3] = {text(g, p->symbol[i].name), tn_l_int(g, p->symbol[i].min),
+                             tn_l_int(g, p->symbol[i].max)};
         symbols[i] = record(g, f, 3);
     }
     for (uint32_t i = 0; i < p->n_slot; i++)
@@ -186,7 +195,8 @@ static LLVMValueRef program(tab *t, const tn_program_ir *p)
     for (uint32_t i = 0; i < p->n_text; i++)
         texts[i] = text(g, p->text[i]);
     LLVMValueRef *segments = TN_NEW_N(&g->arena, LLVMValueRef, p->n_slot);
-    for (uint32_t i = 0; i < p->n_slot; i++) segments[i] = u32(g, p->slot[i].segment);
+    for (uint32_t i = 0; i < p->n_slot; i++)
+        segments[i] = u32(g, p->slot[i].segment);
     LLVMValueRef f[18] = {p->n_slot ? array(g, LLVMTypeOf(slots[0]), slots, p->n_slot, "slots") : null(g),
                           p->n_symbol ? array(g, LLVMTypeOf(symbols[0]), symbols, p->n_symbol, "symbols")
                                       : null(g),
@@ -268,19 +278,18 @@ void tn_l_tables(tn_lgen *g, LLVMValueRef *phase)
     for (uint32_t i = 0; i < u->n_kernel; i++)
         work[i] = operations(&t, &u->kernel[i]);
     LLVMValueRef none[2] = {null(g), null(g)};
-    LLVMValueRef f[12] = {u32(g, TENON_ABI_VERSION),
-                          u32(g, u->n_kernel),
-                          u->n_kernel ? array(g, LLVMTypeOf(kernels[0]), kernels, u->n_kernel, "kernels")
-                                      : null(g),
-                          u->program ? program(&t, u->program) : null(g),
-                          text(g, u->producer),
-                          text(g, u->target),
-                          array(g, g->ptr, features, u->n_feature, "features"),
-                          u32(g, u->n_feature),
-                          u32(g, u->n_metadata),
-                          array(g, g->ptr, metadata, 2 * u->n_metadata, "metadata"),
-                          u->n_kernel ? array(g, LLVMTypeOf(work[0]), work, u->n_kernel, "operations")
-                                      : null(g),
-                          LLVMConstArray2(g->ptr, none, 2)};
+    LLVMValueRef f[12] = {
+        u32(g, TENON_ABI_VERSION),
+        u32(g, u->n_kernel),
+        u->n_kernel ? array(g, LLVMTypeOf(kernels[0]), kernels, u->n_kernel, "kernels") : null(g),
+        u->program ? program(&t, u->program) : null(g),
+        text(g, u->producer),
+        text(g, u->target),
+        array(g, g->ptr, features, u->n_feature, "features"),
+        u32(g, u->n_feature),
+        u32(g, u->n_metadata),
+        array(g, g->ptr, metadata, 2 * u->n_metadata, "metadata"),
+        u->n_kernel ? array(g, LLVMTypeOf(work[0]), work, u->n_kernel, "operations") : null(g),
+        LLVMConstArray2(g->ptr, none, 2)};
     query(g, constant(g, record(g, f, 12), "library"));
 }

@@ -103,14 +103,13 @@ static void target(const tn_unit *u, tn_buf *out)
     tn_buf_deinit(&list);
 }
 
-typedef struct { const tn_func *f; } namer;
+typedef struct {
+    const tn_func *f;
+} namer;
 static const char *var_name(const void *u, uint32_t i) { return ((const namer *)u)->f->var[i].name; }
 static const char *buffer_name(const void *u, uint32_t i) { return ((const namer *)u)->f->buffer[i].name; }
 
-static bool is_here(const tn_cgen *g, uint32_t k)
-{
-    return !g->part_of || g->part_of[k] == g->part;
-}
+static bool is_here(const tn_cgen *g, uint32_t k) { return !g->part_of || g->part_of[k] == g->part; }
 
 static void phase(tn_cgen *g, const tn_flat *v, const tn_stmt *loop, const char *name, bool here)
 {
@@ -126,7 +125,8 @@ static void comment(tn_buf *out, const char *text)
     for (const char *c = text; *c; c++) {
         bool mark = (c[0] == '*' && c[1] == '/') || (c[0] == '/' && c[1] == '*');
         tn_buf_char(out, (unsigned char)*c < ' ' || *c == 0x7f ? '?' : *c);
-        if (mark) tn_buf_char(out, ' ');
+        if (mark)
+            tn_buf_char(out, ' ');
     }
 }
 
@@ -195,10 +195,7 @@ static tn_status emit(const tn_unit *u, const uint8_t *part_of, uint8_t part, tn
     return g.status;
 }
 
-tn_status tn_emit_c(const tn_unit *u, tn_buf *out)
-{
-    return emit(u, NULL, 0, out);
-}
+tn_status tn_emit_c(const tn_unit *u, tn_buf *out) { return emit(u, NULL, 0, out); }
 
 static bool count_stmt(tn_stmt *s, void *user)
 {

@@ -58,7 +58,8 @@ const char *tn_c_type(tn_cgen *g, tn_dtype t)
         return s;
     const char *name = tn_c_short_name(g, t);
     if (tn_c_first_use(g, name))
-        tn_buf_printf(&g->types, "typedef %s %s __attribute__((vector_size(%u)));\n", s, name, tn_dtype_bytes(t));
+        tn_buf_printf(&g->types, "typedef %s %s __attribute__((vector_size(%u)));\n", s, name,
+                      tn_dtype_bytes(t));
     return name;
 }
 
@@ -70,7 +71,9 @@ const char *tn_c_register(tn_cgen *g, uint32_t buffer, int64_t element)
 /* How a scalar operation is written, with A B C for the operands and T U for its type and the unsigned one of
  * its width. f: floats, i: wrapping integers, x: index, b: bool. Lanes have a table of their own (lanes.c).
  * */
-typedef struct { const char *f, *i, *x, *b; } spelling;
+typedef struct {
+    const char *f, *i, *x, *b;
+} spelling;
 static const spelling spell[TN_E_COUNT] = {
     [TN_E_ADD] = {"A + B", "(T)((U)A + (U)B)", "A + B", NULL},
     [TN_E_SUB] = {"A - B", "(T)((U)A - (U)B)", "A - B", NULL},
@@ -109,21 +112,21 @@ static const char *const intrin_f64[TN_F_COUNT] = {
     [TN_F_ceil] = "(-tn_floor(-A))", [TN_F_trunc] = "tn_trunc(A)",     [TN_F_round] = "tn_round(A)",
     [TN_F_isnan] = "A != A"};
 
-static const char *unsigned_type(tn_dtype t)
-{
-    return tn_c_scalar_type(TN_DT(TN_UINT, t.bits));
-}
+static const char *unsigned_type(tn_dtype t) { return tn_c_scalar_type(TN_DT(TN_UINT, t.bits)); }
 
 /* The template for e over scalars of its operand type; NULL: none. */
 static const char *template_of(const tn_expr *e)
 {
-    tn_dtype t = e->nsrc > 1 && e->kind == TN_E_SELECT ? e->src[1]->dtype : e->nsrc ? e->src[0]->dtype : e->dtype;
+    tn_dtype t = e->nsrc > 1 && e->kind == TN_E_SELECT ? e->src[1]->dtype
+                 : e->nsrc                             ? e->src[0]->dtype
+                                                       : e->dtype;
     if ((e->kind == TN_E_MIN || e->kind == TN_E_MAX) && tn_never_nan(e->src[1]))
         return spell[e->kind].x;
     if (e->kind == TN_E_CALL) {
         if (e->u.call.id == TN_F_dot4us)
             return "(T)((U)A + (U)((uint8_t)B * (int8_t)C + (uint8_t)((U)B >> 8) * (int8_t)((U)C >> 8) + "
-                   "(uint8_t)((U)B >> 16) * (int8_t)((U)C >> 16) + (uint8_t)((U)B >> 24) * (int8_t)((U)C >> 24)))";
+                   "(uint8_t)((U)B >> 16) * (int8_t)((U)C >> 16) + (uint8_t)((U)B >> 24) * (int8_t)((U)C >> "
+                   "24)))";
         if (t.code == TN_INT && e->u.call.id == TN_F_abs)
             return "(T)(A < 0 ? 0 - (U)A : (U)A)";
         if (t.code == TN_UINT && e->u.call.id == TN_F_abs)
@@ -139,7 +142,8 @@ static const char *template_of(const tn_expr *e)
 void tn_c_fill(const char *text, tn_dtype t, const char *const arg[], tn_buf *out)
 {
     for (const char *c = text; *c; c++) {
-        bool word = (c > text && (c[-1] == '_' || (c[-1] >= 'a' && c[-1] <= 'z'))) || (c[1] >= 'a' && c[1] <= 'z');
+        bool word =
+            (c > text && (c[-1] == '_' || (c[-1] >= 'a' && c[-1] <= 'z'))) || (c[1] >= 'a' && c[1] <= 'z');
         if (!word && *c >= 'A' && *c <= 'C')
             tn_buf_str(out, arg[*c - 'A']);
         else if (!word && *c == 'T')
@@ -195,10 +199,10 @@ static void print_op(tn_cgen *g, const tn_expr *e, tn_buf *out)
     const char *text = template_of(e), *arg[3] = {"", "", ""};
     if (!text || e->nsrc > 3) {
         if (g->status == TN_OK)
-            g->status = tn_error(g->unit->ctx, "codegen-E003", NULL,
-                                 "%s: %s of this type has no form in C; lower the function first",
-                                 g->func->name,
-                                 e->kind == TN_E_CALL ? tn_intrins[e->u.call.id].name : tn_eks[e->kind].name);
+            g->status =
+                tn_error(g->unit->ctx, "codegen-E003", NULL,
+                         "%s: %s of this type has no form in C; lower the function first", g->func->name,
+                         e->kind == TN_E_CALL ? tn_intrins[e->u.call.id].name : tn_eks[e->kind].name);
         return;
     }
     bool infix = tn_dtype_is_float(e->dtype) && e->kind >= TN_E_ADD && e->kind <= TN_E_DIV;
@@ -308,32 +312,15 @@ void tn_c_expr(tn_cgen *g, const tn_expr *e, tn_buf *out)
                                                                                             : "%lld",
                           (long long)e->u.i);
         return;
-    case TN_E_FLOAT:
-        print_float(e, out);
-        return;
-    case TN_E_SYM:
-        tn_buf_printf(out, "sym_%s", e->u.s);
-        return;
-    case TN_E_VAR:
-        tn_buf_str(out, g->var[e->u.i]);
-        return;
-    case TN_E_LOAD:
-        print_load(g, e, out);
-        return;
-    case TN_E_SPLAT:
-        print_splat(g, e, out);
-        return;
-    case TN_E_RAMP:
-        print_ramp(g, e, out);
-        return;
-    case TN_E_SHUFFLE:
-        print_shuffle(g, e, out);
-        return;
+    case TN_E_FLOAT: print_float(e, out); return;
+    case TN_E_SYM: tn_buf_printf(out, "sym_%s", e->u.s); return;
+    case TN_E_VAR: tn_buf_str(out, g->var[e->u.i]); return;
+    case TN_E_LOAD: print_load(g, e, out); return;
+    case TN_E_SPLAT: print_splat(g, e, out); return;
+    case TN_E_RAMP: print_ramp(g, e, out); return;
+    case TN_E_SHUFFLE: print_shuffle(g, e, out); return;
     case TN_E_CAST:
-    case TN_E_BITCAST:
-        print_cast(g, e, out);
-        return;
-    default:
-        print_op(g, e, out);
+    case TN_E_BITCAST: print_cast(g, e, out); return;
+    default: print_op(g, e, out);
     }
 }

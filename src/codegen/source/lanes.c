@@ -7,10 +7,9 @@
 #include <math.h>
 #include <string.h>
 
-typedef enum { CLASS_F, CLASS_I, CLASS_B } class;   /* floats; integers and index; bool */
+typedef enum { CLASS_F, CLASS_I, CLASS_B } class; /* floats; integers and index; bool */
 
-static class class_of(tn_dtype t)
-{
+static class class_of(tn_dtype t) {
     return tn_dtype_is_float(t) ? CLASS_F : tn_dtype_is_bool(t) ? CLASS_B : CLASS_I;
 }
 
@@ -77,10 +76,15 @@ static uint32_t register_bytes(const tn_unit *u)
  * code no faster. loops: it is a loop over lanes; widest: the widest of its vectors. */
 static const char *linkage(const tn_cgen *g, bool loops, tn_dtype widest)
 {
-    return widest.lanes > 4 && (loops || bytes_of(widest) > register_bytes(g->unit)) ? "TN_APART" : "TN_INLINE";
+    return widest.lanes > 4 && (loops || bytes_of(widest) > register_bytes(g->unit)) ? "TN_APART"
+                                                                                     : "TN_INLINE";
 }
 
-typedef struct { const char *type; tn_dtype of; char letter; } operand; /* of: {0} for what is no vector */
+typedef struct {
+    const char *type;
+    tn_dtype of;
+    char letter;
+} operand; /* of: {0} for what is no vector */
 
 static bool goes_by_reference(const tn_cgen *g, tn_dtype t)
 {
@@ -109,8 +113,8 @@ static void refer(tn_cgen *g, const operand *result, const char *name, int n, co
 /* The beginning of a helper, up to the first line of its body; g->give is how the body gives its result. Vectors wider
  * than the machine's registers go by reference: by value, gcc and clang say that this has changed, or depends on flags,
  * and not all of that can be silenced by pragma. */
-static void declare(tn_cgen *g, const char *link, operand result, const char *name, int n, const operand arg[],
-                    tn_buf *o)
+static void declare(tn_cgen *g, const char *link, operand result, const char *name, int n,
+                    const operand arg[], tn_buf *o)
 {
     bool out = goes_by_reference(g, result.of), any = out;
     for (int i = 0; i < n; i++)
@@ -121,8 +125,8 @@ static void declare(tn_cgen *g, const char *link, operand result, const char *na
     if (out)
         tn_buf_printf(o, "%s *r_, ", result.type);
     for (int i = 0; i < n; i++)
-        tn_buf_printf(o, goes_by_reference(g, arg[i].of) ? "%sconst %s *%c_" : "%s%s %c", i ? ", " : "", arg[i].type,
-                      arg[i].letter);
+        tn_buf_printf(o, goes_by_reference(g, arg[i].of) ? "%sconst %s *%c_" : "%s%s %c", i ? ", " : "",
+                      arg[i].type, arg[i].letter);
     tn_buf_str(o, ")\n{\n");
     for (int i = 0; i < n; i++)
         if (goes_by_reference(g, arg[i].of))
@@ -163,7 +167,12 @@ static void lane_loop(tn_cgen *g, const char *type, uint16_t lanes, tn_buf *out)
 }
 
 /* fma and square root of whole vectors, where the compiler has a name for them; gcc's own sqrt may call libm. */
-static const struct { bool root; uint8_t bits; uint16_t lanes; const char *macro, *call; } vendor[] = {
+static const struct {
+    bool root;
+    uint8_t bits;
+    uint16_t lanes;
+    const char *macro, *call;
+} vendor[] = {
     {false, 32, 4, "__FMA__", "__builtin_ia32_vfmaddps(a, b, c)"},
     {false, 32, 8, "__FMA__", "__builtin_ia32_vfmaddps256(a, b, c)"},
     {false, 32, 16, "__AVX512F__", "__builtin_ia32_vfmaddps512_mask(a, b, c, 0xffff, 4)"},
@@ -192,7 +201,8 @@ const char *tn_c_lane_helper(tn_cgen *g, const tn_expr *e, const char *text)
 {
     const char *op = e->kind == TN_E_CALL ? tn_intrins[e->u.call.id].name : tn_eks[e->kind].name;
     tn_dtype in = e->src[e->nsrc - 1]->dtype;
-    const char *name = tn_arena_printf(&g->arena, "tn_%s_%s", op, tn_c_short_name(g, in)), *form = form_of(e, in);
+    const char *name = tn_arena_printf(&g->arena, "tn_%s_%s", op, tn_c_short_name(g, in)),
+               *form = form_of(e, in);
     if (!tn_c_first_use(g, name))
         return name;
     static const char *const lane[] = {"a[l]", "b[l]", "c[l]"};
@@ -225,7 +235,8 @@ const char *tn_c_lane_helper(tn_cgen *g, const tn_expr *e, const char *text)
 
 const char *tn_c_helper_splat(tn_cgen *g, tn_dtype t)
 {
-    const char *type = tn_c_type(g, t), *name = tn_arena_printf(&g->arena, "tn_splat_%s", tn_c_short_name(g, t));
+    const char *type = tn_c_type(g, t),
+               *name = tn_arena_printf(&g->arena, "tn_splat_%s", tn_c_short_name(g, t));
     if (!tn_c_first_use(g, name))
         return name;
     tn_buf *o = &g->helpers;
@@ -248,7 +259,8 @@ const char *tn_c_helper_ramp(tn_cgen *g, tn_dtype t)
     tn_buf *o = &g->helpers;
     declare(g, linkage(g, false, t), (operand){type, t, 'r'}, name, 2,
             (operand[]){{elem, {0}, 'a'}, {elem, {0}, 'b'}}, o);
-    tn_buf_printf(o, "    %s (%s)((%s)%s(a) + (%s)%s(b) * (%s){", g->give, type, wide, splat, wide, splat, wide);
+    tn_buf_printf(o, "    %s (%s)((%s)%s(a) + (%s)%s(b) * (%s){", g->give, type, wide, splat, wide, splat,
+                  wide);
     for (int l = 0; l < t.lanes; l++)
         tn_buf_printf(o, l ? ", %d" : "%d", l);
     tn_buf_str(o, "});\n}\n");
@@ -265,8 +277,8 @@ const char *tn_c_helper_shuffle(tn_cgen *g, const tn_expr *e)
         tn_buf_printf(&lanes, ", %d", (uint8_t)e->u.lanes[l] - 1);
         tn_buf_printf(&key, "%02x", (uint8_t)e->u.lanes[l] - 1u);
     }
-    const char *name = tn_arena_printf(&g->arena, "tn_shuffle%d_%s_%s", e->nsrc, tn_c_short_name(g, in),
-                                       tn_buf_cstr(&key));
+    const char *name =
+        tn_arena_printf(&g->arena, "tn_shuffle%d_%s_%s", e->nsrc, tn_c_short_name(g, in), tn_buf_cstr(&key));
     if (tn_c_first_use(g, name)) {
         tn_buf *o = &g->helpers;
         declare(g, "TN_INLINE", (operand){type, e->dtype, 'r'}, name, e->nsrc > 1 ? 2 : 1,
@@ -275,7 +287,8 @@ const char *tn_c_helper_shuffle(tn_cgen *g, const tn_expr *e)
         if (e->dtype.lanes == 1)
             tn_buf_printf(o, "    %s %s[%d];\n}\n", g->give, at < in.lanes ? "a" : other, at % in.lanes);
         else
-            tn_buf_printf(o, "    %s __builtin_shufflevector(a, %s%s);\n}\n", g->give, other, tn_buf_cstr(&lanes));
+            tn_buf_printf(o, "    %s __builtin_shufflevector(a, %s%s);\n}\n", g->give, other,
+                          tn_buf_cstr(&lanes));
     }
     tn_buf_deinit(&lanes);
     tn_buf_deinit(&key);
@@ -291,10 +304,12 @@ static void saturate(tn_cgen *g, tn_dtype to, const char *x, tn_buf *o)
     int bits = tn_dtype_is_index(to) ? 64 : to.bits;
     const char *type = tn_c_scalar_type(to);
     double hi = ldexp(1, u ? bits : bits - 1), lo = u ? 0 : -hi;
-    const char *max = u ? tn_arena_printf(&g->arena, "(%s)-1", type)
-                        : tn_arena_printf(&g->arena, "(%s)%lld", type, (long long)(((uint64_t)1 << (bits - 1)) - 1));
+    const char *max =
+        u ? tn_arena_printf(&g->arena, "(%s)-1", type)
+          : tn_arena_printf(&g->arena, "(%s)%lld", type, (long long)(((uint64_t)1 << (bits - 1)) - 1));
     const char *min = u ? "0" : tn_arena_printf(&g->arena, "(%s)(-%s - 1)", type, max);
-    tn_buf_printf(o, "%s != %s ? 0 : %s >= %a ? %s : %s <= %a ? %s : (%s)%s;\n", x, x, x, hi, max, x, lo, min, type, x);
+    tn_buf_printf(o, "%s != %s ? 0 : %s >= %a ? %s : %s <= %a ? %s : (%s)%s;\n", x, x, x, hi, max, x, lo, min,
+                  type, x);
 }
 
 static bool is_half_cast(tn_dtype from, tn_dtype to)
@@ -353,7 +368,8 @@ static void half_body(tn_cgen *g, tn_dtype from, const char *type, tn_buf *o)
 
 static void cast_body(tn_cgen *g, tn_dtype from, tn_dtype to, const char *type, tn_buf *o)
 {
-    bool wide = from.lanes > 1, down = tn_dtype_is_float(from) && !tn_dtype_is_float(to) && !tn_dtype_is_bool(to);
+    bool wide = from.lanes > 1,
+         down = tn_dtype_is_float(from) && !tn_dtype_is_float(to) && !tn_dtype_is_bool(to);
     if (is_half_cast(from, to)) {
         half_body(g, from, type, o);
         return;
@@ -383,12 +399,14 @@ const char *tn_c_helper_cast(tn_cgen *g, enum tn_ek kind, tn_dtype from, tn_dtyp
         return name;
     if (kind == TN_E_CAST && is_half_cast(from, to))
         half_helpers(g);
-    bool down = kind == TN_E_CAST && tn_dtype_is_float(from) && !tn_dtype_is_float(to) && !tn_dtype_is_bool(to);
+    bool down =
+        kind == TN_E_CAST && tn_dtype_is_float(from) && !tn_dtype_is_float(to) && !tn_dtype_is_bool(to);
     bool loops = from.lanes > 1 && (down || (kind == TN_E_CAST && is_half_cast(from, to)));
     declare(g, loops ? linkage(g, true, from) : "TN_INLINE", (operand){tt, to, 'r'}, name, 1,
             (operand[]){{ft, from, 'a'}}, &g->helpers);
     if (kind == TN_E_BITCAST)
-        tn_buf_printf(&g->helpers, "    %s r;\n    __builtin_memcpy(&r, &a, sizeof r);\n    %s r;\n", tt, g->give);
+        tn_buf_printf(&g->helpers, "    %s r;\n    __builtin_memcpy(&r, &a, sizeof r);\n    %s r;\n", tt,
+                      g->give);
     else
         cast_body(g, from, to, tt, &g->helpers);
     tn_buf_str(&g->helpers, "}\n");
@@ -415,7 +433,8 @@ const char *tn_c_helper_load(tn_cgen *g, tn_dtype t, bool gather, bool masked)
         arg[n++] = (operand){mask, tn_dtype_lanes(TN_BOOL1, t.lanes), 'm'};
         arg[n++] = (operand){type, t, 'o'};
     }
-    declare(g, gather || masked ? linkage(g, true, t) : "TN_INLINE", (operand){type, t, 'r'}, name, n, arg, o);
+    declare(g, gather || masked ? linkage(g, true, t) : "TN_INLINE", (operand){type, t, 'r'}, name, n, arg,
+            o);
     if (!gather && !masked) {
         tn_buf_printf(o, "    %s r;\n    __builtin_memcpy(&r, p, sizeof r);\n    %s %s;\n}\n", type, g->give,
                       *truth ? "-(r != 0)" : "r");
@@ -444,7 +463,8 @@ const char *tn_c_helper_store(tn_cgen *g, tn_dtype t, bool scatter, bool masked)
     arg[n++] = (operand){type, t, 'v'};
     if (masked)
         arg[n++] = (operand){mask, tn_dtype_lanes(TN_BOOL1, t.lanes), 'm'};
-    declare(g, scatter || masked ? linkage(g, true, t) : "TN_INLINE", (operand){"void", {0}, 0}, name, n, arg, o);
+    declare(g, scatter || masked ? linkage(g, true, t) : "TN_INLINE", (operand){"void", {0}, 0}, name, n, arg,
+            o);
     if (!scatter && !masked)
         tn_buf_str(o, "    __builtin_memcpy(p, &v, sizeof v);\n");
     else

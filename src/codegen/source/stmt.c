@@ -1,10 +1,7 @@
 /* Statements in C: one function per phase. */
 #include "codegen/source/source.h"
 
-static void line(tn_cgen *g)
-{
-    tn_buf_fill(&g->body, ' ', (size_t)g->indent * 4);
-}
+static void line(tn_cgen *g) { tn_buf_fill(&g->body, ' ', (size_t)g->indent * 4); }
 
 static void body(tn_cgen *g, const tn_body *b);
 
@@ -79,7 +76,8 @@ static void declare(tn_cgen *g, const tn_stmt *s)
             line(g);
             tn_buf_printf(&g->body, "%s ", t);
         }
-        tn_buf_printf(&g->body, "%s%s", tn_c_register(g, s->u.decl.buffer, i), i % 8 == 7 || i + 1 == n ? ";\n" : ", ");
+        tn_buf_printf(&g->body, "%s%s", tn_c_register(g, s->u.decl.buffer, i),
+                      i % 8 == 7 || i + 1 == n ? ";\n" : ", ");
     }
 }
 
@@ -87,12 +85,8 @@ static void statement(tn_cgen *g, const tn_stmt *s)
 {
     tn_buf *o = &g->body;
     switch (s->kind) {
-    case TN_S_STORE:
-        store(g, s);
-        return;
-    case TN_S_BUFFER:
-        declare(g, s);
-        return;
+    case TN_S_STORE: store(g, s); return;
+    case TN_S_BUFFER: declare(g, s); return;
     case TN_S_LET:
         line(g);
         tn_buf_printf(o, "const %s %s = ", tn_c_type(g, s->u.let.value->dtype), g->var[s->u.let.var->u.i]);
@@ -144,8 +138,7 @@ static void statement(tn_cgen *g, const tn_stmt *s)
         line(g);
         tn_buf_str(o, "}\n");
         return;
-    default:
-        TN_ASSERT(!"a block in flat code");
+    default: TN_ASSERT(!"a block in flat code");
     }
 }
 
@@ -176,7 +169,8 @@ void tn_c_phase(tn_cgen *g, const tn_flat *v, const tn_stmt *loop, const char *n
             continue;
         const tn_buffer *b = &f->buffer[s->u.decl.buffer];
         const char *t = tn_c_type(g, tn_dtype_lanes(b->dtype, 1));
-        tn_buf_printf(o, "    %s *const restrict %s = (%s *)((char *)call->work + ", t, g->buffer[s->u.decl.buffer], t);
+        tn_buf_printf(o, "    %s *const restrict %s = (%s *)((char *)call->work + ", t,
+                      g->buffer[s->u.decl.buffer], t);
         tn_c_expr(g, b->work_offset, o);
         tn_buf_str(o, ");\n");
     }

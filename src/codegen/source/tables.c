@@ -4,7 +4,11 @@
 #include <string.h>
 
 /* A size: a number, or a function of the symbols written to `functions`. */
-typedef struct { tn_cgen *g; tn_buf tables; uint32_t n_size; } tab;
+typedef struct {
+    tn_cgen *g;
+    tn_buf tables;
+    uint32_t n_size;
+} tab;
 
 static void string(tn_buf *o, const char *s)
 {
@@ -20,8 +24,8 @@ static void string(tn_buf *o, const char *s)
     tn_buf_char(o, '"');
 }
 
-
-static void size(tab *t, const tn_expr *e, int64_t absent, uint32_t n_sym, const char *const sym[], tn_buf *out)
+static void size(tab *t, const tn_expr *e, int64_t absent, uint32_t n_sym, const char *const sym[],
+                 tn_buf *out)
 {
     int64_t v = absent;
     if (!e || tn_is_int(e, &v)) {
@@ -101,9 +105,11 @@ static void kernels(tab *t)
         tn_buf_printf(&rows, ", %s_variants, ", k->name);
         tn_buf_printf(&rows, n ? "%s_checks" : "0", k->name);
         tn_buf_printf(&rows, ", %u, %u, %u, %u, %u, %u},\n", k->n_variant, n, k->n_in, k->n_out,
-                      k->n_variant ? k->variant[0].func->n_symbol : 0, k->n_variant ? k->variant[0].in_place : 0);
+                      k->n_variant ? k->variant[0].func->n_symbol : 0,
+                      k->n_variant ? k->variant[0].in_place : 0);
     }
-    tn_buf_printf(o, "static const tn_kernel tn_kernels[] = {\n%s};\n", rows.n ? tn_buf_cstr(&rows) : "    {0}\n");
+    tn_buf_printf(o, "static const tn_kernel tn_kernels[] = {\n%s};\n",
+                  rows.n ? tn_buf_cstr(&rows) : "    {0}\n");
     tn_buf_deinit(&rows);
 }
 
@@ -156,7 +162,8 @@ static void slots(tab *t, const tn_program_ir *p, const char *const *sym)
         size(t, s->offset, -1, p->n_symbol, sym, &rows);
         tn_buf_printf(&rows, ", %lld},\n", (long long)s->alias);
     }
-    tn_buf_printf(o, "static const tn_slot tn_slots[] = {\n%s};\n", rows.n ? tn_buf_cstr(&rows) : "    {0}\n");
+    tn_buf_printf(o, "static const tn_slot tn_slots[] = {\n%s};\n",
+                  rows.n ? tn_buf_cstr(&rows) : "    {0}\n");
     tn_buf_deinit(&rows);
 }
 
@@ -177,7 +184,8 @@ static void late_tables(tab *t, const tn_program_ir *p, const char *const *sym)
     tn_buf_printf(
         o, "static const tn_size tn_segments[] = {%s{0, 0}};\nstatic const uint32_t tn_slot_segments[] = {",
         tn_buf_cstr(&rows));
-    for (uint32_t i = 0; i < p->n_slot; i++) tn_buf_printf(o, "%u, ", p->slot[i].segment);
+    for (uint32_t i = 0; i < p->n_slot; i++)
+        tn_buf_printf(o, "%u, ", p->slot[i].segment);
     tn_buf_str(o, "0};\n");
     tn_buf_deinit(&rows);
 }
@@ -215,7 +223,8 @@ static void program(tab *t, const tn_program_ir *p)
     }
     bool late = p->n_late || p->n_size || p->n_segment;
     tn_buf_str(o, "0};\n");
-    if (late) late_tables(t, p, sym);
+    if (late)
+        late_tables(t, p, sym);
     tn_buf_printf(o,
                   "static const tn_program tn_the_program = {tn_slots, tn_symbols, tn_insts, "
                   "tn_operands, tn_texts, %u, %u, %u, %u, %u, %u, ",

@@ -10,7 +10,7 @@ static const char *const type_names[] = {
 };
 enum { N_TYPE_NAMES = sizeof type_names / sizeof *type_names };
 
-static const onnx_attr *find(const onnx_conv *c, const char *name, size_t *out_at)
+static const onnx_attr *find_attr(const onnx_conv *c, const char *name, size_t *out_at)
 {
     const onnx_attr *a = c->node->attribute.at;
     for (size_t i = 0; i < c->node->attribute.n; i++)
@@ -22,13 +22,13 @@ static const onnx_attr *find(const onnx_conv *c, const char *name, size_t *out_a
 bool onnx_has_attr(const onnx_conv *c, const char *name)
 {
     size_t at;
-    return find(c, name, &at) != NULL;
+    return find_attr(c, name, &at) != NULL;
 }
 
 void onnx_attr_ignore(onnx_conv *c, const char *name)
 {
     size_t at;
-    if (find(c, name, &at) && at < 64)
+    if (find_attr(c, name, &at) && at < 64)
         c->asked |= UINT64_C(1) << at;
 }
 
@@ -41,14 +41,15 @@ void onnx_attr_need(onnx_conv *c, const char *name)
 const onnx_attr *onnx_attr_find(onnx_conv *c, const char *name, enum onnx_attr_type type)
 {
     size_t at;
-    const onnx_attr *a = find(c, name, &at);
+    const onnx_attr *a = find_attr(c, name, &at);
     if (!a)
         return NULL;
     onnx_attr_ignore(c, name);
     if (a->type == (int64_t)type || a->type == ONNX_A_ANY)
         return a;
     onnx_fail(c, "onnx-E006", "attribute %s is %s, but must be %s; the model is damaged", name,
-              a->type > 0 && a->type < N_TYPE_NAMES ? type_names[a->type] : "of an unknown type", type_names[type]);
+              a->type > 0 && a->type < N_TYPE_NAMES ? type_names[a->type] : "of an unknown type",
+              type_names[type]);
     return NULL;
 }
 

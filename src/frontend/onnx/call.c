@@ -41,10 +41,7 @@ const char *onnx_type_text(onnx_conv *c, const tn_type *t)
 
 /* ---- operands ---- */
 
-uint32_t onnx_n_in(const onnx_conv *c)
-{
-    return (uint32_t)c->node->input.n;
-}
+uint32_t onnx_n_in(const onnx_conv *c) { return (uint32_t)c->node->input.n; }
 
 bool onnx_has(const onnx_conv *c, uint32_t i)
 {
@@ -74,10 +71,7 @@ const tn_type *onnx_type(tn_value v)
     return t ? t : &none;
 }
 
-int onnx_rank(tn_value v)
-{
-    return onnx_type(v)->n;
-}
+int onnx_rank(tn_value v) { return onnx_type(v)->n; }
 
 /* ---- elements of small integer tensors ---- */
 
@@ -95,10 +89,7 @@ static int64_t small_count(const tn_type *t)
     return count;
 }
 
-static bool countable(tn_dtype t)
-{
-    return tn_dtype_is_int(t) || tn_dtype_is_bool(t);
-}
+static bool countable(tn_dtype t) { return tn_dtype_is_int(t) || tn_dtype_is_bool(t); }
 
 static bool host_of_constant(onnx_conv *c, const tn_node *n, int64_t count, tn_dims *out)
 {
@@ -175,7 +166,8 @@ static bool all_constant(const tn_node *n)
 static tn_node *fold_reshape(onnx_conv *c, tn_node *n)
 {
     const tn_node *in = n->in[0].def;
-    if (!(n->op->flags & TN_OP_SHARES) || !all_constant(n) || !in->blob || !tn_type_dims_const(n->type[0], NULL))
+    if (!(n->op->flags & TN_OP_SHARES) || !all_constant(n) || !in->blob ||
+        !tn_type_dims_const(n->type[0], NULL))
         return n;
     tn_node *k = tn_constant_new(c->g, n->owner, n, n->type[0], in->blob, in->name);
     tn_node_remove(c->g, n);
@@ -360,10 +352,7 @@ tn_value onnx_squeeze(onnx_conv *c, tn_value v, int64_t axis)
 
 /* ---- dimensions ---- */
 
-const tn_expr *onnx_simplify(onnx_conv *c, const tn_expr *e)
-{
-    return tn_simplify_extent(c->g, e);
-}
+const tn_expr *onnx_simplify(onnx_conv *c, const tn_expr *e) { return tn_simplify_extent(c->g, e); }
 
 const tn_expr *onnx_product(onnx_conv *c, const tn_type *t, int from, int to)
 {

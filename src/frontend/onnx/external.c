@@ -22,8 +22,10 @@ static const tn_blob *refuse(onnx_import *im, const tn_loc *loc, const char *nam
 /* Why a location is not one beside the model; NULL: it is. */
 static const char *bad_location(const char *s)
 {
-    if (!*s) return "the file is not named";
-    if (*s == '/' || strchr(s, '\\') || (s[0] && s[1] == ':')) return "\"%s\" is not a path beside the model";
+    if (!*s)
+        return "the file is not named";
+    if (*s == '/' || strchr(s, '\\') || (s[0] && s[1] == ':'))
+        return "\"%s\" is not a path beside the model";
     for (const char *at = s; *at; at += strcspn(at, "/"), at += *at == '/')
         if (strcspn(at, "/") == 2 && at[0] == '.' && at[1] == '.')
             return "\"%s\" is outside the model's folder";
@@ -59,7 +61,8 @@ static const tn_file *open_file(onnx_import *im, const char *location, const cha
 {
     const char *why = bad_location(location);
     for (size_t i = 0; i < im->data.n && !why; i++)
-        if (strcmp(im->data.at[i].location, location) == 0) return im->data.at[i].file;
+        if (strcmp(im->data.at[i].location, location) == 0)
+            return im->data.at[i].file;
     const char *path = why ? NULL : find_file(im, location, &why);
     onnx_data_file d = {location, NULL};
     if (path) {
@@ -85,7 +88,8 @@ static bool number(tn_pb_bytes s, uint64_t *out)
 {
     uint64_t v = 0;
     for (size_t i = 0; i < s.n; i++) {
-        if (s.at[i] < '0' || s.at[i] > '9' || v > (UINT64_MAX - 9) / 10) return false;
+        if (s.at[i] < '0' || s.at[i] > '9' || v > (UINT64_MAX - 9) / 10)
+            return false;
         v = v * 10 + (uint64_t)(s.at[i] - '0');
     }
     *out = v;
@@ -115,7 +119,8 @@ const tn_blob *onnx_external(onnx_import *im, const onnx_tensor *t, const char *
             return refuse(im, loc, name, "%s is not a number; the model is damaged", onnx_text(im, e[i].key));
     }
     const tn_file *f = open_file(im, location, name, loc);
-    if (!f) return NULL;
+    if (!f)
+        return NULL;
     if (length != bytes)
         return refuse(im, loc, name, "%s",
                       tn_arena_printf(&im->scratch, "its dimensions need %zu bytes, but %llu are given",

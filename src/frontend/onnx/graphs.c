@@ -15,7 +15,8 @@ enum { MAX_ERRORS = 200 };
 tn_status onnx_define(onnx_import *im, tn_pb_bytes name, onnx_value v, const tn_loc *loc)
 {
     uint64_t at = ONNX_NO_VALUE;
-    if (!tn_strmap_get(&im->names, (const char *)name.at, name.n, &at)) at = ONNX_NO_VALUE;
+    if (!tn_strmap_get(&im->names, (const char *)name.at, name.n, &at))
+        at = ONNX_NO_VALUE;
     if (at != ONNX_NO_VALUE && at >= im->scope)
         return tn_error(im->g->ctx, "onnx-E014", loc, "two values are called \"%s\"; the model is damaged",
                         onnx_text(im, name));
@@ -38,7 +39,8 @@ const tn_loc *onnx_node_loc(onnx_import *im, const onnx_node *n, size_t number)
     const char *name = n->name.n                    ? onnx_text(im, n->name)
                        : n->output.n && output[0].n ? onnx_text(im, output[0])
                                                     : tn_arena_printf(&im->scratch, "#%zu", number);
-    if (im->frame) name = tn_arena_printf(&im->scratch, "%s/%s", im->frame->name, name);
+    if (im->frame)
+        name = tn_arena_printf(&im->scratch, "%s/%s", im->frame->name, name);
     return onnx_make_loc(im, tn_intern(im->g->ctx, name), onnx_text(im, n->op_type));
 }
 
@@ -63,7 +65,8 @@ static const onnx_attr *attr_named(const tn_pb_array *list, tn_pb_bytes name)
 {
     const onnx_attr *a = list->at;
     for (size_t i = 0; i < list->n; i++)
-        if (same(a[i].name, name)) return &a[i];
+        if (same(a[i].name, name))
+            return &a[i];
     return NULL;
 }
 
@@ -72,14 +75,16 @@ static const onnx_attr *attr_named(const tn_pb_array *list, tn_pb_bytes name)
 static const onnx_node *resolved(onnx_import *im, const onnx_node *n)
 {
     const onnx_frame *f = im->frame;
-    if (!f) return n;
+    if (!f)
+        return n;
     onnx_node *r = TN_NEW(&im->scratch, onnx_node);
     *r = *n;
     tn_pb_bytes *in = TN_NEW_N(&im->scratch, tn_pb_bytes, n->input.n);
     for (size_t i = 0; i < n->input.n; i++) {
         in[i] = ((const tn_pb_bytes *)n->input.at)[i];
         const onnx_value *v = in[i].n ? onnx_lookup(im, in[i]) : NULL;
-        if (v && v->state == ONNX_ABSENT) in[i] = (tn_pb_bytes){0};
+        if (v && v->state == ONNX_ABSENT)
+            in[i] = (tn_pb_bytes){0};
     }
     r->input.at = in;
     onnx_attr *a = TN_NEW_N(&im->scratch, onnx_attr, n->attribute.n);
@@ -91,7 +96,8 @@ static const onnx_node *resolved(onnx_import *im, const onnx_node *n)
             given = attr_named(&f->call->attribute, from->ref_attr_name);
             given = given ? given : attr_named(&f->fn->attribute_proto, from->ref_attr_name);
         }
-        if (!given) continue;
+        if (!given)
+            continue;
         a[k] = *given;
         a[k++].name = from->name;
     }
@@ -129,7 +135,8 @@ static void leave_function(onnx_import *im, const outside *o)
 static bool under_way(const onnx_import *im, const onnx_function *fn)
 {
     for (const onnx_frame *f = im->frame; f; f = f->up)
-        if (f->fn == fn) return true;
+        if (f->fn == fn)
+            return true;
     return false;
 }
 
@@ -144,7 +151,8 @@ void onnx_call_function(onnx_conv *c, const onnx_function *fn)
         onnx_fail(c, "onnx-E017",
                   "the function takes %zu operands and gives %zu results; the model is damaged", fn->input.n,
                   fn->output.n);
-    if (c->bad) return;
+    if (c->bad)
+        return;
     onnx_value *arg = TN_NEW_N(&im->scratch, onnx_value, fn->input.n);
     for (size_t i = 0; i < fn->input.n; i++) {
         const onnx_value *v = i < c->node->input.n && given[i].n ? onnx_lookup(im, given[i]) : NULL;
@@ -152,7 +160,8 @@ void onnx_call_function(onnx_conv *c, const onnx_function *fn)
     }
     onnx_frame f = {im->frame, fn, c->node, c->loc->node};
     outside o = enter_function(im, &f);
-    for (size_t i = 0; i < fn->input.n; i++) (void)onnx_define(im, in[i], arg[i], c->loc);
+    for (size_t i = 0; i < fn->input.n; i++)
+        (void)onnx_define(im, in[i], arg[i], c->loc);
     onnx_convert_nodes(im, &fn->node);
     onnx_value *result = TN_NEW_N(&im->scratch, onnx_value, c->node->output.n);
     for (size_t i = 0; i < c->node->output.n; i++) {
@@ -174,7 +183,8 @@ void onnx_call_function(onnx_conv *c, const onnx_function *fn)
 static void check_function(onnx_import *im, const onnx_node *n, const onnx_function *fn, const tn_loc *loc)
 {
     uint64_t seen;
-    if (tn_map_get(&im->checked, tn_map_key(fn), &seen)) return;
+    if (tn_map_get(&im->checked, tn_map_key(fn), &seen))
+        return;
     tn_map_put(&im->checked, tn_map_key(fn), 1);
     onnx_frame f = {im->frame, fn, n, loc->node}, *had = im->frame;
     im->frame = &f;
@@ -197,7 +207,8 @@ void onnx_check_nodes(onnx_import *im, const tn_pb_array *nodes)
         else
             (void)onnx_row_of(im, &n[i], loc, true);
         for (size_t k = 0; k < n[i].attribute.n; k++)
-            if (a[k].g) onnx_check_nodes(im, &a[k].g->node);
+            if (a[k].g)
+                onnx_check_nodes(im, &a[k].g->node);
     }
     im->depth--;
 }
@@ -231,7 +242,8 @@ void onnx_convert_nodes(onnx_import *im, const tn_pb_array *nodes)
     const onnx_node *n = nodes->at;
     for (size_t i = 0; i < nodes->n; i++) {
         const tn_loc *loc = onnx_node_loc(im, &n[i], i);
-        if (too_much(im, loc)) return;
+        if (too_much(im, loc))
+            return;
         onnx_convert(im, resolved(im, &n[i]), onnx_row_of(im, &n[i], loc, false), loc);
     }
 }
@@ -286,7 +298,8 @@ bool onnx_body(onnx_conv *c, const onnx_graph *g, tn_region *r, uint32_t n_in, c
     im->depth++;
     im->scope = im->value.n;
     im->r = r;
-    for (uint32_t i = 0; i < n_in; i++) (void)onnx_define(im, p[i].name, (onnx_value){.v = in[i]}, c->loc);
+    for (uint32_t i = 0; i < n_in; i++)
+        (void)onnx_define(im, p[i].name, (onnx_value){.v = in[i]}, c->loc);
     body_constants(im, g, c->loc);
     onnx_convert_nodes(im, &g->node);
     bool ok = body_results(im, g, c->loc, out) && im->g->ctx->n_error == had;

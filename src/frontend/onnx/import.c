@@ -68,7 +68,8 @@ static const char *identifier(onnx_import *im, tn_pb_bytes s)
     char *id = tn_arena_alloc(&im->scratch, LONGEST + 2, 1), *at = id;
     for (size_t i = 0; i < s.n && i < LONGEST; i++) {
         char ch = (char)s.at[i];
-        bool letter = (ch >= 'a' && ch <= 'z') || (ch >= 'A' && ch <= 'Z') || ch == '_', digit = ch >= '0' && ch <= '9';
+        bool letter = (ch >= 'a' && ch <= 'z') || (ch >= 'A' && ch <= 'Z') || ch == '_',
+             digit = ch >= '0' && ch <= '9';
         if (i == 0 && !letter)
             *at++ = 'n';
         *at++ = letter || digit ? ch : '_';
@@ -81,8 +82,10 @@ static bool says_nothing(tn_pb_bytes s)
 {
     static const char *const word[] = {"?", "*", "-1", "None", "none", "Any", "unknown", "unk", "dynamic"};
     size_t n = s.n;
-    while (n && s.at[n - 1] >= '0' && s.at[n - 1] <= '9') n--;
-    while (n > 3 && n < s.n && s.at[n - 1] == '_') n--; /* before a number alone */
+    while (n && s.at[n - 1] >= '0' && s.at[n - 1] <= '9')
+        n--;
+    while (n > 3 && n < s.n && s.at[n - 1] == '_')
+        n--; /* before a number alone */
     for (size_t i = 0; i < sizeof word / sizeof *word; i++)
         if ((strlen(word[i]) == n && memcmp(word[i], s.at, n) == 0) ||
             (strlen(word[i]) == s.n && memcmp(word[i], s.at, s.n) == 0))
@@ -90,10 +93,7 @@ static bool says_nothing(tn_pb_bytes s)
     return n == 0 || s.n == 0;
 }
 
-static tn_pb_bytes bytes_of(const char *text)
-{
-    return (tn_pb_bytes){(const uint8_t *)text, strlen(text)};
-}
+static tn_pb_bytes bytes_of(const char *text) { return (tn_pb_bytes){(const uint8_t *)text, strlen(text)}; }
 
 /* The symbol of a dim_param, or the extent an override gave it. */
 static const tn_expr *named_dim(onnx_import *im, tn_pb_bytes param, const tn_loc *loc)
@@ -101,7 +101,8 @@ static const tn_expr *named_dim(onnx_import *im, tn_pb_bytes param, const tn_loc
     uint64_t at;
     if (tn_strmap_get(&im->symbols, (const char *)param.at, param.n, &at))
         return (const tn_expr *)(uintptr_t)at;
-    const tn_expr *e = says_nothing(param) ? fresh_symbol(im, loc) : new_symbol(im, identifier(im, param), loc);
+    const tn_expr *e =
+        says_nothing(param) ? fresh_symbol(im, loc) : new_symbol(im, identifier(im, param), loc);
     tn_strmap_put(&im->symbols, (const char *)param.at, param.n, (uint64_t)(uintptr_t)e);
     return e;
 }
@@ -153,7 +154,8 @@ static void bind_names(onnx_import *im, const onnx_shape *s, const tn_input_shap
         else if (extent_of(&d[i]) == -2 && o->dim[i] > 0)
             e = tn_idx(im->g->pool, o->dim[i]);
         if (e)
-            tn_strmap_put(&im->symbols, (const char *)d[i].dim_param.at, d[i].dim_param.n, (uint64_t)(uintptr_t)e);
+            tn_strmap_put(&im->symbols, (const char *)d[i].dim_param.at, d[i].dim_param.n,
+                          (uint64_t)(uintptr_t)e);
     }
 }
 
@@ -163,7 +165,8 @@ static tn_status input_dims(onnx_import *im, const onnx_value_info *v, const cha
     const onnx_shape *s = shape_of(v);
     const tn_input_shape *o = override_of(im, v->name);
     if (!s && !o)
-        return tn_error(im->g->ctx, "onnx-E015", loc, "input \"%s\" has no shape; give one (--input-shapes)", name);
+        return tn_error(im->g->ctx, "onnx-E015", loc, "input \"%s\" has no shape; give one (--input-shapes)",
+                        name);
     size_t n = s ? s->dim.n : o->ndim;
     if (o && o->ndim != n)
         return tn_error(im->g->ctx, "onnx-E019", loc,
@@ -184,12 +187,12 @@ static tn_status input_dims(onnx_import *im, const onnx_value_info *v, const cha
 
 static const char *not_a_tensor(const onnx_type_proto *t)
 {
-    return !t                           ? "of no type"
-           : t->sequence_type.at        ? "a sequence"
-           : t->map_type.at             ? "a map"
-           : t->sparse_tensor_type.at   ? "a sparse tensor"
-           : t->optional_type.at        ? "an optional value"
-                                        : "of an unknown type";
+    return !t                         ? "of no type"
+           : t->sequence_type.at      ? "a sequence"
+           : t->map_type.at           ? "a map"
+           : t->sparse_tensor_type.at ? "a sparse tensor"
+           : t->optional_type.at      ? "an optional value"
+                                      : "of an unknown type";
 }
 
 static tn_status add_input(onnx_import *im, const onnx_value_info *v)
@@ -208,8 +211,8 @@ static tn_status add_input(onnx_import *im, const onnx_value_info *v)
     if (v->type && v->type->optional_type.at) {
         onnx_optional_type optional = {0};
         const char *where;
-        if (!tn_pb_read(&im->scratch, &onnx_optional_msg, v->type->optional_type.at, v->type->optional_type.n, NULL,
-                        &optional, &where) &&
+        if (!tn_pb_read(&im->scratch, &onnx_optional_msg, v->type->optional_type.at, v->type->optional_type.n,
+                        NULL, &optional, &where) &&
             optional.elem_type && optional.elem_type->tensor_type)
             inner.type = optional.elem_type;
         v = &inner;
@@ -297,17 +300,36 @@ bool onnx_is_standard(tn_pb_bytes domain)
     return domain.n == 0 || (domain.n == 7 && memcmp(domain.at, "ai.onnx", 7) == 0);
 }
 
-typedef struct table { const char *domain; const onnx_row *rows; } table; /* domain NULL: ONNX's own */
+typedef struct table {
+    const char *domain;
+    const onnx_row *rows;
+} table; /* domain NULL: ONNX's own */
 static const table tables[] = {
-    {NULL, onnx_rows_math}, {NULL, onnx_rows_logic}, {NULL, onnx_rows_nn}, {NULL, onnx_rows_matrix},
-    {NULL, onnx_rows_reduce}, {NULL, onnx_rows_move}, {NULL, onnx_rows_shape}, {NULL, onnx_rows_quant},
-    {NULL, onnx_rows_element}, {NULL, onnx_rows_index}, {NULL, onnx_rows_pattern},
+    {NULL, onnx_rows_math},
+    {NULL, onnx_rows_logic},
+    {NULL, onnx_rows_nn},
+    {NULL, onnx_rows_matrix},
+    {NULL, onnx_rows_reduce},
+    {NULL, onnx_rows_move},
+    {NULL, onnx_rows_shape},
+    {NULL, onnx_rows_quant},
+    {NULL, onnx_rows_element},
+    {NULL, onnx_rows_index},
+    {NULL, onnx_rows_pattern},
     {NULL, onnx_rows_random},
-    {NULL, onnx_rows_resize}, {NULL, onnx_rows_norm}, {NULL, onnx_rows_activation},
-    {NULL, onnx_rows_image}, {NULL, onnx_rows_loss}, {NULL, onnx_rows_flow}, {NULL, onnx_rows_dynamic},
-    {NULL, onnx_rows_recurrent}, {NULL, onnx_rows_attention}, {NULL, onnx_rows_signal},
+    {NULL, onnx_rows_resize},
+    {NULL, onnx_rows_norm},
+    {NULL, onnx_rows_activation},
+    {NULL, onnx_rows_image},
+    {NULL, onnx_rows_loss},
+    {NULL, onnx_rows_flow},
+    {NULL, onnx_rows_dynamic},
+    {NULL, onnx_rows_recurrent},
+    {NULL, onnx_rows_attention},
+    {NULL, onnx_rows_signal},
     {NULL, onnx_rows_sequence},
-    {"com.microsoft", onnx_rows_microsoft}, {"com.microsoft", onnx_rows_fused},
+    {"com.microsoft", onnx_rows_microsoft},
+    {"com.microsoft", onnx_rows_fused},
 };
 enum { N_TABLES = sizeof tables / sizeof *tables };
 
@@ -349,8 +371,8 @@ static const char *advice_for(onnx_import *im, const char *op)
  * than all that is known reads as the newest: whether an operator is known is its row's to say. */
 static int64_t opset_of(const onnx_import *im, tn_pb_bytes domain)
 {
-    const tn_pb_array *list = im->frame && im->frame->fn->opset_import.n ? &im->frame->fn->opset_import
-                                                                         : &im->model->opset_import;
+    const tn_pb_array *list =
+        im->frame && im->frame->fn->opset_import.n ? &im->frame->fn->opset_import : &im->model->opset_import;
     const onnx_opset *o = list->at;
     bool standard = onnx_is_standard(domain);
     int64_t version = 1;
@@ -370,16 +392,15 @@ const onnx_row *onnx_row_of(onnx_import *im, const onnx_node *n, const tn_loc *l
         return row;
     if (other)
         (void)tn_error(im->g->ctx, "onnx-E005", loc,
-                       "operator %s does not exist in opset %lld, only from %d to %d; the model is damaged", loc->op,
-                       (long long)opset, other->since, other->until);
+                       "operator %s does not exist in opset %lld, only from %d to %d; the model is damaged",
+                       loc->op, (long long)opset, other->since, other->until);
     else if (!onnx_is_standard(n->domain))
         (void)tn_error(im->g->ctx, "onnx-E004", loc,
-                       "operator %s of domain %s is not supported; export the model with standard operators", loc->op,
-                       onnx_text(im, n->domain));
+                       "operator %s of domain %s is not supported; export the model with standard operators",
+                       loc->op, onnx_text(im, n->domain));
     else
-        (void)tn_error(im->g->ctx, "onnx-E004", loc,
-                       "operator %s (opset %lld) is not supported; %s", loc->op, (long long)opset,
-                       advice_for(im, loc->op));
+        (void)tn_error(im->g->ctx, "onnx-E004", loc, "operator %s (opset %lld) is not supported; %s", loc->op,
+                       (long long)opset, advice_for(im, loc->op));
     return NULL;
 }
 
@@ -424,7 +445,8 @@ static void define_outputs(onnx_conv *c)
 {
     const tn_pb_bytes *name = c->node->output.at;
     for (size_t i = 0; i < c->node->output.n; i++) {
-        onnx_value v = {.v = c->out[i], .state = c->bad ? ONNX_BAD : ONNX_OK, .loc = c->loc, .output = (uint32_t)i};
+        onnx_value v = {
+            .v = c->out[i], .state = c->bad ? ONNX_BAD : ONNX_OK, .loc = c->loc, .output = (uint32_t)i};
         if (!name[i].n)
             continue;
         if (!c->bad && !v.v.def)
@@ -569,7 +591,8 @@ static void read_metadata(onnx_import *im, const onnx_model *m)
     }
     add_metadata(im, "doc_string", m->doc_string);
     for (size_t i = 0; i < m->metadata_props.n; i++)
-        add_metadata(im, tn_arena_printf(&im->scratch, "metadata_props.%s", onnx_text(im, prop[i].key)), prop[i].value);
+        add_metadata(im, tn_arena_printf(&im->scratch, "metadata_props.%s", onnx_text(im, prop[i].key)),
+                     prop[i].value);
 }
 
 static tn_status import(onnx_import *im, const tn_file *file)
@@ -600,7 +623,8 @@ static tn_status import(onnx_import *im, const tn_file *file)
 tn_status tn_import_onnx(tn_graph *g, const char *path, const tn_file *file, const tn_import_options *o)
 {
     onnx_import im = {.g = g, .file = tn_intern(g->ctx, path), .options = o};
-    if (!tn_size_mul(file->n, 2, &im.memory_limit) || !tn_size_add(im.memory_limit, (size_t)64 << 20, &im.memory_limit))
+    if (!tn_size_mul(file->n, 2, &im.memory_limit) ||
+        !tn_size_add(im.memory_limit, (size_t)64 << 20, &im.memory_limit))
         im.memory_limit = SIZE_MAX;
     tn_arena_init(&im.scratch, g->arena->oom, g->arena->oom_user);
     tn_status s = import(&im, file);

@@ -4,9 +4,7 @@
 #include <stddef.h>
 
 #define FIELD(number, type, repeated, of, member, msg) \
-    { \
-        number, TN_PB_T_##type, repeated, offsetof(of, member), msg, #member \
-    }
+    {number, TN_PB_T_##type, repeated, offsetof(of, member), msg, #member}
 #define MESSAGE(proto, of, fields) {proto, sizeof(of), sizeof(fields) / sizeof *(fields), fields}
 
 // clang-format off

@@ -6,75 +6,101 @@
  * counts). */
 #include "base/wire/pb.h"
 
-typedef struct onnx_string_pair { tn_pb_bytes key, value; } onnx_string_pair;
+typedef struct onnx_string_pair {
+    tn_pb_bytes key, value;
+} onnx_string_pair;
 
-typedef struct onnx_tensor {      /* TensorProto */
-    tn_pb_array dims;             /* int64_t */
-    int64_t data_type;            /* TensorProto.DataType */
-    tn_pb_array float_data;       /* float */
-    tn_pb_array int32_data;       /* int64_t */
-    tn_pb_array string_data;      /* tn_pb_bytes */
-    tn_pb_array int64_data;       /* int64_t */
-    tn_pb_array double_data;      /* double */
-    tn_pb_array uint64_data;      /* int64_t, the bits of uint64 */
-    tn_pb_bytes name, raw_data;   /* raw_data.at NULL: absent */
-    tn_pb_array external_data;    /* onnx_string_pair */
-    int64_t data_location;        /* 1: external */
+typedef struct onnx_tensor {    /* TensorProto */
+    tn_pb_array dims;           /* int64_t */
+    int64_t data_type;          /* TensorProto.DataType */
+    tn_pb_array float_data;     /* float */
+    tn_pb_array int32_data;     /* int64_t */
+    tn_pb_array string_data;    /* tn_pb_bytes */
+    tn_pb_array int64_data;     /* int64_t */
+    tn_pb_array double_data;    /* double */
+    tn_pb_array uint64_data;    /* int64_t, the bits of uint64 */
+    tn_pb_bytes name, raw_data; /* raw_data.at NULL: absent */
+    tn_pb_array external_data;  /* onnx_string_pair */
+    int64_t data_location;      /* 1: external */
 } onnx_tensor;
 
-enum onnx_attr_type { /* AttributeProto.AttributeType */
-    ONNX_A_ANY = 0,   /* not told: models of IR versions 1 and 2 */
-    ONNX_A_FLOAT = 1, ONNX_A_INT = 2, ONNX_A_STRING = 3, ONNX_A_TENSOR = 4, ONNX_A_GRAPH = 5,
-    ONNX_A_FLOATS = 6, ONNX_A_INTS = 7, ONNX_A_STRINGS = 8, ONNX_A_TENSORS = 9, ONNX_A_GRAPHS = 10,
-    ONNX_A_SPARSE_TENSOR = 11, ONNX_A_SPARSE_TENSORS = 12, ONNX_A_TYPE_PROTO = 13, ONNX_A_TYPE_PROTOS = 14
+enum onnx_attr_type {                 /* AttributeProto.AttributeType */
+                      ONNX_A_ANY = 0, /* not told: models of IR versions 1 and 2 */
+                      ONNX_A_FLOAT = 1,
+                      ONNX_A_INT = 2,
+                      ONNX_A_STRING = 3,
+                      ONNX_A_TENSOR = 4,
+                      ONNX_A_GRAPH = 5,
+                      ONNX_A_FLOATS = 6,
+                      ONNX_A_INTS = 7,
+                      ONNX_A_STRINGS = 8,
+                      ONNX_A_TENSORS = 9,
+                      ONNX_A_GRAPHS = 10,
+                      ONNX_A_SPARSE_TENSOR = 11,
+                      ONNX_A_SPARSE_TENSORS = 12,
+                      ONNX_A_TYPE_PROTO = 13,
+                      ONNX_A_TYPE_PROTOS = 14
 };
 
 typedef struct onnx_graph onnx_graph;
 
-typedef struct onnx_attr {        /* AttributeProto */
+typedef struct onnx_attr { /* AttributeProto */
     tn_pb_bytes name, s, ref_attr_name;
     float f;
-    int64_t i, type;              /* enum onnx_attr_type */
+    int64_t i, type; /* enum onnx_attr_type */
     const onnx_tensor *t;
     const onnx_graph *g;
-    tn_pb_array floats;           /* float */
-    tn_pb_array ints;             /* int64_t */
-    tn_pb_array strings;          /* tn_pb_bytes */
+    tn_pb_array floats;  /* float */
+    tn_pb_array ints;    /* int64_t */
+    tn_pb_array strings; /* tn_pb_bytes */
 } onnx_attr;
 
-typedef struct onnx_node {        /* NodeProto */
-    tn_pb_array input, output;    /* tn_pb_bytes */
+typedef struct onnx_node {     /* NodeProto */
+    tn_pb_array input, output; /* tn_pb_bytes */
     tn_pb_bytes name, op_type, domain, overload;
-    tn_pb_array attribute;        /* onnx_attr */
+    tn_pb_array attribute; /* onnx_attr */
 } onnx_node;
 
-typedef struct onnx_dim {         /* TensorShapeProto.Dimension */
-    tn_pb_array dim_value;        /* int64_t, n 0: absent */
+typedef struct onnx_dim {  /* TensorShapeProto.Dimension */
+    tn_pb_array dim_value; /* int64_t, n 0: absent */
     tn_pb_bytes dim_param;
 } onnx_dim;
 
-typedef struct onnx_shape { tn_pb_array dim; } onnx_shape; /* onnx_dim */
+typedef struct onnx_shape {
+    tn_pb_array dim;
+} onnx_shape; /* onnx_dim */
 
-typedef struct onnx_tensor_type { int64_t elem_type; const onnx_shape *shape; } onnx_tensor_type;
+typedef struct onnx_tensor_type {
+    int64_t elem_type;
+    const onnx_shape *shape;
+} onnx_tensor_type;
 
-typedef struct onnx_type_proto {        /* TypeProto */
+typedef struct onnx_type_proto { /* TypeProto */
     const onnx_tensor_type *tensor_type;
     tn_pb_bytes sequence_type, map_type, sparse_tensor_type, optional_type; /* at NULL: it is none */
 } onnx_type_proto;
 
-typedef struct onnx_optional_type { const onnx_type_proto *elem_type; } onnx_optional_type;
+typedef struct onnx_optional_type {
+    const onnx_type_proto *elem_type;
+} onnx_optional_type;
 
-typedef struct onnx_value_info { tn_pb_bytes name; const onnx_type_proto *type; } onnx_value_info;
-
-struct onnx_graph {               /* GraphProto */
-    tn_pb_array node;             /* onnx_node */
+typedef struct onnx_value_info {
     tn_pb_bytes name;
-    tn_pb_array initializer;      /* onnx_tensor */
-    tn_pb_array input, output;    /* onnx_value_info */
+    const onnx_type_proto *type;
+} onnx_value_info;
+
+struct onnx_graph {   /* GraphProto */
+    tn_pb_array node; /* onnx_node */
+    tn_pb_bytes name;
+    tn_pb_array initializer;        /* onnx_tensor */
+    tn_pb_array input, output;      /* onnx_value_info */
     tn_pb_array sparse_initializer; /* tn_pb_bytes, unread */
 };
 
-typedef struct onnx_opset { tn_pb_bytes domain; int64_t version; } onnx_opset;
+typedef struct onnx_opset {
+    tn_pb_bytes domain;
+    int64_t version;
+} onnx_opset;
 
 typedef struct onnx_function { /* FunctionProto: an operator of the model's own */
     tn_pb_bytes name, domain, overload;
@@ -85,13 +111,13 @@ typedef struct onnx_function { /* FunctionProto: an operator of the model's own 
     tn_pb_array opset_import;    /* onnx_opset */
 } onnx_function;
 
-typedef struct onnx_model {       /* ModelProto */
+typedef struct onnx_model { /* ModelProto */
     int64_t ir_version, model_version;
     tn_pb_bytes producer_name, producer_version, domain, doc_string;
-    tn_pb_array metadata_props;   /* onnx_string_pair */
+    tn_pb_array metadata_props; /* onnx_string_pair */
     const onnx_graph *graph;
-    tn_pb_array opset_import;     /* onnx_opset */
-    tn_pb_array functions;        /* onnx_function */
+    tn_pb_array opset_import; /* onnx_opset */
+    tn_pb_array functions;    /* onnx_function */
 } onnx_model;
 
 extern const tn_pb_msg onnx_model_msg;    /* reads an onnx_model */

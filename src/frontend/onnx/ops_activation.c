@@ -127,7 +127,8 @@ static void crop(onnx_conv *c)
             (sized ? size.at[i] < 0 || end[i] > INT32_MAX : border.at[3 - i] < 0))
             onnx_fail(c, "onnx-E009", "border and scale must be in [0, 2^31]");
     }
-    if (c->bad) return;
+    if (c->bad)
+        return;
     tn_slice_attr s = {tn_make_dims(c->g, 2, begin), tn_make_dims(c->g, 2, end),
                        tn_ints_make(c->arena, 2, steps), tn_ints_make(c->arena, 2, axes)};
     onnx_out(c, 0, onnx_call1(c, &tn_op_strided_slice, &s, x));

@@ -16,7 +16,8 @@ static int64_t known(const tn_expr *e)
 static tn_value split_heads(onnx_conv *c, tn_value v, int64_t heads)
 {
     static const int64_t order[] = {0, 2, 1, 3};
-    if (c->bad) return v;
+    if (c->bad)
+        return v;
     const tn_type *t = onnx_type(v);
     int64_t hidden = t->n == 3 ? known(t->dim[2]) : -1;
     if (heads < 1 || hidden < 0 || hidden % heads != 0) {
@@ -33,7 +34,8 @@ static tn_value join_heads(onnx_conv *c, tn_value v)
 {
     static const int64_t order[] = {0, 2, 1, 3};
     v = onnx_transpose(c, v, 4, order);
-    if (c->bad) return v;
+    if (c->bad)
+        return v;
     const tn_type *t = onnx_type(v);
     const tn_expr *dim[] = {t->dim[0], t->dim[1], onnx_product(c, t, 2, 4)};
     return onnx_reshape(c, v, 3, dim);
@@ -61,7 +63,8 @@ typedef struct attention {
 static tn_value heads_of(onnx_conv *c, tn_value v, const char *name, int64_t *out)
 {
     int64_t given = onnx_attr_int(c, name, 0);
-    if (c->bad) return v;
+    if (c->bad)
+        return v;
     if (onnx_rank(v) == 3) {
         *out = given;
         return split_heads(c, v, given);
@@ -85,7 +88,8 @@ static void read_softmax_type(onnx_conv *c, attention *a)
 {
     int64_t type = onnx_attr_int(c, "softmax_precision", 0);
     a->softmax = onnx_type(a->q)->dtype;
-    if (type == 0) return;
+    if (type == 0)
+        return;
     if (!onnx_dtype(c->im, type, "softmax_precision", c->loc, &a->softmax))
         c->bad = true;
     else if (!tn_dtype_is_float(a->softmax))
@@ -103,7 +107,8 @@ static void read_attention(onnx_conv *c, attention *a)
     a->mask.left = onnx_attr_int(c, "left_window_size", -1);
     a->mask.right = onnx_attr_int(c, "right_window_size", -1);
     double scale = onnx_attr_float(c, "scale", 0);
-    if (c->bad) return;
+    if (c->bad)
+        return;
     int64_t size = known(onnx_type(a->q)->dim[3]);
     a->scale = onnx_has_attr(c, "scale") ? scale : 1 / sqrt((double)size);
     if (size < 1 || a->kv_heads < 1 || a->q_heads % a->kv_heads != 0 || a->mode < 0 || a->mode > 3)
@@ -123,7 +128,8 @@ static void read_attention(onnx_conv *c, attention *a)
 static tn_value by_key_heads(onnx_conv *c, const attention *a, tn_value v)
 {
     const tn_type *t = onnx_type(v);
-    if (c->bad) return v;
+    if (c->bad)
+        return v;
     tn_pool *p = c->pool;
     const tn_expr *rows = tn_mul(p, t->dim[2], tn_idx(p, a->q_heads / a->kv_heads));
     const tn_expr *dim[] = {onnx_simplify(c, tn_mul(p, t->dim[0], tn_idx(p, a->kv_heads))),
@@ -134,7 +140,8 @@ static tn_value by_key_heads(onnx_conv *c, const attention *a, tn_value v)
 static tn_value flat(onnx_conv *c, tn_value v)
 {
     const tn_type *t = onnx_type(v);
-    if (c->bad) return v;
+    if (c->bad)
+        return v;
     const tn_expr *dim[] = {onnx_product(c, t, 0, 2), t->dim[2], t->dim[3]};
     return onnx_reshape(c, v, 3, dim);
 }
@@ -149,7 +156,8 @@ static tn_value probabilities(onnx_conv *c, attention *a)
 {
     tn_value s = a->scores, shown = s;
     tn_dtype t = onnx_type(a->q)->dtype;
-    if (a->cap > 0) s = times(c, onnx_call1(c, &tn_op_tanh, NULL, times(c, s, 1 / a->cap)), a->cap);
+    if (a->cap > 0)
+        s = times(c, onnx_call1(c, &tn_op_tanh, NULL, times(c, s, 1 / a->cap)), a->cap);
     shown = a->mode >= 1 ? s : shown;
     bool masked = a->mask.causal || a->mask.left >= 0 || a->mask.right >= 0 || onnx_has(c, MASK) ||
                   onnx_has(c, LENGTHS);
@@ -162,7 +170,8 @@ static tn_value probabilities(onnx_conv *c, attention *a)
     s = masked ? onnx_call1(c, &tn_op_nn_masked_softmax, NULL, s)
                : onnx_call1(c, &tn_op_nn_softmax, &(tn_axis_attr){-1}, s);
     s = onnx_cast(c, s, t);
-    if (wants(c, 3)) onnx_out(c, 3, a->mode == 3 ? s : shown);
+    if (wants(c, 3))
+        onnx_out(c, 3, a->mode == 3 ? s : shown);
     return s;
 }
 
@@ -174,7 +183,8 @@ static void convert_attention(onnx_conv *c)
     read_attention(c, &a);
     a.k = with_past(c, a.k, PAST_K);
     a.v = with_past(c, a.v, PAST_V);
-    if (c->bad) return;
+    if (c->bad)
+        return;
     onnx_out_any(c, 1, a.k);
     onnx_out_any(c, 2, a.v);
     const tn_type *q = onnx_type(a.q);
@@ -207,7 +217,8 @@ static tn_value rotation(onnx_conv *c, uint32_t i, int64_t heads_axis)
 static tn_value half(onnx_conv *c, tn_value v, int64_t size, int64_t k, bool in_turn)
 {
     const tn_type *t = onnx_type(v);
-    if (!in_turn || c->bad) return onnx_slice(c, v, 3, k * size / 2, (k + 1) * size / 2);
+    if (!in_turn || c->bad)
+        return onnx_slice(c, v, 3, k * size / 2, (k + 1) * size / 2);
     const tn_expr *dim[] = {t->dim[0], t->dim[1], t->dim[2], tn_idx(c->pool, size / 2), tn_idx(c->pool, 2)};
     return onnx_squeeze(c, onnx_slice(c, onnx_reshape(c, v, 5, dim), 4, k, k + 1), 4);
 }
@@ -219,8 +230,10 @@ static tn_value rotate(onnx_conv *c, tn_value x, int64_t size, bool in_turn, tn_
                                    onnx_call2(c, &tn_op_multiply, NULL, sine, b)),
                         onnx_call2(c, &tn_op_add, NULL, onnx_call2(c, &tn_op_multiply, NULL, sine, a),
                                    onnx_call2(c, &tn_op_multiply, NULL, cosine, b))};
-    if (!in_turn || c->bad) return onnx_concat(c, 2, part, 3);
-    for (int k = 0; k < 2; k++) part[k] = onnx_unsqueeze(c, part[k], 4);
+    if (!in_turn || c->bad)
+        return onnx_concat(c, 2, part, 3);
+    for (int k = 0; k < 2; k++)
+        part[k] = onnx_unsqueeze(c, part[k], 4);
     return onnx_reshape(c, onnx_concat(c, 2, part, 4), 4, onnx_type(x)->dim);
 }
 
@@ -235,7 +248,8 @@ static void rotary_embedding(onnx_conv *c)
                                 tn_idx(c->pool, known(t->dim[2]) / heads)};
         x = onnx_reshape(c, x, 4, dim);
     }
-    if (c->bad) return;
+    if (c->bad)
+        return;
     int64_t whole = onnx_rank(x) == 4 ? known(onnx_type(x)->dim[3]) : -1;
     size = size == 0 ? whole : size;
     if (whole < 0 || size < 2 || size > whole || size % 2 != 0) {
@@ -248,7 +262,8 @@ static void rotary_embedding(onnx_conv *c)
     tn_value rotated = size == whole ? x : onnx_slice(c, x, 3, 0, size);
     tn_value part[2] = {
         rotate(c, rotated, size, in_turn, rotation(c, 1, heads_axis), rotation(c, 2, heads_axis))};
-    if (size < whole) part[1] = onnx_slice(c, x, 3, size, INT64_MAX);
+    if (size < whole)
+        part[1] = onnx_slice(c, x, 3, size, INT64_MAX);
     tn_value y = onnx_concat(c, size < whole ? 2 : 1, part, 3);
     onnx_out(c, 0, joined ? onnx_reshape(c, y, 3, t->dim) : y);
 }
@@ -266,7 +281,8 @@ static tn_value linear_operand(onnx_conv *c, uint32_t i, int64_t heads)
 static tn_value group_queries(onnx_conv *c, tn_value q, int64_t kv_heads, int64_t group)
 {
     static const int64_t order[] = {0, 1, 3, 2, 4};
-    if (c->bad) return q;
+    if (c->bad)
+        return q;
     tn_pool *p = c->pool;
     const tn_type *t = onnx_type(q);
     const tn_expr *split[] = {t->dim[0], tn_idx(p, kv_heads), tn_idx(p, group), t->dim[2], t->dim[3]};
@@ -278,7 +294,8 @@ static tn_value group_queries(onnx_conv *c, tn_value q, int64_t kv_heads, int64_
 static tn_value ungroup(onnx_conv *c, tn_value y, const tn_type *query, int64_t kv_heads, int64_t group)
 {
     static const int64_t order[] = {0, 2, 1, 3, 4};
-    if (c->bad) return y;
+    if (c->bad)
+        return y;
     tn_pool *p = c->pool;
     const tn_type *t = onnx_type(y);
     const tn_expr *split[] = {t->dim[0], tn_idx(p, kv_heads), query->dim[1], tn_idx(p, group), t->dim[3]};
@@ -312,7 +329,8 @@ static void linear_attention(onnx_conv *c)
                   (long long)heads, (long long)kv_heads);
     tn_value beta = onnx_opt(c, 5), q = linear_operand(c, 0, heads);
     bool one_beta = beta.def && onnx_rank(beta) == 3 && tn_is_value(onnx_type(beta)->dim[2], 1);
-    if (c->bad) return;
+    if (c->bad)
+        return;
     int64_t size = known(onnx_type(q)->dim[3]), group = heads / kv_heads;
     tn_linear_attention_attr a = {scale == 0 ? 1 / sqrt((double)size) : scale};
     tn_value in[6] = {group_queries(c, q, kv_heads, group), linear_operand(c, 1, kv_heads),
@@ -331,7 +349,8 @@ static tn_value causal_conv(onnx_conv *c, tn_value x, tn_value weight, tn_value 
 {
     static const int64_t ones[] = {1, 1}, none[] = {0, 0, 0, 0};
     tn_conv2d_attr a;
-    if (c->bad || tn_attr_init(c->pool, tn_op_nn_conv2d.attr, sizeof a, &a) != TN_OK) return (tn_value){0};
+    if (c->bad || tn_attr_init(c->pool, tn_op_nn_conv2d.attr, sizeof a, &a) != TN_OK)
+        return (tn_value){0};
     int64_t kernel[] = {1, known(onnx_type(weight)->dim[2])};
     a.channels = a.groups = known(onnx_type(weight)->dim[0]);
     a.kernel_size = tn_ints_make(c->arena, 2, kernel);
@@ -350,7 +369,8 @@ static void causal_conv_with_state(onnx_conv *c)
     bool silu = strcmp(activation, "silu") == 0 || strcmp(activation, "swish") == 0;
     if (!silu && strcmp(activation, "none") != 0)
         onnx_fail(c, "onnx-E009", "activation is \"%s\"; none, silu and swish are known", activation);
-    if (c->bad) return;
+    if (c->bad)
+        return;
     if (onnx_rank(x) != 3 || onnx_rank(weight) != 3 || known(onnx_type(weight)->dim[2]) < 1 ||
         known(onnx_type(weight)->dim[0]) < 1) {
         onnx_fail(c, "onnx-E022",

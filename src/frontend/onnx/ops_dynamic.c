@@ -60,14 +60,16 @@ tn_dims onnx_bind(onnx_conv *c, tn_value v, const tn_expr *most)
 {
     tn_dims d = {0};
     int64_t n;
-    if (most && tn_is_value(most, 0)) return tn_dims_make(c->arena, 1, &most);
+    if (most && tn_is_value(most, 0))
+        return tn_dims_make(c->arena, 1, &most);
     tn_value b = onnx_call1(c, &tn_op_bind_extent, NULL, v);
     if (c->bad || !onnx_host(c, b, &d)) {
         c->bad = true;
         return (tn_dims){0};
     }
     for (uint32_t i = 0; i < d.n && most && tn_is_int(most, &n); i++)
-        if (d.at[i]->kind == TN_E_SYM) tn_graph_symbol(c->g, d.at[i]->u.s)->max = n;
+        if (d.at[i]->kind == TN_E_SYM)
+            tn_graph_symbol(c->g, d.at[i]->u.s)->max = n;
     return d;
 }
 
@@ -107,7 +109,8 @@ static void nonzero(onnx_conv *c)
     tn_value x = onnx_in(c, 0), at, row[ONNX_MAX_RANK];
     const tn_type *t = onnx_type(x);
     int rank = t->n ? t->n : 1;
-    if (c->bad) return;
+    if (c->bad)
+        return;
     at = positions(c, flat(c, onnx_cast(c, x, TN_BOOL1)));
     for (int d = rank - 1; d >= 0 && !c->bad; d--) { /* the last index runs fastest */
         if (d == 0) {
@@ -135,7 +138,8 @@ static tn_value inside(onnx_conv *c, tn_value condition, tn_value x, int axis)
     const tn_expr *n = onnx_type(condition)->dim[0], *extent = onnx_type(x)->dim[axis];
     int64_t given, there, none = 0;
     bool constant = tn_is_int(n, &given) && tn_is_int(extent, &there);
-    if (n == extent || (constant && given <= there)) return condition;
+    if (n == extent || (constant && given <= there))
+        return condition;
     if (constant) {
         tn_slice_attr front = {tn_make_dims(c->g, 1, &none), tn_make_dims(c->g, 1, &there), {0}, {0}};
         return onnx_call1(c, &tn_op_strided_slice, &front, condition);
@@ -149,13 +153,15 @@ static void compress(onnx_conv *c)
     tn_value x = onnx_in(c, 0), condition = onnx_in(c, 1);
     bool along = onnx_has_attr(c, "axis");
     int64_t given = onnx_attr_int(c, "axis", 0);
-    if (c->bad) return;
+    if (c->bad)
+        return;
     x = along ? x : flat(c, x);
     int axis = along ? onnx_axis(c, given, onnx_rank(x)) : 0;
     if (onnx_rank(condition) != 1)
         onnx_fail(c, "onnx-E009", "the condition is %s, but must have one dimension",
                   onnx_type_text(c, onnx_type(condition)));
-    if (c->bad) return;
+    if (c->bad)
+        return;
     condition = inside(c, onnx_cast(c, condition, TN_BOOL1), x, axis);
     onnx_out(c, 0, take(c, x, positions(c, condition), axis));
 }
@@ -172,15 +178,21 @@ static tn_value rows_of(onnx_conv *c, tn_value x, int axis)
     tn_dtype t = onnx_type(x)->dtype;
     perm[k++] = axis;
     for (int i = 0; i < rank; i++)
-        if (i != axis) perm[k++] = i;
-    if (tn_dtype_is_bool(t)) x = onnx_cast(c, x, TN_U8);
-    if (tn_dtype_is_float(t) && t.bits < 32) x = onnx_cast(c, x, TN_F32);
+        if (i != axis)
+            perm[k++] = i;
+    if (tn_dtype_is_bool(t))
+        x = onnx_cast(c, x, TN_U8);
+    if (tn_dtype_is_float(t) && t.bits < 32)
+        x = onnx_cast(c, x, TN_F32);
     x = axis ? onnx_transpose(c, x, rank, perm) : x;
     const tn_expr *dim[2] = {onnx_type(x)->dim[0], onnx_product(c, onnx_type(x), 1, rank)};
     return c->bad ? x : onnx_reshape(c, x, 2, dim);
 }
 
-static tn_value plus(onnx_conv *c, tn_value v, int64_t by) { return onnx_call2(c, &tn_op_add, NULL, v, i64(c, by)); }
+static tn_value plus(onnx_conv *c, tn_value v, int64_t by)
+{
+    return onnx_call2(c, &tn_op_add, NULL, v, i64(c, by));
+}
 
 /* bool (n): does row i of the sorted rows differ from the one before? */
 static tn_value starts_run(onnx_conv *c, tn_value rows, tn_value number)
@@ -190,9 +202,11 @@ static tn_value starts_run(onnx_conv *c, tn_value rows, tn_value number)
     if (tn_dtype_is_float(onnx_type(rows)->dtype)) {
         tn_value one = onnx_call2(c, &tn_op_equal, NULL, rows, rows),
                  other = onnx_call2(c, &tn_op_equal, NULL, before, before);
-        differ = onnx_call2(c, &tn_op_logical_and, NULL, differ, onnx_call2(c, &tn_op_logical_or, NULL, one, other));
+        differ = onnx_call2(c, &tn_op_logical_and, NULL, differ,
+                            onnx_call2(c, &tn_op_logical_or, NULL, one, other));
     }
-    tn_value differences = reduce(c, &tn_op_sum, onnx_cast(c, differ, TN_I32), 1); /* of a row without elements 0 */
+    tn_value differences =
+        reduce(c, &tn_op_sum, onnx_cast(c, differ, TN_I32), 1); /* of a row without elements 0 */
     return onnx_call2(c, &tn_op_logical_or, NULL, onnx_cast(c, differences, TN_BOOL1),
                       onnx_call2(c, &tn_op_equal, NULL, number, i64(c, 0)));
 }
@@ -216,15 +230,20 @@ static void unique(onnx_conv *c)
     tn_value x = onnx_in(c, 0);
     bool along = onnx_has_attr(c, "axis"), sorted = onnx_attr_int(c, "sorted", 1) != 0;
     int64_t given = onnx_attr_int(c, "axis", 0);
-    if (c->bad) return;
+    if (c->bad)
+        return;
     x = along ? x : flat(c, x);
     int axis = along ? onnx_axis(c, given, onnx_rank(x)) : 0;
     tn_value rows = c->bad ? x : rows_of(c, x, axis);
-    if (c->bad) return;
-    tn_value number = onnx_count_up(c, onnx_type(rows)->dim[0]), order = onnx_call1(c, &tn_op_sort_rows, NULL, rows);
-    tn_value starts = starts_run(c, take(c, rows, order, 0), number), run = permuted(c, order, rank_of(c, starts));
+    if (c->bad)
+        return;
+    tn_value number = onnx_count_up(c, onnx_type(rows)->dim[0]),
+             order = onnx_call1(c, &tn_op_sort_rows, NULL, rows);
+    tn_value starts = starts_run(c, take(c, rows, order, 0), number),
+             run = permuted(c, order, rank_of(c, starts));
     tn_value from = positions(c, starts);
-    if (c->bad) return;
+    if (c->bad)
+        return;
     tn_value place = onnx_count_up(c, onnx_type(from)->dim[0]), next = take(c, from, plus(c, place, 1), 0);
     tn_value is_last = onnx_call2(c, &tn_op_equal, NULL, next, from), n = onnx_extent_of(c, rows, 0);
     tn_value count = onnx_call2(c, &tn_op_subtract, NULL, choose(c, is_last, n, next), from);
@@ -238,7 +257,8 @@ static void unique(onnx_conv *c)
     }
     onnx_out(c, 0, take(c, x, index, axis));
     const tn_value rest[3] = {index, inverse, count};
-    for (uint32_t i = 1; i < 4 && i < c->node->output.n; i++) onnx_out(c, i, rest[i - 1]);
+    for (uint32_t i = 1; i < 4 && i < c->node->output.n; i++)
+        onnx_out(c, i, rest[i - 1]);
 }
 
 /* ---- NonMaxSuppression ---- */
@@ -246,7 +266,8 @@ static void unique(onnx_conv *c)
 static tn_value scalar_or(onnx_conv *c, uint32_t i, tn_dtype t, double def)
 {
     tn_value v = onnx_opt(c, i);
-    if (!v.def) return onnx_const(c, t, def);
+    if (!v.def)
+        return onnx_const(c, t, def);
     v = onnx_cast(c, v, t);
     return onnx_rank(v) ? onnx_reshape(c, v, 0, NULL) : v;
 }
@@ -258,7 +279,8 @@ static void nms(onnx_conv *c)
     if (onnx_rank(scores) != 3)
         onnx_fail(c, "onnx-E009", "the scores are %s, but must have three dimensions",
                   onnx_type_text(c, onnx_type(scores)));
-    if (c->bad) return;
+    if (c->bad)
+        return;
     tn_value in[5] = {boxes, scores, scalar_or(c, 2, TN_I64, 0), scalar_or(c, 3, TN_F32, 0),
                       scalar_or(c, 4, TN_F32, -3.4028234663852886e38)};
     tn_value chosen = flat(c, onnx_call(c, &tn_op_vision_nms_select, &a, 5, in));
@@ -307,8 +329,10 @@ static tn_value part(onnx_conv *c, tn_value v, int64_t from, int64_t to)
 static tn_value fitted(onnx_conv *c, tn_value v, uint32_t n, bool front)
 {
     uint32_t have = length(v);
-    if (have > n) return part(c, v, 0, n);
-    if (have == n) return v;
+    if (have > n)
+        return part(c, v, 0, n);
+    if (have == n)
+        return v;
     return front ? joined(c, ones(c, n - have), v) : joined(c, v, ones(c, n - have));
 }
 
@@ -334,7 +358,8 @@ tn_value onnx_reshape_to(onnx_conv *c, tn_value x, const tn_reshape_attr *a)
 
 bool onnx_dynamic_reshape(onnx_conv *c, tn_value x, tn_value shape, bool allow_zero)
 {
-    if (c->bad || !x.def || !unknown(c, shape) || onnx_rank(shape) != 1) return false;
+    if (c->bad || !x.def || !unknown(c, shape) || onnx_rank(shape) != 1)
+        return false;
     uint32_t n = length(shape);
     tn_value target = onnx_cast(c, shape, TN_I64), zero = i64(c, 0), rest = i64(c, -1);
     tn_value had = onnx_rank(x) ? shape_value(c, x) : ones(c, 1);
@@ -352,9 +377,11 @@ bool onnx_dynamic_reshape(onnx_conv *c, tn_value x, tn_value shape, bool allow_z
 
 bool onnx_dynamic_expand(onnx_conv *c, tn_value x, tn_value shape)
 {
-    if (c->bad || !x.def || !unknown(c, shape) || onnx_rank(shape) != 1) return false;
+    if (c->bad || !x.def || !unknown(c, shape) || onnx_rank(shape) != 1)
+        return false;
     uint32_t n = length(shape), rank = (uint32_t)onnx_rank(x), most = n > rank ? n : rank;
-    if (most > ONNX_MAX_RANK) return false;
+    if (most > ONNX_MAX_RANK)
+        return false;
     tn_value target = fitted(c, onnx_cast(c, shape, TN_I64), most, true);
     tn_value had = fitted(c, rank ? shape_value(c, x) : ones(c, most), most, true);
     target = choose(c, onnx_call2(c, &tn_op_equal, NULL, target, i64(c, 1)), had, target);
@@ -362,7 +389,8 @@ bool onnx_dynamic_expand(onnx_conv *c, tn_value x, tn_value shape)
     tn_value fits = choose(c, onnx_call2(c, &tn_op_equal, NULL, had, i64(c, 1)), i64(c, 0),
                            onnx_call2(c, &tn_op_subtract, NULL, target, had));
     const tn_expr *none[ONNX_MAX_RANK]; /* a dimension is 1 or stays */
-    for (uint32_t i = 0; i < most; i++) none[i] = tn_idx(c->pool, 0);
+    for (uint32_t i = 0; i < most; i++)
+        none[i] = tn_idx(c->pool, 0);
     tn_bind_extent_attr zero = {tn_dims_make(c->arena, most, none)};
     (void)onnx_call1(c, &tn_op_bind_extent, &zero, fits);
     tn_extent_attr a = {d};
@@ -384,7 +412,8 @@ static int64_t fixed_length(onnx_conv *c, tn_value start, tn_value end)
     start = peeled(start);
     end = peeled(end);
     for (int k = 0; k < 2 && end.def && tn_op_is(end.def, &tn_op_add); k++)
-        if (tn_value_eq(peeled(tn_in(end.def, k)), start) && onnx_scalar(c, peeled(tn_in(end.def, 1 - k)), &n) && n > 0)
+        if (tn_value_eq(peeled(tn_in(end.def, k)), start) &&
+            onnx_scalar(c, peeled(tn_in(end.def, 1 - k)), &n) && n > 0)
             return (int64_t)n;
     return 0;
 }
@@ -438,7 +467,8 @@ bool onnx_dynamic_slice(onnx_conv *c, tn_value x, tn_value start, tn_value end, 
     } else {
         bound = onnx_bind(c, count, NULL);
     }
-    if (c->bad) return true;
+    if (c->bad)
+        return true;
     const tn_expr *dim[ONNX_MAX_RANK];
     for (uint32_t i = 0; i < rank; i++) {
         dim[i] = onnx_type(x)->dim[i];
@@ -461,7 +491,8 @@ bool onnx_dynamic_slice(onnx_conv *c, tn_value x, tn_value start, tn_value end, 
 const tn_expr *onnx_dynamic_count(onnx_conv *c, const tn_value in[3])
 {
     tn_value x[3];
-    for (int i = 0; i < 3; i++) x[i] = onnx_cast(c, in[i], TN_F64);
+    for (int i = 0; i < 3; i++)
+        x[i] = onnx_cast(c, in[i], TN_F64);
     tn_value n = onnx_call2(c, &tn_op_divide, NULL, onnx_call2(c, &tn_op_subtract, NULL, x[1], x[0]), x[2]);
     n = onnx_cast(c, onnx_call1(c, &tn_op_ceil, NULL, n), TN_I64);
     tn_dims d = onnx_bind(c, onnx_call2(c, &tn_op_maximum, NULL, n, i64(c, 0)), NULL);

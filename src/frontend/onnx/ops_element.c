@@ -3,10 +3,7 @@
 
 #include <string.h>
 
-static void unary(onnx_conv *c)
-{
-    onnx_out(c, 0, onnx_call1(c, c->row->relay, NULL, onnx_in(c, 0)));
-}
+static void unary(onnx_conv *c) { onnx_out(c, 0, onnx_call1(c, c->row->relay, NULL, onnx_in(c, 0))); }
 
 static void binary(onnx_conv *c)
 {
@@ -16,7 +13,8 @@ static void binary(onnx_conv *c)
 static void is_inf(onnx_conv *c)
 {
     tn_value x = onnx_in(c, 0);
-    bool below = onnx_attr_int(c, "detect_negative", 1) != 0, above = onnx_attr_int(c, "detect_positive", 1) != 0;
+    bool below = onnx_attr_int(c, "detect_negative", 1) != 0,
+         above = onnx_attr_int(c, "detect_positive", 1) != 0;
     tn_value inf = onnx_call1(c, &tn_op_isinf, NULL, x), zero = onnx_const(c, onnx_type(x)->dtype, 0);
     if (!below || !above) {
         tn_value side = !below && !above ? onnx_call2(c, &tn_op_not_equal, NULL, inf, inf)
@@ -29,7 +27,8 @@ static void is_inf(onnx_conv *c)
 static void mod(onnx_conv *c)
 {
     bool sign_of_a = onnx_attr_int(c, "fmod", 0) != 0;
-    onnx_out(c, 0, onnx_call2(c, sign_of_a ? &tn_op_mod : &tn_op_floor_mod, NULL, onnx_in(c, 0), onnx_in(c, 1)));
+    onnx_out(c, 0,
+             onnx_call2(c, sign_of_a ? &tn_op_mod : &tn_op_floor_mod, NULL, onnx_in(c, 0), onnx_in(c, 1)));
 }
 
 static void shift(onnx_conv *c)
@@ -39,7 +38,9 @@ static void shift(onnx_conv *c)
     bool left = strcmp(to, "LEFT") == 0;
     if (!left && strcmp(to, "RIGHT") != 0)
         onnx_fail(c, "onnx-E009", "direction is \"%s\"; LEFT and RIGHT are known", to);
-    onnx_out(c, 0, onnx_call2(c, left ? &tn_op_left_shift : &tn_op_right_shift, NULL, onnx_in(c, 0), onnx_in(c, 1)));
+    onnx_out(
+        c, 0,
+        onnx_call2(c, left ? &tn_op_left_shift : &tn_op_right_shift, NULL, onnx_in(c, 0), onnx_in(c, 1)));
 }
 
 static void bit_cast(onnx_conv *c)

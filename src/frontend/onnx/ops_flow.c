@@ -18,7 +18,8 @@ static void discard_regions(onnx_conv *c, size_t from)
 {
     while (c->im->region.n > from) {
         tn_region *r = tn_vec_pop(&c->im->region);
-        if (!r->holder) tn_region_discard(c->g, r);
+        if (!r->holder)
+            tn_region_discard(c->g, r);
     }
 }
 
@@ -36,8 +37,10 @@ typedef struct branch {
 static void inline_branch(onnx_conv *c, const onnx_graph *g)
 {
     tn_value *out = TN_NEW_N(c->arena, tn_value, g->output.n);
-    if (!onnx_body(c, g, c->im->r, 0, NULL, out)) c->bad = true;
-    for (size_t i = 0; i < c->node->output.n && !c->bad; i++) onnx_out(c, (uint32_t)i, out[i]);
+    if (!onnx_body(c, g, c->im->r, 0, NULL, out))
+        c->bad = true;
+    for (size_t i = 0; i < c->node->output.n && !c->bad; i++)
+        onnx_out(c, (uint32_t)i, out[i]);
 }
 
 static void convert_branch(onnx_conv *c, branch *b)
@@ -83,7 +86,8 @@ static void suggest_shapes(onnx_conv *c, const char *trouble)
     c->g->wants_shapes = true;
     for (uint32_t i = 0; i < r->n_param; i++) {
         const tn_type *t = r->param[i]->type[0];
-        if (tn_type_dims_const(t, NULL)) continue;
+        if (tn_type_dims_const(t, NULL))
+            continue;
         tn_buf_printf(&b, "%s%s:[", b.n ? " " : "", r->param[i]->name);
         for (int d = 0; d < t->n; d++) {
             tn_buf_str(&b, d ? "," : "");
@@ -116,7 +120,8 @@ static void if_node(onnx_conv *c, tn_value condition, branch b[2])
     tn_node_hold(c->g, node, 2, (tn_region *[]){b[0].r, b[1].r});
     if (tn_infer_node(c->g, node) != TN_OK) {
         TN_ASSERT(c->g->ctx->n_error > 0);
-        if (c->g->ctx->n_error > had) suggest_shapes(c, "its branches differ");
+        if (c->g->ctx->n_error > had)
+            suggest_shapes(c, "its branches differ");
         tn_node_remove(c->g, node);
         c->bad = true;
         return;
@@ -163,11 +168,13 @@ static void if_(onnx_conv *c)
     tn_value condition = bool_scalar(c, onnx_in(c, 0));
     branch b[2] = {{.g = onnx_attr_graph(c, "then_branch")}, {.g = onnx_attr_graph(c, "else_branch")}};
     double known;
-    if (c->bad) return;
+    if (c->bad)
+        return;
     if (b[0].g->output.n < c->node->output.n || b[1].g->output.n < c->node->output.n)
         onnx_fail(c, "onnx-E017", "%zu results are used, but a branch gives fewer; the model is damaged",
                   c->node->output.n);
-    if (c->bad) return;
+    if (c->bad)
+        return;
     if (onnx_scalar(c, condition, &known)) {
         inline_branch(c, b[known != 0 ? 0 : 1].g);
         return;
@@ -198,9 +205,11 @@ static void if_(onnx_conv *c)
         suggest_shapes(c, tn_arena_printf(c->arena, "its %s branch cannot be computed (%s)", which, why));
         return;
     }
-    if (!b[1].ok) tn_diag_rewind(ctx, between);
+    if (!b[1].ok)
+        tn_diag_rewind(ctx, between);
     for (int i = 0; i < 2; i++)
-        if (!b[i].ok) make_fail(c, &b[i], i ? "else" : "then");
+        if (!b[i].ok)
+            make_fail(c, &b[i], i ? "else" : "then");
     if_node(c, condition, b);
 }
 
@@ -218,7 +227,8 @@ static void refuse_loop(onnx_conv *c, const char *why)
 
 static bool too_long(onnx_conv *c, const onnx_graph *g, int64_t n)
 {
-    if (n <= MAX_UNROLL && n * (int64_t)g->node.n <= MAX_UNROLLED_NODES) return false;
+    if (n <= MAX_UNROLL && n * (int64_t)g->node.n <= MAX_UNROLLED_NODES)
+        return false;
     refuse_loop(c, tn_arena_printf(c->arena, "it has at least %lld iterations of %zu nodes", (long long)n,
                                    g->node.n));
     return true;
@@ -235,10 +245,8 @@ static tn_value with_axis(onnx_conv *c, tn_value v, int axis)
 static tn_value element(onnx_conv *c, tn_value v, int64_t axis, int64_t i)
 {
     int64_t end = i + 1;
-    tn_slice_attr a = {tn_make_dims(c->g, 1, &i),
-                       tn_make_dims(c->g, 1, &end),
-                       {0},
-                       tn_ints_make(c->arena, 1, &axis)};
+    tn_slice_attr a = {
+        tn_make_dims(c->g, 1, &i), tn_make_dims(c->g, 1, &end), {0}, tn_ints_make(c->arena, 1, &axis)};
     tn_squeeze_attr s = {tn_ints_make(c->arena, 1, &axis)};
     return onnx_call1(c, &tn_op_squeeze, &s, onnx_call1(c, &tn_op_strided_slice, &a, v));
 }
@@ -248,7 +256,8 @@ static tn_value stacked(onnx_conv *c, const tn_value *v, int64_t n, size_t strid
 {
     tn_value *all = TN_NEW_N(c->arena, tn_value, (size_t)n);
     tn_axis_attr a = {axis};
-    for (int64_t i = 0; i < n; i++) all[backward ? n - 1 - i : i] = with_axis(c, v[(size_t)i * stride], axis);
+    for (int64_t i = 0; i < n; i++)
+        all[backward ? n - 1 - i : i] = with_axis(c, v[(size_t)i * stride], axis);
     return onnx_call(c, &tn_op_concatenate, &a, (int)n, all);
 }
 
@@ -272,7 +281,8 @@ static bool is_newer(const tn_expr *e, void *user)
 static bool has_newer(onnx_conv *c, tn_value v, uint32_t from)
 {
     newer n = {c->g, from, false};
-    for (int d = 0; d < onnx_rank(v); d++) (void)tn_each(onnx_type(v)->dim[d], is_newer, &n);
+    for (int d = 0; d < onnx_rank(v); d++)
+        (void)tn_each(onnx_type(v)->dim[d], is_newer, &n);
     return n.found;
 }
 
@@ -306,11 +316,13 @@ static tn_value first_rows(onnx_conv *c, tn_value v, tn_dims rows)
         step[d] = 1;
     }
     tn_extent_attr a = {tn_dims_make(c->arena, t->n, dim)};
-    const tn_value in[3] = {v, onnx_const_ints(c, TN_I64, 1, t->n, begin), onnx_const_ints(c, TN_I64, 1, t->n, step)};
+    const tn_value in[3] = {v, onnx_const_ints(c, TN_I64, 1, t->n, begin),
+                            onnx_const_ints(c, TN_I64, 1, t->n, step)};
     return onnx_call(c, &tn_op_dyn_strided_slice, &a, 3, in);
 }
 
-typedef struct loop_body { /* of a loop that is being made; lists of values have room for MAX_BODY and two more */
+typedef struct
+    loop_body { /* of a loop that is being made; lists of values have room for MAX_BODY and two more */
     tn_region *r;
     tn_value *in, *inner, *out; /* operands of the loop; what it gives its body; what the body gives */
     uint32_t n_carried, n_out;
@@ -329,10 +341,13 @@ static loop_body begin_body(onnx_conv *c, uint32_t n_carried)
     in[0] = onnx_rank(in[0]) ? onnx_reshape(c, in[0], 0, NULL) : in[0];
     in[0] = onnx_call2(c, &tn_op_maximum, NULL, in[0], onnx_const_ints(c, TN_I64, 0, 1, &zero));
     in[1] = onnx_has(c, 1) ? bool_scalar(c, onnx_in(c, 1)) : onnx_const(c, TN_BOOL1, 1);
-    for (uint32_t k = 0; k < n_carried; k++) in[k + 2] = onnx_in(c, k + 2);
+    for (uint32_t k = 0; k < n_carried; k++)
+        in[k + 2] = onnx_in(c, k + 2);
     onnx_need_tensors(c, "carried value", n_carried, in + 2);
-    if (c->bad) return b;
-    b.inner[0] = tn_val(tn_region_add_param(c->g, b.r, "i", tn_type_tensor(c->g->pool, TN_I64, 0, NULL, NULL)));
+    if (c->bad)
+        return b;
+    b.inner[0] =
+        tn_val(tn_region_add_param(c->g, b.r, "i", tn_type_tensor(c->g->pool, TN_I64, 0, NULL, NULL)));
     for (uint32_t k = 0; k < n_carried; k++)
         b.inner[k + 2] = tn_val(tn_region_add_param(
             c->g, b.r, tn_arena_printf(c->arena, "carried%u", (unsigned)k), tn_value_type(in[k + 2])));
@@ -366,7 +381,8 @@ static void add_counter(onnx_conv *c, loop_body *b)
     c->im->r = b->r;
     tn_value next = onnx_call2(c, &tn_op_add, NULL, b->inner[0], onnx_const_ints(c, TN_I64, 0, 1, &one));
     c->im->r = outer;
-    for (uint32_t k = b->n_out++; k > b->n_carried + 1; k--) b->out[k] = b->out[k - 1];
+    for (uint32_t k = b->n_out++; k > b->n_carried + 1; k--)
+        b->out[k] = b->out[k - 1];
     b->out[++b->n_carried] = next;
 }
 
@@ -374,17 +390,22 @@ static void loop_node(onnx_conv *c, const onnx_graph *g, uint32_t n_carried)
 {
     tn_loop_attr attr = {{0}, false};
     loop_body b = begin_body(c, n_carried);
-    if (!c->bad) convert_body(c, g, &b);
-    if (!c->bad && b.n_out > n_carried + 1) attr.count = loop_count(c, b.in[0], b.in[1], b.out[0], &attr.at_most);
-    if (!c->bad && attr.at_most) add_counter(c, &b);
-    if (c->bad) return;
+    if (!c->bad)
+        convert_body(c, g, &b);
+    if (!c->bad && b.n_out > n_carried + 1)
+        attr.count = loop_count(c, b.in[0], b.in[1], b.out[0], &attr.at_most);
+    if (!c->bad && attr.at_most)
+        add_counter(c, &b);
+    if (c->bad)
+        return;
     tn_region_set_results(c->g, b.r, (int)b.n_out, b.out);
-    tn_node *n = tn_node_new(c->g, c->im->r, NULL, &tn_op_loop, (int)b.n_carried + 2, b.in, (int)b.n_out - 1, &attr,
-                             c->loc);
+    tn_node *n = tn_node_new(c->g, c->im->r, NULL, &tn_op_loop, (int)b.n_carried + 2, b.in, (int)b.n_out - 1,
+                             &attr, c->loc);
     tn_node_hold(c->g, n, 1, &b.r);
     c->bad = tn_infer_node(c->g, n) != TN_OK;
     tn_dims rows = {0};
-    if (!c->bad && attr.at_most) rows = onnx_bind(c, (tn_value){n, n_carried}, attr.count.at[0]);
+    if (!c->bad && attr.at_most)
+        rows = onnx_bind(c, (tn_value){n, n_carried}, attr.count.at[0]);
     for (uint32_t k = 0; k < c->node->output.n && !c->bad; k++) {
         tn_value v = {n, k < n_carried ? k : k + b.n_carried - n_carried};
         onnx_out(c, k, rows.n && k >= n_carried ? first_rows(c, v, rows) : v);
@@ -395,13 +416,17 @@ static void loop_node(onnx_conv *c, const onnx_graph *g, uint32_t n_carried)
 static void no_iteration(onnx_conv *c, const onnx_graph *g, uint32_t n_carried)
 {
     const tn_expr *dim[ONNX_MAX_RANK + 1] = {tn_idx(c->pool, 0)};
-    for (uint32_t k = 0; k < n_carried && k < c->node->output.n; k++) onnx_out(c, k, onnx_in(c, k + 2));
-    if (c->node->output.n <= n_carried) return;
+    for (uint32_t k = 0; k < n_carried && k < c->node->output.n; k++)
+        onnx_out(c, k, onnx_in(c, k + 2));
+    if (c->node->output.n <= n_carried)
+        return;
     loop_body b = begin_body(c, n_carried);
-    if (!c->bad) convert_body(c, g, &b);
+    if (!c->bad)
+        convert_body(c, g, &b);
     for (uint32_t k = n_carried; k < c->node->output.n && !c->bad; k++) {
         const tn_type *t = onnx_type(b.out[k + 1]);
-        for (int d = 0; d < t->n; d++) dim[d + 1] = t->dim[d];
+        for (int d = 0; d < t->n; d++)
+            dim[d + 1] = t->dim[d];
         tn_broadcast_to_attr to = {tn_dims_make(c->arena, (uint32_t)t->n + 1, dim)};
         onnx_out(c, k, onnx_call1(c, &tn_op_broadcast_to, &to, onnx_const(c, t->dtype, 0)));
     }
@@ -416,10 +441,13 @@ static bool loop_bounds(onnx_conv *c, const onnx_graph *g, int64_t *out_count, b
     *out_count = INT64_MAX;
     bool counted = !onnx_has(c, 0) || onnx_scalar(c, onnx_in(c, 0), &count),
          decided = !onnx_has(c, 1) || onnx_scalar(c, onnx_in(c, 1), &go);
-    if (onnx_has(c, 0) && counted) *out_count = count < 0 ? 0 : count > (double)(1 << 30) ? 1 << 30 : (int64_t)count;
+    if (onnx_has(c, 0) && counted)
+        *out_count = count<0 ? 0 : count>(double)(1 << 30) ? 1 << 30 : (int64_t)count;
     *out_go = !decided || go != 0;
-    if (*out_count == 0 || !*out_go) return true;
-    if (!counted || !decided) return false;
+    if (*out_count == 0 || !*out_go)
+        return true;
+    if (!counted || !decided)
+        return false;
     return *out_count == INT64_MAX ||
            (*out_count <= MAX_UNROLL && *out_count * (int64_t)g->node.n <= MAX_UNROLLED_NODES);
 }
@@ -431,19 +459,25 @@ static void loop(onnx_conv *c)
     int64_t count, i = 0;
     bool go;
     double next;
-    if (c->bad) return;
+    if (c->bad)
+        return;
     if (g->output.n < n_carried + 1u || g->output.n > MAX_BODY || c->node->output.n > g->output.n - 1)
         onnx_fail(c, "onnx-E017", "its body gives %zu results; the model is damaged", g->output.n);
     size_t n_scan = c->bad ? 0 : g->output.n - 1 - n_carried;
     bool known = !c->bad && loop_bounds(c, g, &count, &go);
-    if (!c->bad && !known) loop_node(c, g, n_carried);
-    if (known && (count == 0 || !go)) no_iteration(c, g, n_carried);
-    if (!known || count == 0 || !go) return;
+    if (!c->bad && !known)
+        loop_node(c, g, n_carried);
+    if (known && (count == 0 || !go))
+        no_iteration(c, g, n_carried);
+    if (!known || count == 0 || !go)
+        return;
     tn_value *in = TN_NEW_N(c->arena, tn_value, n_carried + 2), *out = TN_NEW_N(c->arena, tn_value, MAX_BODY);
     tn_vec(tn_value) scans = {0};
-    for (uint32_t k = 0; k < n_carried; k++) in[k + 2] = onnx_in(c, k + 2);
+    for (uint32_t k = 0; k < n_carried; k++)
+        in[k + 2] = onnx_in(c, k + 2);
     for (; i < count && go && !c->bad; i++) {
-        if (too_long(c, g, count == INT64_MAX ? i + 1 : count)) break;
+        if (too_long(c, g, count == INT64_MAX ? i + 1 : count))
+            break;
         in[0] = onnx_const_ints(c, TN_I64, 0, 1, &i);
         in[1] = onnx_const(c, TN_BOOL1, 1);
         c->bad = !onnx_body(c, g, c->im->r, n_carried + 2, in, out) || c->bad;
@@ -456,9 +490,11 @@ static void loop(onnx_conv *c)
             refuse_loop(c, "its condition is computed at run time");
         }
         go = !c->bad && next != 0;
-        for (uint32_t k = 0; k < n_carried; k++) in[k + 2] = out[k + 1];
+        for (uint32_t k = 0; k < n_carried; k++)
+            in[k + 2] = out[k + 1];
         onnx_need_tensors(c, "collected result", c->bad ? 0 : n_scan, out + 1 + n_carried);
-        for (size_t k = 0; k < n_scan; k++) tn_vec_push(&scans, out[1 + n_carried + k]);
+        for (size_t k = 0; k < n_scan; k++)
+            tn_vec_push(&scans, out[1 + n_carried + k]);
     }
     for (size_t k = 0; k < c->node->output.n && !c->bad; k++) {
         onnx_out(c, (uint32_t)k,
@@ -482,7 +518,8 @@ static int64_t scan_length(onnx_conv *c, const scan *s, const tn_value x[])
     for (uint32_t k = 0; k < s->n_in && !c->bad; k++) {
         const tn_type *t = onnx_type(x[k]);
         int axis = onnx_axis(c, s->in_axis[k], t->n);
-        if (c->bad) break;
+        if (c->bad)
+            break;
         if (!tn_is_int(t->dim[axis], &d))
             refuse_loop(
                 c, tn_arena_printf(c->arena, "dimension %d of %s is symbolic", axis, onnx_type_text(c, t)));
@@ -491,7 +528,8 @@ static int64_t scan_length(onnx_conv *c, const scan *s, const tn_value x[])
                       (long long)d);
         n = d;
     }
-    if (!c->bad && n <= 0) refuse_loop(c, "it has no iterations, so the shape of its results is not known");
+    if (!c->bad && n <= 0)
+        refuse_loop(c, "it has no iterations, so the shape of its results is not known");
     return c->bad || too_long(c, s->g, n) ? 0 : n;
 }
 
@@ -504,13 +542,16 @@ static void run_scan(onnx_conv *c, const scan *s, tn_value state[], const tn_val
              *all = TN_NEW_N(c->arena, tn_value, (size_t)n * s->n_out + n_body);
     for (int64_t i = 0; i < n && !c->bad; i++) {
         tn_value *body = TN_NEW_N(c->arena, tn_value, n_body);
-        for (uint32_t k = 0; k < s->n_state; k++) in[k] = state[k];
+        for (uint32_t k = 0; k < s->n_state; k++)
+            in[k] = state[k];
         for (uint32_t k = 0; k < s->n_in; k++)
             in[s->n_state + k] =
                 element(c, x[k], onnx_axis(c, s->in_axis[k], onnx_rank(x[k])), s->in_back[k] ? n - 1 - i : i);
         c->bad = !onnx_body(c, s->g, c->im->r, n_in, in, body) || c->bad;
-        for (uint32_t k = 0; k < s->n_state; k++) state[k] = body[k];
-        for (uint32_t k = 0; k < s->n_out; k++) all[(size_t)i * s->n_out + k] = body[s->n_state + k];
+        for (uint32_t k = 0; k < s->n_state; k++)
+            state[k] = body[k];
+        for (uint32_t k = 0; k < s->n_out; k++)
+            all[(size_t)i * s->n_out + k] = body[s->n_state + k];
     }
     for (uint32_t k = 0; k < s->n_out && !c->bad; k++) {
         int axis = onnx_axis(c, s->out_axis[k], onnx_rank(all[k]) + 1);
@@ -534,7 +575,8 @@ static bool scan_begin(onnx_conv *c, scan *s, uint32_t first)
     int64_t n_in = onnx_attr_int(c, "num_scan_inputs", -1);
     s->g = onnx_attr_graph(c, "body");
     onnx_attr_need(c, "num_scan_inputs");
-    if (c->bad) return false;
+    if (c->bad)
+        return false;
     int64_t n_state = (int64_t)onnx_n_in(c) - first - n_in;
     if (n_in < 1 || n_state < 0 || (int64_t)s->g->output.n < n_state || s->g->output.n > MAX_BODY ||
         c->node->output.n > s->g->output.n)
@@ -549,14 +591,17 @@ static bool scan_begin(onnx_conv *c, scan *s, uint32_t first)
 static void scan9(onnx_conv *c)
 {
     scan s = {0};
-    if (!scan_begin(c, &s, 0)) return;
+    if (!scan_begin(c, &s, 0))
+        return;
     s.in_axis = each_of(c, "scan_input_axes", s.n_in);
     s.out_axis = each_of(c, "scan_output_axes", s.n_out);
     s.in_back = each_of(c, "scan_input_directions", s.n_in);
     s.out_back = each_of(c, "scan_output_directions", s.n_out);
     tn_value *v = TN_NEW_N(c->arena, tn_value, onnx_n_in(c)), *out = TN_NEW_N(c->arena, tn_value, s.n_out);
-    for (uint32_t k = 0; k < onnx_n_in(c); k++) v[k] = onnx_in(c, k);
-    if (!c->bad) run_scan(c, &s, v, v + s.n_state, out);
+    for (uint32_t k = 0; k < onnx_n_in(c); k++)
+        v[k] = onnx_in(c, k);
+    if (!c->bad)
+        run_scan(c, &s, v, v + s.n_state, out);
     for (uint32_t k = 0; k < c->node->output.n && !c->bad; k++)
         onnx_out(c, k, k < s.n_state ? v[k] : out[k - s.n_state]);
 }
@@ -566,8 +611,10 @@ static void scan8(onnx_conv *c)
 {
     scan s = {0};
     int64_t batch = 0;
-    if (onnx_has(c, 0)) onnx_fail(c, "onnx-E009", "sequence_lens of Scan is not supported");
-    if (!scan_begin(c, &s, 1)) return;
+    if (onnx_has(c, 0))
+        onnx_fail(c, "onnx-E009", "sequence_lens of Scan is not supported");
+    if (!scan_begin(c, &s, 1))
+        return;
     s.in_axis = TN_NEW_N(c->arena, int64_t, s.n_in);
     s.out_axis = s.out_back = TN_NEW_N(c->arena, int64_t, s.n_out);
     s.in_back = each_of(c, "directions", s.n_in);
@@ -579,10 +626,13 @@ static void scan8(onnx_conv *c)
     tn_value *all = TN_NEW_N(c->arena, tn_value, (size_t)batch * n),
              *v = TN_NEW_N(c->arena, tn_value, onnx_n_in(c));
     for (int64_t b = 0; b < batch && !c->bad; b++) {
-        for (uint32_t k = 0; k + 1 < onnx_n_in(c); k++) v[k] = element(c, onnx_in(c, k + 1), 0, b);
+        for (uint32_t k = 0; k + 1 < onnx_n_in(c); k++)
+            v[k] = element(c, onnx_in(c, k + 1), 0, b);
         tn_value *to = all + (size_t)b * n;
-        if (!c->bad) run_scan(c, &s, v, v + s.n_state, to + s.n_state);
-        for (uint32_t k = 0; k < s.n_state; k++) to[k] = v[k];
+        if (!c->bad)
+            run_scan(c, &s, v, v + s.n_state, to + s.n_state);
+        for (uint32_t k = 0; k < s.n_state; k++)
+            to[k] = v[k];
     }
     for (uint32_t k = 0; k < c->node->output.n && !c->bad; k++)
         onnx_out(c, k, stacked(c, all + k, batch, n, 0, false));

@@ -6,7 +6,12 @@
 
 /* ---- activations by name ---- */
 
-typedef struct activation { const char *name; const tn_op *op; double parameter[2]; int n; } activation;
+typedef struct activation {
+    const char *name;
+    const tn_op *op;
+    double parameter[2];
+    int n;
+} activation;
 
 static const activation activations[] = {
     {"Relu", &tn_op_nn_relu, {0}, 0},
@@ -76,10 +81,14 @@ static tn_value turned(onnx_conv *c, tn_value v, bool matrix, bool batch)
 static void fused_matmul(onnx_conv *c)
 {
     double alpha = onnx_attr_float(c, "alpha", 1);
-    tn_value a = turned(c, onnx_in(c, 0), onnx_attr_int(c, "transA", 0) != 0, onnx_attr_int(c, "transBatchA", 0) != 0);
-    tn_value b = turned(c, onnx_in(c, 1), onnx_attr_int(c, "transB", 0) != 0, onnx_attr_int(c, "transBatchB", 0) != 0);
+    tn_value a =
+        turned(c, onnx_in(c, 0), onnx_attr_int(c, "transA", 0) != 0, onnx_attr_int(c, "transBatchA", 0) != 0);
+    tn_value b =
+        turned(c, onnx_in(c, 1), onnx_attr_int(c, "transB", 0) != 0, onnx_attr_int(c, "transBatchB", 0) != 0);
     tn_value y = onnx_matmul(c, a, b, NULL);
-    onnx_out(c, 0, alpha == 1 ? y : onnx_call2(c, &tn_op_multiply, NULL, y, onnx_const(c, onnx_type(y)->dtype, alpha)));
+    onnx_out(c, 0,
+             alpha == 1 ? y
+                        : onnx_call2(c, &tn_op_multiply, NULL, y, onnx_const(c, onnx_type(y)->dtype, alpha)));
 }
 
 // clang-format off

@@ -26,7 +26,8 @@ static void center_crop_pad(onnx_conv *c)
     int rank = onnx_rank(x);
     bool named = onnx_attr_ints(c, "axes", &axes);
     tn_dims shape = onnx_host_in(c, onnx_in(c, 1), "shape");
-    for (int i = 0; i < 2 * rank; i++) width[i] = tn_idx(c->pool, 0);
+    for (int i = 0; i < 2 * rank; i++)
+        width[i] = tn_idx(c->pool, 0);
     if (!c->bad && shape.n != (named ? axes.n : (uint32_t)rank))
         onnx_fail(c, "onnx-E009", "shape has %u entries for %u dimensions to crop or pad", (unsigned)shape.n,
                   named ? (unsigned)axes.n : (unsigned)rank);
@@ -40,7 +41,8 @@ static void center_crop_pad(onnx_conv *c)
         width[2 * d] = onnx_simplify(c, half);
         width[2 * d + 1] = onnx_simplify(c, tn_sub(c->pool, more, half));
     }
-    if (tn_dtype_is_bool(onnx_type(x)->dtype)) x = onnx_cast(c, x, TN_U8);
+    if (tn_dtype_is_bool(onnx_type(x)->dtype))
+        x = onnx_cast(c, x, TN_U8);
     tn_pad_attr a = {.pad_width = tn_dims_make(c->arena, 2 * (uint32_t)rank, width), .pad_mode = "constant"};
     onnx_out(c, 0, onnx_cast(c, onnx_call1(c, &tn_op_nn_pad, &a, x), onnx_type(onnx_in(c, 0))->dtype));
 }
@@ -70,7 +72,8 @@ static void affine_grid(onnx_conv *c)
     tn_dims size = onnx_host_in(c, onnx_in(c, 1), "size");
     if (!c->bad && size.n != 4 && size.n != 5)
         onnx_fail(c, "onnx-E009", "size has %u entries, but must have 4 or 5", (unsigned)size.n);
-    if (c->bad) return;
+    if (c->bad)
+        return;
     tn_affine_grid_attr a = {tn_dims_make(c->arena, size.n - 2, size.at + 2),
                              onnx_attr_int(c, "align_corners", 0) != 0};
     onnx_out(c, 0, onnx_call1(c, &tn_op_image_affine_grid, &a, theta));
@@ -91,7 +94,8 @@ static void roi_align(onnx_conv *c)
                      .layout = "NCHW"};
     a.mode = strcmp(mode, "max") == 0 ? modes[1] : modes[0];
     a.aligned = strcmp(how, "half_pixel") == 0;
-    if (strcmp(mode, a.mode) != 0) onnx_fail(c, "onnx-E009", "mode is \"%s\"; avg and max are known", mode);
+    if (strcmp(mode, a.mode) != 0)
+        onnx_fail(c, "onnx-E009", "mode is \"%s\"; avg and max are known", mode);
     if (!a.aligned && strcmp(how, "output_half_pixel") != 0)
         onnx_fail(c, "onnx-E009",
                   "coordinate_transformation_mode is \"%s\"; half_pixel and output_half_pixel are known",

@@ -32,7 +32,8 @@ static tn_value checked(onnx_conv *c, tn_value indices, const tn_expr *d)
     int64_t extent;
     tn_dims known;
     bool negative;
-    if (onnx_host(c, indices, &known) && tn_is_int(d, &extent) && within(c, known, extent, &negative) && !negative)
+    if (onnx_host(c, indices, &known) && tn_is_int(d, &extent) && within(c, known, extent, &negative) &&
+        !negative)
         return indices;
     tn_extent_attr a = {tn_dims_make(c->arena, 1, &d)};
     return onnx_call1(c, &tn_op_checked_index, &a, indices);
@@ -99,7 +100,8 @@ static void gather_nd(onnx_conv *c)
 {
     tn_value x = onnx_in(c, 0), indices = onnx_in(c, 1);
     tn_gather_nd_attr a = {c->opset >= 12 ? onnx_attr_int(c, "batch_dims", 0) : 0};
-    onnx_out(c, 0, onnx_call2(c, &tn_op_gather_nd, &a, x, checked_rows(c, indices, onnx_type(x), a.batch_dims)));
+    onnx_out(c, 0,
+             onnx_call2(c, &tn_op_gather_nd, &a, x, checked_rows(c, indices, onnx_type(x), a.batch_dims)));
 }
 
 /* ---- writing ---- */
@@ -131,12 +133,19 @@ static void scatter_elements(onnx_conv *c)
 
 /* Constant rows of indices, when they name a box of data in order: a slice. Walked over outer dimensions `dim`, index
  * j goes up by one with one of them (each with an index of its own, in order) or stays. */
-typedef struct box { const tn_type *rows; const tn_node *constant; int64_t n, dim[ONNX_MAX_RANK]; int outer; } box;
+typedef struct box {
+    const tn_type *rows;
+    const tn_node *constant;
+    int64_t n, dim[ONNX_MAX_RANK];
+    int outer;
+} box;
 
 static int64_t index_at(const box *b, int64_t row, int64_t j)
 {
     uint32_t size = tn_dtype_bytes(b->rows->dtype);
-    return tn_scalar_read(b->rows->dtype, (const char *)b->constant->blob->at + (size_t)(row * b->n + j) * size).i;
+    return tn_scalar_read(b->rows->dtype,
+                          (const char *)b->constant->blob->at + (size_t)(row * b->n + j) * size)
+        .i;
 }
 
 /* The outer dimension that index j follows, -1: none, -2: more than one, or not by ones. */
@@ -208,7 +217,9 @@ static bool scatter_slice(onnx_conv *c)
         axes[j] = j;
         dim[j] = j < b.n ? tn_idx(c->pool, end[j] - begin[j]) : t->dim[j];
     }
-    tn_slice_attr a = {tn_make_dims(c->g, (uint32_t)b.n, begin), tn_make_dims(c->g, (uint32_t)b.n, end), {0},
+    tn_slice_attr a = {tn_make_dims(c->g, (uint32_t)b.n, begin),
+                       tn_make_dims(c->g, (uint32_t)b.n, end),
+                       {0},
                        tn_ints_make(c->arena, (uint32_t)b.n, axes)};
     onnx_out(c, 0, onnx_call2(c, &tn_op_strided_set, &a, x, onnx_reshape(c, updates, t->n, dim)));
     return true;
@@ -237,7 +248,8 @@ static void tensor_scatter(onnx_conv *c)
         in[2] = onnx_call1(c, &tn_op_broadcast_to, &to, onnx_const(c, TN_I64, 0));
     } else if (strcmp(a.mode, "linear") == 0) { /* the update must fit behind the index */
         const tn_expr *most = onnx_type(in[0])->dim[axis], *used = onnx_type(in[1])->dim[axis];
-        const tn_expr *places = onnx_simplify(c, tn_add(c->pool, tn_sub(c->pool, most, used), tn_idx(c->pool, 1)));
+        const tn_expr *places =
+            onnx_simplify(c, tn_add(c->pool, tn_sub(c->pool, most, used), tn_idx(c->pool, 1)));
         in[2] = checked(c, in[2], places);
     }
     onnx_out(c, 0, onnx_call(c, &tn_op_tensor_scatter, &a, 3, in));

@@ -9,21 +9,12 @@ static void binary(onnx_conv *c)
     onnx_out(c, 0, onnx_call2(c, c->row->relay, NULL, a, b));
 }
 
-static void unary(onnx_conv *c)
-{
-    onnx_out(c, 0, onnx_call1(c, c->row->relay, NULL, onnx_in(c, 0)));
-}
+static void unary(onnx_conv *c) { onnx_out(c, 0, onnx_call1(c, c->row->relay, NULL, onnx_in(c, 0))); }
 
 /* Element i of n known ones, or of a single one that stands for all. */
-static const tn_expr *pick(tn_dims d, uint32_t i)
-{
-    return d.at[d.n == 1 ? 0 : i];
-}
+static const tn_expr *pick(tn_dims d, uint32_t i) { return d.at[d.n == 1 ? 0 : i]; }
 
-static bool fits(tn_dims d, uint32_t n)
-{
-    return d.n == n || d.n == 1;
-}
+static bool fits(tn_dims d, uint32_t n) { return d.n == n || d.n == 1; }
 
 /* Is a == b for every value of the symbols (1), for none (0), or does it depend (-1)? */
 static int always_equal(onnx_conv *c, const tn_expr *a, const tn_expr *b)
@@ -58,8 +49,8 @@ static void where(onnx_conv *c)
         in[i] = onnx_in(c, i);
     tn_value v = onnx_call(c, &tn_op_where, NULL, 3, in);
     onnx_out(c, 0, v);
-    if (c->bad || onnx_rank(v) > 1 || onnx_host(c, v, &known) || !onnx_host(c, in[0], &k) || !onnx_host(c, in[1], &x) ||
-        !onnx_host(c, in[2], &y))
+    if (c->bad || onnx_rank(v) > 1 || onnx_host(c, v, &known) || !onnx_host(c, in[0], &k) ||
+        !onnx_host(c, in[1], &x) || !onnx_host(c, in[2], &y))
         return;
     uint32_t n = k.n > x.n ? k.n : x.n;
     n = n > y.n ? n : y.n;

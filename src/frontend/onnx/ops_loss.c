@@ -36,7 +36,8 @@ static tn_value likelihood_loss(onnx_conv *c, tn_value p, tn_value target, tn_va
     if (onnx_rank(p) < 2 || onnx_rank(target) != onnx_rank(p) - 1)
         onnx_fail(c, "onnx-E022", "%s and targets %s do not match; the model is damaged",
                   onnx_type_text(c, onnx_type(p)), onnx_type_text(c, onnx_type(target)));
-    if (c->bad) return (tn_value){0};
+    if (c->bad)
+        return (tn_value){0};
     static const tn_expand_dims_attr class_axis = {1, 1};
     static const int64_t first = 1;
     tn_squeeze_attr drop = {tn_ints_make(c->arena, 1, &first)};
@@ -50,13 +51,16 @@ static tn_value likelihood_loss(onnx_conv *c, tn_value p, tn_value target, tn_va
     const char *how = onnx_attr_string(c, "reduction", "mean");
     if (at.ignored.def || (!w.def && strcmp(how, "mean") == 0)) {
         tn_broadcast_to_attr whole = {{onnx_type(target)->n, onnx_type(target)->dim}};
-        if (!w.def) w = onnx_call1(c, &tn_op_broadcast_to, &whole, onnx_const(c, t, 1));
+        if (!w.def)
+            w = onnx_call1(c, &tn_op_broadcast_to, &whole, onnx_const(c, t, 1));
         if (at.ignored.def)
             w = onnx_call(c, &tn_op_where, NULL, 3, (const tn_value[]){at.ignored, onnx_const(c, t, 0), w});
     }
     tn_value loss = w.def ? onnx_call2(c, &tn_op_multiply, NULL, picked, w) : picked;
-    if (strcmp(how, "none") == 0) return loss;
-    if (strcmp(how, "sum") == 0) return sum_of(c, loss);
+    if (strcmp(how, "none") == 0)
+        return loss;
+    if (strcmp(how, "sum") == 0)
+        return sum_of(c, loss);
     if (strcmp(how, "mean") != 0)
         onnx_fail(c, "onnx-E009", "reduction is \"%s\"; none, sum and mean are known", how);
     return onnx_call2(c, &tn_op_divide, NULL, sum_of(c, loss), sum_of(c, w));
@@ -73,7 +77,8 @@ static void softmax_cross_entropy(onnx_conv *c)
     tn_axis_attr classes = {1};
     tn_value p = onnx_call1(c, &tn_op_nn_log_softmax, &classes, onnx_in(c, 0)), target = onnx_in(c, 1);
     onnx_out(c, 0, likelihood_loss(c, p, target, onnx_opt(c, 2)));
-    if (c->node->output.n > 1) onnx_out(c, 1, p);
+    if (c->node->output.n > 1)
+        onnx_out(c, 1, p);
 }
 
 // clang-format off

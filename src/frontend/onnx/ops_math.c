@@ -88,7 +88,8 @@ static void mean(onnx_conv *c)
 {
     variadic(c);
     tn_value sum = c->out[0];
-    onnx_out(c, 0, onnx_call2(c, &tn_op_divide, NULL, sum, onnx_const(c, onnx_type(sum)->dtype, onnx_n_in(c))));
+    onnx_out(c, 0,
+             onnx_call2(c, &tn_op_divide, NULL, sum, onnx_const(c, onnx_type(sum)->dtype, onnx_n_in(c))));
 }
 
 /* ---- with attributes ---- */
@@ -100,15 +101,9 @@ static void with_alpha(onnx_conv *c, float def)
     onnx_out(c, 0, onnx_call1(c, c->row->relay, &a, onnx_in(c, 0)));
 }
 
-static void leaky_relu(onnx_conv *c)
-{
-    with_alpha(c, 0.01f);
-}
+static void leaky_relu(onnx_conv *c) { with_alpha(c, 0.01f); }
 
-static void elu(onnx_conv *c)
-{
-    with_alpha(c, 1);
-}
+static void elu(onnx_conv *c) { with_alpha(c, 1); }
 
 static void hard_sigmoid(onnx_conv *c)
 {
@@ -123,7 +118,8 @@ static void prelu(onnx_conv *c)
     onnx_attr_ignore(c, "consumed_inputs");
     tn_value x = onnx_in(c, 0), slope = onnx_in(c, 1);
     tn_expand_dims_attr e = {1, onnx_rank(x) - 2};
-    if (c->opset < 7 && onnx_rank(slope) == 1 && e.num_newaxis > 0 && !tn_is_value(onnx_type(slope)->dim[0], 1))
+    if (c->opset < 7 && onnx_rank(slope) == 1 && e.num_newaxis > 0 &&
+        !tn_is_value(onnx_type(slope)->dim[0], 1))
         slope = onnx_call1(c, &tn_op_expand_dims, &e, slope);
     onnx_out(c, 0, onnx_call2(c, &tn_op_nn_prelu, NULL, x, slope));
 }
@@ -137,7 +133,8 @@ static void clip(onnx_conv *c)
     tn_clip_attr a = {-INFINITY, INFINITY};
     if (c->opset < 11)
         a = (tn_clip_attr){onnx_attr_float(c, "min", -INFINITY), onnx_attr_float(c, "max", INFINITY)};
-    bool constant = (!low.def || onnx_scalar(c, low, &a.a_min)) && (!high.def || onnx_scalar(c, high, &a.a_max));
+    bool constant =
+        (!low.def || onnx_scalar(c, low, &a.a_min)) && (!high.def || onnx_scalar(c, high, &a.a_max));
     if (constant && (c->opset < 11 || tn_dtype_is_float(onnx_type(x)->dtype))) {
         onnx_out(c, 0, onnx_call1(c, &tn_op_clip, &a, x));
         return;

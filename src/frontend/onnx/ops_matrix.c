@@ -31,15 +31,13 @@ static tn_value scaled(onnx_conv *c, tn_value v, double by)
     return by == 1 ? v : onnx_call2(c, &tn_op_multiply, NULL, v, onnx_const(c, onnx_type(v)->dtype, by));
 }
 
-static bool is_constant(tn_value v)
-{
-    return v.def && tn_op_is(v.def, &tn_op_constant);
-}
+static bool is_constant(tn_value v) { return v.def && tn_op_is(v.def, &tn_op_constant); }
 
 /* A constant, or a quantised one as real numbers: known when the model is compiled. */
 static bool is_weight(tn_value v)
 {
-    return is_constant(v) || (v.def && tn_op_is(v.def, &tn_op_qnn_dequantize) && is_constant(tn_in(v.def, 0)));
+    return is_constant(v) ||
+           (v.def && tn_op_is(v.def, &tn_op_qnn_dequantize) && is_constant(tn_in(v.def, 0)));
 }
 
 /* ---- Gemm ---- */
@@ -62,7 +60,8 @@ static void gemm(onnx_conv *c)
     double alpha = onnx_attr_float(c, "alpha", 1), beta = onnx_attr_float(c, "beta", 1);
     bool trans_a = onnx_attr_int(c, "transA", 0) != 0, trans_b = onnx_attr_int(c, "transB", 0) != 0;
     if (!tn_dtype_is_float(onnx_type(a)->dtype) && (alpha != nearbyint(alpha) || beta != nearbyint(beta))) {
-        onnx_fail(c, "onnx-E030", "Gemm of %s with alpha = %g and beta = %g: factors of integers must be whole",
+        onnx_fail(c, "onnx-E030",
+                  "Gemm of %s with alpha = %g and beta = %g: factors of integers must be whole",
                   onnx_type_text(c, onnx_type(a)), alpha, beta);
         return;
     }
@@ -150,7 +149,8 @@ static tn_value product(onnx_conv *c, tn_value a, tn_value b, const onnx_zeros *
     dim[rank - 2] = t->dim[t->n - 2];
     dim[rank - 1] = u->dim[u->n - 1];
     if (u->n == 2) { /* one matrix for all rows */
-        const tn_expr *one = tn_idx(c->pool, 1), *rows[3] = {one, onnx_product(c, t, 0, t->n - 1), t->dim[t->n - 1]};
+        const tn_expr *one = tn_idx(c->pool, 1),
+                      *rows[3] = {one, onnx_product(c, t, 0, t->n - 1), t->dim[t->n - 1]};
         const tn_expr *columns[3] = {one, u->dim[0], u->dim[1]};
         a = onnx_reshape(c, a, 3, rows);
         b = onnx_reshape(c, b, 3, columns);
@@ -184,10 +184,7 @@ tn_value onnx_matmul(onnx_conv *c, tn_value a, tn_value b, const onnx_zeros *z)
     return n ? onnx_call1(c, &tn_op_squeeze, &s, y) : y;
 }
 
-static void matmul(onnx_conv *c)
-{
-    onnx_out(c, 0, onnx_matmul(c, onnx_in(c, 0), onnx_in(c, 1), NULL));
-}
+static void matmul(onnx_conv *c) { onnx_out(c, 0, onnx_matmul(c, onnx_in(c, 0), onnx_in(c, 1), NULL)); }
 
 /* ---- Einsum, Det ---- */
 
@@ -201,10 +198,7 @@ static void einsum(onnx_conv *c)
     onnx_out(c, 0, onnx_call(c, &tn_op_einsum, &a, (int)c->node->input.n, in));
 }
 
-static void det(onnx_conv *c)
-{
-    onnx_out(c, 0, onnx_call1(c, &tn_op_det, NULL, onnx_in(c, 0)));
-}
+static void det(onnx_conv *c) { onnx_out(c, 0, onnx_call1(c, &tn_op_det, NULL, onnx_in(c, 0))); }
 
 // clang-format off
 const onnx_row onnx_rows_matrix[] = {

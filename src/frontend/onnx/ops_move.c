@@ -134,9 +134,10 @@ static void require_sum(onnx_conv *c, tn_value x, int axis, const tn_expr *sum)
     int64_t all, last;
     if (tn_is_int(extent, &all) && tn_is_int(sum, &last)) {
         if (all != last)
-            onnx_fail(c, "onnx-E009",
-                      "the parts have %lld elements, but axis %d of the operand has %lld; the model is damaged",
-                      (long long)last, axis, (long long)all);
+            onnx_fail(
+                c, "onnx-E009",
+                "the parts have %lld elements, but axis %d of the operand has %lld; the model is damaged",
+                (long long)last, axis, (long long)all);
         return;
     }
     tn_bind_extent_attr same = {tn_dims_make(c->arena, 1, &sum)};
@@ -161,7 +162,8 @@ static const tn_expr **split_ends(onnx_conv *c, const tn_expr *extent)
     for (int64_t i = 0; i < n && !c->bad; i++) {
         const tn_expr *each = given.at ? given.at[i] : tn_ceildiv(p, extent, n);
         if (tn_is_int(each, &size) && (size < 0 || size > INT32_MAX))
-            onnx_fail(c, "onnx-E009", "split[%u] is %lld; the model is damaged", (unsigned)i, (long long)size);
+            onnx_fail(c, "onnx-E009", "split[%u] is %lld; the model is damaged", (unsigned)i,
+                      (long long)size);
         at = onnx_simplify(c, tn_add(p, at, each));
         end[i] = given.at ? at : onnx_simplify(c, tn_min(p, at, extent));
     }
@@ -174,7 +176,8 @@ static void split(onnx_conv *c)
     int axis = onnx_axis(c, onnx_attr_int(c, "axis", 0), onnx_rank(x));
     if (c->bad || c->node->output.n < 1 || c->node->output.n > UINT16_MAX)
         return;
-    const tn_expr *extent = onnx_type(x)->dim[axis], *begin = tn_idx(c->pool, 0), **end = split_ends(c, extent);
+    const tn_expr *extent = onnx_type(x)->dim[axis], *begin = tn_idx(c->pool, 0),
+                  **end = split_ends(c, extent);
     for (size_t i = 0; i < c->node->output.n && !c->bad; begin = end[i++])
         onnx_out(c, (uint32_t)i, slice_axis(c, x, axis, begin, end[i]));
     if (!c->bad)
@@ -219,7 +222,8 @@ static void pad_widths(onnx_conv *c, int rank, const tn_expr *width[])
         axes = onnx_ints_in(c, onnx_in(c, 3), "axes");
     uint32_t n = some ? axes.n : (uint32_t)rank;
     if (pads.n != 2 * n || n > ONNX_MAX_RANK)
-        onnx_fail(c, "onnx-E009", "there are %u pads for %u axes; the model is damaged", (unsigned)pads.n, (unsigned)n);
+        onnx_fail(c, "onnx-E009", "there are %u pads for %u axes; the model is damaged", (unsigned)pads.n,
+                  (unsigned)n);
     for (uint32_t i = 0; i < n && !c->bad; i++) {
         int axis = onnx_axis(c, some ? axes.at[i] : i, rank);
         width[2 * axis] = pads.at[i];
@@ -255,7 +259,8 @@ static void expand(onnx_conv *c)
     const tn_expr *dim[ONNX_MAX_RANK];
     int rank = (int)shape.n > t->n ? (int)shape.n : t->n;
     if (rank > ONNX_MAX_RANK)
-        onnx_fail(c, "onnx-E022", "the shape has %d dimensions; at most %d are supported", rank, ONNX_MAX_RANK);
+        onnx_fail(c, "onnx-E022", "the shape has %d dimensions; at most %d are supported", rank,
+                  ONNX_MAX_RANK);
     for (int i = 0; i < rank && !c->bad; i++) {
         int from = i - (rank - t->n), to = i - (rank - (int)shape.n);
         dim[i] = to < 0 || (from >= 0 && tn_is_value(shape.at[to], 1)) ? t->dim[from] : shape.at[to];

@@ -14,14 +14,16 @@ typedef struct window {
 
 static void no_pads(onnx_conv *c, window *w)
 {
-    for (int i = 0; i < 2 * MAX_SPATIAL; i++) w->pad[i] = tn_idx(c->pool, 0);
+    for (int i = 0; i < 2 * MAX_SPATIAL; i++)
+        w->pad[i] = tn_idx(c->pool, 0);
 }
 
 /* false: data of another rank, reported. */
 static bool window_init(onnx_conv *c, tn_value x, window *w)
 {
     *w = (window){.dims = onnx_rank(x) - 2};
-    for (int i = 0; i < MAX_SPATIAL; i++) w->kernel[i] = w->stride[i] = w->dilation[i] = 1;
+    for (int i = 0; i < MAX_SPATIAL; i++)
+        w->kernel[i] = w->stride[i] = w->dilation[i] = 1;
     no_pads(c, w);
     if (!c->bad && (w->dims < 1 || w->dims > MAX_SPATIAL))
         onnx_fail(c, "onnx-E022",
@@ -35,7 +37,8 @@ static bool read_list(onnx_conv *c, const char *name, const window *w, uint32_t 
 {
     tn_ints v;
     uint32_t n = each * (uint32_t)w->dims;
-    if (!onnx_attr_ints(c, name, &v) || c->bad) return false;
+    if (!onnx_attr_ints(c, name, &v) || c->bad)
+        return false;
     if (v.n != n)
         onnx_fail(c, "onnx-E009",
                   "attribute %s has %u entries, but %u are needed for %d-D data; the model is damaged", name,
@@ -63,8 +66,10 @@ static void read_pads(onnx_conv *c, window *w)
     int64_t at[2 * MAX_SPATIAL] = {0};
     tn_ints v;
     const bool both = c->opset < 6 && onnx_attr_ints(c, "pads", &v) && !c->bad && v.n == (uint32_t)w->dims;
-    if (!read_list(c, "pads", w, both ? 1 : 2, at)) return;
-    for (int i = 0; i < 2 * w->dims; i++) w->pad[i] = tn_idx(c->pool, at[both ? i % w->dims : i]);
+    if (!read_list(c, "pads", w, both ? 1 : 2, at))
+        return;
+    for (int i = 0; i < 2 * w->dims; i++)
+        w->pad[i] = tn_idx(c->pool, at[both ? i % w->dims : i]);
 }
 
 /* `total` zeros, if it is more than none; an odd one goes after, or before. What is symbolic and may be less than none
@@ -83,8 +88,10 @@ static void pad_same(onnx_conv *c, tn_value x, window *w, bool lower)
     tn_pool *p = c->pool;
     for (int i = 0; i < w->dims && !c->bad; i++) {
         int64_t s = w->stride[i], reach = span(c, w, i);
-        if (c->bad) return;
-        if (reach == 1) continue; /* no window reaches outside */
+        if (c->bad)
+            return;
+        if (reach == 1)
+            continue; /* no window reaches outside */
         const tn_expr *in = onnx_type(x)->dim[2 + i], *steps = tn_mul(p, tn_ceildiv(p, in, s), tn_idx(p, s));
         share(c, w, i, tn_add(p, tn_sub(p, steps, in), tn_idx(p, reach - s)), lower);
     }
@@ -97,7 +104,8 @@ static enum pad_mode read_auto_pad(onnx_conv *c)
     const char *how = onnx_attr_string(c, "auto_pad", "NOTSET");
     if (strcmp(how, "SAME_UPPER") == 0 || strcmp(how, "SAME_LOWER") == 0)
         return how[5] == 'L' ? PAD_LOWER : PAD_UPPER;
-    if (strcmp(how, "VALID") == 0) return PAD_VALID;
+    if (strcmp(how, "VALID") == 0)
+        return PAD_VALID;
     if (strcmp(how, "NOTSET") != 0 && how[0])
         onnx_fail(c, "onnx-E009", "auto_pad is \"%s\"; NOTSET, VALID, SAME_UPPER and SAME_LOWER are known",
                   how);
@@ -135,7 +143,8 @@ static void read_kernel(onnx_conv *c, tn_value weight, window *w)
     for (int i = 0; i < w->dims && !c->bad; i++)
         if (!tn_is_int(t->dim[2 + i], &w->kernel[i]))
             onnx_fail(c, "onnx-E022", "the window of weight %s must be fixed", onnx_type_text(c, t));
-    if (c->bad || !read_list(c, "kernel_shape", w, 1, given)) return;
+    if (c->bad || !read_list(c, "kernel_shape", w, 1, given))
+        return;
     for (int i = 0; i < w->dims; i++)
         if (given[i] != w->kernel[i])
             onnx_fail(c, "onnx-E009", "kernel_shape[%d] is %lld, but the weight is %s; the model is damaged",
@@ -151,10 +160,12 @@ static tn_value add_bias(onnx_conv *c, tn_value y, tn_value bias, int64_t axis)
 bool onnx_conv_attr(onnx_conv *c, tn_value x, tn_value weight, const tn_op *op, tn_conv2d_attr *a)
 {
     window w;
-    if (!window_init(c, x, &w)) return false;
+    if (!window_init(c, x, &w))
+        return false;
     read_kernel(c, weight, &w);
     read_window(c, x, &w);
-    if (c->bad || tn_attr_init(c->pool, op->attr, sizeof *a, a) != TN_OK) return false;
+    if (c->bad || tn_attr_init(c->pool, op->attr, sizeof *a, a) != TN_OK)
+        return false;
     a->strides = list(c, w.dims, w.stride);
     a->dilation = list(c, w.dims, w.dilation);
     a->padding = tn_dims_make(c->arena, 2 * (uint32_t)w.dims, w.pad);
@@ -180,7 +191,8 @@ static void conv(onnx_conv *c)
 static tn_value past_and_present(onnx_conv *c, tn_value x, tn_value past, int64_t taps)
 {
     tn_axis_attr time = {2};
-    if (past.def) return onnx_call(c, &tn_op_concatenate, &time, 2, (const tn_value[]){past, x});
+    if (past.def)
+        return onnx_call(c, &tn_op_concatenate, &time, 2, (const tn_value[]){past, x});
     const int64_t width[] = {0, 0, 0, 0, taps - 1, 0};
     tn_pad_attr a = {.pad_width = tn_make_dims(c->g, 6, width), .pad_mode = "constant"};
     return onnx_call1(c, &tn_op_nn_pad, &a, x);
@@ -193,13 +205,15 @@ static void causal_conv(onnx_conv *c)
     const char *act = onnx_attr_string(c, "activation", "none");
     tn_conv2d_attr a;
     window w;
-    if (!window_init(c, x, &w)) return;
+    if (!window_init(c, x, &w))
+        return;
     read_kernel(c, weight, &w);
     if (w.dims != 1 && !c->bad)
         onnx_fail(c, "onnx-E022", "data %s must have three dimensions", onnx_type_text(c, onnx_type(x)));
     if (strcmp(act, "none") != 0 && strcmp(act, "silu") != 0 && strcmp(act, "swish") != 0)
         onnx_fail(c, "onnx-E009", "activation is \"%s\"; none, silu and swish are known", act);
-    if (c->bad || tn_attr_init(c->pool, tn_op_nn_conv1d.attr, sizeof a, &a) != TN_OK) return;
+    if (c->bad || tn_attr_init(c->pool, tn_op_nn_conv1d.attr, sizeof a, &a) != TN_OK)
+        return;
     tn_value all = past_and_present(c, x, onnx_opt(c, 3), w.kernel[0]);
     (void)tn_is_int(onnx_type(weight)->dim[0], &a.groups);
     tn_value y = add_bias(c, onnx_call2(c, &tn_op_nn_conv1d, &a, all, weight), bias, 1);
@@ -207,8 +221,10 @@ static void causal_conv(onnx_conv *c)
              act[0] == 'n' ? y
                            : onnx_call2(c, &tn_op_multiply, NULL, y, onnx_call1(c, &tn_op_sigmoid, NULL, y)));
     int64_t begin[] = {w.kernel[0] > 1 ? 1 - w.kernel[0] : INT32_MAX}, end[] = {INT32_MAX};
-    tn_slice_attr last = {tn_make_dims(c->g, 1, begin), tn_make_dims(c->g, 1, end), list(c, 1, step), list(c, 1, axis)};
-    if (c->node->output.n > 1) onnx_out(c, 1, onnx_call1(c, &tn_op_strided_slice, &last, all));
+    tn_slice_attr last = {tn_make_dims(c->g, 1, begin), tn_make_dims(c->g, 1, end), list(c, 1, step),
+                          list(c, 1, axis)};
+    if (c->node->output.n > 1)
+        onnx_out(c, 1, onnx_call1(c, &tn_op_strided_slice, &last, all));
 }
 
 /* ---- ConvTranspose ---- */
@@ -222,7 +238,8 @@ static void pad_output(onnx_conv *c, tn_value x, window *w, enum pad_mode how, i
         given && shape.n == (uint32_t)w->dims + 2 ? 2 : 0; /* with batch and channels, as some wrote it */
     if (given && shape.n != (uint32_t)w->dims + skip)
         onnx_fail(c, "onnx-E009", "output_shape has %u entries for %d-D data", (unsigned)shape.n, w->dims);
-    if (how == PAD_VALID) no_pads(c, w);
+    if (how == PAD_VALID)
+        no_pads(c, w);
     for (int i = 0; i < w->dims && !c->bad && (given || how == PAD_UPPER || how == PAD_LOWER); i++) {
         int64_t in = 0, natural = span(c, w, i) + more[i];
         if (given && (!tn_is_int(onnx_type(x)->dim[2 + i], &in) || in < 1)) {
@@ -233,7 +250,8 @@ static void pad_output(onnx_conv *c, tn_value x, window *w, enum pad_mode how, i
         natural += given ? (in - 1) * w->stride[i] : -w->stride[i]; /* of in - 1 steps, or over in steps */
         int64_t total = natural - (given ? shape.at[skip + (uint32_t)i] : 0);
         share(c, w, i, tn_idx(c->pool, total), given ? how != PAD_UPPER : how == PAD_LOWER);
-        if (total < 0 && given) /* without output_shape: as ONNX Runtime, no more than there is */ more[i] -= total;
+        if (total < 0 && given) /* without output_shape: as ONNX Runtime, no more than there is */
+            more[i] -= total;
     }
 }
 
@@ -245,7 +263,8 @@ static void conv_transpose(onnx_conv *c)
     tn_conv_transpose_attr a;
     int64_t more[MAX_SPATIAL] = {0};
     window w;
-    if (!window_init(c, x, &w)) return;
+    if (!window_init(c, x, &w))
+        return;
     const tn_op *op = ops[w.dims - 1];
     read_kernel(c, weight, &w);
     (void)read_list(c, "strides", &w, 1, w.stride);
@@ -253,7 +272,8 @@ static void conv_transpose(onnx_conv *c)
     read_pads(c, &w);
     (void)read_list(c, "output_padding", &w, 1, more);
     pad_output(c, x, &w, read_auto_pad(c), more);
-    if (c->bad || tn_attr_init(c->pool, op->attr, sizeof a, &a) != TN_OK) return;
+    if (c->bad || tn_attr_init(c->pool, op->attr, sizeof a, &a) != TN_OK)
+        return;
     a.strides = list(c, w.dims, w.stride);
     a.dilation = list(c, w.dims, w.dilation);
     a.padding = tn_dims_make(c->arena, 2 * (uint32_t)w.dims, w.pad);
@@ -270,7 +290,8 @@ static bool read_pool(onnx_conv *c, tn_value x, const tn_op *op, window *w, tn_p
     onnx_attr_need(c, "kernel_shape");
     (void)read_list(c, "kernel_shape", w, 1, w->kernel);
     read_window(c, x, w);
-    if (c->bad || tn_attr_init(c->pool, op->attr, sizeof *a, a) != TN_OK) return false;
+    if (c->bad || tn_attr_init(c->pool, op->attr, sizeof *a, a) != TN_OK)
+        return false;
     a->pool_size = list(c, w->dims, w->kernel);
     a->strides = list(c, w->dims, w->stride);
     a->dilation = list(c, w->dims, w->dilation);
@@ -284,7 +305,8 @@ tn_value onnx_average_pool(onnx_conv *c, tn_value x)
     static const tn_op *const ops[] = {&tn_op_nn_avg_pool1d, &tn_op_nn_avg_pool2d, &tn_op_nn_avg_pool3d};
     tn_pool2d_attr a;
     window w;
-    if (!window_init(c, x, &w) || !read_pool(c, x, ops[w.dims - 1], &w, &a)) return (tn_value){0};
+    if (!window_init(c, x, &w) || !read_pool(c, x, ops[w.dims - 1], &w, &a))
+        return (tn_value){0};
     a.count_include_pad = onnx_attr_int(c, "count_include_pad", 0) != 0;
     return onnx_call1(c, ops[w.dims - 1], &a, x);
 }
@@ -297,11 +319,13 @@ static void max_pool(onnx_conv *c)
     tn_value x = onnx_in(c, 0);
     tn_pool2d_attr a;
     window w;
-    if (!window_init(c, x, &w) || !read_pool(c, x, ops[w.dims - 1], &w, &a)) return;
+    if (!window_init(c, x, &w) || !read_pool(c, x, ops[w.dims - 1], &w, &a))
+        return;
     onnx_out(c, 0, onnx_call1(c, ops[w.dims - 1], &a, x));
     a.layout = NULL;
     a.storage_order = onnx_attr_int(c, "storage_order", 0);
-    if (c->node->output.n > 1) onnx_out(c, 1, onnx_call1(c, &tn_op_nn_max_pool_indices, &a, x));
+    if (c->node->output.n > 1)
+        onnx_out(c, 1, onnx_call1(c, &tn_op_nn_max_pool_indices, &a, x));
 }
 
 static void lp_pool(onnx_conv *c)
@@ -309,7 +333,8 @@ static void lp_pool(onnx_conv *c)
     tn_value x = onnx_in(c, 0);
     tn_pool2d_attr a;
     window w;
-    if (!window_init(c, x, &w) || !read_pool(c, x, &tn_op_nn_lp_pool, &w, &a)) return;
+    if (!window_init(c, x, &w) || !read_pool(c, x, &tn_op_nn_lp_pool, &w, &a))
+        return;
     a.p = c->opset < 2 ? (int64_t)onnx_attr_float(c, "p", 2) : onnx_attr_int(c, "p", 2);
     onnx_out(c, 0, onnx_call1(c, &tn_op_nn_lp_pool, &a, x));
 }
@@ -321,7 +346,8 @@ static void max_unpool(onnx_conv *c)
     const tn_type *t = onnx_type(x);
     const tn_expr *dim[2 + MAX_SPATIAL];
     window w;
-    if (!window_init(c, x, &w)) return;
+    if (!window_init(c, x, &w))
+        return;
     onnx_attr_need(c, "kernel_shape");
     (void)read_list(c, "kernel_shape", &w, 1, w.kernel);
     (void)read_list(c, "strides", &w, 1, w.stride);
@@ -330,7 +356,8 @@ static void max_unpool(onnx_conv *c)
     dim[1] = t->dim[1];
     for (int i = 0; i < w.dims; i++) {
         const tn_expr *last = tn_sub(c->pool, t->dim[2 + i], tn_idx(c->pool, 1));
-        const tn_expr *cut = tn_add(c->pool, w.pad[i], w.pad[w.dims + i]), *kernel = tn_idx(c->pool, w.kernel[i]);
+        const tn_expr *cut = tn_add(c->pool, w.pad[i], w.pad[w.dims + i]),
+                      *kernel = tn_idx(c->pool, w.kernel[i]);
         const tn_expr *steps = tn_mul(c->pool, last, tn_idx(c->pool, w.stride[i]));
         dim[2 + i] = onnx_simplify(c, tn_add(c->pool, steps, tn_sub(c->pool, kernel, cut)));
     }
@@ -377,7 +404,8 @@ static void global_lp_pool(onnx_conv *c)
     double p = c->opset < 2 ? onnx_attr_float(c, "p", 2) : (double)onnx_attr_int(c, "p", 2);
     tn_axes_attr a = spatial_axes(c, x);
     tn_value v = onnx_call1(c, &tn_op_abs, NULL, x);
-    if (!(p >= 1)) onnx_fail(c, "onnx-E009", "p is %g; it must be at least 1", p);
+    if (!(p >= 1))
+        onnx_fail(c, "onnx-E009", "p is %g; it must be at least 1", p);
     v = p == 1   ? v
         : p == 2 ? onnx_call2(c, &tn_op_multiply, NULL, v, v)
                  : onnx_call2(c, &tn_op_power, NULL, v, onnx_const(c, t, p));

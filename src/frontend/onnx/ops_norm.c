@@ -43,8 +43,10 @@ static void train_batch(onnx_conv *c, tn_value in[5], const tn_batch_norm_attr *
     tn_value variance = mean_over(c, product(c, d, d), axes, false, true);
     tn_value moments[5] = {in[0], in[1], in[2], mean, variance};
     onnx_out(c, 0, onnx_call(c, &tn_op_nn_batch_norm, a, 5, moments));
-    if (c->node->output.n > 1) onnx_out(c, 1, blend(c, in[3], mean, momentum));
-    if (c->node->output.n > 2) onnx_out(c, 2, blend(c, in[4], variance, momentum));
+    if (c->node->output.n > 1)
+        onnx_out(c, 1, blend(c, in[3], mean, momentum));
+    if (c->node->output.n > 2)
+        onnx_out(c, 2, blend(c, in[4], variance, momentum));
 }
 
 static void batch_normalization(onnx_conv *c)
@@ -54,12 +56,14 @@ static void batch_normalization(onnx_conv *c)
     onnx_attr_ignore(c, "momentum");
     onnx_attr_ignore(c, "is_test"); /* before opset 7; other outputs exist only while training */
     onnx_attr_ignore(c, "consumed_inputs");
-    for (uint32_t i = 0; i < 5; i++) in[i] = onnx_in(c, i);
+    for (uint32_t i = 0; i < 5; i++)
+        in[i] = onnx_in(c, i);
     if (onnx_attr_int(c, "spatial", 1) == 0)
         onnx_fail(c, "onnx-E009",
                   "spatial=0 (statistics for each position) is not supported; export the model with opset 9 "
                   "or later");
-    for (int i = 1; i < 5 && in[0].def; i++) in[i] = onnx_cast(c, in[i], onnx_type(in[0])->dtype);
+    for (int i = 1; i < 5 && in[0].def; i++)
+        in[i] = onnx_cast(c, in[i], onnx_type(in[0])->dtype);
     if (c->opset >= 14 && onnx_attr_int(c, "training_mode", 0) != 0)
         train_batch(c, in, &a);
     else
@@ -109,7 +113,8 @@ static void group_normalization(onnx_conv *c)
                       .center = true,
                       .scale = true,
                       .num_groups = onnx_attr_int(c, "num_groups", 1)};
-    if (c->opset >= 21) stash_type(c);
+    if (c->opset >= 21)
+        stash_type(c);
     for (int i = 1; i < 3 && c->opset < 21 && onnx_rank(in[i]) == 1; i++)
         in[i] = for_channels(c, in[i], a.num_groups, in[0]);
     onnx_out(c, 0, onnx_call(c, &tn_op_nn_group_norm, &a, 3, in));
@@ -127,7 +132,8 @@ typedef struct layer {
 static bool same_dims(const tn_type *a, const tn_type *t, int from)
 {
     bool same = a->n == t->n - from;
-    for (int i = 0; same && i < a->n; i++) same = a->dim[i] == t->dim[from + i];
+    for (int i = 0; same && i < a->n; i++)
+        same = a->dim[i] == t->dim[from + i];
     return same;
 }
 
@@ -148,7 +154,8 @@ static tn_value rows_norm(onnx_conv *c, const layer *l, tn_value gamma, tn_value
     const tn_expr *flat[2] = {onnx_product(c, t, 0, l->axis), onnx_product(c, t, l->axis, t->n)};
     bool last = l->axis == t->n - 1;
     tn_value in[3] = {l->x, gamma, beta.def ? beta : gamma};
-    for (int i = 0; i < 3 && !last; i++) in[i] = onnx_reshape(c, in[i], i ? 1 : 2, i ? &flat[1] : flat);
+    for (int i = 0; i < 3 && !last; i++)
+        in[i] = onnx_reshape(c, in[i], i ? 1 : 2, i ? &flat[1] : flat);
     tn_value y = onnx_call(c, op, &a, op == &tn_op_nn_rms_norm ? 2 : 3, in);
     return last ? y : onnx_reshape(c, y, t->n, t->dim);
 }
@@ -171,8 +178,10 @@ static void layer_normalization(onnx_conv *c)
     l.axis = onnx_axis(c, onnx_attr_int(c, "axis", -1), t->n);
     l.epsilon = onnx_attr_float(c, "epsilon", 1e-5f);
     stash_type(c);
-    if (c->bad) return;
-    for (int i = l.axis; i < t->n; i++) axes[i - l.axis] = i;
+    if (c->bad)
+        return;
+    for (int i = l.axis; i < t->n; i++)
+        axes[i - l.axis] = i;
     l.axes = tn_ints_make(c->arena, (uint32_t)(t->n - l.axis), axes);
     tn_value wide = tn_dtype_eq(t->dtype, TN_F64) ? l.x : onnx_cast(c, l.x, TN_F32);
     bool whole =
@@ -180,8 +189,10 @@ static void layer_normalization(onnx_conv *c)
     whole = whole && tn_dtype_eq(onnx_type(gamma)->dtype, t->dtype);
     gamma = onnx_cast(c, gamma, t->dtype);
     onnx_out(c, 0, whole ? rows_norm(c, &l, gamma, beta) : stepwise_norm(c, &l, wide, gamma, beta));
-    if (c->node->output.n > 1) onnx_out(c, 1, mean_over(c, wide, l.axes, true, false));
-    if (c->node->output.n > 2) onnx_out(c, 2, inverse(c, &l, centred(c, wide, l.axes, false)));
+    if (c->node->output.n > 1)
+        onnx_out(c, 1, mean_over(c, wide, l.axes, true, false));
+    if (c->node->output.n > 2)
+        onnx_out(c, 2, inverse(c, &l, centred(c, wide, l.axes, false)));
 }
 
 /* ---- MeanVarianceNormalization, LpNormalization, LRN ---- */
@@ -191,7 +202,8 @@ static void mean_variance_normalization(onnx_conv *c)
     static const int64_t usual[] = {0, 2, 3};
     tn_ints axes;
     tn_value x = onnx_in(c, 0);
-    if (!onnx_attr_ints(c, "axes", &axes)) axes = tn_ints_make(c->arena, 3, usual);
+    if (!onnx_attr_ints(c, "axes", &axes))
+        axes = tn_ints_make(c->arena, 3, usual);
     tn_value d = centred(c, x, axes, false);
     tn_value deviation = onnx_call1(c, &tn_op_sqrt, NULL, mean_over(c, product(c, d, d), axes, true, false));
     tn_value e = onnx_call2(c, &tn_op_add, NULL, deviation, onnx_const(c, onnx_type(x)->dtype, 1e-9));
@@ -205,7 +217,8 @@ static void lp_normalization(onnx_conv *c)
     tn_axes_attr a = {tn_ints_make(c->arena, 1, &axis), true, false};
     tn_dtype own = onnx_type(onnx_in(c, 0))->dtype, t = onnx_sum_dtype(own); /* a sum of squares is large */
     tn_value x = onnx_cast(c, onnx_in(c, 0), t);
-    if (p != 1 && p != 2) onnx_fail(c, "onnx-E009", "p is %lld; 1 and 2 are known", (long long)p);
+    if (p != 1 && p != 2)
+        onnx_fail(c, "onnx-E009", "p is %lld; 1 and 2 are known", (long long)p);
     tn_value sum =
         onnx_call1(c, &tn_op_sum, &a, p == 1 ? onnx_call1(c, &tn_op_abs, NULL, x) : product(c, x, x));
     tn_value norm = p == 1 ? sum : onnx_call1(c, &tn_op_sqrt, NULL, sum), one = onnx_const(c, t, 1);
@@ -231,7 +244,8 @@ static void lrn(onnx_conv *c)
 static bool all_ones(const tn_type *t, int from)
 {
     bool ones = true;
-    for (int i = from; i < t->n; i++) ones = ones && tn_is_value(t->dim[i], 1);
+    for (int i = from; i < t->n; i++)
+        ones = ones && tn_is_value(t->dim[i], 1);
     return ones;
 }
 
@@ -240,7 +254,8 @@ static tn_value softmax_of_rest(onnx_conv *c, tn_value x, int axis)
 {
     const tn_type *t = onnx_type(x);
     tn_axis_attr last = {-1}, here = {axis};
-    if (axis < t->n && all_ones(t, axis + 1)) return onnx_call1(c, c->row->relay, &here, x);
+    if (axis < t->n && all_ones(t, axis + 1))
+        return onnx_call1(c, c->row->relay, &here, x);
     const tn_expr *flat[2] = {onnx_product(c, t, 0, axis), onnx_product(c, t, axis, t->n)};
     return onnx_reshape(c, onnx_call1(c, c->row->relay, &last, onnx_reshape(c, x, 2, flat)), t->n, t->dim);
 }
@@ -251,7 +266,8 @@ static tn_value softmax_value(onnx_conv *c)
     bool rest = c->opset < 13;
     int64_t given = onnx_attr_int(c, "axis", rest ? 1 : -1);
     int axis = onnx_axis(c, given, onnx_rank(x) + (rest && given >= 0 && onnx_rank(x) == 1));
-    if (c->bad) return (tn_value){0};
+    if (c->bad)
+        return (tn_value){0};
     tn_axis_attr a = {axis};
     return rest ? softmax_of_rest(c, x, axis) : onnx_call1(c, c->row->relay, &a, x);
 }
@@ -280,7 +296,8 @@ static void dropout(onnx_conv *c)
             "training_mode=1 with ratio %g and seed %s is not supported; export the model for inference",
             ratio, onnx_has_attr(c, "seed") ? "given" : "not given");
     onnx_out(c, 0, x);
-    if (c->node->output.n < 2 || c->bad) return;
+    if (c->node->output.n < 2 || c->bad)
+        return;
     tn_broadcast_to_attr a = {{onnx_type(x)->n, onnx_type(x)->dim}}; /* the mask: everything is kept */
     onnx_out(c, 1,
              onnx_call1(c, &tn_op_broadcast_to, &a,

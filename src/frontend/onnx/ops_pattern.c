@@ -19,7 +19,8 @@ static void eye_like(onnx_conv *c)
     tn_value x = onnx_in(c, 0);
     const tn_type *t = onnx_type(x);
     tn_eye_attr a = {{t->n, t->dim}, onnx_attr_int(c, "k", 0), t->dtype};
-    if (onnx_has_attr(c, "dtype") && !onnx_dtype(c->im, onnx_attr_int(c, "dtype", 0), "the result", c->loc, &a.dtype))
+    if (onnx_has_attr(c, "dtype") &&
+        !onnx_dtype(c->im, onnx_attr_int(c, "dtype", 0), "the result", c->loc, &a.dtype))
         c->bad = true;
     onnx_out(c, 0, onnx_call(c, &tn_op_eye, &a, 0, NULL));
 }
@@ -33,8 +34,8 @@ static const tn_expr *range_count(onnx_conv *c, const tn_value in[3])
     if (onnx_scalar(c, in[0], &start) && onnx_scalar(c, in[1], &limit) && onnx_scalar(c, in[2], &delta)) {
         double n = ceil((limit - start) / delta);
         if (delta == 0 || !(n < 2147483648.0))
-            onnx_fail(c, "onnx-E009", "a range from %g to %g in steps of %g has no end; the model is damaged", start,
-                      limit, delta);
+            onnx_fail(c, "onnx-E009", "a range from %g to %g in steps of %g has no end; the model is damaged",
+                      start, limit, delta);
         return tn_idx(c->pool, n > 0 && !c->bad ? (int64_t)n : 0);
     }
     int64_t step;
@@ -50,8 +51,10 @@ static const tn_expr *range_count(onnx_conv *c, const tn_value in[3])
         onnx_fail(c, "onnx-E009", "delta is 0; the model is damaged");
         return tn_idx(c->pool, 0);
     }
-    const tn_expr *way = step > 0 ? tn_sub(c->pool, to.at[0], from.at[0]) : tn_sub(c->pool, from.at[0], to.at[0]);
-    return onnx_simplify(c, tn_max(c->pool, tn_ceildiv(c->pool, way, step > 0 ? step : -step), tn_idx(c->pool, 0)));
+    const tn_expr *way =
+        step > 0 ? tn_sub(c->pool, to.at[0], from.at[0]) : tn_sub(c->pool, from.at[0], to.at[0]);
+    return onnx_simplify(
+        c, tn_max(c->pool, tn_ceildiv(c->pool, way, step > 0 ? step : -step), tn_idx(c->pool, 0)));
 }
 
 static void range(onnx_conv *c)

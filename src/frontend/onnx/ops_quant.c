@@ -15,10 +15,7 @@ static tn_value zero_or(onnx_conv *c, uint32_t i, tn_dtype t)
     return onnx_has(c, i) ? onnx_in(c, i) : onnx_const(c, t, 0);
 }
 
-static tn_dtype dtype_of(tn_value v)
-{
-    return onnx_type(v)->dtype;
-}
+static tn_dtype dtype_of(tn_value v) { return onnx_type(v)->dtype; }
 
 /* The axis that a vector of scales runs along; -1 where it has none. */
 static int64_t scale_axis(onnx_conv *c, tn_value scale, int64_t axis, int rank)
@@ -65,7 +62,10 @@ static tn_value repeat_blocks(onnx_conv *c, tn_value v, const tn_type *data, int
     return onnx_call2(c, &tn_op_take, &a, v, onnx_const_ints(c, TN_I64, 1, (uint32_t)extent, index));
 }
 
-typedef struct grid { tn_value scale, zero; int64_t axis; } grid; /* operands 1 and 2 for the data of operand 0 */
+typedef struct grid {
+    tn_value scale, zero;
+    int64_t axis;
+} grid; /* operands 1 and 2 for the data of operand 0 */
 
 static grid read_grid(onnx_conv *c, tn_value x, tn_dtype zero_dtype)
 {
@@ -115,7 +115,9 @@ static void dequantize_linear(onnx_conv *c)
 
 /* ---- DynamicQuantizeLinear ---- */
 
-typedef struct dynamic { tn_value y, scale, zero; } dynamic;
+typedef struct dynamic {
+    tn_value y, scale, zero;
+} dynamic;
 
 /* uint8 over the range of x and 0: scale = range / 255 (1 if there is none), zero point round(-min / scale). */
 static dynamic quantize_dynamic(onnx_conv *c, tn_value x)
@@ -128,7 +130,8 @@ static dynamic quantize_dynamic(onnx_conv *c, tn_value x)
     tn_value scale = onnx_call2(c, &tn_op_divide, NULL, range, onnx_const(c, TN_F32, 255));
     tn_value flat = onnx_call2(c, &tn_op_equal, NULL, scale, none), choice[] = {flat, one, scale};
     dynamic d = {.scale = onnx_call(c, &tn_op_where, NULL, 3, choice)};
-    tn_value zero = onnx_call2(c, &tn_op_divide, NULL, onnx_call2(c, &tn_op_subtract, NULL, none, low), d.scale);
+    tn_value zero =
+        onnx_call2(c, &tn_op_divide, NULL, onnx_call2(c, &tn_op_subtract, NULL, none, low), d.scale);
     d.zero = onnx_cast(c, onnx_call1(c, &tn_op_round, NULL, zero), TN_U8);
     d.y = quantize(c, x, d.scale, d.zero, -1, TN_U8);
     return d;
@@ -171,14 +174,16 @@ static tn_value conv_sums(onnx_conv *c, const tn_value in[6], bool *out_line)
     if (!onnx_conv_attr(c, in[0], in[1], &tn_op_qnn_conv2d, &a))
         return (tn_value){0};
     for (int i = 0; i < 6; i++)
-        operand[i] = i >= 4 && !in[i].def                 ? onnx_const(c, TN_F32, 1)
-                     : *out_line && (i < 2 || onnx_rank(in[i]) == 3) ? onnx_call1(c, &tn_op_expand_dims, &row, in[i])
-                                                          : in[i];
+        operand[i] = i >= 4 && !in[i].def ? onnx_const(c, TN_F32, 1)
+                     : *out_line && (i < 2 || onnx_rank(in[i]) == 3)
+                         ? onnx_call1(c, &tn_op_expand_dims, &row, in[i])
+                         : in[i];
     if (*out_line) {
         const tn_expr *none = tn_idx(c->pool, 0);
         a.strides = with_row(c, a.strides);
         a.dilation = with_row(c, a.dilation);
-        a.padding = tn_dims_make(c->arena, 4, (const tn_expr *const[]){none, a.padding.at[0], none, a.padding.at[1]});
+        a.padding =
+            tn_dims_make(c->arena, 4, (const tn_expr *const[]){none, a.padding.at[0], none, a.padding.at[1]});
         a.kernel_size = with_row(c, a.kernel_size);
     }
     return onnx_call(c, &tn_op_qnn_conv2d, &a, 6, operand);
@@ -227,7 +232,8 @@ static tn_value by_row(onnx_conv *c, tn_value v, int rank)
 static tn_value by_column(onnx_conv *c, tn_value v)
 {
     tn_squeeze_attr all = {{0}};
-    return onnx_rank(v) == 2 && tn_is_value(onnx_type(v)->dim[0], 1) ? onnx_call1(c, &tn_op_squeeze, &all, v) : v;
+    return onnx_rank(v) == 2 && tn_is_value(onnx_type(v)->dim[0], 1) ? onnx_call1(c, &tn_op_squeeze, &all, v)
+                                                                     : v;
 }
 
 /* Leading dimensions of 1 up to `rank`, where v has more than one dimension. */
@@ -255,7 +261,8 @@ static void qlinear_matmul(onnx_conv *c)
     tn_value y = matmul_sums(c, a, b, onnx_in(c, 2), onnx_in(c, 5));
     int rank = onnx_rank(y);
     tn_value scale = lift(c, times(c, by_row(c, a_scale, rank), b_scale), rank);
-    tn_value to = lift(c, by_row(c, onnx_in(c, 6), rank), rank), zero = lift(c, by_row(c, onnx_in(c, 7), rank), rank);
+    tn_value to = lift(c, by_row(c, onnx_in(c, 6), rank), rank),
+             zero = lift(c, by_row(c, onnx_in(c, 7), rank), rank);
     onnx_out(c, 0, requantize(c, y, scale, to, zero, -1));
 }
 
@@ -311,8 +318,14 @@ static void qlinear_binary(onnx_conv *c)
     static const tn_qnn_binary_attr last = {-1, -1};
     tn_value a = onnx_in(c, 0), b = onnx_in(c, 3);
     tn_dtype t = dtype_of(a);
-    tn_value in[8] = {a, b, onnx_in(c, 1), zero_or(c, 2, t), onnx_in(c, 4), zero_or(c, 5, t),
-                      onnx_in(c, 6), zero_or(c, 7, t)};
+    tn_value in[8] = {a,
+                      b,
+                      onnx_in(c, 1),
+                      zero_or(c, 2, t),
+                      onnx_in(c, 4),
+                      zero_or(c, 5, t),
+                      onnx_in(c, 6),
+                      zero_or(c, 7, t)};
     onnx_out(c, 0, onnx_call(c, c->row->relay, &last, 8, in));
 }
 
@@ -369,8 +382,8 @@ static void qlinear_concat(onnx_conv *c)
     tn_value *part = TN_NEW_N(c->arena, tn_value, count);
     for (uint32_t i = 0; i < count; i++) {
         bool same = tn_value_eq(onnx_in(c, 3 * i + 3), scale) && tn_value_eq(onnx_in(c, 3 * i + 4), zero);
-        part[i] = same ? onnx_in(c, 3 * i + 2)
-                       : quantize(c, real(c, 3 * i + 2), scale, zero, -1, dtype_of(zero));
+        part[i] =
+            same ? onnx_in(c, 3 * i + 2) : quantize(c, real(c, 3 * i + 2), scale, zero, -1, dtype_of(zero));
     }
     onnx_out(c, 0, count == 1 ? part[0] : onnx_call(c, &tn_op_concatenate, &a, (int)count, part));
 }
@@ -380,7 +393,8 @@ static void qlinear_where(onnx_conv *c)
 {
     tn_value in[3] = {onnx_in(c, 0), real(c, 1), real(c, 4)};
     tn_dtype t = dtype_of(onnx_in(c, 1));
-    onnx_out(c, 0, quantize(c, onnx_call(c, &tn_op_where, NULL, 3, in), onnx_in(c, 7), zero_or(c, 8, t), -1, t));
+    onnx_out(c, 0,
+             quantize(c, onnx_call(c, &tn_op_where, NULL, 3, in), onnx_in(c, 7), zero_or(c, 8, t), -1, t));
 }
 
 // clang-format off

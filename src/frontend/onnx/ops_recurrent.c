@@ -30,7 +30,8 @@ static bool takes(const char *list, const char *name)
 /* The next entry of a list of floats, if the activation takes one; entries go to those that take them, in order. */
 static bool next_float(const onnx_attr *list, size_t *at, double *out)
 {
-    if (!list || *at >= list->floats.n) return false;
+    if (!list || *at >= list->floats.n)
+        return false;
     *out = (double)((const float *)list->floats.at)[(*at)++];
     return true;
 }
@@ -46,13 +47,16 @@ static const char *activations_of(onnx_conv *c, const onnx_attr *names, size_t f
         const tn_pb_bytes s = ((const tn_pb_bytes *)names->strings.at)[i];
         char *name = tn_arena_strndup(c->arena, (const char *)s.at, s.n);
         double value;
-        for (char *p = name; *p; p++) *p = (char)tolower((unsigned char)*p);
+        for (char *p = name; *p; p++)
+            *p = (char)tolower((unsigned char)*p);
         const char *word = name;
         bool given = takes(takes_alpha, name) && next_float(alpha, &a, &value);
-        if (given) word = tn_arena_printf(c->arena, "%s:%.17g", name, value);
+        if (given)
+            word = tn_arena_printf(c->arena, "%s:%.17g", name, value);
         if (takes(takes_beta, name) && next_float(beta, &b, &value))
             word = tn_arena_printf(c->arena, "%s%s:%.17g", word, given ? "" : ":1", value);
-        if (i >= first) text = tn_arena_printf(c->arena, "%s%s%s", text, *text ? " " : "", word);
+        if (i >= first)
+            text = tn_arena_printf(c->arena, "%s%s%s", text, *text ? " " : "", word);
     }
     return text;
 }
@@ -81,7 +85,8 @@ static const onnx_attr *read_names(onnx_conv *c, const layer *l)
 static void check_shapes(onnx_conv *c, layer *l)
 {
     tn_value x = onnx_in(c, X), w = onnx_in(c, W), r = onnx_in(c, R);
-    if (c->bad) return;
+    if (c->bad)
+        return;
     if (onnx_rank(x) != 3 || onnx_rank(w) != 3 || onnx_rank(r) != 3 ||
         !tn_is_int(onnx_type(r)->dim[2], &l->units)) {
         onnx_fail(c, "onnx-E022",
@@ -111,7 +116,8 @@ static void check_shapes(onnx_conv *c, layer *l)
 /* Part d of an operand whose axis `axis` is the directions. */
 static tn_value part(onnx_conv *c, tn_value v, int64_t axis, int64_t d)
 {
-    if (!v.def) return v;
+    if (!v.def)
+        return v;
     if (onnx_rank(v) <= axis) {
         onnx_fail(c, "onnx-E022", "operand %s has too few dimensions; the model is damaged",
                   onnx_type_text(c, onnx_type(v)));
@@ -125,9 +131,11 @@ static tn_value bias_of(onnx_conv *c, const layer *l, tn_value b, tn_value *recu
 {
     int64_t n = l->gates * l->units;
     *recurrent = (tn_value){0};
-    if (!b.def) return b;
+    if (!b.def)
+        return b;
     tn_value wb = onnx_slice(c, b, 0, 0, n), rb = onnx_slice(c, b, 0, n, 2 * n);
-    if (!l->linear_before_reset) return onnx_call2(c, &tn_op_add, NULL, wb, rb);
+    if (!l->linear_before_reset)
+        return onnx_call2(c, &tn_op_add, NULL, wb, rb);
     *recurrent = onnx_slice(c, rb, 0, 2 * l->units, n);
     const int64_t around[] = {0, l->units};
     tn_pad_attr zeros = {.pad_width = tn_make_dims(c->g, 2, around),
@@ -171,7 +179,8 @@ static tn_value join(onnx_conv *c, const layer *l, const tn_value part[])
 {
     static const int64_t batch_first[] = {2, 0, 1, 3};
     tn_value v[2];
-    for (int64_t d = 0; d < l->directions; d++) v[d] = onnx_unsqueeze(c, part[d], 1);
+    for (int64_t d = 0; d < l->directions; d++)
+        v[d] = onnx_unsqueeze(c, part[d], 1);
     tn_value y = onnx_concat(c, (uint32_t)l->directions, v, 1);
     return l->batch_first ? onnx_transpose(c, y, 4, batch_first) : y;
 }
@@ -206,10 +215,12 @@ static void recurrent(onnx_conv *c, layer *l)
         h[d] = onnx_slice(c, all, 0, -states, states == 2 ? -1 : INT64_MAX);
         last_c[d] = states == 2 ? onnx_slice(c, all, 0, -1, INT64_MAX) : (tn_value){0};
     }
-    if (c->bad) return;
+    if (c->bad)
+        return;
     onnx_out_any(c, 0, join(c, l, y));
     onnx_out_any(c, 1, join_state(c, l, h));
-    if (states == 2) onnx_out_any(c, 2, join_state(c, l, last_c));
+    if (states == 2)
+        onnx_out_any(c, 2, join_state(c, l, last_c));
 }
 
 static void rnn(onnx_conv *c)

@@ -38,8 +38,9 @@ static tn_value log_sum_exp(onnx_conv *c, tn_value x, const tn_axes_attr *a)
     keep.keepdims = true;
     tn_dtype t = onnx_type(x)->dtype;
     tn_value most = onnx_call1(c, &tn_op_max, &keep, x);
-    tn_value m = onnx_call(c, &tn_op_where, NULL, 3,
-                           (tn_value[]){onnx_call1(c, &tn_op_isfinite, NULL, most), most, onnx_const(c, t, 0)});
+    tn_value m =
+        onnx_call(c, &tn_op_where, NULL, 3,
+                  (tn_value[]){onnx_call1(c, &tn_op_isfinite, NULL, most), most, onnx_const(c, t, 0)});
     tn_value e = onnx_call1(c, &tn_op_exp, NULL, onnx_call2(c, &tn_op_subtract, NULL, x, m));
     tn_value r = onnx_call2(c, &tn_op_add, NULL,
                             onnx_call1(c, &tn_op_log, NULL, onnx_call1(c, &tn_op_sum, &keep, e)), m);

@@ -24,7 +24,8 @@ static int floats(onnx_conv *c, tn_value v, const char *what, double out[], int 
 {
     const tn_type *t = onnx_type(v);
     int64_t count;
-    if (c->bad || !v.def) return -1;
+    if (c->bad || !v.def)
+        return -1;
     bool list = t->n == 1 && tn_is_int(t->dim[0], &count);
     if (!list || !tn_op_is(v.def, &tn_op_constant) || !v.def->blob ||
         v.def->blob->n < (size_t)count * tn_dtype_bytes(t->dtype)) {
@@ -55,12 +56,15 @@ static void read_axes(onnx_conv *c, resize *r)
 {
     tn_ints axes;
     r->rank = r->n = onnx_rank(r->x);
-    for (int i = 0; i < r->rank; i++) r->axis[i] = i;
-    if (c->opset < 18 || !onnx_attr_ints(c, "axes", &axes) || c->bad) return;
+    for (int i = 0; i < r->rank; i++)
+        r->axis[i] = i;
+    if (c->opset < 18 || !onnx_attr_ints(c, "axes", &axes) || c->bad)
+        return;
     if (axes.n > (uint32_t)r->rank)
         onnx_fail(c, "onnx-E009", "axes has %u entries for %d dimensions", (unsigned)axes.n, r->rank);
     r->n = c->bad ? 0 : (int)axes.n;
-    for (int i = 0; i < r->n; i++) r->axis[i] = onnx_axis(c, axes.at[i], r->rank);
+    for (int i = 0; i < r->n; i++)
+        r->axis[i] = onnx_axis(c, axes.at[i], r->rank);
 }
 
 /* ---- extents ---- */
@@ -124,7 +128,8 @@ static void by_sizes(onnx_conv *c, resize *r, tn_value sizes)
         c->opset >= 18 ? onnx_attr_string(c, "keep_aspect_ratio_policy", "stretch") : "stretch";
     if (d.n != (uint32_t)r->n && !c->bad)
         onnx_fail(c, "onnx-E009", "sizes has %u entries, but %d axes are resized", (unsigned)d.n, r->n);
-    for (int i = 0; i < r->n && !c->bad; i++) r->size[i] = d.at[i];
+    for (int i = 0; i < r->n && !c->bad; i++)
+        r->size[i] = d.at[i];
     if (strcmp(policy, "not_larger") == 0 || strcmp(policy, "not_smaller") == 0)
         keep_aspect(c, r, policy[4] == 's');
     else if (strcmp(policy, "stretch") != 0)
@@ -150,21 +155,24 @@ static void read_mode(onnx_conv *c, resize *r)
         a->method = "cubic";
     else if (strcmp(mode, "nearest") != 0)
         onnx_fail(c, "onnx-E009", "mode is \"%s\"; nearest, linear and cubic are known", mode);
-    if (c->opset < 11) return;
+    if (c->opset < 11)
+        return;
     a->coordinate_transformation_mode = onnx_attr_string(c, "coordinate_transformation_mode", "half_pixel");
     const char *round = onnx_attr_string(c, "nearest_mode", "round_prefer_floor");
     a->rounding_method = round[0] ? round : "round_prefer_floor";
     a->cubic_alpha = onnx_attr_float(c, "cubic_coeff_a", -0.75f);
     a->cubic_exclude = onnx_attr_int(c, "exclude_outside", 0) != 0;
     a->extrapolation_value = onnx_attr_float(c, "extrapolation_value", 0);
-    if (c->opset >= 18) a->antialias = onnx_attr_int(c, "antialias", 0) != 0 && a->method[0] != 'n';
+    if (c->opset >= 18)
+        a->antialias = onnx_attr_int(c, "antialias", 0) != 0 && a->method[0] != 'n';
     a->cubic_exclude &= a->method[0] == 'c';
 }
 
 static void read_region(onnx_conv *c, resize *r)
 {
     int n;
-    if (strcmp(r->a.coordinate_transformation_mode, "tf_crop_and_resize") != 0) return;
+    if (strcmp(r->a.coordinate_transformation_mode, "tf_crop_and_resize") != 0)
+        return;
     n = floats(c, onnx_in(c, 1), "roi", r->roi, 2 * ONNX_MAX_RANK);
     if (n >= 0 && n != 2 * r->n)
         onnx_fail(c, "onnx-E009", "roi has %d entries, but %d axes are resized", n, r->n);
@@ -187,7 +195,8 @@ static bool is_plain(const resize *r)
         return false;
     for (int i = 0; i < r->n; i++) {
         const tn_expr *extent = t->dim[r->axis[i]];
-        if (r->axis[i] < 2 && (r->size[i] != extent || (r->scale[i] != 0 && r->scale[i] != 1))) return false;
+        if (r->axis[i] < 2 && (r->size[i] != extent || (r->scale[i] != 0 && r->scale[i] != 1)))
+            return false;
         if (r->scale[i] != 0 && r->scale[i] != quotient(extent, r->size[i]) &&
             !(r->scale[i] == floor(r->scale[i]) && extent->kind != TN_E_INT))
             return false;
@@ -199,16 +208,20 @@ static void call(onnx_conv *c, resize *r)
 {
     const tn_type *t = onnx_type(r->x);
     tn_resample_attr a[ONNX_MAX_RANK];
-    if (c->bad) return;
+    if (c->bad)
+        return;
     if (is_plain(r)) {
         static const tn_op *const by_rank[] = {&tn_op_image_resize1d, &tn_op_image_resize2d,
                                                &tn_op_image_resize3d};
         const tn_op *op = by_rank[r->rank - 3];
         const tn_expr *size[ONNX_MAX_RANK];
         tn_resize_attr p;
-        for (int i = 0; i < r->rank; i++) size[i] = t->dim[i];
-        for (int i = 0; i < r->n; i++) size[r->axis[i]] = r->size[i];
-        if (tn_attr_init(c->pool, op->attr, sizeof p, &p) != TN_OK) return;
+        for (int i = 0; i < r->rank; i++)
+            size[i] = t->dim[i];
+        for (int i = 0; i < r->n; i++)
+            size[r->axis[i]] = r->size[i];
+        if (tn_attr_init(c->pool, op->attr, sizeof p, &p) != TN_OK)
+            return;
         p.size = tn_dims_make(c->arena, (uint32_t)r->rank - 2, size + 2);
         p.method = r->a.method;
         p.coordinate_transformation_mode = r->a.coordinate_transformation_mode;
@@ -239,8 +252,10 @@ static void resize_op(onnx_conv *c)
     read_mode(c, &r);
     tn_value scales = c->opset < 11 ? onnx_in(c, 1) : onnx_opt(c, 2),
              sizes = c->opset < 11 ? (tn_value){0} : onnx_opt(c, 3);
-    if (!upsample && c->opset >= 11) read_region(c, &r);
-    if (c->bad) return;
+    if (!upsample && c->opset >= 11)
+        read_region(c, &r);
+    if (c->bad)
+        return;
     if (is_empty(scales) && is_empty(sizes)) {
         onnx_fail(c, "onnx-E017", "neither scales nor sizes are given; the model is damaged");
     } else if (!is_empty(scales)) {
@@ -248,7 +263,8 @@ static void resize_op(onnx_conv *c)
         if (n != r.n && !c->bad)
             onnx_fail(c, "onnx-E009", "scales has %d entries, but %d axes are resized", n, r.n);
         by_scales(c, &r, scale);
-        if (c->opset >= 18) onnx_attr_ignore(c, "keep_aspect_ratio_policy");
+        if (c->opset >= 18)
+            onnx_attr_ignore(c, "keep_aspect_ratio_policy");
     } else {
         by_sizes(c, &r, sizes);
     }
@@ -274,7 +290,8 @@ static void upsample_old(onnx_conv *c)
         const onnx_attr *a = onnx_attr_find(c, "scales", ONNX_A_FLOATS);
         if (a && a->floats.n != (size_t)r.rank)
             onnx_fail(c, "onnx-E009", "scales has %zu entries for %d dimensions", a->floats.n, r.rank);
-        for (int i = 0; i < r.rank && a && !c->bad; i++) scale[i] = ((const float *)a->floats.at)[i];
+        for (int i = 0; i < r.rank && a && !c->bad; i++)
+            scale[i] = ((const float *)a->floats.at)[i];
     }
     by_scales(c, &r, scale);
     call(c, &r);

@@ -9,10 +9,7 @@
 
 enum { LONGEST = 4096 };
 
-bool onnx_is_sequence(tn_value v)
-{
-    return v.def && tn_op_is(v.def, &tn_op_tuple);
-}
+bool onnx_is_sequence(tn_value v) { return v.def && tn_op_is(v.def, &tn_op_tuple); }
 
 static bool is_none(const onnx_conv *c, tn_value v)
 {
@@ -27,7 +24,8 @@ static tn_value make(onnx_conv *c, int64_t n, const tn_value at[])
             onnx_fail(c, "onnx-E009", "element %lld is not a tensor; only sequences of tensors are supported",
                       (long long)i);
     if (n > LONGEST)
-        onnx_fail(c, "onnx-E009", "the sequence has %lld elements; at most %d are supported", (long long)n, LONGEST);
+        onnx_fail(c, "onnx-E009", "the sequence has %lld elements; at most %d are supported", (long long)n,
+                  LONGEST);
     if (c->bad)
         return (tn_value){0};
     tn_node *t = tn_make_call(c->g, c->im->r, NULL, &tn_op_tuple, (int)n, at, NULL, c->loc);
@@ -152,7 +150,8 @@ static void split(onnx_conv *c)
     int64_t extent = 0, begin = 0;
     if (!c->bad && !tn_is_int(onnx_type(x)->dim[axis], &extent))
         onnx_fail(c, "onnx-E016",
-                  "axis %d of %s is symbolic, so the sizes of the parts are not known; give the inputs fixed shapes",
+                  "axis %d of %s is symbolic, so the sizes of the parts are not known; give the inputs fixed "
+                  "shapes",
                   axis, onnx_type_text(c, onnx_type(x)));
     if (c->bad)
         return;

@@ -51,9 +51,10 @@ static void squeeze(onnx_conv *c)
     bool given = onnx_ints_arg(c, "axes", 13, 1, &a.axis);
     for (int d = 0; d < onnx_rank(x) && !given; d++)
         if (onnx_type(x)->dim[d]->kind != TN_E_INT)
-            (void)tn_report(c->g->ctx, TN_WARNING, "onnx-W003", c->loc,
-                            "dimension %d of %s is kept, as it is not known to be 1; give the axes, or fixed shapes", d,
-                            onnx_type_text(c, onnx_type(x)));
+            (void)tn_report(
+                c->g->ctx, TN_WARNING, "onnx-W003", c->loc,
+                "dimension %d of %s is kept, as it is not known to be 1; give the axes, or fixed shapes", d,
+                onnx_type_text(c, onnx_type(x)));
     onnx_out(c, 0, given && a.axis.n == 0 ? x : onnx_call1(c, &tn_op_squeeze, &a, x));
 }
 
@@ -67,15 +68,16 @@ static void unsqueeze(onnx_conv *c)
         onnx_fail(c, "onnx-E007", "axes are missing; the model is damaged");
     int rank = onnx_rank(x) + (int)(axes.n < 100 ? axes.n : 100);
     if (rank > ONNX_MAX_RANK)
-        onnx_fail(c, "onnx-E022", "the result would have %d dimensions; at most %d are supported", rank, ONNX_MAX_RANK);
+        onnx_fail(c, "onnx-E022", "the result would have %d dimensions; at most %d are supported", rank,
+                  ONNX_MAX_RANK);
     for (uint32_t i = 0; i < axes.n && !c->bad; i++) {
         int at = onnx_axis(c, axes.at[i], rank);
-        if (fresh[at]) onnx_fail(c, "onnx-E009", "axes contains axis %d twice; the model is damaged", at);
+        if (fresh[at])
+            onnx_fail(c, "onnx-E009", "axes contains axis %d twice; the model is damaged", at);
         fresh[at] = true;
     }
     for (int i = 0, n; i < rank && !c->bad; i += n + 1) { /* a run of new axes at once, from the front */
-        for (n = 0; i + n < rank && fresh[i + n]; n++) {
-        }
+        for (n = 0; i + n < rank && fresh[i + n]; n++) {}
         tn_expand_dims_attr a = {i, n};
         x = n ? onnx_call1(c, &tn_op_expand_dims, &a, x) : x;
     }

@@ -80,7 +80,8 @@ static tn_value angles(onnx_conv *c, tn_value rows, const tn_expr *m)
 static tn_value times(onnx_conv *c, tn_value rows, int64_t part, tn_value matrix)
 {
     const tn_dense_attr a = {0};
-    return onnx_call2(c, &tn_op_nn_dense, &a, onnx_squeeze(c, onnx_slice(c, rows, 2, part, part + 1), 2), matrix);
+    return onnx_call2(c, &tn_op_nn_dense, &a, onnx_squeeze(c, onnx_slice(c, rows, 2, part, part + 1), 2),
+                      matrix);
 }
 
 static tn_value transform_any(onnx_conv *c, tn_value x, bool inverse, bool onesided)
@@ -113,14 +114,18 @@ static tn_value move_axis(onnx_conv *c, tn_value x, int axis, bool back)
 {
     int64_t order[ONNX_MAX_RANK];
     int rank = onnx_rank(x), n = 0;
-    if (c->bad || axis == rank - 2) return x;
+    if (c->bad || axis == rank - 2)
+        return x;
     for (int i = 0; i < rank - 1; i++)
-        if (back ? i != rank - 2 : i != axis) order[n++] = i;
+        if (back ? i != rank - 2 : i != axis)
+            order[n++] = i;
     order[n++] = axis;
     order[n] = rank - 1;
     if (back) {
-        for (int i = rank - 2; i > axis; i--) order[i] = order[i - 1];
-        for (int i = 0; i < rank - 1; i++) order[i] = i < axis ? i : i == axis ? rank - 2 : i - 1;
+        for (int i = rank - 2; i > axis; i--)
+            order[i] = order[i - 1];
+        for (int i = 0; i < rank - 1; i++)
+            order[i] = i < axis ? i : i == axis ? rank - 2 : i - 1;
     }
     return onnx_transpose(c, x, rank, order);
 }
@@ -144,30 +149,35 @@ static void dft(onnx_conv *c)
     int rank = onnx_rank(x), axis = dft_axis(c, rank);
     if (!c->bad && (rank < 2 || rank > ONNX_MAX_RANK))
         onnx_fail(c, "onnx-E022", "%s has too few or too many dimensions", onnx_type_text(c, onnx_type(x)));
-    if (c->bad) return;
+    if (c->bad)
+        return;
     int64_t n = 0;
     if (onnx_has(c, 1)) {
         n = size_in(c, 1, "dft_length", 1);
     } else if (tn_is_int(onnx_type(x)->dim[axis], &n)) {
         n = inverse && onesided ? 2 * (n - 1) : n;
     } else if (inverse && onesided) {
-        onnx_fail(c, "onnx-E022",
-                  "the length of a one-sided inverse transform must be fixed, but axis %d of %s is symbolic; give "
-                  "the input a fixed shape, or dft_length",
-                  axis, onnx_type_text(c, onnx_type(x)));
+        onnx_fail(
+            c, "onnx-E022",
+            "the length of a one-sided inverse transform must be fixed, but axis %d of %s is symbolic; give "
+            "the input a fixed shape, or dft_length",
+            axis, onnx_type_text(c, onnx_type(x)));
     }
     bool fixed = onnx_has(c, 1) || onnx_type(x)->dim[axis]->kind == TN_E_INT;
     if (!c->bad && fixed && (n < 1 || n > MAX_SIGNAL))
         onnx_fail(c, "onnx-E009", "a transform of length %lld is not in [1, 2^24]", (long long)n);
     tn_value moved = move_axis(c, x, axis, false);
-    if (c->bad) return;
+    if (c->bad)
+        return;
     const tn_type *t = onnx_type(moved);
     const tn_expr *rows[] = {onnx_product(c, t, 0, rank - 2), t->dim[rank - 2], t->dim[rank - 1]},
                   *dim[ONNX_MAX_RANK];
     tn_value flat = onnx_reshape(c, moved, 3, rows);
     tn_value y = fixed ? transform(c, flat, n, inverse, onesided) : transform_any(c, flat, inverse, onesided);
-    if (c->bad) return;
-    for (int i = 0; i < rank; i++) dim[i] = i < rank - 2 ? t->dim[i] : onnx_type(y)->dim[i - (rank - 3)];
+    if (c->bad)
+        return;
+    for (int i = 0; i < rank; i++)
+        dim[i] = i < rank - 2 ? t->dim[i] : onnx_type(y)->dim[i - (rank - 3)];
     onnx_out(c, 0, move_axis(c, onnx_reshape(c, y, rank, dim), axis, true));
 }
 
@@ -178,7 +188,8 @@ static void stft(onnx_conv *c)
     tn_value x = onnx_in(c, 0), window = onnx_opt(c, 2);
     bool onesided = onnx_attr_int(c, "onesided", 1) != 0;
     tn_frame_attr a = {0, size_in(c, 1, "frame_step", 1)};
-    if (!c->bad && onnx_rank(x) == 2) x = onnx_unsqueeze(c, x, 2);
+    if (!c->bad && onnx_rank(x) == 2)
+        x = onnx_unsqueeze(c, x, 2);
     if (!c->bad && onnx_rank(x) != 3)
         onnx_fail(c, "onnx-E022", "the signal must be [batch, length, 1 or 2], but is %s",
                   onnx_type_text(c, onnx_type(x)));
@@ -195,11 +206,13 @@ static void stft(onnx_conv *c)
                       onnx_type_text(c, onnx_type(window)), (long long)a.length);
         y = onnx_call2(c, &tn_op_multiply, NULL, y, onnx_unsqueeze(c, window, 1));
     }
-    if (c->bad) return;
+    if (c->bad)
+        return;
     const tn_type *t = onnx_type(y);
     const tn_expr *rows[] = {onnx_product(c, t, 0, 2), t->dim[2], t->dim[3]};
     y = transform(c, onnx_reshape(c, y, 3, rows), a.length, false, onesided);
-    if (c->bad) return;
+    if (c->bad)
+        return;
     const tn_expr *dim[] = {t->dim[0], t->dim[1], onnx_type(y)->dim[1], onnx_type(y)->dim[2]};
     onnx_out(c, 0, onnx_reshape(c, y, 4, dim));
 }
@@ -249,7 +262,8 @@ static void mel_column(table *w, int64_t i, int64_t bands, int64_t rows, const i
     for (int64_t k = edge[0]; k <= edge[1] && k < rows; k++)
         if (edge[1] > edge[0])
             table_set(w, (size_t)(k * bands + i), (double)(k - edge[0]) / (double)(edge[1] - edge[0]));
-    if (edge[1] == edge[0] && edge[1] < rows) table_set(w, (size_t)(edge[1] * bands + i), 1);
+    if (edge[1] == edge[0] && edge[1] < rows)
+        table_set(w, (size_t)(edge[1] * bands + i), 1);
     for (int64_t k = edge[1]; k < edge[2] && k < rows; k++)
         table_set(w, (size_t)(k * bands + i), (double)(edge[2] - k) / (double)(edge[2] - edge[1]));
 }
@@ -271,15 +285,17 @@ static void mel_weight_matrix(onnx_conv *c)
     }
     table w = table_new(c, t, (size_t)(rows * bands));
     int64_t *edge = TN_NEW_N(c->arena, int64_t, (size_t)bands + 2);
-    for (int64_t i = 0; i < rows * bands; i++) table_set(&w, (size_t)i, 0);
+    for (int64_t i = 0; i < rows * bands; i++)
+        table_set(&w, (size_t)i, 0);
     low = 2595 * log10(1 + low / 700);
     high = 2595 * log10(1 + high / 700);
     for (int64_t i = 0; i < bands + 2; i++) {
         double mel = (double)i * ((high - low) / (double)(bands + 2)) + low;
         double bin = floor((double)(n + 1) * (700 * (pow(10, mel / 2595) - 1)) / (double)rate);
-        edge[i] = bin < 0 ? 0 : bin > (double)MAX_SIGNAL ? MAX_SIGNAL : (int64_t)bin;
+        edge[i] = bin<0 ? 0 : bin>(double) MAX_SIGNAL ? MAX_SIGNAL : (int64_t)bin;
     }
-    for (int64_t i = 0; i < bands; i++) mel_column(&w, i, bands, rows, edge + i);
+    for (int64_t i = 0; i < bands; i++)
+        mel_column(&w, i, bands, rows, edge + i);
     onnx_out(c, 0, table_done(c, &w, 2, (const int64_t[]){rows, bands}));
 }
 
@@ -290,7 +306,8 @@ static tn_value ints_constant(onnx_conv *c, tn_ints v) { return onnx_const_ints(
 static tn_value weights_of(onnx_conv *c, int64_t units)
 {
     const onnx_attr *a = onnx_attr_find(c, "weights", ONNX_A_FLOATS);
-    if (!a || c->bad) return (tn_value){0};
+    if (!a || c->bad)
+        return (tn_value){0};
     if (a->floats.n != (size_t)units) {
         onnx_fail(c, "onnx-E009", "attribute weights has %zu entries, but %lld are needed", a->floats.n,
                   (long long)units);
@@ -323,7 +340,8 @@ static void tfidf_vectorizer(onnx_conv *c)
                       (long long)slots.at[i]);
         a.units = slots.at[i] >= a.units ? slots.at[i] + 1 : a.units;
     }
-    if (c->bad) return;
+    if (c->bad)
+        return;
     tn_value in[] = {x, ints_constant(c, pool), ints_constant(c, slots), weights_of(c, a.units)};
     onnx_out(c, 0, onnx_call(c, &tn_op_ngram_count, &a, 4, in));
 }

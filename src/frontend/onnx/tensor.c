@@ -15,20 +15,34 @@ typedef struct data_type {
     enum storage storage; /* the typed field that holds it */
 } data_type;
 
-static const data_type types[] = { /* by TensorProto.DataType */
-    [1] = {"FLOAT", {TN_FLOAT, 32, 1}, IN_FLOATS},      [2] = {"UINT8", {TN_UINT, 8, 1}, IN_INT32S},
-    [3] = {"INT8", {TN_INT, 8, 1}, IN_INT32S},          [4] = {"UINT16", {TN_UINT, 16, 1}, IN_INT32S},
-    [5] = {"INT16", {TN_INT, 16, 1}, IN_INT32S},        [6] = {"INT32", {TN_INT, 32, 1}, IN_INT32S},
-    [7] = {"INT64", {TN_INT, 64, 1}, IN_INT64S},        [8] = {"STRING", {0}, IN_RAW},
-    [9] = {"BOOL", {TN_BOOL, 8, 1}, IN_INT32S},         [10] = {"FLOAT16", {TN_FLOAT, 16, 1}, IN_INT32S},
-    [11] = {"DOUBLE", {TN_FLOAT, 64, 1}, IN_DOUBLES},   [12] = {"UINT32", {TN_UINT, 32, 1}, IN_UINT64S},
-    [13] = {"UINT64", {TN_UINT, 64, 1}, IN_UINT64S},    [14] = {"COMPLEX64", {0}, IN_RAW},
-    [15] = {"COMPLEX128", {0}, IN_RAW},                 [16] = {"BFLOAT16", {TN_BFLOAT, 16, 1}, IN_INT32S},
-    [17] = {"FLOAT8E4M3FN", {0}, IN_RAW},               [18] = {"FLOAT8E4M3FNUZ", {0}, IN_RAW},
-    [19] = {"FLOAT8E5M2", {0}, IN_RAW},                 [20] = {"FLOAT8E5M2FNUZ", {0}, IN_RAW},
-    [21] = {"UINT4", {0}, IN_RAW},                      [22] = {"INT4", {0}, IN_RAW},
-    [23] = {"FLOAT4E2M1", {0}, IN_RAW},                 [24] = {"FLOAT8E8M0", {0}, IN_RAW},
-    [25] = {"UINT2", {0}, IN_RAW},                      [26] = {"INT2", {0}, IN_RAW},
+static const data_type types[] = {
+    /* by TensorProto.DataType */
+    [1] = {"FLOAT", {TN_FLOAT, 32, 1}, IN_FLOATS},
+    [2] = {"UINT8", {TN_UINT, 8, 1}, IN_INT32S},
+    [3] = {"INT8", {TN_INT, 8, 1}, IN_INT32S},
+    [4] = {"UINT16", {TN_UINT, 16, 1}, IN_INT32S},
+    [5] = {"INT16", {TN_INT, 16, 1}, IN_INT32S},
+    [6] = {"INT32", {TN_INT, 32, 1}, IN_INT32S},
+    [7] = {"INT64", {TN_INT, 64, 1}, IN_INT64S},
+    [8] = {"STRING", {0}, IN_RAW},
+    [9] = {"BOOL", {TN_BOOL, 8, 1}, IN_INT32S},
+    [10] = {"FLOAT16", {TN_FLOAT, 16, 1}, IN_INT32S},
+    [11] = {"DOUBLE", {TN_FLOAT, 64, 1}, IN_DOUBLES},
+    [12] = {"UINT32", {TN_UINT, 32, 1}, IN_UINT64S},
+    [13] = {"UINT64", {TN_UINT, 64, 1}, IN_UINT64S},
+    [14] = {"COMPLEX64", {0}, IN_RAW},
+    [15] = {"COMPLEX128", {0}, IN_RAW},
+    [16] = {"BFLOAT16", {TN_BFLOAT, 16, 1}, IN_INT32S},
+    [17] = {"FLOAT8E4M3FN", {0}, IN_RAW},
+    [18] = {"FLOAT8E4M3FNUZ", {0}, IN_RAW},
+    [19] = {"FLOAT8E5M2", {0}, IN_RAW},
+    [20] = {"FLOAT8E5M2FNUZ", {0}, IN_RAW},
+    [21] = {"UINT4", {0}, IN_RAW},
+    [22] = {"INT4", {0}, IN_RAW},
+    [23] = {"FLOAT4E2M1", {0}, IN_RAW},
+    [24] = {"FLOAT8E8M0", {0}, IN_RAW},
+    [25] = {"UINT2", {0}, IN_RAW},
+    [26] = {"INT2", {0}, IN_RAW},
 };
 enum { N_TYPES = sizeof types / sizeof *types };
 
@@ -64,18 +78,12 @@ bool onnx_dtype_by_name(const char *name, tn_dtype *out)
 static size_t typed_count(const onnx_tensor *t, enum storage s)
 {
     switch (s) {
-    case IN_FLOATS:
-        return t->float_data.n;
-    case IN_INT32S:
-        return t->int32_data.n;
-    case IN_INT64S:
-        return t->int64_data.n;
-    case IN_DOUBLES:
-        return t->double_data.n;
-    case IN_UINT64S:
-        return t->uint64_data.n;
-    case IN_RAW:
-        break;
+    case IN_FLOATS: return t->float_data.n;
+    case IN_INT32S: return t->int32_data.n;
+    case IN_INT64S: return t->int64_data.n;
+    case IN_DOUBLES: return t->double_data.n;
+    case IN_UINT64S: return t->uint64_data.n;
+    case IN_RAW: break;
     }
     return 0;
 }
@@ -84,7 +92,8 @@ static void store_ints(void *out, const tn_pb_array *from, uint32_t bytes, bool 
 {
     const int64_t *v = from->at;
     unsigned char *at = out;
-    for (size_t i = 0; i < from->n; i++, at += bytes) { /* 16-bit floats hold their bits; the low bytes come first */
+    for (size_t i = 0; i < from->n;
+         i++, at += bytes) { /* 16-bit floats hold their bits; the low bytes come first */
         uint64_t bits = is_bool ? v[i] != 0 : (uint64_t)v[i];
         for (uint32_t b = 0; b < bytes; b++)
             at[b] = (unsigned char)(bits >> (8 * b));
@@ -98,23 +107,14 @@ static const tn_blob *typed_blob(tn_graph *g, const onnx_tensor *t, const data_t
     if (bytes == 0)
         return b;
     switch (type->storage) {
-    case IN_FLOATS:
-        memcpy(at, t->float_data.at, bytes);
-        break;
-    case IN_DOUBLES:
-        memcpy(at, t->double_data.at, bytes);
-        break;
+    case IN_FLOATS: memcpy(at, t->float_data.at, bytes); break;
+    case IN_DOUBLES: memcpy(at, t->double_data.at, bytes); break;
     case IN_INT32S:
         store_ints(at, &t->int32_data, tn_dtype_bytes(type->dtype), tn_dtype_is_bool(type->dtype));
         break;
-    case IN_INT64S:
-        store_ints(at, &t->int64_data, 8, false);
-        break;
-    case IN_UINT64S:
-        store_ints(at, &t->uint64_data, tn_dtype_bytes(type->dtype), false);
-        break;
-    case IN_RAW:
-        break;
+    case IN_INT64S: store_ints(at, &t->int64_data, 8, false); break;
+    case IN_UINT64S: store_ints(at, &t->uint64_data, tn_dtype_bytes(type->dtype), false); break;
+    case IN_RAW: break;
     }
     return b;
 }
@@ -152,7 +152,8 @@ static bool measure(const onnx_tensor *t, uint32_t element, size_t *count, size_
 }
 
 /* The data as a blob of `bytes` bytes; NULL: it has another length. */
-static const tn_blob *data_of(onnx_import *im, const onnx_tensor *t, const data_type *type, size_t count, size_t bytes)
+static const tn_blob *data_of(onnx_import *im, const onnx_tensor *t, const data_type *type, size_t count,
+                              size_t bytes)
 {
     if (t->raw_data.at && t->raw_data.n == bytes)
         return raw_blob(im->g, t->raw_data, tn_dtype_is_bool(type->dtype));
@@ -178,7 +179,8 @@ tn_node *onnx_constant(onnx_import *im, const onnx_tensor *t, const char *name, 
         return refuse(im, loc, name, "its dimensions are negative or too large; the model is damaged");
     const tn_blob *blob =
         external ? onnx_external(im, t, name, bytes, loc) : data_of(im, t, type, count, bytes);
-    if (!blob && external) return NULL;
+    if (!blob && external)
+        return NULL;
     if (!blob)
         return refuse(
             im, loc, name,

@@ -23,11 +23,11 @@ int pthread_atfork(void (*prepare)(void), void (*parent)(void), void (*child)(vo
 
 enum { MAX_IDLE = 64, MAX_DIMS = 64 };
 
-typedef struct state { /* of one model; made on first use */
-    tnr_module *module;                /* NULL: not opened yet */
+typedef struct state {  /* of one model; made on first use */
+    tnr_module *module; /* NULL: not opened yet */
     tnr_instance *idle[MAX_IDLE];
     uint32_t n_idle;
-    pthread_key_t message;             /* of each thread: the sentence of its last failure */
+    pthread_key_t message; /* of each thread: the sentence of its last failure */
 } state;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of all states and n_open */
@@ -36,7 +36,8 @@ static uint32_t n_open;                                  /* models with a module
 static tnr_status make_state(tn_bundle *b, tnr_error *err)
 {
     state *s = tnr_mem_new(1, sizeof *s);
-    if (!s) return tnr_fail_memory(err, sizeof *s);
+    if (!s)
+        return tnr_fail_memory(err, sizeof *s);
     if (pthread_key_create(&s->message, tnr_mem_free)) {
         tnr_mem_free(s);
         return tnr_fail(err, TNR_E_MEMORY, 0, "the process has no free thread-local key");
@@ -52,7 +53,8 @@ static tnr_status open_locked(tn_bundle *b, tnr_error *err)
         return tnr_fail(err, TNR_E_VERSION, 0, "the kernels use a newer ABI than the linked runtime");
     tnr_status status = b->state ? TNR_OK : make_state(b, err);
     state *s = b->state;
-    if (status || s->module) return status;
+    if (status || s->module)
+        return status;
     tnr_parts parts = {.library = library, .params = b->params, .params_n = (size_t)b->params_bytes};
     status = tnr_module_open_parts(&parts, &s->module, err);
     n_open += !status;
@@ -65,7 +67,8 @@ static tnr_status take(tn_bundle *b, tnr_instance **out, tnr_error *err)
     pthread_mutex_lock(&lock);
     tnr_status status = open_locked(b, err);
     state *s = b->state;
-    if (!status && s->n_idle) *out = s->idle[--s->n_idle];
+    if (!status && s->n_idle)
+        *out = s->idle[--s->n_idle];
     pthread_mutex_unlock(&lock);
     return status || *out ? status : tnr_instance_new(s->module, NULL, out, err);
 }
@@ -74,9 +77,11 @@ static void give_back(state *s, tnr_instance *instance)
 {
     pthread_mutex_lock(&lock);
     bool keep = s->n_idle < MAX_IDLE;
-    if (keep) s->idle[s->n_idle++] = instance;
+    if (keep)
+        s->idle[s->n_idle++] = instance;
     pthread_mutex_unlock(&lock);
-    if (!keep) tnr_instance_free(instance);
+    if (!keep)
+        tnr_instance_free(instance);
 }
 
 static tnr_status set(tnr_instance *instance, uint32_t index, const tn_slot *slot, bool input, void *data,
@@ -100,29 +105,35 @@ static uint64_t bytes_for(const tn_slot *slot, const int64_t *sym)
     uint64_t n = slot->bits / 8u;
     for (uint32_t d = 0; d < slot->ndim; d++) {
         int64_t x = slot->dim[d].fn ? slot->dim[d].fn(sym) : slot->dim[d].value;
-        if (x <= 0 || n > (uint64_t)INT64_MAX / (uint64_t)x) return x <= 0 ? 0 : (uint64_t)INT64_MAX;
+        if (x <= 0 || n > (uint64_t)INT64_MAX / (uint64_t)x)
+            return x <= 0 ? 0 : (uint64_t)INT64_MAX;
         n *= (uint64_t)x;
     }
     return n;
 }
 
 /* Results whose extents the run found: sym says what there is room for, and is told what there is. */
-static tnr_status give(tnr_instance *instance, const tn_program *p, void *const *out, int64_t *sym, tnr_error *err)
+static tnr_status give(tnr_instance *instance, const tn_program *p, void *const *out, int64_t *sym,
+                       tnr_error *err)
 {
     DLTensor t;
     for (uint32_t i = 0, at = 0; i < p->n_slot; i++) {
-        if (p->slot[i].kind != TN_SLOT_OUTPUT) continue;
+        if (p->slot[i].kind != TN_SLOT_OUTPUT)
+            continue;
         uint64_t n = bytes_for(&p->slot[i], instance->sym), room = bytes_for(&p->slot[i], sym);
         tnr_status status = tnr_get_output_at(instance, at, &t, err);
-        if (status) return status;
+        if (status)
+            return status;
         if (n > room || (n && !out[at]))
             return tnr_fail(err, TNR_E_SHAPE, 0,
                             "result %s has %llu bytes, but the given symbols provide room for %llu",
                             p->slot[i].name, (unsigned long long)n, (unsigned long long)(out[at] ? room : 0));
-        if (n) memcpy(out[at], (const char *)t.data + t.byte_offset, (size_t)n);
+        if (n)
+            memcpy(out[at], (const char *)t.data + t.byte_offset, (size_t)n);
         at++;
     }
-    for (uint32_t i = p->n_symbol - p->n_late; i < p->n_symbol; i++) sym[i] = instance->sym[i];
+    for (uint32_t i = p->n_symbol - p->n_late; i < p->n_symbol; i++)
+        sym[i] = instance->sym[i];
     return TNR_OK;
 }
 
@@ -162,7 +173,8 @@ static void keep_message(tn_bundle *b, const tnr_error *err)
         tnr_mem_free(text);
         text = NULL;
     }
-    if (text) memcpy(text, err->message, sizeof err->message);
+    if (text)
+        memcpy(text, err->message, sizeof err->message);
 }
 
 int32_t tnr_bundle_run(tn_bundle *b, const void *inputs, const void *outputs, int64_t *symbols)
@@ -177,7 +189,8 @@ int32_t tnr_bundle_run(tn_bundle *b, const void *inputs, const void *outputs, in
         status = run(b, instance, (void *const *)inputs, (void *const *)outputs, symbols, &err);
         give_back(b->state, instance);
     }
-    if (status) keep_message(b, &err);
+    if (status)
+        keep_message(b, &err);
     return status;
 }
 
@@ -185,7 +198,8 @@ int32_t tnr_bundle_threads(tn_bundle *b, int32_t n)
 {
     tnr_error err = {0};
     tnr_status status = tnr_threads_set(n, &err);
-    if (status) keep_message(b, &err);
+    if (status)
+        keep_message(b, &err);
     return status;
 }
 
@@ -208,11 +222,15 @@ void tnr_bundle_free(tn_bundle *b)
     n_open -= was_open;
     bool last = was_open && n_open == 0;
     pthread_mutex_unlock(&lock);
-    if (!s) return;
-    while (s->n_idle) tnr_instance_free(s->idle[--s->n_idle]);
-    if (was_open) tnr_module_release(s->module);
+    if (!s)
+        return;
+    while (s->n_idle)
+        tnr_instance_free(s->idle[--s->n_idle]);
+    if (was_open)
+        tnr_module_release(s->module);
     tnr_mem_free(pthread_getspecific(s->message));
     (void)pthread_key_delete(s->message); /* its destructor is code that is about to go, too */
     tnr_mem_free(s);
-    if (last) (void)!tnr_threads_set(0, &err); /* ends the workers; 0 is never refused */
+    if (last)
+        (void)!tnr_threads_set(0, &err); /* ends the workers; 0 is never refused */
 }

@@ -1,6 +1,6 @@
 #ifndef TNR_BUNDLE_H
 #define TNR_BUNDLE_H
-/* A model in the program itself. The functions of a generated header call these: face.c in objects and libraries, the
+/* A model in the program itself. The functions of a generated header call these: entry.c in objects and libraries, the
  * C text of `-o model.c` by declarations of its own (driver/bundle.c), so a change here is one there. */
 #include "tenon/abi.h"
 

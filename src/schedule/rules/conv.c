@@ -25,23 +25,24 @@ enum { GROUP = 4, TASK_CYCLES = 27500, TASKS_A_CORE = 4, MAX_UNROLLED_TILES = 8 
 
 typedef struct {
     const char *block;
-    bool sums_channels;          /* a convolution; else a window on each channel */
-    int64_t extent[AXES];        /* -1: symbolic */
+    bool sums_channels;   /* a convolution; else a window on each channel */
+    int64_t extent[AXES]; /* -1: symbolic */
     uint16_t lanes;
     uint32_t bytes;
-    int64_t fours;               /* channels that one step sums: GROUP, or 1 */
-    int64_t block_in;            /* channels beside each other in the data, 0: not blocked */
-    bool channels;               /* vectors of output channels */
-    const char *weight;          /* the operand */
-    bool turned;                 /* and the result is stored by pixels */
-    bool columns;                /* taken for rows */
-    int64_t apart;               /* output channels of a group that reads its own input channels; 0: one group */
-    int64_t width, stride, dilation, before; /* along a row: of the data, of the window; width -1: not known */
+    int64_t fours;      /* channels that one step sums: GROUP, or 1 */
+    int64_t block_in;   /* channels beside each other in the data, 0: not blocked */
+    bool channels;      /* vectors of output channels */
+    const char *weight; /* the operand */
+    bool turned;        /* and the result is stored by pixels */
+    bool columns;       /* taken for rows */
+    int64_t apart;      /* output channels of a group that reads its own input channels; 0: one group */
+    int64_t width, stride, dilation,
+        before; /* along a row: of the data, of the window; width -1: not known */
     tile tile;
-    int64_t rows;                /* output rows of a task */
-    double speed;                /* peaks of a core that all cores reach together */
-    int64_t first, last;         /* tiles of a row with taps outside the image */
-    int64_t tiles;               /* of a row; -1: symbolic */
+    int64_t rows;        /* output rows of a task */
+    double speed;        /* peaks of a core that all cores reach together */
+    int64_t first, last; /* tiles of a row with taps outside the image */
+    int64_t tiles;       /* of a row; -1: symbolic */
 } conv;
 
 /* ---- what the block is ---- */
@@ -81,7 +82,13 @@ static const tn_iter *axis(const conv *c, const tn_stmt *b, int which)
     return &b->u.block.iter[place(c, which) - (which > IC && !c->sums_channels)];
 }
 
-typedef struct { derive *d; const tn_stmt *block; conv *c; bool grouped; int64_t weight_factor; } reader;
+typedef struct {
+    derive *d;
+    const tn_stmt *block;
+    conv *c;
+    bool grouped;
+    int64_t weight_factor;
+} reader;
 
 /* Coefficient of var in e, e without it in *rest; false: not linear, or not constant. */
 static bool coefficient(tn_pool *p, const tn_expr *e, const tn_expr *var, int64_t *coef, const tn_expr **rest)
@@ -94,7 +101,10 @@ static bool coefficient(tn_pool *p, const tn_expr *e, const tn_expr *var, int64_
     return tn_linear(p, NULL, e, var, &k, rest) && tn_is_int(k, coef);
 }
 
-typedef struct { const tn_expr *oc; int64_t by; } quotient;
+typedef struct {
+    const tn_expr *oc;
+    int64_t by;
+} quotient;
 
 static bool find_quotient(const tn_expr *e, void *user)
 {
@@ -181,7 +191,8 @@ static tile window_tile(const derive *d, const conv *c)
     tile t = {1, 1, 0, 1, "L1 loads", 1};
     most = most < 1 ? 1 : most;
     if (c->channels) {
-        t.rows = pixels < 0 ? most : (int)((pixels + (pixels + most - 1) / most - 1) / ((pixels + most - 1) / most));
+        t.rows = pixels < 0 ? most
+                            : (int)((pixels + (pixels + most - 1) / most - 1) / ((pixels + most - 1) / most));
         while (t.rows * t.nv < 4 && 2 * t.nv <= 8 && channels > (int64_t)t.nv * c->lanes)
             t.nv *= 2;
     } else {
@@ -205,10 +216,12 @@ static void find_borders(conv *c, int64_t pixels)
         c->first = c->stride > 0 ? (c->before + pixels * c->stride - 1) / (pixels * c->stride) : c->tiles;
     if (c->first > c->tiles)
         c->first = c->tiles;
-    int64_t room = c->width + c->before - (c->extent[KW] - 1) * c->dilation; /* for the first taps of pixels */
+    int64_t room =
+        c->width + c->before - (c->extent[KW] - 1) * c->dilation; /* for the first taps of pixels */
     if (room > 0)
         free = c->stride > 0 ? (room - 1) / c->stride + 1 : width;
-    free = (free < width ? free : width) / pixels; /* whole tiles, from the left, with no tap right of the image */
+    free = (free < width ? free : width) /
+           pixels; /* whole tiles, from the left, with no tap right of the image */
     c->last = c->tiles - (free > c->first ? free : c->first);
 }
 
@@ -220,7 +233,8 @@ static int64_t rows_of_task(const derive *d, const conv *c, int64_t panels)
     double work = 2.0 * c->tile.rows * c->tile.nv * c->lanes * (double)(c->tiles < 0 ? 1 : c->tiles);
     for (int i = IC; i <= KW; i++)
         work *= c->extent[i] < 0 ? 1 : (double)c->extent[i];
-    double rate = tn_machine_flops_a_cycle(d->m) * 4 / c->bytes * c->tile.efficiency; /* operations in a cycle */
+    double rate =
+        tn_machine_flops_a_cycle(d->m) * 4 / c->bytes * c->tile.efficiency; /* operations in a cycle */
     rate *= (double)c->fours;
     for (int64_t i = 1; i <= oh / i; i++)
         for (int k = 0; k < 2 && oh % i == 0; k++) {
@@ -235,7 +249,10 @@ static int64_t rows_of_task(const derive *d, const conv *c, int64_t panels)
 static bool read_conv(derive *d, tn_stmt *b, bool columns, conv *c)
 {
     const tn_func *f = d->s->func;
-    *c = (conv){.block = b->u.block.name, .width = -1, .fours = 1, .sums_channels = b->u.block.n_iter == AXES,
+    *c = (conv){.block = b->u.block.name,
+                .width = -1,
+                .fours = 1,
+                .sums_channels = b->u.block.n_iter == AXES,
                 .columns = columns};
     for (int i = 0; i < AXES; i++)
         c->extent[i] = i == IC && !c->sums_channels ? 1 : rule_extent(axis(c, b, i)->extent);
@@ -257,7 +274,8 @@ static bool read_conv(derive *d, tn_stmt *b, bool columns, conv *c)
         c->lanes = (uint16_t)factor;
     if (c->apart && c->channels && c->apart % c->lanes != 0)
         return false; /* a vector would hold channels of several groups */
-    return !r.grouped && c->lanes >= 2 && (c->lanes & (c->lanes - 1)) == 0 && (!c->channels || factor % c->lanes == 0);
+    return !r.grouped && c->lanes >= 2 && (c->lanes & (c->lanes - 1)) == 0 &&
+           (!c->channels || factor % c->lanes == 0);
 }
 
 /* Are the channels of a vector apart in the memory of the result? */
@@ -307,7 +325,8 @@ static void choose(derive *d, conv *c)
         c->tile = rule_tile(d->m, c->lanes, c->apart ? c->apart : channels, pixels, depth, 0, 0);
     if (c->sums_channels && is_turned(d, c))
         add_shuffles(d, c, depth);
-    while (c->apart && !c->channels && c->apart % c->tile.rows != 0) /* a tile's channels share what they read */
+    while (c->apart && !c->channels &&
+           c->apart % c->tile.rows != 0) /* a tile's channels share what they read */
         c->tile.rows--;
     int64_t vectors = (int64_t)c->tile.nv * c->lanes, panel = c->channels ? vectors : c->tile.rows;
     find_borders(c, c->channels ? c->tile.rows : vectors);
@@ -333,10 +352,7 @@ static bool plan(derive *d, tn_stmt *b, conv *c)
 /* ---- steps ---- */
 
 /* A block of input channels is more than one step of the reduction. */
-static bool splits_block(const conv *c)
-{
-    return c->block_in > c->fours;
-}
+static bool splits_block(const conv *c) { return c->block_in > c->fours; }
 
 /* The outermost loop of the reduction. */
 static const char *first_sum(const conv *c)
@@ -380,7 +396,8 @@ static void tile_loops(derive *d, const conv *c)
     }
     if (c->rows > 1)
         dv_do(d, "ho hi = split oh %lld tail=exact", (long long)c->rows);
-    dv_do(d, "reorder n co %s wo %s r v x%s", c->rows > 1 ? "ho hi" : "oh", reduce, c->fours > 1 ? " ik" : "");
+    dv_do(d, "reorder n co %s wo %s r v x%s", c->rows > 1 ? "ho hi" : "oh", reduce,
+          c->fours > 1 ? " ik" : "");
     if (weights_are_far(d, c))
         dv_try(d, "prefetch \"%s\" co %s", c->weight, splits_block(c) ? "kw" : "kh");
     dv_do(d, "task = fuse n co %s", c->rows > 1 ? "ho" : "oh");
@@ -396,10 +413,7 @@ static const char *blanks(derive *d, int count)
 }
 
 /* Loops around a tile: task, rows of it, tile of the row. */
-static int outer_loops(const conv *c)
-{
-    return c->rows > 1 ? 3 : 2;
-}
+static int outer_loops(const conv *c) { return c->rows > 1 ? 3 : 2; }
 
 static void tile_epilogue(derive *d, const conv *c, const char *last)
 {
@@ -427,7 +441,8 @@ static void split_init(derive *d, const conv *c)
  * share the loads of the taps (windows). Where lanes are pixels the masks are vectors. */
 static bool unrolls_taps(const conv *c, bool border)
 {
-    return c->extent[KW] > 1 && c->extent[KW] <= 16 && (c->sums_channels ? border && c->channels : c->channels);
+    return c->extent[KW] > 1 && c->extent[KW] <= 16 &&
+           (c->sums_channels ? border && c->channels : c->channels);
 }
 
 /* Unrolls kw in a copy of the tile. */
@@ -463,10 +478,10 @@ static void peel_borders(derive *d, const conv *c)
 static void predict(derive *d, const char *name, const conv *c)
 {
     double peak = d->m->peak_gflops * 4 / c->bytes * (double)c->fours;
-    const char *what = dv_text(d, "rule %s/%s: %d %s x %d vectors of %d%s, %lld rows a task", name,
-                               c->channels ? "channels" : "pixels", c->tile.rows,
-                               c->channels ? "pixels" : "channels", c->tile.nv, c->lanes,
-                               c->turned ? " transposed" : "", (long long)c->rows);
+    const char *what =
+        dv_text(d, "rule %s/%s: %d %s x %d vectors of %d%s, %lld rows a task", name,
+                c->channels ? "channels" : "pixels", c->tile.rows, c->channels ? "pixels" : "channels",
+                c->tile.nv, c->lanes, c->turned ? " transposed" : "", (long long)c->rows);
     if (c->sums_channels)
         dv_comment(d, "%s, predicted %.0f GFLOP/s of %.0f, bound: %s", what, peak * c->tile.efficiency, peak,
                    c->tile.bound);

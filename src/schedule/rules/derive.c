@@ -59,7 +59,10 @@ void dv_loops(derive *d, const char *block, const char *const name[], int n)
     tn_buf_deinit(&b);
 }
 
-typedef struct { tn_stmt **out; int n; } gather;
+typedef struct {
+    tn_stmt **out;
+    int n;
+} gather;
 
 static bool gather_block(tn_stmt *s, void *user)
 {
@@ -93,10 +96,7 @@ tn_stmt *rule_tagged(const tn_func *f, const char *tag)
     return found;
 }
 
-bool rule_reduces(const tn_stmt *block)
-{
-    return rule_n_spatial(block) < (int)block->u.block.n_iter;
-}
+bool rule_reduces(const tn_stmt *block) { return rule_n_spatial(block) < (int)block->u.block.n_iter; }
 
 int rule_n_spatial(const tn_stmt *block)
 {
@@ -152,7 +152,8 @@ int rule_innermost_dim(const tn_buffer *b)
 bool rule_steps_by_one(const tn_func *f, const tn_expr *e, const tn_expr *var)
 {
     const tn_expr *coef, *rest;
-    return tn_uses(e, var) && !e->has_load && tn_linear(f->pool, NULL, e, var, &coef, &rest) && tn_is_value(coef, 1);
+    return tn_uses(e, var) && !e->has_load && tn_linear(f->pool, NULL, e, var, &coef, &rest) &&
+           tn_is_value(coef, 1);
 }
 
 int rule_n_used(const tn_expr *load, const tn_stmt *block)
@@ -203,7 +204,11 @@ const char *rule_epilogue(derive *d, const char *block)
     return dv_ok(d) ? name[n - 1] : NULL;
 }
 
-typedef struct { void (*fn)(const tn_expr *, void *); void *user; int64_t target; } each_load;
+typedef struct {
+    void (*fn)(const tn_expr *, void *);
+    void *user;
+    int64_t target;
+} each_load;
 
 static bool visit_load(const tn_expr *e, void *user)
 {

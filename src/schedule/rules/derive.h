@@ -5,7 +5,11 @@
 #include "schedule/sched_impl.h"
 
 /* A derivation in progress. After a refusal every further step is skipped and the verdict stays. */
-typedef struct derive { tn_sched *s; const tn_machine *m; tn_verdict v; } derive;
+typedef struct derive {
+    tn_sched *s;
+    const tn_machine *m;
+    tn_verdict v;
+} derive;
 
 /* One line of trace text, formatted; the schedule's own language, so a rule reads like the trace it makes. */
 void dv_do(derive *d, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
@@ -30,13 +34,13 @@ static inline const char *dv_tail(int64_t extent, int64_t factor)
 
 /* ---- blocks ---- */
 enum { RULE_MAX_BLOCKS = 32 };
-int rule_blocks(const tn_func *f, tn_stmt *out[RULE_MAX_BLOCKS]);         /* in program order; -1: too many */
-tn_stmt *rule_tagged(const tn_func *f, const char *tag);                 /* the only block with that tag, or NULL */
-bool rule_reduces(const tn_stmt *block);                                 /* has a reduce iteration */
+int rule_blocks(const tn_func *f, tn_stmt *out[RULE_MAX_BLOCKS]); /* in program order; -1: too many */
+tn_stmt *rule_tagged(const tn_func *f, const char *tag);          /* the only block with that tag, or NULL */
+bool rule_reduces(const tn_stmt *block);                          /* has a reduce iteration */
 int rule_n_spatial(const tn_stmt *block);
 /* Every iteration is bound to a loop of its own, all in one perfect nest in order: how te makes blocks. */
 bool rule_plain_nest(tn_stmt *block);
-int64_t rule_extent(const tn_expr *e);                                   /* constant extent, or -1 */
+int64_t rule_extent(const tn_expr *e); /* constant extent, or -1 */
 /* elements of t in one vector register; 1: no vectors */
 uint16_t rule_lanes(const tn_machine *m, tn_dtype t);
 /* The buffer a block stores to. */
@@ -61,11 +65,11 @@ void rule_loads(const tn_stmt *block, void (*fn)(const tn_expr *load, void *user
 
 /* ---- model ---- */
 typedef struct tile {
-    int rows, nv;             /* accumulators: rows x nv vectors */
-    int64_t tasks;            /* tiles to be computed (rows unknown: per tile of rows) */
-    double efficiency;        /* of the FMA peak */
-    const char *bound;        /* what limits it */
-    int chains;               /* parts of the reduction that run beside each other, each with accumulators of its own */
+    int rows, nv;      /* accumulators: rows x nv vectors */
+    int64_t tasks;     /* tiles to be computed (rows unknown: per tile of rows) */
+    double efficiency; /* of the FMA peak */
+    const char *bound; /* what limits it */
+    int chains; /* parts of the reduction that run beside each other, each with accumulators of its own */
 } tile;
 /* The best register tile for a product of `rows` x `columns` outputs over a reduction of `depth` (-1: not
  * known, many), where panels of columns must be a multiple or a divisor of `panel` (0: free) and rows lie

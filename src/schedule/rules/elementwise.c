@@ -14,15 +14,21 @@
 #include <string.h>
 
 enum {
-    TASK_BYTES = 16384, /* results of a task: long against the 0.3 us that handing it out takes, small against L1 */
-    TASKS_A_CORE = 4,   /* so that cores finish together */
-    UNROLL = 4,         /* vectors of one turn of the inner loop, where they divide it */
-    MAX_PERIOD = 8      /* vectors of a turn that quotients ask for */
+    TASK_BYTES =
+        16384, /* results of a task: long against the 0.3 us that handing it out takes, small against L1 */
+    TASKS_A_CORE = 4, /* so that cores finish together */
+    UNROLL = 4,       /* vectors of one turn of the inner loop, where they divide it */
+    MAX_PERIOD = 8    /* vectors of a turn that quotients ask for */
 };
 
 /* ---- the run of memory ---- */
 
-typedef struct { const tn_func *f; const tn_stmt *block; int first; bool ok; } run_check;
+typedef struct {
+    const tn_func *f;
+    const tn_stmt *block;
+    int first;
+    bool ok;
+} run_check;
 
 static int iter_of(const run_check *c, const tn_expr *e)
 {
@@ -78,7 +84,12 @@ static void check_value(run_check *c, const tn_expr *e)
 
 /* ---- short rows ---- */
 
-typedef struct { const tn_func *f; const tn_expr *row, *at; int64_t extent; bool ok; } row_check;
+typedef struct {
+    const tn_func *f;
+    const tn_expr *row, *at;
+    int64_t extent;
+    bool ok;
+} row_check;
 
 /* e is the iteration, or a constant way from it. */
 static bool steps_along(const row_check *c, const tn_expr *e, const tn_expr *var)
@@ -94,7 +105,8 @@ static bool reads_rows(const row_check *c, const tn_expr *load)
     const tn_buffer *b = &c->f->buffer[load->u.load.buffer];
     int n = b->ndim;
     int64_t extent = n > 0 ? rule_extent(b->dim[n - 1]) : -1;
-    if (b->layout || (tn_load_mask(load) && (tn_load_mask(load)->has_load || tn_uses(tn_load_mask(load), c->row))))
+    if (b->layout ||
+        (tn_load_mask(load) && (tn_load_mask(load)->has_load || tn_uses(tn_load_mask(load), c->row))))
         return false;
     for (int d = 0; d < n; d++) {
         const tn_expr *e = load->src[d];
@@ -125,7 +137,8 @@ static bool short_rows(const nest *x)
     if (x->n < 2 || x->lanes < 4)
         return false;
     int64_t rows = rule_extent(it[x->n - 2].extent), extent = rule_extent(it[x->n - 1].extent);
-    if (extent < 2 || x->lanes % extent != 0 || extent == x->lanes || (rows >= 0 && rows * extent < 4 * x->lanes))
+    if (extent < 2 || x->lanes % extent != 0 || extent == x->lanes ||
+        (rows >= 0 && rows * extent < 4 * x->lanes))
         return false;
     row_check c = {x->d->s->func, it[x->n - 2].var, it[x->n - 1].var, extent, true};
     tn_each(store->u.store.value, check_rows, &c);
@@ -160,12 +173,12 @@ void rule_push_outer(nest *x, const char *name, int64_t extent)
     x->extent[x->n_outer++] = extent;
 }
 
-static const char *named(nest *x, const char *base)
-{
-    return dv_text(x->d, "%s%s", x->prefix, base);
-}
+static const char *named(nest *x, const char *base) { return dv_text(x->d, "%s%s", x->prefix, base); }
 
-typedef struct { const tn_expr *at; int64_t lanes, period; } quotients;
+typedef struct {
+    const tn_expr *at;
+    int64_t lanes, period;
+} quotients;
 
 static bool look_at_quotient(const tn_expr *e, void *user)
 {
@@ -207,8 +220,8 @@ static void vectorize_run(nest *x, const char *loop, int64_t extent, const tn_ex
         unroll = 1;
     int64_t step = unroll * lanes;
     if (extent < 0 || extent >= 2 * task * lanes) {
-        dv_do(x->d, "%s %s %s %s = split %s %lld %lld %lld tail=mask", o, m, u, v, loop, (long long)(task / unroll),
-              (long long)unroll, (long long)lanes);
+        dv_do(x->d, "%s %s %s %s = split %s %lld %lld %lld tail=mask", o, m, u, v, loop,
+              (long long)(task / unroll), (long long)unroll, (long long)lanes);
         int64_t more = task / unroll * step;
         rule_push_outer(x, o, extent < 0 ? -1 : (extent + more - 1) / more);
         rule_push_outer(x, m, task / unroll);
@@ -264,7 +277,8 @@ static void follow_layout(nest *x, const tn_layout *l)
                 factor = l->axis[i].factor;
         part[dim][0] = dv_text(x->d, "%so", x->name[dim]);
         part[dim][1] = dv_text(x->d, "%si", x->name[dim]);
-        dv_do(x->d, "%s %s = split %s %lld tail=mask", part[dim][0], part[dim][1], x->name[dim], (long long)factor);
+        dv_do(x->d, "%s %s = split %s %lld tail=mask", part[dim][0], part[dim][1], x->name[dim],
+              (long long)factor);
         extent[dim] = extent[dim] < 0 ? -1 : (extent[dim] + factor - 1) / factor;
     }
     const char *inner = NULL;
@@ -302,7 +316,9 @@ static void make_tasks(nest *x)
 {
     int64_t most = TASK_BYTES / x->bytes, total = x->inner, inside = x->inner;
     for (int i = 0; i < x->n_outer; i++)
-        total = total < 0 || x->extent[i] < 0 || total > INT64_MAX / 2 / (x->extent[i] + 1) ? -1 : total * x->extent[i];
+        total = total < 0 || x->extent[i] < 0 || total > INT64_MAX / 2 / (x->extent[i] + 1)
+                    ? -1
+                    : total * x->extent[i];
     int64_t share = total < 0 ? most : total / (TASKS_A_CORE * (int64_t)x->d->m->cores);
     most = share > most ? share : most;
     if (most > 16 * TASK_BYTES / x->bytes)

@@ -6,8 +6,8 @@
 typedef struct nest {
     derive *d;
     tn_stmt *block;
-    const char *prefix;          /* of loop names */
-    int n;                       /* spatial loops */
+    const char *prefix; /* of loop names */
+    int n;              /* spatial loops */
     const char *name[TN_MAX_LOOPS];
     uint16_t lanes;
     uint32_t bytes;

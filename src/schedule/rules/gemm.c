@@ -16,13 +16,13 @@ enum { GROUP = 4, FETCH_STEPS = 8 };
 
 typedef struct {
     const char *block;
-    int n, row;                   /* spatial loops; which of them is the rows, -1: none (a vector of outputs) */
-    int64_t rows, columns, k;     /* -1: symbolic */
-    int64_t panel;                /* columns beside each other in memory: 0: all, -1: not contiguous */
-    int64_t group;                /* of k that one step sums: GROUP, or 1 */
+    int n, row;               /* spatial loops; which of them is the rows, -1: none (a vector of outputs) */
+    int64_t rows, columns, k; /* -1: symbolic */
+    int64_t panel;            /* columns beside each other in memory: 0: all, -1: not contiguous */
+    int64_t group;            /* of k that one step sums: GROUP, or 1 */
     uint16_t lanes;
-    uint32_t bytes;               /* of an accumulator */
-    const char *weight;           /* the operand with the columns */
+    uint32_t bytes;     /* of an accumulator */
+    const char *weight; /* the operand with the columns */
     const char *name[TN_MAX_LOOPS];
 } gemm;
 
@@ -41,7 +41,12 @@ bool rule_gemm_matches(const tn_func *f, const tn_machine *m)
     return n >= 1 && (int)b->u.block.n_iter == n + 1 && rule_lanes(m, rule_target(f, b)->dtype) > 1;
 }
 
-typedef struct { const tn_func *f; const tn_expr *column; int64_t panel, group; const char *name; } weight_search;
+typedef struct {
+    const tn_func *f;
+    const tn_expr *column;
+    int64_t panel, group;
+    const char *name;
+} weight_search;
 
 /* The operand that the column indexes alone in one of its dimensions. */
 static void find_weight(const tn_expr *load, void *user)

@@ -13,10 +13,7 @@ enum { FMA_LATENCY = 4, MAX_NV = 8 };
  * every cycle, runs at 60 % of what 13 x 2 does). */
 static const double loads_a_cycle = 1.5;
 
-static int64_t ceil_of(int64_t a, int64_t b)
-{
-    return (a + b - 1) / b;
-}
+static int64_t ceil_of(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 /* Cache lines of L1 that rows `row_bytes` apart can hold at once. L1 is indexed inside a page, so it has 4096
  * / 64 sets; rows whose distance is a large power of two share a few of them. */
@@ -29,14 +26,17 @@ static int64_t lines_for(const tn_machine *m, int64_t row_bytes)
     return ways * 64 / share;
 }
 
-static double step_cycles(const tn_machine *m, int rows, int nv, bool from_l2, int64_t row_bytes, const char **bound)
+static double step_cycles(const tn_machine *m, int rows, int nv, bool from_l2, int64_t row_bytes,
+                          const char **bound)
 {
     double fma = (double)rows * nv / m->fma_ports, load = (double)(rows + nv) / loads_a_cycle;
     if (rows + nv > lines_for(m, row_bytes))
         load *= 2; /* rows push each other out (measured: 512^3 with 27 rows runs at 65 % instead of 93) */
     double bytes = nv * m->vector_bits / 8.0,
            l2 = from_l2 && m->l2_gb_s > 0 ? bytes * m->clock_ghz / m->l2_gb_s / 4 : 0;
-    *bound = fma >= load && fma >= FMA_LATENCY ? "FMA issue" : load > FMA_LATENCY ? "L1 loads" : "FMA latency";
+    *bound = fma >= load && fma >= FMA_LATENCY ? "FMA issue"
+             : load > FMA_LATENCY              ? "L1 loads"
+                                               : "FMA latency";
     double most = fma > load ? fma : load;
     return (most > FMA_LATENCY ? most : FMA_LATENCY) + l2;
 }
@@ -59,9 +59,11 @@ tile rule_tile(const tn_machine *m, uint16_t lanes, int64_t rows, int64_t column
             double cycles = step_cycles(m, r, nv, from_l2, row_bytes, &bound);
             double tiles = (rows < 0 ? 1.0 / r : (double)ceil_of(rows, r)) *
                            (columns < 0 ? 1.0 / (double)width : (double)ceil_of(columns, width));
-            double ideal = (rows < 0 ? 1 : (double)rows) * (columns < 0 ? 1 : (double)columns) / lanes / m->fma_ports;
+            double ideal =
+                (rows < 0 ? 1 : (double)rows) * (columns < 0 ? 1 : (double)columns) / lanes / m->fma_ports;
             double efficiency = ideal / (tiles * cycles);
-            bool wins = efficiency > best.efficiency * 1.001 || (efficiency > best.efficiency * 0.999 && r > best.rows);
+            bool wins = efficiency > best.efficiency * 1.001 ||
+                        (efficiency > best.efficiency * 0.999 && r > best.rows);
             if (wins)
                 best = (tile){r, nv, rows < 0 || columns < 0 ? 0 : (int64_t)tiles, efficiency, bound, 1};
         }

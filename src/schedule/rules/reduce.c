@@ -16,7 +16,7 @@
 #include <string.h>
 
 enum {
-    ROW_BYTES = 16384,  /* data of a task: see rule elementwise */
+    ROW_BYTES = 16384, /* data of a task: see rule elementwise */
     TASKS_A_CORE = 4,
     CHAINS = 4,         /* vectors in flight, so that the latency of one operation is hidden */
     MAX_UNROLLED = 256, /* stores */
@@ -25,14 +25,14 @@ enum {
 
 typedef struct {
     derive *d;
-    const char *prefix;            /* of loop names: each phase has its own */
-    const char *row;               /* the loop around all of a task's row */
-    int n_outer;                   /* loops down to it */
-    int64_t count;                 /* how many rows; symbolic extents counted as 1 */
-    bool beside;                   /* a row is several vectors wide */
-    bool pairs;                    /* reductions of two elements each: vectors across rows */
+    const char *prefix; /* of loop names: each phase has its own */
+    const char *row;    /* the loop around all of a task's row */
+    int n_outer;        /* loops down to it */
+    int64_t count;      /* how many rows; symbolic extents counted as 1 */
+    bool beside;        /* a row is several vectors wide */
+    bool pairs;         /* reductions of two elements each: vectors across rows */
     const char *task;
-    const char *comment;           /* how the first reduction runs */
+    const char *comment; /* how the first reduction runs */
     /* steps for the end: copies of a loop make boxes that no other step understands */
     const char *peel[RULE_MAX_BLOCKS];
     int n_peel;
@@ -40,7 +40,11 @@ typedef struct {
 
 /* ---- what is contiguous ---- */
 
-typedef struct { const tn_func *f; const tn_stmt *block; int uses, spatial, reduce; } contiguous;
+typedef struct {
+    const tn_func *f;
+    const tn_stmt *block;
+    int uses, spatial, reduce;
+} contiguous;
 
 /* The operand that depends on most iterations counts: it is the largest. */
 static void look_at_load(const tn_expr *load, void *user)
@@ -86,7 +90,8 @@ static int vector_iter(const derive *d, const tn_stmt *b, bool pairs)
         return rule_n_spatial(b) - 1;
     if (c.spatial < 0 || c.reduce < 0)
         return c.spatial < 0 ? c.reduce : c.spatial;
-    int64_t s = rule_extent(b->u.block.iter[c.spatial].extent), r = rule_extent(b->u.block.iter[c.reduce].extent);
+    int64_t s = rule_extent(b->u.block.iter[c.spatial].extent),
+            r = rule_extent(b->u.block.iter[c.reduce].extent);
     return s < 0 || 2 * s >= rule_lanes(d->m, target->dtype) || s >= r ? c.spatial : c.reduce;
 }
 
@@ -94,16 +99,16 @@ static int vector_iter(const derive *d, const tn_stmt *b, bool pairs)
 
 typedef struct {
     const char *block, *prefix;
-    int n;                              /* loops inside the row */
+    int n; /* loops inside the row */
     const char *name[TN_MAX_LOOPS];
-    int64_t extent[TN_MAX_LOOPS];       /* -1: symbolic */
+    int64_t extent[TN_MAX_LOOPS]; /* -1: symbolic */
     bool reduces[TN_MAX_LOOPS];
-    int vector;                         /* which of them runs in vectors, or -1 */
-    int dim;                            /* dimension of the target that it walks, or -1 */
+    int vector; /* which of them runs in vectors, or -1 */
+    int dim;    /* dimension of the target that it walks, or -1 */
     int ndim;
     bool is_reduction;
     uint16_t lanes;
-    const tn_expr *var[TN_MAX_LOOPS];   /* of a loop that is not cut */
+    const tn_expr *var[TN_MAX_LOOPS]; /* of a loop that is not cut */
 } inner;
 
 static void name_inner(rows *w, inner *x, const char *block, const char *prefix)
@@ -285,7 +290,7 @@ static void map_vectors(rows *w, const inner *x)
     dv_do(d, "reorder%s %sv %sx", order, p, p);
     dv_do(d, "vectorize %sx", p);
     if (e > 0 && e <= 8 * CHAINS * x->lanes) /* a wide result of narrow data has more vectors */
-        dv_do(d, "unroll %sv", p); /* reads accumulators in registers, perhaps */
+        dv_do(d, "unroll %sv", p);           /* reads accumulators in registers, perhaps */
     else if (e > 0 && e % x->lanes != 0)
         w->peel[w->n_peel++] = dv_text(d, "%sa %sb %sc = peel %sv 0 1", p, p, p, p);
 }
@@ -463,7 +468,8 @@ static void make_rows(rows *w, const char *block)
     if (v >= 0 && v < n) {
         int64_t vectors = e[v] < 0 ? CHAINS : (e[v] + lanes - 1) / lanes,
                 wide = (vectors < CHAINS ? vectors : CHAINS) * lanes;
-        dv_do(d, "%svo %svt = split %s %lld%s", w->prefix, w->prefix, name[v], (long long)wide, dv_tail(e[v], wide));
+        dv_do(d, "%svo %svt = split %s %lld%s", w->prefix, w->prefix, name[v], (long long)wide,
+              dv_tail(e[v], wide));
         e[v] = e[v] < 0 ? -1 : (e[v] + wide - 1) / wide;
         name[v] = dv_text(d, "%svo", w->prefix);
         inside = dv_text(d, " %svt", w->prefix);
@@ -481,7 +487,9 @@ static void make_rows(rows *w, const char *block)
         dv_do(d, "reorder%s%s%s", outer, reduce, inside);
     make_tasks(w, n, name, e, n_rows, row);
     w->comment = w->pairs ? "vectors across rows of two"
-                 : v < 0 ? "scalars" : v < n ? "vectors across the reduction" : "vectors along the reduction";
+                 : v < 0  ? "scalars"
+                 : v < n  ? "vectors across the reduction"
+                          : "vectors along the reduction";
 }
 
 /* What a block reads of the blocks before it in its phase, which the row holds one turn of. */
@@ -490,9 +498,9 @@ typedef struct {
     const tn_stmt *block;
     const char *const *before;
     int n;
-    bool across;      /* it reduces over what a reduction gives, row by row: it needs all rows */
-    uint64_t fixed;   /* its iterations that the row fixes */
-    uint64_t inner;   /* its iterations along which it reads contiguous memory */
+    bool across;    /* it reduces over what a reduction gives, row by row: it needs all rows */
+    uint64_t fixed; /* its iterations that the row fixes */
+    uint64_t inner; /* its iterations along which it reads contiguous memory */
 } row_reads;
 
 static void look_at_read(const tn_expr *load, void *user)
@@ -500,7 +508,8 @@ static void look_at_read(const tn_expr *load, void *user)
     row_reads *a = user;
     const tn_buffer *from = &a->d->s->func->buffer[load->u.load.buffer];
     for (int i = 0; i < (int)a->block->u.block.n_iter && i < 64 && from->layout; i++)
-        if (rule_steps_by_one(a->d->s->func, load->src[rule_innermost_dim(from)], a->block->u.block.iter[i].var))
+        if (rule_steps_by_one(a->d->s->func, load->src[rule_innermost_dim(from)],
+                              a->block->u.block.iter[i].var))
             a->inner |= (uint64_t)1 << i;
     for (int k = 0; k < a->n; k++) {
         tn_stmt *b = tn_func_block(a->d->s->func, a->before[k]);
@@ -546,7 +555,8 @@ static bool belongs_to_row(const rows *w, const char *const block[], int at)
 static bool has_pairs(const derive *d, const tn_stmt *b)
 {
     int n = rule_n_spatial(b), v = vector_iter(d, b, false);
-    if (d->s->func->strict || v < n || n + 1 != (int)b->u.block.n_iter || rule_extent(b->u.block.iter[n].extent) != 2)
+    if (d->s->func->strict || v < n || n + 1 != (int)b->u.block.n_iter ||
+        rule_extent(b->u.block.iter[n].extent) != 2)
         return false;
     int64_t count = rule_extent(b->u.block.iter[n - 1].extent);
     return count >= CHAINS * rule_lanes(d->m, rule_target(d->s->func, b)->dtype);
@@ -588,7 +598,8 @@ static int phase(derive *d, int number, int n, const char *const block[], const 
         dv_do(d, "reverse_compute_at \"%s\" %s", own[1], w.row);
     }
     schedule_blocks(&w, own[1] ? 2 : moved, own[1] ? own : block);
-    for (int i = 0; i < moved && dv_ok(d); i++) /* values that only pass between blocks of the row stay near */
+    for (int i = 0; i < moved && dv_ok(d);
+         i++) /* values that only pass between blocks of the row stay near */
         if (!rule_reduces(tn_func_block(d->s->func, block[i])))
             dv_try(d, "set_scope \"%s\" local", block[i]);
     dv_do(d, "parallel %s", w.task);

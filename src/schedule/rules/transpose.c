@@ -11,7 +11,7 @@ enum { MAX_TILE = 16 };
 typedef struct {
     const tn_func *f;
     const tn_stmt *block;
-    int to, from;               /* iterations: contiguous in the result, in what is read; from -1: not found yet */
+    int to, from; /* iterations: contiguous in the result, in what is read; from -1: not found yet */
     bool ok;
 } turn;
 
@@ -36,7 +36,12 @@ static void look_at_load(const tn_expr *load, void *user)
 
 /* ---- axes that are one piece of memory ---- */
 
-typedef struct { const tn_func *f; const tn_stmt *block; int first; bool ok; } pair;
+typedef struct {
+    const tn_func *f;
+    const tn_stmt *block;
+    int first;
+    bool ok;
+} pair;
 
 /* Dimension d + 1 of b follows d in memory, so that both together are one. */
 static bool joined(const tn_buffer *b, uint32_t d, const tn_expr *extent)
@@ -58,7 +63,8 @@ static bool walks_both(const pair *p, const tn_buffer *b, uint32_t n, const tn_e
 {
     const tn_iter *it = &p->block->u.block.iter[p->first];
     for (uint32_t d = 0; d < (uint32_t)nsrc; d++) {
-        bool here = d + 1 < n && index[d] == it[0].var && index[d + 1] == it[1].var && joined(b, d, it[1].extent);
+        bool here =
+            d + 1 < n && index[d] == it[0].var && index[d + 1] == it[1].var && joined(b, d, it[1].extent);
         if (here)
             d++;
         else if (tn_uses(index[d], it[0].var) || tn_uses(index[d], it[1].var))
@@ -178,7 +184,8 @@ bool rule_transpose_nest(nest *x)
     extent[t.from] = fuse(x, from, t.from, "ff", axis);
     extent[t.to] = fuse(x, to, t.to, "ft", axis);
     vector = cut(x, axis[t.from], extent[t.from], most, "vo", "v", &outer[t.from], &extent[t.from], &lanes);
-    row = cut(x, axis[t.to], extent[t.to], block ? block : most, "uo", "u", &outer[t.to], &extent[t.to], &rows);
+    row =
+        cut(x, axis[t.to], extent[t.to], block ? block : most, "uo", "u", &outer[t.to], &extent[t.to], &rows);
     for (int i = 0; i < x->n; i++) {
         if (!axis[i])
             continue;

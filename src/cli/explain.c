@@ -1,7 +1,7 @@
 /* Files given where another kind belongs. */
 #include "cli/cli.h"
 
-bool tn_kind_refuse(const char *path, enum tenon_wanted wanted)
+bool tn_file_refuse(const char *path, enum tenon_wanted wanted)
 {
     const char *text = NULL;
     tenon *t = tenon_new();

@@ -1,6 +1,6 @@
 /* Kinds of files: magic numbers first, then the formats that need a closer look (zip, tar, ELF, JSON, protobuf, text),
  * then names. Each row says what to do with such a file. Folders are told by what lies in them. */
-#include "frontend/kind.h"
+#include "frontend/file_kind.h"
 
 #include "base/utf8.h"
 #include "base/wire/pb.h"
@@ -21,20 +21,20 @@
 
 #define TF2ONNX "convert it to ONNX: python -m tf2onnx.convert "
 
-static const struct { const char *magic; uint8_t n, at; tn_kind kind; } magics[] = {
-#define MAGIC(bytes, offset, role, what, advice) {bytes, sizeof bytes - 1, offset, {TN_KIND_##role, what, advice}},
-#include "frontend/kind.def"
+static const struct { const char *magic; uint8_t n, at; tn_file_kind kind; } magics[] = {
+#define MAGIC(bytes, offset, role, what, advice) {bytes, sizeof bytes - 1, offset, {TN_FILE_KIND_##role, what, advice}},
+#include "frontend/file_kind.def"
 };
 
 enum {
 #define KIND(name, role, what, advice) name,
-#include "frontend/kind.def"
+#include "frontend/file_kind.def"
     N_KIND
 };
 
-static const tn_kind kinds[N_KIND] = {
-#define KIND(name, role, what, advice) {TN_KIND_##role, what, advice},
-#include "frontend/kind.def"
+static const tn_file_kind kinds[N_KIND] = {
+#define KIND(name, role, what, advice) {TN_FILE_KIND_##role, what, advice},
+#include "frontend/file_kind.def"
 };
 
 static const struct { const char *suffix; int kind; } suffixes[] = { /* content says nothing, or not enough */
@@ -61,22 +61,21 @@ static bool ends(const char *name, size_t n, const char *suffix)
 
 /* ---- archives ---- */
 
-static uint32_t u16(const uint8_t *at)
-{
-    return (uint32_t)at[0] | (uint32_t)at[1] << 8;
-}
+static uint32_t u16(const uint8_t *at) { return (uint32_t)at[0] | (uint32_t)at[1] << 8; }
 
-static uint32_t u32(const uint8_t *at)
-{
-    return u16(at) | u16(at + 2) << 16;
-}
+static uint32_t u32(const uint8_t *at) { return u16(at) | u16(at + 2) << 16; }
 
 /* The names in the directory at a zip archive's end, which the last 64 KiB must point to. */
 static int kind_of_zip(const uint8_t *at, size_t n)
 {
     enum { END_BYTES = 22, ENTRY_BYTES = 46, COMMENT = 65535, LOOKED_AT = 4096 };
-    static const struct { const char *suffix; int kind; } rows[] = {
-        {".npy", NPZ}, {"model.weights.h5", KERAS}, {"archive_format", TORCH_EXPORT}, {"data.pkl", TORCH_WEIGHTS}};
+    static const struct {
+        const char *suffix;
+        int kind;
+    } rows[] = {{".npy", NPZ},
+                {"model.weights.h5", KERAS},
+                {"archive_format", TORCH_EXPORT},
+                {"data.pkl", TORCH_WEIGHTS}};
     size_t end = n < END_BYTES ? 0 : n - END_BYTES, least = end > COMMENT ? end - COMMENT : 0;
     while (end > least && !begins(at + end, n - end, "PK\5\6"))
         end--;
@@ -134,8 +133,8 @@ static int kind_of_protobuf(const char *path, const uint8_t *at, size_t n)
     for (; fields < 64 && tn_pb_next(&r); fields++) {
         if (r.field == 1 && r.wire == TN_PB_LEN && !node) {
             tn_pb sub = tn_pb_sub(&r);
-            node = tn_pb_next(&sub) && sub.field == 1 && sub.wire == TN_PB_LEN && tn_pb_next(&sub) && sub.field == 2 &&
-                   sub.wire == TN_PB_LEN;
+            node = tn_pb_next(&sub) && sub.field == 1 && sub.wire == TN_PB_LEN && tn_pb_next(&sub) &&
+                   sub.field == 2 && sub.wire == TN_PB_LEN;
         }
         most = r.field > most ? r.field : most;
         seen |= r.field < 16 && r.wire < 3 ? 1u << (r.field + (r.wire == TN_PB_LEN ? 16 : 0)) : 0;
@@ -152,7 +151,8 @@ static int kind_of_protobuf(const char *path, const uint8_t *at, size_t n)
         return TENSOR;
     if (node)
         return GRAPH_DEF;
-    return r.error && (seen & version) && ends(path, strlen(path), ".onnx") && at[0] == 8 ? TRUNCATED_ONNX : -1;
+    return r.error && (seen & version) && ends(path, strlen(path), ".onnx") && at[0] == 8 ? TRUNCATED_ONNX
+                                                                                          : -1;
 }
 
 /* ---- text ---- */
@@ -226,13 +226,15 @@ static int kind_by_content(const char *path, const uint8_t *at, size_t n)
     return is_text(at, n) ? kind_of_text(at, n) : kind_of_protobuf(path, at, n);
 }
 
-const tn_kind *tn_kind_of(const char *path, const uint8_t *at, size_t n)
+const tn_file_kind *tn_file_kind_of(const char *path, const uint8_t *at, size_t n)
 {
     for (size_t i = 0; i < sizeof magics / sizeof *magics; i++)
-        if (n >= (size_t)magics[i].at + magics[i].n && memcmp(at + magics[i].at, magics[i].magic, magics[i].n) == 0)
+        if (n >= (size_t)magics[i].at + magics[i].n &&
+            memcmp(at + magics[i].at, magics[i].magic, magics[i].n) == 0)
             return &magics[i].kind;
     int kind = kind_by_content(path, at, n);
-    for (size_t i = 0; i < sizeof suffixes / sizeof *suffixes && (kind < 0 || kind == TEXT || kind == JSON); i++)
+    for (size_t i = 0; i < sizeof suffixes / sizeof *suffixes && (kind < 0 || kind == TEXT || kind == JSON);
+         i++)
         if (ends(path, strlen(path), suffixes[i].suffix) && !(kind >= 0 && suffixes[i].kind == ONNX))
             kind = suffixes[i].kind;
     return kind < 0 ? NULL : &kinds[kind];
@@ -245,10 +247,15 @@ static bool has(const char *folder, const char *name)
     return (size_t)snprintf(path, sizeof path, "%s/%s", folder, name) < sizeof path && stat(path, &st) == 0;
 }
 
-const tn_kind *tn_kind_of_folder(const char *path)
+const tn_file_kind *tn_file_kind_of_folder(const char *path)
 {
-    static const struct { const char *name; int kind; } rows[] = {{"saved_model.pb", FOLDER_SAVED_MODEL},
-        {"Manifest.json", FOLDER_COREML}, {"mod.so", FOLDER_PACKAGE}, {"model.onnx", FOLDER_ONNX}};
+    static const struct {
+        const char *name;
+        int kind;
+    } rows[] = {{"saved_model.pb", FOLDER_SAVED_MODEL},
+                {"Manifest.json", FOLDER_COREML},
+                {"mod.so", FOLDER_PACKAGE},
+                {"model.onnx", FOLDER_ONNX}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         if (has(path, rows[i].name))
             return &kinds[rows[i].kind];
@@ -256,42 +263,43 @@ const tn_kind *tn_kind_of_folder(const char *path)
 }
 
 /* What to do where another role is wanted than the file has. */
-static void advise(const tn_kind *k, const char *path, enum tn_kind_role wanted, tn_buf *out)
+static void advise(const tn_file_kind *k, const char *path, enum tn_file_kind_role wanted, tn_buf *out)
 {
     static const char arrays[] = "write one with numpy.savez(\"in.npz\", NAME=array)";
-    if (wanted == TN_KIND_PACKAGE && k->role == TN_KIND_MODEL)
+    if (wanted == TN_FILE_KIND_PACKAGE && k->role == TN_FILE_KIND_MODEL)
         tn_buf_printf(out, "compile it first: tenon compile %s -o model.tar", path);
-    else if (wanted == TN_KIND_PACKAGE && k->role == TN_KIND_TEXT)
+    else if (wanted == TN_FILE_KIND_PACKAGE && k->role == TN_FILE_KIND_TEXT)
         tn_buf_str(out, "`tenon compile` makes a package of a model");
-    else if (wanted == TN_KIND_ARRAYS && k->role != TN_KIND_ARRAY && k->role != TN_KIND_PICTURE &&
-             k->role != TN_KIND_OTHER)
+    else if (wanted == TN_FILE_KIND_ARRAYS && k->role != TN_FILE_KIND_ARRAY &&
+             k->role != TN_FILE_KIND_PICTURE && k->role != TN_FILE_KIND_OTHER)
         tn_buf_str(out, arrays);
     else
         tn_buf_str(out, k->advice);
 }
 
-const char *tn_kind_wanted(const tn_kind *k)
+const char *tn_file_kind_wanted(const tn_file_kind *k)
 {
-    return k->role == TN_KIND_FOREIGN ? "a model that can be read" : "a model";
+    return k->role == TN_FILE_KIND_FOREIGN ? "a model that can be read" : "a model";
 }
 
-bool tn_kind_explain(const char *path, enum tn_kind_role wanted, tn_buf *out)
+bool tn_file_kind_explain(const char *path, enum tn_file_kind_role wanted, tn_buf *out)
 {
     static const char *const name[] = {
-        [TN_KIND_PACKAGE] = "a package", [TN_KIND_ARRAYS] = "an .npz archive of arrays"};
+        [TN_FILE_KIND_PACKAGE] = "a package", [TN_FILE_KIND_ARRAYS] = "an .npz archive of arrays"};
     struct stat st;
     tn_ctx ctx;
     tn_file f = {0};
-    const tn_kind *k = NULL;
+    const tn_file_kind *k = NULL;
     tn_ctx_init(&ctx);
     if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
-        k = tn_kind_of_folder(path);
+        k = tn_file_kind_of_folder(path);
     else if (tn_file_map(&ctx, path, &f) == TN_OK)
-        k = tn_kind_of(path, f.at, f.n);
-    bool known = k && k->role != wanted && !(wanted == TN_KIND_ARRAYS && k == &kinds[ZIP]); /* an archive of none */
+        k = tn_file_kind_of(path, f.at, f.n);
+    bool known = k && k->role != wanted &&
+                 !(wanted == TN_FILE_KIND_ARRAYS && k == &kinds[ZIP]); /* an archive of none */
     if (known) {
         tn_buf_printf(out, "%s is %s, not %s; ", path, k->what,
-                      wanted == TN_KIND_MODEL ? tn_kind_wanted(k) : name[wanted]);
+                      wanted == TN_FILE_KIND_MODEL ? tn_file_kind_wanted(k) : name[wanted]);
         advise(k, path, wanted, out);
     }
     tn_file_unmap(&f);
