@@ -194,7 +194,8 @@ static tnr_status call(tnr_instance *inst, uint32_t at, uint32_t *out_variant, t
         inst->arg[i] = inst->ptr[op[i]];
     for (uint32_t i = 0; i < k->n_sym; i++)
         inst->call_sym[i] = inst->sym[op[n_arg + i]];
-    bool room = inst->work_offset<inst->arena_bytes, own = in->n_operand> n_arg + k->n_sym;
+    bool room = inst->work_offset < inst->arena_bytes;
+    bool own = in->n_operand > n_arg + k->n_sym;
     uint32_t work = own ? op[n_arg + k->n_sym] : 0;
     tnr_call_site site = {.kernel = k,
                           .node = in->node,

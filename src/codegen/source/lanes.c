@@ -7,9 +7,10 @@
 #include <math.h>
 #include <string.h>
 
-typedef enum { CLASS_F, CLASS_I, CLASS_B } class; /* floats; integers and index; bool */
+typedef enum { CLASS_F, CLASS_I, CLASS_B } scalar_class; /* floats; integers and index; bool */
 
-static class class_of(tn_dtype t) {
+static scalar_class class_of(tn_dtype t)
+{
     return tn_dtype_is_float(t) ? CLASS_F : tn_dtype_is_bool(t) ? CLASS_B : CLASS_I;
 }
 

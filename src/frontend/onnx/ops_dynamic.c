@@ -288,9 +288,9 @@ static void nms(onnx_conv *c)
     tn_value n = onnx_extent_of(c, scores, 2), classes = onnx_extent_of(c, scores, 1);
     tn_value pair = onnx_call2(c, &tn_op_divide, NULL, at, n),
              batch = onnx_call2(c, &tn_op_divide, NULL, pair, classes);
-    tn_value class =
+    tn_value which =
         onnx_call2(c, &tn_op_subtract, NULL, pair, onnx_call2(c, &tn_op_multiply, NULL, batch, classes));
-    const tn_value column[3] = {expand(c, batch, 1), expand(c, class, 1),
+    const tn_value column[3] = {expand(c, batch, 1), expand(c, which, 1),
                                 expand(c, take(c, chosen, at, 0), 1)};
     tn_axis_attr axis = {1};
     onnx_out(c, 0, onnx_call(c, &tn_op_concatenate, &axis, 3, column));

@@ -3,6 +3,7 @@
  * iterations are unrolled. */
 #include "frontend/onnx/onnx.h"
 
+#include <math.h>
 #include <string.h>
 
 static tn_region *region_new(onnx_conv *c)
@@ -442,7 +443,7 @@ static bool loop_bounds(onnx_conv *c, const onnx_graph *g, int64_t *out_count, b
     bool counted = !onnx_has(c, 0) || onnx_scalar(c, onnx_in(c, 0), &count),
          decided = !onnx_has(c, 1) || onnx_scalar(c, onnx_in(c, 1), &go);
     if (onnx_has(c, 0) && counted)
-        *out_count = count<0 ? 0 : count>(double)(1 << 30) ? 1 << 30 : (int64_t)count;
+        *out_count = (int64_t)fmin(fmax(count, 0), 1 << 30);
     *out_go = !decided || go != 0;
     if (*out_count == 0 || !*out_go)
         return true;

@@ -292,7 +292,7 @@ static void mel_weight_matrix(onnx_conv *c)
     for (int64_t i = 0; i < bands + 2; i++) {
         double mel = (double)i * ((high - low) / (double)(bands + 2)) + low;
         double bin = floor((double)(n + 1) * (700 * (pow(10, mel / 2595) - 1)) / (double)rate);
-        edge[i] = bin<0 ? 0 : bin>(double) MAX_SIGNAL ? MAX_SIGNAL : (int64_t)bin;
+        edge[i] = (int64_t)fmin(fmax(bin, 0), MAX_SIGNAL);
     }
     for (int64_t i = 0; i < bands; i++)
         mel_column(&w, i, bands, rows, edge + i);
