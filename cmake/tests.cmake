@@ -108,8 +108,17 @@ endif()
 
 # The tutorial, done as its pages say. Programs of its readers are not instrumented.
 if(TARGET tenon AND TARGET tn_codegen_llvm AND PYTHON3 AND NOT TENON_SANITIZE)
-    add_test(NAME tutorial COMMAND ${PYTHON3} ${CMAKE_SOURCE_DIR}/tests/tutorial/run.py ${CMAKE_BINARY_DIR})
+    add_test(NAME tutorial COMMAND ${PYTHON3} ${CMAKE_SOURCE_DIR}/tests/pages/tutorial.py ${CMAKE_BINARY_DIR})
     set_tests_properties(tutorial PROPERTIES TIMEOUT ${test_seconds} ENVIRONMENT "${test_env}")
+endif()
+
+# The pages on adding things: their files compile; with --build, what they say is done in a copy of the tree.
+if(PYTHON3 AND CMAKE_BUILD_TYPE STREQUAL Release AND NOT TENON_SANITIZE)
+    add_test(NAME pages COMMAND ${PYTHON3} ${CMAKE_SOURCE_DIR}/tests/pages/adding.py)
+    add_test(NAME pages.build
+        COMMAND ${PYTHON3} ${CMAKE_SOURCE_DIR}/tests/pages/adding.py --build ${CMAKE_BINARY_DIR}/pages)
+    set_tests_properties(pages PROPERTIES TIMEOUT ${test_seconds})
+    set_tests_properties(pages.build PROPERTIES LABELS slow TIMEOUT 1800)
 endif()
 
 # Files that promise more than they hold. Sanitizers need memory of their own.

@@ -1,19 +1,17 @@
-#!/usr/bin/env python3
-"""Does what the tutorial's pages say, and compares what it shows.
+"""Pages whose steps are tests: what their fenced blocks say, and a shell that does it.
 
-    python3 run.py BUILD_FOLDER [page.md...]     pages of docs/tutorial by default
+A block marked `sh` with lines `$ command` runs these commands; the lines below a command are what it prints. `...` stands
+for any text, on a line of its own for any lines; `~12.3` stands for any number. How many blanks there are does not matter.
+A block without `$` is only run. A command must succeed unless what it prints has `rror:` in it.
 
-A block marked sh with lines `$ command` runs these commands; the lines below a command are what it prints. `...` stands for
-any text, on a line of its own for any lines; `~12.3` stands for any number. How many blanks there are does not matter. A
-block without `$` is only run. A block marked with a second word is a file of that name. A command must succeed unless
-what it prints has `rror:` in it. Each page is done in a folder of its own, by one shell.
+A block marked with a second word is a file of that name. One marked `diff` and a name changes that file: lines that begin
+with a blank or `-` must stand in it, in this order and exactly once; those with `-` go, those with `+` come. A line `@@`
+begins the next place; a block of `+` lines alone is added at the end.
 """
 import os
 import pathlib
 import re
 import subprocess
-import sys
-import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 END = "\x02"
@@ -32,9 +30,11 @@ def blocks(text):
 
 
 def steps(text):
-    """(line number, kind, name or command, expected lines or None, or a file's text)."""
+    """(line number, kind, name or command, a file's text, its change, or the lines that are expected or None)."""
     for number, words, lines in blocks(text):
-        if len(words) > 1:
+        if len(words) > 1 and words[0] == "diff":
+            yield number, "change", words[1], lines
+        elif len(words) > 1:
             yield number, "file", words[1], "\n".join(lines) + "\n"
         elif words == ["sh"] and not any(line.startswith("$ ") for line in lines):
             yield number, "run", "\n".join(lines), None
@@ -50,6 +50,21 @@ def steps(text):
                 else:
                     shown.append(line)
             yield at, "run", command, shown
+
+
+def changed(text, lines):
+    """The text after a `diff` block; ValueError says why the block does not fit it."""
+    for place in re.split(r"^@@.*\n", "\n".join(lines) + "\n", flags=re.M):
+        rows = place.split("\n")[:-1]
+        if any(row[:1] not in ("", " ", "+", "-") for row in rows):
+            raise ValueError("a line begins with none of blank, + and -")
+        old = "".join(row[1:] + "\n" for row in rows if row[:1] != "+")
+        new = "".join(row[1:] + "\n" for row in rows if row[:1] != "-")
+        n = len(re.findall("^" + re.escape(old), text, re.M)) if old else 1
+        if n != 1:
+            raise ValueError(f"its lines stand {n} times in the file, not once:\n{old}")
+        text = re.sub("^" + re.escape(old), lambda _: new, text, count=1, flags=re.M) if old else text + new
+    return text
 
 
 def fits(shown, printed):
@@ -70,27 +85,22 @@ def fits(shown, printed):
     return re.fullmatch(pattern, said)
 
 
-def folder_of_a_reader(work, build):
-    """What someone has after `make demo`: the tree, with the build where the pages expect it."""
-    for name in ("examples", "include", "docs"):
-        os.symlink(ROOT / name, work / name)
-    os.mkdir(work / "build")
-    os.symlink(build, work / "build" / "release")
+def script_of(todo, folder):
+    script = "exec 2>&1\n"
+    for k, (_, kind, what, rest) in enumerate(todo):
+        if kind == "file":
+            pathlib.Path(folder, f".file{k}").write_text(rest)
+            script += f'cp "{folder}/.file{k}" {what}; printf "\\002%d\\n" $?\n'
+        else:
+            script += f'{{ {what}\n}} </dev/null; printf "\\002%d\\n" $?\n'
+    return script
 
 
-def run_page(page, build):
-    todo = list(steps(page.read_text()))
-    with tempfile.TemporaryDirectory() as name:
-        folder_of_a_reader(pathlib.Path(name), build)
-        script = "exec 2>&1\n"
-        for k, (_, kind, what, rest) in enumerate(todo):
-            if kind == "file":
-                pathlib.Path(name, f".file{k}").write_text(rest)
-                script += f'cp "{name}/.file{k}" {what}; printf "\\002%d\\n" $?\n'
-            else:
-                script += f'{{ {what}\n}} </dev/null; printf "\\002%d\\n" $?\n'
-        env = dict(os.environ, NO_COLOR="1", COLUMNS="100")
-        done = subprocess.run(["sh"], input=script.encode(), stdout=subprocess.PIPE, cwd=name, env=env, timeout=280)
+def run(page, todo, folder, seconds, **more_env):
+    """Does files and commands of a page in one shell in this folder, prints what goes wrong, returns how many did."""
+    env = dict(os.environ, NO_COLOR="1", COLUMNS="100", **more_env)
+    done = subprocess.run(["sh"], input=script_of(todo, folder).encode(), stdout=subprocess.PIPE, cwd=folder, env=env,
+                          timeout=seconds)
     parts = re.split(END + r"(\d+)\n", done.stdout.decode(errors="replace"))
     faults = 0
     for (number, _, what, shown), printed, code in zip(todo, parts[0::2], parts[1::2]):
@@ -104,17 +114,4 @@ def run_page(page, build):
     if len(parts) // 2 != len(todo):
         faults += 1
         print(f"{page.relative_to(ROOT)}: the shell ended early")
-    return len(todo), faults
-
-
-def main():
-    build = pathlib.Path(sys.argv[1]).resolve()
-    pages = [pathlib.Path(p).resolve() for p in sys.argv[2:]] or sorted((ROOT / "docs/tutorial").glob("*.md"))
-    total = [run_page(page, build) for page in pages]
-    faults = sum(f for _, f in total)
-    print(f"tutorial: {len(pages)} pages, {sum(n for n, _ in total)} steps, {faults} faults")
-    return 1 if faults else 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+    return faults
