@@ -19,6 +19,7 @@ help:
 release debug asan tsan:
 	@mkdir -p build/$@
 	@cmake --preset $@ >build/$@/configure.log 2>&1 || { cat build/$@/configure.log; exit 1; }
+	@ln -sf build/$@/compile_commands.json . # for editors: the build that was made last
 	@ninja -C build/$@
 
 demo:
