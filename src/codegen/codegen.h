@@ -5,7 +5,7 @@
  * indexed by expression and statement kind are complete by static assert. Output is deterministic. */
 #include "ir/metadata.h"
 #include "lower/lower.h"
-#include "tenon/abi.h"
+#include "program/program.h"
 
 enum { TN_OPERATIONS_FLOAT, TN_OPERATIONS_BFLOAT16, TN_OPERATIONS_INTEGER, TN_N_OPERATIONS };
 typedef struct tn_kernel_ir {
@@ -17,43 +17,6 @@ typedef struct tn_kernel_ir {
     const tn_flat *variant;
     const tn_expr *operations[TN_N_OPERATIONS]; /* fields of tn_operations; NULL: 0 */
 } tn_kernel_ir;
-
-/* The AOT program with sizes as expressions over `symbol` (see tn_program, tn_slot, tn_inst for the meaning). */
-typedef struct tn_slot_ir {
-    const char *name;
-    uint32_t kind;
-    tn_dtype dtype;
-    uint16_t ndim;
-    const tn_expr *const *dim;
-    const int32_t *bind;
-    const tn_layout *layout;       /* of the physical value; mod.json has physical shapes */
-    const tn_expr *bytes, *offset; /* offset NULL: -1 */
-    int64_t alias;
-    uint32_t segment;
-    int64_t over; /* TEMP: the slot whose memory it takes, being computed from it in place; else -1 */
-} tn_slot_ir;
-typedef struct tn_inst_ir {
-    uint32_t op, a;
-    uint32_t n_operand;
-    const uint32_t *operand;
-    const char *node;
-} tn_inst_ir;
-typedef struct tn_program_ir {
-    uint32_t n_slot;
-    const tn_slot_ir *slot;
-    uint32_t n_symbol;
-    const tn_symbol *symbol;
-    uint32_t n_inst;
-    const tn_inst_ir *inst;
-    uint32_t n_text;
-    const char *const *text;
-    const tn_expr *arena_bytes, *work_offset;
-    uint32_t n_late; /* of the symbols, the last ones */
-    uint32_t n_size;
-    const tn_expr *const *size;
-    uint32_t n_segment;
-    const tn_expr *const *segment_bytes; /* n_segment entries, of segments 1, 2, ... */
-} tn_program_ir;
 
 typedef struct tn_unit {
     tn_ctx *ctx;

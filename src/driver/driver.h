@@ -70,13 +70,14 @@ typedef struct tn_build {
     const char **feature;
     uint32_t n_feature; /* code generation features, recorded in the package */
     tn_kernel_ir *kernel;
+    tn_kernel_signature *signature; /* of the groups, for the program */
     tn_program_ir program;
     const tn_node **constant;
-    uint32_t n_constant;        /* of the CONST slots, in their order */
-    const char **output_name;   /* of @main's results; unique */
-    const tn_expr *peak;        /* exact peak bytes over the symbols */
-    struct tn_arena_plan *plan; /* of the program's segments, from 0 */
-    uint32_t n_in_place;        /* results that took an operand's memory */
+    uint32_t n_constant;      /* of the CONST slots, in their order */
+    const char **output_name; /* of @main's results; unique */
+    const tn_expr *peak;      /* exact peak bytes over the symbols */
+    tn_arena_plan *plan;      /* of the program's segments, from 0 */
+    uint32_t n_in_place;      /* results that took an operand's memory */
     tn_unit unit;
     struct {
         double import, graph, tir, schedule, lower, codegen, cc, package;
@@ -115,7 +116,7 @@ TN_WARN_UNUSED tn_status tn_stage_graph(tn_build *b); /* graph passes: relay -> 
 TN_WARN_UNUSED tn_status tn_stage_tir(tn_build *b);   /* groups -> TIR functions, equal ones once */
 TN_WARN_UNUSED tn_status tn_stage_schedule(tn_build *b);
 TN_WARN_UNUSED tn_status tn_stage_lower(tn_build *b);
-TN_WARN_UNUSED tn_status tn_stage_program(tn_build *b); /* AOT program, memory plan (program.c, plan.c) */
+TN_WARN_UNUSED tn_status tn_stage_program(tn_build *b); /* AOT program, memory plan (program.c) */
 extern const char *const tn_graph_pipeline[];           /* pass names in order, NULL-terminated */
 
 /* passes.c: what the options say to passes, and one pass run as they say. */
@@ -133,42 +134,20 @@ TN_WARN_UNUSED tn_status tn_lower_step(tn_build *b, tn_func *f, tn_flat *out);
 bool tn_group_renames(const tn_node *call);
 void tn_passes_report(tn_build *b); /* the times, if asked for */
 
-/* plan.c: offsets for n temporaries with sizes and lifetimes; all 64-aligned, valid for every symbol value,
- * tight for the nominal one. Returns the bytes of the arena. */
-typedef struct tn_lifetime {
-    const tn_expr *bytes;
-    uint32_t first, last; /* it is alive at these instructions and all between */
-    const tn_expr *offset;
-} tn_lifetime;
-/* The ranges that the module's symbols have: some may be 0. The caller releases them. */
-void tn_plan_facts(const tn_graph *g, tn_facts *out);
-/* The larger, decided where one is that for all symbols. */
-const tn_expr *tn_plan_max(tn_pool *p, const tn_facts *f, const tn_expr *a, const tn_expr *b);
-/* out_smallest (may be NULL): no plan takes less for the nominal values. */
-const tn_expr *tn_plan_memory(tn_graph *g, tn_arena *scratch, uint32_t n, tn_lifetime life[],
-                              bool *out_smallest);
+/* program_memory.c: the ranges that the module's symbols have: some may be 0. The caller releases them. */
+void tn_symbol_facts(const tn_graph *g, tn_facts *out);
 /* operations.c: the arithmetic of one call, over the symbols; 0 where the length of a loop is known in the run only. */
 void tn_operations_count(const tn_func *f, const tn_expr *out[TN_N_OPERATIONS]);
-/* The most bytes alive at one instruction: no plan takes less. */
-const tn_expr *tn_plan_alive(tn_graph *g, uint32_t n, const tn_lifetime life[]);
 /* peak.c: the peak as a formula without max() inside of sums; its bytes where every symbol is 1, or its
  * smallest (0: they cannot be told), and these values: "n=1, m=2". */
 void tn_peak_print(tn_build *b, tn_buf *out);
 uint64_t tn_peak_example(tn_build *b, tn_buf *out_symbols);
-int64_t tn_plan_nominal(tn_graph *g, const tn_expr *e); /* with the symbols' nominal values */
-
-/* What the plan of one arena came to: segment 0, then those whose symbols are bound during the run. */
-typedef struct tn_arena_plan {
-    const tn_expr *bytes, *alive;
-    bool smallest;
-} tn_arena_plan;
 
 /* package.c and the files of a package. */
 /* The constants of a Relay text by index, from "<file>.params" if that is there; they live as long as b. */
 TN_WARN_UNUSED tn_status tn_params_read(tn_build *b, const char *file, const tn_blob *const **out,
                                         size_t *out_n);
 void tn_params_write(uint32_t n, const char *const name[], const tn_node *const constant[], tn_sink *out);
-TN_WARN_UNUSED tn_status tn_json_write(tn_build *b, tn_buf *out, bool *out_static);
 /* Code by the target's generator: n objects, or one C file, which do not depend on the machine that compiles. */
 enum { TN_OBJECTS = 64 };
 /* cache.c */

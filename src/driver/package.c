@@ -84,15 +84,12 @@ static tn_status write_tar(tn_build *b, uint32_t n, const tn_buf code[], const c
                            size_t *out_bytes)
 {
     tn_buf so = {0}, json = {0}, tar = {0}, sums = {0};
-    bool is_static = false;
     tn_status st = tn_link(b, n, code, &so);
     if (st == TN_OK)
         st = tn_target_check_library(b, &so);
-    if (st == TN_OK)
-        st = tn_json_write(b, &json, &is_static);
     if (st == TN_OK) {
         add_file(&tar, &sums, "mod.so", &so);
-        if (is_static)
+        if (tn_program_json(&b->pool, &b->arena, &b->program, b->signature, &json))
             add_file(&tar, &sums, "mod.json", &json);
         st = stream_tar(b, &tar, &sums, output, out_bytes);
     }

@@ -312,7 +312,7 @@ static const tn_expr *work_of(tn_maker *m, const tn_group *g)
 {
     const tn_expr *most = NULL;
     tn_facts f;
-    tn_plan_facts(&m->b->graph, &f);
+    tn_symbol_facts(&m->b->graph, &f);
     for (uint32_t v = 0; v < g->n_variant; v++) {
         const tn_expr *e = g->flat[v].work_bytes;
         if (!tn_is_value(e, 0))
@@ -358,6 +358,35 @@ tn_status program_add_call(tn_maker *m, const tn_node *call)
 }
 
 /* ---- the whole ---- */
+
+const tn_expr *program_parameter_bytes(tn_pool *p, const tn_func *f, uint32_t i)
+{
+    const tn_buffer *b = &f->buffer[f->param[i]];
+    const tn_expr *n = tn_idx(p, tn_dtype_bytes(b->dtype));
+    for (int d = 0; d < b->ndim; d++)
+        n = tn_mul(p, n, b->dim[d]);
+    return tn_simplify(p, NULL, n);
+}
+
+/* The last variant is the one for all dimensions. */
+static tn_kernel_signature signature_of(tn_build *b, const tn_group *g)
+{
+    const tn_func *f = g->flat[g->n_variant - 1].func;
+    tn_kernel_parameter *parameter = TN_NEW_N(&b->arena, tn_kernel_parameter, f->n_param);
+    const char **symbol = TN_NEW_N(&b->arena, const char *, f->n_symbol);
+    TN_ASSERT(f->n_param == g->n_in + g->n_out);
+    for (uint32_t i = 0; i < f->n_param; i++)
+        parameter[i] =
+            (tn_kernel_parameter){f->buffer[f->param[i]].dtype, program_parameter_bytes(&b->pool, f, i)};
+    for (uint32_t i = 0; i < f->n_symbol; i++)
+        symbol[i] = f->symbol[i].name;
+    return (tn_kernel_signature){.name = g->name,
+                                 .n_in = g->n_in,
+                                 .n_out = g->n_out,
+                                 .n_symbol = f->n_symbol,
+                                 .parameter = parameter,
+                                 .symbol = symbol};
+}
 
 static void *kept(tn_build *b, const void *at, size_t n, size_t size)
 {
@@ -429,6 +458,9 @@ static tn_status make(tn_maker *m)
     const tn_region *r = tn_graph_function(&b->graph, "main")->body;
     for (size_t i = 0; i < b->calls.n; i++)
         tn_map_put(&m->group, tn_map_key(b->calls.at[i].call), b->calls.at[i].group);
+    b->signature = TN_NEW_N(&b->arena, tn_kernel_signature, b->groups.n);
+    for (size_t i = 0; i < b->groups.n; i++)
+        b->signature[i] = signature_of(b, &b->groups.at[i]);
     find_roots(m, r);
     TN_TRY(check_flow(m, r));
     for (uint32_t i = 0; i < r->n_param; i++) {
@@ -442,7 +474,7 @@ static tn_status make(tn_maker *m)
     place_outputs(m);
     program_plan(m);
     finish(m);
-    TN_TRY(tn_program_verify(b->ctx, &b->pool, &b->program, (uint32_t)b->groups.n, b->kernel));
+    TN_TRY(tn_program_verify(b->ctx, &b->pool, &b->program, (uint32_t)b->groups.n, b->signature));
     for (uint32_t i = 0; i < b->program.n_slot; i++)
         if (m->slots.at[i].layout)
             physical(m, &m->slots.at[i]);

@@ -3,7 +3,6 @@
 /* Inside of program making: program.c has slots and calls, program_flow.c control flow and symbols that are
  * bound during the run, program_memory.c the memory plan. */
 #include "driver/driver.h"
-#include "driver/program_verify.h"
 
 typedef struct program_symbol {
     tn_symbol s;
@@ -41,6 +40,9 @@ void program_use(tn_maker *m, uint32_t slot); /* by the instruction that comes n
 uint32_t program_add_inst(tn_maker *m, enum tn_inst_op op, uint32_t a, uint32_t n, const uint32_t *operand,
                           const char *node);
 TN_WARN_UNUSED tn_status program_add_call(tn_maker *m, const tn_node *call);
+
+/* Bytes of parameter i of a flat function, over its symbols. */
+const tn_expr *program_parameter_bytes(tn_pool *p, const tn_func *f, uint32_t i);
 
 /* program_flow.c: the instructions of a region's nodes, in order. */
 TN_WARN_UNUSED tn_status program_region(tn_maker *m, const tn_region *r);

@@ -346,7 +346,7 @@ static void check_reshapes(tn_maker *m, const tn_node *call)
     for (uint32_t i = 0; i < g->n_in + g->n_out; i++) {
         tn_value v =
             i < g->n_in ? program_root(m, tn_in(call, (int)i + 1)) : (tn_value){(tn_node *)call, i - g->n_in};
-        demand_equal(m, call, bytes_of(m, tn_value_type(v)), tn_parameter_bytes(&m->b->pool, f, i));
+        demand_equal(m, call, bytes_of(m, tn_value_type(v)), program_parameter_bytes(&m->b->pool, f, i));
     }
     for (const tn_node *n = fn->region[0]->first; n; n = n->next)
         if (n->op->flags & TN_OP_SHARES)

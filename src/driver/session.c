@@ -140,11 +140,14 @@ static void fill_report(tenon *t, size_t bytes, tenon_report *r)
             *by_kind[b->program.slot[i].kind] += number(b->program.slot[i].bytes);
     r->arena_bytes = number(b->program.arena_bytes);
     r->plan_smallest = 1;
+    tn_facts facts;
+    tn_symbol_facts(&b->graph, &facts);
     for (uint32_t s = 0; s <= b->program.n_segment; s++) {
-        r->plan_bytes += (uint64_t)tn_plan_nominal(&b->graph, b->plan[s].bytes);
-        r->alive_bytes += (uint64_t)tn_plan_nominal(&b->graph, b->plan[s].alive);
+        r->plan_bytes += (uint64_t)tn_plan_nominal(&b->pool, &facts, b->plan[s].bytes);
+        r->alive_bytes += (uint64_t)tn_plan_nominal(&b->pool, &facts, b->plan[s].alive);
         r->plan_smallest &= b->plan[s].smallest;
     }
+    tn_facts_deinit(&facts);
     r->in_place = b->n_in_place;
     r->seconds_import = b->seconds.import;
     r->seconds_graph = b->seconds.graph;

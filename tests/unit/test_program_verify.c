@@ -12,7 +12,6 @@
 #include <unistd.h>
 
 #include "driver/driver.h"
-#include "driver/program_verify.h"
 
 static const char model[] =
     "#[version = \"0.0.5\"]\n#[symbols = \"u in [0, 1000], v in [0, 1000]\"]\n"
@@ -57,7 +56,7 @@ static uint32_t find_slot(const copy *c, enum tn_slot_kind kind, uint32_t k)
 
 static uint32_t result(const copy *c, uint32_t call)
 {
-    return c->operand[call][c->b->kernel[c->inst[call].a].n_in];
+    return c->operand[call][c->b->signature[c->inst[call].a].n_in];
 }
 static void drop_inst(copy *c, uint32_t i)
 {
@@ -101,7 +100,7 @@ static void no_branch(copy *c)
 static void writes_input(copy *c)
 {
     uint32_t i = find(c, TN_INST_CALL, 0);
-    c->operand[i][c->b->kernel[c->inst[i].a].n_in] = find_slot(c, TN_SLOT_INPUT, 0);
+    c->operand[i][c->b->signature[c->inst[i].a].n_in] = find_slot(c, TN_SLOT_INPUT, 0);
 }
 static void over_live(copy *c) /* every temporary of the arena at 0 */
 {
@@ -167,7 +166,7 @@ static tn_status verify(copy *c, char says[512])
 {
     tn_ctx ctx;
     tn_ctx_init(&ctx);
-    tn_status s = tn_program_verify(&ctx, &c->b->pool, &c->r, (uint32_t)c->b->groups.n, c->b->kernel);
+    tn_status s = tn_program_verify(&ctx, &c->b->pool, &c->r, (uint32_t)c->b->groups.n, c->b->signature);
     snprintf(says, 512, "%s", ctx.n_diag ? ctx.diag[0].message : "");
     tn_ctx_deinit(&ctx);
     return s;
@@ -231,7 +230,7 @@ static void long_programs_are_quick(void **state)
     sprintf(at, "  %%%d\n}\n", N - 1);
     make(&b, &ctx, text);
     double start = tn_now();
-    assert_int_equal(tn_program_verify(&ctx, &b.pool, &b.program, (uint32_t)b.groups.n, b.kernel), TN_OK);
+    assert_int_equal(tn_program_verify(&ctx, &b.pool, &b.program, (uint32_t)b.groups.n, b.signature), TN_OK);
     assert_true(tn_now() - start < 5);
     tn_build_deinit(&b);
     tn_ctx_deinit(&ctx);

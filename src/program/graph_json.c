@@ -1,9 +1,7 @@
 /* mod.json: the graph of kernel calls in the format users know, for the graph executor. Only where every dimension is a
  * number. Shapes are physical, as kernels see them; memory is that of the program's plan. */
 #include "base/map.h"
-#include "driver/driver.h"
-
-#include <string.h>
+#include "program/program.h"
 
 static void string(tn_buf *o, const char *s)
 {
@@ -19,27 +17,29 @@ static void string(tn_buf *o, const char *s)
     tn_buf_char(o, '"');
 }
 
-static bool is_static(const tn_build *b)
+static bool is_static(const tn_program_ir *p)
 {
     bool calls = true;
-    for (uint32_t i = 0; i < b->program.n_inst; i++)
-        calls = calls && b->program.inst[i].op == TN_INST_CALL;
-    return calls && b->program.n_symbol == 0;
+    for (uint32_t i = 0; i < p->n_inst; i++)
+        calls = calls && p->inst[i].op == TN_INST_CALL;
+    return calls && p->n_symbol == 0;
 }
 
-static void write_shape(tn_build *b, const tn_slot_ir *s, tn_buf *o)
+static void write_shape(tn_pool *p, const tn_slot_ir *s, tn_buf *o)
 {
     const tn_expr *dim[64];
     int n = tn_layout_naxis(s->layout, s->ndim);
-    tn_layout_dims(&b->pool, s->layout, s->ndim, s->dim, dim);
+    tn_layout_dims(p, s->layout, s->ndim, s->dim, dim);
     tn_buf_char(o, '[');
     for (int d = 0; d < n; d++)
-        tn_buf_printf(o, "%s%lld", d ? ", " : "", (long long)tn_simplify(&b->pool, NULL, dim[d])->u.i);
+        tn_buf_printf(o, "%s%lld", d ? ", " : "", (long long)tn_simplify(p, NULL, dim[d])->u.i);
     tn_buf_char(o, ']');
 }
 
 typedef struct {
-    tn_build *b;
+    tn_pool *pool;
+    tn_arena *arena;
+    const tn_program_ir *program;
     int64_t *node_of; /* of slots */
     tn_map storage;   /* from the offset of temporaries to their storage number */
     uint32_t n;
@@ -64,11 +64,11 @@ static uint64_t number_storage(writer *w, const tn_slot_ir *s)
 
 static void add_entry(writer *w, uint32_t slot)
 {
-    const tn_slot_ir *s = &w->b->program.slot[slot];
+    const tn_slot_ir *s = &w->program->slot[slot];
     const char *sep = w->n ? ", " : "";
     tn_buf_str(&w->shapes, sep);
     tn_buf_str(&w->types, sep);
-    write_shape(w->b, s, &w->shapes);
+    write_shape(w->pool, s, &w->shapes);
     tn_buf_char(&w->types, '"');
     tn_dtype_print(s->dtype, false, &w->types);
     tn_buf_char(&w->types, '"');
@@ -80,7 +80,7 @@ static void add_entry(writer *w, uint32_t slot)
 static void null_node(writer *w, uint32_t slot)
 {
     tn_buf_printf(&w->nodes, "%s\n    {\"op\": \"null\", \"name\": ", w->n ? "," : "");
-    string(&w->nodes, w->b->program.slot[slot].name);
+    string(&w->nodes, w->program->slot[slot].name);
     tn_buf_str(&w->nodes, ", \"inputs\": []}");
     tn_buf_printf(&w->args, "%s%u", w->args.n ? ", " : "", w->n);
     add_entry(w, slot);
@@ -92,7 +92,7 @@ static void op_node(writer *w, const char *func, const uint32_t *in, uint32_t n_
 {
     tn_buf *o = &w->nodes;
     tn_buf_printf(o, "%s\n    {\"op\": \"tvm_op\", \"name\": ", w->n ? "," : "");
-    string(o, tn_arena_printf(&w->b->arena, "%s_%u", func, w->n));
+    string(o, tn_arena_printf(w->arena, "%s_%u", func, w->n));
     tn_buf_str(o, ", \"attrs\": {\"func_name\": ");
     string(o, func);
     tn_buf_printf(o, ", \"num_inputs\": \"%u\", \"num_outputs\": \"1\", \"flatten_data\": \"0\"", n_in);
@@ -107,7 +107,7 @@ static void op_node(writer *w, const char *func, const uint32_t *in, uint32_t n_
 
 static void heads(writer *w, tn_buf *o)
 {
-    const tn_program_ir *p = &w->b->program;
+    const tn_program_ir *p = w->program;
     bool first = true;
     tn_buf_str(o, "  \"heads\": [");
     for (uint32_t i = 0; i < p->n_slot; i++) {
@@ -119,21 +119,20 @@ static void heads(writer *w, tn_buf *o)
     tn_buf_str(o, "],\n");
 }
 
-tn_status tn_json_write(tn_build *b, tn_buf *out, bool *out_static)
+bool tn_program_json(tn_pool *pool, tn_arena *arena, const tn_program_ir *p,
+                     const tn_kernel_signature *kernel, tn_buf *out)
 {
-    const tn_program_ir *p = &b->program;
-    *out_static = is_static(b);
-    if (!*out_static)
-        return TN_OK;
-    writer w = {.b = b, .node_of = TN_NEW_N(&b->arena, int64_t, p->n_slot)};
+    if (!is_static(p))
+        return false;
+    writer w = {pool, arena, p, .node_of = TN_NEW_N(arena, int64_t, p->n_slot)};
     for (uint32_t i = 0; i < p->n_slot; i++)
         if (p->slot[i].kind == TN_SLOT_INPUT || p->slot[i].kind == TN_SLOT_CONST)
             null_node(&w, i);
     for (uint32_t i = 0; i < p->n_inst; i++) {
         const tn_inst_ir *x = &p->inst[i];
-        uint32_t n_in = b->groups.at[x->a].n_in;
+        uint32_t n_in = kernel[x->a].n_in;
         const tn_slot_ir *work = x->n_operand > n_in + 1 ? &p->slot[x->operand[n_in + 1]] : NULL;
-        op_node(&w, b->groups.at[x->a].name, x->operand, n_in, x->operand[n_in], work);
+        op_node(&w, kernel[x->a].name, x->operand, n_in, x->operand[n_in], work);
     }
     for (uint32_t i = 0; i < p->n_slot; i++)
         if (p->slot[i].kind == TN_SLOT_OUTPUT && p->slot[i].alias >= 0)
@@ -157,5 +156,5 @@ tn_status tn_json_write(tn_build *b, tn_buf *out, bool *out_static)
     tn_buf_deinit(&w.stores);
     tn_buf_deinit(&w.offsets);
     tn_buf_deinit(&w.args);
-    return TN_OK;
+    return true;
 }

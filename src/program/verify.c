@@ -6,10 +6,8 @@
  * A slot stops holding its value when a symbol of its size is bound anew, its segment is planned, or something is
  * written that shares a byte of the arena with it. The last is worked out with numbers in the place of symbols, so
  * that formulas need not be compared. */
-#include "driver/program_verify.h"
-
-#include "base/map.h"
 #include "base/vec.h"
+#include "program/program.h"
 
 #include <string.h>
 
@@ -25,13 +23,14 @@ typedef struct {
     tn_ctx *ctx;
     tn_pool *p;
     const tn_program_ir *r;
-    const tn_kernel_ir *kernel;
+    const tn_kernel_signature *kernel;
     uint32_t n_kernel;
     tn_arena arena;
     tn_facts facts;
     uint32_t slot0, segment0, size0, words; /* where the bits of each kind begin */
     uint64_t *now;
-    uint64_t **before;      /* per instruction, and the end: what is known there; NULL: no way there yet */
+    bool *target;           /* per instruction, and the end: does a jump lead there? */
+    uint64_t **before;      /* per target: what is known there; NULL: no way there yet */
     numbers *depends;       /* per symbol: slots whose size names it */
     extent *place[SAMPLES]; /* per slot: its bytes of its segment's arena */
     uint64_t *held;         /* the bits of slots that have such a place */
@@ -45,22 +44,13 @@ const tn_expr *tn_program_differ(tn_pool *p, const tn_expr *a, const tn_expr *b)
     return tn_select(p, tn_eq(p, a, b), tn_idx(p, 0), tn_idx(p, 1));
 }
 
-const tn_expr *tn_parameter_bytes(tn_pool *p, const tn_func *f, uint32_t i)
-{
-    const tn_buffer *b = &f->buffer[f->param[i]];
-    const tn_expr *n = tn_idx(p, tn_dtype_bytes(b->dtype));
-    for (int d = 0; d < b->ndim; d++)
-        n = tn_mul(p, n, b->dim[d]);
-    return tn_simplify(p, NULL, n);
-}
-
 /* ---- bits ---- */
 
 static bool has(const verifier *v, uint32_t bit) { return v->now[bit / 64] >> bit % 64 & 1; }
 static void add(verifier *v, uint32_t bit) { v->now[bit / 64] |= 1ull << bit % 64; }
 static void drop(verifier *v, uint32_t bit) { v->now[bit / 64] &= ~(1ull << bit % 64); }
 
-/* One more way to instruction `to`. */
+/* One more way to the target `to`. */
 static bool flow(verifier *v, uint32_t to)
 {
     bool changed = false;
@@ -212,41 +202,39 @@ static bool same_kind(const tn_slot_ir *a, const tn_slot_ir *b)
 
 /* ---- instructions ---- */
 
-static const tn_expr *argument_bytes(verifier *v, const tn_inst_ir *x, const tn_kernel_ir *k, uint32_t i)
+static const tn_expr *argument_bytes(verifier *v, const tn_inst_ir *x, const tn_kernel_signature *k,
+                                     uint32_t i)
 {
-    const tn_func *f = k->variant[k->n_variant - 1].func; /* the one for all dimensions */
-    const tn_expr *e = tn_parameter_bytes(v->p, f, i);
-    for (uint32_t s = 0; e->kind != TN_E_INT && s < f->n_symbol; s++) {
+    const tn_expr *e = k->parameter[i].bytes;
+    for (uint32_t s = 0; e->kind != TN_E_INT && s < k->n_symbol; s++) {
         const char *outer = v->r->symbol[x->operand[k->n_in + k->n_out + s]].name;
-        const tn_expr *from = tn_sym(v->p, f->symbol[s].name), *to = tn_sym(v->p, outer);
+        const tn_expr *from = tn_sym(v->p, k->symbol[s]), *to = tn_sym(v->p, outer);
         e = from == to ? e : tn_subst(v->p, e, 1, &from, &to);
     }
     return e;
 }
 
-static void call_argument(verifier *v, const tn_inst_ir *x, const tn_kernel_ir *k, uint32_t i)
+static void call_argument(verifier *v, const tn_inst_ir *x, const tn_kernel_signature *k, uint32_t i)
 {
-    const tn_func *f = k->variant[k->n_variant - 1].func;
     uint32_t s = x->operand[i];
     const tn_slot_ir *slot = &v->r->slot[s];
     if (i < k->n_in)
         need_written(v, s);
     else
         need_writable(v, s);
-    if (!tn_dtype_eq(slot->dtype, f->buffer[f->param[i]].dtype))
+    if (!tn_dtype_eq(slot->dtype, k->parameter[i].dtype))
         fault(v, " has another type than the kernel's parameter", s);
     if (!equal(v, slot->bytes, argument_bytes(v, x, k, i)))
         fault(v, " has another size than the kernel's parameter, and the run does not compare them", s);
 }
 
 /* A result lies over an operand only where the kernel was made for that. */
-static void call_apart(verifier *v, const tn_inst_ir *x, const tn_kernel_ir *k, uint32_t out)
+static void call_apart(verifier *v, const tn_inst_ir *x, const tn_kernel_signature *k, uint32_t out)
 {
     for (uint32_t i = 0; i < k->n_in; i++)
         if (x->operand[i] == out)
             fault(v, " is operand and result of one call", out);
-        else if (shares(v, out, x->operand[i]) &&
-                 !(i < 32 && k->n_out == 1 && k->variant[0].in_place >> i & 1))
+        else if (shares(v, out, x->operand[i]) && !(i < 32 && k->n_out == 1 && k->in_place >> i & 1))
             fault(v, " is a result that lies over an operand", out);
 }
 
@@ -254,10 +242,9 @@ static bool call_operands(verifier *v, const tn_inst_ir *x)
 {
     if (!within(v, x->a, v->n_kernel, "there is no such kernel"))
         return false;
-    const tn_kernel_ir *k = &v->kernel[x->a];
-    uint32_t n_arg = k->n_in + k->n_out, n_sym = k->variant[0].func->n_symbol;
-    if (k->variant[0].func->n_param != n_arg || x->n_operand < n_arg + n_sym ||
-        x->n_operand > n_arg + n_sym + 1) {
+    const tn_kernel_signature *k = &v->kernel[x->a];
+    uint32_t n_arg = k->n_in + k->n_out, n_sym = k->n_symbol;
+    if (x->n_operand < n_arg + n_sym || x->n_operand > n_arg + n_sym + 1) {
         fault(v, "the number of operands is not the kernel's", NO_SLOT);
         return false;
     }
@@ -272,8 +259,8 @@ static void call(verifier *v, const tn_inst_ir *x)
 {
     if (!call_operands(v, x))
         return;
-    const tn_kernel_ir *k = &v->kernel[x->a];
-    uint32_t n_arg = k->n_in + k->n_out, n_sym = k->variant[0].func->n_symbol;
+    const tn_kernel_signature *k = &v->kernel[x->a];
+    uint32_t n_arg = k->n_in + k->n_out, n_sym = k->n_symbol;
     for (uint32_t i = 0; v->checks && i < n_arg; i++)
         call_argument(v, x, k, i);
     for (uint32_t i = n_arg; v->checks && i < n_arg + n_sym; i++)
@@ -434,12 +421,11 @@ static bool jump(verifier *v, const tn_inst_ir *x)
     return changed;
 }
 
-/* Instruction v->at, given what is known before it; true: something is newly known, or no longer, elsewhere. */
-static bool step(verifier *v)
+/* Instruction v->at, given what is known before it. Does the next one follow? true in *changed: something is newly
+ * known, or no longer, at a target. */
+static bool step(verifier *v, bool *changed)
 {
     const tn_inst_ir *x = &v->r->inst[v->at];
-    bool changed = false;
-    memcpy(v->now, v->before[v->at], v->words * sizeof *v->now);
     switch (x->op) {
     case TN_INST_CALL: call(v, x); break;
     case TN_INST_COPY: copy(v, x); break;
@@ -452,15 +438,33 @@ static bool step(verifier *v)
     case TN_INST_FAIL: within(v, x->a, v->r->n_text, "there is no such text"); return false;
     case TN_INST_JUMP_FALSE:
         condition(v, x);
-        changed = jump(v, x);
+        *changed = jump(v, x) || *changed;
         break;
-    case TN_INST_JUMP_ZERO: changed = jump(v, x); break;
-    case TN_INST_JUMP: return jump(v, x);
+    case TN_INST_JUMP_ZERO: *changed = jump(v, x) || *changed; break;
+    case TN_INST_JUMP: *changed = jump(v, x) || *changed; return false;
     default: fault(v, "there is no such instruction", NO_SLOT); return false;
     }
     for (size_t i = 0; i < v->collects[v->at + 1].n; i++) /* empty where the loop ends at once */
         write_slot(v, v->collects[v->at + 1].at[i]);
-    return flow(v, v->at + 1) || changed;
+    return true;
+}
+
+/* Every instruction once, in order. Sets are kept where jumps lead to alone: between, one is carried along. */
+static bool walk(verifier *v)
+{
+    bool changed = false, here = true; /* v->now is known before v->at */
+    memcpy(v->now, v->before[0], v->words * sizeof *v->now);
+    for (v->at = 0; v->at <= v->r->n_inst; v->at++) {
+        if (v->target[v->at]) {
+            changed = (here && flow(v, v->at)) || changed;
+            here = v->before[v->at] != NULL;
+            if (here)
+                memcpy(v->now, v->before[v->at], v->words * sizeof *v->now);
+        }
+        if (here && v->at < v->r->n_inst)
+            here = step(v, &changed);
+    }
+    return changed;
 }
 
 static void check_slots(verifier *v)
@@ -496,12 +500,11 @@ static void analyse(verifier *v)
             add(v, v->slot0 + i);
     flow(v, 0);
     for (bool changed = true; changed && !v->failed;) {
-        changed = false;
-        for (v->at = 0; v->at < v->r->n_inst; v->at++)
-            changed = (v->before[v->at] && step(v)) || changed;
+        changed = walk(v);
         if (!changed && !v->checks)
             changed = v->checks = true; /* once more, to report */
     }
+    v->at = v->r->n_inst;
     if (v->failed || !v->before[v->r->n_inst])
         return;
     memcpy(v->now, v->before[v->r->n_inst], v->words * sizeof *v->now);
@@ -581,7 +584,15 @@ static void prepare(verifier *v)
     v->size0 = v->segment0 + r->n_segment;
     v->words = (v->size0 + r->n_size) / 64 + 1;
     v->now = TN_NEW_N(&v->arena, uint64_t, v->words);
-    v->before = TN_NEW_N(&v->arena, uint64_t *, r->n_inst + 2);
+    v->before = TN_NEW_N(&v->arena, uint64_t *, r->n_inst + 1);
+    v->target = TN_NEW_N(&v->arena, bool, r->n_inst + 1);
+    v->target[0] = v->target[r->n_inst] = true;
+    for (uint32_t i = 0; i < r->n_inst; i++) {
+        uint32_t op = r->inst[i].op;
+        if ((op == TN_INST_JUMP || op == TN_INST_JUMP_FALSE || op == TN_INST_JUMP_ZERO) &&
+            r->inst[i].a <= r->n_inst)
+            v->target[r->inst[i].a] = true;
+    }
     v->depends = TN_NEW_N(&v->arena, numbers, r->n_symbol);
     v->collects = TN_NEW_N(&v->arena, numbers, r->n_inst + 2);
     find_collected(v);
@@ -594,7 +605,7 @@ static void prepare(verifier *v)
 }
 
 tn_status tn_program_verify(tn_ctx *ctx, tn_pool *p, const tn_program_ir *program, uint32_t n_kernel,
-                            const tn_kernel_ir *kernel)
+                            const tn_kernel_signature *kernel)
 {
     verifier v = {.ctx = ctx, .p = p, .r = program, .kernel = kernel, .n_kernel = n_kernel};
     prepare(&v);

@@ -7,7 +7,7 @@
  * Where greedy takes more than what is alive at once, other orders are tried. O(n^2) an order.
  */
 #include "base/rng.h"
-#include "driver/driver.h"
+#include "program/program.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -17,18 +17,20 @@ enum { NOMINAL = 4 };
 /* A symbol's place is taken by what it is planned for. */
 static const tn_expr *with_nominal(tn_pool *p, const tn_expr *e, void *user)
 {
-    const tn_symbol_info *s = e->kind == TN_E_SYM ? tn_graph_find_symbol(user, e->u.s) : NULL;
-    return !s ? NULL : tn_idx(p, NOMINAL < s->min ? s->min : NOMINAL > s->max ? s->max : NOMINAL);
+    if (e->kind != TN_E_SYM)
+        return NULL;
+    tn_range r = tn_bounds(user, e);
+    return tn_idx(p, NOMINAL < r.lo ? r.lo : NOMINAL > r.hi ? r.hi : NOMINAL);
 }
 
 /* A size beyond 2^63 counts as VAST: placed first, and sums of such do not overflow. O(size of e). */
-int64_t tn_plan_nominal(tn_graph *g, const tn_expr *e)
+int64_t tn_plan_nominal(tn_pool *p, const tn_facts *f, const tn_expr *e)
 {
     static const int64_t VAST = 1LL << 40;
     int64_t v = 0;
     if (tn_is_int(e, &v))
         return v;
-    e = tn_simplify(g->pool, NULL, tn_rewrite(g->pool, e, with_nominal, g));
+    e = tn_simplify(p, NULL, tn_rewrite(p, e, with_nominal, (void *)f));
     return tn_is_int(e, &v) ? v : VAST;
 }
 
@@ -207,13 +209,6 @@ static bool at_least(tn_pool *p, const tn_facts *f, const tn_expr *a, const tn_e
     return never_negative(p, f, tn_sub(p, a, b));
 }
 
-void tn_plan_facts(const tn_graph *g, tn_facts *out)
-{
-    tn_facts_init(out);
-    for (uint32_t i = 0; i < g->n_symbol; i++)
-        tn_facts_range(out, tn_sym(g->pool, g->symbol[i].name), g->symbol[i].min, g->symbol[i].max);
-}
-
 const tn_expr *tn_plan_max(tn_pool *p, const tn_facts *f, const tn_expr *a, const tn_expr *b)
 {
     if (a->kind == TN_E_INT && b->kind == TN_E_INT)
@@ -223,31 +218,25 @@ const tn_expr *tn_plan_max(tn_pool *p, const tn_facts *f, const tn_expr *a, cons
     return at_least(p, f, b, a, 0) ? b : tn_max(p, a, b);
 }
 
-const tn_expr *tn_plan_alive(tn_graph *g, uint32_t n, const tn_lifetime life[])
+const tn_expr *tn_plan_alive(tn_pool *p, const tn_facts *f, uint32_t n, const tn_lifetime life[])
 {
-    const tn_expr *most = tn_idx(g->pool, 0);
-    tn_facts f;
-    tn_plan_facts(g, &f);
+    const tn_expr *most = tn_idx(p, 0);
     for (uint32_t k = 0; k < n; k++) {
-        const tn_expr *sum = tn_idx(g->pool, 0);
+        const tn_expr *sum = tn_idx(p, 0);
         for (uint32_t j = 0; j < n; j++)
-            sum = alive_at(&life[j], life[k].first) ? tn_add(g->pool, sum, life[j].bytes) : sum;
-        most = tn_plan_max(g->pool, &f, most, tn_simplify(g->pool, &f, sum));
+            sum = alive_at(&life[j], life[k].first) ? tn_add(p, sum, life[j].bytes) : sum;
+        most = tn_plan_max(p, f, most, tn_simplify(p, f, sum));
     }
-    tn_facts_deinit(&f);
     return most;
 }
 
-const tn_expr *tn_plan_memory(tn_graph *g, tn_arena *scratch, uint32_t n, tn_lifetime life[],
-                              bool *out_smallest)
+const tn_expr *tn_plan_memory(tn_pool *p, const tn_facts *f, tn_arena *scratch, uint32_t n,
+                              tn_lifetime life[], bool *out_smallest)
 {
-    tn_pool *p = g->pool;
-    tn_facts f;
     item *t = TN_NEW_N(scratch, item, n);
-    tn_plan_facts(g, &f);
     for (uint32_t i = 0; i < n; i++) {
         life[i].bytes = aligned(p, life[i].bytes);
-        t[i] = (item){i, tn_plan_nominal(g, life[i].bytes), 0};
+        t[i] = (item){i, tn_plan_nominal(p, f, life[i].bytes), 0};
     }
     bool smallest = search(life, scratch, n, t);
     if (out_smallest)
@@ -259,11 +248,9 @@ const tn_expr *tn_plan_memory(tn_graph *g, tn_arena *scratch, uint32_t n, tn_lif
         x->offset = tn_idx(p, 0);
         for (uint32_t j = 0; j < k; j++)
             if (overlap(x, &life[t[j].i]))
-                x->offset = tn_plan_max(p, &f, x->offset, tn_add(p, life[t[j].i].offset, life[t[j].i].bytes));
-        x->offset = tn_simplify(p, &f, x->offset);
-        total = tn_plan_max(p, &f, total, tn_simplify(p, &f, tn_add(p, x->offset, x->bytes)));
+                x->offset = tn_plan_max(p, f, x->offset, tn_add(p, life[t[j].i].offset, life[t[j].i].bytes));
+        x->offset = tn_simplify(p, f, x->offset);
+        total = tn_plan_max(p, f, total, tn_simplify(p, f, tn_add(p, x->offset, x->bytes)));
     }
-    total = tn_simplify(p, &f, total);
-    tn_facts_deinit(&f);
-    return total;
+    return tn_simplify(p, f, total);
 }

@@ -17,6 +17,7 @@ typedef struct plan {
     tn_arena arena;
     tn_pool pool;
     tn_graph g;
+    tn_facts facts;
     tn_lifetime life[MAX_LIVE];
     uint32_t n;
 } plan;
@@ -30,10 +31,12 @@ static void plan_init(plan *x)
     tn_graph_symbol(&x->g, "n")->max = 1000;
     tn_graph_symbol(&x->g, "m")->max = 1000;
     tn_graph_symbol(&x->g, "m")->min = 0;
+    tn_symbol_facts(&x->g, &x->facts);
 }
 
 static void plan_deinit(plan *x)
 {
+    tn_facts_deinit(&x->facts);
     tn_graph_deinit(&x->g);
     tn_arena_deinit(&x->arena);
     tn_ctx_deinit(&x->ctx);
@@ -104,8 +107,8 @@ static void random_plans(bool symbolic, double allowed)
             x.life[i].last = x.life[i].first + (uint32_t)tn_rng_below(&r, 8);
         }
         bool smallest;
-        const tn_expr *total = tn_plan_memory(&x.g, &x.arena, x.n, x.life, &smallest);
-        assert_int_equal(at(&x, tn_plan_alive(&x.g, x.n, x.life), NOMINAL, NOMINAL),
+        const tn_expr *total = tn_plan_memory(&x.pool, &x.facts, &x.arena, x.n, x.life, &smallest);
+        assert_int_equal(at(&x, tn_plan_alive(&x.pool, &x.facts, x.n, x.life), NOMINAL, NOMINAL),
                          bound(&x, NOMINAL, NOMINAL));
         assert_int_equal(smallest, at(&x, total, NOMINAL, NOMINAL) == bound(&x, NOMINAL, NOMINAL));
         check_plan(&x, total, NOMINAL, NOMINAL);
@@ -149,7 +152,7 @@ static void a_chain_needs_two_buffers(void **state)
     for (uint32_t i = 0; i < x.n; i++)
         x.life[i] = (tn_lifetime){
             .bytes = tn_mul(&x.pool, tn_sym(&x.pool, "n"), tn_idx(&x.pool, 256)), .first = i, .last = i + 1};
-    const tn_expr *total = tn_plan_memory(&x.g, &x.arena, x.n, x.life, NULL);
+    const tn_expr *total = tn_plan_memory(&x.pool, &x.facts, &x.arena, x.n, x.life, NULL);
     check_plan(&x, total, 3, 1);
     assert_int_equal(at(&x, total, 3, 1), 2 * 3 * 256);
     plan_deinit(&x);
@@ -160,7 +163,7 @@ static void nothing_needs_nothing(void **state)
     plan x;
     (void)state;
     plan_init(&x);
-    assert_int_equal(at(&x, tn_plan_memory(&x.g, &x.arena, 0, x.life, NULL), 1, 1), 0);
+    assert_int_equal(at(&x, tn_plan_memory(&x.pool, &x.facts, &x.arena, 0, x.life, NULL), 1, 1), 0);
     plan_deinit(&x);
 }
 
@@ -180,10 +183,12 @@ static void symbols_have_no_number(void **state)
     }
     assert_string_equal(last->u.s, "u20000");
     assert_string_equal(tn_fresh_symbol(&x.g, "j", 1, 2)->u.s, "j0");
-    assert_int_equal(tn_plan_nominal(&x.g, tn_mul(&x.pool, last, tn_idx(&x.pool, 64))), 9 * 64);
-    assert_int_equal(tn_plan_nominal(&x.g, sum), MANY / 100 * NOMINAL);
+    tn_facts_deinit(&x.facts);
+    tn_symbol_facts(&x.g, &x.facts);
+    assert_int_equal(tn_plan_nominal(&x.pool, &x.facts, tn_mul(&x.pool, last, tn_idx(&x.pool, 64))), 9 * 64);
+    assert_int_equal(tn_plan_nominal(&x.pool, &x.facts, sum), MANY / 100 * NOMINAL);
     const tn_expr *vast = tn_mul(&x.pool, last, tn_idx(&x.pool, INT64_MAX / 2));
-    assert_true(tn_plan_nominal(&x.g, vast) > 1LL << 32);
+    assert_true(tn_plan_nominal(&x.pool, &x.facts, vast) > 1LL << 32);
     plan_deinit(&x);
 }
 
