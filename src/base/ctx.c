@@ -1,4 +1,4 @@
-/* Context: interner and diagnostics. Reports are stored in order; a hash of (severity, id, place, text) finds
+/* Context: interner, diagnostics and children. Reports are stored in order; a hash of (severity, id, place, text) finds
  * a repeat in O(1), so a model with very many equal faults costs linear time. */
 #include "base/ctx.h"
 
@@ -24,19 +24,57 @@ void tn_ctx_deinit(tn_ctx *ctx)
     *ctx = (tn_ctx){0};
 }
 
+/* ---- children ---- */
+
+void tn_ctx_child_init(tn_ctx *child, const tn_ctx *parent)
+{
+    TN_ASSERT(parent->frozen);
+    tn_ctx_init(child);
+    child->parent = parent;
+}
+
+void tn_ctx_freeze(tn_ctx *ctx)
+{
+    TN_ASSERT(!ctx->frozen);
+    ctx->frozen = true;
+}
+
+void tn_ctx_thaw(tn_ctx *ctx)
+{
+    TN_ASSERT(ctx->frozen);
+    ctx->frozen = false;
+}
+
+void tn_ctx_join(tn_ctx *parent, tn_ctx *child)
+{
+    TN_ASSERT(child->parent == parent);
+    for (size_t i = 0; i < child->n_diag; i++) {
+        const tn_diag *d = &child->diag[i];
+        (void)tn_report(parent, d->severity, d->id, &d->loc, "%s", d->message);
+    }
+    tn_diag_clear(child);
+}
+
+/* ---- strings ---- */
+
+/* A child's own come first, so that they stay what they are when the parent, thawed, learns the same ones. */
 const char *tn_intern_n(tn_ctx *ctx, const char *s, size_t n)
 {
     uint64_t found;
     if (!s)
         return NULL;
-    if (tn_strmap_get(&ctx->strings, s, n, &found))
-        return (const char *)(uintptr_t)found;
+    for (const tn_ctx *c = ctx; c; c = c->parent)
+        if (tn_strmap_get(&c->strings, s, n, &found))
+            return (const char *)(uintptr_t)found;
+    TN_ASSERT(!ctx->frozen);
     const char *copy = tn_arena_strndup(&ctx->arena, s, n);
     tn_strmap_put(&ctx->strings, copy, n, tn_map_key(copy));
     return copy;
 }
 
 const char *tn_intern(tn_ctx *ctx, const char *s) { return s ? tn_intern_n(ctx, s, strlen(s)) : NULL; }
+
+/* ---- reports ---- */
 
 /* Strings of a tn_diag are interned, so pointers stand for their text. */
 static uint64_t diag_hash(const tn_diag *d)
@@ -61,6 +99,7 @@ tn_status tn_vreport(tn_ctx *ctx, enum tn_severity s, const char *id, const tn_l
 {
     tn_status status = s == TN_ERROR ? TN_FAIL : TN_OK;
     tn_buf text = {0};
+    TN_ASSERT(!ctx->frozen);
     tn_buf_vprintf(&text, fmt, ap);
     tn_diag d = {
         .severity = s, .id = tn_intern(ctx, id), .message = tn_intern_n(ctx, tn_buf_cstr(&text), text.n)};

@@ -4,9 +4,9 @@
  *
  * A tn_ctx outlives everything made with it and is the only home of shared state: string interner,
  * diagnostics, allocator hook. Two contexts may be used in two threads; one context belongs to one
- * thread at a time. tn_status says *that* something failed, the diagnostic in the ctx says what, where, why.
- * Three families of failure, never mixed: user errors (diagnostic + status), refused schedule steps
- * (tn_verdict, schedule/), broken invariants (TN_ASSERT: prints and aborts).
+ * thread at a time, but for children (below). tn_status says *that* something failed, the diagnostic in the
+ * ctx says what, where, why. Three families of failure, never mixed: user errors (diagnostic + status),
+ * refused schedule steps (tn_verdict, schedule/), broken invariants (TN_ASSERT: prints and aborts).
  */
 #include "base/arena.h"
 #include "base/buf.h"
@@ -48,12 +48,24 @@ typedef struct tn_ctx {
     tn_strmap layouts; /* ir/layout: structure -> its one tn_layout, in arena */
     tn_diag *diag;     /* in order of report */
     size_t n_diag, cap_diag;
-    size_t n_error; /* reports with TN_ERROR */
-    tn_map seen;    /* hash of a report -> its number + 1: repeats are dropped */
+    size_t n_error;              /* reports with TN_ERROR */
+    tn_map seen;                 /* hash of a report -> its number + 1: repeats are dropped */
+    const struct tn_ctx *parent; /* of a child; else NULL */
+    bool frozen;                 /* nothing may be added: children in other threads look things up */
 } tn_ctx;
 
 void tn_ctx_init(tn_ctx *ctx);
 void tn_ctx_deinit(tn_ctx *ctx);
+
+/* A child is for work of its own thread, or for work that may be thrown away: what it adds goes into its own arena,
+ * interner, tables and reports; what its parent has it finds there, by the same pointer. While children are at work
+ * the parent is frozen: adding to it, or to a pool of its, fails an assertion. The parent outlives its children. */
+void tn_ctx_child_init(tn_ctx *child, const tn_ctx *parent); /* the parent is frozen */
+void tn_ctx_freeze(tn_ctx *ctx);
+void tn_ctx_thaw(
+    tn_ctx *ctx); /* when no thread works in a child; those that are kept stay usable in this thread */
+/* Moves the child's reports to the end of the parent's, which is not frozen. */
+void tn_ctx_join(tn_ctx *parent, tn_ctx *child);
 
 /* Interned copy: equal strings get equal pointers. NULL gives NULL. */
 const char *tn_intern(tn_ctx *ctx, const char *s);

@@ -3,6 +3,7 @@
  * Invariants: within a pool and its parents, expressions that are equal in kind, dtype, payload and operands are one
  * pointer; operands have smaller ids than their user; operands of commuting kinds are in canonical order, which depends
  * on structure alone (constants last, then the structural hash, then a structural comparison where hashes collide).
+ * A child sees those of its parent whose ids are below its own first, so ids tell apart all that it can see.
  * The table is open addressing with linear probing, at most half full. tn_expr_make costs O(nsrc) expected.
  */
 #include "ir/expr.h"
@@ -236,6 +237,7 @@ static void grow(tn_pool *p)
 static const tn_expr *insert(tn_pool *p, uint32_t hash, enum tn_ek k, tn_dtype t, tn_payload u, int nsrc,
                              const tn_expr *const src[])
 {
+    TN_ASSERT(!p->ctx->frozen);
     if (p->n * 2 >= p->cap)
         grow(p);
     tn_expr *e = tn_arena_alloc(p->arena, sizeof *e + (size_t)nsrc * sizeof *src, _Alignof(tn_expr));
@@ -269,12 +271,12 @@ const tn_expr *tn_expr_make(tn_pool *p, enum tn_ek k, tn_dtype t, tn_payload u, 
         swapped[1] = src[0];
         src = swapped;
     }
-    uint32_t hash = hash_of(k, t, u, nsrc, src);
-    for (const tn_pool *q = p; q; q = q->parent) {
+    uint32_t hash = hash_of(k, t, u, nsrc, src), end = UINT32_MAX;
+    for (const tn_pool *q = p; q; end = q->first_id, q = q->parent) {
         if (q->cap == 0)
             continue;
         for (uint32_t at = hash & (q->cap - 1); q->slot[at]; at = (at + 1) & (q->cap - 1))
-            if (matches(q->slot[at], hash, k, t, u, nsrc, src))
+            if (matches(q->slot[at], hash, k, t, u, nsrc, src) && q->slot[at]->id < end)
                 return q->slot[at];
     }
     return insert(p, hash, k, t, u, nsrc, src);

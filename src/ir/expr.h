@@ -2,9 +2,11 @@
 #define TN_IR_EXPR_H
 /* Interned scalar expressions: immutable, shared, equal (syntactically) means same pointer within a pool.
  *
- * A pool may have a frozen parent: lookups go there first, so candidates in parallel threads share
- * expressions without locks. Commuting operands are ordered: non-constants by structural hash, then
- * constants; never by id or address. An expression with a load may be moved only where no store intervenes.
+ * A pool may have a parent: what the parent had when the child began is found there, so that children in
+ * parallel threads share expressions without locks while the parent's context is frozen (base/ctx.h). What a
+ * parent learns later its children do not see; tn_expr_import takes expressions from a child. Commuting
+ * operands are ordered: non-constants by structural hash, then constants; never by id or address. An
+ * expression with a load may be moved only where no store intervenes.
  */
 #include "ir/dtype.h"
 
@@ -67,10 +69,10 @@ struct tn_expr {
 typedef struct tn_pool {
     tn_ctx *ctx;
     tn_arena *arena;
-    const struct tn_pool *parent; /* frozen, or NULL */
+    const struct tn_pool *parent; /* or NULL */
     const tn_expr **slot;         /* hash table, in arena */
-    uint32_t n, cap;              /* n: expressions made here; ids run from parent->n */
-    uint32_t first_id;
+    uint32_t n, cap;              /* n: expressions made here; their ids run from first_id */
+    uint32_t first_id;            /* those below are the parent's that are seen here */
 } tn_pool;
 
 void tn_pool_init(tn_pool *p, tn_ctx *ctx, tn_arena *arena, const tn_pool *parent);
@@ -78,6 +80,8 @@ void tn_pool_init(tn_pool *p, tn_ctx *ctx, tn_arena *arena, const tn_pool *paren
 /* The one constructor: interns, orders commuting operands, asserts the kind's dtype rules. No simplification. */
 const tn_expr *tn_expr_make(tn_pool *p, enum tn_ek k, tn_dtype t, tn_payload u, int nsrc,
                             const tn_expr *const src[]);
+/* The expression of pool p that is equal to e of any pool. Its symbols become p's context's. */
+const tn_expr *tn_expr_import(tn_pool *p, const tn_expr *e);
 /* The same kind, dtype and payload with other operands (dtype lanes follow the operands). */
 const tn_expr *tn_expr_with(tn_pool *p, const tn_expr *e, const tn_expr *const src[]);
 

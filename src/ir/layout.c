@@ -149,6 +149,16 @@ static void print_text(const draft *d, tn_buf *out)
     }
 }
 
+/* As strings (base/ctx.c): a child's own first. Layouts of values are made before there are children; those of a
+ * kernel's inner buffers may be its child's. */
+static bool find_layout(const tn_ctx *ctx, const tn_buf *key, uint64_t *out)
+{
+    for (; ctx; ctx = ctx->parent)
+        if (tn_strmap_get(&ctx->layouts, key->at, key->n, out))
+            return true;
+    return false;
+}
+
 static const tn_layout *intern(const draft *d)
 {
     tn_buf key = {0}, text = {0};
@@ -158,7 +168,8 @@ static const tn_layout *intern(const draft *d)
     tn_buf_u64le(&key, fill);
     for (int i = 0; i < d->naxis; i++)
         tn_buf_u32le(&key, d->axis[i].factor << 5 | d->axis[i].dim);
-    if (!tn_strmap_get(&d->ctx->layouts, key.at, key.n, &found)) {
+    if (!find_layout(d->ctx, &key, &found)) {
+        TN_ASSERT(!d->ctx->frozen);
         tn_layout *l = TN_NEW(&d->ctx->arena, tn_layout);
         l->ndim = (uint8_t)d->ndim;
         l->naxis = (uint8_t)d->naxis;

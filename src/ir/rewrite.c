@@ -100,6 +100,25 @@ const tn_expr *tn_subst(tn_pool *p, const tn_expr *e, int n, const tn_expr *cons
     return r;
 }
 
+const tn_expr *tn_expr_import(tn_pool *p, const tn_expr *root)
+{
+    const tn_expr *src[UINT8_MAX], *e, *r = NULL;
+    tn_map memo = {0};
+    stack s = {0};
+    tn_vec_push(&s, ((frame){root, 0}));
+    while ((e = next_ready(&s, &memo)) != NULL) {
+        tn_payload u = e->u;
+        if (e->kind == TN_E_SYM || e->kind == TN_E_SHUFFLE)
+            u.s = tn_intern(p->ctx, u.s);
+        (void)operands(&memo, e, src);
+        r = tn_expr_make(p, e->kind, e->dtype, u, e->nsrc, src);
+        tn_map_put(&memo, e->id, tn_map_key(r));
+    }
+    tn_vec_deinit(&s);
+    tn_map_deinit(&memo);
+    return r; /* root is the last one */
+}
+
 bool tn_each(const tn_expr *root, bool (*fn)(const tn_expr *e, void *user), void *user)
 {
     tn_map done = {0};
