@@ -4,6 +4,7 @@
 #include "driver/chart.h"
 #include "driver/driver.h"
 #include "ir/eval.h"
+#include "op/core/core.h"
 #include "op/op.h"
 #include "relay/limits.h"
 

@@ -10,6 +10,7 @@
  *   unit -> code generator -> package
  */
 #include "driver/driver.h"
+#include "op/core/core.h"
 #include "tenon/runtime.h"
 
 #include <stdlib.h>

@@ -10,6 +10,9 @@
  */
 #include "driver/program.h"
 
+#include "op/control/control.h"
+#include "op/core/core.h"
+
 #include <string.h>
 
 uint64_t program_key(tn_value v) { return (uint64_t)v.def->id << 16 | v.out; }

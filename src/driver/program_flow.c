@@ -10,6 +10,8 @@
  */
 #include "driver/program.h"
 
+#include "op/control/control.h"
+
 static const char *where(const tn_node *n) { return n->loc && n->loc->node ? n->loc->node : n->op->name; }
 
 static uint32_t add_size(tn_maker *m, const tn_expr *e)

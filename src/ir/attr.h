@@ -19,7 +19,15 @@ typedef struct tn_strs {
     const char *const *at;
 } tn_strs; /* interned */
 /* None is at == NULL (a zeroed struct), unlike the empty list []. A DTYPE of zeros is None too.
- * C types: I64 int64_t, F64 double, BOOL bool, STR const char* (interned; NULL prints None), DTYPE tn_dtype. */
+ * A STR is interned; NULL prints None. */
+#define TN_ATTR_TYPE_I64 int64_t
+#define TN_ATTR_TYPE_F64 double
+#define TN_ATTR_TYPE_BOOL bool
+#define TN_ATTR_TYPE_STR const char *
+#define TN_ATTR_TYPE_DTYPE tn_dtype
+#define TN_ATTR_TYPE_INTS tn_ints
+#define TN_ATTR_TYPE_DIMS tn_dims
+#define TN_ATTR_TYPE_STRS tn_strs
 
 typedef struct tn_attr_field {
     const char *name; /* NULL ends the table */
@@ -28,6 +36,24 @@ typedef struct tn_attr_field {
     const char *def; /* default as text ("[1, 1]", "0.01", "None"); NULL: required */
     const char *doc;
 } tn_attr_field;
+
+/* An attribute list is a macro of rows, from which a struct and its tables are made:
+ *
+ *     #define TN_CLIP_ATTRS(ATTR, s) \
+ *         ATTR(s, F64, a_min, "0", "smallest value") \
+ *         ATTR(s, F64, a_max, NULL, "largest value")
+ *     TN_ATTR_STRUCT(tn_clip_attr, TN_CLIP_ATTRS);
+ *     static const tn_attr_field clip_fields[] = TN_ATTR_TABLE(tn_clip_attr, TN_CLIP_ATTRS);
+ *
+ * A row is kind, field, default, doc, as in tn_attr_field. A list may consist of other lists, and a table may show some
+ * of a struct's fields only; the others are 0. */
+#define TN_ATTR_STRUCT(s, LIST) \
+    typedef struct s { \
+        LIST(TN_ATTR_MEMBER, s) \
+    } s
+#define TN_ATTR_TABLE(s, LIST) {LIST(TN_ATTR_ROW, s){0}}
+#define TN_ATTR_MEMBER(s, kind, field, def, doc) TN_ATTR_TYPE_##kind field;
+#define TN_ATTR_ROW(s, kind, field, def, doc) {#field, TN_A_##kind, offsetof(s, field), def, doc},
 
 tn_status tn_attr_init(tn_pool *p, const tn_attr_field *f, uint32_t size, void *out); /* sets defaults */
 /* Parses the value of one field at the lexer; ir-E020 for an unknown name (lists the known ones). */

@@ -8,6 +8,7 @@
 #include "op/rule.h"
 
 #include "ir/eval.h"
+#include "op/tensor/tensor.h"
 
 #include <math.h>
 #include <string.h>

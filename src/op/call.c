@@ -7,6 +7,10 @@
 #include <string.h>
 
 /* clang-format off */
+#define OP(id) extern const tn_op tn_op_##id;
+#include "op/ops.def"
+#undef OP
+
 static const tn_op *const records[] = {
 #define OP(id) &tn_op_##id,
 #include "op/ops.def"

@@ -9,6 +9,8 @@
 #include "relay/interp.h"
 
 #include "ir/eval.h"
+#include "op/control/control.h"
+#include "op/tensor/tensor.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -6,6 +6,8 @@
  */
 #include "relay/parse.h"
 
+#include "op/core/core.h"
+
 #include <string.h>
 
 /* ---- tokens, errors ---- */

@@ -6,9 +6,10 @@
  * Reading goes on after an expression that cannot be typed, so that one run reports every independent mistake; a
  * mistake of syntax ends it. Nesting is bounded by PARSE_MAX_NEST, chains of lines and operators are loops.
  */
+#include "op/core/core.h"
 #include "relay/annot.h"
-#include "relay/relay.h"
 #include "relay/limits.h"
+#include "relay/relay.h"
 
 enum { PARSE_MAX_NEST = 100, PARSE_MAX_ERRORS = 20, PARSE_MAX_ARGS = 65000 };
 

@@ -3,6 +3,8 @@
 #include "relay/parse.h"
 
 #include "base/words.h"
+#include "op/control/control.h"
+#include "op/core/core.h"
 
 #include <string.h>
 

@@ -2,6 +2,7 @@
 #include "relay/parse.h"
 
 #include "ir/eval.h"
+#include "op/tensor/tensor.h"
 
 #include <math.h>
 #include <string.h>

@@ -5,9 +5,11 @@
  * and an inner region can name any outer value. Linear in the size of the module.
  */
 #include "ir/eval.h"
+#include "op/control/control.h"
+#include "op/core/core.h"
 #include "relay/annot.h"
-#include "relay/relay.h"
 #include "relay/limits.h"
+#include "relay/relay.h"
 
 #include <math.h>
 #include <string.h>

@@ -5,6 +5,7 @@
  * nodes and uses.
  */
 #include "base/size.h"
+#include "op/core/core.h"
 #include "relay/limits.h"
 #include "relay/relay.h"
 

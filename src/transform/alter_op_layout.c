@@ -8,6 +8,8 @@
  */
 #include "transform/alter.h"
 
+#include "op/core/core.h"
+
 typedef struct {
     tn_value from;
     const tn_layout *layout;

@@ -5,6 +5,8 @@
  */
 #include "transform/pass.h"
 
+#include "op/tensor/tensor.h"
+
 #include <string.h>
 
 enum { MIN_BRANCHES = 3, MAX_BRANCHES = 64, MAX_ATTR = 256 };

@@ -2,6 +2,8 @@
  * of operator, attributes and inputs; in execution order, so the first of equals stays. */
 #include "transform/pass.h"
 
+#include "op/core/core.h"
+
 #include <string.h>
 
 static uint64_t hash(const tn_node *n)

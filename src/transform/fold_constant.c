@@ -9,6 +9,9 @@
  * weights become four times as large as float32, and those four times as large for Winograd's algorithm. */
 #include "transform/pass.h"
 
+#include "op/control/control.h"
+#include "op/core/core.h"
+
 #include <inttypes.h>
 #include <stdlib.h>
 

@@ -3,6 +3,8 @@
  * are such symbols. */
 #include "transform/pass.h"
 
+#include "op/control/control.h"
+
 #include <string.h>
 
 typedef struct {

@@ -21,6 +21,8 @@
  */
 #include "transform/pass.h"
 
+#include "op/core/core.h"
+
 enum { MAX_SHARED = 4 };
 
 typedef struct group {

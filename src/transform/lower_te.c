@@ -2,6 +2,7 @@
  * costs no work twice, finished into blocks. Layouts come from the types of the group's parameters and
  * results; inside a group values have none. */
 #include "ir/eval.h"
+#include "op/core/core.h"
 #include "transform/pass.h"
 
 #include <ctype.h>

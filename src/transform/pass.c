@@ -1,6 +1,8 @@
 /* The table of graph passes and the way to run one. */
 #include "transform/pass.h"
 
+#include "op/core/core.h"
+
 #include <string.h>
 
 const tn_pass_info tn_passes[] = {

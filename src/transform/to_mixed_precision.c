@@ -11,6 +11,7 @@
  */
 #include "base/words.h"
 #include "ir/eval.h"
+#include "op/tensor/tensor.h"
 #include "transform/pass.h"
 
 #include <string.h>

@@ -1,5 +1,6 @@
 /* Diagnostics that only the C interface reaches: what the command line, a reader or type inference finds before. */
 #include "codegen_unit.h"
+#include "op/core/core.h"
 #include "op/op.h"
 #include "relay/relay.h"
 #include "tenon/tenon.h"

@@ -6,6 +6,7 @@
 #include <cmocka.h>
 
 #include "numeric/run.h"
+#include "op/nn/nn.h"
 
 /* ---- convolution ---- */
 

@@ -6,6 +6,7 @@
 #include <cmocka.h>
 
 #include "numeric/run.h"
+#include "op/tensor/tensor.h"
 
 /* ---- one operand ---- */
 

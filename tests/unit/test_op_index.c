@@ -7,6 +7,8 @@
 #include <cmocka.h>
 
 #include "numeric/run.h"
+#include "op/random/random.h"
+#include "op/tensor/tensor.h"
 
 static tn_node *node(env *e, const tn_op *op, int n, const char *const types[], const char *attrs)
 {

@@ -6,6 +6,8 @@
 #include <cmocka.h>
 
 #include "numeric/run.h"
+#include "op/nn/nn.h"
+#include "op/tensor/tensor.h"
 
 #include "machine/machine.h"
 

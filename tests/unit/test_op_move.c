@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "numeric/run.h"
+#include "op/tensor/tensor.h"
 
 /* Result of a node over x; count elements. */
 static const float *result_of(env *e, tn_node *n, const float *x, int64_t count)

@@ -8,6 +8,7 @@
 
 #include "lower/lower_impl.h"
 #include "numeric/run.h"
+#include "op/tensor/tensor.h"
 
 static double elu(double x) { return x < 0 ? expm1(x) : x; }
 static double selu(double x)

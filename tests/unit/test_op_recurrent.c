@@ -6,6 +6,7 @@
 #include <cmocka.h>
 
 #include "numeric/run.h"
+#include "op/nn/nn.h"
 
 enum { MAX_STEPS = 5, MAX_BATCH = 5, MAX_UNITS = 20, MAX_GATES = 4 };
 

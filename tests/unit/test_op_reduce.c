@@ -6,6 +6,8 @@
 #include <cmocka.h>
 
 #include "numeric/run.h"
+#include "op/nn/nn.h"
+#include "op/tensor/tensor.h"
 
 enum { A = 3, B = 4, C = 5 }; /* the operand is [A, B, C] */
 

@@ -6,6 +6,8 @@
 #include <cmocka.h>
 
 #include "numeric/run.h"
+#include "op/nn/nn.h"
+#include "op/signal/signal.h"
 
 enum { MAX_N = 64, MAX_ROWS = 18 };
 static const double pi = 3.14159265358979323846;

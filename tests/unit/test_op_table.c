@@ -6,6 +6,12 @@
 #include <cmocka.h>
 
 #include "numeric/run.h"
+#include "op/image/image.h"
+#include "op/qnn/qnn.h"
+#include "op/random/random.h"
+#include "op/signal/signal.h"
+#include "op/tensor/tensor.h"
+#include "op/vision/vision.h"
 
 /* One sample for each record: operand types, attributes, what the (first) result must be. NULL in[0]: no
  * kernel. */

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <cmocka.h>
 
+#include "op/nn/nn.h"
 #include "test_relay.h"
 
 /* A float32 tensor over data of the test. */

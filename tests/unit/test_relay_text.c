@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "base/file.h"
+#include "op/tensor/tensor.h"
 #include "test_relay.h"
 
 /* Reads, verifies, prints into *out. */

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <cmocka.h>
 
+#include "op/nn/nn.h"
+#include "op/tensor/tensor.h"
 #include "test_relay.h"
 
 static const char text[] =

@@ -3,6 +3,7 @@
 
 #include "arith/arith.h"
 #include "ir/eval.h"
+#include "op/tensor/tensor.h"
 #include "relay/relay.h"
 
 #include <math.h>

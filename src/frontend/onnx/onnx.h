@@ -11,7 +11,9 @@
  */
 #include "frontend/frontend.h"
 #include "frontend/onnx/onnx_proto.h"
+#include "op/nn/nn.h"
 #include "op/op.h"
+#include "op/tensor/tensor.h"
 
 enum { ONNX_HOST_MAX = 64, ONNX_OPSET_MAX = 28, ONNX_MAX_RANK = 8, ONNX_MAX_SYMBOLS = 256 };
 

@@ -1,6 +1,8 @@
 /* Activations with parameters, and the elementwise operators of old experimental exporters. */
 #include "frontend/onnx/onnx.h"
 
+#include "op/tensor/tensor.h"
+
 #include <string.h>
 
 static void plain(onnx_conv *c)
@@ -19,8 +21,8 @@ static void selu(onnx_conv *c)
 {
     bool first = c->opset < 6;
     onnx_attr_ignore(c, "consumed_inputs");
-    tn_alphabeta_attr a = {onnx_attr_float(c, "alpha", first ? 1.6732f : 1.67326319217681884765625f),
-                           onnx_attr_float(c, "gamma", first ? 1.0507f : 1.05070102214813232421875f)};
+    tn_selu_attr a = {onnx_attr_float(c, "alpha", first ? 1.6732f : 1.67326319217681884765625f),
+                      onnx_attr_float(c, "gamma", first ? 1.0507f : 1.05070102214813232421875f)};
     onnx_out(c, 0, onnx_call1(c, &tn_op_nn_selu, &a, onnx_in(c, 0)));
 }
 
@@ -29,7 +31,7 @@ static void shrink(onnx_conv *c)
 {
     tn_value x = onnx_in(c, 0);
     tn_dtype t = onnx_type(x)->dtype;
-    tn_alphabeta_attr a = {onnx_attr_float(c, "lambd", 0.5f), onnx_attr_float(c, "bias", 0)};
+    tn_shrink_attr a = {onnx_attr_float(c, "lambd", 0.5f), onnx_attr_float(c, "bias", 0)};
     tn_value f = tn_dtype_is_float(t) ? x : onnx_cast(c, x, t.bits > 16 ? TN_F64 : TN_F32);
     onnx_out(c, 0, onnx_cast(c, onnx_call1(c, &tn_op_nn_shrink, &a, f), t));
 }

@@ -1,6 +1,9 @@
 /* Attention, RotaryEmbedding, LinearAttention, CausalConvWithState. */
 #include "frontend/onnx/onnx.h"
 
+#include "op/nn/nn.h"
+#include "op/tensor/tensor.h"
+
 #include <math.h>
 #include <string.h>
 

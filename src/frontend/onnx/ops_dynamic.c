@@ -3,6 +3,10 @@
  * integer tensors, then bound to symbols, which the types of the results name. */
 #include "frontend/onnx/onnx.h"
 
+#include "op/control/control.h"
+#include "op/tensor/tensor.h"
+#include "op/vision/vision.h"
+
 #include <string.h>
 
 /* ---- helpers ---- */

@@ -1,6 +1,8 @@
 /* Elementwise operators beyond everyday arithmetic: trigonometry, tests, bits, remainders, powers. */
 #include "frontend/onnx/onnx.h"
 
+#include "op/tensor/tensor.h"
+
 #include <string.h>
 
 static void unary(onnx_conv *c) { onnx_out(c, 0, onnx_call1(c, c->row->relay, NULL, onnx_in(c, 0))); }

@@ -3,6 +3,9 @@
  * iterations are unrolled. */
 #include "frontend/onnx/onnx.h"
 
+#include "op/control/control.h"
+#include "op/tensor/tensor.h"
+
 #include <math.h>
 #include <string.h>
 

@@ -2,6 +2,9 @@
  * precedes them. */
 #include "frontend/onnx/onnx.h"
 
+#include "op/nn/nn.h"
+#include "op/tensor/tensor.h"
+
 #include <string.h>
 
 /* ---- activations by name ---- */

@@ -2,6 +2,10 @@
  * Col2Im, DeformConv. */
 #include "frontend/onnx/onnx.h"
 
+#include "op/image/image.h"
+#include "op/tensor/tensor.h"
+#include "op/vision/vision.h"
+
 #include <string.h>
 
 /* ---- DepthToSpace, SpaceToDepth ---- */

@@ -6,6 +6,7 @@
 #include "frontend/onnx/onnx.h"
 
 #include "ir/eval.h"
+#include "op/tensor/tensor.h"
 
 #include <string.h>
 

@@ -2,6 +2,7 @@
 #include "frontend/onnx/onnx.h"
 
 #include "arith/arith.h"
+#include "op/tensor/tensor.h"
 
 static void binary(onnx_conv *c)
 {

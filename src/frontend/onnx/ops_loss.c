@@ -1,6 +1,9 @@
 /* Losses: NegativeLogLikelihoodLoss, SoftmaxCrossEntropyLoss. */
 #include "frontend/onnx/onnx.h"
 
+#include "op/nn/nn.h"
+#include "op/tensor/tensor.h"
+
 #include <string.h>
 
 typedef struct targets {

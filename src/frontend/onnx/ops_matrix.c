@@ -1,6 +1,9 @@
 /* Matrices: Gemm and MatMul, as nn.dense (weights one row an output) or nn.batch_matmul; Einsum, Det. */
 #include "frontend/onnx/onnx.h"
 
+#include "op/qnn/qnn.h"
+#include "op/tensor/tensor.h"
+
 #include <math.h>
 
 tn_value onnx_transposed(onnx_conv *c, tn_value v)

@@ -1,6 +1,9 @@
 /* Data movement: Transpose, Concat, Split, Slice, Pad, Expand and what passes data on. */
 #include "frontend/onnx/onnx.h"
 
+#include "op/control/control.h"
+#include "op/tensor/tensor.h"
+
 #include <string.h>
 
 static void identity(onnx_conv *c)

@@ -1,6 +1,9 @@
 /* Operators with windows: convolution, transposed convolution, pooling, of one to three spatial dimensions. */
 #include "frontend/onnx/onnx.h"
 
+#include "op/nn/nn.h"
+#include "op/tensor/tensor.h"
+
 #include <string.h>
 
 enum { MAX_SPATIAL = 3 };

@@ -1,6 +1,9 @@
 /* Normalisation: batch, instance, layer, group, RMS, local response, Lp, Softmax and its kin; Dropout. */
 #include "frontend/onnx/onnx.h"
 
+#include "op/nn/nn.h"
+#include "op/tensor/tensor.h"
+
 #include <math.h>
 #include <string.h>
 

@@ -1,6 +1,8 @@
 /* Tensors made from positions, and running sums: Trilu, EyeLike, Range, Tile, CumSum, CumProd. */
 #include "frontend/onnx/onnx.h"
 
+#include "op/tensor/tensor.h"
+
 #include <math.h>
 
 static void trilu(onnx_conv *c)

@@ -5,6 +5,9 @@
  */
 #include "frontend/onnx/onnx.h"
 
+#include "op/qnn/qnn.h"
+#include "op/tensor/tensor.h"
+
 #include <string.h>
 
 /* ---- scales and zero points ---- */

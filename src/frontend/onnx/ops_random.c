@@ -3,6 +3,9 @@
 #include "frontend/onnx/onnx.h"
 
 #include "ir/eval.h"
+#include "op/nn/nn.h"
+#include "op/random/random.h"
+#include "op/tensor/tensor.h"
 
 #include <string.h>
 

@@ -2,6 +2,9 @@
  * recurrence nn.recurrent, one for each direction; what it gives is cut into Y, Y_h and Y_c. */
 #include "frontend/onnx/onnx.h"
 
+#include "op/nn/nn.h"
+#include "op/tensor/tensor.h"
+
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>

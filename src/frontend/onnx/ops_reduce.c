@@ -1,13 +1,15 @@
 /* Reductions over axes, which are an attribute at first and an operand since opset 18 (ReduceSum: 13). */
 #include "frontend/onnx/onnx.h"
 
+#include "op/tensor/tensor.h"
+
 static bool reduce_attr(onnx_conv *c, tn_axes_attr *a, bool *nothing)
 {
     int since = c->row->relay == &tn_op_sum && c->row->op[6] == 'S' && c->row->op[9] == 0 ? 13 : 18;
-    bool given = onnx_ints_arg(c, "axes", since, 1, &a->axes);
+    bool given = onnx_ints_arg(c, "axes", since, 1, &a->axis);
     a->keepdims = onnx_attr_int(c, "keepdims", 1) != 0;
     a->exclude = false;
-    *nothing = onnx_attr_int(c, "noop_with_empty_axes", 0) != 0 && (!given || a->axes.n == 0);
+    *nothing = onnx_attr_int(c, "noop_with_empty_axes", 0) != 0 && (!given || a->axis.n == 0);
     return !c->bad;
 }
 
@@ -44,10 +46,10 @@ static tn_value log_sum_exp(onnx_conv *c, tn_value x, const tn_axes_attr *a)
     tn_value e = onnx_call1(c, &tn_op_exp, NULL, onnx_call2(c, &tn_op_subtract, NULL, x, m));
     tn_value r = onnx_call2(c, &tn_op_add, NULL,
                             onnx_call1(c, &tn_op_log, NULL, onnx_call1(c, &tn_op_sum, &keep, e)), m);
-    tn_squeeze_attr drop = {a->axes};
+    tn_squeeze_attr drop = {a->axis};
     if (a->keepdims || c->bad)
         return r;
-    return a->axes.n ? onnx_call1(c, &tn_op_squeeze, &drop, r) : onnx_reshape(c, r, 0, NULL);
+    return a->axis.n ? onnx_call1(c, &tn_op_squeeze, &drop, r) : onnx_reshape(c, r, 0, NULL);
 }
 
 /* Integers go through float64 where a root or a logarithm is taken, 16-bit floats through float32. */

@@ -3,6 +3,7 @@
 #include "frontend/onnx/onnx.h"
 
 #include "ir/eval.h"
+#include "op/image/image.h"
 
 #include <math.h>
 #include <string.h>

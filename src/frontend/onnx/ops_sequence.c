@@ -5,6 +5,8 @@
  * branches that are known and loops that are written out; everywhere else they are refused. */
 #include "frontend/onnx/onnx.h"
 
+#include "op/core/core.h"
+
 #include <string.h>
 
 enum { LONGEST = 4096 };

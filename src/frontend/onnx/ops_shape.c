@@ -1,6 +1,8 @@
 /* Shapes and constants: Reshape, Flatten, Squeeze, Unsqueeze, Shape, Size, Constant, ConstantOfShape, Cast. */
 #include "frontend/onnx/onnx.h"
 
+#include "op/tensor/tensor.h"
+
 #include <string.h>
 
 /* ---- Reshape, Flatten ---- */

@@ -2,6 +2,9 @@
 #include "frontend/onnx/onnx.h"
 
 #include "ir/eval.h"
+#include "op/nn/nn.h"
+#include "op/signal/signal.h"
+#include "op/tensor/tensor.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,0 +1,33 @@
+#ifndef TN_OP_CONTROL_CONTROL_H
+#define TN_OP_CONTROL_CONTROL_H
+/* Control flow: if, loop, fail; extents bound during the run. */
+#include "op/op.h"
+
+#define OP(id) extern const tn_op tn_op_##id;
+#include "op/control/ops.def"
+#undef OP
+
+/* clang-format off */
+/* all dims of all outputs; n 0: the branches agree */
+#define TN_IF_ATTRS(ATTR, s) \
+    ATTR(s, DIMS, join, "None", "extents of all results, symbols where the branches differ; None: they agree")
+TN_ATTR_STRUCT(tn_if_attr, TN_IF_ATTRS);
+
+/* iterations, where results are collected; n 0: none are */
+#define TN_LOOP_ATTRS(ATTR, s) \
+    ATTR(s, DIMS, count,   "None",  "iterations, where results are collected") \
+    ATTR(s, BOOL, at_most, "False", "it may end before count; rows of iterations that there are not hold anything")
+TN_ATTR_STRUCT(tn_loop_attr, TN_LOOP_ATTRS);
+
+#define TN_FAIL_ATTRS(ATTR, s) \
+    ATTR(s, STR, message, "\"\"", "what is wrong, and what to do")
+TN_ATTR_STRUCT(tn_fail_attr, TN_FAIL_ATTRS);
+
+/* symbols are bound, the rest is checked */
+#define TN_BIND_EXTENT_ATTRS(ATTR, s) \
+    ATTR(s, DIMS, extent, "None", \
+         "one an element: a symbol is bound to it, anything else must equal it; None: new symbols")
+TN_ATTR_STRUCT(tn_bind_extent_attr, TN_BIND_EXTENT_ATTRS);
+/* clang-format on */
+
+#endif

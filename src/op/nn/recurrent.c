@@ -1,0 +1,802 @@
+/* nn.recurrent: the recurrence of RNN, LSTM and GRU layers in one direction. The projection of all inputs,
+ * data = X W^T + bias, is an ordinary nn.dense before it; what remains for each step is h R^T and the gates.
+ *
+ * Small layers: a task takes a few rows of the batch through all steps. It keeps the state of its rows in its own
+ * memory and a tile of gates x rows x vectors of units in registers while it goes along the reduction, so every vector
+ * of R is loaded once for all rows. Large layers, whose weights a core's caches do not hold: the steps are those of the
+ * kernel, a task computes a tile of units for a few rows, and what the next step reads of it is the result itself.
+ * Each sum has one order, so the bits do not depend on the number of threads. Cost: steps * batch * gates * units^2
+ * multiply-adds.
+ */
+#include "op/rule.h"
+
+#include "machine/machine.h"
+#include "op/nn/nn.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { X = 0, R, H0, C0, PEEP, RBIAS, LENS, N_IN, MAX_GATES = 4 };
+enum { MAX_ROWS = 4, MAX_LANES = 16, LARGE_BYTES = 1 << 19 };
+
+/* ---- activations ---- */
+
+typedef struct activation {
+    const char *name;
+    const tn_expr *(*make)(tn_pool *p, const tn_expr *x, const tn_expr *a, const tn_expr *b);
+    double alpha, beta; /* where none is given */
+} activation;
+
+static const tn_expr *one(tn_pool *p, const tn_expr *x) { return tn_const(p, x->dtype, 1); }
+static const tn_expr *zero(tn_pool *p, const tn_expr *x) { return tn_const(p, x->dtype, 0); }
+static const tn_expr *divide(tn_pool *p, const tn_expr *a, const tn_expr *b)
+{
+    return tn_bin(p, TN_E_DIV, a, b);
+}
+
+#define ACTIVATION(id, expr) \
+    static const tn_expr *make_##id(tn_pool *p, const tn_expr *x, const tn_expr *a, const tn_expr *b) \
+    { \
+        (void)a; \
+        (void)b; \
+        return expr; \
+    }
+ACTIVATION(sigmoid, tn_intrinsic1(p, TN_F_sigmoid, x))
+ACTIVATION(tanh, tn_intrinsic1(p, TN_F_tanh, x))
+ACTIVATION(relu, tn_max(p, x, zero(p, x)))
+ACTIVATION(affine, tn_add(p, tn_mul(p, a, x), b))
+ACTIVATION(leaky, tn_select(p, tn_lt(p, x, zero(p, x)), tn_mul(p, a, x), x))
+ACTIVATION(threshold, tn_select(p, tn_lt(p, a, x), x, zero(p, x)))
+ACTIVATION(scaled, tn_mul(p, a, tn_intrinsic1(p, TN_F_tanh, tn_mul(p, b, x))))
+ACTIVATION(hard, tn_max(p, tn_min(p, tn_add(p, tn_mul(p, a, x), b), one(p, x)), zero(p, x)))
+ACTIVATION(elu, tn_select(p, tn_lt(p, x, zero(p, x)),
+                          tn_mul(p, a, tn_sub(p, tn_intrinsic1(p, TN_F_exp, x), one(p, x))), x))
+ACTIVATION(softsign, divide(p, x, tn_add(p, one(p, x), tn_intrinsic1(p, TN_F_abs, x))))
+/* max(x, 0) + log(1 + exp(-|x|)): does not overflow */
+ACTIVATION(softplus,
+           tn_add(p, tn_max(p, x, zero(p, x)),
+                  tn_intrinsic1(p, TN_F_log,
+                                tn_add(p, one(p, x),
+                                       tn_intrinsic1(p, TN_F_exp,
+                                                     tn_sub(p, zero(p, x), tn_intrinsic1(p, TN_F_abs, x)))))))
+#undef ACTIVATION
+
+static const activation activations[] = {
+    {"sigmoid", make_sigmoid, 0, 0},
+    {"tanh", make_tanh, 0, 0},
+    {"relu", make_relu, 0, 0},
+    {"affine", make_affine, 1, 0},
+    {"leakyrelu", make_leaky, 0.01, 0},
+    {"thresholdedrelu", make_threshold, 1, 0},
+    {"scaledtanh", make_scaled, 1, 1},
+    {"hardsigmoid", make_hard, 0.2, 0.5},
+    {"elu", make_elu, 1, 0},
+    {"softsign", make_softsign, 0, 0},
+    {"softplus", make_softplus, 0, 0},
+};
+
+typedef struct {
+    const activation *of;
+    double alpha, beta;
+} chosen;
+
+/* The next "name", "name:alpha" or "name:alpha:beta" of *text. */
+static bool read_activation(const char **text, chosen *out)
+{
+    const char *s = *text + strspn(*text, " ");
+    size_t n = strcspn(s, " :");
+    for (size_t i = 0; i < sizeof activations / sizeof *activations; i++)
+        if (strlen(activations[i].name) == n && memcmp(activations[i].name, s, n) == 0)
+            *out = (chosen){&activations[i], activations[i].alpha, activations[i].beta};
+    if (n == 0 || !out->of)
+        return false;
+    s += n;
+    double *value[] = {&out->alpha, &out->beta};
+    for (int k = 0; k < 2 && *s == ':'; k++) {
+        char *end;
+        *value[k] = strtod(s + 1, &end);
+        if (end == s + 1)
+            return false;
+        s = end;
+    }
+    *text = s;
+    return *s == 0 || *s == ' ';
+}
+
+/* ---- cells ---- */
+
+enum cell_kind { CELL_RNN, CELL_GRU, CELL_LSTM, N_CELLS };
+typedef struct cell_info {
+    const char *name, *activations;
+    int gates, n_activation;
+} cell_info;
+static const cell_info cells[N_CELLS] = {
+    {"rnn", "tanh", 1, 1},
+    {"gru", "sigmoid tanh", 3, 2},
+    {"lstm", "sigmoid tanh tanh", 4, 3},
+};
+
+static int cell_of(const tn_recurrent_attr *a)
+{
+    for (int i = 0; i < N_CELLS; i++)
+        if (a->cell && strcmp(a->cell, cells[i].name) == 0)
+            return i;
+    return -1;
+}
+
+static bool read_activations(const tn_recurrent_attr *a, int cell, chosen out[3])
+{
+    const char *text = a->activations && a->activations[0] ? a->activations : cells[cell].activations;
+    for (int i = 0; i < cells[cell].n_activation; i++)
+        if (!read_activation(&text, &out[i]))
+            return false;
+    return text[strspn(text, " ")] == 0;
+}
+
+/* ---- type relation ---- */
+
+static tn_status check_shape(tn_graph *g, const tn_node *n, int i, int rank, const tn_expr *const dim[])
+{
+    const tn_type *t;
+    if (i >= n->nin || !tn_in(n, i).def)
+        return TN_OK;
+    TN_TRY(tn_rule_tensor(g, n, i, rank, &t));
+    for (int d = 0; d < rank; d++)
+        if (!tn_rule_agree(g, n, t->dim[d], dim[d]) &&
+            t->dim[d]->kind != TN_E_SYM) /* else looked at in the run */
+            return tn_rule_fail(g, n, "op-E008", "%s is %s, but dimension %d must be %s",
+                                tn_rule_in_name(g, n, i), tn_rule_type_text(g, t), d,
+                                tn_rule_dim_text(g, dim[d]));
+    if (i != LENS)
+        return tn_rule_same_dtype(g, n, i);
+    return tn_dtype_is_int(t->dtype)
+               ? TN_OK
+               : tn_rule_fail(g, n, "op-E011", "%s must be integers, but is %s; cast it",
+                              tn_rule_in_name(g, n, i), tn_rule_type_text(g, t));
+}
+
+static tn_status recurrent_infer(tn_graph *g, tn_node *n)
+{
+    const tn_recurrent_attr *a = n->attr;
+    const tn_type *x, *r;
+    chosen f[3] = {{0}};
+    int cell = cell_of(a);
+    if (cell < 0)
+        return tn_rule_fail(g, n, "op-E007", "cell is \"%s\"; rnn, gru and lstm are known",
+                            a->cell ? a->cell : "");
+    if (!read_activations(a, cell, f))
+        return tn_rule_fail(g, n, "op-E007",
+                            "activations are \"%s\", but a cell of type %s takes %d of the known ones",
+                            a->activations, a->cell, cells[cell].n_activation);
+    TN_TRY(tn_rule_tensor(g, n, X, 3, &x));
+    TN_TRY(tn_rule_tensor(g, n, R, 3, &r));
+    TN_TRY(tn_rule_float(g, n, X));
+    const tn_expr *gates = tn_idx(g->pool, cells[cell].gates), *units = r->dim[1];
+    const tn_expr *rdim[] = {gates, units, units}, *state[] = {x->dim[1], units},
+                  *peep[] = {tn_idx(g->pool, 3), units};
+    const tn_expr *xdim[] = {x->dim[0], x->dim[1], tn_mul(g->pool, gates, units)};
+    int64_t count;
+    if (!tn_is_int(units, &count) || count < 1 || count > 1 << 20)
+        return tn_rule_fail(g, n, "op-E009", "the number of units of %s must be a number in [1, 2^20]",
+                            tn_rule_type_text(g, r));
+    TN_TRY(check_shape(g, n, R, 3, rdim));
+    TN_TRY(check_shape(g, n, X, 3, xdim));
+    TN_TRY(check_shape(g, n, H0, 2, state));
+    TN_TRY(check_shape(g, n, C0, 2, state));
+    TN_TRY(check_shape(g, n, PEEP, 2, peep));
+    TN_TRY(check_shape(g, n, RBIAS, 1, &units));
+    TN_TRY(check_shape(g, n, LENS, 1, &x->dim[1]));
+    const tn_expr *out[] = {tn_add(g->pool, x->dim[0], tn_idx(g->pool, cell == CELL_LSTM ? 2 : 1)), x->dim[1],
+                            units};
+    return tn_rule_result(g, n, 0, x->dtype, 3, out);
+}
+
+/* ---- the body ---- */
+
+typedef struct body {
+    tn_te *te;
+    tn_func *f;
+    tn_pool *p;
+    const tn_recurrent_attr *a;
+    tn_tensor *const *in;
+    const tn_tensor *out;
+    enum cell_kind cell;
+    chosen act[3];
+    tn_dtype t;            /* of arithmetic */
+    int64_t units, padded; /* padded: up to whole tiles */
+    int rows, lanes, nv;   /* of a tile; nv vectors */
+    bool large;
+    const tn_expr *steps, *batch, *first, *time; /* first row of the task */
+    uint32_t h, next, c, z, rh;                  /* state of the rows, [rows, padded]; z, rh: GRU */
+    tn_body *at;                                 /* where statements go */
+} body;
+
+static void put(body *b, tn_stmt *s) { tn_body_append(b->at, s); }
+
+/* Opens a loop at the cursor and moves into it; the caller restores b->at. */
+static const tn_expr *loop(body *b, const char *name, const tn_expr *extent, enum tn_loop_kind kind)
+{
+    const tn_expr *var = tn_func_add_var(b->f, name, TN_IDX);
+    tn_stmt *s = tn_stmt_for(b->f, var, extent, kind);
+    put(b, s);
+    b->at = &s->u.loop.body;
+    return var;
+}
+
+static const tn_expr *loop_n(body *b, const char *name, int64_t n, enum tn_loop_kind kind)
+{
+    return loop(b, name, tn_idx(b->p, n), kind);
+}
+
+static uint32_t memory(body *b, const char *name, enum tn_scope scope, int64_t outer, int64_t inner)
+{
+    const tn_expr *dim[] = {tn_idx(b->p, outer), tn_idx(b->p, inner)};
+    tn_buffer x = {.name = name, .dtype = b->t, .ndim = 2, .dim = dim, .scope = (uint8_t)scope, .param = -1};
+    uint32_t n = tn_func_add_buffer(b->f, &x);
+    put(b, tn_stmt_decl(b->f, n));
+    return n;
+}
+
+static const tn_expr *get(body *b, uint32_t buffer, const tn_expr *i, const tn_expr *j)
+{
+    const tn_expr *index[] = {i, j};
+    return tn_load(b->p, b->t, buffer, 2, index, NULL, NULL);
+}
+
+static void set(body *b, uint32_t buffer, const tn_expr *i, const tn_expr *j, const tn_expr *value)
+{
+    const tn_expr *index[] = {i, j};
+    put(b, tn_stmt_store(b->f, buffer, 2, index, value, NULL));
+}
+
+static const tn_expr *named(body *b, const char *name, const tn_expr *value)
+{
+    const tn_expr *var = tn_func_add_var(b->f, name, value->dtype);
+    put(b, tn_stmt_let(b->f, var, value));
+    return var;
+}
+
+/* Is `unit` one of the layer's, not one that fills the last vector up? NULL: always. */
+static const tn_expr *inside(const body *b, const tn_expr *unit)
+{
+    return b->padded == b->units ? NULL : tn_lt(b->p, unit, tn_idx(b->p, b->units));
+}
+
+/* Element of an operand whose last index is a unit or based on one; 0 beyond the units. */
+static const tn_expr *read(body *b, int operand, int n, const tn_expr *const index[], const tn_expr *unit)
+{
+    const tn_tensor *t = b->in[operand];
+    const tn_expr *c = inside(b, unit);
+    const tn_expr *v =
+        c ? tn_at_if(b->te, t, n, index, c, tn_const(b->p, t->dtype, 0)) : tn_at(b->te, t, n, index);
+    return tn_cast(b->p, b->t, v);
+}
+
+/* Row m of the task in the batch; a tile that sticks out reads the last row again. */
+static const tn_expr *row_of(const body *b, const tn_expr *m)
+{
+    const tn_expr *row = tn_add(b->p, b->first, m);
+    int64_t n;
+    bool whole = b->rows == 1 || (tn_is_int(b->batch, &n) && n % b->rows == 0);
+    return whole ? row : tn_min(b->p, row, tn_sub(b->p, b->batch, tn_idx(b->p, 1)));
+}
+
+static const tn_expr *row_exists(const body *b, const tn_expr *m)
+{
+    int64_t n;
+    bool whole = b->rows == 1 || (tn_is_int(b->batch, &n) && n % b->rows == 0);
+    return whole ? NULL : tn_lt(b->p, tn_add(b->p, b->first, m), b->batch);
+}
+
+/* out[step, row m, unit] = value, where there is such a row and unit. */
+static void emit(body *b, const tn_expr *step, const tn_expr *m, const tn_expr *unit, const tn_expr *value)
+{
+    const tn_expr *index[] = {step, row_of(b, m), unit};
+    put(b, tn_stmt_store(b->f, b->out->buffer, 3, index, tn_cast(b->p, b->out->dtype, value),
+                         tn_rule_both(b->p, row_exists(b, m), inside(b, unit))));
+}
+
+/* How many steps row m has; NULL: all. */
+static const tn_expr *length_of(body *b, const tn_expr *m)
+{
+    if (!b->in[LENS])
+        return NULL;
+    const tn_expr *row = row_of(b, m);
+    return tn_cast(b->p, TN_IDX, tn_at(b->te, b->in[LENS], 1, &row));
+}
+
+/* The place of step `time` in data and result: backwards from a row's last step where reversed. What data says
+ * beyond the steps of a row is clamped there and not used. */
+static const tn_expr *place(body *b, const tn_expr *length)
+{
+    tn_pool *p = b->p;
+    const tn_expr *last = tn_sub(p, length ? length : b->steps, tn_idx(p, 1));
+    if (!b->a->reverse)
+        return b->time;
+    const tn_expr *back = tn_sub(p, last, b->time);
+    if (!length)
+        return back;
+    back = tn_min(p, tn_max(p, back, tn_idx(p, 0)), tn_sub(p, b->steps, tn_idx(p, 1)));
+    return tn_select(p, tn_lt(p, b->time, length), back, b->time);
+}
+
+/* Loops over rows and vectors around `row`, `unit`. */
+typedef struct {
+    tn_body *back;
+    const tn_expr *row, *unit;
+} tile_loops;
+
+static tile_loops all_units(body *b, const char *name)
+{
+    tile_loops l = {.back = b->at};
+    l.row = loop_n(b, "m", b->rows, TN_LOOP_UNROLLED);
+    const tn_expr *v = loop_n(b, name, b->padded / b->lanes, TN_LOOP_SERIAL);
+    l.unit = tn_add(b->p, tn_mul(b->p, v, tn_idx(b->p, b->lanes)), loop_n(b, "l", b->lanes, TN_LOOP_VECTOR));
+    return l;
+}
+
+static void start_state(body *b, uint32_t state, int operand)
+{
+    tile_loops l = all_units(b, "u");
+    const tn_expr *index[] = {row_of(b, l.row), l.unit};
+    set(b, state, l.row, l.unit,
+        b->in[operand] ? read(b, operand, 2, index, l.unit) : tn_const(b->p, b->t, 0));
+    b->at = l.back;
+}
+
+/* One tile: gates [first, first + n) at units from `base`; acc holds h R^T, and of the gates in `add` also data.
+ * from: the state that is multiplied. */
+typedef struct {
+    uint32_t acc;
+    int first, n;
+    const tn_expr *base;
+} tile;
+
+static const tn_expr *tile_column(const body *b, const tile *t, const tn_expr *v, const tn_expr *l,
+                                  const tn_expr **out_unit)
+{
+    const tn_expr *in = tn_add(b->p, tn_mul(b->p, v, tn_idx(b->p, b->lanes)), l);
+    *out_unit = tn_add(b->p, t->base, in);
+    return in;
+}
+
+static const tn_expr *acc_row(const body *b, const tn_expr *gate, const tn_expr *m)
+{
+    return tn_add(b->p, tn_mul(b->p, gate, tn_idx(b->p, b->rows)), m);
+}
+
+/* data[place, row, gate * units + unit] */
+static const tn_expr *data_at(body *b, const tn_expr *gate, const tn_expr *m, const tn_expr *unit)
+{
+    const tn_expr *index[] = {place(b, length_of(b, m)), row_of(b, m),
+                              tn_add(b->p, tn_mul(b->p, gate, tn_idx(b->p, b->units)), unit)};
+    return read(b, X, 3, index, unit);
+}
+
+static tile multiply(body *b, const char *name, int first, int n, const tn_expr *base, uint32_t from,
+                     bool add_data)
+{
+    tn_pool *p = b->p;
+    tile t = {memory(b, name, TN_SCOPE_REGISTER, (int64_t)n * b->rows, (int64_t)b->nv * b->lanes), first, n,
+              base};
+    tn_body *back = b->at;
+    const tn_expr *unit, *k = NULL;
+    for (int pass = 0; pass < 2; pass++) {
+        if (pass)
+            k = loop_n(b, "k", b->units, TN_LOOP_SERIAL);
+        const tn_expr *g = loop_n(b, "g", n, TN_LOOP_UNROLLED), *gate = tn_add(p, g, tn_idx(p, first));
+        const tn_expr *m = loop_n(b, "m", b->rows, TN_LOOP_UNROLLED),
+                      *v = loop_n(b, "v", b->nv, TN_LOOP_UNROLLED);
+        const tn_expr *column = tile_column(b, &t, v, loop_n(b, "l", b->lanes, TN_LOOP_VECTOR), &unit);
+        const tn_expr *row = acc_row(b, g, m), *value;
+        if (pass) {
+            const tn_expr *index[] = {gate, unit, k};
+            value = tn_add(p, get(b, t.acc, row, column),
+                           tn_mul(p, get(b, from, m, k), read(b, R, 3, index, unit)));
+        } else {
+            value = add_data ? data_at(b, gate, m, unit) : tn_const(p, b->t, 0);
+        }
+        set(b, t.acc, row, column, value);
+        b->at = back;
+    }
+    return t;
+}
+
+static const tn_expr *activate(body *b, int which, const tn_expr *x)
+{
+    tn_pool *p = b->p;
+    const chosen *c = &b->act[which];
+    if (b->a->clip > 0)
+        x = tn_min(p, tn_max(p, x, tn_const(p, b->t, -b->a->clip)), tn_const(p, b->t, b->a->clip));
+    return c->of->make(p, x, tn_const(p, b->t, c->alpha), tn_const(p, b->t, c->beta));
+}
+
+/* The last activation of an LSTM is applied to the cell, which is not clipped. */
+static const tn_expr *activate_plain(body *b, int which, const tn_expr *x)
+{
+    const chosen *c = &b->act[which];
+    return c->of->make(b->p, x, tn_const(b->p, b->t, c->alpha), tn_const(b->p, b->t, c->beta));
+}
+
+/* Where a gate's sum is read: one vector of one row. */
+typedef struct {
+    const tn_expr *m, *column, *unit;
+} spot;
+
+static const tn_expr *sum_of(body *b, const tile *t, const spot *s, int gate)
+{
+    return get(b, t->acc, acc_row(b, tn_idx(b->p, gate - t->first), s->m), s->column);
+}
+
+/* A peephole term: weight of the gate times the cell. */
+static const tn_expr *peep(body *b, const tn_expr *sum, int which, const spot *s, const tn_expr *cell)
+{
+    const tn_expr *index[] = {tn_idx(b->p, which), s->unit};
+    if (!b->in[PEEP])
+        return sum;
+    return tn_add(b->p, sum, tn_mul(b->p, read(b, PEEP, 2, index, s->unit), cell));
+}
+
+/* The last h and c of a large layer, written at every step a row has (and at the first: of what it began with). */
+static void keep_last(body *b, const spot *s, const tn_expr *length, const tn_expr *h, const tn_expr *c)
+{
+    tn_pool *p = b->p;
+    tn_body *back = b->at;
+    if (length) {
+        const tn_expr *begins = tn_eq(p, b->time, tn_idx(p, 0));
+        tn_stmt *runs = tn_stmt_if(b->f, tn_bin(p, TN_E_OR, tn_lt(p, b->time, length), begins));
+        put(b, runs);
+        b->at = &runs->u.cond.then;
+    }
+    emit(b, b->steps, s->m, s->unit, h);
+    if (c)
+        emit(b, tn_add(p, b->steps, tn_idx(p, 1)), s->m, s->unit, c);
+    b->at = back;
+}
+
+/* The new h (and c) of one spot: kept, and written to the result; rows whose steps are over keep theirs. */
+static void finish(body *b, const spot *s, const tn_expr *h, const tn_expr *c)
+{
+    tn_pool *p = b->p;
+    const tn_expr *length = length_of(b, s->m), *y = h;
+    if (length) {
+        const tn_expr *runs = tn_lt(p, b->time, length);
+        y = tn_select(p, runs, h, tn_const(p, b->t, 0));
+        h = tn_select(p, runs, h, get(b, b->h, s->m, s->unit));
+        c = c ? tn_select(p, runs, c, get(b, b->c, s->m, s->unit)) : NULL;
+    }
+    if (c)
+        c = named(b, "c", c);
+    h = named(b, "h", h);
+    emit(b, place(b, length), s->m, s->unit, length ? y : h);
+    if (b->large) {
+        keep_last(b, s, length, h, c);
+        return;
+    }
+    set(b, b->next, s->m, s->unit, h);
+    if (c)
+        set(b, b->c, s->m, s->unit, c);
+}
+
+static void lstm_gates(body *b, const tile *t, const spot *s)
+{
+    tn_pool *p = b->p;
+    const tn_expr *c = get(b, b->c, s->m, s->unit); /* gates are i o f c, peepholes i o f */
+    const tn_expr *i = named(b, "i", activate(b, 0, peep(b, sum_of(b, t, s, 0), 0, s, c)));
+    const tn_expr *f =
+        b->a->input_forget ? tn_sub(p, one(p, i), i) : activate(b, 0, peep(b, sum_of(b, t, s, 2), 2, s, c));
+    const tn_expr *n = activate(b, 1, sum_of(b, t, s, 3));
+    c = named(b, "cell", tn_add(p, tn_mul(p, f, c), tn_mul(p, i, n)));
+    const tn_expr *o = activate(b, 0, peep(b, sum_of(b, t, s, 1), 1, s, c));
+    finish(b, s, tn_mul(p, o, activate_plain(b, 2, c)), c);
+}
+
+static void rnn_gates(body *b, const tile *t, const spot *s)
+{
+    finish(b, s, activate(b, 0, sum_of(b, t, s, 0)), NULL);
+}
+
+/* h' = (1 - z) n + z h */
+static void gru_mix(body *b, const spot *s, const tn_expr *z, const tn_expr *n)
+{
+    tn_pool *p = b->p;
+    z = named(b, "z", z);
+    finish(b, s, tn_add(p, tn_mul(p, tn_sub(p, one(p, z), z), n), tn_mul(p, z, get(b, b->h, s->m, s->unit))),
+           NULL);
+}
+
+/* linear_before_reset: n = g(data + r (h R^T + bias)), all in one pass. */
+static void gru_gates(body *b, const tile *t, const spot *s)
+{
+    tn_pool *p = b->p;
+    const tn_expr *sum = sum_of(b, t, s, 2);
+    if (b->in[RBIAS])
+        sum = tn_add(p, sum, read(b, RBIAS, 1, &s->unit, s->unit));
+    const tn_expr *z = activate(b, 0, tn_add(p, sum_of(b, t, s, 0), data_at(b, tn_idx(p, 0), s->m, s->unit)));
+    const tn_expr *r = activate(b, 0, tn_add(p, sum_of(b, t, s, 1), data_at(b, tn_idx(p, 1), s->m, s->unit)));
+    const tn_expr *n = activate(b, 1, tn_add(p, data_at(b, tn_idx(p, 2), s->m, s->unit), tn_mul(p, r, sum)));
+    gru_mix(b, s, z, n);
+}
+
+/* Otherwise n = g(data + (r h) R^T): z and r h of all units first, */
+static void gru_first(body *b, const tile *t, const spot *s)
+{
+    tn_pool *p = b->p;
+    set(b, b->z, s->m, s->unit, activate(b, 0, sum_of(b, t, s, 0)));
+    set(b, b->rh, s->m, s->unit, tn_mul(p, activate(b, 0, sum_of(b, t, s, 1)), get(b, b->h, s->m, s->unit)));
+}
+
+/* then the new state. */
+static void gru_second(body *b, const tile *t, const spot *s)
+{
+    gru_mix(b, s, get(b, b->z, s->m, s->unit), activate(b, 1, sum_of(b, t, s, 2)));
+}
+
+typedef void gates_fn(body *b, const tile *t, const spot *s);
+
+/* Gates [first, first + n) of the tile at `base` multiplied, then `gates` for each vector. */
+static void one_tile(body *b, const char *name, int first, int n, const tn_expr *base, uint32_t from,
+                     bool add_data, gates_fn *gates)
+{
+    tn_body *back = b->at;
+    tile t = multiply(b, name, first, n, base, from, add_data);
+    spot s;
+    s.m = loop_n(b, "m", b->rows, TN_LOOP_UNROLLED);
+    const tn_expr *v = loop_n(b, "v", b->nv, TN_LOOP_UNROLLED);
+    s.column = tile_column(b, &t, v, loop_n(b, "l", b->lanes, TN_LOOP_VECTOR), &s.unit);
+    gates(b, &t, &s);
+    b->at = back;
+}
+
+/* The same for tiles over all units. */
+static void sweep(body *b, const char *name, int first, int n, uint32_t from, bool add_data, gates_fn *gates)
+{
+    tn_body *back = b->at;
+    int64_t wide = (int64_t)b->nv * b->lanes;
+    const tn_expr *count = loop_n(b, "tile", b->padded / wide, TN_LOOP_SERIAL);
+    one_tile(b, name, first, n, tn_mul(b->p, count, tn_idx(b->p, wide)), from, add_data, gates);
+    b->at = back;
+}
+
+static void one_step(body *b)
+{
+    if (b->cell == CELL_LSTM) {
+        sweep(b, "sums", 0, 4, b->h, true, lstm_gates);
+    } else if (b->cell == CELL_RNN) {
+        sweep(b, "sums", 0, 1, b->h, true, rnn_gates);
+    } else if (b->a->linear_before_reset) {
+        sweep(b, "sums", 0, 3, b->h, false, gru_gates);
+    } else {
+        sweep(b, "sums", 0, 2, b->h, true, gru_first);
+        sweep(b, "new_sums", 2, 1, b->rh, true, gru_second);
+    }
+    tile_loops l = all_units(b, "u");
+    set(b, b->h, l.row, l.unit, get(b, b->next, l.row, l.unit));
+    b->at = l.back;
+}
+
+/* ---- large layers ---- */
+
+/* A result of the step before, where there was one; else an operand, or 0. */
+static void load_state(body *b, uint32_t state, int operand, const tn_expr *m, const tn_expr *unit,
+                       const tn_expr *slot)
+{
+    tn_pool *p = b->p;
+    const tn_expr *row = row_of(b, m), *index[] = {row, unit}, *at[] = {slot, row, unit},
+                  *c = inside(b, unit);
+    const tn_expr *zero = tn_const(p, b->t, 0), *none = tn_const(p, b->out->dtype, 0);
+    tn_stmt *first = tn_stmt_if(b->f, tn_eq(p, b->time, tn_idx(p, 0)));
+    tn_body *back = b->at;
+    put(b, first);
+    b->at = &first->u.cond.then;
+    set(b, state, m, unit, b->in[operand] ? read(b, operand, 2, index, unit) : zero);
+    b->at = &first->u.cond.other;
+    set(b, state, m, unit, tn_load(p, b->out->dtype, b->out->buffer, 3, at, c, c ? none : NULL));
+    b->at = back;
+}
+
+/* Where row m's h of the step before is. A row that has ended reads something; it is not used. */
+static const tn_expr *place_before(body *b, const tn_expr *m)
+{
+    tn_pool *p = b->p;
+    const tn_expr *length = length_of(b, m), *now = place(b, length), *one_step = tn_idx(p, 1);
+    const tn_expr *at = b->a->reverse ? tn_add(p, now, one_step) : tn_sub(p, now, one_step);
+    if (b->a->reverse && length)
+        at = tn_select(p, tn_lt(p, b->time, length), at, tn_sub(p, now, one_step));
+    return tn_max(p, tn_min(p, at, tn_sub(p, b->steps, one_step)), tn_idx(p, 0));
+}
+
+/* A phase: tasks of tiles x rows. It opens the task and reads h of all units, c of its own. */
+static const tn_expr *open_tile(body *b)
+{
+    tn_pool *p = b->p;
+    int64_t wide = (int64_t)b->nv * b->lanes;
+    const tn_expr *tiles = tn_idx(p, b->padded / wide);
+    const tn_expr *task =
+        loop(b, "task", tn_mul(p, tn_ceildiv(p, b->batch, b->rows), tiles), TN_LOOP_PARALLEL);
+    b->first = tn_mul(p, tn_fdiv(p, task, tiles), tn_idx(p, b->rows));
+    const tn_expr *base = tn_mul(p, tn_fmod(p, task, tiles), tn_idx(p, wide));
+    b->h = memory(b, "state", TN_SCOPE_LOCAL, b->rows, b->padded);
+    b->next = b->h;
+    tile_loops l = all_units(b, "u");
+    load_state(b, b->h, H0, l.row, l.unit, place_before(b, l.row));
+    b->at = l.back;
+    if (b->cell != CELL_LSTM)
+        return base;
+    b->c = memory(b, "cell_state", TN_SCOPE_LOCAL, b->rows, b->padded);
+    l.row = loop_n(b, "m", b->rows, TN_LOOP_UNROLLED);
+    const tn_expr *v = loop_n(b, "v", b->nv, TN_LOOP_UNROLLED), *x = loop_n(b, "l", b->lanes, TN_LOOP_VECTOR);
+    l.unit = tn_add(p, base, tn_add(p, tn_mul(p, v, tn_idx(p, b->lanes)), x));
+    load_state(b, b->c, C0, l.row, l.unit, tn_add(p, b->steps, tn_idx(p, 1)));
+    b->at = l.back;
+    return base;
+}
+
+/* z and r h of the tile, for the next phase. */
+static void gru_first_global(body *b, const tile *t, const spot *s)
+{
+    tn_pool *p = b->p;
+    const tn_expr *row = tn_add(p, b->first, s->m);
+    set(b, b->z, row, s->unit, activate(b, 0, sum_of(b, t, s, 0)));
+    set(b, b->rh, row, s->unit, tn_mul(p, activate(b, 0, sum_of(b, t, s, 1)), get(b, b->h, s->m, s->unit)));
+}
+
+static void gru_second_global(body *b, const tile *t, const spot *s)
+{
+    gru_mix(b, s, get(b, b->z, tn_add(b->p, b->first, s->m), s->unit), activate(b, 1, sum_of(b, t, s, 2)));
+}
+
+static void one_phase(body *b, const char *name, int first, int n, bool from_rh, bool add_data,
+                      gates_fn *gates)
+{
+    tn_body *back = b->at;
+    const tn_expr *base = open_tile(b);
+    uint32_t from = b->h;
+    if (from_rh) {
+        from = memory(b, "reset_state", TN_SCOPE_LOCAL, b->rows, b->padded);
+        tile_loops l = all_units(b, "u");
+        set(b, from, l.row, l.unit, get(b, b->rh, tn_add(b->p, b->first, l.row), l.unit));
+        b->at = l.back;
+    }
+    one_tile(b, name, first, n, base, from, add_data, gates);
+    b->at = back;
+}
+
+static void large_body(body *b)
+{
+    tn_pool *p = b->p;
+    if (b->cell == CELL_GRU && !b->a->linear_before_reset) {
+        const tn_expr *rows = tn_mul(p, tn_ceildiv(p, b->batch, b->rows), tn_idx(p, b->rows));
+        const tn_expr *dim[] = {rows, tn_idx(p, b->padded)};
+        tn_buffer x = {.dtype = b->t, .ndim = 2, .dim = dim, .scope = TN_SCOPE_GLOBAL, .param = -1};
+        x.name = "update";
+        b->z = tn_func_add_buffer(b->f, &x);
+        x.name = "reset";
+        b->rh = tn_func_add_buffer(b->f, &x);
+        put(b, tn_stmt_decl(b->f, b->z));
+        put(b, tn_stmt_decl(b->f, b->rh));
+    }
+    b->time = loop(b, "t", b->steps, TN_LOOP_SERIAL);
+    if (b->cell == CELL_LSTM) {
+        one_phase(b, "sums", 0, 4, false, true, lstm_gates);
+    } else if (b->cell == CELL_RNN) {
+        one_phase(b, "sums", 0, 1, false, true, rnn_gates);
+    } else if (b->a->linear_before_reset) {
+        one_phase(b, "sums", 0, 3, false, false, gru_gates);
+    } else {
+        one_phase(b, "sums", 0, 2, false, true, gru_first_global);
+        one_phase(b, "new_sums", 2, 1, true, true, gru_second_global);
+    }
+}
+
+/* Do the weights exceed what one core has near? States between steps must be exact: no narrow floats. */
+static bool is_large(const body *b)
+{
+    int64_t bytes = (int64_t)cells[b->cell].gates * b->units * b->units * tn_dtype_bytes(b->t);
+    return bytes > LARGE_BYTES && tn_dtype_eq(b->t, b->out->dtype);
+}
+
+static void last_state(body *b, uint32_t state, int64_t slot)
+{
+    tile_loops l = all_units(b, "u");
+    emit(b, tn_add(b->p, b->steps, tn_idx(b->p, slot)), l.row, l.unit, get(b, state, l.row, l.unit));
+    b->at = l.back;
+}
+
+/* Lanes of the layout of R, else enough for a vector of most machines; no more than the units need. */
+static void choose_tile(body *b)
+{
+    const tn_layout *l = b->f->buffer[b->in[R]->buffer].layout;
+    int most = l && l->naxis == 4 && l->axis[3].dim == 1 ? (int)l->axis[3].factor : MAX_LANES;
+    int64_t batch;
+    b->lanes = most;
+    while (b->lanes > 2 && b->lanes / 2 >= b->units)
+        b->lanes /= 2;
+    b->padded = (b->units + b->lanes - 1) / b->lanes * b->lanes;
+    b->rows = most >= 16 ? MAX_ROWS : MAX_ROWS / 2;
+    while (tn_is_int(b->batch, &batch) && b->rows > 1 && b->rows / 2 >= batch)
+        b->rows /= 2;
+    b->nv = b->rows == 1 && b->padded / b->lanes % 2 == 0 ? 2 : 1;
+}
+
+/* Operands with a symbol for the batch were taken to fit. */
+static void require_batch(const body *b)
+{
+    static const int states[] = {H0, C0};
+    for (int i = 0; i < 2; i++)
+        if (b->in[states[i]])
+            tn_rule_require_equal(b->te, b->in[states[i]]->dim[0], b->batch, 0);
+    if (b->in[LENS])
+        tn_rule_require_equal(b->te, b->in[LENS]->dim[0], b->batch, 0);
+}
+
+static void recurrent_body(tn_te *te, const tn_node *n, tn_tensor *const in[], tn_tensor *out[])
+{
+    tn_tensor *given[N_IN] = {0}, *t = out[0] = tn_rule_out(te, n, 0, "recurrent", "recurrent", NULL);
+    for (int i = 0; i < n->nin; i++)
+        given[i] = in[i];
+    body b = {.te = te, .f = te->func, .p = te->pool, .a = n->attr, .in = given, .out = t};
+    b.cell = (enum cell_kind)cell_of(b.a);
+    (void)read_activations(b.a, b.cell, b.act);
+    b.t = t->dtype.bits < 32 ? TN_F32 : t->dtype;
+    b.units = in[R]->dim[1]->u.i;
+    b.steps = in[X]->dim[0];
+    b.batch = in[X]->dim[1];
+    choose_tile(&b);
+    b.at = &t->body;
+    require_batch(&b);
+    b.large = is_large(&b);
+    if (b.large) {
+        large_body(&b);
+        tn_te_extern(te, t);
+        return;
+    }
+    const tn_expr *task = loop(&b, "task", tn_ceildiv(b.p, b.batch, b.rows), TN_LOOP_PARALLEL);
+    b.first = tn_mul(b.p, task, tn_idx(b.p, b.rows));
+    b.h = memory(&b, "state", TN_SCOPE_LOCAL, b.rows, b.padded);
+    b.next = memory(&b, "next", TN_SCOPE_LOCAL, b.rows, b.padded);
+    start_state(&b, b.h, H0);
+    if (b.cell == CELL_LSTM) {
+        b.c = memory(&b, "cell_state", TN_SCOPE_LOCAL, b.rows, b.padded);
+        start_state(&b, b.c, C0);
+    } else if (b.cell == CELL_GRU && !b.a->linear_before_reset) {
+        b.z = memory(&b, "update", TN_SCOPE_LOCAL, b.rows, b.padded);
+        b.rh = memory(&b, "reset", TN_SCOPE_LOCAL, b.rows, b.padded);
+    }
+    tn_body *whole = b.at;
+    b.time = loop(&b, "t", b.steps, TN_LOOP_SERIAL);
+    one_step(&b);
+    b.at = whole;
+    last_state(&b, b.h, 0);
+    if (b.cell == CELL_LSTM)
+        last_state(&b, b.c, 1);
+    tn_te_extern(te, t);
+}
+
+/* Vectors of units for each k: what a step of the reduction reads of a gate lies together. */
+static void recurrent_layout(tn_layout_query *q)
+{
+    int lanes = (int)(q->machine->vector_bits / 32);
+    for (int i = 0; i < q->node->nin; i++)
+        q->in[i] = NULL;
+    q->out[0] = NULL;
+    lanes = lanes > MAX_LANES ? MAX_LANES : lanes;
+    if (lanes >= 2)
+        q->in[R] = tn_rule_weight_layout(q, R, "GNK%dn", lanes);
+}
+
+/* clang-format off */
+static const tn_attr_field recurrent_fields[] = TN_ATTR_TABLE(tn_recurrent_attr, TN_RECURRENT_ATTRS);
+static const char *const recurrent_in[] = {"data", "the recurrence weight", "initial_h", "initial_c", "the peepholes",
+    "the recurrence bias", "sequence_lens"};
+
+const tn_op tn_op_nn_recurrent = {
+    .name = "nn.recurrent",
+        .doc = "Recurrent layer over projected data [steps, batch, gates * units] with weight [gates, units, units] "
+               "(results, then inputs); all h, then the last h, then for lstm the last c: [steps + 1 or 2, batch, "
+               "units].",
+    .attr_size = sizeof(tn_recurrent_attr), .attr = recurrent_fields,
+    .nin = N_IN, .min_in = 2, .nout = 1, .fuse = TN_FUSE_OPAQUE, .in_name = recurrent_in,
+    .infer = recurrent_infer, .layout = recurrent_layout, .body = recurrent_body,
+};
+/* clang-format on */

@@ -1,0 +1,35 @@
+#ifndef TN_OP_QNN_QNN_H
+#define TN_OP_QNN_QNN_H
+/* Quantised numbers. */
+#include "op/nn/nn.h"
+
+#define OP(id) extern const tn_op tn_op_##id;
+#include "op/qnn/ops.def"
+#undef OP
+
+/* clang-format off */
+/* qnn.quantize, qnn.dequantize; qnn.requantize */
+#define TN_QNN_AXIS_ATTRS(ATTR, s) ATTR(s, I64, axis, "-1", "the axis that vectors of scales run along")
+#define TN_QNN_OUT_ATTRS(ATTR, s, def) ATTR(s, DTYPE, out_dtype, def, "type of the result")
+#define TN_QUANTIZE_ATTRS(ATTR, s) TN_QNN_AXIS_ATTRS(ATTR, s) TN_QNN_OUT_ATTRS(ATTR, s, "\"int8\"")
+#define TN_DEQUANTIZE_ATTRS(ATTR, s) TN_QNN_AXIS_ATTRS(ATTR, s) TN_QNN_OUT_ATTRS(ATTR, s, "\"float32\"")
+#define TN_REQUANTIZE_ATTRS(ATTR, s) \
+    TN_QNN_AXIS_ATTRS(ATTR, s) \
+    ATTR(s, STR, rounding,      "None", "TONEAREST: ties to even; None: the same") \
+    ATTR(s, STR, compute_dtype, "None", "float32; None: the same") \
+    TN_QNN_OUT_ATTRS(ATTR, s, "\"int8\"")
+TN_ATTR_STRUCT(tn_qnn_attr, TN_REQUANTIZE_ATTRS);
+
+/* the structs of nn.conv2d, nn.dense and nn.batch_matmul */
+#define TN_QNN_CONV2D_ATTRS(ATTR, s) TN_CONV2D_WINDOW_ATTRS(ATTR, s) TN_QNN_OUT_ATTRS(ATTR, s, "\"int32\"")
+#define TN_QNN_DENSE_ATTRS(ATTR, s) TN_UNITS_ATTRS(ATTR, s) TN_QNN_OUT_ATTRS(ATTR, s, "\"int32\"")
+#define TN_QNN_BATCH_MATMUL_ATTRS(ATTR, s) TN_TRANSPOSED_ATTRS(ATTR, s) TN_QNN_OUT_ATTRS(ATTR, s, "\"int32\"")
+
+/* qnn.add, subtract, mul */
+#define TN_QNN_BINARY_ATTRS(ATTR, s) \
+    ATTR(s, I64, lhs_axis, "-1", "the axis of the first operand's scales") \
+    ATTR(s, I64, rhs_axis, "-1", "the axis of the second operand's scales")
+TN_ATTR_STRUCT(tn_qnn_binary_attr, TN_QNN_BINARY_ATTRS);
+/* clang-format on */
+
+#endif

@@ -1,0 +1,22 @@
+#ifndef TN_OP_RANDOM_RANDOM_H
+#define TN_OP_RANDOM_RANDOM_H
+/* Random numbers. */
+#include "op/op.h"
+
+#define OP(id) extern const tn_op tn_op_##id;
+#include "op/random/ops.def"
+#undef OP
+
+/* clang-format off */
+/* uniform: low, high; normal: mean, deviation */
+#define TN_RANDOM_ATTRS(ATTR, s) \
+    ATTR(s, DIMS,  shape,        NULL,          "the result's extents") \
+    ATTR(s, STR,   distribution, "\"uniform\"", "or \"normal\"") \
+    ATTR(s, F64,   low,          "0",           "uniform: the smallest number; normal: the mean") \
+    ATTR(s, F64,   high,         "1",           "uniform: the numbers stay below; normal: the deviation") \
+    ATTR(s, I64,   seed,         "0",           "another seed, other numbers") \
+    ATTR(s, DTYPE, dtype,        "\"float32\"", "type of the result")
+TN_ATTR_STRUCT(tn_random_attr, TN_RANDOM_ATTRS);
+/* clang-format on */
+
+#endif
