@@ -271,8 +271,12 @@ static tn_status add_group(tn_build *b, tn_pass *p, const tn_node *call, tn_strm
     tn_strmap_put(names, name, strlen(name), 1);
     tn_strmap_put(by_text, key, strlen(key), b->groups.n);
     f->name = name;
-    tn_group g = {
-        .name = name, .source = f->source, .te = f, .call = call, .n_in = f->n_param - 1, .n_out = 1};
+    tn_group g = {.name = name,
+                  .source = f->source,
+                  .te = f,
+                  .call = call,
+                  .n_in = f->n_param - call->nout,
+                  .n_out = call->nout};
     tn_vec_push(&b->calls, ((tn_call_site){call, (uint32_t)b->groups.n}));
     tn_vec_push(&b->groups, g);
     tn_progress_say(&b->opt, "tir", b->groups.n, 0);

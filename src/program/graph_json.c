@@ -40,11 +40,13 @@ typedef struct {
     tn_pool *pool;
     tn_arena *arena;
     const tn_program_ir *program;
-    int64_t *node_of; /* of slots */
-    tn_map storage;   /* from the offset of temporaries to their storage number */
-    uint32_t n;
+    struct {
+        uint32_t node, out;
+    } *entry_of;    /* of slots */
+    tn_map storage; /* from the offset of temporaries to their storage number */
+    uint32_t n, n_entry;
     uint64_t n_storage;
-    tn_buf nodes, shapes, types, stores, offsets, args;
+    tn_buf nodes, shapes, types, stores, offsets, args, rows;
 } writer;
 
 /* The storage number of a slot, for readers that know of no offsets: inputs, constants and outputs have their own;
@@ -62,10 +64,11 @@ static uint64_t number_storage(writer *w, const tn_slot_ir *s)
     return number;
 }
 
-static void add_entry(writer *w, uint32_t slot)
+/* Output `out` of the node being written. */
+static void add_entry(writer *w, uint32_t slot, uint32_t out)
 {
     const tn_slot_ir *s = &w->program->slot[slot];
-    const char *sep = w->n ? ", " : "";
+    const char *sep = w->n_entry ? ", " : "";
     tn_buf_str(&w->shapes, sep);
     tn_buf_str(&w->types, sep);
     write_shape(w->pool, s, &w->shapes);
@@ -74,7 +77,20 @@ static void add_entry(writer *w, uint32_t slot)
     tn_buf_char(&w->types, '"');
     tn_buf_printf(&w->stores, "%s%llu", sep, (unsigned long long)number_storage(w, s));
     tn_buf_printf(&w->offsets, "%s%lld", sep, s->kind == TN_SLOT_TEMP ? (long long)s->offset->u.i : -1);
-    w->node_of[slot] = w->n++;
+    w->entry_of[slot].node = w->n;
+    w->entry_of[slot].out = out;
+    w->n_entry++;
+}
+
+static void end_node(writer *w)
+{
+    w->n++;
+    tn_buf_printf(&w->rows, ", %u", w->n_entry);
+}
+
+static void write_entry(const writer *w, uint32_t slot, tn_buf *o)
+{
+    tn_buf_printf(o, "[%u, %u, 0]", w->entry_of[slot].node, w->entry_of[slot].out);
 }
 
 static void null_node(writer *w, uint32_t slot)
@@ -83,11 +99,12 @@ static void null_node(writer *w, uint32_t slot)
     string(&w->nodes, w->program->slot[slot].name);
     tn_buf_str(&w->nodes, ", \"inputs\": []}");
     tn_buf_printf(&w->args, "%s%u", w->args.n ? ", " : "", w->n);
-    add_entry(w, slot);
+    add_entry(w, slot, 0);
+    end_node(w);
 }
 
-/* work: the slot of its work memory; NULL: it needs none. */
-static void op_node(writer *w, const char *func, const uint32_t *in, uint32_t n_in, uint32_t out,
+/* slot: of the inputs, then of the outputs. work: the slot of its work memory; NULL: it needs none. */
+static void op_node(writer *w, const char *func, const uint32_t *slot, uint32_t n_in, uint32_t n_out,
                     const tn_slot_ir *work)
 {
     tn_buf *o = &w->nodes;
@@ -95,14 +112,19 @@ static void op_node(writer *w, const char *func, const uint32_t *in, uint32_t n_
     string(o, tn_arena_printf(w->arena, "%s_%u", func, w->n));
     tn_buf_str(o, ", \"attrs\": {\"func_name\": ");
     string(o, func);
-    tn_buf_printf(o, ", \"num_inputs\": \"%u\", \"num_outputs\": \"1\", \"flatten_data\": \"0\"", n_in);
+    tn_buf_printf(o, ", \"num_inputs\": \"%u\", \"num_outputs\": \"%u\", \"flatten_data\": \"0\"", n_in,
+                  n_out);
     if (work)
         tn_buf_printf(o, ", \"work_offset\": \"%lld\"", (long long)work->offset->u.i);
     tn_buf_str(o, "}, \"inputs\": [");
-    for (uint32_t k = 0; k < n_in; k++)
-        tn_buf_printf(o, "%s[%lld, 0, 0]", k ? ", " : "", (long long)w->node_of[in[k]]);
+    for (uint32_t k = 0; k < n_in; k++) {
+        tn_buf_str(o, k ? ", " : "");
+        write_entry(w, slot[k], o);
+    }
     tn_buf_str(o, "]}");
-    add_entry(w, out);
+    for (uint32_t k = 0; k < n_out; k++)
+        add_entry(w, slot[n_in + k], k);
+    end_node(w);
 }
 
 static void heads(writer *w, tn_buf *o)
@@ -113,7 +135,8 @@ static void heads(writer *w, tn_buf *o)
     for (uint32_t i = 0; i < p->n_slot; i++) {
         if (p->slot[i].kind != TN_SLOT_OUTPUT)
             continue;
-        tn_buf_printf(o, "%s[%lld, 0, 0]", first ? "" : ", ", (long long)w->node_of[i]);
+        tn_buf_str(o, first ? "" : ", ");
+        write_entry(w, i, o);
         first = false;
     }
     tn_buf_str(o, "],\n");
@@ -124,31 +147,31 @@ bool tn_program_json(tn_pool *pool, tn_arena *arena, const tn_program_ir *p,
 {
     if (!is_static(p))
         return false;
-    writer w = {pool, arena, p, .node_of = TN_NEW_N(arena, int64_t, p->n_slot)};
+    writer w = {.pool = pool, .arena = arena, .program = p};
+    w.entry_of = tn_arena_alloc(arena, p->n_slot * sizeof *w.entry_of, _Alignof(uint32_t));
+    tn_buf_str(&w.rows, "0");
     for (uint32_t i = 0; i < p->n_slot; i++)
         if (p->slot[i].kind == TN_SLOT_INPUT || p->slot[i].kind == TN_SLOT_CONST)
             null_node(&w, i);
     for (uint32_t i = 0; i < p->n_inst; i++) {
         const tn_inst_ir *x = &p->inst[i];
-        uint32_t n_in = kernel[x->a].n_in;
-        const tn_slot_ir *work = x->n_operand > n_in + 1 ? &p->slot[x->operand[n_in + 1]] : NULL;
-        op_node(&w, kernel[x->a].name, x->operand, n_in, x->operand[n_in], work);
+        const tn_kernel_signature *k = &kernel[x->a];
+        uint32_t n = k->n_in + k->n_out;
+        const tn_slot_ir *work = x->n_operand > n ? &p->slot[x->operand[n]] : NULL;
+        op_node(&w, k->name, x->operand, k->n_in, k->n_out, work);
     }
     for (uint32_t i = 0; i < p->n_slot; i++)
         if (p->slot[i].kind == TN_SLOT_OUTPUT && p->slot[i].alias >= 0)
-            op_node(&w, "__copy", &(uint32_t){(uint32_t)p->slot[i].alias}, 1, i, NULL);
+            op_node(&w, "__copy", (const uint32_t[]){(uint32_t)p->slot[i].alias, i}, 1, 1, NULL);
     tn_buf_printf(out, "{\n  \"nodes\": [%s\n  ],\n  \"arg_nodes\": [%s],\n", tn_buf_cstr(&w.nodes),
                   tn_buf_cstr(&w.args));
     heads(&w, out);
     tn_buf_printf(out,
                   "  \"attrs\": {\n    \"shape\": [\"list_shape\", [%s]],\n    \"storage_id\": "
                   "[\"list_int\", [%s]],\n    \"storage_offset\": [\"list_int\", [%s]],\n    \"dltype\": "
-                  "[\"list_str\", [%s]]\n  },\n  \"node_row_ptr\": [",
+                  "[\"list_str\", [%s]]\n  },\n  \"node_row_ptr\": [%s]\n}\n",
                   tn_buf_cstr(&w.shapes), tn_buf_cstr(&w.stores), tn_buf_cstr(&w.offsets),
-                  tn_buf_cstr(&w.types));
-    for (uint32_t i = 0; i <= w.n; i++)
-        tn_buf_printf(out, "%s%u", i ? ", " : "", i);
-    tn_buf_str(out, "]\n}\n");
+                  tn_buf_cstr(&w.types), tn_buf_cstr(&w.rows));
     tn_map_deinit(&w.storage);
     tn_buf_deinit(&w.nodes);
     tn_buf_deinit(&w.shapes);
@@ -156,5 +179,6 @@ bool tn_program_json(tn_pool *pool, tn_arena *arena, const tn_program_ir *p,
     tn_buf_deinit(&w.stores);
     tn_buf_deinit(&w.offsets);
     tn_buf_deinit(&w.args);
+    tn_buf_deinit(&w.rows);
     return true;
 }

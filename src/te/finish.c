@@ -5,6 +5,7 @@
  * A block's own variables are the tensor's axes, so values go in as they are, simplified with the ranges of
  * the axes. Tensors nobody reads are left out, so are loops that would run over nothing: an empty tensor has
  * no nest, a reduction over nothing is its initial value. The statement order is the order of definition.
+ * Of the tensors that one extern body defines, those nobody reads have neither memory nor stores.
  */
 #include "te/te.h"
 
@@ -77,6 +78,90 @@ static bool has_zero(uint32_t n, const tn_expr *const extent[])
     return false;
 }
 
+/* ---- what is needed ---- */
+
+/* By buffer. read: an output, or read by a tensor that is made. made: its definition becomes statements. */
+typedef struct demand {
+    tn_te *te;
+    bool *read, *made;
+} demand;
+
+static bool mark_load(const tn_expr *e, void *user)
+{
+    if (e->kind == TN_E_LOAD)
+        ((const demand *)user)->read[e->u.load.buffer] = true;
+    return true;
+}
+
+static const tn_expr *mark_in(const tn_expr *e, void *user)
+{
+    if (e)
+        tn_each(e, mark_load, user);
+    return e;
+}
+
+static bool mark_in_stmt(tn_stmt *s, void *user)
+{
+    tn_stmt_exprs(s, mark_in, user);
+    return true;
+}
+
+/* Readers stand after what they read, and what a body defines besides after its tensor, so one pass from the last
+ * tensor on is enough. */
+static void mark_needed(demand *d, size_t n)
+{
+    tn_tensor **all = TN_NEW_N(d->te->arena, tn_tensor *, n);
+    size_t k = 0;
+    for (tn_tensor *t = d->te->first; t; t = t->next)
+        all[k++] = t;
+    while (k-- > 0) {
+        tn_tensor *t = all[k];
+        if ((!d->read[t->buffer] && !d->made[t->buffer]) || t->inlined || t->kind == TN_TENSOR_INPUT)
+            continue;
+        d->made[t->part_of ? t->part_of->buffer : t->buffer] = true;
+        mark_in(t->value, d);
+        mark_in(t->where, d);
+        mark_in(t->init, d);
+        if (t->kind == TN_TENSOR_EXTERN)
+            tn_stmt_walk(&t->body, mark_in_stmt, NULL, d);
+    }
+}
+
+/* ---- statements ---- */
+
+/* Removes stores that nobody reads, and loops and branches that are empty without them. */
+static void drop_unread(tn_stmt *s, void *user)
+{
+    const demand *d = user;
+    tn_body *list[2];
+    bool empty = s->kind == TN_S_STORE && !d->read[s->u.store.buffer];
+    int n = tn_stmt_bodies(s, list);
+    for (int i = 0; i < n; i++)
+        empty = (i == 0 || empty) && !list[i]->first;
+    if (empty)
+        tn_stmt_remove(s);
+}
+
+/* The statements that define t and its parts. */
+static void emit_extern(demand *d, tn_tensor *t)
+{
+    tn_func *f = d->te->func;
+    bool empty = true, unread = false;
+    for (tn_tensor *x = t; x; x = x->next) {
+        if (x != t && x->part_of != t)
+            continue;
+        if (f->buffer[x->buffer].param < 0 && d->read[x->buffer])
+            tn_body_append(&f->body, tn_stmt_decl(f, x->buffer));
+        unread = unread || !d->read[x->buffer];
+        empty = empty && (!d->read[x->buffer] || has_zero(x->ndim, x->dim));
+    }
+    if (empty)
+        return;
+    if (unread)
+        tn_stmt_walk(&t->body, NULL, drop_unread, d);
+    tn_body_move(&f->body, NULL, &t->body);
+}
+
 static void emit(tn_te *te, tn_tensor *t)
 {
     tn_func *f = te->func;
@@ -84,10 +169,6 @@ static void emit(tn_te *te, tn_tensor *t)
         tn_body_append(&f->body, tn_stmt_decl(f, t->buffer));
     if (has_zero(t->ndim, t->dim))
         return;
-    if (t->kind == TN_TENSOR_EXTERN) {
-        tn_body_move(&f->body, NULL, &t->body);
-        return;
-    }
     if (has_zero(t->n_reduce, t->rextent)) {
         t->value = t->init;
         t->init = t->where = NULL;
@@ -111,47 +192,7 @@ static void emit(tn_te *te, tn_tensor *t)
     tn_body_append(at, block);
 }
 
-/* ---- what is needed ---- */
-
-static bool mark_load(const tn_expr *e, void *user)
-{
-    if (e->kind == TN_E_LOAD)
-        ((bool *)user)[e->u.load.buffer] = true;
-    return true;
-}
-
-static const tn_expr *mark_in(const tn_expr *e, void *user)
-{
-    if (e)
-        tn_each(e, mark_load, user);
-    return e;
-}
-
-static bool mark_in_stmt(tn_stmt *s, void *user)
-{
-    tn_stmt_exprs(s, mark_in, user);
-    return true;
-}
-
-/* needed[buffer]: an output, or read by a needed tensor. Readers stand after what they read, so one pass from
- * the last tensor on is enough. */
-static void mark_needed(tn_te *te, bool *needed, size_t n)
-{
-    tn_tensor **all = TN_NEW_N(te->arena, tn_tensor *, n);
-    size_t k = 0;
-    for (tn_tensor *t = te->first; t; t = t->next)
-        all[k++] = t;
-    while (k-- > 0) {
-        tn_tensor *t = all[k];
-        if (!needed[t->buffer] || t->inlined)
-            continue;
-        mark_in(t->value, needed);
-        mark_in(t->where, needed);
-        mark_in(t->init, needed);
-        if (t->kind == TN_TENSOR_EXTERN)
-            tn_stmt_walk(&t->body, mark_in_stmt, NULL, needed);
-    }
-}
+/* ---- outputs ---- */
 
 /* A tensor that may become a parameter: t, or a copy of it if it is one already or is stored as another type. */
 static tn_tensor *as_output(tn_te *te, tn_tensor *t)
@@ -194,14 +235,19 @@ tn_func *tn_te_finish(tn_te *te, int n_out, tn_tensor *const out[], const tn_lay
         f->buffer[t->buffer].name = output_name(te);
     }
     tn_te_expand(te);
-    bool *needed = TN_NEW_N(te->arena, bool, f->n_buffer);
+    demand d = {te, TN_NEW_N(te->arena, bool, f->n_buffer), TN_NEW_N(te->arena, bool, f->n_buffer)};
     for (int i = 0; i < n_out; i++)
-        needed[result[i]->buffer] = true;
-    mark_needed(te, needed, f->n_buffer);
+        d.read[result[i]->buffer] = true;
+    mark_needed(&d, f->n_buffer);
     for (const tn_te_check *c = te->check; c; c = c->next)
         tn_body_append(&f->body, tn_stmt_check(f, c->cond, c->text));
-    for (tn_tensor *t = te->first; t; t = t->next)
-        if (t->kind != TN_TENSOR_INPUT && !t->inlined && needed[t->buffer])
+    for (tn_tensor *t = te->first; t; t = t->next) {
+        if (!d.made[t->buffer] || t->part_of)
+            continue;
+        if (t->kind == TN_TENSOR_EXTERN)
+            emit_extern(&d, t);
+        else
             emit(te, t);
+    }
     return f;
 }

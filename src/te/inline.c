@@ -370,7 +370,7 @@ static bool reads_own_element(const tn_te_reader *r, const tn_tensor *t)
     return true;
 }
 
-void tn_te_pointwise(tn_te *te, bool *out)
+void tn_te_pointwise(tn_te *te, const bool *stays, bool *out)
 {
     tn_vec(tn_tensor *) order = {0};
     const tn_tensor **home =
@@ -386,7 +386,7 @@ void tn_te_pointwise(tn_te *te, bool *out)
             end = home[r->who->buffer];
         }
         out[t->buffer] = all && end;
-        home[t->buffer] = all && end ? end : t;
+        home[t->buffer] = all && end && !stays[t->buffer] ? end : t;
     }
     tn_vec_deinit(&order);
 }

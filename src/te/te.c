@@ -172,6 +172,13 @@ void tn_te_extern(tn_te *te, tn_tensor *t)
     link_tensor(te, t);
 }
 
+void tn_te_extern_part(tn_te *te, tn_tensor *t, const tn_tensor *of)
+{
+    TN_ASSERT(of->kind == TN_TENSOR_EXTERN && !of->part_of);
+    tn_te_extern(te, t);
+    t->part_of = of;
+}
+
 const tn_expr *tn_at(tn_te *te, const tn_tensor *t, int n, const tn_expr *const index[])
 {
     TN_ASSERT(n == t->ndim);

@@ -39,6 +39,7 @@ struct tn_tensor {
     const tn_expr *where;     /* reduction terms count only where this holds; NULL: always */
     const tn_expr *init;      /* neutral element, or the initial value (over axis) */
     tn_body body;             /* EXTERN: statements that define the whole tensor */
+    const tn_tensor *part_of; /* EXTERN: the tensor whose body defines this one, too; NULL: its own does */
     const char *tag, *source; /* for the block */
     bool inlined;             /* replaced in its readers; makes no block */
     tn_tensor *next;          /* in order of definition */
@@ -78,6 +79,9 @@ static inline void tn_te_sum(tn_te *te, tn_tensor *t, const tn_expr *term, const
 }
 /* The tensor is defined by statements the caller puts into t->body (built with tir's builder). */
 void tn_te_extern(tn_te *te, tn_tensor *t);
+/* t is defined by the body of `of`, an extern tensor made before. Where nobody reads one of the tensors that a body
+ * defines, the function does not have it: stores to it are left out. */
+void tn_te_extern_part(tn_te *te, tn_tensor *t, const tn_tensor *of);
 const tn_expr *tn_at(tn_te *te, const tn_tensor *t, int n, const tn_expr *const index[]);
 const tn_expr *tn_at1(tn_te *te, const tn_tensor *t, const tn_expr *a);
 const tn_expr *tn_at2(tn_te *te, const tn_tensor *t, const tn_expr *a, const tn_expr *b);
@@ -97,8 +101,9 @@ void tn_te_inline(tn_te *te, tn_tensor *t);
  * definition: readers that are inlined already are left out. */
 int tn_te_readers(tn_te *te, const tn_tensor *t, bool *out_once);
 /* Which tensors are read element by element only, each reader at its own axes, on every way to one tensor: inlining
- * them there computes each element once, however many readers they have. out: by buffer. */
-void tn_te_pointwise(tn_te *te, bool *out);
+ * them there computes each element once, however many readers they have. stays: tensors that are not inlined, so that
+ * ways end at them. Both by buffer. */
+void tn_te_pointwise(tn_te *te, const bool *stays, bool *out);
 /* First step of tn_te_finish: the values of what is not inlined read nothing that is. */
 void tn_te_expand(tn_te *te);
 /* Ends the construction: outputs become the last parameters, named "out" (out1, ...), with the given layouts

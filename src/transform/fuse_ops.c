@@ -10,8 +10,9 @@
  *   relayout                 joins its producer as the layout of the group's result, and ends the group
  *   anchor, opaque           start anew
  *
- * Only a value whose readers are all in the group is fused, so a group has one result and no other reader waits for
- * what it keeps inside; and since nothing outside reads the inside, joining can make no cycle. x * sigmoid(x) behind a
+ * Only a value whose readers are all in the group is fused, so no other reader waits for what the group keeps inside;
+ * and since nothing outside reads the inside, joining can make no cycle. The results of a group are those of its last
+ * operator that are read, so one of several that nobody wants is not computed. x * sigmoid(x) behind a
  * convolution reads x twice: MAX_SHARED such values at most, as text and trees repeat them. Constants of one element
  * move into the group.
  *
@@ -32,7 +33,7 @@ typedef struct group {
     uint32_t n;           /* nodes */
     uint32_t shared;      /* values inside with several readers */
     uint32_t order;       /* of `last` in the region */
-    tn_node *last;        /* the latest node, whose result is the group's */
+    tn_node *last;        /* the latest node, whose results are the group's */
     tn_node *head, *tail; /* list of its nodes, by fuser.next */
     tn_node **member;     /* n nodes in execution order, once all groups are made */
     uint32_t n_member;    /* so many are in it */
@@ -212,6 +213,19 @@ static void take(fuser *f, made *m, tn_node *n, const tn_node *last)
     }
 }
 
+/* The results that somebody reads; all where nobody does. */
+static int read_results(tn_node *n, tn_value out[])
+{
+    int count = 0;
+    bool any = false;
+    for (uint16_t k = 0; k < n->nout; k++)
+        any = any || n->users[k];
+    for (uint16_t k = 0; k < n->nout; k++)
+        if (n->users[k] || !any)
+            out[count++] = (tn_value){n, k};
+    return count;
+}
+
 /* Makes the group's function and call at the place of its last node. */
 static tn_status build(fuser *f, group *x, tn_node **members)
 {
@@ -229,14 +243,13 @@ static tn_status build(fuser *f, group *x, tn_node **members)
     m->param = TN_NEW_N(f->p->scratch, tn_node *, uses);
     for (uint32_t i = 0; i < x->n; i++)
         take(f, m, members[i], last);
-    tn_node *call = tn_node_new(g, owner, at, &tn_op_call, m->n + 1,
-                                TN_NEW_N(f->p->scratch, tn_value, uses + 1), last->nout, NULL, last->loc);
-    for (uint16_t k = 0; k < last->nout; k++)
-        tn_value_replace(g, (tn_value){last, k}, (tn_value){call, k});
     tn_value *result = TN_NEW_N(f->p->scratch, tn_value, last->nout);
-    for (uint16_t k = 0; k < last->nout; k++)
-        result[k] = (tn_value){last, k};
-    tn_region_set_results(g, m->r, last->nout, result);
+    int n_result = read_results(last, result);
+    tn_node *call = tn_node_new(g, owner, at, &tn_op_call, m->n + 1,
+                                TN_NEW_N(f->p->scratch, tn_value, uses + 1), n_result, NULL, last->loc);
+    for (int k = 0; k < n_result; k++)
+        tn_value_replace(g, result[k], (tn_value){call, (uint32_t)k});
+    tn_region_set_results(g, m->r, n_result, result);
     tn_use_set(g, &call->in[0], tn_val(fn));
     for (int i = 0; i < m->n; i++)
         tn_use_set(g, &call->in[i + 1], m->outer[i]);

@@ -8,8 +8,6 @@
 #include <ctype.h>
 #include <string.h>
 
-enum { MAX_OUT = 16 };
-
 tn_node *tn_group_fn(const tn_node *call)
 {
     if (call->op != &tn_op_call || call->nin == 0)
@@ -67,29 +65,51 @@ static tn_tensor *scalar(tn_te *te, const tn_node *c)
     return x;
 }
 
-static tn_status define(tn_te *te, tn_graph *g, const tn_node *n, tn_tensor **of)
+/* A group on its way to tensors. */
+typedef struct {
+    tn_te *te;
+    tn_graph *g;
+    tn_tensor ***of; /* by node id: a tensor for each result */
+    tn_vec(bool)
+        move; /* by buffer: does the operator only move data, or so little work that it may be repeated? */
+} lowering;
+
+static tn_tensor *tensor_of(const lowering *l, const tn_use *u)
 {
-    tn_tensor **in = TN_NEW_N(te->arena, tn_tensor *, n->nin), *out[MAX_OUT] = {0};
-    TN_ASSERT(n->nout <= MAX_OUT);
-    for (int i = 0; i < n->nin; i++)
-        in[i] = n->in[i].def ? of[n->in[i].def->id] : NULL;
-    te->source = n->loc && n->loc->node ? n->loc->node : "";
-    TN_TRY(tn_define_node(te, g, n, in, out));
-    TN_ASSERT(n->nout ==
-              1); /* values of a group are single: FuseOps keeps multi-output operators at its end */
-    of[n->id] = out[0];
+    return u->def ? l->of[u->def->id][u->out] : NULL;
+}
+
+static tn_status define(lowering *l, const tn_node *n)
+{
+    tn_te *te = l->te;
+    tn_tensor **in = TN_NEW_N(te->arena, tn_tensor *, n->nin),
+              **out = l->of[n->id] = TN_NEW_N(te->arena, tn_tensor *, n->nout);
+    if (n->op == &tn_op_var) {
+        out[0] = tn_te_input(te, n->name, n->type[0]);
+    } else if (n->op == &tn_op_constant) {
+        out[0] = scalar(te, n);
+    } else {
+        for (int i = 0; i < n->nin; i++)
+            in[i] = tensor_of(l, &n->in[i]);
+        te->source = n->loc && n->loc->node ? n->loc->node : "";
+        TN_TRY(tn_define_node(te, l->g, n, in, out));
+    }
+    while (l->move.n < te->func->n_buffer)
+        tn_vec_push(&l->move, false);
+    for (int k = 0; k < n->nout; k++)
+        l->move.at[out[k]->buffer] = (n->op->flags & (TN_OP_INDEX_MAP | TN_OP_CHEAP)) != 0;
     return TN_OK;
 }
 
 /* A tensor is inlined if it is defined by a plain expression and either moves data only, or each of its
  * elements is read once, or read element by element on every way to one tensor. */
-static void inline_all(tn_te *te, const tn_tensor *result, const bool *moves, bool constants_only)
+static void inline_all(tn_te *te, const bool *is_result, const bool *moves, bool constants_only)
 {
     bool *pointwise = TN_NEW_N(te->arena, bool, te->func->n_buffer);
-    tn_te_pointwise(te, pointwise);
+    tn_te_pointwise(te, is_result, pointwise);
     for (tn_tensor *t = te->first; t; t = t->next) {
         bool once = false;
-        if (t->kind != TN_TENSOR_COMPUTE || t->reducer != TN_RED_NONE || t == result || t->inlined)
+        if (t->kind != TN_TENSOR_COMPUTE || t->reducer != TN_RED_NONE || is_result[t->buffer] || t->inlined)
             continue;
         if (constants_only && (t->ndim != 0 || t->value->has_load))
             continue;
@@ -115,35 +135,37 @@ static const char *joined_source(tn_te *te, const tn_region *r)
     return s;
 }
 
+/* Ends the construction with the group's results, in order. */
+static tn_func *finish(lowering *l, const tn_region *r, bool constants_only)
+{
+    tn_te *te = l->te;
+    tn_tensor **result = TN_NEW_N(te->arena, tn_tensor *, r->n_result);
+    const tn_layout **layout = TN_NEW_N(te->arena, const tn_layout *, r->n_result);
+    bool *is_result = TN_NEW_N(te->arena, bool, te->func->n_buffer);
+    for (uint32_t i = 0; i < r->n_result; i++) {
+        result[i] = tensor_of(l, &r->result[i]);
+        layout[i] = r->result[i].def->type[r->result[i].out]->layout;
+        is_result[result[i]->buffer] = true;
+    }
+    inline_all(te, is_result, l->move.at, constants_only);
+    result[r->n_result - 1]->source = joined_source(te, r);
+    return tn_te_finish(te, (int)r->n_result, result, layout);
+}
+
 tn_status tn_lower_te(tn_pass *p, tn_graph *g, const tn_node *call, const char *name, tn_arena *arena,
                       tn_func **out)
 {
     const tn_region *r = tn_group_fn(call)->region[0];
     tn_te te;
     tn_te_init(&te, g->ctx, arena, g->pool, name);
-    tn_tensor **of = TN_NEW_N(p->scratch, tn_tensor *, g->n_node);
-    tn_vec(bool) moves = {0};
-    for (const tn_node *n = r->first; n; n = n->next) {
-        if (n->op == &tn_op_var)
-            of[n->id] = tn_te_input(&te, n->name, n->type[0]);
-        else if (n->op == &tn_op_constant)
-            of[n->id] = scalar(&te, n);
-        else
-            TN_TRY(define(&te, g, n, of));
-        tn_tensor *t = of[n->id];
-        while (moves.n <= t->buffer)
-            tn_vec_push(&moves, false);
-        moves.at[t->buffer] = (n->op->flags & (TN_OP_INDEX_MAP | TN_OP_CHEAP)) != 0;
-    }
-    TN_ASSERT(r->n_result == 1);
-    tn_tensor *result = of[r->result[0].def->id];
-    const tn_layout *layout = r->result[0].def->type[r->result[0].out]->layout;
-    while (moves.n < te.func->n_buffer)
-        tn_vec_push(&moves, false);
-    inline_all(&te, result, moves.at, p->no_inlining);
-    tn_vec_deinit(&moves);
-    result->source = joined_source(&te, r);
-    *out = tn_te_finish(&te, 1, &result, &layout);
+    lowering l = {.te = &te, .g = g, .of = TN_NEW_N(p->scratch, tn_tensor **, g->n_node)};
+    tn_status st = TN_OK;
+    for (const tn_node *n = r->first; n && st == TN_OK; n = n->next)
+        st = define(&l, n);
+    if (st == TN_OK)
+        *out = finish(&l, r, p->no_inlining);
+    tn_vec_deinit(&l.move);
+    TN_TRY(st);
     (*out)->source = tn_group_source(g, call);
     for (uint32_t i = 0; i < (*out)->n_symbol; i++) {
         tn_symbol_info *s = tn_graph_symbol(g, (*out)->symbol[i].name);

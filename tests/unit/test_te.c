@@ -350,6 +350,49 @@ static void extern_tensors_bring_their_statements(void **state)
     env_deinit(&e);
 }
 
+/* One loop writes x + 1 and the square of that. Of what nobody reads there is no trace; what the loop reads itself, and
+ * nobody else, is memory of the call. */
+static void bodies_define_several_tensors(void **state)
+{
+    (void)state;
+    for (int wanted = 1; wanted < 4; wanted++) {
+        env e;
+        tn_te te = start(&e);
+        tn_tensor *x = tn_te_input(&te, "x", type_of(&e, "float32 4"));
+        tn_tensor *more = tn_te_new(&te, "more", TN_F32, 1, x->dim, "i"),
+                  *square = tn_te_new(&te, "square", TN_F32, 1, x->dim, "i"), *out[2];
+        tn_te_extern(&te, more);
+        tn_te_extern_part(&te, square, more);
+        const tn_expr *i = tn_func_add_var(te.func, "i", TN_IDX);
+        const tn_expr *v = tn_add(&e.pool, tn_at1(&te, x, i), tn_flt(&e.pool, TN_F32, 1)),
+                      *w = tn_at1(&te, more, i);
+        tn_stmt *loop = tn_stmt_for(te.func, i, x->dim[0], TN_LOOP_SERIAL);
+        tn_body_append(&more->body, loop);
+        tn_body_append(&loop->u.loop.body, tn_stmt_store(te.func, more->buffer, 1, &i, v, NULL));
+        loop = tn_stmt_for(te.func, i, x->dim[0], TN_LOOP_SERIAL);
+        tn_body_append(&more->body, loop);
+        tn_body_append(&loop->u.loop.body,
+                       tn_stmt_store(te.func, square->buffer, 1, &i, tn_mul(&e.pool, w, w), NULL));
+        int n = 0;
+        if (wanted & 2)
+            out[n++] = square;
+        if (wanted & 1)
+            out[n++] = more;
+        tn_func *f = tn_te_finish(&te, n, out, NULL);
+        REQUIRE(&e, tn_func_verify(f) == TN_OK);
+        const tn_stmt *first = f->body.first;
+        assert_int_equal(first->kind, wanted == 2 ? TN_S_BUFFER : TN_S_FOR);
+        assert_true(wanted == 1 ? !first->next : first->next->kind == TN_S_FOR);
+        float in[4] = {0, 1, 2, 3}, got[2][4];
+        REQUIRE(&e, tn_func_run(f, (void *[]){in, got[0], got[1]}, NULL) == TN_OK);
+        for (int k = 0; k < 4; k++) {
+            assert_true(!(wanted & 2) || got[0][k] == (in[k] + 1) * (in[k] + 1));
+            assert_true(!(wanted & 1) || got[n - 1][k] == in[k] + 1);
+        }
+        env_deinit(&e);
+    }
+}
+
 /* 4,096 ones in float16: an accumulator of that type would stop at 2,048. */
 static void narrow_floats_add_up_in_float32(void **state)
 {
@@ -384,6 +427,7 @@ int main(void)
         cmocka_unit_test(readers_knows_injective_maps),
         cmocka_unit_test(readers_counts_reductions_and_repeats),
         cmocka_unit_test(extern_tensors_bring_their_statements),
+        cmocka_unit_test(bodies_define_several_tensors),
         cmocka_unit_test(narrow_floats_add_up_in_float32),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
