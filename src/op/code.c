@@ -11,6 +11,13 @@ tn_code tn_code_open(tn_te *te, const tn_node *n, int out, const char *name, tn_
     return (tn_code){te, te->pool, te->func, &(*t)->body, name};
 }
 
+tn_tensor *tn_code_output(tn_te *te, const tn_node *n, int out, const char *name, const tn_tensor *first)
+{
+    tn_tensor *t = tn_rule_out(te, n, out, name, "opaque", NULL);
+    tn_te_extern_part(te, t, first);
+    return t;
+}
+
 static const tn_expr *loop(tn_code *c, const char *name, const tn_expr *extent, enum tn_loop_kind kind)
 {
     const tn_expr *var = tn_func_add_var(c->f, name, TN_IDX);

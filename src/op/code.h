@@ -14,6 +14,8 @@ typedef struct tn_code {
 
 /* Opens output `out` of the node as an extern tensor *t and stands at the beginning of its body. */
 tn_code tn_code_open(tn_te *te, const tn_node *n, int out, const char *name, tn_tensor **t);
+/* Another output that the body of `first` defines. */
+tn_tensor *tn_code_output(tn_te *te, const tn_node *n, int out, const char *name, const tn_tensor *first);
 /* A loop from 0 to extent; the cursor moves in. */
 const tn_expr *tn_code_for(tn_code *c, const char *name, const tn_expr *extent);
 /* A loop whose iterations are tasks: outermost only. */

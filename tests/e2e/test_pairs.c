@@ -41,7 +41,7 @@ static const char *const forms[] = {
     "nn.softmax($)",
     "add($, sum($, axis=[0], keepdims=True))",
     "cumsum($, axis=1)",
-    "gather($, topk($, k=[6]), axis=1)",
+    "add(topk($, k=[6]).0, gather($, topk($, k=[6]).1, axis=1))",
 };
 enum { N_FORMS = sizeof forms / sizeof *forms };
 

@@ -1,6 +1,6 @@
 /* Small programs at the edges of what code generation meets: empty tensors, extents of 1, long chains, NaN. Each row
  * is Relay text and its inputs; the Relay interpreter, the interpreter on flat TIR, LLVM and C packages must agree, the
- * last three bit for bit. */
+ * last three bit for bit, whatever executor runs them. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -203,6 +203,12 @@ static const row rows[] = {
      "  %0 = nn.max_pool2d(%x, pool_size=[3, 3], padding=[1, 1, 1, 1]);\n"
      "  %1 = nn.relu(%0);\n  (%0, %1)\n}\n",
      {"x float32 1 5 30 31"}, 311, NULL},
+    {"values, positions, one of them",
+     "def @main(%x: Tensor[(6, 50), float32]) {\n"
+     "  %0 = topk(%x, k=[7]);\n  %1 = topk(%x, k=[40], axis=1);\n  %2 = topk(%x, k=[2], axis=0);\n"
+     "  %3 = gather(%x, %1.1, axis=1);\n  %4 = %1.0 + %3;\n"
+     "  (%0.1, %0.0, %4, %1.1, topk(%2.0, k=[3]).0, topk(%4, k=[3]).1)\n}\n",
+     {"x float32 6 50"}, 0, NULL},
     {"a layer with many steps", /* so long that the Relay interpreter compiles it */
      "def @main(%x: Tensor[(40, 1, 2048), float32], %r: Tensor[(4, 512, 512), float32]) {\n"
      "  nn.recurrent(%x, %r * 0.002f, cell=\"lstm\")\n}\n",
@@ -287,7 +293,11 @@ static bool package(const char *path, const char *target, int n_in, const tenon_
 {
     tnr_module *m = NULL;
     tenon_options o = {.target = target, .opt_level = 3};
+    values again = {0};
     bool ok = run_compile(path, &o, &m, why) && run_module(m, TNR_EXECUTOR_AOT, 2, n_in, in, out, why);
+    if (ok && tnr_module_has_executor(m, TNR_EXECUTOR_GRAPH))
+        ok = run_module(m, TNR_EXECUTOR_GRAPH, 2, n_in, in, &again, why) && same_bits(&again, out, why);
+    values_free(&again);
     tnr_module_release(m);
     return ok;
 }

@@ -135,14 +135,21 @@ static inline tn_func *func_of(env *e, const tn_node *n)
     return f;
 }
 
-/* Runs a node; sym: values of the function's symbols in order, or NULL. */
-static inline void run_node(env *e, const tn_node *n, const void *const in[], void *out, const int64_t *sym)
+/* Runs a node of several results; sym: values of the function's symbols in order, or NULL. */
+static inline void run_results(env *e, const tn_node *n, const void *const in[], void *const out[],
+                               const int64_t *sym)
 {
-    void *arg[66];
+    void *arg[72];
     for (int i = 0; i < n->nin; i++)
         arg[i] = (void *)(uintptr_t)in[i];
-    arg[n->nin] = out;
+    for (int k = 0; k < n->nout; k++)
+        arg[n->nin + k] = out[k];
     REQUIRE(e, tn_func_run(func_of(e, n), arg, sym) == TN_OK);
+}
+
+static inline void run_node(env *e, const tn_node *n, const void *const in[], void *out, const int64_t *sym)
+{
+    run_results(e, n, in, &out, sym);
 }
 
 static inline int64_t count_of(const tn_type *t)

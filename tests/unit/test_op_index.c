@@ -114,14 +114,15 @@ static void topk_orders(void **state)
                 const char *type = tn_arena_printf(&e.arena, axis ? "float32 %d %d" : "float32 %d %d",
                                                    axis ? rows : n, axis ? n : rows);
                 float *x = floats(&e, n * rows, i);
+                float *value = TN_NEW_N(&e.arena, float, (size_t)(k * rows));
                 int64_t *out = TN_NEW_N(&e.arena, int64_t, (size_t)(k * rows));
                 for (int j = 0; j < n * rows; j++)
                     x[j] = floorf(x[j] * 8); /* many are equal */
-                run_node(&e,
-                         node(&e, &tn_op_topk, 1, &type,
-                              tn_arena_printf(&e.arena, "k=%d, axis=%d, is_ascend=%s", k, axis,
-                                              ascend ? "True" : "False")),
-                         (const void *[]){x}, out, NULL);
+                run_results(&e,
+                            node(&e, &tn_op_topk, 1, &type,
+                                 tn_arena_printf(&e.arena, "k=%d, axis=%d, is_ascend=%s", k, axis,
+                                                 ascend ? "True" : "False")),
+                            (const void *[]){x}, (void *[]){value, out}, NULL);
                 for (int r = 0; r < rows; r++) {
                     float row[128];
                     for (int j = 0; j < n; j++)
@@ -130,8 +131,10 @@ static void topk_orders(void **state)
                         int rank = 0;
                         for (int m = 0; m < n; m++)
                             rank += before(row, m, j, ascend);
-                        if (rank < k)
-                            assert_int_equal(out[axis ? r * k + rank : rank * rows + r], j);
+                        int at = axis ? r * k + rank : rank * rows + r;
+                        if (rank < k && (out[at] != j || value[at] != row[j]))
+                            fail_msg("place %d of row %d has %g, %lld", rank, r, value[at],
+                                     (long long)out[at]);
                     }
                 }
                 env_deinit(&e);
@@ -174,13 +177,15 @@ static void topk_of_symbolic_rows(void **state)
     const char *type = "int32 n";
     tn_func *f = func_of(&e, node(&e, &tn_op_topk, 1, &type, "k=40, dtype=\"int32\""));
     for (int64_t n = 40; n < 200; n += 29) {
-        int32_t x[200], out[40];
+        int32_t x[200], value[40], out[40];
         for (int i = 0; i < n; i++)
             x[i] = (int32_t)(i * 7919 % n);
-        REQUIRE(&e, tn_func_run(f, (void *[]){x, out}, &n) == TN_OK);
+        REQUIRE(&e, tn_func_run(f, (void *[]){x, value, out}, &n) == TN_OK);
         for (int i = 1; i < 40; i++)
             assert_true(x[out[i - 1]] > x[out[i]] || (x[out[i - 1]] == x[out[i]] && out[i - 1] < out[i]));
-        assert_int_equal(x[out[0]], n - 1);
+        for (int i = 0; i < 40; i++)
+            assert_int_equal(value[i], x[out[i]]);
+        assert_int_equal(value[0], n - 1);
     }
     env_deinit(&e);
 }

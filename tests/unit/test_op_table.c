@@ -192,7 +192,7 @@ static const sample samples[] = {
     {&tn_op_tile, {"float32 n 4"}, "reps=[2, 1, 3]", "Tensor[(2, n, 12), float32]"},
     {&tn_op_cumsum, {"float32 n 4 7"}, "axis=1, exclusive=True", "Tensor[(n, 4, 7), float32]"},
     {&tn_op_cumprod, {"int32 n"}, "axis=0, reverse=True", "Tensor[(n), int32]"},
-    {&tn_op_topk, {"float32 n 9"}, "k=3, is_ascend=True", "Tensor[(n, 3), int64]"},
+    {&tn_op_topk, {"float32 n 9"}, "k=3, is_ascend=True", "Tensor[(n, 3), float32]"},
     {&tn_op_sort_rows, {"float32 n 9"}, "", "Tensor[(n), int64]"},
     {&tn_op_nn_leaky_relu, {"float32 n 4"}, "alpha=0.1", "Tensor[(n, 4), float32]"},
     {&tn_op_clip, {"int8 n 4"}, "a_min=-1, a_max=1", "Tensor[(n, 4), int8]"},

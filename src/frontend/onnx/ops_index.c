@@ -289,7 +289,6 @@ static void reverse_sequence(onnx_conv *c)
 
 /* ---- TopK, ArgMax, ArgMin ---- */
 
-/* Positions first, then the values that stand there. */
 static void topk(onnx_conv *c)
 {
     tn_value x = onnx_in(c, 0);
@@ -305,11 +304,9 @@ static void topk(onnx_conv *c)
         a.is_ascend = onnx_attr_int(c, "largest", 1) == 0;
         onnx_attr_ignore(c, "sorted"); /* sorted is one of the orders that unsorted allows */
     }
-    tn_value at = onnx_call1(c, &tn_op_topk, &a, x);
-    tn_axis_attr along = {a.axis};
-    onnx_out(c, 0, onnx_call2(c, &tn_op_gather, &along, x, at));
-    if (c->node->output.n > 1)
-        onnx_out(c, 1, at);
+    tn_value values = onnx_call1(c, &tn_op_topk, &a, x);
+    onnx_out(c, 0, values);
+    onnx_out_any(c, 1, (tn_value){values.def, 1});
 }
 
 static void arg(onnx_conv *c)

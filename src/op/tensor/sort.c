@@ -1,4 +1,5 @@
-/* topk: where the k largest (or smallest) elements along an axis are, in order; equal ones in order of their positions.
+/* topk: the k largest (or smallest) elements along an axis and where they are, in order; equal ones in order of their
+ * positions.
  * sort_rows: the order of a matrix's rows, compared by their first elements that differ.
  *
  * Each row is a task. Few of many are kept in a sorted list that an element enters only if it beats the last of them:
@@ -30,13 +31,14 @@ static tn_status topk_infer(tn_graph *g, tn_node *n)
                             tn_rule_dtype_text(g, a->dtype));
     for (int i = 0; i < t->n; i++)
         dim[i] = i == axis ? count : t->dim[i];
-    return tn_rule_result(g, n, 0, a->dtype, t->n, dim);
+    TN_TRY(tn_rule_result(g, n, 0, t->dtype, t->n, dim));
+    return tn_rule_result(g, n, 1, a->dtype, t->n, dim);
 }
 
 typedef struct sorter {
     tn_code c;
     tn_te *te;
-    const tn_tensor *in, *out;
+    const tn_tensor *in, *out, *value; /* out: positions; value: the elements there, or NULL */
     bool ascend;
     int axis;
     const tn_expr *width; /* sort_rows: elements of a row; NULL: single elements are sorted */
@@ -102,6 +104,14 @@ static void put_out(sorter *s, const tn_expr *at, const tn_expr *position)
     tn_code_store(&s->c, s->out->buffer, s->out->ndim, index, tn_cast(s->c.p, s->out->dtype, position));
 }
 
+static void put_value(sorter *s, const tn_expr *at, const tn_expr *position)
+{
+    const tn_expr *index[TN_RULE_MAX_RANK];
+    for (int i = 0; i < s->value->ndim; i++)
+        index[i] = i == s->axis ? at : s->row[i];
+    tn_code_store(&s->c, s->value->buffer, s->value->ndim, index, element(s, position));
+}
+
 /* A position of the result; 0 where `there` (NULL: always) does not hold. */
 static const tn_expr *out_at(sorter *s, const tn_expr *at, const tn_expr *there)
 {
@@ -117,6 +127,7 @@ static const tn_expr *out_at(sorter *s, const tn_expr *at, const tn_expr *there)
 static void select_few(sorter *s, int64_t k)
 {
     tn_pool *p = s->c.p;
+    tn_body *row = s->c.at;
     const tn_expr *one = tn_idx(p, 1), *last = tn_idx(p, k - 1);
     uint32_t rank = tn_code_buffer(&s->c, "rank", TN_I32, 1, &one, TN_SCOPE_REGISTER);
     const tn_expr *zero = tn_idx(p, 0), *i = tn_code_for(&s->c, "i", s->extent), *most = tn_idx(p, k);
@@ -137,6 +148,9 @@ static void select_few(sorter *s, int64_t k)
     put_out(s, to, out_at(s, tn_sub(p, to, one), NULL));
     s->c.at = inside;
     put_out(s, at, i);
+    s->c.at = row;
+    const tn_expr *o = tn_code_for(&s->c, "o", most);
+    put_value(s, o, out_at(s, o, NULL));
 }
 
 /* One step of a merge: of what stands at the cursors the better element goes to `to`. A run that is used up reads an
@@ -200,7 +214,10 @@ static void sort_all(sorter *s)
     const tn_expr *list =
         tn_code_let(&s->c, "list", tn_cast(p, TN_IDX, tn_code_load(&s->c, result, 1, &at[0])));
     const tn_expr *o = tn_code_for(&s->c, "o", s->out->dim[s->axis]);
-    put_out(s, o, place(s, list, o));
+    const tn_expr *position = tn_code_let(&s->c, "position", place(s, list, o));
+    put_out(s, o, position);
+    if (s->value)
+        put_value(s, o, position);
 }
 
 /* Where symbols decide it, the run checks that there are k elements. */
@@ -223,11 +240,12 @@ static void topk_body(tn_te *te, const tn_node *n, tn_tensor *const in[], tn_ten
     const tn_topk_attr *a = n->attr;
     const tn_expr *outer[TN_RULE_MAX_RANK], *var[TN_RULE_MAX_RANK], *rows = tn_idx(te->pool, 1);
     tn_tensor *t;
-    sorter s = {.c = tn_code_open(te, n, 0, "topk", &t), .te = te, .in = in[0], .ascend = a->is_ascend};
+    sorter s = {.c = tn_code_open(te, n, 0, "topk", &out[0]), .te = te, .in = in[0], .ascend = a->is_ascend};
     tn_pool *p = te->pool;
     int k = 0;
     int64_t extent, most = 0;
-    s.out = out[0] = t;
+    s.value = out[0];
+    s.out = out[1] = t = tn_code_output(te, n, 1, "positions", out[0]);
     s.axis = (int)(a->axis < 0 ? a->axis + t->ndim : a->axis);
     s.extent = in[0]->dim[s.axis];
     bool few = tn_is_int(t->dim[s.axis], &most) && most <= FEW;
@@ -257,9 +275,9 @@ static const char *const data_in[] = {"data"};
 static const tn_attr_field topk_fields[] = TN_ATTR_TABLE(tn_topk_attr, TN_TOPK_ATTRS);
 
 const tn_op tn_op_topk = {
-    .name = "topk", .doc = "Positions of the k largest elements along an axis, the largest first, equal ones in order.",
+    .name = "topk", .doc = "The k largest elements along an axis, largest first, equal ones in order; where they are.",
     .attr_size = sizeof(tn_topk_attr), .attr = topk_fields,
-    .nin = 1, .min_in = 1, .nout = 1, .fuse = TN_FUSE_OPAQUE, .in_name = data_in,
+    .nin = 1, .min_in = 1, .nout = 2, .fuse = TN_FUSE_OPAQUE, .in_name = data_in,
     .infer = topk_infer, .body = topk_body,
 };
 /* clang-format on */
