@@ -121,6 +121,12 @@ if(PYTHON3 AND CMAKE_BUILD_TYPE STREQUAL Release AND NOT TENON_SANITIZE)
     set_tests_properties(pages.build PROPERTIES LABELS slow TIMEOUT 1800)
 endif()
 
+# The texts of tools/gdb. Without optimisation gdb shows the same; sanitizers do not go with it.
+if(CMOCKA_FOUND AND CMAKE_BUILD_TYPE STREQUAL Release AND NOT TENON_SANITIZE)
+    add_test(NAME gdb COMMAND ${CMAKE_SOURCE_DIR}/tests/gdb/run ${CMAKE_BINARY_DIR})
+    set_tests_properties(gdb PROPERTIES TIMEOUT ${test_seconds} SKIP_RETURN_CODE 77 ENVIRONMENT "${test_env}")
+endif()
+
 # Files that promise more than they hold. Sanitizers need memory of their own.
 if(TARGET tenon AND TARGET tn_codegen_llvm AND PYTHON3 AND NOT TENON_SANITIZE)
     add_test(NAME hostile COMMAND ${PYTHON3} ${CMAKE_SOURCE_DIR}/tests/fuzz/hostile --bin ${CMAKE_BINARY_DIR}/bin)
