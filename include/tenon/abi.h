@@ -14,6 +14,9 @@
  *   phase    part of a variant; its tasks may run in parallel and in any order
  *   scratch  memory of one worker, 64-byte aligned, contents unspecified at the start of every task
  *   work     memory of one call, 64-byte aligned, shared by all tasks; lives through all phases and steps
+ *   function instructions over slots and symbols; a frame is one activation of it
+ *   state    memory of an instance that survives its runs
+ *   handle   a counted reference to a value: a tensor, closure, constructor, reference or string
  */
 #include <stddef.h>
 #include <stdint.h>
@@ -22,7 +25,8 @@
 extern "C" {
 #endif
 
-#define TENON_ABI_VERSION 0u
+#define TENON_ABI_VERSION 1u
+#define TENON_ABI_OLDEST 1u /* the runtime reads versions from here on */
 #define TENON_QUERY_SYMBOL "tenon_library_query"
 
 typedef int64_t tn_size_fn(const int64_t *sym);
@@ -32,7 +36,7 @@ typedef struct tn_size { /* the number is fn(sym), or value if fn is NULL */
     tn_size_fn *fn;
 } tn_size;
 
-typedef struct tn_host { /* services the host offers to compiled code; none in version 0 */
+typedef struct tn_host { /* services the host offers to compiled code; none in version 1 */
     uint32_t version, reserved0;
     void *reserved[7];
 } tn_host;
@@ -50,13 +54,22 @@ typedef struct tn_call { /* shared by all tasks of a call, read-only */
  * failed. Must not unwind. */
 typedef int32_t tn_phase_fn(const tn_call *call, uint32_t step, uint32_t task, void *scratch);
 
+/* A phase that a device runs: extents of grid and block, and bytes of shared memory. Its arguments are the kernel's; a
+ * device's memory is a handle and an offset, which only the runtime sees. */
+typedef struct tn_launch {
+    const char *function; /* of the kernel's module */
+    tn_size grid[3], block[3];
+    tn_size shared_bytes;
+} tn_launch;
+
 enum tn_phase_flag { TN_PHASE_NO_BARRIER = 1 }; /* the next phase may start before this one has ended */
 
 typedef struct tn_phase {
-    tn_phase_fn *run;
-    tn_size tasks;  /* >= 0, <= UINT32_MAX */
-    uint32_t flags; /* enum tn_phase_flag */
+    tn_phase_fn *run; /* NULL: launch */
+    tn_size tasks;    /* >= 0, <= UINT32_MAX */
+    uint32_t flags;   /* enum tn_phase_flag */
     uint32_t reserved0;
+    const tn_launch *launch; /* NULL: run */
 } tn_phase;
 
 typedef struct tn_variant {
@@ -68,6 +81,16 @@ typedef struct tn_variant {
     uint64_t n_phase; /* 0: nothing to do, all outputs are empty */
 } tn_variant;
 
+enum tn_overlap_kind {
+    TN_OVERLAP_MAY = 0, /* the result may use the operand's memory */
+    TN_OVERLAP_MUST = 1 /* the result is the operand, changed in place; a call has one STATE slot for both */
+};
+
+typedef struct tn_overlap {
+    uint16_t in, out; /* numbers of an input and of an output */
+    uint32_t kind;    /* enum tn_overlap_kind */
+} tn_overlap;
+
 typedef struct tn_kernel {
     const char *name;   /* as in mod.json func_name, e.g. "tvmgen_default_fused_nn_dense_nn_relu" */
     const char *source; /* the model nodes it computes, "Gemm_0, Relu_1"; for messages */
@@ -75,8 +98,11 @@ typedef struct tn_kernel {
     const char *const *check; /* texts of the n_check run-time checks */
     uint32_t n_variant, n_check;
     uint32_t n_in, n_out, n_sym;
-    uint32_t
-        in_place; /* bit k: the single output may use the memory of input k; 0: no output overlaps anything */
+    uint32_t n_overlap;
+    const tn_overlap *overlap; /* pairs that may or must share memory; no other result overlaps anything */
+    const char *function;      /* its name in another module; NULL in this library */
+    uint32_t module;           /* index into tn_library.module; 0: this library */
+    uint32_t device;           /* index into tn_library.device: where its arguments lie; 0: the host */
 } tn_kernel;
 
 /* The arithmetic of one call of a kernel; a multiply-add counts 2 (docs/cli.md, "Arithmetic", says what counts). */
@@ -85,44 +111,43 @@ typedef struct tn_operations {
         integers; /* bfloat16: multiply-adds of bfloat16 values; integers: of integers */
 } tn_operations;
 
-/* ---- the AOT program: constant instructions over slots and symbols ---- */
+/* ---- the program: functions of constant instructions over slots and symbols ---- */
 
-enum tn_slot_kind { TN_SLOT_INPUT, TN_SLOT_OUTPUT, TN_SLOT_CONST, TN_SLOT_TEMP };
+enum tn_slot_kind { TN_SLOT_INPUT, TN_SLOT_OUTPUT, TN_SLOT_CONST, TN_SLOT_TEMP, TN_SLOT_STATE };
+
+enum tn_slot_storage {
+    TN_STORAGE_BYTES, /* elements in memory */
+    TN_STORAGE_HANDLE /* a handle, NULL until it is written; has no dimensions, bytes and offset */
+};
 
 typedef struct tn_slot {
-    const char *name;   /* graph input/output name; CONST: entry of mod.params; TEMP: "" */
-    uint32_t kind;      /* enum tn_slot_kind */
-    uint8_t code, bits; /* DLPack type code and bits; lanes is 1 */
+    const char *name;      /* of the input or output; CONST: entry of mod.params; TEMP: "" */
+    uint8_t kind, storage; /* enum tn_slot_kind, enum tn_slot_storage */
+    uint8_t code, bits;    /* DLPack type code and bits; lanes is 1 */
     uint16_t ndim;
-    const tn_size *dim; /* ndim entries, logical shape, in elements */
-    const int32_t
-        *bind; /* INPUT: for each dimension the symbol it binds (first use), or -1: only checked; else NULL */
+    uint16_t device;    /* index into tn_library.device; 0: the host */
+    const tn_size *dim; /* ndim entries, logical shape, in elements; STATE: its capacity */
+    /* INPUT: for each dimension the symbol it binds (first use), or -1: only checked; else NULL */
+    const int32_t *bind;
     tn_size bytes;  /* size of the physical (laid out) value */
     tn_size offset; /* TEMP: place in the arena, a multiple of 64; OUTPUT: place in the arena, or -1 */
-    int64_t alias;  /* OUTPUT: the INPUT, CONST or OUTPUT slot that is copied to it at the end; else -1 */
+    /* OUTPUT: the INPUT, CONST or OUTPUT slot that is copied to it at the end; STATE: index into the program's
+     * states; else -1 */
+    int64_t alias;
+    uint32_t segment; /* 0, or the segment whose PLAN places it and whose arena its offset refers to */
+    uint32_t reserved0;
 } tn_slot;
 
 enum tn_inst_op {
-    TN_INST_CALL = 0, /* a: kernel; operands: slots (inputs, then outputs), then the program symbols that are
-                              the kernel's symbols, then optionally a TEMP slot with the call's work memory */
-    TN_INST_COPY = 1, /* operands: from slot, to slot; equal bytes */
-    TN_INST_FAIL = 2, /* a: index into text */
-    TN_INST_JUMP = 3, /* a: instruction */
-    TN_INST_JUMP_FALSE = 4, /* a: instruction; operands: slot of a bool scalar */
-    TN_INST_BIND = 5, /* a: symbol, one of the last n_late; operands: index into size, the symbol's value */
-    TN_INST_BIND_SLOT = 6, /* a: symbol, one of the last n_late; operands: slot of integers, element */
-    TN_INST_CHECK =
-        7, /* a: index into text; operands: slot of integers, element, index into size; fails unless both are equal */
-    TN_INST_JUMP_ZERO = 9, /* a: instruction; operands: index into size; jumps if that size is 0 */
-    TN_INST_SET = 10,      /* operands: slot of one int64, index into size; stores the size in the slot */
-    TN_INST_STORE =
-        11,          /* operands: from slot, to slot, index into size: a row of `to`, which has from's size */
-    TN_INST_PLAN = 8 /* a: segment, from 1; its slots get memory for the current values of the symbols */
+#define INST(name, number, family, a, operands, doc) TN_INST_##name = number,
+#include "tenon/inst.def"
+#undef INST
+    TN_INST_COUNT
 };
 
 typedef struct tn_inst {
-    uint32_t op, a;
-    uint32_t operand, n_operand; /* its range in program->operand */
+    uint32_t op, a;              /* enum tn_inst_op; tenon/inst.def says what `a` is */
+    uint32_t operand, n_operand; /* its range in the function's operands */
     const char *node;            /* names of model nodes, for messages and profiles */
 } tn_inst;
 
@@ -131,25 +156,63 @@ typedef struct tn_symbol {
     int64_t min, max; /* inclusive range, checked when the symbol is bound */
 } tn_symbol;
 
-typedef struct tn_program {
+typedef struct tn_program_function { /* a frame of it has the slots' memory, the symbols and the arenas */
+    const char *name;                /* "main" */
     const tn_slot *slot;
     const tn_symbol *symbol;
     const tn_inst *inst;
     const uint32_t *operand;
-    const char *const *text;
-    uint32_t n_slot, n_symbol, n_inst, n_operand, n_text;
-    uint32_t n_late;     /* instructions bind the last n_late symbols; inputs bind all others */
+    uint32_t n_slot, n_symbol, n_inst, n_operand;
+    uint32_t n_late; /* instructions bind the last n_late symbols; inputs bind all others */
+    uint32_t n_size, n_segment;
+    uint32_t reserved0;
     tn_size arena_bytes; /* exact size: temporaries at their offsets, and work memory */
     tn_size
         work_offset; /* work memory of calls that name no slot for it: from here to the end of the arena */
-    /* For symbols that are bound during the run; NULL and 0 if there are none. */
+    /* For symbols that are bound during the run; NULL if there are none. */
     const tn_size *size;          /* what instructions refer to by index */
     const tn_size *segment_bytes; /* size of the arena of segment 1, 2, ... */
-    const uint32_t *
-        slot_segment; /* n_slot entries: 0, or the segment whose PLAN places the slot and whose arena its offset
-                                     refers to */
-    uint32_t n_size, n_segment;
+} tn_program_function;
+
+typedef struct tn_state { /* two instances share none */
+    const char *name;
+    const char
+        *initial; /* entry of mod.params with its first contents; NULL: zeros, or what `init` computes */
+    const tn_size *dim; /* ndim entries: the capacity, numbers */
+    uint64_t bytes;     /* of the capacity */
+    uint64_t extent;    /* the first extent along `axis` */
+    uint8_t code, bits;
+    uint16_t ndim;
+    int16_t axis; /* along which it grows up to its capacity; -1: it does not */
+    uint16_t device;
+    int32_t init; /* function without inputs whose only output is the first contents; -1: none */
+    uint32_t reserved0;
+} tn_state;
+
+typedef struct tn_program {
+    const tn_program_function *function; /* the first one is main */
+    const tn_state *state;
+    const char *const *text;
+    uint32_t n_function, n_state, n_text;
+    uint32_t depth; /* frames at most; 0: as many as the runtime allows */
+    void *reserved[2];
 } tn_program;
+
+/* Code that is not in this library: a device's, or an external code generator's. */
+typedef struct tn_module {
+    const char *name,
+        *kind;        /* "mod.1.cuda", "cuda"; a runtime that does not know the kind refuses the package */
+    const void *blob; /* its contents; NULL: the package has a file of that name */
+    uint64_t bytes;
+    const uint32_t *import; /* modules that it needs, by index */
+    uint32_t n_import, reserved0;
+} tn_module;
+
+typedef struct tn_device {
+    const char *kind; /* "cpu" */
+    uint32_t id;
+    uint32_t align; /* of values in its memory, in bytes; a power of two */
+} tn_device;
 
 typedef struct tn_library {
     uint32_t version; /* the TENON_ABI_VERSION that the library was built for */
@@ -164,7 +227,10 @@ typedef struct tn_library {
     uint32_t n_metadata;
     const char *const *metadata;     /* n_metadata times key, value: what the model says of itself */
     const tn_operations *operations; /* n_kernel entries; NULL: not known */
-    void *reserved[2];
+    const tn_module *module;         /* entry 0 is this library; NULL: there are no others */
+    const tn_device *device;         /* entry 0 is the host; NULL: there are no others */
+    uint32_t n_module, n_device;
+    void *reserved[4];
 } tn_library;
 
 /* Returns NULL if the library needs a newer host than max_version. */
@@ -183,10 +249,12 @@ typedef const tn_bundle *tn_bundle_fn(void);
 
 #ifndef __cplusplus
 _Static_assert(sizeof(void *) != 8 ||
-                   (sizeof(tn_size) == 16 && sizeof(tn_call) == 48 && sizeof(tn_phase) == 32 &&
-                    sizeof(tn_variant) == 72 && sizeof(tn_kernel) == 56 && sizeof(tn_slot) == 72 &&
-                    sizeof(tn_inst) == 24 && sizeof(tn_symbol) == 24 && sizeof(tn_library) == 88 &&
-                    sizeof(tn_program) == 128 && sizeof(tn_operations) == 48),
+                   (sizeof(tn_size) == 16 && sizeof(tn_call) == 48 && sizeof(tn_launch) == 120 &&
+                    sizeof(tn_phase) == 40 && sizeof(tn_variant) == 72 && sizeof(tn_overlap) == 8 &&
+                    sizeof(tn_kernel) == 80 && sizeof(tn_slot) == 80 && sizeof(tn_inst) == 24 &&
+                    sizeof(tn_symbol) == 24 && sizeof(tn_program_function) == 120 && sizeof(tn_state) == 56 &&
+                    sizeof(tn_program) == 56 && sizeof(tn_module) == 48 && sizeof(tn_device) == 16 &&
+                    sizeof(tn_library) == 128 && sizeof(tn_operations) == 48),
                "ABI structs must not change size within a version");
 #endif
 

@@ -132,3 +132,12 @@ bool tn_flat_apart(const tn_flat *v, uint32_t param)
     bool output = v->func->buffer[v->func->param[param]].written;
     return !v->in_place || (!output && (param >= 32 || !(v->in_place >> param & 1)));
 }
+
+uint32_t tn_kernel_overlaps(const tn_kernel_ir *k, tn_overlap out[32])
+{
+    uint32_t n = 0;
+    for (uint16_t i = 0; k->n_variant && i < 32; i++)
+        if (k->variant[0].in_place >> i & 1)
+            out[n++] = (tn_overlap){.in = i, .out = 0, .kind = TN_OVERLAP_MAY};
+    return n;
+}

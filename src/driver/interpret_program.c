@@ -72,6 +72,15 @@ static int32_t run(const tn_call *call, uint32_t step, uint32_t task, void *scra
     return tn_func_run(function(k, call->sym), call->arg, call->sym) == TN_OK ? 0 : 1;
 }
 
+static void make_overlaps(machine *m, const tn_group *g, tn_kernel *out)
+{
+    tn_overlap *pair = TN_NEW_N(&m->b->arena, tn_overlap, 32);
+    out->overlap = pair;
+    for (uint16_t i = 0; i < 32; i++)
+        if (g->in_place >> i & 1)
+            pair[out->n_overlap++] = (tn_overlap){.in = i, .out = 0, .kind = TN_OVERLAP_MAY};
+}
+
 static const tn_kernel *make_kernels(machine *m)
 {
     static const tn_phase phase = {.run = run, .tasks = {.value = 1}};
@@ -96,8 +105,8 @@ static const tn_kernel *make_kernels(machine *m)
                            .n_check = 1,
                            .n_in = g->n_in,
                            .n_out = g->n_out,
-                           .n_sym = g->te->n_symbol,
-                           .in_place = g->in_place};
+                           .n_sym = g->te->n_symbol};
+        make_overlaps(m, g, &k[i]);
     }
     return k;
 }
@@ -131,7 +140,7 @@ static tn_status make_slot(machine *m, uint32_t at, tn_slot *out)
                             node_of(m, s->alias >= 0 ? (uint32_t)s->alias : at), d, (long long)dim[d].value);
     }
     *out = (tn_slot){.name = s->name,
-                     .kind = s->kind,
+                     .kind = (uint8_t)s->kind,
                      .code = s->dtype.code,
                      .bits = s->dtype.bits,
                      .ndim = s->ndim,
@@ -143,7 +152,7 @@ static tn_status make_slot(machine *m, uint32_t at, tn_slot *out)
     return TN_OK;
 }
 
-static void make_instructions(machine *m, tn_program *out)
+static void make_instructions(machine *m, tn_program_function *out)
 {
     const tn_program_ir *p = &m->b->program;
     tn_inst *inst = TN_NEW_N(&m->b->arena, tn_inst, p->n_inst);
@@ -191,18 +200,19 @@ static tn_status make_program(machine *m, tn_program *out)
         TN_TRY(make_slot(m, i, &slot[i]));
     for (uint32_t i = 0; i < p->n_size; i++)
         sizes[i] = size(m, p->size[i]);
-    *out = (tn_program){.slot = slot,
-                        .n_slot = p->n_slot,
-                        .symbol = p->symbol,
-                        .n_symbol = p->n_symbol,
-                        .n_inst = p->n_inst,
-                        .text = p->text,
-                        .n_text = p->n_text,
-                        .arena_bytes = size(m, p->arena_bytes),
-                        .work_offset = size(m, p->work_offset),
-                        .size = sizes,
-                        .n_size = p->n_size};
-    make_instructions(m, out);
+    tn_program_function *f = TN_NEW(&m->b->arena, tn_program_function);
+    *f = (tn_program_function){.name = "main",
+                               .slot = slot,
+                               .n_slot = p->n_slot,
+                               .symbol = p->symbol,
+                               .n_symbol = p->n_symbol,
+                               .n_inst = p->n_inst,
+                               .arena_bytes = size(m, p->arena_bytes),
+                               .work_offset = size(m, p->work_offset),
+                               .size = sizes,
+                               .n_size = p->n_size};
+    make_instructions(m, f);
+    *out = (tn_program){.function = f, .n_function = 1, .text = p->text, .n_text = p->n_text};
     return TN_OK;
 }
 

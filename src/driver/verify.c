@@ -24,7 +24,7 @@ static tn_status look(tn_build *b, const char *file, const char *part, const voi
     if (why)
         return tn_error(b->ctx, "driver-E052", &(tn_loc){.file = file},
                         "%s is damaged: %s; compile the model again", part, why);
-    why = tn_elf_refuse(&e, TENON_ABI_VERSION, text);
+    why = tn_elf_refuse(&e, TENON_ABI_OLDEST, TENON_ABI_VERSION, text);
     if (why)
         return tn_error(b->ctx, "driver-E064", &(tn_loc){.file = file}, "%s cannot be run: %s", part, why);
     print_note(&e, out);

@@ -24,7 +24,7 @@ static const char *binder(const tnr_instance *inst, int32_t s)
 {
     const tnr_exe *x = inst->exe;
     for (uint32_t i = 0; i < x->n_input; i++) {
-        const tn_slot *slot = &x->program->slot[x->input[i]];
+        const tn_slot *slot = &x->main->slot[x->input[i]];
         for (uint32_t d = 0; inst->input[i].set && slot->bind && d < slot->ndim; d++)
             if (slot->bind[d] == s)
                 return slot->name;
@@ -38,7 +38,7 @@ static tnr_status bind_input(tnr_instance *inst, const tn_slot *slot, const tnr_
         int32_t s = slot->bind[d];
         if (s < 0)
             continue;
-        const tn_symbol *symbol = &inst->exe->program->symbol[s];
+        const tn_symbol *symbol = &inst->exe->main->symbol[s];
         if (inst->probe[s] < 0)
             inst->probe[s] = in->shape[d]; /* its range was checked when it was set */
         else if (inst->probe[s] != in->shape[d])
@@ -54,7 +54,7 @@ static tnr_status bind_input(tnr_instance *inst, const tn_slot *slot, const tnr_
 /* Dimensions that bind nothing must equal what the symbols say. */
 static tnr_status check_dimensions(const tnr_instance *inst, uint32_t i, tnr_error *err)
 {
-    const tn_slot *slot = &inst->exe->program->slot[inst->exe->input[i]];
+    const tn_slot *slot = &inst->exe->main->slot[inst->exe->input[i]];
     const tnr_given *in = &inst->input[i];
     for (uint32_t d = 0; d < slot->ndim; d++) {
         int64_t expected =
@@ -75,7 +75,7 @@ static tnr_status check_dimensions(const tnr_instance *inst, uint32_t i, tnr_err
 tnr_status tnr_bind_symbols(tnr_instance *inst, bool need_all, tnr_error *err)
 {
     const tnr_exe *x = inst->exe;
-    const tn_program *p = x->program;
+    const tn_program_function *p = x->main;
     for (uint32_t s = 0; s < p->n_symbol; s++)
         inst->probe[s] = -1;
     for (uint32_t i = 0; i < x->n_input; i++) {
@@ -120,7 +120,7 @@ static bool bytes_fit_shape(const tnr_instance *inst, const tn_slot *s, uint64_t
 /* The nodes that compute a slot: those of the first call that has it; calls stand in order. */
 static const char *node_of(const tnr_instance *inst, uint32_t slot)
 {
-    const tn_program *p = inst->exe->program;
+    const tn_program_function *p = inst->exe->main;
     for (uint32_t i = 0; i < p->n_inst; i++) {
         const uint32_t *op = p->operand + p->inst[i].operand;
         uint32_t n_slot = p->inst[i].n_operand;
@@ -138,7 +138,7 @@ static const char *node_of(const tnr_instance *inst, uint32_t slot)
 /* An extent less than 0 says that an input is too small, as an image is for a window. */
 static tnr_status check_extents(const tnr_instance *inst, uint32_t at, tnr_error *err)
 {
-    const tn_slot *s = &inst->exe->program->slot[at];
+    const tn_slot *s = &inst->exe->main->slot[at];
     for (uint32_t d = 0; d < s->ndim; d++) {
         int64_t extent = tnr_size_get(s->dim[d], inst->sym);
         if (extent < 0)
@@ -153,7 +153,7 @@ static tnr_status check_extents(const tnr_instance *inst, uint32_t at, tnr_error
 /* arena_bytes: of the arena that the slot's segment has. */
 static tnr_status size_slot(tnr_instance *inst, uint32_t at, uint64_t arena_bytes, tnr_error *err)
 {
-    const tn_slot *s = &inst->exe->program->slot[at];
+    const tn_slot *s = &inst->exe->main->slot[at];
     int64_t bytes = tnr_size_get(s->bytes, inst->sym), offset = -1, end;
     if (bytes < 0)
         return contradiction(s, at, "has a negative size", err);
@@ -173,17 +173,16 @@ static tnr_status size_slot(tnr_instance *inst, uint32_t at, uint64_t arena_byte
 /* Both sides of every copy have the same size: what exe.c could not see where sizes depend on symbols. */
 static tnr_status check_copies(const tnr_instance *inst, tnr_error *err)
 {
-    const tn_program *p = inst->exe->program;
+    const tn_program_function *p = inst->exe->main;
     for (uint32_t i = 0; i < p->n_slot; i++)
-        if (p->slot[i].alias >= 0 && !tnr_slot_segment(p, i) &&
-            inst->bytes[p->slot[i].alias] != inst->bytes[i])
+        if (p->slot[i].alias >= 0 && !p->slot[i].segment && inst->bytes[p->slot[i].alias] != inst->bytes[i])
             return tnr_fail(err, TNR_E_SHAPE, i,
                             "%.400s: with these inputs a tensor of %" PRIu64
                             " bytes would be reshaped to %" PRIu64,
                             p->slot[i].name, inst->bytes[p->slot[i].alias], inst->bytes[i]);
     for (uint32_t i = 0; i < p->n_inst; i++) {
         const uint32_t *op = p->operand + p->inst[i].operand;
-        if (p->inst[i].op == TN_INST_COPY && !tnr_slot_segment(p, op[0]) && !tnr_slot_segment(p, op[1]) &&
+        if (p->inst[i].op == TN_INST_COPY && !p->slot[op[0]].segment && !p->slot[op[1]].segment &&
             inst->bytes[op[0]] != inst->bytes[op[1]])
             return tnr_fail(err, TNR_E_SHAPE, i,
                             "%.120s: with these inputs a tensor of %" PRIu64
@@ -195,9 +194,9 @@ static tnr_status check_copies(const tnr_instance *inst, tnr_error *err)
 
 static tnr_status size_all(tnr_instance *inst, tnr_error *err)
 {
-    const tn_program *p = inst->exe->program;
+    const tn_program_function *p = inst->exe->main;
     for (uint32_t i = 0; i < p->n_slot; i++) {
-        tnr_status status = tnr_slot_segment(p, i) ? TNR_OK : check_extents(inst, i, err);
+        tnr_status status = p->slot[i].segment ? TNR_OK : check_extents(inst, i, err);
         if (status)
             return status;
     }
@@ -210,7 +209,7 @@ static tnr_status size_all(tnr_instance *inst, tnr_error *err)
     inst->arena_bytes = (uint64_t)arena;
     inst->work_offset = (uint64_t)work;
     for (uint32_t i = 0; i < p->n_slot; i++) {
-        if (tnr_slot_segment(p, i))
+        if (p->slot[i].segment)
             continue;
         tnr_status status = size_slot(inst, i, inst->arena_bytes, err);
         if (status)
@@ -243,7 +242,7 @@ tnr_status tnr_block_fit(tnr_block *block, uint64_t n, tnr_error *err)
 static tnr_status place_all(tnr_instance *inst, tnr_error *err)
 {
     const tnr_exe *x = inst->exe;
-    const tn_program *p = x->program;
+    const tn_program_function *p = x->main;
     void *arena = inst->arena;
     tnr_status status = fit(&arena, &inst->arena_room, inst->arena_bytes, err);
     inst->arena = arena;
@@ -253,7 +252,7 @@ static tnr_status place_all(tnr_instance *inst, tnr_error *err)
         inst->ptr[i] = inst->offset[i] >= 0 ? inst->arena + inst->offset[i] : x->fixed[i];
     for (uint32_t i = 0; i < x->n_output; i++) {
         const tn_slot *s = &p->slot[x->output[i]];
-        for (uint32_t d = 0; d < s->ndim && !tnr_slot_segment(p, x->output[i]); d++)
+        for (uint32_t d = 0; d < s->ndim && !p->slot[x->output[i]].segment; d++)
             inst->output[i].shape[d] = tnr_size_get(s->dim[d], inst->sym);
     }
     return TNR_OK;
@@ -288,10 +287,10 @@ tnr_status tnr_place_output(tnr_instance *inst, uint32_t i, tnr_error *err)
 tnr_status tnr_plan(tnr_instance *inst, uint32_t segment, uint32_t at, tnr_error *err)
 {
     const tnr_exe *x = inst->exe;
-    const tn_program *p = x->program;
+    const tn_program_function *p = x->main;
     tnr_block *block = &inst->segment[segment - 1];
     for (uint32_t i = 0; i < p->n_slot; i++) {
-        tnr_status status = p->slot_segment[i] == segment ? check_extents(inst, i, err) : TNR_OK;
+        tnr_status status = p->slot[i].segment == segment ? check_extents(inst, i, err) : TNR_OK;
         if (status)
             return status;
     }
@@ -301,14 +300,14 @@ tnr_status tnr_plan(tnr_instance *inst, uint32_t segment, uint32_t at, tnr_error
                         p->inst[at].node, bytes);
     tnr_status status = tnr_block_fit(block, (uint64_t)bytes, err);
     for (uint32_t i = 0; !status && i < p->n_slot; i++) {
-        if (p->slot_segment[i] != segment)
+        if (p->slot[i].segment != segment)
             continue;
         status = size_slot(inst, i, (uint64_t)bytes, err);
         inst->ptr[i] = inst->offset[i] >= 0 ? (uint8_t *)block->at + inst->offset[i] : NULL;
     }
     for (uint32_t i = 0; !status && i < x->n_output; i++) {
         const tn_slot *s = &p->slot[x->output[i]];
-        if (p->slot_segment[x->output[i]] != segment)
+        if (p->slot[x->output[i]].segment != segment)
             continue;
         for (uint32_t d = 0; d < s->ndim; d++)
             inst->output[i].shape[d] = tnr_size_get(s->dim[d], inst->sym);
@@ -321,7 +320,7 @@ tnr_status tnr_plan(tnr_instance *inst, uint32_t segment, uint32_t at, tnr_error
 
 bool tnr_has_empty_symbol(const tnr_instance *inst, uint32_t *out_symbol)
 {
-    const tn_program *p = inst->exe->program;
+    const tn_program_function *p = inst->exe->main;
     for (uint32_t s = 0; s < p->n_symbol - p->n_late; s++)
         if (inst->probe[s] == 0 && p->symbol[s].min > 0) {
             if (out_symbol)
@@ -336,7 +335,7 @@ static tnr_status refuse_empty(const tnr_instance *inst, uint32_t symbol, uint32
 {
     return tnr_fail(err, TNR_E_SHAPE, 0,
                     "input \"%.400s\": dimension %.400s is 0, and output \"%.400s\" %s: at least 1 is needed",
-                    binder(inst, (int32_t)symbol), inst->exe->program->symbol[symbol].name,
+                    binder(inst, (int32_t)symbol), inst->exe->main->symbol[symbol].name,
                     tnr_module_output(inst->module, output)->name, why);
 }
 
@@ -344,11 +343,11 @@ static tnr_status refuse_empty(const tnr_instance *inst, uint32_t symbol, uint32
 static tnr_status bind_empty(tnr_instance *inst, uint32_t symbol, tnr_error *err)
 {
     const tnr_exe *x = inst->exe;
-    const tn_program *p = x->program;
+    const tn_program_function *p = x->main;
     for (uint32_t i = 0; i < x->n_output; i++) {
         const tn_slot *s = &p->slot[x->output[i]];
         bool empty = false;
-        if (tnr_slot_segment(p, x->output[i]))
+        if (p->slot[x->output[i]].segment)
             return refuse_empty(inst, symbol, i, "has a shape that depends on data", err);
         for (uint32_t d = 0; d < s->ndim; d++) {
             int64_t extent = tnr_size_get(s->dim[d], inst->probe);
@@ -367,7 +366,7 @@ static tnr_status bind_empty(tnr_instance *inst, uint32_t symbol, tnr_error *err
 
 tnr_status tnr_bind(tnr_instance *inst, tnr_error *err)
 {
-    const tn_program *p = inst->exe->program;
+    const tn_program_function *p = inst->exe->main;
     size_t n = (p->n_symbol - p->n_late) * sizeof *inst->sym;
     tnr_status status = tnr_bind_symbols(inst, true, err);
     if (status)

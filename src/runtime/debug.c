@@ -19,7 +19,7 @@ tnr_status tnr_debug_begin(tnr_instance *instance, tnr_error *err)
     status = tnr_prepare(instance, true, err);
     instance->stepping = !status;
     instance->step =
-        instance->empty ? instance->exe->program->n_inst : 0; /* empty: all outputs are, nothing runs */
+        instance->empty ? instance->exe->main->n_inst : 0; /* empty: all outputs are, nothing runs */
     tnr_leave(instance);
     return status;
 }
@@ -28,7 +28,7 @@ tnr_status tnr_debug_begin(tnr_instance *instance, tnr_error *err)
 static tnr_status advance(tnr_instance *inst, uint32_t *out_at, uint32_t *out_variant, uint64_t *out_ns,
                           tnr_error *err)
 {
-    const tn_program *p = inst->exe->program;
+    const tn_program_function *p = inst->exe->main;
     tnr_status status = TNR_OK;
     tnr_floating callers = tnr_floating_default();
     tnr_pool_busy();
@@ -56,7 +56,7 @@ static tnr_status step(tnr_instance *inst, tnr_profile_event *out_event, int *ou
         inst->stepping = false;
         return status;
     }
-    *out_done = at == inst->exe->program->n_inst;
+    *out_done = at == inst->exe->main->n_inst;
     if (*out_done) {
         inst->stepping = false;
         tnr_deliver(inst);
@@ -93,13 +93,13 @@ static bool is_among(const char *names, const char *name)
 
 static bool is_result(const tnr_instance *inst, const tnr_profile_event *e, const char *name)
 {
-    const tn_slot *s = &inst->exe->program->slot[e->slot[e->n_in]];
+    const tn_slot *s = &inst->exe->main->slot[e->slot[e->n_in]];
     return is_among(e->node, name) || (s->kind == TN_SLOT_OUTPUT && strcmp(s->name, name) == 0);
 }
 
 static tnr_status no_kernel(const tnr_instance *inst, const char *name, bool done, tnr_error *err)
 {
-    const tn_program *p = inst->exe->program;
+    const tn_program_function *p = inst->exe->main;
     bool known = false;
     for (uint32_t i = 0; i < p->n_inst; i++)
         known = known || (computes(&p->inst[i]) && is_among(p->inst[i].node, name));
@@ -119,7 +119,7 @@ tnr_status tnr_debug_value(tnr_instance *instance, const char *name, DLTensor *o
     if (status)
         return status;
     for (uint32_t i = 0; i < instance->exe->n_input; i++)
-        if (strcmp(instance->exe->program->slot[instance->exe->input[i]].name, name) == 0) {
+        if (strcmp(instance->exe->main->slot[instance->exe->input[i]].name, name) == 0) {
             *out_view = instance->view[instance->exe->input[i]];
             return TNR_OK;
         }
@@ -140,15 +140,15 @@ tnr_status tnr_debug_value(tnr_instance *instance, const char *name, DLTensor *o
 uint32_t tnr_kernel_count(const tnr_instance *instance)
 {
     uint32_t n = 0;
-    for (uint32_t i = 0; i < instance->exe->program->n_inst; i++)
-        n += computes(&instance->exe->program->inst[i]);
+    for (uint32_t i = 0; i < instance->exe->main->n_inst; i++)
+        n += computes(&instance->exe->main->inst[i]);
     return n;
 }
 
 tnr_status tnr_kernel_info_get(const tnr_instance *instance, uint32_t index, tnr_kernel_info *out_info,
                                tnr_error *err)
 {
-    const tn_program *p = instance ? instance->exe->program : NULL;
+    const tn_program_function *p = instance ? instance->exe->main : NULL;
     for (uint32_t i = 0, n = 0; p && out_info && i < p->n_inst; i++) {
         const tn_inst *in = &p->inst[i];
         if (!computes(in) || n++ < index)
@@ -168,5 +168,5 @@ tnr_status tnr_kernel_info_get(const tnr_instance *instance, uint32_t index, tnr
 
 const char *tnr_slot_name(const tnr_instance *instance, uint32_t slot)
 {
-    return slot < instance->exe->program->n_slot ? instance->exe->program->slot[slot].name : "";
+    return slot < instance->exe->main->n_slot ? instance->exe->main->slot[slot].name : "";
 }

@@ -29,32 +29,23 @@ static tnr_status damaged(tnr_error *err, uint64_t position, const char *what, c
                     name ? " \"" : "", name ? name : "", name ? "\"" : "");
 }
 
-static tnr_status check_tables(const tn_program *p, tnr_error *err)
+static tnr_status check_tables(const tn_program_function *p, tnr_error *err)
 {
     const struct {
         const void *table;
         uint32_t n;
-    } row[] = {{p->slot, p->n_slot},
-               {p->symbol, p->n_symbol},
-               {p->inst, p->n_inst},
-               {p->operand, p->n_operand},
-               {p->text, p->n_text},
-               {p->size, p->n_size},
-               {p->segment_bytes, p->n_segment},
-               {p->slot_segment, p->n_segment ? p->n_slot : 0}};
+    } row[] = {{p->slot, p->n_slot},       {p->symbol, p->n_symbol}, {p->inst, p->n_inst},
+               {p->operand, p->n_operand}, {p->size, p->n_size},     {p->segment_bytes, p->n_segment}};
     for (size_t i = 0; i < sizeof row / sizeof row[0]; i++)
         if (row[i].n > MAX_COUNT || (row[i].n > 0 && !row[i].table))
             return damaged(err, 0, "a table is missing or too long", NULL);
     for (uint32_t i = 0; i < p->n_symbol; i++)
         if (!p->symbol[i].name || p->symbol[i].min < 0 || p->symbol[i].max < p->symbol[i].min)
             return damaged(err, i, "a symbol without a name or with an empty range", NULL);
-    for (uint32_t i = 0; i < p->n_text; i++)
-        if (!p->text[i])
-            return damaged(err, i, "a missing text", NULL);
     if (p->n_late > p->n_symbol)
         return damaged(err, 0, "more symbols are bound during the run than exist", NULL);
-    for (uint32_t i = 0; i < p->n_slot && p->n_segment; i++)
-        if (p->slot_segment[i] > p->n_segment)
+    for (uint32_t i = 0; i < p->n_slot; i++)
+        if (p->slot[i].segment > p->n_segment)
             return damaged(err, i, "a slot in a segment that does not exist", NULL);
     if (p->n_symbol == 0 && (p->arena_bytes.fn || p->work_offset.fn))
         return damaged(err, 0, "an arena size depends on symbols, but there are none", NULL);
@@ -65,8 +56,21 @@ static tnr_status check_tables(const tn_program *p, tnr_error *err)
     return TNR_OK;
 }
 
+/* What all functions share. */
+static tnr_status check_program(const tn_program *p, tnr_error *err)
+{
+    if (!p->function || p->n_function != 1 || p->n_state > 0)
+        return damaged(err, 0, "it has no function, or several, or states", NULL);
+    if (p->n_text > MAX_COUNT || (p->n_text > 0 && !p->text))
+        return damaged(err, 0, "a table is missing or too long", NULL);
+    for (uint32_t i = 0; i < p->n_text; i++)
+        if (!p->text[i])
+            return damaged(err, i, "a missing text", NULL);
+    return TNR_OK;
+}
+
 /* Dimensions and byte count of a slot where they are constant. */
-static tnr_status check_slot_size(const tn_program *p, const tn_slot *s, uint32_t at, tnr_error *err)
+static tnr_status check_slot_size(const tn_program_function *p, const tn_slot *s, uint32_t at, tnr_error *err)
 {
     int64_t shape[MAX_NDIM];
     bool fixed = true;
@@ -91,7 +95,8 @@ static tnr_status check_slot_size(const tn_program *p, const tn_slot *s, uint32_
 }
 
 /* Where it lives. */
-static tnr_status check_slot_place(const tn_program *p, const tn_slot *s, uint32_t at, tnr_error *err)
+static tnr_status check_slot_place(const tn_program_function *p, const tn_slot *s, uint32_t at,
+                                   tnr_error *err)
 {
     size_t end;
     if (s->alias < -1 || s->alias >= (int64_t)p->n_slot || (s->alias >= 0 && s->kind != TN_SLOT_OUTPUT))
@@ -112,7 +117,7 @@ static tnr_status check_slot_place(const tn_program *p, const tn_slot *s, uint32
         return TNR_OK;
     if (s->offset.value < 0 || s->offset.value % 64 != 0)
         return damaged(err, at, "arena offset is negative or not a multiple of 64 in slot", s->name);
-    if (p->n_segment && p->slot_segment[at])
+    if (s->segment)
         return TNR_OK; /* checked when it is planned */
     if (!s->bytes.fn && !p->arena_bytes.fn &&
         (!tn_size_add((size_t)s->offset.value, (size_t)s->bytes.value, &end) ||
@@ -121,7 +126,8 @@ static tnr_status check_slot_place(const tn_program *p, const tn_slot *s, uint32
     return TNR_OK;
 }
 
-static tnr_status check_bind(const tn_program *p, const tn_slot *s, uint32_t at, bool *bound, tnr_error *err)
+static tnr_status check_bind(const tn_program_function *p, const tn_slot *s, uint32_t at, bool *bound,
+                             tnr_error *err)
 {
     for (uint32_t d = 0; s->kind == TN_SLOT_INPUT && d < s->ndim; d++) {
         int32_t b = s->bind ? s->bind[d] : -1;
@@ -155,10 +161,10 @@ static tnr_status find_constant(tnr_exe *exe, const tn_slot *s, uint32_t at, con
 
 static tnr_status check_slots(tnr_exe *exe, const tnr_params *params, bool *bound, tnr_error *err)
 {
-    const tn_program *p = exe->program;
+    const tn_program_function *p = exe->main;
     for (uint32_t i = 0; i < p->n_slot; i++) {
         const tn_slot *s = &p->slot[i];
-        if (!s->name || s->kind > TN_SLOT_TEMP)
+        if (!s->name || s->kind > TN_SLOT_TEMP || s->storage != TN_STORAGE_BYTES || s->device != 0)
             return damaged(err, i, "a slot without a name or of no known kind", NULL);
         tnr_status status = check_slot_size(p, s, i, err);
         if (!status)
@@ -180,18 +186,18 @@ static tnr_status check_slots(tnr_exe *exe, const tnr_params *params, bool *boun
     return TNR_OK;
 }
 
-static bool writable(const tn_program *p, uint32_t slot)
+static bool writable(const tn_program_function *p, uint32_t slot)
 {
     const tn_slot *s = &p->slot[slot];
     return s->kind == TN_SLOT_TEMP || (s->kind == TN_SLOT_OUTPUT && s->alias < 0);
 }
 
 /* Do two slots overlap in the arena? Only what is known now: offsets and sizes that are numbers. */
-static bool overlaps(const tn_program *p, uint32_t a, uint32_t b)
+static bool overlaps(const tn_program_function *p, uint32_t a, uint32_t b)
 {
     const tn_slot *x = &p->slot[a], *y = &p->slot[b];
     bool here = x->kind >= TN_SLOT_OUTPUT && x->kind != TN_SLOT_CONST && y->kind >= TN_SLOT_OUTPUT &&
-                y->kind != TN_SLOT_CONST && (!p->n_segment || p->slot_segment[a] == p->slot_segment[b]);
+                y->kind != TN_SLOT_CONST && x->segment == y->segment;
     if (!here || x->offset.fn || y->offset.fn || x->bytes.fn || y->bytes.fn || x->offset.value < 0 ||
         y->offset.value < 0 || !x->bytes.value || !y->bytes.value)
         return a == b;
@@ -199,9 +205,18 @@ static bool overlaps(const tn_program *p, uint32_t a, uint32_t b)
                                              : x->offset.value - y->offset.value < y->bytes.value;
 }
 
+/* May this result have the memory of this input? */
+static bool may_overlap(const tn_kernel *k, uint32_t in, uint32_t out)
+{
+    for (uint32_t i = 0; i < k->n_overlap; i++)
+        if (k->overlap[i].in == in && k->overlap[i].out == out)
+            return true;
+    return false;
+}
+
 /* A result overlaps no operand but those the kernel computes it over; work memory that the call names overlaps
  * neither. O(inputs times outputs). */
-static tnr_status check_apart(const tn_program *p, const tn_kernel *k, const uint32_t *op, bool work,
+static tnr_status check_apart(const tn_program_function *p, const tn_kernel *k, const uint32_t *op, bool work,
                               uint32_t at, tnr_error *err)
 {
     for (uint32_t i = 0; work && i < k->n_in + k->n_out; i++)
@@ -210,7 +225,7 @@ static tnr_status check_apart(const tn_program *p, const tn_kernel *k, const uin
     for (uint32_t o = 0; o < k->n_out; o++)
         for (uint32_t i = 0; i < k->n_in; i++) {
             uint32_t in = op[i], out = op[k->n_in + o];
-            bool over = i < 32 && k->n_out == 1 && (k->in_place >> i & 1) && in != out &&
+            bool over = may_overlap(k, i, o) && in != out &&
                         p->slot[in].offset.value == p->slot[out].offset.value &&
                         p->slot[in].bytes.value == p->slot[out].bytes.value;
             if (!over && overlaps(p, in, out))
@@ -221,7 +236,7 @@ static tnr_status check_apart(const tn_program *p, const tn_kernel *k, const uin
 
 static tnr_status check_call(tnr_exe *exe, const tn_inst *in, uint32_t at, tnr_error *err)
 {
-    const tn_program *p = exe->program;
+    const tn_program_function *p = exe->main;
     if (in->a >= exe->library->n_kernel)
         return damaged(err, at, "a call of a kernel that does not exist", NULL);
     const tn_kernel *k = &exe->library->kernel[in->a];
@@ -243,7 +258,7 @@ static tnr_status check_call(tnr_exe *exe, const tn_inst *in, uint32_t at, tnr_e
     return status;
 }
 
-static tnr_status check_copy(const tn_program *p, const tn_inst *in, uint32_t at, tnr_error *err)
+static tnr_status check_copy(const tn_program_function *p, const tn_inst *in, uint32_t at, tnr_error *err)
 {
     const uint32_t *op = p->operand + in->operand;
     if (in->n_operand != 2 || op[0] >= p->n_slot || op[1] >= p->n_slot || !writable(p, op[1]))
@@ -255,7 +270,7 @@ static tnr_status check_copy(const tn_program *p, const tn_inst *in, uint32_t at
 }
 
 /* JUMP_ZERO, SET and STORE. */
-static tnr_status check_loop(const tn_program *p, const tn_inst *in, uint32_t at, tnr_error *err)
+static tnr_status check_loop(const tn_program_function *p, const tn_inst *in, uint32_t at, tnr_error *err)
 {
     const uint32_t *op = p->operand + in->operand;
     uint32_t n = in->op == TN_INST_JUMP_ZERO ? 1 : in->op == TN_INST_SET ? 2 : 3;
@@ -273,10 +288,11 @@ static tnr_status check_loop(const tn_program *p, const tn_inst *in, uint32_t at
 }
 
 /* BIND, BIND_SLOT, CHECK and PLAN. */
-static tnr_status check_late(const tn_program *p, const tn_inst *in, uint32_t at, tnr_error *err)
+static tnr_status check_late(const tnr_exe *exe, const tn_inst *in, uint32_t at, tnr_error *err)
 {
     static const uint8_t n_operand[] = {
         [TN_INST_BIND] = 1, [TN_INST_BIND_SLOT] = 2, [TN_INST_CHECK] = 3, [TN_INST_PLAN] = 0};
+    const tn_program_function *p = exe->main;
     const uint32_t *op = p->operand + in->operand;
     bool binds = in->op == TN_INST_BIND || in->op == TN_INST_BIND_SLOT,
          reads = in->op != TN_INST_BIND && in->op != TN_INST_PLAN;
@@ -286,7 +302,7 @@ static tnr_status check_late(const tn_program *p, const tn_inst *in, uint32_t at
         return damaged(err, at, "binds a symbol that does not exist, or an input's, at", in->node);
     if (in->op == TN_INST_PLAN && (in->a == 0 || in->a > p->n_segment))
         return damaged(err, at, "plans a segment that does not exist at", in->node);
-    if (in->op == TN_INST_CHECK && in->a >= p->n_text)
+    if (in->op == TN_INST_CHECK && in->a >= exe->program->n_text)
         return damaged(err, at, "a text that does not exist at", in->node);
     if (in->op != TN_INST_PLAN && !reads && op[0] >= p->n_size)
         return damaged(err, at, "a size that does not exist at", in->node);
@@ -299,7 +315,7 @@ static tnr_status check_late(const tn_program *p, const tn_inst *in, uint32_t at
 
 static tnr_status check_inst(tnr_exe *exe, uint32_t at, tnr_error *err)
 {
-    const tn_program *p = exe->program;
+    const tn_program_function *p = exe->main;
     const tn_inst *in = &p->inst[at];
     if (!in->node || in->operand > p->n_operand || in->n_operand > p->n_operand - in->operand)
         return damaged(err, at, "an instruction whose operands are out of range", NULL);
@@ -309,7 +325,8 @@ static tnr_status check_inst(tnr_exe *exe, uint32_t at, tnr_error *err)
     case TN_INST_CALL: return check_call(exe, in, at, err);
     case TN_INST_COPY: return check_copy(p, in, at, err);
     case TN_INST_FAIL:
-        return in->a < p->n_text ? TNR_OK : damaged(err, at, "a text that does not exist at", in->node);
+        return in->a < exe->program->n_text ? TNR_OK
+                                            : damaged(err, at, "a text that does not exist at", in->node);
     case TN_INST_JUMP_FALSE:
         if (in->n_operand != 1 || p->operand[in->operand] >= p->n_slot ||
             p->slot[p->operand[in->operand]].bytes.fn || p->slot[p->operand[in->operand]].bytes.value != 1)
@@ -320,7 +337,7 @@ static tnr_status check_inst(tnr_exe *exe, uint32_t at, tnr_error *err)
     case TN_INST_BIND:
     case TN_INST_BIND_SLOT:
     case TN_INST_CHECK:
-    case TN_INST_PLAN: return check_late(p, in, at, err);
+    case TN_INST_PLAN: return check_late(exe, in, at, err);
     case TN_INST_JUMP_ZERO:
     case TN_INST_SET:
     case TN_INST_STORE: return check_loop(p, in, at, err);
@@ -329,8 +346,8 @@ static tnr_status check_inst(tnr_exe *exe, uint32_t at, tnr_error *err)
 }
 
 /* No two inputs and no two outputs share a name. name and order have room for all slots. */
-static tnr_status check_names(const tn_program *p, const uint32_t *slot, uint32_t n, const char **name,
-                              uint32_t *order, tnr_error *err)
+static tnr_status check_names(const tn_program_function *p, const uint32_t *slot, uint32_t n,
+                              const char **name, uint32_t *order, tnr_error *err)
 {
     for (uint32_t i = 0; i < n; i++)
         name[i] = p->slot[slot[i]].name;
@@ -345,26 +362,29 @@ tnr_status tnr_exe_init(tnr_exe *exe, const tn_library *library, const tn_progra
                         const tnr_params *params, tnr_error *err)
 {
     *exe = (tnr_exe){.library = library, .program = program};
-    tnr_status status = check_tables(program, err);
+    tnr_status status = check_program(program, err);
+    if (!status)
+        status = check_tables(program->function, err);
     if (status)
         return status;
-    uint32_t n = program->n_slot;
+    const tn_program_function *p = exe->main = program->function;
+    uint32_t n = p->n_slot;
     exe->input = tnr_mem_new(n, sizeof *exe->input);
     exe->output = tnr_mem_new(n, sizeof *exe->output);
     exe->fixed = tnr_mem_new(n, sizeof *exe->fixed);
-    bool *bound = tnr_mem_new(program->n_symbol, sizeof *bound);
+    bool *bound = tnr_mem_new(p->n_symbol, sizeof *bound);
     const char **name = tnr_mem_new(n, sizeof *name);
     uint32_t *order = tnr_mem_new(n, sizeof *order);
     if (!exe->input || !exe->output || !exe->fixed || !bound || !name || !order)
         status = tnr_fail_memory(err, (uint64_t)n * 32);
     if (!status)
         status = check_slots(exe, params, bound, err);
-    for (uint32_t i = 0; !status && i < program->n_inst; i++)
+    for (uint32_t i = 0; !status && i < p->n_inst; i++)
         status = check_inst(exe, i, err);
     if (!status)
-        status = check_names(program, exe->input, exe->n_input, name, order, err);
+        status = check_names(p, exe->input, exe->n_input, name, order, err);
     if (!status)
-        status = check_names(program, exe->output, exe->n_output, name, order, err);
+        status = check_names(p, exe->output, exe->n_output, name, order, err);
     tnr_mem_free(bound);
     tnr_mem_free(name);
     tnr_mem_free(order);

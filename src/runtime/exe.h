@@ -7,6 +7,7 @@
 typedef struct tnr_exe {
     const tn_library *library;
     const tn_program *program;
+    const tn_program_function *main;
     uint32_t n_input, n_output;
     uint32_t *input, *output; /* slots of the inputs and outputs, in the model's order */
     void **fixed;             /* n_slot: data of CONST slots, else NULL; never written */

@@ -24,6 +24,7 @@ enum { MAX_NDIM = 64, OUTPUT_NAME = 20 };
 
 struct tnr_graph {
     tn_program program;
+    tn_program_function main;
     tn_slot *slot;
     tn_size *dim;
     tn_inst *inst;
@@ -532,8 +533,8 @@ static tnr_status place_storage(struct reader *r)
     for (uint32_t e = 0; e < r->n_entry; e++)
         if (r->root[e] != e)
             r->g->slot[e].bytes.value = 0; /* stands for its root: never used */
-    r->g->program.work_offset.value = (int64_t)total;
-    r->g->program.arena_bytes.value = (int64_t)(total + behind);
+    r->g->main.work_offset.value = (int64_t)total;
+    r->g->main.arena_bytes.value = (int64_t)(total + behind);
     return TNR_OK;
 }
 
@@ -564,12 +565,14 @@ static void write_instructions(struct reader *r)
             g->operand[at++] = node->work;
         in->n_operand = at - in->operand;
     }
-    g->program.slot = g->slot;
-    g->program.inst = g->inst;
-    g->program.operand = g->operand;
-    g->program.n_slot = r->n_slot;
-    g->program.n_inst = n;
-    g->program.n_operand = at;
+    g->program = (tn_program){.function = &g->main, .n_function = 1};
+    g->main.name = "main";
+    g->main.slot = g->slot;
+    g->main.inst = g->inst;
+    g->main.operand = g->operand;
+    g->main.n_slot = r->n_slot;
+    g->main.n_inst = n;
+    g->main.n_operand = at;
 }
 
 /* ---- all of it ---- */

@@ -17,13 +17,13 @@ static uint8_t pattern(uint64_t i) { return i % 2 ? 0xff : 0xa5; }
 
 tnr_status tnr_guard_new(tnr_instance *inst, tnr_error *err)
 {
-    inst->guard = tnr_mem_new(inst->exe->program->n_slot, sizeof *inst->guard);
-    return inst->guard ? TNR_OK : tnr_fail_memory(err, inst->exe->program->n_slot * sizeof *inst->guard);
+    inst->guard = tnr_mem_new(inst->exe->main->n_slot, sizeof *inst->guard);
+    return inst->guard ? TNR_OK : tnr_fail_memory(err, inst->exe->main->n_slot * sizeof *inst->guard);
 }
 
 void tnr_guard_free(tnr_instance *inst)
 {
-    for (uint32_t i = 0; inst->guard && i < inst->exe->program->n_slot; i++)
+    for (uint32_t i = 0; inst->guard && i < inst->exe->main->n_slot; i++)
         tnr_mem_free(inst->guard[i].block);
     tnr_mem_free(inst->guard);
 }
@@ -31,7 +31,7 @@ void tnr_guard_free(tnr_instance *inst)
 static tnr_status place(tnr_instance *inst, uint32_t slot, tnr_error *err)
 {
     tnr_guarded *g = &inst->guard[slot];
-    const tn_slot *s = &inst->exe->program->slot[slot];
+    const tn_slot *s = &inst->exe->main->slot[slot];
     uint64_t bytes = inst->bytes[slot], all = bytes + 2u * TNR_GUARD_BYTES;
     if (!g->block || g->bytes != bytes) {
         tnr_mem_free(g->block);
@@ -50,10 +50,10 @@ static tnr_status place(tnr_instance *inst, uint32_t slot, tnr_error *err)
 
 tnr_status tnr_guard_place(tnr_instance *inst, uint32_t segment, tnr_error *err)
 {
-    const tn_program *p = inst->exe->program;
+    const tn_program_function *p = inst->exe->main;
     tnr_status status = TNR_OK;
     for (uint32_t i = 0; !status && i < p->n_slot; i++)
-        if (tnr_slot_segment(p, i) == segment && p->slot[i].kind != TN_SLOT_CONST && p->slot[i].alias < 0)
+        if (p->slot[i].segment == segment && p->slot[i].kind != TN_SLOT_CONST && p->slot[i].alias < 0)
             status = place(inst, i, err);
     return status;
 }
@@ -61,14 +61,14 @@ tnr_status tnr_guard_place(tnr_instance *inst, uint32_t segment, tnr_error *err)
 static tnr_status damaged(const tnr_instance *inst, uint32_t slot, uint64_t byte, uint32_t at, tnr_error *err)
 {
     const tnr_exe *x = inst->exe;
-    const tn_inst *in = &x->program->inst[at];
+    const tn_inst *in = &x->main->inst[at];
     const tnr_guarded *g = &inst->guard[slot];
     bool before = byte < TNR_GUARD_BYTES;
     return tnr_fail(err, TNR_E_CHECK, at,
                     "%.60s: %.70s wrote %" PRIu64 " bytes %s slot %" PRIu32 " \"%.40s\" of %" PRIu64 " bytes",
                     in->node, in->op == TN_INST_CALL ? x->library->kernel[in->a].name : "the program",
                     before ? TNR_GUARD_BYTES - byte : byte - TNR_GUARD_BYTES - g->bytes + 1,
-                    before ? "before" : "behind", slot, x->program->slot[slot].name, g->bytes);
+                    before ? "before" : "behind", slot, x->main->slot[slot].name, g->bytes);
 }
 
 /* Is the guard that begins at byte `from` of a block as it was made? */
@@ -80,7 +80,7 @@ static bool is_whole(const uint8_t *block, uint64_t from)
 
 tnr_status tnr_guard_look(const tnr_instance *inst, uint32_t at, tnr_error *err)
 {
-    for (uint32_t i = 0; i < inst->exe->program->n_slot; i++) {
+    for (uint32_t i = 0; i < inst->exe->main->n_slot; i++) {
         const tnr_guarded *g = &inst->guard[i];
         const uint64_t end = g->bytes + TNR_GUARD_BYTES;
         if (!g->block || (is_whole(g->block, 0) && is_whole(g->block, end)))

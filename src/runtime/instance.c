@@ -18,7 +18,7 @@
 static tnr_status allocate(tnr_instance *inst, tnr_error *err)
 {
     const tnr_exe *x = inst->exe;
-    const tn_program *p = x->program;
+    const tn_program_function *p = x->main;
     size_t n_dim = 0;
     for (uint32_t i = 0; i < x->n_input; i++)
         n_dim += p->slot[x->input[i]].ndim;
@@ -53,7 +53,7 @@ static tnr_status allocate(tnr_instance *inst, tnr_error *err)
 /* The first model node of the program that is control flow, or NULL. */
 static const char *branch(const tnr_module *module)
 {
-    const tn_program *p = module->has[TNR_EXECUTOR_AOT] ? module->exe[TNR_EXECUTOR_AOT].program : NULL;
+    const tn_program_function *p = module->has[TNR_EXECUTOR_AOT] ? module->exe[TNR_EXECUTOR_AOT].main : NULL;
     for (uint32_t i = 0; p && i < p->n_inst; i++)
         if (p->inst[i].op == TN_INST_JUMP_FALSE)
             return p->inst[i].node;
@@ -109,7 +109,7 @@ void tnr_instance_free(tnr_instance *instance)
                            instance->scratch,  instance->ptr,          instance->arg,
                            instance->call_sym, instance->view,         instance->view_shape,
                            instance->arg_view, instance->segment};
-    for (uint32_t i = 0; instance->segment && i < instance->exe->program->n_segment; i++)
+    for (uint32_t i = 0; instance->segment && i < instance->exe->main->n_segment; i++)
         tnr_mem_free(instance->segment[i].at);
     for (size_t i = 0; i < sizeof block / sizeof block[0]; i++)
         tnr_mem_free(block[i]);
@@ -149,7 +149,7 @@ static tnr_status check_fit(const tnr_instance *inst, const char *what, const tn
                             info->name, tnr_shape_print(t->ndim, t->shape, NULL, have),
                             tnr_shape_print(info->ndim, info->shape, info->symbol, want));
     for (int32_t d = 0; bind && d < t->ndim; d++) {
-        const tn_symbol *s = bind[d] < 0 ? NULL : &inst->exe->program->symbol[bind[d]];
+        const tn_symbol *s = bind[d] < 0 ? NULL : &inst->exe->main->symbol[bind[d]];
         bool nothing =
             s && t->shape[d] == 0 && s->min == 1; /* an empty batch: bind.c sees what comes of it */
         if (s && !nothing && (t->shape[d] < s->min || t->shape[d] > s->max))
@@ -183,7 +183,7 @@ tnr_status tnr_set_input_at(tnr_instance *instance, uint32_t index, const DLTens
 {
     if (!instance || !tensor || index >= instance->exe->n_input)
         return tnr_fail(err, TNR_E_ARG, 0, "tnr_set_input: no tensor, or no input %" PRIu32, index);
-    const int32_t *bind = instance->exe->program->slot[instance->exe->input[index]].bind;
+    const int32_t *bind = instance->exe->main->slot[instance->exe->input[index]].bind;
     instance->stepping = false;
     return give(instance, "input", tnr_module_input(instance->module, index), bind, tensor,
                 &instance->input[index], err);
@@ -280,7 +280,7 @@ tnr_status tnr_memory_get(tnr_instance *instance, tnr_memory *out_memory, tnr_er
     if (status)
         return status;
     const tnr_exe *x = instance->exe;
-    const tn_program *p = x->program;
+    const tn_program_function *p = x->main;
     if (tnr_has_empty_symbol(instance, NULL)) { /* nothing is run */
         *out_memory = (tnr_memory){.constants = x->constant_bytes};
         for (uint32_t i = 0; i < x->n_input; i++)

@@ -83,11 +83,6 @@ TNR_CHECKED tnr_status tnr_place_output(tnr_instance *inst, uint32_t i, tnr_erro
 /* Make block->at hold n bytes; what it held is lost if it moves. */
 TNR_CHECKED tnr_status tnr_block_fit(tnr_block *block, uint64_t n, tnr_error *err);
 
-static inline uint32_t tnr_slot_segment(const tn_program *p, uint32_t slot)
-{
-    return p->n_segment ? p->slot_segment[slot] : 0;
-}
-
 /* Scratch for as many threads as this run may use. */
 TNR_CHECKED tnr_status tnr_bind_threads(tnr_instance *inst, tnr_error *err);
 

@@ -85,7 +85,7 @@ static tnr_status examine(const void *data, size_t n, tn_elf *out, tnr_error *er
                         "this package is for another kind of machine (ELF machine %u, this one is %u)",
                         out->machine, tn_elf_machine());
     char text[200];
-    why = tn_elf_refuse(out, TENON_ABI_VERSION, text);
+    why = tn_elf_refuse(out, TENON_ABI_OLDEST, TENON_ABI_VERSION, text);
     return why ? tnr_fail(err, TNR_E_VERSION, 0, "the library cannot run: %s", why) : TNR_OK;
 }
 
@@ -227,6 +227,11 @@ tnr_status tnr_library_permit(const tn_library *library, tnr_error *err)
                         "this package uses kernel ABI version %" PRIu32
                         ", but this runtime %u; update Tenon or compile the model again",
                         library->version, TENON_ABI_VERSION);
+    if (library->version < TENON_ABI_OLDEST)
+        return tnr_fail(err, TNR_E_VERSION, 0,
+                        "%.100s made this package for kernel ABI %" PRIu32
+                        ", which this version no longer reads; compile the model again",
+                        library->producer ? library->producer : "an older tenon", library->version);
     bool amx = false;
     tn_cpu_set cpu = tn_cpu_detect();
     for (uint32_t i = 0; library->feature && i < library->n_feature; i++) {

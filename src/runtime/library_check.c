@@ -33,6 +33,8 @@ static const char *kernel_fault(const tn_kernel *k)
 {
     if (!k->source)
         return "no source text";
+    if (k->n_overlap > MAX_COUNT || (k->n_overlap > 0 && !k->overlap))
+        return "no list of overlaps";
     if (!k->variant || k->n_variant == 0 || k->n_variant > MAX_COUNT)
         return "no variants";
     if (k->n_in > MAX_COUNT || k->n_out > MAX_COUNT || k->n_sym > MAX_COUNT)
@@ -42,6 +44,10 @@ static const char *kernel_fault(const tn_kernel *k)
     for (uint32_t i = 0; i < k->n_check; i++)
         if (!k->check[i])
             return "a missing check text";
+    for (uint32_t i = 0; i < k->n_overlap; i++)
+        if (k->overlap[i].in >= k->n_in || k->overlap[i].out >= k->n_out ||
+            k->overlap[i].kind != TN_OVERLAP_MAY)
+            return "an overlap of arguments that it does not have";
     for (uint32_t v = 0; v < k->n_variant; v++) {
         const char *fault = variant_fault(&k->variant[v]);
         if (fault)

@@ -17,7 +17,7 @@ const char *tnr_version(void) { return TENON_VERSION; }
 /* Name of the symbol a dimension is, found by trying values (abi.h names symbols where they are bound only):
  * it is symbol s if it equals s at three points of its range and does not move with the others. Else "?".
  * sym: scratch. */
-static const char *dimension_symbol(const tn_program *p, tn_size d, int64_t *sym)
+static const char *dimension_symbol(const tn_program_function *p, tn_size d, int64_t *sym)
 {
     for (uint32_t s = 0; s < p->n_symbol; s++)
         sym[s] = p->symbol[s].min;
@@ -42,8 +42,8 @@ static const char *dimension_symbol(const tn_program *p, tn_size d, int64_t *sym
     return name ? name : "?";
 }
 
-static void describe(const tn_program *p, const tn_slot *s, int64_t *shape, const char **symbol, int64_t *sym,
-                     tnr_tensor_info *out)
+static void describe(const tn_program_function *p, const tn_slot *s, int64_t *shape, const char **symbol,
+                     int64_t *sym, tnr_tensor_info *out)
 {
     for (uint32_t d = 0; d < s->ndim; d++) {
         int32_t bind = s->kind == TN_SLOT_INPUT && s->bind ? s->bind[d] : -1;
@@ -57,7 +57,7 @@ static void describe(const tn_program *p, const tn_slot *s, int64_t *shape, cons
 static tnr_status describe_all(tnr_module *m, tnr_error *err)
 {
     const tnr_exe *x = m->described;
-    const tn_program *p = x->program;
+    const tn_program_function *p = x->main;
     size_t n_dim = 0, n = (size_t)x->n_input + x->n_output;
     for (uint32_t i = 0; i < x->n_input; i++)
         n_dim += p->slot[x->input[i]].ndim;
@@ -98,7 +98,7 @@ static tnr_status align_executors(tnr_module *m, tnr_error *err)
 {
     const tnr_exe *a = &m->exe[TNR_EXECUTOR_AOT];
     tnr_exe *g = &m->exe[TNR_EXECUTOR_GRAPH];
-    const tn_slot *as = a->program->slot, *gs = g->program->slot;
+    const tn_slot *as = a->main->slot, *gs = g->main->slot;
     if (a->n_input != g->n_input || a->n_output != g->n_output)
         return tnr_fail(err, TNR_E_FORMAT, 0,
                         "mod.json has %" PRIu32 " inputs and %" PRIu32
@@ -370,13 +370,13 @@ const char *tnr_metadata(const tnr_module *module, const char *key)
 
 uint32_t tnr_symbol_count(const tnr_module *module)
 {
-    return module->described->program->n_symbol - module->described->program->n_late;
+    return module->described->main->n_symbol - module->described->main->n_late;
 }
 
 tnr_status tnr_symbol_info_get(const tnr_module *module, uint32_t index, tnr_symbol_info *out_info,
                                tnr_error *err)
 {
-    const tn_program *p = module->described->program;
+    const tn_program_function *p = module->described->main;
     if (index >= p->n_symbol - p->n_late || !out_info)
         return tnr_fail(err, TNR_E_ARG, 0, "no symbol %" PRIu32 ": there are %" PRIu32, index,
                         p->n_symbol - p->n_late);

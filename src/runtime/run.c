@@ -72,7 +72,7 @@ static tnr_status place_tensors(tnr_instance *inst, tnr_error *err)
     for (uint32_t i = 0; i < x->n_input; i++)
         inst->ptr[x->input[i]] = inst->input[i].data;
     for (uint32_t i = 0; !status && i < x->n_output; i++)
-        if (!tnr_slot_segment(x->program, x->output[i]))
+        if (!x->main->slot[x->output[i]].segment)
             status = tnr_place_output(inst, i, err);
     return status;
 }
@@ -82,7 +82,7 @@ void tnr_deliver(tnr_instance *inst)
 {
     const tnr_exe *x = inst->exe;
     for (uint32_t i = 0; i < x->n_output; i++) {
-        const tn_slot *s = &x->program->slot[x->output[i]];
+        const tn_slot *s = &x->main->slot[x->output[i]];
         const void *from = inst->ptr[s->alias >= 0 ? s->alias : (int64_t)x->output[i]];
         uint64_t bytes = inst->bytes[x->output[i]];
         if (from != inst->output[i].at && bytes > 0)
@@ -96,9 +96,9 @@ void tnr_deliver(tnr_instance *inst)
 /* Addresses and shapes of the slots of a segment. */
 static void set_views(tnr_instance *inst, uint32_t segment)
 {
-    const tn_program *p = inst->exe->program;
+    const tn_program_function *p = inst->exe->main;
     for (uint32_t i = 0; inst->view && i < p->n_slot; i++) {
-        if (tnr_slot_segment(p, i) != segment)
+        if (p->slot[i].segment != segment)
             continue;
         inst->view[i].data = inst->ptr[i];
         for (uint32_t d = 0; d < p->slot[i].ndim; d++)
@@ -108,7 +108,7 @@ static void set_views(tnr_instance *inst, uint32_t segment)
 
 static tnr_status make_views(tnr_instance *inst, tnr_error *err)
 {
-    const tn_program *p = inst->exe->program;
+    const tn_program_function *p = inst->exe->main;
     size_t n_dim = 0;
     for (uint32_t i = 0; i < p->n_slot; i++)
         n_dim += p->slot[i].ndim;
@@ -155,8 +155,8 @@ static tnr_operations operations_of(const tnr_instance *inst, const tn_inst *in)
 void tnr_event(tnr_instance *inst, uint32_t at, uint32_t variant, uint64_t nanoseconds,
                tnr_profile_event *out)
 {
-    const tn_inst *in = &inst->exe->program->inst[at];
-    const uint32_t *op = inst->exe->program->operand + in->operand;
+    const tn_inst *in = &inst->exe->main->inst[at];
+    const uint32_t *op = inst->exe->main->operand + in->operand;
     const tn_kernel *k = in->op == TN_INST_CALL ? &inst->exe->library->kernel[in->a] : NULL;
     *out = (tnr_profile_event){.node = in->node,
                                .kernel = k ? k->name : "__copy",
@@ -186,9 +186,9 @@ static void report(tnr_instance *inst, uint32_t at, uint32_t variant, uint64_t n
 static tnr_status call(tnr_instance *inst, uint32_t at, uint32_t *out_variant, tnr_error *err)
 {
     const tnr_exe *x = inst->exe;
-    const tn_inst *in = &x->program->inst[at];
+    const tn_inst *in = &x->main->inst[at];
     const tn_kernel *k = &x->library->kernel[in->a];
-    const uint32_t *op = x->program->operand + in->operand;
+    const uint32_t *op = x->main->operand + in->operand;
     uint32_t n_arg = k->n_in + k->n_out;
     for (uint32_t i = 0; i < n_arg; i++)
         inst->arg[i] = inst->ptr[op[i]];
@@ -219,7 +219,7 @@ static tnr_status call(tnr_instance *inst, uint32_t at, uint32_t *out_variant, t
 
 static tnr_status read_extent(const tnr_instance *inst, uint32_t at, int64_t *out, tnr_error *err)
 {
-    const tn_program *p = inst->exe->program;
+    const tn_program_function *p = inst->exe->main;
     const uint32_t *op = p->operand + p->inst[at].operand;
     const tn_slot *s = &p->slot[op[0]];
     uint32_t size = s->bits / 8u;
@@ -242,7 +242,7 @@ static tnr_status read_extent(const tnr_instance *inst, uint32_t at, int64_t *ou
 
 static tnr_status bind_late(tnr_instance *inst, uint32_t at, tnr_error *err)
 {
-    const tn_program *p = inst->exe->program;
+    const tn_program_function *p = inst->exe->main;
     const tn_inst *in = &p->inst[at];
     const uint32_t *op = p->operand + in->operand;
     const tn_symbol *s = in->op == TN_INST_CHECK ? NULL : &p->symbol[in->a];
@@ -259,7 +259,7 @@ static tnr_status bind_late(tnr_instance *inst, uint32_t at, tnr_error *err)
         return v == want ? TNR_OK
                          : tnr_fail(err, TNR_E_CHECK, at,
                                     "%.400s: an extent is %" PRId64 ", but must be %" PRId64 " (%.400s)",
-                                    in->node, v, want, p->text[in->a]);
+                                    in->node, v, want, inst->exe->program->text[in->a]);
     }
     if (v < s->min || v > s->max)
         return tnr_fail(err, TNR_E_CHECK, at,
@@ -271,7 +271,7 @@ static tnr_status bind_late(tnr_instance *inst, uint32_t at, tnr_error *err)
 
 static tnr_status plan(tnr_instance *inst, uint32_t at, tnr_error *err)
 {
-    uint32_t segment = inst->exe->program->inst[at].a;
+    uint32_t segment = inst->exe->main->inst[at].a;
     tnr_status status = tnr_plan(inst, segment, at, err);
     if (!status && inst->guard)
         status = tnr_guard_place(inst, segment, err);
@@ -282,7 +282,7 @@ static tnr_status plan(tnr_instance *inst, uint32_t at, tnr_error *err)
 
 static tnr_status copy(tnr_instance *inst, uint32_t at, tnr_error *err)
 {
-    const tn_program *p = inst->exe->program;
+    const tn_program_function *p = inst->exe->main;
     const uint32_t *op = p->operand + p->inst[at].operand;
     if (inst->bytes[op[0]] != inst->bytes[op[1]])
         return tnr_fail(err, TNR_E_CHECK, at,
@@ -296,7 +296,7 @@ static tnr_status copy(tnr_instance *inst, uint32_t at, tnr_error *err)
 /* SET and STORE. */
 static tnr_status write_slot(tnr_instance *inst, uint32_t at, tnr_error *err)
 {
-    const tn_program *p = inst->exe->program;
+    const tn_program_function *p = inst->exe->main;
     const tn_inst *in = &p->inst[at];
     const uint32_t *op = p->operand + in->operand;
     int64_t v = tnr_size_get(p->size[op[in->n_operand - 1]], inst->sym);
@@ -317,7 +317,7 @@ static tnr_status write_slot(tnr_instance *inst, uint32_t at, tnr_error *err)
 static tnr_status instruction(tnr_instance *inst, uint32_t at, uint32_t *out_next, uint32_t *out_variant,
                               tnr_error *err)
 {
-    const tn_program *p = inst->exe->program;
+    const tn_program_function *p = inst->exe->main;
     const tn_inst *in = &p->inst[at];
     const uint32_t *op = p->operand + in->operand;
     *out_next = at + 1;
@@ -334,7 +334,8 @@ static tnr_status instruction(tnr_instance *inst, uint32_t at, uint32_t *out_nex
         if (tnr_size_get(p->size[op[0]], inst->sym) == 0)
             *out_next = in->a;
         return TNR_OK;
-    case TN_INST_FAIL: return tnr_fail(err, TNR_E_CHECK, at, "%.400s: %.400s", in->node, p->text[in->a]);
+    case TN_INST_FAIL:
+        return tnr_fail(err, TNR_E_CHECK, at, "%.400s: %.400s", in->node, inst->exe->program->text[in->a]);
     case TN_INST_JUMP_FALSE:
         if (!*(const uint8_t *)inst->ptr[op[0]])
             *out_next = in->a;
@@ -352,7 +353,7 @@ tnr_status tnr_instruction(tnr_instance *inst, uint32_t at, uint32_t *out_next, 
 
 static tnr_status walk(tnr_instance *inst, tnr_error *err)
 {
-    const tn_program *p = inst->exe->program;
+    const tn_program_function *p = inst->exe->main;
     for (uint32_t at = 0, next; at < p->n_inst; at = next) {
         uint64_t start = inst->profile ? tnr_now() : 0;
         uint32_t variant = 0;

@@ -105,11 +105,11 @@ static int32_t toy_pick(const tn_call *call, uint32_t step, uint32_t task, void 
 #define TOY_FIXED(v) {(v), NULL}
 #define TOY_FN(f) {0, (f)}
 
-static const tn_phase toy_phase_one[] = {{toy_one_row, TOY_FIXED(1), 0, 0}};
-static const tn_phase toy_phase_many[] = {{toy_add, TOY_FN(toy_n), TN_PHASE_NO_BARRIER * 0, 0},
-                                          {toy_scale, TOY_FN(toy_pairs), 0, 0}};
-static const tn_phase toy_phase_sum[] = {{toy_row_sum, TOY_FN(toy_n), 0, 0}};
-static const tn_phase toy_phase_pick[] = {{toy_pick, TOY_FIXED(1), 0, 0}};
+static const tn_phase toy_phase_one[] = {{toy_one_row, TOY_FIXED(1), 0, 0, NULL}};
+static const tn_phase toy_phase_many[] = {{toy_add, TOY_FN(toy_n), TN_PHASE_NO_BARRIER * 0, 0, NULL},
+                                          {toy_scale, TOY_FN(toy_pairs), 0, 0, NULL}};
+static const tn_phase toy_phase_sum[] = {{toy_row_sum, TOY_FN(toy_n), 0, 0, NULL}};
+static const tn_phase toy_phase_pick[] = {{toy_pick, TOY_FIXED(1), 0, 0, NULL}};
 
 static const tn_variant toy_variant_add[] = {
     {TOY_FN(toy_is_one), TOY_FIXED(1), TOY_FIXED(0), 100, toy_phase_one, 1},
@@ -126,9 +126,11 @@ static const char *const toy_check[] = {"index out of range", "misaligned memory
 #define TOY_KERNELS(n_sym) \
     { \
         {"tvmgen_default_fused_add_multiply", "Add_0, Mul_0", toy_variant_add, toy_check, 2, 2, 3, 1, n_sym, \
-         0}, \
-        {"tvmgen_default_fused_sum", "ReduceSum_0", toy_variant_sum, NULL, 1, 0, 1, 1, n_sym, 0}, \
-        {"tvmgen_default_fused_take", "Gather_0", toy_variant_pick, toy_check, 1, 1, 2, 1, n_sym, 0}, \
+         0, NULL, NULL, 0, 0}, \
+        {"tvmgen_default_fused_sum", "ReduceSum_0", toy_variant_sum, NULL, 1, 0, 1, 1, n_sym, 0, NULL, NULL, \
+         0, 0}, \
+        {"tvmgen_default_fused_take", "Gather_0", toy_variant_pick, toy_check, 1, 1, 2, 1, n_sym, 0, NULL, \
+         NULL, 0, 0}, \
     }
 
 static const tn_kernel toy_symbolic_kernel[] = TOY_KERNELS(1);
@@ -167,26 +169,33 @@ static const tn_size toy_sdim_flat[] = {TOY_FIXED(48)};
 static const tn_size toy_sdim_rows[] = {TOY_FIXED(6)};
 
 #define TOY_SLOTS_TEXT(matrix, flat, rows, bind, matrix_bytes, row_bytes, second) \
-    {"x", TN_SLOT_INPUT, 2, 32, 2, matrix, bind, matrix_bytes, TOY_FIXED(0), -1}, \
-        {"y", TN_SLOT_INPUT, 2, 32, 2, matrix, NULL, matrix_bytes, TOY_FIXED(0), -1}, \
-        {"p0", TN_SLOT_CONST, 2, 32, 1, toy_dim_w, NULL, TOY_FIXED(32), TOY_FIXED(0), -1}, \
-        {"idx", TN_SLOT_INPUT, 0, 32, 1, toy_dim_1, NULL, TOY_FIXED(4), TOY_FIXED(0), -1}, \
-        {"", TN_SLOT_TEMP, 2, 32, 2, matrix, NULL, matrix_bytes, TOY_FIXED(0), -1}, \
-        {"", TN_SLOT_TEMP, 2, 32, 2, matrix, NULL, matrix_bytes, second, -1}, \
-        {"sum", TN_SLOT_OUTPUT, 2, 32, 2, matrix, NULL, matrix_bytes, TOY_FIXED(0), -1}, \
-        {"flat", TN_SLOT_OUTPUT, 2, 32, 1, flat, NULL, matrix_bytes, TOY_FIXED(-1), TOY_SUM}, \
-        {"rows", TN_SLOT_OUTPUT, 2, 32, 1, rows, NULL, row_bytes, TOY_FIXED(-1), -1}, \
-        {"", TN_SLOT_TEMP, 2, 32, 1, rows, NULL, row_bytes, second, -1}, \
-        {"picked", TN_SLOT_OUTPUT, 2, 32, 1, toy_dim_1, NULL, TOY_FIXED(4), TOY_FIXED(-1), -1}, \
-    { \
-        "echo", TN_SLOT_OUTPUT, 2, 32, 2, matrix, NULL, matrix_bytes, TOY_FIXED(-1), TOY_X \
-    }
+    {"x", TN_SLOT_INPUT, TN_STORAGE_BYTES, 2, 32, 2, 0, matrix, bind, matrix_bytes, TOY_FIXED(0), -1, 0, 0}, \
+        {"y",  TN_SLOT_INPUT, TN_STORAGE_BYTES, 2,  32, 2, 0, matrix, \
+         NULL, matrix_bytes,  TOY_FIXED(0),     -1, 0,  0}, \
+        {"p0", TN_SLOT_CONST, TN_STORAGE_BYTES, 2,  32, 1, 0, toy_dim_w, \
+         NULL, TOY_FIXED(32), TOY_FIXED(0),     -1, 0,  0}, \
+        {"idx", TN_SLOT_INPUT, TN_STORAGE_BYTES, 0,  32, 1, 0, toy_dim_1, \
+         NULL,  TOY_FIXED(4),  TOY_FIXED(0),     -1, 0,  0}, \
+        {"", TN_SLOT_TEMP, TN_STORAGE_BYTES, 2, 32, 2, 0, matrix, NULL, matrix_bytes, TOY_FIXED(0), -1, 0, 0}, \
+        {"", TN_SLOT_TEMP, TN_STORAGE_BYTES, 2, 32, 2, 0, matrix, NULL, matrix_bytes, second, -1, 0, 0}, \
+        {"sum", TN_SLOT_OUTPUT, TN_STORAGE_BYTES, 2,  32, 2, 0, matrix, \
+         NULL,  matrix_bytes,   TOY_FIXED(0),     -1, 0,  0}, \
+        {"flat", TN_SLOT_OUTPUT, TN_STORAGE_BYTES, 2,       32, 1, 0, flat, \
+         NULL,   matrix_bytes,   TOY_FIXED(-1),    TOY_SUM, 0,  0}, \
+        {"rows", TN_SLOT_OUTPUT, TN_STORAGE_BYTES, 2,  32, 1, 0, rows, \
+         NULL,   row_bytes,      TOY_FIXED(-1),    -1, 0,  0}, \
+        {"", TN_SLOT_TEMP, TN_STORAGE_BYTES, 2, 32, 1, 0, rows, NULL, row_bytes, second, -1, 0, 0}, \
+        {"picked", TN_SLOT_OUTPUT, TN_STORAGE_BYTES, 2,  32, 1, 0, toy_dim_1, \
+         NULL,     TOY_FIXED(4),   TOY_FIXED(-1),    -1, 0,  0}, \
+        {"echo", TN_SLOT_OUTPUT, TN_STORAGE_BYTES, 2,     32, 2, 0, matrix, \
+         NULL,   matrix_bytes,   TOY_FIXED(-1),    TOY_X, 0,  0}
 
 static const tn_slot toy_symbolic_slot[] = {
     TOY_SLOTS_TEXT(toy_dim_matrix, toy_dim_flat, toy_dim_rows, toy_bind_x, TOY_FN(toy_matrix_bytes),
                    TOY_FN(toy_row_bytes), TOY_FN(toy_second)),
-    {"flag", TN_SLOT_INPUT, 1, 1, 0, NULL, NULL, TOY_FIXED(1), TOY_FIXED(0), -1},
-    {"p1", TN_SLOT_CONST, 2, 32, 1, toy_dim_1, NULL, TOY_FIXED(4), TOY_FIXED(0), -1},
+    {"flag", TN_SLOT_INPUT, TN_STORAGE_BYTES, 1, 1, 0, 0, NULL, NULL, TOY_FIXED(1), TOY_FIXED(0), -1, 0, 0},
+    {"p1", TN_SLOT_CONST, TN_STORAGE_BYTES, 2, 32, 1, 0, toy_dim_1, NULL, TOY_FIXED(4), TOY_FIXED(0), -1, 0,
+     0},
 };
 static const tn_slot toy_static_slot[] = {
     TOY_SLOTS_TEXT(toy_sdim_matrix, toy_sdim_flat, toy_sdim_rows, NULL, TOY_FIXED(192), TOY_FIXED(24),
@@ -222,21 +231,21 @@ static const tn_inst toy_static_inst[] = {
 static const tn_symbol toy_symbol[] = {{"n", 1, 4096}};
 static const char *const toy_text[] = {"this branch has no type"};
 
-static const tn_program toy_symbolic_program = {
+static const tn_program_function toy_symbolic_main = {
+    .name = "main",
     .slot = toy_symbolic_slot,
     .symbol = toy_symbol,
     .inst = toy_symbolic_inst,
     .operand = toy_operand,
-    .text = toy_text,
     .n_slot = TOY_SLOTS,
     .n_symbol = 1,
     .n_inst = 9,
     .n_operand = 27,
-    .n_text = 1,
     .arena_bytes = TOY_FN(toy_arena),
     .work_offset = TOY_FN(toy_work_offset),
 };
-static const tn_program toy_static_program = {
+static const tn_program_function toy_static_main = {
+    .name = "main",
     .slot = toy_static_slot,
     .inst = toy_static_inst,
     .operand = toy_operand,
@@ -246,6 +255,10 @@ static const tn_program toy_static_program = {
     .arena_bytes = TOY_FIXED(192 * 2 + 24),
     .work_offset = TOY_FIXED(192 * 2),
 };
+
+static const tn_program toy_symbolic_program = {
+    .function = &toy_symbolic_main, .text = toy_text, .n_function = 1, .n_text = 1};
+static const tn_program toy_static_program = {.function = &toy_static_main, .n_function = 1};
 
 static const tn_library toy_symbolic = {
     .version = TENON_ABI_VERSION,

@@ -101,7 +101,9 @@ static void versions(void **state)
         const char *note, *says;
     } row[] = {
         {"made by tenon 0.1.0, kernel ABI 3\ntarget llvm\n", NULL},
-        {"made by tenon 0.1.0, kernel ABI 0", NULL},
+        {"made by tenon 0.1.0, kernel ABI 2", NULL},
+        {"made by tenon 0.1.0, kernel ABI 1",
+         "an older version of Tenon made it for kernel ABI 1, which this version no longer reads; compile"},
         {"made by tenon 9.0.0, kernel ABI 4\n",
          "ABI version 4, but this version supports up to 3; update Tenon"},
         {"x, kernel ABI 99999999999999999999\n", "a newer version of Tenon made it"},
@@ -114,10 +116,10 @@ static void versions(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
         tn_elf e = {.note = (const uint8_t *)row[i].note, .note_n = strlen(row[i].note)};
-        const char *why = tn_elf_refuse(&e, 3, text);
+        const char *why = tn_elf_refuse(&e, 2, 3, text);
         assert_true(row[i].says ? why && strstr(why, row[i].says) : !why);
     }
-    assert_null(tn_elf_refuse(&(tn_elf){0}, 3, text)); /* no note: the loaded code will tell */
+    assert_null(tn_elf_refuse(&(tn_elf){0}, 2, 3, text)); /* no note: the loaded code will tell */
 }
 
 int main(void)

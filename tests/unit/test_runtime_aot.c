@@ -331,6 +331,7 @@ static void an_empty_batch_gives_empty_outputs(void **state)
 {
     fixture *f = *state;
     tn_slot slot[TOY_SLOTS];
+    tn_program_function code = toy_symbolic_main;
     tn_program program = toy_symbolic_program;
     tn_library library = toy_symbolic;
     int64_t none[] = {0, 8}, one[] = {1, 8};
@@ -360,7 +361,8 @@ static void an_empty_batch_gives_empty_outputs(void **state)
 
     memcpy(slot, toy_symbolic_slot, sizeof slot);
     slot[TOY_PICKED].dim = toy_dim_rows; /* [n]: all outputs are empty now */
-    program.slot = slot;
+    code.slot = slot;
+    program.function = &code;
     library.program = &program;
     assert_int_equal(open_library(&library, &f->params, &m, &f->err), TNR_OK);
     assert_int_equal(tnr_instance_new(m, NULL, &inst, NULL), TNR_OK);
@@ -391,6 +393,7 @@ static void two_inputs_that_bind_one_symbol_must_agree(void **state)
 {
     fixture *f = *state;
     tn_slot slot[TOY_SLOTS];
+    tn_program_function code = toy_symbolic_main;
     tn_program program = toy_symbolic_program;
     tn_library library = toy_symbolic;
     toy_io io, other;
@@ -398,7 +401,8 @@ static void two_inputs_that_bind_one_symbol_must_agree(void **state)
     tnr_module *m;
     memcpy(slot, toy_symbolic_slot, sizeof slot);
     slot[TOY_Y].bind = toy_bind_x;
-    program.slot = slot;
+    code.slot = slot;
+    program.function = &code;
     library.program = &program;
     assert_int_equal(open_library(&library, &f->params, &m, &f->err), TNR_OK);
     assert_int_equal(tnr_instance_new(m, NULL, &inst, NULL), TNR_OK);
@@ -438,6 +442,7 @@ static void a_program_can_fail_with_a_text(void **state)
 {
     fixture *f = *state;
     tn_inst inst_table[9];
+    tn_program_function code = toy_symbolic_main;
     tn_program program = toy_symbolic_program;
     tn_library library = toy_symbolic;
     tnr_module *m;
@@ -445,7 +450,8 @@ static void a_program_can_fail_with_a_text(void **state)
     toy_io io;
     memcpy(inst_table, toy_symbolic_inst, sizeof inst_table);
     inst_table[8] = (tn_inst){.op = TN_INST_FAIL, .node = "If_0"};
-    program.inst = inst_table;
+    code.inst = inst_table;
+    program.function = &code;
     library.program = &program;
     assert_int_equal(open_library(&library, &f->params, &m, &f->err), TNR_OK);
     assert_int_equal(tnr_instance_new(m, NULL, &inst, NULL), TNR_OK);
@@ -496,17 +502,22 @@ typedef struct tables { /* writable copies; a damage function breaks one thing *
     tn_variant variant[2];
     tn_phase phase[2];
     tn_symbol symbol[1];
+    tn_program_function code;
     tn_program program;
     tn_library library;
 } tables;
 
 static const char *const missing_text[] = {NULL};
 static const int32_t bind_other[] = {1, -1};
+static const tn_launch launch = {.function = "f"};
+static const tn_overlap bad_in[] = {{3, 0, TN_OVERLAP_MAY}}, bad_out[] = {{0, 1, TN_OVERLAP_MAY}},
+                        bad_kind[] = {{0, 0, 2}};
 static const tn_size dim_7[] = {{7, NULL}};
 
 #define DAMAGE(name, ...) \
     static void name(tables *t) { __VA_ARGS__; }
-DAMAGE(newer, t->library.version = 1)
+DAMAGE(newer, t->library.version = TENON_ABI_VERSION + 1)
+DAMAGE(older, t->library.version = 0)
 DAMAGE(no_target, t->library.target = NULL)
 DAMAGE(no_features, t->library.n_feature = 1)
 DAMAGE(no_kernels, t->library.kernel = NULL)
@@ -520,8 +531,16 @@ DAMAGE(tasks, t->phase[0].tasks = (tn_size){-1, NULL})
 DAMAGE(steps, t->variant[0].steps = (tn_size){INT64_MAX, NULL})
 DAMAGE(work, t->variant[0].work_bytes = (tn_size){-1, NULL})
 DAMAGE(scratch, t->variant[0].scratch_bytes = UINT64_MAX)
-DAMAGE(no_slots, t->program.slot = NULL)
-DAMAGE(long_table, t->program.n_inst = UINT32_MAX)
+DAMAGE(no_function, t->program.function = NULL)
+DAMAGE(device_phase, t->phase[0].run = NULL; t->phase[0].launch = &launch)
+DAMAGE(overlap_in, t->kernel[0].overlap = bad_in; t->kernel[0].n_overlap = 1)
+DAMAGE(overlap_out, t->kernel[0].overlap = bad_out; t->kernel[0].n_overlap = 1)
+DAMAGE(overlap_kind, t->kernel[0].overlap = bad_kind; t->kernel[0].n_overlap = 1)
+DAMAGE(no_overlap, t->kernel[0].n_overlap = 1)
+DAMAGE(storage, t->slot[TOY_T1].storage = 2)
+DAMAGE(segment, t->slot[TOY_T1].segment = 1)
+DAMAGE(no_slots, t->code.slot = NULL)
+DAMAGE(long_table, t->code.n_inst = UINT32_MAX)
 DAMAGE(no_text, t->program.text = missing_text)
 DAMAGE(no_symbol_name, t->symbol[0].name = NULL)
 DAMAGE(empty_range, t->symbol[0].max = 0)
@@ -565,12 +584,11 @@ DAMAGE(jump, t->inst[7].a = 10)
 DAMAGE(jump_false, t->inst[5].a = 10)
 DAMAGE(condition, t->operand[24] = TOY_X)
 DAMAGE(fail_text, t->inst[8].op = TN_INST_FAIL; t->inst[8].a = 1)
-DAMAGE(work_offset, t->program.work_offset = (tn_size){32, NULL})
-DAMAGE(arena, t->program.arena_bytes = (tn_size){-1, NULL})
-DAMAGE(fixed_arena, t->program.arena_bytes = (tn_size){64, NULL};
-       t->slot[TOY_T1].bytes = (tn_size){128, NULL})
+DAMAGE(work_offset, t->code.work_offset = (tn_size){32, NULL})
+DAMAGE(arena, t->code.arena_bytes = (tn_size){-1, NULL})
+DAMAGE(fixed_arena, t->code.arena_bytes = (tn_size){64, NULL}; t->slot[TOY_T1].bytes = (tn_size){128, NULL})
 DAMAGE(no_program, t->library.program = NULL)
-DAMAGE(no_symbols, t->program.n_symbol = 0)
+DAMAGE(no_symbols, t->code.n_symbol = 0)
 
 static int64_t returns_minus_1(const int64_t *sym)
 {
@@ -612,9 +630,9 @@ DAMAGE(late_bytes, t->slot[TOY_T1].bytes = (tn_size){0, returns_minus_1})
 DAMAGE(late_io, t->slot[TOY_X].bytes = (tn_size){0, returns_8})
 DAMAGE(late_offset, t->slot[TOY_T1].offset = (tn_size){0, returns_8})
 DAMAGE(late_negative, t->slot[TOY_T1].offset = (tn_size){0, returns_minus_1})
-DAMAGE(late_arena, t->program.arena_bytes = (tn_size){0, returns_8})
-DAMAGE(late_arena_negative, t->program.arena_bytes = (tn_size){0, returns_minus_1})
-DAMAGE(late_work, t->program.work_offset = (tn_size){0, returns_8})
+DAMAGE(late_arena, t->code.arena_bytes = (tn_size){0, returns_8})
+DAMAGE(late_arena_negative, t->code.arena_bytes = (tn_size){0, returns_minus_1})
+DAMAGE(late_work, t->code.work_offset = (tn_size){0, returns_8})
 DAMAGE(late_copy, t->slot[TOY_ROWS2].bytes = (tn_size){0, returns_8})
 DAMAGE(late_alias, t->slot[TOY_FLAT].alias = TOY_ROWS)
 DAMAGE(late_tasks, t->phase[0].tasks = (tn_size){0, returns_minus_1})
@@ -633,12 +651,14 @@ static tnr_status open_damaged(const fixture *f, void (*damage)(tables *), table
     memcpy(t->variant, toy_variant_add, sizeof t->variant);
     memcpy(t->phase, toy_phase_many, sizeof t->phase);
     memcpy(t->symbol, toy_symbol, sizeof t->symbol);
+    t->code = toy_symbolic_main;
     t->program = toy_symbolic_program;
+    t->program.function = &t->code;
     t->library = toy_symbolic;
-    t->program.slot = t->slot;
-    t->program.inst = t->inst;
-    t->program.operand = t->operand;
-    t->program.symbol = t->symbol;
+    t->code.slot = t->slot;
+    t->code.inst = t->inst;
+    t->code.operand = t->operand;
+    t->code.symbol = t->symbol;
     t->variant[1].phase = t->phase;
     t->kernel[0].variant = t->variant;
     t->library.kernel = t->kernel;
@@ -653,6 +673,7 @@ static void damage_is_found_at_load(void **state)
 {
     static void (*const damage[])(tables *) = {
         newer,
+        older,
         no_target,
         no_features,
         no_kernels,
@@ -666,6 +687,14 @@ static void damage_is_found_at_load(void **state)
         steps,
         work,
         scratch,
+        no_function,
+        device_phase,
+        overlap_in,
+        overlap_out,
+        overlap_kind,
+        no_overlap,
+        storage,
+        segment,
         no_slots,
         long_table,
         no_text,
@@ -732,6 +761,10 @@ static void damage_is_found_at_load(void **state)
         assert_true(strlen(f->err.message) > 20);
     }
     assert_int_equal(open_damaged(f, newer, &t, &m, &f->err), TNR_E_VERSION);
+    assert_int_equal(open_damaged(f, older, &t, &m, &f->err), TNR_E_VERSION);
+    assert_string_equal(f->err.message,
+                        "toy 1 made this package for kernel ABI 0, which this version no longer "
+                        "reads; compile the model again");
     assert_int_equal(open_damaged(f, call_writes_input, &t, &m, &f->err), TNR_E_FORMAT);
     assert_string_equal(f->err.message,
                         "the program is damaged: an operand out of range or not writable for kernel "
@@ -801,6 +834,7 @@ static tnr_status open_working(const fixture *f, int64_t work_at, int64_t rows_a
     static tn_slot slot[TOY_STATIC_SLOTS + 1];
     static tn_inst inst[6];
     static uint32_t operand[27];
+    static tn_program_function code;
     static tn_program program;
     static tn_library library;
     memcpy(slot, toy_static_slot, sizeof toy_static_slot);
@@ -810,12 +844,14 @@ static tnr_status open_working(const fixture *f, int64_t work_at, int64_t rows_a
     slot[TOY_STATIC_SLOTS].offset.value = work_at;
     slot[TOY_ROWS].offset.value = rows_at;
     operand[inst[3].operand + inst[3].n_operand++] = TOY_STATIC_SLOTS;
+    code = toy_static_main;
     program = toy_static_program;
-    program.slot = slot;
-    program.n_slot++;
-    program.inst = inst;
-    program.operand = operand;
+    code.slot = slot;
+    code.n_slot++;
+    code.inst = inst;
+    code.operand = operand;
     library = toy_static;
+    program.function = &code;
     library.program = &program;
     return open_library(&library, &f->params, m, err);
 }

@@ -137,11 +137,12 @@ static void the_program_is_listed(void **state)
 }
 
 /* The sum (at 0) is over the second temporary, an operand of its kernel, which is moved to the same place. */
-static tnr_status open_over(fixture *f, uint32_t in_place, int64_t offset, tnr_module **m)
+static tnr_status open_over(fixture *f, const tn_overlap *over, int64_t offset, tnr_module **m)
 {
     static tn_slot slot[TOY_STATIC_SLOTS];
     static tn_kernel kernel[3];
     static tn_inst inst[6];
+    static tn_program_function code;
     static tn_program program;
     static tn_library library;
     memcpy(slot, toy_static_slot, sizeof slot);
@@ -149,10 +150,13 @@ static tnr_status open_over(fixture *f, uint32_t in_place, int64_t offset, tnr_m
     memcpy(inst, toy_static_inst, sizeof inst);
     slot[TOY_T2].offset.value = offset;
     slot[TOY_T1].offset.value = 192;
-    kernel[0].in_place = in_place;
+    kernel[0].overlap = over;
+    kernel[0].n_overlap = over != NULL;
+    code = toy_static_main;
+    code.slot = slot;
+    code.inst = inst;
     program = toy_static_program;
-    program.slot = slot;
-    program.inst = inst;
+    program.function = &code;
     library = toy_static;
     library.kernel = kernel;
     library.program = &program;
@@ -161,19 +165,20 @@ static tnr_status open_over(fixture *f, uint32_t in_place, int64_t offset, tnr_m
 
 static void results_lie_over_operands_where_kernels_allow_it(void **state)
 {
+    static const tn_overlap first = {0, 0, TN_OVERLAP_MAY}, second = {1, 0, TN_OVERLAP_MAY};
     fixture *f = *state;
     tnr_module *m = NULL;
     tnr_instance *inst = NULL;
     toy_fill(&f->io, TOY_STATIC_N, 3);
-    assert_int_equal(open_over(f, 0, 0, &m), TNR_E_FORMAT);
+    assert_int_equal(open_over(f, NULL, 0, &m), TNR_E_FORMAT);
     assert_string_equal(
         f->err.message,
         "the program is damaged: a result that overlaps an operand of kernel \"tvmgen_default_fused_"
         "add_multiply\"");
     assert_int_equal(f->err.position, 2);
-    assert_int_equal(open_over(f, 2, 0, &m), TNR_E_FORMAT);  /* another operand */
-    assert_int_equal(open_over(f, 1, 64, &m), TNR_E_FORMAT); /* not at the same place */
-    assert_int_equal(open_over(f, 1, 0, &m), TNR_OK);
+    assert_int_equal(open_over(f, &second, 0, &m), TNR_E_FORMAT); /* another operand */
+    assert_int_equal(open_over(f, &first, 64, &m), TNR_E_FORMAT); /* not at the same place */
+    assert_int_equal(open_over(f, &first, 0, &m), TNR_OK);
     assert_int_equal(tnr_instance_new(m, NULL, &inst, &f->err), TNR_OK);
     assert_int_equal(toy_set(inst, &f->io, &f->err), TNR_OK);
     assert_int_equal(tnr_run(inst, &f->err), TNR_OK);

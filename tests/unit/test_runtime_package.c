@@ -285,10 +285,10 @@ static void libraries_that_may_not_run_are_refused(void **state)
         {"-DTOY_FEATURE=\"avx9000\"", TNR_E_CPU,
          "this package needs CPU feature \"avx9000\", which this machine lacks"},
         {"-DTOY_NEWER", TNR_E_VERSION,
-         "this package needs a newer runtime: its kernels use an ABI above version 0; update Tenon or "
+         "this package needs a newer runtime: its kernels use an ABI above version 1; update Tenon or "
          "compile the model again"},
         {"-DTOY_VERSION=3", TNR_E_VERSION,
-         "this package uses kernel ABI version 3, but this runtime 0; update Tenon or compile the model "
+         "this package uses kernel ABI version 3, but this runtime 1; update Tenon or compile the model "
          "again"},
         {"-DTOY_FOREIGN", TNR_E_VERSION,
          "mod.so has no symbol tenon_library_query: Tenon did not make it; compile the model again"},

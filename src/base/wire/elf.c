@@ -95,7 +95,7 @@ static bool stated_abi(const tn_elf *e, uint64_t *out)
     return false;
 }
 
-const char *tn_elf_refuse(const tn_elf *e, uint32_t newest, char text[200])
+const char *tn_elf_refuse(const tn_elf *e, uint32_t oldest, uint32_t newest, char text[200])
 {
     uint64_t abi;
     if (!e->note)
@@ -104,8 +104,15 @@ const char *tn_elf_refuse(const tn_elf *e, uint32_t newest, char text[200])
         return "an older version of Tenon made it, without an ABI version for its kernels; compile the model "
                "again";
     }
-    if (abi <= newest)
+    if (abi >= oldest && abi <= newest)
         return NULL;
+    if (abi < oldest) {
+        snprintf(text, 200,
+                 "an older version of Tenon made it for kernel ABI %llu, which this version no longer reads; "
+                 "compile the model again",
+                 (unsigned long long)abi);
+        return text;
+    }
     snprintf(text, 200,
              "a newer version of Tenon made it: its kernels use ABI version %llu, but this version supports "
              "up to %u; update Tenon or compile the model again",

@@ -20,9 +20,9 @@ const char *tn_elf_read(const void *data, size_t n, tn_elf *out);
 /* The first line of the note "Tenon" of type 1 says, after this, the version of the kernels' ABI as a decimal
  * number. */
 #define TN_ELF_ABI ", kernel ABI "
-/* NULL: kernels of the ABI up to version `newest`, or a library without the note, which the loaded code will tell; else
- * why it is not for this tenon, and what to do. */
-const char *tn_elf_refuse(const tn_elf *e, uint32_t newest, char text[200]);
+/* NULL: kernels of an ABI version from oldest to newest, or a library without the note, which the loaded code
+ * will tell; else why it is not for this tenon, and what to do. */
+const char *tn_elf_refuse(const tn_elf *e, uint32_t oldest, uint32_t newest, char text[200]);
 uint16_t tn_elf_machine(void); /* e_machine of this process */
 
 #endif

@@ -86,8 +86,9 @@ static LLVMValueRef variant(tab *t, const tn_flat *v, LLVMValueRef **phase)
     for (const tn_stmt *s = tn_flat_phase_list(v->func)->first; s; s = s->next) {
         if (s->kind != TN_S_FOR)
             continue;
-        LLVMValueRef f[4] = {*(*phase)++, size(t, s->u.loop.extent, 0, ns, sym), u32(g, 0), u32(g, 0)};
-        row[n++] = record(g, f, 4);
+        LLVMValueRef f[5] = {*(*phase)++, size(t, s->u.loop.extent, 0, ns, sym), u32(g, 0), u32(g, 0),
+                             null(g)};
+        row[n++] = record(g, f, 5);
     }
     LLVMValueRef list = n ? array(g, LLVMTypeOf(row[0]), row, n, "phases") : null(g);
     const tn_stmt *steps = tn_flat_steps(v->func);
@@ -98,6 +99,19 @@ static LLVMValueRef variant(tab *t, const tn_flat *v, LLVMValueRef **phase)
                          list,
                          tn_l_int(g, n)};
     return record(g, f, 6);
+}
+
+static LLVMValueRef overlaps(tn_lgen *g, const tn_kernel_ir *k, uint32_t *out_n)
+{
+    tn_overlap pair[32];
+    LLVMValueRef row[32];
+    *out_n = tn_kernel_overlaps(k, pair);
+    for (uint32_t i = 0; i < *out_n; i++) {
+        LLVMValueRef f[3] = {LLVMConstInt(g->i16, pair[i].in, 0), LLVMConstInt(g->i16, pair[i].out, 0),
+                             u32(g, pair[i].kind)};
+        row[i] = record(g, f, 3);
+    }
+    return *out_n ? array(g, LLVMTypeOf(row[0]), row, *out_n, "overlaps") : null(g);
 }
 
 static LLVMValueRef kernel(tab *t, const tn_kernel_ir *k, LLVMValueRef **phase)
@@ -111,7 +125,9 @@ static LLVMValueRef kernel(tab *t, const tn_kernel_ir *k, LLVMValueRef **phase)
     nc = nc > 256 ? 256 : nc;
     for (uint32_t i = 0; i < nc; i++)
         check_text[i] = text(g, check[i]);
-    LLVMValueRef f[10] = {text(g, k->name),
+    uint32_t n_overlap;
+    LLVMValueRef overlap = overlaps(g, k, &n_overlap);
+    LLVMValueRef f[14] = {text(g, k->name),
                           text(g, k->source),
                           array(g, LLVMTypeOf(row[0]), row, k->n_variant, "variants"),
                           array(g, g->ptr, check_text, nc, "checks"),
@@ -120,8 +136,12 @@ static LLVMValueRef kernel(tab *t, const tn_kernel_ir *k, LLVMValueRef **phase)
                           u32(g, k->n_in),
                           u32(g, k->n_out),
                           u32(g, k->variant[0].func->n_symbol),
-                          u32(g, k->variant[0].in_place)};
-    return record(g, f, 10);
+                          u32(g, n_overlap),
+                          overlap,
+                          null(g),
+                          u32(g, 0),
+                          u32(g, 0)};
+    return record(g, f, 14);
 }
 
 static LLVMValueRef operations(tab *t, const tn_kernel_ir *k)
@@ -143,17 +163,21 @@ static LLVMValueRef slot(tab *t, const tn_slot_ir *s, uint32_t ns, const char *c
         dim[d] = size(t, s->dim[d], 0, ns, sym);
         bind[d] = s->bind ? u32(g, (uint32_t)s->bind[d]) : NULL;
     }
-    LLVMValueRef f[10] = {text(g, s->name),
-                          u32(g, s->kind),
+    LLVMValueRef f[14] = {text(g, s->name),
+                          LLVMConstInt(g->i8, s->kind, 0),
+                          LLVMConstInt(g->i8, TN_STORAGE_BYTES, 0),
                           LLVMConstInt(g->i8, s->dtype.code, 0),
                           LLVMConstInt(g->i8, s->dtype.bits, 0),
                           LLVMConstInt(g->i16, s->ndim, 0),
+                          LLVMConstInt(g->i16, 0, 0),
                           array(g, t->size, dim, s->ndim, "dims"),
                           s->bind ? array(g, g->i32, bind, s->ndim, "binds") : null(g),
                           size(t, s->bytes, 0, ns, sym),
                           size(t, s->offset, -1, ns, sym),
-                          tn_l_int(g, s->alias)};
-    return record(g, f, 10);
+                          tn_l_int(g, s->alias),
+                          u32(g, s->segment),
+                          u32(g, 0)};
+    return record(g, f, 14);
 }
 
 static LLVMValueRef sizes(tab *t, uint32_t n, const tn_expr *const *e, uint32_t ns, const char *const *sym,
@@ -165,7 +189,7 @@ static LLVMValueRef sizes(tab *t, uint32_t n, const tn_expr *const *e, uint32_t 
     return array(t->g, t->size, row, n, name);
 }
 
-static LLVMValueRef program(tab *t, const tn_program_ir *p)
+static LLVMValueRef function(tab *t, const tn_program_ir *p)
 {
     tn_lgen *g = t->g;
     const char **sym = TN_NEW_N(&g->arena, const char *, p->n_symbol);
@@ -176,7 +200,6 @@ static LLVMValueRef program(tab *t, const tn_program_ir *p)
                  *symbols = TN_NEW_N(&g->arena, LLVMValueRef, p->n_symbol);
     LLVMValueRef *insts = TN_NEW_N(&g->arena, LLVMValueRef, p->n_inst),
                  *operands = TN_NEW_N(&g->arena, LLVMValueRef, n_operand);
-    LLVMValueRef *texts = TN_NEW_N(&g->arena, LLVMValueRef, p->n_text);
     for (uint32_t i = 0; i < p->n_symbol; i++) {
         sym[i] = p->symbol[i].name;
         LLVMValueRef f[3] = {text(g, p->symbol[i].name), tn_l_int(g, p->symbol[i].min),
@@ -192,31 +215,42 @@ static LLVMValueRef program(tab *t, const tn_program_ir *p)
         for (uint32_t j = 0; j < x->n_operand; j++)
             operands[k++] = u32(g, x->operand[j]);
     }
-    for (uint32_t i = 0; i < p->n_text; i++)
-        texts[i] = text(g, p->text[i]);
-    LLVMValueRef *segments = TN_NEW_N(&g->arena, LLVMValueRef, p->n_slot);
-    for (uint32_t i = 0; i < p->n_slot; i++)
-        segments[i] = u32(g, p->slot[i].segment);
-    LLVMValueRef f[18] = {p->n_slot ? array(g, LLVMTypeOf(slots[0]), slots, p->n_slot, "slots") : null(g),
+    LLVMValueRef f[17] = {text(g, "main"),
+                          p->n_slot ? array(g, LLVMTypeOf(slots[0]), slots, p->n_slot, "slots") : null(g),
                           p->n_symbol ? array(g, LLVMTypeOf(symbols[0]), symbols, p->n_symbol, "symbols")
                                       : null(g),
                           p->n_inst ? array(g, LLVMTypeOf(insts[0]), insts, p->n_inst, "insts") : null(g),
                           array(g, g->i32, operands, n_operand, "operands"),
-                          array(g, g->ptr, texts, p->n_text, "texts"),
                           u32(g, p->n_slot),
                           u32(g, p->n_symbol),
                           u32(g, p->n_inst),
                           u32(g, n_operand),
-                          u32(g, p->n_text),
                           u32(g, p->n_late),
+                          u32(g, p->n_size),
+                          u32(g, p->n_segment),
+                          u32(g, 0),
                           size(t, p->arena_bytes, 0, p->n_symbol, sym),
                           size(t, p->work_offset, 0, p->n_symbol, sym),
                           sizes(t, p->n_size, p->size, p->n_symbol, sym, "sizes"),
-                          sizes(t, p->n_segment, p->segment_bytes, p->n_symbol, sym, "segments"),
-                          p->n_segment ? array(g, g->i32, segments, p->n_slot, "slot_segments") : null(g),
-                          u32(g, p->n_size),
-                          u32(g, p->n_segment)};
-    return constant(g, record(g, f, 18), "program");
+                          sizes(t, p->n_segment, p->segment_bytes, p->n_symbol, sym, "segments")};
+    return constant(g, record(g, f, 17), "main");
+}
+
+static LLVMValueRef program(tab *t, const tn_program_ir *p)
+{
+    tn_lgen *g = t->g;
+    LLVMValueRef none[2] = {null(g), null(g)}, *texts = TN_NEW_N(&g->arena, LLVMValueRef, p->n_text);
+    for (uint32_t i = 0; i < p->n_text; i++)
+        texts[i] = text(g, p->text[i]);
+    LLVMValueRef f[8] = {function(t, p),
+                         null(g),
+                         array(g, g->ptr, texts, p->n_text, "texts"),
+                         u32(g, 1),
+                         u32(g, 0),
+                         u32(g, p->n_text),
+                         u32(g, 0),
+                         LLVMConstArray2(g->ptr, none, 2)};
+    return constant(g, record(g, f, 8), "program");
 }
 
 static void query(tn_lgen *g, LLVMValueRef library)
@@ -277,8 +311,8 @@ void tn_l_tables(tn_lgen *g, LLVMValueRef *phase)
     g->func = NULL;
     for (uint32_t i = 0; i < u->n_kernel; i++)
         work[i] = operations(&t, &u->kernel[i]);
-    LLVMValueRef none[2] = {null(g), null(g)};
-    LLVMValueRef f[12] = {
+    LLVMValueRef none[4] = {null(g), null(g), null(g), null(g)};
+    LLVMValueRef f[16] = {
         u32(g, TENON_ABI_VERSION),
         u32(g, u->n_kernel),
         u->n_kernel ? array(g, LLVMTypeOf(kernels[0]), kernels, u->n_kernel, "kernels") : null(g),
@@ -290,6 +324,10 @@ void tn_l_tables(tn_lgen *g, LLVMValueRef *phase)
         u32(g, u->n_metadata),
         array(g, g->ptr, metadata, 2 * u->n_metadata, "metadata"),
         u->n_kernel ? array(g, LLVMTypeOf(work[0]), work, u->n_kernel, "operations") : null(g),
-        LLVMConstArray2(g->ptr, none, 2)};
-    query(g, constant(g, record(g, f, 12), "library"));
+        null(g),
+        null(g),
+        u32(g, 0),
+        u32(g, 0),
+        LLVMConstArray2(g->ptr, none, 4)};
+    query(g, constant(g, record(g, f, 16), "library"));
 }

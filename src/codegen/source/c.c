@@ -29,35 +29,50 @@ static const char head[] =
     "__INT64_TYPE__ int64_t;\n"
     "typedef __UINT8_TYPE__ uint8_t; typedef __UINT16_TYPE__ uint16_t; typedef __UINT32_TYPE__ uint32_t; "
     "typedef __UINT64_TYPE__ uint64_t;\n"
-    "typedef __UINTPTR_TYPE__ uintptr_t;\ntypedef signed char tn_bool;\n#define INT64_C(x) x##LL\n\n"
-    "/* tenon/abi.h, version 0 */\n"
+    "typedef __UINTPTR_TYPE__ uintptr_t;\ntypedef signed char tn_bool;\n#define INT64_C(x) x##LL\n\n";
+
+/* tenon/abi.h without its comments; */
+static const char abi[] =
+    "/* tenon/abi.h, version 1 */\n"
     "typedef int64_t tn_size_fn(const int64_t *sym);\n"
     "typedef struct { int64_t value; tn_size_fn *fn; } tn_size;\n"
     "typedef struct { uint32_t version, reserved0; void *reserved[7]; } tn_host;\n"
-    "typedef struct { void *const *arg; const int64_t *sym; void *work; const tn_host *host; void "
-    "*reserved[2]; } tn_call;\n"
+    "typedef struct { void *const *arg; const int64_t *sym; void *work; const tn_host *host; void *user, "
+    "*reserved[1]; } tn_call;\n"
     "typedef int32_t tn_phase_fn(const tn_call *call, uint32_t step, uint32_t task, void *scratch);\n"
-    "typedef struct { tn_phase_fn *run; tn_size tasks; uint32_t flags, reserved0; } tn_phase;\n"
+    "typedef struct { const char *function; tn_size grid[3], block[3], shared_bytes; } tn_launch;\n"
+    "typedef struct { tn_phase_fn *run; tn_size tasks; uint32_t flags, reserved0; const tn_launch *launch; } "
+    "tn_phase;\n"
     "typedef struct { tn_size guard, steps, work_bytes; uint64_t scratch_bytes; const tn_phase *phase; "
     "uint64_t n_phase; } tn_variant;\n"
+    "typedef struct { uint16_t in, out; uint32_t kind; } tn_overlap;\n"
     "typedef struct { const char *name, *source; const tn_variant *variant; const char *const *check; "
-    "uint32_t n_variant, n_check, n_in, n_out, n_sym, in_place; } tn_kernel;\n"
+    "uint32_t n_variant, n_check, n_in, n_out, n_sym, n_overlap; const tn_overlap *overlap; const char "
+    "*function; uint32_t module, device; } tn_kernel;\n"
     "typedef struct { tn_size floats, bfloat16, integers; } tn_operations;\n"
-    "typedef struct { const char *name; uint32_t kind; uint8_t code, bits; uint16_t ndim; const tn_size "
-    "*dim; const int32_t *bind; tn_size bytes, offset; int64_t alias; } tn_slot;\n"
+    "typedef struct { const char *name; uint8_t kind, storage, code, bits; uint16_t ndim, device; const "
+    "tn_size *dim; const int32_t *bind; tn_size bytes, offset; int64_t alias; uint32_t segment, reserved0; } "
+    "tn_slot;\n"
     "typedef struct { uint32_t op, a, operand, n_operand; const char *node; } tn_inst;\n"
     "typedef struct { const char *name; int64_t min, max; } tn_symbol;\n"
-    "typedef struct { const tn_slot *slot; const tn_symbol *symbol; const tn_inst *inst; const uint32_t "
-    "*operand; const char *const *text;\n"
-    "                 uint32_t n_slot, n_symbol, n_inst, n_operand, n_text, n_late; tn_size arena_bytes, "
-    "work_offset;\n"
-    "                 const tn_size *size, *segment_bytes; const uint32_t *slot_segment; uint32_t n_size, "
-    "n_segment; } tn_program;\n"
+    "typedef struct { const char *name; const tn_slot *slot; const tn_symbol *symbol; const tn_inst *inst; "
+    "const uint32_t *operand;\n"
+    "                 uint32_t n_slot, n_symbol, n_inst, n_operand, n_late, n_size, n_segment, reserved0; "
+    "tn_size arena_bytes, work_offset;\n"
+    "                 const tn_size *size, *segment_bytes; } tn_program_function;\n"
+    "typedef struct { const char *name, *initial; const tn_size *dim; uint64_t bytes, extent; uint8_t code, "
+    "bits; uint16_t ndim; int16_t axis; uint16_t device; int32_t init; uint32_t reserved0; } tn_state;\n"
+    "typedef struct { const tn_program_function *function; const tn_state *state; const char *const *text; "
+    "uint32_t n_function, n_state, n_text, depth; void *reserved[2]; } tn_program;\n"
+    "typedef struct { const char *name, *kind; const void *blob; uint64_t bytes; const uint32_t *import; "
+    "uint32_t n_import, reserved0; } tn_module;\n"
+    "typedef struct { const char *kind; uint32_t id, align; } tn_device;\n"
     "typedef struct { uint32_t version, n_kernel; const tn_kernel *kernel; const tn_program *program; const "
     "char *producer, *target;\n"
     "                 const char *const *feature; uint32_t n_feature, n_metadata; const char *const "
     "*metadata; "
-    "const tn_operations *operations; void *reserved[2]; } tn_library;\n\n";
+    "const tn_operations *operations; const tn_module *module; const tn_device *device; uint32_t n_module, "
+    "n_device; void *reserved[4]; } tn_library;\n\n";
 
 /* Arithmetic that C has no operator for. */
 static const char arithmetic[] =
@@ -163,6 +178,7 @@ static void assemble(tn_cgen *g, tn_buf *out)
     target(u, out);
     bool pushed = strstr(tn_buf_cstr(out) + from, "#pragma clang attribute push");
     tn_buf_str(out, head);
+    tn_buf_str(out, abi);
     if (g->part_of)
         tn_buf_str(out, "#define TN_HIDDEN __attribute__((visibility(\"hidden\")))\n");
     tn_buf_str(out, arithmetic);

@@ -65,7 +65,7 @@ static void variants(tab *t, const tn_kernel_ir *k)
                 continue;
             tn_buf_printf(o, "    {%s_v%u_p%u, ", k->name, v, p++);
             size(t, s->u.loop.extent, 0, ns, sym, o);
-            tn_buf_str(o, ", 0, 0},\n");
+            tn_buf_str(o, ", 0, 0, 0},\n");
         }
         tn_buf_str(o, "};\n");
         tn_buf_str(&rows, "    {");
@@ -79,6 +79,19 @@ static void variants(tab *t, const tn_kernel_ir *k)
     }
     tn_buf_printf(o, "static const tn_variant %s_variants[] = {\n%s};\n", k->name, tn_buf_cstr(&rows));
     tn_buf_deinit(&rows);
+}
+
+static uint32_t overlaps(tn_buf *o, const tn_kernel_ir *k)
+{
+    tn_overlap pair[32];
+    uint32_t n = tn_kernel_overlaps(k, pair);
+    if (n)
+        tn_buf_printf(o, "static const tn_overlap %s_overlaps[] = {", k->name);
+    for (uint32_t i = 0; i < n; i++)
+        tn_buf_printf(o, "{%u, %u, %u}, ", pair[i].in, pair[i].out, pair[i].kind);
+    if (n)
+        tn_buf_str(o, "};\n");
+    return n;
 }
 
 static void kernels(tab *t)
@@ -98,15 +111,16 @@ static void kernels(tab *t)
             }
             tn_buf_str(o, "};\n");
         }
+        uint32_t n_overlap = overlaps(o, k);
         tn_buf_str(&rows, "    {");
         string(&rows, k->name);
         tn_buf_str(&rows, ", ");
         string(&rows, k->source);
         tn_buf_printf(&rows, ", %s_variants, ", k->name);
         tn_buf_printf(&rows, n ? "%s_checks" : "0", k->name);
-        tn_buf_printf(&rows, ", %u, %u, %u, %u, %u, %u},\n", k->n_variant, n, k->n_in, k->n_out,
-                      k->n_variant ? k->variant[0].func->n_symbol : 0,
-                      k->n_variant ? k->variant[0].in_place : 0);
+        tn_buf_printf(&rows, ", %u, %u, %u, %u, %u, %u, ", k->n_variant, n, k->n_in, k->n_out,
+                      k->n_variant ? k->variant[0].func->n_symbol : 0, n_overlap);
+        tn_buf_printf(&rows, n_overlap ? "%s_overlaps, 0, 0, 0},\n" : "0, 0, 0, 0},\n", k->name);
     }
     tn_buf_printf(o, "static const tn_kernel tn_kernels[] = {\n%s};\n",
                   rows.n ? tn_buf_cstr(&rows) : "    {0}\n");
@@ -154,13 +168,13 @@ static void slots(tab *t, const tn_program_ir *p, const char *const *sym)
         }
         tn_buf_str(&rows, "    {");
         string(&rows, s->name);
-        tn_buf_printf(&rows, ", %u, %u, %u, %u, ", s->kind, s->dtype.code, s->dtype.bits, s->ndim);
+        tn_buf_printf(&rows, ", %u, 0, %u, %u, %u, 0, ", s->kind, s->dtype.code, s->dtype.bits, s->ndim);
         tn_buf_printf(&rows, s->ndim ? "tn_dim_%u, " : "0, ", i);
         tn_buf_printf(&rows, s->bind && s->ndim ? "tn_bind_%u, " : "0, ", i);
         size(t, s->bytes, 0, p->n_symbol, sym, &rows);
         tn_buf_str(&rows, ", ");
         size(t, s->offset, -1, p->n_symbol, sym, &rows);
-        tn_buf_printf(&rows, ", %lld},\n", (long long)s->alias);
+        tn_buf_printf(&rows, ", %lld, %u, 0},\n", (long long)s->alias, s->segment);
     }
     tn_buf_printf(o, "static const tn_slot tn_slots[] = {\n%s};\n",
                   rows.n ? tn_buf_cstr(&rows) : "    {0}\n");
@@ -181,12 +195,7 @@ static void late_tables(tab *t, const tn_program_ir *p, const char *const *sym)
         size(t, p->segment_bytes[i], 0, p->n_symbol, sym, &rows);
         tn_buf_str(&rows, ", ");
     }
-    tn_buf_printf(
-        o, "static const tn_size tn_segments[] = {%s{0, 0}};\nstatic const uint32_t tn_slot_segments[] = {",
-        tn_buf_cstr(&rows));
-    for (uint32_t i = 0; i < p->n_slot; i++)
-        tn_buf_printf(o, "%u, ", p->slot[i].segment);
-    tn_buf_str(o, "0};\n");
+    tn_buf_printf(o, "static const tn_size tn_segments[] = {%s{0, 0}};\n", tn_buf_cstr(&rows));
     tn_buf_deinit(&rows);
 }
 
@@ -226,14 +235,15 @@ static void program(tab *t, const tn_program_ir *p)
     if (late)
         late_tables(t, p, sym);
     tn_buf_printf(o,
-                  "static const tn_program tn_the_program = {tn_slots, tn_symbols, tn_insts, "
-                  "tn_operands, tn_texts, %u, %u, %u, %u, %u, %u, ",
-                  p->n_slot, p->n_symbol, p->n_inst, n, p->n_text, p->n_late);
+                  "static const tn_program_function tn_main = {\"main\", tn_slots, tn_symbols, tn_insts, "
+                  "tn_operands, %u, %u, %u, %u, %u, %u, %u, 0, ",
+                  p->n_slot, p->n_symbol, p->n_inst, n, p->n_late, p->n_size, p->n_segment);
     size(t, p->arena_bytes, 0, p->n_symbol, sym, o);
     tn_buf_str(o, ", ");
     size(t, p->work_offset, 0, p->n_symbol, sym, o);
-    tn_buf_printf(o, late ? ", tn_sizes, tn_segments, tn_slot_segments, %u, %u};\n" : ", 0, 0, 0, %u, %u};\n",
-                  p->n_size, p->n_segment);
+    tn_buf_printf(
+        o, "%s};\nstatic const tn_program tn_the_program = {&tn_main, 0, tn_texts, 1, 0, %u, 0, {0}};\n",
+        late ? ", tn_sizes, tn_segments" : ", 0, 0", p->n_text);
     tn_buf_deinit(&ops);
 }
 
@@ -282,14 +292,14 @@ void tn_c_tables(tn_cgen *g)
     string(o, u->producer);
     tn_buf_str(o, ", ");
     string(o, u->target);
-    tn_buf_printf(o,
-                  ", tn_features, %u, %u, tn_metadata, tn_all_operations, {0}};\n\n%s const tn_library "
-                  "*" TENON_QUERY_SYMBOL "(uint32_t max_version);\n%sconst tn_library *" TENON_QUERY_SYMBOL
-                  "(uint32_t max_version)\n{\n    return %s ? &tn_the_library : 0;\n}\n",
-                  u->n_feature, u->n_metadata,
-                  u->private ? "static" : "__attribute__((visibility(\"default\")))",
-                  u->private ? "static " : "",
-                  TENON_ABI_VERSION ? "max_version >= tn_the_library.version" : "(void)max_version, 1");
+    tn_buf_printf(
+        o,
+        ", tn_features, %u, %u, tn_metadata, tn_all_operations, 0, 0, 0, 0, {0}};\n\n%s const tn_library "
+        "*" TENON_QUERY_SYMBOL "(uint32_t max_version);\n%sconst tn_library *" TENON_QUERY_SYMBOL
+        "(uint32_t max_version)\n{\n    return max_version >= tn_the_library.version ? &tn_the_library : "
+        "0;\n}\n",
+        u->n_feature, u->n_metadata, u->private ? "static" : "__attribute__((visibility(\"default\")))",
+        u->private ? "static " : "");
     tn_buf_str(&g->body, tn_buf_cstr(o));
     tn_buf_deinit(o);
 }

@@ -113,7 +113,7 @@ static uint64_t bytes_for(const tn_slot *slot, const int64_t *sym)
 }
 
 /* Results whose extents the run found: sym says what there is room for, and is told what there is. */
-static tnr_status give(tnr_instance *instance, const tn_program *p, void *const *out, int64_t *sym,
+static tnr_status give(tnr_instance *instance, const tn_program_function *p, void *const *out, int64_t *sym,
                        tnr_error *err)
 {
     DLTensor t;
@@ -141,7 +141,7 @@ static tnr_status give(tnr_instance *instance, const tn_program *p, void *const 
 static tnr_status run(tn_bundle *b, tnr_instance *instance, void *const *in, void *const *out, int64_t *sym,
                       tnr_error *err)
 {
-    const tn_program *p = b->query(TENON_ABI_VERSION)->program;
+    const tn_program_function *p = b->query(TENON_ABI_VERSION)->program->function;
     uint32_t n_in = 0, n_out = 0;
     if (p->n_symbol && !sym)
         return tnr_fail(err, TNR_E_ARG, 0, "the model has symbolic dimensions; give their sizes");

@@ -30,6 +30,12 @@ note "kernel ABI $newest" "kernel ABI 7" now.so newer.so
 note "kernel ABI $newest" "kernel ABI 7" mod.so m && mv m mod.so && tar cf newer.tar mod.so mod.json mod.params
 both_refuse "a newer version of Tenon made it: its kernels use ABI version 7, but this version supports up to $newest; update Tenon or compile the model again" \
     newer.so newer.tar
+tar xf now.tar
+note "kernel ABI $newest" "kernel ABI 0" now.so zero.so
+note "kernel ABI $newest" "kernel ABI 0" mod.so m && mv m mod.so && tar cf zero.tar mod.so mod.json mod.params
+both_refuse "made it for kernel ABI 0, which this version no longer reads; compile the model again" zero.so zero.tar
+tar xf now.tar
+note "kernel ABI $newest" "kernel ABI 7" mod.so m && mv m mod.so
 note "kernel ABI $newest" "kernel abi $newest" now.so older.so
 note "kernel ABI 7" "kernel abi 7" mod.so m && mv m mod.so && tar cf older.tar mod.so mod.json mod.params
 both_refuse "an older version of Tenon made it, without an ABI version for its kernels; compile the model again" older.so older.tar
