@@ -38,7 +38,7 @@ static inline void bench_init(bench *x)
 {
     memset(x, 0, sizeof *x);
     tn_ctx_init(&x->ctx);
-    tn_arena_init(&x->arena, NULL, NULL);
+    tn_arena_init(&x->arena);
     tn_pool_init(&x->pool, &x->ctx, &x->arena, NULL);
     if (tn_machine_detect(&x->ctx, &x->machine) != TN_OK || tn_llvm_open(&x->ctx, &x->llvm) != TN_OK)
         bench_fail(x, "no machine or no code generator");

@@ -13,6 +13,8 @@
  *   texts    the session owns returned text; it lives until the next call on the session, or tenon_free
  *   threads  different threads may use different sessions; only one thread at a time may use a session
  *   files    an output file is written whole or not at all
+ *   failure  exhausted memory, a limit, a cancel and an internal contradiction are errors like any other; no call ends
+ *            the process. The session may be used again
  */
 #include <stddef.h>
 #include <stdint.h>
@@ -56,6 +58,12 @@ typedef struct tenon_options { /* zero-initialise; NULL or 0 means the default *
     void (*progress)(void *user, const char *stage, uint32_t done, uint32_t of);
     void *progress_user;
     const char *dump_format; /* tenon_dump of a graph: "svg", "dot" or "html", a picture; default "text" */
+    /* Limits of one call; 0: none. A call that reaches one fails, and says which. */
+    uint64_t max_memory; /* bytes of the compiler's own data */
+    uint64_t max_nodes;  /* of the graph at once */
+    double max_seconds;
+    /* The call fails soon after this is not 0. Any thread, or a signal handler, may set it. NULL: never. */
+    const int *cancel;
     void *reserved[1];
 } tenon_options;
 

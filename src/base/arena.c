@@ -1,58 +1,49 @@
 /* Arena: a list of zeroed blocks, newest first; the head serves small requests by bumping.
  *
  * Blocks grow from 4 KiB to 1 MiB. A request larger than a quarter of the next block gets a block of its
- * own behind the head, so it does not waste what is left of the head. Blocks come from calloc: storage
+ * own behind the head, so it does not waste what is left of the head. Blocks come zeroed: storage
  * that was never handed out is zero, so tn_arena_reset clears only the part of the kept block that was used.
  */
 #include "base/arena.h"
 
+#include "base/guard.h"
 #include "base/size.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { BLOCK_MIN = 4096, BLOCK_MAX = 1 << 20, ALIGN_MAX = 64 };
 
 struct tn_arena_block {
     _Alignas(ALIGN_MAX) tn_arena_block *next;
-    void *memory; /* what calloc gave; this block is aligned within it */
-    size_t size;  /* payload bytes */
+    size_t size; /* payload bytes */
     size_t used;
 };
 
 static uint8_t *payload(tn_arena_block *b) { return (uint8_t *)(b + 1); }
 
-_Noreturn static void out_of_memory(const tn_arena *a, size_t bytes)
+_Noreturn static void out_of_memory(size_t bytes)
 {
-    if (a->oom)
-        a->oom(a->oom_user, bytes);
-    fprintf(stderr, "tenon: out of memory (%zu bytes)\n", bytes);
-    exit(4);
+    tn_raise((tn_raised){.kind = TN_RAISED_OUT_OF_MEMORY, .amount = bytes});
 }
 
-static tn_arena_block *block_new(const tn_arena *a, size_t size)
+static tn_arena_block *block_new(size_t size)
 {
     size_t total;
-    if (!tn_size_add(size, sizeof(tn_arena_block) + ALIGN_MAX, &total))
-        out_of_memory(a, size);
-    uint8_t *m = calloc(1, total);
-    if (!m)
-        out_of_memory(a, size);
-    size_t off = (ALIGN_MAX - ((uintptr_t)m & (ALIGN_MAX - 1))) & (ALIGN_MAX - 1);
-    tn_arena_block *b = (tn_arena_block *)(void *)(m + off);
-    b->memory = m;
+    if (!tn_size_add(size, sizeof(tn_arena_block), &total))
+        out_of_memory(SIZE_MAX);
+    tn_arena_block *b = tn_alloc_aligned(total);
     b->size = size;
     return b;
 }
 
-void tn_arena_init(tn_arena *a, tn_oom_fn *oom, void *user) { *a = (tn_arena){.oom = oom, .oom_user = user}; }
+void tn_arena_init(tn_arena *a) { *a = (tn_arena){0}; }
 
 static void free_list(tn_arena_block *b)
 {
     while (b) {
         tn_arena_block *next = b->next;
-        free(b->memory);
+        tn_free(b);
         b = next;
     }
 }
@@ -66,7 +57,7 @@ void tn_arena_reset(tn_arena *a)
     free_list(b->next);
     b->next = NULL;
     if (b->size > BLOCK_MAX) {
-        free(b->memory);
+        tn_free(b);
         a->head = NULL;
         return;
     }
@@ -87,12 +78,12 @@ static tn_arena_block *block_for(tn_arena *a, size_t bytes)
     size_t size = a->head ? a->head->size * 2 : BLOCK_MIN;
     size = size > BLOCK_MAX ? BLOCK_MAX : size;
     if (bytes <= size / 4) {
-        tn_arena_block *b = block_new(a, size);
+        tn_arena_block *b = block_new(size);
         b->next = a->head;
         a->head = b;
         return b;
     }
-    tn_arena_block *b = block_new(a, bytes);
+    tn_arena_block *b = block_new(bytes);
     if (a->head) {
         b->next = a->head->next;
         a->head->next = b;
@@ -120,7 +111,7 @@ void *tn_arena_array(tn_arena *a, size_t n, size_t size, size_t align)
 {
     size_t bytes;
     if (!tn_size_mul(n, size, &bytes))
-        out_of_memory(a, SIZE_MAX);
+        out_of_memory(SIZE_MAX);
     return tn_arena_alloc(a, bytes, align);
 }
 
@@ -136,7 +127,7 @@ char *tn_arena_strndup(tn_arena *a, const char *s, size_t n)
 {
     size_t bytes;
     if (!tn_size_add(n, 1, &bytes))
-        out_of_memory(a, n);
+        out_of_memory(n);
     char *p = tn_arena_alloc(a, bytes, 1);
     if (n)
         memcpy(p, s, n);

@@ -4,8 +4,7 @@
  *
  * An arena is named after a lifetime (module, pass scratch, candidate), never after a type. Memory it
  * hands out is zeroed, stays at its address, and dies with tn_arena_reset or tn_arena_deinit.
- * Allocation cannot fail visibly: exhaustion (or an overflowing size) calls `oom`, which must not
- * return; with oom NULL the process prints one line and exits with status 1. Not thread-safe: one
+ * Allocation does not fail visibly: exhaustion (or an overflowing size) raises (base/guard.h). Not thread-safe: one
  * arena belongs to one thread at a time.
  */
 #include <stdarg.h>
@@ -13,16 +12,13 @@
 #include <stdint.h>
 
 typedef struct tn_arena_block tn_arena_block;
-typedef void tn_oom_fn(void *user, size_t bytes);
 
 typedef struct tn_arena {
     tn_arena_block *head; /* newest block */
     size_t used_bytes;    /* handed out since the last reset */
-    tn_oom_fn *oom;       /* may be NULL */
-    void *oom_user;
 } tn_arena;
 
-void tn_arena_init(tn_arena *a, tn_oom_fn *oom, void *user);
+void tn_arena_init(tn_arena *a);
 void tn_arena_reset(tn_arena *a);  /* frees all, keeps one block for reuse */
 void tn_arena_deinit(tn_arena *a); /* frees all; the arena may be initialised again */
 

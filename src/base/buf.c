@@ -20,7 +20,7 @@ static char *reserve(tn_buf *b, size_t n)
 
 void tn_buf_deinit(tn_buf *b)
 {
-    free(b->at);
+    tn_vec_free(b->at);
     *b = (tn_buf){0};
 }
 

@@ -4,14 +4,12 @@
 
 #include "base/vec.h"
 
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 void tn_ctx_init(tn_ctx *ctx)
 {
     *ctx = (tn_ctx){0};
-    tn_arena_init(&ctx->arena, NULL, NULL);
+    tn_arena_init(&ctx->arena);
 }
 
 void tn_ctx_deinit(tn_ctx *ctx)
@@ -19,7 +17,7 @@ void tn_ctx_deinit(tn_ctx *ctx)
     tn_strmap_deinit(&ctx->strings);
     tn_strmap_deinit(&ctx->layouts);
     tn_map_deinit(&ctx->seen);
-    free(ctx->diag);
+    tn_free(ctx->diag);
     tn_arena_deinit(&ctx->arena);
     *ctx = (tn_ctx){0};
 }
@@ -174,8 +172,32 @@ void tn_diag_rewind(tn_ctx *ctx, size_t n)
         ctx->n_error -= ctx->diag[--ctx->n_diag].severity == TN_ERROR;
 }
 
+/* What is said when memory is short is short. */
+tn_status tn_report_raised(tn_ctx *ctx, const tn_raised *r)
+{
+    unsigned long long n = r->amount;
+    switch (r->kind) {
+    case TN_RAISED_NOTHING: return TN_OK;
+    case TN_RAISED_OUT_OF_MEMORY:
+        return tn_error(ctx, "base-E004", NULL, "there is not enough memory: %llu more bytes were needed", n);
+    case TN_RAISED_MEMORY:
+        return tn_error(ctx, "base-E005", NULL,
+                        "the limit of memory, %llu bytes, is reached; allow more, or make the model smaller",
+                        n);
+    case TN_RAISED_SECONDS:
+        return tn_error(ctx, "base-E006", NULL, "the limit of time, %g seconds, is reached; allow more",
+                        1e-3 * (double)n);
+    case TN_RAISED_NODES:
+        return tn_error(ctx, "base-E007", NULL,
+                        "the model needs more than %llu nodes, which is the limit; allow more", n);
+    case TN_RAISED_CANCEL: return tn_error(ctx, "base-E008", NULL, "cancelled");
+    case TN_RAISED_BROKEN: break;
+    }
+    return tn_error(ctx, "base-E009", NULL, "internal error: %s:%d: %s does not hold; please report it",
+                    r->file, r->line, r->text);
+}
+
 _Noreturn void tn_assert_failed(const char *expr, const char *file, int line)
 {
-    fprintf(stderr, "tenon: %s:%d: internal error: %s does not hold\n", file, line, expr);
-    abort();
+    tn_raise((tn_raised){.kind = TN_RAISED_BROKEN, .text = expr, .file = file, .line = line});
 }

@@ -3,13 +3,14 @@
 /* Context, status and diagnostics.
  *
  * A tn_ctx outlives everything made with it and is the only home of shared state: string interner,
- * diagnostics, allocator hook. Two contexts may be used in two threads; one context belongs to one
- * thread at a time, but for children (below). tn_status says *that* something failed, the diagnostic in the
- * ctx says what, where, why. Three families of failure, never mixed: user errors (diagnostic + status),
- * refused schedule steps (tn_verdict, schedule/), broken invariants (TN_ASSERT: prints and aborts).
+ * diagnostics. Two contexts may be used in two threads; one context belongs to one thread at a time, but for
+ * children (below). tn_status says *that* something failed, the diagnostic in the ctx says what, where, why. Three
+ * families of failure, never mixed: user errors (diagnostic + status), refused schedule steps (tn_verdict, schedule/),
+ * broken invariants (TN_ASSERT: raises, base/guard.h).
  */
 #include "base/arena.h"
 #include "base/buf.h"
+#include "base/guard.h"
 #include "base/map.h"
 
 #include <stdbool.h>
@@ -85,6 +86,9 @@ void tn_diag_print_all(const tn_ctx *ctx, tn_buf *out);
 void tn_diag_clear(tn_ctx *ctx);
 /* Takes back all reports from number `n` on (what was tried in vain). */
 void tn_diag_rewind(tn_ctx *ctx, size_t n);
+
+/* What ended a call early, as an error: base-E004 ... base-E009. */
+tn_status tn_report_raised(tn_ctx *ctx, const tn_raised *r);
 
 _Noreturn void tn_assert_failed(const char *expr, const char *file, int line);
 #define TN_ASSERT(e) ((e) ? (void)0 : tn_assert_failed(#e, __FILE__, __LINE__))

@@ -18,44 +18,54 @@ static tn_status open_failed(tn_ctx *ctx, const char *path, int err)
     return tn_error(ctx, "base-E001", &loc, "cannot open the file: %s", strerror(err));
 }
 
+static void unmap(tn_resource *r) { munmap(r->at, r->n); }
+
+/* errno, or 0. */
+static int map(int fd, const struct stat *st, tn_file *out)
+{
+    if (st->st_size == 0)
+        return 0;
+    if ((uintmax_t)st->st_size > SIZE_MAX)
+        return EFBIG;
+    void *p = mmap(NULL, (size_t)st->st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+    if (p == MAP_FAILED)
+        return errno;
+    out->mapping->at = p;
+    out->at = p;
+    out->n = out->mapping->n = (size_t)st->st_size;
+    return 0;
+}
+
 tn_status tn_file_map(tn_ctx *ctx, const char *path, tn_file *out_file)
 {
     static const uint8_t empty[1];
     tn_loc loc = {.file = path};
-    *out_file = (tn_file){.at = empty};
+    *out_file = (tn_file){.at = empty, .mapping = tn_resource_new(unmap)};
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a pipe without a writer must not hang us */
-    if (fd < 0)
-        return open_failed(ctx, path, errno);
+    int err = fd < 0 ? errno : 0;
     struct stat st;
-    if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode)) {
+    bool regular = fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode);
+    if (regular)
+        err = map(fd, &st, out_file);
+    if (fd >= 0)
         close(fd);
-        return tn_error(ctx, "base-E002", &loc, "not a regular file; give the path of a file");
-    }
-    tn_status status = TN_OK;
-    if (st.st_size > 0) {
-        bool fits = (uintmax_t)st.st_size <= SIZE_MAX;
-        errno = EFBIG;
-        void *p = fits ? mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0) : MAP_FAILED;
-        if (p == MAP_FAILED)
-            status = open_failed(ctx, path, errno);
-        else
-            *out_file = (tn_file){.at = p, .n = (size_t)st.st_size, .mapped = 1};
-    }
-    close(fd);
-    return status;
+    if (!err && regular)
+        return TN_OK;
+    tn_file_unmap(out_file);
+    out_file->at = empty;
+    return err ? open_failed(ctx, path, err)
+               : tn_error(ctx, "base-E002", &loc, "not a regular file; give the path of a file");
 }
 
 void tn_file_cool(const tn_file *f)
 {
-    if (f->mapped)
-        (void)madvise((void *)(uintptr_t)f->at, f->n,
-                      MADV_DONTNEED); /* read-only: they come back from the file */
+    if (f->mapping)
+        (void)madvise(f->mapping->at, f->n, MADV_DONTNEED); /* read-only: they come back from the file */
 }
 
 void tn_file_unmap(tn_file *f)
 {
-    if (f->mapped)
-        munmap((void *)(uintptr_t)f->at, f->n);
+    tn_resource_end(f->mapping);
     *f = (tn_file){0};
 }
 

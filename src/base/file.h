@@ -6,8 +6,8 @@
 typedef struct tn_file {
     const uint8_t *at;
     size_t n;
-    int mapped;
-} tn_file; /* n bytes; at != NULL even when n == 0 */
+    tn_resource *mapping; /* NULL: there is none to end */
+} tn_file;                /* n bytes; at != NULL even when n == 0 */
 
 /* Maps `path` (a regular file). Errors: base-E001 (cannot open), base-E002 (not a regular file). */
 TN_WARN_UNUSED tn_status tn_file_map(tn_ctx *ctx, const char *path, tn_file *out_file);

@@ -6,10 +6,9 @@
  */
 #include "base/map.h"
 
+#include "base/alloc.h"
 #include "base/vec.h"
 
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 uint64_t tn_hash_u64(uint64_t a, uint64_t b)
@@ -42,12 +41,8 @@ static bool index_grow(uint32_t **index, size_t *nindex, size_t n)
     if (2 * (n + 1) <= *nindex)
         return false;
     size_t want = *nindex ? *nindex * 2 : 16;
-    uint32_t *fresh = n < UINT32_MAX ? calloc(want, sizeof *fresh) : NULL;
-    if (!fresh) {
-        fprintf(stderr, "tenon: out of memory (a map of %zu entries)\n", n);
-        exit(4);
-    }
-    free(*index);
+    uint32_t *fresh = tn_alloc_array(n < UINT32_MAX ? want : SIZE_MAX, sizeof *fresh);
+    tn_free(*index);
     *index = fresh;
     *nindex = want;
     return true;
@@ -79,8 +74,8 @@ static tn_map_entry *map_find(const tn_map *m, uint64_t key)
 
 void tn_map_deinit(tn_map *m)
 {
-    free(m->entry);
-    free(m->index);
+    tn_free(m->entry);
+    tn_free(m->index);
     *m = (tn_map){0};
 }
 
@@ -130,8 +125,8 @@ static tn_strmap_entry *strmap_find(const tn_strmap *m, const char *key, size_t 
 
 void tn_strmap_deinit(tn_strmap *m)
 {
-    free(m->entry);
-    free(m->index);
+    tn_free(m->entry);
+    tn_free(m->index);
     *m = (tn_strmap){0};
 }
 

@@ -5,7 +5,10 @@
 
 /* Calls fn(user, i, worker) once for every i < n, in any order, on at most `threads` threads; worker <
  * max(threads, 1) tells them apart. Indices are taken one at a time, so uneven work balances. Runs inline for
- * threads <= 1 or n <= 1, and with fewer threads where they cannot be started. Returns when all are done. */
+ * threads <= 1 or n <= 1, and with fewer threads where they cannot be started. Returns when all are done.
+ *
+ * Each call runs under a guard (base/guard.h) and allocates from the caller's heap. After one that raises no other
+ * begins; when those that had begun have returned, what the one with the least index raised is raised again. */
 void tn_parallel_for(size_t n, unsigned threads, void (*fn)(void *user, size_t i, unsigned worker),
                      void *user);
 

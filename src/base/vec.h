@@ -4,7 +4,7 @@
  *
  *   tn_vec(int) v = {0};  tn_vec_push(&v, 3);  for (size_t i = 0; i < v.n; i++) use(v.at[i]);  tn_vec_deinit(&v);
  *
- * Exhausted memory ends the process with one line on stderr (compiler only; the runtime has no vectors).
+ * Exhausted memory raises (base/guard.h). The runtime has no vectors.
  */
 #include <stddef.h>
 

@@ -94,7 +94,7 @@ static bool load(void *user, const uint8_t key[32], tn_buf *out)
         return false;
     bool ok = fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size >= HEAD;
     size_t n = ok ? (size_t)st.st_size : 0;
-    uint8_t *at = ok ? malloc(n) : NULL;
+    uint8_t *at = ok ? tn_alloc_array_try(n, 1) : NULL;
     ok = at && read_all(fd, at, n) && sound(at, n);
     if (ok) {
         tn_buf_add(out, at + HEAD, n - HEAD);
@@ -105,7 +105,7 @@ static bool load(void *user, const uint8_t key[32], tn_buf *out)
     } else {
         unlink(path);
     }
-    free(at);
+    tn_free(at);
     close(fd);
     return ok;
 }

@@ -78,8 +78,8 @@ static void measure(tn_chart_box *b)
 static void rank_boxes(layout *l)
 {
     tn_chart *c = l->c;
-    uint32_t *lowest = malloc((c->box.n + 1) * sizeof *lowest);
-    bool *led = calloc(c->box.n + 1, sizeof *led);
+    uint32_t *lowest = tn_alloc((c->box.n + 1) * sizeof *lowest);
+    bool *led = tn_alloc_array(c->box.n + 1, sizeof *led);
     for (size_t i = 0; i < c->box.n; i++)
         c->box.at[i].rank = 0;
     for (int round = 0; round < 2 && lowest && led; round++) {
@@ -102,8 +102,8 @@ static void rank_boxes(layout *l)
     }
     for (size_t i = 0; i < c->box.n; i++)
         l->n_rank = c->box.at[i].rank >= l->n_rank ? c->box.at[i].rank + 1 : l->n_rank;
-    free(lowest);
-    free(led);
+    tn_free(lowest);
+    tn_free(led);
 }
 
 /* ---- points of long lines ---- */
@@ -173,7 +173,7 @@ static void add_vertices(layout *l)
 static void find_neighbours(layout *l)
 {
     uint32_t n = 0;
-    l->near = malloc((2 * l->arc.n + 1) * sizeof *l->near);
+    l->near = tn_alloc((2 * l->arc.n + 1) * sizeof *l->near);
     for (size_t i = 0; i < l->arc.n; i++)
         l->v.at[l->arc.at[i].to].n_up++, l->v.at[l->arc.at[i].from].n_down++;
     for (size_t i = 0; i < l->v.n; i++) {
@@ -193,8 +193,8 @@ static void find_neighbours(layout *l)
 
 static void fill_rows(layout *l)
 {
-    l->row = malloc((l->v.n + 1) * sizeof *l->row);
-    l->row_start = calloc(l->n_rank + 2, sizeof *l->row_start);
+    l->row = tn_alloc((l->v.n + 1) * sizeof *l->row);
+    l->row_start = tn_alloc_array(l->n_rank + 2, sizeof *l->row_start);
     for (size_t i = 0; i < l->v.n; i++)
         l->row_start[l->v.at[i].rank + 2]++;
     for (uint32_t r = 2; r < l->n_rank + 2; r++)
@@ -248,11 +248,11 @@ static void order_row(layout *l, uint32_t r, bool up, sorted *scratch)
 
 static void order_rows(layout *l)
 {
-    sorted *scratch = malloc((l->v.n + 1) * sizeof *scratch);
+    sorted *scratch = tn_alloc((l->v.n + 1) * sizeof *scratch);
     for (int i = 0; i < ORDER_SWEEPS; i++)
         for (uint32_t k = 1; k < l->n_rank; k++)
             order_row(l, i % 2 ? l->n_rank - 1 - k : k, i % 2 == 0, scratch);
-    free(scratch);
+    tn_free(scratch);
 }
 
 /* ---- columns ---- */
@@ -289,14 +289,14 @@ static void place_row(layout *l, uint32_t r, bool up, pool *p)
 
 static void place_rows(layout *l)
 {
-    pool *p = malloc((l->v.n + 1) * sizeof *p);
+    pool *p = tn_alloc((l->v.n + 1) * sizeof *p);
     const int sweeps = l->v.n < 4000 ? 80 : 14;
     for (uint32_t r = 0; r < l->n_rank; r++)
         place_row(l, r, true, p);
     for (int i = 0; i < sweeps; i++)
         for (uint32_t k = 0; k < l->n_rank; k++)
             place_row(l, i % 2 ? k : l->n_rank - 1 - k, i % 2, p);
-    free(p);
+    tn_free(p);
 }
 
 static void place_boxes(layout *l)
@@ -381,11 +381,11 @@ void tn_chart_layout(tn_chart *c, tn_arena *a)
         measure(&c->box.at[i]);
     }
     rank_boxes(&l);
-    l.chain = calloc(c->box.n + 1, sizeof *l.chain);
-    l.chain_n = calloc(c->box.n + 1, sizeof *l.chain_n);
-    l.longest = calloc(c->box.n + 1, sizeof *l.longest);
-    l.top = calloc(l.n_rank + 1, sizeof *l.top);
-    l.row_height = calloc(l.n_rank + 1, sizeof *l.row_height);
+    l.chain = tn_alloc_array(c->box.n + 1, sizeof *l.chain);
+    l.chain_n = tn_alloc_array(c->box.n + 1, sizeof *l.chain_n);
+    l.longest = tn_alloc_array(c->box.n + 1, sizeof *l.longest);
+    l.top = tn_alloc_array(l.n_rank + 1, sizeof *l.top);
+    l.row_height = tn_alloc_array(l.n_rank + 1, sizeof *l.row_height);
     count_points(&l);
     add_vertices(&l);
     find_neighbours(&l);
@@ -397,7 +397,7 @@ void tn_chart_layout(tn_chart *c, tn_arena *a)
         route(&l, &c->edge.at[i], a);
     tn_vec_deinit(&l.v);
     tn_vec_deinit(&l.arc);
-    free(l.near);
-    free(l.chain), free(l.chain_n), free(l.longest), free(l.row), free(l.row_start), free(l.top),
-        free(l.row_height);
+    tn_free(l.near);
+    tn_free(l.chain), tn_free(l.chain_n), tn_free(l.longest), tn_free(l.row), tn_free(l.row_start),
+        tn_free(l.top), tn_free(l.row_height);
 }

@@ -134,11 +134,15 @@ static tn_status member(reader *r, const tn_json *key, const tn_json *v)
     return tn_json_is_text(key, "runtime") ? targets(r, key, v, "runtime") : pairs(r, key, v);
 }
 
+static void free_document(tn_resource *r) { tn_json_free(&(tn_json_doc){.memory = r->at}); }
+
 static tn_status read_file(reader *r)
 {
     tn_file f;
     TN_TRY(tn_file_map(r->b->ctx, r->path, &f));
+    tn_resource *held = tn_resource_new(free_document);
     tn_json_doc doc = tn_json_read((const char *)f.at, f.n);
+    held->at = doc.memory;
     tn_status st = TN_OK;
     if (doc.error)
         st = tn_error(r->b->ctx, "driver-E057", &(tn_loc){.file = r->path}, "not valid JSON: %s at byte %zu",
@@ -148,7 +152,7 @@ static tn_status read_file(reader *r)
                       "expected an object of flags, such as {\"opt-level\": 3}");
     for (uint32_t i = 0; st == TN_OK && i < doc.root->n; i++)
         st = member(r, &doc.root->u.at[2 * i], &doc.root->u.at[2 * i + 1]);
-    tn_json_free(&doc);
+    tn_resource_end(held);
     tn_file_unmap(&f);
     return st;
 }

@@ -63,7 +63,7 @@ typedef struct tn_build {
     uint32_t n_pass_time; /* in order of the first run */
     const char *model;
     tn_file params_file; /* constants of a Relay text, mapped; they point into it */
-    struct tnr_params *params;
+    tn_resource *params; /* their table, of the runtime */
     tn_file file;
     tn_vec(tn_group) groups;
     tn_vec(tn_call_site) calls; /* in execution order */
@@ -192,6 +192,5 @@ TN_WARN_UNUSED tn_status tn_interpret(tn_build *b, const char *stage, int n_in, 
                                       int *n_out, tenon_tensor **out);
 
 void tn_progress_say(const tenon_options *o, const char *stage, size_t done, size_t of);
-double tn_now(void); /* seconds, monotonic */
 
 #endif

@@ -59,8 +59,8 @@ static tn_status launch(tn_build *b, const tn_kernel *k, const char *node, void 
         st = tn_error(b->ctx, "relay-E208", &(tn_loc){.op = k->source}, "not enough memory for a value");
     else if (tnr_launch(&site, &variant, &err))
         st = tn_error(b->ctx, "tir-E203", NULL, "%s", err.message);
-    free(site.work);
-    free(site.scratch);
+    tn_free(site.work);
+    tn_free(site.scratch);
     return st;
 }
 

@@ -43,7 +43,7 @@ static int physical_dims(const tn_node *c, int64_t out[64])
     tn_ctx ctx;
     int n = tn_layout_naxis(t->layout, t->n);
     tn_ctx_init(&ctx);
-    tn_arena_init(&a, NULL, NULL);
+    tn_arena_init(&a);
     tn_pool_init(&p, &ctx, &a, NULL);
     tn_layout_dims(&p, t->layout, t->n, t->dim, dim);
     for (int d = 0; d < n; d++)
@@ -88,23 +88,27 @@ void tn_params_write(uint32_t n, const char *const names[], const tn_node *const
     tn_buf_deinit(&b);
 }
 
+static void free_params(tn_resource *r) { tnr_params_free(r->at); }
+
 tn_status tn_params_read(tn_build *b, const char *file, const tn_blob *const **out, size_t *out_n)
 {
     const char *path = tn_arena_printf(&b->arena, "%s.params", file);
+    tnr_params *params;
     tnr_error err;
     if (access(path, F_OK) != 0)
         return TN_OK;
     TN_TRY(tn_file_map(b->ctx, path, &b->params_file));
-    if (tnr_params_open(b->params_file.at, b->params_file.n, &b->params, &err))
+    b->params = tn_resource_new(free_params);
+    if (tnr_params_open(b->params_file.at, b->params_file.n, &params, &err))
         return tn_error(b->ctx, "driver-E033", &(tn_loc){.file = path},
                         "the constants of %s cannot be read: %s; dump the text again", file, err.message);
-    uint32_t n = tnr_params_count(b->params);
+    b->params->at = params;
+    uint32_t n = tnr_params_count(params);
     const tn_blob **list = TN_NEW_N(&b->arena, const tn_blob *, n);
     for (*out_n = 0; *out_n < n; ++*out_n) {
         DLTensor view;
         uint64_t bytes;
-        if (tnr_params_find(b->params, tn_arena_printf(&b->arena, "relay.Constant.%zu", *out_n), &view,
-                            &err) ||
+        if (tnr_params_find(params, tn_arena_printf(&b->arena, "relay.Constant.%zu", *out_n), &view, &err) ||
             tnr_tensor_bytes(view.dtype, view.ndim, view.shape, &bytes, &err))
             break;
         tn_blob *blob = TN_NEW(&b->arena, tn_blob);

@@ -15,7 +15,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 const char *const tn_graph_pipeline[] = {
     "InferType",
@@ -51,13 +50,6 @@ const char *const tn_graph_pipeline[] = {
     NULL,
 };
 
-double tn_now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 void tn_progress_say(const tenon_options *o, const char *stage, size_t done, size_t of)
 {
     if (o->progress)
@@ -71,8 +63,8 @@ void tn_build_init(tn_build *b, tn_ctx *ctx, const tenon_options *o)
     if (o)
         b->opt = *o;
     b->opt.opt_level = b->opt.opt_level < 0 ? 0 : b->opt.opt_level ? b->opt.opt_level : 3;
-    tn_arena_init(&b->arena, NULL, NULL);
-    tn_arena_init(&b->scratch, NULL, NULL);
+    tn_arena_init(&b->arena);
+    tn_arena_init(&b->scratch);
     tn_pool_init(&b->pool, ctx, &b->arena, NULL);
     tn_graph_init(&b->graph, ctx, &b->arena, &b->pool);
 }
@@ -82,7 +74,7 @@ void tn_build_deinit(tn_build *b)
     tn_graph_deinit(&b->graph);
     tn_vec_deinit(&b->groups);
     tn_vec_deinit(&b->calls);
-    tnr_params_free(b->params);
+    tn_resource_end(b->params);
     if (b->params_file.at)
         tn_file_unmap(&b->params_file);
     if (b->file.at)

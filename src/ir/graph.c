@@ -82,20 +82,15 @@ tn_symbol_info *tn_graph_symbol(tn_graph *g, const char *name)
 
 /* ---- constant data ---- */
 
-static void free_memory(tn_blob *b) { free(b->user); }
+static void free_memory(tn_blob *b) { tn_free(b->user); }
 
 tn_blob *tn_graph_blob(tn_graph *g, size_t n, void **out_at)
 {
-    size_t bytes;
-    bool fits = tn_size_add(n, 64, &bytes);
-    char *memory = fits ? calloc(1, bytes) : NULL;
-    if (!memory)
-        tn_arena_array(g->arena, SIZE_MAX, 2, 1); /* a size no memory has: ends as the arena does */
+    void *memory = tn_alloc_aligned(n);
     tn_blob *b = TN_NEW(g->arena, tn_blob);
-    size_t skip = (64 - (uintptr_t)memory % 64) % 64;
-    *b = (tn_blob){memory + skip, n, free_memory, memory};
+    *b = (tn_blob){memory, n, free_memory, memory};
     tn_vec_push(&g->blob, b);
-    *out_at = memory + skip;
+    *out_at = memory;
     return b;
 }
 

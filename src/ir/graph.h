@@ -106,7 +106,7 @@ tn_function *tn_graph_add_function(tn_graph *g, const char *name);
 /* Declares or finds a symbol; default range [1, 2^31 - 1]. Valid until the next symbol is declared. */
 tn_symbol_info *tn_graph_find_symbol(tn_graph *g, const char *name); /* NULL: not declared */
 tn_symbol_info *tn_graph_symbol(tn_graph *g, const char *name);
-/* fresh zeroed 64-aligned memory; exhaustion is the arena's oom */
+/* fresh zeroed 64-aligned memory; exhaustion raises */
 tn_blob *tn_graph_blob(tn_graph *g, size_t n, void **out_at);
 tn_blob *tn_graph_blob_ref(tn_graph *g, const void *at, size_t n); /* borrowed: must outlive g */
 /* Releases owned blobs that no node of the module refers to. */

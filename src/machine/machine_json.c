@@ -146,11 +146,15 @@ static tn_status read_members(tn_ctx *ctx, const tn_loc *loc, const tn_json *roo
     return status;
 }
 
+static void free_document(tn_resource *r) { tn_json_free(&(tn_json_doc){.memory = r->at}); }
+
 tn_status tn_machine_parse(tn_ctx *ctx, const char *file, const char *text, size_t n, tn_machine *out)
 {
     tn_loc loc = {.file = file};
+    tn_resource *held = tn_resource_new(free_document);
     tn_json_doc d = tn_json_read(text, n);
     tn_status status;
+    held->at = d.memory;
     *out = (tn_machine){0};
     if (d.error) {
         loc.line = loc.col = 1;
@@ -166,7 +170,7 @@ tn_status tn_machine_parse(tn_ctx *ctx, const char *file, const char *text, size
     } else {
         status = read_members(ctx, &loc, d.root, out);
     }
-    tn_json_free(&d);
+    tn_resource_end(held);
     if (status == TN_OK) {
         out->clock_from = "the machine description";
         out->rates_from = out->peak_gflops > 0 ? out->clock_from : NULL;

@@ -575,7 +575,7 @@ static void find_collected(verifier *v)
 static void prepare(verifier *v)
 {
     const tn_program_ir *r = v->r;
-    tn_arena_init(&v->arena, NULL, NULL);
+    tn_arena_init(&v->arena);
     tn_facts_init(&v->facts);
     for (uint32_t s = 0; s < r->n_symbol; s++)
         tn_facts_range(&v->facts, tn_sym(v->p, r->symbol[s].name), r->symbol[s].min, r->symbol[s].max);

@@ -268,7 +268,7 @@ static tn_status expand_alone(interp *p, tn_node *n, tn_graph *sg, tn_region **o
 static void interp_init(interp *p, tn_graph *g, tn_eval_fn *eval, void *user)
 {
     *p = (interp){.g = g, .eval = eval ? eval : tn_eval_interp, .user = user};
-    tn_arena_init(&p->scratch, g->arena->oom, g->arena->oom_user);
+    tn_arena_init(&p->scratch);
 }
 
 static void interp_deinit(interp *p)
@@ -288,7 +288,7 @@ static tn_status eval_expanded(interp *p, tn_node *n, value *const in[], value *
     tn_graph sg;
     interp sub;
     tn_region *body = NULL;
-    tn_arena_init(&arena, p->g->arena->oom, p->g->arena->oom_user);
+    tn_arena_init(&arena);
     tn_graph_init(&sg, p->g->ctx, &arena, p->g->pool);
     interp_init(&sub, &sg, p->eval, p->user);
     sub.depth = p->depth + 1;
@@ -355,7 +355,7 @@ static tn_status eval_call(interp *p, tn_node *n, value *const in[], value *out[
         return tn_error(p->g->ctx, "relay-E207", interp_where(n),
                         "calls or expansions are nested more than %d deep", MAX_DEPTH);
     }
-    value **res = calloc(r->n_result + 1, sizeof *res);
+    value **res = tn_alloc_array_try(r->n_result + 1, sizeof *res);
     if (!res)
         return interp_no_memory(p, n);
     p->depth++;
@@ -364,7 +364,7 @@ static tn_status eval_call(interp *p, tn_node *n, value *const in[], value *out[
     p->active.n--;
     p->depth--;
     s = s == TN_OK ? spread(p, n, r->n_result, res, out) : s;
-    free(res);
+    tn_free(res);
     return s;
 }
 
@@ -389,7 +389,7 @@ static void bind_results(interp *p, const tn_node *n, value *const out[])
 static tn_status eval_if(interp *p, tn_node *n, value *const in[], value *out[])
 {
     tn_region *r = n->region[*(const unsigned char *)in[0]->t.at ? 0 : 1];
-    value **res = calloc((size_t)r->n_result + 1, sizeof *res);
+    value **res = tn_alloc_array_try((size_t)r->n_result + 1, sizeof *res);
     if (!res)
         return interp_no_memory(p, n);
     tn_status s = p->depth < MAX_DEPTH
@@ -404,7 +404,7 @@ static tn_status eval_if(interp *p, tn_node *n, value *const in[], value *out[])
         memcpy(out, res, n->nout * sizeof *res);
         bind_results(p, n, out);
     }
-    free(res);
+    tn_free(res);
     return s;
 }
 
@@ -424,7 +424,7 @@ static tn_status eval_iteration(interp *p, tn_node *n, int64_t i, value *arg[], 
 {
     tn_region *r = n->region[0];
     uint32_t n_carried = r->n_param - 1;
-    value **res = calloc((size_t)r->n_result + 1, sizeof *res);
+    value **res = tn_alloc_array_try((size_t)r->n_result + 1, sizeof *res);
     tn_status s = res ? number_value(p, n, i, &arg[0]) : interp_no_memory(p, n);
     s = s == TN_OK ? eval_region(p, r, arg, res) : s;
     value_release(arg[0]);
@@ -443,7 +443,7 @@ static tn_status eval_iteration(interp *p, tn_node *n, int64_t i, value *arg[], 
     *go = s == TN_OK && *(const unsigned char *)res[0]->t.at;
     for (uint32_t k = 0; res && k < r->n_result; k++)
         value_release(res[k]);
-    free(res);
+    tn_free(res);
     return s;
 }
 
@@ -452,7 +452,7 @@ static tn_status eval_loop(interp *p, tn_node *n, value *const in[], value *out[
     uint32_t n_carried = n->region[0]->n_param - 1;
     int64_t trip = *(const int64_t *)in[0]->t.at, i = 0, rows;
     bool go = *(const unsigned char *)in[1]->t.at;
-    value **arg = calloc(n_carried + 1u, sizeof *arg);
+    value **arg = tn_alloc_array_try(n_carried + 1u, sizeof *arg);
     tn_status s = arg ? TN_OK : interp_no_memory(p, n);
     for (uint32_t k = n_carried; k < n->nout && s == TN_OK; k++)
         s = value_make_tensor(p, n->type[k], n, &out[k]);
@@ -470,7 +470,7 @@ static tn_status eval_loop(interp *p, tn_node *n, value *const in[], value *out[
         out[k] = s == TN_OK ? value_retain(arg[k + 1]) : NULL;
         value_release(arg[k + 1]);
     }
-    free(arg);
+    tn_free(arg);
     return s;
 }
 
@@ -536,7 +536,7 @@ static tn_status eval_with(interp *p, tn_node *n, value *in[], value *out[])
 /* out: nout references, or none after TN_FAIL. */
 static tn_status eval_node(interp *p, tn_node *n, value *out[])
 {
-    value **in = calloc((size_t)n->nin + 1, sizeof *in);
+    value **in = tn_alloc_array_try((size_t)n->nin + 1, sizeof *in);
     tn_status s = in ? TN_OK : interp_no_memory(p, n);
     for (int i = 0; i < n->nin && s == TN_OK; i++)
         if (n->in[i].def)
@@ -544,7 +544,7 @@ static tn_status eval_node(interp *p, tn_node *n, value *out[])
     s = s == TN_OK ? eval_with(p, n, in, out) : s;
     for (int i = 0; i < n->nin && in; i++)
         value_release(in[i]);
-    free(in);
+    tn_free(in);
     for (int k = 0; k < n->nout && s != TN_OK; k++) {
         value_release(out[k]);
         out[k] = NULL;
@@ -557,11 +557,11 @@ static tn_status eval_lines(interp *p, tn_region *r)
     for (tn_node *n = r->first; n; n = n->next) {
         if (tn_op_is(n, &tn_op_var) || tn_op_is(n, &tn_op_constant) || tn_op_is(n, &tn_op_fn))
             continue;
-        value **out = calloc((size_t)n->nout + 1, sizeof *out);
+        value **out = tn_alloc_array_try((size_t)n->nout + 1, sizeof *out);
         tn_status s = out ? eval_node(p, n, out) : interp_no_memory(p, n);
         for (int k = 0; k < n->nout && s == TN_OK; k++)
             store(p, n, (uint32_t)k, out[k]);
-        free(out);
+        tn_free(out);
         TN_TRY(s);
         for (int i = 0; i < n->nin; i++)
             drop_use(p, &n->in[i], r);
@@ -656,7 +656,7 @@ static tn_status run_main(interp *p, tn_region *r, const tn_tensor_value in[], i
                           tn_tensor_value out[])
 {
     size_t n_value = (size_t)r->n_param + r->n_result;
-    value **arg = calloc(n_value + 1, sizeof *arg);
+    value **arg = tn_alloc_array_try(n_value + 1, sizeof *arg);
     if (!arg)
         return interp_no_memory(p, NULL);
     value **res = arg + r->n_param;
@@ -668,7 +668,7 @@ static tn_status run_main(interp *p, tn_region *r, const tn_tensor_value in[], i
         s = flatten(p, res[i], n_out, out, &n);
     for (uint32_t i = 0; i < r->n_result; i++)
         value_release(res[i]);
-    free(arg);
+    tn_free(arg);
     if (s == TN_OK && n != n_out)
         s = tn_error(p->g->ctx, "relay-E201", NULL, "@main has %d results, but %d are requested", n, n_out);
     return s;
@@ -699,7 +699,7 @@ tn_status tn_relay_eval_node(tn_graph *g, tn_node *n, tn_tensor_value out[], tn_
 {
     interp p;
     interp_init(&p, g, eval, eval_user);
-    value **kept = calloc((size_t)n->nout + 1, sizeof *kept);
+    value **kept = tn_alloc_array_try((size_t)n->nout + 1, sizeof *kept);
     memset(out, 0, n->nout * sizeof *out);
     tn_status s = kept ? eval_node(&p, n, kept) : interp_no_memory(&p, n);
     for (int k = 0; k < n->nout && s == TN_OK; k++) {
@@ -713,7 +713,7 @@ tn_status tn_relay_eval_node(tn_graph *g, tn_node *n, tn_tensor_value out[], tn_
         if (s != TN_OK)
             tn_tensor_value_deinit(&out[k]);
     }
-    free(kept);
+    tn_free(kept);
     interp_deinit(&p);
     return s;
 }

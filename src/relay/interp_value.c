@@ -22,14 +22,14 @@ void value_release(value *v)
         return;
     for (uint32_t i = 0; i < v->n; i++) /* depth: that of types */
         value_release(v->field[i]);
-    free(v->field);
+    tn_free(v->field);
     tn_tensor_value_deinit(&v->t);
-    free(v);
+    tn_free(v);
 }
 
 value *value_new(enum value_kind kind)
 {
-    value *v = calloc(1, sizeof *v);
+    value *v = tn_alloc_array_try(1, sizeof *v);
     if (v) {
         v->refs = 1;
         v->kind = kind;
@@ -45,11 +45,11 @@ tn_status interp_no_memory(interp *p, const tn_node *n)
 tn_status value_make_tuple(interp *p, const tn_node *at, uint32_t n, value *const field[], value **out)
 {
     value *v = value_new(VALUE_TUPLE);
-    value **copy = calloc(n ? n : 1, sizeof *copy);
+    value **copy = tn_alloc_array_try(n ? n : 1, sizeof *copy);
     if (!v || !copy) {
         for (uint32_t i = 0; i < n; i++)
             value_release(field[i]);
-        free(copy);
+        tn_free(copy);
         value_release(v);
         return interp_no_memory(p, at);
     }

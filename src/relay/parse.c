@@ -755,7 +755,7 @@ tn_status tn_relay_parse(tn_graph *g, const char *file, const char *text, size_t
                 .fresh = -1};
     p.text = text ? text : "";
     p.text_end = p.text + n;
-    tn_arena_init(&p.scratch, g->arena->oom, g->arena->oom_user);
+    tn_arena_init(&p.scratch);
     tn_lex_init(&p.l, g->ctx, p.file, p.text, n, false);
     tn_status s = parse_module(&p);
     tn_vec_deinit(&p.meta);

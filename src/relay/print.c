@@ -500,7 +500,7 @@ static void print_model(const tn_graph *g, tn_buf *out)
 static void printer_init(struct printer *p, const tn_graph *g, tn_buf *out)
 {
     *p = (struct printer){.out = out, .pool = g->pool};
-    tn_arena_init(&p->scratch, NULL, NULL);
+    tn_arena_init(&p->scratch);
     for (const tn_function *f = g->func; f; f = f->next) {
         p->counter = 0;
         number_region(p, f->body, 0);

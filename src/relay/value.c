@@ -12,18 +12,17 @@ enum { MAX_RANK = TN_RELAY_MAX_RANK };
 void tn_tensor_value_deinit(tn_tensor_value *v)
 {
     if (!v->borrowed)
-        free(v->at);
+        tn_free(v->at);
     *v = (tn_tensor_value){0};
 }
 
 void *tn_tensor_value_memory(size_t bytes)
 {
     size_t whole;
-    void *at = tn_size_align(bytes ? bytes : 1, 64, &whole) ? aligned_alloc(64, whole) : NULL;
-    return at ? memset(at, 0, whole) : NULL;
+    return tn_size_align(bytes ? bytes : 1, 64, &whole) ? tn_alloc_aligned_try(whole) : NULL;
 }
 
-static void release(tn_blob *b) { free((void *)b->at); }
+static void release(tn_blob *b) { tn_free((void *)b->at); }
 
 tn_node *tn_relay_constant(tn_graph *g, tn_region *r, tn_node *before, const tn_type *t, tn_tensor_value *v,
                            const char *name)
@@ -115,7 +114,7 @@ static bool make_tables(const tn_layout *l, int ndim, const int64_t dim[], int64
     int64_t stride[256], count;
     bool ok = axis_strides(l, ndim, dim, stride, &count);
     for (int d = 0; d < ndim; d++) {
-        table[d] = ok ? malloc(((size_t)dim[d] + 1) * sizeof **table) : NULL;
+        table[d] = ok ? tn_alloc_array_try((size_t)dim[d] + 1, sizeof **table) : NULL;
         ok = table[d] != NULL;
         if (ok)
             dim_table(l, d, dim[d], stride, table[d]);
@@ -216,11 +215,11 @@ tn_status tn_relay_relayout(tn_ctx *ctx, const tn_tensor_value *v, const tn_layo
             move(tn_dtype_bytes(v->dtype), v->ndim, v->dim, &src, &dst);
     }
     for (int d = 0; d < MAX_RANK; d++) {
-        free(src.table[d]);
-        free(dst.table[d]);
+        tn_free(src.table[d]);
+        tn_free(dst.table[d]);
     }
     if (!ok) {
-        free(dst.at);
+        tn_free(dst.at);
         return tn_error(ctx, "relay-E208", NULL, "there is not enough memory to lay out a tensor");
     }
     *out = *v;

@@ -318,7 +318,7 @@ tn_status tn_relay_verify(const tn_graph *g)
 {
     /* Inference writes types; they are put back, so the caller's graph is the same afterwards. */
     verifier v = {.g = (tn_graph *)g};
-    tn_arena_init(&v.scratch, g->arena->oom, g->arena->oom_user);
+    tn_arena_init(&v.scratch);
     v.node = TN_NEW_N(&v.scratch, const tn_node *, g->n_node);
     v.state = TN_NEW_N(&v.scratch, uint8_t, g->n_node);
     for (const tn_function *f = g->func; f && !done(&v); f = f->next)

@@ -127,8 +127,8 @@ static tn_status place(bytecode *m, uint32_t buffer, void *const arg[])
                    ? TN_OK
                    : fail(m, "tir-E206", NULL, "the argument for `%s` is missing", b->name);
     }
-    mem->at = calloc((size_t)mem->n + 1, tn_dtype_bytes(mem->dtype));
-    mem->shadow = calloc((size_t)mem->n + 1, 1);
+    mem->at = tn_alloc_array_try((size_t)mem->n + 1, tn_dtype_bytes(mem->dtype));
+    mem->shadow = tn_alloc_array_try((size_t)mem->n + 1, 1);
     if (!mem->at || !mem->shadow)
         return fail(m, "tir-E207", NULL, "not enough memory for the %" PRId64 " elements of `%s`", mem->n,
                     b->name);
@@ -161,7 +161,7 @@ tn_status tn_func_run(const tn_func *f, void *const arg[], const int64_t sym[])
     tn_pool pool;
     const char **names;
     TN_TRY(tn_func_verify(f));
-    tn_arena_init(&arena, f->arena->oom, f->arena->oom_user);
+    tn_arena_init(&arena);
     tn_pool_init(&pool, f->ctx, &arena, f->pool);
     bytecode m = {.f = tn_func_number(f, &arena, &pool, &names), .arena = &arena, .sym = sym};
     m.name = names;
@@ -172,8 +172,8 @@ tn_status tn_func_run(const tn_func *f, void *const arg[], const int64_t sym[])
     }
     for (uint32_t i = 0; m.mem && i < m.f->n_buffer; i++)
         if (m.f->buffer[i].param < 0) {
-            free(m.mem[i].at);
-            free(m.mem[i].shadow);
+            tn_free(m.mem[i].at);
+            tn_free(m.mem[i].shadow);
         }
     tn_vec_deinit(&m.site);
     tn_vec_deinit(&m.code);

@@ -378,7 +378,7 @@ void tn_func_print(const tn_func *f, tn_buf *out)
     tn_arena arena;
     tn_pool pool;
     const char **names;
-    tn_arena_init(&arena, f->arena->oom, f->arena->oom_user);
+    tn_arena_init(&arena);
     tn_pool_init(&pool, f->ctx, &arena, f->pool);
     printer pr = {.f = tn_func_number(f, &arena, &pool, &names), .out = out};
     pr.name = names;

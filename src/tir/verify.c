@@ -753,7 +753,7 @@ tn_status tn_func_verify(const tn_func *f)
 {
     verifier v = {.f = (tn_func *)(uintptr_t)f};
     tn_arena arena;
-    tn_arena_init(&arena, f->arena->oom, f->arena->oom_user);
+    tn_arena_init(&arena);
     v.var = TN_NEW_N(&arena, bool, f->n_var);
     v.buffer = TN_NEW_N(&arena, bool, f->n_buffer);
     v.task = TN_NEW_N(&arena, uint32_t, f->n_buffer);

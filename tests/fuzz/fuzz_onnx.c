@@ -25,7 +25,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     tn_import_options o = {.shape = &(tn_input_shape){"x", 2, two, (const char *const[]){"m", NULL}},
                            .n_shape = 1};
     tn_ctx_init(&ctx);
-    tn_arena_init(&arena, NULL, NULL);
+    tn_arena_init(&arena);
     tn_pool_init(&pool, &ctx, &arena, NULL);
     tn_graph_init(&g, &ctx, &arena, &pool);
     tn_status s = tn_import_onnx(&g, "fuzz.onnx", &f, n % 2 ? NULL : &o);

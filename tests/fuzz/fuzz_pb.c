@@ -78,7 +78,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
         ints += c.field == 6 && c.wire != TN_PB_LEN;
     }
     tn_arena a;
-    tn_arena_init(&a, NULL, NULL);
+    tn_arena_init(&a);
     tree t = {0};
     const char *path;
     tn_pb_limits limits = {DEPTH, MEMORY};

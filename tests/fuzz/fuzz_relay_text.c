@@ -18,7 +18,7 @@ typedef struct module {
 static void module_open(module *m)
 {
     tn_ctx_init(&m->ctx);
-    tn_arena_init(&m->arena, NULL, NULL);
+    tn_arena_init(&m->arena);
     tn_pool_init(&m->pool, &m->ctx, &m->arena, NULL);
     tn_graph_init(&m->g, &m->ctx, &m->arena, &m->pool);
 }

@@ -18,7 +18,7 @@ typedef struct reader {
 static void reader_open(reader *r)
 {
     tn_ctx_init(&r->ctx);
-    tn_arena_init(&r->arena, NULL, NULL);
+    tn_arena_init(&r->arena);
     tn_pool_init(&r->pool, &r->ctx, &r->arena, NULL);
 }
 

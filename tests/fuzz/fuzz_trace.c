@@ -30,7 +30,7 @@ static void open_world(world *w)
 {
     size_t n = 0;
     tn_ctx_init(&w->ctx);
-    tn_arena_init(&w->arena, NULL, NULL);
+    tn_arena_init(&w->arena);
     tn_pool_init(&w->pool, &w->ctx, &w->arena, NULL);
     if (tn_func_parse(&w->ctx, &w->arena, &w->pool, "f", text, sizeof text - 1, &w->f, 1, &n) != TN_OK)
         abort();

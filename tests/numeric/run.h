@@ -21,7 +21,7 @@ typedef struct env {
 static inline void env_init(env *e)
 {
     tn_ctx_init(&e->ctx);
-    tn_arena_init(&e->arena, NULL, NULL);
+    tn_arena_init(&e->arena);
     tn_pool_init(&e->pool, &e->ctx, &e->arena, NULL);
     tn_graph_init(&e->g, &e->ctx, &e->arena, &e->pool);
     e->body = tn_graph_add_function(&e->g, "main")->body;

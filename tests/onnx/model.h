@@ -24,7 +24,7 @@ static inline void model_init(model *m)
 {
     memset(m, 0, sizeof *m);
     tn_ctx_init(&m->ctx);
-    tn_arena_init(&m->arena, NULL, NULL);
+    tn_arena_init(&m->arena);
     tn_pool_init(&m->pool, &m->ctx, &m->arena, NULL);
     tn_graph_init(&m->g, &m->ctx, &m->arena, &m->pool);
 }
@@ -32,7 +32,7 @@ static inline void model_init(model *m)
 static inline void model_deinit(model *m)
 {
     tn_graph_deinit(&m->g);
-    if (m->file.mapped)
+    if (m->file.mapping)
         tn_file_unmap(&m->file);
     tn_arena_deinit(&m->arena);
     tn_ctx_deinit(&m->ctx);

@@ -160,7 +160,7 @@ static inline void cases_init(case_list *l)
     tn_ctx ctx;
     memset(l, 0, sizeof *l);
     tn_ctx_init(&ctx);
-    tn_arena_init(&l->arena, NULL, NULL);
+    tn_arena_init(&l->arena);
     snprintf(path, sizeof path, "%s/tests/unit/equal", root ? root : "../..");
     int n = scandir(path, &e, only_tir, alphasort);
     assert_true(n > 0);

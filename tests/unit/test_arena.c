@@ -1,5 +1,6 @@
 /* base/arena: alignment, zeroing, stability, reset, exhaustion. */
 #include "base/arena.h"
+#include "base/guard.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -23,7 +24,7 @@ static void aligned_zeroed_and_disjoint(void **state)
     static const size_t align[] = {1, 2, 8, 16, 64};
     static const size_t bytes[] = {0, 1, 3, 64, 1000, 5000, 70000, 3000000};
     tn_arena a;
-    tn_arena_init(&a, NULL, NULL);
+    tn_arena_init(&a);
     for (int round = 0; round < 3; round++) {
         uint8_t *p[200];
         size_t n[200], sum = 0;
@@ -50,7 +51,7 @@ static void empty_requests_are_distinct(void **state)
 {
     (void)state;
     tn_arena a;
-    tn_arena_init(&a, NULL, NULL);
+    tn_arena_init(&a);
     void *p = tn_arena_alloc(&a, 0, 1), *q = tn_arena_alloc(&a, 0, 1);
     assert_non_null(p);
     assert_ptr_not_equal(p, q);
@@ -61,7 +62,7 @@ static void strings(void **state)
 {
     (void)state;
     tn_arena a;
-    tn_arena_init(&a, NULL, NULL);
+    tn_arena_init(&a);
     assert_string_equal(tn_arena_strndup(&a, "abcdef", 3), "abc");
     assert_string_equal(tn_arena_strndup(&a, NULL, 0), "");
     assert_string_equal(tn_arena_strdup(&a, "xyz"), "xyz");
@@ -71,35 +72,18 @@ static void strings(void **state)
     tn_arena_deinit(&a);
 }
 
-typedef struct {
-    jmp_buf out;
-    size_t bytes;
-} escape;
+static void too_many(void *arena) { tn_arena_array(arena, SIZE_MAX / 2, 3, 8); }
+static void too_large(void *arena) { tn_arena_alloc(arena, SIZE_MAX - 8, 8); }
 
-static void leave(void *user, size_t bytes)
-{
-    escape *e = user;
-    e->bytes = bytes;
-    longjmp(e->out, 1);
-}
-
-static void exhaustion_calls_the_handler(void **state)
+static void exhaustion_raises(void **state)
 {
     (void)state;
-    escape e = {.bytes = 0};
     tn_arena a;
-    tn_arena_init(&a, leave, &e);
-    volatile int reached = 0;
-    if (setjmp(e.out) == 0)
-        tn_arena_array(&a, SIZE_MAX / 2, 3, 8);
-    else
-        reached++;
-    if (setjmp(e.out) == 0)
-        tn_arena_alloc(&a, SIZE_MAX - 8, 8);
-    else
-        reached++;
-    assert_int_equal(reached, 2);
-    assert_int_equal(e.bytes, SIZE_MAX - 8);
+    tn_arena_init(&a);
+    assert_int_equal(tn_protect(NULL, too_many, &a).kind, TN_RAISED_OUT_OF_MEMORY);
+    tn_raised r = tn_protect(NULL, too_large, &a);
+    assert_int_equal(r.kind, TN_RAISED_OUT_OF_MEMORY);
+    assert_true(r.amount >= SIZE_MAX - 8);
     assert_non_null(TN_NEW(&a, double)); /* still usable */
     tn_arena_deinit(&a);
 }
@@ -110,7 +94,7 @@ int main(void)
         cmocka_unit_test(aligned_zeroed_and_disjoint),
         cmocka_unit_test(empty_requests_are_distinct),
         cmocka_unit_test(strings),
-        cmocka_unit_test(exhaustion_calls_the_handler),
+        cmocka_unit_test(exhaustion_raises),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

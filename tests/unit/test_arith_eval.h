@@ -22,7 +22,7 @@ typedef struct world {
 static void world_init(world *w)
 {
     tn_ctx_init(&w->ctx);
-    tn_arena_init(&w->arena, NULL, NULL);
+    tn_arena_init(&w->arena);
     tn_pool_init(&w->pool, &w->ctx, &w->arena, NULL);
     tn_facts_init(&w->facts);
 }

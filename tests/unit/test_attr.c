@@ -21,7 +21,7 @@ static int enter(void **state)
     static world w;
     memset(&w, 0, sizeof w);
     tn_ctx_init(&w.ctx);
-    tn_arena_init(&w.arena, NULL, NULL);
+    tn_arena_init(&w.arena);
     tn_pool_init(&w.pool, &w.ctx, &w.arena, NULL);
     *state = &w;
     return 0;

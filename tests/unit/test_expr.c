@@ -22,7 +22,7 @@ static int enter(void **state)
     static world w;
     memset(&w, 0, sizeof w);
     tn_ctx_init(&w.ctx);
-    tn_arena_init(&w.arena, NULL, NULL);
+    tn_arena_init(&w.arena);
     tn_pool_init(&w.pool, &w.ctx, &w.arena, NULL);
     *state = &w;
     return 0;
@@ -123,7 +123,7 @@ static void a_child_pool_finds_its_parents_expressions(void **state)
     tn_arena arena;
     tn_pool child, grandchild;
     const tn_expr *n = tn_sym(&w->pool, "n"), *e = tn_add(&w->pool, n, tn_idx(&w->pool, 1));
-    tn_arena_init(&arena, NULL, NULL);
+    tn_arena_init(&arena);
     tn_pool_init(&child, &w->ctx, &arena, &w->pool);
     assert_ptr_equal(tn_add(&child, tn_sym(&child, "n"), tn_idx(&child, 1)), e);
     assert_int_equal(child.n, 0);
@@ -147,7 +147,7 @@ static void sum_text(uint64_t seed, tn_buf *out)
     char name[8];
     const tn_expr *leaf[N];
     tn_ctx_init(&ctx);
-    tn_arena_init(&arena, NULL, NULL);
+    tn_arena_init(&arena);
     tn_pool_init(&p, &ctx, &arena, NULL);
     for (uint64_t k = tn_rng_below(&r, 100); k > 0; k--)
         tn_idx(&p, (int64_t)tn_rng_below(&r, 1000) + 10);

@@ -143,7 +143,7 @@ static void table_fills(void **state)
     put(&b, 10, 2, "\x08\x02\x52\x02\x08\x03", 6);
     put(&b, 15, 2, "unknown", 7);
     tn_arena a;
-    tn_arena_init(&a, NULL, NULL);
+    tn_arena_init(&a);
     tree t = {0};
     const char *path;
     assert_null(tn_pb_read(&a, &tree_msg, b.at, b.n, NULL, &t, &path));
@@ -179,7 +179,7 @@ static void singular_messages_merge(void **state)
     put(&b, 5, 2, "", 0);
     put(&b, 5, 2, "\x08\x02\x30\x0b\x2a\x02\x30\x02", 8);
     tn_arena a;
-    tn_arena_init(&a, NULL, NULL);
+    tn_arena_init(&a);
     tree t = {0};
     const char *path;
     assert_null(tn_pb_read(&a, &tree_msg, b.at, b.n, NULL, &t, &path));
@@ -215,7 +215,7 @@ static void table_refuses(void **state)
     };
     for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
         tn_arena a;
-        tn_arena_init(&a, NULL, NULL);
+        tn_arena_init(&a);
         tree t = {0};
         const char *path;
         assert_string_equal(tn_pb_read(&a, &tree_msg, row[i].m, row[i].n, NULL, &t, &path), row[i].error);
@@ -228,7 +228,7 @@ static void empty_packed_field(void **state)
 {
     (void)state;
     tn_arena a;
-    tn_arena_init(&a, NULL, NULL);
+    tn_arena_init(&a);
     tree t = {0};
     const char *path;
     assert_null(tn_pb_read(&a, &tree_msg, "\x3a\0\x32\0", 4, NULL, &t, &path));
@@ -259,7 +259,7 @@ static void depth_and_memory_are_bounded(void **state)
     };
     for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
         tn_arena a;
-        tn_arena_init(&a, NULL, NULL);
+        tn_arena_init(&a);
         tree t = {0};
         const char *path;
         const char *error = tn_pb_read(&a, &tree_msg, b.at, b.n, &row[i].l, &t, &path);
@@ -284,7 +284,7 @@ static void amplification_is_bounded(void **state)
     for (int i = 0; i < 1000000; i++)
         tn_buf_add(&b, "\x52\0", 2);
     tn_arena a;
-    tn_arena_init(&a, NULL, NULL);
+    tn_arena_init(&a);
     tree t = {0};
     const char *path;
     const char *error = tn_pb_read(&a, &tree_msg, b.at, b.n, NULL, &t, &path);

@@ -25,7 +25,7 @@ typedef struct plan {
 static void plan_init(plan *x)
 {
     tn_ctx_init(&x->ctx);
-    tn_arena_init(&x->arena, NULL, NULL);
+    tn_arena_init(&x->arena);
     tn_pool_init(&x->pool, &x->ctx, &x->arena, NULL);
     tn_graph_init(&x->g, &x->ctx, &x->arena, &x->pool);
     tn_graph_symbol(&x->g, "n")->max = 1000;

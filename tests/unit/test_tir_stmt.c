@@ -117,7 +117,7 @@ static void a_clone_prints_the_same_and_is_independent(void **state)
     tn_func *f = gemm(&x);
     tn_arena arena;
     tn_pool pool;
-    tn_arena_init(&arena, NULL, NULL);
+    tn_arena_init(&arena);
     tn_pool_init(&pool, &x.ctx, &arena, &x.pool);
     tn_func *c = tn_func_clone(f, &arena, &pool);
     tn_buf before = {0};

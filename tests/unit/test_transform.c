@@ -147,7 +147,7 @@ static void run_passes(module *m, const row *r)
     tn_arena scratch;
     tn_machine machine = {.triple = "x86_64-unknown-linux-gnu"};
     char name[64];
-    tn_arena_init(&scratch, NULL, NULL);
+    tn_arena_init(&scratch);
     tn_machine_derive(&machine);
     tn_pass p = {.ctx = &m->ctx,
                  .scratch = &scratch,

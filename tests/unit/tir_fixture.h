@@ -22,7 +22,7 @@ static inline void fixture_init(fixture *x)
 {
     memset(x, 0, sizeof *x);
     tn_ctx_init(&x->ctx);
-    tn_arena_init(&x->arena, NULL, NULL);
+    tn_arena_init(&x->arena);
     tn_pool_init(&x->pool, &x->ctx, &x->arena, NULL);
 }
 

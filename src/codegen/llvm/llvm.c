@@ -322,7 +322,7 @@ static tn_status start(part_jobs *c, tn_arena *arena, const tn_unit *u, uint32_t
     const uint8_t *part_of = make_parts(c, arena, u, n_part, features);
     for (uint32_t i = 0; i < n_part; i++) {
         c->g[i] = (tn_lgen){.unit = u, .features = features, .part_of = part_of, .part = (uint8_t)i};
-        tn_arena_init(&c->g[i].arena, NULL, NULL);
+        tn_arena_init(&c->g[i].arena);
         TN_TRY(machine_for(u->ctx, c->o, features, &c->tm[i]));
     }
     return TN_OK;
@@ -332,7 +332,7 @@ static tn_status emit_parts(const tn_unit *u, const tn_llvm_options *o, enum tn_
                             uint32_t n_part, tn_buf out[])
 {
     tn_arena arena;
-    tn_arena_init(&arena, NULL, NULL);
+    tn_arena_init(&arena);
     part_jobs *c = TN_NEW(&arena, part_jobs);
     const char *features = feature_text(&arena, u, o);
     c->o = o;

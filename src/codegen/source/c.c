@@ -195,7 +195,7 @@ static void assemble(tn_cgen *g, tn_buf *out)
 static tn_status emit(const tn_unit *u, const uint8_t *part_of, uint8_t part, tn_buf *out)
 {
     tn_cgen g = {.unit = u, .part_of = part_of, .part = part};
-    tn_arena_init(&g.arena, NULL, NULL);
+    tn_arena_init(&g.arena);
     for (uint32_t k = 0; k < u->n_kernel && g.status == TN_OK; k++)
         if (is_here(&g, k) || !part)
             kernel(&g, &u->kernel[k], is_here(&g, k));
@@ -250,7 +250,7 @@ static uint32_t deal(const tn_unit *u, uint32_t max, uint8_t part_of[])
 tn_status tn_emit_c_parts(const tn_unit *u, uint32_t max, tn_buf out[], uint32_t *out_n)
 {
     tn_arena arena;
-    tn_arena_init(&arena, NULL, NULL);
+    tn_arena_init(&arena);
     uint8_t *part_of = TN_NEW_N(&arena, uint8_t, u->n_kernel + 1);
     uint32_t n = deal(u, max, part_of);
     tn_status st = TN_OK;

@@ -5,6 +5,7 @@
 
 #include "base/size.h"
 
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -39,8 +40,9 @@ static const char *find_file(onnx_import *im, const char *location, const char *
     const char *folder =
         slash ? tn_arena_strndup(&im->scratch, im->file, (size_t)(slash - im->file) + (slash == im->file))
               : ".";
-    char *root = realpath(folder, NULL);
-    char *path = root ? realpath(tn_arena_printf(&im->scratch, "%s/%s", root, location), NULL) : NULL;
+    char root_room[PATH_MAX], path_room[PATH_MAX];
+    char *root = realpath(folder, root_room);
+    char *path = root ? realpath(tn_arena_printf(&im->scratch, "%s/%s", root, location), path_room) : NULL;
     size_t n = root ? strlen(root) : 0;
     const char *found = NULL;
     if (!path)
@@ -49,8 +51,6 @@ static const char *find_file(onnx_import *im, const char *location, const char *
         *out_why = "\"%s\" is a link to a place outside the model's folder";
     else
         found = tn_arena_strdup(&im->scratch, path);
-    free(root);
-    free(path);
     return found;
 }
 

@@ -626,7 +626,7 @@ tn_status tn_import_onnx(tn_graph *g, const char *path, const tn_file *file, con
     if (!tn_size_mul(file->n, 2, &im.memory_limit) ||
         !tn_size_add(im.memory_limit, (size_t)64 << 20, &im.memory_limit))
         im.memory_limit = SIZE_MAX;
-    tn_arena_init(&im.scratch, g->arena->oom, g->arena->oom_user);
+    tn_arena_init(&im.scratch);
     tn_status s = import(&im, file);
     tn_vec_deinit(&im.region);
     tn_vec_deinit(&im.value);

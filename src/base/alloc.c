@@ -1,0 +1,210 @@
+/* Blocks of heaps: malloc's, each behind a header that links it into a ring of its heap.
+ *
+ * A heap has several rings, each under a lock of its own, because threads that work for one heap allocate at
+ * once. Bytes are counted by ring and added up when a ring's count has moved by FLUSH. What is freed is
+ * unlinked before it goes, so an unwinding at any moment finds whole rings. */
+#include "base/alloc.h"
+
+#include "base/guard.h"
+#include "base/size.h"
+
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { ALIGN = 16, ALIGN_MORE = 64, FLUSH = 1 << 16 };
+
+typedef struct header {
+    tn_block ring; /* prev NULL: in no heap */
+    tn_shard *shard;
+    uint64_t skip : 8, size : 56; /* from what malloc gave to the payload; bytes of all */
+} header;
+_Static_assert(sizeof(header) % ALIGN == 0, "what follows a header is aligned");
+
+static header *head_of(void *at) { return (header *)at - 1; }
+
+static void *start_of(header *h) { return (char *)(h + 1) - h->skip; }
+
+void tn_shard_lock(tn_shard *s)
+{
+    for (unsigned i = 0; atomic_exchange_explicit(&s->locked, true, memory_order_acquire); i++)
+        if (i > 100)
+            sched_yield();
+}
+
+void tn_shard_unlock(tn_shard *s) { atomic_store_explicit(&s->locked, false, memory_order_release); }
+
+/* In the lock of s. */
+static void count(tn_shard *s, int64_t bytes)
+{
+    s->counted += bytes;
+    if (s->counted < FLUSH && s->counted > -FLUSH)
+        return;
+    atomic_fetch_add_explicit(&s->heap->bytes, s->counted, memory_order_relaxed);
+    s->counted = 0;
+}
+
+static void insert(header *h, tn_shard *s)
+{
+    h->shard = s;
+    if (!s)
+        return;
+    tn_shard_lock(s);
+    h->ring = (tn_block){&s->blocks, s->blocks.next};
+    h->ring.next->prev = s->blocks.next = &h->ring;
+    count(s, (int64_t)h->size);
+    tn_shard_unlock(s);
+}
+
+static void take_out(header *h)
+{
+    tn_shard *s = h->shard;
+    if (!s)
+        return;
+    tn_shard_lock(s);
+    h->ring.prev->next = h->ring.next;
+    h->ring.next->prev = h->ring.prev;
+    count(s, -(int64_t)h->size);
+    tn_shard_unlock(s);
+}
+
+/* Limits, cancel and the tests' failure; false: that failure. May raise. */
+static bool admit(tn_heap *h, size_t bytes)
+{
+    tn_poll();
+    if (!h)
+        return true;
+    if (h->limits.memory_bytes) {
+        int64_t used = atomic_load_explicit(&h->bytes, memory_order_relaxed);
+        uint64_t all = bytes;
+        if (used > 0 && __builtin_add_overflow(all, (uint64_t)used, &all))
+            all = UINT64_MAX;
+        if (all > h->limits.memory_bytes)
+            tn_raise((tn_raised){.kind = TN_RAISED_MEMORY, .amount = h->limits.memory_bytes});
+    }
+    return !h->fail_at || atomic_fetch_add_explicit(&h->n_alloc, 1, memory_order_relaxed) + 1 != h->fail_at;
+}
+
+/* `at` is what malloc gave for `bytes` in all, NULL: nothing. */
+static void *adopt(void *at, size_t skip, size_t bytes, tn_shard *s)
+{
+    if (!at)
+        return NULL;
+    header *h = (header *)(void *)((char *)at + skip) - 1;
+    *h = (header){.skip = skip & 255, .size = bytes & (((uint64_t)1 << 56) - 1)};
+    insert(h, s);
+    return h + 1;
+}
+
+static tn_shard *shard_here(void)
+{
+    const tn_guard *g = tn_guard_get();
+    return g ? g->shard : NULL;
+}
+
+_Noreturn static void out_of_memory(size_t bytes)
+{
+    tn_raise((tn_raised){.kind = TN_RAISED_OUT_OF_MEMORY, .amount = bytes});
+}
+
+void *tn_alloc(size_t bytes)
+{
+    size_t all;
+    tn_shard *s = shard_here();
+    bool fits = tn_size_add(bytes, sizeof(header), &all) && all < PTRDIFF_MAX;
+    void *at = fits && admit(s ? s->heap : NULL, all) ? adopt(malloc(all), sizeof(header), all, s) : NULL;
+    if (!at)
+        out_of_memory(bytes);
+    return at;
+}
+
+void *tn_alloc_array_try(size_t n, size_t size)
+{
+    size_t bytes, all;
+    tn_shard *s = shard_here();
+    bool fits = tn_size_mul(n, size, &bytes) && tn_size_add(bytes, sizeof(header), &all) && all < PTRDIFF_MAX;
+    return fits && admit(s ? s->heap : NULL, all) ? adopt(calloc(1, all), sizeof(header), all, s) : NULL;
+}
+
+void *tn_alloc_array(size_t n, size_t size)
+{
+    void *at = tn_alloc_array_try(n, size);
+    if (!at)
+        out_of_memory(n > SIZE_MAX / (size ? size : 1) ? SIZE_MAX : n * size);
+    return at;
+}
+
+void *tn_alloc_aligned_try(size_t bytes)
+{
+    size_t all;
+    tn_shard *s = shard_here();
+    bool fits = tn_size_add(bytes, sizeof(header) + ALIGN_MORE, &all) && all < PTRDIFF_MAX;
+    char *at = fits && admit(s ? s->heap : NULL, all) ? calloc(1, all) : NULL;
+    size_t odd = ((uintptr_t)at + sizeof(header)) % ALIGN_MORE;
+    return adopt(at, sizeof(header) + (ALIGN_MORE - odd) % ALIGN_MORE, all, s);
+}
+
+void *tn_alloc_aligned(size_t bytes)
+{
+    void *at = tn_alloc_aligned_try(bytes);
+    if (!at)
+        out_of_memory(bytes);
+    return at;
+}
+
+void *tn_realloc(void *at, size_t bytes)
+{
+    size_t all;
+    if (!at)
+        return tn_alloc(bytes);
+    header *h = head_of(at);
+    tn_shard *s = h->shard;
+    bool fits = tn_size_add(bytes, sizeof *h, &all) && all < PTRDIFF_MAX;
+    bool more = fits && all > h->size;
+    if (!fits || h->skip != sizeof *h || (more && !admit(s ? s->heap : NULL, all - h->size)))
+        out_of_memory(bytes);
+    take_out(h);
+    void *moved = realloc(start_of(h), all);
+    if (!moved) {
+        insert(h, s);
+        out_of_memory(bytes);
+    }
+    return adopt(moved, sizeof *h, all, s);
+}
+
+void tn_free(void *at)
+{
+    if (!at)
+        return;
+    header *h = head_of(at);
+    take_out(h);
+    free(start_of(h));
+}
+
+void tn_heap_init(tn_heap *h)
+{
+    memset(h, 0, sizeof *h);
+    for (int i = 0; i < TN_SHARDS; i++) {
+        tn_shard *s = &h->shard[i];
+        s->blocks = (tn_block){&s->blocks, &s->blocks};
+        s->heap = h;
+    }
+}
+
+void tn_heap_limit(tn_heap *h, const tn_limits *limits)
+{
+    h->limits = *limits;
+    h->deadline = limits->seconds > 0 ? tn_now() + limits->seconds : 0;
+}
+
+void tn_heap_free(tn_heap *h)
+{
+    while (h->resources)
+        tn_resource_end(h->resources);
+    for (int i = 0; i < TN_SHARDS; i++) {
+        tn_block *end = &h->shard[i].blocks;
+        while (end->next != end)
+            tn_free((header *)(void *)end->next + 1);
+    }
+    tn_heap_init(h);
+}
