@@ -53,8 +53,8 @@ typedef struct tenon_options { /* zero-initialise; NULL or 0 means the default *
     void *print_user;
     /* Progress of tenon_compile. `stage` is a static string: "import", "graph", "tir", "schedule", "lower", "code" or
      * "package". `done` of `of` units are finished (kernels in tir, schedule and lower); `of` is 0 while the total is
-     * unknown. Called at the beginning of each stage and now and then during it; in "code", several threads may
-     * call it at once. NULL: not called. */
+     * unknown. Called at the beginning of each stage and now and then during it, from the caller's thread or from one
+     * of the compiler's, but never by two at once. NULL: not called. */
     void (*progress)(void *user, const char *stage, uint32_t done, uint32_t of);
     void *progress_user;
     const char *dump_format; /* tenon_dump of a graph: "svg", "dot" or "html", a picture; default "text" */
@@ -64,6 +64,8 @@ typedef struct tenon_options { /* zero-initialise; NULL or 0 means the default *
     double max_seconds;
     /* The call fails soon after this is not 0. Any thread, or a signal handler, may set it. NULL: never. */
     const int *cancel;
+    int threads;             /* threads that compile; 0: one for each CPU that this process may use */
+    int reserved0;
     void *reserved[1];
 } tenon_options;
 

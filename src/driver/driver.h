@@ -8,6 +8,7 @@
 #include "tenon/tenon.h"
 #include "transform/pass.h"
 
+#include <pthread.h>
 #include <stdatomic.h>
 
 enum tn_target_kind { TN_TARGET_LLVM, TN_TARGET_C };
@@ -22,15 +23,28 @@ typedef struct tn_target {
  * the loops it came from; with every operator a block of its own, as those loops. */
 enum tn_form { TN_FORM_SCHEDULED, TN_FORM_SERIAL, TN_FORM_PLAIN, TN_N_FORMS };
 
+/* A context of its own for one kernel (base/ctx.h): all that is made of it, from its TIR to its flat
+ * functions, is here, so that kernels can be made in parallel. The build keeps it. */
+typedef struct tn_child {
+    tn_ctx ctx;
+    tn_arena arena;
+    tn_pool pool;
+    tn_graph graph; /* the build's, as the child sees it */
+    const char
+        *meaning; /* the text of its TIR without names of model nodes: kernels of one meaning are one */
+    tn_status status;
+} tn_child;
+
 typedef struct tn_group { /* one kernel of the program */
     const char *name;     /* func_name */
     const char *source;
+    tn_child *child;
     const tn_node *call; /* the first of its calls */
     uint8_t form;        /* enum tn_form */
     tn_func *te;         /* as the tensor expressions made it */
     uint32_t n_variant;
-    const tn_expr *guard[2];
-    const tn_func *base[2]; /* what sched starts from: te, or te for dimension 1 */
+    const tn_expr *guard[2]; /* these, and work_bytes in flat, are the build's when a stage is over */
+    const tn_func *base[2];  /* what sched starts from: te, or te for dimension 1 */
     tn_sched sched[2];
     tn_flat flat[2];
     uint32_t n_in, n_out;
@@ -47,7 +61,7 @@ typedef struct tn_call_site {
 typedef struct tn_code_count {
     atomic_uint made, loaded;
     uint32_t most;
-    const tenon_options *watched;
+    struct tn_build *watched;
 } tn_code_count;
 
 typedef struct tn_build {
@@ -66,6 +80,8 @@ typedef struct tn_build {
     tn_resource *params; /* their table, of the runtime */
     tn_file file;
     tn_vec(tn_group) groups;
+    tn_child *child; /* n_child: of the groups, and of those found equal to others */
+    uint32_t n_child;
     tn_vec(tn_call_site) calls; /* in execution order */
     const char **feature;
     uint32_t n_feature; /* code generation features, recorded in the package */
@@ -83,6 +99,11 @@ typedef struct tn_build {
         double import, graph, tir, schedule, lower, codegen, cc, package;
     } seconds;
     tn_code_count objects;
+    struct {
+        pthread_mutex_t lock;
+        const char *stage;
+        size_t done;
+    } progress; /* as said last */
 } tn_build;
 
 void tn_build_init(tn_build *b, tn_ctx *ctx, const tenon_options *o);
@@ -99,6 +120,9 @@ TN_WARN_UNUSED tn_status tn_target_check_library(tn_build *b, const tn_buf *so);
 /* about.c: this build and this machine, as text, and the machine as JSON (machine.h). */
 TN_WARN_UNUSED tn_status tn_about(tn_ctx *ctx, tn_buf *out_text, tn_buf *out_machine);
 
+/* The threads that compile: as the options say, else one for each CPU. */
+unsigned tn_build_threads(const tn_build *b);
+
 /* pipeline.c: the stages, each taking the build one door further. */
 TN_WARN_UNUSED tn_status tn_stage_import(tn_build *b, const char *model);
 /* names.c: every input and output of @main gets a name of its own. */
@@ -113,9 +137,11 @@ void tn_propose_shapes(tn_build *b, const char *model);
 /* relay-E204 for each constant of a text that was read without its data and has at most so many elements. */
 tn_status tn_check_constants(tn_build *b, int64_t most);
 TN_WARN_UNUSED tn_status tn_stage_graph(tn_build *b); /* graph passes: relay -> relay-fused */
-TN_WARN_UNUSED tn_status tn_stage_tir(tn_build *b);   /* groups -> TIR functions, equal ones once */
+/* kernels.c */
+TN_WARN_UNUSED tn_status tn_stage_tir(tn_build *b); /* groups -> TIR functions, equal ones once */
 TN_WARN_UNUSED tn_status tn_stage_schedule(tn_build *b);
 TN_WARN_UNUSED tn_status tn_stage_lower(tn_build *b);
+void tn_kernels_drop(tn_build *b);                      /* their contexts */
 TN_WARN_UNUSED tn_status tn_stage_program(tn_build *b); /* AOT program, memory plan (program.c) */
 extern const char *const tn_graph_pipeline[];           /* pass names in order, NULL-terminated */
 
@@ -174,8 +200,8 @@ extern const char *const tn_stage_names[]; /* NULL-terminated */
 TN_WARN_UNUSED tn_status tn_dump(tn_build *b, const char *model, const char *stage, tn_buf *out);
 /* config.c: driver-E06x */
 TN_WARN_UNUSED tn_status tn_config_read(tn_build *b, const char *name, const char *const **out_words);
-/* f with its first symbol fixed to 1; symbols keep their places. */
-tn_func *tn_specialise(tn_build *b, const tn_func *f);
+/* A copy of f, beside it, with its first symbol fixed to 1; symbols keep their places. */
+tn_func *tn_specialise(const tn_func *f);
 /* opt.c */
 TN_WARN_UNUSED tn_status tn_opt(tn_build *b, const char *file, const char *passes, tn_buf *out);
 /* interpret.c */
@@ -191,6 +217,7 @@ TN_WARN_UNUSED tn_status tn_interpret_program(tn_build *b, const char *stage, in
 TN_WARN_UNUSED tn_status tn_interpret(tn_build *b, const char *stage, int n_in, const tenon_tensor in[],
                                       int *n_out, tenon_tensor **out);
 
-void tn_progress_say(const tenon_options *o, const char *stage, size_t done, size_t of);
+/* From any thread; one call at a time reaches the user, and `done` of a stage never falls. */
+void tn_progress_say(tn_build *b, const char *stage, size_t done, size_t of);
 
 #endif

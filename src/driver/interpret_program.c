@@ -69,7 +69,9 @@ static int32_t run(const tn_call *call, uint32_t step, uint32_t task, void *scra
 {
     const kernel *k = call->user;
     (void)step, (void)task, (void)scratch;
-    return tn_func_run(function(k, call->sym), call->arg, call->sym) == TN_OK ? 0 : 1;
+    tn_status st = tn_func_run(function(k, call->sym), call->arg, call->sym);
+    tn_ctx_join(k->m->b->ctx, &k->group->child->ctx);
+    return st == TN_OK ? 0 : 1;
 }
 
 static void make_overlaps(machine *m, const tn_group *g, tn_kernel *out)

@@ -136,7 +136,7 @@ static tn_status replay_section(tn_build *b, const tn_func *f, const section *x,
 {
     tn_sched s;
     uint32_t line = 0;
-    const tn_func *base = is_for_one(x, f) ? tn_specialise(b, f) : f;
+    const tn_func *base = is_for_one(x, f) ? tn_specialise(f) : f;
     tn_sched_init(&s, base, &b->arena, &b->pool);
     tn_verdict v = tn_trace_replay(&s, x->at, x->n, &line);
     if (v != TN_DONE) {

@@ -105,8 +105,8 @@ static void begin_code(tn_build *b)
 {
     uint32_t n = b->unit.n_kernel < TN_OBJECTS ? b->unit.n_kernel : TN_OBJECTS - 1;
     b->objects.most = b->target.kind == TN_TARGET_LLVM ? n : 0;
-    b->objects.watched = &b->opt;
-    tn_progress_say(&b->opt, "code", 0, b->objects.most);
+    b->objects.watched = b;
+    tn_progress_say(b, "code", 0, b->objects.most);
 }
 
 tn_status tn_package_write(tn_build *b, const char *output, size_t *out_bytes)
@@ -123,7 +123,7 @@ tn_status tn_package_write(tn_build *b, const char *output, size_t *out_bytes)
     if (b->target.kind == TN_TARGET_C && form != TN_BUNDLE_C)
         b->objects.most = n; /* still to be compiled */
     else
-        tn_progress_say(&b->opt, "package", 0, 0);
+        tn_progress_say(b, "package", 0, 0);
     if (st == TN_OK)
         st = form == TN_BUNDLE_NONE ? write_tar(b, n, code, output, out_bytes)
                                     : tn_bundle_write(b, form, n, code, output, out_bytes);

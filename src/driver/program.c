@@ -367,7 +367,7 @@ const tn_expr *program_parameter_bytes(tn_pool *p, const tn_func *f, uint32_t i)
     const tn_buffer *b = &f->buffer[f->param[i]];
     const tn_expr *n = tn_idx(p, tn_dtype_bytes(b->dtype));
     for (int d = 0; d < b->ndim; d++)
-        n = tn_mul(p, n, b->dim[d]);
+        n = tn_mul(p, n, tn_expr_import(p, b->dim[d]));
     return tn_simplify(p, NULL, n);
 }
 

@@ -55,11 +55,25 @@ tn_function *tn_graph_add_function(tn_graph *g, const char *name)
     return f;
 }
 
+void tn_graph_index(tn_graph *g)
+{
+    while (g->named.n < g->n_symbol)
+        tn_map_put(&g->named, tn_map_key(g->symbol[g->named.n].name), g->named.n);
+}
+
+void tn_graph_view(tn_graph *view, const tn_graph *g, tn_ctx *child, tn_arena *arena, tn_pool *pool)
+{
+    TN_ASSERT(child->parent == g->ctx && g->named.n == g->n_symbol);
+    *view = *g;
+    view->ctx = child;
+    view->arena = arena;
+    view->pool = pool;
+}
+
 tn_symbol_info *tn_graph_find_symbol(tn_graph *g, const char *name)
 {
     uint64_t at;
-    while (g->named.n < g->n_symbol)
-        tn_map_put(&g->named, tn_map_key(g->symbol[g->named.n].name), g->named.n);
+    tn_graph_index(g);
     return tn_map_get(&g->named, tn_map_key(tn_intern(g->ctx, name)), &at) ? &g->symbol[at] : NULL;
 }
 
@@ -68,6 +82,7 @@ tn_symbol_info *tn_graph_symbol(tn_graph *g, const char *name)
     tn_symbol_info *known = tn_graph_find_symbol(g, name);
     if (known)
         return known;
+    TN_ASSERT(!g->ctx->parent); /* a view declares nothing */
     if (g->n_symbol == g->cap_symbol) {
         uint32_t cap = g->cap_symbol ? g->cap_symbol * 2 : 8;
         tn_symbol_info *s = TN_NEW_N(g->arena, tn_symbol_info, cap);

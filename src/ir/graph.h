@@ -100,7 +100,11 @@ typedef struct tn_graph { /* a module */
 } tn_graph;
 
 void tn_graph_init(tn_graph *g, tn_ctx *ctx, tn_arena *arena, tn_pool *pool);
-void tn_graph_deinit(tn_graph *g);                             /* releases blobs; memory is the arena's */
+void tn_graph_deinit(tn_graph *g); /* releases blobs; memory is the arena's */
+/* g as a child of its frozen context sees it: for reading; what is made meanwhile goes to the child. Symbols are found,
+ * not declared. It is not deinitialised, and there is tn_graph_index(g) before. */
+void tn_graph_view(tn_graph *view, const tn_graph *g, tn_ctx *child, tn_arena *arena, tn_pool *pool);
+void tn_graph_index(tn_graph *g); /* symbols declared so far are found without changing g */
 tn_function *tn_graph_function(tn_graph *g, const char *name); /* NULL: none */
 tn_function *tn_graph_add_function(tn_graph *g, const char *name);
 /* Declares or finds a symbol; default range [1, 2^31 - 1]. Valid until the next symbol is declared. */

@@ -168,7 +168,8 @@ tn_status tn_lower_te(tn_pass *p, tn_graph *g, const tn_node *call, const char *
     TN_TRY(st);
     (*out)->source = tn_group_source(g, call);
     for (uint32_t i = 0; i < (*out)->n_symbol; i++) {
-        tn_symbol_info *s = tn_graph_symbol(g, (*out)->symbol[i].name);
+        const tn_symbol_info *s = tn_graph_find_symbol(g, (*out)->symbol[i].name);
+        TN_ASSERT(s);
         (*out)->symbol[i].min = s->min;
         (*out)->symbol[i].max = s->max;
     }

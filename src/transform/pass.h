@@ -76,6 +76,10 @@ TN_WARN_UNUSED tn_status tn_lower_te(tn_pass *p, tn_graph *g, const tn_node *cal
 /* "fused_nn_dense_nn_bias_add_nn_relu": operators in order, cut at 80 characters with a hash; caller makes it
  * unique. */
 const char *tn_group_name(tn_graph *g, const tn_node *call);
+/* group_equal.c: calls of equal groups have the same hash, and kernels that differ in the names of model
+ * nodes alone. */
+uint64_t tn_group_hash(const tn_node *call);
+bool tn_group_equal(const tn_node *a, const tn_node *b);
 /* Model nodes of the group, "Gemm_0, Relu_1". */
 const char *tn_group_source(tn_graph *g, const tn_node *call);
 

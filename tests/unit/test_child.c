@@ -22,14 +22,14 @@ typedef struct world {
 static void open_parent(world *w)
 {
     tn_ctx_init(&w->ctx);
-    tn_arena_init(&w->arena, NULL, NULL);
+    tn_arena_init(&w->arena);
     tn_pool_init(&w->pool, &w->ctx, &w->arena, NULL);
 }
 
 static void open_child(world *w, const world *parent)
 {
     tn_ctx_child_init(&w->ctx, &parent->ctx);
-    tn_arena_init(&w->arena, NULL, NULL);
+    tn_arena_init(&w->arena);
     tn_pool_init(&w->pool, &w->ctx, &w->arena, &parent->pool);
 }
 

@@ -1,0 +1,407 @@
+/* The kernels of a fused module: from groups to scheduled and flat TIR.
+ *
+ * Every kernel has a child of the build's context, in which all its work is done, by whichever thread takes
+ * it. Meanwhile the build's context is frozen. Then the build takes over, in the order of kernels, what
+ * others look at: reports, guards, sizes of work memory. So nothing that comes out depends on the number of
+ * threads.
+ *
+ * Equal kernels are made once. Calls of equal groups are found before any work is done, equal TIR of groups that differ
+ * after it; the first call in the order of the program gives name and nodes. */
+#include "base/thread.h"
+#include "driver/driver.h"
+#include "op/core/core.h"
+
+#include <string.h>
+
+typedef tn_status make_fn(tn_build *b, tn_group *g);
+
+/* ---- children ---- */
+
+static void open_children(tn_build *b, uint32_t n, tn_group group[])
+{
+    b->child = TN_NEW_N(&b->arena, tn_child, n);
+    b->n_child = n;
+    tn_graph_index(&b->graph);
+    tn_ctx_freeze(b->ctx);
+    for (uint32_t i = 0; i < n; i++) {
+        tn_child *c = group[i].child = &b->child[i];
+        tn_ctx_child_init(&c->ctx, b->ctx);
+        tn_arena_init(&c->arena);
+        tn_pool_init(&c->pool, &c->ctx, &c->arena, &b->pool);
+        tn_graph_view(&c->graph, &b->graph, &c->ctx, &c->arena, &c->pool);
+    }
+    tn_ctx_thaw(b->ctx);
+}
+
+static void child_deinit(tn_child *c)
+{
+    tn_arena_deinit(&c->arena);
+    tn_ctx_deinit(&c->ctx);
+}
+
+void tn_kernels_drop(tn_build *b)
+{
+    for (uint32_t i = 0; i < b->n_child; i++)
+        child_deinit(&b->child[i]);
+}
+
+/* ---- all kernels at once ---- */
+
+typedef struct {
+    tn_build *b;
+    const char *stage;
+    make_fn *make;
+    uint32_t n;
+    tn_group *group;
+    atomic_size_t done;
+} work;
+
+static void make_one(void *user, size_t i, unsigned worker)
+{
+    work *w = user;
+    (void)worker;
+    w->group[i].child->status = w->make(w->b, &w->group[i]);
+    tn_progress_say(w->b, w->stage, 1 + atomic_fetch_add(&w->done, 1), w->n);
+}
+
+static tn_status take_over(tn_build *b, tn_group *g)
+{
+    tn_ctx_join(b->ctx, &g->child->ctx);
+    for (uint32_t v = 0; v < g->n_variant; v++) {
+        tn_flat *flat = &g->flat[v];
+        g->guard[v] = g->guard[v] ? tn_expr_import(&b->pool, g->guard[v]) : NULL;
+        flat->guard = flat->func ? g->guard[v] : NULL;
+        flat->work_bytes = flat->func ? tn_expr_import(&b->pool, flat->work_bytes) : NULL;
+    }
+    return g->child->status;
+}
+
+/* What looks on as passes run sees one kernel after another. */
+static bool is_watched(const tenon_options *o)
+{
+    return o->print_ir_before || o->print_ir_after || o->print_pass_times;
+}
+
+static tn_status make_all(tn_build *b, const char *stage, make_fn *make, uint32_t n, tn_group group[])
+{
+    work w = {.b = b, .stage = stage, .make = make, .n = n, .group = group};
+    tn_status st = TN_OK;
+    tn_progress_say(b, stage, 0, n);
+    tn_graph_index(&b->graph);
+    tn_ctx_freeze(b->ctx);
+    tn_parallel_for(n, is_watched(&b->opt) ? 1 : tn_build_threads(b), make_one, &w);
+    tn_ctx_thaw(b->ctx);
+    for (uint32_t i = 0; i < n; i++)
+        st |= take_over(b, &group[i]);
+    return st;
+}
+
+/* ---- groups ---- */
+
+typedef struct {
+    tn_vec(const char *) was;
+    size_t at;
+    bool restore;
+} sources;
+
+static bool swap_source(tn_stmt *s, void *user)
+{
+    sources *x = user;
+    if (s->kind == TN_S_BLOCK && x->restore)
+        s->u.block.source = x->was.at[x->at++];
+    else if (s->kind == TN_S_BLOCK) {
+        tn_vec_push(&x->was, s->u.block.source);
+        s->u.block.source = "";
+    }
+    return true;
+}
+
+/* The text of f without the names of model nodes: what f computes. */
+static const char *meaning(tn_func *f)
+{
+    sources x = {0};
+    tn_buf text = {0};
+    const char *source = f->source;
+    f->source = "";
+    tn_stmt_walk(&f->body, swap_source, NULL, &x);
+    tn_func_print(f, &text);
+    x.restore = true;
+    tn_stmt_walk(&f->body, swap_source, NULL, &x);
+    f->source = source;
+    const char *s = tn_arena_strdup(f->arena, tn_buf_cstr(&text));
+    tn_buf_deinit(&text);
+    tn_vec_deinit(&x.was);
+    return s;
+}
+
+static tn_status lower_te(tn_build *b, tn_group *g, bool no_inlining)
+{
+    tn_child *c = g->child;
+    tn_arena scratch;
+    tn_pass p = tn_pass_context(b);
+    tn_arena_init(&scratch);
+    p.ctx = &c->ctx;
+    p.scratch = &scratch;
+    p.no_inlining = no_inlining;
+    tn_status st = tn_lower_te(&p, &c->graph, g->call, g->name, &c->arena, &g->te);
+    tn_arena_deinit(&scratch);
+    return st;
+}
+
+static tn_status make_te(tn_build *b, tn_group *g)
+{
+    g->name = "f"; /* for all, until it is known which are equal */
+    TN_TRY(lower_te(b, g, false));
+    g->child->meaning = meaning(g->te);
+    return TN_OK;
+}
+
+/* Calls in the order of the program, and the groups among them that differ. */
+typedef struct {
+    tn_map by_hash; /* of a group -> the first of its hash */
+    tn_vec(tn_group) group;
+    tn_vec(tn_call_site) call; /* group: in the list above */
+} collector;
+
+static void add_call(collector *c, const tn_node *call)
+{
+    uint64_t hash = tn_group_hash(call), at;
+    bool known = tn_map_get(&c->by_hash, hash, &at);
+    if (!known || !tn_group_equal(c->group.at[at].call, call)) {
+        at = c->group.n;
+        tn_vec_push(&c->group, ((tn_group){.call = call}));
+        if (!known)
+            tn_map_put(&c->by_hash, hash, at);
+    }
+    tn_vec_push(&c->call, ((tn_call_site){call, (uint32_t)at}));
+}
+
+static tn_status collect(tn_build *b, const tn_region *r, collector *c)
+{
+    for (const tn_node *n = r->first; n; n = n->next) {
+        if (tn_group_fn(n) && tn_group_renames(n))
+            continue; /* no kernel: its result is its operand's memory */
+        if (tn_group_fn(n))
+            add_call(c, n);
+        else if (n->op == &tn_op_call)
+            return tn_error(b->ctx, "driver-E007", n->loc,
+                            "a call of a function value cannot be compiled; call a function by its name, "
+                            "@f(...), or write its body in place of the call");
+        else
+            TN_ASSERT(n->op->fuse == TN_FUSE_NONE); /* FuseOps leaves none, disabled or not */
+        for (int i = 0; i < n->nregion && n->op != &tn_op_fn; i++)
+            TN_TRY(collect(b, n->region[i], c));
+    }
+    return TN_OK;
+}
+
+static const char *unique_name(tn_build *b, const tn_node *call, tn_strmap *names)
+{
+    uint64_t known;
+    const char *base = tn_arena_printf(&b->arena, "tvmgen_%s_%s",
+                                       b->opt.module_name ? b->opt.module_name : "default",
+                                       tn_group_name(&b->graph, call)),
+               *name = base;
+    for (int i = 1; tn_strmap_get(names, name, strlen(name), &known); i++)
+        name = tn_arena_printf(&b->arena, "%s_%d", base, i);
+    tn_strmap_put(names, name, strlen(name), 1);
+    return name;
+}
+
+/* Groups of equal TIR are one kernel, which gets its name. */
+static void settle_groups(tn_build *b, collector *c)
+{
+    tn_strmap by_meaning = {0}, names = {0};
+    uint32_t *number = TN_NEW_N(&b->arena, uint32_t, c->group.n);
+    for (uint32_t i = 0; i < c->group.n; i++) {
+        tn_group *g = &c->group.at[i];
+        uint64_t known = b->groups.n;
+        const char *key = g->child->meaning;
+        if (tn_strmap_get(&by_meaning, key, strlen(key), &known)) {
+            child_deinit(g->child);
+        } else {
+            tn_strmap_put(&by_meaning, key, strlen(key), known);
+            g->name = g->te->name = unique_name(b, g->call, &names);
+            g->source = g->te->source;
+            g->n_in = g->te->n_param - g->call->nout;
+            g->n_out = g->call->nout;
+            tn_vec_push(&b->groups, *g);
+        }
+        number[i] = (uint32_t)known;
+    }
+    for (size_t i = 0; i < c->call.n; i++)
+        tn_vec_push(&b->calls, ((tn_call_site){c->call.at[i].call, number[c->call.at[i].group]}));
+    tn_strmap_deinit(&by_meaning);
+    tn_strmap_deinit(&names);
+}
+
+tn_status tn_stage_tir(tn_build *b)
+{
+    double start = tn_now();
+    collector c = {0};
+    tn_status st = collect(b, tn_graph_function(&b->graph, "main")->body, &c);
+    if (st == TN_OK) {
+        open_children(b, (uint32_t)c.group.n, c.group.at);
+        st = make_all(b, "tir", make_te, (uint32_t)c.group.n, c.group.at);
+    }
+    if (st == TN_OK)
+        settle_groups(b, &c);
+    tn_map_deinit(&c.by_hash);
+    tn_vec_deinit(&c.group);
+    tn_vec_deinit(&c.call);
+    b->seconds.tir = tn_now() - start;
+    return st;
+}
+
+/* ---- schedule and lower ---- */
+
+tn_func *tn_specialise(const tn_func *f)
+{
+    tn_func *c = tn_func_clone(f, f->arena, f->pool);
+    const tn_expr *from = tn_sym(c->pool, f->symbol[0].name), *to = tn_idx(c->pool, 1);
+    for (tn_stmt *s = c->body.first; s; s = s->next)
+        tn_stmt_subst(c, s, 1, &from, &to);
+    for (uint32_t i = 0; i < c->n_buffer; i++) {
+        const tn_expr **dim = TN_NEW_N(c->arena, const tn_expr *, c->buffer[i].ndim);
+        for (int d = 0; d < c->buffer[i].ndim; d++)
+            dim[d] = tn_simplify(c->pool, NULL, tn_subst(c->pool, c->buffer[i].dim[d], 1, &from, &to));
+        c->buffer[i].dim = dim;
+    }
+    return c;
+}
+
+/* Are the steps of two traces the same text? */
+static bool same_steps(const tn_sched *a, const tn_sched *b)
+{
+    tn_buf x = {0}, y = {0};
+    tn_sched p = *a, q = *b;
+    p.comment = q.comment = NULL;
+    tn_trace_print(&p, &x);
+    tn_trace_print(&q, &y);
+    bool same = x.n == y.n && (!x.n || memcmp(x.at, y.at, x.n) == 0);
+    tn_buf_deinit(&x);
+    tn_buf_deinit(&y);
+    return same;
+}
+
+/* Does 1 leave nothing of some extent, as of what a window of 5 is moved over, or fail a check, as channels in three
+ * groups do? */
+static bool is_impossible(const tn_func *f)
+{
+    for (const tn_stmt *s = f->body.first; s; s = s->next)
+        if (s->kind == TN_S_CHECK && tn_is_value(tn_simplify(f->pool, NULL, s->u.check.cond), 0))
+            return true;
+    for (uint32_t i = 0; i < f->n_buffer; i++)
+        for (int d = 0; d < f->buffer[i].ndim; d++)
+            if (f->buffer[i].dim[d]->kind == TN_E_INT && f->buffer[i].dim[d]->u.i < 1)
+                return true;
+    return false;
+}
+
+/* A variant for dimension 1 stands before the general one where its schedule differs. */
+static void schedule_group(tn_build *b, tn_group *g)
+{
+    tn_pool *p = &g->child->pool;
+    tn_arena *arena = &g->child->arena;
+    bool symbolic = g->te->n_symbol > 0 && g->te->symbol[0].min <= 1 && !b->opt.no_variants;
+    if (symbolic)
+        g->base[0] = tn_specialise(g->te);
+    symbolic = symbolic && !is_impossible(g->base[0]);
+    tn_sched *general = &g->sched[symbolic];
+    tn_rule_apply(general, g->te, &b->machine, arena, p);
+    g->n_variant = 1;
+    g->base[symbolic] = g->te;
+    if (!symbolic)
+        return;
+    tn_rule_apply(&g->sched[0], g->base[0], &b->machine, arena, p);
+    if (same_steps(&g->sched[0], general)) {
+        g->sched[0] = *general;
+        g->base[0] = g->te;
+        return;
+    }
+    const tn_expr *n = tn_sym(p, g->te->symbol[0].name), *yes = tn_idx(p, 1);
+    g->guard[0] = tn_select(p, tn_eq(p, n, yes), yes, tn_idx(p, 0));
+    g->n_variant = 2;
+}
+
+/* ---- forms ----
+ * A kernel that a later door refuses is made again in a plainer form. What was said of the form before is for the
+ * authors, not for users: it goes away, and a warning names the model's nodes. */
+
+static tn_status lower_variant(tn_build *b, tn_group *g, uint32_t v)
+{
+    tn_func *f = tn_func_clone(g->sched[v].func, &g->child->arena, &g->child->pool);
+    g->flat[v] = (tn_flat){0};
+    TN_TRY(tn_lower_step(b, f, &g->flat[v]));
+    g->flat[v].guard = g->guard[v];
+    return tn_func_verify(f);
+}
+
+static tn_status schedule_form(tn_build *b, tn_group *g)
+{
+    if (g->form == TN_FORM_SCHEDULED) {
+        schedule_group(b, g);
+    } else {
+        if (g->form == TN_FORM_PLAIN)
+            TN_TRY(lower_te(b, g, true));
+        g->n_variant = 1;
+        g->guard[0] = NULL;
+        g->base[0] = g->te;
+        tn_rule_serial(&g->sched[0], g->te, &b->machine, &g->child->arena, &g->child->pool);
+    }
+    for (uint32_t v = 0; v < g->n_variant; v++)
+        TN_TRY(tn_func_verify(g->sched[v].func));
+    return TN_OK;
+}
+
+static tn_status make_form(tn_build *b, tn_group *g, bool lower)
+{
+    if (g->n_variant == 0)
+        TN_TRY(schedule_form(b, g));
+    for (uint32_t v = 0; lower && v < g->n_variant; v++)
+        TN_TRY(lower_variant(b, g, v));
+    return TN_OK;
+}
+
+/* Makes the first form that nobody refuses, from the group's present one on. */
+static tn_status settle_form(tn_build *b, tn_group *g, bool lower)
+{
+    tn_ctx *ctx = &g->child->ctx;
+    tn_loc loc = {.node = *g->source ? g->source : NULL};
+    int64_t refused = tn_pass_config_int(&b->pass_options, TN_CONFIG_REFUSE_FORMS);
+    size_t n_diag = ctx->n_diag;
+    uint8_t first = g->form;
+    while (g->form < refused || make_form(b, g, lower) != TN_OK) {
+        const char *id = ctx->n_diag > n_diag ? ctx->diag[ctx->n_diag - 1].id : "refused";
+        tn_diag_rewind(ctx, n_diag);
+        g->n_variant = 0;
+        if (++g->form == TN_N_FORMS)
+            return tn_error(ctx, "driver-E012", &loc,
+                            "internal error: Tenon cannot make code for this part of the model (%s, %s); "
+                            "please report it",
+                            g->name, id);
+    }
+    return g->form == first
+               ? TN_OK
+               : tn_report(ctx, TN_WARNING, "driver-W001", &loc,
+                           "this part of the model runs as plain loops, which is slow; please report it");
+}
+
+static tn_status settle_scheduled(tn_build *b, tn_group *g) { return settle_form(b, g, false); }
+static tn_status settle_flat(tn_build *b, tn_group *g) { return settle_form(b, g, true); }
+
+tn_status tn_stage_schedule(tn_build *b)
+{
+    double start = tn_now();
+    tn_status st = make_all(b, "schedule", settle_scheduled, (uint32_t)b->groups.n, b->groups.at);
+    b->seconds.schedule = tn_now() - start;
+    return st;
+}
+
+tn_status tn_stage_lower(tn_build *b)
+{
+    double start = tn_now();
+    tn_status st = make_all(b, "lower", settle_flat, (uint32_t)b->groups.n, b->groups.at);
+    b->seconds.lower = tn_now() - start;
+    return st;
+}
