@@ -89,7 +89,7 @@ int main(int argc, char **argv)
         if (i % 8 == 0)
             top = fmax(top, peak_run(&p));
         double from = seconds();
-        run(&k, arg, NULL);
+        run(&k, arg);
         time[i] = seconds() - from;
     }
     stats s = stats_of(time, runs);

@@ -1,9 +1,10 @@
 #ifndef TENON_BENCH_RUN_H
 #define TENON_BENCH_RUN_H
-/* What the benchmarks share: a function from TIR text, scheduled by its built-in rule, compiled in this
- * process and run on one thread; the multiply-add peak of the same core at the same time; minimum and median.
- * */
+/* What the benchmarks share: a function from TIR text, scheduled by its built-in rule or a trace, compiled in this
+ * process and run by the runtime's launcher; the multiply-add peak of the same core at the same time; minimum
+ * and median. */
 #include "codegen/codegen.h"
+#include "runtime/launch.h"
 #include "schedule/schedule.h"
 
 #include <stdio.h>
@@ -13,9 +14,8 @@
 
 typedef struct kernel {
     tn_jit *jit;
-    const tn_variant *variant;
-    const char *trace; /* text */
-    void *scratch, *work;
+    const char *trace; /* text; NULL: not scheduled */
+    tnr_call_site site;
 } kernel;
 
 typedef struct bench {
@@ -60,28 +60,56 @@ static inline void *aligned(size_t bytes)
     return p;
 }
 
-/* trace NULL: the built-in rule. */
-static inline kernel compile(bench *x, const char *text, const char *trace)
+static inline tn_func *parse(bench *x, const char *text)
 {
     tn_func *f;
     size_t n;
     if (tn_func_parse(&x->ctx, &x->arena, &x->pool, "bench.tir", text, strlen(text), &f, 1, &n) != TN_OK ||
         n != 1)
-        bench_fail(x, text);
+        bench_fail(x, "not one TIR function");
+    return f;
+}
+
+/* A copy of f by the trace (NULL: the built-in rule); *out_trace: all steps as text. */
+static inline tn_func *schedule(bench *x, const tn_func *f, const char *trace, const char **out_trace)
+{
     tn_sched s;
     if (trace) {
         tn_sched_init(&s, f, &x->arena, &x->pool);
         uint32_t line = 0;
         tn_verdict v = tn_trace_replay(&s, trace, strlen(trace), &line);
         if (v != TN_DONE)
-            bench_fail(x, tn_verdict_texts[v]);
+            bench_fail(x, tn_arena_printf(&x->arena, "line %u of the trace: %s", line, tn_verdict_texts[v]));
     } else {
         tn_rule_apply(&s, f, &x->machine, &x->arena, &x->pool);
     }
     tn_buf b = {0};
     tn_trace_print(&s, &b);
+    *out_trace = tn_arena_strdup(&x->arena, tn_buf_cstr(&b));
+    tn_buf_deinit(&b);
+    return s.func;
+}
+
+/* Memory for calls with these symbols on this many threads. */
+static inline void kernel_place(bench *x, kernel *k, const int64_t *sym, uint32_t threads)
+{
+    int64_t v = tnr_variant_find(k->site.kernel, sym);
+    if (v < 0)
+        bench_fail(x, "no variant for these symbols");
+    const tn_variant *variant = &k->site.kernel->variant[v];
+    k->site.sym = sym;
+    k->site.threads = threads;
+    k->site.work_room = (uint64_t)tnr_size_get(variant->work_bytes, sym);
+    k->site.work = aligned(k->site.work_room);
+    k->site.scratch_stride = (variant->scratch_bytes + 127) / 64 * 64;
+    k->site.scratch = aligned(k->site.scratch_stride * threads);
+}
+
+/* Lowers f in place and makes its code. */
+static inline kernel generate(bench *x, tn_func *f)
+{
     tn_flat *flat = TN_NEW(&x->arena, tn_flat);
-    if (tn_func_verify(s.func) != TN_OK || tn_lower(s.func, &x->machine, flat) != TN_OK)
+    if (tn_func_verify(f) != TN_OK || tn_lower(f, &x->machine, flat) != TN_OK)
         bench_fail(x, "lowering failed");
     tn_kernel_ir *k = TN_NEW(&x->arena, tn_kernel_ir);
     *k = (tn_kernel_ir){.name = f->name, .source = "", .n_variant = 1, .variant = flat};
@@ -97,8 +125,7 @@ static inline kernel compile(bench *x, const char *text, const char *trace)
                  .kernel = k};
     tn_llvm_options o = {.opt_level = 3};
     const tn_library *lib;
-    kernel out = {.trace = tn_arena_strdup(&x->arena, tn_buf_cstr(&b))};
-    tn_buf_deinit(&b);
+    kernel out = {0};
     if (getenv("BENCH_ASM")) {
         tn_buf code = {0};
         if (x->llvm->emit(&u, &o, TN_LLVM_ASM, &code) == TN_OK)
@@ -107,23 +134,30 @@ static inline kernel compile(bench *x, const char *text, const char *trace)
     }
     if (x->llvm->jit(&u, &o, &out.jit, &lib) != TN_OK)
         bench_fail(x, "code generation failed");
-    out.variant = &lib->kernel[0].variant[0];
-    out.scratch = aligned(out.variant->scratch_bytes + 64);
-    out.work = aligned((size_t)(out.variant->work_bytes.fn ? 0 : out.variant->work_bytes.value) + 64);
+    out.site = (tnr_call_site){.kernel = &lib->kernel[0], .node = f->name};
     return out;
 }
 
-/* One call, all tasks in order on this thread. */
-static inline void run(const kernel *k, void *const *arg, const int64_t *sym)
+/* For calls without symbols on one thread; trace NULL: the built-in rule. */
+static inline kernel compile(bench *x, const char *text, const char *trace)
 {
-    static const tn_host host = {.version = TENON_ABI_VERSION};
-    tn_call call = {.arg = arg, .sym = sym, .work = k->work, .host = &host};
-    for (uint64_t p = 0; p < k->variant->n_phase; p++) {
-        const tn_phase *ph = &k->variant->phase[p];
-        int64_t tasks = ph->tasks.fn ? ph->tasks.fn(sym) : ph->tasks.value;
-        for (int64_t t = 0; t < tasks; t++)
-            if (ph->run(&call, 0, (uint32_t)t, k->scratch))
-                abort();
+    const char *steps;
+    kernel k = generate(x, schedule(x, parse(x, text), trace, &steps));
+    k.trace = steps;
+    kernel_place(x, &k, NULL, 1);
+    return k;
+}
+
+/* One call. */
+static inline void run(const kernel *k, void *const *arg)
+{
+    tnr_call_site site = k->site;
+    uint32_t variant;
+    tnr_error err;
+    site.arg = arg;
+    if (tnr_launch(&site, &variant, &err)) {
+        fprintf(stderr, "%s\n", err.message);
+        exit(1);
     }
 }
 
@@ -173,7 +207,7 @@ static inline peak peak_of(bench *x)
 static inline double peak_run(const peak *p)
 {
     double t = seconds();
-    run(&p->k, p->arg, NULL);
+    run(&p->k, p->arg);
     return p->flops / (seconds() - t) * 1e-9;
 }
 

@@ -127,6 +127,12 @@ if(CMOCKA_FOUND AND CMAKE_BUILD_TYPE STREQUAL Release AND NOT TENON_SANITIZE)
     set_tests_properties(gdb PROPERTIES TIMEOUT ${test_seconds} SKIP_RETURN_CODE 77 ENVIRONMENT "${test_env}")
 endif()
 
+# Tools for who works on Tenon: tools/replay, tools/reduce.
+if(TARGET tenon AND TARGET tn_codegen_llvm AND PYTHON3 AND NOT TENON_SANITIZE)
+    add_test(NAME tools COMMAND sh ${CMAKE_SOURCE_DIR}/tests/tools/run.sh ${CMAKE_BINARY_DIR}/bin)
+    set_tests_properties(tools PROPERTIES TIMEOUT ${test_seconds} ENVIRONMENT "${test_env}")
+endif()
+
 # Files that promise more than they hold. Sanitizers need memory of their own.
 if(TARGET tenon AND TARGET tn_codegen_llvm AND PYTHON3 AND NOT TENON_SANITIZE)
     add_test(NAME hostile COMMAND ${PYTHON3} ${CMAKE_SOURCE_DIR}/tests/fuzz/hostile --bin ${CMAKE_BINARY_DIR}/bin)
