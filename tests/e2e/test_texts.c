@@ -211,8 +211,16 @@ static const row rows[] = {
      {"x float32 6 50"}, 0, NULL},
     {"a layer with many steps", /* so long that the Relay interpreter compiles it */
      "def @main(%x: Tensor[(40, 1, 2048), float32], %r: Tensor[(4, 512, 512), float32]) {\n"
-     "  nn.recurrent(%x, %r * 0.002f, cell=\"lstm\")\n}\n",
+     "  %0 = nn.recurrent(%x, %r * 0.002f, cell=\"lstm\");\n  (%0.0, %0.2, %0.1)\n}\n",
      {"x float32 40 1 2048", "r float32 4 512 512"}, 0, NULL},
+    {"results of layers, one of them",
+     "def @main(%x: Tensor[(5, 3, 28), float32], %r: Tensor[(4, 7, 7), float32]) {\n"
+     "  %0 = nn.recurrent(%x, %r, cell=\"lstm\");\n"
+     "  %1 = nn.recurrent(%x, %r, %0.1, %0.2, cell=\"lstm\", reverse=True);\n"
+     "  %2 = nn.recurrent(tanh(%x), %r, %1.1, cell=\"lstm\");\n"
+     "  %3 = nn.recurrent(negative(%x), %r, cell=\"lstm\");\n"
+     "  (%0.1, %1.0, %2.2, %3.1, nn.relu(%3.1))\n}\n",
+     {"x float32 5 3 28", "r float32 4 7 7"}, 0, NULL},
     {"a branch and a loop around kernels",
      "def @main(%x: Tensor[(n, 6), float32], %w: Tensor[(6, 6), float32]) {\n"
      "  %0 = nn.dense(%x, %w * 0.1f);\n"

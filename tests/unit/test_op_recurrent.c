@@ -33,7 +33,7 @@ typedef struct data {
     float x[MAX_STEPS * MAX_BATCH * MAX_GATES * MAX_UNITS], r[MAX_GATES * MAX_UNITS * MAX_UNITS],
         h[MAX_BATCH * MAX_UNITS], c[MAX_BATCH * MAX_UNITS], peep[3 * MAX_UNITS], bias[MAX_UNITS];
     int32_t length[MAX_BATCH];
-    float got[(MAX_STEPS + 2) * MAX_BATCH * MAX_UNITS];
+    float got[(MAX_STEPS + 2) * MAX_BATCH * MAX_UNITS]; /* the results, one after the other */
     double want[(MAX_STEPS + 2) * MAX_BATCH * MAX_UNITS];
 } data;
 
@@ -169,11 +169,11 @@ static void run(env *e, const row *w, data *d, int gates, const tn_recurrent_att
                       given(e, w->peepholes, "float32 3 %d", w->units),
                       given(e, w->bias, "float32 %d", w->units),
                       given(e, w->lengths, "int32 %s", b)};
-    void *const at[7] = {d->x, d->r, d->h, d->c, d->peep, d->bias, d->length}, *arg[8];
+    void *const at[7] = {d->x, d->r, d->h, d->c, d->peep, d->bias, d->length}, *arg[10];
     tn_node *n = tn_make_call(&e->g, e->body, NULL, &tn_op_nn_recurrent, 7, in, a, NULL);
     REQUIRE(e, n);
     tn_te te;
-    tn_tensor *t[7] = {0}, *out[1];
+    tn_tensor *t[7] = {0}, *out[3];
     int k = 0;
     tn_te_init(&te, &e->ctx, &e->arena, &e->pool, "f");
     for (int i = 0; i < 7; i++)
@@ -181,9 +181,10 @@ static void run(env *e, const row *w, data *d, int gates, const tn_recurrent_att
             t[i] = tn_te_input(&te, tn_arena_printf(&e->arena, "p%d", i), tn_in_type(n, i));
             arg[k++] = at[i];
         }
-    arg[k] = d->got;
+    for (int i = 0; i < n->nout; i++)
+        arg[k++] = d->got + (i ? w->steps + i - 1 : 0) * w->batch * w->units;
     REQUIRE(e, tn_define_node(&te, &e->g, n, t, out) == TN_OK);
-    tn_func *f = tn_te_finish(&te, 1, out, NULL);
+    tn_func *f = tn_te_finish(&te, n->nout, out, NULL);
     REQUIRE(e, tn_func_verify(f) == TN_OK);
     REQUIRE(e, tn_func_run(f, arg, (const int64_t[]){w->steps, w->batch}) == TN_OK);
 }

@@ -1,5 +1,5 @@
 /* Recurrent layers: RNN, GRU, LSTM. The projection of the inputs is an nn.dense over all steps at once, the
- * recurrence nn.recurrent, one for each direction; what it gives is cut into Y, Y_h and Y_c. */
+ * recurrence nn.recurrent, one for each direction; its results are Y, Y_h and Y_c. */
 #include "frontend/onnx/onnx.h"
 
 #include "op/nn/nn.h"
@@ -155,7 +155,7 @@ static tn_value project(onnx_conv *c, tn_value x, tn_value w, tn_value bias)
     return bias.def ? onnx_call2(c, &tn_op_nn_bias_add, &last, y, bias) : y;
 }
 
-/* Steps and last states of one direction: [steps + 1 or 2, batch, units]. */
+/* One direction: its steps [steps, batch, units]; further results are the last states [batch, units]. */
 static tn_value direction(onnx_conv *c, const layer *l, tn_value x, int64_t d)
 {
     int64_t state_axis = l->batch_first ? 1 : 0;
@@ -188,18 +188,20 @@ static tn_value join(onnx_conv *c, const layer *l, const tn_value part[])
     return l->batch_first ? onnx_transpose(c, y, 4, batch_first) : y;
 }
 
-/* The last states: [1, batch, units] each. */
-static tn_value join_state(onnx_conv *c, const layer *l, const tn_value state[])
+/* Result k of all directions, the last states [batch, units], joined on a new axis 0 or, batch first, 1. */
+static tn_value join_state(onnx_conv *c, const layer *l, const tn_value steps[], uint32_t k)
 {
-    static const int64_t batch_first[] = {1, 0, 2};
-    tn_value y = onnx_concat(c, (uint32_t)l->directions, state, 0);
-    return l->batch_first ? onnx_transpose(c, y, 3, batch_first) : y;
+    int64_t axis = l->batch_first ? 1 : 0;
+    tn_value state[2];
+    for (int64_t d = 0; d < l->directions; d++)
+        state[d] = onnx_unsqueeze(c, (tn_value){steps[d].def, k}, axis);
+    return onnx_concat(c, (uint32_t)l->directions, state, axis);
 }
 
 static void recurrent(onnx_conv *c, layer *l)
 {
     static const int64_t time_first[] = {1, 0, 2};
-    tn_value y[2], h[2], last_c[2];
+    tn_value y[2];
     read_direction(c, l);
     check_shapes(c, l);
     l->batch_first = onnx_attr_int(c, "layout", 0) != 0;
@@ -208,22 +210,18 @@ static void recurrent(onnx_conv *c, layer *l)
     l->attr.clip = onnx_attr_float(c, "clip", 0);
     const onnx_attr *names = read_names(c, l);
     tn_value x = l->batch_first && !c->bad ? onnx_transpose(c, onnx_in(c, X), 3, time_first) : onnx_in(c, X);
-    int64_t states = l->gates == 4 ? 2 : 1;
     for (int64_t d = 0; d < l->directions && !c->bad; d++) {
         l->attr.reverse = l->attr.reverse || d == 1;
         l->attr.activations = tn_intern(
             c->g->ctx, activations_of(c, names, (size_t)(d * l->n_activation), (size_t)l->n_activation));
-        tn_value all = direction(c, l, x, d);
-        y[d] = onnx_slice(c, all, 0, 0, -states);
-        h[d] = onnx_slice(c, all, 0, -states, states == 2 ? -1 : INT64_MAX);
-        last_c[d] = states == 2 ? onnx_slice(c, all, 0, -1, INT64_MAX) : (tn_value){0};
+        y[d] = direction(c, l, x, d);
     }
     if (c->bad)
         return;
     onnx_out_any(c, 0, join(c, l, y));
-    onnx_out_any(c, 1, join_state(c, l, h));
-    if (states == 2)
-        onnx_out_any(c, 2, join_state(c, l, last_c));
+    onnx_out_any(c, 1, join_state(c, l, y, 1));
+    if (l->gates == 4)
+        onnx_out_any(c, 2, join_state(c, l, y, 2));
 }
 
 static void rnn(onnx_conv *c)

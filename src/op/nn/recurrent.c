@@ -4,7 +4,7 @@
  * Small layers: a task takes a few rows of the batch through all steps. It keeps the state of its rows in its own
  * memory and a tile of gates x rows x vectors of units in registers while it goes along the reduction, so every vector
  * of R is loaded once for all rows. Large layers, whose weights a core's caches do not hold: the steps are those of the
- * kernel, a task computes a tile of units for a few rows, and what the next step reads of it is the result itself.
+ * kernel, a task computes a tile of units for a few rows, and what the next step reads of it is the results themselves.
  * Each sum has one order, so the bits do not depend on the number of threads. Cost: steps * batch * gates * units^2
  * multiply-adds.
  */
@@ -17,6 +17,7 @@
 #include <string.h>
 
 enum { X = 0, R, H0, C0, PEEP, RBIAS, LENS, N_IN, MAX_GATES = 4 };
+enum { ALL_H = 0, LAST_H, LAST_C }; /* results */
 enum { MAX_ROWS = 4, MAX_LANES = 16, LARGE_BYTES = 1 << 19 };
 
 /* ---- activations ---- */
@@ -186,10 +187,14 @@ static tn_status recurrent_infer(tn_graph *g, tn_node *n)
     TN_TRY(check_shape(g, n, PEEP, 2, peep));
     TN_TRY(check_shape(g, n, RBIAS, 1, &units));
     TN_TRY(check_shape(g, n, LENS, 1, &x->dim[1]));
-    const tn_expr *out[] = {tn_add(g->pool, x->dim[0], tn_idx(g->pool, cell == CELL_LSTM ? 2 : 1)), x->dim[1],
-                            units};
-    return tn_rule_result(g, n, 0, x->dtype, 3, out);
+    const tn_expr *all[] = {x->dim[0], x->dim[1], units};
+    TN_TRY(tn_rule_result(g, n, ALL_H, x->dtype, 3, all));
+    for (int k = LAST_H; k < n->nout; k++)
+        TN_TRY(tn_rule_result(g, n, k, x->dtype, 2, state));
+    return TN_OK;
 }
+
+static int recurrent_nout(const void *attr) { return cell_of(attr) == CELL_LSTM ? 3 : 2; }
 
 /* ---- the body ---- */
 
@@ -198,11 +203,10 @@ typedef struct body {
     tn_func *f;
     tn_pool *p;
     const tn_recurrent_attr *a;
-    tn_tensor *const *in;
-    const tn_tensor *out;
+    tn_tensor *const *in, *const *out;
     enum cell_kind cell;
     chosen act[3];
-    tn_dtype t;            /* of arithmetic */
+    tn_dtype t, stored;    /* of arithmetic; of the results */
     int64_t units, padded; /* padded: up to whole tiles */
     int rows, lanes, nv;   /* of a tile; nv vectors */
     bool large;
@@ -288,11 +292,13 @@ static const tn_expr *row_exists(const body *b, const tn_expr *m)
     return whole ? NULL : tn_lt(b->p, tn_add(b->p, b->first, m), b->batch);
 }
 
-/* out[step, row m, unit] = value, where there is such a row and unit. */
-static void emit(body *b, const tn_expr *step, const tn_expr *m, const tn_expr *unit, const tn_expr *value)
+/* Element [row m, unit] of a result, or [step, row m, unit] of ALL_H, is value, where there is such a row and unit. */
+static void emit(body *b, int result, const tn_expr *step, const tn_expr *m, const tn_expr *unit,
+                 const tn_expr *value)
 {
     const tn_expr *index[] = {step, row_of(b, m), unit};
-    put(b, tn_stmt_store(b->f, b->out->buffer, 3, index, tn_cast(b->p, b->out->dtype, value),
+    put(b, tn_stmt_store(b->f, b->out[result]->buffer, 2 + (step != NULL), step ? index : index + 1,
+                         tn_cast(b->p, b->stored, value),
                          tn_rule_both(b->p, row_exists(b, m), inside(b, unit))));
 }
 
@@ -448,9 +454,9 @@ static void keep_last(body *b, const spot *s, const tn_expr *length, const tn_ex
         put(b, runs);
         b->at = &runs->u.cond.then;
     }
-    emit(b, b->steps, s->m, s->unit, h);
+    emit(b, LAST_H, NULL, s->m, s->unit, h);
     if (c)
-        emit(b, tn_add(p, b->steps, tn_idx(p, 1)), s->m, s->unit, c);
+        emit(b, LAST_C, NULL, s->m, s->unit, c);
     b->at = back;
 }
 
@@ -468,7 +474,7 @@ static void finish(body *b, const spot *s, const tn_expr *h, const tn_expr *c)
     if (c)
         c = named(b, "c", c);
     h = named(b, "h", h);
-    emit(b, place(b, length), s->m, s->unit, length ? y : h);
+    emit(b, ALL_H, place(b, length), s->m, s->unit, length ? y : h);
     if (b->large) {
         keep_last(b, s, length, h, c);
         return;
@@ -577,21 +583,23 @@ static void one_step(body *b)
 
 /* ---- large layers ---- */
 
-/* A result of the step before, where there was one; else an operand, or 0. */
-static void load_state(body *b, uint32_t state, int operand, const tn_expr *m, const tn_expr *unit,
-                       const tn_expr *slot)
+/* A result of the step before, where there was one; else an operand, or 0. step: for ALL_H. */
+static void load_state(body *b, uint32_t state, int operand, int result, const tn_expr *step,
+                       const tile_loops *l)
 {
     tn_pool *p = b->p;
-    const tn_expr *row = row_of(b, m), *index[] = {row, unit}, *at[] = {slot, row, unit},
+    const tn_expr *m = l->row, *unit = l->unit, *at[] = {step, row_of(b, m), unit}, **index = at + 1,
                   *c = inside(b, unit);
-    const tn_expr *zero = tn_const(p, b->t, 0), *none = tn_const(p, b->out->dtype, 0);
+    const tn_expr *zero = tn_const(p, b->t, 0), *none = tn_const(p, b->stored, 0);
     tn_stmt *first = tn_stmt_if(b->f, tn_eq(p, b->time, tn_idx(p, 0)));
     tn_body *back = b->at;
     put(b, first);
     b->at = &first->u.cond.then;
     set(b, state, m, unit, b->in[operand] ? read(b, operand, 2, index, unit) : zero);
     b->at = &first->u.cond.other;
-    set(b, state, m, unit, tn_load(p, b->out->dtype, b->out->buffer, 3, at, c, c ? none : NULL));
+    set(b, state, m, unit,
+        tn_load(p, b->stored, b->out[result]->buffer, 2 + (step != NULL), step ? at : index, c,
+                c ? none : NULL));
     b->at = back;
 }
 
@@ -619,7 +627,7 @@ static const tn_expr *open_tile(body *b)
     b->h = memory(b, "state", TN_SCOPE_LOCAL, b->rows, b->padded);
     b->next = b->h;
     tile_loops l = all_units(b, "u");
-    load_state(b, b->h, H0, l.row, l.unit, place_before(b, l.row));
+    load_state(b, b->h, H0, ALL_H, place_before(b, l.row), &l);
     b->at = l.back;
     if (b->cell != CELL_LSTM)
         return base;
@@ -627,7 +635,7 @@ static const tn_expr *open_tile(body *b)
     l.row = loop_n(b, "m", b->rows, TN_LOOP_UNROLLED);
     const tn_expr *v = loop_n(b, "v", b->nv, TN_LOOP_UNROLLED), *x = loop_n(b, "l", b->lanes, TN_LOOP_VECTOR);
     l.unit = tn_add(p, base, tn_add(p, tn_mul(p, v, tn_idx(p, b->lanes)), x));
-    load_state(b, b->c, C0, l.row, l.unit, tn_add(p, b->steps, tn_idx(p, 1)));
+    load_state(b, b->c, C0, LAST_C, NULL, &l);
     b->at = l.back;
     return base;
 }
@@ -693,13 +701,13 @@ static void large_body(body *b)
 static bool is_large(const body *b)
 {
     int64_t bytes = (int64_t)cells[b->cell].gates * b->units * b->units * tn_dtype_bytes(b->t);
-    return bytes > LARGE_BYTES && tn_dtype_eq(b->t, b->out->dtype);
+    return bytes > LARGE_BYTES && tn_dtype_eq(b->t, b->stored);
 }
 
-static void last_state(body *b, uint32_t state, int64_t slot)
+static void last_state(body *b, uint32_t state, int result)
 {
     tile_loops l = all_units(b, "u");
-    emit(b, tn_add(b->p, b->steps, tn_idx(b->p, slot)), l.row, l.unit, get(b, state, l.row, l.unit));
+    emit(b, result, NULL, l.row, l.unit, get(b, state, l.row, l.unit));
     b->at = l.back;
 }
 
@@ -730,25 +738,38 @@ static void require_batch(const body *b)
         tn_rule_require_equal(b->te, b->in[LENS]->dim[0], b->batch, 0);
 }
 
+static void make_results(tn_te *te, const tn_node *n, tn_tensor *out[])
+{
+    static const char *const name[] = {"recurrent", "last_h", "last_c"};
+    for (int k = 0; k < n->nout; k++) {
+        out[k] = tn_rule_out(te, n, k, name[k], "recurrent", NULL);
+        if (k == 0)
+            tn_te_extern(te, out[k]);
+        else
+            tn_te_extern_part(te, out[k], out[0]);
+    }
+}
+
 static void recurrent_body(tn_te *te, const tn_node *n, tn_tensor *const in[], tn_tensor *out[])
 {
-    tn_tensor *given[N_IN] = {0}, *t = out[0] = tn_rule_out(te, n, 0, "recurrent", "recurrent", NULL);
+    tn_tensor *given[N_IN] = {0};
+    make_results(te, n, out);
     for (int i = 0; i < n->nin; i++)
         given[i] = in[i];
-    body b = {.te = te, .f = te->func, .p = te->pool, .a = n->attr, .in = given, .out = t};
+    body b = {.te = te, .f = te->func, .p = te->pool, .a = n->attr, .in = given, .out = out};
     b.cell = (enum cell_kind)cell_of(b.a);
     (void)read_activations(b.a, b.cell, b.act);
-    b.t = t->dtype.bits < 32 ? TN_F32 : t->dtype;
+    b.stored = out[ALL_H]->dtype;
+    b.t = b.stored.bits < 32 ? TN_F32 : b.stored;
     b.units = in[R]->dim[1]->u.i;
     b.steps = in[X]->dim[0];
     b.batch = in[X]->dim[1];
     choose_tile(&b);
-    b.at = &t->body;
+    b.at = &out[ALL_H]->body;
     require_batch(&b);
     b.large = is_large(&b);
     if (b.large) {
         large_body(&b);
-        tn_te_extern(te, t);
         return;
     }
     const tn_expr *task = loop(&b, "task", tn_ceildiv(b.p, b.batch, b.rows), TN_LOOP_PARALLEL);
@@ -767,10 +788,9 @@ static void recurrent_body(tn_te *te, const tn_node *n, tn_tensor *const in[], t
     b.time = loop(&b, "t", b.steps, TN_LOOP_SERIAL);
     one_step(&b);
     b.at = whole;
-    last_state(&b, b.h, 0);
+    last_state(&b, b.h, LAST_H);
     if (b.cell == CELL_LSTM)
-        last_state(&b, b.c, 1);
-    tn_te_extern(te, t);
+        last_state(&b, b.c, LAST_C);
 }
 
 /* Vectors of units for each k: what a step of the reduction reads of a gate lies together. */
@@ -779,7 +799,8 @@ static void recurrent_layout(tn_layout_query *q)
     int lanes = (int)(q->machine->vector_bits / 32);
     for (int i = 0; i < q->node->nin; i++)
         q->in[i] = NULL;
-    q->out[0] = NULL;
+    for (int k = 0; k < q->node->nout; k++)
+        q->out[k] = NULL;
     lanes = lanes > MAX_LANES ? MAX_LANES : lanes;
     if (lanes >= 2)
         q->in[R] = tn_rule_weight_layout(q, R, "GNK%dn", lanes);
@@ -793,10 +814,9 @@ static const char *const recurrent_in[] = {"data", "the recurrence weight", "ini
 const tn_op tn_op_nn_recurrent = {
     .name = "nn.recurrent",
         .doc = "Recurrent layer over projected data [steps, batch, gates * units] with weight [gates, units, units] "
-               "(results, then inputs); all h, then the last h, then for lstm the last c: [steps + 1 or 2, batch, "
-               "units].",
+               "(results, then inputs); all h [steps, batch, units], last h and, of lstm, last c [batch, units].",
     .attr_size = sizeof(tn_recurrent_attr), .attr = recurrent_fields,
-    .nin = N_IN, .min_in = 2, .nout = 1, .fuse = TN_FUSE_OPAQUE, .in_name = recurrent_in,
+    .nin = N_IN, .min_in = 2, .nout = -1, .nout_of = recurrent_nout, .fuse = TN_FUSE_OPAQUE, .in_name = recurrent_in,
     .infer = recurrent_infer, .layout = recurrent_layout, .body = recurrent_body,
 };
 /* clang-format on */
