@@ -69,13 +69,11 @@ typedef struct tn_layout_query {
         *desired_kernel; /* what a user asks for ("NHWC", "HWIO" or "default"); NULL: nothing */
 } tn_layout_query;
 
-typedef struct tn_alternative { /* another algorithm for the same operator */
-    const char *name;           /* "direct", "winograd_f43", "bf16x6" */
-    const char *features;       /* CPU features it needs, comma list, or NULL */
+typedef struct tn_alternative { /* another algorithm for the same operator, better where it applies */
+    const char *name;           /* "shifted" */
     const char *doc;
     bool (*applies)(const tn_node *n, const struct tn_machine *m);
-    double (*cost)(const tn_node *n, const struct tn_machine *m); /* predicted seconds */
-    tn_status (*expand)(tn_graph *g, tn_node *n, tn_value out[]); /* NULL: the record's own definition */
+    tn_status (*expand)(tn_graph *g, tn_node *n, tn_value out[]);
 } tn_alternative;
 
 struct tn_op {
@@ -104,8 +102,7 @@ struct tn_op {
                         tn_value out[]); /* into simpler operators, placed before node */
     void (*body)(tn_te *te, const tn_node *node, tn_tensor *const in[], tn_tensor *out[]);
 
-    tn_status (*grad)(tn_graph *g, tn_node *node, const tn_value out_grad[], tn_value in_grad[]);
-    const tn_alternative *alternative;
+    const tn_alternative *alternative; /* the first that applies is taken */
     uint8_t n_alternative;
     /* Integer shape arithmetic: index expressions of outputs from those of inputs; NULL where not applicable. */
     bool (*shape_value)(tn_graph *g, const tn_node *node, const tn_dims in[], tn_dims out[]);
@@ -125,7 +122,6 @@ struct tn_op {
     /* attr (a copy of the node's) becomes that of the call over data whose dimensions have not been transposed by
      * axes, so that the call's result transposed by axes is the node's. */
     bool (*permute)(tn_graph *g, const tn_node *node, const int64_t axes[], void *attr);
-    const struct tn_op *fast; /* the same, faster and less exact (FastMath) */
 };
 
 /* The two records that graphs make nodes of themselves; with all others in op/. */
