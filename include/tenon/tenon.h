@@ -64,7 +64,7 @@ typedef struct tenon_options { /* zero-initialise; NULL or 0 means the default *
     double max_seconds;
     /* The call fails soon after this is not 0. Any thread, or a signal handler, may set it. NULL: never. */
     const int *cancel;
-    int threads;             /* threads that compile; 0: one for each CPU that this process may use */
+    int threads; /* threads that compile; 0: one for each CPU that this process may use */
     int reserved0;
     void *reserved[1];
 } tenon_options;
