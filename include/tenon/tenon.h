@@ -1,23 +1,34 @@
 #ifndef TENON_TENON_H
 #define TENON_TENON_H
-/* The Tenon compiler: compiles a model file to a package, and shows every stage in between.
+/* The Tenon compiler as a library: models are read into modules, passes run over them, and a module is built into a
+ * package, or into code in this process.
  *
  *     tenon *t = tenon_new();
- *     tenon_options o = {.target = "llvm"};
- *     if (tenon_compile(t, "model.onnx", &o, "module.tar", NULL))
+ *     tenon_module *m = tenon_module_read(t, "model.onnx", NULL);
+ *     if (!m || tenon_build(m, NULL, "model.tar", NULL))
  *         fputs(tenon_messages(t), stderr);
  *     tenon_free(t);
  *
+ * tenon/relay.h builds modules by hand. tenon/te.h builds single kernels from tensor expressions and schedules. The
+ * results run by tenon/runtime.h.
+ *
  * Conventions
- *   result   0, or 1 after an error; tenon_messages then says what went wrong, one line per diagnostic
- *   texts    the session owns returned text; it lives until the next call on the session, or tenon_free
- *   threads  different threads may use different sessions; only one thread at a time may use a session
- *   files    an output file is written whole or not at all
- *   failure  exhausted memory, a limit, a cancel and an internal contradiction are errors like any other; no call ends
- *            the process. The session may be used again
+ *   result     0, or 1 after an error. A function that returns a handle returns NULL after an error. The diagnostics of
+ *              the call then say what went wrong. A NULL handle as an argument is an error that was reported before:
+ *              the call fails and leaves the diagnostics as they are.
+ *   ownership  A session owns what is made with it; tenon_free frees everything. Texts and arrays that a call returns
+ *              live until the next call on the session, unless the function says otherwise.
+ *   threads    Different threads may use different sessions. Only one thread at a time may use a session and what was
+ *              made with it.
+ *   files      An output file is written whole or not at all.
+ *   structs    A struct that the caller fills in begins with its size: {.size = sizeof(tenon_options)}. Structs grow at
+ *              the end, so a program that was compiled with an older header keeps its meaning. A struct from a newer
+ *              header is refused unless all that this version does not know is 0. docs/versions.md has the policy.
+ *   failure    Exhausted memory, a limit, a cancel and an internal contradiction are errors like any other:
+ *   no call ends
+ *              the process, and the session may be used again. A module that such a call was changing is of no use.
  */
-#include <stddef.h>
-#include <stdint.h>
+#include "tenon/runtime.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -25,14 +36,40 @@ extern "C" {
 
 enum { TENON_O0 = -1 };
 
-typedef struct tenon tenon; /* a session: messages and the last result */
+typedef struct tenon tenon;               /* a session */
+typedef struct tenon_module tenon_module; /* a program: functions of Relay, or of TIR */
 
-typedef struct tenon_options { /* zero-initialise; NULL or 0 means the default */
+/* ---- sessions ---- */
+
+tenon *tenon_new(void);    /* NULL: out of memory */
+void tenon_free(tenon *t); /* and everything that was made with it; NULL does nothing */
+const char *tenon_version(void);
+
+enum tenon_severity { TENON_NOTE, TENON_WARNING, TENON_ERROR };
+typedef struct tenon_diagnostic { /* fields may be added at the end */
+    const char *id;               /* "onnx-E012": stable, never used for another meaning */
+    enum tenon_severity severity;
+    const char *file;      /* model or text; NULL: none */
+    uint32_t line, col;    /* from 1 on; 0: not in a text */
+    const char *node, *op; /* the model's node and its operator; NULL: none */
+    const char *text;      /* what is wrong */
+    const char *hint;      /* what to do, or more about it; NULL: none */
+} tenon_diagnostic;
+/* What the last call on the session reported, in order. An index >= count gives NULL. */
+size_t tenon_diagnostic_count(const tenon *t);
+const tenon_diagnostic *tenon_diagnostic_get(const tenon *t, size_t i);
+/* The same as text, one line each: "model.onnx: node Gemm_0 (Gemm): error: ... [onnx-E012]"; "" if there is none. */
+const char *tenon_messages(const tenon *t);
+
+/* ---- options ---- */
+
+typedef struct tenon_options { /* how models are read and compiled; NULL or 0 means the default */
+    size_t size;               /* sizeof(tenon_options) */
     /* "llvm" (this machine), "llvm -mattr=+avx2,+fma -num-cores=4", "c"; default "llvm" */
     const char *target;
     const char *machine_file;           /* JSON machine description instead of the machine at hand */
     const char *input_shapes;           /* "x:[1,3,224,224] y:[batch,-1]"; a name, or <= 0: symbolic */
-    const char *model_format;           /* "onnx", "relay"; default: guessed from the file */
+    const char *model_format;           /* "onnx", "relay", "tir"; default: guessed from the content */
     const char *module_name;            /* "default": prefix of kernel names */
     const char *disabled_pass;          /* pass names, separated by commas */
     const char *cross_compiler;         /* linker driver for mod.so instead of ld (or cc for target c) */
@@ -46,18 +83,19 @@ typedef struct tenon_options { /* zero-initialise; NULL or 0 means the default *
     const char *mixed_precision_ops;                                         /* "nn.conv2d nn.dense" */
     const char *mixed_precision_calculation_type, *mixed_precision_acc_type; /* "float16", "float32" */
     const char *print_ir_before, *print_ir_after; /* print IR around passes: names by commas, or "all" */
-    int print_pass_times;                         /* 1: print a table of passes at the end of a compilation */
+    int print_pass_times;                         /* 1: print a table of passes at the end of a build */
     int no_in_place;                              /* 1: never reuse an operand's memory for a result */
     void (*print)(void *user,
                   const char *text); /* receives what these options print; NULL: nothing is printed */
     void *print_user;
-    /* Progress of tenon_compile. `stage` is a static string: "import", "graph", "tir", "schedule", "lower", "code" or
+    /* Progress of tenon_build. `stage` is a static string: "import", "graph", "tir", "schedule", "lower", "code" or
      * "package". `done` of `of` units are finished (kernels in tir, schedule and lower); `of` is 0 while the total is
      * unknown. Called at the beginning of each stage and now and then during it, from the caller's thread or from one
      * of the compiler's, but never by two at once. NULL: not called. */
     void (*progress)(void *user, const char *stage, uint32_t done, uint32_t of);
     void *progress_user;
-    const char *dump_format; /* tenon_dump of a graph: "svg", "dot" or "html", a picture; default "text" */
+    const char
+        *dump_format; /* tenon_module_dump of a graph: "svg", "dot" or "html", a picture; default "text" */
     /* Limits of one call; 0: none. A call that reaches one fails, and says which. */
     uint64_t max_memory; /* bytes of the compiler's own data */
     uint64_t max_nodes;  /* of the graph at once */
@@ -65,11 +103,85 @@ typedef struct tenon_options { /* zero-initialise; NULL or 0 means the default *
     /* The call fails soon after this is not 0. Any thread, or a signal handler, may set it. NULL: never. */
     const int *cancel;
     int threads; /* threads that compile; 0: one for each CPU that this process may use */
-    int reserved0;
-    void *reserved[1];
+    int reserved0; /* 0 */
 } tenon_options;
 
-typedef struct tenon_report { /* what tenon_compile says about its work */
+/* Report everything in the options that cannot work, before work begins. `output`: the file that tenon_build is to
+ * write; NULL: none. Every call with options checks them again as far as it needs them. */
+int tenon_options_check(tenon *t, const tenon_options *o, const char *output);
+
+/* ---- modules ---- */
+
+/* Read a model file: ONNX, Relay text (with the constants in FILE.params) or TIR text. The module maps the file, which
+ * must not change while the module lives. O(size of the graph); weights are not copied. */
+tenon_module *tenon_module_read(tenon *t, const char *path, const tenon_options *o);
+/* The same from memory, which is borrowed for as long as the module lives. `name` is what messages call it; external
+ * data are looked for beside it. options.model_format is needed where the content does not tell. */
+tenon_module *tenon_module_from_memory(tenon *t, const char *name, const void *data, size_t n,
+                                       const tenon_options *o);
+/* Relay text (or TIR) as it is written, without a name and without options. `params`: the data of the constants, as
+ * tenon_module_dump gave it, borrowed like the text; NULL: none. */
+tenon_module *tenon_module_parse(tenon *t, const char *text, const void *params, size_t n_params);
+void tenon_module_free(tenon_module *m); /* before tenon_free, to save memory; NULL does nothing */
+
+typedef struct tenon_tensor { /* dense, row-major */
+    const char *name;
+    uint8_t code, bits; /* DLPack type code and bits */
+    int32_t ndim;
+    int64_t shape[8]; /* -1: symbolic (descriptions alone) */
+    void *data;
+    size_t bytes;
+} tenon_tensor;
+
+typedef struct tenon_value_info { /* an input or an output of @main */
+    const char *name;
+    const char *type; /* as Relay writes it: "Tensor[(n, 64), float32]" */
+    DLDataType dtype; /* bits 0: no tensor */
+    int32_t ndim;
+    const int64_t *shape;      /* -1: symbolic */
+    const char *const *extent; /* ndim texts: "64", "n", "4*h" */
+} tenon_value_info;
+typedef struct tenon_function_info {
+    const char *name;
+    uint32_t n_param, n_result, n_node;
+} tenon_function_info;
+typedef struct tenon_operator_info { /* how often the module calls an operator */
+    const char *name;
+    uint32_t n_call;
+} tenon_operator_info;
+typedef struct tenon_metadata_info { /* what the model says of itself */
+    const char *key, *value;
+} tenon_metadata_info;
+typedef struct tenon_module_info { /* fields may be added at the end */
+    uint32_t n_input, n_output, n_function, n_operator, n_symbol, n_metadata;
+    const tenon_value_info *input, *output;
+    const tenon_function_info *function; /* main first */
+    const tenon_operator_info *op;       /* in order of their names */
+    const tnr_symbol_info *symbol;
+    const tenon_metadata_info *metadata;
+} tenon_module_info;
+/* What is in a module, as it stands. Valid until the next tenon_module_inspect of the module, or its end. NULL after an
+ * error. */
+const tenon_module_info *tenon_module_inspect(tenon_module *m);
+
+/* The module as text, which tenon_module_parse reads; Relay's constants appear as meta[...]. Valid until the next
+ * tenon_module_print of the module, or its end. NULL after an error. */
+const char *tenon_module_print(tenon_module *m);
+/* Take a copy of the module to a stage and print that: "relay", "relay-fused", "tir", "schedule", "tir-scheduled",
+ * "flat", "c", "ll", "asm", "memory". *out_params receives the constants of the relay stages as a mod.params blob, NULL
+ * where there is none (out_params may be NULL). */
+int tenon_module_dump(tenon_module *m, const tenon_options *o, const char *stage, const char **out_text,
+                      const void **out_params, size_t *out_n_params);
+
+/* Run passes over the module, in place. `passes`: names separated by commas. Relay takes graph passes, configured by
+ * options.pass_config. TIR takes loop passes, `Rule` (the built-in schedule) and `Schedule=FILE` (a trace). Both take
+ * `Verify`. After an error the module is of no use. */
+int tenon_pass_run(tenon_module *m, const char *passes, const tenon_options *o);
+
+/* ---- building ---- */
+
+typedef struct tenon_report { /* what a build says about its work; lives as other results do */
+    size_t size;              /* sizeof(tenon_report), set by the caller */
     uint32_t kernels, instructions;
     uint64_t constant_bytes, arena_bytes, input_bytes, output_bytes, scratch_bytes; /* 0 where symbolic */
     uint64_t package_bytes;
@@ -90,98 +202,51 @@ typedef struct tenon_report { /* what tenon_compile says about its work */
     const char *memory_symbols;
 } tenon_report;
 
-tenon *tenon_new(void); /* NULL: out of memory */
-void tenon_free(tenon *t);
-const char *tenon_version(void);
+/* Build a package: a tar with mod.so, mod.params and, if the graph is static, mod.json; or one self-contained file
+ * (.so, .o, .a, .c). The module stays as it is. `report` may be NULL. */
+int tenon_build(tenon_module *m, const tenon_options *o, const char *output, tenon_report *report);
+/* The tar in memory, for tnr_module_open_memory. The caller owns *out_data until tenon_package_free. */
+int tenon_build_memory(tenon_module *m, const tenon_options *o, void **out_data, size_t *out_n,
+                       tenon_report *report);
+void tenon_package_free(void *data); /* NULL does nothing */
+/* Code in this process, ready to run: needs target llvm and a machine like this one. The caller owns *out_module until
+ * tnr_module_release; it does not need the session or the module any more. */
+int tenon_build_here(tenon_module *m, const tenon_options *o, tnr_module **out_module, tenon_report *report);
+/* Find everything that prevents a build, without making code. */
+int tenon_check(tenon_module *m, const tenon_options *o);
+
+/* Evaluate a module with an interpreter. Stage "relay" evaluates each operator unfused and unscheduled (large ones are
+ * compiled in this process, from their unscheduled loops). Stages "tir", "tir-scheduled" and "flat" run the program's
+ * kernels at that stage with the TIR interpreter. *out: n_out tensors. */
+int tenon_interpret(tenon_module *m, const tenon_options *o, const char *stage, int n_in,
+                    const tenon_tensor in[], int *out_n, const tenon_tensor **out);
+
+/* ---- packages and machines ---- */
+
+/* Describe a package as text without running any of it: files, target, features, inputs, outputs, sizes. */
+int tenon_verify(tenon *t, const char *package, const char **out_text);
+/* What a file is that is no model, no package or no archive of arrays, and what to do with it. *out_text NULL: it may
+ * well be what is wanted, or nothing is known about it. */
+enum tenon_wanted { TENON_WANTED_MODEL, TENON_WANTED_PACKAGE, TENON_WANTED_ARRAYS };
+int tenon_explain_file(tenon *t, const char *path, enum tenon_wanted wanted, const char **out_text);
 /* What this build is (commit, LLVM) and the machine as the compiler sees it, with the origin of each number, as
- * lines of text; and the machine as JSON, which `machine_file` reads. Valid until the next call. Returns 0, or 1. */
+ * lines of text; and the machine as JSON, which `machine_file` reads. */
 int tenon_about(tenon *t, const char **out_text, const char **out_machine);
-typedef struct
-    tenon_rates { /* 10^9 operations/s of one core of this machine, at best; a multiply-add is two */
+/* 10^9 operations/s of one core of this machine, at best; a multiply-add is two */
+typedef struct tenon_rates {
     double float32, bfloat16, int8; /* bfloat16, int8: of multiply-adds; no less than float32 */
     uint32_t cores;
 } tenon_rates;
 /* What this machine can do. Measures the processor for some milliseconds if no call did before, on disk too. */
 int tenon_machine_rates(tenon *t, tenon_rates *out);
-/* All diagnostics of the last call, one per line; "" if there were none. */
-const char *tenon_messages(const tenon *t);
 
-/* Compile a model to a package: a tar with mod.so, mod.params and, if the graph is static, mod.json. `report` may
- * be NULL. */
-int tenon_compile(tenon *t, const char *model, const tenon_options *o, const char *output,
-                  tenon_report *report);
+/* ---- lists: by index, NULL (or -1) after the last ---- */
 
-/* Print one stage: "relay", "relay-fused", "tir", "schedule", "tir-scheduled", "flat", "c", "ll", "asm", "memory".
- * The session owns *out_text. In "relay" and "relay-fused", constants appear as meta[...]; *out_params receives
- * their data as a mod.params blob (out_params may be NULL). */
-int tenon_dump(tenon *t, const char *model, const tenon_options *o, const char *stage, const char **out_text,
-               const void **out_params, size_t *out_params_n);
-
-/* Find everything in a model that prevents its compilation. Each report names file, node, operator, the problem and
- * what to do. *out_trouble is the number of reports that are errors. Returns 0 if the model can be compiled. */
-int tenon_check(tenon *t, const char *model, const tenon_options *o, size_t *out_trouble);
-
-/* Run passes over a text file: graph passes on Relay, loop passes and `Schedule=FILE` (a trace) on TIR. */
-int tenon_opt(tenon *t, const char *file, const char *passes, const tenon_options *o, const char **out_text);
-
-typedef struct tenon_tensor { /* dense, row-major */
-    const char *name;
-    uint8_t code, bits; /* DLPack type code and bits */
-    int32_t ndim;
-    int64_t shape[8];
-    void *data;
-    size_t bytes;
-} tenon_tensor;
-
-/* Evaluate a model with an interpreter. Stage "relay" evaluates each operator unfused and unscheduled (large ones are
- * compiled in this process, from their unscheduled loops). Stages "tir", "tir-scheduled" and "flat" run the program's
- * kernels at that stage with the TIR interpreter. The session owns *out (n_out tensors). */
-int tenon_interpret(tenon *t, const char *model, const tenon_options *o, const char *stage, int n_in,
-                    const tenon_tensor in[], int *n_out, const tenon_tensor **out);
-/* Names, types and shapes (-1: symbolic) of a model's inputs, for callers that make their own data. */
-int tenon_inputs(tenon *t, const char *model, const tenon_options *o, int *n_in, const tenon_tensor **out);
-
-/* Describe a package as text without running any of it: files, target, features, inputs, outputs, sizes. */
-int tenon_verify(tenon *t, const char *package, const char **out_text);
-
-/* Read argument defaults from a JSON file in the format of tvmc's --config. The session owns the resulting words, such
- * as "--opt-level=3"; NULL follows the last. `name` is a path, or a file below $TVM_CONFIGS_JSON_DIR, with or without
- * ".json". */
-int tenon_config(tenon *t, const char *name, const char *const **out_words);
-
-/* Write the program's own output files as the compiler writes its files: the bytes go to a temporary file
- * beside `path`, which replaces `path` at the end. A pipe or a device is written directly. Error numbers are
- * those of errno. */
-enum { TENON_OUTPUTS = 8 };
-typedef struct tenon_output tenon_output;
-tenon_output *tenon_output_open(const char *path, int *out_error); /* NULL: *out_error says why */
-void tenon_output_add(tenon_output *o, const void *data, size_t n);
-/* Returns 0 if the file contains everything that was added, else the first error. Add nothing after this call. */
-int tenon_output_finish(tenon_output *o);
-/* Put n outputs (at most TENON_OUTPUTS) in place together, and free them. If keep is 0, or after an error in one of
- * them, all are removed instead. */
-int tenon_outputs_close(int n, tenon_output *const o[], int keep);
-/* Remove every unfinished file that the process is writing, in any call. For a process that is about to end: it cannot
- * write files afterwards. Safe in a signal handler. */
-void tenon_outputs_drop(void);
-
-/* For programs that talk to people. */
-/* Says what a file is that was given where another kind belongs, and what to do: "in.npy is a single NumPy
- * array (.npy), not an .npz archive of arrays; ...". *out_text NULL: it may well be what is wanted, or
- * nothing is known about it. */
-enum tenon_wanted { TENON_WANTED_MODEL, TENON_WANTED_PACKAGE, TENON_WANTED_ARRAYS };
-int tenon_explain_file(tenon *t, const char *path, enum tenon_wanted wanted, const char **out_text);
-/* Bytes of the UTF-8 character at `text` that a terminal can show; 0 for a control byte, and for a byte that
- * is no UTF-8. */
-size_t tenon_character(const char *text);
-/* For "did you mean": how many letters of word[0..n) are typed otherwise than in `name`; -1: too many to propose it. */
-int tenon_words_apart(const char *word, size_t n, const char *name);
-
-/* Names for listings, by index: stages, graph passes and loop passes; NULL after the last. */
 const char *tenon_stage_name(size_t i);
 const char *tenon_pass_name(size_t i, const char **out_doc);
 int tenon_pass_level(
     size_t i); /* the lowest optimisation level at which a graph pass runs; -1: a loop pass */
+const char *tenon_operator_name(size_t i, const char **out_doc);
 
 #ifdef __cplusplus
 }

@@ -4,6 +4,7 @@
 
 #include "base/vec.h"
 
+#include <stdio.h>
 #include <string.h>
 
 void tn_ctx_init(tn_ctx *ctx)
@@ -46,10 +47,8 @@ void tn_ctx_thaw(tn_ctx *ctx)
 void tn_ctx_join(tn_ctx *parent, tn_ctx *child)
 {
     TN_ASSERT(child->parent == parent);
-    for (size_t i = 0; i < child->n_diag; i++) {
-        const tn_diag *d = &child->diag[i];
-        (void)tn_report(parent, d->severity, d->id, &d->loc, "%s", d->message);
-    }
+    for (size_t i = 0; i < child->n_diag; i++)
+        tn_diag_copy(parent, &child->diag[i]);
     tn_diag_clear(child);
 }
 
@@ -92,31 +91,67 @@ static bool diag_equal(const tn_diag *a, const tn_diag *b)
            a->loc.line == b->loc.line && a->loc.col == b->loc.col;
 }
 
-tn_status tn_vreport(tn_ctx *ctx, enum tn_severity s, const char *id, const tn_loc *loc, const char *fmt,
-                     va_list ap)
+static void record(tn_ctx *ctx, const tn_diag *d)
 {
-    tn_status status = s == TN_ERROR ? TN_FAIL : TN_OK;
-    tn_buf text = {0};
     TN_ASSERT(!ctx->frozen);
-    tn_buf_vprintf(&text, fmt, ap);
-    tn_diag d = {
-        .severity = s, .id = tn_intern(ctx, id), .message = tn_intern_n(ctx, tn_buf_cstr(&text), text.n)};
-    tn_buf_deinit(&text);
-    if (loc) {
-        d.loc = *loc;
-        d.loc.file = tn_intern(ctx, loc->file);
-        d.loc.node = tn_intern(ctx, loc->node);
-        d.loc.op = tn_intern(ctx, loc->op);
-    }
-    uint64_t h = diag_hash(&d), at;
-    if (tn_map_get(&ctx->seen, h, &at) && at < ctx->n_diag && diag_equal(&ctx->diag[at], &d))
-        return status;
+    uint64_t h = diag_hash(d), at;
+    if (tn_map_get(&ctx->seen, h, &at) && at < ctx->n_diag && diag_equal(&ctx->diag[at], d))
+        return;
     if (ctx->n_diag == ctx->cap_diag)
         ctx->diag = tn_vec_grow(ctx->diag, ctx->n_diag, 1, &ctx->cap_diag, sizeof *ctx->diag);
     tn_map_put(&ctx->seen, h, ctx->n_diag);
-    ctx->diag[ctx->n_diag++] = d;
-    ctx->n_error += s == TN_ERROR;
-    return status;
+    ctx->diag[ctx->n_diag++] = *d;
+    ctx->n_error += d->severity == TN_ERROR;
+}
+
+static tn_loc intern_loc(tn_ctx *ctx, const tn_loc *l)
+{
+    return (tn_loc){.file = tn_intern(ctx, l->file),
+                    .node = tn_intern(ctx, l->node),
+                    .op = tn_intern(ctx, l->op),
+                    .line = l->line,
+                    .col = l->col};
+}
+
+/* Bytes that the format gives up to its first "; ", which texts put in by it may have, too. */
+static size_t text_bytes(const char *fmt, va_list ap, size_t all)
+{
+    const char *end = strstr(fmt, "; ");
+    tn_buf format = {0};
+    if (!end)
+        return all;
+    tn_buf_add(&format, fmt, (size_t)(end - fmt));
+    int n = vsnprintf(NULL, 0, tn_buf_cstr(&format), ap);
+    tn_buf_deinit(&format);
+    return n < 0 ? all : (size_t)n;
+}
+
+tn_status tn_vreport(tn_ctx *ctx, enum tn_severity s, const char *id, const tn_loc *loc, const char *fmt,
+                     va_list ap)
+{
+    tn_buf text = {0};
+    va_list again;
+    va_copy(again, ap);
+    tn_buf_vprintf(&text, fmt, ap);
+    tn_diag d = {.severity = s,
+                 .id = tn_intern(ctx, id),
+                 .message = tn_intern_n(ctx, tn_buf_cstr(&text), text.n),
+                 .n_text = text_bytes(fmt, again, text.n)};
+    va_end(again);
+    tn_buf_deinit(&text);
+    if (loc)
+        d.loc = intern_loc(ctx, loc);
+    record(ctx, &d);
+    return s == TN_ERROR ? TN_FAIL : TN_OK;
+}
+
+void tn_diag_copy(tn_ctx *ctx, const tn_diag *d)
+{
+    tn_diag copy = *d;
+    copy.id = tn_intern(ctx, d->id);
+    copy.message = tn_intern(ctx, d->message);
+    copy.loc = intern_loc(ctx, &d->loc);
+    record(ctx, &copy);
 }
 
 tn_status tn_report(tn_ctx *ctx, enum tn_severity s, const char *id, const tn_loc *loc, const char *fmt, ...)

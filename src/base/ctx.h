@@ -40,7 +40,8 @@ typedef struct tn_diag {
     enum tn_severity severity;
     const char *id; /* stable, never reused, e.g. "onnx-E012" */
     tn_loc loc;
-    const char *message; /* one sentence: the trouble and what to do */
+    const char *message; /* one sentence: the trouble and, behind "; ", what to do */
+    size_t n_text;       /* bytes of the trouble; all of them: nothing else is said */
 } tn_diag;
 
 typedef struct tn_ctx {
@@ -83,6 +84,7 @@ tn_status tn_vreport(tn_ctx *ctx, enum tn_severity s, const char *id, const tn_l
 /* One line: "model.onnx: node Gemm_0 (Gemm): error: message [onnx-E012]" or "f.relay:3:7: error: ...". */
 void tn_diag_print(const tn_diag *d, tn_buf *out);
 void tn_diag_print_all(const tn_ctx *ctx, tn_buf *out);
+void tn_diag_copy(tn_ctx *ctx, const tn_diag *d); /* records a report of another context */
 void tn_diag_clear(tn_ctx *ctx);
 /* Takes back all reports from number `n` on (what was tried in vain). */
 void tn_diag_rewind(tn_ctx *ctx, size_t n);

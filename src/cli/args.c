@@ -63,11 +63,11 @@ static int ambiguous(const tn_command *c, const char *name, size_t n)
 
 static int unknown_flag(const tn_command *c, const char *name, size_t n)
 {
-    tn_proposal p = tn_proposal_for(name, n);
+    tn_nearest p = {.word = name, .n = n};
     int table;
     for (const tn_flag *f = NULL; (f = each_flag(c, f, &table));)
         if (!is_family(f))
-            tn_proposal_offer(&p, f->name);
+            tn_nearest_offer(&p, f->name);
     if (p.best)
         return tn_usage_error(c, "unknown flag --%.*s; did you mean --%s?", (int)n, name, p.best);
     return tn_usage_error(c, "unknown flag --%.*s; run `%s%s%s --help` for the list", (int)n, name,

@@ -1,6 +1,8 @@
 #ifndef TN_CLI_ARGS_H
 #define TN_CLI_ARGS_H
 /* Command lines by tables: a row per flag, a row per command. Parsing, help and refusals all read the same rows. */
+#include "base/words.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -109,15 +111,5 @@ void tn_warning_print(const char *format, ...) __attribute__((format(printf, 1, 
 void tn_note_print(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* The lines of tenon_messages; those without a place get the program's name before them. */
 void tn_messages_print(const char *text);
-
-/* "did you mean": the nearest of the names offered. */
-typedef struct tn_proposal {
-    const char *word;
-    size_t n;
-    const char *best;
-    int apart;
-} tn_proposal;
-tn_proposal tn_proposal_for(const char *word, size_t n); /* best stays NULL where no name is near */
-void tn_proposal_offer(tn_proposal *p, const char *name);
 
 #endif

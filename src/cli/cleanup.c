@@ -74,7 +74,7 @@ static void *wait_for_signal(void *unused)
         return unused;
     int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
     dup2(nowhere, STDERR_FILENO); /* what now fails, since its files are gone, is of no interest */
-    tenon_outputs_drop();
+    tn_outputs_drop();
     if (cleanup.tmp)
         remove_folder(cleanup.tmp, 0);
     signal(number, SIG_DFL);

@@ -42,8 +42,9 @@ bool tn_file_refuse(const char *path, enum tenon_wanted wanted);
 #define TN_OPTION_REPEAT(member, name, values, help) \
     TN_OPTION(REPEAT, member, name, 0, values, NULL, help, 0, 0)
 
-typedef struct tn_model_options { /* a command's options of the compiler, and a session to use them with */
+typedef struct tn_model_options { /* a command's options of the compiler, a session and the model */
     tenon *session;
+    tenon_module *module; /* by tn_model_read; the session's */
     tenon_options options;
     char *target; /* composed from --target and --target-llvm-* */
     void *made[TN_ARGS_MADE];
@@ -52,6 +53,8 @@ typedef struct tn_model_options { /* a command's options of the compiler, and a 
 /* Returns TN_EXIT_OK, or prints and returns another code. Deinit either way. */
 int tn_model_options_init(tn_model_options *m, const tn_args *args);
 void tn_model_options_deinit(tn_model_options *m);
+/* Checks the options, for a program that writes `output` (NULL: none does), and reads the model. */
+int tn_model_read(tn_model_options *m, const char *path, const char *output);
 /* What the session said, as it is, on stderr; returns `failed` ? TN_EXIT_ERROR : TN_EXIT_OK. */
 int tn_model_messages(const tn_model_options *m, int failed);
 

@@ -68,8 +68,7 @@ static int write_dump(tn_model_options *m, const tn_args *args, int k)
     const void *params = NULL;
     size_t n_params = 0;
     char path[4096];
-    int failed =
-        tenon_dump(m->session, args->operand, &m->options, dumps[k].stage, &text, &params, &n_params);
+    int failed = tenon_module_dump(m->module, &m->options, dumps[k].stage, &text, &params, &n_params);
     if (failed)
         return tn_model_messages(m, failed);
     const char *output = tn_args_text(args, "output");
@@ -197,13 +196,16 @@ static void print_report(const tenon_report *r, const char *output, int verbose)
 
 static int compile(tn_model_options *m, const tn_args *args)
 {
-    tenon_report report;
+    tenon_report report = {.size = sizeof report};
     const char *output = tn_args_text(args, "output");
     tn_progress progress;
     tn_progress_begin(&progress, args->operand, &m->options);
-    int failed = tenon_compile(m->session, args->operand, &m->options, output, &report);
+    int status = tn_model_read(m, args->operand, output), failed = status;
+    if (status == TN_EXIT_OK)
+        failed = tenon_build(m->module, &m->options, output, &report);
     tn_progress_end(&progress);
-    int status = tn_model_messages(m, failed);
+    if (status == TN_EXIT_OK)
+        status = tn_model_messages(m, failed);
     if (status == TN_EXIT_OK)
         print_report(&report, output, args->verbose);
     return status;

@@ -60,9 +60,9 @@ static int unknown_stage(const tn_command *c, const char *stage)
     const char *name;
     if (!stage)
         return tn_usage_error(c, "--stage is missing; `%s dump --list` names the stages", tn_program_name());
-    tn_proposal p = tn_proposal_for(stage, strlen(stage));
+    tn_nearest p = {.word = stage, .n = strlen(stage)};
     for (size_t i = 0; (name = tenon_stage_name(i)); i++)
-        tn_proposal_offer(&p, name);
+        tn_nearest_offer(&p, name);
     if (p.best)
         return tn_usage_error(c, "unknown stage \"%s\"; did you mean %s?", stage, p.best);
     return tn_usage_error(c, "unknown stage \"%s\"; `%s dump --list` names the stages", stage,
@@ -74,8 +74,10 @@ static int dump(tn_model_options *m, const tn_args *args, const char *stage)
     const char *text = NULL, *path = tn_args_text(args, "output");
     const void *params = NULL;
     size_t n_params = 0;
-    int failed = tenon_dump(m->session, args->operand, &m->options, stage, &text, &params, &n_params);
-    int status = tn_model_messages(m, failed);
+    int status = tn_model_read(m, args->operand, NULL);
+    if (status == TN_EXIT_OK)
+        status =
+            tn_model_messages(m, tenon_module_dump(m->module, &m->options, stage, &text, &params, &n_params));
     if (status != TN_EXIT_OK)
         return status;
     return write_text(path, text, params, n_params);
@@ -128,10 +130,12 @@ static char *join_passes(const tn_args *args)
 
 static int opt(tn_model_options *m, const tn_args *args, const char *passes)
 {
-    const char *text = NULL;
-    int failed = tenon_opt(m->session, args->operand, passes, &m->options, &text);
-    int status = tn_model_messages(m, failed);
-    return status == TN_EXIT_OK ? write_text(tn_args_text(args, "output"), text, NULL, 0) : status;
+    int status = tn_model_read(m, args->operand, NULL);
+    if (status == TN_EXIT_OK)
+        status = tn_model_messages(m, tenon_pass_run(m->module, passes, &m->options));
+    return status == TN_EXIT_OK
+               ? write_text(tn_args_text(args, "output"), tenon_module_print(m->module), NULL, 0)
+               : status;
 }
 
 int tn_opt_command(const tn_args *args)

@@ -55,12 +55,14 @@ static int write_array(const char *path, const DLTensor *t)
 {
     tn_array a = {0};
     char header[1024];
-    int err, status = tn_array_of("value", t, &a);
-    tenon_output *o = status == TN_EXIT_OK ? tenon_output_open(path, &err) : NULL;
-    if (o) {
-        tenon_output_add(o, header, tn_npy_print(&a.type, header));
-        tenon_output_add(o, a.data, a.type.data_bytes);
-        err = tenon_outputs_close(1, &o, true);
+    int err = 0, status = tn_array_of("value", t, &a);
+    tn_output o;
+    if (status == TN_EXIT_OK)
+        err = tn_output_open(&o, path);
+    if (status == TN_EXIT_OK && !err) {
+        tn_output_add(&o, header, tn_npy_print(&a.type, header));
+        tn_output_add(&o, a.data, a.type.data_bytes);
+        err = tn_outputs_close(1, (tn_output *const[]){&o}, true);
     }
     tn_array_drop(&a);
     return status == TN_EXIT_OK ? tn_output_report(path, err) : status;

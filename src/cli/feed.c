@@ -84,9 +84,9 @@ static int match(const maker *m, const tn_array *a, uint32_t *out)
     while (i < m->feed->n && strcmp(m->input[i].name, a->name) != 0)
         i++;
     if (i == m->feed->n) {
-        tn_proposal p = tn_proposal_for(a->name, strlen(a->name));
+        tn_nearest p = {.word = a->name, .n = strlen(a->name)};
         for (uint32_t k = 0; k < m->feed->n; k++)
-            tn_proposal_offer(&p, m->input[k].name);
+            tn_nearest_offer(&p, m->input[k].name);
         tn_error_print("%s: the model has no input \"%s\"%s%s%s", m->path, a->name,
                        p.best ? "; did you mean \"" : "", p.best ? p.best : "", p.best ? "\"?" : "");
         return list_inputs(m);

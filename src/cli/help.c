@@ -1,7 +1,7 @@
 /* Help and error lines. Help goes to stdout, everything that is wrong to stderr. */
+#include "base/utf8.h"
 #include "cli/args.h"
 #include "cli/terminal.h"
-#include "tenon/tenon.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -155,7 +155,7 @@ void tn_help_commands(const tn_command *commands, const tn_flag *flags, bool all
 static void put_shown(const char *text, const char *end, FILE *to)
 {
     while (text < end) {
-        size_t n = *text == '\n' ? 1 : tenon_character(text);
+        size_t n = *text == '\n' ? 1 : tn_utf8_shown(text);
         if (n)
             fwrite(text, 1, n, to);
         else
@@ -235,17 +235,4 @@ void tn_messages_print(const char *text)
         fprintf(stderr, "%.*s\n", (int)(n - skip), text + skip);
         text += n + (text[n] == '\n');
     }
-}
-
-/* ---- did you mean ---- */
-
-tn_proposal tn_proposal_for(const char *word, size_t n) { return (tn_proposal){.word = word, .n = n}; }
-
-void tn_proposal_offer(tn_proposal *p, const char *name)
-{
-    int apart = tenon_words_apart(p->word, p->n, name);
-    if (apart < 0 || (p->best && apart >= p->apart))
-        return;
-    p->best = name;
-    p->apart = apart;
 }

@@ -22,64 +22,47 @@ const tn_flag tn_interpret_flags[] = {
 };
 // clang-format on
 
-typedef struct { /* the model's inputs, out of the session's hands */
+typedef struct { /* the model's inputs; names are the module's */
     int n;
-    tenon_tensor *tensor; /* names are heap */
-    tnr_tensor_info *info;
+    tenon_tensor *tensor;
     tn_feed feed;
 } inputs;
 
-static int copy_descriptions(inputs *in, int n, const tenon_tensor from[])
-{
-    in->tensor = calloc((size_t)n + 1, sizeof *in->tensor);
-    in->info = calloc((size_t)n + 1, sizeof *in->info);
-    for (int i = 0; in->tensor && in->info && i < n; i++) {
-        tenon_tensor *t = &in->tensor[i];
-        *t = from[i];
-        t->name = strdup(from[i].name);
-        if (!t->name)
-            return tn_error_print("out of memory");
-        in->n = i + 1;
-        in->info[i] = (tnr_tensor_info){
-            .name = t->name, .dtype = {t->code, t->bits, 1}, .ndim = t->ndim, .shape = t->shape};
-    }
-    return in->tensor && in->info ? TN_EXIT_OK : tn_error_print("out of memory");
-}
-
 static int read_inputs(inputs *in, tn_model_options *m, const tn_args *args)
 {
-    int n = 0;
-    const tenon_tensor *from = NULL;
-    int status = tn_model_messages(m, tenon_inputs(m->session, args->operand, &m->options, &n, &from));
-    if (status == TN_EXIT_OK)
-        status = copy_descriptions(in, n, from);
-    if (status == TN_EXIT_OK)
-        status = tn_feed_init(&in->feed, (uint32_t)n, in->info, tn_args_text(args, "inputs"),
-                              tn_args_text(args, "fill-mode"));
-    if (status != TN_EXIT_OK)
-        return status;
-    tenon_tensor *given = calloc((size_t)n + 1, sizeof *given);
-    if (!given)
+    const tenon_module_info *x = tenon_module_inspect(m->module);
+    in->tensor = calloc((size_t)x->n_input + 1, sizeof *in->tensor);
+    tnr_tensor_info *info = calloc((size_t)x->n_input + 1, sizeof *info);
+    if (!in->tensor || !info) {
+        free(info);
         return tn_error_print("out of memory");
-    for (int i = 0; i < n; i++) {
-        const tn_array *a = &in->feed.array[i];
-        given[i] = in->tensor[i];
-        given[i].data = a->data;
-        given[i].bytes = a->type.data_bytes;
-        memcpy(given[i].shape, a->type.shape, sizeof given[i].shape);
     }
-    free(in->tensor);
-    in->tensor = given; /* info's shapes are no longer looked at */
-    return TN_EXIT_OK;
+    for (uint32_t i = 0; i < x->n_input; i++)
+        info[i] = (tnr_tensor_info){.name = x->input[i].name,
+                                    .dtype = x->input[i].dtype,
+                                    .ndim = x->input[i].ndim,
+                                    .shape = x->input[i].shape};
+    int status = tn_feed_init(&in->feed, x->n_input, info, tn_args_text(args, "inputs"),
+                              tn_args_text(args, "fill-mode"));
+    free(info);
+    for (uint32_t i = 0; status == TN_EXIT_OK && i < x->n_input; i++) {
+        const tn_array *a = &in->feed.array[i];
+        tenon_tensor *t = &in->tensor[in->n++];
+        *t = (tenon_tensor){.name = x->input[i].name,
+                            .code = x->input[i].dtype.code,
+                            .bits = x->input[i].dtype.bits,
+                            .ndim = x->input[i].ndim,
+                            .data = a->data,
+                            .bytes = a->type.data_bytes};
+        memcpy(t->shape, a->type.shape, sizeof t->shape);
+    }
+    return status;
 }
 
 static void free_inputs(inputs *in)
 {
     tn_feed_deinit(&in->feed);
-    for (int i = 0; i < in->n; i++)
-        free((char *)in->tensor[i].name);
     free(in->tensor);
-    free(in->info);
 }
 
 static DLTensor view(const tenon_tensor *t)
@@ -123,11 +106,12 @@ static int interpret(tn_model_options *m, const tn_args *args, inputs *in)
 {
     const char *path = tn_args_text(args, "outputs");
     const tenon_tensor *out = NULL;
-    int n = 0, status = read_inputs(in, m, args);
+    int n = 0, status = tn_model_read(m, args->operand, NULL);
     if (status == TN_EXIT_OK)
-        status =
-            tn_model_messages(m, tenon_interpret(m->session, args->operand, &m->options,
-                                                 tn_args_text(args, "stage"), in->n, in->tensor, &n, &out));
+        status = read_inputs(in, m, args);
+    if (status == TN_EXIT_OK)
+        status = tn_model_messages(m, tenon_interpret(m->module, &m->options, tn_args_text(args, "stage"),
+                                                      in->n, in->tensor, &n, &out));
     if (status == TN_EXIT_OK && path)
         status = save(path, tn_args_count(args, "model-names") > 0, n, out);
     return status == TN_EXIT_OK ? show(args, n, out) : status;

@@ -2,6 +2,7 @@
  *
  * `tenon version` and every --help touch nothing: the code generator is opened by the commands that need it. */
 #include "cli/complete.h"
+#include "cli/config.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -82,35 +83,30 @@ static void warn_unknown(const char *config, const char *word)
 /* The words of --config that the command takes, then its own, which win. */
 static int run_configured(const tn_command *c, int argc, char *const argv[], int verbose, const char *config)
 {
-    const char *const *words = NULL;
-    tenon *t = tenon_new();
-    int n = 0, status = TN_EXIT_ERROR;
-    if (t && tenon_config(t, config, &words) == 0) {
-        while (words[n])
-            n++;
-        char **all = calloc((size_t)(n + argc) + 1, sizeof *all);
-        int count = 0;
-        for (int i = 0; all && i < n; i++) {
-            warn_unknown(config, words[i]);
-            if (tn_args_accept(c, words[i], argc, argv))
-                all[count++] = (char *)(uintptr_t)words[i];
-        }
-        for (int i = 0; all && i < argc; i++)
-            all[count++] = argv[i];
-        status = all ? parse_and_run(c, count, all, verbose) : tn_error_print("out of memory");
-        free(all);
-    } else {
-        tn_messages_print(t ? tenon_messages(t) : "error: out of memory\n");
+    tn_defaults defaults;
+    int status = tn_defaults_read(&defaults, config), count = 0;
+    char **all = calloc(defaults.n + (size_t)argc + 1, sizeof *all);
+    if (!all)
+        status = tn_error_print("out of memory");
+    for (size_t i = 0; status == TN_EXIT_OK && i < defaults.n; i++) {
+        warn_unknown(config, defaults.word[i]);
+        if (tn_args_accept(c, defaults.word[i], argc, argv))
+            all[count++] = (char *)(uintptr_t)defaults.word[i];
     }
-    tenon_free(t);
+    for (int i = 0; all && i < argc; i++)
+        all[count++] = argv[i];
+    if (status == TN_EXIT_OK)
+        status = parse_and_run(c, count, all, verbose);
+    free(all);
+    tn_defaults_deinit(&defaults);
     return status;
 }
 
 static int unknown_command(const char *name)
 {
-    tn_proposal p = tn_proposal_for(name, strlen(name));
+    tn_nearest p = {.word = name, .n = strlen(name)};
     for (const tn_command *c = commands; c->name; c++)
-        tn_proposal_offer(&p, c->name);
+        tn_nearest_offer(&p, c->name);
     if (p.best)
         return tn_usage_error(&top, "unknown command \"%s\"; did you mean %s?", name, p.best);
     return tn_usage_error(&top, "unknown command \"%s\"; run `%s --help` for the list", name,

@@ -131,9 +131,9 @@ static bool is_pass(const char *name, size_t n)
 static int unknown_pass(const char *name, size_t n)
 {
     const char *known, *doc;
-    tn_proposal p = tn_proposal_for(name, n);
+    tn_nearest p = {.word = name, .n = n};
     for (size_t i = 0; (known = tenon_pass_name(i, &doc)); i++)
-        tn_proposal_offer(&p, known);
+        tn_nearest_offer(&p, known);
     if (p.best)
         return tn_error_print("--disabled-pass: unknown pass %.*s; did you mean %s?", (int)n, name, p.best);
     return tn_error_print("--disabled-pass: unknown pass %.*s; `%s opt --list` names them", (int)n, name,
@@ -159,6 +159,7 @@ int tn_model_options_init(tn_model_options *m, const tn_args *args)
     if (!m->session)
         return tn_error_print("out of memory");
     tenon_options *o = &m->options;
+    o->size = sizeof *o;
     o->print = print;
     o->print_user = stdout;
     int status = tn_args_store(args, o, m->made);
@@ -177,6 +178,15 @@ void tn_model_options_deinit(tn_model_options *m)
     free(m->target);
     for (int i = 0; i < TN_ARGS_MADE; i++)
         free(m->made[i]);
+}
+
+int tn_model_read(tn_model_options *m, const char *path, const char *output)
+{
+    int status = tn_model_messages(m, tenon_options_check(m->session, &m->options, output));
+    if (status != TN_EXIT_OK)
+        return status;
+    m->module = tenon_module_read(m->session, path, &m->options);
+    return tn_model_messages(m, !m->module);
 }
 
 int tn_model_messages(const tn_model_options *m, int failed)

@@ -223,23 +223,24 @@ void tn_npz_free(tn_npz *z)
 
 struct tn_npz_out {
     char *path;
-    tenon_output *to;
+    tn_output to;
+    bool opened;
     tn_zip *zip;
 };
 
 int tn_npz_create(const char *path, tn_npz_out **out)
 {
-    int err = 0;
     tn_npz_out *z = calloc(1, sizeof *z);
     *out = z;
     if (!z || !(z->path = strdup(path)))
         return tn_error_print("out of memory");
     if (strcmp(path, "-") == 0)
         return tn_error_print("--outputs -: an archive cannot go to standard output; name a file");
-    z->to = tenon_output_open(path, &err);
-    if (!z->to)
+    int err = tn_output_open(&z->to, path);
+    if (err)
         return tn_output_report(path, err);
-    z->zip = tn_zip_new(z->to);
+    z->opened = true;
+    z->zip = tn_zip_new(&z->to);
     return z->zip ? TN_EXIT_OK : tn_error_print("out of memory");
 }
 
@@ -259,8 +260,8 @@ int tn_npz_close(tn_npz_out *z, int status)
     if (!z)
         return status;
     tn_zip_end(z->zip);
-    if (z->to) {
-        int err = tenon_outputs_close(1, &z->to, status == TN_EXIT_OK);
+    if (z->opened) {
+        int err = tn_outputs_close(1, (tn_output *const[]){&z->to}, status == TN_EXIT_OK);
         status = status == TN_EXIT_OK ? tn_output_report(z->path, err) : status;
     }
     free(z->path);

@@ -13,17 +13,17 @@ int tn_output_report(const char *path, int error)
 
 int tn_outputs_write(int n, const tn_output_part part[])
 {
-    tenon_output *all[TENON_OUTPUTS] = {NULL};
+    tn_output o[TN_OUTPUT_PARTS], *all[TN_OUTPUT_PARTS] = {NULL};
     int k = 0, failed = 0, err = 0;
     while (k < n && !err) {
-        all[k] = tenon_output_open(part[failed = k].path, &err);
+        err = tn_output_open(all[k] = &o[k], part[failed = k].path);
         k += !err;
     }
     for (int i = 0; i < k && !err; i++) {
-        tenon_output_add(all[i], part[i].data, part[i].n);
-        err = tenon_output_finish(all[failed = i]);
+        tn_output_add(all[i], part[i].data, part[i].n);
+        err = tn_output_finish(all[failed = i]);
     }
-    int last = tenon_outputs_close(k, all, !err);
+    int last = tn_outputs_close(k, all, !err);
     return tn_output_report(part[failed].path, err ? err : last);
 }
 

@@ -1,11 +1,12 @@
 #ifndef TN_CLI_OUTPUT_H
 #define TN_CLI_OUTPUT_H
 /* Output files that are written whole or not at all, and what happens to them when the user interrupts. */
-#include "tenon/tenon.h"
+#include "base/output.h"
 
 #include <stdbool.h>
 
-/* Writes all of n files (at most TENON_OUTPUTS) or none. Returns TN_EXIT_OK, or prints why not and returns
+enum { TN_OUTPUT_PARTS = 2 };
+/* Writes all of n files (at most TN_OUTPUT_PARTS) or none. Returns TN_EXIT_OK, or prints why not and returns
  * TN_EXIT_ERROR; what was at their places is then as before. */
 typedef struct tn_output_part {
     const char *path;

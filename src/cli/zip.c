@@ -28,7 +28,7 @@ typedef struct {
 } entry;
 
 struct tn_zip {
-    tenon_output *to;
+    tn_output *to;
     uint64_t written;
     entry *entry;
     size_t n, room;
@@ -43,11 +43,11 @@ static void put(record *r, uint64_t v, int bytes)
 
 static void send(tn_zip *z, const void *at, size_t n)
 {
-    tenon_output_add(z->to, at, n);
+    tn_output_add(z->to, at, n);
     z->written += n;
 }
 
-tn_zip *tn_zip_new(tenon_output *to)
+tn_zip *tn_zip_new(tn_output *to)
 {
     tn_zip *z = calloc(1, sizeof *z);
     if (!z)

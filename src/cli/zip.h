@@ -12,7 +12,7 @@ typedef struct tn_zip_piece {
     size_t n;
 } tn_zip_piece;
 
-tn_zip *tn_zip_new(tenon_output *to); /* NULL: out of memory. `to` stays the caller's. */
+tn_zip *tn_zip_new(tn_output *to); /* NULL: out of memory. `to` stays the caller's. */
 /* An entry of n pieces; returns 0, or 1: out of memory. Errors of writing are the output's. */
 int tn_zip_add(tn_zip *z, const char *name, int n, const tn_zip_piece piece[]);
 void tn_zip_end(tn_zip *z); /* writes the directory, and frees; NULL: nothing */

@@ -66,6 +66,7 @@ typedef struct tn_code_count {
 
 typedef struct tn_build {
     tn_ctx *ctx;
+    const struct tn_build *origin; /* what this one began as a copy of; NULL: nothing */
     tn_arena arena, scratch;
     tn_pool pool;
     tn_graph graph;
@@ -107,6 +108,10 @@ typedef struct tn_build {
 } tn_build;
 
 void tn_build_init(tn_build *b, tn_ctx *ctx, const tenon_options *o);
+void tn_build_take(tn_build *b, const tenon_options *o); /* other options; NULL: defaults */
+/* With a copy of from's module, which has a @main, in a child of from's context. `from` must stay as it is while b
+ * lives. */
+void tn_build_init_from(tn_build *b, const tn_build *from, tn_ctx *child, const tenon_options *o);
 void tn_build_deinit(tn_build *b);
 
 /* target.c: target text, machine, features. Errors driver-E00x. */
@@ -123,9 +128,12 @@ TN_WARN_UNUSED tn_status tn_about(tn_ctx *ctx, tn_buf *out_text, tn_buf *out_mac
 /* The threads that compile: as the options say, else one for each CPU. */
 unsigned tn_build_threads(const tn_build *b);
 
+/* import.c: the model in b->file, called b->model, becomes b->graph; its constants come from b->params. */
+TN_WARN_UNUSED tn_status tn_stage_import(tn_build *b);
+
 /* pipeline.c: the stages, each taking the build one door further. */
-TN_WARN_UNUSED tn_status tn_stage_import(tn_build *b, const char *model);
-/* names.c: every input and output of @main gets a name of its own. */
+/* names.c: every input and output of @main gets a name of its own; `find` says which, in b's arena. */
+void tn_names_find(tn_build *b, const char ***out_input, const char ***out_output);
 void tn_names_settle(tn_build *b);
 /* Constants are called by it and a number; no input is. */
 const char *tn_constant_prefix(tn_build *b);
@@ -133,7 +141,7 @@ const char *tn_constant_prefix(tn_build *b);
 const char *tn_pass_advice(tn_build *b, const char *name);
 /* propose.c: after an import that failed for symbolic shapes, a note with shapes that work, if some are found. It tries
  * for seconds at most. */
-void tn_propose_shapes(tn_build *b, const char *model);
+void tn_propose_shapes(tn_build *b);
 /* relay-E204 for each constant of a text that was read without its data and has at most so many elements. */
 tn_status tn_check_constants(tn_build *b, int64_t most);
 TN_WARN_UNUSED tn_status tn_stage_graph(tn_build *b); /* graph passes: relay -> relay-fused */
@@ -143,7 +151,9 @@ TN_WARN_UNUSED tn_status tn_stage_schedule(tn_build *b);
 TN_WARN_UNUSED tn_status tn_stage_lower(tn_build *b);
 void tn_kernels_drop(tn_build *b);                      /* their contexts */
 TN_WARN_UNUSED tn_status tn_stage_program(tn_build *b); /* AOT program, memory plan (program.c) */
-extern const char *const tn_graph_pipeline[];           /* pass names in order, NULL-terminated */
+/* All of them: everything before machine code; the target is known. */
+TN_WARN_UNUSED tn_status tn_stage_kernels(tn_build *b);
+extern const char *const tn_graph_pipeline[]; /* pass names in order, NULL-terminated */
 
 /* passes.c: what the options say to passes, and one pass run as they say. */
 typedef struct tn_pass_time {
@@ -153,6 +163,10 @@ typedef struct tn_pass_time {
 } tn_pass_time;
 TN_WARN_UNUSED tn_status tn_passes_init(tn_build *b); /* reads the options; driver-E006, E06x */
 tn_pass tn_pass_context(tn_build *b);
+/* The next name of a list separated by commas, interned; NULL at the end. */
+const char *tn_passes_next(tn_build *b, const char **at);
+/* Graph passes by name over b's module, whatever the level; each is followed by the verifier. */
+TN_WARN_UNUSED tn_status tn_passes_run(tn_build *b, const char *passes);
 /* Graph pass: unless disabled or above the level. */
 TN_WARN_UNUSED tn_status tn_pass_step(tn_build *b, tn_pass *p, const char *name);
 TN_WARN_UNUSED tn_status tn_lower_step(tn_build *b, tn_func *f, tn_flat *out);
@@ -170,9 +184,11 @@ void tn_peak_print(tn_build *b, tn_buf *out);
 uint64_t tn_peak_example(tn_build *b, tn_buf *out_symbols);
 
 /* package.c and the files of a package. */
-/* The constants of a Relay text by index, from "<file>.params" if that is there; they live as long as b. */
-TN_WARN_UNUSED tn_status tn_params_read(tn_build *b, const char *file, const tn_blob *const **out,
-                                        size_t *out_n);
+/* Opens the constants of a Relay text, from a file or from memory; they live as long as b. */
+TN_WARN_UNUSED tn_status tn_params_read(tn_build *b, const char *path);
+TN_WARN_UNUSED tn_status tn_params_open(tn_build *b, const char *path, const void *data, size_t n);
+/* Those constants by index; none where none were opened. */
+TN_WARN_UNUSED tn_status tn_params_constants(tn_build *b, const tn_blob *const **out, size_t *out_n);
 void tn_params_write(uint32_t n, const char *const name[], const tn_node *const constant[], tn_sink *out);
 /* Code by the target's generator: n objects, or one C file, which do not depend on the machine that compiles. */
 enum { TN_OBJECTS = 64 };
@@ -183,8 +199,9 @@ void tn_code_cache_key(const tn_buf *text, int n, const char *const word[], uint
 TN_WARN_UNUSED tn_status tn_code_make(tn_build *b, tn_buf code[TN_OBJECTS], uint32_t *out_n);
 TN_WARN_UNUSED tn_status tn_link(tn_build *b, uint32_t n, const tn_buf code[], tn_buf *out_so);
 void tn_params_make(tn_build *b, tn_sink *out); /* mod.params, straight from the constants */
-/* Writes what the output's name asks for: .so .o .a .c (bundle.c), else the tar. */
-TN_WARN_UNUSED tn_status tn_package_write(tn_build *b, const char *output, size_t *out_bytes);
+/* Writes what the output's name asks for: .so .o .a .c (bundle.c), else the tar. output NULL: the tar goes to
+ * *memory. */
+TN_WARN_UNUSED tn_status tn_package_write(tn_build *b, const char *output, tn_buf *memory, size_t *out_bytes);
 /* bundle.c: one file with kernels, weights and the runtime, and its header beside it. */
 enum tn_bundle_form { TN_BUNDLE_NONE, TN_BUNDLE_SO, TN_BUNDLE_O, TN_BUNDLE_A, TN_BUNDLE_C };
 enum tn_bundle_form tn_bundle_form_of(const char *output);
@@ -197,13 +214,17 @@ void tn_bundle_header(tn_build *b, enum tn_bundle_form form, tn_buf *out); /* he
 
 /* dump.c: takes the build as far as the stage needs and prints it. */
 extern const char *const tn_stage_names[]; /* NULL-terminated */
-TN_WARN_UNUSED tn_status tn_dump(tn_build *b, const char *model, const char *stage, tn_buf *out);
-/* config.c: driver-E06x */
-TN_WARN_UNUSED tn_status tn_config_read(tn_build *b, const char *name, const char *const **out_words);
+TN_WARN_UNUSED tn_status tn_dump(tn_build *b, const char *stage, tn_buf *out);
 /* A copy of f, beside it, with its first symbol fixed to 1; symbols keep their places. */
 tn_func *tn_specialise(const tn_func *f);
-/* opt.c */
-TN_WARN_UNUSED tn_status tn_opt(tn_build *b, const char *file, const char *passes, tn_buf *out);
+/* tir_text.c: functions of TIR that were read from a text (b->file), and passes over them. */
+typedef struct tn_tir_text tn_tir_text;
+bool tn_tir_text_sniff(const tn_file *file);
+TN_WARN_UNUSED tn_status tn_tir_text_read(tn_build *b, tn_tir_text **out);
+TN_WARN_UNUSED tn_status tn_tir_text_run(tn_build *b, tn_tir_text *x, const char *passes);
+void tn_tir_text_print(const tn_tir_text *x, tn_buf *out);
+size_t tn_tir_text_count(const tn_tir_text *x);
+const tn_func *tn_tir_text_at(const tn_tir_text *x, size_t i);
 /* interpret.c */
 /* the interpreter; compiled code for what would take it seconds */
 tn_eval_fn tn_eval_auto;

@@ -160,7 +160,7 @@ static int is_picture(const char *format)
     return strcmp(format, "svg") == 0 || strcmp(format, "dot") == 0 || strcmp(format, "html") == 0 ? 1 : -1;
 }
 
-tn_status tn_dump(tn_build *b, const char *model, const char *stage, tn_buf *out)
+tn_status tn_dump(tn_build *b, const char *stage, tn_buf *out)
 {
     int s = 0;
     while (tn_stage_names[s] && strcmp(tn_stage_names[s], stage) != 0)
@@ -177,7 +177,6 @@ tn_status tn_dump(tn_build *b, const char *model, const char *stage, tn_buf *out
                                     : "stage %s is text only; svg, dot and html show relay and relay-fused",
                         picture < 0 ? b->opt.dump_format : stage);
     TN_TRY(tn_target_parse(b));
-    TN_TRY(tn_stage_import(b, model));
     if (s > RELAY)
         TN_TRY(tn_stage_graph(b));
     if (s <= RELAY_FUSED) {

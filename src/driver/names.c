@@ -31,22 +31,29 @@ static void settle(tn_build *b, uint32_t n, const char **name, const char *what)
     tn_strmap_deinit(&wanted);
 }
 
-void tn_names_settle(tn_build *b)
+void tn_names_find(tn_build *b, const char ***out_input, const char ***out_output)
 {
     tn_graph *g = &b->graph;
     tn_region *r = tn_graph_function(g, "main")->body;
-    const char **in = TN_NEW_N(&b->arena, const char *, r->n_param),
-               **out = TN_NEW_N(&b->arena, const char *, r->n_result);
+    const char **in = *out_input = TN_NEW_N(&b->arena, const char *, r->n_param),
+               **out = *out_output = TN_NEW_N(&b->arena, const char *, r->n_result);
     for (uint32_t i = 0; i < r->n_param; i++)
         in[i] = r->param[i]->name;
     for (uint32_t i = 0; i < r->n_result && g->n_result_name == r->n_result; i++)
         out[i] = g->result_name[i];
     settle(b, r->n_param, in, "input");
     settle(b, r->n_result, out, "output");
+}
+
+void tn_names_settle(tn_build *b)
+{
+    tn_graph *g = &b->graph;
+    tn_region *r = tn_graph_function(g, "main")->body;
+    const char **in;
+    tn_names_find(b, &in, &b->output_name);
     for (uint32_t i = 0; i < r->n_param; i++)
         r->param[i]->name = in[i];
     g->n_result_name = g->n_result_name == r->n_result ? r->n_result : 0;
-    b->output_name = out;
 }
 
 const char *tn_constant_prefix(tn_build *b)

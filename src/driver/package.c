@@ -53,34 +53,41 @@ static void add_file(tn_buf *tar, tn_buf *sums, const char *name, const tn_buf *
     tn_tar_add(tar, name, file->at, file->n, mtime());
 }
 
-/* The weights are most of a package: they go from where they are into the file. */
-static tn_status stream_tar(tn_build *b, tn_buf *tar, tn_buf *sums, const char *output, size_t *out_bytes)
+/* The weights are most of a package: they go from where they are to where it goes. */
+static void add_weights(tn_build *b, tn_buf *tar, tn_buf *sums, tn_sink *to)
+{
+    tn_sha256 sum;
+    tn_sink size = {0};
+    tn_params_make(b, &size);
+    tn_tar_begin(tar, "mod.params", size.n, mtime());
+    tn_sink_add(to, tar->at, tar->n);
+    tn_sha256_init(&sum);
+    to->sum = &sum;
+    tn_params_make(b, to);
+    to->sum = NULL;
+    add_sum(sums, "mod.params", &sum);
+    tn_buf_clear(tar);
+    tn_tar_fill(tar, size.n);
+    tn_tar_add(tar, "mod.sum", sums->at, sums->n, mtime());
+    tn_tar_end(tar);
+    tn_sink_add(to, tar->at, tar->n);
+}
+
+static tn_status write_weights(tn_build *b, tn_buf *tar, tn_buf *sums, const char *output, size_t *out_bytes)
 {
     tn_output o;
-    tn_sha256 sum;
-    tn_sink size = {0}, to = {.output = &o};
+    tn_sink to = {.output = &o};
     int err = tn_output_open(&o, output);
     if (!err) {
-        tn_params_make(b, &size);
-        tn_tar_begin(tar, "mod.params", size.n, mtime());
-        tn_sink_add(&to, tar->at, tar->n);
-        tn_sha256_init(&sum);
-        to.sum = &sum;
-        tn_params_make(b, &to);
-        to.sum = NULL;
-        add_sum(sums, "mod.params", &sum);
-        tn_buf_clear(tar);
-        tn_tar_fill(tar, size.n);
-        tn_tar_add(tar, "mod.sum", sums->at, sums->n, mtime());
-        tn_tar_end(tar);
-        tn_sink_add(&to, tar->at, tar->n);
+        add_weights(b, tar, sums, &to);
         *out_bytes = to.n;
         err = tn_outputs_close(1, (tn_output *const[]){&o}, true);
     }
     return tn_file_report(b->ctx, output, err);
 }
 
-static tn_status write_tar(tn_build *b, uint32_t n, const tn_buf code[], const char *output,
+/* To the file `output`, or into *memory. */
+static tn_status write_tar(tn_build *b, uint32_t n, const tn_buf code[], const char *output, tn_buf *memory,
                            size_t *out_bytes)
 {
     tn_buf so = {0}, json = {0}, tar = {0}, sums = {0};
@@ -91,7 +98,12 @@ static tn_status write_tar(tn_build *b, uint32_t n, const tn_buf code[], const c
         add_file(&tar, &sums, "mod.so", &so);
         if (tn_program_json(&b->pool, &b->arena, &b->program, b->signature, &json))
             add_file(&tar, &sums, "mod.json", &json);
-        st = stream_tar(b, &tar, &sums, output, out_bytes);
+        if (output) {
+            st = write_weights(b, &tar, &sums, output, out_bytes);
+        } else {
+            add_weights(b, &tar, &sums, &(tn_sink){.buf = memory});
+            *out_bytes = memory->n;
+        }
     }
     tn_buf_deinit(&so);
     tn_buf_deinit(&json);
@@ -109,9 +121,9 @@ static void begin_code(tn_build *b)
     tn_progress_say(b, "code", 0, b->objects.most);
 }
 
-tn_status tn_package_write(tn_build *b, const char *output, size_t *out_bytes)
+tn_status tn_package_write(tn_build *b, const char *output, tn_buf *memory, size_t *out_bytes)
 {
-    enum tn_bundle_form form = tn_bundle_form_of(output);
+    enum tn_bundle_form form = output ? tn_bundle_form_of(output) : TN_BUNDLE_NONE;
     tn_buf code[TN_OBJECTS] = {{0}};
     uint32_t n = 0;
     double start = tn_now();
@@ -125,7 +137,7 @@ tn_status tn_package_write(tn_build *b, const char *output, size_t *out_bytes)
     else
         tn_progress_say(b, "package", 0, 0);
     if (st == TN_OK)
-        st = form == TN_BUNDLE_NONE ? write_tar(b, n, code, output, out_bytes)
+        st = form == TN_BUNDLE_NONE ? write_tar(b, n, code, output, memory, out_bytes)
                                     : tn_bundle_write(b, form, n, code, output, out_bytes);
     b->seconds.package = tn_now() - start - b->seconds.cc;
     for (int i = 0; i < TN_OBJECTS; i++)

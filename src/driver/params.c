@@ -90,31 +90,42 @@ void tn_params_write(uint32_t n, const char *const names[], const tn_node *const
 
 static void free_params(tn_resource *r) { tnr_params_free(r->at); }
 
-tn_status tn_params_read(tn_build *b, const char *file, const tn_blob *const **out, size_t *out_n)
+tn_status tn_params_open(tn_build *b, const char *path, const void *data, size_t n)
 {
-    const char *path = tn_arena_printf(&b->arena, "%s.params", file);
     tnr_params *params;
     tnr_error err;
+    b->params = tn_resource_new(free_params);
+    if (tnr_params_open(data, n, &params, &err))
+        return tn_error(b->ctx, "driver-E033", &(tn_loc){.file = path},
+                        "the constants of %s cannot be read: %s; dump the text again", b->model, err.message);
+    b->params->at = params;
+    return TN_OK;
+}
+
+tn_status tn_params_read(tn_build *b, const char *path)
+{
     if (access(path, F_OK) != 0)
         return TN_OK;
     TN_TRY(tn_file_map(b->ctx, path, &b->params_file));
-    b->params = tn_resource_new(free_params);
-    if (tnr_params_open(b->params_file.at, b->params_file.n, &params, &err))
-        return tn_error(b->ctx, "driver-E033", &(tn_loc){.file = path},
-                        "the constants of %s cannot be read: %s; dump the text again", file, err.message);
-    b->params->at = params;
-    uint32_t n = tnr_params_count(params);
+    return tn_params_open(b, path, b->params_file.at, b->params_file.n);
+}
+
+tn_status tn_params_constants(tn_build *b, const tn_blob *const **out, size_t *out_n)
+{
+    tnr_error err;
+    uint32_t n = b->params ? tnr_params_count(b->params->at) : 0;
     const tn_blob **list = TN_NEW_N(&b->arena, const tn_blob *, n);
     for (*out_n = 0; *out_n < n; ++*out_n) {
         DLTensor view;
         uint64_t bytes;
-        if (tnr_params_find(params, tn_arena_printf(&b->arena, "relay.Constant.%zu", *out_n), &view, &err) ||
+        if (tnr_params_find(b->params->at, tn_arena_printf(&b->arena, "relay.Constant.%zu", *out_n), &view,
+                            &err) ||
             tnr_tensor_bytes(view.dtype, view.ndim, view.shape, &bytes, &err))
             break;
         tn_blob *blob = TN_NEW(&b->arena, tn_blob);
         *blob = (tn_blob){.at = view.data, .n = (size_t)bytes};
         list[*out_n] = blob;
     }
-    *out = list;
+    *out = n ? list : NULL;
     return TN_OK;
 }

@@ -192,3 +192,31 @@ tn_status tn_lower_step(tn_build *b, tn_func *f, tn_flat *out)
     bool wanted = b->opt.print_ir_before || b->opt.print_ir_after || b->opt.print_pass_times;
     return tn_lower_watched(f, &b->machine, wanted ? &(tn_lower_watch){watch, &w} : NULL, out);
 }
+
+/* ---- by name, whatever the level ---- */
+
+const char *tn_passes_next(tn_build *b, const char **at)
+{
+    size_t n = strcspn(*at, ",");
+    if (!n)
+        return NULL;
+    const char *s = tn_intern_n(b->ctx, *at, n);
+    *at += n + ((*at)[n] == ',');
+    return s;
+}
+
+tn_status tn_passes_run(tn_build *b, const char *passes)
+{
+    TN_TRY(tn_passes_init(b));
+    tn_pass p = tn_pass_context(b);
+    for (const char *name; (name = tn_passes_next(b, &passes));) {
+        const tn_pass_info *pass = tn_pass_find(name);
+        if (!pass && strcmp(name, "Verify") != 0)
+            return tn_error(b->ctx, "driver-E031", NULL, "unknown graph pass %s; %s", name,
+                            tn_pass_advice(b, name));
+        if (pass)
+            TN_TRY(tn_pass_run(&p, pass, &b->graph));
+        TN_TRY(tn_relay_verify(&b->graph));
+    }
+    return TN_OK;
+}

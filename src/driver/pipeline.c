@@ -68,18 +68,33 @@ unsigned tn_build_threads(const tn_build *b)
     return b->opt.threads > 0 ? (unsigned)b->opt.threads : tn_cpu_count();
 }
 
+void tn_build_take(tn_build *b, const tenon_options *o)
+{
+    b->opt = o ? *o : (tenon_options){0};
+    b->opt.opt_level = b->opt.opt_level < 0 ? 0 : b->opt.opt_level ? b->opt.opt_level : 3;
+}
+
 void tn_build_init(tn_build *b, tn_ctx *ctx, const tenon_options *o)
 {
     memset(b, 0, sizeof *b);
     b->ctx = ctx;
-    if (o)
-        b->opt = *o;
-    b->opt.opt_level = b->opt.opt_level < 0 ? 0 : b->opt.opt_level ? b->opt.opt_level : 3;
+    tn_build_take(b, o);
     tn_arena_init(&b->arena);
     tn_arena_init(&b->scratch);
     tn_pool_init(&b->pool, ctx, &b->arena, NULL);
     tn_graph_init(&b->graph, ctx, &b->arena, &b->pool);
     pthread_mutex_init(&b->progress.lock, NULL);
+}
+
+void tn_build_init_from(tn_build *b, const tn_build *from, tn_ctx *child, const tenon_options *o)
+{
+    tn_build_init(b, child, o);
+    tn_pool_init(&b->pool, child, &b->arena, &from->pool);
+    tn_graph_clone(&from->graph, &b->graph);
+    b->origin = from;
+    b->model = from->model;
+    b->seconds.import = from->seconds.import;
+    tn_names_settle(b);
 }
 
 void tn_build_deinit(tn_build *b)
@@ -96,87 +111,6 @@ void tn_build_deinit(tn_build *b)
     tn_arena_deinit(&b->scratch);
     tn_arena_deinit(&b->arena);
     pthread_mutex_destroy(&b->progress.lock);
-}
-
-/* ---- import ---- */
-
-/* " 3 " or " batch "; what stands behind it, NULL: it is neither. */
-static char *parse_dim(tn_build *b, const char *at, int64_t *out, const char **out_symbol)
-{
-    char *end = NULL;
-    at += strspn(at, " ");
-    size_t n = strspn(at, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_");
-    *out_symbol = NULL;
-    *out = strtoll(at, &end, 10);
-    if (n && !(*at >= '0' && *at <= '9')) {
-        *out_symbol = tn_intern_n(b->ctx, at, n);
-        end = (char *)(uintptr_t)at + n;
-    }
-    return end == at ? NULL : end + strspn(end, " ");
-}
-
-/* "name:[1, 3, -1] other:[batch, 2]" */
-static tn_status parse_shapes(tn_build *b, const char *text, tn_import_options *o)
-{
-    tn_vec(tn_input_shape) shapes = {0};
-    tn_status st = TN_OK;
-    while (text && *(text += strspn(text, " \t,")) && st == TN_OK) {
-        const char *open = strchr(text, '['), *colon = open;
-        while (colon && colon > text && *colon != ':')
-            colon--;
-        char *end = NULL;
-        int64_t dim[8];
-        const char *symbol[8];
-        uint32_t n = 0;
-        bool ok = open && colon > text;
-        for (const char *at = ok ? open + 1 : NULL; ok; at = end + 1) {
-            end = parse_dim(b, at, &dim[n], &symbol[n]);
-            n++;
-            ok = end && (*end == ',' || *end == ']') && (n < 8 || *end == ']');
-            if (!ok)
-                break;
-            if (*end == ']')
-                break;
-        }
-        if (!ok) {
-            st = tn_error(b->ctx, "driver-E005", NULL,
-                          "--input-shapes: cannot read \"%s\"; write name:[1,3,224,224], or "
-                          "name:[batch,3,224,224] for a "
-                          "dimension that is known in the run only",
-                          text);
-            break;
-        }
-        tn_input_shape s = {tn_intern_n(b->ctx, text, (size_t)(colon - text)), n,
-                            tn_arena_copy(&b->arena, dim, n * sizeof *dim, 8),
-                            tn_arena_copy(&b->arena, symbol, n * sizeof *symbol, 8)};
-        tn_vec_push(&shapes, s);
-        text = end + 1;
-    }
-    o->shape =
-        tn_arena_copy(&b->arena, shapes.n ? (void *)shapes.at : (void *)"", shapes.n * sizeof *shapes.at, 8);
-    o->n_shape = shapes.n;
-    tn_vec_deinit(&shapes);
-    return st;
-}
-
-tn_status tn_stage_import(tn_build *b, const char *model)
-{
-    double start = tn_now();
-    tn_import_options o = {0};
-    tn_progress_say(b, "import", 0, 0);
-    b->model = model;
-    TN_TRY(parse_shapes(b, b->opt.input_shapes, &o));
-    TN_TRY(tn_import_map(b->ctx, model, &b->file));
-    const tn_format *format =
-        b->opt.model_format ? tn_format_find(b->opt.model_format) : tn_format_guess(model, &b->file);
-    if (format && strcmp(format->name, "relay") == 0)
-        TN_TRY(tn_params_read(b, model, &o.constant, &o.n_constant));
-    TN_TRY(tn_import(&b->graph, model, &b->file, b->opt.model_format, &o));
-    if (!tn_graph_function(&b->graph, "main"))
-        return tn_error(b->ctx, "relay-E200", &(tn_loc){.file = model}, "there is no function @main");
-    tn_names_settle(b);
-    b->seconds.import = tn_now() - start;
-    return TN_OK;
 }
 
 /* ---- graph ---- */
@@ -213,7 +147,19 @@ tn_status tn_stage_graph(tn_build *b)
         tn_progress_say(b, "graph", i, n_pass);
         TN_TRY(tn_pass_step(b, &p, tn_graph_pipeline[i]));
     }
-    tn_file_cool(&b->file);
+    tn_file_cool(b->origin ? &b->origin->file : &b->file);
     b->seconds.graph = tn_now() - start;
     return tn_relay_verify(&b->graph);
+}
+
+/* ---- all ---- */
+
+tn_status tn_stage_kernels(tn_build *b)
+{
+    TN_TRY(tn_check_constants(b, INT64_MAX));
+    TN_TRY(tn_stage_graph(b));
+    TN_TRY(tn_stage_tir(b));
+    TN_TRY(tn_stage_schedule(b));
+    TN_TRY(tn_stage_lower(b));
+    return tn_stage_program(b);
 }

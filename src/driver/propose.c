@@ -55,17 +55,28 @@ static void print_shapes(const unknowns *u, const int64_t value[], tn_buf *out)
     }
 }
 
-static bool works(const tn_build *b, const char *model, const tn_buf *shapes)
+/* All the way to the loops, in a session of its own. */
+static bool works(const tn_build *b, const tn_buf *shapes)
 {
-    size_t trouble = 0;
-    tenon *t = tenon_new();
+    tn_ctx ctx;
+    tn_build x;
     tenon_options o = b->opt;
     o.input_shapes = tn_buf_cstr(shapes);
     o.progress = NULL;
     o.print_ir_before = o.print_ir_after = NULL;
     o.print_pass_times = 0;
-    bool good = t && tenon_check(t, model, &o, &trouble) == 0;
-    tenon_free(t);
+    tn_ctx_init(&ctx);
+    tn_build_init(&x, &ctx, &o);
+    x.model = b->model;
+    x.file = (tn_file){.at = b->file.at, .n = b->file.n};
+    bool good =
+        tn_target_parse(&x) == TN_OK && tn_stage_import(&x) == TN_OK && tn_graph_function(&x.graph, "main");
+    if (good) {
+        tn_names_settle(&x);
+        good = tn_stage_kernels(&x) == TN_OK;
+    }
+    tn_build_deinit(&x);
+    tn_ctx_deinit(&ctx);
     return good;
 }
 
@@ -98,7 +109,7 @@ static void print_word(const char *word, tn_buf *out)
     tn_buf_str(out, quote ? "'" : "");
 }
 
-void tn_propose_shapes(tn_build *b, const char *model)
+void tn_propose_shapes(tn_build *b)
 {
     const tn_function *f = tn_graph_function(&b->graph, "main");
     unknowns u = {.main = f ? f->body : NULL};
@@ -110,13 +121,13 @@ void tn_propose_shapes(tn_build *b, const char *model)
         return;
     for (int at = 0; !found && next_values(&u, at, value) && tn_now() - start < most_seconds; at++) {
         print_shapes(&u, value, &shapes);
-        found = works(b, model, &shapes);
+        found = works(b, &shapes);
     }
     if (found) {
-        print_word(model, &path);
+        print_word(b->model, &path);
         tn_buf word = {0};
         print_word(tn_buf_cstr(&shapes), &word);
-        (void)tn_report(b->ctx, TN_NOTE, "driver-N001", &(tn_loc){.file = model},
+        (void)tn_report(b->ctx, TN_NOTE, "driver-N001", &(tn_loc){.file = b->model},
                         "with these shapes it can be compiled: tenon compile %s --input-shapes %s",
                         tn_buf_cstr(&path), tn_buf_cstr(&word));
         tn_buf_deinit(&word);

@@ -117,6 +117,7 @@ static void choose_features(tn_build *b)
         "bmi2", "avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl", "avx512vnni", "avxvnni"};
     b->feature = TN_NEW_N(&b->arena, const char *, sizeof used / sizeof *used + b->machine.n_feature);
     bool x86 = tn_machine_knows(&b->machine, "sse2");
+    b->n_feature = 0;
     for (size_t k = 0; !x86 && k < b->machine.n_feature; k++)
         if (tn_machine_knows(&b->machine, b->machine.feature[k]))
             b->feature[b->n_feature++] = b->machine.feature[k];

@@ -105,6 +105,10 @@ void tn_graph_deinit(tn_graph *g); /* releases blobs; memory is the arena's */
  * not declared. It is not deinitialised, and there is tn_graph_index(g) before. */
 void tn_graph_view(tn_graph *view, const tn_graph *g, tn_ctx *child, tn_arena *arena, tn_pool *pool);
 void tn_graph_index(tn_graph *g); /* symbols declared so far are found without changing g */
+/* Makes the empty graph `to` equal to `from`, down to ids and the order of uses, for changing it alone.
+ * Types, names and constants are shared, so `from`, its arena and its pool must outlive `to`, whose pool is a
+ * child of from's. */
+void tn_graph_clone(const tn_graph *from, tn_graph *to);
 tn_function *tn_graph_function(tn_graph *g, const char *name); /* NULL: none */
 tn_function *tn_graph_add_function(tn_graph *g, const char *name);
 /* Declares or finds a symbol; default range [1, 2^31 - 1]. Valid until the next symbol is declared. */

@@ -130,14 +130,25 @@ static inline bool all_near(const values *have, const values *want, size_t step,
 
 /* ---- running ---- */
 
+/* The model at `path` in a session of its own; NULL: `why` says why. The caller frees *t either way. */
+static inline tenon_module *run_read(tenon **t, const char *path, const tenon_options *o, char *why)
+{
+    *t = tenon_new();
+    tenon_module *m = tenon_module_read(*t, path, o);
+    if (!m)
+        run_fail(why, "read: %.900s", tenon_messages(*t));
+    return m;
+}
+
 static inline bool run_interpreter(const char *model, const tenon_options *o, const char *stage, int n_in,
                                    const tenon_tensor in[], values *out, char *why)
 {
-    tenon *t = tenon_new();
+    tenon *t;
+    tenon_module *m = run_read(&t, model, o, why);
     const tenon_tensor *result;
-    int n = 0, failed = tenon_interpret(t, model, o, stage, n_in, in, &n, &result);
+    int n = 0, failed = tenon_interpret(m, o, stage, n_in, in, &n, &result);
     out->n = 0;
-    if (failed)
+    if (m && failed)
         run_fail(why, "%s: %.900s", stage, tenon_messages(t));
     for (int i = 0; !failed && i < n && i < RUN_VALUES; i++)
         values_add(out, &result[i]);
@@ -150,13 +161,14 @@ static inline bool run_compile(const char *model, const tenon_options *o, tnr_mo
 {
     char path[64];
     tnr_error err;
-    tenon *t = tenon_new();
+    tenon *t;
     tenon_options quick = *o;
+    tenon_module *m = run_read(&t, model, o, why);
     if (o->target && strcmp(o->target, "c") == 0) /* of C the values count here, not the speed */
         quick.cross_compiler_options = "-O1";
     snprintf(path, sizeof path, "e2e-%d.tar", (int)getpid());
-    bool ok = !tenon_compile(t, model, &quick, path, NULL);
-    if (!ok)
+    bool ok = !tenon_build(m, &quick, path, NULL);
+    if (m && !ok)
         run_fail(why, "compile: %.900s", tenon_messages(t));
     tenon_free(t);
     if (ok && tnr_module_open(path, NULL, out, &err))

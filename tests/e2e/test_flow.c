@@ -234,7 +234,7 @@ static bool one_run(program *p, const char *path, tnr_module *m, int level, char
         {.name = "t", .bits = 64, .data = &t, .bytes = 8},
     };
     values want = {0}, have = {0};
-    tenon_options o = {.opt_level = level};
+    tenon_options o = {.size = sizeof(tenon_options), .opt_level = level};
     tnr_instance_options guarded = {.threads = 2, .flags = TNR_INSTANCE_CHECK};
     bool ok = run_interpreter(path, &o, "relay", 4, in, &want, why) &&
               run_options(m, &guarded, 4, in, &have, why) && all_near(&have, &want, 1, why);
@@ -254,7 +254,7 @@ static bool one_program(uint64_t seed, program *p, char *why)
     assert_non_null(f);
     fputs(tn_buf_cstr(&p->text), f);
     assert_int_equal(fclose(f), 0);
-    bool ok = run_compile(path, &(tenon_options){.opt_level = level}, &m, why);
+    bool ok = run_compile(path, &(tenon_options){.size = sizeof(tenon_options), .opt_level = level}, &m, why);
     for (int i = 0; ok && i < 2; i++)
         ok = one_run(p, path, m, level, why);
     tnr_module_release(m);

@@ -38,12 +38,13 @@ static tnr_module *compile(const job *j, bool in_place)
     char path[64], why[RUN_TEXT];
     tnr_module *m = NULL;
     tnr_error err;
-    tenon_report r;
-    tenon *t = tenon_new();
+    tenon_report r = {.size = sizeof r};
+    tenon *t;
     tenon_options o = *j->o;
     o.no_in_place = !in_place;
     snprintf(path, sizeof path, "memory-%d.tar", (int)getpid());
-    if (tenon_compile(t, j->path, &o, path, &r)) {
+    tenon_module *read = run_read(&t, j->path, &o, why);
+    if (tenon_build(read, &o, path, &r)) {
         run_fail(why, "%.900s", tenon_messages(t));
         fail_job(j, "compile", why);
     }
@@ -126,7 +127,7 @@ static void fill(tenon_tensor *t, tn_arena *a, uint64_t seed)
 static void example(const char *file, tenon_tensor in)
 {
     model m;
-    tenon_options o = {.opt_level = 3};
+    tenon_options o = {.size = sizeof(tenon_options), .opt_level = 3};
     model_init(&m);
     fill(&in, &m.arena, 7);
     check(&(job){source_path(&m, tn_arena_printf(&m.arena, "examples/models/%s.onnx", file)), &o, 1, &in});
@@ -145,7 +146,7 @@ static void examples(void **state)
 static void shared(const char *name, const char *shapes)
 {
     model m;
-    tenon_options o = {.opt_level = 3, .input_shapes = shapes};
+    tenon_options o = {.size = sizeof(tenon_options), .opt_level = 3, .input_shapes = shapes};
     tenon_tensor in[INPUTS];
     int n = 0;
     tn_npz *z;
@@ -260,19 +261,21 @@ static void random_networks(void **state)
     for (uint64_t seed = 0; seed < SEEDS; seed++) {
         model m;
         random_model g;
-        char path[64];
+        char path[64], why[RUN_TEXT];
         tn_rng r = {seed};
         /* each operator a kernel: more in place */
         static const char *const alone[] = {"relay.FuseOps.max_depth=1", NULL};
-        tenon_options o = {.opt_level = 3, .pass_config = seed % 4 ? alone : NULL};
+        tenon_options o = {
+            .size = sizeof(tenon_options), .opt_level = 3, .pass_config = seed % 4 ? alone : NULL};
         const char *text;
-        tenon *t = tenon_new();
+        tenon *t;
         model_init(&m);
         snprintf(path, sizeof path, "memory-%d.onnx", (int)getpid());
         random_model_make(&g, seed, "3");
         tn_buf bytes = write_model(tn_buf_cstr(&g.text));
         assert_int_equal(tn_file_write(&m.ctx, path, bytes.at, bytes.n), TN_OK);
-        assert_int_equal(tenon_dump(t, path, &o, "memory", &text, NULL, NULL), 0);
+        tenon_module *module = run_read(&t, path, &o, why);
+        assert_int_equal(tenon_module_dump(module, &o, "memory", &text, NULL, NULL), 0);
         check_dump(text, seed);
         for (const char *p = strstr(text, " over slot"); p; p = strstr(p + 1, " over slot"))
             n_over++;

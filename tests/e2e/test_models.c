@@ -158,7 +158,7 @@ static void expect_bits(const loaded *l, const values *a, const values *b, const
 static void interpreted(const loaded *l, const char *stage, values *out)
 {
     char why[RUN_TEXT];
-    tenon_options o = {.opt_level = 3};
+    tenon_options o = {.size = sizeof(tenon_options), .opt_level = 3};
     expect(run_interpreter(l->path, &o, stage, 1, &l->in, out, why), l, stage, why);
     expect_near(l, out, stage);
 }
@@ -167,7 +167,8 @@ static tnr_module *compiled(const loaded *l, const char *target, const char *sha
 {
     char why[RUN_TEXT];
     tnr_module *m = NULL;
-    tenon_options o = {.target = target, .input_shapes = shapes, .opt_level = 3};
+    tenon_options o = {
+        .size = sizeof(tenon_options), .target = target, .input_shapes = shapes, .opt_level = 3};
     expect(run_compile(l->path, &o, &m, why), l, target, why);
     return m;
 }

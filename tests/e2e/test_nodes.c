@@ -94,7 +94,7 @@ static bool one_test(const nodes *tests, const char *name, bool *refused, char *
 {
     model m;
     tnr_module *module = NULL;
-    tenon_options o = {.opt_level = 3};
+    tenon_options o = {.size = sizeof(tenon_options), .opt_level = 3};
     model_init(&m);
     const char *folder = source_path(&m, tn_arena_printf(&m.arena, "tests/onnx/node/%s", name)),
                *late = nodes_listed(&m, tests->late, name);

@@ -38,8 +38,10 @@ static bool same_by_c(const char *path, const tenon_tensor *in, const values *wa
 {
     tnr_module *c = NULL;
     values have = {0};
-    bool ok = run_compile(path, &(tenon_options){.target = "c", .opt_level = 3}, &c, why) &&
-              run_module(c, TNR_EXECUTOR_AOT, 1, 1, in, &have, why) && same_bits(&have, want, why);
+    bool ok =
+        run_compile(path, &(tenon_options){.size = sizeof(tenon_options), .target = "c", .opt_level = 3}, &c,
+                    why) &&
+        run_module(c, TNR_EXECUTOR_AOT, 1, 1, in, &have, why) && same_bits(&have, want, why);
     values_free(&have);
     tnr_module_release(c);
     return ok;
@@ -48,7 +50,8 @@ static bool same_by_c(const char *path, const tenon_tensor *in, const values *wa
 static bool same_by_flat(const char *path, const tenon_tensor *in, const values *want, char *why)
 {
     values have = {0};
-    bool ok = run_interpreter(path, &(tenon_options){.opt_level = 3}, "flat", 1, in, &have, why) &&
+    bool ok = run_interpreter(path, &(tenon_options){.size = sizeof(tenon_options), .opt_level = 3}, "flat",
+                              1, in, &have, why) &&
               same_bits(&have, want, why);
     values_free(&have);
     return ok;
@@ -60,7 +63,9 @@ static bool near_in_form(const char *path, bool apart, const tenon_tensor *in, c
     const char *const forms[] = {apart ? "tenon.refuse_forms=2" : "tenon.refuse_forms=1", NULL};
     tnr_module *m = NULL;
     values have = {0};
-    bool ok = run_compile(path, &(tenon_options){.opt_level = 3, .pass_config = forms}, &m, why) &&
+    bool ok = run_compile(
+                  path, &(tenon_options){.size = sizeof(tenon_options), .opt_level = 3, .pass_config = forms},
+                  &m, why) &&
               run_module(m, TNR_EXECUTOR_AOT, 1, 1, in, &have, why) && all_near(&have, want, 1, why);
     values_free(&have);
     tnr_module_release(m);
@@ -70,7 +75,7 @@ static bool near_in_form(const char *path, bool apart, const tenon_tensor *in, c
 static bool one_batch(tnr_module *m, const char *path, const tenon_tensor *in, uint64_t seed, char *why)
 {
     values want = {0}, have = {0}, again = {0};
-    tenon_options o = {.opt_level = 3};
+    tenon_options o = {.size = sizeof(tenon_options), .opt_level = 3};
     bool ok = run_interpreter(path, &o, "relay", 1, in, &want, why) &&
               run_module(m, TNR_EXECUTOR_AOT, 2, 1, in, &have, why) && all_near(&have, &want, 1, why);
     if (ok && tnr_module_has_executor(m, TNR_EXECUTOR_GRAPH)) {
@@ -102,7 +107,8 @@ static bool one_network(uint64_t seed, random_model *g, char *why)
     tn_buf bytes = write_model(tn_buf_cstr(&g->text));
     snprintf(path, sizeof path, "random-%d.onnx", (int)getpid());
     assert_int_equal(tn_file_write(&m.ctx, path, bytes.at, bytes.n), TN_OK);
-    bool ok = run_compile(path, &(tenon_options){.opt_level = 3}, &module, why);
+    bool ok =
+        run_compile(path, &(tenon_options){.size = sizeof(tenon_options), .opt_level = 3}, &module, why);
     for (int i = 0; ok && i < (*batch == 'N' ? 2 : 1); i++) {
         int64_t n = *batch == 'N' ? (i ? 2 + (int64_t)tn_rng_below(&r, 20) : 1) : *batch - '0';
         tenon_tensor in = random_input(&m, g, n, &r);

@@ -141,8 +141,9 @@ static bool run_both(const row *r, int n, const tenon_tensor in[], values *flat,
     fputs(r->text, f);
     assert_int_equal(fclose(f), 0);
     tnr_module *m = NULL;
-    tenon_options o = {.target = "llvm", .opt_level = 3};
-    bool ok = run_interpreter(path, &(tenon_options){.opt_level = 3}, "flat", n, in, flat, why) &&
+    tenon_options o = {.size = sizeof(tenon_options), .target = "llvm", .opt_level = 3};
+    bool ok = run_interpreter(path, &(tenon_options){.size = sizeof(tenon_options), .opt_level = 3}, "flat",
+                              n, in, flat, why) &&
               run_compile(path, &o, &m, why) && run_module(m, TNR_EXECUTOR_AOT, 2, n, in, llvm, why) &&
               same_bits(llvm, flat, why);
     tnr_module_release(m);

@@ -300,7 +300,7 @@ static bool package(const char *path, const char *target, int n_in, const tenon_
                     char *why)
 {
     tnr_module *m = NULL;
-    tenon_options o = {.target = target, .opt_level = 3};
+    tenon_options o = {.size = sizeof(tenon_options), .target = target, .opt_level = 3};
     values again = {0};
     bool ok = run_compile(path, &o, &m, why) && run_module(m, TNR_EXECUTOR_AOT, 2, n_in, in, out, why);
     if (ok && tnr_module_has_executor(m, TNR_EXECUTOR_GRAPH))
@@ -313,7 +313,7 @@ static bool package(const char *path, const char *target, int n_in, const tenon_
 static bool all_ways(const char *path, int n_in, const tenon_tensor in[], char *why)
 {
     values relay = {0}, flat = {0}, llvm = {0}, c = {0};
-    tenon_options o = {.opt_level = 3};
+    tenon_options o = {.size = sizeof(tenon_options), .opt_level = 3};
     bool ok = run_interpreter(path, &o, "relay", n_in, in, &relay, why) &&
               run_interpreter(path, &o, "flat", n_in, in, &flat, why) &&
               package(path, "llvm", n_in, in, &llvm, why) && package(path, "c", n_in, in, &c, why) &&

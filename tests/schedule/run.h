@@ -110,7 +110,7 @@ static inline const tn_blob *const *constants(bench *x, const char *relay, size_
 /* The groups of a Relay module after the graph passes for `machine`, as functions of blocks. */
 static inline uint32_t read_groups(bench *x, const char *relay, const char *machine)
 {
-    tenon_options o = {.opt_level = 3};
+    tenon_options o = {.size = sizeof(tenon_options), .opt_level = 3};
     tn_build *b = &x->build;
     tn_build_init(b, &x->ctx, &o);
     x->built = true;

@@ -167,16 +167,18 @@ static void names(void **state)
     char model[64];
     const char *text;
     tenon *t = tenon_new();
-    tenon_options o = {.mixed_precision = 1, .mixed_precision_calculation_type = "float8"};
+    tenon_options o = {
+        .size = sizeof(tenon_options), .mixed_precision = 1, .mixed_precision_calculation_type = "float8"};
     snprintf(model, sizeof model, "./names_%d.relay", (int)getpid());
     write_text(model, "def @main(%x: Tensor[(n, 2), float32]) { exp(%x) }\n");
-    expect(tenon_dump(t, model, NULL, "hex", &text, NULL, NULL), t,
+    tenon_module *m = tenon_module_read(t, model, NULL);
+    expect(tenon_module_dump(m, NULL, "hex", &text, NULL, NULL), t,
            "unknown stage hex; use relay, relay-fused, tir, schedule, tir-scheduled, flat, c, ll, asm or "
            "memory [driver-E030]");
-    expect(tenon_dump(t, model, &o, "tir", &text, NULL, NULL), t,
+    expect(tenon_module_dump(m, &o, "tir", &text, NULL, NULL), t,
            "float8: float16 or float32 is expected [driver-E063]");
-    unlink(model);
     tenon_free(t);
+    unlink(model);
 }
 
 static tenon_tensor tensor(const char *name, int bits, int64_t rows, int64_t columns, void *data)
@@ -202,23 +204,24 @@ static void inputs(void **state)
     write_text(model,
                "def @main(%x: Tensor[(n, 4), float32]) {\n"
                "  squeeze(nn.max_pool2d(expand_dims(%x, axis=0, num_newaxis=2), pool_size=[3, 1]))\n}\n");
+    tenon_module *m = tenon_module_read(t, model, NULL);
     tenon_tensor good = tensor("x", 32, 3, 4, data), other = tensor("y", 32, 3, 4, data),
                  wide = tensor("x", 64, 3, 4, data), flat = tensor("x", 32, 3, 5, data),
                  few = tensor("x", 32, 1, 4, data);
-    expect(tenon_interpret(t, model, NULL, "flat", 1, &other, &n_out, &out), t,
+    expect(tenon_interpret(m, NULL, "flat", 1, &other, &n_out, &out), t,
            "error: input x is missing; give it a value [driver-E043]");
-    expect(tenon_interpret(t, model, NULL, "flat", 1, &wide, &n_out, &out), t,
+    expect(tenon_interpret(m, NULL, "flat", 1, &wide, &n_out, &out), t,
            "error: input x must be Tensor[(n, 4), float32], but has 2 dimensions of float64 [driver-E042]");
-    expect(tenon_interpret(t, model, NULL, "flat", 1, &flat, &n_out, &out), t,
+    expect(tenon_interpret(m, NULL, "flat", 1, &flat, &n_out, &out), t,
            "error: input x: dimension 1 is 5, but the model needs 4 [driver-E044]");
-    expect(tenon_interpret(t, model, NULL, "ll", 1, &good, &n_out, &out), t,
+    expect(tenon_interpret(m, NULL, "ll", 1, &good, &n_out, &out), t,
            "stage ll cannot be interpreted; use relay, tir, tir-scheduled or flat [driver-E045]");
-    expect(tenon_interpret(t, model, NULL, "flat", 1, &few, &n_out, &out), t,
+    expect(tenon_interpret(m, NULL, "flat", 1, &few, &n_out, &out), t,
            "error: an input is too small for tvmgen_default_fused_nn_max_pool2d: dimension 0 of its result "
            "would be -1, but must be at least 0 [driver-E046]");
-    assert_int_equal(tenon_interpret(t, model, NULL, "flat", 1, &good, &n_out, &out), 0);
-    unlink(model);
+    assert_int_equal(tenon_interpret(m, NULL, "flat", 1, &good, &n_out, &out), 0);
     tenon_free(t);
+    unlink(model);
 }
 
 int main(void)

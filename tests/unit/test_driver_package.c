@@ -58,11 +58,11 @@ static void write_inputs(tn_ctx *ctx)
 static tn_buf compiled_at(const char *target, int level)
 {
     tenon *t = tenon_new();
-    tenon_options o = {.target = target, .opt_level = level};
+    tenon_options o = {.size = sizeof(tenon_options), .target = target, .opt_level = level};
     tn_ctx ctx;
     tn_file f;
     tn_buf out = {0};
-    if (tenon_compile(t, path_text, &o, path_out, NULL) != 0)
+    if (tenon_build(tenon_module_read(t, path_text, NULL), &o, path_out, NULL) != 0)
         fail_msg("%s", tenon_messages(t));
     tn_ctx_init(&ctx);
     assert_int_equal(tn_file_map(&ctx, path_out, &f), TN_OK);
@@ -229,7 +229,7 @@ static void targets(void **state)
         tn_build b;
         tn_ctx ctx;
         tn_ctx_init(&ctx);
-        tn_build_init(&b, &ctx, &(tenon_options){.target = row[i].text});
+        tn_build_init(&b, &ctx, &(tenon_options){.size = sizeof(tenon_options), .target = row[i].text});
         tn_status st = tn_target_parse(&b);
         if ((st != TN_OK) != (row[i].error != NULL))
             fail_msg("%s: %s", row[i].text, st == TN_OK ? "accepted" : "refused");
@@ -253,10 +253,10 @@ static void zero_is_the_default(void **state)
     uint32_t kernels[3];
     static const int level[3] = {0, 3, TENON_O0};
     for (int i = 0; i < 3; i++) {
-        tenon_report r;
+        tenon_report r = {.size = sizeof r};
         tenon *t = tenon_new();
-        tenon_options o = {.opt_level = level[i]};
-        if (tenon_compile(t, path_text, i ? &o : &(tenon_options){0}, "./zero.tar", &r))
+        tenon_options o = {.size = sizeof(tenon_options), .opt_level = level[i]};
+        if (tenon_build(tenon_module_read(t, path_text, NULL), i ? &o : NULL, "./zero.tar", &r))
             fail_msg("%s", tenon_messages(t));
         kernels[i] = r.kernels;
         tenon_free(t);

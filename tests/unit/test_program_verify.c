@@ -175,21 +175,17 @@ static tn_status verify(copy *c, char says[512])
 /* Up to the program of a Relay text. */
 static void make(tn_build *b, tn_ctx *ctx, const char *text)
 {
-    char path[64];
     tn_status (*const stage[])(tn_build *) = {tn_stage_graph, tn_stage_tir, tn_stage_schedule, tn_stage_lower,
                                               tn_stage_program};
-    snprintf(path, sizeof path, "program-%d.relay", (int)getpid());
-    FILE *f = fopen(path, "w");
-    assert_non_null(f);
-    fputs(text, f);
-    assert_int_equal(fclose(f), 0);
     tn_ctx_init(ctx);
-    tn_build_init(b, ctx, &(tenon_options){.opt_level = 3});
+    tn_build_init(b, ctx, &(tenon_options){.size = sizeof(tenon_options), .opt_level = 3});
     assert_int_equal(tn_target_parse(b), TN_OK);
-    assert_int_equal(tn_stage_import(b, path), TN_OK);
+    b->model = "t.relay";
+    b->file = (tn_file){.at = (const uint8_t *)text, .n = strlen(text)};
+    assert_int_equal(tn_stage_import(b), TN_OK);
+    tn_names_settle(b);
     for (size_t i = 0; i < sizeof stage / sizeof *stage; i++)
         assert_int_equal(stage[i](b), TN_OK);
-    unlink(path);
 }
 
 static void broken_programs_are_found(void **state)

@@ -48,7 +48,7 @@ int main(int n, char **word)
     tnr_module *m;
     tnr_error err;
     tenon *t = tenon_new();
-    if (n < 2 || tenon_compile(t, word[1], NULL, "both.tar", NULL))
+    if (n < 2 || tenon_build(tenon_module_read(t, word[1], NULL), NULL, "both.tar", NULL))
         return fputs(tenon_messages(t), stderr), 1;
     tenon_free(t);
     if (tnr_module_open("both.tar", NULL, &m, &err))

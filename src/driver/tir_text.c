@@ -1,60 +1,9 @@
-/* `tenon opt`: passes over text. Relay text takes graph passes; TIR text takes loop passes, `Schedule=FILE`
- * (a trace applied), `Rule` (the built-in schedule) and both take `Verify`. The result is printed. */
+/* TIR text as a module: loop passes, `Schedule=FILE` (a trace applied), `Rule` (the built-in schedule) and `Verify`
+ * run over the functions of a text; what stands above them in a dump stays where it is. */
 #include "driver/driver.h"
 
 #include <stdio.h>
 #include <string.h>
-
-static bool is_relay(const tn_file *f)
-{
-    static const char mark[] = "#[version";
-    const char *s = (const char *)f->at, *end = s + f->n;
-    for (; s + sizeof mark - 1 <= end; s++) {
-        if (memcmp(s, mark, sizeof mark - 1) == 0)
-            return true;
-        if (*s == '/' || *s == '#') /* skip a comment line */
-            while (s < end && *s != '\n')
-                s++;
-        else if (*s != ' ' && *s != '\n' && *s != '\t' && *s != '\r')
-            return false;
-    }
-    return false;
-}
-
-/* Next pass name of a comma list, or NULL. */
-static const char *next_pass(tn_build *b, const char **at)
-{
-    size_t n = strcspn(*at, ",");
-    if (!n)
-        return NULL;
-    const char *s = tn_intern_n(b->ctx, *at, n);
-    *at += n + ((*at)[n] == ',');
-    return s;
-}
-
-static tn_status opt_relay(tn_build *b, const char *file, const char *passes, tn_buf *out)
-{
-    TN_TRY(tn_passes_init(b));
-    tn_pass p = tn_pass_context(b);
-    const tn_blob *const *constant = NULL;
-    size_t n = 0;
-    TN_TRY(tn_params_read(b, file, &constant, &n));
-    TN_TRY(tn_relay_parse(&b->graph, file, (const char *)b->file.at, b->file.n, constant, n));
-    for (const char *name; (name = next_pass(b, &passes));) {
-        const tn_pass_info *pass = tn_pass_find(name);
-        if (strcmp(name, "Verify") == 0) {
-            TN_TRY(tn_relay_verify(&b->graph));
-            continue;
-        }
-        if (!pass)
-            return tn_error(b->ctx, "driver-E031", NULL, "unknown graph pass %s; %s", name,
-                            tn_pass_advice(b, name));
-        TN_TRY(tn_pass_run(&p, pass, &b->graph));
-        TN_TRY(tn_relay_verify(&b->graph));
-    }
-    tn_relay_print(&b->graph, out);
-    return TN_OK;
-}
 
 /* ---- schedules ----
  * A dump of schedules has a section for each kernel and variant, which begins with a heading line,
@@ -244,37 +193,57 @@ static void print_variants(const variants *now, const section *gap, bool first, 
     }
 }
 
-static tn_status opt_tir(tn_build *b, const char *file, const char *passes, tn_buf *out)
+/* ---- the text as a whole ---- */
+
+struct tn_tir_text {
+    funcs all;
+    section *gap; /* by function */
+};
+
+bool tn_tir_text_sniff(const tn_file *file)
 {
-    funcs *all = TN_NEW(&b->arena, funcs);
-    TN_TRY(tn_func_parse(b->ctx, &b->arena, &b->pool, file, (const char *)b->file.at, b->file.n, all->first,
-                         MAX_FUNCS, &all->n));
-    section *gap = TN_NEW_N(&b->arena, section, all->n);
-    find_gaps(&b->file, all->n, gap);
-    for (size_t i = 0; i < all->n; i++) {
-        variants *now = &all->now[i];
+    const char *at = (const char *)file->at, *end = at + file->n;
+    while (at < end && !is_func(at, (size_t)(end - at))) {
+        const char *stop = memchr(at, '\n', (size_t)(end - at));
+        at = stop ? stop + 1 : end;
+    }
+    return at < end && !memchr(file->at, 0, (size_t)(at - (const char *)file->at));
+}
+
+tn_status tn_tir_text_read(tn_build *b, tn_tir_text **out)
+{
+    tn_tir_text *x = *out = TN_NEW(&b->arena, tn_tir_text);
+    TN_TRY(tn_func_parse(b->ctx, &b->arena, &b->pool, b->model, (const char *)b->file.at, b->file.n,
+                         x->all.first, MAX_FUNCS, &x->all.n));
+    x->gap = TN_NEW_N(&b->arena, section, x->all.n);
+    find_gaps(&b->file, x->all.n, x->gap);
+    for (size_t i = 0; i < x->all.n; i++)
+        x->all.now[i] = (variants){.n = 1, .f = {x->all.first[i]}};
+    return TN_OK;
+}
+
+tn_status tn_tir_text_run(tn_build *b, tn_tir_text *x, const char *passes)
+{
+    for (size_t i = 0; i < x->all.n; i++) {
+        variants *now = &x->all.now[i];
         const char *at = passes;
-        *now = (variants){.n = 1, .f = {all->first[i]}};
-        for (const char *name; (name = next_pass(b, &at));) {
+        for (const char *name; (name = tn_passes_next(b, &at));) {
             bool schedule = strncmp(name, "Schedule=", 9) == 0;
             if (schedule)
-                TN_TRY(replay(b, all, now, name + 9));
+                TN_TRY(replay(b, &x->all, now, name + 9));
             for (int v = 0; v < now->n && !schedule; v++)
                 TN_TRY(tir_pass(b, &now->f[v], name));
         }
-        print_variants(now, &gap[i], i == 0, out);
     }
     return TN_OK;
 }
 
-tn_status tn_opt(tn_build *b, const char *file, const char *passes, tn_buf *out)
+void tn_tir_text_print(const tn_tir_text *x, tn_buf *out)
 {
-    TN_TRY(tn_target_parse(b));
-    TN_TRY(tn_file_map(b->ctx, file, &b->file));
-    if (memchr(b->file.at, 0, b->file.n < 4096 ? b->file.n : 4096))
-        return tn_error(b->ctx, "driver-E035", &(tn_loc){.file = file},
-                        "not a Relay or TIR text; `tenon dump --stage relay -o FILE` makes one from a model");
-    size_t n = strlen(file);
-    bool relay = is_relay(&b->file) || (n > 6 && strcmp(file + n - 6, ".relay") == 0);
-    return relay ? opt_relay(b, file, passes, out) : opt_tir(b, file, passes, out);
+    for (size_t i = 0; i < x->all.n; i++)
+        print_variants(&x->all.now[i], &x->gap[i], i == 0, out);
 }
+
+size_t tn_tir_text_count(const tn_tir_text *x) { return x->all.n; }
+
+const tn_func *tn_tir_text_at(const tn_tir_text *x, size_t i) { return x->all.now[i].f[0]; }

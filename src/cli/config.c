@@ -4,8 +4,12 @@
  *   "executor": {"kind": "aot", "link-params": 1}    --executor=aot --executor-aot-link-params=1      (runtime alike)
  *   "pass-config": {"a": 1}                          --pass-config=a=1
  *   "opt-level": 3, "verbose": true                  --opt-level=3, --verbose */
+#include "cli/config.h"
+
+#include "base/file.h"
+#include "base/vec.h"
 #include "base/wire/json.h"
-#include "driver/driver.h"
+#include "cli/args.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -13,15 +17,15 @@
 #include <unistd.h>
 
 typedef struct {
-    tn_build *b;
+    tn_ctx *ctx;
     const char *path;
     tn_vec(const char *) words;
 } reader;
 
 static tn_status fail(reader *r, const char *what, const tn_json *key)
 {
-    return tn_error(r->b->ctx, "driver-E056", &(tn_loc){.file = r->path}, "\"%.*s\": %s",
-                    key ? (int)key->n : 0, key ? key->u.s : "", what);
+    return tn_error(r->ctx, "driver-E056", &(tn_loc){.file = r->path}, "\"%.*s\": %s", key ? (int)key->n : 0,
+                    key ? key->u.s : "", what);
 }
 
 /* A name of JSON as a flag's: '_' is '-'. */
@@ -45,7 +49,7 @@ static bool value(const tn_json *v, tn_buf *out)
 
 static void push(reader *r, tn_buf *word)
 {
-    tn_vec_push(&r->words, tn_arena_strndup(&r->b->arena, word->at, word->n));
+    tn_vec_push(&r->words, tn_arena_strndup(&r->ctx->arena, word->at, word->n));
     tn_buf_clear(word);
 }
 
@@ -139,16 +143,16 @@ static void free_document(tn_resource *r) { tn_json_free(&(tn_json_doc){.memory 
 static tn_status read_file(reader *r)
 {
     tn_file f;
-    TN_TRY(tn_file_map(r->b->ctx, r->path, &f));
+    TN_TRY(tn_file_map(r->ctx, r->path, &f));
     tn_resource *held = tn_resource_new(free_document);
     tn_json_doc doc = tn_json_read((const char *)f.at, f.n);
     held->at = doc.memory;
     tn_status st = TN_OK;
     if (doc.error)
-        st = tn_error(r->b->ctx, "driver-E057", &(tn_loc){.file = r->path}, "not valid JSON: %s at byte %zu",
+        st = tn_error(r->ctx, "driver-E057", &(tn_loc){.file = r->path}, "not valid JSON: %s at byte %zu",
                       doc.error, doc.error_at);
     else if (doc.root->kind != TN_JSON_OBJECT)
-        st = tn_error(r->b->ctx, "driver-E057", &(tn_loc){.file = r->path},
+        st = tn_error(r->ctx, "driver-E057", &(tn_loc){.file = r->path},
                       "expected an object of flags, such as {\"opt-level\": 3}");
     for (uint32_t i = 0; st == TN_OK && i < doc.root->n; i++)
         st = member(r, &doc.root->u.at[2 * i], &doc.root->u.at[2 * i + 1]);
@@ -158,7 +162,7 @@ static tn_status read_file(reader *r)
 }
 
 /* The name itself, or below $TVM_CONFIGS_JSON_DIR; ".json" is added where it lacks. NULL: neither. */
-static const char *find_config(tn_build *b, const char *name)
+static const char *find_config(tn_ctx *ctx, const char *name)
 {
     const char *dir = getenv("TVM_CONFIGS_JSON_DIR"), *places[3][2] = {{"", ""}, {dir, "/"}, {dir, "/host/"}};
     size_t n = strlen(name);
@@ -166,26 +170,33 @@ static const char *find_config(tn_build *b, const char *name)
     for (int i = 0; i < 3; i++) {
         if (!places[i][0])
             continue;
-        const char *path = tn_arena_printf(&b->arena, "%s%s%s%s", places[i][0], places[i][1], name, suffix);
+        const char *path = tn_arena_printf(&ctx->arena, "%s%s%s%s", places[i][0], places[i][1], name, suffix);
         if (access(path, R_OK) == 0)
             return path;
     }
     return NULL;
 }
 
-tn_status tn_config_read(tn_build *b, const char *name, const char *const **out_words)
+int tn_defaults_read(tn_defaults *d, const char *name)
 {
-    reader r = {.b = b, .path = find_config(b, name)};
+    tn_ctx_init(&d->ctx);
+    reader r = {.ctx = &d->ctx, .path = find_config(&d->ctx, name)};
     tn_status st = TN_OK;
     if (r.path)
         st = read_file(&r);
     else if (strcmp(name, "default") != 0) /* which is what there is anyway */
-        st = tn_error(b->ctx, "driver-E058", NULL,
+        st = tn_error(&d->ctx, "driver-E058", NULL,
                       "--config %s: no file %s, here or below TVM_CONFIGS_JSON_DIR", name, name);
-    const char **words = TN_NEW_N(&b->arena, const char *, r.words.n + 1);
-    for (size_t i = 0; i < r.words.n; i++)
-        words[i] = r.words.at[i];
-    *out_words = words;
+    d->n = r.words.n;
+    d->word = TN_NEW_N(&d->ctx.arena, const char *, d->n);
+    for (size_t i = 0; i < d->n; i++)
+        d->word[i] = r.words.at[i];
     tn_vec_deinit(&r.words);
-    return st;
+    tn_buf said = {0};
+    tn_diag_print_all(&d->ctx, &said);
+    tn_messages_print(tn_buf_cstr(&said));
+    tn_buf_deinit(&said);
+    return st == TN_OK ? TN_EXIT_OK : TN_EXIT_ERROR;
 }
+
+void tn_defaults_deinit(tn_defaults *d) { tn_ctx_deinit(&d->ctx); }

@@ -1,0 +1,56 @@
+#ifndef TN_DRIVER_API_H
+#define TN_DRIVER_API_H
+/* What stands behind the handles of tenon/tenon.h: a session owns objects (modules, kernels under construction) and the
+ * results of its last call.
+ *
+ * Every public call is one of the functions below, which run its body under a guard (base/guard.h): what is raised in
+ * it ends there, as an error. Each object has a heap and a context of its own. A call that looks at an object works in
+ * the session's heap, in a child of the object's context, and leaves the object as it is whatever happens. A call that
+ * changes an object works in the object's heap; if it is ended early, the object is dead. */
+#include "driver/driver.h"
+
+typedef struct tn_object {
+    tenon *session;
+    struct tn_object *prev, *next;
+    tn_heap heap;
+    tn_ctx ctx;
+    bool dead;
+} tn_object;
+
+struct tenon {
+    tn_heap heap, kept; /* of what the last call made; of what is said after one that was ended early */
+    tn_ctx ctx;         /* of the last call; its reports */
+    tn_build build;
+    tn_object *frozen;      /* that the last call looks at; NULL: none */
+    bool speechless;        /* no memory was left for messages */
+    tenon_diagnostic *diag; /* ctx's reports for the public */
+    tn_buf messages, text, data;
+    tn_object *objects;
+};
+
+struct tenon_module {
+    tn_object object; /* first */
+    tn_build build;   /* what import leaves */
+    tn_tir_text *tir; /* NULL: Relay */
+    tn_arena seen;    /* of info */
+    tenon_module_info info;
+    tn_buf text;
+};
+
+/* An object of `bytes`, which begins with a tn_object; NULL: out of memory. */
+void *tn_object_new(tenon *t, size_t bytes);
+void tn_object_free(tn_object *o); /* and the results of the last call; NULL does nothing */
+void tn_object_drop(tn_object *o); /* but what the last call, which made it in vain, said */
+
+typedef tn_status tn_session_fn(tenon *t, void *user);
+typedef tn_status tn_object_fn(tn_object *o, void *user);
+/* Each returns what the public call returns. The session's build is an empty one with the options, */
+int tn_session_call(tenon *t, const tenon_options *o, tn_session_fn *fn, void *user);
+/* or begins with a copy of the module (NULL: the call fails in silence), which must have a @main. */
+int tn_module_call(tenon_module *m, const tenon_options *o, tn_session_fn *fn, void *user);
+int tn_object_change(tn_object *x, const tenon_options *o, tn_object_fn *fn, void *user); /* NULL: as above */
+
+/* Options as this version knows them. driver-E100, E101. */
+TN_WARN_UNUSED tn_status tn_options_read(tn_ctx *ctx, const tenon_options *o, tenon_options *out);
+
+#endif

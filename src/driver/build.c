@@ -1,0 +1,213 @@
+/* Building through the public API: packages, code in this process, dumps, interpreters. */
+#include "driver/api.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- the report ---- */
+
+static uint64_t number(const tn_expr *e)
+{
+    int64_t v;
+    return e && tn_is_int(e, &v) ? (uint64_t)v : 0;
+}
+
+static const char *features_text(tn_build *b)
+{
+    tn_buf text = {0};
+    for (size_t i = 0; i < b->machine.n_feature; i++)
+        tn_buf_printf(&text, "%s%s", i ? " " : "", b->machine.feature[i]);
+    const char *s = tn_arena_strdup(&b->arena, tn_buf_cstr(&text));
+    tn_buf_deinit(&text);
+    return s;
+}
+
+static void report_memory(tenon *t, tenon_report *r)
+{
+    tn_build *b = &t->build;
+    uint64_t *const by_kind[] = {&r->input_bytes, &r->output_bytes, &r->constant_bytes};
+    for (uint32_t i = 0; i < b->program.n_slot; i++)
+        if (b->program.slot[i].kind != TN_SLOT_TEMP)
+            *by_kind[b->program.slot[i].kind] += number(b->program.slot[i].bytes);
+    r->arena_bytes = number(b->program.arena_bytes);
+    r->plan_smallest = 1;
+    tn_facts facts;
+    tn_symbol_facts(&b->graph, &facts);
+    for (uint32_t s = 0; s <= b->program.n_segment; s++) {
+        r->plan_bytes += (uint64_t)tn_plan_nominal(&b->pool, &facts, b->plan[s].bytes);
+        r->alive_bytes += (uint64_t)tn_plan_nominal(&b->pool, &facts, b->plan[s].alive);
+        r->plan_smallest &= b->plan[s].smallest;
+    }
+    tn_facts_deinit(&facts);
+    r->in_place = b->n_in_place;
+    tn_buf symbols = {0};
+    r->memory_bytes = tn_peak_example(b, &symbols);
+    r->memory_symbols = tn_arena_strdup(&b->arena, tn_buf_cstr(&symbols));
+    tn_buf_deinit(&symbols);
+    tn_peak_print(b, &t->text);
+    r->memory = tn_buf_cstr(&t->text);
+}
+
+/* Fills in what the caller's version of the struct has. */
+static void fill_report(tenon *t, size_t bytes, tenon_report *out)
+{
+    tn_build *b = &t->build;
+    tenon_report r = {.size = out->size,
+                      .kernels = (uint32_t)b->groups.n,
+                      .instructions = b->program.n_inst,
+                      .package_bytes = bytes,
+                      .seconds_import = b->seconds.import,
+                      .seconds_graph = b->seconds.graph,
+                      .seconds_tir = b->seconds.tir,
+                      .seconds_schedule = b->seconds.schedule,
+                      .seconds_lower = b->seconds.lower,
+                      .seconds_codegen = b->seconds.codegen,
+                      .seconds_cc = b->seconds.cc,
+                      .seconds_package = b->seconds.package,
+                      .target = b->target.text,
+                      .machine = b->machine.name,
+                      .objects_made = atomic_load(&b->objects.made),
+                      .objects_cached = atomic_load(&b->objects.loaded),
+                      .features = features_text(b)};
+    report_memory(t, &r);
+    memcpy(out, &r, out->size < sizeof r ? out->size : sizeof r);
+}
+
+/* ---- packages ---- */
+
+typedef struct {
+    const char *output; /* NULL: into the session's data */
+    tenon_report *report;
+} build_call;
+
+static tn_status check_report(tn_build *b, const tenon_report *r)
+{
+    return !r || r->size >= offsetof(tenon_report, instructions)
+               ? TN_OK
+               : tn_error(b->ctx, "driver-E100", NULL,
+                          "the report does not say how large it is; set size to sizeof(tenon_report)");
+}
+
+static tn_status make_package(tenon *t, void *user)
+{
+    const build_call *c = user;
+    tn_build *b = &t->build;
+    size_t bytes = 0;
+    TN_TRY(check_report(b, c->report));
+    TN_TRY(tn_target_parse(b));
+    TN_TRY(tn_target_check_tools(b, c->output ? c->output : "mod.tar"));
+    TN_TRY(tn_stage_kernels(b));
+    TN_TRY(tn_package_write(b, c->output, &t->data, &bytes));
+    tn_passes_report(b);
+    if (c->report)
+        fill_report(t, bytes, c->report);
+    return TN_OK;
+}
+
+int tenon_build(tenon_module *m, const tenon_options *o, const char *output, tenon_report *report)
+{
+    return tn_module_call(m, o, make_package, &(build_call){output, report});
+}
+
+static tn_status no_memory(tenon *t, void *user)
+{
+    (void)t;
+    tn_raise((tn_raised){.kind = TN_RAISED_OUT_OF_MEMORY, .amount = *(const size_t *)user});
+}
+
+int tenon_build_memory(tenon_module *m, const tenon_options *o, void **out_data, size_t *out_n,
+                       tenon_report *report)
+{
+    *out_data = NULL;
+    *out_n = 0;
+    if (tn_module_call(m, o, make_package, &(build_call){NULL, report}))
+        return 1;
+    const tn_buf *made = &m->object.session->data;
+    *out_data = tn_alloc_aligned_try(made->n); /* outside of a call: nobody's but the caller's */
+    if (*out_data) {
+        memcpy(*out_data, made->at, made->n);
+        *out_n = made->n;
+    }
+    return *out_data ? 0 : tn_session_call(m->object.session, NULL, no_memory, &(size_t){made->n});
+}
+
+void tenon_package_free(void *data) { tn_free(data); }
+
+static tn_status check(tenon *t, void *user)
+{
+    (void)user;
+    TN_TRY(tn_target_parse(&t->build));
+    return tn_stage_kernels(&t->build);
+}
+
+int tenon_check(tenon_module *m, const tenon_options *o) { return tn_module_call(m, o, check, NULL); }
+
+/* ---- looking inside ---- */
+
+/* The data of the constants in the order of the text; none if some are not known. */
+static void dump_constants(tenon *t)
+{
+    tn_build *b = &t->build;
+    size_t n = tn_relay_constants(&b->graph, NULL, 0);
+    const tn_node **c = TN_NEW_N(&b->arena, const tn_node *, n);
+    const char **name = TN_NEW_N(&b->arena, const char *, n);
+    tn_relay_constants(&b->graph, c, n);
+    for (size_t i = 0; i < n; i++) {
+        name[i] = tn_arena_printf(&b->arena, "relay.Constant.%zu", i);
+        if (!c[i]->blob || !c[i]->blob->at) /* read from a text without its .params */
+            return;
+    }
+    tn_params_write((uint32_t)n, name, c, &(tn_sink){.buf = &t->data});
+}
+
+typedef struct {
+    const char *stage;
+    bool params;
+} dump_call;
+
+static tn_status dump(tenon *t, void *user)
+{
+    const dump_call *c = user;
+    const char *format = t->build.opt.dump_format;
+    TN_TRY(tn_dump(&t->build, c->stage, &t->text));
+    if (c->params && strncmp(c->stage, "relay", 5) == 0 && (!format || strcmp(format, "text") == 0))
+        dump_constants(t);
+    return TN_OK;
+}
+
+int tenon_module_dump(tenon_module *m, const tenon_options *o, const char *stage, const char **out_text,
+                      const void **out_params, size_t *out_n_params)
+{
+    int failed = tn_module_call(m, o, dump, &(dump_call){stage, out_params});
+    const tenon *t = m ? m->object.session : NULL;
+    *out_text = t ? tn_buf_cstr(&t->text) : "";
+    if (out_params) {
+        *out_params = t ? t->data.at : NULL;
+        *out_n_params = t ? t->data.n : 0;
+    }
+    return failed;
+}
+
+typedef struct {
+    const char *stage;
+    int n_in, n_out;
+    const tenon_tensor *in;
+    tenon_tensor *out;
+} interpret_call;
+
+static tn_status interpret(tenon *t, void *user)
+{
+    interpret_call *c = user;
+    TN_TRY(tn_target_parse(&t->build));
+    return tn_interpret(&t->build, c->stage, c->n_in, c->in, &c->n_out, &c->out);
+}
+
+int tenon_interpret(tenon_module *m, const tenon_options *o, const char *stage, int n_in,
+                    const tenon_tensor in[], int *out_n, const tenon_tensor **out)
+{
+    interpret_call c = {.stage = stage, .n_in = n_in, .in = in};
+    int failed = tn_module_call(m, o, interpret, &c);
+    *out_n = failed ? 0 : c.n_out;
+    *out = failed ? NULL : c.out;
+    return failed;
+}

@@ -1,0 +1,297 @@
+/* Public calls: beginning, ending, and being ended early. */
+#include "driver/api.h"
+
+#include <string.h>
+
+/* ---- objects ---- */
+
+void *tn_object_new(tenon *t, size_t bytes)
+{
+    tn_object *o = tn_alloc_aligned_try(bytes);
+    if (!o)
+        return NULL;
+    o->session = t;
+    o->next = t->objects;
+    if (o->next)
+        o->next->prev = o;
+    t->objects = o;
+    tn_heap_init(&o->heap);
+    tn_ctx_init(&o->ctx);
+    return o;
+}
+
+/* Nothing of the last call is left. */
+static void reset(tenon *t)
+{
+    if (t->frozen)
+        tn_ctx_thaw(&t->frozen->ctx);
+    t->frozen = NULL;
+    tn_heap_free(&t->heap);
+    tn_heap_free(&t->kept);
+    memset(&t->build, 0, sizeof t->build);
+    t->messages = t->text = t->data = (tn_buf){0};
+    t->speechless = false;
+    t->diag = NULL;
+    tn_ctx_init(&t->ctx);
+}
+
+void tn_object_drop(tn_object *o)
+{
+    if (o->prev)
+        o->prev->next = o->next;
+    else
+        o->session->objects = o->next;
+    if (o->next)
+        o->next->prev = o->prev;
+    tn_heap_free(&o->heap);
+    tn_free(o);
+}
+
+void tn_object_free(tn_object *o)
+{
+    if (!o)
+        return;
+    reset(o->session); /* results of the last call may be of this object */
+    tn_object_drop(o);
+}
+
+tenon *tenon_new(void)
+{
+    tenon *t = tn_alloc_aligned_try(sizeof *t);
+    if (!t)
+        return NULL;
+    tn_heap_init(&t->heap);
+    tn_heap_init(&t->kept);
+    tn_ctx_init(&t->ctx);
+    return t;
+}
+
+void tenon_free(tenon *t)
+{
+    if (!t)
+        return;
+    while (t->objects)
+        tn_object_free(t->objects);
+    reset(t);
+    tn_free(t);
+}
+
+/* ---- options ---- */
+
+tn_status tn_options_read(tn_ctx *ctx, const tenon_options *o, tenon_options *out)
+{
+    *out = (tenon_options){.size = sizeof *out};
+    if (!o)
+        return TN_OK;
+    if (o->size < offsetof(tenon_options, machine_file))
+        return tn_error(ctx, "driver-E100", NULL,
+                        "the options do not say how large they are; set size to sizeof(tenon_options)");
+    for (size_t i = sizeof *out; i < o->size; i++)
+        if (((const char *)o)[i])
+            return tn_error(
+                ctx, "driver-E101", NULL,
+                "the options are those of a newer version, which tenon %s does not know; link that version",
+                TENON_VERSION);
+    memcpy(out, o, o->size < sizeof *out ? o->size : sizeof *out);
+    out->size = sizeof *out;
+    return TN_OK;
+}
+
+static tn_limits limits_of(const tenon_options *o)
+{
+    tenon_options known = {0};
+    tn_limits l = {0};
+    if (o && o->size >= offsetof(tenon_options, machine_file))
+        memcpy(&known, o, o->size < sizeof known ? o->size : sizeof known);
+    l = (tn_limits){known.max_memory, known.max_seconds, known.max_nodes, known.cancel};
+    return l;
+}
+
+/* ---- diagnostics ---- */
+
+static void publish(tenon *t)
+{
+    static const enum tenon_severity severity[] = {
+        [TN_NOTE] = TENON_NOTE, [TN_WARNING] = TENON_WARNING, [TN_ERROR] = TENON_ERROR};
+    tn_ctx *c = &t->ctx;
+    tenon_diagnostic *all = TN_NEW_N(&c->arena, tenon_diagnostic, c->n_diag);
+    tn_diag_print_all(c, &t->messages);
+    for (size_t i = 0; i < c->n_diag; i++) {
+        const tn_diag *d = &c->diag[i];
+        size_t n = d->n_text;
+        all[i] = (tenon_diagnostic){.id = d->id,
+                                    .severity = severity[d->severity],
+                                    .file = d->loc.file,
+                                    .line = d->loc.line,
+                                    .col = d->loc.col,
+                                    .node = d->loc.node,
+                                    .op = d->loc.op,
+                                    .text = tn_arena_strndup(&c->arena, d->message, n),
+                                    .hint = strlen(d->message) > n + 2 ? d->message + n + 2 : NULL};
+    }
+    t->diag = all;
+}
+
+typedef struct told {
+    tenon *t;
+    const tn_ctx *ctx;       /* whose reports */
+    const tn_raised *raised; /* and why the call was ended; NULL: it was not */
+} told;
+
+/* The reports of another context become the session's. */
+static void tell(void *user)
+{
+    const told *x = user;
+    tn_ctx ctx;
+    tn_ctx_init(&ctx);
+    for (size_t i = 0; i < x->ctx->n_diag; i++)
+        tn_diag_copy(&ctx, &x->ctx->diag[i]);
+    if (x->raised)
+        (void)tn_report_raised(&ctx, x->raised);
+    x->t->ctx = ctx;
+    publish(x->t);
+}
+
+static void tell_in(tn_heap *h, tenon *t, const tn_ctx *ctx, const tn_raised *raised)
+{
+    t->messages = t->text = t->data = (tn_buf){0};
+    t->speechless = tn_protect(h, tell, &(told){t, ctx, raised}).kind != TN_RAISED_NOTHING;
+    if (t->speechless)
+        tn_ctx_init(&t->ctx);
+}
+
+const char *tenon_messages(const tenon *t)
+{
+    return t->speechless ? "error: there is not enough memory, not even for messages [base-E004]\n"
+                         : tn_buf_cstr(&t->messages);
+}
+
+size_t tenon_diagnostic_count(const tenon *t) { return t->speechless ? 1 : t->diag ? t->ctx.n_diag : 0; }
+
+const tenon_diagnostic *tenon_diagnostic_get(const tenon *t, size_t i)
+{
+    static const tenon_diagnostic exhausted = {.id = "base-E004",
+                                               .severity = TENON_ERROR,
+                                               .text = "there is not enough memory, not even for messages"};
+    if (i >= tenon_diagnostic_count(t))
+        return NULL;
+    return t->speechless ? &exhausted : &t->diag[i];
+}
+
+/* ---- calls that look ---- */
+
+typedef struct call {
+    tenon *t;
+    tenon_module *m; /* NULL: none */
+    const tenon_options *o;
+    tn_session_fn *fn;
+    void *user;
+    bool failed;
+} call;
+
+static tn_status say_dead(tenon *t, void *user)
+{
+    (void)user;
+    return tn_error(&t->ctx, "driver-E103", NULL,
+                    "this is of no use, since a call that was changing it was ended early; make it again");
+}
+
+static tn_status no_program(call *c)
+{
+    const tn_loc loc = {.file = c->m->build.model};
+    if (c->m->object.dead)
+        return say_dead(c->t, NULL);
+    if (c->m->tir)
+        return tn_error(&c->t->ctx, "driver-E102", &loc,
+                        "this is a module of TIR functions; a program is made of Relay");
+    return tn_error(&c->t->ctx, "relay-E200", &loc, "there is no function @main");
+}
+
+static tn_status look(call *c)
+{
+    tenon *t = c->t;
+    tenon_options known;
+    if (c->m && !c->m->object.dead)
+        tn_ctx_child_init(&t->ctx, &c->m->object.ctx);
+    TN_TRY(tn_options_read(&t->ctx, c->o, &known));
+    if (!c->m)
+        tn_build_init(&t->build, &t->ctx, &known);
+    else if (c->m->object.dead || c->m->tir || !tn_graph_function(&c->m->build.graph, "main"))
+        return no_program(c);
+    else
+        tn_build_init_from(&t->build, &c->m->build, &t->ctx, &known);
+    return c->fn(t, c->user);
+}
+
+static void run(void *user)
+{
+    call *c = user;
+    tn_status st = look(c);
+    c->failed = st != TN_OK || c->t->ctx.n_error > 0;
+    publish(c->t);
+}
+
+static int look_at(tenon *t, tenon_module *m, const tenon_options *o, tn_session_fn *fn, void *user)
+{
+    call c = {.t = t, .m = m, .o = o, .fn = fn, .user = user};
+    const tn_limits limits = limits_of(o);
+    reset(t);
+    if (m && !m->object.dead) {
+        tn_ctx_freeze(&m->object.ctx);
+        t->frozen = &m->object;
+    }
+    tn_heap_limit(&t->heap, &limits);
+    tn_raised raised = tn_protect(&t->heap, run, &c);
+    if (!raised.kind)
+        return c.failed;
+    tell_in(&t->kept, t, &t->ctx, &raised);
+    memset(&t->build, 0, sizeof t->build);
+    tn_heap_free(&t->heap);
+    return 1;
+}
+
+int tn_session_call(tenon *t, const tenon_options *o, tn_session_fn *fn, void *user)
+{
+    return look_at(t, NULL, o, fn, user);
+}
+
+int tn_module_call(tenon_module *m, const tenon_options *o, tn_session_fn *fn, void *user)
+{
+    return m ? look_at(m->object.session, m, o, fn, user) : 1;
+}
+
+/* ---- calls that change ---- */
+
+typedef struct change {
+    tn_object *x;
+    tn_object_fn *fn;
+    void *user;
+    bool failed;
+} change;
+
+static void run_change(void *user)
+{
+    change *c = user;
+    tn_diag_clear(&c->x->ctx);
+    c->failed = c->fn(c->x, c->user) != TN_OK || c->x->ctx.n_error > 0;
+}
+
+int tn_object_change(tn_object *x, const tenon_options *o, tn_object_fn *fn, void *user)
+{
+    if (!x)
+        return 1;
+    tenon *t = x->session;
+    change c = {.x = x, .fn = fn, .user = user};
+    const tn_limits limits = limits_of(o);
+    if (x->dead)
+        return tn_session_call(t, NULL, say_dead, NULL);
+    reset(t);
+    tn_heap_limit(&x->heap, &limits);
+    tn_raised raised = tn_protect(&x->heap, run_change, &c);
+    tell_in(&t->kept, t, &x->ctx, raised.kind ? &raised : NULL);
+    if (!raised.kind)
+        return c.failed || t->speechless;
+    tn_heap_free(&x->heap);
+    x->dead = true;
+    return 1;
+}

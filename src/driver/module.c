@@ -1,0 +1,130 @@
+/* Modules of the public API: read, parsed, printed, changed by passes. */
+#include "driver/api.h"
+
+#include <string.h>
+
+/* ---- making ---- */
+
+typedef struct source {
+    const char *name;
+    const void *data; /* NULL: the file of that name */
+    size_t n;
+    const void *params;
+    size_t n_params;
+    const tenon_options *o;
+} source;
+
+static bool is_format(const tenon_module *m, const char *name)
+{
+    const tn_build *b = &m->build;
+    const tn_format *f = b->opt.model_format ? NULL : tn_format_guess(b->model, &b->file);
+    if (strcmp(name, "tir") == 0 && !b->opt.model_format)
+        return !tn_format_sniff(b->file.at, b->file.n) && tn_tir_text_sniff(&b->file);
+    return strcmp(f ? f->name : b->opt.model_format ? b->opt.model_format : "", name) == 0;
+}
+
+static tn_status open_content(tenon_module *m, const source *s)
+{
+    tn_build *b = &m->build;
+    if (s->data)
+        b->file = (tn_file){.at = s->data, .n = s->n};
+    else
+        TN_TRY(tn_import_map(b->ctx, s->name, &b->file));
+    if (s->params)
+        return tn_params_open(b, s->name, s->params, s->n_params);
+    return !s->data && is_format(m, "relay")
+               ? tn_params_read(b, tn_arena_printf(&b->arena, "%s.params", s->name))
+               : TN_OK;
+}
+
+static tn_status read_module(tn_object *x, void *user)
+{
+    const source *s = user;
+    tenon_module *m = (tenon_module *)x;
+    tn_build *b = &m->build;
+    tenon_options known;
+    TN_TRY(tn_options_read(&x->ctx, s->o, &known));
+    tn_build_init(b, &x->ctx, &known);
+    tn_arena_init(&m->seen);
+    b->model = tn_intern(&x->ctx, s->name);
+    TN_TRY(open_content(m, s));
+    if (is_format(m, "tir"))
+        return tn_tir_text_read(b, &m->tir);
+    if (tn_stage_import(b) == TN_OK)
+        return TN_OK;
+    tn_propose_shapes(b);
+    return TN_FAIL;
+}
+
+/* The module, or NULL where reading it failed; its messages stay. */
+static tenon_module *make(tenon *t, const source *s)
+{
+    tenon_module *m = tn_object_new(t, sizeof *m);
+    if (m && tn_object_change(&m->object, s->o, read_module, (void *)(uintptr_t)s) != 0) {
+        tn_object_drop(&m->object);
+        return NULL;
+    }
+    return m;
+}
+
+tenon_module *tenon_module_read(tenon *t, const char *path, const tenon_options *o)
+{
+    return make(t, &(source){.name = path, .o = o});
+}
+
+tenon_module *tenon_module_from_memory(tenon *t, const char *name, const void *data, size_t n,
+                                       const tenon_options *o)
+{
+    return make(t, &(source){.name = name, .data = n ? data : "", .n = n, .o = o});
+}
+
+tenon_module *tenon_module_parse(tenon *t, const char *text, const void *params, size_t n_params)
+{
+    const tn_file file = {.at = (const uint8_t *)text, .n = strlen(text)};
+    const tenon_options o = {.size = sizeof o, .model_format = tn_tir_text_sniff(&file) ? "tir" : "relay"};
+    return make(
+        t, &(source){
+               .name = "<text>", .data = text, .n = file.n, .params = params, .n_params = n_params, .o = &o});
+}
+
+void tenon_module_free(tenon_module *m) { tn_object_free(m ? &m->object : NULL); }
+
+/* ---- text and passes ---- */
+
+static tn_status print(tn_object *x, void *user)
+{
+    tenon_module *m = (tenon_module *)x;
+    (void)user;
+    tn_buf_clear(&m->text);
+    if (m->tir)
+        tn_tir_text_print(m->tir, &m->text);
+    else
+        tn_relay_print(&m->build.graph, &m->text);
+    return TN_OK;
+}
+
+const char *tenon_module_print(tenon_module *m)
+{
+    return tn_object_change(m ? &m->object : NULL, NULL, print, NULL) ? NULL : tn_buf_cstr(&m->text);
+}
+
+typedef struct {
+    const char *passes;
+    const tenon_options *o;
+} pass_call;
+
+static tn_status run_passes(tn_object *x, void *user)
+{
+    tenon_module *m = (tenon_module *)x;
+    const pass_call *c = user;
+    tenon_options known;
+    TN_TRY(tn_options_read(&x->ctx, c->o, &known));
+    tn_build_take(&m->build, &known);
+    TN_TRY(tn_target_parse(&m->build));
+    return m->tir ? tn_tir_text_run(&m->build, m->tir, c->passes) : tn_passes_run(&m->build, c->passes);
+}
+
+int tenon_pass_run(tenon_module *m, const char *passes, const tenon_options *o)
+{
+    return tn_object_change(m ? &m->object : NULL, o, run_passes, &(pass_call){passes, o});
+}
