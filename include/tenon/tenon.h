@@ -102,7 +102,7 @@ typedef struct tenon_options { /* how models are read and compiled; NULL or 0 me
     double max_seconds;
     /* The call fails soon after this is not 0. Any thread, or a signal handler, may set it. NULL: never. */
     const int *cancel;
-    int threads; /* threads that compile; 0: one for each CPU that this process may use */
+    int threads;   /* threads that compile; 0: one for each CPU that this process may use */
     int reserved0; /* 0 */
 } tenon_options;
 
