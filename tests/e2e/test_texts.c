@@ -209,6 +209,12 @@ static const row rows[] = {
      "  %3 = gather(%x, %1.1, axis=1);\n  %4 = %1.0 + %3;\n"
      "  (%0.1, %0.0, %4, %1.1, topk(%2.0, k=[3]).0, topk(%4, k=[3]).1)\n}\n",
      {"x float32 6 50"}, 0, NULL},
+    {"moments of rows and of channels",
+     "def @main(%x: Tensor[(9, 70), float32], %g: Tensor[(70), float32], %y: Tensor[(4, 6, 11, 9), float32]) {\n"
+     "  %0 = nn.layer_norm(%x, %g, %g, moments=True);\n  %1 = nn.layer_norm(%x * %0.2, %g, %g, moments=True);\n"
+     "  %2 = mean_variance(%y, axis=[1], exclude=True);\n  %3 = mean_variance(%y + 1f, axis=[3], keepdims=True);\n"
+     "  (%0.0, %0.1, %1.2, %2.1, %2.0, %3.1)\n}\n",
+     {"x float32 9 70", "g float32 70", "y float32 4 6 11 9"}, 0, NULL},
     {"a layer with many steps", /* so long that the Relay interpreter compiles it */
      "def @main(%x: Tensor[(40, 1, 2048), float32], %r: Tensor[(4, 512, 512), float32]) {\n"
      "  %0 = nn.recurrent(%x, %r * 0.002f, cell=\"lstm\");\n  (%0.0, %0.2, %0.1)\n}\n",

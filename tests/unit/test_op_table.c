@@ -78,6 +78,7 @@ static const sample samples[] = {
     {&tn_op_nn_instance_norm, {"float32 n 4 7 7", "float32 4", "float32 4"}, "", "Tensor[(n, 4, 7, 7), float32]"},
     {&tn_op_nn_group_norm, {"float16 n 4 7 7", "float16 4", "float16 4"}, "num_groups=2",
         "Tensor[(n, 4, 7, 7), float16]"},
+    {&tn_op_mean_variance, {"float16 n 4 7"}, "axis=[1], exclude=True", "Tensor[(4), float16]"},
     {&tn_op_nn_layer_norm, {"float32 n s 64", "float32 64", "float32 64"}, "", "Tensor[(n, s, 64), float32]"},
     {&tn_op_nn_rms_norm, {"float32 n s 64", "float32 64"}, "", "Tensor[(n, s, 64), float32]"},
     {&tn_op_nn_log_softmax, {"float32 n 10"}, "", "Tensor[(n, 10), float32]"},

@@ -22,34 +22,36 @@ static tn_value blend(onnx_conv *c, tn_value v, tn_value w, double a)
                       product(c, w, onnx_const(c, t, 1 - a)));
 }
 
-static tn_value mean_over(onnx_conv *c, tn_value x, tn_ints axes, bool keep, bool exclude)
+typedef struct moments {
+    tn_value mean, variance;
+} moments;
+
+static moments moments_of(onnx_conv *c, tn_value x, const tn_axes_attr *a)
 {
-    tn_axes_attr a = {axes, keep, exclude};
-    return onnx_call1(c, &tn_op_mean, &a, x);
+    tn_value mean = onnx_call1(c, &tn_op_mean_variance, a, x);
+    return (moments){mean, {mean.def, 1}};
 }
 
-/* x - mean, over axes (or all others). */
-static tn_value centred(onnx_conv *c, tn_value x, tn_ints axes, bool exclude)
+static tn_value minus(onnx_conv *c, tn_value a, tn_value b)
 {
-    return onnx_call2(c, &tn_op_subtract, NULL, x, mean_over(c, x, axes, true, exclude));
+    return onnx_call2(c, &tn_op_subtract, NULL, a, b);
 }
 
 /* Training: mean and variance are the data's own; the running ones move towards them. */
 static void train_batch(onnx_conv *c, tn_value in[5], const tn_batch_norm_attr *a)
 {
     static const int64_t channels[] = {1};
-    tn_ints axes = tn_ints_make(c->arena, 1, channels);
+    tn_axes_attr all_but = {tn_ints_make(c->arena, 1, channels), false, true};
     double momentum = onnx_attr_float(c, "momentum", 0.9f);
     if (onnx_rank(in[0]) < 2)
         onnx_fail(c, "onnx-E022", "data %s has no channels", onnx_type_text(c, onnx_type(in[0])));
-    tn_value mean = mean_over(c, in[0], axes, false, true), d = centred(c, in[0], axes, true);
-    tn_value variance = mean_over(c, product(c, d, d), axes, false, true);
-    tn_value moments[5] = {in[0], in[1], in[2], mean, variance};
-    onnx_out(c, 0, onnx_call(c, &tn_op_nn_batch_norm, a, 5, moments));
+    moments m = moments_of(c, in[0], &all_but);
+    tn_value own[5] = {in[0], in[1], in[2], m.mean, m.variance};
+    onnx_out(c, 0, onnx_call(c, &tn_op_nn_batch_norm, a, 5, own));
     if (c->node->output.n > 1)
-        onnx_out(c, 1, blend(c, in[3], mean, momentum));
+        onnx_out(c, 1, blend(c, in[3], m.mean, momentum));
     if (c->node->output.n > 2)
-        onnx_out(c, 2, blend(c, in[4], variance, momentum));
+        onnx_out(c, 2, blend(c, in[4], m.variance, momentum));
 }
 
 static void batch_normalization(onnx_conv *c)
@@ -140,36 +142,57 @@ static bool same_dims(const tn_type *a, const tn_type *t, int from)
     return same;
 }
 
-/* Reciprocal deviation of d, which has mean 0 (or is taken as it is). */
-static tn_value inverse(onnx_conv *c, const layer *l, tn_value d)
+/* The results: y, the mean, 1 / deviation. */
+static void results(onnx_conv *c, tn_value y, tn_value mean, tn_value inverse)
 {
-    tn_value v = mean_over(c, product(c, d, d), l->axes, true, false);
-    tn_value e = onnx_call2(c, &tn_op_add, NULL, v, onnx_const(c, onnx_type(v)->dtype, l->epsilon));
-    return onnx_call1(c, &tn_op_rsqrt, NULL, e);
+    onnx_out(c, 0, y);
+    onnx_out_any(c, 1, mean);
+    onnx_out_any(c, 2, inverse);
 }
 
 /* gamma and beta have the shape of what is normalised: one kernel over rows. */
-static tn_value rows_norm(onnx_conv *c, const layer *l, tn_value gamma, tn_value beta)
+static void rows_norm(onnx_conv *c, const layer *l, tn_value gamma, tn_value beta)
 {
     const tn_type *t = onnx_type(l->x);
-    tn_norm_attr a = {.axis = -1, .epsilon = l->epsilon, .center = beta.def != NULL, .scale = true};
+    tn_norm_attr a = {.axis = -1,
+                      .epsilon = l->epsilon,
+                      .center = beta.def != NULL,
+                      .scale = true,
+                      .moments = c->node->output.n > 1};
     const tn_op *op = c->row->relay;
     const tn_expr *flat[2] = {onnx_product(c, t, 0, l->axis), onnx_product(c, t, l->axis, t->n)};
     bool last = l->axis == t->n - 1;
     tn_value in[3] = {l->x, gamma, beta.def ? beta : gamma};
     for (int i = 0; i < 3 && !last; i++)
         in[i] = onnx_reshape(c, in[i], i ? 1 : 2, i ? &flat[1] : flat);
-    tn_value y = onnx_call(c, op, &a, op == &tn_op_nn_rms_norm ? 2 : 3, in);
-    return last ? y : onnx_reshape(c, y, t->n, t->dim);
+    tn_value y = onnx_call(c, op, &a, op == &tn_op_nn_rms_norm ? 2 : 3, in), m[3] = {y};
+    const tn_expr *row[ONNX_MAX_RANK];
+    for (int i = 0; i < t->n; i++)
+        row[i] = i < l->axis ? t->dim[i] : tn_idx(c->pool, 1);
+    for (uint32_t k = 0; k < 3 && y.def && k < y.def->nout; k++) {
+        m[k] = (tn_value){y.def, k};
+        m[k] = last ? m[k] : onnx_reshape(c, m[k], t->n, k ? row : t->dim);
+    }
+    results(c, m[0], m[1], m[2]);
 }
 
 /* gamma or beta are broadcast: step by step. */
-static tn_value stepwise_norm(onnx_conv *c, const layer *l, tn_value wide, tn_value gamma, tn_value beta)
+static void stepwise_norm(onnx_conv *c, const layer *l, tn_value gamma, tn_value beta)
 {
     tn_dtype t = onnx_type(l->x)->dtype;
-    tn_value d = c->row->relay == &tn_op_nn_rms_norm ? wide : centred(c, wide, l->axes, false);
-    tn_value y = product(c, onnx_cast(c, product(c, d, inverse(c, l, d)), t), gamma);
-    return beta.def ? onnx_call2(c, &tn_op_add, NULL, y, beta) : y;
+    tn_value d = tn_dtype_eq(t, TN_F64) ? l->x : onnx_cast(c, l->x, TN_F32);
+    tn_axes_attr a = {l->axes, true, false};
+    moments m = {0};
+    if (c->row->relay == &tn_op_nn_rms_norm) {
+        m.variance = onnx_call1(c, &tn_op_mean, &a, product(c, d, d));
+    } else {
+        m = moments_of(c, d, &a);
+        d = minus(c, d, m.mean);
+    }
+    tn_value e = onnx_const(c, tn_dtype_eq(t, TN_F64) ? t : TN_F32, l->epsilon),
+             inverse = onnx_call1(c, &tn_op_rsqrt, NULL, onnx_call2(c, &tn_op_add, NULL, m.variance, e));
+    tn_value y = product(c, onnx_cast(c, product(c, d, inverse), t), gamma);
+    results(c, beta.def ? onnx_call2(c, &tn_op_add, NULL, y, beta) : y, m.mean, inverse);
 }
 
 static void layer_normalization(onnx_conv *c)
@@ -186,16 +209,11 @@ static void layer_normalization(onnx_conv *c)
     for (int i = l.axis; i < t->n; i++)
         axes[i - l.axis] = i;
     l.axes = tn_ints_make(c->arena, (uint32_t)(t->n - l.axis), axes);
-    tn_value wide = tn_dtype_eq(t->dtype, TN_F64) ? l.x : onnx_cast(c, l.x, TN_F32);
     bool whole =
         same_dims(onnx_type(gamma), t, l.axis) && (!beta.def || same_dims(onnx_type(beta), t, l.axis));
     whole = whole && tn_dtype_eq(onnx_type(gamma)->dtype, t->dtype);
     gamma = onnx_cast(c, gamma, t->dtype);
-    onnx_out(c, 0, whole ? rows_norm(c, &l, gamma, beta) : stepwise_norm(c, &l, wide, gamma, beta));
-    if (c->node->output.n > 1)
-        onnx_out(c, 1, mean_over(c, wide, l.axes, true, false));
-    if (c->node->output.n > 2)
-        onnx_out(c, 2, inverse(c, &l, centred(c, wide, l.axes, false)));
+    (whole ? rows_norm : stepwise_norm)(c, &l, gamma, beta);
 }
 
 /* ---- MeanVarianceNormalization, LpNormalization, LRN ---- */
@@ -207,10 +225,12 @@ static void mean_variance_normalization(onnx_conv *c)
     tn_value x = onnx_in(c, 0);
     if (!onnx_attr_ints(c, "axes", &axes))
         axes = tn_ints_make(c->arena, 3, usual);
-    tn_value d = centred(c, x, axes, false);
-    tn_value deviation = onnx_call1(c, &tn_op_sqrt, NULL, mean_over(c, product(c, d, d), axes, true, false));
+    moments m = moments_of(c, x, &(tn_axes_attr){axes, true, false});
+    if (c->bad)
+        return;
+    tn_value deviation = onnx_call1(c, &tn_op_sqrt, NULL, m.variance);
     tn_value e = onnx_call2(c, &tn_op_add, NULL, deviation, onnx_const(c, onnx_type(x)->dtype, 1e-9));
-    onnx_out(c, 0, onnx_call2(c, &tn_op_divide, NULL, d, e));
+    onnx_out(c, 0, onnx_call2(c, &tn_op_divide, NULL, minus(c, x, m.mean), e));
 }
 
 /* Rows of norm 0 stay as they are. */

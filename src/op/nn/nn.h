@@ -139,11 +139,15 @@ TN_ATTR_STRUCT(tn_lrn_attr, TN_LRN_ATTRS);
     ATTR(s, BOOL, center,  "True",  "beta is added") \
     ATTR(s, BOOL, scale,   "True",  "gamma is multiplied")
 #define TN_INSTANCE_NORM_ATTRS(ATTR, s) TN_NORM_ATTRS(ATTR, s, "1")
-#define TN_LAYER_NORM_ATTRS(ATTR, s) TN_NORM_ATTRS(ATTR, s, "-1")
+#define TN_RMS_NORM_ATTRS(ATTR, s) TN_NORM_ATTRS(ATTR, s, "-1")
+#define TN_MOMENTS_ATTRS(ATTR, s) \
+    ATTR(s, BOOL, moments, "False", "mean and 1 / deviation of each row are results, too, the axis with extent 1")
+#define TN_LAYER_NORM_ATTRS(ATTR, s) TN_NORM_ATTRS(ATTR, s, "-1") TN_MOMENTS_ATTRS(ATTR, s)
 #define TN_GROUP_NORM_ATTRS(ATTR, s) \
     ATTR(s, I64, num_groups, NULL, "groups of channels") \
     TN_NORM_ATTRS(ATTR, s, "1")
-TN_ATTR_STRUCT(tn_norm_attr, TN_GROUP_NORM_ATTRS);
+#define TN_ANY_NORM_ATTRS(ATTR, s) TN_GROUP_NORM_ATTRS(ATTR, s) TN_MOMENTS_ATTRS(ATTR, s)
+TN_ATTR_STRUCT(tn_norm_attr, TN_ANY_NORM_ATTRS);
 
 #define TN_ATTENTION_MASK_ATTRS(ATTR, s) \
     ATTR(s, BOOL, causal, "False", "a query sees no later key") \

@@ -242,6 +242,22 @@ static tn_status channel_norm_infer(tn_graph *g, tn_node *n)
     return TN_OK;
 }
 
+/* Moments have the data's dimensions, but 1 along the axis. */
+static tn_status layer_norm_infer(tn_graph *g, tn_node *n)
+{
+    const tn_norm_attr *a = n->attr;
+    const tn_expr *dim[TN_RULE_MAX_RANK];
+    TN_TRY(norm_infer(g, n));
+    const tn_type *t = n->type[0];
+    for (int i = 0; i < t->n; i++)
+        dim[i] = i == (a->axis < 0 ? a->axis + t->n : a->axis) ? tn_idx(g->pool, 1) : t->dim[i];
+    for (int k = 1; k < n->nout; k++)
+        TN_TRY(tn_rule_result(g, n, k, tn_rule_accumulator(t->dtype), t->n, dim));
+    return TN_OK;
+}
+
+static int layer_norm_nout(const void *attr) { return ((const tn_norm_attr *)attr)->moments ? 3 : 1; }
+
 /* ---- tensor expressions ---- */
 
 /* y = x * scale + shift, with scale = gamma * inverse and shift = beta - mean * scale of each row */
@@ -266,6 +282,16 @@ static void instance_norm_compute(tn_te *te, const tn_node *n, tn_tensor *const 
     tn_te_define(te, t, tn_cast(p, t->dtype, tn_add(p, v, at_row(&r, shift, t->axis, false))));
 }
 
+/* Result k: of each row the sum of a and b (NULL: a). */
+static tn_tensor *row_result(const rows *r, const tn_node *n, int k, const char *name, const tn_tensor *a,
+                             const tn_tensor *b)
+{
+    tn_tensor *t = tn_rule_out(r->te, n, k, name, "elementwise", NULL);
+    const tn_expr *v = at_row(r, a, t->axis, false);
+    tn_te_define(r->te, t, b ? tn_add(r->te->pool, v, at_row(r, b, t->axis, false)) : v);
+    return t;
+}
+
 /* (x - mean) * inverse * gamma + beta; gamma and beta along `axis` */
 static void normalised(rows *r, const tn_node *n, tn_tensor *const in[], tn_tensor *out[], const char *name,
                        int axis, bool centred)
@@ -275,6 +301,10 @@ static void normalised(rows *r, const tn_node *n, tn_tensor *const in[], tn_tens
     tn_pool *p = te->pool;
     tn_tensor *mean = centred ? row_mean(r) : NULL, *residue = centred ? row_residue(r, mean) : NULL;
     tn_tensor *inv = row_inverse(r, row_sum(r, "squares", mean, true), residue, a->epsilon);
+    if (n->nout > 1) {
+        out[1] = row_result(r, n, 1, "row_mean", mean, residue);
+        out[2] = row_result(r, n, 2, "row_inverse", inv, NULL);
+    }
     tn_tensor *t = out[0] = tn_rule_out(te, n, 0, name, "elementwise", NULL);
     const tn_expr *v = term(r, mean, false, t->axis);
     if (centred)
@@ -331,6 +361,7 @@ static void instance_norm_layout(tn_layout_query *q)
 /* clang-format off */
 static const tn_attr_field instance_fields[] = TN_ATTR_TABLE(tn_norm_attr, TN_INSTANCE_NORM_ATTRS);
 static const tn_attr_field layer_fields[] = TN_ATTR_TABLE(tn_norm_attr, TN_LAYER_NORM_ATTRS);
+static const tn_attr_field rms_fields[] = TN_ATTR_TABLE(tn_norm_attr, TN_RMS_NORM_ATTRS);
 static const tn_attr_field group_fields[] = TN_ATTR_TABLE(tn_norm_attr, TN_GROUP_NORM_ATTRS);
 static const char *const norm_in[] = {"data", "gamma", "beta"};
 
@@ -349,12 +380,12 @@ const tn_op tn_op_nn_group_norm = {
 const tn_op tn_op_nn_layer_norm = {
     .name = "nn.layer_norm", .doc = "Rows along an axis to mean 0 and variance 1, then gamma and beta.",
     .attr_size = sizeof(tn_norm_attr), .attr = layer_fields,
-    .nin = 3, .min_in = 3, .nout = 1, .fuse = TN_FUSE_ANCHOR, .in_name = norm_in,
-    .infer = norm_infer, .compute = layer_norm_compute,
+    .nin = 3, .min_in = 3, .nout = -1, .nout_of = layer_norm_nout, .fuse = TN_FUSE_ANCHOR, .in_name = norm_in,
+    .infer = layer_norm_infer, .compute = layer_norm_compute,
 };
 const tn_op tn_op_nn_rms_norm = {
     .name = "nn.rms_norm", .doc = "Rows along an axis to mean square 1, then gamma.",
-    .attr_size = sizeof(tn_norm_attr), .attr = layer_fields,
+    .attr_size = sizeof(tn_norm_attr), .attr = rms_fields,
     .nin = 2, .min_in = 2, .nout = 1, .fuse = TN_FUSE_ANCHOR, .in_name = norm_in,
     .infer = norm_infer, .compute = rms_norm_compute,
 };

@@ -1,4 +1,5 @@
-/* Reductions over axes: sum, mean, max, min, prod, argmax, argmin. Of no elements they give their neutral element. */
+/* Reductions over axes: sum, mean, mean_variance, max, min, prod, argmax, argmin. Of no elements they give
+ * their neutral element. */
 #include "op/rule.h"
 
 #include "op/tensor/tensor.h"
@@ -32,9 +33,10 @@ static tn_status reduce_infer(tn_graph *g, tn_node *n)
     return tn_rule_result(g, n, 0, t->dtype, rank, dim);
 }
 
-/* t := reduction of in; the number of elements behind each result, at least 1: a mean of none is 0. */
-static const tn_expr *reduce_into(tn_te *te, const tn_node *n, const tn_tensor *in, tn_tensor *t,
-                                  enum tn_reducer r)
+/* t := reduction of in, or where a mean is given of the squares of what differs from it; the number of elements behind
+ * each result, at least 1: a mean of none is 0. */
+static const tn_expr *reduce_into(tn_te *te, const tn_node *n, const tn_tensor *in, const tn_tensor *mean,
+                                  tn_tensor *t, enum tn_reducer r)
 {
     const tn_axes_attr *a = n->attr;
     const tn_expr *index[TN_RULE_MAX_RANK], *count = tn_idx(te->pool, 1);
@@ -51,7 +53,12 @@ static const tn_expr *reduce_into(tn_te *te, const tn_node *n, const tn_tensor *
         count = tn_mul(te->pool, count, in->dim[i]);
         axis += a->keepdims;
     }
-    tn_te_reduce(te, t, r, tn_cast(te->pool, t->dtype, tn_at(te, in, in->ndim, index)), NULL, NULL);
+    const tn_expr *term = tn_cast(te->pool, t->dtype, tn_at(te, in, in->ndim, index));
+    if (mean) {
+        term = tn_sub(te->pool, term, tn_at(te, mean, t->ndim, t->axis));
+        term = tn_mul(te->pool, term, term);
+    }
+    tn_te_reduce(te, t, r, term, NULL, NULL);
     return tn_max(te->pool, count, tn_idx(te->pool, 1));
 }
 
@@ -64,33 +71,67 @@ static tn_status mean_infer(tn_graph *g, tn_node *n)
 static void mean_compute(tn_te *te, const tn_node *n, tn_tensor *const in[], tn_tensor *out[])
 {
     tn_tensor *sum = tn_rule_sum(te, n, "mean_sum", "reduce", NULL);
-    const tn_expr *count = tn_cast(te->pool, sum->dtype, reduce_into(te, n, in[0], sum, TN_RED_SUM));
+    const tn_expr *count = tn_cast(te->pool, sum->dtype, reduce_into(te, n, in[0], NULL, sum, TN_RED_SUM));
     tn_tensor *t = out[0] = tn_rule_out(te, n, 0, "mean", "elementwise", NULL);
     enum tn_ek div = tn_dtype_is_float(t->dtype) ? TN_E_DIV : TN_E_TRUNCDIV;
     const tn_expr *mean = tn_bin(te->pool, div, tn_at(te, sum, t->ndim, t->axis), count);
     tn_te_define(te, t, tn_cast(te->pool, t->dtype, mean));
 }
 
+static tn_status mean_variance_infer(tn_graph *g, tn_node *n)
+{
+    TN_TRY(mean_infer(g, n));
+    TN_TRY(tn_rule_float(g, n, 0));
+    n->type[1] = n->type[0];
+    return TN_OK;
+}
+
+/* Result k of the node is sum / count, rounded; what it is before that, which the variance differs from. */
+static tn_tensor *divided(tn_te *te, const tn_node *n, const tn_tensor *sum, const tn_expr *count,
+                          const char *name, tn_tensor **out)
+{
+    tn_tensor *t = *out = tn_rule_sum(te, n, name, "elementwise", NULL);
+    const tn_expr *all = tn_cast(te->pool, sum->dtype, count);
+    tn_te_define(te, t, tn_bin(te->pool, TN_E_DIV, tn_at(te, sum, t->ndim, t->axis), all));
+    if (tn_dtype_eq(t->dtype, n->type[0]->dtype))
+        return t;
+    tn_tensor *narrow = *out = tn_rule_out(te, n, 0, name, "elementwise", NULL);
+    tn_te_define(te, narrow, tn_cast(te->pool, narrow->dtype, tn_at(te, t, t->ndim, narrow->axis)));
+    return t;
+}
+
+static void mean_variance_compute(tn_te *te, const tn_node *n, tn_tensor *const in[], tn_tensor *out[])
+{
+    tn_tensor *sum = tn_rule_sum(te, n, "mean_sum", "reduce", NULL);
+    const tn_expr *count = reduce_into(te, n, in[0], NULL, sum, TN_RED_SUM);
+    tn_tensor *mean = divided(te, n, sum, count, "mean", &out[0]),
+              *squares = tn_rule_sum(te, n, "squares", "reduce", NULL);
+    reduce_into(te, n, in[0], mean, squares, TN_RED_SUM);
+    divided(te, n, squares, count, "variance", &out[1]);
+}
+
 /* clang-format off */
 static const tn_attr_field axes_fields[] = TN_ATTR_TABLE(tn_axes_attr, TN_AXES_ATTRS);
 
-#define RECORD(id, relation, says) \
+#define RECORD(id, results, relation, says) \
     const tn_op tn_op_##id = { \
         .name = #id, .doc = says, .attr_size = sizeof(tn_axes_attr), .attr = axes_fields, \
-        .nin = 1, .min_in = 1, .nout = 1, .fuse = TN_FUSE_REDUCE, \
+        .nin = 1, .min_in = 1, .nout = results, .fuse = TN_FUSE_REDUCE, \
         .infer = relation, .compute = id##_compute, \
     };
 #define REDUCE(id, reducer, says) \
     static void id##_compute(tn_te *te, const tn_node *n, tn_tensor *const in[], tn_tensor *out[]) \
     { \
         out[0] = tn_rule_out(te, n, 0, #id, "reduce", NULL); \
-        reduce_into(te, n, in[0], out[0], reducer); \
+        reduce_into(te, n, in[0], NULL, out[0], reducer); \
     } \
-    RECORD(id, reduce_infer, says)
+    RECORD(id, 1, reduce_infer, says)
 /* clang-format on */
 
 REDUCE(sum, TN_RED_SUM, "Sum over axes.")
-RECORD(mean, mean_infer, "Mean over axes; of integers truncated.")
+RECORD(mean, 1, mean_infer, "Mean over axes; of integers truncated.")
+RECORD(mean_variance, 2, mean_variance_infer,
+       "Mean over axes, and the mean of the squares of what differs from it.")
 REDUCE(max, TN_RED_MAX, "Largest element over axes.")
 REDUCE(min, TN_RED_MIN, "Smallest element over axes.")
 REDUCE(prod, TN_RED_PROD, "Product over axes.")
