@@ -31,6 +31,8 @@ const tn_flag tn_model_flags[] = {
     TN_OPTION_SWITCH(no_variants, "no-variants", "do not add kernel variants for a symbolic dimension of 1"),
     TN_OPTION_SWITCH(no_in_place, "no-in-place",
                      "never let a result reuse the memory of one of its operands"),
+    TN_OPTION(INT, threads, "threads", 0, "N", NULL,
+              "number of threads that compile; by default the number of cores that the process may use", 1, 256),
     TN_OPTION_WORDS(desired_layout, "desired-layout", "LAYOUT...",
                     "convert convolutions to NCHW, NHWC or DATA:KERNEL (NHWC:HWIO): one layout for all operators, or "
                     "one each"),

@@ -53,6 +53,7 @@ typedef struct tn_llvm_options {
     const char *features;       /* LLVM feature string "+avx2,+fma"; NULL: from unit->feature */
     int opt_level;              /* 0..3, of the machine code generator */
     const tn_code_cache *cache; /* for `objects`; NULL: none */
+    unsigned threads;           /* at most so many at once; 0: one for each CPU */
 } tn_llvm_options;
 enum tn_llvm_form { TN_LLVM_LL, TN_LLVM_ASM, TN_LLVM_OBJECT };
 typedef struct tn_jit tn_jit;

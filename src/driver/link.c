@@ -19,7 +19,7 @@ static tn_status source_command(tn_workdir *w, tn_tool_command *c)
     return TN_OK;
 }
 
-/* ---- C to objects: what is not in the cache, by as many compilers at once as there are CPUs ---- */
+/* ---- C to objects: what is not in the cache, by as many compilers at once as threads may compile ---- */
 
 typedef struct {
     tn_tool_command command;
@@ -87,7 +87,7 @@ static tn_status compile_all(tn_workdir *w, uint32_t n, const tn_buf code[], con
         if (!all[i].cached)
             open[n_open++] = &all[i];
     }
-    tn_parallel_for(n_open, tn_cpu_count(), compile, open);
+    tn_parallel_for(n_open, tn_build_threads(b), compile, open);
     for (uint32_t i = 0; i < n; i++)
         TN_TRY(finish(b, &cache, object[i], &all[i]));
     return TN_OK;

@@ -21,7 +21,10 @@ tn_status tn_code_make(tn_build *b, tn_buf code[TN_OBJECTS], uint32_t *out_n)
                                : tn_emit_c_parts(&b->unit, TN_OBJECTS, code, out_n);
     const tn_llvm_api *llvm;
     tn_code_cache cache = tn_code_cache_open(&b->objects);
-    tn_llvm_options o = {.triple = b->target.triple, .opt_level = b->opt.opt_level, .cache = &cache};
+    tn_llvm_options o = {.triple = b->target.triple,
+                         .opt_level = b->opt.opt_level,
+                         .cache = &cache,
+                         .threads = tn_build_threads(b)};
     TN_TRY(tn_llvm_open(b->ctx, &llvm));
     return llvm->objects(&b->unit, &o, TN_OBJECTS, code, out_n);
 }

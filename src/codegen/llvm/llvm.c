@@ -340,7 +340,7 @@ static tn_status emit_parts(const tn_unit *u, const tn_llvm_options *o, enum tn_
     c->out = out;
     tn_status st = start(c, &arena, u, n_part, features);
     if (st == TN_OK)
-        tn_parallel_for(n_part, tn_cpu_count(), work, c);
+        tn_parallel_for(n_part, o->threads ? o->threads : tn_cpu_count(), work, c);
     for (uint32_t i = 0; i < n_part; i++) {
         if (c->g[i].status != TN_OK)
             st = tn_error(u->ctx, c->g[i].fail_id, NULL, "%s", c->g[i].fail_text);
