@@ -39,7 +39,7 @@ static bool is_seen(const tn_build *b, int i, enum tn_bundle_form form)
 {
     if (strcmp(entry[i].name, "library") == 0)
         return form == TN_BUNDLE_SO;
-    return strcmp(entry[i].name, b->program.n_symbol ? "run" : "run_symbolic") != 0;
+    return strcmp(entry[i].name, b->main.n_symbol ? "run" : "run_symbolic") != 0;
 }
 
 static const char *seen_name(tn_build *b, int i)

@@ -89,6 +89,7 @@ typedef struct tn_build {
     tn_kernel_ir *kernel;
     tn_kernel_signature *signature; /* of the groups, for the program */
     tn_program_ir program;
+    tn_program_function_ir main; /* its only function */
     const tn_node **constant;
     uint32_t n_constant;      /* of the CONST slots, in their order */
     const char **output_name; /* of @main's results; unique */

@@ -4,9 +4,9 @@
 
 #include <string.h>
 
-const char *const tn_stage_names[] = {
-    "relay", "relay-fused", "tir", "schedule", "tir-scheduled", "flat", "c", "ll", "asm", "memory", NULL};
-enum { RELAY, RELAY_FUSED, TIR, SCHEDULE, TIR_SCHEDULED, FLAT, C, LL, ASM, MEMORY };
+const char *const tn_stage_names[] = {"relay",   "relay-fused", "tir", "schedule", "tir-scheduled", "flat",
+                                      "program", "c",           "ll",  "asm",      "memory",        NULL};
+enum { RELAY, RELAY_FUSED, TIR, SCHEDULE, TIR_SCHEDULED, FLAT, PROGRAM, C, LL, ASM, MEMORY };
 
 static void heading(const tn_group *g, uint32_t v, tn_buf *out)
 {
@@ -48,7 +48,7 @@ static void print_size(const char *what, const tn_expr *e, tn_buf *out)
 /* The plan of each arena beside what no plan can do without. */
 static void print_plans(const tn_build *b, tn_buf *out)
 {
-    for (uint32_t s = 0; s <= b->program.n_segment; s++) {
+    for (uint32_t s = 0; s <= b->main.n_segment; s++) {
         const tn_arena_plan *a = &b->plan[s];
         if (tn_is_value(a->bytes, 0))
             continue;
@@ -68,7 +68,7 @@ static void print_memory(tn_build *b, tn_buf *out)
     static const char *const kinds[] = {"input", "output", "constant", "temporary"};
     tn_pool *p = &b->pool;
     const tn_expr *sum[4] = {tn_idx(p, 0), tn_idx(p, 0), tn_idx(p, 0), tn_idx(p, 0)};
-    const tn_program_ir *r = &b->program;
+    const tn_program_function_ir *r = &b->main;
     for (uint32_t i = 0; i < r->n_slot; i++)
         sum[r->slot[i].kind] = tn_add(p, sum[r->slot[i].kind], r->slot[i].bytes);
     print_size("constants", tn_simplify(p, NULL, sum[TN_SLOT_CONST]), out);
@@ -93,35 +93,6 @@ static void print_memory(tn_build *b, tn_buf *out)
             tn_buf_printf(out, " over slot %lld", (long long)s->over);
         if (s->segment)
             tn_buf_printf(out, " in segment %u", s->segment);
-        tn_buf_char(out, '\n');
-    }
-}
-
-/* The program, one instruction a line; sizes as they are written. */
-static void print_program(const tn_build *b, tn_buf *out)
-{
-    static const char *const names[] = {"call",      "copy",  "fail", "jump",      "jump-false", "bind",
-                                        "bind-slot", "check", "plan", "jump-zero", "set",        "store"};
-    const tn_program_ir *p = &b->program;
-    for (uint32_t i = 0; i < p->n_inst; i++) {
-        const tn_inst_ir *x = &p->inst[i];
-        tn_buf_printf(out, "inst %u %s", i, names[x->op]);
-        if (x->op == TN_INST_CALL)
-            tn_buf_printf(out, " %s", b->groups.at[x->a].name);
-        else if (x->op == TN_INST_FAIL || x->op == TN_INST_CHECK)
-            tn_buf_printf(out, " \"%s\"", p->text[x->a]);
-        else if (x->op == TN_INST_BIND || x->op == TN_INST_BIND_SLOT)
-            tn_buf_printf(out, " %s", p->symbol[x->a].name);
-        else if (x->op != TN_INST_COPY)
-            tn_buf_printf(out, " %u", x->a);
-        if (x->op == TN_INST_BIND) {
-            tn_buf_str(out, " = ");
-            tn_expr_print(p->size[x->operand[0]], NULL, out);
-        }
-        uint32_t slots =
-            x->op == TN_INST_CALL ? b->groups.at[x->a].n_in + b->groups.at[x->a].n_out : x->n_operand;
-        for (uint32_t k = 0; k < slots && x->op != TN_INST_BIND; k++)
-            tn_buf_printf(out, " %u", x->operand[k]);
         tn_buf_char(out, '\n');
     }
 }
@@ -167,8 +138,8 @@ tn_status tn_dump(tn_build *b, const char *stage, tn_buf *out)
         s++;
     if (!tn_stage_names[s])
         return tn_error(b->ctx, "driver-E030", NULL,
-                        "unknown stage %s; use relay, relay-fused, tir, schedule, tir-scheduled, flat, c, "
-                        "ll, asm or memory",
+                        "unknown stage %s; use relay, relay-fused, tir, schedule, tir-scheduled, flat, "
+                        "program, c, ll, asm or memory",
                         stage);
     const int picture = is_picture(b->opt.dump_format);
     if (picture < 0 || (picture && s > RELAY_FUSED))
@@ -196,10 +167,11 @@ tn_status tn_dump(tn_build *b, const char *stage, tn_buf *out)
         return TN_OK;
     }
     TN_TRY(tn_stage_program(b));
-    if (s == MEMORY) {
+    if (s == MEMORY)
         print_memory(b, out);
-        print_program(b, out);
+    else if (s == PROGRAM)
+        tn_program_print(&b->pool, &b->program, b->unit.n_kernel, b->signature, out);
+    if (s == MEMORY || s == PROGRAM)
         return TN_OK;
-    }
     return print_code(b, s, out);
 }

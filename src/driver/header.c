@@ -49,7 +49,7 @@ static void shape(const tn_slot_ir *s, tn_buf *o)
 
 static void collect(member_list *f)
 {
-    const tn_program_ir *p = &f->b->program;
+    const tn_program_function_ir *p = &f->b->main;
     f->slot = TN_NEW_N(&f->b->arena, const tn_slot_ir *, p->n_slot);
     for (uint32_t i = 0; i < p->n_slot; i++)
         if (p->slot[i].kind == f->kind)
@@ -77,13 +77,13 @@ static void structure(tn_build *b, tn_buf *o, enum tn_slot_kind kind, const char
 
 static const char *symbol_name(const void *user, uint32_t i)
 {
-    return ((const tn_program_ir *)user)->symbol[i].name;
+    return ((const tn_program_function_ir *)user)->symbol[i].name;
 }
 
 static void symbols(tn_build *b, tn_buf *o)
 {
     tn_strmap taken = {0};
-    const tn_program_ir *p = &b->program;
+    const tn_program_function_ir *p = &b->main;
     const char **name = tn_unique_names(&b->arena, p->n_symbol, symbol_name, p, &taken);
     tn_buf_printf(o, "struct tvmgen_%s_symbols { /* the sizes of symbolic dimensions */\n", b->unit.name);
     for (uint32_t i = 0; i < p->n_symbol; i++)
@@ -103,7 +103,7 @@ static void symbols(tn_build *b, tn_buf *o)
 static void functions(tn_build *b, enum tn_bundle_form form, tn_buf *o)
 {
     const char *m = b->unit.name;
-    bool symbolic = b->program.n_symbol > 0;
+    bool symbolic = b->main.n_symbol > 0;
     tn_buf_str(
         o,
         "/* Runs the model once. Returns 0, or an error code: tvmgen_..._error() then says why.\n"
@@ -113,9 +113,9 @@ static void functions(tn_build *b, enum tn_bundle_form form, tn_buf *o)
                   "int32_t tvmgen_%s_run%s(const struct tvmgen_%s_inputs *inputs, const struct "
                   "tvmgen_%s_outputs *outputs%s%s%s);\n\n",
                   m, symbolic ? "_symbolic" : "", m, m,
-                  !symbolic           ? ""
-                  : b->program.n_late ? ",\n    struct tvmgen_"
-                                      : ",\n    const struct tvmgen_",
+                  !symbolic        ? ""
+                  : b->main.n_late ? ",\n    struct tvmgen_"
+                                   : ",\n    const struct tvmgen_",
                   symbolic ? m : "", symbolic ? "_symbols *symbols" : "");
     tn_buf_printf(o,
                   "/* Says why the last failed call of this thread failed. */\nconst "
@@ -149,7 +149,7 @@ void tn_bundle_header(tn_build *b, enum tn_bundle_form form, tn_buf *o)
     tn_buf_str(o, "#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n");
     structure(b, o, TN_SLOT_INPUT, "inputs");
     structure(b, o, TN_SLOT_OUTPUT, "outputs");
-    if (b->program.n_symbol)
+    if (b->main.n_symbol)
         symbols(b, o);
     functions(b, form, o);
     tn_buf_str(o, "\n#ifdef __cplusplus\n}\n#endif\n#endif\n");

@@ -41,14 +41,21 @@ static int64_t value(tn_build *b, const tn_expr *e, uint32_t n, const char *cons
 
 static int64_t program_value(machine *m, const tn_expr *e)
 {
-    const tn_program_ir *p = &m->b->program;
+    int64_t v;
+    if (tn_is_int(e, &v))
+        return v;
+    const tn_program_function_ir *p = &m->b->main;
     const char **name = TN_NEW_N(&m->b->arena, const char *, p->n_symbol);
     for (uint32_t i = 0; i < p->n_symbol; i++)
         name[i] = p->symbol[i].name;
     return value(m->b, e, p->n_symbol, name, m->sym);
 }
 
-static tn_size size(machine *m, const tn_expr *e) { return (tn_size){.value = program_value(m, e)}; }
+static tn_size size(void *user, uint32_t function, const tn_expr *e)
+{
+    (void)function;
+    return (tn_size){.value = program_value(user, e)};
+}
 
 /* ---- kernels ---- */
 
@@ -72,15 +79,6 @@ static int32_t run(const tn_call *call, uint32_t step, uint32_t task, void *scra
     tn_status st = tn_func_run(function(k, call->sym), call->arg, call->sym);
     tn_ctx_join(k->m->b->ctx, &k->group->child->ctx);
     return st == TN_OK ? 0 : 1;
-}
-
-static void make_overlaps(machine *m, const tn_group *g, tn_kernel *out)
-{
-    tn_overlap *pair = TN_NEW_N(&m->b->arena, tn_overlap, 32);
-    out->overlap = pair;
-    for (uint16_t i = 0; i < 32; i++)
-        if (g->in_place >> i & 1)
-            pair[out->n_overlap++] = (tn_overlap){.in = i, .out = 0, .kind = TN_OVERLAP_MAY};
 }
 
 static const tn_kernel *make_kernels(machine *m)
@@ -107,8 +105,9 @@ static const tn_kernel *make_kernels(machine *m)
                            .n_check = 1,
                            .n_in = g->n_in,
                            .n_out = g->n_out,
-                           .n_sym = g->te->n_symbol};
-        make_overlaps(m, g, &k[i]);
+                           .n_sym = g->te->n_symbol,
+                           .overlap = b->signature[i].overlap,
+                           .n_overlap = b->signature[i].n_overlap};
     }
     return k;
 }
@@ -118,7 +117,7 @@ static const tn_kernel *make_kernels(machine *m)
 /* The nodes of the first call that has the slot: those that compute it. */
 static const char *node_of(const machine *m, uint32_t slot)
 {
-    const tn_program_ir *p = &m->b->program;
+    const tn_program_function_ir *p = &m->b->main;
     for (uint32_t i = 0; i < p->n_inst; i++) {
         const tn_group *g = p->inst[i].op == TN_INST_CALL ? &m->b->groups.at[p->inst[i].a] : NULL;
         for (uint32_t k = 0; g && k < g->n_in + g->n_out; k++)
@@ -129,52 +128,23 @@ static const char *node_of(const machine *m, uint32_t slot)
 }
 
 /* An extent less than 0 says that an input is too small. */
-static tn_status make_slot(machine *m, uint32_t at, tn_slot *out)
+static tn_status check_extents(machine *m)
 {
-    const tn_slot_ir *s = &m->b->program.slot[at];
-    tn_size *dim = TN_NEW_N(&m->b->arena, tn_size, s->ndim);
-    for (int d = 0; d < s->ndim; d++) {
-        dim[d] = size(m, s->dim[d]);
-        if (dim[d].value < 0)
-            return tn_error(m->b->ctx, "driver-E046", NULL,
-                            "an input is too small for %s: dimension %d of its result would be %lld, but "
-                            "must be at least 0",
-                            node_of(m, s->alias >= 0 ? (uint32_t)s->alias : at), d, (long long)dim[d].value);
-    }
-    *out = (tn_slot){.name = s->name,
-                     .kind = (uint8_t)s->kind,
-                     .code = s->dtype.code,
-                     .bits = s->dtype.bits,
-                     .ndim = s->ndim,
-                     .dim = dim,
-                     .bind = s->bind,
-                     .bytes = size(m, s->bytes),
-                     .offset = s->offset ? size(m, s->offset) : (tn_size){.value = -1},
-                     .alias = s->alias};
+    const tn_program_function_ir *p = &m->b->main;
+    for (uint32_t i = 0; i < p->n_slot; i++)
+        for (int d = 0; d < p->slot[i].ndim; d++) {
+            int64_t n = program_value(m, p->slot[i].dim[d]), alias = p->slot[i].alias;
+            if (n < 0)
+                return tn_error(m->b->ctx, "driver-E046", NULL,
+                                "an input is too small for %s: dimension %d of its result would be %lld, but "
+                                "must be at least 0",
+                                node_of(m, alias >= 0 ? (uint32_t)alias : i), d, (long long)n);
+        }
     return TN_OK;
 }
 
-static void make_instructions(machine *m, tn_program_function *out)
-{
-    const tn_program_ir *p = &m->b->program;
-    tn_inst *inst = TN_NEW_N(&m->b->arena, tn_inst, p->n_inst);
-    uint32_t n = 0, k = 0;
-    for (uint32_t i = 0; i < p->n_inst; i++)
-        n += p->inst[i].n_operand;
-    uint32_t *operand = TN_NEW_N(&m->b->arena, uint32_t, n);
-    for (uint32_t i = 0; i < p->n_inst; i++) {
-        const tn_inst_ir *x = &p->inst[i];
-        inst[i] = (tn_inst){.op = x->op, .a = x->a, .operand = k, .n_operand = x->n_operand, .node = x->node};
-        for (uint32_t o = 0; o < x->n_operand; o++)
-            operand[k++] = x->operand[o];
-    }
-    out->inst = inst;
-    out->operand = operand;
-    out->n_operand = n;
-}
-
 /* Its tables as a package has them; no kernels. */
-static tn_status compile_program(machine *m, tn_program *out)
+static tn_status compile_program(machine *m, const tn_program **out)
 {
     tn_build *b = m->b;
     tn_unit unit = b->unit;
@@ -187,34 +157,16 @@ static tn_status compile_program(machine *m, tn_program *out)
                         "not installed; use stage relay",
                         m->stage);
     TN_TRY(m->llvm->jit(&unit, &(tn_llvm_options){.opt_level = 0}, &m->jit, &lib));
-    *out = *lib->program;
+    *out = lib->program;
     return TN_OK;
 }
 
-static tn_status make_program(machine *m, tn_program *out)
+static tn_status make_program(machine *m, const tn_program **out)
 {
-    const tn_program_ir *p = &m->b->program;
-    if (p->n_late)
+    if (m->b->main.n_late)
         return compile_program(m, out);
-    tn_slot *slot = TN_NEW_N(&m->b->arena, tn_slot, p->n_slot);
-    tn_size *sizes = TN_NEW_N(&m->b->arena, tn_size, p->n_size);
-    for (uint32_t i = 0; i < p->n_slot; i++)
-        TN_TRY(make_slot(m, i, &slot[i]));
-    for (uint32_t i = 0; i < p->n_size; i++)
-        sizes[i] = size(m, p->size[i]);
-    tn_program_function *f = TN_NEW(&m->b->arena, tn_program_function);
-    *f = (tn_program_function){.name = "main",
-                               .slot = slot,
-                               .n_slot = p->n_slot,
-                               .symbol = p->symbol,
-                               .n_symbol = p->n_symbol,
-                               .n_inst = p->n_inst,
-                               .arena_bytes = size(m, p->arena_bytes),
-                               .work_offset = size(m, p->work_offset),
-                               .size = sizes,
-                               .n_size = p->n_size};
-    make_instructions(m, f);
-    *out = (tn_program){.function = f, .n_function = 1, .text = p->text, .n_text = p->n_text};
+    TN_TRY(check_extents(m));
+    *out = tn_program_tables(&m->b->arena, &m->b->program, size, m);
     return TN_OK;
 }
 
@@ -222,7 +174,7 @@ static tn_status make_program(machine *m, tn_program *out)
 
 static tn_status bind_inputs(machine *m, int n_in, const tenon_tensor in[], const tenon_tensor **given)
 {
-    const tn_program_ir *p = &m->b->program;
+    const tn_program_function_ir *p = &m->b->main;
     const tn_region *r = tn_graph_function(&m->b->graph, "main")->body;
     for (uint32_t i = 0; i < r->n_param; i++) {
         TN_TRY(tn_find_input(m->b, r->param[i], n_in, in, &given[i]));
@@ -290,9 +242,9 @@ static bool run_library(machine *m, const tn_library *lib, const tn_buf *params,
 static tn_status run_program(machine *m, int n_in, const tenon_tensor in[], int *n_out, tenon_tensor **out)
 {
     tn_build *b = m->b;
-    const tenon_tensor **given = TN_NEW_N(&b->arena, const tenon_tensor *, b->program.n_slot);
+    const tenon_tensor **given = TN_NEW_N(&b->arena, const tenon_tensor *, b->main.n_slot);
     size_t before = b->ctx->n_error;
-    tn_program program;
+    const tn_program *program = NULL;
     tn_buf params = {0};
     tnr_error err;
     TN_TRY(bind_inputs(m, n_in, in, given));
@@ -300,7 +252,7 @@ static tn_status run_program(machine *m, int n_in, const tenon_tensor in[], int 
     tn_library lib = {.version = TENON_ABI_VERSION,
                       .n_kernel = (uint32_t)b->groups.n,
                       .kernel = make_kernels(m),
-                      .program = &program,
+                      .program = program,
                       .producer = b->unit.producer,
                       .target = b->unit.target};
     tn_params_make(b, &(tn_sink){.buf = &params});
@@ -314,7 +266,7 @@ static tn_status run_program(machine *m, int n_in, const tenon_tensor in[], int 
 tn_status tn_interpret_program(tn_build *b, const char *stage, int n_in, const tenon_tensor in[], int *n_out,
                                tenon_tensor **out)
 {
-    machine m = {.b = b, .stage = stage, .sym = TN_NEW_N(&b->arena, int64_t, b->program.n_symbol)};
+    machine m = {.b = b, .stage = stage, .sym = TN_NEW_N(&b->arena, int64_t, b->main.n_symbol)};
     tn_status st = run_program(&m, n_in, in, n_out, out);
     if (m.jit)
         m.llvm->jit_free(m.jit);

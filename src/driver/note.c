@@ -21,8 +21,8 @@ static void shown(const char *text, tn_buf *o)
 
 static void list(tn_build *b, enum tn_slot_kind kind, const char *what, tn_buf *o)
 {
-    for (uint32_t i = 0; i < b->program.n_slot; i++) {
-        const tn_slot_ir *s = &b->program.slot[i];
+    for (uint32_t i = 0; i < b->main.n_slot; i++) {
+        const tn_slot_ir *s = &b->main.slot[i];
         if (s->kind != kind)
             continue;
         tn_buf_printf(o, "%-13s", what);

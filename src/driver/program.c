@@ -412,13 +412,16 @@ static void physical(tn_maker *m, tn_slot_ir *s)
 static void finish(tn_maker *m)
 {
     tn_build *b = m->b;
-    tn_program_ir *r = &b->program;
+    tn_program_function_ir *r = &b->main;
+    r->name = "main";
     r->n_slot = (uint32_t)m->slots.n;
     r->slot = kept(b, m->slots.at, m->slots.n, sizeof *m->slots.at);
     r->n_inst = (uint32_t)m->insts.n;
     r->inst = kept(b, m->insts.at, m->insts.n, sizeof *m->insts.at);
-    r->n_text = (uint32_t)m->texts.n;
-    r->text = kept(b, m->texts.at, m->texts.n, sizeof *m->texts.at);
+    b->program = (tn_program_ir){.n_function = 1,
+                                 .function = r,
+                                 .n_text = (uint32_t)m->texts.n,
+                                 .text = kept(b, m->texts.at, m->texts.n, sizeof *m->texts.at)};
     r->n_size = (uint32_t)m->sizes.n;
     r->size = kept(b, m->sizes.at, m->sizes.n, sizeof *m->sizes.at);
     r->n_symbol = (uint32_t)m->symbols.n;
@@ -478,10 +481,10 @@ static tn_status make(tn_maker *m)
     program_plan(m);
     finish(m);
     TN_TRY(tn_program_verify(b->ctx, &b->pool, &b->program, (uint32_t)b->groups.n, b->signature));
-    for (uint32_t i = 0; i < b->program.n_slot; i++)
+    for (uint32_t i = 0; i < b->main.n_slot; i++)
         if (m->slots.at[i].layout)
             physical(m, &m->slots.at[i]);
-    b->program.slot = kept(b, m->slots.at, m->slots.n, sizeof *m->slots.at);
+    b->main.slot = kept(b, m->slots.at, m->slots.n, sizeof *m->slots.at);
     make_unit(b);
     return TN_OK;
 }

@@ -19,6 +19,17 @@ static bool allows(void *user, uint32_t group, uint32_t input)
     return g->in_place & bit;
 }
 
+static void add_overlap(tn_maker *m, tn_kernel_signature *k, uint32_t input)
+{
+    if (tn_kernel_overlap(k, input, 0))
+        return;
+    tn_overlap *to = TN_NEW_N(&m->b->arena, tn_overlap, k->n_overlap + 1);
+    for (uint32_t i = 0; i < k->n_overlap; i++)
+        to[i] = k->overlap[i];
+    to[k->n_overlap++] = (tn_overlap){(uint16_t)input, 0, TN_OVERLAP_MAY};
+    k->overlap = to;
+}
+
 /* Kernels are told which of their inputs the result may lie over. */
 static void tell_kernels(tn_maker *m)
 {
@@ -33,7 +44,7 @@ static void tell_kernels(tn_maker *m)
             if (x->operand[k] != over)
                 continue;
             TN_ASSERT(allows(m, x->a, k));
-            m->b->signature[x->a].in_place |= 1u << k;
+            add_overlap(m, &m->b->signature[x->a], k);
             for (uint32_t v = 0; v < g->n_variant; v++)
                 g->flat[v].in_place |= 1u << k;
         }
@@ -90,8 +101,8 @@ void program_plan(tn_maker *m)
     for (uint32_t i = 0; i < m->slots.n; i++)
         if (m->slots.at[i].kind != TN_SLOT_TEMP)
             peak = tn_add(p, peak, m->slots.at[i].bytes);
-    b->program.n_segment = m->n_segment;
-    b->program.segment_bytes = segment;
-    b->program.arena_bytes = b->program.work_offset = b->plan[0].bytes;
+    b->main.n_segment = m->n_segment;
+    b->main.segment_bytes = segment;
+    b->main.arena_bytes = b->main.work_offset = b->plan[0].bytes;
     b->peak = tn_simplify(p, NULL, peak);
 }

@@ -17,9 +17,10 @@ static void string(tn_buf *o, const char *s)
     tn_buf_char(o, '"');
 }
 
-static bool is_static(const tn_program_ir *p)
+static bool is_static(const tn_program_ir *program)
 {
-    bool calls = true;
+    const tn_program_function_ir *p = program->function;
+    bool calls = program->n_function == 1 && !program->n_state;
     for (uint32_t i = 0; i < p->n_inst; i++)
         calls = calls && p->inst[i].op == TN_INST_CALL;
     return calls && p->n_symbol == 0;
@@ -39,7 +40,7 @@ static void write_shape(tn_pool *p, const tn_slot_ir *s, tn_buf *o)
 typedef struct {
     tn_pool *pool;
     tn_arena *arena;
-    const tn_program_ir *program;
+    const tn_program_function_ir *program;
     struct {
         uint32_t node, out;
     } *entry_of;    /* of slots */
@@ -129,7 +130,7 @@ static void op_node(writer *w, const char *func, const uint32_t *slot, uint32_t 
 
 static void heads(writer *w, tn_buf *o)
 {
-    const tn_program_ir *p = w->program;
+    const tn_program_function_ir *p = w->program;
     bool first = true;
     tn_buf_str(o, "  \"heads\": [");
     for (uint32_t i = 0; i < p->n_slot; i++) {
@@ -142,10 +143,11 @@ static void heads(writer *w, tn_buf *o)
     tn_buf_str(o, "],\n");
 }
 
-bool tn_program_json(tn_pool *pool, tn_arena *arena, const tn_program_ir *p,
+bool tn_program_json(tn_pool *pool, tn_arena *arena, const tn_program_ir *program,
                      const tn_kernel_signature *kernel, tn_buf *out)
 {
-    if (!is_static(p))
+    const tn_program_function_ir *p = program->function;
+    if (!is_static(program))
         return false;
     writer w = {.pool = pool, .arena = arena, .program = p};
     w.entry_of = tn_arena_alloc(arena, p->n_slot * sizeof *w.entry_of, _Alignof(uint32_t));

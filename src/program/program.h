@@ -8,6 +8,16 @@
 #include "ir/layout.h"
 #include "tenon/abi.h"
 
+/* ---- instructions (inst.c): the rows of tenon/inst.def ---- */
+
+typedef struct tn_inst_info {
+    const char *name; /* "jump_false" */
+    char a;           /* what the field `a` is, a letter of inst.def */
+    const char *operands;
+    bool value; /* of the family VALUE */
+} tn_inst_info;
+const tn_inst_info *tn_inst_info_get(uint32_t op); /* NULL: there is no such instruction */
+
 /* ---- kernels, as a program sees them ---- */
 
 typedef struct tn_kernel_parameter {
@@ -17,24 +27,26 @@ typedef struct tn_kernel_parameter {
 
 typedef struct tn_kernel_signature {
     const char *name;
-    uint32_t n_in, n_out, n_symbol;
+    uint32_t n_in, n_out, n_symbol, n_overlap;
     const tn_kernel_parameter *parameter; /* inputs, then outputs */
     const char *const *symbol;            /* names, interned */
-    uint32_t in_place;                    /* bit k: the single output may use the memory of input k */
+    const tn_overlap *overlap;
 } tn_kernel_signature;
+/* The pair of an input and an output; NULL: they share no memory. */
+const tn_overlap *tn_kernel_overlap(const tn_kernel_signature *k, uint32_t in, uint32_t out);
 
 /* ---- programs: see tn_program, tn_slot, tn_inst for the meaning ---- */
 
 typedef struct tn_slot_ir {
     const char *name;
-    uint32_t kind;
-    tn_dtype dtype;
+    uint8_t kind, storage;
     uint16_t ndim;
+    tn_dtype dtype;
     const tn_expr *const *dim;
     const int32_t *bind;
     const tn_layout *layout;       /* of the physical value; mod.json has physical shapes */
     const tn_expr *bytes, *offset; /* offset NULL: -1 */
-    int64_t alias;
+    int64_t alias;                 /* of an output, or a state's number */
     uint32_t segment;
     int64_t over; /* TEMP: the slot whose memory it takes, being computed from it in place; else -1 */
 } tn_slot_ir;
@@ -44,22 +56,60 @@ typedef struct tn_inst_ir {
     const uint32_t *operand;
     const char *node;
 } tn_inst_ir;
-typedef struct tn_program_ir {
+typedef struct tn_program_function_ir {
+    const char *name;
     uint32_t n_slot;
     const tn_slot_ir *slot;
     uint32_t n_symbol;
-    const tn_symbol *symbol;
+    const tn_symbol *symbol; /* names are interned */
     uint32_t n_inst;
     const tn_inst_ir *inst;
-    uint32_t n_text;
-    const char *const *text;
     const tn_expr *arena_bytes, *work_offset;
     uint32_t n_late; /* of the symbols, the last ones */
     uint32_t n_size;
     const tn_expr *const *size;
     uint32_t n_segment;
     const tn_expr *const *segment_bytes; /* n_segment entries, of segments 1, 2, ... */
+} tn_program_function_ir;
+typedef struct tn_program_ir {
+    uint32_t n_function;
+    const tn_program_function_ir *function; /* the first one is main */
+    uint32_t n_state;
+    const tn_state *state; /* sizes are numbers */
+    uint32_t n_text;
+    const char *const *text;
+    uint32_t depth; /* frames at most; 0: as many as the runtime allows */
 } tn_program_ir;
+
+/* The letters of inst.def for each operand of an instruction of a program, by what it calls. false: their number is
+ * wrong, or what it calls does not exist. */
+bool tn_inst_letters(const tn_program_ir *p, uint32_t n_kernel, const tn_kernel_signature *kernel,
+                     const tn_inst_ir *x, char letter[]);
+/* Does it name an instruction in its field `a`? */
+bool tn_inst_jumps(uint32_t op);
+uint32_t tn_program_slots(const tn_program_function_ir *f, enum tn_slot_kind kind); /* how many of a kind */
+/* Bytes of dense elements. */
+const tn_expr *tn_slot_dense_bytes(tn_pool *p, tn_dtype t, int ndim, const tn_expr *const dim[]);
+
+/* The symbols that an input binds unless it says otherwise: each at its first plain occurrence. false: none. */
+bool tn_program_default_binds(const tn_program_function_ir *f, uint32_t slot, int32_t bind[]);
+
+/* ---- text (print.c, parse.c): docs/program.md ---- */
+
+void tn_program_print(tn_pool *p, const tn_program_ir *program, uint32_t n_kernel,
+                      const tn_kernel_signature *kernel, tn_buf *out);
+/* Everything read lives in the arena. What is printed reads back, and prints the same. Errors: ir-E00x of the lexer,
+ * program-E0xx. */
+TN_WARN_UNUSED tn_status tn_program_parse(tn_ctx *ctx, tn_pool *p, tn_arena *arena, const char *file,
+                                          const char *text, size_t n, tn_program_ir *out,
+                                          uint32_t *out_n_kernel, const tn_kernel_signature **out_kernel);
+
+/* ---- tables in memory (tables.c) ---- */
+
+/* A program as a library has it, with sizes as `size` gives them; it borrows names and texts. */
+const tn_program *tn_program_tables(tn_arena *arena, const tn_program_ir *program,
+                                    tn_size (*size)(void *user, uint32_t function, const tn_expr *e),
+                                    void *user);
 
 /* ---- verifier (verify.c) ---- */
 
@@ -122,7 +172,7 @@ void tn_program_plan(tn_memory_plan *m);
 
 /* ---- mod.json (graph_json.c) ---- */
 
-/* Only of a program without jumps and symbols; false: it has some, and nothing is written. */
+/* Only of a program of one function without jumps, symbols and states; false: it has some, and nothing is written. */
 bool tn_program_json(tn_pool *p, tn_arena *arena, const tn_program_ir *program,
                      const tn_kernel_signature *kernel, tn_buf *out);
 

@@ -22,7 +22,8 @@ typedef struct {
 typedef struct {
     tn_ctx *ctx;
     tn_pool *p;
-    const tn_program_ir *r;
+    const tn_program_ir *program;
+    const tn_program_function_ir *r;
     const tn_kernel_signature *kernel;
     uint32_t n_kernel;
     tn_arena arena;
@@ -229,12 +230,13 @@ static void call_argument(verifier *v, const tn_inst_ir *x, const tn_kernel_sign
 }
 
 /* A result lies over an operand only where the kernel was made for that. */
-static void call_apart(verifier *v, const tn_inst_ir *x, const tn_kernel_signature *k, uint32_t out)
+static void call_apart(verifier *v, const tn_inst_ir *x, const tn_kernel_signature *k, uint32_t number)
 {
+    uint32_t out = x->operand[k->n_in + number];
     for (uint32_t i = 0; i < k->n_in; i++)
         if (x->operand[i] == out)
             fault(v, " is operand and result of one call", out);
-        else if (shares(v, out, x->operand[i]) && !(i < 32 && k->n_out == 1 && k->in_place >> i & 1))
+        else if (shares(v, out, x->operand[i]) && !tn_kernel_overlap(k, i, number))
             fault(v, " is a result that lies over an operand", out);
 }
 
@@ -276,7 +278,7 @@ static void call(verifier *v, const tn_inst_ir *x)
     }
     for (uint32_t o = k->n_in; o < n_arg; o++) {
         if (v->checks)
-            call_apart(v, x, k, x->operand[o]);
+            call_apart(v, x, k, o - k->n_in);
         write_slot(v, x->operand[o]);
     }
     for (uint32_t o = k->n_in; o < n_arg; o++)
@@ -435,7 +437,7 @@ static bool step(verifier *v, bool *changed)
     case TN_INST_BIND:
     case TN_INST_BIND_SLOT: bind(v, x); break;
     case TN_INST_PLAN: plan(v, x); break;
-    case TN_INST_FAIL: within(v, x->a, v->r->n_text, "there is no such text"); return false;
+    case TN_INST_FAIL: within(v, x->a, v->program->n_text, "there is no such text"); return false;
     case TN_INST_JUMP_FALSE:
         condition(v, x);
         *changed = jump(v, x) || *changed;
@@ -469,7 +471,7 @@ static bool walk(verifier *v)
 
 static void check_slots(verifier *v)
 {
-    const tn_program_ir *r = v->r;
+    const tn_program_function_ir *r = v->r;
     for (uint32_t i = 0; i < r->n_slot; i++) {
         const tn_slot_ir *s = &r->slot[i];
         if (s->kind <= TN_SLOT_OUTPUT && s->layout)
@@ -562,7 +564,7 @@ static void place_slots(verifier *v)
 /* What a loop collects lives from its begin, however many rows there are: the run counts them. */
 static void find_collected(verifier *v)
 {
-    const tn_program_ir *r = v->r;
+    const tn_program_function_ir *r = v->r;
     for (uint32_t i = 0; i < r->n_inst; i++)
         for (uint32_t j = i + 1; r->inst[i].op == TN_INST_STORE && r->inst[i].n_operand == 3 && j < r->n_inst;
              j++)
@@ -574,7 +576,7 @@ static void find_collected(verifier *v)
 
 static void prepare(verifier *v)
 {
-    const tn_program_ir *r = v->r;
+    const tn_program_function_ir *r = v->r;
     tn_arena_init(&v->arena);
     tn_facts_init(&v->facts);
     for (uint32_t s = 0; s < r->n_symbol; s++)
@@ -607,12 +609,17 @@ static void prepare(verifier *v)
 tn_status tn_program_verify(tn_ctx *ctx, tn_pool *p, const tn_program_ir *program, uint32_t n_kernel,
                             const tn_kernel_signature *kernel)
 {
-    verifier v = {.ctx = ctx, .p = p, .r = program, .kernel = kernel, .n_kernel = n_kernel};
+    verifier v = {.ctx = ctx,
+                  .p = p,
+                  .program = program,
+                  .r = program->function,
+                  .kernel = kernel,
+                  .n_kernel = n_kernel};
     prepare(&v);
     analyse(&v);
-    for (uint32_t s = 0; s < program->n_symbol; s++)
+    for (uint32_t s = 0; s < v.r->n_symbol; s++)
         tn_vec_deinit(&v.depends[s]);
-    for (uint32_t i = 0; i < program->n_inst + 2; i++)
+    for (uint32_t i = 0; i < v.r->n_inst + 2; i++)
         tn_vec_deinit(&v.collects[i]);
     tn_facts_deinit(&v.facts);
     tn_arena_deinit(&v.arena);

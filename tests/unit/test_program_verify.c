@@ -28,7 +28,8 @@ static const char model[] =
 
 typedef struct {
     tn_build *b;
-    tn_program_ir r;
+    tn_program_ir program;
+    tn_program_function_ir r;
     tn_slot_ir *slot;
     tn_inst_ir *inst;
     uint32_t **operand; /* per instruction */
@@ -149,8 +150,8 @@ static const row rows[] = {
 
 static copy copy_of(tn_build *b)
 {
-    copy c = {.b = b, .r = b->program};
-    const tn_program_ir *r = &b->program;
+    copy c = {.b = b, .program = b->program, .r = b->main};
+    const tn_program_function_ir *r = &b->main;
     c.r.slot = c.slot = tn_arena_copy(&b->arena, r->slot, r->n_slot * sizeof *r->slot, 8);
     c.r.inst = c.inst = tn_arena_copy(&b->arena, r->inst, r->n_inst * sizeof *r->inst, 8);
     c.operand = TN_NEW_N(&b->arena, uint32_t *, r->n_inst);
@@ -166,7 +167,9 @@ static tn_status verify(copy *c, char says[512])
 {
     tn_ctx ctx;
     tn_ctx_init(&ctx);
-    tn_status s = tn_program_verify(&ctx, &c->b->pool, &c->r, (uint32_t)c->b->groups.n, c->b->signature);
+    c->program.function = &c->r;
+    tn_status s =
+        tn_program_verify(&ctx, &c->b->pool, &c->program, (uint32_t)c->b->groups.n, c->b->signature);
     snprintf(says, 512, "%s", ctx.n_diag ? ctx.diag[0].message : "");
     tn_ctx_deinit(&ctx);
     return s;

@@ -165,7 +165,7 @@ static LLVMValueRef slot(tab *t, const tn_slot_ir *s, uint32_t ns, const char *c
     }
     LLVMValueRef f[14] = {text(g, s->name),
                           LLVMConstInt(g->i8, s->kind, 0),
-                          LLVMConstInt(g->i8, TN_STORAGE_BYTES, 0),
+                          LLVMConstInt(g->i8, s->storage, 0),
                           LLVMConstInt(g->i8, s->dtype.code, 0),
                           LLVMConstInt(g->i8, s->dtype.bits, 0),
                           LLVMConstInt(g->i16, s->ndim, 0),
@@ -189,17 +189,33 @@ static LLVMValueRef sizes(tab *t, uint32_t n, const tn_expr *const *e, uint32_t 
     return array(t->g, t->size, row, n, name);
 }
 
-static LLVMValueRef function(tab *t, const tn_program_ir *p)
+/* The instructions, and their operands, of which there are *out_n. */
+static void instructions(tn_lgen *g, const tn_program_function_ir *p, LLVMValueRef out[2], uint32_t *out_n)
+{
+    uint32_t n = 0, k = 0;
+    for (uint32_t i = 0; i < p->n_inst; i++)
+        n += p->inst[i].n_operand;
+    LLVMValueRef *insts = TN_NEW_N(&g->arena, LLVMValueRef, p->n_inst),
+                 *operands = TN_NEW_N(&g->arena, LLVMValueRef, n);
+    for (uint32_t i = 0; i < p->n_inst; i++) {
+        const tn_inst_ir *x = &p->inst[i];
+        LLVMValueRef f[5] = {u32(g, x->op), u32(g, x->a), u32(g, k), u32(g, x->n_operand), text(g, x->node)};
+        insts[i] = record(g, f, 5);
+        for (uint32_t j = 0; j < x->n_operand; j++)
+            operands[k++] = u32(g, x->operand[j]);
+    }
+    out[0] = p->n_inst ? array(g, LLVMTypeOf(insts[0]), insts, p->n_inst, "insts") : null(g);
+    out[1] = array(g, g->i32, operands, n, "operands");
+    *out_n = n;
+}
+
+static LLVMValueRef function(tab *t, const tn_program_function_ir *p)
 {
     tn_lgen *g = t->g;
     const char **sym = TN_NEW_N(&g->arena, const char *, p->n_symbol);
-    uint32_t n_operand = 0, k = 0;
-    for (uint32_t i = 0; i < p->n_inst; i++)
-        n_operand += p->inst[i].n_operand;
+    uint32_t n_operand;
     LLVMValueRef *slots = TN_NEW_N(&g->arena, LLVMValueRef, p->n_slot),
-                 *symbols = TN_NEW_N(&g->arena, LLVMValueRef, p->n_symbol);
-    LLVMValueRef *insts = TN_NEW_N(&g->arena, LLVMValueRef, p->n_inst),
-                 *operands = TN_NEW_N(&g->arena, LLVMValueRef, n_operand);
+                 *symbols = TN_NEW_N(&g->arena, LLVMValueRef, p->n_symbol), code[2];
     for (uint32_t i = 0; i < p->n_symbol; i++) {
         sym[i] = p->symbol[i].name;
         LLVMValueRef f[3] = {text(g, p->symbol[i].name), tn_l_int(g, p->symbol[i].min),
@@ -208,19 +224,13 @@ static LLVMValueRef function(tab *t, const tn_program_ir *p)
     }
     for (uint32_t i = 0; i < p->n_slot; i++)
         slots[i] = slot(t, &p->slot[i], p->n_symbol, sym);
-    for (uint32_t i = 0; i < p->n_inst; i++) {
-        const tn_inst_ir *x = &p->inst[i];
-        LLVMValueRef f[5] = {u32(g, x->op), u32(g, x->a), u32(g, k), u32(g, x->n_operand), text(g, x->node)};
-        insts[i] = record(g, f, 5);
-        for (uint32_t j = 0; j < x->n_operand; j++)
-            operands[k++] = u32(g, x->operand[j]);
-    }
-    LLVMValueRef f[17] = {text(g, "main"),
+    instructions(g, p, code, &n_operand);
+    LLVMValueRef f[17] = {text(g, p->name),
                           p->n_slot ? array(g, LLVMTypeOf(slots[0]), slots, p->n_slot, "slots") : null(g),
                           p->n_symbol ? array(g, LLVMTypeOf(symbols[0]), symbols, p->n_symbol, "symbols")
                                       : null(g),
-                          p->n_inst ? array(g, LLVMTypeOf(insts[0]), insts, p->n_inst, "insts") : null(g),
-                          array(g, g->i32, operands, n_operand, "operands"),
+                          code[0],
+                          code[1],
                           u32(g, p->n_slot),
                           u32(g, p->n_symbol),
                           u32(g, p->n_inst),
@@ -233,22 +243,49 @@ static LLVMValueRef function(tab *t, const tn_program_ir *p)
                           size(t, p->work_offset, 0, p->n_symbol, sym),
                           sizes(t, p->n_size, p->size, p->n_symbol, sym, "sizes"),
                           sizes(t, p->n_segment, p->segment_bytes, p->n_symbol, sym, "segments")};
-    return constant(g, record(g, f, 17), "main");
+    return record(g, f, 17);
+}
+
+static LLVMValueRef state(tab *t, const tn_state *s)
+{
+    tn_lgen *g = t->g;
+    LLVMValueRef *dim = TN_NEW_N(&g->arena, LLVMValueRef, s->ndim);
+    for (uint32_t d = 0; d < s->ndim; d++)
+        dim[d] = LLVMConstNamedStruct(t->size, (LLVMValueRef[]){tn_l_int(g, s->dim[d].value), null(g)}, 2);
+    LLVMValueRef f[12] = {text(g, s->name),
+                          s->initial ? text(g, s->initial) : null(g),
+                          array(g, t->size, dim, s->ndim, "capacity"),
+                          tn_l_int(g, (int64_t)s->bytes),
+                          tn_l_int(g, (int64_t)s->extent),
+                          LLVMConstInt(g->i8, s->code, 0),
+                          LLVMConstInt(g->i8, s->bits, 0),
+                          LLVMConstInt(g->i16, s->ndim, 0),
+                          LLVMConstInt(g->i16, (uint16_t)s->axis, 0),
+                          LLVMConstInt(g->i16, s->device, 0),
+                          u32(g, (uint32_t)s->init),
+                          u32(g, 0)};
+    return record(g, f, 12);
 }
 
 static LLVMValueRef program(tab *t, const tn_program_ir *p)
 {
     tn_lgen *g = t->g;
-    LLVMValueRef none[2] = {null(g), null(g)}, *texts = TN_NEW_N(&g->arena, LLVMValueRef, p->n_text);
+    LLVMValueRef none[2] = {null(g), null(g)}, *texts = TN_NEW_N(&g->arena, LLVMValueRef, p->n_text),
+                 *functions = TN_NEW_N(&g->arena, LLVMValueRef, p->n_function),
+                 *states = TN_NEW_N(&g->arena, LLVMValueRef, p->n_state);
     for (uint32_t i = 0; i < p->n_text; i++)
         texts[i] = text(g, p->text[i]);
-    LLVMValueRef f[8] = {function(t, p),
-                         null(g),
+    for (uint32_t i = 0; i < p->n_function; i++)
+        functions[i] = function(t, &p->function[i]);
+    for (uint32_t i = 0; i < p->n_state; i++)
+        states[i] = state(t, &p->state[i]);
+    LLVMValueRef f[8] = {array(g, LLVMTypeOf(functions[0]), functions, p->n_function, "functions"),
+                         p->n_state ? array(g, LLVMTypeOf(states[0]), states, p->n_state, "states") : null(g),
                          array(g, g->ptr, texts, p->n_text, "texts"),
-                         u32(g, 1),
-                         u32(g, 0),
+                         u32(g, p->n_function),
+                         u32(g, p->n_state),
                          u32(g, p->n_text),
-                         u32(g, 0),
+                         u32(g, p->depth),
                          LLVMConstArray2(g->ptr, none, 2)};
     return constant(g, record(g, f, 8), "program");
 }

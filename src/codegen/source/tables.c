@@ -146,75 +146,65 @@ static void operations(tab *t)
     tn_buf_deinit(&rows);
 }
 
-static void slots(tab *t, const tn_program_ir *p, const char *const *sym)
+static void dimensions(tab *t, const tn_program_function_ir *p, const tn_slot_ir *s, const char *const *sym,
+                       uint32_t f, uint32_t i)
+{
+    tn_buf *o = &t->tables, dims = {0};
+    if (!s->ndim)
+        return;
+    for (int d = 0; d < s->ndim; d++) {
+        size(t, s->dim[d], 0, p->n_symbol, sym, &dims);
+        tn_buf_str(&dims, ", ");
+    }
+    tn_buf_printf(o, "static const tn_size tn_dim_%u_%u[] = {%s};\n", f, i, tn_buf_cstr(&dims));
+    tn_buf_deinit(&dims);
+    if (!s->bind)
+        return;
+    tn_buf_printf(o, "static const int32_t tn_bind_%u_%u[] = {", f, i);
+    for (int d = 0; d < s->ndim; d++)
+        tn_buf_printf(o, "%d, ", s->bind[d]);
+    tn_buf_str(o, "};\n");
+}
+
+static void slots(tab *t, const tn_program_function_ir *p, const char *const *sym, uint32_t f)
 {
     tn_buf *o = &t->tables, rows = {0};
     for (uint32_t i = 0; i < p->n_slot; i++) {
         const tn_slot_ir *s = &p->slot[i];
-        if (s->ndim) {
-            tn_buf dims = {0};
-            for (int d = 0; d < s->ndim; d++) {
-                size(t, s->dim[d], 0, p->n_symbol, sym, &dims);
-                tn_buf_str(&dims, ", ");
-            }
-            tn_buf_printf(o, "static const tn_size tn_dim_%u[] = {%s};\n", i, tn_buf_cstr(&dims));
-            tn_buf_deinit(&dims);
-        }
-        if (s->bind && s->ndim) {
-            tn_buf_printf(o, "static const int32_t tn_bind_%u[] = {", i);
-            for (int d = 0; d < s->ndim; d++)
-                tn_buf_printf(o, "%d, ", s->bind[d]);
-            tn_buf_str(o, "};\n");
-        }
+        dimensions(t, p, s, sym, f, i);
         tn_buf_str(&rows, "    {");
         string(&rows, s->name);
-        tn_buf_printf(&rows, ", %u, 0, %u, %u, %u, 0, ", s->kind, s->dtype.code, s->dtype.bits, s->ndim);
-        tn_buf_printf(&rows, s->ndim ? "tn_dim_%u, " : "0, ", i);
-        tn_buf_printf(&rows, s->bind && s->ndim ? "tn_bind_%u, " : "0, ", i);
+        tn_buf_printf(&rows, ", %u, %u, %u, %u, %u, 0, ", s->kind, s->storage, s->dtype.code, s->dtype.bits,
+                      s->ndim);
+        tn_buf_printf(&rows, s->ndim ? "tn_dim_%u_%u, " : "0, ", f, i);
+        tn_buf_printf(&rows, s->bind && s->ndim ? "tn_bind_%u_%u, " : "0, ", f, i);
         size(t, s->bytes, 0, p->n_symbol, sym, &rows);
         tn_buf_str(&rows, ", ");
         size(t, s->offset, -1, p->n_symbol, sym, &rows);
         tn_buf_printf(&rows, ", %lld, %u, 0},\n", (long long)s->alias, s->segment);
     }
-    tn_buf_printf(o, "static const tn_slot tn_slots[] = {\n%s};\n",
+    tn_buf_printf(o, "static const tn_slot tn_slots_%u[] = {\n%s};\n", f,
                   rows.n ? tn_buf_cstr(&rows) : "    {0}\n");
     tn_buf_deinit(&rows);
 }
 
-/* Sizes and segments of symbols bound during the run. */
-static void late_tables(tab *t, const tn_program_ir *p, const char *const *sym)
+static void size_list(tab *t, const char *name, uint32_t f, uint32_t n, const tn_expr *const *e,
+                      uint32_t n_sym, const char *const *sym)
 {
-    tn_buf *o = &t->tables, rows = {0};
-    for (uint32_t i = 0; i < p->n_size; i++) {
-        size(t, p->size[i], 0, p->n_symbol, sym, &rows);
+    tn_buf rows = {0};
+    for (uint32_t i = 0; i < n; i++) {
+        size(t, e[i], 0, n_sym, sym, &rows);
         tn_buf_str(&rows, ", ");
     }
-    tn_buf_printf(o, "static const tn_size tn_sizes[] = {%s{0, 0}};\n", tn_buf_cstr(&rows));
-    tn_buf_clear(&rows);
-    for (uint32_t i = 0; i < p->n_segment; i++) {
-        size(t, p->segment_bytes[i], 0, p->n_symbol, sym, &rows);
-        tn_buf_str(&rows, ", ");
-    }
-    tn_buf_printf(o, "static const tn_size tn_segments[] = {%s{0, 0}};\n", tn_buf_cstr(&rows));
+    tn_buf_printf(&t->tables, "static const tn_size %s_%u[] = {%s{0, 0}};\n", name, f, tn_buf_cstr(&rows));
     tn_buf_deinit(&rows);
 }
 
-static void program(tab *t, const tn_program_ir *p)
+static uint32_t instructions(tn_buf *o, const tn_program_function_ir *p, uint32_t f)
 {
-    tn_buf *o = &t->tables, ops = {0};
-    const char **sym = TN_NEW_N(&t->g->arena, const char *, p->n_symbol);
-    for (uint32_t i = 0; i < p->n_symbol; i++)
-        sym[i] = p->symbol[i].name;
-    slots(t, p, sym);
-    tn_buf_str(o, "static const tn_symbol tn_symbols[] = {\n");
-    for (uint32_t i = 0; i < p->n_symbol; i++) {
-        tn_buf_str(o, "    {");
-        string(o, p->symbol[i].name);
-        tn_buf_printf(o, ", %lld, %lld},\n", (long long)p->symbol[i].min, (long long)p->symbol[i].max);
-    }
-    tn_buf_str(o, p->n_symbol ? "};\nstatic const tn_inst tn_insts[] = {\n"
-                              : "    {0}\n};\nstatic const tn_inst tn_insts[] = {\n");
+    tn_buf ops = {0};
     uint32_t n = 0;
+    tn_buf_printf(o, "static const tn_inst tn_insts_%u[] = {\n", f);
     for (uint32_t i = 0; i < p->n_inst; i++) {
         const tn_inst_ir *x = &p->inst[i];
         tn_buf_printf(o, "    {%u, %u, %u, %u, ", x->op, x->a, n, x->n_operand);
@@ -223,28 +213,84 @@ static void program(tab *t, const tn_program_ir *p)
         for (uint32_t k = 0; k < x->n_operand; k++, n++)
             tn_buf_printf(&ops, "%u, ", x->operand[k]);
     }
-    tn_buf_printf(o, "%s};\nstatic const uint32_t tn_operands[] = {%s0};\n", p->n_inst ? "" : "    {0}\n",
-                  tn_buf_cstr(&ops));
+    tn_buf_printf(o, "%s};\nstatic const uint32_t tn_operands_%u[] = {%s0};\n", p->n_inst ? "" : "    {0}\n",
+                  f, tn_buf_cstr(&ops));
+    tn_buf_deinit(&ops);
+    return n;
+}
+
+/* The tables of function f; its row goes to out. */
+static void function(tab *t, const tn_program_function_ir *p, uint32_t f, tn_buf *out)
+{
+    tn_buf *o = &t->tables;
+    const char **sym = TN_NEW_N(&t->g->arena, const char *, p->n_symbol);
+    for (uint32_t i = 0; i < p->n_symbol; i++)
+        sym[i] = p->symbol[i].name;
+    slots(t, p, sym, f);
+    tn_buf_printf(o, "static const tn_symbol tn_symbols_%u[] = {\n", f);
+    for (uint32_t i = 0; i < p->n_symbol; i++) {
+        tn_buf_str(o, "    {");
+        string(o, p->symbol[i].name);
+        tn_buf_printf(o, ", %lld, %lld},\n", (long long)p->symbol[i].min, (long long)p->symbol[i].max);
+    }
+    tn_buf_str(o, p->n_symbol ? "};\n" : "    {0}\n};\n");
+    uint32_t n = instructions(o, p, f);
+    bool late = p->n_late || p->n_size || p->n_segment;
+    if (late) {
+        size_list(t, "tn_sizes", f, p->n_size, p->size, p->n_symbol, sym);
+        size_list(t, "tn_segments", f, p->n_segment, p->segment_bytes, p->n_symbol, sym);
+    }
+    tn_buf_str(out, "    {");
+    string(out, p->name);
+    tn_buf_printf(
+        out, ", tn_slots_%u, tn_symbols_%u, tn_insts_%u, tn_operands_%u, %u, %u, %u, %u, %u, %u, %u, 0, ", f,
+        f, f, f, p->n_slot, p->n_symbol, p->n_inst, n, p->n_late, p->n_size, p->n_segment);
+    size(t, p->arena_bytes, 0, p->n_symbol, sym, out);
+    tn_buf_str(out, ", ");
+    size(t, p->work_offset, 0, p->n_symbol, sym, out);
+    tn_buf_printf(out, late ? ", tn_sizes_%u, tn_segments_%u},\n" : ", 0, 0},\n", f, f);
+}
+
+static void states(tn_buf *o, const tn_program_ir *p)
+{
+    for (uint32_t i = 0; i < p->n_state; i++) {
+        tn_buf_printf(o, "static const tn_size tn_capacity_%u[] = {", i);
+        for (uint32_t d = 0; d < p->state[i].ndim; d++)
+            tn_buf_printf(o, "{%lld, 0}, ", (long long)p->state[i].dim[d].value);
+        tn_buf_str(o, "{0, 0}};\n");
+    }
+    tn_buf_str(o, p->n_state ? "static const tn_state tn_states[] = {\n" : "");
+    for (uint32_t i = 0; i < p->n_state; i++) {
+        const tn_state *s = &p->state[i];
+        tn_buf_str(o, "    {");
+        string(o, s->name);
+        tn_buf_str(o, ", ");
+        if (s->initial)
+            string(o, s->initial);
+        tn_buf_printf(o, "%s, tn_capacity_%u, %llu, %llu, %u, %u, %u, %d, %u, %d, 0},\n",
+                      s->initial ? "" : "0", i, (unsigned long long)s->bytes, (unsigned long long)s->extent,
+                      s->code, s->bits, s->ndim, s->axis, s->device, s->init);
+    }
+    tn_buf_str(o, p->n_state ? "};\n" : "");
+}
+
+static void program(tab *t, const tn_program_ir *p)
+{
+    tn_buf *o = &t->tables, rows = {0};
+    for (uint32_t f = 0; f < p->n_function; f++)
+        function(t, &p->function[f], f, &rows);
+    tn_buf_printf(o, "static const tn_program_function tn_functions[] = {\n%s};\n", tn_buf_cstr(&rows));
+    tn_buf_deinit(&rows);
+    states(o, p);
     tn_buf_str(o, "static const char *const tn_texts[] = {");
     for (uint32_t i = 0; i < p->n_text; i++) {
         string(o, p->text[i]);
         tn_buf_str(o, ", ");
     }
-    bool late = p->n_late || p->n_size || p->n_segment;
-    tn_buf_str(o, "0};\n");
-    if (late)
-        late_tables(t, p, sym);
-    tn_buf_printf(o,
-                  "static const tn_program_function tn_main = {\"main\", tn_slots, tn_symbols, tn_insts, "
-                  "tn_operands, %u, %u, %u, %u, %u, %u, %u, 0, ",
-                  p->n_slot, p->n_symbol, p->n_inst, n, p->n_late, p->n_size, p->n_segment);
-    size(t, p->arena_bytes, 0, p->n_symbol, sym, o);
-    tn_buf_str(o, ", ");
-    size(t, p->work_offset, 0, p->n_symbol, sym, o);
     tn_buf_printf(
-        o, "%s};\nstatic const tn_program tn_the_program = {&tn_main, 0, tn_texts, 1, 0, %u, 0, {0}};\n",
-        late ? ", tn_sizes, tn_segments" : ", 0, 0", p->n_text);
-    tn_buf_deinit(&ops);
+        o,
+        "0};\nstatic const tn_program tn_the_program = {tn_functions, %s, tn_texts, %u, %u, %u, %u, {0}};\n",
+        p->n_state ? "tn_states" : "0", p->n_function, p->n_state, p->n_text, p->depth);
 }
 
 /* What is inside, where readers of ELF files find it; kept although nothing refers to it. */
