@@ -168,8 +168,8 @@ const tenon_module_info *tenon_module_inspect(tenon_module *m);
  * tenon_module_print of the module, or its end. NULL after an error. */
 const char *tenon_module_print(tenon_module *m);
 /* Take a copy of the module to a stage and print that: "relay", "relay-fused", "tir", "schedule", "tir-scheduled",
- * "flat", "program", "c", "ll", "asm", "memory". *out_params receives the constants of the relay stages as a mod.params blob, NULL
- * where there is none (out_params may be NULL). */
+ * "flat", "program", "c", "ll", "asm", "memory". *out_params receives the constants of the relay stages as a mod.params
+ * blob, NULL where there is none (out_params may be NULL). */
 int tenon_module_dump(tenon_module *m, const tenon_options *o, const char *stage, const char **out_text,
                       const void **out_params, size_t *out_n_params);
 

@@ -68,6 +68,7 @@ void tn_graph_view(tn_graph *view, const tn_graph *g, tn_ctx *child, tn_arena *a
     view->ctx = child;
     view->arena = arena;
     view->pool = pool;
+    view->is_view = true;
 }
 
 tn_symbol_info *tn_graph_find_symbol(tn_graph *g, const char *name)
@@ -82,7 +83,7 @@ tn_symbol_info *tn_graph_symbol(tn_graph *g, const char *name)
     tn_symbol_info *known = tn_graph_find_symbol(g, name);
     if (known)
         return known;
-    TN_ASSERT(!g->ctx->parent); /* a view declares nothing */
+    TN_ASSERT(!g->is_view);
     if (g->n_symbol == g->cap_symbol) {
         uint32_t cap = g->cap_symbol ? g->cap_symbol * 2 : 8;
         tn_symbol_info *s = TN_NEW_N(g->arena, tn_symbol_info, cap);

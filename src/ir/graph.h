@@ -89,6 +89,7 @@ typedef struct tn_graph { /* a module */
     /* a model of one function is being read: operators find out what symbols of its inputs are */
     bool wants_shapes; /* the import failed since an extent is symbolic: a fixed one may help */
     bool settles;
+    bool is_view;             /* of tn_graph_view: symbols are found, not declared */
     tn_map named;             /* interned name of a symbol -> its number, of those looked up so far */
     tn_strmap fresh;          /* prefix -> the number that its next new symbol may have */
     const char **result_name; /* what the model calls the results of @main */
