@@ -50,6 +50,7 @@ int tn_session_call(tenon *t, const tenon_options *o, tn_session_fn *fn, void *u
 int tn_module_call(tenon_module *m, const tenon_options *o, tn_session_fn *fn, void *user);
 int tn_object_change(tn_object *x, const tenon_options *o, tn_object_fn *fn, void *user); /* NULL: as above */
 
+TN_WARN_UNUSED tn_status tn_report_no_size(tn_ctx *ctx, const char *type); /* driver-E100 */
 /* Options as this version knows them. driver-E100, E101. */
 TN_WARN_UNUSED tn_status tn_options_read(tn_ctx *ctx, const tenon_options *o, tenon_options *out);
 

@@ -82,10 +82,8 @@ typedef struct {
 
 static tn_status check_report(tn_build *b, const tenon_report *r)
 {
-    return !r || r->size >= offsetof(tenon_report, instructions)
-               ? TN_OK
-               : tn_error(b->ctx, "driver-E100", NULL,
-                          "the report does not say how large it is; set size to sizeof(tenon_report)");
+    return !r || r->size >= offsetof(tenon_report, instructions) ? TN_OK
+                                                                 : tn_report_no_size(b->ctx, "tenon_report");
 }
 
 static tn_status make_package(tenon *t, void *user)

@@ -78,14 +78,19 @@ void tenon_free(tenon *t)
 
 /* ---- options ---- */
 
+tn_status tn_report_no_size(tn_ctx *ctx, const char *type)
+{
+    return tn_error(ctx, "driver-E100", NULL,
+                    "a %s does not say how large it is; set its member size to sizeof(%s)", type, type);
+}
+
 tn_status tn_options_read(tn_ctx *ctx, const tenon_options *o, tenon_options *out)
 {
     *out = (tenon_options){.size = sizeof *out};
     if (!o)
         return TN_OK;
     if (o->size < offsetof(tenon_options, machine_file))
-        return tn_error(ctx, "driver-E100", NULL,
-                        "the options do not say how large they are; set size to sizeof(tenon_options)");
+        return tn_report_no_size(ctx, "tenon_options");
     for (size_t i = sizeof *out; i < o->size; i++)
         if (((const char *)o)[i])
             return tn_error(
@@ -170,9 +175,9 @@ size_t tenon_diagnostic_count(const tenon *t) { return t->speechless ? 1 : t->di
 
 const tenon_diagnostic *tenon_diagnostic_get(const tenon *t, size_t i)
 {
-    static const tenon_diagnostic exhausted = {.id = "base-E004",
+    static const tenon_diagnostic exhausted = {.text = "there is not enough memory, not even for messages",
                                                .severity = TENON_ERROR,
-                                               .text = "there is not enough memory, not even for messages"};
+                                               .id = "base-E004"};
     if (i >= tenon_diagnostic_count(t))
         return NULL;
     return t->speechless ? &exhausted : &t->diag[i];

@@ -89,7 +89,6 @@ typedef struct tn_graph { /* a module */
     /* a model of one function is being read: operators find out what symbols of its inputs are */
     bool wants_shapes; /* the import failed since an extent is symbolic: a fixed one may help */
     bool settles;
-    bool is_view;             /* of tn_graph_view: symbols are found, not declared */
     tn_map named;             /* interned name of a symbol -> its number, of those looked up so far */
     tn_strmap fresh;          /* prefix -> the number that its next new symbol may have */
     const char **result_name; /* what the model calls the results of @main */
@@ -98,6 +97,7 @@ typedef struct tn_graph { /* a module */
     tn_vec(tn_blob *) blob; /* owned blobs, released by tn_graph_deinit */
     uint64_t room;          /* bytes that folding may yet add to the constants, if... */
     bool room_known;        /* ...it has begun */
+    bool is_view;           /* symbols cannot be declared */
 } tn_graph;
 
 void tn_graph_init(tn_graph *g, tn_ctx *ctx, tn_arena *arena, tn_pool *pool);

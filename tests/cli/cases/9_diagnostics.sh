@@ -42,7 +42,7 @@ expect 4 "[driver-E050]" verify no.tar
 tar cf empty.tar -T /dev/null
 expect 4 "[driver-E051]" verify empty.tar
 expect 4 "[driver-E058]" --config nowhere compile "$dense"
-expect 4 "[driver-E035]" opt --pass=FoldConstant "$dense"
+expect 0 "def @main" opt --pass=FoldConstant "$dense" # a model of any format
 printf '\010\011garbage' >bad.onnx
 expect 4 "[onnx-E001]" compile bad.onnx -o d.tar
 

@@ -1,0 +1,180 @@
+/* The public compiler API by handles (tenon/tenon.h): modules, options, diagnostics, builds. */
+#include "tenon/tenon.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+static const char text[] = "#[version = \"0.0.5\"]\n#[symbols = \"n in [1, 64]\"]\n#[outputs = [\"y\"]]\n"
+                           "#[model = [\"producer_name\", \"hand\"]]\n"
+                           "def @main(%x: Tensor[(n, 4), float32]) {\n"
+                           "  %0 = nn.relu(%x);\n  add(%0, nn.relu(%0))\n}\n";
+
+static const tenon_diagnostic *only(const tenon *t, const char *id)
+{
+    if (tenon_diagnostic_count(t) != 1 || strcmp(tenon_diagnostic_get(t, 0)->id, id) != 0)
+        fail_msg("%s expected, not %s", id, tenon_messages(t));
+    assert_null(tenon_diagnostic_get(t, 1));
+    return tenon_diagnostic_get(t, 0);
+}
+
+static void a_module_tells_what_is_in_it(void **state)
+{
+    (void)state;
+    tenon *t = tenon_new();
+    tenon_module *m = tenon_module_parse(t, text, NULL, 0);
+    const tenon_module_info *x = tenon_module_inspect(m);
+    assert_int_equal(x->n_input, 1);
+    assert_string_equal(x->input[0].name, "x");
+    assert_string_equal(x->input[0].type, "Tensor[(n, 4), float32]");
+    assert_string_equal(x->input[0].extent[0], "n");
+    assert_int_equal(x->input[0].shape[0], -1);
+    assert_int_equal(x->input[0].shape[1], 4);
+    assert_int_equal(x->input[0].dtype.bits, 32);
+    assert_string_equal(x->output[0].name, "y");
+    assert_int_equal(x->n_function, 1);
+    assert_int_equal(x->function[0].n_node, 3);
+    assert_int_equal(x->n_operator, 2);
+    assert_string_equal(x->op[1].name, "nn.relu");
+    assert_int_equal(x->op[1].n_call, 2);
+    assert_string_equal(x->symbol[0].name, "n");
+    assert_int_equal(x->symbol[0].max, 64);
+    assert_string_equal(x->metadata[0].value, "hand");
+    tenon_free(t);
+}
+
+static void passes_change_a_module_and_builds_do_not(void **state)
+{
+    (void)state;
+    tenon *t = tenon_new();
+    tenon_module *m = tenon_module_parse(t, text, NULL, 0);
+    const char *fused;
+    char *before = strdup(tenon_module_print(m));
+    assert_int_equal(tenon_module_dump(m, NULL, "relay-fused", &fused, NULL, NULL), 0);
+    assert_non_null(strstr(fused, "Primitive=1"));
+    assert_int_equal(tenon_check(m, NULL), 0);
+    assert_string_equal(tenon_module_print(m), before);
+    assert_int_equal(tenon_pass_run(m, "InferType,FuseOps", NULL), 0);
+    assert_non_null(strstr(tenon_module_print(m), "Primitive=1"));
+    assert_int_equal(tenon_pass_run(m, "FuseOpps", NULL), 1);
+    const tenon_diagnostic *d = only(t, "driver-E031");
+    assert_string_equal(d->text, "unknown graph pass FuseOpps");
+    assert_string_equal(d->hint, "did you mean FuseOps?");
+    assert_int_equal(d->severity, TENON_ERROR);
+    free(before);
+    tenon_free(t);
+}
+
+static void mistakes_have_a_place(void **state)
+{
+    (void)state;
+    tenon *t = tenon_new();
+    assert_null(tenon_module_parse(t, "def @main(%x: Tensor[(2), float32]) {\n  nn.rellu(%x)\n}\n", NULL, 0));
+    const tenon_diagnostic *d = only(t, "relay-E043");
+    assert_int_equal(d->line, 2);
+    assert_int_equal(d->col, 3);
+    assert_string_equal(d->file, "<text>");
+    assert_int_equal(tenon_build(NULL, NULL, "x.tar", NULL), 1); /* what was said stays */
+    only(t, "relay-E043");
+    tenon_module *m = tenon_module_parse(t, "def @f(%x: Tensor[(2), float32]) { %x }", NULL, 0);
+    assert_int_equal(tenon_check(m, NULL), 1);
+    only(t, "relay-E200");
+    tenon_free(t);
+}
+
+static void options_say_how_large_they_are(void **state)
+{
+    (void)state;
+    tenon *t = tenon_new();
+    tenon_module *m = tenon_module_parse(t, text, NULL, 0);
+    struct {
+        tenon_options o;
+        uint64_t newer;
+    } large = {.o.size = sizeof large};
+    tenon_report r = {0};
+    assert_int_equal(tenon_check(m, &(tenon_options){.opt_level = 2}), 1);
+    only(t, "driver-E100");
+    assert_int_equal(tenon_build(m, NULL, "x.tar", &r), 1);
+    only(t, "driver-E100");
+    assert_int_equal(tenon_check(m, &large.o), 0);
+    large.newer = 1;
+    assert_int_equal(tenon_check(m, &large.o), 1);
+    only(t, "driver-E101");
+    const tenon_options old = {.size = offsetof(tenon_options, machine_file), .target = "c"};
+    assert_int_equal(tenon_check(m, &old), 0);
+    tenon_free(t);
+}
+
+static void a_module_may_be_tir(void **state)
+{
+    (void)state;
+    static const char tir[] = "func @f(x: f32[8]) -> (y: f32[8]) {\n  for i < 8:\n    block y(i: spatial):\n"
+                              "      y[i] = x[i]\n}\n";
+    tenon *t = tenon_new();
+    tenon_module *m = tenon_module_parse(t, tir, NULL, 0);
+    if (!m)
+        fail_msg("%s", tenon_messages(t));
+    assert_string_equal(tenon_module_inspect(m)->function[0].name, "f");
+    assert_int_equal(tenon_module_inspect(m)->function[0].n_param, 1);
+    assert_int_equal(tenon_pass_run(m, "Lower", NULL), 0);
+    assert_non_null(strstr(tenon_module_print(m), "phase"));
+    assert_int_equal(tenon_check(m, NULL), 1);
+    only(t, "driver-E102");
+    tenon_free(t);
+}
+
+static void a_cancelled_change_ends_the_module(void **state)
+{
+    (void)state;
+    tenon *t = tenon_new();
+    tenon_module *m = tenon_module_parse(t, text, NULL, 0), *other = tenon_module_parse(t, text, NULL, 0);
+    const int yes = 1;
+    const tenon_options o = {.size = sizeof o, .cancel = &yes};
+    assert_int_equal(tenon_check(m, &o), 1); /* looks alone */
+    assert_int_equal(tenon_check(m, NULL), 0);
+    assert_int_equal(tenon_pass_run(m, "InferType", &o), 1);
+    assert_int_equal(tenon_check(m, NULL), 1);
+    only(t, "driver-E103");
+    assert_null(tenon_module_print(m));
+    only(t, "driver-E103");
+    assert_int_equal(tenon_check(other, NULL), 0);
+    tenon_free(t);
+}
+
+static void a_package_may_be_memory(void **state)
+{
+    (void)state;
+    tenon *t = tenon_new();
+    tenon_module *m = tenon_module_parse(t, text, NULL, 0);
+    tenon_report r = {.size = sizeof r};
+    tnr_module *module;
+    tnr_error err;
+    void *data;
+    size_t n;
+    if (tenon_build_memory(m, NULL, &data, &n, &r))
+        fail_msg("%s", tenon_messages(t));
+    assert_int_equal(n, r.package_bytes);
+    tenon_free(t);
+    assert_int_equal(tnr_module_open_memory(data, n, NULL, &module, &err), 0);
+    assert_int_equal(tnr_input_count(module), 1);
+    tnr_module_release(module);
+    tenon_package_free(data);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_module_tells_what_is_in_it),
+        cmocka_unit_test(passes_change_a_module_and_builds_do_not),
+        cmocka_unit_test(mistakes_have_a_place),
+        cmocka_unit_test(options_say_how_large_they_are),
+        cmocka_unit_test(a_module_may_be_tir),
+        cmocka_unit_test(a_cancelled_change_ends_the_module),
+        cmocka_unit_test(a_package_may_be_memory),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
