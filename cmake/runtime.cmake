@@ -5,21 +5,37 @@ if(NOT TN_HAS_runtime)
     return()
 endif()
 
-# What runs once, at load, for an instance or to find a fault, is compiled to be small: the runtime stays below 100 KB
-# (tools/symbols). Nothing unwinds through it in a running program; debuggers have tables of their own (-g).
+# What runs once, at load, for an instance, for new shapes or to find a fault, is compiled to be small: the runtime stays below
+# 100 KB (tools/symbols). Nothing unwinds through it in a running program; debuggers have tables of their own (-g).
 if(CMAKE_BUILD_TYPE STREQUAL Release)
-    foreach(name IN ITEMS runtime/cpus runtime/debug runtime/error runtime/exe runtime/graph runtime/guard runtime/instance
-            runtime/library runtime/library_check runtime/module runtime/package runtime/params runtime/sort base/cpu
-            base/cpu_count base/utf8 base/wire/elf base/wire/json base/wire/tar)
-        set_property(SOURCE ${CMAKE_SOURCE_DIR}/src/${name}.c APPEND PROPERTY
-            COMPILE_OPTIONS -Os -fno-asynchronous-unwind-tables)
+    foreach(name IN ITEMS runtime/bind runtime/cpus runtime/debug runtime/error runtime/exe runtime/graph runtime/guard
+            runtime/host runtime/instance runtime/invoke runtime/library runtime/library_check runtime/module runtime/open
+            runtime/package runtime/params runtime/sort runtime/state runtime/tensor runtime/value base/cpu base/cpu_count
+            base/utf8 base/wire/elf base/wire/json base/wire/tar)
+        set_property(SOURCE ${CMAKE_SOURCE_DIR}/src/${name}.c APPEND PROPERTY COMPILE_OPTIONS -Os)
     endforeach()
+    file(GLOB small CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/runtime/*.c ${CMAKE_SOURCE_DIR}/src/base/wire/*.c)
+    foreach(name IN ITEMS cpu cpu_count sha256 thread utf8)
+        list(APPEND small ${CMAKE_SOURCE_DIR}/src/base/${name}.c)
+    endforeach()
+    set_property(SOURCE ${small} APPEND PROPERTY COMPILE_OPTIONS -fno-asynchronous-unwind-tables)
 endif()
 
 set(objects $<TARGET_OBJECTS:tn_runtime>)
 if(TN_HAS_base)
     list(APPEND objects $<TARGET_OBJECTS:tn_base>)
 endif()
+
+# What the shared library exports: the functions of its header.
+set(header ${CMAKE_SOURCE_DIR}/include/tenon/runtime.h)
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${header})
+file(STRINGS ${header} lines REGEX "^[A-Za-z].*tnr_[a-z0-9_]+\\(")
+list(FILTER lines EXCLUDE REGEX "^typedef")
+string(REGEX MATCHALL "tnr_[a-z0-9_]+\\(" names "${lines}")
+list(REMOVE_DUPLICATES names)
+string(REPLACE "(" "" names "${names}")
+string(REPLACE ";" "; " names "${names}")
+file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/runtime.map CONTENT "{ global: ${names}; local: *; };\n" @ONLY)
 
 add_library(tenon_runtime SHARED ${objects})
 add_library(tenon_runtime_static STATIC ${objects})
@@ -28,10 +44,10 @@ set_target_properties(tenon_runtime tenon_runtime_static PROPERTIES
     LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/lib
     ARCHIVE_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/lib)
 set_target_properties(tenon_runtime PROPERTIES
-    SOVERSION 0 LINK_DEPENDS ${CMAKE_SOURCE_DIR}/cmake/runtime.map)
+    SOVERSION 0 LINK_DEPENDS ${CMAKE_BINARY_DIR}/runtime.map)
 target_link_libraries(tenon_runtime PRIVATE tn_flags Threads::Threads m ${CMAKE_DL_LIBS})
 target_link_options(tenon_runtime PRIVATE
-    -Wl,--gc-sections -Wl,--version-script,${CMAKE_SOURCE_DIR}/cmake/runtime.map)
+    -Wl,--gc-sections -Wl,--version-script,${CMAKE_BINARY_DIR}/runtime.map)
 install(TARGETS tenon_runtime tenon_runtime_static LIBRARY DESTINATION lib ARCHIVE DESTINATION lib)
 
 # libtenon_bundle.a: the same and src/runtime/bundle, which the driver links into self-contained libraries. Never

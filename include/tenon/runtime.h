@@ -269,6 +269,7 @@ typedef struct tnr_profile_event { /* valid during the callback */
                             shape they have in memory (blocks of channels). A result may overlap an argument. */
     const uint32_t *slot;      /* the slots of these n_in + n_out values */
     tnr_operations operations; /* 0 for a copy, and in packages of a tenon that did not count them */
+    const char *function; /* of the program: "main", or one that main calls; index and slot are its own */
 } tnr_profile_event;
 
 /* Called on the running thread after each instruction. It must not call functions on that instance. */

@@ -18,27 +18,32 @@ tnr_status tnr_debug_begin(tnr_instance *instance, tnr_error *err)
         return status;
     status = tnr_prepare(instance, true, err);
     instance->stepping = !status;
-    instance->step =
-        instance->empty ? instance->exe->main->n_inst : 0; /* empty: all outputs are, nothing runs */
+    if (instance->empty) /* all outputs are, nothing runs */
+        instance->main.at = instance->exe->code->function->n_inst;
     tnr_leave(instance);
     return status;
 }
 
-/* Runs up to the end of the next kernel; *out_at: its instruction, or n_inst where none was left. */
-static tnr_status advance(tnr_instance *inst, uint32_t *out_at, uint32_t *out_variant, uint64_t *out_ns,
-                          tnr_error *err)
+typedef struct event_at { /* where the kernel that ran last stands */
+    tnr_frame *frame;     /* NULL: none was left */
+    uint32_t at, variant;
+    uint64_t ns;
+} event_at;
+
+/* Runs up to the end of the next kernel. */
+static tnr_status advance(tnr_instance *inst, event_at *e, tnr_error *err)
 {
-    const tn_program_function *p = inst->exe->main;
     tnr_status status = TNR_OK;
     tnr_floating callers = tnr_floating_default();
     tnr_pool_busy();
-    for (*out_at = p->n_inst; !status && inst->step < p->n_inst && *out_at == p->n_inst;) {
-        uint32_t at = inst->step;
+    *e = (event_at){0};
+    for (tnr_frame *f; !status && !e->frame && (f = tnr_settle(inst, &status, err)) != NULL;) {
         uint64_t start = tnr_now();
-        status = tnr_instruction(inst, at, &inst->step, out_variant, err);
-        *out_ns = tnr_now() - start;
-        if (computes(&p->inst[at]))
-            *out_at = at;
+        e->at = f->at;
+        status = tnr_instruction(f, &e->variant, err);
+        e->ns = tnr_now() - start;
+        if (computes(&f->code->function->inst[e->at]))
+            e->frame = f;
     }
     tnr_pool_idle();
     tnr_floating_restore(callers);
@@ -47,21 +52,20 @@ static tnr_status advance(tnr_instance *inst, uint32_t *out_at, uint32_t *out_va
 
 static tnr_status step(tnr_instance *inst, tnr_profile_event *out_event, int *out_done, tnr_error *err)
 {
-    uint32_t at, variant = 0;
-    uint64_t ns = 0;
+    event_at e;
     if (!inst->stepping)
         return tnr_fail(err, TNR_E_STATE, 0, "no stepped run is active; call tnr_debug_begin first");
-    tnr_status status = advance(inst, &at, &variant, &ns, err);
+    tnr_status status = advance(inst, &e, err);
     if (status) {
         inst->stepping = false;
         return status;
     }
-    *out_done = at == inst->exe->main->n_inst;
+    *out_done = !e.frame;
     if (*out_done) {
         inst->stepping = false;
         tnr_deliver(inst);
     } else {
-        tnr_event(inst, at, variant, ns, out_event);
+        tnr_event(e.frame, e.at, e.variant, e.ns, out_event);
     }
     return TNR_OK;
 }
@@ -93,13 +97,13 @@ static bool is_among(const char *names, const char *name)
 
 static bool is_result(const tnr_instance *inst, const tnr_profile_event *e, const char *name)
 {
-    const tn_slot *s = &inst->exe->main->slot[e->slot[e->n_in]];
+    const tn_slot *s = &inst->frame->code->function->slot[e->slot[e->n_in]];
     return is_among(e->node, name) || (s->kind == TN_SLOT_OUTPUT && strcmp(s->name, name) == 0);
 }
 
 static tnr_status no_kernel(const tnr_instance *inst, const char *name, bool done, tnr_error *err)
 {
-    const tn_program_function *p = inst->exe->main;
+    const tn_program_function *p = inst->exe->code->function;
     bool known = false;
     for (uint32_t i = 0; i < p->n_inst; i++)
         known = known || (computes(&p->inst[i]) && is_among(p->inst[i].node, name));
@@ -118,9 +122,9 @@ tnr_status tnr_debug_value(tnr_instance *instance, const char *name, DLTensor *o
     tnr_status status = tnr_debug_begin(instance, err);
     if (status)
         return status;
-    for (uint32_t i = 0; i < instance->exe->n_input; i++)
-        if (strcmp(instance->exe->main->slot[instance->exe->input[i]].name, name) == 0) {
-            *out_view = instance->view[instance->exe->input[i]];
+    for (uint32_t i = 0; i < instance->exe->code->n_input; i++)
+        if (strcmp(instance->exe->code->function->slot[instance->exe->code->input[i]].name, name) == 0) {
+            *out_view = instance->main.view[instance->exe->code->input[i]];
             return TNR_OK;
         }
     while (!(status = tnr_debug_step(instance, &e, &done, err)) && !done)
@@ -140,15 +144,15 @@ tnr_status tnr_debug_value(tnr_instance *instance, const char *name, DLTensor *o
 uint32_t tnr_kernel_count(const tnr_instance *instance)
 {
     uint32_t n = 0;
-    for (uint32_t i = 0; i < instance->exe->main->n_inst; i++)
-        n += computes(&instance->exe->main->inst[i]);
+    for (uint32_t i = 0; i < instance->exe->code->function->n_inst; i++)
+        n += computes(&instance->exe->code->function->inst[i]);
     return n;
 }
 
 tnr_status tnr_kernel_info_get(const tnr_instance *instance, uint32_t index, tnr_kernel_info *out_info,
                                tnr_error *err)
 {
-    const tn_program_function *p = instance ? instance->exe->main : NULL;
+    const tn_program_function *p = instance ? instance->exe->code->function : NULL;
     for (uint32_t i = 0, n = 0; p && out_info && i < p->n_inst; i++) {
         const tn_inst *in = &p->inst[i];
         if (!computes(in) || n++ < index)
@@ -168,5 +172,5 @@ tnr_status tnr_kernel_info_get(const tnr_instance *instance, uint32_t index, tnr
 
 const char *tnr_slot_name(const tnr_instance *instance, uint32_t slot)
 {
-    return slot < instance->exe->main->n_slot ? instance->exe->main->slot[slot].name : "";
+    return slot < instance->exe->code->function->n_slot ? instance->exe->code->function->slot[slot].name : "";
 }

@@ -6,7 +6,7 @@
  * by an input; constants exist and have the slot's type and size; sizes that are known now fit the arena;
  * within a call, results and work memory are apart from what it reads, where offsets are known now. That a
  * value is still there when a later call reads it is the planner's word. */
-#include "runtime/exe.h"
+#include "runtime/family.h"
 
 #include "base/size.h"
 #include "runtime/error.h"
@@ -59,8 +59,10 @@ static tnr_status check_tables(const tn_program_function *p, tnr_error *err)
 /* What all functions share. */
 static tnr_status check_program(const tn_program *p, tnr_error *err)
 {
-    if (!p->function || p->n_function != 1 || p->n_state > 0)
-        return damaged(err, 0, "it has no function, or several, or states", NULL);
+    if (!p->function || p->n_function == 0 || p->n_function > MAX_COUNT)
+        return damaged(err, 0, "it has no functions", NULL);
+    if (p->n_state > 0)
+        return damaged(err, 0, "it has states", NULL);
     if (p->n_text > MAX_COUNT || (p->n_text > 0 && !p->text))
         return damaged(err, 0, "a table is missing or too long", NULL);
     for (uint32_t i = 0; i < p->n_text; i++)
@@ -69,8 +71,10 @@ static tnr_status check_program(const tn_program *p, tnr_error *err)
     return TNR_OK;
 }
 
-/* Dimensions and byte count of a slot where they are constant. */
-static tnr_status check_slot_size(const tn_program_function *p, const tn_slot *s, uint32_t at, tnr_error *err)
+/* Dimensions and byte count of a slot where they are constant. Inputs and outputs of main are dense; what
+ * other functions take and give may have a layout. */
+static tnr_status check_slot_size(const tn_program_function *p, const tn_slot *s, uint32_t at, bool is_main,
+                                  tnr_error *err)
 {
     int64_t shape[MAX_NDIM];
     bool fixed = true;
@@ -89,7 +93,7 @@ static tnr_status check_slot_size(const tn_program_function *p, const tn_slot *s
         return TNR_OK;
     if (s->bytes.value < 0 || (uint64_t)s->bytes.value > SIZE_MAX / 2)
         return damaged(err, at, "byte count out of range in slot", s->name);
-    if (fixed && s->kind <= TN_SLOT_OUTPUT && (uint64_t)s->bytes.value != bytes)
+    if (fixed && is_main && s->kind <= TN_SLOT_OUTPUT && (uint64_t)s->bytes.value != bytes)
         return damaged(err, at, "byte count does not fit the shape of slot", s->name);
     return TNR_OK;
 }
@@ -139,8 +143,8 @@ static tnr_status check_bind(const tn_program_function *p, const tn_slot *s, uin
     return TNR_OK;
 }
 
-static tnr_status find_constant(tnr_exe *exe, const tn_slot *s, uint32_t at, const tnr_params *params,
-                                tnr_error *err)
+static tnr_status find_constant(tnr_exe *exe, tnr_function *code, const tn_slot *s, uint32_t at,
+                                const tnr_params *params, tnr_error *err)
 {
     DLTensor view;
     uint64_t bytes;
@@ -154,31 +158,32 @@ static tnr_status find_constant(tnr_exe *exe, const tn_slot *s, uint32_t at, con
                         s->name, tnr_dtype_print(view.dtype, have, sizeof have), bytes,
                         tnr_dtype_print(tnr_slot_dtype(s), want, sizeof want), s->bytes.value);
     }
-    exe->fixed[at] = view.data;
+    code->fixed[at] = view.data;
     exe->constant_bytes += bytes;
     return TNR_OK;
 }
 
-static tnr_status check_slots(tnr_exe *exe, const tnr_params *params, bool *bound, tnr_error *err)
+static tnr_status check_slots(tnr_exe *exe, tnr_function *code, const tnr_params *params, bool *bound,
+                              tnr_error *err)
 {
-    const tn_program_function *p = exe->main;
+    const tn_program_function *p = code->function;
     for (uint32_t i = 0; i < p->n_slot; i++) {
         const tn_slot *s = &p->slot[i];
         if (!s->name || s->kind > TN_SLOT_TEMP || s->storage != TN_STORAGE_BYTES || s->device != 0)
             return damaged(err, i, "a slot without a name or of no known kind", NULL);
-        tnr_status status = check_slot_size(p, s, i, err);
+        tnr_status status = check_slot_size(p, s, i, code == exe->code, err);
         if (!status)
             status = check_slot_place(p, s, i, err);
         if (!status)
             status = check_bind(p, s, i, bound, err);
         if (!status && s->kind == TN_SLOT_CONST)
-            status = find_constant(exe, s, i, params, err);
+            status = find_constant(exe, code, s, i, params, err);
         if (status)
             return status;
         if (s->kind == TN_SLOT_INPUT)
-            exe->input[exe->n_input++] = i;
+            code->input[code->n_input++] = i;
         if (s->kind == TN_SLOT_OUTPUT)
-            exe->output[exe->n_output++] = i;
+            code->output[code->n_output++] = i;
     }
     for (uint32_t i = 0; i < p->n_symbol - p->n_late; i++)
         if (!bound[i])
@@ -186,16 +191,109 @@ static tnr_status check_slots(tnr_exe *exe, const tnr_params *params, bool *boun
     return TNR_OK;
 }
 
-static bool writable(const tn_program_function *p, uint32_t slot)
+/* ---- instructions ---- */
+
+static const struct { /* tenon/inst.def: what each instruction is made of */
+    uint8_t family;
+    char a[2], operands[9];
+} form[] = {
+#define INST(name, number, family, a, operands, doc) [number] = {TNR_FAMILY_##family, a, operands},
+#include "tenon/inst.def"
+#undef INST
+};
+
+static bool is_writable(const tn_slot *s)
 {
-    const tn_slot *s = &p->slot[slot];
-    return s->kind == TN_SLOT_TEMP || (s->kind == TN_SLOT_OUTPUT && s->alias < 0);
+    return s->kind == TN_SLOT_TEMP || s->kind == TN_SLOT_STATE || (s->kind == TN_SLOT_OUTPUT && s->alias < 0);
 }
 
-/* Do two slots overlap in the arena? Only what is known now: offsets and sizes that are numbers. */
-static bool overlaps(const tn_program_function *p, uint32_t a, uint32_t b)
+/* What is wrong with an operand of that letter; NULL: nothing. */
+static const char *operand_fault(const tn_program_function *p, char letter, uint32_t operand)
+{
+    if (letter == 'n')
+        return NULL;
+    if (letter == 'y' || letter == 'z')
+        return operand < (letter == 'y' ? p->n_symbol : p->n_size) ? NULL
+               : letter == 'y'                                     ? "a symbol that does not exist at"
+                                                                   : "a size that does not exist at";
+    const tn_slot *s = operand < p->n_slot ? &p->slot[operand] : NULL;
+    if (!s)
+        return "a slot that does not exist at";
+    if (strchr("wou", letter) && !is_writable(s))
+        return "a slot that cannot be written at";
+    if (strchr("ho", letter) ? s->storage != TN_STORAGE_HANDLE
+                             : strchr("swxib", letter) && s->storage != TN_STORAGE_BYTES)
+        return "a slot that holds bytes instead of a handle, or a handle instead of bytes, at";
+    if (letter == 'x' && s->kind != TN_SLOT_STATE)
+        return "a slot that is no state at";
+    if (letter == 'i' && s->code != kDLInt && s->code != kDLUInt)
+        return "an extent from a slot without integers at";
+    if (letter == 'b' && (s->bytes.fn || s->bytes.value != 1))
+        return "a condition that is not a bool scalar at";
+    return NULL;
+}
+
+/* How many operands the first letter with a `*` stands for, where two letters have one. */
+static uint32_t first_count(const tnr_exe *exe, const tn_program_function *p, const tn_inst *in)
+{
+    if (in->op == TN_INST_CALL)
+        return exe->library->kernel[in->a].n_in;
+    if (in->op == TN_INST_INVOKE)
+        return exe->code[in->a].n_input;
+    return in->op == TN_INST_CALL_HOST && in->n_operand ? p->operand[in->operand] : in->a;
+}
+
+/* Operands after their letters. */
+static const char *operands_fault(const tnr_exe *exe, const tn_program_function *p, const tn_inst *in)
+{
+    const char *l = form[in->op].operands, *star = strchr(l, '*');
+    const uint32_t *op = p->operand + in->operand;
+    uint32_t fixed = (uint32_t)strlen(l), n = in->n_operand, k = 0, many;
+    bool two = star && strchr(star + 1, '*');
+    fixed -= two ? 4 : star ? 2 : 0;
+    if (n < fixed || (!star && n != fixed))
+        return "wrong number of operands at";
+    for (bool first = true; *l; l++) {
+        many = 1;
+        if (l[1] == '*') {
+            many = first && two ? first_count(exe, p, in) : n - fixed;
+            if (many > n - fixed)
+                return "wrong number of operands at";
+            fixed += many;
+            first = false;
+        }
+        for (uint32_t i = 0; i < many; i++) {
+            const char *fault = operand_fault(p, *l, op[k++]);
+            if (fault)
+                return fault;
+        }
+        l += l[1] == '*';
+    }
+    return NULL;
+}
+
+static const char *field_fault(const tnr_exe *exe, const tn_program_function *p, const tn_inst *in)
+{
+    switch (form[in->op].a[0]) {
+    case 'k': return in->a < exe->library->n_kernel ? NULL : "a call of a kernel that does not exist at";
+    case 't': return in->a < exe->program->n_text ? NULL : "a text that does not exist at";
+    case 'j': return in->a <= p->n_inst ? NULL : "a jump out of the program at";
+    case 'g': return in->a > 0 && in->a <= p->n_segment ? NULL : "plans a segment that does not exist at";
+    case 'f': return in->a < exe->program->n_function ? NULL : "a function that does not exist at";
+    case 'y':
+        return in->a < p->n_symbol && in->a >= p->n_symbol - p->n_late
+                   ? NULL
+                   : "binds a symbol that does not exist, or an input's, at";
+    default: return NULL;
+    }
+}
+
+/* Do two slots overlap? Only what is known now: offsets and sizes that are numbers. */
+bool tnr_slots_overlap(const tn_program_function *p, uint32_t a, uint32_t b)
 {
     const tn_slot *x = &p->slot[a], *y = &p->slot[b];
+    if (x->kind == TN_SLOT_STATE || y->kind == TN_SLOT_STATE)
+        return x->kind == y->kind && x->alias == y->alias;
     bool here = x->kind >= TN_SLOT_OUTPUT && x->kind != TN_SLOT_CONST && y->kind >= TN_SLOT_OUTPUT &&
                 y->kind != TN_SLOT_CONST && x->segment == y->segment;
     if (!here || x->offset.fn || y->offset.fn || x->bytes.fn || y->bytes.fn || x->offset.value < 0 ||
@@ -205,145 +303,117 @@ static bool overlaps(const tn_program_function *p, uint32_t a, uint32_t b)
                                              : x->offset.value - y->offset.value < y->bytes.value;
 }
 
-/* May this result have the memory of this input? */
-static bool may_overlap(const tn_kernel *k, uint32_t in, uint32_t out)
+/* May (or must) this result have the memory of this input? -1: neither. */
+static int overlap_kind(const tn_kernel *k, uint32_t in, uint32_t out)
 {
     for (uint32_t i = 0; i < k->n_overlap; i++)
         if (k->overlap[i].in == in && k->overlap[i].out == out)
-            return true;
-    return false;
+            return (int)k->overlap[i].kind;
+    return -1;
 }
 
-/* A result overlaps no operand but those the kernel computes it over; work memory that the call names overlaps
- * neither. O(inputs times outputs). */
-static tnr_status check_apart(const tn_program_function *p, const tn_kernel *k, const uint32_t *op, bool work,
-                              uint32_t at, tnr_error *err)
+/* Is it sound that the kernel has slot `in` as an input and slot `out` as a result? */
+static bool is_apart(const tn_program_function *p, uint32_t in, uint32_t out, int kind)
 {
-    for (uint32_t i = 0; work && i < k->n_in + k->n_out; i++)
-        if (overlaps(p, op[k->n_in + k->n_out + k->n_sym], op[i]))
-            return damaged(err, at, "work memory that overlaps an operand or a result of kernel", k->name);
-    for (uint32_t o = 0; o < k->n_out; o++)
-        for (uint32_t i = 0; i < k->n_in; i++) {
-            uint32_t in = op[i], out = op[k->n_in + o];
-            bool over = may_overlap(k, i, o) && in != out &&
-                        p->slot[in].offset.value == p->slot[out].offset.value &&
-                        p->slot[in].bytes.value == p->slot[out].bytes.value;
-            if (!over && overlaps(p, in, out))
-                return damaged(err, at, "a result that overlaps an operand of kernel", k->name);
-        }
-    return TNR_OK;
+    const tn_slot *x = &p->slot[in], *y = &p->slot[out];
+    if (kind == TN_OVERLAP_MUST)
+        return in == out && x->kind == TN_SLOT_STATE;
+    if (kind == TN_OVERLAP_MAY &&
+        (in == out ? x->kind == TN_SLOT_STATE
+                   : x->offset.value == y->offset.value && x->bytes.value == y->bytes.value &&
+                         x->kind != TN_SLOT_STATE))
+        return true;
+    return !tnr_slots_overlap(p, in, out);
 }
 
-static tnr_status check_call(tnr_exe *exe, const tn_inst *in, uint32_t at, tnr_error *err)
+/* Work memory that the call names overlaps neither operands nor results, and a result no operand but those the kernel
+ * computes it over. O(inputs times outputs). */
+static const char *call_fault(tnr_exe *exe, const tn_program_function *p, const tn_inst *in)
 {
-    const tn_program_function *p = exe->main;
-    if (in->a >= exe->library->n_kernel)
-        return damaged(err, at, "a call of a kernel that does not exist", NULL);
     const tn_kernel *k = &exe->library->kernel[in->a];
     const uint32_t *op = p->operand + in->operand;
     uint64_t n_arg = (uint64_t)k->n_in + k->n_out;
     bool work = in->n_operand == n_arg + k->n_sym + 1;
     if (in->n_operand != n_arg + k->n_sym && !work)
-        return damaged(err, at, "wrong number of operands for kernel", k->name);
-    if (work && (op[n_arg + k->n_sym] >= p->n_slot || p->slot[op[n_arg + k->n_sym]].kind != TN_SLOT_TEMP))
-        return damaged(err, at, "work memory that is not a temporary for kernel", k->name);
-    for (uint64_t i = 0; i < n_arg + k->n_sym; i++)
-        if (op[i] >= (i < n_arg ? p->n_slot : p->n_symbol) ||
-            (i >= k->n_in && i < n_arg && !writable(p, op[i])))
-            return damaged(err, at, "an operand out of range or not writable for kernel", k->name);
-    tnr_status status = check_apart(p, k, op, work, at, err);
-    for (uint32_t v = 0; v < k->n_variant && !status; v++)
+        return "wrong number of operands for kernel";
+    for (uint64_t i = 0; i < in->n_operand; i++)
+        if (operand_fault(p, i < k->n_in ? 's' : i < n_arg || i == n_arg + k->n_sym ? 'w' : 'y', op[i]))
+            return "an operand out of range or not writable for kernel";
+    if (work && p->slot[op[n_arg + k->n_sym]].kind != TN_SLOT_TEMP)
+        return "work memory that is not a temporary for kernel";
+    for (uint32_t i = 0; work && i < n_arg; i++)
+        if (tnr_slots_overlap(p, op[n_arg + k->n_sym], op[i]))
+            return "work memory that overlaps an operand or a result of kernel";
+    for (uint32_t o = 0; o < k->n_out; o++)
+        for (uint32_t i = 0; i < k->n_in; i++)
+            if (!is_apart(p, op[i], op[k->n_in + o], overlap_kind(k, i, o)))
+                return "a result that overlaps an operand of kernel";
+    for (uint32_t v = 0; v < k->n_variant; v++)
         if (k->variant[v].scratch_bytes > exe->scratch_bytes)
             exe->scratch_bytes = (k->variant[v].scratch_bytes + 63) / 64 * 64;
-    return status;
+    return NULL;
 }
 
-static tnr_status check_copy(const tn_program_function *p, const tn_inst *in, uint32_t at, tnr_error *err)
+static tnr_status check_call(tnr_exe *exe, const tn_program_function *p, const tn_inst *in, uint32_t at,
+                             tnr_error *err)
+{
+    const char *fault = call_fault(exe, p, in);
+    return fault ? damaged(err, at, fault, exe->library->kernel[in->a].name) : TNR_OK;
+}
+
+static const char *flat_fault(const tn_program_function *p, const tn_inst *in)
 {
     const uint32_t *op = p->operand + in->operand;
-    if (in->n_operand != 2 || op[0] >= p->n_slot || op[1] >= p->n_slot || !writable(p, op[1]))
-        return damaged(err, at, "a copy with operands out of range or not writable at", in->node);
-    tn_size from = p->slot[op[0]].bytes, to = p->slot[op[1]].bytes;
-    if (!from.fn && !to.fn && from.value != to.value)
-        return damaged(err, at, "a copy between slots of different sizes at", in->node);
-    return TNR_OK;
+    if (in->op == TN_INST_COPY) {
+        tn_size from = p->slot[op[0]].bytes, to = p->slot[op[1]].bytes;
+        return !from.fn && !to.fn && from.value != to.value ? "a copy between slots of different sizes at"
+                                                            : NULL;
+    }
+    if (in->op == TN_INST_SET && (p->slot[op[0]].bytes.fn || p->slot[op[0]].bytes.value != 8))
+        return "a slot that cannot be written at";
+    return NULL;
 }
 
-/* JUMP_ZERO, SET and STORE. */
-static tnr_status check_loop(const tn_program_function *p, const tn_inst *in, uint32_t at, tnr_error *err)
+static tnr_status check_inst(tnr_exe *exe, const tnr_function *code, uint32_t at, tnr_error *err)
 {
-    const uint32_t *op = p->operand + in->operand;
-    uint32_t n = in->op == TN_INST_JUMP_ZERO ? 1 : in->op == TN_INST_SET ? 2 : 3;
-    if (in->n_operand != n || op[n - 1] >= p->n_size)
-        return damaged(err, at, "a size that does not exist at", in->node);
-    if (in->op == TN_INST_JUMP_ZERO)
-        return in->a <= p->n_inst ? TNR_OK : damaged(err, at, "a jump out of the program at", in->node);
-    for (uint32_t i = 0; i + 1 < n; i++)
-        if (op[i] >= p->n_slot)
-            return damaged(err, at, "a slot that does not exist at", in->node);
-    const tn_slot *to = &p->slot[op[n - 2]];
-    if (!writable(p, op[n - 2]) || (in->op == TN_INST_SET && (to->bytes.fn || to->bytes.value != 8)))
-        return damaged(err, at, "a slot that cannot be written at", in->node);
-    return TNR_OK;
-}
-
-/* BIND, BIND_SLOT, CHECK and PLAN. */
-static tnr_status check_late(const tnr_exe *exe, const tn_inst *in, uint32_t at, tnr_error *err)
-{
-    static const uint8_t n_operand[] = {
-        [TN_INST_BIND] = 1, [TN_INST_BIND_SLOT] = 2, [TN_INST_CHECK] = 3, [TN_INST_PLAN] = 0};
-    const tn_program_function *p = exe->main;
-    const uint32_t *op = p->operand + in->operand;
-    bool binds = in->op == TN_INST_BIND || in->op == TN_INST_BIND_SLOT,
-         reads = in->op != TN_INST_BIND && in->op != TN_INST_PLAN;
-    if (in->n_operand != n_operand[in->op])
-        return damaged(err, at, "wrong number of operands at", in->node);
-    if (binds && (in->a >= p->n_symbol || in->a < p->n_symbol - p->n_late))
-        return damaged(err, at, "binds a symbol that does not exist, or an input's, at", in->node);
-    if (in->op == TN_INST_PLAN && (in->a == 0 || in->a > p->n_segment))
-        return damaged(err, at, "plans a segment that does not exist at", in->node);
-    if (in->op == TN_INST_CHECK && in->a >= exe->program->n_text)
-        return damaged(err, at, "a text that does not exist at", in->node);
-    if (in->op != TN_INST_PLAN && !reads && op[0] >= p->n_size)
-        return damaged(err, at, "a size that does not exist at", in->node);
-    if (in->op == TN_INST_CHECK && op[2] >= p->n_size)
-        return damaged(err, at, "a size that does not exist at", in->node);
-    if (reads && (op[0] >= p->n_slot || (p->slot[op[0]].code != kDLInt && p->slot[op[0]].code != kDLUInt)))
-        return damaged(err, at, "an extent from a slot without integers at", in->node);
-    return TNR_OK;
-}
-
-static tnr_status check_inst(tnr_exe *exe, uint32_t at, tnr_error *err)
-{
-    const tn_program_function *p = exe->main;
+    const tn_program_function *p = code->function;
     const tn_inst *in = &p->inst[at];
     if (!in->node || in->operand > p->n_operand || in->n_operand > p->n_operand - in->operand)
         return damaged(err, at, "an instruction whose operands are out of range", NULL);
+    if (in->op >= TN_INST_COUNT)
+        return damaged(err, at, "an unknown instruction at", in->node);
     if (in->n_operand > exe->max_operand)
         exe->max_operand = in->n_operand;
-    switch (in->op) {
-    case TN_INST_CALL: return check_call(exe, in, at, err);
-    case TN_INST_COPY: return check_copy(p, in, at, err);
-    case TN_INST_FAIL:
-        return in->a < exe->program->n_text ? TNR_OK
-                                            : damaged(err, at, "a text that does not exist at", in->node);
-    case TN_INST_JUMP_FALSE:
-        if (in->n_operand != 1 || p->operand[in->operand] >= p->n_slot ||
-            p->slot[p->operand[in->operand]].bytes.fn || p->slot[p->operand[in->operand]].bytes.value != 1)
-            return damaged(err, at, "a condition that is not a bool scalar at", in->node);
-        return in->a <= p->n_inst ? TNR_OK : damaged(err, at, "a jump out of the program at", in->node);
-    case TN_INST_JUMP:
-        return in->a <= p->n_inst ? TNR_OK : damaged(err, at, "a jump out of the program at", in->node);
-    case TN_INST_BIND:
-    case TN_INST_BIND_SLOT:
-    case TN_INST_CHECK:
-    case TN_INST_PLAN: return check_late(exe, in, at, err);
-    case TN_INST_JUMP_ZERO:
-    case TN_INST_SET:
-    case TN_INST_STORE: return check_loop(p, in, at, err);
-    default: return damaged(err, at, "an unknown instruction at", in->node);
-    }
+    uint32_t id = form[in->op].family;
+    exe->families |= 1u << id;
+    const char *fault = field_fault(exe, p, in);
+    if (!fault && in->op == TN_INST_CALL)
+        return check_call(exe, p, in, at, err);
+    if (!fault)
+        fault = operands_fault(exe, p, in);
+    if (!fault && id == TNR_FAMILY_FLAT)
+        fault = flat_fault(p, in);
+    if (!fault && id != TNR_FAMILY_FLAT)
+        fault = tnr_family_get(id) ? tnr_family_get(id)->check(exe, code, in)
+                                   : "this runtime was linked without the instruction at";
+    return fault ? damaged(err, at, fault, in->node) : TNR_OK;
 }
+
+#pragma weak tnr_family_frame
+#pragma weak tnr_family_host
+#pragma weak tnr_family_state
+#pragma weak tnr_family_value
+
+uint32_t tnr_family_of(uint32_t op) { return form[op].family; }
+
+const tnr_family *tnr_family_get(uint32_t id)
+{
+    static const tnr_family *const family[TNR_N_FAMILY] = {NULL, &tnr_family_frame, &tnr_family_host,
+                                                           &tnr_family_state, &tnr_family_value};
+    return family[id];
+}
+
+/* ---- functions ---- */
 
 /* No two inputs and no two outputs share a name. name and order have room for all slots. */
 static tnr_status check_names(const tn_program_function *p, const uint32_t *slot, uint32_t n,
@@ -358,36 +428,51 @@ static tnr_status check_names(const tn_program_function *p, const uint32_t *slot
     return TNR_OK;
 }
 
+/* Tables and slots; of main the names too. */
+static tnr_status check_function(tnr_exe *exe, tnr_function *code, const tnr_params *params, tnr_error *err)
+{
+    const tn_program_function *p = code->function;
+    tnr_status status = check_tables(p, err);
+    if (status)
+        return status;
+    uint32_t n = p->n_slot;
+    code->input = tnr_mem_new(n, sizeof *code->input);
+    code->output = tnr_mem_new(n, sizeof *code->output);
+    code->fixed = tnr_mem_new(n, sizeof *code->fixed);
+    bool *bound = tnr_mem_new(p->n_symbol, sizeof *bound);
+    const char **name = tnr_mem_new(n, sizeof *name);
+    uint32_t *order = tnr_mem_new(n, sizeof *order);
+    if (!code->input || !code->output || !code->fixed || !bound || !name || !order)
+        status = tnr_fail_memory(err, (uint64_t)n * 32);
+    if (!status)
+        status = check_slots(exe, code, params, bound, err);
+    if (!status)
+        status = check_names(p, code->input, code->n_input, name, order, err);
+    if (!status)
+        status = check_names(p, code->output, code->n_output, name, order, err);
+    tnr_mem_free(bound);
+    tnr_mem_free(name);
+    tnr_mem_free(order);
+    return status;
+}
+
 tnr_status tnr_exe_init(tnr_exe *exe, const tn_library *library, const tn_program *program,
                         const tnr_params *params, tnr_error *err)
 {
     *exe = (tnr_exe){.library = library, .program = program};
     tnr_status status = check_program(program, err);
-    if (!status)
-        status = check_tables(program->function, err);
     if (status)
         return status;
-    const tn_program_function *p = exe->main = program->function;
-    uint32_t n = p->n_slot;
-    exe->input = tnr_mem_new(n, sizeof *exe->input);
-    exe->output = tnr_mem_new(n, sizeof *exe->output);
-    exe->fixed = tnr_mem_new(n, sizeof *exe->fixed);
-    bool *bound = tnr_mem_new(p->n_symbol, sizeof *bound);
-    const char **name = tnr_mem_new(n, sizeof *name);
-    uint32_t *order = tnr_mem_new(n, sizeof *order);
-    if (!exe->input || !exe->output || !exe->fixed || !bound || !name || !order)
-        status = tnr_fail_memory(err, (uint64_t)n * 32);
-    if (!status)
-        status = check_slots(exe, params, bound, err);
-    for (uint32_t i = 0; !status && i < p->n_inst; i++)
-        status = check_inst(exe, i, err);
-    if (!status)
-        status = check_names(p, exe->input, exe->n_input, name, order, err);
-    if (!status)
-        status = check_names(p, exe->output, exe->n_output, name, order, err);
-    tnr_mem_free(bound);
-    tnr_mem_free(name);
-    tnr_mem_free(order);
+    exe->code = tnr_mem_new(program->n_function, sizeof *exe->code);
+    if (!exe->code)
+        return tnr_fail_memory(err, program->n_function * sizeof *exe->code);
+    for (; !status && exe->n_code < program->n_function; exe->n_code++) {
+        exe->code[exe->n_code].function = &program->function[exe->n_code];
+        status = check_function(exe, &exe->code[exe->n_code], params, err);
+    }
+    for (uint32_t f = 0; !status && f < exe->n_code; f++)
+        for (uint32_t i = 0; !status && i < exe->code[f].function->n_inst; i++)
+            status = check_inst(exe, &exe->code[f], i, err);
     if (status)
         tnr_exe_deinit(exe);
     return status;
@@ -395,8 +480,11 @@ tnr_status tnr_exe_init(tnr_exe *exe, const tn_library *library, const tn_progra
 
 void tnr_exe_deinit(tnr_exe *exe)
 {
-    tnr_mem_free(exe->input);
-    tnr_mem_free(exe->output);
-    tnr_mem_free(exe->fixed);
+    for (uint32_t f = 0; f < exe->n_code; f++) {
+        tnr_mem_free(exe->code[f].input);
+        tnr_mem_free(exe->code[f].output);
+        tnr_mem_free(exe->code[f].fixed);
+    }
+    tnr_mem_free(exe->code);
     *exe = (tnr_exe){0};
 }

@@ -4,15 +4,24 @@
  * from the library, the graph executor's is made from mod.json (graph.h); from here on both are one. */
 #include "tenon/runtime.h"
 
-typedef struct tnr_exe {
-    const tn_library *library;
-    const tn_program *program;
-    const tn_program_function *main;
+#include <stdbool.h>
+
+typedef struct tnr_function { /* a function of the program, checked */
+    const tn_program_function *function;
     uint32_t n_input, n_output;
     uint32_t *input, *output; /* slots of the inputs and outputs, in the model's order */
     void **fixed;             /* n_slot: data of CONST slots, else NULL; never written */
-    uint32_t max_operand;     /* operands of the longest instruction */
-    uint64_t scratch_bytes;   /* of one thread: the largest of the kernels called, multiple of 64 */
+    bool handles;             /* some slot is a handle */
+} tnr_function;
+
+typedef struct tnr_exe {
+    const tn_library *library;
+    const tn_program *program;
+    tnr_function *code;     /* program->n_function; the first one is main */
+    uint32_t n_code;        /* of them, checked so far */
+    uint32_t families;      /* bit 1 << enum tnr_family_id: it has such instructions (family.h) */
+    uint32_t max_operand;   /* operands of the longest instruction */
+    uint64_t scratch_bytes; /* of one thread: the largest of the kernels called, multiple of 64 */
     uint64_t constant_bytes;
 } tnr_exe;
 
@@ -25,6 +34,9 @@ TNR_CHECKED tnr_status tnr_library_check(const tn_library *library, tnr_error *e
 TNR_CHECKED tnr_status tnr_exe_init(tnr_exe *exe, const tn_library *library, const tn_program *program,
                                     const tnr_params *params, tnr_error *err);
 void tnr_exe_deinit(tnr_exe *exe);
+
+/* Do two slots of a function overlap, as far as is known without its symbols? */
+bool tnr_slots_overlap(const tn_program_function *function, uint32_t a, uint32_t b);
 
 /* Logical element type and elements' bytes of a slot, given its dimensions. */
 DLDataType tnr_slot_dtype(const tn_slot *slot);

@@ -7,13 +7,13 @@
 
 enum { TNR_GUARD_BYTES = 256 }; /* on each side; multiple of 64 */
 
-TNR_CHECKED tnr_status tnr_guard_new(tnr_instance *inst, tnr_error *err);
-void tnr_guard_free(tnr_instance *inst);
+TNR_CHECKED tnr_status tnr_guard_new(tnr_frame *frame, tnr_error *err);
+void tnr_guard_free(tnr_frame *frame);
 
-/* The slots of a segment, and for segment 0 the inputs, get their memory: inst->ptr says where. */
-TNR_CHECKED tnr_status tnr_guard_place(tnr_instance *inst, uint32_t segment, tnr_error *err);
+/* The slots of a segment, and for segment 0 the inputs, get their memory: frame->ptr says where. */
+TNR_CHECKED tnr_status tnr_guard_place(tnr_frame *frame, uint32_t segment, tnr_error *err);
 
 /* After instruction `at`: is every guard as it was?   fails TNR_E_CHECK: names node, kernel and slot */
-TNR_CHECKED tnr_status tnr_guard_look(const tnr_instance *inst, uint32_t at, tnr_error *err);
+TNR_CHECKED tnr_status tnr_guard_look(const tnr_frame *frame, uint32_t at, tnr_error *err);
 
 #endif

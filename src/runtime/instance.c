@@ -1,6 +1,6 @@
 /* Instances: what the caller gives and gets. Every tensor is checked against the slot it is for, and the
  * message says what was expected; nothing is copied but shapes. */
-#include "runtime/instance.h"
+#include "runtime/family.h"
 
 #include "base/size.h"
 #include "runtime/error.h"
@@ -15,45 +15,91 @@
 
 /* ---- making ---- */
 
+tnr_status tnr_frame_init(tnr_frame *f, tnr_instance *instance, const tnr_function *code, tnr_error *err)
+{
+    const tn_program_function *p = code->function;
+    size_t n_dim = 0;
+    *f = (tnr_frame){.instance = instance, .code = code};
+    for (uint32_t i = 0; i < code->n_input; i++)
+        n_dim += p->slot[code->input[i]].ndim;
+    f->input = tnr_mem_new(code->n_input, sizeof *f->input);
+    f->shapes = tnr_mem_new(n_dim, sizeof *f->shapes);
+    f->sym = tnr_mem_new(p->n_symbol, sizeof *f->sym);
+    f->probe = tnr_mem_new(p->n_symbol, sizeof *f->probe);
+    f->bytes = tnr_mem_new(p->n_slot, sizeof *f->bytes);
+    f->offset = tnr_mem_new(p->n_slot, sizeof *f->offset);
+    f->ptr = tnr_mem_new(p->n_slot, sizeof *f->ptr);
+    f->segment = tnr_mem_new(p->n_segment, sizeof *f->segment);
+    f->value = code->handles ? tnr_mem_new(p->n_slot, sizeof *f->value) : NULL;
+    if (!f->input || !f->shapes || !f->sym || !f->probe || !f->bytes || !f->offset || !f->ptr ||
+        !f->segment || (code->handles && !f->value))
+        return tnr_fail_memory(err, n_dim * 8 + (size_t)p->n_slot * 32);
+    int64_t *shape = f->shapes;
+    for (uint32_t i = 0; i < code->n_input; shape += p->slot[code->input[i++]].ndim)
+        f->input[i].shape = shape;
+    return instance->checked ? tnr_guard_new(f, err) : TNR_OK;
+}
+
+void tnr_frame_deinit(tnr_frame *f)
+{
+    if (!f->code)
+        return;
+    tnr_guard_free(f);
+    for (uint32_t i = 0; f->segment && i < f->code->function->n_segment; i++)
+        tnr_mem_free(f->segment[i].at);
+    void *const block[] = {f->input, f->shapes,  f->sym,   f->probe, f->bytes, f->offset,
+                           f->ptr,   f->segment, f->value, f->arena, f->view,  f->view_shape};
+    for (size_t i = 0; i < sizeof block / sizeof block[0]; i++)
+        tnr_mem_free(block[i]);
+    *f = (tnr_frame){0};
+}
+
 static tnr_status allocate(tnr_instance *inst, tnr_error *err)
 {
-    const tnr_exe *x = inst->exe;
-    const tn_program_function *p = x->main;
+    const tnr_function *x = inst->exe->code;
+    const tn_program_function *p = x->function;
     size_t n_dim = 0;
-    for (uint32_t i = 0; i < x->n_input; i++)
-        n_dim += p->slot[x->input[i]].ndim;
     for (uint32_t i = 0; i < x->n_output; i++)
         n_dim += 2u * p->slot[x->output[i]].ndim;
-    inst->input = tnr_mem_new(x->n_input, sizeof *inst->input);
     inst->output_given = tnr_mem_new(x->n_output, sizeof *inst->output_given);
     inst->output = tnr_mem_new(x->n_output, sizeof *inst->output);
     inst->shapes = tnr_mem_new(n_dim, sizeof *inst->shapes);
-    inst->sym = tnr_mem_new(p->n_symbol, sizeof *inst->sym);
-    inst->probe = tnr_mem_new(p->n_symbol, sizeof *inst->probe);
-    inst->bytes = tnr_mem_new(p->n_slot, sizeof *inst->bytes);
-    inst->offset = tnr_mem_new(p->n_slot, sizeof *inst->offset);
-    inst->ptr = tnr_mem_new(p->n_slot, sizeof *inst->ptr);
-    inst->arg = tnr_mem_new(x->max_operand, sizeof *inst->arg);
-    inst->call_sym = tnr_mem_new(x->max_operand, sizeof *inst->call_sym);
-    inst->segment = tnr_mem_new(p->n_segment, sizeof *inst->segment);
-    if (!inst->input || !inst->output_given || !inst->output || !inst->shapes || !inst->sym || !inst->probe ||
-        !inst->bytes || !inst->offset || !inst->ptr || !inst->arg || !inst->call_sym || !inst->segment)
-        return tnr_fail_memory(err, n_dim * 8 + (size_t)p->n_slot * 24);
+    inst->arg = tnr_mem_new(inst->exe->max_operand, sizeof *inst->arg);
+    inst->call_sym = tnr_mem_new(inst->exe->max_operand, sizeof *inst->call_sym);
+    if (!inst->output_given || !inst->output || !inst->shapes || !inst->arg || !inst->call_sym)
+        return tnr_fail_memory(err, n_dim * 8 + (size_t)inst->exe->max_operand * 16);
     int64_t *shape = inst->shapes;
-    for (uint32_t i = 0; i < x->n_input; shape += p->slot[x->input[i++]].ndim)
-        inst->input[i].shape = shape;
     for (uint32_t i = 0; i < x->n_output; i++) {
         inst->output_given[i].shape = shape;
         inst->output[i].shape = shape + p->slot[x->output[i]].ndim;
         shape += 2 * p->slot[x->output[i]].ndim;
     }
-    return TNR_OK;
+    inst->frame = &inst->main;
+    return tnr_frame_init(&inst->main, inst, x, err);
+}
+
+/* What the program's families keep in an instance. */
+static tnr_status open_families(tnr_instance *inst, tnr_error *err)
+{
+    tnr_status status = TNR_OK;
+    for (uint32_t id = 0; !status && id < TNR_N_FAMILY; id++)
+        if ((inst->exe->families >> id & 1) && tnr_family_get(id) && tnr_family_get(id)->open)
+            status = tnr_family_get(id)->open(inst, err);
+    return status;
+}
+
+static void close_families(tnr_instance *inst)
+{
+    for (uint32_t id = 0; id < TNR_N_FAMILY; id++)
+        if ((inst->exe->families >> id & 1) && tnr_family_get(id) && tnr_family_get(id)->close)
+            tnr_family_get(id)->close(inst);
 }
 
 /* The first model node of the program that is control flow, or NULL. */
 static const char *branch(const tnr_module *module)
 {
-    const tn_program_function *p = module->has[TNR_EXECUTOR_AOT] ? module->exe[TNR_EXECUTOR_AOT].main : NULL;
+    const tn_program_function *p =
+        module->has[TNR_EXECUTOR_AOT] ? module->exe[TNR_EXECUTOR_AOT].code->function : NULL;
     for (uint32_t i = 0; p && i < p->n_inst; i++)
         if (p->inst[i].op == TN_INST_JUMP_FALSE)
             return p->inst[i].node;
@@ -86,9 +132,10 @@ tnr_status tnr_instance_new(tnr_module *module, const tnr_instance_options *opti
     inst->module = module;
     inst->exe = &module->exe[o.executor];
     inst->threads_wanted = o.threads;
+    inst->checked = (o.flags & TNR_INSTANCE_CHECK) != 0;
     tnr_status status = allocate(inst, err);
-    if (!status && (o.flags & TNR_INSTANCE_CHECK))
-        status = tnr_guard_new(inst, err);
+    if (!status)
+        status = open_families(inst, err);
     if (status)
         tnr_instance_free(inst);
     else
@@ -100,17 +147,12 @@ void tnr_instance_free(tnr_instance *instance)
 {
     if (!instance)
         return;
-    tnr_guard_free(instance);
-    for (uint32_t i = 0; instance->output && i < instance->exe->n_output; i++)
+    close_families(instance);
+    tnr_frame_deinit(&instance->main);
+    for (uint32_t i = 0; instance->output && i < instance->exe->code->n_output; i++)
         tnr_mem_free(instance->output[i].own);
-    void *const block[] = {instance->input,    instance->output_given, instance->output,
-                           instance->shapes,   instance->sym,          instance->probe,
-                           instance->bytes,    instance->offset,       instance->arena,
-                           instance->scratch,  instance->ptr,          instance->arg,
-                           instance->call_sym, instance->view,         instance->view_shape,
-                           instance->arg_view, instance->segment};
-    for (uint32_t i = 0; instance->segment && i < instance->exe->main->n_segment; i++)
-        tnr_mem_free(instance->segment[i].at);
+    void *const block[] = {instance->output_given, instance->output,   instance->shapes,  instance->scratch,
+                           instance->arg,          instance->call_sym, instance->arg_view};
     for (size_t i = 0; i < sizeof block / sizeof block[0]; i++)
         tnr_mem_free(block[i]);
     tnr_module_release(instance->module);
@@ -149,7 +191,7 @@ static tnr_status check_fit(const tnr_instance *inst, const char *what, const tn
                             info->name, tnr_shape_print(t->ndim, t->shape, NULL, have),
                             tnr_shape_print(info->ndim, info->shape, info->symbol, want));
     for (int32_t d = 0; bind && d < t->ndim; d++) {
-        const tn_symbol *s = bind[d] < 0 ? NULL : &inst->exe->main->symbol[bind[d]];
+        const tn_symbol *s = bind[d] < 0 ? NULL : &inst->exe->code->function->symbol[bind[d]];
         bool nothing =
             s && t->shape[d] == 0 && s->min == 1; /* an empty batch: bind.c sees what comes of it */
         if (s && !nothing && (t->shape[d] < s->min || t->shape[d] > s->max))
@@ -181,12 +223,12 @@ static tnr_status give(tnr_instance *inst, const char *what, const tnr_tensor_in
 
 tnr_status tnr_set_input_at(tnr_instance *instance, uint32_t index, const DLTensor *tensor, tnr_error *err)
 {
-    if (!instance || !tensor || index >= instance->exe->n_input)
+    if (!instance || !tensor || index >= instance->exe->code->n_input)
         return tnr_fail(err, TNR_E_ARG, 0, "tnr_set_input: no tensor, or no input %" PRIu32, index);
-    const int32_t *bind = instance->exe->main->slot[instance->exe->input[index]].bind;
+    const int32_t *bind = instance->exe->code->function->slot[instance->exe->code->input[index]].bind;
     instance->stepping = false;
     return give(instance, "input", tnr_module_input(instance->module, index), bind, tensor,
-                &instance->input[index], err);
+                &instance->main.input[index], err);
 }
 
 tnr_status tnr_set_input(tnr_instance *instance, const char *name, const DLTensor *tensor, tnr_error *err)
@@ -198,7 +240,7 @@ tnr_status tnr_set_input(tnr_instance *instance, const char *name, const DLTenso
 
 tnr_status tnr_set_output_at(tnr_instance *instance, uint32_t index, const DLTensor *tensor, tnr_error *err)
 {
-    if (!instance || index >= instance->exe->n_output)
+    if (!instance || index >= instance->exe->code->n_output)
         return tnr_fail(err, TNR_E_ARG, 0, "tnr_set_output: no output %" PRIu32, index);
     tnr_given *to = &instance->output_given[index];
     if (tensor) {
@@ -223,7 +265,7 @@ tnr_status tnr_set_output(tnr_instance *instance, const char *name, const DLTens
 
 tnr_status tnr_get_output_at(tnr_instance *instance, uint32_t index, DLTensor *out_view, tnr_error *err)
 {
-    if (!instance || !out_view || index >= instance->exe->n_output)
+    if (!instance || !out_view || index >= instance->exe->code->n_output)
         return tnr_fail(err, TNR_E_ARG, 0, "tnr_get_output: out_view is NULL, or no output %" PRIu32, index);
     if (!instance->ran)
         return tnr_fail(err, TNR_E_STATE, 0, "no output yet: no run has succeeded since the last change");
@@ -276,21 +318,22 @@ tnr_status tnr_memory_get(tnr_instance *instance, tnr_memory *out_memory, tnr_er
 {
     if (!instance || !out_memory)
         return tnr_fail(err, TNR_E_ARG, 0, "tnr_memory_get: an argument is NULL");
-    tnr_status status = tnr_bind_symbols(instance, false, err);
+    tnr_status status = tnr_bind_symbols(&instance->main, false, err);
     if (status)
         return status;
-    const tnr_exe *x = instance->exe;
-    const tn_program_function *p = x->main;
-    if (tnr_has_empty_symbol(instance, NULL)) { /* nothing is run */
-        *out_memory = (tnr_memory){.constants = x->constant_bytes};
+    const tnr_exe *exe = instance->exe;
+    const tnr_function *x = exe->code;
+    const tn_program_function *p = x->function;
+    if (tnr_has_empty_symbol(&instance->main, NULL)) { /* nothing is run */
+        *out_memory = (tnr_memory){.constants = exe->constant_bytes};
         for (uint32_t i = 0; i < x->n_input; i++)
-            out_memory->inputs += instance->input[i].bytes;
+            out_memory->inputs += instance->main.input[i].bytes;
         return TNR_OK;
     }
     for (uint32_t i = p->n_symbol - p->n_late; i < p->n_symbol; i++)
-        instance->probe[i] = instance->ran ? instance->sym[i] : 0; /* those of the last run */
-    const int64_t *sym = instance->probe;
-    tnr_memory m = {.constants = x->constant_bytes, .arena = (uint64_t)tnr_size_get(p->arena_bytes, sym)};
+        instance->main.probe[i] = instance->ran ? instance->main.sym[i] : 0; /* those of the last run */
+    const int64_t *sym = instance->main.probe;
+    tnr_memory m = {.constants = exe->constant_bytes, .arena = (uint64_t)tnr_size_get(p->arena_bytes, sym)};
     for (uint32_t i = 0; i < x->n_input; i++)
         m.inputs += (uint64_t)tnr_size_get(p->slot[x->input[i]].bytes, sym);
     for (uint32_t i = 0; i < x->n_output; i++) {
@@ -300,7 +343,7 @@ tnr_status tnr_memory_get(tnr_instance *instance, tnr_memory *out_memory, tnr_er
     }
     for (uint32_t i = 0; i < p->n_segment; i++)
         m.arena += (uint64_t)tnr_size_get(p->segment_bytes[i], sym);
-    m.scratch = x->scratch_bytes * tnr_instance_threads(instance);
+    m.scratch = exe->scratch_bytes * tnr_instance_threads(instance);
     *out_memory = m;
     return TNR_OK;
 }

@@ -26,17 +26,16 @@ typedef struct tnr_block { /* memory that grows as needed */
     uint64_t room;
 } tnr_block;
 
-struct tnr_instance {
-    tnr_module *module;
-    const tnr_exe *exe;
-    atomic_uint running;
-    int32_t threads_wanted;  /* 0: the pool's */
-    tnr_given *input;        /* exe->n_input */
-    tnr_given *output_given; /* exe->n_output */
-    tnr_result *output;      /* exe->n_output */
-    int64_t *shapes;         /* memory of all the shapes above */
+/* One activation of a function. That of main is in the instance; others are made by FRAME and VALUE instructions and
+ * kept for the next call (invoke.c). */
+typedef struct tnr_frame {
+    tnr_instance *instance;
+    const tnr_function *code;
+    uint32_t at; /* the next instruction */
 
-    bool empty;           /* a symbol is 0: all outputs are empty, nothing is run (bind.c) */
+    tnr_given *input; /* code->n_input */
+    int64_t *shapes;  /* memory of their shapes */
+
     bool bound;           /* everything in this block is valid */
     int64_t *sym, *probe; /* n_symbol; probe: being worked out */
     uint64_t *bytes;      /* n_slot */
@@ -45,40 +44,66 @@ struct tnr_instance {
     uint64_t arena_room, arena_bytes, work_offset;
     tnr_block *segment; /* n_segment: arenas of what is sized during the run */
 
+    void **ptr;                /* n_slot: address in this run */
+    struct tnr_value **value;  /* n_slot: what a handle refers to; NULL: the function has no handles */
+    struct tnr_guarded *guard; /* n_slot, of a debug run (guard.h); else NULL */
+    DLTensor *view;            /* n_slot, for profiles; NULL until needed */
+    int64_t *view_shape;
+
+    struct tnr_frame
+        *caller; /* NULL: main, or a function that fills a state; for a free frame the next free one */
+    const uint32_t *give; /* code->n_output slots of the caller that get the outputs */
+    tnr_given *result;    /* their memory; NULL in main */
+} tnr_frame;
+
+struct tnr_instance {
+    tnr_module *module;
+    const tnr_exe *exe;
+    atomic_uint running;
+    int32_t threads_wanted;  /* 0: the pool's */
+    bool checked;            /* TNR_INSTANCE_CHECK */
+    tnr_given *output_given; /* of main */
+    tnr_result *output;
+    int64_t *shapes; /* memory of the shapes of both */
+
+    bool empty; /* a symbol is 0: all outputs are empty, nothing is run (bind.c) */
+
     uint32_t threads; /* scratch is for so many */
     uint8_t *scratch;
 
-    struct tnr_guarded *guard; /* n_slot, of a debug run (guard.h); else NULL */
-
-    bool ran;          /* the last run succeeded: outputs may be looked at */
-    bool stepping;     /* a run stands between two instructions (debug.c) */
-    uint32_t step;     /* the next one */
-    void **ptr;        /* n_slot: address in this run */
+    bool ran;      /* the last run succeeded: outputs may be looked at */
+    bool stepping; /* a run stands between two instructions (debug.c) */
+    tnr_frame main;
+    tnr_frame *frame;  /* the innermost one */
+    uint32_t depth;    /* frames besides main's */
+    tnr_frame **spare; /* FRAME: free frames of each function */
     void **arg;        /* exe->max_operand: arguments of one call */
     int64_t *call_sym; /* exe->max_operand: symbols of one call */
 
     tnr_profile_fn *profile;
     void *profile_user;
-    DLTensor *view; /* n_slot, for profiles; NULL until needed */
-    int64_t *view_shape;
-    DLTensor *arg_view; /* exe->max_operand */
+    DLTensor *arg_view; /* exe->max_operand; NULL until needed */
 };
 
-/* Bind the symbols from the inputs set into inst->probe. need_all false: inputs may be missing as long as
+TNR_CHECKED tnr_status tnr_frame_init(tnr_frame *frame, tnr_instance *instance, const tnr_function *code,
+                                      tnr_error *err);
+void tnr_frame_deinit(tnr_frame *frame); /* harmless where init failed */
+
+/* Bind the symbols from the inputs set into frame->probe. need_all false: inputs may be missing as long as
  * every symbol is bound by another. fails TNR_E_STATE, TNR_E_SHAPE */
-TNR_CHECKED tnr_status tnr_bind_symbols(tnr_instance *inst, bool need_all, tnr_error *err);
+TNR_CHECKED tnr_status tnr_bind_symbols(tnr_frame *frame, bool need_all, tnr_error *err);
 
 /* Make the bound block fit the inputs set: nothing happens unless a symbol has changed. */
-TNR_CHECKED tnr_status tnr_bind(tnr_instance *inst, tnr_error *err);
+TNR_CHECKED tnr_status tnr_bind(tnr_frame *frame, tnr_error *err);
 
-/* Whether a symbol bound in inst->probe is 0 where programs are made for at least 1. */
-bool tnr_has_empty_symbol(const tnr_instance *inst, uint32_t *out_symbol);
+/* Whether a symbol bound in frame->probe is 0 where programs are made for at least 1. */
+bool tnr_has_empty_symbol(const tnr_frame *frame, uint32_t *out_symbol);
 
 /* During the run: place the slots of segment `segment` for the symbols as they are now. */
-TNR_CHECKED tnr_status tnr_plan(tnr_instance *inst, uint32_t segment, uint32_t at, tnr_error *err);
+TNR_CHECKED tnr_status tnr_plan(tnr_frame *frame, uint32_t segment, uint32_t at, tnr_error *err);
 
-/* Address and byte count of output i for this run: the caller's memory if it fits the shape, else the instance's. */
-TNR_CHECKED tnr_status tnr_place_output(tnr_instance *inst, uint32_t i, tnr_error *err);
+/* Address of output i for this run: the caller's memory, which must fit, or the instance's. */
+TNR_CHECKED tnr_status tnr_place_output(tnr_frame *frame, uint32_t i, tnr_error *err);
 
 /* Make block->at hold n bytes; what it held is lost if it moves. */
 TNR_CHECKED tnr_status tnr_block_fit(tnr_block *block, uint64_t n, tnr_error *err);
@@ -86,15 +111,27 @@ TNR_CHECKED tnr_status tnr_block_fit(tnr_block *block, uint64_t n, tnr_error *er
 /* Scratch for as many threads as this run may use. */
 TNR_CHECKED tnr_status tnr_bind_threads(tnr_instance *inst, tnr_error *err);
 
-/* run.c, for debug.c: a run in parts. enter and leave are around every one of them. */
+/* run.c, for debug.c and families: a run in parts. enter and leave are around every one of them. */
 TNR_CHECKED tnr_status tnr_enter(tnr_instance *inst, const char *function, tnr_error *err);
 void tnr_leave(tnr_instance *inst);
 TNR_CHECKED tnr_status tnr_prepare(tnr_instance *inst, bool views, tnr_error *err);
-TNR_CHECKED tnr_status tnr_instruction(tnr_instance *inst, uint32_t at, uint32_t *out_next,
-                                       uint32_t *out_variant, tnr_error *err);
-void tnr_event(tnr_instance *inst, uint32_t at, uint32_t variant, uint64_t nanoseconds,
-               tnr_profile_event *out);
+/* Addresses of a frame whose inputs are set; views: for profiles. */
+TNR_CHECKED tnr_status tnr_frame_place(tnr_frame *frame, bool views, tnr_error *err);
+/* The frame whose instruction is next, those that have ended left; NULL: the run has ended, or *out_status tells. */
+tnr_frame *tnr_settle(tnr_instance *inst, tnr_status *out_status, tnr_error *err);
+TNR_CHECKED tnr_status tnr_instruction(tnr_frame *frame, uint32_t *out_variant, tnr_error *err);
+TNR_CHECKED tnr_status tnr_walk(tnr_instance *inst, tnr_error *err);
+void tnr_event(tnr_frame *frame, uint32_t at, uint32_t variant, uint64_t nanoseconds, tnr_profile_event *out);
 void tnr_deliver(tnr_instance *inst);
+
+/* invoke.c, of the family FRAME. */
+/* A frame of the function, from those that are kept or a new one. fails TNR_E_CHECK (depth), TNR_E_MEMORY */
+TNR_CHECKED tnr_status tnr_frame_take(tnr_instance *inst, const tnr_function *code, tnr_frame **out_frame,
+                                      tnr_error *err);
+/* Inputs and results are set: it runs next. */
+TNR_CHECKED tnr_status tnr_frame_begin(tnr_frame *frame, tnr_error *err);
+/* All frames but main's are given back. */
+void tnr_frames_drop(tnr_instance *inst);
 uint64_t tnr_now(void);
 
 /* Threads the next run may use. */

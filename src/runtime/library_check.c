@@ -46,7 +46,7 @@ static const char *kernel_fault(const tn_kernel *k)
             return "a missing check text";
     for (uint32_t i = 0; i < k->n_overlap; i++)
         if (k->overlap[i].in >= k->n_in || k->overlap[i].out >= k->n_out ||
-            k->overlap[i].kind != TN_OVERLAP_MAY)
+            k->overlap[i].kind > TN_OVERLAP_MUST)
             return "an overlap of arguments that it does not have";
     for (uint32_t v = 0; v < k->n_variant; v++) {
         const char *fault = variant_fault(&k->variant[v]);

@@ -56,8 +56,8 @@ static void describe(const tn_program_function *p, const tn_slot *s, int64_t *sh
 
 static tnr_status describe_all(tnr_module *m, tnr_error *err)
 {
-    const tnr_exe *x = m->described;
-    const tn_program_function *p = x->main;
+    const tnr_function *x = m->described->code;
+    const tn_program_function *p = x->function;
     size_t n_dim = 0, n = (size_t)x->n_input + x->n_output;
     for (uint32_t i = 0; i < x->n_input; i++)
         n_dim += p->slot[x->input[i]].ndim;
@@ -96,9 +96,9 @@ static bool same_tensor(const tn_slot *a, const tn_slot *b)
  * usually equal. */
 static tnr_status align_executors(tnr_module *m, tnr_error *err)
 {
-    const tnr_exe *a = &m->exe[TNR_EXECUTOR_AOT];
-    tnr_exe *g = &m->exe[TNR_EXECUTOR_GRAPH];
-    const tn_slot *as = a->main->slot, *gs = g->main->slot;
+    const tnr_function *a = m->exe[TNR_EXECUTOR_AOT].code;
+    tnr_function *g = m->exe[TNR_EXECUTOR_GRAPH].code;
+    const tn_slot *as = a->function->slot, *gs = g->function->slot;
     if (a->n_input != g->n_input || a->n_output != g->n_output)
         return tnr_fail(err, TNR_E_FORMAT, 0,
                         "mod.json has %" PRIu32 " inputs and %" PRIu32
@@ -146,7 +146,7 @@ static tnr_status open_programs(tnr_module *m, tnr_span json, tnr_error *err)
         if (!status)
             status = tnr_exe_init(&m->exe[TNR_EXECUTOR_GRAPH], m->library, tnr_graph_program(m->graph),
                                   m->params, err);
-        tnr_exe *g = &m->exe[TNR_EXECUTOR_GRAPH];
+        tnr_function *g = m->exe[TNR_EXECUTOR_GRAPH].code;
         if (!status && g->n_output > 0) /* from the order of slots to that of heads */
             memcpy(g->output, tnr_graph_heads(m->graph), g->n_output * sizeof *g->output);
         m->has[TNR_EXECUTOR_GRAPH] = !status;
@@ -162,7 +162,7 @@ static tnr_status open_programs(tnr_module *m, tnr_span json, tnr_error *err)
     return status ? status : describe_all(m, err);
 }
 
-static tnr_status open_parts(tnr_module *m, tnr_span json, tnr_span params, tnr_error *err)
+tnr_status tnr_module_check(tnr_module *m, tnr_span json, tnr_span params, tnr_error *err)
 {
     tnr_status status = tnr_library_permit(m->library, err);
     if (!status)
@@ -172,7 +172,7 @@ static tnr_status open_parts(tnr_module *m, tnr_span json, tnr_span params, tnr_
     return status ? status : open_programs(m, json, err);
 }
 
-static tnr_module *new_module(tnr_error *err)
+tnr_module *tnr_module_new(tnr_error *err)
 {
     tnr_module *m = tnr_mem_new(1, sizeof *m);
     if (!m) {
@@ -184,8 +184,7 @@ static tnr_module *new_module(tnr_error *err)
     return m;
 }
 
-/* From path, or from data if path is NULL. */
-static tnr_status finish(tnr_module *m, tnr_status status, tnr_module **out_module)
+tnr_status tnr_module_finish(tnr_module *m, tnr_status status, tnr_module **out_module)
 {
     if (status)
         tnr_module_release(m);
@@ -194,55 +193,18 @@ static tnr_status finish(tnr_module *m, tnr_status status, tnr_module **out_modu
     return status;
 }
 
-static tnr_status open_package(const char *path, tnr_span data, const tnr_module_options *options,
-                               tnr_module **out_module, tnr_error *err)
-{
-    uint32_t flags = options ? options->flags : 0;
-    if (!out_module || (!path && !data.at) ||
-        (flags & ~(uint32_t)(TNR_MODULE_READ | TNR_MODULE_TEMP_FILE | TNR_MODULE_CHECK_WEIGHTS)))
-        return tnr_fail(err, TNR_E_ARG, 0, "tnr_module_open: an argument is NULL or a flag is unknown");
-    tnr_module *m = new_module(err);
-    if (!m)
-        return TNR_E_MEMORY;
-    if (path && tnr_package_is_library(path)) {
-        tnr_span params = {0};
-        tnr_status opened = tnr_library_open_file(path, flags, &m->object, &m->library, &params, err);
-        return finish(m, opened ? opened : open_parts(m, (tnr_span){0}, params, err), out_module);
-    }
-    tnr_status status = path ? tnr_package_open(path, flags, &m->package, err)
-                             : tnr_package_open_memory(data.at, data.n, flags, &m->package, err);
-    if (!status)
-        status = tnr_library_open(m->package.so.at, m->package.so.n, flags & TNR_MODULE_TEMP_FILE, &m->object,
-                                  &m->library, err);
-    if (!status)
-        status = open_parts(m, m->package.json, m->package.params, err);
-    return finish(m, status, out_module);
-}
-
-tnr_status tnr_module_open(const char *path, const tnr_module_options *options, tnr_module **out_module,
-                           tnr_error *err)
-{
-    return open_package(path, (tnr_span){0}, options, out_module, err);
-}
-
-tnr_status tnr_module_open_memory(const void *data, size_t n, const tnr_module_options *options,
-                                  tnr_module **out_module, tnr_error *err)
-{
-    return open_package(NULL, (tnr_span){data, n}, options, out_module, err);
-}
-
 tnr_status tnr_module_open_parts(const tnr_parts *parts, tnr_module **out_module, tnr_error *err)
 {
     if (!parts || !parts->library || !out_module)
         return tnr_fail(err, TNR_E_ARG, 0, "tnr_module_open_parts: parts, library or out_module is NULL");
-    tnr_module *m = new_module(err);
+    tnr_module *m = tnr_module_new(err);
     if (!m)
         return TNR_E_MEMORY;
     m->library = parts->library;
     m->user = parts->user;
-    tnr_status status = open_parts(m, (tnr_span){parts->json, parts->json_n},
-                                   (tnr_span){parts->params, parts->params_n}, err);
-    return finish(m, status, out_module);
+    tnr_status status = tnr_module_check(m, (tnr_span){parts->json, parts->json_n},
+                                         (tnr_span){parts->params, parts->params_n}, err);
+    return tnr_module_finish(m, status, out_module);
 }
 
 void tnr_module_retain(tnr_module *module)
@@ -281,9 +243,9 @@ int tnr_module_has_executor(const tnr_module *module, int executor)
 
 const tnr_params *tnr_module_params(const tnr_module *module) { return module->params; }
 
-uint32_t tnr_input_count(const tnr_module *module) { return module->described->n_input; }
+uint32_t tnr_input_count(const tnr_module *module) { return module->described->code->n_input; }
 
-uint32_t tnr_output_count(const tnr_module *module) { return module->described->n_output; }
+uint32_t tnr_output_count(const tnr_module *module) { return module->described->code->n_output; }
 
 const tnr_tensor_info *tnr_module_input(const tnr_module *module, uint32_t index)
 {
@@ -292,14 +254,14 @@ const tnr_tensor_info *tnr_module_input(const tnr_module *module, uint32_t index
 
 const tnr_tensor_info *tnr_module_output(const tnr_module *module, uint32_t index)
 {
-    return &module->info[module->described->n_input + index];
+    return &module->info[module->described->code->n_input + index];
 }
 
 tnr_status tnr_input_info(const tnr_module *module, uint32_t index, tnr_tensor_info *out_info, tnr_error *err)
 {
-    if (index >= module->described->n_input || !out_info)
+    if (index >= module->described->code->n_input || !out_info)
         return tnr_fail(err, TNR_E_ARG, 0, "no input %" PRIu32 ": there are %" PRIu32, index,
-                        module->described->n_input);
+                        module->described->code->n_input);
     *out_info = *tnr_module_input(module, index);
     return TNR_OK;
 }
@@ -307,16 +269,16 @@ tnr_status tnr_input_info(const tnr_module *module, uint32_t index, tnr_tensor_i
 tnr_status tnr_output_info(const tnr_module *module, uint32_t index, tnr_tensor_info *out_info,
                            tnr_error *err)
 {
-    if (index >= module->described->n_output || !out_info)
+    if (index >= module->described->code->n_output || !out_info)
         return tnr_fail(err, TNR_E_ARG, 0, "no output %" PRIu32 ": there are %" PRIu32, index,
-                        module->described->n_output);
+                        module->described->code->n_output);
     *out_info = *tnr_module_output(module, index);
     return TNR_OK;
 }
 
 int64_t tnr_input_find(const tnr_module *module, const char *name)
 {
-    for (uint32_t i = 0; name && i < module->described->n_input; i++)
+    for (uint32_t i = 0; name && i < module->described->code->n_input; i++)
         if (strcmp(tnr_module_input(module, i)->name, name) == 0)
             return i;
     return -1;
@@ -338,11 +300,11 @@ static int64_t numbered_output(const char *name)
 
 int64_t tnr_output_find(const tnr_module *module, const char *name)
 {
-    for (uint32_t i = 0; name && i < module->described->n_output; i++)
+    for (uint32_t i = 0; name && i < module->described->code->n_output; i++)
         if (strcmp(tnr_module_output(module, i)->name, name) == 0)
             return i;
     int64_t n = name ? numbered_output(name) : -1;
-    return n < module->described->n_output ? n : -1;
+    return n < module->described->code->n_output ? n : -1;
 }
 
 uint32_t tnr_metadata_count(const tnr_module *module) { return module->library->n_metadata; }
@@ -370,13 +332,13 @@ const char *tnr_metadata(const tnr_module *module, const char *key)
 
 uint32_t tnr_symbol_count(const tnr_module *module)
 {
-    return module->described->main->n_symbol - module->described->main->n_late;
+    return module->described->code->function->n_symbol - module->described->code->function->n_late;
 }
 
 tnr_status tnr_symbol_info_get(const tnr_module *module, uint32_t index, tnr_symbol_info *out_info,
                                tnr_error *err)
 {
-    const tn_program_function *p = module->described->main;
+    const tn_program_function *p = module->described->code->function;
     if (index >= p->n_symbol - p->n_late || !out_info)
         return tnr_fail(err, TNR_E_ARG, 0, "no symbol %" PRIu32 ": there are %" PRIu32, index,
                         p->n_symbol - p->n_late);
@@ -388,7 +350,7 @@ tnr_status tnr_fail_name(const tnr_module *module, bool input, const char *name,
 {
     const char *what = input ? "input" : "output";
     char list[128] = "";
-    uint32_t n = input ? module->described->n_input : module->described->n_output;
+    uint32_t n = input ? module->described->code->n_input : module->described->code->n_output;
     for (uint32_t i = 0; i < n; i++) {
         const char *one = (input ? tnr_module_input(module, i) : tnr_module_output(module, i))->name;
         size_t at = strlen(list);

@@ -26,6 +26,11 @@ struct tnr_module {
     const char **info_symbol;
 };
 
+/* Opening in parts: an empty module; its library checked and its programs made; released where that failed. */
+tnr_module *tnr_module_new(tnr_error *err);
+TNR_CHECKED tnr_status tnr_module_check(tnr_module *module, tnr_span json, tnr_span params, tnr_error *err);
+TNR_CHECKED tnr_status tnr_module_finish(tnr_module *module, tnr_status status, tnr_module **out_module);
+
 const tnr_tensor_info *tnr_module_input(const tnr_module *module, uint32_t index);
 const tnr_tensor_info *tnr_module_output(const tnr_module *module, uint32_t index);
 

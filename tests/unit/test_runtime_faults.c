@@ -10,6 +10,8 @@
 
 #include "runtime/toy.h"
 #include "runtime/toy_model.h"
+#include "runtime/calls.h"
+#include "runtime/family.h"
 
 #include <errno.h>
 #include <stdbool.h>
@@ -162,10 +164,61 @@ static void every_allocation_may_fail(void **state)
     free(params[1].at);
 }
 
+/* The same of programs that call functions: two runs each. */
+static tnr_status short_life(const tn_library *library, tnr_error *err)
+{
+    float x[MAKER_N] = {1, 2, 3, 4};
+    int64_t n = MAKER_N, k = 5;
+    DLTensor t = maker_floats(x, &n), count = {.data = &k, .device = {kDLCPU, 0}, .dtype = {kDLInt, 64, 1}};
+    tnr_module *m = NULL;
+    tnr_instance *inst = NULL;
+    tnr_status status = tnr_module_open_parts(&(tnr_parts){.library = library}, &m, err);
+    if (!status)
+        status = tnr_instance_new(m, NULL, &inst, err);
+    if (!status)
+        status = tnr_set_input(inst, "x", &t, err);
+    if (!status && tnr_input_find(m, "n") >= 0)
+        status = tnr_set_input(inst, "n", &count, err);
+    for (int run = 0; run < 2 && !status; run++)
+        status = tnr_run(inst, err);
+    tnr_instance_free(inst);
+    tnr_module_release(m);
+    return status;
+}
+
+static void every_allocation_of_programs_may_fail(void **state)
+{
+    static void (*const make[])(maker *) = {make_twice, make_recursion};
+    static const tnr_family *const needed[] = {&tnr_family_frame};
+    static maker m;
+    (void)state;
+    assert_non_null(needed[0]);
+    for (size_t i = 0; i < sizeof make / sizeof *make; i++) {
+        make[i](&m);
+        long n = 0;
+        for (tnr_status status = TNR_E_MEMORY; status; n++) {
+            tnr_error err = {0};
+            counting = true;
+            left = n;
+            live = 0;
+            status = short_life(&m.library, &err);
+            counting = false;
+            left = -1;
+            assert_int_equal(live, 0);
+            if (status && status != TNR_E_MEMORY)
+                fail_msg("program %zu, allocation %ld: %s", i, n, err.message);
+        }
+#ifndef NO_FAULTS
+        assert_true(n > 20);
+#endif
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_allocation_may_fail),
+        cmocka_unit_test(every_allocation_of_programs_may_fail),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

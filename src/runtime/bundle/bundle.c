@@ -120,7 +120,7 @@ static tnr_status give(tnr_instance *instance, const tn_program_function *p, voi
     for (uint32_t i = 0, at = 0; i < p->n_slot; i++) {
         if (p->slot[i].kind != TN_SLOT_OUTPUT)
             continue;
-        uint64_t n = bytes_for(&p->slot[i], instance->sym), room = bytes_for(&p->slot[i], sym);
+        uint64_t n = bytes_for(&p->slot[i], instance->main.sym), room = bytes_for(&p->slot[i], sym);
         tnr_status status = tnr_get_output_at(instance, at, &t, err);
         if (status)
             return status;
@@ -133,7 +133,7 @@ static tnr_status give(tnr_instance *instance, const tn_program_function *p, voi
         at++;
     }
     for (uint32_t i = p->n_symbol - p->n_late; i < p->n_symbol; i++)
-        sym[i] = instance->sym[i];
+        sym[i] = instance->main.sym[i];
     return TNR_OK;
 }
 
