@@ -97,9 +97,9 @@ typedef struct tenon_options { /* how models are read and compiled; NULL or 0 me
     const char
         *dump_format; /* tenon_module_dump of a graph: "svg", "dot" or "html", a picture; default "text" */
     /* Limits of one call; 0: none. A call that reaches one fails, and says which. */
-    uint64_t max_memory; /* bytes of the compiler's own data */
-    uint64_t max_nodes;  /* of the graph at once */
-    double max_seconds;
+    int max_memory; /* MiB of the compiler's data */
+    int max_seconds;
+    int max_nodes; /* of the graph at once */
     /* The call fails soon after this is not 0. Any thread, or a signal handler, may set it. NULL: never. */
     const int *cancel;
     int threads;   /* threads that compile; 0: one for each CPU that this process may use */

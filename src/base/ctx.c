@@ -216,9 +216,8 @@ tn_status tn_report_raised(tn_ctx *ctx, const tn_raised *r)
     case TN_RAISED_OUT_OF_MEMORY:
         return tn_error(ctx, "base-E004", NULL, "there is not enough memory: %llu more bytes were needed", n);
     case TN_RAISED_MEMORY:
-        return tn_error(ctx, "base-E005", NULL,
-                        "the limit of memory, %llu bytes, is reached; allow more, or make the model smaller",
-                        n);
+        return tn_error(ctx, "base-E005", NULL, "the limit of memory, %llu MiB, is reached; allow more",
+                        n >> 20);
     case TN_RAISED_SECONDS:
         return tn_error(ctx, "base-E006", NULL, "the limit of time, %g seconds, is reached; allow more",
                         1e-3 * (double)n);

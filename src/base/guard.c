@@ -10,9 +10,20 @@ __attribute__((tls_model("initial-exec")))
 #endif
 static _Thread_local tn_guard *current;
 
-tn_guard *tn_guard_get(void) { return current; }
+static tn_guard **(*_Atomic elsewhere)(void); /* in a shared object */
 
-void tn_guard_set(tn_guard *g) { current = g; }
+tn_guard **tn_guard_place(void)
+{
+    tn_guard **(*place)(void) = atomic_load_explicit(&elsewhere, memory_order_relaxed);
+    return place ? place() : &current;
+}
+
+void tn_guard_share(tn_guard **(*place)(void))
+{
+    atomic_store_explicit(&elsewhere, place, memory_order_relaxed);
+}
+
+tn_guard *tn_guard_get(void) { return *tn_guard_place(); }
 
 double tn_now(void)
 {
@@ -23,17 +34,17 @@ double tn_now(void)
 
 tn_raised tn_protect(tn_heap *heap, void (*fn)(void *user), void *user)
 {
-    tn_guard g = {.outer = current, .heap = heap};
+    tn_guard **place = tn_guard_place(), g = {.outer = *place, .heap = heap};
     if (!heap || (g.outer && g.outer->heap == heap)) {
         g.heap = g.outer ? g.outer->heap : NULL;
         g.shard = g.outer ? g.outer->shard : NULL;
     } else {
         g.shard = &heap->shard[atomic_fetch_add(&heap->n_guard, 1) % TN_SHARDS];
     }
-    current = &g;
+    *place = &g;
     if (_setjmp(g.jump) == 0)
         fn(user);
-    current = g.outer;
+    *tn_guard_place() = g.outer;
     return g.raised;
 }
 
@@ -49,7 +60,7 @@ _Noreturn static void end_process(const tn_raised *r)
 
 _Noreturn void tn_raise(tn_raised r)
 {
-    tn_guard *g = current;
+    tn_guard *g = tn_guard_get();
     if (!g || (r.kind == TN_RAISED_BROKEN && getenv("TENON_ABORT")))
         end_process(&r);
     g->raised = r;
@@ -58,7 +69,7 @@ _Noreturn void tn_raise(tn_raised r)
 
 void tn_poll(void)
 {
-    tn_guard *g = current;
+    tn_guard *g = tn_guard_get();
     tn_heap *h = g ? g->heap : NULL;
     if (!h)
         return;
@@ -68,9 +79,18 @@ void tn_poll(void)
         tn_raise((tn_raised){.kind = TN_RAISED_SECONDS, .amount = (uint64_t)(h->limits.seconds * 1e3)});
 }
 
+void tn_poll_now(void)
+{
+    tn_guard *g = tn_guard_get();
+    if (g)
+        g->n_poll = 0;
+    tn_poll();
+}
+
 void tn_check_nodes(uint64_t n)
 {
-    const tn_heap *h = current ? current->heap : NULL;
+    const tn_guard *g = tn_guard_get();
+    const tn_heap *h = g ? g->heap : NULL;
     if (h && h->limits.nodes && n > h->limits.nodes)
         tn_raise((tn_raised){.kind = TN_RAISED_NODES, .amount = h->limits.nodes});
 }
@@ -80,7 +100,8 @@ void tn_check_nodes(uint64_t n)
 tn_resource *tn_resource_new(void (*release)(tn_resource *r))
 {
     tn_resource *r = tn_alloc_array(1, sizeof *r);
-    tn_heap *h = current ? current->heap : NULL;
+    const tn_guard *g = tn_guard_get();
+    tn_heap *h = g ? g->heap : NULL;
     r->heap = h;
     r->release = release;
     if (!h)

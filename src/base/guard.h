@@ -49,12 +49,13 @@ _Noreturn void tn_raise(tn_raised r);
 /* Raises if the thread's heap is cancelled or out of time. Cheap (the clock is read now and then); allocation does it,
  * long loops without one should. */
 void tn_poll(void);
+void tn_poll_now(void);          /* reads the clock: for loops that sleep */
 void tn_check_nodes(uint64_t n); /* raises if the graph may not have so many */
 
-/* The thread's innermost guard; NULL: none. A copy of base in a shared object is told with tn_guard_set whose call its
- * thread is in, and forgets it before it returns. */
-tn_guard *tn_guard_get(void);
-void tn_guard_set(tn_guard *g);
+tn_guard *tn_guard_get(void); /* the thread's innermost; NULL: none */
+/* A shared object with its own copy of base uses the variable of the program: it is told where that is, once. */
+tn_guard **tn_guard_place(void);
+void tn_guard_share(tn_guard **(*place)(void));
 
 /* A thing that is not memory. It is made first, so that this cannot fail when the thing is there. */
 typedef struct tn_resource {

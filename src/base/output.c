@@ -10,6 +10,8 @@
  * for the others, having told them that it is over. It is the one state of base that is not a constant: a
  * handler has no other way to reach anything. */
 #include "base/output.h"
+#include "base/process.h"
+#include "base/guard.h"
 #include "base/sha256.h"
 
 #include <errno.h>
@@ -53,6 +55,7 @@ static int wait_for_the_end(void)
 
 void tn_outputs_drop(void)
 {
+    tn_processes_kill();
     atomic_store(&over, true);
     while (atomic_load(&changing))
         poll(NULL, 0, 1);
@@ -218,6 +221,7 @@ void tn_output_add(tn_output *o, const void *data, size_t n)
 
 void tn_sink_add(tn_sink *s, const void *data, size_t n)
 {
+    tn_poll();
     s->n += n;
     if (s->sum)
         tn_sha256_add(s->sum, data, n);

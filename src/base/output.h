@@ -43,7 +43,7 @@ typedef struct tn_sink {
 } tn_sink;
 void tn_sink_add(tn_sink *s, const void *data, size_t n);
 
-/* For a process that is about to end. Safe in a signal handler. */
+/* For a process that is about to end: its children end, too. Safe in a signal handler. */
 void tn_outputs_drop(void);
 
 #endif

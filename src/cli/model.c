@@ -2,6 +2,7 @@
  * they make of the compiler's options. */
 #include "cli/cli.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,6 +34,11 @@ const tn_flag tn_model_flags[] = {
                      "never let a result reuse the memory of one of its operands"),
     TN_OPTION(INT, threads, "threads", 0, "N", NULL,
               "number of threads that compile; by default the number of cores that the process may use", 1, 256),
+    TN_OPTION(INT, max_memory, "max-memory", 0, "MIB", NULL, "fail when the compiler needs more memory than this", 1,
+              INT_MAX),
+    TN_OPTION(INT, max_seconds, "max-seconds", 0, "N", NULL, "fail when it takes longer than this", 1, INT_MAX),
+    TN_OPTION(INT, max_nodes, "max-nodes", 0, "N", NULL, "fail when the model's graph has more nodes than this", 1,
+              INT_MAX),
     TN_OPTION_WORDS(desired_layout, "desired-layout", "LAYOUT...",
                     "convert convolutions to NCHW, NHWC or DATA:KERNEL (NHWC:HWIO): one layout for all operators, or "
                     "one each"),

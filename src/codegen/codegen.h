@@ -57,8 +57,10 @@ typedef struct tn_llvm_options {
 } tn_llvm_options;
 enum tn_llvm_form { TN_LLVM_LL, TN_LLVM_ASM, TN_LLVM_OBJECT };
 typedef struct tn_jit tn_jit;
-typedef struct tn_llvm_api { /* the shared object's only export: const tn_llvm_api *tenon_llvm(void) */
-    uint32_t version;        /* TN_LLVM_INTERFACE, a number of the headers it was built with */
+/* The shared object's only export; the argument goes to tn_guard_share. */
+typedef const struct tn_llvm_api *tn_llvm_get(tn_guard **(*place)(void));
+typedef struct tn_llvm_api {
+    uint32_t version; /* TN_LLVM_INTERFACE, a number of the headers it was built with */
     tn_status (*emit)(const tn_unit *u, const tn_llvm_options *o, enum tn_llvm_form form, tn_buf *out);
     /* Objects of a unit, to be linked together: the tables, then the kernels in at most max - 1; which kernel goes
      * where depends on the unit and max alone. The caller frees out[0..*out_n). */

@@ -38,7 +38,7 @@ tn_status tn_llvm_open(tn_ctx *ctx, const tn_llvm_api **out)
     tn_library_folder(&path);
     tn_buf_str(&path, "/libtenon-llvm.so");
     void *lib = dlopen(tn_buf_cstr(&path), RTLD_NOW | RTLD_LOCAL);
-    const tn_llvm_api *(*get)(void) = NULL;
+    tn_llvm_get *get = NULL;
     tn_status st = TN_OK;
     if (lib)
         *(void **)&get = dlsym(lib, "tenon_llvm");
@@ -48,7 +48,7 @@ tn_status tn_llvm_open(tn_ctx *ctx, const tn_llvm_api **out)
         st = tn_error(ctx, "codegen-E001", NULL,
                       "the LLVM code generator could not be opened: %s; install LLVM 19 or use --target c",
                       dlerror());
-    else if ((*out = get())->version != TN_LLVM_INTERFACE)
+    else if ((*out = get(tn_guard_place))->version != TN_LLVM_INTERFACE)
         st = !ctx ? TN_FAIL
                   : tn_error(ctx, "codegen-E013", NULL,
                              "%s belongs to another build of Tenon; set TENON_LIBDIR to the folder of this "

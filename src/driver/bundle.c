@@ -120,13 +120,16 @@ static tn_status model_object(tn_workdir *w, enum tn_bundle_form form, const cha
 {
     tn_build *b = w->b;
     tn_buf text = {0};
-    tn_output file;
-    tn_sink blob = {.output = &file};
+    tn_resource *held = tn_resource_new(tn_output_abandon);
+    tn_output *file = TN_NEW(&b->arena, tn_output);
+    tn_sink blob = {.output = file};
     const char *params = tn_workdir_file(w, "mod.params"), *source = tn_workdir_file(w, "weights.s");
     *out = tn_workdir_file(w, "weights.o");
-    TN_TRY(tn_file_report(b->ctx, params, tn_output_open_temporary(&file, params)));
+    TN_TRY(tn_file_report(b->ctx, params, tn_output_open_temporary(file, params)));
+    held->at = file;
     tn_params_make(b, &blob);
-    TN_TRY(tn_file_report(b->ctx, params, tn_outputs_close(1, (tn_output *const[]){&file}, true)));
+    tn_resource_drop(held);
+    TN_TRY(tn_file_report(b->ctx, params, tn_outputs_close(1, &file, true)));
     /* code reaches 2 GiB far: x86 has sections for large data, which stand behind all others */
     bool large = blob.n > LARGE && strncmp(b->machine.triple, "x86_64", 6) == 0;
     tn_buf_printf(&text,
@@ -306,12 +309,12 @@ static tn_status seal(tn_workdir *w, const char *path)
 {
     tn_file params = {0};
     tn_elf e;
-    int fd = open(path, O_RDWR | O_CLOEXEC);
+    tn_status mapped = tn_file_map(w->b->ctx, tn_workdir_file(w, "mod.params"), &params);
+    int fd = open(path, O_RDWR | O_CLOEXEC); /* nothing is allocated until it is closed */
     struct stat st = {0};
     bool known = fd >= 0 && fstat(fd, &st) == 0;
     size_t n = (size_t)st.st_size;
     void *at = known ? mmap(NULL, n, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0) : MAP_FAILED;
-    tn_status mapped = tn_file_map(w->b->ctx, tn_workdir_file(w, "mod.params"), &params);
     bool ok = at != MAP_FAILED && mapped == TN_OK && !tn_elf_read(at, n, &e);
     const uint8_t *weights = ok ? memmem(at, n, params.at, params.n) : NULL;
     ok = weights && tn_sum_write(at, n, &e, (uint64_t)(weights - (const uint8_t *)at), params.n);
@@ -342,11 +345,11 @@ static tn_status write_object(tn_workdir *w, enum tn_bundle_form form, uint32_t 
 tn_status tn_bundle_write(tn_build *b, enum tn_bundle_form form, uint32_t n, const tn_buf code[],
                           const char *output, size_t *out_bytes)
 {
-    tn_workdir w;
+    tn_workdir *w;
     if (form == TN_BUNDLE_C)
         return write_source(b, n, code, output, out_bytes);
     TN_TRY(tn_workdir_open(b, &w));
-    tn_status st = write_object(&w, form, n, code, output, out_bytes);
-    tn_workdir_close(&w);
+    tn_status st = write_object(w, form, n, code, output, out_bytes);
+    tn_workdir_close(w);
     return st;
 }

@@ -84,14 +84,21 @@ static void say(tn_code_count *c)
         tn_progress_say(c->watched, "code", atomic_load(&c->made) + atomic_load(&c->loaded), c->most);
 }
 
+static void close_file(tn_resource *r) { close((int)r->n); }
+
 static bool load(void *user, const uint8_t key[32], tn_buf *out)
 {
     char path[PATH_BYTES];
     struct stat st;
     tn_code_count *count = user;
+    tn_resource *held = tn_resource_new(close_file);
     int fd = place(key, path) ? open(path, O_RDONLY | O_CLOEXEC) : -1;
-    if (fd < 0)
+    if (fd < 0) {
+        tn_resource_end(held);
         return false;
+    }
+    held->at = held;
+    held->n = (size_t)fd;
     bool ok = fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size >= HEAD;
     size_t n = ok ? (size_t)st.st_size : 0;
     uint8_t *at = ok ? tn_alloc_array_try(n, 1) : NULL;
@@ -106,7 +113,7 @@ static bool load(void *user, const uint8_t key[32], tn_buf *out)
         unlink(path);
     }
     tn_free(at);
-    close(fd);
+    tn_resource_end(held);
     return ok;
 }
 
@@ -119,12 +126,16 @@ typedef struct {
 } entry;
 typedef tn_vec(entry) entries;
 
+static void close_folder(tn_resource *r) { closedir(r->at); }
+
 static void list_folder(const char *root, int first, entries *all, uint64_t *sum)
 {
     char path[PATH_BYTES + 16];
     struct stat st;
     snprintf(path, sizeof path, "%s/%02x", root, (unsigned)first & 255);
+    tn_resource *held = tn_resource_new(close_folder);
     DIR *d = opendir(path);
+    held->at = d;
     for (struct dirent *e; d && (e = readdir(d));) {
         if (e->d_name[0] == '.' || strlen(e->d_name) > 76 || fstatat(dirfd(d), e->d_name, &st, 0) != 0)
             continue;
@@ -133,8 +144,7 @@ static void list_folder(const char *root, int first, entries *all, uint64_t *sum
         *sum += x.bytes;
         tn_vec_push(all, x);
     }
-    if (d)
-        closedir(d);
+    tn_resource_end(held);
 }
 
 static int by_use(const void *a, const void *b)

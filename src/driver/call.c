@@ -105,10 +105,16 @@ tn_status tn_options_read(tn_ctx *ctx, const tenon_options *o, tenon_options *ou
 static tn_limits limits_of(const tenon_options *o)
 {
     tenon_options known = {0};
-    tn_limits l = {0};
     if (o && o->size >= offsetof(tenon_options, machine_file))
         memcpy(&known, o, o->size < sizeof known ? o->size : sizeof known);
-    l = (tn_limits){known.max_memory, known.max_seconds, known.max_nodes, known.cancel};
+    tn_limits l = {.memory_bytes = known.max_memory > 0 ? (uint64_t)known.max_memory << 20 : 0,
+                   .seconds = known.max_seconds > 0 ? known.max_seconds : 0,
+                   .nodes = known.max_nodes > 0 ? (uint64_t)known.max_nodes : 0,
+                   .cancel = known.cancel};
+    const tn_guard *outer = tn_guard_get(); /* a call within a call has no more time than that one */
+    double left = outer && outer->heap && outer->heap->deadline > 0 ? outer->heap->deadline - tn_now() : 0;
+    if (left != 0 && (l.seconds <= 0 || left < l.seconds))
+        l.seconds = left > 1e-9 ? left : 1e-9;
     return l;
 }
 

@@ -23,7 +23,8 @@ typedef struct machine {
     kernel *kernel; /* by group */
     void **user;    /* pointers to them */
     const tn_llvm_api *llvm;
-    tn_jit *jit; /* of the program's tables; NULL: they are made here */
+    tn_jit *jit;      /* of the program's tables; NULL: they are made here */
+    tn_raised raised; /* in a kernel */
 } machine;
 
 static int64_t value(tn_build *b, const tn_expr *e, uint32_t n, const char *const name[], const int64_t sym[])
@@ -71,14 +72,27 @@ static const tn_func *function(const kernel *k, const int64_t sym[])
     return strcmp(k->m->stage, "flat") == 0 ? g->flat[v].func : g->sched[v].func;
 }
 
-/* A tn_phase_fn. What fails is reported where it fails. */
+typedef struct {
+    const tn_call *call;
+    tn_status status;
+} kernel_call;
+
+static void run_kernel(void *user)
+{
+    kernel_call *c = user;
+    const kernel *k = c->call->user;
+    c->status = tn_func_run(function(k, c->call->sym), c->call->arg, c->call->sym);
+    tn_ctx_join(k->m->b->ctx, &k->group->child->ctx);
+}
+
+/* A tn_phase_fn. What fails is reported where it fails; what is raised may not leave the runtime's frames. */
 static int32_t run(const tn_call *call, uint32_t step, uint32_t task, void *scratch)
 {
     const kernel *k = call->user;
+    kernel_call c = {.call = call};
     (void)step, (void)task, (void)scratch;
-    tn_status st = tn_func_run(function(k, call->sym), call->arg, call->sym);
-    tn_ctx_join(k->m->b->ctx, &k->group->child->ctx);
-    return st == TN_OK ? 0 : 1;
+    k->m->raised = tn_protect(NULL, run_kernel, &c);
+    return k->m->raised.kind || c.status != TN_OK;
 }
 
 static const tn_kernel *make_kernels(machine *m)
@@ -204,7 +218,10 @@ static bool run_instance(machine *m, tnr_instance *x, const tenon_tensor *const 
         if (tnr_set_input_at(x, i, &t, err))
             return false;
     }
-    if (tnr_run(x, err))
+    int failed = tnr_run(x, err);
+    if (m->raised.kind)
+        tn_raise(m->raised);
+    if (failed)
         return false;
     for (uint32_t i = 0; i < tnr_output_count(of); i++) {
         tnr_tensor_info info;
@@ -220,22 +237,28 @@ static bool run_instance(machine *m, tnr_instance *x, const tenon_tensor *const 
     return true;
 }
 
+static void free_instance(tn_resource *r) { tnr_instance_free(r->at); }
+static void release_module(tn_resource *r) { tnr_module_release(r->at); }
+
 static bool run_library(machine *m, const tn_library *lib, const tn_buf *params,
                         const tenon_tensor *const given[], int *n_out, tenon_tensor **out, tnr_error *err)
 {
     tnr_module *module = NULL;
     tnr_instance *x = NULL;
+    tn_resource *held_module = tn_resource_new(release_module), *held = tn_resource_new(free_instance);
     bool ok = !tnr_module_open_parts(
         &(tnr_parts){.library = lib, .params = params->at, .params_n = params->n, .user = m->user}, &module,
         err);
+    held_module->at = module;
     if (ok) {
         *n_out = (int)tnr_output_count(module);
         *out = TN_NEW_N(&m->b->arena, tenon_tensor, *n_out);
-        ok = !tnr_instance_new(module, &(tnr_instance_options){.threads = 1}, &x, err) &&
-             run_instance(m, x, given, *out, err);
+        ok = !tnr_instance_new(module, &(tnr_instance_options){.threads = 1}, &x, err);
+        held->at = x;
+        ok = ok && run_instance(m, x, given, *out, err);
     }
-    tnr_instance_free(x);
-    tnr_module_release(module);
+    tn_resource_end(held);
+    tn_resource_end(held_module);
     return ok;
 }
 

@@ -131,15 +131,15 @@ static tn_status link_objects(tn_workdir *w, uint32_t n, const char *const objec
 
 tn_status tn_link(tn_build *b, uint32_t n, const tn_buf code[], tn_buf *out_so)
 {
-    tn_workdir w;
+    tn_workdir *w;
     const char *object[TN_OBJECTS];
     TN_TRY(tn_workdir_open(b, &w));
-    const char *so = tn_workdir_file(&w, "mod.so");
-    tn_status st = tn_objects_write(&w, n, code, object);
+    const char *so = tn_workdir_file(w, "mod.so");
+    tn_status st = tn_objects_write(w, n, code, object);
     if (st == TN_OK)
-        st = link_objects(&w, n, object, so);
+        st = link_objects(w, n, object, so);
     if (st == TN_OK)
         st = tn_file_take(b, so, out_so);
-    tn_workdir_close(&w);
+    tn_workdir_close(w);
     return st;
 }

@@ -76,16 +76,26 @@ static void add_weights(tn_build *b, tn_buf *tar, tn_buf *sums, tn_sink *to)
     tn_sink_add(to, tar->at, tar->n);
 }
 
+void tn_output_abandon(tn_resource *r)
+{
+    tn_output *o = r->at;
+    (void)tn_outputs_close(1, &o, false);
+}
+
 static tn_status write_weights(tn_build *b, tn_buf *tar, tn_buf *sums, const char *output, size_t *out_bytes)
 {
-    tn_output o;
-    tn_sink to = {.output = &o};
-    int err = tn_output_open(&o, output);
+    tn_resource *held = tn_resource_new(tn_output_abandon);
+    tn_output *o = TN_NEW(&b->arena, tn_output);
+    tn_sink to = {.output = o};
+    int err = tn_output_open(o, output);
     if (!err) {
+        held->at = o;
         add_weights(b, tar, sums, &to);
         *out_bytes = to.n;
-        err = tn_outputs_close(1, (tn_output *const[]){&o}, true);
+        held->at = NULL;
+        err = tn_outputs_close(1, &o, true);
     }
+    tn_resource_end(held);
     return tn_file_report(b->ctx, output, err);
 }
 

@@ -163,6 +163,7 @@ tn_status tn_pass_step(tn_build *b, tn_pass *p, const char *name)
         return TN_OK;
     if (listed(b->opt.print_ir_before, name))
         print_graph(b, "before", name);
+    tn_poll_now();
     double start = tn_now();
     TN_TRY(tn_pass_run(p, pass, &b->graph));
     add_time(b, name, tn_now() - start);

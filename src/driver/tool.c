@@ -2,10 +2,10 @@
  * folder that is always removed. */
 #include "driver/tool.h"
 
+#include "base/process.h"
+
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,25 +13,32 @@
 #include <time.h>
 #include <unistd.h>
 
-extern char **environ;
+static void remove_workdir(tn_resource *r)
+{
+    tn_workdir *w = r->at;
+    for (size_t i = 0; i < w->files.n; i++)
+        unlink(w->files.at[i]);
+    rmdir(w->dir);
+}
 
-tn_status tn_workdir_open(tn_build *b, tn_workdir *w)
+tn_status tn_workdir_open(tn_build *b, tn_workdir **out)
 {
     const char *tmp = getenv("TMPDIR");
-    *w = (tn_workdir){.b = b};
+    tn_resource *held = tn_resource_new(remove_workdir);
+    tn_workdir *w = *out = TN_NEW(&b->arena, tn_workdir);
+    *w = (tn_workdir){.b = b, .held = held};
     int n = snprintf(w->dir, sizeof w->dir, "%s/tenon-XXXXXX", tmp && *tmp ? tmp : "/tmp");
     if (n < 0 || (size_t)n >= sizeof w->dir || !mkdtemp(w->dir))
         return tn_error(b->ctx, "driver-E020", NULL,
                         "cannot make a temporary folder in %s (TMPDIR names another): %s",
                         tmp && *tmp ? tmp : "/tmp", strerror(errno));
+    held->at = w;
     return TN_OK;
 }
 
 void tn_workdir_close(tn_workdir *w)
 {
-    for (size_t i = 0; i < w->files.n; i++)
-        unlink(w->files.at[i]);
-    rmdir(w->dir);
+    tn_resource_end(w->held);
     tn_vec_deinit(&w->files);
 }
 
@@ -65,20 +72,8 @@ void tn_command_split(tn_build *b, tn_tool_command *c, const char *text)
 /* output: the file that becomes its standard output, or NULL: ours. */
 static tn_tool_end run(const tn_tool_command *c, const char *output)
 {
-    pid_t pid;
     tn_tool_end end = {0};
-    posix_spawn_file_actions_t actions;
-    end.error = posix_spawn_file_actions_init(&actions);
-    if (end.error)
-        return end;
-    if (output)
-        end.error =
-            posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, output, O_WRONLY | O_CREAT, 0600);
-    if (!end.error)
-        end.error = posix_spawnp(&pid, c->at[0], &actions, NULL, (char *const *)c->at, environ);
-    posix_spawn_file_actions_destroy(&actions);
-    while (!end.error && waitpid(pid, &end.status, 0) < 0 && errno == EINTR)
-        ;
+    end.error = tn_process_run(c->at, output, &end.status);
     return end;
 }
 

@@ -5,12 +5,13 @@
 
 typedef struct tn_workdir { /* open, name files in it, close: the files and the folder are gone */
     tn_build *b;
+    tn_resource *held;
     char dir[256];
     tn_vec(const char *) files;
 } tn_workdir;
 
 /* driver-E020 where TMPDIR (/tmp) cannot be written. Close only what was opened. */
-TN_WARN_UNUSED tn_status tn_workdir_open(tn_build *b, tn_workdir *w);
+TN_WARN_UNUSED tn_status tn_workdir_open(tn_build *b, tn_workdir **out); /* in its arena */
 void tn_workdir_close(tn_workdir *w);
 /* Path of a file of that name in the folder; memory is the build's arena. */
 const char *tn_workdir_file(tn_workdir *w, const char *fmt, ...) __attribute__((format(printf, 2, 3)));

@@ -291,6 +291,7 @@ tn_node *tn_node_new(tn_graph *g, tn_region *r, tn_node *before, const tn_op *op
     tn_node *n = tn_arena_alloc(g->arena, sizeof *n + (size_t)nin * sizeof *n->in, _Alignof(tn_node));
     n->op = op;
     n->id = g->n_node++;
+    tn_check_nodes(++g->n_alive);
     n->nin = (uint16_t)nin;
     n->nout = (uint16_t)nout;
     n->loc = loc;
@@ -354,13 +355,14 @@ static void drop_param(tn_node *n)
     r->n_param = kept;
 }
 
-/* Takes all uses made by n and by what its regions hold out of their lists. */
-static void drop_uses(tn_node *n)
+/* Takes all uses made by n and by what its regions hold out of their lists: these nodes are gone. */
+static void drop_uses(tn_graph *g, tn_node *n)
 {
     tn_vec(tn_node *) todo = {0};
     tn_vec_push(&todo, n);
     while (todo.n > 0) {
         n = tn_vec_pop(&todo);
+        g->n_alive--;
         for (int i = 0; i < n->nin; i++)
             unlink_use(&n->in[i]);
         for (int i = 0; i < n->nregion; i++) {
@@ -378,17 +380,16 @@ void tn_region_discard(tn_graph *g, tn_region *r)
 {
     tn_region_set_results(g, r, 0, NULL);
     for (tn_node *n = r->first; n; n = n->next)
-        drop_uses(n);
+        drop_uses(g, n);
     r->first = r->last = NULL;
     r->n_param = 0;
 }
 
 void tn_node_remove(tn_graph *g, tn_node *n)
 {
-    (void)g;
     for (int i = 0; i < n->nout; i++)
         TN_ASSERT(!n->users[i]);
-    drop_uses(n);
+    drop_uses(g, n);
     if (tn_op_is(n, &tn_op_var))
         drop_param(n);
     unlink_node(n);

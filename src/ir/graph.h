@@ -84,6 +84,7 @@ typedef struct tn_graph { /* a module */
     tn_pool *pool;
     tn_function *func; /* list, main first */
     uint32_t n_node;   /* next id */
+    uint32_t n_alive;  /* nodes that were not removed */
     tn_symbol_info *symbol;
     uint32_t n_symbol, cap_symbol; /* symbols of the module with their ranges */
     /* a model of one function is being read: operators find out what symbols of its inputs are */

@@ -67,6 +67,7 @@ tn_status tn_lower(tn_func *f, const struct tn_machine *m, tn_flat *out)
 tn_status tn_lower_watched(tn_func *f, const struct tn_machine *m, const tn_lower_watch *watch, tn_flat *out)
 {
     for (size_t i = 0; i < tn_n_lower_passes; i++) {
+        tn_poll_now();
         if (watch)
             watch->at(watch->user, &tn_lower_passes[i], f, false);
         TN_TRY(tn_lower_passes[i].run(f, m));

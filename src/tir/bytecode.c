@@ -268,11 +268,14 @@ static tn_dtype unpack(uint32_t bits) { return TN_DT((uint8_t)(bits >> 8), (uint
         continue; \
     }
 
+enum { POLL_EVERY = 1 << 14 }; /* loops end early if the call is to end */
+
 /* clang-format off */
 bool bc_run(bytecode *m)
 {
     bc_slot *const reg = m->reg;
     const bc_instr *p = m->code.at;
+    uint32_t to_poll = POLL_EVERY;
     for (;;) {
         switch ((enum bc_op)p->op) {
 #define BC(name, field, value) case BC_##name: reg[p->dst].field = (value); p++; continue;
@@ -299,7 +302,9 @@ bool bc_run(bytecode *m)
         case BC_JZ: p += A.i ? 1 : p->imm; continue;
         case BC_JNZ: p += A.i ? p->imm : 1; continue;
         case BC_LOOP: reg[p->dst].i = 0; p += A.i > 0 ? 1 : p->imm; continue;
-        case BC_NEXT: p += ++reg[p->dst].i < A.i ? p->imm : 1; continue;
+        case BC_NEXT:
+            if (--to_poll == 0) { to_poll = POLL_EVERY; tn_poll_now(); }
+            p += ++reg[p->dst].i < A.i ? p->imm : 1; continue;
         case BC_DOT: reg[p->dst].i = bc_dot_run(p->dot, reg, reg[p->dst].i + 1) - 1; p++; continue;
         case BC_ADDC: if (!tn_i64_add(A.i, B.i, &reg[p->dst].i)) { trap(m, p, 0); return false; } p++; continue;
         case BC_SUBC: if (!tn_i64_sub(A.i, B.i, &reg[p->dst].i)) { trap(m, p, 0); return false; } p++; continue;

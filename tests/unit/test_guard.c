@@ -108,7 +108,7 @@ static void what_was_raised_is_an_error(void **state)
     } row[] = {
         {{.kind = TN_RAISED_OUT_OF_MEMORY, .amount = 7},
          "not enough memory: 7 more bytes were needed [base-E004]"},
-        {{.kind = TN_RAISED_MEMORY, .amount = 9}, "the limit of memory, 9 bytes, is reached"},
+        {{.kind = TN_RAISED_MEMORY, .amount = 9 << 20}, "the limit of memory, 9 MiB, is reached"},
         {{.kind = TN_RAISED_MEMORY}, "[base-E005]"},
         {{.kind = TN_RAISED_SECONDS, .amount = 1500}, "1.5 seconds, is reached; allow more [base-E006]"},
         {{.kind = TN_RAISED_NODES, .amount = 3},

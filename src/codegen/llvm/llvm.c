@@ -15,6 +15,7 @@
 #include <llvm-c/Transforms/PassBuilder.h>
 
 #include <dlfcn.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -22,6 +23,14 @@
 /* Enough to turn allocas into values, share and hoist addresses; everything else was decided before. */
 static const char passes[] =
     "mem2reg,early-cse,instsimplify,simplifycfg,loop-simplify,lcssa,loop-mssa(licm),early-cse,dse";
+
+/* LLVM's text, cut to fit, in memory that an unwinding does not lose. */
+static const char *take_text(char *llvm_text, char out[TN_LLVM_TEXT])
+{
+    snprintf(out, TN_LLVM_TEXT, "%s", llvm_text ? llvm_text : "");
+    LLVMDisposeMessage(llvm_text);
+    return out;
+}
 
 static const tn_llvm_options defaults = {.opt_level = 3};
 
@@ -93,27 +102,23 @@ static void emit_unit(tn_lgen *g)
 static tn_status machine_for(tn_ctx *ctx, const tn_llvm_options *o, const char *features,
                              LLVMTargetMachineRef *out)
 {
-    char *host = LLVMGetDefaultTargetTriple(), *message = NULL;
-    const char *triple = o->triple ? o->triple : host;
+    char host[TN_LLVM_TEXT], why[TN_LLVM_TEXT];
+    const char *triple = o->triple ? o->triple : take_text(LLVMGetDefaultTargetTriple(), host);
+    char *message = NULL;
     LLVMTargetRef target;
-    tn_status st = TN_OK;
     LLVMInitializeAllTargetInfos();
     LLVMInitializeAllTargets();
     LLVMInitializeAllTargetMCs();
     LLVMInitializeAllAsmPrinters();
-    if (LLVMGetTargetFromTriple(triple, &target, &message)) {
-        st = tn_error(ctx, "codegen-E007", NULL, "LLVM has no target for %s; give another -mtriple: %s",
-                      triple, message);
-    } else {
-        LLVMCodeGenOptLevel level = o->opt_level >= 3   ? LLVMCodeGenLevelAggressive
-                                    : o->opt_level == 2 ? LLVMCodeGenLevelDefault
-                                                        : LLVMCodeGenLevelLess;
-        *out = LLVMCreateTargetMachine(target, triple, strncmp(triple, "x86_64", 6) == 0 ? "x86-64" : "",
-                                       features, level, LLVMRelocPIC, LLVMCodeModelDefault);
-    }
-    LLVMDisposeMessage(message);
-    LLVMDisposeMessage(host);
-    return st;
+    if (LLVMGetTargetFromTriple(triple, &target, &message))
+        return tn_error(ctx, "codegen-E007", NULL, "LLVM has no target for %s; give another -mtriple: %s",
+                        triple, take_text(message, why));
+    LLVMCodeGenOptLevel level = o->opt_level >= 3   ? LLVMCodeGenLevelAggressive
+                                : o->opt_level == 2 ? LLVMCodeGenLevelDefault
+                                                    : LLVMCodeGenLevelLess;
+    *out = LLVMCreateTargetMachine(target, triple, strncmp(triple, "x86_64", 6) == 0 ? "x86-64" : "",
+                                   features, level, LLVMRelocPIC, LLVMCodeModelDefault);
+    return TN_OK;
 }
 
 static void no_code(tn_lgen *g, const char *why)
@@ -123,16 +128,15 @@ static void no_code(tn_lgen *g, const char *why)
                               "LLVM cannot generate code for this target; choose another one: %.300s", why));
 }
 
-/* What LLVM would print before it ends the process: the target cannot do what the module asks for. */
+/* What LLVM would print before it ends the process: the target cannot do what the module asks for. Called by LLVM,
+ * whose frames nothing may leave, so it only takes a note. */
 static void complain(LLVMDiagnosticInfoRef d, void *user)
 {
     tn_lgen *g = user;
-    if (LLVMGetDiagInfoSeverity(d) != LLVMDSError)
+    if (LLVMGetDiagInfoSeverity(d) != LLVMDSError || *g->complaint)
         return;
-    char *text = LLVMGetDiagInfoDescription(d);
-    text[strcspn(text, "\n")] = 0;
-    no_code(g, text);
-    LLVMDisposeMessage(text);
+    take_text(LLVMGetDiagInfoDescription(d), g->complaint);
+    g->complaint[strcspn(g->complaint, "\n")] = 0;
 }
 
 /* Builds and optimises the module of g's part. Safe in a thread of its own: nothing is shared but what is only read. */
@@ -152,6 +156,7 @@ static void build(tn_lgen *g, const tn_llvm_options *o, LLVMTargetMachineRef tm)
     emit_unit(g);
     if (g->status != TN_OK || o->opt_level == 0)
         return;
+    tn_poll();
     LLVMPassBuilderOptionsRef po = LLVMCreatePassBuilderOptions();
     LLVMErrorRef e = LLVMRunPasses(g->m, passes, tm, po);
     LLVMDisposePassBuilderOptions(po);
@@ -160,12 +165,6 @@ static void build(tn_lgen *g, const tn_llvm_options *o, LLVMTargetMachineRef tm)
 
 static void drop(tn_lgen *g)
 {
-    if (g->b)
-        LLVMDisposeBuilder(g->b);
-    if (g->m)
-        LLVMDisposeModule(g->m);
-    if (g->c)
-        LLVMContextDispose(g->c);
     tn_map_deinit(&g->memo);
     tn_map_deinit(&g->pure);
     tn_vec_deinit(&g->known);
@@ -173,24 +172,29 @@ static void drop(tn_lgen *g)
     tn_arena_deinit(&g->arena);
 }
 
+static void dispose_text(tn_resource *r) { LLVMDisposeMessage(r->at); }
+static void dispose_buffer(tn_resource *r) { LLVMDisposeMemoryBuffer(r->at); }
+
 static void print_module(tn_lgen *g, LLVMTargetMachineRef tm, enum tn_llvm_form form, tn_buf *out)
 {
+    char *message = NULL, why[TN_LLVM_TEXT];
     if (form == TN_LLVM_LL) {
-        char *text = LLVMPrintModuleToString(g->m);
-        tn_buf_str(out, text);
-        LLVMDisposeMessage(text);
+        tn_resource *text = tn_resource_new(dispose_text);
+        text->at = LLVMPrintModuleToString(g->m);
+        tn_buf_str(out, text->at);
+        tn_resource_end(text);
         return;
     }
+    tn_resource *code = tn_resource_new(dispose_buffer);
     LLVMMemoryBufferRef mb = NULL;
-    char *message = NULL;
     LLVMCodeGenFileType type = form == TN_LLVM_ASM ? LLVMAssemblyFile : LLVMObjectFile;
-    if (LLVMTargetMachineEmitToMemoryBuffer(tm, g->m, type, &message, &mb))
-        no_code(g, message);
+    bool failed = LLVMTargetMachineEmitToMemoryBuffer(tm, g->m, type, &message, &mb);
+    code->at = mb;
+    if (failed)
+        no_code(g, take_text(message, why));
     else
         tn_buf_add(out, LLVMGetBufferStart(mb), LLVMGetBufferSize(mb));
-    if (mb)
-        LLVMDisposeMemoryBuffer(mb);
-    LLVMDisposeMessage(message);
+    tn_resource_end(code);
 }
 
 /* ---- parts: kernels are compiled in parallel, each part a module of its own ---- */
@@ -223,6 +227,8 @@ static void work(void *user, size_t k, unsigned worker)
     build(g, c->o, c->tm[p->index]);
     if (g->status == TN_OK)
         print_module(g, c->tm[p->index], c->form, out);
+    if (*g->complaint)
+        no_code(g, g->complaint);
     if (p->keyed && g->status == TN_OK)
         c->o->cache->save(c->o->cache->user, p->key, out);
 }
@@ -270,12 +276,11 @@ static void hash_base(const tn_unit *u, const tn_llvm_options *o, const char *fe
     LLVMGetVersion(&major, &minor, &patch);
     if (dladdr(&here, &self))
         (void)!stat(self.dli_fname, &st); /* another build of this library makes other code */
-    char *host = o->triple ? NULL : LLVMGetDefaultTargetTriple();
+    char host[TN_LLVM_TEXT];
+    const char *triple = o->triple ? o->triple : take_text(LLVMGetDefaultTargetTriple(), host);
     tn_buf_printf(&text, "%s %lld %lld.%ld LLVM %u.%u.%u %s %s O%d\n", u->producer, (long long)st.st_size,
-                  (long long)st.st_mtim.tv_sec, st.st_mtim.tv_nsec, major, minor, patch,
-                  o->triple ? o->triple : host, features, o->opt_level);
-    if (host)
-        LLVMDisposeMessage(host);
+                  (long long)st.st_mtim.tv_sec, st.st_mtim.tv_nsec, major, minor, patch, triple, features,
+                  o->opt_level);
     tn_sha256_add(h, text.at, text.n);
     tn_buf_deinit(&text);
 }
@@ -328,12 +333,29 @@ static tn_status start(part_jobs *c, tn_arena *arena, const tn_unit *u, uint32_t
     return TN_OK;
 }
 
+/* What is LLVM's; all threads have ended. */
+static void dispose_parts(tn_resource *r)
+{
+    part_jobs *c = r->at;
+    for (size_t i = 0; i < MAX_PARTS; i++) {
+        if (c->g[i].b)
+            LLVMDisposeBuilder(c->g[i].b);
+        if (c->g[i].m)
+            LLVMDisposeModule(c->g[i].m);
+        if (c->g[i].c)
+            LLVMContextDispose(c->g[i].c);
+        if (c->tm[i])
+            LLVMDisposeTargetMachine(c->tm[i]);
+    }
+}
+
 static tn_status emit_parts(const tn_unit *u, const tn_llvm_options *o, enum tn_llvm_form form,
                             uint32_t n_part, tn_buf out[])
 {
     tn_arena arena;
     tn_arena_init(&arena);
-    part_jobs *c = TN_NEW(&arena, part_jobs);
+    tn_resource *held = tn_resource_new(dispose_parts);
+    part_jobs *c = held->at = TN_NEW(&arena, part_jobs);
     const char *features = feature_text(&arena, u, o);
     c->o = o;
     c->form = form;
@@ -344,11 +366,9 @@ static tn_status emit_parts(const tn_unit *u, const tn_llvm_options *o, enum tn_
     for (uint32_t i = 0; i < n_part; i++) {
         if (c->g[i].status != TN_OK)
             st = tn_error(u->ctx, c->g[i].fail_id, NULL, "%s", c->g[i].fail_text);
-        if (c->g[i].unit)
-            drop(&c->g[i]);
-        if (c->tm[i])
-            LLVMDisposeTargetMachine(c->tm[i]);
+        drop(&c->g[i]);
     }
+    tn_resource_end(held);
     tn_arena_deinit(&arena);
     return st;
 }
@@ -377,19 +397,21 @@ static tn_status no_jit(const tn_unit *u, const char *why)
 
 static tn_status orc_error(const tn_unit *u, LLVMErrorRef e)
 {
-    char *m = LLVMGetErrorMessage(e);
-    tn_status st = no_jit(u, m);
+    char *m = LLVMGetErrorMessage(e), why[TN_LLVM_TEXT];
+    snprintf(why, sizeof why, "%s", m);
     LLVMDisposeErrorMessage(m);
-    return st;
+    return no_jit(u, why);
 }
 
-/* A tn_jit is LLVM's own. */
-static void jit_free(tn_jit *j)
+static void dispose_jit(tn_resource *r)
 {
-    LLVMErrorRef e = j ? LLVMOrcDisposeLLJIT((LLVMOrcLLJITRef)(void *)j) : NULL;
+    LLVMErrorRef e = LLVMOrcDisposeLLJIT(r->at);
     if (e)
         LLVMConsumeError(e);
 }
+
+/* A tn_jit is a resource. */
+static void jit_free(tn_jit *j) { tn_resource_end((tn_resource *)(void *)j); }
 
 static LLVMErrorRef add_object(LLVMOrcLLJITRef jit, const tn_buf *object)
 {
@@ -419,19 +441,19 @@ static tn_status jit(const tn_unit *u, const tn_llvm_options *o, tn_jit **out_ji
     }
     LLVMInitializeNativeTarget();
     LLVMInitializeNativeAsmPrinter();
+    tn_resource *held = tn_resource_new(dispose_jit);
     LLVMErrorRef e = LLVMOrcCreateLLJIT(&lljit, NULL);
+    held->at = lljit;
     if (!e)
         e = add_object(lljit, &object);
     if (!e)
         e = LLVMOrcLLJITLookup(lljit, &at, TENON_QUERY_SYMBOL);
     tn_buf_deinit(&object);
     if (e) {
-        st = orc_error(u, e);
-        if (lljit)
-            LLVMConsumeError(LLVMOrcDisposeLLJIT(lljit));
-        return st;
+        tn_resource_end(held);
+        return orc_error(u, e);
     }
-    *out_jit = (tn_jit *)(void *)lljit;
+    *out_jit = (tn_jit *)(void *)held;
     *out_library = ((tn_library_query_fn *)(uintptr_t)at)(TENON_ABI_VERSION);
     TN_ASSERT(*out_library); /* made for this very version */
     return TN_OK;
@@ -439,9 +461,10 @@ static tn_status jit(const tn_unit *u, const tn_llvm_options *o, tn_jit **out_ji
 
 static void llvm_version(unsigned out[3]) { LLVMGetVersion(&out[0], &out[1], &out[2]); }
 
-const tn_llvm_api *tenon_llvm(void);
-const tn_llvm_api *tenon_llvm(void)
+tn_llvm_get tenon_llvm;
+const tn_llvm_api *tenon_llvm(tn_guard **(*place)(void))
 {
+    tn_guard_share(place);
     static const tn_llvm_api api = {TN_LLVM_INTERFACE, emit, objects, jit, jit_free, llvm_version};
     return &api;
 }

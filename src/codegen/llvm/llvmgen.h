@@ -11,6 +11,8 @@ typedef struct tn_lvalue {
     uint32_t region;
 } tn_lvalue;
 
+enum { TN_LLVM_TEXT = 400 }; /* bytes of what LLVM says, cut */
+
 typedef struct tn_lgen {
     const tn_unit *unit;
     tn_arena arena;
@@ -38,6 +40,7 @@ typedef struct tn_lgen {
     uint32_t n_size;        /* size functions made */
     const uint8_t *part_of; /* kernel -> part; NULL: one module holds all */
     uint8_t part;
+    char complaint[TN_LLVM_TEXT];    /* of LLVM; "": none */
     const char *fail_id, *fail_text; /* first failure; reported once all parts are done */
     tn_status status;
 } tn_lgen;
