@@ -63,7 +63,8 @@ typedef struct tn_llvm_api {
     uint32_t version; /* TN_LLVM_INTERFACE, a number of the headers it was built with */
     tn_status (*emit)(const tn_unit *u, const tn_llvm_options *o, enum tn_llvm_form form, tn_buf *out);
     /* Objects of a unit, to be linked together: the tables, then the kernels in at most max - 1; which kernel goes
-     * where depends on the unit and max alone. The caller frees out[0..*out_n). */
+     * where depends on the unit and max alone. With a cache, each kernel has a context of its own. The caller frees
+     * out[0..*out_n). */
     tn_status (*objects)(const tn_unit *u, const tn_llvm_options *o, uint32_t max, tn_buf out[],
                          uint32_t *out_n);
     /* Compiles a unit into this process; library: what tenon_library_query would return. */

@@ -15,6 +15,7 @@
 #include <llvm-c/Transforms/PassBuilder.h>
 
 #include <dlfcn.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -99,6 +100,15 @@ static void emit_unit(tn_lgen *g)
     TN_ASSERT(g->status != TN_OK || !LLVMVerifyModule(g->m, LLVMPrintMessageAction, NULL));
 }
 
+/* LLVM's list of targets is one for all threads. */
+static void know_targets(void)
+{
+    LLVMInitializeAllTargetInfos();
+    LLVMInitializeAllTargets();
+    LLVMInitializeAllTargetMCs();
+    LLVMInitializeAllAsmPrinters();
+}
+
 static tn_status machine_for(tn_ctx *ctx, const tn_llvm_options *o, const char *features,
                              LLVMTargetMachineRef *out)
 {
@@ -106,10 +116,8 @@ static tn_status machine_for(tn_ctx *ctx, const tn_llvm_options *o, const char *
     const char *triple = o->triple ? o->triple : take_text(LLVMGetDefaultTargetTriple(), host);
     char *message = NULL;
     LLVMTargetRef target;
-    LLVMInitializeAllTargetInfos();
-    LLVMInitializeAllTargets();
-    LLVMInitializeAllTargetMCs();
-    LLVMInitializeAllAsmPrinters();
+    static pthread_once_t known = PTHREAD_ONCE_INIT;
+    pthread_once(&known, know_targets);
     if (LLVMGetTargetFromTriple(triple, &target, &message))
         return tn_error(ctx, "codegen-E007", NULL, "LLVM has no target for %s; give another -mtriple: %s",
                         triple, take_text(message, why));
@@ -265,6 +273,8 @@ static int by_load(const void *a, const void *b)
     return x->load != y->load ? (x->load > y->load ? -1 : 1) : x->index - y->index;
 }
 
+static unsigned threads_of(const tn_llvm_options *o) { return o->threads ? o->threads : tn_cpu_count(); }
+
 /* What else than the kernels decides about an object: this code generator, LLVM, target, features, level. */
 static void hash_base(const tn_unit *u, const tn_llvm_options *o, const char *features, tn_sha256 *h)
 {
@@ -285,12 +295,24 @@ static void hash_base(const tn_unit *u, const tn_llvm_options *o, const char *fe
     tn_buf_deinit(&text);
 }
 
-static void make_key(const tn_unit *u, const uint8_t *part_of, const tn_sha256 *base, part *p)
+typedef struct {
+    const tn_unit *u;
+    const uint8_t *part_of;
+    tn_sha256 base;
+    part *part; /* from part 1 on */
+} keys;
+
+/* To print a function is work in its context, which is in one part alone. */
+static void make_key(void *user, size_t number, unsigned worker)
 {
-    tn_sha256 h = *base;
+    const keys *k = user;
+    const tn_unit *u = k->u;
+    part *p = &k->part[number];
+    tn_sha256 h = k->base;
     tn_buf text = {0};
+    (void)worker;
     for (uint32_t i = 0; i < u->n_kernel; i++) {
-        if (part_of[i] != p->index)
+        if (k->part_of[i] != p->index)
             continue;
         tn_buf_clear(&text);
         tn_buf_printf(&text, "%s %u\n", u->kernel[i].name, u->kernel[i].n_variant);
@@ -312,12 +334,12 @@ static const uint8_t *make_parts(part_jobs *c, tn_arena *a, const tn_unit *u, ui
     if (n_part < 2)
         return NULL;
     const uint8_t *part_of = deal(a, u, n_part, c->part);
-    tn_sha256 base;
-    tn_sha256_init(&base);
-    if (c->o->cache)
-        hash_base(u, c->o, features, &base);
-    for (uint32_t p = 1; p < n_part && c->o->cache; p++)
-        make_key(u, part_of, &base, &c->part[p]);
+    keys k = {.u = u, .part_of = part_of, .part = c->part + 1};
+    tn_sha256_init(&k.base);
+    if (c->o->cache) {
+        hash_base(u, c->o, features, &k.base);
+        tn_parallel_for(n_part - 1, threads_of(c->o), make_key, &k);
+    }
     qsort(c->part, n_part, sizeof *c->part, by_load);
     return part_of;
 }
@@ -362,7 +384,7 @@ static tn_status emit_parts(const tn_unit *u, const tn_llvm_options *o, enum tn_
     c->out = out;
     tn_status st = start(c, &arena, u, n_part, features);
     if (st == TN_OK)
-        tn_parallel_for(n_part, o->threads ? o->threads : tn_cpu_count(), work, c);
+        tn_parallel_for(n_part, threads_of(o), work, c);
     for (uint32_t i = 0; i < n_part; i++) {
         if (c->g[i].status != TN_OK)
             st = tn_error(u->ctx, c->g[i].fail_id, NULL, "%s", c->g[i].fail_text);
@@ -439,8 +461,6 @@ static tn_status jit(const tn_unit *u, const tn_llvm_options *o, tn_jit **out_ji
         tn_buf_deinit(&object);
         return st;
     }
-    LLVMInitializeNativeTarget();
-    LLVMInitializeNativeAsmPrinter();
     tn_resource *held = tn_resource_new(dispose_jit);
     LLVMErrorRef e = LLVMOrcCreateLLJIT(&lljit, NULL);
     held->at = lljit;
