@@ -5,6 +5,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
+typedef struct
+    tn_bytes { /* a part of memory that somebody else holds, a file mostly; text in it has no end mark */
+    const uint8_t *at;
+    size_t n;
+} tn_bytes;
+
 typedef struct tn_buf {
     char *at;
     size_t n, cap;

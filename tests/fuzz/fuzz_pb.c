@@ -13,7 +13,7 @@ typedef struct tree {
     int64_t i;
     float f;
     double d;
-    tn_pb_bytes s;
+    tn_bytes s;
     struct tree *one;
     tn_pb_array ints, floats, doubles, texts, kids;
 } tree;
@@ -42,7 +42,7 @@ static void require(int holds)
 
 static uint64_t touched;
 
-static void touch(tn_pb_bytes b)
+static void touch(tn_bytes b)
 {
     for (size_t i = 0; i < b.n; i++)
         touched += b.at[i];
@@ -52,12 +52,12 @@ static void walk(const tree *t, unsigned depth)
 {
     require(depth < DEPTH);
     touch(t->s);
-    const tn_pb_bytes *text = t->texts.at;
+    const tn_bytes *text = t->texts.at;
     for (size_t i = 0; i < t->texts.n; i++)
         touch(text[i]);
-    touch((tn_pb_bytes){t->ints.at, t->ints.n * sizeof(int64_t)});
-    touch((tn_pb_bytes){t->floats.at, t->floats.n * sizeof(float)});
-    touch((tn_pb_bytes){t->doubles.at, t->doubles.n * sizeof(double)});
+    touch((tn_bytes){t->ints.at, t->ints.n * sizeof(int64_t)});
+    touch((tn_bytes){t->floats.at, t->floats.n * sizeof(float)});
+    touch((tn_bytes){t->doubles.at, t->doubles.n * sizeof(double)});
     const tree *kid = t->kids.at;
     for (size_t i = 0; i < t->kids.n; i++)
         walk(&kid[i], depth + 1);

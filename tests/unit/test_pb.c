@@ -89,7 +89,7 @@ typedef struct tree {
     int64_t i;
     float f;
     double d;
-    tn_pb_bytes s;
+    tn_bytes s;
     struct tree *one;
     tn_pb_array ints, floats, doubles, texts, kids;
 } tree;
@@ -161,7 +161,7 @@ static void table_fills(void **state)
     assert_int_equal(t.doubles.n, 2);
     assert_memory_equal(t.doubles.at, doubles, sizeof doubles);
     assert_int_equal(t.texts.n, 2);
-    assert_int_equal(((tn_pb_bytes *)t.texts.at)[1].n, 2);
+    assert_int_equal(((tn_bytes *)t.texts.at)[1].n, 2);
     const tree *kid = t.kids.at;
     assert_int_equal(t.kids.n, 2);
     assert_true(kid[0].i == 1 && kid[1].i == 2 && kid[1].kids.n == 1 && ((tree *)kid[1].kids.at)->i == 3);

@@ -67,7 +67,7 @@ static bool payload(tn_pb *r, unsigned wire)
             return false;
         if (n > (uint64_t)(r->end - r->at))
             return fail(r, "a field is longer than its message");
-        r->bytes = (tn_pb_bytes){r->at, (size_t)n};
+        r->bytes = (tn_bytes){r->at, (size_t)n};
         r->at += (size_t)n;
         return true;
     default: return fail(r, "unknown wire type");
@@ -121,7 +121,7 @@ bool tn_pb_next(tn_pb *r)
             return fail(r, "a group ends without a beginning");
         r->field = field;
         r->value = 0;
-        r->bytes = (tn_pb_bytes){r->end, 0};
+        r->bytes = (tn_bytes){r->end, 0};
         if (!payload(r, wire))
             return false;
         r->wire = (enum tn_pb_wire)wire;

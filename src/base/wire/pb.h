@@ -6,23 +6,21 @@
  * loop and no memory is allocated here. Groups (wire types 3, 4) are skipped up to depth 32. All reads are
  * bounds-checked; a malformed message sets `error` (static text) and ends the walk.
  */
+#include "base/buf.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 enum tn_pb_wire { TN_PB_VARINT = 0, TN_PB_I64 = 1, TN_PB_LEN = 2, TN_PB_I32 = 5 };
-typedef struct {
-    const uint8_t *at;
-    size_t n;
-} tn_pb_bytes;
 
 typedef struct tn_pb {
     const uint8_t *at, *end;
     const char *error; /* NULL while well-formed */
     uint32_t field;    /* current field number */
     enum tn_pb_wire wire;
-    uint64_t value;    /* VARINT, I64, I32: the raw bits */
-    tn_pb_bytes bytes; /* LEN */
+    uint64_t value; /* VARINT, I64, I32: the raw bits */
+    tn_bytes bytes; /* LEN */
 } tn_pb;
 
 tn_pb tn_pb_open(const void *data, size_t n);
@@ -50,12 +48,12 @@ typedef struct tn_pb_msg {
     uint32_t n_field;
     const tn_pb_field *field;
 } tn_pb_msg;
-/* int64_t, float, double, tn_pb_bytes, or structs (by value) */
+/* int64_t, float, double, tn_bytes, or structs (by value) */
 typedef struct tn_pb_array {
     void *at;
     size_t n;
 } tn_pb_array;
-/* A singular T_MSG field is a pointer (NULL: absent); T_INT int64_t; T_FLOAT float; T_BYTES tn_pb_bytes.
+/* A singular T_MSG field is a pointer (NULL: absent); T_INT int64_t; T_FLOAT float; T_BYTES tn_bytes.
  * T_INT takes varints and fixed 64-bit fields as they are (uint64 above INT64_MAX becomes negative), fixed 32-bit ones
  * sign-extended; zigzag (sint) is the caller's. A field with another wire type is an error, not skipped. A singular
  * field given again: the last value wins; messages are merged (protobuf's rules). */

@@ -89,7 +89,7 @@ static size_t element_size(const tn_pb_field *f)
     case TN_PB_T_INT: return sizeof(int64_t);
     case TN_PB_T_FLOAT: return sizeof(float);
     case TN_PB_T_DOUBLE: return sizeof(double);
-    case TN_PB_T_BYTES: return sizeof(tn_pb_bytes);
+    case TN_PB_T_BYTES: return sizeof(tn_bytes);
     case TN_PB_T_MSG: return f->msg->size;
     }
     return 0;
@@ -113,7 +113,7 @@ static bool is_packed(const tn_pb_field *f, const tn_pb *c)
 }
 
 /* Elements of a packed field; false if it is malformed. */
-static bool packed_count(const tn_pb_field *f, tn_pb_bytes b, size_t *out)
+static bool packed_count(const tn_pb_field *f, tn_bytes b, size_t *out)
 {
     if (f->type != TN_PB_T_INT) {
         size_t size = f->type == TN_PB_T_FLOAT ? 4 : 8;
@@ -144,7 +144,7 @@ static void store(const tn_pb_field *f, const tn_pb *c, void *at)
 }
 
 /* Appends the elements of a packed field, already counted. */
-static bool packed_fill(const tn_pb_field *f, tn_pb_bytes b, tn_pb_array *a)
+static bool packed_fill(const tn_pb_field *f, tn_bytes b, tn_pb_array *a)
 {
     size_t size = element_size(f);
     if (b.n == 0)
@@ -180,7 +180,7 @@ static const uint8_t seen_once[1], seen_again[1];
 
 /* First walk: checks wire types; leaves in each repeated field its number of elements, in each singular message
  * field a mark if it occurs. */
-static bool count_fields(reader *r, const target *t, tn_pb_bytes data)
+static bool count_fields(reader *r, const target *t, tn_bytes data)
 {
     tn_pb c = tn_pb_open(data.at, data.n);
     uint32_t hint = 0;
@@ -221,7 +221,7 @@ static bool make_arrays(reader *r, const target *t)
 }
 
 /* All occurrences of a singular message field behind one another. */
-static bool concatenate(reader *r, const target *t, const tn_pb_field *f, tn_pb_bytes data, tn_pb_bytes *out)
+static bool concatenate(reader *r, const target *t, const tn_pb_field *f, tn_bytes data, tn_bytes *out)
 {
     size_t n = 0;
     tn_pb c = tn_pb_open(data.at, data.n);
@@ -230,7 +230,7 @@ static bool concatenate(reader *r, const target *t, const tn_pb_field *f, tn_pb_
     uint8_t *at = take(r, n, 1);
     if (!at)
         return fail(r, t, f, too_much);
-    *out = (tn_pb_bytes){at, n};
+    *out = (tn_bytes){at, n};
     c = tn_pb_open(data.at, data.n);
     while (tn_pb_next(&c)) {
         if (c.field == f->number) {
@@ -241,9 +241,9 @@ static bool concatenate(reader *r, const target *t, const tn_pb_field *f, tn_pb_
     return true;
 }
 
-static bool fill(reader *r, const target *t, tn_pb_bytes data);
+static bool fill(reader *r, const target *t, tn_bytes data);
 
-static bool read_msg(reader *r, const target *t, tn_pb_bytes data)
+static bool read_msg(reader *r, const target *t, tn_bytes data)
 {
     if (t->depth >= r->depth_max)
         return fail(r, t, NULL, "messages are nested too deeply");
@@ -251,10 +251,10 @@ static bool read_msg(reader *r, const target *t, tn_pb_bytes data)
 }
 
 /* A singular message field met in the second walk. */
-static bool read_single(reader *r, const target *t, const tn_pb_field *f, const tn_pb *c, tn_pb_bytes data)
+static bool read_single(reader *r, const target *t, const tn_pb_field *f, const tn_pb *c, tn_bytes data)
 {
     void **slot = (void **)(void *)(t->out + f->offset);
-    tn_pb_bytes all = c->bytes;
+    tn_bytes all = c->bytes;
     if (*slot != seen_once && *slot != seen_again)
         return true; /* merged when it was met first */
     if (*slot == seen_again && !concatenate(r, t, f, data, &all))
@@ -266,7 +266,7 @@ static bool read_single(reader *r, const target *t, const tn_pb_field *f, const 
 }
 
 /* Second walk. Recursion through read_msg is bounded by depth_max. */
-static bool fill(reader *r, const target *t, tn_pb_bytes data)
+static bool fill(reader *r, const target *t, tn_bytes data)
 {
     tn_pb c = tn_pb_open(data.at, data.n);
     uint32_t hint = 0;
@@ -306,7 +306,7 @@ const char *tn_pb_read(struct tn_arena *a, const tn_pb_msg *msg, const void *dat
     r.depth_max = limits ? limits->depth : r.depth_max;
     r.depth_max = r.depth_max > DEPTH_MAX ? DEPTH_MAX : r.depth_max;
     *out_path = "";
-    if (!read_msg(&r, &(target){.msg = msg, .out = out}, (tn_pb_bytes){data, n}))
+    if (!read_msg(&r, &(target){.msg = msg, .out = out}, (tn_bytes){data, n}))
         *out_path = r.path;
     return r.error;
 }

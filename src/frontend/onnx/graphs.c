@@ -1,93 +1,87 @@
-/* Names and scopes; graphs that are attributes of nodes; the model's own functions.
+/* Graphs of a model: its nodes, graphs that are attributes of nodes, the model's own functions.
  *
- * A name stands for one value in its scope. A graph inside the model sees the names around it and may give them another
- * meaning; when it ends, what it defined is forgotten. A function sees its parameters only. Both are converted anew at
- * every place of use, their nodes put where they are used; a function that calls itself is refused.
+ * A graph inside the model sees the names around it and may give them another meaning. A function sees its parameters
+ * only. Both are converted anew at every place of use, their nodes put where they are used; a function that
+ * calls itself is refused.
  */
 #include "frontend/onnx/onnx.h"
 
-#include <string.h>
-
-enum { MAX_ERRORS = 200 };
-
-/* ---- names ---- */
-
-tn_status onnx_define(onnx_import *im, tn_pb_bytes name, onnx_value v, const tn_loc *loc)
+static const tn_loc *node_loc(onnx_import *o, const onnx_node *n, size_t number)
 {
-    uint64_t at = ONNX_NO_VALUE;
-    if (!tn_strmap_get(&im->names, (const char *)name.at, name.n, &at))
-        at = ONNX_NO_VALUE;
-    if (at != ONNX_NO_VALUE && at >= im->scope)
-        return tn_error(im->g->ctx, "onnx-E014", loc, "two values are called \"%s\"; the model is damaged",
-                        onnx_text(im, name));
-    tn_vec_push(&im->undo, ((onnx_undo){name, at}));
-    tn_strmap_put(&im->names, (const char *)name.at, name.n, im->value.n);
-    tn_vec_push(&im->value, v);
-    return TN_OK;
+    const tn_bytes *output = n->output.at;
+    const char *name = n->name.n                    ? imp_text(&o->im, n->name)
+                       : n->output.n && output[0].n ? imp_text(&o->im, output[0])
+                                                    : tn_arena_printf(&o->im.scratch, "#%zu", number);
+    if (o->frame)
+        name = tn_arena_printf(&o->im.scratch, "%s/%s", o->frame->name, name);
+    return imp_make_loc(&o->im, tn_intern(o->im.g->ctx, name), imp_text(&o->im, n->op_type));
 }
 
-const onnx_value *onnx_lookup(const onnx_import *im, tn_pb_bytes name)
+/* ---- operators ---- */
+
+bool onnx_is_standard(tn_bytes domain) { return domain.n == 0 || imp_is(domain, "ai.onnx"); }
+
+/* The version of a domain where the node stands: in a function, what that imports; 1 if nothing tells. An opset newer
+ * than all that is known reads as the newest: whether an operator is known is its row's to say. */
+static int64_t opset_of(const onnx_import *o, tn_bytes domain)
 {
-    uint64_t at;
-    bool known = tn_strmap_get(&im->names, (const char *)name.at, name.n, &at) && at != ONNX_NO_VALUE;
-    return known ? &im->value.at[at] : NULL;
+    const tn_pb_array *list =
+        o->frame && o->frame->fn->opset_import.n ? &o->frame->fn->opset_import : &o->model->opset_import;
+    const onnx_opset *set = list->at;
+    bool standard = onnx_is_standard(domain);
+    int64_t version = 1;
+    for (size_t i = 0; i < list->n; i++)
+        if (standard ? onnx_is_standard(set[i].domain) : imp_same(set[i].domain, domain))
+            version = set[i].version;
+    return standard && version > ONNX_OPSET_MAX ? ONNX_OPSET_MAX : version;
 }
 
-const tn_loc *onnx_node_loc(onnx_import *im, const onnx_node *n, size_t number)
+static const imp_row *row_of(onnx_import *o, const onnx_node *n, const tn_loc *loc, bool report)
 {
-    const tn_pb_bytes *output = n->output.at;
-    const char *name = n->name.n                    ? onnx_text(im, n->name)
-                       : n->output.n && output[0].n ? onnx_text(im, output[0])
-                                                    : tn_arena_printf(&im->scratch, "#%zu", number);
-    if (im->frame)
-        name = tn_arena_printf(&im->scratch, "%s/%s", im->frame->name, name);
-    return onnx_make_loc(im, tn_intern(im->g->ctx, name), onnx_text(im, n->op_type));
+    tn_bytes domain = onnx_is_standard(n->domain) ? (tn_bytes){0} : n->domain;
+    return imp_row_of(&o->im, domain, n->op_type, opset_of(o, n->domain), loc, report);
 }
 
 /* ---- the model's own functions ---- */
 
-static bool same(tn_pb_bytes a, tn_pb_bytes b)
+static const onnx_function *function_of(const onnx_import *o, const onnx_node *n)
 {
-    return a.n == b.n && (a.n == 0 || memcmp(a.at, b.at, a.n) == 0);
-}
-
-const onnx_function *onnx_function_of(const onnx_import *im, const onnx_node *n)
-{
-    const onnx_function *f = im->model->functions.at;
-    for (size_t i = 0; i < im->model->functions.n; i++)
-        if (same(f[i].name, n->op_type) && same(f[i].overload, n->overload) &&
-            (same(f[i].domain, n->domain) || (onnx_is_standard(f[i].domain) && onnx_is_standard(n->domain))))
+    const onnx_function *f = o->model->functions.at;
+    for (size_t i = 0; i < o->model->functions.n; i++)
+        if (imp_same(f[i].name, n->op_type) && imp_same(f[i].overload, n->overload) &&
+            (imp_same(f[i].domain, n->domain) ||
+             (onnx_is_standard(f[i].domain) && onnx_is_standard(n->domain))))
             return &f[i];
     return NULL;
 }
 
-static const onnx_attr *attr_named(const tn_pb_array *list, tn_pb_bytes name)
+static const onnx_attr *attr_named(const tn_pb_array *list, tn_bytes name)
 {
     const onnx_attr *a = list->at;
     for (size_t i = 0; i < list->n; i++)
-        if (same(a[i].name, name))
+        if (imp_same(a[i].name, name))
             return &a[i];
     return NULL;
 }
 
 /* A node of a function as its call means it: attributes that refer to the call's have their values, or are not given;
  * operands that the call does not give are not given. */
-static const onnx_node *resolved(onnx_import *im, const onnx_node *n)
+static const onnx_node *resolved(onnx_import *o, const onnx_node *n)
 {
-    const onnx_frame *f = im->frame;
+    const onnx_frame *f = o->frame;
     if (!f)
         return n;
-    onnx_node *r = TN_NEW(&im->scratch, onnx_node);
+    onnx_node *r = TN_NEW(&o->im.scratch, onnx_node);
     *r = *n;
-    tn_pb_bytes *in = TN_NEW_N(&im->scratch, tn_pb_bytes, n->input.n);
+    tn_bytes *in = TN_NEW_N(&o->im.scratch, tn_bytes, n->input.n);
     for (size_t i = 0; i < n->input.n; i++) {
-        in[i] = ((const tn_pb_bytes *)n->input.at)[i];
-        const onnx_value *v = in[i].n ? onnx_lookup(im, in[i]) : NULL;
-        if (v && v->state == ONNX_ABSENT)
-            in[i] = (tn_pb_bytes){0};
+        in[i] = ((const tn_bytes *)n->input.at)[i];
+        const imp_value *v = in[i].n ? imp_lookup(&o->im, in[i]) : NULL;
+        if (v && v->state == IMP_ABSENT)
+            in[i] = (tn_bytes){0};
     }
     r->input.at = in;
-    onnx_attr *a = TN_NEW_N(&im->scratch, onnx_attr, n->attribute.n);
+    onnx_attr *a = TN_NEW_N(&o->im.scratch, onnx_attr, n->attribute.n);
     size_t k = 0;
     for (size_t i = 0; i < n->attribute.n; i++) {
         const onnx_attr *from = (const onnx_attr *)n->attribute.at + i;
@@ -105,210 +99,205 @@ static const onnx_node *resolved(onnx_import *im, const onnx_node *n)
     return r;
 }
 
-/* Names of a function, apart from those around its call. */
-typedef struct {
-    tn_strmap names;
-    size_t undo, scope;
-    onnx_frame *frame;
-} outside;
-
-static outside enter_function(onnx_import *im, onnx_frame *f)
+static bool under_way(const onnx_import *o, const onnx_function *fn)
 {
-    outside o = {im->names, im->undo.n, im->scope, im->frame};
-    im->names = (tn_strmap){0};
-    im->scope = im->value.n;
-    im->frame = f;
-    im->depth++;
-    return o;
-}
-
-static void leave_function(onnx_import *im, const outside *o)
-{
-    tn_strmap_deinit(&im->names);
-    im->names = o->names;
-    im->undo.n = o->undo;
-    im->scope = o->scope;
-    im->frame = o->frame;
-    im->depth--;
-}
-
-static bool under_way(const onnx_import *im, const onnx_function *fn)
-{
-    for (const onnx_frame *f = im->frame; f; f = f->up)
+    for (const onnx_frame *f = o->frame; f; f = f->up)
         if (f->fn == fn)
             return true;
     return false;
 }
 
-void onnx_call_function(onnx_conv *c, const onnx_function *fn)
+/* Converts the function's nodes where `c` stands: its arguments in, its results out. */
+static void function_body(onnx_import *o, imp_node *c, const onnx_function *fn, const onnx_node *call,
+                          const imp_value arg[], imp_value result[])
 {
-    onnx_import *im = c->im;
-    const tn_pb_bytes *in = fn->input.at, *out = fn->output.at, *given = c->node->input.at;
-    if (under_way(im, fn) || im->depth >= ONNX_MAX_DEPTH)
-        onnx_fail(c, "onnx-E028", "function %s calls itself, or functions are nested more than %d deep",
-                  c->loc->op, ONNX_MAX_DEPTH);
-    if (c->node->input.n > fn->input.n || c->node->output.n > fn->output.n)
-        onnx_fail(c, "onnx-E017",
-                  "the function takes %zu operands and gives %zu results; the model is damaged", fn->input.n,
-                  fn->output.n);
+    imp_model *im = &o->im;
+    const tn_bytes *in = fn->input.at, *out = fn->output.at;
+    onnx_frame f = {o->frame, fn, call, c->loc->node};
+    imp_scope outside = imp_enter(im, true);
+    o->frame = &f;
+    for (size_t i = 0; i < fn->input.n; i++)
+        (void)imp_define(im, in[i], arg[i], c->loc);
+    onnx_convert_nodes(o, &fn->node);
+    for (size_t i = 0; i < c->n_out; i++) {
+        const imp_value *v = imp_lookup(im, out[i]);
+        result[i] = v ? *v : (imp_value){.state = IMP_BAD};
+        if (!v && !im->stopped)
+            (void)imp_error(im, IMP_UNKNOWN_NAME, c->loc, "no node computes output \"%s\" of the function",
+                            imp_text(im, out[i]));
+    }
+    o->frame = f.up;
+    imp_leave(im, &outside);
+}
+
+static void call_function(onnx_import *o, imp_node *c, const onnx_function *fn, const onnx_node *call)
+{
+    imp_model *im = &o->im;
+    if (under_way(o, fn) || im->depth >= IMP_MAX_DEPTH)
+        imp_fail(c, "onnx-E028", "function %s calls itself, or functions are nested more than %d deep",
+                 c->loc->op, IMP_MAX_DEPTH);
+    if (c->n_in > fn->input.n || c->n_out > fn->output.n)
+        imp_fail(c, "onnx-E017",
+                 "the function takes %zu operands and gives %zu results; the model is damaged", fn->input.n,
+                 fn->output.n);
     if (c->bad)
         return;
-    onnx_value *arg = TN_NEW_N(&im->scratch, onnx_value, fn->input.n);
-    for (size_t i = 0; i < fn->input.n; i++) {
-        const onnx_value *v = i < c->node->input.n && given[i].n ? onnx_lookup(im, given[i]) : NULL;
-        arg[i] = v ? *v : (onnx_value){.state = ONNX_ABSENT};
+    imp_value *arg = TN_NEW_N(&im->scratch, imp_value, fn->input.n);
+    imp_value *result = TN_NEW_N(&im->scratch, imp_value, c->n_out);
+    for (uint32_t i = 0; i < fn->input.n; i++) {
+        const imp_value *v = imp_has(c, i) ? imp_lookup(im, c->in_name[i]) : NULL;
+        arg[i] = v ? *v : (imp_value){.state = IMP_ABSENT};
     }
-    onnx_frame f = {im->frame, fn, c->node, c->loc->node};
-    outside o = enter_function(im, &f);
-    for (size_t i = 0; i < fn->input.n; i++)
-        (void)onnx_define(im, in[i], arg[i], c->loc);
-    onnx_convert_nodes(im, &fn->node);
-    onnx_value *result = TN_NEW_N(&im->scratch, onnx_value, c->node->output.n);
-    for (size_t i = 0; i < c->node->output.n; i++) {
-        const onnx_value *v = onnx_lookup(im, out[i]);
-        result[i] = v ? *v : (onnx_value){.state = ONNX_BAD};
-        if (!v && !im->stopped)
-            (void)tn_error(im->g->ctx, "onnx-E013", c->loc, "no node computes output \"%s\" of the function",
-                           onnx_text(im, out[i]));
-    }
-    leave_function(im, &o);
-    for (size_t i = 0; i < c->node->output.n; i++) {
+    function_body(o, c, fn, call, arg, result);
+    for (size_t i = 0; i < c->n_out; i++) {
         c->out[i] = result[i].v;
-        c->bad = c->bad || result[i].state == ONNX_BAD;
+        c->bad = c->bad || result[i].state == IMP_BAD;
     }
 }
 
 /* ---- looking up operators ---- */
 
-static void check_function(onnx_import *im, const onnx_node *n, const onnx_function *fn, const tn_loc *loc)
+static void check_function(onnx_import *o, const onnx_node *n, const onnx_function *fn, const tn_loc *loc)
 {
     uint64_t seen;
-    if (tn_map_get(&im->checked, tn_map_key(fn), &seen))
+    if (tn_map_get(&o->checked, tn_map_key(fn), &seen))
         return;
-    tn_map_put(&im->checked, tn_map_key(fn), 1);
-    onnx_frame f = {im->frame, fn, n, loc->node}, *had = im->frame;
-    im->frame = &f;
-    onnx_check_nodes(im, &fn->node);
-    im->frame = had;
+    tn_map_put(&o->checked, tn_map_key(fn), 1);
+    onnx_frame f = {o->frame, fn, n, loc->node}, *had = o->frame;
+    o->frame = &f;
+    onnx_check_nodes(o, &fn->node);
+    o->frame = had;
 }
 
-void onnx_check_nodes(onnx_import *im, const tn_pb_array *nodes)
+void onnx_check_nodes(onnx_import *o, const tn_pb_array *nodes)
 {
     const onnx_node *n = nodes->at;
-    if (im->depth >= ONNX_MAX_DEPTH) /* reported when it is converted */
+    if (o->im.depth >= IMP_MAX_DEPTH) /* reported when it is converted */
         return;
-    im->depth++;
-    for (size_t i = 0; i < nodes->n && im->g->ctx->n_error - im->had_errors <= MAX_ERRORS; i++) {
-        const tn_loc *loc = onnx_node_loc(im, &n[i], i);
-        const onnx_function *fn = onnx_function_of(im, &n[i]);
+    o->im.depth++;
+    for (size_t i = 0; i < nodes->n && !imp_too_many_errors(&o->im); i++) {
+        const tn_loc *loc = node_loc(o, &n[i], i);
+        const onnx_function *fn = function_of(o, &n[i]);
         const onnx_attr *a = n[i].attribute.at;
         if (fn)
-            check_function(im, &n[i], fn, loc);
+            check_function(o, &n[i], fn, loc);
         else
-            (void)onnx_row_of(im, &n[i], loc, true);
+            (void)row_of(o, &n[i], loc, true);
         for (size_t k = 0; k < n[i].attribute.n; k++)
             if (a[k].g)
-                onnx_check_nodes(im, &a[k].g->node);
+                onnx_check_nodes(o, &a[k].g->node);
     }
-    im->depth--;
+    o->im.depth--;
 }
 
 /* ---- converting ---- */
 
-size_t onnx_memory(const onnx_import *im)
+static const imp_attr *attributes(imp_model *im, const onnx_node *n)
 {
-    return im->g->arena->used_bytes + im->g->ctx->arena.used_bytes + im->scratch.used_bytes +
-           im->value.cap * sizeof *im->value.at + im->host.cap * sizeof *im->host.at;
+    imp_attr *to = TN_NEW_N(&im->scratch, imp_attr, n->attribute.n);
+    const onnx_attr *a = n->attribute.at;
+    for (size_t i = 0; i < n->attribute.n; i++, a++)
+        to[i] = (imp_attr){.name = a->name,
+                           .kind = a->type >= 0 && a->type <= IMP_A_TYPES ? (enum imp_attr_kind)a->type
+                                                                          : IMP_A_UNKNOWN,
+                           .i = a->i,
+                           .f = a->f,
+                           .text = a->s,
+                           .ints = {a->ints.n, a->ints.at},
+                           .floats = {a->floats.n, a->floats.at},
+                           .texts = {a->strings.n, a->strings.at},
+                           .tensor = a->t,
+                           .graph = a->g};
+    return to;
 }
 
-static bool too_much(onnx_import *im, const tn_loc *loc)
+static void convert(onnx_import *o, const onnx_node *n, const imp_row *row, const tn_loc *loc)
 {
-    bool many = im->g->ctx->n_error - im->had_errors > MAX_ERRORS,
-         large = onnx_memory(im) - im->memory_start > im->memory_limit;
-    if (!im->stopped && many)
-        (void)tn_error(im->g->ctx, "onnx-E025", onnx_make_loc(im, NULL, NULL),
-                       "there are more than %d errors; only the first are reported", MAX_ERRORS);
-    else if (!im->stopped && large)
-        (void)tn_error(im->g->ctx, "onnx-E021", loc,
-                       "reading the model takes more than %zu bytes of memory, too much for a file of its "
-                       "size; it is damaged",
-                       im->memory_limit);
-    im->stopped = im->stopped || many || large;
-    return im->stopped;
+    const onnx_function *fn = function_of(o, n);
+    imp_node c = {.row = row,
+                  .version = opset_of(o, n->domain),
+                  .loc = loc,
+                  .n_in = n->input.n,
+                  .n_out = n->output.n,
+                  .n_attr = n->attribute.n,
+                  .in_name = n->input.at,
+                  .out_name = n->output.at};
+    if (!fn) {
+        c.attr = attributes(&o->im, n);
+        imp_convert(&o->im, &c);
+        return;
+    }
+    if (imp_begin(&o->im, &c))
+        call_function(o, &c, fn, n);
+    imp_end(&c);
 }
 
-void onnx_convert_nodes(onnx_import *im, const tn_pb_array *nodes)
+void onnx_convert_nodes(onnx_import *o, const tn_pb_array *nodes)
 {
     const onnx_node *n = nodes->at;
     for (size_t i = 0; i < nodes->n; i++) {
-        const tn_loc *loc = onnx_node_loc(im, &n[i], i);
-        if (too_much(im, loc))
+        const tn_loc *loc = node_loc(o, &n[i], i);
+        if (imp_too_much(&o->im, loc))
             return;
-        onnx_convert(im, resolved(im, &n[i]), onnx_row_of(im, &n[i], loc, false), loc);
+        convert(o, resolved(o, &n[i]), row_of(o, &n[i], loc, false), loc);
     }
 }
 
-const onnx_graph *onnx_attr_graph(onnx_conv *c, const char *name)
+const onnx_graph *onnx_attr_graph(imp_node *c, const char *name)
 {
-    onnx_attr_need(c, name);
-    const onnx_attr *a = onnx_attr_find(c, name, ONNX_A_GRAPH);
-    if (a && !a->g)
-        onnx_fail(c, "onnx-E006", "attribute %s does not hold a graph; the model is damaged", name);
-    return a ? a->g : NULL;
+    imp_attr_need(c, name);
+    const imp_attr *a = imp_attr_find(c, name, IMP_A_GRAPH);
+    if (a && !a->graph)
+        imp_fail(c, "onnx-E006", "attribute %s does not hold a graph; the model is damaged", name);
+    return a ? a->graph : NULL;
 }
 
-static void body_constants(onnx_import *im, const onnx_graph *g, const tn_loc *loc)
+static void body_constants(imp_model *im, const onnx_graph *g, const tn_loc *loc)
 {
     const onnx_tensor *t = g->initializer.at;
     for (size_t i = 0; i < g->initializer.n; i++) {
-        tn_node *n = onnx_constant(im, &t[i], onnx_text(im, t[i].name), loc);
-        (void)onnx_define(im, t[i].name, (onnx_value){.v = {n, 0}, .state = n ? ONNX_OK : ONNX_BAD}, loc);
+        tn_node *n = onnx_constant(im, &t[i], imp_text(im, t[i].name), loc);
+        (void)imp_define(im, t[i].name, (imp_value){.v = {n, 0}, .state = n ? IMP_OK : IMP_BAD}, loc);
     }
 }
 
 /* Values of a graph's outputs; false: one of them failed. */
-static bool body_results(onnx_import *im, const onnx_graph *g, const tn_loc *loc, tn_value out[])
+static bool body_results(imp_model *im, const onnx_graph *g, const tn_loc *loc, tn_value out[])
 {
     const onnx_value_info *o = g->output.at;
     bool ok = true;
     for (size_t i = 0; i < g->output.n; i++) {
-        const onnx_value *v = onnx_lookup(im, o[i].name);
-        if ((!v || v->state == ONNX_UNUSABLE) && !im->stopped)
+        const imp_value *v = imp_lookup(im, o[i].name);
+        if ((!v || v->state == IMP_UNUSABLE) && !im->stopped)
             (void)tn_error(im->g->ctx, "onnx-E013", loc,
-                           "no supported node computes output \"%s\" of its graph", onnx_text(im, o[i].name));
-        ok = ok && v && v->state == ONNX_OK && v->v.def;
+                           "no supported node computes output \"%s\" of its graph", imp_text(im, o[i].name));
+        ok = ok && v && v->state == IMP_OK && v->v.def;
         out[i] = v ? v->v : (tn_value){0};
     }
     return ok;
 }
 
-bool onnx_body(onnx_conv *c, const onnx_graph *g, tn_region *r, uint32_t n_in, const tn_value in[],
+bool onnx_body(imp_node *c, const onnx_graph *g, tn_region *r, uint32_t n_in, const tn_value in[],
                tn_value out[])
 {
-    onnx_import *im = c->im;
+    imp_model *im = c->im;
     const onnx_value_info *p = g->input.at;
-    size_t undo = im->undo.n, scope = im->scope, had = im->g->ctx->n_error;
+    size_t had = im->g->ctx->n_error;
     tn_region *outer = im->r;
-    if (im->depth >= ONNX_MAX_DEPTH || g->input.n != n_in) {
-        onnx_fail(c, "onnx-E028",
-                  "its graph has %zu inputs but %u are given, or graphs are nested more than %d deep",
-                  g->input.n, (unsigned)n_in, ONNX_MAX_DEPTH);
+    if (im->depth >= IMP_MAX_DEPTH || g->input.n != n_in) {
+        imp_fail(c, "onnx-E028",
+                 "its graph has %zu inputs but %u are given, or graphs are nested more than %d deep",
+                 g->input.n, (unsigned)n_in, IMP_MAX_DEPTH);
         return false;
     }
-    im->depth++;
-    im->scope = im->value.n;
+    imp_scope outside = imp_enter(im, false);
     im->r = r;
     for (uint32_t i = 0; i < n_in; i++)
-        (void)onnx_define(im, p[i].name, (onnx_value){.v = in[i]}, c->loc);
+        (void)imp_define(im, p[i].name, (imp_value){.v = in[i]}, c->loc);
     body_constants(im, g, c->loc);
-    onnx_convert_nodes(im, &g->node);
+    onnx_convert_nodes(onnx_of(c), &g->node);
     bool ok = body_results(im, g, c->loc, out) && im->g->ctx->n_error == had;
-    while (im->undo.n > undo) {
-        onnx_undo u = tn_vec_pop(&im->undo);
-        tn_strmap_put(&im->names, (const char *)u.name.at, u.name.n, u.at);
-    }
     im->r = outer;
-    im->scope = scope;
-    im->depth--;
+    imp_leave(im, &outside);
     return ok;
 }

@@ -7,21 +7,21 @@
 #include "base/wire/pb.h"
 
 typedef struct onnx_string_pair {
-    tn_pb_bytes key, value;
+    tn_bytes key, value;
 } onnx_string_pair;
 
-typedef struct onnx_tensor {    /* TensorProto */
-    tn_pb_array dims;           /* int64_t */
-    int64_t data_type;          /* TensorProto.DataType */
-    tn_pb_array float_data;     /* float */
-    tn_pb_array int32_data;     /* int64_t */
-    tn_pb_array string_data;    /* tn_pb_bytes */
-    tn_pb_array int64_data;     /* int64_t */
-    tn_pb_array double_data;    /* double */
-    tn_pb_array uint64_data;    /* int64_t, the bits of uint64 */
-    tn_pb_bytes name, raw_data; /* raw_data.at NULL: absent */
-    tn_pb_array external_data;  /* onnx_string_pair */
-    int64_t data_location;      /* 1: external */
+typedef struct onnx_tensor {   /* TensorProto */
+    tn_pb_array dims;          /* int64_t */
+    int64_t data_type;         /* TensorProto.DataType */
+    tn_pb_array float_data;    /* float */
+    tn_pb_array int32_data;    /* int64_t */
+    tn_pb_array string_data;   /* tn_bytes */
+    tn_pb_array int64_data;    /* int64_t */
+    tn_pb_array double_data;   /* double */
+    tn_pb_array uint64_data;   /* int64_t, the bits of uint64 */
+    tn_bytes name, raw_data;   /* raw_data.at NULL: absent */
+    tn_pb_array external_data; /* onnx_string_pair */
+    int64_t data_location;     /* 1: external */
 } onnx_tensor;
 
 enum onnx_attr_type {                 /* AttributeProto.AttributeType */
@@ -45,25 +45,25 @@ enum onnx_attr_type {                 /* AttributeProto.AttributeType */
 typedef struct onnx_graph onnx_graph;
 
 typedef struct onnx_attr { /* AttributeProto */
-    tn_pb_bytes name, s, ref_attr_name;
+    tn_bytes name, s, ref_attr_name;
     float f;
     int64_t i, type; /* enum onnx_attr_type */
     const onnx_tensor *t;
     const onnx_graph *g;
     tn_pb_array floats;  /* float */
     tn_pb_array ints;    /* int64_t */
-    tn_pb_array strings; /* tn_pb_bytes */
+    tn_pb_array strings; /* tn_bytes */
 } onnx_attr;
 
 typedef struct onnx_node {     /* NodeProto */
-    tn_pb_array input, output; /* tn_pb_bytes */
-    tn_pb_bytes name, op_type, domain, overload;
+    tn_pb_array input, output; /* tn_bytes */
+    tn_bytes name, op_type, domain, overload;
     tn_pb_array attribute; /* onnx_attr */
 } onnx_node;
 
 typedef struct onnx_dim {  /* TensorShapeProto.Dimension */
     tn_pb_array dim_value; /* int64_t, n 0: absent */
-    tn_pb_bytes dim_param;
+    tn_bytes dim_param;
 } onnx_dim;
 
 typedef struct onnx_shape {
@@ -77,7 +77,7 @@ typedef struct onnx_tensor_type {
 
 typedef struct onnx_type_proto { /* TypeProto */
     const onnx_tensor_type *tensor_type;
-    tn_pb_bytes sequence_type, map_type, sparse_tensor_type, optional_type; /* at NULL: it is none */
+    tn_bytes sequence_type, map_type, sparse_tensor_type, optional_type; /* at NULL: it is none */
 } onnx_type_proto;
 
 typedef struct onnx_optional_type {
@@ -85,27 +85,27 @@ typedef struct onnx_optional_type {
 } onnx_optional_type;
 
 typedef struct onnx_value_info {
-    tn_pb_bytes name;
+    tn_bytes name;
     const onnx_type_proto *type;
 } onnx_value_info;
 
 struct onnx_graph {   /* GraphProto */
     tn_pb_array node; /* onnx_node */
-    tn_pb_bytes name;
+    tn_bytes name;
     tn_pb_array initializer;        /* onnx_tensor */
     tn_pb_array input, output;      /* onnx_value_info */
-    tn_pb_array sparse_initializer; /* tn_pb_bytes, unread */
+    tn_pb_array sparse_initializer; /* tn_bytes, unread */
 };
 
 typedef struct onnx_opset {
-    tn_pb_bytes domain;
+    tn_bytes domain;
     int64_t version;
 } onnx_opset;
 
 typedef struct onnx_function { /* FunctionProto: an operator of the model's own */
-    tn_pb_bytes name, domain, overload;
-    tn_pb_array input, output;   /* tn_pb_bytes */
-    tn_pb_array attribute;       /* tn_pb_bytes: names */
+    tn_bytes name, domain, overload;
+    tn_pb_array input, output;   /* tn_bytes */
+    tn_pb_array attribute;       /* tn_bytes: names */
     tn_pb_array attribute_proto; /* onnx_attr: those with defaults */
     tn_pb_array node;            /* onnx_node */
     tn_pb_array opset_import;    /* onnx_opset */
@@ -113,7 +113,7 @@ typedef struct onnx_function { /* FunctionProto: an operator of the model's own 
 
 typedef struct onnx_model { /* ModelProto */
     int64_t ir_version, model_version;
-    tn_pb_bytes producer_name, producer_version, domain, doc_string;
+    tn_bytes producer_name, producer_version, domain, doc_string;
     tn_pb_array metadata_props; /* onnx_string_pair */
     const onnx_graph *graph;
     tn_pb_array opset_import; /* onnx_opset */

@@ -9,7 +9,7 @@
 #include <math.h>
 #include <string.h>
 
-static tn_region *region_new(onnx_conv *c)
+static tn_region *region_new(imp_node *c)
 {
     tn_region *r = tn_region_new(c->g, NULL);
     tn_vec_push(&c->im->region, r);
@@ -18,7 +18,7 @@ static tn_region *region_new(onnx_conv *c)
 
 /* Empties the regions that were made from number `from` on and that no node holds: what was begun there will not be
  * finished, but its nodes use values outside. */
-static void discard_regions(onnx_conv *c, size_t from)
+static void discard_regions(imp_node *c, size_t from)
 {
     while (c->im->region.n > from) {
         tn_region *r = tn_vec_pop(&c->im->region);
@@ -38,16 +38,16 @@ typedef struct branch {
 } branch;
 
 /* Results of a graph where the node stands. */
-static void inline_branch(onnx_conv *c, const onnx_graph *g)
+static void inline_branch(imp_node *c, const onnx_graph *g)
 {
     tn_value *out = TN_NEW_N(c->arena, tn_value, g->output.n);
     if (!onnx_body(c, g, c->im->r, 0, NULL, out))
         c->bad = true;
-    for (size_t i = 0; i < c->node->output.n && !c->bad; i++)
-        onnx_out(c, (uint32_t)i, out[i]);
+    for (size_t i = 0; i < c->n_out && !c->bad; i++)
+        imp_out(c, (uint32_t)i, out[i]);
 }
 
-static void convert_branch(onnx_conv *c, branch *b)
+static void convert_branch(imp_node *c, branch *b)
 {
     tn_ctx *ctx = c->g->ctx;
     size_t from = ctx->n_diag, regions = c->im->region.n;
@@ -69,7 +69,7 @@ static void convert_branch(onnx_conv *c, branch *b)
 }
 
 /* The branch cannot be computed for these shapes: taking it ends the run. */
-static void make_fail(onnx_conv *c, branch *b, const char *which)
+static void make_fail(imp_node *c, branch *b, const char *which)
 {
     tn_fail_attr a = {tn_arena_printf(
         c->arena, "the %s branch cannot run for the shapes it was compiled for: %s", which, b->why)};
@@ -83,7 +83,7 @@ static void make_fail(onnx_conv *c, branch *b, const char *which)
 }
 
 /* Where only shapes are missing: which inputs lack them. The driver looks for some that work. */
-static void suggest_shapes(onnx_conv *c, const char *trouble)
+static void suggest_shapes(imp_node *c, const char *trouble)
 {
     const tn_region *r = tn_graph_function(c->g, "main")->body;
     tn_buf b = {0};
@@ -111,7 +111,7 @@ static void suggest_shapes(onnx_conv *c, const char *trouble)
     c->bad = true;
 }
 
-static void if_node(onnx_conv *c, tn_value condition, branch b[2])
+static void if_node(imp_node *c, tn_value condition, branch b[2])
 {
     int n = (int)b[!b[0].ok].g->output.n;
     for (int i = 0; i < 2; i++)
@@ -130,18 +130,17 @@ static void if_node(onnx_conv *c, tn_value condition, branch b[2])
         c->bad = true;
         return;
     }
-    for (int i = 0; i < n && (size_t)i < c->node->output.n; i++)
-        onnx_out(c, (uint32_t)i, (tn_value){node, (uint32_t)i});
+    for (int i = 0; i < n && (size_t)i < c->n_out; i++)
+        imp_out(c, (uint32_t)i, (tn_value){node, (uint32_t)i});
 }
 
-static tn_value bool_scalar(onnx_conv *c, tn_value v)
+static tn_value bool_scalar(imp_node *c, tn_value v)
 {
-    const tn_expr *count = v.def ? tn_type_count(c->pool, onnx_type(v)) : NULL;
+    const tn_expr *count = v.def ? tn_type_count(c->pool, imp_type(v)) : NULL;
     if (count && !tn_is_value(count, 1))
-        onnx_fail(c, "onnx-E009", "the condition is %s, but must be one bool",
-                  onnx_type_text(c, onnx_type(v)));
-    v = onnx_cast(c, v, TN_BOOL1);
-    return onnx_rank(v) ? onnx_reshape(c, v, 0, NULL) : v;
+        imp_fail(c, "onnx-E009", "the condition is %s, but must be one bool", imp_type_text(c, imp_type(v)));
+    v = imp_cast(c, v, TN_BOOL1);
+    return imp_rank(v) ? imp_reshape(c, v, 0, NULL) : v;
 }
 
 /* Is v computed from the extents of tensors alone? */
@@ -166,20 +165,20 @@ static bool by_shape(tn_value v)
     return only;
 }
 
-static void if_(onnx_conv *c)
+static void if_(imp_node *c)
 {
     tn_ctx *ctx = c->g->ctx;
-    tn_value condition = bool_scalar(c, onnx_in(c, 0));
+    tn_value condition = bool_scalar(c, imp_in(c, 0));
     branch b[2] = {{.g = onnx_attr_graph(c, "then_branch")}, {.g = onnx_attr_graph(c, "else_branch")}};
     double known;
     if (c->bad)
         return;
-    if (b[0].g->output.n < c->node->output.n || b[1].g->output.n < c->node->output.n)
-        onnx_fail(c, "onnx-E017", "%zu results are used, but a branch gives fewer; the model is damaged",
-                  c->node->output.n);
+    if (b[0].g->output.n < c->n_out || b[1].g->output.n < c->n_out)
+        imp_fail(c, "onnx-E017", "%zu results are used, but a branch gives fewer; the model is damaged",
+                 c->n_out);
     if (c->bad)
         return;
-    if (onnx_scalar(c, condition, &known)) {
+    if (imp_scalar(c, condition, &known)) {
         inline_branch(c, b[known != 0 ? 0 : 1].g);
         return;
     }
@@ -221,15 +220,15 @@ static void if_(onnx_conv *c)
 
 enum { MAX_UNROLL = 256, MAX_UNROLLED_NODES = 65536, MAX_BODY = 512, MAX_ROWS = 1 << 20 };
 
-static void refuse_loop(onnx_conv *c, const char *why)
+static void refuse_loop(imp_node *c, const char *why)
 {
-    onnx_fail(c, "onnx-E029",
-              "%s; a loop must keep the shapes of its carried values and collected results, or have at most "
-              "%d iterations, a number known at compile time",
-              why, MAX_UNROLL);
+    imp_fail(c, "onnx-E029",
+             "%s; a loop must keep the shapes of its carried values and collected results, or have at most "
+             "%d iterations, a number known at compile time",
+             why, MAX_UNROLL);
 }
 
-static bool too_long(onnx_conv *c, const onnx_graph *g, int64_t n)
+static bool too_long(imp_node *c, const onnx_graph *g, int64_t n)
 {
     if (n <= MAX_UNROLL && n * (int64_t)g->node.n <= MAX_UNROLLED_NODES)
         return false;
@@ -239,30 +238,30 @@ static bool too_long(onnx_conv *c, const onnx_graph *g, int64_t n)
 }
 
 /* v with a new dimension of extent 1 at axis. */
-static tn_value with_axis(onnx_conv *c, tn_value v, int axis)
+static tn_value with_axis(imp_node *c, tn_value v, int axis)
 {
     tn_expand_dims_attr a = {axis, 1};
-    return onnx_call1(c, &tn_op_expand_dims, &a, v);
+    return imp_call1(c, &tn_op_expand_dims, &a, v);
 }
 
 /* Element i along an axis, without that dimension. */
-static tn_value element(onnx_conv *c, tn_value v, int64_t axis, int64_t i)
+static tn_value element(imp_node *c, tn_value v, int64_t axis, int64_t i)
 {
     int64_t end = i + 1;
     tn_slice_attr a = {
         tn_make_dims(c->g, 1, &i), tn_make_dims(c->g, 1, &end), {0}, tn_ints_make(c->arena, 1, &axis)};
     tn_squeeze_attr s = {tn_ints_make(c->arena, 1, &axis)};
-    return onnx_call1(c, &tn_op_squeeze, &s, onnx_call1(c, &tn_op_strided_slice, &a, v));
+    return imp_call1(c, &tn_op_squeeze, &s, imp_call1(c, &tn_op_strided_slice, &a, v));
 }
 
 /* What the iterations gave, one after the other (or the last first) along a new axis. */
-static tn_value stacked(onnx_conv *c, const tn_value *v, int64_t n, size_t stride, int axis, bool backward)
+static tn_value stacked(imp_node *c, const tn_value *v, int64_t n, size_t stride, int axis, bool backward)
 {
     tn_value *all = TN_NEW_N(c->arena, tn_value, (size_t)n);
     tn_axis_attr a = {axis};
     for (int64_t i = 0; i < n; i++)
         all[backward ? n - 1 - i : i] = with_axis(c, v[(size_t)i * stride], axis);
-    return onnx_call(c, &tn_op_concatenate, &a, (int)n, all);
+    return imp_call(c, &tn_op_concatenate, &a, (int)n, all);
 }
 
 /* ---- a loop that stays one: its number of iterations is known during the run ---- */
@@ -282,21 +281,21 @@ static bool is_newer(const tn_expr *e, void *user)
 }
 
 /* Do the extents of v name symbols that were made from number `from` on? */
-static bool has_newer(onnx_conv *c, tn_value v, uint32_t from)
+static bool has_newer(imp_node *c, tn_value v, uint32_t from)
 {
     newer n = {c->g, from, false};
-    for (int d = 0; d < onnx_rank(v); d++)
-        (void)tn_each(onnx_type(v)->dim[d], is_newer, &n);
+    for (int d = 0; d < imp_rank(v); d++)
+        (void)tn_each(imp_type(v)->dim[d], is_newer, &n);
     return n.found;
 }
 
 /* How many rows the results have that are collected: as many as there are iterations, or at most so many where the body
  * decides when it ends (*out_ends). */
-static tn_dims loop_count(onnx_conv *c, tn_value trip, tn_value go, tn_value goes_on, bool *out_ends)
+static tn_dims loop_count(imp_node *c, tn_value trip, tn_value go, tn_value goes_on, bool *out_ends)
 {
     double always = 0, most;
-    *out_ends = !onnx_scalar(c, goes_on, &always) || always == 0;
-    if (!onnx_has(c, 0) || (*out_ends && onnx_scalar(c, trip, &most) && most > MAX_ROWS)) {
+    *out_ends = !imp_scalar(c, goes_on, &always) || always == 0;
+    if (!imp_has(c, 0) || (*out_ends && imp_scalar(c, trip, &most) && most > MAX_ROWS)) {
         refuse_loop(
             c,
             tn_arena_printf(
@@ -305,24 +304,24 @@ static tn_dims loop_count(onnx_conv *c, tn_value trip, tn_value go, tn_value goe
                 MAX_ROWS));
         return (tn_dims){0};
     }
-    const tn_value in[3] = {go, trip, onnx_const_ints(c, TN_I64, 0, 1, (int64_t[]){0})};
-    return onnx_bind(c, onnx_call(c, &tn_op_where, NULL, 3, in), NULL);
+    const tn_value in[3] = {go, trip, imp_const_ints(c, TN_I64, 0, 1, (int64_t[]){0})};
+    return imp_bind(c, imp_call(c, &tn_op_where, NULL, 3, in), NULL);
 }
 
 /* The first rows of v, as many as `rows` says. */
-static tn_value first_rows(onnx_conv *c, tn_value v, tn_dims rows)
+static tn_value first_rows(imp_node *c, tn_value v, tn_dims rows)
 {
-    const tn_type *t = onnx_type(v);
-    const tn_expr *dim[ONNX_MAX_RANK + 1];
-    int64_t begin[ONNX_MAX_RANK + 1] = {0}, step[ONNX_MAX_RANK + 1];
+    const tn_type *t = imp_type(v);
+    const tn_expr *dim[IMP_MAX_RANK + 1];
+    int64_t begin[IMP_MAX_RANK + 1] = {0}, step[IMP_MAX_RANK + 1];
     for (int d = 0; d < t->n; d++) {
         dim[d] = d ? t->dim[d] : rows.at[0];
         step[d] = 1;
     }
     tn_extent_attr a = {tn_dims_make(c->arena, t->n, dim)};
-    const tn_value in[3] = {v, onnx_const_ints(c, TN_I64, 1, t->n, begin),
-                            onnx_const_ints(c, TN_I64, 1, t->n, step)};
-    return onnx_call(c, &tn_op_dyn_strided_slice, &a, 3, in);
+    const tn_value in[3] = {v, imp_const_ints(c, TN_I64, 1, t->n, begin),
+                            imp_const_ints(c, TN_I64, 1, t->n, step)};
+    return imp_call(c, &tn_op_dyn_strided_slice, &a, 3, in);
 }
 
 typedef struct
@@ -333,7 +332,7 @@ typedef struct
 } loop_body;
 
 /* What the loop begins with, and a region whose parameters stand for what an iteration does. */
-static loop_body begin_body(onnx_conv *c, uint32_t n_carried)
+static loop_body begin_body(imp_node *c, uint32_t n_carried)
 {
     int64_t most = INT64_MAX, zero = 0;
     loop_body b = {.r = region_new(c), .n_carried = n_carried};
@@ -341,12 +340,12 @@ static loop_body begin_body(onnx_conv *c, uint32_t n_carried)
     b.inner = TN_NEW_N(c->arena, tn_value, n_carried + 2);
     b.out = TN_NEW_N(c->arena, tn_value, MAX_BODY + 1);
     tn_value *in = b.in;
-    in[0] = onnx_has(c, 0) ? onnx_cast(c, onnx_in(c, 0), TN_I64) : onnx_const_ints(c, TN_I64, 0, 1, &most);
-    in[0] = onnx_rank(in[0]) ? onnx_reshape(c, in[0], 0, NULL) : in[0];
-    in[0] = onnx_call2(c, &tn_op_maximum, NULL, in[0], onnx_const_ints(c, TN_I64, 0, 1, &zero));
-    in[1] = onnx_has(c, 1) ? bool_scalar(c, onnx_in(c, 1)) : onnx_const(c, TN_BOOL1, 1);
+    in[0] = imp_has(c, 0) ? imp_cast(c, imp_in(c, 0), TN_I64) : imp_const_ints(c, TN_I64, 0, 1, &most);
+    in[0] = imp_rank(in[0]) ? imp_reshape(c, in[0], 0, NULL) : in[0];
+    in[0] = imp_call2(c, &tn_op_maximum, NULL, in[0], imp_const_ints(c, TN_I64, 0, 1, &zero));
+    in[1] = imp_has(c, 1) ? bool_scalar(c, imp_in(c, 1)) : imp_const(c, TN_BOOL1, 1);
     for (uint32_t k = 0; k < n_carried; k++)
-        in[k + 2] = onnx_in(c, k + 2);
+        in[k + 2] = imp_in(c, k + 2);
     onnx_need_tensors(c, "carried value", n_carried, in + 2);
     if (c->bad)
         return b;
@@ -358,13 +357,13 @@ static loop_body begin_body(onnx_conv *c, uint32_t n_carried)
     return b;
 }
 
-static void convert_body(onnx_conv *c, const onnx_graph *g, loop_body *b)
+static void convert_body(imp_node *c, const onnx_graph *g, loop_body *b)
 {
     uint32_t had = c->g->n_symbol;
     tn_region *outer = c->im->r;
     c->im->r = b->r;
     b->n_out = (uint32_t)g->output.n;
-    b->inner[1] = onnx_const(c, TN_BOOL1, 1); /* inside it holds */
+    b->inner[1] = imp_const(c, TN_BOOL1, 1); /* inside it holds */
     c->bad = !onnx_body(c, g, b->r, b->n_carried + 2, b->inner, b->out) || c->bad;
     onnx_need_tensors(c, "result", c->bad ? 0 : b->n_out, b->out);
     b->out[0] = c->bad ? b->out[0] : bool_scalar(c, b->out[0]);
@@ -375,22 +374,22 @@ static void convert_body(onnx_conv *c, const onnx_graph *g, loop_body *b)
 }
 
 /* The loop carries how many iterations there were, after its other values. */
-static void add_counter(onnx_conv *c, loop_body *b)
+static void add_counter(imp_node *c, loop_body *b)
 {
     tn_region *outer = c->im->r;
     const tn_type *t = tn_type_tensor(c->g->pool, TN_I64, 0, NULL, NULL);
     int64_t zero = 0, one = 1;
-    b->in[b->n_carried + 2] = onnx_const_ints(c, TN_I64, 0, 1, &zero);
+    b->in[b->n_carried + 2] = imp_const_ints(c, TN_I64, 0, 1, &zero);
     (void)tn_region_add_param(c->g, b->r, "count", t);
     c->im->r = b->r;
-    tn_value next = onnx_call2(c, &tn_op_add, NULL, b->inner[0], onnx_const_ints(c, TN_I64, 0, 1, &one));
+    tn_value next = imp_call2(c, &tn_op_add, NULL, b->inner[0], imp_const_ints(c, TN_I64, 0, 1, &one));
     c->im->r = outer;
     for (uint32_t k = b->n_out++; k > b->n_carried + 1; k--)
         b->out[k] = b->out[k - 1];
     b->out[++b->n_carried] = next;
 }
 
-static void loop_node(onnx_conv *c, const onnx_graph *g, uint32_t n_carried)
+static void loop_node(imp_node *c, const onnx_graph *g, uint32_t n_carried)
 {
     tn_loop_attr attr = {{0}, false};
     loop_body b = begin_body(c, n_carried);
@@ -409,43 +408,43 @@ static void loop_node(onnx_conv *c, const onnx_graph *g, uint32_t n_carried)
     c->bad = tn_infer_node(c->g, n) != TN_OK;
     tn_dims rows = {0};
     if (!c->bad && attr.at_most)
-        rows = onnx_bind(c, (tn_value){n, n_carried}, attr.count.at[0]);
-    for (uint32_t k = 0; k < c->node->output.n && !c->bad; k++) {
+        rows = imp_bind(c, (tn_value){n, n_carried}, attr.count.at[0]);
+    for (uint32_t k = 0; k < c->n_out && !c->bad; k++) {
         tn_value v = {n, k < n_carried ? k : k + b.n_carried - n_carried};
-        onnx_out(c, k, rows.n && k >= n_carried ? first_rows(c, v, rows) : v);
+        imp_out(c, k, rows.n && k >= n_carried ? first_rows(c, v, rows) : v);
     }
 }
 
 /* No iteration: nothing is collected; the body says what shapes it would have. */
-static void no_iteration(onnx_conv *c, const onnx_graph *g, uint32_t n_carried)
+static void no_iteration(imp_node *c, const onnx_graph *g, uint32_t n_carried)
 {
-    const tn_expr *dim[ONNX_MAX_RANK + 1] = {tn_idx(c->pool, 0)};
-    for (uint32_t k = 0; k < n_carried && k < c->node->output.n; k++)
-        onnx_out(c, k, onnx_in(c, k + 2));
-    if (c->node->output.n <= n_carried)
+    const tn_expr *dim[IMP_MAX_RANK + 1] = {tn_idx(c->pool, 0)};
+    for (uint32_t k = 0; k < n_carried && k < c->n_out; k++)
+        imp_out(c, k, imp_in(c, k + 2));
+    if (c->n_out <= n_carried)
         return;
     loop_body b = begin_body(c, n_carried);
     if (!c->bad)
         convert_body(c, g, &b);
-    for (uint32_t k = n_carried; k < c->node->output.n && !c->bad; k++) {
-        const tn_type *t = onnx_type(b.out[k + 1]);
+    for (uint32_t k = n_carried; k < c->n_out && !c->bad; k++) {
+        const tn_type *t = imp_type(b.out[k + 1]);
         for (int d = 0; d < t->n; d++)
             dim[d + 1] = t->dim[d];
         tn_broadcast_to_attr to = {tn_dims_make(c->arena, (uint32_t)t->n + 1, dim)};
-        onnx_out(c, k, onnx_call1(c, &tn_op_broadcast_to, &to, onnx_const(c, t->dtype, 0)));
+        imp_out(c, k, imp_call1(c, &tn_op_broadcast_to, &to, imp_const(c, t->dtype, 0)));
     }
     tn_region_discard(c->g, b.r);
 }
 
 /* Trip count and condition before the first iteration; false: known only during the run, or too many to write them all
  * down. */
-static bool loop_bounds(onnx_conv *c, const onnx_graph *g, int64_t *out_count, bool *out_go)
+static bool loop_bounds(imp_node *c, const onnx_graph *g, int64_t *out_count, bool *out_go)
 {
     double count = -1, go = 1;
     *out_count = INT64_MAX;
-    bool counted = !onnx_has(c, 0) || onnx_scalar(c, onnx_in(c, 0), &count),
-         decided = !onnx_has(c, 1) || onnx_scalar(c, onnx_in(c, 1), &go);
-    if (onnx_has(c, 0) && counted)
+    bool counted = !imp_has(c, 0) || imp_scalar(c, imp_in(c, 0), &count),
+         decided = !imp_has(c, 1) || imp_scalar(c, imp_in(c, 1), &go);
+    if (imp_has(c, 0) && counted)
         *out_count = (int64_t)fmin(fmax(count, 0), 1 << 30);
     *out_go = !decided || go != 0;
     if (*out_count == 0 || !*out_go)
@@ -456,17 +455,17 @@ static bool loop_bounds(onnx_conv *c, const onnx_graph *g, int64_t *out_count, b
            (*out_count <= MAX_UNROLL && *out_count * (int64_t)g->node.n <= MAX_UNROLLED_NODES);
 }
 
-static void loop(onnx_conv *c)
+static void loop(imp_node *c)
 {
     const onnx_graph *g = onnx_attr_graph(c, "body");
-    uint32_t n_carried = onnx_n_in(c) < 2 ? 0 : onnx_n_in(c) - 2;
+    uint32_t n_carried = imp_n_in(c) < 2 ? 0 : imp_n_in(c) - 2;
     int64_t count, i = 0;
     bool go;
     double next;
     if (c->bad)
         return;
-    if (g->output.n < n_carried + 1u || g->output.n > MAX_BODY || c->node->output.n > g->output.n - 1)
-        onnx_fail(c, "onnx-E017", "its body gives %zu results; the model is damaged", g->output.n);
+    if (g->output.n < n_carried + 1u || g->output.n > MAX_BODY || c->n_out > g->output.n - 1)
+        imp_fail(c, "onnx-E017", "its body gives %zu results; the model is damaged", g->output.n);
     size_t n_scan = c->bad ? 0 : g->output.n - 1 - n_carried;
     bool known = !c->bad && loop_bounds(c, g, &count, &go);
     if (!c->bad && !known)
@@ -478,14 +477,14 @@ static void loop(onnx_conv *c)
     tn_value *in = TN_NEW_N(c->arena, tn_value, n_carried + 2), *out = TN_NEW_N(c->arena, tn_value, MAX_BODY);
     tn_vec(tn_value) scans = {0};
     for (uint32_t k = 0; k < n_carried; k++)
-        in[k + 2] = onnx_in(c, k + 2);
+        in[k + 2] = imp_in(c, k + 2);
     for (; i < count && go && !c->bad; i++) {
         if (too_long(c, g, count == INT64_MAX ? i + 1 : count))
             break;
-        in[0] = onnx_const_ints(c, TN_I64, 0, 1, &i);
-        in[1] = onnx_const(c, TN_BOOL1, 1);
+        in[0] = imp_const_ints(c, TN_I64, 0, 1, &i);
+        in[1] = imp_const(c, TN_BOOL1, 1);
         c->bad = !onnx_body(c, g, c->im->r, n_carried + 2, in, out) || c->bad;
-        if (!c->bad && !onnx_scalar(c, out[0], &next)) {
+        if (!c->bad && !imp_scalar(c, out[0], &next)) {
             if (i == 0) {
                 loop_node(c, g, n_carried);
                 tn_vec_deinit(&scans);
@@ -500,9 +499,9 @@ static void loop(onnx_conv *c)
         for (size_t k = 0; k < n_scan; k++)
             tn_vec_push(&scans, out[1 + n_carried + k]);
     }
-    for (size_t k = 0; k < c->node->output.n && !c->bad; k++) {
-        onnx_out(c, (uint32_t)k,
-                 k < n_carried ? in[k + 2] : stacked(c, scans.at + (k - n_carried), i, n_scan, 0, false));
+    for (size_t k = 0; k < c->n_out && !c->bad; k++) {
+        imp_out(c, (uint32_t)k,
+                k < n_carried ? in[k + 2] : stacked(c, scans.at + (k - n_carried), i, n_scan, 0, false));
     }
     tn_vec_deinit(&scans);
 }
@@ -516,20 +515,19 @@ typedef struct scan { /* of one sequence */
     const int64_t *in_back, *out_back; /* not 0: from the end */
 } scan;
 
-static int64_t scan_length(onnx_conv *c, const scan *s, const tn_value x[])
+static int64_t scan_length(imp_node *c, const scan *s, const tn_value x[])
 {
     int64_t n = -1, d = -1;
     for (uint32_t k = 0; k < s->n_in && !c->bad; k++) {
-        const tn_type *t = onnx_type(x[k]);
-        int axis = onnx_axis(c, s->in_axis[k], t->n);
+        const tn_type *t = imp_type(x[k]);
+        int axis = imp_axis(c, s->in_axis[k], t->n);
         if (c->bad)
             break;
         if (!tn_is_int(t->dim[axis], &d))
             refuse_loop(
-                c, tn_arena_printf(c->arena, "dimension %d of %s is symbolic", axis, onnx_type_text(c, t)));
+                c, tn_arena_printf(c->arena, "dimension %d of %s is symbolic", axis, imp_type_text(c, t)));
         else if (n >= 0 && d != n)
-            onnx_fail(c, "onnx-E009", "the sequences have %lld and %lld elements", (long long)n,
-                      (long long)d);
+            imp_fail(c, "onnx-E009", "the sequences have %lld and %lld elements", (long long)n, (long long)d);
         n = d;
     }
     if (!c->bad && n <= 0)
@@ -538,7 +536,7 @@ static int64_t scan_length(onnx_conv *c, const scan *s, const tn_value x[])
 }
 
 /* state: in and out. out: n_out stacked results. */
-static void run_scan(onnx_conv *c, const scan *s, tn_value state[], const tn_value x[], tn_value out[])
+static void run_scan(imp_node *c, const scan *s, tn_value state[], const tn_value x[], tn_value out[])
 {
     int64_t n = scan_length(c, s, x);
     uint32_t n_in = s->n_state + s->n_in, n_body = s->n_state + s->n_out;
@@ -550,7 +548,7 @@ static void run_scan(onnx_conv *c, const scan *s, tn_value state[], const tn_val
             in[k] = state[k];
         for (uint32_t k = 0; k < s->n_in; k++)
             in[s->n_state + k] =
-                element(c, x[k], onnx_axis(c, s->in_axis[k], onnx_rank(x[k])), s->in_back[k] ? n - 1 - i : i);
+                element(c, x[k], imp_axis(c, s->in_axis[k], imp_rank(x[k])), s->in_back[k] ? n - 1 - i : i);
         c->bad = !onnx_body(c, s->g, c->im->r, n_in, in, body) || c->bad;
         for (uint32_t k = 0; k < s->n_state; k++)
             state[k] = body[k];
@@ -558,41 +556,41 @@ static void run_scan(onnx_conv *c, const scan *s, tn_value state[], const tn_val
             all[(size_t)i * s->n_out + k] = body[s->n_state + k];
     }
     for (uint32_t k = 0; k < s->n_out && !c->bad; k++) {
-        int axis = onnx_axis(c, s->out_axis[k], onnx_rank(all[k]) + 1);
+        int axis = imp_axis(c, s->out_axis[k], imp_rank(all[k]) + 1);
         out[k] = c->bad ? (tn_value){0} : stacked(c, all + k, n, s->n_out, axis, s->out_back[k] != 0);
     }
 }
 
 /* A list with one entry for each of n, zeros if it is not given. */
-static const int64_t *each_of(onnx_conv *c, const char *name, uint32_t n)
+static const int64_t *each_of(imp_node *c, const char *name, uint32_t n)
 {
     tn_ints list;
-    if (onnx_attr_ints(c, name, &list) && list.n != n)
-        onnx_fail(c, "onnx-E009", "attribute %s has %u entries, but needs %u", name, (unsigned)list.n,
-                  (unsigned)n);
+    if (imp_attr_ints(c, name, &list) && list.n != n)
+        imp_fail(c, "onnx-E009", "attribute %s has %u entries, but needs %u", name, (unsigned)list.n,
+                 (unsigned)n);
     return !c->bad && list.n == n && n ? list.at : TN_NEW_N(c->arena, int64_t, n);
 }
 
 /* Operands from the first state on; the number of scan inputs and results that the attributes and the body tell. */
-static bool scan_begin(onnx_conv *c, scan *s, uint32_t first)
+static bool scan_begin(imp_node *c, scan *s, uint32_t first)
 {
-    int64_t n_in = onnx_attr_int(c, "num_scan_inputs", -1);
+    int64_t n_in = imp_attr_int(c, "num_scan_inputs", -1);
     s->g = onnx_attr_graph(c, "body");
-    onnx_attr_need(c, "num_scan_inputs");
+    imp_attr_need(c, "num_scan_inputs");
     if (c->bad)
         return false;
-    int64_t n_state = (int64_t)onnx_n_in(c) - first - n_in;
+    int64_t n_state = (int64_t)imp_n_in(c) - first - n_in;
     if (n_in < 1 || n_state < 0 || (int64_t)s->g->output.n < n_state || s->g->output.n > MAX_BODY ||
-        c->node->output.n > s->g->output.n)
-        onnx_fail(c, "onnx-E017",
-                  "num_scan_inputs does not match its operands or its body; the model is damaged");
+        c->n_out > s->g->output.n)
+        imp_fail(c, "onnx-E017",
+                 "num_scan_inputs does not match its operands or its body; the model is damaged");
     s->n_in = (uint32_t)n_in;
     s->n_state = (uint32_t)n_state;
     s->n_out = c->bad ? 0 : (uint32_t)(s->g->output.n - s->n_state);
     return !c->bad;
 }
 
-static void scan9(onnx_conv *c)
+static void scan9(imp_node *c)
 {
     scan s = {0};
     if (!scan_begin(c, &s, 0))
@@ -601,53 +599,52 @@ static void scan9(onnx_conv *c)
     s.out_axis = each_of(c, "scan_output_axes", s.n_out);
     s.in_back = each_of(c, "scan_input_directions", s.n_in);
     s.out_back = each_of(c, "scan_output_directions", s.n_out);
-    tn_value *v = TN_NEW_N(c->arena, tn_value, onnx_n_in(c)), *out = TN_NEW_N(c->arena, tn_value, s.n_out);
-    for (uint32_t k = 0; k < onnx_n_in(c); k++)
-        v[k] = onnx_in(c, k);
+    tn_value *v = TN_NEW_N(c->arena, tn_value, imp_n_in(c)), *out = TN_NEW_N(c->arena, tn_value, s.n_out);
+    for (uint32_t k = 0; k < imp_n_in(c); k++)
+        v[k] = imp_in(c, k);
     if (!c->bad)
         run_scan(c, &s, v, v + s.n_state, out);
-    for (uint32_t k = 0; k < c->node->output.n && !c->bad; k++)
-        onnx_out(c, k, k < s.n_state ? v[k] : out[k - s.n_state]);
+    for (uint32_t k = 0; k < c->n_out && !c->bad; k++)
+        imp_out(c, k, k < s.n_state ? v[k] : out[k - s.n_state]);
 }
 
 /* Opset 8: operands have a batch in front, the sequence is dimension 1. */
-static void scan8(onnx_conv *c)
+static void scan8(imp_node *c)
 {
     scan s = {0};
     int64_t batch = 0;
-    if (onnx_has(c, 0))
-        onnx_fail(c, "onnx-E009", "sequence_lens of Scan is not supported");
+    if (imp_has(c, 0))
+        imp_fail(c, "onnx-E009", "sequence_lens of Scan is not supported");
     if (!scan_begin(c, &s, 1))
         return;
     s.in_axis = TN_NEW_N(c->arena, int64_t, s.n_in);
     s.out_axis = s.out_back = TN_NEW_N(c->arena, int64_t, s.n_out);
     s.in_back = each_of(c, "directions", s.n_in);
-    tn_value first = onnx_in(c, 1);
-    if (onnx_rank(first) < 1 || !tn_is_int(onnx_type(first)->dim[0], &batch) || batch < 1 ||
-        batch > MAX_UNROLL)
+    tn_value first = imp_in(c, 1);
+    if (imp_rank(first) < 1 || !tn_is_int(imp_type(first)->dim[0], &batch) || batch < 1 || batch > MAX_UNROLL)
         refuse_loop(c, "its batch is not a small constant");
     size_t n = s.g->output.n;
     tn_value *all = TN_NEW_N(c->arena, tn_value, (size_t)batch * n),
-             *v = TN_NEW_N(c->arena, tn_value, onnx_n_in(c));
+             *v = TN_NEW_N(c->arena, tn_value, imp_n_in(c));
     for (int64_t b = 0; b < batch && !c->bad; b++) {
-        for (uint32_t k = 0; k + 1 < onnx_n_in(c); k++)
-            v[k] = element(c, onnx_in(c, k + 1), 0, b);
+        for (uint32_t k = 0; k + 1 < imp_n_in(c); k++)
+            v[k] = element(c, imp_in(c, k + 1), 0, b);
         tn_value *to = all + (size_t)b * n;
         if (!c->bad)
             run_scan(c, &s, v, v + s.n_state, to + s.n_state);
         for (uint32_t k = 0; k < s.n_state; k++)
             to[k] = v[k];
     }
-    for (uint32_t k = 0; k < c->node->output.n && !c->bad; k++)
-        onnx_out(c, k, stacked(c, all + k, batch, n, 0, false));
+    for (uint32_t k = 0; k < c->n_out && !c->bad; k++)
+        imp_out(c, k, stacked(c, all + k, batch, n, 0, false));
 }
 
 // clang-format off
-const onnx_row onnx_rows_flow[] = {
-    {"If",   1, 28,  1, -1, if_,   NULL},
-    {"Loop", 1, 28, -1, -1, loop,  NULL},
+const imp_row onnx_rows_flow[] = {
+    {"If",   1,  0,  1, -1, if_,   NULL},
+    {"Loop", 1,  0, -1, -1, loop,  NULL},
     {"Scan", 8,  8, -1, -1, scan8, NULL},
-    {"Scan", 9, 28, -1, -1, scan9, NULL},
+    {"Scan", 9,  0, -1, -1, scan9, NULL},
     {0},
 };
 // clang-format on

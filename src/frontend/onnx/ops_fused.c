@@ -26,49 +26,49 @@ static const activation activations[] = {
 };
 
 /* The parameters of these operators are the first fields of their attributes: one or two numbers. */
-static tn_value activate(onnx_conv *c, tn_value y)
+static tn_value activate(imp_node *c, tn_value y)
 {
-    const char *name = onnx_attr_string(c, "activation", "");
-    const onnx_attr *given = onnx_attr_find(c, "activation_params", ONNX_A_FLOATS);
+    const char *name = imp_attr_string(c, "activation", "");
+    const imp_attr *given = imp_attr_find(c, "activation_params", IMP_A_FLOATS);
     const activation *a = NULL;
     for (size_t i = 0; i < sizeof activations / sizeof *activations; i++)
         if (strcmp(name, activations[i].name) == 0)
             a = &activations[i];
     if (!a) {
         if (name[0] && !c->bad)
-            onnx_fail(c, "onnx-E009", "activation \"%s\" is not known", name);
+            imp_fail(c, "onnx-E009", "activation \"%s\" is not known", name);
         return y;
     }
     double parameter[2] = {a->parameter[0], a->parameter[1]};
     for (int i = 0; given && i < a->n && i < (int)given->floats.n; i++)
-        parameter[i] = ((const float *)given->floats.at)[i];
-    return onnx_call1(c, a->op, a->n ? parameter : NULL, y);
+        parameter[i] = given->floats.at[i];
+    return imp_call1(c, a->op, a->n ? parameter : NULL, y);
 }
 
 /* ---- FusedConv: X, W, B, Z: activation(conv(X, W) + B + Z) ---- */
 
-static void fused_conv(onnx_conv *c)
+static void fused_conv(imp_node *c)
 {
     static const tn_axis_attr channels = {1};
-    tn_value in[2] = {onnx_in(c, 0), onnx_in(c, 1)}, bias = onnx_opt(c, 2), more = onnx_opt(c, 3);
-    int rank = onnx_rank(in[0]);
+    tn_value in[2] = {imp_in(c, 0), imp_in(c, 1)}, bias = imp_opt(c, 2), more = imp_opt(c, 3);
+    int rank = imp_rank(in[0]);
     const tn_op *op = rank == 3 ? &tn_op_nn_conv1d : rank == 5 ? &tn_op_nn_conv3d : &tn_op_nn_conv2d;
     tn_conv2d_attr a;
     if (!onnx_conv_attr(c, in[0], in[1], op, &a))
         return;
-    tn_value y = onnx_call(c, op, &a, 2, in);
-    y = bias.def ? onnx_call2(c, &tn_op_nn_bias_add, &channels, y, bias) : y;
-    y = more.def ? onnx_call2(c, &tn_op_add, NULL, y, more) : y;
-    onnx_out(c, 0, activate(c, y));
+    tn_value y = imp_call(c, op, &a, 2, in);
+    y = bias.def ? imp_call2(c, &tn_op_nn_bias_add, &channels, y, bias) : y;
+    y = more.def ? imp_call2(c, &tn_op_add, NULL, y, more) : y;
+    imp_out(c, 0, activate(c, y));
 }
 
 /* ---- FusedMatMul: alpha * A' B', each perhaps transposed ---- */
 
 /* With `batch` the matrices' rows are dimension 0, before the batch. */
-static tn_value turned(onnx_conv *c, tn_value v, bool matrix, bool batch)
+static tn_value turned(imp_node *c, tn_value v, bool matrix, bool batch)
 {
-    int64_t perm[ONNX_MAX_RANK], t;
-    int n = onnx_rank(v);
+    int64_t perm[IMP_MAX_RANK], t;
+    int n = imp_rank(v);
     if (c->bad || n < 2 || (!matrix && !batch))
         return v;
     for (int i = 0; i < n; i++)
@@ -78,26 +78,25 @@ static tn_value turned(onnx_conv *c, tn_value v, bool matrix, bool batch)
         perm[n - 2] = perm[n - 1];
         perm[n - 1] = t;
     }
-    return onnx_transpose(c, v, n, perm);
+    return imp_transpose(c, v, n, perm);
 }
 
-static void fused_matmul(onnx_conv *c)
+static void fused_matmul(imp_node *c)
 {
-    double alpha = onnx_attr_float(c, "alpha", 1);
+    double alpha = imp_attr_float(c, "alpha", 1);
     tn_value a =
-        turned(c, onnx_in(c, 0), onnx_attr_int(c, "transA", 0) != 0, onnx_attr_int(c, "transBatchA", 0) != 0);
+        turned(c, imp_in(c, 0), imp_attr_int(c, "transA", 0) != 0, imp_attr_int(c, "transBatchA", 0) != 0);
     tn_value b =
-        turned(c, onnx_in(c, 1), onnx_attr_int(c, "transB", 0) != 0, onnx_attr_int(c, "transBatchB", 0) != 0);
+        turned(c, imp_in(c, 1), imp_attr_int(c, "transB", 0) != 0, imp_attr_int(c, "transBatchB", 0) != 0);
     tn_value y = onnx_matmul(c, a, b, NULL);
-    onnx_out(c, 0,
-             alpha == 1 ? y
-                        : onnx_call2(c, &tn_op_multiply, NULL, y, onnx_const(c, onnx_type(y)->dtype, alpha)));
+    imp_out(c, 0,
+            alpha == 1 ? y : imp_call2(c, &tn_op_multiply, NULL, y, imp_const(c, imp_type(y)->dtype, alpha)));
 }
 
 // clang-format off
-const onnx_row onnx_rows_fused[] = {
-    {"FusedConv",   1, 1, 4, 1, fused_conv,   NULL},
-    {"FusedMatMul", 1, 1, 2, 1, fused_matmul, NULL},
+const imp_row onnx_rows_fused[] = {
+    {"FusedConv",   1, 0, 4, 1, fused_conv,   NULL},
+    {"FusedMatMul", 1, 0, 2, 1, fused_matmul, NULL},
     {0},
 };
 // clang-format on

@@ -6,32 +6,32 @@
 
 #include <math.h>
 
-tn_value onnx_transposed(onnx_conv *c, tn_value v)
+tn_value onnx_transposed(imp_node *c, tn_value v)
 {
     static const int64_t swap[] = {1, 0};
-    return onnx_transpose(c, v, 2, swap);
+    return imp_transpose(c, v, 2, swap);
 }
 
 /* Operands of quantised products: zero points, and scales that are not applied here. */
-static tn_value quantised_product(onnx_conv *c, const tn_op *op, const void *attr, tn_value x, tn_value y,
+static tn_value quantised_product(imp_node *c, const tn_op *op, const void *attr, tn_value x, tn_value y,
                                   const onnx_zeros *z)
 {
-    tn_value one = onnx_const(c, TN_F32, 1), in[] = {x, y, z->a, z->b, one, one};
-    return onnx_call(c, op, attr, 6, in);
+    tn_value one = imp_const(c, TN_F32, 1), in[] = {x, y, z->a, z->b, one, one};
+    return imp_call(c, op, attr, 6, in);
 }
 
-static tn_value dense(onnx_conv *c, tn_value x, tn_value weight, const onnx_zeros *z)
+static tn_value dense(imp_node *c, tn_value x, tn_value weight, const onnx_zeros *z)
 {
     tn_dense_attr a = {.out_dtype = z ? TN_I32 : (tn_dtype){0}};
-    if (onnx_rank(weight) == 2)
-        (void)tn_is_int(onnx_type(weight)->dim[0], &a.units);
+    if (imp_rank(weight) == 2)
+        (void)tn_is_int(imp_type(weight)->dim[0], &a.units);
     return z ? quantised_product(c, &tn_op_qnn_dense, &a, x, weight, z)
-             : onnx_call2(c, &tn_op_nn_dense, &a, x, weight);
+             : imp_call2(c, &tn_op_nn_dense, &a, x, weight);
 }
 
-static tn_value scaled(onnx_conv *c, tn_value v, double by)
+static tn_value scaled(imp_node *c, tn_value v, double by)
 {
-    return by == 1 ? v : onnx_call2(c, &tn_op_multiply, NULL, v, onnx_const(c, onnx_type(v)->dtype, by));
+    return by == 1 ? v : imp_call2(c, &tn_op_multiply, NULL, v, imp_const(c, imp_type(v)->dtype, by));
 }
 
 static bool is_constant(tn_value v) { return v.def && tn_op_is(v.def, &tn_op_constant); }
@@ -46,32 +46,32 @@ static bool is_weight(tn_value v)
 /* ---- Gemm ---- */
 
 /* C is broadcast to the product; a vector of one entry an output is a bias. */
-static tn_value add_c(onnx_conv *c, tn_value y, tn_value add)
+static tn_value add_c(imp_node *c, tn_value y, tn_value add)
 {
     tn_axis_attr axis = {1};
     if (!add.def || c->bad)
         return y;
-    const tn_type *t = onnx_type(add), *to = onnx_type(y);
+    const tn_type *t = imp_type(add), *to = imp_type(y);
     if (t->n == 1 && t->dim[0] == to->dim[1])
-        return onnx_call2(c, &tn_op_nn_bias_add, &axis, y, add);
-    return onnx_call2(c, &tn_op_add, NULL, y, add);
+        return imp_call2(c, &tn_op_nn_bias_add, &axis, y, add);
+    return imp_call2(c, &tn_op_add, NULL, y, add);
 }
 
-static void gemm(onnx_conv *c)
+static void gemm(imp_node *c)
 {
-    tn_value a = onnx_in(c, 0), b = onnx_in(c, 1), add = onnx_opt(c, 2);
-    double alpha = onnx_attr_float(c, "alpha", 1), beta = onnx_attr_float(c, "beta", 1);
-    bool trans_a = onnx_attr_int(c, "transA", 0) != 0, trans_b = onnx_attr_int(c, "transB", 0) != 0;
-    if (!tn_dtype_is_float(onnx_type(a)->dtype) && (alpha != nearbyint(alpha) || beta != nearbyint(beta))) {
-        onnx_fail(c, "onnx-E030",
-                  "Gemm of %s with alpha = %g and beta = %g: factors of integers must be whole",
-                  onnx_type_text(c, onnx_type(a)), alpha, beta);
+    tn_value a = imp_in(c, 0), b = imp_in(c, 1), add = imp_opt(c, 2);
+    double alpha = imp_attr_float(c, "alpha", 1), beta = imp_attr_float(c, "beta", 1);
+    bool trans_a = imp_attr_int(c, "transA", 0) != 0, trans_b = imp_attr_int(c, "transB", 0) != 0;
+    if (!tn_dtype_is_float(imp_type(a)->dtype) && (alpha != nearbyint(alpha) || beta != nearbyint(beta))) {
+        imp_fail(c, "onnx-E030",
+                 "Gemm of %s with alpha = %g and beta = %g: factors of integers must be whole",
+                 imp_type_text(c, imp_type(a)), alpha, beta);
         return;
     }
-    onnx_attr_ignore(c, "broadcast"); /* before opset 7: C always broadcasts here */
-    if (onnx_rank(a) != 2 || onnx_rank(b) != 2) {
-        onnx_fail(c, "onnx-E022", "the operands of Gemm must be matrices, but are %s and %s",
-                  onnx_type_text(c, onnx_type(a)), onnx_type_text(c, onnx_type(b)));
+    imp_attr_ignore(c, "broadcast"); /* before opset 7: C always broadcasts here */
+    if (imp_rank(a) != 2 || imp_rank(b) != 2) {
+        imp_fail(c, "onnx-E022", "the operands of Gemm must be matrices, but are %s and %s",
+                 imp_type_text(c, imp_type(a)), imp_type_text(c, imp_type(b)));
         return;
     }
     if (trans_a)
@@ -80,20 +80,20 @@ static void gemm(onnx_conv *c)
     bool scale_weight = is_constant(b); /* then it is done once, when the model is compiled */
     tn_value y = dense(c, a, scale_weight ? scaled(c, weight, alpha) : weight, NULL);
     y = scale_weight ? y : scaled(c, y, alpha);
-    onnx_out(c, 0, beta == 0 ? y : add_c(c, y, add.def ? scaled(c, add, beta) : add));
+    imp_out(c, 0, beta == 0 ? y : add_c(c, y, add.def ? scaled(c, add, beta) : add));
 }
 
 /* ---- MatMul ---- */
 
-static tn_value batch_matmul(onnx_conv *c, tn_value a, tn_value b, const onnx_zeros *z)
+static tn_value batch_matmul(imp_node *c, tn_value a, tn_value b, const onnx_zeros *z)
 {
     tn_matmul_attr plain = {.out_dtype = z ? TN_I32 : (tn_dtype){0}};
     return z ? quantised_product(c, &tn_op_qnn_batch_matmul, &plain, a, b, z)
-             : onnx_call2(c, &tn_op_nn_batch_matmul, &plain, a, b);
+             : imp_call2(c, &tn_op_nn_batch_matmul, &plain, a, b);
 }
 
 /* A leading dimension of the product, to which an operand that has another is broadcast; NULL: they do not fit. */
-static const tn_expr *batch_dim(onnx_conv *c, const tn_type *t, const tn_type *u, int i, int rank)
+static const tn_expr *batch_dim(imp_node *c, const tn_type *t, const tn_type *u, int i, int rank)
 {
     const tn_expr *one = tn_idx(c->pool, 1);
     const tn_expr *a = i < rank - t->n ? one : t->dim[i - (rank - t->n)],
@@ -108,10 +108,10 @@ static const tn_expr *batch_dim(onnx_conv *c, const tn_type *t, const tn_type *u
 }
 
 /* v with its leading dimensions repeated to batch[0..rank-2) and then made one. */
-static tn_value as_batch(onnx_conv *c, tn_value v, const tn_expr *const batch[], int rank)
+static tn_value as_batch(imp_node *c, tn_value v, const tn_expr *const batch[], int rank)
 {
-    const tn_type *t = onnx_type(v);
-    const tn_expr *dim[ONNX_MAX_RANK + 2], *flat[3] = {tn_idx(c->pool, 1)};
+    const tn_type *t = imp_type(v);
+    const tn_expr *dim[IMP_MAX_RANK + 2], *flat[3] = {tn_idx(c->pool, 1)};
     bool same = t->n == rank, single = true;
     for (int i = 0; i < rank - 2; i++) {
         same = same && t->dim[i] == batch[i];
@@ -126,26 +126,26 @@ static tn_value as_batch(onnx_conv *c, tn_value v, const tn_expr *const batch[],
         flat[0] = tn_idx(c->pool, 1); /* nn.batch_matmul repeats a single matrix itself */
     } else if (!same) {
         tn_broadcast_to_attr to = {tn_dims_make(c->arena, (uint32_t)rank, dim)};
-        v = onnx_call1(c, &tn_op_broadcast_to, &to, v);
+        v = imp_call1(c, &tn_op_broadcast_to, &to, v);
     }
-    flat[0] = onnx_simplify(c, flat[0]);
-    return onnx_rank(v) == 3 && onnx_type(v)->dim[0] == flat[0] ? v : onnx_reshape(c, v, 3, flat);
+    flat[0] = imp_simplify(c, flat[0]);
+    return imp_rank(v) == 3 && imp_type(v)->dim[0] == flat[0] ? v : imp_reshape(c, v, 3, flat);
 }
 
 /* Both operands have at least two dimensions. */
-static tn_value product(onnx_conv *c, tn_value a, tn_value b, const onnx_zeros *z)
+static tn_value product(imp_node *c, tn_value a, tn_value b, const onnx_zeros *z)
 {
-    const tn_type *t = onnx_type(a), *u = onnx_type(b);
-    const tn_expr *batch[ONNX_MAX_RANK];
+    const tn_type *t = imp_type(a), *u = imp_type(b);
+    const tn_expr *batch[IMP_MAX_RANK];
     if (u->n == 2 && is_weight(b))
         return dense(c, a, onnx_transposed(c, b), z);
     int rank = t->n > u->n ? t->n : u->n;
-    const tn_expr *dim[ONNX_MAX_RANK];
+    const tn_expr *dim[IMP_MAX_RANK];
     for (int i = 0; i < rank - 2; i++) {
         dim[i] = batch[i] = batch_dim(c, t, u, i, rank);
         if (!batch[i]) {
-            onnx_fail(c, "onnx-E022", "the leading dimensions of %s and %s do not broadcast",
-                      onnx_type_text(c, t), onnx_type_text(c, u));
+            imp_fail(c, "onnx-E022", "the leading dimensions of %s and %s do not broadcast",
+                     imp_type_text(c, t), imp_type_text(c, u));
             return (tn_value){0};
         }
     }
@@ -153,62 +153,62 @@ static tn_value product(onnx_conv *c, tn_value a, tn_value b, const onnx_zeros *
     dim[rank - 1] = u->dim[u->n - 1];
     if (u->n == 2) { /* one matrix for all rows */
         const tn_expr *one = tn_idx(c->pool, 1),
-                      *rows[3] = {one, onnx_product(c, t, 0, t->n - 1), t->dim[t->n - 1]};
+                      *rows[3] = {one, imp_product(c, t, 0, t->n - 1), t->dim[t->n - 1]};
         const tn_expr *columns[3] = {one, u->dim[0], u->dim[1]};
-        a = onnx_reshape(c, a, 3, rows);
-        b = onnx_reshape(c, b, 3, columns);
-        return onnx_reshape(c, batch_matmul(c, a, b, z), rank, dim);
+        a = imp_reshape(c, a, 3, rows);
+        b = imp_reshape(c, b, 3, columns);
+        return imp_reshape(c, batch_matmul(c, a, b, z), rank, dim);
     }
     a = as_batch(c, a, batch, rank);
     b = as_batch(c, b, batch, rank);
     tn_value y = batch_matmul(c, a, b, z);
-    return rank == 3 ? y : onnx_reshape(c, y, rank, dim);
+    return rank == 3 ? y : imp_reshape(c, y, rank, dim);
 }
 
 /* A vector is a row on the left, a column on the right; that dimension is dropped again. */
-tn_value onnx_matmul(onnx_conv *c, tn_value a, tn_value b, const onnx_zeros *z)
+tn_value onnx_matmul(imp_node *c, tn_value a, tn_value b, const onnx_zeros *z)
 {
-    bool row = onnx_rank(a) == 1, column = onnx_rank(b) == 1;
-    if (!c->bad && (onnx_rank(a) == 0 || onnx_rank(b) == 0))
-        onnx_fail(c, "onnx-E022", "an operand of %s is a scalar; the model is damaged", c->row->op);
+    bool row = imp_rank(a) == 1, column = imp_rank(b) == 1;
+    if (!c->bad && (imp_rank(a) == 0 || imp_rank(b) == 0))
+        imp_fail(c, "onnx-E022", "an operand of %s is a scalar; the model is damaged", c->row->op);
     if (c->bad)
         return (tn_value){0};
-    a = row ? onnx_call1(c, &tn_op_expand_dims, &(tn_expand_dims_attr){0, 1}, a) : a;
-    b = column ? onnx_call1(c, &tn_op_expand_dims, &(tn_expand_dims_attr){1, 1}, b) : b;
+    a = row ? imp_call1(c, &tn_op_expand_dims, &(tn_expand_dims_attr){0, 1}, a) : a;
+    b = column ? imp_call1(c, &tn_op_expand_dims, &(tn_expand_dims_attr){1, 1}, b) : b;
     if (c->bad)
         return (tn_value){0};
     tn_value y = product(c, a, b, z);
     int64_t drop[2], n = 0;
     if (row)
-        drop[n++] = onnx_rank(y) - 2;
+        drop[n++] = imp_rank(y) - 2;
     if (column)
-        drop[n++] = onnx_rank(y) - 1;
+        drop[n++] = imp_rank(y) - 1;
     tn_squeeze_attr s = {tn_ints_make(c->arena, (uint32_t)n, drop)};
-    return n ? onnx_call1(c, &tn_op_squeeze, &s, y) : y;
+    return n ? imp_call1(c, &tn_op_squeeze, &s, y) : y;
 }
 
-static void matmul(onnx_conv *c) { onnx_out(c, 0, onnx_matmul(c, onnx_in(c, 0), onnx_in(c, 1), NULL)); }
+static void matmul(imp_node *c) { imp_out(c, 0, onnx_matmul(c, imp_in(c, 0), imp_in(c, 1), NULL)); }
 
 /* ---- Einsum, Det ---- */
 
-static void einsum(onnx_conv *c)
+static void einsum(imp_node *c)
 {
-    onnx_attr_need(c, "equation");
-    tn_einsum_attr a = {onnx_attr_string(c, "equation", "")};
-    tn_value *in = TN_NEW_N(c->arena, tn_value, c->node->input.n);
-    for (uint32_t i = 0; i < onnx_n_in(c); i++)
-        in[i] = onnx_in(c, i);
-    onnx_out(c, 0, onnx_call(c, &tn_op_einsum, &a, (int)c->node->input.n, in));
+    imp_attr_need(c, "equation");
+    tn_einsum_attr a = {imp_attr_string(c, "equation", "")};
+    tn_value *in = TN_NEW_N(c->arena, tn_value, c->n_in);
+    for (uint32_t i = 0; i < imp_n_in(c); i++)
+        in[i] = imp_in(c, i);
+    imp_out(c, 0, imp_call(c, &tn_op_einsum, &a, (int)c->n_in, in));
 }
 
-static void det(onnx_conv *c) { onnx_out(c, 0, onnx_call1(c, &tn_op_det, NULL, onnx_in(c, 0))); }
+static void det(imp_node *c) { imp_out(c, 0, imp_call1(c, &tn_op_det, NULL, imp_in(c, 0))); }
 
 // clang-format off
-const onnx_row onnx_rows_matrix[] = {
-    {"Gemm",   1, 28, 3, 1, gemm,   NULL},
-    {"MatMul", 1, 28, 2, 1, matmul, NULL},
-    {"Einsum", 12, 28, -1, 1, einsum, NULL},
-    {"Det",    11, 28, 1, 1, det,    NULL},
+const imp_row onnx_rows_matrix[] = {
+    {"Gemm",   1,  0, 3, 1, gemm,   NULL},
+    {"MatMul", 1,  0, 2, 1, matmul, NULL},
+    {"Einsum", 12,  0, -1, 1, einsum, NULL},
+    {"Det",    11,  0, 1, 1, det,    NULL},
     {0},
 };
 // clang-format on

@@ -6,61 +6,61 @@
 
 #include <string.h>
 
-static void identity(onnx_conv *c)
+static void identity(imp_node *c)
 {
-    onnx_attr_ignore(c, "consumed_inputs");
-    onnx_out(c, 0, onnx_in(c, 0));
+    imp_attr_ignore(c, "consumed_inputs");
+    imp_out(c, 0, imp_in(c, 0));
 }
 
-static void transpose(onnx_conv *c)
+static void transpose(imp_node *c)
 {
     tn_ints perm;
-    tn_value x = onnx_in(c, 0);
-    bool given = onnx_attr_ints(c, "perm", &perm);
-    if (given && !c->bad && perm.n != (uint32_t)onnx_rank(x))
-        onnx_fail(c, "onnx-E009", "perm has %u entries, but the operand is %s; the model is damaged",
-                  (unsigned)perm.n, onnx_type_text(c, onnx_type(x)));
-    onnx_out(c, 0,
-             !given   ? onnx_call1(c, &tn_op_transpose, NULL, x)
-             : perm.n ? onnx_transpose(c, x, (int)perm.n, perm.at)
-                      : x);
+    tn_value x = imp_in(c, 0);
+    bool given = imp_attr_ints(c, "perm", &perm);
+    if (given && !c->bad && perm.n != (uint32_t)imp_rank(x))
+        imp_fail(c, "onnx-E009", "perm has %u entries, but the operand is %s; the model is damaged",
+                 (unsigned)perm.n, imp_type_text(c, imp_type(x)));
+    imp_out(c, 0,
+            !given   ? imp_call1(c, &tn_op_transpose, NULL, x)
+            : perm.n ? imp_transpose(c, x, (int)perm.n, perm.at)
+                     : x);
 }
 
-static void concat(onnx_conv *c)
+static void concat(imp_node *c)
 {
-    tn_value *in = TN_NEW_N(c->arena, tn_value, c->node->input.n);
-    if (c->opset >= 4)
-        onnx_attr_need(c, "axis");
-    tn_axis_attr a = {onnx_attr_int(c, "axis", 1)};
-    for (uint32_t i = 0; i < onnx_n_in(c); i++)
-        in[i] = onnx_in(c, i);
-    onnx_out(c, 0, onnx_call(c, &tn_op_concatenate, &a, (int)c->node->input.n, in));
+    tn_value *in = TN_NEW_N(c->arena, tn_value, c->n_in);
+    if (c->version >= 4)
+        imp_attr_need(c, "axis");
+    tn_axis_attr a = {imp_attr_int(c, "axis", 1)};
+    for (uint32_t i = 0; i < imp_n_in(c); i++)
+        in[i] = imp_in(c, i);
+    imp_out(c, 0, imp_call(c, &tn_op_concatenate, &a, (int)c->n_in, in));
 }
 
 /* ---- Slice, Split ---- */
 
-static tn_value slice_axis(onnx_conv *c, tn_value x, int axis, const tn_expr *begin, const tn_expr *end)
+static tn_value slice_axis(imp_node *c, tn_value x, int axis, const tn_expr *begin, const tn_expr *end)
 {
     int64_t at = axis, step = 1;
     tn_slice_attr a = {tn_dims_make(c->arena, 1, &begin), tn_dims_make(c->arena, 1, &end),
                        tn_ints_make(c->arena, 1, &step), tn_ints_make(c->arena, 1, &at)};
-    return onnx_call1(c, &tn_op_strided_slice, &a, x);
+    return imp_call1(c, &tn_op_strided_slice, &a, x);
 }
 
 /* starts or ends: numbers, or what a symbolic extent makes of them. */
-static tn_dims slice_bounds(onnx_conv *c, const char *name, uint32_t i)
+static tn_dims slice_bounds(imp_node *c, const char *name, uint32_t i)
 {
     tn_ints given;
-    if (c->opset >= 10)
-        return onnx_host_in(c, onnx_in(c, i), name);
-    onnx_attr_need(c, name);
-    (void)onnx_attr_ints(c, name, &given);
+    if (c->version >= 10)
+        return imp_host_in(c, imp_in(c, i), name);
+    imp_attr_need(c, name);
+    (void)imp_attr_ints(c, name, &given);
     return tn_make_dims(c->g, given.n, given.at);
 }
 
 /* A start before the first element is the first in ONNX, also where steps go backwards (strided_slice: nothing is left
  * then, as in NumPy). */
-static const tn_expr *slice_start(onnx_conv *c, const tn_expr *at, const tn_expr *extent, int64_t step)
+static const tn_expr *slice_start(imp_node *c, const tn_expr *at, const tn_expr *extent, int64_t step)
 {
     const tn_expr *zero = tn_idx(c->pool, 0);
     int64_t v;
@@ -69,18 +69,18 @@ static const tn_expr *slice_start(onnx_conv *c, const tn_expr *at, const tn_expr
     if (at->kind == TN_E_INT && v <= -INT32_MAX)
         return zero;
     at = tn_select(c->pool, tn_lt(c->pool, at, zero), tn_add(c->pool, extent, at), at);
-    return onnx_simplify(c, tn_max(c->pool, at, zero));
+    return imp_simplify(c, tn_max(c->pool, at, zero));
 }
 
 /* The extent itself means "to the end". So does an end like 10^9 along a symbol: the symbol's range, which is checked
  * when it is bound, says so. */
-static const tn_expr *slice_end(onnx_conv *c, const tn_expr *at, const tn_expr *extent, int64_t step)
+static const tn_expr *slice_end(imp_node *c, const tn_expr *at, const tn_expr *extent, int64_t step)
 {
     enum { FAR = 1 << 28 };
     const tn_expr *all = tn_idx(c->pool, INT64_MAX);
     int64_t v;
     if (!tn_is_int(at, &v))
-        return onnx_simplify(c, tn_sub(c->pool, at, extent)) == tn_idx(c->pool, 0) ? all : at;
+        return imp_simplify(c, tn_sub(c->pool, at, extent)) == tn_idx(c->pool, 0) ? all : at;
     if (extent->kind != TN_E_SYM || v < FAR || v >= INT32_MAX || step < 0)
         return at;
     tn_symbol_info *s = tn_graph_symbol(c->g, extent->u.s);
@@ -88,101 +88,99 @@ static const tn_expr *slice_end(onnx_conv *c, const tn_expr *at, const tn_expr *
     return all;
 }
 
-static void slice(onnx_conv *c)
+static void slice(imp_node *c)
 {
     tn_slice_attr a = {0};
-    tn_value x = onnx_in(c, 0);
-    if (c->opset >= 10 &&
-        onnx_dynamic_slice(c, x, onnx_in(c, 1), onnx_in(c, 2), onnx_opt(c, 3), onnx_opt(c, 4)))
+    tn_value x = imp_in(c, 0);
+    if (c->version >= 10 && imp_dynamic_slice(c, x, imp_in(c, 1), imp_in(c, 2), imp_opt(c, 3), imp_opt(c, 4)))
         return;
-    (void)onnx_ints_arg(c, "axes", 10, 3, &a.axes);
+    (void)imp_ints_arg(c, "axes", 10, 3, &a.axes);
     a.begin = slice_bounds(c, "starts", 1);
     a.end = slice_bounds(c, "ends", 2);
-    if (c->opset >= 10 && onnx_has(c, 4))
-        (void)onnx_ints_arg(c, "steps", 10, 4, &a.strides);
+    if (c->version >= 10 && imp_has(c, 4))
+        (void)imp_ints_arg(c, "steps", 10, 4, &a.strides);
     if (!c->bad && (a.begin.n != a.end.n || (a.axes.n && a.axes.n != a.begin.n) ||
                     (a.strides.n && a.strides.n != a.begin.n)))
-        onnx_fail(c, "onnx-E009",
-                  "starts, ends, axes and steps have %u, %u, %u and %u entries; the model is damaged",
-                  (unsigned)a.begin.n, (unsigned)a.end.n, (unsigned)a.axes.n, (unsigned)a.strides.n);
+        imp_fail(c, "onnx-E009",
+                 "starts, ends, axes and steps have %u, %u, %u and %u entries; the model is damaged",
+                 (unsigned)a.begin.n, (unsigned)a.end.n, (unsigned)a.axes.n, (unsigned)a.strides.n);
     const tn_expr **begin = TN_NEW_N(c->arena, const tn_expr *, a.begin.n),
                   **end = TN_NEW_N(c->arena, const tn_expr *, a.begin.n);
     for (uint32_t i = 0; i < a.begin.n && !c->bad; i++) {
-        int axis = onnx_axis(c, a.axes.n ? a.axes.at[i] : i, onnx_rank(x));
+        int axis = imp_axis(c, a.axes.n ? a.axes.at[i] : i, imp_rank(x));
         if (c->bad)
             break;
-        const tn_expr *extent = onnx_type(x)->dim[axis];
+        const tn_expr *extent = imp_type(x)->dim[axis];
         int64_t step = a.strides.n ? a.strides.at[i] : 1;
         begin[i] = slice_start(c, a.begin.at[i], extent, step);
         end[i] = slice_end(c, a.end.at[i], extent, step);
     }
     a.begin = (tn_dims){a.begin.n, begin};
     a.end = (tn_dims){a.begin.n, end};
-    onnx_out(c, 0, onnx_call1(c, &tn_op_strided_slice, &a, x));
+    imp_out(c, 0, imp_call1(c, &tn_op_strided_slice, &a, x));
 }
 
 /* Sizes of the parts as they are given; absent: none are. */
-static tn_dims given_sizes(onnx_conv *c)
+static tn_dims given_sizes(imp_node *c)
 {
     tn_ints size;
-    if (c->opset >= 13)
-        return onnx_has(c, 1) ? onnx_host_in(c, onnx_in(c, 1), "split") : (tn_dims){0};
-    return onnx_attr_ints(c, "split", &size) ? tn_make_dims(c->g, size.n, size.at) : (tn_dims){0};
+    if (c->version >= 13)
+        return imp_has(c, 1) ? imp_host_in(c, imp_in(c, 1), "split") : (tn_dims){0};
+    return imp_attr_ints(c, "split", &size) ? tn_make_dims(c->g, size.n, size.at) : (tn_dims){0};
 }
 
 /* What the run checks of a symbolic extent: it is the sum of the sizes. */
-static void require_sum(onnx_conv *c, tn_value x, int axis, const tn_expr *sum)
+static void require_sum(imp_node *c, tn_value x, int axis, const tn_expr *sum)
 {
-    const tn_expr *extent = onnx_type(x)->dim[axis];
+    const tn_expr *extent = imp_type(x)->dim[axis];
     int64_t all, last;
     if (tn_is_int(extent, &all) && tn_is_int(sum, &last)) {
         if (all != last)
-            onnx_fail(
+            imp_fail(
                 c, "onnx-E009",
                 "the parts have %lld elements, but axis %d of the operand has %lld; the model is damaged",
                 (long long)last, axis, (long long)all);
         return;
     }
     tn_bind_extent_attr same = {tn_dims_make(c->arena, 1, &sum)};
-    if (onnx_simplify(c, tn_sub(c->pool, sum, extent)) != tn_idx(c->pool, 0))
-        (void)onnx_call1(c, &tn_op_bind_extent, &same, onnx_extent_of(c, x, axis));
+    if (imp_simplify(c, tn_sub(c->pool, sum, extent)) != tn_idx(c->pool, 0))
+        (void)imp_call1(c, &tn_op_bind_extent, &same, imp_extent_of(c, x, axis));
 }
 
 /* Where the parts end: after their sizes, or equal ones but for a smaller last one. */
-static const tn_expr **split_ends(onnx_conv *c, const tn_expr *extent)
+static const tn_expr **split_ends(imp_node *c, const tn_expr *extent)
 {
     tn_pool *p = c->pool;
-    int64_t n = (int64_t)c->node->output.n, size;
+    int64_t n = (int64_t)c->n_out, size;
     tn_dims given = given_sizes(c);
-    int64_t parts = given.at || c->opset < 18 ? n : onnx_attr_int(c, "num_outputs", n);
+    int64_t parts = given.at || c->version < 18 ? n : imp_attr_int(c, "num_outputs", n);
     const tn_expr **end = TN_NEW_N(c->arena, const tn_expr *, (size_t)n), *at = tn_idx(p, 0);
     if (parts != n)
-        onnx_fail(c, "onnx-E009", "num_outputs is %lld, but the node has %lld outputs; the model is damaged",
-                  (long long)parts, (long long)n);
+        imp_fail(c, "onnx-E009", "num_outputs is %lld, but the node has %lld outputs; the model is damaged",
+                 (long long)parts, (long long)n);
     if (given.at && given.n != n)
-        onnx_fail(c, "onnx-E009", "split has %u entries for %zu outputs; the model is damaged",
-                  (unsigned)given.n, c->node->output.n);
+        imp_fail(c, "onnx-E009", "split has %u entries for %zu outputs; the model is damaged",
+                 (unsigned)given.n, c->n_out);
     for (int64_t i = 0; i < n && !c->bad; i++) {
         const tn_expr *each = given.at ? given.at[i] : tn_ceildiv(p, extent, n);
         if (tn_is_int(each, &size) && (size < 0 || size > INT32_MAX))
-            onnx_fail(c, "onnx-E009", "split[%u] is %lld; the model is damaged", (unsigned)i,
-                      (long long)size);
-        at = onnx_simplify(c, tn_add(p, at, each));
-        end[i] = given.at ? at : onnx_simplify(c, tn_min(p, at, extent));
+            imp_fail(c, "onnx-E009", "split[%u] is %lld; the model is damaged", (unsigned)i, (long long)size);
+        at = imp_simplify(c, tn_add(p, at, each));
+        end[i] = given.at ? at : imp_simplify(c, tn_min(p, at, extent));
     }
     return end;
 }
 
-static void split(onnx_conv *c)
+static void split(imp_node *c)
 {
-    tn_value x = onnx_in(c, 0);
-    int axis = onnx_axis(c, onnx_attr_int(c, "axis", 0), onnx_rank(x));
-    if (c->bad || c->node->output.n < 1 || c->node->output.n > UINT16_MAX)
+    tn_value x = imp_in(c, 0);
+    int axis = imp_axis(c, imp_attr_int(c, "axis", 0), imp_rank(x));
+    if (c->bad || c->n_out < 1 || c->n_out > UINT16_MAX)
         return;
-    const tn_expr *extent = onnx_type(x)->dim[axis], *begin = tn_idx(c->pool, 0),
+    const tn_expr *extent = imp_type(x)->dim[axis], *begin = tn_idx(c->pool, 0),
                   **end = split_ends(c, extent);
-    for (size_t i = 0; i < c->node->output.n && !c->bad; begin = end[i++])
-        onnx_out(c, (uint32_t)i, slice_axis(c, x, axis, begin, end[i]));
+    for (size_t i = 0; i < c->n_out && !c->bad; begin = end[i++])
+        imp_out(c, (uint32_t)i, slice_axis(c, x, axis, begin, end[i]));
     if (!c->bad)
         require_sum(c, x, axis, begin);
 }
@@ -190,80 +188,79 @@ static void split(onnx_conv *c)
 /* ---- Pad ---- */
 
 /* The value to pad with: an attribute if it is constant and a double can say it, else the second operand. */
-static tn_value pad_value(onnx_conv *c, tn_value x, double *value)
+static tn_value pad_value(imp_node *c, tn_value x, double *value)
 {
     const double exact = 9007199254740992.0; /* integers up to here are doubles */
-    tn_dtype t = onnx_type(x)->dtype;
-    if (c->opset < 11) {
-        *value = onnx_attr_float(c, "value", 0);
+    tn_dtype t = imp_type(x)->dtype;
+    if (c->version < 11) {
+        *value = imp_attr_float(c, "value", 0);
         return (tn_value){0};
     }
-    tn_value v = onnx_opt(c, 2);
+    tn_value v = imp_opt(c, 2);
     if (!v.def)
         return v;
-    if (!tn_dtype_is_bool(t) && onnx_scalar(c, v, value) && *value <= exact && *value >= -exact)
+    if (!tn_dtype_is_bool(t) && imp_scalar(c, v, value) && *value <= exact && *value >= -exact)
         return (tn_value){0};
     *value = 0;
-    return onnx_rank(v) ? onnx_reshape(c, v, 0, NULL) : v;
+    return imp_rank(v) ? imp_reshape(c, v, 0, NULL) : v;
 }
 
 /* Positions before and after each axis: width[2 * axis], width[2 * axis + 1]. */
-static void pad_widths(onnx_conv *c, int rank, const tn_expr *width[])
+static void pad_widths(imp_node *c, int rank, const tn_expr *width[])
 {
     tn_ints given = {0}, axes = {0};
     tn_dims pads = {0};
-    bool some = onnx_has(c, 3);
-    if (c->opset >= 11)
-        pads = onnx_host_in(c, onnx_in(c, 1), "pads");
-    else if (onnx_attr_ints(c, c->opset < 2 ? "paddings" : "pads", &given))
+    bool some = imp_has(c, 3);
+    if (c->version >= 11)
+        pads = imp_host_in(c, imp_in(c, 1), "pads");
+    else if (imp_attr_ints(c, c->version < 2 ? "paddings" : "pads", &given))
         pads = tn_make_dims(c->g, given.n, given.at);
     else
-        onnx_fail(c, "onnx-E007", "pads are missing; the model is damaged");
+        imp_fail(c, "onnx-E007", "pads are missing; the model is damaged");
     for (int i = 0; i < 2 * rank; i++)
         width[i] = tn_idx(c->pool, 0);
     if (some)
-        axes = onnx_ints_in(c, onnx_in(c, 3), "axes");
+        axes = imp_ints_in(c, imp_in(c, 3), "axes");
     uint32_t n = some ? axes.n : (uint32_t)rank;
-    if (pads.n != 2 * n || n > ONNX_MAX_RANK)
-        onnx_fail(c, "onnx-E009", "there are %u pads for %u axes; the model is damaged", (unsigned)pads.n,
-                  (unsigned)n);
+    if (pads.n != 2 * n || n > IMP_MAX_RANK)
+        imp_fail(c, "onnx-E009", "there are %u pads for %u axes; the model is damaged", (unsigned)pads.n,
+                 (unsigned)n);
     for (uint32_t i = 0; i < n && !c->bad; i++) {
-        int axis = onnx_axis(c, some ? axes.at[i] : i, rank);
+        int axis = imp_axis(c, some ? axes.at[i] : i, rank);
         width[2 * axis] = pads.at[i];
         width[2 * axis + 1] = pads.at[n + i];
     }
 }
 
-static void pad(onnx_conv *c)
+static void pad(imp_node *c)
 {
-    tn_value in[2] = {onnx_in(c, 0)};
-    int rank = onnx_rank(in[0]);
-    const char *mode = onnx_attr_string(c, "mode", "constant");
-    const tn_expr *width[2 * ONNX_MAX_RANK];
+    tn_value in[2] = {imp_in(c, 0)};
+    int rank = imp_rank(in[0]);
+    const char *mode = imp_attr_string(c, "mode", "constant");
+    const tn_expr *width[2 * IMP_MAX_RANK];
     double value = 0;
     pad_widths(c, rank, width);
     if (strcmp(mode, "constant") == 0)
         in[1] = pad_value(c, in[0], &value);
     else if (strcmp(mode, "reflect") != 0 && strcmp(mode, "edge") != 0 && strcmp(mode, "wrap") != 0)
-        onnx_fail(c, "onnx-E009", "mode is \"%s\"; constant, reflect, edge and wrap are known", mode);
+        imp_fail(c, "onnx-E009", "mode is \"%s\"; constant, reflect, edge and wrap are known", mode);
     tn_pad_attr a = {tn_dims_make(c->arena, 2 * (uint32_t)rank, width), value, mode};
-    onnx_out(c, 0, rank && !c->bad ? onnx_call(c, &tn_op_nn_pad, &a, in[1].def ? 2 : 1, in) : in[0]);
+    imp_out(c, 0, rank && !c->bad ? imp_call(c, &tn_op_nn_pad, &a, in[1].def ? 2 : 1, in) : in[0]);
 }
 
 /* ---- Expand: where the shape says 1 the operand's dimension stays ---- */
 
-static void expand(onnx_conv *c)
+static void expand(imp_node *c)
 {
-    tn_value x = onnx_in(c, 0);
-    if (onnx_dynamic_expand(c, x, onnx_in(c, 1)))
+    tn_value x = imp_in(c, 0);
+    if (imp_dynamic_expand(c, x, imp_in(c, 1)))
         return;
-    tn_dims shape = onnx_host_in(c, onnx_in(c, 1), "the shape");
-    const tn_type *t = onnx_type(x);
-    const tn_expr *dim[ONNX_MAX_RANK];
+    tn_dims shape = imp_host_in(c, imp_in(c, 1), "the shape");
+    const tn_type *t = imp_type(x);
+    const tn_expr *dim[IMP_MAX_RANK];
     int rank = (int)shape.n > t->n ? (int)shape.n : t->n;
-    if (rank > ONNX_MAX_RANK)
-        onnx_fail(c, "onnx-E022", "the shape has %d dimensions; at most %d are supported", rank,
-                  ONNX_MAX_RANK);
+    if (rank > IMP_MAX_RANK)
+        imp_fail(c, "onnx-E022", "the shape has %d dimensions; at most %d are supported", rank, IMP_MAX_RANK);
     for (int i = 0; i < rank && !c->bad; i++) {
         int from = i - (rank - t->n), to = i - (rank - (int)shape.n);
         dim[i] = to < 0 || (from >= 0 && tn_is_value(shape.at[to], 1)) ? t->dim[from] : shape.at[to];
@@ -271,20 +268,20 @@ static void expand(onnx_conv *c)
     if (c->bad)
         return;
     tn_broadcast_to_attr a = {tn_dims_make(c->arena, (uint32_t)rank, dim)};
-    onnx_out(c, 0, onnx_call1(c, &tn_op_broadcast_to, &a, x));
+    imp_out(c, 0, imp_call1(c, &tn_op_broadcast_to, &a, x));
 }
 
 // clang-format off
-const onnx_row onnx_rows_move[] = {
-    {"Identity",   1, 28,  1,  1, identity,  NULL},
-    {"Transpose",  1, 28,  1,  1, transpose, NULL},
-    {"Concat",     1, 28, -1,  1, concat,    NULL},
+const imp_row onnx_rows_move[] = {
+    {"Identity",   1,  0,  1,  1, identity,  NULL},
+    {"Transpose",  1,  0,  1,  1, transpose, NULL},
+    {"Concat",     1,  0, -1,  1, concat,    NULL},
     {"Slice",      1,  9,  1,  1, slice,     NULL},
-    {"Slice",     10, 28,  5,  1, slice,     NULL},
-    {"Split",      1, 28,  2, -1, split,     NULL},
+    {"Slice",     10,  0,  5,  1, slice,     NULL},
+    {"Split",      1,  0,  2, -1, split,     NULL},
     {"Pad",        1, 10,  1,  1, pad,       NULL},
-    {"Pad",       11, 28,  4,  1, pad,       NULL},
-    {"Expand",     8, 28,  2,  1, expand,    NULL},
+    {"Pad",       11,  0,  4,  1, pad,       NULL},
+    {"Expand",     8,  0,  2,  1, expand,    NULL},
     {0},
 };
 // clang-format on

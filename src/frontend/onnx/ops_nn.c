@@ -15,60 +15,60 @@ typedef struct window {
     const tn_expr *pad[2 * MAX_SPATIAL];
 } window;
 
-static void no_pads(onnx_conv *c, window *w)
+static void no_pads(imp_node *c, window *w)
 {
     for (int i = 0; i < 2 * MAX_SPATIAL; i++)
         w->pad[i] = tn_idx(c->pool, 0);
 }
 
 /* false: data of another rank, reported. */
-static bool window_init(onnx_conv *c, tn_value x, window *w)
+static bool window_init(imp_node *c, tn_value x, window *w)
 {
-    *w = (window){.dims = onnx_rank(x) - 2};
+    *w = (window){.dims = imp_rank(x) - 2};
     for (int i = 0; i < MAX_SPATIAL; i++)
         w->kernel[i] = w->stride[i] = w->dilation[i] = 1;
     no_pads(c, w);
     if (!c->bad && (w->dims < 1 || w->dims > MAX_SPATIAL))
-        onnx_fail(c, "onnx-E022",
-                  "%s on %s is not supported, only 1-D, 2-D and 3-D (three to five dimensions)", c->row->op,
-                  onnx_type_text(c, onnx_type(x)));
+        imp_fail(c, "onnx-E022",
+                 "%s on %s is not supported, only 1-D, 2-D and 3-D (three to five dimensions)", c->row->op,
+                 imp_type_text(c, imp_type(x)));
     return !c->bad;
 }
 
 /* Attribute `name`: `each` lists of one entry for each spatial dimension. */
-static bool read_list(onnx_conv *c, const char *name, const window *w, uint32_t each, int64_t out[])
+static bool read_list(imp_node *c, const char *name, const window *w, uint32_t each, int64_t out[])
 {
     tn_ints v;
     uint32_t n = each * (uint32_t)w->dims;
-    if (!onnx_attr_ints(c, name, &v) || c->bad)
+    if (!imp_attr_ints(c, name, &v) || c->bad)
         return false;
     if (v.n != n)
-        onnx_fail(c, "onnx-E009",
-                  "attribute %s has %u entries, but %u are needed for %d-D data; the model is damaged", name,
-                  (unsigned)v.n, (unsigned)n, w->dims);
+        imp_fail(c, "onnx-E009",
+                 "attribute %s has %u entries, but %u are needed for %d-D data; the model is damaged", name,
+                 (unsigned)v.n, (unsigned)n, w->dims);
     for (uint32_t i = 0; i < n && !c->bad; i++) {
         if (v.at[i] < 0 || v.at[i] > INT32_MAX)
-            onnx_fail(c, "onnx-E009", "attribute %s contains %lld, which is not in [0, 2^31)", name,
-                      (long long)v.at[i]);
+            imp_fail(c, "onnx-E009", "attribute %s contains %lld, which is not in [0, 2^31)", name,
+                     (long long)v.at[i]);
         out[i] = v.at[i];
     }
     return !c->bad;
 }
 
-static int64_t span(onnx_conv *c, const window *w, int i)
+static int64_t span(imp_node *c, const window *w, int i)
 {
     int64_t s = (w->kernel[i] - 1) * w->dilation[i] + 1;
     if (w->stride[i] < 1 || w->dilation[i] < 1 || w->kernel[i] < 1 || s > INT32_MAX)
-        onnx_fail(c, "onnx-E009", "strides, dilations and windows must be at least 1, and smaller than 2^31");
+        imp_fail(c, "onnx-E009", "strides, dilations and windows must be at least 1, and smaller than 2^31");
     return c->bad ? 1 : s;
 }
 
 /* Before operator set 6 one pad for each dimension was written too (by Caffe2's exporter): the same on both sides. */
-static void read_pads(onnx_conv *c, window *w)
+static void read_pads(imp_node *c, window *w)
 {
     int64_t at[2 * MAX_SPATIAL] = {0};
     tn_ints v;
-    const bool both = c->opset < 6 && onnx_attr_ints(c, "pads", &v) && !c->bad && v.n == (uint32_t)w->dims;
+    const bool both = c->version < 6 && imp_attr_ints(c, "pads", &v) && !c->bad && v.n == (uint32_t)w->dims;
     if (!read_list(c, "pads", w, both ? 1 : 2, at))
         return;
     for (int i = 0; i < 2 * w->dims; i++)
@@ -77,16 +77,16 @@ static void read_pads(onnx_conv *c, window *w)
 
 /* `total` zeros, if it is more than none; an odd one goes after, or before. What is symbolic and may be less than none
  * is cut off at the end, where no window reaches, so that extents stay sums. */
-static void share(onnx_conv *c, window *w, int i, const tn_expr *total, bool before)
+static void share(imp_node *c, window *w, int i, const tn_expr *total, bool before)
 {
     tn_pool *p = c->pool;
-    const tn_expr *some = onnx_simplify(c, tn_max(p, total, tn_idx(p, 0)));
-    w->pad[i] = onnx_simplify(c, before ? tn_ceildiv(p, some, 2) : tn_fdiv(p, some, tn_idx(p, 2)));
-    w->pad[w->dims + i] = onnx_simplify(c, tn_sub(p, total->kind == TN_E_INT ? some : total, w->pad[i]));
+    const tn_expr *some = imp_simplify(c, tn_max(p, total, tn_idx(p, 0)));
+    w->pad[i] = imp_simplify(c, before ? tn_ceildiv(p, some, 2) : tn_fdiv(p, some, tn_idx(p, 2)));
+    w->pad[w->dims + i] = imp_simplify(c, tn_sub(p, total->kind == TN_E_INT ? some : total, w->pad[i]));
 }
 
 /* SAME_UPPER, SAME_LOWER: as many outputs as ceil(in / stride). */
-static void pad_same(onnx_conv *c, tn_value x, window *w, bool lower)
+static void pad_same(imp_node *c, tn_value x, window *w, bool lower)
 {
     tn_pool *p = c->pool;
     for (int i = 0; i < w->dims && !c->bad; i++) {
@@ -95,28 +95,28 @@ static void pad_same(onnx_conv *c, tn_value x, window *w, bool lower)
             return;
         if (reach == 1)
             continue; /* no window reaches outside */
-        const tn_expr *in = onnx_type(x)->dim[2 + i], *steps = tn_mul(p, tn_ceildiv(p, in, s), tn_idx(p, s));
+        const tn_expr *in = imp_type(x)->dim[2 + i], *steps = tn_mul(p, tn_ceildiv(p, in, s), tn_idx(p, s));
         share(c, w, i, tn_add(p, tn_sub(p, steps, in), tn_idx(p, reach - s)), lower);
     }
 }
 
 enum pad_mode { PAD_GIVEN, PAD_VALID, PAD_UPPER, PAD_LOWER };
 
-static enum pad_mode read_auto_pad(onnx_conv *c)
+static enum pad_mode read_auto_pad(imp_node *c)
 {
-    const char *how = onnx_attr_string(c, "auto_pad", "NOTSET");
+    const char *how = imp_attr_string(c, "auto_pad", "NOTSET");
     if (strcmp(how, "SAME_UPPER") == 0 || strcmp(how, "SAME_LOWER") == 0)
         return how[5] == 'L' ? PAD_LOWER : PAD_UPPER;
     if (strcmp(how, "VALID") == 0)
         return PAD_VALID;
     if (strcmp(how, "NOTSET") != 0 && how[0])
-        onnx_fail(c, "onnx-E009", "auto_pad is \"%s\"; NOTSET, VALID, SAME_UPPER and SAME_LOWER are known",
-                  how);
+        imp_fail(c, "onnx-E009", "auto_pad is \"%s\"; NOTSET, VALID, SAME_UPPER and SAME_LOWER are known",
+                 how);
     return PAD_GIVEN;
 }
 
 /* strides, dilations, pads and auto_pad; w->kernel is given. */
-static void read_window(onnx_conv *c, tn_value x, window *w)
+static void read_window(imp_node *c, tn_value x, window *w)
 {
     (void)read_list(c, "strides", w, 1, w->stride);
     (void)read_list(c, "dilations", w, 1, w->dilation);
@@ -128,7 +128,7 @@ static void read_window(onnx_conv *c, tn_value x, window *w)
         pad_same(c, x, w, how == PAD_LOWER);
 }
 
-static tn_ints list(onnx_conv *c, int n, const int64_t at[])
+static tn_ints list(imp_node *c, int n, const int64_t at[])
 {
     return tn_ints_make(c->arena, (uint32_t)n, at);
 }
@@ -136,31 +136,31 @@ static tn_ints list(onnx_conv *c, int n, const int64_t at[])
 /* ---- Conv ---- */
 
 /* The window is the weight's, from dimension 2 on. */
-static void read_kernel(onnx_conv *c, tn_value weight, window *w)
+static void read_kernel(imp_node *c, tn_value weight, window *w)
 {
-    const tn_type *t = onnx_type(weight);
+    const tn_type *t = imp_type(weight);
     int64_t given[MAX_SPATIAL];
-    if (!c->bad && onnx_rank(weight) != w->dims + 2)
-        onnx_fail(c, "onnx-E022", "weight %s must have %d dimensions, as the data has; the model is damaged",
-                  onnx_type_text(c, t), w->dims + 2);
+    if (!c->bad && imp_rank(weight) != w->dims + 2)
+        imp_fail(c, "onnx-E022", "weight %s must have %d dimensions, as the data has; the model is damaged",
+                 imp_type_text(c, t), w->dims + 2);
     for (int i = 0; i < w->dims && !c->bad; i++)
         if (!tn_is_int(t->dim[2 + i], &w->kernel[i]))
-            onnx_fail(c, "onnx-E022", "the window of weight %s must be fixed", onnx_type_text(c, t));
+            imp_fail(c, "onnx-E022", "the window of weight %s must be fixed", imp_type_text(c, t));
     if (c->bad || !read_list(c, "kernel_shape", w, 1, given))
         return;
     for (int i = 0; i < w->dims; i++)
         if (given[i] != w->kernel[i])
-            onnx_fail(c, "onnx-E009", "kernel_shape[%d] is %lld, but the weight is %s; the model is damaged",
-                      i, (long long)given[i], onnx_type_text(c, t));
+            imp_fail(c, "onnx-E009", "kernel_shape[%d] is %lld, but the weight is %s; the model is damaged",
+                     i, (long long)given[i], imp_type_text(c, t));
 }
 
-static tn_value add_bias(onnx_conv *c, tn_value y, tn_value bias, int64_t axis)
+static tn_value add_bias(imp_node *c, tn_value y, tn_value bias, int64_t axis)
 {
     tn_axis_attr a = {axis};
-    return bias.def ? onnx_call2(c, &tn_op_nn_bias_add, &a, y, bias) : y;
+    return bias.def ? imp_call2(c, &tn_op_nn_bias_add, &a, y, bias) : y;
 }
 
-bool onnx_conv_attr(onnx_conv *c, tn_value x, tn_value weight, const tn_op *op, tn_conv2d_attr *a)
+bool onnx_conv_attr(imp_node *c, tn_value x, tn_value weight, const tn_op *op, tn_conv2d_attr *a)
 {
     window w;
     if (!window_init(c, x, &w))
@@ -173,81 +173,81 @@ bool onnx_conv_attr(onnx_conv *c, tn_value x, tn_value weight, const tn_op *op, 
     a->dilation = list(c, w.dims, w.dilation);
     a->padding = tn_dims_make(c->arena, 2 * (uint32_t)w.dims, w.pad);
     a->kernel_size = list(c, w.dims, w.kernel);
-    a->groups = onnx_attr_int(c, "group", 1);
-    (void)tn_is_int(onnx_type(weight)->dim[0], &a->channels);
+    a->groups = imp_attr_int(c, "group", 1);
+    (void)tn_is_int(imp_type(weight)->dim[0], &a->channels);
     return !c->bad;
 }
 
-static void conv(onnx_conv *c)
+static void conv(imp_node *c)
 {
     static const tn_op *const ops[] = {&tn_op_nn_conv1d, &tn_op_nn_conv2d, &tn_op_nn_conv3d};
-    tn_value x = onnx_in(c, 0), weight = onnx_in(c, 1), bias = onnx_opt(c, 2);
+    tn_value x = imp_in(c, 0), weight = imp_in(c, 1), bias = imp_opt(c, 2);
     tn_conv2d_attr a;
-    int dims = onnx_rank(x) - 2;
+    int dims = imp_rank(x) - 2;
     const tn_op *op = ops[dims < 1 || dims > MAX_SPATIAL ? 1 : dims - 1];
     if (onnx_conv_attr(c, x, weight, op, &a))
-        onnx_out(c, 0, add_bias(c, onnx_call2(c, op, &a, x, weight), bias, 1));
+        imp_out(c, 0, add_bias(c, imp_call2(c, op, &a, x, weight), bias, 1));
 }
 
 /* ---- CausalConvWithState: depthwise, over the last taps - 1 elements before x and x ---- */
 
-static tn_value past_and_present(onnx_conv *c, tn_value x, tn_value past, int64_t taps)
+static tn_value past_and_present(imp_node *c, tn_value x, tn_value past, int64_t taps)
 {
     tn_axis_attr time = {2};
     if (past.def)
-        return onnx_call(c, &tn_op_concatenate, &time, 2, (const tn_value[]){past, x});
+        return imp_call(c, &tn_op_concatenate, &time, 2, (const tn_value[]){past, x});
     const int64_t width[] = {0, 0, 0, 0, taps - 1, 0};
     tn_pad_attr a = {.pad_width = tn_make_dims(c->g, 6, width), .pad_mode = "constant"};
-    return onnx_call1(c, &tn_op_nn_pad, &a, x);
+    return imp_call1(c, &tn_op_nn_pad, &a, x);
 }
 
-static void causal_conv(onnx_conv *c)
+static void causal_conv(imp_node *c)
 {
     static const int64_t axis[] = {2}, step[] = {1};
-    tn_value x = onnx_in(c, 0), weight = onnx_in(c, 1), bias = onnx_opt(c, 2);
-    const char *act = onnx_attr_string(c, "activation", "none");
+    tn_value x = imp_in(c, 0), weight = imp_in(c, 1), bias = imp_opt(c, 2);
+    const char *act = imp_attr_string(c, "activation", "none");
     tn_conv2d_attr a;
     window w;
     if (!window_init(c, x, &w))
         return;
     read_kernel(c, weight, &w);
     if (w.dims != 1 && !c->bad)
-        onnx_fail(c, "onnx-E022", "data %s must have three dimensions", onnx_type_text(c, onnx_type(x)));
+        imp_fail(c, "onnx-E022", "data %s must have three dimensions", imp_type_text(c, imp_type(x)));
     if (strcmp(act, "none") != 0 && strcmp(act, "silu") != 0 && strcmp(act, "swish") != 0)
-        onnx_fail(c, "onnx-E009", "activation is \"%s\"; none, silu and swish are known", act);
+        imp_fail(c, "onnx-E009", "activation is \"%s\"; none, silu and swish are known", act);
     if (c->bad || tn_attr_init(c->pool, tn_op_nn_conv1d.attr, sizeof a, &a) != TN_OK)
         return;
-    tn_value all = past_and_present(c, x, onnx_opt(c, 3), w.kernel[0]);
-    (void)tn_is_int(onnx_type(weight)->dim[0], &a.groups);
-    tn_value y = add_bias(c, onnx_call2(c, &tn_op_nn_conv1d, &a, all, weight), bias, 1);
-    onnx_out(c, 0,
-             act[0] == 'n' ? y
-                           : onnx_call2(c, &tn_op_multiply, NULL, y, onnx_call1(c, &tn_op_sigmoid, NULL, y)));
+    tn_value all = past_and_present(c, x, imp_opt(c, 3), w.kernel[0]);
+    (void)tn_is_int(imp_type(weight)->dim[0], &a.groups);
+    tn_value y = add_bias(c, imp_call2(c, &tn_op_nn_conv1d, &a, all, weight), bias, 1);
+    imp_out(c, 0,
+            act[0] == 'n' ? y
+                          : imp_call2(c, &tn_op_multiply, NULL, y, imp_call1(c, &tn_op_sigmoid, NULL, y)));
     int64_t begin[] = {w.kernel[0] > 1 ? 1 - w.kernel[0] : INT32_MAX}, end[] = {INT32_MAX};
     tn_slice_attr last = {tn_make_dims(c->g, 1, begin), tn_make_dims(c->g, 1, end), list(c, 1, step),
                           list(c, 1, axis)};
-    if (c->node->output.n > 1)
-        onnx_out(c, 1, onnx_call1(c, &tn_op_strided_slice, &last, all));
+    if (c->n_out > 1)
+        imp_out(c, 1, imp_call1(c, &tn_op_strided_slice, &last, all));
 }
 
 /* ---- ConvTranspose ---- */
 
 /* Padding and additional results, so that the result has the extents asked for. */
-static void pad_output(onnx_conv *c, tn_value x, window *w, enum pad_mode how, int64_t more[])
+static void pad_output(imp_node *c, tn_value x, window *w, enum pad_mode how, int64_t more[])
 {
     tn_ints shape;
-    bool given = onnx_attr_ints(c, "output_shape", &shape) && !c->bad;
+    bool given = imp_attr_ints(c, "output_shape", &shape) && !c->bad;
     uint32_t skip =
         given && shape.n == (uint32_t)w->dims + 2 ? 2 : 0; /* with batch and channels, as some wrote it */
     if (given && shape.n != (uint32_t)w->dims + skip)
-        onnx_fail(c, "onnx-E009", "output_shape has %u entries for %d-D data", (unsigned)shape.n, w->dims);
+        imp_fail(c, "onnx-E009", "output_shape has %u entries for %d-D data", (unsigned)shape.n, w->dims);
     if (how == PAD_VALID)
         no_pads(c, w);
     for (int i = 0; i < w->dims && !c->bad && (given || how == PAD_UPPER || how == PAD_LOWER); i++) {
         int64_t in = 0, natural = span(c, w, i) + more[i];
-        if (given && (!tn_is_int(onnx_type(x)->dim[2 + i], &in) || in < 1)) {
-            onnx_fail(c, "onnx-E009", "output_shape needs data with fixed extents, but it is %s",
-                      onnx_type_text(c, onnx_type(x)));
+        if (given && (!tn_is_int(imp_type(x)->dim[2 + i], &in) || in < 1)) {
+            imp_fail(c, "onnx-E009", "output_shape needs data with fixed extents, but it is %s",
+                     imp_type_text(c, imp_type(x)));
             return;
         }
         natural += given ? (in - 1) * w->stride[i] : -w->stride[i]; /* of in - 1 steps, or over in steps */
@@ -258,11 +258,11 @@ static void pad_output(onnx_conv *c, tn_value x, window *w, enum pad_mode how, i
     }
 }
 
-static void conv_transpose(onnx_conv *c)
+static void conv_transpose(imp_node *c)
 {
     static const tn_op *const ops[] = {&tn_op_nn_conv1d_transpose, &tn_op_nn_conv2d_transpose,
                                        &tn_op_nn_conv3d_transpose};
-    tn_value x = onnx_in(c, 0), weight = onnx_in(c, 1), bias = onnx_opt(c, 2);
+    tn_value x = imp_in(c, 0), weight = imp_in(c, 1), bias = imp_opt(c, 2);
     tn_conv_transpose_attr a;
     int64_t more[MAX_SPATIAL] = {0};
     window w;
@@ -282,15 +282,15 @@ static void conv_transpose(onnx_conv *c)
     a.padding = tn_dims_make(c->arena, 2 * (uint32_t)w.dims, w.pad);
     a.output_padding = list(c, w.dims, more);
     a.kernel_size = list(c, w.dims, w.kernel);
-    a.groups = onnx_attr_int(c, "group", 1);
-    onnx_out(c, 0, add_bias(c, onnx_call2(c, op, &a, x, weight), bias, 1));
+    a.groups = imp_attr_int(c, "group", 1);
+    imp_out(c, 0, add_bias(c, imp_call2(c, op, &a, x, weight), bias, 1));
 }
 
 /* ---- pooling ---- */
 
-static bool read_pool(onnx_conv *c, tn_value x, const tn_op *op, window *w, tn_pool2d_attr *a)
+static bool read_pool(imp_node *c, tn_value x, const tn_op *op, window *w, tn_pool2d_attr *a)
 {
-    onnx_attr_need(c, "kernel_shape");
+    imp_attr_need(c, "kernel_shape");
     (void)read_list(c, "kernel_shape", w, 1, w->kernel);
     read_window(c, x, w);
     if (c->bad || tn_attr_init(c->pool, op->attr, sizeof *a, a) != TN_OK)
@@ -299,59 +299,59 @@ static bool read_pool(onnx_conv *c, tn_value x, const tn_op *op, window *w, tn_p
     a->strides = list(c, w->dims, w->stride);
     a->dilation = list(c, w->dims, w->dilation);
     a->padding = tn_dims_make(c->arena, 2 * (uint32_t)w->dims, w->pad);
-    a->ceil_mode = onnx_attr_int(c, "ceil_mode", 0) != 0;
+    a->ceil_mode = imp_attr_int(c, "ceil_mode", 0) != 0;
     return !c->bad;
 }
 
-tn_value onnx_average_pool(onnx_conv *c, tn_value x)
+tn_value onnx_average_pool(imp_node *c, tn_value x)
 {
     static const tn_op *const ops[] = {&tn_op_nn_avg_pool1d, &tn_op_nn_avg_pool2d, &tn_op_nn_avg_pool3d};
     tn_pool2d_attr a;
     window w;
     if (!window_init(c, x, &w) || !read_pool(c, x, ops[w.dims - 1], &w, &a))
         return (tn_value){0};
-    a.count_include_pad = onnx_attr_int(c, "count_include_pad", 0) != 0;
-    return onnx_call1(c, ops[w.dims - 1], &a, x);
+    a.count_include_pad = imp_attr_int(c, "count_include_pad", 0) != 0;
+    return imp_call1(c, ops[w.dims - 1], &a, x);
 }
 
-static void average_pool(onnx_conv *c) { onnx_out(c, 0, onnx_average_pool(c, onnx_in(c, 0))); }
+static void average_pool(imp_node *c) { imp_out(c, 0, onnx_average_pool(c, imp_in(c, 0))); }
 
-static void max_pool(onnx_conv *c)
+static void max_pool(imp_node *c)
 {
     static const tn_op *const ops[] = {&tn_op_nn_max_pool1d, &tn_op_nn_max_pool2d, &tn_op_nn_max_pool3d};
-    tn_value x = onnx_in(c, 0);
+    tn_value x = imp_in(c, 0);
     tn_pool2d_attr a;
     window w;
     if (!window_init(c, x, &w) || !read_pool(c, x, ops[w.dims - 1], &w, &a))
         return;
-    onnx_out(c, 0, onnx_call1(c, ops[w.dims - 1], &a, x));
+    imp_out(c, 0, imp_call1(c, ops[w.dims - 1], &a, x));
     a.layout = NULL;
-    a.storage_order = onnx_attr_int(c, "storage_order", 0);
-    if (c->node->output.n > 1)
-        onnx_out(c, 1, onnx_call1(c, &tn_op_nn_max_pool_indices, &a, x));
+    a.storage_order = imp_attr_int(c, "storage_order", 0);
+    if (c->n_out > 1)
+        imp_out(c, 1, imp_call1(c, &tn_op_nn_max_pool_indices, &a, x));
 }
 
-static void lp_pool(onnx_conv *c)
+static void lp_pool(imp_node *c)
 {
-    tn_value x = onnx_in(c, 0);
+    tn_value x = imp_in(c, 0);
     tn_pool2d_attr a;
     window w;
     if (!window_init(c, x, &w) || !read_pool(c, x, &tn_op_nn_lp_pool, &w, &a))
         return;
-    a.p = c->opset < 2 ? (int64_t)onnx_attr_float(c, "p", 2) : onnx_attr_int(c, "p", 2);
-    onnx_out(c, 0, onnx_call1(c, &tn_op_nn_lp_pool, &a, x));
+    a.p = c->version < 2 ? (int64_t)imp_attr_float(c, "p", 2) : imp_attr_int(c, "p", 2);
+    imp_out(c, 0, imp_call1(c, &tn_op_nn_lp_pool, &a, x));
 }
 
 /* The inverse of MaxPool: each element goes where its index says, all else is 0. */
-static void max_unpool(onnx_conv *c)
+static void max_unpool(imp_node *c)
 {
-    tn_value x = onnx_in(c, 0), at = onnx_in(c, 1), shape = onnx_opt(c, 2);
-    const tn_type *t = onnx_type(x);
+    tn_value x = imp_in(c, 0), at = imp_in(c, 1), shape = imp_opt(c, 2);
+    const tn_type *t = imp_type(x);
     const tn_expr *dim[2 + MAX_SPATIAL];
     window w;
     if (!window_init(c, x, &w))
         return;
-    onnx_attr_need(c, "kernel_shape");
+    imp_attr_need(c, "kernel_shape");
     (void)read_list(c, "kernel_shape", &w, 1, w.kernel);
     (void)read_list(c, "strides", &w, 1, w.stride);
     read_pads(c, &w);
@@ -362,75 +362,75 @@ static void max_unpool(onnx_conv *c)
         const tn_expr *cut = tn_add(c->pool, w.pad[i], w.pad[w.dims + i]),
                       *kernel = tn_idx(c->pool, w.kernel[i]);
         const tn_expr *steps = tn_mul(c->pool, last, tn_idx(c->pool, w.stride[i]));
-        dim[2 + i] = onnx_simplify(c, tn_add(c->pool, steps, tn_sub(c->pool, kernel, cut)));
+        dim[2 + i] = imp_simplify(c, tn_add(c->pool, steps, tn_sub(c->pool, kernel, cut)));
     }
     tn_unpool_attr a = {.from = tn_dims_make(c->arena, (uint32_t)w.dims + 2, dim)};
     a.shape = a.from;
     if (shape.def) {
-        a.shape = onnx_host_in(c, shape, "output_shape");
+        a.shape = imp_host_in(c, shape, "output_shape");
         if (a.shape.n != a.from.n)
-            onnx_fail(c, "onnx-E009", "output_shape has %u entries for %s", (unsigned)a.shape.n,
-                      onnx_type_text(c, t));
+            imp_fail(c, "onnx-E009", "output_shape has %u entries for %s", (unsigned)a.shape.n,
+                     imp_type_text(c, t));
     }
-    onnx_out(c, 0, onnx_call2(c, &tn_op_nn_max_unpool, &a, x, onnx_cast(c, at, TN_I64)));
+    imp_out(c, 0, imp_call2(c, &tn_op_nn_max_unpool, &a, x, imp_cast(c, at, TN_I64)));
 }
 
 /* Over all but batch and channels, of any rank. */
-static tn_axes_attr spatial_axes(onnx_conv *c, tn_value x)
+static tn_axes_attr spatial_axes(imp_node *c, tn_value x)
 {
     static const int64_t batch_and_channels[] = {0, 1};
-    if (onnx_rank(x) < 3)
-        onnx_fail(c, "onnx-E022", "%s needs spatial dimensions, but its operand is %s; the model is damaged",
-                  c->row->op, onnx_type_text(c, onnx_type(x)));
+    if (imp_rank(x) < 3)
+        imp_fail(c, "onnx-E022", "%s needs spatial dimensions, but its operand is %s; the model is damaged",
+                 c->row->op, imp_type_text(c, imp_type(x)));
     return (tn_axes_attr){tn_ints_make(c->arena, 2, batch_and_channels), true, true};
 }
 
-static void global_pool(onnx_conv *c)
+static void global_pool(imp_node *c)
 {
-    tn_value x = onnx_in(c, 0);
+    tn_value x = imp_in(c, 0);
     tn_axes_attr a = spatial_axes(c, x);
-    if (onnx_rank(x) == 4)
-        onnx_out(c, 0,
-                 onnx_call1(c,
-                            c->row->relay == &tn_op_mean ? &tn_op_nn_global_avg_pool2d
-                                                         : &tn_op_nn_global_max_pool2d,
-                            NULL, x));
+    if (imp_rank(x) == 4)
+        imp_out(c, 0,
+                imp_call1(c,
+                          c->row->relay == &tn_op_mean ? &tn_op_nn_global_avg_pool2d
+                                                       : &tn_op_nn_global_max_pool2d,
+                          NULL, x));
     else
-        onnx_out(c, 0, onnx_call1(c, c->row->relay, &a, x));
+        imp_out(c, 0, imp_call1(c, c->row->relay, &a, x));
 }
 
 /* (sum of |x|^p)^(1/p) */
-static void global_lp_pool(onnx_conv *c)
+static void global_lp_pool(imp_node *c)
 {
-    tn_dtype own = onnx_type(onnx_in(c, 0))->dtype, t = onnx_sum_dtype(own); /* a sum of powers is large */
-    tn_value x = onnx_cast(c, onnx_in(c, 0), t);
-    double p = c->opset < 2 ? onnx_attr_float(c, "p", 2) : (double)onnx_attr_int(c, "p", 2);
+    tn_dtype own = imp_type(imp_in(c, 0))->dtype, t = imp_sum_dtype(own); /* a sum of powers is large */
+    tn_value x = imp_cast(c, imp_in(c, 0), t);
+    double p = c->version < 2 ? imp_attr_float(c, "p", 2) : (double)imp_attr_int(c, "p", 2);
     tn_axes_attr a = spatial_axes(c, x);
-    tn_value v = onnx_call1(c, &tn_op_abs, NULL, x);
+    tn_value v = imp_call1(c, &tn_op_abs, NULL, x);
     if (!(p >= 1))
-        onnx_fail(c, "onnx-E009", "p is %g; it must be at least 1", p);
+        imp_fail(c, "onnx-E009", "p is %g; it must be at least 1", p);
     v = p == 1   ? v
-        : p == 2 ? onnx_call2(c, &tn_op_multiply, NULL, v, v)
-                 : onnx_call2(c, &tn_op_power, NULL, v, onnx_const(c, t, p));
-    v = onnx_call1(c, &tn_op_sum, &a, v);
+        : p == 2 ? imp_call2(c, &tn_op_multiply, NULL, v, v)
+                 : imp_call2(c, &tn_op_power, NULL, v, imp_const(c, t, p));
+    v = imp_call1(c, &tn_op_sum, &a, v);
     v = p == 1   ? v
-        : p == 2 ? onnx_call1(c, &tn_op_sqrt, NULL, v)
-                 : onnx_call2(c, &tn_op_power, NULL, v, onnx_const(c, t, 1 / p));
-    onnx_out(c, 0, onnx_cast(c, v, own));
+        : p == 2 ? imp_call1(c, &tn_op_sqrt, NULL, v)
+                 : imp_call2(c, &tn_op_power, NULL, v, imp_const(c, t, 1 / p));
+    imp_out(c, 0, imp_cast(c, v, own));
 }
 
 // clang-format off
-const onnx_row onnx_rows_nn[] = {
-    {"Conv",                1, 28, 3, 1, conv,                NULL},
-    {"CausalConvWithState", 27, 28, 4, 2, causal_conv,        NULL},
-    {"ConvTranspose",       1, 28, 3, 1, conv_transpose,      NULL},
-    {"MaxPool",             1, 28, 1, 2, max_pool,            NULL},
-    {"MaxUnpool",           9, 28, 3, 1, max_unpool,          NULL},
-    {"AveragePool",         1, 28, 1, 1, average_pool,        NULL},
-    {"LpPool",              1, 28, 1, 1, lp_pool,             NULL},
-    {"GlobalAveragePool",   1, 28, 1, 1, global_pool,         &tn_op_mean},
-    {"GlobalMaxPool",       1, 28, 1, 1, global_pool,         &tn_op_max},
-    {"GlobalLpPool",        1, 28, 1, 1, global_lp_pool,      NULL},
+const imp_row onnx_rows_nn[] = {
+    {"Conv",                1,  0, 3, 1, conv,                NULL},
+    {"CausalConvWithState", 27,  0, 4, 2, causal_conv,        NULL},
+    {"ConvTranspose",       1,  0, 3, 1, conv_transpose,      NULL},
+    {"MaxPool",             1,  0, 1, 2, max_pool,            NULL},
+    {"MaxUnpool",           9,  0, 3, 1, max_unpool,          NULL},
+    {"AveragePool",         1,  0, 1, 1, average_pool,        NULL},
+    {"LpPool",              1,  0, 1, 1, lp_pool,             NULL},
+    {"GlobalAveragePool",   1,  0, 1, 1, global_pool,         &tn_op_mean},
+    {"GlobalMaxPool",       1,  0, 1, 1, global_pool,         &tn_op_max},
+    {"GlobalLpPool",        1,  0, 1, 1, global_lp_pool,      NULL},
     {0},
 };
 // clang-format on

@@ -9,120 +9,120 @@
 
 /* ---- BatchNormalization ---- */
 
-static tn_value product(onnx_conv *c, tn_value a, tn_value b)
+static tn_value product(imp_node *c, tn_value a, tn_value b)
 {
-    return onnx_call2(c, &tn_op_multiply, NULL, a, b);
+    return imp_call2(c, &tn_op_multiply, NULL, a, b);
 }
 
 /* v * a + w * (1 - a) */
-static tn_value blend(onnx_conv *c, tn_value v, tn_value w, double a)
+static tn_value blend(imp_node *c, tn_value v, tn_value w, double a)
 {
-    tn_dtype t = onnx_type(v)->dtype;
-    return onnx_call2(c, &tn_op_add, NULL, product(c, v, onnx_const(c, t, a)),
-                      product(c, w, onnx_const(c, t, 1 - a)));
+    tn_dtype t = imp_type(v)->dtype;
+    return imp_call2(c, &tn_op_add, NULL, product(c, v, imp_const(c, t, a)),
+                     product(c, w, imp_const(c, t, 1 - a)));
 }
 
 typedef struct moments {
     tn_value mean, variance;
 } moments;
 
-static moments moments_of(onnx_conv *c, tn_value x, const tn_axes_attr *a)
+static moments moments_of(imp_node *c, tn_value x, const tn_axes_attr *a)
 {
-    tn_value mean = onnx_call1(c, &tn_op_mean_variance, a, x);
+    tn_value mean = imp_call1(c, &tn_op_mean_variance, a, x);
     return (moments){mean, {mean.def, 1}};
 }
 
-static tn_value minus(onnx_conv *c, tn_value a, tn_value b)
+static tn_value minus(imp_node *c, tn_value a, tn_value b)
 {
-    return onnx_call2(c, &tn_op_subtract, NULL, a, b);
+    return imp_call2(c, &tn_op_subtract, NULL, a, b);
 }
 
 /* Training: mean and variance are the data's own; the running ones move towards them. */
-static void train_batch(onnx_conv *c, tn_value in[5], const tn_batch_norm_attr *a)
+static void train_batch(imp_node *c, tn_value in[5], const tn_batch_norm_attr *a)
 {
     static const int64_t channels[] = {1};
     tn_axes_attr all_but = {tn_ints_make(c->arena, 1, channels), false, true};
-    double momentum = onnx_attr_float(c, "momentum", 0.9f);
-    if (onnx_rank(in[0]) < 2)
-        onnx_fail(c, "onnx-E022", "data %s has no channels", onnx_type_text(c, onnx_type(in[0])));
+    double momentum = imp_attr_float(c, "momentum", 0.9f);
+    if (imp_rank(in[0]) < 2)
+        imp_fail(c, "onnx-E022", "data %s has no channels", imp_type_text(c, imp_type(in[0])));
     moments m = moments_of(c, in[0], &all_but);
     tn_value own[5] = {in[0], in[1], in[2], m.mean, m.variance};
-    onnx_out(c, 0, onnx_call(c, &tn_op_nn_batch_norm, a, 5, own));
-    if (c->node->output.n > 1)
-        onnx_out(c, 1, blend(c, in[3], m.mean, momentum));
-    if (c->node->output.n > 2)
-        onnx_out(c, 2, blend(c, in[4], m.variance, momentum));
+    imp_out(c, 0, imp_call(c, &tn_op_nn_batch_norm, a, 5, own));
+    if (c->n_out > 1)
+        imp_out(c, 1, blend(c, in[3], m.mean, momentum));
+    if (c->n_out > 2)
+        imp_out(c, 2, blend(c, in[4], m.variance, momentum));
 }
 
-static void batch_normalization(onnx_conv *c)
+static void batch_normalization(imp_node *c)
 {
     tn_value in[5];
-    tn_batch_norm_attr a = {1, onnx_attr_float(c, "epsilon", 1e-5f), true, true};
-    onnx_attr_ignore(c, "momentum");
-    onnx_attr_ignore(c, "is_test"); /* before opset 7; other outputs exist only while training */
-    onnx_attr_ignore(c, "consumed_inputs");
+    tn_batch_norm_attr a = {1, imp_attr_float(c, "epsilon", 1e-5f), true, true};
+    imp_attr_ignore(c, "momentum");
+    imp_attr_ignore(c, "is_test"); /* before opset 7; other outputs exist only while training */
+    imp_attr_ignore(c, "consumed_inputs");
     for (uint32_t i = 0; i < 5; i++)
-        in[i] = onnx_in(c, i);
-    if (onnx_attr_int(c, "spatial", 1) == 0)
-        onnx_fail(c, "onnx-E009",
-                  "spatial=0 (statistics for each position) is not supported; export the model with opset 9 "
-                  "or later");
+        in[i] = imp_in(c, i);
+    if (imp_attr_int(c, "spatial", 1) == 0)
+        imp_fail(c, "onnx-E009",
+                 "spatial=0 (statistics for each position) is not supported; export the model with opset 9 "
+                 "or later");
     for (int i = 1; i < 5 && in[0].def; i++)
-        in[i] = onnx_cast(c, in[i], onnx_type(in[0])->dtype);
-    if (c->opset >= 14 && onnx_attr_int(c, "training_mode", 0) != 0)
+        in[i] = imp_cast(c, in[i], imp_type(in[0])->dtype);
+    if (c->version >= 14 && imp_attr_int(c, "training_mode", 0) != 0)
         train_batch(c, in, &a);
     else
-        onnx_out(c, 0, onnx_call(c, &tn_op_nn_batch_norm, &a, 5, in));
+        imp_out(c, 0, imp_call(c, &tn_op_nn_batch_norm, &a, 5, in));
 }
 
 /* ---- InstanceNormalization, GroupNormalization ---- */
 
-static void instance_normalization(onnx_conv *c)
+static void instance_normalization(imp_node *c)
 {
-    onnx_attr_ignore(c, "consumed_inputs");
-    tn_value in[3] = {onnx_in(c, 0), onnx_in(c, 1), onnx_in(c, 2)};
+    imp_attr_ignore(c, "consumed_inputs");
+    tn_value in[3] = {imp_in(c, 0), imp_in(c, 1), imp_in(c, 2)};
     tn_norm_attr a = {
-        .axis = 1, .epsilon = onnx_attr_float(c, "epsilon", 1e-5f), .center = true, .scale = true};
-    onnx_out(c, 0, onnx_call(c, &tn_op_nn_instance_norm, &a, 3, in));
+        .axis = 1, .epsilon = imp_attr_float(c, "epsilon", 1e-5f), .center = true, .scale = true};
+    imp_out(c, 0, imp_call(c, &tn_op_nn_instance_norm, &a, 3, in));
 }
 
 /* Before opset 21 scale and bias have an element a group. */
-static tn_value for_channels(onnx_conv *c, tn_value v, int64_t groups, tn_value x)
+static tn_value for_channels(imp_node *c, tn_value v, int64_t groups, tn_value x)
 {
-    const tn_type *t = onnx_type(x);
+    const tn_type *t = imp_type(x);
     int64_t channels;
     if (c->bad || t->n < 2 || !tn_is_int(t->dim[1], &channels) || channels == groups || groups < 1 ||
-        channels % groups != 0 || !tn_is_value(onnx_type(v)->dim[0], groups))
+        channels % groups != 0 || !tn_is_value(imp_type(v)->dim[0], groups))
         return v; /* the operator says what does not fit */
     const tn_expr *pair[2] = {tn_idx(c->pool, groups), tn_idx(c->pool, channels / groups)};
     tn_expand_dims_attr column = {1, 1};
     tn_broadcast_to_attr b = {tn_dims_make(c->arena, 2, pair)};
-    v = onnx_call1(c, &tn_op_broadcast_to, &b, onnx_call1(c, &tn_op_expand_dims, &column, v));
-    return onnx_reshape(c, v, 1, &t->dim[1]);
+    v = imp_call1(c, &tn_op_broadcast_to, &b, imp_call1(c, &tn_op_expand_dims, &column, v));
+    return imp_reshape(c, v, 1, &t->dim[1]);
 }
 
-static void stash_type(onnx_conv *c)
+static void stash_type(imp_node *c)
 {
-    int64_t t = onnx_attr_int(c, "stash_type", 1);
+    int64_t t = imp_attr_int(c, "stash_type", 1);
     if (t != 1 && t != 11)
-        onnx_fail(c, "onnx-E009", "stash_type is %lld; only 1 (float) and 11 (double) are supported",
-                  (long long)t);
+        imp_fail(c, "onnx-E009", "stash_type is %lld; only 1 (float) and 11 (double) are supported",
+                 (long long)t);
 }
 
-static void group_normalization(onnx_conv *c)
+static void group_normalization(imp_node *c)
 {
-    tn_value in[3] = {onnx_in(c, 0), onnx_in(c, 1), onnx_in(c, 2)};
-    onnx_attr_need(c, "num_groups");
+    tn_value in[3] = {imp_in(c, 0), imp_in(c, 1), imp_in(c, 2)};
+    imp_attr_need(c, "num_groups");
     tn_norm_attr a = {.axis = 1,
-                      .epsilon = onnx_attr_float(c, "epsilon", 1e-5f),
+                      .epsilon = imp_attr_float(c, "epsilon", 1e-5f),
                       .center = true,
                       .scale = true,
-                      .num_groups = onnx_attr_int(c, "num_groups", 1)};
-    if (c->opset >= 21)
+                      .num_groups = imp_attr_int(c, "num_groups", 1)};
+    if (c->version >= 21)
         stash_type(c);
-    for (int i = 1; i < 3 && c->opset < 21 && onnx_rank(in[i]) == 1; i++)
+    for (int i = 1; i < 3 && c->version < 21 && imp_rank(in[i]) == 1; i++)
         in[i] = for_channels(c, in[i], a.num_groups, in[0]);
-    onnx_out(c, 0, onnx_call(c, &tn_op_nn_group_norm, &a, 3, in));
+    imp_out(c, 0, imp_call(c, &tn_op_nn_group_norm, &a, 3, in));
 }
 
 /* ---- LayerNormalization, RMSNormalization: over all dimensions from `axis` on ---- */
@@ -143,123 +143,122 @@ static bool same_dims(const tn_type *a, const tn_type *t, int from)
 }
 
 /* The results: y, the mean, 1 / deviation. */
-static void results(onnx_conv *c, tn_value y, tn_value mean, tn_value inverse)
+static void results(imp_node *c, tn_value y, tn_value mean, tn_value inverse)
 {
-    onnx_out(c, 0, y);
-    onnx_out_any(c, 1, mean);
-    onnx_out_any(c, 2, inverse);
+    imp_out(c, 0, y);
+    imp_out_any(c, 1, mean);
+    imp_out_any(c, 2, inverse);
 }
 
 /* gamma and beta have the shape of what is normalised: one kernel over rows. */
-static void rows_norm(onnx_conv *c, const layer *l, tn_value gamma, tn_value beta)
+static void rows_norm(imp_node *c, const layer *l, tn_value gamma, tn_value beta)
 {
-    const tn_type *t = onnx_type(l->x);
+    const tn_type *t = imp_type(l->x);
     tn_norm_attr a = {.axis = -1,
                       .epsilon = l->epsilon,
                       .center = beta.def != NULL,
                       .scale = true,
-                      .moments = c->node->output.n > 1};
+                      .moments = c->n_out > 1};
     const tn_op *op = c->row->relay;
-    const tn_expr *flat[2] = {onnx_product(c, t, 0, l->axis), onnx_product(c, t, l->axis, t->n)};
+    const tn_expr *flat[2] = {imp_product(c, t, 0, l->axis), imp_product(c, t, l->axis, t->n)};
     bool last = l->axis == t->n - 1;
     tn_value in[3] = {l->x, gamma, beta.def ? beta : gamma};
     for (int i = 0; i < 3 && !last; i++)
-        in[i] = onnx_reshape(c, in[i], i ? 1 : 2, i ? &flat[1] : flat);
-    tn_value y = onnx_call(c, op, &a, op == &tn_op_nn_rms_norm ? 2 : 3, in), m[3] = {y};
-    const tn_expr *row[ONNX_MAX_RANK];
+        in[i] = imp_reshape(c, in[i], i ? 1 : 2, i ? &flat[1] : flat);
+    tn_value y = imp_call(c, op, &a, op == &tn_op_nn_rms_norm ? 2 : 3, in), m[3] = {y};
+    const tn_expr *row[IMP_MAX_RANK];
     for (int i = 0; i < t->n; i++)
         row[i] = i < l->axis ? t->dim[i] : tn_idx(c->pool, 1);
     for (uint32_t k = 0; k < 3 && y.def && k < y.def->nout; k++) {
         m[k] = (tn_value){y.def, k};
-        m[k] = last ? m[k] : onnx_reshape(c, m[k], t->n, k ? row : t->dim);
+        m[k] = last ? m[k] : imp_reshape(c, m[k], t->n, k ? row : t->dim);
     }
     results(c, m[0], m[1], m[2]);
 }
 
 /* gamma or beta are broadcast: step by step. */
-static void stepwise_norm(onnx_conv *c, const layer *l, tn_value gamma, tn_value beta)
+static void stepwise_norm(imp_node *c, const layer *l, tn_value gamma, tn_value beta)
 {
-    tn_dtype t = onnx_type(l->x)->dtype;
-    tn_value d = tn_dtype_eq(t, TN_F64) ? l->x : onnx_cast(c, l->x, TN_F32);
+    tn_dtype t = imp_type(l->x)->dtype;
+    tn_value d = tn_dtype_eq(t, TN_F64) ? l->x : imp_cast(c, l->x, TN_F32);
     tn_axes_attr a = {l->axes, true, false};
     moments m = {0};
     if (c->row->relay == &tn_op_nn_rms_norm) {
-        m.variance = onnx_call1(c, &tn_op_mean, &a, product(c, d, d));
+        m.variance = imp_call1(c, &tn_op_mean, &a, product(c, d, d));
     } else {
         m = moments_of(c, d, &a);
         d = minus(c, d, m.mean);
     }
-    tn_value e = onnx_const(c, tn_dtype_eq(t, TN_F64) ? t : TN_F32, l->epsilon),
-             inverse = onnx_call1(c, &tn_op_rsqrt, NULL, onnx_call2(c, &tn_op_add, NULL, m.variance, e));
-    tn_value y = product(c, onnx_cast(c, product(c, d, inverse), t), gamma);
-    results(c, beta.def ? onnx_call2(c, &tn_op_add, NULL, y, beta) : y, m.mean, inverse);
+    tn_value e = imp_const(c, tn_dtype_eq(t, TN_F64) ? t : TN_F32, l->epsilon),
+             inverse = imp_call1(c, &tn_op_rsqrt, NULL, imp_call2(c, &tn_op_add, NULL, m.variance, e));
+    tn_value y = product(c, imp_cast(c, product(c, d, inverse), t), gamma);
+    results(c, beta.def ? imp_call2(c, &tn_op_add, NULL, y, beta) : y, m.mean, inverse);
 }
 
-static void layer_normalization(onnx_conv *c)
+static void layer_normalization(imp_node *c)
 {
-    int64_t axes[ONNX_MAX_RANK];
-    layer l = {.x = onnx_in(c, 0)};
-    tn_value gamma = onnx_in(c, 1), beta = c->row->max_in > 2 ? onnx_opt(c, 2) : (tn_value){0};
-    const tn_type *t = onnx_type(l.x);
-    l.axis = onnx_axis(c, onnx_attr_int(c, "axis", -1), t->n);
-    l.epsilon = onnx_attr_float(c, "epsilon", 1e-5f);
+    int64_t axes[IMP_MAX_RANK];
+    layer l = {.x = imp_in(c, 0)};
+    tn_value gamma = imp_in(c, 1), beta = c->row->max_in > 2 ? imp_opt(c, 2) : (tn_value){0};
+    const tn_type *t = imp_type(l.x);
+    l.axis = imp_axis(c, imp_attr_int(c, "axis", -1), t->n);
+    l.epsilon = imp_attr_float(c, "epsilon", 1e-5f);
     stash_type(c);
     if (c->bad)
         return;
     for (int i = l.axis; i < t->n; i++)
         axes[i - l.axis] = i;
     l.axes = tn_ints_make(c->arena, (uint32_t)(t->n - l.axis), axes);
-    bool whole =
-        same_dims(onnx_type(gamma), t, l.axis) && (!beta.def || same_dims(onnx_type(beta), t, l.axis));
-    whole = whole && tn_dtype_eq(onnx_type(gamma)->dtype, t->dtype);
-    gamma = onnx_cast(c, gamma, t->dtype);
+    bool whole = same_dims(imp_type(gamma), t, l.axis) && (!beta.def || same_dims(imp_type(beta), t, l.axis));
+    whole = whole && tn_dtype_eq(imp_type(gamma)->dtype, t->dtype);
+    gamma = imp_cast(c, gamma, t->dtype);
     (whole ? rows_norm : stepwise_norm)(c, &l, gamma, beta);
 }
 
 /* ---- MeanVarianceNormalization, LpNormalization, LRN ---- */
 
-static void mean_variance_normalization(onnx_conv *c)
+static void mean_variance_normalization(imp_node *c)
 {
     static const int64_t usual[] = {0, 2, 3};
     tn_ints axes;
-    tn_value x = onnx_in(c, 0);
-    if (!onnx_attr_ints(c, "axes", &axes))
+    tn_value x = imp_in(c, 0);
+    if (!imp_attr_ints(c, "axes", &axes))
         axes = tn_ints_make(c->arena, 3, usual);
     moments m = moments_of(c, x, &(tn_axes_attr){axes, true, false});
     if (c->bad)
         return;
-    tn_value deviation = onnx_call1(c, &tn_op_sqrt, NULL, m.variance);
-    tn_value e = onnx_call2(c, &tn_op_add, NULL, deviation, onnx_const(c, onnx_type(x)->dtype, 1e-9));
-    onnx_out(c, 0, onnx_call2(c, &tn_op_divide, NULL, minus(c, x, m.mean), e));
+    tn_value deviation = imp_call1(c, &tn_op_sqrt, NULL, m.variance);
+    tn_value e = imp_call2(c, &tn_op_add, NULL, deviation, imp_const(c, imp_type(x)->dtype, 1e-9));
+    imp_out(c, 0, imp_call2(c, &tn_op_divide, NULL, minus(c, x, m.mean), e));
 }
 
 /* Rows of norm 0 stay as they are. */
-static void lp_normalization(onnx_conv *c)
+static void lp_normalization(imp_node *c)
 {
-    int64_t axis = onnx_attr_int(c, "axis", -1), p = onnx_attr_int(c, "p", 2);
+    int64_t axis = imp_attr_int(c, "axis", -1), p = imp_attr_int(c, "p", 2);
     tn_axes_attr a = {tn_ints_make(c->arena, 1, &axis), true, false};
-    tn_dtype own = onnx_type(onnx_in(c, 0))->dtype, t = onnx_sum_dtype(own); /* a sum of squares is large */
-    tn_value x = onnx_cast(c, onnx_in(c, 0), t);
+    tn_dtype own = imp_type(imp_in(c, 0))->dtype, t = imp_sum_dtype(own); /* a sum of squares is large */
+    tn_value x = imp_cast(c, imp_in(c, 0), t);
     if (p != 1 && p != 2)
-        onnx_fail(c, "onnx-E009", "p is %lld; 1 and 2 are known", (long long)p);
+        imp_fail(c, "onnx-E009", "p is %lld; 1 and 2 are known", (long long)p);
     tn_value sum =
-        onnx_call1(c, &tn_op_sum, &a, p == 1 ? onnx_call1(c, &tn_op_abs, NULL, x) : product(c, x, x));
-    tn_value norm = p == 1 ? sum : onnx_call1(c, &tn_op_sqrt, NULL, sum), one = onnx_const(c, t, 1);
-    tn_value zero = onnx_call2(c, &tn_op_equal, NULL, norm, onnx_const(c, t, 0));
-    tn_value by = onnx_call(c, &tn_op_where, NULL, 3, (const tn_value[]){zero, one, norm});
-    onnx_out(c, 0, onnx_cast(c, onnx_call2(c, &tn_op_divide, NULL, x, by), own));
+        imp_call1(c, &tn_op_sum, &a, p == 1 ? imp_call1(c, &tn_op_abs, NULL, x) : product(c, x, x));
+    tn_value norm = p == 1 ? sum : imp_call1(c, &tn_op_sqrt, NULL, sum), one = imp_const(c, t, 1);
+    tn_value zero = imp_call2(c, &tn_op_equal, NULL, norm, imp_const(c, t, 0));
+    tn_value by = imp_call(c, &tn_op_where, NULL, 3, (const tn_value[]){zero, one, norm});
+    imp_out(c, 0, imp_cast(c, imp_call2(c, &tn_op_divide, NULL, x, by), own));
 }
 
-static void lrn(onnx_conv *c)
+static void lrn(imp_node *c)
 {
-    tn_value x = onnx_in(c, 0);
-    onnx_attr_need(c, "size");
-    tn_lrn_attr a = {.size = onnx_attr_int(c, "size", 1),
+    tn_value x = imp_in(c, 0);
+    imp_attr_need(c, "size");
+    tn_lrn_attr a = {.size = imp_attr_int(c, "size", 1),
                      .axis = 1,
-                     .bias = onnx_attr_float(c, "bias", 1),
-                     .alpha = onnx_attr_float(c, "alpha", 1e-4f),
-                     .beta = onnx_attr_float(c, "beta", 0.75f)};
-    onnx_out(c, 0, onnx_call1(c, &tn_op_nn_lrn, &a, x));
+                     .bias = imp_attr_float(c, "bias", 1),
+                     .alpha = imp_attr_float(c, "alpha", 1e-4f),
+                     .beta = imp_attr_float(c, "beta", 0.75f)};
+    imp_out(c, 0, imp_call1(c, &tn_op_nn_lrn, &a, x));
 }
 
 /* ---- Softmax, LogSoftmax, Hardmax ---- */
@@ -273,75 +272,74 @@ static bool all_ones(const tn_type *t, int from)
 }
 
 /* Before opset 13 everything from `axis` on is one dimension. */
-static tn_value softmax_of_rest(onnx_conv *c, tn_value x, int axis)
+static tn_value softmax_of_rest(imp_node *c, tn_value x, int axis)
 {
-    const tn_type *t = onnx_type(x);
+    const tn_type *t = imp_type(x);
     tn_axis_attr last = {-1}, here = {axis};
     if (axis < t->n && all_ones(t, axis + 1))
-        return onnx_call1(c, c->row->relay, &here, x);
-    const tn_expr *flat[2] = {onnx_product(c, t, 0, axis), onnx_product(c, t, axis, t->n)};
-    return onnx_reshape(c, onnx_call1(c, c->row->relay, &last, onnx_reshape(c, x, 2, flat)), t->n, t->dim);
+        return imp_call1(c, c->row->relay, &here, x);
+    const tn_expr *flat[2] = {imp_product(c, t, 0, axis), imp_product(c, t, axis, t->n)};
+    return imp_reshape(c, imp_call1(c, c->row->relay, &last, imp_reshape(c, x, 2, flat)), t->n, t->dim);
 }
 
-static tn_value softmax_value(onnx_conv *c)
+static tn_value softmax_value(imp_node *c)
 {
-    tn_value x = onnx_in(c, 0);
-    bool rest = c->opset < 13;
-    int64_t given = onnx_attr_int(c, "axis", rest ? 1 : -1);
-    int axis = onnx_axis(c, given, onnx_rank(x) + (rest && given >= 0 && onnx_rank(x) == 1));
+    tn_value x = imp_in(c, 0);
+    bool rest = c->version < 13;
+    int64_t given = imp_attr_int(c, "axis", rest ? 1 : -1);
+    int axis = imp_axis(c, given, imp_rank(x) + (rest && given >= 0 && imp_rank(x) == 1));
     if (c->bad)
         return (tn_value){0};
     tn_axis_attr a = {axis};
-    return rest ? softmax_of_rest(c, x, axis) : onnx_call1(c, c->row->relay, &a, x);
+    return rest ? softmax_of_rest(c, x, axis) : imp_call1(c, c->row->relay, &a, x);
 }
 
-static void softmax(onnx_conv *c) { onnx_out(c, 0, softmax_value(c)); }
+static void softmax(imp_node *c) { imp_out(c, 0, softmax_value(c)); }
 
 /* ---- Dropout: the identity unless training ---- */
 
-static void dropout(onnx_conv *c)
+static void dropout(imp_node *c)
 {
     double training = 0;
-    onnx_attr_ignore(c, "ratio");
-    onnx_attr_ignore(c, "seed");
-    onnx_attr_ignore(c, "is_test");
-    onnx_attr_ignore(c, "consumed_inputs");
-    tn_value x = onnx_in(c, 0);
+    imp_attr_ignore(c, "ratio");
+    imp_attr_ignore(c, "seed");
+    imp_attr_ignore(c, "is_test");
+    imp_attr_ignore(c, "consumed_inputs");
+    tn_value x = imp_in(c, 0);
     double ratio = 0.5;
-    if (onnx_has(c, 2) && !onnx_scalar(c, onnx_in(c, 2), &training))
-        onnx_fail(c, "onnx-E009", "training_mode must be a constant; export the model for inference");
-    if (training != 0 && onnx_has(c, 1) && !onnx_scalar(c, onnx_in(c, 1), &ratio))
-        onnx_fail(c, "onnx-E009", "ratio must be a constant; export the model for inference");
+    if (imp_has(c, 2) && !imp_scalar(c, imp_in(c, 2), &training))
+        imp_fail(c, "onnx-E009", "training_mode must be a constant; export the model for inference");
+    if (training != 0 && imp_has(c, 1) && !imp_scalar(c, imp_in(c, 1), &ratio))
+        imp_fail(c, "onnx-E009", "ratio must be a constant; export the model for inference");
     if (training != 0 &&
         ratio != 0) /* which elements are dropped is up to the random numbers of who trains */
-        onnx_fail(
-            c, "onnx-E009",
-            "training_mode=1 with ratio %g and seed %s is not supported; export the model for inference",
-            ratio, onnx_has_attr(c, "seed") ? "given" : "not given");
-    onnx_out(c, 0, x);
-    if (c->node->output.n < 2 || c->bad)
+        imp_fail(c, "onnx-E009",
+                 "training_mode=1 with ratio %g and seed %s is not supported; export the model for inference",
+                 ratio, imp_has_attr(c, "seed") ? "given" : "not given");
+    imp_out(c, 0, x);
+    if (c->n_out < 2 || c->bad)
         return;
-    tn_broadcast_to_attr a = {{onnx_type(x)->n, onnx_type(x)->dim}}; /* the mask: everything is kept */
-    onnx_out(c, 1,
-             onnx_call1(c, &tn_op_broadcast_to, &a,
-                        onnx_const(c, c->opset < 10 ? onnx_type(x)->dtype : TN_BOOL1, 1)));
+    tn_broadcast_to_attr a = {{imp_type(x)->n, imp_type(x)->dim}}; /* the mask: everything is kept */
+    imp_out(c, 1,
+            imp_call1(c, &tn_op_broadcast_to, &a,
+                      imp_const(c, c->version < 10 ? imp_type(x)->dtype : TN_BOOL1, 1)));
 }
 
 // clang-format off
-const onnx_row onnx_rows_norm[] = {
+const imp_row onnx_rows_norm[] = {
     {"BatchNormalization",        1, 13, 5, 1, batch_normalization,         NULL},
-    {"BatchNormalization",       14, 28, 5, 3, batch_normalization,         NULL},
-    {"InstanceNormalization",     1, 28, 3, 1, instance_normalization,      NULL},
-    {"GroupNormalization",       18, 28, 3, 1, group_normalization,         NULL},
-    {"LayerNormalization",        1, 28, 3, 3, layer_normalization,         &tn_op_nn_layer_norm},
-    {"RMSNormalization",         23, 28, 2, 1, layer_normalization,         &tn_op_nn_rms_norm},
-    {"MeanVarianceNormalization", 9, 28, 1, 1, mean_variance_normalization, NULL},
-    {"LpNormalization",           1, 28, 1, 1, lp_normalization,            NULL},
-    {"LRN",                       1, 28, 1, 1, lrn,                         NULL},
-    {"Softmax",                   1, 28, 1, 1, softmax,                     &tn_op_nn_softmax},
-    {"LogSoftmax",                1, 28, 1, 1, softmax,                     &tn_op_nn_log_softmax},
-    {"Hardmax",                   1, 28, 1, 1, softmax,                     &tn_op_nn_hardmax},
-    {"Dropout",                   1, 28, 3, 2, dropout,                     NULL},
+    {"BatchNormalization",       14,  0, 5, 3, batch_normalization,         NULL},
+    {"InstanceNormalization",     1,  0, 3, 1, instance_normalization,      NULL},
+    {"GroupNormalization",       18,  0, 3, 1, group_normalization,         NULL},
+    {"LayerNormalization",        1,  0, 3, 3, layer_normalization,         &tn_op_nn_layer_norm},
+    {"RMSNormalization",         23,  0, 2, 1, layer_normalization,         &tn_op_nn_rms_norm},
+    {"MeanVarianceNormalization", 9,  0, 1, 1, mean_variance_normalization, NULL},
+    {"LpNormalization",           1,  0, 1, 1, lp_normalization,            NULL},
+    {"LRN",                       1,  0, 1, 1, lrn,                         NULL},
+    {"Softmax",                   1,  0, 1, 1, softmax,                     &tn_op_nn_softmax},
+    {"LogSoftmax",                1,  0, 1, 1, softmax,                     &tn_op_nn_log_softmax},
+    {"Hardmax",                   1,  0, 1, 1, softmax,                     &tn_op_nn_hardmax},
+    {"Dropout",                   1,  0, 3, 2, dropout,                     NULL},
     {0},
 };
 // clang-format on

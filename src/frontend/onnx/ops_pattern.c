@@ -5,119 +5,119 @@
 
 #include <math.h>
 
-static void trilu(onnx_conv *c)
+static void trilu(imp_node *c)
 {
-    tn_value x = onnx_in(c, 0), k = onnx_opt(c, 1);
-    tn_trilu_attr a = {onnx_attr_int(c, "upper", 1) != 0};
+    tn_value x = imp_in(c, 0), k = imp_opt(c, 1);
+    tn_trilu_attr a = {imp_attr_int(c, "upper", 1) != 0};
     if (!k.def)
-        k = onnx_const(c, TN_I64, 0);
-    else if (onnx_rank(k) > 0)
-        k = onnx_reshape(c, k, 0, NULL);
-    onnx_out(c, 0, onnx_call2(c, &tn_op_trilu, &a, x, k));
+        k = imp_const(c, TN_I64, 0);
+    else if (imp_rank(k) > 0)
+        k = imp_reshape(c, k, 0, NULL);
+    imp_out(c, 0, imp_call2(c, &tn_op_trilu, &a, x, k));
 }
 
-static void eye_like(onnx_conv *c)
+static void eye_like(imp_node *c)
 {
-    tn_value x = onnx_in(c, 0);
-    const tn_type *t = onnx_type(x);
-    tn_eye_attr a = {{t->n, t->dim}, onnx_attr_int(c, "k", 0), t->dtype};
-    if (onnx_has_attr(c, "dtype") &&
-        !onnx_dtype(c->im, onnx_attr_int(c, "dtype", 0), "the result", c->loc, &a.dtype))
+    tn_value x = imp_in(c, 0);
+    const tn_type *t = imp_type(x);
+    tn_eye_attr a = {{t->n, t->dim}, imp_attr_int(c, "k", 0), t->dtype};
+    if (imp_has_attr(c, "dtype") &&
+        !onnx_dtype(c->im, imp_attr_int(c, "dtype", 0), "the result", c->loc, &a.dtype))
         c->bad = true;
-    onnx_out(c, 0, onnx_call(c, &tn_op_eye, &a, 0, NULL));
+    imp_out(c, 0, imp_call(c, &tn_op_eye, &a, 0, NULL));
 }
 
 /* ---- Range ---- */
 
 /* How many elements: from constants of any type, or from integers known as expressions with a constant step. */
-static const tn_expr *range_count(onnx_conv *c, const tn_value in[3])
+static const tn_expr *range_count(imp_node *c, const tn_value in[3])
 {
     double start, limit, delta;
-    if (onnx_scalar(c, in[0], &start) && onnx_scalar(c, in[1], &limit) && onnx_scalar(c, in[2], &delta)) {
+    if (imp_scalar(c, in[0], &start) && imp_scalar(c, in[1], &limit) && imp_scalar(c, in[2], &delta)) {
         double n = ceil((limit - start) / delta);
         if (delta == 0 || !(n < 2147483648.0))
-            onnx_fail(c, "onnx-E009", "a range from %g to %g in steps of %g has no end; the model is damaged",
-                      start, limit, delta);
+            imp_fail(c, "onnx-E009", "a range from %g to %g in steps of %g has no end; the model is damaged",
+                     start, limit, delta);
         return tn_idx(c->pool, n > 0 && !c->bad ? (int64_t)n : 0);
     }
     int64_t step;
     tn_dims known;
     for (int i = 0; i < 3; i++)
-        if (!onnx_host(c, in[i], &known))
+        if (!imp_host(c, in[i], &known))
             return onnx_dynamic_count(c, in);
-    tn_dims from = onnx_host_in(c, in[0], "start"), to = onnx_host_in(c, in[1], "limit");
-    step = onnx_int_in(c, in[2], "delta");
+    tn_dims from = imp_host_in(c, in[0], "start"), to = imp_host_in(c, in[1], "limit");
+    step = imp_int_in(c, in[2], "delta");
     if (c->bad)
         return tn_idx(c->pool, 0);
     if (step == 0) {
-        onnx_fail(c, "onnx-E009", "delta is 0; the model is damaged");
+        imp_fail(c, "onnx-E009", "delta is 0; the model is damaged");
         return tn_idx(c->pool, 0);
     }
     const tn_expr *way =
         step > 0 ? tn_sub(c->pool, to.at[0], from.at[0]) : tn_sub(c->pool, from.at[0], to.at[0]);
-    return onnx_simplify(
+    return imp_simplify(
         c, tn_max(c->pool, tn_ceildiv(c->pool, way, step > 0 ? step : -step), tn_idx(c->pool, 0)));
 }
 
-static void range(onnx_conv *c)
+static void range(imp_node *c)
 {
     tn_value in[3];
-    onnx_attr_ignore(c, "stash_type"); /* 16-bit floats are computed in float32 */
+    imp_attr_ignore(c, "stash_type"); /* 16-bit floats are computed in float32 */
     for (uint32_t i = 0; i < 3; i++) {
-        in[i] = onnx_in(c, i);
-        in[i] = onnx_rank(in[i]) > 0 ? onnx_reshape(c, in[i], 0, NULL) : in[i];
+        in[i] = imp_in(c, i);
+        in[i] = imp_rank(in[i]) > 0 ? imp_reshape(c, in[i], 0, NULL) : in[i];
     }
     if (c->bad)
         return;
     const tn_expr *count = range_count(c, in);
     tn_arange_attr a = {tn_dims_make(c->arena, 1, &count)};
-    onnx_out(c, 0, onnx_call2(c, &tn_op_arange, &a, in[0], in[2]));
+    imp_out(c, 0, imp_call2(c, &tn_op_arange, &a, in[0], in[2]));
 }
 
 /* ---- Tile: before opset 6 along one axis, else one count a dimension ---- */
 
-static void tile(onnx_conv *c)
+static void tile(imp_node *c)
 {
-    tn_value x = onnx_in(c, 0);
+    tn_value x = imp_in(c, 0);
     tn_tile_attr a = {{0}};
-    if (c->opset >= 6) {
-        a.reps = onnx_extents_in(c, onnx_in(c, 1), "repeats");
+    if (c->version >= 6) {
+        a.reps = imp_extents_in(c, imp_in(c, 1), "repeats");
     } else {
-        int64_t times = onnx_int_in(c, onnx_in(c, 1), "tiles");
-        int axis = onnx_axis(c, onnx_int_in(c, onnx_in(c, 2), "axis"), onnx_rank(x));
-        const tn_expr **reps = TN_NEW_N(c->arena, const tn_expr *, ONNX_MAX_RANK);
-        for (int i = 0; i < onnx_rank(x); i++)
+        int64_t times = imp_int_in(c, imp_in(c, 1), "tiles");
+        int axis = imp_axis(c, imp_int_in(c, imp_in(c, 2), "axis"), imp_rank(x));
+        const tn_expr **reps = TN_NEW_N(c->arena, const tn_expr *, IMP_MAX_RANK);
+        for (int i = 0; i < imp_rank(x); i++)
             reps[i] = tn_idx(c->pool, i == axis ? times : 1);
-        a.reps = (tn_dims){(uint32_t)onnx_rank(x), reps};
+        a.reps = (tn_dims){(uint32_t)imp_rank(x), reps};
     }
-    if (!c->bad && a.reps.n != (uint32_t)onnx_rank(x))
-        onnx_fail(c, "onnx-E009", "repeats has %u entries, but the operand is %s; the model is damaged",
-                  (unsigned)a.reps.n, onnx_type_text(c, onnx_type(x)));
-    onnx_out(c, 0, onnx_call1(c, &tn_op_tile, &a, x));
+    if (!c->bad && a.reps.n != (uint32_t)imp_rank(x))
+        imp_fail(c, "onnx-E009", "repeats has %u entries, but the operand is %s; the model is damaged",
+                 (unsigned)a.reps.n, imp_type_text(c, imp_type(x)));
+    imp_out(c, 0, imp_call1(c, &tn_op_tile, &a, x));
 }
 
 /* ---- CumSum, CumProd: 16-bit floats are added in float32 ---- */
 
-static void scan(onnx_conv *c)
+static void scan(imp_node *c)
 {
-    tn_value x = onnx_in(c, 0);
-    tn_dtype t = onnx_type(x)->dtype;
-    tn_scan_attr a = {onnx_int_in(c, onnx_in(c, 1), "axis"), onnx_attr_int(c, "exclusive", 0) != 0,
-                      onnx_attr_int(c, "reverse", 0) != 0};
+    tn_value x = imp_in(c, 0);
+    tn_dtype t = imp_type(x)->dtype;
+    tn_scan_attr a = {imp_int_in(c, imp_in(c, 1), "axis"), imp_attr_int(c, "exclusive", 0) != 0,
+                      imp_attr_int(c, "reverse", 0) != 0};
     if (tn_dtype_is_float(t) && t.bits == 16)
-        x = onnx_cast(c, x, TN_F32);
-    onnx_out(c, 0, onnx_cast(c, onnx_call1(c, c->row->relay, &a, x), t));
+        x = imp_cast(c, x, TN_F32);
+    imp_out(c, 0, imp_cast(c, imp_call1(c, c->row->relay, &a, x), t));
 }
 
 // clang-format off
-const onnx_row onnx_rows_pattern[] = {
-    {"Trilu",   14, 28, 2, 1, trilu,    NULL},
-    {"EyeLike",  9, 28, 1, 1, eye_like, NULL},
-    {"Range",   11, 28, 3, 1, range,    NULL},
+const imp_row onnx_rows_pattern[] = {
+    {"Trilu",   14,  0, 2, 1, trilu,    NULL},
+    {"EyeLike",  9,  0, 1, 1, eye_like, NULL},
+    {"Range",   11,  0, 3, 1, range,    NULL},
     {"Tile",     1,  5, 3, 1, tile,     NULL},
-    {"Tile",     6, 28, 2, 1, tile,     NULL},
-    {"CumSum",  11, 28, 2, 1, scan,     &tn_op_cumsum},
-    {"CumProd", 26, 28, 2, 1, scan,     &tn_op_cumprod},
+    {"Tile",     6,  0, 2, 1, tile,     NULL},
+    {"CumSum",  11,  0, 2, 1, scan,     &tn_op_cumsum},
+    {"CumProd", 26,  0, 2, 1, scan,     &tn_op_cumprod},
     {0},
 };
 // clang-format on

@@ -9,73 +9,73 @@
 
 #include <string.h>
 
-static int64_t seed(onnx_conv *c)
+static int64_t seed(imp_node *c)
 {
-    if (!onnx_has_attr(c, "seed"))
-        onnx_fail(
+    if (!imp_has_attr(c, "seed"))
+        imp_fail(
             c, "onnx-E009",
             "attribute seed is missing; a compiled model gives the same numbers in every run, so set a seed");
     unsigned char bits[8] = {0};
-    tn_scalar_write(TN_F32, bits, (tn_scalar){.f = onnx_attr_float(c, "seed", 0)});
+    tn_scalar_write(TN_F32, bits, (tn_scalar){.f = imp_attr_float(c, "seed", 0)});
     return tn_scalar_read(TN_I32, bits).i;
 }
 
 /* The dtype of attribute dtype, else def. */
-static tn_dtype result_type(onnx_conv *c, tn_dtype def)
+static tn_dtype result_type(imp_node *c, tn_dtype def)
 {
-    if (onnx_has_attr(c, "dtype") &&
-        !onnx_dtype(c->im, onnx_attr_int(c, "dtype", 0), "the result", c->loc, &def))
+    if (imp_has_attr(c, "dtype") &&
+        !onnx_dtype(c->im, imp_attr_int(c, "dtype", 0), "the result", c->loc, &def))
         c->bad = true;
     return def;
 }
 
-static void random(onnx_conv *c)
+static void random(imp_node *c)
 {
     bool like = strstr(c->row->op, "Like") != NULL, normal = c->row->op[6] == 'N';
     tn_random_attr a = {.distribution = normal ? "normal" : "uniform", .seed = seed(c)};
     if (like) {
-        const tn_type *t = onnx_type(onnx_in(c, 0));
+        const tn_type *t = imp_type(imp_in(c, 0));
         a.shape = (tn_dims){t->n, t->dim};
         a.dtype = result_type(c, t->dtype);
     } else {
         tn_ints list = {0};
-        onnx_attr_need(c, "shape");
-        (void)onnx_attr_ints(c, "shape", &list);
+        imp_attr_need(c, "shape");
+        (void)imp_attr_ints(c, "shape", &list);
         const tn_expr **e = TN_NEW_N(c->arena, const tn_expr *, list.n);
         for (uint32_t i = 0; i < list.n; i++)
             e[i] = tn_idx(c->pool, list.at[i]);
         a.shape = (tn_dims){list.n, e};
         a.dtype = result_type(c, TN_F32);
     }
-    a.low = normal ? onnx_attr_float(c, "mean", 0) : onnx_attr_float(c, "low", 0);
-    a.high = normal ? onnx_attr_float(c, "scale", 1) : onnx_attr_float(c, "high", 1);
-    onnx_out(c, 0, onnx_call(c, &tn_op_random, &a, 0, NULL));
+    a.low = normal ? imp_attr_float(c, "mean", 0) : imp_attr_float(c, "low", 0);
+    a.high = normal ? imp_attr_float(c, "scale", 1) : imp_attr_float(c, "high", 1);
+    imp_out(c, 0, imp_call(c, &tn_op_random, &a, 0, NULL));
 }
 
 /* One with the operand's probability. */
-static void bernoulli(onnx_conv *c)
+static void bernoulli(imp_node *c)
 {
-    tn_value p = onnx_in(c, 0);
-    const tn_type *t = onnx_type(p);
+    tn_value p = imp_in(c, 0);
+    const tn_type *t = imp_type(p);
     tn_dtype to = result_type(c, t->dtype), wide = t->dtype.bits == 64 ? TN_F64 : TN_F32;
     tn_random_attr a = {{t->n, t->dim}, "uniform", 0, 1, seed(c), wide};
-    tn_value drawn = onnx_call(c, &tn_op_random, &a, 0, NULL);
-    onnx_out(c, 0, onnx_cast(c, onnx_call2(c, &tn_op_less, NULL, drawn, onnx_cast(c, p, wide)), to));
+    tn_value drawn = imp_call(c, &tn_op_random, &a, 0, NULL);
+    imp_out(c, 0, imp_cast(c, imp_call2(c, &tn_op_less, NULL, drawn, imp_cast(c, p, wide)), to));
 }
 
 /* Rows of log-probabilities, up to a summand: of sample_size uniform numbers each, in how many classes'
  * probabilities, added up, it lies. */
-static void multinomial(onnx_conv *c)
+static void multinomial(imp_node *c)
 {
-    tn_value x = onnx_in(c, 0);
-    const tn_type *t = onnx_type(x);
-    int64_t samples = onnx_attr_int(c, "sample_size", 1), last = 0, two = 2;
+    tn_value x = imp_in(c, 0);
+    const tn_type *t = imp_type(x);
+    int64_t samples = imp_attr_int(c, "sample_size", 1), last = 0, two = 2;
     tn_dtype to = result_type(c, TN_I32), wide = t->dtype.bits == 64 ? TN_F64 : TN_F32;
     if (!c->bad && (t->n != 2 || !tn_is_int(t->dim[1], &last) || last < 1 || samples < 1))
-        onnx_fail(c, "onnx-E009",
-                  "the operand is %s and sample_size %lld; it needs rows with a known number of classes, and "
-                  "a sample_size of at least 1",
-                  onnx_type_text(c, t), (long long)samples);
+        imp_fail(c, "onnx-E009",
+                 "the operand is %s and sample_size %lld; it needs rows with a known number of classes, and "
+                 "a sample_size of at least 1",
+                 imp_type_text(c, t), (long long)samples);
     int32_t from = (int32_t)seed(c);
     if (c->bad)
         return;
@@ -84,24 +84,24 @@ static void multinomial(onnx_conv *c)
     tn_axis_attr classes = {1};
     tn_scan_attr sums = {1, false, false};
     tn_axes_attr count = {tn_ints_make(c->arena, 1, &two), false, false};
-    tn_value p = onnx_call1(c, &tn_op_nn_softmax, &classes, onnx_cast(c, x, wide)),
-             edge = onnx_unsqueeze(c, onnx_call1(c, &tn_op_cumsum, &sums, p), 1),
-             drawn = onnx_unsqueeze(c, onnx_call(c, &tn_op_random, &a, 0, NULL), 2),
-             passed = onnx_cast(c, onnx_call2(c, &tn_op_less_equal, NULL, edge, drawn), TN_I32),
-             index = onnx_call1(c, &tn_op_sum, &count, passed);
+    tn_value p = imp_call1(c, &tn_op_nn_softmax, &classes, imp_cast(c, x, wide)),
+             edge = imp_unsqueeze(c, imp_call1(c, &tn_op_cumsum, &sums, p), 1),
+             drawn = imp_unsqueeze(c, imp_call(c, &tn_op_random, &a, 0, NULL), 2),
+             passed = imp_cast(c, imp_call2(c, &tn_op_less_equal, NULL, edge, drawn), TN_I32),
+             index = imp_call1(c, &tn_op_sum, &count, passed);
     /* sums are rounded */
-    index = onnx_call2(c, &tn_op_minimum, NULL, index, onnx_const(c, TN_I32, (double)(last - 1)));
-    onnx_out(c, 0, onnx_cast(c, index, to));
+    index = imp_call2(c, &tn_op_minimum, NULL, index, imp_const(c, TN_I32, (double)(last - 1)));
+    imp_out(c, 0, imp_cast(c, index, to));
 }
 
 // clang-format off
-const onnx_row onnx_rows_random[] = {
-    {"RandomNormal",       1, 28, 0, 1, random,    NULL},
-    {"RandomUniform",      1, 28, 0, 1, random,    NULL},
-    {"RandomNormalLike",   1, 28, 1, 1, random,    NULL},
-    {"RandomUniformLike",  1, 28, 1, 1, random,    NULL},
-    {"Bernoulli",         15, 28, 1, 1, bernoulli, NULL},
-    {"Multinomial",        7, 28, 1, 1, multinomial, NULL},
+const imp_row onnx_rows_random[] = {
+    {"RandomNormal",       1,  0, 0, 1, random,    NULL},
+    {"RandomUniform",      1,  0, 0, 1, random,    NULL},
+    {"RandomNormalLike",   1,  0, 1, 1, random,    NULL},
+    {"RandomUniformLike",  1,  0, 1, 1, random,    NULL},
+    {"Bernoulli",         15,  0, 1, 1, bernoulli, NULL},
+    {"Multinomial",        7,  0, 1, 1, multinomial, NULL},
     {0},
 };
 // clang-format on

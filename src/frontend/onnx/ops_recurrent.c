@@ -31,23 +31,23 @@ static bool takes(const char *list, const char *name)
 }
 
 /* The next entry of a list of floats, if the activation takes one; entries go to those that take them, in order. */
-static bool next_float(const onnx_attr *list, size_t *at, double *out)
+static bool next_float(const imp_attr *list, size_t *at, double *out)
 {
     if (!list || *at >= list->floats.n)
         return false;
-    *out = (double)((const float *)list->floats.at)[(*at)++];
+    *out = (double)list->floats.at[(*at)++];
     return true;
 }
 
 /* `count` activations from the `first`-th on, as nn.recurrent takes them. */
-static const char *activations_of(onnx_conv *c, const onnx_attr *names, size_t first, size_t count)
+static const char *activations_of(imp_node *c, const imp_attr *names, size_t first, size_t count)
 {
-    const onnx_attr *alpha = onnx_attr_find(c, "activation_alpha", ONNX_A_FLOATS),
-                    *beta = onnx_attr_find(c, "activation_beta", ONNX_A_FLOATS);
+    const imp_attr *alpha = imp_attr_find(c, "activation_alpha", IMP_A_FLOATS),
+                   *beta = imp_attr_find(c, "activation_beta", IMP_A_FLOATS);
     const char *text = "";
     size_t a = 0, b = 0;
     for (size_t i = 0; names && i < first + count; i++) {
-        const tn_pb_bytes s = ((const tn_pb_bytes *)names->strings.at)[i];
+        const tn_bytes s = names->texts.at[i];
         char *name = tn_arena_strndup(c->arena, (const char *)s.at, s.n);
         double value;
         for (char *p = name; *p; p++)
@@ -64,152 +64,151 @@ static const char *activations_of(onnx_conv *c, const onnx_attr *names, size_t f
     return text;
 }
 
-static void read_direction(onnx_conv *c, layer *l)
+static void read_direction(imp_node *c, layer *l)
 {
-    const char *d = onnx_attr_string(c, "direction", "forward");
+    const char *d = imp_attr_string(c, "direction", "forward");
     l->directions = strcmp(d, "bidirectional") == 0 ? 2 : 1;
     l->attr.reverse = strcmp(d, "reverse") == 0;
     if (l->directions == 1 && !l->attr.reverse && strcmp(d, "forward") != 0)
-        onnx_fail(c, "onnx-E009", "direction is \"%s\"; forward, reverse and bidirectional are known", d);
+        imp_fail(c, "onnx-E009", "direction is \"%s\"; forward, reverse and bidirectional are known", d);
 }
 
-static const onnx_attr *read_names(onnx_conv *c, const layer *l)
+static const imp_attr *read_names(imp_node *c, const layer *l)
 {
-    const onnx_attr *names = onnx_attr_find(c, "activations", ONNX_A_STRINGS);
-    if (names && names->strings.n != (size_t)(l->directions * l->n_activation)) {
-        onnx_fail(c, "onnx-E009",
-                  "attribute activations has %zu entries, but %lld are needed; the model is damaged",
-                  names->strings.n, (long long)(l->directions * l->n_activation));
+    const imp_attr *names = imp_attr_find(c, "activations", IMP_A_TEXTS);
+    if (names && names->texts.n != (size_t)(l->directions * l->n_activation)) {
+        imp_fail(c, "onnx-E009",
+                 "attribute activations has %zu entries, but %lld are needed; the model is damaged",
+                 names->texts.n, (long long)(l->directions * l->n_activation));
         return NULL;
     }
     return names;
 }
 
-static void check_shapes(onnx_conv *c, layer *l)
+static void check_shapes(imp_node *c, layer *l)
 {
-    tn_value x = onnx_in(c, X), w = onnx_in(c, W), r = onnx_in(c, R);
+    tn_value x = imp_in(c, X), w = imp_in(c, W), r = imp_in(c, R);
     if (c->bad)
         return;
-    if (onnx_rank(x) != 3 || onnx_rank(w) != 3 || onnx_rank(r) != 3 ||
-        !tn_is_int(onnx_type(r)->dim[2], &l->units)) {
-        onnx_fail(c, "onnx-E022",
-                  "operands %s, %s and %s must have three dimensions and a fixed number of units",
-                  onnx_type_text(c, onnx_type(x)), onnx_type_text(c, onnx_type(w)),
-                  onnx_type_text(c, onnx_type(r)));
+    if (imp_rank(x) != 3 || imp_rank(w) != 3 || imp_rank(r) != 3 ||
+        !tn_is_int(imp_type(r)->dim[2], &l->units)) {
+        imp_fail(c, "onnx-E022",
+                 "operands %s, %s and %s must have three dimensions and a fixed number of units",
+                 imp_type_text(c, imp_type(x)), imp_type_text(c, imp_type(w)), imp_type_text(c, imp_type(r)));
         return;
     }
     const tn_expr *d = tn_idx(c->pool, l->directions), *rows = tn_idx(c->pool, l->gates * l->units);
-    const tn_type *bias = onnx_has(c, B) ? onnx_type(onnx_opt(c, B)) : NULL;
-    bool fits = onnx_attr_int(c, "hidden_size", l->units) == l->units;
+    const tn_type *bias = imp_has(c, B) ? imp_type(imp_opt(c, B)) : NULL;
+    bool fits = imp_attr_int(c, "hidden_size", l->units) == l->units;
     for (uint32_t i = W; i <= R; i++)
-        fits = fits && onnx_type(onnx_opt(c, i))->dim[0] == d && onnx_type(onnx_opt(c, i))->dim[1] == rows;
+        fits = fits && imp_type(imp_opt(c, i))->dim[0] == d && imp_type(imp_opt(c, i))->dim[1] == rows;
     if (bias)
         fits =
             fits && bias->n == 2 && bias->dim[0] == d && tn_is_value(bias->dim[1], 2 * l->gates * l->units);
     if (!fits)
-        onnx_fail(
+        imp_fail(
             c, "onnx-E022",
             "W %s, R %s, B and hidden_size do not match %lld directions of %lld gates; the model is damaged",
-            onnx_type_text(c, onnx_type(w)), onnx_type_text(c, onnx_type(r)), (long long)l->directions,
+            imp_type_text(c, imp_type(w)), imp_type_text(c, imp_type(r)), (long long)l->directions,
             (long long)l->gates);
 }
 
 /* ---- one direction ---- */
 
 /* Part d of an operand whose axis `axis` is the directions. */
-static tn_value part(onnx_conv *c, tn_value v, int64_t axis, int64_t d)
+static tn_value part(imp_node *c, tn_value v, int64_t axis, int64_t d)
 {
     if (!v.def)
         return v;
-    if (onnx_rank(v) <= axis) {
-        onnx_fail(c, "onnx-E022", "operand %s has too few dimensions; the model is damaged",
-                  onnx_type_text(c, onnx_type(v)));
+    if (imp_rank(v) <= axis) {
+        imp_fail(c, "onnx-E022", "operand %s has too few dimensions; the model is damaged",
+                 imp_type_text(c, imp_type(v)));
         return (tn_value){0};
     }
-    return onnx_squeeze(c, onnx_slice(c, v, axis, d, d + 1), axis);
+    return imp_squeeze(c, imp_slice(c, v, axis, d, d + 1), axis);
 }
 
 /* The bias of data, Wb + Rb; of a GRU with linear_before_reset the last third of Rb goes to *recurrent. */
-static tn_value bias_of(onnx_conv *c, const layer *l, tn_value b, tn_value *recurrent)
+static tn_value bias_of(imp_node *c, const layer *l, tn_value b, tn_value *recurrent)
 {
     int64_t n = l->gates * l->units;
     *recurrent = (tn_value){0};
     if (!b.def)
         return b;
-    tn_value wb = onnx_slice(c, b, 0, 0, n), rb = onnx_slice(c, b, 0, n, 2 * n);
+    tn_value wb = imp_slice(c, b, 0, 0, n), rb = imp_slice(c, b, 0, n, 2 * n);
     if (!l->linear_before_reset)
-        return onnx_call2(c, &tn_op_add, NULL, wb, rb);
-    *recurrent = onnx_slice(c, rb, 0, 2 * l->units, n);
+        return imp_call2(c, &tn_op_add, NULL, wb, rb);
+    *recurrent = imp_slice(c, rb, 0, 2 * l->units, n);
     const int64_t around[] = {0, l->units};
     tn_pad_attr zeros = {.pad_width = tn_make_dims(c->g, 2, around),
                          .pad_mode = tn_intern(c->g->ctx, "constant")};
-    tn_value gates = onnx_call1(c, &tn_op_nn_pad, &zeros, onnx_slice(c, rb, 0, 0, 2 * l->units));
-    return onnx_call2(c, &tn_op_add, NULL, wb, gates);
+    tn_value gates = imp_call1(c, &tn_op_nn_pad, &zeros, imp_slice(c, rb, 0, 0, 2 * l->units));
+    return imp_call2(c, &tn_op_add, NULL, wb, gates);
 }
 
-static tn_value project(onnx_conv *c, tn_value x, tn_value w, tn_value bias)
+static tn_value project(imp_node *c, tn_value x, tn_value w, tn_value bias)
 {
     tn_dense_attr dense = {0};
     tn_axis_attr last = {-1};
-    tn_value y = onnx_call2(c, &tn_op_nn_dense, &dense, x, w);
-    return bias.def ? onnx_call2(c, &tn_op_nn_bias_add, &last, y, bias) : y;
+    tn_value y = imp_call2(c, &tn_op_nn_dense, &dense, x, w);
+    return bias.def ? imp_call2(c, &tn_op_nn_bias_add, &last, y, bias) : y;
 }
 
 /* One direction: its steps [steps, batch, units]; further results are the last states [batch, units]. */
-static tn_value direction(onnx_conv *c, const layer *l, tn_value x, int64_t d)
+static tn_value direction(imp_node *c, const layer *l, tn_value x, int64_t d)
 {
     int64_t state_axis = l->batch_first ? 1 : 0;
-    tn_value rbias, bias = bias_of(c, l, part(c, onnx_opt(c, B), 0, d), &rbias);
-    tn_value in[7] = {project(c, x, part(c, onnx_in(c, W), 0, d), bias)};
+    tn_value rbias, bias = bias_of(c, l, part(c, imp_opt(c, B), 0, d), &rbias);
+    tn_value in[7] = {project(c, x, part(c, imp_in(c, W), 0, d), bias)};
     const tn_expr *rdim[] = {tn_idx(c->pool, l->gates), tn_idx(c->pool, l->units), tn_idx(c->pool, l->units)};
-    in[1] = onnx_reshape(c, part(c, onnx_in(c, R), 0, d), 3, rdim);
-    in[2] = part(c, onnx_opt(c, H0), state_axis, d);
+    in[1] = imp_reshape(c, part(c, imp_in(c, R), 0, d), 3, rdim);
+    in[2] = part(c, imp_opt(c, H0), state_axis, d);
     if (l->gates == 4) {
         const tn_expr *pdim[] = {tn_idx(c->pool, 3), tn_idx(c->pool, l->units)};
-        in[3] = part(c, onnx_opt(c, C0), state_axis, d);
-        in[4] = part(c, onnx_opt(c, PEEP), 0, d);
-        in[4] = in[4].def ? onnx_reshape(c, in[4], 2, pdim) : in[4];
+        in[3] = part(c, imp_opt(c, C0), state_axis, d);
+        in[4] = part(c, imp_opt(c, PEEP), 0, d);
+        in[4] = in[4].def ? imp_reshape(c, in[4], 2, pdim) : in[4];
     }
     in[5] = rbias;
-    in[6] = onnx_opt(c, LENS);
-    return onnx_call(c, &tn_op_nn_recurrent, &l->attr, 7, in);
+    in[6] = imp_opt(c, LENS);
+    return imp_call(c, &tn_op_nn_recurrent, &l->attr, 7, in);
 }
 
 /* ---- results ---- */
 
 /* The parts of all directions, [.., batch, units] each, joined on a new axis 1 or, batch first, put in that order. */
-static tn_value join(onnx_conv *c, const layer *l, const tn_value part[])
+static tn_value join(imp_node *c, const layer *l, const tn_value part[])
 {
     static const int64_t batch_first[] = {2, 0, 1, 3};
     tn_value v[2];
     for (int64_t d = 0; d < l->directions; d++)
-        v[d] = onnx_unsqueeze(c, part[d], 1);
-    tn_value y = onnx_concat(c, (uint32_t)l->directions, v, 1);
-    return l->batch_first ? onnx_transpose(c, y, 4, batch_first) : y;
+        v[d] = imp_unsqueeze(c, part[d], 1);
+    tn_value y = imp_concat(c, (uint32_t)l->directions, v, 1);
+    return l->batch_first ? imp_transpose(c, y, 4, batch_first) : y;
 }
 
 /* Result k of all directions, the last states [batch, units], joined on a new axis 0 or, batch first, 1. */
-static tn_value join_state(onnx_conv *c, const layer *l, const tn_value steps[], uint32_t k)
+static tn_value join_state(imp_node *c, const layer *l, const tn_value steps[], uint32_t k)
 {
     int64_t axis = l->batch_first ? 1 : 0;
     tn_value state[2];
     for (int64_t d = 0; d < l->directions; d++)
-        state[d] = onnx_unsqueeze(c, (tn_value){steps[d].def, k}, axis);
-    return onnx_concat(c, (uint32_t)l->directions, state, axis);
+        state[d] = imp_unsqueeze(c, (tn_value){steps[d].def, k}, axis);
+    return imp_concat(c, (uint32_t)l->directions, state, axis);
 }
 
-static void recurrent(onnx_conv *c, layer *l)
+static void recurrent(imp_node *c, layer *l)
 {
     static const int64_t time_first[] = {1, 0, 2};
     tn_value y[2];
     read_direction(c, l);
     check_shapes(c, l);
-    l->batch_first = onnx_attr_int(c, "layout", 0) != 0;
-    onnx_attr_ignore(c, "output_sequence"); /* opset 1: whether Y is wanted */
+    l->batch_first = imp_attr_int(c, "layout", 0) != 0;
+    imp_attr_ignore(c, "output_sequence"); /* opset 1: whether Y is wanted */
     l->attr.cell = l->cell;
-    l->attr.clip = onnx_attr_float(c, "clip", 0);
-    const onnx_attr *names = read_names(c, l);
-    tn_value x = l->batch_first && !c->bad ? onnx_transpose(c, onnx_in(c, X), 3, time_first) : onnx_in(c, X);
+    l->attr.clip = imp_attr_float(c, "clip", 0);
+    const imp_attr *names = read_names(c, l);
+    tn_value x = l->batch_first && !c->bad ? imp_transpose(c, imp_in(c, X), 3, time_first) : imp_in(c, X);
     for (int64_t d = 0; d < l->directions && !c->bad; d++) {
         l->attr.reverse = l->attr.reverse || d == 1;
         l->attr.activations = tn_intern(
@@ -218,37 +217,37 @@ static void recurrent(onnx_conv *c, layer *l)
     }
     if (c->bad)
         return;
-    onnx_out_any(c, 0, join(c, l, y));
-    onnx_out_any(c, 1, join_state(c, l, y, 1));
+    imp_out_any(c, 0, join(c, l, y));
+    imp_out_any(c, 1, join_state(c, l, y, 1));
     if (l->gates == 4)
-        onnx_out_any(c, 2, join_state(c, l, y, 2));
+        imp_out_any(c, 2, join_state(c, l, y, 2));
 }
 
-static void rnn(onnx_conv *c)
+static void rnn(imp_node *c)
 {
     layer l = {.cell = "rnn", .gates = 1, .n_activation = 1};
     recurrent(c, &l);
 }
 
-static void gru(onnx_conv *c)
+static void gru(imp_node *c)
 {
     layer l = {.cell = "gru", .gates = 3, .n_activation = 2};
-    l.linear_before_reset = l.attr.linear_before_reset = onnx_attr_int(c, "linear_before_reset", 0) != 0;
+    l.linear_before_reset = l.attr.linear_before_reset = imp_attr_int(c, "linear_before_reset", 0) != 0;
     recurrent(c, &l);
 }
 
-static void lstm(onnx_conv *c)
+static void lstm(imp_node *c)
 {
     layer l = {.cell = "lstm", .gates = 4, .n_activation = 3};
-    l.attr.input_forget = onnx_attr_int(c, "input_forget", 0) != 0;
+    l.attr.input_forget = imp_attr_int(c, "input_forget", 0) != 0;
     recurrent(c, &l);
 }
 
 // clang-format off
-const onnx_row onnx_rows_recurrent[] = {
-    {"RNN",  1, 28, 6, 2, rnn,  NULL},
-    {"GRU",  1, 28, 6, 2, gru,  NULL},
-    {"LSTM", 1, 28, 8, 3, lstm, NULL},
+const imp_row onnx_rows_recurrent[] = {
+    {"RNN",  1,  0, 6, 2, rnn,  NULL},
+    {"GRU",  1,  0, 6, 2, gru,  NULL},
+    {"LSTM", 1,  0, 8, 3, lstm, NULL},
     {0},
 };
 // clang-format on

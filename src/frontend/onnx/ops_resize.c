@@ -10,35 +10,34 @@
 
 typedef struct resize {
     tn_value x;
-    int rank, n;             /* n: axes named by scales or sizes */
-    int axis[ONNX_MAX_RANK]; /* their dimensions of x */
-    const tn_expr *size[ONNX_MAX_RANK];
-    double scale[ONNX_MAX_RANK]; /* 0: size / extent */
-    double roi[2 * ONNX_MAX_RANK];
+    int rank, n;            /* n: axes named by scales or sizes */
+    int axis[IMP_MAX_RANK]; /* their dimensions of x */
+    const tn_expr *size[IMP_MAX_RANK];
+    double scale[IMP_MAX_RANK]; /* 0: size / extent */
+    double roi[2 * IMP_MAX_RANK];
     tn_resample_attr a; /* what all axes share */
 } resize;
 
 /* ---- operands ---- */
 
 /* Elements of a constant of floats; -1: none, or not constant (reported). */
-static int floats(onnx_conv *c, tn_value v, const char *what, double out[], int most)
+static int floats(imp_node *c, tn_value v, const char *what, double out[], int most)
 {
-    const tn_type *t = onnx_type(v);
+    const tn_type *t = imp_type(v);
     int64_t count;
     if (c->bad || !v.def)
         return -1;
     bool list = t->n == 1 && tn_is_int(t->dim[0], &count);
     if (!list || !tn_op_is(v.def, &tn_op_constant) || !v.def->blob ||
         v.def->blob->n < (size_t)count * tn_dtype_bytes(t->dtype)) {
-        onnx_fail(
-            c, "onnx-E016",
-            "%s must be a constant list of numbers; simplify the model, or give its inputs fixed shapes",
-            what);
+        imp_fail(c, "onnx-E016",
+                 "%s must be a constant list of numbers; simplify the model, or give its inputs fixed shapes",
+                 what);
         return -1;
     }
     if (count > most) {
-        onnx_fail(c, "onnx-E009", "%s has %lld entries, but at most %d fit; the model is damaged", what,
-                  (long long)count, most);
+        imp_fail(c, "onnx-E009", "%s has %lld entries, but at most %d fit; the model is damaged", what,
+                 (long long)count, most);
         return -1;
     }
     for (int64_t i = 0; i < count; i++)
@@ -49,51 +48,51 @@ static int floats(onnx_conv *c, tn_value v, const char *what, double out[], int 
 
 static bool is_empty(tn_value v)
 {
-    const tn_type *t = onnx_type(v);
+    const tn_type *t = imp_type(v);
     return !v.def || (t->n == 1 && tn_is_value(t->dim[0], 0));
 }
 
-static void read_axes(onnx_conv *c, resize *r)
+static void read_axes(imp_node *c, resize *r)
 {
     tn_ints axes;
-    r->rank = r->n = onnx_rank(r->x);
+    r->rank = r->n = imp_rank(r->x);
     for (int i = 0; i < r->rank; i++)
         r->axis[i] = i;
-    if (c->opset < 18 || !onnx_attr_ints(c, "axes", &axes) || c->bad)
+    if (c->version < 18 || !imp_attr_ints(c, "axes", &axes) || c->bad)
         return;
     if (axes.n > (uint32_t)r->rank)
-        onnx_fail(c, "onnx-E009", "axes has %u entries for %d dimensions", (unsigned)axes.n, r->rank);
+        imp_fail(c, "onnx-E009", "axes has %u entries for %d dimensions", (unsigned)axes.n, r->rank);
     r->n = c->bad ? 0 : (int)axes.n;
     for (int i = 0; i < r->n; i++)
-        r->axis[i] = onnx_axis(c, axes.at[i], r->rank);
+        r->axis[i] = imp_axis(c, axes.at[i], r->rank);
 }
 
 /* ---- extents ---- */
 
 /* floor(extent * scale) where the extent is symbolic: the scale must be a quotient of small numbers. */
-static const tn_expr *symbolic_size(onnx_conv *c, const tn_expr *extent, double scale)
+static const tn_expr *symbolic_size(imp_node *c, const tn_expr *extent, double scale)
 {
     for (int q = 1; q <= 64; q++) {
         double p = round(scale * q);
         if (p >= 1 && (double)(float)(p / q) == scale)
-            return onnx_simplify(c, tn_fdiv(c->pool, tn_mul(c->pool, extent, tn_idx(c->pool, (int64_t)p)),
-                                            tn_idx(c->pool, q)));
+            return imp_simplify(c, tn_fdiv(c->pool, tn_mul(c->pool, extent, tn_idx(c->pool, (int64_t)p)),
+                                           tn_idx(c->pool, q)));
     }
-    onnx_fail(
+    imp_fail(
         c, "onnx-E009",
         "scale %g of a symbolic dimension is not a quotient of small numbers; give the input a fixed shape",
         scale);
     return extent;
 }
 
-static void by_scales(onnx_conv *c, resize *r, const double scale[])
+static void by_scales(imp_node *c, resize *r, const double scale[])
 {
     for (int i = 0; i < r->n && !c->bad; i++) {
-        const tn_expr *extent = onnx_type(r->x)->dim[r->axis[i]];
+        const tn_expr *extent = imp_type(r->x)->dim[r->axis[i]];
         int64_t in;
         r->scale[i] = scale[i];
         if (!(scale[i] >= 1e-4 && scale[i] <= 1e6)) {
-            onnx_fail(c, "onnx-E009", "scale %g of axis %d is not in [1e-4, 1e6]", scale[i], r->axis[i]);
+            imp_fail(c, "onnx-E009", "scale %g of axis %d is not in [1e-4, 1e6]", scale[i], r->axis[i]);
             return;
         }
         r->size[i] = tn_is_int(extent, &in) ? tn_idx(c->pool, (int64_t)((float)scale[i] * (float)in))
@@ -102,48 +101,47 @@ static void by_scales(onnx_conv *c, resize *r, const double scale[])
 }
 
 /* One scale for all axes, so that the result is not larger (or not smaller) than the sizes. */
-static void keep_aspect(onnx_conv *c, resize *r, bool larger)
+static void keep_aspect(imp_node *c, resize *r, bool larger)
 {
     double best = 0;
     int64_t in = 0, to = 0;
     for (int i = 0; i < r->n && !c->bad; i++) {
-        if (!tn_is_int(onnx_type(r->x)->dim[r->axis[i]], &in) || !tn_is_int(r->size[i], &to) || in < 1) {
-            onnx_fail(c, "onnx-E009",
-                      "keep_aspect_ratio_policy needs fixed extents; give the input a fixed shape");
+        if (!tn_is_int(imp_type(r->x)->dim[r->axis[i]], &in) || !tn_is_int(r->size[i], &to) || in < 1) {
+            imp_fail(c, "onnx-E009",
+                     "keep_aspect_ratio_policy needs fixed extents; give the input a fixed shape");
             return;
         }
         double s = (double)((float)to / (float)in);
         best = i == 0 || (larger ? s > best : s < best) ? s : best;
     }
     for (int i = 0; i < r->n && !c->bad; i++) {
-        (void)tn_is_int(onnx_type(r->x)->dim[r->axis[i]], &in);
+        (void)tn_is_int(imp_type(r->x)->dim[r->axis[i]], &in);
         r->scale[i] = best;
         r->size[i] = tn_idx(c->pool, (int64_t)floor(best * (double)in + 0.5));
     }
 }
 
-static void by_sizes(onnx_conv *c, resize *r, tn_value sizes)
+static void by_sizes(imp_node *c, resize *r, tn_value sizes)
 {
-    tn_dims d = onnx_host_in(c, sizes, "sizes");
+    tn_dims d = imp_host_in(c, sizes, "sizes");
     const char *policy =
-        c->opset >= 18 ? onnx_attr_string(c, "keep_aspect_ratio_policy", "stretch") : "stretch";
+        c->version >= 18 ? imp_attr_string(c, "keep_aspect_ratio_policy", "stretch") : "stretch";
     if (d.n != (uint32_t)r->n && !c->bad)
-        onnx_fail(c, "onnx-E009", "sizes has %u entries, but %d axes are resized", (unsigned)d.n, r->n);
+        imp_fail(c, "onnx-E009", "sizes has %u entries, but %d axes are resized", (unsigned)d.n, r->n);
     for (int i = 0; i < r->n && !c->bad; i++)
         r->size[i] = d.at[i];
     if (strcmp(policy, "not_larger") == 0 || strcmp(policy, "not_smaller") == 0)
         keep_aspect(c, r, policy[4] == 's');
     else if (strcmp(policy, "stretch") != 0)
-        onnx_fail(c, "onnx-E009",
-                  "keep_aspect_ratio_policy is \"%s\"; stretch, not_larger and not_smaller are known",
-                  policy);
+        imp_fail(c, "onnx-E009",
+                 "keep_aspect_ratio_policy is \"%s\"; stretch, not_larger and not_smaller are known", policy);
 }
 
 /* ---- modes ---- */
 
-static void read_mode(onnx_conv *c, resize *r)
+static void read_mode(imp_node *c, resize *r)
 {
-    const char *mode = onnx_attr_string(c, "mode", "nearest");
+    const char *mode = imp_attr_string(c, "mode", "nearest");
     tn_resample_attr *a = &r->a;
     *a = (tn_resample_attr){.method = "nearest_neighbor",
                             .coordinate_transformation_mode = "asymmetric",
@@ -152,31 +150,31 @@ static void read_mode(onnx_conv *c, resize *r)
                             .roi_end = 1};
     if (strcmp(mode, "linear") == 0 || strcmp(mode, "bilinear") == 0)
         a->method = "linear";
-    else if (strcmp(mode, "cubic") == 0 && c->opset >= 11)
+    else if (strcmp(mode, "cubic") == 0 && c->version >= 11)
         a->method = "cubic";
     else if (strcmp(mode, "nearest") != 0)
-        onnx_fail(c, "onnx-E009", "mode is \"%s\"; nearest, linear and cubic are known", mode);
-    if (c->opset < 11)
+        imp_fail(c, "onnx-E009", "mode is \"%s\"; nearest, linear and cubic are known", mode);
+    if (c->version < 11)
         return;
-    a->coordinate_transformation_mode = onnx_attr_string(c, "coordinate_transformation_mode", "half_pixel");
-    const char *round = onnx_attr_string(c, "nearest_mode", "round_prefer_floor");
+    a->coordinate_transformation_mode = imp_attr_string(c, "coordinate_transformation_mode", "half_pixel");
+    const char *round = imp_attr_string(c, "nearest_mode", "round_prefer_floor");
     a->rounding_method = round[0] ? round : "round_prefer_floor";
-    a->cubic_alpha = onnx_attr_float(c, "cubic_coeff_a", -0.75f);
-    a->cubic_exclude = onnx_attr_int(c, "exclude_outside", 0) != 0;
-    a->extrapolation_value = onnx_attr_float(c, "extrapolation_value", 0);
-    if (c->opset >= 18)
-        a->antialias = onnx_attr_int(c, "antialias", 0) != 0 && a->method[0] != 'n';
+    a->cubic_alpha = imp_attr_float(c, "cubic_coeff_a", -0.75f);
+    a->cubic_exclude = imp_attr_int(c, "exclude_outside", 0) != 0;
+    a->extrapolation_value = imp_attr_float(c, "extrapolation_value", 0);
+    if (c->version >= 18)
+        a->antialias = imp_attr_int(c, "antialias", 0) != 0 && a->method[0] != 'n';
     a->cubic_exclude &= a->method[0] == 'c';
 }
 
-static void read_region(onnx_conv *c, resize *r)
+static void read_region(imp_node *c, resize *r)
 {
     int n;
     if (strcmp(r->a.coordinate_transformation_mode, "tf_crop_and_resize") != 0)
         return;
-    n = floats(c, onnx_in(c, 1), "roi", r->roi, 2 * ONNX_MAX_RANK);
+    n = floats(c, imp_in(c, 1), "roi", r->roi, 2 * IMP_MAX_RANK);
     if (n >= 0 && n != 2 * r->n)
-        onnx_fail(c, "onnx-E009", "roi has %d entries, but %d axes are resized", n, r->n);
+        imp_fail(c, "onnx-E009", "roi has %d entries, but %d axes are resized", n, r->n);
 }
 
 /* ---- calls ---- */
@@ -190,7 +188,7 @@ static double quotient(const tn_expr *from, const tn_expr *to)
 /* Whether rows, columns, ... are resized by exactly the quotient of their extents, and nothing else is. */
 static bool is_plain(const resize *r)
 {
-    const tn_type *t = onnx_type(r->x);
+    const tn_type *t = imp_type(r->x);
     if (r->rank < 3 || r->rank > 5 || r->a.antialias || strcmp(r->a.rounding_method, "simple") == 0 ||
         strcmp(r->a.coordinate_transformation_mode, "tf_crop_and_resize") == 0)
         return false;
@@ -205,17 +203,17 @@ static bool is_plain(const resize *r)
     return true;
 }
 
-static void call(onnx_conv *c, resize *r)
+static void call(imp_node *c, resize *r)
 {
-    const tn_type *t = onnx_type(r->x);
-    tn_resample_attr a[ONNX_MAX_RANK];
+    const tn_type *t = imp_type(r->x);
+    tn_resample_attr a[IMP_MAX_RANK];
     if (c->bad)
         return;
     if (is_plain(r)) {
         static const tn_op *const by_rank[] = {&tn_op_image_resize1d, &tn_op_image_resize2d,
                                                &tn_op_image_resize3d};
         const tn_op *op = by_rank[r->rank - 3];
-        const tn_expr *size[ONNX_MAX_RANK];
+        const tn_expr *size[IMP_MAX_RANK];
         tn_resize_attr p;
         for (int i = 0; i < r->rank; i++)
             size[i] = t->dim[i];
@@ -229,7 +227,7 @@ static void call(onnx_conv *c, resize *r)
         p.rounding_method = r->a.rounding_method;
         p.cubic_alpha = r->a.cubic_alpha;
         p.cubic_exclude = r->a.cubic_exclude;
-        onnx_out(c, 0, onnx_call1(c, op, &p, r->x));
+        imp_out(c, 0, imp_call1(c, op, &p, r->x));
         return;
     }
     for (int i = 0; i < r->n; i++) {
@@ -240,32 +238,32 @@ static void call(onnx_conv *c, resize *r)
         a[i].roi_start = r->roi[i];
         a[i].roi_end = r->roi[r->n + i];
     }
-    onnx_out(c, 0, tn_make_resample(c->g, c->im->r, NULL, r->x, r->n, a, c->loc));
+    imp_out(c, 0, tn_make_resample(c->g, c->im->r, NULL, r->x, r->n, a, c->loc));
     c->bad |= !c->out[0].def;
 }
 
-static void resize_op(onnx_conv *c)
+static void resize_op(imp_node *c)
 {
-    resize r = {.x = onnx_in(c, 0)};
-    double scale[ONNX_MAX_RANK];
+    resize r = {.x = imp_in(c, 0)};
+    double scale[IMP_MAX_RANK];
     bool upsample = c->row->op[0] == 'U';
     read_axes(c, &r);
     read_mode(c, &r);
-    tn_value scales = c->opset < 11 ? onnx_in(c, 1) : onnx_opt(c, 2),
-             sizes = c->opset < 11 ? (tn_value){0} : onnx_opt(c, 3);
-    if (!upsample && c->opset >= 11)
+    tn_value scales = c->version < 11 ? imp_in(c, 1) : imp_opt(c, 2),
+             sizes = c->version < 11 ? (tn_value){0} : imp_opt(c, 3);
+    if (!upsample && c->version >= 11)
         read_region(c, &r);
     if (c->bad)
         return;
     if (is_empty(scales) && is_empty(sizes)) {
-        onnx_fail(c, "onnx-E017", "neither scales nor sizes are given; the model is damaged");
+        imp_fail(c, "onnx-E017", "neither scales nor sizes are given; the model is damaged");
     } else if (!is_empty(scales)) {
-        int n = floats(c, scales, "scales", scale, ONNX_MAX_RANK);
+        int n = floats(c, scales, "scales", scale, IMP_MAX_RANK);
         if (n != r.n && !c->bad)
-            onnx_fail(c, "onnx-E009", "scales has %d entries, but %d axes are resized", n, r.n);
+            imp_fail(c, "onnx-E009", "scales has %d entries, but %d axes are resized", n, r.n);
         by_scales(c, &r, scale);
-        if (c->opset >= 18)
-            onnx_attr_ignore(c, "keep_aspect_ratio_policy");
+        if (c->version >= 18)
+            imp_attr_ignore(c, "keep_aspect_ratio_policy");
     } else {
         by_sizes(c, &r, sizes);
     }
@@ -273,35 +271,35 @@ static void resize_op(onnx_conv *c)
 }
 
 /* Before opset 9 the scales of Upsample are attributes. */
-static void upsample_old(onnx_conv *c)
+static void upsample_old(imp_node *c)
 {
-    resize r = {.x = onnx_in(c, 0)};
-    double scale[ONNX_MAX_RANK] = {1, 1, 1, 1};
+    resize r = {.x = imp_in(c, 0)};
+    double scale[IMP_MAX_RANK] = {1, 1, 1, 1};
     read_axes(c, &r);
     read_mode(c, &r);
-    if (c->opset < 7) {
-        onnx_attr_need(c, "height_scale");
-        onnx_attr_need(c, "width_scale");
-        scale[2] = onnx_attr_float(c, "height_scale", 1);
-        scale[3] = onnx_attr_float(c, "width_scale", 1);
+    if (c->version < 7) {
+        imp_attr_need(c, "height_scale");
+        imp_attr_need(c, "width_scale");
+        scale[2] = imp_attr_float(c, "height_scale", 1);
+        scale[3] = imp_attr_float(c, "width_scale", 1);
         if (r.rank != 4)
-            onnx_fail(c, "onnx-E022", "data %s must have four dimensions", onnx_type_text(c, onnx_type(r.x)));
+            imp_fail(c, "onnx-E022", "data %s must have four dimensions", imp_type_text(c, imp_type(r.x)));
     } else {
-        onnx_attr_need(c, "scales");
-        const onnx_attr *a = onnx_attr_find(c, "scales", ONNX_A_FLOATS);
+        imp_attr_need(c, "scales");
+        const imp_attr *a = imp_attr_find(c, "scales", IMP_A_FLOATS);
         if (a && a->floats.n != (size_t)r.rank)
-            onnx_fail(c, "onnx-E009", "scales has %zu entries for %d dimensions", a->floats.n, r.rank);
+            imp_fail(c, "onnx-E009", "scales has %zu entries for %d dimensions", a->floats.n, r.rank);
         for (int i = 0; i < r.rank && a && !c->bad; i++)
-            scale[i] = ((const float *)a->floats.at)[i];
+            scale[i] = a->floats.at[i];
     }
     by_scales(c, &r, scale);
     call(c, &r);
 }
 
 // clang-format off
-const onnx_row onnx_rows_resize[] = {
+const imp_row onnx_rows_resize[] = {
     {"Resize",   10, 10, 2, 1, resize_op,    NULL},
-    {"Resize",   11, 28, 4, 1, resize_op,    NULL},
+    {"Resize",   11,  0, 4, 1, resize_op,    NULL},
     {"Upsample",  1,  8, 1, 1, upsample_old, NULL},
     {"Upsample",  9, 10, 2, 1, resize_op,    NULL},
     {0},

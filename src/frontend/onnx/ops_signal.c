@@ -19,7 +19,7 @@ typedef struct table {
     char *at;
 } table;
 
-static table table_new(onnx_conv *c, tn_dtype t, size_t n)
+static table table_new(imp_node *c, tn_dtype t, size_t n)
 {
     return (table){t, tn_arena_alloc(c->arena, (n ? n : 1) * tn_dtype_bytes(t), 8)};
 }
@@ -29,25 +29,25 @@ static void table_set(table *w, size_t i, double v)
     tn_scalar_write(w->t, w->at + i * tn_dtype_bytes(w->t), tn_eval_cast(TN_F64, w->t, (tn_scalar){.f = v}));
 }
 
-static tn_value table_done(onnx_conv *c, const table *w, int ndim, const int64_t dim[])
+static tn_value table_done(imp_node *c, const table *w, int ndim, const int64_t dim[])
 {
     return c->bad ? (tn_value){0}
                   : tn_val(tn_make_constant(c->g, c->im->r, NULL, w->t, ndim, dim, w->at, NULL));
 }
 
-static int64_t size_in(onnx_conv *c, uint32_t i, const char *what, int64_t least)
+static int64_t size_in(imp_node *c, uint32_t i, const char *what, int64_t least)
 {
-    int64_t n = onnx_int_in(c, onnx_in(c, i), what);
+    int64_t n = imp_int_in(c, imp_in(c, i), what);
     if (!c->bad && (n < least || n > MAX_SIGNAL))
-        onnx_fail(c, "onnx-E009", "%s is %lld, which is not in [%lld, 2^24]", what, (long long)n,
-                  (long long)least);
+        imp_fail(c, "onnx-E009", "%s is %lld, which is not in [%lld, 2^24]", what, (long long)n,
+                 (long long)least);
     return c->bad ? least : n;
 }
 
 /* ---- DFT ---- */
 
 /* (cos, sin) of 2 pi k / n; those of quarter turns are exact. */
-static tn_value roots(onnx_conv *c, tn_dtype t, int64_t n)
+static tn_value roots(imp_node *c, tn_dtype t, int64_t n)
 {
     table w = table_new(c, t, (size_t)n * 2);
     for (int64_t k = 0; k < n; k++) {
@@ -61,62 +61,62 @@ static tn_value roots(onnx_conv *c, tn_dtype t, int64_t n)
 }
 
 /* Rows [rows, elements, 1 or 2] transformed with length n. */
-static tn_value transform(onnx_conv *c, tn_value rows, int64_t n, bool inverse, bool onesided)
+static tn_value transform(imp_node *c, tn_value rows, int64_t n, bool inverse, bool onesided)
 {
     tn_dft_attr a = {inverse, onesided};
-    return onnx_call2(c, &tn_op_dft, &a, rows, roots(c, onnx_type(rows)->dtype, n));
+    return imp_call2(c, &tn_op_dft, &a, rows, roots(c, imp_type(rows)->dtype, n));
 }
 
 /* ---- of a length that only the run knows: a product with the matrix of roots, O(n^2) a row ---- */
 
 /* 2 pi (j k mod n) / n in float64, for frequencies j < m and elements k < n. */
-static tn_value angles(onnx_conv *c, tn_value rows, const tn_expr *m)
+static tn_value angles(imp_node *c, tn_value rows, const tn_expr *m)
 {
-    tn_value n = onnx_extent_of(c, rows, 1);
-    tn_value j = onnx_unsqueeze(c, onnx_count_up(c, m), 1), k = onnx_count_up(c, onnx_type(rows)->dim[1]);
-    tn_value turn = onnx_call2(c, &tn_op_floor_mod, NULL, onnx_call2(c, &tn_op_multiply, NULL, j, k), n);
-    turn = onnx_call2(c, &tn_op_divide, NULL, onnx_cast(c, turn, TN_F64), onnx_cast(c, n, TN_F64));
-    return onnx_call2(c, &tn_op_multiply, NULL, turn, onnx_const(c, TN_F64, 2 * pi));
+    tn_value n = imp_extent_of(c, rows, 1);
+    tn_value j = imp_unsqueeze(c, imp_count_up(c, m), 1), k = imp_count_up(c, imp_type(rows)->dim[1]);
+    tn_value turn = imp_call2(c, &tn_op_floor_mod, NULL, imp_call2(c, &tn_op_multiply, NULL, j, k), n);
+    turn = imp_call2(c, &tn_op_divide, NULL, imp_cast(c, turn, TN_F64), imp_cast(c, n, TN_F64));
+    return imp_call2(c, &tn_op_multiply, NULL, turn, imp_const(c, TN_F64, 2 * pi));
 }
 
 /* part 0 or 1 of rows [rows, n, 1 or 2] times the matrix [m, n]: [rows, m] */
-static tn_value times(onnx_conv *c, tn_value rows, int64_t part, tn_value matrix)
+static tn_value times(imp_node *c, tn_value rows, int64_t part, tn_value matrix)
 {
     const tn_dense_attr a = {0};
-    return onnx_call2(c, &tn_op_nn_dense, &a, onnx_squeeze(c, onnx_slice(c, rows, 2, part, part + 1), 2),
-                      matrix);
+    return imp_call2(c, &tn_op_nn_dense, &a, imp_squeeze(c, imp_slice(c, rows, 2, part, part + 1), 2),
+                     matrix);
 }
 
-static tn_value transform_any(onnx_conv *c, tn_value x, bool inverse, bool onesided)
+static tn_value transform_any(imp_node *c, tn_value x, bool inverse, bool onesided)
 {
-    tn_dtype t = onnx_sum_dtype(onnx_type(x)->dtype);
-    tn_value rows = onnx_cast(c, x, t);
-    const tn_expr *n = onnx_type(rows)->dim[1];
-    bool real = tn_is_value(onnx_type(rows)->dim[2], 1);
+    tn_dtype t = imp_sum_dtype(imp_type(x)->dtype);
+    tn_value rows = imp_cast(c, x, t);
+    const tn_expr *n = imp_type(rows)->dim[1];
+    bool real = tn_is_value(imp_type(rows)->dim[2], 1);
     tn_pool *p = c->pool;
-    const tn_expr *m = onesided ? onnx_simplify(c, tn_add(p, tn_fdiv(p, n, tn_idx(p, 2)), tn_idx(p, 1))) : n;
+    const tn_expr *m = onesided ? imp_simplify(c, tn_add(p, tn_fdiv(p, n, tn_idx(p, 2)), tn_idx(p, 1))) : n;
     tn_value turn = angles(c, rows, m);
-    tn_value cosine = onnx_cast(c, onnx_call1(c, &tn_op_cos, NULL, turn), t),
-             sine = onnx_cast(c, onnx_call1(c, &tn_op_sin, NULL, turn), t);
+    tn_value cosine = imp_cast(c, imp_call1(c, &tn_op_cos, NULL, turn), t),
+             sine = imp_cast(c, imp_call1(c, &tn_op_sin, NULL, turn), t);
     tn_value re = times(c, rows, 0, cosine), im = times(c, rows, 0, sine);
     if (!inverse)
-        im = onnx_call1(c, &tn_op_negative, NULL, im);
+        im = imp_call1(c, &tn_op_negative, NULL, im);
     if (!real) { /* i times the second part, turned the same way */
         const tn_op *turned = inverse ? &tn_op_subtract : &tn_op_add;
-        re = onnx_call2(c, turned, NULL, re, times(c, rows, 1, sine));
-        im = onnx_call2(c, &tn_op_add, NULL, im, times(c, rows, 1, cosine));
+        re = imp_call2(c, turned, NULL, re, times(c, rows, 1, sine));
+        im = imp_call2(c, &tn_op_add, NULL, im, times(c, rows, 1, cosine));
     }
-    tn_value y = onnx_concat(c, 2, (const tn_value[]){onnx_unsqueeze(c, re, 2), onnx_unsqueeze(c, im, 2)}, 2);
+    tn_value y = imp_concat(c, 2, (const tn_value[]){imp_unsqueeze(c, re, 2), imp_unsqueeze(c, im, 2)}, 2);
     if (inverse)
-        y = onnx_call2(c, &tn_op_divide, NULL, y, onnx_cast(c, onnx_extent_of(c, rows, 1), t));
-    return onnx_cast(c, y, onnx_type(x)->dtype);
+        y = imp_call2(c, &tn_op_divide, NULL, y, imp_cast(c, imp_extent_of(c, rows, 1), t));
+    return imp_cast(c, y, imp_type(x)->dtype);
 }
 
 /* The axis moved to the place before the last, or (back) from there. */
-static tn_value move_axis(onnx_conv *c, tn_value x, int axis, bool back)
+static tn_value move_axis(imp_node *c, tn_value x, int axis, bool back)
 {
-    int64_t order[ONNX_MAX_RANK];
-    int rank = onnx_rank(x), n = 0;
+    int64_t order[IMP_MAX_RANK];
+    int rank = imp_rank(x), n = 0;
     if (c->bad || axis == rank - 2)
         return x;
     for (int i = 0; i < rank - 1; i++)
@@ -130,104 +130,104 @@ static tn_value move_axis(onnx_conv *c, tn_value x, int axis, bool back)
         for (int i = 0; i < rank - 1; i++)
             order[i] = i < axis ? i : i == axis ? rank - 2 : i - 1;
     }
-    return onnx_transpose(c, x, rank, order);
+    return imp_transpose(c, x, rank, order);
 }
 
-static int dft_axis(onnx_conv *c, int rank)
+static int dft_axis(imp_node *c, int rank)
 {
-    int64_t axis = c->opset < 20    ? onnx_attr_int(c, "axis", 1)
-                   : onnx_has(c, 2) ? onnx_int_in(c, onnx_in(c, 2), "the axis")
-                                    : -2;
-    int at = onnx_axis(c, axis, rank);
+    int64_t axis = c->version < 20 ? imp_attr_int(c, "axis", 1)
+                   : imp_has(c, 2) ? imp_int_in(c, imp_in(c, 2), "the axis")
+                                   : -2;
+    int at = imp_axis(c, axis, rank);
     if (!c->bad && at == rank - 1)
-        onnx_fail(c, "onnx-E009", "axis %lld holds the real and imaginary parts; choose another one",
-                  (long long)axis);
+        imp_fail(c, "onnx-E009", "axis %lld holds the real and imaginary parts; choose another one",
+                 (long long)axis);
     return at;
 }
 
-static void dft(onnx_conv *c)
+static void dft(imp_node *c)
 {
-    tn_value x = onnx_in(c, 0);
-    bool inverse = onnx_attr_int(c, "inverse", 0) != 0, onesided = onnx_attr_int(c, "onesided", 0) != 0;
-    int rank = onnx_rank(x), axis = dft_axis(c, rank);
-    if (!c->bad && (rank < 2 || rank > ONNX_MAX_RANK))
-        onnx_fail(c, "onnx-E022", "%s has too few or too many dimensions", onnx_type_text(c, onnx_type(x)));
+    tn_value x = imp_in(c, 0);
+    bool inverse = imp_attr_int(c, "inverse", 0) != 0, onesided = imp_attr_int(c, "onesided", 0) != 0;
+    int rank = imp_rank(x), axis = dft_axis(c, rank);
+    if (!c->bad && (rank < 2 || rank > IMP_MAX_RANK))
+        imp_fail(c, "onnx-E022", "%s has too few or too many dimensions", imp_type_text(c, imp_type(x)));
     if (c->bad)
         return;
     int64_t n = 0;
-    if (onnx_has(c, 1)) {
+    if (imp_has(c, 1)) {
         n = size_in(c, 1, "dft_length", 1);
-    } else if (tn_is_int(onnx_type(x)->dim[axis], &n)) {
+    } else if (tn_is_int(imp_type(x)->dim[axis], &n)) {
         n = inverse && onesided ? 2 * (n - 1) : n;
     } else if (inverse && onesided) {
-        onnx_fail(
+        imp_fail(
             c, "onnx-E022",
             "the length of a one-sided inverse transform must be fixed, but axis %d of %s is symbolic; give "
             "the input a fixed shape, or dft_length",
-            axis, onnx_type_text(c, onnx_type(x)));
+            axis, imp_type_text(c, imp_type(x)));
     }
-    bool fixed = onnx_has(c, 1) || onnx_type(x)->dim[axis]->kind == TN_E_INT;
+    bool fixed = imp_has(c, 1) || imp_type(x)->dim[axis]->kind == TN_E_INT;
     if (!c->bad && fixed && (n < 1 || n > MAX_SIGNAL))
-        onnx_fail(c, "onnx-E009", "a transform of length %lld is not in [1, 2^24]", (long long)n);
+        imp_fail(c, "onnx-E009", "a transform of length %lld is not in [1, 2^24]", (long long)n);
     tn_value moved = move_axis(c, x, axis, false);
     if (c->bad)
         return;
-    const tn_type *t = onnx_type(moved);
-    const tn_expr *rows[] = {onnx_product(c, t, 0, rank - 2), t->dim[rank - 2], t->dim[rank - 1]},
-                  *dim[ONNX_MAX_RANK];
-    tn_value flat = onnx_reshape(c, moved, 3, rows);
+    const tn_type *t = imp_type(moved);
+    const tn_expr *rows[] = {imp_product(c, t, 0, rank - 2), t->dim[rank - 2], t->dim[rank - 1]},
+                  *dim[IMP_MAX_RANK];
+    tn_value flat = imp_reshape(c, moved, 3, rows);
     tn_value y = fixed ? transform(c, flat, n, inverse, onesided) : transform_any(c, flat, inverse, onesided);
     if (c->bad)
         return;
     for (int i = 0; i < rank; i++)
-        dim[i] = i < rank - 2 ? t->dim[i] : onnx_type(y)->dim[i - (rank - 3)];
-    onnx_out(c, 0, move_axis(c, onnx_reshape(c, y, rank, dim), axis, true));
+        dim[i] = i < rank - 2 ? t->dim[i] : imp_type(y)->dim[i - (rank - 3)];
+    imp_out(c, 0, move_axis(c, imp_reshape(c, y, rank, dim), axis, true));
 }
 
 /* ---- STFT ---- */
 
-static void stft(onnx_conv *c)
+static void stft(imp_node *c)
 {
-    tn_value x = onnx_in(c, 0), window = onnx_opt(c, 2);
-    bool onesided = onnx_attr_int(c, "onesided", 1) != 0;
+    tn_value x = imp_in(c, 0), window = imp_opt(c, 2);
+    bool onesided = imp_attr_int(c, "onesided", 1) != 0;
     tn_frame_attr a = {0, size_in(c, 1, "frame_step", 1)};
-    if (!c->bad && onnx_rank(x) == 2)
-        x = onnx_unsqueeze(c, x, 2);
-    if (!c->bad && onnx_rank(x) != 3)
-        onnx_fail(c, "onnx-E022", "the signal must be [batch, length, 1 or 2], but is %s",
-                  onnx_type_text(c, onnx_type(x)));
-    if (onnx_has(c, 3))
+    if (!c->bad && imp_rank(x) == 2)
+        x = imp_unsqueeze(c, x, 2);
+    if (!c->bad && imp_rank(x) != 3)
+        imp_fail(c, "onnx-E022", "the signal must be [batch, length, 1 or 2], but is %s",
+                 imp_type_text(c, imp_type(x)));
+    if (imp_has(c, 3))
         a.length = size_in(c, 3, "frame_length", 1);
     else if (!c->bad &&
-             !(window.def && onnx_rank(window) == 1 && tn_is_int(onnx_type(window)->dim[0], &a.length)) &&
-             (window.def || !tn_is_int(onnx_type(x)->dim[1], &a.length)))
-        onnx_fail(c, "onnx-E017", "the length of a frame is neither given nor fixed by a window");
-    tn_value y = onnx_call1(c, &tn_op_frame, &a, x);
+             !(window.def && imp_rank(window) == 1 && tn_is_int(imp_type(window)->dim[0], &a.length)) &&
+             (window.def || !tn_is_int(imp_type(x)->dim[1], &a.length)))
+        imp_fail(c, "onnx-E017", "the length of a frame is neither given nor fixed by a window");
+    tn_value y = imp_call1(c, &tn_op_frame, &a, x);
     if (window.def && !c->bad) {
-        if (onnx_rank(window) != 1 || onnx_type(window)->dim[0] != tn_idx(c->pool, a.length))
-            onnx_fail(c, "onnx-E022", "a window of %s does not match frames of %lld",
-                      onnx_type_text(c, onnx_type(window)), (long long)a.length);
-        y = onnx_call2(c, &tn_op_multiply, NULL, y, onnx_unsqueeze(c, window, 1));
+        if (imp_rank(window) != 1 || imp_type(window)->dim[0] != tn_idx(c->pool, a.length))
+            imp_fail(c, "onnx-E022", "a window of %s does not match frames of %lld",
+                     imp_type_text(c, imp_type(window)), (long long)a.length);
+        y = imp_call2(c, &tn_op_multiply, NULL, y, imp_unsqueeze(c, window, 1));
     }
     if (c->bad)
         return;
-    const tn_type *t = onnx_type(y);
-    const tn_expr *rows[] = {onnx_product(c, t, 0, 2), t->dim[2], t->dim[3]};
-    y = transform(c, onnx_reshape(c, y, 3, rows), a.length, false, onesided);
+    const tn_type *t = imp_type(y);
+    const tn_expr *rows[] = {imp_product(c, t, 0, 2), t->dim[2], t->dim[3]};
+    y = transform(c, imp_reshape(c, y, 3, rows), a.length, false, onesided);
     if (c->bad)
         return;
-    const tn_expr *dim[] = {t->dim[0], t->dim[1], onnx_type(y)->dim[1], onnx_type(y)->dim[2]};
-    onnx_out(c, 0, onnx_reshape(c, y, 4, dim));
+    const tn_expr *dim[] = {t->dim[0], t->dim[1], imp_type(y)->dim[1], imp_type(y)->dim[2]};
+    imp_out(c, 0, imp_reshape(c, y, 4, dim));
 }
 
 /* ---- windows ---- */
 
 /* Sums of cosines: a[0] - a[1] cos(2 pi k / n) + a[2] cos(4 pi k / n). */
-static void cosine_window(onnx_conv *c, const double a[3])
+static void cosine_window(imp_node *c, const double a[3])
 {
     tn_dtype t = TN_F32;
-    int64_t n = size_in(c, 0, "the size", 0), type = onnx_attr_int(c, "output_datatype", 1);
-    bool periodic = onnx_attr_int(c, "periodic", 1) != 0;
+    int64_t n = size_in(c, 0, "the size", 0), type = imp_attr_int(c, "output_datatype", 1);
+    bool periodic = imp_attr_int(c, "periodic", 1) != 0;
     if (c->bad || !onnx_dtype(c->im, type, "output_datatype", c->loc, &t)) {
         c->bad = true;
         return;
@@ -238,24 +238,24 @@ static void cosine_window(onnx_conv *c, const double a[3])
         double x = turn > 0 ? 2 * pi * (double)k / turn : 0;
         table_set(&w, (size_t)k, turn > 0 ? a[0] - a[1] * cos(x) + a[2] * cos(2 * x) : 1);
     }
-    onnx_out(c, 0, table_done(c, &w, 1, &n));
+    imp_out(c, 0, table_done(c, &w, 1, &n));
 }
 
-static void hann(onnx_conv *c) { cosine_window(c, (const double[]){0.5, 0.5, 0}); }
+static void hann(imp_node *c) { cosine_window(c, (const double[]){0.5, 0.5, 0}); }
 
-static void hamming(onnx_conv *c) { cosine_window(c, (const double[]){25.0 / 46, 21.0 / 46, 0}); }
+static void hamming(imp_node *c) { cosine_window(c, (const double[]){25.0 / 46, 21.0 / 46, 0}); }
 
-static void blackman(onnx_conv *c) { cosine_window(c, (const double[]){0.42, 0.5, 0.08}); }
+static void blackman(imp_node *c) { cosine_window(c, (const double[]){0.42, 0.5, 0.08}); }
 
 /* ---- MelWeightMatrix ---- */
 
-static double hertz_in(onnx_conv *c, uint32_t i, const char *what)
+static double hertz_in(imp_node *c, uint32_t i, const char *what)
 {
     double v = 0;
-    if (!onnx_scalar(c, onnx_in(c, i), &v))
-        onnx_fail(c, "onnx-E016", "%s is computed at run time, but must be known at compile time", what);
+    if (!imp_scalar(c, imp_in(c, i), &v))
+        imp_fail(c, "onnx-E016", "%s is computed at run time, but must be known at compile time", what);
     else if (!(v >= 0 && v < 1e12))
-        onnx_fail(c, "onnx-E009", "%s is %g, which is not a frequency", what, v);
+        imp_fail(c, "onnx-E009", "%s is %g, which is not a frequency", what, v);
     return v;
 }
 
@@ -271,17 +271,16 @@ static void mel_column(table *w, int64_t i, int64_t bands, int64_t rows, const i
         table_set(w, (size_t)(k * bands + i), (double)(edge[2] - k) / (double)(edge[2] - edge[1]));
 }
 
-static void mel_weight_matrix(onnx_conv *c)
+static void mel_weight_matrix(imp_node *c)
 {
     tn_dtype t = TN_F32;
     int64_t bands = size_in(c, 0, "num_mel_bins", 1), n = size_in(c, 1, "dft_length", 1),
-            rate = onnx_int_in(c, onnx_in(c, 2), "sample_rate"),
-            type = onnx_attr_int(c, "output_datatype", 1);
+            rate = imp_int_in(c, imp_in(c, 2), "sample_rate"), type = imp_attr_int(c, "output_datatype", 1);
     double low = hertz_in(c, 3, "lower_edge_hertz"), high = hertz_in(c, 4, "upper_edge_hertz");
     int64_t rows = n / 2 + 1;
     if (!c->bad && (rate < 1 || rows > MAX_SIGNAL / bands))
-        onnx_fail(c, "onnx-E009", "sample_rate %lld, or a matrix of %lld x %lld, is out of range",
-                  (long long)rate, (long long)rows, (long long)bands);
+        imp_fail(c, "onnx-E009", "sample_rate %lld, or a matrix of %lld x %lld, is out of range",
+                 (long long)rate, (long long)rows, (long long)bands);
     if (c->bad || !onnx_dtype(c->im, type, "output_datatype", c->loc, &t)) {
         c->bad = true;
         return;
@@ -299,64 +298,64 @@ static void mel_weight_matrix(onnx_conv *c)
     }
     for (int64_t i = 0; i < bands; i++)
         mel_column(&w, i, bands, rows, edge + i);
-    onnx_out(c, 0, table_done(c, &w, 2, (const int64_t[]){rows, bands}));
+    imp_out(c, 0, table_done(c, &w, 2, (const int64_t[]){rows, bands}));
 }
 
 /* ---- TfIdfVectorizer ---- */
 
-static tn_value ints_constant(onnx_conv *c, tn_ints v) { return onnx_const_ints(c, TN_I64, 1, v.n, v.at); }
+static tn_value ints_constant(imp_node *c, tn_ints v) { return imp_const_ints(c, TN_I64, 1, v.n, v.at); }
 
-static tn_value weights_of(onnx_conv *c, int64_t units)
+static tn_value weights_of(imp_node *c, int64_t units)
 {
-    const onnx_attr *a = onnx_attr_find(c, "weights", ONNX_A_FLOATS);
+    const imp_attr *a = imp_attr_find(c, "weights", IMP_A_FLOATS);
     if (!a || c->bad)
         return (tn_value){0};
     if (a->floats.n != (size_t)units) {
-        onnx_fail(c, "onnx-E009", "attribute weights has %zu entries, but %lld are needed", a->floats.n,
-                  (long long)units);
+        imp_fail(c, "onnx-E009", "attribute weights has %zu entries, but %lld are needed", a->floats.n,
+                 (long long)units);
         return (tn_value){0};
     }
     return tn_val(tn_make_constant(c->g, c->im->r, NULL, TN_F32, 1, &units, a->floats.at, NULL));
 }
 
-static void tfidf_vectorizer(onnx_conv *c)
+static void tfidf_vectorizer(imp_node *c)
 {
-    tn_value x = onnx_in(c, 0);
-    tn_ngram_attr a = {.min = onnx_attr_int(c, "min_gram_length", 1),
-                       .max = onnx_attr_int(c, "max_gram_length", 1),
-                       .skip = onnx_attr_int(c, "max_skip_count", 0)};
+    tn_value x = imp_in(c, 0);
+    tn_ngram_attr a = {.min = imp_attr_int(c, "min_gram_length", 1),
+                       .max = imp_attr_int(c, "max_gram_length", 1),
+                       .skip = imp_attr_int(c, "max_skip_count", 0)};
     tn_ints pool, slots;
-    a.mode = onnx_attr_string(c, "mode", "TF");
-    if (onnx_has_attr(c, "pool_strings"))
-        onnx_fail(c, "onnx-E009", "pool_strings (n-grams of texts) are not supported, only pool_int64s");
+    a.mode = imp_attr_string(c, "mode", "TF");
+    if (imp_has_attr(c, "pool_strings"))
+        imp_fail(c, "onnx-E009", "pool_strings (n-grams of texts) are not supported, only pool_int64s");
     if (strcmp(a.mode, "TF") != 0 && strcmp(a.mode, "IDF") != 0 && strcmp(a.mode, "TFIDF") != 0)
-        onnx_fail(c, "onnx-E009", "mode is \"%s\"; TF, IDF and TFIDF are known", a.mode);
-    onnx_attr_need(c, "pool_int64s");
-    onnx_attr_need(c, "ngram_counts");
-    onnx_attr_need(c, "ngram_indexes");
-    (void)onnx_attr_ints(c, "pool_int64s", &pool);
-    (void)onnx_attr_ints(c, "ngram_counts", &a.counts);
-    (void)onnx_attr_ints(c, "ngram_indexes", &slots);
+        imp_fail(c, "onnx-E009", "mode is \"%s\"; TF, IDF and TFIDF are known", a.mode);
+    imp_attr_need(c, "pool_int64s");
+    imp_attr_need(c, "ngram_counts");
+    imp_attr_need(c, "ngram_indexes");
+    (void)imp_attr_ints(c, "pool_int64s", &pool);
+    (void)imp_attr_ints(c, "ngram_counts", &a.counts);
+    (void)imp_attr_ints(c, "ngram_indexes", &slots);
     for (uint32_t i = 0; i < slots.n && !c->bad; i++) {
         if (slots.at[i] < 0 || slots.at[i] >= MAX_SIGNAL)
-            onnx_fail(c, "onnx-E009", "ngram_indexes[%u] is %lld; the model is damaged", (unsigned)i,
-                      (long long)slots.at[i]);
+            imp_fail(c, "onnx-E009", "ngram_indexes[%u] is %lld; the model is damaged", (unsigned)i,
+                     (long long)slots.at[i]);
         a.units = slots.at[i] >= a.units ? slots.at[i] + 1 : a.units;
     }
     if (c->bad)
         return;
     tn_value in[] = {x, ints_constant(c, pool), ints_constant(c, slots), weights_of(c, a.units)};
-    onnx_out(c, 0, onnx_call(c, &tn_op_ngram_count, &a, 4, in));
+    imp_out(c, 0, imp_call(c, &tn_op_ngram_count, &a, 4, in));
 }
 
 // clang-format off
-const onnx_row onnx_rows_signal[] = {
-    {"DFT",             17, 28, 3, 1, dft,               NULL},
-    {"STFT",            17, 28, 4, 1, stft,              NULL},
-    {"HannWindow",      17, 28, 1, 1, hann,              NULL},
-    {"HammingWindow",   17, 28, 1, 1, hamming,           NULL},
-    {"BlackmanWindow",  17, 28, 1, 1, blackman,          NULL},
-    {"MelWeightMatrix", 17, 28, 5, 1, mel_weight_matrix, NULL},
+const imp_row onnx_rows_signal[] = {
+    {"DFT",             17,  0, 3, 1, dft,               NULL},
+    {"STFT",            17,  0, 4, 1, stft,              NULL},
+    {"HannWindow",      17,  0, 1, 1, hann,              NULL},
+    {"HammingWindow",   17,  0, 1, 1, hamming,           NULL},
+    {"BlackmanWindow",  17,  0, 1, 1, blackman,          NULL},
+    {"MelWeightMatrix", 17,  0, 5, 1, mel_weight_matrix, NULL},
     {"TfIdfVectorizer", 9,  28, 1, 1, tfidf_vectorizer,  NULL},
     {0},
 };

@@ -2,7 +2,6 @@
  * protobuf holds each element in its own way, is copied. Every length is checked against the dims before it is used. */
 #include "frontend/onnx/onnx.h"
 
-#include "base/size.h"
 #include "ir/eval.h"
 
 #include <string.h>
@@ -46,7 +45,7 @@ static const data_type types[] = {
 };
 enum { N_TYPES = sizeof types / sizeof *types };
 
-bool onnx_dtype(onnx_import *im, int64_t type, const char *what, const tn_loc *loc, tn_dtype *out)
+bool onnx_dtype(imp_model *im, int64_t type, const char *what, const tn_loc *loc, tn_dtype *out)
 {
     bool known = type > 0 && type < N_TYPES;
     if (known && types[type].dtype.bits) {
@@ -119,75 +118,80 @@ static const tn_blob *typed_blob(tn_graph *g, const onnx_tensor *t, const data_t
     return b;
 }
 
-/* Bools are one byte, 0 or 1: others are copied and mended. */
-static const tn_blob *raw_blob(tn_graph *g, tn_pb_bytes raw, bool is_bool)
-{
-    size_t i = 0;
-    while (is_bool && i < raw.n && raw.at[i] <= 1)
-        i++;
-    if (!is_bool || i == raw.n)
-        return tn_graph_blob_ref(g, raw.at, raw.n);
-    void *at;
-    const tn_blob *b = tn_graph_blob(g, raw.n, &at);
-    for (i = 0; i < raw.n; i++)
-        ((unsigned char *)at)[i] = raw.at[i] != 0;
-    return b;
-}
-
-static tn_node *refuse(onnx_import *im, const tn_loc *loc, const char *name, const char *why)
-{
-    (void)tn_error(im->g->ctx, "onnx-E010", loc, "tensor \"%s\": %s", name ? name : "", why);
-    return NULL;
-}
-
-/* Element count and bytes; false if they do not fit a size. */
-static bool measure(const onnx_tensor *t, uint32_t element, size_t *count, size_t *bytes)
-{
-    const int64_t *dim = t->dims.at;
-    *count = 1;
-    for (size_t i = 0; i < t->dims.n; i++)
-        if (dim[i] < 0 || !tn_size_mul(*count, (size_t)dim[i], count))
-            return false;
-    return tn_size_mul(*count, element, bytes) && *bytes <= (size_t)INT64_MAX;
-}
-
 /* The data as a blob of `bytes` bytes; NULL: it has another length. */
-static const tn_blob *data_of(onnx_import *im, const onnx_tensor *t, const data_type *type, size_t count,
+static const tn_blob *data_of(imp_model *im, const onnx_tensor *t, const data_type *type, size_t count,
                               size_t bytes)
 {
     if (t->raw_data.at && t->raw_data.n == bytes)
-        return raw_blob(im->g, t->raw_data, tn_dtype_is_bool(type->dtype));
+        return imp_blob(im, t->raw_data, type->dtype);
     if (t->raw_data.n == 0 && typed_count(t, type->storage) == count)
         return typed_blob(im->g, t, type, bytes);
     return NULL;
 }
 
-tn_node *onnx_constant(onnx_import *im, const onnx_tensor *t, const char *name, const tn_loc *loc)
+/* ---- data in other files ---- */
+
+static bool number(tn_bytes s, uint64_t *out)
+{
+    uint64_t v = 0;
+    for (size_t i = 0; i < s.n; i++) {
+        if (s.at[i] < '0' || s.at[i] > '9' || v > (UINT64_MAX - 9) / 10)
+            return false;
+        v = v * 10 + (uint64_t)(s.at[i] - '0');
+    }
+    *out = v;
+    return s.n > 0;
+}
+
+static const tn_blob *external(imp_model *im, const onnx_tensor *t, const char *name, size_t bytes,
+                               const tn_loc *loc)
+{
+    const onnx_string_pair *e = t->external_data.at;
+    imp_external data = {.location = "", .length = bytes};
+    for (size_t i = 0; i < t->external_data.n; i++) {
+        bool ok = true;
+        if (imp_is(e[i].key, "location"))
+            data.location = imp_text(im, e[i].value);
+        else if (imp_is(e[i].key, "offset"))
+            ok = number(e[i].value, &data.offset);
+        else if (imp_is(e[i].key, "length"))
+            ok = number(e[i].value, &data.length);
+        if (!ok)
+            return imp_refuse_file(im, loc, name, "%s is not a number; the model is damaged",
+                                   imp_text(im, e[i].key));
+    }
+    return imp_external_data(im, &data, bytes, name, loc);
+}
+
+/* ---- constants ---- */
+
+tn_node *onnx_constant(imp_model *im, const onnx_tensor *t, const char *name, const tn_loc *loc)
 {
     tn_arena *a = im->g->arena;
     tn_dtype dtype;
     size_t count, bytes;
-    bool external = t->data_location == 1 || t->external_data.n;
-    if (!onnx_dtype(im, t->data_type, tn_arena_printf(a, "tensor \"%s\"", name ? name : ""), loc, &dtype))
+    bool outside = t->data_location == 1 || t->external_data.n;
+    if (!onnx_dtype(im, t->data_type, tn_arena_printf(a, "tensor \"%s\"", name ? name : ""), loc, &dtype) ||
+        !imp_measure(im, name, t->dims.n, t->dims.at, dtype, loc, &count, &bytes))
         return NULL;
     const data_type *type = &types[t->data_type];
-    if (t->dims.n > ONNX_MAX_RANK)
-        return refuse(
-            im, loc, name,
-            tn_arena_printf(a, "it has %zu dimensions; at most %d are supported", t->dims.n, ONNX_MAX_RANK));
-    if (!measure(t, tn_dtype_bytes(dtype), &count, &bytes))
-        return refuse(im, loc, name, "its dimensions are negative or too large; the model is damaged");
-    const tn_blob *blob =
-        external ? onnx_external(im, t, name, bytes, loc) : data_of(im, t, type, count, bytes);
-    if (!blob && external)
+    const tn_blob *blob = outside ? external(im, t, name, bytes, loc) : data_of(im, t, type, count, bytes);
+    if (!blob && outside)
         return NULL;
     if (!blob)
-        return refuse(
+        return imp_refuse_tensor(
             im, loc, name,
             tn_arena_printf(
                 a, "its dimensions need %zu bytes (%zu of %s), but %zu bytes are given; the model is damaged",
                 bytes, count, type->name,
                 t->raw_data.n ? t->raw_data.n : typed_count(t, type->storage) * tn_dtype_bytes(dtype)));
-    return tn_constant_new(im->g, im->r, NULL,
-                           tn_type_tensor_i(im->g->pool, dtype, (int)t->dims.n, t->dims.at), blob, name);
+    return imp_constant(im, dtype, t->dims.n, t->dims.at, blob, name);
+}
+
+const onnx_tensor *onnx_attr_tensor(imp_node *c, const char *name)
+{
+    const imp_attr *a = imp_attr_find(c, name, IMP_A_TENSOR);
+    if (a && !a->tensor)
+        imp_fail(c, "onnx-E006", "attribute %s does not hold a tensor; the model is damaged", name);
+    return a ? a->tensor : NULL;
 }

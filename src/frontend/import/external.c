@@ -1,20 +1,18 @@
 /* Data of tensors in files beside the model. A model may come from anybody, so it names files of its own folder only:
  * no absolute path, no `..`, nothing that a symbolic link leads outside. Files are mapped and live as long as the
  * module; offset and length are checked against the file before anything is read. */
-#include "frontend/onnx/onnx.h"
-
-#include "base/size.h"
+#include "frontend/import/import.h"
 
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
-static const tn_blob *refuse(onnx_import *im, const tn_loc *loc, const char *name, const char *fmt,
-                             const char *what)
+const tn_blob *imp_refuse_file(imp_model *im, const tn_loc *loc, const char *name, const char *fmt,
+                               const char *what)
 {
     char *why = tn_arena_printf(&im->scratch, fmt, what);
-    (void)tn_error(im->g->ctx, "onnx-E012", loc, "tensor \"%s\" keeps its data in another file, but %s",
-                   name ? name : "", why);
+    (void)imp_error(im, IMP_BAD_FILE, loc, "tensor \"%s\" keeps its data in another file, but %s",
+                    name ? name : "", why);
     return NULL;
 }
 
@@ -34,7 +32,7 @@ static const char *bad_location(const char *s)
 }
 
 /* The file that a location means, in scratch; NULL: *out_why. */
-static const char *find_file(onnx_import *im, const char *location, const char **out_why)
+static const char *find_file(imp_model *im, const char *location, const char **out_why)
 {
     const char *slash = strrchr(im->file, '/');
     const char *folder =
@@ -57,14 +55,14 @@ static const char *find_file(onnx_import *im, const char *location, const char *
 static void unmap(tn_blob *b) { tn_file_unmap(b->user); }
 
 /* The mapping of a location, made once; NULL: reported. */
-static const tn_file *open_file(onnx_import *im, const char *location, const char *name, const tn_loc *loc)
+static const tn_file *open_file(imp_model *im, const char *location, const char *name, const tn_loc *loc)
 {
     const char *why = bad_location(location);
     for (size_t i = 0; i < im->data.n && !why; i++)
         if (strcmp(im->data.at[i].location, location) == 0)
             return im->data.at[i].file;
     const char *path = why ? NULL : find_file(im, location, &why);
-    onnx_data_file d = {location, NULL};
+    imp_data_file d = {location, NULL};
     if (path) {
         tn_file *f = TN_NEW(im->g->arena, tn_file);
         if (tn_file_map(im->g->ctx, path, f) == TN_OK) {
@@ -75,60 +73,31 @@ static const tn_file *open_file(onnx_import *im, const char *location, const cha
             d.file = f;
         }
     } else {
-        (void)refuse(im, loc, name, why, location);
+        (void)imp_refuse_file(im, loc, name, why, location);
         return NULL;
     }
     tn_vec_push(&im->data, d);
     return d.file;
 }
 
-/* ---- entries ---- */
+/* ---- data ---- */
 
-static bool number(tn_pb_bytes s, uint64_t *out)
+const tn_blob *imp_external_data(imp_model *im, const imp_external *e, size_t bytes, const char *name,
+                                 const tn_loc *loc)
 {
-    uint64_t v = 0;
-    for (size_t i = 0; i < s.n; i++) {
-        if (s.at[i] < '0' || s.at[i] > '9' || v > (UINT64_MAX - 9) / 10)
-            return false;
-        v = v * 10 + (uint64_t)(s.at[i] - '0');
-    }
-    *out = v;
-    return s.n > 0;
-}
-
-static bool is(tn_pb_bytes s, const char *text)
-{
-    return s.n == strlen(text) && memcmp(s.at, text, s.n) == 0;
-}
-
-const tn_blob *onnx_external(onnx_import *im, const onnx_tensor *t, const char *name, size_t bytes,
-                             const tn_loc *loc)
-{
-    const onnx_string_pair *e = t->external_data.at;
-    uint64_t offset = 0, length = bytes;
-    const char *location = "";
-    for (size_t i = 0; i < t->external_data.n; i++) {
-        bool ok = true;
-        if (is(e[i].key, "location"))
-            location = onnx_text(im, e[i].value);
-        else if (is(e[i].key, "offset"))
-            ok = number(e[i].value, &offset);
-        else if (is(e[i].key, "length"))
-            ok = number(e[i].value, &length);
-        if (!ok)
-            return refuse(im, loc, name, "%s is not a number; the model is damaged", onnx_text(im, e[i].key));
-    }
-    const tn_file *f = open_file(im, location, name, loc);
+    const tn_file *f = open_file(im, e->location, name, loc);
     if (!f)
         return NULL;
-    if (length != bytes)
-        return refuse(im, loc, name, "%s",
-                      tn_arena_printf(&im->scratch, "its dimensions need %zu bytes, but %llu are given",
-                                      bytes, (unsigned long long)length));
-    if (offset > f->n || length > f->n - offset)
-        return refuse(im, loc, name, "%s",
-                      tn_arena_printf(&im->scratch, "bytes %llu to %llu of \"%s\" do not exist: it has %zu",
-                                      (unsigned long long)offset, (unsigned long long)(offset + length),
-                                      location, f->n));
-    return tn_graph_blob_ref(im->g, f->at + offset, bytes);
+    if (e->length != bytes)
+        return imp_refuse_file(im, loc, name, "%s",
+                               tn_arena_printf(&im->scratch,
+                                               "its dimensions need %zu bytes, but %llu are given", bytes,
+                                               (unsigned long long)e->length));
+    if (e->offset > f->n || e->length > f->n - e->offset)
+        return imp_refuse_file(
+            im, loc, name, "%s",
+            tn_arena_printf(&im->scratch, "bytes %llu to %llu of \"%s\" do not exist: it has %zu",
+                            (unsigned long long)e->offset, (unsigned long long)(e->offset + e->length),
+                            e->location, f->n));
+    return tn_graph_blob_ref(im->g, f->at + e->offset, bytes);
 }

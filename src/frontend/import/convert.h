@@ -1,0 +1,115 @@
+#ifndef TN_FRONTEND_IMPORT_CONVERT_H
+#define TN_FRONTEND_IMPORT_CONVERT_H
+/* What converters are written with, of any format.
+ *
+ * A converter turns one operator of the model into Relay calls. It never returns a status: what fails is reported once
+ * and leaves c->bad set; from then on every helper gives an absent value (or zeros), so converters read straight
+ * through. Attributes that a converter never asked for are errors: nothing in a model is ignored silently.
+ *
+ * Small integer tensors (up to IMP_HOST_MAX elements) carry their elements as index expressions, worked out by the
+ * operator records' shape_value: a reshape target computed from a shape is known although the batch is a symbol. */
+#include "frontend/import/import.h"
+#include "op/tensor/tensor.h"
+
+/* ---- messages ---- */
+void imp_fail(imp_node *c, const char *id, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+void imp_refuse(imp_node *c, enum imp_trouble t, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+const char *imp_type_text(imp_node *c, const tn_type *t);
+
+/* ---- operands (call.c) ---- */
+uint32_t imp_n_in(const imp_node *c);        /* named or not */
+bool imp_has(const imp_node *c, uint32_t i); /* operand i is given */
+tn_value imp_in(imp_node *c, uint32_t i);    /* required: reported if missing */
+tn_value imp_opt(imp_node *c, uint32_t i);   /* absent if not given */
+const tn_type *imp_type(tn_value v);         /* never NULL: a float scalar for absent values */
+int imp_rank(tn_value v);
+static inline bool imp_is_list(tn_value v) /* a tuple: a value of the model that is no tensor */
+{
+    return v.def && tn_op_is(v.def, &tn_op_tuple);
+}
+
+/* ---- elements of small integer tensors (host.c) ---- */
+/* Elements as index expressions, for integers and bools whose values are known. */
+bool imp_host(imp_node *c, tn_value v, tn_dims *out);
+void imp_set_host(imp_node *c, tn_value v, tn_dims elements);
+/* ... required; `what` names the operand in the report. */
+tn_dims imp_host_in(imp_node *c, tn_value v, const char *what);
+tn_ints imp_ints_in(imp_node *c, tn_value v, const char *what); /* constant integers */
+int64_t imp_int_in(imp_node *c, tn_value v, const char *what);  /* one of them */
+/* A constant of one element, of any number type. */
+bool imp_scalar(imp_node *c, tn_value v, double *out);
+/* A new call, or a constant in its place where its elements are known. */
+tn_value imp_fold(imp_node *c, tn_node *call);
+
+/* ---- extents that only the run knows (dynamic.c) ---- */
+/* The elements of v as new symbols, at most `most` (may be NULL). */
+tn_dims imp_bind(imp_node *c, tn_value v, const tn_expr *most);
+/* imp_host_in, but elements that are not known are bound during the run. */
+tn_dims imp_extents_in(imp_node *c, tn_value v, const char *what);
+tn_value imp_extent_of(imp_node *c, tn_value x, int d);            /* dim d of x in the run: int64, rank 0 */
+tn_value imp_shape_of(imp_node *c, tn_value x);                    /* all of them: int64 */
+tn_value imp_count_up(imp_node *c, const tn_expr *n);              /* int64 0 1 .. n - 1 */
+tn_value imp_positions(imp_node *c, tn_value condition);           /* where a list of bools holds: int64 */
+tn_value imp_flat(imp_node *c, tn_value v);                        /* as one dimension */
+tn_value imp_take(imp_node *c, tn_value v, tn_value at, int axis); /* by positions that are inside */
+tn_value imp_choose(imp_node *c, tn_value condition, tn_value a, tn_value b);
+tn_value imp_i64(imp_node *c, int64_t v); /* rank 0 */
+tn_value imp_reduce(imp_node *c, const tn_op *op, tn_value v, int axis);
+tn_value imp_reshape_to(imp_node *c, tn_value x, const tn_reshape_attr *a);
+/* x in another shape, where the run finds as many elements. */
+tn_value imp_checked_reshape(imp_node *c, tn_value x, tn_dims d);
+/* true: a target was computed during the run, and the converter is done. */
+bool imp_dynamic_reshape(imp_node *c, tn_value x, tn_value shape, bool allow_zero);
+bool imp_dynamic_expand(imp_node *c, tn_value x, tn_value shape);
+bool imp_dynamic_slice(imp_node *c, tn_value x, tn_value start, tn_value end, tn_value axes, tn_value steps);
+
+/* ---- attributes; `def` where absent (attr.c) ---- */
+bool imp_has_attr(const imp_node *c, const char *name);
+int64_t imp_attr_int(imp_node *c, const char *name, int64_t def);
+double imp_attr_float(imp_node *c, const char *name, float def);
+const char *imp_attr_string(imp_node *c, const char *name, const char *def);
+bool imp_attr_ints(imp_node *c, const char *name, tn_ints *out); /* false: absent */
+/* NULL: absent, or of another kind. */
+const imp_attr *imp_attr_find(imp_node *c, const char *name, enum imp_attr_kind kind);
+void imp_attr_ignore(imp_node *c, const char *name); /* has no bearing on the result */
+void imp_attr_need(imp_node *c, const char *name);   /* reported if missing */
+/* Integers from attribute `name` before version `since`, from operand i after. false: not given. */
+bool imp_ints_arg(imp_node *c, const char *name, int since, uint32_t i, tn_ints *out);
+int imp_axis(imp_node *c, int64_t axis, int rank); /* [-rank, rank) to [0, rank) */
+
+/* ---- calls: absent if the converter failed before or the call does (call.c) ---- */
+tn_value imp_call(imp_node *c, const tn_op *op, const void *attr, int n, const tn_value in[]);
+static inline tn_value imp_call1(imp_node *c, const tn_op *op, const void *attr, tn_value a)
+{
+    return imp_call(c, op, attr, 1, &a);
+}
+static inline tn_value imp_call2(imp_node *c, const tn_op *op, const void *attr, tn_value a, tn_value b)
+{
+    return imp_call(c, op, attr, 2, (const tn_value[]){a, b});
+}
+tn_value imp_const(imp_node *c, tn_dtype t, double v);                                     /* rank 0 */
+tn_value imp_const_ints(imp_node *c, tn_dtype t, int ndim, uint32_t n, const int64_t v[]); /* rank 0 or 1 */
+tn_value imp_reshape(imp_node *c, tn_value v, int ndim, const tn_expr *const dim[]);
+tn_value imp_transpose(imp_node *c, tn_value v, int n, const int64_t perm[]);
+/* What sums of it are kept in: float32 for 16-bit floats, which a sum may not fit; else t. */
+tn_dtype imp_sum_dtype(tn_dtype t);
+/* v itself if it has dtype t */
+tn_value imp_cast(imp_node *c, tn_value v, tn_dtype t);
+tn_value imp_slice(imp_node *c, tn_value v, int64_t axis, int64_t begin,
+                   int64_t end);                                                 /* end INT64_MAX: all */
+tn_value imp_concat(imp_node *c, uint32_t n, const tn_value in[], int64_t axis); /* in[0] itself if n is 1 */
+tn_value imp_unsqueeze(imp_node *c, tn_value v, int64_t axis);
+tn_value imp_squeeze(imp_node *c, tn_value v, int64_t axis);
+const tn_expr *imp_simplify(imp_node *c, const tn_expr *e);
+const tn_expr *imp_product(imp_node *c, const tn_type *t, int from, int to); /* of dims [from, to) */
+
+/* ---- results ---- */
+static inline void imp_out(imp_node *c, uint32_t i, tn_value v) { c->out[i] = v; }
+static inline void imp_out_any(imp_node *c, uint32_t i, tn_value v) /* of an output that may be left out */
+{
+    if (i < c->n_out)
+        c->out[i] = v;
+}
+static inline bool imp_wants(const imp_node *c, uint32_t i) { return i < c->n_out && c->out_name[i].n > 0; }
+
+#endif

@@ -1,0 +1,48 @@
+/* Constants of a model. Data stays where it is, in the mapped file (and may be unaligned). Every length is
+ * checked against the dimensions before it is used. */
+#include "frontend/import/import.h"
+
+#include "base/size.h"
+
+tn_node *imp_refuse_tensor(imp_model *im, const tn_loc *loc, const char *name, const char *why)
+{
+    (void)imp_error(im, IMP_BAD_TENSOR, loc, "tensor \"%s\": %s", name ? name : "", why);
+    return NULL;
+}
+
+bool imp_measure(imp_model *im, const char *name, size_t n, const int64_t dim[], tn_dtype t,
+                 const tn_loc *loc, size_t *out_count, size_t *out_bytes)
+{
+    bool fits = true;
+    if (n > IMP_MAX_RANK)
+        return imp_refuse_tensor(im, loc, name,
+                                 tn_arena_printf(&im->scratch,
+                                                 "it has %zu dimensions; at most %d are supported", n,
+                                                 IMP_MAX_RANK)) != NULL;
+    *out_count = 1;
+    for (size_t i = 0; i < n && fits; i++)
+        fits = dim[i] >= 0 && tn_size_mul(*out_count, (size_t)dim[i], out_count);
+    fits = fits && tn_size_mul(*out_count, tn_dtype_bytes(t), out_bytes) && *out_bytes <= (size_t)INT64_MAX;
+    return fits ||
+           imp_refuse_tensor(im, loc, name, "its dimensions are negative or too large; the model is damaged");
+}
+
+const tn_blob *imp_blob(imp_model *im, tn_bytes data, tn_dtype t)
+{
+    size_t i = 0;
+    while (tn_dtype_is_bool(t) && i < data.n && data.at[i] <= 1)
+        i++;
+    if (!tn_dtype_is_bool(t) || i == data.n)
+        return tn_graph_blob_ref(im->g, data.at, data.n);
+    void *at;
+    const tn_blob *b = tn_graph_blob(im->g, data.n, &at);
+    for (i = 0; i < data.n; i++)
+        ((unsigned char *)at)[i] = data.at[i] != 0;
+    return b;
+}
+
+tn_node *imp_constant(imp_model *im, tn_dtype t, size_t n, const int64_t dim[], const tn_blob *data,
+                      const char *name)
+{
+    return tn_constant_new(im->g, im->r, NULL, tn_type_tensor_i(im->g->pool, t, (int)n, dim), data, name);
+}

@@ -1,0 +1,290 @@
+/* Extents that only the run knows: what they are is worked out by operators on small integer tensors, then
+ * bound to symbols, which the types of the results name. Target shapes that the model computes while it runs:
+ * reshape, expand, slice. */
+#include "frontend/import/convert.h"
+
+#include "op/control/control.h"
+
+/* ---- on small integer tensors ---- */
+
+tn_value imp_i64(imp_node *c, int64_t v) { return imp_const_ints(c, TN_I64, 0, 1, &v); }
+
+static tn_value ints(imp_node *c, uint32_t n, const int64_t v[])
+{
+    return imp_const_ints(c, TN_I64, 1, n, v);
+}
+
+tn_value imp_reduce(imp_node *c, const tn_op *op, tn_value v, int axis)
+{
+    int64_t at = axis;
+    tn_axes_attr a = {tn_ints_make(c->arena, 1, &at), false, false};
+    return imp_call1(c, op, &a, v);
+}
+
+tn_value imp_choose(imp_node *c, tn_value condition, tn_value a, tn_value b)
+{
+    return imp_call(c, &tn_op_where, NULL, 3, (const tn_value[]){condition, a, b});
+}
+
+static tn_value joined(imp_node *c, tn_value a, tn_value b)
+{
+    tn_axis_attr axis = {0};
+    return imp_call2(c, &tn_op_concatenate, &axis, a, b);
+}
+
+tn_value imp_flat(imp_node *c, tn_value v)
+{
+    const tn_expr *n = imp_product(c, imp_type(v), 0, imp_rank(v));
+    return imp_rank(v) == 1 ? v : imp_reshape(c, v, 1, &n);
+}
+
+tn_value imp_take(imp_node *c, tn_value v, tn_value at, int axis)
+{
+    tn_take_attr a = {axis, "clip"};
+    return imp_call2(c, &tn_op_take, &a, v, at);
+}
+
+/* ---- extents of the run ---- */
+
+tn_value imp_count_up(imp_node *c, const tn_expr *n)
+{
+    tn_arange_attr a = {tn_dims_make(c->arena, 1, &n)};
+    return imp_call2(c, &tn_op_arange, &a, imp_i64(c, 0), imp_i64(c, 1));
+}
+
+tn_dims imp_bind(imp_node *c, tn_value v, const tn_expr *most)
+{
+    tn_dims d = {0};
+    int64_t n;
+    if (most && tn_is_value(most, 0))
+        return tn_dims_make(c->arena, 1, &most);
+    tn_value b = imp_call1(c, &tn_op_bind_extent, NULL, v);
+    if (c->bad || !imp_host(c, b, &d)) {
+        c->bad = true;
+        return (tn_dims){0};
+    }
+    for (uint32_t i = 0; i < d.n && most && tn_is_int(most, &n); i++)
+        if (d.at[i]->kind == TN_E_SYM)
+            tn_graph_symbol(c->g, d.at[i]->u.s)->max = n;
+    return d;
+}
+
+tn_dims imp_extents_in(imp_node *c, tn_value v, const char *what)
+{
+    tn_dims d;
+    const tn_expr *n = v.def ? tn_type_count(c->pool, imp_type(v)) : NULL;
+    if (!v.def || imp_host(c, v, &d) || !n || n->kind != TN_E_INT || n->u.i > IMP_MAX_RANK || imp_rank(v) > 1)
+        return imp_host_in(c, v, what);
+    return n->u.i ? imp_bind(c, v, NULL) : (tn_dims){0};
+}
+
+/* Extent d of x, as a number of the run. */
+tn_value imp_extent_of(imp_node *c, tn_value x, int d)
+{
+    int64_t from = d, to = d + 1;
+    tn_cast_attr t = {TN_I64};
+    tn_slice_attr a = {tn_make_dims(c->g, 1, &from), tn_make_dims(c->g, 1, &to), {0}, {0}};
+    tn_value v = imp_call1(c, &tn_op_strided_slice, &a, imp_call1(c, &tn_op_shape_of, &t, x));
+    return c->bad ? v : imp_reshape(c, v, 0, NULL);
+}
+
+/* Positions where a list of bools holds. */
+tn_value imp_positions(imp_node *c, tn_value condition)
+{
+    tn_value count = imp_reduce(c, &tn_op_sum, imp_cast(c, condition, TN_I64), 0);
+    tn_dims n = imp_bind(c, count, imp_type(condition)->dim ? imp_type(condition)->dim[0] : NULL);
+    tn_extent_attr a = {n};
+    return c->bad ? (tn_value){0} : imp_call1(c, &tn_op_where_true, &a, condition);
+}
+
+tn_value imp_shape_of(imp_node *c, tn_value x)
+{
+    tn_cast_attr t = {TN_I64};
+    return imp_call1(c, &tn_op_shape_of, &t, x);
+}
+
+/* ---- target shapes computed while the model runs ---- */
+
+static bool unknown(imp_node *c, tn_value v)
+{
+    tn_dims d;
+    const tn_expr *n = v.def ? tn_type_count(c->pool, imp_type(v)) : NULL;
+    return n && n->kind == TN_E_INT && n->u.i <= IMP_MAX_RANK && imp_rank(v) <= 1 && !imp_host(c, v, &d);
+}
+
+static uint32_t length(tn_value v) { return imp_rank(v) ? (uint32_t)imp_type(v)->dim[0]->u.i : 1; }
+
+static tn_value ones(imp_node *c, uint32_t n)
+{
+    int64_t one[IMP_MAX_RANK] = {1, 1, 1, 1, 1, 1, 1, 1};
+    return ints(c, n, one);
+}
+
+static tn_value part(imp_node *c, tn_value v, int64_t from, int64_t to)
+{
+    tn_slice_attr a = {tn_make_dims(c->g, 1, &from), tn_make_dims(c->g, 1, &to), {0}, {0}};
+    return imp_call1(c, &tn_op_strided_slice, &a, v);
+}
+
+/* v brought to n elements: ones in front, or the first n. */
+static tn_value fitted(imp_node *c, tn_value v, uint32_t n, bool front)
+{
+    uint32_t have = length(v);
+    if (have > n)
+        return part(c, v, 0, n);
+    if (have == n)
+        return v;
+    return front ? joined(c, ones(c, n - have), v) : joined(c, v, ones(c, n - have));
+}
+
+/* x in another shape, where the run finds as many elements. */
+tn_value imp_checked_reshape(imp_node *c, tn_value x, tn_dims d)
+{
+    const tn_type *to = tn_type_tensor(c->pool, imp_type(x)->dtype, (int)d.n, d.at, NULL);
+    const tn_expr *count = imp_product(c, to, 0, to->n);
+    tn_bind_extent_attr same = {tn_dims_make(c->arena, 1, &count)};
+    tn_extent_attr a = {d};
+    tn_value had = imp_rank(x) ? imp_reduce(c, &tn_op_prod, imp_shape_of(c, x), 0) : imp_i64(c, 1);
+    (void)imp_call1(c, &tn_op_bind_extent, &same, had);
+    return imp_call1(c, &tn_op_dyn_reshape, &a, x);
+}
+
+tn_value imp_reshape_to(imp_node *c, tn_value x, const tn_reshape_attr *a)
+{
+    tn_dims d;
+    if (c->bad || !x.def || tn_reshape_known(c->g, c->im->r, x, a, c->loc, &d))
+        return imp_call1(c, &tn_op_reshape, a, x);
+    return imp_checked_reshape(c, x, d);
+}
+
+bool imp_dynamic_reshape(imp_node *c, tn_value x, tn_value shape, bool allow_zero)
+{
+    if (c->bad || !x.def || !unknown(c, shape) || imp_rank(shape) != 1)
+        return false;
+    uint32_t n = length(shape);
+    tn_value target = imp_cast(c, shape, TN_I64), zero = imp_i64(c, 0), rest = imp_i64(c, -1);
+    tn_value had = imp_rank(x) ? imp_shape_of(c, x) : ones(c, 1);
+    if (!allow_zero)
+        target =
+            imp_choose(c, imp_call2(c, &tn_op_equal, NULL, target, zero), fitted(c, had, n, false), target);
+    tn_value open = imp_call2(c, &tn_op_equal, NULL, target, rest);
+    tn_value all = imp_reduce(c, &tn_op_prod, had, 0),
+             fixed = imp_reduce(c, &tn_op_prod, imp_choose(c, open, imp_i64(c, 1), target), 0);
+    fixed = imp_choose(c, imp_call2(c, &tn_op_equal, NULL, fixed, zero), imp_i64(c, 1), fixed);
+    target = imp_choose(c, open, imp_call2(c, &tn_op_divide, NULL, all, fixed), target);
+    tn_dims d = imp_bind(c, target, NULL);
+    imp_out(c, 0, c->bad ? x : imp_checked_reshape(c, x, d));
+    return true;
+}
+
+bool imp_dynamic_expand(imp_node *c, tn_value x, tn_value shape)
+{
+    if (c->bad || !x.def || !unknown(c, shape) || imp_rank(shape) != 1)
+        return false;
+    uint32_t n = length(shape), rank = (uint32_t)imp_rank(x), most = n > rank ? n : rank;
+    if (most > IMP_MAX_RANK)
+        return false;
+    tn_value target = fitted(c, imp_cast(c, shape, TN_I64), most, true);
+    tn_value had = fitted(c, rank ? imp_shape_of(c, x) : ones(c, most), most, true);
+    target = imp_choose(c, imp_call2(c, &tn_op_equal, NULL, target, imp_i64(c, 1)), had, target);
+    tn_dims d = imp_bind(c, target, NULL);
+    tn_value fits = imp_choose(c, imp_call2(c, &tn_op_equal, NULL, had, imp_i64(c, 1)), imp_i64(c, 0),
+                               imp_call2(c, &tn_op_subtract, NULL, target, had));
+    const tn_expr *none[IMP_MAX_RANK]; /* a dimension is 1 or stays */
+    for (uint32_t i = 0; i < most; i++)
+        none[i] = tn_idx(c->pool, 0);
+    tn_bind_extent_attr zero = {tn_dims_make(c->arena, most, none)};
+    (void)imp_call1(c, &tn_op_bind_extent, &zero, fits);
+    tn_extent_attr a = {d};
+    imp_out(c, 0, c->bad ? (tn_value){0} : imp_call1(c, &tn_op_dyn_broadcast_to, &a, x));
+    return true;
+}
+
+static tn_value peeled(tn_value v)
+{
+    while (v.def && v.def->nin == 1 && ((v.def->op->flags & TN_OP_SHARES) || tn_op_is(v.def, &tn_op_cast)))
+        v = tn_in(v.def, 0);
+    return v;
+}
+
+/* x[i : i + n], the usual way to take what belongs to an iteration: n, if that is what it is, else 0. */
+static int64_t fixed_length(imp_node *c, tn_value start, tn_value end)
+{
+    double n;
+    start = peeled(start);
+    end = peeled(end);
+    for (int k = 0; k < 2 && end.def && tn_op_is(end.def, &tn_op_add); k++)
+        if (tn_value_eq(peeled(tn_in(end.def, k)), start) &&
+            imp_scalar(c, peeled(tn_in(end.def, 1 - k)), &n) && n > 0)
+            return (int64_t)n;
+    return 0;
+}
+
+/* numpy's rules, in tensors: negative positions count from the end, then everything is clipped. */
+bool imp_dynamic_slice(imp_node *c, tn_value x, tn_value start, tn_value end, tn_value axes, tn_value steps)
+{
+    tn_dims d;
+    uint32_t rank = (uint32_t)imp_rank(x);
+    if (c->bad || !x.def || (!unknown(c, start) && !unknown(c, end) && !(steps.def && unknown(c, steps))) ||
+        (axes.def && !imp_host(c, axes, &d)))
+        return false;
+    uint32_t n = length(start);
+    tn_ints at = axes.def ? imp_ints_in(c, axes, "axes") : (tn_ints){0};
+    tn_value one = ones(c, n), shape = imp_shape_of(c, x), zero = imp_i64(c, 0);
+    steps = steps.def ? imp_cast(c, steps, TN_I64) : one;
+    int64_t axis[IMP_MAX_RANK], which[IMP_MAX_RANK];
+    for (uint32_t i = 0; i < n && n <= rank; i++)
+        axis[i] = axes.def && i < at.n ? imp_axis(c, at.at[i], (int)rank) : (int64_t)i;
+    if (c->bad || n > rank)
+        return n > rank
+                   ? (imp_fail(c, "onnx-E009", "starts has more entries than the operand has dimensions"),
+                      true)
+                   : true;
+    tn_value extent = imp_take(c, shape, ints(c, n, axis), 0);
+    tn_value last = imp_call2(c, &tn_op_subtract, NULL, extent, imp_i64(c, 1));
+    tn_value back = imp_call2(c, &tn_op_less, NULL, steps, zero);
+    tn_value low[2] = {zero, imp_choose(c, back, imp_i64(c, -1), zero)},
+             high = imp_choose(c, back, last, extent), edge[2] = {start, end};
+    for (int k = 0; k < 2; k++) {
+        tn_value v = imp_cast(c, edge[k], TN_I64);
+        v = imp_rank(v) ? v : imp_unsqueeze(c, v, 0);
+        v = imp_choose(c, imp_call2(c, &tn_op_less, NULL, v, zero), imp_call2(c, &tn_op_add, NULL, v, extent),
+                       v);
+        edge[k] = imp_call2(c, &tn_op_minimum, NULL, imp_call2(c, &tn_op_maximum, NULL, v, low[k]), high);
+    }
+    tn_value way = imp_call2(c, &tn_op_subtract, NULL, edge[1], edge[0]);
+    tn_value pace = imp_choose(c, back, imp_call1(c, &tn_op_negative, NULL, steps), steps);
+    way = imp_choose(c, back, imp_call1(c, &tn_op_negative, NULL, way), way);
+    tn_value count = imp_call2(
+        c, &tn_op_divide, NULL,
+        imp_call2(c, &tn_op_add, NULL, way, imp_call2(c, &tn_op_subtract, NULL, pace, imp_i64(c, 1))), pace);
+    count = imp_call2(c, &tn_op_maximum, NULL, count, zero);
+    int64_t whole = n == 1 && steps.def == one.def ? fixed_length(c, start, end) : 0;
+    tn_dims bound = {0};
+    if (whole) { /* the run checks that it is not cut short */
+        const tn_expr *length = tn_idx(c->pool, whole);
+        tn_bind_extent_attr same = {tn_dims_make(c->arena, 1, &length)};
+        (void)imp_call1(c, &tn_op_bind_extent, &same, count);
+        bound = same.extent;
+    } else {
+        bound = imp_bind(c, count, NULL);
+    }
+    if (c->bad)
+        return true;
+    const tn_expr *dim[IMP_MAX_RANK];
+    for (uint32_t i = 0; i < rank; i++) {
+        dim[i] = imp_type(x)->dim[i];
+        which[i] = n; /* a dimension that is not sliced begins at 0, by 1 */
+        for (uint32_t k = 0; k < n; k++)
+            if (axis[k] == i) {
+                dim[i] = bound.at[k];
+                which[i] = k;
+            }
+    }
+    tn_value pick = ints(c, rank, which);
+    tn_value in[3] = {x, imp_take(c, joined(c, edge[0], ints(c, 1, (int64_t[]){0})), pick, 0),
+                      imp_take(c, joined(c, steps, ints(c, 1, (int64_t[]){1})), pick, 0)};
+    tn_extent_attr a = {tn_dims_make(c->arena, rank, dim)};
+    imp_out(c, 0, imp_call(c, &tn_op_dyn_strided_slice, &a, 3, in));
+    return true;
+}
