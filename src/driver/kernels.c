@@ -137,15 +137,11 @@ static const char *meaning(tn_func *f)
 static tn_status lower_te(tn_build *b, tn_group *g, bool no_inlining)
 {
     tn_child *c = g->child;
-    tn_arena scratch;
     tn_pass p = tn_pass_context(b);
-    tn_arena_init(&scratch);
     p.ctx = &c->ctx;
-    p.scratch = &scratch;
+    p.scratch = &c->arena;
     p.no_inlining = no_inlining;
-    tn_status st = tn_lower_te(&p, &c->graph, g->call, g->name, &c->arena, &g->te);
-    tn_arena_deinit(&scratch);
-    return st;
+    return tn_lower_te(&p, &c->graph, g->call, g->name, &c->arena, &g->te);
 }
 
 static tn_status make_te(tn_build *b, tn_group *g)

@@ -69,21 +69,27 @@ static tn_tensor *scalar(tn_te *te, const tn_node *c)
 typedef struct {
     tn_te *te;
     tn_graph *g;
-    tn_tensor ***of; /* by node id: a tensor for each result */
+    tn_map of; /* node id -> array with a tensor for each result */
     tn_vec(bool)
         move; /* by buffer: does the operator only move data, or so little work that it may be repeated? */
 } lowering;
 
 static tn_tensor *tensor_of(const lowering *l, const tn_use *u)
 {
-    return u->def ? l->of[u->def->id][u->out] : NULL;
+    uint64_t at;
+    if (!u->def)
+        return NULL;
+    bool found = tn_map_get(&l->of, u->def->id, &at);
+    TN_ASSERT(found);
+    return ((tn_tensor *const *)(uintptr_t)at)[u->out];
 }
 
 static tn_status define(lowering *l, const tn_node *n)
 {
     tn_te *te = l->te;
     tn_tensor **in = TN_NEW_N(te->arena, tn_tensor *, n->nin),
-              **out = l->of[n->id] = TN_NEW_N(te->arena, tn_tensor *, n->nout);
+              **out = TN_NEW_N(te->arena, tn_tensor *, n->nout);
+    tn_map_put(&l->of, n->id, tn_map_key(out));
     if (n->op == &tn_op_var) {
         out[0] = tn_te_input(te, n->name, n->type[0]);
     } else if (n->op == &tn_op_constant) {
@@ -158,12 +164,13 @@ tn_status tn_lower_te(tn_pass *p, tn_graph *g, const tn_node *call, const char *
     const tn_region *r = tn_group_fn(call)->region[0];
     tn_te te;
     tn_te_init(&te, g->ctx, arena, g->pool, name);
-    lowering l = {.te = &te, .g = g, .of = TN_NEW_N(p->scratch, tn_tensor **, g->n_node)};
+    lowering l = {.te = &te, .g = g};
     tn_status st = TN_OK;
     for (const tn_node *n = r->first; n && st == TN_OK; n = n->next)
         st = define(&l, n);
     if (st == TN_OK)
         *out = finish(&l, r, p->no_inlining);
+    tn_map_deinit(&l.of);
     tn_vec_deinit(&l.move);
     TN_TRY(st);
     (*out)->source = tn_group_source(g, call);
