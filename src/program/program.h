@@ -123,7 +123,9 @@ const tn_expr *tn_program_differ(tn_pool *p, const tn_expr *a, const tn_expr *b)
  *   - a symbol is bound, and a slot's segment planned, before either is used; a slot is written before it is read, and
  *     nothing that shares its memory is written in between (where offsets depend on symbols: for a few values of
  *     those);
- *   - every output is written, or equals what it is an alias of.
+ *   - every output is written, or equals what it is an alias of;
+ *   - what a closure, constructor, reference or result of a function can reach is a handle, and functions get what they
+ *     take; states are changed by kernels alone, in place.
  * The first fault is driver-E070. O(instructions times slots / 64) time; memory for the instructions that jumps lead to
  * alone. */
 TN_WARN_UNUSED tn_status tn_program_verify(tn_ctx *ctx, tn_pool *p, const tn_program_ir *program,
