@@ -106,6 +106,15 @@ if(TARGET tenon AND TARGET tn_codegen_llvm AND PYTHON3)
     endif()
 endif()
 
+# Examples that use the compiler as a library: they check their own numbers.
+foreach(name IN ITEMS build_relay schedule_te)
+    if(TARGET ${name} AND TARGET tn_codegen_llvm)
+        add_test(NAME example.${name} COMMAND ${name})
+        set_tests_properties(example.${name} PROPERTIES TIMEOUT ${test_seconds} ENVIRONMENT "${test_env}"
+            PASS_REGULAR_EXPRESSION "right")
+    endif()
+endforeach()
+
 # The tutorial, done as its pages say. Programs of its readers are not instrumented.
 if(TARGET tenon AND TARGET tn_codegen_llvm AND PYTHON3 AND NOT TENON_SANITIZE)
     add_test(NAME tutorial COMMAND ${PYTHON3} ${CMAKE_SOURCE_DIR}/tests/pages/tutorial.py ${CMAKE_BINARY_DIR})

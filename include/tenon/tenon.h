@@ -209,8 +209,9 @@ int tenon_build(tenon_module *m, const tenon_options *o, const char *output, ten
 int tenon_build_memory(tenon_module *m, const tenon_options *o, void **out_data, size_t *out_n,
                        tenon_report *report);
 void tenon_package_free(void *data); /* NULL does nothing */
-/* Code in this process, ready to run: needs target llvm and a machine like this one. The caller owns *out_module until
- * tnr_module_release; it does not need the session or the module any more. */
+/* Code in this process, ready to run: needs target llvm and a machine like this one. Instances run it as they run a
+ * package. The caller owns *out_module and releases it, and its instances, before tenon_free: code and weights are the
+ * session's. */
 int tenon_build_here(tenon_module *m, const tenon_options *o, tnr_module **out_module, tenon_report *report);
 /* Find everything that prevents a build, without making code. */
 int tenon_check(tenon_module *m, const tenon_options *o);

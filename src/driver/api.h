@@ -54,4 +54,15 @@ TN_WARN_UNUSED tn_status tn_report_no_size(tn_ctx *ctx, const char *type); /* dr
 /* Options as this version knows them. driver-E100, E101. */
 TN_WARN_UNUSED tn_status tn_options_read(tn_ctx *ctx, const tenon_options *o, tenon_options *out);
 
+/* build.c */
+TN_WARN_UNUSED tn_status tn_report_check(tenon *t, const tenon_report *r); /* NULL: there is none */
+void tn_report_fill(tenon *t, size_t bytes, tenon_report *out);
+
+/* here.c: the code and the weights of a module that runs in this process. */
+typedef struct tn_here tn_here;
+tn_here *tn_here_new(tenon *t); /* NULL: out of memory */
+/* In a call: compiles the unit of the session's build. */
+TN_WARN_UNUSED tn_status tn_here_open(tenon *t, tn_here *x, tnr_module **out);
+int tn_here_end(tn_here *x, int failed); /* after the call; returns `failed` */
+
 #endif

@@ -49,7 +49,7 @@ static void report_memory(tenon *t, tenon_report *r)
 }
 
 /* Fills in what the caller's version of the struct has. */
-static void fill_report(tenon *t, size_t bytes, tenon_report *out)
+void tn_report_fill(tenon *t, size_t bytes, tenon_report *out)
 {
     tn_build *b = &t->build;
     tenon_report r = {.size = out->size,
@@ -80,10 +80,10 @@ typedef struct {
     tenon_report *report;
 } build_call;
 
-static tn_status check_report(tn_build *b, const tenon_report *r)
+tn_status tn_report_check(tenon *t, const tenon_report *r)
 {
     return !r || r->size >= offsetof(tenon_report, instructions) ? TN_OK
-                                                                 : tn_report_no_size(b->ctx, "tenon_report");
+                                                                 : tn_report_no_size(&t->ctx, "tenon_report");
 }
 
 static tn_status make_package(tenon *t, void *user)
@@ -91,14 +91,14 @@ static tn_status make_package(tenon *t, void *user)
     const build_call *c = user;
     tn_build *b = &t->build;
     size_t bytes = 0;
-    TN_TRY(check_report(b, c->report));
+    TN_TRY(tn_report_check(t, c->report));
     TN_TRY(tn_target_parse(b));
     TN_TRY(tn_target_check_tools(b, c->output ? c->output : "mod.tar"));
     TN_TRY(tn_stage_kernels(b));
     TN_TRY(tn_package_write(b, c->output, &t->data, &bytes));
     tn_passes_report(b);
     if (c->report)
-        fill_report(t, bytes, c->report);
+        tn_report_fill(t, bytes, c->report);
     return TN_OK;
 }
 

@@ -235,7 +235,7 @@ static void add_param(parser *p, tn_region *r, const char *name, const tn_type *
 }
 
 /* Symbols that a parameter mentions inside an expression (4*h) must be a dimension of their own somewhere. */
-static void check_bound(parser *p, uint32_t line, uint32_t col)
+void parse_check_bound(parser *p, uint32_t line, uint32_t col)
 {
     for (size_t i = 0; i < p->bound.n; i++) {
         if (!p->bound.entry[i].value) {
@@ -302,7 +302,7 @@ tn_status parse_params(parser *p, tn_region *r, tn_fn_attr *fn)
         if (!parse_accept(p, ","))
             break;
     }
-    check_bound(p, line, col);
+    parse_check_bound(p, line, col);
     return parse_expect(p, ")");
 }
 
@@ -372,7 +372,7 @@ tn_status parse_results(parser *p, tn_region *r, const pval *v, const tn_type *d
     return check_declared(p, declared, results_type(p, n, res), "the result", line, col);
 }
 
-static void drop_opened(parser *p, size_t from)
+void parse_drop_opened(parser *p, size_t from)
 {
     tn_map seen = {0};
     uint64_t at;
@@ -427,7 +427,7 @@ static saved enter_function(parser *p, tn_region *body)
 
 static void leave_function(parser *p, const saved *s)
 {
-    drop_opened(p, s->n_opened);
+    parse_drop_opened(p, s->n_opened);
     tn_strmap_deinit(&p->bound);
     p->scope = s->scope;
     p->body = s->body;
@@ -680,7 +680,7 @@ static tn_status parse_bare(parser *p)
         s = parse_param(p, f->body);
         s = s == TN_OK ? parse_expect(p, ";") : s;
     }
-    check_bound(p, line, col);
+    parse_check_bound(p, line, col);
     s = s == TN_OK ? parse_block(p, "", &v) : s;
     if (s == TN_OK)
         (void)parse_results(p, f->body, &v, NULL, line, col);

@@ -87,6 +87,9 @@ void parse_define(parser *p, const char *name, pval v);
 bool parse_lookup(parser *p, const char *name, pval *out);
 tn_status parse_block(parser *p, const char *end, pval *out);    /* lines and result; not the closing `end` */
 tn_status parse_params(parser *p, tn_region *r, tn_fn_attr *fn); /* after `(`, through `)` */
+void parse_check_bound(parser *p, uint32_t line,
+                       uint32_t col);           /* each symbol of the parameters is a dimension */
+void parse_drop_opened(parser *p, size_t from); /* opened tuples that nothing uses */
 void parse_open(parser *p, pscope *s, tn_region *r);
 void parse_close(parser *p);
 /* Sets the results of r and checks them against the declared type (NULL: none). TN_FAIL: cannot be typed, reported. */

@@ -12,6 +12,19 @@ void tn_relay_print(const tn_graph *g, tn_buf *out);
  * not). Types are inferred. Reports up to about 20 mistakes; after TN_FAIL the graph is of no use. */
 TN_WARN_UNUSED tn_status tn_relay_parse(tn_graph *g, const char *file, const char *text, size_t n,
                                         const tn_blob *const *constant, size_t n_constant);
+/* Building a function piece by piece, by the text of its expressions, in g's arena and context. A call reports what is
+ * wrong as reading a text does; its line is the number of the call. */
+typedef struct tn_relay_builder tn_relay_builder;
+typedef struct tn_relay_value tn_relay_value; /* a tensor, a tuple, or the results of an operator */
+tn_relay_builder *tn_relay_builder_new(tn_graph *g, const char *name); /* NULL: reported */
+/* type: "Tensor[(n, 64), float32]"; NULL: reported */
+tn_relay_value *tn_relay_build_param(tn_relay_builder *b, const char *name, const char *type);
+tn_relay_value *tn_relay_build_constant(tn_relay_builder *b, tn_dtype t, int ndim, const int64_t dim[],
+                                        const void *data);
+/* %0, %1, ... in the text are arg[], %name is a parameter. */
+tn_relay_value *tn_relay_build(tn_relay_builder *b, const char *text, int n, tn_relay_value *const arg[]);
+TN_WARN_UNUSED tn_status tn_relay_build_end(tn_relay_builder *b, int n, tn_relay_value *const result[]);
+const tn_type *tn_relay_build_type(const tn_relay_value *v); /* NULL: of several results */
 /* Collects the constants in printing order (for the .params file beside a dump). Returns their number. */
 size_t tn_relay_constants(const tn_graph *g, const tn_node **out, size_t max);
 

@@ -1,5 +1,5 @@
 /* The public compiler API by handles (tenon/tenon.h): modules, options, diagnostics, builds. */
-#include "tenon/tenon.h"
+#include "tenon/relay.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -165,6 +165,69 @@ static void a_package_may_be_memory(void **state)
     tenon_package_free(data);
 }
 
+/* One function with one thing wrong, which is what its end tells. */
+static void mistake(const char *op, const char *attributes, const char *type, const char *id)
+{
+    tenon *t = tenon_new();
+    tenon_module *m = tenon_module_new(t);
+    tenon_function *f = tenon_function_new(m, "main");
+    tenon_value *x = tenon_param(f, "x", type);
+    tenon_value *y = tenon_call(f, op, 1, &x, attributes);
+    tenon_value *z = tenon_relay(f, "(%0, %x)", 1, &y);
+    assert_int_equal(tenon_function_end(f, 1, &z), 1);
+    only(t, id);
+    assert_string_equal(tenon_value_type(z), "");
+    tenon_free(t);
+}
+
+static void relay_is_built_by_hand(void **state)
+{
+    (void)state;
+    tenon *t = tenon_new();
+    tenon_module *m = tenon_module_new(t);
+    assert_int_equal(tenon_symbol(m, "n", 3, 2), 1);
+    only(t, "relay-E004");
+    assert_int_equal(tenon_symbol(m, "n", 1, 8), 0);
+    tenon_function *twice = tenon_function_new(m, "twice");
+    tenon_value *a = tenon_param(twice, "a", "Tensor[(n, 4), float32]");
+    tenon_value *b = tenon_relay(twice, "%a + %a", 0, NULL);
+    assert_int_equal(tenon_function_end(twice, 1, &b), 0);
+    tenon_function *f = tenon_function_new(m, "main");
+    assert_null(tenon_call(f, "nn.relu", 1, &a, NULL)); /* of another function */
+    assert_null(tenon_function_new(m, "main"));
+    only(t, "relay-E051");
+    tenon_module *other = tenon_module_new(t);
+    f = tenon_function_new(other, "main");
+    tenon_value *x = tenon_param(f, "x", "Tensor[(n, 4), float32]");
+    tenon_value *k = tenon_constant(f, "float32", 0, NULL, &(float){2});
+    tenon_value *parts = tenon_call(f, "topk", 1, &x, "k=[2], axis=1");
+    tenon_value *first = tenon_relay(f, "%0.0 * %1", 2, (tenon_value *[]){parts, k});
+    tenon_value *both[] = {first, x};
+    if (tenon_function_end(f, 2, both))
+        fail_msg("%s", tenon_messages(t));
+    assert_string_equal(tenon_module_inspect(other)->output[0].type, "Tensor[(n, 2), float32]");
+    tnr_module *code;
+    assert_int_equal(tenon_build_here(other, NULL, &code, NULL), 0);
+    assert_int_equal(tnr_output_count(code), 2);
+    tnr_module_release(code);
+    const tenon_options c = {.size = sizeof c, .target = "c"};
+    assert_int_equal(tenon_build_here(other, &c, &code, NULL), 1);
+    only(t, "driver-E104");
+    tenon_free(t);
+    mistake("nn.rellu", NULL, "Tensor[(n, 4), float32]", "relay-E043");
+    mistake("nn.softmax", "axes=1", "Tensor[(n, 4), float32]", "ir-E020");
+    mistake("nn.softmax", "axis=", "Tensor[(n, 4), float32]", "ir-E001");
+    mistake("nn.relu", NULL, "Tensor[(n 4), float32]", "ir-E001");
+    mistake("nn.relu", NULL, "_", "relay-E053");
+    t = tenon_new();
+    f = tenon_function_new(tenon_module_new(t), "main");
+    assert_null(tenon_constant(f, "float33", 0, NULL, NULL));
+    only(t, "driver-E106");
+    assert_int_equal(tenon_function_end(tenon_function_new(tenon_module_new(t), "f"), 0, NULL), 1);
+    only(t, "driver-E107");
+    tenon_free(t);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -175,6 +238,7 @@ int main(void)
         cmocka_unit_test(a_module_may_be_tir),
         cmocka_unit_test(a_cancelled_change_ends_the_module),
         cmocka_unit_test(a_package_may_be_memory),
+        cmocka_unit_test(relay_is_built_by_hand),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

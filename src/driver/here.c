@@ -1,0 +1,99 @@
+/* Building into this process: the unit's code by LLVM's JIT, on the runtime. What a module borrows, code and weights,
+ * belongs to an object of the session. */
+#include "driver/api.h"
+
+#include <string.h>
+
+struct tn_here {
+    tn_object object; /* first */
+    void *params;
+    tn_resource *jit;
+};
+
+tn_here *tn_here_new(tenon *t) { return tn_object_new(t, sizeof(tn_here)); }
+
+static void free_jit(tn_resource *r)
+{
+    const tn_llvm_api *llvm;
+    if (tn_llvm_open(NULL, &llvm) == TN_OK)
+        llvm->jit_free(r->at);
+}
+
+typedef struct room {
+    tn_here *x;
+    const tn_buf *params;
+} room;
+
+/* In the object's heap. */
+static void make_room(void *user)
+{
+    const room *r = user;
+    r->x->jit = tn_resource_new(free_jit);
+    r->x->params = tn_alloc_aligned(r->params->n);
+    memcpy(r->x->params, r->params->at, r->params->n);
+}
+
+static tn_status compile(tn_build *b, tn_here *x, const tn_library **out)
+{
+    const tn_llvm_api *llvm;
+    tn_llvm_options o = {.triple = b->target.triple, .opt_level = b->opt.opt_level};
+    tn_jit *jit;
+    TN_TRY(tn_llvm_open(b->ctx, &llvm));
+    TN_TRY(llvm->jit(&b->unit, &o, &jit, out));
+    x->jit->at = jit;
+    return TN_OK;
+}
+
+tn_status tn_here_open(tenon *t, tn_here *x, tnr_module **out)
+{
+    tn_build *b = &t->build;
+    const tn_library *library;
+    tnr_error err;
+    double start = tn_now();
+    if (b->target.kind != TN_TARGET_LLVM)
+        return tn_error(b->ctx, "driver-E104", NULL,
+                        "target %s makes no code in this process; use target llvm", b->target.text);
+    tn_params_make(b, &(tn_sink){.buf = &t->data});
+    tn_raised raised = tn_protect(&x->object.heap, make_room, &(room){x, &t->data});
+    if (raised.kind)
+        tn_raise(raised);
+    TN_TRY(compile(b, x, &library));
+    b->seconds.codegen = tn_now() - start;
+    const tnr_parts parts = {.library = library, .params = x->params, .params_n = t->data.n};
+    return tnr_module_open_parts(&parts, out, &err)
+               ? tn_error(b->ctx, "driver-E105", NULL, "the code cannot run here: %s", err.message)
+               : TN_OK;
+}
+
+int tn_here_end(tn_here *x, int failed)
+{
+    if (failed && x)
+        tn_object_drop((tn_object *)x);
+    return failed;
+}
+
+typedef struct {
+    tn_here *x;
+    tnr_module **out;
+    tenon_report *report;
+} here_call;
+
+static tn_status build_here(tenon *t, void *user)
+{
+    const here_call *c = user;
+    TN_TRY(tn_report_check(t, c->report));
+    TN_TRY(tn_target_parse(&t->build));
+    TN_TRY(tn_stage_kernels(&t->build));
+    TN_TRY(tn_here_open(t, c->x, c->out));
+    tn_passes_report(&t->build);
+    if (c->report)
+        tn_report_fill(t, 0, c->report);
+    return TN_OK;
+}
+
+int tenon_build_here(tenon_module *m, const tenon_options *o, tnr_module **out_module, tenon_report *report)
+{
+    tn_here *x = m ? tn_here_new(m->object.session) : NULL;
+    *out_module = NULL;
+    return tn_here_end(x, !x || tn_module_call(m, o, build_here, &(here_call){x, out_module, report}));
+}
