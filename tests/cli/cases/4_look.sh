@@ -25,4 +25,3 @@ expect 0 "" interpret "$models/fixed.relay" -o same.npz
 must "inputs are made up as run does" cmp same.npz r1.npz
 expect 4 "the model has no input \"data\"" interpret "$models/fixed.relay" -i "$npz/unknown.npz"
 expect 2 "--stage: unknown value \"ll\"; choose from relay, tir, tir-scheduled, flat" interpret "$models/fixed.relay" --stage ll
-expect 4 "not a Relay or TIR text" opt --pass=FoldConstant "$TENON_SOURCE_DIR/examples/models/dense.onnx"
