@@ -104,6 +104,36 @@ static void a_kept_child_stays_what_it_is(void **state)
     drop(&p);
 }
 
+/* A candidate of a search: a child of a kernel's child, thrown away. */
+static void children_have_children(void **state)
+{
+    (void)state;
+    world p, a, b;
+    open_parent(&p);
+    const tn_expr *first = sum(&p, 1);
+    tn_ctx_freeze(&p.ctx);
+    open_child(&a, &p);
+    tn_ctx_thaw(&p.ctx);
+    const char *name = tn_intern(&a.ctx, "block");
+    const tn_expr *e = sum(&a, 2), *late = sum(&p, 3); /* late has an id that is one of a's, too */
+    for (int round = 0; round < 2; round++) {
+        tn_ctx_freeze(&a.ctx);
+        open_child(&b, &a);
+        assert_ptr_equal(tn_intern(&b.ctx, "block"), name);
+        assert_ptr_equal(sum(&b, 1), first);
+        assert_ptr_equal(sum(&b, 2), e);
+        assert_int_equal(b.pool.n, 0);
+        assert_ptr_not_equal(sum(&b, 3), late);
+        assert_true(sum(&b, 3)->id >= a.pool.first_id + a.pool.n);
+        assert_int_equal(tn_error(&b.ctx, "t-E001", NULL, "refused"), TN_FAIL);
+        tn_ctx_thaw(&a.ctx);
+        drop(&b);
+    }
+    assert_int_equal(a.ctx.n_diag, 0);
+    drop(&a);
+    drop(&p);
+}
+
 static void shuffles_and_symbols_are_imported(void **state)
 {
     (void)state;
@@ -240,9 +270,10 @@ static void children_work_at_once(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_the_parent_has_is_found),       cmocka_unit_test(a_kept_child_stays_what_it_is),
-        cmocka_unit_test(shuffles_and_symbols_are_imported),  cmocka_unit_test(reports_come_back_in_order),
-        cmocka_unit_test(nothing_is_added_to_what_is_frozen), cmocka_unit_test(children_work_at_once),
+        cmocka_unit_test(what_the_parent_has_is_found), cmocka_unit_test(a_kept_child_stays_what_it_is),
+        cmocka_unit_test(children_have_children),       cmocka_unit_test(shuffles_and_symbols_are_imported),
+        cmocka_unit_test(reports_come_back_in_order),   cmocka_unit_test(nothing_is_added_to_what_is_frozen),
+        cmocka_unit_test(children_work_at_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
