@@ -243,6 +243,7 @@ typedef struct tnr_memory { /* in bytes; exact for the bound dimensions */
     uint64_t inputs;        /* held by the caller */
     uint64_t outputs;       /* outside the arena, held by the instance or the caller */
     uint64_t scratch;       /* scratch per thread, times the number of threads */
+    uint64_t states;        /* held by the instance from the first to the last run */
 } tnr_memory;
 
 /* The memory of a run with the inputs that are set now. A model without symbols needs no input set. The peak is the
@@ -250,6 +251,38 @@ typedef struct tnr_memory { /* in bytes; exact for the bound dimensions */
  *   fails  TNR_E_STATE (the inputs set so far leave a symbol unbound), TNR_E_SHAPE */
 TNR_CHECKED tnr_status tnr_memory_get(tnr_instance *instance, tnr_memory *out_memory, tnr_error *err);
 TNR_CHECKED tnr_status tnr_peak_bytes(tnr_instance *instance, uint64_t *out_bytes, tnr_error *err);
+
+/* ---- states: memory of an instance that survives its runs ---- */
+
+typedef struct tnr_state_info {
+    const char *name;
+    DLDataType dtype;
+    int32_t ndim;
+    int32_t axis;     /* along which it grows; -1: it does not */
+    int64_t capacity; /* the largest extent there; -1 if it does not grow */
+    uint64_t bytes;
+} tnr_state_info;
+
+/* The states of the module. Each instance has its own. An index >= count is TNR_E_ARG. */
+uint32_t tnr_state_count(const tnr_module *module);
+TNR_CHECKED tnr_status tnr_state_info_get(const tnr_module *module, uint32_t index, tnr_state_info *out_info,
+                                          tnr_error *err);
+
+/* A state as the last run left it, or with its first contents if none has run. A run that fails leaves states as the
+ * instructions before the failure left them.
+ *   get    views it with its current extent; strides are those of its capacity (NULL: it does not grow). The
+ *   view is valid
+ *          until the next get of this state; runs change what it shows.
+ *   set    copies a dense tensor in, whose extent along the growing axis becomes the state's
+ *   reset  gives all states their first contents and extents back
+ *   fails  TNR_E_NAME, TNR_E_DTYPE, TNR_E_SHAPE, TNR_E_LAYOUT, TNR_E_STATE (a run is active); where the first
+ *   contents are
+ *          computed, as tnr_run does */
+TNR_CHECKED tnr_status tnr_state_get(tnr_instance *instance, const char *name, DLTensor *out_view,
+                                     tnr_error *err);
+TNR_CHECKED tnr_status tnr_state_set(tnr_instance *instance, const char *name, const DLTensor *tensor,
+                                     tnr_error *err);
+TNR_CHECKED tnr_status tnr_state_reset(tnr_instance *instance, tnr_error *err);
 
 typedef struct tnr_operations { /* arithmetic; a multiply-add counts 2 */
     uint64_t floats;            /* of floating-point numbers, except the following */

@@ -147,7 +147,8 @@ static tnr_status check_extents(const tnr_frame *f, uint32_t at, tnr_error *err)
             return tnr_fail(err, TNR_E_SHAPE, 0,
                             "an input is too small for %.400s: dimension %" PRIu32
                             " of its result would be %" PRId64 ", but must be at least 0",
-                            node_of(f, s->alias >= 0 ? (uint32_t)s->alias : at), d, extent);
+                            node_of(f, s->kind == TN_SLOT_OUTPUT && s->alias >= 0 ? (uint32_t)s->alias : at),
+                            d, extent);
     }
     return TNR_OK;
 }
@@ -177,7 +178,8 @@ static tnr_status check_copies(const tnr_frame *f, tnr_error *err)
 {
     const tn_program_function *p = f->code->function;
     for (uint32_t i = 0; i < p->n_slot; i++)
-        if (p->slot[i].alias >= 0 && !p->slot[i].segment && f->bytes[p->slot[i].alias] != f->bytes[i])
+        if (p->slot[i].kind == TN_SLOT_OUTPUT && p->slot[i].alias >= 0 && !p->slot[i].segment &&
+            f->bytes[p->slot[i].alias] != f->bytes[i])
             return tnr_fail(err, TNR_E_SHAPE, i,
                             "%.400s: with these inputs a tensor of %" PRIu64
                             " bytes would be reshaped to %" PRIu64,
@@ -251,7 +253,9 @@ static tnr_status place_all(tnr_frame *f, tnr_error *err)
     if (status)
         return status;
     for (uint32_t i = 0; i < p->n_slot; i++)
-        f->ptr[i] = f->offset[i] >= 0 ? f->arena + f->offset[i] : x->fixed[i];
+        f->ptr[i] = f->offset[i] >= 0                  ? f->arena + f->offset[i]
+                    : p->slot[i].kind == TN_SLOT_STATE ? f->instance->state[p->slot[i].alias].at
+                                                       : x->fixed[i];
     for (uint32_t i = 0; i < x->n_output; i++) {
         const tn_slot *s = &p->slot[x->output[i]];
         for (uint32_t d = 0; d < s->ndim && !s->segment && is_main(f); d++)

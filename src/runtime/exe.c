@@ -61,8 +61,8 @@ static tnr_status check_program(const tn_program *p, tnr_error *err)
 {
     if (!p->function || p->n_function == 0 || p->n_function > MAX_COUNT)
         return damaged(err, 0, "it has no functions", NULL);
-    if (p->n_state > 0)
-        return damaged(err, 0, "it has states", NULL);
+    if (p->n_state > MAX_COUNT || (p->n_state > 0 && !p->state))
+        return damaged(err, 0, "a table is missing or too long", NULL);
     if (p->n_text > MAX_COUNT || (p->n_text > 0 && !p->text))
         return damaged(err, 0, "a table is missing or too long", NULL);
     for (uint32_t i = 0; i < p->n_text; i++)
@@ -103,11 +103,13 @@ static tnr_status check_slot_place(const tn_program_function *p, const tn_slot *
                                    tnr_error *err)
 {
     size_t end;
+    if (s->kind == TN_SLOT_STATE)
+        return TNR_OK;
     if (s->alias < -1 || s->alias >= (int64_t)p->n_slot || (s->alias >= 0 && s->kind != TN_SLOT_OUTPUT))
         return damaged(err, at, "alias out of range in slot", s->name);
     if (s->alias >= 0) {
         const tn_slot *of = &p->slot[s->alias];
-        if (of->kind == TN_SLOT_TEMP || s->alias == (int64_t)at ||
+        if (of->kind == TN_SLOT_TEMP || of->kind == TN_SLOT_STATE || s->alias == (int64_t)at ||
             (of->kind == TN_SLOT_OUTPUT && of->alias >= 0))
             return damaged(
                 err, at,
@@ -163,19 +165,36 @@ static tnr_status find_constant(tnr_exe *exe, tnr_function *code, const tn_slot 
     return TNR_OK;
 }
 
+/* A slot of a state has its type and its capacity. */
+static bool is_state(const tn_program *p, const tn_slot *s)
+{
+    const tn_state *of = s->alias >= 0 && s->alias < (int64_t)p->n_state ? &p->state[s->alias] : NULL;
+    if (!of || s->storage != TN_STORAGE_BYTES || s->code != of->code || s->bits != of->bits ||
+        s->ndim != of->ndim || !of->dim != !of->ndim || s->bytes.fn ||
+        (uint64_t)s->bytes.value != of->bytes || s->segment)
+        return false;
+    for (uint32_t d = 0; d < s->ndim; d++)
+        if (s->dim[d].fn || of->dim[d].fn || s->dim[d].value != of->dim[d].value)
+            return false;
+    return true;
+}
+
 static tnr_status check_slots(tnr_exe *exe, tnr_function *code, const tnr_params *params, bool *bound,
                               tnr_error *err)
 {
     const tn_program_function *p = code->function;
     for (uint32_t i = 0; i < p->n_slot; i++) {
         const tn_slot *s = &p->slot[i];
-        if (!s->name || s->kind > TN_SLOT_TEMP || s->storage != TN_STORAGE_BYTES || s->device != 0)
+        if (!s->name || s->kind > TN_SLOT_STATE || s->storage != TN_STORAGE_BYTES || s->device != 0)
             return damaged(err, i, "a slot without a name or of no known kind", NULL);
         tnr_status status = check_slot_size(p, s, i, code == exe->code, err);
         if (!status)
             status = check_slot_place(p, s, i, err);
         if (!status)
             status = check_bind(p, s, i, bound, err);
+        if (!status && s->kind == TN_SLOT_STATE && !is_state(exe->program, s))
+            status = damaged(err, i,
+                             "a slot of a state that does not exist, or of another type or size:", s->name);
         if (!status && s->kind == TN_SLOT_CONST)
             status = find_constant(exe, code, s, i, params, err);
         if (status)
@@ -188,6 +207,64 @@ static tnr_status check_slots(tnr_exe *exe, tnr_function *code, const tnr_params
     for (uint32_t i = 0; i < p->n_symbol - p->n_late; i++)
         if (!bound[i])
             return damaged(err, i, "no input binds the symbol", p->symbol[i].name);
+    return TNR_OK;
+}
+
+/* ---- states ---- */
+
+static const char *state_fault(const tn_program *p, const tn_state *s)
+{
+    int64_t shape[MAX_NDIM];
+    uint64_t bytes;
+    if (!s->name || s->ndim > MAX_NDIM || (s->ndim > 0 && !s->dim) || s->device != 0)
+        return "a state without a name or dimensions";
+    for (uint32_t d = 0; d < s->ndim; d++) {
+        if (s->dim[d].fn)
+            return "a capacity that is no number, of state";
+        shape[d] = s->dim[d].value;
+    }
+    if (tnr_tensor_bytes((DLDataType){s->code, s->bits, 1}, s->ndim, shape, &bytes, NULL) ||
+        bytes != s->bytes || bytes > SIZE_MAX / 2)
+        return "byte count does not fit the capacity of state";
+    if (s->axis < -1 || s->axis >= (int)s->ndim ||
+        (s->axis >= 0 && (s->bits % 8 != 0 || s->extent > (uint64_t)shape[s->axis])))
+        return "an axis or extent out of range in state";
+    if (s->init < -1 || s->init >= (int64_t)p->n_function || s->init == 0 || (s->init > 0 && s->initial))
+        return "first contents that cannot be computed, of state";
+    return NULL;
+}
+
+/* The function that fills it has no inputs and one output of its size. */
+static bool fills(const tnr_function *code, const tn_state *s)
+{
+    const tn_slot *out = code->n_output == 1 ? &code->function->slot[code->output[0]] : NULL;
+    return code->n_input == 0 && code->function->n_symbol == code->function->n_late && out &&
+           out->storage == TN_STORAGE_BYTES && !out->bytes.fn && (uint64_t)out->bytes.value == s->bytes;
+}
+
+static tnr_status check_states(tnr_exe *exe, const tnr_params *params, tnr_error *err)
+{
+    const tn_program *p = exe->program;
+    exe->initial = tnr_mem_new(p->n_state, sizeof *exe->initial);
+    if (!exe->initial)
+        return tnr_fail_memory(err, p->n_state * sizeof *exe->initial);
+    for (uint32_t i = 0; i < p->n_state; i++) {
+        const tn_state *s = &p->state[i];
+        const char *fault = state_fault(p, s);
+        DLTensor view;
+        uint64_t bytes;
+        if (!fault && s->init > 0 && !fills(&exe->code[s->init], s))
+            fault = "a function that does not fill state";
+        if (!fault && !tnr_family_get(TNR_FAMILY_STATE))
+            fault = "this runtime was linked without states:";
+        if (!fault && s->initial && (!tnr_params_get(params, s->initial, &view, &bytes) || bytes != s->bytes))
+            fault = "mod.params lacks the first contents of state";
+        if (fault)
+            return damaged(err, i, fault, s->name);
+        exe->families |= 1u << TNR_FAMILY_STATE | (s->init > 0 ? 1u << TNR_FAMILY_FRAME : 0);
+        exe->initial[i] = s->initial ? view.data : NULL;
+        exe->constant_bytes += s->initial ? bytes : 0;
+    }
     return TNR_OK;
 }
 
@@ -470,6 +547,8 @@ tnr_status tnr_exe_init(tnr_exe *exe, const tn_library *library, const tn_progra
         exe->code[exe->n_code].function = &program->function[exe->n_code];
         status = check_function(exe, &exe->code[exe->n_code], params, err);
     }
+    if (!status)
+        status = check_states(exe, params, err);
     for (uint32_t f = 0; !status && f < exe->n_code; f++)
         for (uint32_t i = 0; !status && i < exe->code[f].function->n_inst; i++)
             status = check_inst(exe, &exe->code[f], i, err);
@@ -486,5 +565,6 @@ void tnr_exe_deinit(tnr_exe *exe)
         tnr_mem_free(exe->code[f].fixed);
     }
     tnr_mem_free(exe->code);
+    tnr_mem_free(exe->initial);
     *exe = (tnr_exe){0};
 }

@@ -18,6 +18,7 @@ typedef struct tnr_exe {
     const tn_library *library;
     const tn_program *program;
     tnr_function *code;     /* program->n_function; the first one is main */
+    const void **initial;   /* program->n_state: first contents from mod.params, else NULL */
     uint32_t n_code;        /* of them, checked so far */
     uint32_t families;      /* bit 1 << enum tnr_family_id: it has such instructions (family.h) */
     uint32_t max_operand;   /* operands of the longest instruction */

@@ -343,6 +343,8 @@ tnr_status tnr_memory_get(tnr_instance *instance, tnr_memory *out_memory, tnr_er
     }
     for (uint32_t i = 0; i < p->n_segment; i++)
         m.arena += (uint64_t)tnr_size_get(p->segment_bytes[i], sym);
+    for (uint32_t i = 0; i < exe->program->n_state; i++)
+        m.states += exe->program->state[i].bytes;
     m.scratch = exe->scratch_bytes * tnr_instance_threads(instance);
     *out_memory = m;
     return TNR_OK;
@@ -354,6 +356,6 @@ tnr_status tnr_peak_bytes(tnr_instance *instance, uint64_t *out_bytes, tnr_error
     tnr_status status = out_bytes ? tnr_memory_get(instance, &m, err)
                                   : tnr_fail(err, TNR_E_ARG, 0, "tnr_peak_bytes: out_bytes is NULL");
     if (!status)
-        *out_bytes = m.constants + m.arena + m.inputs + m.outputs + m.scratch;
+        *out_bytes = m.constants + m.arena + m.inputs + m.outputs + m.scratch + m.states;
     return status;
 }

@@ -21,6 +21,13 @@ typedef struct tnr_result {
     void *at;       /* where the last run left it */
 } tnr_result;
 
+typedef struct tnr_state { /* state.c */
+    void *at;
+    int64_t extent; /* along the axis on which it grows */
+    int64_t *shape; /* and strides, of the last view */
+    bool ready;     /* it has contents */
+} tnr_state;
+
 typedef struct tnr_block { /* memory that grows as needed */
     void *at;
     uint64_t room;
@@ -74,11 +81,13 @@ struct tnr_instance {
     bool ran;      /* the last run succeeded: outputs may be looked at */
     bool stepping; /* a run stands between two instructions (debug.c) */
     tnr_frame main;
-    tnr_frame *frame;  /* the innermost one */
-    uint32_t depth;    /* frames besides main's */
-    tnr_frame **spare; /* FRAME: free frames of each function */
-    void **arg;        /* exe->max_operand: arguments of one call */
-    int64_t *call_sym; /* exe->max_operand: symbols of one call */
+    tnr_frame *frame;      /* the innermost one */
+    tnr_state *state;      /* STATE: of the program's states, in order */
+    int64_t *state_shapes; /* memory of their shapes */
+    uint32_t depth;        /* frames besides main's */
+    tnr_frame **spare;     /* FRAME: free frames of each function */
+    void **arg;            /* exe->max_operand: arguments of one call */
+    int64_t *call_sym;     /* exe->max_operand: symbols of one call */
 
     tnr_profile_fn *profile;
     void *profile_user;

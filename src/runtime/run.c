@@ -8,6 +8,7 @@
 #include "runtime/launch.h"
 #include "runtime/mem.h"
 #include "runtime/pool.h"
+#include "runtime/state.h"
 #include "runtime/tensor.h"
 
 #include <inttypes.h>
@@ -30,6 +31,9 @@ static tnr_status check_input_place(const tnr_frame *f, uint32_t i, tnr_error *e
     const tnr_given *in = &f->input[i];
     const char *name = tnr_module_input(f->instance->module, i)->name;
     bool inside = overlap(in->data, in->bytes, f->arena, f->arena_room);
+    for (uint32_t s = 0; f->instance->state && s < f->instance->exe->program->n_state; s++)
+        inside = inside || overlap(in->data, in->bytes, f->instance->state[s].at,
+                                   f->instance->exe->program->state[s].bytes);
     for (uint32_t o = 0; o < x->n_output; o++) {
         const tnr_given *out = &f->instance->output_given[o];
         inside = inside ||
@@ -359,6 +363,7 @@ tnr_status tnr_instruction(tnr_frame *f, uint32_t *out_variant, tnr_error *err)
 }
 
 #pragma weak tnr_frames_drop
+#pragma weak tnr_states_ready
 
 tnr_frame *tnr_settle(tnr_instance *inst, tnr_status *out_status, tnr_error *err)
 {
@@ -407,6 +412,8 @@ tnr_status tnr_prepare(tnr_instance *inst, bool views, tnr_error *err)
     if (inst->frame != &inst->main) /* the last run has failed there */
         tnr_frames_drop(inst);
     tnr_status status = check_places(&inst->main, err);
+    if (!status && inst->state)
+        status = tnr_states_ready(inst, err);
     if (!status)
         status = tnr_bind(&inst->main, err);
     if (!status && !inst->empty)

@@ -11,6 +11,7 @@
 #include "runtime/toy.h"
 #include "runtime/toy_model.h"
 #include "runtime/calls.h"
+#include "runtime/states.h"
 #include "runtime/family.h"
 
 #include <errno.h>
@@ -186,13 +187,18 @@ static tnr_status short_life(const tn_library *library, tnr_error *err)
     return status;
 }
 
+static void make_filled(maker *m)
+{
+    static tn_state states[2];
+    make_sum_from(m, states);
+}
+
 static void every_allocation_of_programs_may_fail(void **state)
 {
-    static void (*const make[])(maker *) = {make_twice, make_recursion};
-    static const tnr_family *const needed[] = {&tnr_family_frame};
+    static void (*const make[])(maker *) = {make_twice, make_recursion, make_sum, make_cache, make_filled};
+    static const tnr_family *const needed[] __attribute__((used)) = {&tnr_family_frame, &tnr_family_state};
     static maker m;
     (void)state;
-    assert_non_null(needed[0]);
     for (size_t i = 0; i < sizeof make / sizeof *make; i++) {
         make[i](&m);
         long n = 0;
