@@ -12,97 +12,13 @@
 
 #include "machine/machine.h"
 #include "op/nn/nn.h"
+#include "op/nn/rnn_activation.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 enum { X = 0, R, H0, C0, PEEP, RBIAS, LENS, N_IN, MAX_GATES = 4 };
 enum { ALL_H = 0, LAST_H, LAST_C }; /* results */
 enum { MAX_ROWS = 4, MAX_LANES = 16, LARGE_BYTES = 1 << 19 };
-
-/* ---- activations ---- */
-
-typedef struct activation {
-    const char *name;
-    const tn_expr *(*make)(tn_pool *p, const tn_expr *x, const tn_expr *a, const tn_expr *b);
-    double alpha, beta; /* where none is given */
-} activation;
-
-static const tn_expr *one(tn_pool *p, const tn_expr *x) { return tn_const(p, x->dtype, 1); }
-static const tn_expr *zero(tn_pool *p, const tn_expr *x) { return tn_const(p, x->dtype, 0); }
-static const tn_expr *divide(tn_pool *p, const tn_expr *a, const tn_expr *b)
-{
-    return tn_bin(p, TN_E_DIV, a, b);
-}
-
-#define ACTIVATION(id, expr) \
-    static const tn_expr *make_##id(tn_pool *p, const tn_expr *x, const tn_expr *a, const tn_expr *b) \
-    { \
-        (void)a; \
-        (void)b; \
-        return expr; \
-    }
-ACTIVATION(sigmoid, tn_intrinsic1(p, TN_F_sigmoid, x))
-ACTIVATION(tanh, tn_intrinsic1(p, TN_F_tanh, x))
-ACTIVATION(relu, tn_max(p, x, zero(p, x)))
-ACTIVATION(affine, tn_add(p, tn_mul(p, a, x), b))
-ACTIVATION(leaky, tn_select(p, tn_lt(p, x, zero(p, x)), tn_mul(p, a, x), x))
-ACTIVATION(threshold, tn_select(p, tn_lt(p, a, x), x, zero(p, x)))
-ACTIVATION(scaled, tn_mul(p, a, tn_intrinsic1(p, TN_F_tanh, tn_mul(p, b, x))))
-ACTIVATION(hard, tn_max(p, tn_min(p, tn_add(p, tn_mul(p, a, x), b), one(p, x)), zero(p, x)))
-ACTIVATION(elu, tn_select(p, tn_lt(p, x, zero(p, x)),
-                          tn_mul(p, a, tn_sub(p, tn_intrinsic1(p, TN_F_exp, x), one(p, x))), x))
-ACTIVATION(softsign, divide(p, x, tn_add(p, one(p, x), tn_intrinsic1(p, TN_F_abs, x))))
-/* max(x, 0) + log(1 + exp(-|x|)): does not overflow */
-ACTIVATION(softplus,
-           tn_add(p, tn_max(p, x, zero(p, x)),
-                  tn_intrinsic1(p, TN_F_log,
-                                tn_add(p, one(p, x),
-                                       tn_intrinsic1(p, TN_F_exp,
-                                                     tn_sub(p, zero(p, x), tn_intrinsic1(p, TN_F_abs, x)))))))
-#undef ACTIVATION
-
-static const activation activations[] = {
-    {"sigmoid", make_sigmoid, 0, 0},
-    {"tanh", make_tanh, 0, 0},
-    {"relu", make_relu, 0, 0},
-    {"affine", make_affine, 1, 0},
-    {"leakyrelu", make_leaky, 0.01, 0},
-    {"thresholdedrelu", make_threshold, 1, 0},
-    {"scaledtanh", make_scaled, 1, 1},
-    {"hardsigmoid", make_hard, 0.2, 0.5},
-    {"elu", make_elu, 1, 0},
-    {"softsign", make_softsign, 0, 0},
-    {"softplus", make_softplus, 0, 0},
-};
-
-typedef struct {
-    const activation *of;
-    double alpha, beta;
-} chosen;
-
-/* The next "name", "name:alpha" or "name:alpha:beta" of *text. */
-static bool read_activation(const char **text, chosen *out)
-{
-    const char *s = *text + strspn(*text, " ");
-    size_t n = strcspn(s, " :");
-    for (size_t i = 0; i < sizeof activations / sizeof *activations; i++)
-        if (strlen(activations[i].name) == n && memcmp(activations[i].name, s, n) == 0)
-            *out = (chosen){&activations[i], activations[i].alpha, activations[i].beta};
-    if (n == 0 || !out->of)
-        return false;
-    s += n;
-    double *value[] = {&out->alpha, &out->beta};
-    for (int k = 0; k < 2 && *s == ':'; k++) {
-        char *end;
-        *value[k] = strtod(s + 1, &end);
-        if (end == s + 1)
-            return false;
-        s = end;
-    }
-    *text = s;
-    return *s == 0 || *s == ' ';
-}
 
 /* ---- cells ---- */
 
@@ -125,11 +41,11 @@ static int cell_of(const tn_recurrent_attr *a)
     return -1;
 }
 
-static bool read_activations(const tn_recurrent_attr *a, int cell, chosen out[3])
+static bool read_activations(const tn_recurrent_attr *a, int cell, rnn_activation out[3])
 {
     const char *text = a->activations && a->activations[0] ? a->activations : cells[cell].activations;
     for (int i = 0; i < cells[cell].n_activation; i++)
-        if (!read_activation(&text, &out[i]))
+        if (!rnn_activation_read(&text, &out[i]))
             return false;
     return text[strspn(text, " ")] == 0;
 }
@@ -160,7 +76,7 @@ static tn_status recurrent_infer(tn_graph *g, tn_node *n)
 {
     const tn_recurrent_attr *a = n->attr;
     const tn_type *x, *r;
-    chosen f[3] = {{0}};
+    rnn_activation f[3] = {{0}};
     int cell = cell_of(a);
     if (cell < 0)
         return tn_rule_fail(g, n, "op-E007", "cell is \"%s\"; rnn, gru and lstm are known",
@@ -205,7 +121,7 @@ typedef struct body {
     const tn_recurrent_attr *a;
     tn_tensor *const *in, *const *out;
     enum cell_kind cell;
-    chosen act[3];
+    rnn_activation act[3];
     tn_dtype t, stored;    /* of arithmetic; of the results */
     int64_t units, padded; /* padded: up to whole tiles */
     int rows, lanes, nv;   /* of a tile; nv vectors */
@@ -411,17 +327,16 @@ static tile multiply(body *b, const char *name, int first, int n, const tn_expr 
 static const tn_expr *activate(body *b, int which, const tn_expr *x)
 {
     tn_pool *p = b->p;
-    const chosen *c = &b->act[which];
+    const rnn_activation *c = &b->act[which];
     if (b->a->clip > 0)
         x = tn_min(p, tn_max(p, x, tn_const(p, b->t, -b->a->clip)), tn_const(p, b->t, b->a->clip));
-    return c->of->make(p, x, tn_const(p, b->t, c->alpha), tn_const(p, b->t, c->beta));
+    return rnn_activation_of(p, c, x);
 }
 
 /* The last activation of an LSTM is applied to the cell, which is not clipped. */
 static const tn_expr *activate_plain(body *b, int which, const tn_expr *x)
 {
-    const chosen *c = &b->act[which];
-    return c->of->make(b->p, x, tn_const(b->p, b->t, c->alpha), tn_const(b->p, b->t, c->beta));
+    return rnn_activation_of(b->p, &b->act[which], x);
 }
 
 /* Where a gate's sum is read: one vector of one row. */
@@ -489,8 +404,8 @@ static void lstm_gates(body *b, const tile *t, const spot *s)
     tn_pool *p = b->p;
     const tn_expr *c = get(b, b->c, s->m, s->unit); /* gates are i o f c, peepholes i o f */
     const tn_expr *i = named(b, "i", activate(b, 0, peep(b, sum_of(b, t, s, 0), 0, s, c)));
-    const tn_expr *f =
-        b->a->input_forget ? tn_sub(p, one(p, i), i) : activate(b, 0, peep(b, sum_of(b, t, s, 2), 2, s, c));
+    const tn_expr *f = b->a->input_forget ? tn_sub(p, tn_const(p, b->t, 1), i)
+                                          : activate(b, 0, peep(b, sum_of(b, t, s, 2), 2, s, c));
     const tn_expr *n = activate(b, 1, sum_of(b, t, s, 3));
     c = named(b, "cell", tn_add(p, tn_mul(p, f, c), tn_mul(p, i, n)));
     const tn_expr *o = activate(b, 0, peep(b, sum_of(b, t, s, 1), 1, s, c));
@@ -507,7 +422,9 @@ static void gru_mix(body *b, const spot *s, const tn_expr *z, const tn_expr *n)
 {
     tn_pool *p = b->p;
     z = named(b, "z", z);
-    finish(b, s, tn_add(p, tn_mul(p, tn_sub(p, one(p, z), z), n), tn_mul(p, z, get(b, b->h, s->m, s->unit))),
+    finish(b, s,
+           tn_add(p, tn_mul(p, tn_sub(p, tn_const(p, b->t, 1), z), n),
+                  tn_mul(p, z, get(b, b->h, s->m, s->unit))),
            NULL);
 }
 
