@@ -5,7 +5,7 @@ read).
     python3 adding.py [--build FOLDER] [page.md...]
 
 Without --build, the files and changes of each page are applied to the tree in thought, and its C files are compiled without
-making code. With it, FOLDER/tree becomes a copy of the tree with the changes of one page after the other, and that page's
+making code, and their layout is checked. With it, FOLDER/tree becomes a copy of the tree with the changes of one page after the other, and that page's
 commands run there. Its build is kept, so that the next page and the next run build only what differs.
 """
 import argparse
@@ -22,6 +22,7 @@ SECONDS = 1500
 PARTS = ("CMakeLists.txt", "CMakePresets.json", "Makefile", ".clang-format", "bench", "cmake", "docs", "include", "src",
          "tests", "tools")
 LINKED = ("examples", "tests/onnx", "tests/fuzz/corpus")    # large, and no page changes them
+CLANG_FORMAT = "clang-format-19"
 COMPILE = "gcc -std=gnu17 -fsyntax-only -Wall -Wextra -Wpedantic -Wmissing-prototypes -Werror -D_GNU_SOURCE".split()
 
 
@@ -54,7 +55,10 @@ def check(files):
         roots = [name, page.ROOT]
         include = [f"-I{root}/{folder}" for root in roots for folder in ("src", "include", "tests")]
         sources = [str(pathlib.Path(name, what)) for what in files if what.endswith(".c")]
-        return not sources or not subprocess.run([*COMPILE, '-DTENON_VERSION="0"', *include, *sources]).returncode
+        commands = [[*COMPILE, '-DTENON_VERSION="0"', *include, *sources]]
+        if shutil.which(CLANG_FORMAT):
+            commands.append([CLANG_FORMAT, "--dry-run", "-Werror", f"-style=file:{page.ROOT}/.clang-format", *sources])
+        return not sources or all([subprocess.run(command).returncode == 0 for command in commands])
 
 
 def copy_tree(tree, files):
