@@ -97,7 +97,7 @@ typedef struct tenon_options { /* how models are read and compiled; NULL or 0 me
     const char
         *dump_format; /* tenon_module_dump of a graph: "svg", "dot" or "html", a picture; default "text" */
     /* Limits of one call; 0: none. A call that reaches one fails, and says which. */
-    int max_memory; /* MiB of the compiler's data */
+    int max_memory; /* MiB of the compiler's data; and, apart from it, of LLVM, which then works in a child process */
     int max_seconds;
     int max_nodes; /* of the graph at once */
     /* The call fails soon after this is not 0. Any thread, or a signal handler, may set it. NULL: never. */

@@ -181,6 +181,14 @@ void tn_free(void *at)
     free(start_of(h));
 }
 
+void tn_disown(void *at)
+{
+    if (!at)
+        return;
+    take_out(head_of(at));
+    head_of(at)->shard = NULL;
+}
+
 void tn_heap_init(tn_heap *h)
 {
     memset(h, 0, sizeof *h);

@@ -23,6 +23,8 @@ void *tn_alloc_aligned_try(size_t bytes);
 void *tn_realloc(void *at, size_t bytes); /* at NULL: a new block */
 void tn_free(void *at);                   /* NULL is ignored */
 
+void tn_disown(void *at); /* the block outlives its heap; NULL is ignored */
+
 /* A list of blocks, locked for as long as a few instructions; threads have different ones, as far as that goes. */
 typedef struct tn_block {
     struct tn_block *prev, *next;

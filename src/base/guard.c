@@ -34,7 +34,7 @@ double tn_now(void)
 
 tn_raised tn_protect(tn_heap *heap, void (*fn)(void *user), void *user)
 {
-    tn_guard **place = tn_guard_place(), g = {.outer = *place, .heap = heap};
+    tn_guard **place = tn_guard_place(), g = {.outer = *place, .heap = heap, .user = user};
     if (!heap || (g.outer && g.outer->heap == heap)) {
         g.heap = g.outer ? g.outer->heap : NULL;
         g.shard = g.outer ? g.outer->shard : NULL;
@@ -115,17 +115,30 @@ tn_resource *tn_resource_new(void (*release)(tn_resource *r))
     return r;
 }
 
+static void unlist(tn_resource *r)
+{
+    tn_heap *h = r->heap;
+    if (!h)
+        return;
+    tn_shard_lock(&h->shard[0]);
+    if (r->next)
+        r->next->prev = r->prev;
+    *(r->prev ? &r->prev->next : &h->resources) = r->next;
+    tn_shard_unlock(&h->shard[0]);
+    r->heap = NULL;
+}
+
 void tn_resource_drop(tn_resource *r)
 {
-    tn_heap *h = r ? r->heap : NULL;
-    if (h) {
-        tn_shard_lock(&h->shard[0]);
-        if (r->next)
-            r->next->prev = r->prev;
-        *(r->prev ? &r->prev->next : &h->resources) = r->next;
-        tn_shard_unlock(&h->shard[0]);
-    }
+    if (r)
+        unlist(r);
     tn_free(r);
+}
+
+void tn_resource_keep(tn_resource *r)
+{
+    unlist(r);
+    tn_disown(r);
 }
 
 void tn_resource_end(tn_resource *r)

@@ -37,6 +37,7 @@ typedef struct tn_guard {
     struct tn_guard *outer;
     tn_heap *heap;
     tn_shard *shard;
+    void *user; /* of tn_protect */
     uint32_t n_poll;
     tn_raised raised;
     jmp_buf jump;
@@ -67,7 +68,9 @@ typedef struct tn_resource {
 } tn_resource;
 tn_resource *tn_resource_new(void (*release)(tn_resource *r));
 void tn_resource_drop(tn_resource *r); /* the thing is gone, or another's; NULL is ignored */
-void tn_resource_end(tn_resource *r);  /* releases the thing; NULL is ignored */
+/* It outlives its heap: whoever keeps it calls tn_resource_end, at any time. */
+void tn_resource_keep(tn_resource *r);
+void tn_resource_end(tn_resource *r); /* releases the thing; NULL is ignored */
 
 double tn_now(void); /* seconds, monotonic */
 

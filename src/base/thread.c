@@ -6,6 +6,7 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
+#include <unistd.h>
 
 enum { THREADS_MAX = 256 };
 
@@ -15,7 +16,10 @@ typedef struct job {
     size_t n;
     tn_heap *heap;
     atomic_size_t next;
-    atomic_bool raised;
+    atomic_bool stop; /* a task raised, or was abandoned */
+    pthread_mutex_t mutex;
+    pthread_cond_t ended; /* one of the threads has, or was abandoned */
+    unsigned n_ended;
 } job;
 
 typedef struct worker {
@@ -23,6 +27,8 @@ typedef struct worker {
     unsigned id;
     size_t at; /* the index that it is at, or that raised */
     tn_raised raised;
+    bool abandoned;
+    pthread_t thread;
 } worker;
 
 /* Indices are taken in order, so whatever raises, those before it have begun. */
@@ -30,7 +36,7 @@ static void work(void *arg)
 {
     worker *w = arg;
     job *j = w->job;
-    while (!atomic_load_explicit(&j->raised, memory_order_relaxed)) {
+    while (!atomic_load_explicit(&j->stop, memory_order_relaxed)) {
         w->at = atomic_fetch_add_explicit(&j->next, 1, memory_order_relaxed);
         if (w->at >= j->n)
             return;
@@ -39,39 +45,108 @@ static void work(void *arg)
     }
 }
 
+static void end(worker *w)
+{
+    pthread_mutex_lock(&w->job->mutex);
+    w->job->n_ended++;
+    pthread_cond_signal(&w->job->ended);
+    pthread_mutex_unlock(&w->job->mutex);
+}
+
 static void *start(void *arg)
 {
     worker *w = arg;
     w->raised = tn_protect(w->job->heap, work, w);
     if (w->raised.kind)
-        atomic_store(&w->job->raised, true);
+        atomic_store(&w->job->stop, true);
+    end(w);
     return NULL;
+}
+
+_Noreturn void tn_thread_abandon(void)
+{
+    const tn_guard *g = tn_guard_get();
+    while (g->outer)
+        g = g->outer;
+    worker *w = g->user;
+    w->abandoned = true;
+    atomic_store(&w->job->stop, true);
+    end(w);
+    for (;;)
+        pause();
+}
+
+/* Starts workers first ... threads - 1; returns the number after the last. */
+static unsigned start_all(job *j, worker w[], unsigned first, unsigned threads)
+{
+    unsigned n = first;
+    threads = threads > THREADS_MAX ? THREADS_MAX : threads;
+    threads = threads > j->n ? (unsigned)j->n : threads;
+    while (n < threads) {
+        w[n] = (worker){.job = j, .id = n};
+        if (pthread_create(&w[n].thread, NULL, start, &w[n]) != 0)
+            break; /* the others take its share */
+        n++;
+    }
+    return n;
+}
+
+/* Waits for all, and raises what the task with the least index raised. */
+static void join_all(job *j, const worker w[], unsigned first, unsigned n)
+{
+    const worker *raised = NULL;
+    pthread_mutex_lock(&j->mutex);
+    while (j->n_ended < n)
+        pthread_cond_wait(&j->ended, &j->mutex);
+    pthread_mutex_unlock(&j->mutex);
+    for (unsigned i = first; i < n; i++)
+        if (w[i].abandoned)
+            pthread_detach(w[i].thread);
+        else
+            pthread_join(w[i].thread, NULL);
+    for (unsigned i = 0; i < n; i++)
+        if (w[i].raised.kind && (!raised || w[i].at < raised->at))
+            raised = &w[i];
+    if (raised)
+        tn_raise(raised->raised);
+}
+
+static tn_heap *heap_here(void)
+{
+    const tn_guard *g = tn_guard_get();
+    return g ? g->heap : NULL;
 }
 
 void tn_parallel_for(size_t n, unsigned threads, void (*fn)(void *user, size_t i, unsigned worker),
                      void *user)
 {
-    pthread_t thread[THREADS_MAX];
     worker w[THREADS_MAX];
-    unsigned n_thread = 1; /* the caller is worker 0 */
-    const tn_guard *here = tn_guard_get();
-    job j = {.fn = fn, .user = user, .n = n, .heap = here ? here->heap : NULL};
-    threads = threads > THREADS_MAX ? THREADS_MAX : threads;
-    threads = threads > n ? (unsigned)n : threads;
-    w[0] = (worker){.job = &j};
-    while (n_thread < threads) {
-        w[n_thread] = (worker){.job = &j, .id = n_thread};
-        if (pthread_create(&thread[n_thread], NULL, start, &w[n_thread]) != 0)
-            break; /* the others take its share */
-        n_thread++;
-    }
+    job j = {.fn = fn,
+             .user = user,
+             .n = n,
+             .heap = heap_here(),
+             .mutex = PTHREAD_MUTEX_INITIALIZER,
+             .ended = PTHREAD_COND_INITIALIZER};
+    w[0] = (worker){.job = &j}; /* the caller */
+    unsigned n_thread = start_all(&j, w, 1, threads);
     (void)start(&w[0]);
-    const worker *first = &w[0];
-    for (unsigned i = 1; i < n_thread; i++) {
-        pthread_join(thread[i], NULL);
-        if (w[i].raised.kind && (!first->raised.kind || w[i].at < first->at))
-            first = &w[i];
-    }
-    if (first->raised.kind)
-        tn_raise(first->raised);
+    join_all(&j, w, 1, n_thread);
+}
+
+bool tn_parallel_apart(size_t n, unsigned threads, void (*fn)(void *user, size_t i, unsigned worker),
+                       void *user)
+{
+    worker w[THREADS_MAX];
+    job j = {.fn = fn,
+             .user = user,
+             .n = n,
+             .heap = heap_here(),
+             .mutex = PTHREAD_MUTEX_INITIALIZER,
+             .ended = PTHREAD_COND_INITIALIZER};
+    unsigned n_thread = start_all(&j, w, 0, threads ? threads : 1);
+    join_all(&j, w, 0, n_thread);
+    bool done = n_thread > 0 || n == 0;
+    for (unsigned i = 0; i < n_thread; i++)
+        done = done && !w[i].abandoned;
+    return done;
 }

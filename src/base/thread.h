@@ -1,6 +1,7 @@
 #ifndef TN_BASE_THREAD_H
 #define TN_BASE_THREAD_H
 /* Threads of the compiler, and how many CPUs this process may use. No context, no exit: any folder may use it. */
+#include <stdbool.h>
 #include <stddef.h>
 
 /* Calls fn(user, i, worker) once for every i < n, in any order, on at most `threads` threads; worker <
@@ -11,6 +12,14 @@
  * begins; when those that had begun have returned, what the one with the least index raised is raised again. */
 void tn_parallel_for(size_t n, unsigned threads, void (*fn)(void *user, size_t i, unsigned worker),
                      void *user);
+
+/* The same by threads that are all started for it, the caller only waits: a task may end in tn_thread_abandon, after
+ * which no other begins. True: none did, and at least one thread could be started; else not all tasks are done. */
+bool tn_parallel_apart(size_t n, unsigned threads, void (*fn)(void *user, size_t i, unsigned worker),
+                       void *user);
+/* For a task below frames of foreign code that would end the process: its thread stays as it is for ever, and touches
+ * nothing any more. */
+_Noreturn void tn_thread_abandon(void);
 
 /* CPUs this process may use: the affinity mask, cut to the cgroup quota (rounded up); at least 1. */
 unsigned tn_cpu_count(void);

@@ -71,6 +71,7 @@ typedef struct tn_llvm_api {
     tn_status (*jit)(const tn_unit *u, const tn_llvm_options *o, tn_jit **out_jit,
                      const tn_library **out_library);
     void (*jit_free)(tn_jit *j);
+    void (*jit_keep)(tn_jit *j); /* it outlives the heap that it was made in: whoever keeps it frees it */
     void (*llvm_version)(unsigned out[3]);
 } tn_llvm_api;
 /* The folder of what Tenon opens or links while it works: $TENON_LIBDIR, else ../lib/tenon beside this program's (or

@@ -40,6 +40,7 @@ static tn_status compile(tn_build *b, tn_here *x, const tn_library **out)
     tn_jit *jit;
     TN_TRY(tn_llvm_open(b->ctx, &llvm));
     TN_TRY(llvm->jit(&b->unit, &o, &jit, out));
+    llvm->jit_keep(jit);
     x->jit->at = jit;
     return TN_OK;
 }

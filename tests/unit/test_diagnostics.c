@@ -124,6 +124,37 @@ static void not_lowered(void **state)
     fixture_deinit(&x);
 }
 
+/* Fatal errors of LLVM, which end a process, are errors; and from then on it works in child processes. */
+static void fatal_errors_of_llvm(void **state)
+{
+    (void)state;
+    fixture x;
+    tn_flat flat;
+    tn_kernel_ir kernel;
+    const tn_llvm_api *llvm;
+    tn_buf before = {0}, out = {0};
+    fixture_init(&x);
+    tn_unit u = raw(&x, "x[i]", &flat, &kernel);
+    if (tn_llvm_open(&x.ctx, &llvm) != TN_OK)
+        fail_msg("%s", diags(&x));
+    assert_int_equal(llvm->emit(&u, NULL, TN_LLVM_OBJECT, &before), TN_OK);
+    const tn_llvm_options o = {.triple = "x86_64-linux-gnu", .features = "-64bit"};
+    for (int i = 0; i < 2; i++) {
+        tn_diag_clear(&x.ctx);
+        assert_int_equal(llvm->emit(&u, &o, TN_LLVM_OBJECT, &out), TN_FAIL);
+        assert_diag(&x,
+                    "default: LLVM cannot generate code: 64-bit code requested on a subtarget that doesn't "
+                    "support it!; please report it [codegen-E014]");
+    }
+    tn_buf_clear(&out);
+    assert_int_equal(llvm->emit(&u, NULL, TN_LLVM_OBJECT, &out), TN_OK);
+    assert_int_equal(out.n, before.n);
+    assert_memory_equal(out.at, before.at, out.n);
+    tn_buf_deinit(&before);
+    tn_buf_deinit(&out);
+    fixture_deinit(&x);
+}
+
 /* Code of another machine can be made, but not run here. */
 static void foreign_code(void **state)
 {
@@ -227,8 +258,9 @@ static void inputs(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(operators),   cmocka_unit_test(unverified),
-                                       cmocka_unit_test(not_lowered), cmocka_unit_test(foreign_code),
-                                       cmocka_unit_test(names),       cmocka_unit_test(inputs)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(operators),    cmocka_unit_test(unverified),           cmocka_unit_test(not_lowered),
+        cmocka_unit_test(foreign_code), cmocka_unit_test(fatal_errors_of_llvm), cmocka_unit_test(names),
+        cmocka_unit_test(inputs)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -148,6 +148,30 @@ static void hold_and_raise(void *user)
     TN_ASSERT(!user);
 }
 
+static void keep_one(void *user)
+{
+    tn_resource **kept = user;
+    *kept = tn_resource_new(release);
+    (*kept)->at = kept;
+    (*kept)->n = 7;
+    tn_resource_keep(*kept);
+}
+
+static void a_kept_resource_outlives_its_heap(void **state)
+{
+    (void)state;
+    tn_resource *kept;
+    tn_heap h;
+    tn_heap_init(&h);
+    n_released = 0;
+    assert_int_equal(tn_protect(&h, keep_one, &kept).kind, TN_RAISED_NOTHING);
+    tn_heap_free(&h);
+    assert_int_equal(n_released, 0);
+    tn_resource_end(kept);
+    assert_int_equal(n_released, 1);
+    assert_int_equal(released[0], 7);
+}
+
 static void resources_are_released_newest_first(void **state)
 {
     (void)state;
@@ -230,6 +254,7 @@ int main(void)
         cmocka_unit_test(limits_raise),
         cmocka_unit_test(what_was_raised_is_an_error),
         cmocka_unit_test(resources_are_released_newest_first),
+        cmocka_unit_test(a_kept_resource_outlives_its_heap),
         cmocka_unit_test(guards_nest),
         cmocka_unit_test(the_first_failure_is_raised_after_the_join),
     };

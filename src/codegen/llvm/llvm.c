@@ -2,6 +2,7 @@
  * process through ORC. Features come from the detected feature string, never from the CPU's name. */
 #include "codegen/llvm/llvmgen.h"
 
+#include "base/process.h"
 #include "base/sha256.h"
 #include "base/thread.h"
 
@@ -15,11 +16,16 @@
 #include <llvm-c/Transforms/PassBuilder.h>
 
 #include <dlfcn.h>
+#include <errno.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 /* Enough to turn allocas into values, share and hoist addresses; everything else was decided before. */
 static const char passes[] =
@@ -207,11 +213,14 @@ static void print_module(tn_lgen *g, LLVMTargetMachineRef tm, enum tn_llvm_form 
 
 /* ---- parts: kernels are compiled in parallel, each part a module of its own ---- */
 
+/* What the thread lets LLVM work at: its handler of fatal errors is not told. */
+static _Thread_local tn_lgen *working;
+
 enum { MAX_PARTS = 64 };
 typedef struct {
     uint64_t load;
     uint8_t index;
-    bool keyed;
+    bool keyed, made;
     uint8_t key[32];
 } part;
 typedef struct {
@@ -220,25 +229,45 @@ typedef struct {
     tn_lgen g[MAX_PARTS];
     LLVMTargetMachineRef tm[MAX_PARTS];
     part part[MAX_PARTS]; /* in the order of work: the largest first */
+    uint32_t n;
     tn_buf *out;
 } part_jobs;
+
+static tn_buf *out_of(part_jobs *c, const part *p) { return &c->out[p->index]; }
+
+static void make(part_jobs *c, part *p)
+{
+    tn_lgen *g = &c->g[p->index];
+    working = g;
+    build(g, c->o, c->tm[p->index]);
+    if (g->status == TN_OK)
+        print_module(g, c->tm[p->index], c->form, out_of(c, p));
+    working = NULL;
+    if (*g->complaint)
+        no_code(g, g->complaint);
+    p->made = true;
+}
+
+static void keep(part_jobs *c, part *p)
+{
+    if (p->keyed && c->g[p->index].status == TN_OK)
+        c->o->cache->save(c->o->cache->user, p->key, out_of(c, p));
+}
+
+static void load(part_jobs *c, part *p)
+{
+    p->made = p->keyed && c->o->cache->load(c->o->cache->user, p->key, out_of(c, p));
+}
 
 static void work(void *user, size_t k, unsigned worker)
 {
     part_jobs *c = user;
-    const part *p = &c->part[k];
-    tn_lgen *g = &c->g[p->index];
-    tn_buf *out = &c->out[p->index];
     (void)worker;
-    if (p->keyed && c->o->cache->load(c->o->cache->user, p->key, out))
+    load(c, &c->part[k]);
+    if (c->part[k].made)
         return;
-    build(g, c->o, c->tm[p->index]);
-    if (g->status == TN_OK)
-        print_module(g, c->tm[p->index], c->form, out);
-    if (*g->complaint)
-        no_code(g, g->complaint);
-    if (p->keyed && g->status == TN_OK)
-        c->o->cache->save(c->o->cache->user, p->key, out);
+    make(c, &c->part[k]);
+    keep(c, &c->part[k]);
 }
 
 static bool count_stmt(tn_stmt *s, void *user)
@@ -360,6 +389,8 @@ static void dispose_parts(tn_resource *r)
 {
     part_jobs *c = r->at;
     for (size_t i = 0; i < MAX_PARTS; i++) {
+        if (c->g[i].dead)
+            continue; /* nobody knows what state it is in */
         if (c->g[i].b)
             LLVMDisposeBuilder(c->g[i].b);
         if (c->g[i].m)
@@ -369,6 +400,183 @@ static void dispose_parts(tn_resource *r)
         if (c->tm[i])
             LLVMDisposeTargetMachine(c->tm[i]);
     }
+}
+
+/* ---- in this process, or in a child ----
+ * LLVM ends the process where it meets what it does not support, or when memory is exhausted. So threads work for it
+ * that can be abandoned, and from then on, or where memory is limited, the work is done in a child process. */
+
+/* LLVM's state is the process's, and so is whether it may be used. */
+static atomic_bool broken;
+static int reply_to = -1; /* in a child: where the answer goes */
+
+enum { FATAL = -1 }; /* in place of a tn_raised_kind */
+
+static void say(const void *data, size_t n)
+{
+    const char *at = data;
+    while (n) {
+        ssize_t k = write(reply_to, at, n);
+        if (k < 0 && errno != EINTR)
+            _exit(1);
+        at += k > 0 ? k : 0;
+        n -= k > 0 ? (size_t)k : 0;
+    }
+}
+
+/* Called by LLVM, which ends the process if this returns. */
+static void on_fatal(const char *why)
+{
+    tn_raised fatal = {.kind = (enum tn_raised_kind)FATAL};
+    if (reply_to >= 0) {
+        say(&fatal, sizeof fatal);
+        say(why, strlen(why));
+        _exit(1);
+    }
+    atomic_store(&broken, true);
+    if (!working)
+        return;
+    working->dead = true;
+    tn_thread_abandon();
+}
+
+static void make_rest(void *user, size_t k, unsigned worker)
+{
+    part_jobs *c = user;
+    (void)worker;
+    if (!c->part[k].made)
+        make(c, &c->part[k]);
+}
+
+static void make_rest_of_all(void *user)
+{
+    part_jobs *c = user;
+    tn_parallel_for(c->n, threads_of(c->o), make_rest, c);
+}
+
+/* What a child answers: what was raised, then for each part that was not made before a head and its bytes. Texts that
+ * are constants lie where they lie in the parent. */
+typedef struct {
+    tn_status status;
+    const char *fail_id;
+    size_t n;
+} answer;
+
+static void answer_parent(void *user, int fd)
+{
+    part_jobs *c = user;
+    bool made[MAX_PARTS];
+    reply_to = fd;
+    for (uint32_t k = 0; k < c->n; k++)
+        made[k] = c->part[k].made;
+    tn_raised raised = tn_protect(NULL, make_rest_of_all, c);
+    say(&raised, sizeof raised);
+    for (uint32_t k = 0; k < c->n && !raised.kind; k++) {
+        const tn_lgen *g = &c->g[c->part[k].index];
+        const tn_buf *out = out_of(c, &c->part[k]);
+        if (made[k])
+            continue;
+        bool failed = g->status != TN_OK;
+        answer a = {g->status, g->fail_id, failed ? strlen(g->fail_text) : out->n};
+        say(&a, sizeof a);
+        say(failed ? g->fail_text : out->at, a.n);
+    }
+}
+
+static void take(part_jobs *c, part *p, const char **at)
+{
+    tn_lgen *g = &c->g[p->index];
+    answer a;
+    memcpy(&a, *at, sizeof a);
+    *at += sizeof a;
+    g->status = a.status;
+    g->fail_id = a.fail_id;
+    if (a.status != TN_OK)
+        g->fail_text = tn_arena_strndup(&g->arena, *at, a.n);
+    else
+        tn_buf_add(out_of(c, p), *at, a.n);
+    *at += a.n;
+    p->made = true;
+    keep(c, p);
+}
+
+/* What the child may have beyond what there is; 0: no limit of its own. */
+static uint64_t memory_left(void)
+{
+    const tn_guard *g = tn_guard_get();
+    const tn_heap *h = g ? g->heap : NULL;
+    if (!h || !h->limits.memory_bytes)
+        return 0;
+    int64_t used = h->bytes;
+    uint64_t most = h->limits.memory_bytes;
+    return used > 0 && (uint64_t)used < most ? most - (uint64_t)used : most;
+}
+
+static bool is_process_limited(void)
+{
+    struct rlimit space, data;
+    return (getrlimit(RLIMIT_AS, &space) == 0 && space.rlim_cur != RLIM_INFINITY) ||
+           (getrlimit(RLIMIT_DATA, &data) == 0 && data.rlim_cur != RLIM_INFINITY);
+}
+
+static tn_status judge_child(const tn_unit *u, const tn_buf *reply, int error, int status)
+{
+    tn_raised r = {0};
+    bool fatal = false;
+    if (!error && reply->n >= sizeof r) {
+        memcpy(&r, reply->at, sizeof r);
+        fatal = r.kind == (enum tn_raised_kind)FATAL;
+        if (r.kind && !fatal)
+            tn_raise(r);
+        if (!r.kind && WIFEXITED(status) && WEXITSTATUS(status) == 0)
+            return TN_OK;
+    }
+    const char *why = fatal ? reply->at + sizeof r : error ? strerror(error) : "it ended";
+    if (memory_left() && (!fatal || strstr(why, "memory")))
+        tn_raise((tn_raised){.kind = TN_RAISED_MEMORY, .amount = tn_guard_get()->heap->limits.memory_bytes});
+    if (is_process_limited() && (!fatal || strstr(why, "memory")))
+        tn_raise((tn_raised){.kind = TN_RAISED_OUT_OF_MEMORY, .amount = 1});
+    return tn_error(u->ctx, "codegen-E014", NULL, "%s: LLVM cannot generate code: %.300s; please report it",
+                    u->name, why);
+}
+
+static tn_status make_in_child(const tn_unit *u, part_jobs *c)
+{
+    tn_buf reply = {0};
+    int status = 0;
+    for (uint32_t k = 0; k < c->n; k++)
+        if (!c->part[k].made)
+            load(c, &c->part[k]);
+    int error = tn_process_call(&(tn_process_work){answer_parent, c, memory_left()}, &reply, &status);
+    tn_status st = judge_child(u, &reply, error, status);
+    const char *at = tn_buf_cstr(&reply) + sizeof(tn_raised);
+    for (uint32_t k = 0; k < c->n && st == TN_OK; k++)
+        if (!c->part[k].made)
+            take(c, &c->part[k], &at);
+    tn_buf_deinit(&reply);
+    return st;
+}
+
+/* What LLVM left half done stays as it is. */
+static tn_status start_again(const tn_unit *u, part_jobs *c, const part *p)
+{
+    tn_lgen *g = &c->g[p->index];
+    *g = (tn_lgen){.unit = u, .features = g->features, .part_of = g->part_of, .part = p->index};
+    tn_arena_init(&g->arena);
+    return machine_for(u->ctx, c->o, g->features, &c->tm[p->index]);
+}
+
+static tn_status make_all(const tn_unit *u, part_jobs *c)
+{
+    if (!atomic_load(&broken) && !memory_left() && !is_process_limited()) {
+        LLVMInstallFatalErrorHandler(on_fatal);
+        if (tn_parallel_apart(c->n, threads_of(c->o), work, c))
+            return TN_OK;
+    }
+    for (uint32_t i = 0; i < c->n; i++)
+        if (c->g[c->part[i].index].dead)
+            TN_TRY(start_again(u, c, &c->part[i]));
+    return make_in_child(u, c);
 }
 
 static tn_status emit_parts(const tn_unit *u, const tn_llvm_options *o, enum tn_llvm_form form,
@@ -382,9 +590,10 @@ static tn_status emit_parts(const tn_unit *u, const tn_llvm_options *o, enum tn_
     c->o = o;
     c->form = form;
     c->out = out;
+    c->n = n_part;
     tn_status st = start(c, &arena, u, n_part, features);
     if (st == TN_OK)
-        tn_parallel_for(n_part, threads_of(o), work, c);
+        st = make_all(u, c);
     for (uint32_t i = 0; i < n_part; i++) {
         if (c->g[i].status != TN_OK)
             st = tn_error(u->ctx, c->g[i].fail_id, NULL, "%s", c->g[i].fail_text);
@@ -435,6 +644,8 @@ static void dispose_jit(tn_resource *r)
 /* A tn_jit is a resource. */
 static void jit_free(tn_jit *j) { tn_resource_end((tn_resource *)(void *)j); }
 
+static void jit_keep(tn_jit *j) { tn_resource_keep((tn_resource *)(void *)j); }
+
 static LLVMErrorRef add_object(LLVMOrcLLJITRef jit, const tn_buf *object)
 {
     LLVMOrcJITDylibRef lib = LLVMOrcLLJITGetMainJITDylib(jit);
@@ -461,6 +672,8 @@ static tn_status jit(const tn_unit *u, const tn_llvm_options *o, tn_jit **out_ji
         tn_buf_deinit(&object);
         return st;
     }
+    LLVMInitializeNativeTarget();
+    LLVMInitializeNativeAsmPrinter();
     tn_resource *held = tn_resource_new(dispose_jit);
     LLVMErrorRef e = LLVMOrcCreateLLJIT(&lljit, NULL);
     held->at = lljit;
@@ -485,6 +698,6 @@ tn_llvm_get tenon_llvm;
 const tn_llvm_api *tenon_llvm(tn_guard **(*place)(void))
 {
     tn_guard_share(place);
-    static const tn_llvm_api api = {TN_LLVM_INTERFACE, emit, objects, jit, jit_free, llvm_version};
+    static const tn_llvm_api api = {TN_LLVM_INTERFACE, emit, objects, jit, jit_free, jit_keep, llvm_version};
     return &api;
 }

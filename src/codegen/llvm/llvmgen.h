@@ -40,6 +40,7 @@ typedef struct tn_lgen {
     uint32_t n_size;        /* size functions made */
     const uint8_t *part_of; /* kernel -> part; NULL: one module holds all */
     uint8_t part;
+    bool dead;                       /* LLVM ended it by a fatal error */
     char complaint[TN_LLVM_TEXT];    /* of LLVM; "": none */
     const char *fail_id, *fail_text; /* first failure; reported once all parts are done */
     tn_status status;
