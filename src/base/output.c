@@ -27,7 +27,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { MOST = 256, TRIES = 1000 };
+enum { MOST = 256, TRIES = 1000, PIECE = 4 << 20 };
 static _Atomic(char *) listed[MOST];
 static atomic_int changing;
 static atomic_bool over;
@@ -221,14 +221,20 @@ void tn_output_add(tn_output *o, const void *data, size_t n)
 
 void tn_sink_add(tn_sink *s, const void *data, size_t n)
 {
-    tn_poll();
+    const char *at = data;
     s->n += n;
-    if (s->sum)
-        tn_sha256_add(s->sum, data, n);
-    if (s->output)
-        tn_output_add(s->output, data, n);
-    else if (s->buf)
-        tn_buf_add(s->buf, data, n);
+    while (n) { /* in pieces, because the call may be to end */
+        size_t k = n < PIECE ? n : PIECE;
+        tn_poll_now();
+        if (s->sum)
+            tn_sha256_add(s->sum, at, k);
+        if (s->output)
+            tn_output_add(s->output, at, k);
+        else if (s->buf)
+            tn_buf_add(s->buf, at, k);
+        at += k;
+        n -= k;
+    }
 }
 
 int tn_output_finish(tn_output *o)
@@ -262,6 +268,7 @@ int tn_outputs_close(int n, tn_output *const o[], bool keep)
     sigset_t old;
     int err = 0;
     for (int i = 0; i < n; i++) {
+        o[i]->durable = o[i]->durable && keep;
         int mine = tn_output_finish(o[i]);
         err = err ? err : mine;
     }
@@ -277,4 +284,10 @@ int tn_outputs_close(int n, tn_output *const o[], bool keep)
     for (int i = 0; i < n; i++)
         forget(o[i]);
     return err;
+}
+
+void tn_output_abandon(tn_resource *r)
+{
+    tn_output *o = r->at;
+    (void)tn_outputs_close(1, &o, false);
 }

@@ -9,6 +9,7 @@
  *
  * No context, no exit: errors are errno's numbers. */
 #include "base/buf.h"
+#include "base/guard.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -32,6 +33,9 @@ int tn_output_finish(tn_output *o);
 /* Lets n finished outputs take their places together, as far as signals can tell; with `keep` false, or where
  * one has an error, all are removed. Returns 0 or the first error. */
 int tn_outputs_close(int n, tn_output *const o[], bool keep);
+
+/* The release of a resource: the output that it holds is not kept. */
+void tn_output_abandon(tn_resource *r);
 
 /* Where bytes go, piece by piece: to an output, a buffer, or nowhere but into the count; into `sum` too, if
  * it is given. */

@@ -76,12 +76,6 @@ static void add_weights(tn_build *b, tn_buf *tar, tn_buf *sums, tn_sink *to)
     tn_sink_add(to, tar->at, tar->n);
 }
 
-void tn_output_abandon(tn_resource *r)
-{
-    tn_output *o = r->at;
-    (void)tn_outputs_close(1, &o, false);
-}
-
 static tn_status write_weights(tn_build *b, tn_buf *tar, tn_buf *sums, const char *output, size_t *out_bytes)
 {
     tn_resource *held = tn_resource_new(tn_output_abandon);
