@@ -21,9 +21,10 @@ struct tenon {
     tn_heap heap, kept; /* of what the last call made; of what is said after one that was ended early */
     tn_ctx ctx;         /* of the last call; its reports */
     tn_build build;
-    tn_object *frozen;      /* that the last call looks at; NULL: none */
-    bool speechless;        /* no memory was left for messages */
-    tenon_diagnostic *diag; /* ctx's reports for the public */
+    tn_object *frozen;         /* that the last call looks at; NULL: none */
+    bool speechless;           /* no memory was left for messages */
+    uint64_t fail_at, n_alloc; /* tn_session_fail */
+    tenon_diagnostic *diag;    /* ctx's reports for the public */
     tn_buf messages, text, data;
     tn_object *objects;
 };

@@ -189,6 +189,12 @@ const tenon_diagnostic *tenon_diagnostic_get(const tenon *t, size_t i)
     return t->speechless ? &exhausted : &t->diag[i];
 }
 
+uint64_t tn_session_fail(tenon *t, uint64_t at)
+{
+    t->fail_at = at;
+    return t->n_alloc;
+}
+
 /* ---- calls that look ---- */
 
 typedef struct call {
@@ -252,7 +258,9 @@ static int look_at(tenon *t, tenon_module *m, const tenon_options *o, tn_session
         t->frozen = &m->object;
     }
     tn_heap_limit(&t->heap, &limits);
+    t->heap.fail_at = t->fail_at;
     tn_raised raised = tn_protect(&t->heap, run, &c);
+    t->n_alloc = t->heap.n_alloc;
     if (!raised.kind)
         return c.failed;
     tell_in(&t->kept, t, &t->ctx, &raised);
@@ -298,7 +306,11 @@ int tn_object_change(tn_object *x, const tenon_options *o, tn_object_fn *fn, voi
         return tn_session_call(t, NULL, say_dead, NULL);
     reset(t);
     tn_heap_limit(&x->heap, &limits);
+    x->heap.fail_at = t->fail_at;
+    x->heap.n_alloc = 0;
     tn_raised raised = tn_protect(&x->heap, run_change, &c);
+    t->n_alloc = x->heap.n_alloc;
+    x->heap.fail_at = 0;
     tell_in(&t->kept, t, &x->ctx, raised.kind ? &raised : NULL);
     if (!raised.kind)
         return c.failed || t->speechless;
