@@ -84,11 +84,8 @@ TN_WARN_UNUSED tn_status tn_llvm_open(tn_ctx *ctx, const tn_llvm_api **out);
 /* The bytes of the section .note.tenon (name "Tenon", type 1, data unit->note); nothing if there is no note. */
 void tn_unit_note(const tn_unit *u, tn_buf *out);
 
-/* Is parameter number i of a phase apart from all others in memory? Not so the output and the inputs it lies over. */
+/* Is parameter number i of a phase apart from all others in memory? Not so outputs and the inputs they lie over. */
 bool tn_flat_apart(const tn_flat *v, uint32_t param);
-
-/* The pairs of arguments that may share memory; returns their number. */
-uint32_t tn_kernel_overlaps(const tn_kernel_ir *k, tn_overlap out[32]);
 
 /* Helpers shared by backends. The loop over the steps of a kernel, whose list holds the phases; NULL: one step, the
  * phases stand at the top level. */

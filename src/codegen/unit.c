@@ -129,15 +129,12 @@ void tn_unit_note(const tn_unit *u, tn_buf *out)
 
 bool tn_flat_apart(const tn_flat *v, uint32_t param)
 {
-    bool output = v->func->buffer[v->func->param[param]].written;
-    return !v->in_place || (!output && (param >= 32 || !(v->in_place >> param & 1)));
-}
-
-uint32_t tn_kernel_overlaps(const tn_kernel_ir *k, tn_overlap out[32])
-{
-    uint32_t n = 0;
-    for (uint16_t i = 0; k->n_variant && i < 32; i++)
-        if (k->variant[0].in_place >> i & 1)
-            out[n++] = (tn_overlap){.in = i, .out = 0, .kind = TN_OVERLAP_MAY};
-    return n;
+    const tn_func *f = v->func;
+    uint32_t n_in = 0;
+    while (n_in < f->n_param && !f->buffer[f->param[n_in]].written)
+        n_in++;
+    for (uint32_t i = 0; i < v->n_overlap; i++)
+        if (param == v->overlap[i].in || param == n_in + v->overlap[i].out)
+            return false;
+    return true;
 }

@@ -48,8 +48,7 @@ typedef struct tn_group { /* one kernel of the program */
     tn_sched sched[2];
     tn_flat flat[2];
     uint32_t n_in, n_out;
-    uint32_t in_place,
-        in_place_known; /* bit k: the output may lie over input k; whether that was looked at */
+    uint8_t *may_overlap; /* by output and input: 0 not known yet, 1 no, 2 yes; NULL: none known */
 } tn_group;
 
 typedef struct tn_call_site {

@@ -2,51 +2,58 @@
  * exact peak. Whether a result may lie over an operand is a proof over flat TIR (lower/in_place.c). */
 #include "driver/program.h"
 
-static bool allows(void *user, uint32_t group, uint32_t input)
+static bool allows(void *user, uint32_t group, uint32_t input, uint32_t output)
 {
+    enum { UNKNOWN, NO, YES };
     tn_maker *m = user;
     tn_group *g = &m->b->groups.at[group];
-    if (input >= 32)
-        return false;
-    uint32_t bit = 1u << input;
-    if (!(g->in_place_known & bit)) {
-        bool ok = g->n_out == 1;
-        for (uint32_t v = 0; v < g->n_variant && ok; v++)
-            ok = tn_flat_in_place(g->flat[v].func, input);
-        g->in_place_known |= bit;
-        g->in_place |= ok ? bit : 0;
-    }
-    return g->in_place & bit;
+    if (!g->may_overlap)
+        g->may_overlap = TN_NEW_N(&m->b->arena, uint8_t, (size_t)g->n_in * g->n_out);
+    uint8_t *known = &g->may_overlap[(size_t)output * g->n_in + input];
+    bool ok = input <= UINT16_MAX && output <= UINT16_MAX;
+    for (uint32_t v = 0; v < g->n_variant && ok && *known == UNKNOWN; v++)
+        ok = tn_flat_in_place(g->flat[v].func, input, output);
+    if (*known == UNKNOWN)
+        *known = ok ? YES : NO;
+    return *known == YES;
 }
 
-static void add_overlap(tn_maker *m, tn_kernel_signature *k, uint32_t input)
+/* Notes that calls of the kernel have the output over the input. */
+static void add_overlap(tn_maker *m, uint32_t group, uint32_t input, uint32_t output)
 {
-    if (tn_kernel_overlap(k, input, 0))
+    tn_kernel_signature *k = &m->b->signature[group];
+    TN_ASSERT(allows(m, group, input, output));
+    if (tn_kernel_overlap(k, input, output))
         return;
     tn_overlap *to = TN_NEW_N(&m->b->arena, tn_overlap, k->n_overlap + 1);
     for (uint32_t i = 0; i < k->n_overlap; i++)
         to[i] = k->overlap[i];
-    to[k->n_overlap++] = (tn_overlap){(uint16_t)input, 0, TN_OVERLAP_MAY};
+    to[k->n_overlap++] = (tn_overlap){(uint16_t)input, (uint16_t)output, TN_OVERLAP_MAY};
     k->overlap = to;
 }
 
-/* Kernels are told which of their inputs the result may lie over. */
+/* Kernels are told which of their inputs their results may lie over. */
 static void tell_kernels(tn_maker *m)
 {
     for (uint32_t i = 0; i < m->insts.n; i++) {
         const tn_inst_ir *x = &m->insts.at[i];
-        tn_group *g = x->op == TN_INST_CALL ? &m->b->groups.at[x->a] : NULL;
-        int64_t over = g && g->n_out == 1 ? m->slots.at[x->operand[g->n_in]].over : -1;
-        if (over < 0 || m->life.at[x->operand[g->n_in]].first != i)
-            continue;
-        m->b->n_in_place++;
-        for (uint32_t k = 0; k < g->n_in; k++) {
-            if (x->operand[k] != over)
+        const tn_group *g = x->op == TN_INST_CALL ? &m->b->groups.at[x->a] : NULL;
+        for (uint32_t o = 0; g && o < g->n_out; o++) {
+            uint32_t slot = x->operand[g->n_in + o];
+            int64_t over = m->slots.at[slot].over;
+            if (over < 0 || m->life.at[slot].first != i)
                 continue;
-            TN_ASSERT(allows(m, x->a, k));
-            add_overlap(m, &m->b->signature[x->a], k);
-            for (uint32_t v = 0; v < g->n_variant; v++)
-                g->flat[v].in_place |= 1u << k;
+            m->b->n_in_place++;
+            for (uint32_t k = 0; k < g->n_in; k++)
+                if (x->operand[k] == over)
+                    add_overlap(m, x->a, k, o);
+        }
+    }
+    for (uint32_t i = 0; i < m->b->groups.n; i++) {
+        tn_group *g = &m->b->groups.at[i];
+        for (uint32_t v = 0; v < g->n_variant; v++) {
+            g->flat[v].n_overlap = m->b->signature[i].n_overlap;
+            g->flat[v].overlap = m->b->signature[i].overlap;
         }
     }
 }

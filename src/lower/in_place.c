@@ -1,4 +1,5 @@
-/* Which input a flat function's output may lie over, byte for byte: proved from the index maps of its loads and stores.
+/* Which input an output of a flat function may lie over, byte for byte: proved from the index maps of its
+ * loads and stores.
  *
  * With both at one address the function computes the same if no load of the input comes after a store of the output to
  * the same element; loads and stores of one statement may meet only in the same elements. Tasks of a parallel loop
@@ -445,16 +446,19 @@ static bool prove(prover *x)
     return ok;
 }
 
-bool tn_flat_in_place(tn_func *f, uint32_t input)
+bool tn_flat_in_place(tn_func *f, uint32_t input, uint32_t output)
 {
-    const tn_buffer *in = &f->buffer[f->param[input]], *out = &f->buffer[f->param[f->n_param - 1]];
-    bool one = f->n_param >= 2 && input + 1 < f->n_param && !f->buffer[f->param[f->n_param - 2]].written;
-    if (!one || !tn_dtype_eq(in->dtype, out->dtype) || !tn_equal(f->pool, NULL, in->dim[0], out->dim[0]))
+    uint32_t n_in = 0;
+    while (n_in < f->n_param && !f->buffer[f->param[n_in]].written)
+        n_in++;
+    TN_ASSERT(input < n_in && output < f->n_param - n_in);
+    const tn_buffer *in = &f->buffer[f->param[input]], *out = &f->buffer[f->param[n_in + output]];
+    if (!tn_dtype_eq(in->dtype, out->dtype) || !tn_equal(f->pool, NULL, in->dim[0], out->dim[0]))
         return false;
     prover x = {.f = f,
                 .p = f->pool,
                 .in = f->param[input],
-                .out = f->param[f->n_param - 1],
+                .out = f->param[n_in + output],
                 .next_var = f->n_var,
                 .budget = BUDGET};
     tn_facts_init(&x.facts);

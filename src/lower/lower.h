@@ -9,6 +9,7 @@
  */
 #include "machine/machine.h"
 #include "tir/tir.h"
+#include "tenon/abi.h"
 
 /* The passes, in order; each is one file and one row here, run by tn_lower and by `tenon opt`. */
 typedef struct tn_lower_pass {
@@ -25,13 +26,14 @@ typedef struct tn_flat {
     const tn_expr *guard;      /* index, over the function's symbols: taken if non-zero; NULL: always */
     const tn_expr *work_bytes; /* index over symbols */
     uint64_t scratch_bytes;
-    uint32_t in_place; /* bit k: calls have the output over input k, so code may not take them to be apart */
+    uint32_t n_overlap;
+    const tn_overlap *overlap; /* outputs that lie over inputs: code may not take them to be apart */
 } tn_flat;
 
-/* May the output of flat f, its only one, lie over input number `input`, byte for byte? Then the function
- * computes the same as with memory of its own, its phases' tasks in any order (in_place.c). Code for such a
- * call must not be told that the two do not overlap. */
-bool tn_flat_in_place(tn_func *f, uint32_t input);
+/* May an output of flat f lie over an input, byte for byte, each given by its number? Then the function computes the
+ * same as with memory of its own, its phases' tasks in any order (in_place.c), whatever other outputs lie over other
+ * inputs. Code for such a call must not be told that the two do not overlap. */
+bool tn_flat_in_place(tn_func *f, uint32_t input, uint32_t output);
 
 /* Lowers f in place through all passes and plans its scratch and work memory. */
 TN_WARN_UNUSED tn_status tn_lower(tn_func *f, const struct tn_machine *m, tn_flat *out);

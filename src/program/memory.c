@@ -12,19 +12,22 @@ typedef tn_vec(tn_lifetime) lifetimes;
 
 /* ---- in place ---- */
 
-/* May call `at` have its result over slot s? Wherever s is an operand, the kernel must allow it: a value and
- * its reshape are one slot. */
-static bool fits_over(const tn_memory_plan *m, uint32_t at, uint32_t s)
+/* May call `at` have result number k over slot s? Wherever s is an operand, the kernel must allow it: a value
+ * and its reshape are one slot. */
+static bool fits_over(const tn_memory_plan *m, uint32_t at, uint32_t k, uint32_t s)
 {
     const tn_inst_ir *x = &m->inst[at];
-    const tn_kernel_signature *k = &m->kernel[x->a];
-    uint32_t o = x->operand[k->n_in];
+    const tn_kernel_signature *f = &m->kernel[x->a];
+    uint32_t o = x->operand[f->n_in + k];
     const tn_slot_ir *from = &m->slot[s], *to = &m->slot[o];
     if (from->kind != TN_SLOT_TEMP || s == o || from->segment != to->segment || from->bytes != to->bytes ||
         tn_is_value(to->bytes, 0) || m->life[s].last != at || m->life[o].first != at)
         return false;
-    for (uint32_t i = 0; i < k->n_in; i++)
-        if (x->operand[i] == s && !m->allows(m->user, x->a, i))
+    for (uint32_t i = 0; i < k; i++) /* each operand's memory goes to one result */
+        if (m->slot[x->operand[f->n_in + i]].over == s)
+            return false;
+    for (uint32_t i = 0; i < f->n_in; i++)
+        if (x->operand[i] == s && !m->allows(m->user, x->a, i, k))
             return false;
     return true;
 }
@@ -33,14 +36,13 @@ static void choose(tn_memory_plan *m)
 {
     for (uint32_t i = 0; i < m->n_inst; i++) {
         const tn_inst_ir *x = &m->inst[i];
-        const tn_kernel_signature *k = x->op == TN_INST_CALL ? &m->kernel[x->a] : NULL;
-        if (!k || k->n_out != 1 || m->slot[x->operand[k->n_in]].kind != TN_SLOT_TEMP)
-            continue;
-        for (uint32_t n = 0; n < k->n_in; n++)
-            if (fits_over(m, i, x->operand[n])) {
-                m->slot[x->operand[k->n_in]].over = x->operand[n];
-                break;
-            }
+        const tn_kernel_signature *f = x->op == TN_INST_CALL ? &m->kernel[x->a] : NULL;
+        for (uint32_t k = 0; f && k < f->n_out; k++) {
+            tn_slot_ir *out = &m->slot[x->operand[f->n_in + k]];
+            for (uint32_t n = 0; n < f->n_in && out->kind == TN_SLOT_TEMP && out->over < 0; n++)
+                if (fits_over(m, i, k, x->operand[n]))
+                    out->over = x->operand[n];
+        }
     }
 }
 

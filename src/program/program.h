@@ -165,8 +165,8 @@ typedef struct tn_memory_plan {
     const tn_inst_ir *inst;
     const tn_lifetime *life; /* of slots; first UINT32_MAX: not used */
     const tn_kernel_signature *kernel;
-    /* May the kernel's single result lie over that input? NULL: nothing is computed in place. */
-    bool (*allows)(void *user, uint32_t kernel, uint32_t input);
+    /* May that result of the kernel lie over that input? NULL: nothing is computed in place. */
+    bool (*allows)(void *user, uint32_t kernel, uint32_t input, uint32_t output);
     void *user;
     tn_arena_plan *plan; /* out: n_segment + 1 entries, from segment 0 */
 } tn_memory_plan;

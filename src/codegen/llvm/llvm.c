@@ -346,8 +346,11 @@ static void make_key(void *user, size_t number, unsigned worker)
         tn_buf_clear(&text);
         tn_buf_printf(&text, "%s %u\n", u->kernel[i].name, u->kernel[i].n_variant);
         for (uint32_t v = 0; v < u->kernel[i].n_variant; v++) {
-            tn_buf_printf(&text, "%u\n", u->kernel[i].variant[v].in_place);
-            tn_func_print(u->kernel[i].variant[v].func, &text);
+            const tn_flat *f = &u->kernel[i].variant[v];
+            for (uint32_t o = 0; o < f->n_overlap; o++)
+                tn_buf_printf(&text, "%u %u ", f->overlap[o].in, f->overlap[o].out);
+            tn_buf_char(&text, '\n');
+            tn_func_print(f->func, &text);
         }
         tn_sha256_add(&h, text.at, text.n);
     }

@@ -103,9 +103,9 @@ static LLVMValueRef variant(tab *t, const tn_flat *v, LLVMValueRef **phase)
 
 static LLVMValueRef overlaps(tn_lgen *g, const tn_kernel_ir *k, uint32_t *out_n)
 {
-    tn_overlap pair[32];
-    LLVMValueRef row[32];
-    *out_n = tn_kernel_overlaps(k, pair);
+    const tn_overlap *pair = k->variant[0].overlap;
+    *out_n = k->variant[0].n_overlap;
+    LLVMValueRef *row = TN_NEW_N(&g->arena, LLVMValueRef, *out_n);
     for (uint32_t i = 0; i < *out_n; i++) {
         LLVMValueRef f[3] = {LLVMConstInt(g->i16, pair[i].in, 0), LLVMConstInt(g->i16, pair[i].out, 0),
                              u32(g, pair[i].kind)};

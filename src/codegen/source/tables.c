@@ -83,8 +83,8 @@ static void variants(tab *t, const tn_kernel_ir *k)
 
 static uint32_t overlaps(tn_buf *o, const tn_kernel_ir *k)
 {
-    tn_overlap pair[32];
-    uint32_t n = tn_kernel_overlaps(k, pair);
+    const tn_overlap *pair = k->n_variant ? k->variant[0].overlap : NULL;
+    uint32_t n = k->n_variant ? k->variant[0].n_overlap : 0;
     if (n)
         tn_buf_printf(o, "static const tn_overlap %s_overlaps[] = {", k->name);
     for (uint32_t i = 0; i < n; i++)
