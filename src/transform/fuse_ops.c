@@ -10,11 +10,19 @@
  *   relayout                 joins its producer as the layout of the group's result, and ends the group
  *   anchor, opaque           start anew
  *
- * Only a value whose readers are all in the group is fused, so no other reader waits for what the group keeps inside;
- * and since nothing outside reads the inside, joining can make no cycle. The results of a group are those of its last
- * operator that are read, so one of several that nobody wants is not computed. x * sigmoid(x) behind a
+ * At first only a value whose readers are all in the group is fused, so no other reader waits for what the group keeps
+ * inside; and since nothing outside reads the inside, joining can make no cycle. x * sigmoid(x) behind a
  * convolution reads x twice: MAX_SHARED such values at most, as text and trees repeat them. Constants of one element
  * move into the group.
+ *
+ * A second walk shares results: a group of elementwise operators, or a relayout, that reads what a group with an anchor
+ * computes, element by element, joins that group although others read the value, too, if all of these stand behind it.
+ * The value is then one more result, and is not read again from memory. Not so values of more than
+ * SHARED_BYTES: a second stream of stores that miss the near caches costs a tile more than a pass over the
+ * value does.
+ *
+ * The results of a group are all that somebody else reads, so one of an operator's results that nobody wants is not
+ * computed. A group stands where its last operator does.
  *
  * A group has at most relay.FuseOps.max_depth nodes: beyond that a trip through memory costs little, while code
  * generation is not linear in the length of a kernel's body, and its text would nest deeper than readers allow.
@@ -24,7 +32,7 @@
 
 #include "op/core/core.h"
 
-enum { MAX_SHARED = 4 };
+enum { MAX_SHARED = 4, SHARED_BYTES = 1 << 18 };
 
 typedef struct group {
     struct group *into;   /* merged into this one; NULL: itself */
@@ -33,7 +41,8 @@ typedef struct group {
     uint32_t n;           /* nodes */
     uint32_t shared;      /* values inside with several readers */
     uint32_t order;       /* of `last` in the region */
-    tn_node *last;        /* the latest node, whose results are the group's */
+    uint32_t reader;      /* place of the first node outside that reads a value other than that of `last` */
+    tn_node *last;        /* the latest node */
     tn_node *head, *tail; /* list of its nodes, by fuser.next */
     tn_node **member;     /* n nodes in execution order, once all groups are made */
     uint32_t n_member;    /* so many are in it */
@@ -42,8 +51,9 @@ typedef struct group {
 typedef struct {
     tn_pass *p;
     tn_graph *g;
-    group **of;     /* by node id */
-    tn_node **next; /* by node id: in the list of its group */
+    group **of;      /* by node id */
+    tn_node **next;  /* by node id: in the list of its group */
+    uint32_t *place; /* by node id: in its region */
     uint32_t max_depth;
 } fuser;
 
@@ -171,6 +181,72 @@ static void join(fuser *f, tn_node *n, group *mine)
         join_anchor(f, n, mine);
 }
 
+/* ---- sharing results ---- */
+
+/* Where in region r a use is: the place of the node that holds it. */
+static uint32_t place_of(const fuser *f, const tn_use *u, const tn_region *r)
+{
+    const tn_region *at = u->user ? u->user->owner : u->region;
+    const tn_node *n = u->user;
+    while (at != r) {
+        n = at->holder;
+        at = n->owner;
+    }
+    return n ? f->place[n->id] : UINT32_MAX;
+}
+
+/* The first reader of v outside of the groups x and y. */
+static uint32_t first_reader(const fuser *f, tn_value v, const group *x, const group *y)
+{
+    uint32_t first = UINT32_MAX;
+    for (const tn_use *u = v.def->users[v.out]; u; u = u->next) {
+        const group *of = u->user && u->user->owner == v.def->owner ? group_of(f->of[u->user->id]) : NULL;
+        uint32_t at = of && (of == x || of == y) ? UINT32_MAX : place_of(f, u, v.def->owner);
+        first = at < first ? at : first;
+    }
+    return first;
+}
+
+static bool is_small(const fuser *f, const tn_type *t)
+{
+    int64_t bytes;
+    return tn_is_int(tn_type_bytes(f->g->pool, t), &bytes) && bytes <= SHARED_BYTES;
+}
+
+/* May the group y, which reads v, be computed where v is? */
+static bool may_share(const fuser *f, tn_value v, group *x, const group *y)
+{
+    const tn_type *t = tn_value_type(v), *out = y->last->type[0];
+    bool moves = y->last->op->flags & TN_OP_RELAYOUT;
+    uint32_t end = f->place[y->last->id];
+    return x != y && x->anchor && !x->closed && x->last == v.def && v.def->nout == 1 && same_shape(t, out) &&
+           (moves || t->layout == out->layout) && x->reader > end && is_small(f, t) &&
+           first_reader(f, v, x, y) > end;
+}
+
+/* Joins a group y of elementwise operators, or a relayout, to the one that computes what it reads. */
+static void share(fuser *f, group *y)
+{
+    bool moves = y->n == 1 && (y->last->op->flags & TN_OP_RELAYOUT);
+    if (!moves && (y->anchor || !all_pointwise(f, y)))
+        return;
+    for (tn_node *m = y->head;; m = f->next[m->id]) {
+        for (int i = 0; i < m->nin; i++) {
+            tn_value v = tn_in(m, i);
+            group *x = v.def && v.def->owner == m->owner ? group_of(f->of[v.def->id]) : NULL;
+            if (!x || !may_share(f, v, x, y))
+                continue;
+            uint32_t reader = first_reader(f, v, x, y);
+            if (merge(f, x, y)) {
+                y->reader = reader < x->reader ? reader : x->reader;
+                return;
+            }
+        }
+        if (m == y->tail)
+            return;
+    }
+}
+
 /* ---- making the functions ---- */
 
 typedef struct {
@@ -178,6 +254,8 @@ typedef struct {
     tn_node **param;
     int n;
     tn_region *r;
+    tn_value *result;
+    int n_result;
 } made;
 
 static tn_node *param_for(fuser *f, made *m, tn_value v)
@@ -196,12 +274,22 @@ static tn_node *copy_constant(fuser *f, made *m, const tn_node *c, tn_node *befo
     return tn_constant_new(f->g, m->r, before, c->type[0], c->blob, c->name);
 }
 
-/* Moves a node of the group into its region and points its inputs to parameters. Values inside have no layout. */
-static void take(fuser *f, made *m, tn_node *n, const tn_node *last)
+static bool is_result(const made *m, tn_value v)
+{
+    for (int i = 0; i < m->n_result; i++)
+        if (tn_value_eq(m->result[i], v))
+            return true;
+    return false;
+}
+
+/* Moves a node of the group into its region and points its inputs to parameters. Values that stay inside have no
+ * layout. */
+static void take(fuser *f, made *m, tn_node *n)
 {
     tn_node_move(f->g, n, m->r, NULL);
-    for (int k = 0; k < n->nout && n != last; k++)
-        n->type[k] = tn_type_relayout(f->g->pool, n->type[k], NULL);
+    for (uint16_t k = 0; k < n->nout; k++)
+        if (!is_result(m, (tn_value){n, k}))
+            n->type[k] = tn_type_relayout(f->g->pool, n->type[k], NULL);
     for (int i = 0; i < n->nin; i++) {
         tn_value v = tn_in(n, i);
         if (!v.def || v.def->owner == m->r)
@@ -213,21 +301,44 @@ static void take(fuser *f, made *m, tn_node *n, const tn_node *last)
     }
 }
 
-/* The results that somebody reads; all where nobody does. */
-static int read_results(tn_node *n, tn_value out[])
+/* Is v read outside of the group? */
+static bool read_outside(const fuser *f, tn_value v, const group *x)
 {
-    int count = 0;
-    bool any = false;
-    for (uint16_t k = 0; k < n->nout; k++)
-        any = any || n->users[k];
-    for (uint16_t k = 0; k < n->nout; k++)
-        if (n->users[k] || !any)
-            out[count++] = (tn_value){n, k};
-    return count;
+    for (const tn_use *u = v.def->users[v.out]; u; u = u->next)
+        if (!u->user || !f->of[u->user->id] || group_of(f->of[u->user->id]) != x)
+            return true;
+    return false;
+}
+
+/* The results of the group in order: what others read; all of its last node's where that is nothing. */
+static void find_results(fuser *f, made *m, const group *x)
+{
+    size_t most = x->last->nout;
+    for (uint32_t i = 0; i < x->n; i++)
+        most += x->member[i]->nout;
+    m->result = TN_NEW_N(f->p->scratch, tn_value, most);
+    for (uint32_t i = 0; i < x->n; i++)
+        for (uint16_t k = 0; k < x->member[i]->nout; k++)
+            if (read_outside(f, (tn_value){x->member[i], k}, x))
+                m->result[m->n_result++] = (tn_value){x->member[i], k};
+    for (uint16_t k = 0; k < x->last->nout && !m->result[0].def; k++)
+        m->result[k] = (tn_value){x->last, k};
+    if (!m->n_result)
+        m->n_result = x->last->nout;
+}
+
+/* Readers outside read the call instead. */
+static void redirect(fuser *f, tn_value from, tn_value to, const group *x)
+{
+    for (tn_use *u = from.def->users[from.out], *next; u; u = next) {
+        next = u->next;
+        if (!u->user || !f->of[u->user->id] || group_of(f->of[u->user->id]) != x)
+            tn_use_set(f->g, u, to);
+    }
 }
 
 /* Makes the group's function and call at the place of its last node. */
-static tn_status build(fuser *f, group *x, tn_node **members)
+static tn_status build(fuser *f, group *x)
 {
     tn_graph *g = f->g;
     tn_node *last = x->last, *at = last->next;
@@ -236,20 +347,19 @@ static tn_status build(fuser *f, group *x, tn_node **members)
     tn_node *fn = tn_node_new(g, owner, at, &tn_op_fn, 0, NULL, 1, &attr, last->loc);
     size_t uses = 0;
     for (uint32_t i = 0; i < x->n; i++)
-        uses += members[i]->nin;
+        uses += x->member[i]->nin;
     made *m = TN_NEW(f->p->scratch, made);
     m->r = tn_region_new(g, fn);
     m->outer = TN_NEW_N(f->p->scratch, tn_value, uses + 1);
     m->param = TN_NEW_N(f->p->scratch, tn_node *, uses);
+    find_results(f, m, x);
     for (uint32_t i = 0; i < x->n; i++)
-        take(f, m, members[i], last);
-    tn_value *result = TN_NEW_N(f->p->scratch, tn_value, last->nout);
-    int n_result = read_results(last, result);
+        take(f, m, x->member[i]);
     tn_node *call = tn_node_new(g, owner, at, &tn_op_call, m->n + 1,
-                                TN_NEW_N(f->p->scratch, tn_value, uses + 1), n_result, NULL, last->loc);
-    for (int k = 0; k < n_result; k++)
-        tn_value_replace(g, result[k], (tn_value){call, (uint32_t)k});
-    tn_region_set_results(g, m->r, n_result, result);
+                                TN_NEW_N(f->p->scratch, tn_value, uses + 1), m->n_result, NULL, last->loc);
+    for (int k = 0; k < m->n_result; k++)
+        redirect(f, m->result[k], (tn_value){call, (uint32_t)k}, x);
+    tn_region_set_results(g, m->r, m->n_result, m->result);
     tn_use_set(g, &call->in[0], tn_val(fn));
     for (int i = 0; i < m->n; i++)
         tn_use_set(g, &call->in[i + 1], m->outer[i]);
@@ -274,29 +384,40 @@ static void list_members(fuser *f, tn_node *const node[], size_t n)
     }
 }
 
+/* The group that the node begins, with what joins it. */
+static void open_group(fuser *f, tn_node *n, uint32_t order)
+{
+    group *mine = f->of[n->id] = TN_NEW(f->p->scratch, group);
+    mine->n = 1;
+    mine->order = order;
+    mine->reader = UINT32_MAX;
+    mine->last = mine->head = mine->tail = n;
+    mine->anchor =
+        n->op->fuse == TN_FUSE_ANCHOR || n->op->fuse == TN_FUSE_REDUCE || n->op->fuse == TN_FUSE_OPAQUE;
+    if (f->p->opt_level > 0 && !f->p->no_grouping)
+        join(f, n, mine);
+}
+
 static tn_status region(fuser *f, tn_region *r)
 {
     tn_vec(tn_node *) nodes = {0};
+    uint32_t place = 0;
     for (tn_node *n = r->first; n; n = n->next) {
+        f->place[n->id] = place++;
         if (n->op->fuse == TN_FUSE_NONE)
             continue;
-        group *mine = TN_NEW(f->p->scratch, group);
-        mine->n = 1;
-        mine->order = (uint32_t)nodes.n;
-        mine->last = mine->head = mine->tail = n;
-        mine->anchor =
-            n->op->fuse == TN_FUSE_ANCHOR || n->op->fuse == TN_FUSE_REDUCE || n->op->fuse == TN_FUSE_OPAQUE;
-        f->of[n->id] = mine;
-        if (f->p->opt_level > 0 && !f->p->no_grouping)
-            join(f, n, mine);
+        open_group(f, n, (uint32_t)nodes.n);
         tn_vec_push(&nodes, n);
     }
+    for (size_t i = 0; i < nodes.n && f->p->opt_level > 0 && !f->p->no_grouping; i++)
+        if (group_of(f->of[nodes.at[i]->id])->last == nodes.at[i])
+            share(f, group_of(f->of[nodes.at[i]->id]));
     list_members(f, nodes.at, nodes.n);
     tn_status s = TN_OK;
     for (size_t i = 0; i < nodes.n && s == TN_OK; i++) {
         group *x = group_of(f->of[nodes.at[i]->id]);
         if (x->last == nodes.at[i])
-            s = build(f, x, x->member);
+            s = build(f, x);
     }
     tn_vec_deinit(&nodes);
     return s;
@@ -305,10 +426,14 @@ static tn_status region(fuser *f, tn_region *r)
 static tn_status fuse_region(tn_pass *p, tn_graph *g, tn_region *r)
 {
     int64_t depth = tn_pass_config_int(p->options, TN_CONFIG_FUSE_MAX_DEPTH);
-    fuser f = {p, g, TN_NEW_N(p->scratch, group *, g->n_node), TN_NEW_N(p->scratch, tn_node *, g->n_node),
-               depth < 1            ? 1
-               : depth > UINT32_MAX ? UINT32_MAX
-                                    : (uint32_t)depth};
+    fuser f = {.p = p,
+               .g = g,
+               .of = TN_NEW_N(p->scratch, group *, g->n_node),
+               .next = TN_NEW_N(p->scratch, tn_node *, g->n_node),
+               .place = TN_NEW_N(p->scratch, uint32_t, g->n_node),
+               .max_depth = depth < 1            ? 1
+                            : depth > UINT32_MAX ? UINT32_MAX
+                                                 : (uint32_t)depth};
     return region(&f, r);
 }
 

@@ -209,6 +209,20 @@ static const row rows[] = {
      "  %3 = gather(%x, %1.1, axis=1);\n  %4 = %1.0 + %3;\n"
      "  (%0.1, %0.0, %4, %1.1, topk(%2.0, k=[3]).0, topk(%4, k=[3]).1)\n}\n",
      {"x float32 6 50"}, 0, NULL},
+    {"values that later kernels read, too",
+     "def @main(%x: Tensor[(2, 20, 9, 9), float32], %m: Tensor[(7, 50), float32]) {\n"
+     "  %0 = arange(0f, 1f, count=[3600]);\n"
+     "  %1 = reshape(sin(%0), newshape=[20, 20, 3, 3]);\n"
+     "  %2 = nn.conv2d(%x, %1, padding=[1, 1], channels=20, kernel_size=[3, 3]) + %x;\n"
+     "  %3 = nn.relu(%2 * 0.1f);\n"
+     "  %4 = nn.max_pool2d(%3, pool_size=[3, 3], padding=[1, 1, 1, 1]);\n"
+     "  %5 = tanh(%4);\n"
+     "  %6 = nn.conv2d(%5, %1, padding=[1, 1], channels=20, kernel_size=[3, 3]) + %2;\n"
+     "  %7 = reshape(cos(%0), newshape=[72, 50]);\n"
+     "  %8 = nn.dense(%m, %7);\n  %9 = sigmoid(%8 + 1f);\n  %10 = nn.softmax(%9);\n  %11 = %10 * 2f;\n"
+     "  %12 = if (less(sum(%m), 0f)) { %8 + %11 } else { %10 - %9 };\n"
+     "  (%6, %4, transpose(%2, axes=[0, 2, 3, 1]), %12, %11)\n}\n",
+     {"x float32 2 20 9 9", "m float32 7 50"}, 0, NULL},
     {"moments of rows and of channels",
      "def @main(%x: Tensor[(9, 70), float32], %g: Tensor[(70), float32], %y: Tensor[(4, 6, 11, 9), float32]) {\n"
      "  %0 = nn.layer_norm(%x, %g, %g, moments=True);\n  %1 = nn.layer_norm(%x * %0.2, %g, %g, moments=True);\n"

@@ -415,17 +415,26 @@ static const char *blanks(derive *d, int count)
 /* Loops around a tile: task, rows of it, tile of the row. */
 static int outer_loops(const conv *c) { return c->rows > 1 ? 3 : 2; }
 
-static void tile_epilogue(derive *d, const conv *c, const char *last)
+/* Block k of the epilogue, in loops e (e1, e2, ...). */
+static void tile_epilogue(derive *d, const conv *c, const char *block, int k)
 {
-    if (tn_sched_n_loops(d->s, last) != outer_loops(c) + 4) {
+    const char *e = k ? dv_text(d, "e%d", k) : "e", *ec = dv_text(d, "%sc", e), *ew = dv_text(d, "%sw", e);
+    if (tn_sched_n_loops(d->s, block) != outer_loops(c) + 4) {
         dv_refuse(d, TN_REJECT_NEST);
         return;
     }
-    dv_do(d, "%s_ ec %s = loops \"%s\"", blanks(d, outer_loops(c)), c->columns ? "ew _" : "_ ew", last);
-    dv_do(d, "ev ex = split %s %d", c->channels ? "ec" : "ew", c->lanes);
-    dv_do(d, c->channels ? "reorder ev ew ex" : "reorder ec ev ex");
-    dv_do(d, c->channels ? "unroll ev ew" : "unroll ec ev");
-    dv_do(d, "vectorize ex");
+    dv_do(d, c->columns ? "%s_ %s %s _ = loops \"%s\"" : "%s_ %s _ %s = loops \"%s\"",
+          blanks(d, outer_loops(c)), ec, ew, block);
+    dv_do(d, "%sv %sx = split %s %d", e, e, c->channels ? ec : ew, c->lanes);
+    if (c->channels)
+        dv_do(d, "reorder %sv %s %sx", e, ew, e);
+    else
+        dv_do(d, "reorder %s %sv %sx", ec, e, e);
+    if (c->channels)
+        dv_do(d, "unroll %sv %s", e, ew);
+    else
+        dv_do(d, "unroll %s %sv", ec, e);
+    dv_do(d, "vectorize %sx", e);
 }
 
 static void split_init(derive *d, const conv *c)
@@ -497,12 +506,12 @@ static tn_verdict derive_tiles(tn_sched *s, const tn_machine *m, tn_stmt *b, con
         return TN_REJECT_NEST;
     predict(&d, name, &c);
     rule_others(&d, c.block);
-    const char *last = rule_epilogue(&d, c.block);
+    epilogue e = rule_epilogue(&d, c.block);
     tile_loops(&d, &c);
-    if (last)
-        dv_do(&d, "reverse_compute_at \"%s\" wo", last);
-    if (dv_ok(&d))
-        tile_epilogue(&d, &c, last);
+    for (int k = 0; k < e.n; k++)
+        dv_do(&d, "reverse_compute_at \"%s\" wo", e.block[k]);
+    for (int k = 0; k < e.n && dv_ok(&d); k++)
+        tile_epilogue(&d, &c, e.block[k], k);
     split_init(&d, &c);
     dv_do(&d, "parallel task");
     peel_borders(&d, &c);

@@ -181,27 +181,31 @@ int64_t rule_grouped_factor(const tn_buffer *b, int dim, int by, int64_t each)
     return grouped ? (int64_t)last[-1].factor : 0;
 }
 
-const char *rule_epilogue(derive *d, const char *block)
+epilogue rule_epilogue(derive *d, const char *block)
 {
     tn_stmt *b[RULE_MAX_BLOCKS];
-    int n = rule_blocks(d->s->func, b), at = -1;
-    for (int i = 0; i < n; i++)
-        if (strcmp(b[i]->u.block.name, block) == 0)
-            at = i;
-    if (at < 0) {
+    const char *inside[RULE_MAX_BLOCKS];
+    int n = rule_blocks(d->s->func, b), at = 0, n_inside = 0;
+    epilogue e = {.n = 0};
+    while (at < n && strcmp(b[at]->u.block.name, block) != 0)
+        at++;
+    if (at >= n) {
         dv_refuse(d, TN_REJECT_NAME);
-        return NULL;
+        return e;
     }
-    if (at == n - 1) {
-        dv_do(d, "cache_write \"%s\" global", block);
-        return dv_ok(d) ? dv_text(d, "%s.out", block) : NULL;
-    }
-    const char *name[RULE_MAX_BLOCKS];
+    bool copied = rule_target(d->s->func, b[at])->param >= 0;
+    if (copied)
+        e.block[e.n++] = dv_text(d, "%s.out", block);
     for (int i = at + 1; i < n; i++)
-        name[i] = b[i]->u.block.name;
-    for (int i = at + 1; i < n - 1; i++)
-        dv_do(d, "compute_inline \"%s\"", name[i]);
-    return dv_ok(d) ? name[n - 1] : NULL;
+        if (rule_target(d->s->func, b[i])->param >= 0)
+            e.block[e.n++] = b[i]->u.block.name;
+        else
+            inside[n_inside++] = b[i]->u.block.name;
+    if (copied)
+        dv_do(d, "cache_write \"%s\" global", block);
+    for (int i = 0; i < n_inside; i++)
+        dv_do(d, "compute_inline \"%s\"", inside[i]);
+    return dv_ok(d) ? e : (epilogue){.n = 0};
 }
 
 typedef struct {

@@ -57,9 +57,14 @@ int64_t rule_inner_factor(const tn_buffer *b, int dim);
 /* The factor of dimension `dim` where its elements lie beside each other in groups of `each` of dimension `by` (the
  * innermost axis): 16 for dim O, by I, each 4 of OIHW4i16o4i. 0: not so. */
 int64_t rule_grouped_factor(const tn_buffer *b, int dim, int by, int64_t each);
-/* Makes the epilogue of `block` one block: inlines what lies between it and the last block, or copies the accumulator
- * out if the block writes the result itself. Returns that block's name; NULL with a refusal. */
-const char *rule_epilogue(derive *d, const char *block);
+/* What is computed of an accumulator: a block for each result of the function. */
+typedef struct epilogue {
+    const char *block[RULE_MAX_BLOCKS];
+    int n; /* 0: refused */
+} epilogue;
+/* Makes the epilogue of `block` one block for each result: inlines what lies between, or copies the accumulator out if
+ * the block writes a result itself. */
+epilogue rule_epilogue(derive *d, const char *block);
 /* Calls fn for each load of the block's body that is not of its own target. */
 void rule_loads(const tn_stmt *block, void (*fn)(const tn_expr *load, void *user), void *user);
 

@@ -159,11 +159,11 @@ static void tile_product(derive *d, const gemm *g, const tile *t)
     dv_do(d, "task = fuse %s%s", batch, outer);
 }
 
-/* The epilogue over one tile: rows and vectors as in the product. */
-static void tile_epilogue(derive *d, const gemm *g, const char *last)
+/* Block k of the epilogue over one tile: rows and vectors as in the product, in loops o (o1, o2, ...). */
+static void tile_epilogue(derive *d, const gemm *g, const char *block, int k)
 {
-    int n = tn_sched_n_loops(d->s, last);
-    const char *name[TN_MAX_LOOPS];
+    int n = tn_sched_n_loops(d->s, block);
+    const char *name[TN_MAX_LOOPS], *o = k ? dv_text(d, "o%d", k) : "o";
     for (int i = 0; i < n; i++)
         name[i] = "_";
     if (n != g->n + 1) {
@@ -171,10 +171,19 @@ static void tile_epilogue(derive *d, const gemm *g, const char *last)
         return;
     }
     if (g->row >= 0)
-        name[1 + g->row] = "oi";
-    name[n - 1] = "oj";
-    dv_loops(d, last, name, n);
-    dv_do(d, "ov ox = split oj %d", g->lanes);
+        name[1 + g->row] = dv_text(d, "%si", o);
+    name[n - 1] = dv_text(d, "%sj", o);
+    dv_loops(d, block, name, n);
+    dv_do(d, "%sv %sx = split %sj %d", o, o, o, g->lanes);
+}
+
+/* Vectors and unrolled rows of the blocks behind the first. */
+static void unroll_further(derive *d, const gemm *g, int n)
+{
+    for (int k = 1; k < n; k++) {
+        dv_do(d, "vectorize o%dx", k);
+        dv_do(d, g->row >= 0 ? "unroll o%di o%dv" : "unroll o%dv", k, k);
+    }
 }
 
 /* The chains of a tile are added up. */
@@ -207,18 +216,19 @@ tn_verdict rule_gemm(tn_sched *s, const tn_machine *m)
         rule_chains(m, s->func->strict ? 0 : g.k, &t);
     predict(&d, &g, &t);
     rule_others(&d, g.block);
-    const char *last = rule_epilogue(&d, g.block);
+    epilogue e = rule_epilogue(&d, g.block);
     tile_product(&d, &g, &t);
     if (t.chains > 1)
         add_chains(&d, &g);
-    if (last)
-        dv_do(&d, "reverse_compute_at \"%s\" task", last);
-    if (dv_ok(&d))
-        tile_epilogue(&d, &g, last);
+    for (int k = 0; k < e.n; k++)
+        dv_do(&d, "reverse_compute_at \"%s\" task", e.block[k]);
+    for (int k = 0; k < e.n && dv_ok(&d); k++)
+        tile_epilogue(&d, &g, e.block[k], k);
     split_init(&d, &g, fetches_ahead(&d, &g, &t) ? "kf" : t.chains > 1 ? "c" : g.group > 1 ? "ko" : "k");
     dv_do(&d, "set_scope \"%s\" register", g.block);
     dv_do(&d, "vectorize ji ox zx");
     dv_do(&d, g.row >= 0 ? "unroll ii jv oi ov zi zv" : "unroll jv ov zv");
+    unroll_further(&d, &g, e.n);
     if (g.group > 1)
         dv_do(&d, "unroll ik");
     dv_do(&d, "parallel task");
