@@ -154,6 +154,27 @@ static tn_status model_object(tn_workdir *w, enum tn_bundle_form form, const cha
     return tn_command_run(b, &c);
 }
 
+/* ---- families of instructions that the runtime has in objects of their own (runtime/family.h) ---- */
+
+enum { FLAT, FRAME, HOST, STATE, VALUE, N_FAMILY };
+static const char *const family_symbol[N_FAMILY] = {NULL, "tnr_family_frame", "tnr_family_host",
+                                                    "tnr_family_state", "tnr_family_value"};
+
+/* Does the program need it? */
+static bool needs(const tn_program_ir *p, int family)
+{
+    static const uint8_t of[] = {
+#define INST(name, number, family, a, operands, doc) [number] = family,
+#include "tenon/inst.def"
+#undef INST
+    };
+    bool found = family == STATE && p->n_state > 0;
+    for (uint32_t f = 0; f < p->n_function; f++)
+        for (uint32_t i = 0; i < p->function[f].n_inst; i++)
+            found |= of[p->function[f].inst[i].op] == family;
+    return found;
+}
+
 /* ---- one object ---- */
 
 static tn_status join(tn_workdir *w, uint32_t n, const char *const object[], const char *model,
@@ -169,6 +190,9 @@ static tn_status join(tn_workdir *w, uint32_t n, const char *const object[], con
     else
         WORDS(&c, "-r", "-o", out);
     WORDS(&c, "-u", "tenon_bundle_run"); /* all of entry.c */
+    for (int f = FRAME; f < N_FAMILY; f++)
+        if (needs(&b->program, f))
+            WORDS(&c, "-u", family_symbol[f]);
     for (uint32_t i = 0; i < n; i++)
         tn_command_add(&c, object[i]);
     WORDS(&c, model, runtime);
@@ -261,6 +285,12 @@ static tn_status make_source(tn_build *b, const tn_buf *code, tn_buf *out)
         tn_buf_printf(out, "%s%u,", i % 32 ? "" : "\n    ", (unsigned char)blob.at[i]);
     tn_buf_printf(out, "%s};\n%sstatic tn_bundle tn_model = {" TENON_QUERY_SYMBOL ", tn_weights, %zu, 0};\n",
                   blob.n ? "\n" : "0", bundle_types, blob.n);
+    for (int f = FRAME; f < N_FAMILY; f++)
+        if (needs(&b->program, f))
+            tn_buf_printf(
+                out,
+                "extern const char %s;\n__attribute__((used)) static const void *const needs_%s = &%s;\n",
+                family_symbol[f], family_symbol[f], family_symbol[f]);
     for (int i = 0; i < N_ENTRY; i++)
         if (is_seen(b, i, TN_BUNDLE_C)) {
             const char *name = seen_name(b, i);

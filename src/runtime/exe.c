@@ -179,15 +179,33 @@ static bool is_state(const tn_program *p, const tn_slot *s)
     return true;
 }
 
+static const char *handle_fault(const tnr_exe *exe, const tnr_function *code, const tn_slot *s)
+{
+    if (!tnr_family_get(TNR_FAMILY_VALUE))
+        return "this runtime was linked without values:";
+    if (s->ndim > 0 || s->bytes.fn || s->bytes.value != 0 || s->offset.fn || s->segment > 0 ||
+        s->kind == TN_SLOT_CONST || s->kind == TN_SLOT_STATE)
+        return "a handle with a size, or of a kind that cannot be one:";
+    return code == exe->code && s->kind != TN_SLOT_TEMP ? "main takes or gives a handle:" : NULL;
+}
+
 static tnr_status check_slots(tnr_exe *exe, tnr_function *code, const tnr_params *params, bool *bound,
                               tnr_error *err)
 {
     const tn_program_function *p = code->function;
     for (uint32_t i = 0; i < p->n_slot; i++) {
         const tn_slot *s = &p->slot[i];
-        if (!s->name || s->kind > TN_SLOT_STATE || s->storage != TN_STORAGE_BYTES || s->device != 0)
+        if (!s->name || s->kind > TN_SLOT_STATE || s->storage > TN_STORAGE_HANDLE || s->device != 0)
             return damaged(err, i, "a slot without a name or of no known kind", NULL);
-        tnr_status status = check_slot_size(p, s, i, code == exe->code, err);
+        if (s->storage == TN_STORAGE_HANDLE) {
+            const char *fault = handle_fault(exe, code, s);
+            if (fault)
+                return damaged(err, i, fault, s->name);
+            code->handles = true;
+            exe->families |= 1u << TNR_FAMILY_VALUE;
+        }
+        tnr_status status =
+            s->storage == TN_STORAGE_HANDLE ? TNR_OK : check_slot_size(p, s, i, code == exe->code, err);
         if (!status)
             status = check_slot_place(p, s, i, err);
         if (!status)
@@ -462,7 +480,7 @@ static tnr_status check_inst(tnr_exe *exe, const tnr_function *code, uint32_t at
     if (in->n_operand > exe->max_operand)
         exe->max_operand = in->n_operand;
     uint32_t id = form[in->op].family;
-    exe->families |= 1u << id;
+    exe->families |= 1u << id | (id == TNR_FAMILY_VALUE ? 1u << TNR_FAMILY_FRAME : 0);
     const char *fault = field_fault(exe, p, in);
     if (!fault && in->op == TN_INST_CALL)
         return check_call(exe, p, in, at, err);

@@ -81,13 +81,14 @@ struct tnr_instance {
     bool ran;      /* the last run succeeded: outputs may be looked at */
     bool stepping; /* a run stands between two instructions (debug.c) */
     tnr_frame main;
-    tnr_frame *frame;      /* the innermost one */
-    tnr_state *state;      /* STATE: of the program's states, in order */
-    int64_t *state_shapes; /* memory of their shapes */
-    uint32_t depth;        /* frames besides main's */
-    tnr_frame **spare;     /* FRAME: free frames of each function */
-    void **arg;            /* exe->max_operand: arguments of one call */
-    int64_t *call_sym;     /* exe->max_operand: symbols of one call */
+    tnr_frame *frame;            /* the innermost one */
+    tnr_state *state;            /* STATE: of the program's states, in order */
+    int64_t *state_shapes;       /* memory of their shapes */
+    struct tnr_value_pool *pool; /* VALUE: memory of values */
+    uint32_t depth;              /* frames besides main's */
+    tnr_frame **spare;           /* FRAME: free frames of each function */
+    void **arg;                  /* exe->max_operand: arguments of one call */
+    int64_t *call_sym;           /* exe->max_operand: symbols of one call */
 
     tnr_profile_fn *profile;
     void *profile_user;

@@ -5,6 +5,7 @@
 #include "runtime/error.h"
 #include "runtime/family.h"
 #include "runtime/mem.h"
+#include "runtime/value.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -57,9 +58,14 @@ tnr_status tnr_frame_take(tnr_instance *inst, const tnr_function *code, tnr_fram
     return TNR_OK;
 }
 
+#pragma weak tnr_value_pass
+#pragma weak tnr_values_drop
+
 /* Back to the free ones of its function. */
 static void give_back(tnr_frame *f)
 {
+    if (f->value)
+        tnr_values_drop(f);
     tnr_frame **list = &f->instance->spare[f->code - f->instance->exe->code];
     f->caller = *list;
     *list = f;
@@ -101,13 +107,24 @@ void tnr_frames_drop(tnr_instance *inst)
 
 /* ---- calls ---- */
 
-/* An input of bytes: the caller's memory and shape. */
-static tnr_status give_bytes(tnr_frame *f, uint32_t i, const tnr_frame *from, uint32_t slot, tnr_error *err)
+static tnr_status not_written(const tnr_frame *f, const char *name, tnr_error *err)
+{
+    return tnr_fail(err, TNR_E_CHECK, 0,
+                    "function %.100s: the handle \"%.100s\" is read before it is written",
+                    f->code->function->name, name);
+}
+
+/* Input i: the caller's memory and shape, or what its handle refers to. */
+static tnr_status give(tnr_frame *f, uint32_t i, const tnr_frame *from, uint32_t slot, tnr_error *err)
 {
     const tn_program_function *p = f->code->function;
     const tn_slot *s = &p->slot[f->code->input[i]], *given = &from->code->function->slot[slot];
     tnr_given *to = &f->input[i];
     *to = (tnr_given){.data = from->ptr[slot], .bytes = from->bytes[slot], .shape = to->shape, .set = true};
+    if (s->storage == TN_STORAGE_HANDLE && !from->value[slot])
+        return not_written(f, s->name, err);
+    if (s->storage == TN_STORAGE_HANDLE)
+        tnr_value_pass(f, f->code->input[i], from, slot);
     for (uint32_t d = 0; d < s->ndim; d++) {
         int64_t n = given->dim[d].fn ? given->dim[d].fn(from->sym) : given->dim[d].value;
         const tn_symbol *symbol = s->bind && s->bind[d] >= 0 ? &p->symbol[s->bind[d]] : NULL;
@@ -130,7 +147,7 @@ static tnr_status invoke(tnr_frame *caller, const tn_inst *in, tnr_error *err)
     if (status)
         return status;
     for (uint32_t i = 0; !status && i < code->n_input; i++)
-        status = give_bytes(f, i, caller, op[i], err);
+        status = give(f, i, caller, op[i], err);
     f->give = op + code->n_input;
     for (uint32_t i = 0; i < code->n_output; i++)
         f->result[i] = (tnr_given){.data = caller->ptr[f->give[i]], .bytes = caller->bytes[f->give[i]]};
@@ -143,13 +160,18 @@ static tnr_status invoke(tnr_frame *caller, const tn_inst *in, tnr_error *err)
 }
 
 /* The function has ended: what is not in the caller's slots is copied there. */
-static tnr_status leave(tnr_frame *f)
+static tnr_status leave(tnr_frame *f, tnr_error *err)
 {
     for (uint32_t i = 0; i < f->code->n_output; i++) {
         uint32_t slot = f->code->output[i];
-        int64_t alias = f->code->function->slot[slot].alias;
-        const void *from = f->ptr[alias >= 0 ? (uint32_t)alias : slot];
-        if (from != f->result[i].data && f->result[i].bytes > 0)
+        const tn_slot *s = &f->code->function->slot[slot];
+        uint32_t source = s->alias >= 0 ? (uint32_t)s->alias : slot;
+        const void *from = f->ptr[source];
+        if (s->storage == TN_STORAGE_HANDLE && !f->value[source])
+            return not_written(f, s->name, err);
+        if (s->storage == TN_STORAGE_HANDLE)
+            tnr_value_pass(f->caller, f->give[i], f, source);
+        else if (from != f->result[i].data && f->result[i].bytes > 0)
             memmove(f->result[i].data, from, (size_t)f->result[i].bytes);
     }
     pop(f);
@@ -159,7 +181,7 @@ static tnr_status leave(tnr_frame *f)
 /* in NULL: the frame has ended. */
 static tnr_status run(tnr_frame *f, const tn_inst *in, tnr_error *err)
 {
-    return in ? invoke(f, in, err) : leave(f);
+    return in ? invoke(f, in, err) : leave(f, err);
 }
 
 /* ---- checks, and memory of an instance ---- */
@@ -181,7 +203,8 @@ static const char *check(const tnr_exe *exe, const tnr_function *code, const tn_
         uint32_t slot = i < to->n_input ? to->input[i] : to->output[i - to->n_input];
         if (!same_kind(&p->slot[op[i]], &to->function->slot[slot]))
             return "an argument or a result of another type than the function's at";
-        for (uint32_t k = 0; i >= to->n_input && k < i; k++)
+        bool bytes = p->slot[op[i]].storage == TN_STORAGE_BYTES;
+        for (uint32_t k = 0; bytes && i >= to->n_input && k < i; k++)
             if (tnr_slots_overlap(p, op[k], op[i]))
                 return "a result that overlaps an argument or another result at";
     }

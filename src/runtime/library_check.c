@@ -5,6 +5,7 @@
 
 #include <inttypes.h>
 #include <stdbool.h>
+#include <string.h>
 
 enum { MAX_COUNT = 1 << 28 }; /* of anything in a table; far above sense, far below overflow */
 
@@ -33,6 +34,8 @@ static const char *kernel_fault(const tn_kernel *k)
 {
     if (!k->source)
         return "no source text";
+    if (k->module != 0 || k->device != 0)
+        return "a module or a device that does not exist";
     if (k->n_overlap > MAX_COUNT || (k->n_overlap > 0 && !k->overlap))
         return "no list of overlaps";
     if (!k->variant || k->n_variant == 0 || k->n_variant > MAX_COUNT)
@@ -56,12 +59,35 @@ static const char *kernel_fault(const tn_kernel *k)
     return NULL;
 }
 
+/* Code beside the library's own, and devices beside the host: this runtime knows none, and says which is missing. */
+static tnr_status check_lists(const tn_library *l, tnr_error *err)
+{
+    if (l->n_module > MAX_COUNT || (l->n_module > 0 && !l->module) || l->n_device > MAX_COUNT ||
+        (l->n_device > 0 && !l->device))
+        return tnr_fail(err, TNR_E_FORMAT, 0, "mod.so is damaged: its library record has missing tables");
+    for (uint32_t i = 1; i < l->n_module; i++)
+        return tnr_fail(
+            err, TNR_E_FORMAT, i,
+            "this package needs code of kind \"%.100s\" (%.100s), which this runtime does not run",
+            l->module[i].kind ? l->module[i].kind : "", l->module[i].name ? l->module[i].name : "");
+    for (uint32_t i = 0; i < l->n_device; i++)
+        if (!l->device[i].kind || strcmp(l->device[i].kind, "cpu") != 0 || i > 0)
+            return tnr_fail(
+                err, TNR_E_FORMAT, i,
+                "this package needs a device of kind \"%.100s\", which this runtime does not know",
+                l->device[i].kind ? l->device[i].kind : "");
+    return TNR_OK;
+}
+
 tnr_status tnr_library_check(const tn_library *library, tnr_error *err)
 {
     if (!library->producer || !library->target || (library->n_kernel > 0 && !library->kernel) ||
         library->n_kernel > MAX_COUNT || (library->n_feature > 0 && !library->feature) ||
         library->n_metadata > MAX_COUNT || (library->n_metadata > 0 && !library->metadata))
         return tnr_fail(err, TNR_E_FORMAT, 0, "mod.so is damaged: its library record has missing tables");
+    tnr_status lists = check_lists(library, err);
+    if (lists)
+        return lists;
     for (uint32_t i = 0; i < 2 * library->n_metadata; i++)
         if (!library->metadata[i])
             return tnr_fail(err, TNR_E_FORMAT, i, "mod.so is damaged: metadata without a key or a value");

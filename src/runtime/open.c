@@ -4,7 +4,8 @@
 #include "runtime/family.h"
 #include "runtime/module.h"
 
-static const tnr_family *const all[] __attribute__((used)) = {&tnr_family_frame, &tnr_family_state};
+static const tnr_family *const all[]
+    __attribute__((used)) = {&tnr_family_frame, &tnr_family_state, &tnr_family_value};
 
 /* From path, or from data if path is NULL. */
 static tnr_status open_package(const char *path, tnr_span data, const tnr_module_options *options,

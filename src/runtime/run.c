@@ -10,6 +10,7 @@
 #include "runtime/pool.h"
 #include "runtime/state.h"
 #include "runtime/tensor.h"
+#include "runtime/value.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -96,7 +97,9 @@ void tnr_deliver(tnr_instance *inst)
         if (from != f->instance->output[i].at && bytes > 0)
             memcpy(f->instance->output[i].at, from, (size_t)bytes);
     }
-    f->instance->ran = true;
+    if (f->value)
+        tnr_values_drop(&inst->main);
+    inst->ran = true;
 }
 
 /* ---- profiles ---- */
@@ -364,6 +367,7 @@ tnr_status tnr_instruction(tnr_frame *f, uint32_t *out_variant, tnr_error *err)
 
 #pragma weak tnr_frames_drop
 #pragma weak tnr_states_ready
+#pragma weak tnr_values_drop
 
 tnr_frame *tnr_settle(tnr_instance *inst, tnr_status *out_status, tnr_error *err)
 {
@@ -409,6 +413,8 @@ tnr_status tnr_frame_place(tnr_frame *f, bool views, tnr_error *err)
 tnr_status tnr_prepare(tnr_instance *inst, bool views, tnr_error *err)
 {
     inst->ran = inst->stepping = false;
+    if (inst->main.value)
+        tnr_values_drop(&inst->main);
     if (inst->frame != &inst->main) /* the last run has failed there */
         tnr_frames_drop(inst);
     tnr_status status = check_places(&inst->main, err);

@@ -509,6 +509,9 @@ typedef struct tables { /* writable copies; a damage function breaks one thing *
 
 static const char *const missing_text[] = {NULL};
 static const int32_t bind_other[] = {1, -1};
+static const tn_module module_list[] = {{.name = "mod.so", .kind = "elf"},
+                                        {.name = "mod.1.cuda", .kind = "cuda"}};
+static const tn_device device_list[] = {{"cpu", 0, 64}, {"vta", 0, 64}};
 static const tn_launch launch = {.function = "f"};
 static const tn_overlap bad_in[] = {{3, 0, TN_OVERLAP_MAY}}, bad_out[] = {{0, 1, TN_OVERLAP_MAY}},
                         bad_kind[] = {{0, 0, 2}};
@@ -531,6 +534,12 @@ DAMAGE(tasks, t->phase[0].tasks = (tn_size){-1, NULL})
 DAMAGE(steps, t->variant[0].steps = (tn_size){INT64_MAX, NULL})
 DAMAGE(work, t->variant[0].work_bytes = (tn_size){-1, NULL})
 DAMAGE(scratch, t->variant[0].scratch_bytes = UINT64_MAX)
+DAMAGE(kernel_module, t->kernel[0].module = 1)
+DAMAGE(kernel_device, t->kernel[0].device = 1)
+DAMAGE(no_modules, t->library.n_module = 2)
+DAMAGE(other_module, t->library.module = module_list; t->library.n_module = 2)
+DAMAGE(other_device, t->library.device = device_list; t->library.n_device = 2)
+DAMAGE(slot_device, t->slot[TOY_T1].device = 1)
 DAMAGE(no_function, t->program.function = NULL)
 DAMAGE(device_phase, t->phase[0].run = NULL; t->phase[0].launch = &launch)
 DAMAGE(overlap_in, t->kernel[0].overlap = bad_in; t->kernel[0].n_overlap = 1)
@@ -687,6 +696,12 @@ static void damage_is_found_at_load(void **state)
         steps,
         work,
         scratch,
+        kernel_module,
+        kernel_device,
+        no_modules,
+        other_module,
+        other_device,
+        slot_device,
         no_function,
         device_phase,
         overlap_in,
@@ -761,6 +776,13 @@ static void damage_is_found_at_load(void **state)
         assert_true(strlen(f->err.message) > 20);
     }
     assert_int_equal(open_damaged(f, newer, &t, &m, &f->err), TNR_E_VERSION);
+    assert_int_equal(open_damaged(f, other_module, &t, &m, &f->err), TNR_E_FORMAT);
+    assert_string_equal(
+        f->err.message,
+        "this package needs code of kind \"cuda\" (mod.1.cuda), which this runtime does not run");
+    assert_int_equal(open_damaged(f, other_device, &t, &m, &f->err), TNR_E_FORMAT);
+    assert_string_equal(f->err.message,
+                        "this package needs a device of kind \"vta\", which this runtime does not know");
     assert_int_equal(open_damaged(f, older, &t, &m, &f->err), TNR_E_VERSION);
     assert_string_equal(f->err.message,
                         "toy 1 made this package for kernel ABI 0, which this version no longer "

@@ -12,6 +12,7 @@
 #include "runtime/toy_model.h"
 #include "runtime/calls.h"
 #include "runtime/states.h"
+#include "runtime/values.h"
 #include "runtime/family.h"
 
 #include <errno.h>
@@ -195,8 +196,10 @@ static void make_filled(maker *m)
 
 static void every_allocation_of_programs_may_fail(void **state)
 {
-    static void (*const make[])(maker *) = {make_twice, make_recursion, make_sum, make_cache, make_filled};
-    static const tnr_family *const needed[] __attribute__((used)) = {&tnr_family_frame, &tnr_family_state};
+    static void (*const make[])(maker *) = {make_twice,  make_recursion, make_sum, make_cache,
+                                            make_filled, make_closure,   make_list};
+    static const tnr_family *const needed[]
+        __attribute__((used)) = {&tnr_family_frame, &tnr_family_state, &tnr_family_value};
     static maker m;
     (void)state;
     for (size_t i = 0; i < sizeof make / sizeof *make; i++) {

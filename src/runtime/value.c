@@ -1,0 +1,395 @@
+/* Values behind handles: tensors, closures, constructors (tuples and list cells too), references, texts.
+ *
+ * The pool of an instance gives blocks of 64, 128, ... 65,536 bytes from slabs; larger ones are allocated
+ * alone. A block whose count becomes 0 is free for the next value of its class. Dropping works off a list, so
+ * a chain of any length is freed without recursion. Cycles through references stay until the instance ends,
+ * which frees the slabs. */
+#include "runtime/value.h"
+
+#include "runtime/error.h"
+#include "runtime/family.h"
+#include "runtime/launch.h"
+#include "runtime/mem.h"
+#include "runtime/tensor.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+enum { LINE = 64, N_CLASS = 11, LARGE = N_CLASS, SLAB = 64 << (N_CLASS - 1), MAX_NDIM = 64 };
+
+static tnr_value **fields(tnr_value *v) { return (tnr_value **)(void *)(v + 1); }
+
+static int64_t *extents(tnr_value *v) { return (int64_t *)(void *)(v + 1); }
+
+static size_t data_offset(uint32_t ndim) { return (sizeof(tnr_value) + 8u * ndim + LINE - 1) / LINE * LINE; }
+
+/* ---- the pool ---- */
+
+/* One more slab, cut into blocks of a class. The first line holds the pointer to the next slab. */
+static bool add_slab(tnr_value_pool *pool, uint32_t class)
+{
+    size_t block = (size_t)LINE << class;
+    uint8_t *slab = tnr_mem_aligned(LINE + SLAB);
+    if (!slab)
+        return false;
+    memcpy(slab, &pool->slab, sizeof pool->slab);
+    pool->slab = slab;
+    for (size_t at = LINE; at + block <= LINE + SLAB; at += block) {
+        tnr_value *v = (tnr_value *)(void *)(slab + at);
+        v->next = pool->free[class];
+        pool->free[class] = v;
+    }
+    return true;
+}
+
+/* A block of at least n bytes with count 1; NULL: out of memory. */
+static tnr_value *take(tnr_value_pool *pool, uint64_t n)
+{
+    uint8_t class = 0;
+    tnr_value *v = NULL, *next = NULL;
+    while (class < N_CLASS && ((uint64_t)LINE << class) < n)
+        class ++;
+    if (class < N_CLASS) {
+        if (!pool->free[class] && !add_slab(pool, class))
+            return NULL;
+        v = pool->free[class];
+        pool->free[class] = v->next;
+    } else {
+        v = n < SIZE_MAX / 2 ? tnr_mem_aligned((size_t)n) : NULL;
+        if (!v)
+            return NULL;
+        next = pool->large;
+        if (next)
+            next->previous = v;
+        pool->large = v;
+    }
+    *v = (tnr_value){.count = 1, .class = class, .next = next};
+    return v;
+}
+
+static void release(tnr_value_pool *pool, tnr_value *v)
+{
+    if (v->class < N_CLASS) {
+        v->next = pool->free[v->class];
+        pool->free[v->class] = v;
+        return;
+    }
+    if (v->previous)
+        v->previous->next = v->next;
+    else
+        pool->large = v->next;
+    if (v->next)
+        v->next->previous = v->previous;
+    tnr_mem_free(v);
+}
+
+/* One reference less. A value that nothing refers to gives up its fields from the last to the first; while it has some,
+ * it waits in a list, whose link is in the place of the field it gave up last. */
+static void drop(tnr_value_pool *pool, tnr_value *v)
+{
+    tnr_value *todo = NULL;
+    if (!v || --v->count > 0)
+        return;
+    for (;;) {
+        bool holds = v->kind == TNR_VALUE_CLOSURE || v->kind == TNR_VALUE_CONSTRUCTOR ||
+                     v->kind == TNR_VALUE_REFERENCE;
+        uint32_t n = holds ? v->n : 0;
+        tnr_value *last = n ? fields(v)[n - 1] : NULL;
+        if (n > 1) { /* its other fields are seen later */
+            v->n = n - 1;
+            fields(v)[n - 1] = todo;
+            todo = v;
+        } else {
+            release(pool, v);
+        }
+        v = last && --last->count == 0 ? last : NULL;
+        if (!v) {
+            v = todo;
+            if (!v)
+                return;
+            todo = fields(v)[v->n];
+        }
+    }
+}
+
+static tnr_value_pool *pool_of(const tnr_frame *f) { return f->instance->pool; }
+
+/* The slot holds v, whose count is the slot's; what it held is dropped. */
+static void put(tnr_frame *f, uint32_t slot, tnr_value *v)
+{
+    tnr_value *old = f->value[slot];
+    f->value[slot] = v;
+    drop(pool_of(f), old);
+}
+
+static tnr_value *share(tnr_value *v)
+{
+    v->count++;
+    return v;
+}
+
+void tnr_value_pass(tnr_frame *to, uint32_t to_slot, const tnr_frame *from, uint32_t from_slot)
+{
+    put(to, to_slot, share(from->value[from_slot]));
+}
+
+void tnr_values_drop(tnr_frame *f)
+{
+    for (uint32_t i = 0; f->value && i < f->code->function->n_slot; i++)
+        put(f, i, NULL);
+}
+
+/* ---- instructions ---- */
+
+typedef struct site { /* of the instruction that runs */
+    tnr_frame *f;
+    const tn_inst *in;
+    const uint32_t *op;
+    tnr_error *err;
+} site;
+
+static tnr_status bad(const site *s, const char *what)
+{
+    return tnr_fail(s->err, TNR_E_CHECK, s->f->at - 1, "%.400s: %s", s->in->node, what);
+}
+
+/* The value of operand i if it is of that kind; else NULL, and it is reported. kind 0: any. */
+static tnr_value *get(const site *s, uint32_t i, uint32_t kind, tnr_status *status)
+{
+    static const char *const what[] = {"a handle is read before it is written",
+                                       "a tensor is expected",
+                                       "a closure is expected",
+                                       "a constructor is expected",
+                                       "a reference is expected",
+                                       "a text is expected"};
+    tnr_value *v = s->f->value[s->op[i]];
+    if (v && (kind == 0 || v->kind == kind))
+        return v;
+    *status = bad(s, what[v ? kind : 0]);
+    return NULL;
+}
+
+static tnr_value *new_value(const site *s, uint8_t kind, uint64_t n, tnr_status *status)
+{
+    tnr_value *v = take(pool_of(s->f), sizeof *v + n);
+    if (v)
+        v->kind = kind;
+    else
+        *status = tnr_fail_memory(s->err, n);
+    return v;
+}
+
+/* Operands from, from + 1, ... as the fields of a new value, which slot `to` holds. */
+static tnr_status make(const site *s, uint8_t kind, uint32_t from, uint32_t n, uint32_t to)
+{
+    tnr_status status = TNR_OK;
+    for (uint32_t i = 0; i < n; i++)
+        if (!get(s, from + i, 0, &status))
+            return status;
+    tnr_value *v = new_value(s, kind, 8 * (uint64_t)n, &status);
+    if (!v)
+        return status;
+    v->n = n;
+    v->tag = s->in->a;
+    for (uint32_t i = 0; i < n; i++)
+        fields(v)[i] = share(s->f->value[s->op[from + i]]);
+    put(s->f, to, v);
+    return TNR_OK;
+}
+
+static tnr_status box(const site *s)
+{
+    const tn_slot *from = &s->f->code->function->slot[s->op[0]];
+    uint64_t bytes = s->f->bytes[s->op[0]], dense;
+    int64_t shape[MAX_NDIM];
+    tnr_status status = TNR_OK;
+    for (uint32_t d = 0; d < from->ndim; d++)
+        shape[d] = tnr_size_get(from->dim[d], s->f->sym);
+    if (tnr_tensor_bytes(tnr_slot_dtype(from), from->ndim, shape, &dense, NULL) || dense != bytes)
+        return bad(s, "a tensor that is not dense becomes a value");
+    tnr_value *v =
+        new_value(s, TNR_VALUE_TENSOR, data_offset(from->ndim) - sizeof(tnr_value) + bytes, &status);
+    if (!v)
+        return status;
+    v->code = from->code;
+    v->bits = from->bits;
+    v->n = from->ndim;
+    v->bytes = bytes;
+    memcpy(extents(v), shape, from->ndim * sizeof *shape);
+    if (bytes > 0)
+        memcpy((uint8_t *)v + data_offset(v->n), s->f->ptr[s->op[0]], (size_t)bytes);
+    put(s->f, s->op[1], v);
+    return TNR_OK;
+}
+
+static tnr_status unbox(const site *s)
+{
+    const tn_slot *to = &s->f->code->function->slot[s->op[1]];
+    tnr_status status = TNR_OK;
+    tnr_value *v = get(s, 0, TNR_VALUE_TENSOR, &status);
+    if (!v)
+        return status;
+    bool same =
+        v->n == to->ndim && v->code == to->code && v->bits == to->bits && v->bytes == s->f->bytes[s->op[1]];
+    for (uint32_t d = 0; same && d < v->n; d++)
+        same = extents(v)[d] == tnr_size_get(to->dim[d], s->f->sym);
+    if (!same)
+        return bad(s, "a tensor has another type or shape than the slot it is copied to");
+    if (v->bytes > 0)
+        memcpy(s->f->ptr[s->op[1]], (uint8_t *)v + data_offset(v->n), (size_t)v->bytes);
+    return TNR_OK;
+}
+
+static tnr_status bind_shape(const site *s)
+{
+    tnr_status status = TNR_OK;
+    tnr_value *v = get(s, 0, TNR_VALUE_TENSOR, &status);
+    const tn_symbol *symbol = &s->f->code->function->symbol[s->in->a];
+    if (!v)
+        return status;
+    int64_t n = s->op[1] < v->n ? extents(v)[s->op[1]] : -1;
+    if (n < symbol->min || n > symbol->max)
+        return tnr_fail(s->err, TNR_E_CHECK, s->f->at - 1,
+                        "%.400s: an extent (%.100s) is %" PRId64 ", but must be from %" PRId64 " to %" PRId64,
+                        s->in->node, symbol->name, n, symbol->min, symbol->max);
+    s->f->sym[s->in->a] = n;
+    return TNR_OK;
+}
+
+/* The closure's function gets the arguments, then what was captured. */
+static tnr_status apply(const site *s)
+{
+    tnr_status status = TNR_OK;
+    tnr_value *v = get(s, 0, TNR_VALUE_CLOSURE, &status);
+    tnr_frame *f = NULL;
+    for (uint32_t i = 0; v && i < s->in->a; i++)
+        if (!get(s, 1 + i, 0, &status))
+            return status;
+    if (!v)
+        return status;
+    const tnr_function *code = &s->f->instance->exe->code[v->tag];
+    if (code->n_input != s->in->a + v->n || code->n_output != s->in->n_operand - 1 - s->in->a)
+        return bad(s, "a closure gets other numbers of arguments and results than its function has");
+    status = tnr_frame_take(s->f->instance, code, &f, s->err);
+    if (status)
+        return status;
+    for (uint32_t i = 0; i < code->n_input; i++) {
+        tnr_value *x = i < s->in->a ? s->f->value[s->op[1 + i]] : fields(v)[i - s->in->a];
+        f->input[i] = (tnr_given){.shape = f->input[i].shape, .set = true};
+        put(f, code->input[i], share(x));
+    }
+    f->give = s->op + 1 + s->in->a;
+    f->caller = s->f;
+    return tnr_frame_begin(f, s->err);
+}
+
+static tnr_status field(const site *s)
+{
+    tnr_status status = TNR_OK;
+    tnr_value *v = get(s, 0, TNR_VALUE_CONSTRUCTOR, &status);
+    if (v && s->in->a >= v->n)
+        return bad(s, "a constructor does not have that field");
+    if (v)
+        put(s->f, s->op[1], share(fields(v)[s->in->a]));
+    return status;
+}
+
+static tnr_status refer(const site *s)
+{
+    tnr_status status = TNR_OK;
+    if (s->in->op == TN_INST_REF_NEW)
+        return make(s, TNR_VALUE_REFERENCE, 0, 1, s->op[1]);
+    tnr_value *v = get(s, 0, TNR_VALUE_REFERENCE, &status);
+    if (v && s->in->op == TN_INST_REF_READ) {
+        put(s->f, s->op[1], share(fields(v)[0]));
+    } else if (v) {
+        tnr_value *x = get(s, 1, 0, &status), *old = fields(v)[0];
+        if (x) {
+            fields(v)[0] = share(x);
+            drop(pool_of(s->f), old);
+        }
+    }
+    return status;
+}
+
+static tnr_status text(const site *s)
+{
+    const char *t = s->f->instance->exe->program->text[s->in->a];
+    size_t n = strlen(t);
+    tnr_status status = TNR_OK;
+    tnr_value *v = new_value(s, TNR_VALUE_TEXT, n + 1, &status);
+    if (!v)
+        return status;
+    v->bytes = n;
+    memcpy(v + 1, t, n + 1);
+    put(s->f, s->op[0], v);
+    return TNR_OK;
+}
+
+static tnr_status run(tnr_frame *f, const tn_inst *in, tnr_error *err)
+{
+    site s = {f, in, f->code->function->operand + in->operand, err};
+    tnr_status status = TNR_OK;
+    tnr_value *v;
+    switch (in->op) {
+    case TN_INST_BOX: return box(&s);
+    case TN_INST_UNBOX: return unbox(&s);
+    case TN_INST_BIND_SHAPE: return bind_shape(&s);
+    case TN_INST_CLOSURE: return make(&s, TNR_VALUE_CLOSURE, 0, in->n_operand - 1, s.op[in->n_operand - 1]);
+    case TN_INST_APPLY: return apply(&s);
+    case TN_INST_CONSTRUCT:
+        return make(&s, TNR_VALUE_CONSTRUCTOR, 0, in->n_operand - 1, s.op[in->n_operand - 1]);
+    case TN_INST_FIELD: return field(&s);
+    case TN_INST_TEXT: return text(&s);
+    case TN_INST_MOVE:
+        if ((v = get(&s, 0, 0, &status)))
+            put(f, s.op[1], share(v));
+        return status;
+    case TN_INST_JUMP_TAG:
+        if ((v = get(&s, 0, TNR_VALUE_CONSTRUCTOR, &status)) && v->tag != s.op[1])
+            f->at = in->a;
+        return status;
+    default: return refer(&s);
+    }
+}
+
+/* ---- checks, and memory of an instance ---- */
+
+/* A closure's function takes and gives handles alone. */
+static const char *check(const tnr_exe *exe, const tnr_function *code, const tn_inst *in)
+{
+    (void)code;
+    if (in->op != TN_INST_CLOSURE)
+        return NULL;
+    const tnr_function *to = &exe->code[in->a];
+    if (in->n_operand - 1 > to->n_input)
+        return "a closure captures more values than its function has inputs at";
+    for (uint32_t i = 0; i < to->n_input + to->n_output; i++) {
+        uint32_t slot = i < to->n_input ? to->input[i] : to->output[i - to->n_input];
+        if (to->function->slot[slot].storage != TN_STORAGE_HANDLE)
+            return "a closure of a function whose inputs and outputs are not handles at";
+    }
+    return NULL;
+}
+
+static tnr_status open_values(tnr_instance *inst, tnr_error *err)
+{
+    inst->pool = tnr_mem_new(1, sizeof *inst->pool);
+    return inst->pool ? TNR_OK : tnr_fail_memory(err, sizeof *inst->pool);
+}
+
+static void close_values(tnr_instance *inst)
+{
+    tnr_value_pool *pool = inst->pool;
+    for (tnr_value *v = pool ? pool->large : NULL, *next; v; v = next) {
+        next = v->next;
+        tnr_mem_free(v);
+    }
+    for (void *slab = pool ? pool->slab : NULL, *next; slab; slab = next) {
+        memcpy(&next, slab, sizeof next);
+        tnr_mem_free(slab);
+    }
+    tnr_mem_free(pool);
+}
+
+const tnr_family tnr_family_value = {.check = check, .run = run, .open = open_values, .close = close_values};
