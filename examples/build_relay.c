@@ -1,6 +1,6 @@
 /* A network built by hand: passes run over it, LLVM compiles it in this process, and its numbers are checked.
  *
- *     cc build_relay.c $(pkg-config --cflags --libs tenon tenon_runtime) -lm -o build_relay && ./build_relay */
+ *     cc build_relay.c $(pkg-config --cflags --libs tenon) -lm -o build_relay && ./build_relay */
 #include <tenon/relay.h>
 #include <tenon/tenon.h>
 

@@ -49,6 +49,8 @@ typedef tn_status tn_object_fn(tn_object *o, void *user);
 int tn_session_call(tenon *t, const tenon_options *o, tn_session_fn *fn, void *user);
 /* or begins with a copy of the module (NULL: the call fails in silence), which must have a @main. */
 int tn_module_call(tenon_module *m, const tenon_options *o, tn_session_fn *fn, void *user);
+/* Empty, in a child of the object's context. */
+int tn_object_call(tn_object *x, const tenon_options *o, tn_session_fn *fn, void *user);
 int tn_object_change(tn_object *x, const tenon_options *o, tn_object_fn *fn, void *user); /* NULL: as above */
 
 TN_WARN_UNUSED tn_status tn_report_no_size(tn_ctx *ctx, const char *type); /* driver-E100 */

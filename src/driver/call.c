@@ -199,7 +199,8 @@ uint64_t tn_session_fail(tenon *t, uint64_t at)
 
 typedef struct call {
     tenon *t;
-    tenon_module *m; /* NULL: none */
+    tn_object *x;    /* that is looked at; NULL: none */
+    tenon_module *m; /* the same, if a copy of it is wanted */
     const tenon_options *o;
     tn_session_fn *fn;
     void *user;
@@ -216,8 +217,6 @@ static tn_status say_dead(tenon *t, void *user)
 static tn_status no_program(call *c)
 {
     const tn_loc loc = {.file = c->m->build.model};
-    if (c->m->object.dead)
-        return say_dead(c->t, NULL);
     if (c->m->tir)
         return tn_error(&c->t->ctx, "driver-E102", &loc,
                         "this is a module of TIR functions; a program is made of Relay");
@@ -228,12 +227,14 @@ static tn_status look(call *c)
 {
     tenon *t = c->t;
     tenon_options known;
-    if (c->m && !c->m->object.dead)
-        tn_ctx_child_init(&t->ctx, &c->m->object.ctx);
+    if (c->x && c->x->dead)
+        return say_dead(t, NULL);
+    if (c->x)
+        tn_ctx_child_init(&t->ctx, &c->x->ctx);
     TN_TRY(tn_options_read(&t->ctx, c->o, &known));
     if (!c->m)
         tn_build_init(&t->build, &t->ctx, &known);
-    else if (c->m->object.dead || c->m->tir || !tn_graph_function(&c->m->build.graph, "main"))
+    else if (c->m->tir || !tn_graph_function(&c->m->build.graph, "main"))
         return no_program(c);
     else
         tn_build_init_from(&t->build, &c->m->build, &t->ctx, &known);
@@ -248,14 +249,14 @@ static void run(void *user)
     publish(c->t);
 }
 
-static int look_at(tenon *t, tenon_module *m, const tenon_options *o, tn_session_fn *fn, void *user)
+static int look_at(call c)
 {
-    call c = {.t = t, .m = m, .o = o, .fn = fn, .user = user};
-    const tn_limits limits = limits_of(o);
+    tenon *t = c.t;
+    const tn_limits limits = limits_of(c.o);
     reset(t);
-    if (m && !m->object.dead) {
-        tn_ctx_freeze(&m->object.ctx);
-        t->frozen = &m->object;
+    if (c.x && !c.x->dead) {
+        tn_ctx_freeze(&c.x->ctx);
+        t->frozen = c.x;
     }
     tn_heap_limit(&t->heap, &limits);
     t->heap.fail_at = t->fail_at;
@@ -271,12 +272,18 @@ static int look_at(tenon *t, tenon_module *m, const tenon_options *o, tn_session
 
 int tn_session_call(tenon *t, const tenon_options *o, tn_session_fn *fn, void *user)
 {
-    return look_at(t, NULL, o, fn, user);
+    return look_at((call){.t = t, .o = o, .fn = fn, .user = user});
 }
 
 int tn_module_call(tenon_module *m, const tenon_options *o, tn_session_fn *fn, void *user)
 {
-    return m ? look_at(m->object.session, m, o, fn, user) : 1;
+    tenon *t = m ? m->object.session : NULL;
+    return m ? look_at((call){.t = t, .x = &m->object, .m = m, .o = o, .fn = fn, .user = user}) : 1;
+}
+
+int tn_object_call(tn_object *x, const tenon_options *o, tn_session_fn *fn, void *user)
+{
+    return x ? look_at((call){.t = x->session, .x = x, .o = o, .fn = fn, .user = user}) : 1;
 }
 
 /* ---- calls that change ---- */

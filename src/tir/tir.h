@@ -144,7 +144,8 @@ tn_func *tn_func_clone(const tn_func *f, tn_arena *arena, tn_pool *pool);
 uint32_t tn_func_add_buffer(tn_func *f, const tn_buffer *b); /* name made unique by a suffix; copies dims */
 void tn_func_add_param(tn_func *f, uint32_t buffer, bool written);
 const tn_expr *tn_func_add_var(tn_func *f, const char *name,
-                               tn_dtype t); /* fresh VAR; name made unique when printed */
+                               tn_dtype t);             /* fresh VAR; name made unique when printed */
+const char *tn_tir_name(tn_ctx *ctx, const char *name); /* the nearest name that texts can have, interned */
 void tn_func_name_var(tn_func *f, const tn_expr *var, const char *name); /* another name for it in texts */
 void tn_func_add_symbol(tn_func *f, const char *name, int64_t min, int64_t max); /* once per name */
 const char *tn_func_block_name(tn_func *f,

@@ -1,5 +1,6 @@
 /* The public compiler API by handles (tenon/tenon.h): modules, options, diagnostics, builds. */
 #include "tenon/relay.h"
+#include "tenon/te.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -228,6 +229,44 @@ static void relay_is_built_by_hand(void **state)
     tenon_free(t);
 }
 
+static void kernels_are_scheduled_step_by_step(void **state)
+{
+    (void)state;
+    float x[2][3] = {{1, 2, 3}, {4, 5, 6}};
+    DLTensor in = {x, {kDLCPU, 0}, 2, {kDLFloat, 32, 1}, (int64_t[]){2, 3}, NULL, 0}, out;
+    tnr_module *code;
+    tnr_instance *run;
+    tnr_error err;
+    tenon *t = tenon_new();
+    tenon_kernel *k = tenon_kernel_new(t, "rows");
+    tenon_te_input(k, "x", "Tensor[(n, 3), float32]");
+    tenon_te *y = tenon_te_new(k, "y", "Tensor[(n), float32]", "i");
+    tenon_te_over(y, "r", "3");
+    tenon_te_reduce(y, "sum", tenon_te_expr(y, "x[i, r] * 2f", 0, NULL));
+    if (tenon_kernel_end(k, 1, &y))
+        fail_msg("%s", tenon_messages(t));
+    assert_int_equal(tenon_step(k, "i r = loops \"out\""), 0);
+    assert_int_equal(tenon_step(k, "vectorize q"), 1);
+    only(t, "driver-E032");
+    assert_int_equal(tenon_step(k, "unroll r"), 0);
+    assert_string_equal(tenon_kernel_trace(k), "i r = loops \"out\"\nunroll r\n");
+    assert_non_null(strstr(tenon_kernel_print(k), "unrolled"));
+    if (tenon_kernel_build(k, NULL, &code))
+        fail_msg("%s", tenon_messages(t));
+    assert_int_equal(tnr_instance_new(code, NULL, &run, &err), 0);
+    assert_int_equal(tnr_set_input(run, "x", &in, &err), 0);
+    assert_int_equal(tnr_run(run, &err), 0);
+    assert_int_equal(tnr_get_output_at(run, 0, &out, &err), 0);
+    assert_true(((float *)out.data)[0] == 12 && ((float *)out.data)[1] == 30);
+    tnr_instance_free(run);
+    tnr_module_release(code);
+    k = tenon_kernel_new(t, "bad");
+    y = tenon_te_new(k, "y", "Tensor[(3), float32]", "i");
+    assert_int_equal(tenon_kernel_end(k, 1, &y), 1);
+    only(t, "driver-E108");
+    tenon_free(t);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -239,6 +278,7 @@ int main(void)
         cmocka_unit_test(a_cancelled_change_ends_the_module),
         cmocka_unit_test(a_package_may_be_memory),
         cmocka_unit_test(relay_is_built_by_hand),
+        cmocka_unit_test(kernels_are_scheduled_step_by_step),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
