@@ -61,9 +61,8 @@ tn_status tn_here_open(tenon *t, tn_here *x, tnr_module **out)
     TN_TRY(compile(b, x, &library));
     b->seconds.codegen = tn_now() - start;
     const tnr_parts parts = {.library = library, .params = x->params, .params_n = t->data.n};
-    return tnr_module_open_parts(&parts, out, &err)
-               ? tn_error(b->ctx, "driver-E105", NULL, "the code cannot run here: %s", err.message)
-               : TN_OK;
+    return tnr_module_open_parts(&parts, out, &err) ? tn_error(b->ctx, "driver-E073", NULL, "%s", err.message)
+                                                    : TN_OK;
 }
 
 int tn_here_end(tn_here *x, int failed)
