@@ -24,9 +24,9 @@
  *   structs    A struct that the caller fills in begins with its size: {.size = sizeof(tenon_options)}. Structs grow at
  *              the end, so a program that was compiled with an older header keeps its meaning. A struct from a newer
  *              header is refused unless all that this version does not know is 0. docs/versions.md has the policy.
- *   failure    Exhausted memory, a limit, a cancel and an internal contradiction are errors like any other:
- *   no call ends
- *              the process, and the session may be used again. A module that such a call was changing is of no use.
+ *   failure    Exhausted memory, a limit, a cancel and an internal contradiction are errors like any other. No
+ *              call ends the process, and the session may be used again. A module that such a call was changing is
+ *              of no use.
  */
 #include "tenon/runtime.h"
 
