@@ -14,7 +14,7 @@ const tn_flag tn_compile_flags[] = {
                 "where the package goes; .so, .o, .a and .c make a self-contained library, object, archive or C "
                 "source"),
     TN_ROW_CHOICE("output-format", 'f', "so|mlf!", "so", "kind of package"),
-    TN_ROW_CHOICE("executor", 0, "graph|aot", NULL, "accepted; a package holds both executors"),
+    TN_ROW_CHOICE("executor", 0, "graph|aot|vm", NULL, "accepted; a package holds what its model needs"),
     TN_ROW_CHOICE("runtime", 0, "cpp|crt!", "cpp", "accepted"),
     TN_OPTION_TEXT(cross_compiler, "cross-compiler", "COMMAND", NULL,
                    "link mod.so with this gcc or clang instead of ld; with --target c, compile it with this instead "

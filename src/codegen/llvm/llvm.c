@@ -317,9 +317,9 @@ static void hash_base(const tn_unit *u, const tn_llvm_options *o, const char *fe
         (void)!stat(self.dli_fname, &st); /* another build of this library makes other code */
     char host[TN_LLVM_TEXT];
     const char *triple = o->triple ? o->triple : take_text(LLVMGetDefaultTargetTriple(), host);
-    tn_buf_printf(&text, "%s %lld %lld.%ld LLVM %u.%u.%u %s %s O%d\n", u->producer, (long long)st.st_size,
-                  (long long)st.st_mtim.tv_sec, st.st_mtim.tv_nsec, major, minor, patch, triple, features,
-                  o->opt_level);
+    tn_buf_printf(&text, "%s ABI %u %lld %lld.%ld LLVM %u.%u.%u %s %s O%d\n", u->producer, TENON_ABI_VERSION,
+                  (long long)st.st_size, (long long)st.st_mtim.tv_sec, st.st_mtim.tv_nsec, major, minor,
+                  patch, triple, features, o->opt_level);
     tn_sha256_add(h, text.at, text.n);
     tn_buf_deinit(&text);
 }

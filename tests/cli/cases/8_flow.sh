@@ -25,6 +25,7 @@ for stage in relay tir tir-scheduled flat; do
     expect 0 "y: int64[" interpret "$models/nonzero.onnx" --stage $stage
 done
 must "sizes that the run finds need compiled tables" sh -c "! TENON_LIBDIR=$work tenon interpret '$models/nonzero.onnx' --stage tir 2>&1 | grep -qv 'needs the LLVM code generator for sizes that the run computes, but it is not installed; use stage relay \[driver-E069\]'"
+expect 0 "" run f.tar --executor vm --fill-mode zeros
 expect 4 "is control flow; use the aot executor" run f.tar --executor graph
 # Every intermediate as a file.
 expect 0 "" compile "$models/fixed.relay" -o dumped.tar
