@@ -1,10 +1,9 @@
 #ifndef TENON_BENCH_RUN_H
 #define TENON_BENCH_RUN_H
 /* What the benchmarks share: a function from TIR text, scheduled by its built-in rule or a trace, compiled in this
- * process and run by the runtime's launcher; the multiply-add peak of the same core at the same time; minimum
- * and median. */
+ * process and run by the runtime; the multiply-add peak of the same core at the same time; minimum and median. */
 #include "codegen/codegen.h"
-#include "runtime/launch.h"
+#include "launch/kernel.h"
 #include "schedule/schedule.h"
 
 #include <stdio.h>
@@ -15,7 +14,9 @@
 typedef struct kernel {
     tn_jit *jit;
     const char *trace; /* text; NULL: not scheduled */
-    tnr_call_site site;
+    const tn_func *f;  /* flat */
+    tn_kernel_use use;
+    tn_kernel_runner *runner;
 } kernel;
 
 typedef struct bench {
@@ -90,19 +91,17 @@ static inline tn_func *schedule(bench *x, const tn_func *f, const char *trace, c
     return s.func;
 }
 
-/* Memory for calls with these symbols on this many threads. */
-static inline void kernel_place(bench *x, kernel *k, const int64_t *sym, uint32_t threads)
+/* Makes it ready for calls with these symbols on this many threads. */
+static inline void kernel_open(bench *x, kernel *k, const int64_t *sym, uint32_t threads)
 {
-    int64_t v = tnr_variant_find(k->site.kernel, sym);
-    if (v < 0)
-        bench_fail(x, "no variant for these symbols");
-    const tn_variant *variant = &k->site.kernel->variant[v];
-    k->site.sym = sym;
-    k->site.threads = threads;
-    k->site.work_room = (uint64_t)tnr_size_get(variant->work_bytes, sym);
-    k->site.work = aligned(k->site.work_room);
-    k->site.scratch_stride = (variant->scratch_bytes + 127) / 64 * 64;
-    k->site.scratch = aligned(k->site.scratch_stride * threads);
+    uint64_t *bytes = TN_NEW_N(&x->arena, uint64_t, k->f->n_param);
+    tnr_error err = {.message = "a parameter is too large"};
+    k->use.bytes = bytes;
+    k->use.sym = sym;
+    k->use.threads = (int32_t)threads;
+    k->runner = tn_func_parameter_bytes(k->f, sym, bytes) ? tn_kernel_open(&k->use, &err) : NULL;
+    if (!k->runner)
+        bench_fail(x, err.message);
 }
 
 /* Lowers f in place and makes its code. */
@@ -134,7 +133,8 @@ static inline kernel generate(bench *x, tn_func *f)
     }
     if (x->llvm->jit(&u, &o, &out.jit, &lib) != TN_OK)
         bench_fail(x, "code generation failed");
-    out.site = (tnr_call_site){.kernel = &lib->kernel[0], .node = f->name};
+    out.f = f;
+    out.use = (tn_kernel_use){.library = lib, .node = f->name};
     return out;
 }
 
@@ -144,21 +144,30 @@ static inline kernel compile(bench *x, const char *text, const char *trace)
     const char *steps;
     kernel k = generate(x, schedule(x, parse(x, text), trace, &steps));
     k.trace = steps;
-    kernel_place(x, &k, NULL, 1);
+    kernel_open(x, &k, NULL, 1);
     return k;
+}
+
+static inline void ended(tnr_status failed, const tnr_error *err)
+{
+    if (!failed)
+        return;
+    fprintf(stderr, "%s\n", err->message);
+    exit(1);
 }
 
 /* One call. */
 static inline void run(const kernel *k, void *const *arg)
 {
-    tnr_call_site site = k->site;
-    uint32_t variant;
     tnr_error err;
-    site.arg = arg;
-    if (tnr_launch(&site, &variant, &err)) {
-        fprintf(stderr, "%s\n", err.message);
-        exit(1);
-    }
+    ended(tn_kernel_run(k->runner, arg, &err), &err);
+}
+
+/* One more on the same arguments: what is timed. */
+static inline void run_again(const kernel *k)
+{
+    tnr_error err;
+    ended(tn_kernel_again(k->runner, &err), &err);
 }
 
 /* ---- the peak: independent multiply-adds on registers ---- */
@@ -200,6 +209,7 @@ static inline peak peak_of(bench *x)
         p.arg[i] = aligned((size_t)(i < 2 ? 1 : PEAK_CHAINS) * (size_t)lanes * sizeof(float));
     for (int i = 0; i < lanes; i++)
         ((float *)p.arg[0])[i] = 0.5f + 0.01f * (float)i, ((float *)p.arg[1])[i] = 0.3f;
+    run(&p.k, p.arg);
     return p;
 }
 
@@ -207,7 +217,7 @@ static inline peak peak_of(bench *x)
 static inline double peak_run(const peak *p)
 {
     double t = seconds();
-    run(&p->k, p->arg);
+    run_again(&p->k);
     return p->flops / (seconds() - t) * 1e-9;
 }
 

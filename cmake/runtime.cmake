@@ -26,16 +26,14 @@ if(TN_HAS_base)
     list(APPEND objects $<TARGET_OBJECTS:tn_base>)
 endif()
 
-# What the shared library exports: the functions of its header, and what libtenon.so needs.
+# What the shared library exports: the functions of its header.
 set(header ${CMAKE_SOURCE_DIR}/include/tenon/runtime.h)
 set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${header})
 file(STRINGS ${header} lines REGEX "^[A-Za-z].*tnr_[a-z0-9_]+\\(")
 list(FILTER lines EXCLUDE REGEX "^typedef")
 string(REGEX MATCHALL "tnr_[a-z0-9_]+\\(" names "${lines}")
 list(REMOVE_DUPLICATES names)
-list(APPEND names "tnr_launch(" "tnr_variant_find(") # libtenon.so launches kernels one by one (driver/interpret.c)
 string(REPLACE "(" "" names "${names}")
-list(APPEND names tnr_launch tnr_variant_find) # for libtenon.so: FoldConstant runs single kernels
 string(REPLACE ";" "; " names "${names}")
 file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/runtime.map CONTENT "{ global: ${names}; local: *; };\n" @ONLY)
 

@@ -171,7 +171,9 @@ const tnr_params *tnr_module_params(const tnr_module *module);
 enum tnr_instance_flag {
     /* A debug run: every input, output and temporary has memory of its own between two guards, which are looked at
      * after each instruction; what was written outside of a value is TNR_E_CHECK and names node, kernel and
-     * slot. Memory begins as NaN. Slow, and takes as much memory as all values together. */
+     * slot. Memory begins as NaN. The tasks of a kernel run last to first, on the calling thread: results that differ
+     * from those of another run come from tasks that depend on each other. Slow, and takes as much memory as all
+     * values together. */
     TNR_INSTANCE_CHECK = 1
 };
 

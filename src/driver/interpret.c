@@ -1,6 +1,6 @@
 /* Interpreters behind one door: Relay's (operator by operator, here) and TIR's (interpret_program.c). */
 #include "driver/driver.h"
-#include "runtime/launch.h"
+#include "launch/kernel.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -37,31 +37,22 @@ static bool is_long(const tn_func *f)
     return w.count > 3e7;
 }
 
-/* By the runtime's launcher, on this thread: variants, steps and phases are its business. */
-static tn_status launch(tn_build *b, const tn_kernel *k, const char *node, void *const arg[],
-                        const int64_t sym[])
+static tn_status run_library(tn_build *b, const tn_library *lib, const tn_func *f, void *const arg[],
+                             const int64_t sym[])
 {
-    int64_t v = tnr_variant_find(k, sym), bytes = v < 0 ? 0 : tnr_size_get(k->variant[v].work_bytes, sym);
-    uint64_t scratch = v < 0 ? 0 : (k->variant[v].scratch_bytes + 63) / 64 * 64;
-    tnr_call_site site = {.kernel = k,
-                          .node = node,
-                          .arg = arg,
-                          .sym = sym,
-                          .work = tn_tensor_value_memory(bytes > 0 ? (size_t)bytes : 0),
-                          .work_room = bytes > 0 ? (uint64_t)bytes : 0,
-                          .scratch = tn_tensor_value_memory(scratch),
-                          .scratch_stride = scratch,
-                          .threads = 1};
+    uint64_t *bytes = TN_NEW_N(&b->arena, uint64_t, f->n_param);
     tnr_error err;
-    uint32_t variant;
-    tn_status st = TN_OK;
-    if (!site.work || !site.scratch)
-        st = tn_error(b->ctx, "relay-E208", &(tn_loc){.op = k->source}, "not enough memory for a value");
-    else if (tnr_launch(&site, &variant, &err))
-        st = tn_error(b->ctx, "tir-E203", NULL, "%s", err.message);
-    tn_free(site.work);
-    tn_free(site.scratch);
-    return st;
+    if (!tn_func_parameter_bytes(f, sym, bytes))
+        return tn_error(b->ctx, "relay-E208", &(tn_loc){.op = f->source}, "not enough memory for a value");
+    tn_kernel_runner *r = tn_kernel_open(&(tn_kernel_use){.library = lib,
+                                                          .node = tn_arena_printf(&b->arena, "@%s", f->name),
+                                                          .bytes = bytes,
+                                                          .sym = sym,
+                                                          .threads = 1},
+                                         &err);
+    bool ok = r && !tn_kernel_run(r, arg, &err);
+    tn_kernel_close(r);
+    return ok ? TN_OK : tn_error(b->ctx, "tir-E203", NULL, "%s", err.message);
 }
 
 static tn_status run_compiled(tn_build *b, const tn_llvm_api *llvm, const tn_func *f, void *const arg[],
@@ -73,7 +64,9 @@ static tn_status run_compiled(tn_build *b, const tn_llvm_api *llvm, const tn_fun
     const tn_library *lib;
     flat->strict = true;
     TN_TRY(tn_lower(flat, &b->machine, &variant));
-    tn_kernel_ir kernel = {"reference", f->source, f->n_param - 1, 1, 1, &variant, {0}};
+    tn_kernel_ir kernel = {.name = "reference", .source = f->source, .n_variant = 1, .variant = &variant};
+    for (uint32_t i = 0; i < f->n_param; i++)
+        *(f->buffer[f->param[i]].written ? &kernel.n_out : &kernel.n_in) += 1;
     tn_unit unit = {.ctx = b->ctx,
                     .name = "reference",
                     .producer = "tenon",
@@ -83,7 +76,7 @@ static tn_status run_compiled(tn_build *b, const tn_llvm_api *llvm, const tn_fun
                     .n_kernel = 1,
                     .kernel = &kernel};
     TN_TRY(llvm->jit(&unit, &(tn_llvm_options){.opt_level = 2}, &jit, &lib));
-    tn_status st = launch(b, &lib->kernel[0], tn_arena_printf(&b->arena, "@%s", f->name), arg, sym);
+    tn_status st = run_library(b, lib, f, arg, sym);
     llvm->jit_free(jit);
     return st;
 }

@@ -3,6 +3,8 @@
 /* Calling one kernel: variant, steps, phases, tasks. */
 #include "tenon/runtime.h"
 
+#include <stdbool.h>
+
 static inline int64_t tnr_size_get(tn_size s, const int64_t *sym) { return s.fn ? s.fn(sym) : s.value; }
 
 typedef struct tnr_call_site {
@@ -17,6 +19,7 @@ typedef struct tnr_call_site {
     uint8_t *scratch; /* threads times scratch_stride bytes, 64-byte aligned; NULL if no kernel needs any */
     uint64_t scratch_stride; /* >= every variant's scratch_bytes, multiple of 64 */
     uint32_t threads;        /* > 0 */
+    bool check;              /* tasks last to first on one thread; before each, its scratch is NaN */
 } tnr_call_site;
 
 /* Index of the first variant whose guard holds, or -1. */

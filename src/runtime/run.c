@@ -222,7 +222,8 @@ static tnr_status call(tnr_frame *f, uint32_t at, uint32_t *out_variant, tnr_err
                                               : 0,
                           .scratch = f->instance->scratch,
                           .scratch_stride = f->instance->exe->scratch_bytes,
-                          .threads = f->instance->threads};
+                          .threads = f->instance->threads,
+                          .check = f->instance->checked};
     return tnr_launch(&site, out_variant, err);
 }
 

@@ -6,6 +6,7 @@
  */
 #include "tir/func.h"
 
+#include "base/size.h"
 #include "ir/lex.h"
 
 #include <stdio.h>
@@ -247,4 +248,30 @@ static const char *buffer_name(void *user, uint32_t number)
 void tn_func_names(const tn_func *f, tn_names *out)
 {
     *out = (tn_names){.var = var_name, .buffer = buffer_name, .user = (void *)(uintptr_t)f};
+}
+
+/* ---- sizes ---- */
+
+static bool value_at(const tn_func *f, const tn_expr *e, const int64_t sym[], int64_t *out)
+{
+    for (uint32_t i = 0; i < f->n_symbol && e->kind != TN_E_INT; i++) {
+        const tn_expr *from = tn_sym(f->pool, f->symbol[i].name), *to = tn_idx(f->pool, sym[i]);
+        e = tn_simplify(f->pool, NULL, tn_subst(f->pool, e, 1, &from, &to));
+    }
+    return tn_is_int(e, out);
+}
+
+bool tn_func_parameter_bytes(const tn_func *f, const int64_t sym[], uint64_t out[])
+{
+    for (uint32_t i = 0; i < f->n_param; i++) {
+        const tn_buffer *b = &f->buffer[f->param[i]];
+        const tn_expr *dim[TN_LAYOUT_MAX_AXES];
+        int64_t n = tn_dtype_bytes(b->dtype), extent;
+        tn_layout_dims(f->pool, b->layout, b->ndim, b->dim, dim);
+        for (int d = 0; d < tn_layout_naxis(b->layout, b->ndim); d++)
+            if (!value_at(f, dim[d], sym, &extent) || extent < 0 || !tn_i64_mul(n, extent, &n))
+                return false;
+        out[i] = (uint64_t)n;
+    }
+    return true;
 }
