@@ -2,20 +2,20 @@
 # pages, pkg-config and CMake package files. Texts are printed by the command itself, from the tables it parses with.
 include(GNUInstallDirs)
 
-# libtenon.so: tenon/tenon.h as a library. It holds the runtime, too, and exports its functions: a program that links it, with
-# libtenon_runtime.so or without, has one runtime with one pool of threads, whichever library it is of.
+# libtenon.so: the compiler as a library. It exports the tenon_* functions of its headers. What it runs, it runs by
+# libtenon_runtime.so beside it, as its users do: there is one pool of threads.
 set(objects "")
 foreach(layer IN LISTS TN_LAYERS)
     string(REPLACE "tn_" "" name ${layer})
-    if(TN_HAS_${name} AND NOT name STREQUAL "cli")
+    if(TN_HAS_${name} AND NOT name MATCHES "^(cli|runtime)$")
         list(APPEND objects $<TARGET_OBJECTS:${layer}>)
     endif()
 endforeach()
 add_library(tenon_compiler SHARED ${objects})
 set_target_properties(tenon_compiler PROPERTIES
-    OUTPUT_NAME tenon LINKER_LANGUAGE C SOVERSION 0
+    OUTPUT_NAME tenon LINKER_LANGUAGE C SOVERSION 0 INSTALL_RPATH "$ORIGIN"
     LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/lib LINK_DEPENDS ${CMAKE_SOURCE_DIR}/cmake/tenon.map)
-target_link_libraries(tenon_compiler PRIVATE tn_flags PkgConfig::LIBZIP Threads::Threads m ${CMAKE_DL_LIBS})
+target_link_libraries(tenon_compiler PUBLIC tenon_runtime PRIVATE tn_flags PkgConfig::LIBZIP Threads::Threads m ${CMAKE_DL_LIBS})
 target_link_options(tenon_compiler PRIVATE
     -Wl,--gc-sections -Wl,--version-script,${CMAKE_SOURCE_DIR}/cmake/tenon.map)
 install(TARGETS tenon_compiler LIBRARY DESTINATION lib)
