@@ -47,7 +47,7 @@ set_target_properties(tenon_runtime PROPERTIES
     SOVERSION 0 LINK_DEPENDS ${CMAKE_BINARY_DIR}/runtime.map)
 target_link_libraries(tenon_runtime PRIVATE tn_flags Threads::Threads m ${CMAKE_DL_LIBS})
 target_link_options(tenon_runtime PRIVATE
-    -Wl,--gc-sections -Wl,--version-script,${CMAKE_BINARY_DIR}/runtime.map)
+    -Wl,--gc-sections -Wl,-Bsymbolic-functions -Wl,--version-script,${CMAKE_BINARY_DIR}/runtime.map)
 install(TARGETS tenon_runtime tenon_runtime_static LIBRARY DESTINATION lib ARCHIVE DESTINATION lib)
 
 # libtenon_bundle.a: the same and src/runtime/bundle, which the driver links into self-contained libraries. Never

@@ -17,11 +17,10 @@ enum reg { EAX, EBX, ECX, EDX };
 /* XCR0: SSE 1, AVX 2, AVX-512 5-7, AMX 17-18. */
 enum saved { ANY = 0, YMM = 0x6, ZMM = 0xe6, TILE = 0x60000 };
 
-typedef struct row {
-    const char *name;
+typedef struct row { /* texts in place: a pointer in a shared object takes 32 bytes */
+    char name[16];
     uint32_t leaf;
-    uint8_t sub, reg, bit;
-    uint32_t saved; /* XCR0 bits that must be set */
+    uint32_t sub : 1, reg : 2, bit : 5, saved : 24; /* saved: XCR0 bits that must be set */
 } row;
 
 /* clang-format off */
@@ -89,7 +88,9 @@ _Static_assert((int)ROWS <= (int)TN_CPU_FEATURES, "a feature is a bit of tn_cpu_
 
 /* Features that generated code uses, by Linux's names. Every kernel since 4.16 knows all of them (those of amx: every
  * kernel that saves tiles), so one that is not listed was switched off. */
-static const char *const listed[][2] = {
+static const struct {
+    char name[11], linux_name[12];
+} listed[] = {
     {"sse3", "pni"},          {"ssse3", "ssse3"},
     {"sse4.1", "sse4_1"},     {"sse4.2", "sse4_2"},
     {"avx", "avx"},           {"avx2", "avx2"},
@@ -103,7 +104,9 @@ static const char *const listed[][2] = {
 };
 
 /* A feature whose name begins so needs another; in the order in which the loss of one goes on to others. */
-static const char *const family[][2] = {
+static const struct {
+    char prefix[13], needs[9];
+} family[] = {
     {"ssse3", "sse3"},
     {"sse4.1", "ssse3"},
     {"sse4.2", "sse4.1"},
@@ -158,8 +161,8 @@ static void drop(tn_cpu_set *set, const char *name)
 static void drop_orphans(tn_cpu_set *set)
 {
     for (size_t k = 0; k < sizeof family / sizeof *family; k++) {
-        for (size_t i = 0; i < ROWS && !tn_cpu_set_has(*set, family[k][1]); i++)
-            if (strncmp(table[i].name, family[k][0], strlen(family[k][0])) == 0)
+        for (size_t i = 0; i < ROWS && !tn_cpu_set_has(*set, family[k].needs); i++)
+            if (strncmp(table[i].name, family[k].prefix, strlen(family[k].prefix)) == 0)
                 set->bits &= ~((uint64_t)1 << i);
     }
 }
@@ -183,8 +186,8 @@ tn_cpu_set tn_cpu_set_listed(tn_cpu_set set, const char *cpuinfo)
     if (!line_has(line, n, "fpu")) /* cut, or not what Linux writes */
         return set;
     for (size_t i = 0; i < sizeof listed / sizeof *listed; i++)
-        if (!line_has(line, n, listed[i][1]))
-            drop(&set, listed[i][0]);
+        if (!line_has(line, n, listed[i].linux_name))
+            drop(&set, listed[i].name);
     drop_orphans(&set);
     return set;
 }

@@ -189,7 +189,7 @@ static tnr_status check_copies(const tnr_frame *f, tnr_error *err)
         if (p->inst[i].op == TN_INST_COPY && !p->slot[op[0]].segment && !p->slot[op[1]].segment &&
             f->bytes[op[0]] != f->bytes[op[1]])
             return tnr_fail(err, TNR_E_SHAPE, i,
-                            "%.120s: with these inputs a tensor of %" PRIu64
+                            "%.400s: with these inputs a tensor of %" PRIu64
                             " bytes would be reshaped to %" PRIu64,
                             p->inst[i].node, f->bytes[op[0]], f->bytes[op[1]]);
     }

@@ -88,6 +88,23 @@ tnr_status tnr_fail(tnr_error *err, int code, uint64_t position, const char *for
     return code;
 }
 
+tnr_status tnr_check_extent(const tn_symbol *s, int64_t v, const char *what, const char *who,
+                            uint64_t position, tnr_error *err)
+{
+    return v >= s->min && v <= s->max ? TNR_OK
+                                      : tnr_fail(err, TNR_E_CHECK, position,
+                                                 "%s%.400s: an extent (%.100s) is %" PRId64
+                                                 ", but must be from %" PRId64 " to %" PRId64,
+                                                 what, who, s->name, v, s->min, s->max);
+}
+
+tnr_status tnr_check_index(const char *what, uint32_t index, uint32_t n, const void *out, tnr_error *err)
+{
+    return index < n && out
+               ? TNR_OK
+               : tnr_fail(err, TNR_E_ARG, 0, "no %s %" PRIu32 ": there are %" PRIu32, what, index, n);
+}
+
 tnr_status tnr_fail_memory(tnr_error *err, uint64_t bytes)
 {
     return tnr_fail(err, TNR_E_MEMORY, 0, "out of memory: cannot allocate %" PRIu64 " bytes", bytes);

@@ -10,6 +10,14 @@
 TNR_CHECKED tnr_status tnr_fail(tnr_error *err, int code, uint64_t position, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 
+/* An extent that a run finds: "<what><who>: an extent (<name>) is 4, but must be from 1 to 3", unless it is. */
+TNR_CHECKED tnr_status tnr_check_extent(const tn_symbol *symbol, int64_t v, const char *what, const char *who,
+                                        uint64_t position, tnr_error *err);
+
+/* TNR_E_ARG unless there is an entry `index` of n, and `out` to write it to. */
+TNR_CHECKED tnr_status tnr_check_index(const char *what, uint32_t index, uint32_t n, const void *out,
+                                       tnr_error *err);
+
 /* The message every failed allocation gets. */
 TNR_CHECKED tnr_status tnr_fail_memory(tnr_error *err, uint64_t bytes);
 

@@ -118,18 +118,36 @@ static const tn_json *attribute(const struct reader *r, const tn_json *attrs, co
 /* A place in the arena. */
 static bool is_offset(int64_t v) { return v >= 0 && v % 64 == 0 && v < INT64_MAX / 4; }
 
-/* The plan of the memory, where the json has one: the offset of each entry in one arena, -1 outside it. */
-static tnr_status read_offsets(struct reader *r, const tn_json *attrs)
+/* Lists that a graph may have, one element for each output of each node; NULL: it has none. */
+static tnr_status optional(const struct reader *r, const tn_json *attrs, const char *key, const char *type,
+                           const tn_json **out)
 {
-    r->storage_offset = attribute(r, attrs, "storage_offset", "list_int");
-    if (tn_json_find(attrs, "storage_offset") && !r->storage_offset)
-        return bad_graph(r, "storage_offset must have one number for each output of each node");
-    for (uint32_t i = 0; r->storage_offset && i < r->n_entry; i++) {
-        const tn_json *v = &r->storage_offset->u.at[i];
-        if (!tn_json_is(v, TN_JSON_INT) || !(v->u.i == -1 || is_offset(v->u.i)))
+    *out = attribute(r, attrs, key, type);
+    return *out || !tn_json_find(attrs, key)
+               ? TNR_OK
+               : tnr_fail(r->err, TNR_E_FORMAT, 0,
+                          "mod.json: %s must have one element for each output of each node", key);
+}
+
+/* Places of values, where the json has them (the offset of each entry in one arena, -1 outside it), and devices. */
+static tnr_status read_optional(struct reader *r, const tn_json *attrs)
+{
+    const tn_json *device, *scope;
+    tnr_status status = optional(r, attrs, "device_index", "list_int", &device);
+    if (!status)
+        status = optional(r, attrs, "storage_scope", "list_str", &scope);
+    if (!status)
+        status = optional(r, attrs, "storage_offset", "list_int", &r->storage_offset);
+    for (uint32_t i = 0; !status && i < r->n_entry; i++) {
+        const tn_json *v = r->storage_offset ? &r->storage_offset->u.at[i] : NULL;
+        if (device && (!tn_json_is(&device->u.at[i], TN_JSON_INT) || device->u.at[i].u.i != kDLCPU))
+            return bad_graph(r, "device_index names a device other than the CPU (1)");
+        if (scope && !tn_json_is_text(&scope->u.at[i], "global"))
+            return bad_graph(r, "storage_scope names a scope other than global");
+        if (v && (!tn_json_is(v, TN_JSON_INT) || !(v->u.i == -1 || is_offset(v->u.i))))
             return bad_graph(r, "a storage_offset is neither -1 nor a valid multiple of 64");
     }
-    return TNR_OK;
+    return status;
 }
 
 static tnr_status read_top(struct reader *r, const tn_json *root)
@@ -157,19 +175,7 @@ static tnr_status read_top(struct reader *r, const tn_json *root)
     r->storage_id = attribute(r, attrs, "storage_id", "list_int");
     if (!r->shape || !r->dltype || !r->storage_id)
         return bad_graph(r, "attrs must hold shape, dltype and storage_id, one for each output of each node");
-    const tn_json *device = attribute(r, attrs, "device_index", "list_int");
-    if (tn_json_find(attrs, "device_index") && !device)
-        return bad_graph(r, "device_index must have one number for each output of each node");
-    for (uint32_t i = 0; device && i < device->n; i++)
-        if (!tn_json_is(&device->u.at[i], TN_JSON_INT) || device->u.at[i].u.i != kDLCPU)
-            return bad_graph(r, "device_index names a device other than the CPU (1)");
-    const tn_json *scope = attribute(r, attrs, "storage_scope", "list_str");
-    if (tn_json_find(attrs, "storage_scope") && !scope)
-        return bad_graph(r, "storage_scope must have one text for each output of each node");
-    for (uint32_t i = 0; scope && i < scope->n; i++)
-        if (!tn_json_is_text(&scope->u.at[i], "global"))
-            return bad_graph(r, "storage_scope names a scope other than global");
-    return read_offsets(r, attrs);
+    return read_optional(r, attrs);
 }
 
 /* ---- entries: type, shape, storage ---- */

@@ -127,12 +127,12 @@ static tnr_status give(tnr_frame *f, uint32_t i, const tnr_frame *from, uint32_t
         tnr_value_pass(f, f->code->input[i], from, slot);
     for (uint32_t d = 0; d < s->ndim; d++) {
         int64_t n = given->dim[d].fn ? given->dim[d].fn(from->sym) : given->dim[d].value;
-        const tn_symbol *symbol = s->bind && s->bind[d] >= 0 ? &p->symbol[s->bind[d]] : NULL;
-        if (symbol && (n < symbol->min || n > symbol->max))
-            return tnr_fail(err, TNR_E_CHECK, from->at - 1,
-                            "function %.100s: an extent (%.100s) is %" PRId64 ", but must be from %" PRId64
-                            " to %" PRId64,
-                            p->name, symbol->name, n, symbol->min, symbol->max);
+        tnr_status status =
+            s->bind && s->bind[d] >= 0
+                ? tnr_check_extent(&p->symbol[s->bind[d]], n, "function ", p->name, from->at - 1, err)
+                : TNR_OK;
+        if (status)
+            return status;
         to->shape[d] = n;
     }
     return TNR_OK;

@@ -9,7 +9,6 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -74,6 +73,11 @@ static tnr_status open_temp_file(const void *data, size_t n, tnr_shared_object *
     return TNR_OK;
 }
 
+static tnr_status refuse_version(const char *why, tnr_error *err)
+{
+    return why ? tnr_fail(err, TNR_E_VERSION, 0, "the library cannot run: %s", why) : TNR_OK;
+}
+
 /* The loader trusts what it maps: a cut file would end the process by a signal. */
 static tnr_status examine(const void *data, size_t n, tn_elf *out, tnr_error *err)
 {
@@ -85,8 +89,7 @@ static tnr_status examine(const void *data, size_t n, tn_elf *out, tnr_error *er
                         "this package is for another kind of machine (ELF machine %u, this one is %u)",
                         out->machine, tn_elf_machine());
     char text[200];
-    why = tn_elf_refuse(out, TENON_ABI_OLDEST, TENON_ABI_VERSION, text);
-    return why ? tnr_fail(err, TNR_E_VERSION, 0, "the library cannot run: %s", why) : TNR_OK;
+    return refuse_version(tn_elf_refuse(out, TENON_ABI_OLDEST, TENON_ABI_VERSION, text), err);
 }
 
 union code { /* C has no cast from an object pointer to a function */
@@ -222,16 +225,11 @@ void tnr_library_close(tnr_shared_object *object)
 
 tnr_status tnr_library_permit(const tn_library *library, tnr_error *err)
 {
-    if (library->version > TENON_ABI_VERSION)
-        return tnr_fail(err, TNR_E_VERSION, 0,
-                        "this package uses kernel ABI version %" PRIu32
-                        ", but this runtime %u; update Tenon or compile the model again",
-                        library->version, TENON_ABI_VERSION);
-    if (library->version < TENON_ABI_OLDEST)
-        return tnr_fail(err, TNR_E_VERSION, 0,
-                        "%.100s made this package for kernel ABI %" PRIu32
-                        ", which this version no longer reads; compile the model again",
-                        library->producer ? library->producer : "an older tenon", library->version);
+    char text[200];
+    tnr_status version =
+        refuse_version(tn_elf_refuse_abi(library->version, TENON_ABI_OLDEST, TENON_ABI_VERSION, text), err);
+    if (version)
+        return version;
     bool amx = false;
     tn_cpu_set cpu = tn_cpu_detect();
     for (uint32_t i = 0; library->feature && i < library->n_feature; i++) {

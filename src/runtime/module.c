@@ -259,21 +259,19 @@ const tnr_tensor_info *tnr_module_output(const tnr_module *module, uint32_t inde
 
 tnr_status tnr_input_info(const tnr_module *module, uint32_t index, tnr_tensor_info *out_info, tnr_error *err)
 {
-    if (index >= module->described->code->n_input || !out_info)
-        return tnr_fail(err, TNR_E_ARG, 0, "no input %" PRIu32 ": there are %" PRIu32, index,
-                        module->described->code->n_input);
-    *out_info = *tnr_module_input(module, index);
-    return TNR_OK;
+    tnr_status status = tnr_check_index("input", index, tnr_input_count(module), out_info, err);
+    if (!status)
+        *out_info = *tnr_module_input(module, index);
+    return status;
 }
 
 tnr_status tnr_output_info(const tnr_module *module, uint32_t index, tnr_tensor_info *out_info,
                            tnr_error *err)
 {
-    if (index >= module->described->code->n_output || !out_info)
-        return tnr_fail(err, TNR_E_ARG, 0, "no output %" PRIu32 ": there are %" PRIu32, index,
-                        module->described->code->n_output);
-    *out_info = *tnr_module_output(module, index);
-    return TNR_OK;
+    tnr_status status = tnr_check_index("output", index, tnr_output_count(module), out_info, err);
+    if (!status)
+        *out_info = *tnr_module_output(module, index);
+    return status;
 }
 
 int64_t tnr_input_find(const tnr_module *module, const char *name)
@@ -313,9 +311,9 @@ tnr_status tnr_metadata_at(const tnr_module *module, uint32_t index, const char 
                            const char **out_value, tnr_error *err)
 {
     const tn_library *l = module->library;
-    if (index >= l->n_metadata || !out_key || !out_value)
-        return tnr_fail(err, TNR_E_ARG, 0, "no metadata %" PRIu32 ": there are %" PRIu32, index,
-                        l->n_metadata);
+    tnr_status status = tnr_check_index("metadata", index, l->n_metadata, out_value ? out_key : NULL, err);
+    if (status)
+        return status;
     *out_key = l->metadata[2 * index];
     *out_value = l->metadata[2 * index + 1];
     return TNR_OK;
@@ -339,9 +337,9 @@ tnr_status tnr_symbol_info_get(const tnr_module *module, uint32_t index, tnr_sym
                                tnr_error *err)
 {
     const tn_program_function *p = module->described->code->function;
-    if (index >= p->n_symbol - p->n_late || !out_info)
-        return tnr_fail(err, TNR_E_ARG, 0, "no symbol %" PRIu32 ": there are %" PRIu32, index,
-                        p->n_symbol - p->n_late);
+    tnr_status status = tnr_check_index("symbol", index, tnr_symbol_count(module), out_info, err);
+    if (status)
+        return status;
     *out_info = (tnr_symbol_info){p->symbol[index].name, p->symbol[index].min, p->symbol[index].max};
     return TNR_OK;
 }

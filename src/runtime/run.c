@@ -273,12 +273,10 @@ static tnr_status bind_late(tnr_frame *f, uint32_t at, tnr_error *err)
                                     "%.400s: an extent is %" PRId64 ", but must be %" PRId64 " (%.400s)",
                                     in->node, v, want, f->instance->exe->program->text[in->a]);
     }
-    if (v < s->min || v > s->max)
-        return tnr_fail(err, TNR_E_CHECK, at,
-                        "%.400s: an extent (%.400s) is %" PRId64 ", but must be from %" PRId64 " to %" PRId64,
-                        in->node, s->name, v, s->min, s->max);
-    f->sym[in->a] = v;
-    return TNR_OK;
+    status = tnr_check_extent(s, v, "", in->node, at, err);
+    if (!status)
+        f->sym[in->a] = v;
+    return status;
 }
 
 static tnr_status plan(tnr_frame *f, uint32_t at, tnr_error *err)

@@ -7,6 +7,7 @@
 #include "runtime/error.h"
 #include "runtime/family.h"
 #include "runtime/floating.h"
+#include "runtime/launch.h"
 #include "runtime/mem.h"
 #include "runtime/pool.h"
 #include "runtime/tensor.h"
@@ -72,20 +73,19 @@ static tnr_status run(tnr_frame *f, const tn_inst *in, tnr_error *err)
     uint32_t i = (uint32_t)p->slot[op[0]].alias;
     tnr_state *state = &f->instance->state[i];
     const tn_state *s = &table(f->instance)[i];
-    bool grow = in->op == TN_INST_GROW;
-    int64_t v = !grow ? state->extent : p->size[op[1]].fn ? p->size[op[1]].fn(f->sym) : p->size[op[1]].value;
-    int64_t min = grow ? 0 : p->symbol[in->a].min, max = grow ? s->dim[s->axis].value : p->symbol[in->a].max;
-    if (v < min || v > max)
+    if (in->op == TN_INST_BIND_STATE) {
+        tnr_status status = tnr_check_extent(&p->symbol[in->a], state->extent, "", in->node, f->at - 1, err);
+        if (!status)
+            f->sym[in->a] = state->extent;
+        return status;
+    }
+    int64_t v = tnr_size_get(p->size[op[1]], f->sym), max = s->dim[s->axis].value;
+    if (v < 0 || v > max)
         return tnr_fail(err, TNR_E_CHECK, f->at - 1,
-                        grow ? "%.100s: state \"%.100s\" would have the extent %" PRId64
-                               ", but must have from %" PRId64 " to %" PRId64
-                             : "%.100s: the extent of state \"%.100s\" is %" PRId64
-                               ", but must be from %" PRId64 " to %" PRId64,
-                        in->node, s->name, v, min, max);
-    if (grow)
-        state->extent = v;
-    else
-        f->sym[in->a] = v;
+                        "%.100s: state \"%.100s\" would have the extent %" PRId64
+                        ", but must have from 0 to %" PRId64,
+                        in->node, s->name, v, max);
+    state->extent = v;
     return TNR_OK;
 }
 
@@ -135,9 +135,9 @@ uint32_t tnr_state_count(const tnr_module *module) { return module->described->p
 tnr_status tnr_state_info_get(const tnr_module *module, uint32_t index, tnr_state_info *out_info,
                               tnr_error *err)
 {
-    if (!out_info || index >= tnr_state_count(module))
-        return tnr_fail(err, TNR_E_ARG, 0, "no state %" PRIu32 ": there are %" PRIu32, index,
-                        tnr_state_count(module));
+    tnr_status status = tnr_check_index("state", index, tnr_state_count(module), out_info, err);
+    if (status)
+        return status;
     const tn_state *s = &module->described->program->state[index];
     *out_info = (tnr_state_info){.name = s->name,
                                  .dtype = {s->code, s->bits, 1},

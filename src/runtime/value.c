@@ -244,16 +244,14 @@ static tnr_status bind_shape(const site *s)
 {
     tnr_status status = TNR_OK;
     tnr_value *v = get(s, 0, TNR_VALUE_TENSOR, &status);
-    const tn_symbol *symbol = &s->f->code->function->symbol[s->in->a];
     if (!v)
         return status;
     int64_t n = s->op[1] < v->n ? extents(v)[s->op[1]] : -1;
-    if (n < symbol->min || n > symbol->max)
-        return tnr_fail(s->err, TNR_E_CHECK, s->f->at - 1,
-                        "%.400s: an extent (%.100s) is %" PRId64 ", but must be from %" PRId64 " to %" PRId64,
-                        s->in->node, symbol->name, n, symbol->min, symbol->max);
-    s->f->sym[s->in->a] = n;
-    return TNR_OK;
+    status =
+        tnr_check_extent(&s->f->code->function->symbol[s->in->a], n, "", s->in->node, s->f->at - 1, s->err);
+    if (!status)
+        s->f->sym[s->in->a] = n;
+    return status;
 }
 
 /* The closure's function gets the arguments, then what was captured. */

@@ -784,9 +784,10 @@ static void damage_is_found_at_load(void **state)
     assert_string_equal(f->err.message,
                         "this package needs a device of kind \"vta\", which this runtime does not know");
     assert_int_equal(open_damaged(f, older, &t, &m, &f->err), TNR_E_VERSION);
-    assert_string_equal(f->err.message,
-                        "toy 1 made this package for kernel ABI 0, which this version no longer "
-                        "reads; compile the model again");
+    assert_string_equal(
+        f->err.message,
+        "the library cannot run: an older version of Tenon made it for kernel ABI 0, which this version no "
+        "longer reads; compile the model again");
     assert_int_equal(open_damaged(f, call_writes_input, &t, &m, &f->err), TNR_E_FORMAT);
     assert_string_equal(f->err.message,
                         "the program is damaged: an operand out of range or not writable for kernel "

@@ -360,7 +360,7 @@ static void plans_that_cannot_be(void **state)
         const char *from, *to, *message;
     } row[] = {
         {ONES, OFFSETS("-1,-1,-1,-1,0,192,-1,-1,-1,64"),
-         "mod.json: storage_offset must have one number for each output of each node"},
+         "mod.json: storage_offset must have one element for each output of each node"},
         {ONES, OFFSETS("-1,-1,-1,-1,0,32,-1,-1,-1,64,-1"), place},
         {ONES, OFFSETS("-1,-1,-1,-1,0,-64,-1,-1,-1,64,-1"), place},
         {ONES, OFFSETS("-1,-1,-1,-1,0,9223372036854775744,-1,-1,-1,64,-1"), place},

@@ -288,8 +288,8 @@ static void libraries_that_may_not_run_are_refused(void **state)
          "this package needs a newer runtime: its kernels use an ABI above version 1; update Tenon or "
          "compile the model again"},
         {"-DTOY_VERSION=3", TNR_E_VERSION,
-         "this package uses kernel ABI version 3, but this runtime 1; update Tenon or compile the model "
-         "again"},
+         "the library cannot run: a newer version of Tenon made it: its kernels use ABI version 3, but this "
+         "version supports up to 1; update Tenon or compile the model again"},
         {"-DTOY_FOREIGN", TNR_E_VERSION,
          "mod.so has no symbol tenon_library_query: Tenon did not make it; compile the model again"},
     };

@@ -95,29 +95,29 @@ static bool stated_abi(const tn_elf *e, uint64_t *out)
     return false;
 }
 
+const char *tn_elf_refuse_abi(uint64_t abi, uint32_t oldest, uint32_t newest, char text[200])
+{
+    if (abi >= oldest && abi <= newest)
+        return NULL;
+    snprintf(
+        text, 200,
+        abi < oldest
+            ? "an older version of Tenon made it for kernel ABI %llu, which this version no longer reads; "
+              "compile the model again"
+            : "a newer version of Tenon made it: its kernels use ABI version %llu, but this version "
+              "supports up to %u; update Tenon or compile the model again",
+        (unsigned long long)abi, (unsigned)newest);
+    return text;
+}
+
 const char *tn_elf_refuse(const tn_elf *e, uint32_t oldest, uint32_t newest, char text[200])
 {
     uint64_t abi;
     if (!e->note)
         return NULL;
-    if (!stated_abi(e, &abi)) {
-        return "an older version of Tenon made it, without an ABI version for its kernels; compile the model "
-               "again";
-    }
-    if (abi >= oldest && abi <= newest)
-        return NULL;
-    if (abi < oldest) {
-        snprintf(text, 200,
-                 "an older version of Tenon made it for kernel ABI %llu, which this version no longer reads; "
-                 "compile the model again",
-                 (unsigned long long)abi);
-        return text;
-    }
-    snprintf(text, 200,
-             "a newer version of Tenon made it: its kernels use ABI version %llu, but this version supports "
-             "up to %u; update Tenon or compile the model again",
-             (unsigned long long)abi, (unsigned)newest);
-    return text;
+    return stated_abi(e, &abi) ? tn_elf_refuse_abi(abi, oldest, newest, text)
+                               : "an older version of Tenon made it, without an ABI version for its kernels; "
+                                 "compile the model again";
 }
 
 uint16_t tn_elf_machine(void)

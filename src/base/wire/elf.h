@@ -23,6 +23,8 @@ const char *tn_elf_read(const void *data, size_t n, tn_elf *out);
 /* NULL: kernels of an ABI version from oldest to newest, or a library without the note, which the loaded code
  * will tell; else why it is not for this tenon, and what to do. */
 const char *tn_elf_refuse(const tn_elf *e, uint32_t oldest, uint32_t newest, char text[200]);
+/* NULL: that version of the ABI is from oldest to newest; else the same. */
+const char *tn_elf_refuse_abi(uint64_t abi, uint32_t oldest, uint32_t newest, char text[200]);
 uint16_t tn_elf_machine(void); /* e_machine of this process */
 
 #endif
