@@ -162,9 +162,10 @@ static tnr_status size_slot(tnr_frame *f, uint32_t at, uint64_t arena_bytes, tnr
         return contradiction(s, at, "has a negative size", err);
     if (is_main(f) && s->kind <= TN_SLOT_OUTPUT && !bytes_fit_shape(f, s, (uint64_t)bytes))
         return contradiction(s, at, "has a size that does not fit its shape", err);
-    if (s->kind == TN_SLOT_TEMP || s->kind == TN_SLOT_OUTPUT)
+    bool placed = s->storage == TN_STORAGE_BYTES;
+    if (placed && (s->kind == TN_SLOT_TEMP || s->kind == TN_SLOT_OUTPUT))
         offset = tnr_size_get(s->offset, f->sym);
-    if (offset < (s->kind == TN_SLOT_TEMP ? 0 : -1) || (offset > 0 && offset % 64 != 0))
+    if (offset < (placed && s->kind == TN_SLOT_TEMP ? 0 : -1) || (offset > 0 && offset % 64 != 0))
         return contradiction(s, at, "has an offset that is negative or not a multiple of 64", err);
     if (offset >= 0 && (!tn_i64_add(offset, bytes, &end) || (uint64_t)end > arena_bytes))
         return contradiction(s, at, "does not fit into the arena", err);

@@ -117,7 +117,8 @@ static tnr_status check_slot_place(const tn_program_function *p, const tn_slot *
         if (!of->bytes.fn && !s->bytes.fn && of->bytes.value != s->bytes.value)
             return damaged(err, at, "an alias of another size:", s->name);
     }
-    if (s->kind == TN_SLOT_INPUT || s->kind == TN_SLOT_CONST || s->offset.fn)
+    if (s->kind == TN_SLOT_INPUT || s->kind == TN_SLOT_CONST || s->storage == TN_STORAGE_HANDLE ||
+        s->offset.fn)
         return TNR_OK;
     if (s->kind == TN_SLOT_OUTPUT && s->offset.value == -1)
         return TNR_OK;

@@ -64,7 +64,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     if (right) {
         print(&t, &first);
         read_again(&first);
-        if (text_load(&t, &err))
+        if (text_load(&t, true, &err))
             run(&t);
     }
     tn_buf_deinit(&first);

@@ -1,8 +1,9 @@
 #ifndef TESTS_PROGRAM_RUN_H
 #define TESTS_PROGRAM_RUN_H
 /* Runs programs as text: read, verified, written to tables in memory, opened by the runtime. Kernels are host functions
- * that the beginning of their names chooses; those without a meaning give small numbers. A run ends after MAX_STEPS
- * jumps back and calls of functions. Sizes are evaluated by functions of which there are MAX_SIZES. */
+ * that the beginning of their names chooses; those without a meaning give small numbers. The elements of a constant are
+ * 1, 2, 3, ... A limited run ends after MAX_STEPS jumps back and calls of functions, and has at most MAX_DEPTH frames.
+ * Sizes are evaluated by functions of which there are MAX_SIZES. */
 #include "ir/eval.h"
 #include "program/program.h"
 #include "runtime/family.h"
@@ -10,7 +11,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_SIZES = 64, MAX_STEPS = 200, MAX_SIZE = 1 << 20 };
+enum { MAX_SIZES = 64, MAX_STEPS = 200, MAX_DEPTH = 50, MAX_SIZE = 1 << 20 };
+
+/* Named, so that they are linked: the executor refers to them weakly. */
+static const tnr_family *const text_families[]
+    __attribute__((used)) = {&tnr_family_frame, &tnr_family_state, &tnr_family_value};
 
 typedef struct text_size {
     const tn_program_function_ir *f;
@@ -31,6 +36,7 @@ typedef struct text_program {
     const tn_kernel_signature *kernel;
     int steps;
     bool too_many; /* sizes */
+    tn_buf params;
     tnr_module *module;
     tnr_instance *instance;
 } text_program;
@@ -153,7 +159,7 @@ static double text_read(const tn_call *call, const tn_kernel_signature *k, uint3
     if (n <= 0)
         return 0;
     tn_scalar v = tn_scalar_read(t, (const char *)call->arg[p] + i % n * tn_dtype_bytes(t));
-    return tn_dtype_is_float(t) ? v.f : (double)(v.i & 0xffff);
+    return tn_dtype_is_float(t) ? v.f : (double)(v.i & 0xffffffff);
 }
 
 static void text_write(const tn_call *call, const tn_kernel_signature *k, uint32_t p, int64_t i, double v)
@@ -281,7 +287,85 @@ static void text_limit(text_program *t)
         text_limit_function(t, &f[i]);
     }
     t->program.function = f;
-    t->program.depth = t->program.depth && t->program.depth < 50 ? t->program.depth : 50;
+    t->program.depth = t->program.depth && t->program.depth < MAX_DEPTH ? t->program.depth : MAX_DEPTH;
+}
+
+/* ---- constants: mod.params (docs/abi.md) ---- */
+
+typedef struct text_constants {
+    const char **name;
+    tn_dtype *dtype;
+    int64_t *elements;
+    uint32_t n;
+} text_constants;
+
+static void text_add_constant(text_constants *c, const char *name, tn_dtype t, int64_t bytes)
+{
+    for (uint32_t i = 0; i < c->n; i++)
+        if (strcmp(c->name[i], name) == 0)
+            return;
+    c->name[c->n] = name;
+    c->dtype[c->n] = t;
+    c->elements[c->n++] = bytes <= MAX_SIZE ? bytes / tn_dtype_bytes(t) : 0;
+}
+
+static text_constants text_find_constants(text_program *t)
+{
+    const tn_program_ir *p = &t->program;
+    uint32_t most = p->n_state;
+    for (uint32_t f = 0; f < p->n_function; f++)
+        most += p->function[f].n_slot;
+    text_constants c = {TN_NEW_N(&t->arena, const char *, most), TN_NEW_N(&t->arena, tn_dtype, most),
+                        TN_NEW_N(&t->arena, int64_t, most), 0};
+    for (uint32_t f = 0; f < p->n_function; f++)
+        for (uint32_t i = 0; i < p->function[f].n_slot; i++) {
+            const tn_slot_ir *s = &p->function[f].slot[i];
+            if (s->kind == TN_SLOT_CONST)
+                text_add_constant(&c, s->name, s->dtype, s->bytes->u.i);
+        }
+    for (uint32_t i = 0; i < p->n_state; i++)
+        if (p->state[i].initial)
+            text_add_constant(&c, p->state[i].initial, (tn_dtype){p->state[i].code, p->state[i].bits, 1},
+                              (int64_t)p->state[i].bytes);
+    return c;
+}
+
+static void text_constant(tn_buf *out, tn_dtype t, int64_t n)
+{
+    int64_t bytes = n * tn_dtype_bytes(t);
+    tn_buf_u64le(out, 0xDD5E40F096B4A13Fu);
+    tn_buf_u64le(out, 0);
+    tn_buf_u32le(out, 1);
+    tn_buf_u32le(out, 0);
+    tn_buf_u32le(out, 1);
+    tn_buf_u32le(out, t.code | (uint32_t)t.bits << 8 | 1u << 16);
+    tn_buf_u64le(out, (uint64_t)n);
+    tn_buf_u64le(out, (uint64_t)bytes);
+    for (int64_t i = 0; i < n; i++) {
+        char element[16] = {0};
+        tn_scalar v = {.i = i % 100 + 1};
+        if (tn_dtype_is_float(t))
+            v.f = (double)(i % 100 + 1);
+        if (tn_dtype_is_bool(t))
+            v.i = 1;
+        tn_scalar_write(t, element, v);
+        tn_buf_add(out, element, (size_t)tn_dtype_bytes(t));
+    }
+}
+
+static void text_params(text_program *t)
+{
+    text_constants c = text_find_constants(t);
+    tn_buf_u64le(&t->params, 0xF7E58D4F05049CB7u);
+    tn_buf_u64le(&t->params, 0);
+    tn_buf_u64le(&t->params, c.n);
+    for (uint32_t i = 0; i < c.n; i++) {
+        tn_buf_u64le(&t->params, strlen(c.name[i]));
+        tn_buf_str(&t->params, c.name[i]);
+    }
+    tn_buf_u64le(&t->params, c.n);
+    for (uint32_t i = 0; i < c.n; i++)
+        text_constant(&t->params, c.dtype[i], c.elements[i]);
 }
 
 /* ---- the whole ---- */
@@ -299,11 +383,14 @@ static bool text_open(text_program *t, const char *name, const char *text, size_
 }
 
 /* An instance of a program that was verified; false: the runtime refuses it. */
-static bool text_load(text_program *t, tnr_error *err)
+static bool text_load(text_program *t, bool limited, tnr_error *err)
 {
     void **user;
+    memset(err, 0, sizeof *err);
     text_sizes.n = 0;
-    text_limit(t);
+    if (limited)
+        text_limit(t);
+    text_params(t);
     const tn_program *p = tn_program_tables(&t->arena, &t->program, text_get_size, t);
     tn_library *lib = TN_NEW(&t->arena, tn_library);
     *lib = (tn_library){.version = TENON_ABI_VERSION,
@@ -312,11 +399,8 @@ static bool text_load(text_program *t, tnr_error *err)
                         .program = p,
                         .producer = "test",
                         .target = "test"};
-    memset(err, 0, sizeof *err);
-    if (!tnr_family_frame.run) /* named, so that it is linked */
-        return false;
-    return !t->too_many &&
-           !tnr_module_open_parts(&(tnr_parts){.library = lib, .user = user}, &t->module, err) &&
+    tnr_parts parts = {.library = lib, .user = user, .params = t->params.at, .params_n = t->params.n};
+    return !t->too_many && !tnr_module_open_parts(&parts, &t->module, err) &&
            !tnr_instance_new(t->module, &(tnr_instance_options){.threads = 1}, &t->instance, err);
 }
 
@@ -324,6 +408,7 @@ static void text_close(text_program *t)
 {
     tnr_instance_free(t->instance);
     tnr_module_release(t->module);
+    tn_buf_deinit(&t->params);
     tn_arena_deinit(&t->arena);
     tn_ctx_deinit(&t->ctx);
 }

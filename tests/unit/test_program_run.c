@@ -1,5 +1,6 @@
 /* Programs as text, run: each line "# run name: values; ... -> name: values; ..." of a text in tests/program is one run
- * of one instance, or "-> fails" and words of the error. Extents follow from the number of values. */
+ * of one instance, or "-> fails" and words of the error. Extents follow from the number of values. "# other ..." is a
+ * run of a second instance; "# reset" gives the states of the first their first contents. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -103,8 +104,27 @@ static void run_line(text_program *t, const char *line)
         compare(t, &v);
 }
 
+/* A line of the text; other: the second instance, made when it is first needed. */
+static void do_line(text_program *t, tnr_instance **other, const char *line)
+{
+    tnr_instance *first = t->instance;
+    tnr_error err;
+    if (strncmp(line, "# run ", 6) == 0)
+        run_line(t, line + 6);
+    if (strcmp(line, "# reset") == 0)
+        assert_int_equal(tnr_state_reset(t->instance, &err), 0);
+    if (strncmp(line, "# other ", 8) != 0)
+        return;
+    if (!*other)
+        assert_int_equal(tnr_instance_new(t->module, NULL, other, &err), 0);
+    t->instance = *other;
+    run_line(t, line + 8);
+    t->instance = first;
+}
+
 static void run_file(const char *path)
 {
+    tnr_instance *other = NULL;
     tn_ctx ctx;
     tn_file f;
     text_program t;
@@ -114,17 +134,17 @@ static void run_file(const char *path)
     const char *text = (const char *)f.at, *end = text + f.n;
     if (!text_open(&t, path, text, f.n))
         fail_msg("%s: %s", path, t.ctx.diag[0].message);
-    if (!text_load(&t, &err))
+    if (!text_load(&t, false, &err))
         fail_msg("%s: %s", path, err.message);
     for (const char *at = text; at < end;) {
         char line[LINE];
         const char *next = memchr(at, '\n', (size_t)(end - at));
         next = next ? next + 1 : end;
         snprintf(line, sizeof line, "%.*s", (int)(next - at) - 1, at);
-        if (strncmp(line, "# run ", 6) == 0)
-            run_line(&t, line + 6);
+        do_line(&t, &other, line);
         at = next;
     }
+    tnr_instance_free(other);
     text_close(&t);
     tn_file_unmap(&f);
     tn_ctx_deinit(&ctx);
