@@ -1,6 +1,6 @@
 /* Small programs at the edges of what code generation meets: empty tensors, extents of 1, long chains, NaN. Each row
- * is Relay text and its inputs; the Relay interpreter, the interpreter on flat TIR, LLVM and C packages must agree, the
- * last three bit for bit, whatever executor runs them. */
+ * is Relay text and its inputs; the Relay interpreter, those on TIR and on flat TIR, LLVM and C packages must
+ * agree, the last three bit for bit, whatever executor runs them. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -233,6 +233,26 @@ static const row rows[] = {
      "def @main(%x: Tensor[(40, 1, 2048), float32], %r: Tensor[(4, 512, 512), float32]) {\n"
      "  %0 = nn.recurrent(%x, %r * 0.002f, cell=\"lstm\");\n  (%0.0, %0.2, %0.1)\n}\n",
      {"x float32 40 1 2048", "r float32 4 512 512"}, 0, NULL},
+    {"large layers with and without steps",
+     "#[version = \"0.0.5\"]\n"
+     "#[symbols = \"s in [0, 9], u in [0, 9]\"]\n"
+     "def @main(%x: Tensor[(s, 2, 800), float32], %y: Tensor[(u, 2, 800), float32], %r: Tensor[(160000), float32],\n"
+     "          %h: Tensor[(2, 200), float32]) {\n"
+     "  %0 = reshape(%r * 0.01f, newshape=[4, 200, 200]);\n"
+     "  %1 = nn.recurrent(%x, %0, %h, tanh(%h), cell=\"lstm\");\n"
+     "  %2 = nn.recurrent(%y, %0, %h, tanh(%h), cell=\"lstm\", reverse=True);\n"
+     "  %3 = concatenate((%h, %h), axis=1);\n"
+     "  %4 = reshape(%r * 0.01f, newshape=[1, 400, 400]);\n"
+     "  %5 = strided_slice(%x, begin=[0, 0, 0], end=[9, 2, 400]);\n"
+     "  %6 = nn.recurrent(%5, %4, %3, cell=\"rnn\");\n"
+     "  %7 = strided_slice(%r * 0.01f, begin=[0], end=[145200]);\n"
+     "  %8 = reshape(%7, newshape=[3, 220, 220]);\n"
+     "  %9 = strided_slice(%x, begin=[0, 0, 0], end=[9, 2, 660]);\n"
+     "  %10 = strided_slice(%3, begin=[0, 0], end=[2, 220]);\n"
+     "  %11 = nn.recurrent(%9, %8, %10, cell=\"gru\");\n"
+     "  %12 = nn.recurrent(%9, %8, cell=\"gru\", linear_before_reset=True);\n"
+     "  (%1.0, %1.1, %1.2, %2.0, %2.1, %2.2, %6.1, %11.1, %12.1)\n}\n",
+     {"x float32 0 2 800", "y float32 3 2 800", "r float32 160000", "h float32 2 200"}, 0, NULL},
     {"results of layers, one of them",
      "def @main(%x: Tensor[(5, 3, 28), float32], %r: Tensor[(4, 7, 7), float32]) {\n"
      "  %0 = nn.recurrent(%x, %r, cell=\"lstm\");\n"
@@ -332,13 +352,16 @@ static bool package(const char *path, const char *target, int n_in, const tenon_
 
 static bool all_ways(const char *path, int n_in, const tenon_tensor in[], char *why)
 {
-    values relay = {0}, flat = {0}, llvm = {0}, c = {0};
+    values relay = {0}, tir = {0}, flat = {0}, llvm = {0}, c = {0};
     tenon_options o = {.size = sizeof(tenon_options), .opt_level = 3};
     bool ok = run_interpreter(path, &o, "relay", n_in, in, &relay, why) &&
+              run_interpreter(path, &o, "tir", n_in, in, &tir, why) &&
               run_interpreter(path, &o, "flat", n_in, in, &flat, why) &&
               package(path, "llvm", n_in, in, &llvm, why) && package(path, "c", n_in, in, &c, why) &&
-              all_near(&flat, &relay, 1, why) && same_bits(&llvm, &flat, why) && same_bits(&c, &flat, why);
+              all_near(&tir, &relay, 1, why) && all_near(&flat, &relay, 1, why) &&
+              same_bits(&llvm, &flat, why) && same_bits(&c, &flat, why);
     values_free(&relay);
+    values_free(&tir);
     values_free(&flat);
     values_free(&llvm);
     values_free(&c);

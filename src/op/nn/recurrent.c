@@ -531,8 +531,8 @@ static const tn_expr *place_before(body *b, const tn_expr *m)
     return tn_max(p, tn_min(p, at, tn_sub(p, b->steps, one_step)), tn_idx(p, 0));
 }
 
-/* A phase: tasks of tiles x rows. It opens the task and reads h of all units, c of its own. */
-static const tn_expr *open_tile(body *b)
+/* A phase: tasks of tiles x rows. Returns the first unit of the task's tile. */
+static const tn_expr *open_task(body *b)
 {
     tn_pool *p = b->p;
     int64_t wide = (int64_t)b->nv * b->lanes;
@@ -540,21 +540,26 @@ static const tn_expr *open_tile(body *b)
     const tn_expr *task =
         loop(b, "task", tn_mul(p, tn_ceildiv(p, b->batch, b->rows), tiles), TN_LOOP_PARALLEL);
     b->first = tn_mul(p, tn_fdiv(p, task, tiles), tn_idx(p, b->rows));
-    const tn_expr *base = tn_mul(p, tn_fmod(p, task, tiles), tn_idx(p, wide));
+    return tn_mul(p, tn_fmod(p, task, tiles), tn_idx(p, wide));
+}
+
+/* h of all units, c of the tile's. */
+static void read_states(body *b, const tn_expr *base)
+{
+    tn_pool *p = b->p;
     b->h = memory(b, "state", TN_SCOPE_LOCAL, b->rows, b->padded);
     b->next = b->h;
     tile_loops l = all_units(b, "u");
     load_state(b, b->h, H0, ALL_H, place_before(b, l.row), &l);
     b->at = l.back;
     if (b->cell != CELL_LSTM)
-        return base;
+        return;
     b->c = memory(b, "cell_state", TN_SCOPE_LOCAL, b->rows, b->padded);
     l.row = loop_n(b, "m", b->rows, TN_LOOP_UNROLLED);
     const tn_expr *v = loop_n(b, "v", b->nv, TN_LOOP_UNROLLED), *x = loop_n(b, "l", b->lanes, TN_LOOP_VECTOR);
     l.unit = tn_add(p, base, tn_add(p, tn_mul(p, v, tn_idx(p, b->lanes)), x));
     load_state(b, b->c, C0, LAST_C, NULL, &l);
     b->at = l.back;
-    return base;
 }
 
 /* z and r h of the tile, for the next phase. */
@@ -571,11 +576,45 @@ static void gru_second_global(body *b, const tile *t, const spot *s)
     gru_mix(b, s, get(b, b->z, tn_add(b->p, b->first, s->m), s->unit), activate(b, 1, sum_of(b, t, s, 2)));
 }
 
+/* The last h (and c) of the task's tile where the layer has no steps: what it began with. */
+static void keep_first(body *b, const tn_expr *base)
+{
+    tn_body *back = b->at;
+    const tn_expr *m = loop_n(b, "m", b->rows, TN_LOOP_UNROLLED),
+                  *v = loop_n(b, "v", b->nv, TN_LOOP_UNROLLED);
+    const tile t = {.base = base};
+    const tn_expr *unit;
+    (void)tile_column(b, &t, v, loop_n(b, "l", b->lanes, TN_LOOP_VECTOR), &unit);
+    for (int k = LAST_H; k <= (b->cell == CELL_LSTM ? LAST_C : LAST_H); k++) {
+        const tn_expr *index[] = {row_of(b, m), unit};
+        int operand = k == LAST_H ? H0 : C0;
+        emit(b, k, NULL, m, unit,
+             b->in[operand] ? read(b, operand, 2, index, unit) : tn_const(b->p, b->t, 0));
+    }
+    b->at = back;
+}
+
+/* May the layer have no steps? Then the kernel still runs one, which does nothing but keep_first. */
+static bool may_be_empty(const body *b)
+{
+    int64_t n;
+    return !tn_is_int(b->steps, &n) || n < 1;
+}
+
 static void one_phase(body *b, const char *name, int first, int n, bool from_rh, bool add_data,
                       gates_fn *gates)
 {
     tn_body *back = b->at;
-    const tn_expr *base = open_tile(b);
+    const tn_expr *base = open_task(b);
+    if (may_be_empty(b)) {
+        tn_stmt *runs = tn_stmt_if(b->f, tn_lt(b->p, tn_idx(b->p, 0), b->steps));
+        put(b, runs);
+        b->at = &runs->u.cond.other;
+        if (first == 0)
+            keep_first(b, base);
+        b->at = &runs->u.cond.then;
+    }
+    read_states(b, base);
     uint32_t from = b->h;
     if (from_rh) {
         from = memory(b, "reset_state", TN_SCOPE_LOCAL, b->rows, b->padded);
@@ -601,7 +640,8 @@ static void large_body(body *b)
         put(b, tn_stmt_decl(b->f, b->z));
         put(b, tn_stmt_decl(b->f, b->rh));
     }
-    b->time = loop(b, "t", b->steps, TN_LOOP_SERIAL);
+    const tn_expr *turns = may_be_empty(b) ? tn_max(p, b->steps, tn_idx(p, 1)) : b->steps;
+    b->time = loop(b, "t", turns, TN_LOOP_SERIAL);
     if (b->cell == CELL_LSTM) {
         one_phase(b, "sums", 0, 4, false, true, lstm_gates);
     } else if (b->cell == CELL_RNN) {
