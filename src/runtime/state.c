@@ -23,6 +23,7 @@ static tnr_status run_init(tnr_instance *inst, uint32_t i, tnr_error *err)
 {
     const tn_state *s = &table(inst)[i];
     tnr_frame *f;
+    tnr_frames_drop(inst); /* of a run that has failed */
     tnr_status status = tnr_frame_take(inst, &inst->exe->code[s->init], &f, err);
     if (status)
         return status;

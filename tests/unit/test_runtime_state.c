@@ -201,6 +201,29 @@ static void first_contents_are_constants_or_computed(void **state)
     free(params.at);
 }
 
+/* Each attempt begins anew; what the last one left is given back. */
+static void first_contents_that_fail_are_an_error(void **state)
+{
+    static maker m;
+    static tn_state states[2];
+    static const char *const text[] = {"no"};
+    float x[4] = {1, 2, 3, 4};
+    DLTensor v;
+    (void)state;
+    make_sum_from(&m, states);
+    m.f[1].inst[1] = (tn_inst){.op = TN_INST_FAIL, .node = "node"};
+    m.program.text = text;
+    m.program.n_text = 1;
+    tnr_instance *inst = instance(&m, 0);
+    set_floats(inst, x);
+    for (int round = 0; round < 3; round++) {
+        assert_int_equal(tnr_state_get(inst, "sum", &v, &err), TNR_E_CHECK);
+        assert_string_equal(err.message, "node: no");
+        assert_int_equal(tnr_run(inst, &err), TNR_E_CHECK);
+    }
+    tnr_instance_free(inst);
+}
+
 static void *many_runs(void *user)
 {
     tnr_instance *inst = user;
@@ -294,6 +317,7 @@ int main(void)
         cmocka_unit_test(the_caller_gets_and_sets_states),
         cmocka_unit_test(a_cache_grows_in_place),
         cmocka_unit_test(first_contents_are_constants_or_computed),
+        cmocka_unit_test(first_contents_that_fail_are_an_error),
         cmocka_unit_test(instances_in_two_threads_share_nothing),
         cmocka_unit_test(damage_is_found),
     };
