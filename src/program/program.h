@@ -125,7 +125,7 @@ const tn_expr *tn_program_differ(tn_pool *p, const tn_expr *a, const tn_expr *b)
  *     those);
  *   - every output is written, or equals what it is an alias of;
  *   - what a closure, constructor, reference or result of a function can reach is a handle, and functions get what they
- *     take; states are changed by kernels alone, in place.
+ *     take; a state that grows is changed in place by a kernel, or row by row.
  * The first fault is driver-E070. O(instructions times slots / 64) time; memory for the instructions that jumps lead to
  * alone. */
 TN_WARN_UNUSED tn_status tn_program_verify(tn_ctx *ctx, tn_pool *p, const tn_program_ir *program,

@@ -14,14 +14,22 @@ static void need_written(verifier *v, uint32_t s)
         verify_fault(v, " is read where it does not hold its value", s);
 }
 
-/* States are written through pairs of a kernel alone, see call(). */
-static void need_writable(verifier *v, uint32_t s, bool call)
+/* A state of fixed size is written like a temporary. One that grows gets rows, or a kernel changes it in place, see
+ * call_result(). */
+static void need_writable_state(verifier *v, const tn_inst_ir *x, uint32_t s, char letter)
+{
+    int axis = v->program->state[slot_at(v, s)->alias].axis;
+    if (letter != 'w')
+        verify_fault(v, " is a state, which a function cannot give", s);
+    else if (axis >= 0 && x->op != TN_INST_CALL && (x->op != TN_INST_STORE || axis > 0))
+        verify_fault(v, " is a state that grows, which is not written as a whole", s);
+}
+
+static void need_writable(verifier *v, const tn_inst_ir *in, uint32_t s, char letter)
 {
     const tn_slot_ir *x = slot_at(v, s);
-    if (x->kind == TN_SLOT_STATE && call)
-        return;
     if (x->kind == TN_SLOT_STATE)
-        verify_fault(v, " is a state, which kernels alone change", s);
+        need_writable_state(v, in, s, letter);
     else if (x->kind != TN_SLOT_TEMP && (x->kind != TN_SLOT_OUTPUT || x->alias >= 0))
         verify_fault(v, " is written, which is an input, a constant or an alias", s);
     else if (x->segment && !verify_has(v, v->segment0 + x->segment - 1))
@@ -74,7 +82,7 @@ static bool operand(verifier *v, const tn_inst_ir *x, uint32_t i, char letter)
     need_storage(v, n, letter);
     need_type(v, n, letter);
     if (strchr("wou", letter))
-        need_writable(v, n, x->op == TN_INST_CALL);
+        need_writable(v, x, n, letter);
     else
         need_written(v, n);
     return true;
@@ -148,7 +156,7 @@ static void call_argument(verifier *v, const tn_inst_ir *x, const tn_kernel_sign
                      x->operand[i]);
 }
 
-/* A result lies over an operand only where the kernel was made for that; a state is both in one pair. */
+/* A result lies over an operand only where the kernel was made for that; a state may be both in one pair. */
 static void call_result(verifier *v, const tn_inst_ir *x, const tn_kernel_signature *k, uint32_t number)
 {
     uint32_t out = x->operand[k->n_in + number];
@@ -159,15 +167,15 @@ static void call_result(verifier *v, const tn_inst_ir *x, const tn_kernel_signat
         if (must && (x->operand[i] != out || !state))
             verify_fault(v, " is not the state that the kernel changes in place", out);
         paired = paired || must;
-        if (must)
+        if (must || (state && o && x->operand[i] == out))
             continue;
         if (x->operand[i] == out)
             verify_fault(v, " is operand and result of one call", out);
-        else if (verify_shares(v, out, x->operand[i]) && !o)
+        else if (verify_shares(v, out, x->operand[i]) && (state || !o))
             verify_fault(v, " is a result that lies over an operand", out);
     }
-    if (state && !paired)
-        verify_fault(v, " is a state, which the kernel does not change in place", out);
+    if (state && !paired && v->program->state[slot_at(v, out)->alias].axis >= 0)
+        verify_fault(v, " is a state that grows, which the kernel does not change in place", out);
     for (uint32_t o = 0; o < number; o++)
         if (x->operand[k->n_in + o] == out || verify_shares(v, out, x->operand[k->n_in + o]))
             verify_fault(v, " is a result that lies over another result", out);

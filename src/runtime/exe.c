@@ -171,7 +171,7 @@ static bool is_state(const tn_program *p, const tn_slot *s)
 {
     const tn_state *of = s->alias >= 0 && s->alias < (int64_t)p->n_state ? &p->state[s->alias] : NULL;
     if (!of || s->storage != TN_STORAGE_BYTES || s->code != of->code || s->bits != of->bits ||
-        s->ndim != of->ndim || !of->dim != !of->ndim || s->bytes.fn ||
+        s->ndim != of->ndim || (of->ndim > 0 && !of->dim) || s->bytes.fn ||
         (uint64_t)s->bytes.value != of->bytes || s->segment)
         return false;
     for (uint32_t d = 0; d < s->ndim; d++)
@@ -329,6 +329,20 @@ static const char *operand_fault(const tn_program_function *p, char letter, uint
     return NULL;
 }
 
+/* A state of fixed size is written like a temporary; one that grows gets rows (call_fault has kernels). */
+static const char *state_operand_fault(const tnr_exe *exe, const tn_program_function *p, const tn_inst *in,
+                                       char letter, uint32_t operand)
+{
+    const tn_slot *s = strchr("wu", letter) ? &p->slot[operand] : NULL;
+    if (!s || s->kind != TN_SLOT_STATE)
+        return NULL;
+    int axis = exe->program->state[s->alias].axis;
+    if (letter == 'u')
+        return "a state as a result of a function at";
+    return axis > 0 || (axis == 0 && in->op != TN_INST_STORE) ? "a state that grows is written as a whole at"
+                                                              : NULL;
+}
+
 /* How many operands the first letter with a `*` stands for, where two letters have one. */
 static uint32_t first_count(const tnr_exe *exe, const tn_program_function *p, const tn_inst *in)
 {
@@ -359,9 +373,12 @@ static const char *operands_fault(const tnr_exe *exe, const tn_program_function 
             first = false;
         }
         for (uint32_t i = 0; i < many; i++) {
-            const char *fault = operand_fault(p, *l, op[k++]);
+            const char *fault = operand_fault(p, *l, op[k]);
+            if (!fault)
+                fault = state_operand_fault(exe, p, in, *l, op[k]);
             if (fault)
                 return fault;
+            k++;
         }
         l += l[1] == '*';
     }
@@ -408,6 +425,21 @@ static int overlap_kind(const tn_kernel *k, uint32_t in, uint32_t out)
     return -1;
 }
 
+/* A state that grows is changed in place: a kernel that did not read it would lose what it holds. */
+static bool loses_state(const tnr_exe *exe, const tn_program_function *p, const tn_inst *in,
+                        const tn_kernel *k)
+{
+    for (uint32_t o = 0; o < k->n_out; o++) {
+        const tn_slot *s = &p->slot[p->operand[in->operand + k->n_in + o]];
+        bool paired = s->kind != TN_SLOT_STATE || exe->program->state[s->alias].axis < 0;
+        for (uint32_t i = 0; i < k->n_in && !paired; i++)
+            paired = overlap_kind(k, i, o) == TN_OVERLAP_MUST;
+        if (!paired)
+            return true;
+    }
+    return false;
+}
+
 /* Is it sound that the kernel has slot `in` as an input and slot `out` as a result? */
 static bool is_apart(const tn_program_function *p, uint32_t in, uint32_t out, int kind)
 {
@@ -444,6 +476,8 @@ static const char *call_fault(tnr_exe *exe, const tn_program_function *p, const 
         for (uint32_t i = 0; i < k->n_in; i++)
             if (!is_apart(p, op[i], op[k->n_in + o], overlap_kind(k, i, o)))
                 return "a result that overlaps an operand of kernel";
+    if (loses_state(exe, p, in, k))
+        return "a state that grows is written as a whole by kernel";
     for (uint32_t v = 0; v < k->n_variant; v++)
         if (k->variant[v].scratch_bytes > exe->scratch_bytes)
             exe->scratch_bytes = (k->variant[v].scratch_bytes + 63) / 64 * 64;

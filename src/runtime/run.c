@@ -303,6 +303,17 @@ static tnr_status copy(tnr_frame *f, uint32_t at, tnr_error *err)
     return TNR_OK;
 }
 
+/* How many rows of so many bytes a slot has: a state that grows, as many as its extent says. */
+static uint64_t rows_of(const tnr_frame *f, uint32_t slot, uint64_t row)
+{
+    const tn_slot *s = &f->code->function->slot[slot];
+    uint64_t rows = row > 0 ? f->bytes[slot] / row : 0;
+    if (s->kind != TN_SLOT_STATE || f->instance->exe->program->state[s->alias].axis < 0)
+        return rows;
+    uint64_t extent = (uint64_t)f->instance->state[s->alias].extent;
+    return extent < rows ? extent : rows;
+}
+
 /* SET and STORE. */
 static tnr_status write_slot(tnr_frame *f, uint32_t at, tnr_error *err)
 {
@@ -314,11 +325,11 @@ static tnr_status write_slot(tnr_frame *f, uint32_t at, tnr_error *err)
         memcpy(f->ptr[op[0]], &v, sizeof v);
         return TNR_OK;
     }
-    uint64_t row = f->bytes[op[0]], all = f->bytes[op[1]];
-    if (v < 0 || (row > 0 && (uint64_t)v >= all / row))
+    uint64_t row = f->bytes[op[0]], rows = rows_of(f, op[1], row);
+    if (v < 0 || (row > 0 && (uint64_t)v >= rows))
         return tnr_fail(err, TNR_E_CHECK, at,
-                        "%.400s: iteration %" PRId64 " is beyond the known number of iterations", in->node,
-                        v);
+                        "%.400s: row %" PRId64 " of a result is beyond its %" PRIu64 " rows", in->node, v,
+                        rows);
     if (row > 0)
         memcpy((uint8_t *)f->ptr[op[1]] + (uint64_t)v * row, f->ptr[op[0]], (size_t)row);
     return TNR_OK;
