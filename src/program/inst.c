@@ -99,5 +99,5 @@ bool tn_inst_letters(const tn_program_ir *p, uint32_t n_kernel, const tn_kernel_
         k += star;
         c += star;
     }
-    return true;
+    return n == x->n_operand;
 }

@@ -104,20 +104,33 @@ static bool step(verifier *v, bool *changed)
     return true;
 }
 
+/* An instruction that nothing leads to: its operands are what it takes, whatever is known. */
+static void check_dead(verifier *v)
+{
+    const tn_inst_ir *x = &v->f->inst[v->at];
+    memset(v->now, 0xff, v->words * sizeof *v->now);
+    if (verify_inst(v, x) && tn_inst_jumps(x->op) && x->a > v->f->n_inst)
+        verify_fault(v, "it jumps out of the program", VERIFY_NO_SLOT);
+}
+
 /* Every instruction once, in order. Sets are kept where jumps lead to alone: between, one is carried along. */
 static bool walk(verifier *v)
 {
     bool changed = false, here = true; /* v->now is known before v->at */
     memcpy(v->now, v->before[0], v->words * sizeof *v->now);
-    for (v->at = 0; v->at <= v->f->n_inst; v->at++) {
+    for (v->at = 0;; v->at++) {
         if (v->target[v->at]) {
             changed = (here && flow(v, v->at)) || changed;
             here = v->before[v->at] != NULL;
             if (here)
                 memcpy(v->now, v->before[v->at], v->words * sizeof *v->now);
         }
-        if (here && v->at < v->f->n_inst)
+        if (v->at == v->f->n_inst)
+            break;
+        if (here)
             here = step(v, &changed);
+        else if (v->checks)
+            check_dead(v);
     }
     return changed;
 }

@@ -187,6 +187,17 @@ void verify_prepare_slots(verifier *v)
 
 /* ---- slots on their own ---- */
 
+static void check_arena(verifier *v)
+{
+    const tn_expr *work = v->f->work_offset;
+    int64_t n = 0;
+    for (int k = 0; k < VERIFY_SAMPLES; k++)
+        if (value(v, work, k) > 0 && value(v, work, k) % 64)
+            verify_fault(v, "work memory begins at no multiple of 64", VERIFY_NO_SLOT);
+    if ((work && tn_is_int(work, &n) && n < 0) || (tn_is_int(v->f->arena_bytes, &n) && n < 0))
+        verify_fault(v, "an arena, or the place of its work memory, is less than 0", VERIFY_NO_SLOT);
+}
+
 static void check_binds(verifier *v, uint32_t i, bool *bound)
 {
     const tn_slot_ir *s = &v->f->slot[i];
@@ -209,6 +220,8 @@ static void check_handle(verifier *v, uint32_t i)
         verify_fault(v, " cannot be a handle", i);
     if (s->ndim || s->offset || s->segment || s->alias >= 0)
         verify_fault(v, " is a handle, which has no shape and no place", i);
+    if (v->f == v->program->function && s->kind <= TN_SLOT_OUTPUT)
+        verify_fault(v, " is a handle, which main neither takes nor gives", i);
 }
 
 static void check_state_slot(verifier *v, uint32_t i)
@@ -285,6 +298,7 @@ void verify_slots(verifier *v)
     for (int k = 0; k < VERIFY_SAMPLES; k++)
         v->place[k] = TN_NEW_N(&v->arena, verify_extent, f->n_slot);
     check_sizes(v);
+    check_arena(v);
     for (uint32_t i = 0; i < f->n_slot && !v->failed; i++) {
         if (f->slot[i].kind == TN_SLOT_INPUT)
             check_binds(v, i, bound);
