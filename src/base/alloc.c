@@ -82,7 +82,7 @@ static bool admit(tn_heap *h, size_t bytes)
         if (all > h->limits.memory_bytes)
             tn_raise((tn_raised){.kind = TN_RAISED_MEMORY, .amount = h->limits.memory_bytes});
     }
-    return !h->fail_at || atomic_fetch_add_explicit(&h->n_alloc, 1, memory_order_relaxed) + 1 != h->fail_at;
+    return !h->fail || !h->fail(h->fail_user);
 }
 
 /* `at` is what malloc gave for `bytes` in all, NULL: nothing. */

@@ -51,10 +51,9 @@ typedef struct tn_heap {
     _Atomic(int64_t) bytes;        /* alive, to within 64 KiB a shard */
     atomic_uint n_guard;           /* made until now, to share out the shards */
     tn_limits limits;
-    double deadline; /* by tn_now; 0: none */
-    /* For tests: the allocation of that number (from 1) fails, once; 0: none does, and none are counted. */
-    uint64_t fail_at;
-    _Atomic(uint64_t) n_alloc;
+    double deadline;          /* by tn_now; 0: none */
+    bool (*fail)(void *user); /* for tests: asked at each allocation, which fails if it says so; NULL: none */
+    void *fail_user;
 } tn_heap;
 
 void tn_shard_lock(tn_shard *s); /* for base/guard.c */

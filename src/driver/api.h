@@ -21,10 +21,11 @@ struct tenon {
     tn_heap heap, kept; /* of what the last call made; of what is said after one that was ended early */
     tn_ctx ctx;         /* of the last call; its reports */
     tn_build build;
-    tn_object *frozen;         /* that the last call looks at; NULL: none */
-    bool speechless;           /* no memory was left for messages */
-    uint64_t fail_at, n_alloc; /* tn_session_fail */
-    tenon_diagnostic *diag;    /* ctx's reports for the public */
+    tn_object *frozen;        /* that the last call looks at; NULL: none */
+    bool speechless;          /* no memory was left for messages */
+    bool (*fail)(void *user); /* tn_session_fail */
+    void *fail_user;
+    tenon_diagnostic *diag; /* ctx's reports for the public */
     tn_buf messages, text, data;
     tn_object *objects;
 };
@@ -38,7 +39,7 @@ struct tenon_module {
     tn_buf text;
 };
 
-/* An object of `bytes`, which begins with a tn_object; NULL: out of memory. */
+/* An object of `bytes`, which begins with a tn_object; NULL: out of memory, which the session then says. */
 void *tn_object_new(tenon *t, size_t bytes);
 void tn_object_free(tn_object *o); /* and the results of the last call; NULL does nothing */
 void tn_object_drop(tn_object *o); /* but what the last call, which made it in vain, said */

@@ -5,21 +5,6 @@
 
 /* ---- objects ---- */
 
-void *tn_object_new(tenon *t, size_t bytes)
-{
-    tn_object *o = tn_alloc_aligned_try(bytes);
-    if (!o)
-        return NULL;
-    o->session = t;
-    o->next = t->objects;
-    if (o->next)
-        o->next->prev = o;
-    t->objects = o;
-    tn_heap_init(&o->heap);
-    tn_ctx_init(&o->ctx);
-    return o;
-}
-
 /* Nothing of the last call is left. */
 static void reset(tenon *t)
 {
@@ -171,6 +156,24 @@ static void tell_in(tn_heap *h, tenon *t, const tn_ctx *ctx, const tn_raised *ra
         tn_ctx_init(&t->ctx);
 }
 
+void *tn_object_new(tenon *t, size_t bytes)
+{
+    tn_object *o = tn_alloc_aligned_try(bytes);
+    if (!o) {
+        reset(t);
+        tell_in(&t->kept, t, &t->ctx, &(tn_raised){.kind = TN_RAISED_OUT_OF_MEMORY, .amount = bytes});
+        return NULL;
+    }
+    o->session = t;
+    o->next = t->objects;
+    if (o->next)
+        o->next->prev = o;
+    t->objects = o;
+    tn_heap_init(&o->heap);
+    tn_ctx_init(&o->ctx);
+    return o;
+}
+
 const char *tenon_messages(const tenon *t)
 {
     return t->speechless ? "error: there is not enough memory, not even for messages [base-E004]\n"
@@ -189,10 +192,10 @@ const tenon_diagnostic *tenon_diagnostic_get(const tenon *t, size_t i)
     return t->speechless ? &exhausted : &t->diag[i];
 }
 
-uint64_t tn_session_fail(tenon *t, uint64_t at)
+void tn_session_fail(tenon *t, bool (*fail)(void *user), void *user)
 {
-    t->fail_at = at;
-    return t->n_alloc;
+    t->fail = fail;
+    t->fail_user = user;
 }
 
 /* ---- calls that look ---- */
@@ -259,9 +262,10 @@ static int look_at(call c)
         t->frozen = c.x;
     }
     tn_heap_limit(&t->heap, &limits);
-    t->heap.fail_at = t->fail_at;
+    t->heap.fail = t->fail;
+    t->heap.fail_user = t->fail_user;
     tn_raised raised = tn_protect(&t->heap, run, &c);
-    t->n_alloc = t->heap.n_alloc;
+    t->heap.fail = NULL;
     if (!raised.kind)
         return c.failed;
     tell_in(&t->kept, t, &t->ctx, &raised);
@@ -313,11 +317,10 @@ int tn_object_change(tn_object *x, const tenon_options *o, tn_object_fn *fn, voi
         return tn_session_call(t, NULL, say_dead, NULL);
     reset(t);
     tn_heap_limit(&x->heap, &limits);
-    x->heap.fail_at = t->fail_at;
-    x->heap.n_alloc = 0;
+    x->heap.fail = t->fail;
+    x->heap.fail_user = t->fail_user;
     tn_raised raised = tn_protect(&x->heap, run_change, &c);
-    t->n_alloc = x->heap.n_alloc;
-    x->heap.fail_at = 0;
+    x->heap.fail = NULL;
     tell_in(&t->kept, t, &x->ctx, raised.kind ? &raised : NULL);
     if (!raised.kind)
         return c.failed || t->speechless;

@@ -212,9 +212,9 @@ const char *tn_note_make(tn_build *b); /* note.c: what `verify` shows of a libra
 TN_WARN_UNUSED tn_status tn_verify(tn_build *b, const char *package, tn_buf *out);
 void tn_bundle_header(tn_build *b, enum tn_bundle_form form, tn_buf *out); /* header.c: the C declarations */
 
-/* call.c, for tests: in each call from now on, the allocation of that number fails, once; UINT64_MAX: none does, but
- * all are counted; 0: neither. Returns how many the last call made. */
-uint64_t tn_session_fail(tenon *t, uint64_t at);
+/* call.c, for tests: the heaps of calls from now on ask it at each allocation, which fails if it says so;
+ * NULL: none. */
+void tn_session_fail(tenon *t, bool (*fail)(void *user), void *user);
 
 /* dump.c: takes the build as far as the stage needs and prints it. */
 extern const char *const tn_stage_names[]; /* NULL-terminated */

@@ -1,7 +1,9 @@
 /* What ends a call early: allocations that fail, limits, cancels. Over small models of all kinds, the call returns an
  * error, leaves no file, and the session goes on. Leaks are the sanitizers' to find.
  *
- * By default a few moments of each call are tried; TENON_SLOW=1 tries all. */
+ * By default a few allocations of each call fail; with TENON_SLOW=1 one from each place (tests/faults.h). A
+ * part of that:
+ *     e2e_failures MODEL [CALL [FROM TO]]     by number; a negative number means all; places FROM to before TO */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -9,6 +11,9 @@
 #include <cmocka.h>
 
 #include "driver/driver.h"
+#include "faults.h"
+#include "tenon/relay.h"
+#include "tenon/te.h"
 #include "tenon/tenon.h"
 
 #include <dirent.h>
@@ -50,7 +55,13 @@ enum { MODELS = sizeof models / sizeof *models };
 
 static char folder[64], output[80];
 
-static bool thorough(void) { return getenv("TENON_SLOW") != NULL; }
+static struct { /* named on the command line */
+    bool only;
+    int model, call;
+    uint64_t from, to;
+} part;
+
+static bool thorough(void) { return part.only || getenv("TENON_SLOW") != NULL; }
 
 /* The model as a file. */
 static const char *model_path(int i)
@@ -88,14 +99,14 @@ static void assert_nothing_left(const char *what)
         fail_msg("%s: a child is left", what);
 }
 
-/* ---- allocations ---- */
+static char said[1000]; /* by the last call that matters */
 
-enum doing { READ, BUILD, BUILD_ALL, CHECK, FLAT, INTERPRET, N_DOING };
+/* ---- allocations ---- */
 
 static const tenon_options one_thread = {.size = sizeof(tenon_options), .threads = 1};
 
 /* Zeros for each input. */
-static int interpret(tenon_module *m)
+static int interpret(tenon_module *m, const char *stage)
 {
     static const int64_t zeros[4096];
     const tenon_module_info *info = tenon_module_inspect(m);
@@ -118,45 +129,152 @@ static int interpret(tenon_module *m)
             in[i].bytes *= (size_t)in[i].shape[d];
         }
     }
-    return tenon_interpret(m, &one_thread, "flat", (int)info->n_input, in, &n, &out);
+    return tenon_interpret(m, &one_thread, stage, (int)info->n_input, in, &n, &out);
 }
 
-static char said[1000]; /* by the last call that matters */
+/* Each gets a module of the model (READ, FROM_MEMORY: none) and returns what the call returned. */
+static tenon *session;
+static const char *path;
 
-/* `at`: the allocation that fails, in the call that is meant. */
-static int act(tenon *t, enum doing what, const char *path, uint64_t at)
+static int do_read(tenon_module *m)
+{
+    (void)m;
+    m = tenon_module_read(session, path, &one_thread);
+    int failed = !m;
+    faults_end();
+    snprintf(said, sizeof said, "%s", tenon_messages(session));
+    tenon_module_free(m);
+    return failed;
+}
+static int do_inspect(tenon_module *m) { return !tenon_module_inspect(m); }
+static int do_print(tenon_module *m) { return !tenon_module_print(m); }
+static int do_pass(tenon_module *m) { return tenon_pass_run(m, "SimplifyExpr,FoldConstant,FuseOps", NULL); }
+static int do_check(tenon_module *m) { return tenon_check(m, &one_thread); }
+static int do_build(tenon_module *m) { return tenon_build(m, &one_thread, output, NULL); }
+static int do_build_all(tenon_module *m)
+{
+    (void)setenv("TENON_CACHE", "off", 1);
+    int failed = do_build(m);
+    (void)unsetenv("TENON_CACHE");
+    return failed;
+}
+static int do_relay(tenon_module *m) { return interpret(m, "relay"); }
+static int do_flat(tenon_module *m) { return interpret(m, "flat"); }
+
+static int do_dump(tenon_module *m)
 {
     const char *text;
-    int failed = 1;
-    tn_session_fail(t, what == READ ? at : 0);
-    tenon_module *m = tenon_module_read(t, path, &one_thread);
-    snprintf(said, sizeof said, "%s", tenon_messages(t));
-    if (what == READ || !m) {
-        tenon_module_free(m);
-        return !m;
-    }
-    tn_session_fail(t, at);
-    switch (what) {
-    case BUILD_ALL: (void)setenv("TENON_CACHE", "off", 1); __attribute__((fallthrough));
-    case BUILD: failed = tenon_build(m, &one_thread, output, NULL); break;
-    case CHECK: failed = tenon_check(m, &one_thread); break;
-    case FLAT: failed = tenon_module_dump(m, &one_thread, "flat", &text, NULL, NULL); break;
-    case INTERPRET: failed = interpret(m); break;
-    default: break;
-    }
-    (void)unsetenv("TENON_CACHE");
-    snprintf(said, sizeof said, "%s", tenon_messages(t));
+    return tenon_module_dump(m, &one_thread, "flat", &text, NULL, NULL);
+}
+
+static int do_memory(tenon_module *m)
+{
+    void *data;
+    size_t n;
+    int failed = tenon_build_memory(m, &one_thread, &data, &n, NULL);
+    tenon_package_free(data);
+    return failed;
+}
+
+static int do_here(tenon_module *m)
+{
+    tnr_module *code;
+    int failed = tenon_build_here(m, &one_thread, &code, NULL);
+    if (!failed)
+        tnr_module_release(code);
+    return failed;
+}
+
+/* What the rest of the API makes by hand: a Relay function, a kernel. */
+static int do_relay_api(tenon_module *unused)
+{
+    (void)unused;
+    const int64_t shape[] = {3, 4};
+    const float weights[12] = {1, 2, 3};
+    tenon_module *m = tenon_module_new(session);
+    int failed = tenon_symbol(m, "n", 1, 100);
+    tenon_function *f = tenon_function_new(m, "main");
+    tenon_value *v[2] = {tenon_param(f, "x", "Tensor[(n, 4), float32]"),
+                         tenon_constant(f, "float32", 2, shape, weights)};
+    tenon_value *y = tenon_call(f, "nn.dense", 2, v, "units=3");
+    tenon_value *z = tenon_relay(f, "nn.relu(%0) + 1f", 1, &y);
+    failed = failed || !*tenon_value_type(z) || tenon_function_end(f, 1, &z);
+    failed = failed || !tenon_module_print(m);
+    faults_end();
+    snprintf(said, sizeof said, "%s", tenon_messages(session));
     tenon_module_free(m);
     return failed;
 }
 
-static void fail_one(tenon *t, enum doing what, const char *name, const char *path, uint64_t at,
-                     unsigned *went_on)
+static int do_te_api(tenon_module *unused)
+{
+    (void)unused;
+    tnr_module *code = NULL;
+    tenon_kernel *k = tenon_kernel_new(session, "rows");
+    tenon_te *x = tenon_te_input(k, "a", "Tensor[(16, 8), float32]");
+    tenon_te *c = tenon_te_new(k, "c", "Tensor[(16), float32]", "i");
+    tenon_expr *at[2] = {tenon_var(c, "i"), tenon_te_over(c, "r", "8")};
+    int failed = tenon_te_reduce(c, "sum", tenon_load(c, x, 2, at)) || tenon_kernel_end(k, 1, &c) ||
+                 tenon_step(k, "i r = loops \"out\"") || tenon_step(k, "parallel i") ||
+                 !tenon_kernel_print(k) || tenon_kernel_build(k, &one_thread, &code);
+    faults_end();
+    snprintf(said, sizeof said, "%s", tenon_messages(session));
+    tnr_module_release(code);
+    tenon_kernel_free(k);
+    return failed;
+}
+
+enum { NO_MODULE = 1, ONCE = 2 }; /* the call reads or makes one; no model plays a part */
+static const struct {
+    const char *name;
+    int (*act)(tenon_module *m);
+    int flags;
+    uint64_t tries; /* if not thorough */
+} calls[] = {
+    {"read", do_read, NO_MODULE, 6},
+    {"inspect", do_inspect, 0, 2},
+    {"print", do_print, 0, 2},
+    {"run passes", do_pass, 0, 3},
+    {"build, all code", do_build_all, 0, 1},
+    {"build", do_build, 0, 2},
+    {"build in memory", do_memory, 0, 1},
+    {"build here", do_here, 0, 1},
+    {"check", do_check, 0, 1},
+    {"dump", do_dump, 0, 1},
+    {"interpret Relay", do_relay, 0, 2},
+    {"interpret", do_flat, 0, 2},
+    {"relay.h", do_relay_api, NO_MODULE | ONCE, 12},
+    {"te.h", do_te_api, NO_MODULE | ONCE, 5},
+};
+enum { CALLS = sizeof calls / sizeof *calls };
+
+/* The call with the allocation of number `at` failing, 0: none. The session may be used afterwards. */
+static int act(size_t call, uint64_t at)
+{
+    tenon_module *m = NULL;
+    if (!(calls[call].flags & NO_MODULE))
+        m = tenon_module_read(session, path, &one_thread);
+    if (!m && !(calls[call].flags & NO_MODULE))
+        fail_msg("%s", tenon_messages(session));
+    tn_session_fail(session, faults_hook, NULL);
+    faults_begin(at);
+    int failed = calls[call].act(m);
+    if (atomic_load(&faults.on)) {
+        faults_end();
+        snprintf(said, sizeof said, "%s", tenon_messages(session));
+    }
+    tn_session_fail(session, NULL, NULL);
+    tenon_module_free(m);
+    return failed;
+}
+
+static void fail_one(size_t call, const char *model, uint64_t at, unsigned *went_on)
 {
     char where[160];
-    snprintf(where, sizeof where, "%s, call %d, allocation %llu", name, (int)what, (unsigned long long)at);
-    int failed = act(t, what, path, at);
-    if (failed && !strstr(said, "[base-E004]") && !strstr(said, "not enough memory"))
+    snprintf(where, sizeof where, "%s, %s, allocation %llu", model, calls[call].name, (unsigned long long)at);
+    int failed = act(call, at);
+    if (failed && !strstr(said, "[base-E004]") && !strstr(said, "not enough memory") &&
+        !strstr(said, "out of memory") && !strstr(said, strerror(ENOMEM)))
         fail_msg("%s: %s", where, said);
     *went_on += !failed; /* what the cache holds, say, can be done without */
     if (!failed)
@@ -164,34 +282,46 @@ static void fail_one(tenon *t, enum doing what, const char *name, const char *pa
     assert_nothing_left(where);
 }
 
-static void sweep(int model, enum doing what, uint64_t tries)
+/* From every place, or a few allocations of all. */
+static void sweep(int model, size_t call)
 {
-    tenon *t = tenon_new();
-    const char *path = model_path(model);
+    session = tenon_new();
+    path = model_path(model);
     unsigned went_on = 0;
-    if (act(t, what, path, UINT64_MAX))
-        fail_msg("%s: %s", models[model].name, said);
+    if (act(call, 0)) /* fills the cache */
+        fail_msg("%s, %s: %s", models[model].name, calls[call].name, said);
     (void)!unlink(output);
-    uint64_t n = tn_session_fail(t, 0), step = thorough() ? 1 : n / tries + 1;
-    assert_true(n > 10);
-    for (uint64_t at = 1; at <= n; at += step)
-        fail_one(t, what, models[model].name, path, at, &went_on);
+    if (thorough()) {
+        faults.n_first = 0;
+        atomic_store(&faults.listing, true);
+        assert_int_equal(act(call, 0), 0);
+        atomic_store(&faults.listing, false);
+        (void)!unlink(output);
+    }
+    uint64_t all = atomic_load(&faults.n), step = all / calls[call].tries + 1;
+    assert_true(all > 2);
+    uint64_t n = thorough() ? faults.n_first : (all + step - 1) / step;
+    uint64_t to = part.to < n ? part.to : n;
+    for (uint64_t i = part.from; i < to; i++)
+        fail_one(call, models[model].name, thorough() ? faults.first[i] : 1 + i * step, &went_on);
     assert_true(went_on < (thorough() ? 40 : 4));
-    assert_int_equal(act(t, what, path, 0), 0); /* the session goes on */
+    assert_int_equal(act(call, 0), 0); /* the session goes on */
     (void)!unlink(output);
     if (thorough())
-        printf("%s, call %d: %llu allocations, %u done without\n", models[model].name, (int)what,
-               (unsigned long long)n, went_on);
-    tenon_free(t);
+        printf("%s, %s: %llu allocations, %llu places new, %u done without\n", models[model].name,
+               calls[call].name, (unsigned long long)all, (unsigned long long)n, went_on);
+    fflush(stdout);
+    tenon_free(session);
 }
 
 static void every_allocation_may_fail(void **state)
 {
     (void)state;
-    static const uint64_t tries[N_DOING] = {8, 3, 2, 4, 6, 6};
     for (int model = 0; model < MODELS; model++)
-        for (enum doing what = READ; what < N_DOING; what++)
-            sweep(model, what, tries[what]);
+        for (size_t call = 0; call < CALLS; call++)
+            if ((part.model < 0 || part.model == model) && (part.call < 0 || part.call == (int)call) &&
+                (model == 0 || !(calls[call].flags & ONCE)))
+                sweep(model, call);
 }
 
 /* ---- cancelling ---- */
@@ -214,11 +344,14 @@ static void a_call_is_cancelled(void **state)
 {
     (void)state;
     tenon *t = tenon_new();
-    const char *path = model_path(0);
-    double whole = tn_now(), most = 0;
-    assert_int_equal(act(t, BUILD, path, 0), 0);
-    (void)!unlink(output);
-    whole = tn_now() - whole;
+    path = model_path(0);
+    double whole = 0, most = 0;
+    for (int i = 0; i < 2; i++) { /* the second with what the first left in the cache, as those below */
+        whole = tn_now();
+        assert_int_equal(tenon_build(tenon_module_read(t, path, NULL), NULL, output, NULL), 0);
+        (void)!unlink(output);
+        whole = tn_now() - whole;
+    }
     unsigned seed = 1, n_cancelled = 0;
     for (int i = 0; i < (thorough() ? 200 : 8); i++) {
         canceller c = {.after = whole * (double)(rand_r(&seed) % 1000) / 1000};
@@ -265,11 +398,18 @@ static int teardown(void **state)
     return system(command);
 }
 
-int main(void)
+int main(int n, char **arg)
 {
+    part.only = n > 1;
+    part.model = n > 1 ? atoi(arg[1]) : -1;
+    part.call = n > 2 ? atoi(arg[2]) : -1;
+    part.from = n > 4 ? strtoull(arg[3], NULL, 10) : 0;
+    part.to = n > 4 ? strtoull(arg[4], NULL, 10) : UINT64_MAX;
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_allocation_may_fail),
         cmocka_unit_test(a_call_is_cancelled),
     };
+    if (part.only)
+        cmocka_set_test_filter("every_*");
     return cmocka_run_group_tests(tests, setup, teardown);
 }
