@@ -2,6 +2,7 @@
 #include "program/verify.h"
 
 #include "base/map.h"
+#include "base/size.h"
 
 #include <string.h>
 
@@ -255,10 +256,30 @@ static void check_alias(verifier *v, uint32_t i)
         verify_fault(v, " is an alias of neither an input, a constant nor a plain output", i);
 }
 
+/* Numbers among its sizes are no less than 0, and a shape of numbers has a size. */
+static bool is_possible(const tn_slot_ir *s)
+{
+    int64_t n = 0, elements = (int64_t)s->dtype.bits * s->dtype.lanes;
+    bool fixed = true, fits = true, empty = false;
+    for (int d = 0; d < s->ndim; d++) {
+        bool number = tn_is_int(s->dim[d], &n);
+        if (number && n < 0)
+            return false;
+        fixed = fixed && number;
+        empty = empty || (number && n == 0);
+        fits = fits && (!number || tn_i64_mul(elements, n, &elements));
+    }
+    if ((tn_is_int(s->bytes, &n) && n < 0) || (s->offset && tn_is_int(s->offset, &n) && n < 0))
+        return false;
+    return fits || empty || !fixed;
+}
+
 static void check_bytes(verifier *v, uint32_t i)
 {
     const tn_slot_ir *s = &v->f->slot[i];
     const tn_expr *dense = tn_slot_dense_bytes(v->p, s->dtype, s->ndim, s->dim);
+    if (!is_possible(s))
+        verify_fault(v, " has an extent, a size or a place that is not possible", i);
     if (s->segment > v->f->n_segment)
         verify_fault(v, " lies in a segment that does not exist", i);
     if (s->kind <= TN_SLOT_OUTPUT && s->layout)
