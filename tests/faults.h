@@ -20,7 +20,8 @@ enum { FAULTS_DEPTH = 100, FAULTS_PLACES = 1 << 18 };
 static struct {
     atomic_bool on, fired, listing;
     atomic_uint_fast64_t n;
-    uint64_t at; /* 0: none */
+    atomic_long live; /* made less freed since faults_begin, until faults_end */
+    uint64_t at;      /* 0: none */
     pthread_mutex_t mutex;
     uint64_t known[FAULTS_PLACES]; /* a table of hashes */
     uint64_t first[FAULTS_PLACES]; /* while listing */
@@ -72,7 +73,7 @@ static bool faults_hit(void)
 }
 
 /* What is in the executable meets the functions below. */
-static bool faults_hook(void *user)
+static inline bool faults_hook(void *user)
 {
     extern char __executable_start, etext;
     (void)user;
@@ -84,6 +85,7 @@ static bool faults_hook(void *user)
 static void faults_begin(uint64_t at)
 {
     atomic_store(&faults.n, 0);
+    atomic_store(&faults.live, 0);
     atomic_store(&faults.fired, false);
     faults.at = at;
     atomic_store(&faults.on, true);
@@ -99,17 +101,38 @@ void *__real_malloc(size_t n);
 void *__real_calloc(size_t n, size_t size);
 void *__real_realloc(void *at, size_t n);
 void *__real_aligned_alloc(size_t align, size_t n);
+void __real_free(void *at);
 void *__wrap_malloc(size_t n);
 void *__wrap_calloc(size_t n, size_t size);
 void *__wrap_realloc(void *at, size_t n);
 void *__wrap_aligned_alloc(size_t align, size_t n);
+void __wrap_free(void *at);
 
-void *__wrap_malloc(size_t n) { return faults_hit() ? NULL : __real_malloc(n); }
-void *__wrap_calloc(size_t n, size_t size) { return faults_hit() ? NULL : __real_calloc(n, size); }
-void *__wrap_realloc(void *at, size_t n) { return faults_hit() ? NULL : __real_realloc(at, n); }
+static void *faults_made(void *at)
+{
+    if (at && atomic_load_explicit(&faults.on, memory_order_relaxed))
+        atomic_fetch_add(&faults.live, 1);
+    return at;
+}
+
+void *__wrap_malloc(size_t n) { return faults_hit() ? NULL : faults_made(__real_malloc(n)); }
+void *__wrap_calloc(size_t n, size_t size)
+{
+    return faults_hit() ? NULL : faults_made(__real_calloc(n, size));
+}
+void *__wrap_realloc(void *at, size_t n)
+{
+    return faults_hit() ? NULL : at ? __real_realloc(at, n) : faults_made(__real_realloc(at, n));
+}
 void *__wrap_aligned_alloc(size_t align, size_t n)
 {
-    return faults_hit() ? NULL : __real_aligned_alloc(align, n);
+    return faults_hit() ? NULL : faults_made(__real_aligned_alloc(align, n));
+}
+void __wrap_free(void *at)
+{
+    if (at && atomic_load_explicit(&faults.on, memory_order_relaxed))
+        atomic_fetch_sub(&faults.live, 1);
+    __real_free(at);
 }
 
 #endif

@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "driver/driver.h"
+#include "e2e/small_models.h"
 #include "faults.h"
 #include "tenon/relay.h"
 #include "tenon/te.h"
@@ -26,33 +27,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static const struct {
-    const char *name, *text; /* text NULL: an ONNX file below TENON_SOURCE_DIR */
-} models[] = {
-    {"a convolution", "def @main(%x: Tensor[(1, 8, 9, 9), float32]) {\n"
-                      "  %0 = arange(0, 37, count=[576]);\n"
-                      "  %1 = reshape(cast(%0, dtype=\"float32\"), newshape=[8, 8, 3, 3]);\n"
-                      "  nn.relu(nn.conv2d(%x, %1, padding=[1, 1]))\n}\n"},
-    {"bytes", "def @main(%x: Tensor[(1, 3, 11, 11), uint8]) {\n"
-              "  %0 = arange(0, 37, count=[1800]);\n"
-              "  %1 = reshape(cast(%0, dtype=\"int8\"), newshape=[24, 3, 5, 5]);\n"
-              "  %2 = nn.conv2d(%x, %1, padding=[1, 1], out_dtype=\"int32\");\n"
-              "  cast(round(cast(%2, dtype=\"float32\") * 0.01f), dtype=\"uint8\")\n}\n"},
-    {"symbols", "#[version = \"0.0.5\"]\n"
-                "#[symbols = \"past in [0, 16]\"]\n"
-                "def @main(%q: Tensor[(2, s, 4), float32], %past: Tensor[(2, past, 4), float32],\n"
-                "          %k: Tensor[(2, s, 4), float32]) {\n"
-                "  %0 = concatenate((%past, %k), axis=1);\n"
-                "  %1 = transpose(%0, axes=[0, 2, 1]);\n"
-                "  nn.softmax(nn.batch_matmul(%q, %1, transpose_b=False), axis=2)\n}\n"},
-    {"control flow", "def @main(%x: Tensor[(2, 8), float32], %t: Tensor[(), int64], %c: Tensor[(), bool]) {\n"
-                     "  %0 = loop(%t, True, %x)(%i: int64, %v: Tensor[(2, 8), float32]) {\n"
-                     "    %1 = tanh(%v);\n    (True, %1)\n  };\n"
-                     "  %2 = if (%c) {\n    nn.relu(%0)\n  } else {\n    sigmoid(%0)\n  };\n  %2\n}\n"},
-    {"tests/golden/inputs/dense.onnx", NULL},
-};
-enum { MODELS = sizeof models / sizeof *models };
-
 static char folder[64], output[80];
 
 static struct { /* named on the command line */
@@ -62,22 +36,6 @@ static struct { /* named on the command line */
 } part;
 
 static bool thorough(void) { return part.only || getenv("TENON_SLOW") != NULL; }
-
-/* The model as a file. */
-static const char *model_path(int i)
-{
-    static char path[4096];
-    if (!models[i].text) {
-        snprintf(path, sizeof path, "%s/%s", getenv("TENON_SOURCE_DIR"), models[i].name);
-        return path;
-    }
-    snprintf(path, sizeof path, "%s/model.relay", folder);
-    FILE *f = fopen(path, "w");
-    assert_non_null(f);
-    assert_true(fputs(models[i].text, f) >= 0);
-    assert_int_equal(fclose(f), 0);
-    return path;
-}
 
 /* Files in the folder whose names begin so. */
 static int count_files(const char *prefix)
@@ -286,7 +244,7 @@ static void fail_one(size_t call, const char *model, uint64_t at, unsigned *went
 static void sweep(int model, size_t call)
 {
     session = tenon_new();
-    path = model_path(model);
+    path = model_path(folder, model);
     unsigned went_on = 0;
     if (act(call, 0)) /* fills the cache */
         fail_msg("%s, %s: %s", models[model].name, calls[call].name, said);
@@ -344,7 +302,7 @@ static void a_call_is_cancelled(void **state)
 {
     (void)state;
     tenon *t = tenon_new();
-    path = model_path(0);
+    path = model_path(folder, 0);
     double whole = 0, most = 0;
     for (int i = 0; i < 2; i++) { /* the second with what the first left in the cache, as those below */
         whole = tn_now();

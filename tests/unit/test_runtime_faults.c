@@ -1,6 +1,4 @@
-/* Every allocation fails once: the answer is TNR_E_MEMORY, nothing leaks, and the next attempt works.
- * The allocator is replaced through the C library's own names, which sanitizers claim for themselves: there
- * the test only runs without faults. */
+/* Every allocation fails once: the answer is TNR_E_MEMORY, nothing leaks, and the next attempt works. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -15,55 +13,7 @@
 #include "runtime/values.h"
 #include "runtime/family.h"
 
-#include <errno.h>
-#include <stdbool.h>
-
-static bool counting;
-static long left = -1; /* allocations until the fault; negative: none */
-static long live;
-
-#if defined(__GLIBC__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-#if defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define NO_FAULTS
-#endif
-#endif
-#else
-#define NO_FAULTS
-#endif
-
-#ifndef NO_FAULTS
-void *__libc_malloc(size_t n);
-void *__libc_calloc(size_t n, size_t size);
-void *__libc_memalign(size_t align, size_t n);
-void __libc_free(void *p);
-
-static void *took(void *p)
-{
-    live += counting && p;
-    return p;
-}
-
-static bool fault(void)
-{
-    if (!counting || left < 0 || left-- > 0)
-        return false;
-    errno = ENOMEM;
-    return true;
-}
-
-void *malloc(size_t n) { return fault() ? NULL : took(__libc_malloc(n)); }
-
-void *calloc(size_t n, size_t size) { return fault() ? NULL : took(__libc_calloc(n, size)); }
-
-void *aligned_alloc(size_t align, size_t n) { return fault() ? NULL : took(__libc_memalign(align, n)); }
-
-void free(void *p)
-{
-    live -= counting && p;
-    __libc_free(p);
-}
-#endif
+#include "faults.h"
 
 static void on_event(void *user, const tnr_profile_event *e)
 {
@@ -106,12 +56,10 @@ static void survives(const tnr_parts *parts, int executor, toy_io *io)
     assert_int_equal(tnr_instance_new(m, &(tnr_instance_options){.executor = executor}, &inst, NULL), TNR_OK);
     assert_int_equal(toy_set(inst, io, NULL), TNR_OK);
     for (long n = 0;; n++) {
-        counting = true;
-        left = n;
+        faults_begin((uint64_t)n + 1);
         tnr_status status = tnr_run(inst, &err);
-        bool over = left >= 0;
-        counting = false;
-        left = -1;
+        bool over = !atomic_load(&faults.fired);
+        faults_end();
         assert_int_equal(status, over ? TNR_OK : TNR_E_MEMORY);
         if (over)
             break;
@@ -140,26 +88,16 @@ static void every_allocation_may_fail(void **state)
         for (tnr_status status = TNR_E_MEMORY; status; n++) {
             tnr_error err = {0};
             const char *differs = NULL;
-            counting = true;
-            left = n;
-            live = 0;
+            faults_begin((uint64_t)n + 1);
             status = whole_life(&parts, executor, &io, &err, &differs);
-            bool struck = left < 0;
-            counting = false;
-            left = -1;
-            assert_int_equal(live, 0);
+            faults_end();
+            assert_int_equal(atomic_load(&faults.live), 0);
             assert_null(differs);
             if (status && (status != TNR_E_MEMORY || err.code != TNR_E_MEMORY))
                 fail_msg("allocation %ld: status %d \"%s\"", n, status, err.message);
-#ifndef NO_FAULTS
-            assert_int_equal(struck, status != TNR_OK); /* no fault goes unnoticed */
-#else
-            (void)struck;
-#endif
+            assert_int_equal(atomic_load(&faults.fired), status != TNR_OK); /* no fault goes unnoticed */
         }
-#ifndef NO_FAULTS
         assert_true(n > 20);
-#endif
         survives(&parts, executor, &io);
     }
     free(params[0].at);
@@ -207,19 +145,14 @@ static void every_allocation_of_programs_may_fail(void **state)
         long n = 0;
         for (tnr_status status = TNR_E_MEMORY; status; n++) {
             tnr_error err = {0};
-            counting = true;
-            left = n;
-            live = 0;
+            faults_begin((uint64_t)n + 1);
             status = short_life(&m.library, &err);
-            counting = false;
-            left = -1;
-            assert_int_equal(live, 0);
+            faults_end();
+            assert_int_equal(atomic_load(&faults.live), 0);
             if (status && status != TNR_E_MEMORY)
                 fail_msg("program %zu, allocation %ld: %s", i, n, err.message);
         }
-#ifndef NO_FAULTS
         assert_true(n > 20);
-#endif
     }
 }
 
