@@ -258,11 +258,12 @@ static void copy(verifier *v, const tn_inst_ir *x)
         verify_fault(v, " gets a copy of another size", x->operand[1]);
 }
 
-/* A row: as `to` without its first dimension; the run sees to the row's number. */
+/* A row has the bytes of `to` without its first dimension. Its own dimensions may be others: a reshape shares
+ * the slot of its operand. The run sees to the row's number. */
 static void store(verifier *v, const tn_inst_ir *x)
 {
     const tn_slot_ir *from = slot_at(v, x->operand[0]), *to = slot_at(v, x->operand[1]);
-    if (!verify_same_kind(from, to) || to->layout || to->ndim != from->ndim + 1)
+    if (!verify_same_kind(from, to) || to->layout || to->ndim == 0)
         verify_fault(v, " gets a row of another type or layout", x->operand[1]);
     else if (v->checks &&
              !verify_equal(v, to->bytes, tn_simplify(v->p, NULL, tn_mul(v->p, to->dim[0], from->bytes))))
