@@ -205,10 +205,15 @@ void tn_heap_limit(tn_heap *h, const tn_limits *limits)
     h->deadline = limits->seconds > 0 ? tn_now() + limits->seconds : 0;
 }
 
-void tn_heap_free(tn_heap *h)
+void tn_heap_end(tn_heap *h)
 {
     while (h->resources)
         tn_resource_end(h->resources);
+}
+
+void tn_heap_free(tn_heap *h)
+{
+    tn_heap_end(h);
     for (int i = 0; i < TN_SHARDS; i++) {
         tn_block *end = &h->shard[i].blocks;
         while (end->next != end)

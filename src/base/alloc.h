@@ -61,7 +61,8 @@ void tn_shard_unlock(tn_shard *s);
 
 void tn_heap_init(tn_heap *h);
 void tn_heap_limit(tn_heap *h, const tn_limits *limits); /* from now on */
-/* Releases the resources, newest first, then frees all blocks. The heap may be used again; its limits are gone. */
+void tn_heap_end(tn_heap *h); /* releases the resources, newest first; the blocks stay */
+/* Then frees all blocks. The heap may be used again; its limits are gone. */
 void tn_heap_free(tn_heap *h);
 
 #endif

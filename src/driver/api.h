@@ -6,7 +6,8 @@
  * Every public call is one of the functions below, which run its body under a guard (base/guard.h): what is raised in
  * it ends there, as an error. Each object has a heap and a context of its own. A call that looks at an object works in
  * the session's heap, in a child of the object's context, and leaves the object as it is whatever happens. A call that
- * changes an object works in the object's heap; if it is ended early, the object is dead. */
+ * changes an object works in the object's heap; if it is ended early, the object is dead, and its memory
+ * stays until the user frees it, because handles of functions and values point there. */
 #include "driver/driver.h"
 
 typedef struct tn_object {

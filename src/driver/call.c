@@ -324,7 +324,7 @@ int tn_object_change(tn_object *x, const tenon_options *o, tn_object_fn *fn, voi
     tell_in(&t->kept, t, &x->ctx, raised.kind ? &raised : NULL);
     if (!raised.kind)
         return c.failed || t->speechless;
-    tn_heap_free(&x->heap);
+    tn_heap_end(&x->heap); /* its memory stays: the user has handles in it */
     x->dead = true;
     return 1;
 }
