@@ -111,40 +111,34 @@ static void join_all(job *j, const worker w[], unsigned first, unsigned n)
         tn_raise(raised->raised);
 }
 
-static tn_heap *heap_here(void)
+/* Runs the job on `apart` threads, or the caller and threads - 1. Returns how many there were; they have ended. */
+static unsigned run(job *j, worker w[], unsigned threads, bool apart)
 {
     const tn_guard *g = tn_guard_get();
-    return g ? g->heap : NULL;
+    unsigned first = apart ? 0 : 1;
+    j->heap = g ? g->heap : NULL;
+    pthread_mutex_init(&j->mutex, NULL);
+    pthread_cond_init(&j->ended, NULL);
+    w[0] = (worker){.job = j};
+    unsigned n = start_all(j, w, first, threads > first ? threads : 1);
+    if (!apart)
+        (void)start(&w[0]);
+    join_all(j, w, first, n);
+    return n;
 }
 
 void tn_parallel_for(size_t n, unsigned threads, void (*fn)(void *user, size_t i, unsigned worker),
                      void *user)
 {
     worker w[THREADS_MAX];
-    job j = {.fn = fn,
-             .user = user,
-             .n = n,
-             .heap = heap_here(),
-             .mutex = PTHREAD_MUTEX_INITIALIZER,
-             .ended = PTHREAD_COND_INITIALIZER};
-    w[0] = (worker){.job = &j}; /* the caller */
-    unsigned n_thread = start_all(&j, w, 1, threads);
-    (void)start(&w[0]);
-    join_all(&j, w, 1, n_thread);
+    (void)run(&(job){.fn = fn, .user = user, .n = n}, w, threads, false);
 }
 
 bool tn_parallel_apart(size_t n, unsigned threads, void (*fn)(void *user, size_t i, unsigned worker),
                        void *user)
 {
     worker w[THREADS_MAX];
-    job j = {.fn = fn,
-             .user = user,
-             .n = n,
-             .heap = heap_here(),
-             .mutex = PTHREAD_MUTEX_INITIALIZER,
-             .ended = PTHREAD_COND_INITIALIZER};
-    unsigned n_thread = start_all(&j, w, 0, threads ? threads : 1);
-    join_all(&j, w, 0, n_thread);
+    unsigned n_thread = run(&(job){.fn = fn, .user = user, .n = n}, w, threads, true);
     bool done = n_thread > 0 || n == 0;
     for (unsigned i = 0; i < n_thread; i++)
         done = done && !w[i].abandoned;

@@ -17,8 +17,9 @@ void tn_parallel_for(size_t n, unsigned threads, void (*fn)(void *user, size_t i
  * which no other begins. True: none did, and at least one thread could be started; else not all tasks are done. */
 bool tn_parallel_apart(size_t n, unsigned threads, void (*fn)(void *user, size_t i, unsigned worker),
                        void *user);
-/* For a task below frames of foreign code that would end the process: its thread stays as it is for ever, and touches
- * nothing any more. */
+/* For a task below frames of foreign code that would end the process. Its thread stays as it is for ever, and touches
+ * nothing any more: to end it would run the destructors of the frames, and those of thread-local objects, on what
+ * is half changed. It costs its stack and what the frames hold, so the caller sees to it that this is rare. */
 _Noreturn void tn_thread_abandon(void);
 
 /* CPUs this process may use: the affinity mask, cut to the cgroup quota (rounded up); at least 1. */
