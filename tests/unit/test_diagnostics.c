@@ -6,6 +6,8 @@
 #include "tenon/tenon.h"
 #include "transform/pass.h"
 
+#include <dlfcn.h>
+#include <link.h>
 #include <sys/wait.h>
 
 typedef struct module {
@@ -126,6 +128,50 @@ static void not_lowered(void **state)
     fixture_deinit(&x);
 }
 
+/* The linker exports this one to the code generator (cmake/tests.cmake), instead of LLVM's. */
+__attribute__((visibility("default"))) void *LLVMOrcLLJITLookup(void *jit, uint64_t *at, const char *name);
+
+static int find_llvm(struct dl_phdr_info *info, size_t size, void *out)
+{
+    (void)size;
+    if (!strstr(info->dlpi_name, "/libLLVM"))
+        return 0;
+    *(void **)out = dlopen(info->dlpi_name, RTLD_LAZY | RTLD_NOLOAD);
+    return 1;
+}
+
+static bool linking_is_fatal;
+
+void *LLVMOrcLLJITLookup(void *jit, uint64_t *at, const char *name)
+{
+    void *llvm = NULL;
+    dl_iterate_phdr(find_llvm, &llvm);
+    assert_non_null(llvm);
+    void *(*lookup)(void *, uint64_t *, const char *);
+    void (*end)(const char *, bool); /* llvm::report_fatal_error(const char *, bool) */
+    *(void **)&lookup = dlsym(llvm, "LLVMOrcLLJITLookup");
+    *(void **)&end = dlsym(llvm, "_ZN4llvm18report_fatal_errorEPKcb");
+    if (linking_is_fatal)
+        end("the linker is tired", false);
+    return lookup(jit, at, name);
+}
+
+static void fail_to_link(fixture *x, const tn_llvm_api *llvm, const tn_unit *u)
+{
+    const tn_library *library;
+    tn_jit *jit;
+    for (int i = 0; i < 2; i++) {
+        tn_diag_clear(&x->ctx);
+        linking_is_fatal = true;
+        assert_int_equal(llvm->jit(u, NULL, &jit, &library), TN_FAIL);
+        assert_diag(x, "default: this process cannot run its code: the linker is tired [codegen-E010]");
+        linking_is_fatal = false;
+        assert_int_equal(llvm->jit(u, NULL, &jit, &library), TN_OK);
+        assert_int_equal(library->n_kernel, 1);
+        llvm->jit_free(jit);
+    }
+}
+
 static void fail_in_llvm(void *user)
 {
     (void)user;
@@ -151,6 +197,7 @@ static void fail_in_llvm(void *user)
     assert_int_equal(llvm->emit(&u, NULL, TN_LLVM_OBJECT, &out), TN_OK);
     assert_int_equal(out.n, before.n);
     assert_memory_equal(out.at, before.at, out.n);
+    fail_to_link(&x, llvm, &u);
     tn_buf_deinit(&before);
     tn_buf_deinit(&out);
     fixture_deinit(&x);

@@ -106,9 +106,12 @@ static void emit_unit(tn_lgen *g)
     TN_ASSERT(g->status != TN_OK || !LLVMVerifyModule(g->m, LLVMPrintMessageAction, NULL));
 }
 
-/* LLVM's list of targets is one for all threads. */
-static void know_targets(void)
+static void on_fatal(const char *why);
+
+/* LLVM's list of targets, and its handler of fatal errors, are the process's. */
+static void prepare(void)
 {
+    LLVMInstallFatalErrorHandler(on_fatal);
     LLVMInitializeAllTargetInfos();
     LLVMInitializeAllTargets();
     LLVMInitializeAllTargetMCs();
@@ -122,8 +125,8 @@ static tn_status machine_for(tn_ctx *ctx, const tn_llvm_options *o, const char *
     const char *triple = o->triple ? o->triple : take_text(LLVMGetDefaultTargetTriple(), host);
     char *message = NULL;
     LLVMTargetRef target;
-    static pthread_once_t known = PTHREAD_ONCE_INIT;
-    pthread_once(&known, know_targets);
+    static pthread_once_t prepared = PTHREAD_ONCE_INIT;
+    pthread_once(&prepared, prepare);
     if (LLVMGetTargetFromTriple(triple, &target, &message))
         return tn_error(ctx, "codegen-E007", NULL, "LLVM has no target for %s; give another -mtriple: %s",
                         triple, take_text(message, why));
@@ -146,18 +149,18 @@ static void no_code(tn_lgen *g, const char *why)
  * whose frames nothing may leave, so it only takes a note. */
 static void complain(LLVMDiagnosticInfoRef d, void *user)
 {
-    tn_lgen *g = user;
-    if (LLVMGetDiagInfoSeverity(d) != LLVMDSError || *g->complaint)
+    tn_llvm_fate *fate = user;
+    if (LLVMGetDiagInfoSeverity(d) != LLVMDSError || *fate->complaint)
         return;
-    take_text(LLVMGetDiagInfoDescription(d), g->complaint);
-    g->complaint[strcspn(g->complaint, "\n")] = 0;
+    take_text(LLVMGetDiagInfoDescription(d), fate->complaint);
+    fate->complaint[strcspn(fate->complaint, "\n")] = 0;
 }
 
 /* Builds and optimises the module of g's part. Safe in a thread of its own: nothing is shared but what is only read. */
 static void build(tn_lgen *g, const tn_llvm_options *o, LLVMTargetMachineRef tm)
 {
     g->c = LLVMContextCreate();
-    LLVMContextSetDiagnosticHandler(g->c, complain, g);
+    LLVMContextSetDiagnosticHandler(g->c, complain, &g->fate);
     g->m = LLVMModuleCreateWithNameInContext(g->unit->name, g->c);
     g->b = LLVMCreateBuilderInContext(g->c);
     init_types(g);
@@ -214,7 +217,7 @@ static void print_module(tn_lgen *g, LLVMTargetMachineRef tm, enum tn_llvm_form 
 /* ---- parts: kernels are compiled in parallel, each part a module of its own ---- */
 
 /* What the thread lets LLVM work at: its handler of fatal errors is not told. */
-static _Thread_local tn_lgen *working;
+static _Thread_local tn_llvm_fate *working;
 
 enum { MAX_PARTS = 64 };
 typedef struct {
@@ -238,13 +241,13 @@ static tn_buf *out_of(part_jobs *c, const part *p) { return &c->out[p->index]; }
 static void make(part_jobs *c, part *p)
 {
     tn_lgen *g = &c->g[p->index];
-    working = g;
+    working = &g->fate;
     build(g, c->o, c->tm[p->index]);
     if (g->status == TN_OK)
         print_module(g, c->tm[p->index], c->form, out_of(c, p));
     working = NULL;
-    if (*g->complaint)
-        no_code(g, g->complaint);
+    if (*g->fate.complaint)
+        no_code(g, g->fate.complaint);
     p->made = true;
 }
 
@@ -392,7 +395,7 @@ static void dispose_parts(tn_resource *r)
 {
     part_jobs *c = r->at;
     for (size_t i = 0; i < MAX_PARTS; i++) {
-        if (c->g[i].dead)
+        if (c->g[i].fate.dead)
             continue; /* nobody knows what state it is in */
         if (c->g[i].b)
             LLVMDisposeBuilder(c->g[i].b);
@@ -440,6 +443,7 @@ static void on_fatal(const char *why)
     if (!working)
         return;
     working->dead = true;
+    snprintf(working->complaint, sizeof working->complaint, "%s", why);
     tn_thread_abandon();
 }
 
@@ -571,13 +575,11 @@ static tn_status start_again(const tn_unit *u, part_jobs *c, const part *p)
 
 static tn_status make_all(const tn_unit *u, part_jobs *c)
 {
-    if (!atomic_load(&broken) && !memory_left() && !is_process_limited()) {
-        LLVMInstallFatalErrorHandler(on_fatal);
-        if (tn_parallel_apart(c->n, threads_of(c->o), work, c))
-            return TN_OK;
-    }
+    if (!atomic_load(&broken) && !memory_left() && !is_process_limited() &&
+        tn_parallel_apart(c->n, threads_of(c->o), work, c))
+        return TN_OK;
     for (uint32_t i = 0; i < c->n; i++)
-        if (c->g[c->part[i].index].dead)
+        if (c->g[c->part[i].index].fate.dead)
             TN_TRY(start_again(u, c, &c->part[i]));
     return make_in_child(u, c);
 }
@@ -629,14 +631,6 @@ static tn_status no_jit(const tn_unit *u, const char *why)
     return tn_error(u->ctx, "codegen-E010", NULL, "%s: this process cannot run its code: %s", u->name, why);
 }
 
-static tn_status orc_error(const tn_unit *u, LLVMErrorRef e)
-{
-    char *m = LLVMGetErrorMessage(e), why[TN_LLVM_TEXT];
-    snprintf(why, sizeof why, "%s", m);
-    LLVMDisposeErrorMessage(m);
-    return no_jit(u, why);
-}
-
 static void dispose_jit(tn_resource *r)
 {
     LLVMErrorRef e = LLVMOrcDisposeLLJIT(r->at);
@@ -648,6 +642,13 @@ static void dispose_jit(tn_resource *r)
 static void jit_free(tn_jit *j) { tn_resource_end((tn_resource *)(void *)j); }
 
 static void jit_keep(tn_jit *j) { tn_resource_keep((tn_resource *)(void *)j); }
+
+typedef struct {
+    const tn_buf *object;
+    tn_resource *held; /* of the LLJIT */
+    LLVMOrcExecutorAddress at;
+    tn_llvm_fate fate;
+} link_job;
 
 static LLVMErrorRef add_object(LLVMOrcLLJITRef jit, const tn_buf *object)
 {
@@ -662,35 +663,59 @@ static LLVMErrorRef add_object(LLVMOrcLLJITRef jit, const tn_buf *object)
         jit, lib, LLVMCreateMemoryBufferWithMemoryRangeCopy(object->at, object->n, "unit"));
 }
 
+static LLVMErrorRef link_object(link_job *j)
+{
+    LLVMOrcLLJITRef lljit = NULL;
+    LLVMErrorRef e = LLVMOrcCreateLLJIT(&lljit, NULL);
+    j->held->at = lljit;
+    if (!e)
+        e = add_object(lljit, j->object);
+    return e ? e : LLVMOrcLLJITLookup(lljit, &j->at, TENON_QUERY_SYMBOL);
+}
+
+static void do_link(void *user, size_t i, unsigned worker)
+{
+    link_job *j = user;
+    (void)i, (void)worker;
+    working = &j->fate;
+    LLVMErrorRef e = link_object(j);
+    working = NULL;
+    if (!e)
+        return;
+    char *m = LLVMGetErrorMessage(e);
+    snprintf(j->fate.complaint, sizeof j->fate.complaint, "%s", m);
+    LLVMDisposeErrorMessage(m);
+}
+
+/* The code in this process. It cannot be linked in another, so each fatal error costs a thread. */
+static tn_status link_here(const tn_unit *u, link_job *j)
+{
+    bool ended = tn_parallel_apart(1, 1, do_link, j);
+    if (ended && !*j->fate.complaint)
+        return TN_OK;
+    if (j->fate.dead)
+        tn_resource_drop(j->held); /* nobody knows what state it is in */
+    else
+        tn_resource_end(j->held);
+    return no_jit(u, *j->fate.complaint ? j->fate.complaint : "no thread can be started");
+}
+
 static tn_status jit(const tn_unit *u, const tn_llvm_options *o, tn_jit **out_jit,
                      const tn_library **out_library)
 {
     tn_buf object = {0};
-    LLVMOrcLLJITRef lljit = NULL;
-    LLVMOrcExecutorAddress at = 0;
     if (o && o->triple)
         return no_jit(u, "the code is for another machine");
     tn_status st = emit(u, o, TN_LLVM_OBJECT, &object);
-    if (st != TN_OK) {
-        tn_buf_deinit(&object);
-        return st;
-    }
-    LLVMInitializeNativeTarget();
-    LLVMInitializeNativeAsmPrinter();
-    tn_resource *held = tn_resource_new(dispose_jit);
-    LLVMErrorRef e = LLVMOrcCreateLLJIT(&lljit, NULL);
-    held->at = lljit;
-    if (!e)
-        e = add_object(lljit, &object);
-    if (!e)
-        e = LLVMOrcLLJITLookup(lljit, &at, TENON_QUERY_SYMBOL);
+    link_job j = {.object = &object, .held = tn_resource_new(dispose_jit)};
+    if (st == TN_OK)
+        st = link_here(u, &j);
+    else
+        tn_resource_end(j.held);
     tn_buf_deinit(&object);
-    if (e) {
-        tn_resource_end(held);
-        return orc_error(u, e);
-    }
-    *out_jit = (tn_jit *)(void *)held;
-    *out_library = ((tn_library_query_fn *)(uintptr_t)at)(TENON_ABI_VERSION);
+    TN_TRY(st);
+    *out_jit = (tn_jit *)(void *)j.held;
+    *out_library = ((tn_library_query_fn *)(uintptr_t)j.at)(TENON_ABI_VERSION);
     TN_ASSERT(*out_library); /* made for this very version */
     return TN_OK;
 }

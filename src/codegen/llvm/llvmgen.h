@@ -13,6 +13,12 @@ typedef struct tn_lvalue {
 
 enum { TN_LLVM_TEXT = 400 }; /* bytes of what LLVM says, cut */
 
+/* What became of LLVM's work on something. */
+typedef struct tn_llvm_fate {
+    bool dead;                    /* a fatal error ended it */
+    char complaint[TN_LLVM_TEXT]; /* "": none */
+} tn_llvm_fate;
+
 typedef struct tn_lgen {
     const tn_unit *unit;
     tn_arena arena;
@@ -40,8 +46,7 @@ typedef struct tn_lgen {
     uint32_t n_size;        /* size functions made */
     const uint8_t *part_of; /* kernel -> part; NULL: one module holds all */
     uint8_t part;
-    bool dead;                       /* LLVM ended it by a fatal error */
-    char complaint[TN_LLVM_TEXT];    /* of LLVM; "": none */
+    tn_llvm_fate fate;
     const char *fail_id, *fail_text; /* first failure; reported once all parts are done */
     tn_status status;
 } tn_lgen;
