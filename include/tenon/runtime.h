@@ -286,6 +286,90 @@ TNR_CHECKED tnr_status tnr_state_set(tnr_instance *instance, const char *name, c
                                      tnr_error *err);
 TNR_CHECKED tnr_status tnr_state_reset(tnr_instance *instance, tnr_error *err);
 
+/* ---- values: what is not a tensor of the caller's ---- */
+
+/* Some models take, give or pass to host functions lists, strings, tuples and other data types. Their inputs and
+ * outputs have the element type kDLOpaqueHandle, no dimensions, and are set and got as values. A value is counted,
+ * does not change (but for what a reference holds), and belongs to one instance: it is used as the instance is, by one
+ * thread at a time, is given to no other instance, and ends with the instance at the latest. */
+typedef struct tnr_value tnr_value;
+
+enum tnr_value_kind {
+    TNR_VALUE_TENSOR = 1,      /* elements in memory of its own */
+    TNR_VALUE_CLOSURE = 2,     /* a function of the model; can be passed on */
+    TNR_VALUE_CONSTRUCTOR = 3, /* a tag and fields: list cells, options, tuples (tag 0) */
+    TNR_VALUE_REFERENCE = 4,   /* holds a value, another one after a run perhaps */
+    TNR_VALUE_TEXT = 5         /* bytes */
+};
+
+typedef struct tnr_value_info { /* zero-initialise to make a value */
+    int32_t kind;               /* enum tnr_value_kind */
+    uint32_t tag;               /* CONSTRUCTOR */
+    uint32_t n_field, reserved0;
+    tnr_value *const *field; /* n_field: a CONSTRUCTOR's fields, what a REFERENCE holds */
+    const char *text;        /* TEXT: text_n bytes; of a value that exists, and a NUL */
+    size_t text_n;
+    DLTensor tensor; /* TENSOR */
+} tnr_value_info;
+
+/* Look into a value. What *out_info points to is valid as long as the value, and read-only. */
+void tnr_value_get(const tnr_value *value, tnr_value_info *out_info);
+
+/* Make a tensor (of a dense one in CPU memory), a text or a constructor's value: contents are copied, fields get one
+ * reference more each.
+ *   fails  TNR_E_ARG (another kind, a field that is NULL or another instance's, a model without values),
+ *          TNR_E_LAYOUT, TNR_E_SHAPE, TNR_E_MEMORY
+ *   owns   *out_value has one reference, released with tnr_value_release */
+TNR_CHECKED tnr_status tnr_value_new(tnr_instance *instance, const tnr_value_info *info,
+                                     tnr_value **out_value, tnr_error *err);
+void tnr_value_retain(tnr_value *value);
+void tnr_value_release(tnr_value *value); /* NULL does nothing; never after the instance is freed */
+
+/* Set an input that is a value, by its index (tnr_input_find). The instance keeps a reference until another one is
+ * set.
+ *   fails  TNR_E_ARG (no such input, another instance's value), TNR_E_DTYPE (the input is a tensor) */
+TNR_CHECKED tnr_status tnr_set_input_value(tnr_instance *instance, uint32_t index, tnr_value *value,
+                                           tnr_error *err);
+
+/* Get an output that is a value, by its index (tnr_output_find): borrowed, and valid until the next tnr_run unless it
+ * is retained.
+ *   fails  TNR_E_ARG, TNR_E_STATE, TNR_E_DTYPE (the output is a tensor) */
+TNR_CHECKED tnr_status tnr_get_output_value(tnr_instance *instance, uint32_t index, tnr_value **out_value,
+                                            tnr_error *err);
+
+/* ---- host functions: what a model calls by name ---- */
+
+typedef struct tnr_host_call { /* valid during the call */
+    tnr_instance *instance;    /* for tnr_value_new; no other function of it may be called */
+    const char *name;          /* of the host function */
+    const char *node;          /* names of model nodes, for messages */
+    uint32_t n_in, n_out;
+    /* n_in + n_out dense tensors in CPU memory. Inputs are read-only. Results have their memory, whose contents are
+     * unspecified before: the function fills all of it. A value has the type kDLOpaqueHandle and no data. */
+    const DLTensor *tensor;
+    /* n_in + n_out: an input that is a value, borrowed; for a result that is one, NULL, which the function replaces by
+     * a value of the instance and one reference to it, which the run takes; NULL for tensors */
+    tnr_value **value;
+} tnr_host_call;
+
+/* A function that a model calls. It returns 0, or a failure and one sentence in err->message, which is empty before
+ * (tnr_error.code and position need not be set). The run then ends with "<nodes>: <sentence>", the returned code if it
+ * is of enum tnr_code, else TNR_E_CHECK. It is called on the thread of tnr_run, between kernels, with the default
+ * floating-point control, and must return: no longjmp, no thread exit. It may use other instances. Several
+ * instances may call it at once. */
+typedef tnr_status tnr_host_fn(void *user, const tnr_host_call *call, tnr_error *err);
+
+/* Register a function under the name that the model calls it by, with a module or with one instance; NULL for fn
+ * takes it back. An instance begins with the functions that its module has when it is made, and goes on with its own:
+ * register with a module from one thread, before instances are made. A name that the model does not call is ignored. A
+ * run of a model that calls a name without a function fails at its beginning (TNR_E_NAME) and says which.
+ * `user` is borrowed for as long as the function is registered.
+ *   fails  TNR_E_ARG, TNR_E_MEMORY, TNR_E_STATE (the instance is running) */
+TNR_CHECKED tnr_status tnr_host_register(tnr_module *module, const char *name, tnr_host_fn *fn, void *user,
+                                         tnr_error *err);
+TNR_CHECKED tnr_status tnr_instance_host_register(tnr_instance *instance, const char *name, tnr_host_fn *fn,
+                                                  void *user, tnr_error *err);
+
 typedef struct tnr_operations { /* arithmetic; a multiply-add counts 2 */
     uint64_t floats;            /* of floating-point numbers, except the following */
     uint64_t bfloat16;          /* multiply-adds of bfloat16 values */

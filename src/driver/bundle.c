@@ -175,6 +175,20 @@ static bool needs(const tn_program_ir *p, int family)
     return found;
 }
 
+/* Its header declares functions that take and give pointers to elements, and none to register others. */
+static tn_status check_program(tn_build *b, const char *output)
+{
+    bool value = false;
+    for (uint32_t i = 0; i < b->main.n_slot; i++)
+        value |= b->main.slot[i].kind <= TN_SLOT_OUTPUT && b->main.slot[i].storage == TN_STORAGE_HANDLE;
+    return value || needs(&b->program, HOST)
+               ? tn_error(b->ctx, "driver-E096", NULL,
+                          "%s: a self-contained library cannot %s; write a .tar, which the runtime opens",
+                          output,
+                          value ? "take or give values other than tensors" : "call functions of the host")
+               : TN_OK;
+}
+
 /* ---- one object ---- */
 
 static tn_status join(tn_workdir *w, uint32_t n, const char *const object[], const char *model,
@@ -376,6 +390,7 @@ tn_status tn_bundle_write(tn_build *b, enum tn_bundle_form form, uint32_t n, con
                           const char *output, size_t *out_bytes)
 {
     tn_workdir *w;
+    TN_TRY(check_program(b, output));
     if (form == TN_BUNDLE_C)
         return write_source(b, n, code, output, out_bytes);
     TN_TRY(tn_workdir_open(b, &w));

@@ -23,6 +23,8 @@ static bool is_static(const tn_program_ir *program)
     bool calls = program->n_function == 1 && !program->n_state;
     for (uint32_t i = 0; i < p->n_inst; i++)
         calls = calls && p->inst[i].op == TN_INST_CALL;
+    for (uint32_t i = 0; i < p->n_slot; i++)
+        calls = calls && p->slot[i].storage == TN_STORAGE_BYTES;
     return calls && p->n_symbol == 0;
 }
 

@@ -174,7 +174,8 @@ void tn_program_plan(tn_memory_plan *m);
 
 /* ---- mod.json (graph_json.c) ---- */
 
-/* Only of a program of one function without jumps, symbols and states; false: it has some, and nothing is written. */
+/* Only of a program of one function without jumps, symbols, handles and states; false: it has some, and
+ * nothing is written. */
 bool tn_program_json(tn_pool *p, tn_arena *arena, const tn_program_ir *program,
                      const tn_kernel_signature *kernel, tn_buf *out);
 

@@ -270,6 +270,15 @@ static void store(verifier *v, const tn_inst_ir *x)
         verify_fault(v, " gets a row of another size", x->operand[1]);
 }
 
+/* Values and functions of the host know no layouts. */
+static void plain(verifier *v, const tn_inst_ir *x)
+{
+    for (uint32_t i = 0; i < x->n_operand; i++)
+        if (is_slot_letter(v->letter[i]) && slot_at(v, x->operand[i])->layout)
+            verify_fault(v, " has a layout, which neither values nor functions of the host have",
+                         x->operand[i]);
+}
+
 static void grows(verifier *v, const tn_inst_ir *x)
 {
     const tn_slot_ir *s = slot_at(v, x->operand[0]);
@@ -325,7 +334,12 @@ static void effect(verifier *v, const tn_inst_ir *x)
         invoke(v, x);
         results_apart(v, x);
         break;
-    case TN_INST_CALL_HOST: results_apart(v, x); break;
+    case TN_INST_CALL_HOST:
+        plain(v, x);
+        results_apart(v, x);
+        break;
+    case TN_INST_BOX:
+    case TN_INST_UNBOX: plain(v, x); break;
     case TN_INST_CLOSURE: closure(v, x); break;
     case TN_INST_BIND_STATE:
     case TN_INST_GROW: grows(v, x); break;

@@ -221,8 +221,6 @@ static void check_handle(verifier *v, uint32_t i)
         verify_fault(v, " cannot be a handle", i);
     if (s->ndim || s->offset || s->segment || s->alias >= 0)
         verify_fault(v, " is a handle, which has no shape and no place", i);
-    if (v->f == v->program->function && s->kind <= TN_SLOT_OUTPUT)
-        verify_fault(v, " is a handle, which main neither takes nor gives", i);
 }
 
 static void check_state_slot(verifier *v, uint32_t i)

@@ -160,9 +160,9 @@ static tnr_status size_slot(tnr_frame *f, uint32_t at, uint64_t arena_bytes, tnr
     int64_t bytes = tnr_size_get(s->bytes, f->sym), offset = -1, end;
     if (bytes < 0)
         return contradiction(s, at, "has a negative size", err);
-    if (is_main(f) && s->kind <= TN_SLOT_OUTPUT && !bytes_fit_shape(f, s, (uint64_t)bytes))
-        return contradiction(s, at, "has a size that does not fit its shape", err);
     bool placed = s->storage == TN_STORAGE_BYTES;
+    if (is_main(f) && placed && s->kind <= TN_SLOT_OUTPUT && !bytes_fit_shape(f, s, (uint64_t)bytes))
+        return contradiction(s, at, "has a size that does not fit its shape", err);
     if (placed && (s->kind == TN_SLOT_TEMP || s->kind == TN_SLOT_OUTPUT))
         offset = tnr_size_get(s->offset, f->sym);
     if (offset < (placed && s->kind == TN_SLOT_TEMP ? 0 : -1) || (offset > 0 && offset % 64 != 0))
@@ -269,8 +269,6 @@ static tnr_status place_all(tnr_frame *f, tnr_error *err)
 static tnr_status place_result(tnr_frame *f, uint32_t i, tnr_error *err)
 {
     uint32_t slot = f->code->output[i];
-    if (f->code->function->slot[slot].storage == TN_STORAGE_HANDLE)
-        return TNR_OK;
     if (f->bytes[slot] != f->result[i].bytes)
         return tnr_fail(
             err, TNR_E_CHECK, i,
@@ -283,9 +281,11 @@ static tnr_status place_result(tnr_frame *f, uint32_t i, tnr_error *err)
 
 tnr_status tnr_place_output(tnr_frame *f, uint32_t i, tnr_error *err)
 {
+    uint32_t slot = f->code->output[i];
+    if (f->code->function->slot[slot].storage == TN_STORAGE_HANDLE)
+        return TNR_OK;
     if (!is_main(f))
         return place_result(f, i, err);
-    uint32_t slot = f->code->output[i];
     const tnr_given *out = &f->instance->output_given[i];
     tnr_result *r = &f->instance->output[i];
     const tnr_tensor_info *info = tnr_module_output(f->instance->module, i);

@@ -63,17 +63,16 @@ static tnr_status step(tnr_instance *inst, tnr_profile_event *out_event, int *ou
     *out_done = !e.frame;
     if (*out_done) {
         inst->stepping = false;
-        tnr_deliver(inst);
-    } else {
-        tnr_event(e.frame, e.at, e.variant, e.ns, out_event);
+        return tnr_deliver(inst, err);
     }
+    tnr_event(e.frame, e.at, e.variant, e.ns, out_event);
     return TNR_OK;
 }
 
 tnr_status tnr_debug_step(tnr_instance *instance, tnr_profile_event *out_event, int *out_done, tnr_error *err)
 {
     if (!out_event || !out_done)
-        return tnr_fail(err, TNR_E_ARG, 0, "tnr_debug_step: out_event or out_done is NULL");
+        return tnr_fail_argument("tnr_debug_step", err);
     tnr_status status = tnr_enter(instance, "tnr_debug_step", err);
     if (status)
         return status;
@@ -118,7 +117,7 @@ tnr_status tnr_debug_value(tnr_instance *instance, const char *name, DLTensor *o
     int done = 0;
     tnr_profile_event e;
     if (!name || !out_view)
-        return tnr_fail(err, TNR_E_ARG, 0, "tnr_debug_value: name or out_view is NULL");
+        return tnr_fail_argument("tnr_debug_value", err);
     tnr_status status = tnr_debug_begin(instance, err);
     if (status)
         return status;
@@ -166,8 +165,7 @@ tnr_status tnr_kernel_info_get(const tnr_instance *instance, uint32_t index, tnr
                                       .slot = p->operand + in->operand};
         return TNR_OK;
     }
-    return tnr_fail(err, TNR_E_ARG, 0,
-                    "tnr_kernel_info_get: out_info is NULL, or there is no such kernel call");
+    return tnr_fail_argument("tnr_kernel_info_get", err);
 }
 
 const char *tnr_slot_name(const tnr_instance *instance, uint32_t slot)

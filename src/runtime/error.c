@@ -98,11 +98,31 @@ tnr_status tnr_check_extent(const tn_symbol *s, int64_t v, const char *what, con
                                                  what, who, s->name, v, s->min, s->max);
 }
 
+tnr_status tnr_fail_argument(const char *function, tnr_error *err)
+{
+    return tnr_fail(err, TNR_E_ARG, 0, "%s: an argument is NULL, or an index or an option out of range",
+                    function);
+}
+
 tnr_status tnr_check_index(const char *what, uint32_t index, uint32_t n, const void *out, tnr_error *err)
 {
     return index < n && out
                ? TNR_OK
                : tnr_fail(err, TNR_E_ARG, 0, "no %s %" PRIu32 ": there are %" PRIu32, what, index, n);
+}
+
+void tnr_list_add(char list[TNR_LIST_TEXT], const char *name)
+{
+    static const char more[] = ", ...";
+    size_t at = strlen(list), room = TNR_LIST_TEXT - at;
+    if (at + 1 > sizeof more && strcmp(list + at + 1 - sizeof more, more) == 0)
+        return;
+    snprintf(list + at, room, "%s%s", at ? ", " : "", strlen(name) + 2 * sizeof more > room ? "..." : name);
+}
+
+tnr_status tnr_fail_not_run(tnr_error *err)
+{
+    return tnr_fail(err, TNR_E_STATE, 0, "no output yet: no run has succeeded since the last change");
 }
 
 tnr_status tnr_fail_memory(tnr_error *err, uint64_t bytes)

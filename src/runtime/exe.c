@@ -21,7 +21,11 @@
 
 enum { MAX_COUNT = 1 << 28, MAX_NDIM = 64 };
 
-DLDataType tnr_slot_dtype(const tn_slot *slot) { return (DLDataType){slot->code, slot->bits, 1}; }
+DLDataType tnr_slot_dtype(const tn_slot *slot)
+{
+    return slot->storage == TN_STORAGE_HANDLE ? (DLDataType){kDLOpaqueHandle, 64, 1}
+                                              : (DLDataType){slot->code, slot->bits, 1};
+}
 
 static tnr_status damaged(tnr_error *err, uint64_t position, const char *what, const char *name)
 {
@@ -29,7 +33,7 @@ static tnr_status damaged(tnr_error *err, uint64_t position, const char *what, c
                     name ? " \"" : "", name ? name : "", name ? "\"" : "");
 }
 
-static tnr_status check_tables(const tn_program_function *p, tnr_error *err)
+static const char *tables_fault(const tn_program_function *p)
 {
     const struct {
         const void *table;
@@ -38,112 +42,107 @@ static tnr_status check_tables(const tn_program_function *p, tnr_error *err)
                {p->operand, p->n_operand}, {p->size, p->n_size},     {p->segment_bytes, p->n_segment}};
     for (size_t i = 0; i < sizeof row / sizeof row[0]; i++)
         if (row[i].n > MAX_COUNT || (row[i].n > 0 && !row[i].table))
-            return damaged(err, 0, "a table is missing or too long", NULL);
+            return "a table is missing or too long";
     for (uint32_t i = 0; i < p->n_symbol; i++)
         if (!p->symbol[i].name || p->symbol[i].min < 0 || p->symbol[i].max < p->symbol[i].min)
-            return damaged(err, i, "a symbol without a name or with an empty range", NULL);
+            return "a symbol without a name or with an empty range";
     if (p->n_late > p->n_symbol)
-        return damaged(err, 0, "more symbols are bound during the run than exist", NULL);
+        return "more symbols are bound during the run than exist";
     for (uint32_t i = 0; i < p->n_slot; i++)
         if (p->slot[i].segment > p->n_segment)
-            return damaged(err, i, "a slot in a segment that does not exist", NULL);
+            return "a slot in a segment that does not exist";
     if (p->n_symbol == 0 && (p->arena_bytes.fn || p->work_offset.fn))
-        return damaged(err, 0, "an arena size depends on symbols, but there are none", NULL);
+        return "an arena size depends on symbols, but there are none";
     if (!p->work_offset.fn && (p->work_offset.value < 0 || p->work_offset.value % 64 != 0))
-        return damaged(err, 0, "the work memory's offset is negative or not a multiple of 64", NULL);
+        return "the work memory's offset is negative or not a multiple of 64";
     if (!p->arena_bytes.fn && (p->arena_bytes.value < 0 || (uint64_t)p->arena_bytes.value > SIZE_MAX / 2))
-        return damaged(err, 0, "the arena's size is out of range", NULL);
-    return TNR_OK;
+        return "the arena's size is out of range";
+    return NULL;
 }
 
 /* What all functions share. */
-static tnr_status check_program(const tn_program *p, tnr_error *err)
+static const char *program_fault(const tn_program *p)
 {
     if (!p->function || p->n_function == 0 || p->n_function > MAX_COUNT)
-        return damaged(err, 0, "it has no functions", NULL);
+        return "it has no functions";
     if (p->n_state > MAX_COUNT || (p->n_state > 0 && !p->state))
-        return damaged(err, 0, "a table is missing or too long", NULL);
+        return "a table is missing or too long";
     if (p->n_text > MAX_COUNT || (p->n_text > 0 && !p->text))
-        return damaged(err, 0, "a table is missing or too long", NULL);
+        return "a table is missing or too long";
     for (uint32_t i = 0; i < p->n_text; i++)
         if (!p->text[i])
-            return damaged(err, i, "a missing text", NULL);
-    return TNR_OK;
+            return "a missing text";
+    return NULL;
 }
 
 /* Dimensions and byte count of a slot where they are constant. Inputs and outputs of main are dense; what
  * other functions take and give may have a layout. */
-static tnr_status check_slot_size(const tn_program_function *p, const tn_slot *s, uint32_t at, bool is_main,
-                                  tnr_error *err)
+static const char *slot_size_fault(const tn_program_function *p, const tn_slot *s, bool is_main)
 {
     int64_t shape[MAX_NDIM];
     bool fixed = true;
     uint64_t bytes = 0;
     if (s->ndim > MAX_NDIM || (s->ndim > 0 && !s->dim))
-        return damaged(err, at, "more than 64 dimensions, or none given, in slot", s->name);
+        return "more than 64 dimensions, or none given, in slot";
     for (uint32_t d = 0; d < s->ndim; d++) {
         fixed = fixed && !s->dim[d].fn;
         shape[d] = s->dim[d].fn ? 0 : s->dim[d].value;
     }
     if ((!fixed || s->bytes.fn || s->offset.fn) && p->n_symbol == 0)
-        return damaged(err, at, "a size depends on symbols, but there are none, in slot", s->name);
+        return "a size depends on symbols, but there are none, in slot";
     if (tnr_tensor_bytes(tnr_slot_dtype(s), s->ndim, shape, &bytes, NULL))
-        return damaged(err, at, "invalid type or shape in slot", s->name);
+        return "invalid type or shape in slot";
     if (s->bytes.fn)
-        return TNR_OK;
+        return NULL;
     if (s->bytes.value < 0 || (uint64_t)s->bytes.value > SIZE_MAX / 2)
-        return damaged(err, at, "byte count out of range in slot", s->name);
+        return "byte count out of range in slot";
     if (fixed && is_main && s->kind <= TN_SLOT_OUTPUT && (uint64_t)s->bytes.value != bytes)
-        return damaged(err, at, "byte count does not fit the shape of slot", s->name);
-    return TNR_OK;
+        return "byte count does not fit the shape of slot";
+    return NULL;
 }
 
 /* Where it lives. */
-static tnr_status check_slot_place(const tn_program_function *p, const tn_slot *s, uint32_t at,
-                                   tnr_error *err)
+static const char *slot_place_fault(const tn_program_function *p, const tn_slot *s, uint32_t at)
 {
     size_t end;
     if (s->kind == TN_SLOT_STATE)
-        return TNR_OK;
+        return NULL;
     if (s->alias < -1 || s->alias >= (int64_t)p->n_slot || (s->alias >= 0 && s->kind != TN_SLOT_OUTPUT))
-        return damaged(err, at, "alias out of range in slot", s->name);
+        return "alias out of range in slot";
     if (s->alias >= 0) {
         const tn_slot *of = &p->slot[s->alias];
         if (of->kind == TN_SLOT_TEMP || of->kind == TN_SLOT_STATE || s->alias == (int64_t)at ||
             (of->kind == TN_SLOT_OUTPUT && of->alias >= 0))
-            return damaged(
-                err, at,
-                "an output is an alias of neither an input, a constant nor a plain output:", s->name);
+            return "an output is an alias of neither an input, a constant nor a plain output:";
         if (!of->bytes.fn && !s->bytes.fn && of->bytes.value != s->bytes.value)
-            return damaged(err, at, "an alias of another size:", s->name);
+            return "an alias of another size:";
     }
     if (s->kind == TN_SLOT_INPUT || s->kind == TN_SLOT_CONST || s->storage == TN_STORAGE_HANDLE ||
         s->offset.fn)
-        return TNR_OK;
+        return NULL;
     if (s->kind == TN_SLOT_OUTPUT && s->offset.value == -1)
-        return TNR_OK;
+        return NULL;
     if (s->offset.value < 0 || s->offset.value % 64 != 0)
-        return damaged(err, at, "arena offset is negative or not a multiple of 64 in slot", s->name);
+        return "arena offset is negative or not a multiple of 64 in slot";
     if (s->segment)
-        return TNR_OK; /* checked when it is planned */
+        return NULL; /* checked when it is planned */
     if (!s->bytes.fn && !p->arena_bytes.fn &&
         (!tn_size_add((size_t)s->offset.value, (size_t)s->bytes.value, &end) ||
          (int64_t)end > p->arena_bytes.value))
-        return damaged(err, at, "it does not fit into the arena: slot", s->name);
-    return TNR_OK;
+        return "it does not fit into the arena: slot";
+    return NULL;
 }
 
-static tnr_status check_bind(const tn_program_function *p, const tn_slot *s, uint32_t at, bool *bound,
-                             tnr_error *err)
+static const char *bind_fault(const tn_program_function *p, const tn_slot *s, bool *bound)
 {
     for (uint32_t d = 0; s->kind == TN_SLOT_INPUT && d < s->ndim; d++) {
         int32_t b = s->bind ? s->bind[d] : -1;
         if (b < -1 || b >= (int64_t)(p->n_symbol - p->n_late))
-            return damaged(err, at, "binds a symbol that does not exist: input", s->name);
+            return "binds a symbol that does not exist: input";
         if (b >= 0)
             bound[b] = true;
     }
-    return TNR_OK;
+    return NULL;
 }
 
 static tnr_status find_constant(tnr_exe *exe, tnr_function *code, const tn_slot *s, uint32_t at,
@@ -180,14 +179,29 @@ static bool is_state(const tn_program *p, const tn_slot *s)
     return true;
 }
 
-static const char *handle_fault(const tnr_exe *exe, const tnr_function *code, const tn_slot *s)
+static const char *handle_fault(const tn_slot *s)
 {
     if (!tnr_family_get(TNR_FAMILY_VALUE))
         return "this runtime was linked without values:";
-    if (s->ndim > 0 || s->bytes.fn || s->bytes.value != 0 || s->offset.fn || s->segment > 0 ||
-        s->kind == TN_SLOT_CONST || s->kind == TN_SLOT_STATE)
-        return "a handle with a size, or of a kind that cannot be one:";
-    return code == exe->code && s->kind != TN_SLOT_TEMP ? "main takes or gives a handle:" : NULL;
+    return s->ndim > 0 || s->bytes.fn || s->bytes.value != 0 || s->offset.fn || s->segment > 0 ||
+                   s->kind == TN_SLOT_CONST || s->kind == TN_SLOT_STATE
+               ? "a handle with a size, or of a kind that cannot be one:"
+               : NULL;
+}
+
+static const char *slot_fault(const tnr_exe *exe, const tnr_function *code, uint32_t at, bool *bound)
+{
+    const tn_program_function *p = code->function;
+    const tn_slot *s = &p->slot[at];
+    const char *fault =
+        s->storage == TN_STORAGE_HANDLE ? handle_fault(s) : slot_size_fault(p, s, code == exe->code);
+    if (!fault)
+        fault = slot_place_fault(p, s, at);
+    if (!fault)
+        fault = bind_fault(p, s, bound);
+    return !fault && s->kind == TN_SLOT_STATE && !is_state(exe->program, s)
+               ? "a slot of a state that does not exist, or of another type or size:"
+               : fault;
 }
 
 static tnr_status check_slots(tnr_exe *exe, tnr_function *code, const tnr_params *params, bool *bound,
@@ -198,26 +212,16 @@ static tnr_status check_slots(tnr_exe *exe, tnr_function *code, const tnr_params
         const tn_slot *s = &p->slot[i];
         if (!s->name || s->kind > TN_SLOT_STATE || s->storage > TN_STORAGE_HANDLE || s->device != 0)
             return damaged(err, i, "a slot without a name or of no known kind", NULL);
+        const char *fault = slot_fault(exe, code, i, bound);
+        if (fault)
+            return damaged(err, i, fault, s->name);
+        tnr_status status = s->kind == TN_SLOT_CONST ? find_constant(exe, code, s, i, params, err) : TNR_OK;
+        if (status)
+            return status;
         if (s->storage == TN_STORAGE_HANDLE) {
-            const char *fault = handle_fault(exe, code, s);
-            if (fault)
-                return damaged(err, i, fault, s->name);
             code->handles = true;
             exe->families |= 1u << TNR_FAMILY_VALUE;
         }
-        tnr_status status =
-            s->storage == TN_STORAGE_HANDLE ? TNR_OK : check_slot_size(p, s, i, code == exe->code, err);
-        if (!status)
-            status = check_slot_place(p, s, i, err);
-        if (!status)
-            status = check_bind(p, s, i, bound, err);
-        if (!status && s->kind == TN_SLOT_STATE && !is_state(exe->program, s))
-            status = damaged(err, i,
-                             "a slot of a state that does not exist, or of another type or size:", s->name);
-        if (!status && s->kind == TN_SLOT_CONST)
-            status = find_constant(exe, code, s, i, params, err);
-        if (status)
-            return status;
         if (s->kind == TN_SLOT_INPUT)
             code->input[code->n_input++] = i;
         if (s->kind == TN_SLOT_OUTPUT)
@@ -416,6 +420,15 @@ bool tnr_slots_overlap(const tn_program_function *p, uint32_t a, uint32_t b)
                                              : x->offset.value - y->offset.value < y->bytes.value;
 }
 
+const char *tnr_results_fault(const tn_program_function *p, const uint32_t *op, uint32_t n_in, uint32_t n)
+{
+    for (uint32_t i = n_in; i < n; i++)
+        for (uint32_t k = 0; k < i && p->slot[op[i]].storage == TN_STORAGE_BYTES; k++)
+            if (tnr_slots_overlap(p, op[k], op[i]))
+                return "a result that overlaps an argument or another result at";
+    return NULL;
+}
+
 /* May (or must) this result have the memory of this input? -1: neither. */
 static int overlap_kind(const tn_kernel *k, uint32_t in, uint32_t out)
 {
@@ -562,9 +575,10 @@ static tnr_status check_names(const tn_program_function *p, const uint32_t *slot
 static tnr_status check_function(tnr_exe *exe, tnr_function *code, const tnr_params *params, tnr_error *err)
 {
     const tn_program_function *p = code->function;
-    tnr_status status = check_tables(p, err);
-    if (status)
-        return status;
+    const char *fault = tables_fault(p);
+    if (fault)
+        return damaged(err, 0, fault, NULL);
+    tnr_status status = TNR_OK;
     uint32_t n = p->n_slot;
     code->input = tnr_mem_new(n, sizeof *code->input);
     code->output = tnr_mem_new(n, sizeof *code->output);
@@ -590,9 +604,10 @@ tnr_status tnr_exe_init(tnr_exe *exe, const tn_library *library, const tn_progra
                         const tnr_params *params, tnr_error *err)
 {
     *exe = (tnr_exe){.library = library, .program = program};
-    tnr_status status = check_program(program, err);
-    if (status)
-        return status;
+    const char *fault = program_fault(program);
+    if (fault)
+        return damaged(err, 0, fault, NULL);
+    tnr_status status = TNR_OK;
     exe->code = tnr_mem_new(program->n_function, sizeof *exe->code);
     if (!exe->code)
         return tnr_fail_memory(err, program->n_function * sizeof *exe->code);

@@ -39,6 +39,11 @@ void tnr_exe_deinit(tnr_exe *exe);
 /* Do two slots of a function overlap, as far as is known without its symbols? */
 bool tnr_slots_overlap(const tn_program_function *function, uint32_t a, uint32_t b);
 
+/* Results among n operands, behind n_in that are read: NULL if those of bytes lie apart from all operands
+ * before them. */
+const char *tnr_results_fault(const tn_program_function *function, const uint32_t *operand, uint32_t n_in,
+                              uint32_t n);
+
 /* Logical element type and elements' bytes of a slot, given its dimensions. */
 DLDataType tnr_slot_dtype(const tn_slot *slot);
 

@@ -92,7 +92,7 @@ static tnr_status bad_graph(const struct reader *r, const char *what)
 }
 
 /* Every key of an object is in the list. */
-static bool keys_known(const tn_json *object, const char *const *key, size_t n)
+static bool keys_known(const tn_json *object, const char key[][16], size_t n)
 {
     for (uint32_t i = 0; i < object->n; i++) {
         bool known = false;
@@ -152,9 +152,9 @@ static tnr_status read_optional(struct reader *r, const tn_json *attrs)
 
 static tnr_status read_top(struct reader *r, const tn_json *root)
 {
-    static const char *const keys[] = {"nodes", "arg_nodes", "heads", "attrs", "node_row_ptr", "metadata"};
-    static const char *const attr_keys[] = {"shape",        "dltype",        "storage_id",
-                                            "device_index", "storage_scope", "storage_offset"};
+    static const char keys[][16] = {"nodes", "arg_nodes", "heads", "attrs", "node_row_ptr", "metadata"};
+    static const char attr_keys[][16] = {"shape",        "dltype",        "storage_id",
+                                         "device_index", "storage_scope", "storage_offset"};
     if (!tn_json_is(root, TN_JSON_OBJECT) || !keys_known(root, keys, 6))
         return bad_graph(r, "must be an object of nodes, arg_nodes, heads, attrs, node_row_ptr and metadata");
     r->nodes = tn_json_find(root, "nodes");
@@ -327,7 +327,7 @@ static tnr_status read_null(struct reader *r, uint32_t at, const tn_json *name)
 
 static tnr_status read_node(struct reader *r, uint32_t at)
 {
-    static const char *const keys[] = {"op", "name", "inputs", "attrs", "control_deps"};
+    static const char keys[][16] = {"op", "name", "inputs", "attrs", "control_deps"};
     const tn_json *v = &r->nodes->u.at[at], *name = tn_json_find(v, "name"),
                   *attrs = tn_json_find(v, "attrs");
     struct node *n = &r->node[at];

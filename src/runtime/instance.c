@@ -112,8 +112,7 @@ tnr_status tnr_instance_new(tnr_module *module, const tnr_instance_options *opti
     tnr_instance_options o = options ? *options : (tnr_instance_options){0};
     if (!module || !out_instance || o.threads < 0 || o.executor < 0 || o.executor >= TNR_N_EXECUTOR ||
         (o.flags & ~(uintptr_t)TNR_INSTANCE_CHECK))
-        return tnr_fail(err, TNR_E_ARG, 0,
-                        "tnr_instance_new: module or out_instance is NULL, or an option out of range");
+        return tnr_fail_argument("tnr_instance_new", err);
     if (!module->has[o.executor] && o.executor == TNR_EXECUTOR_GRAPH && branch(module))
         return tnr_fail(
             err, TNR_E_EXECUTOR, 0,
@@ -169,11 +168,21 @@ void tnr_profile_set(tnr_instance *instance, tnr_profile_fn *fn, void *user)
 
 /* ---- giving tensors ---- */
 
+static tnr_status is_value(const char *what, const tnr_tensor_info *info, tnr_error *err)
+{
+    return tnr_fail(
+        err, TNR_E_DTYPE, 0,
+        "%s \"%.400s\" is a value, not a tensor; use tnr_set_input_value and tnr_get_output_value", what,
+        info->name);
+}
+
 /* A tensor fits what an input or output is described as: type, rank, fixed dimensions, ranges of symbols. */
 static tnr_status check_fit(const tnr_instance *inst, const char *what, const tnr_tensor_info *info,
                             const int32_t *bind, const DLTensor *t, tnr_error *err)
 {
     char have[TNR_SHAPE_TEXT], want[TNR_SHAPE_TEXT];
+    if (info->dtype.code == kDLOpaqueHandle)
+        return is_value(what, info, err);
     if (!tnr_dtype_same(t->dtype, info->dtype)) {
         char have_type[24], want_type[24];
         return tnr_fail(err, TNR_E_DTYPE, 0, "%s \"%.400s\" is %s, expected %s", what, info->name,
@@ -224,7 +233,7 @@ static tnr_status give(tnr_instance *inst, const char *what, const tnr_tensor_in
 tnr_status tnr_set_input_at(tnr_instance *instance, uint32_t index, const DLTensor *tensor, tnr_error *err)
 {
     if (!instance || !tensor || index >= instance->exe->code->n_input)
-        return tnr_fail(err, TNR_E_ARG, 0, "tnr_set_input: no tensor, or no input %" PRIu32, index);
+        return tnr_fail_argument("tnr_set_input", err);
     const int32_t *bind = instance->exe->code->function->slot[instance->exe->code->input[index]].bind;
     instance->stepping = false;
     return give(instance, "input", tnr_module_input(instance->module, index), bind, tensor,
@@ -241,7 +250,7 @@ tnr_status tnr_set_input(tnr_instance *instance, const char *name, const DLTenso
 tnr_status tnr_set_output_at(tnr_instance *instance, uint32_t index, const DLTensor *tensor, tnr_error *err)
 {
     if (!instance || index >= instance->exe->code->n_output)
-        return tnr_fail(err, TNR_E_ARG, 0, "tnr_set_output: no output %" PRIu32, index);
+        return tnr_fail_argument("tnr_set_output", err);
     tnr_given *to = &instance->output_given[index];
     if (tensor) {
         tnr_status status =
@@ -266,10 +275,12 @@ tnr_status tnr_set_output(tnr_instance *instance, const char *name, const DLTens
 tnr_status tnr_get_output_at(tnr_instance *instance, uint32_t index, DLTensor *out_view, tnr_error *err)
 {
     if (!instance || !out_view || index >= instance->exe->code->n_output)
-        return tnr_fail(err, TNR_E_ARG, 0, "tnr_get_output: out_view is NULL, or no output %" PRIu32, index);
-    if (!instance->ran)
-        return tnr_fail(err, TNR_E_STATE, 0, "no output yet: no run has succeeded since the last change");
+        return tnr_fail_argument("tnr_get_output", err);
     const tnr_tensor_info *info = tnr_module_output(instance->module, index);
+    if (info->dtype.code == kDLOpaqueHandle)
+        return is_value("output", info, err);
+    if (!instance->ran)
+        return tnr_fail_not_run(err);
     *out_view = (DLTensor){.data = instance->output[index].at,
                            .device = {kDLCPU, 0},
                            .ndim = info->ndim,
@@ -288,8 +299,8 @@ tnr_status tnr_get_output(tnr_instance *instance, const char *name, DLTensor *ou
 tnr_status tnr_copy_output_at(tnr_instance *instance, uint32_t index, const DLTensor *tensor, tnr_error *err)
 {
     DLTensor from;
-    tnr_status status = tensor ? tnr_get_output_at(instance, index, &from, err)
-                               : tnr_fail(err, TNR_E_ARG, 0, "tnr_copy_output: tensor is NULL");
+    tnr_status status =
+        tensor ? tnr_get_output_at(instance, index, &from, err) : tnr_fail_argument("tnr_copy_output", err);
     if (status)
         return status;
     tnr_tensor_info info = *tnr_module_output(instance->module, index);
@@ -317,7 +328,7 @@ tnr_status tnr_copy_output(tnr_instance *instance, const char *name, const DLTen
 tnr_status tnr_memory_get(tnr_instance *instance, tnr_memory *out_memory, tnr_error *err)
 {
     if (!instance || !out_memory)
-        return tnr_fail(err, TNR_E_ARG, 0, "tnr_memory_get: an argument is NULL");
+        return tnr_fail_argument("tnr_memory_get", err);
     tnr_status status = tnr_bind_symbols(&instance->main, false, err);
     if (status)
         return status;
@@ -353,8 +364,8 @@ tnr_status tnr_memory_get(tnr_instance *instance, tnr_memory *out_memory, tnr_er
 tnr_status tnr_peak_bytes(tnr_instance *instance, uint64_t *out_bytes, tnr_error *err)
 {
     tnr_memory m;
-    tnr_status status = out_bytes ? tnr_memory_get(instance, &m, err)
-                                  : tnr_fail(err, TNR_E_ARG, 0, "tnr_peak_bytes: out_bytes is NULL");
+    tnr_status status =
+        out_bytes ? tnr_memory_get(instance, &m, err) : tnr_fail_argument("tnr_peak_bytes", err);
     if (!status)
         *out_bytes = m.constants + m.arena + m.inputs + m.outputs + m.scratch + m.states;
     return status;

@@ -8,7 +8,7 @@
 #include "runtime/module.h"
 
 typedef struct tnr_given {
-    void *data; /* first element */
+    void *data; /* first element; of main's handles a tnr_value, one reference to it */
     uint64_t bytes;
     int64_t *shape; /* as many as the slot has dimensions */
     bool set;
@@ -18,7 +18,7 @@ typedef struct tnr_result {
     void *own; /* the instance's memory for it, if it is in neither the arena nor the caller's */
     uint64_t own_room;
     int64_t *shape; /* for the symbols bound */
-    void *at;       /* where the last run left it */
+    void *at;       /* where the last run left it; a handle: a tnr_value, one reference to it */
 } tnr_result;
 
 typedef struct tnr_state { /* state.c */
@@ -85,6 +85,7 @@ struct tnr_instance {
     tnr_state *state;            /* STATE: of the program's states, in order */
     int64_t *state_shapes;       /* memory of their shapes */
     struct tnr_value_pool *pool; /* VALUE: memory of values */
+    struct tnr_hosts *hosts;     /* HOST: functions that the program calls */
     uint32_t depth;              /* frames besides main's */
     tnr_frame **spare;           /* FRAME: free frames of each function */
     void **arg;                  /* exe->max_operand: arguments of one call */
@@ -132,7 +133,7 @@ tnr_frame *tnr_settle(tnr_instance *inst, tnr_status *out_status, tnr_error *err
 TNR_CHECKED tnr_status tnr_instruction(tnr_frame *frame, uint32_t *out_variant, tnr_error *err);
 TNR_CHECKED tnr_status tnr_walk(tnr_instance *inst, tnr_error *err);
 void tnr_event(tnr_frame *frame, uint32_t at, uint32_t variant, uint64_t nanoseconds, tnr_profile_event *out);
-void tnr_deliver(tnr_instance *inst);
+TNR_CHECKED tnr_status tnr_deliver(tnr_instance *inst, tnr_error *err);
 
 /* invoke.c, of the family FRAME. */
 /* A frame of the function, from those that are kept or a new one. fails TNR_E_CHECK (depth), TNR_E_MEMORY */

@@ -203,12 +203,8 @@ static const char *check(const tnr_exe *exe, const tnr_function *code, const tn_
         uint32_t slot = i < to->n_input ? to->input[i] : to->output[i - to->n_input];
         if (!same_kind(&p->slot[op[i]], &to->function->slot[slot]))
             return "an argument or a result of another type than the function's at";
-        bool bytes = p->slot[op[i]].storage == TN_STORAGE_BYTES;
-        for (uint32_t k = 0; bytes && i >= to->n_input && k < i; k++)
-            if (tnr_slots_overlap(p, op[k], op[i]))
-                return "a result that overlaps an argument or another result at";
     }
-    return NULL;
+    return tnr_results_fault(p, op, to->n_input, in->n_operand);
 }
 
 static tnr_status open_frames(tnr_instance *inst, tnr_error *err)

@@ -7,7 +7,6 @@
 #include "runtime/tensor.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 
 const char *tnr_version(void) { return TENON_VERSION; }
@@ -196,7 +195,7 @@ tnr_status tnr_module_finish(tnr_module *m, tnr_status status, tnr_module **out_
 tnr_status tnr_module_open_parts(const tnr_parts *parts, tnr_module **out_module, tnr_error *err)
 {
     if (!parts || !parts->library || !out_module)
-        return tnr_fail(err, TNR_E_ARG, 0, "tnr_module_open_parts: parts, library or out_module is NULL");
+        return tnr_fail_argument("tnr_module_open_parts", err);
     tnr_module *m = tnr_module_new(err);
     if (!m)
         return TNR_E_MEMORY;
@@ -218,6 +217,7 @@ void tnr_module_release(tnr_module *module)
         return;
     for (int i = 0; i < TNR_N_EXECUTOR; i++)
         tnr_exe_deinit(&module->exe[i]);
+    tnr_mem_free(module->host);
     tnr_mem_free(module->info);
     tnr_mem_free(module->info_shape);
     tnr_mem_free(module->info_symbol);
@@ -347,17 +347,10 @@ tnr_status tnr_symbol_info_get(const tnr_module *module, uint32_t index, tnr_sym
 tnr_status tnr_fail_name(const tnr_module *module, bool input, const char *name, tnr_error *err)
 {
     const char *what = input ? "input" : "output";
-    char list[128] = "";
+    char list[TNR_LIST_TEXT] = "";
     uint32_t n = input ? module->described->code->n_input : module->described->code->n_output;
-    for (uint32_t i = 0; i < n; i++) {
-        const char *one = (input ? tnr_module_input(module, i) : tnr_module_output(module, i))->name;
-        size_t at = strlen(list);
-        if (at + strlen(one) + sizeof ", ..." > sizeof list) {
-            snprintf(list + at, sizeof list - at, "%s", at ? ", ..." : "...");
-            break;
-        }
-        snprintf(list + at, sizeof list - at, "%s%s", i ? ", " : "", one);
-    }
+    for (uint32_t i = 0; i < n; i++)
+        tnr_list_add(list, (input ? tnr_module_input(module, i) : tnr_module_output(module, i))->name);
     return tnr_fail(err, TNR_E_NAME, 0, "no %s is called \"%.400s\"; %ss are: %s", what,
                     name ? name : "(null)", what, n ? list : "none");
 }

@@ -15,9 +15,10 @@ struct tnr_module {
     tnr_package package;
     tnr_shared_object object;
     const tn_library *library;
-    void *const *user;  /* tn_call.user of each kernel; NULL: none */
-    tnr_params *params; /* never NULL */
-    tnr_graph *graph;   /* NULL: no mod.json */
+    void *const *user;     /* tn_call.user of each kernel; NULL: none */
+    struct tnr_host *host; /* HOST: functions that were registered, by text of the program; NULL: none */
+    tnr_params *params;    /* never NULL */
+    tnr_graph *graph;      /* NULL: no mod.json */
     tnr_exe exe[TNR_N_EXECUTOR];
     bool has[TNR_N_EXECUTOR]; /* input i and output i are the same ones in every executor */
     const tnr_exe *described; /* the executor that describes inputs and outputs: AOT if there is one */

@@ -5,7 +5,7 @@
 #include "runtime/module.h"
 
 static const tnr_family *const all[]
-    __attribute__((used)) = {&tnr_family_frame, &tnr_family_state, &tnr_family_value};
+    __attribute__((used)) = {&tnr_family_frame, &tnr_family_host, &tnr_family_state, &tnr_family_value};
 
 /* From path, or from data if path is NULL. */
 static tnr_status open_package(const char *path, tnr_span data, const tnr_module_options *options,
@@ -14,7 +14,7 @@ static tnr_status open_package(const char *path, tnr_span data, const tnr_module
     uint32_t flags = options ? options->flags : 0;
     if (!out_module || (!path && !data.at) ||
         (flags & ~(uint32_t)(TNR_MODULE_READ | TNR_MODULE_TEMP_FILE | TNR_MODULE_CHECK_WEIGHTS)))
-        return tnr_fail(err, TNR_E_ARG, 0, "tnr_module_open: an argument is NULL or a flag is unknown");
+        return tnr_fail_argument("tnr_module_open", err);
     tnr_module *m = tnr_module_new(err);
     if (!m)
         return TNR_E_MEMORY;

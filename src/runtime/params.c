@@ -249,7 +249,7 @@ tnr_status tnr_params_open(const void *data, size_t n, tnr_params **out_params, 
     struct walk w;
     struct totals t = {0};
     if (!data || !out_params)
-        return tnr_fail(err, TNR_E_ARG, 0, "tnr_params_open: data or out_params is NULL");
+        return tnr_fail_argument("tnr_params_open", err);
     tnr_status status = walk_begin(&w, data, n, err);
     if (!status)
         status = count(w, &t, err);
@@ -322,9 +322,9 @@ bool tnr_params_get(const tnr_params *params, const char *name, DLTensor *out_vi
 tnr_status tnr_params_at(const tnr_params *params, uint32_t index, const char **out_name, DLTensor *out_view,
                          tnr_error *err)
 {
-    if (!params || !out_view || index >= params->n)
-        return tnr_fail(err, TNR_E_ARG, 0, "no parameter %" PRIu32 ": there are %" PRIu32, index,
-                        tnr_params_count(params));
+    tnr_status status = tnr_check_index("parameter", index, params ? params->n : 0, out_view, err);
+    if (status)
+        return status;
     if (out_name)
         *out_name = params->entry[index].name;
     *out_view = view(&params->entry[index]);
@@ -335,7 +335,7 @@ tnr_status tnr_params_find(const tnr_params *params, const char *name, DLTensor 
 {
     uint64_t bytes;
     if (!params || !name || !out_view)
-        return tnr_fail(err, TNR_E_ARG, 0, "tnr_params_find: an argument is NULL");
+        return tnr_fail_argument("tnr_params_find", err);
     if (!tnr_params_get(params, name, out_view, &bytes))
         return tnr_fail(err, TNR_E_NAME, 0, "no parameter is called \"%.400s\"", name);
     return TNR_OK;

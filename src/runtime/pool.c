@@ -58,6 +58,8 @@ struct job {
     int32_t fail_status;
 };
 
+#define COLD __attribute__((cold)) /* not part of a run: compiled to be small */
+
 static struct pool {
     pthread_mutex_t lock; /* starting, stopping, counting; never held while a task runs on the caller */
     _Alignas(LINE)
@@ -117,7 +119,7 @@ static bool poll_change(atomic_uint *word, uint32_t seen)
     }
 }
 
-static void record_failure(struct job *j, uint32_t task, int32_t status)
+COLD static void record_failure(struct job *j, uint32_t task, int32_t status)
 {
     pthread_mutex_lock(&j->fail_lock);
     if (j->fail_status == 0 || task < j->fail_task) {
@@ -180,7 +182,7 @@ static void *worker_main(void *argument)
 
 /* ---- starting, stopping, fork; pool.lock is held ---- */
 
-static void reset_jobs(void)
+COLD static void reset_jobs(void)
 {
     for (int i = 0; i < JOBS; i++) {
         struct job *j = &pool.job[i];
@@ -197,7 +199,7 @@ static void before_fork(void) { pthread_mutex_lock(&pool.lock); }
 static void after_fork_parent(void) { pthread_mutex_unlock(&pool.lock); }
 
 /* The child has only the thread that forked: forget the workers and the jobs of other threads. */
-static void after_fork_child(void)
+COLD static void after_fork_child(void)
 {
     atomic_store(&pool.started, 0);
     atomic_store(&pool.sleepers, 0);
@@ -209,9 +211,9 @@ static void after_fork_child(void)
 }
 
 /* CPUs the control group grants, possibly below 1; 0: no limit. */
-static double quota(void) { return tn_cpu_quota("/proc/self/cgroup", "/sys/fs/cgroup"); }
+COLD static double quota(void) { return tn_cpu_quota("/proc/self/cgroup", "/sys/fs/cgroup"); }
 
-static int32_t find_threads(void)
+COLD static int32_t find_threads(void)
 {
     int32_t n = tnr_cpus_environment();
     if (n == 0) {
@@ -226,7 +228,7 @@ static int32_t find_threads(void)
 }
 
 /* Fewer workers than wanted, where the system gives no more, only make a run slower. */
-static void start_workers(void)
+COLD static void start_workers(void)
 {
     int32_t wanted = atomic_load(&pool.threads);
     double granted = quota();
@@ -249,7 +251,7 @@ static void start_workers(void)
     atomic_store(&pool.started, n ? n : UINT_MAX);
 }
 
-static void stop_workers(void)
+COLD static void stop_workers(void)
 {
     atomic_store(&pool.stop, 1);
     atomic_fetch_add(&pool.epoch, 1);
@@ -276,7 +278,7 @@ int32_t tnr_threads_get(void)
     return n;
 }
 
-tnr_status tnr_threads_set(int32_t n, tnr_error *err)
+COLD tnr_status tnr_threads_set(int32_t n, tnr_error *err)
 {
     if (n < 0 || n > TNR_POOL_MAX)
         return tnr_fail(err, TNR_E_ARG, 0, "%" PRId32 " threads: the number must be 0 (default) to %d", n,

@@ -4,6 +4,7 @@
 #include "runtime/error.h"
 #include "runtime/floating.h"
 #include "runtime/guard.h"
+#include "runtime/host.h"
 #include "runtime/family.h"
 #include "runtime/launch.h"
 #include "runtime/mem.h"
@@ -86,10 +87,11 @@ static tnr_status place_tensors(tnr_frame *f, tnr_error *err)
 }
 
 /* After the walk: outputs that equal another slot, and outputs that were made in the arena for the caller. */
-void tnr_deliver(tnr_instance *inst)
+tnr_status tnr_deliver(tnr_instance *inst, tnr_error *err)
 {
     const tnr_frame *f = &inst->main;
     const tnr_function *x = f->code;
+    tnr_status status = f->value ? tnr_values_end(inst, err) : TNR_OK;
     for (uint32_t i = 0; i < x->n_output; i++) {
         const tn_slot *s = &x->function->slot[x->output[i]];
         const void *from = f->ptr[s->alias >= 0 ? s->alias : (int64_t)x->output[i]];
@@ -97,9 +99,8 @@ void tnr_deliver(tnr_instance *inst)
         if (from != f->instance->output[i].at && bytes > 0)
             memcpy(f->instance->output[i].at, from, (size_t)bytes);
     }
-    if (f->value)
-        tnr_values_drop(&inst->main);
-    inst->ran = true;
+    inst->ran = !status;
+    return status;
 }
 
 /* ---- profiles ---- */
@@ -376,8 +377,10 @@ tnr_status tnr_instruction(tnr_frame *f, uint32_t *out_variant, tnr_error *err)
 }
 
 #pragma weak tnr_frames_drop
+#pragma weak tnr_hosts_ready
 #pragma weak tnr_states_ready
-#pragma weak tnr_values_drop
+#pragma weak tnr_values_begin
+#pragma weak tnr_values_end
 
 tnr_frame *tnr_settle(tnr_instance *inst, tnr_status *out_status, tnr_error *err)
 {
@@ -414,7 +417,7 @@ tnr_status tnr_frame_place(tnr_frame *f, bool views, tnr_error *err)
     tnr_status status = place_tensors(f, err);
     if (!status && f->guard && !f->instance->empty)
         status = tnr_guard_place(f, 0, err);
-    if (!status && views && !f->instance->empty)
+    if (!status && (views || f->instance->hosts) && !f->instance->empty) /* what host functions get, too */
         status = make_views(f, err);
     f->at = 0;
     return status;
@@ -424,10 +427,12 @@ tnr_status tnr_prepare(tnr_instance *inst, bool views, tnr_error *err)
 {
     inst->ran = inst->stepping = false;
     if (inst->main.value)
-        tnr_values_drop(&inst->main);
+        tnr_values_begin(inst);
     if (inst->frame != &inst->main) /* the last run has failed there */
         tnr_frames_drop(inst);
     tnr_status status = check_places(&inst->main, err);
+    if (!status && inst->hosts)
+        status = tnr_hosts_ready(inst, err);
     if (!status && inst->state)
         status = tnr_states_ready(inst, err);
     if (!status)
@@ -440,7 +445,7 @@ tnr_status tnr_prepare(tnr_instance *inst, bool views, tnr_error *err)
 tnr_status tnr_enter(tnr_instance *instance, const char *function, tnr_error *err)
 {
     if (!instance)
-        return tnr_fail(err, TNR_E_ARG, 0, "%s: instance is NULL", function);
+        return tnr_fail_argument(function, err);
     if (atomic_exchange_explicit(&instance->running, 1, memory_order_acquire))
         return tnr_fail(err, TNR_E_STATE, 0, "the instance is already running; make one instance per thread");
     return TNR_OK;
@@ -462,7 +467,7 @@ tnr_status tnr_run(tnr_instance *instance, tnr_error *err)
         tnr_floating_restore(callers);
     }
     if (!status)
-        tnr_deliver(instance);
+        status = tnr_deliver(instance, err);
     tnr_leave(instance);
     return status;
 }

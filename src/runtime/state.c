@@ -175,8 +175,8 @@ static tnr_status use(tnr_instance *inst, const char *name, const char *function
 tnr_status tnr_state_get(tnr_instance *instance, const char *name, DLTensor *out_view, tnr_error *err)
 {
     uint32_t i;
-    tnr_status status = out_view ? use(instance, name, "tnr_state_get", &i, err)
-                                 : tnr_fail(err, TNR_E_ARG, 0, "tnr_state_get: out_view is NULL");
+    tnr_status status =
+        out_view ? use(instance, name, "tnr_state_get", &i, err) : tnr_fail_argument("tnr_state_get", err);
     if (status)
         return status;
     const tn_state *s = &table(instance)[i];
@@ -226,8 +226,8 @@ static tnr_status write_state(tnr_state *state, const tn_state *s, const DLTenso
 tnr_status tnr_state_set(tnr_instance *instance, const char *name, const DLTensor *tensor, tnr_error *err)
 {
     uint32_t i;
-    tnr_status status = tensor ? use(instance, name, "tnr_state_set", &i, err)
-                               : tnr_fail(err, TNR_E_ARG, 0, "tnr_state_set: tensor is NULL");
+    tnr_status status =
+        tensor ? use(instance, name, "tnr_state_set", &i, err) : tnr_fail_argument("tnr_state_set", err);
     if (status)
         return status;
     status = write_state(&instance->state[i], &table(instance)[i], tensor, err);

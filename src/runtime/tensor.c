@@ -9,7 +9,7 @@
 #include <string.h>
 
 static const struct {
-    const char *name;
+    char name[8];
     uint8_t code;
 } dtype_names[] = {
     {"int", kDLInt}, {"uint", kDLUInt}, {"float", kDLFloat}, {"bfloat", kDLBfloat}, {"complex", kDLComplex},
@@ -30,8 +30,8 @@ char *tnr_dtype_print(DLDataType dtype, char *buffer, size_t n)
 {
     if (n == 0)
         return buffer;
-    if (is_bool(dtype)) {
-        snprintf(buffer, n, "bool");
+    if (is_bool(dtype) || dtype.code == kDLOpaqueHandle) {
+        snprintf(buffer, n, is_bool(dtype) ? "bool" : "handle");
         return buffer;
     }
     const char *name = "unknown";

@@ -23,6 +23,8 @@ static int64_t *extents(tnr_value *v) { return (int64_t *)(void *)(v + 1); }
 
 static size_t data_offset(uint32_t ndim) { return (sizeof(tnr_value) + 8u * ndim + LINE - 1) / LINE * LINE; }
 
+static uint8_t *elements(tnr_value *v) { return (uint8_t *)v + data_offset(v->n); }
+
 /* ---- the pool ---- */
 
 /* One more slab, cut into blocks of a class. The first line holds the pointer to the next slab. */
@@ -63,12 +65,13 @@ static tnr_value *take(tnr_value_pool *pool, uint64_t n)
             next->previous = v;
         pool->large = v;
     }
-    *v = (tnr_value){.count = 1, .class = class, .next = next};
+    *v = (tnr_value){.count = 1, .class = class, .next = next, .pool = pool};
     return v;
 }
 
-static void release(tnr_value_pool *pool, tnr_value *v)
+static void release(tnr_value *v)
 {
+    tnr_value_pool *pool = v->pool;
     if (v->class < N_CLASS) {
         v->next = pool->free[v->class];
         pool->free[v->class] = v;
@@ -85,7 +88,7 @@ static void release(tnr_value_pool *pool, tnr_value *v)
 
 /* One reference less. A value that nothing refers to gives up its fields from the last to the first; while it has some,
  * it waits in a list, whose link is in the place of the field it gave up last. */
-static void drop(tnr_value_pool *pool, tnr_value *v)
+static void drop(tnr_value *v)
 {
     tnr_value *todo = NULL;
     if (!v || --v->count > 0)
@@ -100,7 +103,7 @@ static void drop(tnr_value_pool *pool, tnr_value *v)
             fields(v)[n - 1] = todo;
             todo = v;
         } else {
-            release(pool, v);
+            release(v);
         }
         v = last && --last->count == 0 ? last : NULL;
         if (!v) {
@@ -112,14 +115,12 @@ static void drop(tnr_value_pool *pool, tnr_value *v)
     }
 }
 
-static tnr_value_pool *pool_of(const tnr_frame *f) { return f->instance->pool; }
-
 /* The slot holds v, whose count is the slot's; what it held is dropped. */
 static void put(tnr_frame *f, uint32_t slot, tnr_value *v)
 {
     tnr_value *old = f->value[slot];
     f->value[slot] = v;
-    drop(pool_of(f), old);
+    drop(old);
 }
 
 static tnr_value *share(tnr_value *v)
@@ -133,10 +134,108 @@ void tnr_value_pass(tnr_frame *to, uint32_t to_slot, const tnr_frame *from, uint
     put(to, to_slot, share(from->value[from_slot]));
 }
 
+bool tnr_value_put(tnr_frame *f, uint32_t slot, tnr_value *v)
+{
+    bool ours = v->pool == f->instance->pool;
+    if (ours)
+        put(f, slot, v);
+    return ours;
+}
+
 void tnr_values_drop(tnr_frame *f)
 {
     for (uint32_t i = 0; f->value && i < f->code->function->n_slot; i++)
         put(f, i, NULL);
+}
+
+static bool is_handle(const tnr_frame *f, uint32_t slot)
+{
+    return f->code->function->slot[slot].storage == TN_STORAGE_HANDLE;
+}
+
+void tnr_values_begin(tnr_instance *inst)
+{
+    tnr_frame *f = &inst->main;
+    const tnr_function *x = f->code;
+    tnr_values_drop(f);
+    for (uint32_t i = 0; i < x->n_output; i++)
+        if (is_handle(f, x->output[i])) {
+            drop(inst->output[i].at);
+            inst->output[i].at = NULL;
+        }
+    for (uint32_t i = 0; i < x->n_input; i++)
+        if (is_handle(f, x->input[i]) && f->input[i].set)
+            put(f, x->input[i], share(f->input[i].data));
+}
+
+tnr_status tnr_values_end(tnr_instance *inst, tnr_error *err)
+{
+    tnr_frame *f = &inst->main;
+    const tnr_function *x = f->code;
+    tnr_status status = TNR_OK;
+    for (uint32_t i = 0; !status && i < x->n_output; i++) {
+        const tn_slot *s = &x->function->slot[x->output[i]];
+        tnr_value *v = f->value[s->alias >= 0 ? (uint32_t)s->alias : x->output[i]];
+        if (s->storage == TN_STORAGE_HANDLE && v)
+            inst->output[i].at = share(v);
+        else if (s->storage == TN_STORAGE_HANDLE)
+            status =
+                tnr_fail(err, TNR_E_CHECK, 0, "output \"%.400s\" is not written by the program", s->name);
+    }
+    tnr_values_drop(f);
+    return status;
+}
+
+/* ---- making ---- */
+
+static tnr_value *new_value(tnr_value_pool *pool, uint8_t kind, uint64_t n, tnr_error *err)
+{
+    tnr_value *v = take(pool, sizeof *v + n);
+    if (v)
+        v->kind = kind;
+    else
+        (void)!tnr_fail_memory(err, n);
+    return v;
+}
+
+static tnr_value *new_tensor(tnr_value_pool *pool, const DLTensor *t, const void *data, uint64_t bytes,
+                             tnr_error *err)
+{
+    uint32_t n = (uint32_t)t->ndim;
+    tnr_value *v = new_value(pool, TNR_VALUE_TENSOR, data_offset(n) - sizeof *v + bytes, err);
+    if (!v)
+        return NULL;
+    v->code = t->dtype.code;
+    v->bits = t->dtype.bits;
+    v->n = n;
+    v->bytes = bytes;
+    if (n > 0)
+        memcpy(extents(v), t->shape, n * sizeof *t->shape);
+    if (bytes > 0)
+        memcpy(elements(v), data, (size_t)bytes);
+    return v;
+}
+
+static tnr_value *new_text(tnr_value_pool *pool, const char *text, size_t n, tnr_error *err)
+{
+    tnr_value *v = new_value(pool, TNR_VALUE_TEXT, (uint64_t)n + 1, err);
+    if (!v)
+        return NULL;
+    v->bytes = n;
+    memcpy(v + 1, text, n);
+    ((char *)(v + 1))[n] = '\0';
+    return v;
+}
+
+/* Its n fields are to be set. */
+static tnr_value *new_holder(tnr_value_pool *pool, uint8_t kind, uint32_t tag, uint32_t n, tnr_error *err)
+{
+    tnr_value *v = new_value(pool, kind, 8 * (uint64_t)n, err);
+    if (v) {
+        v->n = n;
+        v->tag = tag;
+    }
+    return v;
 }
 
 /* ---- instructions ---- */
@@ -156,27 +255,14 @@ static tnr_status bad(const site *s, const char *what)
 /* The value of operand i if it is of that kind; else NULL, and it is reported. kind 0: any. */
 static tnr_value *get(const site *s, uint32_t i, uint32_t kind, tnr_status *status)
 {
-    static const char *const what[] = {"a handle is read before it is written",
-                                       "a tensor is expected",
-                                       "a closure is expected",
-                                       "a constructor is expected",
-                                       "a reference is expected",
-                                       "a text is expected"};
+    static const char what[][12] = {"tensor", "closure", "constructor", "reference", "text"};
     tnr_value *v = s->f->value[s->op[i]];
     if (v && (kind == 0 || v->kind == kind))
         return v;
-    *status = bad(s, what[v ? kind : 0]);
+    *status = v ? tnr_fail(s->err, TNR_E_CHECK, s->f->at - 1, "%.400s: a %s is expected", s->in->node,
+                           what[kind - TNR_VALUE_TENSOR])
+                : bad(s, "a handle is read before it is written");
     return NULL;
-}
-
-static tnr_value *new_value(const site *s, uint8_t kind, uint64_t n, tnr_status *status)
-{
-    tnr_value *v = take(pool_of(s->f), sizeof *v + n);
-    if (v)
-        v->kind = kind;
-    else
-        *status = tnr_fail_memory(s->err, n);
-    return v;
 }
 
 /* Operands from, from + 1, ... as the fields of a new value, which slot `to` holds. */
@@ -186,11 +272,9 @@ static tnr_status make(const site *s, uint8_t kind, uint32_t from, uint32_t n, u
     for (uint32_t i = 0; i < n; i++)
         if (!get(s, from + i, 0, &status))
             return status;
-    tnr_value *v = new_value(s, kind, 8 * (uint64_t)n, &status);
+    tnr_value *v = new_holder(s->f->instance->pool, kind, s->in->a, n, s->err);
     if (!v)
-        return status;
-    v->n = n;
-    v->tag = s->in->a;
+        return TNR_E_MEMORY;
     for (uint32_t i = 0; i < n; i++)
         fields(v)[i] = share(s->f->value[s->op[from + i]]);
     put(s->f, to, v);
@@ -202,22 +286,14 @@ static tnr_status box(const site *s)
     const tn_slot *from = &s->f->code->function->slot[s->op[0]];
     uint64_t bytes = s->f->bytes[s->op[0]], dense;
     int64_t shape[MAX_NDIM];
-    tnr_status status = TNR_OK;
+    DLTensor t = {.ndim = from->ndim, .dtype = tnr_slot_dtype(from), .shape = shape};
     for (uint32_t d = 0; d < from->ndim; d++)
         shape[d] = tnr_size_get(from->dim[d], s->f->sym);
-    if (tnr_tensor_bytes(tnr_slot_dtype(from), from->ndim, shape, &dense, NULL) || dense != bytes)
+    if (tnr_tensor_bytes(t.dtype, t.ndim, shape, &dense, NULL) || dense != bytes)
         return bad(s, "a tensor that is not dense becomes a value");
-    tnr_value *v =
-        new_value(s, TNR_VALUE_TENSOR, data_offset(from->ndim) - sizeof(tnr_value) + bytes, &status);
+    tnr_value *v = new_tensor(s->f->instance->pool, &t, s->f->ptr[s->op[0]], bytes, s->err);
     if (!v)
-        return status;
-    v->code = from->code;
-    v->bits = from->bits;
-    v->n = from->ndim;
-    v->bytes = bytes;
-    memcpy(extents(v), shape, from->ndim * sizeof *shape);
-    if (bytes > 0)
-        memcpy((uint8_t *)v + data_offset(v->n), s->f->ptr[s->op[0]], (size_t)bytes);
+        return TNR_E_MEMORY;
     put(s->f, s->op[1], v);
     return TNR_OK;
 }
@@ -229,14 +305,14 @@ static tnr_status unbox(const site *s)
     tnr_value *v = get(s, 0, TNR_VALUE_TENSOR, &status);
     if (!v)
         return status;
-    bool same =
-        v->n == to->ndim && v->code == to->code && v->bits == to->bits && v->bytes == s->f->bytes[s->op[1]];
+    bool same = v->n == to->ndim && tnr_dtype_same((DLDataType){v->code, v->bits, 1}, tnr_slot_dtype(to)) &&
+                v->bytes == s->f->bytes[s->op[1]];
     for (uint32_t d = 0; same && d < v->n; d++)
         same = extents(v)[d] == tnr_size_get(to->dim[d], s->f->sym);
     if (!same)
         return bad(s, "a tensor has another type or shape than the slot it is copied to");
     if (v->bytes > 0)
-        memcpy(s->f->ptr[s->op[1]], (uint8_t *)v + data_offset(v->n), (size_t)v->bytes);
+        memcpy(s->f->ptr[s->op[1]], elements(v), (size_t)v->bytes);
     return TNR_OK;
 }
 
@@ -304,7 +380,7 @@ static tnr_status refer(const site *s)
         tnr_value *x = get(s, 1, 0, &status), *old = fields(v)[0];
         if (x) {
             fields(v)[0] = share(x);
-            drop(pool_of(s->f), old);
+            drop(old);
         }
     }
     return status;
@@ -313,13 +389,9 @@ static tnr_status refer(const site *s)
 static tnr_status text(const site *s)
 {
     const char *t = s->f->instance->exe->program->text[s->in->a];
-    size_t n = strlen(t);
-    tnr_status status = TNR_OK;
-    tnr_value *v = new_value(s, TNR_VALUE_TEXT, n + 1, &status);
+    tnr_value *v = new_text(s->f->instance->pool, t, strlen(t), s->err);
     if (!v)
-        return status;
-    v->bytes = n;
-    memcpy(v + 1, t, n + 1);
+        return TNR_E_MEMORY;
     put(s->f, s->op[0], v);
     return TNR_OK;
 }
@@ -391,3 +463,104 @@ static void close_values(tnr_instance *inst)
 }
 
 const tnr_family tnr_family_value = {.check = check, .run = run, .open = open_values, .close = close_values};
+
+/* ---- for the caller ---- */
+
+void tnr_value_get(const tnr_value *value, tnr_value_info *out_info)
+{
+    tnr_value *v = (tnr_value *)(uintptr_t)value; /* what it points to is read-only to the caller */
+    tnr_value_info *o = out_info;
+    *o = (tnr_value_info){.kind = v->kind};
+    if (v->kind == TNR_VALUE_TENSOR) {
+        o->tensor = (DLTensor){.data = elements(v),
+                               .device = {kDLCPU, 0},
+                               .ndim = (int32_t)v->n,
+                               .dtype = {v->code, v->bits, 1},
+                               .shape = extents(v)};
+    } else if (v->kind == TNR_VALUE_TEXT) {
+        o->text = (const char *)(v + 1);
+        o->text_n = (size_t)v->bytes;
+    } else if (v->kind != TNR_VALUE_CLOSURE) {
+        o->tag = v->tag;
+        o->n_field = v->n;
+        o->field = fields(v);
+    }
+}
+
+static tnr_value *new_constructor(tnr_value_pool *pool, const tnr_value_info *info, tnr_error *err)
+{
+    tnr_value *v = new_holder(pool, TNR_VALUE_CONSTRUCTOR, info->tag, info->n_field, err);
+    for (uint32_t i = 0; v && i < info->n_field; i++)
+        fields(v)[i] = share(info->field[i]);
+    return v;
+}
+
+static bool can_make(const tnr_value_pool *pool, const tnr_value_info *info)
+{
+    bool ok = info->kind == TNR_VALUE_TENSOR ||
+              (info->kind == TNR_VALUE_TEXT && (info->text || !info->text_n)) ||
+              (info->kind == TNR_VALUE_CONSTRUCTOR && (info->field || !info->n_field));
+    for (uint32_t i = 0; ok && info->kind == TNR_VALUE_CONSTRUCTOR && i < info->n_field; i++)
+        ok = info->field[i] && info->field[i]->pool == pool;
+    return ok;
+}
+
+tnr_status tnr_value_new(tnr_instance *instance, const tnr_value_info *info, tnr_value **out_value,
+                         tnr_error *err)
+{
+    tnr_value_pool *pool = instance ? instance->pool : NULL;
+    void *data;
+    uint64_t bytes;
+    tnr_value *v;
+    if (!pool || !info || !out_value || !can_make(pool, info))
+        return tnr_fail_argument("tnr_value_new", err);
+    if (info->kind == TNR_VALUE_TENSOR) {
+        tnr_status status = tnr_tensor_data(&info->tensor, "value", "", &data, &bytes, err);
+        if (!status && info->tensor.ndim > MAX_NDIM)
+            status = tnr_fail(err, TNR_E_SHAPE, 0, "a value has more than 64 dimensions");
+        if (status)
+            return status;
+        v = new_tensor(pool, &info->tensor, data, bytes, err);
+    } else if (info->kind == TNR_VALUE_TEXT) {
+        v = new_text(pool, info->text ? info->text : "", info->text_n, err);
+    } else {
+        v = new_constructor(pool, info, err);
+    }
+    if (!v)
+        return TNR_E_MEMORY;
+    *out_value = v;
+    return TNR_OK;
+}
+
+void tnr_value_retain(tnr_value *value) { (void)share(value); }
+
+void tnr_value_release(tnr_value *value) { drop(value); }
+
+tnr_status tnr_set_input_value(tnr_instance *instance, uint32_t index, tnr_value *value, tnr_error *err)
+{
+    if (!instance || !value || index >= instance->exe->code->n_input || value->pool != instance->pool)
+        return tnr_fail_argument("tnr_set_input_value", err);
+    tnr_given *to = &instance->main.input[index];
+    if (!is_handle(&instance->main, instance->exe->code->input[index]))
+        return tnr_fail(err, TNR_E_DTYPE, 0, "input \"%.400s\" is a tensor, which tnr_set_input sets",
+                        tnr_module_input(instance->module, index)->name);
+    instance->stepping = false;
+    (void)share(value);
+    drop(to->data);
+    to->data = value;
+    to->set = true;
+    return TNR_OK;
+}
+
+tnr_status tnr_get_output_value(tnr_instance *instance, uint32_t index, tnr_value **out_value, tnr_error *err)
+{
+    if (!instance || !out_value || index >= instance->exe->code->n_output)
+        return tnr_fail_argument("tnr_get_output_value", err);
+    if (!is_handle(&instance->main, instance->exe->code->output[index]))
+        return tnr_fail(err, TNR_E_DTYPE, 0, "output \"%.400s\" is a tensor, which tnr_get_output gets",
+                        tnr_module_output(instance->module, index)->name);
+    if (!instance->ran)
+        return tnr_fail_not_run(err);
+    *out_value = instance->output[index].at;
+    return TNR_OK;
+}

@@ -8,6 +8,7 @@
 #include "program/program.h"
 #include "runtime/family.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,7 +16,7 @@ enum { MAX_SIZES = 64, MAX_STEPS = 200, MAX_DEPTH = 50, MAX_SIZE = 1 << 20 };
 
 /* Named, so that they are linked: the executor refers to them weakly. */
 static const tnr_family *const text_families[]
-    __attribute__((used)) = {&tnr_family_frame, &tnr_family_state, &tnr_family_value};
+    __attribute__((used)) = {&tnr_family_frame, &tnr_family_host, &tnr_family_state, &tnr_family_value};
 
 typedef struct text_size {
     const tn_program_function_ir *f;
@@ -368,6 +369,70 @@ static void text_params(text_program *t)
         text_constant(&t->params, c.dtype[i], c.elements[i]);
 }
 
+/* ---- functions of the host, by the beginning of their names ---- */
+
+static tn_dtype text_dtype(const DLTensor *x) { return (tn_dtype){x->dtype.code, x->dtype.bits, 1}; }
+
+static int64_t text_length(const DLTensor *x)
+{
+    uint64_t bytes = 0;
+    return tnr_tensor_bytes(x->dtype, x->ndim, x->shape, &bytes, NULL)
+               ? 0
+               : (int64_t)bytes / tn_dtype_bytes(text_dtype(x));
+}
+
+static double text_host_read(const tnr_host_call *c, uint32_t p, int64_t i)
+{
+    const DLTensor *x = &c->tensor[p];
+    int64_t n = p < c->n_in && !c->value[p] ? text_length(x) : 0;
+    if (n <= 0)
+        return 0;
+    tn_dtype t = text_dtype(x);
+    tn_scalar v = tn_scalar_read(t, (const char *)x->data + i % n * tn_dtype_bytes(t));
+    return tn_dtype_is_float(t) ? v.f : (double)(v.i & 0xffffffff);
+}
+
+/* The first value among the arguments, or one made of the name. */
+static tnr_status text_host_value(const tnr_host_call *c, tnr_value **out, tnr_error *err)
+{
+    for (uint32_t p = 0; p < c->n_in; p++)
+        if (c->value[p]) {
+            tnr_value_retain(*out = c->value[p]);
+            return TNR_OK;
+        }
+    tnr_value_info info = {.kind = TNR_VALUE_TEXT, .text = c->name, .text_n = strlen(c->name)};
+    return tnr_value_new(c->instance, &info, out, err);
+}
+
+static tnr_status text_host(void *user, const tnr_host_call *c, tnr_error *err)
+{
+    (void)user;
+    for (uint32_t o = c->n_in; o < c->n_in + c->n_out; o++) {
+        const DLTensor *y = &c->tensor[o];
+        tnr_status status = y->dtype.code == kDLOpaqueHandle ? text_host_value(c, &c->value[o], err) : TNR_OK;
+        if (status)
+            return status;
+        for (int64_t i = 0, n = c->value[o] ? 0 : text_length(y); i < n; i++) {
+            double a = text_host_read(c, 0, i), b = text_host_read(c, 1, i);
+            double v = text_is(c->name, "add") ? a + b : (double)(a > b);
+            tn_dtype t = text_dtype(y);
+            tn_scalar_write(t, (char *)y->data + i * tn_dtype_bytes(t),
+                            tn_dtype_is_float(t) ? (tn_scalar){.f = v} : (tn_scalar){.i = (int64_t)v});
+        }
+    }
+    if (text_is(c->name, "fail"))
+        snprintf(err->message, sizeof err->message, "the host says no");
+    return text_is(c->name, "fail");
+}
+
+static bool text_register(text_program *t, tnr_error *err)
+{
+    for (uint32_t i = 0; i < t->program.n_text; i++)
+        if (tnr_host_register(t->module, t->program.text[i], text_host, t, err))
+            return false;
+    return true;
+}
+
 /* ---- the whole ---- */
 
 /* Reads and verifies; what is wrong is in ctx. The caller calls text_close in any case. */
@@ -400,8 +465,24 @@ static bool text_load(text_program *t, bool limited, tnr_error *err)
                         .producer = "test",
                         .target = "test"};
     tnr_parts parts = {.library = lib, .user = user, .params = t->params.at, .params_n = t->params.n};
-    return !t->too_many && !tnr_module_open_parts(&parts, &t->module, err) &&
+    return !t->too_many && !tnr_module_open_parts(&parts, &t->module, err) && text_register(t, err) &&
            !tnr_instance_new(t->module, &(tnr_instance_options){.threads = 1}, &t->instance, err);
+}
+
+/* An input that is a value: a list of its index as a text. */
+static tnr_status text_give_value(text_program *t, uint32_t input, tnr_error *err)
+{
+    tnr_value *text = NULL, *list = NULL;
+    tnr_value_info info = {.kind = TNR_VALUE_TEXT, .text = &"0123456789"[input % 10], .text_n = 1};
+    tnr_status status = tnr_value_new(t->instance, &info, &text, err);
+    info = (tnr_value_info){.kind = TNR_VALUE_CONSTRUCTOR, .tag = 1, .n_field = 1, .field = &text};
+    if (!status)
+        status = tnr_value_new(t->instance, &info, &list, err);
+    if (!status)
+        status = tnr_set_input_value(t->instance, input, list, err);
+    tnr_value_release(list);
+    tnr_value_release(text);
+    return status;
 }
 
 static void text_close(text_program *t)

@@ -85,6 +85,11 @@ static void run_line(text_program *t, const char *line)
     static int64_t memory[MOST_INPUTS][MOST_VALUES];
     values v;
     tnr_error err;
+    tnr_tensor_info info;
+    for (uint32_t i = 0; i < tnr_input_count(t->module); i++)
+        if (!tnr_input_info(t->module, i, &info, &err) && info.dtype.code == kDLOpaqueHandle &&
+            text_give_value(t, i, &err))
+            fail_msg("%s", err.message);
     for (int i = 0; strncmp(line, "->", 2) != 0 && read_values(&line, &v); i++) {
         assert_true(i < MOST_INPUTS);
         give(t, &v, memory[i]);

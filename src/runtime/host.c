@@ -1,0 +1,187 @@
+/* CALL_HOST: functions that the host has registered by name. A module and each of its instances have a table
+ * of them, one entry a text of the program; an instance begins with a copy of its module's. Arguments and
+ * results are views of the slots' memory and borrowed values; nothing is copied. */
+#include "runtime/host.h"
+
+#include "runtime/error.h"
+#include "runtime/family.h"
+#include "runtime/floating.h"
+#include "runtime/mem.h"
+#include "runtime/tensor.h"
+#include "runtime/value.h"
+
+#include <string.h>
+
+struct tnr_hosts {     /* of an instance: one block of memory */
+    tnr_value **value; /* max_operand: of the call that runs */
+    tnr_host at[];     /* n_text */
+};
+
+/* ---- registering ---- */
+
+static void enter(tnr_host *table, const tn_program *p, const char *name, tnr_host_fn *fn, void *user)
+{
+    for (uint32_t t = 0; t < p->n_text; t++)
+        if (strcmp(p->text[t], name) == 0)
+            table[t] = (tnr_host){fn, user};
+}
+
+tnr_status tnr_host_register(tnr_module *module, const char *name, tnr_host_fn *fn, void *user,
+                             tnr_error *err)
+{
+    if (!module || !name)
+        return tnr_fail_argument("tnr_host_register", err);
+    const tn_program *p = module->described->program;
+    if (!module->host && !(module->host = tnr_mem_new(p->n_text, sizeof *module->host)))
+        return tnr_fail_memory(err, p->n_text * sizeof *module->host);
+    enter(module->host, p, name, fn, user);
+    return TNR_OK;
+}
+
+tnr_status tnr_instance_host_register(tnr_instance *instance, const char *name, tnr_host_fn *fn, void *user,
+                                      tnr_error *err)
+{
+    tnr_status status = name ? tnr_enter(instance, "tnr_instance_host_register", err)
+                             : tnr_fail_argument("tnr_instance_host_register", err);
+    if (status)
+        return status;
+    if (instance->hosts)
+        enter(instance->hosts->at, instance->exe->program, name, fn, user);
+    tnr_leave(instance);
+    return TNR_OK;
+}
+
+tnr_status tnr_hosts_ready(const tnr_instance *inst, tnr_error *err)
+{
+    char list[TNR_LIST_TEXT] = "";
+    for (uint32_t c = 0; c < inst->exe->n_code; c++) {
+        const tn_program_function *f = inst->exe->code[c].function;
+        for (uint32_t i = 0; i < f->n_inst; i++)
+            if (f->inst[i].op == TN_INST_CALL_HOST && !inst->hosts->at[f->inst[i].a].fn)
+                tnr_list_add(list, inst->exe->program->text[f->inst[i].a]);
+    }
+    return *list
+               ? tnr_fail(err, TNR_E_NAME, 0,
+                          "the model calls host functions that nobody has registered: %s; register them with "
+                          "tnr_host_register",
+                          list)
+               : TNR_OK;
+}
+
+/* ---- calls ---- */
+
+typedef struct site { /* of the instruction that runs */
+    tnr_frame *f;
+    const tn_inst *in;
+    struct tnr_hosts *h;
+    const uint32_t *op; /* its slots */
+    uint32_t n_in, n;
+    tnr_error *err;
+} site;
+
+static const char *name_of(const site *s) { return s->f->instance->exe->program->text[s->in->a]; }
+
+static const tn_slot *slot_at(const site *s, uint32_t i) { return &s->f->code->function->slot[s->op[i]]; }
+
+static tnr_status bad(const site *s, const char *what)
+{
+    return tnr_fail(s->err, TNR_E_CHECK, s->f->at - 1, "%.400s: host function \"%.100s\" %s", s->in->node,
+                    name_of(s), what);
+}
+
+/* Operand i as the function sees it. */
+static tnr_status show(const site *s, uint32_t i)
+{
+    DLTensor *t = &s->f->instance->arg_view[i];
+    uint64_t dense;
+    *t = s->f->view[s->op[i]];
+    s->h->value[i] = NULL;
+    if (slot_at(s, i)->storage == TN_STORAGE_HANDLE) {
+        t->data = NULL;
+        s->h->value[i] = i < s->n_in ? s->f->value[s->op[i]] : NULL;
+        return i >= s->n_in || s->h->value[i] ? TNR_OK : bad(s, "gets a handle before it is written");
+    }
+    return tnr_tensor_bytes(t->dtype, t->ndim, t->shape, &dense, NULL) || dense != s->f->bytes[s->op[i]]
+               ? bad(s, "gets a tensor that is not dense")
+               : TNR_OK;
+}
+
+/* The frame takes the results that are values; those that it cannot take, or does not want, are dropped. */
+static tnr_status take(const site *s, tnr_status status)
+{
+    for (uint32_t i = s->n_in; i < s->n; i++) {
+        tnr_value *v = s->h->value[i];
+        if (!status && slot_at(s, i)->storage == TN_STORAGE_HANDLE && !v)
+            status = bad(s, "gave no value for a result");
+        if (v && !status && !tnr_value_put(s->f, s->op[i], v))
+            status = bad(s, "gave a value of another instance");
+        else if (v && status)
+            tnr_value_release(v);
+    }
+    return status;
+}
+
+#pragma weak tnr_value_put
+#pragma weak tnr_value_release
+
+static tnr_status call(const site *s)
+{
+    const tnr_host *host = &s->h->at[s->in->a];
+    tnr_error said = {0};
+    tnr_host_call c = {.instance = s->f->instance,
+                       .name = name_of(s),
+                       .node = s->in->node,
+                       .n_in = s->n_in,
+                       .n_out = s->n - s->n_in,
+                       .tensor = s->f->instance->arg_view,
+                       .value = s->h->value};
+    tnr_floating ours = tnr_floating_default();
+    tnr_status status = host->fn(host->user, &c, &said);
+    tnr_floating_restore(ours);
+    said.message[sizeof said.message - 1] = '\0';
+    if (status && !*said.message)
+        return take(s, bad(s, "failed"));
+    if (status)
+        status = tnr_fail(s->err, status > 0 && status <= TNR_E_EXECUTOR ? status : TNR_E_CHECK, s->f->at - 1,
+                          "%.400s: %s", s->in->node, said.message);
+    return take(s, status);
+}
+
+static tnr_status run(tnr_frame *f, const tn_inst *in, tnr_error *err)
+{
+    const uint32_t *op = f->code->function->operand + in->operand;
+    site s = {f, in, f->instance->hosts, op + 1, op[0], in->n_operand - 1, err};
+    tnr_status status = s.h->at[in->a].fn ? TNR_OK : tnr_hosts_ready(f->instance, err);
+    for (uint32_t i = 0; !status && i < s.n; i++)
+        status = show(&s, i);
+    return status ? status : call(&s);
+}
+
+/* ---- checks, and memory of an instance ---- */
+
+static const char *check(const tnr_exe *exe, const tnr_function *code, const tn_inst *in)
+{
+    const uint32_t *op = code->function->operand + in->operand;
+    (void)exe;
+    for (uint32_t i = 1 + op[0]; i < in->n_operand; i++)
+        if (code->function->slot[op[i]].kind == TN_SLOT_STATE) /* kernels alone change states */
+            return "a slot that cannot be written at";
+    return tnr_results_fault(code->function, op + 1, op[0], in->n_operand - 1);
+}
+
+static tnr_status open_hosts(tnr_instance *inst, tnr_error *err)
+{
+    size_t table = inst->exe->program->n_text * sizeof(tnr_host),
+           bytes = sizeof *inst->hosts + table + inst->exe->max_operand * sizeof(tnr_value *);
+    struct tnr_hosts *h = inst->hosts = tnr_mem_new(1, bytes);
+    if (!h)
+        return tnr_fail_memory(err, bytes);
+    h->value = (tnr_value **)(void *)((uint8_t *)h->at + table);
+    if (inst->module->host)
+        memcpy(h->at, inst->module->host, table);
+    return TNR_OK;
+}
+
+static void close_hosts(tnr_instance *inst) { tnr_mem_free(inst->hosts); }
+
+const tnr_family tnr_family_host = {.check = check, .run = run, .open = open_hosts, .close = close_hosts};
