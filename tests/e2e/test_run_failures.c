@@ -172,7 +172,7 @@ static void every_allocation_may_fail(void **state)
     tenon *t = tenon_new();
     for (size_t i = 0; i < sizeof models / sizeof *models; i++) {
         source s = {0};
-        void *data;
+        void *data = NULL;
         uint64_t n, unused;
         model = models[i].name;
         tenon_module *m = tenon_module_read(t, model_path(folder, (int)i), NULL);
