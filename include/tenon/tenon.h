@@ -104,6 +104,9 @@ typedef struct tenon_options { /* how models are read and compiled; NULL or 0 me
     const int *cancel;
     int threads;   /* threads that compile; 0: one for each CPU that this process may use */
     int reserved0; /* 0 */
+    /* "INPUT=OUTPUT" texts, NULL after the last. That input becomes a state of each instance: it begins with zeros, and
+     * each run stores that output in it. Neither is the model's any more; tnr_state_get and its kin have the state. */
+    const char *const *states;
 } tenon_options;
 
 /* Report everything in the options that cannot work, before work begins. `output`: the file that tenon_build is to
@@ -200,6 +203,7 @@ typedef struct tenon_report { /* what a build says about its work; lives as othe
     /* the peak where the symbols are as in memory_symbols, "n=1, m=1" ("": there are none) */
     uint64_t memory_bytes;
     const char *memory_symbols;
+    uint64_t state_bytes;
 } tenon_report;
 
 /* Build a package: a tar with mod.so, mod.params and, if the graph is static, mod.json; or one self-contained file

@@ -139,11 +139,9 @@ static void print_details(const tenon_report *r)
     const struct {
         const char *name;
         uint64_t bytes;
-    } part[] = {{"constants", r->constant_bytes},
-                {"workspace", r->arena_bytes},
-                {"inputs", r->input_bytes},
-                {"outputs", r->output_bytes},
-                {"scratch", r->scratch_bytes}};
+    } part[] = {{"constants", r->constant_bytes}, {"workspace", r->arena_bytes},
+                {"inputs", r->input_bytes},       {"outputs", r->output_bytes},
+                {"states", r->state_bytes},       {"scratch", r->scratch_bytes}};
     char text[32];
     printf("features: %s\n", r->features);
     printf("seconds: import %.3f, graph %.3f, tir %.3f, schedule %.3f, lower %.3f, code %.3f, ",

@@ -28,6 +28,16 @@ typedef struct { /* the model's inputs; names are the module's */
     tn_feed feed;
 } inputs;
 
+/* Is it a state (--state INPUT=OUTPUT)? Those begin with zeros. */
+static bool is_state(const tn_model_options *m, const char *input)
+{
+    size_t n = strlen(input);
+    for (const char *const *s = m->options.states; s && *s; s++)
+        if (strncmp(*s, input, n) == 0 && (*s)[n] == '=')
+            return true;
+    return false;
+}
+
 static int read_inputs(inputs *in, tn_model_options *m, const tn_args *args)
 {
     const tenon_module_info *x = tenon_module_inspect(m->module);
@@ -37,25 +47,27 @@ static int read_inputs(inputs *in, tn_model_options *m, const tn_args *args)
         free(info);
         return tn_error_print("out of memory");
     }
+    uint32_t n = 0;
     for (uint32_t i = 0; i < x->n_input; i++)
-        info[i] = (tnr_tensor_info){.name = x->input[i].name,
-                                    .dtype = x->input[i].dtype,
-                                    .ndim = x->input[i].ndim,
-                                    .shape = x->input[i].shape};
-    int status = tn_feed_init(&in->feed, x->n_input, info, tn_args_text(args, "inputs"),
-                              tn_args_text(args, "fill-mode"));
-    free(info);
-    for (uint32_t i = 0; status == TN_EXIT_OK && i < x->n_input; i++) {
+        if (!is_state(m, x->input[i].name))
+            info[n++] = (tnr_tensor_info){.name = x->input[i].name,
+                                          .dtype = x->input[i].dtype,
+                                          .ndim = x->input[i].ndim,
+                                          .shape = x->input[i].shape};
+    int status =
+        tn_feed_init(&in->feed, n, info, tn_args_text(args, "inputs"), tn_args_text(args, "fill-mode"));
+    for (uint32_t i = 0; status == TN_EXIT_OK && i < n; i++) {
         const tn_array *a = &in->feed.array[i];
         tenon_tensor *t = &in->tensor[in->n++];
-        *t = (tenon_tensor){.name = x->input[i].name,
-                            .code = x->input[i].dtype.code,
-                            .bits = x->input[i].dtype.bits,
-                            .ndim = x->input[i].ndim,
+        *t = (tenon_tensor){.name = info[i].name,
+                            .code = info[i].dtype.code,
+                            .bits = info[i].dtype.bits,
+                            .ndim = info[i].ndim,
                             .data = a->data,
                             .bytes = a->type.data_bytes};
         memcpy(t->shape, a->type.shape, sizeof t->shape);
     }
+    free(info);
     return status;
 }
 

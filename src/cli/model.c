@@ -51,6 +51,8 @@ const tn_flag tn_model_flags[] = {
                      "type in which they compute"),
     TN_OPTION_CHOICE(mixed_precision_acc_type, "mixed-precision-acc-type", "float16|float32", "float16",
                      "type of their sums"),
+    TN_OPTION_REPEAT(states, "state", "INPUT=OUTPUT",
+                     "keep that output between runs, as what that input is in the next one; may be repeated"),
     TN_OPTION_REPEAT(pass_config, "pass-config", "KEY=VALUE", "configure a pass; may be repeated"),
     TN_ROW_REFUSED("tuning-records"),
     TN_ROW_REFUSED("dump-offloads"),

@@ -3,6 +3,7 @@
 #include "cli/feed.h"
 #include "cli/output.h"
 #include "cli/report.h"
+#include "cli/states.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -17,6 +18,8 @@ const tn_flag tn_run_flags[] = {
     TN_ROW_SWITCH("model-names", 0, "store outputs under the model's own names"),
     TN_ROW_CHOICE("fill-mode", 0, "random|zeros|ones", NULL,
             "values of inputs that --inputs does not give (fixed seed); random without --inputs"),
+    TN_ROW_TEXT("states", 0, "NPZ", NULL,
+                "archive that the model's states are read from, if it is there, and written to after the run"),
     TN_ROW_SWITCH("verify-weights", 0, "compare the weights with their checksum before running"),
     TN_ROW_CHOICE("device", 0, "cpu|cuda!|cl!|metal!|vulkan!|rocm!|micro!", "cpu", "device to run on"),
     TN_ROW_CHOICE("executor", 0, "aot|vm|graph", NULL,
@@ -244,26 +247,58 @@ static int print_top(runner *r, int n)
     return tnr_get_output_at(r->instance, 0, &t, &r->err) ? fail(r) : tn_print_top(&t, n);
 }
 
+/* A run from where the states are to begin. */
+static int run_first(runner *r)
+{
+    int status = tn_states_begin(r->instance, tn_args_text(r->args, "states"));
+    return status == TN_EXIT_OK ? run_once(r, false) : status;
+}
+
+/* Runs for --profile and its kin have changed states and outputs: what is shown and saved is of the first run. */
+static int run_again(runner *r)
+{
+    const tn_args *a = r->args;
+    bool more =
+        tn_args_count(a, "profile") || tn_args_text(a, "dump-outputs") || tn_args_count(a, "print-time");
+    return more && tnr_state_count(r->module) ? run_first(r) : TN_EXIT_OK;
+}
+
+static int check_states(const runner *r)
+{
+    if (tn_args_text(r->args, "states") && !tnr_state_count(r->module))
+        return tn_error_print("%s: --states: the model has no states; compile it with --state INPUT=OUTPUT",
+                              r->args->operand);
+    return TN_EXIT_OK;
+}
+
+static int save(runner *r)
+{
+    const char *outputs = tn_args_text(r->args, "outputs"), *states = tn_args_text(r->args, "states");
+    int status = outputs ? save_outputs(r, outputs) : TN_EXIT_OK;
+    return status == TN_EXIT_OK && states ? tn_states_save(r->instance, states) : status;
+}
+
 static int run(runner *r)
 {
     const tn_args *a = r->args;
-    const char *outputs = tn_args_text(a, "outputs");
     int status = open_package(r);
+    if (status == TN_EXIT_OK)
+        status = check_states(r);
     if (status == TN_EXIT_OK)
         status = feed(r);
     if (status == TN_EXIT_OK)
-        status = run_once(r, false);
+        status = run_first(r);
     if (status == TN_EXIT_OK && tn_args_count(a, "profile"))
         status = profile(r);
     if (status == TN_EXIT_OK && tn_args_text(a, "dump-outputs"))
         status = dump_outputs(r, tn_args_text(a, "dump-outputs"));
     if (status == TN_EXIT_OK && tn_args_count(a, "print-time"))
         status = measure(r);
+    if (status == TN_EXIT_OK)
+        status = run_again(r);
     if (status == TN_EXIT_OK && tn_args_count(a, "print-top"))
         status = print_top(r, tn_args_int(a, "print-top"));
-    if (status == TN_EXIT_OK && outputs)
-        status = save_outputs(r, outputs);
-    return status;
+    return status == TN_EXIT_OK ? save(r) : status;
 }
 
 int tn_run_command(const tn_args *args)

@@ -25,7 +25,10 @@ static const char *features_text(tn_build *b)
 static void report_memory(tenon *t, tenon_report *r)
 {
     tn_build *b = &t->build;
-    uint64_t *const by_kind[] = {&r->input_bytes, &r->output_bytes, &r->constant_bytes};
+    uint64_t *const by_kind[] = {[TN_SLOT_INPUT] = &r->input_bytes,
+                                 [TN_SLOT_OUTPUT] = &r->output_bytes,
+                                 [TN_SLOT_CONST] = &r->constant_bytes,
+                                 [TN_SLOT_STATE] = &r->state_bytes};
     for (uint32_t i = 0; i < b->main.n_slot; i++)
         if (b->main.slot[i].kind != TN_SLOT_TEMP)
             *by_kind[b->main.slot[i].kind] += number(b->main.slot[i].bytes);

@@ -28,6 +28,7 @@ static const struct {
     {"run", "int32_t", "const void *inputs, const void *outputs", "run(&tn_model, inputs, outputs, 0)"},
     {"run_symbolic", "int32_t", "const void *inputs, const void *outputs, int64_t *symbols",
      "run(&tn_model, inputs, outputs, symbols)"},
+    {"reset", "int32_t", "void", "reset(&tn_model)"},
     {"threads", "int32_t", "int32_t n", "threads(&tn_model, n)"},
     {"error", "const char *", "void", "error(&tn_model)"},
     {"free", "void", "void", "free(&tn_model)"},
@@ -39,6 +40,8 @@ static bool is_seen(const tn_build *b, int i, enum tn_bundle_form form)
 {
     if (strcmp(entry[i].name, "library") == 0)
         return form == TN_BUNDLE_SO;
+    if (strcmp(entry[i].name, "reset") == 0)
+        return b->program.n_state > 0;
     return strcmp(entry[i].name, b->main.n_symbol ? "run" : "run_symbolic") != 0;
 }
 
@@ -274,6 +277,7 @@ static const char bundle_types[] =
     "*state; } "
     "tn_bundle;\n"
     "int32_t tnr_bundle_run(tn_bundle *b, const void *inputs, const void *outputs, int64_t *symbols);\n"
+    "int32_t tnr_bundle_reset(tn_bundle *b);\n"
     "int32_t tnr_bundle_threads(tn_bundle *b, int32_t n);\n"
     "const char *tnr_bundle_error(const tn_bundle *b);\n"
     "void tnr_bundle_free(tn_bundle *b);\n";

@@ -56,6 +56,11 @@ typedef struct tn_call_site {
     uint32_t group;
 } tn_call_site; /* call: of a group, in any region */
 
+/* An input that is a state, and the output that is stored in it; both by number. */
+typedef struct tn_state_pair {
+    uint32_t input, output;
+} tn_state_pair;
+
 /* Objects: compiled, from the cache; of how many at the most, for those that look on (NULL: nobody). */
 typedef struct tn_code_count {
     atomic_uint made, loaded;
@@ -92,9 +97,11 @@ typedef struct tn_build {
     const tn_node **constant;
     uint32_t n_constant;      /* of the CONST slots, in their order */
     const char **output_name; /* of @main's results; unique */
-    const tn_expr *peak;      /* exact peak bytes over the symbols */
-    tn_arena_plan *plan;      /* of the program's segments, from 0 */
-    uint32_t n_in_place;      /* results that took an operand's memory */
+    tn_state_pair *state;     /* that the options ask for */
+    uint32_t n_state;
+    const tn_expr *peak; /* exact peak bytes over the symbols */
+    tn_arena_plan *plan; /* of the program's segments, from 0 */
+    uint32_t n_in_place; /* results that took an operand's memory */
     tn_unit unit;
     struct {
         double import, graph, tir, schedule, lower, codegen, cc, package;
@@ -137,6 +144,12 @@ void tn_names_find(tn_build *b, const char ***out_input, const char ***out_outpu
 void tn_names_settle(tn_build *b);
 /* Constants are called by it and a number; no input is. */
 const char *tn_constant_prefix(tn_build *b);
+/* states.c: which states the options ask for; driver-E096 to E098. A pair's types may become known with the passes:
+ * `last` says that they are. */
+TN_WARN_UNUSED tn_status tn_states_find(tn_build *b);
+TN_WARN_UNUSED tn_status tn_state_check(tn_build *b, const tn_state_pair *p, bool last);
+int64_t tn_state_of_input(const tn_build *b, uint32_t input); /* -1: it is an input */
+bool tn_is_state_result(const tn_build *b, uint32_t output);
 /* passes.c: "did you mean FoldConstant?", or where the names are listed. */
 const char *tn_pass_advice(tn_build *b, const char *name);
 /* propose.c: after an import that failed for symbolic shapes, a note with shapes that work, if some are found. It tries

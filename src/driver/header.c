@@ -47,6 +47,13 @@ static void shape(const tn_slot_ir *s, tn_buf *o)
     tn_buf_str(o, "]");
 }
 
+/* A name in a comment, which it may not end. */
+static void comment(const char *name, tn_buf *o)
+{
+    for (const char *c = name; *c; c++)
+        tn_buf_char(o, *c == '*' || (unsigned char)*c < ' ' || *c == 127 ? '?' : *c);
+}
+
 static void collect(member_list *f)
 {
     const tn_program_function_ir *p = &f->b->main;
@@ -100,15 +107,33 @@ static void symbols(tn_build *b, tn_buf *o)
     tn_strmap_deinit(&taken);
 }
 
+/* What the model keeps between runs: one stream of calls, whichever threads they come from. */
+static void states(tn_build *b, tn_buf *o)
+{
+    tn_buf_str(o, "/* Gives the model's states their first contents, zeros:\n");
+    for (uint32_t i = 0; i < b->main.n_slot; i++) {
+        if (b->main.slot[i].kind != TN_SLOT_STATE)
+            continue;
+        tn_buf_str(o, " *   ");
+        comment(b->main.slot[i].name, o);
+        tn_buf_str(o, ": ");
+        shape(&b->main.slot[i], o);
+        tn_buf_char(o, '\n');
+    }
+    tn_buf_printf(o, " * A new stream begins. */\nint32_t tvmgen_%s_reset(void);\n\n", b->unit.name);
+}
+
 static void functions(tn_build *b, enum tn_bundle_form form, tn_buf *o)
 {
     const char *m = b->unit.name;
     bool symbolic = b->main.n_symbol > 0;
-    tn_buf_str(
-        o,
-        "/* Runs the model once. Returns 0, or an error code: tvmgen_..._error() then says why.\n"
-        " * Tensors must be dense, row-major and aligned to their elements. Several threads may call this\n"
-        " * at once. */\n");
+    tn_buf_printf(o,
+                  "/* Runs the model once. Returns 0, or an error code: tvmgen_..._error() then says why.\n"
+                  " * Tensors must be dense, row-major and aligned to their elements. %s */\n",
+                  b->program.n_state
+                      ? "The model keeps states from call to\n * call; calls from several threads run one "
+                        "after the other."
+                      : "Several threads may call this\n * at once.");
     tn_buf_printf(o,
                   "int32_t tvmgen_%s_run%s(const struct tvmgen_%s_inputs *inputs, const struct "
                   "tvmgen_%s_outputs *outputs%s%s%s);\n\n",
@@ -151,6 +176,8 @@ void tn_bundle_header(tn_build *b, enum tn_bundle_form form, tn_buf *o)
     structure(b, o, TN_SLOT_OUTPUT, "outputs");
     if (b->main.n_symbol)
         symbols(b, o);
+    if (b->program.n_state)
+        states(b, o);
     functions(b, form, o);
     tn_buf_str(o, "\n#ifdef __cplusplus\n}\n#endif\n#endif\n");
 }

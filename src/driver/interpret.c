@@ -127,14 +127,33 @@ void tn_tensor_give(tenon_tensor *o, const char *name, tn_dtype t, int ndim, con
     memcpy(o->shape, dim, (size_t)ndim * sizeof *dim);
 }
 
+/* The first contents of a state. */
+static const tenon_tensor *zeros(tn_build *b, const tn_node *param)
+{
+    const tn_type *t = param->type[0];
+    int64_t dim[8], bytes = 0;
+    for (int d = 0; d < t->n; d++)
+        (void)tn_is_int(t->dim[d], &dim[d]);
+    (void)tn_is_int(tn_simplify(&b->pool, NULL, tn_type_bytes(&b->pool, t)), &bytes);
+    tenon_tensor *x = TN_NEW(&b->arena, tenon_tensor);
+    void *data = tn_arena_alloc(&b->arena, (size_t)bytes, 64);
+    memset(data, 0, (size_t)bytes);
+    tn_tensor_give(x, param->name, t->dtype, t->n, dim, data, (size_t)bytes);
+    return x;
+}
+
 static tn_status by_relay(tn_build *b, int n_in, const tenon_tensor in[], int *n_out, tenon_tensor **out)
 {
     const tn_region *r = tn_graph_function(&b->graph, "main")->body;
     tn_tensor_value *value = TN_NEW_N(&b->arena, tn_tensor_value, r->n_param),
                     *result = TN_NEW_N(&b->arena, tn_tensor_value, r->n_result);
+    TN_TRY(tn_states_find(b));
     for (uint32_t i = 0; i < r->n_param; i++) {
         const tenon_tensor *x;
-        TN_TRY(tn_find_input(b, r->param[i], n_in, in, &x));
+        if (tn_state_of_input(b, i) >= 0)
+            x = zeros(b, r->param[i]);
+        else
+            TN_TRY(tn_find_input(b, r->param[i], n_in, in, &x));
         value[i] = (tn_tensor_value){.dtype = r->param[i]->type[0]->dtype,
                                      .ndim = (uint16_t)x->ndim,
                                      .at = x->data,
@@ -143,12 +162,13 @@ static tn_status by_relay(tn_build *b, int n_in, const tenon_tensor in[], int *n
         memcpy(value[i].dim, x->shape, sizeof value[i].dim);
     }
     TN_TRY(tn_relay_run(&b->graph, (int)r->n_param, value, (int)r->n_result, result, tn_eval_auto, b));
-    *n_out = (int)r->n_result;
+    *n_out = 0;
     *out = TN_NEW_N(&b->arena, tenon_tensor, r->n_result);
     for (uint32_t i = 0; i < r->n_result; i++) {
         void *copy = tn_arena_copy(&b->arena, result[i].at, result[i].n, 64);
-        tn_tensor_give(&(*out)[i], b->output_name[i], result[i].dtype, result[i].ndim, result[i].dim, copy,
-                       result[i].n);
+        if (!tn_is_state_result(b, i))
+            tn_tensor_give(&(*out)[(*n_out)++], b->output_name[i], result[i].dtype, result[i].ndim,
+                           result[i].dim, copy, result[i].n);
         tn_tensor_value_deinit(&result[i]);
     }
     return TN_OK;

@@ -190,17 +190,21 @@ static tn_status bind_inputs(machine *m, int n_in, const tenon_tensor in[], cons
 {
     const tn_program_function_ir *p = &m->b->main;
     const tn_region *r = tn_graph_function(&m->b->graph, "main")->body;
+    uint32_t n = 0;
     for (uint32_t i = 0; i < r->n_param; i++) {
-        TN_TRY(tn_find_input(m->b, r->param[i], n_in, in, &given[i]));
+        if (tn_state_of_input(m->b, i) >= 0)
+            continue;
+        const tenon_tensor *x;
+        TN_TRY(tn_find_input(m->b, r->param[i], n_in, in, &x));
+        given[n++] = x;
         for (int d = 0; d < p->slot[i].ndim; d++)
             if (p->slot[i].bind[d] >= 0)
-                m->sym[p->slot[i].bind[d]] = given[i]->shape[d];
+                m->sym[p->slot[i].bind[d]] = x->shape[d];
         for (int d = 0; d < p->slot[i].ndim; d++)
-            if (program_value(m, p->slot[i].dim[d]) != given[i]->shape[d])
+            if (program_value(m, p->slot[i].dim[d]) != x->shape[d])
                 return tn_error(m->b->ctx, "driver-E044", r->param[i]->loc,
                                 "input %s: dimension %d is %lld, but the model needs %lld", r->param[i]->name,
-                                d, (long long)given[i]->shape[d],
-                                (long long)program_value(m, p->slot[i].dim[d]));
+                                d, (long long)x->shape[d], (long long)program_value(m, p->slot[i].dim[d]));
     }
     return TN_OK;
 }

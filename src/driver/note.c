@@ -61,6 +61,7 @@ const char *tn_note_make(tn_build *b)
     metadata(&b->graph, &o);
     list(b, TN_SLOT_INPUT, "input", &o);
     list(b, TN_SLOT_OUTPUT, "output", &o);
+    list(b, TN_SLOT_STATE, "state", &o);
     tn_buf_printf(&o, "kernels      %u\npeak memory  ", (unsigned)b->groups.n);
     tn_expr_print(b->peak, NULL, &o);
     tn_buf_str(&o, " bytes\n");

@@ -138,6 +138,7 @@ tn_status tn_stage_graph(tn_build *b)
     double start = tn_now();
     tn_pass p;
     TN_TRY(tn_check_constants(b, 1)); /* single elements become part of the code */
+    TN_TRY(tn_states_find(b));
     TN_TRY(tn_passes_init(b));
     p = tn_pass_context(b);
     size_t n_pass = 0;

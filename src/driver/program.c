@@ -234,6 +234,8 @@ static tn_status add_outputs(tn_maker *m, const tn_region *r, uint32_t slot[])
     for (uint32_t i = 0; i < r->n_result; i++) {
         tn_value v = {r->result[i].def, r->result[i].out};
         TN_TRY(check_type(m, v.def, tn_value_type(v)));
+        if (tn_is_state_result(m->b, i))
+            continue;
         uint32_t o = slot[i] = program_add_slot(m, TN_SLOT_OUTPUT, m->b->output_name[i], tn_value_type(v));
         tn_value root = program_root(m, v);
         if (!program_holds(m, o, root))
@@ -243,7 +245,8 @@ static tn_status add_outputs(tn_maker *m, const tn_region *r, uint32_t slot[])
         } else {
             uint32_t from;
             TN_TRY(program_slot_of(m, root, &from));
-            m->slots.at[o].alias = from;
+            if (m->slots.at[from].kind != TN_SLOT_STATE) /* that one changes before outputs are delivered */
+                m->slots.at[o].alias = from;
         }
     }
     return TN_OK;
@@ -255,7 +258,7 @@ static tn_status copy_outputs(tn_maker *m, const tn_region *r, const uint32_t sl
     for (uint32_t i = 0; i < r->n_result; i++) {
         tn_value v = {r->result[i].def, r->result[i].out};
         uint32_t operand[2] = {0, slot[i]};
-        if (m->slots.at[slot[i]].alias >= 0)
+        if (tn_is_state_result(m->b, i) || m->slots.at[slot[i]].alias >= 0)
             continue;
         TN_TRY(program_slot_of(m, v, &operand[0]));
         if (operand[0] == operand[1])
@@ -420,6 +423,8 @@ static void finish(tn_maker *m)
     r->inst = kept(b, m->insts.at, m->insts.n, sizeof *m->insts.at);
     b->program = (tn_program_ir){.n_function = 1,
                                  .function = r,
+                                 .n_state = b->n_state,
+                                 .state = m->state,
                                  .n_text = (uint32_t)m->texts.n,
                                  .text = kept(b, m->texts.at, m->texts.n, sizeof *m->texts.at)};
     r->n_size = (uint32_t)m->sizes.n;
@@ -467,16 +472,23 @@ static tn_status make(tn_maker *m)
     b->signature = TN_NEW_N(&b->arena, tn_kernel_signature, b->groups.n);
     for (size_t i = 0; i < b->groups.n; i++)
         b->signature[i] = signature_of(b, &b->groups.at[i]);
+    m->state = TN_NEW_N(&b->arena, tn_state, b->n_state);
     find_roots(m, r);
     TN_TRY(check_flow(m, r));
     for (uint32_t i = 0; i < r->n_param; i++) {
         TN_TRY(check_type(m, r->param[i], r->param[i]->type[0]));
-        add_input(m, r->param[i]);
+        int64_t state = tn_state_of_input(b, i);
+        if (state >= 0)
+            program_add_state(m, (uint32_t)state, r->param[i]);
+        else
+            add_input(m, r->param[i]);
     }
+    program_place_states(m, r);
     uint32_t *output = TN_NEW_N(&b->arena, uint32_t, r->n_result);
     TN_TRY(add_outputs(m, r, output));
     TN_TRY(program_region(m, r));
     TN_TRY(copy_outputs(m, r, output));
+    TN_TRY(program_store_states(m, r));
     place_outputs(m);
     program_plan(m);
     finish(m);

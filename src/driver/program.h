@@ -1,7 +1,7 @@
 #ifndef TN_DRIVER_PROGRAM_H
 #define TN_DRIVER_PROGRAM_H
 /* Inside of program making: program.c has slots and calls, program_flow.c control flow and symbols that are
- * bound during the run, program_memory.c the memory plan. */
+ * bound during the run, program_state.c states, program_memory.c the memory plan. */
 #include "driver/driver.h"
 
 typedef struct program_symbol {
@@ -22,6 +22,7 @@ typedef struct tn_maker {
     tn_vec(const char *) texts;
     tn_vec(const tn_expr *) sizes;
     uint32_t n_segment;
+    tn_state *state; /* b->n_state */
     const char *constant_prefix;
 } tn_maker;
 
@@ -47,7 +48,14 @@ const tn_expr *program_parameter_bytes(tn_pool *p, const tn_func *f, uint32_t i)
 /* program_flow.c: the instructions of a region's nodes, in order. */
 TN_WARN_UNUSED tn_status program_region(tn_maker *m, const tn_region *r);
 
-/* program_memory.c: offsets, the exact peak. */
+/* program_state.c: the slot of an input that is a state; which results kernels write into states; the copies at the
+ * end. */
+void program_add_state(tn_maker *m, uint32_t which, const tn_node *param);
+void program_place_states(tn_maker *m, const tn_region *r);
+TN_WARN_UNUSED tn_status program_store_states(tn_maker *m, const tn_region *r);
+
+/* program_memory.c: offsets, the exact peak. May the call have that result over that input? */
+bool program_allows(tn_maker *m, const tn_node *call, uint32_t input, uint32_t output);
 void program_plan(tn_maker *m);
 
 #endif

@@ -18,6 +18,13 @@ static bool allows(void *user, uint32_t group, uint32_t input, uint32_t output)
     return *known == YES;
 }
 
+bool program_allows(tn_maker *m, const tn_node *call, uint32_t input, uint32_t output)
+{
+    uint64_t group = 0;
+    return !m->b->opt.no_in_place && tn_map_get(&m->group, tn_map_key(call), &group) &&
+           allows(m, (uint32_t)group, input, output);
+}
+
 /* Notes that calls of the kernel have the output over the input. */
 static void add_overlap(tn_maker *m, uint32_t group, uint32_t input, uint32_t output)
 {
@@ -39,14 +46,17 @@ static void tell_kernels(tn_maker *m)
         const tn_inst_ir *x = &m->insts.at[i];
         const tn_group *g = x->op == TN_INST_CALL ? &m->b->groups.at[x->a] : NULL;
         for (uint32_t o = 0; g && o < g->n_out; o++) {
-            uint32_t slot = x->operand[g->n_in + o];
-            int64_t over = m->slots.at[slot].over;
-            if (over < 0 || m->life.at[slot].first != i)
+            uint32_t slot = x->operand[g->n_in + o], n = 0;
+            bool state = m->slots.at[slot].kind == TN_SLOT_STATE;
+            int64_t over = state ? (int64_t)slot : m->slots.at[slot].over;
+            if (over < 0 || (!state && m->life.at[slot].first != i))
                 continue;
-            m->b->n_in_place++;
             for (uint32_t k = 0; k < g->n_in; k++)
-                if (x->operand[k] == over)
+                if (x->operand[k] == over) {
                     add_overlap(m, x->a, k, o);
+                    n++;
+                }
+            m->b->n_in_place += n > 0 || !state;
         }
     }
     for (uint32_t i = 0; i < m->b->groups.n; i++) {

@@ -1,6 +1,7 @@
 /* What the functions of a self-contained output (`compile -o model.so`) call: a model, given as its tn_bundle, is
  * opened on the first run and keeps idle instances. A call takes one of them, or makes one, so calls from several
- * threads run at once. Several models may share this code (those written as C text do). */
+ * threads run at once. A model with states has one instance, and calls wait for it. Several models may share this code
+ * (those written as C text do). */
 #include "runtime/bundle/bundle.h"
 
 #include "runtime/error.h"
@@ -27,6 +28,8 @@ typedef struct state {  /* of one model; made on first use */
     tnr_module *module; /* NULL: not opened yet */
     tnr_instance *idle[MAX_IDLE];
     uint32_t n_idle;
+    bool one;              /* the model has states: of all calls one works at a time, on one instance */
+    pthread_mutex_t turn;  /* of that one */
     pthread_key_t message; /* of each thread: the sentence of its last failure */
 } state;
 
@@ -42,6 +45,7 @@ static tnr_status make_state(tn_bundle *b, tnr_error *err)
         tnr_mem_free(s);
         return tnr_fail(err, TNR_E_MEMORY, 0, "the process has no free thread-local key");
     }
+    pthread_mutex_init(&s->turn, NULL);
     b->state = s;
     return TNR_OK;
 }
@@ -58,6 +62,7 @@ static tnr_status open_locked(tn_bundle *b, tnr_error *err)
     tnr_parts parts = {.library = library, .params = b->params, .params_n = (size_t)b->params_bytes};
     status = tnr_module_open_parts(&parts, &s->module, err);
     n_open += !status;
+    s->one = library->program && library->program->n_state > 0;
     return status;
 }
 
@@ -67,10 +72,20 @@ static tnr_status take(tn_bundle *b, tnr_instance **out, tnr_error *err)
     pthread_mutex_lock(&lock);
     tnr_status status = open_locked(b, err);
     state *s = b->state;
-    if (!status && s->n_idle)
+    pthread_mutex_unlock(&lock);
+    if (status)
+        return status;
+    if (s->one)
+        pthread_mutex_lock(&s->turn);
+    pthread_mutex_lock(&lock);
+    if (s->n_idle)
         *out = s->idle[--s->n_idle];
     pthread_mutex_unlock(&lock);
-    return status || *out ? status : tnr_instance_new(s->module, NULL, out, err);
+    if (!*out)
+        status = tnr_instance_new(s->module, NULL, out, err);
+    if (status && s->one)
+        pthread_mutex_unlock(&s->turn);
+    return status;
 }
 
 static void give_back(state *s, tnr_instance *instance)
@@ -82,6 +97,8 @@ static void give_back(state *s, tnr_instance *instance)
     pthread_mutex_unlock(&lock);
     if (!keep)
         tnr_instance_free(instance);
+    if (s->one)
+        pthread_mutex_unlock(&s->turn);
 }
 
 static tnr_status set(tnr_instance *instance, uint32_t index, const tn_slot *slot, bool input, void *data,
@@ -194,6 +211,23 @@ int32_t tnr_bundle_run(tn_bundle *b, const void *inputs, const void *outputs, in
     return status;
 }
 
+#pragma weak tnr_state_reset
+
+int32_t tnr_bundle_reset(tn_bundle *b)
+{
+    tnr_error err = {0};
+    tnr_instance *instance = NULL;
+    tnr_status status = take(b, &instance, &err);
+    if (!status) {
+        if (tnr_state_reset) /* linked where the program has states */
+            status = tnr_state_reset(instance, &err);
+        give_back(b->state, instance);
+    }
+    if (status)
+        keep_message(b, &err);
+    return status;
+}
+
 int32_t tnr_bundle_threads(tn_bundle *b, int32_t n)
 {
     tnr_error err = {0};
@@ -229,6 +263,7 @@ void tnr_bundle_free(tn_bundle *b)
     if (was_open)
         tnr_module_release(s->module);
     tnr_mem_free(pthread_getspecific(s->message));
+    pthread_mutex_destroy(&s->turn);
     (void)pthread_key_delete(s->message); /* its destructor is code that is about to go, too */
     tnr_mem_free(s);
     if (last)

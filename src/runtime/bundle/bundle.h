@@ -7,6 +7,7 @@
 /* inputs, outputs: the header's structs, a pointer for each in the model's order; symbols: NULL if there are
  * none; those that the run finds hold what there is room for before, and what there is after. */
 int32_t tnr_bundle_run(tn_bundle *b, const void *inputs, const void *outputs, int64_t *symbols);
+int32_t tnr_bundle_reset(tn_bundle *b);              /* states get their first contents */
 int32_t tnr_bundle_threads(tn_bundle *b, int32_t n); /* for all models that share this code */
 const char *tnr_bundle_error(const tn_bundle *b);
 void tnr_bundle_free(tn_bundle *b); /* with the last open model the threads end */

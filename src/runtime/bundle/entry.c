@@ -9,6 +9,7 @@ extern tn_bundle tenon_bundle_model;
 #define SEEN __attribute__((visibility("default")))
 SEEN int32_t tenon_bundle_run(const void *inputs, const void *outputs);
 SEEN int32_t tenon_bundle_run_symbolic(const void *inputs, const void *outputs, int64_t *symbols);
+SEEN int32_t tenon_bundle_reset(void);
 SEEN int32_t tenon_bundle_threads(int32_t n);
 SEEN const char *tenon_bundle_error(void);
 SEEN void tenon_bundle_free(void);
@@ -23,6 +24,8 @@ int32_t tenon_bundle_run(const void *inputs, const void *outputs)
 {
     return tenon_bundle_run_symbolic(inputs, outputs, NULL);
 }
+
+int32_t tenon_bundle_reset(void) { return tnr_bundle_reset(&tenon_bundle_model); }
 
 int32_t tenon_bundle_threads(int32_t n) { return tnr_bundle_threads(&tenon_bundle_model, n); }
 
