@@ -36,4 +36,37 @@ static inline void make_host_symbolic(maker *m)
     m->program.n_text = 1;
 }
 
+/* A function for any name: zeros and empty texts. */
+static inline tnr_status host_any(void *user, const tnr_host_call *c, tnr_error *err)
+{
+    (void)user;
+    for (uint32_t i = c->n_in; i < c->n_in + c->n_out; i++) {
+        const DLTensor *t = &c->tensor[i];
+        uint64_t bytes = 0;
+        tnr_status status =
+            t->dtype.code != kDLOpaqueHandle
+                ? tnr_tensor_bytes(t->dtype, t->ndim, t->shape, &bytes, err)
+                : tnr_value_new(c->instance, &(tnr_value_info){.kind = TNR_VALUE_TEXT}, &c->value[i], err);
+        if (status)
+            return status;
+        memset(t->data ? t->data : &bytes, 0, (size_t)bytes);
+    }
+    return TNR_OK;
+}
+
+/* The input l of make_host: a list of one empty text. */
+static inline tnr_status host_set_list(tnr_instance *inst, uint32_t input, tnr_error *err)
+{
+    tnr_value *text = NULL, *cell = NULL;
+    tnr_value_info list = {.kind = TNR_VALUE_CONSTRUCTOR, .tag = 1, .n_field = 1, .field = &text};
+    tnr_status status = tnr_value_new(inst, &(tnr_value_info){.kind = TNR_VALUE_TEXT}, &text, err);
+    if (!status)
+        status = tnr_value_new(inst, &list, &cell, err);
+    if (!status)
+        status = tnr_set_input_value(inst, input, cell, err);
+    tnr_value_release(cell);
+    tnr_value_release(text);
+    return status;
+}
+
 #endif

@@ -9,6 +9,7 @@
 #include "runtime/toy.h"
 #include "runtime/toy_model.h"
 #include "runtime/calls.h"
+#include "runtime/host.h"
 #include "runtime/states.h"
 #include "runtime/values.h"
 #include "runtime/family.h"
@@ -114,9 +115,15 @@ static tnr_status short_life(const tn_library *library, tnr_error *err)
     tnr_instance *inst = NULL;
     tnr_status status = tnr_module_open_parts(&(tnr_parts){.library = library}, &m, err);
     if (!status)
+        status = tnr_host_register(m, "scale", host_any, NULL, err);
+    if (!status)
         status = tnr_instance_new(m, NULL, &inst, err);
     if (!status)
+        status = tnr_instance_host_register(inst, "label", host_any, NULL, err);
+    if (!status)
         status = tnr_set_input(inst, "x", &t, err);
+    if (!status && tnr_input_find(m, "l") >= 0)
+        status = host_set_list(inst, (uint32_t)tnr_input_find(m, "l"), err);
     if (!status && tnr_input_find(m, "n") >= 0)
         status = tnr_set_input(inst, "n", &count, err);
     for (int run = 0; run < 2 && !status; run++)
@@ -134,10 +141,10 @@ static void make_filled(maker *m)
 
 static void every_allocation_of_programs_may_fail(void **state)
 {
-    static void (*const make[])(maker *) = {make_twice,  make_recursion, make_sum, make_cache,
-                                            make_filled, make_closure,   make_list};
+    static void (*const make[])(maker *) = {make_twice,  make_recursion, make_sum,  make_cache,
+                                            make_filled, make_closure,   make_list, make_host};
     static const tnr_family *const needed[]
-        __attribute__((used)) = {&tnr_family_frame, &tnr_family_state, &tnr_family_value};
+        __attribute__((used)) = {&tnr_family_frame, &tnr_family_host, &tnr_family_state, &tnr_family_value};
     static maker m;
     (void)state;
     for (size_t i = 0; i < sizeof make / sizeof *make; i++) {
