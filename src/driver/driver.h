@@ -144,8 +144,8 @@ void tn_names_find(tn_build *b, const char ***out_input, const char ***out_outpu
 void tn_names_settle(tn_build *b);
 /* Constants are called by it and a number; no input is. */
 const char *tn_constant_prefix(tn_build *b);
-/* states.c: which states the options ask for; driver-E096 to E098. A pair's types may become known with the passes:
- * `last` says that they are. */
+/* states.c: which states the options ask for; driver-E097, E098, E111 to E114. A pair's types may become
+ * known with the passes: `last` says that they are. */
 TN_WARN_UNUSED tn_status tn_states_find(tn_build *b);
 TN_WARN_UNUSED tn_status tn_state_check(tn_build *b, const tn_state_pair *p, bool last);
 int64_t tn_state_of_input(const tn_build *b, uint32_t input); /* -1: it is an input */

@@ -57,7 +57,7 @@ static const char *advice(tn_build *b, const name_list *l, const char *s, size_t
 static tn_status unknown(tn_build *b, const char *state, const char *what, const name_list *l, const char *s,
                          size_t n)
 {
-    return tn_error(b->ctx, "driver-E096", NULL, "state %s: the model has no %s %.*s; %s", state, what,
+    return tn_error(b->ctx, "driver-E111", NULL, "state %s: the model has no %s %.*s; %s", state, what,
                     (int)n, s, advice(b, l, s, n));
 }
 
@@ -68,7 +68,7 @@ static tn_status find_pair(tn_build *b, const char *text, const name_list *in, c
     const char *equals = strchr(text, '='), *first = equals;
     if (!equals)
         return tn_error(
-            b->ctx, "driver-E096", NULL,
+            b->ctx, "driver-E112", NULL,
             "state %s: write INPUT=OUTPUT, an input of the model and the output that the next run "
             "is to have in its place",
             text);
@@ -112,7 +112,7 @@ tn_status tn_state_check(tn_build *b, const tn_state_pair *p, bool last)
     const char *name = b->output_name[p->output];
     bool tensors = in && in->kind == TN_T_TENSOR && out && out->kind == TN_T_TENSOR;
     if (tensors && in->n > MOST_DIMS)
-        return tn_error(b->ctx, "driver-E098", param->loc,
+        return tn_error(b->ctx, "driver-E114", param->loc,
                         "input %s cannot be a state: it has more than %d dimensions", param->name, MOST_DIMS);
     if (tensors && !is_fixed(in))
         return tn_error(b->ctx, "driver-E098", param->loc,
@@ -147,7 +147,7 @@ tn_status tn_states_find(tn_build *b)
         const char *text = b->opt.states[b->n_state];
         TN_TRY(find_pair(b, text, &inputs, &outputs, &p));
         if (tn_state_of_input(b, p.input) >= 0)
-            return tn_error(b->ctx, "driver-E096", NULL, "state %s: input %s is a state already", text,
+            return tn_error(b->ctx, "driver-E113", NULL, "state %s: input %s is a state already", text,
                             in[p.input]);
         TN_TRY(tn_state_check(b, &p, false));
         b->state[b->n_state] = p;

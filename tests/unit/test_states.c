@@ -307,23 +307,25 @@ static void refuse(const char *text, const char *pair, const char *id, const cha
         fail_msg("%s", tenon_messages(session));
 }
 
-/* driver-E096 driver-E097 driver-E098 */
+/* driver-E097 driver-E098 driver-E111 driver-E112 driver-E113 driver-E114 */
 static void what_cannot_be_a_state_is_an_error(void **state)
 {
     static const char other[] = "#[version = \"0.0.5\"]\n"
                                 "def @main(%h: Tensor[(4), float32], %i: Tensor[(4), int32],\n"
-                                "          %w: Tensor[(2, 2), float32], %s: Tensor[(n), float32]) {\n"
+                                "          %w: Tensor[(2, 2), float32], %s: Tensor[(n), float32],\n"
+                                "          %r: Tensor[(1, 1, 1, 1, 1, 1, 1, 1, 4), float32]) {\n"
                                 "  %0 = tanh(%h);\n"
                                 "  %1 = tanh(%s);\n"
-                                "  (%0, %0, %1)\n"
+                                "  (%0, %0, %1, %r)\n"
                                 "}\n";
     (void)state;
-    refuse(model, "c", "driver-E096", "write INPUT=OUTPUT");
-    refuse(model, "d=output_2", "driver-E096", "the model has no input d");
-    refuse(model, "c=output_22", "driver-E096", "no output output_22; did you mean output_2?");
-    refuse(model, "h=output_2", "driver-E096", "input h is a state already");
+    refuse(model, "c", "driver-E112", "write INPUT=OUTPUT");
+    refuse(model, "d=output_2", "driver-E111", "the model has no input d");
+    refuse(model, "c=output_22", "driver-E111", "no output output_22; did you mean output_2?");
+    refuse(model, "h=output_2", "driver-E113", "input h is a state already");
     refuse(other, "i=output_0", "driver-E097", "the input is Tensor[(4), int32]");
     refuse(other, "w=output_0", "driver-E097", "both must have one type and shape");
+    refuse(other, "r=output_3", "driver-E114", "it has more than 8 dimensions");
     refuse(other, "s=output_2", "driver-E098", "its size is not fixed");
 }
 
