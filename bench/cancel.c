@@ -184,7 +184,7 @@ int main(int argc, char **argv)
         tenon_free(t);
         whole = tn_now() - whole;
     }
-    unsigned seed = 1;
+    unsigned seed = (unsigned)getpid();
     for (int i = 0; i < n; i++)
         done += cancel_one(tenon_new(), argv, what, &o, whole * (rand_r(&seed) % 10000) / 1e4, all);
     printf("%s: %s with %d threads takes %.2f s; %d of %d cancelled\n", argv[1], what, o.threads, whole, done,
