@@ -21,7 +21,7 @@ static void free_jit(tn_resource *r)
 
 typedef struct room {
     tn_here *x;
-    const tn_buf *params;
+    size_t bytes; /* of the weights */
 } room;
 
 /* In the object's heap. */
@@ -29,8 +29,17 @@ static void make_room(void *user)
 {
     const room *r = user;
     r->x->jit = tn_resource_new(free_jit);
-    r->x->params = tn_alloc_aligned(r->params->n);
-    memcpy(r->x->params, r->params->at, r->params->n);
+    r->x->params = tn_alloc_aligned(r->bytes);
+}
+
+/* In pieces, because the call may be to end. */
+static void copy(char *to, const tn_buf *from)
+{
+    enum { PIECE = 4 << 20 };
+    for (size_t at = 0; at < from->n; at += PIECE) {
+        tn_poll_now();
+        memcpy(to + at, from->at + at, from->n - at < PIECE ? from->n - at : PIECE);
+    }
 }
 
 static tn_status compile(tn_build *b, tn_here *x, const tn_library **out)
@@ -55,9 +64,10 @@ tn_status tn_here_open(tenon *t, tn_here *x, tnr_module **out)
         return tn_error(b->ctx, "driver-E104", NULL,
                         "target %s makes no code in this process; use target llvm", b->target.text);
     tn_params_make(b, &(tn_sink){.buf = &t->data});
-    tn_raised raised = tn_protect(&x->object.heap, make_room, &(room){x, &t->data});
+    tn_raised raised = tn_protect(&x->object.heap, make_room, &(room){x, t->data.n});
     if (raised.kind)
         tn_raise(raised);
+    copy(x->params, &t->data);
     TN_TRY(compile(b, x, &library));
     b->seconds.codegen = tn_now() - start;
     const tnr_parts parts = {.library = library, .params = x->params, .params_n = t->data.n};
