@@ -1,6 +1,6 @@
 /* LowerBlocks: a block becomes its statements over loop variables.
  *
- * The init runs where all reduce iterations are 0. A mask becomes an IF around the body, but for one case: where the
+ * The init runs where all reduce iterations are 0, also of a loop without iterations (tn_func_begin_empty). A mask becomes an IF around the body, but for one case: where the
  * target lives in registers or task-local memory, the terms that only keep spatial iterations inside their extent are
  * dropped from the store (cells outside are unspecified). Loads of memory stay inside all the same: the last iteration
  * stands for those beyond it, lanes are masked. So the common tail of a tile has no branches. It is not done where an
@@ -245,6 +245,7 @@ static void lower_body(tn_func *f, tn_body *b, int depth)
 tn_status tn_lower_blocks(tn_func *f, const struct tn_machine *m)
 {
     (void)m;
+    tn_func_begin_empty(f);
     lower_body(f, &f->body, 0);
     return TN_OK;
 }

@@ -275,3 +275,77 @@ bool tn_func_parameter_bytes(const tn_func *f, const int64_t sym[], uint64_t out
     }
     return true;
 }
+
+/* ---- reductions of nothing ---- */
+
+typedef struct {
+    tn_func *f;
+    const tn_expr *var;  /* of the loop */
+    bool reduces, other; /* a block reduces along it; something prevents that it begins empty */
+    const tn_expr *cond; /* goes to the masks of the blocks; NULL: none does */
+} reduction;
+
+/* Is it defined whatever the symbols are? */
+static bool divides_by_number(const tn_expr *e, void *user)
+{
+    int64_t n;
+    (void)user;
+    return e->kind < TN_E_FLOORDIV || e->kind > TN_E_TRUNCMOD || tn_is_int(e->src[1], &n);
+}
+
+static void look_at_block(reduction *r, const tn_stmt *s)
+{
+    bool along = false;
+    const tn_expr *mask = s->u.block.mask;
+    r->other = r->other || (mask && (mask->has_load || !tn_each(mask, divides_by_number, NULL)));
+    for (uint32_t i = 0; i < s->u.block.n_iter; i++) {
+        const tn_iter *it = &s->u.block.iter[i];
+        bool uses = tn_uses(it->value, r->var);
+        along = along || (uses && it->kind == TN_ITER_REDUCE);
+        r->other = r->other || (uses && s->u.block.init.first && it->kind == TN_ITER_SPATIAL) ||
+                   (uses && !tn_each(it->value, divides_by_number, NULL));
+    }
+    r->reduces = r->reduces || (along && s->u.block.init.first);
+    r->other = r->other || (!along && s->u.block.init.first);
+}
+
+static bool look(tn_stmt *s, void *user)
+{
+    reduction *r = user;
+    if (s->kind == TN_S_BLOCK)
+        look_at_block(r, s);
+    else
+        r->other = r->other || s->kind != TN_S_FOR;
+    return s->kind == TN_S_FOR;
+}
+
+static bool narrow(tn_stmt *s, void *user)
+{
+    reduction *r = user;
+    if (s->kind == TN_S_BLOCK)
+        s->u.block.mask = s->u.block.mask ? tn_and(r->f->pool, r->cond, s->u.block.mask) : r->cond;
+    return s->kind == TN_S_FOR;
+}
+
+static bool begin_empty(tn_stmt *s, void *user)
+{
+    tn_func *f = user;
+    tn_facts facts;
+    if (s->kind != TN_S_FOR)
+        return s->kind != TN_S_BLOCK;
+    reduction r = {.f = f, .var = s->u.loop.var};
+    const tn_expr *n = s->u.loop.extent, *one = tn_idx(f->pool, 1);
+    tn_stmt_walk(&s->u.loop.body, look, NULL, &r);
+    if (!r.reduces || r.other)
+        return true;
+    tn_stmt_facts(f, s, &facts);
+    if (tn_prove(f->pool, &facts, tn_le(f->pool, one, n)) != 1) {
+        s->u.loop.extent = tn_max(f->pool, n, one);
+        r.cond = tn_lt(f->pool, s->u.loop.var, n);
+        tn_stmt_walk(&s->u.loop.body, narrow, NULL, &r);
+    }
+    tn_facts_deinit(&facts);
+    return true;
+}
+
+void tn_func_begin_empty(tn_func *f) { tn_stmt_walk(&f->body, begin_empty, NULL, f); }

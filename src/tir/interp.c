@@ -165,6 +165,7 @@ tn_status tn_func_run(const tn_func *f, void *const arg[], const int64_t sym[])
     tn_pool_init(&pool, f->ctx, &arena, f->pool);
     bytecode m = {.f = tn_func_number(f, &arena, &pool, &names), .arena = &arena, .sym = sym};
     m.name = names;
+    tn_func_begin_empty((tn_func *)m.f);
     tn_status s = prepare(&m, arg);
     if (s == TN_OK) {
         bc_compile(&m);

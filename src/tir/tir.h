@@ -187,6 +187,9 @@ void tn_stmt_walk(tn_body *b, bool (*enter)(tn_stmt *s, void *user), void (*leav
 void tn_stmt_exprs(tn_stmt *s, const tn_expr *(*fn)(const tn_expr *e, void *user), void *user);
 /* Does var occur in a statement of the body or inside of one? */
 bool tn_body_uses(tn_body *b, const tn_expr *var);
+/* Makes loops that blocks reduce along run at least once where their extents may be 0, with the body masked: the init
+ * runs all the same, so a reduction of nothing has its value. */
+void tn_func_begin_empty(tn_func *f);
 /* Substitutes variables in a whole subtree. */
 void tn_stmt_subst(tn_func *f, tn_stmt *s, int n, const tn_expr *const from[], const tn_expr *const to[]);
 tn_stmt *tn_func_block(tn_func *f, const char *name); /* NULL: none */

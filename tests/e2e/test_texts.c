@@ -233,6 +233,12 @@ static const row rows[] = {
      "def @main(%x: Tensor[(40, 1, 2048), float32], %r: Tensor[(4, 512, 512), float32]) {\n"
      "  %0 = nn.recurrent(%x, %r * 0.002f, cell=\"lstm\");\n  (%0.0, %0.2, %0.1)\n}\n",
      {"x float32 40 1 2048", "r float32 4 512 512"}, 0, NULL},
+    {"reductions of nothing",
+     "#[version = \"0.0.5\"]\n"
+     "#[symbols = \"u in [0, 100]\"]\n"
+     "def @main(%x: Tensor[(u, 3), float32], %y: Tensor[(4, 3, u), float32]) {\n"
+     "  (sum(%x, axis=[0]) + 1f, max(%y, axis=[2]), prod(%y, axis=[0, 2]) + 1f, sum(%y), min(%x, axis=[0]))\n}\n",
+     {"x float32 0 3", "y float32 4 3 0"}, 0, NULL},
     {"large layers with and without steps",
      "#[version = \"0.0.5\"]\n"
      "#[symbols = \"s in [0, 9], u in [0, 9]\"]\n"

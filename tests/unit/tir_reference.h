@@ -15,6 +15,7 @@ typedef struct reference {
     uint8_t *data[64];
     bool *written[64]; /* NULL: parameter */
     bool trapped;
+    int empty; /* loops around that have no iterations: inits alone run */
 } reference;
 
 static inline tn_scalar ref_eval(reference *r, const tn_expr *e);
@@ -102,6 +103,39 @@ static inline tn_scalar ref_eval(reference *r, const tn_expr *e)
 
 static inline void ref_list(reference *r, const tn_body *b);
 
+static inline bool ref_divides(const tn_expr *e)
+{
+    bool found = e->kind >= TN_E_FLOORDIV && e->kind <= TN_E_TRUNCMOD && e->src[1]->kind != TN_E_INT;
+    for (int i = 0; i < e->nsrc; i++)
+        found = found || ref_divides(e->src[i]);
+    return found;
+}
+
+/* Do the inits in a loop run although it has no iterations? 1: yes, as docs/tir.md says; 0: there is none; -1: no. */
+static inline int ref_begins(const tn_body *b, const tn_expr *var)
+{
+    int begins = 0;
+    for (const tn_stmt *s = b->first; s; s = s->next) {
+        int one = s->kind == TN_S_FOR ? ref_begins(&s->u.loop.body, var) : s->kind == TN_S_BLOCK ? 0 : -1;
+        bool init = s->kind == TN_S_BLOCK && s->u.block.init.first, along = false;
+        const tn_expr *mask = s->kind == TN_S_BLOCK ? s->u.block.mask : NULL;
+        if (mask && (mask->has_load || ref_divides(mask)))
+            return -1;
+        for (uint32_t i = 0; s->kind == TN_S_BLOCK && i < s->u.block.n_iter; i++) {
+            const tn_iter *it = &s->u.block.iter[i];
+            if (!tn_uses(it->value, var))
+                continue;
+            if (ref_divides(it->value) || (init && it->kind == TN_ITER_SPATIAL))
+                return -1;
+            along = along || it->kind == TN_ITER_REDUCE;
+        }
+        if (one < 0 || (init && !along))
+            return -1;
+        begins = begins || one || init;
+    }
+    return begins;
+}
+
 static inline void ref_block(reference *r, const tn_stmt *s)
 {
     bool first = true, on = true;
@@ -113,8 +147,14 @@ static inline void ref_block(reference *r, const tn_stmt *s)
     }
     for (uint32_t i = 0; i < s->u.block.n_iter; i++)
         r->var[s->u.block.iter[i].var->u.i] = value[i];
-    if (first)
+    if (first) {
+        int empty = r->empty;
+        r->empty = 0;
         ref_list(r, &s->u.block.init);
+        r->empty = empty;
+    }
+    if (r->empty)
+        return;
     if (s->u.block.mask)
         on = ref_int(r, s->u.block.mask) != 0;
     for (uint32_t i = 0; on && !r->trapped && i < s->u.block.n_iter; i++)
@@ -140,16 +180,23 @@ static inline void ref_store(reference *r, const tn_stmt *s)
         r->written[b][at] = true;
 }
 
+static inline void ref_loop(reference *r, const tn_stmt *s)
+{
+    int64_t n = ref_int(r, s->u.loop.extent);
+    bool begin = n < 1 && !r->trapped && ref_begins(&s->u.loop.body, s->u.loop.var) > 0;
+    r->empty += begin;
+    for (int64_t i = 0; i < (begin ? 1 : n) && !r->trapped; i++) {
+        r->var[s->u.loop.var->u.i].i = i;
+        ref_list(r, &s->u.loop.body);
+    }
+    r->empty -= begin;
+}
+
 static inline void ref_stmt(reference *r, const tn_stmt *s)
 {
     const tn_buffer *b;
     switch (s->kind) {
-    case TN_S_FOR:
-        for (int64_t i = 0, n = ref_int(r, s->u.loop.extent); i < n && !r->trapped; i++) {
-            r->var[s->u.loop.var->u.i].i = i;
-            ref_list(r, &s->u.loop.body);
-        }
-        break;
+    case TN_S_FOR: ref_loop(r, s); break;
     case TN_S_BLOCK: ref_block(r, s); break;
     case TN_S_STORE: ref_store(r, s); break;
     case TN_S_IF: ref_list(r, ref_int(r, s->u.cond.cond) ? &s->u.cond.then : &s->u.cond.other); break;
