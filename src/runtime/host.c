@@ -12,6 +12,10 @@
 
 #include <string.h>
 
+/* Before their uses: clang links them otherwise. */
+#pragma weak tnr_value_put
+#pragma weak tnr_value_release
+
 struct tnr_hosts {     /* of an instance: one block of memory */
     tnr_value **value; /* max_operand: of the call that runs */
     tnr_host at[];     /* n_text */
@@ -120,9 +124,6 @@ static tnr_status take(const site *s, tnr_status status)
     }
     return status;
 }
-
-#pragma weak tnr_value_put
-#pragma weak tnr_value_release
 
 static tnr_status call(const site *s)
 {

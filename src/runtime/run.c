@@ -17,6 +17,13 @@
 #include <string.h>
 #include <time.h>
 
+/* Before their uses: clang links them otherwise. */
+#pragma weak tnr_frames_drop
+#pragma weak tnr_hosts_ready
+#pragma weak tnr_states_ready
+#pragma weak tnr_values_begin
+#pragma weak tnr_values_end
+
 /* ---- the caller's buffers ---- */
 
 static bool overlap(const void *a, uint64_t a_bytes, const void *b, uint64_t b_bytes)
@@ -375,12 +382,6 @@ tnr_status tnr_instruction(tnr_frame *f, uint32_t *out_variant, tnr_error *err)
     tnr_status status = instruction(f, out_variant, err);
     return status || !f->guard ? status : tnr_guard_look(f, at, err);
 }
-
-#pragma weak tnr_frames_drop
-#pragma weak tnr_hosts_ready
-#pragma weak tnr_states_ready
-#pragma weak tnr_values_begin
-#pragma weak tnr_values_end
 
 tnr_frame *tnr_settle(tnr_instance *inst, tnr_status *out_status, tnr_error *err)
 {

@@ -72,9 +72,11 @@ static uint32_t slot_of(const tn_build *b, enum tn_slot_kind kind)
 static void values_are_linked_where_they_are_needed(void **state)
 {
     static char path[] = "values.so";
+    static const char says[] = "a handle is read before it is written"; /* of value.c alone */
     tn_ctx ctx;
     tn_build b;
-    size_t bytes[2];
+    size_t bytes;
+    bool has[2];
     (void)state;
     for (int with = 0; with < 2; with++) {
         make(&b, &ctx);
@@ -86,11 +88,15 @@ static void values_are_linked_where_they_are_needed(void **state)
             assert_int_equal(extend(&b, TN_SLOT_TEMP, 2, more), h);
         if (tn_program_verify(&ctx, &b.pool, &b.program, (uint32_t)b.groups.n, b.signature))
             fail_msg("%s", ctx.diag[0].message);
-        if (tn_package_write(&b, path, NULL, &bytes[with]) != TN_OK)
+        if (tn_package_write(&b, path, NULL, &bytes) != TN_OK)
             fail_msg("%s", ctx.n_diag ? ctx.diag[0].message : "");
+        tn_file made;
+        assert_int_equal(tn_file_map(&ctx, path, &made), TN_OK);
+        has[with] = memmem(made.at, made.n, says, strlen(says)) != NULL;
+        tn_file_unmap(&made);
         drop(&b, &ctx);
     }
-    assert_true(bytes[1] > bytes[0] + 1000); /* invoke.o and value.o */
+    assert_true(has[1] && !has[0]);
     void *so = dlopen("./values.so", RTLD_NOW | RTLD_LOCAL);
     assert_non_null(so);
     union {
