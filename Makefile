@@ -1,5 +1,5 @@
 # The commands of the project. Each is one line of what it is for; the work is in CMakeLists.txt and tools/.
-.PHONY: all release debug asan tsan demo test check test-slow fuzz-smoke golden format install clean help
+.PHONY: all release debug asan fuzz tsan demo test check test-slow fuzz-smoke golden format install clean help
 
 PREFIX ?= /usr/local
 
@@ -13,10 +13,10 @@ help:
 	@echo 'make fuzz-smoke  each fuzz target for FUZZ_SECONDS (60)'
 	@echo 'make golden      rewrite the generated CHECK lines of golden tests; review the diff'
 	@echo 'make format      clang-format the C files, wrap comments that are too long'
-	@echo 'make release     build into build/release; also debug, asan, tsan'
+	@echo 'make release     build into build/release; also debug, asan, fuzz, tsan'
 	@echo 'make install     install the release build into PREFIX (/usr/local)'
 
-release debug asan tsan:
+release debug asan fuzz tsan:
 	@mkdir -p build/$@
 	@cmake --preset $@ >build/$@/configure.log 2>&1 || { cat build/$@/configure.log; exit 1; }
 	@ln -sf build/$@/compile_commands.json . # for editors: the build that was made last
@@ -44,7 +44,7 @@ test-slow:
 
 fuzz-smoke:
 	@tools/setup test
-	@$(MAKE) --no-print-directory asan
+	@$(MAKE) --no-print-directory fuzz
 	@tools/fuzz
 
 golden: release

@@ -206,7 +206,8 @@ if(TENON_SANITIZE MATCHES address AND CMAKE_C_COMPILER_ID MATCHES Clang)
 endif()
 
 # The longest begin first, so that no core waits for one at the end.
-foreach(label IN ITEMS cli e2e.nodes unit.driver_plan unit.codegen_equal unit.codegen_link e2e.texts)
+foreach(label IN ITEMS cli e2e.texts e2e.failures e2e.nodes unit.codegen_equal unit.codegen_link e2e.super_resolution.flat
+        e2e.memory.shared golden)
     if(TEST ${label})
         set_tests_properties(${label} PROPERTIES COST 100)
     endif()

@@ -19,6 +19,18 @@ export PATH NO_COLOR TMPDIR
 mkdir tmp
 # what the command was built with: __asan_init, __tsan_init or nothing
 sanitizer=$(nm "$bin/tenon" | grep -oE '__[at]san_init' | head -n 1)
+# With sanitizers fewer numbers of threads and one compiler of programs, unless TENON_SLOW is set: packages and text are
+# the same in each build.
+threads_list="1 2 3 4 5 6 7 8"
+compilers= known_compilers=
+for cc in gcc clang-19 clang-14 clang; do
+    path=$(command -v $cc) && path=$(readlink -f "$path") || continue
+    case " $known_compilers " in *" $path "*) continue ;; esac # under another name
+    known_compilers="$known_compilers $path" compilers="$compilers $cc"
+done
+if [ "$sanitizer" ] && [ -z "${TENON_SLOW:-}" ]; then
+    threads_list="1 2 7" compilers=${compilers%%" clang"*}
+fi
 n_case=0 n_failed=0
 
 failed() {

@@ -1,6 +1,7 @@
 /* Small programs at the edges of what code generation meets: empty tensors, extents of 1, long chains, NaN. Each row
  * is Relay text and its inputs; the Relay interpreter, those on TIR and on flat TIR, LLVM and C packages must
- * agree, the last three bit for bit, whatever executor runs them. */
+ * agree, the last three bit for bit, whatever executor runs them. With sanitizers C packages are left out,
+ * unless TENON_SLOW is set. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -363,9 +364,10 @@ static bool all_ways(const char *path, int n_in, const tenon_tensor in[], char *
     bool ok = run_interpreter(path, &o, "relay", n_in, in, &relay, why) &&
               run_interpreter(path, &o, "tir", n_in, in, &tir, why) &&
               run_interpreter(path, &o, "flat", n_in, in, &flat, why) &&
-              package(path, "llvm", n_in, in, &llvm, why) && package(path, "c", n_in, in, &c, why) &&
-              all_near(&tir, &relay, 1, why) && all_near(&flat, &relay, 1, why) &&
-              same_bits(&llvm, &flat, why) && same_bits(&c, &flat, why);
+              package(path, "llvm", n_in, in, &llvm, why) &&
+              (RUN_FEWER || package(path, "c", n_in, in, &c, why)) && all_near(&tir, &relay, 1, why) &&
+              all_near(&flat, &relay, 1, why) && same_bits(&llvm, &flat, why) &&
+              (RUN_FEWER || same_bits(&c, &flat, why));
     values_free(&relay);
     values_free(&tir);
     values_free(&flat);

@@ -2,6 +2,7 @@
  * and for every boundary between two of them. */
 #include "base/rng.h"
 #include "lower_program.h"
+#include "sanitized.h"
 
 #include <math.h>
 
@@ -93,7 +94,7 @@ static void test_integers(void **state)
     for (int h = 0; h < 2; h++) {
         target = halves[h];
         build(*state, cast_x, TN_I32, TN_I32, &p);
-        for (int i = 0; i < 100000; i++)
+        for (int i = 0; i < (RUN_FEWER ? 10000 : 100000); i++)
             check(&p, TN_I32, halves[h],
                   (tn_scalar){.i = (int32_t)(tn_rng_next(&r) >> tn_rng_below(&r, 32))});
     }
@@ -115,7 +116,7 @@ static void test_arithmetic(void **state)
     tn_rng r = {9};
     for (size_t k = 0; k < sizeof row / sizeof *row; k++) {
         build(*state, row[k].make, halves[0], halves[0], &p);
-        for (int i = 0; i < 100000; i++) {
+        for (int i = 0; i < (RUN_FEWER ? 10000 : 100000); i++) {
             tn_scalar in[2] = {half_value(halves[0], (uint32_t)tn_rng_next(&r)),
                                half_value(halves[0], (uint32_t)tn_rng_next(&r))},
                       want;

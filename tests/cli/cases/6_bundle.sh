@@ -24,8 +24,7 @@ for f in "" $features; do
     expect 0 "" compile "$models/lanes.relay" --target "c $f" --module-name lanes -o lanes.c
     mv text.h digit.h
     rm -f text_*.txt
-    for cc in gcc clang-19 clang-14 clang; do
-        command -v $cc >/dev/null || continue
+    for cc in $compilers; do
         must "$cc has nothing to say $f" sh -c "$cc -O2 -Wall -Wextra -c text.c lanes.c 2>&1 | tee told; test ! -s told"
         must "a program by $cc" $cc -O2 -I. -o text "$examples/embed.c" text.o "$TENON_LIBDIR/libtenon_bundle.a" -lm -lpthread
         must "runs" sh -c "./text >text_$cc.txt"
@@ -55,8 +54,7 @@ both() { # FORM [LINK...]: compiled, all names in the headers, linked by both co
     for m in twice square; do
         expect 0 "$m.$form" compile "$models/$m.relay" --target $target --module-name $m -o $m.$form
     done
-    for cc in gcc clang-19 clang-14 clang; do
-        command -v $cc >/dev/null || continue
+    for cc in $compilers; do
         must "two .$form by $cc" $cc -pthread -Wall -Wextra -Werror -I. -o two_$form "$here/two_models.c" \
             ./twice.$form ./square.$form "$@"
         must "two .$form in one program" ./two_$form

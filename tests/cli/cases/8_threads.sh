@@ -5,7 +5,7 @@ for model in mnist_cntk super_resolution; do
     for how in "" --no-in-place "--target c"; do
         # shellcheck disable=SC2086
         expect 0 "peak memory" compile "$here/../../examples/models/$model.onnx" $shapes $how -o t.tar -v
-        for n in 1 2 3 4 5 6 7 8; do
+        for n in $threads_list; do
             must "$model $how with $n threads" env TVM_NUM_THREADS=$n tenon run t.tar -o "$model.$n.npz"
             must "$model $how by the graph executor" env TVM_NUM_THREADS=$n tenon run t.tar --executor graph -o g.npz
             must "$n threads, graph: the same bytes" cmp g.npz "$model.$n.npz"
