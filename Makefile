@@ -39,7 +39,7 @@ check:
 
 test-slow:
 	@tools/setup test
-	@TENON_SLOW=1 tools/test release debug tsan
+	@TENON_SLOW=1 tools/test release debug asan tsan
 	@$(MAKE) --no-print-directory fuzz-smoke
 
 fuzz-smoke:

@@ -1,11 +1,12 @@
 /* LowerBlocks: a block becomes its statements over loop variables.
  *
- * The init runs where all reduce iterations are 0, also of a loop without iterations (tn_func_begin_empty). A mask becomes an IF around the body, but for one case: where the
- * target lives in registers or task-local memory, the terms that only keep spatial iterations inside their extent are
- * dropped from the store (cells outside are unspecified). Loads of memory stay inside all the same: the last iteration
- * stands for those beyond it, lanes are masked. So the common tail of a tile has no branches. It is not done where an
- * operation may be undefined for what a padded lane holds (an index divided, a shift, by what is loaded), nor where
- * the buffer does not hold the padded tile.
+ * The init runs where all reduce iterations are 0, also those of a loop without iterations
+ * (tn_func_begin_empty). A mask becomes an IF around the body, but for one case: where the target lives in
+ * registers or task-local memory, the terms that only keep spatial iterations inside their extent are dropped
+ * from the store (cells outside are unspecified). Loads of memory stay inside all the same: the last
+ * iteration stands for those beyond it, lanes are masked. So the common tail of a tile has no branches. It is
+ * not done where an operation may be undefined for what a padded lane holds (an index divided, a shift, by
+ * what is loaded), nor where the buffer does not hold the padded tile.
  */
 #include "lower/lower_impl.h"
 
