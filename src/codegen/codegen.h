@@ -80,6 +80,9 @@ void tn_library_folder(tn_buf *out);
 /* codegen-E001 where LLVM is not installed, codegen-E013 where another build of it is; ctx NULL: nothing is
  * reported. */
 TN_WARN_UNUSED tn_status tn_llvm_open(tn_ctx *ctx, const tn_llvm_api **out);
+/* LLVM is large, and to load it takes as long as to compile a kernel. Begins that on a thread of its own; what fails is
+ * for tn_llvm_open to find. The result's end waits for the thread. */
+tn_resource *tn_llvm_open_early(void);
 
 /* The bytes of the section .note.tenon (name "Tenon", type 1, data unit->note); nothing if there is no note. */
 void tn_unit_note(const tn_unit *u, tn_buf *out);

@@ -2,6 +2,8 @@
 #include "codegen/codegen.h"
 
 #include <dlfcn.h>
+#include <pthread.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -32,12 +34,60 @@ void tn_library_folder(tn_buf *out)
     tn_buf_printf(out, "%s/../lib/tenon", own);
 }
 
+static void find_llvm(tn_buf *out)
+{
+    tn_library_folder(out);
+    tn_buf_str(out, "/libtenon-llvm.so");
+}
+
+static void *load_llvm(const char *path) { return dlopen(path, RTLD_NOW | RTLD_LOCAL); }
+
+/* ---- opening it early ---- */
+
+typedef struct {
+    pthread_t thread;
+    tn_buf path;
+} early;
+
+static void *load_early(void *user)
+{
+    early *e = user;
+    return load_llvm(e->path.at);
+}
+
+static void await_early(tn_resource *r)
+{
+    early *e = r->at;
+    pthread_join(e->thread, NULL);
+}
+
+/* Signals are for the threads that were there. */
+static bool start(early *e)
+{
+    sigset_t all, was;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &was);
+    bool ok = pthread_create(&e->thread, NULL, load_early, e) == 0;
+    pthread_sigmask(SIG_SETMASK, &was, NULL);
+    return ok;
+}
+
+tn_resource *tn_llvm_open_early(void)
+{
+    tn_resource *r = tn_resource_new(await_early);
+    early *e = tn_alloc_array(1, sizeof *e);
+    find_llvm(&e->path);
+    (void)tn_buf_cstr(&e->path);
+    if (start(e))
+        r->at = e;
+    return r;
+}
+
 tn_status tn_llvm_open(tn_ctx *ctx, const tn_llvm_api **out)
 {
     tn_buf path = {0};
-    tn_library_folder(&path);
-    tn_buf_str(&path, "/libtenon-llvm.so");
-    void *lib = dlopen(tn_buf_cstr(&path), RTLD_NOW | RTLD_LOCAL);
+    find_llvm(&path);
+    void *lib = load_llvm(tn_buf_cstr(&path));
     tn_llvm_get *get = NULL;
     tn_status st = TN_OK;
     if (lib)

@@ -97,7 +97,7 @@ static tn_status make_package(tenon *t, void *user)
     TN_TRY(tn_report_check(t, c->report));
     TN_TRY(tn_target_parse(b));
     TN_TRY(tn_target_check_tools(b, c->output ? c->output : "mod.tar"));
-    TN_TRY(tn_stage_kernels(b));
+    TN_TRY(tn_stage_kernels_for_code(b));
     TN_TRY(tn_package_write(b, c->output, &t->data, &bytes));
     tn_passes_report(b);
     if (c->report)

@@ -166,6 +166,8 @@ void tn_kernels_drop(tn_build *b);                      /* their contexts */
 TN_WARN_UNUSED tn_status tn_stage_program(tn_build *b); /* AOT program, memory plan (program.c) */
 /* All of them: everything before machine code; the target is known. */
 TN_WARN_UNUSED tn_status tn_stage_kernels(tn_build *b);
+/* The same where code is made next: its generator is opened meanwhile, if there are threads to spare. */
+TN_WARN_UNUSED tn_status tn_stage_kernels_for_code(tn_build *b);
 extern const char *const tn_graph_pipeline[]; /* pass names in order, NULL-terminated */
 
 /* passes.c: what the options say to passes, and one pass run as they say. */

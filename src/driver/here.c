@@ -93,7 +93,7 @@ static tn_status build_here(tenon *t, void *user)
     const here_call *c = user;
     TN_TRY(tn_report_check(t, c->report));
     TN_TRY(tn_target_parse(&t->build));
-    TN_TRY(tn_stage_kernels(&t->build));
+    TN_TRY(tn_stage_kernels_for_code(&t->build));
     TN_TRY(tn_here_open(t, c->x, c->out));
     tn_passes_report(&t->build);
     if (c->report)

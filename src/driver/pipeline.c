@@ -164,3 +164,12 @@ tn_status tn_stage_kernels(tn_build *b)
     TN_TRY(tn_stage_lower(b));
     return tn_stage_program(b);
 }
+
+tn_status tn_stage_kernels_for_code(tn_build *b)
+{
+    bool early = b->target.kind == TN_TARGET_LLVM && tn_build_threads(b) > 1;
+    tn_resource *llvm = early ? tn_llvm_open_early() : NULL;
+    tn_status st = tn_stage_kernels(b);
+    tn_resource_end(llvm);
+    return st;
+}
