@@ -29,9 +29,9 @@ typedef struct tn_child {
     tn_ctx ctx;
     tn_arena arena;
     tn_pool pool;
-    tn_graph graph; /* the build's, as the child sees it */
-    const char
-        *meaning; /* the text of its TIR without names of model nodes: kernels of one meaning are one */
+    tn_graph graph;         /* the build's, as the child sees it */
+    const tn_func *meaning; /* its TIR, canonical: kernels of one meaning are one */
+    uint64_t hash;          /* of the meaning */
     tn_status status;
 } tn_child;
 

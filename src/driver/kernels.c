@@ -98,42 +98,6 @@ static tn_status make_all(tn_build *b, const char *stage, make_fn *make, uint32_
 
 /* ---- groups ---- */
 
-typedef struct {
-    tn_vec(const char *) was;
-    size_t at;
-    bool restore;
-} sources;
-
-static bool swap_source(tn_stmt *s, void *user)
-{
-    sources *x = user;
-    if (s->kind == TN_S_BLOCK && x->restore)
-        s->u.block.source = x->was.at[x->at++];
-    else if (s->kind == TN_S_BLOCK) {
-        tn_vec_push(&x->was, s->u.block.source);
-        s->u.block.source = "";
-    }
-    return true;
-}
-
-/* The text of f without the names of model nodes: what f computes. */
-static const char *meaning(tn_func *f)
-{
-    sources x = {0};
-    tn_buf text = {0};
-    const char *source = f->source;
-    f->source = "";
-    tn_stmt_walk(&f->body, swap_source, NULL, &x);
-    tn_func_print(f, &text);
-    x.restore = true;
-    tn_stmt_walk(&f->body, swap_source, NULL, &x);
-    f->source = source;
-    const char *s = tn_arena_strdup(f->arena, tn_buf_cstr(&text));
-    tn_buf_deinit(&text);
-    tn_vec_deinit(&x.was);
-    return s;
-}
-
 static tn_status lower_te(tn_build *b, tn_group *g, bool no_inlining)
 {
     tn_child *c = g->child;
@@ -148,7 +112,8 @@ static tn_status make_te(tn_build *b, tn_group *g)
 {
     g->name = "f"; /* for all, until it is known which are equal */
     TN_TRY(lower_te(b, g, false));
-    g->child->meaning = meaning(g->te);
+    g->child->meaning = tn_func_canonical(g->te);
+    g->child->hash = tn_func_hash(g->child->meaning);
     return TN_OK;
 }
 
@@ -207,16 +172,21 @@ static const char *unique_name(tn_build *b, const tn_node *call, tn_strmap *name
 /* Groups of equal TIR are one kernel, which gets its name. */
 static void settle_groups(tn_build *b, collector *c)
 {
-    tn_strmap by_meaning = {0}, names = {0};
+    tn_map by_hash = {0};
+    tn_strmap names = {0};
+    tn_pool pool; /* to compare in */
+    tn_pool_init(&pool, b->ctx, &b->scratch, &b->pool);
     uint32_t *number = TN_NEW_N(&b->arena, uint32_t, c->group.n);
     for (uint32_t i = 0; i < c->group.n; i++) {
         tn_group *g = &c->group.at[i];
-        uint64_t known = b->groups.n;
-        const char *key = g->child->meaning;
-        if (tn_strmap_get(&by_meaning, key, strlen(key), &known)) {
+        uint64_t known;
+        bool hashed = tn_map_get(&by_hash, g->child->hash, &known);
+        if (hashed && tn_func_same(b->groups.at[known].child->meaning, g->child->meaning, &pool)) {
             child_deinit(g->child);
         } else {
-            tn_strmap_put(&by_meaning, key, strlen(key), known);
+            known = b->groups.n;
+            if (!hashed)
+                tn_map_put(&by_hash, g->child->hash, known);
             g->name = g->te->name = unique_name(b, g->call, &names);
             g->source = g->te->source;
             g->n_in = g->te->n_param - g->call->nout;
@@ -227,8 +197,9 @@ static void settle_groups(tn_build *b, collector *c)
     }
     for (size_t i = 0; i < c->call.n; i++)
         tn_vec_push(&b->calls, ((tn_call_site){c->call.at[i].call, number[c->call.at[i].group]}));
-    tn_strmap_deinit(&by_meaning);
+    tn_map_deinit(&by_hash);
     tn_strmap_deinit(&names);
+    tn_arena_reset(&b->scratch);
 }
 
 tn_status tn_stage_tir(tn_build *b)
@@ -266,20 +237,6 @@ tn_func *tn_specialise(const tn_func *f)
     return c;
 }
 
-/* Are the steps of two traces the same text? */
-static bool same_steps(const tn_sched *a, const tn_sched *b)
-{
-    tn_buf x = {0}, y = {0};
-    tn_sched p = *a, q = *b;
-    p.comment = q.comment = NULL;
-    tn_trace_print(&p, &x);
-    tn_trace_print(&q, &y);
-    bool same = x.n == y.n && (!x.n || memcmp(x.at, y.at, x.n) == 0);
-    tn_buf_deinit(&x);
-    tn_buf_deinit(&y);
-    return same;
-}
-
 /* Does 1 leave nothing of some extent, as of what a window of 5 is moved over, or fail a check, as channels in three
  * groups do? */
 static bool is_impossible(const tn_func *f)
@@ -310,7 +267,7 @@ static void schedule_group(tn_build *b, tn_group *g)
     if (!symbolic)
         return;
     tn_rule_apply(&g->sched[0], g->base[0], &b->machine, arena, p);
-    if (same_steps(&g->sched[0], general)) {
+    if (tn_trace_same(&g->sched[0], general)) {
         g->sched[0] = *general;
         g->base[0] = g->te;
         return;

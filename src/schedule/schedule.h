@@ -99,6 +99,8 @@ tn_verdict tn_sched_cache_write(tn_sched *s, const char *block, const char *scop
 tn_verdict tn_sched_at(tn_sched *s, enum tn_step_kind kind, const char *block, tn_ref loop);
 
 void tn_trace_print(const tn_sched *s, tn_buf *out);
+/* Have they the same steps, whatever the values are called? */
+bool tn_trace_same(const tn_sched *a, const tn_sched *b);
 /* Applies trace text to s. Verdict of the first refused step; its line in *out_line (1-based). */
 tn_verdict tn_trace_replay(tn_sched *s, const char *text, size_t n, uint32_t *out_line);
 

@@ -38,6 +38,31 @@ void tn_trace_print(const tn_sched *s, tn_buf *out)
     }
 }
 
+/* ---- equality ---- */
+
+static bool same_text(const char *a, const char *b) { return a && b ? strcmp(a, b) == 0 : a == b; }
+
+static bool same_step(const tn_step *a, const tn_step *b)
+{
+    bool same = a->kind == b->kind && a->nin == b->nin && a->narg == b->narg && a->nout == b->nout;
+    for (uint16_t i = 0; same && i < a->nin; i++)
+        same = a->in[i] == b->in[i];
+    for (uint16_t i = 0; same && i < a->nout; i++)
+        same = a->out[i] == b->out[i];
+    for (uint16_t i = 0; same && i < a->narg; i++)
+        same = a->arg[i].i == b->arg[i].i && same_text(a->arg[i].s, b->arg[i].s) &&
+               same_text(a->arg[i].key, b->arg[i].key);
+    return same;
+}
+
+bool tn_trace_same(const tn_sched *a, const tn_sched *b)
+{
+    bool same = a->n_step == b->n_step;
+    for (uint32_t i = 0; same && i < a->n_step; i++)
+        same = same_step(&a->step[i], &b->step[i]);
+    return same;
+}
+
 enum { MAX_WORDS = 64 };
 typedef struct {
     const char *at;

@@ -199,6 +199,15 @@ int tn_stmt_loops(tn_stmt *s, int max, tn_stmt *out[]);
  * checks before it. Initialises *out; the caller releases it with tn_facts_deinit. */
 void tn_stmt_facts(tn_func *f, const tn_stmt *s, tn_facts *out);
 
+/* ---- equality ---- */
+
+/* Tables in the order of the text, without what no statement uses. For the following two; lives in f's arena. */
+const tn_func *tn_func_canonical(const tn_func *f);
+/* Of canonical functions, without their names and those of model nodes. O(size). Layouts are compared by address:
+ * those of one context, or of the one above, are one. The pool may belong to the context above. */
+uint64_t tn_func_hash(const tn_func *f);
+bool tn_func_same(const tn_func *a, const tn_func *b, tn_pool *pool);
+
 /* ---- text, verifier, interpreter ---- */
 void tn_func_print(const tn_func *f, tn_buf *out);
 void tn_func_names(const tn_func *f, tn_names *out); /* for tn_expr_print */
