@@ -2,10 +2,11 @@
  * Source: Intel SDM vol. 2A CPUID, vol. 1 section 13 (XCR0); AMD APM vol. 3 appendix E. */
 #include "base/cpu.h"
 
+#include "base/thread.h"
+
 #include <string.h>
 
 #if defined(__linux__)
-#include <fcntl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 #endif
@@ -196,17 +197,7 @@ tn_cpu_set tn_cpu_set_listed(tn_cpu_set set, const char *cpuinfo)
 static tn_cpu_set as_listed(tn_cpu_set set)
 {
     char text[8192]; /* the first CPU takes about 2,500 bytes */
-    size_t n = 0;
-    ssize_t got = 1;
-    int fd = open("/proc/cpuinfo", O_RDONLY | O_CLOEXEC);
-    while (fd >= 0 && got > 0 && n < sizeof text - 1) {
-        got = read(fd, text + n, sizeof text - 1 - n);
-        n += got > 0 ? (size_t)got : 0;
-    }
-    if (fd >= 0)
-        close(fd);
-    text[n] = '\0';
-    return tn_cpu_set_listed(set, text);
+    return tn_cpu_text("/proc/cpuinfo", text, sizeof text) ? tn_cpu_set_listed(set, text) : set;
 }
 #else
 static tn_cpu_set as_listed(tn_cpu_set set) { return set; }

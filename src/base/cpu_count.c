@@ -15,8 +15,7 @@
 
 enum { PATH_BYTES = 4096, LINE_BYTES = 64 };
 
-/* The first bytes of a file, NUL-terminated; false if it cannot be read. */
-static bool read_text(const char *path, char *out, size_t room)
+bool tn_cpu_text(const char *path, char *out, size_t room)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     size_t n = 0;
@@ -29,15 +28,20 @@ static bool read_text(const char *path, char *out, size_t room)
     return n > 0;
 }
 
+static double ratio(long quota, long period)
+{
+    return quota > 0 && period > 0 ? (double)quota / (double)period : 0;
+}
+
 /* v2: "max 100000" or "150000 100000". 0: no limit, or not there. */
 static double limit_v2(const char *dir)
 {
-    char path[PATH_BYTES + LINE_BYTES], text[LINE_BYTES];
-    long long quota, period;
+    char path[PATH_BYTES + LINE_BYTES], text[LINE_BYTES], *end;
     snprintf(path, sizeof path, "%s/cpu.max", dir);
-    if (!read_text(path, text, sizeof text) || sscanf(text, "%lld %lld", &quota, &period) != 2)
+    if (!tn_cpu_text(path, text, sizeof text))
         return 0;
-    return quota > 0 && period > 0 ? (double)quota / (double)period : 0;
+    long quota = strtol(text, &end, 10);
+    return ratio(quota, strtol(end, NULL, 10));
 }
 
 /* v1: two files, the quota -1 without a limit. */
@@ -45,10 +49,9 @@ static double limit_v1(const char *dir)
 {
     char path[PATH_BYTES + LINE_BYTES], text[LINE_BYTES];
     snprintf(path, sizeof path, "%s/cpu.cfs_quota_us", dir);
-    long long quota = read_text(path, text, sizeof text) ? atoll(text) : -1;
+    long quota = tn_cpu_text(path, text, sizeof text) ? strtol(text, NULL, 10) : 0;
     snprintf(path, sizeof path, "%s/cpu.cfs_period_us", dir);
-    long long period = read_text(path, text, sizeof text) ? atoll(text) : 0;
-    return quota > 0 && period > 0 ? (double)quota / (double)period : 0;
+    return tn_cpu_text(path, text, sizeof text) ? ratio(quota, strtol(text, NULL, 10)) : 0;
 }
 
 /* The smallest limit from dir up to its first root_n bytes. */
@@ -82,7 +85,7 @@ double tn_cpu_quota(const char *proc_cgroup, const char *root)
 {
     char text[PATH_BYTES], dir[PATH_BYTES];
     double least = 0;
-    if (!read_text(proc_cgroup, text, sizeof text))
+    if (!tn_cpu_text(proc_cgroup, text, sizeof text))
         return 0;
     /* "0::/user.slice/x" (v2), "4:cpu,cpuacct:/docker/1f" (v1: mounted at root/cpu,cpuacct and root/cpu) */
     for (char *line = text, *next; line; line = next) {

@@ -29,4 +29,7 @@ unsigned tn_cpu_count(void);
  * below 1; 0: no limit. proc_cgroup is "/proc/self/cgroup", root "/sys/fs/cgroup". */
 double tn_cpu_quota(const char *proc_cgroup, const char *root);
 
+/* The first room - 1 bytes of a small file of the system, NUL-terminated; false if it is empty or cannot be read. */
+bool tn_cpu_text(const char *path, char *out, size_t room);
+
 #endif

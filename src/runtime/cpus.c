@@ -1,8 +1,8 @@
 /* Cores and environment: read once, when the pool needs its number of threads. Quotas: base/cpu_count.c. */
 #include "runtime/cpus.h"
 
-#include <errno.h>
-#include <fcntl.h>
+#include "base/thread.h"
+
 #include <inttypes.h>
 #include <sched.h>
 #include <stdio.h>
@@ -10,33 +10,13 @@
 #include <string.h>
 #include <unistd.h>
 
-/* A small text file, NUL-terminated; false if it cannot be read. */
-static bool read_text(const char *path, char *text, size_t n)
-{
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
-        return false;
-    size_t have = 0;
-    for (;;) {
-        ssize_t got = read(fd, text + have, n - 1 - have);
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got <= 0)
-            break;
-        have += (size_t)got;
-    }
-    close(fd);
-    text[have] = '\0';
-    return true;
-}
-
 /* Whether a hardware thread with a smaller number, on the same core as cpu, is in the mask too ("0,64",
  * "0-1"). */
 static bool core_counted(int cpu, const cpu_set_t *mask)
 {
     char path[96], list[256];
     snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu%d/topology/thread_siblings_list", cpu);
-    if (!read_text(path, list, sizeof list))
+    if (!tn_cpu_text(path, list, sizeof list))
         return false;
     for (char *at = list; *at >= '0' && *at <= '9';) {
         long first = strtol(at, &at, 10), last = first;
@@ -67,7 +47,7 @@ int32_t tnr_cpus_affinity(void)
 
 int32_t tnr_cpus_environment(void)
 {
-    static const char *const name[] = {"TVM_NUM_THREADS", "OMP_NUM_THREADS"};
+    static const char name[][16] = {"TVM_NUM_THREADS", "OMP_NUM_THREADS"};
     for (int i = 0; i < 2; i++) {
         const char *text = getenv(name[i]);
         char *end;

@@ -580,16 +580,17 @@ static tnr_status check_function(tnr_exe *exe, tnr_function *code, const tnr_par
         return damaged(err, 0, fault, NULL);
     tnr_status status = TNR_OK;
     uint32_t n = p->n_slot;
-    code->input = tnr_mem_new(n, sizeof *code->input);
-    code->output = tnr_mem_new(n, sizeof *code->output);
+    code->input = tnr_mem_new(2 * (size_t)n, sizeof *code->input);
     code->fixed = tnr_mem_new(n, sizeof *code->fixed);
     bool *bound = tnr_mem_new(p->n_symbol, sizeof *bound);
     const char **name = tnr_mem_new(n, sizeof *name);
     uint32_t *order = tnr_mem_new(n, sizeof *order);
-    if (!code->input || !code->output || !code->fixed || !bound || !name || !order)
+    if (!code->input || !code->fixed || !bound || !name || !order) {
         status = tnr_fail_memory(err, (uint64_t)n * 32);
-    if (!status)
+    } else {
+        code->output = code->input + n;
         status = check_slots(exe, code, params, bound, err);
+    }
     if (!status)
         status = check_names(p, code->input, code->n_input, name, order, err);
     if (!status)
@@ -629,7 +630,6 @@ void tnr_exe_deinit(tnr_exe *exe)
 {
     for (uint32_t f = 0; f < exe->n_code; f++) {
         tnr_mem_free(exe->code[f].input);
-        tnr_mem_free(exe->code[f].output);
         tnr_mem_free(exe->code[f].fixed);
     }
     tnr_mem_free(exe->code);

@@ -29,7 +29,7 @@ struct tnr_graph {
     tn_size *dim;
     tn_inst *inst;
     uint32_t *operand;
-    uint32_t *head; /* slots of the heads, in order */
+    uint32_t *head; /* slots of the heads, in order; in the block of operand */
     char *names;
 };
 
@@ -57,7 +57,7 @@ struct reader {
     const tn_json *nodes, *heads, *row_ptr, *shape, *dltype, *storage_id, *storage_offset;
     uint32_t n_entry, n_slot, n_operand;
     struct node *node;
-    uint32_t *first;     /* n_node + 1: first entry of a node */
+    uint32_t *first;     /* n_node + 1: first entry of a node; the block of the next two too */
     uint32_t *root;      /* n_entry */
     uint32_t *storage;   /* n_entry */
     struct place *place; /* n_entry: ids are smaller */
@@ -601,19 +601,18 @@ static tnr_status allocate(struct reader *r)
     g->slot = tnr_mem_new(n_slot, sizeof *g->slot);
     g->dim = tnr_mem_new(n_dim + n_node, sizeof *g->dim);
     g->inst = tnr_mem_new(n_node, sizeof *g->inst);
-    g->operand = tnr_mem_new(n_operand, sizeof *g->operand);
-    g->head = tnr_mem_new(r->heads->n, sizeof *g->head);
+    g->operand = tnr_mem_new(n_operand + r->heads->n, sizeof *g->operand);
     g->names = tnr_mem_new(names, 1);
     r->node = tnr_mem_new(n_node, sizeof *r->node);
-    r->first = tnr_mem_new(n_node + 1, sizeof *r->first);
-    r->root = tnr_mem_new(r->n_entry, sizeof *r->root);
-    r->storage = tnr_mem_new(r->n_entry, sizeof *r->storage);
+    r->first = tnr_mem_new(n_node + 1 + 2 * (size_t)r->n_entry, sizeof *r->first);
     r->place = tnr_mem_new(r->n_entry, sizeof *r->place);
     r->name_at = g->names;
     r->n_slot = r->n_entry;
-    if (!g->slot || !g->dim || !g->inst || !g->operand || !g->head || !g->names || !r->node || !r->first ||
-        !r->root || !r->storage || !r->place)
+    if (!g->slot || !g->dim || !g->inst || !g->operand || !g->names || !r->node || !r->first || !r->place)
         return tnr_fail_memory(r->err, n_slot * sizeof *g->slot + n_dim * sizeof *g->dim + names);
+    g->head = g->operand + n_operand;
+    r->root = r->first + n_node + 1;
+    r->storage = r->root + r->n_entry;
     r->work_dim = g->dim + n_dim;
     return TNR_OK;
 }
@@ -654,8 +653,6 @@ tnr_status tnr_graph_read(const char *json, size_t n, const tn_library *library,
     tnr_status status = r.g ? read_graph(&r, doc.root) : tnr_fail_memory(err, sizeof *r.g);
     tnr_mem_free(r.node);
     tnr_mem_free(r.first);
-    tnr_mem_free(r.root);
-    tnr_mem_free(r.storage);
     tnr_mem_free(r.place);
     tn_json_free(&doc);
     if (status)
@@ -677,7 +674,6 @@ void tnr_graph_free(tnr_graph *graph)
     tnr_mem_free(graph->dim);
     tnr_mem_free(graph->inst);
     tnr_mem_free(graph->operand);
-    tnr_mem_free(graph->head);
     tnr_mem_free(graph->names);
     tnr_mem_free(graph);
 }

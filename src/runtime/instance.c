@@ -23,17 +23,16 @@ tnr_status tnr_frame_init(tnr_frame *f, tnr_instance *instance, const tnr_functi
     for (uint32_t i = 0; i < code->n_input; i++)
         n_dim += p->slot[code->input[i]].ndim;
     f->input = tnr_mem_new(code->n_input, sizeof *f->input);
-    f->shapes = tnr_mem_new(n_dim, sizeof *f->shapes);
-    f->sym = tnr_mem_new(p->n_symbol, sizeof *f->sym);
-    f->probe = tnr_mem_new(p->n_symbol, sizeof *f->probe);
+    f->shapes = tnr_mem_new(n_dim + 2 * (size_t)p->n_symbol + p->n_slot, sizeof *f->shapes);
     f->bytes = tnr_mem_new(p->n_slot, sizeof *f->bytes);
-    f->offset = tnr_mem_new(p->n_slot, sizeof *f->offset);
     f->ptr = tnr_mem_new(p->n_slot, sizeof *f->ptr);
     f->segment = tnr_mem_new(p->n_segment, sizeof *f->segment);
     f->value = code->handles ? tnr_mem_new(p->n_slot, sizeof *f->value) : NULL;
-    if (!f->input || !f->shapes || !f->sym || !f->probe || !f->bytes || !f->offset || !f->ptr ||
-        !f->segment || (code->handles && !f->value))
+    if (!f->input || !f->shapes || !f->bytes || !f->ptr || !f->segment || (code->handles && !f->value))
         return tnr_fail_memory(err, n_dim * 8 + (size_t)p->n_slot * 32);
+    f->sym = f->shapes + n_dim;
+    f->probe = f->sym + p->n_symbol;
+    f->offset = f->probe + p->n_symbol;
     int64_t *shape = f->shapes;
     for (uint32_t i = 0; i < code->n_input; shape += p->slot[code->input[i++]].ndim)
         f->input[i].shape = shape;
@@ -47,8 +46,8 @@ void tnr_frame_deinit(tnr_frame *f)
     tnr_guard_free(f);
     for (uint32_t i = 0; f->segment && i < f->code->function->n_segment; i++)
         tnr_mem_free(f->segment[i].at);
-    void *const block[] = {f->input, f->shapes,  f->sym,   f->probe, f->bytes, f->offset,
-                           f->ptr,   f->segment, f->value, f->arena, f->view,  f->view_shape};
+    void *const block[] = {f->input, f->shapes, f->bytes, f->ptr,       f->segment,
+                           f->value, f->arena,  f->view,  f->view_shape};
     for (size_t i = 0; i < sizeof block / sizeof block[0]; i++)
         tnr_mem_free(block[i]);
     *f = (tnr_frame){0};
@@ -63,11 +62,11 @@ static tnr_status allocate(tnr_instance *inst, tnr_error *err)
         n_dim += 2u * p->slot[x->output[i]].ndim;
     inst->output_given = tnr_mem_new(x->n_output, sizeof *inst->output_given);
     inst->output = tnr_mem_new(x->n_output, sizeof *inst->output);
-    inst->shapes = tnr_mem_new(n_dim, sizeof *inst->shapes);
+    inst->shapes = tnr_mem_new(n_dim + inst->exe->max_operand, sizeof *inst->shapes);
     inst->arg = tnr_mem_new(inst->exe->max_operand, sizeof *inst->arg);
-    inst->call_sym = tnr_mem_new(inst->exe->max_operand, sizeof *inst->call_sym);
-    if (!inst->output_given || !inst->output || !inst->shapes || !inst->arg || !inst->call_sym)
+    if (!inst->output_given || !inst->output || !inst->shapes || !inst->arg)
         return tnr_fail_memory(err, n_dim * 8 + (size_t)inst->exe->max_operand * 16);
+    inst->call_sym = inst->shapes + n_dim;
     int64_t *shape = inst->shapes;
     for (uint32_t i = 0; i < x->n_output; i++) {
         inst->output_given[i].shape = shape;
@@ -150,8 +149,8 @@ void tnr_instance_free(tnr_instance *instance)
     tnr_frame_deinit(&instance->main);
     for (uint32_t i = 0; instance->output && i < instance->exe->code->n_output; i++)
         tnr_mem_free(instance->output[i].own);
-    void *const block[] = {instance->output_given, instance->output,   instance->shapes,  instance->scratch,
-                           instance->arg,          instance->call_sym, instance->arg_view};
+    void *const block[] = {instance->output_given, instance->output, instance->shapes,
+                           instance->scratch,      instance->arg,    instance->arg_view};
     for (size_t i = 0; i < sizeof block / sizeof block[0]; i++)
         tnr_mem_free(block[i]);
     tnr_module_release(instance->module);

@@ -41,7 +41,7 @@ typedef struct tnr_frame {
     uint32_t at; /* the next instruction */
 
     tnr_given *input; /* code->n_input */
-    int64_t *shapes;  /* memory of their shapes */
+    int64_t *shapes;  /* memory of their shapes, then of sym, probe and offset */
 
     bool bound;           /* everything in this block is valid */
     int64_t *sym, *probe; /* n_symbol; probe: being worked out */
@@ -71,7 +71,7 @@ struct tnr_instance {
     bool checked;            /* TNR_INSTANCE_CHECK */
     tnr_given *output_given; /* of main */
     tnr_result *output;
-    int64_t *shapes; /* memory of the shapes of both */
+    int64_t *shapes; /* memory of the shapes of both, then of call_sym */
 
     bool empty; /* a symbol is 0: all outputs are empty, nothing is run (bind.c) */
 

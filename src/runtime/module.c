@@ -63,20 +63,16 @@ static tnr_status describe_all(tnr_module *m, tnr_error *err)
     for (uint32_t i = 0; i < x->n_output; i++)
         n_dim += p->slot[x->output[i]].ndim;
     m->info = tnr_mem_new(n, sizeof *m->info);
-    m->info_shape = tnr_mem_new(n_dim, sizeof *m->info_shape);
+    m->info_shape = tnr_mem_new(n_dim + p->n_symbol, sizeof *m->info_shape);
     m->info_symbol = tnr_mem_new(n_dim, sizeof *m->info_symbol);
-    int64_t *sym = tnr_mem_new(p->n_symbol, sizeof *sym);
-    if (m->info && m->info_shape && m->info_symbol && sym) {
-        size_t at = 0;
-        for (size_t i = 0; i < n; i++) {
-            const tn_slot *s = &p->slot[i < x->n_input ? x->input[i] : x->output[i - x->n_input]];
-            describe(p, s, m->info_shape + at, m->info_symbol + at, sym, &m->info[i]);
-            at += s->ndim;
-        }
+    if (!m->info || !m->info_shape || !m->info_symbol)
+        return tnr_fail_memory(err, n * sizeof *m->info + n_dim * 16);
+    for (size_t i = 0, at = 0; i < n; i++) {
+        const tn_slot *s = &p->slot[i < x->n_input ? x->input[i] : x->output[i - x->n_input]];
+        describe(p, s, m->info_shape + at, m->info_symbol + at, m->info_shape + n_dim, &m->info[i]);
+        at += s->ndim;
     }
-    bool ok = m->info && m->info_shape && m->info_symbol && sym;
-    tnr_mem_free(sym);
-    return ok ? TNR_OK : tnr_fail_memory(err, n * sizeof *m->info + n_dim * 16);
+    return TNR_OK;
 }
 
 /* ---- both executors of a module have the same inputs and outputs ---- */

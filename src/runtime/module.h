@@ -23,7 +23,7 @@ struct tnr_module {
     bool has[TNR_N_EXECUTOR]; /* input i and output i are the same ones in every executor */
     const tnr_exe *described; /* the executor that describes inputs and outputs: AOT if there is one */
     tnr_tensor_info *info;    /* described->n_input inputs, then described->n_output outputs */
-    int64_t *info_shape;
+    int64_t *info_shape;      /* behind the shapes: scratch for the symbols */
     const char **info_symbol;
 };
 
