@@ -17,8 +17,9 @@ if(CMAKE_BUILD_TYPE STREQUAL Release)
             base/wire/sum base/wire/tar)
         set_property(SOURCE ${CMAKE_SOURCE_DIR}/src/${name}.c APPEND PROPERTY COMPILE_OPTIONS -Os)
     endforeach()
-    foreach(name IN ITEMS runtime/cpus runtime/debug runtime/exe runtime/graph runtime/library runtime/library_check
-            runtime/module runtime/open runtime/package runtime/params base/cpu base/cpu_count base/wire/elf)
+    foreach(name IN ITEMS runtime/cpus runtime/debug runtime/exe runtime/graph runtime/imports runtime/library
+            runtime/library_check runtime/module runtime/open runtime/package runtime/params base/cpu base/cpu_count
+            base/wire/elf)
         set_property(SOURCE ${CMAKE_SOURCE_DIR}/src/${name}.c APPEND PROPERTY COMPILE_OPTIONS ${smallest})
     endforeach()
     file(GLOB small CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/runtime/*.c ${CMAKE_SOURCE_DIR}/src/base/wire/*.c)

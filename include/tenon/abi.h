@@ -204,7 +204,7 @@ typedef struct tn_module {
         *kind;        /* "mod.1.cuda", "cuda"; a runtime that does not know the kind refuses the package */
     const void *blob; /* its contents; NULL: the package has a file of that name */
     uint64_t bytes;
-    const uint32_t *import; /* modules that it needs, by index */
+    const uint32_t *import; /* modules that it needs, by index; each is below its own */
     uint32_t n_import, reserved0;
 } tn_module;
 

@@ -50,11 +50,9 @@ static tn_status check_tar(tn_build *b, const char *file, const tn_tar_entry *su
     tn_tar_entry e;
     tn_tar tar = tn_tar_open(b->file.at, b->file.n);
     while (sum->at && tn_tar_next(&tar, &e)) {
-        char name[16] = "";
+        const char *name = tn_intern_n(b->ctx, e.name, e.name_n);
         if (e.at == sum->at)
             continue;
-        memcpy(name, e.name,
-               e.name_n < sizeof name - 1 ? e.name_n : sizeof name - 1); /* a longer one is no file of ours */
         if (tn_sum_check(sum->at, sum->n, name, e.at, e.n) != TN_SUM_RIGHT)
             return damaged(b, file, name);
     }

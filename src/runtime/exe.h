@@ -28,6 +28,10 @@ typedef struct tnr_exe {
 
 /* Check every count and index of the library's kernel tables. */
 TNR_CHECKED tnr_status tnr_library_check(const tn_library *library, tnr_error *err);
+/* The part of it that concerns the library's record: its tables are there. */
+TNR_CHECKED tnr_status tnr_library_tables(const tn_library *library, tnr_error *err);
+/* TNR_E_FORMAT: the library needs a module that cannot run here. */
+TNR_CHECKED tnr_status tnr_library_refuse_module(const tn_module *module, tnr_error *err);
 
 /* Check the program against library and params (may be NULL: no constants) and fill *exe. Afterwards the
  * executor indexes without looking; only sizes that depend on symbols are left to check when those are bound.

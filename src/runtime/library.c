@@ -55,7 +55,7 @@ static tnr_status open_temp_file(const void *data, size_t n, tnr_shared_object *
     int len = snprintf(path, sizeof path, "%s/tenon-XXXXXX.so", dir && *dir ? dir : "/tmp");
     int fd = len > 0 && len < (int)sizeof path ? mkstemps(path, 3) : -1; /* mode 0600 */
     if (fd < 0)
-        return tnr_fail(err, TNR_E_IO, 0, "mod.so cannot be unpacked: no temporary file in %.400s: %s",
+        return tnr_fail(err, TNR_E_IO, 0, "the library cannot be unpacked: no temporary file in %.400s: %s",
                         dir && *dir ? dir : "/tmp", strerror(errno));
     bool written = write_all(fd, data, n);
     int error = errno;
@@ -66,9 +66,9 @@ static tnr_status open_temp_file(const void *data, size_t n, tnr_shared_object *
     }
     unlink(path);
     if (!written)
-        return tnr_fail(err, TNR_E_IO, 0, "mod.so cannot be unpacked: %s", strerror(error));
+        return tnr_fail(err, TNR_E_IO, 0, "the library cannot be unpacked: %s", strerror(error));
     if (!o->handle)
-        return tnr_fail(err, TNR_E_FORMAT, 0, "mod.so cannot be loaded: %.400s",
+        return tnr_fail(err, TNR_E_FORMAT, 0, "the library cannot be loaded: %.400s",
                         why ? why : "unknown reason");
     return TNR_OK;
 }
@@ -107,7 +107,7 @@ static tnr_status query(tn_library_query_fn *ask, const tn_library **out_library
                         "Tenon or compile the model again",
                         TENON_ABI_VERSION);
     *out_library = library;
-    return TNR_OK;
+    return tnr_library_permit(library, err);
 }
 
 static tnr_status query_package(tnr_shared_object *o, const tn_library **out_library, tnr_error *err)
@@ -115,7 +115,7 @@ static tnr_status query_package(tnr_shared_object *o, const tn_library **out_lib
     union code symbol = {.object = dlsym(o->handle, TENON_QUERY_SYMBOL)};
     if (!symbol.object)
         return tnr_fail(err, TNR_E_VERSION, 0,
-                        "mod.so has no symbol " TENON_QUERY_SYMBOL
+                        "the library has no symbol " TENON_QUERY_SYMBOL
                         ": Tenon did not make it; compile the model again");
     return query(symbol.query, out_library, err);
 }
@@ -235,7 +235,7 @@ tnr_status tnr_library_permit(const tn_library *library, tnr_error *err)
     for (uint32_t i = 0; library->feature && i < library->n_feature; i++) {
         const char *name = library->feature[i];
         if (!name)
-            return tnr_fail(err, TNR_E_FORMAT, 0, "mod.so is damaged: a CPU feature without a name");
+            return tnr_fail(err, TNR_E_FORMAT, 0, "the library is damaged: a CPU feature without a name");
         if (!tn_cpu_set_has(cpu, name))
             return tnr_fail(err, TNR_E_CPU, 0,
                             "this package needs CPU feature \"%.400s\", which this machine lacks", name);

@@ -1,6 +1,6 @@
 #ifndef TNR_LIBRARY_H
 #define TNR_LIBRARY_H
-/* Opening mod.so from memory, and asking a library whether it may run here. */
+/* Opening mod.so and modules from memory, and asking a library whether it may run here. */
 #include "runtime/package.h"
 
 #include <stdbool.h>
@@ -11,7 +11,7 @@ typedef struct tnr_shared_object {
 } tnr_shared_object;
 
 /* Open n bytes of an ELF shared object privately: through memfd_create, else (or if temp_file) through a
- * temporary file in TMPDIR that is unlinked at once. Finds its tn_library. */
+ * temporary file in TMPDIR that is unlinked at once. Finds its tn_library, which may run here. */
 TNR_CHECKED tnr_status tnr_library_open(const void *data, size_t n, bool temp_file,
                                         tnr_shared_object *out_object, const tn_library **out_library,
                                         tnr_error *err);

@@ -35,7 +35,7 @@ static const char *kernel_fault(const tn_kernel *k)
     if (!k->source)
         return "no source text";
     if (k->module != 0 || k->device != 0)
-        return "a module or a device that does not exist";
+        return "a module, a function or a device that does not exist";
     if (k->n_overlap > MAX_COUNT || (k->n_overlap > 0 && !k->overlap))
         return "no list of overlaps";
     if (!k->variant || k->n_variant == 0 || k->n_variant > MAX_COUNT)
@@ -59,17 +59,34 @@ static const char *kernel_fault(const tn_kernel *k)
     return NULL;
 }
 
-/* Code beside the library's own, and devices beside the host: this runtime knows none, and says which is missing. */
-static tnr_status check_lists(const tn_library *l, tnr_error *err)
+static bool module_is_whole(const tn_module *m)
 {
-    if (l->n_module > MAX_COUNT || (l->n_module > 0 && !l->module) || l->n_device > MAX_COUNT ||
-        (l->n_device > 0 && !l->device))
-        return tnr_fail(err, TNR_E_FORMAT, 0, "mod.so is damaged: its library record has missing tables");
-    for (uint32_t i = 1; i < l->n_module; i++)
-        return tnr_fail(
-            err, TNR_E_FORMAT, i,
-            "this package needs code of kind \"%.100s\" (%.100s), which this runtime does not run",
-            l->module[i].kind ? l->module[i].kind : "", l->module[i].name ? l->module[i].name : "");
+    return m->name && m->kind && (m->n_import == 0 || m->import);
+}
+
+tnr_status tnr_library_tables(const tn_library *l, tnr_error *err)
+{
+    bool whole = l->producer && l->target && (l->n_kernel == 0 || l->kernel) && l->n_kernel <= MAX_COUNT &&
+                 (l->n_feature == 0 || l->feature) && l->n_metadata <= MAX_COUNT &&
+                 (l->n_metadata == 0 || l->metadata) && l->n_module <= MAX_COUNT &&
+                 (l->n_module == 0 || l->module) && l->n_device <= MAX_COUNT &&
+                 (l->n_device == 0 || l->device);
+    for (uint32_t i = 1; whole && i < l->n_module; i++)
+        whole = module_is_whole(&l->module[i]);
+    return whole ? TNR_OK
+                 : tnr_fail(err, TNR_E_FORMAT, 0, "the library is damaged: its record has missing tables");
+}
+
+tnr_status tnr_library_refuse_module(const tn_module *module, tnr_error *err)
+{
+    return tnr_fail(err, TNR_E_FORMAT, 0,
+                    "this package needs code of kind \"%.100s\" (%.100s), which this runtime does not run",
+                    module->kind, module->name);
+}
+
+/* Devices beside the host: this runtime knows none, and says which is missing. */
+static tnr_status check_devices(const tn_library *l, tnr_error *err)
+{
     for (uint32_t i = 0; i < l->n_device; i++)
         if (!l->device[i].kind || strcmp(l->device[i].kind, "cpu") != 0 || i > 0)
             return tnr_fail(
@@ -81,13 +98,13 @@ static tnr_status check_lists(const tn_library *l, tnr_error *err)
 
 tnr_status tnr_library_check(const tn_library *library, tnr_error *err)
 {
-    if (!library->producer || !library->target || (library->n_kernel > 0 && !library->kernel) ||
-        library->n_kernel > MAX_COUNT || (library->n_feature > 0 && !library->feature) ||
-        library->n_metadata > MAX_COUNT || (library->n_metadata > 0 && !library->metadata))
-        return tnr_fail(err, TNR_E_FORMAT, 0, "mod.so is damaged: its library record has missing tables");
-    tnr_status lists = check_lists(library, err);
-    if (lists)
-        return lists;
+    tnr_status status = tnr_library_tables(library, err);
+    if (!status && library->n_module > 1)
+        status = tnr_library_refuse_module(&library->module[1], err);
+    if (!status)
+        status = check_devices(library, err);
+    if (status)
+        return status;
     for (uint32_t i = 0; i < 2 * library->n_metadata; i++)
         if (!library->metadata[i])
             return tnr_fail(err, TNR_E_FORMAT, i, "mod.so is damaged: metadata without a key or a value");

@@ -159,9 +159,7 @@ static tnr_status open_programs(tnr_module *m, tnr_span json, tnr_error *err)
 
 tnr_status tnr_module_check(tnr_module *m, tnr_span json, tnr_span params, tnr_error *err)
 {
-    tnr_status status = tnr_library_permit(m->library, err);
-    if (!status)
-        status = tnr_library_check(m->library, err);
+    tnr_status status = tnr_library_check(m->library, err);
     if (!status)
         status = open_params(m, params, err);
     return status ? status : open_programs(m, json, err);
@@ -175,7 +173,8 @@ tnr_module *tnr_module_new(tnr_error *err)
         return NULL;
     }
     atomic_init(&m->references, 1);
-    m->object.fd = -1;
+    for (int i = 0; i <= TNR_MAX_MODULE; i++)
+        m->object[i].fd = -1;
     return m;
 }
 
@@ -197,8 +196,10 @@ tnr_status tnr_module_open_parts(const tnr_parts *parts, tnr_module **out_module
         return TNR_E_MEMORY;
     m->library = parts->library;
     m->user = parts->user;
-    tnr_status status = tnr_module_check(m, (tnr_span){parts->json, parts->json_n},
-                                         (tnr_span){parts->params, parts->params_n}, err);
+    tnr_status status = tnr_library_permit(m->library, err);
+    if (!status)
+        status = tnr_module_check(m, (tnr_span){parts->json, parts->json_n},
+                                  (tnr_span){parts->params, parts->params_n}, err);
     return tnr_module_finish(m, status, out_module);
 }
 
@@ -219,7 +220,9 @@ void tnr_module_release(tnr_module *module)
     tnr_mem_free(module->info_symbol);
     tnr_graph_free(module->graph);
     tnr_params_free(module->params);
-    tnr_library_close(&module->object);
+    tnr_mem_free(module->merged);
+    for (int i = 0; i <= TNR_MAX_MODULE; i++)
+        tnr_library_close(&module->object[i]);
     tnr_package_close(&module->package);
     tnr_mem_free(module);
 }

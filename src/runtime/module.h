@@ -13,8 +13,9 @@ enum { TNR_N_EXECUTOR = 2 };
 struct tnr_module {
     atomic_uint references;
     tnr_package package;
-    tnr_shared_object object;
+    tnr_shared_object object[1 + TNR_MAX_MODULE]; /* mod.so, and what it names */
     const tn_library *library;
+    tn_library *merged;    /* mod.so's, with the kernels of its modules; NULL: it names none */
     void *const *user;     /* tn_call.user of each kernel; NULL: none */
     struct tnr_host *host; /* HOST: functions that were registered, by text of the program; NULL: none */
     tnr_params *params;    /* never NULL */
@@ -27,7 +28,8 @@ struct tnr_module {
     const char **info_symbol;
 };
 
-/* Opening in parts: an empty module; its library checked and its programs made; released where that failed. */
+/* Opening in parts: an empty module; its library, which may run here, checked and its programs made; released where
+ * that failed. */
 tnr_module *tnr_module_new(tnr_error *err);
 TNR_CHECKED tnr_status tnr_module_check(tnr_module *module, tnr_span json, tnr_span params, tnr_error *err);
 TNR_CHECKED tnr_status tnr_module_finish(tnr_module *module, tnr_status status, tnr_module **out_module);

@@ -2,6 +2,7 @@
  * is not known where the runtime is linked: this brings all families of instructions, tars and dlopen. */
 #include "runtime/error.h"
 #include "runtime/family.h"
+#include "runtime/imports.h"
 #include "runtime/module.h"
 
 static const tnr_family *const all[]
@@ -20,15 +21,19 @@ static tnr_status open_package(const char *path, tnr_span data, const tnr_module
         return TNR_E_MEMORY;
     if (path && tnr_package_is_library(path)) {
         tnr_span params = {0};
-        tnr_status opened = tnr_library_open_file(path, flags, &m->object, &m->library, &params, err);
+        tnr_status opened = tnr_library_open_file(path, flags, &m->object[0], &m->library, &params, err);
         return tnr_module_finish(m, opened ? opened : tnr_module_check(m, (tnr_span){0}, params, err),
                                  out_module);
     }
     tnr_status status = path ? tnr_package_open(path, flags, &m->package, err)
                              : tnr_package_open_memory(data.at, data.n, flags, &m->package, err);
     if (!status)
-        status = tnr_library_open(m->package.so.at, m->package.so.n, flags & TNR_MODULE_TEMP_FILE, &m->object,
-                                  &m->library, err);
+        status = tnr_library_open(m->package.so.at, m->package.so.n, flags & TNR_MODULE_TEMP_FILE,
+                                  &m->object[0], &m->library, err);
+    if (!status && m->library->n_module > 1)
+        status = tnr_imports_open(m, flags & TNR_MODULE_TEMP_FILE, err);
+    if (!status)
+        status = tnr_package_finish(&m->package, err);
     if (!status)
         status = tnr_module_check(m, m->package.json, m->package.params, err);
     return tnr_module_finish(m, status, out_module);

@@ -1,4 +1,5 @@
-/* Package files: a tar with mod.so, mod.params and, where the graph is static, mod.json; nothing else. */
+/* Package files: a tar with mod.so, mod.params, mod.json where the graph is static, and the files of modules; nothing
+ * else. */
 #include "runtime/package.h"
 
 #include "base/wire/sum.h"
@@ -13,24 +14,38 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+static bool is_named(const tn_tar_entry *e, const char *name)
+{
+    return strlen(name) == e->name_n && memcmp(name, e->name, e->name_n) == 0;
+}
+
 static tnr_status unexpected(const tn_tar_entry *e, tnr_error *err)
 {
-    static const struct {
-        const char *name, *why;
-    } known[] = {
-        {"metadata.json",
-         "it is a model library (MLF) for microcontrollers, which is built into firmware, not run"},
-        {"lib.so", "it is a package for the VM executor, which this runtime does not have"},
-        {"lib.tar", "it is a package for the VM executor, which this runtime does not have"},
-        {"mod.tar", "its code is object files; compile it with --output-format so"},
-    };
-    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
-        if (strlen(known[i].name) == e->name_n && memcmp(known[i].name, e->name, e->name_n) == 0)
-            return tnr_fail(err, TNR_E_FORMAT, e->offset, "this package cannot be run: it contains %s: %s",
-                            known[i].name, known[i].why);
+    const char *why = NULL;
+    int n = (int)(e->name_n < 80 ? e->name_n : 80);
+    if (is_named(e, "metadata.json"))
+        why = "it is a model library (MLF) for microcontrollers, which is built into firmware, not run";
+    else if (is_named(e, "lib.so") || is_named(e, "lib.tar"))
+        why = "it is a package for the VM executor, which this runtime does not have";
+    else if (is_named(e, "mod.tar"))
+        why = "its code is object files; compile it with --output-format so";
+    if (why)
+        return tnr_fail(err, TNR_E_FORMAT, e->offset, "this package cannot be run: it contains %.*s: %s", n,
+                        e->name, why);
     return tnr_fail(err, TNR_E_FORMAT, e->offset,
                     "not a package: a package is a tar of mod.so, mod.json and mod.params, without \"%.*s\"",
-                    (int)(e->name_n < 80 ? e->name_n : 80), e->name);
+                    n, e->name);
+}
+
+static tnr_status missing(const char *name, tnr_error *err)
+{
+    return tnr_fail(err, TNR_E_FORMAT, 0, "not a package: %.100s is missing", name);
+}
+
+/* "mod.1.library": a file that mod.so may name. */
+static bool is_module(const tn_tar_entry *e)
+{
+    return e->name_n > 5 && memcmp(e->name, "mod.", 4) == 0 && e->name[4] >= '1' && e->name[4] <= '9';
 }
 
 static tnr_status find_parts(const void *data, size_t n, tnr_package *p, tnr_error *err)
@@ -38,7 +53,7 @@ static tnr_status find_parts(const void *data, size_t n, tnr_package *p, tnr_err
     struct {
         const char *name;
         tnr_span *part;
-    } row[] = {{"mod.so", &p->so}, {"mod.json", &p->json}, {"mod.params", &p->params}, {"mod.sum", &p->sum}};
+    } row[] = {{"mod.so", &p->so}, {"mod.params", &p->params}, {"mod.json", &p->json}, {"mod.sum", &p->sum}};
     tn_tar tar = tn_tar_open(data, n);
     tn_tar_entry e;
     while (tn_tar_next(&tar, &e) == 1) {
@@ -48,49 +63,64 @@ static tnr_status find_parts(const void *data, size_t n, tnr_package *p, tnr_err
             e.name_n -= 2;
         }
         for (size_t i = 0; i < 4; i++)
-            if (strlen(row[i].name) == e.name_n && memcmp(row[i].name, e.name, e.name_n) == 0)
+            if (is_named(&e, row[i].name))
                 part = row[i].part;
-        if (!part)
-            return unexpected(&e, err);
-        if (part->at)
+        if (part && part->at)
             return tnr_fail(err, TNR_E_FORMAT, e.offset, "the package is damaged: it contains \"%.*s\" twice",
                             (int)e.name_n, e.name);
-        *part = (tnr_span){e.at, e.n};
+        if (part)
+            *part = (tnr_span){e.at, e.n};
+        else if (is_module(&e) && p->n_file < TNR_MAX_MODULE)
+            p->file[p->n_file++] = e;
+        else
+            return unexpected(&e, err);
     }
     if (tar.error)
         return tnr_fail(err, TNR_E_FORMAT, tar.pos, "the package is not a valid tar file: %.400s at byte %zu",
                         tar.error, tar.pos);
-    for (size_t i = 0; i < 3; i++)
-        if (!row[i].part->at && (row[i].part == &p->so || row[i].part == &p->params))
-            return tnr_fail(err, TNR_E_FORMAT, 0, "not a package: %s is missing", row[i].name);
+    for (size_t i = 0; i < 2; i++)
+        if (!row[i].part->at)
+            return missing(row[i].name, err);
     return TNR_OK;
 }
 
 /* Packages of older versions have no checksums. */
-static tnr_status check_sums(const tnr_package *p, uint32_t flags, tnr_error *err)
+static tnr_status check_sum(const tnr_package *p, const char *name, tnr_span part, tnr_error *err)
 {
-    const struct {
-        const char *name;
-        tnr_span part;
-        bool asked;
-    } row[] = {{"mod.so", p->so, true},
-               {"mod.json", p->json, p->json.at != NULL},
-               {"mod.params", p->params, (flags & TNR_MODULE_CHECK_WEIGHTS) != 0}};
-    for (size_t i = 0; i < 3 && p->sum.at; i++)
-        if (row[i].asked &&
-            tn_sum_check(p->sum.at, p->sum.n, row[i].name, row[i].part.at, row[i].part.n) != TN_SUM_RIGHT)
-            return tnr_fail(
-                err, TNR_E_FORMAT, 0,
-                "the package is damaged: %s does not match its checksum in mod.sum; copy the package again "
-                "or compile the model again",
-                row[i].name);
-    return TNR_OK;
+    if (!p->sum.at || tn_sum_check(p->sum.at, p->sum.n, name, part.at, part.n) == TN_SUM_RIGHT)
+        return TNR_OK;
+    return tnr_fail(err, TNR_E_FORMAT, 0,
+                    "the package is damaged: %.100s does not match its checksum in mod.sum; copy the package "
+                    "again or compile the model again",
+                    name);
 }
 
 static tnr_status read_tar(const void *data, size_t n, uint32_t flags, tnr_package *p, tnr_error *err)
 {
     tnr_status status = find_parts(data, n, p, err);
-    return status ? status : check_sums(p, flags, err);
+    if (!status)
+        status = check_sum(p, "mod.so", p->so, err);
+    if (!status && p->json.at)
+        status = check_sum(p, "mod.json", p->json, err);
+    if (!status && flags & TNR_MODULE_CHECK_WEIGHTS)
+        status = check_sum(p, "mod.params", p->params, err);
+    return status;
+}
+
+tnr_status tnr_package_take(tnr_package *p, const char *name, tnr_span *out, tnr_error *err)
+{
+    for (uint32_t i = 0; i < p->n_file; i++)
+        if (is_named(&p->file[i], name)) {
+            *out = (tnr_span){p->file[i].at, p->file[i].n};
+            p->file[i] = p->file[--p->n_file];
+            return check_sum(p, name, *out, err);
+        }
+    return missing(name, err);
+}
+
+tnr_status tnr_package_finish(const tnr_package *package, tnr_error *err)
+{
+    return package->n_file ? unexpected(&package->file[0], err) : TNR_OK;
 }
 
 tnr_status tnr_package_open_memory(const void *data, size_t n, uint32_t flags, tnr_package *out_package,

@@ -7,6 +7,8 @@
 /* after the four above, as cmocka wants it */
 #include <cmocka.h>
 
+#include "base/sha256.h"
+#include "base/wire/sum.h"
 #include "runtime/toy_model.h"
 #include "runtime/tsan_fork.h"
 
@@ -291,7 +293,7 @@ static void libraries_that_may_not_run_are_refused(void **state)
          "the library cannot run: a newer version of Tenon made it: its kernels use ABI version 3, but this "
          "version supports up to 1; update Tenon or compile the model again"},
         {"-DTOY_FOREIGN", TNR_E_VERSION,
-         "mod.so has no symbol tenon_library_query: Tenon did not make it; compile the model again"},
+         "the library has no symbol tenon_library_query: Tenon did not make it; compile the model again"},
     };
     for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
         blob so = build("refused.so", row[i].define);
@@ -350,6 +352,168 @@ static void files_that_are_no_packages_are_refused(void **state)
     assert_int_equal(tnr_module_open("x", &(tnr_module_options){.flags = 8}, &m, &err), TNR_E_ARG);
 }
 
+/* ---- modules ---- */
+
+static const char *const module_name[] = {"mod.1.library", "mod.2.library_with_a_long_name"};
+
+/* A package whose mod.so imports its kernels (TOY_IMPORT) from these files, NULL: none; with mod.sum. */
+static blob module_package(const char *fault, const blob *first, const blob *second)
+{
+    blob b = {0}, list = {0}, params = blob_toy_params(1), so = build("main.so", fault);
+    const blob *file[] = {&so, &params, first, second};
+    const char *const name[] = {"mod.so", "mod.params", module_name[0], module_name[1]};
+    for (size_t i = 0; i < 4; i++) {
+        tn_sha256 s;
+        uint8_t digest[32];
+        char line[100];
+        if (!file[i])
+            continue;
+        tn_sha256_init(&s);
+        tn_sha256_add(&s, file[i]->at, file[i]->n);
+        tn_sha256_end(&s, digest);
+        tn_sum_text(digest, line);
+        blob_put(&list, line, 64);
+        blob_put(&list, line, (size_t)snprintf(line, sizeof line, "  %s\n", name[i]));
+        blob_tar_file(&b, name[i], file[i]->at, file[i]->n);
+    }
+    blob_tar_file(&b, "mod.sum", list.at, list.n);
+    blob_tar_end(&b);
+    free(list.at);
+    free(params.at);
+    free(so.at);
+    return b;
+}
+
+static void kernels_of_modules_run(void **state)
+{
+    (void)state;
+    if (!so_symbolic.n)
+        skip();
+    blob b = module_package("-DTOY_IMPORT=NONE", &so_symbolic, &so_symbolic);
+    for (uint32_t flags = 0; flags < 4; flags++) {
+        tnr_module *m[2];
+        tnr_error err;
+        for (int i = 0; i < 2; i++)
+            assert_int_equal(
+                tnr_module_open_memory(b.at, b.n, &(tnr_module_options){.flags = flags}, &m[i], &err),
+                TNR_OK);
+        run_and_check(m[0], TNR_EXECUTOR_AOT, 7);
+        tnr_module_release(m[0]);
+        run_and_check(m[1], TNR_EXECUTOR_AOT, 1);
+        tnr_module_release(m[1]);
+    }
+    free(b.at);
+}
+
+static void check_texts_are_the_module_s(void **state)
+{
+    (void)state;
+    if (!so_symbolic.n)
+        skip();
+    blob b = module_package("-DTOY_IMPORT=NONE", &so_symbolic, &so_symbolic);
+    tnr_module *m;
+    tnr_instance *inst;
+    tnr_error err;
+    toy_io io;
+    assert_int_equal(tnr_module_open_memory(b.at, b.n, NULL, &m, &err), TNR_OK);
+    assert_int_equal(tnr_instance_new(m, NULL, &inst, &err), TNR_OK);
+    toy_fill(&io, 3, 1);
+    io.flag = 1;
+    io.idx[0] = 99;
+    assert_int_equal(toy_set(inst, &io, NULL), TNR_OK);
+    assert_int_equal(tnr_run(inst, &err), TNR_E_CHECK);
+    assert_string_equal(err.message, "Gather_0: index out of range");
+    tnr_instance_free(inst);
+    tnr_module_release(m);
+    free(b.at);
+}
+
+static void modules_that_cannot_be_used_are_refused(void **state)
+{
+    (void)state;
+    if (!so_symbolic.n)
+        skip();
+    const struct {
+        const char *define, *message;
+    } row[] = {
+        {"-DTOY_IMPORT=KIND",
+         "this package needs code of kind \"cuda\" (mod.2.library_with_a_long_name), which "
+         "this runtime does not run"},
+        {"-DTOY_IMPORT=NAME", "the library is damaged: its record has missing tables"},
+        {"-DTOY_IMPORT=MODULE", "mod.so is damaged: kernel tvmgen_default_fused_sum has a module, a function "
+                                "or a device that does not exist"},
+        {"-DTOY_IMPORT=FUNCTION",
+         "module mod.2.library_with_a_long_name: its function nothing is missing, for kernel "
+         "tvmgen_default_fused_sum"},
+        {"-DTOY_IMPORT=ARGUMENTS",
+         "module mod.2.library_with_a_long_name: its function tvmgen_default_fused_sum has other arguments "
+         "than kernel tvmgen_default_fused_sum"},
+        {"-DTOY_IMPORT=OVERLAP",
+         "module mod.2.library_with_a_long_name: its function tvmgen_default_fused_sum has other arguments "
+         "than kernel tvmgen_default_fused_sum"},
+        {"-DTOY_IMPORT=ITSELF", "module mod.1.library: it imports itself or a later module"},
+        {"-DTOY_IMPORT=CIRCLE", "module mod.1.library: it imports itself or a later module"},
+        {"-DTOY_IMPORT=MANY", "this package has 9 modules, but this runtime opens up to 8"},
+    };
+    for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
+        blob b = module_package(row[i].define, &so_symbolic, &so_symbolic);
+        expect_refusal(&b, TNR_E_FORMAT, row[i].message);
+        free(b.at);
+    }
+}
+
+static void files_of_modules_are_checked(void **state)
+{
+    (void)state;
+    if (!so_symbolic.n)
+        skip();
+    blob junk = {(uint8_t *)"\x7f"
+                            "ELF",
+                 4, 0},
+         newer = build("newer.so", "-DTOY_NEWER"), nested = build("nested.so", "-DTOY_IMPORT=NONE"),
+         feature = build("feature.so", "-DTOY_FEATURE=\"avx9000\"");
+    const struct {
+        const char *define;
+        const blob *second;
+        int code;
+        const char *message;
+    } row[] = {
+        {"-DTOY_IMPORT=NONE", NULL, TNR_E_FORMAT, "not a package: mod.2.library_with_a_long_name is missing"},
+        {"-DTOY_IMPORT=NONE", &junk, TNR_E_FORMAT,
+         "module mod.2.library_with_a_long_name: the library is damaged: it is no ELF file; compile the "
+         "model "
+         "again"},
+        {"-DTOY_IMPORT=NONE", &newer, TNR_E_VERSION,
+         "module mod.2.library_with_a_long_name: this package needs a newer runtime: its kernels use an ABI "
+         "above version 1; update Tenon or compile the model again"},
+        {"-DTOY_IMPORT=NONE", &feature, TNR_E_CPU,
+         "module mod.2.library_with_a_long_name: this package needs CPU feature \"avx9000\", which this "
+         "machine lacks"},
+        {"-DTOY_IMPORT=NONE", &nested, TNR_E_FORMAT,
+         "module mod.2.library_with_a_long_name: it has modules of its own"},
+        {"-DTOY", &junk, TNR_E_FORMAT,
+         "not a package: a package is a tar of mod.so, mod.json and mod.params, without \"mod.1.library\""},
+    };
+    for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
+        blob b = module_package(row[i].define, &so_symbolic, row[i].second);
+        expect_refusal(&b, row[i].code, row[i].message);
+        free(b.at);
+    }
+    blob b = module_package("-DTOY_IMPORT=NONE", &so_symbolic, &so_symbolic);
+    for (size_t i = 0; i < b.n; i += 512) /* the header of the second file */
+        if (strcmp((char *)b.at + i, module_name[1]) == 0) {
+            b.at[i + 512 + so_symbolic.n / 2] ^= 1;
+            break;
+        }
+    expect_refusal(&b, TNR_E_FORMAT,
+                   "the package is damaged: mod.2.library_with_a_long_name does not match its checksum in "
+                   "mod.sum; copy the package again or compile the model again");
+    free(b.at);
+    free(newer.at);
+    free(nested.at);
+    free(feature.at);
+}
+
 /* A truncated package is an error at every header and at many other lengths. */
 static void truncated_packages_are_refused(void **state)
 {
@@ -379,6 +543,10 @@ int main(void)
         cmocka_unit_test(a_module_survives_fork),
         cmocka_unit_test(libraries_that_may_not_run_are_refused),
         cmocka_unit_test(files_that_are_no_packages_are_refused),
+        cmocka_unit_test(kernels_of_modules_run),
+        cmocka_unit_test(check_texts_are_the_module_s),
+        cmocka_unit_test(modules_that_cannot_be_used_are_refused),
+        cmocka_unit_test(files_of_modules_are_checked),
         cmocka_unit_test(truncated_packages_are_refused),
     };
     return cmocka_run_group_tests(tests, setup, teardown);

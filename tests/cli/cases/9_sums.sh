@@ -30,6 +30,12 @@ expect 0 "" run old.tar --verify-weights
 must "a list without the weights" sh -c "grep -v params mod.sum >m && mv m mod.sum && tar cf part.tar mod.so mod.json mod.params mod.sum"
 expect 4 "mod.params does not match" verify part.tar
 
+must "a file that no module names" sh -c "tar xf sum.tar && echo x >mod.1.library_with_a_long_name && sha256sum mod.1.* >>mod.sum && tar cf more.tar mod.*"
+expect 0 "mod.1.library_with_a_long_name 2 bytes" verify more.tar
+expect 4 'without "mod.1.library_with_a_long_name"' run more.tar
+must "damage in it" sh -c "echo y >mod.1.library_with_a_long_name && tar cf more.tar mod.*"
+expect 4 "damaged: mod.1.library_with_a_long_name does not match its checksum" verify more.tar
+
 expect 0 "" compile "$example" -o sum.so
 expect 0 "checksums    SHA-256, all right" verify sum.so
 expect 0 "" run sum.so --verify-weights -o so.npz
