@@ -182,7 +182,7 @@ static void every_allocation_may_fail(void **state)
         s.package = data;
         s.graph = has_graph(&s);
         uint64_t right = whole_life(&s, 0, &n);
-        assert_true(n > 100);
+        assert_true(n > 50);
         for (uint64_t at = 1; at <= n; at++)
             assert_int_equal(whole_life(&s, at, &unused), right);
         tnr_module_release(s.here);
