@@ -6,20 +6,19 @@ if(NOT TN_HAS_runtime)
 endif()
 
 # All but kernels' launch and pool is compiled to be small, because it runs for new shapes or once an instruction; what
-# runs when a model is loaded, to be smallest.
+# runs when a model is loaded, or something is wrong or looked for, to be smallest.
 # The runtime stays below 100 KB (tools/symbols). Nothing unwinds through it in a running program; debuggers have tables of their own (-g).
 if(CMAKE_BUILD_TYPE STREQUAL Release)
     include(CheckCCompilerFlag)
     check_c_compiler_flag(-Oz TN_HAS_OZ)
     set(smallest $<IF:$<BOOL:${TN_HAS_OZ}>,-Oz,-Os>)
-    foreach(name IN ITEMS runtime/bind runtime/error runtime/guard runtime/host runtime/instance runtime/invoke runtime/run
-            runtime/sort runtime/state runtime/tensor runtime/value base/sha256 base/thread base/utf8 base/wire/json
-            base/wire/sum base/wire/tar)
+    foreach(name IN ITEMS runtime/bind runtime/host runtime/instance runtime/invoke runtime/run runtime/state runtime/tensor
+            runtime/value base/sha256 base/thread)
         set_property(SOURCE ${CMAKE_SOURCE_DIR}/src/${name}.c APPEND PROPERTY COMPILE_OPTIONS -Os)
     endforeach()
-    foreach(name IN ITEMS runtime/cpus runtime/debug runtime/exe runtime/graph runtime/imports runtime/library
-            runtime/library_check runtime/module runtime/open runtime/package runtime/params base/cpu base/cpu_count
-            base/wire/elf)
+    foreach(name IN ITEMS runtime/cpus runtime/debug runtime/error runtime/exe runtime/graph runtime/guard runtime/imports
+            runtime/library runtime/library_check runtime/module runtime/open runtime/package runtime/params runtime/sort
+            base/cpu base/cpu_count base/utf8 base/wire/elf base/wire/json base/wire/sum base/wire/tar)
         set_property(SOURCE ${CMAKE_SOURCE_DIR}/src/${name}.c APPEND PROPERTY COMPILE_OPTIONS ${smallest})
     endforeach()
     file(GLOB small CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/runtime/*.c ${CMAKE_SOURCE_DIR}/src/base/wire/*.c)

@@ -8,6 +8,7 @@
  * refused. */
 #include "base/size.h"
 #include "runtime/error.h"
+#include "runtime/family.h"
 #include "runtime/instance.h"
 #include "runtime/launch.h"
 #include "runtime/mem.h"
@@ -364,11 +365,14 @@ static tnr_status refuse_empty(const tnr_frame *f, uint32_t symbol, uint32_t out
                     tnr_module_output(f->instance->module, output)->name, why);
 }
 
-/* Shapes of the outputs, each of which must be empty. */
+/* Shapes of the outputs, each of which must be empty. Nothing is run, so nothing else may be left to do. */
 static tnr_status bind_empty(tnr_frame *f, uint32_t symbol, tnr_error *err)
 {
     const tnr_function *x = f->code;
     const tn_program_function *p = x->function;
+    const tnr_exe *exe = f->instance->exe;
+    if (exe->program->n_state || exe->families & 1u << TNR_FAMILY_HOST)
+        return tnr_check_extent(&p->symbol[symbol], 0, "input ", binder(f, (int32_t)symbol), 0, err);
     for (uint32_t i = 0; i < x->n_output; i++) {
         const tn_slot *s = &p->slot[x->output[i]];
         bool empty = false;

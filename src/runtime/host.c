@@ -110,17 +110,19 @@ static tnr_status show(const site *s, uint32_t i)
                : TNR_OK;
 }
 
-/* The frame takes the results that are values; those that it cannot take, or does not want, are dropped. */
+/* The frame takes the results that are values. Those that it cannot take are dropped; values of other instances are
+ * left alone. */
 static tnr_status take(const site *s, tnr_status status)
 {
     for (uint32_t i = s->n_in; i < s->n; i++) {
         tnr_value *v = s->h->value[i];
-        if (!status && slot_at(s, i)->storage == TN_STORAGE_HANDLE && !v)
-            status = bad(s, "gave no value for a result");
-        if (v && !status && !tnr_value_put(s->f, s->op[i], v))
-            status = bad(s, "gave a value of another instance");
-        else if (v && status)
+        bool ours = v && v->pool == s->f->instance->pool;
+        if (!status && (slot_at(s, i)->storage == TN_STORAGE_HANDLE) != ours)
+            status = bad(s, "gave no value of the instance, or one too many");
+        if (ours && status)
             tnr_value_release(v);
+        else if (ours)
+            tnr_value_put(s->f, s->op[i], v);
     }
     return status;
 }

@@ -26,7 +26,7 @@ static tnr_status unexpected(const tn_tar_entry *e, tnr_error *err)
     if (is_named(e, "metadata.json"))
         why = "it is a model library (MLF) for microcontrollers, which is built into firmware, not run";
     else if (is_named(e, "lib.so") || is_named(e, "lib.tar"))
-        why = "it is a package for the VM executor, which this runtime does not have";
+        why = "it is a package for the VM executor of TVM, which this runtime does not have";
     else if (is_named(e, "mod.tar"))
         why = "its code is object files; compile it with --output-format so";
     if (why)

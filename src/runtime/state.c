@@ -24,13 +24,13 @@ static tnr_status run_init(tnr_instance *inst, uint32_t i, tnr_error *err)
     const tn_state *s = &table(inst)[i];
     tnr_frame *f;
     tnr_frames_drop(inst); /* of a run that has failed */
-    tnr_status status = tnr_frame_take(inst, &inst->exe->code[s->init], &f, err);
+    tnr_status status = tnr_bind_threads(inst, err);
+    if (!status)
+        status = tnr_frame_take(inst, &inst->exe->code[s->init], &f, err);
     if (status)
         return status;
     f->result[0] = (tnr_given){.data = inst->state[i].at, .bytes = s->bytes};
-    status = tnr_bind_threads(inst, err);
-    if (!status)
-        status = tnr_frame_begin(f, err);
+    status = tnr_frame_begin(f, err);
     if (status)
         return status;
     tnr_floating callers = tnr_floating_default();

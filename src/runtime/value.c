@@ -134,13 +134,7 @@ void tnr_value_pass(tnr_frame *to, uint32_t to_slot, const tnr_frame *from, uint
     put(to, to_slot, share(from->value[from_slot]));
 }
 
-bool tnr_value_put(tnr_frame *f, uint32_t slot, tnr_value *v)
-{
-    bool ours = v->pool == f->instance->pool;
-    if (ours)
-        put(f, slot, v);
-    return ours;
-}
+void tnr_value_put(tnr_frame *f, uint32_t slot, tnr_value *v) { put(f, slot, v); }
 
 void tnr_values_drop(tnr_frame *f)
 {

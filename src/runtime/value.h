@@ -25,8 +25,8 @@ typedef struct tnr_value_pool {
 
 /* Frames with handles: what `to`'s slot held is dropped, then it holds what `from`'s does. */
 void tnr_value_pass(tnr_frame *to, uint32_t to_slot, const tnr_frame *from, uint32_t from_slot);
-/* The slot holds the value, whose reference it takes; false: it is none of this instance. */
-bool tnr_value_put(tnr_frame *frame, uint32_t slot, tnr_value *value);
+/* The slot holds the value, which is the instance's, and whose reference it takes. */
+void tnr_value_put(tnr_frame *frame, uint32_t slot, tnr_value *value);
 /* All handles of a frame are dropped. */
 void tnr_values_drop(tnr_frame *frame);
 /* Main's handles before a run: the inputs alone; after it: the outputs are the instance's. fails TNR_E_CHECK */

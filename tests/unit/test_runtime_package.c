@@ -320,7 +320,8 @@ static void files_that_are_no_packages_are_refused(void **state)
         {{"readme.txt"},
          "not a package: a package is a tar of mod.so, mod.json and mod.params, without \"readme.txt\""},
         {{"lib.so"},
-         "this package cannot be run: it contains lib.so: it is a package for the VM executor, which this "
+         "this package cannot be run: it contains lib.so: it is a package for the VM executor of TVM, which "
+         "this "
          "runtime does not have"},
         {{"mod.tar"},
          "this package cannot be run: it contains mod.tar: its code is object files; compile it with "
