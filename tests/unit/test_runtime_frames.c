@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "runtime/calls.h"
+#include "runtime/damage.h"
 #include "runtime/family.h"
 
 #include <malloc.h>
@@ -15,14 +16,6 @@
 static const tnr_family *const needed[]
     __attribute__((used)) = {&tnr_family_frame}; /* nothing else here links it */
 static tnr_error err;
-
-static tnr_module *open_maker(maker *m)
-{
-    tnr_module *module = NULL;
-    if (tnr_module_open_parts(&(tnr_parts){.library = &m->library}, &module, &err))
-        fail_msg("%s", err.message);
-    return module;
-}
 
 static tnr_instance *instance(maker *m, uintptr_t flags)
 {
@@ -192,16 +185,8 @@ static void damage_is_found(void **state)
     static void (*const damage[])(maker *) = {no_function, missing_function, few_operands, many_operands,
                                               other_type,  other_rank,       writes_input, over_argument,
                                               callee_slot, callee_arena,     callee_names, callee_table};
-    static maker m;
     (void)state;
-    for (size_t i = 0; i < sizeof damage / sizeof *damage; i++) {
-        tnr_module *module = NULL;
-        make_twice(&m);
-        damage[i](&m);
-        if (tnr_module_open_parts(&(tnr_parts){.library = &m.library}, &module, &err) != TNR_E_FORMAT)
-            fail_msg("damage %zu was not found", i);
-        assert_null(module);
-    }
+    each_damage_is_found(make_twice, sizeof damage / sizeof *damage, damage);
 }
 
 int main(void)

@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "runtime/blob.h"
+#include "runtime/damage.h"
 #include "runtime/states.h"
 #include "runtime/family.h"
 
@@ -290,24 +291,21 @@ DAMAGE(grow_fixed, m->f[0].inst[1].op = TN_INST_GROW; m->function[0].n_size = 1;
 DAMAGE(grow_input, m->f[0].inst[1].op = TN_INST_GROW; m->function[0].n_size = 1; m->f[0].operand[3] = 0;
        m->f[0].operand[4] = 0)
 
+static void make_broken_sum(maker *m)
+{
+    make_sum(m);
+    broken = sum_state;
+    m->program.state = &broken;
+}
+
 static void damage_is_found(void **state)
 {
     static void (*const damage[])(maker *) = {
         no_states,  no_name,     no_dim,        late_capacity, other_bytes,   axis,       extent,
         init,       init_main,   no_constant,   slot_state,    slot_no_state, slot_type,  slot_bytes,
         slot_shape, slot_handle, must_be_state, must_be_one,   may_not,       grow_fixed, grow_input};
-    static maker m;
     (void)state;
-    for (size_t i = 0; i < sizeof damage / sizeof *damage; i++) {
-        tnr_module *module = NULL;
-        make_sum(&m);
-        broken = sum_state;
-        m.program.state = &broken;
-        damage[i](&m);
-        if (tnr_module_open_parts(&(tnr_parts){.library = &m.library}, &module, &err) != TNR_E_FORMAT)
-            fail_msg("damage %zu was not found", i);
-        assert_null(module);
-    }
+    each_damage_is_found(make_broken_sum, sizeof damage / sizeof *damage, damage);
 }
 
 int main(void)

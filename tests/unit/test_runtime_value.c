@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "runtime/family.h"
+#include "runtime/damage.h"
 #include "runtime/values.h"
 
 static const tnr_family *const needed[]
@@ -126,16 +127,8 @@ static void damage_is_found(void **state)
                                               handle_constant,  handle_input,     storage,     closure_bytes,
                                               closure_many,     closure_function, apply_count, text_range,
                                               writes_input,     tag_range};
-    static maker m;
     (void)state;
-    for (size_t i = 0; i < sizeof damage / sizeof *damage; i++) {
-        tnr_module *module = NULL;
-        make_closure(&m);
-        damage[i](&m);
-        if (tnr_module_open_parts(&(tnr_parts){.library = &m.library}, &module, &err) != TNR_E_FORMAT)
-            fail_msg("damage %zu was not found", i);
-        assert_null(module);
-    }
+    each_damage_is_found(make_closure, sizeof damage / sizeof *damage, damage);
 }
 
 int main(void)
