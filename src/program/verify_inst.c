@@ -270,13 +270,20 @@ static void store(verifier *v, const tn_inst_ir *x)
         verify_fault(v, " gets a row of another size", x->operand[1]);
 }
 
-/* Values and functions of the host know no layouts. */
+/* Values and functions of the host know neither layouts nor the extent of a state that grows: they would see all of its
+ * capacity. */
 static void plain(verifier *v, const tn_inst_ir *x)
 {
-    for (uint32_t i = 0; i < x->n_operand; i++)
-        if (is_slot_letter(v->letter[i]) && slot_at(v, x->operand[i])->layout)
+    for (uint32_t i = 0; i < x->n_operand; i++) {
+        const tn_slot_ir *s = is_slot_letter(v->letter[i]) ? slot_at(v, x->operand[i]) : NULL;
+        if (s && s->layout)
             verify_fault(v, " has a layout, which neither values nor functions of the host have",
                          x->operand[i]);
+        if (s && s->kind == TN_SLOT_STATE && v->program->state[s->alias].axis >= 0)
+            verify_fault(
+                v, " is a state that grows, of which neither values nor functions of the host see the extent",
+                x->operand[i]);
+    }
 }
 
 static void grows(verifier *v, const tn_inst_ir *x)
