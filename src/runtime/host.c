@@ -166,9 +166,6 @@ static const char *check(const tnr_exe *exe, const tnr_function *code, const tn_
 {
     const uint32_t *op = code->function->operand + in->operand;
     (void)exe;
-    for (uint32_t i = 1 + op[0]; i < in->n_operand; i++)
-        if (code->function->slot[op[i]].kind == TN_SLOT_STATE) /* kernels alone change states */
-            return "a slot that cannot be written at";
     return tnr_results_fault(code->function, op + 1, op[0], in->n_operand - 1);
 }
 

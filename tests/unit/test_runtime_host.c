@@ -8,6 +8,7 @@
 
 #include <stdio.h>
 
+#include "runtime/damage.h"
 #include "runtime/family.h"
 #include "runtime/host.h"
 
@@ -19,8 +20,8 @@ static float x[8] = {1, 2, 3, 4, 5, 6, 7, 8};
 typedef struct behaviour { /* of the functions below */
     int fail;              /* what they return */
     const char *says;
-    bool no_result;
-    tnr_value *foreign; /* given instead of one of the instance's */
+    bool no_result, surplus; /* a value too few; one for the tensor too */
+    tnr_value *foreign;      /* given instead of one of the instance's */
     float factor;
     int calls;
 } behaviour;
@@ -60,6 +61,7 @@ static tnr_status scale(void *user, const tnr_host_call *c, tnr_error *e)
         assert_true(!c->value[0] && !c->value[y] && !c->value[y + 1]);
         if (b->foreign)
             tnr_value_retain(b->foreign);
+        c->value[y] = b->surplus ? text_value(c->instance, "surplus") : NULL;
         c->value[y + 1] = b->no_result ? NULL : b->foreign ? b->foreign : text_value(c->instance, "result");
     }
     if (b->says)
@@ -84,14 +86,6 @@ static tnr_status label(void *user, const tnr_host_call *c, tnr_error *e)
     tnr_value_release(field[0]);
     tnr_value_release(field[1]);
     return status;
-}
-
-static tnr_module *open_maker(const maker *m)
-{
-    tnr_module *module = NULL;
-    if (tnr_module_open_parts(&(tnr_parts){.library = &m->library}, &module, &err))
-        fail_msg("%s", err.message);
-    return module;
 }
 
 static tnr_instance *instance(tnr_module *module, uintptr_t flags)
@@ -230,6 +224,7 @@ static void failures_end_the_run(void **state)
                        {.fail = TNR_E_MEMORY, .says = "no memory"},
                        {.fail = -1},
                        {.no_result = true},
+                       {.surplus = true},
                        {.foreign = (tnr_value *)1}};
     static const struct {
         int code;
@@ -238,6 +233,7 @@ static void failures_end_the_run(void **state)
         {TNR_E_CHECK, "node: the disk is full"},
         {TNR_E_MEMORY, "node: no memory"},
         {TNR_E_CHECK, "node: host function \"scale\" failed"},
+        {TNR_E_CHECK, "node: host function \"scale\" gave no value of the instance, or one too many"},
         {TNR_E_CHECK, "node: host function \"scale\" gave no value of the instance, or one too many"},
         {TNR_E_CHECK, "node: host function \"scale\" gave no value of the instance, or one too many"}};
     (void)state;
@@ -338,15 +334,8 @@ static void damage_is_found(void **state)
 {
     static void (*const damage[])(maker *) = {text_range,      too_many_inputs,    no_number,
                                               result_is_input, result_is_argument, slot_range};
-    static maker m;
     (void)state;
-    for (size_t i = 0; i < sizeof damage / sizeof *damage; i++) {
-        tnr_module *module = NULL;
-        make_host(&m);
-        damage[i](&m);
-        if (tnr_module_open_parts(&(tnr_parts){.library = &m.library}, &module, &err) != TNR_E_FORMAT)
-            fail_msg("damage %zu was not found", i);
-    }
+    each_damage_is_found(make_host, sizeof damage / sizeof *damage, damage);
 }
 
 CHANGE(unwritten_output, m->f[0].inst[3].op = TN_INST_MOVE; m->f[0].operand[m->f[0].inst[3].operand] = 1;

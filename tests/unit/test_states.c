@@ -295,6 +295,44 @@ static void interpreters_have_states(void **state)
     }
 }
 
+/* A run of no rows computes nothing, so it would leave h as it was: it is refused. */
+static void runs_that_would_not_change_a_state_are_refused(void **state)
+{
+    static const char rows[] = "#[version = \"0.0.5\"]\n"
+                               "def @main(%x: Tensor[(t, 4), float32], %h: Tensor[(4), float32]) {\n"
+                               "  %0 = add(%x, %h);\n"
+                               "  %1 = sum(%x, axis=[0]);\n"
+                               "  %2 = add(%1, %h);\n"
+                               "  (%0, %2)\n"
+                               "}\n";
+    static const char *const one[] = {"h=output_1", NULL};
+    float x[2 * N] = {1, 2, 3, 4, 5, 6, 7, 8};
+    int64_t shape[] = {0, N};
+    DLTensor t = vector(x);
+    tenon_options o = options(one);
+    tnr_module *m;
+    (void)state;
+    tenon_module *text = tenon_module_parse(session, rows, NULL, 0);
+    need(!text || tenon_build(text, &o, path_of("rows.tar"), NULL));
+    need(tnr_module_open(path_of("rows.tar"), NULL, &m, &err));
+    tnr_instance *inst = instance(m);
+    t.ndim = 2;
+    t.shape = shape;
+    need(tnr_set_input(inst, "x", &t, &err));
+    assert_int_equal(tnr_run(inst, &err), TNR_E_CHECK);
+    assert_non_null(strstr(err.message, "input x: an extent (t) is 0, but must be from 1 to "));
+    shape[0] = 2;
+    need(tnr_set_input(inst, "x", &t, &err));
+    for (int run = 0; run < 2; run++) {
+        need(tnr_run(inst, &err));
+        need(tnr_get_output_at(inst, 0, &t, &err));
+        for (int i = 0; i < N; i++)
+            assert_true(((const float *)t.data)[i] == x[i] + (run ? x[i] + x[N + i] : 0));
+    }
+    tnr_instance_free(inst);
+    tnr_module_release(m);
+}
+
 static void refuse(const char *text, const char *pair, const char *id, const char *says)
 {
     const char *states[] = {"h=output_1", pair, NULL};
@@ -352,6 +390,7 @@ int main(void)
                                        cmocka_unit_test(kernels_write_states_where_they_can),
                                        cmocka_unit_test(instances_share_nothing),
                                        cmocka_unit_test(interpreters_have_states),
+                                       cmocka_unit_test(runs_that_would_not_change_a_state_are_refused),
                                        cmocka_unit_test(what_cannot_be_a_state_is_an_error)};
     return cmocka_run_group_tests(tests, begin, end);
 }
