@@ -142,6 +142,13 @@ if(PYTHON3 AND CMAKE_BUILD_TYPE STREQUAL Release AND NOT TENON_SANITIZE)
     set_tests_properties(pages.build PROPERTIES LABELS slow TIMEOUT 1800)
 endif()
 
+# The Python package
+if(TARGET tenon_python AND TARGET tn_codegen_llvm)
+    add_test(NAME python COMMAND ${Python3_EXECUTABLE} -m unittest discover -q -s ${CMAKE_SOURCE_DIR}/tests/python)
+    set_tests_properties(python PROPERTIES TIMEOUT ${test_seconds}
+        ENVIRONMENT "${test_env};PYTHONDONTWRITEBYTECODE=1;PYTHONPATH=${CMAKE_BINARY_DIR}/python")
+endif()
+
 # The texts of tools/gdb. Without optimisation gdb shows the same; sanitizers do not go with it.
 if(CMOCKA_FOUND AND CMAKE_BUILD_TYPE STREQUAL Release AND NOT TENON_SANITIZE)
     add_test(NAME gdb COMMAND ${CMAKE_SOURCE_DIR}/tests/gdb/run ${CMAKE_BINARY_DIR})

@@ -1,0 +1,95 @@
+/* The module tenon._core: its functions and types. */
+#include "core.h"
+
+static PyObject *version(PyObject *self, PyObject *none)
+{
+    (void)self, (void)none;
+    return PyUnicode_FromString(tenon_version());
+}
+
+static PyObject *threads_get(PyObject *self, PyObject *none)
+{
+    (void)self, (void)none;
+    return PyLong_FromLong(tnr_threads_get());
+}
+
+static PyObject *threads_set(PyObject *self, PyObject *args)
+{
+    (void)self;
+    int n;
+    tnr_error e;
+    tnr_status st;
+    if (!PyArg_ParseTuple(args, "i:threads_set", &n))
+        return NULL;
+    Py_BEGIN_ALLOW_THREADS;
+    st = tnr_threads_set(n, &e);
+    Py_END_ALLOW_THREADS;
+    if (st)
+        return core_raise_run(&e);
+    Py_RETURN_NONE;
+}
+
+static PyObject *stages(PyObject *self, PyObject *none)
+{
+    (void)self, (void)none;
+    PyObject *list = PyList_New(0);
+    const char *name;
+    for (size_t i = 0; list && (name = tenon_stage_name(i)); i++) {
+        PyObject *text = PyUnicode_FromString(name);
+        if (!text || PyList_Append(list, text))
+            Py_CLEAR(list);
+        Py_XDECREF(text);
+    }
+    return list;
+}
+
+static PyMethodDef methods[] = {
+    {"version", version, METH_NOARGS, "The version of the compiler and runtime."},
+    {"threads_get", threads_get, METH_NOARGS, "The number of threads of the pool, the caller included."},
+    {"threads_set", threads_set, METH_VARARGS, "Set it; 0 restores the default."},
+    {"stages", stages, METH_NOARGS, "The names of the stages that Program.dump takes."},
+    {NULL, NULL, 0, NULL}};
+
+static PyModuleDef definition = {
+    PyModuleDef_HEAD_INIT,
+    "tenon._core",
+    "The public headers of Tenon as Python objects. Private: use the package tenon.",
+    -1,
+    methods,
+    NULL,
+    NULL,
+    NULL,
+    NULL};
+
+PyTypeObject *core_type_add(PyObject *module, PyType_Spec *spec)
+{
+    PyObject *type = PyType_FromSpec(spec);
+    const char *name = strrchr(spec->name, '.') + 1;
+    if (!type)
+        return NULL;
+    Py_INCREF(type);
+    if (PyModule_AddObject(module, name, type)) {
+        Py_DECREF(type);
+        Py_DECREF(type);
+        return NULL;
+    }
+    return (PyTypeObject *)type;
+}
+
+void core_free(PyObject *self)
+{
+    PyTypeObject *type = Py_TYPE(self);
+    PyObject_Free(self);
+    Py_DECREF(type);
+}
+
+PyMODINIT_FUNC PyInit__core(void);
+
+PyMODINIT_FUNC PyInit__core(void)
+{
+    PyObject *module = PyModule_Create(&definition);
+    if (module && (core_tensor_init(module) || core_session_init(module) || core_program_init(module) ||
+                   core_library_init(module) || core_instance_init(module)))
+        Py_CLEAR(module);
+    return module;
+}

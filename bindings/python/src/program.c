@@ -1,0 +1,320 @@
+/* Program: a tenon_module *, what a model's file says, and what can be made of it. */
+#include "program.h"
+
+static PyTypeObject *program_type;
+
+PyObject *core_program_new(core_session *s, tenon_module *m)
+{
+    core_program *p = (core_program *)PyType_GenericAlloc(program_type, 0);
+    if (!p) {
+        tenon_module_free(m);
+        return NULL;
+    }
+    Py_INCREF(s);
+    p->session = s;
+    p->m = m;
+    return (PyObject *)p;
+}
+
+/* Where a call is at work on the session, the module is left to the session's end. */
+static void program_dealloc(PyObject *self)
+{
+    core_program *p = (core_program *)self;
+    if (p->session && !p->session->busy)
+        tenon_module_free(p->m);
+    Py_CLEAR(p->session);
+    core_free(self);
+}
+
+/* ---- calls that take long ---- */
+
+typedef struct {
+    core_program *p;
+    core_options o;
+    tenon_report report;
+    const char *name; /* an output file, a stage or passes */
+    tnr_module *here;
+    void *data;
+    size_t n;
+    const char *text;
+    const void *params;
+} job;
+
+/* Runs the work. 0, or -1 with an exception. The session is the job's until program_end. */
+static int begin(job *j, PyObject *self, PyObject *options, core_work *work)
+{
+    int failed;
+    j->p = (core_program *)self;
+    j->report.size = sizeof j->report;
+    if (core_options_init(&j->o, options) || core_session_begin(j->p->session)) {
+        core_options_deinit(&j->o);
+        return -1;
+    }
+    if (core_call(&j->o, work, j, &failed) == 0) {
+        if (!failed)
+            return 0;
+        core_raise_compile(j->p->session->t);
+    }
+    return -1;
+}
+
+static void end(job *j)
+{
+    if (j->p && j->o.kept) {
+        core_session_end(j->p->session);
+        core_options_deinit(&j->o);
+    }
+}
+
+#define FIELD(name, letter) {#name, letter, offsetof(tenon_report, name)}
+static const struct report_field {
+    const char *name;
+    char letter; /* of Py_BuildValue; u: uint32_t */
+    size_t offset;
+} report_fields[] = {FIELD(kernels, 'I'),        FIELD(instructions, 'I'),    FIELD(constant_bytes, 'K'),
+                     FIELD(arena_bytes, 'K'),    FIELD(input_bytes, 'K'),     FIELD(output_bytes, 'K'),
+                     FIELD(scratch_bytes, 'K'),  FIELD(package_bytes, 'K'),   FIELD(seconds_import, 'd'),
+                     FIELD(seconds_graph, 'd'),  FIELD(seconds_tir, 'd'),     FIELD(seconds_schedule, 'd'),
+                     FIELD(seconds_lower, 'd'),  FIELD(seconds_codegen, 'd'), FIELD(seconds_package, 'd'),
+                     FIELD(seconds_cc, 'd'),     FIELD(memory, 's'),          FIELD(target, 's'),
+                     FIELD(machine, 's'),        FIELD(objects_made, 'I'),    FIELD(objects_cached, 'I'),
+                     FIELD(plan_bytes, 'K'),     FIELD(alive_bytes, 'K'),     FIELD(plan_smallest, 'I'),
+                     FIELD(in_place, 'I'),       FIELD(features, 's'),        FIELD(memory_bytes, 'K'),
+                     FIELD(memory_symbols, 's'), FIELD(state_bytes, 'K')};
+
+static PyObject *report_value(const tenon_report *r, const struct report_field *f)
+{
+    const void *at = (const char *)r + f->offset;
+    switch (f->letter) {
+    case 'I': return PyLong_FromUnsignedLong(*(const uint32_t *)at);
+    case 'K': return PyLong_FromUnsignedLongLong(*(const uint64_t *)at);
+    case 'd': return PyFloat_FromDouble(*(const double *)at);
+    default: return Py_BuildValue("s", *(const char *const *)at);
+    }
+}
+
+static PyObject *report(const tenon_report *r)
+{
+    PyObject *dict = PyDict_New();
+    for (size_t i = 0; dict && i < sizeof report_fields / sizeof *report_fields; i++) {
+        PyObject *value = report_value(r, &report_fields[i]);
+        if (!value || PyDict_SetItemString(dict, report_fields[i].name, value))
+            Py_CLEAR(dict);
+        Py_XDECREF(value);
+    }
+    return dict;
+}
+
+static int work_here(void *user)
+{
+    job *j = user;
+    return tenon_build_here(j->p->m, &j->o.c, &j->here, &j->report);
+}
+
+PyDoc_STRVAR(build_here_doc, "build_here(options) -> (Library, report): code in this process.");
+
+static PyObject *build_here(PyObject *self, PyObject *options)
+{
+    job j = {0};
+    PyObject *result = NULL;
+    if (begin(&j, self, options, work_here) == 0) {
+        PyObject *library = core_library_new(j.here, (PyObject *)j.p->session);
+        j.here = NULL;
+        result = library ? Py_BuildValue("(NN)", library, report(&j.report)) : NULL;
+    }
+    tnr_module_release(j.here); /* an interrupt came as the build ended */
+    end(&j);
+    return result;
+}
+
+static int work_build(void *user)
+{
+    job *j = user;
+    return tenon_build(j->p->m, &j->o.c, j->name, &j->report);
+}
+
+PyDoc_STRVAR(
+    build_doc,
+    "build(options, output) -> report: write a package (.tar) or a self-contained file (.so, .o, .a, "
+    ".c).");
+
+static PyObject *build(PyObject *self, PyObject *args)
+{
+    job j = {0};
+    PyObject *options, *path = NULL, *result = NULL;
+    char *at;
+    if (!PyArg_ParseTuple(args, "OO&:build", &options, PyUnicode_FSConverter, &path))
+        return NULL;
+    if (PyBytes_AsStringAndSize(path, &at, NULL) == 0) {
+        j.name = at;
+        if (begin(&j, self, options, work_build) == 0)
+            result = report(&j.report);
+        end(&j);
+    }
+    Py_DECREF(path);
+    return result;
+}
+
+static int work_memory(void *user)
+{
+    job *j = user;
+    return tenon_build_memory(j->p->m, &j->o.c, &j->data, &j->n, &j->report);
+}
+
+static PyObject *build_memory(PyObject *self, PyObject *options)
+{
+    job j = {0};
+    PyObject *result = NULL;
+    if (begin(&j, self, options, work_memory) == 0)
+        result = Py_BuildValue("(y#N)", j.data, (Py_ssize_t)j.n, report(&j.report));
+    tenon_package_free(j.data);
+    end(&j);
+    return result;
+}
+
+static int work_dump(void *user)
+{
+    job *j = user;
+    return tenon_module_dump(j->p->m, &j->o.c, j->name, &j->text, &j->params, &j->n);
+}
+
+PyDoc_STRVAR(dump_doc,
+             "dump(options, stage) -> (text, params or None): a copy of the program, taken to a stage.");
+
+static PyObject *dump(PyObject *self, PyObject *args)
+{
+    job j = {0};
+    PyObject *options, *result = NULL;
+    if (!PyArg_ParseTuple(args, "Os:dump", &options, &j.name))
+        return NULL;
+    if (begin(&j, self, options, work_dump) == 0)
+        result = Py_BuildValue("(sy#)", j.text, (const char *)j.params, (Py_ssize_t)(j.params ? j.n : 0));
+    end(&j);
+    return result;
+}
+
+static int work_passes(void *user)
+{
+    job *j = user;
+    return tenon_pass_run(j->p->m, j->name, &j->o.c);
+}
+
+PyDoc_STRVAR(run_passes_doc, "run_passes(options, names): run passes over the program, in place.");
+
+static PyObject *run_passes(PyObject *self, PyObject *args)
+{
+    job j = {0};
+    PyObject *options;
+    if (!PyArg_ParseTuple(args, "Os:run_passes", &options, &j.name))
+        return NULL;
+    int failed = begin(&j, self, options, work_passes);
+    end(&j);
+    if (failed)
+        return NULL;
+    Py_RETURN_NONE;
+}
+
+static int work_check(void *user)
+{
+    job *j = user;
+    return tenon_check(j->p->m, &j->o.c);
+}
+
+static PyObject *check(PyObject *self, PyObject *options)
+{
+    job j = {0};
+    int failed = begin(&j, self, options, work_check);
+    end(&j);
+    if (failed)
+        return NULL;
+    Py_RETURN_NONE;
+}
+
+/* ---- what is in it ---- */
+
+static PyObject *shape_of(const tenon_value_info *v)
+{
+    PyObject *shape = PyTuple_New(v->ndim);
+    for (int32_t d = 0; shape && d < v->ndim; d++) {
+        PyObject *extent =
+            v->shape[d] < 0 ? PyUnicode_FromString(v->extent[d]) : PyLong_FromLongLong(v->shape[d]);
+        if (!extent || PyTuple_SetItem(shape, d, extent))
+            Py_CLEAR(shape);
+    }
+    return shape;
+}
+
+static PyObject *values(uint32_t n, const tenon_value_info v[])
+{
+    PyObject *all = PyList_New(n);
+    for (uint32_t i = 0; all && i < n; i++) {
+        PyObject *dtype = v[i].dtype.bits ? core_dtype_name(v[i].dtype) : PyUnicode_FromString(v[i].type);
+        PyObject *one = Py_BuildValue("(sNN)", v[i].name, dtype, shape_of(&v[i]));
+        if (!one || PyList_SetItem(all, i, one))
+            Py_CLEAR(all);
+    }
+    return all;
+}
+
+static PyObject *metadata(uint32_t n, const tenon_metadata_info m[])
+{
+    PyObject *all = PyDict_New();
+    for (uint32_t i = 0; all && i < n; i++) {
+        PyObject *value = PyUnicode_DecodeUTF8(m[i].value, (Py_ssize_t)strlen(m[i].value), "replace");
+        if (!value || PyDict_SetItemString(all, m[i].key, value))
+            Py_CLEAR(all);
+        Py_XDECREF(value);
+    }
+    return all;
+}
+
+PyDoc_STRVAR(inspect_doc, "inspect() -> dict: inputs and outputs as (name, dtype, shape), and metadata.");
+
+static PyObject *inspect(PyObject *self, PyObject *none)
+{
+    core_program *p = (core_program *)self;
+    PyObject *result;
+    (void)none;
+    if (core_session_begin(p->session))
+        return NULL;
+    const tenon_module_info *info = tenon_module_inspect(p->m);
+    if (info)
+        result = Py_BuildValue("{sNsNsN}", "inputs", values(info->n_input, info->input), "outputs",
+                               values(info->n_output, info->output), "metadata",
+                               metadata(info->n_metadata, info->metadata));
+    else
+        result = core_raise_compile(p->session->t);
+    core_session_end(p->session);
+    return result;
+}
+
+static PyObject *text(PyObject *self, PyObject *none)
+{
+    core_program *p = (core_program *)self;
+    (void)none;
+    if (core_session_begin(p->session))
+        return NULL;
+    const char *printed = tenon_module_print(p->m);
+    PyObject *result = printed ? PyUnicode_FromString(printed) : core_raise_compile(p->session->t);
+    core_session_end(p->session);
+    return result;
+}
+
+static PyMethodDef methods[] = {
+    {"build_here", build_here, METH_O, build_here_doc},
+    {"build", build, METH_VARARGS, build_doc},
+    {"build_memory", build_memory, METH_O, "build_memory(options) -> (bytes, report): a package in memory."},
+    {"dump", dump, METH_VARARGS, dump_doc},
+    {"run_passes", run_passes, METH_VARARGS, run_passes_doc},
+    {"check", check, METH_O, "check(options): find everything that prevents a build."},
+    {"inspect", inspect, METH_NOARGS, inspect_doc},
+    {"text", text, METH_NOARGS, "The program as text."},
+    {NULL, NULL, 0, NULL}};
+
+static PyType_Slot slots[] = {{Py_tp_dealloc, CORE_SLOT(program_dealloc)},
+                              {Py_tp_methods, methods},
+                              {Py_tp_doc, "A program of a session: functions of Relay, or of TIR."},
+                              {0, NULL}};
+static PyType_Spec spec = {"tenon._core.Program", sizeof(core_program), 0, Py_TPFLAGS_DEFAULT, slots};
+
+int core_program_init(PyObject *module) { return (program_type = core_type_add(module, &spec)) ? 0 : -1; }

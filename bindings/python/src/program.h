@@ -1,0 +1,13 @@
+#ifndef TENON_PY_PROGRAM_H
+#define TENON_PY_PROGRAM_H
+#include "core.h"
+
+typedef struct core_program {
+    PyObject_HEAD core_session *session;
+    tenon_module *m;
+} core_program;
+
+/* Takes `m`; frees it on failure. */
+PyObject *core_program_new(core_session *s, tenon_module *m);
+
+#endif

@@ -1,0 +1,19 @@
+"""Tenon: compiles trained models to machine code and runs them.
+
+    import tenon
+    module = tenon.compile("model.onnx")
+    y = module(x)                     # NumPy arrays, torch tensors, ...: by position or by name
+    module.save("model.tar")          # a package: tenon.load("model.tar"), the command tenon, the C runtime
+
+docs/python.md is the manual.
+"""
+from ._core import Tensor
+from ._core import threads_get as get_num_threads
+from ._core import threads_set as set_num_threads
+from ._core import version as _version
+from ._errors import CompileError, Diagnostic, Error, RunError, Warning
+from ._module import Module, Outputs, TensorInfo, compile, load
+
+__version__ = _version()
+__all__ = ["CompileError", "Diagnostic", "Error", "Module", "Outputs", "RunError", "Tensor", "TensorInfo", "Warning", "compile",
+           "get_num_threads", "load", "set_num_threads"]

@@ -1,0 +1,275 @@
+"""tenon.compile, tenon.load and what they return."""
+from __future__ import annotations
+
+import os
+import sys
+import warnings
+from collections import deque
+from typing import Any, Callable, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple, Union
+
+from . import _core, _errors, _progress
+
+Extent = Union[int, str]
+Shapes = Union[str, Mapping[str, Sequence[Optional[Extent]]]]
+PathLike = Union[str, "os.PathLike[str]"]
+
+
+class TensorInfo(NamedTuple):
+    """An input or output of a module. Extents are numbers, or names of symbols that the arrays of a run bind; "?" is an
+    extent that the run computes."""
+
+    name: str
+    dtype: str
+    shape: Tuple[Extent, ...]
+
+
+class Outputs(tuple):
+    """The outputs of a run, in the model's order; an index may be an output's name."""
+
+    names: Tuple[str, ...]
+
+    def __new__(cls, values: Sequence[Any], names: Sequence[str]) -> "Outputs":
+        made = super().__new__(cls, values)
+        made.names = tuple(names)
+        return made
+
+    def __getitem__(self, key: Any) -> Any:
+        if isinstance(key, str):
+            try:
+                key = self.names.index(key)
+            except ValueError:
+                raise KeyError(f"no output is named {key!r}; there are {', '.join(self.names)}") from None
+        return super().__getitem__(key)
+
+    def __reduce__(self) -> Any:
+        return Outputs, (tuple(self), self.names)
+
+
+def _has_numpy() -> bool:
+    try:
+        import numpy  # noqa: F401
+    except ImportError:
+        return False
+    return True
+
+
+class Module:
+    """A compiled model, ready to run.
+
+    Call it with arrays, by position or by the inputs' names; an array is anything with the buffer protocol or DLPack
+    (NumPy, PyTorch, JAX, ...) in CPU memory, or a number or list, which becomes an array of the input's dtype. Dense arrays
+    are not copied. It returns the output, or `Outputs` (a tuple) where there are several or none: NumPy arrays where NumPy
+    is installed, else `tenon.Tensor`, which DLPack carries on; each run makes new ones.
+
+    Several threads may call one module at the same time: each call that finds no free instance makes one. Runs release the
+    interpreter's lock.
+
+    Raises TypeError and ValueError for arguments that do not fit the signature, tenon.RunError for arrays of the wrong
+    dtype or shape and for runs that fail.
+    """
+
+    def __init__(self, library: _core.Library, *, threads: int = 0, executor: str = "aot"):
+        if executor not in ("aot", "graph"):
+            raise ValueError(f"executor must be 'aot' or 'graph', not {executor!r}")
+        self._library = library
+        self._executor = 1 if executor == "graph" else 0
+        self._free: "deque[_core.Instance]" = deque()
+        self._program: Optional[_core.Program] = None
+        self._package: Union[bytes, PathLike, None] = None  # what it was loaded from
+        self._options: Dict[str, Any] = {}
+        self._numpy = _has_numpy()
+        self.threads = threads
+        self.inputs: Tuple[TensorInfo, ...] = tuple(TensorInfo(*i) for i in library.inputs())
+        self.outputs: Tuple[TensorInfo, ...] = tuple(TensorInfo(*o) for o in library.outputs())
+        self.diagnostics: Tuple[_errors.Diagnostic, ...] = ()
+        self.report: Dict[str, Any] = {}
+        self._input_names = [i.name for i in self.inputs]
+        self._output_names = tuple(o.name for o in self.outputs)
+
+    # ---- running ----
+
+    def __call__(self, *arrays: Any, **named: Any) -> Any:
+        """Run once. Returns the output, or Outputs where there are several or none."""
+        outputs = self.run(self._order(arrays, named))
+        return outputs[0] if len(outputs) == 1 else outputs
+
+    def run(self, inputs: Union[Sequence[Any], Mapping[str, Any]]) -> Outputs:
+        """Run once over a list of arrays in the model's order, or a dict by name. Always returns Outputs."""
+        tensors = self.run_tensors(inputs)
+        return Outputs([t.numpy() for t in tensors] if self._numpy else tensors, self._output_names)
+
+    def run_tensors(self, inputs: Union[Sequence[Any], Mapping[str, Any]]) -> List[_core.Tensor]:
+        """The same, with outputs as tenon.Tensor: for other libraries by DLPack (torch.from_dlpack(t))."""
+        if isinstance(inputs, Mapping):
+            inputs = self._order((), inputs)
+        elif len(inputs) != len(self._input_names):
+            self._order(inputs, {})
+        instance = self._take()
+        try:
+            return instance.run(inputs)
+        finally:
+            self._free.append(instance)
+
+    def _take(self) -> _core.Instance:
+        try:
+            return self._free.pop()
+        except IndexError:
+            return self.instance()
+
+    def instance(self) -> _core.Instance:
+        """A new executor of its own, for arrays that stay bound (InferenceSession has a friendlier form)."""
+        return _core.Instance(self._library, threads=self.threads, executor=self._executor)
+
+    def _order(self, arrays: Sequence[Any], named: Mapping[str, Any]) -> List[Any]:
+        """Arguments in the model's order."""
+        names = self._input_names
+        if len(arrays) > len(names):
+            raise TypeError(f"{len(arrays)} inputs given for {len(names)}: {', '.join(names)}")
+        found = dict(zip(names, arrays))
+        for name, array in named.items():
+            if name not in names:
+                raise TypeError(f"no input is named {name!r}; there are {', '.join(names)}")
+            if name in found:
+                raise TypeError(f"input {name!r} is given twice")
+            found[name] = array
+        missing = [n for n in names if n not in found]
+        if missing:
+            raise TypeError(f"missing inputs: {', '.join(missing)}")
+        return [found[n] for n in names]
+
+    # ---- what it is ----
+
+    @property
+    def metadata(self) -> Dict[str, str]:
+        """What the model says of itself: "producer_name", "doc_string", "metadata_props.KEY", ..."""
+        return self._library.metadata()
+
+    @property
+    def target(self) -> str:
+        """The target that it was compiled for, as text."""
+        return self._library.about()["target"]
+
+    def __repr__(self) -> str:
+        def say(values: Sequence[TensorInfo]) -> str:
+            return ", ".join(f"{v.name}: {v.dtype}[{', '.join(map(str, v.shape))}]" for v in values)
+
+        return f"tenon.Module(({say(self.inputs)}) -> ({say(self.outputs)}))"
+
+    def save(self, path: PathLike) -> None:
+        """Write the module to a file, whole or not at all.
+
+        A package (.tar), which tenon.load, the command tenon and the C runtime run; or, where the module was compiled and
+        not loaded, a self-contained library with a header (.so, .a, .o, .c). Raises tenon.CompileError, OSError.
+        """
+        if self._program is not None:
+            self._program.build(self._options, path)
+        elif isinstance(self._package, bytes):
+            _write_whole(path, self._package)
+        elif self._package is not None:
+            with open(self._package, "rb") as f:
+                _write_whole(path, f.read())
+        else:
+            raise _errors.Error("the module has nothing that could be saved")
+
+
+def _write_whole(path: PathLike, data: bytes) -> None:
+    temporary = f"{os.fspath(path)}.{os.getpid()}.part"
+    try:
+        with open(temporary, "wb") as f:
+            f.write(data)
+        os.replace(temporary, path)
+    except BaseException:
+        try:
+            os.unlink(temporary)
+        except OSError:
+            pass
+        raise
+
+
+def shapes_text(shapes: Optional[Shapes]) -> Optional[str]:
+    """{"x": (1, 3, "h", None)} as the compiler reads it: "x:[1,3,h,-1]"."""
+    if shapes is None or isinstance(shapes, str):
+        return shapes
+    return " ".join(f"{name}:[{','.join('-1' if e is None else str(e) for e in shape)}]" for name, shape in shapes.items())
+
+
+def read(session: _core.Session, model: Any, options: Dict[str, Any], name: str = "model") -> _core.Program:
+    """A model in any of the forms that tenon.compile takes."""
+    if isinstance(model, (str, os.PathLike)):
+        return session.read(model, options)
+    if hasattr(model, "SerializeToString"):  # onnx.ModelProto
+        model = model.SerializeToString()
+    return session.from_memory(name, model, options)
+
+
+def compile(  # noqa: A001 (the package's word for it)
+    model: Any,
+    target: Optional[str] = None,
+    input_shapes: Optional[Shapes] = None,
+    *,
+    opt_level: Optional[int] = None,
+    threads: int = 0,
+    progress: Union[bool, Callable[[str, int, int], None], None] = None,
+    **options: Any,
+) -> Module:
+    """Compile a model for this machine, into this process.
+
+    model         a path (ONNX, Relay or TIR text), bytes or anything else with the buffer protocol (which must not change
+                  while the module lives), or an onnx.ModelProto
+    target        "llvm" (this machine) or as the command's --target; one for another machine, or "c", can only be saved
+    input_shapes  {"x": (1, 3, 224, "w")} or "x:[1,3,224,w]": a name, or None, is an extent that only a run knows
+    opt_level     0 to 4; 3 by default
+    threads       of a run; 0: as many as the pool has
+    progress      True: a line on the terminal; or a function of (stage, done, of), called from other threads
+    options       any other field of tenon_options: machine_file, model_format, module_name, disabled_pass, pass_config,
+                  desired_layout, mixed_precision, max_memory, max_seconds, states, compile_threads, ...
+
+    Raises tenon.CompileError with `.diagnostics`; warnings come through the module warnings as tenon.Warning and stay in
+    `Module.diagnostics`. Ctrl-C ends it soon. Other threads of Python run meanwhile.
+    """
+    given = compile_options(target, input_shapes, opt_level, options)
+    session = _core.Session()
+    with _progress.shown(progress, model) as callback:
+        during = dict(given, progress=callback) if callback else given
+        program = read(session, model, during)
+        library, report = program.build_here(during)
+    module = Module(library, threads=threads)
+    module._program, module._options, module.report = program, given, report
+    module.diagnostics = session.diagnostics()
+    tell(module.diagnostics)
+    return module
+
+
+def compile_options(target: Optional[str], input_shapes: Optional[Shapes], opt_level: Optional[int],
+                    options: Mapping[str, Any]) -> Dict[str, Any]:
+    """The dict that the extension takes; what is None is left out. Level 0 is -1 there, where 0 means the default."""
+    given = dict(options, target=target, input_shapes=shapes_text(input_shapes))
+    given["opt_level"] = -1 if opt_level == 0 else opt_level
+    given["threads"] = given.pop("compile_threads", None)
+    return {key: value for key, value in given.items() if value is not None}
+
+
+def tell(diagnostics: Sequence[_errors.Diagnostic]) -> None:
+    """Gives the compiler's warnings to the module warnings, at the caller of compile."""
+    for d in diagnostics:
+        if d.severity == "warning":
+            warnings.warn(str(d), _errors.Warning, stacklevel=3)
+
+
+def load(package: Union[PathLike, bytes, bytearray, memoryview], *, threads: int = 0, executor: str = "aot") -> Module:
+    """Load a package that `Module.save` or the command tenon made, from a path or from bytes.
+
+    A package is native code: loading one runs it with the rights of this process. A file is mapped and must not be changed
+    while the module lives. Raises tenon.RunError.
+    """
+    if isinstance(package, (str, os.PathLike)):
+        module = Module(_core.Library.open(package), threads=threads, executor=executor)
+        module._package = os.path.abspath(package)
+        return module
+    module = Module(_core.Library.open_memory(package), threads=threads, executor=executor)
+    module._package = bytes(package)
+    return module
+
+
+if sys.version_info < (3, 9):
+    raise ImportError("tenon needs Python 3.9 or later")

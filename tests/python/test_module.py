@@ -1,0 +1,325 @@
+"""tenon.compile, tenon.load, Module and Tensor."""
+import array
+import gc
+import os
+import pathlib
+import signal
+import tempfile
+import threading
+import unittest
+import warnings
+
+import models
+import tenon
+from tenon import _core, _module, _progress
+
+try:
+    import numpy
+except ImportError:
+    numpy = None
+try:
+    import ml_dtypes
+except ImportError:
+    ml_dtypes = None
+
+
+def tensor(dtype, shape, values):
+    letter = {"float32": "f", "int64": "q", "uint8": "B"}[dtype]
+    return tenon.Tensor.over(array.array(letter, values), dtype, shape)
+
+
+def values(x):
+    return memoryview(x).tolist()
+
+
+class Compiling(unittest.TestCase):
+    def test_forms_of_models(self):
+        data = models.add()
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder, "add.onnx")
+            path.write_bytes(data)
+            for form in (data, bytearray(data), memoryview(data), path, str(path)):
+                self.assertEqual(tenon.compile(form).inputs[0], ("a", "float32", (2, 3)))
+
+        class Proto:
+            def SerializeToString(self):  # noqa: N802 (protobuf's name)
+                return data
+        self.assertEqual(tenon.compile(Proto()).outputs, (("sum", "float32", (2, 3)),))
+
+    def test_options(self):
+        shapes = {"a": ("rows", 3), "b": ("rows", 3)}
+        module = tenon.compile(models.add(), input_shapes=shapes, opt_level=0, module_name="it", compile_threads=1)
+        self.assertEqual(module.inputs[0].shape, ("rows", 3))
+        self.assertEqual(module.target.split()[0], "llvm")
+        self.assertEqual(_module.shapes_text({"x": (1, "h", None), "y": ()}), "x:[1,h,-1] y:[]")
+        for wrong in ({"opt_level": 1 << 40}, {"opt_level": "3"}, {"no_such": 1}, {"target": 3}, {"pass_config": "a=b"},
+                      {"progress": 3}):
+            with self.assertRaises((TypeError, OverflowError), msg=wrong):
+                tenon.compile(models.add(), **wrong)
+
+    def test_errors_are_values(self):
+        with self.assertRaises(tenon.CompileError) as caught:
+            tenon.compile(models.model([models.node("Frobnicate", ["a"], ["b"]), models.node("Unknown", ["a"], ["c"])],
+                                       [("a", models.FLOAT, (1,))], [("b", models.FLOAT, (1,))]))
+        d = caught.exception.diagnostics
+        self.assertEqual([(x.id, x.severity, x.op) for x in d], [("onnx-E004", "error", "Frobnicate"),
+                                                                  ("onnx-E004", "error", "Unknown")])
+        self.assertEqual(str(caught.exception).splitlines(), [str(x) for x in d])
+        for bad in ("no such file", b"", b"\x80\x01\x02", 7):
+            with self.assertRaises((tenon.Error, TypeError), msg=bad):
+                tenon.compile(bad)
+
+    def test_progress(self):
+        seen = []
+        tenon.compile(models.add(), progress=lambda *what: seen.append(what))
+        self.assertLess({"import", "graph"}, {stage for stage, done, of in seen})
+        line = _progress.Line("net.onnx", open(os.devnull, "w"))
+        self.assertEqual(line.line("code", 31, 64, 64.5), "net.onnx: code  48%|####------| 31/64 [01:04]")
+        line.file.close()
+
+    def test_callback_that_raises(self):
+        def callback(stage, done, of):
+            raise ZeroDivisionError(stage)
+        with self.assertRaises(ZeroDivisionError):
+            tenon.compile(models.chain(3), progress=callback)
+
+    def test_interrupt(self):
+        """A signal in the middle of a compilation ends it; the next one works."""
+        def callback(stage, done, of):
+            if stage == "tir":
+                os.kill(os.getpid(), signal.SIGINT)
+        with self.assertRaises(KeyboardInterrupt):
+            tenon.compile(models.chain(8), progress=callback)
+        tenon.compile(models.add())
+
+    def test_other_threads_run(self):
+        """The callback waits for another thread of Python, which could not run if the compilation held the lock."""
+        asked, answered = threading.Event(), threading.Event()
+        threading.Thread(target=lambda: asked.wait(60) and answered.set()).start()
+        found = []
+
+        def callback(stage, done, of):
+            asked.set()
+            found.append(answered.wait(60))
+        tenon.compile(models.add(), progress=callback)
+        self.assertTrue(found and all(found))
+
+    def test_session_of_one_thread(self):
+        session = _core.Session()
+        program = session.from_memory("m", models.add(), {})
+        refused = []
+
+        def callback(stage, done, of):
+            try:
+                program.text()
+            except RuntimeError as e:
+                refused.append(str(e))
+        program.build_here({"progress": callback})
+        self.assertIn("at work in another thread", refused[0])
+        self.assertIn("add(", program.text())
+
+
+class Running(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.module = tenon.compile(models.add())
+        cls.a = tensor("float32", (2, 3), range(6))
+        cls.b = tensor("float32", (2, 3), [10] * 6)
+        cls.sum = [[10, 11, 12], [13, 14, 15]]
+
+    def test_arguments(self):
+        m, a, b = self.module, self.a, self.b
+        for result in (m(a, b), m(a, b=b), m(b=a, a=b), m.run([a, b])["sum"], m.run({"a": a, "b": b})[0]):
+            self.assertEqual(values(result), self.sum)
+        for arguments, named in (((a,), {}), ((a, b, a), {}), ((a,), {"a": a}), ((a, b), {"c": a})):
+            with self.assertRaises(TypeError):
+                m(*arguments, **named)
+        with self.assertRaises(KeyError):
+            m.run([a, b])["nothing"]
+
+    def test_wrong_arrays(self):
+        for code, wrong in (("SHAPE", tensor("float32", (3, 2), range(6))), ("DTYPE", tensor("uint8", (2, 3), range(6)))):
+            with self.assertRaises(tenon.RunError) as caught:
+                self.module(self.a, wrong)
+            self.assertEqual((caught.exception.code, len(caught.exception.diagnostics)), (code, 1))
+        for wrong in (None, object(), "text"):
+            with self.assertRaises((TypeError, ValueError, tenon.Error), msg=repr(wrong)):
+                self.module(self.a, wrong)
+        self.assertEqual(values(self.module(self.a, self.b)), self.sum)
+
+    def test_results_are_new(self):
+        first = self.module(self.a, self.b)
+        self.module(self.a, self.a)
+        self.assertEqual(values(first), self.sum)
+
+    def test_memory_is_held(self):
+        """Results outlive the module; inputs are let go after a run."""
+        module = tenon.compile(models.add())
+        result = module(self.a, self.b)
+        data = bytearray(24)
+        module(tenon.Tensor.over(data, "float32", (2, 3)), self.b)
+        data.append(0)  # fails while anything holds its buffer
+        del module
+        gc.collect()
+        self.assertEqual(values(result), self.sum)
+
+    def test_symbolic(self):
+        module = tenon.compile(models.add(shape=("n", 3)))
+        for n in (1, 4, 2):
+            x = tensor("float32", (n, 3), range(3 * n))
+            self.assertEqual(values(module(x, x)), [[2 * (3 * r + c) for c in range(3)] for r in range(n)])
+
+    def test_threads(self):
+        failures = []
+
+        def work():
+            for _ in range(50):
+                if values(self.module(self.a, self.b)) != self.sum:
+                    failures.append(1)
+        threads = [threading.Thread(target=work) for _ in range(4)]
+        for t in threads:
+            t.start()
+        for t in threads:
+            t.join()
+        self.assertEqual(failures, [])
+
+    def test_save_and_load(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path, again = pathlib.Path(folder, "add.tar"), os.path.join(folder, "again.tar")
+            self.module.save(path)
+            loaded = tenon.load(path)
+            self.assertEqual((loaded.inputs, loaded.outputs), (self.module.inputs, self.module.outputs))
+            loaded.save(again)
+            for form in (path, path.read_bytes(), again):
+                for executor in ("aot", "graph"):
+                    self.assertEqual(values(tenon.load(form, executor=executor)(self.a, self.b)), self.sum)
+            tenon.load(path.read_bytes()).save(again)
+            path_or_bytes = path.read_bytes()
+            self.assertEqual(path_or_bytes, pathlib.Path(again).read_bytes())
+            with self.assertRaises(tenon.RunError) as caught:
+                tenon.load(path.read_bytes()[:1000])
+            self.assertEqual(caught.exception.code, "FORMAT")
+            with self.assertRaises(tenon.CompileError):
+                self.module.save(os.path.join(folder, "no", "such", "folder.tar"))
+            self.assertRaises(ValueError, tenon.load, path_or_bytes, executor="vm")
+
+    def test_bound(self):
+        instance = self.module.instance()
+        with self.assertRaises(ValueError):
+            instance.run_bound()
+        data = array.array("f", [1] * 6)
+        out = tenon.Tensor.empty("float32", (2, 3))
+        instance.bind_input(0, tenon.Tensor.over(data, "float32", (2, 3)))
+        instance.bind_input(1, self.b)
+        instance.bind_output(0, out)
+        instance.run_bound()
+        self.assertEqual(values(out), [[11] * 3] * 2)
+        data[0] = 5
+        instance.run_bound()
+        self.assertIs(instance.output(0), out)
+        self.assertEqual(values(out)[0], [15, 11, 11])
+        instance.bind_output(0, None)
+        instance.run_bound()
+        self.assertEqual(values(instance.output(0))[0], [15, 11, 11])
+        self.assertEqual(instance.memory()["inputs"], 48)
+        self.assertRaises(IndexError, instance.bind_input, 2, out)
+        self.assertRaises((TypeError, ValueError), instance.bind_output, 0, memoryview(bytes(24)))
+
+
+class Tensors(unittest.TestCase):
+    def test_buffer(self):
+        t = tensor("int64", (2, 2), [1, -2, 3, 4])
+        self.assertEqual((t.shape, t.dtype, t.nbytes, repr(t)), ((2, 2), "int64", 32, "tenon.Tensor(int64, (2, 2))"))
+        view = memoryview(t)
+        self.assertEqual((view.format, view.shape, view.strides, view.tolist()), ("l", (2, 2), (16, 8), [[1, -2], [3, 4]]))
+        self.assertIs(tenon.Tensor.of(t), t)
+        self.assertEqual(values(tenon.Tensor.of(memoryview(t)[::-1])), [[3, 4], [1, -2]])
+        self.assertEqual(tenon.Tensor.empty("float32", (0, 3)).nbytes, 0)
+        half = tenon.Tensor.empty("bfloat16", (2,))
+        self.assertRaises(BufferError, memoryview, half)
+        self.assertEqual(memoryview(half.bytes()).nbytes, 4)
+        for wrong in (("float33", (1,)), ("float32", (-1,)), ("float32", (1 << 40, 1 << 40)), (3, (1,)), ("int8", [1] * 65)):
+            with self.assertRaises((TypeError, ValueError, tenon.Error), msg=wrong):
+                tenon.Tensor.empty(*wrong)
+        self.assertRaises(ValueError, tenon.Tensor.over, bytes(3), "float32", (1,))
+
+    def test_dlpack(self):
+        """Through another object, as a library of arrays would: both versions, and a capsule that nobody takes."""
+        t = tensor("float32", (2, 3), range(6))
+
+        class Array:
+            def __init__(self, versions):
+                self.versions = versions
+
+            def __dlpack_device__(self):
+                return t.__dlpack_device__()
+
+            def __dlpack__(self, **asked):
+                if asked and not self.versions:
+                    raise TypeError("max_version")
+                return t.__dlpack__(**asked)
+        for versions in (False, True):
+            other = tenon.Tensor.of(Array(versions))
+            self.assertEqual((other.address, values(other)), (t.address, values(t)))
+        t.__dlpack__()
+        t.__dlpack__(max_version=(1, 0))
+        fixed = tenon.Tensor.over(bytes(8), "float32", (2,))
+        self.assertRaises(BufferError, fixed.__dlpack__)
+        fixed.__dlpack__(max_version=(1, 0))
+        self.assertRaises(BufferError, t.__dlpack__, dl_device=(2, 0))
+
+
+@unittest.skipUnless(numpy, "NumPy is not installed")
+class WithNumPy(unittest.TestCase):
+    def test_no_copies(self):
+        x = numpy.arange(6, dtype="float32").reshape(2, 3)
+        t = tenon.Tensor.of(x)
+        self.assertEqual(t.address, x.ctypes.data)
+        for back in (numpy.asarray(t), t.numpy(), numpy.from_dlpack(t)):
+            self.assertEqual((back.ctypes.data, back.dtype, back.tolist()), (x.ctypes.data, x.dtype, x.tolist()))
+        x.flags.writeable = False
+        self.assertFalse(numpy.asarray(tenon.Tensor.of(x)).flags.writeable)
+
+    def test_dtypes(self):
+        for name in ("int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64", "float16", "float32",
+                     "float64", "bool", "complex64", "complex128"):
+            x = numpy.array([[0, 1], [2, 3]]).astype(name)
+            t = tenon.Tensor.of(x)
+            self.assertEqual((t.dtype, t.numpy().dtype, t.numpy().tolist()), (name, x.dtype, x.tolist()))
+        swapped = numpy.array([1, 2], ">f4")
+        self.assertEqual(values(tenon.Tensor.of(swapped)), [1, 2])
+        for wrong in (numpy.array(["text"]), numpy.array([1], "longdouble"), numpy.array([(1, 2)], "i4,f4"),
+                      numpy.array([None])):
+            self.assertRaises(TypeError, tenon.Tensor.of, wrong)
+
+    def test_numbers_and_lists(self):
+        module = tenon.compile(models.add(shape=(2,)))
+        self.assertEqual(module([1, 2], numpy.float32([3, 4])[::-1]).tolist(), [5, 5])
+        self.assertIsInstance(module([1, 2], [3, 4]), numpy.ndarray)
+        scalar = tenon.compile(models.add(shape=()))
+        self.assertEqual(scalar(1, 2.5), 3.5)
+
+    @unittest.skipUnless(ml_dtypes, "ml_dtypes is not installed")
+    def test_ml_dtypes(self):
+        x = numpy.array([[1.5, -2], [3, 4]], ml_dtypes.bfloat16)
+        t = tenon.Tensor.of(x)
+        self.assertEqual((t.dtype, t.address, t.numpy().tolist()), ("bfloat16", x.ctypes.data, x.tolist()))
+        for name, numbers in (("int4", [-8, 7, -1, 0, 3]), ("uint4", [15, 0, 7, 8, 1]), ("int2", [-2, 1, 0, -1, 1])):
+            x = numpy.array(numbers, getattr(ml_dtypes, name))
+            t = tenon.Tensor.of(x)
+            self.assertEqual((t.dtype, t.nbytes), (name, 3 if name != "int2" else 2))
+            self.assertEqual(t.numpy().astype(int).tolist(), numbers)
+
+
+class Warnings(unittest.TestCase):
+    def test_warning(self):
+        d = tenon.Diagnostic("relay-W001", "warning", "m.onnx", 3, 4, "n", "Add", "is odd", "look at it")
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            _module.tell([d, d._replace(severity="note")])
+        self.assertEqual([str(w.message) for w in caught],
+                         ["m.onnx: 3:4: node n (Add): warning: is odd; look at it [relay-W001]"])
+
+
+if __name__ == "__main__":
+    unittest.main()
