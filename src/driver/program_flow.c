@@ -305,7 +305,10 @@ static tn_status add_bind(tn_maker *m, const tn_node *n)
             continue;
         }
         tn_buf b = {0};
-        tn_expr_print(e, NULL, &b);
+        if (a->says && a->says[0])
+            tn_buf_str(&b, a->says);
+        else
+            tn_expr_print(e, NULL, &b);
         operand[2] = add_size(m, e);
         program_add_inst(m, TN_INST_CHECK, add_text(m, tn_arena_strdup(&m->b->arena, tn_buf_cstr(&b))), 3,
                          operand, where(n));

@@ -488,8 +488,9 @@ static tn_status eval_bind_extent(interp *p, const tn_node *n, value *in, value 
         else
             TN_TRY(interp_dim(p, a->extent.at[i], n, &want));
         if (v != want) {
-            return tn_error(p->g->ctx, "relay-E203", interp_where(n), "an extent is %lld, but must be %lld",
-                            (long long)v, (long long)want);
+            return tn_error(p->g->ctx, "relay-E203", interp_where(n),
+                            "an extent is %lld, but must be %lld%s%s", (long long)v, (long long)want,
+                            a->says ? ": " : "", a->says ? a->says : "");
         }
     }
     return TN_OK;

@@ -63,6 +63,29 @@ bool imp_dynamic_reshape(imp_node *c, tn_value x, tn_value shape, bool allow_zer
 bool imp_dynamic_expand(imp_node *c, tn_value x, tn_value shape);
 bool imp_dynamic_slice(imp_node *c, tn_value x, tn_value start, tn_value end, tn_value axes, tn_value steps);
 
+/* ---- parameters that only the run knows (late.c) ---- */
+bool imp_is_known(imp_node *c, tn_value v); /* a small integer tensor of numbers */
+bool imp_is_late(imp_node *c, uint32_t i);  /* operand i is given, and is none */
+int64_t imp_length(tn_value v);             /* of a list; 1 for a scalar, -1: not known */
+tn_value imp_iota(imp_node *c, int n);      /* 0 1 .. n - 1, int64; n is at most one more than a rank */
+/* The run fails, and says this, unless the one element of v is n. */
+void imp_demand(imp_node *c, tn_value v, int64_t n, const char *says);
+/* Axes in [-rank, rank) as a list of positions, int64; the run fails where one is outside. */
+tn_value imp_positions_of(imp_node *c, tn_value axes, int rank);
+/* How often each of `rank` dimensions is in a list of positions. */
+tn_value imp_hits(imp_node *c, tn_value at, int rank);
+/* bool: is it there? The run fails where a dimension is named twice. */
+tn_value imp_mask(imp_node *c, tn_value at, int rank);
+/* values[k] for dimension at[k], each once, `rest` for the others. All int64. */
+tn_value imp_placed(imp_node *c, tn_value at, tn_value values, int rank, tn_value rest);
+/* x, which has as many elements as `shape` says, in three dimensions: what lies before position `at`, it, what lies
+ * after it. The number of dimensions as a position means one of extent 1 after the last. */
+tn_value imp_around(imp_node *c, tn_value x, tn_value shape, tn_value at);
+/* v repeated to the shape of x, where dimensions of v are 1 in the run. */
+tn_value imp_broadcast_like(imp_node *c, tn_value v, tn_value x);
+/* x in a shape computed during the run; most: its largest extents, or NULL. */
+tn_value imp_in_shape(imp_node *c, tn_value x, tn_value shape, const tn_expr *const most[]);
+
 /* ---- attributes; `def` where absent (attr.c) ---- */
 bool imp_has_attr(const imp_node *c, const char *name);
 int64_t imp_attr_int(imp_node *c, const char *name, int64_t def);

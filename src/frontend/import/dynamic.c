@@ -142,7 +142,7 @@ tn_value imp_checked_reshape(imp_node *c, tn_value x, tn_dims d)
 {
     const tn_type *to = tn_type_tensor(c->pool, imp_type(x)->dtype, (int)d.n, d.at, NULL);
     const tn_expr *count = imp_product(c, to, 0, to->n);
-    tn_bind_extent_attr same = {tn_dims_make(c->arena, 1, &count)};
+    tn_bind_extent_attr same = {.extent = tn_dims_make(c->arena, 1, &count)};
     tn_extent_attr a = {d};
     tn_value had = imp_rank(x) ? imp_reduce(c, &tn_op_prod, imp_shape_of(c, x), 0) : imp_i64(c, 1);
     (void)imp_call1(c, &tn_op_bind_extent, &same, had);
@@ -193,7 +193,7 @@ bool imp_dynamic_expand(imp_node *c, tn_value x, tn_value shape)
     const tn_expr *none[IMP_MAX_RANK]; /* a dimension is 1 or stays */
     for (uint32_t i = 0; i < most; i++)
         none[i] = tn_idx(c->pool, 0);
-    tn_bind_extent_attr zero = {tn_dims_make(c->arena, most, none)};
+    tn_bind_extent_attr zero = {.extent = tn_dims_make(c->arena, most, none)};
     (void)imp_call1(c, &tn_op_bind_extent, &zero, fits);
     tn_extent_attr a = {d};
     imp_out(c, 0, c->bad ? (tn_value){0} : imp_call1(c, &tn_op_dyn_broadcast_to, &a, x));
@@ -220,14 +220,35 @@ static int64_t fixed_length(imp_node *c, tn_value start, tn_value end)
     return 0;
 }
 
+/* The operands of a slice for all dimensions of x, where axes are computed during the run, too. */
+static void of_all_axes(imp_node *c, tn_value x, tn_value axes, tn_value v[3])
+{
+    static const int64_t rest[3] = {0, INT32_MAX, 1};
+    int rank = imp_rank(x);
+    tn_value at = imp_positions_of(c, axes, rank);
+    for (int k = 0; k < 3; k++)
+        if (v[k].def)
+            v[k] = imp_placed(c, at, imp_cast(c, v[k], TN_I64), rank, imp_i64(c, rest[k]));
+}
+
 /* numpy's rules, in tensors: negative positions count from the end, then everything is clipped. */
 bool imp_dynamic_slice(imp_node *c, tn_value x, tn_value start, tn_value end, tn_value axes, tn_value steps)
 {
-    tn_dims d;
     uint32_t rank = (uint32_t)imp_rank(x);
-    if (c->bad || !x.def || (!unknown(c, start) && !unknown(c, end) && !(steps.def && unknown(c, steps))) ||
-        (axes.def && !imp_host(c, axes, &d)))
+    if (c->bad || !x.def)
         return false;
+    if (axes.def && !imp_is_known(c, axes)) {
+        tn_value v[3] = {start, end, steps};
+        of_all_axes(c, x, axes, v);
+        start = v[0];
+        end = v[1];
+        steps = v[2];
+        axes = (tn_value){0};
+    } else if (!unknown(c, start) && !unknown(c, end) && !(steps.def && unknown(c, steps))) {
+        return false;
+    }
+    if (c->bad)
+        return true;
     uint32_t n = length(start);
     tn_ints at = axes.def ? imp_ints_in(c, axes, "axes") : (tn_ints){0};
     tn_value one = ones(c, n), shape = imp_shape_of(c, x), zero = imp_i64(c, 0);
@@ -263,7 +284,7 @@ bool imp_dynamic_slice(imp_node *c, tn_value x, tn_value start, tn_value end, tn
     tn_dims bound = {0};
     if (whole) { /* the run checks that it is not cut short */
         const tn_expr *length = tn_idx(c->pool, whole);
-        tn_bind_extent_attr same = {tn_dims_make(c->arena, 1, &length)};
+        tn_bind_extent_attr same = {.extent = tn_dims_make(c->arena, 1, &length)};
         (void)imp_call1(c, &tn_op_bind_extent, &same, count);
         bound = same.extent;
     } else {

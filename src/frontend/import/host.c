@@ -49,6 +49,11 @@ bool imp_host(imp_node *c, tn_value v, tn_dims *out)
         *out = c->im->host.at[v.def->id];
         return true;
     }
+    if (count == 0) {
+        static const tn_expr *const nothing[1];
+        *out = (tn_dims){0, nothing};
+        return true;
+    }
     if (!tn_op_is(v.def, &tn_op_constant) || !host_of_constant(c, v.def, count, out))
         return false;
     imp_set_host(c, v, *out);

@@ -29,7 +29,7 @@ static void center_crop_pad(imp_node *c)
     tn_value x = imp_in(c, 0);
     int rank = imp_rank(x);
     bool named = imp_attr_ints(c, "axes", &axes);
-    tn_dims shape = imp_host_in(c, imp_in(c, 1), "shape");
+    tn_dims shape = imp_extents_in(c, imp_in(c, 1), "shape");
     for (int i = 0; i < 2 * rank; i++)
         width[i] = tn_idx(c->pool, 0);
     if (!c->bad && shape.n != (named ? axes.n : (uint32_t)rank))
@@ -73,7 +73,7 @@ static void grid_sample(imp_node *c)
 static void affine_grid(imp_node *c)
 {
     tn_value theta = imp_in(c, 0);
-    tn_dims size = imp_host_in(c, imp_in(c, 1), "size");
+    tn_dims size = imp_extents_in(c, imp_in(c, 1), "size");
     if (!c->bad && size.n != 4 && size.n != 5)
         imp_fail(c, "onnx-E009", "size has %u entries, but must have 4 or 5", (unsigned)size.n);
     if (c->bad)

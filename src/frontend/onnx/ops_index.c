@@ -273,7 +273,7 @@ static void one_hot(imp_node *c)
     if (imp_scalar(c, depth, &d)) /* of any number type */
         a.depth = tn_make_dims(c->g, 1, &(int64_t){d >= 0 && d <= INT32_MAX ? (int64_t)d : -1});
     else
-        a.depth = imp_extents_in(c, depth, "the depth");
+        a.depth = imp_extents_in(c, imp_cast(c, depth, TN_I64), "the depth");
     if (!tn_dtype_is_int(imp_type(indices)->dtype))
         indices = imp_cast(c, indices, TN_I64);
     tn_value in[3] = {indices, part_of_two(c, values, 1), part_of_two(c, values, 0)};

@@ -125,7 +125,7 @@ static tn_dims given_sizes(imp_node *c)
 {
     tn_ints size;
     if (c->version >= 13)
-        return imp_has(c, 1) ? imp_host_in(c, imp_in(c, 1), "split") : (tn_dims){0};
+        return imp_has(c, 1) ? imp_extents_in(c, imp_in(c, 1), "split") : (tn_dims){0};
     return imp_attr_ints(c, "split", &size) ? tn_make_dims(c->g, size.n, size.at) : (tn_dims){0};
 }
 
@@ -142,7 +142,7 @@ static void require_sum(imp_node *c, tn_value x, int axis, const tn_expr *sum)
                 (long long)last, axis, (long long)all);
         return;
     }
-    tn_bind_extent_attr same = {tn_dims_make(c->arena, 1, &sum)};
+    tn_bind_extent_attr same = {.extent = tn_dims_make(c->arena, 1, &sum)};
     if (imp_simplify(c, tn_sub(c->pool, sum, extent)) != tn_idx(c->pool, 0))
         (void)imp_call1(c, &tn_op_bind_extent, &same, imp_extent_of(c, x, axis));
 }
@@ -232,18 +232,55 @@ static void pad_widths(imp_node *c, int rank, const tn_expr *width[])
     }
 }
 
+/* Row k of the pads, before or after, for each dimension of x. */
+static tn_value late_widths(imp_node *c, tn_value x, int k)
+{
+    tn_value pads = imp_cast(c, imp_in(c, 1), TN_I64), axes = imp_opt(c, 3);
+    int rank = imp_rank(x);
+    const tn_expr *const dim[2] = {
+        tn_idx(c->pool, 2), axes.def && imp_rank(axes) == 1 ? imp_type(axes)->dim[0] : tn_idx(c->pool, rank)};
+    if (c->bad)
+        return pads;
+    tn_value row = imp_reshape_to(c, pads, &(tn_reshape_attr){tn_dims_make(c->arena, 2, dim), true});
+    row = imp_squeeze(c, imp_slice(c, row, 0, k, k + 1), 0);
+    return axes.def ? imp_placed(c, imp_positions_of(c, axes, rank), row, rank, imp_i64(c, 0)) : row;
+}
+
+/* Pads that only the run knows. */
+static void late_pad(imp_node *c, const tn_value in[2], double value, const char *mode)
+{
+    tn_value x = in[0], shape = imp_shape_of(c, x), zero = imp_i64(c, 0);
+    tn_value before = late_widths(c, x, 0), after = late_widths(c, x, 1);
+    tn_value extent = imp_call2(c, &tn_op_add, NULL, shape, imp_call2(c, &tn_op_add, NULL, before, after));
+    if (mode[0] != 'c') { /* there is something to go on with, or nothing to fill */
+        tn_value none = imp_call2(c, &tn_op_equal, NULL, shape, zero);
+        tn_value wanted = imp_reduce(c, &tn_op_max, imp_choose(c, none, extent, zero), 0);
+        imp_demand(c, wanted, 0, "there are no elements to pad with");
+    }
+    tn_dyn_pad_attr a = {imp_bind(c, extent, NULL), value, mode};
+    const tn_value operand[3] = {x, before, in[1]};
+    imp_out(c, 0, imp_call(c, &tn_op_dyn_pad, &a, in[1].def ? 3 : 2, operand));
+}
+
 static void pad(imp_node *c)
 {
     tn_value in[2] = {imp_in(c, 0)};
+    tn_dims known;
     int rank = imp_rank(in[0]);
     const char *mode = imp_attr_string(c, "mode", "constant");
     const tn_expr *width[2 * IMP_MAX_RANK];
     double value = 0;
-    pad_widths(c, rank, width);
+    bool late = c->version >= 11 && rank > 0 && (!imp_host(c, imp_in(c, 1), &known) || imp_is_late(c, 3));
+    if (!late)
+        pad_widths(c, rank, width);
     if (strcmp(mode, "constant") == 0)
         in[1] = pad_value(c, in[0], &value);
     else if (strcmp(mode, "reflect") != 0 && strcmp(mode, "edge") != 0 && strcmp(mode, "wrap") != 0)
         imp_fail(c, "onnx-E009", "mode is \"%s\"; constant, reflect, edge and wrap are known", mode);
+    if (late) {
+        late_pad(c, in, value, mode);
+        return;
+    }
     tn_pad_attr a = {tn_dims_make(c->arena, 2 * (uint32_t)rank, width), value, mode};
     imp_out(c, 0, rank && !c->bad ? imp_call(c, &tn_op_nn_pad, &a, in[1].def ? 2 : 1, in) : in[0]);
 }

@@ -367,7 +367,7 @@ static void max_unpool(imp_node *c)
     tn_unpool_attr a = {.from = tn_dims_make(c->arena, (uint32_t)w.dims + 2, dim)};
     a.shape = a.from;
     if (shape.def) {
-        a.shape = imp_host_in(c, shape, "output_shape");
+        a.shape = imp_extents_in(c, shape, "output_shape");
         if (a.shape.n != a.from.n)
             imp_fail(c, "onnx-E009", "output_shape has %u entries for %s", (unsigned)a.shape.n,
                      imp_type_text(c, t));

@@ -100,13 +100,22 @@ static void tile(imp_node *c)
 
 static void scan(imp_node *c)
 {
-    tn_value x = imp_in(c, 0);
+    tn_value x = imp_in(c, 0), y;
     tn_dtype t = imp_type(x)->dtype;
-    tn_scan_attr a = {imp_int_in(c, imp_in(c, 1), "axis"), imp_attr_int(c, "exclusive", 0) != 0,
-                      imp_attr_int(c, "reverse", 0) != 0};
+    tn_scan_attr a = {.exclusive = imp_attr_int(c, "exclusive", 0) != 0,
+                      .reverse = imp_attr_int(c, "reverse", 0) != 0};
     if (tn_dtype_is_float(t) && t.bits == 16)
         x = imp_cast(c, x, TN_F32);
-    imp_out(c, 0, imp_cast(c, imp_call1(c, c->row->relay, &a, x), t));
+    if (imp_is_late(c, 1) && imp_rank(x) > 0) {
+        a.axis = 1;
+        tn_value at = imp_positions_of(c, imp_in(c, 1), imp_rank(x));
+        y = imp_call1(c, c->row->relay, &a, imp_around(c, x, imp_shape_of(c, x), at));
+        y = c->bad ? y : imp_checked_reshape(c, y, (tn_dims){imp_type(x)->n, imp_type(x)->dim});
+    } else {
+        a.axis = imp_int_in(c, imp_in(c, 1), "axis");
+        y = imp_call1(c, c->row->relay, &a, x);
+    }
+    imp_out(c, 0, imp_cast(c, y, t));
 }
 
 // clang-format off

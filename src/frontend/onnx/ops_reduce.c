@@ -3,62 +3,149 @@
 
 #include "op/tensor/tensor.h"
 
-static bool reduce_attr(imp_node *c, tn_axes_attr *a, bool *nothing)
+typedef struct reduction {
+    tn_axes_attr a;
+    bool nothing;     /* the operand stays as it is */
+    bool late;        /* the axes are computed during the run: */
+    int n;            /* how many dimensions are reduced; -1: not known */
+    tn_value at;      /* their positions, one after the other; the rank of the operand stands for none */
+    tn_value reduced; /* bool: is this dimension? */
+} reduction;
+
+/* Axes that only the run knows. One that is named twice is reduced once. */
+static void late_axes(imp_node *c, int rank, bool noop, reduction *r)
+{
+    tn_value axes = imp_in(c, 1), zero = imp_i64(c, 0);
+    int64_t n = imp_length(axes);
+    r->late = true;
+    r->at = imp_positions_of(c, axes, rank);
+    tn_value hits = imp_hits(c, r->at, rank);
+    r->reduced = imp_call2(c, &tn_op_greater, NULL, hits, zero);
+    r->n = (int)n;
+    if (n >= 0 && n <= rank)
+        return;
+    r->n = -1;
+    if (!noop) { /* no axes: all */
+        tn_value none = imp_call2(c, &tn_op_equal, NULL, imp_reduce(c, &tn_op_sum, hits, 0), zero);
+        r->reduced = imp_call2(c, &tn_op_logical_or, NULL, r->reduced, none);
+    }
+    r->at = imp_choose(c, r->reduced, imp_iota(c, rank), imp_i64(c, rank));
+}
+
+static bool reduce_attr(imp_node *c, tn_value x, reduction *r)
 {
     int since = c->row->relay == &tn_op_sum && c->row->op[6] == 'S' && c->row->op[9] == 0 ? 13 : 18;
-    bool given = imp_ints_arg(c, "axes", since, 1, &a->axis);
-    a->keepdims = imp_attr_int(c, "keepdims", 1) != 0;
-    a->exclude = false;
-    *nothing = imp_attr_int(c, "noop_with_empty_axes", 0) != 0 && (!given || a->axis.n == 0);
+    bool noop = imp_attr_int(c, "noop_with_empty_axes", 0) != 0;
+    *r = (reduction){.a.keepdims = imp_attr_int(c, "keepdims", 1) != 0};
+    if (c->version >= since && imp_rank(x) > 0 && imp_is_late(c, 1)) {
+        late_axes(c, imp_rank(x), noop, r);
+        if (r->n < 0 && !r->a.keepdims)
+            imp_fail(c, "onnx-E040",
+                     "axes are computed at run time and their number is not known, so the result has no "
+                     "known rank; "
+                     "set keepdims=1, or give the axes a fixed shape");
+        return !c->bad;
+    }
+    bool given = imp_ints_arg(c, "axes", since, 1, &r->a.axis);
+    r->nothing = noop && (!given || r->a.axis.n == 0);
     return !c->bad;
+}
+
+/* One axis after the other, each in the middle of three dimensions. */
+static tn_value one_by_one(imp_node *c, const tn_op *op, tn_value x, const reduction *r)
+{
+    int64_t middle = 1, n = imp_length(r->at);
+    tn_axes_attr a = {tn_ints_make(c->arena, 1, &middle), true, false};
+    tn_value shape = imp_shape_of(c, x), y = x;
+    int rank = imp_rank(x);
+    for (int64_t k = 0; k < n && !c->bad; k++) {
+        tn_value at = imp_slice(c, r->at, 0, k, k + 1);
+        y = imp_call1(c, op, &a, imp_around(c, y, shape, at));
+        tn_value here = imp_call2(c, &tn_op_equal, NULL, imp_iota(c, rank), at);
+        shape = imp_choose(c, here, imp_i64(c, 1), shape);
+    }
+    return imp_in_shape(c, y, shape, imp_type(x)->dim);
+}
+
+/* sum / number of elements; of integers towards zero. */
+static tn_value late_mean(imp_node *c, tn_value x, const reduction *r)
+{
+    tn_dtype t = imp_type(x)->dtype, wide = tn_dtype_is_int(t) ? TN_I64 : imp_sum_dtype(t);
+    tn_value sum = one_by_one(c, &tn_op_sum, imp_cast(c, x, wide), r);
+    tn_value count =
+        imp_reduce(c, &tn_op_prod, imp_choose(c, r->reduced, imp_shape_of(c, x), imp_i64(c, 1)), 0);
+    count = imp_cast(c, imp_call2(c, &tn_op_maximum, NULL, count, imp_i64(c, 1)), wide);
+    return imp_cast(
+        c, imp_call2(c, tn_dtype_is_int(t) ? &tn_op_trunc_divide : &tn_op_divide, NULL, sum, count), t);
+}
+
+/* The reduction; reduced axes that only the run knows are kept, with extent 1. */
+static tn_value reduced(imp_node *c, const tn_op *op, tn_value x, const reduction *r)
+{
+    return r->nothing          ? x
+           : !r->late          ? imp_call1(c, op, &r->a, x)
+           : op == &tn_op_mean ? late_mean(c, x, r)
+                               : one_by_one(c, op, x, r);
+}
+
+/* y, the result for x, without the reduced axes where they are not kept. */
+static tn_value without_axes(imp_node *c, tn_value y, tn_value x, const reduction *r)
+{
+    if (!r->late || r->a.keepdims || c->bad)
+        return y;
+    const tn_expr *left = tn_idx(c->pool, imp_rank(x) - r->n);
+    tn_extent_attr a = {tn_dims_make(c->arena, 1, &left)};
+    tn_value kept = imp_call1(c, &tn_op_logical_not, NULL, r->reduced);
+    imp_demand(c, imp_reduce(c, &tn_op_sum, imp_cast(c, kept, TN_I64), 0), left->u.i,
+               "axes must name a dimension once");
+    if (left->u.i == 0)
+        return imp_checked_reshape(c, y, (tn_dims){0});
+    tn_value at = imp_call1(c, &tn_op_where_true, &a, kept);
+    return imp_in_shape(c, y, imp_take(c, imp_shape_of(c, x), at, 0), NULL);
 }
 
 static void reduce(imp_node *c)
 {
-    tn_axes_attr a;
-    bool nothing;
+    reduction r;
     tn_value x = imp_in(c, 0);
-    if (!reduce_attr(c, &a, &nothing))
+    if (!reduce_attr(c, x, &r))
         return;
     tn_dtype t = imp_type(x)->dtype; /* bools are reduced as 0 and 1 */
     x = tn_dtype_is_bool(t) ? imp_cast(c, x, TN_U8) : x;
-    imp_out(c, 0, imp_cast(c, nothing ? x : imp_call1(c, c->row->relay, &a, x), t));
+    imp_out(c, 0, imp_cast(c, without_axes(c, reduced(c, c->row->relay, x, &r), x, &r), t));
 }
 
 /* ---- norms: with something before the sum and after it ---- */
 
-static tn_value sum(imp_node *c, tn_value x, const tn_axes_attr *a, bool nothing)
-{
-    return nothing ? x : imp_call1(c, &tn_op_sum, a, x);
-}
-
 /* log(sum(exp(x))) without overflow: the largest element m is taken out. Where m is infinite it is not (inf - inf);
  * exp(x) is exact enough there: 0 or inf. */
-static tn_value log_sum_exp(imp_node *c, tn_value x, const tn_axes_attr *a)
+static tn_value log_sum_exp(imp_node *c, tn_value x, const reduction *r)
 {
-    tn_axes_attr keep = *a;
-    keep.keepdims = true;
+    reduction keep = *r;
+    keep.a.keepdims = true;
     tn_dtype t = imp_type(x)->dtype;
-    tn_value most = imp_call1(c, &tn_op_max, &keep, x);
+    tn_value most = reduced(c, &tn_op_max, x, &keep);
     tn_value m = imp_call(c, &tn_op_where, NULL, 3,
                           (tn_value[]){imp_call1(c, &tn_op_isfinite, NULL, most), most, imp_const(c, t, 0)});
-    tn_value e = imp_call1(c, &tn_op_exp, NULL, imp_call2(c, &tn_op_subtract, NULL, x, m));
-    tn_value r =
-        imp_call2(c, &tn_op_add, NULL, imp_call1(c, &tn_op_log, NULL, imp_call1(c, &tn_op_sum, &keep, e)), m);
-    tn_squeeze_attr drop = {a->axis};
-    if (a->keepdims || c->bad)
-        return r;
-    return a->axis.n ? imp_call1(c, &tn_op_squeeze, &drop, r) : imp_reshape(c, r, 0, NULL);
+    tn_value all = r->late ? imp_broadcast_like(c, m, x) : m;
+    tn_value e = imp_call1(c, &tn_op_exp, NULL, imp_call2(c, &tn_op_subtract, NULL, x, all));
+    tn_value sum = imp_call1(c, &tn_op_log, NULL, reduced(c, &tn_op_sum, e, &keep));
+    if (r->late && !c->bad) /* whose extents are bound twice */
+        m = imp_checked_reshape(c, m, (tn_dims){(uint32_t)imp_rank(sum), imp_type(sum)->dim});
+    tn_value y = imp_call2(c, &tn_op_add, NULL, sum, m);
+    tn_squeeze_attr drop = {r->a.axis};
+    if (r->a.keepdims || r->late || c->bad)
+        return y;
+    return r->a.axis.n ? imp_call1(c, &tn_op_squeeze, &drop, y) : imp_reshape(c, y, 0, NULL);
 }
 
 /* Integers go through float64 where a root or a logarithm is taken, 16-bit floats through float32. */
 static void norm(imp_node *c)
 {
-    tn_axes_attr a;
-    bool nothing;
-    tn_value x = imp_in(c, 0), r;
+    reduction r;
+    tn_value x = imp_in(c, 0), y;
     const char *kind = c->row->op + 6; /* L1, L2, LogSum, LogSumExp, SumSquare */
-    if (!reduce_attr(c, &a, &nothing))
+    if (!reduce_attr(c, x, &r))
         return;
     tn_dtype t = imp_type(x)->dtype;
     bool root = kind[1] == '2', logarithm = kind[1] == 'o', square = root || kind[0] == 'S';
@@ -66,17 +153,16 @@ static void norm(imp_node *c)
     tn_dtype wide = whole && (root || logarithm) ? TN_F64 : imp_sum_dtype(t);
     x = imp_cast(c, x, wide);
     if (logarithm && kind[6]) {
-        tn_value one = nothing ? x : log_sum_exp(c, x, &a);
-        imp_out(c, 0, imp_cast(c, one, t));
-        return;
+        y = r.nothing ? x : log_sum_exp(c, x, &r);
+    } else {
+        if (square)
+            y = imp_call2(c, &tn_op_multiply, NULL, x, x);
+        else
+            y = logarithm ? x : imp_call1(c, &tn_op_abs, NULL, x);
+        y = reduced(c, &tn_op_sum, y, &r);
+        y = root ? imp_call1(c, &tn_op_sqrt, NULL, y) : logarithm ? imp_call1(c, &tn_op_log, NULL, y) : y;
     }
-    if (square)
-        x = imp_call2(c, &tn_op_multiply, NULL, x, x);
-    else if (!logarithm)
-        x = imp_call1(c, &tn_op_abs, NULL, x);
-    r = sum(c, x, &a, nothing);
-    r = root ? imp_call1(c, &tn_op_sqrt, NULL, r) : logarithm ? imp_call1(c, &tn_op_log, NULL, r) : r;
-    imp_out(c, 0, imp_cast(c, r, t));
+    imp_out(c, 0, imp_cast(c, without_axes(c, y, x, &r), t));
 }
 
 // clang-format off

@@ -4,6 +4,7 @@
 
 #include "ir/eval.h"
 #include "op/image/image.h"
+#include "op/tensor/tensor.h"
 
 #include <math.h>
 #include <string.h>
@@ -15,6 +16,8 @@ typedef struct resize {
     const tn_expr *size[IMP_MAX_RANK];
     double scale[IMP_MAX_RANK]; /* 0: size / extent */
     double roi[2 * IMP_MAX_RANK];
+    tn_value how; /* scales, begins and ends of regions, float32 [n, 3], where only the run knows them */
+    tn_dims taps; /* then of antialiasing */
     tn_resample_attr a; /* what all axes share */
 } resize;
 
@@ -51,6 +54,8 @@ static bool is_empty(tn_value v)
     const tn_type *t = imp_type(v);
     return !v.def || (t->n == 1 && tn_is_value(t->dim[0], 0));
 }
+
+static bool is_constant(tn_value v) { return v.def && tn_op_is(v.def, &tn_op_constant); }
 
 static void read_axes(imp_node *c, resize *r)
 {
@@ -100,6 +105,17 @@ static void by_scales(imp_node *c, resize *r, const double scale[])
     }
 }
 
+static const char *policy_of(imp_node *c)
+{
+    const char *policy =
+        c->version >= 18 ? imp_attr_string(c, "keep_aspect_ratio_policy", "stretch") : "stretch";
+    if (strcmp(policy, "not_larger") != 0 && strcmp(policy, "not_smaller") != 0 &&
+        strcmp(policy, "stretch") != 0)
+        imp_fail(c, "onnx-E009",
+                 "keep_aspect_ratio_policy is \"%s\"; stretch, not_larger and not_smaller are known", policy);
+    return policy;
+}
+
 /* One scale for all axes, so that the result is not larger (or not smaller) than the sizes. */
 static void keep_aspect(imp_node *c, resize *r, bool larger)
 {
@@ -123,18 +139,79 @@ static void keep_aspect(imp_node *c, resize *r, bool larger)
 
 static void by_sizes(imp_node *c, resize *r, tn_value sizes)
 {
-    tn_dims d = imp_host_in(c, sizes, "sizes");
-    const char *policy =
-        c->version >= 18 ? imp_attr_string(c, "keep_aspect_ratio_policy", "stretch") : "stretch";
+    tn_dims d = imp_extents_in(c, sizes, "sizes");
+    const char *policy = policy_of(c);
     if (d.n != (uint32_t)r->n && !c->bad)
         imp_fail(c, "onnx-E009", "sizes has %u entries, but %d axes are resized", (unsigned)d.n, r->n);
     for (int i = 0; i < r->n && !c->bad; i++)
         r->size[i] = d.at[i];
-    if (strcmp(policy, "not_larger") == 0 || strcmp(policy, "not_smaller") == 0)
+    if (policy[0] == 'n')
         keep_aspect(c, r, policy[4] == 's');
-    else if (strcmp(policy, "stretch") != 0)
-        imp_fail(c, "onnx-E009",
-                 "keep_aspect_ratio_policy is \"%s\"; stretch, not_larger and not_smaller are known", policy);
+}
+
+/* ---- scales, regions or, with more than a quotient of extents to tell, sizes that only the run knows ---- */
+
+static tn_value list_of(imp_node *c, tn_value v, int n, const char *what)
+{
+    if (!c->bad && imp_length(v) >= 0 && imp_length(v) != n)
+        imp_fail(c, "onnx-E009", "%s has %lld entries for %d", what, (long long)imp_length(v), n);
+    const tn_expr *count = tn_idx(c->pool, n);
+    return c->bad || imp_length(v) == n ? v : imp_reshape_to(c, v, &(tn_reshape_attr){{1, &count}, true});
+}
+
+/* Scales and extents: float32 and int64 [n]. */
+static void late_scales(imp_node *c, resize *r, tn_value scales, tn_value sizes, tn_value *scale,
+                        tn_value *size)
+{
+    int64_t axis[IMP_MAX_RANK];
+    const char *policy = policy_of(c);
+    for (int i = 0; i < r->n; i++)
+        axis[i] = r->axis[i];
+    tn_value in = imp_take(c, imp_shape_of(c, r->x), imp_const_ints(c, TN_I64, 1, (uint32_t)r->n, axis), 0);
+    tn_value in32 = imp_cast(c, in, TN_F32);
+    if (is_empty(sizes)) {
+        *scale = imp_cast(c, list_of(c, scales, r->n, "scales"), TN_F32);
+        *size = imp_cast(c, imp_call2(c, &tn_op_multiply, NULL, *scale, in32), TN_I64);
+        return;
+    }
+    *size = imp_cast(c, list_of(c, sizes, r->n, "sizes"), TN_I64);
+    *scale = imp_call2(c, &tn_op_divide, NULL, imp_cast(c, *size, TN_F32), in32);
+    if (policy[0] != 'n') /* stretch */
+        return;
+    tn_value one = imp_reduce(c, policy[4] == 's' ? &tn_op_max : &tn_op_min, *scale, 0);
+    const tn_expr *n = tn_idx(c->pool, r->n);
+    tn_broadcast_to_attr all = {tn_dims_make(c->arena, 1, &n)};
+    *scale = imp_call1(c, &tn_op_broadcast_to, &all, one);
+    tn_value wide = imp_call2(c, &tn_op_multiply, NULL, imp_cast(c, *scale, TN_F64), imp_cast(c, in, TN_F64));
+    wide = imp_call1(c, &tn_op_floor, NULL, imp_call2(c, &tn_op_add, NULL, wide, imp_const(c, TN_F64, 0.5)));
+    *size = imp_cast(c, wide, TN_I64);
+}
+
+/* 2 * ceil(reach / min(scale, 1)) */
+static tn_value tap_counts(imp_node *c, const resize *r, tn_value scale)
+{
+    tn_value s = imp_call2(c, &tn_op_minimum, NULL, imp_cast(c, scale, TN_F64), imp_const(c, TN_F64, 1));
+    tn_value half = imp_call2(c, &tn_op_divide, NULL, imp_const(c, TN_F64, r->a.method[0] == 'c' ? 2 : 1), s);
+    half = imp_cast(c, imp_call1(c, &tn_op_ceil, NULL, half), TN_I64);
+    return imp_call2(c, &tn_op_multiply, NULL, half, imp_i64(c, 2));
+}
+
+static void late(imp_node *c, resize *r, tn_value scales, tn_value sizes)
+{
+    tn_value scale, size, part[3];
+    late_scales(c, r, scales, sizes, &scale, &size);
+    tn_dims bound = imp_bind(c, size, NULL);
+    for (int i = 0; i < r->n && !c->bad; i++)
+        r->size[i] = bound.at[i];
+    if (r->a.antialias)
+        r->taps = imp_bind(c, tap_counts(c, r, scale), NULL);
+    tn_value roi = (tn_value){0};
+    if (strcmp(r->a.coordinate_transformation_mode, "tf_crop_and_resize") == 0)
+        roi = imp_cast(c, list_of(c, imp_in(c, 1), 2 * r->n, "roi"), TN_F32);
+    part[0] = imp_unsqueeze(c, scale, 1);
+    for (int i = 0; i < 2; i++)
+        part[i + 1] = roi.def ? imp_unsqueeze(c, imp_slice(c, roi, 0, i * r->n, (i + 1) * r->n), 1) : part[0];
+    r->how = imp_concat(c, 3, part, 1);
 }
 
 /* ---- modes ---- */
@@ -206,10 +283,10 @@ static bool is_plain(const resize *r)
 static void call(imp_node *c, resize *r)
 {
     const tn_type *t = imp_type(r->x);
-    tn_resample_attr a[IMP_MAX_RANK];
+    tn_resample a[IMP_MAX_RANK];
     if (c->bad)
         return;
-    if (is_plain(r)) {
+    if (!r->how.def && is_plain(r)) {
         static const tn_op *const by_rank[] = {&tn_op_image_resize1d, &tn_op_image_resize2d,
                                                &tn_op_image_resize3d};
         const tn_op *op = by_rank[r->rank - 3];
@@ -231,12 +308,17 @@ static void call(imp_node *c, resize *r)
         return;
     }
     for (int i = 0; i < r->n; i++) {
-        a[i] = r->a;
-        a[i].axis = r->axis[i];
-        a[i].size = (tn_dims){1, &r->size[i]};
-        a[i].scale = r->scale[i];
-        a[i].roi_start = r->roi[i];
-        a[i].roi_end = r->roi[r->n + i];
+        a[i].a = r->a;
+        a[i].a.axis = r->axis[i];
+        a[i].a.size = (tn_dims){1, &r->size[i]};
+        a[i].a.scale = r->scale[i];
+        a[i].a.roi_start = r->roi[i];
+        a[i].a.roi_end = r->roi[r->n + i];
+        if (r->taps.n)
+            a[i].a.taps = tn_dims_make(c->arena, 1, &r->taps.at[i]);
+        a[i].how = (tn_value){0};
+        if (r->how.def)
+            a[i].how = imp_squeeze(c, imp_slice(c, r->how, 0, i, i + 1), 0);
     }
     imp_out(c, 0, tn_make_resample(c->g, c->im->r, NULL, r->x, r->n, a, c->loc));
     c->bad |= !c->out[0].def;
@@ -251,12 +333,20 @@ static void resize_op(imp_node *c)
     read_mode(c, &r);
     tn_value scales = c->version < 11 ? imp_in(c, 1) : imp_opt(c, 2),
              sizes = c->version < 11 ? (tn_value){0} : imp_opt(c, 3);
-    if (!upsample && c->version >= 11)
+    bool given = !is_empty(scales) || !is_empty(sizes),
+         crops = strcmp(r.a.coordinate_transformation_mode, "tf_crop_and_resize") == 0;
+    bool open = !is_empty(scales) ? !is_constant(scales)
+                                  : given && !imp_is_known(c, sizes) &&
+                                        (r.a.antialias || (c->version >= 18 && policy_of(c)[0] == 'n'));
+    open = open || (given && crops && !is_constant(imp_in(c, 1)));
+    if (!upsample && c->version >= 11 && !open)
         read_region(c, &r);
     if (c->bad)
         return;
-    if (is_empty(scales) && is_empty(sizes)) {
+    if (!given) {
         imp_fail(c, "onnx-E017", "neither scales nor sizes are given; the model is damaged");
+    } else if (open) {
+        late(c, &r, scales, sizes);
     } else if (!is_empty(scales)) {
         int n = floats(c, scales, "scales", scale, IMP_MAX_RANK);
         if (n != r.n && !c->bad)

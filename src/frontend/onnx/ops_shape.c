@@ -46,10 +46,74 @@ static void flatten(imp_node *c)
 
 /* ---- Squeeze, Unsqueeze ---- */
 
+/* Axes that only the run knows: how many there are says the rank. -1: reported. */
+static int late_rank(imp_node *c, tn_value x, int sign)
+{
+    int64_t n = imp_length(imp_in(c, 1)), rank = imp_rank(x) + sign * n;
+    if (n < 0)
+        imp_fail(
+            c, "onnx-E041",
+            "axes are computed at run time and their number is not known, so the result has no known rank; "
+            "give the axes a fixed shape");
+    else if (rank < 0 || rank > IMP_MAX_RANK)
+        imp_fail(c, "onnx-E022", "the result would have %lld dimensions; 0 to %d are supported",
+                 (long long)rank, IMP_MAX_RANK);
+    return c->bad ? -1 : (int)rank;
+}
+
+static tn_value late_mask(imp_node *c, int rank)
+{
+    return imp_mask(c, imp_positions_of(c, imp_in(c, 1), rank), rank);
+}
+
+/* Positions where the mask does not hold, `n` of them. */
+static tn_value unmasked(imp_node *c, tn_value mask, int n)
+{
+    const tn_expr *count = tn_idx(c->pool, n);
+    tn_extent_attr a = {tn_dims_make(c->arena, 1, &count)};
+    return imp_call1(c, &tn_op_where_true, &a, imp_call1(c, &tn_op_logical_not, NULL, mask));
+}
+
+static void late_squeeze(imp_node *c, tn_value x)
+{
+    int rank = late_rank(c, x, -1);
+    if (rank < 0)
+        return;
+    tn_value mask = late_mask(c, imp_rank(x)), shape = imp_shape_of(c, x);
+    tn_value dropped = imp_choose(c, mask, shape, imp_i64(c, 1)); /* all are 1 */
+    imp_demand(c, imp_reduce(c, &tn_op_max, dropped, 0), 1, "what is dropped");
+    imp_demand(c, imp_reduce(c, &tn_op_min, dropped, 0), 1, "what is dropped");
+    if (rank == 0)
+        imp_out(c, 0, imp_checked_reshape(c, x, (tn_dims){0}));
+    else
+        imp_out(c, 0, imp_in_shape(c, x, imp_take(c, shape, unmasked(c, mask, rank), 0), NULL));
+}
+
+static void late_unsqueeze(imp_node *c, tn_value x)
+{
+    int rank = late_rank(c, x, 1);
+    if (rank < 0)
+        return;
+    tn_value mask = late_mask(c, rank), one = imp_i64(c, 1);
+    if (imp_rank(x) == 0) {
+        const tn_expr *ones[IMP_MAX_RANK];
+        for (int i = 0; i < rank; i++)
+            ones[i] = tn_idx(c->pool, 1);
+        imp_out(c, 0, imp_reshape(c, x, rank, ones));
+        return;
+    }
+    tn_value from = unmasked(c, mask, imp_rank(x)), dim = imp_placed(c, from, imp_shape_of(c, x), rank, one);
+    imp_out(c, 0, imp_in_shape(c, x, dim, NULL));
+}
+
 static void squeeze(imp_node *c)
 {
     tn_squeeze_attr a = {0};
     tn_value x = imp_in(c, 0);
+    if (c->version >= 13 && imp_rank(x) > 0 && imp_is_late(c, 1)) {
+        late_squeeze(c, x);
+        return;
+    }
     bool given = imp_ints_arg(c, "axes", 13, 1, &a.axis);
     for (int d = 0; d < imp_rank(x) && !given; d++)
         if (imp_type(x)->dim[d]->kind != TN_E_INT)
@@ -66,6 +130,10 @@ static void unsqueeze(imp_node *c)
     tn_ints axes;
     tn_value x = imp_in(c, 0);
     bool fresh[IMP_MAX_RANK] = {false};
+    if (c->version >= 13 && imp_is_late(c, 1)) {
+        late_unsqueeze(c, x);
+        return;
+    }
     if (!imp_ints_arg(c, "axes", 13, 1, &axes))
         imp_fail(c, "onnx-E007", "axes are missing; the model is damaged");
     int rank = imp_rank(x) + (int)(axes.n < 100 ? axes.n : 100);

@@ -286,7 +286,7 @@ static tn_status bind_extent_infer(tn_graph *g, tn_node *n)
     const tn_expr **made = TN_NEW_N(g->arena, const tn_expr *, (size_t)count);
     for (int64_t i = 0; i < count; i++)
         made[i] = tn_fresh_symbol(g, "u", 0, INT32_MAX);
-    tn_bind_extent_attr named = {{(uint32_t)count, made}};
+    tn_bind_extent_attr named = {{(uint32_t)count, made}, a->says};
     tn_rule_set_attr(g, n, &named);
     return TN_OK;
 }

@@ -26,7 +26,8 @@ TN_ATTR_STRUCT(tn_fail_attr, TN_FAIL_ATTRS);
 /* symbols are bound, the rest is checked */
 #define TN_BIND_EXTENT_ATTRS(ATTR, s) \
     ATTR(s, DIMS, extent, "None", \
-         "one an element: a symbol is bound to it, anything else must equal it; None: new symbols")
+         "one an element: a symbol is bound to it, anything else must equal it; None: new symbols") \
+    ATTR(s, STR,  says,   "None", "what is wrong where one is not equal")
 TN_ATTR_STRUCT(tn_bind_extent_attr, TN_BIND_EXTENT_ATTRS);
 /* clang-format on */
 

@@ -23,7 +23,9 @@
 TN_ATTR_STRUCT(tn_resize_attr, TN_RESIZE2D_ATTRS);
 
 /* image.nearest, image.resample, image.weights: one axis; size: one entry; scale 0: size by the old extent;
- * extent: image.weights alone */
+ * extent: image.weights alone. The operand `how`, float32 [3], holds scale, roi_start and roi_end where only the run
+ * knows them; antialiasing then needs `taps`, an even extent bound to 2 * ceil(reach / min(scale, 1)), the reach
+ * being 2 for cubic and 1 for linear. */
 #define TN_RESAMPLE_ATTRS(ATTR, s) \
     ATTR(s, I64,  axis,                           NULL,             "the axis resampled") \
     ATTR(s, DIMS, size,                           NULL,             "its new extent") \
@@ -37,12 +39,18 @@ TN_ATTR_STRUCT(tn_resize_attr, TN_RESIZE2D_ATTRS);
     ATTR(s, F64,  roi_start,                      "0",              "tf_crop_and_resize: begin, of the extent") \
     ATTR(s, F64,  roi_end,                        "1",              "tf_crop_and_resize: end") \
     ATTR(s, F64,  extrapolation_value,            "0",              "tf_crop_and_resize: result outside of the data") \
-    ATTR(s, DIMS, extent,                         "[]",             "image.weights: the old extent")
+    ATTR(s, DIMS, extent,                         "[]",             "image.weights: the old extent") \
+    ATTR(s, DIMS, taps, "[]", "where the scale is data: how many neighbours are weighed")
 TN_ATTR_STRUCT(tn_resample_attr, TN_RESAMPLE_ATTRS);
 
+/* One axis to resample. */
+typedef struct tn_resample {
+    tn_resample_attr a;
+    tn_value how; /* the operand, or absent */
+} tn_resample;
 /* Calls that resample several axes of v, in a good order; at least float32 in between. Absent after an error. */
-tn_value tn_make_resample(tn_graph *g, tn_region *r, tn_node *before, tn_value v, int n,
-                          const tn_resample_attr at[], const tn_loc *loc);
+tn_value tn_make_resample(tn_graph *g, tn_region *r, tn_node *before, tn_value v, int n, const tn_resample at[],
+                          const tn_loc *loc);
 
 /* image.grid_sample */
 #define TN_GRID_ATTRS(ATTR, s) \

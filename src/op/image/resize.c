@@ -62,13 +62,18 @@ typedef struct axis_of { /* one axis being resampled */
     const tn_resample_attr *a;
     const tn_expr *in, *out;     /* extents */
     int64_t in_const, out_const; /* -1: symbolic */
+    const tn_expr *how[3];       /* scale, begin and end of the region, where they are data; else NULL */
 } axis_of;
 
-static axis_of axis_init(tn_pool *p, const tn_resample_attr *a, const tn_expr *in, const tn_expr *out)
+/* how: the operand, or NULL */
+static axis_of axis_init(tn_te *te, const tn_resample_attr *a, const tn_expr *in, const tn_expr *out,
+                         const tn_tensor *how)
 {
-    axis_of x = {p, a, in, out, -1, -1};
+    axis_of x = {te->pool, a, in, out, -1, -1, {NULL}};
     (void)tn_is_int(in, &x.in_const);
     (void)tn_is_int(out, &x.out_const);
+    for (int i = 0; i < 3 && how; i++)
+        x.how[i] = tn_at1(te, how, tn_idx(te->pool, i));
     return x;
 }
 
@@ -86,7 +91,9 @@ static const tn_expr *length(const axis_of *x, const tn_expr *e, int64_t minus)
 
 static const tn_expr *scale_of(const axis_of *x)
 {
-    return x->a->scale > 0 ? f32(x, x->a->scale) : ratio(x, length(x, x->out, 0), length(x, x->in, 0));
+    return x->how[0]         ? x->how[0]
+           : x->a->scale > 0 ? f32(x, x->a->scale)
+                             : ratio(x, length(x, x->out, 0), length(x, x->in, 0));
 }
 
 /* The integer that the scale is, or 0. */
@@ -105,7 +112,8 @@ static const tn_expr *half_pixel(const axis_of *x, const tn_expr *o)
 static const tn_expr *crop(const axis_of *x, const tn_expr *o)
 {
     tn_pool *p = x->p;
-    const tn_expr *start = f32(x, x->a->roi_start), *end = f32(x, x->a->roi_end), *last = length(x, x->in, 1);
+    const tn_expr *start = x->how[1] ? x->how[1] : f32(x, x->a->roi_start),
+                  *end = x->how[2] ? x->how[2] : f32(x, x->a->roi_end), *last = length(x, x->in, 1);
     const tn_expr *middle = tn_mul(p, tn_mul(p, f32(x, 0.5), tn_add(p, start, end)), last);
     const tn_expr *range = tn_mul(p, tn_mul(p, o, tn_sub(p, end, start)), last);
     if (x->out_const == 1)
@@ -145,6 +153,11 @@ static const tn_expr *position(const axis_of *x, const tn_expr *at)
         if (x->in_const > 0 && x->a->scale > 0 &&
             x->a->scale != (double)((float)x->out_const / (float)x->in_const))
             last = f32(x, (double)x->in_const * x->a->scale - 1);
+        if (x->how[0]) {
+            const tn_expr *product = tn_sub(p, tn_mul(p, length(x, x->in, 0), x->how[0]), f32(x, 1));
+            const tn_expr *rounded = tn_eq(p, x->how[0], ratio(x, length(x, x->out, 0), length(x, x->in, 0)));
+            last = tn_select(p, rounded, last, product);
+        }
         return ratio(x, tn_mul(p, o, length(x, x->in, 1)), last);
     }
     case HALF_PIXEL_SYMMETRIC: return symmetric(x, o);
@@ -210,7 +223,10 @@ static const tn_expr *rounded(const axis_of *x, const tn_expr *pos)
     switch (name_index(roundings, x->a->rounding_method)) {
     case FLOOR: return low;
     case CEIL: return tn_intrinsic1(p, TN_F_ceil, pos);
-    case SIMPLE: return x->a->scale > 0 && x->a->scale < 1 ? tn_intrinsic1(p, TN_F_ceil, pos) : low;
+    case SIMPLE:
+        if (x->how[0])
+            return tn_select(p, tn_lt(p, x->how[0], f32(x, 1)), tn_intrinsic1(p, TN_F_ceil, pos), low);
+        return x->a->scale > 0 && x->a->scale < 1 ? tn_intrinsic1(p, TN_F_ceil, pos) : low;
     case PREFER_CEIL: return tn_select(p, tn_lt(p, part, f32(x, 0.5)), low, high);
     default: return tn_select(p, tn_le(p, part, f32(x, 0.5)), low, high);
     }
@@ -234,7 +250,7 @@ static void nearest_compute(tn_te *te, const tn_node *n, tn_tensor *const in[], 
 {
     int k = attr_axis(n);
     tn_tensor *t = out[0] = tn_rule_out(te, n, 0, "nearest", "injective", NULL);
-    axis_of x = axis_init(te->pool, n->attr, in[0]->dim[k], t->dim[k]);
+    axis_of x = axis_init(te, n->attr, in[0]->dim[k], t->dim[k], n->nin > 1 ? in[1] : NULL);
     tn_code_symbols(te, x.out);
     const tn_expr *at = integer_nearest(&x, t->axis[k]);
     at = limit(&x, at ? at : as_index(&x, rounded(&x, position(&x, t->axis[k]))));
@@ -278,25 +294,36 @@ static const tn_expr *linear_weight(const axis_of *x, const tn_expr *d)
     return tn_max(x->p, tn_sub(x->p, f32(x, 1), d), f32(x, 0));
 }
 
-typedef struct taps {
-    int first, count;
-    double shrink;
+typedef struct taps { /* around floor(position) */
+    int count;        /* -1: only the run knows */
+    const tn_expr *first, *n, *shrink;
     bool normal;
-} taps; /* around floor(position) */
+} taps;
 
-static taps taps_of(const tn_resample_attr *a)
+static int n_taps(const tn_resample_attr *a)
 {
     int reach = name_index(methods, a->method) == CUBIC ? 2 : 1;
     double s = a->antialias && a->scale < 1 ? a->scale : 1;
-    int first = (int)floor(-reach / s) + 1;
-    return (taps){first, 2 - 2 * first, s, a->antialias || a->cubic_exclude};
+    return a->taps.n ? -1 : -2 * (int)floor(-reach / s);
+}
+
+static taps taps_of(const axis_of *x)
+{
+    tn_pool *p = x->p;
+    const tn_resample_attr *a = x->a;
+    taps t = {.count = n_taps(a), .normal = a->antialias || a->cubic_exclude};
+    t.n = a->taps.n ? a->taps.at[0] : tn_idx(p, t.count);
+    t.first = a->taps.n ? tn_sub(p, tn_idx(p, 1), tn_fdiv(p, t.n, tn_idx(p, 2))) : tn_idx(p, 1 - t.count / 2);
+    t.shrink =
+        a->taps.n ? tn_min(p, x->how[0], f32(x, 1)) : f32(x, a->antialias && a->scale < 1 ? a->scale : 1);
+    return t;
 }
 
 /* floor(position of o) + first + tap */
 static const tn_expr *tap_at(const axis_of *x, const taps *t, const tn_expr *o, const tn_expr *tap)
 {
     const tn_expr *base = as_index(x, tn_intrinsic1(x->p, TN_F_floor, position(x, o)));
-    return tn_add(x->p, tn_add(x->p, base, tap), tn_idx(x->p, t->first));
+    return tn_add(x->p, tn_add(x->p, base, tap), t->first);
 }
 
 /* The weight of a tap at output position o, before they are made to add up to 1. */
@@ -304,8 +331,8 @@ static const tn_expr *raw_weight(const axis_of *x, const taps *t, const tn_expr 
 {
     tn_pool *p = x->p;
     const tn_expr *pos = position(x, o), *low = tn_intrinsic1(p, TN_F_floor, pos);
-    const tn_expr *d = tn_add(p, tn_cast(p, TN_F32, tap), f32(x, t->first));
-    d = tn_intrinsic1(p, TN_F_abs, tn_mul(p, tn_sub(p, d, tn_sub(p, pos, low)), f32(x, t->shrink)));
+    const tn_expr *d = tn_add(p, tn_cast(p, TN_F32, tap), tn_cast(p, TN_F32, t->first));
+    d = tn_intrinsic1(p, TN_F_abs, tn_mul(p, tn_sub(p, d, tn_sub(p, pos, low)), t->shrink));
     const tn_expr *v = name_index(methods, x->a->method) == CUBIC ? cubic_weight(x, d) : linear_weight(x, d);
     if (!x->a->cubic_exclude)
         return v;
@@ -317,23 +344,22 @@ static const tn_expr *weight_sum(tn_te *te, const axis_of *x, const taps *t, con
 {
     tn_pool *p = te->pool;
     const tn_expr *sum = raw_weight(x, t, tn_idx(p, 0), o);
-    if (t->count <= UNROLLED_SUM) {
+    if (t->count >= 0 && t->count <= UNROLLED_SUM) {
         for (int i = 1; i < t->count; i++)
             sum = tn_add(p, sum, raw_weight(x, t, tn_idx(p, i), o));
         return sum;
     }
     te->tag = "reduce";
     tn_tensor *s = tn_te_new(te, "weight_sum", TN_F32, 1, &x->out, "o");
-    tn_te_sum(te, s, raw_weight(x, t, tn_te_reduce_axis(te, s, "k", tn_idx(p, t->count)), s->axis[0]), NULL);
+    tn_te_sum(te, s, raw_weight(x, t, tn_te_reduce_axis(te, s, "k", t->n), s->axis[0]), NULL);
     return tn_at1(te, s, o);
 }
 
 static void weights_compute(tn_te *te, const tn_node *n, tn_tensor *const in[], tn_tensor *out[])
 {
     const tn_resample_attr *a = n->attr;
-    taps t = taps_of(a);
-    (void)in;
-    axis_of x = axis_init(te->pool, a, a->extent.at[0], a->size.at[0]);
+    axis_of x = axis_init(te, a, a->extent.at[0], a->size.at[0], n->nin > 1 ? in[1] : NULL);
+    taps t = taps_of(&x);
     tn_tensor *w = tn_rule_out(te, n, 0, "weights", "elementwise", "k o");
     const tn_expr *v = raw_weight(&x, &t, w->axis[0], w->axis[1]);
     out[0] = w;
@@ -353,13 +379,13 @@ static void weighted(tn_te *te, const axis_of *x, const tn_node *n, tn_tensor *o
                      int k)
 {
     tn_pool *p = te->pool;
-    taps t = taps_of(x->a);
+    taps t = taps_of(x);
     tn_tensor *sum = NULL;
-    if (t.count > UNROLLED_TAPS) {
+    if (t.count < 0 || t.count > UNROLLED_TAPS) {
         te->tag = "reduce";
         sum = tn_te_new(te, "resample_sum", tn_rule_accumulator(in[0]->dtype), n->type[0]->n, n->type[0]->dim,
                         NULL);
-        const tn_expr *tap = tn_te_reduce_axis(te, sum, "k", tn_idx(p, t.count));
+        const tn_expr *tap = tn_te_reduce_axis(te, sum, "k", t.n);
         tn_te_sum(te, sum, term(te, x, &t, in[1], sum, in[0], k, tap), NULL);
     }
     tn_tensor *to = out[0] = tn_rule_out(te, n, 0, "resample", "elementwise", NULL);
@@ -374,14 +400,14 @@ static void weighted(tn_te *te, const axis_of *x, const tn_node *n, tn_tensor *o
 /* Linear weights are worked out where they are used; all others are an operand. */
 static bool needs_weights(const tn_resample_attr *a)
 {
-    return name_index(methods, a->method) == CUBIC || (a->antialias && a->scale < 1);
+    return name_index(methods, a->method) == CUBIC || a->taps.n || (a->antialias && a->scale < 1);
 }
 
 static void resample_compute(tn_te *te, const tn_node *n, tn_tensor *const in[], tn_tensor *out[])
 {
     const tn_resample_attr *a = n->attr;
     int k = attr_axis(n);
-    axis_of x = axis_init(te->pool, a, in[0]->dim[k], n->type[0]->dim[k]);
+    axis_of x = axis_init(te, a, in[0]->dim[k], n->type[0]->dim[k], n->nin > 2 ? in[2] : NULL);
     if (needs_weights(a)) {
         weighted(te, &x, n, out, in, k);
         return;
@@ -400,10 +426,32 @@ static tn_status check_attr(tn_graph *g, const tn_node *n, const tn_resample_att
     TN_TRY(check_name(g, n, "method", methods, a->method));
     if (a->size.n != 1)
         return tn_rule_fail(g, n, "op-E007", "size has %u entries; one is expected", (unsigned)a->size.n);
-    if (!(a->scale >= 0) || isinf(a->scale) || (a->antialias && a->scale == 0) ||
+    if (a->taps.n > 1 || (a->taps.n && !a->antialias))
+        return tn_rule_fail(g, n, "op-E007", "taps has %u entries; one is expected, of antialiasing",
+                            (unsigned)a->taps.n);
+    if (!(a->scale >= 0) || isinf(a->scale) || (a->antialias && a->scale == 0 && !a->taps.n) ||
         (a->scale > 0 && a->scale < 1e-4))
         return tn_rule_fail(g, n, "op-E007", "scale is %g; it must be known and positive, and at least 1e-4",
                             a->scale);
+    return TN_OK;
+}
+
+static const tn_expr *taps_extent(tn_graph *g, const tn_resample_attr *a)
+{
+    return a->taps.n ? a->taps.at[0] : tn_idx(g->pool, n_taps(a));
+}
+
+/* Operand i, scale and region as data, where it is given; taps need it. */
+static tn_status check_how(tn_graph *g, const tn_node *n, int i)
+{
+    const tn_resample_attr *a = n->attr;
+    const tn_type *t;
+    if (n->nin <= i || !tn_in(n, i).def)
+        return a->taps.n ? tn_rule_fail(g, n, "op-E001", "how is None, but is required for taps") : TN_OK;
+    TN_TRY(tn_rule_tensor(g, n, i, 1, &t));
+    if (!tn_dtype_eq(t->dtype, TN_F32) || !tn_is_value(t->dim[0], 3))
+        return tn_rule_fail(g, n, "op-E008", "how is %s; three numbers of float32 are expected",
+                            tn_rule_type_text(g, t));
     return TN_OK;
 }
 
@@ -418,14 +466,16 @@ static tn_status resample_infer(tn_graph *g, tn_node *n)
         TN_TRY(tn_rule_float(g, n, 0));
     TN_TRY(tn_rule_axis(g, n, a->axis, t->n, &axis));
     TN_TRY(check_attr(g, n, a));
+    TN_TRY(check_how(g, n, n->op == &tn_op_image_resample ? 2 : 1));
     if (n->op == &tn_op_image_resample && needs_weights(a)) {
         if (n->nin < 2 || !tn_in(n, 1).def)
             return tn_rule_fail(g, n, "op-E001", "weights are None, but are required for this method");
         TN_TRY(tn_rule_tensor(g, n, 1, 2, &w));
-        if (!tn_is_value(w->dim[0], taps_of(a).count) || !tn_rule_agree(g, n, w->dim[1], a->size.at[0]))
+        const tn_expr *count = taps_extent(g, a);
+        if (!tn_rule_agree(g, n, w->dim[0], count) || !tn_rule_agree(g, n, w->dim[1], a->size.at[0]))
             return tn_rule_fail(
-                g, n, "op-E008", "weights are %s, but %d for each of %s positions are expected",
-                tn_rule_type_text(g, w), taps_of(a).count, tn_rule_dim_text(g, a->size.at[0]));
+                g, n, "op-E008", "weights are %s, but %s for each of %s positions are expected",
+                tn_rule_type_text(g, w), tn_rule_dim_text(g, count), tn_rule_dim_text(g, a->size.at[0]));
     }
     for (int i = 0; i < t->n; i++)
         dim[i] = i == axis ? a->size.at[0] : t->dim[i];
@@ -439,7 +489,8 @@ static tn_status weights_infer(tn_graph *g, tn_node *n)
     TN_TRY(check_attr(g, n, a));
     if (a->extent.n != 1)
         return tn_rule_fail(g, n, "op-E007", "extent has %u entries; one is expected", (unsigned)a->extent.n);
-    const tn_expr *dim[2] = {tn_idx(g->pool, taps_of(a).count), a->size.at[0]};
+    TN_TRY(check_how(g, n, 1));
+    const tn_expr *dim[2] = {taps_extent(g, a), a->size.at[0]};
     return tn_rule_result(g, n, 0, TN_F32, 2, dim);
 }
 
@@ -448,31 +499,31 @@ static void resample_layout(tn_layout_query *q)
 {
     if (attr_axis(q->node) < 2)
         q->in[0] = NULL;
-    if (q->node->nin > 1)
-        q->in[1] = NULL;
+    for (int i = 1; i < q->node->nin; i++)
+        q->in[i] = NULL;
     tn_layout_channel_block(q);
 }
 
 /* clang-format off */
 static const tn_attr_field resample_fields[] = TN_ATTR_TABLE(tn_resample_attr, TN_RESAMPLE_ATTRS);
-static const char *const resample_in[] = {"data", "weights"};
+static const char *const resample_in[] = {"data", "weights", "how"}, *const how_in[] = {"data", "how"};
 
 const tn_op tn_op_image_nearest = {
     .name = "image.nearest", .doc = "Resamples one axis by repeating or dropping elements.",
     .attr_size = sizeof(tn_resample_attr), .attr = resample_fields,
-    .nin = 1, .min_in = 1, .nout = 1, .flags = TN_OP_INDEX_MAP, .fuse = TN_FUSE_INJECTIVE, .in_name = data_in,
+    .nin = 2, .min_in = 1, .nout = 1, .flags = TN_OP_INDEX_MAP, .fuse = TN_FUSE_INJECTIVE, .in_name = how_in,
     .infer = resample_infer, .layout = resample_layout, .compute = nearest_compute,
 };
 const tn_op tn_op_image_resample = {
     .name = "image.resample", .doc = "Resamples one axis by weighted sums of neighbours.",
     .attr_size = sizeof(tn_resample_attr), .attr = resample_fields,
-    .nin = 2, .min_in = 1, .nout = 1, .fuse = TN_FUSE_INJECTIVE, .in_name = resample_in,
+    .nin = 3, .min_in = 1, .nout = 1, .fuse = TN_FUSE_INJECTIVE, .in_name = resample_in,
     .infer = resample_infer, .layout = resample_layout, .compute = resample_compute,
 };
 const tn_op tn_op_image_weights = {
     .name = "image.weights", .doc = "Weights of image.resample: of each tap at each new position.",
     .attr_size = sizeof(tn_resample_attr), .attr = resample_fields,
-    .nin = 1, .min_in = 0, .nout = 1, .fuse = TN_FUSE_INJECTIVE, .in_name = data_in,
+    .nin = 2, .min_in = 0, .nout = 1, .fuse = TN_FUSE_INJECTIVE, .in_name = how_in,
     .infer = weights_infer, .compute = weights_compute,
 };
 /* clang-format on */
@@ -505,52 +556,62 @@ static bool is_identity(const tn_resample_attr *a, const tn_type *t)
            mode != CROP && mode != TF_HALF_PIXEL;
 }
 
-static tn_value resample(tn_graph *g, tn_region *r, tn_node *before, tn_value v, tn_resample_attr *a,
+static tn_value resample(tn_graph *g, tn_region *r, tn_node *before, tn_value v, const tn_resample *at,
                          const tn_loc *loc)
 {
+    const tn_resample_attr *a = &at->a;
     bool nearest = name_index(methods, a->method) == NEAREST;
-    tn_value in[2] = {v};
+    tn_value in[3] = {v, at->how};
     if (!v.def)
         return v;
-    if (!nearest && needs_weights(a)) {
+    if (nearest)
+        return tn_val(tn_make_call(g, r, before, &tn_op_image_nearest, at->how.def ? 2 : 1, in, a, loc));
+    if (needs_weights(a)) {
         tn_resample_attr w = *a;
         w.extent = tn_dims_make(g->arena, 1, &tn_value_type(v)->dim[a->axis]);
-        bool known = w.extent.at[0]->kind == TN_E_INT &&
-                     w.size.at[0]->kind == TN_E_INT; /* else the data brings symbols */
-        in[1] = tn_val(tn_make_call(g, r, before, &tn_op_image_weights, known ? 0 : 1, &v, &w, loc));
+        bool known = w.extent.at[0]->kind == TN_E_INT && w.size.at[0]->kind == TN_E_INT;
+        int n = at->how.def ? 2 : known ? 0 : 1; /* the data brings symbols */
+        in[1] = tn_val(tn_make_call(g, r, before, &tn_op_image_weights, n, in, &w, loc));
         if (!in[1].def)
             return in[1];
+    } else {
+        in[1] = (tn_value){0};
     }
-    return tn_val(tn_make_call(g, r, before, nearest ? &tn_op_image_nearest : &tn_op_image_resample,
-                               in[1].def ? 2 : 1, in, a, loc));
+    in[2] = at->how;
+    return tn_val(tn_make_call(g, r, before, &tn_op_image_resample,
+                               in[2].def   ? 3
+                               : in[1].def ? 2
+                                           : 1,
+                               in, a, loc));
 }
 
 tn_value tn_make_resample(tn_graph *g, tn_region *r, tn_node *before, tn_value v, int n,
-                          const tn_resample_attr at[], const tn_loc *loc)
+                          const tn_resample at[], const tn_loc *loc)
 {
-    tn_resample_attr a[TN_RULE_MAX_RANK];
+    tn_resample x[TN_RULE_MAX_RANK];
     const tn_type *type = tn_value_type(v);
-    bool nearest = n > 0 && name_index(methods, at[0].method) == NEAREST, done[TN_RULE_MAX_RANK] = {false};
+    bool nearest = n > 0 && name_index(methods, at[0].a.method) == NEAREST, done[TN_RULE_MAX_RANK] = {false};
     tn_cast_attr to_wide = {TN_F32}, back = {type->dtype};
     bool rounds = false; /* filtered integers, as ONNX has it */
     TN_ASSERT(n <= TN_RULE_MAX_RANK);
     bool casts = !nearest && !tn_dtype_eq(type->dtype, TN_F32) && !tn_dtype_eq(type->dtype, TN_F64);
     for (int i = 0; i < n; i++) {
-        a[i] = at[i];
-        a[i].size = tn_dims_make(g->arena, 1, at[i].size.at);
-        if (a[i].scale == 0 && a[i].axis >= 0 && a[i].axis < type->n)
-            a[i].scale = exact_scale(g, type->dim[a[i].axis], a[i].size.at[0]);
-        done[i] = is_identity(&a[i], type);
+        x[i] = at[i];
+        tn_resample_attr *a = &x[i].a;
+        a->size = tn_dims_make(g->arena, 1, at[i].a.size.at);
+        if (a->scale == 0 && a->axis >= 0 && a->axis < type->n && !x[i].how.def)
+            a->scale = exact_scale(g, type->dim[a->axis], a->size.at[0]);
+        done[i] = is_identity(a, type) && !x[i].how.def;
     }
     if (casts)
         v = call1(g, r, before, &tn_op_cast, &to_wide, v, loc);
     for (int pass = 0; pass < 2; pass++) /* shrinking axes, then growing ones from the last */
         for (int i = n - 1; i >= 0; i--) {
-            if (done[i] || (pass == 0 && !(a[i].scale < 1)))
+            if (done[i] || (pass == 0 && !(x[i].a.scale < 1)))
                 continue;
             done[i] = true;
-            rounds = rounds || (a[i].antialias && tn_dtype_is_int(type->dtype));
-            v = resample(g, r, before, v, &a[i], loc);
+            rounds = rounds || (x[i].a.antialias && tn_dtype_is_int(type->dtype));
+            v = resample(g, r, before, v, &x[i], loc);
         }
     if (rounds && v.def)
         v = call1(g, r, before, &tn_op_round, NULL, v, loc);
@@ -598,18 +659,18 @@ static tn_status resize_infer(tn_graph *g, tn_node *n)
 static tn_status resize_expand(tn_graph *g, tn_node *n, tn_value out[])
 {
     const tn_resize_attr *a = n->attr;
-    tn_resample_attr at[3];
+    tn_resample at[3];
     int dims = n_spatial(n);
     bool unset = !a->rounding_method || !a->rounding_method[0];
     for (int i = 0; i < dims; i++)
-        at[i] = (tn_resample_attr){.axis = 2 + i,
-                                   .size = {1, &a->size.at[i]},
-                                   .method = a->method,
-                                   .coordinate_transformation_mode = a->coordinate_transformation_mode,
-                                   .rounding_method = unset ? "round" : a->rounding_method,
-                                   .cubic_alpha = a->cubic_alpha,
-                                   .cubic_exclude = a->cubic_exclude != 0,
-                                   .roi_end = 1};
+        at[i] = (tn_resample){.a = {.axis = 2 + i,
+                                    .size = {1, &a->size.at[i]},
+                                    .method = a->method,
+                                    .coordinate_transformation_mode = a->coordinate_transformation_mode,
+                                    .rounding_method = unset ? "round" : a->rounding_method,
+                                    .cubic_alpha = a->cubic_alpha,
+                                    .cubic_exclude = a->cubic_exclude != 0,
+                                    .roi_end = 1}};
     out[0] = tn_make_resample(g, n->owner, n, tn_in(n, 0), dims, at, n->loc);
     return out[0].def ? TN_OK : TN_FAIL;
 }

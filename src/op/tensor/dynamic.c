@@ -72,6 +72,11 @@ static void dyn_reshape_compute(tn_te *te, const tn_node *n, tn_tensor *const in
 {
     const tn_expr *index[TN_RULE_MAX_RANK];
     tn_tensor *t = out[0] = tn_rule_out(te, n, 0, "reshape", "injective", NULL);
+    for (int i = 0; i < in[0]->ndim; i++)
+        if (tn_is_value(in[0]->dim[i], 0)) { /* nothing to read; nothing is asked for either */
+            tn_te_define(te, t, tn_const(te->pool, t->dtype, 0));
+            return;
+        }
     tn_rule_reshape_index(te, in[0]->ndim, in[0]->dim, t, index);
     tn_te_define(te, t, tn_at(te, in[0], in[0]->ndim, index));
 }

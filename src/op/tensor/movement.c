@@ -96,15 +96,29 @@ static const tn_expr *cut_off(tn_pool *p, const tn_expr *width)
     return tn_max(p, tn_sub(p, tn_idx(p, 0), width), tn_idx(p, 0));
 }
 
+static tn_status check_mode(tn_graph *g, const tn_node *n, const char *mode)
+{
+    for (int i = 0; i < 4; i++)
+        if (mode && strcmp(mode, pad_modes[i]) == 0)
+            return TN_OK;
+    return tn_rule_fail(g, n, "op-E007", "unknown pad_mode \"%s\"; use constant, edge, reflect or wrap",
+                        mode ? mode : "None");
+}
+
+/* Operand i, where it is given, is the padding value. */
+static tn_status check_value(tn_graph *g, const tn_node *n, int i)
+{
+    const tn_type *value;
+    if (n->nin <= i || !n->in[i].def)
+        return TN_OK;
+    TN_TRY(tn_rule_tensor(g, n, i, 0, &value));
+    return tn_rule_same_dtype(g, n, i);
+}
+
 static tn_status pad_mode(tn_graph *g, const tn_node *n, const tn_type *t)
 {
     const tn_pad_attr *a = n->attr;
-    bool known = false;
-    for (int i = 0; i < 4; i++)
-        known |= a->pad_mode && strcmp(a->pad_mode, pad_modes[i]) == 0;
-    if (!known)
-        return tn_rule_fail(g, n, "op-E007", "unknown pad_mode \"%s\"; use constant, edge, reflect or wrap",
-                            a->pad_mode ? a->pad_mode : "None");
+    TN_TRY(check_mode(g, n, a->pad_mode));
     for (int i = 0; i < t->n && a->pad_mode[0] != 'c'; i++) {
         const tn_expr *before = a->pad_width.at[2 * i], *after = a->pad_width.at[2 * i + 1],
                       *left = t->dim[i];
@@ -121,13 +135,10 @@ static tn_status pad_mode(tn_graph *g, const tn_node *n, const tn_type *t)
 static tn_status pad_infer(tn_graph *g, tn_node *n)
 {
     const tn_pad_attr *a = n->attr;
-    const tn_type *t, *value;
+    const tn_type *t;
     const tn_expr *dim[TN_RULE_MAX_RANK];
     TN_TRY(tn_rule_tensor(g, n, 0, -1, &t));
-    if (n->nin > 1 && n->in[1].def) {
-        TN_TRY(tn_rule_tensor(g, n, 1, 0, &value));
-        TN_TRY(tn_rule_same_dtype(g, n, 1));
-    }
+    TN_TRY(check_value(g, n, 1));
     if (a->pad_width.n != 2u * t->n)
         return tn_rule_fail(g, n, "op-E007",
                             "pad_width has %u entries; two for each dimension of %s are expected",
@@ -183,31 +194,44 @@ static const tn_expr *wrapped(tn_pool *p, const tn_expr *at, const tn_expr *exte
     return tn_add(p, continued(p, 'w', at, left, w), first);
 }
 
-static void pad_compute(tn_te *te, const tn_node *n, tn_tensor *const in[], tn_tensor *out[])
+/* The result as t, which moves w[i] over axis i of the data; value: what surrounds it. */
+static void padded(tn_te *te, tn_tensor *t, const tn_tensor *data, const tn_window w[], char mode,
+                   const tn_expr *value)
 {
-    const tn_pad_attr *a = n->attr;
     tn_pool *p = te->pool;
     const tn_expr *index[TN_RULE_MAX_RANK], *inside = NULL;
-    tn_tensor *t = out[0] = tn_rule_out(te, n, 0, "pad", "injective", NULL);
     for (int i = 0; i < t->ndim; i++) {
-        tn_window w = {.stride = 1,
-                       .dilation = 1,
-                       .before = a->pad_width.at[2 * i],
-                       .after = a->pad_width.at[2 * i + 1]};
-        index[i] = tn_rule_window_index(p, t->axis[i], tn_idx(p, 0), &w);
-        const tn_expr *here = tn_rule_window_inside(p, index[i], in[0]->dim[i], &w);
-        if (here && a->pad_mode[0] == 'w')
-            index[i] = wrapped(p, index[i], in[0]->dim[i], &w);
-        else if (here && a->pad_mode[0] != 'c')
-            index[i] = continued(p, a->pad_mode[0], index[i], in[0]->dim[i], &w);
+        index[i] = tn_rule_window_index(p, t->axis[i], tn_idx(p, 0), &w[i]);
+        const tn_expr *here = tn_rule_window_inside(p, index[i], data->dim[i], &w[i]);
+        if (here && mode == 'w')
+            index[i] = wrapped(p, index[i], data->dim[i], &w[i]);
+        else if (here && mode != 'c')
+            index[i] = continued(p, mode, index[i], data->dim[i], &w[i]);
         else
             inside = tn_rule_both(p, inside, here);
     }
-    const tn_expr *fill = n->nin > 1 && in[1]          ? tn_at(te, in[1], 0, NULL)
-                          : tn_dtype_is_bool(t->dtype) ? tn_bool(p, a->pad_value != 0)
-                                                       : tn_const(p, t->dtype, a->pad_value);
     tn_te_define(
-        te, t, inside ? tn_at_if(te, in[0], t->ndim, index, inside, fill) : tn_at(te, in[0], t->ndim, index));
+        te, t, inside ? tn_at_if(te, data, t->ndim, index, inside, value) : tn_at(te, data, t->ndim, index));
+}
+
+static const tn_expr *pad_value(tn_te *te, const tn_tensor *operand, tn_dtype t, double v)
+{
+    return operand               ? tn_at(te, operand, 0, NULL)
+           : tn_dtype_is_bool(t) ? tn_bool(te->pool, v != 0)
+                                 : tn_const(te->pool, t, v);
+}
+
+static void pad_compute(tn_te *te, const tn_node *n, tn_tensor *const in[], tn_tensor *out[])
+{
+    const tn_pad_attr *a = n->attr;
+    tn_window w[TN_RULE_MAX_RANK];
+    tn_tensor *t = out[0] = tn_rule_out(te, n, 0, "pad", "injective", NULL);
+    for (int i = 0; i < t->ndim; i++)
+        w[i] = (tn_window){.stride = 1,
+                           .dilation = 1,
+                           .before = a->pad_width.at[2 * i],
+                           .after = a->pad_width.at[2 * i + 1]};
+    padded(te, t, in[0], w, a->pad_mode[0], pad_value(te, n->nin > 1 ? in[1] : NULL, t->dtype, a->pad_value));
 }
 
 static tn_status pad_simplify(tn_graph *g, tn_node *n, tn_value *out)
@@ -252,6 +276,50 @@ const tn_op tn_op_nn_pad = {
     .nin = 2, .min_in = 1, .nout = 1, .flags = TN_OP_INDEX_MAP, .fuse = TN_FUSE_INJECTIVE, .in_name = pad_in,
     .infer = pad_infer, .compute = pad_compute, .simplify = pad_simplify, .permute = pad_permute,
     .to_static = pad_to_static,
+};
+/* clang-format on */
+
+/* ---- dyn.pad: widths before each dimension are data, extents of the result are bound. Modes other than constant need
+ * elements to go on with, which was checked. ---- */
+
+static tn_status dyn_pad_infer(tn_graph *g, tn_node *n)
+{
+    const tn_dyn_pad_attr *a = n->attr;
+    const tn_type *t, *before;
+    TN_TRY(tn_rule_tensor(g, n, 0, -1, &t));
+    TN_TRY(tn_rule_tensor(g, n, 1, 1, &before));
+    TN_TRY(check_value(g, n, 2));
+    TN_TRY(check_mode(g, n, a->pad_mode));
+    if (!tn_dtype_is_int(before->dtype) || !tn_is_value(before->dim[0], t->n) || a->extent.n != t->n)
+        return tn_rule_fail(g, n, "op-E007",
+                            "before and extent must have an integer for each dimension of %s",
+                            tn_rule_type_text(g, t));
+    return tn_rule_result(g, n, 0, t->dtype, t->n, a->extent.at);
+}
+
+static void dyn_pad_compute(tn_te *te, const tn_node *n, tn_tensor *const in[], tn_tensor *out[])
+{
+    const tn_dyn_pad_attr *a = n->attr;
+    tn_pool *p = te->pool;
+    tn_window w[TN_RULE_MAX_RANK];
+    tn_tensor *t = out[0] = tn_rule_out(te, n, 0, "pad", "injective", NULL);
+    for (int i = 0; i < t->ndim; i++) {
+        const tn_expr *before = tn_cast(p, TN_IDX, tn_at1(te, in[1], tn_idx(p, i)));
+        const tn_expr *more = tn_sub(p, t->dim[i], in[0]->dim[i]);
+        w[i] = (tn_window){.stride = 1, .dilation = 1, .before = before, .after = tn_sub(p, more, before)};
+    }
+    padded(te, t, in[0], w, a->pad_mode[0], pad_value(te, n->nin > 2 ? in[2] : NULL, t->dtype, a->pad_value));
+}
+
+/* clang-format off */
+static const char *const dyn_pad_in[] = {"data", "before", "pad_value"};
+static const tn_attr_field dyn_pad_fields[] = TN_ATTR_TABLE(tn_dyn_pad_attr, TN_DYN_PAD_ATTRS);
+
+const tn_op tn_op_dyn_pad = {
+    .name = "dyn.pad", .doc = "nn.pad whose widths are data, the extents of its result bound.",
+    .attr_size = sizeof(tn_dyn_pad_attr), .attr = dyn_pad_fields,
+    .nin = 3, .min_in = 2, .nout = 1, .fuse = TN_FUSE_OPAQUE, .in_name = dyn_pad_in,
+    .infer = dyn_pad_infer, .compute = dyn_pad_compute,
 };
 /* clang-format on */
 

@@ -41,6 +41,12 @@ TN_ATTR_STRUCT(tn_transpose_attr, TN_TRANSPOSE_ATTRS);
          "or \"edge\" (the nearest element), \"reflect\" (mirrored at the ends), \"wrap\" (the other end)")
 TN_ATTR_STRUCT(tn_pad_attr, TN_PAD_ATTRS);
 
+#define TN_DYN_PAD_ATTRS(ATTR, s) \
+    ATTR(s, DIMS, extent,    NULL,           "extents of the result") \
+    ATTR(s, F64,  pad_value, "0",            "the padding value, unless it is an operand") \
+    ATTR(s, STR,  pad_mode,  "\"constant\"", "as of nn.pad")
+TN_ATTR_STRUCT(tn_dyn_pad_attr, TN_DYN_PAD_ATTRS);
+
 #define TN_CONCATENATE_ATTRS(ATTR, s) TN_AXIS_ATTRS(ATTR, s, "0", "the axis along which they are concatenated")
 
 /* begin, end: clipped by infer where they and the extent are numbers */
