@@ -180,7 +180,7 @@ static void find_roots(tn_maker *m, const tn_region *r)
             find_roots(m, n->region[i]);
         if (tn_group_fn(n) && tn_group_renames(n))
             set_root(m, n, 0, tn_in(n, 1));
-        else if (n->op == &tn_op_bind_extent)
+        else if (n->op == &tn_op_bind_extent || n->op == &tn_op_match_shape)
             set_root(m, n, 0, tn_in(n, 0));
         else if (n->op == &tn_op_tuple_get)
             root_field(m, n);

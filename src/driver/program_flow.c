@@ -5,6 +5,7 @@
  *                     computed in the join's slot.
  *   fail              FAIL
  *   bind_extent       a BIND_SLOT for each new symbol, a CHECK for every other entry
+ *   match_shape       SET and CHECK for each extent that may differ; its value is the operand's
  *
  * A place that binds symbols ends in PLAN of a new segment: from there on slots of these sizes have memory.
  */
@@ -319,6 +320,30 @@ static tn_status add_bind(tn_maker *m, const tn_node *n)
     return TN_OK;
 }
 
+/* ---- match_shape ---- */
+
+/* Each extent that is not known to be right is written to a slot and compared there. */
+static void add_match(tn_maker *m, const tn_node *n)
+{
+    const tn_type *had = tn_in_type(n, 0), *is = n->type[0];
+    uint32_t slot = UINT32_MAX;
+    for (int d = 0; d < had->n; d++) {
+        if (program_same_bytes(m, had->dim[d], is->dim[d]))
+            continue;
+        slot = slot == UINT32_MAX ? scalar_slot(m, TN_I64) : slot;
+        tn_buf b = {0};
+        tn_buf_printf(&b, "dimension %d, ", d);
+        tn_expr_print(had->dim[d], NULL, &b);
+        uint32_t set[2] = {slot, add_size(m, had->dim[d])}, check[3] = {slot, 0, add_size(m, is->dim[d])};
+        program_use(m, slot);
+        program_add_inst(m, TN_INST_SET, 0, 2, set, where(n));
+        program_use(m, slot);
+        program_add_inst(m, TN_INST_CHECK, add_text(m, tn_arena_strdup(&m->b->arena, tn_buf_cstr(&b))), 3,
+                         check, where(n));
+        tn_buf_deinit(&b);
+    }
+}
+
 /* ---- reshapes ---- */
 
 /* The run ends unless a and b, bytes of one value read as two types, are equal. */
@@ -373,6 +398,8 @@ tn_status program_region(tn_maker *m, const tn_region *r)
             TN_TRY(add_loop(m, n));
         } else if (n->op == &tn_op_bind_extent) {
             TN_TRY(add_bind(m, n));
+        } else if (n->op == &tn_op_match_shape) {
+            add_match(m, n);
         } else if (n->op == &tn_op_fail) {
             program_add_inst(m, TN_INST_FAIL, add_text(m, ((const tn_fail_attr *)n->attr)->message), 0, NULL,
                              where(n));

@@ -28,6 +28,7 @@ void tn_graph_deinit(tn_graph *g)
     for (size_t i = 0; i < g->blob.n; i++)
         if (g->blob.at[i]->release)
             g->blob.at[i]->release(g->blob.at[i]);
+    tn_vec_deinit(&g->assumed);
     tn_vec_deinit(&g->metadata);
     tn_vec_deinit(&g->blob);
     tn_map_deinit(&g->named);

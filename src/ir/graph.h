@@ -71,6 +71,10 @@ typedef struct tn_symbol_info {
     bool told;
 } tn_symbol_info;
 
+typedef struct tn_assumption {
+    const tn_expr *from, *is;
+} tn_assumption;
+
 typedef struct tn_function {
     const char *name; /* "main" */
     tn_region *body;
@@ -90,6 +94,9 @@ typedef struct tn_graph { /* a module */
     /* a model of one function is being read: operators find out what symbols of its inputs are */
     bool wants_shapes; /* the import failed since an extent is symbolic: a fixed one may help */
     bool settles;
+    /* while a node is inferred, with `assumes`: extents that must be equal for it, which only the run can check */
+    bool assumes;
+    tn_vec(tn_assumption) assumed;
     tn_map named;             /* interned name of a symbol -> its number, of those looked up so far */
     tn_strmap fresh;          /* prefix -> the number that its next new symbol may have */
     const char **result_name; /* what the model calls the results of @main */

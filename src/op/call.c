@@ -57,6 +57,24 @@ static tn_status check_inputs(tn_graph *g, const tn_node *n)
     return TN_OK;
 }
 
+/* While a model is read, extents that only the run can compare are taken to be equal, and n's operands changed to say
+ * so; then n is inferred anew. */
+static tn_status infer(tn_graph *g, tn_node *n)
+{
+    enum { ROUNDS = 8 };
+    for (int round = 0; g->settles && round < ROUNDS; round++) {
+        g->assumed.n = 0;
+        g->assumes = true;
+        tn_status s = n->op->infer(g, n);
+        g->assumes = false;
+        if (s != TN_OK || !g->assumed.n)
+            return s;
+        if (!tn_rule_match(g, n))
+            break;
+    }
+    return n->op->infer(g, n); /* which says what is wrong */
+}
+
 tn_status tn_infer_node(tn_graph *g, tn_node *n)
 {
     TN_TRY(check_inputs(g, n));
@@ -65,7 +83,7 @@ tn_status tn_infer_node(tn_graph *g, tn_node *n)
     const tn_type **had = TN_NEW_N(g->arena, const tn_type *, n->nout);
     if (n->nout)
         memcpy(had, n->type, n->nout * sizeof *had);
-    TN_TRY(n->op->infer(g, n));
+    TN_TRY(infer(g, n));
     /* The layout of a result is what a pass decided, not what a relation says. */
     for (int i = 0; i < n->nout; i++) {
         const tn_type *t = n->type[i];

@@ -4,12 +4,14 @@
  * operators whose operands must agree tell what the symbols of the model's inputs are: a number where one meets a
  * number, one symbol where two meet, at most 64 where T meets min(T, 64). Only what runs whenever the model does tells
  * that, so no node of a branch. Once the model is read, tn_relay_settle writes it into its types, so the run checks it
- * where it takes the inputs. Everything else that cannot be proved is an error that names both extents; in a broadcast,
- * it is looked at in the run (tn_rule_require_equal).
+ * where it takes the inputs. What can be neither proved nor settled nor ruled out is left to the run: the operands that
+ * have the extent in their shape pass through a match_shape, which says what it must be. In a broadcast, the kernel
+ * looks at it (tn_rule_require_equal).
  */
 #include "op/rule.h"
 
 #include "base/size.h"
+#include "op/control/control.h"
 
 const tn_expr *tn_simplify_extent(tn_graph *g, const tn_expr *e)
 {
@@ -116,7 +118,7 @@ static bool settle_limit(tn_graph *g, const tn_node *n, const tn_expr *a, const 
     return true;
 }
 
-bool tn_rule_agree(tn_graph *g, const tn_node *n, const tn_expr *a, const tn_expr *b)
+bool tn_rule_settled(tn_graph *g, const tn_node *n, const tn_expr *a, const tn_expr *b)
 {
     a = tn_simplify_extent(g, a);
     b = tn_simplify_extent(g, b);
@@ -124,7 +126,7 @@ bool tn_rule_agree(tn_graph *g, const tn_node *n, const tn_expr *a, const tn_exp
            settle_limit(g, n, b, a);
 }
 
-/* ---- broadcasting ---- */
+/* ---- what the run checks ---- */
 
 /* Of two extents that are equal, the one that says more. */
 static const tn_expr *plainer(const tn_expr *a, const tn_expr *b)
@@ -134,6 +136,73 @@ static const tn_expr *plainer(const tn_expr *a, const tn_expr *b)
     return a->kind == TN_E_SYM || b->kind != TN_E_SYM ? a : b;
 }
 
+static bool never_equal(tn_graph *g, const tn_expr *a, const tn_expr *b)
+{
+    return tn_is_value(tn_simplify_extent(g, tn_eq(g->pool, a, b)), 0);
+}
+
+static bool assume(tn_graph *g, const tn_expr *a, const tn_expr *b)
+{
+    tn_affine zero;
+    a = tn_simplify_extent(g, a);
+    b = tn_simplify_extent(g, b);
+    const tn_expr *is = plainer(a, b), *from = is == a ? b : a;
+    if (!g->assumes || never_equal(g, a, b))
+        return false;
+    if (tn_affine_of(g->pool, tn_sub(g->pool, a, b), &zero) && zero.n == 1 &&
+        zero.term[0].atom->kind == TN_E_SYM) { /* k * s + c = 0 */
+        if (zero.c % zero.term[0].coef != 0)
+            return false;
+        from = zero.term[0].atom;
+        is = tn_idx(g->pool, -(zero.c / zero.term[0].coef));
+    }
+    tn_vec_push(&g->assumed, ((tn_assumption){from, is}));
+    return true;
+}
+
+bool tn_rule_agree(tn_graph *g, const tn_node *n, const tn_expr *a, const tn_expr *b)
+{
+    return tn_rule_settled(g, n, a, b) || assume(g, a, b);
+}
+
+/* e with what is assumed of it. */
+static const tn_expr *assumed(tn_graph *g, const tn_expr *e)
+{
+    for (size_t i = 0; i < g->assumed.n; i++) {
+        const tn_assumption *a = &g->assumed.at[i];
+        e = a->from->nsrc == 0 ? tn_subst(g->pool, e, 1, &a->from, &a->is) : e == a->from ? a->is : e;
+        e = tn_simplify_extent(g, e);
+    }
+    return e;
+}
+
+bool tn_rule_match(tn_graph *g, tn_node *n)
+{
+    bool changed = false;
+    for (int i = 0; i < n->nin; i++) {
+        const tn_type *t = n->in[i].def ? tn_in_type(n, i) : NULL;
+        if (!t || t->kind != TN_T_TENSOR)
+            continue;
+        const tn_expr **dim = TN_NEW_N(g->arena, const tn_expr *, t->n);
+        bool same = true;
+        for (int d = 0; d < t->n; d++) {
+            const tn_expr *had = tn_simplify_extent(g, t->dim[d]);
+            dim[d] = assumed(g, had);
+            same = same && dim[d] == had;
+        }
+        tn_match_shape_attr a = {tn_dims_make(g->arena, t->n, dim)};
+        tn_value v = tn_in(n, i);
+        tn_node *m = same ? NULL : tn_make_call(g, n->owner, n, &tn_op_match_shape, 1, &v, &a, n->loc);
+        for (int j = i; m && j < n->nin; j++)
+            if (tn_value_eq(tn_in(n, j), v))
+                tn_use_set(g, &n->in[j], tn_val(m));
+        changed = changed || m;
+    }
+    return changed;
+}
+
+/* ---- broadcasting ---- */
+
 /* One dimension of a broadcast; NULL if a and b do not fit. */
 static const tn_expr *broadcast_dim(tn_graph *g, const tn_node *n, const tn_expr *a, const tn_expr *b)
 {
@@ -141,10 +210,9 @@ static const tn_expr *broadcast_dim(tn_graph *g, const tn_node *n, const tn_expr
     b = tn_simplify_extent(g, b);
     if (tn_is_value(a, 1) || tn_is_value(b, 1))
         return tn_is_value(a, 1) ? b : a;
-    if (tn_rule_agree(g, n, a, b))
+    if (tn_rule_settled(g, n, a, b))
         return tn_simplify_extent(g, plainer(a, b));
-    const tn_expr *equal = tn_simplify_extent(g, tn_eq(g->pool, a, b));
-    return tn_is_value(equal, 0) ? NULL : plainer(a, b);
+    return never_equal(g, a, b) ? NULL : plainer(a, b);
 }
 
 tn_status tn_infer_broadcast(tn_graph *g, const tn_node *n, const tn_type *a, const tn_type *b, tn_dtype t,

@@ -31,7 +31,11 @@ const char *tn_rule_in_name(tn_graph *g, const tn_node *n, int i);
 /* ---- dimensions ---- */
 bool tn_rule_dim_eq(tn_graph *g, const tn_expr *a, const tn_expr *b);
 /* Extents that must be equal: are they, or may they be taken to be, as an input of the model then is (extent.c)? */
+bool tn_rule_settled(tn_graph *g, const tn_node *n, const tn_expr *a, const tn_expr *b);
+/* The same, or has the run to check it? Then n's operands come to have these extents (tn_infer_node). */
 bool tn_rule_agree(tn_graph *g, const tn_node *n, const tn_expr *a, const tn_expr *b);
+/* Gives n's operands the extents that g->assumed says, by match_shape; false: none has such an extent. */
+bool tn_rule_match(tn_graph *g, tn_node *n);
 /* An attribute that is one extent; numbers must be in [0, 2^31). */
 TN_WARN_UNUSED tn_status tn_rule_extent(tn_graph *g, const tn_node *n, const char *name, tn_dims at,
                                         const tn_expr **out);

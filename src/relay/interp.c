@@ -496,6 +496,21 @@ static tn_status eval_bind_extent(interp *p, const tn_node *n, value *in, value 
     return TN_OK;
 }
 
+static tn_status eval_match_shape(interp *p, const tn_node *n, value *in, value **out)
+{
+    const tn_dims e = ((const tn_match_shape_attr *)n->attr)->extents;
+    int64_t want = 0;
+    for (uint32_t d = 0; d < e.n; d++) {
+        TN_TRY(interp_dim(p, e.at[d], n, &want));
+        if (in->t.dim[d] != want)
+            return tn_error(p->g->ctx, "relay-E203", interp_where(n),
+                            "an extent is %lld, but must be %lld (dimension %u)", (long long)in->t.dim[d],
+                            (long long)want, (unsigned)d);
+    }
+    *out = value_retain(in);
+    return TN_OK;
+}
+
 /* ---- nodes and regions ---- */
 
 static tn_status eval_with(interp *p, tn_node *n, value *in[], value *out[])
@@ -519,6 +534,8 @@ static tn_status eval_with(interp *p, tn_node *n, value *in[], value *out[])
         return eval_loop(p, n, in, out);
     if (tn_op_is(n, &tn_op_bind_extent))
         return eval_bind_extent(p, n, in[0], &out[0]);
+    if (tn_op_is(n, &tn_op_match_shape))
+        return eval_match_shape(p, n, in[0], &out[0]);
     if (tn_op_is(n, &tn_op_fail)) {
         return tn_error(p->g->ctx, "relay-E211", interp_where(n), "%s",
                         ((const tn_fail_attr *)n->attr)->message);

@@ -41,8 +41,9 @@ static void annotate(parser *p, const pval *v, uint32_t first)
         return;
     p->annot_used = s;
     const char *source = tn_annot_source(p->g->ctx, s, n);
-    if (source)
-        v->v.def->loc = parse_loc(p, v->line, v->col, source);
+    const tn_loc *had = v->v.def->loc, *loc = source ? parse_loc(p, v->line, v->col, source) : had;
+    for (tn_node *d = v->v.def; d && d->loc == had && loc != had; d = d->prev) /* with its match_shapes */
+        d->loc = loc;
 }
 
 /* A node of op over in[], typed; bad after an error. */

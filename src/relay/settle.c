@@ -1,6 +1,8 @@
 /* Symbols that turn out to be other extents: replaced in the types and attributes of a region. Linear in its nodes. */
 #include "relay/relay.h"
 
+#include "op/control/control.h"
+
 typedef struct {
     tn_graph *g;
     uint32_t n;
@@ -120,6 +122,20 @@ static void tell(tn_graph *g, const tn_symbol_info *s)
             d, s->name, x->name, d2, s->is->u.s, y->name);
 }
 
+/* What a match_shape checks may be known by now. */
+static void drop_matches(tn_graph *g, tn_region *r)
+{
+    for (tn_node *n = r->first, *next; n; n = next) {
+        next = n->next;
+        for (int i = 0; i < n->nregion; i++) /* depth: bounded by the readers */
+            drop_matches(g, n->region[i]);
+        if (!tn_op_is(n, &tn_op_match_shape) || !tn_type_eq(tn_in_type(n, 0), n->type[0]))
+            continue;
+        tn_value_replace(g, tn_val(n), tn_in(n, 0));
+        tn_node_remove(g, n);
+    }
+}
+
 tn_status tn_relay_settle(tn_graph *g)
 {
     renaming s = found(g);
@@ -129,5 +145,8 @@ tn_status tn_relay_settle(tn_graph *g)
             tell(g, &g->symbol[i]);
     if (s.n && g->func)
         rename_region(&s, g->func->body);
-    return tn_relay_infer(g);
+    TN_TRY(tn_relay_infer(g));
+    for (tn_function *f = g->func; f; f = f->next)
+        drop_matches(g, f->body);
+    return TN_OK;
 }

@@ -41,11 +41,13 @@ def tensor(name, dtype, shape, data=None, external=None):
     return out if data is None else out + field(9, data)
 
 
-def node(op, inputs, outputs, domain="", graph=None, **ints):
+def node(op, inputs, outputs, domain="", **attributes):
+    """Attributes are integers and graphs."""
     out = fields(1, inputs) + fields(2, outputs) + field(4, op) + field(7, domain)
-    for k, v in ints.items():
-        out += field(5, field(1, k) + field(3, v) + field(20, 2))
-    return out + (field(5, field(1, "body") + field(6, graph) + field(20, 5)) if graph else b"")
+    for k, v in attributes.items():
+        kind = (6, 5) if isinstance(v, bytes) else (3, 2)
+        out += field(5, field(1, k) + field(kind[0], v) + field(20, kind[1]))
+    return out
 
 
 def graph(nodes, inputs, outputs, tensors=()):
@@ -92,8 +94,24 @@ def loop():
     body = graph([node("Not", ["c"], ["d"]), node("Identity", ["a"], ["b"]), node("Identity", ["a"], ["s"])],
                  [value("i", INT64, []), value("c", BOOL, []), value("a", FLOAT, [4])],
                  [value("d", BOOL, []), value("b", FLOAT, [4]), value("s", FLOAT, [4])])
-    return model(graph([node("Loop", ["", "go", "x"], ["z", "y"], graph=body)],
+    return model(graph([node("Loop", ["", "go", "x"], ["z", "y"], body=body)],
                        [value("go", BOOL, []), X], [value("y", FLOAT, ["k", 4])]))
+
+
+def ranks():
+    """An If whose branches differ in rank, as exporters write Squeeze; what follows it is typed for each of them."""
+    squeeze = graph([node("Squeeze", ["x", "axis"], ["s"])], [], [value("s", FLOAT, ["c"])])
+    keep = graph([node("Identity", ["x"], ["k"])], [], [value("k", FLOAT, ["n", "c"])])
+    nodes = [node("Shape", ["x"], ["shape"]), node("Gather", ["shape", "zero"], ["rows"]),
+             node("Equal", ["rows", "one"], ["single"]), node("Neg", ["x"], ["before"]),
+             node("If", ["single"], ["t"], then_branch=squeeze, else_branch=keep),
+             node("Relu", ["t"], ["u"]), node("ReduceSum", ["u"], ["y"], keepdims=0),
+             node("Add", ["before", "y"], ["z"])]
+    numbers = [tensor("axis", INT64, [1], struct.pack("<q", 0)), tensor("zero", INT64, [], struct.pack("<q", 0)),
+               tensor("one", INT64, [], struct.pack("<q", 1))]
+    return model(graph(nodes, [value("x", FLOAT, ["n", "c"])],
+                       [value("before", FLOAT, ["n", "c"]), value("y", FLOAT, []), value("z", FLOAT, ["n", "c"])],
+                       numbers))
 
 
 def gather(path, rows, columns, offset, marks):
@@ -128,6 +146,7 @@ MODELS = {
     "symbols": lambda path: symbols(),
     "errors": lambda path: errors(),
     "loop": lambda path: loop(),
+    "ranks": lambda path: ranks(),
     "newer": lambda path: model(graph([node("Relu", ["x"], ["y"])], [X], [Y]), opset=99),
     "squeeze": lambda path: model(graph([node("Squeeze", ["x"], ["y"])], [value("x", FLOAT, ["n", 1])],
                                         [value("y", FLOAT, ["n"])])),

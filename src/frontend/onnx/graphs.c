@@ -118,7 +118,7 @@ static void function_body(onnx_import *o, imp_node *c, const onnx_function *fn, 
     o->frame = &f;
     for (size_t i = 0; i < fn->input.n; i++)
         (void)imp_define(im, in[i], arg[i], c->loc);
-    onnx_convert_nodes(o, &fn->node);
+    onnx_convert_nodes(o, &fn->node, fn->output.n, out);
     for (size_t i = 0; i < c->n_out; i++) {
         const imp_value *v = imp_lookup(im, out[i]);
         result[i] = v ? *v : (imp_value){.state = IMP_BAD};
@@ -232,15 +232,34 @@ static void convert(onnx_import *o, const onnx_node *n, const imp_row *row, cons
     imp_end(&c);
 }
 
-void onnx_convert_nodes(onnx_import *o, const tn_pb_array *nodes)
+/* A node may take what is left for itself (onnx_body_and_rest). */
+static void convert_rest(onnx_import *o, onnx_rest *rest)
 {
-    const onnx_node *n = nodes->at;
-    for (size_t i = 0; i < nodes->n; i++) {
+    const onnx_node *n = rest->nodes->at;
+    onnx_rest *outer = o->rest;
+    o->rest = rest;
+    while (rest->at < rest->nodes->n) {
+        size_t i = rest->at++;
         const tn_loc *loc = node_loc(o, &n[i], i);
         if (imp_too_much(&o->im, loc))
-            return;
+            break;
         convert(o, resolved(o, &n[i]), row_of(o, &n[i], loc, false), loc);
     }
+    o->rest = outer;
+}
+
+void onnx_convert_nodes(onnx_import *o, const tn_pb_array *nodes, size_t n_result, const tn_bytes result[])
+{
+    convert_rest(o, &(onnx_rest){nodes, 0, n_result, result});
+}
+
+const tn_bytes *onnx_result_names(onnx_import *o, const onnx_graph *g)
+{
+    const onnx_value_info *v = g->output.at;
+    tn_bytes *name = TN_NEW_N(&o->im.scratch, tn_bytes, g->output.n);
+    for (size_t i = 0; i < g->output.n; i++)
+        name[i] = v[i].name;
+    return name;
 }
 
 const onnx_graph *onnx_attr_graph(imp_node *c, const char *name)
@@ -262,15 +281,14 @@ static void body_constants(imp_model *im, const onnx_graph *g, const tn_loc *loc
 }
 
 /* Values of a graph's outputs; false: one of them failed. */
-static bool body_results(imp_model *im, const onnx_graph *g, const tn_loc *loc, tn_value out[])
+static bool body_results(imp_model *im, size_t n, const tn_bytes name[], const tn_loc *loc, tn_value out[])
 {
-    const onnx_value_info *o = g->output.at;
     bool ok = true;
-    for (size_t i = 0; i < g->output.n; i++) {
-        const imp_value *v = imp_lookup(im, o[i].name);
+    for (size_t i = 0; i < n; i++) {
+        const imp_value *v = imp_lookup(im, name[i]);
         if ((!v || v->state == IMP_UNUSABLE) && !im->stopped)
             (void)tn_error(im->g->ctx, "onnx-E013", loc,
-                           "no supported node computes output \"%s\" of its graph", imp_text(im, o[i].name));
+                           "no supported node computes output \"%s\" of its graph", imp_text(im, name[i]));
         ok = ok && v && v->state == IMP_OK && v->v.def;
         out[i] = v ? v->v : (tn_value){0};
     }
@@ -295,8 +313,30 @@ bool onnx_body(imp_node *c, const onnx_graph *g, tn_region *r, uint32_t n_in, co
     for (uint32_t i = 0; i < n_in; i++)
         (void)imp_define(im, p[i].name, (imp_value){.v = in[i]}, c->loc);
     body_constants(im, g, c->loc);
-    onnx_convert_nodes(onnx_of(c), &g->node);
-    bool ok = body_results(im, g, c->loc, out) && im->g->ctx->n_error == had;
+    const tn_bytes *name = onnx_result_names(onnx_of(c), g);
+    onnx_convert_nodes(onnx_of(c), &g->node, g->output.n, name);
+    bool ok = body_results(im, g->output.n, name, c->loc, out) && im->g->ctx->n_error == had;
+    im->r = outer;
+    imp_leave(im, &outside);
+    return ok;
+}
+
+bool onnx_body_and_rest(imp_node *c, const onnx_graph *g, onnx_rest rest, tn_region *r, tn_value out[])
+{
+    imp_model *im = c->im;
+    tn_region *outer = im->r;
+    tn_value *own = TN_NEW_N(&im->scratch, tn_value, g->output.n);
+    bool ok = onnx_body(c, g, r, 0, NULL, own);
+    if (!ok)
+        return false;
+    size_t had = im->g->ctx->n_error;
+    imp_scope outside = imp_enter(im, false);
+    im->r = r;
+    for (size_t i = 0; i < c->n_out; i++)
+        if (c->out_name[i].n)
+            (void)imp_define(im, c->out_name[i], (imp_value){.v = own[i]}, c->loc);
+    convert_rest(onnx_of(c), &rest);
+    ok = body_results(im, rest.n_result, rest.result, c->loc, out) && im->g->ctx->n_error == had;
     im->r = outer;
     imp_leave(im, &outside);
     return ok;

@@ -117,17 +117,14 @@ static tn_status add_inputs(imp_model *im, const onnx_graph *m)
 static tn_status add_nodes(onnx_import *o)
 {
     onnx_check_nodes(o, &o->model->graph->node);
-    onnx_convert_nodes(o, &o->model->graph->node);
+    onnx_convert_nodes(o, &o->model->graph->node, o->model->graph->output.n,
+                       onnx_result_names(o, o->model->graph));
     return o->im.g->ctx->n_error == o->im.had_errors ? TN_OK : TN_FAIL;
 }
 
-static tn_status add_outputs(imp_model *im, const onnx_graph *m)
+static tn_status add_outputs(onnx_import *o, const onnx_graph *m)
 {
-    const onnx_value_info *v = m->output.at;
-    tn_bytes *name = TN_NEW_N(&im->scratch, tn_bytes, m->output.n);
-    for (size_t i = 0; i < m->output.n; i++)
-        name[i] = v[i].name;
-    return imp_set_results(im, m->output.n, name);
+    return imp_set_results(&o->im, m->output.n, onnx_result_names(o, m));
 }
 
 /* ---- the model ---- */
@@ -197,7 +194,7 @@ static tn_status import(onnx_import *o, const tn_file *file)
     im->had_errors = im->g->ctx->n_error;
     tn_status nodes = add_nodes(o);
     if (nodes == TN_OK)
-        nodes = add_outputs(im, model->graph);
+        nodes = add_outputs(o, model->graph);
     return inputs == TN_OK && nodes == TN_OK ? TN_OK : TN_FAIL;
 }
 

@@ -15,9 +15,17 @@ typedef struct onnx_frame {
     const char *name;
 } onnx_frame;
 
+/* What is left to convert of a graph or function, and what its results are called. */
+typedef struct onnx_rest {
+    const tn_pb_array *nodes;
+    size_t at, n_result;
+    const tn_bytes *result;
+} onnx_rest;
+
 typedef struct onnx_import {
     imp_model im; /* first: an imp_node's model is one */
     const onnx_model *model;
+    onnx_rest *rest;   /* of the innermost graph */
     onnx_frame *frame; /* the function being converted, or NULL */
     tn_map checked;    /* functions whose operators were looked up */
     tn_map none;       /* nodes that stand for empty optional values (ops_sequence.c) */
@@ -38,11 +46,14 @@ extern const imp_format onnx_format; /* all of them, and the ids of diagnostics 
 /* ---- graphs inside the model (graphs.c) ---- */
 /* Looks up all operators of nodes, of graphs inside them and of functions they call; reports what is unknown. */
 void onnx_check_nodes(onnx_import *o, const tn_pb_array *nodes);
-void onnx_convert_nodes(onnx_import *o, const tn_pb_array *nodes);
+void onnx_convert_nodes(onnx_import *o, const tn_pb_array *nodes, size_t n_result, const tn_bytes result[]);
+const tn_bytes *onnx_result_names(onnx_import *o, const onnx_graph *g);
 bool onnx_is_standard(tn_bytes domain); /* ONNX's own operators */
 /* Nodes of a graph that is an attribute, at the end of region r; out: g->output.n values. false: reported. */
 bool onnx_body(imp_node *c, const onnx_graph *g, tn_region *r, uint32_t n_in, const tn_value in[],
                tn_value out[]);
+/* The same, then what is left of the graph around c; out: the values of those results of that graph. */
+bool onnx_body_and_rest(imp_node *c, const onnx_graph *g, onnx_rest rest, tn_region *r, tn_value out[]);
 const onnx_graph *onnx_attr_graph(imp_node *c, const char *name); /* required */
 
 /* ---- sequences (ops_sequence.c) ---- */

@@ -31,7 +31,9 @@ static void discard_regions(imp_node *c, size_t from)
 
 typedef struct branch {
     const onnx_graph *g;
+    const onnx_rest *rest; /* what follows in the graph around, converted with it; or NULL */
     tn_region *r;
+    size_t n_out;
     tn_value *out;
     bool ok;
     const char *why; /* not ok: node and message of its first error */
@@ -52,8 +54,10 @@ static void convert_branch(imp_node *c, branch *b)
     tn_ctx *ctx = c->g->ctx;
     size_t from = ctx->n_diag, regions = c->im->region.n;
     b->r = region_new(c);
-    b->out = TN_NEW_N(c->arena, tn_value, b->g->output.n);
-    b->ok = onnx_body(c, b->g, b->r, 0, NULL, b->out);
+    b->n_out = b->rest ? b->rest->n_result : b->g->output.n;
+    b->out = TN_NEW_N(c->arena, tn_value, b->n_out);
+    b->ok = b->rest ? onnx_body_and_rest(c, b->g, *b->rest, b->r, b->out)
+                    : onnx_body(c, b->g, b->r, 0, NULL, b->out);
     b->why = "";
     for (size_t i = from; i < ctx->n_diag && !b->ok; i++)
         if (ctx->diag[i].severity == TN_ERROR) {
@@ -63,7 +67,7 @@ static void convert_branch(imp_node *c, branch *b)
             break;
         }
     if (b->ok)
-        tn_region_set_results(c->g, b->r, (int)b->g->output.n, b->out);
+        tn_region_set_results(c->g, b->r, (int)b->n_out, b->out);
     else
         discard_regions(c, regions); /* its own, and those of loops and branches in it */
 }
@@ -111,27 +115,25 @@ static void suggest_shapes(imp_node *c, const char *trouble)
     c->bad = true;
 }
 
-static void if_node(imp_node *c, tn_value condition, branch b[2])
+static tn_node *if_node(imp_node *c, tn_value condition, branch b[2])
 {
-    int n = (int)b[!b[0].ok].g->output.n;
+    int n = (int)b[!b[0].ok].n_out;
     for (int i = 0; i < 2; i++)
         onnx_need_tensors(c, "result", b[i].ok ? (size_t)n : 0, b[i].out);
     if (c->bad)
-        return;
+        return NULL;
     tn_if_attr attr = {{0}};
     size_t had = c->g->ctx->n_error;
     tn_node *node = tn_node_new(c->g, c->im->r, NULL, &tn_op_if, 1, &condition, n, &attr, c->loc);
     tn_node_hold(c->g, node, 2, (tn_region *[]){b[0].r, b[1].r});
-    if (tn_infer_node(c->g, node) != TN_OK) {
-        TN_ASSERT(c->g->ctx->n_error > 0);
-        if (c->g->ctx->n_error > had)
-            suggest_shapes(c, "its branches differ");
-        tn_node_remove(c->g, node);
-        c->bad = true;
-        return;
-    }
-    for (int i = 0; i < n && (size_t)i < c->n_out; i++)
-        imp_out(c, (uint32_t)i, (tn_value){node, (uint32_t)i});
+    if (tn_infer_node(c->g, node) == TN_OK)
+        return node;
+    TN_ASSERT(c->g->ctx->n_error > 0);
+    if (c->g->ctx->n_error > had)
+        suggest_shapes(c, "its branches differ");
+    tn_node_remove(c->g, node);
+    c->bad = true;
+    return NULL;
 }
 
 static tn_value bool_scalar(imp_node *c, tn_value v)
@@ -143,31 +145,104 @@ static tn_value bool_scalar(imp_node *c, tn_value v)
     return imp_rank(v) ? imp_reshape(c, v, 0, NULL) : v;
 }
 
-/* Is v computed from the extents of tensors alone? */
-static bool by_shape(tn_value v)
+/* Converts both branches, with errors of one kept until the other one is tried: a branch that cannot be computed ends
+ * the run. false: neither can be. */
+static bool convert_branches(imp_node *c, branch b[2])
 {
-    tn_map seen = {0};
-    tn_vec(const tn_node *) todo = {0};
-    bool only = true;
-    uint64_t at;
-    tn_vec_push(&todo, v.def);
-    while (todo.n && only) {
-        const tn_node *n = tn_vec_pop(&todo);
-        only = !tn_op_is(n, &tn_op_var) && !n->nregion;
-        for (int i = 0; i < n->nin && !tn_op_is(n, &tn_op_shape_of); i++)
-            if (n->in[i].def && !tn_map_get(&seen, tn_map_key(n->in[i].def), &at)) {
-                tn_map_put(&seen, tn_map_key(n->in[i].def), 1);
-                tn_vec_push(&todo, n->in[i].def);
-            }
+    tn_ctx *ctx = c->g->ctx;
+    size_t before = ctx->n_diag, had = ctx->n_error;
+    convert_branch(c, &b[0]);
+    size_t between = ctx->n_diag;
+    if (ctx->n_error > had) {
+        tn_diag *kept = tn_arena_copy(c->arena, ctx->diag + before, (between - before) * sizeof *kept, 8);
+        tn_diag_rewind(ctx, before);
+        convert_branch(c, &b[1]);
+        if (!b[1].ok)
+            for (size_t i = 0; i < between - before; i++)
+                (void)tn_report(ctx, kept[i].severity, kept[i].id, &kept[i].loc, "%s", kept[i].message);
+    } else {
+        convert_branch(c, &b[1]);
     }
-    tn_vec_deinit(&todo);
-    tn_map_deinit(&seen);
-    return only;
+    if ((!b[0].ok && !*b[0].why) || (!b[1].ok && !*b[1].why)) { /* an operand has failed before */
+        c->bad = true;
+        return false;
+    }
+    if (!b[0].ok && !b[1].ok) {
+        suggest_shapes(c, "neither branch can be computed");
+        return false;
+    }
+    if (!b[1].ok)
+        tn_diag_rewind(ctx, between);
+    return true;
+}
+
+/* Results of different ranks or dtypes have no type. */
+static bool untyped(const branch b[2])
+{
+    bool differ = false;
+    for (size_t i = 0; i < b[0].n_out && b[0].ok && b[1].ok && b[0].n_out == b[1].n_out; i++) {
+        const tn_type *x = tn_value_type(b[0].out[i]), *y = tn_value_type(b[1].out[i]);
+        differ |= x->kind == TN_T_TENSOR && y->kind == TN_T_TENSOR &&
+                  (x->n != y->n || !tn_dtype_eq(x->dtype, y->dtype));
+    }
+    return differ;
+}
+
+static bool is_output_of(tn_bytes name, size_t n, const tn_bytes at[])
+{
+    for (size_t i = 0; i < n; i++)
+        if (at[i].n && imp_same(at[i], name))
+            return true;
+    return false;
+}
+
+/* What follows c in its graph, and the results of the graph that c or what follows computes. */
+static onnx_rest take_rest(imp_node *c)
+{
+    onnx_rest *have = onnx_of(c)->rest, rest = *have;
+    const onnx_node *n = rest.nodes->at;
+    tn_bytes *name = TN_NEW_N(&c->im->scratch, tn_bytes, rest.n_result);
+    rest.n_result = 0;
+    for (size_t k = 0; k < have->n_result; k++) {
+        bool computed = is_output_of(have->result[k], c->n_out, c->out_name);
+        for (size_t i = rest.at; i < rest.nodes->n && !computed; i++)
+            computed = is_output_of(have->result[k], n[i].output.n, n[i].output.at);
+        if (computed && !is_output_of(have->result[k], rest.n_result, name))
+            name[rest.n_result++] = have->result[k];
+    }
+    rest.result = name;
+    have->at = have->nodes->n;
+    return rest;
+}
+
+/* Where the branches' results have no common type, each branch goes on to the end of the graph, with its own: the
+ * results of the `if` are those of the graph. */
+static void split(imp_node *c, tn_value condition, branch b[2])
+{
+    onnx_rest rest = take_rest(c);
+    for (int i = 0; i < 2; i++)
+        b[i] = (branch){.g = b[i].g, .rest = &rest};
+    if (!convert_branches(c, b))
+        return;
+    for (int i = 0; i < 2; i++)
+        if (!b[i].ok)
+            make_fail(c, &b[i], i ? "else" : "then");
+    tn_node *n = if_node(c, condition, b);
+    for (size_t k = 0; n && k < rest.n_result; k++) {
+        tn_value v = {n, (uint32_t)k};
+        bool own = false;
+        for (size_t i = 0; i < c->n_out; i++)
+            if (imp_same(c->out_name[i], rest.result[k])) {
+                imp_out(c, (uint32_t)i, v);
+                own = true;
+            }
+        if (!own)
+            (void)imp_define(c->im, rest.result[k], (imp_value){.v = v}, c->loc);
+    }
 }
 
 static void if_(imp_node *c)
 {
-    tn_ctx *ctx = c->g->ctx;
     tn_value condition = bool_scalar(c, imp_in(c, 0));
     branch b[2] = {{.g = onnx_attr_graph(c, "then_branch")}, {.g = onnx_attr_graph(c, "else_branch")}};
     double known;
@@ -182,38 +257,21 @@ static void if_(imp_node *c)
         inline_branch(c, b[known != 0 ? 0 : 1].g);
         return;
     }
-    size_t before = ctx->n_diag, had = ctx->n_error;
-    convert_branch(c, &b[0]);
-    size_t between = ctx->n_diag;
-    if (ctx->n_error > had) { /* its errors are kept until the other one is tried */
-        tn_diag *kept = tn_arena_copy(c->arena, ctx->diag + before, (between - before) * sizeof *kept, 8);
-        tn_diag_rewind(ctx, before);
-        convert_branch(c, &b[1]);
-        if (!b[1].ok)
-            for (size_t i = 0; i < between - before; i++)
-                (void)tn_report(ctx, kept[i].severity, kept[i].id, &kept[i].loc, "%s", kept[i].message);
-    } else {
-        convert_branch(c, &b[1]);
-    }
-    if ((!b[0].ok && !*b[0].why) || (!b[1].ok && !*b[1].why)) { /* an operand has failed before */
-        c->bad = true;
+    size_t regions = c->im->region.n, diagnostics = c->g->ctx->n_diag;
+    if (!convert_branches(c, b))
+        return;
+    if (untyped(b)) {
+        discard_regions(c, regions);
+        tn_diag_rewind(c->g->ctx, diagnostics);
+        split(c, condition, b);
         return;
     }
-    if (!b[0].ok && !b[1].ok) {
-        suggest_shapes(c, "neither branch can be computed");
-        return;
-    }
-    if ((!b[0].ok || !b[1].ok) && by_shape(condition)) {
-        const char *which = b[0].ok ? "else" : "then", *why = b[b[0].ok].why;
-        suggest_shapes(c, tn_arena_printf(c->arena, "its %s branch cannot be computed (%s)", which, why));
-        return;
-    }
-    if (!b[1].ok)
-        tn_diag_rewind(ctx, between);
     for (int i = 0; i < 2; i++)
         if (!b[i].ok)
             make_fail(c, &b[i], i ? "else" : "then");
-    if_node(c, condition, b);
+    tn_node *n = if_node(c, condition, b);
+    for (uint32_t i = 0; n && i < n->nout && i < c->n_out; i++)
+        imp_out(c, i, (tn_value){n, i});
 }
 
 /* ---- loops: each iteration anew, with what is known of it ---- */

@@ -309,3 +309,30 @@ const tn_op tn_op_bind_extent = {
     .infer = bind_extent_infer, .shape_value = bind_extent_value,
 };
 /* clang-format on */
+
+/* ---- match_shape ---- */
+
+static tn_status match_shape_infer(tn_graph *g, tn_node *n)
+{
+    const tn_match_shape_attr *a = n->attr;
+    const tn_type *t;
+    TN_TRY(tn_rule_tensor(g, n, 0, -1, &t));
+    if (a->extents.n != t->n)
+        return tn_rule_fail(g, n, "op-E007", "extents has %u entries, but the operand is %s",
+                            (unsigned)a->extents.n, tn_rule_type_text(g, t));
+    for (int d = 0; d < t->n; d++)
+        if (tn_is_value(tn_simplify_extent(g, tn_eq(g->pool, t->dim[d], a->extents.at[d])), 0))
+            return tn_rule_fail(g, n, "op-E060", "dimension %d of %s can never be %s", d,
+                                tn_rule_type_text(g, t), tn_rule_dim_text(g, a->extents.at[d]));
+    return tn_rule_result(g, n, 0, t->dtype, t->n, a->extents.at);
+}
+
+/* clang-format off */
+static const tn_attr_field match_shape_fields[] = TN_ATTR_TABLE(tn_match_shape_attr, TN_MATCH_SHAPE_ATTRS);
+
+const tn_op tn_op_match_shape = {
+    .name = "match_shape", .doc = "Its operand, whose extents must be as given; the run checks that.",
+    .attr_size = sizeof(tn_match_shape_attr), .attr = match_shape_fields,
+    .nin = 1, .min_in = 1, .nout = 1, .fuse = TN_FUSE_NONE, .infer = match_shape_infer,
+};
+/* clang-format on */

@@ -29,6 +29,9 @@ TN_ATTR_STRUCT(tn_fail_attr, TN_FAIL_ATTRS);
          "one an element: a symbol is bound to it, anything else must equal it; None: new symbols") \
     ATTR(s, STR,  says,   "None", "what is wrong where one is not equal")
 TN_ATTR_STRUCT(tn_bind_extent_attr, TN_BIND_EXTENT_ATTRS);
+#define TN_MATCH_SHAPE_ATTRS(ATTR, s) \
+    ATTR(s, DIMS, extents, "[]", "what the extents of the operand are")
+TN_ATTR_STRUCT(tn_match_shape_attr, TN_MATCH_SHAPE_ATTRS);
 /* clang-format on */
 
 #endif

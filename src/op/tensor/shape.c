@@ -116,7 +116,7 @@ static bool same_elements(tn_graph *g, const tn_node *n, const tn_type *a, const
     for (int i = 0; i < b->n; i++)
         add_factors(&want, b->dim[i], FACTOR_DEPTH);
     cancel(g->pool, &have, &want, &had, &has);
-    return tn_rule_agree(g, n, had, has);
+    return g->assumes ? tn_rule_agree(g, n, had, has) : tn_rule_settled(g, n, had, has);
 }
 
 bool tn_reshape_known(tn_graph *g, tn_region *r, tn_value data, const tn_reshape_attr *a, const tn_loc *loc,
@@ -213,7 +213,7 @@ static tn_status squeeze_infer(tn_graph *g, tn_node *n)
     TN_TRY(tn_rule_tensor(g, n, 0, -1, &t));
     TN_TRY(tn_rule_axes(g, n, a->axis, t->n, gone));
     for (int i = 0; i < t->n; i++) {
-        if (gone[i] && !tn_is_value(t->dim[i], 1))
+        if (gone[i] && !tn_rule_agree(g, n, t->dim[i], tn_idx(g->pool, 1)))
             return tn_rule_fail(g, n, "op-E008", "axis %d of %s has extent %s, not 1", i,
                                 tn_rule_type_text(g, t), tn_rule_dim_text(g, t->dim[i]));
         if (a->axis.n ? !gone[i] : !tn_is_value(t->dim[i], 1))

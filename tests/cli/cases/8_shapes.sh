@@ -119,6 +119,43 @@ expect 4 "they must be equal [tir-E203]" interpret branch.relay --stage flat -i 
 expect 4 "an input is too small for Pool_3: dimension 2 of its result would be -3" interpret window.relay --stage flat
 expect 4 "" interpret window.relay --stage relay
 
+# Extents that operators need to be equal, where only the run knows: a match_shape before the operator looks.
+cat >half.relay <<'END'
+#[version = "0.0.5"]
+def @main(%output_0: Tensor[(n, 3), float32], %z: Tensor[(m, 3), float32]) {
+  %0 = strided_slice(%output_0, begin=[0], end=[n/2], strides=[1], axes=[0]);
+  concatenate((%0, %z), axis=1) /* Join_3 */
+}
+END
+must "arrays" python3 - <<'END'
+exec(open("two.py").read().split("write(\"four")[0])
+write("four_two.npz", [("output_0", 4), ("z", 2)])
+END
+for target in llvm c; do
+    expect 0 "" compile half.relay -o half.tar --target $target
+    expect 0 "" run half.tar -i four_two.npz --check -o half.npz
+    must "two rows" python3 "$here/look.py" half.npz output_0 '<f4' '(2, 6)' 0 0 0 0 0 0 0 0 0 0 0 0
+    expect 4 "Join_3: an extent is 2, but must be 5 (dimension 0, n/2)" run half.tar -i four_five.npz
+done
+expect 0 "" interpret half.relay -i four_two.npz -o half.npz
+expect 4 "node Join_3: error: an extent is 2, but must be 5 (dimension 0) [relay-E203]" interpret half.relay -i four_five.npz
+expect 4 "Join_3: an extent is 2, but must be 5 (dimension 0, n/2)" interpret half.relay --stage flat -i four_five.npz
+
+# Branches of different ranks: what follows is compiled for each.
+must "a model" python3 "$here/make_onnx.py" ranks ranks.onnx
+must "arrays" python3 - <<'END'
+exec(open("two.py").read().split("write(\"four")[0])
+write("x1.npz", [("x", 1)])
+write("x2.npz", [("x", 2)])
+END
+expect 0 "" compile ranks.onnx -o ranks.tar
+for rows in 1 2; do
+    expect 0 "" run ranks.tar -i x$rows.npz --check -o ranks.npz
+    must "$rows rows" python3 "$here/look.py" ranks.npz output_2 '<f4' "($rows, 3)"
+    expect 0 "" interpret ranks.onnx -i x$rows.npz -o ranks2.npz
+    must "the same" cmp ranks.npz ranks2.npz
+done
+
 # Nothing runs where a symbolic dimension is 0: empty outputs are the result, others need at least 1.
 cat >none.relay <<'END'
 #[version = "0.0.5"]
