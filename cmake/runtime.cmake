@@ -12,13 +12,14 @@ if(CMAKE_BUILD_TYPE STREQUAL Release)
     include(CheckCCompilerFlag)
     check_c_compiler_flag(-Oz TN_HAS_OZ)
     set(smallest $<IF:$<BOOL:${TN_HAS_OZ}>,-Oz,-Os>)
-    foreach(name IN ITEMS runtime/bind runtime/host runtime/instance runtime/invoke runtime/run runtime/state runtime/tensor
-            runtime/value base/sha256 base/thread)
+    foreach(name IN ITEMS runtime/bind runtime/invoke runtime/run runtime/value
+            base/sha256 base/thread)
         set_property(SOURCE ${CMAKE_SOURCE_DIR}/src/${name}.c APPEND PROPERTY COMPILE_OPTIONS -Os)
     endforeach()
-    foreach(name IN ITEMS runtime/cpus runtime/debug runtime/error runtime/exe runtime/graph runtime/guard runtime/imports
+    foreach(name IN ITEMS runtime/cpus runtime/debug runtime/dtype runtime/error runtime/exe runtime/graph runtime/guard runtime/host
+            runtime/imports runtime/instance
             runtime/library runtime/library_check runtime/module runtime/open runtime/package runtime/params runtime/sort
-            base/cpu base/cpu_count base/utf8 base/wire/elf base/wire/json base/wire/sum base/wire/tar)
+            runtime/state runtime/tensor base/cpu base/cpu_count base/utf8 base/wire/elf base/wire/json base/wire/sum base/wire/tar)
         set_property(SOURCE ${CMAKE_SOURCE_DIR}/src/${name}.c APPEND PROPERTY COMPILE_OPTIONS ${smallest})
     endforeach()
     file(GLOB small CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/runtime/*.c ${CMAKE_SOURCE_DIR}/src/base/wire/*.c)

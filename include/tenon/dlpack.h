@@ -1,8 +1,8 @@
 #ifndef TENON_DLPACK_H
 #define TENON_DLPACK_H
-/* The structures of DLPack (C ABI of versions 0.2 to 0.8), written anew for this project: the layout in memory is
- * the public one, so tensors cross to and from NumPy, PyTorch and others without a copy. Where the original
- * dlpack.h was included first, it is used instead. */
+/* The structures of DLPack (C ABI of versions 0.2 to 0.8, type codes of 1.1), written anew for this project:
+ * the layout in memory is the public one, so tensors cross to and from NumPy, PyTorch and others without a copy.
+ * Where the original dlpack.h was included first, it is used instead. */
 #include <stddef.h>
 #include <stdint.h>
 
@@ -42,7 +42,18 @@ typedef enum {
     kDLOpaqueHandle = 3U,
     kDLBfloat = 4U,
     kDLComplex = 5U,
-    kDLBool = 6U
+    kDLBool = 6U,
+    kDLFloat8_e3m4 = 7U,
+    kDLFloat8_e4m3 = 8U,
+    kDLFloat8_e4m3b11fnuz = 9U,
+    kDLFloat8_e4m3fn = 10U,
+    kDLFloat8_e4m3fnuz = 11U,
+    kDLFloat8_e5m2 = 12U,
+    kDLFloat8_e5m2fnuz = 13U,
+    kDLFloat8_e8m0fnu = 14U,
+    kDLFloat6_e2m3fn = 15U,
+    kDLFloat6_e3m2fn = 16U,
+    kDLFloat4_e2m1fn = 17U
 } DLDataTypeCode;
 
 typedef struct {

@@ -1,20 +1,38 @@
 /* Names of data types. The table below is the only list of codes, their spellings and their widths. */
 #include "ir/dtype.h"
 
-#include <float.h>
+#include <math.h>
 #include <string.h>
 
 typedef struct row {
     uint8_t code;
-    uint8_t fixed_bits; /* the only width, not spelt out; 0: the width follows the name */
+    uint8_t fixed_bits; /* the only width, which the name says; 0: the width follows the name */
     const char *long_name, *short_name;
+    tn_encoding format; /* of floats of one width */
 } row;
 
+/* clang-format off */
 static const row rows[] = {
-    {TN_BFLOAT, 0, "bfloat", "bf"},      {TN_FLOAT, 0, "float", "f"},  {TN_INT, 0, "int", "i"},
-    {TN_UINT, 0, "uint", "u"},           {TN_BOOL, 8, "bool", "bool"}, {TN_INDEX, 64, "index", "index"},
-    {TN_HANDLE, 64, "handle", "handle"},
+    {TN_BFLOAT,              0, "bfloat",              "bf",            {8, 7, 127, TN_IEEE}},
+    {TN_FLOAT,               0, "float",               "f",             {0}},
+    {TN_INT,                 0, "int",                 "i",             {0}},
+    {TN_UINT,                0, "uint",                "u",             {0}},
+    {TN_BOOL,                8, "bool",                "bool",          {0}},
+    {TN_INDEX,              64, "index",               "index",         {0}},
+    {TN_HANDLE,             64, "handle",              "handle",        {0}},
+    {TN_FLOAT8_E3M4,         8, "float8_e3m4",         "f8e3m4",        {3, 4, 3, TN_IEEE}},
+    {TN_FLOAT8_E4M3,         8, "float8_e4m3",         "f8e4m3",        {4, 3, 7, TN_IEEE}},
+    {TN_FLOAT8_E4M3B11FNUZ,  8, "float8_e4m3b11fnuz",  "f8e4m3b11fnuz", {4, 3, 11, TN_NAN_AT_NEG}},
+    {TN_FLOAT8_E4M3FN,       8, "float8_e4m3fn",       "f8e4m3fn",      {4, 3, 7, TN_ONE_NAN}},
+    {TN_FLOAT8_E4M3FNUZ,     8, "float8_e4m3fnuz",     "f8e4m3fnuz",    {4, 3, 8, TN_NAN_AT_NEG}},
+    {TN_FLOAT8_E5M2,         8, "float8_e5m2",         "f8e5m2",        {5, 2, 15, TN_IEEE}},
+    {TN_FLOAT8_E5M2FNUZ,     8, "float8_e5m2fnuz",     "f8e5m2fnuz",    {5, 2, 16, TN_NAN_AT_NEG}},
+    {TN_FLOAT8_E8M0FNU,      8, "float8_e8m0fnu",      "f8e8m0fnu",     {8, 0, 127, TN_POWERS}},
+    {TN_FLOAT6_E2M3FN,       6, "float6_e2m3fn",       "f6e2m3fn",      {2, 3, 1, TN_NO_SPECIAL}},
+    {TN_FLOAT6_E3M2FN,       6, "float6_e3m2fn",       "f6e3m2fn",      {3, 2, 3, TN_NO_SPECIAL}},
+    {TN_FLOAT4_E2M1FN,       4, "float4_e2m1fn",       "f4e2m1fn",      {2, 1, 1, TN_NO_SPECIAL}},
 };
+/* clang-format on */
 enum { N_ROWS = sizeof rows / sizeof *rows };
 
 void tn_dtype_print(tn_dtype t, bool shortly, tn_buf *out)
@@ -56,7 +74,7 @@ static bool width_ok(uint8_t code, uint32_t bits)
     switch (code) {
     case TN_BFLOAT: return bits == 16;
     case TN_FLOAT: return bits == 16 || bits == 32 || bits == 64;
-    default: return bits >= 8 && bits <= 64 && (bits & (bits - 1)) == 0;
+    default: return bits >= 2 && bits <= 64 && (bits & (bits - 1)) == 0;
     }
 }
 
@@ -89,16 +107,37 @@ bool tn_dtype_parse(const char *s, size_t n, tn_dtype *out)
     return false;
 }
 
+tn_encoding tn_dtype_encoding(tn_dtype t)
+{
+    static const tn_encoding ieee[] = {{5, 10, 15, TN_IEEE}, {8, 23, 127, TN_IEEE}, {11, 52, 1023, TN_IEEE}};
+    if (t.code == TN_FLOAT)
+        return ieee[t.bits == 16 ? 0 : t.bits == 32 ? 1 : 2];
+    int i = 0;
+    while (rows[i].code != t.code)
+        i++;
+    return rows[i].format;
+}
+
+uint64_t tn_encoding_largest(tn_encoding f)
+{
+    uint64_t all = (UINT64_C(1) << (f.exp + f.man)) - 1;
+    switch (f.specials) {
+    case TN_IEEE: return all - (UINT64_C(1) << f.man);
+    case TN_NAN_AT_NEG:
+    case TN_NO_SPECIAL: return all;
+    default: return all - 1;
+    }
+}
+
 double tn_dtype_largest(tn_dtype t)
 {
-    if (t.code == TN_BFLOAT)
-        return 0x1.fep127;
-    return t.bits == 16 ? 0x1.ffcp15 : t.bits == 32 ? FLT_MAX : DBL_MAX;
+    tn_encoding f = tn_dtype_encoding(t);
+    uint64_t all = tn_encoding_largest(f), man = all & ((UINT64_C(1) << f.man) - 1);
+    return ldexp((double)(man | UINT64_C(1) << f.man), (int)(all >> f.man) - f.bias - f.man);
 }
 
 double tn_dtype_smallest(tn_dtype t)
 {
-    if (t.code == TN_BFLOAT)
-        return FLT_MIN;
-    return t.bits == 16 ? 0x1p-14 : t.bits == 32 ? FLT_MIN : DBL_MIN;
+    tn_encoding f = tn_dtype_encoding(t);
+    return ldexp(1, (f.specials == TN_POWERS ? 0 : 1) - f.bias);
 }

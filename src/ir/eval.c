@@ -1,8 +1,8 @@
 /* What each scalar operation computes.
  *
  * Integers live in 64 bits, sign- or zero-extended; index is int64 with overflow refused. float64 and float32 are
- * computed in their own type, 16-bit floats in double and rounded once: 53 bits are at least 2p + 2 for p =
- * 11 and 8, so rounding twice gives the same value (Figueroa 1995); fma of 16-bit floats goes through
+ * computed in their own type, smaller floats in double and rounded once: 53 bits are at least 2p + 2 for p =
+ * 11 and less, so rounding twice gives the same value (Figueroa 1995); fma of small floats goes through
  * rounding to odd. The floating environment must round to nearest even and this file must not be compiled
  * with contraction or -ffast-math.
  */
@@ -32,61 +32,102 @@ static double double_of_bits(uint64_t u)
     return d;
 }
 
-/* An IEEE format of `exp` exponent and `man` mantissa bits. */
-typedef struct format {
-    int exp, man;
-} format;
+static const tn_encoding float_encoding = {8, 23, 127, TN_IEEE}, half_encoding = {5, 10, 15, TN_IEEE};
 
-static format format_of(tn_dtype t)
+static uint64_t ones(int n) { return (UINT64_C(1) << n) - 1; }
+
+/* Is the magnitude `m` of sign `sign` a NaN or infinity? */
+static bool is_special(tn_encoding f, uint64_t m, uint64_t sign)
 {
-    if (t.code == TN_BFLOAT)
-        return (format){8, 7};
-    return t.bits == 16 ? (format){5, 10} : t.bits == 32 ? (format){8, 23} : (format){11, 52};
+    return f.specials == TN_NAN_AT_NEG ? sign && m == 0 : m > tn_encoding_largest(f);
 }
 
-static double widen(uint64_t bits, format f)
+static double widen(uint64_t bits, tn_encoding f)
 {
-    uint64_t sign = bits >> (f.exp + f.man) & 1, man = bits & ((UINT64_C(1) << f.man) - 1);
-    int exp = (int)(bits >> f.man) & ((1 << f.exp) - 1), bias = (1 << (f.exp - 1)) - 1;
-    if (exp == (1 << f.exp) - 1)
-        return double_of_bits(sign << 63 | UINT64_C(0x7ff) << 52 | man << (52 - f.man));
-    double v = exp == 0 ? ldexp((double)man, 1 - bias - f.man)
-                        : double_of_bits((uint64_t)(exp - bias + 1023) << 52 | man << (52 - f.man));
+    uint64_t sign = f.specials == TN_POWERS ? 0 : bits >> (f.exp + f.man) & 1;
+    uint64_t m = bits & ones(f.exp + f.man), man = m & ones(f.man);
+    int exp = (int)(m >> f.man);
+    if (is_special(f, m, sign)) {
+        bool nan = f.specials != TN_IEEE || man != 0;
+        uint64_t payload = f.specials == TN_IEEE ? man << (52 - f.man) : (uint64_t)nan << 51;
+        return double_of_bits(sign << 63 | UINT64_C(0x7ff) << 52 | payload);
+    }
+    double v = exp == 0 && f.specials != TN_POWERS
+                   ? ldexp((double)man, 1 - f.bias - f.man)
+                   : double_of_bits((uint64_t)(exp - f.bias + 1023) << 52 | man << (52 - f.man));
     return sign ? -v : v;
 }
 
-/* d rounded to nearest even in format f. */
-static double round_to(double d, format f)
+/* What a number too large in magnitude for f becomes. */
+static double overflowed(double d, tn_dtype t, tn_encoding f)
 {
-    int bias = (1 << (f.exp - 1)) - 1, e;
-    if (d == 0 || !isfinite(d))
-        return d;
-    frexp(d, &e); /* |d| = m * 2^e with m in [0.5, 1) */
-    int quantum = (e - 1 < 1 - bias ? 1 - bias : e - 1) - f.man;
-    double r = ldexp(rint(ldexp(d, -quantum)), quantum);
-    return fabs(r) >= ldexp(1, bias + 1) ? copysign((double)INFINITY, d) : r;
+    switch (f.specials) {
+    case TN_IEEE: return copysign((double)INFINITY, d);
+    case TN_NO_SPECIAL: return copysign(tn_dtype_largest(t), d);
+    default: return copysign((double)NAN, d);
+    }
 }
 
-/* The bits of d, which is a value of format f. A NaN keeps the upper part of its payload, but stays a NaN. */
-static uint64_t narrow(double d, format f)
+/* The nearest power of two, of two the larger one, at least the smallest there is. What is not positive is NaN. */
+static double round_to_power(double d, tn_dtype t)
 {
-    uint64_t u = bits_of_double(d), sign = u >> 63 << (f.exp + f.man), man = u & ((UINT64_C(1) << 52) - 1);
-    uint64_t top = ((UINT64_C(1) << f.exp) - 1) << f.man;
-    int bias = (1 << (f.exp - 1)) - 1, exp = (int)(u >> 52 & 0x7ff) - 1023;
-    if (exp == 1024) {
-        uint64_t payload = man >> (52 - f.man);
-        return sign | top | (man != 0 && payload == 0 ? UINT64_C(1) << (f.man - 1) : payload);
-    }
-    if (exp < 1 - bias)
-        return sign | (uint64_t)ldexp(fabs(d), bias - 1 + f.man);
-    return sign | (uint64_t)(exp + bias) << f.man | man >> (52 - f.man);
+    int e;
+    if (!(d > 0) || isinf(d))
+        return (double)NAN;
+    double m = frexp(d, &e), r = ldexp(1, m >= 0.75 ? e : e - 1); /* d = m * 2^e with m in [0.5, 1) */
+    return r > tn_dtype_largest(t) ? (double)NAN : fmax(r, tn_dtype_smallest(t));
+}
+
+/* d rounded to nearest even in the float type t, which is narrower than double. */
+static double round_to(double d, tn_dtype t)
+{
+    tn_encoding f = tn_dtype_encoding(t);
+    int e;
+    if (f.specials == TN_POWERS)
+        return round_to_power(d, t);
+    if (d != d)
+        return f.specials == TN_NO_SPECIAL ? -0.0 : d;
+    if (d == 0)
+        return f.specials == TN_NAN_AT_NEG ? 0.0 : d;
+    if (isinf(d))
+        return overflowed(d, t, f);
+    frexp(d, &e); /* |d| = m * 2^e with m in [0.5, 1) */
+    int quantum = (e - 1 < 1 - f.bias ? 1 - f.bias : e - 1) - f.man;
+    double r = ldexp(rint(ldexp(d, -quantum)), quantum);
+    if (fabs(r) > tn_dtype_largest(t))
+        return overflowed(d, t, f);
+    return r == 0 && f.specials == TN_NAN_AT_NEG ? 0.0 : r;
+}
+
+/* The bits of the NaN or infinity d. A NaN keeps the upper part of its payload where there is one, but stays a NaN. */
+static uint64_t narrow_special(double d, tn_encoding f)
+{
+    uint64_t u = bits_of_double(d), sign = u >> 63 << (f.exp + f.man), man = u & ones(52);
+    if (f.specials == TN_NAN_AT_NEG)
+        return UINT64_C(1) << (f.exp + f.man);
+    if (f.specials != TN_IEEE)
+        return (f.specials == TN_POWERS ? 0 : sign) | ones(f.exp + f.man);
+    uint64_t payload = man >> (52 - f.man);
+    return sign | ones(f.exp) << f.man | (man != 0 && payload == 0 ? UINT64_C(1) << (f.man - 1) : payload);
+}
+
+/* The bits of d, which is a value of format f. */
+static uint64_t narrow(double d, tn_encoding f)
+{
+    uint64_t u = bits_of_double(d), sign = u >> 63 << (f.exp + f.man), man = u & ones(52);
+    int exp = (int)(u >> 52 & 0x7ff) - 1023;
+    if (exp == 1024)
+        return narrow_special(d, f);
+    if (exp < 1 - f.bias && f.specials != TN_POWERS)
+        return sign | (uint64_t)ldexp(fabs(d), f.bias - 1 + f.man);
+    return sign | (uint64_t)(exp + f.bias) << f.man | man >> (52 - f.man);
 }
 
 static float to_f32(double d)
 {
     if (d == d)
         return (float)d;
-    uint32_t u = (uint32_t)narrow(d, (format){8, 23});
+    uint32_t u = (uint32_t)narrow(d, float_encoding);
     float f;
     memcpy(&f, &u, sizeof f);
     return f;
@@ -98,23 +139,23 @@ static double from_f32(float f)
     if (f == f)
         return (double)f;
     memcpy(&u, &f, sizeof u);
-    return widen(u, (format){8, 23});
+    return widen(u, float_encoding);
 }
 
-float tn_half_to_float(uint16_t h) { return to_f32(widen(h, (format){5, 10})); }
+float tn_half_to_float(uint16_t h) { return to_f32(widen(h, half_encoding)); }
 
 uint16_t tn_float_to_half(float f)
 {
     double d = from_f32(f);
     if (d != d) /* quiet, as the hardware does */
         d = double_of_bits(bits_of_double(d) | UINT64_C(1) << 51);
-    return (uint16_t)narrow(round_to(d, (format){5, 10}), (format){5, 10});
+    return (uint16_t)narrow(round_to(d, TN_F16), half_encoding);
 }
 
 /* d rounded to the float type t. */
 static double round_float(tn_dtype t, double d)
 {
-    return d != d || t.bits == 64 ? d : t.bits == 32 ? (double)(float)d : round_to(d, format_of(t));
+    return t.bits == 64 ? d : t.bits < 32 ? round_to(d, t) : d != d ? d : (double)(float)d;
 }
 
 /* ---- integers ---- */
@@ -144,7 +185,9 @@ static double int_to_float(tn_dtype from, tn_dtype to, int64_t i)
 {
     bool neg = !is_unsigned(from) && i < 0;
     uint64_t m = neg ? 0 - (uint64_t)i : (uint64_t)i;
-    double d = to.bits == 64 ? (double)m : to.bits == 32 ? (double)(float)m : round_float(to, odd_double(m));
+    if (tn_dtype_is_small(to))
+        return round_to(neg ? -odd_double(m) : odd_double(m), to);
+    double d = to.bits == 64 ? (double)m : (double)(float)m;
     return neg ? -d : d;
 }
 
@@ -287,7 +330,7 @@ static bool int_op(enum tn_ek k, tn_dtype t, tn_payload u, tn_dtype in_t, const 
 
 /* ---- floats ---- */
 
-/* a * b + c rounded once to a 16-bit format: the product is exact in double, the sum is rounded to odd there. */
+/* a * b + c rounded once to a small format: the product is exact in double, the sum is rounded to odd there. */
 static double fma_small(tn_dtype t, double a, double b, double c)
 {
     double p = a * b, s = p + c;
@@ -381,7 +424,7 @@ static bool float_op(enum tn_ek k, tn_dtype t, tn_payload u, const tn_scalar in[
     if (t.bits == 32) {
         if (!op_single(k, u, a, b, c, &r))
             return false;
-    } else if (t.bits == 16 && k == TN_E_FMA) {
+    } else if (t.bits < 32 && k == TN_E_FMA) {
         r = fma_small(t, a, b, c);
     } else {
         if (!op_double(k, u, a, b, c, &r))
@@ -401,14 +444,15 @@ tn_scalar tn_scalar_read(tn_dtype t, const void *p)
     uint32_t n = tn_dtype_bytes(tn_dtype_lanes(t, 1));
     for (uint32_t i = 0; i < n; i++)
         u |= (uint64_t)b[i] << (8 * i);
-    return tn_dtype_is_float(t) ? (tn_scalar){.f = widen(u, format_of(t))} : (tn_scalar){.i = wrap(t, u)};
+    return tn_dtype_is_float(t) ? (tn_scalar){.f = widen(u, tn_dtype_encoding(t))}
+                                : (tn_scalar){.i = wrap(t, u)};
 }
 
 static uint64_t memory_bits(tn_dtype t, tn_scalar v)
 {
-    return !tn_dtype_is_float(t) ? (uint64_t)v.i
+    return !tn_dtype_is_float(t) ? (uint64_t)v.i & (t.bits < 8 ? ones(t.bits) : ~UINT64_C(0))
            : t.bits == 64        ? bits_of_double(v.f)
-                                 : narrow(v.f, format_of(t));
+                                 : narrow(v.f, tn_dtype_encoding(t));
 }
 
 void tn_scalar_write(tn_dtype t, void *p, tn_scalar v)

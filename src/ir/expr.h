@@ -183,6 +183,9 @@ static inline bool tn_is_value(const tn_expr *e, int64_t v) { return e->kind == 
  * `rule` sees a node whose operands are already rewritten; NULL means no change. */
 typedef const tn_expr *tn_rule(tn_pool *p, const tn_expr *e, void *user);
 const tn_expr *tn_rewrite(tn_pool *p, const tn_expr *root, tn_rule *rule, void *user);
+/* The same where dtypes change: `rule` makes the new node of every e from its new operands. */
+typedef const tn_expr *tn_retype_rule(tn_pool *p, const tn_expr *e, const tn_expr *const src[], void *user);
+const tn_expr *tn_retype(tn_pool *p, const tn_expr *root, tn_retype_rule *rule, void *user);
 struct tn_map;
 /* Replaces what the memo (expression id -> tn_map_key of an expression) names, without looking into it, and
  * notes in it what each node under root became. */

@@ -82,6 +82,22 @@ const tn_expr *tn_rewrite(tn_pool *p, const tn_expr *root, tn_rule *rule, void *
     return r;
 }
 
+const tn_expr *tn_retype(tn_pool *p, const tn_expr *root, tn_retype_rule *rule, void *user)
+{
+    const tn_expr *src[UINT8_MAX], *e, *r = NULL;
+    tn_map memo = {0};
+    stack s = {0};
+    tn_vec_push(&s, ((frame){root, 0}));
+    while ((e = next_ready(&s, &memo)) != NULL) {
+        (void)operands(&memo, e, src);
+        r = rule(p, e, src, user);
+        tn_map_put(&memo, e->id, tn_map_key(r));
+    }
+    tn_vec_deinit(&s);
+    tn_map_deinit(&memo);
+    return r; /* root is the last one */
+}
+
 const tn_expr *tn_rewrite_memo(tn_pool *p, const tn_expr *root, tn_map *memo)
 {
     return walk(p, root, memo, tn_expr_with, NULL, NULL);

@@ -274,7 +274,7 @@ const tn_expr *tn_intrin_expand(tn_pool *p, enum tn_intrin f, tn_dtype t, const 
 {
     if (!tn_dtype_is_float(t))
         return NULL;
-    if (t.bits == 16) {
+    if (tn_dtype_is_small(t)) {
         const tn_expr *wide[2] = {NULL, NULL};
         for (int i = 0; i < tn_intrins[f].nargs; i++)
             wide[i] = tn_cast(p, TN_F32, arg[i]);

@@ -15,7 +15,7 @@
  *     Registers      register buffers are indexed by constants, one vector an element
  *     ChunkSums      long sums are added up in chunks (never in strict functions)
  *     LowerIntrin    exp, tanh ... become their polynomials
- *     LowerHalf      16-bit floats are computed in float32
+ *     LowerSmall      16-bit floats are computed in float32
  *     ContractFma    a*b + c becomes fma where the machine has it (never in strict functions)
  *     ShareLoads     what a straight line computes twice is named once
  *     PlanMemory     places in scratch and work memory
@@ -44,7 +44,7 @@ const tn_lower_pass tn_lower_passes[] = {
     {"Registers", "gives register buffers constant indices", tn_lower_registers},
     {"ChunkSums", "adds up long sums in chunks", tn_lower_chunk_sums},
     {"LowerIntrin", "replaces exp, tanh and the like by polynomials", tn_lower_intrinsics},
-    {"LowerHalf", "computes 16-bit floats in float32", tn_lower_half},
+    {"LowerSmall", "computes small floats in float32, and 2- and 4-bit integers in bytes", tn_lower_small},
     {"ContractFma", "turns a*b + c into fma where the machine has it", tn_lower_contract},
     {"ShareLoads", "computes repeated expressions of straight-line code once", tn_lower_share},
     {"PlanMemory", "assigns places in scratch and work memory", tn_lower_plan},

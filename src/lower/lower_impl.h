@@ -6,7 +6,7 @@
 typedef tn_status tn_lower_fn(tn_func *f, const struct tn_machine *m);
 tn_lower_fn tn_lower_make_phases, tn_lower_blocks, tn_lower_simplify, tn_lower_tighten, tn_lower_partition,
     tn_lower_unswitch, tn_lower_flatten, tn_lower_vectorize, tn_lower_unroll, tn_lower_registers,
-    tn_lower_chunk_sums, tn_lower_transpose, tn_lower_strided, tn_lower_intrinsics, tn_lower_half,
+    tn_lower_chunk_sums, tn_lower_transpose, tn_lower_strided, tn_lower_intrinsics, tn_lower_small,
     tn_lower_contract, tn_lower_share, tn_lower_plan;
 
 /* Adds the variables that loops and lets of s and below define to the map `user`; for tn_stmt_walk. */

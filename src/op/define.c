@@ -17,7 +17,7 @@ tn_dtype tn_rule_accumulator(tn_dtype t) { return tn_dtype_eq(t, TN_F64) ? t : T
 
 tn_dtype tn_rule_sum_dtype(tn_dtype t)
 {
-    return tn_dtype_is_float(t) ? t.bits == 16 ? TN_F32 : t : TN_DT(t.code, 64);
+    return tn_dtype_is_float(t) ? tn_dtype_is_small(t) ? TN_F32 : t : TN_DT(t.code, 64);
 }
 
 tn_tensor *tn_rule_sum(tn_te *te, const tn_node *n, const char *name, const char *tag, const char *axis_names)

@@ -82,23 +82,24 @@ static tn_status refuse_dtype(tn_graph *g, const tn_node *n, int i, const char *
                         wanted, tn_rule_dtype_text(g, tn_in_type(n, i)->dtype));
 }
 
+/* Floats to compute with. */
+static bool is_real(tn_dtype t) { return tn_dtype_is_float(t) && !tn_dtype_is_minifloat(t); }
+
 tn_status tn_rule_float(tn_graph *g, const tn_node *n, int i)
 {
-    return tn_dtype_is_float(tn_in_type(n, i)->dtype) ? TN_OK : refuse_dtype(g, n, i, "a float tensor");
+    return is_real(tn_in_type(n, i)->dtype) ? TN_OK : refuse_dtype(g, n, i, "a float tensor");
 }
 
 tn_status tn_rule_number(tn_graph *g, const tn_node *n, int i)
 {
     tn_dtype t = tn_in_type(n, i)->dtype;
-    return tn_dtype_is_float(t) || tn_dtype_is_int(t)
-               ? TN_OK
-               : refuse_dtype(g, n, i, "a tensor of floats or integers");
+    return is_real(t) || tn_dtype_is_int(t) ? TN_OK : refuse_dtype(g, n, i, "a tensor of floats or integers");
 }
 
 tn_status tn_rule_countable(tn_graph *g, const tn_node *n, int i)
 {
     tn_dtype t = tn_in_type(n, i)->dtype;
-    if (tn_dtype_is_float(t) || (tn_dtype_is_int(t) && t.bits >= 32))
+    if (is_real(t) || (tn_dtype_is_int(t) && t.bits >= 32))
         return TN_OK;
     return refuse_dtype(g, n, i, "a tensor of floats, or of integers of 32 bits or more");
 }

@@ -41,16 +41,15 @@ static void literal_float(tn_dtype t, double v, tn_buf *out)
         tn_buf_str(out, "nan");
     else
         tn_buf_real(out, v, t.bits <= 32);
-    tn_buf_str(out, t.code == TN_BFLOAT ? "bf" : "f");
-    if (t.code == TN_BFLOAT || t.bits != 32)
-        tn_buf_printf(out, "%u", t.bits);
+    if (tn_dtype_eq(t, TN_F32))
+        tn_buf_char(out, 'f');
+    else
+        tn_dtype_print(t, true, out);
 }
 
 static bool literal_dtype(tn_dtype t)
 {
-    bool width = t.bits == 8 || t.bits == 16 || t.bits == 32 || t.bits == 64;
-    bool real = (t.code == TN_FLOAT && t.bits > 8) || (t.code == TN_BFLOAT && t.bits == 16);
-    return t.lanes == 1 && width && (real || tn_dtype_is_int(t) || tn_dtype_is_bool(t));
+    return t.lanes == 1 && (tn_dtype_is_float(t) || tn_dtype_is_int(t) || tn_dtype_is_bool(t));
 }
 
 /* A rank-0 constant as a literal. false: it has none (no data, a NaN with a payload, the least int64 ...). */

@@ -249,8 +249,7 @@ static const char *state_fault(const tn_program *p, const tn_state *s)
     if (tnr_tensor_bytes((DLDataType){s->code, s->bits, 1}, s->ndim, shape, &bytes, NULL) ||
         bytes != s->bytes || bytes > SIZE_MAX / 2)
         return "byte count does not fit the capacity of state";
-    if (s->axis < -1 || s->axis >= (int)s->ndim ||
-        (s->axis >= 0 && (s->bits % 8 != 0 || s->extent > (uint64_t)shape[s->axis])))
+    if (s->axis < -1 || s->axis >= (int)s->ndim || (s->axis >= 0 && (s->extent > (uint64_t)shape[s->axis])))
         return "an axis or extent out of range in state";
     if (s->init < -1 || s->init >= (int64_t)p->n_function || s->init == 0 || (s->init > 0 && s->initial))
         return "first contents that cannot be computed, of state";

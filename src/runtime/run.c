@@ -242,21 +242,15 @@ static tnr_status read_extent(const tnr_frame *f, uint32_t at, int64_t *out, tnr
     const tn_program_function *p = f->code->function;
     const uint32_t *op = p->operand + p->inst[at].operand;
     const tn_slot *s = &p->slot[op[0]];
-    uint32_t size = s->bits / 8u;
+    uint32_t size = (s->bits + 7u) / 8u;
     const uint8_t *from = (const uint8_t *)f->ptr[op[0]] + (size_t)op[1] * size;
     if ((uint64_t)(op[1] + 1) * size > f->bytes[op[0]])
         return tnr_fail(err, TNR_E_FORMAT, at, "%.400s: an extent is read from a place that has none",
                         p->inst[at].node);
-    if (s->code == kDLInt)
-        *out = size == 8   ? *(const int64_t *)(const void *)from
-               : size == 4 ? *(const int32_t *)(const void *)from
-               : size == 2 ? *(const int16_t *)(const void *)from
-                           : *(const int8_t *)from;
-    else
-        *out = size == 8   ? *(const int64_t *)(const void *)from
-               : size == 4 ? (int64_t)*(const uint32_t *)(const void *)from
-               : size == 2 ? *(const uint16_t *)(const void *)from
-                           : *from;
+    uint64_t v = 0;
+    memcpy(&v, from, size);
+    unsigned above = 64 - s->bits;
+    *out = s->code == kDLInt ? (int64_t)(v << above) >> above : (int64_t)(v << above >> above);
     return TNR_OK;
 }
 

@@ -1,4 +1,4 @@
-/* Tensors: names of types, sizes, and the checks on what a caller hands in. */
+/* Tensors: sizes, and the checks on what a caller hands in. */
 #include "runtime/tensor.h"
 
 #include "base/size.h"
@@ -8,89 +8,24 @@
 #include <stdio.h>
 #include <string.h>
 
-static const struct {
-    char name[8];
-    uint8_t code;
-} dtype_names[] = {
-    {"int", kDLInt}, {"uint", kDLUInt}, {"float", kDLFloat}, {"bfloat", kDLBfloat}, {"complex", kDLComplex},
-};
-enum { N_DTYPE = sizeof dtype_names / sizeof dtype_names[0] };
-
-static bool is_bool(DLDataType t)
-{
-    return t.lanes == 1 && ((t.code == kDLBool && t.bits == 8) || (t.code == kDLUInt && t.bits == 1));
-}
-
-bool tnr_dtype_same(DLDataType a, DLDataType b)
-{
-    return (a.code == b.code && a.bits == b.bits && a.lanes == b.lanes) || (is_bool(a) && is_bool(b));
-}
-
-char *tnr_dtype_print(DLDataType dtype, char *buffer, size_t n)
-{
-    if (n == 0)
-        return buffer;
-    if (is_bool(dtype) || dtype.code == kDLOpaqueHandle) {
-        snprintf(buffer, n, is_bool(dtype) ? "bool" : "handle");
-        return buffer;
-    }
-    const char *name = "unknown";
-    for (int i = 0; i < N_DTYPE; i++)
-        if (dtype_names[i].code == dtype.code)
-            name = dtype_names[i].name;
-    if (dtype.lanes == 1)
-        snprintf(buffer, n, "%s%u", name, (unsigned)dtype.bits);
-    else
-        snprintf(buffer, n, "%s%ux%u", name, (unsigned)dtype.bits, (unsigned)dtype.lanes);
-    return buffer;
-}
-
-bool tnr_dtype_parse(const char *text, size_t n, DLDataType *out_dtype)
-{
-    if (n == 4 && memcmp(text, "bool", 4) == 0) {
-        *out_dtype = (DLDataType){kDLUInt, 1, 1};
-        return true;
-    }
-    for (int i = 0; i < N_DTYPE; i++) {
-        size_t len = strlen(dtype_names[i].name);
-        if (n <= len || n > len + 3 || memcmp(text, dtype_names[i].name, len) != 0)
-            continue;
-        unsigned bits = 0;
-        for (size_t k = len; k < n; k++) {
-            if (text[k] < '0' || text[k] > '9')
-                return false;
-            bits = bits * 10 + (unsigned)(text[k] - '0');
-        }
-        if (bits == 0 || bits > 128 || (bits & (bits - 1)) != 0)
-            return false;
-        *out_dtype = (DLDataType){dtype_names[i].code, (uint8_t)bits, 1};
-        return true;
-    }
-    return false;
-}
-
 tnr_status tnr_tensor_bytes(DLDataType dtype, int32_t ndim, const int64_t *shape, uint64_t *out_bytes,
                             tnr_error *err)
 {
     if (dtype.bits == 0 || dtype.lanes == 0)
         return tnr_fail(err, TNR_E_DTYPE, 0, "element type has %u bits and %u lanes", dtype.bits,
                         dtype.lanes);
-    int64_t bits = is_bool(dtype) ? 8 : (int64_t)dtype.bits * dtype.lanes;
-    for (int32_t d = 0; d < ndim; d++)
+    int64_t bytes = ((int64_t)dtype.bits * dtype.lanes + 7) / 8; /* an element takes whole bytes */
+    bool empty = false, large = false; /* empty, even where the other extents would overflow */
+    for (int32_t d = 0; d < ndim; d++) {
         if (shape[d] < 0)
             return tnr_fail(err, TNR_E_SHAPE, 0, "dimension %d is %" PRId64, d, shape[d]);
-    for (int32_t d = 0; d < ndim; d++)
-        if (shape[d] == 0) { /* empty, even where the other extents would overflow */
-            *out_bytes = 0;
-            return TNR_OK;
-        }
-    for (int32_t d = 0; d < ndim; d++)
-        if (!tn_i64_mul(bits, shape[d], &bits))
-            return tnr_fail(err, TNR_E_SHAPE, 0, "tensor is too large: its size overflows 64 bits");
-    uint64_t bytes = ((uint64_t)bits + 7) / 8;
-    if (bytes > SIZE_MAX)
-        return tnr_fail(err, TNR_E_SHAPE, 0, "tensor is too large for this machine's address space");
-    *out_bytes = bytes;
+        empty |= shape[d] == 0;
+        large |= !tn_i64_mul(bytes, shape[d], &bytes);
+    }
+    *out_bytes = empty ? 0 : (uint64_t)bytes;
+    if (!empty && (large || (uint64_t)bytes > SIZE_MAX))
+        return tnr_fail(err, TNR_E_SHAPE, 0,
+                        "tensor is too large for this machine");
     return TNR_OK;
 }
 
@@ -157,7 +92,7 @@ tnr_status tnr_tensor_data(const DLTensor *t, const char *what, const char *name
     if (!t->data && bytes > 0)
         return tnr_fail(err, TNR_E_LAYOUT, 0, "%s \"%.400s\" has no data", what, name);
     uintptr_t address = (uintptr_t)t->data + (uintptr_t)t->byte_offset;
-    uintptr_t align = t->dtype.bits >= 64 ? 8 : t->dtype.bits > 8 ? t->dtype.bits / 8u : 1;
+    uintptr_t align = t->dtype.bits >= 64 ? 8 : (t->dtype.bits + 7u) / 8u;
     if (bytes > 0 && address % align != 0)
         return tnr_fail(err, TNR_E_LAYOUT, 0,
                         "%s \"%.400s\" is misaligned: its data must start at a multiple of %u bytes", what,

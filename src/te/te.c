@@ -117,8 +117,12 @@ void tn_te_define(tn_te *te, tn_tensor *t, const tn_expr *value)
 /* Smallest (or largest) value of t. */
 static const tn_expr *extreme(tn_pool *p, tn_dtype t, bool largest)
 {
-    if (tn_dtype_is_float(t))
-        return tn_flt(p, t, largest ? (double)INFINITY : (double)-INFINITY);
+    if (tn_dtype_is_float(t) && tn_dtype_encoding(t).specials == TN_POWERS)
+        return tn_flt(p, t, largest ? tn_dtype_largest(t) : tn_dtype_smallest(t));
+    if (tn_dtype_is_float(t)) {
+        double most = tn_dtype_encoding(t).specials == TN_IEEE ? (double)INFINITY : tn_dtype_largest(t);
+        return tn_flt(p, t, largest ? most : -most);
+    }
     bool is_signed = t.code == TN_INT || t.code == TN_INDEX;
     unsigned value_bits = is_signed ? t.bits - 1u : t.bits;
     uint64_t top = value_bits >= 64 ? UINT64_MAX : (UINT64_C(1) << value_bits) - 1;

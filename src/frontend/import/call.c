@@ -108,7 +108,7 @@ tn_value imp_transpose(imp_node *c, tn_value v, int n, const int64_t perm[])
     return imp_call1(c, &tn_op_transpose, &a, v);
 }
 
-tn_dtype imp_sum_dtype(tn_dtype t) { return tn_dtype_is_float(t) && t.bits == 16 ? TN_F32 : t; }
+tn_dtype imp_sum_dtype(tn_dtype t) { return tn_dtype_is_small(t) ? TN_F32 : t; }
 
 tn_value imp_cast(imp_node *c, tn_value v, tn_dtype t)
 {

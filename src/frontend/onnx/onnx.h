@@ -35,7 +35,7 @@ static inline onnx_import *onnx_of(const imp_node *c) { return (onnx_import *)c-
 
 /* Tables by family, ended by a row without a name. */
 extern const imp_row onnx_rows_resize[], onnx_rows_norm[], onnx_rows_activation[], onnx_rows_flow[],
-    onnx_rows_dynamic[], onnx_rows_image[], onnx_rows_loss[];
+    onnx_rows_dynamic[], onnx_rows_cast[], onnx_rows_image[], onnx_rows_loss[];
 extern const imp_row onnx_rows_math[], onnx_rows_logic[], onnx_rows_nn[], onnx_rows_matrix[],
     onnx_rows_reduce[], onnx_rows_move[], onnx_rows_shape[], onnx_rows_quant[], onnx_rows_microsoft[],
     onnx_rows_fused[];
@@ -71,6 +71,8 @@ typedef struct onnx_zeros {
     tn_value a, b;
 } onnx_zeros;
 tn_value onnx_matmul(imp_node *c, tn_value a, tn_value b, const onnx_zeros *z);
+/* x as elements of type t, as Cast does it; of FLOAT8E8M0 the node may say how to round. */
+tn_value onnx_convert(imp_node *c, tn_value x, tn_dtype t, bool saturate);
 /* A matrix turned. */
 tn_value onnx_transposed(imp_node *c, tn_value v);
 const tn_expr *onnx_dynamic_count(imp_node *c, const tn_value in[3]); /* of Range (ops_dynamic.c) */

@@ -9,6 +9,7 @@ static const imp_table tables[] = {
     {NULL, onnx_rows_reduce},
     {NULL, onnx_rows_move},
     {NULL, onnx_rows_shape},
+    {NULL, onnx_rows_cast},
     {NULL, onnx_rows_quant},
     {NULL, onnx_rows_element},
     {NULL, onnx_rows_index},

@@ -104,7 +104,7 @@ static void scan(imp_node *c)
     tn_dtype t = imp_type(x)->dtype;
     tn_scan_attr a = {.exclusive = imp_attr_int(c, "exclusive", 0) != 0,
                       .reverse = imp_attr_int(c, "reverse", 0) != 0};
-    if (tn_dtype_is_float(t) && t.bits == 16)
+    if (tn_dtype_is_small(t))
         x = imp_cast(c, x, TN_F32);
     if (imp_is_late(c, 1) && imp_rank(x) > 0) {
         a.axis = 1;

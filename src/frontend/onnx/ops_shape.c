@@ -1,4 +1,4 @@
-/* Shapes and constants: Reshape, Flatten, Squeeze, Unsqueeze, Shape, Size, Constant, ConstantOfShape, Cast. */
+/* Shapes and constants: Reshape, Flatten, Squeeze, Unsqueeze, Shape, Size, Constant, ConstantOfShape. */
 #include "frontend/onnx/onnx.h"
 
 #include "op/tensor/tensor.h"
@@ -248,33 +248,6 @@ static void constant_of_shape(imp_node *c)
     imp_out(c, 0, shape.n ? imp_call1(c, &tn_op_broadcast_to, &a, v) : v);
 }
 
-/* ---- Cast ---- */
-
-static void cast(imp_node *c)
-{
-    tn_dtype t = TN_F32;
-    tn_value x = imp_in(c, 0);
-    imp_attr_ignore(c, "saturate");   /* of 8-bit floats, which are not supported */
-    imp_attr_ignore(c, "round_mode"); /* the same */
-    imp_attr_need(c, "to");
-    if (c->version < 6) {
-        const char *name = imp_attr_string(c, "to", "");
-        if (!c->bad && !onnx_dtype_by_name(name, &t))
-            imp_fail(c, "onnx-E011", "the result has type %s, which is not supported", name);
-    } else if (!c->bad && !onnx_dtype(c->im, imp_attr_int(c, "to", 0), "the result", c->loc, &t)) {
-        c->bad = true;
-    }
-    imp_out(c, 0, imp_cast(c, x, t));
-}
-
-static void cast_like(imp_node *c)
-{
-    tn_value x = imp_in(c, 0), like = imp_in(c, 1);
-    imp_attr_ignore(c, "saturate");
-    imp_attr_ignore(c, "round_mode");
-    imp_out(c, 0, imp_cast(c, x, imp_type(like)->dtype));
-}
-
 // clang-format off
 const imp_row onnx_rows_shape[] = {
     {"Reshape",          1,  4, 1, 1, reshape,           NULL},
@@ -286,8 +259,6 @@ const imp_row onnx_rows_shape[] = {
     {"Size",             1,  0, 1, 1, size,              NULL},
     {"Constant",         1,  0, 0, 1, constant,          NULL},
     {"ConstantOfShape",  9,  0, 1, 1, constant_of_shape, NULL},
-    {"Cast",             1,  0, 1, 1, cast,              NULL},
-    {"CastLike",        15,  0, 2, 1, cast_like,         NULL},
     {0},
 };
 // clang-format on

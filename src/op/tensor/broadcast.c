@@ -32,6 +32,16 @@ static bool cast_value(tn_graph *g, const tn_node *n, const tn_dims in[], tn_dim
     return in[0].at && tn_dtype_is_int(n->type[0]->dtype) && tn_dtype_is_int(tn_in_type(n, 0)->dtype);
 }
 
+/* Every value of `from`, with infinities, signs and NaN? */
+static bool holds_float(tn_dtype to, tn_dtype from)
+{
+    if (!tn_dtype_is_float(to) || tn_dtype_encoding(to).specials != TN_IEEE)
+        return false;
+    tn_encoding a = tn_dtype_encoding(from), b = tn_dtype_encoding(to);
+    bool least = b.bias + b.man >= a.bias + a.man + (a.specials == TN_POWERS);
+    return b.man >= a.man && least && tn_dtype_largest(to) >= tn_dtype_largest(from);
+}
+
 /* Does dtype `to` hold every value of `from`? */
 static bool holds(tn_dtype to, tn_dtype from)
 {
@@ -40,9 +50,9 @@ static bool holds(tn_dtype to, tn_dtype from)
     if (tn_dtype_is_bool(to))
         return false;
     if (tn_dtype_is_float(from))
-        return to.bits > from.bits && tn_dtype_is_float(to);
+        return holds_float(to, from);
     if (tn_dtype_is_float(to))
-        return (to.bits == 32 && from.bits <= 16) || (to.bits == 64 && from.bits <= 32);
+        return from.bits <= tn_dtype_encoding(to).man + 1 && from.bits <= tn_dtype_encoding(to).bias;
     return to.code == from.code ? to.bits >= from.bits : from.code == TN_UINT && to.bits > from.bits;
 }
 
@@ -79,8 +89,7 @@ static tn_status reinterpret_infer(tn_graph *g, tn_node *n)
     const tn_cast_attr *a = n->attr;
     const tn_type *t;
     TN_TRY(tn_rule_tensor(g, n, 0, -1, &t));
-    if (a->dtype.lanes != 1 || tn_dtype_is_index(a->dtype) ||
-        tn_dtype_bytes(a->dtype) != tn_dtype_bytes(t->dtype))
+    if (a->dtype.lanes != 1 || tn_dtype_is_index(a->dtype) || a->dtype.bits != t->dtype.bits)
         return tn_rule_fail(g, n, "op-E011", "data is %s, so dtype must be as wide, but is %s",
                             tn_rule_dtype_text(g, t->dtype), tn_rule_dtype_text(g, a->dtype));
     return tn_rule_result(g, n, 0, a->dtype, t->n, t->dim);

@@ -83,7 +83,7 @@ static void det_body(tn_te *te, const tn_node *n, tn_tensor *const in[], tn_tens
                                                                    *zero = tn_idx(p, 0);
     tn_tensor *t;
     matrix m = {.c = tn_code_open(te, n, 0, "det", &t), .size = in[0]->dim[in[0]->ndim - 1]};
-    tn_dtype wide = t->dtype.bits == 16 ? TN_F32 : t->dtype;
+    tn_dtype wide = tn_dtype_is_small(t->dtype) ? TN_F32 : t->dtype;
     out[0] = t;
     for (int i = 0; i < t->ndim; i++)
         batch = tn_mul(p, batch, t->dim[i]);

@@ -130,7 +130,7 @@ static tn_status check_dtype(tn_graph *g, const tn_node *n, int i, bool is_condi
     if (d->is_int && !tn_dtype_is_int(t))
         return tn_rule_fail(g, n, "op-E011", "%s must be a tensor of integers, but is %s; cast it",
                             tn_rule_in_name(g, n, i), tn_rule_dtype_text(g, t));
-    return d->number || !tn_dtype_is_bool(t) ? tn_rule_number(g, n, i) : TN_OK;
+    return d->number ? tn_rule_number(g, n, i) : TN_OK;
 }
 
 /* ---- type relation ---- */
@@ -198,7 +198,7 @@ tn_status tn_define_formula(tn_te *te, tn_graph *g, const tn_node *n, tn_tensor 
     for (int i = 0; i < n->nin; i++)
         operand[i] = tn_rule_at_broadcast(te, in[i], t);
     tn_dtype type = in[n->nin - 1]->dtype;
-    bool half = tn_dtype_is_float(type) && type.bits == 16;
+    bool half = tn_dtype_is_small(type);
     tn_te_define(te, t,
                  half ? formula_of_half(te, g, n, type, operand)
                       : read_formula(g->ctx, te->pool, n, type, operand));
