@@ -142,11 +142,23 @@ if(PYTHON3 AND CMAKE_BUILD_TYPE STREQUAL Release AND NOT TENON_SANITIZE)
     set_tests_properties(pages.build PROPERTIES LABELS slow TIMEOUT 1800)
 endif()
 
-# The Python package
+# The Python package, with NumPy and onnx where tools/setup has put them
 if(TARGET tenon_python AND TARGET tn_codegen_llvm)
+    file(STRINGS ${CMAKE_SOURCE_DIR}/tests/conformance/requirements.txt onnx REGEX "^onnx==")
+    string(REPLACE "==" "-" onnx ${onnx})
     add_test(NAME python COMMAND ${Python3_EXECUTABLE} -m unittest discover -q -s ${CMAKE_SOURCE_DIR}/tests/python)
     set_tests_properties(python PROPERTIES TIMEOUT ${test_seconds}
-        ENVIRONMENT "${test_env};PYTHONDONTWRITEBYTECODE=1;PYTHONPATH=${CMAKE_BINARY_DIR}/python")
+        ENVIRONMENT "${test_env};PYTHONDONTWRITEBYTECODE=1;PYTHONPATH=${CMAKE_BINARY_DIR}/python:${CMAKE_SOURCE_DIR}/build/conformance/${onnx}")
+endif()
+
+# The tests of the ONNX project over the package: one in ten, and all; skipped where onnx is not installed.
+if(TARGET tenon_python AND TARGET tn_codegen_llvm AND CMAKE_BUILD_TYPE STREQUAL Release)
+    foreach(part IN ITEMS slice all)
+        add_test(NAME conformance.${part} COMMAND ${Python3_EXECUTABLE} ${CMAKE_SOURCE_DIR}/tests/conformance/run --${part})
+        set_tests_properties(conformance.${part} PROPERTIES TIMEOUT 1200 SKIP_RETURN_CODE 77
+            ENVIRONMENT "${test_env};PYTHONPATH=${CMAKE_BINARY_DIR}/python")
+    endforeach()
+    set_tests_properties(conformance.all PROPERTIES LABELS slow)
 endif()
 
 # The texts of tools/gdb. Without optimisation gdb shows the same; sanitizers do not go with it.

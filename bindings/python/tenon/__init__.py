@@ -11,9 +11,9 @@ from ._core import Tensor
 from ._core import threads_get as get_num_threads
 from ._core import threads_set as set_num_threads
 from ._core import version as _version
-from ._errors import CompileError, Diagnostic, Error, RunError, Warning
+from ._errors import CompileError, Diagnostic, Error, RunError, UnsupportedError, Warning
 from ._module import Module, Outputs, TensorInfo, compile, load
 
 __version__ = _version()
-__all__ = ["CompileError", "Diagnostic", "Error", "Module", "Outputs", "RunError", "Tensor", "TensorInfo", "Warning", "compile",
-           "get_num_threads", "load", "set_num_threads"]
+__all__ = ["CompileError", "Diagnostic", "Error", "Module", "Outputs", "RunError", "Tensor", "TensorInfo", "UnsupportedError", "Warning",
+           "compile", "get_num_threads", "load", "set_num_threads"]

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any, Optional
 
 from . import _core
+from ._errors import UnsupportedError
 
 # dtypes that NumPy itself does not have, by the names that the runtime prints
 ML_DTYPES = ("bfloat16", "int4", "uint4", "int2", "uint2", "float4_e2m1fn", "float8_e3m4", "float8_e4m3", "float8_e4m3b11fnuz",
@@ -90,8 +91,10 @@ def to_tensor(array: Any, wanted: Optional[str], writable: bool) -> _core.Tensor
         raise TypeError(f"{type(array).__name__} is no array; NumPy, which could make one of it, is not installed") from None
     if writable and not isinstance(array, numpy.ndarray):
         raise TypeError(f"results cannot be written to {type(array).__name__}")
+    if array is None or wanted == "handle":
+        raise UnsupportedError("optional values, sequences and texts are not supported yet")
     if not hasattr(array, "__array__") and not hasattr(array, "__array_interface__"):  # a number or a list of numbers
-        array = numpy.asarray(array, numpy_dtype(wanted) if wanted and wanted != "handle" else None)
+        array = numpy.asarray(array, numpy_dtype(wanted) if wanted else None)
     array = numpy.asarray(array)
     name = array.dtype.name
     if not array.dtype.isnative:
@@ -100,7 +103,7 @@ def to_tensor(array: Any, wanted: Optional[str], writable: bool) -> _core.Tensor
         return _core.Tensor.of(array.astype(array.dtype.newbyteorder("=")))
     if name not in ML_DTYPES:
         if name not in NUMPY_DTYPES:
-            raise TypeError(f"arrays of {array.dtype} are not supported yet")
+            raise UnsupportedError(f"arrays of {array.dtype} are not supported yet")
         return _core.Tensor.of(array)
     if writable and (name in SMALL or not array.flags.c_contiguous):
         raise TypeError(f"results cannot be written to this array of {name}")

@@ -60,5 +60,9 @@ class RunError(Error):
         self.position = position
 
 
+class UnsupportedError(Error, TypeError):
+    """A value of a kind that Tenon does not take from Python, or not yet: texts, sequences, optional values."""
+
+
 class Warning(UserWarning):  # noqa: A001 (tenon.Warning, as in other packages)
     """A warning of the compiler, given through the module warnings."""
