@@ -226,6 +226,36 @@ int tenon_check(tenon_module *m, const tenon_options *o);
 int tenon_interpret(tenon_module *m, const tenon_options *o, const char *stage, int n_in,
                     const tenon_tensor in[], int *out_n, const tenon_tensor **out);
 
+/* ---- parts of an ONNX file ---- */
+
+typedef struct tenon_node_info { /* a node of the file's graph */
+    const char *name, *op;       /* "": none */
+    uint32_t n_in, n_out;
+    const char *const
+        *in; /* values that it reads, and that graphs inside it read from outside; "": not given */
+    const char *const *out;
+} tenon_node_info;
+typedef struct tenon_file_info { /* fields may be added at the end */
+    uint32_t n_node, n_input, n_output;
+    const tenon_node_info *node;
+    const char *const *input, *const *output; /* inputs without those that are initialisers */
+} tenon_file_info;
+/* What the graph of an ONNX file consists of, as it stands there; nothing is converted. */
+int tenon_file_inspect(tenon *t, const char *path, const tenon_file_info **out);
+
+typedef struct tenon_part {
+    size_t size; /* sizeof(tenon_part) */
+    uint32_t n_input, n_output;
+    /* Values that become inputs. One with data becomes an initialiser. NULL: the inputs of the file, all of them. */
+    const tenon_tensor *input;
+    const char *const *output; /* values that become outputs */
+    int whole;                 /* 1: data in files beside the model become part of it */
+    int reserved0;             /* 0 */
+} tenon_part;
+/* The part of an ONNX file that computes the outputs from the inputs, as an ONNX file: nodes and initialisers are
+ * copied byte for byte. */
+int tenon_file_cut(tenon *t, const char *path, const tenon_part *part, const void **out_data, size_t *out_n);
+
 /* ---- packages and machines ---- */
 
 /* Describe a package as text without running any of it: files, target, features, inputs, outputs, sizes. */

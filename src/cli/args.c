@@ -230,15 +230,20 @@ static int take_letters(parser *p, const char *word)
     return TN_EXIT_OK;
 }
 
+static bool takes_two(const tn_command *c) { return c->operand && strchr(c->operand, '['); }
+
 static int take_operand(parser *p, const char *word)
 {
     const tn_command *c = p->args->command;
     if (!c->operand)
         return tn_usage_error(c, "unexpected argument \"%s\"; `%s` takes flags only", word, c->name);
-    if (p->args->operand)
+    if (p->args->second)
+        return tn_usage_error(c, "unexpected argument \"%s\"; `%s` takes two, which are there already", word,
+                              c->name);
+    if (p->args->operand && !takes_two(c))
         return tn_usage_error(c, "unexpected argument \"%s\"; `%s` takes one %s, and \"%s\" is it already",
                               word, c->name, c->operand, p->args->operand);
-    p->args->operand = word;
+    *(p->args->operand ? &p->args->second : &p->args->operand) = word;
     return TN_EXIT_OK;
 }
 
@@ -248,6 +253,12 @@ static int take_word(parser *p)
     if (!is_flag(p, word))
         return take_operand(p, word);
     if (strcmp(word, "--") == 0) {
+        if (takes_two(p->args->command)) {
+            p->args->n_word = p->at - 1;
+            p->args->rest = p->argv + p->at - 1;
+            p->args->n_rest = p->argc - p->at + 1;
+            p->at = p->argc;
+        }
         p->only_operands = true;
         return TN_EXIT_OK;
     }
@@ -273,7 +284,7 @@ static size_t words_bound(int argc, char *const argv[])
 int tn_args_parse(tn_args *args, const tn_command *command, int argc, char *const argv[])
 {
     parser p = {.args = args, .argc = argc, .argv = argv};
-    *args = (tn_args){.command = command};
+    *args = (tn_args){.command = command, .n_word = argc, .word = argv};
     args->given = calloc(words_bound(argc, argv), sizeof *args->given);
     if (!args->given)
         return tn_error_print("out of memory");
@@ -283,7 +294,8 @@ int tn_args_parse(tn_args *args, const tn_command *command, int argc, char *cons
             return status;
     }
     if (command->operand && !args->operand && !operand_optional(args))
-        return tn_usage_error(command, "%s is missing", command->operand);
+        return tn_usage_error(command, "%.*s is missing", (int)strcspn(command->operand, " "),
+                              command->operand);
     return TN_EXIT_OK;
 }
 

@@ -9,6 +9,7 @@
 enum tn_exit {
     TN_EXIT_OK = 0,
     TN_EXIT_NO_COMMAND = 1,
+    TN_EXIT_DIFFER = 1, /* compare */
     TN_EXIT_USAGE = 2,
     TN_EXIT_ERROR = 4,
     TN_EXIT_IMPORTER = 5
@@ -63,7 +64,9 @@ enum { TN_COMMAND_TABLES = 3, TN_ARGS_MADE = 8 };
 
 typedef struct tn_args tn_args;
 typedef struct tn_command {
-    const char *name, *operand; /* operand: what the one word without a flag is called; NULL: none is taken */
+    /* operand: what the one word without a flag is called; NULL: none is taken. "A [B] ...": a second one may
+     * follow, and the words from the first -- on are left to the command. */
+    const char *name, *operand;
     int (*run)(const tn_args *args);         /* returns an enum tn_exit; NULL: not supported yet */
     const tn_flag *flags[TN_COMMAND_TABLES]; /* NULL after the last */
     const char *help;    /* one line; of a command that is not supported yet: what to do instead, or NULL */
@@ -72,14 +75,16 @@ typedef struct tn_command {
 
 struct tn_args { /* a parsed command line; texts point into argv */
     const tn_command *command;
-    const char *operand; /* NULL: not given */
-    int verbose;         /* how often -v was given, before and after the command's name */
+    const char *operand, *second; /* NULL: not given */
+    int verbose;                  /* how often -v was given, before and after the command's name */
     bool help, help_all;
     int n_given;
     struct tn_given {
         const tn_flag *flag;
         const char *text;
     } *given; /* in the order of the command line */
+    int n_word, n_rest;
+    char *const *word, *const *rest; /* of a command with groups: before the first --, and from there on */
 };
 
 /* Parses the words after the command's name. Returns TN_EXIT_OK, or prints what is wrong and returns

@@ -23,6 +23,10 @@ static const tn_command commands[] = {
     {"interpret", "MODEL",   tn_interpret_command, {tn_interpret_flags, tn_model_flags, tn_common_flags},
      "evaluate a model with an interpreter (slow; for comparing results)",
      "interpret model.onnx --stage relay --inputs in.npz --outputs expected.npz"},
+    {"compare",   "A [B] [-- flags of A [-- flags of B]]",
+                             tn_compare_command,   {tn_compare_flags, tn_model_flags, tn_common_flags},
+     "compare what a model computes in two ways, and find the first operator that differs",
+     "compare model.onnx -i in.npz -- -O0 -- --target c"},
     {"check",     "MODEL",   tn_check_command,     {tn_model_flags, tn_common_flags},
      "list everything that prevents a model from compiling", "check model.onnx"},
     {"verify",    "PACKAGE", tn_verify_command,    {tn_common_flags},
@@ -37,7 +41,6 @@ static const tn_command commands[] = {
     {.name = "tune", .help =
     "Tenon schedules kernels from a model of the machine, without tuning; leave this step out"},
     {.name = "micro", .help = "`compile -o model.c --target c` writes C source for any C compiler"},
-    {.name = "compare"},
     {.name = "rpc", .help = "copy the package to the other machine and use `run` there"},
     {0},
 };

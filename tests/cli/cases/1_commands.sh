@@ -34,7 +34,7 @@ for command in compile run opt interpret verify; do
     expect 4 "No such file or directory" $command absent
 done
 expect 4 "No such file or directory" dump absent --stage tir
-for command in tune micro compare rpc; do
+for command in tune micro rpc; do
     expect 4 "tenon: error: $command is not supported yet" $command
     expect 4 "tenon: error: $command is not supported yet" $command --help
 done
@@ -47,7 +47,7 @@ if command -v bash >/dev/null; then # what the shell proposes: stages, passes, f
     must "completion" bash -c 'cd complete && source <(tenon --completion bash)
         words() { COMP_WORDS=("$@") COMP_CWORD=$(($# - 1)) COMPREPLY=(); _tenon; echo "${COMPREPLY[*]}"; }
         set -e
-        test "$(words tenon comp)" = compile
+        test "$(words tenon compi)" = compile
         test "$(words tenon dump --stage tir-)" = tir-scheduled
         test "$(words tenon opt --pass FoldC)" = FoldConstant
         test "$(words tenon compile n)" = net.onnx

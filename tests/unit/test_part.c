@@ -1,0 +1,172 @@
+/* Parts of an ONNX file (tenon_file_inspect, tenon_file_cut). */
+#include "tenon/tenon.h"
+
+#include <limits.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+static const char *file(const char *name)
+{
+    static char path[4096];
+    snprintf(path, sizeof path, "%s/%s", getenv("TENON_SOURCE_DIR"), name);
+    return path;
+}
+#define DIGIT file("examples/models/mnist_cntk.onnx")
+
+static void expect_id(const tenon *t, const char *id)
+{
+    if (tenon_diagnostic_count(t) != 1 || strcmp(tenon_diagnostic_get(t, 0)->id, id) != 0)
+        fail_msg("%s expected, not %s", id, tenon_messages(t));
+}
+
+static void a_file_tells_its_nodes(void **state)
+{
+    (void)state;
+    tenon *t = tenon_new();
+    const tenon_file_info *x;
+    assert_int_equal(tenon_file_inspect(t, DIGIT, &x), 0);
+    assert_int_equal(x->n_node, 12);
+    assert_int_equal(x->n_input, 1); /* the initialisers are inputs too */
+    assert_string_equal(x->input[0], "Input3");
+    assert_string_equal(x->output[0], "Plus214_Output_0");
+    assert_string_equal(x->node[3].op, "Relu");
+    assert_string_equal(x->node[3].name, "ReLU32");
+    assert_string_equal(x->node[3].in[0], "Plus30_Output_0");
+    assert_string_equal(x->node[3].out[0], "ReLU32_Output_0");
+    tenon_free(t);
+}
+
+/* What the graphs inside a node read from outside belongs to what the node reads. */
+static void captured_values_are_operands(void **state)
+{
+    (void)state;
+    tenon *t = tenon_new();
+    const tenon_file_info *x;
+    uint32_t n = 0;
+    assert_int_equal(tenon_file_inspect(t, file("tests/onnx/node/flow_if_then/model.onnx"), &x), 0);
+    for (uint32_t i = 0; i < x->n_node; i++)
+        if (strcmp(x->node[i].op, "If") == 0)
+            n = x->node[i].n_in;
+    assert_true(n > 1);
+    tenon_free(t);
+}
+
+static void a_part_is_a_model(void **state)
+{
+    (void)state;
+    const tenon_tensor in = {
+        .name = "Plus30_Output_0", .code = kDLFloat, .bits = 32, .ndim = 4, .shape = {1, 8, 28, 28}};
+    const char *const output[] = {"Pooling66_Output_0", "ReLU32_Output_0"};
+    const tenon_part part = {
+        .size = sizeof part, .n_input = 1, .n_output = 2, .input = &in, .output = output};
+    tenon *t = tenon_new(), *u = tenon_new();
+    const void *data;
+    size_t n;
+    assert_int_equal(tenon_file_cut(t, DIGIT, &part, &data, &n), 0);
+    tenon_module *m = tenon_module_from_memory(u, "part.onnx", data, n, NULL);
+    const tenon_module_info *x = tenon_module_inspect(m);
+    assert_int_equal(x->n_input, 1);
+    assert_string_equal(x->input[0].type, "Tensor[(1, 8, 28, 28), float32]");
+    assert_int_equal(x->n_output, 2);
+    assert_string_equal(x->output[0].type, "Tensor[(1, 8, 14, 14), float32]");
+    assert_int_equal(x->n_operator, 2);
+    tenon_free(u);
+    tenon_free(t);
+}
+
+/* With the model's own inputs, initialisers that the part does not need are gone, and so are inputs of their names. */
+static void a_part_keeps_what_it_needs(void **state)
+{
+    (void)state;
+    const char *const output[] = {"Convolution28_Output_0"};
+    const tenon_part part = {.size = sizeof part, .n_output = 1, .output = output};
+    tenon *t = tenon_new(), *u = tenon_new();
+    const void *data;
+    size_t n;
+    assert_int_equal(tenon_file_cut(t, DIGIT, &part, &data, &n), 0);
+    assert_true(n < 2000); /* 800 bytes of weights */
+    tenon_module *m = tenon_module_from_memory(u, "part.onnx", data, n, NULL);
+    const tenon_module_info *x = tenon_module_inspect(m);
+    assert_int_equal(x->n_input, 1);
+    assert_string_equal(x->input[0].name, "Input3");
+    tenon_free(u);
+    tenon_free(t);
+}
+
+static void a_value_can_be_an_initialiser(void **state)
+{
+    (void)state;
+    static const float half[8 * 28 * 28] = {0.5f};
+    const tenon_tensor in = {.name = "Plus30_Output_0",
+                             .code = kDLFloat,
+                             .bits = 32,
+                             .ndim = 4,
+                             .shape = {1, 8, 28, 28},
+                             .data = (void *)(uintptr_t)half,
+                             .bytes = sizeof half};
+    const char *const output[] = {"ReLU32_Output_0"};
+    const tenon_part part = {
+        .size = sizeof part, .n_input = 1, .n_output = 1, .input = &in, .output = output};
+    tenon *t = tenon_new(), *u = tenon_new();
+    const tenon_tensor *out;
+    const void *data;
+    size_t n;
+    int n_out;
+    assert_int_equal(tenon_file_cut(t, DIGIT, &part, &data, &n), 0);
+    tenon_module *m = tenon_module_from_memory(u, "part.onnx", data, n, NULL);
+    assert_int_equal(tenon_interpret(m, NULL, "relay", 0, NULL, &n_out, &out), 0);
+    assert_memory_equal(out[0].data, half, sizeof half);
+    tenon_free(u);
+    tenon_free(t);
+}
+
+static void what_cannot_be_cut_is_said(void **state)
+{
+    (void)state;
+    static float one = 1;
+    tenon_tensor in = {.name = "Plus30_Output_0", .code = kDLFloat, .bits = 32};
+    const char *output[] = {"ReLU32_Output_0"};
+    tenon_part part = {.size = sizeof part, .n_input = 1, .n_output = 1, .input = &in, .output = output};
+    tenon *t = tenon_new();
+    const tenon_file_info *x;
+    const void *data;
+    size_t n;
+    assert_int_equal(tenon_file_inspect(t, file("tests/cli/models/small.relay"), &x), 1);
+    expect_id(t, "onnx-E070");
+    assert_null(x);
+    assert_int_equal(tenon_file_inspect(t, file("tests/cli/absent.onnx"), &x), 1);
+    in.code = kDLComplex;
+    assert_int_equal(tenon_file_cut(t, DIGIT, &part, &data, &n), 1);
+    expect_id(t, "onnx-E072");
+    in.code = kDLFloat;
+    in.data = &one;
+    in.bytes = (size_t)INT_MAX; /* not looked at */
+    assert_int_equal(tenon_file_cut(t, DIGIT, &part, &data, &n), 1);
+    expect_id(t, "onnx-E073");
+    in.bytes = sizeof one;
+    output[0] = "nothing";
+    assert_int_equal(tenon_file_cut(t, DIGIT, &part, &data, &n), 1);
+    expect_id(t, "onnx-E071");
+    part.size = 0;
+    assert_int_equal(tenon_file_cut(t, DIGIT, &part, &data, &n), 1);
+    expect_id(t, "driver-E100");
+    assert_null(data);
+    tenon_free(t);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_file_tells_its_nodes),
+        cmocka_unit_test(captured_values_are_operands),
+        cmocka_unit_test(a_part_is_a_model),
+        cmocka_unit_test(a_part_keeps_what_it_needs),
+        cmocka_unit_test(a_value_can_be_an_initialiser),
+        cmocka_unit_test(what_cannot_be_cut_is_said),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
