@@ -1,7 +1,6 @@
 """Arrays that neither the buffer protocol nor DLPack carries: NumPy arrays of ml_dtypes, numbers, lists.
 
-Elements of less than a byte lie packed in Tenon's memory (two int4 to a byte, the first in the low half) and one to a
-byte in ml_dtypes, so these alone are copied.
+Elements of less than a byte lie one to a byte, in Tenon's memory as in that of ml_dtypes.
 """
 from __future__ import annotations
 
@@ -15,7 +14,6 @@ ML_DTYPES = ("bfloat16", "int4", "uint4", "int2", "uint2", "float4_e2m1fn", "flo
              "float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2", "float8_e5m2fnuz", "float8_e8m0fnu")
 NUMPY_DTYPES = ("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "float32", "float64",
                 "complex64", "complex128")
-SMALL = {"int4": 4, "uint4": 4, "float4_e2m1fn": 4, "int2": 2, "uint2": 2}  # bits of elements that are packed
 
 
 def numpy_dtype(name: str) -> Any:
@@ -31,33 +29,8 @@ def numpy_dtype(name: str) -> Any:
     return numpy.dtype(getattr(ml_dtypes, name))
 
 
-def pack(elements: Any, bits: int) -> Any:
-    """Bytes of elements, one to a byte, as packed bytes."""
-    import numpy
-
-    per = 8 // bits
-    low = elements.reshape(-1).view(numpy.uint8) & ((1 << bits) - 1)
-    low = numpy.concatenate([low, numpy.zeros(-len(low) % per, numpy.uint8)]).reshape(-1, per)
-    out = low[:, 0].copy()
-    for i in range(1, per):
-        out |= low[:, i] << (bits * i)
-    return out
-
-
-def unpack(packed: Any, bits: int, n: int, signed: bool) -> Any:
-    """The inverse of pack: n bytes, sign-extended where the type has a sign."""
-    import numpy
-
-    per = 8 // bits
-    shifts = numpy.arange(per, dtype=numpy.uint8) * bits
-    out = ((packed[:, None] >> shifts) & ((1 << bits) - 1)).reshape(-1)[:n].astype(numpy.uint8)
-    if signed:
-        out = numpy.where(out >> (bits - 1), out | (0xFF << bits & 0xFF), out).astype(numpy.uint8)
-    return out
-
-
 def to_numpy(tensor: _core.Tensor) -> Any:
-    """A Tensor as a NumPy array that shares its memory (packed elements are copied)."""
+    """A Tensor as a NumPy array that shares its memory."""
     import numpy
 
     name, shape = tensor.dtype, tensor.shape
@@ -65,11 +38,6 @@ def to_numpy(tensor: _core.Tensor) -> Any:
         return numpy.asarray(memoryview(tensor))
     dtype = numpy_dtype(name)
     raw = numpy.asarray(memoryview(tensor.bytes()))
-    if name in SMALL:
-        n = 1
-        for extent in shape:
-            n *= extent
-        raw = unpack(raw, SMALL[name], n, name.startswith("int"))
     return raw.view(dtype).reshape(shape)
 
 
@@ -105,8 +73,7 @@ def to_tensor(array: Any, wanted: Optional[str], writable: bool) -> _core.Tensor
         if name not in NUMPY_DTYPES:
             raise UnsupportedError(f"arrays of {array.dtype} are not supported yet")
         return _core.Tensor.of(array)
-    if writable and (name in SMALL or not array.flags.c_contiguous):
+    if writable and not array.flags.c_contiguous:
         raise TypeError(f"results cannot be written to this array of {name}")
     dense = numpy.ascontiguousarray(array)
-    raw = pack(dense, SMALL[name]) if name in SMALL else dense.reshape(-1).view(numpy.uint8)
-    return _core.Tensor.over(raw, name, array.shape)
+    return _core.Tensor.over(dense.reshape(-1).view(numpy.uint8), name, array.shape)
