@@ -1,5 +1,5 @@
 # The commands of the project. Each is one line of what it is for; the work is in CMakeLists.txt and tools/.
-.PHONY: all release debug asan fuzz tsan demo test check test-slow conformance fuzz-smoke golden format install clean help
+.PHONY: all release debug asan fuzz tsan demo test check test-slow conformance wheel fuzz-smoke golden format install clean help
 
 PREFIX ?= /usr/local
 
@@ -11,6 +11,7 @@ help:
 	@echo 'make check       the release build and its shorter tests alone (under two minutes)'
 	@echo 'make test-slow   the rest: debug build, thread sanitizer, tests named *_slow, fuzzing'
 	@echo 'make conformance the tests of ONNX over the Python package; the score, and why what fails does'
+	@echo 'make wheel       the Python package as a file for pip, into build/dist'
 	@echo 'make fuzz-smoke  each fuzz target for FUZZ_SECONDS (60)'
 	@echo 'make golden      rewrite the generated CHECK lines of golden tests; review the diff'
 	@echo 'make format      clang-format the C files, wrap comments that are too long'
@@ -46,6 +47,10 @@ test-slow:
 conformance: release
 	@tools/setup conformance
 	@tests/conformance/run -o build/conformance.json
+
+wheel:
+	@tools/setup wheel
+	@tools/wheel
 
 fuzz-smoke:
 	@tools/setup test

@@ -34,3 +34,11 @@ foreach(module IN LISTS modules)
     file(MAKE_DIRECTORY ${folder})
     file(CREATE_LINK ${python_source}/tenon/${module} ${python_package}/${module} SYMBOLIC)
 endforeach()
+
+# What `pip install` takes: the extension and, beside it, libraries in the folders where they look for each other.
+install(TARGETS tenon_python LIBRARY DESTINATION tenon COMPONENT python)
+install(TARGETS tenon_compiler tenon_runtime LIBRARY DESTINATION tenon/lib COMPONENT python NAMELINK_SKIP)
+install(TARGETS tenon_bundle ARCHIVE DESTINATION tenon/lib/tenon COMPONENT python)
+if(TARGET tn_codegen_llvm)
+    install(TARGETS tn_codegen_llvm LIBRARY DESTINATION tenon/lib/tenon COMPONENT python)
+endif()
