@@ -1,0 +1,144 @@
+"""What makes two judges disagree.
+
+Outputs are compared by kind (graph.py):
+  exact    every element is equal
+  rounded  at most NEAR units in the last place apart; else Tenon must be within
+               SPREAD * s + LAST * unit * |x|
+           of x, the result in float64, where s is how far x moves when every operand and result of operators that round
+           gets noise of its type's rounding error (double.py; the largest of PHASES evaluations, and at least the root
+           mean square over the output). The other system need only be near enough to show that x means the same: within
+           that, or within OTHER of the largest |x|.
+  loose    not compared with other systems or other orders of evaluation: a comparison, a conversion to integers or another
+           jump came after a rounding
+Judges that evaluate the same loops (the package, its C code, the interpreter of flat TIR) are equal in every bit, whatever the
+kind.
+"""
+import numpy as np
+
+from double import Doubles, unit
+from graph import DTYPES
+from judges import Refused
+
+NEAR, SPREAD, LAST, OTHER = 8, 16, 8, {24: 2.0 ** -12, 53: 2.0 ** -30, 11: 2.0 ** -5, 8: 2.0 ** -3}
+PHASES = (0.3, 1.9, 4.0)
+
+
+def first_wrong(bad, want, got):
+    at = np.argwhere(bad)[0]
+    return (f"element {[int(i) for i in at]} of {list(want.shape)} is {got[tuple(at)]!r}, not {want[tuple(at)]!r} "
+            f"({int(bad.sum())} of {bad.size} differ)")
+
+
+def form(want, got):
+    if want.dtype != got.dtype:
+        return f"{got.dtype} for {want.dtype}"
+    if want.shape != got.shape:
+        return f"shape {list(got.shape)} for {list(want.shape)}"
+    return None
+
+
+def unequal(want, got):
+    a, b = (x.astype("f8") if x.dtype.kind in "fV" or x.dtype.name == "bfloat16" else x for x in (want, got))
+    bad = a != b
+    return bad & ~((a != a) & (b != b))
+
+
+def same(want, got):
+    """None, or how got differs from want anywhere."""
+    wrong = form(want, got)
+    if wrong:
+        return wrong
+    bad = unequal(want, got)
+    return first_wrong(bad, want, got) if bad.any() else None
+
+
+class Reference:
+    """The results in float64 and their spread, evaluated when they are needed."""
+
+    def __init__(self, case, tenon):
+        self.case, self.tenon, self.known = case, tenon, None
+
+    def get(self):
+        if self.known is None:
+            try:
+                base = self.evaluate(None)
+                shaken = [self.evaluate(phase) for phase in PHASES]
+                self.known = [[(x, spread(x, [s[b][i] for s in shaken])) for i, x in enumerate(out)]
+                              for b, out in enumerate(base)]
+            except (Refused, ValueError) as e:
+                self.known = e
+        return self.known
+
+    def evaluate(self, phase):
+        d = Doubles(self.case, phase)
+        out = self.tenon.interpret(d.model.SerializeToString(), d.feeds, "relay")
+        for o in out:
+            if isinstance(o, Refused):
+                raise o
+        return out
+
+
+def spread(x, shaken):
+    """How far the elements moved: each one's largest, and at least the root mean square of all."""
+    if x.dtype.kind != "f" or not x.size:
+        return np.zeros(x.shape)
+    moved = np.max([np.abs(s - x) for s in shaken], axis=0)
+    return np.maximum(moved, np.sqrt(np.mean(np.square(moved))))
+
+
+def near(want, got, dtype):
+    """Elements that are not within NEAR units of each other."""
+    a, b = want.astype("f8"), got.astype("f8")
+    u = unit(dtype)
+    with np.errstate(invalid="ignore", over="ignore"):
+        apart = ~(np.abs(a - b) <= 2 * NEAR * u * np.maximum(np.abs(a), np.abs(b)) + 1e-37)
+    return apart & (a != b) & ~((a != a) & (b != b))
+
+
+def rounded(want, got, dtype, reference, binding, i):
+    """None, or (who, how): "got" or "want" is too far from the result in float64."""
+    if not near(want, got, dtype).any():
+        return None
+    known = reference.get()
+    if isinstance(known, Refused) or isinstance(known, ValueError):
+        scale = np.max(np.abs(want.astype("f8")), initial=0)
+        bad = np.abs(want.astype("f8") - got.astype("f8")) > 2.0 ** 12 * unit(dtype) * scale
+        return ("coarse", first_wrong(bad, want, got)) if bad.any() else None
+    x, moved = known[binding][i]
+    if x.shape != want.shape:
+        return "reference", f"shape {list(x.shape)} in float64"
+    with np.errstate(invalid="ignore", over="ignore"):
+        limit = SPREAD * moved + 2 * LAST * unit(dtype) * np.abs(x) + 1e-37
+        other = np.maximum(limit, OTHER[DTYPES[dtype].digits] * np.max(np.abs(x), initial=0))
+        for who, y, most in (("got", got, limit), ("want", want, other)):
+            bad = ~(np.abs(y.astype("f8") - x) <= most) & near(want, got, dtype)
+            if bad.any():
+                at = tuple(np.argwhere(bad)[0])
+                return who, (f"{first_wrong(bad, want, got)}; float64: {x[at]!r}, may be {most[at]:.3g} apart")
+    return None
+
+
+def differ(case, want, got, reference):
+    """The outputs of another system, want, against got: None or a text."""
+    for b, (w, g) in enumerate(zip(want, got)):
+        for i, kind in enumerate(case.kinds):
+            wrong = form(w[i], g[i]) if kind != "loose" or w[i].dtype != g[i].dtype else None
+            if not wrong and kind == "exact":
+                wrong = same(w[i], g[i])
+            elif not wrong and kind == "rounded":
+                dtype = next(k for k, d in DTYPES.items() if d.np == w[i].dtype)
+                wrong = rounded(w[i], g[i], dtype, reference, b, i)
+                wrong = wrong and f"{wrong[1]} [{wrong[0]}]"
+            if wrong:
+                return f"binding {b}, output {i} ({kind}): {wrong}"
+    return None
+
+
+def equal(want, got):
+    """Outputs of evaluations that must agree in every bit."""
+    for b, (w, g) in enumerate(zip(want, got)):
+        for i in range(len(w)):
+            wrong = same(w[i], g[i])
+            if wrong:
+                return f"binding {b}, output {i}: {wrong}"
+    return None

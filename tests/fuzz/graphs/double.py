@@ -1,0 +1,118 @@
+"""The same model in float64, and with the rounding of float32 put in as noise: how far results may be apart.
+
+Every float becomes a double. With a phase, every float operand x of an operator that rounds, and its result, also becomes
+x * (1 + e * sin(K * x + phase)) where e is the type's rounding error: the spread of the results over several phases is what
+roundings of this size do to them, cancellation in long sums and all. Exact values of operators that do not round stay.
+"""
+import numpy as np
+from onnx import TensorProto, helper, numpy_helper
+
+from graph import DTYPES
+
+FLOAT_TYPES = {DTYPES[d].onnx for d in ("f4", "f8", "f2", "bf")}
+SINGLE = {"QuantizeLinear", "DequantizeLinear", "DynamicQuantizeLinear", "QLinearConv", "QLinearMatMul"}
+MOVES = {"Identity", "Reshape", "Transpose", "Concat", "Slice", "Gather", "Split", "Squeeze", "Unsqueeze", "Flatten",
+         "Expand", "Tile", "Where", "Relu", "Neg", "Abs", "Clip", "Pad", "Max", "Min", "If", "Loop", "Scan", "ReduceMax",
+         "ReduceMin", "MaxPool", "GatherElements", "GatherND", "DepthToSpace", "SpaceToDepth", "Constant", "Compress"}
+WAVE = 1e5
+
+
+def unit(dtype):
+    return 2.0 ** -DTYPES[dtype].digits
+
+
+class Doubles:
+    def __init__(self, case, phase=None):
+        self.rounded, self.floats, self.phase, self.count = case.rounded, case.floats, phase, 0
+        self.model = type(case.model)()
+        self.model.CopyFrom(case.model)
+        self.graph(self.model.graph)
+        self.feeds = [{k: self.array(a) for k, a in feed.items()} for feed in case.feeds]
+
+    def array(self, a):
+        if a.dtype not in [DTYPES[d].np for d in ("f4", "f8", "f2", "bf")]:
+            return a
+        return np.asarray(a.astype("f8"))
+
+    def tensor(self, t):
+        if t.data_type in FLOAT_TYPES:
+            t.CopyFrom(numpy_helper.from_array(self.array(numpy_helper.to_array(t)), t.name))
+
+    def graph(self, g):
+        scales = {n.input[2] for n in g.node if n.op_type == "Resize" and len(n.input) > 2}
+        for t in g.initializer:
+            if t.name not in scales:
+                self.tensor(t)
+        for v in list(g.input) + list(g.output) + list(g.value_info):
+            if v.type.tensor_type.elem_type in FLOAT_TYPES and v.name not in scales:
+                v.type.tensor_type.elem_type = TensorProto.DOUBLE
+        nodes = []
+        for n in g.node:
+            nodes += self.node(n, scales)
+        del g.node[:]
+        g.node.extend(nodes)
+
+    def node(self, n, scales):
+        for a in n.attribute:
+            if a.HasField("g"):
+                self.graph(a.g)
+            elif a.name in ("value",) and a.HasField("t") and n.output[0] not in scales:
+                self.tensor(a.t)
+            elif a.name in ("to", "dtype") and a.i in FLOAT_TYPES:
+                a.i = TensorProto.DOUBLE
+        before, after = [], []
+        if n.op_type in SINGLE:
+            before, after = self.single(n)
+        if self.phase is not None and n.op_type not in MOVES and any(name in self.rounded for name in n.output):
+            dtype = next(self.rounded[name] for name in n.output if name in self.rounded)
+            for i, name in enumerate(n.input):
+                if name in self.floats and name not in scales and (n.op_type, i) != ("Pow", 1):
+                    before += self.noise(n.input, i, dtype)
+            for i, name in enumerate(n.output):
+                if name in self.rounded:
+                    after += self.noise_after(n, i, name)
+        return before + [n] + after
+
+    def name(self):
+        self.count += 1
+        return f"double{self.count}"
+
+    def single(self, n):
+        """The node takes and gives float32: its floats are exact there."""
+        floats = {"QuantizeLinear": ([0, 1], []), "DequantizeLinear": ([1], [0]), "DynamicQuantizeLinear": ([0], [1]),
+                  "QLinearConv": ([1, 4, 6], []), "QLinearMatMul": ([1, 4, 6], [])}[n.op_type]
+        before, after = [], []
+        for i in floats[0]:
+            name = self.name()
+            before.append(helper.make_node("Cast", [n.input[i]], [name], to=TensorProto.FLOAT))
+            n.input[i] = name
+        for i in floats[1]:
+            name = self.name()
+            after.append(helper.make_node("Cast", [name], [n.output[i]], to=TensorProto.DOUBLE))
+            n.output[i] = name
+        return before, after
+
+    def noise(self, operands, i, dtype):
+        """Nodes that give operand i with noise, which becomes the operand."""
+        name, operands[i] = operands[i], self.name()
+        return self.shake(name, operands[i], dtype)
+
+    def noise_after(self, n, i, name):
+        n.output[i] = self.name()
+        return self.shake(n.output[i], name, self.rounded[name])
+
+    def shake(self, raw, result, dtype):
+        nodes = []
+
+        def constant(x):
+            at = self.name()
+            nodes.append(helper.make_node("Constant", [], [at], value=numpy_helper.from_array(np.asarray(x, "f8"))))
+            return at
+
+        def make(op, *operands, to=None):
+            at = to or self.name()
+            nodes.append(helper.make_node(op, operands, [at]))
+            return at
+        sine = make("Sin", make("Add", make("Mul", raw, constant(WAVE)), constant(self.phase)))
+        make("Mul", raw, make("Add", make("Mul", sine, constant(unit(dtype))), constant(1.0)), to=result)
+        return nodes

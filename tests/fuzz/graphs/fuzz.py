@@ -1,0 +1,337 @@
+#!/usr/bin/env python3
+"""Differential fuzzing: random graphs through Tenon's compiler and interpreters and through ONNX Runtime.
+
+    fuzz.py run [--from SEED] [--count N] [--seconds S] [--judges LIST] [--log FILE] [--out FOLDER]
+    fuzz.py show SEED [-o FOLDER]       writes the graph: model.onnx and in.npz (in.1.npz ... for further bindings)
+    fuzz.py shrink SEED [-o FOLDER]     writes the smallest graph found that fails in the same way
+    fuzz.py operators                   the table of operators
+
+A seed always gives the same graph. `run` judges the graphs from SEED on, in a process of their own, which may crash, hang
+(--limit) or grow (--memory) without harm to the others, and ends with 1 if anything was found. --log keeps what was found
+and how far the run came; the same command with the same log goes on from there. Judges, separated by commas:
+
+    jit      the package at -O3, made in this process: always runs
+    ort      ONNX Runtime
+    relay, tir, flat   the interpreters of these stages
+    O0       the package at -O0
+    c        the package as C, compiled by the C compiler
+"""
+import argparse
+import collections
+import json
+import os
+import select
+import signal
+import subprocess
+import sys
+import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(HERE)))
+DEFAULT = "jit,ort"
+EVERY = 200  # graphs between two marks in the log
+
+
+def missing():
+    """The Python packages that fuzzing needs and that are not there."""
+    import importlib.util
+    return [m for m in ("numpy", "onnx", "onnxruntime", "ml_dtypes") if not importlib.util.find_spec(m)]
+
+
+# ---- one graph ----
+
+class Bench:
+    """The judges, and what they say of a case."""
+
+    def __init__(self, lib, judges):
+        import judges as j
+        self.j, self.judges = j, judges
+        self.tenon = j.Tenon(lib)
+        self.ort = j.OnnxRuntime() if "ort" in judges else None
+
+    def attempt(self, f, *args):
+        try:
+            return f(*args)
+        except self.j.Refused as e:
+            return e
+
+    def judge(self, case):
+        """(kind, text) of everything wrong with a case; kinds: wrong, bits, warning, gap, ort"""
+        import compare
+        Refused = self.j.Refused
+        data = case.model.SerializeToString()
+        jit = self.attempt(self.tenon.run, data, case.feeds)
+        warnings = list(self.tenon.warnings)
+        ort = self.attempt(self.ort.run, data, case.feeds) if self.ort else None
+        if isinstance(ort, Refused):
+            yield "ort", str(ort)
+        if isinstance(jit, Refused):
+            if not isinstance(ort, Refused):
+                yield "internal" if self.internal(str(jit)) else "gap", str(jit)
+            return
+        for w in warnings:
+            yield "warning" if "[driver-W" in w else "gap", self.j.brief(w)
+        refused = [o for o in jit if isinstance(o, Refused)]
+        if refused:
+            if not isinstance(ort, Refused):
+                yield "gap", str(refused[0])
+            return
+        reference = compare.Reference(case, self.tenon)
+        if ort and not isinstance(ort, Refused):
+            wrong = compare.differ(case, ort, jit, reference)
+            if wrong:
+                yield "wrong", "ort: " + wrong
+        for judge in self.judges:
+            yield from self.other(judge, case, data, jit, reference)
+
+    def internal(self, text):
+        return text.startswith(("driver-E070", "base-E", "tir-E", "relay-E0", "codegen-E"))
+
+    def other(self, judge, case, data, jit, reference):
+        import compare
+        Refused = self.j.Refused
+        if judge in ("jit", "ort"):
+            return
+        if judge in self.j.STAGES:
+            out = self.attempt(self.tenon.interpret, data, case.feeds, judge)
+        else:
+            out = self.attempt(self.tenon.run, data, case.feeds, judge)
+        for o in [out] if isinstance(out, Refused) else out:
+            if isinstance(o, Refused):
+                yield "refused", f"{judge}: {o}"
+                return
+        if judge in ("c", "flat"):
+            wrong = compare.equal(out, jit)
+        else:
+            wrong = compare.differ(case, out, jit, reference)
+        if wrong:
+            yield ("bits" if judge in ("c", "flat") else "wrong"), f"{judge}: {wrong}"
+
+
+# ---- many graphs ----
+
+def worker(args):
+    """Judges graphs, one line of JSON each on stdout; before each one a line with its seed."""
+    sys.path.insert(0, HERE)
+    import generate
+    bench = Bench(args.lib, args.judges.split(","))
+    out = os.fdopen(os.dup(1), "w", buffering=1)
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
+    for seed in range(args.start, args.start + args.count):
+        out.write(f"{seed}\n")
+        case = generate.generate(seed)
+        found = list(bench.judge(case))
+        out.write(json.dumps({"seed": seed, "found": found, "used": dict(case.used)}) + "\n")
+
+
+class Worker:
+    """A process that judges; read() gives its lines, and an end as text."""
+
+    def __init__(self, args, start, count):
+        command = [sys.executable, os.path.abspath(__file__), "worker", "--from", str(start), "--count", str(count),
+                   "--judges", args.judges, "--lib", args.lib]
+        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, start_new_session=True)
+        self.buffer, self.args = b"", args
+
+    def kill(self):
+        try:
+            os.killpg(self.process.pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+        self.process.wait()
+
+    def resident(self):
+        try:
+            with open(f"/proc/{self.process.pid}/statm") as f:
+                return int(f.read().split()[1]) * os.sysconf("SC_PAGE_SIZE") >> 20
+        except (OSError, IndexError):
+            return 0
+
+    def lines(self):
+        """(line, None) each, then (None, why it ended); why is None after a good end."""
+        last, fd = time.monotonic(), self.process.stdout.fileno()
+        while True:
+            ready = select.select([fd], [], [], 0.5)[0]
+            if ready:
+                chunk = os.read(fd, 1 << 16)
+                if not chunk:
+                    code = self.process.wait()
+                    yield None, None if code == 0 else f"signal {-code}" if code < 0 else f"exit {code}"
+                    return
+                last = time.monotonic()
+                *lines, self.buffer = (self.buffer + chunk).split(b"\n")
+                for line in lines:
+                    yield line.decode(), None
+            elif time.monotonic() - last > self.args.limit:
+                self.kill()
+                yield None, f"no answer after {self.args.limit} s"
+                return
+            if self.resident() > self.args.memory:
+                self.kill()
+                yield None, f"more than {self.args.memory} MiB"
+                return
+
+
+class Campaign:
+    def __init__(self, args):
+        self.args = args
+        self.counts, self.gaps, self.used = collections.Counter(), collections.Counter(), collections.Counter()
+        self.log, self.next, self.begun = None, args.start, time.monotonic()
+        self.end = args.start + args.count
+        if args.log:
+            self.resume()
+            self.log = open(args.log, "a", buffering=1)
+            self.write({"run": vars(args) | {"run": None}, "commit": commit(), "at": time.strftime("%F %T", time.gmtime())})
+
+    def resume(self):
+        if not os.path.exists(self.args.log):
+            return
+        for line in open(self.args.log):
+            entry = json.loads(line)
+            if "next" in entry:
+                self.next = entry["next"]
+                self.counts = collections.Counter(entry["counts"])
+                self.gaps = collections.Counter(entry["gaps"])
+                self.used = collections.Counter(entry["used"])
+
+    def write(self, entry):
+        if self.log:
+            self.log.write(json.dumps(entry) + "\n")
+
+    def mark(self):
+        self.write({"next": self.next, "counts": self.counts, "gaps": self.gaps, "used": self.used})
+
+    def note(self, seed, kind, text):
+        self.counts[kind] += 1
+        if kind in ("ort", "gap", "refused"):
+            self.gaps[f"{kind} {' '.join(text.split()[:2])}"[:90]] += 1
+        else:
+            print(f"seed {seed}: {kind}: {text}", flush=True)
+        if kind != "ort":
+            self.write({"seed": seed, "kind": kind, "text": text})
+
+    def run(self):
+        while self.next < self.end and not self.spent():
+            w = Worker(self.args, self.next, min(self.end - self.next, 2000))
+            try:
+                self.follow(w)
+            finally:
+                w.kill()
+        self.mark()
+        self.summary()
+        return 1 if any(self.counts[k] for k in ("wrong", "bits", "warning", "internal", "crash")) else 0
+
+    def spent(self):
+        return self.args.seconds and time.monotonic() - self.begun > self.args.seconds
+
+    def follow(self, w):
+        at = None
+        for line, why in w.lines():
+            if line is None:
+                if why and at is not None:
+                    self.note(at, "crash", why)
+                    self.next = at + 1
+                elif why:
+                    sys.exit(f"fuzz: the worker does not start: {why}")
+                return
+            if line.isdigit():
+                at = int(line)
+                continue
+            entry = json.loads(line)
+            self.counts["graphs"] += 1
+            self.used.update(entry["used"])
+            for kind, text in entry["found"]:
+                self.note(entry["seed"], kind, text)
+            self.next, at = entry["seed"] + 1, None
+            if self.counts["graphs"] % EVERY == 0:
+                self.mark()
+            if self.spent():
+                return
+
+    def summary(self):
+        seconds = time.monotonic() - self.begun
+        names = ", ".join(f"{n} {k}" for k, n in sorted(self.counts.items()) if k != "graphs")
+        print(f"{self.counts['graphs']} graphs up to seed {self.next - 1}, {len(self.used)} operators, "
+              f"{seconds:.0f} s: {names or 'nothing found'}")
+        for k, n in self.gaps.most_common(self.args.gaps):
+            print(f"  {n:6} {k}")
+
+
+def commit():
+    r = subprocess.run(["git", "-C", ROOT, "describe", "--always", "--dirty"], capture_output=True, text=True)
+    return r.stdout.strip()
+
+
+# ---- single graphs ----
+
+def save(case, folder, command):
+    import numpy as np
+    os.makedirs(folder, exist_ok=True)
+    with open(os.path.join(folder, "model.onnx"), "wb") as f:
+        f.write(case.model.SerializeToString())
+    for i, feed in enumerate(case.feeds):
+        np.savez(os.path.join(folder, f"in.{i}.npz" if i else "in.npz"), **feed)
+    with open(os.path.join(folder, "README"), "w") as f:
+        f.write(command + "\n")
+
+
+def show(args):
+    sys.path.insert(0, HERE)
+    import generate
+    import onnx.printer
+    case = generate.generate(args.seed)
+    print(onnx.printer.to_text(case.model))
+    for feed in case.feeds:
+        print({k: list(a.shape) for k, a in feed.items()})
+    if args.out:
+        save(case, args.out, f"tests/fuzz/graphs/fuzz.py show {args.seed}")
+    for found in Bench(args.lib, args.judges.split(",")).judge(case):
+        print(*found, sep=": ")
+
+
+def shrink(args):
+    sys.path.insert(0, HERE)
+    import shrink as s
+    return s.main(args, Bench, save)
+
+
+def operators(args):
+    sys.path.insert(0, HERE)
+    import generate  # noqa: F401
+    import rows
+    names = sorted({row.name for row in rows.ROWS})
+    print(*names, sep="\n")
+    print(f"{len(names)} rows")
+
+
+def main():
+    p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    sub = p.add_subparsers(dest="command", required=True)
+    for name, f in (("run", lambda a: Campaign(a).run()), ("worker", worker), ("show", show), ("shrink", shrink),
+                    ("operators", operators)):
+        q = sub.add_parser(name)
+        q.set_defaults(run=f)
+        q.add_argument("--lib", default=os.path.join(ROOT, "build/release/lib"), help="folder of libtenon.so")
+        q.add_argument("--judges", default=DEFAULT)
+        if name in ("show", "shrink"):
+            q.add_argument("seed", type=int)
+            q.add_argument("-o", "--out")
+        if name in ("run", "worker"):
+            q.add_argument("--from", dest="start", type=int, default=0, metavar="SEED")
+            q.add_argument("--count", type=int, default=10**9)
+        if name == "run":
+            q.add_argument("--seconds", type=float, help="stop after this time")
+            q.add_argument("--limit", type=float, default=20, help="seconds for one graph")
+            q.add_argument("--memory", type=int, default=3000, help="MiB for one process")
+            q.add_argument("--log")
+            q.add_argument("--gaps", type=int, default=40, help="how many kinds of refusals the summary lists")
+    args = p.parse_args()
+    if missing():
+        print(f"fuzz: skipped: Python has no {', '.join(missing())}", file=sys.stderr)
+        return 77
+    return args.run(args) or 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,32 @@
+"""A random graph for each seed: always the same one."""
+import control      # noqa: F401  the table of operators
+import ops_element  # noqa: F401
+import ops_move     # noqa: F401
+import ops_nn       # noqa: F401
+import ops_reduce   # noqa: F401
+from graph import Cannot, Graph
+
+
+class Case:
+    """A model, its inputs for each binding of its symbols, and how its outputs are compared."""
+
+    def __init__(self, seed, model, feeds, kinds, g):
+        self.seed, self.model, self.feeds = seed, model, feeds
+        self.kinds = kinds        # of each output: "exact", "rounded" or "loose"
+        self.rounded = g.rounded  # {name: dtype} of values that are not exact
+        self.floats = g.floats    # names of all values that are floats
+        self.values = g.values    # {name: Value}
+        self.used = g.used        # how often each operator occurs
+
+
+def generate(seed):
+    for again in range(10):
+        g = Graph(seed * 10 + again)
+        for _ in range(g.r.pick([1, 2, 3, 4, 5, 6, 7, 8, 10, 12])):
+            g.step()
+        try:
+            model, feeds, outputs = g.model()
+        except Cannot:
+            continue
+        return Case(seed, model, feeds, [v.kind for v in outputs], g)
+    raise RuntimeError(f"seed {seed} gives no graph")

@@ -1,0 +1,306 @@
+"""Makes a failing graph small: delta debugging over outputs, bindings, nodes (also those of subgraphs), attributes.
+
+A node goes by becoming an input that holds its value, or by giving one of its operands as its result. What fails must go on
+failing in the same way: the same kind of finding of the same judge. Each attempt runs in a process of its own, since it may
+crash or hang.
+"""
+import os
+import pickle
+import select
+import signal
+import sys
+
+import numpy as np
+from onnx import helper
+
+from graph import DTYPES, reads
+from judges import Refused
+
+
+class Small:
+    """A case on its way: what compare.py and double.py need of it."""
+
+    def __init__(self, case):
+        self.seed, self.values, self.used = case.seed, case.values, {}
+        self.model, self.feeds = case.model, case.feeds
+        self.rounded, self.floats = case.rounded, case.floats
+
+    def copy(self):
+        other = Small(self)
+        other.model = type(self.model)()
+        other.model.CopyFrom(self.model)
+        other.feeds = [dict(feed) for feed in self.feeds]
+        return other
+
+    @property
+    def kinds(self):
+        return [self.values[o.name].kind for o in self.model.graph.output]
+
+    def clean(self):
+        """Drops nodes that no output needs, inputs and initialisers that nobody reads."""
+        g = self.model.graph
+        needed, kept = {o.name for o in g.output}, []
+        for n in reversed(g.node):
+            if any(o in needed for o in n.output):
+                kept.append(n)
+                needed.update(reads(n))
+        kept.reverse()
+        replace(g.node, kept)
+        replace(g.initializer, [t for t in g.initializer if t.name in needed])
+        replace(g.input, [v for v in g.input if v.name in needed])
+        self.feeds = [{k: a for k, a in feed.items() if k in needed} for feed in self.feeds]
+        return self
+
+
+def replace(field, items):
+    items = [type(i).FromString(i.SerializeToString()) for i in items]
+    del field[:]
+    field.extend(items)
+
+
+def apart(f, seconds=30):
+    """f() in a process of its own: its result, or a text that says how it ended."""
+    read, write = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        os.close(read)
+        try:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
+            data = pickle.dumps(f())
+            with os.fdopen(write, "wb") as out:
+                out.write(data)
+            os._exit(0)
+        finally:
+            os._exit(70)
+    os.close(write)
+    chunks = []
+    while select.select([read], [], [], seconds)[0]:
+        chunk = os.read(read, 1 << 20)
+        if not chunk:
+            break
+        chunks.append(chunk)
+    else:
+        os.kill(pid, signal.SIGKILL)
+        chunks = []
+    os.close(read)
+    status = os.waitpid(pid, 0)[1]
+    if status == 0 and chunks:
+        return pickle.loads(b"".join(chunks))
+    return "crash"
+
+
+class Shrinker:
+    def __init__(self, args, make_bench):
+        self.args, self.make_bench = args, make_bench
+
+    def judged(self, case):
+        """(kind, judge) of the findings, and the texts"""
+        def run():
+            return list(self.make_bench(self.args.lib, self.args.judges.split(",")).judge(case))
+        found = apart(run)
+        if isinstance(found, str):
+            return {("crash", "")}, [found]
+        return {self.sign(*f) for f in found}, [": ".join(f) for f in found]
+
+    def sign(self, kind, text):
+        return kind, " ".join(text.split()[:2]) if kind in ("gap", "internal", "warning") else text.split(":")[0]
+
+    def fails(self, case):
+        try:
+            case.clean()
+            if not case.model.graph.output:
+                return False
+            return self.wanted in self.judged(case)[0]
+        except (KeyError, ValueError):
+            return False
+
+    def run(self, case):
+        case = Small(case)
+        signs, _ = self.judged(case)
+        wanted = [s for s in signs if s[0] not in ("ort", "gap", "refused")] or [s for s in signs if s[0] != "ort"]
+        if not wanted:
+            sys.exit(f"shrink: seed {case.seed} does not fail")
+        self.wanted = sorted(wanted)[0]
+        before = None
+        while before != case.model.SerializeToString():
+            before = case.model.SerializeToString()
+            for step in (self.outputs, self.bindings, self.cuts, self.bypasses, self.bodies, self.branches, self.attributes,
+                         self.constants):
+                case = step(case)
+        return case
+
+    def first(self, case, attempts):
+        """The first attempt that still fails, and True; or the case and False."""
+        for attempt in attempts:
+            if attempt is not None and self.fails(attempt):
+                return attempt, True
+        return case, False
+
+    def repeat(self, case, attempts):
+        again = True
+        while again:
+            case, again = self.first(case, attempts(case))
+        return case
+
+    def outputs(self, case):
+        def attempts(case):
+            n = len(case.model.graph.output)
+            for i in range(n) if n > 1 else ():
+                c = case.copy()
+                replace(c.model.graph.output, [case.model.graph.output[i]])
+                yield c
+            for i in range(n) if n > 2 else ():
+                c = case.copy()
+                del c.model.graph.output[i]
+                yield c
+        return self.repeat(case, attempts)
+
+    def bindings(self, case):
+        def attempts(case):
+            for i in range(len(case.feeds)) if len(case.feeds) > 1 else ():
+                c = case.copy()
+                c.feeds = [case.feeds[i]]
+                yield c
+        return self.repeat(case, attempts)
+
+    def evaluate(self, case, names):
+        """{name: array} for each binding, of values that become outputs."""
+        def run():
+            c = case.copy()
+            have = {o.name for o in c.model.graph.output}
+            c.model.graph.output.extend(output(case, n) for n in names if n not in have)
+            bench = self.make_bench(self.args.lib, ["ort"])
+            data = c.model.SerializeToString()
+            try:
+                out = bench.ort.run(data, c.feeds)
+            except Refused:
+                try:
+                    out = bench.tenon.interpret(data, c.feeds, "relay")
+                except Refused:
+                    return None
+            if any(isinstance(o, Refused) for o in out):
+                return None
+            return [dict(zip([o.name for o in c.model.graph.output], o)) for o in out]
+        found = apart(run)
+        return None if isinstance(found, str) else found
+
+    def cuts(self, case):
+        def attempts(case):
+            g = case.model.graph
+            names = [o for n in g.node for o in n.output if o in case.values and n.op_type != "Constant"]
+            known = self.evaluate(case, names)
+            for n in reversed(g.node) if known else ():
+                outs = [o for o in n.output if o in known[0]]
+                ends = {o.name for o in g.output}
+                if not outs or ends & set(outs) or n.op_type == "Constant":
+                    continue
+                c = case.copy()
+                replace(c.model.graph.node, [m for m in g.node if m.output[0] != n.output[0]])
+                for o in outs:
+                    one = len(case.feeds) == 1 or all(k[o].shape == known[0][o].shape for k in known)
+                    shape = known[0][o].shape if one else [None] * known[0][o].ndim
+                    c.model.graph.input.append(helper.make_tensor_value_info(o, DTYPES[case.values[o].dtype].onnx, shape))
+                    for feed, k in zip(c.feeds, known):
+                        feed[o] = k[o]
+                yield c
+        return self.repeat(case, attempts)
+
+    def bypasses(self, case):
+        return self.repeat(case, lambda case: self.bypass(case, lambda c: c.model.graph))
+
+    def bypass(self, case, where):
+        g = where(case)
+        for i, n in enumerate(g.node):
+            for o in n.output[:1]:
+                v = case.values.get(o)
+                for name in n.input:
+                    w = case.values.get(name)
+                    if v is None or w is None or w.dtype != v.dtype:
+                        continue
+                    c = case.copy()
+                    del where(c).node[i]
+                    rename(where(c), o, name)
+                    yield c
+
+    def bodies(self, case):
+        """Bypasses inside of subgraphs."""
+        def attempts(case):
+            for i, n in enumerate(case.model.graph.node):
+                for j, a in enumerate(n.attribute):
+                    if a.HasField("g"):
+                        yield from self.bypass(case, lambda c, i=i, j=j: c.model.graph.node[i].attribute[j].g)
+        return self.repeat(case, attempts)
+
+    def branches(self, case):
+        """An If becomes one of its branches."""
+        def attempts(case):
+            for i, n in enumerate(case.model.graph.node):
+                for a in n.attribute if n.op_type == "If" else ():
+                    c = case.copy()
+                    nodes = list(c.model.graph.node)
+                    ends = [helper.make_node("Identity", [b.name], [o]) for b, o in zip(a.g.output, n.output)]
+                    replace(c.model.graph.node, nodes[:i] + list(a.g.node) + ends + nodes[i + 1:])
+                    yield c
+        return self.repeat(case, attempts)
+
+    def attributes(self, case):
+        def attempts(case):
+            for i, n in enumerate(case.model.graph.node):
+                for j, a in enumerate(n.attribute):
+                    if not a.HasField("g"):
+                        c = case.copy()
+                        del c.model.graph.node[i].attribute[j]
+                        yield c
+                if n.name:
+                    c = case.copy()
+                    c.model.graph.node[i].name = ""
+                    yield c
+        return self.repeat(case, attempts)
+
+    def constants(self, case):
+        """Elements of inputs and weights become zeros or the same number."""
+        def attempts(case):
+            for name in case.feeds[0]:
+                for x in (0, 1):
+                    c = case.copy()
+                    for feed in c.feeds:
+                        feed[name] = np.full_like(feed[name], x)
+                    if any(not np.array_equal(feed[name], old[name]) for feed, old in zip(c.feeds, case.feeds)) and \
+                            not all((old[name] == 0).all() for old in case.feeds):
+                        yield c
+        return self.repeat(case, attempts)
+
+
+def output(case, name):
+    return helper.make_tensor_value_info(name, DTYPES[case.values[name].dtype].onnx, None)
+
+
+def rename(g, old, new):
+    for n in g.node:
+        for i, name in enumerate(n.input):
+            if name == old:
+                n.input[i] = new
+        for a in n.attribute:
+            if a.HasField("g"):
+                rename(a.g, old, new)
+    for o in g.output:
+        if o.name == old:
+            n = g.node.add()
+            n.CopyFrom(helper.make_node("Identity", [new], [old]))
+
+
+def main(args, make_bench, save):
+    import generate
+    import onnx.printer
+    s = Shrinker(args, make_bench)
+    case = s.run(generate.generate(args.seed))
+    _, texts = s.judged(case)
+    print(onnx.printer.to_text(case.model))
+    for feed in case.feeds:
+        print({k: list(a.shape) for k, a in feed.items()})
+    print(*texts, sep="\n")
+    nodes = len(case.model.graph.node)
+    print(f"{nodes} nodes")
+    if args.out:
+        save(case, args.out, f"tests/fuzz/graphs/fuzz.py shrink {args.seed} --judges {args.judges}\n" + "\n".join(texts))
+    return 0
