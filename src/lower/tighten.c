@@ -1,6 +1,6 @@
 /* TightenLoops: an IF that is all a loop holds moves out of the loop as far as it does not depend on its
- * variable; terms that bound the variable of a serial loop become the loop's bounds. So the padding mask of a
- * convolution turns into `for kh from max(0, ...) below min(3, ...)`. */
+ * variable; terms that bound the variable of a serial loop, or leave a vector loop one lane, become the loop's bounds. So
+ * the padding mask of a convolution turns into `for kh from max(0, ...) below min(3, ...)`. */
 #include "lower/lower_impl.h"
 
 typedef struct {
@@ -50,6 +50,27 @@ static void take_prefetches(tn_stmt *s)
     }
 }
 
+/* Bounds of the loop's variable from the terms of `keep`, into *lo, *hi (NULL: none) and the terms that remain. A vector
+ * loop keeps its lanes, unless there is only one that does anything: it becomes a loop of that one. */
+static void solve(walk *w, tn_stmt *s, const tn_expr *keep, const tn_expr **lo, const tn_expr **hi,
+                  const tn_expr **rest)
+{
+    tn_pool *p = w->f->pool;
+    bool vector = s->u.loop.kind == TN_LOOP_VECTOR;
+    *rest = keep;
+    if (!keep || keep->has_load || (s->u.loop.kind != TN_LOOP_SERIAL && !vector))
+        return;
+    tn_solve_bounds(p, &w->facts, keep, s->u.loop.var, lo, hi, rest);
+    bool one = !*lo && *hi && tn_is_value(tn_simplify(p, &w->facts, *hi), 1);
+    if (lanes_share(s, *lo) && lanes_share(s, *hi) && (one || !vector)) {
+        if (vector)
+            s->u.loop.kind = TN_LOOP_SERIAL;
+        return;
+    }
+    *lo = *hi = NULL;
+    *rest = keep;
+}
+
 /* Takes the IF apart: what the loop keeps inside stays, the rest is returned (NULL: nothing). */
 static const tn_expr *pull(walk *w, tn_stmt *s)
 {
@@ -65,13 +86,8 @@ static const tn_expr *pull(walk *w, tn_stmt *s)
         const tn_expr **to = stays ? &keep : &out;
         *to = tn_both(p, *to, term[i]);
     }
-    const tn_expr *lo = NULL, *hi = NULL, *rest = keep;
-    if (keep && s->u.loop.kind == TN_LOOP_SERIAL && !keep->has_load)
-        tn_solve_bounds(p, &w->facts, keep, s->u.loop.var, &lo, &hi, &rest);
-    if (!lanes_share(s, lo) || !lanes_share(s, hi)) {
-        lo = hi = NULL;
-        rest = keep;
-    }
+    const tn_expr *lo = NULL, *hi = NULL, *rest;
+    solve(w, s, keep, &lo, &hi, &rest);
     inner->u.cond.cond = rest ? rest : tn_bool(p, true);
     if (!rest) {
         tn_body_move(&s->u.loop.body, inner, &inner->u.cond.then);

@@ -91,12 +91,13 @@ def apart(f, seconds=30):
 
 class Shrinker:
     def __init__(self, args, make_bench):
-        self.args, self.make_bench = args, make_bench
+        self.args = args
+        self.bench = make_bench(args.lib, args.judges.split(","))  # loaded here, used in processes of their own
 
     def judged(self, case):
         """(kind, judge) of the findings, and the texts"""
         def run():
-            return list(self.make_bench(self.args.lib, self.args.judges.split(",")).judge(case))
+            return list(self.bench.judge(case))
         found = apart(run)
         if isinstance(found, str):
             return {("crash", "")}, [found]
@@ -169,13 +170,12 @@ class Shrinker:
             c = case.copy()
             have = {o.name for o in c.model.graph.output}
             c.model.graph.output.extend(output(case, n) for n in names if n not in have)
-            bench = self.make_bench(self.args.lib, ["ort"])
             data = c.model.SerializeToString()
             try:
-                out = bench.ort.run(data, c.feeds)
-            except Refused:
+                out = self.bench.ort.run(data, c.feeds)
+            except (Refused, AttributeError):  # or no such judge
                 try:
-                    out = bench.tenon.interpret(data, c.feeds, "relay")
+                    out = self.bench.tenon.interpret(data, c.feeds, "relay")
                 except Refused:
                     return None
             if any(isinstance(o, Refused) for o in out):
