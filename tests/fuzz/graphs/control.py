@@ -3,6 +3,7 @@ import numpy as np
 from onnx import TensorProto, helper
 
 from graph import ALL, DTYPES, FLOATS, NUMBERS, Cannot, Value, fixed, info
+from ops_nn import conv
 from rows import row
 
 
@@ -24,6 +25,12 @@ def condition(g):
     return g.input("b", [], 0, 1, None, arrays) if g.r.chance(0.8) else g.constant(arrays[0])
 
 
+def convolved(g):
+    """Often, the result of a convolution, which lies in memory in another way, goes into a branch or a loop."""
+    if g.r.chance(0.35):
+        conv(g)
+
+
 def like(g, v):
     """A value of this block with v's type: one that is there, or made from v or anew."""
     found = [w for w in g.block.values if w.dtype == v.dtype and tuple(w.shape) == tuple(v.shape) and w.known]
@@ -40,6 +47,7 @@ def if_(g):
         raise Cannot
     r = g.r
     c = condition(g)
+    convolved(g)
     out = g.operand(NUMBERS, min_rank=1)
     made = []
 
@@ -117,6 +125,7 @@ def loop(g):
         raise Cannot
     r = g.r
     trips = r.pick([1, 2, 3, 3, 5, 0])
+    convolved(g)
     first = [g.operand(("f4", "f4", "i8"), min_rank=0) for _ in range(r.between(1, 2))]
     first = [v for i, v in enumerate(first) if v not in first[:i]]
     early = r.chance(0.4)

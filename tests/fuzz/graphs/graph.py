@@ -234,7 +234,7 @@ class Graph:
                     (v.known or not known) and (want is None or want(v)) and
                     all(d is None or min(d) >= low for d in v.shape) and
                     (v.dtype in FLOATS or lo is None or (v.lo >= lo and v.hi <= hi)))
-        v = self.find(fits, reuse)
+        v = self.find(fits, reuse) or self.adapted(fits, dtypes, ranks)
         if v is None:
             dtype = self.dtype(dtypes)
             for _ in range(8):
@@ -249,6 +249,26 @@ class Graph:
                 bounds = dict(lo=lo, hi=hi)
             v = self.fresh(dtype, shape, exact=True if exact else None, **bounds)
         return self.within(v, lo, hi) if lo is not None else v
+
+    def adapted(self, fits, dtypes, ranks):
+        """A value that is there, with dimensions of 1 more or the first ones in one, so that it fits; None: none does."""
+        if not self.r.chance(0.5):
+            return None
+        v = self.find(lambda v: v.dtype in dtypes and v.known and v.rank > 0 and v.rank not in ranks, 0.9)
+        more = [k for k in ranks if v and k > v.rank]
+        if v is None or (not more and 2 not in ranks) or self.opset < 13:
+            return None
+        if more:
+            n = more[0] - v.rank
+            shape = [self.dim(1)] * n + list(v.shape)
+            if not fits(Value("", v.dtype, shape, v.lo, v.hi, v.grain, v.loose)):
+                return None
+            return self.emit("Unsqueeze", [v, self.param(list(range(n)))], [(v.dtype, shape, v.lo, v.hi, v.grain)])[0]
+        last = tuple(int(np.prod([d[b] for d in v.shape[1:]])) for b in range(self.n_bindings))
+        shape = [v.shape[0], last]
+        if not fits(Value("", v.dtype, shape, v.lo, v.hi, v.grain, v.loose)):
+            return None
+        return self.emit("Flatten", [v], [(v.dtype, shape, v.lo, v.hi, v.grain)], axis=1)[0]
 
     def within(self, v, lo, hi):
         """v, clipped if it may be beyond lo and hi."""
