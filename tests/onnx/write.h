@@ -2,6 +2,7 @@
 #define TENON_TESTS_ONNX_WRITE_H
 /* Writes tiny ONNX models from lines of text, so that a test is a table of texts:
  *
+ *   ir 1                             the version of the format, 8 if none is given; below 3 attributes have no type
  *   opset 9                          domain "" (none given: no opset_import)
  *   input x float n 3 ?              dims: extents, names, ? for an absent one; `input x float *` has no shape
  *   init w float 2 2 = 1 2 3 4       raw data (zeros if none is given); types float double int32 int64 int8
@@ -13,6 +14,7 @@
  *   sparse                           an (empty) sparse initializer
  *   node Conv x,w,,b -> y,z name=c0 pads=[1,1,1,1] group=1 alpha=0.5 auto_pad='VALID' value=<float 2 = 1 2>
  *   domain=com.x output y
+ *   graph g                          the lines up to `end` are a graph, which later attributes name as body=@g
  *
  * Integers are attributes of type INT, numbers with a dot FLOAT, lists INTS or FLOATS. A list may not hold blanks. */
 #include "base/buf.h"
@@ -222,7 +224,8 @@ static inline void write_value_info(tn_buf *g, unsigned field, const words *w)
     pb_message(g, field, &info);
 }
 
-static inline void write_list(tn_buf *a, const char *at)
+/* The type of the list. */
+static inline int write_list(tn_buf *a, const char *at)
 {
     bool real = strchr(at, '.') != NULL;
     for (at++; *at && *at != ']'; at += *at == ',') {
@@ -233,30 +236,53 @@ static inline void write_list(tn_buf *a, const char *at)
             pb_int(a, 8, strtoll(at, &end, 10));
         at = end;
     }
-    pb_int(a, 20, real ? 6 : 7);
+    return real ? 6 : 7;
 }
 
-static inline void write_attr(tn_buf *node, const char *name, char *value)
+typedef struct write_graphs { /* named so far, and how attributes are written */
+    tn_buf at[4];
+    char name[4][16];
+    int n;
+    bool untyped;
+} write_graphs;
+
+static inline void write_type_number(tn_buf *a, const write_graphs *o, int type)
+{
+    if (!o->untyped)
+        pb_int(a, 20, type);
+}
+
+static inline void write_graph_attr(tn_buf *a, const write_graphs *o, const char *name)
+{
+    for (int i = 0; i < o->n; i++)
+        if (strcmp(o->name[i], name) == 0)
+            pb_bytes(a, 6, o->at[i].at, o->at[i].n);
+    write_type_number(a, o, 5);
+}
+
+static inline void write_attr(tn_buf *node, const write_graphs *o, const char *name, char *value)
 {
     tn_buf a = {0}, tensor = {0};
     words *w = malloc(sizeof *w);
     pb_text(&a, 1, name);
     if (value[0] == '[') {
-        write_list(&a, value);
+        write_type_number(&a, o, write_list(&a, value));
     } else if (value[0] == '\'') {
         pb_bytes(&a, 4, value + 1, strlen(value) - 2);
-        pb_int(&a, 20, 3);
+        write_type_number(&a, o, 3);
     } else if (value[0] == '<') {
         split_words(w, value + 1, strlen(value) - 2);
         write_tensor(&tensor, NULL, false, w->n, w->at);
         pb_message(&a, 5, &tensor);
-        pb_int(&a, 20, 4);
+        write_type_number(&a, o, 4);
+    } else if (value[0] == '@') {
+        write_graph_attr(&a, o, value + 1);
     } else if (strchr(value, '.')) {
         pb_float(&a, 2, strtof(value, NULL));
-        pb_int(&a, 20, 1);
+        write_type_number(&a, o, 1);
     } else {
         pb_int(&a, 3, strtoll(value, NULL, 10));
-        pb_int(&a, 20, 2);
+        write_type_number(&a, o, 2);
     }
     free(w);
     pb_message(node, 5, &a);
@@ -274,7 +300,7 @@ static inline void write_names(tn_buf *node, unsigned field, const char *names)
     }
 }
 
-static inline void write_node(tn_buf *g, const words *w)
+static inline void write_node(tn_buf *g, const write_graphs *o, const words *w)
 {
     tn_buf node = {0};
     int i = 2;
@@ -290,16 +316,44 @@ static inline void write_node(tn_buf *g, const words *w)
         else if (strcmp(w->at[i], "domain") == 0)
             pb_text(&node, 7, value);
         else
-            write_attr(&node, w->at[i], value);
+            write_attr(&node, o, w->at[i], value);
     }
     pb_message(g, 1, &node);
+}
+
+/* A line that stands in a graph. */
+static inline void write_graph_line(tn_buf *graph, const write_graphs *o, const words *w)
+{
+    tn_buf t = {0};
+    if (strncmp(w->at[0], "init", 4) == 0) {
+        if (w->at[0][4] == 'r')
+            write_random(&t, w->at[1], w->n - 2, w->at + 2);
+        else
+            write_tensor(&t, w->at[1], w->at[0][4] == 's', w->n - 2, w->at + 2);
+        if (w->at[0][4] == 'x')
+            pb_int(&t, 14, 1);
+        pb_message(graph, 5, &t);
+    } else if (strcmp(w->at[0], "sequence") == 0) {
+        tn_buf type = {0};
+        pb_text(&t, 1, w->at[1]);
+        pb_text(&type, 4, "");
+        pb_message(&t, 2, &type);
+        pb_message(graph, 11, &t);
+    } else if (strcmp(w->at[0], "sparse") == 0) {
+        pb_text(graph, 15, "");
+    } else if (strcmp(w->at[0], "node") == 0) {
+        write_node(graph, o, w);
+    } else {
+        write_value_info(graph, w->at[0][0] == 'i' ? 11 : 12, w);
+    }
 }
 
 /* The bytes of a model; the caller's to deinit. */
 static inline tn_buf write_model(const char *text)
 {
-    tn_buf whole = {0}, graph = {0};
+    tn_buf whole = {0}, main = {0}, *graph = &main;
     words *w = malloc(sizeof *w);
+    write_graphs o = {0};
     pb_int(&whole, 1, 8);
     for (size_t n; *text; text += n + (text[n] == '\n')) {
         n = strcspn(text, "\n");
@@ -310,30 +364,22 @@ static inline tn_buf write_model(const char *text)
         if (strcmp(w->at[0], "opset") == 0) {
             pb_int(&t, 2, strtoll(w->at[1], NULL, 10));
             pb_message(&whole, 8, &t);
-        } else if (strncmp(w->at[0], "init", 4) == 0) {
-            if (w->at[0][4] == 'r')
-                write_random(&t, w->at[1], w->n - 2, w->at + 2);
-            else
-                write_tensor(&t, w->at[1], w->at[0][4] == 's', w->n - 2, w->at + 2);
-            if (w->at[0][4] == 'x')
-                pb_int(&t, 14, 1);
-            pb_message(&graph, 5, &t);
-        } else if (strcmp(w->at[0], "sequence") == 0) {
-            tn_buf type = {0};
-            pb_text(&t, 1, w->at[1]);
-            pb_text(&type, 4, "");
-            pb_message(&t, 2, &type);
-            pb_message(&graph, 11, &t);
-        } else if (strcmp(w->at[0], "sparse") == 0) {
-            pb_text(&graph, 15, "");
-        } else if (strcmp(w->at[0], "node") == 0) {
-            write_node(&graph, w);
+        } else if (strcmp(w->at[0], "ir") == 0) {
+            pb_int(&whole, 1, strtoll(w->at[1], NULL, 10)); /* the last one counts */
+            o.untyped = strtoll(w->at[1], NULL, 10) < 3;
+        } else if (strcmp(w->at[0], "graph") == 0) {
+            memcpy(o.name[o.n], w->at[1], strlen(w->at[1]) + 1);
+            graph = &o.at[o.n++];
+        } else if (strcmp(w->at[0], "end") == 0) {
+            graph = &main;
         } else {
-            write_value_info(&graph, w->at[0][0] == 'i' ? 11 : 12, w);
+            write_graph_line(graph, &o, w);
         }
     }
     free(w);
-    pb_message(&whole, 7, &graph);
+    for (int i = 0; i < o.n; i++)
+        tn_buf_deinit(&o.at[i]);
+    pb_message(&whole, 7, &main);
     return whole;
 }
 

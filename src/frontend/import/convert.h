@@ -35,7 +35,9 @@ void imp_set_host(imp_node *c, tn_value v, tn_dims elements);
 /* ... required; `what` names the operand in the report. */
 tn_dims imp_host_in(imp_node *c, tn_value v, const char *what);
 tn_ints imp_ints_in(imp_node *c, tn_value v, const char *what); /* constant integers */
-int64_t imp_int_in(imp_node *c, tn_value v, const char *what);  /* one of them */
+/* ... of any number type: the oldest operators have sizes as floats */
+tn_ints imp_whole_in(imp_node *c, tn_value v, const char *what);
+int64_t imp_int_in(imp_node *c, tn_value v, const char *what); /* one of them */
 /* A constant of one element, of any number type. */
 bool imp_scalar(imp_node *c, tn_value v, double *out);
 /* A new call, or a constant in its place where its elements are known. */

@@ -194,9 +194,34 @@ tn_ints imp_ints_in(imp_node *c, tn_value v, const char *what)
     return (tn_ints){d.n, at};
 }
 
+tn_ints imp_whole_in(imp_node *c, tn_value v, const char *what)
+{
+    const double exact = 9007199254740992.0; /* integers up to here are doubles */
+    const tn_type *t = imp_type(v);
+    int64_t n = small_count(t);
+    uint32_t size = tn_dtype_bytes(t->dtype);
+    if (!v.def || !tn_dtype_is_float(t->dtype))
+        return imp_ints_in(c, v, what);
+    if (!tn_op_is(v.def, &tn_op_constant) || !v.def->blob || n < 0 || v.def->blob->n < (size_t)n * size) {
+        imp_refuse(c, IMP_NOT_CONSTANT, "%s is not a small constant, but must be known at compile time",
+                   what);
+        return (tn_ints){0};
+    }
+    int64_t *at = TN_NEW_N(c->arena, int64_t, (size_t)n);
+    for (int64_t i = 0; i < n; i++) {
+        double d = tn_scalar_read(t->dtype, (const char *)v.def->blob->at + (size_t)i * size).f;
+        if (!(d >= -exact && d <= exact) || d != (double)(int64_t)d) {
+            imp_refuse(c, IMP_BAD_VALUE, "%s is %g, which is no whole number", what, d);
+            return (tn_ints){0};
+        }
+        at[i] = (int64_t)d;
+    }
+    return (tn_ints){(uint32_t)n, at};
+}
+
 int64_t imp_int_in(imp_node *c, tn_value v, const char *what)
 {
-    tn_ints i = imp_ints_in(c, v, what);
+    tn_ints i = imp_whole_in(c, v, what);
     if (i.n != 1 && !c->bad)
         imp_refuse(c, IMP_BAD_VALUE, "%s has %u elements, but must be one number", what, (unsigned)i.n);
     return i.n == 1 ? i.at[0] : 0;

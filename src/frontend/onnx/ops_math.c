@@ -4,6 +4,7 @@
 #include "arith/arith.h"
 #include "op/tensor/tensor.h"
 
+#include <float.h>
 #include <math.h>
 
 static void unary(imp_node *c)
@@ -131,8 +132,9 @@ static void clip(imp_node *c)
     tn_value x = imp_in(c, 0), low = c->version >= 11 ? imp_opt(c, 1) : (tn_value){0},
              high = c->version >= 11 ? imp_opt(c, 2) : low;
     tn_clip_attr a = {-INFINITY, INFINITY};
+    const float most = c->version < 6 ? INFINITY : FLT_MAX; /* in between, infinity is no default */
     if (c->version < 11)
-        a = (tn_clip_attr){imp_attr_float(c, "min", -INFINITY), imp_attr_float(c, "max", INFINITY)};
+        a = (tn_clip_attr){imp_attr_float(c, "min", -most), imp_attr_float(c, "max", most)};
     bool constant =
         (!low.def || imp_scalar(c, low, &a.a_min)) && (!high.def || imp_scalar(c, high, &a.a_max));
     if (constant && (c->version < 11 || tn_dtype_is_float(imp_type(x)->dtype))) {

@@ -120,13 +120,25 @@ static void slice(imp_node *c)
     imp_out(c, 0, imp_call1(c, &tn_op_strided_slice, &a, x));
 }
 
+/* An experimental operator, which became Slice of opset 10. */
+static void dynamic_slice(imp_node *c)
+{
+    c->version = 10;
+    slice(c);
+}
+
 /* Sizes of the parts as they are given; absent: none are. */
 static tn_dims given_sizes(imp_node *c)
 {
     tn_ints size;
     if (c->version >= 13)
         return imp_has(c, 1) ? imp_extents_in(c, imp_in(c, 1), "split") : (tn_dims){0};
-    return imp_attr_ints(c, "split", &size) ? tn_make_dims(c->g, size.n, size.at) : (tn_dims){0};
+    bool given = imp_attr_ints(c, "split", &size);
+    if (!given && c->version < 2 && imp_has(c, 1)) { /* of the type of the data */
+        size = imp_whole_in(c, imp_in(c, 1), "split");
+        given = !c->bad;
+    }
+    return given ? tn_make_dims(c->g, size.n, size.at) : (tn_dims){0};
 }
 
 /* What the run checks of a symbolic extent: it is the sum of the sizes. */
@@ -213,8 +225,8 @@ static void pad_widths(imp_node *c, int rank, const tn_expr *width[])
     bool some = imp_has(c, 3);
     if (c->version >= 11)
         pads = imp_host_in(c, imp_in(c, 1), "pads");
-    else if (imp_attr_ints(c, c->version < 2 ? "paddings" : "pads", &given))
-        pads = tn_make_dims(c->g, given.n, given.at);
+    else if ((c->version < 2 && imp_attr_ints(c, "paddings", &given)) || imp_attr_ints(c, "pads", &given))
+        pads = tn_make_dims(c->g, given.n, given.at); /* exporters wrote the later name before it was one */
     else
         imp_fail(c, "onnx-E007", "pads are missing; the model is damaged");
     for (int i = 0; i < 2 * rank; i++)
@@ -273,6 +285,8 @@ static void pad(imp_node *c)
     bool late = c->version >= 11 && rank > 0 && (!imp_host(c, imp_in(c, 1), &known) || imp_is_late(c, 3));
     if (!late)
         pad_widths(c, rank, width);
+    if (c->version < 11)
+        imp_attr_ignore(c, "value"); /* of constants alone */
     if (strcmp(mode, "constant") == 0)
         in[1] = pad_value(c, in[0], &value);
     else if (strcmp(mode, "reflect") != 0 && strcmp(mode, "edge") != 0 && strcmp(mode, "wrap") != 0)
@@ -315,7 +329,10 @@ const imp_row onnx_rows_move[] = {
     {"Concat",     1,  0, -1,  1, concat,    NULL},
     {"Slice",      1,  9,  1,  1, slice,     NULL},
     {"Slice",     10,  0,  5,  1, slice,     NULL},
-    {"Split",      1,  0,  2, -1, split,     NULL},
+    {"DynamicSlice", 1, 0, 4,  1, dynamic_slice, NULL},
+    {"Split",      1,  1,  2, -1, split,     NULL},
+    {"Split",      2, 12,  1, -1, split,     NULL},
+    {"Split",     13,  0,  2, -1, split,     NULL},
     {"Pad",        1, 10,  1,  1, pad,       NULL},
     {"Pad",       11,  0,  4,  1, pad,       NULL},
     {"Expand",     8,  0,  2,  1, expand,    NULL},

@@ -54,6 +54,24 @@ static void train_batch(imp_node *c, tn_value in[5], const tn_batch_norm_attr *a
         imp_out(c, 2, blend(c, in[4], m.variance, momentum));
 }
 
+/* spatial=0: scale, bias, mean and variance have an element for each position of the data, as an array of the data's
+ * shape without the batch or as a list. */
+static void normalize_positions(imp_node *c, tn_value in[5], double epsilon)
+{
+    const tn_type *t = imp_type(in[0]);
+    if (imp_rank(in[0]) < 2)
+        imp_fail(c, "onnx-E022", "data %s has no channels", imp_type_text(c, t));
+    for (int i = 1; i < 5 && !c->bad; i++)
+        if (imp_rank(in[i]) != t->n - 1)
+            in[i] = imp_reshape(c, in[i], t->n - 1, t->dim + 1);
+    if (c->bad)
+        return;
+    tn_value e = imp_const(c, t->dtype, epsilon);
+    tn_value inverse = imp_call1(c, &tn_op_rsqrt, NULL, imp_call2(c, &tn_op_add, NULL, in[4], e));
+    tn_value y = product(c, minus(c, in[0], in[3]), product(c, in[1], inverse));
+    imp_out(c, 0, imp_call2(c, &tn_op_add, NULL, y, in[2]));
+}
+
 static void batch_normalization(imp_node *c)
 {
     tn_value in[5];
@@ -63,13 +81,11 @@ static void batch_normalization(imp_node *c)
     imp_attr_ignore(c, "consumed_inputs");
     for (uint32_t i = 0; i < 5; i++)
         in[i] = imp_in(c, i);
-    if (imp_attr_int(c, "spatial", 1) == 0)
-        imp_fail(c, "onnx-E009",
-                 "spatial=0 (statistics for each position) is not supported; export the model with opset 9 "
-                 "or later");
     for (int i = 1; i < 5 && in[0].def; i++)
         in[i] = imp_cast(c, in[i], imp_type(in[0])->dtype);
-    if (c->version >= 14 && imp_attr_int(c, "training_mode", 0) != 0)
+    if (c->version < 9 && imp_attr_int(c, "spatial", 1) == 0)
+        normalize_positions(c, in, a.epsilon);
+    else if (c->version >= 14 && imp_attr_int(c, "training_mode", 0) != 0)
         train_batch(c, in, &a);
     else
         imp_out(c, 0, imp_call(c, &tn_op_nn_batch_norm, &a, 5, in));
@@ -232,6 +248,25 @@ static void mean_variance_normalization(imp_node *c)
     imp_out(c, 0, imp_call2(c, &tn_op_divide, NULL, minus(c, x, m.mean), e));
 }
 
+/* The experimental operator before opset 9. */
+static void old_mean_variance_normalization(imp_node *c)
+{
+    static const int64_t all[] = {1, 2, 3, 4, 5, 6, 7};
+    tn_value x = imp_in(c, 0);
+    int first = imp_attr_int(c, "across_channels", 0) != 0 ? 1 : 2;
+    if (imp_rank(x) <= first)
+        imp_fail(c, "onnx-E022", "data %s has no positions", imp_type_text(c, imp_type(x)));
+    uint32_t n = c->bad ? 0 : (uint32_t)(imp_rank(x) - first);
+    moments m = moments_of(c, x, &(tn_axes_attr){tn_ints_make(c->arena, n, all + first - 1), true, false});
+    tn_value y = c->bad ? x : minus(c, x, m.mean);
+    if (imp_attr_int(c, "normalize_variance", 1) != 0 && !c->bad) {
+        tn_value deviation = imp_call1(c, &tn_op_sqrt, NULL, m.variance);
+        tn_value e = imp_call2(c, &tn_op_add, NULL, deviation, imp_const(c, imp_type(x)->dtype, 1e-9));
+        y = imp_call2(c, &tn_op_divide, NULL, y, e);
+    }
+    imp_out(c, 0, y);
+}
+
 /* Rows of norm 0 stay as they are. */
 static void lp_normalization(imp_node *c)
 {
@@ -333,6 +368,7 @@ const imp_row onnx_rows_norm[] = {
     {"GroupNormalization",       18,  0, 3, 1, group_normalization,         NULL},
     {"LayerNormalization",        1,  0, 3, 3, layer_normalization,         &tn_op_nn_layer_norm},
     {"RMSNormalization",         23,  0, 2, 1, layer_normalization,         &tn_op_nn_rms_norm},
+    {"MeanVarianceNormalization", 1,  8, 1, 1, old_mean_variance_normalization, NULL},
     {"MeanVarianceNormalization", 9,  0, 1, 1, mean_variance_normalization, NULL},
     {"LpNormalization",           1,  0, 1, 1, lp_normalization,            NULL},
     {"LRN",                       1,  0, 1, 1, lrn,                         NULL},

@@ -67,6 +67,8 @@ static const char *activations_of(imp_node *c, const imp_attr *names, size_t fir
 static void read_direction(imp_node *c, layer *l)
 {
     const char *d = imp_attr_string(c, "direction", "forward");
+    if (strcmp(d, "foward") == 0) /* so the specification had it in opset 1 */
+        d = "forward";
     l->directions = strcmp(d, "bidirectional") == 0 ? 2 : 1;
     l->attr.reverse = strcmp(d, "reverse") == 0;
     if (l->directions == 1 && !l->attr.reverse && strcmp(d, "forward") != 0)

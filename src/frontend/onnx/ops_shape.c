@@ -248,6 +248,57 @@ static void constant_of_shape(imp_node *c)
     imp_out(c, 0, shape.n ? imp_call1(c, &tn_op_broadcast_to, &a, v) : v);
 }
 
+/* ---- ConstantFill, GivenTensorFill: experimental operators of Caffe2's exporter ---- */
+
+/* The shape of the result: an attribute, the operand's shape, or the operand's elements; then extra_shape. */
+static tn_dims fill_shape(imp_node *c)
+{
+    const tn_expr **d = TN_NEW_N(c->arena, const tn_expr *, 2 * IMP_MAX_RANK);
+    tn_ints extra = {0}, own = {0};
+    tn_dims first;
+    bool elements = imp_attr_int(c, "input_as_shape", 0) != 0;
+    (void)imp_attr_ints(c, "extra_shape", &extra);
+    (void)imp_attr_ints(c, "shape", &own);
+    if (!imp_has(c, 0))
+        first = tn_make_dims(c->g, own.n, own.at);
+    else if (elements)
+        first = imp_extents_in(c, imp_in(c, 0), "the shape");
+    else
+        first = (tn_dims){(uint32_t)imp_type(imp_in(c, 0))->n, imp_type(imp_in(c, 0))->dim};
+    if (first.n > IMP_MAX_RANK || extra.n > IMP_MAX_RANK || first.n + extra.n > IMP_MAX_RANK)
+        imp_fail(c, "onnx-E022", "the shape has %u dimensions; at most %d are supported",
+                 (unsigned)(first.n + extra.n), IMP_MAX_RANK);
+    for (uint32_t i = 0; i < extra.n && !c->bad; i++)
+        if (extra.at[i] < 0)
+            imp_fail(c, "onnx-E009", "extra_shape has the extent %lld", (long long)extra.at[i]);
+    for (uint32_t i = 0; i < first.n + extra.n && !c->bad; i++)
+        d[i] = i < first.n ? first.at[i] : tn_idx(c->pool, extra.at[i - first.n]);
+    return (tn_dims){c->bad ? 0 : first.n + extra.n, d};
+}
+
+static void constant_fill(imp_node *c)
+{
+    tn_dims shape = fill_shape(c);
+    tn_dtype t = TN_F32;
+    if (imp_has_attr(c, "dtype") && !onnx_dtype(c->im, imp_attr_int(c, "dtype", 1), "the result", c->loc, &t))
+        c->bad = true;
+    tn_value v = imp_const(c, t, imp_attr_float(c, "value", 0));
+    tn_broadcast_to_attr a = {tn_dims_make(c->arena, shape.n, shape.at)};
+    imp_out(c, 0, shape.n ? imp_call1(c, &tn_op_broadcast_to, &a, v) : v);
+}
+
+static void given_tensor_fill(imp_node *c)
+{
+    tn_dims shape = fill_shape(c);
+    const imp_attr *values = imp_attr_find(c, "values", IMP_A_FLOATS);
+    imp_attr_need(c, "values");
+    if (c->bad || !values)
+        return;
+    int64_t n = (int64_t)values->floats.n;
+    tn_node *k = tn_make_constant(c->g, c->im->r, NULL, TN_F32, 1, &n, values->floats.at, NULL);
+    imp_out(c, 0, imp_reshape(c, tn_val(k), (int)shape.n, shape.at));
+}
+
 // clang-format off
 const imp_row onnx_rows_shape[] = {
     {"Reshape",          1,  4, 1, 1, reshape,           NULL},
@@ -258,6 +309,8 @@ const imp_row onnx_rows_shape[] = {
     {"Shape",            1,  0, 1, 1, shape,             NULL},
     {"Size",             1,  0, 1, 1, size,              NULL},
     {"Constant",         1,  0, 0, 1, constant,          NULL},
+    {"ConstantFill",     1,  0, 1, 1, constant_fill,     NULL},
+    {"GivenTensorFill",  1,  0, 1, 1, given_tensor_fill, NULL},
     {"ConstantOfShape",  9,  0, 1, 1, constant_of_shape, NULL},
     {0},
 };
