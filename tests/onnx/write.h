@@ -77,13 +77,24 @@ typedef struct write_type {
 static inline const write_type *write_type_of(const char *name)
 {
     static const write_type all[] = {
-        {"float", 1, {TN_FLOAT, 32, 1}, 4},      {"uint8", 2, {TN_UINT, 8, 1}, 5},
-        {"int8", 3, {TN_INT, 8, 1}, 5},          {"int32", 6, {TN_INT, 32, 1}, 5},
-        {"int64", 7, {TN_INT, 64, 1}, 7},        {"string", 8, {TN_INT, 8, 1}, 6},
-        {"bool", 9, {TN_BOOL, 8, 1}, 5},         {"float16", 10, {TN_FLOAT, 16, 1}, 5},
-        {"double", 11, {TN_FLOAT, 64, 1}, 10},   {"uint64", 13, {TN_UINT, 64, 1}, 11},
-        {"bfloat16", 16, {TN_BFLOAT, 16, 1}, 5}, {"complex64", 14, {TN_FLOAT, 64, 1}, 4},
-        {"int4", 22, {TN_INT, 8, 1}, 5},
+        {"float", 1, {TN_FLOAT, 32, 1}, 4},
+        {"uint8", 2, {TN_UINT, 8, 1}, 5},
+        {"int8", 3, {TN_INT, 8, 1}, 5},
+        {"int32", 6, {TN_INT, 32, 1}, 5},
+        {"int64", 7, {TN_INT, 64, 1}, 7},
+        {"string", 8, {TN_INT, 8, 1}, 6},
+        {"bool", 9, {TN_BOOL, 8, 1}, 5},
+        {"float16", 10, {TN_FLOAT, 16, 1}, 5},
+        {"double", 11, {TN_FLOAT, 64, 1}, 10},
+        {"uint64", 13, {TN_UINT, 64, 1}, 11},
+        {"bfloat16", 16, {TN_BFLOAT, 16, 1}, 5},
+        {"complex64", 14, {TN_FLOAT, 64, 1}, 4},
+        {"uint4", 21, {TN_UINT, 4, 1}, 5},
+        {"int4", 22, {TN_INT, 4, 1}, 5},
+        {"float4", 23, {TN_FLOAT4_E2M1FN, 4, 1}, 5},
+        {"int2", 26, {TN_INT, 2, 1}, 5},
+        {"float8", 17, {TN_FLOAT8_E4M3FN, 8, 1}, 5},
+        {"complex128", 15, {TN_FLOAT, 64, 1}, 10},
     };
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         if (strcmp(all[i].name, name) == 0)
@@ -118,9 +129,36 @@ static inline void split_words(words *w, const char *line, size_t n)
     }
 }
 
+/* Numbers of less than 8 bits share bytes; floats of 8 bits are their bits. */
+static inline bool write_bytes(tn_buf *out, tn_dtype t, int n, char *const value[])
+{
+    uint32_t byte = 0, each = 8u / t.bits;
+    if (t.bits > 8 || (t.bits == 8 && !tn_dtype_is_float(t)))
+        return false;
+    for (uint32_t i = 0; i < (uint32_t)n; i++) {
+        unsigned char bits;
+        bool real = tn_dtype_is_float(t);
+        tn_scalar_write(t, &bits,
+                        real ? (tn_scalar){.f = strtod(value[i], NULL)}
+                             : (tn_scalar){.i = strtoll(value[i], NULL, 10)});
+        byte |= (uint32_t)bits << (t.bits * (i % each));
+        if (i % each == each - 1 || i == (uint32_t)n - 1) {
+            tn_buf_char(out, (char)byte);
+            byte = 0;
+        }
+    }
+    return true;
+}
+
 static inline void write_typed(tn_buf *t, const write_type *type, int n, char *const value[])
 {
-    tn_buf packed = {0};
+    tn_buf packed = {0}, bytes = {0};
+    if (write_bytes(&bytes, type->dtype, n, value)) {
+        n = 0;
+        for (size_t i = 0; i < bytes.n; i++)
+            pb_varint(&packed, (unsigned char)bytes.at[i]);
+    }
+    tn_buf_deinit(&bytes);
     for (int i = 0; i < n; i++) {
         double v = strtod(value[i], NULL);
         float f = (float)v;
@@ -143,6 +181,7 @@ static inline void write_typed(tn_buf *t, const write_type *type, int n, char *c
 static inline void write_raw(tn_buf *t, const write_type *type, int n, char *const value[])
 {
     tn_buf raw = {0};
+    n = write_bytes(&raw, type->dtype, n, value) ? 0 : n;
     for (int i = 0; i < n; i++) {
         char element[8];
         bool real = tn_dtype_is_float(type->dtype);

@@ -127,6 +127,39 @@ static void what_is_wrong_is_said(void **state)
     check_file("tests/onnx/errors.txt");
 }
 
+/* The file holds several elements of less than 8 bits in a byte, a constant one. */
+static void elements_below_a_byte_are_unpacked(void **state)
+{
+    static const struct {
+        const char *type, *values;
+        unsigned char bytes[5];
+    } row[] = {
+        {"int4", "-8 7 3 -1 2", {8, 7, 3, 15, 2}},
+        {"uint4", "15 0 9 1 8", {15, 0, 9, 1, 8}},
+        {"float4", "-6 0.5 1.5 -0.0 3", {15, 1, 3, 8, 5}},
+        {"int2", "-2 1 0 -1 1", {2, 1, 0, 3, 1}},
+        {"float8", "448 -1 0.5 0 16", {126, 184, 48, 0, 88}},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof row / sizeof *row; i++)
+        for (int raw = 0; raw < 2; raw++) {
+            char text[256];
+            model m;
+            model_init(&m);
+            snprintf(text, sizeof text, "opset 25\n%s w %s 5 = %s\nnode Identity w -> y\noutput y\n",
+                     raw ? "init" : "inits", row[i].type, row[i].values);
+            (void)import_text(&m, text);
+            assert_string_equal(model_errors(&m), "");
+            const tn_node *w = tn_graph_function(&m.g, "main")->body->first;
+            while (w && !w->blob)
+                w = w->next;
+            assert_non_null(w);
+            assert_int_equal(w->blob->n, 5);
+            assert_memory_equal(w->blob->at, row[i].bytes, 5);
+            model_deinit(&m);
+        }
+}
+
 /* ---- hostile bytes ---- */
 
 static const char sample[] = "opset 13\n"
@@ -263,6 +296,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(models_become_relay),
         cmocka_unit_test(what_is_wrong_is_said),
+        cmocka_unit_test(elements_below_a_byte_are_unpacked),
         cmocka_unit_test(every_prefix_is_refused_or_read),
         cmocka_unit_test(every_flipped_bit_is_survived),
         cmocka_unit_test(formats_are_guessed),

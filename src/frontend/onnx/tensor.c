@@ -118,15 +118,26 @@ static const tn_blob *typed_blob(tn_graph *g, const onnx_tensor *t, const data_t
     return b;
 }
 
-/* The data as a blob of `bytes` bytes; NULL: it has another length. */
-static const tn_blob *data_of(imp_model *im, const onnx_tensor *t, const data_type *type, size_t count,
-                              size_t bytes)
+/* The data as the file holds it, a blob of `bytes` bytes; NULL: it has another length. */
+static const tn_blob *data_of(imp_model *im, const onnx_tensor *t, const data_type *type, size_t bytes)
 {
     if (t->raw_data.at && t->raw_data.n == bytes)
         return imp_blob(im, t->raw_data, type->dtype);
-    if (t->raw_data.n == 0 && typed_count(t, type->storage) == count)
+    if (t->raw_data.n == 0 && typed_count(t, type->storage) == bytes / tn_dtype_bytes(type->dtype))
         return typed_blob(im->g, t, type, bytes);
     return NULL;
+}
+
+/* Elements of less than 8 bits share bytes in the file, the first in the lowest bits; here each has its own. */
+static const tn_blob *unpacked(imp_model *im, const tn_blob *from, tn_dtype t, size_t count)
+{
+    const unsigned each = 8u / t.bits, mask = (1u << t.bits) - 1;
+    const unsigned char *packed = from->at;
+    void *at;
+    const tn_blob *b = tn_graph_blob(im->g, count, &at);
+    for (size_t i = 0; i < count; i++)
+        ((unsigned char *)at)[i] = (unsigned char)(packed[i / each] >> (i % each * t.bits) & mask);
+    return b;
 }
 
 /* ---- data in other files ---- */
@@ -175,7 +186,9 @@ tn_node *onnx_constant(imp_model *im, const onnx_tensor *t, const char *name, co
         !imp_measure(im, name, t->dims.n, t->dims.at, dtype, loc, &count, &bytes))
         return NULL;
     const data_type *type = &types[t->data_type];
-    const tn_blob *blob = outside ? external(im, t, name, bytes, loc) : data_of(im, t, type, count, bytes);
+    if (dtype.bits < 8)
+        bytes = count / (8u / dtype.bits) + (count % (8u / dtype.bits) != 0);
+    const tn_blob *blob = outside ? external(im, t, name, bytes, loc) : data_of(im, t, type, bytes);
     if (!blob && outside)
         return NULL;
     if (!blob)
@@ -185,6 +198,7 @@ tn_node *onnx_constant(imp_model *im, const onnx_tensor *t, const char *name, co
                 a, "its dimensions need %zu bytes (%zu of %s), but %zu bytes are given; the model is damaged",
                 bytes, count, type->name,
                 t->raw_data.n ? t->raw_data.n : typed_count(t, type->storage) * tn_dtype_bytes(dtype)));
+    blob = dtype.bits < 8 ? unpacked(im, blob, dtype, count) : blob;
     return imp_constant(im, dtype, t->dims.n, t->dims.at, blob, name);
 }
 

@@ -88,8 +88,8 @@ def @main(%x: float32, %c: bool) {
 }
 END
 expect 4 "not fn (float32) -> float32; pass the parts of a tuple one by one [driver-E010]" compile flow.relay -o d.tar
-echo 'def @main(%x: Tensor[(4), int4]) { add(%x, %x) }' >int4.relay
-expect 4 "found 'int4' [relay-E011]" compile int4.relay -o d.tar
+echo 'def @main(%x: Tensor[(4), int3]) { add(%x, %x) }' >int3.relay
+expect 4 "found 'int3' [relay-E011]" compile int3.relay -o d.tar
 {
     echo 'def @main(%c: bool, %x: float32) {'
     i=0; while [ $i -lt 70 ]; do echo 'if (%c) {'; i=$((i + 1)); done
