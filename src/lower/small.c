@@ -280,6 +280,14 @@ static ex rewrite_leaf(tn_pool *p, ex e)
 /* Moves data: the same of what it became. */
 static bool moves(ex e) { return e->kind == TN_E_SELECT || e->kind == TN_E_SPLAT || e->kind == TN_E_SHUFFLE; }
 
+/* Stays within the type whatever its operands are. */
+static bool stays(ex e)
+{
+    return e->kind == TN_E_MIN || e->kind == TN_E_MAX || e->kind == TN_E_BITAND || e->kind == TN_E_BITOR ||
+           e->kind == TN_E_BITXOR || e->kind == TN_E_SHR || e->kind == TN_E_FLOORMOD ||
+           e->kind == TN_E_TRUNCMOD;
+}
+
 /* An operation on small floats. */
 static ex rewrite_real(const small *h, ex e, const ex src[])
 {
@@ -296,13 +304,12 @@ static ex rewrite_real(const small *h, ex e, const ex src[])
             second = tn_bin(p, TN_E_OR, second, tn_intrinsic1(p, TN_F_isnan, wide[1]));
         return tn_select(p, second, src[1], src[0]);
     }
-    if (e->kind == TN_E_FMA) { /* the product is exact in float64 */
-        for (int i = 0; i < 3; i++)
-            wide[i] = tn_cast(p, TN_F64, wide[i]);
-        return from_any(h, e->dtype, tn_add(p, tn_mul(p, wide[0], wide[1]), wide[2]));
-    }
-    r = tn_rebuild(p, e, wide);
-    return tn_dtype_is_small(e->dtype) ? from_float(h, e->dtype, r) : r;
+    /* float64 has products exactly, and what float32 has no exponent for */
+    bool powers = tn_dtype_encoding(in).specials == TN_POWERS;
+    for (int i = 0; i < e->nsrc && (e->kind == TN_E_FMA || powers); i++)
+        wide[i] = tn_cast(p, TN_F64, wide[i]);
+    r = e->kind == TN_E_FMA ? tn_add(p, tn_mul(p, wide[0], wide[1]), wide[2]) : tn_rebuild(p, e, wide);
+    return tn_dtype_is_small(e->dtype) ? from_any(h, e->dtype, r) : r;
 }
 
 static ex rewrite(tn_pool *p, ex e, const ex src[], void *user)
@@ -322,7 +329,10 @@ static ex rewrite(tn_pool *p, ex e, const ex src[], void *user)
         return tn_expr_make(p, (enum tn_ek)e->kind, tn_dtype_stored(t), e->u, e->nsrc, src);
     if (tn_dtype_is_small(in) && !moves(e) && e->kind != TN_E_BITCAST)
         return rewrite_real(h, e, src);
-    return is_tiny(t) ? wrapped(p, t, tn_rebuild(p, e, src)) : tn_expr_with(p, e, src);
+    if (!is_tiny(t))
+        return tn_expr_with(p, e, src);
+    ex r = tn_rebuild(p, e, src);
+    return stays(e) ? r : wrapped(p, t, r);
 }
 
 static const tn_expr *rewrite_expr(const tn_expr *e, void *user)

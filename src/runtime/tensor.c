@@ -24,8 +24,7 @@ tnr_status tnr_tensor_bytes(DLDataType dtype, int32_t ndim, const int64_t *shape
     }
     *out_bytes = empty ? 0 : (uint64_t)bytes;
     if (!empty && (large || (uint64_t)bytes > SIZE_MAX))
-        return tnr_fail(err, TNR_E_SHAPE, 0,
-                        "tensor is too large for this machine");
+        return tnr_fail(err, TNR_E_SHAPE, 0, "tensor is too large for this machine");
     return TNR_OK;
 }
 

@@ -288,7 +288,7 @@ static void dtypes_print(void **state)
 static void tensor_bytes(void **state)
 {
     (void)state;
-    const int64_t shape[] = {3, 5}, empty[] = {INT64_MAX, INT64_MAX, 0}, huge[] = {INT64_MAX / 2, 1},
+    const int64_t shape[] = {3, 5}, empty[] = {INT64_MAX, INT64_MAX, 0}, huge[] = {INT64_MAX / 2, 3},
                   minus[] = {2, -1};
     uint64_t n = 0;
     tnr_error err;
