@@ -48,6 +48,7 @@ tn_value imp_fold(imp_node *c, tn_node *call);
 tn_dims imp_bind(imp_node *c, tn_value v, const tn_expr *most);
 /* imp_host_in, but elements that are not known are bound during the run. */
 tn_dims imp_extents_in(imp_node *c, tn_value v, const char *what);
+tn_dims imp_sizes_in(imp_node *c, tn_value v, const char *what);   /* ... to at least 1 */
 tn_value imp_extent_of(imp_node *c, tn_value x, int d);            /* dim d of x in the run: int64, rank 0 */
 tn_value imp_shape_of(imp_node *c, tn_value x);                    /* all of them: int64 */
 tn_value imp_count_up(imp_node *c, const tn_expr *n);              /* int64 0 1 .. n - 1 */
@@ -80,8 +81,10 @@ tn_value imp_hits(imp_node *c, tn_value at, int rank);
 tn_value imp_mask(imp_node *c, tn_value at, int rank);
 /* values[k] for dimension at[k], each once, `rest` for the others. All int64. */
 tn_value imp_placed(imp_node *c, tn_value at, tn_value values, int rank, tn_value rest);
-/* x, which has as many elements as `shape` says, in three dimensions: what lies before position `at`, it, what lies
- * after it. The number of dimensions as a position means one of extent 1 after the last. */
+/* How many elements lie before position `at` of a shape, along it, and after it. The number of dimensions as a position
+ * means one of extent 1 after the last. */
+tn_dims imp_sides(imp_node *c, tn_value shape, tn_value at);
+/* x, which has as many elements as `shape` says, in these three dimensions. */
 tn_value imp_around(imp_node *c, tn_value x, tn_value shape, tn_value at);
 /* v repeated to the shape of x, where dimensions of v are 1 in the run. */
 tn_value imp_broadcast_like(imp_node *c, tn_value v, tn_value x);

@@ -78,6 +78,15 @@ tn_dims imp_extents_in(imp_node *c, tn_value v, const char *what)
     return n->u.i ? imp_bind(c, v, NULL) : (tn_dims){0};
 }
 
+tn_dims imp_sizes_in(imp_node *c, tn_value v, const char *what)
+{
+    tn_dims d = imp_extents_in(c, v, what);
+    for (uint32_t i = 0; i < d.n; i++)
+        if (d.at[i]->kind == TN_E_SYM && tn_graph_symbol(c->g, d.at[i]->u.s)->min < 1)
+            tn_graph_symbol(c->g, d.at[i]->u.s)->min = 1;
+    return d;
+}
+
 /* Extent d of x, as a number of the run. */
 tn_value imp_extent_of(imp_node *c, tn_value x, int d)
 {

@@ -84,18 +84,22 @@ static tn_value product_where(imp_node *c, tn_value condition, tn_value list)
     return imp_unsqueeze(c, p, 0);
 }
 
-tn_value imp_around(imp_node *c, tn_value x, tn_value shape, tn_value at)
+tn_dims imp_sides(imp_node *c, tn_value shape, tn_value at)
 {
-    int rank = (int)imp_length(shape);
     if (c->bad)
-        return x;
-    tn_value number = imp_iota(c, rank);
+        return (tn_dims){0};
+    tn_value number = imp_iota(c, (int)imp_length(shape));
     const tn_value part[3] = {
         product_where(c, imp_call2(c, &tn_op_less, NULL, number, at), shape),
         product_where(c, imp_call2(c, &tn_op_equal, NULL, number, at), shape),
         product_where(c, imp_call2(c, &tn_op_greater, NULL, number, at), shape),
     };
-    tn_dims d = imp_bind(c, imp_concat(c, 3, part, 0), NULL);
+    return imp_bind(c, imp_concat(c, 3, part, 0), NULL);
+}
+
+tn_value imp_around(imp_node *c, tn_value x, tn_value shape, tn_value at)
+{
+    tn_dims d = imp_sides(c, shape, at);
     return c->bad ? x : imp_checked_reshape(c, x, d);
 }
 

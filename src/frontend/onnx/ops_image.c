@@ -123,8 +123,8 @@ static void max_roi_pool(imp_node *c)
 static void col2im(imp_node *c)
 {
     tn_value x = imp_in(c, 0);
-    tn_col2im_attr a = {.image = imp_ints_in(c, imp_in(c, 1), "image_shape"),
-                        .block = imp_ints_in(c, imp_in(c, 2), "block_shape")};
+    tn_col2im_attr a = {.image = imp_sizes_in(c, imp_in(c, 1), "image_shape"),
+                        .block = imp_sizes_in(c, imp_in(c, 2), "block_shape")};
     tn_ints pads;
     (void)imp_attr_ints(c, "strides", &a.strides);
     (void)imp_attr_ints(c, "dilations", &a.dilation);

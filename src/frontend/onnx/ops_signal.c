@@ -69,11 +69,10 @@ static tn_value transform(imp_node *c, tn_value rows, int64_t n, bool inverse, b
 
 /* ---- of a length that only the run knows: a product with the matrix of roots, O(n^2) a row ---- */
 
-/* 2 pi (j k mod n) / n in float64, for frequencies j < m and elements k < n. */
-static tn_value angles(imp_node *c, tn_value rows, const tn_expr *m)
+/* 2 pi (j k mod n) / n in float64, for j < m and k < elements. */
+static tn_value angles(imp_node *c, tn_value n, const tn_expr *m, const tn_expr *elements)
 {
-    tn_value n = imp_extent_of(c, rows, 1);
-    tn_value j = imp_unsqueeze(c, imp_count_up(c, m), 1), k = imp_count_up(c, imp_type(rows)->dim[1]);
+    tn_value j = imp_unsqueeze(c, imp_count_up(c, m), 1), k = imp_count_up(c, elements);
     tn_value turn = imp_call2(c, &tn_op_floor_mod, NULL, imp_call2(c, &tn_op_multiply, NULL, j, k), n);
     turn = imp_call2(c, &tn_op_divide, NULL, imp_cast(c, turn, TN_F64), imp_cast(c, n, TN_F64));
     return imp_call2(c, &tn_op_multiply, NULL, turn, imp_const(c, TN_F64, 2 * pi));
@@ -87,17 +86,30 @@ static tn_value times(imp_node *c, tn_value rows, int64_t part, tn_value matrix)
                      matrix);
 }
 
-static tn_value transform_any(imp_node *c, tn_value x, bool inverse, bool onesided)
+/* Frequencies of a real signal of length n stand for two each, but for the first and that of n / 2. */
+static tn_value twice_inside(imp_node *c, tn_value rows, tn_value n)
+{
+    tn_dtype t = imp_type(rows)->dtype;
+    tn_value k = imp_call2(c, &tn_op_multiply, NULL, imp_count_up(c, imp_type(rows)->dim[1]), imp_i64(c, 2));
+    tn_value once =
+        imp_call2(c, &tn_op_equal, NULL, imp_call2(c, &tn_op_floor_mod, NULL, k, n), imp_i64(c, 0));
+    tn_value weight = imp_choose(c, once, imp_const(c, t, 1), imp_const(c, t, 2));
+    return imp_call2(c, &tn_op_multiply, NULL, rows, imp_unsqueeze(c, weight, 1));
+}
+
+/* Rows [rows, elements, 1 or 2] transformed with length n, an extent and the same as a value. */
+static tn_value transform_any(imp_node *c, tn_value x, const tn_expr *n, tn_value length, bool inverse,
+                              bool onesided)
 {
     tn_dtype t = imp_sum_dtype(imp_type(x)->dtype);
     tn_value rows = imp_cast(c, x, t);
-    const tn_expr *n = imp_type(rows)->dim[1];
     bool real = tn_is_value(imp_type(rows)->dim[2], 1);
     tn_pool *p = c->pool;
-    const tn_expr *m = onesided ? imp_simplify(c, tn_add(p, tn_fdiv(p, n, tn_idx(p, 2)), tn_idx(p, 1))) : n;
-    tn_value turn = angles(c, rows, m);
+    const tn_expr *half = imp_simplify(c, tn_add(p, tn_fdiv(p, n, tn_idx(p, 2)), tn_idx(p, 1)));
+    tn_value turn = angles(c, length, onesided && !inverse ? half : n, imp_type(rows)->dim[1]);
     tn_value cosine = imp_cast(c, imp_call1(c, &tn_op_cos, NULL, turn), t),
              sine = imp_cast(c, imp_call1(c, &tn_op_sin, NULL, turn), t);
+    rows = inverse && onesided ? twice_inside(c, rows, length) : rows;
     tn_value re = times(c, rows, 0, cosine), im = times(c, rows, 0, sine);
     if (!inverse)
         im = imp_call1(c, &tn_op_negative, NULL, im);
@@ -106,10 +118,88 @@ static tn_value transform_any(imp_node *c, tn_value x, bool inverse, bool onesid
         re = imp_call2(c, turned, NULL, re, times(c, rows, 1, sine));
         im = imp_call2(c, &tn_op_add, NULL, im, times(c, rows, 1, cosine));
     }
-    tn_value y = imp_concat(c, 2, (const tn_value[]){imp_unsqueeze(c, re, 2), imp_unsqueeze(c, im, 2)}, 2);
+    const tn_value part[] = {imp_unsqueeze(c, re, 2), imp_unsqueeze(c, im, 2)};
+    tn_value y = imp_concat(c, inverse && onesided ? 1 : 2, part, 2);
     if (inverse)
-        y = imp_call2(c, &tn_op_divide, NULL, y, imp_cast(c, imp_extent_of(c, rows, 1), t));
+        y = imp_call2(c, &tn_op_divide, NULL, y, imp_cast(c, length, t));
     return imp_cast(c, y, imp_type(x)->dtype);
+}
+
+/* The middle of rows [rows, elements, parts] cut, or filled with zeros, to n elements. */
+static tn_value fitted(imp_node *c, tn_value rows, const tn_expr *n)
+{
+    static const int64_t none[3] = {0};
+    const tn_type *t = imp_type(rows);
+    const tn_expr *const dim[3] = {t->dim[0], n, t->dim[2]};
+    tn_dyn_pad_attr a = {tn_dims_make(c->arena, 3, dim), 0, "constant"};
+    return c->bad || t->dim[1] == n
+               ? rows
+               : imp_call2(c, &tn_op_dyn_pad, &a, rows, imp_const_ints(c, TN_I64, 1, 3, none));
+}
+
+static int dft_axis(imp_node *c, int rank)
+{
+    int64_t axis = c->version < 20 ? imp_attr_int(c, "axis", 1)
+                   : imp_has(c, 2) ? imp_int_in(c, imp_in(c, 2), "the axis")
+                                   : -2;
+    int at = imp_axis(c, axis, rank);
+    if (!c->bad && at == rank - 1)
+        imp_fail(c, "onnx-E009", "axis %lld holds the real and imaginary parts; choose another one",
+                 (long long)axis);
+    return at;
+}
+
+/* The axis of a DFT as a list of one position. */
+static tn_value late_axis(imp_node *c, int rank)
+{
+    int64_t axis = imp_is_late(c, 2) ? -1 : dft_axis(c, rank);
+    if (axis >= 0)
+        return imp_const_ints(c, TN_I64, 1, 1, &axis);
+    tn_value at = imp_positions_of(c, imp_in(c, 2), rank),
+             last = imp_call2(c, &tn_op_equal, NULL, at, imp_i64(c, rank - 1));
+    imp_demand(c, imp_cast(c, last, TN_I64), 0,
+               "the axis holds the real and imaginary parts; choose another one");
+    return at;
+}
+
+/* An axis or a length computed during the run. */
+static void late_dft(imp_node *c, tn_value x, bool inverse, bool onesided)
+{
+    static const int64_t swap[] = {0, 2, 1, 3};
+    int rank = imp_rank(x);
+    tn_value at = late_axis(c, rank), shape = imp_slice(c, imp_shape_of(c, x), 0, 0, rank - 1);
+    tn_dims side = imp_sides(c, shape, at);
+    if (c->bad)
+        return;
+    const tn_expr *dim[4] = {side.at[0], side.at[1], side.at[2], imp_type(x)->dim[rank - 1]};
+    tn_value y = imp_transpose(c, imp_checked_reshape(c, x, tn_dims_make(c->arena, 4, dim)), 4, swap), n,
+             rows;
+    const tn_expr *flat[3] = {imp_simplify(c, tn_mul(c->pool, dim[0], dim[2])), dim[1], dim[3]};
+    rows = imp_reshape(c, y, 3, flat);
+    if (imp_has(c, 1)) {
+        n = imp_cast(c, imp_in(c, 1), TN_I64);
+        n = imp_rank(n) ? imp_reshape(c, n, 0, NULL) : n;
+    } else {
+        n = imp_extent_of(c, rows, 1);
+        if (inverse && onesided)
+            n = imp_call2(c, &tn_op_multiply, NULL, imp_call2(c, &tn_op_subtract, NULL, n, imp_i64(c, 1)),
+                          imp_i64(c, 2));
+    }
+    tn_dims length = imp_sizes_in(c, n, "dft_length");
+    if (c->bad)
+        return;
+    const tn_expr *all = length.at[0],
+                  *half = imp_simplify(
+                      c, tn_add(c->pool, tn_fdiv(c->pool, all, tn_idx(c->pool, 2)), tn_idx(c->pool, 1)));
+    y = transform_any(c, fitted(c, rows, inverse && onesided ? half : all), all, n, inverse, onesided);
+    if (c->bad)
+        return;
+    const tn_expr *apart[4] = {dim[0], dim[2], imp_type(y)->dim[1], imp_type(y)->dim[2]};
+    tn_value here = imp_call2(c, &tn_op_equal, NULL, imp_iota(c, rank - 1), at), parts = imp_shape_of(c, y);
+    const tn_value to[2] = {imp_choose(c, here, imp_slice(c, parts, 0, 1, 2), shape),
+                            imp_slice(c, parts, 0, 2, 3)};
+    y = imp_transpose(c, imp_reshape(c, y, 4, apart), 4, swap);
+    imp_out(c, 0, imp_in_shape(c, y, imp_concat(c, 2, to, 0), NULL));
 }
 
 /* The axis moved to the place before the last, or (back) from there. */
@@ -133,39 +223,26 @@ static tn_value move_axis(imp_node *c, tn_value x, int axis, bool back)
     return imp_transpose(c, x, rank, order);
 }
 
-static int dft_axis(imp_node *c, int rank)
-{
-    int64_t axis = c->version < 20 ? imp_attr_int(c, "axis", 1)
-                   : imp_has(c, 2) ? imp_int_in(c, imp_in(c, 2), "the axis")
-                                   : -2;
-    int at = imp_axis(c, axis, rank);
-    if (!c->bad && at == rank - 1)
-        imp_fail(c, "onnx-E009", "axis %lld holds the real and imaginary parts; choose another one",
-                 (long long)axis);
-    return at;
-}
-
 static void dft(imp_node *c)
 {
     tn_value x = imp_in(c, 0);
     bool inverse = imp_attr_int(c, "inverse", 0) != 0, onesided = imp_attr_int(c, "onesided", 0) != 0;
-    int rank = imp_rank(x), axis = dft_axis(c, rank);
+    int rank = imp_rank(x);
     if (!c->bad && (rank < 2 || rank > IMP_MAX_RANK))
         imp_fail(c, "onnx-E022", "%s has too few or too many dimensions", imp_type_text(c, imp_type(x)));
+    int axis = imp_is_late(c, 2) || c->bad ? -1 : dft_axis(c, rank);
     if (c->bad)
         return;
-    int64_t n = 0;
-    if (imp_has(c, 1)) {
-        n = size_in(c, 1, "dft_length", 1);
-    } else if (tn_is_int(imp_type(x)->dim[axis], &n)) {
-        n = inverse && onesided ? 2 * (n - 1) : n;
-    } else if (inverse && onesided) {
-        imp_fail(
-            c, "onnx-E022",
-            "the length of a one-sided inverse transform must be fixed, but axis %d of %s is symbolic; give "
-            "the input a fixed shape, or dft_length",
-            axis, imp_type_text(c, imp_type(x)));
+    if (axis < 0 || imp_is_late(c, 1) ||
+        (inverse && onesided && !imp_has(c, 1) && imp_type(x)->dim[axis]->kind != TN_E_INT)) {
+        late_dft(c, x, inverse, onesided);
+        return;
     }
+    int64_t n = 0;
+    if (imp_has(c, 1))
+        n = size_in(c, 1, "dft_length", 1);
+    else if (tn_is_int(imp_type(x)->dim[axis], &n))
+        n = inverse && onesided ? 2 * (n - 1) : n;
     bool fixed = imp_has(c, 1) || imp_type(x)->dim[axis]->kind == TN_E_INT;
     if (!c->bad && fixed && (n < 1 || n > MAX_SIGNAL))
         imp_fail(c, "onnx-E009", "a transform of length %lld is not in [1, 2^24]", (long long)n);
@@ -176,7 +253,8 @@ static void dft(imp_node *c)
     const tn_expr *rows[] = {imp_product(c, t, 0, rank - 2), t->dim[rank - 2], t->dim[rank - 1]},
                   *dim[IMP_MAX_RANK];
     tn_value flat = imp_reshape(c, moved, 3, rows);
-    tn_value y = fixed ? transform(c, flat, n, inverse, onesided) : transform_any(c, flat, inverse, onesided);
+    tn_value y = fixed ? transform(c, flat, n, inverse, onesided)
+                       : transform_any(c, flat, rows[1], imp_extent_of(c, flat, 1), inverse, onesided);
     if (c->bad)
         return;
     for (int i = 0; i < rank; i++)
@@ -190,30 +268,38 @@ static void stft(imp_node *c)
 {
     tn_value x = imp_in(c, 0), window = imp_opt(c, 2);
     bool onesided = imp_attr_int(c, "onesided", 1) != 0;
-    tn_frame_attr a = {0, size_in(c, 1, "frame_step", 1)};
+    tn_frame_attr a = {{0}, imp_sizes_in(c, imp_in(c, 1), "frame_step")};
+    int64_t length = 0;
     if (!c->bad && imp_rank(x) == 2)
         x = imp_unsqueeze(c, x, 2);
     if (!c->bad && imp_rank(x) != 3)
         imp_fail(c, "onnx-E022", "the signal must be [batch, length, 1 or 2], but is %s",
                  imp_type_text(c, imp_type(x)));
-    if (imp_has(c, 3))
-        a.length = size_in(c, 3, "frame_length", 1);
-    else if (!c->bad &&
-             !(window.def && imp_rank(window) == 1 && tn_is_int(imp_type(window)->dim[0], &a.length)) &&
-             (window.def || !tn_is_int(imp_type(x)->dim[1], &a.length)))
-        imp_fail(c, "onnx-E017", "the length of a frame is neither given nor fixed by a window");
+    if (window.def && imp_rank(window) != 1 && !c->bad)
+        imp_fail(c, "onnx-E022", "a window must have one dimension, but is %s",
+                 imp_type_text(c, imp_type(window)));
+    if (c->bad)
+        return;
+    a.length = imp_has(c, 3)
+                   ? imp_sizes_in(c, imp_in(c, 3), "frame_length")
+                   : tn_dims_make(c->arena, 1, &imp_type(window.def ? window : x)->dim[window.def ? 0 : 1]);
+    if (!c->bad && tn_is_int(a.length.at[0], &length) && length > MAX_SIGNAL)
+        imp_fail(c, "onnx-E009", "frames of %lld are longer than 2^24", (long long)length);
     tn_value y = imp_call1(c, &tn_op_frame, &a, x);
     if (window.def && !c->bad) {
-        if (imp_rank(window) != 1 || imp_type(window)->dim[0] != tn_idx(c->pool, a.length))
+        if (length && imp_type(window)->dim[0]->kind == TN_E_INT &&
+            imp_type(window)->dim[0] != a.length.at[0])
             imp_fail(c, "onnx-E022", "a window of %s does not match frames of %lld",
-                     imp_type_text(c, imp_type(window)), (long long)a.length);
+                     imp_type_text(c, imp_type(window)), (long long)length);
         y = imp_call2(c, &tn_op_multiply, NULL, y, imp_unsqueeze(c, window, 1));
     }
     if (c->bad)
         return;
     const tn_type *t = imp_type(y);
     const tn_expr *rows[] = {imp_product(c, t, 0, 2), t->dim[2], t->dim[3]};
-    y = transform(c, imp_reshape(c, y, 3, rows), a.length, false, onesided);
+    y = imp_reshape(c, y, 3, rows);
+    y = length ? transform(c, y, length, false, onesided)
+               : transform_any(c, y, rows[1], imp_extent_of(c, y, 1), false, onesided);
     if (c->bad)
         return;
     const tn_expr *dim[] = {t->dim[0], t->dim[1], imp_type(y)->dim[1], imp_type(y)->dim[2]};
@@ -222,16 +308,42 @@ static void stft(imp_node *c)
 
 /* ---- windows ---- */
 
+/* v[0] + v[1] * cos(x) + v[2] * cos(2 x), x being 2 pi k / turn, for k = 0, 1, ... as many as the size says. */
+static tn_value late_window(imp_node *c, const double v[3], bool periodic)
+{
+    tn_dims n = imp_extents_in(c, imp_in(c, 0), "the size");
+    if (c->bad)
+        return (tn_value){0};
+    tn_value k = imp_count_up(c, n.at[0]), one = imp_const(c, TN_F64, 1);
+    tn_value turn = imp_cast(c, imp_extent_of(c, k, 0), TN_F64);
+    turn = periodic ? turn : imp_call2(c, &tn_op_subtract, NULL, turn, one);
+    tn_value x = imp_call2(c, &tn_op_multiply, NULL, imp_cast(c, k, TN_F64), imp_const(c, TN_F64, 2 * pi));
+    x = imp_call2(c, &tn_op_divide, NULL, x, turn);
+    tn_value sum = imp_const(c, TN_F64, v[0]);
+    for (int i = 1; i < 3; i++) {
+        tn_value wave =
+            imp_call1(c, &tn_op_cos, NULL, imp_call2(c, &tn_op_multiply, NULL, x, imp_const(c, TN_F64, i)));
+        sum = imp_call2(c, &tn_op_add, NULL, sum,
+                        imp_call2(c, &tn_op_multiply, NULL, wave, imp_const(c, TN_F64, v[i])));
+    }
+    return imp_choose(c, imp_call2(c, &tn_op_greater, NULL, turn, imp_const(c, TN_F64, 0)), sum, one);
+}
+
 /* Sums of cosines: a[0] - a[1] cos(2 pi k / n) + a[2] cos(4 pi k / n). */
 static void cosine_window(imp_node *c, const double a[3])
 {
     tn_dtype t = TN_F32;
-    int64_t n = size_in(c, 0, "the size", 0), type = imp_attr_int(c, "output_datatype", 1);
+    int64_t type = imp_attr_int(c, "output_datatype", 1);
     bool periodic = imp_attr_int(c, "periodic", 1) != 0;
     if (c->bad || !onnx_dtype(c->im, type, "output_datatype", c->loc, &t)) {
         c->bad = true;
         return;
     }
+    if (imp_is_late(c, 0)) {
+        imp_out(c, 0, imp_cast(c, late_window(c, (const double[]){a[0], -a[1], a[2]}, periodic), t));
+        return;
+    }
+    int64_t n = size_in(c, 0, "the size", 0);
     table w = table_new(c, t, (size_t)n);
     double turn = (double)(periodic ? n : n - 1);
     for (int64_t k = 0; k < n; k++) {
@@ -271,20 +383,87 @@ static void mel_column(table *w, int64_t i, int64_t bands, int64_t rows, const i
         table_set(w, (size_t)(k * bands + i), (double)(edge[2] - k) / (double)(edge[2] - edge[1]));
 }
 
+/* 2595 log10(1 + hertz / 700) */
+static tn_value mel_of(imp_node *c, uint32_t i)
+{
+    tn_value v = imp_cast(c, imp_in(c, i), TN_F64);
+    v = imp_rank(v) ? imp_reshape(c, v, 0, NULL) : v;
+    v = imp_call2(c, &tn_op_divide, NULL, v, imp_const(c, TN_F64, 700));
+    v = imp_call1(c, &tn_op_log, NULL, imp_call2(c, &tn_op_add, NULL, v, imp_const(c, TN_F64, 1)));
+    return imp_call2(c, &tn_op_multiply, NULL, v, imp_const(c, TN_F64, 2595 / log(10)));
+}
+
+/* The bins where bands begin, peak and end: int64 [bands + 2]. */
+static tn_value late_edges(imp_node *c, const tn_expr *bands)
+{
+    const tn_op *add = &tn_op_add, *mul = &tn_op_multiply, *div = &tn_op_divide, *sub = &tn_op_subtract;
+    tn_value low = mel_of(c, 3), high = mel_of(c, 4), one = imp_const(c, TN_F64, 1);
+    tn_value i = imp_cast(c, imp_count_up(c, tn_add(c->pool, bands, tn_idx(c->pool, 2))), TN_F64);
+    tn_value n = imp_cast(c, imp_extent_of(c, i, 0), TN_F64), rate = imp_cast(c, imp_in(c, 2), TN_F64),
+             size = imp_cast(c, imp_in(c, 1), TN_F64);
+    rate = imp_rank(rate) ? imp_reshape(c, rate, 0, NULL) : rate;
+    size = imp_rank(size) ? imp_reshape(c, size, 0, NULL) : size;
+    tn_value mel = imp_call2(c, mul, NULL, i, imp_call2(c, div, NULL, imp_call2(c, sub, NULL, high, low), n));
+    mel = imp_call2(c, add, NULL, mel, low);
+    tn_value power =
+        imp_call1(c, &tn_op_exp, NULL, imp_call2(c, mul, NULL, mel, imp_const(c, TN_F64, log(10) / 2595)));
+    tn_value hertz = imp_call2(c, mul, NULL, imp_call2(c, sub, NULL, power, one), imp_const(c, TN_F64, 700));
+    tn_value bin =
+        imp_call2(c, div, NULL, imp_call2(c, mul, NULL, imp_call2(c, add, NULL, size, one), hertz), rate);
+    bin = imp_cast(c, imp_call1(c, &tn_op_floor, NULL, bin), TN_I64);
+    return imp_call2(c, &tn_op_maximum, NULL, bin, imp_i64(c, 0));
+}
+
+/* As mel_column has it, for all columns. */
+static void late_mel(imp_node *c, tn_dtype t)
+{
+    const tn_op *sub = &tn_op_subtract, *le = &tn_op_less_equal, *all = &tn_op_logical_and;
+    tn_dims bands = imp_sizes_in(c, imp_in(c, 0), "num_mel_bins"),
+            n = imp_sizes_in(c, imp_in(c, 1), "dft_length");
+    if (c->bad)
+        return;
+    const tn_expr *rows =
+        imp_simplify(c, tn_add(c->pool, tn_fdiv(c->pool, n.at[0], tn_idx(c->pool, 2)), tn_idx(c->pool, 1)));
+    tn_value edges = late_edges(c, bands.at[0]), k = imp_unsqueeze(c, imp_count_up(c, rows), 1), e[3];
+    tn_value first = imp_count_up(c, bands.at[0]);
+    for (int i = 0; i < 3; i++)
+        e[i] = imp_take(c, edges, imp_call2(c, &tn_op_add, NULL, first, imp_i64(c, i)), 0);
+    tn_value up = imp_call2(c, &tn_op_divide, NULL, imp_cast(c, imp_call2(c, sub, NULL, k, e[0]), TN_F64),
+                            imp_cast(c, imp_call2(c, sub, NULL, e[1], e[0]), TN_F64));
+    tn_value down = imp_call2(c, &tn_op_divide, NULL, imp_cast(c, imp_call2(c, sub, NULL, e[2], k), TN_F64),
+                              imp_cast(c, imp_call2(c, sub, NULL, e[2], e[1]), TN_F64));
+    tn_value zero = imp_const(c, TN_F64, 0), peak = imp_call2(c, &tn_op_equal, NULL, k, e[1]);
+    tn_value rises =
+        imp_call2(c, all, NULL, imp_call2(c, le, NULL, e[0], k), imp_call2(c, &tn_op_less, NULL, k, e[1]));
+    tn_value falls =
+        imp_call2(c, all, NULL, imp_call2(c, le, NULL, e[1], k), imp_call2(c, &tn_op_less, NULL, k, e[2]));
+    tn_value v = imp_choose(c, rises, up, imp_choose(c, falls, down, zero));
+    imp_out(c, 0, imp_cast(c, imp_choose(c, peak, imp_const(c, TN_F64, 1), v), t));
+}
+
 static void mel_weight_matrix(imp_node *c)
 {
     tn_dtype t = TN_F32;
+    int64_t type = imp_attr_int(c, "output_datatype", 1);
+    double v;
+    bool late = false;
+    if (!c->bad && !onnx_dtype(c->im, type, "output_datatype", c->loc, &t))
+        c->bad = true;
+    for (uint32_t i = 0; i < 5 && !c->bad; i++)
+        late = late || (imp_has(c, i) && !imp_scalar(c, imp_in(c, i), &v));
+    if (late) {
+        late_mel(c, t);
+        return;
+    }
     int64_t bands = size_in(c, 0, "num_mel_bins", 1), n = size_in(c, 1, "dft_length", 1),
-            rate = imp_int_in(c, imp_in(c, 2), "sample_rate"), type = imp_attr_int(c, "output_datatype", 1);
+            rate = imp_int_in(c, imp_in(c, 2), "sample_rate");
     double low = hertz_in(c, 3, "lower_edge_hertz"), high = hertz_in(c, 4, "upper_edge_hertz");
     int64_t rows = n / 2 + 1;
     if (!c->bad && (rate < 1 || rows > MAX_SIGNAL / bands))
         imp_fail(c, "onnx-E009", "sample_rate %lld, or a matrix of %lld x %lld, is out of range",
                  (long long)rate, (long long)rows, (long long)bands);
-    if (c->bad || !onnx_dtype(c->im, type, "output_datatype", c->loc, &t)) {
-        c->bad = true;
+    if (c->bad)
         return;
-    }
     table w = table_new(c, t, (size_t)(rows * bands));
     int64_t *edge = TN_NEW_N(c->arena, int64_t, (size_t)bands + 2);
     for (int64_t i = 0; i < rows * bands; i++)

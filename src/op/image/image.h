@@ -76,8 +76,8 @@ TN_ATTR_STRUCT(tn_affine_grid_attr, TN_AFFINE_GRID_ATTRS);
 TN_ATTR_STRUCT(tn_deform_attr, TN_DEFORM_ATTRS);
 
 #define TN_COL2IM_ATTRS(ATTR, s) \
-    ATTR(s, INTS, image,    NULL,  "extents of the image") \
-    ATTR(s, INTS, block,    NULL,  "extents of a block") \
+    ATTR(s, DIMS, image,    NULL,  "extents of the image") \
+    ATTR(s, DIMS, block,    NULL,  "extents of a block") \
     ATTR(s, INTS, strides,  "[1]", "distance of the blocks") \
     ATTR(s, INTS, dilation, "[1]", "distance of a block's elements") \
     ATTR(s, DIMS, padding,  "[0]", "of the image: before each dimension, then after each")

@@ -22,37 +22,67 @@ static tn_window col_window(const tn_col2im_attr *a, int i)
 static const tn_expr *blocks_along(tn_pool *p, const tn_col2im_attr *a, int i)
 {
     tn_window w = col_window(a, i);
-    return tn_rule_window_extent(p, tn_idx(p, a->image.at[i]), tn_idx(p, a->block.at[i]), &w);
+    return tn_rule_window_extent(p, a->image.at[i], a->block.at[i], &w);
 }
 
+/* Extents of at least 1, as far as they are numbers. */
+static tn_status col2im_extents(tn_graph *g, const tn_node *n, const char *name, tn_dims d)
+{
+    int64_t v;
+    for (uint32_t i = 0; i < d.n; i++)
+        if (tn_is_int(d.at[i], &v) && (v < 1 || v > INT32_MAX))
+            return tn_rule_fail(g, n, "op-E007", "%s[%u] is %lld; it must be in [1, 2^31)", name, (unsigned)i,
+                                (long long)v);
+    return TN_OK;
+}
+
+/* Numbers that do not fit are refused here, others in the run. */
 static tn_status col2im_infer(tn_graph *g, tn_node *n)
 {
     tn_col2im_attr a = *(const tn_col2im_attr *)n->attr;
     const tn_type *t;
-    const tn_expr *dim[2 + MAX_IMAGE], *blocks = tn_idx(g->pool, 1);
+    const tn_expr *dim[2 + MAX_IMAGE], *blocks = tn_idx(g->pool, 1), *taps = tn_idx(g->pool, 1);
     uint32_t dims = a.image.n;
-    int64_t taps = 1, rows;
+    int64_t each, rows;
     TN_TRY(tn_rule_tensor(g, n, 0, 3, &t));
     TN_TRY(tn_rule_number(g, n, 0));
     if (dims < 1 || dims > MAX_IMAGE || a.block.n != dims)
         return tn_rule_fail(g, n, "op-E007", "image has %u entries, block %u; both need the same, 1 to %d",
                             (unsigned)dims, (unsigned)a.block.n, MAX_IMAGE);
-    TN_TRY(tn_rule_ints(g, n, "image", &a.image, dims, 1, 1));
-    TN_TRY(tn_rule_ints(g, n, "block", &a.block, dims, 1, 1));
+    TN_TRY(col2im_extents(g, n, "image", a.image));
+    TN_TRY(col2im_extents(g, n, "block", a.block));
     TN_TRY(tn_rule_steps(g, n, &a.strides, &a.dilation, &a.padding, dims));
     tn_rule_set_attr(g, n, &a);
     for (uint32_t i = 0; i < dims; i++) {
-        taps = taps > INT32_MAX ? taps : taps * a.block.at[i];
-        blocks = tn_mul(g->pool, blocks, blocks_along(g->pool, &a, (int)i));
-        dim[2 + i] = tn_idx(g->pool, a.image.at[i]);
+        taps = tn_simplify_extent(g, tn_mul(g->pool, taps, a.block.at[i]));
+        blocks = tn_simplify_extent(g, tn_mul(g->pool, blocks, blocks_along(g->pool, &a, (int)i)));
+        dim[2 + i] = a.image.at[i];
     }
-    if (!tn_is_int(t->dim[1], &rows) || rows % taps != 0 || !tn_rule_agree(g, n, t->dim[2], blocks))
-        return tn_rule_fail(g, n, "op-E008", "data %s must have a multiple of %lld rows and %s columns",
-                            tn_rule_type_text(g, t), (long long)taps,
-                            tn_rule_dim_text(g, tn_simplify_extent(g, blocks)));
+    bool fits = tn_is_int(t->dim[1], &rows) && (!tn_is_int(taps, &each) || rows % each == 0) &&
+                (blocks->kind != TN_E_INT || tn_rule_agree(g, n, t->dim[2], blocks));
+    if (!fits)
+        return tn_rule_fail(g, n, "op-E008", "data %s must have a multiple of %s rows and %s columns",
+                            tn_rule_type_text(g, t), tn_rule_dim_text(g, taps), tn_rule_dim_text(g, blocks));
     dim[0] = t->dim[0];
-    dim[1] = tn_idx(g->pool, rows / taps);
+    dim[1] = tn_fdiv(g->pool, t->dim[1], taps);
     return tn_rule_result(g, n, 0, t->dtype, (int)dims + 2, dim);
+}
+
+/* What infer could not know. */
+static void col2im_require(tn_te *te, const tn_col2im_attr *a, const tn_tensor *in)
+{
+    tn_pool *p = te->pool;
+    const tn_expr *taps = tn_idx(p, 1), *blocks = tn_idx(p, 1);
+    for (uint32_t i = 0; i < a->image.n; i++) {
+        tn_code_symbols(te, a->block.at[i]);
+        taps = tn_mul(p, taps, a->block.at[i]);
+        blocks = tn_mul(p, blocks, blocks_along(p, a, (int)i));
+    }
+    if (taps->kind != TN_E_INT)
+        tn_te_require(te, tn_eq(p, tn_fmod(p, in->dim[1], taps), tn_idx(p, 0)),
+                      "Col2Im: the rows are not a multiple of a block's elements");
+    if (taps->kind != TN_E_INT || blocks->kind != TN_E_INT)
+        tn_te_require(te, tn_eq(p, in->dim[2], blocks), "Col2Im: there are not as many columns as blocks");
 }
 
 static void col2im_compute(tn_te *te, const tn_node *n, tn_tensor *const in[], tn_tensor *out[])
@@ -61,9 +91,10 @@ static void col2im_compute(tn_te *te, const tn_node *n, tn_tensor *const in[], t
     const tn_col2im_attr *a = n->attr;
     tn_pool *p = te->pool;
     tn_tensor *t = out[0] = tn_rule_out(te, n, 0, "col2im", "reduce", NULL);
+    col2im_require(te, a, in[0]);
     const tn_expr *row = t->axis[1], *column = tn_idx(p, 0), *where = NULL, *zero = tn_idx(p, 0);
     for (int i = 0; i < t->ndim - 2; i++) {
-        const tn_expr *tap = tn_te_reduce_axis(te, t, names[i], tn_idx(p, a->block.at[i])),
+        const tn_expr *tap = tn_te_reduce_axis(te, t, names[i], a->block.at[i]),
                       *s = tn_idx(p, a->strides.at[i]);
         const tn_expr *at = tn_add(p, t->axis[2 + i], a->padding.at[i]);
         at = tn_sub(p, at, tn_mul(p, tap, tn_idx(p, a->dilation.at[i])));
@@ -72,7 +103,7 @@ static void col2im_compute(tn_te *te, const tn_node *n, tn_tensor *const in[], t
         if (a->strides.at[i] > 1)
             inside = tn_and(p, inside, tn_eq(p, tn_fmod(p, at, s), zero));
         where = tn_rule_both(p, where, inside);
-        row = tn_add(p, tn_mul(p, row, tn_idx(p, a->block.at[i])), tap);
+        row = tn_add(p, tn_mul(p, row, a->block.at[i]), tap);
         column = tn_add(p, tn_mul(p, column, count), block);
     }
     tn_te_sum(te, t, tn_at3(te, in[0], t->axis[0], row, column), where);

@@ -12,13 +12,15 @@ static tn_status frame_infer(tn_graph *g, tn_node *n)
     const tn_frame_attr *a = n->attr;
     const tn_type *t;
     TN_TRY(tn_rule_tensor(g, n, 0, 3, &t));
-    if (a->length < 1 || a->step < 1 || a->length > INT32_MAX || a->step > INT32_MAX)
-        return tn_rule_fail(g, n, "op-E007", "length %lld and step %lld must be in [1, 2^31)",
-                            (long long)a->length, (long long)a->step);
+    const tn_expr *length, *step;
+    TN_TRY(tn_rule_extent(g, n, "length", a->length, &length));
+    TN_TRY(tn_rule_extent(g, n, "step", a->step, &step));
+    if (tn_is_value(length, 0) || tn_is_value(step, 0))
+        return tn_rule_fail(g, n, "op-E007", "length %s and step %s must be at least 1",
+                            tn_rule_dim_text(g, length), tn_rule_dim_text(g, step));
     tn_pool *p = g->pool;
-    const tn_expr *room = tn_sub(p, t->dim[1], tn_idx(p, a->length));
-    const tn_expr *dim[] = {t->dim[0], tn_add(p, tn_fdiv(p, room, tn_idx(p, a->step)), tn_idx(p, 1)),
-                            tn_idx(p, a->length), t->dim[2]};
+    const tn_expr *room = tn_sub(p, t->dim[1], length);
+    const tn_expr *dim[] = {t->dim[0], tn_add(p, tn_fdiv(p, room, step), tn_idx(p, 1)), length, t->dim[2]};
     return tn_rule_result(g, n, 0, t->dtype, 4, dim);
 }
 
@@ -26,7 +28,8 @@ static void frame_compute(tn_te *te, const tn_node *n, tn_tensor *const in[], tn
 {
     const tn_frame_attr *a = n->attr;
     tn_tensor *t = out[0] = tn_rule_out(te, n, 0, "frame", "injective", "b f i c");
-    const tn_expr *at = tn_add(te->pool, tn_mul(te->pool, t->axis[1], tn_idx(te->pool, a->step)), t->axis[2]);
+    const tn_expr *at = tn_add(te->pool, tn_mul(te->pool, t->axis[1], a->step.at[0]), t->axis[2]);
+    tn_code_symbols(te, a->step.at[0]);
     tn_te_define(te, t, tn_at3(te, in[0], t->axis[0], at, t->axis[3]));
 }
 

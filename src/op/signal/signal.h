@@ -9,8 +9,8 @@
 
 /* clang-format off */
 #define TN_FRAME_ATTRS(ATTR, s) \
-    ATTR(s, I64, length, NULL, "elements of a frame") \
-    ATTR(s, I64, step,   NULL, "from the start of one frame to the next")
+    ATTR(s, DIMS, length, NULL, "elements of a frame") \
+    ATTR(s, DIMS, step,   NULL, "from the start of one frame to the next")
 TN_ATTR_STRUCT(tn_frame_attr, TN_FRAME_ATTRS);
 
 #define TN_DFT_ATTRS(ATTR, s) \
