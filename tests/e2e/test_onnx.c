@@ -79,7 +79,8 @@ static bool session_open(session *s, const char *text, bool compiled, char *why)
             return run_fail(why, "read: %.900s", tenon_messages(s->t[i]));
         if (i == 0)
             s->relay = m;
-        else if (tenon_build_here(m, NULL, &s->module, NULL))
+        else if (tenon_build_here(m, &(tenon_options){.size = sizeof(tenon_options), .no_variants = 1},
+                                  &s->module, NULL))
             return run_fail(why, "compile: %.900s", tenon_messages(s->t[i]));
     }
     return true;
