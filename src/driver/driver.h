@@ -43,10 +43,10 @@ typedef struct tn_group { /* one kernel of the program */
     uint8_t form;        /* enum tn_form */
     tn_func *te;         /* as the tensor expressions made it */
     uint32_t n_variant;
-    const tn_expr *guard[2]; /* these, and work_bytes in flat, are the build's when a stage is over */
-    const tn_func *base[2];  /* what sched starts from: te, or te for dimension 1 */
-    tn_sched sched[2];
-    tn_flat flat[2];
+    const tn_expr **guard; /* these, and work_bytes in flat, are the build's when a stage is over */
+    const tn_func **base;  /* what sched starts from: te, or te in the case that the guard says */
+    tn_sched *sched;
+    tn_flat *flat;
     uint32_t n_in, n_out;
     uint8_t *may_overlap; /* by output and input: 0 not known yet, 1 no, 2 yes; NULL: none known */
 } tn_group;
@@ -234,8 +234,14 @@ void tn_session_fail(tenon *t, bool (*fail)(void *user), void *user);
 /* dump.c: takes the build as far as the stage needs and prints it. */
 extern const char *const tn_stage_names[]; /* NULL-terminated */
 TN_WARN_UNUSED tn_status tn_dump(tn_build *b, const char *stage, tn_buf *out);
-/* A copy of f, beside it, with its first symbol fixed to 1; symbols keep their places. */
-tn_func *tn_specialise(const tn_func *f);
+
+/* variants.c: the scheduled variants of a group. */
+enum { TN_MAX_VARIANTS = TN_MAX_POINTS + 3 };
+void tn_variants_make(tn_build *b, tn_group *g);
+/* f where symbols are what a conjunction of equations says, as "n == 64 and m == k": each names a symbol that no later
+ * one has. The symbols keep their places. */
+tn_func *tn_specialise(const tn_func *f, const tn_expr *where);
+
 /* tir_text.c: functions of TIR that were read from a text (b->file), and passes over them. */
 typedef struct tn_tir_text tn_tir_text;
 bool tn_tir_text_sniff(const tn_file *file);

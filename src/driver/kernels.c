@@ -222,61 +222,6 @@ tn_status tn_stage_tir(tn_build *b)
 
 /* ---- schedule and lower ---- */
 
-tn_func *tn_specialise(const tn_func *f)
-{
-    tn_func *c = tn_func_clone(f, f->arena, f->pool);
-    const tn_expr *from = tn_sym(c->pool, f->symbol[0].name), *to = tn_idx(c->pool, 1);
-    for (tn_stmt *s = c->body.first; s; s = s->next)
-        tn_stmt_subst(c, s, 1, &from, &to);
-    for (uint32_t i = 0; i < c->n_buffer; i++) {
-        const tn_expr **dim = TN_NEW_N(c->arena, const tn_expr *, c->buffer[i].ndim);
-        for (int d = 0; d < c->buffer[i].ndim; d++)
-            dim[d] = tn_simplify(c->pool, NULL, tn_subst(c->pool, c->buffer[i].dim[d], 1, &from, &to));
-        c->buffer[i].dim = dim;
-    }
-    return c;
-}
-
-/* Does 1 leave nothing of some extent, as of what a window of 5 is moved over, or fail a check, as channels in three
- * groups do? */
-static bool is_impossible(const tn_func *f)
-{
-    for (const tn_stmt *s = f->body.first; s; s = s->next)
-        if (s->kind == TN_S_CHECK && tn_is_value(tn_simplify(f->pool, NULL, s->u.check.cond), 0))
-            return true;
-    for (uint32_t i = 0; i < f->n_buffer; i++)
-        for (int d = 0; d < f->buffer[i].ndim; d++)
-            if (f->buffer[i].dim[d]->kind == TN_E_INT && f->buffer[i].dim[d]->u.i < 1)
-                return true;
-    return false;
-}
-
-/* A variant for dimension 1 stands before the general one where its schedule differs. */
-static void schedule_group(tn_build *b, tn_group *g)
-{
-    tn_pool *p = &g->child->pool;
-    tn_arena *arena = &g->child->arena;
-    bool symbolic = g->te->n_symbol > 0 && g->te->symbol[0].min <= 1 && !b->opt.no_variants;
-    if (symbolic)
-        g->base[0] = tn_specialise(g->te);
-    symbolic = symbolic && !is_impossible(g->base[0]);
-    tn_sched *general = &g->sched[symbolic];
-    tn_rule_apply(general, g->te, &b->machine, arena, p);
-    g->n_variant = 1;
-    g->base[symbolic] = g->te;
-    if (!symbolic)
-        return;
-    tn_rule_apply(&g->sched[0], g->base[0], &b->machine, arena, p);
-    if (tn_trace_same(&g->sched[0], general)) {
-        g->sched[0] = *general;
-        g->base[0] = g->te;
-        return;
-    }
-    const tn_expr *n = tn_sym(p, g->te->symbol[0].name), *yes = tn_idx(p, 1);
-    g->guard[0] = tn_select(p, tn_eq(p, n, yes), yes, tn_idx(p, 0));
-    g->n_variant = 2;
-}
-
 /* ---- forms ----
  * A kernel that a later door refuses is made again in a plainer form. What was said of the form before is for the
  * authors, not for users: it goes away, and a warning names the model's nodes. */
@@ -292,8 +237,14 @@ static tn_status lower_variant(tn_build *b, tn_group *g, uint32_t v)
 
 static tn_status schedule_form(tn_build *b, tn_group *g)
 {
+    tn_arena *arena = &g->child->arena;
+    g->guard = TN_NEW_N(arena, const tn_expr *, TN_MAX_VARIANTS);
+    g->base = TN_NEW_N(arena, const tn_func *, TN_MAX_VARIANTS);
+    g->sched = TN_NEW_N(arena, tn_sched, TN_MAX_VARIANTS);
+    g->flat = TN_NEW_N(arena, tn_flat, TN_MAX_VARIANTS);
+    g->n_variant = 0;
     if (g->form == TN_FORM_SCHEDULED) {
-        schedule_group(b, g);
+        tn_variants_make(b, g);
     } else {
         if (g->form == TN_FORM_PLAIN)
             TN_TRY(lower_te(b, g, true));

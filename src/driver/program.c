@@ -441,7 +441,7 @@ static void finish(tn_maker *m)
     b->kernel = TN_NEW_N(&b->arena, tn_kernel_ir, b->groups.n);
     for (size_t i = 0; i < b->groups.n; i++) {
         const tn_group *g = &b->groups.at[i];
-        tn_flat *flat = tn_arena_copy(&b->arena, g->flat, sizeof g->flat, 8);
+        tn_flat *flat = kept(b, g->flat, g->n_variant, sizeof *g->flat);
         b->kernel[i] = (tn_kernel_ir){g->name, g->source, g->n_in, g->n_out, g->n_variant, flat, {0}};
         tn_operations_count(g->te, b->kernel[i].operations);
     }

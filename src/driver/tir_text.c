@@ -22,8 +22,8 @@ static bool is_heading(const char *at, size_t n, const char *name)
            (n == k + 2 || at[k + 2] == ':' || at[k + 2] == ' ');
 }
 
-/* The functions of a file, in order; f[i] as it stands now in up to two variants. */
-enum { MAX_FUNCS = 1024, MAX_VARIANTS = 2 };
+/* The functions of a file, in order; f[i] as it stands now in its variants. */
+enum { MAX_FUNCS = 1024, MAX_VARIANTS = TN_MAX_VARIANTS };
 typedef struct variants {
     int n;
     tn_func *f[MAX_VARIANTS];
@@ -69,15 +69,51 @@ static int find_sections(const funcs *all, const char *name, const tn_file *file
     return n;
 }
 
-/* "(where n == 1)" at the end of the heading, n the first symbol of f. */
-static bool is_for_one(const section *x, const tn_func *f)
+static const tn_expr *symbol_named(void *user, const char *name)
 {
-    char tail[128];
-    if (f->n_symbol == 0)
-        return false;
-    int n = snprintf(tail, sizeof tail, "(where %s == 1)", f->symbol[0].name);
-    return n > 0 && (size_t)n < sizeof tail && x->n_heading >= (size_t)n &&
-           memcmp(x->heading + x->n_heading - n, tail, (size_t)n) == 0;
+    const tn_func *f = user;
+    for (uint32_t i = 0; i < f->n_symbol; i++)
+        if (strcmp(f->symbol[i].name, name) == 0)
+            return tn_sym(f->pool, f->symbol[i].name);
+    return NULL;
+}
+
+static bool no_buffer(void *user, const char *name, uint32_t *out_number, tn_dtype *out_dtype)
+{
+    (void)user, (void)name, (void)out_number, (void)out_dtype;
+    return false;
+}
+
+/* Equations of symbols alone. Depth: that of expressions, bounded by their reader. */
+static bool are_equations(const tn_expr *e)
+{
+    if (e->kind == TN_E_AND)
+        return are_equations(e->src[0]) && are_equations(e->src[1]);
+    return e->kind == TN_E_EQ && e->src[0]->kind == TN_E_SYM && !tn_uses(e->src[1], e->src[0]);
+}
+
+/* "(where n == 64 and m == k)" at the end of the heading: the case; *out NULL: there is none. */
+static tn_status case_of(tn_build *b, const section *x, const char *path, const tn_func *f,
+                         const tn_expr **out)
+{
+    static const char word[] = " (where ";
+    const size_t n = sizeof word - 1;
+    const char *at = x->heading, *end = at + x->n_heading;
+    tn_lexer l;
+    *out = NULL;
+    while (at + n < end && memcmp(at, word, n) != 0)
+        at++;
+    if (at + n >= end || end[-1] != ')')
+        return TN_OK;
+    tn_scope_fns scope = {symbol_named, no_buffer, (void *)(uintptr_t)f};
+    tn_lex_init(&l, b->ctx, path, at + n, (size_t)(end - 1 - at) - n, false);
+    l.line = x->line;
+    TN_TRY(tn_expr_parse(&l, f->pool, &scope, TN_IDX, out));
+    const tn_loc loc = {.file = path, .line = x->line};
+    return are_equations(*out) ? TN_OK
+                               : tn_error(b->ctx, "driver-E140", &loc,
+                                          "what a schedule is for must be equations of symbols, as in (where "
+                                          "n == 1 and m == k)");
 }
 
 static tn_status replay_section(tn_build *b, const tn_func *f, const section *x, const char *path,
@@ -85,7 +121,9 @@ static tn_status replay_section(tn_build *b, const tn_func *f, const section *x,
 {
     tn_sched s;
     uint32_t line = 0;
-    const tn_func *base = is_for_one(x, f) ? tn_specialise(f) : f;
+    const tn_expr *where;
+    TN_TRY(case_of(b, x, path, f, &where));
+    const tn_func *base = where ? tn_specialise(f, where) : f;
     tn_sched_init(&s, base, &b->arena, &b->pool);
     tn_verdict v = tn_trace_replay(&s, x->at, x->n, &line);
     if (v != TN_DONE) {

@@ -140,6 +140,10 @@ static inline const tn_expr *tn_and(tn_pool *p, const tn_expr *a, const tn_expr 
 {
     return tn_bin(p, TN_E_AND, a, b);
 }
+static inline const tn_expr *tn_or(tn_pool *p, const tn_expr *a, const tn_expr *b)
+{
+    return tn_bin(p, TN_E_OR, a, b);
+}
 const tn_expr *tn_ceildiv(tn_pool *p, const tn_expr *a, int64_t b); /* floordiv(a + b-1, b) */
 const tn_expr *tn_not(tn_pool *p, const tn_expr *a);
 const tn_expr *tn_select(tn_pool *p, const tn_expr *c, const tn_expr *a, const tn_expr *b);

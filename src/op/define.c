@@ -30,8 +30,7 @@ tn_tensor *tn_rule_sum(tn_te *te, const tn_node *n, const char *name, const char
                                  : NULL);
 }
 
-/* Extents that are not known to differ are taken to be equal (tn_infer_broadcast), and looked at when they
- * are known. */
+/* Extents that are not known to differ are taken to be equal, and looked at when they are known. */
 void tn_rule_require_equal(tn_te *te, const tn_expr *a, const tn_expr *b, int dim)
 {
     tn_buf text = {0};
@@ -42,6 +41,29 @@ void tn_rule_require_equal(tn_te *te, const tn_expr *a, const tn_expr *b, int di
     tn_buf_str(&text, " in another; they must be equal");
     tn_te_require(te, tn_eq(te->pool, a, b), tn_intern(te->func->ctx, tn_buf_cstr(&text)));
     tn_buf_deinit(&text);
+}
+
+const tn_expr *tn_rule_stretch(tn_te *te, const tn_expr *d, const tn_expr *to, const tn_expr *at, int dim)
+{
+    tn_pool *p = te->pool;
+    const tn_expr *one = tn_idx(p, 1), *repeated = tn_eq(p, d, one);
+    if (tn_is_value(d, 1))
+        return tn_idx(p, 0);
+    if (tn_equal(p, NULL, d, to))
+        return at;
+    if (!tn_rule_stretches(d, to)) {
+        tn_rule_require_equal(te, d, to, dim);
+        return at;
+    }
+    tn_buf text = {0};
+    tn_buf_printf(&text, "dimension %d is ", dim);
+    tn_expr_print(d, NULL, &text);
+    tn_buf_str(&text, " in an operand and ");
+    tn_expr_print(to, NULL, &text);
+    tn_buf_str(&text, " in the result; they must be equal, or the operand's 1");
+    tn_te_require(te, tn_or(p, tn_eq(p, d, to), repeated), tn_intern(te->func->ctx, tn_buf_cstr(&text)));
+    tn_buf_deinit(&text);
+    return tn_select(p, repeated, tn_idx(p, 0), at);
 }
 
 const tn_expr *tn_rule_within(tn_te *te, const tn_expr *at, const tn_expr *count, const tn_expr *extent,
@@ -66,11 +88,8 @@ const tn_expr *tn_rule_at_broadcast(tn_te *te, const tn_tensor *t, const tn_tens
 {
     const tn_expr *index[TN_RULE_MAX_RANK];
     int skip = out->ndim - t->ndim;
-    for (int i = 0; i < t->ndim; i++) {
-        index[i] = tn_is_value(t->dim[i], 1) ? tn_idx(te->pool, 0) : out->axis[skip + i];
-        if (!tn_is_value(t->dim[i], 1) && !tn_equal(te->pool, NULL, t->dim[i], out->dim[skip + i]))
-            tn_rule_require_equal(te, t->dim[i], out->dim[skip + i], skip + i);
-    }
+    for (int i = 0; i < t->ndim; i++)
+        index[i] = tn_rule_stretch(te, t->dim[i], out->dim[skip + i], out->axis[skip + i], skip + i);
     return tn_at(te, t, t->ndim, index);
 }
 

@@ -81,18 +81,31 @@ static bool become(tn_graph *g, const tn_node *n, tn_symbol_info *s, tn_symbol_i
     return true;
 }
 
-/* From k * s + c = 0 follows what s is, from k * s = k * t that they are one: the one that was there first. */
+/* From a = b, k * s + c = 0, follows what s is; NULL: nothing that may be settled. */
+static tn_symbol_info *solve(tn_graph *g, const tn_node *n, const tn_expr *a, const tn_expr *b, int64_t *out)
+{
+    tn_affine zero;
+    if (!g->settles || !tn_affine_of(g->pool, tn_sub(g->pool, a, b), &zero) || zero.n != 1 ||
+        zero.c % zero.term[0].coef != 0)
+        return NULL;
+    *out = -(zero.c / zero.term[0].coef);
+    return open_symbol(g, n, zero.term[0].atom);
+}
+
+/* The same, and from k * s = k * t that they are one: the one that was there first. */
 static bool settle(tn_graph *g, const tn_node *n, const tn_expr *a, const tn_expr *b)
 {
     tn_affine zero;
-    if (!g->settles || !tn_affine_of(g->pool, tn_sub(g->pool, a, b), &zero) || zero.n < 1 || zero.n > 2)
+    int64_t v;
+    tn_symbol_info *s = solve(g, n, a, b, &v);
+    if (s)
+        return become(g, n, s, NULL, v);
+    if (!g->settles || !tn_affine_of(g->pool, tn_sub(g->pool, a, b), &zero) || zero.n != 2 || zero.c != 0 ||
+        zero.term[0].coef + zero.term[1].coef != 0)
         return false;
-    int64_t k = zero.term[0].coef;
-    tn_symbol_info *s = open_symbol(g, n, zero.term[0].atom);
-    if (!s || zero.n == 1)
-        return s && zero.c % k == 0 && become(g, n, s, NULL, -(zero.c / k));
+    s = open_symbol(g, n, zero.term[0].atom);
     tn_symbol_info *t = open_symbol(g, n, zero.term[1].atom);
-    return t && zero.c == 0 && k + zero.term[1].coef == 0 && become(g, n, s < t ? t : s, s < t ? s : t, 0);
+    return s && t && become(g, n, s < t ? t : s, s < t ? s : t, 0);
 }
 
 /* a must be the lesser, or the greater, of itself and a number; a is k * s + c. */
@@ -203,16 +216,58 @@ bool tn_rule_match(tn_graph *g, tn_node *n)
 
 /* ---- broadcasting ---- */
 
-/* One dimension of a broadcast; NULL if a and b do not fit. */
+/* Where a and b are equal, symbols of the model's inputs are known: kernels have variants for that. */
+static void expect_equal(tn_graph *g, const tn_node *n, const tn_expr *a, const tn_expr *b)
+{
+    int64_t v = 0;
+    tn_symbol_info *s = solve(g, n, a, b, &v);
+    if (!s || v < s->min || v > s->max || s->point.n >= TN_MAX_POINTS)
+        return;
+    int64_t *at = TN_NEW_N(g->arena, int64_t, s->point.n + 1);
+    for (uint32_t i = 0; i < s->point.n; i++) {
+        at[i] = s->point.at[i];
+        if (at[i] == v)
+            return;
+    }
+    at[s->point.n] = v;
+    s->point = (tn_ints){s->point.n + 1, at};
+}
+
+/* One dimension of a broadcast of a and b, neither of which is known to be 1; NULL: they do not fit. An extent that
+ * may be 1 is looked at in the run. One that is no symbol beside another such, or a number, is not taken to be 1
+ * (tn_rule_stretches). */
 static const tn_expr *broadcast_dim(tn_graph *g, const tn_node *n, const tn_expr *a, const tn_expr *b)
+{
+    tn_pool *p = g->pool;
+    const tn_expr *one = tn_idx(p, 1);
+    if (tn_rule_dim_eq(g, a, b))
+        return plainer(a, b);
+    bool a_one = !never_equal(g, a, one), b_one = !never_equal(g, b, one), equal = !never_equal(g, a, b);
+    if (!a_one && !b_one)
+        return tn_rule_settled(g, n, a, b) ? tn_simplify_extent(g, plainer(a, b))
+               : equal                     ? plainer(a, b)
+                                           : NULL;
+    if (!a_one || !b_one) {
+        expect_equal(g, n, a, b);
+        return a_one ? b : a;
+    }
+    if (a->kind != TN_E_SYM && b->kind != TN_E_SYM)
+        return equal ? plainer(a, b) : NULL;
+    const tn_expr *zero = tn_idx(p, 0), *empty = tn_or(p, tn_eq(p, a, zero), tn_eq(p, b, zero));
+    bool full = tn_is_value(tn_simplify_extent(g, empty), 0); /* 0 beside 1 is 0 */
+    return tn_simplify_extent(g, full ? tn_max(p, a, b) : tn_select(p, tn_eq(p, a, one), b, a));
+}
+
+const tn_expr *tn_rule_wider(tn_graph *g, const tn_node *n, const tn_expr *a, const tn_expr *b)
 {
     a = tn_simplify_extent(g, a);
     b = tn_simplify_extent(g, b);
-    if (tn_is_value(a, 1) || tn_is_value(b, 1))
-        return tn_is_value(a, 1) ? b : a;
-    if (tn_rule_settled(g, n, a, b))
-        return tn_simplify_extent(g, plainer(a, b));
-    return never_equal(g, a, b) ? NULL : plainer(a, b);
+    return tn_is_value(a, 1) ? b : tn_is_value(b, 1) ? a : broadcast_dim(g, n, a, b);
+}
+
+bool tn_rule_stretches(const tn_expr *d, const tn_expr *to)
+{
+    return d->kind == TN_E_SYM || to->kind == TN_E_SYM || tn_uses(to, d);
 }
 
 tn_status tn_infer_broadcast(tn_graph *g, const tn_node *n, const tn_type *a, const tn_type *b, tn_dtype t,
@@ -224,7 +279,7 @@ tn_status tn_infer_broadcast(tn_graph *g, const tn_node *n, const tn_type *a, co
     for (int i = 0; i < rank; i++) {
         int ia = i - (rank - a->n), ib = i - (rank - b->n);
         const tn_expr *da = ia < 0 ? NULL : a->dim[ia], *db = ib < 0 ? NULL : b->dim[ib];
-        dim[i] = !da ? db : !db ? da : broadcast_dim(g, n, da, db);
+        dim[i] = !da ? db : !db ? da : tn_rule_wider(g, n, da, db);
         if (dim[i])
             continue;
         bool symbolic = da->kind != TN_E_INT || db->kind != TN_E_INT;
@@ -235,4 +290,11 @@ tn_status tn_infer_broadcast(tn_graph *g, const tn_node *n, const tn_type *a, co
     }
     *out = tn_type_tensor(g->pool, t, rank, dim, NULL);
     return TN_OK;
+}
+
+const tn_expr *tn_broadcast_extent(tn_graph *g, tn_region *r, const tn_loc *loc, const tn_expr *a,
+                                   const tn_expr *b)
+{
+    tn_node n = {.owner = r, .loc = loc};
+    return tn_rule_wider(g, &n, a, b);
 }

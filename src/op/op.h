@@ -39,7 +39,10 @@ TN_WARN_UNUSED tn_status tn_integer_form(tn_graph *g, tn_node *n, tn_value *out)
 enum tn_precision tn_precision_of(tn_graph *g, const tn_node *n);
 /* An expression of extents, simplified with what is known of the module's symbols. */
 const tn_expr *tn_simplify_extent(tn_graph *g, const tn_expr *e);
-/* Infers broadcasting of two shapes (numpy rules; symbolic extents may be taken to be equal, which the run checks). */
+/* The extent of two that are broadcast in region r; NULL if they do not fit. */
+const tn_expr *tn_broadcast_extent(tn_graph *g, tn_region *r, const tn_loc *loc, const tn_expr *a,
+                                   const tn_expr *b);
+/* Infers broadcasting of two shapes (numpy rules; the run checks symbolic extents, which may turn out to be 1). */
 TN_WARN_UNUSED tn_status tn_infer_broadcast(tn_graph *g, const tn_node *n, const tn_type *a, const tn_type *b,
                                             tn_dtype t, const tn_type **out);
 

@@ -36,6 +36,8 @@ bool tn_rule_settled(tn_graph *g, const tn_node *n, const tn_expr *a, const tn_e
 bool tn_rule_agree(tn_graph *g, const tn_node *n, const tn_expr *a, const tn_expr *b);
 /* Gives n's operands the extents that g->assumed says, by match_shape; false: none has such an extent. */
 bool tn_rule_match(tn_graph *g, tn_node *n);
+/* One dimension of a broadcast of a and b; NULL if they do not fit. */
+const tn_expr *tn_rule_wider(tn_graph *g, const tn_node *n, const tn_expr *a, const tn_expr *b);
 /* An attribute that is one extent; numbers must be in [0, 2^31). */
 TN_WARN_UNUSED tn_status tn_rule_extent(tn_graph *g, const tn_node *n, const char *name, tn_dims at,
                                         const tn_expr **out);
@@ -93,6 +95,11 @@ void tn_rule_require_equal(tn_te *te, const tn_expr *a, const tn_expr *b, int di
  * the run fails if it is. */
 const tn_expr *tn_rule_within(tn_te *te, const tn_expr *at, const tn_expr *count, const tn_expr *extent,
                               int dim);
+/* May a dimension of extent d turn out to be 1 and be repeated, where the result of a broadcast has extent `to`? */
+bool tn_rule_stretches(const tn_expr *d, const tn_expr *to);
+/* The index along dimension `dim` of an operand, of extent d, at `at` of the broadcast's, of extent `to`; the run fails
+ * where d is neither that nor 1. */
+const tn_expr *tn_rule_stretch(tn_te *te, const tn_expr *d, const tn_expr *to, const tn_expr *at, int dim);
 /* Element of t that out's axes read by broadcasting. */
 const tn_expr *tn_rule_at_broadcast(tn_te *te, const tn_tensor *t, const tn_tensor *out);
 /* One axis of a sliding window: pad `before` and `after`; ceil_mode: a last, partial window counts if it

@@ -20,7 +20,11 @@ typedef struct sample { const tn_op *op; const char *in[9], *attrs, *result; } s
 static const sample samples[] = {
     {&tn_op_relayout, {"float32 2 20 5 5"}, "dst_layout=\"NCHW16c\"",
         "Tensor[(2, 20, 5, 5), float32, NCHW16c]"},
-    {&tn_op_add, {"float32 n", "float32 m"}, "", "Tensor[(n), float32]"}, /* checked when they are known */
+    {&tn_op_add, {"float32 n", "float32 m"}, "", "Tensor[(max(m, n)), float32]"}, /* checked when they are known */
+    {&tn_op_add, {"float32 n", "float32 9"}, "", "Tensor[(9), float32]"},
+    {&tn_op_add, {"float32 n", "float32 0"}, "", "Tensor[(0), float32]"}, /* n is 1 */
+    {&tn_op_nn_batch_matmul, {"float32 n 4 5", "float32 m 5 6"}, "transpose_b=False",
+        "Tensor[(max(m, n), 4, 6), float32]"},
     {&tn_op_nn_conv2d, {"float32 n 4 9 9", "float32 6 4 3 3"}, "strides=[2, 2], padding=[1]",
         "Tensor[(n, 6, 5, 5), float32]"},
     {&tn_op_nn_conv1d, {"float32 n 4 9", "float32 6 2 3"}, "strides=[2], padding=[1], groups=2",
@@ -352,7 +356,7 @@ static const refusal refusals[] = {
         "data must be integers of 8 or 16 bits"},
     {&tn_op_add, {"float32 4 3", "float32 2"}, "", "op-E005",
         "Tensor[(4, 3), float32] and Tensor[(2), float32] do not broadcast: dimension 3 against 2"},
-    {&tn_op_add, {"float32 n", "float32 0"}, "", "op-E006", "dimension n against 0, which are never equal"},
+    {&tn_op_add, {"float32 n+1", "float32 0"}, "", "op-E006", "dimension n + 1 against 0, which are never equal"},
     {&tn_op_nn_conv2d, {"float32 1 4 9 9", "float32 6 4 3 3"}, "strides=[0, 1]", "op-E007",
         "strides[0] is 0"},
     {&tn_op_nn_conv2d, {"float32 1 4 9 9", "float32 6 4 3 3"}, "padding=[1, 1, 1]", "op-E007",

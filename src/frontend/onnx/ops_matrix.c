@@ -98,13 +98,7 @@ static const tn_expr *batch_dim(imp_node *c, const tn_type *t, const tn_type *u,
     const tn_expr *one = tn_idx(c->pool, 1);
     const tn_expr *a = i < rank - t->n ? one : t->dim[i - (rank - t->n)],
                   *b = i < rank - u->n ? one : u->dim[i - (rank - u->n)];
-    if (tn_is_value(a, 1))
-        return b;
-    if (a == b || tn_is_value(b, 1))
-        return a;
-    if (a->kind == TN_E_INT && b->kind == TN_E_INT)
-        return NULL;
-    return b->kind == TN_E_INT ? b : a;
+    return tn_broadcast_extent(c->g, c->im->r, c->loc, a, b);
 }
 
 /* v with its leading dimensions repeated to batch[0..rank-2) and then made one. */
@@ -120,10 +114,12 @@ static tn_value as_batch(imp_node *c, tn_value v, const tn_expr *const batch[], 
     }
     for (int i = 0; i < t->n - 2; i++)
         single = single && tn_is_value(t->dim[i], 1);
+    if (t->n == 3 && rank == 3) /* nn.batch_matmul repeats matrices itself */
+        return v;
     dim[rank - 2] = flat[1] = t->dim[t->n - 2];
     dim[rank - 1] = flat[2] = t->dim[t->n - 1];
     if (single && !same) {
-        flat[0] = tn_idx(c->pool, 1); /* nn.batch_matmul repeats a single matrix itself */
+        flat[0] = tn_idx(c->pool, 1);
     } else if (!same) {
         tn_broadcast_to_attr to = {tn_dims_make(c->arena, (uint32_t)rank, dim)};
         v = imp_call1(c, &tn_op_broadcast_to, &to, v);

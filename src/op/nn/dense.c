@@ -100,7 +100,8 @@ static tn_status batch_matmul_infer(tn_graph *g, tn_node *n)
     tn_dtype dtype;
     TN_TRY(tn_rule_product(g, n, a->out_dtype, &dtype));
     const tn_expr *xb = x->dim[0], *yb = y->dim[0];
-    if (!tn_is_value(xb, 1) && !tn_is_value(yb, 1) && !tn_rule_agree(g, n, xb, yb))
+    const tn_expr *batch = tn_rule_wider(g, n, xb, yb);
+    if (!batch)
         return tn_rule_fail(g, n, "op-E008", "batches of %s and %s differ", tn_rule_type_text(g, x),
                             tn_rule_type_text(g, y));
     if (!tn_rule_agree(g, n, x->dim[a->transpose_a ? 1 : 2], y->dim[a->transpose_b ? 2 : 1]))
@@ -108,15 +109,14 @@ static tn_status batch_matmul_infer(tn_graph *g, tn_node *n)
                             "inner dimensions of %s and %s differ (transpose_a=%s, transpose_b=%s)",
                             tn_rule_type_text(g, x), tn_rule_type_text(g, y),
                             a->transpose_a ? "True" : "False", a->transpose_b ? "True" : "False");
-    const tn_expr *dim[3] = {tn_is_value(xb, 1) ? yb : xb, x->dim[a->transpose_a ? 2 : 1],
-                             y->dim[a->transpose_b ? 1 : 2]};
+    const tn_expr *dim[3] = {batch, x->dim[a->transpose_a ? 2 : 1], y->dim[a->transpose_b ? 1 : 2]};
     return tn_rule_result(g, n, 0, dtype, 3, dim);
 }
 
-static const tn_expr *matrix_at(tn_te *te, const tn_tensor *t, const tn_expr *b, const tn_expr *r,
+static const tn_expr *matrix_at(tn_te *te, const tn_tensor *t, const tn_tensor *out, const tn_expr *r,
                                 const tn_expr *c, bool transposed)
 {
-    b = tn_is_value(t->dim[0], 1) ? tn_idx(te->pool, 0) : b;
+    const tn_expr *b = tn_rule_stretch(te, t->dim[0], out->dim[0], out->axis[0], 0);
     return tn_at3(te, t, b, transposed ? c : r, transposed ? r : c);
 }
 
@@ -125,8 +125,8 @@ static void batch_matmul_compute(tn_te *te, const tn_node *n, tn_tensor *const i
     const tn_matmul_attr *a = n->attr;
     tn_tensor *t = out[0] = tn_rule_out(te, n, 0, "batch_matmul", "batch_matmul", "b i j");
     const tn_expr *k = tn_te_reduce_axis(te, t, "k", in[0]->dim[a->transpose_a ? 1 : 2]);
-    const tn_expr *x = matrix_at(te, in[0], t->axis[0], t->axis[1], k, a->transpose_a);
-    const tn_expr *y = matrix_at(te, in[1], t->axis[0], k, t->axis[2], a->transpose_b);
+    const tn_expr *x = matrix_at(te, in[0], t, t->axis[1], k, a->transpose_a);
+    const tn_expr *y = matrix_at(te, in[1], t, k, t->axis[2], a->transpose_b);
     tn_te_sum(te, t, tn_rule_times(te->pool, t->dtype, x, y), NULL);
 }
 

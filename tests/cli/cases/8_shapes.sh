@@ -8,20 +8,20 @@ END
 cat >equal.relay <<'END'
 #[version = "0.0.5"]
 def @main(%output_0: Tensor[(n, 3), float32], %z: Tensor[(m, 3), float32]) {
-  add(%output_0, %z) /* Add_7 */
+  concatenate((%output_0, %z), axis=1) /* Join_7 */
 }
 END
 cat >nine.relay <<'END'
 #[version = "0.0.5"]
-def @main(%output_0: Tensor[(n, T), float32], %b: Tensor[(9), float32]) {
-  add(nn.relu(%output_0), %b)
+def @main(%output_0: Tensor[(n, T), float32], %b: Tensor[(2, 9), float32]) {
+  nn.dense(nn.relu(%output_0), %b)
 }
 END
 cat >most.relay <<'END'
 #[version = "0.0.5"]
-def @main(%output_0: Tensor[(n, T), float32], %b: Tensor[(2), float32]) {
+def @main(%output_0: Tensor[(n, T), float32], %b: Tensor[(2, 3), float32]) {
   %0 = strided_slice(%b, begin=[0], end=[T], strides=[1], axes=[0]);
-  add(%output_0, %0)
+  nn.dense(%output_0, transpose(%0))
 }
 END
 cat >branch.relay <<'END'
@@ -102,7 +102,7 @@ for target in llvm c; do
     expect 0 "warning: dimension 1 (T) of input \"output_0\" can only be 1 to 2, because of this node" compile most.relay -o most.tar --target $target
     expect 4 "input \"output_0\": dimension 1 (T) is 3, but must be from 1 to 2" run most.tar -i rows.npz --fill-mode random
     expect 0 "" compile branch.relay -o branch.tar --target $target
-    expect 4 "Add_7: dimension 1 is 9 in one operand and T in another; they must be equal" run branch.tar -i rows.npz --fill-mode random
+    expect 4 "Add_7: dimension 1 is T in an operand and 9 in the result; they must be equal, or the operand's 1" run branch.tar -i rows.npz --fill-mode random
     expect 0 "" compile top.relay -o top.tar --target $target
     expect 0 "" run top.tar -i five.npz
     expect 4 "TopK_9: k is 5, but dimension 0 has only n" run top.tar -i rows.npz
@@ -114,10 +114,32 @@ for target in llvm c; do
 done
 expect 4 "dimension 0 of parameter z is 5, but must be 4" interpret equal.relay -i four_five.npz
 expect 4 "input z: dimension 0 is 5, but the model needs 4" interpret equal.relay --stage flat -i four_five.npz
-expect 4 "they must be equal" interpret branch.relay -i rows.npz --fill-mode random
-expect 4 "they must be equal [tir-E203]" interpret branch.relay --stage flat -i rows.npz --fill-mode random
+expect 4 "they must be equal, or the operand's 1" interpret branch.relay -i rows.npz --fill-mode random
+expect 4 "they must be equal, or the operand's 1 [tir-E203]" interpret branch.relay --stage flat -i rows.npz --fill-mode random
 expect 4 "an input is too small for Pool_3: dimension 2 of its result would be -3" interpret window.relay --stage flat
 expect 4 "" interpret window.relay --stage relay
+
+# What a broadcast repeats may be decided by the run.
+cat >repeat.relay <<'END'
+#[version = "0.0.5"]
+def @main(%output_0: Tensor[(n, 3), float32], %z: Tensor[(m, 3), float32]) {
+  nn.relu(%output_0 + %z + 1f) /* Add_7 */
+}
+END
+must "arrays" python3 - <<'END'
+exec(open("two.py").read().split("write(\"four")[0])
+for a, b in (1, 1), (1, 3), (3, 1), (3, 3):
+    write(f"{a}_{b}.npz", [("output_0", a), ("z", b)])
+END
+for target in llvm c; do
+    expect 0 "" compile repeat.relay -o repeat.tar --target $target
+    for sizes in 1_1 1_3 3_1 3_3; do
+        expect 0 "" run repeat.tar -i $sizes.npz --check -o repeat.npz
+        expect 0 "" interpret repeat.relay -i $sizes.npz -o repeat2.npz
+        must "$sizes" cmp repeat.npz repeat2.npz
+    done
+    expect 4 "Add_7: dimension 0 is " run repeat.tar -i four_five.npz
+done
 
 # Extents that operators need to be equal, where only the run knows: a match_shape before the operator looks.
 cat >half.relay <<'END'
@@ -221,7 +243,7 @@ done
 expect 4 "cannot read \"x:[a-b,64]\"" check "$here/../../examples/models/dense.onnx" --input-shapes "x:[a-b,64]"
 must "a model" python3 "$here/make_onnx.py" unnamed unnamed.onnx
 expect 0 "%x: Tensor[(d0, d1), float32] /* graph input */, %y: Tensor[(d0, d1), float32]" dump unnamed.onnx --stage relay
-expect 0 "%x: Tensor[(n, d0), float32] /* graph input */, %y: Tensor[(n, d0), float32]" dump unnamed.onnx --stage relay \
+expect 0 "%x: Tensor[(n, d0), float32] /* graph input */, %y: Tensor[(n, d1), float32]" dump unnamed.onnx --stage relay \
     --input-shapes "x:[n,-1]"
 # Shapes that are proposed work when they are copied.
 expect 4 "note: with these shapes it can be compiled: tenon compile" check "$models/flow/if_shape.onnx"

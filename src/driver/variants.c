@@ -1,0 +1,260 @@
+/* Variants of a kernel: the general one, and before it those for cases of its symbols: the points that the module names
+ * for them; where extents that a broadcast may repeat are equal; and 1 for the first symbol, where the schedule
+ * differs. A case is a conjunction of equations. */
+#include "driver/driver.h"
+
+enum { MAX_EQUAL = 8 };
+
+/* ---- a function in a case ---- */
+
+static void equate(tn_func *c, const tn_expr *symbol, const tn_expr *is)
+{
+    for (tn_stmt *s = c->body.first; s; s = s->next)
+        tn_stmt_subst(c, s, 1, &symbol, &is);
+    for (uint32_t i = 0; i < c->n_buffer; i++) {
+        const tn_expr **dim = TN_NEW_N(c->arena, const tn_expr *, c->buffer[i].ndim);
+        for (int d = 0; d < c->buffer[i].ndim; d++)
+            dim[d] = tn_simplify(c->pool, NULL, tn_subst(c->pool, c->buffer[i].dim[d], 1, &symbol, &is));
+        c->buffer[i].dim = dim;
+    }
+}
+
+/* Depth here and below: the number of equations, MAX_EQUAL and those of the points. */
+static void equate_all(tn_func *c, const tn_expr *where)
+{
+    if (where->kind == TN_E_AND) {
+        equate_all(c, where->src[0]);
+        equate_all(c, where->src[1]);
+    } else {
+        TN_ASSERT(where->kind == TN_E_EQ && where->src[0]->kind == TN_E_SYM);
+        equate(c, where->src[0], where->src[1]);
+    }
+}
+
+static const tn_expr *in_case(tn_pool *p, const tn_expr *e, const tn_expr *where)
+{
+    if (where->kind == TN_E_AND)
+        return in_case(p, in_case(p, e, where->src[0]), where->src[1]);
+    return tn_simplify(p, NULL, tn_subst(p, e, 1, &where->src[0], &where->src[1]));
+}
+
+/* What is read by select(d == 1, 0, i), d being one of these, is read by i. */
+typedef struct unrepeated {
+    int n;
+    const tn_expr *d[MAX_EQUAL];
+} unrepeated;
+
+static bool is_listed(const unrepeated *u, const tn_expr *d)
+{
+    for (int i = 0; i < u->n; i++)
+        if (u->d[i] == d)
+            return true;
+    return false;
+}
+
+static const tn_expr *read_once(tn_pool *p, const tn_expr *e, void *user)
+{
+    bool index = e->kind == TN_E_SELECT && tn_dtype_eq(e->dtype, TN_IDX) && e->src[0]->kind == TN_E_EQ &&
+                 tn_is_value(e->src[0]->src[1], 1) && tn_is_value(e->src[1], 0);
+    return index && is_listed(user, tn_simplify(p, NULL, e->src[0]->src[0])) ? e->src[2] : NULL;
+}
+
+/* The check of a broadcast, "d == to or d == 1": an extent of an operand, and that of the result. */
+static bool is_broadcast(const tn_stmt *s, const tn_expr **d, const tn_expr **to)
+{
+    const tn_expr *c = s->kind == TN_S_CHECK ? s->u.check.cond : NULL;
+    if (!c || c->kind != TN_E_OR || c->src[0]->kind != TN_E_EQ || c->src[1]->kind != TN_E_EQ)
+        return false;
+    int one = tn_is_value(c->src[0]->src[1], 1) ? 0 : 1;
+    const tn_expr *const *pair = c->src[1 - one]->src;
+    *d = c->src[one]->src[0];
+    *to = pair[0] == *d ? pair[1] : pair[0];
+    return tn_is_value(c->src[one]->src[1], 1) && (pair[0] == *d || pair[1] == *d);
+}
+
+/* Extents that no broadcast repeats in this case. */
+static unrepeated find_unrepeated(const tn_func *f, const tn_expr *where)
+{
+    unrepeated u = {0};
+    const tn_expr *d, *to;
+    for (int repeated = 0; repeated < 2; repeated++)
+        for (const tn_stmt *s = f->body.first; s; s = s->next) {
+            if (!is_broadcast(s, &d, &to))
+                continue;
+            d = in_case(f->pool, d, where);
+            bool equal = d == in_case(f->pool, to, where);
+            if (!repeated && equal && u.n < MAX_EQUAL && !is_listed(&u, d))
+                u.d[u.n++] = d;
+            for (int i = 0; repeated && !equal && i < u.n; i++)
+                u.d[i] = u.d[i] == d ? u.d[--u.n] : u.d[i];
+        }
+    return u;
+}
+
+static const tn_expr *rewritten(const tn_expr *e, void *user)
+{
+    void *const *pair = user;
+    return tn_rewrite(pair[0], e, read_once, pair[1]);
+}
+
+static bool rewrite(tn_stmt *s, void *user)
+{
+    tn_stmt_exprs(s, rewritten, user);
+    return true;
+}
+
+tn_func *tn_specialise(const tn_func *f, const tn_expr *where)
+{
+    tn_func *c = tn_func_clone(f, f->arena, f->pool);
+    unrepeated u = find_unrepeated(f, where);
+    equate_all(c, where);
+    if (u.n)
+        tn_stmt_walk(&c->body, rewrite, NULL, (void *[]){c->pool, &u});
+    return c;
+}
+
+/* ---- cases ---- */
+
+/* Does the case leave nothing of some extent, as 1 of what a window of 5 is moved over, or fail a check, as channels in
+ * three groups do? */
+static bool is_impossible(const tn_func *f)
+{
+    for (const tn_stmt *s = f->body.first; s; s = s->next)
+        if (s->kind == TN_S_CHECK && tn_is_value(tn_simplify(f->pool, NULL, s->u.check.cond), 0))
+            return true;
+    for (uint32_t i = 0; i < f->n_buffer; i++)
+        for (int d = 0; d < f->buffer[i].ndim; d++)
+            if (f->buffer[i].dim[d]->kind == TN_E_INT && f->buffer[i].dim[d]->u.i < 1)
+                return true;
+    return false;
+}
+
+typedef struct equations {
+    tn_pool *p;
+    int n;
+    const tn_expr *symbol[MAX_EQUAL], *is[MAX_EQUAL];
+} equations;
+
+static void add_equation(equations *q, const tn_expr *symbol, const tn_expr *is)
+{
+    bool fits = q->n < MAX_EQUAL && symbol->kind == TN_E_SYM && !tn_uses(is, symbol);
+    for (int i = 0; i < q->n && fits; i++)
+        fits = q->symbol[i] != symbol && !tn_uses(is, q->symbol[i]) && !tn_uses(q->is[i], symbol);
+    if (!fits)
+        return;
+    q->symbol[q->n] = symbol;
+    q->is[q->n++] = is;
+}
+
+/* An extent of a broadcast is 9, or max(n, m), or select(n == 1, m, n): the likely case is that nothing is repeated. */
+static bool find_equation(const tn_expr *e, void *user)
+{
+    equations *q = user;
+    bool wider = e->kind == TN_E_MAX || e->kind == TN_E_SELECT;
+    const tn_expr *a = e->nsrc >= 2 ? e->src[e->nsrc - 2] : NULL, *b = a ? e->src[e->nsrc - 1] : NULL;
+    if (wider && tn_dtype_eq(e->dtype, TN_IDX) && a->kind != TN_E_INT && b->kind != TN_E_INT) {
+        bool second = a->kind != TN_E_SYM;
+        add_equation(q, second ? b : a, second ? a : b);
+    }
+    if (e->kind == TN_E_EQ && !tn_is_value(b, 1)) {
+        add_equation(q, a, b);
+        add_equation(q, b, a);
+    }
+    return true;
+}
+
+/* What the checks of broadcasts, "n == 9 or n == 1", say of symbols. */
+static void find_equations(const tn_func *f, equations *q)
+{
+    for (const tn_stmt *s = f->body.first; s; s = s->next)
+        if (s->kind == TN_S_CHECK && s->u.check.cond->kind == TN_E_OR)
+            tn_each(s->u.check.cond, find_equation, q);
+}
+
+static const tn_expr *both(tn_pool *p, const tn_expr *a, const tn_expr *b)
+{
+    return !a ? b : !b ? a : tn_and(p, a, b);
+}
+
+static const tn_expr *is(tn_pool *p, const tn_expr *symbol, const tn_expr *e)
+{
+    const tn_expr *side[2] = {symbol, e};
+    return tn_expr_make(p, TN_E_EQ, TN_BOOL1, (tn_payload){0}, 2, side);
+}
+
+/* The equations, in which symbols are already what `where` says; what it says of a symbol of theirs is enough. */
+static const tn_expr *with_equations(const equations *q, const tn_expr *where)
+{
+    for (int i = 0; i < q->n; i++)
+        if (!where || !tn_uses(where, q->symbol[i]))
+            where = both(q->p, where, is(q->p, q->symbol[i], q->is[i]));
+    return where;
+}
+
+/* Case number k of the points of f's symbols, k < *out_n; NULL: there are none. */
+static const tn_expr *point(tn_graph *g, const tn_func *f, uint32_t k, uint32_t *out_n)
+{
+    const tn_expr *where = NULL;
+    *out_n = 1;
+    for (uint32_t i = 0; i < f->n_symbol; i++) {
+        const tn_symbol_info *s = tn_graph_find_symbol(g, f->symbol[i].name);
+        if (!s || !s->point.n || *out_n * s->point.n > TN_MAX_POINTS)
+            continue;
+        int64_t v = s->point.at[k / *out_n % s->point.n];
+        where = both(f->pool, where, is(f->pool, tn_sym(f->pool, s->name), tn_idx(f->pool, v)));
+        *out_n *= s->point.n;
+    }
+    return where;
+}
+
+static void add_variant(tn_build *b, tn_group *g, const tn_func *base, const tn_expr *where)
+{
+    tn_pool *p = &g->child->pool;
+    uint32_t v = g->n_variant++;
+    g->base[v] = base;
+    g->guard[v] = where ? tn_select(p, where, tn_idx(p, 1), tn_idx(p, 0)) : NULL;
+    tn_rule_apply(&g->sched[v], base, &b->machine, &g->child->arena, p);
+}
+
+/* The general variant, or that of a case, behind one where the first symbol is 1, too, if its schedule differs. */
+static void add_general(tn_build *b, tn_group *g, const tn_expr *where, bool one)
+{
+    const tn_func *f = where ? tn_specialise(g->te, where) : g->te;
+    tn_pool *p = &g->child->pool;
+    if (where && is_impossible(f))
+        return;
+    const tn_expr *first = one ? tn_sym(p, g->te->symbol[0].name) : NULL;
+    one = one && !(where && tn_uses(where, first));
+    const tn_expr *single = one ? both(p, is(p, first, tn_idx(p, 1)), where) : NULL;
+    const tn_func *of_one = one ? tn_specialise(g->te, single) : NULL;
+    uint32_t v = g->n_variant;
+    if (one && !is_impossible(of_one))
+        add_variant(b, g, of_one, single);
+    add_variant(b, g, f, where);
+    if (g->n_variant == v + 2 && tn_trace_same(&g->sched[v], &g->sched[v + 1])) {
+        g->sched[v] = g->sched[v + 1];
+        g->base[v] = f;
+        g->guard[v] = g->guard[v + 1];
+        g->n_variant--;
+    }
+}
+
+void tn_variants_make(tn_build *b, tn_group *g)
+{
+    equations q = {.p = &g->child->pool};
+    uint32_t n;
+    bool symbolic = g->te->n_symbol > 0 && !b->opt.no_variants;
+    bool one = symbolic && g->te->symbol[0].min <= 1;
+    if (symbolic)
+        find_equations(g->te, &q);
+    const tn_expr *where = symbolic ? point(&g->child->graph, g->te, 0, &n) : NULL;
+    for (uint32_t k = 0; where && k < n; k++) {
+        where = with_equations(&q, point(&g->child->graph, g->te, k, &n));
+        const tn_func *f = tn_specialise(g->te, where);
+        if (!is_impossible(f))
+            add_variant(b, g, f, where);
+    }
+    if (q.n)
+        add_general(b, g, with_equations(&q, NULL), one);
+    add_general(b, g, NULL, one && !q.n);
+}
