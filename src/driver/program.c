@@ -54,6 +54,26 @@ int32_t program_symbol_index(const tn_maker *m, const char *name)
 
 typedef struct {
     const tn_maker *m;
+    bool known;
+} knowledge;
+
+static bool is_known(const tn_expr *e, void *user)
+{
+    knowledge *k = user;
+    k->known = k->known && (e->kind != TN_E_SYM || program_symbol_index(k->m, e->u.s) >= 0);
+    return k->known;
+}
+
+bool program_knows(const tn_maker *m, const tn_type *t)
+{
+    knowledge k = {m, true};
+    for (int d = 0; d < t->n; d++)
+        tn_each(t->dim[d], is_known, &k);
+    return k.known;
+}
+
+typedef struct {
+    const tn_maker *m;
     uint32_t segment;
 } latest;
 
@@ -66,8 +86,27 @@ static bool look_at(const tn_expr *e, void *user)
     return true;
 }
 
+static uint32_t add_slot(tn_maker *m, const tn_slot_ir *s)
+{
+    tn_vec_push(&m->slots, *s);
+    tn_vec_push(&m->life, ((tn_lifetime){.bytes = s->bytes, .first = UINT32_MAX}));
+    return (uint32_t)m->slots.n - 1;
+}
+
+uint32_t program_add_handle(tn_maker *m, enum tn_slot_kind kind, const char *name)
+{
+    return add_slot(m, &(tn_slot_ir){.name = name,
+                                     .kind = kind,
+                                     .storage = TN_STORAGE_HANDLE,
+                                     .bytes = tn_idx(&m->b->pool, 0),
+                                     .alias = -1,
+                                     .over = -1});
+}
+
 uint32_t program_add_slot(tn_maker *m, enum tn_slot_kind kind, const char *name, const tn_type *t)
 {
+    if (tn_type_is_handle(t))
+        return program_add_handle(m, kind, name);
     tn_slot_ir s = {.name = name,
                     .kind = kind,
                     .dtype = t->dtype,
@@ -81,9 +120,12 @@ uint32_t program_add_slot(tn_maker *m, enum tn_slot_kind kind, const char *name,
     for (int d = 0; d < t->n; d++)
         tn_each(t->dim[d], look_at, &l);
     s.segment = l.segment;
-    tn_vec_push(&m->slots, s);
-    tn_vec_push(&m->life, ((tn_lifetime){.bytes = s.bytes, .first = UINT32_MAX}));
-    return (uint32_t)m->slots.n - 1;
+    return add_slot(m, &s);
+}
+
+uint32_t program_add_scalar(tn_maker *m, tn_dtype t)
+{
+    return program_add_slot(m, TN_SLOT_TEMP, "", tn_type_tensor(m->b->graph.pool, t, 0, NULL, NULL));
 }
 
 /* An input binds each symbol at its first plain occurrence; other dimensions are checked. */
@@ -154,6 +196,16 @@ tn_status program_slot_of(tn_maker *m, tn_value v, uint32_t *out)
     return TN_OK;
 }
 
+uint32_t program_result_slot(tn_maker *m, const tn_node *n, uint16_t out)
+{
+    uint64_t s, key = program_key((tn_value){(tn_node *)n, out});
+    if (!tn_map_get(&m->slot, key, &s)) {
+        s = program_add_slot(m, TN_SLOT_TEMP, "", n->type[out]);
+        tn_map_put(&m->slot, key, s);
+    }
+    return (uint32_t)s;
+}
+
 /* ---- roots, outputs ---- */
 
 /* Where only one branch of an `if` can end, its results are those of the `if`. */
@@ -192,7 +244,7 @@ static void find_roots(tn_maker *m, const tn_region *r)
 bool program_unplaced(const tn_maker *m, tn_value root)
 {
     uint64_t known;
-    return (root.def->op == &tn_op_call || root.def->op == &tn_op_if || root.def->op == &tn_op_loop) &&
+    return root.def->op != &tn_op_var && root.def->op != &tn_op_constant &&
            !tn_map_get(&m->slot, program_key(root), &known);
 }
 
@@ -220,6 +272,9 @@ bool program_holds(tn_maker *m, uint32_t slot, tn_value v)
 {
     const tn_slot_ir *s = &m->slots.at[slot];
     const tn_type *t = tn_value_type(v);
+    bool handle = s->storage == TN_STORAGE_HANDLE;
+    if (handle || tn_type_is_handle(t))
+        return handle && tn_type_is_handle(t);
     symbols_of known = {t, true};
     for (int d = 0; d < s->ndim; d++)
         tn_each(s->dim[d], has_symbol, &known);
@@ -330,7 +385,7 @@ static const tn_expr *work_of(tn_maker *m, const tn_group *g)
 
 tn_status program_add_call(tn_maker *m, const tn_node *call)
 {
-    uint64_t group = 0, known;
+    uint64_t group = 0;
     if (tn_group_renames(call))
         return TN_OK;
     tn_map_get(&m->group, tn_map_key(call), &group);
@@ -342,13 +397,8 @@ tn_status program_add_call(tn_maker *m, const tn_node *call)
         program_use(m, operand[k++]);
     }
     for (uint16_t o = 0; o < call->nout; o++) {
-        tn_value v = {(tn_node *)call, o};
-        if (!tn_map_get(&m->slot, program_key(v), &known)) {
-            known = program_add_slot(m, TN_SLOT_TEMP, "", call->type[o]);
-            tn_map_put(&m->slot, program_key(v), known);
-        }
-        program_use(m, (uint32_t)known);
-        operand[k++] = (uint32_t)known;
+        operand[k] = program_result_slot(m, call, o);
+        program_use(m, operand[k++]);
     }
     for (uint32_t i = 0; i < ns; i++) {
         int32_t s = program_symbol_index(m, g->te->symbol[i].name);

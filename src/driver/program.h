@@ -1,7 +1,7 @@
 #ifndef TN_DRIVER_PROGRAM_H
 #define TN_DRIVER_PROGRAM_H
 /* Inside of program making: program.c has slots and calls, program_flow.c control flow and symbols that are
- * bound during the run, program_state.c states, program_memory.c the memory plan. */
+ * bound during the run, program_loop.c loops, program_state.c states, program_memory.c the memory plan. */
 #include "driver/driver.h"
 
 typedef struct program_symbol {
@@ -29,8 +29,13 @@ typedef struct tn_maker {
 uint64_t program_key(tn_value v);
 tn_value program_root(const tn_maker *m, tn_value v);
 int32_t program_symbol_index(const tn_maker *m, const char *name); /* -1: not bound yet */
+bool program_knows(const tn_maker *m, const tn_type *t);           /* are all symbols of its extents bound? */
 uint32_t program_add_slot(tn_maker *m, enum tn_slot_kind kind, const char *name, const tn_type *t);
+uint32_t program_add_scalar(tn_maker *m, tn_dtype t);
+uint32_t program_add_handle(tn_maker *m, enum tn_slot_kind kind, const char *name);
 TN_WARN_UNUSED tn_status program_slot_of(tn_maker *m, tn_value v, uint32_t *out);
+/* Where n computes a result: a new slot, unless one was chosen before. */
+uint32_t program_result_slot(tn_maker *m, const tn_node *n, uint16_t out);
 /* Is it computed by instructions still to come, so that they may write it wherever it is wanted? */
 bool program_unplaced(const tn_maker *m, tn_value root);
 /* Are two sizes equal for all symbols? Does slot hold just what v's type says, known no later than v is? */
@@ -47,6 +52,21 @@ const tn_expr *program_parameter_bytes(tn_pool *p, const tn_func *f, uint32_t i)
 
 /* program_flow.c: the instructions of a region's nodes, in order. */
 TN_WARN_UNUSED tn_status program_region(tn_maker *m, const tn_region *r);
+const char *program_where(const tn_node *n); /* what reports name */
+uint32_t program_add_size(tn_maker *m, const tn_expr *e);
+uint32_t program_add_text(tn_maker *m, const char *s);
+uint32_t program_add_symbol(tn_maker *m, const char *name, uint32_t segment); /* of a segment */
+void program_add_plan(tn_maker *m, uint32_t segment, const tn_node *n);
+bool program_is_handle(const tn_maker *m, uint32_t slot);
+void program_transfer(tn_maker *m, const tn_node *n, uint32_t from, uint32_t to);
+/* The slot of v, of which a slot like `to` will get the value. A box has the shape of what it is made of: one of a
+ * reshape, which lies where its operand does, is made of a copy. */
+TN_WARN_UNUSED tn_status program_source_of(tn_maker *m, const tn_node *n, tn_value v, uint32_t to,
+                                           uint32_t *out);
+TN_WARN_UNUSED tn_status program_copy(tn_maker *m, const tn_node *n, tn_value v, uint32_t to);
+
+/* program_loop.c */
+TN_WARN_UNUSED tn_status program_add_loop(tn_maker *m, const tn_node *n);
 
 /* program_state.c: the slot of an input that is a state; which results kernels write into states; the copies at the
  * end. */

@@ -65,6 +65,26 @@ const tn_type *tn_type_relayout(tn_pool *p, const tn_type *t, const tn_layout *l
 
 /* ---- comparing ---- */
 
+const tn_expr *tn_any_dim(tn_pool *p) { return tn_sym(p, tn_intern(p->ctx, "?")); }
+
+bool tn_type_is_handle(const tn_type *t)
+{
+    bool any = t->kind != TN_T_TENSOR;
+    for (int d = 0; d < t->n && !any; d++)
+        any = tn_dim_is_any(t->dim[d]);
+    return any;
+}
+
+bool tn_type_fits(const tn_type *want, const tn_type *t)
+{
+    if (want->kind != TN_T_TENSOR || t->kind != TN_T_TENSOR)
+        return tn_type_eq_logical(want, t);
+    bool fits = want->n == t->n && tn_dtype_eq(want->dtype, t->dtype);
+    for (int d = 0; d < t->n && fits; d++)
+        fits = want->dim[d] == t->dim[d] || tn_dim_is_any(want->dim[d]);
+    return fits;
+}
+
 /* The types themselves, fields left aside. */
 static bool eq_shallow(const tn_type *a, const tn_type *b, bool layouts)
 {

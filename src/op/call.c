@@ -105,9 +105,24 @@ static int results_of(const tn_op *op, int nin, const tn_value in[], const void 
     return f && f->nregion ? (int)f->region[0]->n_result : 1;
 }
 
+/* Operands of an operator that computes have extents: tensors of any extent are unboxed. */
+static const tn_value *unboxed(tn_graph *g, const tn_op *op, int nin, const tn_value in[])
+{
+    bool any = false;
+    for (int i = 0; i < nin && op->fuse != TN_FUSE_NONE; i++)
+        any |= in[i].def && in[i].def->type[in[i].out] && tn_type_is_handle(in[i].def->type[in[i].out]);
+    if (!any)
+        return in;
+    tn_value *out = TN_NEW_N(g->arena, tn_value, nin);
+    for (int i = 0; i < nin; i++)
+        out[i] = tn_unboxed(g, in[i]);
+    return out;
+}
+
 tn_node *tn_make_call(tn_graph *g, tn_region *r, tn_node *before, const tn_op *op, int nin,
                       const tn_value in[], const void *attr, const tn_loc *loc)
 {
+    in = unboxed(g, op, nin, in);
     void *defaults = NULL;
     if (!attr && op->attr_size) {
         attr = defaults = tn_arena_alloc(g->arena, op->attr_size, 16);

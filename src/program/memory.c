@@ -68,7 +68,8 @@ static things things_of(const tn_memory_plan *m, uint32_t segment, bool in_place
         tn_vec_push(&t.of, UINT32_MAX);
     for (uint32_t i = 0; i < m->n_slot; i++) {
         const tn_slot_ir *s = &m->slot[i];
-        if (s->kind != TN_SLOT_TEMP || s->segment != segment || (in_place && s->over >= 0))
+        if (s->kind != TN_SLOT_TEMP || s->storage != TN_STORAGE_BYTES || s->segment != segment ||
+            (in_place && s->over >= 0))
             continue;
         t.of.at[i] = (uint32_t)t.life.n;
         tn_vec_push(&t.life, m->life[i]);

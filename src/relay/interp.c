@@ -15,10 +15,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_DEPTH = 64 };
-
-static tn_status eval_region(interp *p, tn_region *r, value *const arg[], value *out[]);
-
 /* ---- slots ---- */
 
 static slot *find_slot(interp *p, const tn_node *n, uint32_t out)
@@ -294,9 +290,9 @@ static tn_status eval_expanded(interp *p, tn_node *n, value *const in[], value *
     sub.depth = p->depth + 1;
     for (size_t i = 0; i < p->sym.n; i++)
         tn_vec_push(&sub.sym, p->sym.at[i]);
-    tn_status s = sub.depth > MAX_DEPTH
+    tn_status s = sub.depth > INTERP_MAX_DEPTH
                       ? tn_error(p->g->ctx, "relay-E207", interp_where(n),
-                                 "calls or expansions are nested more than %d deep", MAX_DEPTH)
+                                 "calls or expansions are nested more than %d deep", INTERP_MAX_DEPTH)
                       : expand_alone(p, n, &sg, &body);
     if (s == TN_OK) {
         value **arg = TN_NEW_N(&arena, value *, n->nin);
@@ -304,7 +300,7 @@ static tn_status eval_expanded(interp *p, tn_node *n, value *const in[], value *
         for (int i = 0; i < n->nin; i++)
             if (in[i] && !tn_op_is(n->in[i].def, &tn_op_constant))
                 arg[n_arg++] = in[i];
-        s = eval_region(&sub, body, arg, out);
+        s = interp_region(&sub, body, arg, out);
     }
     for (int k = 0; k < n->nout && s == TN_OK; k++) {
         const tn_type *made = tn_value_type((tn_value){body->result[k].def, body->result[k].out});
@@ -316,207 +312,12 @@ static tn_status eval_expanded(interp *p, tn_node *n, value *const in[], value *
     return s;
 }
 
-/* ---- calls ---- */
-
-/* What a call's outputs are, from what the region returned. Takes over the references. */
-static tn_status spread(interp *p, const tn_node *n, uint32_t n_res, value *res[], value *out[])
-{
-    if (n_res == n->nout) {
-        memcpy(out, n_res ? (const void *)res : out, n_res * sizeof *res);
-        return TN_OK;
-    }
-    if (n->nout == 1)
-        return value_make_tuple(p, n, n_res, res, &out[0]);
-    value *t = n_res == 1 ? res[0] : NULL;
-    bool ok = t && t->kind == VALUE_TUPLE && t->n == n->nout;
-    for (int k = 0; k < n->nout && ok; k++)
-        out[k] = value_retain(t->field[k]);
-    for (uint32_t i = 0; i < n_res; i++)
-        value_release(res[i]);
-    return ok ? TN_OK
-              : tn_error(p->g->ctx, "relay-E209", interp_where(n),
-                         "a call expects %d results, but the function returns another number", n->nout);
-}
-
-static tn_status eval_call(interp *p, tn_node *n, value *const in[], value *out[])
-{
-    tn_region *r = in[0]->kind == VALUE_CLOSURE ? in[0]->fn->region[0] : NULL;
-    if (!r || r->n_param != (uint32_t)(n->nin - 1)) {
-        return tn_error(p->g->ctx, "relay-E209", interp_where(n),
-                        "the first operand of a call is not a function with that number of parameters");
-    }
-    for (size_t i = 0; i < p->active.n; i++) {
-        if (p->active.at[i] == r) {
-            return tn_error(p->g->ctx, "relay-E210", interp_where(n),
-                            "a closure calls itself; recursion is not supported yet");
-        }
-    }
-    if (p->depth >= MAX_DEPTH) {
-        return tn_error(p->g->ctx, "relay-E207", interp_where(n),
-                        "calls or expansions are nested more than %d deep", MAX_DEPTH);
-    }
-    value **res = tn_alloc_array_try(r->n_result + 1, sizeof *res);
-    if (!res)
-        return interp_no_memory(p, n);
-    p->depth++;
-    tn_vec_push(&p->active, r);
-    tn_status s = eval_region(p, r, in + 1, res);
-    p->active.n--;
-    p->depth--;
-    s = s == TN_OK ? spread(p, n, r->n_result, res, out) : s;
-    tn_free(res);
-    return s;
-}
-
-/* ---- control flow ---- */
-
-static void give_symbol(interp *p, const tn_expr *e, int64_t v)
-{
-    tn_vec_push(&p->sym, ((binding){e->u.s, v}));
-}
-
-/* Symbols in the types of results take the extents of the values. */
-static void bind_results(interp *p, const tn_node *n, value *const out[])
-{
-    for (int k = 0; k < n->nout; k++) {
-        const tn_type *t = n->type[k];
-        for (int d = 0; t->kind == TN_T_TENSOR && d < t->n; d++)
-            if (t->dim[d]->kind == TN_E_SYM)
-                give_symbol(p, t->dim[d], out[k]->t.dim[d]);
-    }
-}
-
-static tn_status eval_if(interp *p, tn_node *n, value *const in[], value *out[])
-{
-    tn_region *r = n->region[*(const unsigned char *)in[0]->t.at ? 0 : 1];
-    value **res = tn_alloc_array_try((size_t)r->n_result + 1, sizeof *res);
-    if (!res)
-        return interp_no_memory(p, n);
-    tn_status s = p->depth < MAX_DEPTH
-                      ? TN_OK
-                      : tn_error(p->g->ctx, "relay-E207", interp_where(n),
-                                 "calls or expansions are nested more than %d deep", MAX_DEPTH);
-    p->depth++;
-    s = s == TN_OK ? eval_region(p, r, NULL, res) : s;
-    p->depth--;
-    if (s == TN_OK) {
-        TN_ASSERT(r->n_result == n->nout);
-        memcpy(out, res, n->nout * sizeof *res);
-        bind_results(p, n, out);
-    }
-    tn_free(res);
-    return s;
-}
-
-static tn_status number_value(interp *p, const tn_node *n, int64_t i, value **out)
-{
-    value *v = *out = value_new(VALUE_TENSOR);
-    if (!v || !(v->t.at = tn_tensor_value_memory(sizeof i)))
-        return interp_no_memory(p, n);
-    v->t.dtype = TN_I64;
-    v->t.n = sizeof i;
-    memcpy(v->t.at, &i, sizeof i);
-    return TN_OK;
-}
-
-/* One iteration: arg (number, then carried values) is replaced by what goes on; collected values go to their rows. */
-static tn_status eval_iteration(interp *p, tn_node *n, int64_t i, value *arg[], value *out[], bool *go)
-{
-    tn_region *r = n->region[0];
-    uint32_t n_carried = r->n_param - 1;
-    value **res = tn_alloc_array_try((size_t)r->n_result + 1, sizeof *res);
-    tn_status s = res ? number_value(p, n, i, &arg[0]) : interp_no_memory(p, n);
-    s = s == TN_OK ? eval_region(p, r, arg, res) : s;
-    value_release(arg[0]);
-    arg[0] = NULL;
-    for (uint32_t k = 0; k < n_carried && s == TN_OK; k++) {
-        value_release(arg[k + 1]);
-        arg[k + 1] = value_retain(res[k + 1]);
-    }
-    for (uint32_t k = n_carried; k + 1 < r->n_result && s == TN_OK; k++) {
-        const tn_tensor_value *row = &res[k + 1]->t;
-        if (((size_t)i + 1) * row->n > out[k]->t.n)
-            s = tn_error(p->g->ctx, "relay-E212", interp_where(n), "the loop runs longer than its count");
-        else if (row->n)
-            memcpy((char *)out[k]->t.at + (size_t)i * row->n, row->at, row->n);
-    }
-    *go = s == TN_OK && *(const unsigned char *)res[0]->t.at;
-    for (uint32_t k = 0; res && k < r->n_result; k++)
-        value_release(res[k]);
-    tn_free(res);
-    return s;
-}
-
-static tn_status eval_loop(interp *p, tn_node *n, value *const in[], value *out[])
-{
-    uint32_t n_carried = n->region[0]->n_param - 1;
-    int64_t trip = *(const int64_t *)in[0]->t.at, i = 0, rows;
-    bool go = *(const unsigned char *)in[1]->t.at;
-    value **arg = tn_alloc_array_try(n_carried + 1u, sizeof *arg);
-    tn_status s = arg ? TN_OK : interp_no_memory(p, n);
-    for (uint32_t k = n_carried; k < n->nout && s == TN_OK; k++)
-        s = value_make_tensor(p, n->type[k], n, &out[k]);
-    for (uint32_t k = 0; k < n_carried && arg; k++)
-        arg[k + 1] = value_retain(in[k + 2]);
-    for (; s == TN_OK && go && i < trip; i++)
-        s = eval_iteration(p, n, i, arg, out, &go);
-    bool exact = n->nout > n_carried && !((const tn_loop_attr *)n->attr)->at_most;
-    if (s == TN_OK && exact && interp_dim(p, n->type[n_carried]->dim[0], n, &rows) == TN_OK && rows != i) {
-        s = tn_error(p->g->ctx, "relay-E212", interp_where(n),
-                     "the loop ends after %lld iterations, but its count is %lld", (long long)i,
-                     (long long)rows);
-    }
-    for (uint32_t k = 0; k < n_carried && arg; k++) {
-        out[k] = s == TN_OK ? value_retain(arg[k + 1]) : NULL;
-        value_release(arg[k + 1]);
-    }
-    tn_free(arg);
-    return s;
-}
-
-/* Symbols take the elements; whatever else stands there must equal them. */
-static tn_status eval_bind_extent(interp *p, const tn_node *n, value *in, value **out)
-{
-    const tn_bind_extent_attr *a = n->attr;
-    tn_dtype t = in->t.dtype;
-    *out = value_retain(in);
-    for (uint32_t i = 0; i < a->extent.n; i++) {
-        int64_t v = tn_scalar_read(t, (const char *)in->t.at + (size_t)i * tn_dtype_bytes(t)).i, want = v;
-        int64_t known;
-        if (a->extent.at[i]->kind == TN_E_SYM && !interp_symbol(p, a->extent.at[i]->u.s, &known))
-            TN_TRY(interp_bind(p, a->extent.at[i]->u.s, v, n));
-        else
-            TN_TRY(interp_dim(p, a->extent.at[i], n, &want));
-        if (v != want) {
-            return tn_error(p->g->ctx, "relay-E203", interp_where(n),
-                            "an extent is %lld, but must be %lld%s%s", (long long)v, (long long)want,
-                            a->says ? ": " : "", a->says ? a->says : "");
-        }
-    }
-    return TN_OK;
-}
-
-static tn_status eval_match_shape(interp *p, const tn_node *n, value *in, value **out)
-{
-    const tn_dims e = ((const tn_match_shape_attr *)n->attr)->extents;
-    int64_t want = 0;
-    for (uint32_t d = 0; d < e.n; d++) {
-        TN_TRY(interp_dim(p, e.at[d], n, &want));
-        if (in->t.dim[d] != want)
-            return tn_error(p->g->ctx, "relay-E203", interp_where(n),
-                            "an extent is %lld, but must be %lld (dimension %u)", (long long)in->t.dim[d],
-                            (long long)want, (unsigned)d);
-    }
-    *out = value_retain(in);
-    return TN_OK;
-}
-
 /* ---- nodes and regions ---- */
 
 static tn_status eval_with(interp *p, tn_node *n, value *in[], value *out[])
 {
     if (tn_op_is(n, &tn_op_call))
-        return eval_call(p, n, in, out);
+        return interp_call(p, n, in, out);
     if (tn_op_is(n, &tn_op_tuple)) {
         for (int i = 0; i < n->nin; i++)
             value_retain(in[i]);
@@ -529,13 +330,15 @@ static tn_status eval_with(interp *p, tn_node *n, value *in[], value *out[])
         return TN_OK;
     }
     if (tn_op_is(n, &tn_op_if))
-        return eval_if(p, n, in, out);
+        return interp_if(p, n, in, out);
     if (tn_op_is(n, &tn_op_loop))
-        return eval_loop(p, n, in, out);
+        return interp_loop(p, n, in, out);
     if (tn_op_is(n, &tn_op_bind_extent))
-        return eval_bind_extent(p, n, in[0], &out[0]);
+        return interp_bind_extent(p, n, in[0], &out[0]);
+    if (tn_op_is(n, &tn_op_unbox))
+        return interp_unbox(p, n, in[0], &out[0]);
     if (tn_op_is(n, &tn_op_match_shape))
-        return eval_match_shape(p, n, in[0], &out[0]);
+        return interp_match_shape(p, n, in[0], &out[0]);
     if (tn_op_is(n, &tn_op_fail)) {
         return tn_error(p->g->ctx, "relay-E211", interp_where(n), "%s",
                         ((const tn_fail_attr *)n->attr)->message);
@@ -587,8 +390,7 @@ static tn_status eval_lines(interp *p, tn_region *r)
     return TN_OK;
 }
 
-/* out: n_result references, or none after TN_FAIL. */
-static tn_status eval_region(interp *p, tn_region *r, value *const arg[], value *out[])
+tn_status interp_region(interp *p, tn_region *r, value *const arg[], value *out[])
 {
     size_t n_sym = p->sym.n;
     tn_status s = interp_bind_params(p, r, arg);
@@ -667,7 +469,7 @@ static tn_status eval_main(interp *p, tn_region *r, const tn_tensor_value in[], 
             s = value_borrow(p, r->param[i], in[i].at, arg[i]);
         }
     }
-    return s == TN_OK ? eval_region(p, r, arg, res) : s;
+    return s == TN_OK ? interp_region(p, r, arg, res) : s;
 }
 
 static tn_status run_main(interp *p, tn_region *r, const tn_tensor_value in[], int n_out,

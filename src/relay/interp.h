@@ -1,8 +1,11 @@
 #ifndef TN_RELAY_INTERP_H
 #define TN_RELAY_INTERP_H
-/* Inside of the interpreter: interp_value.c has values and dimensions, interp.c evaluation. */
+/* Inside of the interpreter: interp_value.c has values and dimensions, interp.c evaluation, interp_flow.c calls and
+ * control flow. */
 #include "relay/limits.h"
 #include "relay/relay.h"
+
+enum { INTERP_MAX_DEPTH = 64 };
 
 enum value_kind { VALUE_TENSOR, VALUE_TUPLE, VALUE_CLOSURE };
 
@@ -61,5 +64,15 @@ tn_status interp_type(interp *p, const tn_type *t, const tn_node *n, int64_t dim
 /* A region's parameters against its arguments: symbols that are a dimension themselves take the argument's extent at
  * first use (and hide outer ones of that name); then every dimension is checked. */
 tn_status interp_bind_params(interp *p, const tn_region *r, value *const arg[]);
+
+/* out: n_result references, or none after TN_FAIL. */
+tn_status interp_region(interp *p, tn_region *r, value *const arg[], value *out[]);
+/* Nodes of these operators: out gets nout references, or some after TN_FAIL. */
+tn_status interp_call(interp *p, tn_node *n, value *const in[], value *out[]);
+tn_status interp_if(interp *p, tn_node *n, value *const in[], value *out[]);
+tn_status interp_loop(interp *p, tn_node *n, value *const in[], value *out[]);
+tn_status interp_bind_extent(interp *p, const tn_node *n, value *in, value **out);
+tn_status interp_match_shape(interp *p, const tn_node *n, value *in, value **out);
+tn_status interp_unbox(interp *p, const tn_node *n, value *in, value **out);
 
 #endif

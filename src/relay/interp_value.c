@@ -195,6 +195,9 @@ static bool bound_since(const interp *p, size_t from, const char *name)
     return false;
 }
 
+/* A tensor of any extent tells its shape itself. */
+static bool has_shape(const tn_type *t) { return t->kind == TN_T_TENSOR && !tn_type_is_handle(t); }
+
 static tn_status check_param(interp *p, const tn_node *v, const value *arg)
 {
     const tn_type *t = v->type[0];
@@ -224,14 +227,12 @@ tn_status interp_bind_params(interp *p, const tn_region *r, value *const arg[])
     size_t from = p->sym.n;
     for (uint32_t i = 0; i < r->n_param; i++) {
         const tn_type *t = r->param[i]->type[0];
-        for (int d = 0;
-             t->kind == TN_T_TENSOR && d < t->n && arg[i]->kind == VALUE_TENSOR && d < arg[i]->t.ndim; d++) {
+        for (int d = 0; has_shape(t) && d < t->n && arg[i]->kind == VALUE_TENSOR && d < arg[i]->t.ndim; d++)
             if (t->dim[d]->kind == TN_E_SYM && !bound_since(p, from, t->dim[d]->u.s))
                 TN_TRY(interp_bind(p, t->dim[d]->u.s, arg[i]->t.dim[d], r->param[i]));
-        }
     }
     for (uint32_t i = 0; i < r->n_param; i++)
-        if (r->param[i]->type[0]->kind == TN_T_TENSOR)
+        if (has_shape(r->param[i]->type[0]))
             TN_TRY(check_param(p, r->param[i], arg[i]));
     return TN_OK;
 }

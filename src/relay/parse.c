@@ -248,7 +248,7 @@ void parse_check_bound(parser *p, uint32_t line, uint32_t col)
     }
 }
 
-static tn_status parse_param(parser *p, tn_region *r)
+static tn_status parse_param(parser *p, tn_region *r, enum dim_mode dims)
 {
     const char *name;
     const tn_type *t = NULL;
@@ -256,7 +256,7 @@ static tn_status parse_param(parser *p, tn_region *r)
     TN_TRY(parse_expect(p, "%"));
     TN_TRY(parse_name(p, &name));
     if (parse_accept(p, ":")) {
-        p->dims = DIM_PARAM;
+        p->dims = dims;
         tn_status s = parse_type(p, &t);
         p->dims = DIM_USE;
         TN_TRY(s);
@@ -286,7 +286,7 @@ static tn_status skip_def_attr(parser *p, const char *name)
     return TN_OK;
 }
 
-tn_status parse_params(parser *p, tn_region *r, tn_fn_attr *fn)
+tn_status parse_params(parser *p, tn_region *r, tn_fn_attr *fn, enum dim_mode dims)
 {
     uint32_t line = p->l.tok_line, col = p->l.tok_col;
     while (!tn_lex_is(&p->l, ")")) {
@@ -297,7 +297,7 @@ tn_status parse_params(parser *p, tn_region *r, tn_fn_attr *fn)
             TN_TRY(fn ? tn_attr_parse(&p->l, p->g->pool, &scope, tn_op_fn.attr, name, fn)
                       : skip_def_attr(p, name));
         } else {
-            TN_TRY(parse_param(p, r));
+            TN_TRY(parse_param(p, r, dims));
         }
         if (!parse_accept(p, ","))
             break;
@@ -362,6 +362,8 @@ tn_status parse_results(parser *p, tn_region *r, const pval *v, const tn_type *d
         if (!ok)
             return TN_FAIL;
     }
+    for (uint32_t i = 0; r == p->body && i < n; i++) /* what leaves has a shape */
+        res[i] = tn_unboxed(p->g, res[i]);
     for (uint32_t i = 0; declared && r->holder && i < n; i++) {
         bool several = declared->kind == TN_T_TUPLE && n > 1 && i < declared->n;
         take_layout(p, res[i], several ? declared->field[i] : declared);
@@ -391,7 +393,7 @@ static tn_status parse_def_inside(parser *p, tn_function *f)
 {
     const tn_type *declared = NULL;
     pval v;
-    TN_TRY(parse_params(p, f->body, NULL));
+    TN_TRY(parse_params(p, f->body, NULL, DIM_PARAM));
     uint32_t line = p->l.tok_line, col = p->l.tok_col;
     if (parse_accept(p, "->")) {
         line = p->l.tok_line, col = p->l.tok_col;
@@ -677,7 +679,7 @@ static tn_status parse_bare(parser *p)
     saved was = enter_function(p, f->body);
     parse_open(p, &scope, f->body);
     while (s == TN_OK && parse_accept(p, "free_var")) {
-        s = parse_param(p, f->body);
+        s = parse_param(p, f->body, DIM_PARAM);
         s = s == TN_OK ? parse_expect(p, ";") : s;
     }
     parse_check_bound(p, line, col);

@@ -47,7 +47,8 @@ typedef struct pfunc { /* a `def` found by the first scan */
 } pfunc;
 
 enum dim_mode {            /* what an unknown name in a dimension does */
-                DIM_PARAM, /* binds: it is a symbol of the function */
+                DIM_PARAM, /* binds: it is a symbol of the function; `?` is a new one */
+                DIM_ANY,   /* binds; `?` is any extent */
                 DIM_USE,   /* is an error */
                 DIM_CHECK  /* is an error, and `?` matches anything */
 };
@@ -85,8 +86,9 @@ tn_status parse_enter(parser *p);                                  /* counts nes
 bool parse_annot(parser *p, const char **out_text, size_t *out_n); /* comment before the current token */
 void parse_define(parser *p, const char *name, pval v);
 bool parse_lookup(parser *p, const char *name, pval *out);
-tn_status parse_block(parser *p, const char *end, pval *out);    /* lines and result; not the closing `end` */
-tn_status parse_params(parser *p, tn_region *r, tn_fn_attr *fn); /* after `(`, through `)` */
+tn_status parse_block(parser *p, const char *end, pval *out); /* lines and result; not the closing `end` */
+/* After `(`, through `)`; fn: of a closure, takes its attributes. */
+tn_status parse_params(parser *p, tn_region *r, tn_fn_attr *fn, enum dim_mode dims);
 void parse_check_bound(parser *p, uint32_t line,
                        uint32_t col);           /* each symbol of the parameters is a dimension */
 void parse_drop_opened(parser *p, size_t from); /* opened tuples that nothing uses */

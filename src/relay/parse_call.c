@@ -259,7 +259,7 @@ static tn_status parse_fn_inside(parser *p, tn_region *r, tn_fn_attr *attr, bool
     const tn_type *declared = NULL;
     pval v;
     uint32_t line = p->l.tok_line, col = p->l.tok_col;
-    TN_TRY(parse_params(p, r, attr));
+    TN_TRY(parse_params(p, r, attr, DIM_PARAM));
     if (parse_accept(p, "->")) {
         p->dims = DIM_CHECK;
         tn_status s = parse_type(p, &declared);
@@ -374,7 +374,7 @@ tn_status parse_loop(parser *p, pval *out)
 {
     uint32_t line = p->l.tok_line, col = p->l.tok_col;
     tn_graph *g = p->g;
-    tn_loop_attr attr = {{0}, false};
+    tn_loop_attr attr = {{0}};
     tn_region *r = tn_region_new(g, NULL);
     uint64_t seen = 0;
     pvals args = {0};
@@ -391,7 +391,7 @@ tn_status parse_loop(parser *p, pval *out)
     TN_TRY(parse_expect(p, "("));
     size_t n_bound = p->bound.n;
     parse_open(p, &scope, r);
-    s = parse_params(p, r, NULL);
+    s = parse_params(p, r, NULL, DIM_ANY);
     s = s == TN_OK ? parse_expect(p, "{") : s;
     s = s == TN_OK ? parse_block(p, "}", &v) : s;
     ok = s == TN_OK && parse_results(p, r, &v, NULL, line, col) == TN_OK && in;

@@ -6,9 +6,6 @@
 
 enum { MAX_RANK = 64, MAX_FIELDS = 4096 };
 
-/* Stands for `?` where a type is only compared. No user can write this name. */
-static const char any_dim[] = "?";
-
 static const tn_expr *dim_name(void *user, const char *name)
 {
     parser *p = user;
@@ -16,7 +13,7 @@ static const tn_expr *dim_name(void *user, const char *name)
     if (!tn_strmap_get(&p->bound, name, strlen(name), &at) || at == 2) {
         if (p->dims == DIM_CHECK && tn_graph_find_symbol(p->g, name))
             return tn_sym(p->g->pool, name); /* the body may bind it during the run */
-        if (p->dims != DIM_PARAM)
+        if (p->dims != DIM_PARAM && p->dims != DIM_ANY)
             return NULL;
         const char *kept = tn_intern(p->g->ctx, name);
         tn_strmap_put(&p->bound, kept, strlen(kept), 0);
@@ -47,8 +44,8 @@ static int64_t count_fresh(const parser *p)
 
 static const tn_expr *fresh_dim(parser *p)
 {
-    if (p->dims == DIM_CHECK)
-        return tn_sym(p->g->pool, tn_intern(p->g->ctx, any_dim));
+    if (p->dims == DIM_CHECK || p->dims == DIM_ANY)
+        return tn_any_dim(p->g->pool);
     if (p->fresh < 0)
         p->fresh = count_fresh(p);
     char name[32];
@@ -79,7 +76,7 @@ static tn_status parse_dim(parser *p, const tn_expr **out)
         return parse_error(p, line, col, "relay-E010", "a dimension must be at least 0, but this is %lld",
                            (long long)e->u.i);
     }
-    if (e->kind == TN_E_SYM && p->dims == DIM_PARAM)
+    if (e->kind == TN_E_SYM && (p->dims == DIM_PARAM || p->dims == DIM_ANY))
         tn_strmap_put(&p->bound, e->u.s, strlen(e->u.s), 1);
     return TN_OK;
 }
@@ -242,7 +239,7 @@ tn_status parse_type(parser *p, const tn_type **out)
 
 static bool dim_fits(const tn_expr *declared, const tn_expr *actual)
 {
-    return declared == actual || (declared->kind == TN_E_SYM && !strcmp(declared->u.s, any_dim));
+    return declared == actual || tn_dim_is_any(declared);
 }
 
 bool parse_type_fits(const tn_type *declared, const tn_type *actual)

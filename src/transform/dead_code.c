@@ -12,9 +12,12 @@ static bool used(const tn_node *n)
 /* Symbols that it binds may be in the types of others. */
 static bool binds(const tn_node *n)
 {
-    for (const tn_attr_field *f = n->op->flags & TN_OP_BINDS ? n->op->attr : NULL; f && f->name; f++)
-        if (f->kind == TN_A_DIMS && ((const tn_dims *)(const void *)((const char *)n->attr + f->offset))->n)
-            return true;
+    for (const tn_attr_field *f = n->op->flags & TN_OP_BINDS ? n->op->attr : NULL; f && f->name; f++) {
+        const tn_dims *d = (const tn_dims *)(const void *)((const char *)n->attr + f->offset);
+        for (uint32_t i = 0; f->kind == TN_A_DIMS && i < d->n; i++)
+            if (d->at[i]->kind == TN_E_SYM)
+                return true;
+    }
     return false;
 }
 

@@ -17,7 +17,7 @@ static void collect(renaming *s, const tn_node *n, const tn_region *r)
 {
     for (uint32_t k = 0; k < n->nout; k++) {
         const tn_type *t = n->type[k], *b = tn_value_type((tn_value){r->result[k].def, r->result[k].out});
-        for (int d = 0; t->kind == TN_T_TENSOR && d < t->n; d++) {
+        for (int d = 0; !tn_type_is_handle(t) && d < t->n; d++) {
             bool known = t->dim[d]->kind != TN_E_SYM || t->dim[d] == b->dim[d];
             for (uint32_t i = 0; i < s->n && !known; i++)
                 known = s->from[i] == t->dim[d];

@@ -90,11 +90,11 @@ def errors():
 
 
 def loop():
-    """Collects results until a condition of its own ends it, however many that are."""
-    body = graph([node("Not", ["c"], ["d"]), node("Identity", ["a"], ["b"]), node("Identity", ["a"], ["s"])],
+    """Carries a value that gets one more dimension in each iteration."""
+    body = graph([node("Not", ["c"], ["d"]), node("Unsqueeze", ["a", "zero"], ["b"])],
                  [value("i", INT64, []), value("c", BOOL, []), value("a", FLOAT, [4])],
-                 [value("d", BOOL, []), value("b", FLOAT, [4]), value("s", FLOAT, [4])])
-    return model(graph([node("Loop", ["", "go", "x"], ["z", "y"], body=body)],
+                 [value("d", BOOL, []), value("b", FLOAT, [1, 4])], [tensor("zero", INT64, [1], bytes(8))])
+    return model(graph([node("Loop", ["", "go", "x"], ["y"], body=body)],
                        [value("go", BOOL, []), X], [value("y", FLOAT, ["k", 4])]))
 
 

@@ -253,7 +253,7 @@ static inline void control_branch(random_control *g)
 /* What a loop is made of. */
 typedef struct control_loop {
     int n[CONTROL_KINDS], carried, first; /* first: number in the names of its parameters */
-    bool early, rows, ints;               /* it may end early; it collects rows, integers */
+    bool early, rows, ints, grows; /* it may end early; it collects rows, integers; carries ever more rows */
     char trip[CONTROL_NAME], go[CONTROL_NAME], symbol[CONTROL_NAME];
 } control_loop;
 
@@ -269,7 +269,7 @@ static inline void control_loop_head(random_control *g, control_loop *l)
     else
         snprintf(l->trip, CONTROL_NAME, "%%t");
     snprintf(l->go, CONTROL_NAME, "%s", control_below(g, 2) ? "True" : control_any(g, CONTROL_BOOLS));
-    if (!l->rows && !l->ints)
+    if (l->early || (!l->rows && !l->ints))
         return;
     snprintf(l->symbol, CONTROL_NAME, "u%d", g->n_symbol++);
     control_line(g, count, "maximum(%s, 0i64)", l->trip);
@@ -301,8 +301,8 @@ static inline void control_loop_parameters(random_control *g, const control_loop
                               kind == CONTROL_ROWS ? g->rows : "4", CONTROL_UNITS);
             control_keep(g, (enum control_kind)kind, name);
         }
-    if (l->early)
-        tn_buf_printf(&g->text, ", %%c%d: int64", l->first);
+    if (l->grows)
+        tn_buf_printf(&g->text, ", %%g%d: Tensor[(?, %d), float32]", l->first, CONTROL_UNITS);
     snprintf(name, CONTROL_NAME, "%%i%d", l->first);
     control_keep(g, CONTROL_INTS, name);
     tn_buf_str(&g->text, ") {\n");
@@ -311,15 +311,15 @@ static inline void control_loop_parameters(random_control *g, const control_loop
 /* What is carried on: something new, or two values that change places. */
 static inline void control_loop_body(random_control *g, const control_loop *l)
 {
-    char go[CONTROL_NAME] = "True", count[CONTROL_NAME], next[CONTROL_NAME];
+    char go[CONTROL_NAME] = "True", more[CONTROL_NAME], next[CONTROL_NAME];
     g->depth++;
     control_lines(g, 1 + control_below(g, 3));
     if (l->n[CONTROL_CACHES] && control_below(g, 4))
         control_write(g);
     if (l->early)
         control_bool(g, go);
-    if (l->early)
-        control_line(g, count, "add(%%c%d, 1i64)", l->first);
+    if (l->grows)
+        control_line(g, more, "concatenate((%%g%d, %s), axis=0)", l->first, control_any(g, CONTROL_ROWS));
     if (l->n[CONTROL_INTS]) {
         control_line(g, next, "add(%s, %di64)", control_any(g, CONTROL_INTS), control_below(g, 3));
         control_line(g, next, "floor_mod(%s, 7i64)", next);
@@ -334,8 +334,8 @@ static inline void control_loop_body(random_control *g, const control_loop *l)
                           swap ? control_parameter(g, l, 1 - i, next)
                                : control_new(g, (enum control_kind)kind));
         }
-    if (l->early)
-        tn_buf_printf(&g->text, ", %s", count);
+    if (l->grows)
+        tn_buf_printf(&g->text, ", %s", more);
     if (l->rows)
         tn_buf_printf(&g->text, ", %s", control_any(g, CONTROL_ROWS));
     if (l->ints)
@@ -350,31 +350,22 @@ static inline void control_show(random_control *g, const char *name)
         memmove(g->result[g->n_result++], name, strlen(name) + 1);
 }
 
-/* Of collected rows those that there are. */
+/* What grew, and what was collected: their extents may be the loop's own. */
 static inline void control_collected(random_control *g, const control_loop *l, const char *line, int all)
 {
-    char part[CONTROL_NAME], n[CONTROL_NAME];
-    if (l->early) {
-        control_part(line, all, l->carried, part);
-        snprintf(n, sizeof n, "u%d", g->n_symbol++);
-        control_line(g, part, "bind_extent(%s, extent=[%s])", part, n);
-    }
-    for (int k = 0; k < l->rows + l->ints; k++) {
-        bool rows = l->rows && k == 0;
-        control_part(line, all, l->carried + l->early + k, part);
-        if (l->early && rows)
-            control_line(g, part, "dyn.strided_slice(%s, %%z, %%o, extent=[%s, %s, %d])", part, n, g->rows,
-                         CONTROL_UNITS);
-        else if (l->early)
-            continue; /* rows that are missing may hold anything */
+    char part[CONTROL_NAME];
+    for (int k = l->carried; k < all; k++) {
+        control_part(line, all, k, part);
         control_show(g, part);
     }
 }
 
 static inline void control_loop_line(random_control *g)
 {
-    control_loop l = {
-        .early = control_below(g, 2), .rows = control_below(g, 2), .ints = control_below(g, 3) == 0};
+    control_loop l = {.early = control_below(g, 2),
+                      .rows = control_below(g, 2),
+                      .ints = control_below(g, 3) == 0,
+                      .grows = control_below(g, 3) == 0};
     char out[CONTROL_NAME];
     l.carried = control_count(g, l.n);
     l.first = g->n_line;
@@ -385,14 +376,17 @@ static inline void control_loop_line(random_control *g)
     for (int kind = 0; kind < CONTROL_BOOLS; kind++)
         for (int i = 0; i < l.n[kind]; i++)
             tn_buf_printf(&g->text, ", %s", control_new(g, (enum control_kind)kind));
-    if (l.early)
-        tn_buf_str(&g->text, ", 0i64");
-    if (l.rows || l.ints)
-        tn_buf_printf(&g->text, ", count=[%s]%s", l.symbol, l.early ? ", at_most=True" : "");
+    if (l.grows)
+        tn_buf_printf(&g->text, ", %s", control_new(g, CONTROL_ROWS));
+    if (!l.early && l.rows)
+        tn_buf_printf(&g->text, ", collect=[%s, %s, %d%s%s]", l.symbol, g->rows, CONTROL_UNITS,
+                      l.ints ? ", " : "", l.ints ? l.symbol : "");
+    else if (!l.early && l.ints)
+        tn_buf_printf(&g->text, ", collect=[%s]", l.symbol);
     control_loop_parameters(g, &l);
     control_loop_body(g, &l);
     g->now = outside;
-    int all = l.carried + l.early + l.rows + l.ints;
+    int all = l.carried + l.grows + l.rows + l.ints;
     control_results(g, out, l.n, all);
     control_collected(g, &l, out, all);
 }

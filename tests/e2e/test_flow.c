@@ -119,8 +119,11 @@ static void loop(program *p)
     snprintf(first, sizeof first, "%s", any(p));
     snprintf(second, sizeof second, "%s", any(p));
     snprintf(out, sizeof out, "%%%d", p->n_line++);
-    tn_buf_printf(&p->text, "%*s%s = loop(%%t, True, %s%s%s%s)(%%i%d: int64", 2 * p->depth + 2, "", out,
-                  first, two ? ", " : "", two ? second : "", rows ? ", count=[3]" : "", carried);
+    tn_buf_printf(&p->text, "%*s%s = loop(%%t, True, %s%s%s", 2 * p->depth + 2, "", out, first,
+                  two ? ", " : "", two ? second : "");
+    if (rows)
+        tn_buf_printf(&p->text, ", collect=[3, %s, %d, %d, %d]", p->batch, p->channels, HEIGHT, WIDTH);
+    tn_buf_printf(&p->text, ")(%%i%d: int64", carried);
     for (int k = 0; k <= two; k++) {
         snprintf(k ? b : a, 24, "%%p%d_%d", carried, k);
         tn_buf_printf(&p->text, ", %s: Tensor[(%s, %d, %d, %d), float32]", k ? b : a, p->batch, p->channels,

@@ -273,7 +273,7 @@ static const row rows[] = {
      "  %0 = nn.dense(%x, %w * 0.1f);\n"
      "  %1 = less(sum(%0), 0f);\n"
      "  %2 = if (%1) { (tanh(%0), %x) } else { (nn.relu(%0), %0 + %x) };\n"
-     "  %3 = loop (4i64, True, %2.0, count=[4]) (%i: int64, %a: Tensor[(n, 6), float32]) {\n"
+     "  %3 = loop (4i64, True, %2.0, collect=[4, n]) (%i: int64, %a: Tensor[(n, 6), float32]) {\n"
      "    %4 = nn.dense(%a, %w * 0.1f);\n    %5 = tanh(%4 + %2.1);\n    (True, %5, sum(%5, axis=[1]))\n  };\n"
      "  (%3.0, %3.1)\n}\n",
      {"x float32 5 6", "w float32 6 6"}, 0, NULL},

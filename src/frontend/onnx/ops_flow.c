@@ -9,6 +9,13 @@
 #include <math.h>
 #include <string.h>
 
+/* What was reported, taken back, and kept while something else was tried. */
+static void report_again(tn_ctx *ctx, const tn_diag *kept, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        (void)tn_report(ctx, kept[i].severity, kept[i].id, &kept[i].loc, "%s", kept[i].message);
+}
+
 static tn_region *region_new(imp_node *c)
 {
     tn_region *r = tn_region_new(c->g, NULL);
@@ -158,8 +165,7 @@ static bool convert_branches(imp_node *c, branch b[2])
         tn_diag_rewind(ctx, before);
         convert_branch(c, &b[1]);
         if (!b[1].ok)
-            for (size_t i = 0; i < between - before; i++)
-                (void)tn_report(ctx, kept[i].severity, kept[i].id, &kept[i].loc, "%s", kept[i].message);
+            report_again(ctx, kept, between - before);
     } else {
         convert_branch(c, &b[1]);
     }
@@ -276,7 +282,7 @@ static void if_(imp_node *c)
 
 /* ---- loops: each iteration anew, with what is known of it ---- */
 
-enum { MAX_UNROLL = 256, MAX_UNROLLED_NODES = 65536, MAX_BODY = 512, MAX_ROWS = 1 << 20 };
+enum { MAX_UNROLL = 256, MAX_UNROLLED_NODES = 65536, MAX_BODY = 512 };
 
 static void refuse_loop(imp_node *c, const char *why)
 {
@@ -286,9 +292,15 @@ static void refuse_loop(imp_node *c, const char *why)
              why, MAX_UNROLL);
 }
 
+/* Are n iterations too many to write them all down? */
+static bool is_long(const onnx_graph *g, int64_t n)
+{
+    return n > MAX_UNROLL || n * (int64_t)g->node.n > MAX_UNROLLED_NODES;
+}
+
 static bool too_long(imp_node *c, const onnx_graph *g, int64_t n)
 {
-    if (n <= MAX_UNROLL && n * (int64_t)g->node.n <= MAX_UNROLLED_NODES)
+    if (!is_long(g, n))
         return false;
     refuse_loop(c, tn_arena_printf(c->arena, "it has at least %lld iterations of %zu nodes", (long long)n,
                                    g->node.n));
@@ -324,6 +336,133 @@ static tn_value stacked(imp_node *c, const tn_value *v, int64_t n, size_t stride
 
 /* ---- a loop that stays one: its number of iterations is known during the run ---- */
 
+typedef struct
+    loop_body { /* of a loop that is being made; lists of values have room for MAX_BODY and two more */
+    tn_region *r;
+    tn_value *in, *inner, *out; /* operands of the loop; what it gives its body; what the body gives */
+    const tn_type **carried;    /* n_carried: types of the parameters */
+    uint32_t n_carried, n_out, n_symbol; /* n_symbol: symbols that there were before the body */
+} loop_body;
+
+/* What the loop begins with. */
+static loop_body begin_loop(imp_node *c, uint32_t n_carried)
+{
+    int64_t most = INT64_MAX, zero = 0;
+    loop_body b = {.n_carried = n_carried};
+    b.in = TN_NEW_N(c->arena, tn_value, n_carried + 2);
+    b.inner = TN_NEW_N(c->arena, tn_value, n_carried + 2);
+    b.out = TN_NEW_N(c->arena, tn_value, MAX_BODY + 1);
+    b.carried = TN_NEW_N(c->arena, const tn_type *, n_carried);
+    tn_value *in = b.in;
+    in[0] = imp_has(c, 0) ? imp_cast(c, imp_in(c, 0), TN_I64) : imp_const_ints(c, TN_I64, 0, 1, &most);
+    in[0] = imp_rank(in[0]) ? imp_reshape(c, in[0], 0, NULL) : in[0];
+    in[0] = imp_call2(c, &tn_op_maximum, NULL, in[0], imp_const_ints(c, TN_I64, 0, 1, &zero));
+    in[1] = imp_has(c, 1) ? bool_scalar(c, imp_in(c, 1)) : imp_const(c, TN_BOOL1, 1);
+    for (uint32_t k = 0; k < n_carried; k++)
+        in[k + 2] = imp_in(c, k + 2);
+    onnx_need_tensors(c, "carried value", n_carried, in + 2);
+    for (uint32_t k = 0; k < n_carried && !c->bad; k++)
+        b.carried[k] = tn_value_type(in[k + 2]);
+    return b;
+}
+
+/* A region whose parameters stand for what an iteration does; the body sees tensors with extents. */
+static void begin_body(imp_node *c, loop_body *b)
+{
+    tn_pool *p = c->g->pool;
+    b->r = region_new(c);
+    b->n_symbol = c->g->n_symbol;
+    b->inner[0] = tn_val(tn_region_add_param(c->g, b->r, "i", tn_type_tensor(p, TN_I64, 0, NULL, NULL)));
+    for (uint32_t k = 0; k < b->n_carried; k++)
+        b->inner[k + 2] = tn_val(tn_region_add_param(
+            c->g, b->r, tn_arena_printf(c->arena, "carried%u", (unsigned)k), b->carried[k]));
+    for (uint32_t k = 0; k < b->n_carried; k++)
+        b->inner[k + 2] = tn_unboxed(c->g, b->inner[k + 2]);
+}
+
+static void convert_body(imp_node *c, const onnx_graph *g, loop_body *b)
+{
+    tn_region *outer = c->im->r;
+    c->im->r = b->r;
+    b->n_out = (uint32_t)g->output.n;
+    b->inner[1] = imp_const(c, TN_BOOL1, 1); /* inside it holds */
+    c->bad = !onnx_body(c, g, b->r, b->n_carried + 2, b->inner, b->out) || c->bad;
+    onnx_need_tensors(c, "result", c->bad ? 0 : b->n_out, b->out);
+    b->out[0] = c->bad ? b->out[0] : bool_scalar(c, b->out[0]);
+    c->im->r = outer;
+}
+
+/* A type for what is a now and b in the next iteration: any extent where they differ. */
+static const tn_type *join(imp_node *c, const tn_type *a, const tn_type *b)
+{
+    const tn_expr *dim[IMP_MAX_RANK + 1];
+    if (a->n != b->n || !tn_dtype_eq(a->dtype, b->dtype) || a->n > IMP_MAX_RANK) {
+        imp_fail(c, "onnx-E029", "a carried value of its loop is %s and becomes %s, which has another %s",
+                 imp_type_text(c, a), imp_type_text(c, b), a->n != b->n ? "number of dimensions" : "type");
+        return a;
+    }
+    if (tn_type_fits(a, b))
+        return a;
+    for (int d = 0; d < a->n; d++)
+        dim[d] = a->dim[d] == b->dim[d] ? a->dim[d] : tn_any_dim(c->g->pool);
+    return tn_type_tensor(c->g->pool, a->dtype, a->n, dim, NULL);
+}
+
+/* All carried values get types of any extent; false: they had them. */
+static bool widen(imp_node *c, loop_body *b)
+{
+    const tn_expr *dim[IMP_MAX_RANK];
+    bool wider = false;
+    for (int d = 0; d < IMP_MAX_RANK; d++)
+        dim[d] = tn_any_dim(c->g->pool);
+    for (uint32_t k = 0; k < b->n_carried; k++) {
+        const tn_type *t = b->carried[k];
+        for (int d = 0; d < t->n; d++)
+            wider = wider || !tn_dim_is_any(t->dim[d]);
+        b->carried[k] = tn_type_tensor(c->g->pool, t->dtype, t->n, dim, NULL);
+    }
+    return wider;
+}
+
+/* Carried values get types that hold in every iteration so far; false: one has changed. */
+static bool join_carried(imp_node *c, loop_body *b)
+{
+    bool same = true;
+    for (uint32_t k = 0; k < b->n_carried && !c->bad; k++) {
+        const tn_type *t = join(c, b->carried[k], tn_value_type(b->out[k + 1]));
+        same = same && t == b->carried[k];
+        b->carried[k] = t;
+    }
+    return same;
+}
+
+/* The body, for carried values whose extents differ between iterations as far as they have to: it is converted for what
+ * the loop begins with, and anew where an extent turns out to change; where it cannot be converted so, for carried
+ * values of any extent. If it cannot be converted at all, what was wrong first is reported. */
+static void settle_body(imp_node *c, const onnx_graph *g, loop_body *b)
+{
+    tn_ctx *ctx = c->g->ctx;
+    size_t before = ctx->n_diag, regions = c->im->region.n, n_kept = 0;
+    tn_diag *kept = NULL;
+    for (bool again = true; again;) {
+        begin_body(c, b);
+        convert_body(c, g, b);
+        if (c->bad && !kept) {
+            n_kept = ctx->n_diag - before;
+            kept = tn_arena_copy(c->arena, ctx->diag + before, n_kept * sizeof *kept, 8);
+            again = widen(c, b);
+            c->bad = !again;
+        } else {
+            again = !c->bad && !join_carried(c, b);
+        }
+        if (!again && !(c->bad && kept))
+            return;
+        tn_diag_rewind(ctx, before);
+        discard_regions(c, regions);
+    }
+    report_again(ctx, kept, n_kept);
+}
+
 typedef struct {
     const tn_graph *g;
     uint32_t from;
@@ -338,125 +477,45 @@ static bool is_newer(const tn_expr *e, void *user)
     return !n->found;
 }
 
-/* Do the extents of v name symbols that were made from number `from` on? */
-static bool has_newer(imp_node *c, tn_value v, uint32_t from)
+/* Does the body find out what e is? */
+static bool is_inside(imp_node *c, const loop_body *b, const tn_expr *e)
 {
-    newer n = {c->g, from, false};
-    for (int d = 0; d < imp_rank(v); d++)
-        (void)tn_each(imp_type(v)->dim[d], is_newer, &n);
+    newer n = {c->g, b->n_symbol, tn_dim_is_any(e)};
+    (void)tn_each(e, is_newer, &n);
     return n.found;
 }
 
-/* How many rows the results have that are collected: as many as there are iterations, or at most so many where the body
- * decides when it ends (*out_ends). */
-static tn_dims loop_count(imp_node *c, tn_value trip, tn_value go, tn_value goes_on, bool *out_ends)
+/* Extents of what is collected by a loop whose condition always holds; None where its body finds them out. */
+static tn_dims known_rows(imp_node *c, const loop_body *b)
 {
-    double always = 0, most;
-    *out_ends = !imp_scalar(c, goes_on, &always) || always == 0;
-    if (!imp_has(c, 0) || (*out_ends && imp_scalar(c, trip, &most) && most > MAX_ROWS)) {
-        refuse_loop(
-            c,
-            tn_arena_printf(
-                c->arena,
-                "it collects results, but has no M of at most %d, so their number is known only when it ends",
-                MAX_ROWS));
-        return (tn_dims){0};
-    }
-    const tn_value in[3] = {go, trip, imp_const_ints(c, TN_I64, 0, 1, (int64_t[]){0})};
-    return imp_bind(c, imp_call(c, &tn_op_where, NULL, 3, in), NULL);
+    tn_vec(const tn_expr *) dim = {0};
+    const tn_value in[3] = {b->in[1], b->in[0], imp_const_ints(c, TN_I64, 0, 1, (int64_t[]){0})};
+    bool known = true;
+    for (uint32_t k = b->n_carried + 1; k < b->n_out; k++)
+        for (int d = -1; d < imp_rank(b->out[k]); d++) {
+            tn_vec_push(&dim, d < 0 ? NULL : imp_type(b->out[k])->dim[d]);
+            known = known && (d < 0 || !is_inside(c, b, imp_type(b->out[k])->dim[d]));
+        }
+    tn_dims count = known ? imp_bind(c, imp_call(c, &tn_op_where, NULL, 3, in), NULL) : (tn_dims){0};
+    for (size_t i = 0; i < dim.n && count.n; i++)
+        dim.at[i] = dim.at[i] ? dim.at[i] : count.at[0];
+    tn_dims all = count.n ? tn_dims_make(c->g->arena, (uint32_t)dim.n, dim.at) : count;
+    tn_vec_deinit(&dim);
+    return all;
 }
 
-/* The first rows of v, as many as `rows` says. */
-static tn_value first_rows(imp_node *c, tn_value v, tn_dims rows)
-{
-    const tn_type *t = imp_type(v);
-    const tn_expr *dim[IMP_MAX_RANK + 1];
-    int64_t begin[IMP_MAX_RANK + 1] = {0}, step[IMP_MAX_RANK + 1];
-    for (int d = 0; d < t->n; d++) {
-        dim[d] = d ? t->dim[d] : rows.at[0];
-        step[d] = 1;
-    }
-    tn_extent_attr a = {tn_dims_make(c->arena, t->n, dim)};
-    const tn_value in[3] = {v, imp_const_ints(c, TN_I64, 1, t->n, begin),
-                            imp_const_ints(c, TN_I64, 1, t->n, step)};
-    return imp_call(c, &tn_op_dyn_strided_slice, &a, 3, in);
-}
-
-typedef struct
-    loop_body { /* of a loop that is being made; lists of values have room for MAX_BODY and two more */
-    tn_region *r;
-    tn_value *in, *inner, *out; /* operands of the loop; what it gives its body; what the body gives */
-    uint32_t n_carried, n_out;
-} loop_body;
-
-/* What the loop begins with, and a region whose parameters stand for what an iteration does. */
-static loop_body begin_body(imp_node *c, uint32_t n_carried)
-{
-    int64_t most = INT64_MAX, zero = 0;
-    loop_body b = {.r = region_new(c), .n_carried = n_carried};
-    b.in = TN_NEW_N(c->arena, tn_value, n_carried + 3);
-    b.inner = TN_NEW_N(c->arena, tn_value, n_carried + 2);
-    b.out = TN_NEW_N(c->arena, tn_value, MAX_BODY + 1);
-    tn_value *in = b.in;
-    in[0] = imp_has(c, 0) ? imp_cast(c, imp_in(c, 0), TN_I64) : imp_const_ints(c, TN_I64, 0, 1, &most);
-    in[0] = imp_rank(in[0]) ? imp_reshape(c, in[0], 0, NULL) : in[0];
-    in[0] = imp_call2(c, &tn_op_maximum, NULL, in[0], imp_const_ints(c, TN_I64, 0, 1, &zero));
-    in[1] = imp_has(c, 1) ? bool_scalar(c, imp_in(c, 1)) : imp_const(c, TN_BOOL1, 1);
-    for (uint32_t k = 0; k < n_carried; k++)
-        in[k + 2] = imp_in(c, k + 2);
-    onnx_need_tensors(c, "carried value", n_carried, in + 2);
-    if (c->bad)
-        return b;
-    b.inner[0] =
-        tn_val(tn_region_add_param(c->g, b.r, "i", tn_type_tensor(c->g->pool, TN_I64, 0, NULL, NULL)));
-    for (uint32_t k = 0; k < n_carried; k++)
-        b.inner[k + 2] = tn_val(tn_region_add_param(
-            c->g, b.r, tn_arena_printf(c->arena, "carried%u", (unsigned)k), tn_value_type(in[k + 2])));
-    return b;
-}
-
-static void convert_body(imp_node *c, const onnx_graph *g, loop_body *b)
-{
-    uint32_t had = c->g->n_symbol;
-    tn_region *outer = c->im->r;
-    c->im->r = b->r;
-    b->n_out = (uint32_t)g->output.n;
-    b->inner[1] = imp_const(c, TN_BOOL1, 1); /* inside it holds */
-    c->bad = !onnx_body(c, g, b->r, b->n_carried + 2, b->inner, b->out) || c->bad;
-    onnx_need_tensors(c, "result", c->bad ? 0 : b->n_out, b->out);
-    b->out[0] = c->bad ? b->out[0] : bool_scalar(c, b->out[0]);
-    c->im->r = outer;
-    for (uint32_t k = b->n_carried + 1; k < b->n_out && !c->bad; k++)
-        if (has_newer(c, b->out[k], had))
-            refuse_loop(c, "the shapes of results that it collects depend on the iteration");
-}
-
-/* The loop carries how many iterations there were, after its other values. */
-static void add_counter(imp_node *c, loop_body *b)
-{
-    tn_region *outer = c->im->r;
-    const tn_type *t = tn_type_tensor(c->g->pool, TN_I64, 0, NULL, NULL);
-    int64_t zero = 0, one = 1;
-    b->in[b->n_carried + 2] = imp_const_ints(c, TN_I64, 0, 1, &zero);
-    (void)tn_region_add_param(c->g, b->r, "count", t);
-    c->im->r = b->r;
-    tn_value next = imp_call2(c, &tn_op_add, NULL, b->inner[0], imp_const_ints(c, TN_I64, 0, 1, &one));
-    c->im->r = outer;
-    for (uint32_t k = b->n_out++; k > b->n_carried + 1; k--)
-        b->out[k] = b->out[k - 1];
-    b->out[++b->n_carried] = next;
-}
-
+/* A loop whose number of iterations, or whose shapes, are known during the run. */
 static void loop_node(imp_node *c, const onnx_graph *g, uint32_t n_carried)
 {
-    tn_loop_attr attr = {{0}, false};
-    loop_body b = begin_body(c, n_carried);
+    tn_loop_attr attr = {{0}};
+    double always = 0;
+    loop_body b = begin_loop(c, n_carried);
     if (!c->bad)
-        convert_body(c, g, &b);
-    if (!c->bad && b.n_out > n_carried + 1)
-        attr.count = loop_count(c, b.in[0], b.in[1], b.out[0], &attr.at_most);
-    if (!c->bad && attr.at_most)
-        add_counter(c, &b);
+        settle_body(c, g, &b);
+    if (c->bad)
+        return;
+    if (b.n_out > n_carried + 1 && imp_has(c, 0) && imp_scalar(c, b.out[0], &always) && always != 0)
+        attr.collect = known_rows(c, &b);
     if (c->bad)
         return;
     tn_region_set_results(c->g, b.r, (int)b.n_out, b.out);
@@ -464,13 +523,8 @@ static void loop_node(imp_node *c, const onnx_graph *g, uint32_t n_carried)
                              &attr, c->loc);
     tn_node_hold(c->g, n, 1, &b.r);
     c->bad = tn_infer_node(c->g, n) != TN_OK;
-    tn_dims rows = {0};
-    if (!c->bad && attr.at_most)
-        rows = imp_bind(c, (tn_value){n, n_carried}, attr.count.at[0]);
-    for (uint32_t k = 0; k < c->n_out && !c->bad; k++) {
-        tn_value v = {n, k < n_carried ? k : k + b.n_carried - n_carried};
-        imp_out(c, k, rows.n && k >= n_carried ? first_rows(c, v, rows) : v);
-    }
+    for (uint32_t k = 0; k < c->n_out && !c->bad; k++)
+        imp_out(c, k, tn_unboxed(c->g, (tn_value){n, k}));
 }
 
 /* No iteration: nothing is collected; the body says what shapes it would have. */
@@ -481,13 +535,13 @@ static void no_iteration(imp_node *c, const onnx_graph *g, uint32_t n_carried)
         imp_out(c, k, imp_in(c, k + 2));
     if (c->n_out <= n_carried)
         return;
-    loop_body b = begin_body(c, n_carried);
+    loop_body b = begin_loop(c, n_carried);
     if (!c->bad)
-        convert_body(c, g, &b);
+        settle_body(c, g, &b);
     for (uint32_t k = n_carried; k < c->n_out && !c->bad; k++) {
         const tn_type *t = imp_type(b.out[k + 1]);
         for (int d = 0; d < t->n; d++)
-            dim[d + 1] = t->dim[d];
+            dim[d + 1] = is_inside(c, &b, t->dim[d]) ? dim[0] : t->dim[d];
         tn_broadcast_to_attr to = {tn_dims_make(c->arena, (uint32_t)t->n + 1, dim)};
         imp_out(c, k, imp_call1(c, &tn_op_broadcast_to, &to, imp_const(c, t->dtype, 0)));
     }
@@ -509,8 +563,7 @@ static bool loop_bounds(imp_node *c, const onnx_graph *g, int64_t *out_count, bo
         return true;
     if (!counted || !decided)
         return false;
-    return *out_count == INT64_MAX ||
-           (*out_count <= MAX_UNROLL && *out_count * (int64_t)g->node.n <= MAX_UNROLLED_NODES);
+    return *out_count == INT64_MAX || !is_long(g, *out_count);
 }
 
 static void loop(imp_node *c)
@@ -537,18 +590,18 @@ static void loop(imp_node *c)
     for (uint32_t k = 0; k < n_carried; k++)
         in[k + 2] = imp_in(c, k + 2);
     for (; i < count && go && !c->bad; i++) {
-        if (too_long(c, g, count == INT64_MAX ? i + 1 : count))
-            break;
+        if (is_long(g, i + 1)) {
+            loop_node(c, g, n_carried);
+            tn_vec_deinit(&scans);
+            return;
+        }
         in[0] = imp_const_ints(c, TN_I64, 0, 1, &i);
         in[1] = imp_const(c, TN_BOOL1, 1);
         c->bad = !onnx_body(c, g, c->im->r, n_carried + 2, in, out) || c->bad;
         if (!c->bad && !imp_scalar(c, out[0], &next)) {
-            if (i == 0) {
-                loop_node(c, g, n_carried);
-                tn_vec_deinit(&scans);
-                return;
-            }
-            refuse_loop(c, "its condition is computed at run time");
+            loop_node(c, g, n_carried);
+            tn_vec_deinit(&scans);
+            return;
         }
         go = !c->bad && next != 0;
         for (uint32_t k = 0; k < n_carried; k++)

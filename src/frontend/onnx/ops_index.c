@@ -54,7 +54,7 @@ static tn_value checked_rows(imp_node *c, tn_value indices, const tn_type *t, in
 /* ---- reading ---- */
 
 /* One constant index is a slice: what moves no data at all if its reader is near. Of an unknown extent only the ends
- * are sure to be there. */
+ * are sure to be there, if it is not 0. */
 static bool gather_one(imp_node *c, tn_value x, int64_t axis, tn_value indices)
 {
     int64_t at, extent, step = 1;
@@ -64,7 +64,9 @@ static bool gather_one(imp_node *c, tn_value x, int64_t axis, tn_value indices)
     if (imp_rank(x) < 2 || imp_rank(indices) > 1 || !imp_host(c, indices, &known) || known.n != 1 ||
         !tn_is_int(known.at[0], &at))
         return false;
-    if (tn_is_int(d, &extent) ? !within(c, known, extent, &negative) : at != 0 && at != -1)
+    const tn_expr *first = tn_simplify_extent(c->g, tn_min(c->pool, d, tn_idx(c->pool, 1)));
+    if (tn_is_int(d, &extent) ? !within(c, known, extent, &negative)
+                              : (at != 0 && at != -1) || !tn_is_value(first, 1))
         return false;
     int64_t end = at == -1 ? INT64_MAX : at + 1;
     tn_slice_attr a = {tn_make_dims(c->g, 1, &at), tn_make_dims(c->g, 1, &end),

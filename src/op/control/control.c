@@ -1,4 +1,4 @@
-/* Control flow: `if` with two regions, `fail`, and extents that are known only during the run.
+/* Control flow: `if` with two regions, `fail`, extents that are known only during the run, tensors of any extent.
  *
  * The branches of an `if` take no parameters: they use outer values. Results must agree in dtype and rank; where
  * extents differ the result has a symbol, which the branch that runs binds. These symbols are kept in the attribute
@@ -50,6 +50,9 @@ static tn_status check_condition(tn_graph *g, const tn_node *n)
                         tn_rule_type_text(g, c));
 }
 
+/* Is a result one whose extents the `if` knows? Else it is a handle. */
+static bool is_tensor(const tn_type *t) { return t->kind == TN_T_TENSOR && !tn_type_is_handle(t); }
+
 static tn_status check_agree(tn_graph *g, const tn_node *n, uint32_t k, const tn_type *a, const tn_type *b)
 {
     bool tensors = a->kind == TN_T_TENSOR && b->kind == TN_T_TENSOR;
@@ -72,6 +75,17 @@ static const tn_expr *join_dim(tn_graph *g, const tn_expr *a, const tn_expr *b)
     return tn_fresh_symbol(g, "j", x < y ? x : y, x < y ? y : x);
 }
 
+/* A result one of whose branches yields a handle: any extent where they differ. */
+static const tn_type *join_handles(tn_graph *g, const tn_type *a, const tn_type *b)
+{
+    if (a->kind != TN_T_TENSOR)
+        return a;
+    const tn_expr **dim = TN_NEW_N(g->arena, const tn_expr *, a->n);
+    for (int d = 0; d < a->n; d++)
+        dim[d] = tn_rule_dim_eq(g, a->dim[d], b->dim[d]) ? a->dim[d] : tn_any_dim(g->pool);
+    return tn_type_tensor(g->pool, a->dtype, a->n, dim, NULL);
+}
+
 /* Types of the results where both branches yield some. join: dims of all tensors one after the other; from the
  * attribute if it has any, else new, and then *out_differs tells whether a symbol was needed. */
 static tn_status join_types(tn_graph *g, tn_node *n, tn_dims had, const tn_expr **join, uint32_t *out_n,
@@ -82,8 +96,8 @@ static tn_status join_types(tn_graph *g, tn_node *n, tn_dims had, const tn_expr 
     for (uint32_t k = 0; k < n->nout; k++) {
         const tn_type *x = result_type(a, k), *y = result_type(b, k);
         TN_TRY(check_agree(g, n, k, x, y));
-        if (x->kind != TN_T_TENSOR) {
-            n->type[k] = x;
+        if (!is_tensor(x) || !is_tensor(y)) {
+            n->type[k] = join_handles(g, x, y);
             continue;
         }
         const tn_expr **dim = TN_NEW_N(g->arena, const tn_expr *, x->n);
@@ -122,7 +136,7 @@ static tn_status if_infer(tn_graph *g, tn_node *n)
                             "the branches have %u and %u results, but must have the same number",
                             (unsigned)n->region[0]->n_result, (unsigned)n->region[1]->n_result);
     uint32_t n_join = 0;
-    for (uint32_t k = 0; k < n->nout; k++)
+    for (uint32_t k = 0; k < n->nout; k++) /* at most */
         n_join += result_type(n->region[0], k)->n;
     const tn_expr **join = TN_NEW_N(g->arena, const tn_expr *, n_join);
     bool differs = false;
@@ -149,18 +163,19 @@ const tn_op tn_op_if = {
 /* clang-format on */
 
 /* ---- loop: at most operand 0 iterations, as long as a condition holds (operand 1, then the body's first result). The
- * body takes the number of the iteration and the carried values; its other results are these again, with the same
- * types, and values that are collected along a new first dimension. ---- */
+ * body takes the number of the iteration and the carried values; its other results are these again, and values that are
+ * collected along a new first dimension. ---- */
 
 static tn_status loop_carried(tn_graph *g, tn_node *n, const tn_region *r)
 {
     for (uint32_t k = 1; k < r->n_param; k++) {
         const tn_type *t = r->param[k]->type[0], *from = tn_in_type(n, (int)k + 1), *to = result_type(r, k);
-        if (!from || !to || !tn_type_eq_logical(t, from) || !tn_type_eq_logical(t, to))
+        if (!from || !to || !tn_type_fits(t, from) || !tn_type_fits(t, to))
             return tn_rule_fail(g, n, "op-E020",
-                                "carried value %u starts as %s and becomes %s; its type must not change",
+                                "carried value %u starts as %s and becomes %s, but its parameter is %s; an "
+                                "extent that changes is written ?, and nothing else can change",
                                 (unsigned)k - 1, from ? tn_rule_type_text(g, from) : "None",
-                                to ? tn_rule_type_text(g, to) : "None");
+                                to ? tn_rule_type_text(g, to) : "None", tn_rule_type_text(g, t));
         n->type[k - 1] = t;
     }
     return TN_OK;
@@ -173,7 +188,7 @@ static bool joins(const tn_node *n, const tn_expr *e)
         const tn_type *t = n->type[k];
         for (int i = 0; i < 2; i++) {
             const tn_type *b = tn_region_fails(n->region[i]) ? t : result_type(n->region[i], k);
-            for (int d = 0; t->kind == TN_T_TENSOR && d < t->n; d++)
+            for (int d = 0; is_tensor(t) && d < t->n; d++)
                 if (t->dim[d]->kind == TN_E_SYM && t->dim[d] != b->dim[d] && tn_uses(e, t->dim[d]))
                     return true;
         }
@@ -201,9 +216,63 @@ static bool binds(const tn_region *r, const tn_expr *e)
     return false;
 }
 
+/* What is collected: a dimension for the iterations, then those of the rows. Symbols for those that are not known
+ * outside. */
+static tn_status loop_name_rows(tn_graph *g, tn_node *n, uint32_t n_dim)
+{
+    const tn_region *r = n->region[0];
+    const tn_expr **dim = TN_NEW_N(g->arena, const tn_expr *, n_dim),
+                  *count = tn_fresh_symbol(g, "u", 0, INT32_MAX);
+    uint32_t at = 0;
+    for (uint32_t k = r->n_param; k < r->n_result; k++) {
+        const tn_type *t = result_type(r, k);
+        dim[at++] = count;
+        for (int d = 0; d < t->n; d++) {
+            bool inside = tn_dim_is_any(t->dim[d]) || (t->dim[d]->kind != TN_E_INT && binds(r, t->dim[d]));
+            dim[at++] = inside ? tn_fresh_symbol(g, "u", 0, INT32_MAX) : t->dim[d];
+        }
+    }
+    tn_loop_attr made = {{n_dim, dim}};
+    tn_rule_set_attr(g, n, &made);
+    return TN_OK;
+}
+
+static tn_status loop_collected(tn_graph *g, tn_node *n, const tn_region *r)
+{
+    uint32_t n_dim = 0, at = 0;
+    for (uint32_t k = r->n_param; k < r->n_result; k++) {
+        const tn_type *t = result_type(r, k);
+        if (t->kind != TN_T_TENSOR || t->n >= TN_RULE_MAX_RANK)
+            return tn_rule_fail(g, n, "op-E003", "a collected value has too many dimensions: %s",
+                                tn_rule_type_text(g, t));
+        n_dim += t->n + 1u;
+    }
+    if (n_dim && !((const tn_loop_attr *)n->attr)->collect.n)
+        TN_TRY(loop_name_rows(g, n, n_dim));
+    tn_dims dims = ((const tn_loop_attr *)n->attr)->collect;
+    if (dims.n != n_dim)
+        return tn_rule_fail(g, n, "op-E007",
+                            "collect has %u entries, but what is collected has %u dimensions",
+                            (unsigned)dims.n, (unsigned)n_dim);
+    for (uint32_t k = r->n_param; k < r->n_result; k++) {
+        const tn_type *t = result_type(r, k);
+        const tn_expr *const *dim = dims.at + at;
+        bool fits = tn_rule_dim_eq(g, dim[0], dims.at[0]);
+        for (int d = 0; d < t->n; d++)
+            fits = fits &&
+                   (dim[d + 1] == t->dim[d] || dim[d + 1]->kind != TN_E_INT || t->dim[d]->kind != TN_E_INT);
+        if (!fits)
+            return tn_rule_fail(g, n, "op-E020",
+                                "collected value %u is %s, which its extents in collect do not fit",
+                                (unsigned)(k - r->n_param), tn_rule_type_text(g, t));
+        TN_TRY(tn_rule_result(g, n, (int)k - 1, t->dtype, t->n + 1, dim));
+        at += t->n + 1u;
+    }
+    return TN_OK;
+}
+
 static tn_status loop_infer(tn_graph *g, tn_node *n)
 {
-    const tn_loop_attr *a = n->attr;
     const tn_region *r = n->region[0];
     const tn_type *trip, *go;
     TN_TRY(tn_rule_tensor(g, n, 0, 0, &trip));
@@ -215,25 +284,7 @@ static tn_status loop_infer(tn_graph *g, tn_node *n)
         r->n_result != n->nout + 1u || r->n_result < r->n_param)
         return tn_rule_fail(g, n, "op-E020", "its operands do not match its body");
     TN_TRY(loop_carried(g, n, r));
-    if (r->n_result > r->n_param && a->count.n != 1)
-        return tn_rule_fail(g, n, "op-E007", "count is required if results are collected");
-    for (uint32_t k = r->n_param; k < r->n_result; k++) {
-        const tn_type *t = result_type(r, k);
-        const tn_expr *dim[TN_RULE_MAX_RANK] = {a->count.at[0]};
-        if (t->kind != TN_T_TENSOR || t->n >= TN_RULE_MAX_RANK)
-            return tn_rule_fail(g, n, "op-E003", "a collected value has too many dimensions: %s",
-                                tn_rule_type_text(g, t));
-        for (int d = 0; d < t->n; d++) {
-            dim[d + 1] = t->dim[d];
-            if (t->dim[d]->kind != TN_E_INT && binds(r, t->dim[d]))
-                return tn_rule_fail(g, n, "op-E020",
-                                    "collected value %u is %s, whose dimension %d differs between "
-                                    "iterations; all iterations must have the same extents",
-                                    (unsigned)(k - r->n_param), tn_rule_type_text(g, t), d);
-        }
-        TN_TRY(tn_rule_result(g, n, (int)k - 1, t->dtype, t->n + 1, dim));
-    }
-    return TN_OK;
+    return loop_collected(g, n, r);
 }
 
 /* clang-format off */
@@ -242,7 +293,8 @@ static const tn_attr_field loop_fields[] = TN_ATTR_TABLE(tn_loop_attr, TN_LOOP_A
 const tn_op tn_op_loop = {
     .name = "loop", .doc = "Its body again and again, on values that it carries from one iteration to the next.",
     .attr_size = sizeof(tn_loop_attr), .attr = loop_fields,
-    .nin = -1, .min_in = 2, .nout = -1, .nregion = 1, .fuse = TN_FUSE_NONE, .infer = loop_infer,
+    .nin = -1, .min_in = 2, .nout = -1, .flags = TN_OP_BINDS, .nregion = 1, .fuse = TN_FUSE_NONE,
+    .infer = loop_infer,
 };
 /* clang-format on */
 
@@ -336,3 +388,50 @@ const tn_op tn_op_match_shape = {
     .nin = 1, .min_in = 1, .nout = 1, .fuse = TN_FUSE_NONE, .infer = match_shape_infer,
 };
 /* clang-format on */
+
+/* ---- unbox: a tensor of any extent as one whose extents have names ---- */
+
+static tn_status unbox_infer(tn_graph *g, tn_node *n)
+{
+    const tn_unbox_attr *a = n->attr;
+    const tn_expr *dim[TN_RULE_MAX_RANK];
+    const tn_type *t;
+    TN_TRY(tn_rule_tensor(g, n, 0, -1, &t));
+    if (a->extent.n && a->extent.n != t->n)
+        return tn_rule_fail(g, n, "op-E007", "extent has %u entries, but the operand has %d dimensions",
+                            (unsigned)a->extent.n, (int)t->n);
+    for (int d = 0; d < t->n; d++)
+        dim[d] = a->extent.n                ? a->extent.at[d]
+                 : tn_dim_is_any(t->dim[d]) ? tn_fresh_symbol(g, "u", 0, INT32_MAX)
+                                            : t->dim[d];
+    n->type[0] = tn_type_tensor(g->pool, t->dtype, t->n, dim, NULL);
+    if (!a->extent.n && t->n) {
+        tn_unbox_attr made = {tn_dims_make(g->arena, t->n, dim)};
+        tn_rule_set_attr(g, n, &made);
+    }
+    return TN_OK;
+}
+
+/* clang-format off */
+static const tn_attr_field unbox_fields[] = TN_ATTR_TABLE(tn_unbox_attr, TN_UNBOX_ATTRS);
+
+const tn_op tn_op_unbox = {
+    .name = "unbox", .doc = "Its operand, a tensor of any extent; from here on symbols stand for the extents.",
+    .attr_size = sizeof(tn_unbox_attr), .attr = unbox_fields,
+    .nin = 1, .min_in = 1, .nout = 1, .flags = TN_OP_BINDS, .fuse = TN_FUSE_NONE, .infer = unbox_infer,
+};
+/* clang-format on */
+
+tn_value tn_unboxed(tn_graph *g, tn_value v)
+{
+    const tn_type *t = tn_value_type(v);
+    if (!t || t->kind != TN_T_TENSOR || !tn_type_is_handle(t))
+        return v;
+    for (const tn_use *u = v.def->users[v.out]; u; u = u->next)
+        if (u->user && u->user->op == &tn_op_unbox && u->user->owner == v.def->owner)
+            return tn_val(u->user);
+    tn_node *at = v.def->next;
+    while (at && v.def->op == &tn_op_var && at->op == &tn_op_var)
+        at = at->next;
+    return tn_val(tn_make_call(g, v.def->owner, at, &tn_op_unbox, 1, &v, NULL, v.def->loc));
+}

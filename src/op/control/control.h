@@ -1,6 +1,6 @@
 #ifndef TN_OP_CONTROL_CONTROL_H
 #define TN_OP_CONTROL_CONTROL_H
-/* Control flow: if, loop, fail; extents bound during the run. */
+/* Control flow: if, loop, fail; extents bound during the run; tensors of any extent. */
 #include "op/op.h"
 
 #define OP(id) extern const tn_op tn_op_##id;
@@ -13,10 +13,10 @@
     ATTR(s, DIMS, join, "None", "extents of all results, symbols where the branches differ; None: they agree")
 TN_ATTR_STRUCT(tn_if_attr, TN_IF_ATTRS);
 
-/* iterations, where results are collected; n 0: none are */
+/* all dims of what is collected; n 0: nothing is */
 #define TN_LOOP_ATTRS(ATTR, s) \
-    ATTR(s, DIMS, count,   "None",  "iterations, where results are collected") \
-    ATTR(s, BOOL, at_most, "False", "it may end before count; rows of iterations that there are not hold anything")
+    ATTR(s, DIMS, collect, "None", \
+         "extents of what is collected: iterations, then those of the rows; symbols that are not bound yet, are")
 TN_ATTR_STRUCT(tn_loop_attr, TN_LOOP_ATTRS);
 
 #define TN_FAIL_ATTRS(ATTR, s) \
@@ -29,9 +29,15 @@ TN_ATTR_STRUCT(tn_fail_attr, TN_FAIL_ATTRS);
          "one an element: a symbol is bound to it, anything else must equal it; None: new symbols") \
     ATTR(s, STR,  says,   "None", "what is wrong where one is not equal")
 TN_ATTR_STRUCT(tn_bind_extent_attr, TN_BIND_EXTENT_ATTRS);
+
 #define TN_MATCH_SHAPE_ATTRS(ATTR, s) \
     ATTR(s, DIMS, extents, "[]", "what the extents of the operand are")
 TN_ATTR_STRUCT(tn_match_shape_attr, TN_MATCH_SHAPE_ATTRS);
+
+#define TN_UNBOX_ATTRS(ATTR, s) \
+    ATTR(s, DIMS, extent, "None", \
+         "one a dimension: a symbol is bound to it, anything else must equal it; None: new symbols")
+TN_ATTR_STRUCT(tn_unbox_attr, TN_UNBOX_ATTRS);
 /* clang-format on */
 
 #endif
