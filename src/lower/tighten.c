@@ -1,6 +1,6 @@
 /* TightenLoops: an IF that is all a loop holds moves out of the loop as far as it does not depend on its
- * variable; terms that bound the variable of a serial loop, or leave a vector loop one lane, become the loop's bounds. So
- * the padding mask of a convolution turns into `for kh from max(0, ...) below min(3, ...)`. */
+ * variable; terms that bound the variable of a serial loop, or leave a vector loop one lane, become the
+ * loop's bounds. So the padding mask of a convolution turns into `for kh from max(0, ...) below min(3, ...)`. */
 #include "lower/lower_impl.h"
 
 typedef struct {
@@ -50,8 +50,9 @@ static void take_prefetches(tn_stmt *s)
     }
 }
 
-/* Bounds of the loop's variable from the terms of `keep`, into *lo, *hi (NULL: none) and the terms that remain. A vector
- * loop keeps its lanes, unless there is only one that does anything: it becomes a loop of that one. */
+/* Bounds of the loop's variable from the terms of `keep`, into *lo, *hi (NULL: none) and the terms that
+ * remain. A vector loop keeps its lanes, unless there is only one that does anything: it becomes a loop of
+ * that one. */
 static void solve(walk *w, tn_stmt *s, const tn_expr *keep, const tn_expr **lo, const tn_expr **hi,
                   const tn_expr **rest)
 {

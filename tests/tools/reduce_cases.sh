@@ -18,7 +18,7 @@ expect 1 '' test -e conv.relay.params
 # an error keeps its id
 cat >bad.relay <<'END'
 #[version = "0.0.5"]
-def @main(%x: Tensor[(n, 4), float32], %c: bool) {
+def @main(%x: Tensor[(3, 4), float32], %c: bool) {
   %0 = add(%x, 2f);
   %1 = nn.relu(%0) /* Relu_1 */;
   %4 = if (%c) {
