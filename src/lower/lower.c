@@ -15,7 +15,7 @@
  *     Registers      register buffers are indexed by constants, one vector an element
  *     ChunkSums      long sums are added up in chunks (never in strict functions)
  *     LowerIntrin    exp, tanh ... become their polynomials
- *     LowerSmall      16-bit floats are computed in float32
+ *     LowerSmall     small floats are computed in float32, 2- and 4-bit integers in bytes
  *     ContractFma    a*b + c becomes fma where the machine has it (never in strict functions)
  *     ShareLoads     what a straight line computes twice is named once
  *     PlanMemory     places in scratch and work memory

@@ -8,6 +8,11 @@ typedef struct {
     tn_facts facts;
 } walk;
 
+typedef struct {
+    const tn_expr *var;
+    bool found;
+} one_place;
+
 /* Replaces the loop's range by [lo, hi) inside its old one. */
 static void set_bounds(walk *w, tn_stmt *s, const tn_expr *lo, const tn_expr *hi)
 {
@@ -50,9 +55,27 @@ static void take_prefetches(tn_stmt *s)
     }
 }
 
+/* Is there a store in the loop whose place does not depend on its variable? */
+static bool enter_loop(tn_stmt *s, void *user)
+{
+    one_place *w = user;
+    bool varies = s->kind != TN_S_STORE;
+    for (uint32_t i = 0; !varies && i < s->u.store.n_index; i++)
+        varies = tn_uses(s->u.store.index[i], w->var);
+    w->found |= !varies;
+    return !w->found;
+}
+
+static bool stores_in_one_place(tn_stmt *loop)
+{
+    one_place w = {loop->u.loop.var, false};
+    tn_stmt_walk(&loop->u.loop.body, enter_loop, NULL, &w);
+    return w.found;
+}
+
 /* Bounds of the loop's variable from the terms of `keep`, into *lo, *hi (NULL: none) and the terms that
- * remain. A vector loop keeps its lanes, unless there is only one that does anything: it becomes a loop of
- * that one. */
+ * remain. A vector loop keeps its lanes, but for one that stores in one place, as its lanes may not: where only
+ * one lane does anything, it becomes a loop of that one. */
 static void solve(walk *w, tn_stmt *s, const tn_expr *keep, const tn_expr **lo, const tn_expr **hi,
                   const tn_expr **rest)
 {
@@ -63,7 +86,7 @@ static void solve(walk *w, tn_stmt *s, const tn_expr *keep, const tn_expr **lo, 
         return;
     tn_solve_bounds(p, &w->facts, keep, s->u.loop.var, lo, hi, rest);
     bool one = !*lo && *hi && tn_is_value(tn_simplify(p, &w->facts, *hi), 1);
-    if (lanes_share(s, *lo) && lanes_share(s, *hi) && (one || !vector)) {
+    if (lanes_share(s, *lo) && lanes_share(s, *hi) && ((one && stores_in_one_place(s)) || !vector)) {
         if (vector)
             s->u.loop.kind = TN_LOOP_SERIAL;
         return;
