@@ -28,6 +28,21 @@ def tensor(dtype, shape, values):
     return tenon.Tensor.over(array.array(letter, values), dtype, shape)
 
 
+class Carrier:
+    """An array of another library: DLPack alone, of version 1 or before."""
+
+    def __init__(self, tensor, versions=True):
+        self.tensor, self.versions = tensor, versions
+
+    def __dlpack_device__(self):
+        return self.tensor.__dlpack_device__()
+
+    def __dlpack__(self, **asked):
+        if asked and not self.versions:
+            raise TypeError("max_version")
+        return self.tensor.__dlpack__(**asked)
+
+
 def values(x):
     return memoryview(x).tolist()
 
@@ -244,22 +259,10 @@ class Tensors(unittest.TestCase):
         self.assertRaises(ValueError, tenon.Tensor.over, bytes(3), "float32", (1,))
 
     def test_dlpack(self):
-        """Through another object, as a library of arrays would: both versions, and a capsule that nobody takes."""
+        """Both versions, and a capsule that nobody takes."""
         t = tensor("float32", (2, 3), range(6))
-
-        class Array:
-            def __init__(self, versions):
-                self.versions = versions
-
-            def __dlpack_device__(self):
-                return t.__dlpack_device__()
-
-            def __dlpack__(self, **asked):
-                if asked and not self.versions:
-                    raise TypeError("max_version")
-                return t.__dlpack__(**asked)
         for versions in (False, True):
-            other = tenon.Tensor.of(Array(versions))
+            other = tenon.Tensor.of(Carrier(t, versions))
             self.assertEqual((other.address, values(other)), (t.address, values(t)))
         t.__dlpack__()
         t.__dlpack__(max_version=(1, 0))
@@ -308,6 +311,8 @@ class WithNumPy(unittest.TestCase):
             x = numpy.array(numbers, getattr(ml_dtypes, name))
             t = tenon.Tensor.of(x)
             self.assertEqual((t.dtype, t.nbytes, t.address), (name, 5, x.ctypes.data))
+            self.assertEqual(tenon.Tensor.of(Carrier(t)).numpy().astype(int).tolist(), numbers)
+            self.assertRaises(BufferError, t.__dlpack__)
             self.assertEqual(t.numpy().astype(int).tolist(), numbers)
 
 

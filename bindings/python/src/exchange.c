@@ -106,9 +106,12 @@ typedef struct {
     int readonly;
 } strided;
 
+/* An element of less than a byte has one of its own. */
+static int64_t element_bytes(DLDataType t) { return (t.bits + 7) / 8; }
+
 static int is_dense(const strided *s)
 {
-    int64_t bytes = s->dtype.bits / 8;
+    int64_t bytes = element_bytes(s->dtype);
     for (int32_t d = s->ndim; d-- > 0;) {
         if (s->shape[d] == 0)
             return 1;
@@ -116,13 +119,13 @@ static int is_dense(const strided *s)
             return 0;
         bytes *= s->shape[d];
     }
-    int64_t align = s->dtype.code == kDLComplex ? s->dtype.bits / 16 : s->dtype.bits / 8;
+    int64_t align = element_bytes(s->dtype) / (s->dtype.code == kDLComplex ? 2 : 1);
     return align < 2 || (uintptr_t)s->data % (uintptr_t)align == 0;
 }
 
 static char *copy_from(const strided *s, int32_t d, const char *from, char *to)
 {
-    size_t bytes = s->dtype.bits / 8;
+    size_t bytes = (size_t)element_bytes(s->dtype);
     if (d == s->ndim) {
         memcpy(to, from, bytes);
         return to + bytes;
@@ -254,20 +257,23 @@ static PyObject *capsule_of(void *managed, const char *name, core_tensor *t)
 
 PyObject *core_tensor_dlpack(core_tensor *t, int major)
 {
+    int small = t->dl.dtype.bits < 8;
+    if (major < 1 && (t->readonly || small)) {
+        PyErr_SetString(PyExc_BufferError,
+                        small ? "DLPack before version 1 packs elements of less than a byte"
+                              : "DLPack before version 1 cannot say that a tensor is read-only");
+        return NULL;
+    }
     if (major < 1) {
-        if (t->readonly) {
-            PyErr_SetString(PyExc_BufferError,
-                            "DLPack before version 1 cannot say that a tensor is read-only");
-            return NULL;
-        }
         DLManagedTensor *m = malloc(sizeof *m);
         if (m)
             *m = (DLManagedTensor){t->dl, t, delete_managed};
         return capsule_of(m, "dltensor", t);
     }
     versioned *v = malloc(sizeof *v);
+    uint64_t flags = (t->readonly ? READ_ONLY : 0) | (small ? PADDED : 0);
     if (v)
-        *v = (versioned){{1, 1}, t, delete_versioned, t->readonly ? READ_ONLY : 0, t->dl};
+        *v = (versioned){{1, 1}, t, delete_versioned, flags, t->dl};
     return capsule_of(v, "dltensor_versioned", t);
 }
 
@@ -287,13 +293,10 @@ static int describe_dlpack(const DLTensor *dl, strided *s)
     int64_t stride = 1;
     for (int32_t d = dl->ndim; d-- > 0;) {
         s->shape[d] = dl->shape[d];
-        s->strides[d] = (dl->strides ? dl->strides[d] : stride) * (dl->dtype.bits / 8);
+        s->strides[d] = (dl->strides ? dl->strides[d] : stride) * element_bytes(dl->dtype);
         stride *= dl->shape[d];
     }
-    if (dl->dtype.bits >= 8)
-        return 1;
-    PyErr_SetString(PyExc_ValueError, "DLPack tensors of elements below 8 bits are not supported");
-    return 0;
+    return 1;
 }
 
 /* The capsule as one that this extension owns: the producer's is marked as used. */
@@ -308,6 +311,10 @@ static PyObject *take(PyObject *capsule, const DLTensor **out, int *out_readonly
     *out_readonly = is_versioned && (((versioned *)managed)->flags & READ_ONLY);
     if (is_versioned && ((versioned *)managed)->version.major != 1) {
         PyErr_SetString(PyExc_BufferError, "DLPack of a newer major version");
+        return NULL;
+    }
+    if ((*out)->dtype.bits < 8 && !(is_versioned && (((versioned *)managed)->flags & PADDED))) {
+        PyErr_SetString(PyExc_BufferError, "elements of less than a byte must have a byte each");
         return NULL;
     }
     if (PyCapsule_SetName(capsule, is_versioned ? "used_dltensor_versioned" : "used_dltensor"))

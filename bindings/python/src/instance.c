@@ -1,20 +1,11 @@
 /* Instance: a tnr_instance *, one executor of a library with its arena. */
-#include "core.h"
+#include "instance.h"
 
 #include <string.h>
 
-typedef struct {
-    PyObject_HEAD core_library *library;
-    tnr_instance *x;
-    uint32_t n_in, n_out;
-    DLTensor *fixed;         /* n_out: outputs whose shape is fixed; others have ndim -1 */
-    core_tensor **in, **out; /* what is bound; NULL: nothing */
-    int busy;                /* only one thread at a time may use it */
-} instance;
-
 static PyTypeObject *instance_type;
 
-static int enter(instance *x)
+int core_instance_enter(core_instance *x)
 {
     if (x->busy) {
         PyErr_SetString(PyExc_RuntimeError, "the instance is at work in another thread");
@@ -24,10 +15,10 @@ static int enter(instance *x)
     return 0;
 }
 
-static void leave(instance *x) { x->busy = 0; }
+void core_instance_leave(core_instance *x) { x->busy = 0; }
 
 /* Outputs of fixed shapes get fresh memory in each run. */
-static int describe_outputs(instance *x)
+static int describe_outputs(core_instance *x)
 {
     for (uint32_t i = 0; i < x->n_out; i++) {
         tnr_tensor_info info;
@@ -46,7 +37,7 @@ static int describe_outputs(instance *x)
     return 0;
 }
 
-static int fill(instance *x, core_library *library, const tnr_instance_options *o)
+static int fill(core_instance *x, core_library *library, const tnr_instance_options *o)
 {
     tnr_error e;
     Py_INCREF(library);
@@ -76,7 +67,7 @@ static PyObject *instance_new(PyTypeObject *type, PyObject *args, PyObject *keyw
     if (!PyArg_ParseTupleAndKeywords(args, keywords, "O!|iiI:Instance", names, core_library_type, &library,
                                      &threads, &executor, &flags))
         return NULL;
-    instance *x = (instance *)PyType_GenericAlloc(type, 0);
+    core_instance *x = (core_instance *)PyType_GenericAlloc(type, 0);
     tnr_instance_options o = {.executor = executor, .threads = threads, .flags = flags};
     if (x && fill(x, (core_library *)library, &o))
         Py_CLEAR(x);
@@ -85,7 +76,7 @@ static PyObject *instance_new(PyTypeObject *type, PyObject *args, PyObject *keyw
 
 static void instance_dealloc(PyObject *self)
 {
-    instance *x = (instance *)self;
+    core_instance *x = (core_instance *)self;
     tnr_instance_free(x->x);
     for (uint32_t i = 0; x->in && i < x->n_in; i++)
         Py_CLEAR(x->in[i]);
@@ -100,7 +91,7 @@ static void instance_dealloc(PyObject *self)
 
 /* ---- inputs and outputs ---- */
 
-static int set_input(instance *x, uint32_t i, PyObject *array)
+static int set_input(core_instance *x, uint32_t i, PyObject *array)
 {
     tnr_tensor_info info;
     tnr_error e;
@@ -122,7 +113,7 @@ static int set_input(instance *x, uint32_t i, PyObject *array)
 }
 
 /* Takes the reference to `t`; NULL: the instance's own memory. */
-static int set_output(instance *x, uint32_t i, core_tensor *t)
+static int set_output(core_instance *x, uint32_t i, core_tensor *t)
 {
     tnr_error e;
     if (tnr_set_output_at(x->x, i, t ? &t->dl : NULL, &e)) {
@@ -135,7 +126,7 @@ static int set_output(instance *x, uint32_t i, core_tensor *t)
     return 0;
 }
 
-static int run(instance *x)
+int core_instance_run_bound(core_instance *x)
 {
     tnr_error e;
     tnr_status st;
@@ -153,7 +144,7 @@ static int run(instance *x)
 }
 
 /* An output as what it was bound to, or a copy of the instance's memory. */
-static PyObject *result(instance *x, uint32_t i)
+static PyObject *result(core_instance *x, uint32_t i)
 {
     DLTensor view;
     tnr_error e;
@@ -169,7 +160,7 @@ static PyObject *result(instance *x, uint32_t i)
     return (PyObject *)t;
 }
 
-static int set_all(instance *x, PyObject *arrays)
+static int set_all(core_instance *x, PyObject *arrays)
 {
     Py_ssize_t n = PySequence_Size(arrays);
     if (n != (Py_ssize_t)x->n_in) {
@@ -194,7 +185,7 @@ static int set_all(instance *x, PyObject *arrays)
 }
 
 /* Lets go of what a run was given. */
-static void drop(instance *x)
+static void drop(core_instance *x)
 {
     for (uint32_t i = 0; i < x->n_in; i++)
         Py_CLEAR(x->in[i]);
@@ -209,17 +200,17 @@ PyDoc_STRVAR(
 
 static PyObject *instance_run(PyObject *self, PyObject *arrays)
 {
-    instance *x = (instance *)self;
-    if (enter(x))
+    core_instance *x = (core_instance *)self;
+    if (core_instance_enter(x))
         return NULL;
-    PyObject *all = set_all(x, arrays) || run(x) ? NULL : PyList_New(x->n_out);
+    PyObject *all = set_all(x, arrays) || core_instance_run_bound(x) ? NULL : PyList_New(x->n_out);
     for (uint32_t i = 0; all && i < x->n_out; i++) {
         PyObject *one = result(x, i);
         if (!one || PyList_SetItem(all, i, one))
             Py_CLEAR(all);
     }
     drop(x);
-    leave(x);
+    core_instance_leave(x);
     return all;
 }
 
@@ -234,13 +225,14 @@ static int in_range(unsigned i, uint32_t n)
 
 static PyObject *bind_input(PyObject *self, PyObject *args)
 {
-    instance *x = (instance *)self;
+    core_instance *x = (core_instance *)self;
     unsigned i;
     PyObject *array;
-    if (!PyArg_ParseTuple(args, "IO:bind_input", &i, &array) || !in_range(i, x->n_in) || enter(x))
+    if (!PyArg_ParseTuple(args, "IO:bind_input", &i, &array) || !in_range(i, x->n_in) ||
+        core_instance_enter(x))
         return NULL;
     int failed = set_input(x, i, array);
-    leave(x);
+    core_instance_leave(x);
     if (failed)
         return NULL;
     Py_RETURN_NONE;
@@ -248,14 +240,15 @@ static PyObject *bind_input(PyObject *self, PyObject *args)
 
 static PyObject *bind_output(PyObject *self, PyObject *args)
 {
-    instance *x = (instance *)self;
+    core_instance *x = (core_instance *)self;
     unsigned i;
     PyObject *array;
-    if (!PyArg_ParseTuple(args, "IO:bind_output", &i, &array) || !in_range(i, x->n_out) || enter(x))
+    if (!PyArg_ParseTuple(args, "IO:bind_output", &i, &array) || !in_range(i, x->n_out) ||
+        core_instance_enter(x))
         return NULL;
     core_tensor *t = array == Py_None ? NULL : core_tensor_from(array, 1, NULL);
     int failed = (array != Py_None && !t) || set_output(x, i, t);
-    leave(x);
+    core_instance_leave(x);
     if (failed)
         return NULL;
     Py_RETURN_NONE;
@@ -263,12 +256,12 @@ static PyObject *bind_output(PyObject *self, PyObject *args)
 
 static PyObject *run_bound(PyObject *self, PyObject *none)
 {
-    instance *x = (instance *)self;
+    core_instance *x = (core_instance *)self;
     (void)none;
-    if (enter(x))
+    if (core_instance_enter(x))
         return NULL;
-    int failed = run(x);
-    leave(x);
+    int failed = core_instance_run_bound(x);
+    core_instance_leave(x);
     if (failed)
         return NULL;
     Py_RETURN_NONE;
@@ -276,18 +269,18 @@ static PyObject *run_bound(PyObject *self, PyObject *none)
 
 static PyObject *output(PyObject *self, PyObject *args)
 {
-    instance *x = (instance *)self;
+    core_instance *x = (core_instance *)self;
     unsigned i;
-    if (!PyArg_ParseTuple(args, "I:output", &i) || !in_range(i, x->n_out) || enter(x))
+    if (!PyArg_ParseTuple(args, "I:output", &i) || !in_range(i, x->n_out) || core_instance_enter(x))
         return NULL;
     PyObject *t = result(x, i);
-    leave(x);
+    core_instance_leave(x);
     return t;
 }
 
 static PyObject *memory(PyObject *self, PyObject *none)
 {
-    instance *x = (instance *)self;
+    core_instance *x = (core_instance *)self;
     tnr_memory m;
     tnr_error e;
     (void)none;
@@ -308,6 +301,8 @@ static PyMethodDef methods[] = {
     {"run_bound", run_bound, METH_NOARGS, "Run over what is bound."},
     {"output", output, METH_VARARGS,
      "output(i) -> Tensor: what the last run_bound made; a copy if nothing is bound."},
+    {"profile", core_instance_profile, METH_NOARGS,
+     "Run over what is bound: a list of (node, kernel, index, function, nanoseconds, operations)."},
     {"memory", memory, METH_NOARGS, "The bytes of a run with what is bound, by kind."},
     {NULL, NULL, 0, NULL}};
 
@@ -316,6 +311,6 @@ static PyType_Slot slots[] = {{Py_tp_new, CORE_SLOT(instance_new)},
                               {Py_tp_methods, methods},
                               {Py_tp_doc, "One executor of a library. One thread at a time may use it."},
                               {0, NULL}};
-static PyType_Spec spec = {"tenon._core.Instance", sizeof(instance), 0, Py_TPFLAGS_DEFAULT, slots};
+static PyType_Spec spec = {"tenon._core.Instance", sizeof(core_instance), 0, Py_TPFLAGS_DEFAULT, slots};
 
 int core_instance_init(PyObject *module) { return (instance_type = core_type_add(module, &spec)) ? 0 : -1; }

@@ -17,7 +17,7 @@ PyObject *core_dtype_name(DLDataType dtype)
 /* The inverse of tnr_dtype_print over all types that it has a name for. */
 int core_dtype_parse(PyObject *name, DLDataType *out)
 {
-    static const uint8_t bits[] = {8, 16, 32, 64, 128, 1, 2, 4};
+    static const uint8_t bits[] = {8, 16, 32, 64, 128, 1, 2, 4, 6};
     char printed[64];
     if (!PyUnicode_Check(name)) {
         PyErr_Format(PyExc_TypeError, "a dtype is a str such as 'float32', not %R", name);

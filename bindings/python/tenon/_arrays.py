@@ -1,6 +1,6 @@
 """Arrays that neither the buffer protocol nor DLPack carries: NumPy arrays of ml_dtypes, numbers, lists.
 
-Elements of less than a byte lie one to a byte, in Tenon's memory as in that of ml_dtypes.
+Elements of less than a byte have one each, in Tenon's memory and in ml_dtypes.
 """
 from __future__ import annotations
 
@@ -36,9 +36,7 @@ def to_numpy(tensor: _core.Tensor) -> Any:
     name, shape = tensor.dtype, tensor.shape
     if name not in ML_DTYPES:
         return numpy.asarray(memoryview(tensor))
-    dtype = numpy_dtype(name)
-    raw = numpy.asarray(memoryview(tensor.bytes()))
-    return raw.view(dtype).reshape(shape)
+    return numpy.asarray(memoryview(tensor.bytes())).view(numpy_dtype(name)).reshape(shape)
 
 
 def array_protocol(tensor: _core.Tensor, dtype: Any, copy: Optional[bool]) -> Any:
@@ -73,7 +71,7 @@ def to_tensor(array: Any, wanted: Optional[str], writable: bool) -> _core.Tensor
         if name not in NUMPY_DTYPES:
             raise UnsupportedError(f"arrays of {array.dtype} are not supported yet")
         return _core.Tensor.of(array)
-    if writable and not array.flags.c_contiguous:
-        raise TypeError(f"results cannot be written to this array of {name}")
+    if writable and not (array.flags.c_contiguous and array.flags.writeable):
+        raise TypeError("results cannot be written to an array that is read-only or strided")
     dense = numpy.ascontiguousarray(array)
     return _core.Tensor.over(dense.reshape(-1).view(numpy.uint8), name, array.shape)

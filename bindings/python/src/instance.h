@@ -1,0 +1,21 @@
+#ifndef TENON_PY_INSTANCE_H
+#define TENON_PY_INSTANCE_H
+#include "core.h"
+
+typedef struct core_instance {
+    PyObject_HEAD core_library *library;
+    tnr_instance *x;
+    uint32_t n_in, n_out;
+    DLTensor *fixed;         /* n_out: outputs whose shape is fixed; others have ndim -1 */
+    core_tensor **in, **out; /* what is bound; NULL: nothing */
+    int busy;                /* only one thread at a time may use it */
+} core_instance;
+
+int core_instance_enter(core_instance *x); /* -1 where another thread uses it */
+void core_instance_leave(core_instance *x);
+int core_instance_run_bound(core_instance *x); /* 0 or -1; between enter and leave */
+
+/* Methods: profile.c */
+PyObject *core_instance_profile(PyObject *self, PyObject *none);
+
+#endif

@@ -1,0 +1,102 @@
+"""tenon.InferenceSession: a script of ONNX Runtime with one import changed; and Module.profile."""
+import array
+import unittest
+import warnings
+
+import models
+import tenon as ort
+
+try:
+    import numpy
+except ImportError:
+    numpy = None
+
+
+class Profiling(unittest.TestCase):
+    def test_profile(self):
+        module = ort.compile(models.chain(3))
+        profile = module.profile(repeat=3)
+        self.assertEqual((len(profile), profile.runs), (3, 3))
+        self.assertTrue(all(r.nanoseconds > 0 and r.operations > 0 and "conv" in r.kernel for r in profile))
+        lines = str(profile).splitlines()
+        self.assertEqual([lines[0].split()[0], lines[-1].split()[0], len(lines)], ["Kernel", "Sum", 6])
+        page = profile._repr_html_()
+        self.assertTrue("<table>" in page and "<svg" in page and "y2" in page)
+        symbolic = ort.compile(models.add(shape=("n", 3)))
+        x = ort.Tensor.over(array.array("f", range(6)), "float32", (2, 3))
+        self.assertEqual(len(symbolic.profile(x, b=x)), 1)
+        self.assertEqual(len(symbolic.profile()), 1)
+        self.assertRaises(TypeError, symbolic.profile, c=x)
+
+
+@unittest.skipUnless(numpy, "NumPy is not installed")
+class Session(unittest.TestCase):
+    def setUp(self):
+        self.x = numpy.arange(6, dtype="float32").reshape(2, 3)
+
+    def test_everyday(self):
+        options = ort.SessionOptions()
+        options.intra_op_num_threads = 1
+        options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
+        options.add_session_config_entry("session.any", "1")
+        session = ort.InferenceSession(models.add(shape=("n", 3)), options, providers=["CPUExecutionProvider"])
+        a, b = session.get_inputs()
+        self.assertEqual((a.name, a.shape, a.type), ("a", ["n", 3], "tensor(float)"))
+        self.assertEqual([o.name for o in session.get_outputs()], ["sum"])
+        for names in (None, [], ["sum"]):
+            result, = session.run(names, {"a": self.x, "b": self.x}, ort.RunOptions())
+            self.assertEqual(result.tolist(), (2 * self.x).tolist())
+        self.assertEqual((session.get_providers(), session.get_modelmeta().producer_name), (["CPUExecutionProvider"], "tests"))
+        for feed in ({"a": self.x}, {"a": self.x, "b": self.x, "c": self.x}):
+            self.assertRaises(ValueError, session.run, None, feed)
+        self.assertRaises(ValueError, session.run, ["no"], {"a": self.x, "b": self.x})
+        self.assertRaises(ort.RunError, session.run, None, {"a": self.x.astype("float64"), "b": self.x})
+
+    def test_free_dimensions_and_providers(self):
+        options = ort.SessionOptions()
+        options.add_free_dimension_override_by_name("n", 2)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            session = ort.InferenceSession(models.add(shape=("n", "m")), options,
+                                           providers=[("CUDAExecutionProvider", {"device_id": 0}), "CPUExecutionProvider"])
+        self.assertEqual([str(w.message) for w in caught], ["CUDAExecutionProvider left out: Tenon compiles for the CPU"])
+        self.assertEqual(session.get_inputs()[0].shape, [2, "m"])
+
+    def test_binding(self):
+        session = ort.InferenceSession(models.add())
+        binding = session.io_binding()
+        self.assertRaises(ValueError, session.run_with_iobinding, binding)
+        value = ort.OrtValue.ortvalue_from_numpy(self.x)
+        out = ort.OrtValue.ortvalue_from_shape_and_type([2, 3], numpy.float32)
+        binding.bind_cpu_input("a", self.x)
+        binding.bind_ortvalue_input("b", value)
+        binding.bind_ortvalue_output("sum", out)
+        session.run_with_iobinding(binding)
+        self.assertEqual(out.numpy().tolist(), (2 * self.x).tolist())
+        self.assertEqual((binding.get_outputs()[0].data_ptr(), value.data_ptr()), (out.data_ptr(), self.x.ctypes.data))
+        value.update_inplace(numpy.ones((2, 3), "float32"))  # self.x, whose memory it shares
+        session.run_with_iobinding(binding)
+        self.assertEqual(numpy.from_dlpack(out).tolist(), [[2] * 3] * 2)
+        there = numpy.zeros((2, 3), "float32")
+        binding.bind_input("a", "cpu", 0, numpy.float32, [2, 3], there.ctypes.data)
+        binding.clear_binding_outputs()
+        binding.bind_output("sum")
+        session.run_with_iobinding(binding)
+        self.assertEqual(binding.copy_outputs_to_cpu()[0].tolist(), [[1] * 3] * 2)
+        binding.bind_output("sum", "cpu", 0, numpy.float32, [2, 3], there.ctypes.data)
+        self.assertRaises(ort.RunError, session.run_with_iobinding, binding)  # an output over an input
+        self.assertRaises(ort.UnsupportedError, binding.bind_output, "sum", "cuda")
+        self.assertRaises(ValueError, binding.bind_cpu_input, "no", self.x)
+        self.assertRaises(ValueError, value.update_inplace, numpy.ones(3, "float32"))
+
+    def test_values(self):
+        value = ort.OrtValue.from_dlpack(self.x)
+        self.assertEqual((value.shape(), value.data_type(), value.device_name(), value.is_tensor()),
+                         ([2, 3], "tensor(float)", "cpu", True))
+        session = ort.InferenceSession(models.add())
+        result, = session.run_with_ort_values(["sum"], {"a": value, "b": value})
+        self.assertEqual(numpy.asarray(result).tolist(), (2 * self.x).tolist())
+
+
+if __name__ == "__main__":
+    unittest.main()
