@@ -353,7 +353,7 @@ static const refusal refusals[] = {
     {&tn_op_qnn_add, {"uint8 4", "int8 4", "float32", "int8", "float32", "int8", "float32", "int8"}, "", "op-E004",
         "lhs is uint8 but rhs is int8"},
     {&tn_op_qnn_dense, {"float32 4 8", "int8 5 8", "int8", "int8", "float32", "float32"}, "", "op-E011",
-        "data must be integers of 8 or 16 bits"},
+        "data must be integers of 16 bits or less"},
     {&tn_op_add, {"float32 4 3", "float32 2"}, "", "op-E005",
         "Tensor[(4, 3), float32] and Tensor[(2), float32] do not broadcast: dimension 3 against 2"},
     {&tn_op_add, {"float32 n+1", "float32 0"}, "", "op-E006", "dimension n + 1 against 0, which are never equal"},

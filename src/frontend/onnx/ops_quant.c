@@ -49,8 +49,9 @@ static tn_value times(imp_node *c, tn_value a, tn_value b)
 /* One scale for each block of `size` elements along axis: the blocks' entries repeated. */
 static tn_value repeat_blocks(imp_node *c, tn_value v, const tn_type *data, int axis, int64_t size)
 {
+    const tn_expr *dim[IMP_MAX_RANK + 1];
     int64_t extent, blocks;
-    tn_take_attr a = {axis, "clip"};
+    const tn_expand_dims_attr inside = {axis + 1, 1};
     if (c->bad)
         return v;
     if (imp_rank(v) != data->n || !tn_is_int(data->dim[axis], &extent) ||
@@ -59,10 +60,18 @@ static tn_value repeat_blocks(imp_node *c, tn_value v, const tn_type *data, int 
                  imp_type_text(c, imp_type(v)), imp_type_text(c, data));
         return v;
     }
-    int64_t *index = TN_NEW_N(c->arena, int64_t, (size_t)extent);
-    for (int64_t i = 0; i < extent; i++)
-        index[i] = i / size;
-    return imp_call2(c, &tn_op_take, &a, v, imp_const_ints(c, TN_I64, 1, (uint32_t)extent, index));
+    for (int i = 0, k = 0; i < data->n; i++) {
+        dim[k++] = imp_type(v)->dim[i];
+        if (i == axis)
+            dim[k++] = tn_idx(c->pool, size);
+    }
+    tn_broadcast_to_attr wide = {tn_dims_make(c->arena, (uint32_t)data->n + 1, dim)};
+    v = imp_call1(c, &tn_op_broadcast_to, &wide, imp_call1(c, &tn_op_expand_dims, &inside, v));
+    for (int i = axis + 1; i < data->n; i++)
+        dim[i] = dim[i + 1];
+    dim[axis] = tn_idx(c->pool, blocks * size);
+    v = imp_reshape(c, v, data->n, dim);
+    return blocks * size == extent ? v : imp_slice(c, v, axis, 0, extent);
 }
 
 typedef struct grid {
@@ -73,7 +82,9 @@ typedef struct grid {
 static grid read_grid(imp_node *c, tn_value x, tn_dtype zero_dtype)
 {
     int rank = imp_rank(x);
-    grid q = {imp_in(c, 1), zero_or(c, 2, zero_dtype), 0};
+    grid q = {imp_in(c, 1), {0}, 0};
+    if (imp_has(c, 2) || !tn_dtype_is_float(zero_dtype)) /* floats need none */
+        q.zero = zero_or(c, 2, zero_dtype);
     int64_t axis = imp_attr_int(c, "axis", 1), block = imp_attr_int(c, "block_size", 0);
     q.axis = scale_axis(c, q.scale, axis, rank);
     if (block == 0 || c->bad)
@@ -95,17 +106,47 @@ static tn_dtype attr_dtype(imp_node *c, const char *name, tn_dtype def)
     return t;
 }
 
+/* v, along axis of data of `rank` dimensions where it is a vector, so that it broadcasts. */
+static tn_value spread(imp_node *c, tn_value v, int64_t axis, int rank)
+{
+    tn_expand_dims_attr after = {1, rank - 1 - (int)axis};
+    return axis >= 0 && imp_rank(v) == 1 && after.num_newaxis > 0
+               ? imp_call1(c, &tn_op_expand_dims, &after, v)
+               : v;
+}
+
+/* x / scale (+ zero point), divided in type `precision`: what an integer type still rounds and limits. */
+static tn_value divided(imp_node *c, tn_value x, const grid *q, tn_dtype precision)
+{
+    int rank = imp_rank(x);
+    tn_value scale = spread(c, imp_cast(c, q->scale, precision), q->axis, rank);
+    x = imp_call2(c, &tn_op_divide, NULL, imp_cast(c, x, precision), scale);
+    if (!q->zero.def)
+        return x;
+    tn_dtype wide = precision.bits > 32 ? precision : TN_F32;
+    x = imp_cast(c, x, wide);
+    if (tn_dtype_is_int(dtype_of(q->zero)))
+        x = imp_call1(c, &tn_op_round, NULL, x);
+    return imp_call2(c, &tn_op_add, NULL, x, spread(c, imp_cast(c, q->zero, wide), q->axis, rank));
+}
+
 static void quantize_linear(imp_node *c)
 {
     tn_value x = imp_in(c, 0);
-    tn_dtype t = attr_dtype(c, "output_dtype", TN_U8);
-    imp_attr_ignore(c, "saturate"); /* of float8, which is refused */
-    tn_dtype precision = attr_dtype(c, "precision", TN_F32);
-    if (!tn_dtype_eq(precision, TN_F32))
-        imp_fail(c, "onnx-E009", "precision must be FLOAT or absent; divisions are done in float32");
+    bool saturate = imp_attr_int(c, "saturate", 1) != 0;
+    tn_dtype t = attr_dtype(c, "output_dtype", TN_U8), precision = attr_dtype(c, "precision", TN_F32);
     t = imp_has(c, 2) ? dtype_of(imp_in(c, 2)) : t;
+    if (!tn_dtype_is_float(precision) || tn_dtype_is_minifloat(precision))
+        imp_fail(c, "onnx-E009", "precision must be FLOAT, FLOAT16, BFLOAT16 or DOUBLE");
     grid q = read_grid(c, x, t);
-    imp_out(c, 0, quantize(c, x, q.scale, q.zero, q.axis, t));
+    if (c->bad)
+        return;
+    if (tn_dtype_is_float(t))
+        imp_out(c, 0, onnx_convert(c, divided(c, x, &q, precision), t, saturate));
+    else if (!tn_dtype_eq(precision, TN_F32))
+        imp_out(c, 0, imp_cast(c, divided(c, x, &q, precision), t));
+    else
+        imp_out(c, 0, quantize(c, x, q.scale, q.zero, q.axis, t));
 }
 
 static void dequantize_linear(imp_node *c)
@@ -113,7 +154,15 @@ static void dequantize_linear(imp_node *c)
     tn_value x = imp_in(c, 0);
     grid q = read_grid(c, x, dtype_of(x));
     tn_dtype t = attr_dtype(c, "output_dtype", dtype_of(q.scale));
-    imp_out(c, 0, dequantize(c, x, q.scale, q.zero, q.axis, t));
+    if (c->bad || !tn_dtype_is_float(dtype_of(x))) {
+        imp_out(c, 0, dequantize(c, x, q.scale, q.zero, q.axis, t));
+        return;
+    }
+    int rank = imp_rank(x);
+    tn_value y = imp_cast(c, x, TN_F32), scale = spread(c, imp_cast(c, q.scale, TN_F32), q.axis, rank);
+    if (q.zero.def)
+        y = imp_call2(c, &tn_op_subtract, NULL, y, spread(c, imp_cast(c, q.zero, TN_F32), q.axis, rank));
+    imp_out(c, 0, imp_cast(c, imp_call2(c, &tn_op_multiply, NULL, y, scale), t));
 }
 
 /* ---- DynamicQuantizeLinear ---- */

@@ -36,7 +36,7 @@ TN_WARN_UNUSED tn_status qnn_check_pair(tn_graph *g, const tn_node *n, int i, co
 TN_WARN_UNUSED tn_status qnn_check_scale(tn_graph *g, const tn_node *n, int i, const tn_type *t,
                                          int64_t axis);
 TN_WARN_UNUSED tn_status qnn_check_zero(tn_graph *g, const tn_node *n, int i, const tn_type *t, int64_t axis);
-/* Operand i holds quantised numbers: integers of 8 or 16 bits (`wide`: or int32). */
+/* Operand i holds quantised numbers: integers of 16 bits or less (`wide`: or int32). */
 TN_WARN_UNUSED tn_status qnn_check_data(tn_graph *g, const tn_node *n, int i, bool wide);
 /* out_dtype: an integer dtype of quantised numbers. */
 TN_WARN_UNUSED tn_status qnn_check_out(tn_graph *g, const tn_node *n, tn_dtype t);

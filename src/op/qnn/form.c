@@ -41,7 +41,14 @@ static bool one_scale(affine a) { return a.q.def && is_scalar(a.scale) && is_sca
 static bool is_byte(tn_value q)
 {
     tn_dtype t = tn_value_type(q)->dtype;
-    return tn_dtype_is_int(t) && t.bits == 8;
+    return tn_dtype_is_int(t) && t.bits <= 8;
+}
+
+/* A byte, as kernels multiply them; fewer bits become one. */
+static tn_value as_byte(tn_graph *g, tn_node *n, tn_value q)
+{
+    tn_dtype t = tn_value_type(q)->dtype;
+    return t.bits >= 8 ? q : qnn_cast(g, n, q, t.code == TN_UINT ? TN_U8 : TN_I8);
 }
 
 /* The same constant, or constants of the same bits; `near`: floats may differ in the last place or two. */
@@ -186,7 +193,12 @@ static tn_value product_form(tn_graph *g, tn_node *n, const tn_op *op, const voi
         w.axis += tn_value_type(w.q)->n;
     if (!is_scalar(w.scale) && w.axis != 0)
         return (tn_value){0};
-    tn_value in[] = {x.q, w.q, x.zero, w.zero, x.scale, w.scale};
+    tn_value in[] = {as_byte(g, n, x.q),
+                     as_byte(g, n, w.q),
+                     as_byte(g, n, x.zero),
+                     as_byte(g, n, w.zero),
+                     x.scale,
+                     w.scale};
     affine y = product_grid(g, n, x, w, axis);
     return real(g, n, qnn_call(g, n, op, attr, 6, in), y);
 }

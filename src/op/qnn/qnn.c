@@ -118,7 +118,7 @@ tn_status qnn_check_pair(tn_graph *g, const tn_node *n, int i, const tn_type *t,
 
 static bool is_quantised(tn_dtype t, bool wide)
 {
-    return tn_dtype_is_int(t) && (t.bits == 8 || t.bits == 16 || (wide && tn_dtype_eq(t, TN_I32)));
+    return tn_dtype_is_int(t) && (t.bits <= 16 || (wide && tn_dtype_eq(t, TN_I32)));
 }
 
 tn_status qnn_check_data(tn_graph *g, const tn_node *n, int i, bool wide)
@@ -127,7 +127,7 @@ tn_status qnn_check_data(tn_graph *g, const tn_node *n, int i, bool wide)
     TN_TRY(tn_rule_tensor(g, n, i, -1, &t));
     if (is_quantised(t->dtype, wide))
         return TN_OK;
-    return tn_rule_fail(g, n, "op-E011", "%s must be integers of 8 or 16 bits%s, but is %s",
+    return tn_rule_fail(g, n, "op-E011", "%s must be integers of 16 bits or less%s, but is %s",
                         tn_rule_in_name(g, n, i), wide ? ", or int32" : "", tn_rule_type_text(g, t));
 }
 
@@ -135,7 +135,7 @@ tn_status qnn_check_out(tn_graph *g, const tn_node *n, tn_dtype t)
 {
     if (is_quantised(t, true))
         return TN_OK;
-    return tn_rule_fail(g, n, "op-E011", "out_dtype must be integers of 8 or 16 bits, or int32, but is %s",
+    return tn_rule_fail(g, n, "op-E011", "out_dtype must be integers of 16 bits or less, or int32, but is %s",
                         tn_rule_dtype_text(g, t));
 }
 
