@@ -149,9 +149,9 @@ if(PYTHON3 AND CMAKE_BUILD_TYPE STREQUAL Release AND NOT TENON_SANITIZE)
 endif()
 
 # The Python package, with NumPy and onnx where tools/setup has put them
+file(STRINGS ${CMAKE_SOURCE_DIR}/tests/conformance/requirements.txt onnx REGEX "^onnx==")
+string(REPLACE "==" "-" onnx ${onnx})
 if(TARGET tenon_python AND TARGET tn_codegen_llvm)
-    file(STRINGS ${CMAKE_SOURCE_DIR}/tests/conformance/requirements.txt onnx REGEX "^onnx==")
-    string(REPLACE "==" "-" onnx ${onnx})
     add_test(NAME python COMMAND ${Python3_EXECUTABLE} -m unittest discover -q -s ${CMAKE_SOURCE_DIR}/tests/python)
     set_tests_properties(python PROPERTIES TIMEOUT ${test_seconds}
         ENVIRONMENT "${test_env};PYTHONDONTWRITEBYTECODE=1;PYTHONPATH=${CMAKE_BINARY_DIR}/python:${CMAKE_SOURCE_DIR}/build/conformance/${onnx}")
@@ -189,7 +189,8 @@ endif()
 if(TARGET tenon AND TARGET tn_codegen_llvm AND PYTHON3 AND NOT TENON_SANITIZE)
     add_test(NAME fuzz.graphs COMMAND ${PYTHON3} ${CMAKE_SOURCE_DIR}/tests/fuzz/graphs/fuzz.py run
         --lib ${CMAKE_BINARY_DIR}/lib --judges jit,ort,relay --count 240 --seconds 40)
-    set_tests_properties(fuzz.graphs PROPERTIES TIMEOUT ${test_seconds} SKIP_RETURN_CODE 77 ENVIRONMENT "${test_env}")
+    set_tests_properties(fuzz.graphs PROPERTIES TIMEOUT ${test_seconds} SKIP_RETURN_CODE 77
+        ENVIRONMENT "${test_env};PYTHONPATH=${CMAKE_SOURCE_DIR}/build/conformance/${onnx}")
 endif()
 
 # The form of the tree: does not depend on the preset, so it runs where no sanitizer does.

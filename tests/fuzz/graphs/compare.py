@@ -7,7 +7,7 @@ Outputs are compared by kind (graph.py):
            of x, the result in float64, where s is how far x moves when every operand and result of operators that round
            gets noise of its type's rounding error (double.py; the largest of PHASES evaluations, and at least the root
            mean square over the output). The other system need only be near enough to show that x means the same: within
-           that, or within OTHER of the largest |x|.
+           that, or within OTHER of the largest |x| (of 1, at least).
   loose    not compared with other systems or other orders of evaluation: a comparison, a conversion to integers or another
            jump came after a rounding
 Judges that evaluate the same loops (the package, its C code, the interpreter of flat TIR) are equal in every bit, whatever the
@@ -19,7 +19,7 @@ from double import Doubles, unit
 from graph import DTYPES
 from judges import Refused
 
-NEAR, SPREAD, LAST, OTHER = 8, 16, 8, {24: 2.0 ** -12, 53: 2.0 ** -30, 11: 2.0 ** -5, 8: 2.0 ** -3}
+NEAR, SPREAD, LAST, OTHER = 8, 32, 8, {24: 2.0 ** -12, 53: 2.0 ** -30, 11: 2.0 ** -5, 8: 2.0 ** -3}
 PHASES = (0.3, 1.9, 4.0)
 
 
@@ -82,8 +82,10 @@ def spread(x, shaken):
     """How far the elements moved: each one's largest, and at least the root mean square of all."""
     if x.dtype.kind != "f" or not x.size:
         return np.zeros(x.shape)
-    moved = np.max([np.abs(s - x) for s in shaken], axis=0)
-    return np.maximum(moved, np.sqrt(np.mean(np.square(moved))))
+    with np.errstate(invalid="ignore", over="ignore"):
+        moved = np.max([np.abs(s - x) for s in shaken], axis=0)
+        finite = moved[np.isfinite(moved)]
+        return np.maximum(moved, np.sqrt(np.mean(np.square(finite))) if finite.size else 0)
 
 
 def near(want, got, dtype):
@@ -109,7 +111,7 @@ def rounded(want, got, dtype, reference, binding, i):
         return "reference", f"shape {list(x.shape)} in float64"
     with np.errstate(invalid="ignore", over="ignore"):
         limit = SPREAD * moved + 2 * LAST * unit(dtype) * np.abs(x) + 1e-37
-        other = np.maximum(limit, OTHER[DTYPES[dtype].digits] * np.max(np.abs(x), initial=0))
+        other = np.maximum(limit, OTHER[DTYPES[dtype].digits] * np.max(np.abs(x[np.isfinite(x)]), initial=1))
         for who, y, most in (("got", got, limit), ("want", want, other)):
             bad = ~(np.abs(y.astype("f8") - x) <= most) & near(want, got, dtype)
             if bad.any():

@@ -27,7 +27,7 @@ def condition(g):
 
 def convolved(g):
     """Often, the result of a convolution, which lies in memory in another way, goes into a branch or a loop."""
-    if g.r.chance(0.35):
+    if not g.special and g.r.chance(0.35):
         conv(g)
 
 
@@ -99,7 +99,7 @@ def next_values(g, params, n):
     res = []
     for p in params:
         found = [w for w in g.block.values if w.dtype == p.dtype and tuple(w.shape) == tuple(p.shape) and w is not p and
-                 w not in params]
+                 w not in params and not w.name.startswith("i")]  # README.md: the number of the iteration
         v = stable(g, p, found[-1]) if found else None
         if v is None:
             v = g.emit("Identity", [p], [(p.dtype, p.shape, p.lo, p.hi, p.grain)])[0]

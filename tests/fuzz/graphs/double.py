@@ -14,6 +14,7 @@ SINGLE = {"QuantizeLinear", "DequantizeLinear", "DynamicQuantizeLinear", "QLinea
 MOVES = {"Identity", "Reshape", "Transpose", "Concat", "Slice", "Gather", "Split", "Squeeze", "Unsqueeze", "Flatten",
          "Expand", "Tile", "Where", "Relu", "Neg", "Abs", "Clip", "Pad", "Max", "Min", "If", "Loop", "Scan", "ReduceMax",
          "ReduceMin", "MaxPool", "GatherElements", "GatherND", "DepthToSpace", "SpaceToDepth", "Constant", "Compress"}
+POSITIONS = {"DeformConv", "GridSample", "RoiAlign"}  # operands are rounded where they are added to positions in the image
 WAVE = 1e5
 
 
@@ -64,10 +65,11 @@ class Doubles:
         if n.op_type in SINGLE:
             before, after = self.single(n)
         if self.phase is not None and n.op_type not in MOVES and any(name in self.rounded for name in n.output):
+            scale = 32 if n.op_type in POSITIONS else 1
             dtype = next(self.rounded[name] for name in n.output if name in self.rounded)
             for i, name in enumerate(n.input):
                 if name in self.floats and name not in scales and (n.op_type, i) != ("Pow", 1):
-                    before += self.noise(n.input, i, dtype)
+                    before += self.noise(n.input, i, dtype, scale)
             for i, name in enumerate(n.output):
                 if name in self.rounded:
                     after += self.noise_after(n, i, name)
@@ -92,16 +94,16 @@ class Doubles:
             n.output[i] = name
         return before, after
 
-    def noise(self, operands, i, dtype):
+    def noise(self, operands, i, dtype, scale):
         """Nodes that give operand i with noise, which becomes the operand."""
         name, operands[i] = operands[i], self.name()
-        return self.shake(name, operands[i], dtype)
+        return self.shake(name, operands[i], dtype, scale)
 
     def noise_after(self, n, i, name):
         n.output[i] = self.name()
         return self.shake(n.output[i], name, self.rounded[name])
 
-    def shake(self, raw, result, dtype):
+    def shake(self, raw, result, dtype, scale=1):
         nodes = []
 
         def constant(x):
@@ -114,5 +116,5 @@ class Doubles:
             nodes.append(helper.make_node(op, operands, [at]))
             return at
         sine = make("Sin", make("Add", make("Mul", raw, constant(WAVE)), constant(self.phase)))
-        make("Mul", raw, make("Add", make("Mul", sine, constant(unit(dtype))), constant(1.0)), to=result)
+        make("Mul", raw, make("Add", make("Mul", sine, constant(scale * unit(dtype))), constant(1.0)), to=result)
         return nodes

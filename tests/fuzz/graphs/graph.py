@@ -39,6 +39,13 @@ INTS = ("i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8")
 NUMBERS, ALL = FLOATS + INTS, FLOATS + INTS + ("b",)
 ELEMENTS = 4000  # of one value, about
 
+# Operators of graphs whose inputs hold NaN, infinities, -0 and denormal numbers: those that treat them one element at a time.
+PLAIN = {"Identity", "Abs", "Neg", "Relu", "Floor", "Ceil", "Exp", "Sqrt", "Tanh", "Sigmoid", "Erf", "Atan", "Add", "Sub", "Mul",
+         "Div", "Min", "Where", "Clip", "IsNaN", "IsInf", "Concat", "Reshape", "Transpose", "Slice", "Gather", "Split",
+         "Squeeze", "Unsqueeze", "Expand", "Pad", "LeakyRelu", "If", "Softmax", "Cast",
+         "ScatterND", "Tile", "Flatten", "Trilu", "Sum", "GatherElements", "Compress"}
+SPECIAL = [np.nan, np.inf, -np.inf, -0.0, 1e-40, -3e-42]
+
 
 class Cannot(Exception):
     """The operator does not fit here; another one is tried."""
@@ -66,6 +73,11 @@ class Value:
         return int(np.prod(self.sizes(b), dtype=np.int64))
 
 
+def top(d):
+    """The largest size that it may have."""
+    return ELEMENTS if d is None else max(d)
+
+
 def fixed(d):
     """The size, if it is the same in every binding; else None."""
     return d[0] if d is not None and all(x == d[0] for x in d) else None
@@ -90,6 +102,8 @@ class Graph:
         self.late = r.pick([0, 0, 0, 0.2, 0.7])  # how often a parameter is known only in the run
         self.exact = r.chance(0.45)              # most floats are small multiples of powers of two
         self.other_dtypes = r.pick([0, 0, 0.05, 0.4])
+        self.special = r.chance(0.05)            # some inputs are not numbers, infinite, or denormal
+        self.exact = self.exact and not self.special
         self.block = self.main = Block()
         self.inputs, self.initialisers, self.count = [], [], 0
         self.values = {}                       # {name: Value}
@@ -143,11 +157,14 @@ class Graph:
         common = [d for d in ("f4",) if d in among] or [d for d in ("i8", "i4") if d in among] or list(among)
         return r.pick(list(among)) if r.chance(self.other_dtypes) else r.pick(common)
 
-    def data(self, dtype, sizes, lo, hi, grain, special=0.0):
+    def data(self, dtype, sizes, lo, hi, grain):
         n = int(np.prod(sizes, dtype=np.int64))
         kind = DTYPES[dtype]
         if dtype in FLOATS and grain is None:
             a = self.r.uniform(n, lo, hi)
+            if self.special and dtype in ("f4", "f8"):
+                which = self.r.integers(n, 0, 8 * len(SPECIAL))
+                a = np.where(which < len(SPECIAL), np.asarray(SPECIAL)[which % len(SPECIAL)], a)
         else:
             g = grain or 1.0
             a = self.r.integers(n, int(np.ceil(lo / g)), int(np.floor(hi / g)))
@@ -172,7 +189,7 @@ class Graph:
         a = array.astype(np.float64)
         lo, hi = bounds or ((float(a.min()), float(a.max())) if a.size else (0, 0))
         v = Value(name, dtype, [self.dim(n) for n in array.shape], lo, hi, constant=array,
-                  grain=grain_of(a) if dtype in FLOATS else None)
+                  grain=grain_of(a) if dtype in FLOATS and np.isfinite(a).all() else None)
         self.note(v)
         tensor = numpy_helper.from_array(array, name)
         if how == "node" or (how is None and self.r.chance(0.2)):
@@ -200,6 +217,7 @@ class Graph:
         r = self.r
         kind = DTYPES[dtype]
         exact = (self.exact or r.chance(0.1)) if exact is None else exact
+        exact = exact and not self.special
         if lo is None:
             lo, hi = {"f": (-4, 4), "i": (-9, 9), "u": (0, 9), "b": (0, 1)}[kind.kind]
         grain = None
@@ -389,7 +407,7 @@ class Graph:
 
     def step(self):
         """Adds one operator of the table, most likely one that reads what is there."""
-        rows = [row for row in ROWS if row.since <= self.opset <= row.until]
+        rows = [row for row in ROWS if row.since <= self.opset <= row.until and (not self.special or row.name in PLAIN)]
         for _ in range(30):
             row = self.r.weighted(rows, [row.weight for row in rows])
             try:

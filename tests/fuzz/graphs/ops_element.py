@@ -59,7 +59,7 @@ UNARY = {
     "LeakyRelu": (F, None, lambda lo, hi: (lo, max(hi, 0)), None, 1, lambda r: {"alpha": r.pick([0.01, 0.25])}),
     "ThresholdedRelu": (F, None, lambda lo, hi: (0, max(hi, 0)), True, 1, lambda r: {"alpha": 1.0}),
     "HardSigmoid": (F, None, const(0, 1), None, 1, lambda r: {"alpha": r.pick([0.25, 0.2]), "beta": 0.5}),
-    "HardSwish": (F, None, lambda lo, hi: (-1, max(hi, 0)), None, 14),
+    "HardSwish": (("f4", "f2"), None, lambda lo, hi: (-1, max(hi, 0)), None, 14),
     "Mish": (F, (-BIG, BIG), lambda lo, hi: (-1, max(hi, 0) + 1), None, 18),
     "Gelu": (F, (-BIG, BIG), lambda lo, hi: (-1, max(hi, 0)), None, 20,
              lambda r: {"approximate": r.pick(["none", "tanh"])}),

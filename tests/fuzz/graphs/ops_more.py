@@ -52,8 +52,9 @@ def tensor_scatter(g):
 # ---- signals ----
 
 def window(g, name):
-    n = g.r.between(1, 12)
-    g.emit(name, [g.param([n], scalar=True)], [("f4", [g.dim(n)], -1, 1, None)], periodic=g.r.below(2))
+    n = g.r.between(2, 12)
+    v = g.emit(name, [g.param([n], scalar=True)], [("f4", [g.dim(n)], -1, 1, None)], periodic=g.r.below(2))[0]
+    g.emit("Add", [v, number(g, 2.0)], [("f4", v.shape, 1, 3, None)])  # its ends are 0 but for rounding
 
 
 for name_ in ("HannWindow", "HammingWindow", "BlackmanWindow"):
@@ -298,7 +299,8 @@ def qout(g, dtype, shape):
 def qbinary(g, name):
     a = g.operand(Q, min_rank=1, low=1)
     b = g.find(lambda w: w.dtype == a.dtype and tuple(w.shape) == tuple(a.shape), 0.5) or g.fresh(a.dtype, a.shape, constant=False)
-    inputs = [a, *qparams(g, a.dtype, -2)[1], b, *qparams(g, a.dtype, -2)[1], *qparams(g, a.dtype, -1)[1]]
+    inputs = [a, *qparams(g, a.dtype, -2)[1], b, *qparams(g, a.dtype, -2)[1],
+              number(g, 0.5), number(g, g.r.pick([0, 2, 100]), a.dtype)]  # README.md: ties
     g.emit(name, inputs, [qout(g, a.dtype, a.shape)], domain=MS)
 
 

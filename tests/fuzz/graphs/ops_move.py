@@ -1,9 +1,9 @@
 """Operators that move elements: shapes, slices, gathers, scatters, padding."""
 import numpy as np
+from onnx import helper
 
 from graph import ALL, DTYPES, FLOATS, NUMBERS, Cannot, fixed
-from ops_element import goes_with
-from rows import ROWS, Row, row
+from rows import row
 
 
 def same(v, shape, **other):
@@ -176,9 +176,13 @@ def split(g):
 
 @row("Slice", weight=2.5)
 def slice_(g):
-    v = g.operand(ALL, min_rank=1)
+    v = g.operand(ALL, min_rank=1, known=False)
     r = g.r
     axes = r.sample(range(v.rank), r.between(1, v.rank))
+    if not v.known:
+        at = [g.param([x]) for x in (r.pick([0, 0, 1]), r.pick([10**6, 4]), axes[0])]
+        g.emit("Slice", [v] + at, [same(v, [None if i == axes[0] else d for i, d in enumerate(v.shape)])])
+        return
     starts, ends, steps, shape = [], [], [], list(v.shape)
     for a in axes:
         step = r.pick([1, 1, 1, 2, 3, -1, -1, -2])
@@ -215,8 +219,8 @@ def indices(g, shape, n, dtype=None, negative=True):
 
 @row("Gather", weight=2)
 def gather(g):
-    v = g.operand(ALL, min_rank=1, low=1)
-    axis = g.r.below(v.rank)
+    v = g.operand(ALL, min_rank=1, low=1, known=False, want=lambda v: any(v.shape))
+    axis = g.r.pick([i for i, d in enumerate(v.shape) if d])
     shape = g.shape(g.r.pick([0, 1, 1, 2]))
     at = indices(g, shape, v.shape[axis])
     g.emit("Gather", [v, at], [same(v, list(v.shape[:axis]) + list(at.shape) + list(v.shape[axis + 1:]))],
@@ -383,7 +387,6 @@ def size(g):
 
 @row("ConstantOfShape", weight=0.8)
 def constant_of_shape(g):
-    from onnx import helper
     shape = g.shape(g.r.between(1, 3))
     to = shape_of(g, shape)
     dtype = g.r.pick(["f4", "f4", "i8", "i4", "b", "f8"])

@@ -18,12 +18,12 @@ def mac(g, a, b, n, bias=None, dtype=None):
     return -m, m, grain
 
 
-def image(g, dtypes=("f4",), spatial=None, channels=None, **other):
+def image(g, dtypes=("f4",), spatial=None, channels=None, known=True, **other):
     """[n, c, ...]: a value that is there or a new one, with channel counts that are laid out in blocks too"""
     r = g.r
     k = spatial or r.weighted([1, 2, 3], [2, 6, 1])
-    v = g.find(lambda v: v.dtype in dtypes and v.rank == k + 2 and v.known and fixed(v.shape[1]) is not None and
-               all(min(d) >= 1 for d in v.shape) and (channels is None or channels(fixed(v.shape[1]))), 0.85)
+    v = g.find(lambda v: v.dtype in dtypes and v.rank == k + 2 and None not in v.shape[0 if known else 1:] and fixed(v.shape[1]) is not None and
+               all(d is None or min(d) >= 1 for d in v.shape) and (channels is None or channels(fixed(v.shape[1]))), 0.85)
     if v:
         return v, k
     for _ in range(9):
@@ -87,7 +87,8 @@ def weight(g, dtype, shape, lo=-2, hi=2, p=0.85):
 
 @row("Conv", weight=5)
 def conv(g):
-    v, k = image(g, ("f4", "f4", "f8", "f2") if g.r.chance(g.other_dtypes) else ("f4",))
+    v, k = image(g, ("f4", "f4", "f8", "f2") if g.r.chance(g.other_dtypes) else ("f4",),
+                 known=False)
     c = fixed(v.shape[1])
     r = g.r
     group = r.pick([1, 1, 1, c] + [x for x in (2, 4) if c % x == 0])
@@ -177,7 +178,8 @@ for name_ in ("GlobalMaxPool", "GlobalAveragePool", "GlobalLpPool"):
 @row("MatMul", weight=4)
 def mat_mul(g):
     r = g.r
-    a = g.operand(("f4", "f4", "f8", "i4", "f2") if r.chance(g.other_dtypes) else ("f4",), min_rank=1, max_rank=4, low=1)
+    a = g.operand(("f4", "f4", "f8", "i4", "f2") if r.chance(g.other_dtypes) else ("f4",), min_rank=1, max_rank=4, low=1,
+                  known=False, want=lambda v: v.known or (v.rank > 1 and v.shape[-1] is not None))
     k = a.shape[-1]
     n = g.dim(r.pick([1, 2, 3, 4, 7, 8, 16, 17, 33])) if r.chance(0.7) else g.extent()
 
@@ -187,7 +189,7 @@ def mat_mul(g):
     b = g.find(fits, 0.4)
     if not b:
         batch = []
-        if a.rank > 2 and r.chance(0.4):
+        if a.rank > 2 and a.known and r.chance(0.4):
             batch = [d if r.chance(0.7) else g.dim(1) for d in a.shape[:-2]][r.below(a.rank - 1):]
         shape = [k] if r.chance(0.08) and not batch else batch + [k, n]
         b = g.fresh(a.dtype, shape, constant=r.chance(0.6) or None)

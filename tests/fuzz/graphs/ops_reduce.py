@@ -3,7 +3,7 @@ import math
 
 import numpy as np
 
-from graph import DTYPES, FLOATS, Cannot, fixed
+from graph import FLOATS, Cannot, fixed, top
 from ops_move import same
 from rows import ROWS, Row, row
 
@@ -16,7 +16,7 @@ def axes_of(g, v):
     keep = g.r.below(2)
     gone = range(v.rank) if axes is None else axes
     shape = [g.dim(1) if i in gone else d for i, d in enumerate(v.shape) if keep or i not in gone]
-    n = max(int(np.prod([v.shape[i][b] for i in gone])) for b in range(g.n_bindings))
+    n = int(np.prod([top(v.shape[i]) for i in gone]))
     return axes, keep, shape, max(n, 1)
 
 
@@ -40,7 +40,7 @@ def reduce(g, name):
     dtypes = R if name not in ("ReduceMean", "ReduceL2", "ReduceLogSum", "ReduceLogSumExp") else ("f4", "f8")
     dtypes += ("f2",) if name in ("ReduceSum", "ReduceMean", "ReduceMax", "ReduceMin") else ()
     dtypes += ("u1", "i1") if name in ("ReduceMax", "ReduceMin") else ()
-    v = g.operand(dtypes, low=1, **(dict(lo=0.1, hi=1e4) if name == "ReduceLogSum" else {}))
+    v = g.operand(dtypes, low=1, known=name != "ReduceSum", **(dict(lo=0.1, hi=1e4) if name == "ReduceLogSum" else {}))
     if v.dtype in FLOATS and not v.exact and name in ("ReduceL2",):
         v = g.within(v, 0.05, 1e5)
     axes, keep, shape, n = axes_of(g, v)
@@ -79,7 +79,7 @@ for name_ in ("ArgMax", "ArgMin"):
 
 
 def softmax(g, name):
-    v = g.operand(("f4", "f8", "f2") if name != "Hardmax" else ("f4", "f8"), min_rank=1, low=1, lo=-30, hi=30,
+    v = g.operand(("f4", "f8", "f2") if name != "Hardmax" else ("f4", "f8"), min_rank=1, low=1, lo=-30, hi=30, known=name != "Softmax",
                   exact=name == "Hardmax" or None)
     axis = g.r.between(-v.rank, v.rank - 1)
     lo, hi = {"Softmax": (0, 1), "LogSoftmax": (-75, 0), "Hardmax": (0, 1)}[name]
