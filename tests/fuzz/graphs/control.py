@@ -1,8 +1,9 @@
 """If, Loop and Scan, whose bodies are random graphs too."""
 import numpy as np
-from onnx import TensorProto, helper
+from onnx import helper
 
-from graph import ALL, DTYPES, FLOATS, NUMBERS, Cannot, Value, fixed, info
+from graph import DTYPES, FLOATS, NUMBERS, Cannot, Value, fixed, info
+from ops_element import both
 from ops_nn import conv
 from rows import row
 
@@ -187,3 +188,63 @@ def scan(g):
                  scan_input_directions=[back] if r.chance(0.5) else None)
     for v in res:
         v.loose = v.loose or any(w.loose for w in nexts + extra + [x])
+
+
+@row("Loop.grow", weight=0.7)
+def growing_loop(g):
+    """A loop whose carried value gets longer with each iteration, as caches and decoders do."""
+    if g.depth > 0:
+        raise Cannot
+    r = g.r
+    trips = r.pick([1, 2, 3, 4])
+    first = g.operand(("f4", "i8"), min_rank=1, max_rank=3)
+    more = g.find(lambda w: w.dtype == first.dtype and w.rank == first.rank and w.known and w.shape[1:] == first.shape[1:], 0.5)
+    more = more or g.fresh(first.dtype, [g.dim(r.between(1, 3))] + list(first.shape[1:]))
+    late = [None] + list(first.shape[1:])
+    bounds = min(first.lo, more.lo), max(first.hi, more.hi), both(first, more, min)
+    loose = first.loose or more.loose
+
+    def body():
+        i, c = g.add(Value(g.name("i"), "i8", [], 0, 8)), g.add(Value(g.name("k"), "b", [], 0, 1))
+        p = Value(g.name(), first.dtype, late, *bounds, loose)
+        g.note(p)
+        g.add(p)
+        longer = g.emit("Concat", [p, more] if r.chance(0.7) else [more, p], [(first.dtype, late, *bounds)], axis=0)[0]
+        if r.chance(0.3):
+            longer = g.emit("Relu" if p.dtype in FLOATS else "Identity", [longer], [(first.dtype, late, *bounds)])[0]
+        return i, c, p, longer, g.emit("Identity", [c], [("b", [], 0, 1, None)])[0]
+    block, (i, c, p, longer, go) = g.inside(body)
+    shape = [helper.make_tensor_value_info(v.name, DTYPES[v.dtype].onnx, s) for v, s in
+             ((i, []), (c, []), (p, [None] * p.rank if r.chance(0.5) else None))]
+    graph = helper.make_graph(block.nodes, "loop", shape, [info(go), info(longer)])
+    known = r.chance(0.4)
+    m = g.constant(np.asarray(trips, "i8")) if known else g.computed_scalar("i8", trips)
+    sizes = tuple(n + trips * k for n, k in zip(first.shape[0], more.shape[0]))
+    g.emit("Loop", [m, None, first], [(first.dtype, [sizes] + late[1:], min(bounds[0], 0), max(bounds[1], 0), bounds[2])],
+           body=graph)[0].loose = loose
+
+
+@row("Loop.while", weight=0.5)
+def while_loop(g):
+    """A loop that ends when what it carries says so."""
+    if g.depth > 0:
+        raise Cannot
+    x = g.operand(("f4",), exact=True, lo=-8, hi=8, min_rank=1, low=1)
+    x = g.within(x, 0, 8)
+    limit = g.r.pick([4, 9, 20])
+
+    def body():
+        i, c = g.add(Value(g.name("i"), "i8", [], 0, 8)), g.add(Value(g.name("k"), "b", [], 0, 1))
+        p = Value(g.name(), "f4", x.shape, 0, 64, x.grain)
+        g.note(p)
+        g.add(p)
+        more = g.emit("Add", [p, x if g.r.chance(0.5) else p], [("f4", x.shape, 0, 128, x.grain)])[0]
+        more = g.emit("Clip", [more, g.constant(np.asarray(0, "f4")), g.constant(np.asarray(64, "f4"))],
+                      [("f4", x.shape, 0, 64, x.grain)])[0]
+        most = g.emit("ReduceMax", [more], [("f4", [], 0, 64, x.grain)], keepdims=0)[0]
+        go = g.emit("Less", [most, g.constant(np.asarray(limit, "f4"))], [("b", [], 0, 1, None)])[0]
+        return i, c, p, more, go
+    block, (i, c, p, more, go) = g.inside(body)
+    graph = helper.make_graph(block.nodes, "loop", [info(v, g.symbols) for v in (i, c, p)], [info(go), info(more)])
+    start = g.constant(np.asarray(True))
+    g.emit("Loop", [g.constant(np.asarray(8, "i8")), start, x], [("f4", x.shape, 0, 64, x.grain)], body=graph)
