@@ -220,6 +220,23 @@ int tenon_build_here(tenon_module *m, const tenon_options *o, tnr_module **out_m
 /* Find everything that prevents a build, without making code. */
 int tenon_check(tenon_module *m, const tenon_options *o);
 
+typedef struct tenon_kernel_report { /* fields may be added at the end */
+    const char *name;
+    const char *nodes, *operators; /* the model's nodes of all its calls; Relay's operators */
+    const char *schedule;          /* what its schedule says of itself: "rule gemm/vector: ..." */
+    uint32_t n_call;
+    double
+        seconds; /* of all its calls: an estimate that says what matters; symbols have their smallest value */
+    const char *problem, *advice; /* why it is slow, and what to do; NULL: nothing is wrong with it */
+} tenon_kernel_report;
+typedef struct tenon_check_report { /* fields may be added at the end */
+    uint32_t n_kernel;
+    const tenon_kernel_report *kernel;
+    double seconds; /* of all of them */
+} tenon_check_report;
+/* The same, and what is slow in a model that can be built. */
+int tenon_check_kernels(tenon_module *m, const tenon_options *o, tenon_check_report *out);
+
 /* Evaluate a module with an interpreter. Stage "relay" evaluates each operator unfused and unscheduled (large ones are
  * compiled in this process, from their unscheduled loops). Stages "tir", "tir-scheduled" and "flat" run the program's
  * kernels at that stage with the TIR interpreter. *out: n_out tensors. */

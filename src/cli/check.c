@@ -1,7 +1,15 @@
-/* tenon check: what in a model cannot be compiled, all at once. */
+/* tenon check: what in a model cannot be compiled, all at once; else what in it is slow. */
 #include "cli/cli.h"
+#include "cli/report.h"
 
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+const tn_flag tn_check_flags[] = {
+    TN_ROW_SWITCH("json", 0, "print everything as JSON"),
+    {0},
+};
 
 static size_t count_errors(const tenon *t)
 {
@@ -12,21 +20,124 @@ static size_t count_errors(const tenon *t)
     return n;
 }
 
+/* ---- JSON ---- */
+
+static void print_member(const char *before, const char *name, const char *text)
+{
+    printf("%s\"%s\": ", before, name);
+    if (text)
+        tn_print_json_text(stdout, text, strlen(text));
+    else
+        printf("null");
+}
+
+static void print_diagnostics(const tenon *t)
+{
+    static const char *const severity[] = {"note", "warning", "error"};
+    const tenon_diagnostic *d;
+    for (size_t i = 0; (d = tenon_diagnostic_get(t, i)); i++) {
+        print_member(i ? ",\n  {" : "\n  {", "id", d->id);
+        print_member(", ", "severity", severity[d->severity]);
+        print_member(", ", "node", d->node);
+        print_member(", ", "operator", d->op);
+        print_member(", ", "text", d->text);
+        print_member(", ", "hint", d->hint);
+        putchar('}');
+    }
+}
+
+static void print_json(const tenon *t, const char *model, bool compiles, const tenon_check_report *r)
+{
+    print_member("{", "model", model);
+    printf(", \"compiles\": %s, \"microseconds\": %.3f, \"kernels\": [", compiles ? "true" : "false",
+           r->seconds * 1e6);
+    for (uint32_t i = 0; i < r->n_kernel; i++) {
+        const tenon_kernel_report *k = &r->kernel[i];
+        print_member(i ? ",\n  {" : "\n  {", "kernel", k->name);
+        print_member(", ", "nodes", k->nodes);
+        print_member(", ", "operators", k->operators);
+        print_member(", ", "schedule", k->schedule);
+        printf(", \"calls\": %u, \"microseconds\": %.3f", (unsigned)k->n_call, k->seconds * 1e6);
+        print_member(", ", "problem", k->problem);
+        print_member(", ", "advice", k->advice);
+        putchar('}');
+    }
+    printf("],\n \"diagnostics\": [");
+    print_diagnostics(t);
+    printf("]}\n");
+}
+
+/* ---- text ---- */
+
+static int by_seconds(const void *a, const void *b)
+{
+    const tenon_kernel_report *x = *(const tenon_kernel_report *const *)a,
+                              *y = *(const tenon_kernel_report *const *)b;
+    return x->seconds != y->seconds ? (x->seconds < y->seconds ? 1 : -1) : strcmp(x->name, y->name);
+}
+
+static void print_kernel(const tenon_kernel_report *k, double all, bool verbose)
+{
+    printf("%6.1f %%  %s (%s)\n", all > 0 ? 100 * k->seconds / all : 0, *k->nodes ? k->nodes : k->name,
+           k->operators);
+    if (verbose)
+        printf("          %s, %s\n", k->name, k->schedule);
+    if (k->problem)
+        printf("          %s; %s\n", k->problem, k->advice);
+}
+
+/* The slow kernels, or all of them, the longest first. */
+static int print_text(const char *model, const tenon_check_report *r, bool verbose)
+{
+    const tenon_kernel_report **k = calloc(r->n_kernel + 1u, sizeof *k);
+    uint32_t n = 0, slow = 0;
+    if (!k)
+        return tn_error_print("out of memory");
+    for (uint32_t i = 0; i < r->n_kernel; i++) {
+        slow += r->kernel[i].problem != NULL;
+        if (verbose || r->kernel[i].problem)
+            k[n++] = &r->kernel[i];
+    }
+    qsort(k, n, sizeof *k, by_seconds);
+    printf("%s: can be compiled", model);
+    printf(slow ? "; %u of %u kernels %s slow (shares of the time are estimates):\n" : "\n", (unsigned)slow,
+           (unsigned)r->n_kernel, slow == 1 ? "is" : "are");
+    for (uint32_t i = 0; i < n; i++)
+        print_kernel(k[i], r->seconds, verbose);
+    free(k);
+    return TN_EXIT_OK;
+}
+
+/* ---- the command ---- */
+
+static int check(tn_model_options *m, const tn_args *args)
+{
+    bool json = tn_args_count(args, "json") > 0;
+    tenon_check_report r = {0};
+    int status = TN_EXIT_OK, failed = tenon_options_check(m->session, &m->options, NULL);
+    if (!failed) {
+        m->module = tenon_module_read(m->session, args->operand, &m->options);
+        failed = !m->module || tenon_check_kernels(m->module, &m->options, &r);
+    }
+    size_t n = count_errors(m->session);
+    if (!json)
+        status = tn_model_messages(m, failed);
+    if (json)
+        print_json(m->session, args->operand, !failed, &r);
+    else if (failed)
+        fprintf(stderr, "%s: %zu %s compilation\n", args->operand, n,
+                n == 1 ? "problem prevents" : "problems prevent");
+    else
+        status = print_text(args->operand, &r, args->verbose > 0);
+    return failed ? TN_EXIT_ERROR : status;
+}
+
 int tn_check_command(const tn_args *args)
 {
     tn_model_options m;
     int status = tn_model_options_init(&m, args);
-    if (status == TN_EXIT_OK) {
-        status = tn_model_read(&m, args->operand, NULL);
-        if (status == TN_EXIT_OK)
-            status = tn_model_messages(&m, tenon_check(m.module, &m.options));
-        size_t n = count_errors(m.session);
-        if (status != TN_EXIT_OK)
-            fprintf(stderr, "%s: %zu %s compilation\n", args->operand, n,
-                    n == 1 ? "problem prevents" : "problems prevent");
-        else
-            printf("%s: can be compiled\n", args->operand);
-    }
+    if (status == TN_EXIT_OK)
+        status = check(&m, args);
     tn_model_options_deinit(&m);
     return status;
 }

@@ -70,17 +70,6 @@ static int write_array(const char *path, const DLTensor *t)
 
 /* ---- index.json ---- */
 
-static void json_text(FILE *o, const char *s, size_t n)
-{
-    fputc('"', o);
-    for (size_t i = 0; i < n; i++)
-        if ((unsigned char)s[i] < 32)
-            fprintf(o, "\\u%04x", (unsigned char)s[i]);
-        else
-            fprintf(o, s[i] == '"' || s[i] == '\\' ? "\\%c" : "%c", s[i]);
-    fputc('"', o);
-}
-
 /* The model nodes, "a, b", as a list. */
 static void json_nodes(FILE *o, const char *nodes)
 {
@@ -89,7 +78,7 @@ static void json_nodes(FILE *o, const char *nodes)
         const char *end = strstr(p, ", ");
         size_t n = end ? (size_t)(end - p) : strlen(p);
         fputs(p == nodes ? "" : ", ", o);
-        json_text(o, p, n);
+        tn_print_json_text(o, p, n);
         p += end ? n + 2 : n;
     }
     fputc(']', o);
@@ -117,7 +106,7 @@ static void json_inputs(tn_dump *d, const tnr_profile_event *e)
     for (uint32_t i = 0; i < e->n_in; i++) {
         const char *file = file_of(d, e->slot[i]), *name = tnr_slot_name(d->of, e->slot[i]);
         fputs(i ? ", " : "", o);
-        json_text(o, file && *file ? file : name, strlen(file && *file ? file : name));
+        tn_print_json_text(o, file && *file ? file : name, strlen(file && *file ? file : name));
     }
 }
 
@@ -131,11 +120,11 @@ static void add_index(tn_dump *d, const tnr_profile_event *e, uint32_t k, const 
     (void)!tnr_tensor_bytes(t->dtype, t->ndim, t->shape, &bytes, NULL);
     fprintf(o, "%s  {\"file\": \"%s\", \"instruction\": %u, \"kernel\": ", d->n_file++ ? ",\n" : "", file,
             (unsigned)e->index);
-    json_text(o, e->kernel, strlen(e->kernel));
+    tn_print_json_text(o, e->kernel, strlen(e->kernel));
     fputs(", \"nodes\": ", o);
     json_nodes(o, e->node);
     fputs(", \"output\": ", o);
-    json_text(o, name, strlen(name));
+    tn_print_json_text(o, name, strlen(name));
     fprintf(o, ", \"dtype\": \"%s\", \"shape\": [", tnr_dtype_print(t->dtype, type, sizeof type));
     for (int i = 0; i < t->ndim; i++)
         fprintf(o, "%s%lld", i ? ", " : "", (long long)t->shape[i]);

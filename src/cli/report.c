@@ -136,3 +136,14 @@ int tn_print_top(const DLTensor *t, int n)
     return tn_error_print("--print-top: output_0 is %s, which cannot be ranked",
                           tn_tensor_text(t->dtype, t->ndim, t->shape, text));
 }
+
+void tn_print_json_text(FILE *o, const char *text, size_t n)
+{
+    fputc('"', o);
+    for (size_t i = 0; i < n; i++)
+        if ((unsigned char)text[i] < 32)
+            fprintf(o, "\\u%04x", (unsigned char)text[i]);
+        else
+            fprintf(o, text[i] == '"' || text[i] == '\\' ? "\\%c" : "%c", text[i]);
+    fputc('"', o);
+}

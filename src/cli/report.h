@@ -5,10 +5,13 @@
 #include "tenon/tenon.h"
 
 #include <stdbool.h>
+#include <stdio.h>
 
 /* The table of --print-time over n means, in nanoseconds each; sorts `ns`. */
 void tn_print_times(int n, double ns[]);
 
+/* A JSON string of n bytes. */
+void tn_print_json_text(FILE *to, const char *text, size_t n);
 /* Element i of a tensor as a number; false for a type that has none. */
 bool tn_value_at(const DLTensor *t, size_t i, double *out);
 /* The largest n values of the first row of output 0, with their places; or an error for a type that has no order. */

@@ -6,3 +6,22 @@ expect 4 "unknown operator frobnicate" check bad.relay
 expect 4 "nn.dense" check bad.relay
 printf "\377\376\377\376\377\376\377\376\377\376\377\376" >noise
 expect 4 "is not an ONNX model" check noise --model-format onnx
+
+# what is slow: a scheduled model, one that no schedule fits, one that could not be fused, one that failed to be scheduled
+digit=$here/../../examples/models/mnist_cntk.onnx
+expect 0 "mnist_cntk.onnx: can be compiled" check "$digit"
+must "nothing in it is slow" sh -c 'test "$(tenon check "$1" | wc -l)" = 1' - "$digit"
+expect 0 "Convolution110, Plus112, ReLU114 (nn.conv2d, add, nn.relu)" check -v "$digit"
+expect 0 "rule conv" check -v "$digit"
+printf 'def @main(%%x: Tensor[(4, 4000), float32]) {\n  %%0 = cumsum(%%x, axis=0);\n  %%1 = cumsum(%%x, axis=1);\n  add(%%0, %%1)\n}\n' >cum.relay
+expect 0 "no built-in schedule fits, so its loops run as they are, on one core" check cum.relay
+printf 'def @main(%%x: Tensor[(900, 4000), float32], %%y: Tensor[(4000, 900), float32]) {\n  %%0 = add(%%x, %%x);\n  %%1 = transpose(%%y, axes=[1, 0]);\n  (%%0, nn.relu(%%1))\n}\n' >light.relay
+expect 0 "2 of 2 kernels are slow" check light.relay
+expect 0 "it is not fused with an operator that computes more, so memory limits it" check light.relay
+expect 0 "Tenon failed to schedule it" check "$digit" --pass-config tenon.refuse_forms=1
+expect 4 '"compiles": false' check --json bad.relay
+expect 4 '"id": "relay-E043"' check --json bad.relay
+must "JSON can be read" sh -c 'tenon check --json "$1" | python3 -c "
+import json, sys
+x = json.load(sys.stdin)
+assert x[\"compiles\"] and len(x[\"kernels\"]) == 5 and not x[\"diagnostics\"], x"' - "$digit"
