@@ -11,42 +11,42 @@ const tn_flag tn_check_flags[] = {
     {0},
 };
 
-static size_t count_errors(const tenon *t)
-{
-    const tenon_diagnostic *d;
-    size_t n = 0;
-    for (size_t i = 0; (d = tenon_diagnostic_get(t, i)); i++)
-        n += d->severity == TENON_ERROR;
-    return n;
-}
+typedef struct told { /* what the calls on the session report, one after the other */
+    bool json;
+    FILE *to; /* json: `text`, the diagnostics as members of a list */
+    char *text;
+    size_t n_text, n, errors;
+} told;
 
 /* ---- JSON ---- */
 
+static void write_member(FILE *to, const char *before, const char *name, const char *text)
+{
+    fprintf(to, "%s\"%s\": ", before, name);
+    if (text)
+        tn_print_json_text(to, text, strlen(text));
+    else
+        fputs("null", to);
+}
+
 static void print_member(const char *before, const char *name, const char *text)
 {
-    printf("%s\"%s\": ", before, name);
-    if (text)
-        tn_print_json_text(stdout, text, strlen(text));
-    else
-        printf("null");
+    write_member(stdout, before, name, text);
 }
 
-static void print_diagnostics(const tenon *t)
+static void write_diagnostic(told *w, const tenon_diagnostic *d)
 {
     static const char *const severity[] = {"note", "warning", "error"};
-    const tenon_diagnostic *d;
-    for (size_t i = 0; (d = tenon_diagnostic_get(t, i)); i++) {
-        print_member(i ? ",\n  {" : "\n  {", "id", d->id);
-        print_member(", ", "severity", severity[d->severity]);
-        print_member(", ", "node", d->node);
-        print_member(", ", "operator", d->op);
-        print_member(", ", "text", d->text);
-        print_member(", ", "hint", d->hint);
-        putchar('}');
-    }
+    write_member(w->to, w->n++ ? ",\n  {" : "\n  {", "id", d->id);
+    write_member(w->to, ", ", "severity", severity[d->severity]);
+    write_member(w->to, ", ", "node", d->node);
+    write_member(w->to, ", ", "operator", d->op);
+    write_member(w->to, ", ", "text", d->text);
+    write_member(w->to, ", ", "hint", d->hint);
+    fputc('}', w->to);
 }
 
-static void print_json(const tenon *t, const char *model, bool compiles, const tenon_check_report *r)
+static void print_json(const told *w, const char *model, bool compiles, const tenon_check_report *r)
 {
     print_member("{", "model", model);
     printf(", \"compiles\": %s, \"microseconds\": %.3f, \"kernels\": [", compiles ? "true" : "false",
@@ -62,9 +62,7 @@ static void print_json(const tenon *t, const char *model, bool compiles, const t
         print_member(", ", "advice", k->advice);
         putchar('}');
     }
-    printf("],\n \"diagnostics\": [");
-    print_diagnostics(t);
-    printf("]}\n");
+    printf("],\n \"diagnostics\": [%s]}\n", w->text ? w->text : "");
 }
 
 /* ---- text ---- */
@@ -110,26 +108,47 @@ static int print_text(const char *model, const tenon_check_report *r, bool verbo
 
 /* ---- the command ---- */
 
+/* What the last call reported is printed, or kept for the JSON. Returns whether it failed. */
+static bool tell(told *w, const tn_model_options *m, bool failed)
+{
+    const tenon_diagnostic *d;
+    for (size_t i = 0; (d = tenon_diagnostic_get(m->session, i)); i++) {
+        w->errors += d->severity == TENON_ERROR;
+        if (w->json)
+            write_diagnostic(w, d);
+    }
+    if (!w->json)
+        (void)tn_model_messages(m, failed);
+    return failed;
+}
+
+static bool compiles(told *w, tn_model_options *m, const char *path, tenon_check_report *r)
+{
+    if (tell(w, m, tenon_options_check(m->session, &m->options, NULL)))
+        return false;
+    m->module = tenon_module_read(m->session, path, &m->options);
+    return !tell(w, m, !m->module) && !tell(w, m, tenon_check_kernels(m->module, &m->options, r));
+}
+
 static int check(tn_model_options *m, const tn_args *args)
 {
-    bool json = tn_args_count(args, "json") > 0;
+    told w = {.json = tn_args_count(args, "json") > 0};
     tenon_check_report r = {0};
-    int status = TN_EXIT_OK, failed = tenon_options_check(m->session, &m->options, NULL);
-    if (!failed) {
-        m->module = tenon_module_read(m->session, args->operand, &m->options);
-        failed = !m->module || tenon_check_kernels(m->module, &m->options, &r);
-    }
-    size_t n = count_errors(m->session);
-    if (!json)
-        status = tn_model_messages(m, failed);
-    if (json)
-        print_json(m->session, args->operand, !failed, &r);
-    else if (failed)
-        fprintf(stderr, "%s: %zu %s compilation\n", args->operand, n,
-                n == 1 ? "problem prevents" : "problems prevent");
-    else
+    if (w.json && !(w.to = open_memstream(&w.text, &w.n_text)))
+        return tn_error_print("out of memory");
+    bool ok = compiles(&w, m, args->operand, &r);
+    int status = TN_EXIT_OK;
+    if (w.json) {
+        fclose(w.to);
+        print_json(&w, args->operand, ok, &r);
+        free(w.text);
+    } else if (ok) {
         status = print_text(args->operand, &r, args->verbose > 0);
-    return failed ? TN_EXIT_ERROR : status;
+    } else {
+        fprintf(stderr, "%s: %zu %s compilation\n", args->operand, w.errors,
+                w.errors == 1 ? "problem prevents" : "problems prevent");
+    }
+    return ok ? status : TN_EXIT_ERROR;
 }
 
 int tn_check_command(const tn_args *args)
