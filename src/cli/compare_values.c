@@ -184,7 +184,7 @@ void tn_diff_make(const tn_array *a, const tn_array *b, const tn_tolerance *t, t
         return;
     }
     const precision *coarse = p && q->digits < p->digits ? q : p;
-    size_t bytes = a->type.bits / 8u;
+    size_t bytes = (a->type.bits + 7u) / 8u;
     out->rtol = t->rtol >= 0 ? t->rtol : coarse ? coarse->rtol : 0;
     out->atol = t->atol >= 0 ? t->atol : out->rtol * size_of(&x, &y, out->n);
     for (e.at = 0; e.at < out->n; e.at++) {

@@ -64,6 +64,8 @@ static bool same_type(DLDataType a, DLDataType b)
 {
     bool x = a.code == kDLBool || (a.code == kDLUInt && a.bits == 1);
     bool y = b.code == kDLBool || (b.code == kDLUInt && b.bits == 1);
+    if (a.code == kDLOpaqueHandle) /* a type that NumPy lacks: only its size is known */
+        return !y && (a.bits == 8 ? b.bits < 8 || tn_is_minifloat(b) : b.code == kDLBfloat && b.bits == 16);
     return x || y ? x && y : a.code == b.code && a.bits == b.bits && a.lanes == b.lanes;
 }
 
@@ -127,6 +129,9 @@ static int take_arrays(maker *m, tn_npz *z)
         if (status != TN_EXIT_OK)
             break;
         m->feed->array[i].type = tn_npz_at(z, k)->type;
+        if (m->feed->array[i].type.code == kDLOpaqueHandle)
+            m->feed->array[i].type.code = m->input[i].dtype.code,
+            m->feed->array[i].type.bits = m->input[i].dtype.bits;
         bind(m, &m->input[i], m->feed->array[i].type.shape);
         status = tn_npz_read(z, k, &m->feed->array[i].data);
     }

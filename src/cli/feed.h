@@ -4,6 +4,8 @@
 #include "cli/npz.h"
 #include "tenon/runtime.h"
 
+#include <stdbool.h>
+
 typedef struct tn_feed {
     uint32_t n;
     tn_array *array; /* one per input, in the model's order, names not owned */
@@ -13,9 +15,8 @@ typedef struct tn_feed {
  * nothing may be missing; without, "random".
  *
  *   input   what the model takes; symbolic extents (-1) are bound by the arrays given, else 1, which is said on stderr
- *   random  int8 and uint8: whole numbers in [0, 128); others: in (-1, 1), cast. SplitMix64 seeded with the
- *   input's index, so
- *           an input's values depend on its place, type and shape alone
+ *   random  integers of 8 bits or less: whole numbers, half of those from 0 on; others: in (-1, 1), cast. SplitMix64
+ *           seeded with the input's index, so an input's values depend on its place, type and shape alone
  *   fails   printed: an array that is no input, or has another type or shape; missing inputs (the inputs are listed) */
 int tn_feed_init(tn_feed *f, uint32_t n, const tnr_tensor_info input[], const char *npz, const char *mode);
 void tn_feed_deinit(tn_feed *f);
@@ -24,7 +25,13 @@ void tn_feed_deinit(tn_feed *f);
 const char *tn_info_text(const tnr_tensor_info *info, char text[512]);
 const char *tn_tensor_text(DLDataType type, int32_t ndim, const int64_t *shape, char text[512]);
 
-/* fill.c. Bytes of one element, 0 for types that are not whole bytes. bool in either spelling has one. */
+/* minifloat.c. Floats of 8 bits or less: the number that a byte encodes; an encoding of a magnitude up to 1, of which
+ * `part`, from 0 to 1, says how many lie below it. */
+bool tn_is_minifloat(DLDataType type);
+double tn_minifloat_value(DLDataType type, uint8_t byte);
+uint8_t tn_minifloat_make(DLDataType type, bool minus, double part);
+
+/* fill.c. Bytes of one element, 0 for types that are none of a tensor; less than 8 bits take one. */
 size_t tn_element_bytes(DLDataType type);
 /* Element i of out becomes v, rounded (whole numbers: cut) to type, which must have room for it. */
 void tn_element_put(void *out, size_t i, DLDataType type, double v);

@@ -24,7 +24,9 @@ size_t tn_element_bytes(DLDataType t)
 {
     if (t.lanes != 1)
         return 0;
-    return is_bool(t) ? 1 : t.bits % 8 ? 0 : t.bits / 8u;
+    bool tiny =
+        tn_is_minifloat(t) || ((t.code == kDLInt || t.code == kDLUInt) && (t.bits == 2 || t.bits == 4));
+    return is_bool(t) || tiny ? 1 : t.bits % 8 ? 0 : t.bits / 8u;
 }
 
 /* To nearest, ties to even; what is too large becomes infinite. */
@@ -59,7 +61,7 @@ void tn_element_put(void *out, size_t i, DLDataType t, double v)
         ((uint16_t *)out)[i] = to_half(v);
     else if (t.code == kDLBfloat)
         ((uint16_t *)out)[i] = (uint16_t)((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
-    else if (t.bits == 8)
+    else if (t.bits <= 8)
         ((int8_t *)out)[i] = (int8_t)v;
     else if (t.bits == 16)
         ((int16_t *)out)[i] = (int16_t)v;
@@ -77,20 +79,23 @@ static bool can_fill(DLDataType t)
     case kDLBfloat: return n == 2;
     case kDLInt:
     case kDLUInt: return n == 1 || n == 2 || n == 4 || n == 8;
-    default: return is_bool(t);
+    default: return is_bool(t) || tn_is_minifloat(t);
     }
 }
 
 int tn_fill(void *out, DLDataType type, size_t count, const char *mode, uint64_t seed)
 {
-    bool random = strcmp(mode, "random") == 0, byte = type.bits == 8 && !is_bool(type);
+    bool random = strcmp(mode, "random") == 0, byte = type.bits <= 8 && !is_bool(type);
     double same = strcmp(mode, "ones") == 0;
     if (!can_fill(type))
         return 1;
     for (size_t i = 0; i < count; i++) {
         uint64_t r = random ? next_random(&seed) : 0;
-        double v = byte ? (double)(r >> 57) : (double)(r >> 11) * 0x1p-52 - 1;
-        tn_element_put(out, i, type, random ? v : same);
+        double v = byte ? (double)(r >> (65 - type.bits)) : (double)(r >> 11) * 0x1p-52 - 1;
+        if (tn_is_minifloat(type))
+            ((uint8_t *)out)[i] = tn_minifloat_make(type, r & 1, random ? (double)(r >> 11) * 0x1p-53 : same);
+        else
+            tn_element_put(out, i, type, random ? v : same);
     }
     return 0;
 }
@@ -105,6 +110,8 @@ static int32_t describe(const DLTensor *t, tn_npy *out)
         out->code = kDLBool, out->bits = 8;
     else if (wide)
         out->code = kDLFloat, out->bits = 32;
+    else if (t->dtype.bits < 8 || tn_is_minifloat(t->dtype))
+        out->code = kDLOpaqueHandle, out->bits = 8;
     if (t->ndim < 0 || t->ndim > TN_NPY_DIMS || !can_fill(t->dtype))
         return 1;
     out->data_bytes = out->bits / 8u;

@@ -22,7 +22,7 @@ static const struct { char kind; uint8_t code, bytes; } types[] = {
     {'f', kDLFloat, 2}, {'f', kDLFloat, 4}, {'f', kDLFloat, 8},
     {'i', kDLInt, 1},   {'i', kDLInt, 2},   {'i', kDLInt, 4},   {'i', kDLInt, 8},
     {'u', kDLUInt, 1},  {'u', kDLUInt, 2},  {'u', kDLUInt, 4},  {'u', kDLUInt, 8},
-    {'b', kDLBool, 1},
+    {'b', kDLBool, 1},  {'f', kDLOpaqueHandle, 1}, {'V', kDLOpaqueHandle, 1}, {'V', kDLOpaqueHandle, 2},
 };
 // clang-format on
 enum { N_TYPE = sizeof types / sizeof *types, MAGIC_BYTES = 8 };

@@ -7,7 +7,9 @@
 enum { TN_NPY_DIMS = 32, TN_NPY_HEADER_MAX = 1 << 16 };
 
 typedef struct tn_npy {
-    uint8_t code, bits;   /* DLPack's: float 16/32/64, int and uint 8..64, bool 8 */
+    uint8_t code,
+        bits; /* DLPack's: float 16/32/64, int and uint 8..64, bool 8; handle 8, 16: bytes that NumPy has no
+                             type for, such as those of ml_dtypes */
     uint8_t column_major; /* Fortran order: the first index runs fastest */
     int32_t ndim;
     int64_t shape[TN_NPY_DIMS]; /* 0 or more each */

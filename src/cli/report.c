@@ -61,6 +61,13 @@ static double bfloat_value(uint16_t b)
     return (double)f;
 }
 
+/* The low bits count. */
+static double tiny_value(DLDataType t, uint8_t byte)
+{
+    int all = 1 << t.bits, v = byte & (all - 1);
+    return t.code == kDLInt && v >= all / 2 ? v - all : v;
+}
+
 bool tn_value_at(const DLTensor *t, size_t i, double *out)
 {
     const void *at = (const char *)t->data + t->byte_offset;
@@ -73,12 +80,16 @@ bool tn_value_at(const DLTensor *t, size_t i, double *out)
         *out = half_value(((const uint16_t *)at)[i]);
     else if (t->dtype.code == kDLBfloat && t->dtype.bits == 16)
         *out = bfloat_value(((const uint16_t *)at)[i]);
+    else if (tn_is_minifloat(t->dtype))
+        *out = tn_minifloat_value(t->dtype, ((const uint8_t *)at)[i]);
     else if (t->dtype.bits == 64)
         *out = is_signed ? (double)((const int64_t *)at)[i] : (double)((const uint64_t *)at)[i];
     else if (t->dtype.bits == 32)
         *out = is_signed ? (double)((const int32_t *)at)[i] : (double)((const uint32_t *)at)[i];
     else if (t->dtype.bits == 16)
         *out = is_signed ? ((const int16_t *)at)[i] : ((const uint16_t *)at)[i];
+    else if (t->dtype.bits == 4 || t->dtype.bits == 2)
+        *out = tiny_value(t->dtype, ((const uint8_t *)at)[i]);
     else if (t->dtype.bits == 8 || t->dtype.bits == 1)
         *out = is_signed ? ((const int8_t *)at)[i] : ((const uint8_t *)at)[i];
     else
