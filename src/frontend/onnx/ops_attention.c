@@ -161,6 +161,8 @@ static tn_value probabilities(imp_node *c, attention *a)
         a->mask.causal || a->mask.left >= 0 || a->mask.right >= 0 || imp_has(c, MASK) || imp_has(c, LENGTHS);
     if (masked) {
         tn_value in[] = {s, imp_opt(c, MASK), imp_opt(c, LENGTHS)};
+        if (in[1].def && !tn_dtype_is_bool(imp_type(in[1])->dtype))
+            in[1] = imp_cast(c, in[1], t);
         s = imp_call(c, &tn_op_nn_attention_mask, &a->mask, 3, in);
     }
     shown = a->mode >= 2 ? s : shown;
@@ -189,10 +191,10 @@ static void convert_attention(imp_node *c)
     const tn_expr *dim[] = {q->dim[0], q->dim[1], q->dim[2], imp_type(a.k)->dim[2]};
     bool narrow = q->dtype.bits < 32; /* scaled before, so that sums stay in range */
     tn_value query = by_key_heads(c, &a, narrow ? times(c, a.q, a.scale) : a.q);
-    tn_value s = imp_call2(c, &tn_op_nn_batch_matmul, &by_rows, query, flat(c, a.k));
+    tn_value s = imp_call2(c, &tn_op_nn_batch_matmul, &by_rows, query, imp_cast(c, flat(c, a.k), q->dtype));
     a.scores = imp_reshape(c, times(c, s, narrow ? 1 : a.scale), 4, dim);
     tn_value y = by_key_heads(c, &a, probabilities(c, &a));
-    y = imp_call2(c, &tn_op_nn_batch_matmul, &plain, y, flat(c, a.v));
+    y = imp_call2(c, &tn_op_nn_batch_matmul, &plain, y, imp_cast(c, flat(c, a.v), q->dtype));
     dim[3] = imp_type(a.v)->dim[3];
     y = imp_reshape(c, y, 4, dim);
     imp_out(c, 0, joined ? join_heads(c, y) : y);

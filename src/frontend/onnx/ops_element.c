@@ -12,9 +12,20 @@ static void binary(imp_node *c)
     imp_out(c, 0, imp_call2(c, c->row->relay, NULL, imp_in(c, 0), imp_in(c, 1)));
 }
 
+/* Floats of 8 bits or less are not computed with; float32 has their numbers. */
+static tn_value as_number(imp_node *c, tn_value x)
+{
+    return tn_dtype_is_minifloat(imp_type(x)->dtype) ? imp_cast(c, x, TN_F32) : x;
+}
+
+static void is_nan(imp_node *c)
+{
+    imp_out(c, 0, imp_call1(c, &tn_op_isnan, NULL, as_number(c, imp_in(c, 0))));
+}
+
 static void is_inf(imp_node *c)
 {
-    tn_value x = imp_in(c, 0);
+    tn_value x = as_number(c, imp_in(c, 0));
     bool below = imp_attr_int(c, "detect_negative", 1) != 0,
          above = imp_attr_int(c, "detect_positive", 1) != 0;
     tn_value inf = imp_call1(c, &tn_op_isinf, NULL, x), zero = imp_const(c, imp_type(x)->dtype, 0);
@@ -95,7 +106,7 @@ const imp_row onnx_rows_element[] = {
     {"Acosh",       9,  0, 1, 1, unary,    &tn_op_acosh},
     {"Atanh",       9,  0, 1, 1, unary,    &tn_op_atanh},
     {"Sign",        9,  0, 1, 1, unary,    &tn_op_sign},
-    {"IsNaN",       9,  0, 1, 1, unary,    &tn_op_isnan},
+    {"IsNaN",       9,  0, 1, 1, is_nan,   NULL},
     {"IsInf",      10,  0, 1, 1, is_inf,   NULL},
     {"Mod",        10,  0, 2, 1, mod,      NULL},
     {"Pow",         1,  0, 2, 1, power,    NULL},

@@ -83,6 +83,8 @@ static grid read_grid(imp_node *c, tn_value x, tn_dtype zero_dtype)
 {
     int rank = imp_rank(x);
     grid q = {imp_in(c, 1), {0}, 0};
+    if (!tn_dtype_is_float(dtype_of(q.scale)) || tn_dtype_is_minifloat(dtype_of(q.scale)))
+        q.scale = imp_cast(c, q.scale, TN_F32);
     if (imp_has(c, 2) || !tn_dtype_is_float(zero_dtype)) /* floats need none */
         q.zero = zero_or(c, 2, zero_dtype);
     int64_t axis = imp_attr_int(c, "axis", 1), block = imp_attr_int(c, "block_size", 0);
