@@ -93,9 +93,10 @@ typedef struct tn_build {
     tn_kernel_ir *kernel;
     tn_kernel_signature *signature; /* of the groups, for the program */
     tn_program_ir program;
-    tn_program_function_ir main; /* its only function */
+    tn_program_function_ir main; /* its first function */
     const tn_node **constant;
-    uint32_t n_constant;      /* of the CONST slots, in their order */
+    const char **constant_name;
+    uint32_t n_constant;      /* of the CONST slots of all functions */
     const char **output_name; /* of @main's results; unique */
     tn_state_pair *state;     /* that the options ask for */
     uint32_t n_state;

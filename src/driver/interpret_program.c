@@ -177,7 +177,7 @@ static tn_status compile_program(machine *m, const tn_program **out)
 
 static tn_status make_program(machine *m, const tn_program **out)
 {
-    if (m->b->main.n_late)
+    if (m->b->main.n_late || m->b->program.n_function > 1)
         return compile_program(m, out);
     TN_TRY(check_extents(m));
     *out = tn_program_tables(&m->b->arena, &m->b->program, size, m);

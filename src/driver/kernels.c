@@ -119,7 +119,8 @@ static tn_status make_te(tn_build *b, tn_group *g)
 
 /* Calls in the order of the program, and the groups among them that differ. */
 typedef struct {
-    tn_map by_hash; /* of a group -> the first of its hash */
+    tn_map by_hash;   /* of a group -> the first of its hash */
+    tn_map functions; /* that were seen */
     tn_vec(tn_group) group;
     tn_vec(tn_call_site) call; /* group: in the list above */
 } collector;
@@ -137,23 +138,34 @@ static void add_call(collector *c, const tn_node *call)
     tn_vec_push(&c->call, ((tn_call_site){call, (uint32_t)at}));
 }
 
-static tn_status collect(tn_build *b, const tn_region *r, collector *c)
+static void collect_function(tn_build *b, const char *name, collector *c);
+
+/* Depth: that of regions, and of the functions of the module, each of which is entered once. */
+static void collect(tn_build *b, const tn_region *r, collector *c)
 {
     for (const tn_node *n = r->first; n; n = n->next) {
         if (tn_group_fn(n) && tn_group_renames(n))
             continue; /* no kernel: its result is its operand's memory */
         if (tn_group_fn(n))
             add_call(c, n);
-        else if (n->op == &tn_op_call)
-            return tn_error(b->ctx, "driver-E007", n->loc,
-                            "a call of a function value cannot be compiled; call a function by its name, "
-                            "@f(...), or write its body in place of the call");
         else
             TN_ASSERT(n->op->fuse == TN_FUSE_NONE); /* FuseOps leaves none, disabled or not */
-        for (int i = 0; i < n->nregion && n->op != &tn_op_fn; i++)
-            TN_TRY(collect(b, n->region[i], c));
+        if (n->op == &tn_op_global)
+            collect_function(b, ((const tn_global_attr *)n->attr)->name, c);
+        bool kernel = n->op == &tn_op_fn && ((const tn_fn_attr *)n->attr)->Primitive;
+        for (int i = 0; i < n->nregion && !kernel; i++)
+            collect(b, n->region[i], c);
     }
-    return TN_OK;
+}
+
+static void collect_function(tn_build *b, const char *name, collector *c)
+{
+    const tn_function *f = tn_graph_function(&b->graph, name);
+    uint64_t seen;
+    if (tn_map_get(&c->functions, tn_map_key(f), &seen))
+        return;
+    tn_map_put(&c->functions, tn_map_key(f), 1);
+    collect(b, f->body, c);
 }
 
 static const char *unique_name(tn_build *b, const tn_node *call, tn_strmap *names)
@@ -206,14 +218,13 @@ tn_status tn_stage_tir(tn_build *b)
 {
     double start = tn_now();
     collector c = {0};
-    tn_status st = collect(b, tn_graph_function(&b->graph, "main")->body, &c);
-    if (st == TN_OK) {
-        open_children(b, (uint32_t)c.group.n, c.group.at);
-        st = make_all(b, "tir", make_te, (uint32_t)c.group.n, c.group.at);
-    }
+    collect_function(b, "main", &c);
+    open_children(b, (uint32_t)c.group.n, c.group.at);
+    tn_status st = make_all(b, "tir", make_te, (uint32_t)c.group.n, c.group.at);
     if (st == TN_OK)
         settle_groups(b, &c);
     tn_map_deinit(&c.by_hash);
+    tn_map_deinit(&c.functions);
     tn_vec_deinit(&c.group);
     tn_vec_deinit(&c.call);
     b->seconds.tir = tn_now() - start;

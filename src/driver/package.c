@@ -31,11 +31,7 @@ tn_status tn_code_make(tn_build *b, tn_buf code[TN_OBJECTS], uint32_t *out_n)
 
 void tn_params_make(tn_build *b, tn_sink *out)
 {
-    const char **name = TN_NEW_N(&b->arena, const char *, b->n_constant);
-    for (uint32_t i = 0, k = 0; i < b->main.n_slot; i++)
-        if (b->main.slot[i].kind == TN_SLOT_CONST)
-            name[k++] = b->main.slot[i].name;
-    tn_params_write(b->n_constant, name, b->constant, out);
+    tn_params_write(b->n_constant, b->constant_name, b->constant, out);
 }
 
 static void add_sum(tn_buf *sums, const char *name, tn_sha256 *sum)

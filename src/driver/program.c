@@ -148,38 +148,25 @@ static void add_input(tn_maker *m, const tn_node *param)
 
 static tn_status check_type(tn_maker *m, const tn_node *n, const tn_type *t)
 {
-    if (t && t->kind == TN_T_TENSOR)
+    if (t && !tn_type_is_handle(t))
         return TN_OK;
     tn_buf b = {0};
     if (t)
         tn_type_print(t, &b);
     tn_status s = tn_error(m->b->ctx, "driver-E010", n->loc,
-                           "only tensors can enter or leave a package, an if or a loop, not %s; pass the "
-                           "parts of a tuple one by one",
+                           "only tensors can enter or leave a package, not %s; pass the parts of a tuple one "
+                           "by one",
                            tn_buf_cstr(&b));
     tn_buf_deinit(&b);
     return s;
 }
 
-/* What goes into and out of the branches and bodies of a region, which are slots. */
-static tn_status check_flow(tn_maker *m, const tn_region *r)
-{
-    for (const tn_node *n = r->first; n; n = n->next) {
-        if (n->op != &tn_op_if && n->op != &tn_op_loop)
-            continue;
-        for (uint16_t k = 0; k < n->nout; k++)
-            TN_TRY(check_type(m, n, n->type[k]));
-        for (int i = 0; i < n->nregion; i++)
-            TN_TRY(check_flow(m, n->region[i]));
-    }
-    return TN_OK;
-}
-
 static uint32_t constant_slot(tn_maker *m, const tn_node *c)
 {
-    const char *name = tn_arena_printf(&m->b->arena, "%s%zu", m->constant_prefix, m->constants.n);
+    const char *name = tn_arena_printf(&m->b->arena, "%s%zu", m->all->constant_prefix, m->all->constants.n);
     uint32_t s = program_add_slot(m, TN_SLOT_CONST, name, c->type[0]);
-    tn_vec_push(&m->constants, c);
+    tn_vec_push(&m->all->constants, c);
+    tn_vec_push(&m->all->constant_names, name);
     return s;
 }
 
@@ -221,7 +208,7 @@ static void root_if(tn_maker *m, const tn_node *n)
 static void root_field(tn_maker *m, const tn_node *n)
 {
     const tn_node *t = program_root(m, tn_in(n, 0)).def;
-    if (t->op == &tn_op_tuple)
+    if (t->op == &tn_op_tuple && program_body_of(t->owner) == program_body_of(n->owner))
         set_root(m, n, 0, tn_in(t, (int)((const tn_tuple_get_attr *)n->attr)->index));
 }
 
@@ -388,7 +375,7 @@ tn_status program_add_call(tn_maker *m, const tn_node *call)
     uint64_t group = 0;
     if (tn_group_renames(call))
         return TN_OK;
-    tn_map_get(&m->group, tn_map_key(call), &group);
+    tn_map_get(&m->all->group, tn_map_key(call), &group);
     const tn_group *g = &m->b->groups.at[group];
     uint32_t n_in = (uint32_t)call->nin - 1, ns = g->te->n_symbol, k = 0;
     uint32_t *operand = TN_NEW_N(&m->b->arena, uint32_t, n_in + call->nout + ns + 1);
@@ -450,44 +437,50 @@ static void *kept(tn_build *b, const void *at, size_t n, size_t size)
 }
 
 /* What is not the user's is described as it lies in memory: nobody but debuggers looks at its shape. */
-static void physical(tn_maker *m, tn_slot_ir *s)
+static void physical(tn_build *b, tn_slot_ir *s)
 {
     int n = tn_layout_naxis(s->layout, s->ndim);
-    const tn_expr **dim = TN_NEW_N(&m->b->arena, const tn_expr *, n);
-    tn_layout_dims(&m->b->pool, s->layout, s->ndim, s->dim, dim);
+    const tn_expr **dim = TN_NEW_N(&b->arena, const tn_expr *, n);
+    tn_layout_dims(&b->pool, s->layout, s->ndim, s->dim, dim);
     for (int d = 0; d < n; d++)
-        dim[d] = tn_simplify(&m->b->pool, NULL, dim[d]);
+        dim[d] = tn_simplify(&b->pool, NULL, dim[d]);
     s->dim = dim;
     s->ndim = (uint16_t)n;
     s->layout = NULL;
 }
 
-static void finish(tn_maker *m)
+static tn_program_function_ir finish_function(tn_maker *m, const char *name)
 {
     tn_build *b = m->b;
-    tn_program_function_ir *r = &b->main;
-    r->name = "main";
-    r->n_slot = (uint32_t)m->slots.n;
-    r->slot = kept(b, m->slots.at, m->slots.n, sizeof *m->slots.at);
-    r->n_inst = (uint32_t)m->insts.n;
-    r->inst = kept(b, m->insts.at, m->insts.n, sizeof *m->insts.at);
-    b->program = (tn_program_ir){.n_function = 1,
-                                 .function = r,
-                                 .n_state = b->n_state,
-                                 .state = m->state,
-                                 .n_text = (uint32_t)m->texts.n,
-                                 .text = kept(b, m->texts.at, m->texts.n, sizeof *m->texts.at)};
-    r->n_size = (uint32_t)m->sizes.n;
-    r->size = kept(b, m->sizes.at, m->sizes.n, sizeof *m->sizes.at);
-    r->n_symbol = (uint32_t)m->symbols.n;
+    tn_program_function_ir r = {.name = name};
+    program_plan(m, &r);
+    r.n_slot = (uint32_t)m->slots.n;
+    r.slot = kept(b, m->slots.at, m->slots.n, sizeof *m->slots.at);
+    r.n_inst = (uint32_t)m->insts.n;
+    r.inst = kept(b, m->insts.at, m->insts.n, sizeof *m->insts.at);
+    r.n_size = (uint32_t)m->sizes.n;
+    r.size = kept(b, m->sizes.at, m->sizes.n, sizeof *m->sizes.at);
+    r.n_symbol = (uint32_t)m->symbols.n;
     tn_symbol *symbol = TN_NEW_N(&b->arena, tn_symbol, m->symbols.n);
     for (size_t i = 0; i < m->symbols.n; i++) {
         symbol[i] = m->symbols.at[i].s;
-        r->n_late += m->symbols.at[i].segment > 0;
+        r.n_late += m->symbols.at[i].segment > 0;
     }
-    r->symbol = symbol;
-    b->n_constant = (uint32_t)m->constants.n;
-    b->constant = kept(b, m->constants.at, m->constants.n, sizeof *m->constants.at);
+    r.symbol = symbol;
+    return r;
+}
+
+static void finish(tn_build *b, program_shared *all)
+{
+    b->program = (tn_program_ir){.n_function = (uint32_t)all->made.n,
+                                 .function = kept(b, all->made.at, all->made.n, sizeof *all->made.at),
+                                 .n_state = b->n_state,
+                                 .state = all->state,
+                                 .n_text = (uint32_t)all->texts.n,
+                                 .text = kept(b, all->texts.at, all->texts.n, sizeof *all->texts.at)};
+    b->n_constant = (uint32_t)all->constants.n;
+    b->constant = kept(b, all->constants.at, all->constants.n, sizeof *all->constants.at);
+    b->constant_name = kept(b, all->constant_names.at, all->constants.n, sizeof *all->constant_names.at);
     b->kernel = TN_NEW_N(&b->arena, tn_kernel_ir, b->groups.n);
     for (size_t i = 0; i < b->groups.n; i++) {
         const tn_group *g = &b->groups.at[i];
@@ -513,18 +506,10 @@ static void make_unit(tn_build *b)
                         .metadata = b->graph.metadata.at};
 }
 
-static tn_status make(tn_maker *m)
+static tn_status make_main(tn_maker *m, const tn_region *r)
 {
     tn_build *b = m->b;
-    const tn_region *r = tn_graph_function(&b->graph, "main")->body;
-    for (size_t i = 0; i < b->calls.n; i++)
-        tn_map_put(&m->group, tn_map_key(b->calls.at[i].call), b->calls.at[i].group);
-    b->signature = TN_NEW_N(&b->arena, tn_kernel_signature, b->groups.n);
-    for (size_t i = 0; i < b->groups.n; i++)
-        b->signature[i] = signature_of(b, &b->groups.at[i]);
-    m->state = TN_NEW_N(&b->arena, tn_state, b->n_state);
     find_roots(m, r);
-    TN_TRY(check_flow(m, r));
     for (uint32_t i = 0; i < r->n_param; i++) {
         TN_TRY(check_type(m, r->param[i], r->param[i]->type[0]));
         int64_t state = tn_state_of_input(b, i);
@@ -540,30 +525,79 @@ static tn_status make(tn_maker *m)
     TN_TRY(copy_outputs(m, r, output));
     TN_TRY(program_store_states(m, r));
     place_outputs(m);
-    program_plan(m);
-    finish(m);
+    return TN_OK;
+}
+
+/* Its inputs and its result are handles, so that closures can be made of it. */
+static tn_status make_function(tn_maker *m, const program_function *f)
+{
+    find_roots(m, f->body);
+    TN_TRY(program_parameters(m, f));
+    TN_TRY(program_region(m, f->body));
+    return program_result(m, f->body);
+}
+
+static void maker_deinit(tn_maker *m)
+{
+    tn_map_deinit(&m->root);
+    tn_map_deinit(&m->slot);
+    tn_vec_deinit(&m->slots);
+    tn_vec_deinit(&m->insts);
+    tn_vec_deinit(&m->symbols);
+    tn_vec_deinit(&m->life);
+    tn_vec_deinit(&m->sizes);
+}
+
+/* Function k of the program; those that it calls are added. */
+static tn_status make_one(tn_build *b, program_shared *all, size_t k)
+{
+    tn_maker m = {.b = b, .all = all};
+    program_function f = all->functions.at[k];
+    tn_status s = k ? make_function(&m, &f) : make_main(&m, f.body);
+    tn_program_function_ir r = s == TN_OK ? finish_function(&m, f.name) : (tn_program_function_ir){0};
+    tn_vec_push(&all->made, r);
+    maker_deinit(&m);
+    return s;
+}
+
+static tn_status make(tn_build *b, program_shared *all)
+{
+    tn_maker m = {.b = b, .all = all};
+    const tn_region *r = tn_graph_function(&b->graph, "main")->body;
+    for (size_t i = 0; i < b->calls.n; i++)
+        tn_map_put(&all->group, tn_map_key(b->calls.at[i].call), b->calls.at[i].group);
+    b->signature = TN_NEW_N(&b->arena, tn_kernel_signature, b->groups.n);
+    for (size_t i = 0; i < b->groups.n; i++)
+        b->signature[i] = signature_of(b, &b->groups.at[i]);
+    all->state = TN_NEW_N(&b->arena, tn_state, b->n_state);
+    (void)program_function_of(&m, &(program_function){.name = "main", .body = r});
+    for (size_t k = 0; k < all->functions.n; k++)
+        TN_TRY(make_one(b, all, k));
+    finish(b, all);
     TN_TRY(tn_program_verify(b->ctx, &b->pool, &b->program, (uint32_t)b->groups.n, b->signature));
-    for (uint32_t i = 0; i < b->main.n_slot; i++)
-        if (m->slots.at[i].layout)
-            physical(m, &m->slots.at[i]);
-    b->main.slot = kept(b, m->slots.at, m->slots.n, sizeof *m->slots.at);
+    for (size_t k = 0; k < all->made.n; k++) {
+        tn_program_function_ir *f = &((tn_program_function_ir *)b->program.function)[k];
+        tn_slot_ir *slot = kept(b, f->slot, f->n_slot, sizeof *f->slot);
+        for (uint32_t i = 0; i < f->n_slot; i++)
+            if (slot[i].layout)
+                physical(b, &slot[i]);
+        f->slot = slot;
+    }
+    b->main = b->program.function[0];
     make_unit(b);
     return TN_OK;
 }
 
 tn_status tn_stage_program(tn_build *b)
 {
-    tn_maker m = {.b = b, .constant_prefix = tn_constant_prefix(b)};
-    tn_status st = make(&m);
-    tn_map_deinit(&m.root);
-    tn_map_deinit(&m.slot);
-    tn_map_deinit(&m.group);
-    tn_vec_deinit(&m.slots);
-    tn_vec_deinit(&m.insts);
-    tn_vec_deinit(&m.constants);
-    tn_vec_deinit(&m.symbols);
-    tn_vec_deinit(&m.life);
-    tn_vec_deinit(&m.texts);
-    tn_vec_deinit(&m.sizes);
+    program_shared all = {.constant_prefix = tn_constant_prefix(b)};
+    tn_status st = make(b, &all);
+    tn_map_deinit(&all.group);
+    tn_map_deinit(&all.number);
+    tn_vec_deinit(&all.constants);
+    tn_vec_deinit(&all.constant_names);
+    tn_vec_deinit(&all.texts);
+    tn_vec_deinit(&all.functions);
+    tn_vec_deinit(&all.made);
     return st;
 }

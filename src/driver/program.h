@@ -9,21 +9,41 @@ typedef struct program_symbol {
     uint32_t segment;
 } program_symbol; /* segment 0: bound by an input */
 
-typedef struct tn_maker {
-    tn_build *b;
-    tn_map root;  /* value -> tn_value whose storage it is */
-    tn_map slot;  /* root value -> slot */
+/* A function that is called: one of the module, or the body of a closure, whose last inputs are what it captures, and
+ * symbols of what is around it. */
+typedef struct program_function {
+    const char *name;
+    const tn_region *body;
+    uint32_t n_captured, n_symbol;
+    const tn_value *captured;
+    const char *const *symbol;
+} program_function;
+
+/* What all functions of a program share. */
+typedef struct program_shared {
     tn_map group; /* call node -> group */
-    tn_vec(tn_slot_ir) slots;
-    tn_vec(tn_inst_ir) insts;
     tn_vec(const tn_node *) constants;
-    tn_vec(program_symbol) symbols;
-    tn_vec(tn_lifetime) life; /* of slots, by index; first UINT32_MAX: not used yet */
+    tn_vec(const char *) constant_names;
     tn_vec(const char *) texts;
-    tn_vec(const tn_expr *) sizes;
-    uint32_t n_segment;
+    tn_map number;                      /* body -> number of its function */
+    tn_vec(program_function) functions; /* by number; 0 is main */
+    tn_vec(tn_program_function_ir) made;
     tn_state *state; /* b->n_state */
     const char *constant_prefix;
+} program_shared;
+
+/* One function that is made. */
+typedef struct tn_maker {
+    tn_build *b;
+    program_shared *all;
+    tn_map root; /* value -> tn_value whose storage it is */
+    tn_map slot; /* root value -> slot */
+    tn_vec(tn_slot_ir) slots;
+    tn_vec(tn_inst_ir) insts;
+    tn_vec(program_symbol) symbols;
+    tn_vec(tn_lifetime) life; /* of slots, by index; first UINT32_MAX: not used yet */
+    tn_vec(const tn_expr *) sizes;
+    uint32_t n_segment;
 } tn_maker;
 
 uint64_t program_key(tn_value v);
@@ -65,6 +85,18 @@ TN_WARN_UNUSED tn_status program_source_of(tn_maker *m, const tn_node *n, tn_val
                                            uint32_t *out);
 TN_WARN_UNUSED tn_status program_copy(tn_maker *m, const tn_node *n, tn_value v, uint32_t to);
 
+/* program_call.c: functions, closures, tuples; what a node needs of values that are handles. */
+uint32_t program_function_of(tn_maker *m, const program_function *f); /* its number; it will be made */
+/* A slot of a handle that holds v, which is boxed if it is bytes. */
+TN_WARN_UNUSED tn_status program_handle_of(tn_maker *m, const tn_node *n, tn_value v, uint32_t *out);
+/* Gives a result of n, or a parameter, the value that a handle holds: unboxed if it is bytes. */
+void program_receive(tn_maker *m, const tn_node *n, uint16_t out, uint32_t handle);
+TN_WARN_UNUSED tn_status program_parameters(tn_maker *m, const program_function *f);
+TN_WARN_UNUSED tn_status program_result(tn_maker *m, const tn_region *r); /* several are a tuple */
+const tn_region *program_body_of(const tn_region *r);                     /* of the function that r is in */
+/* The instructions of a node that is none of a kernel or control flow. */
+TN_WARN_UNUSED tn_status program_add_value(tn_maker *m, const tn_node *n);
+
 /* program_loop.c */
 TN_WARN_UNUSED tn_status program_add_loop(tn_maker *m, const tn_node *n);
 
@@ -76,6 +108,6 @@ TN_WARN_UNUSED tn_status program_store_states(tn_maker *m, const tn_region *r);
 
 /* program_memory.c: offsets, the exact peak. May the call have that result over that input? */
 bool program_allows(tn_maker *m, const tn_node *call, uint32_t input, uint32_t output);
-void program_plan(tn_maker *m);
+void program_plan(tn_maker *m, tn_program_function_ir *to);
 
 #endif

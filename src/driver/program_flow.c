@@ -28,8 +28,8 @@ uint32_t program_add_size(tn_maker *m, const tn_expr *e)
 
 uint32_t program_add_text(tn_maker *m, const char *s)
 {
-    tn_vec_push(&m->texts, s);
-    return (uint32_t)m->texts.n - 1;
+    tn_vec_push(&m->all->texts, s);
+    return (uint32_t)m->all->texts.n - 1;
 }
 
 uint32_t program_add_symbol(tn_maker *m, const char *name, uint32_t segment)
@@ -285,7 +285,7 @@ static void check_reshapes(tn_maker *m, const tn_node *call)
     uint64_t group = 0;
     if (tn_group_renames(call))
         return;
-    tn_map_get(&m->group, tn_map_key(call), &group);
+    tn_map_get(&m->all->group, tn_map_key(call), &group);
     const tn_group *g = &m->b->groups.at[group];
     const tn_func *f = g->flat[g->n_variant - 1].func;
     for (uint32_t i = 0; i < g->n_in + g->n_out; i++) {
@@ -320,6 +320,8 @@ tn_status program_region(tn_maker *m, const tn_region *r)
         } else if (n->op == &tn_op_fail) {
             program_add_inst(m, TN_INST_FAIL, program_add_text(m, ((const tn_fail_attr *)n->attr)->message),
                              0, NULL, program_where(n));
+        } else {
+            TN_TRY(program_add_value(m, n));
         }
     }
     return TN_OK;

@@ -21,7 +21,7 @@ static bool allows(void *user, uint32_t group, uint32_t input, uint32_t output)
 bool program_allows(tn_maker *m, const tn_node *call, uint32_t input, uint32_t output)
 {
     uint64_t group = 0;
-    return !m->b->opt.no_in_place && tn_map_get(&m->group, tn_map_key(call), &group) &&
+    return !m->b->opt.no_in_place && tn_map_get(&m->all->group, tn_map_key(call), &group) &&
            allows(m, (uint32_t)group, input, output);
 }
 
@@ -86,7 +86,7 @@ void tn_symbol_facts(const tn_graph *g, tn_facts *out)
         tn_facts_range(out, tn_sym(g->pool, g->symbol[i].name), g->symbol[i].min, g->symbol[i].max);
 }
 
-void program_plan(tn_maker *m)
+void program_plan(tn_maker *m, tn_program_function_ir *to)
 {
     tn_build *b = m->b;
     tn_pool *p = &b->pool;
@@ -94,7 +94,8 @@ void program_plan(tn_maker *m)
                   *peak = tn_idx(p, (int64_t)(scratch_of_calls(m) * b->machine.cores));
     tn_facts facts;
     tn_symbol_facts(&b->graph, &facts);
-    b->plan = TN_NEW_N(&b->arena, tn_arena_plan, m->n_segment + 1);
+    bool is_main = m->all->made.n == 0;
+    tn_arena_plan *plan = TN_NEW_N(&b->arena, tn_arena_plan, m->n_segment + 1);
     tn_program_plan(&(tn_memory_plan){.pool = p,
                                       .arena = &b->arena,
                                       .facts = &facts,
@@ -107,19 +108,22 @@ void program_plan(tn_maker *m)
                                       .kernel = b->signature,
                                       .allows = b->opt.no_in_place ? NULL : allows,
                                       .user = m,
-                                      .plan = b->plan});
+                                      .plan = plan});
     tn_facts_deinit(&facts);
     for (uint32_t s = 0; s <= m->n_segment; s++) {
-        peak = tn_add(p, peak, b->plan[s].bytes);
+        peak = tn_add(p, peak, plan[s].bytes);
         if (s)
-            segment[s - 1] = b->plan[s].bytes;
+            segment[s - 1] = plan[s].bytes;
     }
     tell_kernels(m);
     for (uint32_t i = 0; i < m->slots.n; i++)
         if (m->slots.at[i].kind != TN_SLOT_TEMP)
             peak = tn_add(p, peak, m->slots.at[i].bytes);
-    b->main.n_segment = m->n_segment;
-    b->main.segment_bytes = segment;
-    b->main.arena_bytes = b->main.work_offset = b->plan[0].bytes;
+    to->n_segment = m->n_segment;
+    to->segment_bytes = segment;
+    to->arena_bytes = to->work_offset = plan[0].bytes;
+    if (!is_main)
+        return;
+    b->plan = plan;
     b->peak = tn_simplify(p, NULL, peak);
 }

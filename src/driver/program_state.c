@@ -25,7 +25,7 @@ void program_add_state(tn_maker *m, uint32_t which, const tn_node *param)
                       .ndim = t->n,
                       .axis = -1,
                       .init = -1};
-    m->state[which] = state;
+    m->all->state[which] = state;
     tn_map_put(&m->slot, program_key((tn_value){(tn_node *)param, 0}), s);
 }
 

@@ -75,13 +75,32 @@ bool tn_type_is_handle(const tn_type *t)
     return any;
 }
 
+/* Of a parameter: may it be given what `arg` is? Symbols take any extent. */
+static bool takes(const tn_type *param, const tn_type *arg)
+{
+    bool fits = param->kind == TN_T_TENSOR && arg->kind == TN_T_TENSOR && param->n == arg->n &&
+                tn_dtype_eq(param->dtype, arg->dtype);
+    for (int d = 0; d < param->n && fits; d++)
+        fits = param->dim[d]->kind != TN_E_INT || param->dim[d] == arg->dim[d];
+    return fits || tn_type_fits(param, arg);
+}
+
+/* Depth: that of types, bounded by the readers. */
 bool tn_type_fits(const tn_type *want, const tn_type *t)
 {
-    if (want->kind != TN_T_TENSOR || t->kind != TN_T_TENSOR)
-        return tn_type_eq_logical(want, t);
-    bool fits = want->n == t->n && tn_dtype_eq(want->dtype, t->dtype);
-    for (int d = 0; d < t->n && fits; d++)
-        fits = want->dim[d] == t->dim[d] || tn_dim_is_any(want->dim[d]);
+    if (want == t)
+        return true;
+    bool fits = want->kind == t->kind && want->n == t->n;
+    if (want->kind == TN_T_TENSOR) {
+        fits = fits && tn_dtype_eq(want->dtype, t->dtype);
+        for (int d = 0; d < want->n && fits; d++)
+            fits = want->dim[d] == t->dim[d] || tn_dim_is_any(want->dim[d]);
+        return fits;
+    }
+    bool func = want->kind == TN_T_FUNC;
+    for (int i = 0; i < want->n && fits; i++)
+        fits = func && i + 1 < want->n ? takes(t->field[i], want->field[i])
+                                       : tn_type_fits(want->field[i], t->field[i]);
     return fits;
 }
 

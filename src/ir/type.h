@@ -28,7 +28,8 @@ const tn_type *tn_type_relayout(tn_pool *p, const tn_type *t, const tn_layout *l
 const tn_expr *tn_any_dim(tn_pool *p);
 static inline bool tn_dim_is_any(const tn_expr *e) { return e->kind == TN_E_SYM && e->u.s[0] == '?'; }
 bool tn_type_is_handle(const tn_type *t);
-/* May a value of type t be where one of type `want` is? Extents are equal, or any will do. Layouts are left aside. */
+/* May a value of type t be where one of type `want` is? Extents are equal, or any will do; a function may take more
+ * and give less. Layouts are left aside. */
 bool tn_type_fits(const tn_type *want, const tn_type *t);
 bool tn_type_eq(const tn_type *a, const tn_type *b);         /* layouts included */
 bool tn_type_eq_logical(const tn_type *a, const tn_type *b); /* layouts ignored */

@@ -105,18 +105,23 @@ static int results_of(const tn_op *op, int nin, const tn_value in[], const void 
     return f && f->nregion ? (int)f->region[0]->n_result : 1;
 }
 
-/* Operands of an operator that computes have extents: tensors of any extent are unboxed. */
+/* Operands of an operator that computes have extents, and so have arguments for such parameters: tensors of any extent
+ * are unboxed. */
 static const tn_value *unboxed(tn_graph *g, const tn_op *op, int nin, const tn_value in[])
 {
-    bool any = false;
-    for (int i = 0; i < nin && op->fuse != TN_FUSE_NONE; i++)
-        any |= in[i].def && in[i].def->type[in[i].out] && tn_type_is_handle(in[i].def->type[in[i].out]);
-    if (!any)
-        return in;
-    tn_value *out = TN_NEW_N(g->arena, tn_value, nin);
-    for (int i = 0; i < nin; i++)
+    const tn_type *f = op == &tn_op_call && nin && in[0].def ? tn_value_type(in[0]) : NULL;
+    tn_value *out = NULL;
+    for (int i = 0; i < nin; i++) {
+        const tn_type *t = in[i].def ? tn_value_type(in[i]) : NULL;
+        bool bytes = f && f->kind == TN_T_FUNC && f->n == nin ? i > 0 && !tn_type_is_handle(f->field[i - 1])
+                                                              : op->fuse != TN_FUSE_NONE;
+        if (!bytes || !t || !tn_type_is_handle(t))
+            continue;
+        if (!out)
+            out = tn_arena_copy(g->arena, in, (size_t)nin * sizeof *in, _Alignof(tn_value));
         out[i] = tn_unboxed(g, in[i]);
-    return out;
+    }
+    return out ? out : in;
 }
 
 tn_node *tn_make_call(tn_graph *g, tn_region *r, tn_node *before, const tn_op *op, int nin,

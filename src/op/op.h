@@ -22,6 +22,8 @@ tn_node *tn_make_constant(tn_graph *g, tn_region *r, tn_node *before, tn_dtype t
 const tn_expr *tn_fresh_symbol(tn_graph *g, const char *prefix, int64_t min, int64_t max);
 /* v, or if it is a tensor of any extent, the `unbox` of it behind its definition, which is made where there is none. */
 tn_value tn_unboxed(tn_graph *g, tn_value v);
+/* Must it stay where it is, even if nothing reads its results? What a function does is not looked at. */
+bool tn_has_effect(const tn_node *n);
 /* Does the region end in `fail`? */
 bool tn_region_fails(const tn_region *r);
 /* Numbers as index expressions, in the graph's arena. */

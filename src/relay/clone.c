@@ -137,6 +137,9 @@ static tn_status copy_node(copier *c, tn_node *old, tn_region *to, int depth)
     if (tn_op_is(old, &tn_op_constant)) {
         n = tn_constant_new(g, to, NULL, old->type[0], old->blob, old->name);
         n->loc = old->loc;
+    } else if (tn_op_is(old, &tn_op_global)) {
+        n = tn_node_new(g, to, NULL, old->op, 0, NULL, 1, old->attr, old->loc);
+        n->type[0] = old->type[0];
     } else if (old->nregion) {
         for (int i = 0; i < old->nregion; i++)
             for (const tn_node *inner = old->region[i]->first; inner; inner = inner->next)

@@ -20,7 +20,7 @@
 static slot *find_slot(interp *p, const tn_node *n, uint32_t out)
 {
     uint64_t at;
-    return tn_map_get(&p->index, tn_map_key(n), &at) ? &p->slot.at[at + out] : NULL;
+    return tn_map_get(&p->f.index, tn_map_key(n), &at) ? &p->f.slot.at[at + out] : NULL;
 }
 
 /* Uses of an output within the region that holds it; any use in an inner region pins it. */
@@ -59,12 +59,12 @@ static void open_slots(interp *p, const tn_region *r)
 {
     uint64_t at;
     for (const tn_node *n = r->first; n; n = n->next) {
-        bool none = tn_op_is(n, &tn_op_constant) || tn_op_is(n, &tn_op_fn);
-        if (none || tn_map_get(&p->index, tn_map_key(n), &at))
+        bool none = tn_op_is(n, &tn_op_constant) || tn_op_is(n, &tn_op_fn) || tn_op_is(n, &tn_op_global);
+        if (none || tn_map_get(&p->f.index, tn_map_key(n), &at))
             continue;
-        tn_map_put(&p->index, tn_map_key(n), p->slot.n);
+        tn_map_put(&p->f.index, tn_map_key(n), p->f.slot.n);
         for (int k = 0; k < n->nout; k++)
-            tn_vec_push(&p->slot, (slot){0});
+            tn_vec_push(&p->f.slot, (slot){0});
     }
 }
 
@@ -79,44 +79,69 @@ static void close_slots(interp *p, const tn_region *r)
     }
 }
 
-/* A reference to what a use reads; constants and closures are made on the spot. */
+static tn_status constant_value(interp *p, tn_node *d, const tn_node *at, value **out)
+{
+    value *v = value_new(VALUE_TENSOR);
+    const tn_type *t = d->type[0];
+    size_t bytes = 0;
+    if (!v)
+        return interp_no_memory(p, at);
+    tn_status s = interp_type(p, t, d, v->t.dim, &bytes);
+    if (s == TN_OK && (!d->blob || d->blob->n != bytes || (bytes && !d->blob->at))) {
+        s = tn_error(p->g->ctx, "relay-E204", interp_where(at),
+                     "the constant %s has no data; read the text together with its .params file",
+                     d->name ? d->name : "(unnamed)");
+    }
+    v->t.dtype = t->dtype;
+    v->t.ndim = t->n;
+    v->t.n = bytes;
+    s = s == TN_OK ? value_borrow(p, at, d->blob->at, v) : s;
+    if (s == TN_OK)
+        *out = v;
+    else
+        value_release(v);
+    return s;
+}
+
+/* A reference to what a use reads; constants and functions are made on the spot. */
+tn_status interp_value(interp *p, const tn_node *n, uint32_t out, const tn_node *at, value **out_value)
+{
+    tn_node *d = (tn_node *)n;
+    if (tn_op_is(d, &tn_op_constant))
+        return constant_value(p, d, at, out_value);
+    if (tn_op_is(d, &tn_op_fn) || tn_op_is(d, &tn_op_global))
+        return interp_closure(p, d, out_value);
+    slot *s = find_slot(p, d, out);
+    TN_ASSERT(s && s->v);
+    *out_value = value_retain(s->v);
+    return TN_OK;
+}
+
 static tn_status read_use(interp *p, const tn_use *u, const tn_node *at, value **out)
 {
-    tn_node *d = u->def;
-    if (tn_op_is(d, &tn_op_fn) || tn_op_is(d, &tn_op_constant)) {
-        value *v = value_new(tn_op_is(d, &tn_op_fn) ? VALUE_CLOSURE : VALUE_TENSOR);
-        if (!v)
-            return interp_no_memory(p, at);
-        *out = v;
-        if (v->kind == VALUE_CLOSURE) {
-            v->fn = d;
-            return TN_OK;
-        }
-        const tn_type *t = d->type[0];
-        size_t bytes = 0;
-        tn_status s = interp_type(p, t, d, v->t.dim, &bytes);
-        if (s == TN_OK && (!d->blob || d->blob->n != bytes || (bytes && !d->blob->at))) {
-            s = tn_error(p->g->ctx, "relay-E204", interp_where(at),
-                         "the constant %s has no data; read the text together with its .params file",
-                         d->name ? d->name : "(unnamed)");
-        }
-        v->t.dtype = t->dtype;
-        v->t.ndim = t->n;
-        v->t.n = bytes;
-        s = s == TN_OK ? value_borrow(p, at, d->blob->at, v) : s;
-        if (s != TN_OK) {
-            value_release(v);
-            *out = NULL;
-        }
-        return s;
+    return interp_value(p, u->def, u->out, at, out);
+}
+
+void interp_define(interp *p, const tn_node *n, uint32_t out, value *v)
+{
+    uint64_t at;
+    if (!tn_map_get(&p->f.index, tn_map_key(n), &at)) {
+        at = p->f.slot.n;
+        tn_map_put(&p->f.index, tn_map_key(n), at);
+        for (int k = 0; k < n->nout; k++)
+            tn_vec_push(&p->f.slot, (slot){0});
     }
-    slot *s = find_slot(p, d, u->out);
-    if (!s || !s->v) {
-        return tn_error(p->g->ctx, "relay-E210", interp_where(at),
-                        "a closure is called after a value that it uses is gone");
-    }
-    *out = value_retain(s->v);
-    return TN_OK;
+    value_release(p->f.slot.at[at + out].v);
+    p->f.slot.at[at + out] = (slot){value_retain(v), PINNED};
+}
+
+void interp_frame_deinit(struct interp_frame *f)
+{
+    for (size_t i = 0; i < f->slot.n; i++)
+        value_release(f->slot.at[i].v);
+    tn_vec_deinit(&f->slot);
+    tn_vec_deinit(&f->sym);
+    tn_map_deinit(&f->index);
 }
 
 /* ---- operators ---- */
@@ -269,12 +294,7 @@ static void interp_init(interp *p, tn_graph *g, tn_eval_fn *eval, void *user)
 
 static void interp_deinit(interp *p)
 {
-    for (size_t i = 0; i < p->slot.n; i++)
-        value_release(p->slot.at[i].v);
-    tn_vec_deinit(&p->slot);
-    tn_vec_deinit(&p->sym);
-    tn_vec_deinit(&p->active);
-    tn_map_deinit(&p->index);
+    interp_frame_deinit(&p->f);
     tn_arena_deinit(&p->scratch);
 }
 
@@ -288,12 +308,13 @@ static tn_status eval_expanded(interp *p, tn_node *n, value *const in[], value *
     tn_graph_init(&sg, p->g->ctx, &arena, p->g->pool);
     interp_init(&sub, &sg, p->eval, p->user);
     sub.depth = p->depth + 1;
-    for (size_t i = 0; i < p->sym.n; i++)
-        tn_vec_push(&sub.sym, p->sym.at[i]);
-    tn_status s = sub.depth > INTERP_MAX_DEPTH
-                      ? tn_error(p->g->ctx, "relay-E207", interp_where(n),
-                                 "calls or expansions are nested more than %d deep", INTERP_MAX_DEPTH)
-                      : expand_alone(p, n, &sg, &body);
+    for (size_t i = 0; i < p->f.sym.n; i++)
+        tn_vec_push(&sub.f.sym, p->f.sym.at[i]);
+    tn_status s =
+        sub.depth > INTERP_MAX_DEPTH
+            ? tn_error(p->g->ctx, "relay-E207", interp_where(n),
+                       "calls, branches or expansions are nested more than %d deep", INTERP_MAX_DEPTH)
+            : expand_alone(p, n, &sg, &body);
     if (s == TN_OK) {
         value **arg = TN_NEW_N(&arena, value *, n->nin);
         uint32_t n_arg = 0;
@@ -376,7 +397,8 @@ static tn_status eval_node(interp *p, tn_node *n, value *out[])
 static tn_status eval_lines(interp *p, tn_region *r)
 {
     for (tn_node *n = r->first; n; n = n->next) {
-        if (tn_op_is(n, &tn_op_var) || tn_op_is(n, &tn_op_constant) || tn_op_is(n, &tn_op_fn))
+        if (tn_op_is(n, &tn_op_var) || tn_op_is(n, &tn_op_constant) || tn_op_is(n, &tn_op_fn) ||
+            tn_op_is(n, &tn_op_global))
             continue;
         value **out = tn_alloc_array_try((size_t)n->nout + 1, sizeof *out);
         tn_status s = out ? eval_node(p, n, out) : interp_no_memory(p, n);
@@ -392,10 +414,10 @@ static tn_status eval_lines(interp *p, tn_region *r)
 
 tn_status interp_region(interp *p, tn_region *r, value *const arg[], value *out[])
 {
-    size_t n_sym = p->sym.n;
+    size_t n_sym = p->f.sym.n;
     tn_status s = interp_bind_params(p, r, arg);
     if (s != TN_OK) {
-        p->sym.n = n_sym;
+        p->f.sym.n = n_sym;
         return s;
     }
     open_slots(p, r);
@@ -409,7 +431,7 @@ tn_status interp_region(interp *p, tn_region *r, value *const arg[], value *out[
         out[i] = NULL;
     }
     close_slots(p, r);
-    p->sym.n = n_sym;
+    p->f.sym.n = n_sym;
     return s;
 }
 

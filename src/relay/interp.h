@@ -5,18 +5,23 @@
 #include "relay/limits.h"
 #include "relay/relay.h"
 
-enum { INTERP_MAX_DEPTH = 64 };
+enum { INTERP_MAX_DEPTH = 600 };
 
 enum value_kind { VALUE_TENSOR, VALUE_TUPLE, VALUE_CLOSURE };
 
 typedef struct value value;
+struct binding;
 struct value {
     uint32_t refs;
     uint8_t kind;      /* enum value_kind */
     tn_tensor_value t; /* TENSOR */
     uint32_t n;
-    value **field; /* TUPLE */
-    tn_node *fn;   /* CLOSURE: what it captures is in the slots of the regions around it */
+    value **field;   /* TUPLE */
+    value *next;     /* of those whose last reference is gone, while they are released */
+    tn_region *body; /* CLOSURE: of the function; n values captured in `field` */
+    tn_value *captured;
+    struct binding *sym; /* CLOSURE: symbols where it was made */
+    size_t n_sym;
 };
 
 /* An output of a node that has been evaluated. */
@@ -35,12 +40,13 @@ typedef struct interp {
     tn_graph *g;
     tn_eval_fn *eval;
     void *user;
-    tn_map index; /* node -> its first slot */
-    tn_vec(slot) slot;
-    tn_vec(binding) sym;
-    tn_arena scratch;                 /* of one operator */
-    tn_vec(const tn_region *) active; /* calls under way: a closure's region at most once */
-    int depth;                        /* calls and expansions under way */
+    struct interp_frame {
+        tn_map index; /* node -> its first slot */
+        tn_vec(slot) slot;
+        tn_vec(binding) sym;
+    } f;              /* of the innermost call */
+    tn_arena scratch; /* of one operator */
+    int depth;        /* calls, branches and expansions under way */
 } interp;
 
 const tn_loc *interp_where(const tn_node *n); /* n may be NULL */
@@ -67,6 +73,13 @@ tn_status interp_bind_params(interp *p, const tn_region *r, value *const arg[]);
 
 /* out: n_result references, or none after TN_FAIL. */
 tn_status interp_region(interp *p, tn_region *r, value *const arg[], value *out[]);
+/* A slot of the innermost frame that holds v, which nothing drops before the frame ends. */
+void interp_define(interp *p, const tn_node *n, uint32_t out, value *v);
+tn_status interp_value(interp *p, const tn_node *n, uint32_t out, const tn_node *at, value **out_value);
+void interp_frame_deinit(struct interp_frame *f);
+tn_status interp_enter(interp *p,
+                       const tn_node *n); /* one level deeper: relay-E207; depth is taken back by hand */
+tn_status interp_closure(interp *p, tn_node *fn, value **out);
 /* Nodes of these operators: out gets nout references, or some after TN_FAIL. */
 tn_status interp_call(interp *p, tn_node *n, value *const in[], value *out[]);
 tn_status interp_if(interp *p, tn_node *n, value *const in[], value *out[]);

@@ -3,6 +3,7 @@
 
 #include "ir/eval.h"
 #include "op/control/control.h"
+#include "op/core/core.h"
 
 #include <string.h>
 
@@ -28,31 +29,119 @@ static tn_status spread(interp *p, const tn_node *n, uint32_t n_res, value *res[
                          "a call expects %d results, but the function returns another number", n->nout);
 }
 
+/* ---- closures ---- */
+
+typedef tn_vec(tn_value) free_values;
+
+static bool is_in(const tn_region *r, const tn_region *of)
+{
+    while (r && r != of)
+        r = r->holder ? r->holder->owner : NULL;
+    return r == of;
+}
+
+static void add_free(free_values *f, const tn_use *u, const tn_region *of)
+{
+    bool own = !u->def || tn_op_is(u->def, &tn_op_constant) || tn_op_is(u->def, &tn_op_global) ||
+               is_in(u->def->owner, of);
+    for (size_t i = 0; i < f->n && !own; i++)
+        own = f->at[i].def == u->def && f->at[i].out == u->out;
+    if (!own)
+        tn_vec_push(f, ((tn_value){u->def, u->out}));
+}
+
+/* Values from around region `of` that r, a region in it, uses. Depth: bounded by the readers. */
+static void find_free(free_values *f, const tn_region *r, const tn_region *of)
+{
+    for (const tn_node *n = r->first; n; n = n->next) {
+        for (int i = 0; i < n->nin; i++)
+            add_free(f, &n->in[i], of);
+        for (int i = 0; i < n->nregion; i++)
+            find_free(f, n->region[i], of);
+    }
+    for (uint32_t i = 0; i < r->n_result; i++)
+        add_free(f, &r->result[i], of);
+}
+
+static void *copy_of(const void *at, size_t bytes)
+{
+    void *to = tn_alloc_array_try(bytes + 1, 1);
+    if (to && bytes)
+        memcpy(to, at, bytes);
+    return to;
+}
+
+/* What is around an `fn` stays as it is where the closure is made: values and symbols. */
+tn_status interp_closure(interp *p, tn_node *fn, value **out)
+{
+    value *v = *out = value_new(VALUE_CLOSURE);
+    free_values f = {0};
+    tn_status s = v ? TN_OK : interp_no_memory(p, fn);
+    if (v && tn_op_is(fn, &tn_op_global)) {
+        v->body = tn_graph_function(p->g, ((const tn_global_attr *)fn->attr)->name)->body;
+        return TN_OK;
+    }
+    if (s == TN_OK) {
+        v->body = fn->region[0];
+        find_free(&f, v->body, v->body);
+        v->field = tn_alloc_array_try(f.n + 1, sizeof *v->field);
+        v->captured = copy_of(f.at, f.n * sizeof *f.at);
+        v->sym = copy_of(p->f.sym.at, p->f.sym.n * sizeof *p->f.sym.at);
+        v->n_sym = p->f.sym.n;
+        s = v->field && v->captured && v->sym ? TN_OK : interp_no_memory(p, fn);
+    }
+    for (size_t i = 0; i < f.n && s == TN_OK; i++) {
+        s = interp_value(p, f.at[i].def, f.at[i].out, fn, &v->field[i]);
+        v->n += s == TN_OK;
+    }
+    tn_vec_deinit(&f);
+    if (s != TN_OK) {
+        value_release(v);
+        *out = NULL;
+    }
+    return s;
+}
+
+/* The body in a frame of its own, which holds what the closure does. */
+static tn_status run_closure(interp *p, const value *c, value *const arg[], value *res[])
+{
+    struct interp_frame caller = p->f;
+    p->f = (struct interp_frame){0};
+    for (size_t i = 0; i < c->n_sym; i++)
+        tn_vec_push(&p->f.sym, c->sym[i]);
+    for (uint32_t i = 0; i < c->n; i++)
+        interp_define(p, c->captured[i].def, c->captured[i].out, c->field[i]);
+    tn_status s = interp_region(p, c->body, arg, res);
+    interp_frame_deinit(&p->f);
+    p->f = caller;
+    return s;
+}
+
+tn_status interp_enter(interp *p, const tn_node *n)
+{
+    if (p->depth < INTERP_MAX_DEPTH) {
+        p->depth++;
+        return TN_OK;
+    }
+    return tn_error(p->g->ctx, "relay-E207", interp_where(n),
+                    "calls, branches or expansions are nested more than %d deep", INTERP_MAX_DEPTH);
+}
+
 tn_status interp_call(interp *p, tn_node *n, value *const in[], value *out[])
 {
-    tn_region *r = in[0]->kind == VALUE_CLOSURE ? in[0]->fn->region[0] : NULL;
+    tn_region *r = in[0]->kind == VALUE_CLOSURE ? in[0]->body : NULL;
     if (!r || r->n_param != (uint32_t)(n->nin - 1)) {
         return tn_error(p->g->ctx, "relay-E209", interp_where(n),
                         "the first operand of a call is not a function with that number of parameters");
     }
-    for (size_t i = 0; i < p->active.n; i++) {
-        if (p->active.at[i] == r) {
-            return tn_error(p->g->ctx, "relay-E210", interp_where(n),
-                            "a closure calls itself; recursion is not supported yet");
-        }
-    }
-    if (p->depth >= INTERP_MAX_DEPTH) {
-        return tn_error(p->g->ctx, "relay-E207", interp_where(n),
-                        "calls or expansions are nested more than %d deep", INTERP_MAX_DEPTH);
-    }
     value **res = tn_alloc_array_try(r->n_result + 1, sizeof *res);
     if (!res)
         return interp_no_memory(p, n);
-    p->depth++;
-    tn_vec_push(&p->active, r);
-    tn_status s = interp_region(p, r, in + 1, res);
-    p->active.n--;
-    p->depth--;
+    tn_status s = interp_enter(p, n);
+    if (s == TN_OK) {
+        s = run_closure(p, in[0], in + 1, res);
+        p->depth--;
+    }
     s = s == TN_OK ? spread(p, n, r->n_result, res, out) : s;
     tn_free(res);
     return s;
@@ -62,7 +151,7 @@ tn_status interp_call(interp *p, tn_node *n, value *const in[], value *out[])
 
 static void give_symbol(interp *p, const tn_expr *e, int64_t v)
 {
-    tn_vec_push(&p->sym, ((binding){e->u.s, v}));
+    tn_vec_push(&p->f.sym, ((binding){e->u.s, v}));
 }
 
 /* Symbols in the types of results take the extents of the values. */
@@ -82,13 +171,11 @@ tn_status interp_if(interp *p, tn_node *n, value *const in[], value *out[])
     value **res = tn_alloc_array_try((size_t)r->n_result + 1, sizeof *res);
     if (!res)
         return interp_no_memory(p, n);
-    tn_status s = p->depth < INTERP_MAX_DEPTH
-                      ? TN_OK
-                      : tn_error(p->g->ctx, "relay-E207", interp_where(n),
-                                 "calls or expansions are nested more than %d deep", INTERP_MAX_DEPTH);
-    p->depth++;
-    s = s == TN_OK ? interp_region(p, r, NULL, res) : s;
-    p->depth--;
+    tn_status s = interp_enter(p, n);
+    if (s == TN_OK) {
+        s = interp_region(p, r, NULL, res);
+        p->depth--;
+    }
     if (s == TN_OK) {
         TN_ASSERT(r->n_result == n->nout);
         memcpy(out, res, n->nout * sizeof *res);

@@ -18,13 +18,23 @@ value *value_retain(value *v)
 
 void value_release(value *v)
 {
+    value *todo = NULL;
     if (!v || --v->refs)
         return;
-    for (uint32_t i = 0; i < v->n; i++) /* depth: that of types */
-        value_release(v->field[i]);
-    tn_free(v->field);
-    tn_tensor_value_deinit(&v->t);
-    tn_free(v);
+    v->next = NULL;
+    for (todo = v; (v = todo);) { /* a list: chains may be long */
+        todo = v->next;
+        for (uint32_t i = 0; i < v->n; i++)
+            if (v->field[i] && --v->field[i]->refs == 0) {
+                v->field[i]->next = todo;
+                todo = v->field[i];
+            }
+        tn_free(v->field);
+        tn_free(v->captured);
+        tn_free(v->sym);
+        tn_tensor_value_deinit(&v->t);
+        tn_free(v);
+    }
 }
 
 value *value_new(enum value_kind kind)
@@ -64,9 +74,9 @@ tn_status value_make_tuple(interp *p, const tn_node *at, uint32_t n, value *cons
 
 bool interp_symbol(const interp *p, const char *name, int64_t *out)
 {
-    for (size_t i = p->sym.n; i-- > 0;) {
-        if (!strcmp(p->sym.at[i].name, name)) {
-            *out = p->sym.at[i].value;
+    for (size_t i = p->f.sym.n; i-- > 0;) {
+        if (!strcmp(p->f.sym.at[i].name, name)) {
+            *out = p->f.sym.at[i].value;
             return true;
         }
     }
@@ -183,14 +193,14 @@ tn_status interp_bind(interp *p, const char *name, int64_t v, const tn_node *at)
                             (long long)s->min, (long long)s->max);
         }
     }
-    tn_vec_push(&p->sym, ((binding){name, v}));
+    tn_vec_push(&p->f.sym, ((binding){name, v}));
     return TN_OK;
 }
 
 static bool bound_since(const interp *p, size_t from, const char *name)
 {
-    for (size_t i = from; i < p->sym.n; i++)
-        if (!strcmp(p->sym.at[i].name, name))
+    for (size_t i = from; i < p->f.sym.n; i++)
+        if (!strcmp(p->f.sym.at[i].name, name))
             return true;
     return false;
 }
@@ -224,7 +234,7 @@ static tn_status check_param(interp *p, const tn_node *v, const value *arg)
 
 tn_status interp_bind_params(interp *p, const tn_region *r, value *const arg[])
 {
-    size_t from = p->sym.n;
+    size_t from = p->f.sym.n;
     for (uint32_t i = 0; i < r->n_param; i++) {
         const tn_type *t = r->param[i]->type[0];
         for (int d = 0; has_shape(t) && d < t->n && arg[i]->kind == VALUE_TENSOR && d < arg[i]->t.ndim; d++)

@@ -1,7 +1,7 @@
 /* Relay text, the reading side: modules, functions, lines, scopes (grammar in docs/relay.md).
  *
  * A first scan finds every `def`, so that a call may stand before the function it calls; then functions are read in
- * order, each once. A call of a global function is replaced by its body (relay.h has no recursion yet). Time
+ * order, each once. A call of a global function is replaced by its body, unless the function calls itself. Time
  * is linear in the text but for that copying.
  */
 #include "relay/parse.h"
@@ -248,7 +248,7 @@ void parse_check_bound(parser *p, uint32_t line, uint32_t col)
     }
 }
 
-static tn_status parse_param(parser *p, tn_region *r, enum dim_mode dims)
+tn_status parse_param(parser *p, tn_region *r, enum dim_mode dims)
 {
     const char *name;
     const tn_type *t = NULL;
@@ -362,7 +362,8 @@ tn_status parse_results(parser *p, tn_region *r, const pval *v, const tn_type *d
         if (!ok)
             return TN_FAIL;
     }
-    for (uint32_t i = 0; r == p->body && i < n; i++) /* what leaves has a shape */
+    const tn_function *main = tn_graph_function(p->g, "main");
+    for (uint32_t i = 0; main && r == main->body && i < n; i++) /* what leaves has a shape */
         res[i] = tn_unboxed(p->g, res[i]);
     for (uint32_t i = 0; declared && r->holder && i < n; i++) {
         bool several = declared->kind == TN_T_TUPLE && n > 1 && i < declared->n;
@@ -402,24 +403,16 @@ static tn_status parse_def_inside(parser *p, tn_function *f)
         p->dims = DIM_USE;
         TN_TRY(s);
     }
+    f->result_type = declared;
     TN_TRY(parse_expect(p, "{"));
     TN_TRY(parse_block(p, "}", &v));
     (void)parse_results(p, f->body, &v, declared, line, col);
     return parse_expect(p, "}");
 }
 
-/* What belongs to the function being read, kept while another one is read. */
-typedef struct saved {
-    pscope *scope;
-    tn_region *body;
-    tn_strmap bound;
-    enum dim_mode dims;
-    size_t n_opened;
-} saved;
-
-static saved enter_function(parser *p, tn_region *body)
+parse_saved parse_enter_function(parser *p, tn_region *body)
 {
-    saved s = {p->scope, p->body, p->bound, p->dims, p->opened.n};
+    parse_saved s = {p->scope, p->body, p->bound, p->dims, p->opened.n};
     p->scope = NULL;
     p->body = body;
     p->bound = (tn_strmap){0};
@@ -427,7 +420,7 @@ static saved enter_function(parser *p, tn_region *body)
     return s;
 }
 
-static void leave_function(parser *p, const saved *s)
+void parse_leave_function(parser *p, const parse_saved *s)
 {
     parse_drop_opened(p, s->n_opened);
     tn_strmap_deinit(&p->bound);
@@ -438,7 +431,7 @@ static void leave_function(parser *p, const saved *s)
 }
 
 /* At `def`. */
-static tn_status parse_def(parser *p, pfunc *f)
+tn_status parse_def(parser *p, pfunc *f)
 {
     pscope scope;
     parse_next(p); /* def */
@@ -452,16 +445,17 @@ static tn_status parse_def(parser *p, pfunc *f)
     f->state = 1;
     tn_function *fn = tn_graph_add_function(p->g, f->name);
     f->func = fn;
-    saved s = enter_function(p, fn->body);
+    parse_saved s = parse_enter_function(p, fn->body);
     parse_open(p, &scope, fn->body);
     tn_status r = parse_def_inside(p, fn);
     parse_close(p);
-    leave_function(p, &s);
+    parse_leave_function(p, &s);
     f->state = 2;
     return r;
 }
 
-tn_status parse_global(parser *p, const char *name, uint32_t line, uint32_t col, tn_function **out)
+tn_status parse_global(parser *p, const char *name, uint32_t line, uint32_t col, tn_function **out,
+                       bool *out_recursive)
 {
     size_t i = 0;
     *out = NULL;
@@ -471,9 +465,18 @@ tn_status parse_global(parser *p, const char *name, uint32_t line, uint32_t col,
         (void)parse_error(p, line, col, "relay-E048", "there is no function @%s", name);
         return TN_OK;
     }
+    *out_recursive = p->func.at[i].recursive;
+    if (p->func.at[i].recursive && strcmp(name, "main") == 0) {
+        (void)parse_error(p, line, col, "relay-E060",
+                          "@main calls itself; a package runs it, but nothing can call it");
+        return TN_OK;
+    }
     if (p->func.at[i].state == 1) {
-        (void)parse_error(p, line, col, "relay-E025", "@%s calls itself; recursion is not supported yet",
-                          name);
+        *out = p->func.at[i].func->result_type ? p->func.at[i].func : NULL;
+        if (!*out)
+            (void)parse_error(p, line, col, "relay-E025",
+                              "@%s calls itself; write the type of its result, as in def @%s(...) -> float32",
+                              name, name);
         return TN_OK;
     }
     if (p->func.at[i].state == 0) {
@@ -489,281 +492,4 @@ tn_status parse_global(parser *p, const char *name, uint32_t line, uint32_t col,
     }
     *out = p->n_error ? NULL : p->func.at[i].func; /* a body with a mistake is not copied */
     return TN_OK;
-}
-
-/* ---- modules ---- */
-
-/* n in [1, 16], m in [0, 8] */
-static tn_status parse_symbols(parser *p, const char *text, size_t n, uint32_t line)
-{
-    tn_lexer l;
-    tn_lex_init(&l, p->g->ctx, p->file, text, n, false);
-    l.line = l.tok_line = line;
-    while (l.tok != TN_TOK_END) {
-        const char *name = tn_lex_ident(&l);
-        int64_t min, max;
-        if (!name)
-            return TN_FAIL;
-        TN_TRY(tn_lex_expect(&l, "in"));
-        TN_TRY(tn_lex_expect(&l, "["));
-        TN_TRY(tn_lex_int(&l, 0, INT64_MAX, &min));
-        TN_TRY(tn_lex_expect(&l, ","));
-        TN_TRY(tn_lex_int(&l, 0, INT64_MAX, &max));
-        if (max < min || strchr(name, '.')) {
-            return tn_lex_fail(&l, "relay-E004",
-                               "this range is empty; write `n in [least, most]` with least <= most");
-        }
-        TN_TRY(tn_lex_expect(&l, "]"));
-        tn_symbol_info *s = tn_graph_symbol(p->g, name);
-        s->min = min;
-        s->max = max;
-        if (!tn_lex_accept(&l, ","))
-            break;
-    }
-    return l.tok == TN_TOK_END && !l.failed
-               ? TN_OK
-               : tn_lex_fail(&l, "relay-E004", "expected `,` or the end of the symbols");
-}
-
-static tn_status parse_version(parser *p)
-{
-    if (p->l.n == 5 && !memcmp(p->l.text, "0.0.5", 5))
-        return TN_OK;
-    return tn_lex_fail(&p->l, "relay-E002",
-                       "version \"%.*s\" of Relay text is not supported; only \"0.0.5\" is",
-                       (int)(p->l.n < 32 ? p->l.n : 32), p->l.text);
-}
-
-/* ["a", "b"] */
-static tn_status parse_strings(parser *p, const char ***out, uint32_t *out_n)
-{
-    tn_vec(const char *) list = {0};
-    tn_status s = tn_lex_expect(&p->l, "[");
-    while (s == TN_OK) {
-        const char *text = tn_lex_string(&p->l);
-        if (text)
-            tn_vec_push(&list, text);
-        s = text ? TN_OK : TN_FAIL;
-        if (s == TN_OK && !tn_lex_accept(&p->l, ",")) {
-            s = tn_lex_expect(&p->l, "]");
-            break;
-        }
-    }
-    *out = tn_arena_copy(p->g->arena, list.n ? (const void *)list.at : "", list.n * sizeof *list.at, 8);
-    *out_n = (uint32_t)list.n;
-    tn_vec_deinit(&list);
-    return s;
-}
-
-/* #[outputs = ["a", "b"]], #[model = ["key", "value"]] */
-static tn_status parse_model(parser *p, bool outputs)
-{
-    const char **list;
-    uint32_t n;
-    if (outputs)
-        return parse_strings(p, &p->g->result_name, &p->g->n_result_name);
-    TN_TRY(parse_strings(p, &list, &n));
-    if (n != 2)
-        return tn_lex_fail(&p->l, "relay-E003", "#[model = [\"key\", \"value\"]] takes two strings");
-    tn_vec_push(&p->g->metadata, ((tn_metadata){list[0], list[1]}));
-    return TN_OK;
-}
-
-/* #[version = "0.0.5"], #[symbols = "n in [1, 16]"] */
-static tn_status parse_text_header(parser *p, bool version)
-{
-    if (p->l.tok != TN_TOK_STRING)
-        return tn_lex_fail(&p->l, "relay-E003", "expected a string in quotes");
-    tn_status s = version ? parse_version(p) : parse_symbols(p, p->l.text, p->l.n, p->l.tok_line);
-    if (s != TN_OK) {
-        p->l.failed = true;
-        return TN_FAIL;
-    }
-    parse_next(p);
-    return TN_OK;
-}
-
-/* *out_end: the metadata section, where reading ends. */
-static tn_status parse_header(parser *p, bool *out_end)
-{
-    parse_next(p);
-    TN_TRY(parse_expect(p, "["));
-    *out_end = tn_lex_is(&p->l, "metadata");
-    if (*out_end) {
-        return tn_report(
-            p->g->ctx, TN_WARNING, "relay-W001", parse_loc(p, p->l.tok_line, p->l.tok_col, NULL),
-            "the metadata section is ignored; constants come from the .params file beside the text");
-    }
-    bool version = tn_lex_is(&p->l, "version"), outputs = tn_lex_is(&p->l, "outputs"),
-         model = tn_lex_is(&p->l, "model");
-    if (!version && !outputs && !model && !tn_lex_is(&p->l, "symbols")) {
-        return tn_lex_fail(
-            &p->l, "relay-E003",
-            "unknown attribute of a module; known are #[version = \"0.0.5\"], #[symbols = \"n in "
-            "[1, 16]\"], "
-            "#[outputs = [\"name\"]] and #[model = [\"key\", \"value\"]]");
-    }
-    parse_next(p);
-    TN_TRY(parse_expect(p, "="));
-    TN_TRY(outputs || model ? parse_model(p, outputs) : parse_text_header(p, version));
-    return parse_expect(p, "]");
-}
-
-/* Notes where each `def` is, and whether symbols may be settled: those of several functions, or of closures,
- * have names in common and values of their own. */
-static tn_status scan(parser *p)
-{
-    tn_lexer l = p->l;
-    for (int depth = 0; l.tok != TN_TOK_END; tn_lex_next(&l)) {
-        if (tn_lex_is(&l, "%")) {
-            tn_lex_next(&l); /* a name, whatever it is */
-        } else if (tn_lex_is(&l, "fn")) {
-            p->g->settles = false;
-        } else if (tn_lex_is(&l, "{")) {
-            depth++;
-        } else if (tn_lex_is(&l, "}")) {
-            depth--;
-        } else if (depth <= 0 && tn_lex_is(&l, "#")) {
-            tn_lexer ahead = l;
-            tn_lex_next(&ahead);
-            if (tn_lex_accept(&ahead, "[") && tn_lex_is(&ahead, "metadata"))
-                break;
-        } else if (depth <= 0 && tn_lex_is(&l, "def")) {
-            pfunc f = {.at = l};
-            tn_lex_next(&l);
-            TN_TRY(tn_lex_is(&l, "@") ? TN_OK : tn_lex_expect(&l, "@"));
-            tn_lex_next(&l);
-            if (l.tok != TN_TOK_IDENT)
-                return tn_lex_ident(&l) ? TN_OK : TN_FAIL;
-            f.name = tn_intern_n(p->g->ctx, l.text, l.n);
-            for (size_t i = 0; i < p->func.n; i++)
-                if (p->func.at[i].name == f.name)
-                    return tn_lex_fail(&l, "relay-E051", "@%s is defined twice", f.name);
-            tn_vec_push(&p->func, f);
-            p->g->settles &= p->func.n == 1;
-        }
-    }
-    return l.failed ? TN_FAIL : TN_OK;
-}
-
-/* The def at the current token, if it was not read already for a call. */
-static tn_status parse_next_def(parser *p)
-{
-    for (size_t i = 0; i < p->func.n; i++) {
-        pfunc *f = &p->func.at[i];
-        if (f->at.text != p->l.text)
-            continue;
-        if (f->state == 0)
-            return parse_def(p, f);
-        int depth = 0;
-        do { /* over its body */
-            depth += tn_lex_is(&p->l, "{") ? 1 : tn_lex_is(&p->l, "}") ? -1 : 0;
-            bool closed = depth == 0 && tn_lex_is(&p->l, "}");
-            parse_next(p);
-            if (closed)
-                break;
-        } while (p->l.tok != TN_TOK_END);
-        return TN_OK;
-    }
-    return tn_lex_fail(&p->l, "relay-E005", "a function is not expected here");
-}
-
-/* A module may be one expression: it is the body of @main, whose parameters are its free_var lines. */
-static tn_status parse_bare(parser *p)
-{
-    pscope scope;
-    pval v;
-    tn_status s = TN_OK;
-    uint32_t line = p->l.tok_line, col = p->l.tok_col;
-    tn_function *f = tn_graph_add_function(p->g, "main");
-    saved was = enter_function(p, f->body);
-    parse_open(p, &scope, f->body);
-    while (s == TN_OK && parse_accept(p, "free_var")) {
-        s = parse_param(p, f->body, DIM_PARAM);
-        s = s == TN_OK ? parse_expect(p, ";") : s;
-    }
-    parse_check_bound(p, line, col);
-    s = s == TN_OK ? parse_block(p, "", &v) : s;
-    if (s == TN_OK)
-        (void)parse_results(p, f->body, &v, NULL, line, col);
-    parse_close(p);
-    leave_function(p, &was);
-    return s;
-}
-
-static tn_status parse_items(parser *p)
-{
-    bool end = false, bare = false;
-    while (p->l.tok != TN_TOK_END && !end) {
-        if (tn_lex_is(&p->l, "#")) {
-            TN_TRY(parse_header(p, &end));
-        } else if (tn_lex_is(&p->l, "def")) {
-            TN_TRY(parse_next_def(p));
-        } else if (tn_lex_is(&p->l, "type") || tn_lex_is(&p->l, "extern")) {
-            return tn_lex_fail(
-                &p->l, tn_lex_is(&p->l, "type") ? "relay-E024" : "relay-E028", "%s are not supported yet",
-                tn_lex_is(&p->l, "type") ? "algebraic data types (`type`)" : "`extern` declarations");
-        } else if (!bare && !p->func.n) {
-            bare = true;
-            TN_TRY(parse_bare(p));
-        } else {
-            return tn_lex_fail(&p->l, "relay-E005", "expected `def @name(...)` or the end, found '%.*s'",
-                               (int)(p->l.n < 64 ? p->l.n : 64), p->l.text);
-        }
-    }
-    return p->l.failed ? TN_FAIL : TN_OK;
-}
-
-static void main_first(tn_graph *g)
-{
-    for (tn_function **f = &g->func; *f; f = &(*f)->next) {
-        if (!strcmp((*f)->name, "main") && *f != g->func) {
-            tn_function *m = *f;
-            *f = m->next;
-            m->next = g->func;
-            g->func = m;
-            return;
-        }
-    }
-}
-
-static tn_status parse_module(parser *p)
-{
-    if (p->l.failed)
-        return TN_FAIL;
-    TN_TRY(scan(p));
-    TN_TRY(parse_items(p));
-    if (!p->g->func)
-        return tn_lex_fail(&p->l, "relay-E006", "this text has no function; write def @main(...) { ... }");
-    if (p->n_error)
-        return TN_FAIL;
-    main_first(p->g);
-    if (p->g->n_result_name && p->g->n_result_name != p->g->func->body->n_result) {
-        return tn_error(p->g->ctx, "relay-E056", &(tn_loc){.file = p->file},
-                        "#[outputs] names %u outputs, but @%s has %u results", (unsigned)p->g->n_result_name,
-                        p->g->func->name, (unsigned)p->g->func->body->n_result);
-    }
-    return TN_OK;
-}
-
-tn_status tn_relay_parse(tn_graph *g, const char *file, const char *text, size_t n,
-                         const tn_blob *const *constant, size_t n_constant)
-{
-    parser p = {.g = g,
-                .file = tn_intern(g->ctx, file ? file : "<text>"),
-                .constant = constant,
-                .n_constant = n_constant,
-                .dims = DIM_USE,
-                .fresh = -1};
-    p.text = text ? text : "";
-    p.text_end = p.text + n;
-    tn_arena_init(&p.scratch);
-    tn_lex_init(&p.l, g->ctx, p.file, p.text, n, false);
-    tn_status s = parse_module(&p);
-    tn_vec_deinit(&p.meta);
-    tn_map_deinit(&p.meta_index);
-    tn_vec_deinit(&p.opened);
-    tn_vec_deinit(&p.func);
-    tn_arena_deinit(&p.scratch);
-    return s;
 }

@@ -1,6 +1,6 @@
 #ifndef TN_RELAY_PARSE_H
 #define TN_RELAY_PARSE_H
-/* Inside of the Relay text reader: parse.c has modules, functions and scopes, parse_expr.c expressions,
+/* Inside of the Relay text reader: parse_module.c has modules, parse.c functions and scopes, parse_expr.c expressions,
  * parse_type.c types.
  *
  * Reading goes on after an expression that cannot be typed, so that one run reports every independent mistake; a
@@ -44,6 +44,8 @@ typedef struct pfunc { /* a `def` found by the first scan */
     tn_lexer at; /* at `def` */
     int state;   /* 0 unread, 1 being read, 2 read */
     tn_function *func;
+    bool recursive;    /* it calls itself, maybe through others: a call of it stays one */
+    size_t calls, end; /* entries of parser.called: functions that its text names */
 } pfunc;
 
 enum dim_mode {            /* what an unknown name in a dimension does */
@@ -67,6 +69,7 @@ typedef struct parser {
     tn_vec(pconst) meta;
     tn_vec(tn_node *) opened; /* tuple nodes whose fields were taken out: dropped if nothing else uses them */
     tn_vec(pfunc) func;
+    tn_vec(const char *) called;
     pscope *scope;
     tn_region *body; /* of the function being read */
     tn_strmap bound; /* symbols of the function: 1 bound, 0 only mentioned, 2 bound in a branch left */
@@ -74,6 +77,15 @@ typedef struct parser {
     int64_t fresh; /* next number for `?`, -1: not counted yet */
     uint32_t nest, n_error;
 } parser;
+
+/* What belongs to the function being read, kept while another one is read. */
+typedef struct parse_saved {
+    pscope *scope;
+    tn_region *body;
+    tn_strmap bound;
+    enum dim_mode dims;
+    size_t n_opened;
+} parse_saved;
 
 /* parse.c */
 void parse_next(parser *p); /* moves on, remembering where the token ended */
@@ -97,7 +109,13 @@ void parse_close(parser *p);
 /* Sets the results of r and checks them against the declared type (NULL: none). TN_FAIL: cannot be typed, reported. */
 tn_status parse_results(parser *p, tn_region *r, const pval *v, const tn_type *declared, uint32_t line,
                         uint32_t col);
-tn_status parse_global(parser *p, const char *name, uint32_t line, uint32_t col, tn_function **out);
+tn_status parse_param(parser *p, tn_region *r, enum dim_mode dims);
+tn_status parse_def(parser *p, pfunc *f); /* at `def` */
+parse_saved parse_enter_function(parser *p, tn_region *body);
+void parse_leave_function(parser *p, const parse_saved *s);
+/* NULL: reported. *out_recursive: it may be half read; its signature is known. */
+tn_status parse_global(parser *p, const char *name, uint32_t line, uint32_t col, tn_function **out,
+                       bool *out_recursive);
 
 /* parse_expr.c */
 tn_status parse_expr(parser *p, pval *out);

@@ -137,7 +137,8 @@ static tn_value *arg_values(parser *p, const pvals *args, bool any_number, size_
 static bool has_notation(const tn_op *op)
 {
     return op == &tn_op_var || op == &tn_op_constant || op == &tn_op_fn || op == &tn_op_call ||
-           op == &tn_op_tuple || op == &tn_op_tuple_get || op == &tn_op_if || op == &tn_op_loop;
+           op == &tn_op_tuple || op == &tn_op_tuple_get || op == &tn_op_if || op == &tn_op_loop ||
+           op == &tn_op_global;
 }
 
 static const tn_op *find_op(parser *p, const char *name, uint32_t line, uint32_t col)
@@ -215,11 +216,95 @@ tn_status parse_apply(parser *p, pval *callee)
     return s;
 }
 
-/* @f(arguments): its body is copied to the place of the call. */
+static bool binds(const tn_region *r, const tn_expr *e)
+{
+    for (uint32_t i = 0; i < r->n_param; i++) {
+        const tn_type *t = r->param[i]->type[0];
+        for (int d = 0; t->kind == TN_T_TENSOR && d < t->n; d++)
+            if (t->dim[d] == e)
+                return true;
+    }
+    return false;
+}
+
+typedef struct {
+    const tn_region *r;
+    bool known;
+} scope_of;
+
+static bool is_bound(const tn_expr *e, void *user)
+{
+    scope_of *s = user;
+    s->known = s->known && (e->kind != TN_E_SYM || binds(s->r, e));
+    return s->known;
+}
+
+/* The type of a result of r as a caller sees it: extents that only the function knows are any. */
+static const tn_type *open_type(tn_graph *g, const tn_region *r, const tn_type *t)
+{
+    if (t->kind != TN_T_TENSOR)
+        return t;
+    const tn_expr **dim = TN_NEW_N(g->arena, const tn_expr *, t->n);
+    for (int d = 0; d < t->n; d++) {
+        scope_of s = {r, true};
+        tn_each(t->dim[d], is_bound, &s);
+        dim[d] = s.known ? t->dim[d] : tn_any_dim(g->pool);
+    }
+    return tn_type_tensor(g->pool, t->dtype, t->n, dim, NULL);
+}
+
+/* A function of the module as a value. */
+static pval global_value(parser *p, const tn_function *f, uint32_t line, uint32_t col)
+{
+    const tn_region *r = f->body;
+    const tn_type **param = TN_NEW_N(&p->scratch, const tn_type *, r->n_param), *result = f->result_type;
+    for (uint32_t i = 0; i < r->n_param; i++)
+        param[i] = r->param[i]->type[0];
+    if (!result) {
+        const tn_type **all = TN_NEW_N(&p->scratch, const tn_type *, r->n_result);
+        for (uint32_t i = 0; i < r->n_result; i++)
+            all[i] = open_type(p->g, r, tn_value_type((tn_value){r->result[i].def, r->result[i].out}));
+        result = r->n_result == 1 ? all[0] : tn_type_tuple(p->g->pool, (int)r->n_result, all);
+    }
+    tn_global_attr a = {f->name};
+    tn_node *n = tn_node_new(p->g, p->scope->region, NULL, &tn_op_global, 0, NULL, 1, &a,
+                             parse_loc(p, line, col, NULL));
+    n->type[0] = tn_type_func(p->g->pool, (int)r->n_param, param, result);
+    return pval_one(n, line, col);
+}
+
+/* A call of a function that calls itself stays one. */
+static pval call_global(parser *p, const tn_function *f, size_t n, const tn_value in[], uint32_t line,
+                        uint32_t col)
+{
+    tn_value *all = TN_NEW_N(&p->scratch, tn_value, n + 1);
+    all[0] = global_value(p, f, line, col).v;
+    for (size_t i = 0; i < n; i++)
+        all[i + 1] = in[i];
+    return parse_node(p, &tn_op_call, (int)n + 1, all, NULL, line, col);
+}
+
+/* Its body is copied to the place of the call. */
+static pval inline_global(parser *p, const tn_function *f, const tn_value in[], uint32_t line, uint32_t col)
+{
+    uint32_t m = f->body->n_result;
+    tn_value *res = TN_NEW_N(&p->scratch, tn_value, m);
+    if (tn_relay_inline(p->g, f->body, p->scope->region, in, parse_loc(p, line, col, NULL), res) != TN_OK) {
+        p->n_error++;
+        return pval_bad(line, col);
+    }
+    pval *item = TN_NEW_N(&p->scratch, pval, m);
+    for (uint32_t i = 0; i < m; i++)
+        item[i] = (pval){.kind = PVAL_ONE, .v = res[i], .line = line, .col = col};
+    return m == 1 ? item[0] : (pval){.kind = PVAL_LIST, .n = m, .item = item, .line = line, .col = col};
+}
+
+/* @f(arguments), or @f as a value */
 tn_status parse_global_call(parser *p, pval *out)
 {
     uint32_t line = p->l.tok_line, col = p->l.tok_col;
     tn_function *f = NULL;
+    bool recursive = false;
     pvals args = {0};
     size_t n = 0;
     *out = pval_bad(line, col);
@@ -227,7 +312,12 @@ tn_status parse_global_call(parser *p, pval *out)
     const char *name = tn_lex_ident(&p->l);
     if (!name)
         return TN_FAIL;
-    TN_TRY(parse_global(p, name, line, col, &f));
+    TN_TRY(parse_global(p, name, line, col, &f, &recursive));
+    if (!tn_lex_is(&p->l, "(")) {
+        if (f)
+            *out = global_value(p, f, line, col);
+        return TN_OK;
+    }
     tn_status s = parse_args(p, NULL, NULL, false, &args, NULL);
     tn_value *in = s == TN_OK && f ? arg_values(p, &args, false, &n) : NULL;
     tn_vec_deinit(&args);
@@ -238,16 +328,7 @@ tn_status parse_global_call(parser *p, pval *out)
                           f->body->n_param, n);
         return TN_OK;
     }
-    uint32_t m = f->body->n_result;
-    tn_value *res = TN_NEW_N(&p->scratch, tn_value, m);
-    if (tn_relay_inline(p->g, f->body, p->scope->region, in, parse_loc(p, line, col, NULL), res) != TN_OK) {
-        p->n_error++;
-        return TN_OK;
-    }
-    pval *item = TN_NEW_N(&p->scratch, pval, m);
-    for (uint32_t i = 0; i < m; i++)
-        item[i] = (pval){.kind = PVAL_ONE, .v = res[i], .line = line, .col = col};
-    *out = m == 1 ? item[0] : (pval){.kind = PVAL_LIST, .n = m, .item = item, .line = line, .col = col};
+    *out = recursive ? call_global(p, f, n, in, line, col) : inline_global(p, f, in, line, col);
     return TN_OK;
 }
 

@@ -191,10 +191,14 @@ static tn_status parse_func_type(parser *p, const tn_type **out)
         return tn_lex_fail(&p->l, "relay-E021",
                            "type parameters are not supported yet; write one function for each type");
     }
-    TN_TRY(parse_expect(p, "("));
-    TN_TRY(parse_fields(p, &n, &param));
-    TN_TRY(parse_expect(p, "->"));
-    TN_TRY(parse_type(p, &result));
+    enum dim_mode dims = p->dims;
+    p->dims = dims == DIM_PARAM ? DIM_ANY : dims; /* ? is any extent */
+    tn_status s = parse_expect(p, "(");
+    s = s == TN_OK ? parse_fields(p, &n, &param) : s;
+    s = s == TN_OK ? parse_expect(p, "->") : s;
+    s = s == TN_OK ? parse_type(p, &result) : s;
+    p->dims = dims;
+    TN_TRY(s);
     if (!result)
         return tn_lex_fail(&p->l, "relay-E013", "`_` inside a type cannot be inferred; write the type");
     *out = tn_type_func(p->g->pool, (int)n, param, result);

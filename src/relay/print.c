@@ -134,14 +134,17 @@ static void print_constant(struct printer *p, const tn_node *n)
 
 /* ---- numbering ---- */
 
-static bool is_line(const tn_node *n) { return !tn_op_is(n, &tn_op_var) && !tn_op_is(n, &tn_op_constant); }
+static bool is_line(const tn_node *n)
+{
+    return !tn_op_is(n, &tn_op_var) && !tn_op_is(n, &tn_op_constant) && !tn_op_is(n, &tn_op_global);
+}
 
 /* The node whose expression ends the region instead of having a line: the last one, if it is the result and that
  * alone. */
 static const tn_node *bare_result(const tn_region *r)
 {
     const tn_node *n = r->last;
-    while (n && tn_op_is(n, &tn_op_constant))
+    while (n && !tn_op_is(n, &tn_op_var) && !is_line(n))
         n = n->prev;
     bool bare = n && is_line(n) && r->n_result == 1 && r->result[0].def == n && n->nout == 1 &&
                 tn_value_n_uses((tn_value){(tn_node *)n, 0}) == 1;
@@ -203,6 +206,8 @@ static void print_value(struct printer *p, tn_value v)
     uint64_t at = 0;
     if (!v.def) {
         tn_buf_str(p->out, "None");
+    } else if (tn_op_is(v.def, &tn_op_global)) {
+        tn_buf_printf(p->out, "@%s", ((const tn_global_attr *)v.def->attr)->name);
     } else if (tn_op_is(v.def, &tn_op_constant)) {
         print_constant(p, v.def);
     } else if (tn_op_is(v.def, &tn_op_var)) {

@@ -21,12 +21,24 @@ static bool binds(const tn_node *n)
     return false;
 }
 
+/* It has an effect, or one of its blocks calls a function, which may have some. */
+static bool must_stay(const tn_node *n)
+{
+    if (tn_has_effect(n))
+        return true;
+    for (int i = 0; i < n->nregion && n->op->nregion != 1; i++)
+        for (const tn_node *x = n->region[i]->first; x; x = x->next)
+            if (x->nregion ? must_stay(x) : tn_has_effect(x) && !x->op->flags)
+                return true;
+    return false;
+}
+
 static tn_status region(tn_pass *p, tn_graph *g, tn_region *r)
 {
     tn_node *prev;
     for (tn_node *n = r->last; n; n = prev) {
         prev = n->prev;
-        bool stays = n->op == &tn_op_var || (n->op->flags & TN_OP_EFFECT) || used(n) || binds(n);
+        bool stays = n->op == &tn_op_var || must_stay(n) || used(n) || binds(n);
         for (int i = 0; i < n->nregion && stays; i++)
             TN_TRY(region(p, g, n->region[i]));
         if (stays)

@@ -268,6 +268,23 @@ static const row rows[] = {
      "  %3 = nn.recurrent(negative(%x), %r, cell=\"lstm\");\n"
      "  (%0.1, %1.0, %2.2, %3.1, nn.relu(%3.1))\n}\n",
      {"x float32 5 3 28", "r float32 4 7 7"}, 0, NULL},
+    {"closures and functions that call themselves",
+     "def @twice(%f: fn (Tensor[(?, 4), float32]) -> Tensor[(?, 4), float32], %k: int64, %x: Tensor[(?, 4), float32])\n"
+     "    -> Tensor[(?, 4), float32] {\n"
+     "  if (%k < 1i64) { %x } else { @twice(%f, %k - 1i64, %f(%f(%x))) }\n}\n"
+     "def @even(%n: int64) -> bool { if (%n == 0i64) { True } else { @odd(%n - 1i64) } }\n"
+     "def @odd(%n: int64) -> bool { if (%n == 0i64) { False } else { @even(%n - 1i64) } }\n"
+     "def @fib(%n: int64) -> int64 { if (%n < 2i64) { %n } else { @fib(%n - 1i64) + @fib(%n - 2i64) } }\n"
+     "def @main(%x: Tensor[(n, 4), float32], %w: Tensor[(4, 4), float32]) {\n"
+     "  %b = less(sum(%x), 0f);\n"
+     "  %g = fn (%a: Tensor[(m, 4), float32]) { concatenate((nn.dense(%a, %w, units=4) * 0.5f, %x)) };\n"
+     "  %h = fn (%a: Tensor[(m, 4), float32]) { concatenate((%x, %a)) };\n"
+     "  %s = if (%b) { %g } else { %g };\n"
+     "  %p = (%x * 2f, %s);\n"
+     "  %q = fn (%a: Tensor[(n, 4), float32]) { %r = %p.1; %r(%p.0 + %a) };\n"
+     "  %t = @twice(fn (%y: Tensor[(?, 4), float32]) { nn.relu(%y) }, 2i64, %x);\n"
+     "  (@twice(%g, 2i64, %x), %h(%g(%x)), %t, %q(%x), @even(9i64), @fib(8i64))\n}\n",
+     {"x float32 3 4", "w float32 4 4"}, 0, NULL},
     {"a branch and a loop around kernels",
      "def @main(%x: Tensor[(n, 6), float32], %w: Tensor[(6, 6), float32]) {\n"
      "  %0 = nn.dense(%x, %w * 0.1f);\n"

@@ -49,9 +49,9 @@ static const row rows[] = {
     { MAIN("%0 = ref(%x);\n%0"), "t:2:6: error: references (`ref`) are not supported yet [relay-E022]" },
     { MAIN("ref_read(%x)"), "t:2:1: error: references (`ref_read`) are not supported yet [relay-E022]" },
     { MAIN("ref_write(%x, %x)"), "t:2:1: error: references (`ref_write`) are not supported yet [relay-E022]" },
-    { MAIN("@main(%x)"), "t:2:1: error: @main calls itself; recursion is not supported yet [relay-E025]" },
+    { MAIN("@main(%x)"), "t:2:1: error: @main calls itself; a package runs it, but nothing can call it [relay-E060]" },
     { "def @main(%x: bool) { @f(%x) }\ndef @f(%x: bool) { @g(%x) }\ndef @g(%x: bool) { @f(%x) }\n",
-      "t:3:20: error: @f calls itself; recursion is not supported yet [relay-E025]" },
+      "t:3:20: error: @f calls itself; write the type of its result, as in def @f(...) -> float32 [relay-E025]" },
     { MAIN("add(let %y = 1; %y, 1)"), "t:2:5: error: `let` must begin a line of its own, as in let %x = ...; "
                                       "[relay-E026]" },
     { MAIN("%0 = free_var %y: bool;\n%x"),

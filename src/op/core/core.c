@@ -63,8 +63,8 @@ static bool bind_dim(tn_graph *g, binding *b, const tn_expr *param, const tn_exp
 
 static bool bind_type(tn_graph *g, binding *b, const tn_type *param, const tn_type *arg)
 {
-    if (param->kind != TN_T_TENSOR || arg->kind != TN_T_TENSOR)
-        return tn_type_eq_logical(param, arg);
+    if (tn_type_is_handle(param) || tn_type_is_handle(arg))
+        return tn_type_fits(param, arg);
     if (param->n != arg->n || !tn_dtype_eq(param->dtype, arg->dtype))
         return false;
     for (int i = 0; i < param->n; i++)
@@ -125,6 +125,31 @@ const tn_op tn_op_call = {
     .nin = -1, .min_in = 1, .nout = -1, .fuse = TN_FUSE_NONE, .infer = call_infer,
 };
 /* clang-format on */
+
+/* ---- functions of the module ---- */
+
+/* Its type is that of the function, which whoever makes the node knows. */
+static tn_status global_infer(tn_graph *g, tn_node *n)
+{
+    return n->type[0] ? TN_OK : tn_rule_fail(g, n, "op-E016", "the type of its function is not known");
+}
+
+/* clang-format off */
+static const tn_attr_field global_fields[] = TN_ATTR_TABLE(tn_global_attr, TN_GLOBAL_ATTRS);
+
+const tn_op tn_op_global = {
+    .name = "global", .doc = "A function of the module as a value.",
+    .attr_size = sizeof(tn_global_attr), .attr = global_fields, .nout = 1, .fuse = TN_FUSE_NONE,
+    .infer = global_infer,
+};
+/* clang-format on */
+
+bool tn_has_effect(const tn_node *n)
+{
+    bool call = n->op == &tn_op_call && n->nin && n->in[0].def;
+    const tn_fn_attr *fn = call && n->in[0].def->op == &tn_op_fn ? n->in[0].def->attr : NULL;
+    return (n->op->flags & TN_OP_EFFECT) || (call && !(fn && fn->Primitive));
+}
 
 /* ---- tuples ---- */
 

@@ -14,6 +14,10 @@
     ATTR(s, STR, algorithm, "None", "alternative chosen for its anchor")
 TN_ATTR_STRUCT(tn_fn_attr, TN_FN_ATTRS);
 
+#define TN_GLOBAL_ATTRS(ATTR, s) \
+    ATTR(s, STR, name, NULL, "of the function")
+TN_ATTR_STRUCT(tn_global_attr, TN_GLOBAL_ATTRS);
+
 #define TN_TUPLE_GET_ATTRS(ATTR, s) \
     ATTR(s, I64, index, NULL, "which field")
 TN_ATTR_STRUCT(tn_tuple_get_attr, TN_TUPLE_GET_ATTRS);

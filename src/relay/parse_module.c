@@ -1,0 +1,311 @@
+/* Relay text, the reading side: modules. A first scan finds every `def` and what it calls, so that a call may stand
+ * before the function it calls, and it is known which functions call themselves; then functions are read in order. */
+#include "relay/parse.h"
+
+#include "op/core/core.h"
+
+#include <string.h>
+
+/* n in [1, 16], m in [0, 8] */
+static tn_status parse_symbols(parser *p, const char *text, size_t n, uint32_t line)
+{
+    tn_lexer l;
+    tn_lex_init(&l, p->g->ctx, p->file, text, n, false);
+    l.line = l.tok_line = line;
+    while (l.tok != TN_TOK_END) {
+        const char *name = tn_lex_ident(&l);
+        int64_t min, max;
+        if (!name)
+            return TN_FAIL;
+        TN_TRY(tn_lex_expect(&l, "in"));
+        TN_TRY(tn_lex_expect(&l, "["));
+        TN_TRY(tn_lex_int(&l, 0, INT64_MAX, &min));
+        TN_TRY(tn_lex_expect(&l, ","));
+        TN_TRY(tn_lex_int(&l, 0, INT64_MAX, &max));
+        if (max < min || strchr(name, '.')) {
+            return tn_lex_fail(&l, "relay-E004",
+                               "this range is empty; write `n in [least, most]` with least <= most");
+        }
+        TN_TRY(tn_lex_expect(&l, "]"));
+        tn_symbol_info *s = tn_graph_symbol(p->g, name);
+        s->min = min;
+        s->max = max;
+        if (!tn_lex_accept(&l, ","))
+            break;
+    }
+    return l.tok == TN_TOK_END && !l.failed
+               ? TN_OK
+               : tn_lex_fail(&l, "relay-E004", "expected `,` or the end of the symbols");
+}
+
+static tn_status parse_version(parser *p)
+{
+    if (p->l.n == 5 && !memcmp(p->l.text, "0.0.5", 5))
+        return TN_OK;
+    return tn_lex_fail(&p->l, "relay-E002",
+                       "version \"%.*s\" of Relay text is not supported; only \"0.0.5\" is",
+                       (int)(p->l.n < 32 ? p->l.n : 32), p->l.text);
+}
+
+/* ["a", "b"] */
+static tn_status parse_strings(parser *p, const char ***out, uint32_t *out_n)
+{
+    tn_vec(const char *) list = {0};
+    tn_status s = tn_lex_expect(&p->l, "[");
+    while (s == TN_OK) {
+        const char *text = tn_lex_string(&p->l);
+        if (text)
+            tn_vec_push(&list, text);
+        s = text ? TN_OK : TN_FAIL;
+        if (s == TN_OK && !tn_lex_accept(&p->l, ",")) {
+            s = tn_lex_expect(&p->l, "]");
+            break;
+        }
+    }
+    *out = tn_arena_copy(p->g->arena, list.n ? (const void *)list.at : "", list.n * sizeof *list.at, 8);
+    *out_n = (uint32_t)list.n;
+    tn_vec_deinit(&list);
+    return s;
+}
+
+/* #[outputs = ["a", "b"]], #[model = ["key", "value"]] */
+static tn_status parse_model(parser *p, bool outputs)
+{
+    const char **list;
+    uint32_t n;
+    if (outputs)
+        return parse_strings(p, &p->g->result_name, &p->g->n_result_name);
+    TN_TRY(parse_strings(p, &list, &n));
+    if (n != 2)
+        return tn_lex_fail(&p->l, "relay-E003", "#[model = [\"key\", \"value\"]] takes two strings");
+    tn_vec_push(&p->g->metadata, ((tn_metadata){list[0], list[1]}));
+    return TN_OK;
+}
+
+/* #[version = "0.0.5"], #[symbols = "n in [1, 16]"] */
+static tn_status parse_text_header(parser *p, bool version)
+{
+    if (p->l.tok != TN_TOK_STRING)
+        return tn_lex_fail(&p->l, "relay-E003", "expected a string in quotes");
+    tn_status s = version ? parse_version(p) : parse_symbols(p, p->l.text, p->l.n, p->l.tok_line);
+    if (s != TN_OK) {
+        p->l.failed = true;
+        return TN_FAIL;
+    }
+    parse_next(p);
+    return TN_OK;
+}
+
+/* *out_end: the metadata section, where reading ends. */
+static tn_status parse_header(parser *p, bool *out_end)
+{
+    parse_next(p);
+    TN_TRY(parse_expect(p, "["));
+    *out_end = tn_lex_is(&p->l, "metadata");
+    if (*out_end) {
+        return tn_report(
+            p->g->ctx, TN_WARNING, "relay-W001", parse_loc(p, p->l.tok_line, p->l.tok_col, NULL),
+            "the metadata section is ignored; constants come from the .params file beside the text");
+    }
+    bool version = tn_lex_is(&p->l, "version"), outputs = tn_lex_is(&p->l, "outputs"),
+         model = tn_lex_is(&p->l, "model");
+    if (!version && !outputs && !model && !tn_lex_is(&p->l, "symbols")) {
+        return tn_lex_fail(
+            &p->l, "relay-E003",
+            "unknown attribute of a module; known are #[version = \"0.0.5\"], #[symbols = \"n in "
+            "[1, 16]\"], "
+            "#[outputs = [\"name\"]] and #[model = [\"key\", \"value\"]]");
+    }
+    parse_next(p);
+    TN_TRY(parse_expect(p, "="));
+    TN_TRY(outputs || model ? parse_model(p, outputs) : parse_text_header(p, version));
+    return parse_expect(p, "]");
+}
+
+/* Marks functions that reach themselves. */
+static void find_recursive(parser *p)
+{
+    bool *seen = TN_NEW_N(&p->scratch, bool, p->func.n);
+    size_t *todo = TN_NEW_N(&p->scratch, size_t, p->func.n), n;
+    for (size_t f = 0; f < p->func.n; f++) {
+        memset(seen, 0, p->func.n);
+        todo[0] = f;
+        for (n = 1; n > 0;) {
+            const pfunc *x = &p->func.at[todo[--n]];
+            for (size_t c = x->calls; c < x->end; c++)
+                for (size_t k = 0; k < p->func.n; k++) {
+                    if (p->func.at[k].name != p->called.at[c] || seen[k])
+                        continue;
+                    seen[k] = true;
+                    todo[n++] = k;
+                }
+        }
+        p->func.at[f].recursive = seen[f];
+    }
+}
+
+/* Notes where each `def` is and what it calls, and whether symbols may be settled: those of several functions, or of
+ * closures, have names in common and values of their own. */
+static tn_status scan(parser *p)
+{
+    tn_lexer l = p->l;
+    for (int depth = 0; l.tok != TN_TOK_END; tn_lex_next(&l)) {
+        if (tn_lex_is(&l, "%")) {
+            tn_lex_next(&l); /* a name, whatever it is */
+        } else if (depth > 0 && p->func.n && tn_lex_is(&l, "@")) {
+            tn_lex_next(&l);
+            if (l.tok == TN_TOK_IDENT)
+                tn_vec_push(&p->called, tn_intern_n(p->g->ctx, l.text, l.n));
+            tn_vec_last(&p->func).end = p->called.n;
+        } else if (tn_lex_is(&l, "fn")) {
+            p->g->settles = false;
+        } else if (tn_lex_is(&l, "{")) {
+            depth++;
+        } else if (tn_lex_is(&l, "}")) {
+            depth--;
+        } else if (depth <= 0 && tn_lex_is(&l, "#")) {
+            tn_lexer ahead = l;
+            tn_lex_next(&ahead);
+            if (tn_lex_accept(&ahead, "[") && tn_lex_is(&ahead, "metadata"))
+                break;
+        } else if (depth <= 0 && tn_lex_is(&l, "def")) {
+            pfunc f = {.at = l, .calls = p->called.n, .end = p->called.n};
+            tn_lex_next(&l);
+            TN_TRY(tn_lex_is(&l, "@") ? TN_OK : tn_lex_expect(&l, "@"));
+            tn_lex_next(&l);
+            if (l.tok != TN_TOK_IDENT)
+                return tn_lex_ident(&l) ? TN_OK : TN_FAIL;
+            f.name = tn_intern_n(p->g->ctx, l.text, l.n);
+            for (size_t i = 0; i < p->func.n; i++)
+                if (p->func.at[i].name == f.name)
+                    return tn_lex_fail(&l, "relay-E051", "@%s is defined twice", f.name);
+            tn_vec_push(&p->func, f);
+            p->g->settles &= p->func.n == 1;
+        }
+    }
+    find_recursive(p);
+    return l.failed ? TN_FAIL : TN_OK;
+}
+
+/* The def at the current token, if it was not read already for a call. */
+static tn_status parse_next_def(parser *p)
+{
+    for (size_t i = 0; i < p->func.n; i++) {
+        pfunc *f = &p->func.at[i];
+        if (f->at.text != p->l.text)
+            continue;
+        if (f->state == 0)
+            return parse_def(p, f);
+        int depth = 0;
+        do { /* over its body */
+            depth += tn_lex_is(&p->l, "{") ? 1 : tn_lex_is(&p->l, "}") ? -1 : 0;
+            bool closed = depth == 0 && tn_lex_is(&p->l, "}");
+            parse_next(p);
+            if (closed)
+                break;
+        } while (p->l.tok != TN_TOK_END);
+        return TN_OK;
+    }
+    return tn_lex_fail(&p->l, "relay-E005", "a function is not expected here");
+}
+
+/* A module may be one expression: it is the body of @main, whose parameters are its free_var lines. */
+static tn_status parse_bare(parser *p)
+{
+    pscope scope;
+    pval v;
+    tn_status s = TN_OK;
+    uint32_t line = p->l.tok_line, col = p->l.tok_col;
+    tn_function *f = tn_graph_add_function(p->g, "main");
+    parse_saved was = parse_enter_function(p, f->body);
+    parse_open(p, &scope, f->body);
+    while (s == TN_OK && parse_accept(p, "free_var")) {
+        s = parse_param(p, f->body, DIM_PARAM);
+        s = s == TN_OK ? parse_expect(p, ";") : s;
+    }
+    parse_check_bound(p, line, col);
+    s = s == TN_OK ? parse_block(p, "", &v) : s;
+    if (s == TN_OK)
+        (void)parse_results(p, f->body, &v, NULL, line, col);
+    parse_close(p);
+    parse_leave_function(p, &was);
+    return s;
+}
+
+static tn_status parse_items(parser *p)
+{
+    bool end = false, bare = false;
+    while (p->l.tok != TN_TOK_END && !end) {
+        if (tn_lex_is(&p->l, "#")) {
+            TN_TRY(parse_header(p, &end));
+        } else if (tn_lex_is(&p->l, "def")) {
+            TN_TRY(parse_next_def(p));
+        } else if (tn_lex_is(&p->l, "type") || tn_lex_is(&p->l, "extern")) {
+            return tn_lex_fail(
+                &p->l, tn_lex_is(&p->l, "type") ? "relay-E024" : "relay-E028", "%s are not supported yet",
+                tn_lex_is(&p->l, "type") ? "algebraic data types (`type`)" : "`extern` declarations");
+        } else if (!bare && !p->func.n) {
+            bare = true;
+            TN_TRY(parse_bare(p));
+        } else {
+            return tn_lex_fail(&p->l, "relay-E005", "expected `def @name(...)` or the end, found '%.*s'",
+                               (int)(p->l.n < 64 ? p->l.n : 64), p->l.text);
+        }
+    }
+    return p->l.failed ? TN_FAIL : TN_OK;
+}
+
+static void main_first(tn_graph *g)
+{
+    for (tn_function **f = &g->func; *f; f = &(*f)->next) {
+        if (!strcmp((*f)->name, "main") && *f != g->func) {
+            tn_function *m = *f;
+            *f = m->next;
+            m->next = g->func;
+            g->func = m;
+            return;
+        }
+    }
+}
+
+static tn_status parse_module(parser *p)
+{
+    if (p->l.failed)
+        return TN_FAIL;
+    TN_TRY(scan(p));
+    TN_TRY(parse_items(p));
+    if (!p->g->func)
+        return tn_lex_fail(&p->l, "relay-E006", "this text has no function; write def @main(...) { ... }");
+    if (p->n_error)
+        return TN_FAIL;
+    main_first(p->g);
+    if (p->g->n_result_name && p->g->n_result_name != p->g->func->body->n_result) {
+        return tn_error(p->g->ctx, "relay-E056", &(tn_loc){.file = p->file},
+                        "#[outputs] names %u outputs, but @%s has %u results", (unsigned)p->g->n_result_name,
+                        p->g->func->name, (unsigned)p->g->func->body->n_result);
+    }
+    return TN_OK;
+}
+
+tn_status tn_relay_parse(tn_graph *g, const char *file, const char *text, size_t n,
+                         const tn_blob *const *constant, size_t n_constant)
+{
+    parser p = {.g = g,
+                .file = tn_intern(g->ctx, file ? file : "<text>"),
+                .constant = constant,
+                .n_constant = n_constant,
+                .dims = DIM_USE,
+                .fresh = -1};
+    p.text = text ? text : "";
+    p.text_end = p.text + n;
+    tn_arena_init(&p.scratch);
+    tn_lex_init(&p.l, g->ctx, p.file, p.text, n, false);
+    tn_status s = parse_module(&p);
+    tn_vec_deinit(&p.meta);
+    tn_map_deinit(&p.meta_index);
+    tn_vec_deinit(&p.opened);
+    tn_vec_deinit(&p.func);
+    tn_vec_deinit(&p.called);
+    tn_arena_deinit(&p.scratch);
+    return s;
+}
