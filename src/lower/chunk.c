@@ -14,8 +14,8 @@
  * for all elements that the loop, with the loops inside it, does nothing with but add to them: registers, and memory at
  * an address that does not change. A part of a register gets the masks of the additions, which may change inside the
  * loop, as those of padding do. Loops are looked at from the inside out, and the loop over the chunks once more, so
- * very long sums have several levels. A sum known to have at most SHORT terms stays as it is. Nothing happens in strict
- * functions.
+ * very long sums have several levels. `if k == 0: acc[0] = 0` at the beginning of the loop is moved out of it
+ * first. A sum known to have at most SHORT terms stays as it is. Nothing happens in strict functions.
  *
  * A turn of the loop may add to an element several times; its weight says how often, and a chunk is counted in
  * additions. The parts cost one addition an element and chunk; backends keep what is not in use inside a chunk on the
@@ -291,6 +291,44 @@ static void make_chunks(sums *x, int64_t turns)
     }
 }
 
+/* ---- what begins a sum inside the loop ---- */
+
+/* The condition without its part `k is 0`; NULL: it has none. What is always true if nothing is left. */
+static const tn_expr *beyond_first(tn_pool *p, const tn_expr *cond, const tn_expr *k)
+{
+    if (cond == tn_eq(p, k, tn_int(p, k->dtype, 0)))
+        return tn_bool(p, true);
+    if (cond->kind != TN_E_AND)
+        return NULL;
+    for (int i = 0; i < 2; i++) {
+        const tn_expr *less = beyond_first(p, cond->src[i], k);
+        if (less)
+            return tn_and(p, less, cond->src[1 - i]);
+    }
+    return NULL;
+}
+
+/* What a loop does first, and in its first turn alone, moves out of it: unscheduled sums begin so. */
+static void move_first_out(tn_func *f, tn_stmt *loop)
+{
+    tn_pool *p = f->pool;
+    const tn_expr *k = loop->u.loop.var, *zero = tn_int(p, k->dtype, 0), *cond;
+    tn_stmt *s;
+    while ((s = loop->u.loop.body.first) && s->kind == TN_S_IF && !s->u.cond.other.first &&
+           (cond = beyond_first(p, s->u.cond.cond, k))) {
+        int64_t turns;
+        bool runs = tn_is_int(loop->u.loop.extent, &turns) && turns > 0;
+        tn_stmt_remove(s);
+        tn_stmt_subst(f, s, 1, &k, &zero);
+        s->u.cond.cond = runs ? cond : tn_and(p, cond, tn_lt(p, zero, loop->u.loop.extent));
+        tn_body_insert(loop->list, loop, s);
+        if (tn_is_value(s->u.cond.cond, 1)) {
+            tn_body_move(loop->list, s, &s->u.cond.then);
+            tn_stmt_remove(s);
+        }
+    }
+}
+
 /* true: the loop runs over chunks now. */
 static bool chunk_loop(tn_func *f, tn_stmt *loop)
 {
@@ -315,9 +353,11 @@ static bool chunk_loop(tn_func *f, tn_stmt *loop)
 
 static void visit(tn_stmt *s, void *user)
 {
-    if (s->kind == TN_S_FOR && s->u.loop.kind == TN_LOOP_SERIAL && tn_dtype_is_index(s->u.loop.var->dtype))
-        while (chunk_loop(user, s)) /* and the loop over the chunks */
-            ;
+    if (s->kind != TN_S_FOR || s->u.loop.kind != TN_LOOP_SERIAL || !tn_dtype_is_index(s->u.loop.var->dtype))
+        return;
+    move_first_out(user, s);
+    while (chunk_loop(user, s)) /* and the loop over the chunks */
+        ;
 }
 
 tn_status tn_lower_chunk_sums(tn_func *f, const struct tn_machine *m)
