@@ -9,7 +9,7 @@
 
 #include "e2e/run.h"
 
-enum { K = 16384, C = 512, ROW = 4096, LINES = 33 };
+enum { K = 16384, C = 512, ROW = 4096, LINES = 33, IMAGE = 240 * 240, LONG = 1000000 };
 
 typedef struct operand {
     const char *name;
@@ -59,17 +59,27 @@ static void want_softmax(const float *const in[], double *out)
     }
 }
 
-static void want_norm(const float *const in[], double *out)
+static void norm_rows(int rows, int n, const float *x, double *out)
 {
-    for (int i = 0; i < 4; i++) {
+    for (int i = 0; i < rows; i++, x += n, out += n) {
         double mean = 0, square = 0;
-        for (int k = 0; k < ROW; k++)
-            mean += (double)in[0][i * ROW + k] / ROW;
-        for (int k = 0; k < ROW; k++)
-            square += pow((double)in[0][i * ROW + k] - mean, 2) / ROW;
-        for (int k = 0; k < ROW; k++)
-            out[i * ROW + k] = ((double)in[0][i * ROW + k] - mean) / sqrt(square + 1e-5);
+        for (int k = 0; k < n; k++)
+            mean += (double)x[k] / n;
+        for (int k = 0; k < n; k++)
+            square += pow((double)x[k] - mean, 2) / n;
+        for (int k = 0; k < n; k++)
+            out[k] = ((double)x[k] - mean) / sqrt(square + 1e-5);
     }
+}
+
+static void want_norm(const float *const in[], double *out) { norm_rows(4, ROW, in[0], out); }
+static void want_image(const float *const in[], double *out) { norm_rows(1, IMAGE, in[0], out); }
+
+static void want_sum(const float *const in[], double *out)
+{
+    out[0] = 0;
+    for (int k = 0; k < LONG; k++)
+        out[0] += (double)in[0][k];
 }
 
 /* clang-format off */
@@ -86,6 +96,12 @@ static void want_norm(const float *const in[], double *out)
 #define PIXELS {{"x", 4, {1, C, 10, 10}, 0}, {"w", 4, {8, C, 3, 3}, 0}}, 512, want_conv, 5.8e-7
 #define COLUMNS {{"x", 3, {1, ROW, LINES}, 0}}, ROW * LINES, want_softmax, 3.6e-7
 #define LINE {{"x", 2, {4, ROW}, 1e4}, {"g", 1, {ROW}, 0}, {"b", 1, {ROW}, 0}}, 4 * ROW, want_norm, 1e-6
+#define FAR {{"x", 2, {4, ROW}, 1e5}, {"g", 1, {ROW}, 0}, {"b", 1, {ROW}, 0}}, 4 * ROW, want_norm, 4e-7
+#define PICTURE(h) \
+    "def @main(%x: Tensor[(1, 1, " h ", 240), float32], %g: Tensor[(1), float32], %b: Tensor[(1), float32]) {\n" \
+    "  nn.instance_norm(%x, %g, %b, center=False, scale=False)\n}\n"
+#define IMAGES {{"x", 4, {1, 1, 240, 240}, 1e5}, {"g", 1, {1}, 0}, {"b", 1, {1}, 0}}, IMAGE, want_image, 4e-7
+#define NUMBERS {{"x", 1, {LONG}, 1}}, 1, want_sum, 4e-7
 static const row rows[] = {
     {"dense", DENSE("4", "16384", "16"), PRODUCT},
     {"dense, symbolic", DENSE("m", "k", "n"), PRODUCT},
@@ -93,6 +109,11 @@ static const row rows[] = {
     {"convolution, symbolic", CONV("h", "w"), PIXELS},
     {"softmax", SOFTMAX("4096", "33"), COLUMNS},
     {"softmax, symbolic", SOFTMAX("n", "m"), COLUMNS},
+    {"layer normalisation, far from 0", NORM("4"), FAR},
+    {"instance normalisation, far from 0", PICTURE("240"), IMAGES},
+    {"instance normalisation, far from 0, symbolic", PICTURE("h"), IMAGES},
+    {"sum", "def @main(%x: Tensor[(1000000), float32]) {\n  sum(%x, axis=[0])\n}\n", NUMBERS},
+    {"sum, symbolic", "def @main(%x: Tensor[(n), float32]) {\n  sum(%x, axis=[0])\n}\n", NUMBERS},
     {"layer normalisation", NORM("4"), LINE},
     {"layer normalisation, symbolic", NORM("n"), LINE},
 };

@@ -2,9 +2,11 @@
  *
  * A row is what one mean is taken of. The variance is the mean square of what differs from the mean (two passes);
  * both are computed in float32 at least. Where the mean is large against the deviation its rounding matters:
- * nn.layer_norm and nn.group_norm also take the mean of what differs from it, which corrects both moments. All of it is
- * one kernel: sums, then the elements while the row is near. Sums over large images go in two steps, lines first, so
- * that there are tasks enough where batch and channels are few.
+ * nn.layer_norm and nn.group_norm also take the mean of what differs from it, which corrects both moments.
+ * The images of nn.instance_norm are too large for one more pass; it sums what differs from the element in
+ * the middle of the image, which gives the mean in two parts, and exactly where that element is as near to it
+ * as the others. All of it is one kernel: sums, then the elements while the row is near. Sums over large
+ * images go in two steps, lines first, so that there are tasks enough where batch and channels are few.
  */
 #include "op/rule.h"
 
@@ -21,8 +23,10 @@ typedef struct rows {
     bool reduced[TN_RULE_MAX_RANK];
     const tn_expr *group, *groups; /* channels of a group, or NULL; how many groups */
     tn_dtype acc;
-    const tn_expr *count; /* elements of a row */
-    bool lines;           /* sum lines first, along all but the first reduced dimension */
+    const tn_expr *count;     /* elements of a row */
+    bool lines;               /* sum lines first, along all but the first reduced dimension */
+    const tn_tensor *residue; /* what the mean lacks, in every term that the mean is taken off; or NULL */
+    bool relative;            /* sum what differs from the element in the middle of the row */
 } rows;
 
 static bool is_large(const rows *r)
@@ -108,13 +112,29 @@ static const tn_expr *at_row(const rows *r, const tn_tensor *t, const tn_expr *c
     return tn_at(r->te, t, n, row);
 }
 
+/* The element in the middle of the row that holds index[]; the first one where that depends on symbols. */
+static const tn_expr *middle(const rows *r, const tn_expr *const index[])
+{
+    const tn_expr *at[TN_RULE_MAX_RANK];
+    int64_t d;
+    for (int i = 0; i < r->x->ndim; i++) {
+        bool known = tn_is_int(r->x->dim[i], &d);
+        at[i] = r->reduced[i] ? tn_idx(r->te->pool, known ? d / 2 : 0) : index[i];
+    }
+    return tn_cast(r->te->pool, r->acc, tn_at(r->te, r->x, r->x->ndim, at));
+}
+
 /* x at index[], or what differs from its mean, or its square. */
 static const tn_expr *term(const rows *r, const tn_tensor *mean, bool square, const tn_expr *const index[])
 {
     tn_pool *p = r->te->pool;
     const tn_expr *v = tn_cast(p, r->acc, tn_at(r->te, r->x, r->x->ndim, index));
+    if (r->relative && !mean)
+        v = tn_sub(p, v, middle(r, index));
     if (mean)
         v = tn_sub(p, v, at_row(r, mean, index, false));
+    if (mean && r->residue)
+        v = tn_sub(p, v, at_row(r, r->residue, index, false));
     return square ? tn_mul(p, v, v) : v;
 }
 
@@ -260,7 +280,23 @@ static int layer_norm_nout(const void *attr) { return ((const tn_norm_attr *)att
 
 /* ---- tensor expressions ---- */
 
-/* y = x * scale + shift, with scale = gamma * inverse and shift = beta - mean * scale of each row */
+/* The means of rows whose sums are relative, rounded; r->residue becomes what that lost. */
+static tn_tensor *row_mean_exact(rows *r)
+{
+    tn_pool *p = r->te->pool;
+    r->relative = true;
+    tn_tensor *sum = row_sum(r, "sum", NULL, false), *mean = row_tensor(r, "mean", "elementwise", false),
+              *rest = row_tensor(r, "residue", "elementwise", false);
+    const tn_expr *more = by_count(r, tn_at(r->te, sum, mean->ndim, mean->axis));
+    tn_te_define(r->te, mean, tn_add(p, middle(r, mean->axis), more));
+    more = by_count(r, tn_at(r->te, sum, rest->ndim, rest->axis));
+    const tn_expr *off = tn_sub(p, middle(r, rest->axis), tn_at(r->te, mean, rest->ndim, rest->axis));
+    tn_te_define(r->te, rest, tn_add(p, off, more));
+    r->residue = rest;
+    return mean;
+}
+
+/* y = (x - mean) * scale + shift, with scale = gamma * inverse and shift = beta - residue * scale of each row */
 static void instance_norm_compute(tn_te *te, const tn_node *n, tn_tensor *const in[], tn_tensor *out[])
 {
     const tn_norm_attr *a = n->attr;
@@ -269,16 +305,17 @@ static void instance_norm_compute(tn_te *te, const tn_node *n, tn_tensor *const 
     for (int i = 2; i < in[0]->ndim; i++)
         r.reduced[i] = true;
     rows_init(&r, te, in[0], 0);
-    tn_tensor *mean = row_mean(&r), *squares = row_sum(&r, "squares", mean, true);
+    tn_tensor *mean = row_mean_exact(&r), *squares = row_sum(&r, "squares", mean, true);
     tn_tensor *scale = row_tensor(&r, "scale", "elementwise", false),
               *shift = row_tensor(&r, "shift", "elementwise", false);
     const tn_expr *s = inverse(&r, by_count(&r, tn_at(te, squares, 2, scale->axis)), a->epsilon);
     tn_te_define(te, scale, a->scale ? tn_mul(p, s, wide_at1(&r, in[1], scale->axis[1])) : s);
-    const tn_expr *back = tn_mul(p, tn_at(te, mean, 2, shift->axis), tn_at(te, scale, 2, shift->axis));
+    const tn_expr *back = tn_mul(p, tn_at(te, r.residue, 2, shift->axis), tn_at(te, scale, 2, shift->axis));
     const tn_expr *zero = tn_flt(p, r.acc, 0);
     tn_te_define(te, shift, tn_sub(p, a->center ? wide_at1(&r, in[2], shift->axis[1]) : zero, back));
+    r.residue = NULL;
     tn_tensor *t = out[0] = tn_rule_out(te, n, 0, "instance_norm", "elementwise", NULL);
-    const tn_expr *v = tn_mul(p, term(&r, NULL, false, t->axis), at_row(&r, scale, t->axis, false));
+    const tn_expr *v = tn_mul(p, term(&r, mean, false, t->axis), at_row(&r, scale, t->axis, false));
     tn_te_define(te, t, tn_cast(p, t->dtype, tn_add(p, v, at_row(&r, shift, t->axis, false))));
 }
 
