@@ -37,6 +37,18 @@ static tn_value minus(imp_node *c, tn_value a, tn_value b)
     return imp_call2(c, &tn_op_subtract, NULL, a, b);
 }
 
+/* x less its mean, and the moments: the mean is taken of what differs from the first mean once more, which its
+ * rounding would otherwise cost where it is large against the deviation. */
+static tn_value centred(imp_node *c, tn_value x, const tn_axes_attr *a, moments *m)
+{
+    tn_value mean = imp_call1(c, &tn_op_mean, a, x), d = minus(c, x, mean),
+             rest = imp_call1(c, &tn_op_mean, a, d);
+    d = minus(c, d, rest);
+    *m =
+        (moments){imp_call2(c, &tn_op_add, NULL, mean, rest), imp_call1(c, &tn_op_mean, a, product(c, d, d))};
+    return d;
+}
+
 /* Training: mean and variance are the data's own; the running ones move towards them. */
 static void train_batch(imp_node *c, tn_value in[5], const tn_batch_norm_attr *a)
 {
@@ -199,12 +211,10 @@ static void stepwise_norm(imp_node *c, const layer *l, tn_value gamma, tn_value 
     tn_value d = tn_dtype_eq(t, TN_F64) ? l->x : imp_cast(c, l->x, TN_F32);
     tn_axes_attr a = {l->axes, true, false};
     moments m = {0};
-    if (c->row->relay == &tn_op_nn_rms_norm) {
+    if (c->row->relay == &tn_op_nn_rms_norm)
         m.variance = imp_call1(c, &tn_op_mean, &a, product(c, d, d));
-    } else {
-        m = moments_of(c, d, &a);
-        d = minus(c, d, m.mean);
-    }
+    else
+        d = centred(c, d, &a, &m);
     tn_value e = imp_const(c, tn_dtype_eq(t, TN_F64) ? t : TN_F32, l->epsilon),
              inverse = imp_call1(c, &tn_op_rsqrt, NULL, imp_call2(c, &tn_op_add, NULL, m.variance, e));
     tn_value y = product(c, imp_cast(c, product(c, d, inverse), t), gamma);
@@ -240,12 +250,13 @@ static void mean_variance_normalization(imp_node *c)
     tn_value x = imp_in(c, 0);
     if (!imp_attr_ints(c, "axes", &axes))
         axes = tn_ints_make(c->arena, 3, usual);
-    moments m = moments_of(c, x, &(tn_axes_attr){axes, true, false});
+    moments m;
+    tn_value d = centred(c, x, &(tn_axes_attr){axes, true, false}, &m);
     if (c->bad)
         return;
     tn_value deviation = imp_call1(c, &tn_op_sqrt, NULL, m.variance);
     tn_value e = imp_call2(c, &tn_op_add, NULL, deviation, imp_const(c, imp_type(x)->dtype, 1e-9));
-    imp_out(c, 0, imp_call2(c, &tn_op_divide, NULL, minus(c, x, m.mean), e));
+    imp_out(c, 0, imp_call2(c, &tn_op_divide, NULL, d, e));
 }
 
 /* The experimental operator before opset 9. */
