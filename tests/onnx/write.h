@@ -16,7 +16,8 @@
  *   domain=com.x output y
  *   graph g                          the lines up to `end` are a graph, which later attributes name as body=@g
  *
- * Integers are attributes of type INT, numbers with a dot FLOAT, lists INTS or FLOATS. A list may not hold blanks. */
+ * Integers are attributes of type INT, numbers with a dot FLOAT, lists INTS, FLOATS or (['a','b']) STRINGS. A list may
+ * not hold blanks. */
 #include "base/buf.h"
 #include "base/rng.h"
 #include "ir/eval.h"
@@ -263,6 +264,17 @@ static inline void write_value_info(tn_buf *g, unsigned field, const words *w)
     pb_message(g, field, &info);
 }
 
+/* "['a','b']" */
+static inline int write_texts(tn_buf *a, const char *at)
+{
+    for (at++; *at == '\''; at += *at == ',') {
+        size_t n = strcspn(at + 1, "'");
+        pb_bytes(a, 9, at + 1, n);
+        at += n + 2;
+    }
+    return 8;
+}
+
 /* The type of the list. */
 static inline int write_list(tn_buf *a, const char *at)
 {
@@ -305,7 +317,7 @@ static inline void write_attr(tn_buf *node, const write_graphs *o, const char *n
     words *w = malloc(sizeof *w);
     pb_text(&a, 1, name);
     if (value[0] == '[') {
-        write_type_number(&a, o, write_list(&a, value));
+        write_type_number(&a, o, value[1] == '\'' ? write_texts(&a, value) : write_list(&a, value));
     } else if (value[0] == '\'') {
         pb_bytes(&a, 4, value + 1, strlen(value) - 2);
         write_type_number(&a, o, 3);

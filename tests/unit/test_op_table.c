@@ -10,6 +10,7 @@
 #include "op/qnn/qnn.h"
 #include "op/random/random.h"
 #include "op/signal/signal.h"
+#include "op/tree/tree.h"
 #include "op/tensor/tensor.h"
 #include "op/vision/vision.h"
 
@@ -52,6 +53,8 @@ static const sample samples[] = {
         "Tensor[(n, 2, s*2 + 8, 10), float32]"},
     {&tn_op_frame, {"float32 n s 1"}, "length=16, step=4", "Tensor[(n, s/4 - 3, 16, 1), float32]"},
     {&tn_op_dft, {"float32 n s 1", "float32 12 2"}, "onesided=True", "Tensor[(n, 7, 2), float32]"},
+    {&tn_op_tree_leaves, {"float32 n 4", "int32 3", "float32 3", "int32 3", "int32 3", "int32 1", "int32 1"}, "",
+        "Tensor[(n, 1), int32]"},
     {&tn_op_ngram_count, {"int32 n s", "int64 6", "int64 4"}, "units=5, counts=[0, 2], max=2",
         "Tensor[(n, 5), float32]"},
     {&tn_op_nn_max_pool2d, {"float32 n 4 9 9"}, "pool_size=[3], strides=[2, 2], padding=[1, 1]",
@@ -391,6 +394,8 @@ static const refusal refusals[] = {
     {&tn_op_frame, {"float32 1 9 1"}, "length=0, step=4", "op-E007", "length 0"},
     {&tn_op_dft, {"float32 1 9 3", "float32 12 2"}, "", "op-E008", "must be 1 (real) or 2 (complex)"},
     {&tn_op_dft, {"float32 1 9 2", "float32 m 2"}, "", "op-E008", "must be [n, 2]"},
+    {&tn_op_tree_leaves, {"float32 n 4", "int32 3", "float32 3", "int32 2", "int32 3", "int32 1", "int32 1"}, "",
+        "op-E030", "one known length"},
     {&tn_op_ngram_count, {"int32 2 9", "int64 6", "int64 4"}, "units=5, counts=[0, 3], max=2", "op-E007",
         "counts[1] is 3"},
     {&tn_op_ngram_count, {"int32 2 9", "int64 6", "int64 3"}, "units=5, counts=[0, 2], max=2", "op-E008",

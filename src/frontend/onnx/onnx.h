@@ -40,7 +40,8 @@ extern const imp_row onnx_rows_math[], onnx_rows_logic[], onnx_rows_nn[], onnx_r
     onnx_rows_reduce[], onnx_rows_move[], onnx_rows_shape[], onnx_rows_quant[], onnx_rows_microsoft[],
     onnx_rows_fused[];
 extern const imp_row onnx_rows_element[], onnx_rows_index[], onnx_rows_pattern[], onnx_rows_random[];
-extern const imp_row onnx_rows_recurrent[], onnx_rows_attention[], onnx_rows_signal[], onnx_rows_sequence[];
+extern const imp_row onnx_rows_recurrent[], onnx_rows_attention[], onnx_rows_signal[], onnx_rows_sequence[],
+    onnx_rows_training[], onnx_rows_ml[], onnx_rows_trees[], onnx_rows_preview[];
 extern const imp_format onnx_format; /* all of them, and the ids of diagnostics (operators.c) */
 
 /* ---- graphs inside the model (graphs.c) ---- */
@@ -75,6 +76,9 @@ tn_value onnx_matmul(imp_node *c, tn_value a, tn_value b, const onnx_zeros *z);
 tn_value onnx_convert(imp_node *c, tn_value x, tn_dtype t, bool saturate);
 /* A matrix turned. */
 tn_value onnx_transposed(imp_node *c, tn_value v);
+/* Scores [samples, n] after the post_transform of that name (ops_ml.c). */
+tn_value onnx_ml_transform(imp_node *c, tn_value scores, const char *kind);
+int64_t onnx_seed(imp_node *c);                                       /* of random numbers (ops_random.c) */
 const tn_expr *onnx_dynamic_count(imp_node *c, const tn_value in[3]); /* of Range (ops_dynamic.c) */
 
 /* ---- tensors (tensor.c) ---- */

@@ -396,12 +396,75 @@ static void causal_conv_with_state(imp_node *c)
         imp_out(c, 1, before ? imp_slice(c, padded, 2, -before, INT64_MAX) : imp_slice(c, padded, 2, 0, 0));
 }
 
+/* ---- FlexAttention (ai.onnx.preview): graphs of the model's own change scores and probabilities ---- */
+
+/* v as the graph `name` changes it, of the same type. */
+static tn_value modified(imp_node *c, const char *name, tn_value v)
+{
+    if (c->bad || !imp_has_attr(c, name))
+        return v;
+    const onnx_graph *g = onnx_attr_graph(c, name);
+    tn_value *out = TN_NEW_N(c->arena, tn_value, c->bad ? 1 : g->output.n + 1);
+    if (!c->bad && g->output.n != 1)
+        imp_fail(c, "onnx-E017", "%s has %zu results, but must have one", name, g->output.n);
+    if (c->bad || !onnx_body(c, g, c->im->r, 1, &v, out)) {
+        c->bad = true;
+        return v;
+    }
+    out[0] = imp_cast(c, out[0], imp_type(v)->dtype);
+    if (!c->bad && !tn_type_eq_logical(imp_type(out[0]), imp_type(v)))
+        imp_fail(c, "onnx-E022", "%s gives %s for %s, but must keep the shape", name,
+                 imp_type_text(c, imp_type(out[0])), imp_type_text(c, imp_type(v)));
+    return out[0];
+}
+
+static void flex_attention(imp_node *c)
+{
+    static const tn_matmul_attr by_rows = {.transpose_b = true}, plain = {.transpose_b = false};
+    attention a = {.q = imp_in(c, Q), .k = imp_in(c, K), .v = imp_in(c, V)};
+    double scale = imp_attr_float(c, "scale", 0);
+    if (c->bad)
+        return;
+    if (imp_rank(a.q) != 4 || imp_rank(a.k) != 4 || imp_rank(a.v) != 4)
+        imp_fail(c, "onnx-E022", "queries, keys and values must have four dimensions, but are %s, %s and %s",
+                 imp_type_text(c, imp_type(a.q)), imp_type_text(c, imp_type(a.k)),
+                 imp_type_text(c, imp_type(a.v)));
+    if (c->bad)
+        return;
+    const tn_type *q = imp_type(a.q);
+    a.q_heads = known(q->dim[1]);
+    a.kv_heads = known(imp_type(a.k)->dim[1]);
+    int64_t size = known(q->dim[3]);
+    if (size < 1 || a.kv_heads < 1 || a.q_heads % a.kv_heads != 0)
+        imp_fail(c, "onnx-E009", "%lld heads of queries of size %lld and %lld of keys do not match",
+                 (long long)a.q_heads, (long long)size, (long long)a.kv_heads);
+    a.scale = imp_has_attr(c, "scale") ? scale : 1 / sqrt((double)size);
+    read_softmax_type(c, &a);
+    if (c->bad)
+        return;
+    if (!imp_has_attr(c, "softmax_precision"))
+        a.softmax = imp_sum_dtype(a.softmax);
+    const tn_expr *dim[] = {q->dim[0], q->dim[1], q->dim[2], imp_type(a.k)->dim[2]};
+    tn_value s = imp_call2(c, &tn_op_nn_batch_matmul, &by_rows, by_key_heads(c, &a, times(c, a.q, a.scale)),
+                           flat(c, a.k));
+    s = modified(c, "score_mod", imp_cast(c, imp_reshape(c, s, 4, dim), a.softmax));
+    s = modified(c, "prob_mod", imp_call1(c, &tn_op_nn_softmax, &(tn_axis_attr){-1}, s));
+    tn_value y = imp_call2(c, &tn_op_nn_batch_matmul, &plain, by_key_heads(c, &a, s),
+                           imp_cast(c, flat(c, a.v), a.softmax));
+    dim[3] = imp_type(a.v)->dim[3];
+    imp_out(c, 0, imp_cast(c, imp_reshape(c, y, 4, dim), imp_type(a.v)->dtype));
+}
+
 // clang-format off
 const imp_row onnx_rows_attention[] = {
     {"Attention",           23,  0, 7, 4, convert_attention,      NULL},
     {"RotaryEmbedding",     23,  0, 4, 1, rotary_embedding,       NULL},
     {"LinearAttention",     26,  0, 6, 2, linear_attention,       NULL},
     {"CausalConvWithState", 26,  0, 4, 2, causal_conv_with_state, NULL},
+    {0},
+};
+const imp_row onnx_rows_preview[] = {
+    {"FlexAttention", 1, 0, 3, 1, flex_attention, NULL},
     {0},
 };
 // clang-format on

@@ -2,6 +2,7 @@
 #include "frontend/onnx/onnx.h"
 
 #include "op/nn/nn.h"
+#include "op/random/random.h"
 #include "op/tensor/tensor.h"
 
 #include <math.h>
@@ -344,24 +345,56 @@ static void softmax(imp_node *c) { imp_out(c, 0, softmax_value(c)); }
 
 /* ---- Dropout: the identity unless training ---- */
 
-static void dropout(imp_node *c)
+typedef struct dropout {
+    tn_value x, training, ratio; /* training absent: always */
+} dropout;
+
+/* Elements whose number, drawn from [0, 1), is below the ratio are dropped; the others grow, so that the sum stays. */
+static void drop(imp_node *c, const dropout *d, tn_value *out, tn_value *mask)
 {
-    double training = 0;
+    const tn_type *t = imp_type(d->x);
+    int64_t seed = imp_has_attr(c, "seed") ? imp_attr_int(c, "seed", 0) : onnx_seed(c);
+    tn_random_attr a = {{t->n, t->dim}, "uniform", 0, 1, seed, TN_F32};
+    tn_value ratio = imp_cast(c, d->ratio, TN_F32), one = imp_const(c, TN_F32, 1);
+    ratio = imp_rank(ratio) ? imp_reshape(c, ratio, 0, NULL) : ratio;
+    tn_value keep = imp_call2(c, &tn_op_greater_equal, NULL, imp_call(c, &tn_op_random, &a, 0, NULL), ratio);
+    tn_value left = imp_call2(c, &tn_op_subtract, NULL, one, ratio);
+    tn_value none = imp_call2(c, &tn_op_equal, NULL, left, imp_const(c, TN_F32, 0));
+    tn_value scale =
+        imp_cast(c, imp_call2(c, &tn_op_divide, NULL, one, imp_choose(c, none, one, left)), t->dtype);
+    tn_value grown = imp_call2(c, &tn_op_multiply, NULL, d->x, scale);
+    *out = imp_choose(c, keep, grown, imp_const(c, t->dtype, 0));
+    *mask = keep;
+    if (!d->training.def)
+        return;
+    tn_value idle = imp_call1(c, &tn_op_logical_not, NULL, imp_cast(c, d->training, TN_BOOL1));
+    idle = imp_rank(idle) ? imp_reshape(c, idle, 0, NULL) : idle;
+    *out = imp_choose(c, idle, d->x, *out);
+    *mask = imp_call2(c, &tn_op_logical_or, NULL, keep, idle);
+}
+
+static void dropout_node(imp_node *c)
+{
+    double training = 0, ratio = 0.5;
+    tn_value x = imp_in(c, 0), mask;
+    dropout d = {x, {0}, {0}};
     imp_attr_ignore(c, "ratio");
-    imp_attr_ignore(c, "seed");
     imp_attr_ignore(c, "is_test");
     imp_attr_ignore(c, "consumed_inputs");
-    tn_value x = imp_in(c, 0);
-    double ratio = 0.5;
-    if (imp_has(c, 2) && !imp_scalar(c, imp_in(c, 2), &training))
-        imp_fail(c, "onnx-E009", "training_mode must be a constant; export the model for inference");
-    if (training != 0 && imp_has(c, 1) && !imp_scalar(c, imp_in(c, 1), &ratio))
-        imp_fail(c, "onnx-E009", "ratio must be a constant; export the model for inference");
-    if (training != 0 &&
-        ratio != 0) /* which elements are dropped is up to the random numbers of who trains */
-        imp_fail(c, "onnx-E009",
-                 "training_mode=1 with ratio %g and seed %s is not supported; export the model for inference",
-                 ratio, imp_has_attr(c, "seed") ? "given" : "not given");
+    if (imp_has(c, 2) && !imp_scalar(c, imp_in(c, 2), &training)) {
+        training = 1;
+        d.training = imp_in(c, 2);
+    }
+    if (c->bad)
+        return;
+    d.ratio = imp_has(c, 1) ? imp_in(c, 1) : imp_const(c, TN_F32, ratio);
+    if (training != 0 && (!imp_scalar(c, d.ratio, &ratio) || ratio != 0)) {
+        drop(c, &d, &x, &mask);
+        imp_out(c, 0, x);
+        imp_out_any(c, 1, mask);
+        return;
+    }
+    imp_attr_ignore(c, "seed");
     imp_out(c, 0, x);
     if (c->n_out < 2 || c->bad)
         return;
@@ -386,7 +419,7 @@ const imp_row onnx_rows_norm[] = {
     {"Softmax",                   1,  0, 1, 1, softmax,                     &tn_op_nn_softmax},
     {"LogSoftmax",                1,  0, 1, 1, softmax,                     &tn_op_nn_log_softmax},
     {"Hardmax",                   1,  0, 1, 1, softmax,                     &tn_op_nn_hardmax},
-    {"Dropout",                   1,  0, 3, 2, dropout,                     NULL},
+    {"Dropout",                   1,  0, 3, 2, dropout_node,                NULL},
     {0},
 };
 // clang-format on

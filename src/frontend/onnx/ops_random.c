@@ -1,5 +1,4 @@
-/* Random numbers: from the node's seed, the same in every run. A node without one asks for other numbers each time,
- * which a compiled model does not give: it is refused. */
+/* Random numbers: the same in every run. A node without a seed has one of its own, made from the name of its result. */
 #include "frontend/onnx/onnx.h"
 
 #include "ir/eval.h"
@@ -9,12 +8,16 @@
 
 #include <string.h>
 
-static int64_t seed(imp_node *c)
+int64_t onnx_seed(imp_node *c)
 {
-    if (!imp_has_attr(c, "seed"))
-        imp_fail(
-            c, "onnx-E009",
-            "attribute seed is missing; a compiled model gives the same numbers in every run, so set a seed");
+    if (!imp_has_attr(c, "seed")) {
+        uint32_t hash = 2166136261u; /* FNV-1a */
+        for (size_t i = 0; c->n_out && i < c->out_name[0].n; i++)
+            hash = (hash ^ ((const uint8_t *)c->out_name[0].at)[i]) * 16777619u;
+        (void)tn_report(c->g->ctx, TN_WARNING, "onnx-W040", c->loc,
+                        "it has no seed; the compiled model draws the same random numbers in every run");
+        return (int32_t)hash;
+    }
     unsigned char bits[8] = {0};
     tn_scalar_write(TN_F32, bits, (tn_scalar){.f = imp_attr_float(c, "seed", 0)});
     return tn_scalar_read(TN_I32, bits).i;
@@ -32,7 +35,7 @@ static tn_dtype result_type(imp_node *c, tn_dtype def)
 static void random(imp_node *c)
 {
     bool like = strstr(c->row->op, "Like") != NULL, normal = c->row->op[6] == 'N';
-    tn_random_attr a = {.distribution = normal ? "normal" : "uniform", .seed = seed(c)};
+    tn_random_attr a = {.distribution = normal ? "normal" : "uniform", .seed = onnx_seed(c)};
     if (like) {
         const tn_type *t = imp_type(imp_in(c, 0));
         a.shape = (tn_dims){t->n, t->dim};
@@ -58,7 +61,7 @@ static void bernoulli(imp_node *c)
     tn_value p = imp_in(c, 0);
     const tn_type *t = imp_type(p);
     tn_dtype to = result_type(c, t->dtype), wide = t->dtype.bits == 64 ? TN_F64 : TN_F32;
-    tn_random_attr a = {{t->n, t->dim}, "uniform", 0, 1, seed(c), wide};
+    tn_random_attr a = {{t->n, t->dim}, "uniform", 0, 1, onnx_seed(c), wide};
     tn_value drawn = imp_call(c, &tn_op_random, &a, 0, NULL);
     imp_out(c, 0, imp_cast(c, imp_call2(c, &tn_op_less, NULL, drawn, imp_cast(c, p, wide)), to));
 }
@@ -76,7 +79,7 @@ static void multinomial(imp_node *c)
                  "the operand is %s and sample_size %lld; it needs rows with a known number of classes, and "
                  "a sample_size of at least 1",
                  imp_type_text(c, t), (long long)samples);
-    int32_t from = (int32_t)seed(c);
+    int32_t from = (int32_t)onnx_seed(c);
     if (c->bad)
         return;
     const tn_expr *const shape[2] = {t->dim[0], tn_idx(c->pool, samples)};

@@ -1,0 +1,457 @@
+/* ai.onnx.ml over numbers: linear models, support vectors, encoders and scalers. Rows of X are samples; a list is one
+ * sample. Trees: ops_trees.c. */
+#include "frontend/onnx/onnx.h"
+
+#include "op/nn/nn.h"
+#include "op/tensor/tensor.h"
+
+#include <math.h>
+#include <string.h>
+
+/* ---- attributes as constants ---- */
+
+static tn_value floats_attr(imp_node *c, const char *name, int64_t *out_n)
+{
+    const imp_attr *a = imp_attr_find(c, name, IMP_A_FLOATS);
+    int64_t n = a ? (int64_t)a->floats.n : 0;
+    *out_n = n;
+    return n && !c->bad ? tn_val(tn_make_constant(c->g, c->im->r, NULL, TN_F32, 1, &n, a->floats.at, NULL))
+                        : (tn_value){0};
+}
+
+static tn_value ints_attr(imp_node *c, const char *name, int64_t *out_n)
+{
+    tn_ints v;
+    bool given = imp_attr_ints(c, name, &v);
+    *out_n = given ? v.n : 0;
+    return given && v.n ? imp_const_ints(c, TN_I64, 1, v.n, v.at) : (tn_value){0};
+}
+
+static tn_value shaped(imp_node *c, tn_value v, int64_t rows, int64_t columns)
+{
+    const tn_expr *dim[2] = {tn_idx(c->pool, rows), tn_idx(c->pool, columns)};
+    return c->bad || !v.def ? v : imp_reshape(c, v, 2, dim);
+}
+
+/* X as float32 [samples, features], the features known. */
+static tn_value samples(imp_node *c, int64_t *out_features)
+{
+    tn_value x = imp_cast(c, imp_in(c, 0), TN_F32);
+    if (c->bad)
+        return x;
+    const tn_type *t = imp_type(x);
+    const tn_expr *dim[2] = {t->n > 1 ? t->dim[0] : tn_idx(c->pool, 1), imp_product(c, t, t->n > 1, t->n)};
+    if (!tn_is_int(dim[1], out_features) || *out_features < 1)
+        imp_fail(c, "onnx-E022", "the number of features of %s must be known", imp_type_text(c, t));
+    return c->bad || t->n == 2 ? x : imp_reshape(c, x, 2, dim);
+}
+
+static tn_value f32(imp_node *c, double v) { return imp_const(c, TN_F32, v); }
+
+static tn_value two(imp_node *c, const tn_op *op, tn_value a, tn_value b)
+{
+    return imp_call2(c, op, NULL, a, b);
+}
+
+/* ---- what becomes of scores [samples, n] ---- */
+
+/* Winitzki's approximation of erf^-1, as ONNX Runtime has it, times sqrt(2). */
+static tn_value probit(imp_node *c, tn_value x)
+{
+    tn_value v = two(c, &tn_op_subtract, two(c, &tn_op_multiply, x, f32(c, 2)), f32(c, 1));
+    tn_value sign = imp_choose(c, two(c, &tn_op_less, v, f32(c, 0)), f32(c, -1), f32(c, 1));
+    tn_value rest =
+        two(c, &tn_op_multiply, two(c, &tn_op_subtract, f32(c, 1), v), two(c, &tn_op_add, f32(c, 1), v));
+    tn_value log = imp_call1(c, &tn_op_log, NULL, rest);
+    const double a = 0.147;
+    tn_value first = two(c, &tn_op_add, f32(c, 2 / (3.14159265358979323846 * a)),
+                         two(c, &tn_op_multiply, log, f32(c, 0.5)));
+    tn_value inner = two(c, &tn_op_subtract, two(c, &tn_op_multiply, first, first),
+                         two(c, &tn_op_multiply, log, f32(c, 1 / a)));
+    tn_value root = imp_call1(c, &tn_op_sqrt, NULL, inner);
+    tn_value y = imp_call1(c, &tn_op_sqrt, NULL, two(c, &tn_op_subtract, root, first));
+    return two(c, &tn_op_multiply, two(c, &tn_op_multiply, y, sign), f32(c, 1.41421356));
+}
+
+/* Softmax in which a score of 0 stays 0. */
+static tn_value softmax_zero(imp_node *c, tn_value x)
+{
+    int64_t one = 1;
+    tn_axes_attr a = {tn_ints_make(c->arena, 1, &one), true, false};
+    tn_value most = imp_call1(c, &tn_op_max, &a, x);
+    tn_value e = imp_call1(c, &tn_op_exp, NULL, two(c, &tn_op_subtract, x, most));
+    tn_value size = imp_call1(c, &tn_op_abs, NULL, x);
+    e = imp_choose(c, two(c, &tn_op_greater, size, f32(c, 0.0000001)), e,
+                   two(c, &tn_op_multiply, x,
+                       imp_call1(c, &tn_op_exp, NULL, imp_call1(c, &tn_op_negative, NULL, most))));
+    tn_value sum = imp_call1(c, &tn_op_sum, &a, e);
+    tn_value none = two(c, &tn_op_equal, sum, f32(c, 0));
+    return two(c, &tn_op_divide, e, imp_choose(c, none, f32(c, 1), sum));
+}
+
+/* One score alone stays as it is unless it is a probit, as in ONNX Runtime. */
+tn_value onnx_ml_transform(imp_node *c, tn_value scores, const char *kind)
+{
+    bool probits = strcmp(kind, "PROBIT") == 0;
+    if (strcmp(kind, "NONE") == 0 ||
+        (!probits && imp_rank(scores) == 2 && tn_is_value(imp_type(scores)->dim[1], 1)))
+        return scores;
+    if (strcmp(kind, "LOGISTIC") == 0)
+        return imp_call1(c, &tn_op_sigmoid, NULL, scores);
+    if (strcmp(kind, "SOFTMAX") == 0)
+        return imp_call1(c, &tn_op_nn_softmax, &(tn_axis_attr){-1}, scores);
+    if (strcmp(kind, "SOFTMAX_ZERO") == 0)
+        return softmax_zero(c, scores);
+    if (probits)
+        return probit(c, scores);
+    imp_fail(c, "onnx-E009",
+             "post_transform is \"%s\"; NONE, LOGISTIC, SOFTMAX, SOFTMAX_ZERO and PROBIT are known", kind);
+    return scores;
+}
+
+/* ---- LinearRegressor, LinearClassifier ---- */
+
+/* X times the transposed coefficients [n, features], and what is added. */
+static tn_value linear(imp_node *c, int64_t *n)
+{
+    int64_t features = 1, n_coefficients, n_more;
+    tn_value x = samples(c, &features), w = floats_attr(c, "coefficients", &n_coefficients),
+             more = floats_attr(c, "intercepts", &n_more);
+    const tn_dense_attr dense = {0};
+    if (*n < 1)
+        *n = n_more ? n_more : n_coefficients / features;
+    if (!c->bad && (*n < 1 || n_coefficients != *n * features || (n_more && n_more != *n)))
+        imp_fail(c, "onnx-E009",
+                 "%lld coefficients and %lld intercepts do not match %lld results of %lld features",
+                 (long long)n_coefficients, (long long)n_more, (long long)*n, (long long)features);
+    tn_value y = imp_call2(c, &tn_op_nn_dense, &dense, x, shaped(c, w, *n, features));
+    return more.def ? two(c, &tn_op_add, y, more) : y;
+}
+
+static void linear_regressor(imp_node *c)
+{
+    int64_t n = imp_attr_int(c, "targets", 1);
+    tn_value y = linear(c, &n);
+    imp_out(c, 0, onnx_ml_transform(c, y, imp_attr_string(c, "post_transform", "NONE")));
+}
+
+/* One score of two classes: what the first has follows from the second's. */
+static tn_value both_scores(imp_node *c, tn_value y, const char *kind)
+{
+    bool logistic = strcmp(kind, "LOGISTIC") == 0;
+    tn_value other =
+        logistic ? imp_call1(c, &tn_op_negative, NULL, y) : two(c, &tn_op_subtract, f32(c, 1), y);
+    tn_value both = imp_concat(c, 2, (const tn_value[]){other, y}, 1);
+    return logistic ? imp_call1(c, &tn_op_sigmoid, NULL, both) : both;
+}
+
+static bool no_texts(imp_node *c, const char *name)
+{
+    if (imp_has_attr(c, name))
+        imp_fail(c, "onnx-E042",
+                 "attribute %s (texts) is not supported, only numbers are; use integer labels", name);
+    return !c->bad;
+}
+
+static void linear_classifier(imp_node *c)
+{
+    int64_t n = 0, n_labels;
+    const char *kind = imp_attr_string(c, "post_transform", "NONE");
+    imp_attr_ignore(c, "multi_class");
+    if (!no_texts(c, "classlabels_strings"))
+        return;
+    tn_value labels = ints_attr(c, "classlabels_ints", &n_labels), y = linear(c, &n);
+    if (c->bad)
+        return;
+    tn_value best, first = imp_squeeze(c, imp_slice(c, y, 1, 0, 1), 1);
+    if (n == 1 && n_labels == 2) {
+        best = imp_cast(c, two(c, &tn_op_greater, first, f32(c, 0)), TN_I64);
+        y = both_scores(c, y, kind);
+    } else {
+        tn_arg_attr a = {.axis = 1, .dtype = TN_I64};
+        best = imp_call1(c, &tn_op_argmax, &a, y);
+        y = onnx_ml_transform(c, y, kind);
+    }
+    imp_out(c, 0, labels.def ? imp_take(c, labels, best, 0) : best);
+    imp_out_any(c, 1, y);
+}
+
+/* ---- SVMRegressor, SVMClassifier ---- */
+
+enum { GAMMA, COEF0, DEGREE };
+
+/* [samples, features] against [vectors, features]: kernel values [samples, vectors]. */
+static tn_value kernel(imp_node *c, tn_value x, tn_value vectors, int64_t features)
+{
+    const char *type = imp_attr_string(c, "kernel_type", "LINEAR");
+    const imp_attr *a = imp_attr_find(c, "kernel_params", IMP_A_FLOATS);
+    double p[3] = {0, 0, 0};
+    const tn_dense_attr dense = {0};
+    for (int i = 0; a && i < 3 && i < (int)a->floats.n; i++)
+        p[i] = a->floats.at[i];
+    if (strcmp(type, "RBF") == 0) {
+        const tn_expr *one[3] = {imp_type(x)->dim[0], tn_idx(c->pool, 1), tn_idx(c->pool, features)};
+        tn_value apart = two(c, &tn_op_subtract, c->bad ? x : imp_reshape(c, x, 3, one), vectors);
+        tn_value square = imp_reduce(c, &tn_op_sum, two(c, &tn_op_multiply, apart, apart), 2);
+        return imp_call1(c, &tn_op_exp, NULL, two(c, &tn_op_multiply, square, f32(c, -p[GAMMA])));
+    }
+    tn_value y = imp_call2(c, &tn_op_nn_dense, &dense, x, vectors);
+    if (strcmp(type, "LINEAR") == 0)
+        return y;
+    y = two(c, &tn_op_add, two(c, &tn_op_multiply, y, f32(c, p[GAMMA])), f32(c, p[COEF0]));
+    if (strcmp(type, "POLY") == 0)
+        return two(c, &tn_op_power, y, f32(c, p[DEGREE]));
+    if (strcmp(type, "SIGMOID") == 0)
+        return imp_call1(c, &tn_op_tanh, NULL, y);
+    imp_fail(c, "onnx-E009", "kernel_type is \"%s\"; LINEAR, POLY, RBF and SIGMOID are known", type);
+    return y;
+}
+
+static void svm_regressor(imp_node *c)
+{
+    int64_t features = 1, n = imp_attr_int(c, "n_supports", 0), n_vectors, n_coefficients, n_rho;
+    tn_value x = samples(c, &features), vectors = floats_attr(c, "support_vectors", &n_vectors),
+             w = floats_attr(c, "coefficients", &n_coefficients), rho = floats_attr(c, "rho", &n_rho);
+    bool one_class = imp_attr_int(c, "one_class", 0) != 0;
+    const tn_dense_attr dense = {0};
+    tn_value y;
+    if (!c->bad && n_rho < 1)
+        imp_fail(c, "onnx-E007", "attribute rho is missing; the model is damaged");
+    if (!c->bad && (n > 0 ? n_vectors != n * features || n_coefficients != n : n_coefficients != features))
+        imp_fail(c, "onnx-E009",
+                 "%lld support vectors of %lld features do not match %lld numbers and %lld coefficients",
+                 (long long)n, (long long)features, (long long)n_vectors, (long long)n_coefficients);
+    if (n > 0) {
+        y = kernel(c, x, shaped(c, vectors, n, features), features);
+        y = imp_call2(c, &tn_op_nn_dense, &dense, y, shaped(c, w, 1, n));
+    } else {
+        y = kernel(c, x, shaped(c, w, 1, features), features);
+    }
+    y = two(c, &tn_op_add, y, imp_slice(c, rho, 0, 0, 1));
+    if (one_class)
+        y = imp_choose(c, two(c, &tn_op_greater, y, f32(c, 0)), f32(c, 1), f32(c, -1));
+    imp_out(c, 0, onnx_ml_transform(c, y, imp_attr_string(c, "post_transform", "NONE")));
+}
+
+/* ---- Scaler, Normalizer, Imputer, Binarizer ---- */
+
+/* One number for all, or one a feature (the last dimension). */
+static tn_value per_feature(imp_node *c, const char *name, double def)
+{
+    int64_t n, last;
+    tn_value v = floats_attr(c, name, &n), x = imp_in(c, 0);
+    if (!v.def || c->bad)
+        return f32(c, def);
+    const tn_type *t = imp_type(x);
+    if (n != 1 && t->n && tn_is_int(t->dim[t->n - 1], &last) && last != n)
+        imp_fail(c, "onnx-E009", "%s has %lld entries for %s", name, (long long)n, imp_type_text(c, t));
+    return n == 1 ? imp_reshape(c, v, 0, NULL) : v;
+}
+
+static void scaler(imp_node *c)
+{
+    tn_value x = imp_cast(c, imp_in(c, 0), TN_F32);
+    imp_out(c, 0,
+            two(c, &tn_op_multiply, two(c, &tn_op_subtract, x, per_feature(c, "offset", 0)),
+                per_feature(c, "scale", 1)));
+}
+
+static void normalizer(imp_node *c)
+{
+    const char *norm = imp_attr_string(c, "norm", "MAX");
+    tn_value x = imp_cast(c, imp_in(c, 0), TN_F32), size;
+    int64_t axis = imp_rank(x) > 1;
+    tn_axes_attr a = {tn_ints_make(c->arena, 1, &axis), true, false};
+    if (strcmp(norm, "MAX") == 0)
+        size = imp_call1(c, &tn_op_max, &a, x);
+    else if (strcmp(norm, "L1") == 0)
+        size = imp_call1(c, &tn_op_sum, &a, imp_call1(c, &tn_op_abs, NULL, x));
+    else
+        size = imp_call1(c, &tn_op_sqrt, NULL, imp_call1(c, &tn_op_sum, &a, two(c, &tn_op_multiply, x, x)));
+    if (strcmp(norm, "MAX") != 0 && strcmp(norm, "L1") != 0 && strcmp(norm, "L2") != 0)
+        imp_fail(c, "onnx-E009", "norm is \"%s\"; MAX, L1 and L2 are known", norm);
+    tn_value none = two(c, &tn_op_equal, size, f32(c, 0));
+    imp_out(c, 0, two(c, &tn_op_divide, x, imp_choose(c, none, f32(c, 1), size)));
+}
+
+static void imputer(imp_node *c)
+{
+    tn_value x = imp_in(c, 0), missing, with;
+    bool real = tn_dtype_is_float(imp_type(x)->dtype);
+    int64_t n;
+    if (real) {
+        double replaced = imp_attr_float(c, "replaced_value_float", 0);
+        with = imp_has_attr(c, "imputed_value_floats") ? per_feature(c, "imputed_value_floats", 0)
+                                                       : (tn_value){0};
+        missing = isnan(replaced) ? imp_call1(c, &tn_op_isnan, NULL, x)
+                                  : two(c, &tn_op_equal, x, imp_const(c, imp_type(x)->dtype, replaced));
+    } else {
+        int64_t replaced = imp_attr_int(c, "replaced_value_int64", 0);
+        with = ints_attr(c, "imputed_value_int64s", &n);
+        if (n == 1)
+            with = imp_reshape(c, with, 0, NULL);
+        missing = two(c, &tn_op_equal, imp_cast(c, x, TN_I64), imp_i64(c, replaced));
+    }
+    imp_attr_ignore(c, real ? "replaced_value_int64" : "replaced_value_float");
+    imp_attr_ignore(c, real ? "imputed_value_int64s" : "imputed_value_floats");
+    if (!with.def && !c->bad)
+        imp_fail(c, "onnx-E007", "the imputed values are missing; the model is damaged");
+    imp_out(c, 0, imp_choose(c, missing, imp_cast(c, with, imp_type(x)->dtype), x));
+}
+
+static void binarizer(imp_node *c)
+{
+    tn_value x = imp_in(c, 0);
+    double threshold = imp_attr_float(c, "threshold", 0);
+    tn_value above = two(c, &tn_op_greater, imp_cast(c, x, TN_F64), imp_const(c, TN_F64, threshold));
+    imp_out(c, 0, imp_cast(c, above, imp_type(x)->dtype));
+}
+
+/* ---- ArrayFeatureExtractor, FeatureVectorizer ---- */
+
+static void array_feature_extractor(imp_node *c)
+{
+    tn_value x = imp_in(c, 0), at = imp_in(c, 1);
+    if (c->bad)
+        return;
+    x = imp_rank(x) == 1 ? imp_unsqueeze(c, x, 0) : x;
+    const tn_type *t = imp_type(x);
+    if (t->n == 0)
+        imp_fail(c, "onnx-E022", "the data must have a dimension");
+    if (c->bad)
+        return;
+    tn_extent_attr inside = {tn_dims_make(c->arena, 1, &t->dim[t->n - 1])};
+    imp_out(c, 0, imp_take(c, x, imp_call1(c, &tn_op_checked_index, &inside, imp_flat(c, at)), t->n - 1));
+}
+
+/* Columns of all operands side by side; one with too few is filled with zeros, what is too much is left out. */
+static void feature_vectorizer(imp_node *c)
+{
+    tn_ints size;
+    uint32_t n = imp_n_in(c);
+    tn_value *part = TN_NEW_N(c->arena, tn_value, n + 1);
+    bool given = imp_attr_ints(c, "inputdimensions", &size);
+    if (!given || size.n != n || n == 0)
+        imp_fail(c, "onnx-E009", "inputdimensions has %u entries for %u operands",
+                 given ? (unsigned)size.n : 0, (unsigned)n);
+    for (uint32_t i = 0; i < n && !c->bad; i++) {
+        tn_value x = imp_cast(c, imp_in(c, i), TN_F32);
+        const tn_type *t = imp_type(x);
+        int64_t have = 0;
+        const tn_expr *dim[2] = {t->n > 1 ? t->dim[0] : tn_idx(c->pool, 1),
+                                 imp_product(c, t, t->n > 1, t->n)};
+        if (!tn_is_int(dim[1], &have) || size.at[i] < 0 || size.at[i] > 1 << 24)
+            imp_fail(c, "onnx-E009", "%lld features of %s are asked for", (long long)size.at[i],
+                     imp_type_text(c, t));
+        if (c->bad)
+            return;
+        x = t->n == 2 ? x : imp_reshape(c, x, 2, dim);
+        const tn_expr *zero = tn_idx(c->pool, 0),
+                      *width[4] = {zero, zero, zero, tn_idx(c->pool, size.at[i] - have)};
+        tn_pad_attr pad = {tn_dims_make(c->arena, 4, width), 0, "constant"};
+        part[i] = have == size.at[i] ? x : imp_call1(c, &tn_op_nn_pad, &pad, x);
+    }
+    imp_out(c, 0, c->bad ? (tn_value){0} : imp_concat(c, n, part, 1));
+}
+
+/* ---- OneHotEncoder, LabelEncoder ---- */
+
+static void one_hot_encoder(imp_node *c)
+{
+    int64_t n;
+    bool zeros = imp_attr_int(c, "zeros", 1) != 0;
+    tn_value x = imp_in(c, 0);
+    if (!no_texts(c, "cats_strings"))
+        return;
+    tn_value cats = ints_attr(c, "cats_int64s", &n);
+    if (!cats.def && !c->bad)
+        imp_fail(c, "onnx-E007", "attribute cats_int64s is missing; the model is damaged");
+    if (c->bad)
+        return;
+    tn_value same = two(c, &tn_op_equal, imp_unsqueeze(c, imp_cast(c, x, TN_I64), imp_rank(x)), cats);
+    if (!zeros) {
+        tn_value found = imp_reduce(c, &tn_op_max, imp_cast(c, same, TN_I64), imp_rank(x));
+        found = c->bad || imp_rank(found) == 0 ? found : imp_reduce(c, &tn_op_min, imp_flat(c, found), 0);
+        imp_demand(c, found, 1, "a category is not one of cats_int64s");
+    }
+    imp_out(c, 0, imp_cast(c, same, TN_F32));
+}
+
+/* Keys or values of a LabelEncoder, from whichever attribute holds them; what: "keys" or "values". */
+static tn_value table_of(imp_node *c, const char *what, int64_t *out_n)
+{
+    static const char *const kinds[] = {"int64s", "floats", "tensor"};
+    *out_n = 0;
+    for (int i = 0; i < 3; i++) {
+        const char *at = tn_arena_printf(c->arena, "%s_%s", what, kinds[i]);
+        if (!imp_has_attr(c, at))
+            continue;
+        if (i < 2)
+            return i ? floats_attr(c, at, out_n) : ints_attr(c, at, out_n);
+        const onnx_tensor *t = onnx_attr_tensor(c, at);
+        tn_node *k = t ? onnx_constant(c->im, t, c->loc->node, c->loc) : NULL;
+        c->bad = c->bad || !k;
+        if (k && (imp_rank(tn_val(k)) != 1 || !tn_is_int(k->type[0]->dim[0], out_n)))
+            imp_fail(c, "onnx-E009", "%s is %s, but must be a list", at, imp_type_text(c, k->type[0]));
+        return c->bad ? (tn_value){0} : tn_val(k);
+    }
+    imp_fail(c, "onnx-E042", "%s are not numbers; only numbers are supported", what);
+    return (tn_value){0};
+}
+
+static tn_value default_of(imp_node *c, tn_dtype t)
+{
+    const onnx_tensor *given =
+        imp_has_attr(c, "default_tensor") ? onnx_attr_tensor(c, "default_tensor") : NULL;
+    double real = imp_attr_float(c, "default_float", -0.0f);
+    int64_t whole = imp_attr_int(c, "default_int64", -1);
+    imp_attr_ignore(c, "default_string");
+    if (!given)
+        return tn_dtype_is_float(t) ? imp_const(c, t, real) : imp_cast(c, imp_i64(c, whole), t);
+    tn_node *k = onnx_constant(c->im, given, c->loc->node, c->loc);
+    c->bad = c->bad || !k;
+    return c->bad ? (tn_value){0} : imp_cast(c, imp_reshape(c, tn_val(k), 0, NULL), t);
+}
+
+/* The value of the last key that equals an element, else the default; since version 4 NaN equals NaN. */
+static void label_encoder(imp_node *c)
+{
+    int64_t n_keys, n_values, all = 0;
+    tn_value x = imp_in(c, 0), keys = table_of(c, "keys", &n_keys), values = table_of(c, "values", &n_values);
+    if (!c->bad && (n_keys != n_values || n_keys < 1))
+        imp_fail(c, "onnx-E009", "there are %lld keys and %lld values", (long long)n_keys,
+                 (long long)n_values);
+    if (c->bad)
+        return;
+    tn_dtype t = imp_type(x)->dtype;
+    tn_value each = imp_unsqueeze(c, x, imp_rank(x)), same = two(c, &tn_op_equal, each, imp_cast(c, keys, t));
+    if (tn_dtype_is_float(t) && c->version >= 4) {
+        tn_value none = two(c, &tn_op_logical_and, imp_call1(c, &tn_op_isnan, NULL, each),
+                            imp_call1(c, &tn_op_isnan, NULL, imp_cast(c, keys, t)));
+        same = two(c, &tn_op_logical_or, same, none);
+    }
+    int64_t *number = TN_NEW_N(c->arena, int64_t, (size_t)n_keys);
+    for (; all < n_keys; all++)
+        number[all] = all + 1;
+    tn_value at = imp_choose(c, same, imp_const_ints(c, TN_I64, 1, (uint32_t)n_keys, number), imp_i64(c, 0));
+    at = imp_reduce(c, &tn_op_max, at, imp_rank(x));
+    tn_value table[2] = {imp_unsqueeze(c, default_of(c, imp_type(values)->dtype), 0), values};
+    imp_out(c, 0, imp_take(c, imp_concat(c, 2, table, 0), at, 0));
+}
+
+// clang-format off
+const imp_row onnx_rows_ml[] = {
+    {"ArrayFeatureExtractor", 1, 0,  2, 1, array_feature_extractor, NULL},
+    {"Binarizer",             1, 0,  1, 1, binarizer,               NULL},
+    {"FeatureVectorizer",     1, 0, -1, 1, feature_vectorizer,      NULL},
+    {"Imputer",               1, 0,  1, 1, imputer,                 NULL},
+    {"LabelEncoder",          2, 0,  1, 1, label_encoder,           NULL},
+    {"LinearClassifier",      1, 0,  1, 2, linear_classifier,       NULL},
+    {"LinearRegressor",       1, 0,  1, 1, linear_regressor,        NULL},
+    {"Normalizer",            1, 0,  1, 1, normalizer,              NULL},
+    {"OneHotEncoder",         1, 0,  1, 1, one_hot_encoder,         NULL},
+    {"SVMRegressor",          1, 0,  1, 1, svm_regressor,           NULL},
+    {"Scaler",                1, 0,  1, 1, scaler,                  NULL},
+    {0},
+};
+// clang-format on

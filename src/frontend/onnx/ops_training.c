@@ -1,0 +1,139 @@
+/* Steps of optimisers, ai.onnx.preview.training: Adagrad, Adam, Momentum. Operands are the learning rate R, the count T
+ * of steps so far, then for n tensors all values, all gradients and all of each state; results are all new values, then
+ * all new states. */
+#include "frontend/onnx/onnx.h"
+
+#include "op/tensor/tensor.h"
+
+#include <string.h>
+
+typedef struct step {
+    imp_node *c;
+    tn_value rate, count; /* in the dtype of the tensors; count float32 */
+    tn_value x, g, state[2];
+    tn_value out[3];
+} step;
+
+static tn_value number(const step *s, double v) { return imp_const(s->c, imp_type(s->x)->dtype, v); }
+
+static tn_value add(const step *s, tn_value a, tn_value b) { return imp_call2(s->c, &tn_op_add, NULL, a, b); }
+static tn_value sub(const step *s, tn_value a, tn_value b)
+{
+    return imp_call2(s->c, &tn_op_subtract, NULL, a, b);
+}
+static tn_value mul(const step *s, tn_value a, tn_value b)
+{
+    return imp_call2(s->c, &tn_op_multiply, NULL, a, b);
+}
+static tn_value over(const step *s, tn_value a, tn_value b)
+{
+    return imp_call2(s->c, &tn_op_divide, NULL, a, b);
+}
+
+/* a * x + b * y */
+static tn_value mixed(const step *s, double a, tn_value x, double b, tn_value y)
+{
+    return add(s, mul(s, number(s, a), x), mul(s, number(s, b), y));
+}
+
+/* Where training has begun `v`, else `first`. */
+static tn_value later(const step *s, tn_value v, tn_value first)
+{
+    tn_value begun = imp_call2(s->c, &tn_op_greater, NULL, s->count, imp_const(s->c, TN_F32, 0));
+    return imp_choose(s->c, begun, v, first);
+}
+
+static void adagrad(step *s)
+{
+    imp_node *c = s->c;
+    tn_value steps = imp_cast(c, s->count, imp_type(s->x)->dtype);
+    tn_value decay = add(s, mul(s, steps, number(s, imp_attr_float(c, "decay_factor", 0))), number(s, 1));
+    tn_value g = mixed(s, imp_attr_float(c, "norm_coefficient", 0), s->x, 1, s->g);
+    s->out[1] = add(s, s->state[0], mul(s, g, g));
+    tn_value root =
+        add(s, imp_call1(c, &tn_op_sqrt, NULL, s->out[1]), number(s, imp_attr_float(c, "epsilon", 1e-6f)));
+    s->out[0] = sub(s, s->x, over(s, mul(s, over(s, s->rate, decay), g), root));
+}
+
+/* 1 - base^T */
+static tn_value complement(const step *s, double base)
+{
+    tn_value power =
+        imp_call2(s->c, &tn_op_power, NULL, number(s, base), imp_cast(s->c, s->count, imp_type(s->x)->dtype));
+    return sub(s, number(s, 1), power);
+}
+
+static void adam(step *s)
+{
+    imp_node *c = s->c;
+    double a = imp_attr_float(c, "alpha", 0.9f), b = imp_attr_float(c, "beta", 0.999f);
+    tn_value g = mixed(s, imp_attr_float(c, "norm_coefficient", 0), s->x, 1, s->g);
+    s->out[1] = mixed(s, a, s->state[0], 1 - a, g);
+    s->out[2] = mixed(s, b, s->state[1], 1 - b, mul(s, g, g));
+    tn_value warm =
+        over(s, mul(s, s->rate, imp_call1(c, &tn_op_sqrt, NULL, complement(s, b))), complement(s, a));
+    tn_value root =
+        add(s, imp_call1(c, &tn_op_sqrt, NULL, s->out[2]), number(s, imp_attr_float(c, "epsilon", 1e-6f)));
+    tn_value y = sub(s, s->x, over(s, mul(s, later(s, warm, s->rate), s->out[1]), root));
+    s->out[0] = mul(s, number(s, 1 - imp_attr_float(c, "norm_coefficient_post", 0)), y);
+}
+
+static void momentum(step *s)
+{
+    imp_node *c = s->c;
+    const char *mode = imp_attr_string(c, "mode", "standard");
+    double a = imp_attr_float(c, "alpha", 0);
+    bool nesterov = mode[0] == 'n';
+    tn_value beta = later(s, number(s, imp_attr_float(c, "beta", 0)), number(s, 1));
+    tn_value g = mixed(s, imp_attr_float(c, "norm_coefficient", 0), s->x, 1, s->g);
+    s->out[1] = add(s, mul(s, number(s, a), s->state[0]), mul(s, beta, g));
+    s->out[0] = sub(s, s->x, mul(s, s->rate, nesterov ? mixed(s, 1, g, a, s->out[1]) : s->out[1]));
+}
+
+static tn_value scalar(imp_node *c, uint32_t i, tn_dtype t)
+{
+    tn_value v = imp_cast(c, imp_in(c, i), t);
+    return imp_rank(v) ? imp_reshape(c, v, 0, NULL) : v;
+}
+
+/* One step for each tensor; n_states: how many states each has. */
+static void all_tensors(imp_node *c, uint32_t n_states, void (*one)(step *))
+{
+    uint32_t groups = n_states + 2, n = imp_n_in(c) < 2 ? 0 : (imp_n_in(c) - 2) / groups;
+    if (n * groups + 2 != imp_n_in(c) || c->n_out > (size_t)n * (n_states + 1))
+        imp_fail(c, "onnx-E017", "there are %u operands and %zu results; the model is damaged",
+                 (unsigned)imp_n_in(c), c->n_out);
+    for (uint32_t i = 0; i < n && !c->bad; i++) {
+        step s = {.c = c, .x = imp_in(c, 2 + i), .g = imp_in(c, 2 + n + i)};
+        for (uint32_t k = 0; k < n_states; k++)
+            s.state[k] = imp_in(c, 2 + (2 + k) * n + i);
+        s.rate = scalar(c, 0, imp_type(s.x)->dtype);
+        s.count = scalar(c, 1, TN_F32);
+        one(&s);
+        for (uint32_t k = 0; k < n_states + 1; k++)
+            imp_out_any(c, k * n + i, s.out[k]);
+    }
+}
+
+static void adagrad_node(imp_node *c) { all_tensors(c, 1, adagrad); }
+static void adam_node(imp_node *c) { all_tensors(c, 2, adam); }
+
+static void momentum_node(imp_node *c)
+{
+    const char *mode = imp_attr_string(c, "mode", "");
+    static const char *const needed[] = {"alpha", "beta", "mode", "norm_coefficient"};
+    for (int i = 0; i < 4; i++)
+        imp_attr_need(c, needed[i]);
+    if (strcmp(mode, "standard") != 0 && strcmp(mode, "nesterov") != 0)
+        imp_fail(c, "onnx-E009", "mode is \"%s\"; standard and nesterov are known", mode);
+    all_tensors(c, 1, momentum);
+}
+
+// clang-format off
+const imp_row onnx_rows_training[] = {
+    {"Adagrad",  1, 0, -1, -1, adagrad_node,  NULL},
+    {"Adam",     1, 0, -1, -1, adam_node,     NULL},
+    {"Momentum", 1, 0, -1, -1, momentum_node, NULL},
+    {0},
+};
+// clang-format on

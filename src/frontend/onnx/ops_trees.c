@@ -1,0 +1,638 @@
+/* Ensembles of decision trees of ai.onnx.ml: TreeEnsembleRegressor, TreeEnsembleClassifier, TreeEnsemble.
+ *
+ * Each becomes lists of nodes that are all of one kind (op/tree/tree.c): x < v is x <= the float before v, x > v is its
+ * opposite, x == v two nodes, membership a chain of those. What the leaves hold is then looked up and added. */
+#include "frontend/onnx/onnx.h"
+
+#include "ir/eval.h"
+#include "op/tensor/tensor.h"
+#include "op/tree/tree.h"
+
+#include <math.h>
+#include <string.h>
+
+enum mode { LEQ, LT, GTE, GT, EQ, NEQ, MEMBER, LEAF };
+enum { MAX_NODES = 1 << 26, MAX_DEPTH = 1 << 20 };
+
+typedef struct node { /* of the model */
+    enum mode mode;
+    bool missing; /* NaN goes to yes */
+    int64_t feature, yes, no;
+    double v;
+    const double *set; /* MEMBER: n_set values */
+    int64_t n_set;
+    int64_t height; /* steps below it; -1: not known yet, -2: being counted */
+    int64_t at;     /* where it stands first; -1: not yet */
+} node;
+
+typedef struct forest {
+    imp_node *c;
+    tn_dtype t; /* of X and the thresholds */
+    int64_t n_nodes, n_targets, n_trees, n_leaves;
+    node *node;
+    int64_t *root;
+    double *weight; /* [n_leaves, n_targets] */
+    bool *has;      /* is there a weight for this target? */
+    /* made */
+    tn_vec(int32_t) feature, kid, leaf;
+    tn_vec(double) threshold;
+    tn_vec(int64_t) todo; /* pairs: node, its place */
+} forest;
+
+/* ---- attributes ---- */
+
+static void damaged(forest *f, const char *what)
+{
+    imp_fail(f->c, "onnx-E043", "%s do not match each other; the model is damaged", what);
+}
+
+static double *tensor_numbers(imp_node *c, const char *name, int64_t *out_n)
+{
+    const onnx_tensor *t = imp_has_attr(c, name) && !c->bad ? onnx_attr_tensor(c, name) : NULL;
+    tn_node *k = t ? onnx_constant(c->im, t, c->loc->node, c->loc) : NULL;
+    *out_n = 0;
+    if (!k || !k->blob)
+        return NULL;
+    tn_dtype type = k->type[0]->dtype;
+    size_t n = k->blob->n / tn_dtype_bytes(type);
+    double *v = TN_NEW_N(c->arena, double, n);
+    for (size_t i = 0; i < n; i++) {
+        tn_scalar s = tn_scalar_read(type, (const char *)k->blob->at + i * tn_dtype_bytes(type));
+        v[i] = tn_dtype_is_float(type) ? s.f : (double)s.i;
+    }
+    *out_n = (int64_t)n;
+    return v;
+}
+
+/* Numbers of `name`, or of `name` with "_as_tensor". */
+static double *numbers(imp_node *c, const char *name, int64_t *out_n)
+{
+    const imp_attr *a = imp_attr_find(c, name, IMP_A_FLOATS);
+    if (!a || a->floats.n == 0)
+        return tensor_numbers(c, tn_arena_printf(c->arena, "%s_as_tensor", name), out_n);
+    double *v = TN_NEW_N(c->arena, double, a->floats.n);
+    for (size_t i = 0; i < a->floats.n; i++)
+        v[i] = (double)a->floats.at[i];
+    *out_n = (int64_t)a->floats.n;
+    return v;
+}
+
+static tn_ints ints(imp_node *c, const char *name)
+{
+    tn_ints v;
+    (void)imp_attr_ints(c, name, &v);
+    return v;
+}
+
+/* ---- trees of lists of nodes (TreeEnsembleRegressor, TreeEnsembleClassifier) ---- */
+
+static enum mode mode_of(imp_node *c, tn_bytes text)
+{
+    static const char *const names[] = {"BRANCH_LEQ", "BRANCH_LT",  "BRANCH_GTE", "BRANCH_GT",
+                                        "BRANCH_EQ",  "BRANCH_NEQ", "",           "LEAF"};
+    for (int i = 0; i < 8; i++)
+        if (*names[i] && imp_is(text, names[i]))
+            return (enum mode)i;
+    imp_fail(c, "onnx-E009", "nodes_modes has \"%s\"; the model is damaged", imp_text(c->im, text));
+    return LEAF;
+}
+
+/* Number of a node by tree and number there; -1: none. */
+static int64_t find_node(const tn_map *map, int64_t tree, int64_t id)
+{
+    uint64_t at, key = (uint64_t)tree * 0x9e3779b97f4a7c15u ^ (uint64_t)id;
+    return tn_map_get(map, key, &at) ? (int64_t)at : -1;
+}
+
+static void read_nodes(forest *f)
+{
+    imp_node *c = f->c;
+    tn_ints tree = ints(c, "nodes_treeids"), id = ints(c, "nodes_nodeids"),
+            feature = ints(c, "nodes_featureids"), yes = ints(c, "nodes_truenodeids"),
+            no = ints(c, "nodes_falsenodeids"), missing = ints(c, "nodes_missing_value_tracks_true");
+    const imp_attr *modes = imp_attr_find(c, "nodes_modes", IMP_A_TEXTS);
+    int64_t n_values, n = tree.n;
+    const double *value = numbers(c, "nodes_values", &n_values);
+    imp_attr_ignore(c, "nodes_hitrates");
+    imp_attr_ignore(c, "nodes_hitrates_as_tensor");
+    if (!c->bad && (n < 1 || id.n != n || feature.n != n || yes.n != n || no.n != n || !modes ||
+                    modes->texts.n != (size_t)n || n_values != n || (missing.n && missing.n != n)))
+        damaged(f, "the lists of nodes");
+    if (c->bad)
+        return;
+    tn_map map = {0};
+    f->n_nodes = n;
+    f->node = TN_NEW_N(c->arena, node, (size_t)n);
+    for (int64_t i = 0; i < n; i++)
+        tn_map_put(&map, (uint64_t)tree.at[i] * 0x9e3779b97f4a7c15u ^ (uint64_t)id.at[i], (uint64_t)i);
+    bool *child = TN_NEW_N(c->arena, bool, (size_t)n);
+    for (int64_t i = 0; i < n && !c->bad; i++) {
+        node *v = &f->node[i];
+        *v = (node){.mode = mode_of(c, modes->texts.at[i]),
+                    .feature = feature.at[i],
+                    .v = value[i],
+                    .missing = missing.n && missing.at[i] != 0,
+                    .height = -1,
+                    .at = -1};
+        if (v->mode == LEAF) {
+            v->yes = f->n_leaves++;
+            continue;
+        }
+        v->yes = find_node(&map, tree.at[i], yes.at[i]);
+        v->no = find_node(&map, tree.at[i], no.at[i]);
+        if (v->yes < 0 || v->no < 0)
+            damaged(f, "nodes and their branches");
+        else
+            child[v->yes] = child[v->no] = true;
+    }
+    f->root = TN_NEW_N(c->arena, int64_t, (size_t)n);
+    for (int64_t i = 0; i < n && !c->bad; i++)
+        if (!child[i] && f->n_trees < n)
+            f->root[f->n_trees++] = i;
+    tn_map_deinit(&map);
+}
+
+/* Weights of leaves: of `prefix` "target" or "class". */
+static void read_weights(forest *f, const char *prefix, const tn_map *map)
+{
+    imp_node *c = f->c;
+    tn_ints tree = ints(c, tn_arena_printf(c->arena, "%s_treeids", prefix)),
+            id = ints(c, tn_arena_printf(c->arena, "%s_nodeids", prefix)),
+            target = ints(c, tn_arena_printf(c->arena, "%s_ids", prefix));
+    int64_t n;
+    const double *w = numbers(c, tn_arena_printf(c->arena, "%s_weights", prefix), &n);
+    if (!c->bad && (tree.n != n || id.n != n || target.n != n))
+        damaged(f, "the lists of weights");
+    if (!c->bad && f->n_targets > MAX_NODES / (f->n_leaves + 1))
+        imp_fail(c, "onnx-E022", "%lld leaves with %lld weights each are too many", (long long)f->n_leaves,
+                 (long long)f->n_targets);
+    if (c->bad)
+        return;
+    f->weight = TN_NEW_N(c->arena, double, (size_t)(f->n_leaves * f->n_targets) + 1);
+    f->has = TN_NEW_N(c->arena, bool, (size_t)(f->n_leaves * f->n_targets) + 1);
+    for (int64_t i = 0; i < n && !c->bad; i++) {
+        int64_t at = find_node(map, tree.at[i], id.at[i]);
+        if (at < 0 || f->node[at].mode != LEAF || target.at[i] < 0 || target.at[i] >= f->n_targets) {
+            damaged(f, "weights and leaves");
+            return;
+        }
+        int64_t k = f->node[at].yes * f->n_targets + target.at[i];
+        f->weight[k] += w[i];
+        f->has[k] = true;
+    }
+}
+
+/* ---- trees of TreeEnsemble: nodes, and leaves apart ---- */
+
+static int64_t branch(const tn_ints to, const tn_ints is_leaf, int64_t i, int64_t n_nodes)
+{
+    return to.at[i] < 0 ? -1 : is_leaf.at[i] ? n_nodes + to.at[i] : to.at[i];
+}
+
+/* The sets of MEMBER nodes, one after the other, each ended by NaN. */
+static void read_sets(forest *f)
+{
+    int64_t n, at = 0;
+    const double *v = tensor_numbers(f->c, "membership_values", &n);
+    for (int64_t i = 0; i < f->n_nodes; i++) {
+        node *x = &f->node[i];
+        if (x->mode != MEMBER)
+            continue;
+        x->set = v + at;
+        while (at < n && !isnan(v[at])) {
+            at++;
+            x->n_set++;
+        }
+        at++;
+        if (x->n_set == 0)
+            damaged(f, "membership_values and nodes");
+    }
+}
+
+static void read_ensemble(forest *f)
+{
+    imp_node *c = f->c;
+    int64_t n_modes, n_splits, n_weights;
+    const double *modes = tensor_numbers(c, "nodes_modes", &n_modes),
+                 *splits = tensor_numbers(c, "nodes_splits", &n_splits),
+                 *weight = tensor_numbers(c, "leaf_weights", &n_weights);
+    tn_ints feature = ints(c, "nodes_featureids"), yes = ints(c, "nodes_truenodeids"),
+            no = ints(c, "nodes_falsenodeids"), yes_leaf = ints(c, "nodes_trueleafs"),
+            no_leaf = ints(c, "nodes_falseleafs"), missing = ints(c, "nodes_missing_value_tracks_true"),
+            target = ints(c, "leaf_targetids"), roots = ints(c, "tree_roots");
+    uint32_t n = feature.n;
+    imp_attr_ignore(c, "nodes_hitrates");
+    f->n_leaves = target.n;
+    if (!c->bad && (n < 1 || n_modes != n || n_splits != n || yes.n != n || no.n != n || yes_leaf.n != n ||
+                    no_leaf.n != n || (missing.n && missing.n != n) || n_weights != target.n || roots.n < 1 ||
+                    f->n_targets > MAX_NODES / (f->n_leaves + 1)))
+        damaged(f, "the lists of nodes and leaves");
+    if (c->bad)
+        return;
+    f->n_nodes = (int64_t)n + target.n;
+    f->node = TN_NEW_N(c->arena, node, (size_t)f->n_nodes);
+    f->weight = TN_NEW_N(c->arena, double, (size_t)(f->n_leaves * f->n_targets) + 1);
+    f->has = TN_NEW_N(c->arena, bool, (size_t)(f->n_leaves * f->n_targets) + 1);
+    for (int64_t i = 0; i < n; i++) {
+        node *v = &f->node[i];
+        bool odd = !(modes[i] >= 0 && modes[i] <= 6);
+        *v = (node){.mode = odd ? LEQ : (enum mode)modes[i],
+                    .feature = feature.at[i],
+                    .v = splits[i],
+                    .missing = missing.n && missing.at[i] != 0,
+                    .height = -1,
+                    .at = -1};
+        v->yes = branch(yes, yes_leaf, i, n);
+        v->no = branch(no, no_leaf, i, n);
+        if (odd || v->yes < 0 || v->no < 0 || v->yes >= f->n_nodes || v->no >= f->n_nodes) {
+            damaged(f, "nodes and their branches");
+            return;
+        }
+    }
+    for (int64_t k = 0; k < target.n && !c->bad; k++) {
+        f->node[n + k] = (node){.mode = LEAF, .yes = k, .height = -1, .at = -1};
+        if (target.at[k] < 0 || target.at[k] >= f->n_targets)
+            damaged(f, "leaves and targets");
+        else
+            f->weight[k * f->n_targets + target.at[k]] = weight[k];
+        if (!c->bad)
+            f->has[k * f->n_targets + target.at[k]] = true;
+    }
+    read_sets(f);
+    f->n_trees = roots.n;
+    f->root = TN_NEW_N(c->arena, int64_t, roots.n);
+    for (uint32_t i = 0; i < roots.n && !c->bad; i++) {
+        f->root[i] = roots.at[i];
+        if (roots.at[i] < 0 || roots.at[i] >= n)
+            damaged(f, "tree_roots and nodes");
+    }
+}
+
+/* ---- one kind of node ---- */
+
+/* Steps that a node takes by itself. */
+static int64_t own_steps(const node *v)
+{
+    return v->mode == LEAF ? 0 : v->mode == MEMBER ? 2 * v->n_set : v->mode == EQ || v->mode == NEQ ? 2 : 1;
+}
+
+/* Heights of all nodes below `from`, without recursion; a node below itself is refused. */
+static void count_steps(forest *f, int64_t from)
+{
+    tn_vec(int64_t) stack = {0};
+    tn_vec_push(&stack, from);
+    while (stack.n && !f->c->bad) {
+        node *v = &f->node[stack.at[stack.n - 1]];
+        int64_t next[2] = {v->yes, v->no}, most = 0;
+        bool waits = false;
+        for (int i = 0; i < 2 && v->mode != LEAF; i++) {
+            int64_t h = f->node[next[i]].height;
+            if (h == -2)
+                damaged(f, "nodes and their branches (a node is below itself)");
+            else if (h == -1)
+                tn_vec_push(&stack, next[i]);
+            waits |= h < 0;
+            most = h > most ? h : most;
+        }
+        if (waits && v->height == -2 && !f->c->bad)
+            continue;
+        v->height = waits ? -2 : most + own_steps(v);
+        if (!waits)
+            (void)tn_vec_pop(&stack);
+        if (v->height > MAX_DEPTH)
+            imp_fail(f->c, "onnx-E022", "a tree is more than %d steps deep", MAX_DEPTH);
+    }
+    tn_vec_deinit(&stack);
+}
+
+static int32_t new_places(forest *f, int n)
+{
+    int32_t at = (int32_t)f->kid.n;
+    for (int i = 0; i < n; i++) {
+        tn_vec_push(&f->feature, 1);
+        tn_vec_push(&f->threshold, INFINITY);
+        tn_vec_push(&f->kid, at + i);
+        tn_vec_push(&f->leaf, 0);
+    }
+    if (f->kid.n > MAX_NODES && !f->c->bad)
+        imp_fail(f->c, "onnx-E022", "there are more than %d nodes", MAX_NODES);
+    return at;
+}
+
+/* x <= v at a place; where its two branches stand. */
+static int32_t compare(forest *f, int32_t at, const node *n, double v, bool missing)
+{
+    int32_t kid = new_places(f, 2);
+    f->feature.at[at] = (int32_t)(2 * n->feature + missing);
+    f->threshold.at[at] = v;
+    f->kid.at[at] = kid;
+    return kid;
+}
+
+static void later(forest *f, int64_t n, int32_t at)
+{
+    tn_vec_push(&f->todo, n);
+    tn_vec_push(&f->todo, at);
+}
+
+static double before(const forest *f, double v)
+{
+    return f->t.bits == 64 ? nextafter(v, -INFINITY) : (double)nextafterf((float)v, -INFINITY);
+}
+
+/* x == v: `yes` there, else the branches go on at the place that is returned, which is the last one if `end` says who
+ * stands there. */
+static int32_t equal(forest *f, int32_t at, const node *n, double v, bool missing, int64_t yes)
+{
+    int32_t first = compare(f, at, n, v, missing), second = compare(f, first, n, before(f, v), false);
+    later(f, yes, second + 1);
+    return second;
+}
+
+static void place(forest *f, int64_t number, int32_t at)
+{
+    node *n = &f->node[number];
+    if (n->at >= 0) { /* the same branches */
+        f->feature.at[at] = f->feature.at[n->at];
+        f->threshold.at[at] = f->threshold.at[n->at];
+        f->kid.at[at] = f->kid.at[n->at];
+        f->leaf.at[at] = f->leaf.at[n->at];
+        return;
+    }
+    n->at = at;
+    bool opposite = n->mode == GT || n->mode == GTE;
+    double v = n->mode == LT || n->mode == GTE ? before(f, n->v) : n->v;
+    if (n->mode == LEAF) {
+        f->leaf.at[at] = (int32_t)n->yes;
+    } else if (n->mode == MEMBER) {
+        for (int64_t i = 0; i < n->n_set && !f->c->bad; i++) {
+            int32_t other = equal(f, at, n, n->set[i], n->missing, n->yes);
+            int32_t rest = f->kid.at[at] + 1; /* above; below stands `other`: both go on with the rest */
+            if (i + 1 == n->n_set) {
+                later(f, n->no, other);
+                later(f, n->no, rest);
+            } else {
+                at = rest;
+                later(f, -1 - rest, other);
+            }
+        }
+    } else if (n->mode == EQ || n->mode == NEQ) {
+        bool same = n->mode == EQ;
+        int32_t other = equal(f, at, n, n->v, same && n->missing, same ? n->yes : n->no);
+        later(f, same ? n->no : n->yes, other);
+        later(f, same ? n->no : n->yes, f->kid.at[at] + 1);
+    } else {
+        opposite = opposite && !isnan(v);
+        int32_t kid = compare(f, at, n, v, opposite ? !n->missing : n->missing);
+        later(f, opposite ? n->no : n->yes, kid);
+        later(f, opposite ? n->yes : n->no, kid + 1);
+    }
+}
+
+/* Copies of places are asked for by numbers below 0. */
+static void place_all(forest *f)
+{
+    for (size_t i = 0; i < f->todo.n && !f->c->bad; i += 2) {
+        int64_t n = f->todo.at[i];
+        int32_t at = (int32_t)f->todo.at[i + 1], from = (int32_t)(-1 - n);
+        if (n >= 0) {
+            place(f, n, at);
+            continue;
+        }
+        f->feature.at[at] = f->feature.at[from];
+        f->threshold.at[at] = f->threshold.at[from];
+        f->kid.at[at] = f->kid.at[from];
+    }
+    f->todo.n = 0;
+}
+
+/* ---- calls ---- */
+
+static tn_value list(imp_node *c, tn_dtype t, int64_t n, const void *data)
+{
+    return c->bad ? (tn_value){0} : tn_val(tn_make_constant(c->g, c->im->r, NULL, t, 1, &n, data, NULL));
+}
+
+static tn_value reals(imp_node *c, tn_dtype t, int64_t n, const double *v)
+{
+    char *data = tn_arena_alloc(c->arena, (size_t)n * tn_dtype_bytes(t) + 8, 8);
+    for (int64_t i = 0; i < n; i++)
+        tn_scalar_write(t, data + (size_t)i * tn_dtype_bytes(t),
+                        tn_eval_cast(TN_F64, t, (tn_scalar){.f = v[i]}));
+    return list(c, t, n, data);
+}
+
+/* Leaves of each row in each tree: int32 [rows, trees]. */
+static tn_value leaves(forest *f, tn_value x)
+{
+    imp_node *c = f->c;
+    int32_t *root = TN_NEW_N(c->arena, int32_t, (size_t)f->n_trees),
+            *depth = TN_NEW_N(c->arena, int32_t, (size_t)f->n_trees);
+    for (int64_t i = 0; i < f->n_trees && !c->bad; i++) {
+        count_steps(f, f->root[i]);
+        root[i] = new_places(f, 1);
+        depth[i] = (int32_t)f->node[f->root[i]].height;
+        place(f, f->root[i], root[i]);
+        place_all(f);
+    }
+    int64_t n = (int64_t)f->kid.n;
+    tn_value in[7] = {x,
+                      list(c, TN_I32, n, f->feature.at),
+                      reals(c, f->t, n, f->threshold.at),
+                      list(c, TN_I32, n, f->kid.at),
+                      list(c, TN_I32, n, f->leaf.at),
+                      list(c, TN_I32, f->n_trees, root),
+                      list(c, TN_I32, f->n_trees, depth)};
+    return imp_call(c, &tn_op_tree_leaves, NULL, 7, in);
+}
+
+static void check_features(forest *f, tn_value x)
+{
+    int64_t n = 0;
+    if (!f->c->bad && (imp_rank(x) != 2 || !tn_is_int(imp_type(x)->dim[1], &n)))
+        imp_fail(f->c, "onnx-E022", "X is %s, but must be rows of a known number of features",
+                 imp_type_text(f->c, imp_type(x)));
+    for (int64_t i = 0; i < f->n_nodes && !f->c->bad; i++)
+        if (f->node[i].mode != LEAF && (f->node[i].feature < 0 || f->node[i].feature >= n))
+            imp_fail(f->c, "onnx-E009", "a node asks for feature %lld of %lld", (long long)f->node[i].feature,
+                     (long long)n);
+}
+
+/* What the leaves give together: [rows, n_targets]. how: SUM, AVERAGE, MIN or MAX. */
+static tn_value gathered(forest *f, tn_value x, const char *how)
+{
+    imp_node *c = f->c;
+    bool low = strcmp(how, "MIN") == 0, high = strcmp(how, "MAX") == 0, mean = strcmp(how, "AVERAGE") == 0;
+    int64_t n = f->n_leaves * f->n_targets, axis = 1;
+    if (!low && !high && !mean && strcmp(how, "SUM") != 0)
+        imp_fail(c, "onnx-E009", "aggregate_function is \"%s\"; SUM, AVERAGE, MIN and MAX are known", how);
+    check_features(f, x);
+    if (c->bad)
+        return (tn_value){0};
+    for (int64_t i = 0; i < n; i++)
+        if (!f->has[i])
+            f->weight[i] = low ? INFINITY : high ? -INFINITY : 0;
+    const tn_expr *dim[2] = {tn_idx(c->pool, f->n_leaves), tn_idx(c->pool, f->n_targets)};
+    tn_value table = reals(c, f->t, n, f->weight), at = leaves(f, x);
+    table = c->bad ? table : imp_reshape(c, table, 2, dim);
+    tn_axes_attr a = {tn_ints_make(c->arena, 1, &axis), false, false};
+    const tn_op *op = low ? &tn_op_min : high ? &tn_op_max : &tn_op_sum;
+    tn_value y = imp_call1(c, op, &a, imp_take(c, table, at, 0));
+    if (mean)
+        y = imp_call2(c, &tn_op_divide, NULL, y, imp_const(c, f->t, (double)f->n_trees));
+    return y;
+}
+
+static void forest_deinit(forest *f)
+{
+    tn_vec_deinit(&f->feature);
+    tn_vec_deinit(&f->kid);
+    tn_vec_deinit(&f->leaf);
+    tn_vec_deinit(&f->threshold);
+    tn_vec_deinit(&f->todo);
+}
+
+/* X in the type of thresholds. */
+static tn_value rows_in(forest *f)
+{
+    tn_value x = imp_in(f->c, 0);
+    tn_dtype t = imp_type(x)->dtype;
+    f->t = t.code == TN_FLOAT && t.bits == 64 ? TN_F64 : TN_F32;
+    return imp_cast(f->c, x, f->t);
+}
+
+static tn_value with_base(forest *f, tn_value y)
+{
+    int64_t n;
+    const double *v = numbers(f->c, "base_values", &n);
+    if (n != 0 && n != f->n_targets)
+        imp_fail(f->c, "onnx-E009", "base_values has %lld entries for %lld results", (long long)n,
+                 (long long)f->n_targets);
+    return n ? imp_call2(f->c, &tn_op_add, NULL, y, reals(f->c, f->t, n, v)) : y;
+}
+
+static void map_nodes(forest *f, tn_map *map)
+{
+    tn_ints tree = ints(f->c, "nodes_treeids"), id = ints(f->c, "nodes_nodeids");
+    for (uint32_t i = 0; i < tree.n && i < id.n; i++)
+        tn_map_put(map, (uint64_t)tree.at[i] * 0x9e3779b97f4a7c15u ^ (uint64_t)id.at[i], i);
+}
+
+/* The two older operators: nodes and weights. */
+static void read_lists(forest *f, const char *prefix)
+{
+    tn_map map = {0};
+    read_nodes(f);
+    map_nodes(f, &map);
+    if (!f->c->bad)
+        read_weights(f, prefix, &map);
+    tn_map_deinit(&map);
+}
+
+static void regressor(imp_node *c)
+{
+    forest f = {.c = c, .n_targets = imp_attr_int(c, "n_targets", 1)};
+    tn_value x = rows_in(&f);
+    const char *kind = imp_attr_string(c, "post_transform", "NONE");
+    if (f.n_targets < 1 || f.n_targets > 1 << 20)
+        imp_fail(c, "onnx-E009", "n_targets is %lld", (long long)f.n_targets);
+    read_lists(&f, "target");
+    tn_value y = with_base(&f, gathered(&f, x, imp_attr_string(c, "aggregate_function", "SUM")));
+    imp_out(c, 0, onnx_ml_transform(c, imp_cast(c, y, TN_F32), kind));
+    forest_deinit(&f);
+}
+
+static void ensemble(imp_node *c)
+{
+    static const char *const how[] = {"AVERAGE", "SUM", "MIN", "MAX"}, *const kinds[] = {
+                                                                           "NONE", "SOFTMAX", "LOGISTIC",
+                                                                           "SOFTMAX_ZERO", "PROBIT"};
+    forest f = {.c = c, .n_targets = imp_attr_int(c, "n_targets", 1)};
+    tn_value x = rows_in(&f);
+    int64_t sum = imp_attr_int(c, "aggregate_function", 1), kind = imp_attr_int(c, "post_transform", 0);
+    if (sum < 0 || sum > 3 || kind < 0 || kind > 4 || f.n_targets < 1 || f.n_targets > 1 << 20)
+        imp_fail(c, "onnx-E009",
+                 "aggregate_function %lld, post_transform %lld or n_targets %lld is out of range",
+                 (long long)sum, (long long)kind, (long long)f.n_targets);
+    if (!c->bad)
+        read_ensemble(&f);
+    tn_value y = c->bad ? x : gathered(&f, x, how[sum]);
+    if (!c->bad)
+        imp_out(c, 0, kind ? imp_cast(c, onnx_ml_transform(c, imp_cast(c, y, TN_F32), kinds[kind]), f.t) : y);
+    forest_deinit(&f);
+}
+
+/* ---- TreeEnsembleClassifier ----
+ * Of two classes that both have weights the larger score wins; ONNX Runtime says whether the second's is above 0. */
+
+/* All weights are of the first class of two, as exporters write what is about the second: the score says both, as
+ * ONNX Runtime has it. */
+static tn_value one_of_two(imp_node *c, tn_value y, const char *kind, bool positive, tn_value *best)
+{
+    tn_value limit = imp_const(c, TN_F32, positive ? 0.5 : 0), other;
+    *best = imp_cast(c, imp_squeeze(c, imp_call2(c, &tn_op_greater, NULL, y, limit), 1), TN_I64);
+    if (strcmp(kind, "PROBIT") == 0)
+        return onnx_ml_transform(c, y, kind);
+    bool logistic = strcmp(kind, "LOGISTIC") == 0;
+    other = positive && !logistic ? imp_call2(c, &tn_op_subtract, NULL, imp_const(c, TN_F32, 1), y)
+                                  : imp_call1(c, &tn_op_negative, NULL, y);
+    tn_value pair[2] = {other, y};
+    tn_value both = imp_concat(c, 2, pair, 1);
+    return logistic ? imp_call1(c, &tn_op_sigmoid, NULL, both) : both;
+}
+
+static void classifier(imp_node *c)
+{
+    tn_ints label;
+    forest f = {.c = c};
+    tn_value x = rows_in(&f), best;
+    const char *kind = imp_attr_string(c, "post_transform", "NONE");
+    if (imp_has_attr(c, "classlabels_strings"))
+        imp_fail(
+            c, "onnx-E042",
+            "attribute classlabels_strings (texts) is not supported, only numbers are; use integer labels");
+    imp_attr_need(c, "classlabels_int64s");
+    (void)imp_attr_ints(c, "classlabels_int64s", &label);
+    f.n_targets = label.n;
+    if (!c->bad && (label.n < 1 || label.n > 1 << 20))
+        imp_fail(c, "onnx-E009", "classlabels_int64s has %u entries", (unsigned)label.n);
+    if (!c->bad)
+        read_lists(&f, "class");
+    bool used[2] = {false}, positive = true;
+    for (int64_t i = 0; i < f.n_leaves * f.n_targets && !c->bad; i++) {
+        used[i % f.n_targets > 0] |= f.has[i];
+        positive &= f.weight[i] >= 0;
+    }
+    tn_value y = gathered(&f, x, "SUM");
+    if (label.n == 2 && !used[1]) {
+        int64_t n;
+        const double *base = numbers(c, "base_values", &n);
+        y = imp_slice(c, y, 1, 0, 1);
+        if (n)
+            y = imp_call2(c, &tn_op_add, NULL, y, imp_const(c, f.t, base[n - 1]));
+        y = one_of_two(c, imp_cast(c, y, TN_F32), kind, positive, &best);
+    } else {
+        tn_arg_attr a = {.axis = 1, .dtype = TN_I64};
+        tn_value limit = imp_const(c, TN_F32, positive ? 0.5 : 0);
+        y = imp_cast(c, with_base(&f, y), TN_F32);
+        best = label.n == 2 && !used[0]
+                   ? imp_cast(c,
+                              imp_call2(c, &tn_op_greater, NULL, imp_squeeze(c, imp_slice(c, y, 1, 1, 2), 1),
+                                        limit),
+                              TN_I64)
+                   : imp_call1(c, &tn_op_argmax, &a, y);
+        y = onnx_ml_transform(c, y, kind);
+    }
+    imp_out(c, 0, imp_take(c, imp_const_ints(c, TN_I64, 1, label.n, label.at), best, 0));
+    imp_out_any(c, 1, y);
+    forest_deinit(&f);
+}
+
+// clang-format off
+const imp_row onnx_rows_trees[] = {
+    {"TreeEnsemble",           5, 0, 1, 1, ensemble,   NULL},
+    {"TreeEnsembleClassifier", 1, 0, 1, 2, classifier, NULL},
+    {"TreeEnsembleRegressor",  1, 0, 1, 1, regressor,  NULL},
+    {0},
+};
+// clang-format on
