@@ -1,4 +1,4 @@
-/* Functions in the AOT program: calls, closures, tuples.
+/* Functions in the AOT program: calls, closures, tuples, references.
  *
  *   a function of the module   a function of the program; a call of it is INVOKE
  *   a closure                  CLOSURE: its body is a function of the program, whose last inputs are the values around
@@ -342,6 +342,19 @@ static tn_status take_field(tn_maker *m, const tn_node *n)
     return TN_OK;
 }
 
+/* ---- references ---- */
+
+static tn_status add_ref(tn_maker *m, const tn_node *n, enum tn_inst_op op)
+{
+    uint32_t operand[3];
+    TN_TRY(operands(m, n, 0, operand));
+    put(m, n, op, 0, 2, operand);
+    if (op == TN_INST_REF_WRITE && is_used(n, 0))
+        put(m, n, TN_INST_CONSTRUCT, 0, 1, &operand[2]);
+    program_receive(m, n, 0, operand[n->nin]);
+    return TN_OK;
+}
+
 /* Is a function of the module more than what calls name? */
 static bool is_value_of_call(const tn_node *n)
 {
@@ -363,6 +376,12 @@ tn_status program_add_value(tn_maker *m, const tn_node *n)
         program_receive(m, n, 0, to);
         return TN_OK;
     }
+    if (tn_op_is(n, &tn_op_ref))
+        return add_ref(m, n, TN_INST_REF_NEW);
+    if (tn_op_is(n, &tn_op_ref_read))
+        return add_ref(m, n, TN_INST_REF_READ);
+    if (tn_op_is(n, &tn_op_ref_write))
+        return add_ref(m, n, TN_INST_REF_WRITE);
     if (tn_op_is(n, &tn_op_tuple))
         return is_value(n) ? construct(m, n, 0) : TN_OK;
     return tn_op_is(n, &tn_op_tuple_get) ? take_field(m, n) : TN_OK;

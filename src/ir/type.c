@@ -57,6 +57,13 @@ const tn_type *tn_type_func(tn_pool *p, int n_param, const tn_type *const param[
     return r;
 }
 
+const tn_type *tn_type_ref(tn_pool *p, const tn_type *to)
+{
+    tn_type *r = new_type(p, TN_T_REF, 1);
+    r->field = tn_arena_copy(p->arena, &to, sizeof to, _Alignof(tn_type *));
+    return r;
+}
+
 const tn_type *tn_type_relayout(tn_pool *p, const tn_type *t, const tn_layout *layout)
 {
     TN_ASSERT(t->kind == TN_T_TENSOR);
@@ -97,6 +104,8 @@ bool tn_type_fits(const tn_type *want, const tn_type *t)
             fits = want->dim[d] == t->dim[d] || tn_dim_is_any(want->dim[d]);
         return fits;
     }
+    if (want->kind == TN_T_REF) /* who reads one type may write another */
+        return fits && tn_type_eq_logical(want, t);
     bool func = want->kind == TN_T_FUNC;
     for (int i = 0; i < want->n && fits; i++)
         fits = func && i + 1 < want->n ? takes(t->field[i], want->field[i])
@@ -217,12 +226,14 @@ static void print_tensor(const tn_type *t, tn_buf *out)
     tn_buf_char(out, ']');
 }
 
-/* "(A, B)" or "fn (A) -> B": the head now, the rest as pieces, last first. */
+/* "(A, B)", "fn (A) -> B" or "ref(A)": the head now, the rest as pieces, last first. */
 static void push_fields(pieces *todo, const tn_type *t, tn_buf *out)
 {
     int n = t->kind == TN_T_FUNC ? t->n - 1 : t->n;
-    tn_buf_str(out, t->kind == TN_T_FUNC ? "fn (" : "(");
-    if (t->kind == TN_T_FUNC) {
+    tn_buf_str(out, t->kind == TN_T_FUNC ? "fn (" : t->kind == TN_T_REF ? "ref(" : "(");
+    if (t->kind == TN_T_REF) {
+        tn_vec_push(todo, ((piece){NULL, ")"}));
+    } else if (t->kind == TN_T_FUNC) {
         tn_vec_push(todo, ((piece){t->field[n], NULL}));
         tn_vec_push(todo, ((piece){NULL, ") -> "}));
     } else {

@@ -28,8 +28,9 @@ static const tn_type *subst_type(copier *c, const tn_type *t)
     const tn_type **field = TN_NEW_N(a, const tn_type *, t->n);
     for (int i = 0; i < t->n; i++) /* depth: that of types, bounded by who made them */
         field[i] = subst_type(c, t->field[i]);
-    return t->kind == TN_T_TUPLE ? tn_type_tuple(pool, t->n, field)
-                                 : tn_type_func(pool, t->n - 1, field, field[t->n - 1]);
+    return t->kind == TN_T_REF     ? tn_type_ref(pool, field[0])
+           : t->kind == TN_T_TUPLE ? tn_type_tuple(pool, t->n, field)
+                                   : tn_type_func(pool, t->n - 1, field, field[t->n - 1]);
 }
 
 static void add_symbol(copier *c, const tn_expr *from, const tn_expr *to)

@@ -356,6 +356,8 @@ static tn_status eval_with(interp *p, tn_node *n, value *in[], value *out[])
         return interp_loop(p, n, in, out);
     if (tn_op_is(n, &tn_op_bind_extent))
         return interp_bind_extent(p, n, in[0], &out[0]);
+    if (tn_op_is(n, &tn_op_ref) || tn_op_is(n, &tn_op_ref_read) || tn_op_is(n, &tn_op_ref_write))
+        return interp_ref(p, n, in, &out[0]);
     if (tn_op_is(n, &tn_op_unbox))
         return interp_unbox(p, n, in[0], &out[0]);
     if (tn_op_is(n, &tn_op_match_shape))
@@ -465,9 +467,10 @@ static tn_status flatten(interp *p, value *v, int n_out, tn_tensor_value out[], 
             TN_TRY(flatten(p, v->field[i], n_out, out, at));
         return TN_OK;
     }
-    if (v->kind == VALUE_CLOSURE) {
+    if (v->kind != VALUE_TENSOR) {
         return tn_error(p->g->ctx, "relay-E206", NULL,
-                        "a result of @main is a function; only tensors can be returned");
+                        "a result of @main is a %s; only tensors can be returned",
+                        v->kind == VALUE_REF ? "reference" : "function");
     }
     int k = (*at)++;
     if (k >= n_out)

@@ -7,7 +7,7 @@
 
 enum { INTERP_MAX_DEPTH = 600 };
 
-enum value_kind { VALUE_TENSOR, VALUE_TUPLE, VALUE_CLOSURE };
+enum value_kind { VALUE_TENSOR, VALUE_TUPLE, VALUE_CLOSURE, VALUE_REF };
 
 typedef struct value value;
 struct binding;
@@ -86,6 +86,7 @@ tn_status interp_if(interp *p, tn_node *n, value *const in[], value *out[]);
 tn_status interp_loop(interp *p, tn_node *n, value *const in[], value *out[]);
 tn_status interp_bind_extent(interp *p, const tn_node *n, value *in, value **out);
 tn_status interp_match_shape(interp *p, const tn_node *n, value *in, value **out);
+tn_status interp_ref(interp *p, const tn_node *n, value *const in[], value **out); /* of each operator */
 tn_status interp_unbox(interp *p, const tn_node *n, value *in, value **out);
 
 #endif

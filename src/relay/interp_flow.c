@@ -343,3 +343,22 @@ tn_status interp_match_shape(interp *p, const tn_node *n, value *in, value **out
     *out = value_retain(in);
     return TN_OK;
 }
+
+tn_status interp_ref(interp *p, const tn_node *n, value *const in[], value **out)
+{
+    if (tn_op_is(n, &tn_op_ref_read)) {
+        *out = value_retain(in[0]->field[0]);
+        return TN_OK;
+    }
+    if (tn_op_is(n, &tn_op_ref_write)) {
+        value *had = in[0]->field[0];
+        in[0]->field[0] = value_retain(in[1]);
+        value_release(had);
+        return value_make_tuple(p, n, 0, NULL, out);
+    }
+    value *held = value_retain(in[0]);
+    tn_status s = value_make_tuple(p, n, 1, &held, out);
+    if (s == TN_OK)
+        (*out)->kind = VALUE_REF;
+    return s;
+}

@@ -14,9 +14,6 @@ static const struct refused {
     const char *word, *id, *text;
 } refused[] = {
     {"match", "relay-E024", "`match` and algebraic data types are not supported yet"},
-    {"ref", "relay-E022", "references (`ref`) are not supported yet"},
-    {"ref_read", "relay-E022", "references (`ref_read`) are not supported yet"},
-    {"ref_write", "relay-E022", "references (`ref_write`) are not supported yet"},
     {"let", "relay-E026", "`let` must begin a line of its own, as in let %x = ...;"},
     {"free_var", "relay-E027",
      "`free_var` can only precede a bare expression; in a function, write a parameter"},

@@ -205,6 +205,23 @@ static tn_status parse_func_type(parser *p, const tn_type **out)
     return TN_OK;
 }
 
+/* "ref(A)" after its word */
+static tn_status parse_ref_type(parser *p, const tn_type **out)
+{
+    const tn_type *to = NULL;
+    enum dim_mode dims = p->dims;
+    p->dims = dims == DIM_PARAM ? DIM_ANY : dims; /* ? is any extent */
+    tn_status s = parse_expect(p, "(");
+    s = s == TN_OK ? parse_type(p, &to) : s;
+    s = s == TN_OK ? parse_expect(p, ")") : s;
+    p->dims = dims;
+    TN_TRY(s);
+    if (!to)
+        return tn_lex_fail(&p->l, "relay-E013", "`_` inside a type cannot be inferred; write the type");
+    *out = tn_type_ref(p->g->pool, to);
+    return TN_OK;
+}
+
 static tn_status parse_type_inner(parser *p, const tn_type **out)
 {
     tn_dtype t;
@@ -218,8 +235,8 @@ static tn_status parse_type_inner(parser *p, const tn_type **out)
         *out = NULL;
         return TN_OK;
     }
-    if (tn_lex_is(&p->l, "ref"))
-        return tn_lex_fail(&p->l, "relay-E022", "references (`ref`) are not supported yet");
+    if (parse_accept(p, "ref"))
+        return parse_ref_type(p, out);
     tn_lexer *l = &p->l;
     if (l->tok == TN_TOK_IDENT && !tn_dtype_parse(l->text, l->n, &t)) {
         return tn_lex_fail(l, "relay-E014",

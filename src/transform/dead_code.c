@@ -1,6 +1,8 @@
 /* DeadCodeElimination: from the end, nodes without uses and effects go, then the data of constants that are gone. */
 #include "transform/pass.h"
 
+#include "op/core/core.h"
+
 static bool used(const tn_node *n)
 {
     for (int k = 0; k < n->nout; k++)
@@ -21,15 +23,17 @@ static bool binds(const tn_node *n)
     return false;
 }
 
-/* It has an effect, or one of its blocks calls a function, which may have some. */
+/* It has an effect, or one of its blocks calls a function, which may have some, or writes to a reference. */
 static bool must_stay(const tn_node *n)
 {
     if (tn_has_effect(n))
         return true;
-    for (int i = 0; i < n->nregion && n->op->nregion != 1; i++)
-        for (const tn_node *x = n->region[i]->first; x; x = x->next)
-            if (x->nregion ? must_stay(x) : tn_has_effect(x) && !x->op->flags)
+    for (int i = 0; i < n->nregion && n->op != &tn_op_fn; i++)
+        for (const tn_node *x = n->region[i]->first; x; x = x->next) {
+            bool ends = (n->op->flags & TN_OP_BINDS) && x->nin == 0; /* `fail` */
+            if (x->nregion ? must_stay(x) : tn_has_effect(x) && !ends && !(x->op->flags & TN_OP_BINDS))
                 return true;
+        }
     return false;
 }
 

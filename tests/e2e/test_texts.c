@@ -285,6 +285,17 @@ static const row rows[] = {
      "  %t = @twice(fn (%y: Tensor[(?, 4), float32]) { nn.relu(%y) }, 2i64, %x);\n"
      "  (@twice(%g, 2i64, %x), %h(%g(%x)), %t, %q(%x), @even(9i64), @fib(8i64))\n}\n",
      {"x float32 3 4", "w float32 4 4"}, 0, NULL},
+    {"references that closures, branches and loops change",
+     "def @main(%x: Tensor[(n, 4), float32], %w: Tensor[(4, 4), float32]) {\n"
+     "  %r = ref(%x);\n  %s = ref(1f);\n"
+     "  %f = fn (%y: Tensor[(m, 4), float32]) {\n"
+     "    %0 = ref_write(%s, ref_read(%s) + sum(%y));\n"
+     "    %1 = ref_write(%r, concatenate((ref_read(%r), nn.dense(%y, %w, units=4) * 0.5f)));\n    ref_read(%s)\n  };\n"
+     "  %a = %f(%x);\n  %b = less(%a, 0f);\n"
+     "  %c = if (%b) { %f(ref_read(%r)) } else { %0 = ref_write(%s, 3f); %f(%x * 2f) };\n"
+     "  %d = loop (3i64, True, %c) (%i: int64, %v: float32) { (True, %v + %f(%x) * 0.1f) };\n"
+     "  (%a, %c, %d, ref_read(%r), ref_read(%s))\n}\n",
+     {"x float32 3 4", "w float32 4 4"}, 0, NULL},
     {"a branch and a loop around kernels",
      "def @main(%x: Tensor[(n, 6), float32], %w: Tensor[(6, 6), float32]) {\n"
      "  %0 = nn.dense(%x, %w * 0.1f);\n"

@@ -435,3 +435,59 @@ tn_value tn_unboxed(tn_graph *g, tn_value v)
         at = at->next;
     return tn_val(tn_make_call(g, v.def->owner, at, &tn_op_unbox, 1, &v, NULL, v.def->loc));
 }
+
+/* ---- references ---- */
+
+static tn_status ref_infer(tn_graph *g, tn_node *n)
+{
+    const tn_type *t = tn_in_type(n, 0);
+    const tn_expr **dim = TN_NEW_N(g->arena, const tn_expr *, t->n);
+    for (int d = 0; t->kind == TN_T_TENSOR && d < t->n; d++) /* symbols are not for who reads it elsewhere */
+        dim[d] = t->dim[d]->kind == TN_E_INT ? t->dim[d] : tn_any_dim(g->pool);
+    if (t->kind == TN_T_TENSOR)
+        t = tn_type_tensor(g->pool, t->dtype, t->n, dim, NULL);
+    n->type[0] = tn_type_ref(g->pool, t);
+    return TN_OK;
+}
+
+static tn_status check_ref(tn_graph *g, const tn_node *n)
+{
+    const tn_type *t = tn_in_type(n, 0);
+    return t->kind == TN_T_REF ? TN_OK
+                               : tn_rule_fail(g, n, "op-E050", "the operand must be a reference, but is %s",
+                                              tn_rule_type_text(g, t));
+}
+
+static tn_status ref_read_infer(tn_graph *g, tn_node *n)
+{
+    TN_TRY(check_ref(g, n));
+    n->type[0] = tn_in_type(n, 0)->field[0];
+    return TN_OK;
+}
+
+static tn_status ref_write_infer(tn_graph *g, tn_node *n)
+{
+    TN_TRY(check_ref(g, n));
+    if (!tn_type_fits(tn_in_type(n, 0)->field[0], tn_in_type(n, 1)))
+        return tn_rule_fail(g, n, "op-E051", "%s is written to %s", tn_rule_type_text(g, tn_in_type(n, 1)),
+                            tn_rule_type_text(g, tn_in_type(n, 0)));
+    n->type[0] = tn_type_tuple(g->pool, 0, NULL);
+    return TN_OK;
+}
+
+/* clang-format off */
+const tn_op tn_op_ref = {
+    .name = "ref", .doc = "A new reference, which holds its operand.",
+    .nin = 1, .min_in = 1, .nout = 1, .fuse = TN_FUSE_NONE, .infer = ref_infer,
+};
+
+const tn_op tn_op_ref_read = {
+    .name = "ref_read", .doc = "What a reference holds.",
+    .nin = 1, .min_in = 1, .nout = 1, .flags = TN_OP_EFFECT, .fuse = TN_FUSE_NONE, .infer = ref_read_infer,
+};
+
+const tn_op tn_op_ref_write = {
+    .name = "ref_write", .doc = "Makes a reference hold its second operand; the result is ().",
+    .nin = 2, .min_in = 2, .nout = 1, .flags = TN_OP_EFFECT, .fuse = TN_FUSE_NONE, .infer = ref_write_infer,
+};
+/* clang-format on */
