@@ -1,5 +1,6 @@
 /* From code to mod.so. */
 #include "base/thread.h"
+#include "driver/elf_link.h"
 #include "driver/tool.h"
 
 /* cc (or --cross-compiler) on generated C: flags that keep its results those of the interpreter. */
@@ -133,6 +134,8 @@ tn_status tn_link(tn_build *b, uint32_t n, const tn_buf code[], tn_buf *out_so)
 {
     tn_workdir *w;
     const char *object[TN_OBJECTS];
+    if (b->target.kind != TN_TARGET_C && !b->opt.cross_compiler && tn_elf_link_can(n, code))
+        return tn_elf_link(b->ctx, n, code, out_so);
     TN_TRY(tn_workdir_open(b, &w));
     const char *so = tn_workdir_file(w, "mod.so");
     tn_status st = tn_objects_write(w, n, code, object);

@@ -44,8 +44,8 @@ meet 4 "$full" "./filler " dump "$models/two.relay" --stage relay -o full/two
 head -c 8192 /dev/zero >full/filler
 XDG_CACHE_HOME=$PWD/full/cache meet 0 "peak memory" "./filler " compile wide.relay -o wide.tar
 rm -rf full/filler full/cache
-TMPDIR=$PWD/full meet 4 "$full" "" compile wide.relay -o other.tar
-[ ! -e other.tar ] || say other.tar "is there"
+TMPDIR=$PWD/full meet 4 "$full" "" compile wide.relay -o other.so
+[ ! -e other.so ] || say other.so "is there"
 echo old >full/m.tar
 meet 4 "$full" "./m.tar " compile wide.relay -o full/m.tar
 [ "$(cat full/m.tar)" = old ] || say m.tar "is not what it was"
@@ -57,8 +57,8 @@ meet 4 "$ro" "./m.tar " interpret wide.relay -o full/out.npz
 meet 4 "$ro" "./m.tar " dump wide.relay --stage relay -o full/relay
 meet 4 "$ro" "./m.tar " run wide.tar --dump-outputs full/values
 XDG_CACHE_HOME=$PWD/full/cache meet 0 "peak memory" "./m.tar " compile wide.relay -o wide.tar
-TMPDIR=$PWD/full meet 4 "$ro" "./m.tar " compile wide.relay -o other.tar
-[ ! -e other.tar ] || say other.tar "is there"
+TMPDIR=$PWD/full meet 4 "$ro" "./m.tar " compile wide.relay -o other.so
+[ ! -e other.so ] || say other.so "is there"
 exit $failed
 END
 if unshare -m sh -c 'mount -t tmpfs -o size=8k none full' 2>/dev/null; then

@@ -14,7 +14,8 @@ expect 4 "[driver-E021]" compile "$dense" --cross-compiler no-such-compiler -o d
 expect 4 "[driver-E022]" compile "$dense" --cross-compiler false -o d.tar
 old_tmp=$TMPDIR
 TMPDIR=/dev/null
-expect 4 "[driver-E020]" compile "$dense" -o d.tar
+expect 4 "[driver-E020]" compile "$dense" -o d.so
+must "no program is needed" env PATH=/nowhere "$(command -v tenon)" compile "$dense" -o without_tools.tar
 TMPDIR=$old_tmp
 old_lib=$TENON_LIBDIR
 TENON_LIBDIR=$work
