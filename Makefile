@@ -40,7 +40,7 @@ check:
 	@tools/test -LE "slow|long" release
 
 test-slow:
-	@tools/setup test
+	@tools/setup slow
 	@TENON_SLOW=1 tools/test release debug asan tsan
 	@$(MAKE) --no-print-directory fuzz-smoke
 

@@ -176,6 +176,15 @@ const char *tenon_module_print(tenon_module *m);
 int tenon_module_dump(tenon_module *m, const tenon_options *o, const char *stage, const char **out_text,
                       const void **out_params, size_t *out_n_params);
 
+typedef struct tenon_kernel_time { /* of one call, as tnr_profile_event has it */
+    const char *nodes, *kernel;
+    uint64_t nanoseconds;
+} tenon_kernel_time;
+/* The graph as it was read and as it is fused, as one HTML page to zoom, move and search in; kernels with their times,
+ * if some are given. */
+int tenon_module_view(tenon_module *m, const tenon_options *o, uint32_t n, const tenon_kernel_time time[],
+                      const char **out_html);
+
 /* Run passes over the module, in place. `passes`: names separated by commas. Relay takes graph passes, configured by
  * options.pass_config. TIR takes loop passes, `Rule` (the built-in schedule) and `Schedule=FILE` (a trace). Both take
  * `Verify`. After an error the module is of no use. */

@@ -12,13 +12,15 @@ int tn_interpret_command(const tn_args *args);
 int tn_check_command(const tn_args *args);
 int tn_verify_command(const tn_args *args);
 int tn_compare_command(const tn_args *args);
+int tn_view_command(const tn_args *args);
 int tn_image_command(const tn_args *args);
 int tn_top_command(const tn_args *args);
 int tn_version_command(const tn_args *args);
 int tn_version_print(int verbose, bool machine); /* machine: its description alone */
 
 extern const tn_flag tn_compile_flags[], tn_run_flags[], tn_dump_flags[], tn_opt_flags[],
-    tn_interpret_flags[], tn_compare_flags[], tn_check_flags[], tn_image_flags[], tn_top_flags[];
+    tn_interpret_flags[], tn_compare_flags[], tn_check_flags[], tn_view_flags[], tn_image_flags[],
+    tn_top_flags[];
 extern const tn_flag
     tn_model_flags[]; /* model.c: how a model is read and compiled; compile, dump, opt, interpret */
 extern const tn_flag tn_version_flags[];

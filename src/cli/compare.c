@@ -75,6 +75,8 @@ static int open_sides(tn_compare *c, const tn_args *args)
         char *const *own = group(args, k, &n);
         bool runtime = is_onnxruntime(name[k]);
         int done = tn_side_init(&c->side[k], (char)('A' + k), args, runtime ? name[!k] : name[k], n, own);
+        if (done == TN_EXIT_OK)
+            c->side[k].stage = tn_args_text(&c->side[k].args, "stage");
         if (runtime)
             c->side[k].kind = TN_SIDE_ONNXRUNTIME;
         status = status == TN_EXIT_OK ? done : status;

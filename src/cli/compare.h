@@ -69,6 +69,8 @@ typedef struct tn_side_model {
 } tn_side_model;
 int tn_side_run(const tn_side *s, const tn_side_model *model, const tn_values *in, bool quiet,
                 tn_values *out);
+/* Runs its own file twice; fn looks at the second run. */
+int tn_side_profile(const tn_side *s, const tn_values *in, tnr_profile_fn *fn, void *user);
 bool tn_side_can_run(const tn_side *s); /* other models than its own */
 
 /* ONNX Runtime, where python3 has it (onnxruntime.c). */

@@ -71,12 +71,11 @@ int tn_side_init(tn_side *s, char letter, const tn_args *args, const char *path,
     int status = read_flags(s, args, n, own);
     if (status != TN_EXIT_OK)
         return status;
-    s->stage = tn_args_text(&s->args, "stage");
     status = tn_model_options_init(&s->model, &s->args);
     if (status != TN_EXIT_OK)
         return status;
     if (s->model.options.states)
-        return tn_error_print("--state: compare runs models once; leave the flag out");
+        return tn_error_print("--state: %s does not keep states; leave the flag out", args->command->name);
     s->kind = kind_of(path);
     return s->kind == TN_SIDE_ARRAYS ? read_arrays(s) : TN_EXIT_OK;
 }
@@ -158,6 +157,8 @@ typedef struct run {
     const tn_values *in;
     tn_values *out;
     bool quiet;
+    tnr_profile_fn *look; /* at a second run; NULL: there is none */
+    void *look_user;
     tnr_error err;
 } run;
 
@@ -217,8 +218,12 @@ static int run_module(run *r, tnr_module *m)
     int status = set_inputs(r, m, i);
     if (status == TN_EXIT_OK && tnr_run(i, &r->err))
         status = say(r, r->err.message);
-    if (status == TN_EXIT_OK)
+    if (status == TN_EXIT_OK && r->look) {
+        tnr_profile_set(i, r->look, r->look_user);
+        status = tnr_run(i, &r->err) ? say(r, r->err.message) : TN_EXIT_OK;
+    } else if (status == TN_EXIT_OK) {
         status = take_outputs(r, m, i);
+    }
     tnr_instance_free(i);
     return status;
 }
@@ -328,4 +333,10 @@ int tn_side_run(const tn_side *s, const tn_side_model *model, const tn_values *i
             return TN_EXIT_ERROR;
     }
     return TN_EXIT_OK;
+}
+
+int tn_side_profile(const tn_side *s, const tn_values *in, tnr_profile_fn *fn, void *user)
+{
+    run r = {.side = s, .in = in, .look = fn, .look_user = user};
+    return s->kind == TN_SIDE_PACKAGE ? run_package(&r) : run_model(&r, NULL);
 }

@@ -88,10 +88,19 @@ static const char *endings(const char *name)
     static const struct {
         const char *name, *endings;
     } rows[] = {
-        {"inputs", "npz"},           {"outputs", "npz"},        {"machine", "json"},
-        {"config", "json"},          {"compile", "onnx|relay"}, {"dump", "onnx|relay"},
-        {"interpret", "onnx|relay"}, {"check", "onnx|relay"},   {"opt", "relay|tir"},
-        {"run", "tar|so"},           {"verify", "tar|so"},      {"top", "npz"},
+        {"inputs", "npz"},
+        {"outputs", "npz"},
+        {"machine", "json"},
+        {"config", "json"},
+        {"compile", "onnx|relay"},
+        {"dump", "onnx|relay"},
+        {"interpret", "onnx|relay"},
+        {"view", "onnx|relay"},
+        {"check", "onnx|relay"},
+        {"opt", "relay|tir"},
+        {"run", "tar|so"},
+        {"verify", "tar|so"},
+        {"top", "npz"},
         {"labels", "txt"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)

@@ -8,6 +8,7 @@
 #include "op/op.h"
 #include "relay/limits.h"
 
+#include <math.h>
 #include <string.h>
 
 const char *const tn_family_names[] = {
@@ -21,8 +22,9 @@ typedef struct {
     uint32_t box;
 } place;
 typedef struct {
-    const tn_graph *g;
+    tn_graph *g;
     tn_arena *arena;
+    bool statistics;
     place *at;   /* by node id; chart NULL: not drawn */
     tn_map seen; /* edges of which the label is drawn already */
     int depth;
@@ -132,6 +134,32 @@ static const char *constants_text(maker *m, const tn_node *n, int from)
     return keep(m, &b);
 }
 
+/* What numbers a weight consists of. */
+static void add_statistics(maker *m, const tn_node *n, tn_buf *b)
+{
+    const tn_type *t = n->type ? n->type[0] : NULL;
+    int64_t count = 0;
+    double least = INFINITY, most = -INFINITY, sum = 0, squares = 0, zeros = 0;
+    if (!t || t->kind != TN_T_TENSOR || !n->blob || !n->blob->at || !tn_dtype_bytes(t->dtype) ||
+        !tn_is_int(tn_type_count(m->g->pool, t), &count) || count < 2 ||
+        n->blob->n / tn_dtype_bytes(t->dtype) < (size_t)count)
+        return;
+    for (int64_t i = 0; i < count; i++) {
+        tn_scalar s =
+            tn_scalar_read(t->dtype, (const char *)n->blob->at + (size_t)i * tn_dtype_bytes(t->dtype));
+        double v = tn_dtype_is_float(t->dtype) ? s.f : (double)s.i;
+        least = v < least ? v : least;
+        most = v > most ? v : most;
+        sum += v;
+        squares += v * v;
+        zeros += v == 0;
+    }
+    double mean = sum / (double)count, variance = squares / (double)count - mean * mean;
+    tn_buf_printf(b, "\n%s %s: %.4g to %.4g, mean %.4g, deviation %.4g, %.0f %% zeros",
+                  n->name ? n->name : "", shape_text(m, t), least, most, mean,
+                  variance > 0 ? sqrt(variance) : 0, 100 * zeros / (double)count);
+}
+
 static const char *tip_text(maker *m, const tn_node *n, const char *attrs, const char *constants)
 {
     tn_buf b = {0};
@@ -144,6 +172,9 @@ static const char *tip_text(maker *m, const tn_node *n, const char *attrs, const
         tn_buf_printf(&b, "\nresult %s", shape_text(m, n->type[i]));
     if (n->loc && n->loc->node)
         tn_buf_printf(&b, "\nmodel node %s", n->loc->node);
+    for (int i = 0; i < n->nin && m->statistics; i++)
+        if (n->in[i].def && tn_op_is(n->in[i].def, &tn_op_constant))
+            add_statistics(m, n->in[i].def, &b);
     return keep(m, &b);
 }
 
@@ -245,7 +276,8 @@ static void add_call(maker *m, tn_chart *c, const tn_node *n)
     tn_chart_box b = {.title = "call", .tip = "", .family = TN_FAMILY_CONTROL};
     bool known = fn && tn_op_is(fn, &tn_op_fn), group = known && ((const tn_fn_attr *)fn->attr)->Primitive;
     if (group)
-        b.family = TN_FAMILY_PORT, b.title = kernel_title(m, n);
+        b.family = TN_FAMILY_PORT, b.title = kernel_title(m, n), b.node = tn_group_source(m->g, n);
+    b.kernel = group && !tn_group_renames(n);
     const char *constants = constants_text(m, n, 1);
     b.tip = tip_text(m, n, "", constants);
     b.line[0] = shorten(m, constants);
@@ -261,6 +293,7 @@ static void add_operator(maker *m, tn_chart *c, const tn_node *n)
 {
     const char *attrs = attr_text(m, n), *constants = constants_text(m, n, 0);
     tn_chart_box b = {.title = n->op->name, .family = family(n), .tip = tip_text(m, n, attrs, constants)};
+    b.node = n->loc ? n->loc->node : NULL;
     if (!n->nregion) {
         b.line[0] = shorten(m, *attrs ? short_attrs(m, attrs) : constants);
         b.line[1] = *attrs ? shorten(m, constants) : NULL;
@@ -297,9 +330,9 @@ static void add_region(maker *m, tn_chart *c, const tn_region *r, bool params)
     m->depth--;
 }
 
-tn_chart *tn_chart_make(const tn_graph *g, tn_arena *a)
+tn_chart *tn_chart_make(tn_graph *g, tn_arena *a, bool statistics)
 {
-    maker m = {.g = g, .arena = a, .at = TN_NEW_N(a, place, g->n_node + 1)};
+    maker m = {.g = g, .arena = a, .statistics = statistics, .at = TN_NEW_N(a, place, g->n_node + 1)};
     tn_chart *c = TN_NEW(a, tn_chart);
     const tn_region *r = g->func->body;
     add_region(&m, c, r, true);

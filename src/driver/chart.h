@@ -24,6 +24,8 @@ typedef struct tn_chart_box {
     const char *title;
     const char *line[2];        /* below it; NULL: none */
     const char *tip;            /* everything about it, lines separated by \n */
+    const char *node;           /* the model's nodes, "Conv_0, Relu_1"; NULL: none */
+    bool kernel;                /* a frame around what is one kernel */
     uint8_t family;             /* enum tn_family */
     tn_chart *inner;            /* NULL, or what the box is a frame around */
     uint32_t rank;              /* row in the chart, from 0 */
@@ -52,8 +54,9 @@ struct tn_chart {
     double width, height;
 };
 
-/* The chart of @main. Freed by tn_chart_deinit, its texts with the arena. */
-tn_chart *tn_chart_make(const tn_graph *g, tn_arena *a);
+/* The chart of @main. Freed by tn_chart_deinit, its texts with the arena. `statistics`: tips say of weights what
+ * numbers they are, which reads all of them. */
+tn_chart *tn_chart_make(tn_graph *g, tn_arena *a, bool statistics);
 void tn_chart_deinit(tn_chart *c);
 /* Places boxes and lines of a chart and of all inside it. Linear in the graph's size but for a logarithm; graphs whose
  * values live long are bounded by leaving out their longest lines. */
@@ -62,8 +65,20 @@ double tn_chart_text_width(const char *text, double size); /* in the font of the
 
 enum { TN_CHART_TITLE = 13, TN_CHART_LINE = 11, TN_CHART_LABEL = 10 }; /* sizes of text */
 
-void tn_chart_svg(const tn_chart *c, const char *title, tn_buf *out);  /* placed */
-void tn_chart_html(const tn_chart *c, const char *title, tn_buf *out); /* placed */
+void tn_chart_svg(const tn_chart *c, const char *title, tn_buf *out); /* placed */
+/* A page of up to two placed charts (the second NULL: one), which a button switches between. */
+typedef struct tn_chart_time { /* of a kernel's call */
+    const char *node, *kernel;
+    double microseconds;
+} tn_chart_time;
+typedef struct tn_chart_page {
+    const char *title;
+    const tn_chart *chart[2];
+    const char *label[2];
+    uint32_t n_time; /* 0: not measured */
+    const tn_chart_time *time;
+} tn_chart_page;
+void tn_chart_html(const tn_chart_page *p, tn_buf *out);
 void tn_chart_dot(const tn_chart *c, const char *title, tn_buf *out);
 void tn_chart_escape(const char *text, tn_buf *out); /* for XML and HTML */
 

@@ -57,7 +57,9 @@ static void print_chart(const tn_chart *c, double x, double y, tn_buf *out);
 static void print_box(const tn_chart_box *b, double x, double y, tn_buf *out)
 {
     const double left = x + b->x, top = y + b->y, middle = left + b->width / 2;
-    tn_buf_str(out, "<g class=\"n\"><title>");
+    tn_buf_str(out, b->kernel ? "<g class=\"n k\" data-n=\"" : "<g class=\"n\" data-n=\"");
+    tn_chart_escape(b->node ? b->node : "", out);
+    tn_buf_str(out, "\"><title>");
     tn_chart_escape(b->tip, out);
     tn_buf_printf(
         out, "</title><rect class=\"%s%d\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\" rx=\"%d\"/>",

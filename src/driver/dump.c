@@ -112,13 +112,16 @@ static void print_picture(tn_build *b, const char *stage, tn_buf *out)
 {
     const char *format = b->opt.dump_format, *file = b->model ? b->model : "";
     const char *base = strrchr(file, '/') ? strrchr(file, '/') + 1 : file;
-    tn_chart *c = tn_chart_make(&b->graph, &b->arena);
+    tn_chart *c = tn_chart_make(&b->graph, &b->arena, false);
     const char *title = tn_arena_printf(&b->arena, "%s  \xc2\xb7  %s", base, stage);
     if (strcmp(format, "dot") == 0) {
         tn_chart_dot(c, title, out);
     } else {
         tn_chart_layout(c, &b->arena);
-        (strcmp(format, "html") == 0 ? tn_chart_html : tn_chart_svg)(c, title, out);
+        if (strcmp(format, "html") == 0)
+            tn_chart_html(&(tn_chart_page){.title = title, .chart = {c}, .label = {stage}}, out);
+        else
+            tn_chart_svg(c, title, out);
     }
     tn_chart_deinit(c);
 }

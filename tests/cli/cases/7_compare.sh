@@ -46,7 +46,7 @@ expect 2 "there are more than two groups of flags" compare "$digit" -- -O0 -- -O
 expect 2 "--rtol takes a number from 0 on, not \"-1\"" compare "$digit" --rtol=-1
 expect 2 "takes two, which are there already" compare "$digit" "$digit" "$digit"
 expect 2 "A is missing" compare
-expect 4 "compare runs models once; leave the flag out" compare "$digit" --state a=b
+expect 4 "compare does not keep states; leave the flag out" compare "$digit" --state a=b
 expect 4 "No such file or directory" compare absent
 expect 4 "A and B have no value in common" compare tanh.onnx labels.npz
 expect 4 "nowhere/part.onnx: cannot write the file" compare "$digit" tanh.onnx -o nowhere/part
