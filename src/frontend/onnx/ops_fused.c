@@ -93,8 +93,50 @@ static void fused_matmul(imp_node *c)
             alpha == 1 ? y : imp_call2(c, &tn_op_multiply, NULL, y, imp_const(c, imp_type(y)->dtype, alpha)));
 }
 
+/* ---- Gelu and its kin ---- */
+
+/* With a bias where it is given. */
+static void gelu(imp_node *c)
+{
+    tn_value x = imp_in(c, 0), bias = imp_opt(c, 1);
+    x = bias.def ? imp_call2(c, &tn_op_add, NULL, x, bias) : x;
+    imp_out(c, 0, imp_call1(c, c->row->relay, NULL, x));
+}
+
+static void quick_gelu(imp_node *c)
+{
+    tn_alpha_attr a = {imp_attr_float(c, "alpha", 1.702f)};
+    imp_out(c, 0, imp_call1(c, &tn_op_nn_swish, &a, imp_in(c, 0)));
+}
+
+/* ---- SkipLayerNormalization, SkipSimplifiedLayerNormalization: of the sum of two operands and a bias ---- */
+
+static void skip_norm(imp_node *c)
+{
+    bool simple = c->row->relay == &tn_op_nn_rms_norm;
+    tn_value x = imp_call2(c, &tn_op_add, NULL, imp_in(c, 0), imp_in(c, 1)), gamma = imp_in(c, 2),
+             beta = simple ? (tn_value){0} : imp_opt(c, 3), bias = imp_opt(c, simple ? 3 : 4);
+    x = bias.def ? imp_call2(c, &tn_op_add, NULL, x, bias) : x;
+    tn_norm_attr a = {.axis = -1,
+                      .epsilon = imp_attr_float(c, "epsilon", 1e-12f),
+                      .center = beta.def != NULL,
+                      .scale = true};
+    const tn_value in[3] = {x, gamma, beta.def ? beta : gamma};
+    imp_out(c, 0, imp_call(c, c->row->relay, &a, simple ? 2 : 3, in));
+    if (imp_wants(c, 1) || imp_wants(c, 2))
+        imp_fail(c, "onnx-E020", "the mean and the deviation of %s are not supported; they are for training",
+                 c->row->op);
+    imp_out_any(c, 3, x);
+}
+
 // clang-format off
 const imp_row onnx_rows_fused[] = {
+    {"Gelu",                             1, 0, 1, 1, gelu,       &tn_op_nn_gelu},
+    {"BiasGelu",                         1, 0, 2, 1, gelu,       &tn_op_nn_gelu},
+    {"FastGelu",                         1, 0, 2, 1, gelu,       &tn_op_nn_gelu_tanh},
+    {"QuickGelu",                        1, 0, 1, 1, quick_gelu, NULL},
+    {"SkipLayerNormalization",           1, 0, 5, 4, skip_norm,  &tn_op_nn_layer_norm},
+    {"SkipSimplifiedLayerNormalization", 1, 0, 4, 4, skip_norm,  &tn_op_nn_rms_norm},
     {"FusedConv",   1, 0, 4, 1, fused_conv,   NULL},
     {"FusedMatMul", 1, 0, 2, 1, fused_matmul, NULL},
     {0},

@@ -411,6 +411,7 @@ const imp_row onnx_rows_norm[] = {
     {"InstanceNormalization",     1,  0, 3, 1, instance_normalization,      NULL},
     {"GroupNormalization",       18,  0, 3, 1, group_normalization,         NULL},
     {"LayerNormalization",        1,  0, 3, 3, layer_normalization,         &tn_op_nn_layer_norm},
+    {"SimplifiedLayerNormalization", 1, 0, 2, 1, layer_normalization,        &tn_op_nn_rms_norm}, /* ONNX Runtime's */
     {"RMSNormalization",         23,  0, 2, 1, layer_normalization,         &tn_op_nn_rms_norm},
     {"MeanVarianceNormalization", 1,  8, 1, 1, old_mean_variance_normalization, NULL},
     {"MeanVarianceNormalization", 9,  0, 1, 1, mean_variance_normalization, NULL},
