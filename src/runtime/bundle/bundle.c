@@ -119,7 +119,7 @@ static tnr_status set(tnr_instance *instance, uint32_t index, const tn_slot *slo
 
 static uint64_t bytes_for(const tn_slot *slot, const int64_t *sym)
 {
-    uint64_t n = slot->bits / 8u;
+    uint64_t n = (slot->bits + 7u) / 8u;
     for (uint32_t d = 0; d < slot->ndim; d++) {
         int64_t x = slot->dim[d].fn ? slot->dim[d].fn(sym) : slot->dim[d].value;
         if (x <= 0 || n > (uint64_t)INT64_MAX / (uint64_t)x)

@@ -14,5 +14,7 @@ must "the interpreter says the same" cmp types1.npz types4.npz
 expect 0 "" compile types.relay -o types_c.tar --target c
 expect 0 "" run types_c.tar --inputs types2.npz -o types5.npz
 must "the C target says the same" cmp types1.npz types5.npz
+expect 0 "" compile types.relay --target c --module-name types -o types.c
+must "bytes have types of C" grep -q 'int8_t \*output_1; /\* int4' types.h
 echo 'def @main(%output_1: Tensor[(3, 3), bool]) { %output_1 }' >types.relay
 expect 4 "" run types.relay --inputs types1.npz
