@@ -269,8 +269,8 @@ static void old_mean_variance_normalization(imp_node *c)
     if (imp_rank(x) <= first)
         imp_fail(c, "onnx-E022", "data %s has no positions", imp_type_text(c, imp_type(x)));
     uint32_t n = c->bad ? 0 : (uint32_t)(imp_rank(x) - first);
-    moments m = moments_of(c, x, &(tn_axes_attr){tn_ints_make(c->arena, n, all + first - 1), true, false});
-    tn_value y = c->bad ? x : minus(c, x, m.mean);
+    moments m;
+    tn_value y = centred(c, x, &(tn_axes_attr){tn_ints_make(c->arena, n, all + first - 1), true, false}, &m);
     if (imp_attr_int(c, "normalize_variance", 1) != 0 && !c->bad) {
         tn_value deviation = imp_call1(c, &tn_op_sqrt, NULL, m.variance);
         tn_value e = imp_call2(c, &tn_op_add, NULL, deviation, imp_const(c, imp_type(x)->dtype, 1e-9));
