@@ -11,17 +11,12 @@
 
 #include <math.h>
 
-static const double sin32[] = {1, -0x1.555546p-3, 0x1.110776p-7, -0x1.9952f6p-13}; /* sin(r) / r over r^2 */
-static const double cos32[] = {1, -0.5, 0x1.55554ap-5, -0x1.6c0c28p-10, 0x1.99e80ap-16}; /* over r^2 */
-static const double sin64[] = {1,
-                               -0x1.5555555555548p-3,
-                               0x1.111111110f730p-7,
-                               -0x1.a01a019be91cdp-13,
-                               0x1.71de35550ea17p-19,
-                               -0x1.ae5e4b51f9110p-26,
-                               0x1.5d8b3e75ab3e9p-33};
-static const double cos64[] = {1,
-                               -0.5,
+/* sin(r) / r and cos(r) over r^2, without their first term 1 */
+static const double sin32[] = {-0x1.555546p-3, 0x1.110776p-7, -0x1.9952f6p-13};
+static const double cos32[] = {-0.5, 0x1.55554ap-5, -0x1.6c0c28p-10, 0x1.99e80ap-16};
+static const double sin64[] = {-0x1.5555555555548p-3, 0x1.111111110f730p-7,   -0x1.a01a019be91cdp-13,
+                               0x1.71de35550ea17p-19, -0x1.ae5e4b51f9110p-26, 0x1.5d8b3e75ab3e9p-33};
+static const double cos64[] = {-0.5,
                                0x1.555555555554bp-5,
                                -0x1.6c16c16c1500dp-10,
                                0x1.a01a019c8dcfbp-16,
@@ -139,12 +134,16 @@ static ex reduced(const gen *d, ex a, bool wide, ex *n)
     return tn_select(d->p, small, a, mul(d, r, k(d, 0x1.921fb54442d18p+0 * 0x1p-62)));
 }
 
+/* r + (r z) S(z): of the small terms alone the rounding of products counts. */
 static ex sin_near(const gen *g, ex r, ex z)
 {
-    return mul(g, r, g->wide ? POLY(g, z, sin64) : POLY(g, z, sin32));
+    return add(g, mul(g, mul(g, r, z), g->wide ? POLY(g, z, sin64) : POLY(g, z, sin32)), r);
 }
 
-static ex cos_near(const gen *g, ex z) { return g->wide ? POLY(g, z, cos64) : POLY(g, z, cos32); }
+static ex cos_near(const gen *g, ex z)
+{
+    return add(g, mul(g, z, g->wide ? POLY(g, z, cos64) : POLY(g, z, cos32)), k(g, 1));
+}
 
 static ex finite_only(const gen *g, ex x, ex r)
 {
