@@ -67,8 +67,9 @@ typedef struct tenon_options { /* how models are read and compiled; NULL or 0 me
     size_t size;               /* sizeof(tenon_options) */
     /* "llvm" (this machine), "llvm -mattr=+avx2,+fma -num-cores=4", "c"; default "llvm" */
     const char *target;
-    const char *machine_file;           /* JSON machine description instead of the machine at hand */
-    const char *input_shapes;           /* "x:[1,3,224,224] y:[batch,-1]"; a name, or <= 0: symbolic */
+    const char *machine_file; /* JSON machine description instead of the machine at hand */
+    /* "x:[1,3,224,224] y:[batch,-1] z:[1..8,16|64]"; a name, or <= 0: symbolic; a range; sizes with own code */
+    const char *input_shapes;
     const char *model_format;           /* "onnx", "relay", "tir"; default: guessed from the content */
     const char *module_name;            /* "default": prefix of kernel names */
     const char *disabled_pass;          /* pass names, separated by commas */

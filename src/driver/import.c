@@ -5,19 +5,89 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* " 3 " or " batch "; what stands behind it, NULL: it is neither. */
-static char *parse_dim(tn_build *b, const char *at, int64_t *out, const char **out_symbol)
+enum { MAX_DIMS = 8 };
+
+typedef struct shape_text { /* of one input, as it is read */
+    uint32_t n;
+    int64_t dim[MAX_DIMS];
+    const char *symbol[MAX_DIMS];
+    tn_input_sizes sizes[MAX_DIMS];
+} shape_text;
+
+static const char *skip(const char *at) { return at + strspn(at, " "); }
+
+/* A number; what stands behind it, NULL: there is none. */
+static const char *parse_number(const char *at, int64_t *out)
 {
-    char *end = NULL;
-    at += strspn(at, " ");
-    size_t n = strspn(at, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_");
-    *out_symbol = NULL;
+    char *end;
+    at = skip(at);
     *out = strtoll(at, &end, 10);
-    if (n && !(*at >= '0' && *at <= '9')) {
-        *out_symbol = tn_intern_n(b->ctx, at, n);
-        end = (char *)(uintptr_t)at + n;
+    return end == at ? NULL : skip(end);
+}
+
+/* "16|64|512", "1..8" or "1..8|2": sizes of a symbol. `at` stands behind the first number, which is v. */
+static const char *parse_sizes(tn_build *b, const char *at, int64_t v, tn_input_sizes *out)
+{
+    int64_t point[TN_MAX_POINTS];
+    uint32_t n = 0;
+    for (;;) {
+        if (at[0] == '.' && at[1] == '.') {
+            bool again = out->max != 0;
+            out->min = v;
+            at = parse_number(at + 2, &out->max);
+            if (!at || again || out->min < 0 || out->max < out->min || out->max < 1 || out->max > INT32_MAX)
+                return NULL;
+        } else {
+            if (n == TN_MAX_POINTS || v < 0 || v > INT32_MAX)
+                return NULL;
+            point[n++] = v;
+        }
+        if (*at != '|')
+            break;
+        at = parse_number(at + 1, &v);
+        if (!at)
+            return NULL;
     }
-    return end == at ? NULL : end + strspn(end, " ");
+    out->point = tn_ints_make(&b->arena, n, point);
+    return at;
+}
+
+/* " 3 ", " batch ", " 1..8|64 " or " batch = 16|64 "; what stands behind it, NULL: it is none of these. */
+static const char *parse_dim(tn_build *b, const char *at, shape_text *to)
+{
+    uint32_t i = to->n++;
+    at = skip(at);
+    size_t n = strspn(at, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_");
+    to->symbol[i] = NULL;
+    to->dim[i] = 0;
+    to->sizes[i] = (tn_input_sizes){0};
+    if (n && !(*at >= '0' && *at <= '9')) {
+        to->symbol[i] = tn_intern_n(b->ctx, at, n);
+        at = skip(at + n);
+        if (*at != '=')
+            return at;
+        at = parse_number(at + 1, &to->dim[i]);
+    } else {
+        at = parse_number(at, &to->dim[i]);
+        if (at && *at != '.' && *at != '|')
+            return at;
+    }
+    int64_t v = to->dim[i];
+    to->dim[i] = 0;
+    return at ? parse_sizes(b, at, v, &to->sizes[i]) : NULL;
+}
+
+/* "1, 3, -1]"; the bracket, NULL: it cannot be read. */
+static const char *parse_shape(tn_build *b, const char *at, shape_text *to)
+{
+    for (to->n = 0; at && to->n < MAX_DIMS; at++) {
+        at = parse_dim(b, at, to);
+        if (!at || *at == ']')
+            return at;
+        if (*at != ',')
+            return NULL;
+    }
+    return NULL;
 }
 
 /* "name:[1, 3, -1] other:[batch, 2]" */
@@ -29,32 +99,20 @@ static tn_status parse_shapes(tn_build *b, const char *text, tn_import_options *
         const char *open = strchr(text, '['), *colon = open;
         while (colon && colon > text && *colon != ':')
             colon--;
-        char *end = NULL;
-        int64_t dim[8];
-        const char *symbol[8];
-        uint32_t n = 0;
-        bool ok = open && colon > text;
-        for (const char *at = ok ? open + 1 : NULL; ok; at = end + 1) {
-            end = parse_dim(b, at, &dim[n], &symbol[n]);
-            n++;
-            ok = end && (*end == ',' || *end == ']') && (n < 8 || *end == ']');
-            if (!ok)
-                break;
-            if (*end == ']')
-                break;
-        }
-        if (!ok) {
+        shape_text s;
+        const char *end = open && colon > text ? parse_shape(b, open + 1, &s) : NULL;
+        if (!end) {
             st = tn_error(b->ctx, "driver-E005", NULL,
                           "--input-shapes: cannot read \"%s\"; write name:[1,3,224,224], or "
-                          "name:[batch,3,224,224] for a "
-                          "dimension that is known in the run only",
+                          "name:[batch,3,224,224] for a dimension that is known in the run only, or "
+                          "name:[1..8,16|64] for one from 1 to 8 and one with code of its own for 16 and 64",
                           text);
             break;
         }
-        tn_input_shape s = {tn_intern_n(b->ctx, text, (size_t)(colon - text)), n,
-                            tn_arena_copy(&b->arena, dim, n * sizeof *dim, 8),
-                            tn_arena_copy(&b->arena, symbol, n * sizeof *symbol, 8)};
-        tn_vec_push(&shapes, s);
+        tn_vec_push(&shapes, ((tn_input_shape){tn_intern_n(b->ctx, text, (size_t)(colon - text)), s.n,
+                                               tn_arena_copy(&b->arena, s.dim, s.n * sizeof *s.dim, 8),
+                                               tn_arena_copy(&b->arena, s.symbol, s.n * sizeof *s.symbol, 8),
+                                               tn_arena_copy(&b->arena, s.sizes, s.n * sizeof *s.sizes, 8)}));
         text = end + 1;
     }
     o->shape =
@@ -62,6 +120,19 @@ static tn_status parse_shapes(tn_build *b, const char *text, tn_import_options *
     o->n_shape = shapes.n;
     tn_vec_deinit(&shapes);
     return st;
+}
+
+/* A kernel has a variant for each combination of the sizes that are named for its symbols. */
+static tn_status check_points(tn_build *b)
+{
+    uint64_t n = 1;
+    for (uint32_t i = 0; i < b->graph.n_symbol && n <= TN_MAX_POINTS; i++)
+        n *= b->graph.symbol[i].point.n ? b->graph.symbol[i].point.n : 1;
+    return !b->opt.input_shapes || n <= TN_MAX_POINTS
+               ? TN_OK
+               : tn_error(b->ctx, "driver-E141", NULL,
+                          "--input-shapes: the sizes named with | have more than %d combinations; name fewer",
+                          TN_MAX_POINTS);
 }
 
 tn_status tn_stage_import(tn_build *b)
@@ -72,6 +143,7 @@ tn_status tn_stage_import(tn_build *b)
     TN_TRY(parse_shapes(b, b->opt.input_shapes, &o));
     TN_TRY(tn_params_constants(b, &o.constant, &o.n_constant));
     TN_TRY(tn_import(&b->graph, b->model, &b->file, b->opt.model_format, &o));
+    TN_TRY(check_points(b));
     b->seconds.import = tn_now() - start;
     return TN_OK;
 }

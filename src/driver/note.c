@@ -38,6 +38,22 @@ static void list(tn_build *b, enum tn_slot_kind kind, const char *what, tn_buf *
     }
 }
 
+/* Symbols that are limited, or that kernels have variants for. */
+static void list_sizes(tn_build *b, tn_buf *o)
+{
+    for (uint32_t i = 0; i + b->main.n_late < b->main.n_symbol; i++) {
+        const tn_symbol_info *s = tn_graph_find_symbol(&b->graph, b->main.symbol[i].name);
+        if (!s || (!s->point.n && s->max == INT32_MAX))
+            continue;
+        tn_buf_printf(o, "%-13s%s:", "sizes", s->name);
+        if (s->max != INT32_MAX)
+            tn_buf_printf(o, " %lld to %lld%s", (long long)s->min, (long long)s->max, s->point.n ? ";" : "");
+        for (uint32_t k = 0; k < s->point.n; k++)
+            tn_buf_printf(o, "%s%lld", k ? ", " : " kernels of their own for ", (long long)s->point.at[k]);
+        tn_buf_char(o, '\n');
+    }
+}
+
 static void metadata(const tn_graph *g, tn_buf *o)
 {
     for (size_t i = 0; i < g->metadata.n; i++) {
@@ -62,6 +78,7 @@ const char *tn_note_make(tn_build *b)
     list(b, TN_SLOT_INPUT, "input", &o);
     list(b, TN_SLOT_OUTPUT, "output", &o);
     list(b, TN_SLOT_STATE, "state", &o);
+    list_sizes(b, &o);
     tn_buf_printf(&o, "kernels      %u\npeak memory  ", (unsigned)b->groups.n);
     tn_expr_print(b->peak, NULL, &o);
     tn_buf_str(&o, " bytes\n");

@@ -248,12 +248,8 @@ void tn_variants_make(tn_build *b, tn_group *g)
     if (symbolic)
         find_equations(g->te, &q);
     const tn_expr *where = symbolic ? point(&g->child->graph, g->te, 0, &n) : NULL;
-    for (uint32_t k = 0; where && k < n; k++) {
-        where = with_equations(&q, point(&g->child->graph, g->te, k, &n));
-        const tn_func *f = tn_specialise(g->te, where);
-        if (!is_impossible(f))
-            add_variant(b, g, f, where);
-    }
+    for (uint32_t k = 0; where && k < n; k++)
+        add_general(b, g, with_equations(&q, point(&g->child->graph, g->te, k, &n)), one);
     if (q.n)
         add_general(b, g, with_equations(&q, NULL), one);
     add_general(b, g, NULL, one && !q.n);

@@ -5,12 +5,19 @@
 #include "base/file.h"
 #include "ir/graph.h"
 
+/* What is known of a symbolic dimension: its range, max 0: not given; sizes that kernels have variants for. */
+typedef struct tn_input_sizes {
+    int64_t min, max;
+    tn_ints point;
+} tn_input_sizes;
+
 typedef struct tn_input_shape { /* replaces the shape of one model input */
     const char *name;
     uint32_t ndim;
     const int64_t *dim; /* <= 0: a symbol */
     /* names of symbols, equal ones for one; NULL: all are fresh, an entry NULL: this one is */
     const char *const *symbol;
+    const tn_input_sizes *sizes; /* for each dimension that is a symbol; NULL: nothing is known */
 } tn_input_shape;
 
 typedef struct tn_import_options {

@@ -97,6 +97,20 @@ tn_symbol_info *tn_graph_symbol(tn_graph *g, const char *name)
     return &g->symbol[g->n_symbol++];
 }
 
+void tn_symbol_add_point(tn_graph *g, tn_symbol_info *s, int64_t v)
+{
+    if (s->point.n >= TN_MAX_POINTS)
+        return;
+    int64_t *at = TN_NEW_N(g->arena, int64_t, s->point.n + 1);
+    for (uint32_t i = 0; i < s->point.n; i++) {
+        at[i] = s->point.at[i];
+        if (at[i] == v)
+            return;
+    }
+    at[s->point.n] = v;
+    s->point = (tn_ints){s->point.n + 1, at};
+}
+
 /* ---- constant data ---- */
 
 static void free_memory(tn_blob *b) { tn_free(b->user); }

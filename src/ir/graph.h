@@ -126,6 +126,7 @@ tn_function *tn_graph_add_function(tn_graph *g, const char *name);
 /* Declares or finds a symbol; default range [1, 2^31 - 1]. Valid until the next symbol is declared. */
 tn_symbol_info *tn_graph_find_symbol(tn_graph *g, const char *name); /* NULL: not declared */
 tn_symbol_info *tn_graph_symbol(tn_graph *g, const char *name);
+void tn_symbol_add_point(tn_graph *g, tn_symbol_info *s, int64_t v); /* once; beyond TN_MAX_POINTS: not */
 /* fresh zeroed 64-aligned memory; exhaustion raises */
 tn_blob *tn_graph_blob(tn_graph *g, size_t n, void **out_at);
 tn_blob *tn_graph_blob_ref(tn_graph *g, const void *at, size_t n); /* borrowed: must outlive g */

@@ -221,16 +221,14 @@ static void expect_equal(tn_graph *g, const tn_node *n, const tn_expr *a, const 
 {
     int64_t v = 0;
     tn_symbol_info *s = solve(g, n, a, b, &v);
-    if (!s || v < s->min || v > s->max || s->point.n >= TN_MAX_POINTS)
-        return;
-    int64_t *at = TN_NEW_N(g->arena, int64_t, s->point.n + 1);
-    for (uint32_t i = 0; i < s->point.n; i++) {
-        at[i] = s->point.at[i];
-        if (at[i] == v)
-            return;
-    }
-    at[s->point.n] = v;
-    s->point = (tn_ints){s->point.n + 1, at};
+    if (s && v >= s->min && v <= s->max)
+        tn_symbol_add_point(g, s, v);
+}
+
+/* Is x, or was it broadcast to, what select(n == 1, m, n) says? Depth: that of expressions. */
+static bool covers(const tn_expr *wide, const tn_expr *x)
+{
+    return wide == x || (wide->kind == TN_E_SELECT && (covers(wide->src[1], x) || covers(wide->src[2], x)));
 }
 
 /* One dimension of a broadcast of a and b, neither of which is known to be 1; NULL: they do not fit. An extent that
@@ -242,6 +240,8 @@ static const tn_expr *broadcast_dim(tn_graph *g, const tn_node *n, const tn_expr
     const tn_expr *one = tn_idx(p, 1);
     if (tn_rule_dim_eq(g, a, b))
         return plainer(a, b);
+    if (covers(a, b) || covers(b, a))
+        return covers(a, b) ? a : b;
     bool a_one = !never_equal(g, a, one), b_one = !never_equal(g, b, one), equal = !never_equal(g, a, b);
     if (!a_one && !b_one)
         return tn_rule_settled(g, n, a, b) ? tn_simplify_extent(g, plainer(a, b))

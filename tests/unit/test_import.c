@@ -207,7 +207,8 @@ static void models_are_read(void **state)
 static void shapes_are_given(void **state)
 {
     static const int64_t dim[] = {7, 4};
-    tn_import_options o = {.shape = (const tn_input_shape[]){{"x", 2, dim, NULL}}, .n_shape = 1};
+    tn_import_options o = {.shape = (const tn_input_shape[]){{.name = "x", .ndim = 2, .dim = dim}},
+                           .n_shape = 1};
     tn_buf said = {0};
     model m;
     (void)state;

@@ -26,7 +26,7 @@ static void take_overrides(char *text, overrides *o)
         size_t n = strcspn(word, " \n");
         tn_input_shape *s = &o->shape[o->n];
         memcpy(o->name[o->n], word, n);
-        *s = (tn_input_shape){o->name[o->n], 0, o->dim[o->n], NULL};
+        *s = (tn_input_shape){.name = o->name[o->n], .dim = o->dim[o->n]};
         for (word += n; *word == ' ';)
             o->dim[o->n][s->ndim++] = strtoll(word, &word, 10);
         o->n++;
@@ -286,7 +286,8 @@ static void relay_text_is_read(void **state)
     model_deinit(&m);
     model_init(&m);
     m.file = (tn_file){(const uint8_t *)text, sizeof text - 1, 0};
-    tn_import_options o = {.shape = &(tn_input_shape){"x", 1, (const int64_t[]){3}, NULL}, .n_shape = 1};
+    tn_import_options o = {.shape = &(tn_input_shape){.name = "x", .ndim = 1, .dim = (const int64_t[]){3}},
+                           .n_shape = 1};
     assert_int_equal(tn_import(&m.g, "m.relay", &m.file, NULL, &o), TN_FAIL);
     model_deinit(&m);
 }

@@ -33,6 +33,7 @@ enum imp_trouble {
     IMP_OPERANDS,     /* missing or too many */
     IMP_NO_INPUT,     /* a shape is given for an input that the model does not have */
     IMP_OTHER_RANK,   /* ... of another rank */
+    IMP_BAD_SIZES,    /* ... that contradicts itself or another */
     IMP_UNSUPPORTED_RESULT,
     IMP_MEMORY,
     IMP_TOO_LARGE, /* ranks and sizes */

@@ -100,11 +100,47 @@ static const tn_input_shape *override_of(const imp_model *im, tn_bytes name)
 /* Is its extent told by a name? */
 static bool by_name(const imp_dim *d) { return d->extent < 0 && d->name.n > 0; }
 
+static const tn_input_sizes *sizes_of(const tn_input_shape *o, size_t i)
+{
+    const tn_input_sizes *z = o && o->sizes ? &o->sizes[i] : NULL;
+    return z && (z->max || z->point.n) ? z : NULL;
+}
+
+/* What the user says of a symbol's sizes; where two dimensions are one symbol, both count. */
+static const tn_expr *with_sizes(imp_model *im, const tn_expr *e, const tn_input_sizes *z, const tn_loc *loc)
+{
+    tn_symbol_info *s = e && e->kind == TN_E_SYM ? tn_graph_find_symbol(im->g, e->u.s) : NULL;
+    if (!s)
+        return e;
+    if (z->max) {
+        bool given = s->max != INT32_MAX;
+        s->min = given && s->min > z->min ? s->min : z->min;
+        s->max = s->max < z->max ? s->max : z->max;
+    }
+    for (uint32_t i = 0; i < z->point.n; i++)
+        tn_symbol_add_point(im->g, s, z->point.at[i]);
+    for (uint32_t i = 0; i <= s->point.n; i++)
+        if (s->min > s->max || (i < s->point.n && (s->point.at[i] < s->min || s->point.at[i] > s->max)))
+            return (void)imp_error(im, IMP_BAD_SIZES, loc,
+                                   "the sizes given for %s contradict each other: a range and a size outside "
+                                   "of it, or two ranges without a common size",
+                                   s->name),
+                   NULL;
+    return e;
+}
+
 /* Dimension i; o: what is given for the input, or NULL. NULL: reported. */
 static const tn_expr *input_dim(imp_model *im, const imp_dim *d, const tn_input_shape *o, size_t i,
                                 const tn_loc *loc)
 {
     int64_t v = o ? o->dim[i] : d->extent;
+    const tn_input_sizes *z = sizes_of(o, i);
+    if (z) {
+        const tn_expr *e = o->symbol && o->symbol[i] ? named_dim(im, bytes_of(o->symbol[i]), loc)
+                           : by_name(d)              ? named_dim(im, d->name, loc)
+                                                     : fresh_symbol(im, loc);
+        return with_sizes(im, e, z, loc);
+    }
     if (o && o->symbol && o->symbol[i])
         return named_dim(im, bytes_of(o->symbol[i]), loc);
     if (v >= 0 && !(o && v == 0))

@@ -245,6 +245,30 @@ must "a model" python3 "$here/make_onnx.py" unnamed unnamed.onnx
 expect 0 "%x: Tensor[(d0, d1), float32] /* graph input */, %y: Tensor[(d0, d1), float32]" dump unnamed.onnx --stage relay
 expect 0 "%x: Tensor[(n, d0), float32] /* graph input */, %y: Tensor[(n, d1), float32]" dump unnamed.onnx --stage relay \
     --input-shapes "x:[n,-1]"
+# Sizes with code of their own, and ranges.
+dense="$here/../../examples/models/dense.onnx"
+expect 0 "" compile "$dense" --input-shapes "x:[1..8|4,64]" -o sizes.tar
+expect 0 "sizes        n: 1 to 8; kernels of their own for 4" verify sizes.tar
+expect 0 "(where n == 4)" dump "$dense" --input-shapes "x:[ 2|4 ,64]" --stage schedule
+expect 0 "%x: Tensor[(rows, 64), float32]" dump "$dense" --input-shapes "x:[rows=2|4,64]" --stage relay
+must "arrays" python3 - <<'END'
+exec(open("two.py").read().split("write(\"four")[0].replace("%d, 3)", "%d, 64)").replace("12 * rows", "256 * rows"))
+for n in 3, 4, 9:
+    write(f"x{n}.npz", [("x", n)])
+END
+expect 0 "" compile "$dense" -o any.tar
+for n in 3 4; do
+    expect 0 "" run sizes.tar -i x$n.npz -o sizes.npz --check
+    expect 0 "" run any.tar -i x$n.npz -o any.npz
+    must "$n rows" cmp sizes.npz any.npz
+done
+expect 4 "dimension 0 (n) is 9, but must be from 1 to 8" run sizes.tar -i x9.npz
+for text in "x:[1..,64]" "x:[8..1,64]" "x:[4|,64]" "x:[1..2|3..4,64]" "x:[n=,64]" "x:[4|-1,64]"; do
+    expect 4 "[driver-E005]" check "$dense" --input-shapes "$text"
+done
+expect 4 "the sizes given for n contradict each other" check "$dense" --input-shapes "x:[1..8|16,64]"
+expect 4 "[onnx-E060]" check "$dense" --input-shapes "x:[1..8|16,64]"
+expect 4 "[driver-E141]" check unnamed.onnx --input-shapes "x:[1|2|3|4|5|6|7,1|2|3|4|5]"
 # Shapes that are proposed work when they are copied.
 expect 4 "note: with these shapes it can be compiled: tenon compile" check "$models/flow/if_shape.onnx"
 command=$(sed -n "s/.*it can be compiled: tenon \(.*\) \[driver-N001\]/\1/p" "$work/said")
