@@ -7,6 +7,13 @@ enum { MAX_EQUAL = 8 };
 
 /* ---- a function in a case ---- */
 
+/* The side of an equation that is a symbol; the pool decides which comes first. */
+static int symbol_of(const tn_expr *equation)
+{
+    TN_ASSERT(equation->kind == TN_E_EQ);
+    return equation->src[0]->kind == TN_E_SYM ? 0 : 1;
+}
+
 static void equate(tn_func *c, const tn_expr *symbol, const tn_expr *is)
 {
     for (tn_stmt *s = c->body.first; s; s = s->next)
@@ -26,8 +33,8 @@ static void equate_all(tn_func *c, const tn_expr *where)
         equate_all(c, where->src[0]);
         equate_all(c, where->src[1]);
     } else {
-        TN_ASSERT(where->kind == TN_E_EQ && where->src[0]->kind == TN_E_SYM);
-        equate(c, where->src[0], where->src[1]);
+        int symbol = symbol_of(where);
+        equate(c, where->src[symbol], where->src[1 - symbol]);
     }
 }
 
@@ -35,7 +42,8 @@ static const tn_expr *in_case(tn_pool *p, const tn_expr *e, const tn_expr *where
 {
     if (where->kind == TN_E_AND)
         return in_case(p, in_case(p, e, where->src[0]), where->src[1]);
-    return tn_simplify(p, NULL, tn_subst(p, e, 1, &where->src[0], &where->src[1]));
+    int symbol = symbol_of(where);
+    return tn_simplify(p, NULL, tn_subst(p, e, 1, &where->src[symbol], &where->src[1 - symbol]));
 }
 
 /* What is read by select(d == 1, 0, i), d being one of these, is read by i. */
