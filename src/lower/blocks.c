@@ -122,14 +122,32 @@ static bool is_lane(const binding *b, const tn_expr *iter)
     return false;
 }
 
+static const tn_expr *last_of(const binding *b, const tn_expr *term)
+{
+    tn_pool *p = b->f->pool;
+    const tn_expr *iter = term->src[0];
+    return is_lane(b, iter) ? NULL : tn_min(p, iter, tn_sub(p, term->src[1], tn_idx(p, 1)));
+}
+
+/* The condition of a store whose padded iterations are computed too: that of the iterations which stand for them. The
+ * loads rely on it. */
+static const tn_expr *pad_condition(const binding *b, const tn_expr *cond, int n, const tn_expr *const term[])
+{
+    for (int i = 0; cond && i < n; i++) {
+        const tn_expr *last = last_of(b, term[i]);
+        if (last)
+            cond = tn_subst(b->f->pool, cond, 1, &term[i]->src[0], &last);
+    }
+    return cond;
+}
+
 /* The value of a store whose padded iterations are computed too; terms as `i < extent` over the block's iterations. */
 static const tn_expr *pad_reads(const binding *b, const tn_expr *value, int n, const tn_expr *const term[])
 {
     tn_pool *p = b->f->pool;
     for (int i = 0; i < n; i++) {
         const tn_expr *iter = term[i]->src[0];
-        domain w = {b, term[i], iter,
-                    is_lane(b, iter) ? NULL : tn_min(p, iter, tn_sub(p, term[i]->src[1], tn_idx(p, 1)))};
+        domain w = {b, term[i], iter, last_of(b, term[i])};
         value = tn_rewrite(p, value, keep_inside, &w);
     }
     return value;
@@ -159,15 +177,14 @@ static bool relaxed(const binding *b, const tn_stmt *s)
     return tn_each(s->u.store.value, is_total, NULL) && stays_inside(b, s);
 }
 
-/* Moves the statements of `from` before `at`, bound, under the domain terms (not bound) and the rest (bound). */
+/* Moves the statements of `from` before `at`, bound, under the domain terms and the rest (neither is bound). */
 static void place(const binding *b, tn_body *from, tn_stmt *at, int n_domain, const tn_expr *const term[],
                   const tn_expr *rest)
 {
     tn_func *f = b->f;
     tn_pool *p = f->pool;
-    const tn_expr *dom = tn_terms_join(p, n_domain, term), *all = dom ? bind(b, dom) : NULL;
+    const tn_expr *dom = tn_terms_join(p, n_domain, term), *all = tn_both(p, dom, rest);
     tn_stmt *next;
-    all = tn_both(p, all, rest);
     for (tn_stmt *s = from->first; s; s = next) {
         next = s->next;
         tn_stmt_remove(s);
@@ -175,9 +192,9 @@ static void place(const binding *b, tn_body *from, tn_stmt *at, int n_domain, co
         if (free)
             s->u.store.value = pad_reads(b, s->u.store.value, n_domain, term);
         tn_stmt_subst(f, s, b->n, b->from, b->to);
-        const tn_expr *cond = free ? rest : all;
+        const tn_expr *cond = free ? pad_condition(b, rest, n_domain, term) : all;
         if (cond) {
-            tn_stmt *i = tn_stmt_if(f, cond);
+            tn_stmt *i = tn_stmt_if(f, bind(b, cond));
             tn_body_append(&i->u.cond.then, s);
             s = i;
         }
@@ -212,11 +229,11 @@ static void lower_block(tn_func *f, tn_stmt *s)
         const tn_expr *term[TN_MAX_TERMS];
         int k = tn_terms(mask, term);
         for (int i = 0; i < k; i++) {
-            const tn_expr *t = bind(&b, term[i]), *d = domain_term(p, s, term[i]);
+            const tn_expr *d = domain_term(p, s, term[i]);
             if (d)
                 dom[n_domain++] = d;
             else
-                rest = tn_both(p, rest, t);
+                rest = tn_both(p, rest, term[i]);
         }
     }
     place(&b, &s->u.block.init, s, n_init, init_domain, first);
