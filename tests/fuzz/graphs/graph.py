@@ -43,7 +43,7 @@ ELEMENTS = 4000  # of one value, about
 PLAIN = {"Identity", "Abs", "Neg", "Relu", "Floor", "Ceil", "Exp", "Sqrt", "Tanh", "Sigmoid", "Erf", "Atan", "Add", "Sub", "Mul",
          "Div", "Min", "Where", "Clip", "IsNaN", "IsInf", "Concat", "Reshape", "Transpose", "Slice", "Gather", "Split",
          "Squeeze", "Unsqueeze", "Expand", "Pad", "LeakyRelu", "If", "Softmax", "Cast",
-         "ScatterND", "Tile", "Flatten", "Trilu", "Sum", "GatherElements", "Compress"}
+         "Tile", "Flatten", "Trilu", "Sum", "GatherElements", "Compress"}
 SPECIAL = [np.nan, np.inf, -np.inf, -0.0, 1e-40, -3e-42]
 
 
