@@ -153,7 +153,7 @@ def nms(g):
 
 @row("AffineGrid", since=20, weight=0.2)
 def affine_grid(g):
-    n, h, w = g.r.between(1, 3), g.r.between(1, 5), g.r.between(1, 5)
+    n, h, w = g.r.between(1, 3), g.r.between(2, 5), g.r.between(2, 5)
     theta = g.fresh("f4", [g.dim(n), g.dim(2), g.dim(3)], -1, 1)
     g.emit("AffineGrid", [theta, g.param([n, 1, h, w])], [("f4", [g.dim(k) for k in (n, h, w, 2)], -3, 3, None)],
            align_corners=g.r.below(2))
