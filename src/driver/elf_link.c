@@ -1,15 +1,16 @@
 /* Objects of the LLVM code generator for x86-64 as mod.so, in memory: packages are made where there is no linker.
  *
- * Generated code needs little: its symbols are hidden but for one, it calls memcpy and memset alone, and its data refer to
- * each other by addresses. So the shared object has three segments, in which offsets in the file are addresses:
+ * Generated code needs little: its symbols are hidden but for one, it calls memcpy and memset alone, and its data refer
+ * to each other by addresses. So the shared object has three segments, in which offsets in the file are addresses:
  *
  *     read      headers, dynamic symbols and relocations, .rodata, notes
  *     execute   .text, one jump for each function that is imported
  *     write     .data.rel.ro (read-only once it is relocated), .dynamic, addresses of imported functions
  *
- * then, not loaded, names of functions for debuggers and profilers. What a real linker does beyond that (merging of strings,
- * versions, TLS, other kinds of relocations) does not occur; an object that needs it is refused (driver-E120). Every offset
- * that is read from an object is checked against its size: the kernel cache is a file. O(size + n log n symbols). */
+ * then, not loaded, names of functions for debuggers and profilers. What a real linker does beyond that (merging of
+ * strings, versions, TLS, other kinds of relocations) does not occur; an object that needs it is refused (driver-E120).
+ * Every offset that is read from an object is checked against its size: the kernel cache is a file.
+ * O(size + n log n symbols). */
 #include "driver/elf_link.h"
 
 #include "base/vec.h"

@@ -82,7 +82,7 @@ static void test_constants(void **state)
         {{kDLUInt, 8, 1}, 1, "\1"},
         {{kDLUInt, 1, 1}, 1, "\1"},
         {{kDLBool, 8, 1}, 1, "\1"},
-        {{kDLInt, 4, 1}, 0, NULL},
+        {{kDLInt, 4, 1}, 1, "\1"},
         {{kDLFloat, 8, 1}, 1, NULL},
         {{kDLFloat, 32, 4}, 0, NULL},
         {{kDLComplex, 64, 1}, 8, NULL},

@@ -112,16 +112,23 @@ static const tn_expr *at_row(const rows *r, const tn_tensor *t, const tn_expr *c
     return tn_at(r->te, t, n, row);
 }
 
-/* The element in the middle of the row that holds index[]; the first one where that depends on symbols. */
+/* The element in the middle of the row that holds index[]; the first one where that depends on symbols; 0 where the row
+ * is empty. */
 static const tn_expr *middle(const rows *r, const tn_expr *const index[])
 {
-    const tn_expr *at[TN_RULE_MAX_RANK];
-    int64_t d;
+    tn_pool *p = r->te->pool;
+    const tn_expr *at[TN_RULE_MAX_RANK], *any = tn_bool(p, true), *zero = tn_flt(p, r->acc, 0);
     for (int i = 0; i < r->x->ndim; i++) {
+        int64_t d = 0;
         bool known = tn_is_int(r->x->dim[i], &d);
-        at[i] = r->reduced[i] ? tn_idx(r->te->pool, known ? d / 2 : 0) : index[i];
+        if (r->reduced[i] && known && d == 0)
+            return zero;
+        if (r->reduced[i] && !known)
+            any = tn_and(p, any, tn_lt(p, tn_idx(p, 0), r->x->dim[i]));
+        at[i] = r->reduced[i] ? tn_idx(p, d / 2) : index[i];
     }
-    return tn_cast(r->te->pool, r->acc, tn_at(r->te, r->x, r->x->ndim, at));
+    const tn_expr *v = tn_cast(p, r->acc, tn_at(r->te, r->x, r->x->ndim, at));
+    return tn_select(p, any, v, zero);
 }
 
 /* x at index[], or what differs from its mean, or its square. */
