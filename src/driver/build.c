@@ -29,14 +29,14 @@ static void report_memory(tenon *t, tenon_report *r)
                                  [TN_SLOT_OUTPUT] = &r->output_bytes,
                                  [TN_SLOT_CONST] = &r->constant_bytes,
                                  [TN_SLOT_STATE] = &r->state_bytes};
-    for (uint32_t i = 0; i < b->main.n_slot; i++)
-        if (b->main.slot[i].kind != TN_SLOT_TEMP)
-            *by_kind[b->main.slot[i].kind] += number(b->main.slot[i].bytes);
-    r->arena_bytes = number(b->main.arena_bytes);
+    for (uint32_t i = 0; i < b->main->n_slot; i++)
+        if (b->main->slot[i].kind != TN_SLOT_TEMP)
+            *by_kind[b->main->slot[i].kind] += number(b->main->slot[i].bytes);
+    r->arena_bytes = number(b->main->arena_bytes);
     r->plan_smallest = 1;
     tn_facts facts;
     tn_symbol_facts(&b->graph, &facts);
-    for (uint32_t s = 0; s <= b->main.n_segment; s++) {
+    for (uint32_t s = 0; s <= b->main->n_segment; s++) {
         r->plan_bytes += (uint64_t)tn_plan_nominal(&b->pool, &facts, b->plan[s].bytes);
         r->alive_bytes += (uint64_t)tn_plan_nominal(&b->pool, &facts, b->plan[s].alive);
         r->plan_smallest &= b->plan[s].smallest;
@@ -57,7 +57,7 @@ void tn_report_fill(tenon *t, size_t bytes, tenon_report *out)
     tn_build *b = &t->build;
     tenon_report r = {.size = out->size,
                       .kernels = (uint32_t)b->groups.n,
-                      .instructions = b->main.n_inst,
+                      .instructions = b->main->n_inst,
                       .package_bytes = bytes,
                       .seconds_import = b->seconds.import,
                       .seconds_graph = b->seconds.graph,

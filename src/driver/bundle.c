@@ -42,7 +42,7 @@ static bool is_seen(const tn_build *b, int i, enum tn_bundle_form form)
         return form == TN_BUNDLE_SO;
     if (strcmp(entry[i].name, "reset") == 0)
         return b->program.n_state > 0;
-    return strcmp(entry[i].name, b->main.n_symbol ? "run" : "run_symbolic") != 0;
+    return strcmp(entry[i].name, b->main->n_symbol ? "run" : "run_symbolic") != 0;
 }
 
 static const char *seen_name(tn_build *b, int i)
@@ -182,8 +182,8 @@ static bool needs(const tn_program_ir *p, int family)
 static tn_status check_program(tn_build *b, const char *output)
 {
     bool value = false;
-    for (uint32_t i = 0; i < b->main.n_slot; i++)
-        value |= b->main.slot[i].kind <= TN_SLOT_OUTPUT && b->main.slot[i].storage == TN_STORAGE_HANDLE;
+    for (uint32_t i = 0; i < b->main->n_slot; i++)
+        value |= b->main->slot[i].kind <= TN_SLOT_OUTPUT && b->main->slot[i].storage == TN_STORAGE_HANDLE;
     return value || needs(&b->program, HOST)
                ? tn_error(b->ctx, "driver-E096", NULL,
                           "%s: a self-contained library cannot %s; write a .tar, which the runtime opens",

@@ -93,7 +93,7 @@ typedef struct tn_build {
     tn_kernel_ir *kernel;
     tn_kernel_signature *signature; /* of the groups, for the program */
     tn_program_ir program;
-    tn_program_function_ir main; /* its first function */
+    tn_program_function_ir *main; /* its first function */
     const tn_node **constant;
     const char **constant_name;
     uint32_t n_constant;      /* of the CONST slots of all functions */

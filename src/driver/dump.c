@@ -48,7 +48,7 @@ static void print_size(const char *what, const tn_expr *e, tn_buf *out)
 /* The plan of each arena beside what no plan can do without. */
 static void print_plans(const tn_build *b, tn_buf *out)
 {
-    for (uint32_t s = 0; s <= b->main.n_segment; s++) {
+    for (uint32_t s = 0; s <= b->main->n_segment; s++) {
         const tn_arena_plan *a = &b->plan[s];
         if (tn_is_value(a->bytes, 0))
             continue;
@@ -68,7 +68,7 @@ static void print_memory(tn_build *b, tn_buf *out)
     static const char *const kinds[] = {"input", "output", "constant", "temporary"};
     tn_pool *p = &b->pool;
     const tn_expr *sum[4] = {tn_idx(p, 0), tn_idx(p, 0), tn_idx(p, 0), tn_idx(p, 0)};
-    const tn_program_function_ir *r = &b->main;
+    const tn_program_function_ir *r = b->main;
     for (uint32_t i = 0; i < r->n_slot; i++)
         sum[r->slot[i].kind] = tn_add(p, sum[r->slot[i].kind], r->slot[i].bytes);
     print_size("constants", tn_simplify(p, NULL, sum[TN_SLOT_CONST]), out);

@@ -56,7 +56,7 @@ static void comment(const char *name, tn_buf *o)
 
 static void collect(member_list *f)
 {
-    const tn_program_function_ir *p = &f->b->main;
+    const tn_program_function_ir *p = f->b->main;
     f->slot = TN_NEW_N(&f->b->arena, const tn_slot_ir *, p->n_slot);
     for (uint32_t i = 0; i < p->n_slot; i++)
         if (p->slot[i].kind == f->kind)
@@ -90,7 +90,7 @@ static const char *symbol_name(const void *user, uint32_t i)
 static void symbols(tn_build *b, tn_buf *o)
 {
     tn_strmap taken = {0};
-    const tn_program_function_ir *p = &b->main;
+    const tn_program_function_ir *p = b->main;
     const char **name = tn_unique_names(&b->arena, p->n_symbol, symbol_name, p, &taken);
     tn_buf_printf(o, "struct tvmgen_%s_symbols { /* the sizes of symbolic dimensions */\n", b->unit.name);
     for (uint32_t i = 0; i < p->n_symbol; i++)
@@ -111,13 +111,13 @@ static void symbols(tn_build *b, tn_buf *o)
 static void states(tn_build *b, tn_buf *o)
 {
     tn_buf_str(o, "/* Gives the model's states their first contents, zeros:\n");
-    for (uint32_t i = 0; i < b->main.n_slot; i++) {
-        if (b->main.slot[i].kind != TN_SLOT_STATE)
+    for (uint32_t i = 0; i < b->main->n_slot; i++) {
+        if (b->main->slot[i].kind != TN_SLOT_STATE)
             continue;
         tn_buf_str(o, " *   ");
-        comment(b->main.slot[i].name, o);
+        comment(b->main->slot[i].name, o);
         tn_buf_str(o, ": ");
-        shape(&b->main.slot[i], o);
+        shape(&b->main->slot[i], o);
         tn_buf_char(o, '\n');
     }
     tn_buf_printf(o, " * A new stream begins. */\nint32_t tvmgen_%s_reset(void);\n\n", b->unit.name);
@@ -126,7 +126,7 @@ static void states(tn_build *b, tn_buf *o)
 static void functions(tn_build *b, enum tn_bundle_form form, tn_buf *o)
 {
     const char *m = b->unit.name;
-    bool symbolic = b->main.n_symbol > 0;
+    bool symbolic = b->main->n_symbol > 0;
     tn_buf_printf(o,
                   "/* Runs the model once. Returns 0, or an error code: tvmgen_..._error() then says why.\n"
                   " * Tensors must be dense, row-major and aligned to their elements. %s */\n",
@@ -138,9 +138,9 @@ static void functions(tn_build *b, enum tn_bundle_form form, tn_buf *o)
                   "int32_t tvmgen_%s_run%s(const struct tvmgen_%s_inputs *inputs, const struct "
                   "tvmgen_%s_outputs *outputs%s%s%s);\n\n",
                   m, symbolic ? "_symbolic" : "", m, m,
-                  !symbolic        ? ""
-                  : b->main.n_late ? ",\n    struct tvmgen_"
-                                   : ",\n    const struct tvmgen_",
+                  !symbolic         ? ""
+                  : b->main->n_late ? ",\n    struct tvmgen_"
+                                    : ",\n    const struct tvmgen_",
                   symbolic ? m : "", symbolic ? "_symbols *symbols" : "");
     tn_buf_printf(o,
                   "/* Says why the last failed call of this thread failed. */\nconst "
@@ -174,7 +174,7 @@ void tn_bundle_header(tn_build *b, enum tn_bundle_form form, tn_buf *o)
     tn_buf_str(o, "#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n");
     structure(b, o, TN_SLOT_INPUT, "inputs");
     structure(b, o, TN_SLOT_OUTPUT, "outputs");
-    if (b->main.n_symbol)
+    if (b->main->n_symbol)
         symbols(b, o);
     if (b->program.n_state)
         states(b, o);

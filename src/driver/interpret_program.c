@@ -45,7 +45,7 @@ static int64_t program_value(machine *m, const tn_expr *e)
     int64_t v;
     if (tn_is_int(e, &v))
         return v;
-    const tn_program_function_ir *p = &m->b->main;
+    const tn_program_function_ir *p = m->b->main;
     const char **name = TN_NEW_N(&m->b->arena, const char *, p->n_symbol);
     for (uint32_t i = 0; i < p->n_symbol; i++)
         name[i] = p->symbol[i].name;
@@ -131,7 +131,7 @@ static const tn_kernel *make_kernels(machine *m)
 /* The nodes of the first call that has the slot: those that compute it. */
 static const char *node_of(const machine *m, uint32_t slot)
 {
-    const tn_program_function_ir *p = &m->b->main;
+    const tn_program_function_ir *p = m->b->main;
     for (uint32_t i = 0; i < p->n_inst; i++) {
         const tn_group *g = p->inst[i].op == TN_INST_CALL ? &m->b->groups.at[p->inst[i].a] : NULL;
         for (uint32_t k = 0; g && k < g->n_in + g->n_out; k++)
@@ -144,7 +144,7 @@ static const char *node_of(const machine *m, uint32_t slot)
 /* An extent less than 0 says that an input is too small. */
 static tn_status check_extents(machine *m)
 {
-    const tn_program_function_ir *p = &m->b->main;
+    const tn_program_function_ir *p = m->b->main;
     for (uint32_t i = 0; i < p->n_slot; i++)
         for (int d = 0; d < p->slot[i].ndim; d++) {
             int64_t n = program_value(m, p->slot[i].dim[d]), alias = p->slot[i].alias;
@@ -177,7 +177,7 @@ static tn_status compile_program(machine *m, const tn_program **out)
 
 static tn_status make_program(machine *m, const tn_program **out)
 {
-    if (m->b->main.n_late || m->b->program.n_function > 1)
+    if (m->b->main->n_late || m->b->program.n_function > 1)
         return compile_program(m, out);
     TN_TRY(check_extents(m));
     *out = tn_program_tables(&m->b->arena, &m->b->program, size, m);
@@ -188,7 +188,7 @@ static tn_status make_program(machine *m, const tn_program **out)
 
 static tn_status bind_inputs(machine *m, int n_in, const tenon_tensor in[], const tenon_tensor **given)
 {
-    const tn_program_function_ir *p = &m->b->main;
+    const tn_program_function_ir *p = m->b->main;
     const tn_region *r = tn_graph_function(&m->b->graph, "main")->body;
     uint32_t n = 0;
     for (uint32_t i = 0; i < r->n_param; i++) {
@@ -269,7 +269,7 @@ static bool run_library(machine *m, const tn_library *lib, const tn_buf *params,
 static tn_status run_program(machine *m, int n_in, const tenon_tensor in[], int *n_out, tenon_tensor **out)
 {
     tn_build *b = m->b;
-    const tenon_tensor **given = TN_NEW_N(&b->arena, const tenon_tensor *, b->main.n_slot);
+    const tenon_tensor **given = TN_NEW_N(&b->arena, const tenon_tensor *, b->main->n_slot);
     size_t before = b->ctx->n_error;
     const tn_program *program = NULL;
     tn_buf params = {0};
@@ -293,7 +293,7 @@ static tn_status run_program(machine *m, int n_in, const tenon_tensor in[], int 
 tn_status tn_interpret_program(tn_build *b, const char *stage, int n_in, const tenon_tensor in[], int *n_out,
                                tenon_tensor **out)
 {
-    machine m = {.b = b, .stage = stage, .sym = TN_NEW_N(&b->arena, int64_t, b->main.n_symbol)};
+    machine m = {.b = b, .stage = stage, .sym = TN_NEW_N(&b->arena, int64_t, b->main->n_symbol)};
     tn_status st = run_program(&m, n_in, in, n_out, out);
     if (m.jit)
         m.llvm->jit_free(m.jit);

@@ -21,8 +21,8 @@ static void shown(const char *text, tn_buf *o)
 
 static void list(tn_build *b, enum tn_slot_kind kind, const char *what, tn_buf *o)
 {
-    for (uint32_t i = 0; i < b->main.n_slot; i++) {
-        const tn_slot_ir *s = &b->main.slot[i];
+    for (uint32_t i = 0; i < b->main->n_slot; i++) {
+        const tn_slot_ir *s = &b->main->slot[i];
         if (s->kind != kind)
             continue;
         tn_buf_printf(o, "%-13s", what);
@@ -41,8 +41,8 @@ static void list(tn_build *b, enum tn_slot_kind kind, const char *what, tn_buf *
 /* Symbols that are limited, or that kernels have variants for. */
 static void list_sizes(tn_build *b, tn_buf *o)
 {
-    for (uint32_t i = 0; i + b->main.n_late < b->main.n_symbol; i++) {
-        const tn_symbol_info *s = tn_graph_find_symbol(&b->graph, b->main.symbol[i].name);
+    for (uint32_t i = 0; i + b->main->n_late < b->main->n_symbol; i++) {
+        const tn_symbol_info *s = tn_graph_find_symbol(&b->graph, b->main->symbol[i].name);
         if (!s || (!s->point.n && s->max == INT32_MAX))
             continue;
         tn_buf_printf(o, "%-13s%s:", "sizes", s->name);

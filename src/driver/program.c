@@ -583,7 +583,7 @@ static tn_status make(tn_build *b, program_shared *all)
                 physical(b, &slot[i]);
         f->slot = slot;
     }
-    b->main = b->program.function[0];
+    b->main = (tn_program_function_ir *)b->program.function;
     make_unit(b);
     return TN_OK;
 }

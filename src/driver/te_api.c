@@ -390,15 +390,16 @@ static void make_program(tn_build *b, const tn_func *f, const tn_flat *flat)
     tn_inst_ir *inst = TN_NEW(&b->arena, tn_inst_ir);
     for (uint32_t i = 0; i < f->n_symbol; i++)
         symbol[i] = (tn_symbol){f->symbol[i].name, f->symbol[i].min, f->symbol[i].max};
-    b->main = (tn_program_function_ir){.name = "main",
-                                       .n_slot = n,
-                                       .slot = slot,
-                                       .n_symbol = f->n_symbol,
-                                       .symbol = symbol,
-                                       .n_inst = 1,
-                                       .inst = inst,
-                                       .arena_bytes = flat->work_bytes,
-                                       .work_offset = tn_idx(&b->pool, 0)};
+    b->main = TN_NEW(&b->arena, tn_program_function_ir);
+    *b->main = (tn_program_function_ir){.name = "main",
+                                        .n_slot = n,
+                                        .slot = slot,
+                                        .n_symbol = f->n_symbol,
+                                        .symbol = symbol,
+                                        .n_inst = 1,
+                                        .inst = inst,
+                                        .arena_bytes = flat->work_bytes,
+                                        .work_offset = tn_idx(&b->pool, 0)};
     for (uint32_t i = 0; i < n + f->n_symbol; i++)
         operand[i] = i < n ? i : i - n;
     for (uint32_t i = 0; i < n; i++) {
@@ -412,14 +413,14 @@ static void make_program(tn_build *b, const tn_func *f, const tn_flat *flat)
                                .bytes = tn_slot_dense_bytes(&b->pool, p->dtype, p->ndim, p->dim),
                                .alias = -1,
                                .over = -1};
-        if (!p->written && tn_program_default_binds(&b->main, i, bind))
+        if (!p->written && tn_program_default_binds(b->main, i, bind))
             slot[i].bind = bind;
         else if (!p->written)
             slot[i].bind = memset(bind, 0xff, p->ndim * sizeof *bind); /* -1 each */
     }
     *inst =
         (tn_inst_ir){.op = TN_INST_CALL, .n_operand = n + f->n_symbol, .operand = operand, .node = f->name};
-    b->program = (tn_program_ir){.n_function = 1, .function = &b->main};
+    b->program = (tn_program_ir){.n_function = 1, .function = b->main};
 }
 
 typedef struct {

@@ -42,28 +42,28 @@ static void drop(tn_build *b, tn_ctx *ctx)
 /* One slot more, of a handle, and these instructions behind those of main. */
 static uint32_t extend(tn_build *b, enum tn_slot_kind kind, uint32_t n, const tn_inst_ir more[])
 {
-    tn_slot_ir *slot = TN_NEW_N(&b->arena, tn_slot_ir, b->main.n_slot + 1);
-    tn_inst_ir *inst = TN_NEW_N(&b->arena, tn_inst_ir, b->main.n_inst + n);
-    memcpy(slot, b->main.slot, b->main.n_slot * sizeof *slot);
-    memcpy(inst, b->main.inst, b->main.n_inst * sizeof *inst);
-    slot[b->main.n_slot] = (tn_slot_ir){.name = kind == TN_SLOT_INPUT ? "h" : "",
-                                        .kind = (uint8_t)kind,
-                                        .storage = TN_STORAGE_HANDLE,
-                                        .bytes = tn_idx(&b->pool, 0),
-                                        .alias = -1,
-                                        .over = -1};
+    tn_slot_ir *slot = TN_NEW_N(&b->arena, tn_slot_ir, b->main->n_slot + 1);
+    tn_inst_ir *inst = TN_NEW_N(&b->arena, tn_inst_ir, b->main->n_inst + n);
+    memcpy(slot, b->main->slot, b->main->n_slot * sizeof *slot);
+    memcpy(inst, b->main->inst, b->main->n_inst * sizeof *inst);
+    slot[b->main->n_slot] = (tn_slot_ir){.name = kind == TN_SLOT_INPUT ? "h" : "",
+                                         .kind = (uint8_t)kind,
+                                         .storage = TN_STORAGE_HANDLE,
+                                         .bytes = tn_idx(&b->pool, 0),
+                                         .alias = -1,
+                                         .over = -1};
     if (n)
-        memcpy(inst + b->main.n_inst, more, n * sizeof *more);
-    b->main.slot = slot;
-    b->main.inst = inst;
-    b->main.n_inst += n;
-    return b->main.n_slot++;
+        memcpy(inst + b->main->n_inst, more, n * sizeof *more);
+    b->main->slot = slot;
+    b->main->inst = inst;
+    b->main->n_inst += n;
+    return b->main->n_slot++;
 }
 
 static uint32_t slot_of(const tn_build *b, enum tn_slot_kind kind)
 {
     uint32_t i = 0;
-    while (b->main.slot[i].kind != kind)
+    while (b->main->slot[i].kind != kind)
         i++;
     return i;
 }
@@ -80,7 +80,7 @@ static void values_are_linked_where_they_are_needed(void **state)
     (void)state;
     for (int with = 0; with < 2; with++) {
         make(&b, &ctx);
-        uint32_t y = slot_of(&b, TN_SLOT_OUTPUT), h = b.main.n_slot;
+        uint32_t y = slot_of(&b, TN_SLOT_OUTPUT), h = b.main->n_slot;
         uint32_t box[] = {y, h}, unbox[] = {h, y};
         const tn_inst_ir more[] = {{.op = TN_INST_BOX, .n_operand = 2, .operand = box, .node = "box"},
                                    {.op = TN_INST_UNBOX, .n_operand = 2, .operand = unbox, .node = "unbox"}};
