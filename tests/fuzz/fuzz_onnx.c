@@ -39,8 +39,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     tn_pool pool;
     tn_graph g;
     tn_file f = {data, n, 0};
-    tn_import_options o = {.shape = &(tn_input_shape){"x", 2, two, (const char *const[]){"m", NULL}},
-                           .n_shape = 1};
+    tn_import_options o = {
+        .shape =
+            &(tn_input_shape){.name = "x", .ndim = 2, .dim = two, .symbol = (const char *const[]){"m", NULL}},
+        .n_shape = 1};
     tn_ctx_init(&ctx);
     tn_arena_init(&arena);
     tn_pool_init(&pool, &ctx, &arena, NULL);
