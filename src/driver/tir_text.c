@@ -98,9 +98,11 @@ static tn_status case_of(tn_build *b, const section *x, const char *path, const 
 {
     static const char word[] = " (where ";
     const size_t n = sizeof word - 1;
-    const char *at = x->heading, *end = at + x->n_heading;
     tn_lexer l;
     *out = NULL;
+    if (x->n_heading == 0)
+        return TN_OK;
+    const char *at = x->heading, *end = at + x->n_heading;
     while (at + n < end && memcmp(at, word, n) != 0)
         at++;
     if (at + n >= end || end[-1] != ')')
