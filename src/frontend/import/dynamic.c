@@ -240,6 +240,18 @@ static void of_all_axes(imp_node *c, tn_value x, tn_value axes, tn_value v[3])
             v[k] = imp_placed(c, at, imp_cast(c, v[k], TN_I64), rank, imp_i64(c, rest[k]));
 }
 
+/* How many steps lead from edge[0] to edge[1], at least 0; `back`: where they are negative. */
+static tn_value steps_between(imp_node *c, const tn_value edge[2], tn_value back, tn_value steps)
+{
+    tn_value way = imp_call2(c, &tn_op_subtract, NULL, edge[1], edge[0]);
+    tn_value pace = imp_choose(c, back, imp_call1(c, &tn_op_negative, NULL, steps), steps);
+    way = imp_choose(c, back, imp_call1(c, &tn_op_negative, NULL, way), way);
+    tn_value count = imp_call2(
+        c, &tn_op_divide, NULL,
+        imp_call2(c, &tn_op_add, NULL, way, imp_call2(c, &tn_op_subtract, NULL, pace, imp_i64(c, 1))), pace);
+    return imp_call2(c, &tn_op_maximum, NULL, count, imp_i64(c, 0));
+}
+
 /* numpy's rules, in tensors: negative positions count from the end, then everything is clipped. */
 bool imp_dynamic_slice(imp_node *c, tn_value x, tn_value start, tn_value end, tn_value axes, tn_value steps)
 {
@@ -282,13 +294,7 @@ bool imp_dynamic_slice(imp_node *c, tn_value x, tn_value start, tn_value end, tn
                        v);
         edge[k] = imp_call2(c, &tn_op_minimum, NULL, imp_call2(c, &tn_op_maximum, NULL, v, low[k]), high);
     }
-    tn_value way = imp_call2(c, &tn_op_subtract, NULL, edge[1], edge[0]);
-    tn_value pace = imp_choose(c, back, imp_call1(c, &tn_op_negative, NULL, steps), steps);
-    way = imp_choose(c, back, imp_call1(c, &tn_op_negative, NULL, way), way);
-    tn_value count = imp_call2(
-        c, &tn_op_divide, NULL,
-        imp_call2(c, &tn_op_add, NULL, way, imp_call2(c, &tn_op_subtract, NULL, pace, imp_i64(c, 1))), pace);
-    count = imp_call2(c, &tn_op_maximum, NULL, count, zero);
+    tn_value count = steps_between(c, edge, back, steps);
     int64_t whole = n == 1 && steps.def == one.def ? fixed_length(c, start, end) : 0;
     tn_dims bound = {0};
     if (whole) { /* the run checks that it is not cut short */
