@@ -28,6 +28,10 @@ static void list(tn_build *b, enum tn_slot_kind kind, const char *what, tn_buf *
         tn_buf_printf(o, "%-13s", what);
         shown(s->name, o);
         tn_buf_str(o, ": ");
+        if (s->storage == TN_STORAGE_HANDLE) {
+            tn_buf_str(o, "a value\n"); /* the model's texts have its type */
+            continue;
+        }
         tn_dtype_print(s->dtype, false, o);
         tn_buf_str(o, " [");
         for (int d = 0; d < s->ndim; d++) {

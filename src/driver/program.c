@@ -134,7 +134,7 @@ static void add_input(tn_maker *m, const tn_node *param)
     const tn_type *t = param->type[0];
     uint32_t s = program_add_slot(m, TN_SLOT_INPUT, param->name, t);
     int32_t *bind = TN_NEW_N(&m->b->arena, int32_t, t->n);
-    for (int d = 0; d < t->n; d++) {
+    for (int d = 0; d < t->n && !tn_type_is_handle(t); d++) {
         bind[d] = -1;
         if (t->dim[d]->kind != TN_E_SYM || program_symbol_index(m, t->dim[d]->u.s) >= 0)
             continue;
@@ -146,17 +146,35 @@ static void add_input(tn_maker *m, const tn_node *param)
     tn_map_put(&m->slot, program_key((tn_value){(tn_node *)param, 0}), s);
 }
 
-static tn_status check_type(tn_maker *m, const tn_node *n, const tn_type *t)
+/* May its values be given to, and taken from, who runs the package? Depth: that of types. */
+static bool is_open(const tn_type *t)
+{
+    bool open = t->kind != TN_T_FUNC && t->kind != TN_T_REF && t->kind != TN_T_TUPLE;
+    for (int i = 0; open && t->kind != TN_T_TENSOR && i < t->n; i++)
+        open = is_open(t->field[i]);
+    return open;
+}
+
+/* The types of what is a handle are texts of the package, as its slots do not have them. */
+static tn_status check_type(tn_maker *m, const char *what, const char *name, const tn_node *n,
+                            const tn_type *t)
 {
     if (t && !tn_type_is_handle(t))
         return TN_OK;
+    tn_ctx *ctx = m->b->ctx;
     tn_buf b = {0};
     if (t)
         tn_type_print(t, &b);
-    tn_status s = tn_error(m->b->ctx, "driver-E010", n->loc,
-                           "only tensors can enter or leave a package, not %s; pass the parts of a tuple one "
-                           "by one",
-                           tn_buf_cstr(&b));
+    tn_status s = TN_OK;
+    if (t && is_open(t))
+        tn_vec_push(&m->b->graph.metadata,
+                    ((tn_metadata){tn_intern(ctx, tn_arena_printf(&m->b->arena, "%s_type.%s", what, name)),
+                                   tn_intern(ctx, tn_buf_cstr(&b))}));
+    else
+        s = tn_error(ctx, "driver-E010", n->loc,
+                     "functions, references and tuples cannot enter or leave a package, so %s cannot; pass "
+                     "the parts of a tuple one by one",
+                     tn_buf_cstr(&b));
     tn_buf_deinit(&b);
     return s;
 }
@@ -275,7 +293,7 @@ static tn_status add_outputs(tn_maker *m, const tn_region *r, uint32_t slot[])
 {
     for (uint32_t i = 0; i < r->n_result; i++) {
         tn_value v = {r->result[i].def, r->result[i].out};
-        TN_TRY(check_type(m, v.def, tn_value_type(v)));
+        TN_TRY(check_type(m, "output", m->b->output_name[i], v.def, tn_value_type(v)));
         if (tn_is_state_result(m->b, i))
             continue;
         uint32_t o = slot[i] = program_add_slot(m, TN_SLOT_OUTPUT, m->b->output_name[i], tn_value_type(v));
@@ -287,7 +305,8 @@ static tn_status add_outputs(tn_maker *m, const tn_region *r, uint32_t slot[])
         } else {
             uint32_t from;
             TN_TRY(program_slot_of(m, root, &from));
-            if (m->slots.at[from].kind != TN_SLOT_STATE) /* that one changes before outputs are delivered */
+            if (m->slots.at[from].kind != TN_SLOT_STATE && /* that one changes before outputs are delivered */
+                !program_is_handle(m, o))                  /* of which there is one more */
                 m->slots.at[o].alias = from;
         }
     }
@@ -305,10 +324,7 @@ static tn_status copy_outputs(tn_maker *m, const tn_region *r, const uint32_t sl
         TN_TRY(program_slot_of(m, v, &operand[0]));
         if (operand[0] == operand[1])
             continue;
-        program_use(m, operand[0]);
-        program_use(m, operand[1]);
-        program_add_inst(m, TN_INST_COPY, 0, 2, operand,
-                         v.def->loc && v.def->loc->node ? v.def->loc->node : "");
+        program_transfer(m, v.def, operand[0], operand[1]);
     }
     return TN_OK;
 }
@@ -511,7 +527,7 @@ static tn_status make_main(tn_maker *m, const tn_region *r)
     tn_build *b = m->b;
     find_roots(m, r);
     for (uint32_t i = 0; i < r->n_param; i++) {
-        TN_TRY(check_type(m, r->param[i], r->param[i]->type[0]));
+        TN_TRY(check_type(m, "input", r->param[i]->name, r->param[i], r->param[i]->type[0]));
         int64_t state = tn_state_of_input(b, i);
         if (state >= 0)
             program_add_state(m, (uint32_t)state, r->param[i]);

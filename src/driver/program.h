@@ -79,8 +79,9 @@ uint32_t program_add_symbol(tn_maker *m, const char *name, uint32_t segment); /*
 void program_add_plan(tn_maker *m, uint32_t segment, const tn_node *n);
 bool program_is_handle(const tn_maker *m, uint32_t slot);
 void program_transfer(tn_maker *m, const tn_node *n, uint32_t from, uint32_t to);
-/* The slot of v, of which a slot like `to` will get the value. A box has the shape of what it is made of: one of a
- * reshape, which lies where its operand does, is made of a copy. */
+/* The slot of v with the shape of v: of a reshape, which lies where its operand does, a copy. source_of: the slot that
+ * one like `to` will get the value from; a box has the shape of what it is made of. */
+TN_WARN_UNUSED tn_status program_shaped(tn_maker *m, const tn_node *n, tn_value v, uint32_t *out);
 TN_WARN_UNUSED tn_status program_source_of(tn_maker *m, const tn_node *n, tn_value v, uint32_t to,
                                            uint32_t *out);
 TN_WARN_UNUSED tn_status program_copy(tn_maker *m, const tn_node *n, tn_value v, uint32_t to);

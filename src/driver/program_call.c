@@ -4,6 +4,7 @@
  *   a closure                  CLOSURE: its body is a function of the program, whose last inputs are the values around
  *                              it that it uses, and the symbols, boxed; a call of it is APPLY
  *   a tuple                    CONSTRUCT 0, unless it is taken apart where it was made
+ *   a host operator            CALL_HOST: tensors go in as bytes or as handles, results come out as handles
  *
  * All inputs and results of such functions are handles, so a closure can be made of each. What computes with a tensor
  * unboxes it: a function does so with its inputs when it begins. */
@@ -11,6 +12,7 @@
 
 #include "op/control/control.h"
 #include "op/core/core.h"
+#include "op/host/host.h"
 
 #include <string.h>
 
@@ -355,6 +357,66 @@ static tn_status add_ref(tn_maker *m, const tn_node *n, enum tn_inst_op op)
     return TN_OK;
 }
 
+/* ---- host functions ---- */
+
+/* An operand of a host function: a handle, or bytes whose slot has the value's own shape. */
+static tn_status host_operand(tn_maker *m, const tn_node *n, int i, uint32_t *out)
+{
+    tn_value v = i < n->nin ? tn_in(n, i) : (tn_value){0};
+    if (v.def)
+        return program_shaped(m, n, v, out);
+    *out = program_add_handle(m, TN_SLOT_TEMP, "");
+    put(m, n, TN_INST_CONSTRUCT, 0, 1, out);
+    return TN_OK;
+}
+
+/* The attributes as a constant: the bytes of a JSON object. */
+static tn_status host_attributes(tn_maker *m, const tn_node *n, uint32_t *out)
+{
+    tn_buf b = {0};
+    tn_graph *g = &m->b->graph;
+    tn_attr_print_json(n->op->attr, n->attr, &b);
+    int64_t count = (int64_t)b.n;
+    tn_node *c = tn_make_constant(g, n->owner, (tn_node *)n, TN_U8, 1, &count, b.at, NULL);
+    tn_buf_deinit(&b);
+    return program_slot_of(m, tn_val(c), out);
+}
+
+static tn_status call_host(tn_maker *m, const tn_node *n)
+{
+    int n_in = n->op->nin < 0 ? n->nin : n->op->nin;
+    uint32_t *operand = TN_NEW_N(&m->b->arena, uint32_t, (size_t)n_in + n->nout + 2), k = 1;
+    for (int i = 0; i < n_in; i++)
+        TN_TRY(host_operand(m, n, i, &operand[k++]));
+    if (n->op->attr)
+        TN_TRY(host_attributes(m, n, &operand[k++]));
+    operand[0] = k - 1;
+    for (uint32_t i = 1; i < k; i++)
+        program_use(m, operand[i]);
+    for (uint16_t i = 0; i < n->nout; i++)
+        operand[k++] = tn_type_is_handle(n->type[i]) ? program_result_slot(m, n, i)
+                                                     : program_add_handle(m, TN_SLOT_TEMP, "");
+    put(m, n, TN_INST_CALL_HOST, program_add_text(m, n->op->host), k, operand);
+    for (uint16_t i = 0; i < n->nout; i++)
+        program_receive(m, n, i, operand[k - n->nout + i]);
+    return TN_OK;
+}
+
+/* What an optional value holds. */
+static tn_status get_optional(tn_maker *m, const tn_node *n)
+{
+    uint32_t from, to = program_add_handle(m, TN_SLOT_TEMP, "");
+    TN_TRY(program_slot_of(m, tn_in(n, 0), &from));
+    uint32_t none = put(m, n, TN_INST_JUMP_TAG, 0, 2, (uint32_t[]){from, 1});
+    put(m, n, TN_INST_FIELD, 0, 2, (uint32_t[]){from, to});
+    uint32_t over = put(m, n, TN_INST_JUMP, 0, 0, NULL);
+    m->insts.at[none].a = (uint32_t)m->insts.n;
+    put(m, n, TN_INST_FAIL, program_add_text(m, "the optional value is empty"), 0, NULL);
+    m->insts.at[over].a = (uint32_t)m->insts.n;
+    program_receive(m, n, 0, to);
+    return TN_OK;
+}
+
 /* Is a function of the module more than what calls name? */
 static bool is_value_of_call(const tn_node *n)
 {
@@ -382,6 +444,12 @@ tn_status program_add_value(tn_maker *m, const tn_node *n)
         return add_ref(m, n, TN_INST_REF_READ);
     if (tn_op_is(n, &tn_op_ref_write))
         return add_ref(m, n, TN_INST_REF_WRITE);
+    if (n->op->host)
+        return call_host(m, n);
+    if (tn_op_is(n, &tn_op_seq_of) || tn_op_is(n, &tn_op_opt_none) || tn_op_is(n, &tn_op_opt_some))
+        return construct(m, n, tn_op_is(n, &tn_op_opt_some));
+    if (tn_op_is(n, &tn_op_opt_get))
+        return get_optional(m, n);
     if (tn_op_is(n, &tn_op_tuple))
         return is_value(n) ? construct(m, n, 0) : TN_OK;
     return tn_op_is(n, &tn_op_tuple_get) ? take_field(m, n) : TN_OK;

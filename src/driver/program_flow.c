@@ -100,10 +100,15 @@ void program_transfer(tn_maker *m, const tn_node *n, uint32_t from, uint32_t to)
 
 tn_status program_source_of(tn_maker *m, const tn_node *n, tn_value v, uint32_t to, uint32_t *out)
 {
+    return program_is_handle(m, to) ? program_shaped(m, n, v, out) : program_slot_of(m, v, out);
+}
+
+tn_status program_shaped(tn_maker *m, const tn_node *n, tn_value v, uint32_t *out)
+{
     const tn_type *t = tn_value_type(v);
     TN_TRY(program_slot_of(m, v, out));
     const tn_slot_ir *s = &m->slots.at[*out];
-    if (!program_is_handle(m, to) || program_is_handle(m, *out) ||
+    if (program_is_handle(m, *out) ||
         (s->ndim == t->n && (!t->n || memcmp(s->dim, t->dim, t->n * sizeof *t->dim) == 0)))
         return TN_OK;
     uint32_t shaped = program_add_slot(m, TN_SLOT_TEMP, "", t);
@@ -203,7 +208,7 @@ static uint32_t bind_extents(tn_maker *m, const tn_node *n, uint32_t from)
 {
     const tn_type *t = tn_in_type(n, 0);
     uint32_t segment = 0;
-    for (int d = 0; d < t->n; d++) {
+    for (int d = 0; d < n->type[0]->n; d++) {
         const tn_expr *e = n->type[0]->dim[d];
         if (e->kind != TN_E_SYM || program_symbol_index(m, e->u.s) >= 0)
             continue;

@@ -20,7 +20,7 @@ static bool find_symbols(unknowns *u)
 {
     for (uint32_t i = 0; i < u->main->n_param; i++) {
         const tn_type *t = u->main->param[i]->type[0];
-        for (int d = 0; d < t->n; d++) {
+        for (int d = 0; d < t->n && !tn_type_is_handle(t); d++) {
             int k = 0;
             if (t->dim[d]->kind == TN_E_INT)
                 continue;
@@ -42,7 +42,7 @@ static void print_shapes(const unknowns *u, const int64_t value[], tn_buf *out)
     tn_buf_clear(out);
     for (uint32_t i = 0; i < u->main->n_param; i++) {
         const tn_type *t = u->main->param[i]->type[0];
-        if (tn_type_dims_const(t, NULL))
+        if (tn_type_is_handle(t) || tn_type_dims_const(t, NULL))
             continue;
         tn_buf_printf(out, "%s%s:[", out->n ? " " : "", u->main->param[i]->name);
         for (int d = 0; d < t->n; d++) {

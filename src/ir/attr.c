@@ -281,6 +281,67 @@ static void print_value(enum tn_attr_kind k, const any *v, tn_buf *out)
     }
 }
 
+/* ---- JSON ---- */
+
+static void json_string(const char *s, tn_buf *out)
+{
+    tn_buf_char(out, '"');
+    for (; *s; s++) {
+        if (*s == '"' || *s == '\\')
+            tn_buf_char(out, '\\');
+        if ((unsigned char)*s < 32)
+            tn_buf_printf(out, "\\u%04x", (unsigned char)*s);
+        else
+            tn_buf_char(out, *s);
+    }
+    tn_buf_char(out, '"');
+}
+
+static void json_list(enum tn_attr_kind k, const any *v, tn_buf *out)
+{
+    tn_buf_char(out, '[');
+    for (uint32_t i = 0; i < list_count(k, v); i++) {
+        if (i > 0)
+            tn_buf_str(out, ", ");
+        if (k == TN_A_STRS)
+            json_string(v->strs.at[i], out);
+        else if (k == TN_A_INTS)
+            tn_buf_printf(out, "%lld", (long long)v->ints.at[i]);
+        else if (v->dims.at[i]->kind == TN_E_INT)
+            tn_buf_printf(out, "%lld", (long long)v->dims.at[i]->u.i);
+        else
+            tn_buf_str(out, "null"); /* a symbol, which host functions know nothing of */
+    }
+    tn_buf_char(out, ']');
+}
+
+static void json_value(enum tn_attr_kind k, const any *v, tn_buf *out)
+{
+    if (is_none(k, v) || (k == TN_A_STR && !v->s))
+        tn_buf_str(out, "null");
+    else if (k == TN_A_STR)
+        json_string(v->s, out);
+    else if (k == TN_A_BOOL)
+        tn_buf_str(out, v->b ? "true" : "false");
+    else if (k == TN_A_F64 && !isfinite(v->f))
+        tn_buf_str(out, isnan(v->f) ? "\"nan\"" : v->f > 0 ? "\"inf\"" : "\"-inf\"");
+    else if (k == TN_A_F64 || k == TN_A_I64 || k == TN_A_DTYPE)
+        print_value(k, v, out);
+    else
+        json_list(k, v, out);
+}
+
+void tn_attr_print_json(const tn_attr_field *table, const void *attr, tn_buf *out)
+{
+    tn_buf_char(out, '{');
+    for (const tn_attr_field *f = table; f && f->name; f++) {
+        any v = get(f, attr);
+        tn_buf_printf(out, "%s\"%s\": ", f == table ? "" : ", ", f->name);
+        json_value((enum tn_attr_kind)f->kind, &v, out);
+    }
+    tn_buf_char(out, '}');
+}
+
 /* ---- comparing ---- */
 
 static bool str_eq(const char *a, const char *b) { return a == b || (a && b && strcmp(a, b) == 0); }

@@ -61,6 +61,8 @@ tn_status tn_attr_parse(tn_lexer *l, tn_pool *p, const tn_scope_fns *scope, cons
                         const char *name, void *attr);
 /* Prints ", name=value" for each field that differs from its default. */
 void tn_attr_print(tn_pool *p, const tn_attr_field *table, const void *attr, tn_buf *out);
+/* All fields as a JSON object: None is null, a number that JSON has no digits for is a string. */
+void tn_attr_print_json(const tn_attr_field *table, const void *attr, tn_buf *out);
 bool tn_attr_eq(const tn_attr_field *table, const void *a, const void *b);
 bool tn_attr_fixed(const tn_attr_field *table, const void *attr); /* no dimension in it depends on a symbol */
 uint64_t tn_attr_hash(const tn_attr_field *table, const void *attr);

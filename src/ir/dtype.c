@@ -20,6 +20,7 @@ static const row rows[] = {
     {TN_BOOL,                8, "bool",                "bool",          {0}},
     {TN_INDEX,              64, "index",               "index",         {0}},
     {TN_HANDLE,             64, "handle",              "handle",        {0}},
+    {TN_STRING,             64, "string",              "string",        {0}},
     {TN_FLOAT8_E3M4,         8, "float8_e3m4",         "f8e3m4",        {3, 4, 3, TN_IEEE}},
     {TN_FLOAT8_E4M3,         8, "float8_e4m3",         "f8e4m3",        {4, 3, 7, TN_IEEE}},
     {TN_FLOAT8_E4M3B11FNUZ,  8, "float8_e4m3b11fnuz",  "f8e4m3b11fnuz", {4, 3, 11, TN_NAN_AT_NEG}},

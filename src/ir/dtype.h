@@ -22,7 +22,8 @@ enum tn_dcode {
     TN_FLOAT6_E2M3FN = 15,
     TN_FLOAT6_E3M2FN = 16,
     TN_FLOAT4_E2M1FN = 17,
-    TN_INDEX = 32
+    TN_INDEX = 32,
+    TN_STRING = 33
 };
 
 typedef struct tn_dtype {
@@ -41,6 +42,8 @@ typedef struct tn_dtype {
 #define TN_U8 TN_DT(TN_UINT, 8)
 #define TN_BOOL1 TN_DT(TN_BOOL, 8) /* stored as one byte, 0 or 1 */
 #define TN_IDX TN_DT(TN_INDEX, 64) /* unbounded, checked; see docs/tir.md */
+#define TN_STR \
+    TN_DT(TN_STRING, 64) /* elements are texts of any length: such a tensor is a handle, never bytes */
 
 static inline bool tn_dtype_eq(tn_dtype a, tn_dtype b)
 {
@@ -60,6 +63,7 @@ static inline bool tn_dtype_is_small(tn_dtype t) { return t.bits < 32 && tn_dtyp
 /* wrapping data integers */
 static inline bool tn_dtype_is_int(tn_dtype t) { return t.code == TN_INT || t.code == TN_UINT; }
 static inline bool tn_dtype_is_index(tn_dtype t) { return t.code == TN_INDEX; }
+static inline bool tn_dtype_is_string(tn_dtype t) { return t.code == TN_STRING; }
 static inline bool tn_dtype_is_bool(tn_dtype t) { return t.code == TN_BOOL; }
 static inline tn_dtype tn_dtype_lanes(tn_dtype t, uint16_t lanes)
 {

@@ -95,12 +95,18 @@ struct tn_op {
     tn_status (*infer)(tn_graph *g, tn_node *node);
     void (*layout)(tn_layout_query *q); /* NULL: identity everywhere */
 
-    /* Exactly one of the four definitions (none for TN_FUSE_NONE operators). */
+    /* Exactly one of the four definitions (none for TN_FUSE_NONE operators, which host functions or instructions of the
+     * program are). */
     const char *formula; /* elementwise: scalar text over x (or a, b, c; broadcast) and attribute names */
     void (*compute)(tn_te *te, const tn_node *node, tn_tensor *const in[], tn_tensor *out[]);
     tn_status (*expand)(tn_graph *g, tn_node *node,
                         tn_value out[]); /* into simpler operators, placed before node */
     void (*body)(tn_te *te, const tn_node *node, tn_tensor *const in[], tn_tensor *out[]);
+
+    /* The host function that does it in the run, "seq.at": such an operator has none of the definitions, is no part
+     * of a kernel (TN_FUSE_NONE), and takes values of all types. Its attributes are one more input, a JSON object's
+     * text as a tensor of bytes; an absent operand is a constructor without fields. */
+    const char *host;
 
     const tn_alternative *alternative; /* the first that applies is taken */
     uint8_t n_alternative;

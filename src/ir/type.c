@@ -39,11 +39,17 @@ const tn_type *tn_type_tensor_i(tn_pool *p, tn_dtype t, int ndim, const int64_t 
     return r;
 }
 
+static const tn_type *of_fields(tn_pool *p, enum tn_type_kind kind, int n, const tn_type *const field[])
+{
+    tn_type *r = new_type(p, kind, n);
+    r->field =
+        tn_arena_copy(p->arena, n ? (const void *)field : "", (size_t)n * sizeof *field, _Alignof(tn_type *));
+    return r;
+}
+
 const tn_type *tn_type_tuple(tn_pool *p, int n, const tn_type *const field[])
 {
-    tn_type *r = new_type(p, TN_T_TUPLE, n);
-    r->field = tn_arena_copy(p->arena, field, (size_t)n * sizeof *field, _Alignof(tn_type *));
-    return r;
+    return of_fields(p, TN_T_TUPLE, n, field);
 }
 
 const tn_type *tn_type_func(tn_pool *p, int n_param, const tn_type *const param[], const tn_type *result)
@@ -57,11 +63,48 @@ const tn_type *tn_type_func(tn_pool *p, int n_param, const tn_type *const param[
     return r;
 }
 
-const tn_type *tn_type_ref(tn_pool *p, const tn_type *to)
+const tn_type *tn_type_ref(tn_pool *p, const tn_type *to) { return of_fields(p, TN_T_REF, 1, &to); }
+
+const tn_type *tn_type_any(tn_pool *p, tn_dtype t)
 {
-    tn_type *r = new_type(p, TN_T_REF, 1);
-    r->field = tn_arena_copy(p->arena, &to, sizeof to, _Alignof(tn_type *));
+    tn_type *r = new_type(p, TN_T_ANY, 0);
+    r->dtype = t;
     return r;
+}
+
+const tn_type *tn_type_seq(tn_pool *p, const tn_type *of) { return of_fields(p, TN_T_SEQ, of != NULL, &of); }
+
+const tn_type *tn_type_optional(tn_pool *p, const tn_type *of)
+{
+    return of_fields(p, TN_T_OPTIONAL, of != NULL, &of);
+}
+
+const tn_type *tn_type_map(tn_pool *p, const tn_type *key, const tn_type *value)
+{
+    return of_fields(p, TN_T_MAP, 2, (const tn_type *[]){key, value});
+}
+
+const tn_type *tn_type_with(tn_pool *p, const tn_type *t, const tn_type *const field[])
+{
+    TN_ASSERT(t->kind != TN_T_TENSOR && t->kind != TN_T_ANY);
+    return of_fields(p, (enum tn_type_kind)t->kind, t->n, field);
+}
+
+/* Depth: that of types, bounded by the readers. */
+const tn_type *tn_type_unbound(tn_pool *p, const tn_type *t)
+{
+    if (t->kind == TN_T_TENSOR) {
+        const tn_expr **dim = TN_NEW_N(p->arena, const tn_expr *, t->n);
+        for (int d = 0; d < t->n; d++)
+            dim[d] = t->dim[d]->kind == TN_E_INT ? t->dim[d] : tn_any_dim(p);
+        return tn_type_tensor(p, t->dtype, t->n, dim, NULL);
+    }
+    if (t->kind == TN_T_FUNC || !t->n)
+        return t;
+    const tn_type **field = TN_NEW_N(p->arena, const tn_type *, t->n);
+    for (int i = 0; i < t->n; i++)
+        field[i] = tn_type_unbound(p, t->field[i]);
+    return tn_type_with(p, t, field);
 }
 
 const tn_type *tn_type_relayout(tn_pool *p, const tn_type *t, const tn_layout *layout)
@@ -76,7 +119,7 @@ const tn_expr *tn_any_dim(tn_pool *p) { return tn_sym(p, tn_intern(p->ctx, "?"))
 
 bool tn_type_is_handle(const tn_type *t)
 {
-    bool any = t->kind != TN_T_TENSOR;
+    bool any = t->kind != TN_T_TENSOR || tn_dtype_is_string(t->dtype);
     for (int d = 0; d < t->n && !any; d++)
         any = tn_dim_is_any(t->dim[d]);
     return any;
@@ -97,6 +140,10 @@ bool tn_type_fits(const tn_type *want, const tn_type *t)
 {
     if (want == t)
         return true;
+    if (want->kind == TN_T_ANY)
+        return (t->kind == TN_T_ANY || t->kind == TN_T_TENSOR) && tn_dtype_eq(want->dtype, t->dtype);
+    if ((t->kind == TN_T_SEQ || t->kind == TN_T_OPTIONAL) && t->kind == want->kind && !t->n)
+        return true;
     bool fits = want->kind == t->kind && want->n == t->n;
     if (want->kind == TN_T_TENSOR) {
         fits = fits && tn_dtype_eq(want->dtype, t->dtype);
@@ -113,11 +160,43 @@ bool tn_type_fits(const tn_type *want, const tn_type *t)
     return fits;
 }
 
+static const tn_type *join_tensors(tn_pool *p, const tn_type *a, const tn_type *b)
+{
+    if (!tn_dtype_eq(a->dtype, b->dtype))
+        return NULL;
+    if (a->kind != b->kind || a->kind == TN_T_ANY || a->n != b->n)
+        return tn_type_any(p, a->dtype);
+    const tn_expr **dim = TN_NEW_N(p->arena, const tn_expr *, a->n);
+    for (int d = 0; d < a->n; d++)
+        dim[d] = a->dim[d] == b->dim[d] ? a->dim[d] : tn_any_dim(p);
+    return tn_type_tensor(p, a->dtype, a->n, dim, NULL);
+}
+
+/* Depth: that of types, bounded by the readers. */
+const tn_type *tn_type_join(tn_pool *p, const tn_type *a, const tn_type *b)
+{
+    bool tensors =
+        (a->kind == TN_T_TENSOR || a->kind == TN_T_ANY) && (b->kind == TN_T_TENSOR || b->kind == TN_T_ANY);
+    if (tn_type_fits(a, b) || tn_type_fits(b, a))
+        return tn_type_fits(a, b) ? a : b;
+    if (tensors)
+        return join_tensors(p, a, b);
+    if (a->kind != b->kind || a->n != b->n || a->kind == TN_T_FUNC || a->kind == TN_T_REF)
+        return NULL;
+    const tn_type **field = TN_NEW_N(p->arena, const tn_type *, a->n);
+    for (int i = 0; i < a->n; i++)
+        if (!(field[i] = tn_type_join(p, a->field[i], b->field[i])))
+            return NULL;
+    return tn_type_with(p, a, field);
+}
+
 /* The types themselves, fields left aside. */
 static bool eq_shallow(const tn_type *a, const tn_type *b, bool layouts)
 {
     if (a->kind != b->kind || a->n != b->n)
         return false;
+    if (a->kind == TN_T_ANY)
+        return tn_dtype_eq(a->dtype, b->dtype);
     if (a->kind != TN_T_TENSOR)
         return true;
     return tn_dtype_eq(a->dtype, b->dtype) && (!layouts || a->layout == b->layout) &&
@@ -137,7 +216,7 @@ static bool eq(const tn_type *a, const tn_type *b, bool layouts)
         if (it.a == it.b)
             continue;
         same = it.a && it.b && eq_shallow(it.a, it.b, layouts);
-        for (int i = 0; same && it.a->kind != TN_T_TENSOR && i < it.a->n; i++)
+        for (int i = 0; same && it.a->kind != TN_T_TENSOR && i < it.a->n; i++) /* ANY has none */
             tn_vec_push(&todo, ((pair){it.a->field[i], it.b->field[i]}));
     }
     tn_vec_deinit(&todo);
@@ -226,19 +305,27 @@ static void print_tensor(const tn_type *t, tn_buf *out)
     tn_buf_char(out, ']');
 }
 
-/* "(A, B)", "fn (A) -> B" or "ref(A)": the head now, the rest as pieces, last first. */
+static void print_any(const tn_type *t, tn_buf *out)
+{
+    tn_buf_str(out, "Tensor[?, ");
+    tn_dtype_print(t->dtype, false, out);
+    tn_buf_char(out, ']');
+}
+
+/* "(A, B)", "fn (A) -> B", "ref(A)" or "Seq[A]": the head now, the rest as pieces, last first. */
 static void push_fields(pieces *todo, const tn_type *t, tn_buf *out)
 {
+    static const struct {
+        const char *head, *tail;
+    } form[] = {
+        [TN_T_TUPLE] = {"(", ")"},  [TN_T_FUNC] = {"fn (", ") -> "},      [TN_T_REF] = {"ref(", ")"},
+        [TN_T_SEQ] = {"Seq[", "]"}, [TN_T_OPTIONAL] = {"Optional[", "]"}, [TN_T_MAP] = {"Map[", "]"},
+    };
     int n = t->kind == TN_T_FUNC ? t->n - 1 : t->n;
-    tn_buf_str(out, t->kind == TN_T_FUNC ? "fn (" : t->kind == TN_T_REF ? "ref(" : "(");
-    if (t->kind == TN_T_REF) {
-        tn_vec_push(todo, ((piece){NULL, ")"}));
-    } else if (t->kind == TN_T_FUNC) {
+    tn_buf_str(out, form[t->kind].head);
+    if (t->kind == TN_T_FUNC)
         tn_vec_push(todo, ((piece){t->field[n], NULL}));
-        tn_vec_push(todo, ((piece){NULL, ") -> "}));
-    } else {
-        tn_vec_push(todo, ((piece){NULL, n == 1 ? ",)" : ")"}));
-    }
+    tn_vec_push(todo, ((piece){NULL, t->kind == TN_T_TUPLE && n == 1 ? ",)" : form[t->kind].tail}));
     for (int i = n - 1; i >= 0; i--) {
         tn_vec_push(todo, ((piece){t->field[i], NULL}));
         if (i > 0)
@@ -256,6 +343,8 @@ void tn_type_print(const tn_type *t, tn_buf *out)
             tn_buf_str(out, it.text ? it.text : "?"); /* ?: not inferred */
         else if (it.t->kind == TN_T_TENSOR)
             print_tensor(it.t, out);
+        else if (it.t->kind == TN_T_ANY)
+            print_any(it.t, out);
         else
             push_fields(&todo, it.t, out);
     }

@@ -54,6 +54,12 @@ const char *tn_rule_in_name(tn_graph *g, const tn_node *n, int i)
 tn_status tn_rule_tensor(tn_graph *g, const tn_node *n, int i, int rank, const tn_type **out)
 {
     const tn_type *t = *out = tn_in_type(n, i);
+    if (t->kind == TN_T_ANY)
+        return tn_rule_fail(g, n, "op-E002", "the rank of %s is not known: it is %s; say it with unbox",
+                            tn_rule_in_name(g, n, i), tn_rule_type_text(g, t));
+    if (t->kind == TN_T_TENSOR && tn_dtype_is_string(t->dtype) && !n->op->host)
+        return tn_rule_fail(g, n, "op-E080", "%s is a tensor of texts, but it takes numbers",
+                            tn_rule_in_name(g, n, i));
     if (t->kind != TN_T_TENSOR)
         return tn_rule_fail(g, n, "op-E002", "%s must be a tensor, but is %s; take its fields apart first",
                             tn_rule_in_name(g, n, i), tn_rule_type_text(g, t));
@@ -141,6 +147,8 @@ static bool is_symbol(const tn_expr *e, void *user)
 tn_status tn_rule_result(tn_graph *g, tn_node *n, int out, tn_dtype t, int ndim, const tn_expr *const dim[])
 {
     const tn_expr *d[TN_RULE_MAX_RANK];
+    if (tn_dtype_is_string(t) && !n->op->host)
+        return tn_rule_fail(g, n, "op-E080", "the result would be a tensor of texts, but it gives numbers");
     if (ndim > TN_RULE_MAX_RANK)
         return tn_rule_fail(g, n, "op-E003", "the result would have %d dimensions; at most %d are supported",
                             ndim, TN_RULE_MAX_RANK);

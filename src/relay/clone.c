@@ -15,7 +15,7 @@ typedef struct copier {
 
 static const tn_type *subst_type(copier *c, const tn_type *t)
 {
-    if (!c->n_sym || !t)
+    if (!c->n_sym || !t || t->kind == TN_T_ANY)
         return t;
     tn_arena *a = c->g->arena;
     tn_pool *pool = c->g->pool;
@@ -28,9 +28,7 @@ static const tn_type *subst_type(copier *c, const tn_type *t)
     const tn_type **field = TN_NEW_N(a, const tn_type *, t->n);
     for (int i = 0; i < t->n; i++) /* depth: that of types, bounded by who made them */
         field[i] = subst_type(c, t->field[i]);
-    return t->kind == TN_T_REF     ? tn_type_ref(pool, field[0])
-           : t->kind == TN_T_TUPLE ? tn_type_tuple(pool, t->n, field)
-                                   : tn_type_func(pool, t->n - 1, field, field[t->n - 1]);
+    return tn_type_with(pool, t, field);
 }
 
 static void add_symbol(copier *c, const tn_expr *from, const tn_expr *to)

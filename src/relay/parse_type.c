@@ -1,4 +1,5 @@
-/* Types of Relay text: Tensor[(n, 3, 4*h), float32, NCHW16c], scalars by dtype, tuples, functions. */
+/* Types of Relay text: Tensor[(n, 3, 4*h), float32, NCHW16c], Tensor[?, float32], scalars by dtype, tuples, functions,
+ * references, Seq[A], Optional[A], Map[A, B]. */
 #include "relay/parse.h"
 
 #include <stdio.h>
@@ -129,29 +130,67 @@ static tn_status parse_layout(parser *p, int ndim, const tn_layout **out)
     return TN_OK;
 }
 
+/* What is inside of a sequence, say: `?` is any extent there. */
+static enum dim_mode enter_inner(parser *p)
+{
+    enum dim_mode had = p->dims;
+    p->dims = had == DIM_PARAM ? DIM_ANY : had;
+    return had;
+}
+
+/* Is the tensor at whose shape the text stands one of texts? */
+static bool is_of_texts(const parser *p)
+{
+    tn_lexer l = p->l;
+    int depth = 0;
+    do {
+        depth += tn_lex_is(&l, "(") ? 1 : tn_lex_is(&l, ")") ? -1 : 0;
+        tn_lex_next(&l);
+    } while (depth > 0 && l.tok != TN_TOK_END);
+    return tn_lex_accept(&l, ",") && tn_lex_is(&l, "string");
+}
+
+/* Symbols mean nothing in there, as a value that is a handle binds none. */
+static tn_status check_unbound(parser *p, uint32_t line, uint32_t col, const tn_type *t)
+{
+    if (!t || tn_type_eq_logical(t, tn_type_unbound(p->g->pool, t)))
+        return TN_OK;
+    return parse_error(p, line, col, "relay-E080",
+                       "extents of texts, and inside of Seq, Optional and Map, are numbers or `?`");
+}
+
 static tn_status parse_tensor(parser *p, const tn_type **out)
 {
     const tn_expr *dim[MAX_RANK];
     const tn_layout *layout = NULL;
     tn_dtype t = TN_F32;
     int n = 0;
+    uint32_t line = p->l.tok_line, col = p->l.tok_col;
     TN_TRY(parse_expect(p, "["));
-    TN_TRY(parse_shape(p, &n, dim));
+    bool any = parse_accept(p, "?"), texts = !any && is_of_texts(p);
+    enum dim_mode dims = texts ? enter_inner(p) : p->dims;
+    tn_status s = any ? TN_OK : parse_shape(p, &n, dim);
+    p->dims = dims;
+    TN_TRY(s);
     TN_TRY(parse_expect(p, ","));
     TN_TRY(parse_dtype(p, &t));
+    if (any) {
+        *out = tn_type_any(p->g->pool, t);
+        return parse_expect(p, "]");
+    }
     if (parse_accept(p, ","))
         TN_TRY(parse_layout(p, n, &layout));
     TN_TRY(parse_expect(p, "]"));
     *out = tn_type_tensor(p->g->pool, t, n, dim, layout);
-    return TN_OK;
+    return texts ? check_unbound(p, line, col, *out) : TN_OK;
 }
 
 /* "(A, B)" after its bracket; fields are collected into a scratch array. */
-static tn_status parse_fields(parser *p, uint32_t *out_n, const tn_type ***out)
+static tn_status parse_fields(parser *p, const char *close, uint32_t *out_n, const tn_type ***out)
 {
     tn_vec(const tn_type *) v = {0};
     tn_status s = TN_OK;
-    while (s == TN_OK && !tn_lex_is(&p->l, ")")) {
+    while (s == TN_OK && !tn_lex_is(&p->l, close)) {
         const tn_type *t = NULL;
         s = v.n == MAX_FIELDS
                 ? tn_lex_fail(&p->l, "relay-E013", "more than %d fields in one type", MAX_FIELDS)
@@ -164,7 +203,7 @@ static tn_status parse_fields(parser *p, uint32_t *out_n, const tn_type ***out)
                 break;
         }
     }
-    s = s == TN_OK ? parse_expect(p, ")") : s;
+    s = s == TN_OK ? parse_expect(p, close) : s;
     *out_n = (uint32_t)v.n;
     *out = tn_arena_copy(&p->scratch, v.n ? (const void *)v.at : "", v.n * sizeof *v.at,
                          _Alignof(const tn_type *));
@@ -177,7 +216,7 @@ static tn_status parse_tuple_type(parser *p, const tn_type **out)
     uint32_t n;
     const tn_type **field;
     TN_TRY(parse_expect(p, "("));
-    TN_TRY(parse_fields(p, &n, &field));
+    TN_TRY(parse_fields(p, ")", &n, &field));
     *out = tn_type_tuple(p->g->pool, (int)n, field);
     return TN_OK;
 }
@@ -191,10 +230,9 @@ static tn_status parse_func_type(parser *p, const tn_type **out)
         return tn_lex_fail(&p->l, "relay-E021",
                            "type parameters are not supported yet; write one function for each type");
     }
-    enum dim_mode dims = p->dims;
-    p->dims = dims == DIM_PARAM ? DIM_ANY : dims; /* ? is any extent */
+    enum dim_mode dims = enter_inner(p);
     tn_status s = parse_expect(p, "(");
-    s = s == TN_OK ? parse_fields(p, &n, &param) : s;
+    s = s == TN_OK ? parse_fields(p, ")", &n, &param) : s;
     s = s == TN_OK ? parse_expect(p, "->") : s;
     s = s == TN_OK ? parse_type(p, &result) : s;
     p->dims = dims;
@@ -209,8 +247,7 @@ static tn_status parse_func_type(parser *p, const tn_type **out)
 static tn_status parse_ref_type(parser *p, const tn_type **out)
 {
     const tn_type *to = NULL;
-    enum dim_mode dims = p->dims;
-    p->dims = dims == DIM_PARAM ? DIM_ANY : dims; /* ? is any extent */
+    enum dim_mode dims = enter_inner(p);
     tn_status s = parse_expect(p, "(");
     s = s == TN_OK ? parse_type(p, &to) : s;
     s = s == TN_OK ? parse_expect(p, ")") : s;
@@ -222,9 +259,37 @@ static tn_status parse_ref_type(parser *p, const tn_type **out)
     return TN_OK;
 }
 
+/* "Seq[A]", "Optional[A]" or "Map[A, B]"; the first two may be of nothing. */
+static tn_status parse_holder(parser *p, enum tn_type_kind kind, const tn_type **out)
+{
+    uint32_t n = 0, line = p->l.tok_line, col = p->l.tok_col, most = kind == TN_T_MAP ? 2 : 1;
+    const tn_type **field = NULL;
+    parse_next(p);
+    enum dim_mode dims = enter_inner(p);
+    tn_status s = parse_expect(p, "[");
+    s = s == TN_OK ? parse_fields(p, "]", &n, &field) : s;
+    p->dims = dims;
+    TN_TRY(s);
+    if (n > most || (kind == TN_T_MAP && n < most))
+        return parse_error(p, line, col, "relay-E081", "%u types are given, but it takes %u", (unsigned)n,
+                           (unsigned)most);
+    const tn_type *first = n ? field[0] : NULL;
+    *out = kind == TN_T_SEQ        ? tn_type_seq(p->g->pool, first)
+           : kind == TN_T_OPTIONAL ? tn_type_optional(p->g->pool, first)
+                                   : tn_type_map(p->g->pool, first, field[1]);
+    return check_unbound(p, line, col, *out);
+}
+
 static tn_status parse_type_inner(parser *p, const tn_type **out)
 {
+    static const struct {
+        const char *name;
+        enum tn_type_kind kind;
+    } holder[] = {{"Seq", TN_T_SEQ}, {"Optional", TN_T_OPTIONAL}, {"Map", TN_T_MAP}};
     tn_dtype t;
+    for (size_t i = 0; i < sizeof holder / sizeof *holder; i++)
+        if (tn_lex_is(&p->l, holder[i].name))
+            return parse_holder(p, holder[i].kind, out);
     if (tn_lex_is(&p->l, "("))
         return parse_tuple_type(p, out);
     if (tn_lex_is(&p->l, "fn"))
@@ -267,6 +332,8 @@ bool parse_type_fits(const tn_type *declared, const tn_type *actual)
 {
     if (!declared || declared == actual)
         return true;
+    if (actual && declared->kind >= TN_T_ANY)
+        return tn_type_fits(declared, actual);
     if (!actual || declared->kind != actual->kind || declared->n != actual->n)
         return false;
     if (declared->kind == TN_T_TENSOR) {

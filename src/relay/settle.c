@@ -16,7 +16,7 @@ static const tn_expr *renamed(const renaming *s, const tn_expr *e)
 
 static const tn_type *renamed_type(const renaming *s, const tn_type *t)
 {
-    if (!t || t->kind == TN_T_FUNC || t->kind == TN_T_REF)
+    if (!t || (t->kind != TN_T_TENSOR && t->kind != TN_T_TUPLE)) /* others have no symbols */
         return t;
     if (t->kind == TN_T_TUPLE) {
         const tn_type **field = TN_NEW_N(s->g->arena, const tn_type *, t->n);

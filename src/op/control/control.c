@@ -56,7 +56,7 @@ static bool is_tensor(const tn_type *t) { return t->kind == TN_T_TENSOR && !tn_t
 static tn_status check_agree(tn_graph *g, const tn_node *n, uint32_t k, const tn_type *a, const tn_type *b)
 {
     bool tensors = a->kind == TN_T_TENSOR && b->kind == TN_T_TENSOR;
-    if (tensors ? a->n == b->n && tn_dtype_eq(a->dtype, b->dtype) : tn_type_eq_logical(a, b))
+    if (tensors ? a->n == b->n && tn_dtype_eq(a->dtype, b->dtype) : tn_type_join(g->pool, a, b) != NULL)
         return TN_OK;
     return tn_rule_fail(
         g, n, "op-E019",
@@ -78,8 +78,8 @@ static const tn_expr *join_dim(tn_graph *g, const tn_expr *a, const tn_expr *b)
 /* A result one of whose branches yields a handle: any extent where they differ. */
 static const tn_type *join_handles(tn_graph *g, const tn_type *a, const tn_type *b)
 {
-    if (a->kind != TN_T_TENSOR)
-        return a;
+    if (a->kind != TN_T_TENSOR || b->kind != TN_T_TENSOR)
+        return tn_type_join(g->pool, a, b);
     const tn_expr **dim = TN_NEW_N(g->arena, const tn_expr *, a->n);
     for (int d = 0; d < a->n; d++)
         dim[d] = tn_rule_dim_eq(g, a->dim[d], b->dim[d]) ? a->dim[d] : tn_any_dim(g->pool);
@@ -395,7 +395,13 @@ static tn_status unbox_infer(tn_graph *g, tn_node *n)
 {
     const tn_unbox_attr *a = n->attr;
     const tn_expr *dim[TN_RULE_MAX_RANK];
-    const tn_type *t;
+    const tn_type *t = tn_in_type(n, 0);
+    if (t->kind == TN_T_ANY && a->extent.at) {
+        n->type[0] = tn_type_tensor(g->pool, t->dtype, (int)a->extent.n, a->extent.at, NULL);
+        return a->extent.n <= TN_RULE_MAX_RANK
+                   ? TN_OK
+                   : tn_rule_fail(g, n, "op-E003", "at most %d dimensions are supported", TN_RULE_MAX_RANK);
+    }
     TN_TRY(tn_rule_tensor(g, n, 0, -1, &t));
     if (a->extent.n && a->extent.n != t->n)
         return tn_rule_fail(g, n, "op-E007", "extent has %u entries, but the operand has %d dimensions",
@@ -425,7 +431,7 @@ const tn_op tn_op_unbox = {
 tn_value tn_unboxed(tn_graph *g, tn_value v)
 {
     const tn_type *t = tn_value_type(v);
-    if (!t || t->kind != TN_T_TENSOR || !tn_type_is_handle(t))
+    if (!t || t->kind != TN_T_TENSOR || !tn_type_is_handle(t) || tn_dtype_is_string(t->dtype))
         return v;
     for (const tn_use *u = v.def->users[v.out]; u; u = u->next)
         if (u->user && u->user->op == &tn_op_unbox && u->user->owner == v.def->owner)
@@ -440,13 +446,7 @@ tn_value tn_unboxed(tn_graph *g, tn_value v)
 
 static tn_status ref_infer(tn_graph *g, tn_node *n)
 {
-    const tn_type *t = tn_in_type(n, 0);
-    const tn_expr **dim = TN_NEW_N(g->arena, const tn_expr *, t->n);
-    for (int d = 0; t->kind == TN_T_TENSOR && d < t->n; d++) /* symbols are not for who reads it elsewhere */
-        dim[d] = t->dim[d]->kind == TN_E_INT ? t->dim[d] : tn_any_dim(g->pool);
-    if (t->kind == TN_T_TENSOR)
-        t = tn_type_tensor(g->pool, t->dtype, t->n, dim, NULL);
-    n->type[0] = tn_type_ref(g->pool, t);
+    n->type[0] = tn_type_ref(g->pool, tn_type_unbound(g->pool, tn_in_type(n, 0)));
     return TN_OK;
 }
 

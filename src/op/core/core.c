@@ -75,7 +75,7 @@ static bool bind_type(tn_graph *g, binding *b, const tn_type *param, const tn_ty
 
 static const tn_type *bound_type(tn_graph *g, const binding *b, const tn_type *t)
 {
-    if (!b->n || t->kind == TN_T_FUNC || t->kind == TN_T_REF)
+    if (!b->n || (t->kind != TN_T_TENSOR && t->kind != TN_T_TUPLE)) /* others have no symbols */
         return t;
     if (t->kind == TN_T_TUPLE) {
         const tn_type **field = TN_NEW_N(g->arena, const tn_type *, t->n);
