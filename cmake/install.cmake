@@ -3,11 +3,11 @@
 include(GNUInstallDirs)
 
 # libtenon.so: the compiler as a library. It exports the tenon_* functions of its headers. What it runs, it runs by
-# libtenon_runtime.so beside it, as its users do: there is one pool of threads.
+# libtenon_runtime.so and libtenon_host.so beside it, as its users do: there is one pool of threads.
 set(objects "")
 foreach(layer IN LISTS TN_LAYERS)
     string(REPLACE "tn_" "" name ${layer})
-    if(TN_HAS_${name} AND NOT name MATCHES "^(cli|runtime)$")
+    if(TN_HAS_${name} AND NOT name MATCHES "^(cli|runtime|host)$")
         list(APPEND objects $<TARGET_OBJECTS:${layer}>)
     endif()
 endforeach()
@@ -15,7 +15,7 @@ add_library(tenon_compiler SHARED ${objects})
 set_target_properties(tenon_compiler PROPERTIES
     OUTPUT_NAME tenon LINKER_LANGUAGE C SOVERSION 0 INSTALL_RPATH "$ORIGIN"
     LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/lib LINK_DEPENDS ${CMAKE_SOURCE_DIR}/cmake/tenon.map)
-target_link_libraries(tenon_compiler PUBLIC tenon_runtime PRIVATE tn_flags PkgConfig::LIBZIP Threads::Threads m ${CMAKE_DL_LIBS})
+target_link_libraries(tenon_compiler PUBLIC tenon_runtime tenon_host PRIVATE tn_flags PkgConfig::LIBZIP Threads::Threads m ${CMAKE_DL_LIBS})
 target_link_options(tenon_compiler PRIVATE
     -Wl,--gc-sections -Wl,--version-script,${CMAKE_SOURCE_DIR}/cmake/tenon.map)
 install(TARGETS tenon_compiler LIBRARY DESTINATION lib)
@@ -42,10 +42,11 @@ add_custom_target(texts ALL DEPENDS ${texts})
 install(DIRECTORY ${share}/ DESTINATION ${CMAKE_INSTALL_DATAROOTDIR})
 
 # What `make demo` builds: what the demonstration runs, and all that is installed, so that `cmake --install` works after it.
-add_custom_target(demo DEPENDS upscale tenon tenon_bundle tenon_compiler tenon_runtime tenon_runtime_static texts)
+add_custom_target(demo DEPENDS upscale tenon tenon_bundle tenon_compiler tenon_runtime tenon_runtime_static
+    tenon_host tenon_host_static texts)
 
 # pkg-config and CMake package
-foreach(name IN ITEMS tenon tenon_runtime)
+foreach(name IN ITEMS tenon tenon_runtime tenon_host)
     configure_file(${CMAKE_SOURCE_DIR}/cmake/${name}.pc.in ${CMAKE_BINARY_DIR}/lib/pkgconfig/${name}.pc @ONLY)
     install(FILES ${CMAKE_BINARY_DIR}/lib/pkgconfig/${name}.pc DESTINATION lib/pkgconfig)
 endforeach()

@@ -4,7 +4,7 @@
 # codegen/llvm is left out of tn_codegen: it is a shared object of its own (cmake/llvm.cmake); so is runtime/bundle, which
 # is linked into what users compile (cmake/runtime.cmake).
 
-set(TN_STRICT_CONVERSION base ir arith runtime)
+set(TN_STRICT_CONVERSION base ir arith runtime host)
 
 function(tn_add_layer name deps)
     file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/${name}/*.c)

@@ -22,7 +22,7 @@ target_include_directories(tenon_python PRIVATE ${CMAKE_SOURCE_DIR}/include) # p
 target_include_directories(tenon_python SYSTEM PRIVATE ${Python3_INCLUDE_DIRS})
 target_compile_options(tenon_python PRIVATE $<TARGET_PROPERTY:tn_flags,INTERFACE_COMPILE_OPTIONS> -fvisibility=hidden)
 target_compile_definitions(tenon_python PRIVATE $<TARGET_PROPERTY:tn_flags,INTERFACE_COMPILE_DEFINITIONS>)
-target_link_libraries(tenon_python PRIVATE tenon_compiler tenon_runtime Threads::Threads)
+target_link_libraries(tenon_python PRIVATE tenon_compiler tenon_host tenon_runtime Threads::Threads)
 if(TARGET tn_codegen_llvm)
     add_dependencies(tenon_python tn_codegen_llvm)
 endif()
@@ -37,7 +37,7 @@ endforeach()
 
 # What `pip install` takes: the extension and, beside it, libraries in the folders where they look for each other.
 install(TARGETS tenon_python LIBRARY DESTINATION tenon COMPONENT python)
-install(TARGETS tenon_compiler tenon_runtime LIBRARY DESTINATION tenon/lib COMPONENT python NAMELINK_SKIP)
+install(TARGETS tenon_compiler tenon_runtime tenon_host LIBRARY DESTINATION tenon/lib COMPONENT python NAMELINK_SKIP)
 install(TARGETS tenon_bundle ARCHIVE DESTINATION tenon/lib/tenon COMPONENT python)
 if(TARGET tn_codegen_llvm)
     install(TARGETS tn_codegen_llvm LIBRARY DESTINATION tenon/lib/tenon COMPONENT python)

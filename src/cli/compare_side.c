@@ -1,6 +1,7 @@
 /* A side of a comparison: a model with flags, compiled or interpreted, a package, ONNX Runtime, or arrays. */
 #include "cli/compare.h"
 #include "cli/feed.h"
+#include "tenon/host.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -233,7 +234,7 @@ static int run_package(run *r)
     tnr_module *m;
     if (tnr_module_open(r->side->path, NULL, &m, &r->err))
         return say(r, r->err.message);
-    int status = run_module(r, m);
+    int status = tnr_host_register_all(m, &r->err) ? say(r, r->err.message) : run_module(r, m);
     tnr_module_release(m);
     return status;
 }
@@ -292,7 +293,8 @@ static int compile(run *r, tn_model_options *m)
     int failed = source ? tenon_build_memory(m->module, &m->options, &data, &n, NULL)
                         : tenon_build_here(m->module, &m->options, &module, NULL);
     int status = messages(r, m, failed);
-    if (status == TN_EXIT_OK && source && tnr_module_open_memory(data, n, NULL, &module, &r->err))
+    if (status == TN_EXIT_OK && source &&
+        (tnr_module_open_memory(data, n, NULL, &module, &r->err) || tnr_host_register_all(module, &r->err)))
         status = say(r, r->err.message);
     if (status == TN_EXIT_OK)
         status = run_module(r, module);

@@ -4,6 +4,7 @@
 #include "cli/output.h"
 #include "cli/report.h"
 #include "cli/states.h"
+#include "tenon/host.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -86,7 +87,8 @@ static int open_package(runner *r)
     const char *executor = tn_args_text(r->args, "executor");
     tnr_module_options how = {.flags =
                                   tn_args_count(r->args, "verify-weights") ? TNR_MODULE_CHECK_WEIGHTS : 0};
-    if (tnr_module_open(r->args->operand, &how, &r->module, &r->err))
+    if (tnr_module_open(r->args->operand, &how, &r->module, &r->err) ||
+        tnr_host_register_all(r->module, &r->err))
         return fail_open(r);
     r->executor = TNR_EXECUTOR_AOT;
     if (executor ? strcmp(executor, "graph") == 0 : !tnr_module_has_executor(r->module, TNR_EXECUTOR_AOT))

@@ -1,6 +1,7 @@
 /* Building into this process: the unit's code by LLVM's JIT, on the runtime. What a module borrows, code and weights,
  * belongs to an object of the session. */
 #include "driver/api.h"
+#include "tenon/host.h"
 
 #include <string.h>
 
@@ -58,6 +59,7 @@ tn_status tn_here_open(tenon *t, tn_here *x, tnr_module **out)
 {
     tn_build *b = &t->build;
     const tn_library *library;
+    tnr_module *module = NULL;
     tnr_error err;
     double start = tn_now();
     if (b->target.kind != TN_TARGET_LLVM)
@@ -71,8 +73,12 @@ tn_status tn_here_open(tenon *t, tn_here *x, tnr_module **out)
     TN_TRY(compile(b, x, &library));
     b->seconds.codegen = tn_now() - start;
     const tnr_parts parts = {.library = library, .params = x->params, .params_n = t->data.n};
-    return tnr_module_open_parts(&parts, out, &err) ? tn_error(b->ctx, "driver-E073", NULL, "%s", err.message)
-                                                    : TN_OK;
+    if (!tnr_module_open_parts(&parts, &module, &err) && !tnr_host_register_all(module, &err)) {
+        *out = module;
+        return TN_OK;
+    }
+    tnr_module_release(module);
+    return tn_error(b->ctx, "driver-E073", NULL, "%s", err.message);
 }
 
 int tn_here_end(tn_here *x, int failed)

@@ -5,7 +5,7 @@
  * Sizes in the ABI are numbers or compiled functions. The inputs are known here, so what depends on their symbols alone
  * is a number. Where the run itself binds symbols, LLVM compiles the program's tables (driver-E069 without it). */
 #include "driver/driver.h"
-#include "tenon/runtime.h"
+#include "tenon/host.h"
 
 #include <string.h>
 
@@ -254,6 +254,7 @@ static bool run_library(machine *m, const tn_library *lib, const tn_buf *params,
         &(tnr_parts){.library = lib, .params = params->at, .params_n = params->n, .user = m->user}, &module,
         err);
     held_module->at = module;
+    ok = ok && !tnr_host_register_all(module, err);
     if (ok) {
         *n_out = (int)tnr_output_count(module);
         *out = TN_NEW_N(&m->b->arena, tenon_tensor, *n_out);

@@ -18,6 +18,7 @@
 #endif
 #include <Python.h>
 #include "buffer_protocol.h"
+#include "tenon/host.h"
 #include "tenon/tenon.h"
 
 /* ---- errors.c ---- */

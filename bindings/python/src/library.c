@@ -24,6 +24,17 @@ static void library_dealloc(PyObject *self)
     core_free(self);
 }
 
+/* The functions that models call beside kernels are Tenon's own here; without them, the package is given back. */
+static tnr_status add_host(tnr_module **m, tnr_error *e)
+{
+    tnr_status st = tnr_host_register_all(*m, e);
+    if (st) {
+        tnr_module_release(*m);
+        *m = NULL;
+    }
+    return st;
+}
+
 static PyObject *library_open(PyObject *type, PyObject *args)
 {
     PyObject *path = NULL;
@@ -40,6 +51,7 @@ static PyObject *library_open(PyObject *type, PyObject *args)
     }
     Py_BEGIN_ALLOW_THREADS;
     st = tnr_module_open(at, NULL, &m, &e);
+    st = st ? st : add_host(&m, &e);
     Py_END_ALLOW_THREADS;
     Py_DECREF(path);
     return st ? core_raise_run(&e) : core_library_new(m, NULL);
@@ -60,6 +72,7 @@ static PyObject *library_open_memory(PyObject *type, PyObject *data)
     }
     Py_BEGIN_ALLOW_THREADS;
     st = tnr_module_open_memory(view.buf, (size_t)view.len, NULL, &m, &e);
+    st = st ? st : add_host(&m, &e);
     Py_END_ALLOW_THREADS;
     PyObject *result = st ? core_raise_run(&e) : core_library_new(m, memory);
     PyBuffer_Release(&view);

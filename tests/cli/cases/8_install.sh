@@ -3,7 +3,8 @@ model=$TENON_SOURCE_DIR/examples/models/dense.onnx
 must "it installs" cmake --install "$TENON_LIBDIR/../.." --prefix "$work/prefix"
 for file in bin/tenon bin/tvmc include/tenon/tenon.h include/tenon/runtime.h lib/libtenon.so lib/libtenon_runtime.so \
     lib/libtenon_runtime.a lib/tenon/libtenon-llvm.so lib/tenon/libtenon_bundle.a lib/pkgconfig/tenon.pc \
-    lib/pkgconfig/tenon_runtime.pc lib/cmake/Tenon/TenonConfig.cmake share/man/man1/tenon-compile.1 \
+    lib/pkgconfig/tenon_runtime.pc lib/libtenon_host.so lib/libtenon_host.a include/tenon/host.h lib/pkgconfig/tenon_host.pc \
+    lib/cmake/Tenon/TenonConfig.cmake share/man/man1/tenon-compile.1 \
     share/bash-completion/completions/tvmc share/zsh/site-functions/_tenon; do
     must "$file is installed" test -e "$work/prefix/$file"
 done

@@ -1,0 +1,19 @@
+# The host functions as users get them: libtenon_host.so, exporting the functions of include/tenon/host.h alone, over
+# libtenon_runtime.so; and libtenon_host.a with the same objects. What it needs of base is inside.
+target_link_libraries(tn_host PUBLIC tn_runtime)
+
+set(objects $<TARGET_OBJECTS:tn_host> $<TARGET_OBJECTS:tn_base>)
+file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/host.map
+    CONTENT "{ global: tnr_host_register_all; tnr_instance_host_register_all; local: *; };\n" @ONLY)
+add_library(tenon_host SHARED ${objects})
+add_library(tenon_host_static STATIC ${objects})
+set_target_properties(tenon_host tenon_host_static PROPERTIES
+    OUTPUT_NAME tenon_host LINKER_LANGUAGE C
+    LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/lib
+    ARCHIVE_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/lib)
+set_target_properties(tenon_host PROPERTIES
+    SOVERSION 0 INSTALL_RPATH "$ORIGIN" LINK_DEPENDS ${CMAKE_BINARY_DIR}/host.map)
+target_link_libraries(tenon_host PUBLIC tenon_runtime PRIVATE tn_flags Threads::Threads m ${CMAKE_DL_LIBS})
+target_link_options(tenon_host PRIVATE
+    -Wl,--gc-sections -Wl,-Bsymbolic-functions -Wl,--version-script,${CMAKE_BINARY_DIR}/host.map)
+install(TARGETS tenon_host tenon_host_static LIBRARY DESTINATION lib ARCHIVE DESTINATION lib)
