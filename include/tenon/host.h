@@ -10,9 +10,8 @@
  *
  * Texts, sequences, optional values and maps are values of include/tenon/runtime.h:
  *
- *   texts      CONSTRUCTOR, tag 0, three fields: shape (TENSOR, int64, [rank]), offsets (TENSOR, int64,
- *   [count + 1]) and
- *              bytes (TEXT, UTF-8). Element i is the bytes from offset i to offset i + 1; offset 0 is 0.
+ *   texts      CONSTRUCTOR, tag 0, three fields: shape (TENSOR, int64, [rank]), offsets (TENSOR, int64, [n + 1])
+ *              and bytes (TEXT, UTF-8). Element i is the bytes from offset i to offset i + 1; offset 0 is 0.
  *   sequence   CONSTRUCTOR, tag 0, one field per element
  *   optional   CONSTRUCTOR; tag 0 and no field: absent; tag 1 and one field: present
  *   map        CONSTRUCTOR, tag 0, two fields: keys (TENSOR, int64, [n], or n texts) and values (n elements)

@@ -14,6 +14,11 @@
 
 enum { TNH_MAX_NDIM = 64 };
 
+typedef struct tnh_text {
+    const char *at; /* not NUL-terminated */
+    size_t n;
+} tnh_text;
+
 typedef struct tnh_call tnh_call;
 typedef tnr_status tnh_fn(tnh_call *h);
 
@@ -45,6 +50,16 @@ tnr_status tnh_fail(tnh_call *h, enum tnr_code code, const char *format, ...)
 
 void *tnh_new(tnh_call *h, uint64_t count, size_t size);
 
+/* ---- attributes: absent ones, and those that are null, have the value that the caller gives ---- */
+
+int64_t tnh_attr_int(const tnh_call *h, const char *name, int64_t absent);
+bool tnh_attr_is(const tnh_call *h, const char *name, const char *text);
+/* The bytes of a text; n is 0 where it is absent. */
+tnh_text tnh_attr_text(const tnh_call *h, const char *name);
+/* The integers or reals of a list in scratch memory; NULL: out of memory. *out_n is 0 where it is absent. */
+int64_t *tnh_attr_ints(tnh_call *h, const char *name, int64_t *out_n);
+double *tnh_attr_reals(tnh_call *h, const char *name, int64_t *out_n);
+
 /* ---- tensors ---- */
 
 /* The number of elements; -1: it does not fit 63 bits, or an extent is negative. */
@@ -55,6 +70,7 @@ tnr_status tnh_tensor_in(tnh_call *h, uint32_t i, DLTensor *out);
 /* The same, which has to have this type; *out_n elements. */
 tnr_status tnh_data_in(tnh_call *h, uint32_t i, DLDataType type, const void **out, int64_t *out_n);
 #define TNH_INT64 ((DLDataType){kDLInt, 64, 1})
+#define TNH_BOOL ((DLDataType){kDLBool, 8, 1})
 #define TNH_BYTE ((DLDataType){kDLUInt, 8, 1})
 
 /* Memory for result o, which the function fills. Where the program gave the memory, type and shape must be its own. */
@@ -64,11 +80,6 @@ tnr_status tnh_tensor_out(tnh_call *h, uint32_t o, DLDataType type, int32_t ndim
 tnr_status tnh_value_out(tnh_call *h, uint32_t o, tnr_value *v);
 
 /* ---- texts ---- */
-
-typedef struct tnh_text {
-    const char *at; /* not NUL-terminated */
-    size_t n;
-} tnh_text;
 
 typedef struct tnh_texts { /* a tensor of them; valid during the call */
     int32_t ndim;

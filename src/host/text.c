@@ -56,9 +56,27 @@ tnr_status tnh_string_equal(tnh_call *h)
     tnh_pairs p;
     void *out;
     tnr_status status = read_pair(h, t, &p);
-    status = status ? status : tnh_tensor_out(h, 0, (DLDataType){kDLBool, 8, 1}, p.ndim, p.shape, &out);
+    status = status ? status : tnh_tensor_out(h, 0, TNH_BOOL, p.ndim, p.shape, &out);
     for (int64_t i = 0; !status && i < p.n; i++, tnh_pairs_next(&p))
         ((uint8_t *)out)[i] = tnh_text_same(tnh_text_at(&t[0], p.at[0]), tnh_text_at(&t[1], p.at[1]));
+    return status;
+}
+
+/* Counts on from operand to operand. */
+tnr_status tnh_string_number(tnh_call *h)
+{
+    int64_t next = 0;
+    tnr_status status = TNR_OK;
+    if (h->n_out != h->n_in)
+        return tnh_fail(h, TNR_E_FORMAT, "%s has other numbers of operands and results", h->c->name);
+    for (uint32_t k = 0; k < h->n_in && !status; k++) {
+        tnh_texts t;
+        void *out;
+        status = tnh_texts_in(h, k, &t);
+        status = status ? status : tnh_tensor_out(h, k, TNH_INT64, t.ndim, t.shape, &out);
+        for (int64_t i = 0; !status && i < t.n; i++)
+            ((int64_t *)out)[i] = next++;
+    }
     return status;
 }
 

@@ -83,12 +83,123 @@ static void moved(void **state)
     EXPECT(rows);
 }
 
+static void numbered(void **state)
+{
+    (void)state;
+    assert_string_equal(host_call("string.number", 2, "string[2] 'a' 'b'; string[1,1] 'c'", 2),
+                        "int64[2] 0 1; int64[1,1] 2");
+}
+
+static void split(void **state)
+{
+    static const struct {
+        const char *operands, *results;
+    } rows[] = {
+        {"string[2] 'a b  c' ' d '; json {}", "string[2,3] 'a' 'b' 'c' 'd' '' ''; int64[2] 3 1"},
+        {"string[2] 'a,b' 'c,,'; json {\"delimiter\": \",\"}",
+         "string[2,3] 'a' 'b' '' 'c' '' ''; int64[2] 2 3"},
+        {"string[1] ''; json {\"delimiter\": \",\"}", "string[1,1] ''; int64[1] 1"},
+        {"string[1] ''; json {\"delimiter\": null, \"maxsplit\": null}", "string[1,0]; int64[1] 0"},
+        {"string[] 'aabaab'; json {\"delimiter\": \"ab\", \"maxsplit\": 1}",
+         "string[2] 'a' 'aab'; int64[] 2"},
+        {"string[] ' a b  c '; json {\"maxsplit\": 1}", "string[2] 'a' 'b  c '; int64[] 2"},
+        {"string[] 'a\u00a0b\u3000c'; json {}", "string[3] 'a' 'b' 'c'; int64[] 3"},
+        {"string[0,2]; json {}", "string[0,2,0]; int64[0,2]"},
+        {"string[] 'a'; json [1]",
+         "fails: node: the attributes of string.split are not a JSON object: another kind of value"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        assert_string_equal(host_call("string.split", 2, rows[i].operands, 2), rows[i].results);
+}
+
+static void found(void **state)
+{
+    static const row rows[] = {
+        {"string.find", 2, "string[2,2] 'b' 'a' 'x' ''; string[3] 'a' 'b' ''", "int64[2,2] 1 0 3 2"},
+        {"string.find", 2, "string[1] 'a'; string[3] 'a' 'b' 'a'", "int64[1] 2"},
+        {"string.find", 2, "string[1] 'a'; string[0]", "int64[1] 0"},
+    };
+    (void)state;
+    EXPECT(rows);
+}
+
+static void normalized(void **state)
+{
+    static const row rows[] = {
+        {"string.normalize", 3, "string[3] 'Monday' 'tuesday' 'MONDAY'; string[1] 'monday'; json {}",
+         "string[1] 'tuesday'"},
+        {"string.normalize", 3,
+         "string[3] 'monday' 'Tuesday' 'MONDAY'; string[1] 'monday'; json {\"is_case_sensitive\": true, "
+         "\"case_change_action\": \"UPPER\"}",
+         "string[2] 'TUESDAY' 'MONDAY'"},
+        {"string.normalize", 3,
+         "string[1,2] 'a' 'A'; string[1] 'a'; json {\"case_change_action\": \"LOWER\"}", "string[1,1] ''"},
+        {"string.normalize", 3, "string[2] '' 'ab'; string[0]; json {}", "string[2] '' 'ab'"},
+        {"string.normalize", 3, "string[0]; string[0]; json {}", "string[1] ''"},
+        {"string.normalize", 3,
+         "string[4] 'stra\u00dfe' '\u00e9\u01c6' 'ii' 'x\u1f80'; string[0]; json {\"case_change_action\": "
+         "\"UPPER\"}",
+         "string[4] 'STRASSE' '\u00c9\u01c4' 'II' 'X\u1f08\u0399'"},
+        {"string.normalize", 3,
+         "string[2] '\u039f\u0394\u039f\u03a3 \u03a3\u0391' 'I\u0130'; string[0]; json "
+         "{\"case_change_action\": \"LOWER\"}",
+         "string[2] '\u03bf\u03b4\u03bf\u03c2 \u03c3\u03b1' 'ii\u0307'"},
+        {"string.normalize", 3,
+         "string[1] 'I\u0130'; string[0]; json {\"case_change_action\": \"LOWER\", \"locale\": "
+         "\"tr_TR.UTF-8\"}",
+         "string[1] '\u0131i'"},
+        {"string.normalize", 3,
+         "string[1] 'i\u0131'; string[0]; json {\"case_change_action\": \"UPPER\", \"locale\": \"az\"}",
+         "string[1] '\u0130I'"},
+        {"string.normalize", 3, "string[1] 'a\xff'; string[0]; json {\"case_change_action\": \"UPPER\"}",
+         "string[1] 'A\xff'"},
+        {"string.normalize", 3, "string[2,1] 'a' 'b'; string[0]; json {}",
+         "fails: node: string.normalize takes a list of strings, or one row of a matrix"},
+    };
+    (void)state;
+    EXPECT(rows);
+}
+
+static void written_and_read(void **state)
+{
+    static const row rows[] = {
+        {"string.of_number", 1, "int64[3] 0 -5 9223372036854775807",
+         "string[3] '0' '-5' '9223372036854775807'"},
+        {"string.of_number", 1, "float32[7] 1 0.1 314.15926 1e-5 1e-6 1e20 -0",
+         "string[7] '1' '0.1' '314.15927' '0.00001' '1e-06' '1e+20' '-0'"},
+        {"string.of_number", 1, "float64[6] 0.1 123456789.25 1e15 inf -inf nan",
+         "string[6] '0.1' '123456789.25' '1000000000000000' 'INF' '-INF' 'NaN'"},
+        {"string.of_number", 1, "int32[1] 0",
+         "fails: node: string.of_number does not take numbers of this type"},
+        {"string.to_number", 2, "string[5] '1' '-2.5e1' ' +INF' 'nan' '.5 '; json {\"dtype\": \"float32\"}",
+         "float32[5] 1 -25 inf nan 0.5"},
+        {"string.to_number", 2, "string[4] '1' '-25' '100.5' '1E3'; json {\"dtype\": \"int64\"}",
+         "int64[4] 1 -25 100 1000"},
+        {"string.to_number", 2, "string[1] '18446744073709551615'; json {\"dtype\": \"uint64\"}",
+         "uint64[1] -1"},
+        {"string.to_number", 2, "string[1] '-1'; json {\"dtype\": \"uint64\"}",
+         "fails: node: the string \"-1\" is not a number of type uint64"},
+        {"string.to_number", 2, "string[1] 'one'; json {\"dtype\": \"float64\"}",
+         "fails: node: the string \"one\" is not a number of type float64"},
+        {"string.to_number", 2, "string[1] ''; json {\"dtype\": \"int64\"}",
+         "fails: node: the string \"\" is not a number of type int64"},
+        {"string.to_number", 2, "string[1] '0x10'; json {\"dtype\": \"float64\"}",
+         "fails: node: the string \"0x10\" is not a number of type float64"},
+        {"string.to_number", 2, "string[1] '1e30'; json {\"dtype\": \"int64\"}",
+         "fails: node: the string \"1e30\" is not a number of type int64"},
+    };
+    (void)state;
+    EXPECT(rows);
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(constants),
-        cmocka_unit_test(joined_and_compared),
-        cmocka_unit_test(moved),
+        cmocka_unit_test(constants),  cmocka_unit_test(joined_and_compared),
+        cmocka_unit_test(moved),      cmocka_unit_test(numbered),
+        cmocka_unit_test(split),      cmocka_unit_test(found),
+        cmocka_unit_test(normalized), cmocka_unit_test(written_and_read),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,89 @@
+/* Runs patterns: all instructions that can be reached are followed at once, character by character (Thompson
+ * 1968), so the time is at most that of pattern times text. */
+#include "host/regex_impl.h"
+
+#include "host/unicode.h"
+
+typedef struct place {
+    int32_t before, after; /* characters beside it; TNH_NO_CODE: none */
+    bool begin, end;       /* of the text */
+} place;
+
+static bool is_word(int32_t c)
+{
+    return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || c == '_';
+}
+
+static bool holds(enum regex_place what, const place *p)
+{
+    switch (what) {
+    case REGEX_TEXT_BEGIN: return p->begin;
+    case REGEX_TEXT_END: return p->end;
+    case REGEX_LINE_BEGIN: return p->begin || p->before == '\n';
+    case REGEX_LINE_END: return p->end || p->after == '\n';
+    case REGEX_WORD_BOUNDARY: return is_word(p->before) != is_word(p->after);
+    default: return is_word(p->before) == is_word(p->after);
+    }
+}
+
+static uint32_t push(tnh_regex *r, uint32_t n, uint32_t at)
+{
+    if (r->seen[at] == r->step)
+        return n;
+    r->seen[at] = r->step;
+    r->set[2][n] = at;
+    return n + 1;
+}
+
+/* What is reached from `at` without a character: added to the n of a set. */
+static uint32_t follow(tnh_regex *r, uint32_t *set, uint32_t n, uint32_t at, const place *p)
+{
+    uint32_t todo = push(r, 0, at);
+    while (todo) {
+        at = r->set[2][--todo];
+        const regex_inst *in = &r->inst[at];
+        if (in->op == REGEX_JUMP || in->op == REGEX_SPLIT)
+            todo = push(r, todo, in->x);
+        if (in->op == REGEX_SPLIT)
+            todo = push(r, todo, in->y);
+        else if (in->op == REGEX_ASSERT && holds((enum regex_place)in->x, p))
+            todo = push(r, todo, at + 1);
+        else if (in->op == REGEX_CHARACTERS || in->op == REGEX_MATCH)
+            set[n++] = at;
+    }
+    return n;
+}
+
+bool tnh_regex_matches(tnh_regex *r, tnh_text text)
+{
+    const char *at = text.at, *end = text.at + text.n;
+    uint32_t *now = r->set[0], *next = r->set[1], n_next;
+    place p = {TNH_NO_CODE, TNH_NO_CODE, true, text.n == 0};
+    const char *ahead = at;
+    if (ahead < end)
+        p.after = tnh_code_next(&ahead, end);
+    r->step++;
+    uint32_t n = follow(r, now, 0, 0, &p);
+    while (at < end && n) {
+        int32_t code = p.after;
+        at = ahead;
+        p = (place){code, TNH_NO_CODE, false, at == end};
+        if (ahead < end)
+            p.after = tnh_code_next(&ahead, end);
+        r->step++;
+        n_next = 0;
+        for (uint32_t i = 0; i < n && code != TNH_NO_CODE; i++) {
+            const regex_inst *in = &r->inst[now[i]];
+            if (in->op == REGEX_CHARACTERS && regex_class_has(&r->class[in->x], code))
+                n_next = follow(r, next, n_next, now[i] + 1, &p);
+        }
+        uint32_t *swap = now;
+        now = next;
+        next = swap;
+        n = n_next;
+    }
+    for (uint32_t i = 0; i < n; i++)
+        if (r->inst[now[i]].op == REGEX_MATCH)
+            return true;
+    return false;
+}

@@ -1,0 +1,15 @@
+#ifndef TENON_HOST_REGEX_H
+#define TENON_HOST_REGEX_H
+/* Regular expressions in RE2's syntax, matched in time proportional to pattern times text. Not known: scripts
+ * (\p{Greek}) and single bytes (\C). */
+#include "host/host.h"
+
+typedef struct tnh_regex tnh_regex;
+
+/* In scratch memory. NULL: the pattern is not valid, which is reported with what is wrong and where. */
+tnh_regex *tnh_regex_new(tnh_call *h, tnh_text pattern);
+
+/* Does the pattern match the whole text? */
+bool tnh_regex_matches(tnh_regex *r, tnh_text text);
+
+#endif
