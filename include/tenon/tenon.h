@@ -126,6 +126,9 @@ tenon_module *tenon_module_from_memory(tenon *t, const char *name, const void *d
 /* Relay text (or TIR) as it is written, without a name and without options. `params`: the data of the constants, as
  * tenon_module_dump gave it, borrowed like the text; NULL: none. */
 tenon_module *tenon_module_parse(tenon *t, const char *text, const void *params, size_t n_params);
+/* A module of its own, for passes that are to leave this one as it is. It shares the weights, so memory of this one may
+ * stay until the copy is freed, too. O(size of the graph). */
+tenon_module *tenon_module_copy(tenon_module *m);
 void tenon_module_free(tenon_module *m); /* before tenon_free, to save memory; NULL does nothing */
 
 typedef struct tenon_tensor { /* dense, row-major */

@@ -13,6 +13,9 @@
 typedef struct tn_object {
     tenon *session;
     struct tn_object *prev, *next;
+    struct tn_object *lender; /* whose memory this one refers to; NULL: nobody's */
+    uint32_t n_borrower;      /* objects that refer to its memory */
+    bool freed;               /* by the user; it stays until the last of those is */
     tn_heap heap;
     tn_ctx ctx;
     bool dead;
@@ -37,13 +40,15 @@ struct tenon_module {
     tn_tir_text *tir; /* NULL: Relay */
     tn_arena seen;    /* of info */
     tenon_module_info info;
-    tn_buf text;
+    tn_buf text, copied; /* as printed: for the user, for copies */
 };
 
 /* An object of `bytes`, which begins with a tn_object; NULL: out of memory, which the session then says. */
 void *tn_object_new(tenon *t, size_t bytes);
 void tn_object_free(tn_object *o); /* and the results of the last call; NULL does nothing */
 void tn_object_drop(tn_object *o); /* but what the last call, which made it in vain, said */
+/* o refers to memory of `lender`, which stays as long as o. */
+void tn_object_borrow(tn_object *o, tn_object *lender);
 
 typedef tn_status tn_session_fn(tenon *t, void *user);
 typedef tn_status tn_object_fn(tn_object *o, void *user);

@@ -32,12 +32,25 @@ void tn_object_drop(tn_object *o)
     tn_free(o);
 }
 
+void tn_object_borrow(tn_object *o, tn_object *lender)
+{
+    o->lender = lender;
+    lender->n_borrower++;
+}
+
 void tn_object_free(tn_object *o)
 {
     if (!o)
         return;
     reset(o->session); /* results of the last call may be of this object */
-    tn_object_drop(o);
+    o->freed = true;
+    while (o && o->freed && !o->n_borrower) {
+        tn_object *lender = o->lender;
+        tn_object_drop(o);
+        if (lender)
+            lender->n_borrower--;
+        o = lender;
+    }
 }
 
 tenon *tenon_new(void)
@@ -55,9 +68,9 @@ void tenon_free(tenon *t)
 {
     if (!t)
         return;
-    while (t->objects)
-        tn_object_free(t->objects);
     reset(t);
+    while (t->objects)
+        tn_object_drop(t->objects);
     tn_free(t);
 }
 

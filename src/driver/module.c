@@ -87,6 +87,75 @@ tenon_module *tenon_module_parse(tenon *t, const char *text, const void *params,
                .name = "<text>", .data = text, .n = file.n, .params = params, .n_params = n_params, .o = &o});
 }
 
+/* ---- copies ---- */
+
+static tn_status print_lossless(tn_object *x, void *user)
+{
+    tenon_module *m = (tenon_module *)x;
+    (void)user;
+    tn_buf_clear(&m->copied);
+    if (m->tir)
+        tn_tir_text_print(m->tir, &m->copied);
+    else
+        tn_relay_print(&m->build.graph, &m->copied);
+    return TN_OK;
+}
+
+/* Data of the constants by k of meta[relay.Constant][k]. */
+static size_t list_constants(const tn_graph *g, tn_arena *a, const tn_blob ***out)
+{
+    size_t n = tn_relay_constants(g, NULL, 0);
+    const tn_node **node = TN_NEW_N(a, const tn_node *, n);
+    *out = TN_NEW_N(a, const tn_blob *, n);
+    (void)tn_relay_constants(g, node, n);
+    for (size_t i = 0; i < n; i++)
+        (*out)[i] = node[i]->blob;
+    return n;
+}
+
+static void copy_points(const tn_graph *from, tn_graph *to)
+{
+    for (uint32_t i = 0; i < from->n_symbol; i++)
+        for (uint32_t k = 0; k < from->symbol[i].point.n; k++)
+            tn_symbol_add_point(to, tn_graph_symbol(to, from->symbol[i].name), from->symbol[i].point.at[k]);
+}
+
+/* What is printed reads back as it was, so a copy is what the text of the module says, over the same constants. */
+static tn_status copy_module(tn_object *x, void *user)
+{
+    const tenon_module *from = user;
+    tenon_module *m = (tenon_module *)x;
+    tn_build *b = &m->build;
+    const tn_blob **constant;
+    tn_build_init(b, &x->ctx, NULL);
+    tn_arena_init(&m->seen);
+    b->model = tn_intern(&x->ctx, from->build.model);
+    b->file =
+        (tn_file){.at = tn_arena_copy(&b->arena, from->copied.at, from->copied.n, 1), .n = from->copied.n};
+    if (from->tir)
+        return tn_tir_text_read(b, &m->tir);
+    size_t n = list_constants(&from->build.graph, &b->arena, &constant);
+    TN_TRY(tn_relay_parse(&b->graph, b->model, (const char *)b->file.at, b->file.n, constant, n));
+    copy_points(&from->build.graph, &b->graph);
+    return TN_OK;
+}
+
+tenon_module *tenon_module_copy(tenon_module *m)
+{
+    if (tn_object_change(m ? &m->object : NULL, NULL, print_lossless, NULL) != 0)
+        return NULL;
+    tenon_module *copy = tn_object_new(m->object.session, sizeof *copy);
+    if (copy && tn_object_change(&copy->object, NULL, copy_module, m) != 0) {
+        tn_object_drop(&copy->object);
+        return NULL;
+    }
+    if (copy) {
+        tn_object_borrow(&copy->object, &m->object);
+        tn_graph_lend_blobs(&m->build.graph);
+    }
+    return copy;
+}
+
 void tenon_module_free(tenon_module *m) { tn_object_free(m ? &m->object : NULL); }
 
 /* ---- text and passes ---- */

@@ -132,6 +132,8 @@ tn_blob *tn_graph_blob_ref(tn_graph *g, const void *at, size_t n)
     return b;
 }
 
+void tn_graph_lend_blobs(tn_graph *g) { g->blob.n = 0; }
+
 void tn_graph_sweep_blobs(tn_graph *g)
 {
     tn_vec(tn_region *) todo = {0};

@@ -130,6 +130,8 @@ void tn_symbol_add_point(tn_graph *g, tn_symbol_info *s, int64_t v); /* once; be
 /* fresh zeroed 64-aligned memory; exhaustion raises */
 tn_blob *tn_graph_blob(tn_graph *g, size_t n, void **out_at);
 tn_blob *tn_graph_blob_ref(tn_graph *g, const void *at, size_t n); /* borrowed: must outlive g */
+/* Other graphs refer to the blobs of this one from now on: they stay as long as the heap that they are in. */
+void tn_graph_lend_blobs(tn_graph *g);
 /* Releases owned blobs that no node of the module refers to. */
 void tn_graph_sweep_blobs(tn_graph *g);
 

@@ -206,7 +206,7 @@ static tn_status constant_blob(parser *p, int64_t k, const tn_type *t, uint32_t 
     *out = NULL;
     if (!e || !tn_is_int(e, &bytes))
         return parse_error(p, line, col, "relay-E015", "this constant is larger than any memory");
-    if (!p->constant)
+    if (!p->constant || ((uint64_t)k < p->n_constant && !p->constant[k]))
         return TN_OK;
     if ((uint64_t)k >= p->n_constant || !p->constant[k] || p->constant[k]->n != (uint64_t)bytes) {
         size_t have = (uint64_t)k < p->n_constant && p->constant[k] ? p->constant[k]->n : 0;

@@ -9,7 +9,8 @@
 void tn_relay_print(const tn_graph *g, tn_buf *out);
 /* Reads a module into an empty graph. constant: data of meta[relay.Constant][k] by index ("<file>.params"; must outlive
  * g), or NULL: then they read as opaque constants of the annotated type (blob NULL: dump and passes work, running does
- * not). Types are inferred. Reports up to about 20 mistakes; after TN_FAIL the graph is of no use. */
+ * not), as one does whose entry is NULL. Types are inferred. Reports up to about 20 mistakes; after TN_FAIL the graph
+ * is of no use. */
 TN_WARN_UNUSED tn_status tn_relay_parse(tn_graph *g, const char *file, const char *text, size_t n,
                                         const tn_blob *const *constant, size_t n_constant);
 /* Building a function piece by piece, by the text of its expressions, in g's arena and context. A call reports what is

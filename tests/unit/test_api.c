@@ -128,6 +128,45 @@ static void a_module_may_be_tir(void **state)
     tenon_free(t);
 }
 
+/* The copy and its copy outlive what they were made of; passes over one leave the others as they are. */
+static void copies_share_weights_and_nothing_else(void **state)
+{
+    (void)state;
+    static const float weight[] = {1, 2, 3, 4}, data[] = {1, 10, 100, 1000};
+    tenon *t = tenon_new();
+    tenon_module *m = tenon_module_new(t), *copy, *second;
+    tenon_function *f = tenon_function_new(m, "main");
+    tenon_value *x = tenon_param(f, "x", "Tensor[(4), float32]");
+    tenon_value *w = tenon_constant(f, "float32", 1, (int64_t[]){4}, weight);
+    tenon_value *y = tenon_relay(f, "multiply(%0, add(%1, %1))", 2, (tenon_value *[]){x, w});
+    assert_int_equal(tenon_function_end(f, 1, &y), 0);
+    char *before = strdup(tenon_module_print(m));
+    copy = tenon_module_copy(m);
+    assert_string_equal(tenon_module_print(copy), before);
+    assert_int_equal(tenon_pass_run(m, "FoldConstant,DeadCodeElimination", NULL), 0);
+    assert_null(strstr(tenon_module_print(m), "add("));
+    assert_string_equal(tenon_module_print(copy), before);
+    second = tenon_module_copy(copy);
+    tenon_module_free(m);
+    tenon_module_free(copy);
+    assert_int_equal(tenon_pass_run(second, "FoldConstant", NULL), 0);
+    const tenon_tensor in = {.name = "x",
+                             .code = kDLFloat,
+                             .bits = 32,
+                             .ndim = 1,
+                             .shape = {4},
+                             .data = (void *)(uintptr_t)data,
+                             .bytes = sizeof data},
+                       *out;
+    int n;
+    assert_int_equal(tenon_interpret(second, NULL, "relay", 1, &in, &n, &out), 0);
+    for (int i = 0; i < 4; i++)
+        assert_true(((const float *)out[0].data)[i] == data[i] * 2 * weight[i]);
+    assert_null(tenon_module_copy(NULL));
+    free(before);
+    tenon_free(t);
+}
+
 static void a_cancelled_change_ends_the_module(void **state)
 {
     (void)state;
@@ -275,6 +314,7 @@ int main(void)
         cmocka_unit_test(mistakes_have_a_place),
         cmocka_unit_test(options_say_how_large_they_are),
         cmocka_unit_test(a_module_may_be_tir),
+        cmocka_unit_test(copies_share_weights_and_nothing_else),
         cmocka_unit_test(a_cancelled_change_ends_the_module),
         cmocka_unit_test(a_package_may_be_memory),
         cmocka_unit_test(relay_is_built_by_hand),
